@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * base: what every other room builds on. Knows libc and nothing else.
+ *
+ * This header comes first in every other header of the scanner.
+ */
+#ifndef GR_BASE_H
+#define GR_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+/* Before the poison below, which forbids even a declaration. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Object number: dense over all slots of all in-use spans, address order. */
+typedef uint32_t gr_obj;
+#define GR_OBJ_NONE UINT32_MAX
+
+#define GR_MUST_CHECK __attribute__((__warn_unused_result__))
+#define GR_PRINTF(fmt, args) __attribute__((__format__(__printf__, fmt, args)))
+#define GR_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+#define GR_LIKELY(x) __builtin_expect(!!(x), 1)
+#define GR_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/** Bytes of a pointer in every target that we read. */
+#define GR_WORD_BYTES 8
+
+#pragma GCC poison strcpy strcat sprintf
+
+#endif /* GR_BASE_H */

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Bitmaps in arrays of 64-bit words; bit i is word i/64, bit i%64. That is
+ * also how the Go runtime lays out its one-bit maps (little endian).
+ */
+#ifndef GR_BITMAP_H
+#define GR_BITMAP_H
+
+#include "base/base.h"
+
+#include <stdlib.h>
+
+/** Words needed for @p bits bits. */
+static inline size_t gr_bitmap_words(size_t bits)
+{
+	return bits / 64 + (bits % 64 != 0);
+}
+
+/** A zeroed bitmap for free(); NULL if no memory is left. Never size 0. */
+static inline uint64_t *gr_bitmap_alloc(size_t bits)
+{
+	return calloc(gr_bitmap_words(bits) + 1, sizeof(uint64_t));
+}
+
+static inline bool gr_bitmap_test(const uint64_t *map, size_t bit)
+{
+	return map[bit / 64] >> (bit % 64) & 1;
+}
+
+static inline void gr_bitmap_set(uint64_t *map, size_t bit)
+{
+	map[bit / 64] |= UINT64_C(1) << (bit % 64);
+}
+
+static inline void gr_bitmap_clear(uint64_t *map, size_t bit)
+{
+	map[bit / 64] &= ~(UINT64_C(1) << (bit % 64));
+}
+
+/** Set the bit; true if it was clear before. */
+static inline bool gr_bitmap_set_new(uint64_t *map, size_t bit)
+{
+	uint64_t mask = UINT64_C(1) << (bit % 64);
+	bool is_new = !(map[bit / 64] & mask);
+	map[bit / 64] |= mask;
+	return is_new;
+}
+
+/** Clear the bit; true if it was set before. */
+static inline bool gr_bitmap_take(uint64_t *map, size_t bit)
+{
+	uint64_t mask = UINT64_C(1) << (bit % 64);
+	bool was_set = map[bit / 64] & mask;
+	map[bit / 64] &= ~mask;
+	return was_set;
+}
+
+/**
+ * Up to 64 bits from @p bit on, the first in bit 0; bits past @p count are 0.
+ * Reads the word after the last one: maps come from gr_bitmap_alloc().
+ */
+static inline uint64_t gr_bitmap_extract(const uint64_t *map, size_t bit,
+					 unsigned int count)
+{
+	unsigned int shift = bit % 64;
+	uint64_t bits = map[bit / 64] >> shift;
+	if (shift && shift + count > 64)
+		bits |= map[bit / 64 + 1] << (64 - shift);
+	return count >= 64 ? bits : bits & ((UINT64_C(1) << count) - 1);
+}
+
+/** OR up to 64 bits into the map from @p bit on. */
+static inline void gr_bitmap_or(uint64_t *map, size_t bit, uint64_t bits)
+{
+	unsigned int shift = bit % 64;
+	map[bit / 64] |= bits << shift;
+	if (shift && bits >> (64 - shift))
+		map[bit / 64 + 1] |= bits >> (64 - shift);
+}
+
+/** Clear those of up to 64 bits from @p bit on that are set in @p bits. */
+static inline void gr_bitmap_and_not(uint64_t *map, size_t bit, uint64_t bits)
+{
+	unsigned int shift = bit % 64;
+	map[bit / 64] &= ~(bits << shift);
+	if (shift && bits >> (64 - shift))
+		map[bit / 64 + 1] &= ~(bits >> (64 - shift));
+}
+
+/** First set bit in [start, end), or @p end. */
+size_t gr_bitmap_next(const uint64_t *map, size_t start, size_t end);
+
+/** Number of set bits in [start, end). */
+size_t gr_bitmap_count(const uint64_t *map, size_t start, size_t end);
+
+/** Set every bit in [start, end). */
+void gr_bitmap_set_range(uint64_t *map, size_t start, size_t end);
+
+/** Clear every bit in [start, end). */
+void gr_bitmap_clear_range(uint64_t *map, size_t start, size_t end);
+
+#endif /* GR_BITMAP_H */

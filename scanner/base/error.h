@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Errors. A function that can fail returns `struct gr_error *`: NULL is
+ * success, results go through its last parameters.
+ *
+ * Three kinds, never mixed: a bug of ours is an assert; "the scan cannot go
+ * on" is a gr_error; "the dump is torn here" is a counted gap (target/gaps.h).
+ */
+#ifndef GR_ERROR_H
+#define GR_ERROR_H
+
+#include "base/base.h"
+
+enum gr_error_code {
+	GR_ERROR_NO_MEMORY,   /**< Our own allocation failed. */
+	GR_ERROR_FAULT,	      /**< Target memory is not there. */
+	GR_ERROR_INTERRUPTED, /**< The user pressed Ctrl-C. */
+	GR_ERROR_IO,	      /**< A file of the host failed; errno in text. */
+	GR_ERROR_FORMAT,      /**< A file is not what it should be. */
+	GR_ERROR_ARCH,	      /**< Not an architecture that we read. */
+	GR_ERROR_NOT_GO,      /**< The target is no Go program. */
+	GR_ERROR_NO_DWARF,    /**< No debug information. */
+	GR_ERROR_LAYOUT,      /**< A required field, type or symbol is absent. */
+	GR_ERROR_MISMATCH,    /**< Executable and core do not belong together. */
+	GR_ERROR_ARGUMENT,    /**< The caller's argument makes no sense. */
+	GR_ERROR_NOT_FOUND,   /**< A name that was asked for does not exist. */
+	GR_ERROR_LIMIT,	      /**< The target exceeds what we can number. */
+};
+
+/** One failure: what kind, and one line for a person. */
+struct gr_error {
+	enum gr_error_code code;
+	/** One line, no final newline. Owned by the error. */
+	char *message;
+};
+
+/** Out of memory; static, so reporting it never allocates. */
+extern struct gr_error gr_enomem;
+
+/**
+ * Make an error with a formatted one-line message.
+ *
+ * @return Never NULL; @ref gr_enomem if no memory is left for it.
+ */
+struct gr_error *gr_error_format(enum gr_error_code code, const char *fmt, ...)
+	GR_PRINTF(2, 3) __attribute__((__returns_nonnull__)) GR_MUST_CHECK;
+
+/** GR_ERROR_FAULT for the target range [addr, addr + bytes). */
+struct gr_error *gr_error_fault(uint64_t addr, uint64_t bytes)
+	__attribute__((__returns_nonnull__)) GR_MUST_CHECK;
+
+/**
+ * Put text before an error's message, taking the error over.
+ *
+ * @return The same failure; never NULL.
+ */
+struct gr_error *gr_error_prefix(struct gr_error *err, const char *fmt, ...)
+	GR_PRINTF(2, 3) __attribute__((__returns_nonnull__)) GR_MUST_CHECK;
+
+/** Free an error; NULL and static errors are fine. */
+void gr_error_destroy(struct gr_error *err);
+
+/**
+ * If *@p errp is an error of kind @p code: destroy it, clear *@p errp and
+ * return true. "Absent is fine, anything else is not" in one condition.
+ */
+bool gr_error_catch(struct gr_error **errp, enum gr_error_code code);
+
+#endif /* GR_ERROR_H */
