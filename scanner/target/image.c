@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/image.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "target/image_internal.h"
+
+GR_DEFINE_CLEANUP(image, struct gr_image, gr_image_destroy)
+
+static struct gr_error *warn(struct gr_image *image, const char *fmt, ...)
+	GR_PRINTF(2, 3);
+
+// Warnings share one line.
+static struct gr_error *warn(struct gr_image *image, const char *fmt, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	char *joined;
+	va_list ap;
+
+	va_start(ap, fmt);
+	int n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		text = NULL;
+		return &gr_enomem;
+	}
+	if (!image->warning) {
+		image->warning = steal_ptr(text);
+		return NULL;
+	}
+	if (asprintf(&joined, "%s; %s", image->warning, text) < 0)
+		return &gr_enomem;
+	free(image->warning);
+	image->warning = joined;
+	return NULL;
+}
+
+static const char *print_bytes(uint64_t bytes, char *text, size_t text_bytes)
+{
+	static const char *const units[] = { "bytes", "KB", "MB", "GB", "TB" };
+	double value = bytes;
+	size_t unit = 0;
+
+	for (; value >= 1000 && unit + 1 < GR_ARRAY_SIZE(units); unit++)
+		value /= 1000;
+	snprintf(text, text_bytes, unit ? "%.1f %s" : "%.0f %s", value,
+		 units[unit]);
+	return text;
+}
+
+static struct gr_error *warn_about_core(struct gr_image *image)
+{
+	const struct gr_core *core = &image->core;
+	struct gr_error *err = NULL;
+	char missing[32], promised[32];
+
+	if (core->missing_bytes)
+		err = warn(image,
+			   "core file is truncated: %s of %s are missing",
+			   print_bytes(core->missing_bytes, missing,
+				       sizeof(missing)),
+			   print_bytes(core->promised_bytes, promised,
+				       sizeof(promised)));
+	if (!err && core->bad_headers)
+		err = warn(image,
+			   "%llu program headers of the core are lost or make "
+			   "no sense",
+			   (unsigned long long)core->bad_headers);
+	if (!err && !core->threads.size)
+		err = warn(image, "the core has no thread registers");
+	return err;
+}
+
+struct gr_error *gr_image_update_ranges(struct gr_image *image)
+{
+	struct gr_ranges ranges;
+
+	struct gr_error *err = gr_ranges_init(&ranges, &image->known);
+	if (err)
+		return err;
+	gr_ranges_deinit(&image->ranges);
+	image->ranges = ranges;
+	return NULL;
+}
+
+static struct gr_error *open_core(struct gr_image *image)
+{
+	const char *path = image->target->core_path;
+
+	if (!path)
+		return gr_error_format(GR_ERROR_ARGUMENT, "no core file");
+	if (asprintf(&image->what, "core %s", path) < 0) {
+		image->what = NULL;
+		return &gr_enomem;
+	}
+	struct gr_error *err = gr_core_open(path, &image->core);
+	if (err)
+		return err;
+	image->auxv = image->core.auxv;
+	for (size_t i = 0; i < image->core.memory.size; i++)
+		if (!gr_range_vector_append(&image->known,
+					    image->core.memory.data[i]))
+			return &gr_enomem;
+	err = gr_image_update_ranges(image);
+	return err ? err : warn_about_core(image);
+}
+
+// Without it everything works but finding a moved executable.
+static struct gr_auxv read_auxv(int32_t pid)
+{
+	uint8_t buf[4096];
+	char name[32];
+
+	snprintf(name, sizeof(name), "/proc/%d/auxv", pid);
+	_cleanup_close_ int fd = open(name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, buf, sizeof(buf));
+	return gr_auxv_parse((struct gr_bytes){ buf, n < 0 ? 0 : n });
+}
+
+static struct gr_error *open_process(struct gr_image *image)
+{
+	int32_t pid = image->target->pid;
+
+	if (asprintf(&image->what, "process %d", pid) < 0) {
+		image->what = NULL;
+		return &gr_enomem;
+	}
+	// First, for it has the better messages.
+	struct gr_error *err = gr_source_init_native(
+		&image->source, image->target, &image->process);
+	if (err)
+		return err;
+	image->auxv = read_auxv(pid);
+	return gr_mappings_add_process(&image->process, pid);
+}
+
+static struct gr_error *open_remote(struct gr_image *image)
+{
+	image->what = strdup("the remote process");
+	if (!image->what)
+		return &gr_enomem;
+	return gr_source_init_remote(&image->source, image->target);
+}
+
+static struct gr_error *open_memory(struct gr_image *image)
+{
+	switch (image->target->kind) {
+	case GR_TARGET_CORE:
+		return open_core(image);
+	case GR_TARGET_NATIVE:
+		return open_process(image);
+	case GR_TARGET_REMOTE:
+		return open_remote(image);
+	}
+	return gr_error_format(GR_ERROR_ARGUMENT, "unknown kind of target");
+}
+
+// The wrong executable makes the scan nonsense; the wrong library only keeps
+// its constant data out.
+static struct gr_error *check_module(struct gr_image *image, size_t i)
+{
+	struct gr_module_file *file = &image->modules[i];
+
+	if (!file->is_usable)
+		return NULL;
+	struct gr_error *err = gr_module_file_check(file, i == 0, image->auxv,
+						    gr_image_files(image),
+						    image, image->what);
+	if (!err || i == 0 || err->code != GR_ERROR_MISMATCH)
+		return err;
+	file->is_usable = false;
+	struct gr_error *warn_err = warn(image, "%s", err->message);
+	gr_error_destroy(err);
+	return warn_err;
+}
+
+static struct gr_error *open_modules(struct gr_image *image)
+{
+	const struct gr_target *target = image->target;
+
+	if (!target->nmodules)
+		return gr_error_format(GR_ERROR_ARGUMENT, "no executable");
+	image->modules = calloc(target->nmodules, sizeof(*image->modules));
+	if (!image->modules)
+		return &gr_enomem;
+	// All are opened before destroy may see them.
+	for (size_t i = 0; i < target->nmodules; i++) {
+		struct gr_error *err = gr_module_file_init(
+			&image->modules[i], &target->modules[i], i == 0,
+			image->auxv, gr_image_files(image));
+		if (!err)
+			err = check_module(image, i);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+static struct gr_error *add_constant_segments(struct gr_image *image,
+					      const struct gr_module_file *file)
+{
+	for (size_t i = 0; i < file->elf.phnum; i++) {
+		Elf64_Phdr header = gr_elf_program_header(&file->elf, i);
+		if (!gr_module_segment_is_constant(&header))
+			continue;
+		struct gr_bytes bytes =
+			gr_elf_segment_bytes(&file->elf, &header);
+		uint64_t start = file->bias + header.p_vaddr;
+		if (!bytes.size || bytes.size > UINT64_MAX - start)
+			continue;
+		if (!gr_range_vector_append(
+			    &image->known,
+			    (struct gr_range){ start, start + bytes.size,
+					       bytes.data }))
+			return &gr_enomem;
+	}
+	return NULL;
+}
+
+struct gr_error *gr_image_create(const struct gr_target *target,
+				 struct gr_gaps *gaps, struct gr_image **ret)
+{
+	_cleanup_(gr_cleanup_image) struct gr_image *image =
+		calloc(1, sizeof(*image));
+	if (!image)
+		return &gr_enomem;
+	image->target = target;
+	image->gaps = gaps;
+	image->is_plan_sorted = true;
+	struct gr_error *err = open_memory(image);
+	if (err)
+		return err;
+	// The files' bytes come after all checks: these look at the target's
+	// own memory.
+	err = open_modules(image);
+	for (size_t i = 0; !err && i < target->nmodules; i++)
+		if (image->modules[i].is_usable)
+			err = add_constant_segments(image, &image->modules[i]);
+	if (!err)
+		err = gr_image_update_ranges(image);
+	if (err)
+		return err;
+	*ret = steal_ptr(image);
+	return NULL;
+}
+
+void gr_image_destroy(struct gr_image *image)
+{
+	if (!image)
+		return;
+	while (image->copies) {
+		struct gr_copy *next = image->copies->next;
+		gr_copy_destroy(image->copies);
+		image->copies = next;
+	}
+	for (size_t i = 0; image->modules && i < image->target->nmodules; i++)
+		gr_module_file_deinit(&image->modules[i]);
+	free(image->modules);
+	gr_plan_deinit(&image->plan);
+	gr_ranges_deinit(&image->ranges);
+	gr_range_vector_deinit(&image->known);
+	gr_source_deinit(&image->source);
+	gr_mappings_deinit(&image->process);
+	gr_core_deinit(&image->core);
+	free(image->warning);
+	free(image->what);
+	free(image);
+}
+
+uint64_t gr_image_bias(const struct gr_image *image, size_t module)
+{
+	return image->modules[module].bias;
+}
+
+uint64_t gr_image_missing_bytes(const struct gr_image *image)
+{
+	return image->core.missing_bytes;
+}
+
+uint64_t gr_image_private_bytes(const struct gr_image *image)
+{
+	return image->private_bytes;
+}
+
+const char *gr_image_warning(const struct gr_image *image)
+{
+	return image->warning;
+}
+
+const struct gr_target_thread *gr_image_threads(const struct gr_image *image,
+						size_t *nthreads)
+{
+	if (image->core.threads.size) {
+		*nthreads = image->core.threads.size;
+		return image->core.threads.data;
+	}
+	*nthreads = image->target->nthreads;
+	return image->target->threads;
+}
+
+void gr_image_seal(struct gr_image *image)
+{
+	gr_source_deinit(&image->source);
+}
+
+// A segment of a module at its run-time place.
+static bool find_segment(const struct gr_image *image, uint64_t addr,
+			 struct gr_mapping *ret)
+{
+	for (size_t i = 0; i < image->target->nmodules; i++) {
+		const struct gr_module_file *file = &image->modules[i];
+		if (file->bias == UINT64_MAX)
+			continue;
+		for (size_t j = 0; j < file->elf.phnum; j++) {
+			Elf64_Phdr header =
+				gr_elf_program_header(&file->elf, j);
+			uint64_t start = file->bias + header.p_vaddr;
+			if (header.p_type != PT_LOAD ||
+			    addr - start >= header.p_memsz ||
+			    header.p_memsz > UINT64_MAX - start)
+				continue;
+			*ret = (struct gr_mapping){
+				.start = start,
+				.end = start + header.p_memsz,
+				.flags = header.p_flags,
+				.path = file->path,
+			};
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool find_mapping(const struct gr_image *image, uint64_t addr,
+			 struct gr_mapping *ret)
+{
+	const struct gr_mapping *file =
+		gr_mappings_find(gr_image_files(image), addr);
+	const struct gr_mapping *segment =
+		gr_mappings_find(&image->core.segments, addr);
+	struct gr_mapping module;
+	bool has_module = find_segment(image, addr, &module);
+
+	if (!file && !segment) {
+		*ret = module;
+		return has_module;
+	}
+	*ret = segment ? *segment : *file;
+	if (file)
+		ret->path = file->path;
+	else if (has_module)
+		ret->path = module.path;
+	// A core's list of files has no permissions.
+	if (!ret->flags && has_module)
+		ret->flags = module.flags;
+	return true;
+}
+
+bool gr_image_mapping(struct gr_image *image, uint64_t addr,
+		      struct gr_mapping_info *ret)
+{
+	struct gr_mapping mapping = { 0 };
+	uint8_t byte;
+
+	struct gr_error *err = gr_image_read(image, addr, &byte, 1);
+	bool is_readable = !err;
+	gr_error_destroy(err);
+	if (!find_mapping(image, addr, &mapping)) {
+		if (!is_readable)
+			return false;
+		// All that a debugger's memory tells.
+		mapping.start = addr & ~(GR_PAGE_BYTES - 1);
+		mapping.end = mapping.start + GR_PAGE_BYTES;
+		if (mapping.end < mapping.start)
+			mapping.end = UINT64_MAX;
+	}
+	*ret = (struct gr_mapping_info){
+		.start = mapping.start,
+		.end = mapping.end,
+		.readable_data = is_readable,
+		.writable = mapping.flags & PF_W,
+		.executable = mapping.flags & PF_X,
+		.path = mapping.path,
+	};
+	return true;
+}

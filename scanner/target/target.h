@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What a debugger provides: plain data and two callbacks. The scanner's only
+ * door to the outside besides files.
+ */
+#ifndef GR_TARGET_H
+#define GR_TARGET_H
+
+#include "base/base.h"
+#include "base/error.h"
+
+enum gr_target_kind {
+	GR_TARGET_CORE,	  /**< A core file, read by us through mmap. */
+	GR_TARGET_NATIVE, /**< A stopped process of this machine. */
+	GR_TARGET_REMOTE, /**< Anything else: read through the debugger. */
+};
+
+/** General registers in the order of DWARF's numbering for x86-64. */
+enum gr_reg {
+	GR_REG_RAX, GR_REG_RDX, GR_REG_RCX, GR_REG_RBX, GR_REG_RSI,
+	GR_REG_RDI, GR_REG_RBP, GR_REG_RSP, GR_REG_R8, GR_REG_R9,
+	GR_REG_R10, GR_REG_R11, GR_REG_R12, GR_REG_R13, GR_REG_R14,
+	GR_REG_R15, GR_REG_RIP,
+	GR_NREGS,
+};
+
+/** Registers of one thread (or of one interrupted context). */
+struct gr_regs {
+	uint64_t value[GR_NREGS];
+	uint64_t fs_base; /**< 0 if not known. */
+};
+
+/** "rax" and so on. */
+const char *gr_reg_name(enum gr_reg reg);
+
+/** One operating system thread of the target. */
+struct gr_target_thread {
+	int32_t lwp; /**< As the target's own pid namespace counts it. */
+	struct gr_regs regs;
+};
+
+/** One ELF file mapped in the target. */
+struct gr_target_module {
+	const char *path;	/**< The file that we can open. */
+	const char *debug_path; /**< Separate debug file, or NULL. */
+	/**
+	 * Run-time address minus address in the file; UINT64_MAX when the
+	 * debugger does not know (the scanner then finds it out).
+	 */
+	uint64_t bias;
+};
+
+/** What the scanner may ask of the debugger; on the starting thread only. */
+struct gr_target_ops {
+	/** Read [addr, addr + bytes) whole, or fail with GR_ERROR_FAULT. */
+	struct gr_error *(*read)(void *ctx, uint64_t addr, void *buf,
+				 size_t bytes);
+	/** Called now and then: GR_ERROR_INTERRUPTED stops the scan. */
+	struct gr_error *(*poll)(void *ctx);
+};
+
+/**
+ * The program to look at. Strings and arrays belong to the caller and outlive
+ * every call that takes the target.
+ */
+struct gr_target {
+	enum gr_target_kind kind;
+	const char *core_path; /**< GR_TARGET_CORE, else NULL. */
+	int32_t pid;	       /**< GR_TARGET_NATIVE, else 0. */
+	/** The executable first, then shared objects. At least one. */
+	const struct gr_target_module *modules;
+	size_t nmodules;
+	/** Empty for cores: their notes have the registers. */
+	const struct gr_target_thread *threads;
+	size_t nthreads;
+	struct gr_target_ops ops;
+	void *ctx;
+};
+
+#endif /* GR_TARGET_H */

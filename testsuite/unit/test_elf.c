@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/elf.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "elf_builder.h"
+
+/** A good file, of which one thing is changed. */
+struct parse_case {
+	const char *name;
+	size_t off, bytes;
+	uint64_t value;
+	size_t cut_bytes; /**< File size, 0: all of it. */
+	int code;	  /**< enum gr_error_code, or -1 for success. */
+	const char *message;
+	size_t phnum, lost;
+};
+
+#define FIELD(name) offsetof(Elf64_Ehdr, name), sizeof(((Elf64_Ehdr *)0)->name)
+
+static const struct parse_case parse_cases[] = {
+	{ "a good file", 0, 0, 0, 0, -1, NULL, 3, 0 },
+	{ "an empty file", 0, 0, 0, SIZE_MAX, GR_ERROR_FORMAT, "F is empty", 0,
+	  0 },
+	{ "ends inside the header", 0, 0, 0, 40, GR_ERROR_FORMAT,
+	  "F ends inside its ELF header", 0, 0 },
+	{ "text", 0, 4, 0x6f6c6c65, 0, GR_ERROR_FORMAT, "F is not an ELF file",
+	  0, 0 },
+	{ "gzip", 0, 2, 0x8b1f, 0, GR_ERROR_FORMAT,
+	  "F is compressed with gzip: unpack it first (gunzip)", 0, 0 },
+	{ "zstd", 0, 4, 0xfd2fb528, 0, GR_ERROR_FORMAT,
+	  "F is compressed with zstd: unpack it first (unzstd)", 0, 0 },
+	{ "xz", 0, 5, 0x5a587a37fd, 0, GR_ERROR_FORMAT,
+	  "F is compressed with xz: unpack it first (unxz)", 0, 0 },
+	{ "lz4", 0, 4, 0x184d2204, 0, GR_ERROR_FORMAT,
+	  "F is compressed with lz4: unpack it first (unlz4)", 0, 0 },
+	{ "bzip2", 0, 3, 0x685a42, 0, GR_ERROR_FORMAT,
+	  "F is compressed with bzip2: unpack it first (bunzip2)", 0, 0 },
+	{ "32-bit", EI_CLASS, 1, ELFCLASS32, 0, GR_ERROR_ARCH, "32-bit", 0, 0 },
+	{ "big-endian machine", EI_DATA, 1, ELFDATA2MSB, 0, GR_ERROR_ARCH,
+	  "big-endian", 0, 0 },
+	{ "arm64", FIELD(e_machine), EM_AARCH64, 0, GR_ERROR_ARCH, "AArch64", 0,
+	  0 },
+	{ "unknown machine", FIELD(e_machine), 0x7777, 0, GR_ERROR_ARCH,
+	  "machine 30583", 0, 0 },
+	{ "more headers than fit", FIELD(e_phnum), 60000, 0, -1, NULL,
+	  /* (file size - 64) / 56 */ 19, 60000 - 19 },
+	{ "headers past the end", FIELD(e_phoff), UINT64_MAX - 7, 0, -1, NULL,
+	  0, 3 },
+	{ "headers of another size", FIELD(e_phentsize), 55, 0, -1, NULL, 0,
+	  0 },
+	{ "cut off inside the headers", 0, 0, 0, 64 + 56 + 20, -1, NULL, 1, 2 },
+};
+
+static void build(struct elf_builder *b)
+{
+	builder_init(b, ET_EXEC);
+	builder_load(b, 0x402345, 100, PF_R, 0);
+	builder_header(b, PT_NOTE);
+	builder_load(b, 0x401234, 100, PF_R, 0);
+	builder_finish(b);
+}
+
+static void test_parse(void **state)
+{
+	const struct parse_case *c = *state;
+	_cleanup_free_ struct elf_builder *b = malloc(sizeof(*b));
+	struct gr_elf elf = { .phnum = 0 };
+
+	build(b);
+	memcpy(b->file + c->off, &c->value, c->bytes);
+	size_t bytes = c->cut_bytes == SIZE_MAX ? 0 :
+		       c->cut_bytes		? c->cut_bytes :
+						  b->bytes;
+	// An exact allocation, so that reading past it is seen.
+	_cleanup_free_ uint8_t *exact = malloc(bytes ? bytes : 1);
+	memcpy(exact, b->file, bytes);
+	struct gr_error *err =
+		gr_elf_parse("F", (struct gr_bytes){ exact, bytes }, &elf);
+	if (c->code < 0) {
+		assert_null(err);
+		assert_int_equal(elf.phnum, c->phnum);
+		assert_int_equal(elf.lost_headers, c->lost);
+		for (size_t i = 0; i < elf.phnum; i++) {
+			Elf64_Phdr header = gr_elf_program_header(&elf, i);
+			gr_elf_segment_bytes(&elf, &header);
+		}
+		gr_elf_section(&elf, ".text", NULL);
+		return;
+	}
+	assert_non_null(err);
+	assert_int_equal(err->code, c->code);
+	assert_non_null(strstr(err->message, c->message));
+	gr_error_destroy(err);
+}
+
+static void test_lowest(void **state)
+{
+	(void)state;
+	_cleanup_free_ struct elf_builder *b = malloc(sizeof(*b));
+	struct gr_elf elf;
+
+	build(b);
+	assert_null(gr_elf_parse("F", (struct gr_bytes){ b->file, b->bytes },
+				 &elf));
+	assert_int_equal(gr_elf_lowest_addr(&elf), 0x401000);
+}
+
+static void test_many_headers(void **state)
+{
+	(void)state;
+	_cleanup_free_ struct elf_builder *b = malloc(sizeof(*b));
+	Elf64_Shdr section = { .sh_info = 14 };
+	struct gr_elf elf;
+
+	build(b);
+	b->header.e_phnum = PN_XNUM;
+	b->header.e_shoff = b->bytes;
+	b->headers[0].p_offset = 64 + 12 * 56;
+	builder_append(b, &section, sizeof(section));
+	builder_finish(b);
+	struct gr_bytes file = { b->file, b->bytes };
+	assert_null(gr_elf_parse("F", file, &elf));
+	assert_int_equal(elf.phnum, 14);
+	// Without the section header, the first segment ends the headers.
+	file.size -= 30;
+	assert_null(gr_elf_parse("F", file, &elf));
+	assert_int_equal(elf.phnum, 12);
+}
+
+static void test_sections(void **state)
+{
+	(void)state;
+	static const char names[] = "\0.names\0.data.x\0.zeros";
+	_cleanup_free_ struct elf_builder *b = malloc(sizeof(*b));
+	struct gr_elf elf;
+	uint64_t addr = 0;
+
+	build(b);
+	size_t names_off = b->bytes;
+	builder_append(b, names, sizeof(names));
+	b->header.e_shoff = b->bytes;
+	b->header.e_shentsize = sizeof(Elf64_Shdr);
+	b->header.e_shnum = 5;
+	b->header.e_shstrndx = 1;
+	Elf64_Shdr sections[5] = {
+		[1] = { .sh_name = 1,
+			.sh_type = SHT_STRTAB,
+			.sh_offset = names_off,
+			.sh_size = sizeof(names) },
+		[2] = { .sh_name = 0xffffffff, .sh_type = SHT_PROGBITS },
+		[3] = { .sh_name = 8,
+			.sh_type = SHT_PROGBITS,
+			.sh_addr = 0x5000,
+			.sh_offset = 10,
+			.sh_size = 20 },
+		[4] = { .sh_name = 16,
+			.sh_type = SHT_NOBITS,
+			.sh_offset = 10,
+			.sh_size = 20 },
+	};
+	builder_append(b, sections, sizeof(sections));
+	builder_finish(b);
+	assert_null(gr_elf_parse("F", (struct gr_bytes){ b->file, b->bytes },
+				 &elf));
+	struct gr_bytes found = gr_elf_section(&elf, ".data.x", &addr);
+	assert_ptr_equal(found.data, b->file + 10);
+	assert_int_equal(found.size, 20);
+	assert_int_equal(addr, 0x5000);
+	assert_null(gr_elf_section(&elf, ".zeros", NULL).data);
+	assert_null(gr_elf_section(&elf, ".absent", NULL).data);
+}
+
+static void test_open(void **state)
+{
+	(void)state;
+	_cleanup_free_ struct elf_builder *b = malloc(sizeof(*b));
+	struct gr_elf elf;
+	char path[64];
+
+	build(b);
+	builder_write(b, b->bytes, path);
+	assert_null(gr_elf_open(path, &elf));
+	assert_int_equal(elf.phnum, 3);
+	gr_elf_deinit(&elf);
+	unlink(path);
+	struct gr_error *err = gr_elf_open(path, &elf);
+	assert_int_equal(err->code, GR_ERROR_IO);
+	gr_error_destroy(err);
+	err = gr_elf_open("/", &elf);
+	assert_int_equal(err->code, GR_ERROR_FORMAT);
+	gr_error_destroy(err);
+}
+
+int main(void)
+{
+	enum { NPARSE = GR_ARRAY_SIZE(parse_cases) };
+	struct CMUnitTest tests[NPARSE + 4] = {
+		[NPARSE] = cmocka_unit_test(test_lowest),
+		cmocka_unit_test(test_many_headers),
+		cmocka_unit_test(test_sections),
+		cmocka_unit_test(test_open),
+	};
+
+	for (size_t i = 0; i < NPARSE; i++)
+		tests[i] = (struct CMUnitTest){
+			.name = parse_cases[i].name,
+			.test_func = test_parse,
+			.initial_state = (void *)&parse_cases[i],
+		};
+	return cmocka_run_group_tests_name("elf", tests, NULL, NULL);
+}

@@ -1,0 +1,760 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/image.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "elf_builder.h"
+#include "target/image_internal.h"
+
+enum {
+	EXE_TEXT = 0x400000,
+	EXE_TEXT_BYTES = 0x2000,
+	EXE_DATA = 0x403000,
+	EXE_ENTRY = 0x400800,
+	HEAP = 0x10000000,
+	EXE_SALT = 0,
+	CORE_SALT = 77,
+	PAGE = 4096,
+};
+
+static void assert_error(struct gr_error *err, enum gr_error_code code,
+			 const char *message)
+{
+	assert_non_null(err);
+	assert_int_equal(err->code, code);
+	if (message && !strstr(err->message, message))
+		fail_msg("\"%s\" is not in \"%s\"", message, err->message);
+	gr_error_destroy(err);
+}
+
+static void assert_bytes(const uint8_t *p, uint64_t addr, uint64_t bytes,
+			 uint8_t salt)
+{
+	for (uint64_t i = 0; i < bytes; i++)
+		assert_int_equal(p[i], builder_byte(addr + i, salt));
+}
+
+/* --- ranges ----------------------------------------------------------- */
+
+/* Many small random ranges against an array that says who owns an address. */
+static void test_ranges_random(void **state)
+{
+	(void)state;
+	enum { SPACE = 200, ROUNDS = 300 };
+	static const uint8_t memory[1 << 16];
+	unsigned int seed = 1;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		_cleanup_(gr_range_vector_deinit) struct gr_range_vector in = {
+			0
+		};
+		const uint8_t *owner[SPACE] = { NULL };
+		size_t n = rand_r(&seed) % 30;
+		for (size_t i = 0; i < n; i++) {
+			uint64_t start = rand_r(&seed) % (SPACE - 50);
+			uint64_t end = start + 1 + rand_r(&seed) % 50;
+			const uint8_t *host =
+				memory + rand_r(&seed) % 4 * 1000 + start;
+			assert_true(gr_range_vector_append(
+				&in, (struct gr_range){ start, end, host }));
+			for (uint64_t at = start; at < end; at++)
+				if (!owner[at])
+					owner[at] = host + (at - start);
+		}
+		struct gr_ranges ranges;
+		assert_null(gr_ranges_init(&ranges, &in));
+		for (uint64_t at = 0; at < SPACE; at++)
+			assert_ptr_equal(gr_ranges_host(&ranges, at, 1),
+					 owner[at]);
+		for (size_t i = 1; i < ranges.count; i++)
+			assert_true(ranges.data[i - 1].end <=
+				    ranges.data[i].start);
+		gr_ranges_deinit(&ranges);
+	}
+}
+
+/* --- a core and its executable ---------------------------------------- */
+
+/** What to build, and what is opened. */
+struct fixture {
+	struct elf_builder exe, core;
+	char exe_path[64], core_path[64];
+	struct gr_gaps gaps;
+	struct gr_target_module module;
+	struct gr_target target;
+	struct gr_image *image;
+};
+
+static void build_exe(struct elf_builder *b, const char *gnu_id,
+		      const char *go_id)
+{
+	builder_init(b, ET_EXEC);
+	b->header.e_entry = EXE_ENTRY;
+	if (gnu_id || go_id) {
+		Elf64_Phdr *notes = builder_header(b, PT_NOTE);
+		notes->p_vaddr = EXE_TEXT + notes->p_offset;
+		if (gnu_id)
+			builder_note(b, notes, "GNU", NT_GNU_BUILD_ID, gnu_id,
+				     strlen(gnu_id));
+		if (go_id)
+			builder_note(b, notes, "Go", 4, go_id, strlen(go_id));
+	}
+	// The text segment begins with the headers, as linkers do it.
+	size_t used = b->bytes;
+	Elf64_Phdr *text = builder_header(b, PT_LOAD);
+	text->p_offset = 0;
+	text->p_vaddr = EXE_TEXT;
+	text->p_filesz = text->p_memsz = EXE_TEXT_BYTES;
+	text->p_flags = PF_R | PF_X;
+	uint8_t *p = builder_append(b, NULL, EXE_TEXT_BYTES - used);
+	for (uint64_t i = used; i < EXE_TEXT_BYTES; i++)
+		p[i - used] = builder_byte(EXE_TEXT + i, EXE_SALT);
+	builder_load(b, EXE_DATA, PAGE, PF_R | PF_W, EXE_SALT)->p_memsz += PAGE;
+	builder_finish(b);
+}
+
+static void add_core_notes(struct elf_builder *b)
+{
+	uint64_t auxv[] = { AT_ENTRY,	   EXE_ENTRY, AT_PHDR,
+			    EXE_TEXT + 64, AT_NULL,   0 };
+	uint64_t prstatus[42] = { 0 };
+	Elf64_Phdr *notes = builder_header(b, PT_NOTE);
+
+	((uint32_t *)prstatus)[8] = 5;
+	builder_note(b, notes, "CORE", NT_PRSTATUS, prstatus, sizeof(prstatus));
+	((uint32_t *)prstatus)[8] = 6;
+	builder_note(b, notes, "", NT_PRSTATUS, prstatus, sizeof(prstatus));
+	builder_note(b, notes, "CORE", NT_AUXV, auxv, sizeof(auxv));
+}
+
+// Header page of the executable, two heap segments that adjoin in memory and
+// file, one that adjoins in memory only, one behind a hole.
+static void build_core(struct elf_builder *b, const struct elf_builder *exe)
+{
+	builder_init(b, ET_CORE);
+	add_core_notes(b);
+	if (exe) {
+		Elf64_Phdr *header = builder_header(b, PT_LOAD);
+		header->p_vaddr = EXE_TEXT;
+		header->p_filesz = PAGE;
+		header->p_memsz = EXE_TEXT_BYTES;
+		header->p_flags = PF_R | PF_X;
+		builder_append(b, exe->file, PAGE);
+	}
+	builder_load(b, HEAP, 2 * PAGE, PF_R | PF_W, CORE_SALT);
+	builder_load(b, HEAP + 2 * PAGE, PAGE, PF_R | PF_W, CORE_SALT);
+	builder_append(b, "padding", 7);
+	builder_load(b, HEAP + 3 * PAGE, PAGE, PF_R | PF_W, CORE_SALT);
+	builder_load(b, HEAP + 6 * PAGE, PAGE, PF_R | PF_W, CORE_SALT)
+		->p_memsz += PAGE;
+	builder_finish(b);
+}
+
+static struct gr_error *fixture_open(struct fixture *f, size_t core_bytes)
+{
+	builder_write(&f->exe, f->exe.bytes, f->exe_path);
+	builder_write(&f->core, core_bytes, f->core_path);
+	f->module = (struct gr_target_module){ .path = f->exe_path,
+					       .bias = UINT64_MAX };
+	f->target = (struct gr_target){ .kind = GR_TARGET_CORE,
+					.core_path = f->core_path,
+					.modules = &f->module,
+					.nmodules = 1 };
+	return gr_image_create(&f->target, &f->gaps, &f->image);
+}
+
+static void fixture_destroy(struct fixture *f)
+{
+	gr_image_destroy(f->image);
+	if (*f->exe_path)
+		unlink(f->exe_path);
+	if (*f->core_path)
+		unlink(f->core_path);
+	free(f);
+}
+
+GR_DEFINE_CLEANUP(fixture, struct fixture, fixture_destroy)
+
+static int core_setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	build_exe(&f->exe, NULL, "go-id");
+	build_core(&f->core, &f->exe);
+	struct gr_error *err = fixture_open(f, f->core.bytes);
+	if (err)
+		fail_msg("%s", err->message);
+	*state = f;
+	return 0;
+}
+
+static int core_teardown(void **state)
+{
+	fixture_destroy(*state);
+	return 0;
+}
+
+/** One range, asked for by read, map and map_torn. */
+struct range_case {
+	const char *name;
+	uint64_t addr, bytes;
+	bool is_whole, is_zero_copy;
+	uint64_t missing_pages;
+	bool is_absent; /**< map_torn gives NULL. */
+	uint8_t salt;
+};
+
+static const struct range_case range_cases[] = {
+	{ "inside one segment", HEAP + 8, 100, true, true, 0, false,
+	  CORE_SALT },
+	{ "segments that adjoin in the file", HEAP, 3 * PAGE, true, true, 0,
+	  false, CORE_SALT },
+	{ "segments that adjoin in memory only", HEAP + 3 * PAGE - 4, 8, true,
+	  false, 0, false, CORE_SALT },
+	{ "ends at the border of a hole", HEAP + 4 * PAGE - 8, 8, true, true, 0,
+	  false, CORE_SALT },
+	{ "one byte into a hole", HEAP + 4 * PAGE - 8, 9, false, false, 1,
+	  false, CORE_SALT },
+	{ "across a hole", HEAP + 4 * PAGE - 8, 2 * PAGE + 16, false, false, 2,
+	  false, CORE_SALT },
+	{ "in a hole", HEAP + 4 * PAGE + 1, 8, false, false, 1, true, 0 },
+	{ "memsz past filesz is no zeros", HEAP + 7 * PAGE, 8, false, false, 1,
+	  true, 0 },
+	{ "text that the core left out", EXE_TEXT + PAGE, PAGE, true, true, 0,
+	  false, EXE_SALT },
+	{ "text from core and executable", EXE_TEXT + PAGE - 4, 8, true, false,
+	  0, false, EXE_SALT },
+	{ "writable data is never the file's", EXE_DATA, 8, false, false, 1,
+	  true, 0 },
+	{ "address 0", 0, 8, false, false, 1, true, 0 },
+	{ "past the last address", UINT64_MAX - 3, 8, false, false, 1, true,
+	  0 },
+	{ "absurd length", HEAP, UINT64_MAX, false, false, 1, true, 0 },
+	{ "length over 1 GiB", HEAP, (1 << 30) + 1, false, false,
+	  (1 << 18) + 1 - 5, false, CORE_SALT },
+};
+
+// Present bytes are right, absent ones zero.
+static void check_torn(const struct range_case *c, const uint8_t *p)
+{
+	uint64_t check = c->bytes < 8 * PAGE ? c->bytes : 8 * PAGE;
+
+	for (uint64_t i = 0; i < check; i++) {
+		uint64_t page = (c->addr + i - HEAP) / PAGE;
+		bool is_hole = c->addr >= HEAP &&
+			       (page == 4 || page == 5 || page > 6);
+		assert_int_equal(
+			p[i], is_hole ? 0 : builder_byte(c->addr + i, c->salt));
+	}
+}
+
+static void test_core_range(void **state)
+{
+	const struct range_case *c = *state;
+	void *fixture;
+
+	core_setup(&fixture);
+	_cleanup_(gr_cleanup_fixture) struct fixture *f = fixture;
+	uint8_t buf[4 * PAGE];
+	const uint8_t *p;
+
+	struct gr_error *err = gr_image_read(f->image, c->addr, buf, c->bytes);
+	if (c->is_whole) {
+		assert_null(err);
+		assert_bytes(buf, c->addr, c->bytes, c->salt);
+	} else {
+		assert_error(err, GR_ERROR_FAULT, NULL);
+	}
+	err = gr_image_map(f->image, c->addr, c->bytes, &p);
+	if (c->is_whole) {
+		assert_null(err);
+		assert_bytes(p, c->addr, c->bytes, c->salt);
+		assert_int_equal(!f->image->copies, c->is_zero_copy);
+	} else {
+		assert_error(err, GR_ERROR_FAULT, NULL);
+	}
+	assert_null(gr_image_map_torn(f->image, c->addr, c->bytes, &p));
+	assert_int_equal(f->gaps.count[GR_GAP_UNREADABLE_PAGES],
+			 c->missing_pages);
+	assert_int_equal(!p, c->is_absent);
+	if (p)
+		check_torn(c, p);
+}
+
+static void test_core_uint(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t value, expected;
+
+	for (unsigned int bytes = 1; bytes <= 8; bytes++) {
+		uint64_t addr = HEAP + 3 * PAGE - 3; // Across a border.
+		uint8_t raw[8] = { 0 };
+		for (unsigned int i = 0; i < bytes; i++)
+			raw[i] = builder_byte(addr + i, CORE_SALT);
+		memcpy(&expected, raw, 8);
+		assert_null(gr_image_read_uint(f->image, addr, bytes, &value));
+		assert_int_equal(value, expected);
+	}
+	assert_error(gr_image_read_u64(f->image, HEAP + 4 * PAGE - 7, &value),
+		     GR_ERROR_FAULT, "0x10003ff9");
+}
+
+static void test_core_facts(void **state)
+{
+	struct fixture *f = *state;
+	struct gr_mapping_info info;
+	size_t nthreads;
+
+	const struct gr_target_thread *threads =
+		gr_image_threads(f->image, &nthreads);
+	assert_int_equal(nthreads, 2);
+	assert_int_equal(threads[0].lwp, 5);
+	assert_int_equal(threads[1].lwp, 6);
+	assert_int_equal(gr_image_bias(f->image, 0), 0);
+	assert_int_equal(gr_image_missing_bytes(f->image), 0);
+	assert_null(gr_image_warning(f->image));
+	assert_true(gr_image_mapping(f->image, EXE_TEXT + PAGE, &info));
+	assert_string_equal(info.path, f->exe_path);
+	assert_true(info.executable && info.readable_data && !info.writable);
+	assert_int_equal(info.end, EXE_TEXT + EXE_TEXT_BYTES);
+	assert_true(gr_image_mapping(f->image, HEAP + 7 * PAGE, &info));
+	assert_true(info.writable && !info.readable_data && !info.path);
+	assert_false(gr_image_mapping(f->image, HEAP + 5 * PAGE, &info));
+	assert_null(gr_image_plan(f->image, HEAP, HEAP + PAGE));
+	assert_int_equal(gr_image_plan_bytes(f->image), 0);
+	assert_null(gr_image_capture(f->image));
+	gr_image_seal(f->image);
+	assert_true(gr_image_mapping(f->image, HEAP, &info));
+}
+
+/** A core that is damaged in one way. */
+struct damage_case {
+	const char *name;
+	void (*damage)(struct elf_builder *core);
+	size_t cut_bytes;    /**< From its end. */
+	int code;	     /**< enum gr_error_code, or -1 for success. */
+	const char *message; /**< Of the error or warning; NULL: none. */
+	uint64_t missing_bytes;
+	/** Salt of the byte at HEAP, or -1 for a fault. */
+	int salt;
+};
+
+static void damage_type(struct elf_builder *core)
+{
+	core->header.e_type = ET_EXEC;
+}
+
+static void damage_no_headers(struct elf_builder *core)
+{
+	core->header.e_phoff = UINT64_MAX / 2;
+}
+
+static void damage_overflow(struct elf_builder *core)
+{
+	core->headers[2].p_vaddr = UINT64_MAX - 100;
+}
+
+static void damage_huge(struct elf_builder *core)
+{
+	Elf64_Phdr *header = builder_header(core, PT_LOAD);
+	header->p_vaddr = 0x100;
+	header->p_filesz = header->p_memsz = UINT64_C(1) << 62;
+	header->p_offset = 0;
+}
+
+// A later segment says otherwise about the heap's first page.
+static void damage_overlap(struct elf_builder *core)
+{
+	builder_load(core, HEAP - PAGE, 2 * PAGE, PF_R, CORE_SALT + 1);
+}
+
+static void damage_notes(struct elf_builder *core)
+{
+	core->headers[0].p_filesz = 8;
+}
+
+static const struct damage_case damage_cases[] = {
+	{ "last page is cut off", NULL, PAGE, -1,
+	  "core file is truncated: 4.1 KB of 25.3 KB are missing", PAGE,
+	  CORE_SALT },
+	{ "heap is cut off", NULL, 5 * PAGE + 7, -1, "truncated", 5 * PAGE,
+	  -1 },
+	{ "no core", damage_type, 0, GR_ERROR_FORMAT,
+	  "is not a core file but an executable", 0, 0 },
+	{ "no program headers", damage_no_headers, 0, GR_ERROR_FORMAT,
+	  "no program headers", 0, 0 },
+	{ "a segment past the last address", damage_overflow, 0, -1,
+	  "1 program headers of the core are lost or make no sense", 0, -1 },
+	{ "a segment of 4 EB behind the others", damage_huge, 0, -1,
+	  "truncated", UINT64_MAX, CORE_SALT },
+	{ "overlapping segments: the first in the file wins", damage_overlap, 0,
+	  -1, NULL, 0, CORE_SALT },
+	{ "notes are cut off", damage_notes, 0, -1,
+	  "the core has no thread registers", 0, CORE_SALT },
+};
+
+static void test_damage(void **state)
+{
+	const struct damage_case *c = *state;
+	_cleanup_(gr_cleanup_fixture) struct fixture *f = calloc(1, sizeof(*f));
+	uint8_t byte;
+
+	build_exe(&f->exe, NULL, NULL);
+	build_core(&f->core, &f->exe);
+	if (c->damage)
+		c->damage(&f->core);
+	builder_finish(&f->core);
+	struct gr_error *err = fixture_open(f, f->core.bytes - c->cut_bytes);
+	if (c->code >= 0) {
+		assert_error(err, c->code, c->message);
+		return;
+	}
+	if (err)
+		fail_msg("%s", err->message);
+	const char *warning = gr_image_warning(f->image);
+	if (c->message && (!warning || !strstr(warning, c->message)))
+		fail_msg("warning is %s", warning ? warning : "absent");
+	if (!c->message)
+		assert_null(warning);
+	if (c->missing_bytes != UINT64_MAX)
+		assert_int_equal(gr_image_missing_bytes(f->image),
+				 c->missing_bytes);
+	err = gr_image_read(f->image, HEAP, &byte, 1);
+	if (c->salt < 0)
+		assert_error(err, GR_ERROR_FAULT, NULL);
+	else
+		assert_int_equal(byte, builder_byte(HEAP, c->salt));
+}
+
+/** Two executables: the one that ran, the one that we are given. */
+struct identity_case {
+	const char *name;
+	const char *ran_gnu, *ran_go;
+	const char *given_gnu, *given_go;
+	bool has_header_page;
+	uint64_t given_entry;
+	const char *message; /**< NULL: they belong together. */
+};
+
+static const struct identity_case identity_cases[] = {
+	{ "same GNU build id", "AB", NULL, "AB", NULL, true, EXE_ENTRY, NULL },
+	{ "other GNU build id", "AB", NULL, "AC", NULL, true, EXE_ENTRY,
+	  "(build id 4143) is not the program of core " },
+	{ "GNU comes before Go", "AB", "x", "AB", "y", true, EXE_ENTRY, NULL },
+	{ "same Go build id", NULL, "a/b", NULL, "a/b", true, EXE_ENTRY, NULL },
+	{ "other Go build id", NULL, "a/b", NULL, "a/c", true, EXE_ENTRY,
+	  "(build id a/b)" },
+	{ "one has no build id: not comparable", NULL, "a/b", NULL, NULL, true,
+	  EXE_ENTRY, NULL },
+	{ "no build ids, same entry", NULL, NULL, NULL, NULL, true, EXE_ENTRY,
+	  NULL },
+	{ "no build ids, other entry", NULL, NULL, NULL, NULL, true,
+	  EXE_ENTRY + 16, "(entry point 0x400810)" },
+	{ "no header page, other build id: not comparable", NULL, "a/b", NULL,
+	  "a/c", false, EXE_ENTRY, NULL },
+	{ "no header page, other entry", NULL, "a/b", NULL, "a/c", false,
+	  EXE_ENTRY + 16, "(entry point 0x400800)" },
+};
+
+static void test_identity(void **state)
+{
+	const struct identity_case *c = *state;
+	_cleanup_(gr_cleanup_fixture) struct fixture *f = calloc(1, sizeof(*f));
+
+	build_exe(&f->exe, c->ran_gnu, c->ran_go);
+	build_core(&f->core, c->has_header_page ? &f->exe : NULL);
+	build_exe(&f->exe, c->given_gnu, c->given_go);
+	f->exe.header.e_entry = c->given_entry;
+	builder_finish(&f->exe);
+	struct gr_error *err = fixture_open(f, f->core.bytes);
+	if (c->message)
+		assert_error(err, GR_ERROR_MISMATCH, c->message);
+	else if (err)
+		fail_msg("%s", err->message);
+}
+
+/* --- live targets ------------------------------------------------------ */
+
+enum { LIVE_PAGES = 40, UNMAPPED_PAGE = 5, NO_ACCESS_PAGE = 9 };
+
+/** A child with LIVE_PAGES pages of known bytes, two of them not there. */
+struct live {
+	uint8_t *area; /**< At the same address in both processes. */
+	pid_t pid;
+	uint64_t nreads, largest_read; /**< Of the remote kind. */
+	int polls_left;		       /**< Then interrupted; -1: never. */
+	struct gr_gaps gaps;
+	struct gr_target_module module;
+	struct gr_target target;
+	struct gr_image *image;
+};
+
+static bool is_live_byte(const struct live *live, uint64_t addr)
+{
+	uint64_t page = (addr - (uintptr_t)live->area) / PAGE;
+
+	return page < LIVE_PAGES && page != UNMAPPED_PAGE &&
+	       page != NO_ACCESS_PAGE;
+}
+
+static struct gr_error *live_remote_read(void *ctx, uint64_t addr, void *buf,
+					 size_t bytes)
+{
+	struct live *live = ctx;
+
+	live->nreads++;
+	if (bytes > live->largest_read)
+		live->largest_read = bytes;
+	for (uint64_t at = addr; at < addr + bytes; at++)
+		if (!is_live_byte(live, at))
+			return gr_error_fault(addr, bytes);
+	memcpy(buf, (void *)(uintptr_t)addr, bytes);
+	return NULL;
+}
+
+static struct gr_error *live_poll(void *ctx)
+{
+	struct live *live = ctx;
+
+	if (!live->polls_left)
+		return gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
+	if (live->polls_left > 0)
+		live->polls_left--;
+	return NULL;
+}
+
+static void live_destroy(struct live *live)
+{
+	gr_image_destroy(live->image);
+	if (live->pid) {
+		kill(live->pid, SIGKILL);
+		waitpid(live->pid, NULL, 0);
+	}
+	munmap(live->area, LIVE_PAGES * PAGE);
+	free(live);
+}
+
+GR_DEFINE_CLEANUP(live, struct live, live_destroy)
+
+static void live_fork(struct live *live)
+{
+	int ready[2];
+	char byte = 1;
+
+	assert_int_equal(pipe(ready), 0);
+	live->pid = fork();
+	if (!live->pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		munmap(live->area + UNMAPPED_PAGE * PAGE, PAGE);
+		mprotect(live->area + NO_ACCESS_PAGE * PAGE, PAGE, PROT_NONE);
+		if (write(ready[1], &byte, 1) == 1)
+			for (;;)
+				pause();
+		_exit(1);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	live->target.pid = live->pid;
+}
+
+/** How the same memory is reached. */
+struct live_case {
+	const char *name;
+	enum gr_target_kind kind;
+	bool is_only_file; /**< As where process_vm_readv() is forbidden. */
+};
+
+static const struct live_case live_cases[] = {
+	{ "process", GR_TARGET_NATIVE, false },
+	{ "process through /proc/PID/mem", GR_TARGET_NATIVE, true },
+	{ "remote", GR_TARGET_REMOTE, false },
+};
+
+static struct live *live_create(const struct live_case *c)
+{
+	struct live *live = calloc(1, sizeof(*live));
+
+	live->area = mmap(NULL, LIVE_PAGES * PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (uint64_t i = 0; i < LIVE_PAGES * PAGE; i++)
+		live->area[i] =
+			builder_byte((uintptr_t)live->area + i, CORE_SALT);
+	live->polls_left = -1;
+	live->module = (struct gr_target_module){ .path = "/proc/self/exe",
+						  .bias = UINT64_MAX };
+	if (c->kind == GR_TARGET_REMOTE)
+		live->module.bias = 0x700000000000;
+	live->target = (struct gr_target){
+		.kind = c->kind,
+		.modules = &live->module,
+		.nmodules = 1,
+		.ops = { live_remote_read, live_poll },
+		.ctx = live,
+	};
+	if (c->kind == GR_TARGET_NATIVE)
+		live_fork(live);
+	struct gr_error *err =
+		gr_image_create(&live->target, &live->gaps, &live->image);
+	if (err)
+		fail_msg("%s", err->message);
+	live->image->source.is_only_file = c->is_only_file;
+	return live;
+}
+
+// What must hold before and after sealing.
+static void check_live(struct live *live)
+{
+	uint64_t addr = (uintptr_t)live->area;
+	uint8_t buf[4 * PAGE];
+	uint64_t value;
+	const uint8_t *p;
+
+	for (uint64_t page = 0; page < LIVE_PAGES; page++) {
+		uint64_t at = addr + page * PAGE;
+		struct gr_error *err =
+			gr_image_read_u64(live->image, at + 16, &value);
+		if (is_live_byte(live, at)) {
+			assert_null(err);
+			assert_bytes((uint8_t *)&value, at + 16, 8, CORE_SALT);
+		} else {
+			assert_error(err, GR_ERROR_FAULT, NULL);
+		}
+	}
+	assert_null(gr_image_read(live->image, addr + PAGE - 5, buf, 3 * PAGE));
+	assert_bytes(buf, addr + PAGE - 5, 3 * PAGE, CORE_SALT);
+	assert_error(gr_image_map(live->image, addr, LIVE_PAGES * PAGE, &p),
+		     GR_ERROR_FAULT, NULL);
+	memset(&live->gaps, 0, sizeof(live->gaps));
+	assert_null(gr_image_map_torn(live->image, addr + 3,
+				      LIVE_PAGES * PAGE - 3, &p));
+	assert_int_equal(live->gaps.count[GR_GAP_UNREADABLE_PAGES], 2);
+	for (uint64_t i = 3; i < LIVE_PAGES * PAGE; i++)
+		assert_int_equal(p[i - 3],
+				 is_live_byte(live, addr + i) ?
+					 builder_byte(addr + i, CORE_SALT) :
+					 0);
+}
+
+static void test_live(void **state)
+{
+	const struct live_case *c = *state;
+	_cleanup_(gr_cleanup_live) struct live *live = live_create(c);
+	uint64_t addr = (uintptr_t)live->area, value;
+
+	check_live(live);
+	// In disorder and overlapping, with an absurd one.
+	assert_null(gr_image_plan(live->image, addr + 20 * PAGE,
+				  addr + LIVE_PAGES * PAGE));
+	assert_null(gr_image_plan(live->image, addr, addr + 12 * PAGE - 1));
+	assert_null(gr_image_plan(live->image, addr + 100, addr + 21 * PAGE));
+	assert_null(gr_image_plan(live->image, 0, UINT64_MAX));
+	assert_null(gr_image_plan(live->image, addr + 9, addr + 9));
+	uint64_t promised = gr_image_plan_bytes(live->image);
+	assert_in_range(promised, (LIVE_PAGES - 2) * PAGE, LIVE_PAGES * PAGE);
+	assert_null(gr_image_capture(live->image));
+	assert_int_equal(gr_image_private_bytes(live->image),
+			 (LIVE_PAGES - 2) * PAGE);
+	assert_int_equal(gr_image_plan_bytes(live->image), 0);
+	const uint8_t *p;
+	assert_null(gr_image_map(live->image, addr + 10 * PAGE, 30 * PAGE, &p));
+	assert_bytes(p, addr + 10 * PAGE, 30 * PAGE, CORE_SALT);
+	gr_image_seal(live->image);
+	check_live(live);
+	assert_error(gr_image_read_u64(live->image, addr - PAGE, &value),
+		     GR_ERROR_FAULT, NULL);
+	assert_true(live->largest_read <= 1 << 20);
+}
+
+static void test_capture_twice(void **state)
+{
+	(void)state;
+	_cleanup_(gr_cleanup_live) struct live *live =
+		live_create(&live_cases[0]);
+	uint64_t addr = (uintptr_t)live->area;
+	const uint8_t *p, *q;
+
+	assert_null(gr_image_plan(live->image, addr, addr + 2 * PAGE));
+	assert_null(gr_image_capture(live->image));
+	assert_null(gr_image_map(live->image, addr, PAGE, &p));
+	assert_null(gr_image_plan(live->image, addr + PAGE, addr + 4 * PAGE));
+	assert_int_equal(gr_image_plan_bytes(live->image), 2 * PAGE);
+	assert_null(gr_image_capture(live->image));
+	gr_image_seal(live->image);
+	assert_null(gr_image_map(live->image, addr, PAGE, &q));
+	assert_ptr_equal(p, q);
+	assert_null(gr_image_map(live->image, addr, 4 * PAGE, &q));
+	assert_bytes(q, addr, 4 * PAGE, CORE_SALT);
+}
+
+static void test_interrupt(void **state)
+{
+	const struct live_case *c = *state;
+	_cleanup_(gr_cleanup_live) struct live *live = live_create(c);
+	uint64_t addr = (uintptr_t)live->area, value;
+
+	assert_null(gr_image_plan(live->image, addr, addr + 9 * PAGE));
+	live->polls_left = 0;
+	assert_error(gr_image_capture(live->image), GR_ERROR_INTERRUPTED, NULL);
+	assert_int_equal(gr_image_private_bytes(live->image), 0);
+	assert_error(gr_image_read_u64(live->image, addr, &value),
+		     GR_ERROR_INTERRUPTED, NULL);
+	live->polls_left = -1;
+	assert_null(gr_image_read_u64(live->image, addr, &value));
+}
+
+static void test_no_process(void **state)
+{
+	(void)state;
+	struct gr_target_module module = { .path = "/proc/self/exe",
+					   .bias = UINT64_MAX };
+	struct gr_target target = { .kind = GR_TARGET_NATIVE,
+				    .pid = INT32_MAX,
+				    .modules = &module,
+				    .nmodules = 1 };
+	struct gr_gaps gaps = { 0 };
+	struct gr_image *image;
+
+	assert_error(gr_image_create(&target, &gaps, &image), GR_ERROR_IO,
+		     "there is no process 2147483647");
+}
+
+#define ROWS(cases, function)                                         \
+	for (size_t i = 0; i < GR_ARRAY_SIZE(cases); i++)             \
+		tests[count++] = (struct CMUnitTest)                  \
+		{                                                     \
+			.name = cases[i].name, .test_func = function, \
+			.initial_state = (void *)&cases[i],           \
+		}
+
+int main(void)
+{
+	struct CMUnitTest tests[GR_ARRAY_SIZE(range_cases) +
+				GR_ARRAY_SIZE(damage_cases) +
+				GR_ARRAY_SIZE(identity_cases) +
+				2 * GR_ARRAY_SIZE(live_cases) + 5] = {
+		cmocka_unit_test(test_ranges_random),
+		cmocka_unit_test_setup_teardown(test_core_uint, core_setup,
+						core_teardown),
+		cmocka_unit_test_setup_teardown(test_core_facts, core_setup,
+						core_teardown),
+		cmocka_unit_test(test_capture_twice),
+		cmocka_unit_test(test_no_process),
+	};
+	size_t count = 5;
+
+	ROWS(range_cases, test_core_range);
+	ROWS(damage_cases, test_damage);
+	ROWS(identity_cases, test_identity);
+	ROWS(live_cases, test_live);
+	ROWS(live_cases, test_interrupt);
+	return _cmocka_run_group_tests("image", tests, count, NULL, NULL);
+}
