@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dwarf/internal.h"
+
+// What the body of a closure tells of its object, and first parameters.
+
+enum {
+	CAPTURES_MAX = 1024,
+	BLOCKS_MAX = 16, // how deep blocks may nest
+};
+
+GR_VECTOR(capture_vector, struct gr_dwarf_capture);
+
+static struct gr_error *visit_body(struct gr_dwarf *dwarf, Dwarf_Die parent,
+				   unsigned int depth,
+				   struct capture_vector *ret);
+
+static struct gr_error *add_capture(struct gr_dwarf *dwarf, Dwarf_Die handle,
+				    struct capture_vector *ret)
+{
+	struct gr_error *err;
+	struct gr_die die;
+
+	err = gr_die_read(dwarf->dbg, handle, &die);
+	if (err || die.closure_off < GR_WORD_BYTES || !die.name ||
+	    ret->size >= CAPTURES_MAX)
+		return err;
+	const char *name = gr_dwarf_clean_name(dwarf, die.name);
+	if (!name)
+		return &gr_enomem;
+	struct gr_dwarf_capture capture = {
+		.name = name[0] == '&' ? name + 1 : name,
+		.off_bytes = die.closure_off,
+		.type = gr_types_at(dwarf, die.type_off),
+		.by_reference = name[0] == '&',
+	};
+	return capture_vector_append(ret, capture) ? NULL : &gr_enomem;
+}
+
+static struct gr_error *visit_body(struct gr_dwarf *dwarf, Dwarf_Die parent,
+				   unsigned int depth,
+				   struct capture_vector *ret)
+{
+	_cleanup_die_iter_ struct gr_die_iter iter = { 0 };
+	struct gr_error *err;
+
+	if (depth > BLOCKS_MAX)
+		return NULL;
+	err = gr_die_iter_init(&iter, dwarf->dbg, parent);
+	while (!err && iter.handle) {
+		uint16_t tag = gr_die_tag(dwarf->dbg, iter.handle);
+		if (tag == DW_TAG_variable)
+			err = add_capture(dwarf, iter.handle, ret);
+		else if (tag == DW_TAG_lexical_block)
+			err = visit_body(dwarf, iter.handle, depth + 1, ret);
+		if (!err)
+			err = gr_die_iter_next(&iter);
+	}
+	return err;
+}
+
+static int compare_captures(const void *a, const void *b)
+{
+	const struct gr_dwarf_capture *x = a, *y = b;
+	if (x->off_bytes != y->off_bytes)
+		return x->off_bytes < y->off_bytes ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+// Sort, and keep one of those at the same offset.
+static void finish_captures(struct capture_vector *captures)
+{
+	size_t kept = 0;
+
+	if (!captures->size)
+		return;
+	qsort(captures->data, captures->size, sizeof(*captures->data),
+	      compare_captures);
+	for (size_t i = 1; i < captures->size; i++)
+		if (captures->data[i].off_bytes !=
+		    captures->data[kept].off_bytes)
+			captures->data[++kept] = captures->data[i];
+	captures->size = kept + 1;
+}
+
+struct gr_error *gr_dwarf_captures(struct gr_dwarf *dwarf, uint32_t function,
+				   struct gr_dwarf_capture **ret, size_t *count)
+{
+	_cleanup_(capture_vector_deinit) struct capture_vector captures = { 0 };
+	_cleanup_die_ Dwarf_Die handle = NULL;
+	struct gr_error *err;
+
+	*ret = NULL;
+	*count = 0;
+	if (function >= dwarf->functions.size)
+		return NULL;
+	handle = gr_die_at(dwarf->dbg, dwarf->functions.data[function].die_off);
+	if (!handle)
+		return NULL;
+	err = visit_body(dwarf, handle, 0, &captures);
+	if (err && !gr_error_catch(&err, GR_ERROR_FORMAT))
+		return err;
+	finish_captures(&captures);
+	*count = captures.size;
+	*ret = steal_ptr(captures.data);
+	return NULL;
+}
+
+// The type of the first parameter among the children, results and the
+// dictionary of a generic function aside.
+static struct gr_error *first_param(struct gr_dwarf *dwarf, Dwarf_Die function,
+				    uint32_t *ret)
+{
+	_cleanup_die_iter_ struct gr_die_iter iter = { 0 };
+	struct gr_error *err;
+	struct gr_die die;
+
+	*ret = GR_DWARF_NONE;
+	err = gr_die_iter_init(&iter, dwarf->dbg, function);
+	while (!err && iter.handle) {
+		if (gr_die_tag(dwarf->dbg, iter.handle) ==
+		    DW_TAG_formal_parameter) {
+			err = gr_die_read(dwarf->dbg, iter.handle, &die);
+			if (err)
+				return err;
+			if (!die.is_result && die.name &&
+			    strcmp(die.name, ".dict") != 0) {
+				*ret = gr_types_at(dwarf, die.type_off);
+				return NULL;
+			}
+		}
+		err = gr_die_iter_next(&iter);
+	}
+	return err;
+}
+
+uint32_t gr_dwarf_first_param_type(struct gr_dwarf *dwarf, uint32_t function)
+{
+	_cleanup_die_ Dwarf_Die handle = NULL;
+	_cleanup_die_ Dwarf_Die origin = NULL;
+	uint32_t type = GR_DWARF_NONE;
+	struct gr_error *err;
+	struct gr_die die;
+
+	if (function >= dwarf->functions.size)
+		return GR_DWARF_NONE;
+	handle = gr_die_at(dwarf->dbg, dwarf->functions.data[function].die_off);
+	if (!handle)
+		return GR_DWARF_NONE;
+	err = gr_die_read(dwarf->dbg, handle, &die);
+	if (!err) {
+		// The abstract function has all parameters, with types.
+		origin = gr_die_at(dwarf->dbg, die.origin_off);
+		err = first_param(dwarf, origin ? origin : handle, &type);
+	}
+	gr_error_destroy(err);
+	return type;
+}

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dwarf/dwarf.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+
+#include "base/cleanup.h"
+#include "dwarf/internal.h"
+
+// Open, look up, destroy.
+
+GR_DEFINE_CLEANUP(dwarf, struct gr_dwarf, gr_dwarf_destroy)
+#define _cleanup_dwarf_ _cleanup_(gr_cleanup_dwarf)
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+struct gr_error *gr_dwarf_check_library(void)
+{
+	const char *version = dwarf_package_version();
+	Dl_info theirs, ours;
+
+	// "20210528", but "0.11.1", and "1.11.1" for what Debian calls so.
+	bool is_old = version && !strchr(version, '.');
+	if (is_old != GR_LIBDWARF_IS_OLD)
+		return gr_error_format(GR_ERROR_ARGUMENT,
+				       "libdwarf %s is loaded, but this was "
+				       "built for another, incompatible one",
+				       version ? version : "?");
+	// libdw has functions of the same names; gdb's process may hold it.
+	if (!dladdr((void *)dwarf_tag, &theirs) || !theirs.dli_fname)
+		return gr_error_format(GR_ERROR_ARGUMENT,
+				       "cannot tell which library dwarf_tag "
+				       "is from");
+	if (strstr(base_name(theirs.dli_fname), "libdwarf"))
+		return NULL;
+	// Linked in statically, it is in the same file as this function.
+	if (dladdr((void *)gr_dwarf_check_library, &ours) &&
+	    ours.dli_fbase == theirs.dli_fbase)
+		return NULL;
+	return gr_error_format(GR_ERROR_ARGUMENT,
+			       "dwarf_tag is from %s, not from libdwarf: load "
+			       "the module with RTLD_DEEPBIND",
+			       base_name(theirs.dli_fname));
+}
+
+const char *gr_dwarf_clean_name(struct gr_dwarf *dwarf, const char *name)
+{
+	const uint8_t *p = (const uint8_t *)name;
+
+	// The file's own bytes stay mapped as long as we do. Nearly all names
+	// are plain; the others go through the arena, which repairs them.
+	while (*p >= 0x20 && *p < 0x7f)
+		p++;
+	if (*p == '\0')
+		return name;
+	return gr_arena_intern(&dwarf->arena, name, strlen(name));
+}
+
+const char *gr_dwarf_abstract_name(const struct gr_dwarf *dwarf, uint64_t off)
+{
+	const struct gr_dwarf_abstract *abstracts = dwarf->abstracts.data;
+	size_t low = 0, high = dwarf->abstracts.size;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (abstracts[mid].die_off < off)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == dwarf->abstracts.size || abstracts[low].die_off != off)
+		return NULL;
+	return abstracts[low].name;
+}
+
+static void name_functions(struct gr_walk *walk)
+{
+	struct gr_dwarf_function *functions = walk->dwarf->functions.data;
+
+	for (size_t i = 0; i < walk->dwarf->functions.size; i++) {
+		if (!functions[i].name)
+			functions[i].name = gr_dwarf_abstract_name(
+				walk->dwarf, walk->function_origins.data[i]);
+		if (!functions[i].name)
+			functions[i].name = "?";
+	}
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+	const struct gr_dwarf_function *x = a, *y = b;
+	if (x->low != y->low)
+		return x->low < y->low ? -1 : 1;
+	return x->die_off < y->die_off ? -1 : x->die_off > y->die_off;
+}
+
+static int compare_variables(const void *a, const void *b)
+{
+	const struct gr_dwarf_variable *x = a, *y = b;
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	int by_name = strcmp(x->name, y->name);
+	if (by_name)
+		return by_name;
+	return x->type < y->type ? -1 : x->type > y->type;
+}
+
+// Types of Go before those of C, those with a runtime type first: what comes
+// first keeps the name.
+static bool type_in_round(const struct gr_walk *walk, uint32_t i, int round)
+{
+	bool is_go = walk->types.data[i].is_go;
+
+	if (walk->dwarf->canonical[i] != i ||
+	    walk->dwarf->types.data[i].dict_index)
+		return false;
+	switch (round) {
+	case 0:
+		return is_go && walk->dwarf->types.data[i].runtime_type;
+	case 1:
+		return is_go && !walk->dwarf->types.data[i].runtime_type;
+	default:
+		return !is_go;
+	}
+}
+
+static struct gr_column type_names(const struct gr_dwarf *dwarf)
+{
+	return GR_COLUMN(dwarf->types.data, name);
+}
+
+static struct gr_column runtime_types(const struct gr_dwarf *dwarf)
+{
+	return GR_COLUMN(dwarf->types.data, runtime_type);
+}
+
+static struct gr_column variable_names(const struct gr_dwarf *dwarf)
+{
+	return GR_COLUMN(dwarf->variables.data, name);
+}
+
+static struct gr_column constant_names(const struct gr_dwarf *dwarf)
+{
+	return GR_COLUMN(dwarf->constants.data, name);
+}
+
+static void index_types(const struct gr_walk *walk, int round)
+{
+	struct gr_dwarf *dwarf = walk->dwarf;
+
+	for (uint32_t i = 0; i < dwarf->types.size; i++) {
+		if (!type_in_round(walk, i, round))
+			continue;
+		gr_index_add_name(&dwarf->types_by_name, type_names(dwarf), i);
+		if (dwarf->types.data[i].runtime_type)
+			gr_index_add_number(&dwarf->types_by_runtime_type,
+					    runtime_types(dwarf), i);
+	}
+}
+
+static struct gr_error *build_indexes(struct gr_walk *walk)
+{
+	struct gr_dwarf *dwarf = walk->dwarf;
+
+	if (!gr_index_init(&dwarf->types_by_name, dwarf->types.size) ||
+	    !gr_index_init(&dwarf->types_by_runtime_type, dwarf->types.size) ||
+	    !gr_index_init(&dwarf->variables_by_name, dwarf->variables.size) ||
+	    !gr_index_init(&dwarf->constants_by_name, dwarf->constants.size))
+		return &gr_enomem;
+	for (int round = 0; round < 3; round++)
+		index_types(walk, round);
+	for (uint32_t i = 0; i < dwarf->variables.size; i++)
+		gr_index_add_name(&dwarf->variables_by_name,
+				  variable_names(dwarf), i);
+	for (uint32_t i = 0; i < dwarf->constants.size; i++)
+		gr_index_add_name(&dwarf->constants_by_name,
+				  constant_names(dwarf), i);
+	return NULL;
+}
+
+static struct gr_error *fill(struct gr_dwarf *dwarf, struct gr_walk *walk)
+{
+	struct gr_error *err;
+
+	err = gr_walk_run(walk);
+	if (err)
+		return err;
+	if (!dwarf->types.size && !dwarf->functions.size)
+		return gr_error_format(dwarf->damaged_units ? GR_ERROR_FORMAT :
+							      GR_ERROR_NO_DWARF,
+				       dwarf->damaged_units ?
+					       "the debug information is "
+					       "damaged" :
+					       "no debug information");
+	err = gr_types_resolve(walk);
+	if (err)
+		return err;
+	name_functions(walk);
+	// Types are resolved: the raw notes need no longer be parallel.
+	if (dwarf->functions.size)
+		qsort(dwarf->functions.data, dwarf->functions.size,
+		      sizeof(*dwarf->functions.data), compare_functions);
+	if (dwarf->variables.size)
+		qsort(dwarf->variables.data, dwarf->variables.size,
+		      sizeof(*dwarf->variables.data), compare_variables);
+	return build_indexes(walk);
+}
+
+static struct gr_error *open_file(const char *path, struct gr_dwarf **ret)
+{
+	_cleanup_dwarf_ struct gr_dwarf *dwarf = calloc(1, sizeof(*dwarf));
+	Dwarf_Error err = NULL;
+
+	if (!dwarf)
+		return &gr_enomem;
+	dwarf->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (dwarf->fd < 0)
+		return gr_error_format(GR_ERROR_IO, "%s: %s", path,
+				       strerror(errno));
+	if (!gr_lists_init(&dwarf->lists, dwarf->fd))
+		return gr_error_format(GR_ERROR_FORMAT,
+				       "%s: the debug information is damaged",
+				       path);
+	int rc = gr_compat_init(dwarf->fd, &dwarf->dbg, &err);
+	if (rc == DW_DLV_OK) {
+		*ret = steal_ptr(dwarf);
+		return NULL;
+	}
+	struct gr_error *failure = gr_error_format(
+		rc == DW_DLV_NO_ENTRY ? GR_ERROR_NO_DWARF : GR_ERROR_FORMAT,
+		"%s: %s", path,
+		rc == DW_DLV_NO_ENTRY ? "no debug information" :
+		err		      ? dwarf_errmsg(err) :
+					"not a file that libdwarf reads");
+	gr_die_check(dwarf->dbg, rc, &err);
+	return failure;
+}
+
+struct gr_error *gr_dwarf_open(const char *path, const char *debug_path,
+			       struct gr_error *(*poll)(void *ctx), void *ctx,
+			       struct gr_dwarf **ret)
+{
+	_cleanup_dwarf_ struct gr_dwarf *dwarf = NULL;
+	_cleanup_walk_ struct gr_walk walk = { .poll = poll, .ctx = ctx };
+	struct gr_error *err;
+
+	if (debug_path)
+		path = debug_path;
+	err = gr_dwarf_check_library();
+	if (err)
+		return err;
+	err = open_file(path, &dwarf);
+	if (err)
+		return err;
+	walk.dwarf = dwarf;
+	err = fill(dwarf, &walk);
+	if (err && err->code != GR_ERROR_INTERRUPTED)
+		return gr_error_prefix(err, "%s: ", path);
+	if (err)
+		return err;
+	*ret = steal_ptr(dwarf);
+	return NULL;
+}
+
+void gr_dwarf_destroy(struct gr_dwarf *dwarf)
+{
+	if (!dwarf)
+		return;
+	gr_dwarf_type_vector_deinit(&dwarf->types);
+	gr_dwarf_field_vector_deinit(&dwarf->fields);
+	gr_dwarf_variable_vector_deinit(&dwarf->variables);
+	gr_dwarf_function_vector_deinit(&dwarf->functions);
+	gr_dwarf_constant_vector_deinit(&dwarf->constants);
+	gr_dwarf_abstract_vector_deinit(&dwarf->abstracts);
+	gr_index_deinit(&dwarf->types_by_name);
+	gr_index_deinit(&dwarf->types_by_runtime_type);
+	gr_index_deinit(&dwarf->variables_by_name);
+	gr_index_deinit(&dwarf->constants_by_name);
+	free(dwarf->canonical);
+	gr_arena_deinit(&dwarf->arena);
+	if (dwarf->dbg)
+		gr_compat_finish(dwarf->dbg);
+	gr_lists_deinit(&dwarf->lists);
+	if (dwarf->fd >= 0)
+		close(dwarf->fd);
+	free(dwarf);
+}
+
+const struct gr_dwarf_type *gr_dwarf_types(const struct gr_dwarf *dwarf,
+					   size_t *count)
+{
+	*count = dwarf->types.size;
+	return dwarf->types.data;
+}
+
+const struct gr_dwarf_field *gr_dwarf_fields(const struct gr_dwarf *dwarf)
+{
+	return dwarf->fields.data;
+}
+
+const struct gr_dwarf_variable *gr_dwarf_variables(const struct gr_dwarf *dwarf,
+						   size_t *count)
+{
+	*count = dwarf->variables.size;
+	return dwarf->variables.data;
+}
+
+const struct gr_dwarf_function *gr_dwarf_functions(const struct gr_dwarf *dwarf,
+						   size_t *count)
+{
+	*count = dwarf->functions.size;
+	return dwarf->functions.data;
+}
+
+const char *gr_dwarf_producer(const struct gr_dwarf *dwarf)
+{
+	return dwarf->producer;
+}
+
+size_t gr_dwarf_damaged_units(const struct gr_dwarf *dwarf)
+{
+	return dwarf->damaged_units;
+}
+
+uint32_t gr_dwarf_find_type(const struct gr_dwarf *dwarf, const char *name)
+{
+	return gr_index_find_name(&dwarf->types_by_name, type_names(dwarf),
+				  name);
+}
+
+uint32_t gr_dwarf_find_runtime_type(const struct gr_dwarf *dwarf, uint64_t off)
+{
+	return gr_index_find_number(&dwarf->types_by_runtime_type,
+				    runtime_types(dwarf), off);
+}
+
+uint32_t gr_dwarf_find_variable(const struct gr_dwarf *dwarf, const char *name)
+{
+	return gr_index_find_name(&dwarf->variables_by_name,
+				  variable_names(dwarf), name);
+}
+
+bool gr_dwarf_find_constant(const struct gr_dwarf *dwarf, const char *name,
+			    int64_t *ret)
+{
+	uint32_t i = gr_index_find_name(&dwarf->constants_by_name,
+					constant_names(dwarf), name);
+	if (i == GR_DWARF_NONE)
+		return false;
+	*ret = dwarf->constants.data[i].value;
+	return true;
+}
+
+uint32_t gr_dwarf_function_at(const struct gr_dwarf *dwarf, uint64_t pc)
+{
+	const struct gr_dwarf_function *functions = dwarf->functions.data;
+	size_t low = 0, high = dwarf->functions.size;
+
+	// The last function that starts at or before pc.
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (functions[mid].low <= pc)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == 0 || pc >= functions[low - 1].high)
+		return GR_DWARF_NONE;
+	return (uint32_t)(low - 1);
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dwarf/index.h"
+
+static const char *name_at(struct gr_column names, uint32_t row)
+{
+	const char *name;
+	memcpy(&name, (const char *)names.first + row * names.stride,
+	       sizeof(name));
+	return name;
+}
+
+static uint64_t number_at(struct gr_column numbers, uint32_t row)
+{
+	uint64_t number;
+	memcpy(&number, (const char *)numbers.first + row * numbers.stride,
+	       sizeof(number));
+	return number;
+}
+
+// FNV-1a.
+static uint32_t hash_name(const char *name)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *name; name++)
+		hash = (hash ^ (uint8_t)*name) * 16777619u;
+	return hash ^ hash >> 15;
+}
+
+static uint32_t hash_number(uint64_t number)
+{
+	return (uint32_t)(number * 0x9e3779b97f4a7c15u >> 32);
+}
+
+bool gr_index_init(struct gr_index *index, size_t count)
+{
+	size_t nslots = 16;
+
+	while (nslots < count * 2)
+		nslots *= 2;
+	index->slots = malloc(nslots * sizeof(*index->slots));
+	if (!index->slots)
+		return false;
+	memset(index->slots, 0xff, nslots * sizeof(*index->slots));
+	index->mask = (uint32_t)(nslots - 1);
+	return true;
+}
+
+void gr_index_deinit(struct gr_index *index)
+{
+	free(index->slots);
+	index->slots = NULL;
+}
+
+// The slot that holds the name, or the free one where it belongs.
+static uint32_t *slot_of_name(const struct gr_index *index,
+			      struct gr_column names, const char *name)
+{
+	uint32_t slot = hash_name(name) & index->mask;
+
+	while (index->slots[slot] != UINT32_MAX &&
+	       strcmp(name_at(names, index->slots[slot]), name) != 0)
+		slot = (slot + 1) & index->mask;
+	return &index->slots[slot];
+}
+
+static uint32_t *slot_of_number(const struct gr_index *index,
+				struct gr_column numbers, uint64_t number)
+{
+	uint32_t slot = hash_number(number) & index->mask;
+
+	while (index->slots[slot] != UINT32_MAX &&
+	       number_at(numbers, index->slots[slot]) != number)
+		slot = (slot + 1) & index->mask;
+	return &index->slots[slot];
+}
+
+void gr_index_add_name(struct gr_index *index, struct gr_column names,
+		       uint32_t row)
+{
+	uint32_t *slot = slot_of_name(index, names, name_at(names, row));
+	if (*slot == UINT32_MAX)
+		*slot = row;
+}
+
+void gr_index_add_number(struct gr_index *index, struct gr_column numbers,
+			 uint32_t row)
+{
+	uint32_t *slot =
+		slot_of_number(index, numbers, number_at(numbers, row));
+	if (*slot == UINT32_MAX)
+		*slot = row;
+}
+
+uint32_t gr_index_find_name(const struct gr_index *index,
+			    struct gr_column names, const char *name)
+{
+	return *slot_of_name(index, names, name);
+}
+
+uint32_t gr_index_find_number(const struct gr_index *index,
+			      struct gr_column numbers, uint64_t number)
+{
+	return *slot_of_number(index, numbers, number);
+}

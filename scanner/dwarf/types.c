@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dwarf/internal.h"
+
+// From type DIEs to the table of types. The linker of Go writes a named type
+// as a structure (or pointer, ...) and a typedef of the same name, and maps,
+// channels and interfaces as typedefs of what the runtime makes them of.
+
+enum {
+	CHAIN_MAX = 64,	     // typedefs of typedefs
+	ARRAY_DEPTH_MAX = 8, // arrays of arrays without a size of their own
+};
+
+static uint8_t scalar_kind(const struct gr_die *die)
+{
+	unsigned int log2_bytes = die->size_bytes == 1 ? 0 :
+				  die->size_bytes == 2 ? 1 :
+				  die->size_bytes == 4 ? 2 :
+							 3;
+
+	if (die->tag == DW_TAG_enumeration_type)
+		return (uint8_t)(GR_KIND_INT + 1 + log2_bytes);
+	if (die->tag != DW_TAG_base_type)
+		return GR_KIND_INVALID;
+	switch (die->encoding) {
+	case DW_ATE_boolean:
+		return GR_KIND_BOOL;
+	case DW_ATE_float:
+		return die->size_bytes == 4 ? 13 : 14;
+	case DW_ATE_complex_float:
+		return die->size_bytes == 8 ? 15 : GR_KIND_COMPLEX128;
+	case DW_ATE_address:
+		return GR_KIND_UINTPTR;
+	case DW_ATE_unsigned:
+	case DW_ATE_unsigned_char:
+	case DW_ATE_UTF:
+		return (uint8_t)(8 + log2_bytes);
+	default:
+		return (uint8_t)(GR_KIND_INT + 1 + log2_bytes);
+	}
+}
+
+// C has no DW_AT_go_kind; nor have some types of Go's linker.
+static uint8_t default_kind(const struct gr_die *die,
+			    enum gr_raw_class raw_class)
+{
+	switch (raw_class) {
+	case GR_RAW_POINTER:
+		return die->type_off == GR_DIE_NO_OFF ? GR_KIND_UNSAFE_POINTER :
+							GR_KIND_PTR;
+	case GR_RAW_STRUCT:
+		return GR_KIND_STRUCT;
+	case GR_RAW_ARRAY:
+		return GR_KIND_ARRAY;
+	case GR_RAW_FUNC:
+		return GR_KIND_FUNC;
+	case GR_RAW_SCALAR:
+		return scalar_kind(die);
+	case GR_RAW_TYPEDEF:
+	case GR_RAW_QUALIFIER:
+		break;
+	}
+	return GR_KIND_INVALID;
+}
+
+static struct gr_error *add_field(struct gr_walk *walk, Dwarf_Die handle,
+				  struct gr_dwarf_type *type)
+{
+	struct gr_dwarf *dwarf = walk->dwarf;
+	struct gr_error *err;
+	struct gr_die die;
+
+	err = gr_die_read(dwarf->dbg, handle, &die);
+	if (err)
+		return err;
+	struct gr_dwarf_field field = {
+		.name = gr_dwarf_clean_name(dwarf, die.name ? die.name : ""),
+		.off_bytes = die.member_off,
+		.type = GR_DWARF_NONE,
+		.is_embedded = die.is_embedded,
+	};
+	if (!field.name ||
+	    !gr_dwarf_field_vector_append(&dwarf->fields, field) ||
+	    !gr_dwarf_off_vector_append(&walk->field_types, die.type_off))
+		return &gr_enomem;
+	type->nfields++;
+	return NULL;
+}
+
+// C writes one array type with several subranges for x[2][3].
+static struct gr_error *add_subrange(struct gr_walk *walk, Dwarf_Die handle,
+				     struct gr_dwarf_type *type)
+{
+	uint64_t count = 0;
+	struct gr_error *err;
+	struct gr_die die;
+
+	err = gr_die_read(walk->dwarf->dbg, handle, &die);
+	if (err)
+		return err;
+	if (die.has_count)
+		count = die.count;
+	else if (die.has_bound)
+		count = die.bound + 1; // C: -1, unsigned, for x[0]
+	if (__builtin_mul_overflow(type->count, count, &type->count))
+		type->count = 0;
+	return NULL;
+}
+
+static struct gr_error *add_members(struct gr_walk *walk, Dwarf_Die handle,
+				    uint16_t wanted_tag,
+				    struct gr_dwarf_type *type)
+{
+	_cleanup_die_iter_ struct gr_die_iter iter = { 0 };
+	Dwarf_Debug dbg = walk->dwarf->dbg;
+	struct gr_error *err;
+
+	err = gr_die_iter_init(&iter, dbg, handle);
+	while (!err && iter.handle) {
+		if (gr_die_tag(dbg, iter.handle) == wanted_tag)
+			err = wanted_tag == DW_TAG_member ?
+				      add_field(walk, iter.handle, type) :
+				      add_subrange(walk, iter.handle, type);
+		if (!err)
+			err = gr_die_iter_next(&iter);
+	}
+	return err;
+}
+
+static uint64_t default_size(const struct gr_die *die,
+			     enum gr_raw_class raw_class)
+{
+	if (die->has_size)
+		return die->size_bytes;
+	return raw_class == GR_RAW_POINTER || raw_class == GR_RAW_FUNC ?
+		       GR_WORD_BYTES :
+		       0;
+}
+
+struct gr_error *gr_types_add(struct gr_walk *walk, Dwarf_Die handle,
+			      const struct gr_die *die,
+			      enum gr_raw_class raw_class)
+{
+	struct gr_dwarf *dwarf = walk->dwarf;
+	struct gr_error *err = NULL;
+	struct gr_dwarf_type type = {
+		.name = gr_dwarf_clean_name(dwarf, die->name ? die->name : ""),
+		.die_off = die->off,
+		.size_bytes = default_size(die, raw_class),
+		.runtime_type = die->runtime_type,
+		.kind = die->kind ? die->kind : default_kind(die, raw_class),
+		.dict_index = die->has_dict_index &&
+					      die->dict_index < UINT16_MAX ?
+				      (uint16_t)(die->dict_index + 1) :
+				      0,
+		.elem = GR_DWARF_NONE,
+		.key = GR_DWARF_NONE,
+		.header = GR_DWARF_NONE,
+		.count = raw_class == GR_RAW_ARRAY,
+		.first_field = (uint32_t)dwarf->fields.size,
+	};
+	struct gr_raw_type raw = {
+		.type_off = die->type_off,
+		.key_off = die->key_off,
+		.elem_off = die->elem_off,
+		.raw_class = (uint8_t)raw_class,
+		.is_go = walk->is_go,
+	};
+
+	if (!type.name)
+		return &gr_enomem;
+	if (raw_class == GR_RAW_STRUCT)
+		err = add_members(walk, handle, DW_TAG_member, &type);
+	else if (raw_class == GR_RAW_ARRAY)
+		err = add_members(walk, handle, DW_TAG_subrange_type, &type);
+	// A torn one is kept as far as it goes: the two tables stay parallel.
+	if (err && err->code != GR_ERROR_FORMAT)
+		return err;
+	if (!gr_dwarf_type_vector_append(&dwarf->types, type) ||
+	    !gr_raw_type_vector_append(&walk->types, raw)) {
+		gr_error_destroy(err);
+		return &gr_enomem;
+	}
+	return err;
+}
+
+// Index of the type DIE at exactly @off.
+static uint32_t find_die(const struct gr_dwarf *dwarf, uint64_t off)
+{
+	const struct gr_dwarf_type *types = dwarf->types.data;
+	size_t low = 0, high = dwarf->types.size;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (types[mid].die_off < off)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == dwarf->types.size || types[low].die_off != off)
+		return GR_DWARF_NONE;
+	return (uint32_t)low;
+}
+
+uint32_t gr_types_at(const struct gr_dwarf *dwarf, uint64_t off)
+{
+	uint32_t i = find_die(dwarf, off);
+	return i == GR_DWARF_NONE ? i : dwarf->canonical[i];
+}
+
+// The next type of a chain: what a typedef or qualifier names.
+static uint32_t chain_next(const struct gr_walk *walk, uint32_t i)
+{
+	const struct gr_raw_type *raw = &walk->types.data[i];
+
+	if (raw->raw_class != GR_RAW_TYPEDEF &&
+	    raw->raw_class != GR_RAW_QUALIFIER)
+		return GR_DWARF_NONE;
+	return find_die(walk->dwarf, raw->type_off);
+}
+
+static uint32_t canonical_of(const struct gr_walk *walk, uint32_t i)
+{
+	const struct gr_dwarf_type *types = walk->dwarf->types.data;
+
+	for (unsigned int steps = 0; steps < CHAIN_MAX; steps++) {
+		uint32_t next = chain_next(walk, i);
+		if (next == GR_DWARF_NONE || types[i].dict_index)
+			break;
+		if (walk->types.data[i].raw_class != GR_RAW_QUALIFIER &&
+		    strcmp(types[i].name, types[next].name) != 0)
+			break;
+		i = next;
+	}
+	return i;
+}
+
+static void resolve_slice(struct gr_dwarf *dwarf, struct gr_dwarf_type *type)
+{
+	// The first field is a pointer to the elements.
+	if (type->elem != GR_DWARF_NONE || type->nfields == 0)
+		return;
+	uint32_t pointer = dwarf->fields.data[type->first_field].type;
+	if (pointer != GR_DWARF_NONE)
+		type->elem = dwarf->types.data[pointer].elem;
+}
+
+static void resolve_own(struct gr_walk *walk, uint32_t i)
+{
+	struct gr_dwarf_type *type = &walk->dwarf->types.data[i];
+	const struct gr_raw_type *raw = &walk->types.data[i];
+
+	if (raw->key_off != GR_DIE_NO_OFF)
+		type->key = gr_types_at(walk->dwarf, raw->key_off);
+	if (raw->elem_off != GR_DIE_NO_OFF)
+		type->elem = gr_types_at(walk->dwarf, raw->elem_off);
+	else if (raw->raw_class == GR_RAW_POINTER ||
+		 raw->raw_class == GR_RAW_ARRAY)
+		type->elem = gr_types_at(walk->dwarf, raw->type_off);
+}
+
+// What is at the end of a chain gives the structure.
+static void inherit_structure(struct gr_walk *walk, struct gr_dwarf_type *type,
+			      uint32_t end)
+{
+	const struct gr_dwarf_type *from = &walk->dwarf->types.data[end];
+	const struct gr_dwarf_field *fields = walk->dwarf->fields.data;
+	uint8_t raw_class = walk->types.data[end].raw_class;
+
+	type->size_bytes = from->size_bytes;
+	type->count = from->count;
+	type->first_field = from->first_field;
+	type->nfields = from->nfields;
+	if (type->kind == GR_KIND_INVALID)
+		type->kind = from->kind;
+	if (type->kind == GR_KIND_MAP || type->kind == GR_KIND_CHAN) {
+		if (raw_class == GR_RAW_POINTER)
+			type->header = from->elem;
+		return;
+	}
+	if (type->kind == GR_KIND_INTERFACE && raw_class == GR_RAW_STRUCT)
+		type->is_interface_with_methods =
+			from->nfields > 0 &&
+			strcmp(fields[from->first_field].name, "tab") == 0;
+	if (type->elem == GR_DWARF_NONE)
+		type->elem = from->elem;
+	if (type->key == GR_DWARF_NONE)
+		type->key = from->key;
+}
+
+static void resolve_chain(struct gr_walk *walk, uint32_t i)
+{
+	struct gr_dwarf_type *types = walk->dwarf->types.data;
+	struct gr_dwarf_type *type = &types[i];
+	uint32_t j = i, next;
+
+	for (unsigned int steps = 0; steps < CHAIN_MAX; steps++) {
+		next = chain_next(walk, j);
+		if (next == GR_DWARF_NONE)
+			break;
+		j = next;
+		if (!type->runtime_type &&
+		    strcmp(type->name, types[j].name) == 0)
+			type->runtime_type = types[j].runtime_type;
+		if (chain_next(walk, j) == GR_DWARF_NONE)
+			break;
+		if (type->kind == GR_KIND_INVALID)
+			type->kind = types[j].kind;
+		if (type->elem == GR_DWARF_NONE)
+			type->elem = types[j].elem;
+		if (type->key == GR_DWARF_NONE)
+			type->key = types[j].key;
+	}
+	if (walk->types.data[j].raw_class > GR_RAW_QUALIFIER)
+		inherit_structure(walk, type, j);
+}
+
+// C arrays have no size of their own.
+static uint64_t array_size(const struct gr_dwarf *dwarf, uint32_t i,
+			   unsigned int depth)
+{
+	const struct gr_dwarf_type *type = &dwarf->types.data[i];
+	uint64_t bytes;
+
+	if (type->kind != GR_KIND_ARRAY || type->size_bytes)
+		return type->size_bytes;
+	if (type->elem == GR_DWARF_NONE || depth > ARRAY_DEPTH_MAX ||
+	    __builtin_mul_overflow(array_size(dwarf, type->elem, depth + 1),
+				   type->count, &bytes))
+		return 0;
+	return bytes;
+}
+
+// Types of C without a name get a short one, of one step at most.
+static const char *make_name(struct gr_walk *walk, uint32_t i)
+{
+	struct gr_dwarf *dwarf = walk->dwarf;
+	struct gr_dwarf_type *type = &dwarf->types.data[i];
+	const char *elem = "";
+
+	if (type->elem != GR_DWARF_NONE)
+		elem = dwarf->types.data[type->elem].name;
+	switch (type->kind) {
+	case GR_KIND_UNSAFE_POINTER:
+		return "*void";
+	case GR_KIND_PTR:
+		return gr_arena_internf(&dwarf->arena, "*%.200s", elem);
+	case GR_KIND_ARRAY:
+		return gr_arena_internf(&dwarf->arena, "[%llu]%.200s",
+					(unsigned long long)type->count, elem);
+	case GR_KIND_FUNC:
+		return "func";
+	case GR_KIND_STRUCT:
+		return "struct";
+	default:
+		return "void";
+	}
+}
+
+static struct gr_error *name_unnamed(struct gr_walk *walk)
+{
+	struct gr_dwarf *dwarf = walk->dwarf;
+
+	for (uint32_t i = 0; i < dwarf->types.size; i++) {
+		struct gr_dwarf_type *type = &dwarf->types.data[i];
+		if (type->name[0] != '\0')
+			continue;
+		type->name = make_name(walk, i);
+		if (!type->name)
+			return &gr_enomem;
+	}
+	return NULL;
+}
+
+static void resolve_users(struct gr_walk *walk)
+{
+	struct gr_dwarf *dwarf = walk->dwarf;
+
+	for (size_t i = 0; i < dwarf->fields.size; i++)
+		dwarf->fields.data[i].type =
+			gr_types_at(dwarf, walk->field_types.data[i]);
+	for (size_t i = 0; i < dwarf->variables.size; i++)
+		dwarf->variables.data[i].type =
+			gr_types_at(dwarf, walk->variable_types.data[i]);
+}
+
+struct gr_error *gr_types_resolve(struct gr_walk *walk)
+{
+	struct gr_dwarf *dwarf = walk->dwarf;
+	uint32_t ntypes = (uint32_t)dwarf->types.size;
+
+	dwarf->canonical = malloc((ntypes + 1) * sizeof(*dwarf->canonical));
+	if (!dwarf->canonical)
+		return &gr_enomem;
+	for (uint32_t i = 0; i < ntypes; i++)
+		dwarf->canonical[i] = canonical_of(walk, i);
+	resolve_users(walk);
+	for (uint32_t i = 0; i < ntypes; i++)
+		resolve_own(walk, i);
+	for (uint32_t i = 0; i < ntypes; i++)
+		if (dwarf->types.data[i].kind == GR_KIND_SLICE)
+			resolve_slice(dwarf, &dwarf->types.data[i]);
+	for (uint32_t i = 0; i < ntypes; i++)
+		if (walk->types.data[i].raw_class <= GR_RAW_QUALIFIER)
+			resolve_chain(walk, i);
+	for (uint32_t i = 0; i < ntypes; i++)
+		dwarf->types.data[i].size_bytes = array_size(dwarf, i, 0);
+	return name_unnamed(walk);
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dwarf/internal.h"
+
+// The one walk over all DIEs. It goes into units, namespaces and, for other
+// languages than Go, functions; references are resolved when it is over.
+
+// How many DIEs between two polls.
+enum { POLL_DIES = 2048 };
+
+static struct gr_error *visit_children(struct gr_walk *walk, Dwarf_Die parent,
+				       unsigned int depth);
+
+void gr_walk_deinit(struct gr_walk *walk)
+{
+	gr_raw_type_vector_deinit(&walk->types);
+	gr_dwarf_off_vector_deinit(&walk->field_types);
+	gr_dwarf_off_vector_deinit(&walk->variable_types);
+	gr_dwarf_off_vector_deinit(&walk->function_origins);
+}
+
+static struct gr_error *walk_tick(struct gr_walk *walk)
+{
+	if (++walk->ndies % POLL_DIES != 0 || !walk->poll)
+		return NULL;
+	return walk->poll(walk->ctx);
+}
+
+static bool type_class(uint16_t tag, enum gr_raw_class *ret)
+{
+	switch (tag) {
+	case DW_TAG_typedef:
+		*ret = GR_RAW_TYPEDEF;
+		return true;
+	case DW_TAG_const_type:
+	case DW_TAG_volatile_type:
+	case DW_TAG_restrict_type:
+	case DW_TAG_atomic_type:
+	case DW_TAG_immutable_type:
+	case DW_TAG_packed_type:
+		*ret = GR_RAW_QUALIFIER;
+		return true;
+	case DW_TAG_pointer_type:
+	case DW_TAG_reference_type:
+	case DW_TAG_rvalue_reference_type:
+		*ret = GR_RAW_POINTER;
+		return true;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+	case DW_TAG_interface_type:
+		*ret = GR_RAW_STRUCT;
+		return true;
+	case DW_TAG_array_type:
+		*ret = GR_RAW_ARRAY;
+		return true;
+	case DW_TAG_subroutine_type:
+		*ret = GR_RAW_FUNC;
+		return true;
+	case DW_TAG_base_type:
+	case DW_TAG_enumeration_type:
+	case DW_TAG_unspecified_type:
+	case DW_TAG_ptr_to_member_type:
+		*ret = GR_RAW_SCALAR;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static struct gr_error *visit_type(struct gr_walk *walk, Dwarf_Die handle,
+				   enum gr_raw_class raw_class,
+				   unsigned int depth)
+{
+	struct gr_error *err;
+	struct gr_die die;
+
+	err = gr_die_read(walk->dwarf->dbg, handle, &die);
+	if (err)
+		return err;
+	err = gr_types_add(walk, handle, &die, raw_class);
+	if (err)
+		return err;
+	// Types inside of types: C++ and Rust have them, Go and C do not.
+	if (raw_class == GR_RAW_STRUCT && !walk->is_go)
+		return visit_children(walk, handle, depth + 1);
+	return NULL;
+}
+
+static struct gr_error *add_function(struct gr_walk *walk, Dwarf_Die handle,
+				     const struct gr_die *die, const char *name)
+{
+	struct gr_dwarf *dwarf = walk->dwarf;
+	struct gr_range_vector ranges = { 0 };
+	struct gr_error *err;
+
+	err = gr_ranges_read(dwarf, handle, die, &ranges);
+	for (size_t i = 0; !err && i < ranges.size; i++) {
+		struct gr_dwarf_function function = {
+			.name = name,
+			.low = ranges.data[i].low,
+			.high = ranges.data[i].high,
+			.die_off = die->off,
+		};
+		if (!gr_dwarf_function_vector_append(&dwarf->functions,
+						     function) ||
+		    !gr_dwarf_off_vector_append(&walk->function_origins,
+						die->origin_off))
+			err = &gr_enomem;
+	}
+	gr_range_vector_deinit(&ranges);
+	return err;
+}
+
+// A generic function of Go begins with typedefs of its type parameters.
+static struct gr_error *visit_type_parameters(struct gr_walk *walk,
+					      Dwarf_Die function)
+{
+	_cleanup_die_iter_ struct gr_die_iter iter = { 0 };
+	Dwarf_Debug dbg = walk->dwarf->dbg;
+	struct gr_error *err;
+
+	err = gr_die_iter_init(&iter, dbg, function);
+	while (!err && iter.handle &&
+	       gr_die_tag(dbg, iter.handle) == DW_TAG_typedef) {
+		err = visit_type(walk, iter.handle, GR_RAW_TYPEDEF, 0);
+		if (!err)
+			err = walk_tick(walk);
+		if (!err)
+			err = gr_die_iter_next(&iter);
+	}
+	return err;
+}
+
+static struct gr_error *visit_function(struct gr_walk *walk, Dwarf_Die handle,
+				       unsigned int depth)
+{
+	struct gr_dwarf *dwarf = walk->dwarf;
+	const char *name = NULL;
+	struct gr_error *err;
+	struct gr_die die;
+
+	err = gr_die_read(dwarf->dbg, handle, &die);
+	if (err)
+		return err;
+	if (die.name) {
+		name = gr_dwarf_clean_name(dwarf, die.name);
+		if (!name)
+			return &gr_enomem;
+	}
+	if (die.has_pc || die.has_ranges) {
+		err = add_function(walk, handle, &die, name);
+		if (err)
+			return err;
+	} else if (name) {
+		struct gr_dwarf_abstract abstract = { die.off, name };
+		if (!gr_dwarf_abstract_vector_append(&dwarf->abstracts,
+						     abstract))
+			return &gr_enomem;
+	}
+	if (walk->is_go)
+		return visit_type_parameters(walk, handle);
+	return visit_children(walk, handle, depth + 1);
+}
+
+// Only variables with a fixed address. Locals have location lists, or blocks
+// that name the frame; the latter only other languages bring here.
+static struct gr_error *visit_variable(struct gr_walk *walk, Dwarf_Die handle)
+{
+	struct gr_location_piece no_frame = { 0 };
+	struct gr_dwarf *dwarf = walk->dwarf;
+	struct gr_location location;
+	struct gr_error *err;
+	struct gr_die die;
+
+	err = gr_die_read(dwarf->dbg, handle, &die);
+	if (err || !die.has_location || !die.name)
+		return err;
+	location = gr_location_read(dwarf, handle, UINT64_MAX, no_frame);
+	if (location.npieces != 1 || location.is_indirect ||
+	    location.pieces[0].kind != GR_LOCATION_ADDRESS)
+		return NULL;
+	struct gr_dwarf_variable variable = {
+		.name = gr_dwarf_clean_name(dwarf, die.name),
+		.addr = (uint64_t)location.pieces[0].offset,
+		.type = GR_DWARF_NONE,
+	};
+	if (!variable.name ||
+	    !gr_dwarf_variable_vector_append(&dwarf->variables, variable) ||
+	    !gr_dwarf_off_vector_append(&walk->variable_types, die.type_off))
+		return &gr_enomem;
+	return NULL;
+}
+
+static struct gr_error *visit_constant(struct gr_walk *walk, Dwarf_Die handle)
+{
+	struct gr_dwarf *dwarf = walk->dwarf;
+	struct gr_error *err;
+	struct gr_die die;
+
+	err = gr_die_read(dwarf->dbg, handle, &die);
+	if (err || !die.has_const || !die.name)
+		return err;
+	struct gr_dwarf_constant constant = {
+		.name = gr_dwarf_clean_name(dwarf, die.name),
+		.value = die.const_value,
+	};
+	if (!constant.name ||
+	    !gr_dwarf_constant_vector_append(&dwarf->constants, constant))
+		return &gr_enomem;
+	return NULL;
+}
+
+static struct gr_error *visit_die(struct gr_walk *walk, Dwarf_Die handle,
+				  unsigned int depth)
+{
+	uint16_t tag = gr_die_tag(walk->dwarf->dbg, handle);
+	enum gr_raw_class raw_class;
+
+	if (type_class(tag, &raw_class))
+		return visit_type(walk, handle, raw_class, depth);
+	switch (tag) {
+	case DW_TAG_subprogram:
+		return visit_function(walk, handle, depth);
+	case DW_TAG_variable:
+		return visit_variable(walk, handle);
+	case DW_TAG_constant:
+		return visit_constant(walk, handle);
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_lexical_block:
+		return visit_children(walk, handle, depth + 1);
+	default:
+		return NULL;
+	}
+}
+
+static struct gr_error *visit_children(struct gr_walk *walk, Dwarf_Die parent,
+				       unsigned int depth)
+{
+	_cleanup_die_iter_ struct gr_die_iter iter = { 0 };
+	struct gr_error *err;
+
+	if (depth > GR_DIE_DEPTH_MAX)
+		return NULL;
+	err = gr_die_iter_init(&iter, walk->dwarf->dbg, parent);
+	while (!err && iter.handle) {
+		err = visit_die(walk, iter.handle, depth);
+		if (!err)
+			err = walk_tick(walk);
+		if (!err)
+			err = gr_die_iter_next(&iter);
+	}
+	return err;
+}
+
+static struct gr_error *visit_unit(struct gr_walk *walk)
+{
+	struct gr_dwarf *dwarf = walk->dwarf;
+	_cleanup_die_ Dwarf_Die handle = NULL;
+	Dwarf_Error dwarf_err = NULL;
+	struct gr_error *err;
+	struct gr_die die;
+
+	int rc = gr_die_check(dwarf->dbg,
+			      dwarf_siblingof_b(dwarf->dbg, NULL, 1, &handle,
+						&dwarf_err),
+			      &dwarf_err);
+	if (rc == DW_DLV_NO_ENTRY)
+		return NULL;
+	if (rc != DW_DLV_OK)
+		return gr_error_format(GR_ERROR_FORMAT,
+				       "a compile unit is damaged");
+	err = gr_die_read(dwarf->dbg, handle, &die);
+	if (err)
+		return err;
+	walk->is_go = die.language == DW_LANG_Go;
+	if (walk->is_go && die.producer &&
+	    (!dwarf->producer || !strstr(dwarf->producer, "compile"))) {
+		// The assembler's units name another one.
+		dwarf->producer = gr_dwarf_clean_name(dwarf, die.producer);
+		if (!dwarf->producer)
+			return &gr_enomem;
+	}
+	return visit_children(walk, handle, 1);
+}
+
+// Go to the next unit: DW_DLV_OK, or what says that there is none.
+static int next_unit(Dwarf_Debug dbg)
+{
+	Dwarf_Unsigned header_bytes, type_off, next_off;
+	Dwarf_Half version, address_bytes, offset_bytes, extension, unit_type;
+	Dwarf_Error err = NULL;
+	Dwarf_Off abbrev_off;
+	Dwarf_Sig8 signature;
+
+	return gr_die_check(
+		dbg,
+		dwarf_next_cu_header_d(dbg, 1, &header_bytes, &version,
+				       &abbrev_off, &address_bytes,
+				       &offset_bytes, &extension, &signature,
+				       &type_off, &next_off, &unit_type, &err),
+		&err);
+}
+
+struct gr_error *gr_walk_run(struct gr_walk *walk)
+{
+	struct gr_dwarf *dwarf = walk->dwarf;
+	struct gr_error *err;
+	int rc;
+
+	while ((rc = next_unit(dwarf->dbg)) == DW_DLV_OK) {
+		err = visit_unit(walk);
+		// One torn unit does not spoil the others.
+		if (gr_error_catch(&err, GR_ERROR_FORMAT))
+			dwarf->damaged_units++;
+		if (err)
+			return err;
+		if (dwarf->types.size > GR_DWARF_COUNT_MAX ||
+		    dwarf->fields.size > GR_DWARF_COUNT_MAX ||
+		    dwarf->functions.size > GR_DWARF_COUNT_MAX)
+			return gr_error_format(GR_ERROR_LIMIT,
+					       "too many types or functions "
+					       "in the debug information");
+	}
+	if (rc == DW_DLV_ERROR)
+		dwarf->damaged_units++;
+	return NULL;
+}
