@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Spans (runtime/mheap.go: mheap.allspans, mspan), object numbers, allocation
+ * bits (mspan.isFree) and the page table.
+ */
+#include "goruntime/heap.h"
+
+#include "base/cleanup.h"
+#include "base/vector.h"
+
+#include <inttypes.h>
+
+#define MAX_SPANS (UINT64_C(1) << 28)
+/* Addresses of user space end here on amd64 and arm64. */
+#define MAX_ADDR (UINT64_C(1) << 48)
+#define MAX_MSPAN_BYTES 4096
+
+/* A span and what is needed of it only while the heap is read. */
+struct raw_span {
+	struct gr_span span;
+	uint64_t npages;
+	uint64_t alloc_bits_addr;
+	uint64_t freeindex;
+};
+GR_VECTOR(raw_spans, struct raw_span);
+
+static void raw_spans_cleanup(struct raw_spans *v)
+{
+	raw_spans_deinit(v);
+}
+
+/* True if the descriptor can be what it says it is. */
+static bool span_is_valid(const struct raw_span *raw, uint64_t page_bytes)
+{
+	const struct gr_span *span = &raw->span;
+
+	if (span->base_addr % page_bytes || span->base_addr >= MAX_ADDR ||
+	    !raw->npages || raw->npages > MAX_ADDR / page_bytes ||
+	    span->base_addr + raw->npages * page_bytes > MAX_ADDR)
+		return false;
+	if (!span->nelems || span->elem_bytes < GR_WORD_BYTES ||
+	    span->elem_bytes % GR_WORD_BYTES ||
+	    span->elem_bytes > raw->npages * page_bytes ||
+	    span->nelems > raw->npages * page_bytes / span->elem_bytes)
+		return false;
+	// Offsets in spans of more than one element are taken as 32 bits.
+	return span->nelems == 1 || raw->npages * page_bytes <= UINT32_MAX;
+}
+
+/* Fill in from a mspan record; false if it is not in use. */
+static bool span_parse(const struct gr_layout *layout, const uint8_t *record,
+		       struct raw_span *ret)
+{
+	const typeof(layout->mspan) *f = &layout->mspan;
+	struct gr_span *span = &ret->span;
+
+	memset(ret, 0, sizeof(*ret));
+	if ((uint8_t)gr_field_uint(record, f->state) !=
+	    layout->consts.span_in_use)
+		return false;
+	span->base_addr = gr_field_uint(record, f->start_addr);
+	ret->npages = gr_field_uint(record, f->npages);
+	span->elem_bytes = gr_field_uint(record, f->elemsize);
+	uint64_t nelems = gr_field_uint(record, f->nelems);
+	span->nelems = nelems <= UINT32_MAX ? nelems : 0;
+	span->spanclass = gr_field_uint(record, f->spanclass);
+	span->is_noscan = span->spanclass & 1;
+	span->specials = gr_field_uint(record, f->specials);
+	ret->freeindex = gr_field_uint(record, f->freeindex);
+	ret->alloc_bits_addr = gr_field_word(record, f->alloc_bits);
+	if (!span->is_noscan && span->spanclass >> 1 == 0)
+		span->large_type = gr_field_word(record, f->large_type);
+	int64_t min_header = layout->consts.min_size_for_header;
+	if (layout->has.min_size_for_header && !span->is_noscan &&
+	    span->spanclass >> 1 && (int64_t)span->elem_bytes > min_header)
+		span->header_bytes = layout->consts.header_bytes;
+	return true;
+}
+
+static void span_finish(struct raw_span *raw)
+{
+	struct gr_span *span = &raw->span;
+
+	span->limit_addr = span->base_addr + span->nelems * span->elem_bytes;
+	span->magic = span->nelems > 1 ? UINT32_MAX / span->elem_bytes + 1 : 0;
+}
+
+/* Is the sweeper at work on it (mspan.sweepgen == mheap.sweepgen - 1)? */
+static bool span_is_mid_sweep(const struct gr_layout *layout,
+			      const uint8_t *record, uint64_t sweepgen)
+{
+	uint32_t gen = gr_field_uint(record, layout->mspan.sweepgen);
+	return gen == (uint32_t)sweepgen - 1;
+}
+
+static struct gr_error *poll_every(struct gr_runtime *rt, uint64_t i)
+{
+	return i % 4096 ? NULL : rt->poll(rt->poll_ctx);
+}
+
+static struct gr_error *read_spans(struct gr_runtime *rt,
+				   struct raw_spans *ret)
+{
+	const struct gr_layout *layout = &rt->layout;
+	struct gr_error *err;
+	struct gr_go_slice all;
+	uint64_t sweepgen;
+	uint8_t record[MAX_MSPAN_BYTES];
+	uint64_t mheap = layout->vars.mheap;
+
+	if (layout->mspan.size_bytes > sizeof(record))
+		return gr_error_format(GR_ERROR_LAYOUT,
+				       "runtime.mspan is absurdly large");
+	err = gr_runtime_read_slice(rt, mheap + layout->mheap.allspans.off,
+				    MAX_SPANS, &all);
+	if (!err)
+		err = gr_image_read_uint(rt->image,
+					 mheap + layout->mheap.sweepgen.off,
+					 layout->mheap.sweepgen.bytes,
+					 &sweepgen);
+	if (err)
+		return gr_error_prefix(err, "mheap_.allspans: ");
+	uint64_t unreadable = 0;
+	for (uint64_t i = 0; i < all.len; i++) {
+		uint64_t addr;
+		struct raw_span raw;
+
+		err = poll_every(rt, i);
+		if (err)
+			return err;
+		err = gr_image_read_u64(rt->image, all.addr + i * 8, &addr);
+		if (!err)
+			err = gr_image_read(rt->image, addr, record,
+					    layout->mspan.size_bytes);
+		if (gr_error_catch(&err, GR_ERROR_FAULT)) {
+			gr_gap_add(rt->gaps, GR_GAP_BAD_SPANS, 1);
+			// A list that ends in nothing is not read to its end.
+			if (++unreadable > 1 << 20)
+				break;
+			continue;
+		}
+		if (err)
+			return err;
+		if (!span_parse(layout, record, &raw))
+			continue;
+		if (!span_is_valid(&raw, layout->consts.page_bytes)) {
+			gr_gap_add(rt->gaps, GR_GAP_BAD_SPANS, 1);
+			continue;
+		}
+		if (span_is_mid_sweep(layout, record, sweepgen))
+			gr_gap_add(rt->gaps, GR_GAP_SPANS_MID_SWEEP, 1);
+		span_finish(&raw);
+		raw.span.mspan_addr = addr;
+		if (!raw_spans_append(ret, raw))
+			return &gr_enomem;
+	}
+	return NULL;
+}
+
+static int compare_spans(const void *a, const void *b)
+{
+	const struct raw_span *x = a, *y = b;
+
+	if (x->span.base_addr != y->span.base_addr)
+		return x->span.base_addr < y->span.base_addr ? -1 : 1;
+	return 0;
+}
+
+static uint64_t raw_end(const struct raw_span *raw)
+{
+	return raw->span.base_addr + (raw->npages << GR_PAGE_SHIFT);
+}
+
+/* Sort; drop spans that overlap an earlier one; number the objects. */
+static struct gr_error *number_objects(struct gr_runtime *rt,
+				       struct raw_spans *raws)
+{
+	uint64_t nobjs = 0, nwords = 0, end = 0;
+	size_t kept = 0;
+
+	if (!raws->size)
+		return NULL;
+	qsort(raws->data, raws->size, sizeof(*raws->data), compare_spans);
+	for (size_t i = 0; i < raws->size; i++) {
+		struct raw_span raw = raws->data[i];
+
+		if (raw.span.base_addr < end) {
+			gr_gap_add(rt->gaps, GR_GAP_BAD_SPANS, 1);
+			continue;
+		}
+		end = raw_end(&raw);
+		raw.span.first_obj = nobjs;
+		nobjs += raw.span.nelems;
+		if (nobjs >= GR_OBJ_NONE)
+			return gr_error_format(
+				GR_ERROR_LIMIT,
+				"the heap has more than 4294967294 objects");
+		if (!raw.span.is_noscan) {
+			raw.span.first_word = nwords;
+			// Rounded: no two spans share a word of a bitmap.
+			nwords += ((raw.npages << GR_PAGE_SHIFT) /
+					   GR_WORD_BYTES +
+				   63) & ~UINT64_C(63);
+		}
+		raws->data[kept++] = raw;
+	}
+	raws->size = kept;
+	rt->heap->nobjs = nobjs;
+	rt->heap->nwords = nwords;
+	return NULL;
+}
+
+/* Allocation bits of one span, as a bitmap of nelems bits, into @p ret. */
+static struct gr_error *read_alloc_bits(struct gr_runtime *rt,
+					const struct raw_span *raw,
+					uint64_t *ret)
+{
+	struct gr_error *err;
+	uint32_t nelems = raw->span.nelems;
+	uint64_t bytes = (nelems + 7) / 8;
+	uint64_t freeindex = raw->freeindex < nelems ? raw->freeindex : nelems;
+
+	memset(ret, 0, gr_bitmap_words(nelems) * 8);
+	if (freeindex < nelems) {
+		err = gr_image_read(rt->image, raw->alloc_bits_addr, ret,
+				    bytes);
+		if (gr_error_catch(&err, GR_ERROR_FAULT)) {
+			// Lost bits mean "in use": nothing live is lost.
+			gr_gap_add(rt->gaps, GR_GAP_BAD_SPANS, 1);
+			gr_bitmap_set_range(ret, 0, nelems);
+		}
+		if (err)
+			return err;
+	}
+	gr_bitmap_set_range(ret, 0, freeindex);
+	if (nelems % 64)
+		ret[nelems / 64] &= (UINT64_C(1) << (nelems % 64)) - 1;
+	return NULL;
+}
+
+static struct gr_error *fill_allocated(struct gr_runtime *rt,
+				       const struct raw_spans *raws)
+{
+	struct gr_heap *heap = rt->heap;
+	struct gr_error *err;
+	_cleanup_free_ uint64_t *bits = NULL;
+	size_t capacity = 0;
+
+	heap->bits = calloc(heap->nobjs / 64 + 2, sizeof(*heap->bits));
+	if (!heap->bits)
+		return &gr_enomem;
+	for (size_t i = 0; i < raws->size; i++) {
+		const struct gr_span *span = &raws->data[i].span;
+		size_t words = gr_bitmap_words(span->nelems) + 1;
+
+		if (words > capacity &&
+		    !gr_vector_grow((void **)&bits, &capacity, words, 8))
+			return &gr_enomem;
+		err = poll_every(rt, i);
+		if (!err)
+			err = read_alloc_bits(rt, &raws->data[i], bits);
+		if (err)
+			return err;
+		uint64_t count = gr_bitmap_count(bits, 0, span->nelems);
+		heap->allocated_objects += count;
+		heap->allocated_bytes += count * span->elem_bytes;
+		for (uint32_t j = 0; j < span->nelems; j += 64) {
+			gr_obj obj = span->first_obj + j;
+			uint64_t word = bits[j / 64];
+
+			heap->bits[obj / 64].allocated |= word << (obj % 64);
+			if (obj % 64)
+				heap->bits[obj / 64 + 1].allocated |=
+					word >> (64 - obj % 64);
+		}
+	}
+	return NULL;
+}
+
+/* Number the chunks of 64 MiB that hold spans; entry 0 stays empty. */
+static struct gr_error *build_page_table(struct gr_heap *heap,
+					 const struct raw_spans *raws)
+{
+	uint32_t used = 1;
+
+	if (!raws->size)
+		return NULL;
+	heap->first_chunk = raws->data[0].span.base_addr >> GR_ARENA_SHIFT;
+	heap->nchunks = ((raw_end(&raws->data[raws->size - 1]) - 1) >>
+			 GR_ARENA_SHIFT) -
+			heap->first_chunk + 1;
+	heap->chunk_index = calloc(heap->nchunks, sizeof(*heap->chunk_index));
+	if (!heap->chunk_index)
+		return &gr_enomem;
+	for (size_t i = 0; i < raws->size; i++) {
+		uint64_t last = (raw_end(&raws->data[i]) - 1) >> GR_ARENA_SHIFT;
+		for (uint64_t chunk = raws->data[i].span.base_addr >>
+				      GR_ARENA_SHIFT;
+		     chunk <= last; chunk++)
+			if (!heap->chunk_index[chunk - heap->first_chunk])
+				heap->chunk_index[chunk - heap->first_chunk] =
+					used++;
+	}
+	heap->pages = calloc(used, sizeof(*heap->pages));
+	heap->arenas = calloc(used, sizeof(*heap->arenas));
+	if (!heap->pages || !heap->arenas)
+		return &gr_enomem;
+	for (size_t i = 0; i < raws->size; i++) {
+		uint64_t page = raws->data[i].span.base_addr >> GR_PAGE_SHIFT;
+		uint64_t end = raw_end(&raws->data[i]) >> GR_PAGE_SHIFT;
+		for (; page < end; page++) {
+			uint64_t chunk = (page >> (GR_ARENA_SHIFT -
+						   GR_PAGE_SHIFT)) -
+					 heap->first_chunk;
+			heap->pages[heap->chunk_index[chunk]]
+				   [page % GR_ARRAY_SIZE(heap->pages[0])] =
+				i + 1;
+		}
+	}
+	return NULL;
+}
+
+/*
+ * The runtime.heapArena of an address (runtime/mheap.go: arenaIndex): 0 if
+ * the runtime has none there.
+ */
+static struct gr_error *arena_of(struct gr_runtime *rt, uint64_t addr,
+				 uint64_t *ret)
+{
+	const struct gr_layout *layout = &rt->layout;
+	struct gr_error *err;
+	uint64_t l2;
+	uint64_t index = (addr - (uint64_t)layout->consts.arena_base) /
+			 layout->consts.arena_bytes;
+	uint64_t l1 = index >> layout->consts.arena_l2_bits;
+
+	*ret = 0;
+	if (layout->consts.arena_l1_bits ? l1 >> layout->consts.arena_l1_bits :
+					   l1 != 0)
+		return NULL;
+	index &= (UINT64_C(1) << layout->consts.arena_l2_bits) - 1;
+	err = gr_image_read_u64(rt->image,
+				layout->vars.mheap + layout->mheap.arenas.off +
+					l1 * 8,
+				&l2);
+	if (!err)
+		err = gr_image_read_u64(rt->image, l2 + index * 8, ret);
+	if (gr_error_catch(&err, GR_ERROR_FAULT))
+		*ret = 0;
+	return err;
+}
+
+/* Look up the heapArena of every chunk that holds spans. */
+static struct gr_error *read_arenas(struct gr_runtime *rt)
+{
+	struct gr_heap *heap = rt->heap;
+	struct gr_error *err;
+
+	for (uint64_t i = 0; i < heap->nchunks; i++) {
+		if (!heap->chunk_index[i])
+			continue;
+		err = arena_of(rt, (heap->first_chunk + i) << GR_ARENA_SHIFT,
+			       &heap->arenas[heap->chunk_index[i]]);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+/* Hand the spans over from the raw vector. */
+static struct gr_error *store_spans(struct gr_runtime *rt,
+				    const struct raw_spans *raws)
+{
+	struct gr_heap *heap = rt->heap;
+	struct gr_error *err;
+
+	heap->spans = calloc(raws->size + 1, sizeof(*heap->spans));
+	if (!heap->spans)
+		return &gr_enomem;
+	for (size_t i = 0; i < raws->size; i++) {
+		struct gr_span *span = &heap->spans[i];
+
+		*span = raws->data[i].span;
+		if (span->is_noscan)
+			continue;
+		err = gr_image_plan(rt->image, span->base_addr,
+				    raw_end(&raws->data[i]));
+		if (err)
+			return err;
+	}
+	heap->nspans = raws->size;
+	return NULL;
+}
+
+static struct gr_error *check_constants(const struct gr_layout *layout)
+{
+	if (layout->consts.page_bytes != 1 << GR_PAGE_SHIFT ||
+	    layout->consts.arena_bytes != 1 << GR_ARENA_SHIFT ||
+	    layout->consts.arena_l1_bits < 0 ||
+	    layout->consts.arena_l1_bits > 16 ||
+	    layout->consts.arena_l2_bits <= 0 ||
+	    layout->consts.arena_l2_bits > 48)
+		return gr_error_format(
+			GR_ERROR_LAYOUT,
+			"unknown page or arena geometry (page %" PRId64
+			" bytes, arena %" PRId64 ")",
+			layout->consts.page_bytes, layout->consts.arena_bytes);
+	return NULL;
+}
+
+struct gr_error *gr_heap_read(struct gr_runtime *rt)
+{
+	struct gr_error *err;
+	_cleanup_(raw_spans_cleanup) struct raw_spans raws = { 0 };
+
+	rt->heap = calloc(1, sizeof(*rt->heap));
+	if (!rt->heap)
+		return &gr_enomem;
+	err = check_constants(&rt->layout);
+	if (!err)
+		err = read_spans(rt, &raws);
+	if (!err)
+		err = number_objects(rt, &raws);
+	if (!err)
+		err = fill_allocated(rt, &raws);
+	if (!err)
+		err = build_page_table(rt->heap, &raws);
+	if (!err)
+		err = read_arenas(rt);
+	if (!err)
+		err = store_spans(rt, &raws);
+	return err;
+}
+
+struct gr_error *gr_heap_map(struct gr_runtime *rt)
+{
+	struct gr_heap *heap = rt->heap;
+	struct gr_error *err;
+
+	for (uint32_t i = 0; i < heap->nspans; i++) {
+		struct gr_span *span = &heap->spans[i];
+		uint64_t bytes = span->limit_addr - span->base_addr;
+
+		if (span->is_noscan)
+			continue;
+		bytes = (bytes + (1 << GR_PAGE_SHIFT) - 1) &
+			~((UINT64_C(1) << GR_PAGE_SHIFT) - 1);
+		err = poll_every(rt, i);
+		if (!err)
+			err = gr_image_map_torn(rt->image, span->base_addr,
+						bytes, &span->host);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+void gr_heap_destroy(struct gr_heap *heap)
+{
+	if (!heap)
+		return;
+	free(heap->spans);
+	free(heap->bits);
+	free(heap->chunk_index);
+	free(heap->pages);
+	free(heap->arenas);
+	free(heap);
+}
+
+const struct gr_span *gr_heap_span_of(const struct gr_heap *heap, gr_obj obj)
+{
+	uint32_t low = 0, high = heap->nspans;
+
+	while (high - low > 1) {
+		uint32_t mid = low + (high - low) / 2;
+		if (heap->spans[mid].first_obj <= obj)
+			low = mid;
+		else
+			high = mid;
+	}
+	return &heap->spans[low];
+}
+
+uint64_t gr_heap_object_addr(const struct gr_heap *heap, gr_obj obj)
+{
+	const struct gr_span *span = gr_heap_span_of(heap, obj);
+
+	return gr_span_slot_addr(span, obj - span->first_obj) +
+	       span->header_bytes;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * heap: spans, object numbers, pointer words. Source: runtime/mheap.go,
+ * runtime/mbitmap.go, runtime/malloc.go.
+ */
+#ifndef GR_HEAP_H
+#define GR_HEAP_H
+
+#include "base/bitmap.h"
+#include "goruntime/runtime.h"
+
+/**
+ * A run of pages holding equal-sized elements (runtime.mspan), in use.
+ *
+ * Invariant: base_addr + nelems * elem_bytes <= limit_addr <= the span's end.
+ * Objects of the span are numbered first_obj .. first_obj + nelems - 1.
+ */
+struct gr_span {
+	uint64_t base_addr;
+	uint64_t limit_addr;   /**< End of the object area. */
+	uint64_t elem_bytes;
+	const uint8_t *host;   /**< Bytes at base_addr, NULL if noscan/torn. */
+	uint64_t first_word;   /**< Index in the bitmaps of words. */
+	gr_obj first_obj;
+	uint32_t nelems;
+	uint32_t magic;	       /**< ceil(2^32 / elem_bytes); 0: one element. */
+	uint8_t spanclass;
+	bool is_noscan;
+	uint8_t header_bytes;  /**< 8: a type word before each element. */
+	uint64_t large_type;   /**< mspan.largeType, or 0. */
+	uint64_t mspan_addr;   /**< Of the runtime.mspan. */
+	uint64_t specials;     /**< First runtime.special, or 0. */
+};
+
+enum { GR_PAGE_SHIFT = 13, GR_ARENA_SHIFT = 26 };
+
+/**
+ * What is known of 64 objects with consecutive numbers, a bit each; side by
+ * side, so that a visit touches one cache line.
+ */
+struct gr_object_bits {
+	uint64_t allocated; /**< The slot is in use. */
+	uint64_t counted;   /**< The walk has counted it. */
+	uint64_t whole;	    /**< A type that covers it was pushed. */
+	uint64_t barrier;   /**< The scheduler's: not followed for now. */
+};
+
+struct gr_heap {
+	struct gr_span *spans; /**< In address order. */
+	uint32_t nspans;
+	gr_obj nobjs;	       /**< Slots in all; numbers are below it. */
+	uint64_t nwords;       /**< Words of spans that can hold pointers. */
+	struct gr_object_bits *bits; /**< One a 64 object numbers. */
+	uint64_t allocated_objects, allocated_bytes;
+	/**
+	 * Page -> span number + 1, two levels: chunks of 2^26 bytes from
+	 * first_chunk on; chunk table entry 0 is the empty chunk.
+	 */
+	uint64_t first_chunk, nchunks;
+	uint32_t *chunk_index;
+	uint32_t (*pages)[1 << (GR_ARENA_SHIFT - GR_PAGE_SHIFT)];
+	/** Address of the runtime.heapArena of each chunk, or 0. */
+	uint64_t *arenas;
+};
+
+/** The span that holds @p addr, or NULL. Any address is fine. */
+static inline const struct gr_span *gr_heap_span_at(const struct gr_heap *heap,
+						    uint64_t addr)
+{
+	uint64_t chunk = (addr >> GR_ARENA_SHIFT) - heap->first_chunk;
+	if (chunk >= heap->nchunks)
+		return NULL;
+	uint32_t page = addr >> GR_PAGE_SHIFT &
+			((1 << (GR_ARENA_SHIFT - GR_PAGE_SHIFT)) - 1);
+	uint32_t span = heap->pages[heap->chunk_index[chunk]][page];
+	return span ? &heap->spans[span - 1] : NULL;
+}
+
+/** The runtime.heapArena that describes @p addr, or 0. */
+static inline uint64_t gr_heap_arena_at(const struct gr_heap *heap,
+					uint64_t addr)
+{
+	uint64_t chunk = (addr >> GR_ARENA_SHIFT) - heap->first_chunk;
+	return chunk < heap->nchunks ? heap->arenas[heap->chunk_index[chunk]] :
+				       0;
+}
+
+/** Index in its span of the element at @p off bytes from the base. */
+static inline uint32_t gr_span_index(const struct gr_span *span, uint64_t off)
+{
+	return (uint64_t)(uint32_t)off * span->magic >> 32;
+}
+
+/** The object that @p addr points into (any byte of it), or GR_OBJ_NONE. */
+static inline gr_obj gr_heap_object_at(const struct gr_heap *heap,
+				       uint64_t addr,
+				       const struct gr_span **ret_span)
+{
+	const struct gr_span *span = gr_heap_span_at(heap, addr);
+	if (!span || addr >= span->limit_addr)
+		return GR_OBJ_NONE;
+	*ret_span = span;
+	return span->first_obj + gr_span_index(span, addr - span->base_addr);
+}
+
+/** First byte of element @p index, its type word included. */
+static inline uint64_t gr_span_slot_addr(const struct gr_span *span,
+					 uint32_t index)
+{
+	return span->base_addr + (uint64_t)index * span->elem_bytes;
+}
+
+/** The span of an object number (binary search: not for inner loops). */
+const struct gr_span *gr_heap_span_of(const struct gr_heap *heap, gr_obj obj);
+
+/** Address of an object's data: after its type word, if it has one. */
+uint64_t gr_heap_object_addr(const struct gr_heap *heap, gr_obj obj);
+
+static inline bool gr_heap_is_allocated(const struct gr_heap *heap, gr_obj obj)
+{
+	return heap->bits[obj / 64].allocated >> (obj % 64) & 1;
+}
+
+/**
+ * Read allspans into rt->heap: descriptors, object numbers, allocation bits,
+ * page table; plan the memory of spans that can hold pointers. Lazy image.
+ * Spans whose descriptor makes no sense are gaps.
+ */
+struct gr_error *gr_heap_read(struct gr_runtime *rt) GR_MUST_CHECK;
+
+/** Map the spans' memory (spans that can hold pointers). After capture. */
+struct gr_error *gr_heap_map(struct gr_runtime *rt) GR_MUST_CHECK;
+
+void gr_heap_destroy(struct gr_heap *heap);
+
+#endif /* GR_HEAP_H */

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "goruntime/stackobject.h"
+
+#include "base/bitmap.h"
+#include "base/cleanup.h"
+#include "goruntime/stackmask.h"
+
+enum { MAX_RECORD_BYTES = 64 };
+
+/* One stackObjectRecord. Offsets below 0 count from the locals' end, others
+ * from the arguments. */
+static struct gr_error *add_record(struct gr_runtime *rt,
+				   const struct gr_frame *frame,
+				   const struct gr_module *module,
+				   const uint8_t *record,
+				   struct gr_stack_objects *objects)
+{
+	const typeof(rt->layout.stack_object) *layout =
+		&rt->layout.stack_object;
+	int32_t off = (int32_t)gr_field_uint(record, layout->off);
+	int32_t bytes = (int32_t)gr_field_uint(record, layout->size);
+	int32_t ptr_bytes = (int32_t)gr_field_uint(record, layout->ptr_bytes);
+	uint64_t base = off < 0 ? frame->varp : frame->argp;
+	struct gr_stack_object object = {
+		.addr = base + (int64_t)off,
+		.bytes = bytes,
+		/* A negative number says that a program makes the mask. */
+		.ptr_bytes = ptr_bytes < 0 ? -(uint32_t)ptr_bytes :
+					     (uint32_t)ptr_bytes,
+		.mask_addr = module->rodata +
+			     gr_field_uint(record, layout->gcdataoff),
+		.is_program = ptr_bytes < 0,
+	};
+
+	/* Below sp: not yet allocated in the frame. */
+	if (bytes <= 0 || object.addr < frame->sp)
+		return NULL;
+	return gr_stack_objects_append(objects, object) ? NULL : &gr_enomem;
+}
+
+struct gr_error *gr_stack_objects_add(struct gr_runtime *rt,
+				      const struct gr_goroutine *g,
+				      const struct gr_frame *frame,
+				      struct gr_stack_objects *objects)
+{
+	uint64_t record_bytes = rt->layout.stack_object.size_bytes;
+	uint8_t record[MAX_RECORD_BYTES];
+	struct gr_error *err;
+	uint64_t count;
+
+	uint64_t addr =
+		gr_func_funcdata(rt, &frame->func, GR_FUNCDATA_STACK_OBJECTS);
+	if (!addr || record_bytes > sizeof(record))
+		return NULL;
+	err = gr_image_read_u64(rt->image, addr, &count);
+	addr += sizeof(count);
+	/* Objects with pointers are words at least, and do not overlap. */
+	uint64_t room = (g->stack_hi - frame->sp) / GR_WORD_BYTES;
+	for (uint64_t i = 0; !err && i < count && i < room; i++) {
+		err = gr_image_read(rt->image, addr + i * record_bytes, record,
+				    record_bytes);
+		if (!err)
+			err = add_record(rt, frame, frame->func.module, record,
+					 objects);
+	}
+	if (gr_error_catch(&err, GR_ERROR_FAULT)) {
+		gr_gap_add(rt->gaps, GR_GAP_UNREADABLE_PAGES, 1);
+		return NULL;
+	}
+	return err;
+}
+
+struct gr_error *gr_stack_objects_add_reflect(struct gr_runtime *rt,
+					      const struct gr_frame *frame,
+					      struct gr_stack_objects *objects,
+					      bool *found)
+{
+	uint64_t record_bytes = rt->layout.stack_object.size_bytes;
+	uint64_t addr = rt->layout.vars.method_value_objs;
+	const struct gr_module *module = frame->func.module;
+	uint8_t record[MAX_RECORD_BYTES];
+
+	*found = false;
+	if (!addr || record_bytes > sizeof(record))
+		return NULL;
+	struct gr_error *err =
+		gr_image_read(rt->image, addr, record, record_bytes);
+	if (gr_error_catch(&err, GR_ERROR_FAULT))
+		return NULL;
+	if (err)
+		return err;
+	for (size_t i = 0; i < rt->nmodules; i++)
+		if (addr >= rt->modules[i].noptrbss &&
+		    addr < rt->modules[i].enoptrbss)
+			module = &rt->modules[i];
+	*found = true;
+	return add_record(rt, frame, module, record, objects);
+}
+
+static int compare_addr(const void *a, const void *b)
+{
+	const struct gr_stack_object *x = a, *y = b;
+
+	return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+/* Frames are walked towards higher addresses, so they come sorted. */
+static void sort_objects(struct gr_stack_objects *objects)
+{
+	for (size_t i = 1; i < objects->size; i++)
+		if (objects->data[i].addr < objects->data[i - 1].addr) {
+			qsort(objects->data, objects->size,
+			      sizeof(*objects->data), compare_addr);
+			return;
+		}
+}
+
+/** Objects reached and not yet scanned; each is in each queue once at most. */
+struct queues {
+	struct gr_runtime *rt;
+	struct gr_goroutine *g;
+	struct gr_stack_objects *objects;
+	uint32_t *precise, *conservative;
+	size_t nprecise, nconservative;
+};
+
+static struct gr_stack_object *find_object(struct gr_stack_objects *objects,
+					   uint64_t addr)
+{
+	size_t low = 0, high = objects->size;
+
+	while (high > low) {
+		size_t middle = low + (high - low) / 2;
+		if (objects->data[middle].addr <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return NULL;
+	struct gr_stack_object *object = &objects->data[low - 1];
+	return addr - object->addr < object->bytes ? object : NULL;
+}
+
+/* A pointer was found (stackScanState.putPtr and findObject). */
+static void reach(struct queues *q, uint64_t addr, bool conservative)
+{
+	if (addr < q->g->stack_lo || addr >= q->g->stack_hi)
+		return;
+	struct gr_stack_object *object = find_object(q->objects, addr);
+	if (!object || object->is_scanned)
+		return;
+	uint32_t index = object - q->objects->data;
+	if (!conservative && !object->is_reached_precisely)
+		q->precise[q->nprecise++] = index;
+	else if (conservative && !object->is_reached)
+		q->conservative[q->nconservative++] = index;
+	if (conservative)
+		object->is_reached = true;
+	else
+		object->is_reached_precisely = true;
+}
+
+static void reach_from_words(struct queues *q, uint64_t start, uint64_t end,
+			     bool only_conservative)
+{
+	const struct gr_area *area = &q->g->stack;
+	size_t last = (end - area->start) / GR_WORD_BYTES;
+
+	for (size_t i = (start - area->start) / GR_WORD_BYTES;
+	     (i = gr_bitmap_next(area->live, i, last)) < last; i++) {
+		bool conservative = only_conservative ||
+				    gr_bitmap_test(area->conservative, i);
+		reach(q, gr_load_u64(area->host + i * GR_WORD_BYTES),
+		      conservative);
+	}
+}
+
+static struct gr_error *
+scan_object(struct queues *q, struct gr_stack_object *object, bool conservative)
+{
+	struct gr_area *area = &q->g->stack;
+	uint64_t nwords = object->ptr_bytes / GR_WORD_BYTES;
+	struct gr_error *err;
+
+	if (object->is_scanned)
+		return NULL;
+	object->is_scanned = true;
+	if (object->addr % GR_WORD_BYTES || object->addr >= area->end)
+		return NULL;
+	if (nwords > object->bytes / GR_WORD_BYTES)
+		nwords = object->bytes / GR_WORD_BYTES;
+	if (object->is_program)
+		err = gr_area_mark_program(q->rt, area, object->addr, nwords,
+					   object->mask_addr, conservative);
+	else
+		err = gr_area_mark_mask(q->rt, area, object->addr, nwords,
+					object->mask_addr, conservative);
+	if (err)
+		return err;
+	uint64_t end = object->addr + nwords * GR_WORD_BYTES;
+	reach_from_words(q, object->addr, end < area->end ? end : area->end,
+			 conservative);
+	return NULL;
+}
+
+struct gr_error *gr_stack_objects_mark(struct gr_runtime *rt,
+				       struct gr_goroutine *g,
+				       struct gr_stack_objects *objects)
+{
+	struct gr_error *err = NULL;
+
+	if (!objects->size || objects->size > UINT32_MAX)
+		return NULL;
+	_cleanup_free_ uint32_t *precise =
+		calloc(objects->size, sizeof(*precise));
+	_cleanup_free_ uint32_t *conservative =
+		calloc(objects->size, sizeof(*conservative));
+	if (!precise || !conservative)
+		return &gr_enomem;
+	struct queues q = { rt, g, objects, precise, conservative, 0, 0 };
+	sort_objects(objects);
+	reach_from_words(&q, g->stack.start, g->stack.end, false);
+	for (size_t i = 0; i < g->nvalues; i++)
+		reach(&q, g->values[i].value, g->values[i].conservative);
+	/* Precise pointers first: an object that is reached both ways is
+	 * scanned precisely. */
+	while (!err && (q.nprecise || q.nconservative)) {
+		bool is_precise = q.nprecise;
+		uint32_t index = is_precise ? precise[--q.nprecise] :
+					      conservative[--q.nconservative];
+		err = scan_object(&q, &objects->data[index], !is_precise);
+	}
+	return err;
+}
