@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * program: types compiled to lists of pointer slots, so that the walk runs
+ * over words and never over type trees.
+ */
+#ifndef GR_PROGRAM_H
+#define GR_PROGRAM_H
+
+#include "goruntime/types.h"
+
+/** What a pointer word is, and so what lies behind it. */
+enum gr_slot_op {
+	GR_SLOT_UNKNOWN, /**< A pointer to something of unknown type. */
+	GR_SLOT_POINTER, /**< `type` is what it points to. */
+	GR_SLOT_STRING,	 /**< Data pointer of a string; its length follows. */
+	GR_SLOT_SLICE,	 /**< Data pointer of slice `type`; cap two words on. */
+	GR_SLOT_EFACE,	 /**< Data word; the word before is a type record. */
+	GR_SLOT_IFACE,	 /**< Data word; the word before is an itab. */
+	GR_SLOT_HEADER,	 /**< Pointer to the header of a map or chan `type`. */
+	GR_SLOT_TRIE,	 /**< Root of the HashTrieMap `type`. */
+	GR_SLOT_FUNC,	 /**< Pointer to a funcval. */
+};
+
+#define GR_STEP_SELF UINT32_MAX
+
+/** One word of a value that may be a pointer. */
+struct gr_slot {
+	uint8_t op;
+	gr_type_id type;
+	uint32_t step; /**< Whose node is billed; GR_STEP_SELF: the value's. */
+};
+
+/** A level of names inside a value: `Ptr. (*main.Node)`. */
+struct gr_step {
+	const char *name;
+	uint32_t parent; /**< GR_STEP_SELF: the value itself. */
+};
+
+/** A long array inside a value, gone through in a loop. */
+struct gr_array_slot {
+	uint64_t off_bytes;
+	uint64_t count;
+	gr_type_id elem;
+	uint32_t step;
+};
+
+/**
+ * The pointers of one type. Bit w of mask: word w is a pointer slot,
+ * slots[slot_of_word[w]]; words of long arrays are left to `arrays`.
+ */
+struct gr_program {
+	uint64_t size_bytes;
+	uint32_t nwords; /**< That mask and slot_of_word cover. */
+	uint32_t nslots, nsteps, narrays;
+	uint64_t *mask;
+	uint32_t *slot_of_word;
+	struct gr_slot *slots;
+	struct gr_step *steps;
+	struct gr_array_slot *arrays;
+};
+
+/** True if values of the type hold no pointer at all. */
+static inline bool gr_program_is_empty(const struct gr_program *program)
+{
+	return !program->nslots && !program->narrays;
+}
+
+/** Compiled programs by type id; filled on demand. */
+struct gr_programs {
+	struct gr_runtime *rt;
+	struct gr_arena arena;
+	struct gr_program **by_type;
+	size_t capacity;
+	/** `time.Timer` and the runtime's larger struct behind it, or NONE. */
+	gr_type_id time_timer, time_ticker, runtime_timer;
+	gr_type_id timer_chan; /**< chan time.Time */
+	gr_type_id timer;      /**< runtime.timer */
+	gr_type_id any;	       /**< interface {} */
+};
+
+struct gr_error *gr_programs_init(struct gr_programs *programs,
+				  struct gr_runtime *rt) GR_MUST_CHECK;
+void gr_programs_deinit(struct gr_programs *programs);
+
+/** Compile (once) and return the program of a type; NULL: no memory left. */
+const struct gr_program *gr_program_compile(struct gr_programs *programs,
+					    gr_type_id type);
+
+/** The program of a type that is in use (id below gr_types_count()). */
+static inline const struct gr_program *gr_program_get(struct gr_programs *p,
+						      gr_type_id type)
+{
+	if (GR_LIKELY(type < p->capacity && p->by_type[type]))
+		return p->by_type[type];
+	return gr_program_compile(p, type);
+}
+
+/**
+ * The slot of a value that is itself one pointer word (what an interface
+ * holds directly); false if the type is no such thing.
+ */
+bool gr_program_direct_slot(struct gr_programs *programs, gr_type_id type,
+			    struct gr_slot *ret);
+
+#endif /* GR_PROGRAM_H */

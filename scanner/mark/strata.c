@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The order of the walk: strata of roots, each first by type, then by mask
+ * what the types left unexplained, until nothing is new.
+ */
+#include "mark/walk.h"
+
+#include <time.h>
+
+enum { POLL_EVERY = 1 << 14, MAX_SUDOGS = 1 << 20 };
+
+static void poll(struct gr_walk *w, uint64_t i)
+{
+	if (i % POLL_EVERY)
+		return;
+	struct gr_error *err = w->rt->poll(w->rt->poll_ctx);
+	if (err)
+		gr_walk_fail(w, err);
+}
+
+static void set_barrier(struct gr_walk *w, uint64_t addr)
+{
+	const struct gr_span *span;
+	gr_obj obj = gr_heap_object_at(w->heap, addr, &span);
+
+	if (obj != GR_OBJ_NONE)
+		w->heap->bits[obj / 64].barrier |= UINT64_C(1) << (obj % 64);
+}
+
+/* The sudogs on which a goroutine waits (g.waiting, by waitlink). */
+static void bar_sudogs(struct gr_walk *w, uint64_t g)
+{
+	const struct gr_layout *layout = &w->rt->layout;
+	const uint8_t *host;
+	uint64_t word, bytes;
+
+	if (!gr_walk_locate(w, g, &host, &word, &bytes) ||
+	    bytes < layout->g.size_bytes)
+		return;
+	uint64_t sudog = gr_field_word(host, layout->g.waiting);
+	for (uint32_t i = 0; sudog && i < MAX_SUDOGS; i++) {
+		set_barrier(w, sudog);
+		if (!gr_walk_locate(w, sudog, &host, &word, &bytes) ||
+		    bytes < layout->sudog.size_bytes)
+			return;
+		sudog = gr_field_word(host, layout->sudog.waitlink);
+	}
+}
+
+/* Until the last stratum the scheduler's objects lead nowhere. */
+static void set_barriers(struct gr_walk *w)
+{
+	for (uint64_t i = 0; i < w->heap->nobjs / 64 + 2; i++)
+		w->heap->bits[i].barrier = 0;
+	for (size_t i = 0; i < w->rt->ngoroutines; i++) {
+		set_barrier(w, w->rt->goroutines[i].addr);
+		bar_sudogs(w, w->rt->goroutines[i].addr);
+	}
+	for (size_t i = 0; i < w->rt->nms; i++)
+		set_barrier(w, w->rt->ms[i]);
+	for (size_t i = 0; i < w->rt->nps; i++)
+		set_barrier(w, w->rt->ps[i]);
+}
+
+/* Live words [first, end) of untyped memory: pointers to who knows what. */
+static void run_untyped(struct gr_walk *w, struct gr_scope *scope,
+			const uint8_t *host, uint64_t word, uint64_t nwords)
+{
+	static const struct gr_slot slot = { GR_SLOT_UNKNOWN, GR_TYPE_NONE,
+					     GR_STEP_SELF };
+	uint64_t end = word + nwords;
+
+	for (uint64_t at = word;
+	     (at = gr_bitmap_next(w->todo, at, end)) < end && !w->err; at++) {
+		gr_bitmap_clear(w->todo, at);
+		gr_walk_run_slot(w, scope, &slot,
+				 host + (at - word) * GR_WORD_BYTES);
+	}
+}
+
+static void run_typed(struct gr_walk *w, struct gr_scope *scope,
+		      gr_type_id type, const uint8_t *host, uint64_t word,
+		      uint64_t bytes)
+{
+	if (type == GR_TYPE_NONE) {
+		run_untyped(w, scope, host, word, bytes / GR_WORD_BYTES);
+		return;
+	}
+	scope->key = type;
+	scope->program = gr_program_get(&w->programs, type);
+	if (!scope->program)
+		gr_walk_fail(w, &gr_enomem);
+	else if (scope->program->size_bytes <= bytes)
+		gr_walk_run_value(w, scope, host, word);
+}
+
+static void run_region_root(struct gr_walk *w, const struct gr_root *root)
+{
+	struct gr_scope scope = { .node = GR_NODE_NONE };
+	const uint8_t *host;
+	uint64_t word, bytes;
+
+	if (root->bytes_at) {
+		w->todo[w->extra_word / 64] = root->live;
+		run_typed(w, &scope, root->type, root->bytes_at, w->extra_word,
+			  root->bytes);
+		w->todo[w->extra_word / 64] = 0;
+		return;
+	}
+	if (gr_walk_locate(w, root->addr, &host, &word, &bytes))
+		run_typed(w, &scope, root->type, host, word,
+			  root->bytes < bytes ? root->bytes : bytes);
+}
+
+/* A root that is a pointer itself. */
+static void run_value_root(struct gr_walk *w, const struct gr_root *root)
+{
+	struct gr_scope scope = { .node = GR_NODE_NONE };
+	struct gr_slot slot = {
+		.op = root->is_func		 ? GR_SLOT_FUNC :
+		      root->type == GR_TYPE_NONE ? GR_SLOT_UNKNOWN :
+						   GR_SLOT_POINTER,
+		.type = root->type,
+		.step = GR_STEP_SELF,
+	};
+
+	gr_walk_run_slot(w, &scope, &slot, (const uint8_t *)&root->addr);
+}
+
+/* What an object with a finalizer holds; the object is not reached by it. */
+static void run_contents_root(struct gr_walk *w, const struct gr_root *root)
+{
+	struct gr_scope scope = { .node = GR_NODE_NONE };
+	const struct gr_span *span;
+	const uint8_t *host;
+	uint64_t word, bytes;
+	gr_obj obj = gr_heap_object_at(w->heap, root->addr, &span);
+
+	if (obj == GR_OBJ_NONE || span->is_noscan ||
+	    !gr_heap_is_allocated(w->heap, obj))
+		return;
+	uint64_t data = gr_span_slot_addr(span, obj - span->first_obj) +
+			span->header_bytes;
+	if (!gr_walk_locate(w, data, &host, &word, &bytes))
+		return;
+	w->from = obj;
+	if (root->type != GR_TYPE_NONE)
+		run_typed(w, &scope, root->type, host, word, bytes);
+	w->from = GR_OBJ_NONE;
+	if (gr_bitmap_next(w->todo, word, word + bytes / GR_WORD_BYTES) ==
+	    word + bytes / GR_WORD_BYTES)
+		return;
+	struct gr_masked_object masked = {
+		obj, gr_walk_scope_node(w, &scope)
+	};
+	if (!gr_masked_vector_append(&w->masked, masked))
+		gr_walk_fail(w, &gr_enomem);
+}
+
+static void run_root(struct gr_walk *w, const struct gr_root *root)
+{
+	w->from = GR_OBJ_NONE;
+	w->root = root;
+	w->is_conservative = root->is_conservative;
+	switch ((enum gr_root_form)root->form) {
+	case GR_ROOT_REGION:
+		run_region_root(w, root);
+		break;
+	case GR_ROOT_VALUE:
+		run_value_root(w, root);
+		break;
+	case GR_ROOT_CONTENTS:
+		run_contents_root(w, root);
+		break;
+	}
+	w->is_conservative = false;
+	w->root = NULL;
+}
+
+static bool is_type_word(const struct gr_module *m, uint64_t word)
+{
+	return word >= m->types && word < m->etypes;
+}
+
+/* Both words of an itab that name types, of one module. */
+static bool is_itab(const struct gr_module *m, const uint64_t words[2])
+{
+	return is_type_word(m, words[0]) && is_type_word(m, words[1]);
+}
+
+/*
+ * The concrete type that the word before a data word names: a type record of
+ * a module, or an itab. GR_TYPE_NONE: neither. A guess: what turns out to be
+ * no type is no gap.
+ */
+static gr_type_id type_before(struct gr_walk *w, const uint8_t *at)
+{
+	const struct gr_runtime *rt = w->rt;
+	uint64_t word = gr_load_u64(at - GR_WORD_BYTES), words[2];
+	uint64_t unknown = rt->gaps->count[GR_GAP_UNKNOWN_TYPES];
+	gr_type_id type = GR_TYPE_NONE;
+
+	if (!word || word % GR_WORD_BYTES || gr_heap_span_at(w->heap, word))
+		return GR_TYPE_NONE;
+	struct gr_error *err =
+		gr_image_read(rt->image, word, words, sizeof(words));
+	if (err) {
+		gr_error_destroy(err);
+		return GR_TYPE_NONE;
+	}
+	for (size_t i = 0; i < rt->nmodules && type == GR_TYPE_NONE; i++) {
+		if (is_itab(&rt->modules[i], words))
+			type = gr_walk_itab_type(w, word);
+		else if (is_type_word(&rt->modules[i], word))
+			type = gr_walk_runtime_type(w, word);
+	}
+	rt->gaps->count[GR_GAP_UNKNOWN_TYPES] = unknown;
+	return type;
+}
+
+/* Follow one word that no type explained; `first`: nothing lies before it. */
+static void run_masked_word(struct gr_walk *w, struct gr_scope *scope,
+			    const uint8_t *at, bool first)
+{
+	static const struct gr_slot slot = { GR_SLOT_UNKNOWN, GR_TYPE_NONE, 0 };
+	uint64_t addr = gr_load_u64(at);
+
+	if (!addr)
+		return;
+	w->via = GR_VIA_MASK;
+	gr_type_id type = first ? GR_TYPE_NONE : type_before(w, at);
+	if (type != GR_TYPE_NONE)
+		gr_walk_run_interface(w, scope, &slot, at, type);
+	else
+		gr_walk_run_slot(w, scope, &slot, at);
+	w->via = GR_VIA_TYPE;
+}
+
+static void run_masked_object(struct gr_walk *w,
+			      const struct gr_masked_object *masked)
+{
+	const struct gr_span *span = gr_heap_span_of(w->heap, masked->obj);
+	struct gr_scope scope = {
+		.node = masked->node,
+		.key = GR_KEY_SUB_OBJECTS,
+	};
+
+	if (span->is_noscan || !span->host)
+		return;
+	uint64_t off = (masked->obj - span->first_obj) * span->elem_bytes +
+		       span->header_bytes;
+	uint64_t word = span->first_word + off / GR_WORD_BYTES;
+	uint64_t end = word +
+		       (span->elem_bytes - span->header_bytes) / GR_WORD_BYTES;
+	w->from = masked->obj;
+	for (uint64_t at = word;
+	     (at = gr_bitmap_next(w->todo, at, end)) < end && !w->err; at++) {
+		gr_bitmap_clear(w->todo, at);
+		run_masked_word(w, &scope,
+				span->host + off + (at - word) * GR_WORD_BYTES,
+				at == word);
+	}
+}
+
+/* Counted objects with pointers that no type explained, in address order. */
+static void sweep_span(struct gr_walk *w, const struct gr_span *span)
+{
+	uint64_t elem_words = span->elem_bytes / GR_WORD_BYTES;
+	uint64_t first = span->first_word;
+	uint64_t end = first + span->nelems * elem_words;
+
+	for (uint64_t at = first;
+	     (at = gr_bitmap_next(w->todo, at, end)) < end;) {
+		uint64_t index = (at - first) / elem_words;
+		gr_obj obj = span->first_obj + index;
+		struct gr_masked_object masked = { obj, 0 };
+
+		at = first + (index + 1) * elem_words;
+		if (!(w->heap->bits[obj / 64].counted >> (obj % 64) & 1))
+			continue;
+		masked.node = w->node_of[obj];
+		if (!gr_masked_vector_append(&w->masked, masked))
+			gr_walk_fail(w, &gr_enomem);
+	}
+}
+
+static void sweep_heap(struct gr_walk *w)
+{
+	for (uint32_t i = 0; i < w->heap->nspans && !w->err; i++)
+		if (!w->heap->spans[i].is_noscan && w->heap->spans[i].host)
+			sweep_span(w, &w->heap->spans[i]);
+}
+
+/* Live words of one area that no variable's type explained. */
+static void sweep_area(struct gr_walk *w, size_t i)
+{
+	const struct gr_area *area = &w->roots->areas.areas[i];
+	uint64_t first = w->area_word[i];
+	uint64_t end = first + (area->end - area->start) / GR_WORD_BYTES;
+	struct gr_error *err;
+
+	if (!area->host)
+		return;
+	for (uint64_t at = first;
+	     (at = gr_bitmap_next(w->todo, at, end)) < end &&
+	     !gr_walk_is_over(w);
+	     at++) {
+		uint64_t word = at - first;
+		const uint8_t *host = area->host + word * GR_WORD_BYTES;
+		struct gr_root root;
+
+		if (!gr_load_u64(host)) {
+			gr_bitmap_clear(w->todo, at);
+			continue;
+		}
+		err = gr_roots_name_word(w->rt, w->roots, i,
+					 area->start + word * GR_WORD_BYTES,
+					 &root);
+		if (err) {
+			gr_walk_fail(w, err);
+			return;
+		}
+		if (root.stratum > w->stratum)
+			continue;
+		struct gr_scope scope = { .node = GR_NODE_NONE };
+		struct gr_scope below = {
+			.node = GR_NODE_NONE,
+			.key = GR_KEY_SUB_OBJECTS,
+			.up = &scope,
+			.up_step = GR_STEP_SELF,
+		};
+		gr_bitmap_clear(w->todo, at);
+		w->root = &root;
+		w->from = GR_OBJ_NONE;
+		w->is_conservative =
+			area->conservative &&
+			gr_bitmap_test(area->conservative, word);
+		// A word of its own is billed to itself, a word of a
+		// variable below the variable.
+		if (!root.is_sub_object)
+			scope.node = below.node = gr_walk_root_node(w, &root);
+		run_masked_word(w, &below, host, word == 0);
+		w->is_conservative = false;
+		w->root = NULL;
+	}
+}
+
+/* What types left of the areas' words, then of the objects, until the end. */
+static void mask_phase(struct gr_walk *w, size_t nareas)
+{
+	w->is_mask_phase = true;
+	for (size_t i = 0; i < nareas && !gr_walk_is_over(w); i++)
+		sweep_area(w, i);
+	sweep_heap(w);
+	gr_walk_drain(w);
+	for (size_t i = 0; i < w->masked.size && !gr_walk_is_over(w); i++) {
+		struct gr_masked_object masked = w->masked.data[i];
+		run_masked_object(w, &masked);
+		gr_walk_drain(w);
+		poll(w, i);
+	}
+	w->masked.size = 0;
+	w->is_mask_phase = false;
+}
+
+/* What led to the scheduler's objects from elsewhere, now that it may. */
+static void run_deferred(struct gr_walk *w)
+{
+	static const struct gr_slot slot = { GR_SLOT_UNKNOWN, GR_TYPE_NONE,
+					     GR_STEP_SELF };
+
+	for (size_t i = 0; i < w->deferred.size && !gr_walk_is_over(w); i++) {
+		struct gr_scope scope = { .node = w->deferred.data[i].node };
+		uint64_t addr = w->deferred.data[i].addr;
+		gr_walk_run_slot(w, &scope, &slot, (const uint8_t *)&addr);
+	}
+	w->deferred.size = 0;
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * UINT64_C(1000000) + now.tv_nsec / 1000;
+}
+
+static void run_stratum(struct gr_walk *w, enum gr_stratum stratum)
+{
+	uint64_t start = now_us();
+
+	w->stratum = stratum;
+	for (size_t i = 0; i < w->roots->list.size && !gr_walk_is_over(w); i++) {
+		if (w->roots->list.data[i].stratum == stratum)
+			run_root(w, &w->roots->list.data[i]);
+		poll(w, i);
+	}
+	gr_walk_drain(w);
+	uint64_t typed = now_us();
+	w->ledger->phases_us[GR_PHASE_typed] += typed - start;
+	mask_phase(w, w->roots->areas.count);
+	if (stratum == GR_STRATUM_RUNTIME) {
+		run_deferred(w);
+		mask_phase(w, w->roots->areas.count);
+	}
+	w->ledger->phases_us[GR_PHASE_mask] += now_us() - typed;
+}
+
+/* Only what a few places hold. */
+static void run_places(struct gr_walk *w, const struct gr_walk_options *options)
+{
+	w->stratum = GR_STRATUM_USER;
+	for (size_t i = 0; i < options->nplaces && !gr_walk_is_over(w); i++) {
+		const struct gr_place *place = &options->places[i];
+		struct gr_root root = {
+			.name = place->name,
+			.kind = GR_ROOT_GLOBAL,
+			.form = place->is_variable ? GR_ROOT_REGION :
+						     GR_ROOT_VALUE,
+			.type = place->type,
+			.addr = place->addr,
+			.goroutine = UINT32_MAX,
+		};
+		if (place->is_variable && place->type != GR_TYPE_NONE)
+			root.bytes = gr_types_get(w->rt->types, place->type)
+					     ->size_bytes;
+		run_root(w, &root);
+	}
+	gr_walk_drain(w);
+	mask_phase(w, 0); // Only the objects: no other root's words.
+}
+
+struct gr_error *gr_walk_strata(struct gr_walk *w,
+			     const struct gr_walk_options *options)
+{
+	struct gr_error *err;
+
+	set_barriers(w);
+	if (options->nplaces)
+		run_places(w, options);
+	else
+		for (int s = GR_STRATUM_USER;
+		     s <= GR_STRATUM_RUNTIME && !gr_walk_is_over(w); s++)
+			run_stratum(w, s);
+	if (w->err) {
+		err = w->err;
+		w->err = NULL;
+		return err;
+	}
+	return w->tree.is_out_of_memory ? &gr_enomem : NULL;
+}

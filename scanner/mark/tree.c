@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mark/tree.h"
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+/* What makes a root one: pointers of interned strings, and the kind. */
+struct root_key {
+	const char *name, *state;
+	uint64_t kind;
+};
+
+struct gr_root_entry {
+	UT_hash_handle hh;
+	struct root_key key;
+	uint32_t node;
+};
+
+struct gr_error *gr_tree_init(struct gr_tree *tree, uint32_t max_depth,
+			      uint32_t max_nodes)
+{
+	memset(tree, 0, sizeof(*tree));
+	tree->max_depth = max_depth ? max_depth : 1;
+	tree->max_nodes = max_nodes ? max_nodes : 1;
+	// Table 0 means "none".
+	if (!gr_u32_vector_append(&tree->tables, 0))
+		return &gr_enomem;
+	return NULL;
+}
+
+void gr_tree_deinit(struct gr_tree *tree)
+{
+	struct gr_root_entry *entry, *next;
+
+	HASH_ITER(hh, tree->root_index, entry, next) {
+		HASH_DEL(tree->root_index, entry);
+		free(entry);
+	}
+	gr_node_vector_deinit(&tree->nodes);
+	gr_node_inner_vector_deinit(&tree->inner);
+	gr_u32_vector_deinit(&tree->tables);
+	gr_root_vector_deinit(&tree->roots);
+}
+
+/* Append a node; its number, or 0 (a node that exists) without memory. */
+static uint32_t add_node(struct gr_tree *tree, const char *name,
+			 uint32_t parent, uint32_t root, uint32_t depth)
+{
+	struct gr_node node = { .name = name, .parent = parent, .root = root };
+	struct gr_node_inner inner = { .depth = depth };
+
+	if (!name || !gr_node_vector_append(&tree->nodes, node)) {
+		tree->is_out_of_memory = true;
+		return 0;
+	}
+	if (!gr_node_inner_vector_append(&tree->inner, inner)) {
+		tree->nodes.size--;
+		tree->is_out_of_memory = true;
+		return 0;
+	}
+	return tree->nodes.size - 1;
+}
+
+uint32_t gr_tree_root(struct gr_tree *tree, const struct gr_root_total *root)
+{
+	struct gr_root_entry *entry;
+	struct root_key key = { root->name, root->goroutine_state,
+				root->kind };
+
+	HASH_FIND(hh, tree->root_index, &key, sizeof(key), entry);
+	if (entry)
+		return entry->node;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry || !gr_root_vector_append(&tree->roots, *root)) {
+		free(entry);
+		tree->is_out_of_memory = true;
+		return 0;
+	}
+	entry->key = key;
+	entry->node = add_node(tree, root->name, GR_NODE_NONE,
+			       tree->roots.size - 1, 1);
+	tree->roots.data[tree->roots.size - 1].node = entry->node;
+	uint32_t node = entry->node;
+	HASH_ADD(hh, tree->root_index, key, sizeof(key), entry);
+	if (!entry->hh.tbl) {
+		free(entry);
+		tree->is_out_of_memory = true;
+	}
+	return node;
+}
+
+uint32_t gr_tree_table(struct gr_tree *tree, uint32_t node, uint32_t key,
+		       uint32_t nchildren)
+{
+	uint32_t table = tree->inner.data[node].first_table;
+
+	for (; table; table = tree->tables.data[table + 1])
+		if (tree->tables.data[table] == key)
+			return table;
+	size_t need = tree->tables.size + 2 + nchildren;
+	if (need > UINT32_MAX ||
+	    !gr_u32_vector_reserve(&tree->tables, need)) {
+		tree->is_out_of_memory = true;
+		return 0;
+	}
+	table = tree->tables.size;
+	tree->tables.data[table] = key;
+	tree->tables.data[table + 1] = tree->inner.data[node].first_table;
+	memset(&tree->tables.data[table + 2], 0, nchildren * sizeof(uint32_t));
+	tree->tables.size = need;
+	tree->inner.data[node].first_table = table;
+	return table;
+}
+
+uint32_t gr_tree_child_create(struct gr_tree *tree, uint32_t node,
+			      uint32_t table, uint32_t i, const char *name)
+{
+	uint32_t child = node;
+
+	if (!table || tree->is_out_of_memory)
+		return node;
+	if (tree->inner.data[node].depth < tree->max_depth &&
+	    tree->nodes.size < tree->max_nodes) {
+		child = add_node(tree, name, node, tree->nodes.data[node].root,
+				 tree->inner.data[node].depth + 1);
+		if (tree->is_out_of_memory)
+			return node;
+	}
+	tree->tables.data[table + 2 + i] = child + 1;
+	return child;
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mark/walk.h"
+
+#include "base/cleanup.h"
+#include "goruntime/ptrmap.h"
+
+enum { CHUNK_REGIONS = 4096 };
+
+struct gr_region_chunk {
+	struct gr_region_chunk *next;
+	uint32_t first, end; /* [first, end) wait */
+	struct gr_region regions[CHUNK_REGIONS];
+};
+
+void gr_walk_push(struct gr_walk *w, const struct gr_region *region)
+{
+	struct gr_region_queue *queue = &w->queue;
+	struct gr_region_chunk *chunk = queue->tail;
+
+	if (!chunk || chunk->end == CHUNK_REGIONS) {
+		chunk = malloc(sizeof(*chunk));
+		if (!chunk) {
+			gr_walk_fail(w, &gr_enomem);
+			return;
+		}
+		chunk->next = NULL;
+		chunk->first = chunk->end = 0;
+		if (queue->tail)
+			queue->tail->next = chunk;
+		else
+			queue->head = chunk;
+		queue->tail = chunk;
+	}
+	chunk->regions[chunk->end++] = *region;
+	queue->size++;
+}
+
+bool gr_region_queue_pop(struct gr_region_queue *queue, struct gr_region *ret)
+{
+	struct gr_region_chunk *chunk = queue->head;
+
+	if (!queue->size)
+		return false;
+	*ret = chunk->regions[chunk->first++];
+	queue->size--;
+	if (chunk->first == chunk->end) {
+		if (!chunk->next) {
+			chunk->first = chunk->end = 0;
+			return true;
+		}
+		queue->head = chunk->next;
+		free(chunk);
+	}
+	return true;
+}
+
+const struct gr_region *gr_region_queue_peek(const struct gr_region_queue *queue,
+					     uint32_t i)
+{
+	const struct gr_region_chunk *chunk = queue->head;
+
+	if (!chunk || chunk->first + i >= chunk->end)
+		return NULL;
+	return &chunk->regions[chunk->first + i];
+}
+
+static void queue_deinit(struct gr_region_queue *queue)
+{
+	while (queue->head) {
+		struct gr_region_chunk *next = queue->head->next;
+		free(queue->head);
+		queue->head = next;
+	}
+}
+
+void gr_walk_destroy(struct gr_walk *w)
+{
+	if (!w)
+		return;
+	gr_programs_deinit(&w->programs);
+	gr_tree_deinit(&w->tree);
+	queue_deinit(&w->queue);
+	gr_masked_vector_deinit(&w->masked);
+	gr_deferred_vector_deinit(&w->deferred);
+	gr_total_vector_deinit(&w->type_totals);
+	free(w->todo);
+	free(w->area_word);
+	free(w->node_of);
+	free(w->type_of);
+	free(w->parents);
+	free(w->deferred_seen);
+	gr_error_destroy(w->err);
+	free(w);
+}
+
+static uint64_t area_words(const struct gr_area *area)
+{
+	return (area->end - area->start) / GR_WORD_BYTES;
+}
+
+/* Lay out the bits of areas and of put-together variables behind the heap's. */
+static struct gr_error *lay_out_words(struct gr_walk *w)
+{
+	const struct gr_area_list *areas = &w->roots->areas;
+	uint64_t word = w->heap->nwords;
+
+	w->area_word = calloc(areas->count + 1, sizeof(*w->area_word));
+	if (!w->area_word)
+		return &gr_enomem;
+	for (size_t i = 0; i < areas->count; i++) {
+		w->area_word[i] = word;
+		word += (area_words(&areas->areas[i]) + 63) & ~UINT64_C(63);
+	}
+	w->extra_word = word;
+	// One group of 64 bits serves all put-together variables in turn.
+	w->total_words = word + 64;
+	return NULL;
+}
+
+static void copy_live_bits(struct gr_walk *w)
+{
+	const struct gr_area_list *areas = &w->roots->areas;
+
+	for (size_t i = 0; i < areas->count; i++) {
+		const struct gr_area *area = &areas->areas[i];
+		if (area->live && area->host)
+			memcpy(w->todo + w->area_word[i] / 64, area->live,
+			       gr_bitmap_words(area_words(area)) * 8);
+	}
+}
+
+static void reset_object_bits(struct gr_heap *heap)
+{
+	for (uint64_t i = 0; i < heap->nobjs / 64 + 2; i++) {
+		heap->bits[i].counted = 0;
+		heap->bits[i].whole = 0;
+	}
+}
+
+struct gr_error *gr_walk_create(struct gr_runtime *rt,
+				const struct gr_roots *roots,
+				const struct gr_walk_options *options,
+				struct gr_ledger *ledger, struct gr_walk **ret)
+{
+	struct gr_error *err;
+	_cleanup_(gr_cleanup_walk) struct gr_walk *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return &gr_enomem;
+	w->rt = rt;
+	w->heap = rt->heap;
+	w->roots = roots;
+	w->ledger = ledger;
+	w->wanted = GR_OBJ_NONE;
+	w->from = GR_OBJ_NONE;
+	err = lay_out_words(w);
+	if (!err)
+		err = gr_ptrmap_build(rt, w->total_words - w->heap->nwords + 64,
+				      &w->todo);
+	if (!err)
+		err = gr_programs_init(&w->programs, rt);
+	if (!err)
+		err = gr_tree_init(&w->tree, options->max_depth,
+				   options->max_nodes);
+	if (err)
+		return err;
+	copy_live_bits(w);
+	reset_object_bits(w->heap);
+	w->node_of = malloc(((size_t)w->heap->nobjs + 1) * sizeof(*w->node_of));
+	w->deferred_seen = gr_bitmap_alloc(w->heap->nobjs + 1);
+	if (!w->node_of || !w->deferred_seen)
+		return &gr_enomem;
+	*ret = steal_ptr(w);
+	return NULL;
+}
+
+struct gr_error *gr_walk_keep_parents(struct gr_walk *w, gr_obj wanted)
+{
+	w->wanted = wanted;
+	w->parents = malloc(((size_t)w->heap->nobjs + 1) * sizeof(*w->parents));
+	w->type_of = malloc(((size_t)w->heap->nobjs + 1) * sizeof(*w->type_of));
+	return w->parents && w->type_of ? NULL : &gr_enomem;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * walk: the two-phase walk of the heap. Knows the rebuilt runtime (spans,
+ * types, roots) and the tree; knows no debugger and no file.
+ *
+ * `todo` has a bit a word: set while the word is a live pointer, by the
+ * collector's own masks, that nothing has followed yet. The typed phase runs
+ * type programs over regions and takes bits; the mask phase follows what is
+ * left. So masks decide what is a pointer, types only name it, and reached is
+ * what the collector would reach, whatever the types say.
+ *
+ * Regions are taken from a FIFO queue: the walk is breadth-first, and an
+ * object is billed to the nearest root. Strata of roots are finished one after
+ * another. Objects of the scheduler are barriers until the last one.
+ */
+#ifndef GR_WALK_H
+#define GR_WALK_H
+
+#include "base/cleanup.h"
+#include "goruntime/heap.h"
+#include "goruntime/roots.h"
+#include "mark/program.h"
+#include "mark/tree.h"
+
+/** Flags of a key of child tables, beside a type id. */
+enum {
+	GR_KEY_ELEMENTS = 0x80000000, /**< `[0].` to `[9].`, `[10+].` */
+	GR_KEY_CONTAINER = 0x40000000, /**< `$mapkey.`, `$mapval.` */
+	GR_KEY_SUB_OBJECTS = 0x3fffffff,
+};
+
+/** Names of elements: ten by number, one for the rest. */
+enum { GR_NELEMENT_NAMES = 11 };
+
+/** A typed piece of memory to run a program over. */
+struct gr_region {
+	const uint8_t *host;
+	uint64_t word; /**< Bit of its first word in `todo`. */
+	gr_type_id type;
+	uint32_t node;
+	uint32_t count; /**< 0: one value; else that many elements. */
+	gr_obj from;	/**< The object it lies in; GR_OBJ_NONE: a root. */
+};
+
+/** A FIFO queue of regions in chunks that are freed as they are emptied. */
+struct gr_region_chunk;
+struct gr_region_queue {
+	struct gr_region_chunk *head, *tail;
+	uint64_t size;
+};
+
+/** How an object was first reached: what `goref why` prints. */
+struct gr_parent {
+	gr_obj from;	    /**< GR_OBJ_NONE: a root. */
+	uint32_t goroutine; /**< Of a stack root, else UINT32_MAX. */
+};
+
+/** An object whose unexplained pointers are to be followed by mask. */
+struct gr_masked_object {
+	gr_obj obj;
+	uint32_t node;
+};
+GR_VECTOR(gr_masked_vector, struct gr_masked_object);
+
+/** A visit of a barrier object, kept for the last stratum. */
+struct gr_deferred_visit {
+	uint64_t addr;
+	uint32_t node;
+};
+GR_VECTOR(gr_deferred_vector, struct gr_deferred_visit);
+GR_VECTOR(gr_total_vector, struct gr_total);
+
+enum gr_via { GR_VIA_TYPE, GR_VIA_MASK };
+
+enum { GR_TYPE_CACHE = 4096 };
+
+struct gr_walk {
+	struct gr_runtime *rt;
+	struct gr_heap *heap;
+	const struct gr_roots *roots;
+	struct gr_programs programs;
+	struct gr_tree tree;
+	uint64_t *todo;
+	uint64_t *area_word; /**< First bit in todo of each area. */
+	uint64_t extra_word; /**< Next free bit behind the areas. */
+	uint64_t total_words;
+	uint32_t *node_of;   /**< Object -> node; valid where counted. */
+	gr_type_id *type_of; /**< Only for `goref why`. */
+	struct gr_parent *parents; /**< Only for `goref why`. */
+	gr_obj wanted;	     /**< Stop when it is counted. */
+	bool is_found;
+	struct gr_region_queue queue;
+	struct gr_masked_vector masked;
+	struct gr_deferred_vector deferred;
+	uint64_t *deferred_seen; /**< A bit an object. */
+	struct gr_total_vector type_totals; /**< By type id. */
+	struct gr_total untyped_total;
+	struct gr_ledger *ledger;
+	/* The state of the step at hand. */
+	uint8_t stratum;
+	uint8_t via;	      /**< enum gr_via */
+	bool is_mask_phase;
+	bool is_conservative;
+	gr_obj from;
+	const struct gr_root *root; /**< The root at hand; NULL between. */
+	struct gr_error *err; /**< Sticky: out of memory, interrupted. */
+	struct {
+		uint64_t addr;
+		gr_type_id id;
+	} type_cache[GR_TYPE_CACHE];
+};
+
+/**
+ * Where names are found: the node of a value, and the table of the names
+ * below it. Nodes are made when something is billed to them, not before.
+ */
+struct gr_scope {
+	uint32_t node; /**< GR_NODE_NONE: up_step of the scope above. */
+	uint32_t key;
+	uint32_t table; /**< 0: not looked up yet. */
+	const struct gr_program *program; /**< Of plain values. */
+	struct gr_scope *up;
+	uint32_t up_step;
+};
+
+/** What a pointer points to, as far as the referrer knows. */
+struct gr_referent {
+	uint64_t addr;
+	gr_type_id type;  /**< Of the region there, or GR_TYPE_NONE. */
+	gr_type_id label; /**< Whose total the object is counted in. */
+	uint32_t count;	  /**< As gr_region.count. */
+	bool is_container; /**< Header of a map, chan or trie `type`. */
+};
+
+/* visit.c: objects. */
+
+/**
+ * A pointer was found: count its object if it is new, and queue what its type
+ * explains. @return the object when it was counted just now.
+ */
+gr_obj gr_walk_visit(struct gr_walk *w, const struct gr_referent *to,
+		     struct gr_scope *scope, uint32_t step);
+/** The node of a name below a scope's value. */
+uint32_t gr_walk_step_node(struct gr_walk *w, struct gr_scope *scope,
+			   uint32_t step);
+uint32_t gr_walk_scope_node(struct gr_walk *w, struct gr_scope *scope);
+/** The tree's node of a root, made if new. */
+uint32_t gr_walk_root_node(struct gr_walk *w, const struct gr_root *root);
+/** Type of the runtime record at @p addr, cached. */
+gr_type_id gr_walk_runtime_type(struct gr_walk *w, uint64_t addr);
+gr_type_id gr_walk_itab_type(struct gr_walk *w, uint64_t addr);
+/**
+ * Host memory and todo bit of target address @p addr, in the heap or in an
+ * area; *@p bytes becomes what lies there in one piece. False: nowhere.
+ */
+bool gr_walk_locate(struct gr_walk *w, uint64_t addr, const uint8_t **host,
+		    uint64_t *word, uint64_t *bytes);
+
+/* run.c: programs over memory. */
+
+/** Follow one pointer word of a value. */
+void gr_walk_run_slot(struct gr_walk *w, struct gr_scope *scope,
+		      const struct gr_slot *slot, const uint8_t *at);
+/** Follow an interface's data word whose concrete type is @p type. */
+void gr_walk_run_interface(struct gr_walk *w, struct gr_scope *scope,
+			   const struct gr_slot *slot, const uint8_t *at,
+			   gr_type_id type);
+void gr_walk_run_value(struct gr_walk *w, struct gr_scope *scope,
+		       const uint8_t *host, uint64_t word);
+void gr_walk_run_elements(struct gr_walk *w, struct gr_scope *list,
+			  gr_type_id elem, uint64_t count, const uint8_t *host,
+			  uint64_t word);
+/** Empty the queue. */
+void gr_walk_drain(struct gr_walk *w);
+
+/* container.c: maps, channels, hash tries. */
+
+/** Go through the container whose header lies at @p host. */
+void gr_walk_run_container(struct gr_walk *w, struct gr_scope *scope,
+			   gr_type_id type, const uint8_t *host, uint64_t word);
+/** Bytes of the header of container @p type; 0 if that is not known. */
+uint64_t gr_walk_header_bytes(struct gr_walk *w, gr_type_id type);
+
+/* strata.c: roots and the mask phase. */
+
+/** Walk all strata, or only what @p options->places hold. */
+struct gr_error *gr_walk_strata(struct gr_walk *w,
+			     const struct gr_walk_options *options)
+	GR_MUST_CHECK;
+
+/* walk.c */
+
+struct gr_error *gr_walk_create(struct gr_runtime *rt,
+				const struct gr_roots *roots,
+				const struct gr_walk_options *options,
+				struct gr_ledger *ledger,
+				struct gr_walk **ret) GR_MUST_CHECK;
+void gr_walk_destroy(struct gr_walk *w);
+GR_DEFINE_CLEANUP(walk, struct gr_walk, gr_walk_destroy)
+/** Keep how each object was reached; stop when @p wanted is counted. */
+struct gr_error *gr_walk_keep_parents(struct gr_walk *w,
+				      gr_obj wanted) GR_MUST_CHECK;
+
+/** Append a region; an error becomes w->err. */
+void gr_walk_push(struct gr_walk *w, const struct gr_region *region);
+/** Take the first region; false if there is none. */
+bool gr_region_queue_pop(struct gr_region_queue *queue, struct gr_region *ret);
+/** Region @p i of those that wait, for prefetching; NULL if not near. */
+const struct gr_region *gr_region_queue_peek(const struct gr_region_queue *queue,
+					     uint32_t i);
+
+static inline void gr_walk_fail(struct gr_walk *w, struct gr_error *err)
+{
+	if (w->err)
+		gr_error_destroy(err);
+	else
+		w->err = err;
+}
+
+/** True when the walk has to end: error, or the wanted object is found. */
+static inline bool gr_walk_is_over(const struct gr_walk *w)
+{
+	return w->err || w->is_found || w->tree.is_out_of_memory;
+}
+
+#endif /* GR_WALK_H */

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A scan, phase by phase. gr_scan_create() is the table of contents of the
+ * whole scanner: read it first.
+ */
+#include "scan.h"
+
+#include "base/cleanup.h"
+#include "goruntime/ptrmap.h"
+#include "goruntime/typemask.h"
+#include "target/elf.h"
+#include "target/notes.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+/* Releases that the tests run on; others are tried with a warning. */
+static const char *const tested_releases[] = { "1.19", "1.24", "1.27" };
+
+uint64_t gr_scan_now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * UINT64_C(1000000) + now.tv_nsec / 1000;
+}
+
+/* Anonymous memory of this process now, from /proc/self/status. */
+static uint64_t private_bytes(void)
+{
+	FILE *file = fopen("/proc/self/status", "re");
+	unsigned long long kb = 0;
+	char line[256];
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "RssAnon: %llu kB", &kb) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return kb << 10;
+}
+
+void gr_scan_note_memory(struct gr_scan *scan)
+{
+	uint64_t now = private_bytes();
+
+	if (now > scan->first_private_bytes &&
+	    now - scan->first_private_bytes > scan->peak_private_bytes)
+		scan->peak_private_bytes = now - scan->first_private_bytes;
+}
+
+void gr_scan_end_phase(struct gr_scan *scan, enum gr_phase phase)
+{
+	uint64_t now = gr_scan_now_us();
+
+	scan->phases_us[phase] += now - scan->phase_start_us;
+	scan->phase_start_us = now;
+	gr_scan_note_memory(scan);
+}
+
+static struct gr_error *scan_poll(void *ctx)
+{
+	struct gr_scan *scan = ctx;
+
+	return scan->target.ops.poll ? scan->target.ops.poll(scan->target.ctx) :
+				       NULL;
+}
+
+void gr_scan_set_poll(struct gr_scan *scan,
+		      struct gr_error *(*poll)(void *ctx), void *ctx)
+{
+	scan->target.ops.poll = poll;
+	scan->target.ctx = ctx;
+}
+
+static const char *intern(struct gr_scan *scan, const char *text)
+{
+	return text ? gr_arena_intern(&scan->arena, text, strlen(text)) : NULL;
+}
+
+/* Keep what the debugger gave: it need not outlive the call. */
+static struct gr_error *copy_target(struct gr_scan *scan,
+				    const struct gr_target *target)
+{
+	struct gr_target_module *modules;
+	struct gr_target_thread *threads;
+
+	scan->target = *target;
+	modules = gr_arena_alloc(&scan->arena,
+				 target->nmodules * sizeof(*modules) + 1);
+	threads = gr_arena_alloc(&scan->arena,
+				 target->nthreads * sizeof(*threads) + 1);
+	if (!modules || !threads)
+		return &gr_enomem;
+	for (size_t i = 0; i < target->nmodules; i++) {
+		modules[i] = target->modules[i];
+		modules[i].path = intern(scan, target->modules[i].path);
+		modules[i].debug_path =
+			intern(scan, target->modules[i].debug_path);
+		if (!modules[i].path)
+			return &gr_enomem;
+	}
+	if (target->nthreads)
+		memcpy(threads, target->threads,
+		       target->nthreads * sizeof(*threads));
+	scan->target.modules = modules;
+	scan->target.threads = threads;
+	scan->target.core_path = intern(scan, target->core_path);
+	return NULL;
+}
+
+static struct gr_error *warn(struct gr_scan *scan, const char *text)
+{
+	size_t n = scan->nwarnings;
+
+	if (!text || n + 1 >= GR_ARRAY_SIZE(scan->warnings))
+		return NULL;
+	scan->warnings[n] = intern(scan, text);
+	if (!scan->warnings[n])
+		return &gr_enomem;
+	scan->nwarnings++;
+	return NULL;
+}
+
+/* A file without debug information: is it Go at all? Say what to do. */
+static struct gr_error *explain_no_dwarf(struct gr_error *err, const char *path)
+{
+	static const char *const sections[] = { ".gopclntab",
+						".data.rel.ro.gopclntab",
+						".go.buildinfo" };
+	struct gr_elf elf;
+	bool is_go = false;
+
+	if (!err || err->code != GR_ERROR_NO_DWARF)
+		return err;
+	gr_error_destroy(err);
+	err = gr_elf_open(path, &elf);
+	if (err)
+		return err;
+	for (size_t i = 0; i < GR_ARRAY_SIZE(sections); i++)
+		is_go |= gr_elf_section(&elf, sections[i], NULL).size > 0;
+	gr_elf_deinit(&elf);
+	if (is_go)
+		return gr_error_format(
+			GR_ERROR_NO_DWARF,
+			"%s has no debug information; use the executable as "
+			"built without -ldflags=-w or -s, or give its debug "
+			"file with gdb's `symbol-file'",
+			path);
+	return gr_error_format(GR_ERROR_NOT_GO, "%s is not a Go program", path);
+}
+
+/* The debug information of the file that holds the Go runtime. */
+static struct gr_error *open_symbols(struct gr_scan *scan)
+{
+	const struct gr_target *target = &scan->target;
+	struct gr_error *err;
+
+	scan->dwarfs = calloc(target->nmodules + 1, sizeof(*scan->dwarfs));
+	scan->biases = calloc(target->nmodules + 1, sizeof(*scan->biases));
+	if (!scan->dwarfs || !scan->biases)
+		return &gr_enomem;
+	err = gr_dwarf_open(target->modules[0].path,
+			    target->modules[0].debug_path, scan_poll, scan,
+			    &scan->dwarfs[0]);
+	err = explain_no_dwarf(err, target->modules[0].path);
+	if (err)
+		return err;
+	scan->biases[0] = gr_image_bias(scan->image, 0);
+	err = gr_layout_resolve(scan->dwarfs[0], scan->biases[0],
+				&scan->rt.layout);
+	if (err && err->code == GR_ERROR_NOT_GO) {
+		gr_error_destroy(err);
+		return gr_error_format(GR_ERROR_NOT_GO,
+				       "%s is not a Go program",
+				       target->modules[0].path);
+	}
+	return err;
+}
+
+/* A Go string of the target at @p addr, interned. */
+static struct gr_error *read_string(struct gr_scan *scan, uint64_t addr,
+				    const char **ret)
+{
+	struct gr_error *err;
+	uint64_t header[2];
+	char text[128];
+
+	err = gr_image_read(scan->image, addr, header, sizeof(header));
+	if (err)
+		return err;
+	if (header[1] > sizeof(text))
+		header[1] = sizeof(text);
+	err = gr_image_read(scan->image, header[0], text, header[1]);
+	if (err)
+		return err;
+	*ret = gr_arena_intern(&scan->arena, text, header[1]);
+	return *ret ? NULL : &gr_enomem;
+}
+
+/* Say it when a release is none of those that the tests run on. */
+static struct gr_error *check_release(struct gr_scan *scan)
+{
+	const char *version = scan->info.go_version;
+
+	for (size_t i = 0; i < GR_ARRAY_SIZE(tested_releases); i++) {
+		size_t len = strlen(tested_releases[i]);
+		if (!strncmp(version, "go", 2) &&
+		    !strncmp(version + 2, tested_releases[i], len) &&
+		    (version[2 + len] < '0' || version[2 + len] > '9'))
+			return NULL;
+	}
+	return warn(scan,
+		    gr_arena_internf(&scan->arena,
+				     "%s is none of the releases that this "
+				     "version was tested with (go1.19, go1.24, "
+				     "go1.27); going on",
+				     version));
+}
+
+static struct gr_error *read_state(struct gr_scan *scan)
+{
+	static const char *const phases[] = { "off", "mark",
+					      "mark termination" };
+	struct gr_error *err;
+	uint64_t phase;
+
+	err = read_string(scan, scan->rt.layout.vars.build_version,
+			  &scan->info.go_version);
+	if (gr_error_catch(&err, GR_ERROR_FAULT))
+		return gr_error_format(GR_ERROR_FAULT,
+				       "the target has no memory for "
+				       "runtime.buildVersion: is the program "
+				       "started, and the core whole?");
+	if (!err)
+		err = gr_image_read_uint(scan->image,
+					 scan->rt.layout.vars.gcphase, 4,
+					 &phase);
+	if (err)
+		return err;
+	scan->info.gc_phase = phase < GR_ARRAY_SIZE(phases) ? phases[phase] :
+							      "unknown";
+	return check_release(scan);
+}
+
+/* Everything that is found out by small reads, and the capture plan. */
+static struct gr_error *read_heap(struct gr_scan *scan)
+{
+	struct gr_runtime *rt = &scan->rt;
+	struct gr_error *err;
+
+	err = read_state(scan);
+	if (!err)
+		err = gr_modules_read(rt, scan->dwarfs, scan->biases, 1);
+	if (!err)
+		err = gr_types_create(rt);
+	if (!err)
+		err = gr_heap_read(rt);
+	if (!err)
+		err = gr_ptrmap_prepare(rt);
+	if (!err)
+		err = gr_goroutines_read(rt);
+	if (!err)
+		err = gr_roots_read_lists(rt, &scan->lists);
+	return err;
+}
+
+static struct gr_error *capture(struct gr_scan *scan)
+{
+	struct gr_error *err = gr_image_capture(scan->image);
+
+	if (err)
+		return err;
+	gr_image_seal(scan->image);
+	return gr_heap_map(&scan->rt);
+}
+
+static struct gr_error *run_phases(struct gr_scan *scan)
+{
+	struct gr_error *err;
+
+	err = gr_image_create(&scan->target, &scan->gaps, &scan->image);
+	if (err)
+		return err;
+	scan->rt.image = scan->image;
+	err = open_symbols(scan);
+	gr_scan_end_phase(scan, GR_PHASE_symbols);
+	if (!err)
+		err = read_heap(scan);
+	gr_scan_end_phase(scan, GR_PHASE_heap);
+	if (!err)
+		err = capture(scan);
+	gr_scan_end_phase(scan, GR_PHASE_capture);
+	if (!err)
+		err = gr_goroutines_unwind(&scan->rt);
+	gr_scan_end_phase(scan, GR_PHASE_goroutines);
+	if (!err)
+		err = gr_roots_collect(&scan->rt, &scan->lists, &scan->roots);
+	gr_scan_end_phase(scan, GR_PHASE_roots);
+	return err;
+}
+
+/* GNU's build id in hex, else Go's own, else "". */
+static const char *build_id_text(struct gr_scan *scan,
+				 const struct gr_elf *elf)
+{
+	struct gr_build_id id = gr_build_id_of(elf);
+	char text[2 * sizeof(id.gnu) + 1];
+
+	if (!id.gnu_bytes)
+		return gr_arena_intern(&scan->arena, id.go, id.go_bytes);
+	for (size_t i = 0; i < id.gnu_bytes; i++)
+		snprintf(text + 2 * i, 3, "%02x", id.gnu[i]);
+	return intern(scan, text);
+}
+
+/* What the user is told of the target, as text. */
+static struct gr_error *fill_info(struct gr_scan *scan)
+{
+	struct gr_scan_info *info = &scan->info;
+	struct gr_elf elf;
+	struct gr_error *err;
+
+	info->pointer_scheme = scan->rt.ptrmap->name;
+	info->exe_path = scan->target.modules[0].path;
+	info->core_path = scan->target.core_path;
+	info->pid = scan->target.pid;
+	info->kind = scan->target.kind;
+	info->goroutines = scan->rt.ngoroutines;
+	info->types = gr_types_count(scan->rt.types);
+	info->warnings = scan->warnings;
+	info->build_id = "";
+	err = gr_elf_open(info->exe_path, &elf);
+	if (!err) {
+		info->build_id = build_id_text(scan, &elf);
+		gr_elf_deinit(&elf);
+	}
+	gr_error_destroy(err);
+	if (!info->build_id)
+		info->build_id = "";
+	return warn(scan, gr_image_warning(scan->image));
+}
+
+struct gr_error *gr_scan_create(const struct gr_target *target,
+				struct gr_scan **ret)
+{
+	_cleanup_(gr_cleanup_scan) struct gr_scan *scan =
+		calloc(1, sizeof(*scan));
+	struct gr_error *err;
+
+	if (!scan)
+		return &gr_enomem;
+	scan->first_private_bytes = private_bytes();
+	scan->phase_start_us = gr_scan_now_us();
+	scan->rt.gaps = &scan->gaps;
+	scan->rt.arena = &scan->arena;
+	scan->rt.poll = scan_poll;
+	scan->rt.poll_ctx = scan;
+	err = copy_target(scan, target);
+	if (!err)
+		err = run_phases(scan);
+	if (!err)
+		err = fill_info(scan);
+	if (err)
+		return err;
+	*ret = steal_ptr(scan);
+	return NULL;
+}
+
+void gr_scan_destroy(struct gr_scan *scan)
+{
+	if (!scan)
+		return;
+	gr_roots_deinit(&scan->roots);
+	gr_root_list_deinit(&scan->lists);
+	gr_goroutines_deinit(&scan->rt);
+	gr_types_destroy(scan->rt.types);
+	gr_type_masks_destroy(scan->rt.masks);
+	gr_heap_destroy(scan->rt.heap);
+	free(scan->rt.modules);
+	for (size_t i = 0; scan->dwarfs && i < scan->target.nmodules; i++)
+		gr_dwarf_destroy(scan->dwarfs[i]);
+	free(scan->dwarfs);
+	free(scan->biases);
+	gr_image_destroy(scan->image);
+	gr_arena_deinit(&scan->arena);
+	free(scan);
+}
+
+const struct gr_scan_info *gr_scan_info(const struct gr_scan *scan)
+{
+	return &scan->info;
+}
+
+char *gr_scan_layout_text(const struct gr_scan *scan)
+{
+	return gr_layout_text(&scan->rt.layout);
+}
+
+struct gr_error *gr_check_libraries(void)
+{
+	return gr_dwarf_check_library();
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** scan: one opened target; what scan.c, result.c, place.c, why.c share. */
+#ifndef GR_SCAN_H
+#define GR_SCAN_H
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "goruntime/heap.h"
+#include "goruntime/roots.h"
+#include "mark/walk.h"
+#include "scanner.h"
+
+struct gr_scan {
+	struct gr_target target; /**< Our own copy. */
+	struct gr_arena arena;	 /**< Names; lives as long as the scan. */
+	struct gr_gaps gaps;
+	struct gr_image *image;
+	struct gr_dwarf **dwarfs; /**< One a module of the target, or NULL. */
+	uint64_t *biases;
+	struct gr_runtime rt;
+	struct gr_root_list lists;
+	struct gr_roots roots;
+	struct gr_scan_info info;
+	const char *warnings[8]; /**< NULL-terminated. */
+	size_t nwarnings;
+	uint64_t phases_us[GR_NPHASES];
+	uint64_t phase_start_us;
+	uint64_t first_private_bytes, peak_private_bytes;
+};
+
+GR_DEFINE_CLEANUP(scan, struct gr_scan, gr_scan_destroy)
+
+/** A finished walk. Names belong to the scan. */
+struct gr_result {
+	struct gr_tree tree;
+	struct gr_ledger ledger;
+	struct gr_root_total *roots; /**< Sorted. */
+	uint32_t *root_rank;	     /**< Tree's root -> index in roots. */
+	struct gr_type_total *types; /**< Sorted. */
+	size_t ntypes;
+};
+
+/** Microseconds of a clock that only goes forward. */
+uint64_t gr_scan_now_us(void);
+/** Look at our memory now, for the peak. */
+void gr_scan_note_memory(struct gr_scan *scan);
+/** Charge the time since the last call to @p phase. */
+void gr_scan_end_phase(struct gr_scan *scan, enum gr_phase phase);
+
+/** Walk with what @p options say, into a new walk that is done. */
+struct gr_error *gr_scan_run_walk(struct gr_scan *scan,
+				  const struct gr_walk_options *options,
+				  gr_obj wanted, struct gr_ledger *ledger,
+				  struct gr_walk **ret) GR_MUST_CHECK;
+
+#endif /* GR_SCAN_H */

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Who holds an address: the same walk as a scan's, with parents kept, until
+ * the object is counted; then the chain from it back to its root.
+ */
+#include "scan.h"
+
+#include "goruntime/pclntab.h"
+
+#include <inttypes.h>
+
+enum { MAX_HOPS = 1 << 24 };
+
+void gr_why_destroy(struct gr_why *why)
+{
+	if (!why)
+		return;
+	free(why->hops);
+	free(why);
+}
+GR_DEFINE_CLEANUP(why, struct gr_why, gr_why_destroy)
+
+static const char *variable_at(const struct gr_module *m, uint64_t addr)
+{
+	size_t count, ntypes;
+
+	if (!m->dwarf)
+		return NULL;
+	const struct gr_dwarf_variable *v =
+		gr_dwarf_variables(m->dwarf, &count);
+	const struct gr_dwarf_type *types = gr_dwarf_types(m->dwarf, &ntypes);
+	for (size_t i = 0; i < count; i++)
+		if (addr - m->bias >= v[i].addr && v[i].type < ntypes &&
+		    addr - m->bias - v[i].addr < types[v[i].type].size_bytes)
+			return v[i].name;
+	return NULL;
+}
+
+/* Data, bss, text and read-only data of a module. */
+static const char *describe_module(struct gr_scan *scan,
+				   const struct gr_module *m, uint64_t addr)
+{
+	const struct {
+		const char *name;
+		uint64_t start, end;
+	} parts[] = {
+		{ "data", m->data, m->edata },
+		{ "bss", m->bss, m->ebss },
+		{ "noptrdata", m->noptrdata, m->enoptrdata },
+		{ "noptrbss", m->noptrbss, m->enoptrbss },
+		{ "type data", m->types, m->etypes },
+	};
+	struct gr_func func;
+
+	if (gr_func_find(&scan->rt, addr, &func))
+		return gr_arena_internf(&scan->arena, "text: %s+0x%" PRIx64,
+					func.name, addr - func.entry);
+	for (size_t i = 0; i < GR_ARRAY_SIZE(parts); i++) {
+		if (addr < parts[i].start || addr >= parts[i].end)
+			continue;
+		const char *name = variable_at(m, addr);
+		return gr_arena_internf(&scan->arena, "%s%s%s", parts[i].name,
+					name ? ": variable " : "",
+					name ? name : "");
+	}
+	return NULL;
+}
+
+static const char *describe_stack(struct gr_scan *scan, uint64_t addr)
+{
+	for (size_t i = 0; i < scan->rt.ngoroutines; i++) {
+		const struct gr_goroutine *g = &scan->rt.goroutines[i];
+		if (addr < g->stack_lo || addr >= g->stack_hi)
+			continue;
+		for (size_t j = 0; j < g->nframes; j++)
+			if (addr >= g->frames[j].sp && addr < g->frames[j].fp)
+				return gr_arena_internf(
+					&scan->arena,
+					"stack of goroutine %" PRIu64
+					", frame of %s",
+					g->goid, g->frames[j].func.name);
+		return gr_arena_internf(&scan->arena,
+					"stack of goroutine %" PRIu64,
+					g->goid);
+	}
+	return NULL;
+}
+
+/* What an address is that is no object. */
+static const char *describe(struct gr_scan *scan, uint64_t addr)
+{
+	const struct gr_span *span = gr_heap_span_at(scan->rt.heap, addr);
+	const char *text = NULL;
+	struct gr_mapping_info mapping;
+
+	if (span && addr < span->limit_addr)
+		return "free slot of the heap";
+	if (span)
+		return "unused end of a heap span";
+	text = describe_stack(scan, addr);
+	for (size_t i = 0; !text && i < scan->rt.nmodules; i++)
+		text = describe_module(scan, &scan->rt.modules[i], addr);
+	if (text)
+		return text;
+	if (!gr_image_mapping(scan->image, addr, &mapping))
+		return "unmapped";
+	if (mapping.path)
+		return gr_arena_internf(&scan->arena, "mapped from %s",
+					mapping.path);
+	return "memory outside the Go heap";
+}
+
+/* Type of an object that was not reached: by its header, if it has one. */
+static const char *header_type(struct gr_scan *scan, const struct gr_span *span,
+			       uint32_t index)
+{
+	uint64_t addr = span->large_type;
+	struct gr_error *err = NULL;
+	gr_type_id type = GR_TYPE_NONE;
+
+	if (span->header_bytes && span->host)
+		addr = gr_load_u64(span->host + index * span->elem_bytes);
+	if (addr)
+		err = gr_types_from_runtime(&scan->rt, addr, &type);
+	gr_error_destroy(err);
+	return err || type == GR_TYPE_NONE ?
+		       "" :
+		       gr_types_get(scan->rt.types, type)->name;
+}
+
+static const char *type_name(struct gr_scan *scan, gr_type_id id)
+{
+	return id == GR_TYPE_NONE ? "" :
+				    gr_types_get(scan->rt.types, id)->name;
+}
+
+/* Names of the nodes below @p above down to @p node, joined. */
+static const char *path_between(struct gr_scan *scan,
+				const struct gr_tree *tree, uint32_t above,
+				uint32_t node)
+{
+	const char *text = "";
+
+	for (; node != above && node != GR_NODE_NONE;
+	     node = tree->nodes.data[node].parent) {
+		text = gr_arena_internf(&scan->arena, "%s%s%s",
+					tree->nodes.data[node].name,
+					*text ? " / " : "", text);
+		if (!text)
+			return "";
+	}
+	return text;
+}
+
+/* The node that an object is billed to: of a closure, the one above the
+ * function's name, below which its unexplained words go. */
+static uint32_t billed_node(struct gr_scan *scan, const struct gr_walk *w,
+			    gr_obj obj)
+{
+	uint32_t node = w->node_of[obj];
+	gr_type_id type = w->type_of[obj];
+
+	if (type == GR_TYPE_NONE ||
+	    gr_types_get(scan->rt.types, type)->role != GR_ROLE_CLOSURE ||
+	    strcmp(w->tree.nodes.data[node].name, type_name(scan, type)))
+		return node;
+	uint32_t parent = w->tree.nodes.data[node].parent;
+	return parent == GR_NODE_NONE ? node : parent;
+}
+
+static struct gr_error *make_hops(struct gr_scan *scan, struct gr_walk *w,
+				  gr_obj obj, struct gr_why *why)
+{
+	size_t n = 0;
+
+	for (gr_obj o = obj; o != GR_OBJ_NONE && n < MAX_HOPS;
+	     o = w->parents[o].from)
+		n++;
+	why->hops = calloc(n + 1, sizeof(*why->hops));
+	if (!why->hops)
+		return &gr_enomem;
+	why->nhops = n;
+	for (gr_obj o = obj; n > 0; o = w->parents[o].from) {
+		struct gr_hop *hop = &why->hops[--n];
+		gr_obj from = w->parents[o].from;
+		// An object with a finalizer is gone through uncounted.
+		bool is_top = from == GR_OBJ_NONE ||
+			      !(scan->rt.heap->bits[from / 64].counted >>
+					(from % 64) & 1);
+		uint32_t above = is_top ? GR_NODE_NONE :
+					  billed_node(scan, w, from);
+
+		hop->addr = gr_heap_object_addr(scan->rt.heap, o);
+		hop->type = type_name(scan, w->type_of[o]);
+		hop->name = path_between(scan, &w->tree, above,
+					 billed_node(scan, w, o));
+		if (is_top) {
+			// What lies before is not part of the chain.
+			memmove(why->hops, hop,
+				(why->nhops - n) * sizeof(*hop));
+			why->nhops -= n;
+			return NULL;
+		}
+	}
+	return NULL;
+}
+
+/* The goroutine whose stack the chain begins on; 0: no stack root. */
+static uint64_t goroutine_of(struct gr_scan *scan, const struct gr_walk *w,
+			     gr_obj obj)
+{
+	for (size_t n = 0; n < MAX_HOPS; n++) {
+		uint32_t goroutine = w->parents[obj].goroutine;
+		if (w->parents[obj].from == GR_OBJ_NONE)
+			return goroutine < scan->rt.ngoroutines ?
+				       scan->rt.goroutines[goroutine].goid :
+				       0;
+		obj = w->parents[obj].from;
+	}
+	return 0;
+}
+
+static struct gr_error *find_chain(struct gr_scan *scan,
+				   const struct gr_walk_options *options,
+				   gr_obj obj, struct gr_why *why)
+{
+	_cleanup_(gr_cleanup_walk) struct gr_walk *w = NULL;
+	struct gr_ledger ledger = { 0 };
+	struct gr_gaps before = scan->gaps;
+	struct gr_error *err =
+		gr_scan_run_walk(scan, options, obj, &ledger, &w);
+
+	scan->gaps = before;
+	if (err || !w->is_found)
+		return err;
+	const struct gr_root_total *root =
+		&w->tree.roots.data[w->tree.nodes.data[w->node_of[obj]].root];
+	why->is_reachable = true;
+	why->root_name = root->name;
+	why->root_kind = root->kind;
+	why->goroutine_id = goroutine_of(scan, w, obj);
+	why->type = type_name(scan, w->type_of[obj]);
+	return make_hops(scan, w, obj, why);
+}
+
+struct gr_error *gr_scan_why(struct gr_scan *scan,
+			     const struct gr_walk_options *options,
+			     uint64_t addr, struct gr_why **ret)
+{
+	_cleanup_(gr_cleanup_why) struct gr_why *why = calloc(1, sizeof(*why));
+	const struct gr_span *span;
+	struct gr_error *err;
+
+	if (!why)
+		return &gr_enomem;
+	gr_obj obj = gr_heap_object_at(scan->rt.heap, addr, &span);
+	why->addr = addr;
+	why->type = "";
+	why->root_name = why->description = "";
+	if (obj == GR_OBJ_NONE || !gr_heap_is_allocated(scan->rt.heap, obj)) {
+		why->description = describe(scan, addr);
+		if (!why->description)
+			return &gr_enomem;
+		*ret = steal_ptr(why);
+		return NULL;
+	}
+	why->is_object = true;
+	why->base_addr = gr_heap_object_addr(scan->rt.heap, obj);
+	why->bytes = span->elem_bytes;
+	why->offset = addr >= why->base_addr ? addr - why->base_addr : 0;
+	err = find_chain(scan, options, obj, why);
+	if (err)
+		return err;
+	if (!*why->type)
+		why->type = header_type(scan, span, obj - span->first_obj);
+	*ret = steal_ptr(why);
+	return NULL;
+}

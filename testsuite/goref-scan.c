@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0
+// goref-scan: the scanner without gdb and without Python, for sanitizers,
+// fuzzing and profilers of our own. Not installed.
+//
+//	goref-scan [OPTION]... EXE CORE
+//	goref-scan [OPTION]... PID
+//
+//	--why ADDR	print the chain to an object instead of the ledger
+//	--out FILE	write a profile too
+//	--layout	print the resolved layout table instead
+//	--nodes		print the reference tree: depth, name, objects, bytes
+#include "scanner.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/vector.h"
+#include "proto/profile_writer.h"
+
+enum { MAX_DEPTH = 256, MAX_NODES = 1 << 20 };
+
+GR_VECTOR(thread_vector, struct gr_target_thread);
+
+// What is looked at.
+struct subject {
+	struct gr_target target;
+	struct gr_target_module module;
+	struct thread_vector threads;
+	int mem_fd;
+	char exe[64];
+};
+
+struct options {
+	const char *why;
+	const char *out;
+	bool layout;
+	bool nodes;
+};
+
+static int fail(struct gr_error *err)
+{
+	fprintf(stderr, "goref-scan: %s\n", err->message);
+	gr_error_destroy(err);
+	return 1;
+}
+
+// ------------------------------------------------------------------ target
+
+static struct gr_error *poll_nothing(void *ctx)
+{
+	(void)ctx;
+	return NULL;
+}
+
+static struct gr_error *read_mem(void *ctx, uint64_t addr, void *buf,
+				 size_t bytes)
+{
+	const struct subject *s = ctx;
+
+	if (s->mem_fd < 0 ||
+	    pread(s->mem_fd, buf, bytes, (off_t)addr) != (ssize_t)bytes)
+		return gr_error_fault(addr, bytes);
+	return NULL;
+}
+
+static bool add_thread(struct subject *s, pid_t tid)
+{
+	struct user_regs_struct u;
+	struct gr_target_thread thread = { .lwp = tid };
+
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) ||
+	    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
+		return false;
+	if (waitpid(tid, NULL, __WALL) < 0 ||
+	    ptrace(PTRACE_GETREGS, tid, NULL, &u))
+		return false;
+	thread.regs = (struct gr_regs){
+		.value = { u.rax, u.rdx, u.rcx, u.rbx, u.rsi, u.rdi, u.rbp,
+			   u.rsp, u.r8, u.r9, u.r10, u.r11, u.r12, u.r13, u.r14,
+			   u.r15, u.rip },
+		.fs_base = u.fs_base,
+	};
+	return thread_vector_append(&s->threads, thread);
+}
+
+static bool has_thread(const struct subject *s, pid_t tid)
+{
+	for (size_t i = 0; i < s->threads.size; i++) {
+		if (s->threads.data[i].lwp == tid)
+			return true;
+	}
+	return false;
+}
+
+// Stop every thread; new ones may come until all are stopped.
+static bool stop_all(struct subject *s, pid_t pid)
+{
+	char path[64];
+	bool is_new = true;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	while (is_new) {
+		DIR *dir = opendir(path);
+
+		if (!dir)
+			return false;
+		is_new = false;
+		for (struct dirent *d; (d = readdir(dir));) {
+			pid_t tid = atoi(d->d_name);
+
+			if (isdigit((unsigned char)d->d_name[0]) &&
+			    !has_thread(s, tid) && add_thread(s, tid))
+				is_new = true;
+		}
+		closedir(dir);
+	}
+	return s->threads.size > 0;
+}
+
+static bool open_process(struct subject *s, pid_t pid)
+{
+	char path[64];
+
+	if (!stop_all(s, pid)) {
+		fprintf(stderr, "goref-scan: cannot stop process %d: %s\n",
+			(int)pid, strerror(errno));
+		return false;
+	}
+	snprintf(s->exe, sizeof(s->exe), "/proc/%d/exe", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	s->mem_fd = open(path, O_RDONLY | O_CLOEXEC);
+	s->module.path = s->exe;
+	s->target.kind = GR_TARGET_NATIVE;
+	s->target.pid = pid;
+	s->target.threads = s->threads.data;
+	s->target.nthreads = s->threads.size;
+	return s->mem_fd >= 0;
+}
+
+static bool open_subject(struct subject *s, int argc, char **argv)
+{
+	s->mem_fd = -1;
+	s->module.bias = UINT64_MAX;
+	s->target.modules = &s->module;
+	s->target.nmodules = 1;
+	s->target.ops.read = read_mem;
+	s->target.ops.poll = poll_nothing;
+	s->target.ctx = s;
+	if (argc == 1)
+		return open_process(s, atoi(argv[0]));
+	s->module.path = argv[0];
+	s->target.kind = GR_TARGET_CORE;
+	s->target.core_path = argv[1];
+	return true;
+}
+
+static void close_subject(struct subject *s)
+{
+	for (size_t i = 0; i < s->threads.size; i++)
+		ptrace(PTRACE_DETACH, s->threads.data[i].lwp, NULL, NULL);
+	thread_vector_deinit(&s->threads);
+	if (s->mem_fd >= 0)
+		close(s->mem_fd);
+}
+
+// -------------------------------------------------------------------- JSON
+
+static void put_string(const char *text)
+{
+	if (!text) {
+		printf("null");
+		return;
+	}
+	putchar('"');
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c == '"' || c == '\\')
+			printf("\\%c", c);
+		else if (c < ' ')
+			printf("\\u%04x", c);
+		else
+			putchar(c);
+	}
+	putchar('"');
+}
+
+static void put_field(const char *key, const char *value)
+{
+	printf("\"%s\": ", key);
+	put_string(value);
+}
+
+static void put_total(const char *prefix, const struct gr_total *total)
+{
+	printf("\"%sobjects\": %" PRIu64 ", \"%sbytes\": %" PRIu64, prefix,
+	       total->objects, prefix, total->bytes);
+}
+
+static void put_ledger(const struct gr_ledger *l)
+{
+	printf("\"heap\": {");
+	put_total("allocated_", &l->allocated);
+	printf("},\n\"reached\": {");
+	put_total("", &l->reached);
+	printf(", ");
+	put_total("typed_", &l->typed);
+	printf(", ");
+	put_total("header_", &l->header);
+	printf(", ");
+	put_total("masked_", &l->masked);
+	printf("},\n\"unreached\": {");
+	put_total("", &l->unreached);
+	printf("},\n\"gaps\": {");
+	for (size_t i = 0; i < GR_NGAPS; i++)
+		printf("%s\"%s\": %" PRIu64, i ? ", " : "",
+		       gr_gap_name((enum gr_gap)i), l->gaps.count[i]);
+	printf("},\n");
+}
+
+static void put_phases(const struct gr_ledger *l)
+{
+	static const char *const names[] = {
+#define X(name) #name,
+		GR_PHASES(X)
+#undef X
+	};
+
+	printf("\"phases_ms\": {");
+	for (size_t i = 0; i < GR_NPHASES; i++)
+		printf("%s\"%s\": %.3f", i ? ", " : "", names[i],
+		       (double)l->phases_us[i] / 1000);
+	printf("},\n\"peak_private_bytes\": %" PRIu64 "\n",
+	       l->peak_private_bytes);
+}
+
+static void put_roots(const struct gr_result *result)
+{
+	size_t count;
+	const struct gr_root_total *roots = gr_result_roots(result, &count);
+
+	printf("\"roots\": [");
+	for (size_t i = 0; i < count; i++) {
+		printf("%s\n {", i ? "," : "");
+		put_field("name", roots[i].name);
+		printf(", ");
+		put_field("kind", gr_root_kind_name(roots[i].kind));
+		printf(", ");
+		put_total("", &roots[i].total);
+		printf("}");
+	}
+	printf("],\n");
+}
+
+static void put_types(const struct gr_result *result)
+{
+	size_t count;
+	const struct gr_type_total *types = gr_result_types(result, &count);
+
+	printf("\"types\": [");
+	for (size_t i = 0; i < count; i++) {
+		printf("%s\n {", i ? "," : "");
+		put_field("type", types[i].type);
+		printf(", ");
+		put_total("", &types[i].total);
+		printf("}");
+	}
+	printf("],\n");
+}
+
+static void put_result(const struct gr_scan_info *info,
+		       const struct gr_result *result)
+{
+	printf("{");
+	put_field("tool_version", PACKAGE_VERSION);
+	printf(",\n");
+	put_field("go_version", info->go_version);
+	printf(",\n");
+	put_field("gc_phase", info->gc_phase);
+	printf(",\n\"target\": {");
+	put_field("exe", info->exe_path);
+	printf(", ");
+	put_field("core", info->core_path);
+	printf(", \"pid\": %d},\n", (int)info->pid);
+	put_ledger(gr_result_ledger(result));
+	put_roots(result);
+	put_types(result);
+	put_phases(gr_result_ledger(result));
+	printf("}\n");
+}
+
+static int put_nodes(const struct gr_result *result)
+{
+	size_t count;
+	const struct gr_node *nodes = gr_result_nodes(result, &count);
+	_cleanup_free_ uint32_t *depth = calloc(count + 1, sizeof(*depth));
+
+	if (!depth)
+		return fail(&gr_enomem);
+	for (size_t i = 0; i < count; i++) {
+		if (nodes[i].parent < i)
+			depth[i] = depth[nodes[i].parent] + 1;
+		printf("%" PRIu32 "\t%s\t%" PRIu64 "\t%" PRIu64 "\n", depth[i],
+		       nodes[i].name, nodes[i].objects, nodes[i].bytes);
+	}
+	return 0;
+}
+
+// --------------------------------------------------------------------- run
+
+static int write_profile(struct gr_scan *scan, struct gr_result *result,
+			 const char *path)
+{
+	const struct gr_scan_info *info = gr_scan_info(scan);
+	struct gr_profile_stats stats;
+	struct gr_profile profile = {
+		.ledger = gr_result_ledger(result),
+		.tool_version = PACKAGE_VERSION,
+		.go_version = info->go_version,
+		.exe_path = info->exe_path,
+		.build_id = info->build_id,
+		.max_samples = GR_PROFILE_MAX_SAMPLES,
+	};
+
+	profile.nodes = gr_result_nodes(result, &profile.nnodes);
+	profile.roots = gr_result_roots(result, &profile.nroots);
+	struct gr_error *err = gr_profile_write(&profile, path, &stats);
+	return err ? fail(err) : 0;
+}
+
+static int run_why(struct gr_scan *scan, const struct gr_walk_options *walk,
+		   const char *text)
+{
+	struct gr_place place;
+	struct gr_why *why;
+	struct gr_error *err = gr_scan_resolve(scan, text, &place);
+
+	if (!err)
+		err = gr_scan_why(scan, walk, place.addr, &why);
+	if (err)
+		return fail(err);
+	if (!why->is_object)
+		printf("%s\n", why->description ? why->description : "nothing");
+	else if (!why->is_reachable)
+		printf("0x%" PRIx64 " %s: not reachable\n", why->base_addr,
+		       why->type);
+	for (size_t i = 0; i < why->nhops; i++)
+		printf("%s\t%s\t0x%" PRIx64 "\n", why->hops[i].name,
+		       why->hops[i].type, why->hops[i].addr);
+	gr_why_destroy(why);
+	return 0;
+}
+
+static int run_walk(struct gr_scan *scan, const struct gr_walk_options *walk,
+		    const struct options *o)
+{
+	struct gr_result *result;
+	struct gr_error *err = gr_scan_walk(scan, walk, &result);
+	int rc = 0;
+
+	if (err)
+		return fail(err);
+	if (o->nodes)
+		rc = put_nodes(result);
+	else
+		put_result(gr_scan_info(scan), result);
+	if (o->out && !rc)
+		rc = write_profile(scan, result, o->out);
+	gr_result_destroy(result);
+	return rc;
+}
+
+static int run(const struct subject *s, const struct options *o)
+{
+	struct gr_walk_options walk = { .max_depth = MAX_DEPTH,
+					.max_nodes = MAX_NODES };
+	struct gr_scan *scan = NULL;
+	struct gr_error *err = gr_scan_create(&s->target, &scan);
+	int rc = 0;
+
+	if (err)
+		return fail(err);
+	const char *const *warning = gr_scan_info(scan)->warnings;
+	for (; warning && *warning; warning++)
+		fprintf(stderr, "warning: %s\n", *warning);
+	if (o->layout) {
+		_cleanup_free_ char *text = gr_scan_layout_text(scan);
+
+		rc = text ? fputs(text, stdout) < 0 : 1;
+	} else if (o->why) {
+		rc = run_why(scan, &walk, o->why);
+	} else {
+		rc = run_walk(scan, &walk, o);
+	}
+	gr_scan_destroy(scan);
+	return rc;
+}
+
+static int usage(void)
+{
+	fprintf(stderr, "usage: goref-scan [--why ADDR] [--out FILE] "
+			"[--layout] [--nodes] EXE CORE | PID\n");
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "why", required_argument, NULL, 'w' },
+		{ "out", required_argument, NULL, 'o' },
+		{ "layout", no_argument, NULL, 'l' },
+		{ "nodes", no_argument, NULL, 'n' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct options o = { .why = NULL };
+	struct subject s = { .mem_fd = -1 };
+
+	for (int c; (c = getopt_long(argc, argv, "", longs, NULL)) >= 0;) {
+		if (c == 'w')
+			o.why = optarg;
+		else if (c == 'o')
+			o.out = optarg;
+		else if (c == 'l')
+			o.layout = true;
+		else if (c == 'n')
+			o.nodes = true;
+		else
+			return usage();
+	}
+	if (argc - optind < 1 || argc - optind > 2)
+		return usage();
+	int rc = 1;
+	if (open_subject(&s, argc - optind, argv + optind))
+		rc = run(&s, &o);
+	close_subject(&s);
+	return rc;
+}
