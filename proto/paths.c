@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/paths.h"
+
+#include "base/cleanup.h"
+#include "proto/table.h"
+
+static bool same_string(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+// What is needed while the tree is merged.
+struct merge {
+	struct gr_paths *paths;
+	const struct gr_node *nodes;
+	size_t nnodes;
+	struct gr_table place_of_pointer; // nodes' names are mostly interned
+	struct gr_table place_of_name;
+	struct gr_table path_of_child;
+	uint32_t *pointer_places; // place_of_pointer: node -> place
+};
+
+static void merge_deinit(struct merge *m)
+{
+	gr_table_deinit(&m->place_of_pointer);
+	gr_table_deinit(&m->place_of_name);
+	gr_table_deinit(&m->path_of_child);
+	free(m->pointer_places);
+}
+
+// The number of a name (and place of a root) among the places.
+static uint32_t find_place(struct merge *m, const struct gr_path_place *want)
+{
+	struct gr_paths *paths = m->paths;
+	uint32_t hash =
+		(uint32_t)gr_hash_mix(gr_hash_string(want->name),
+				      gr_hash_string(want->file) + want->line);
+	size_t pos = hash;
+	uint32_t found;
+
+	while ((found = gr_table_next(&m->place_of_name, hash, &pos)) !=
+	       GR_TABLE_NONE) {
+		const struct gr_path_place *have = &paths->places[found];
+
+		if (have->line == want->line &&
+		    same_string(have->name, want->name) &&
+		    same_string(have->file, want->file))
+			return found;
+	}
+	found = (uint32_t)paths->nplaces++;
+	paths->places[found] = *want;
+	gr_table_add(&m->place_of_name, hash, found);
+	return found;
+}
+
+// The place of an inner node: by the pointer of its name, else by the name.
+static uint32_t find_inner_place(struct merge *m, uint32_t node)
+{
+	const char *name = m->nodes[node].name;
+	uint32_t hash = (uint32_t)gr_hash_mix(0, (uintptr_t)name);
+	struct gr_path_place place = { .name = name };
+	size_t pos = hash;
+	uint32_t found;
+
+	while ((found = gr_table_next(&m->place_of_pointer, hash, &pos)) !=
+	       GR_TABLE_NONE) {
+		if (m->nodes[found].name == name)
+			return m->pointer_places[found];
+	}
+	gr_table_add(&m->place_of_pointer, hash, node);
+	m->pointer_places[node] = find_place(m, &place);
+	return m->pointer_places[node];
+}
+
+// The number of a root's labels; there are few, roots hold their own.
+static uint32_t find_label(struct gr_paths *paths,
+			   const struct gr_path_label *want)
+{
+	for (size_t i = 0; i < paths->nlabels; i++) {
+		const struct gr_path_label *have = &paths->labels[i];
+
+		if (same_string(have->root_kind, want->root_kind) &&
+		    same_string(have->goroutine_state, want->goroutine_state))
+			return (uint32_t)i;
+	}
+	paths->labels[paths->nlabels] = *want;
+	return (uint32_t)paths->nlabels++;
+}
+
+// The path of a parent's child; made when it is new.
+static uint32_t find_path(struct merge *m, uint32_t parent, uint32_t place,
+			  uint32_t label)
+{
+	struct gr_paths *paths = m->paths;
+	uint32_t hash = (uint32_t)gr_hash_mix(
+		gr_hash_mix(gr_hash_mix(0, parent), place), label);
+	size_t pos = hash;
+	uint32_t found;
+
+	while ((found = gr_table_next(&m->path_of_child, hash, &pos)) !=
+	       GR_TABLE_NONE) {
+		const struct gr_path *have = &paths->paths[found];
+
+		if (have->parent == parent && have->place == place &&
+		    have->label == label)
+			return found;
+	}
+	found = (uint32_t)paths->npaths++;
+	paths->paths[found] = (struct gr_path){
+		.parent = parent,
+		.place = place,
+		.label = label,
+		.depth = parent == GR_PATH_NONE ?
+				 1 :
+				 paths->paths[parent].depth + 1,
+	};
+	gr_table_add(&m->path_of_child, hash, found);
+	return found;
+}
+
+static struct gr_error *merge_init(struct merge *m, size_t nroots)
+{
+	struct gr_paths *paths = m->paths;
+	size_t n = m->nnodes + nroots + 2;
+
+	// One path, place and label more: folded roots.
+	paths->paths = calloc(n, sizeof(*paths->paths));
+	paths->places = calloc(n, sizeof(*paths->places));
+	paths->labels = calloc(nroots + 2, sizeof(*paths->labels));
+	m->pointer_places = calloc(n, sizeof(*m->pointer_places));
+	if (!paths->paths || !paths->places || !paths->labels ||
+	    !m->pointer_places)
+		return &gr_enomem;
+	return NULL;
+}
+
+// Room for what one node may add.
+static bool merge_reserve(struct merge *m)
+{
+	return gr_table_reserve(&m->place_of_pointer) &&
+	       gr_table_reserve(&m->place_of_name) &&
+	       gr_table_reserve(&m->path_of_child);
+}
+
+// The path of one node. @path_of has those of the nodes before it.
+static uint32_t merge_node(struct merge *m, uint32_t node,
+			   const struct gr_root_total *root,
+			   const uint32_t *path_of)
+{
+	struct gr_paths *paths = m->paths;
+	uint32_t parent = m->nodes[node].parent;
+
+	if (parent < node) {
+		uint32_t above = path_of[parent];
+
+		if (paths->paths[above].depth >= GR_PATH_MAX_DEPTH) {
+			paths->shortened++;
+			return above;
+		}
+		return find_path(m, above, find_inner_place(m, node),
+				 paths->paths[above].label);
+	}
+	struct gr_path_place place = { .name = m->nodes[node].name };
+	struct gr_path_label label = { .root_kind = NULL };
+	if (root) {
+		place.file = root->file;
+		place.line = root->file ? root->line : 0;
+		label.root_kind = gr_root_kind_name(root->kind);
+		label.goroutine_state = root->goroutine_state;
+	}
+	return find_path(m, GR_PATH_NONE, find_place(m, &place),
+			 find_label(paths, &label));
+}
+
+// Which root each node is the root node of.
+static uint32_t *roots_by_node(size_t nnodes, const struct gr_root_total *roots,
+			       size_t nroots)
+{
+	uint32_t *ret = malloc((nnodes + 1) * sizeof(*ret));
+
+	if (!ret)
+		return NULL;
+	memset(ret, 0xff, (nnodes + 1) * sizeof(*ret));
+	for (size_t i = 0; i < nroots; i++) {
+		if (roots[i].node < nnodes)
+			ret[roots[i].node] = (uint32_t)i;
+	}
+	return ret;
+}
+
+static struct gr_error *
+merge_all(struct merge *m, const struct gr_root_total *roots, size_t nroots)
+{
+	struct gr_paths *paths = m->paths;
+	struct gr_error *err = merge_init(m, nroots);
+
+	if (err)
+		return err;
+	_cleanup_free_ uint32_t *path_of =
+		malloc((m->nnodes + 1) * sizeof(*path_of));
+	_cleanup_free_ uint32_t *root_of =
+		roots_by_node(m->nnodes, roots, nroots);
+	if (!path_of || !root_of)
+		return &gr_enomem;
+	for (uint32_t i = 0; i < m->nnodes; i++) {
+		const struct gr_root_total *root =
+			root_of[i] < nroots ? &roots[root_of[i]] : NULL;
+
+		if (!merge_reserve(m))
+			return &gr_enomem;
+		path_of[i] = merge_node(m, i, root, path_of);
+		paths->paths[path_of[i]].objects += m->nodes[i].objects;
+		paths->paths[path_of[i]].bytes += m->nodes[i].bytes;
+	}
+	for (size_t i = 0; i < paths->npaths; i++)
+		paths->samples += paths->paths[i].objects != 0;
+	return NULL;
+}
+
+struct gr_error *gr_paths_init(struct gr_paths *paths,
+			       const struct gr_node *nodes, size_t nnodes,
+			       const struct gr_root_total *roots, size_t nroots)
+{
+	struct merge m = { .paths = paths, .nodes = nodes, .nnodes = nnodes };
+
+	memset(paths, 0, sizeof(*paths));
+	if (nnodes >= GR_PATH_NONE - 2)
+		return gr_error_format(GR_ERROR_LIMIT,
+				       "the tree has too many nodes");
+	struct gr_error *err = merge_all(&m, roots, nroots);
+	merge_deinit(&m);
+	if (err)
+		gr_paths_deinit(paths);
+	return err;
+}
+
+void gr_paths_deinit(struct gr_paths *paths)
+{
+	free(paths->paths);
+	free(paths->places);
+	free(paths->labels);
+	memset(paths, 0, sizeof(*paths));
+}
+
+// ------------------------------------------------------------------ folding
+
+// Leaves in a heap, the next to fold on top.
+struct fold {
+	struct gr_paths *paths;
+	uint32_t *children; // how many each path still has
+	uint32_t *heap;
+	size_t nheap;
+};
+
+// True if leaf @a folds before leaf @b. Never equal.
+static bool folds_before(const struct fold *f, uint32_t a, uint32_t b)
+{
+	const struct gr_path *pa = &f->paths->paths[a];
+	const struct gr_path *pb = &f->paths->paths[b];
+	bool root_a = pa->parent == GR_PATH_NONE;
+	bool root_b = pb->parent == GR_PATH_NONE;
+
+	if (root_a != root_b)
+		return root_b;
+	if (pa->bytes != pb->bytes)
+		return pa->bytes < pb->bytes;
+	if (pa->objects != pb->objects)
+		return pa->objects < pb->objects;
+	return a > b;
+}
+
+static void fold_push(struct fold *f, uint32_t path)
+{
+	size_t i = f->nheap++;
+
+	while (i && folds_before(f, path, f->heap[(i - 1) / 2])) {
+		f->heap[i] = f->heap[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	f->heap[i] = path;
+}
+
+static uint32_t fold_pop(struct fold *f)
+{
+	uint32_t top = f->heap[0];
+	uint32_t last = f->heap[--f->nheap];
+	size_t i = 0;
+
+	for (;;) {
+		size_t child = 2 * i + 1;
+
+		if (child >= f->nheap)
+			break;
+		if (child + 1 < f->nheap &&
+		    folds_before(f, f->heap[child + 1], f->heap[child]))
+			child++;
+		if (folds_before(f, last, f->heap[child]))
+			break;
+		f->heap[i] = f->heap[child];
+		i = child;
+	}
+	f->heap[i] = last;
+	return top;
+}
+
+// The root that takes folded roots.
+static uint32_t other_roots(struct gr_paths *paths)
+{
+	paths->places[paths->nplaces] =
+		(struct gr_path_place){ .name = "$other_roots$" };
+	paths->labels[paths->nlabels] =
+		(struct gr_path_label){ .root_kind = NULL };
+	paths->paths[paths->npaths] = (struct gr_path){
+		.parent = GR_PATH_NONE,
+		.place = (uint32_t)paths->nplaces++,
+		.label = (uint32_t)paths->nlabels++,
+		.depth = 1,
+	};
+	return (uint32_t)paths->npaths++;
+}
+
+// Move what @from counts to @to.
+static void fold_into(struct gr_paths *paths, uint32_t from, uint32_t to)
+{
+	struct gr_path *source = &paths->paths[from];
+	struct gr_path *target = &paths->paths[to];
+
+	if (source->objects && target->objects)
+		paths->samples--;
+	if (source->objects)
+		paths->folded++;
+	target->objects += source->objects;
+	target->bytes += source->bytes;
+	source->objects = 0;
+	source->bytes = 0;
+}
+
+static void fold_all(struct fold *f, uint64_t max_samples)
+{
+	struct gr_paths *paths = f->paths;
+	uint32_t others = GR_PATH_NONE;
+
+	for (uint32_t i = 0; i < paths->npaths; i++) {
+		if (!f->children[i])
+			fold_push(f, i);
+	}
+	while (paths->samples > max_samples && f->nheap) {
+		uint32_t leaf = fold_pop(f);
+		uint32_t parent = paths->paths[leaf].parent;
+
+		if (parent != GR_PATH_NONE) {
+			fold_into(paths, leaf, parent);
+			if (!--f->children[parent])
+				fold_push(f, parent);
+			continue;
+		}
+		if (others == GR_PATH_NONE)
+			others = other_roots(paths);
+		fold_into(paths, leaf, others);
+	}
+}
+
+struct gr_error *gr_paths_fold(struct gr_paths *paths, uint64_t max_samples)
+{
+	struct fold f = { .paths = paths };
+
+	if (!max_samples)
+		max_samples = 1;
+	if (paths->samples <= max_samples)
+		return NULL;
+	_cleanup_free_ uint32_t *children =
+		calloc(paths->npaths + 1, sizeof(*children));
+	_cleanup_free_ uint32_t *heap =
+		malloc((paths->npaths + 1) * sizeof(*heap));
+	if (!children || !heap)
+		return &gr_enomem;
+	for (size_t i = 0; i < paths->npaths; i++) {
+		if (paths->paths[i].parent != GR_PATH_NONE)
+			children[paths->paths[i].parent]++;
+	}
+	f.children = children;
+	f.heap = heap;
+	fold_all(&f, max_samples);
+	return NULL;
+}

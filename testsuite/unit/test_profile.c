@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: Apache-2.0
+// The profile writer, read back with protobuf-c: sums, labels, merging,
+// folding, the same bytes twice, and what happens to the file.
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/cleanup.h"
+#include "profile.pb-c.h"
+#include "proto/profile_writer.h"
+
+#define NONE GR_NODE_NONE
+
+static char dir[] = "/tmp/goref-test-profile-XXXXXX";
+
+static char *file_path(const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+static struct gr_ledger ledger = {
+	.allocated = { 20, 2000 },
+	.reached = { 10, 1000 },
+	.typed = { 9, 900 },
+	.masked = { 1, 100 },
+	.unreached = { 10, 1000 },
+};
+
+static struct gr_profile make_profile(const struct gr_node *nodes,
+				      size_t nnodes,
+				      const struct gr_root_total *roots,
+				      size_t nroots)
+{
+	return (struct gr_profile){
+		.nodes = nodes,
+		.nnodes = nnodes,
+		.roots = roots,
+		.nroots = nroots,
+		.ledger = &ledger,
+		.tool_version = "1.2.3",
+		.go_version = "go1.24.4",
+		.exe_path = "/srv/app",
+		.build_id = "c0ffee",
+		.max_samples = GR_PROFILE_MAX_SAMPLES,
+	};
+}
+
+static void must(struct gr_error *err)
+{
+	if (err)
+		fail_msg("%s", err->message);
+}
+
+static Gr__Pprof__Profile *read_profile(const char *path)
+{
+	gzFile gz = gzopen(path, "rb");
+	size_t size = 0, capacity = 1 << 24;
+	uint8_t *data = malloc(capacity);
+	int n;
+
+	assert_non_null(gz);
+	assert_non_null(data);
+	while ((n = gzread(gz, data + size, 65536)) > 0) {
+		size += (size_t)n;
+		assert_true(size + 65536 < capacity);
+	}
+	assert_int_equal(gzclose(gz), Z_OK);
+	Gr__Pprof__Profile *p = gr__pprof__profile__unpack(NULL, size, data);
+	free(data);
+	assert_non_null(p);
+	return p;
+}
+
+static Gr__Pprof__Profile *write_and_read(const struct gr_profile *profile,
+					  struct gr_profile_stats *stats)
+{
+	must(gr_profile_write(profile, file_path("p.pb.gz"), stats));
+	return read_profile(file_path("p.pb.gz"));
+}
+
+// Text of a sample: "leaf;..;root kind state objects bytes".
+static const char *sample_text(const Gr__Pprof__Profile *p, size_t i)
+{
+	static char text[4096];
+	const Gr__Pprof__Sample *s = p->sample[i];
+	size_t n = 0;
+
+	for (size_t j = 0; j < s->n_location_id; j++) {
+		uint64_t id = s->location_id[j];
+
+		assert_in_range(id, 1, p->n_location);
+		assert_int_equal(p->location[id - 1]->id, id);
+		uint64_t f = p->location[id - 1]->line[0]->function_id;
+		assert_int_equal(p->function[f - 1]->id, f);
+		n += (size_t)snprintf(
+			text + n, sizeof(text) - n, "%s%s", j ? ";" : "",
+			p->string_table[p->function[f - 1]->name]);
+	}
+	for (size_t j = 0; j < s->n_label; j++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, " %s=%s",
+				      p->string_table[s->label[j]->key],
+				      p->string_table[s->label[j]->str]);
+	assert_int_equal(s->n_value, 2);
+	snprintf(text + n, sizeof(text) - n, " %" PRId64 " %" PRId64,
+		 s->value[0], s->value[1]);
+	return text;
+}
+
+static bool has_sample(const Gr__Pprof__Profile *p, const char *want)
+{
+	for (size_t i = 0; i < p->n_sample; i++) {
+		if (!strcmp(sample_text(p, i), want))
+			return true;
+	}
+	return false;
+}
+
+static struct gr_total sum(const Gr__Pprof__Profile *p)
+{
+	struct gr_total total = { 0, 0 };
+
+	for (size_t i = 0; i < p->n_sample; i++) {
+		total.objects += (uint64_t)p->sample[i]->value[0];
+		total.bytes += (uint64_t)p->sample[i]->value[1];
+	}
+	return total;
+}
+
+static bool has_comment(const Gr__Pprof__Profile *p, const char *part)
+{
+	for (size_t i = 0; i < p->n_comment; i++) {
+		if (strstr(p->string_table[p->comment[i]], part))
+			return true;
+	}
+	return false;
+}
+
+// Two goroutines run main.work: same name, one waiting and one running twice.
+static const struct gr_node small_nodes[] = {
+	{ "main.cache", NONE, 0, 1, 100 },
+	{ "main.work.buf", NONE, 1, 0, 0 },
+	{ "main.work.buf", NONE, 2, 1, 10 },
+	{ "next. (*main.Node)", 0, 0, 2, 200 },
+	{ "main.work.buf", NONE, 3, 1, 10 },
+	{ "[0]. (*main.Node)", 1, 1, 1, 64 },
+	{ "[0]. (*main.Node)", 2, 2, 3, 96 },
+	{ "[0]. (*main.Node)", 4, 3, 1, 32 },
+};
+
+static const struct gr_root_total small_roots[] = {
+	{ "main.cache", GR_ROOT_GLOBAL, NULL, "/src/main.go", 7, 0, { 3, 300 } },
+	{ "main.work.buf",
+	  GR_ROOT_LOCAL,
+	  "running",
+	  "/src/work.go",
+	  12,
+	  2,
+	  { 4, 106 } },
+	{ "main.work.buf",
+	  GR_ROOT_LOCAL,
+	  "waiting",
+	  "/src/work.go",
+	  12,
+	  1,
+	  { 1, 64 } },
+	{ "main.work.buf",
+	  GR_ROOT_LOCAL,
+	  "running",
+	  "/src/work.go",
+	  12,
+	  4,
+	  { 2, 42 } },
+};
+
+static struct gr_profile small_profile(void)
+{
+	return make_profile(small_nodes, GR_ARRAY_SIZE(small_nodes),
+			    small_roots, GR_ARRAY_SIZE(small_roots));
+}
+
+static void test_header(void **state)
+{
+	(void)state;
+	struct gr_profile profile = small_profile();
+	struct gr_profile_stats stats;
+	Gr__Pprof__Profile *p = write_and_read(&profile, &stats);
+
+	assert_string_equal(p->string_table[0], "");
+	assert_int_equal(p->n_sample_type, 2);
+	assert_string_equal(p->string_table[p->sample_type[0]->type],
+			    "inuse_objects");
+	assert_string_equal(p->string_table[p->sample_type[0]->unit], "count");
+	assert_string_equal(p->string_table[p->sample_type[1]->type],
+			    "inuse_space");
+	assert_string_equal(p->string_table[p->sample_type[1]->unit], "bytes");
+	assert_string_equal(p->string_table[p->default_sample_type],
+			    "inuse_space");
+	assert_string_equal(p->string_table[p->period_type->type], "space");
+	assert_int_equal(p->n_mapping, 1);
+	assert_string_equal(p->string_table[p->mapping[0]->filename],
+			    "/srv/app");
+	assert_string_equal(p->string_table[p->mapping[0]->build_id], "c0ffee");
+	assert_true(has_comment(p, "goref-gdb 1.2.3, go1.24.4"));
+	assert_true(has_comment(p, "reached: 10 objects, 1000 bytes"));
+	assert_true(has_comment(p, "build id c0ffee"));
+	assert_false(has_comment(p, "folded"));
+	gr__pprof__profile__free_unpacked(p, NULL);
+}
+
+static void test_merge(void **state)
+{
+	(void)state;
+	struct gr_profile profile = small_profile();
+	struct gr_profile_stats stats;
+	Gr__Pprof__Profile *p = write_and_read(&profile, &stats);
+
+	assert_int_equal(p->n_sample, 5);
+	assert_int_equal(stats.samples, 5);
+	assert_true(has_sample(p, "main.cache root_kind=global 1 100"));
+	assert_true(has_sample(p, "next. (*main.Node);main.cache "
+				  "root_kind=global 2 200"));
+	assert_true(has_sample(p, "main.work.buf root_kind=local "
+				  "goroutine_state=running 2 20"));
+	assert_true(has_sample(p, "[0]. (*main.Node);main.work.buf "
+				  "root_kind=local "
+				  "goroutine_state=running 4 128"));
+	assert_true(has_sample(p, "[0]. (*main.Node);main.work.buf "
+				  "root_kind=local "
+				  "goroutine_state=waiting 1 64"));
+	assert_int_equal(sum(p).objects, 10);
+	assert_int_equal(sum(p).bytes, 512);
+	assert_int_equal(stats.total.bytes, 512);
+	// One function a name and place.
+	assert_int_equal(p->n_function, 4);
+	gr__pprof__profile__free_unpacked(p, NULL);
+}
+
+static void test_root_place(void **state)
+{
+	(void)state;
+	struct gr_profile profile = small_profile();
+	struct gr_profile_stats stats;
+	Gr__Pprof__Profile *p = write_and_read(&profile, &stats);
+	bool found = false;
+
+	for (size_t i = 0; i < p->n_function; i++) {
+		const Gr__Pprof__Function *f = p->function[i];
+
+		if (strcmp(p->string_table[f->name], "main.work.buf"))
+			continue;
+		found = true;
+		assert_string_equal(p->string_table[f->filename],
+				    "/src/work.go");
+		assert_int_equal(p->location[i]->line[0]->line, 12);
+		assert_int_equal(p->location[i]->mapping_id, 1);
+	}
+	assert_true(found);
+	gr__pprof__profile__free_unpacked(p, NULL);
+}
+
+// Leaf sizes 1..6 under two parents; root "b" has nothing itself.
+static const struct gr_node fold_nodes[] = {
+	{ "a", NONE, 0, 1, 50 }, { "b", NONE, 1, 0, 0 }, { "a1", 0, 0, 1, 10 },
+	{ "a2", 0, 0, 1, 20 },	 { "b1", 1, 1, 1, 30 },	 { "b2", 1, 1, 1, 30 },
+	{ "b2x", 5, 1, 1, 5 },
+};
+static const struct gr_root_total fold_roots[] = {
+	{ "a", GR_ROOT_GLOBAL, NULL, NULL, 0, 0, { 3, 80 } },
+	{ "b", GR_ROOT_GLOBAL, NULL, NULL, 0, 1, { 3, 65 } },
+};
+
+struct fold_case {
+	const char *name;
+	uint64_t max_samples;
+	uint64_t samples;
+	const char *expected[4];
+};
+
+static const struct fold_case fold_cases[] = {
+	{ "no limit", 0, 6, { "b2x;b2;b root_kind=global 1 5" } },
+	{ "just enough", 6, 6, { "b2x;b2;b root_kind=global 1 5" } },
+	{ "one leaf", 5, 5, { "b2;b root_kind=global 2 35" } },
+	{ "equal parents",
+	  3,
+	  3,
+	  { "a root_kind=global 3 80", "b1;b root_kind=global 1 30",
+	    "b2;b root_kind=global 2 35" } },
+	{ "only roots",
+	  2,
+	  2,
+	  { "a root_kind=global 3 80", "b root_kind=global 3 65" } },
+	{ "fewer than roots", 1, 1, { "$other_roots$ 6 145" } },
+};
+
+static void test_fold(void **state)
+{
+	const struct fold_case *c = *state;
+	struct gr_profile profile =
+		make_profile(fold_nodes, GR_ARRAY_SIZE(fold_nodes), fold_roots,
+			     GR_ARRAY_SIZE(fold_roots));
+	struct gr_profile_stats stats;
+
+	profile.max_samples = c->max_samples;
+	Gr__Pprof__Profile *p = write_and_read(&profile, &stats);
+	assert_int_equal(p->n_sample, c->samples);
+	assert_int_equal(stats.samples, c->samples);
+	assert_int_equal(sum(p).objects, 6);
+	assert_int_equal(sum(p).bytes, 145);
+	for (size_t i = 0; i < 4 && c->expected[i]; i++) {
+		if (!has_sample(p, c->expected[i]))
+			fail_msg("no sample \"%s\"", c->expected[i]);
+	}
+	assert_int_equal(has_comment(p, "folded"), c->samples < 6);
+	gr__pprof__profile__free_unpacked(p, NULL);
+}
+
+// A comb: a chain far deeper than a path may be, with a leaf at each level.
+enum { DEEP = 3000 };
+
+static void test_deep(void **state)
+{
+	(void)state;
+	_cleanup_free_ struct gr_node *nodes = calloc(2 * DEEP, sizeof(*nodes));
+	struct gr_root_total root = { .name = "r", .node = 0 };
+	struct gr_profile_stats stats;
+
+	for (uint32_t i = 0; i < DEEP; i++) {
+		nodes[2 * i] = (struct gr_node){ "next", i ? 2 * i - 2 : NONE,
+						 0, 1, 16 };
+		nodes[2 * i + 1] = (struct gr_node){ "leaf", 2 * i, 0, 1, 8 };
+	}
+	nodes[0].name = "r";
+	struct gr_profile profile = make_profile(nodes, 2 * DEEP, &root, 1);
+	Gr__Pprof__Profile *p = write_and_read(&profile, &stats);
+	assert_int_equal(sum(p).objects, 2 * DEEP);
+	assert_int_equal(sum(p).bytes, 24 * DEEP);
+	for (size_t i = 0; i < p->n_sample; i++)
+		assert_true(p->sample[i]->n_location_id <= 1024);
+	assert_true(has_comment(p, "too deep"));
+	gr__pprof__profile__free_unpacked(p, NULL);
+}
+
+// Many nodes of pseudo-random sizes, names and parents, folded to a tenth.
+enum { MANY = 50000 };
+
+static void test_many(void **state)
+{
+	(void)state;
+	_cleanup_free_ struct gr_node *nodes = calloc(MANY, sizeof(*nodes));
+	static char names[997][16];
+	struct gr_root_total root = { .name = "r", .node = 0 };
+	struct gr_profile_stats stats;
+	struct gr_total want = { 0, 0 };
+	uint32_t seed = 1;
+
+	for (uint32_t i = 0; i < MANY; i++) {
+		seed = seed * 1103515245 + 12345;
+		char *name = names[(seed >> 8) % 997];
+		snprintf(name, sizeof(names[0]), "n%u", (seed >> 8) % 997);
+		nodes[i] = (struct gr_node){
+			name, i ? (seed >> 4) % i : NONE, 0, seed >> 30,
+			(seed >> 30) * (16 + (seed >> 12) % 4096)
+		};
+		want.objects += nodes[i].objects;
+		want.bytes += nodes[i].bytes;
+	}
+	struct gr_profile profile = make_profile(nodes, MANY, &root, 1);
+	profile.max_samples = MANY / 10;
+	Gr__Pprof__Profile *p = write_and_read(&profile, &stats);
+	assert_int_equal(p->n_sample, MANY / 10);
+	assert_int_equal(sum(p).objects, want.objects);
+	assert_int_equal(sum(p).bytes, want.bytes);
+	gr__pprof__profile__free_unpacked(p, NULL);
+}
+
+static size_t read_bytes(const char *path, char *data, size_t size)
+{
+	FILE *f = fopen(path, "rb");
+
+	assert_non_null(f);
+	size_t n = fread(data, 1, size, f);
+	fclose(f);
+	return n;
+}
+
+static void test_same_bytes(void **state)
+{
+	(void)state;
+	struct gr_profile profile = small_profile();
+	struct gr_profile_stats stats;
+	static char a[65536], b[65536];
+
+	must(gr_profile_write(&profile, file_path("a"), &stats));
+	size_t na = read_bytes(file_path("a"), a, sizeof(a));
+	must(gr_profile_write(&profile, file_path("b"), &stats));
+	size_t nb = read_bytes(file_path("b"), b, sizeof(b));
+	assert_int_equal(na, nb);
+	assert_memory_equal(a, b, na);
+	// gzip's header: no flags (no name), no time.
+	assert_memory_equal(a + 3, "\0\0\0\0\0", 5);
+}
+
+static void test_empty(void **state)
+{
+	(void)state;
+	struct gr_profile profile = make_profile(NULL, 0, NULL, 0);
+	struct gr_profile_stats stats;
+	Gr__Pprof__Profile *p = write_and_read(&profile, &stats);
+
+	assert_int_equal(p->n_sample, 0);
+	gr__pprof__profile__free_unpacked(p, NULL);
+}
+
+static struct gr_error *interrupt(void *ctx)
+{
+	(void)ctx;
+	return gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
+}
+
+static void test_interrupted(void **state)
+{
+	(void)state;
+	struct gr_profile profile = small_profile();
+	struct gr_profile_stats stats;
+	char old[8] = "";
+	FILE *f = fopen(file_path("old"), "w");
+
+	fputs("before", f);
+	fclose(f);
+	profile.poll = interrupt;
+	struct gr_error *err =
+		gr_profile_write(&profile, file_path("old"), &stats);
+	assert_non_null(err);
+	assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+	gr_error_destroy(err);
+	read_bytes(file_path("old"), old, sizeof(old) - 1);
+	assert_string_equal(old, "before");
+}
+
+static void expect_unwritable(const char *path, const char *reason)
+{
+	struct gr_error *err = gr_profile_check_writable(path);
+
+	assert_non_null(err);
+	if (!strstr(err->message, reason))
+		fail_msg("\"%s\" does not say \"%s\"", err->message, reason);
+	gr_error_destroy(err);
+}
+
+static void test_check_writable(void **state)
+{
+	(void)state;
+	struct stat st;
+
+	must(gr_profile_check_writable(file_path("new")));
+	assert_int_equal(stat(file_path("new"), &st), -1);
+	must(gr_profile_check_writable("/dev/null"));
+	expect_unwritable(dir, "Is a directory");
+	expect_unwritable(file_path("no/such"), "No such file or directory");
+	expect_unwritable("", "empty");
+	expect_unwritable("/proc/x", "cannot write /proc/x");
+}
+
+// A device stays a device, and what a link names is written, not the link.
+static void test_special(void **state)
+{
+	(void)state;
+	struct gr_profile profile = small_profile();
+	struct gr_profile_stats stats;
+	struct stat st;
+
+	must(gr_profile_write(&profile, "/dev/null", &stats));
+	assert_int_equal(stat("/dev/null", &st), 0);
+	assert_true(S_ISCHR(st.st_mode));
+	must(gr_profile_write(&profile, file_path("aim"), &stats));
+	assert_int_equal(symlink("aim", file_path("link")), 0);
+	must(gr_profile_write(&profile, file_path("link"), &stats));
+	assert_int_equal(lstat(file_path("link"), &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+}
+
+static void test_full_disk(void **state)
+{
+	(void)state;
+	struct gr_profile profile = small_profile();
+	struct gr_profile_stats stats;
+
+	if (access("/dev/full", W_OK))
+		skip();
+	struct gr_error *err = gr_profile_write(&profile, "/dev/full", &stats);
+	assert_non_null(err);
+	assert_int_equal(err->code, GR_ERROR_IO);
+	assert_non_null(strstr(err->message, "No space left"));
+	gr_error_destroy(err);
+}
+
+static int remove_dir(void **state)
+{
+	static const char *const names[] = { "p.pb.gz", "a",	"b",
+					     "old",	"link", "aim" };
+
+	(void)state;
+	for (size_t i = 0; i < GR_ARRAY_SIZE(names); i++)
+		unlink(file_path(names[i]));
+	// Fails if a temporary file was left behind.
+	return rmdir(dir);
+}
+
+int main(void)
+{
+	enum { NFOLD = GR_ARRAY_SIZE(fold_cases) };
+	const struct CMUnitTest plain[] = {
+		cmocka_unit_test(test_header),
+		cmocka_unit_test(test_merge),
+		cmocka_unit_test(test_root_place),
+		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_same_bytes),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_interrupted),
+		cmocka_unit_test(test_check_writable),
+		cmocka_unit_test(test_special),
+		cmocka_unit_test(test_full_disk),
+	};
+	struct CMUnitTest folds[NFOLD];
+
+	if (!mkdtemp(dir))
+		return 99;
+	for (size_t i = 0; i < NFOLD; i++)
+		folds[i] = (struct CMUnitTest){
+			.name = fold_cases[i].name,
+			.test_func = test_fold,
+			.initial_state = (void *)(uintptr_t)&fold_cases[i],
+		};
+	int failed = cmocka_run_group_tests_name("folding", folds, NULL, NULL);
+	return failed +
+	       cmocka_run_group_tests_name("profile", plain, NULL, remove_dir);
+}
