@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gdbext.h"
+
+PyObject *gr_py_string(const char *text)
+{
+	if (!text)
+		Py_RETURN_NONE;
+	return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
+PyObject *gr_py_string_or_none(const char *text)
+{
+	return gr_py_string(text && *text ? text : NULL);
+}
+
+bool gr_py_dict_set(PyObject *dict, const char *key, PyObject *value)
+{
+	if (!value)
+		return false;
+	int rc = PyDict_SetItemString(dict, key, value);
+	Py_DECREF(value);
+	return !rc;
+}
+
+// @dict if @is_complete; else drop it.
+static PyObject *finish(PyObject *dict, bool is_complete)
+{
+	if (is_complete)
+		return dict;
+	Py_XDECREF(dict);
+	return NULL;
+}
+
+PyObject *gr_py_total(const struct gr_total *total)
+{
+	return Py_BuildValue("{s:K,s:K}", "objects",
+			     (unsigned long long)total->objects, "bytes",
+			     (unsigned long long)total->bytes);
+}
+
+static PyObject *gaps(const struct gr_gaps *gaps)
+{
+	PyObject *dict = PyDict_New();
+	bool ok = dict;
+
+	for (size_t i = 0; i < GR_NGAPS && ok; i++)
+		ok = gr_py_dict_set(
+			dict, gr_gap_name((enum gr_gap)i),
+			PyLong_FromUnsignedLongLong(gaps->count[i]));
+	return finish(dict, ok);
+}
+
+static PyObject *phases(const uint64_t us[GR_NPHASES])
+{
+	static const char *const names[] = {
+#define X(name) #name,
+		GR_PHASES(X)
+#undef X
+	};
+	PyObject *dict = PyDict_New();
+	bool ok = dict;
+
+	for (size_t i = 0; i < GR_NPHASES && ok; i++)
+		ok = gr_py_dict_set(dict, names[i],
+				    PyLong_FromUnsignedLongLong(us[i]));
+	return finish(dict, ok);
+}
+
+PyObject *gr_py_ledger(const struct gr_ledger *ledger)
+{
+	PyObject *dict = PyDict_New();
+	bool ok =
+		dict &&
+		gr_py_dict_set(dict, "allocated",
+			       gr_py_total(&ledger->allocated)) &&
+		gr_py_dict_set(dict, "reached",
+			       gr_py_total(&ledger->reached)) &&
+		gr_py_dict_set(dict, "typed", gr_py_total(&ledger->typed)) &&
+		gr_py_dict_set(dict, "header", gr_py_total(&ledger->header)) &&
+		gr_py_dict_set(dict, "masked", gr_py_total(&ledger->masked)) &&
+		gr_py_dict_set(dict, "unreached",
+			       gr_py_total(&ledger->unreached)) &&
+		gr_py_dict_set(dict, "gaps", gaps(&ledger->gaps)) &&
+		gr_py_dict_set(dict, "phases_us", phases(ledger->phases_us)) &&
+		gr_py_dict_set(dict, "peak_private_bytes",
+			       PyLong_FromUnsignedLongLong(
+				       ledger->peak_private_bytes));
+	return finish(dict, ok);
+}
+
+static PyObject *warnings(const char *const *list)
+{
+	PyObject *ret = PyList_New(0);
+
+	for (; ret && list && *list; list++) {
+		PyObject *text = gr_py_string(*list);
+		int rc = text ? PyList_Append(ret, text) : -1;
+
+		Py_XDECREF(text);
+		if (rc)
+			return finish(ret, false);
+	}
+	return ret;
+}
+
+static const char *kind_name(enum gr_target_kind kind)
+{
+	switch (kind) {
+	case GR_TARGET_CORE:
+		return "core";
+	case GR_TARGET_NATIVE:
+		return "native";
+	case GR_TARGET_REMOTE:
+		return "remote";
+	}
+	return NULL;
+}
+
+PyObject *gr_py_info(const struct gr_scan_info *info)
+{
+	PyObject *dict = PyDict_New();
+	bool ok =
+		dict &&
+		gr_py_dict_set(dict, "go_version",
+			       gr_py_string(info->go_version)) &&
+		gr_py_dict_set(dict, "gc_phase",
+			       gr_py_string(info->gc_phase)) &&
+		gr_py_dict_set(dict, "pointer_scheme",
+			       gr_py_string(info->pointer_scheme)) &&
+		gr_py_dict_set(dict, "exe", gr_py_string(info->exe_path)) &&
+		gr_py_dict_set(dict, "core",
+			       gr_py_string_or_none(info->core_path)) &&
+		gr_py_dict_set(dict, "pid", PyLong_FromLong(info->pid)) &&
+		gr_py_dict_set(dict, "kind",
+			       gr_py_string(kind_name(info->kind))) &&
+		gr_py_dict_set(dict, "build_id",
+			       gr_py_string_or_none(info->build_id)) &&
+		gr_py_dict_set(dict, "warnings", warnings(info->warnings)) &&
+		gr_py_dict_set(dict, "goroutines",
+			       PyLong_FromUnsignedLongLong(info->goroutines)) &&
+		gr_py_dict_set(dict, "types",
+			       PyLong_FromUnsignedLongLong(info->types));
+	return finish(dict, ok);
+}
+
+// --------------------------------------------------------------------- why
+
+static PyObject *address_or_none(uint64_t addr)
+{
+	if (!addr)
+		Py_RETURN_NONE;
+	return PyLong_FromUnsignedLongLong(addr);
+}
+
+static PyObject *why_object(const struct gr_why *why)
+{
+	if (!why->is_object)
+		Py_RETURN_NONE;
+	return Py_BuildValue("{s:K,s:K,s:N,s:K}", "base",
+			     (unsigned long long)why->base_addr, "bytes",
+			     (unsigned long long)why->bytes, "type",
+			     gr_py_string_or_none(why->type), "offset",
+			     (unsigned long long)why->offset);
+}
+
+static PyObject *why_root(const struct gr_why *why)
+{
+	if (!why->is_object || !why->is_reachable)
+		Py_RETURN_NONE;
+	return Py_BuildValue("{s:N,s:s,s:N}", "name",
+			     gr_py_string(why->root_name), "kind",
+			     gr_root_kind_name(why->root_kind), "goroutine_id",
+			     address_or_none(why->goroutine_id));
+}
+
+static PyObject *why_path(const struct gr_why *why)
+{
+	PyObject *list = PyList_New(0);
+
+	for (size_t i = 0; list && i < why->nhops; i++) {
+		const struct gr_hop *hop = &why->hops[i];
+		PyObject *item = Py_BuildValue("{s:N,s:N,s:N}", "name",
+					       gr_py_string(hop->name), "type",
+					       gr_py_string_or_none(hop->type),
+					       "address",
+					       address_or_none(hop->addr));
+		int rc = item ? PyList_Append(list, item) : -1;
+
+		Py_XDECREF(item);
+		if (rc)
+			return finish(list, false);
+	}
+	return list;
+}
+
+PyObject *gr_py_why(const struct gr_why *why)
+{
+	PyObject *dict = PyDict_New();
+	bool ok = dict &&
+		  gr_py_dict_set(dict, "address",
+				 PyLong_FromUnsignedLongLong(why->addr)) &&
+		  gr_py_dict_set(dict, "object", why_object(why)) &&
+		  gr_py_dict_set(dict, "reachable",
+				 PyBool_FromLong(why->is_object &&
+						 why->is_reachable)) &&
+		  gr_py_dict_set(dict, "root", why_root(why)) &&
+		  gr_py_dict_set(dict, "path", why_path(why)) &&
+		  gr_py_dict_set(dict, "description",
+				 gr_py_string_or_none(why->description));
+	return finish(dict, ok);
+}

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The native half of goref: types and documentation.
+
+Nothing here knows gdb. Everything runs on the thread that calls; Ctrl-C
+(Python's signal check) raises KeyboardInterrupt from any long call and leaves
+the scan as it was.
+"""
+
+from collections.abc import Buffer, Callable, Sequence
+from typing import Any
+
+VERSION: str
+"""Of goref-gdb."""
+
+MAX_SAMPLES: int
+"""Samples of a profile unless the user says otherwise."""
+
+class Error(Exception):
+    """What the scanner cannot do; str() is one line for a person."""
+
+class FaultError(Error): ...
+class FileError(Error): ...
+class FormatError(Error): ...
+class ArchitectureError(Error): ...
+class NotGoError(Error): ...
+class NoDwarfError(Error): ...
+class LayoutError(Error): ...
+class MismatchError(Error): ...
+class ArgumentError(Error): ...
+class NotFoundError(Error): ...
+class LimitError(Error): ...
+
+Registers = Sequence[int]
+"""rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip (DWARF's order), fs_base."""
+
+Place = tuple[str, int, int, bool]
+"""Name, address, type number (NO_TYPE if not known), package variable?"""
+
+def check_writable(path: str) -> None:
+    """FileError if a profile could not be written there. Changes nothing."""
+
+def read_registers(tid: int) -> Registers:
+    """Of a stopped thread that this process traces; OSError if not."""
+
+class Scan:
+    """One stopped target, opened once: what it holds does not change."""
+
+    def __new__(
+        cls,
+        kind: str,
+        read: Callable[[int, int], Buffer],
+        modules: Sequence[tuple[str, str | None, int | None]],
+        threads: Sequence[tuple[int, Registers]],
+        core: str | None = None,
+        pid: int = 0,
+        progress: Callable[[], None] | None = None,
+    ) -> Scan:
+        """Open a target.
+
+        kind: "core", "native" or "remote".
+        read: (address, length) -> the bytes; any exception but
+            KeyboardInterrupt means that they are not there.
+        modules: (path, separate debug file, load bias), executable first.
+        threads: (lwp as the target counts, registers); none for cores.
+        progress: called every 20 ms or so.
+        """
+
+    def info(self) -> dict[str, Any]:
+        """go_version, gc_phase, pointer_scheme, exe, core, pid, kind,
+        build_id, warnings, goroutines, types."""
+
+    def layout(self) -> str:
+        """The resolved layout table as text."""
+
+    def resolve(self, text: str) -> Place:
+        """What a person typed. NotFoundError: perhaps gdb knows."""
+
+    def complete(self, prefix: str) -> list[str]:
+        """Names of package variables."""
+
+    def set_progress(self, progress: Callable[[], None] | None) -> None: ...
+    def walk(
+        self, max_depth: int, max_nodes: int, places: Sequence[Place] = ()
+    ) -> Result:
+        """Walk the heap: from all roots, or only from places."""
+
+    def why(
+        self, address: int, max_depth: int, max_nodes: int
+    ) -> dict[str, Any]:
+        """address, object {base, bytes, type, offset} or None, reachable,
+        root {name, kind, goroutine_id} or None, path [{name, type,
+        address}], description of what is no object."""
+
+class Result:
+    """What one walk found; keeps its scan alive."""
+
+    def ledger(self) -> dict[str, Any]:
+        """allocated, reached, typed, header, masked, unreached {objects,
+        bytes}, gaps {cause: count}, phases_us, peak_private_bytes."""
+
+    def roots(
+        self,
+    ) -> list[tuple[str, str, str | None, str | None, int, int, int]]:
+        """(name, kind, goroutine state, file, line, objects, bytes), the
+        most bytes first."""
+
+    def types(self) -> list[tuple[str, int, int]]:
+        """(type, objects, bytes), the most bytes first."""
+
+    def write_profile(self, path: str, max_samples: int) -> dict[str, int]:
+        """Write a pprof profile, whole or not at all; 0: no limit. Gives
+        samples, folded, objects, bytes."""

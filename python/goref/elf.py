@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The little of ELF that choosing an executable needs. Never imports gdb."""
+
+import struct
+from typing import BinaryIO
+
+_PT_NOTE = 4
+_MAX_PHNUM = 4096
+_MAX_NOTE_BYTES = 1 << 16
+
+
+def _header(file: BinaryIO) -> tuple[int, int, int, int] | None:
+    """entry, phoff, phentsize, phnum of a 64-bit little-endian file."""
+    head = file.read(64)
+    if len(head) < 64 or head[:6] != b"\x7fELF\x02\x01":
+        return None
+    entry, phoff = struct.unpack_from("<QQ", head, 24)
+    phentsize, phnum = struct.unpack_from("<HH", head, 54)
+    return entry, phoff, phentsize, min(phnum, _MAX_PHNUM)
+
+
+def _notes(data: bytes) -> list[tuple[bytes, int, bytes]]:
+    found = []
+    off = 0
+    while off + 12 <= len(data):
+        name_size, desc_size, kind = struct.unpack_from("<III", data, off)
+        name = off + 12
+        desc = name + (name_size + 3) // 4 * 4
+        end = desc + (desc_size + 3) // 4 * 4
+        if desc + desc_size > len(data):
+            break
+        found.append(
+            (
+                data[name : name + name_size].rstrip(b"\0"),
+                kind,
+                data[desc : desc + desc_size],
+            )
+        )
+        off = end
+    return found
+
+
+def identity(path: str) -> frozenset[tuple[bytes, int, bytes]]:
+    """GNU's and Go's build ids of a file; empty if there is none."""
+    wanted = {(b"GNU", 3), (b"Go", 4)}
+    found = set()
+    try:
+        with open(path, "rb") as file:
+            header = _header(file)
+            if not header:
+                return frozenset()
+            _, phoff, phentsize, phnum = header
+            for i in range(phnum):
+                file.seek(phoff + i * phentsize)
+                entry = file.read(56)
+                if len(entry) < 56:
+                    break
+                if struct.unpack_from("<I", entry)[0] != _PT_NOTE:
+                    continue
+                offset = struct.unpack_from("<Q", entry, 8)[0]
+                size = struct.unpack_from("<Q", entry, 32)[0]
+                file.seek(offset)
+                notes = _notes(file.read(min(size, _MAX_NOTE_BYTES)))
+                found |= {n for n in notes if n[:2] in wanted}
+    except (OSError, ValueError, OverflowError):
+        return frozenset()
+    return frozenset(found)
+
+
+def entry_point(path: str) -> int | None:
+    """e_entry of a file, or None."""
+    try:
+        with open(path, "rb") as file:
+            header = _header(file)
+    except OSError:
+        return None
+    return header[0] if header else None

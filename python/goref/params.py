@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""set/show goref ..."""
+
+import gdb
+
+MAX_DEPTH = 256
+MAX_NODES = 1 << 20
+UNLIMITED = 0xFFFFFFFF  # as the scanner has it
+PROGRESS = ["auto", "on", "off"]
+
+
+class _SetPrefix(gdb.Command):
+    """Set how goref walks and reports.
+Usage: set goref SETTING VALUE"""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "set goref", gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True
+        )
+
+    def invoke(self, arg: str, from_tty: bool) -> None:
+        if arg:
+            raise gdb.GdbError(
+                f'Undefined set goref command: "{arg}".  '
+                'Try "help set goref".'
+            )
+        gdb.execute("help set goref")
+
+
+class _ShowPrefix(gdb.Command):
+    """Show how goref walks and reports.
+Usage: show goref [SETTING]"""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "show goref", gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True
+        )
+
+    def invoke(self, arg: str, from_tty: bool) -> None:
+        if arg:
+            raise gdb.GdbError(
+                f'Undefined show goref command: "{arg}".  '
+                'Try "help show goref".'
+            )
+        for name in ("max-depth", "max-nodes", "progress"):
+            gdb.execute(f"show goref {name}")
+
+
+class _Count(gdb.Parameter):
+    """A number of something; 0 or `unlimited` is no limit."""
+
+    def __init__(self, name: str, default: int, what: str) -> None:
+        self.what = what
+        super().__init__(name, gdb.COMMAND_DATA, gdb.PARAM_UINTEGER)
+        self.value = default
+
+    def get_set_string(self) -> str:
+        return ""
+
+    def get_show_string(self, value: str) -> str:
+        return f"{self.what} is {value}."
+
+
+class _MaxDepth(_Count):
+    """The levels of a reference tree; what lies deeper is counted above.
+Zero or `unlimited' means no limit."""
+
+    set_doc = "Set the number of levels of a reference tree."
+    show_doc = "Show the number of levels of a reference tree."
+
+
+class _MaxNodes(_Count):
+    """The nodes of a reference tree; what has none is counted above.
+Zero or `unlimited' means no limit."""
+
+    set_doc = "Set the number of nodes of a reference tree."
+    show_doc = "Show the number of nodes of a reference tree."
+
+
+class _Progress(gdb.Parameter):
+    """Auto: on a terminal, unless gdb runs in batch mode."""
+
+    set_doc = "Set whether a line says how long a scan has been running."
+    show_doc = "Show whether a line says how long a scan has been running."
+
+    def __init__(self) -> None:
+        super().__init__(
+            "goref progress", gdb.COMMAND_DATA, gdb.PARAM_ENUM, PROGRESS
+        )
+        self.value = "auto"
+
+    def get_set_string(self) -> str:
+        return ""
+
+    def get_show_string(self, value: str) -> str:
+        return f'Whether goref shows progress is "{value}".'
+
+
+def register() -> None:
+    _SetPrefix()
+    _ShowPrefix()
+    _MaxDepth(
+        "goref max-depth", MAX_DEPTH, "The number of levels of a tree"
+    )
+    _MaxNodes("goref max-nodes", MAX_NODES, "The number of nodes of a tree")
+    _Progress()
+
+
+def _count(name: str) -> int:
+    value = gdb.parameter(f"goref {name}")
+    return value if value else UNLIMITED
+
+
+def max_depth() -> int:
+    return _count("max-depth")
+
+
+def max_nodes() -> int:
+    return _count("max-nodes")
+
+
+def progress() -> str:
+    return str(gdb.parameter("goref progress"))

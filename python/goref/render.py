@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows to text and to JSON. Pure: never imports gdb."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+Rows = Sequence[Sequence[str]]
+
+
+def human_bytes(count: int) -> str:
+    """As pprof writes it: 1 MB is 1024 * 1024 bytes."""
+    value = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1023.95:
+            break
+        value /= 1024
+    else:
+        unit = "TB"
+    return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
+
+
+def percent(part: int, whole: int) -> str:
+    if not whole:
+        return "-"
+    share = 100 * part / whole
+    return f"{share:.1f} %" if share >= 0.05 or not part else "<0.1 %"
+
+
+def seconds(us: int) -> str:
+    return f"{us / 1e6:.2f} s" if us >= 1e6 else f"{us / 1e3:.0f} ms"
+
+
+def table(rows: Rows, left: Iterable[int] = ()) -> list[str]:
+    """Aligned columns, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.ljust(width) if i in set(left) else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths))
+        ]
+        lines.append(("  " + "  ".join(cells)).rstrip())
+    return lines
+
+
+# -------------------------------------------------------------------- scan
+
+
+def _place(info: dict[str, Any]) -> str:
+    if info["kind"] == "core":
+        return f"core {info['core']}"
+    if info["kind"] == "native":
+        return f"process {info['pid']}"
+    return "remote target"
+
+
+def headline(info: dict[str, Any]) -> list[str]:
+    lines = [
+        f"{_place(info)} of {info['exe']}",
+        f"{info['go_version']}, garbage collector: {info['gc_phase']}, "
+        f"{info['goroutines']:,} goroutines",
+    ]
+    return lines
+
+
+def _share(ledger: dict[str, Any], key: str) -> str:
+    return percent(ledger[key]["bytes"], ledger["reached"]["bytes"])
+
+
+def ledger_lines(ledger: dict[str, Any]) -> list[str]:
+    allocated = ledger["allocated"]
+    rows = [["heap", "objects", "size", "share"]]
+    for title, key in (
+        ("allocated", "allocated"),
+        ("reached", "reached"),
+        ("not reached", "unreached"),
+    ):
+        total = ledger[key]
+        rows.append(
+            [
+                title,
+                f"{total['objects']:,}",
+                human_bytes(total["bytes"]),
+                percent(total["bytes"], allocated["bytes"]),
+            ]
+        )
+    lines = table(rows, left=[0])
+    lines.append(
+        f"  reached by type {_share(ledger, 'typed')}, "
+        f"by header {_share(ledger, 'header')}, "
+        f"by pointer mask only {_share(ledger, 'masked')} (of bytes)"
+    )
+    gaps = {k: v for k, v in ledger["gaps"].items() if v}
+    if gaps:
+        text = ", ".join(f"{k} {v:,}" for k, v in gaps.items())
+        lines.append(f"  gaps: {text}")
+    return lines
+
+
+def _ranking(
+    title: str, rows: list[tuple[str, int, int]], ledger: dict[str, Any]
+) -> list[str]:
+    """rows: (name, objects, bytes)"""
+    whole = ledger["reached"]["bytes"]
+    cells = [["size", "share", "objects", ""]] + [
+        [human_bytes(size), percent(size, whole), f"{objects:,}", name]
+        for name, objects, size in rows
+    ]
+    return ["", title, *table(cells, left=[3])]
+
+
+def _by_objects(rows: list[Any]) -> list[Any]:
+    return sorted(rows, key=lambda r: (-r[1], -r[2], r[0]))
+
+
+def _root_rows(roots: list[Any]) -> list[tuple[str, int, int]]:
+    """Roots of one name are one row: a local of a thousand goroutines."""
+    merged: dict[tuple[str, str, str | None], list[int]] = {}
+    for name, kind, state, _file, _line, objects, size in roots:
+        entry = merged.setdefault((name, kind, state), [0, 0, 0])
+        entry[0] += objects
+        entry[1] += size
+        entry[2] += 1
+    rows = []
+    for (name, kind, state), (objects, size, times) in merged.items():
+        words = [kind] + ([state] if state else [])
+        if times > 1:
+            words.append(f"{times:,} times")
+        rows.append((f"{name}  ({', '.join(words)})", objects, size))
+    return sorted(rows, key=lambda r: (-r[2], -r[1], r[0]))
+
+
+def _rankings(
+    what: str, rows: list[Any], top: int, ledger: dict[str, Any]
+) -> list[str]:
+    rows = [r for r in rows if r[1]]
+    shown = top or len(rows)
+    by_bytes, by_objects = rows[:shown], _by_objects(rows)[:shown]
+    left = len(rows) - len(by_bytes)
+    more = f" (of {len(rows):,})" if left else ""
+    if by_bytes == by_objects:
+        return _ranking(
+            f"Top {what} by bytes and by objects{more}", by_bytes, ledger
+        )
+    return _ranking(f"Top {what} by bytes{more}", by_bytes, ledger) + _ranking(
+        f"Top {what} by objects{more}", by_objects, ledger
+    )
+
+
+def timing(phases_us: dict[str, int], peak_bytes: int) -> str:
+    parts = ", ".join(
+        f"{name} {seconds(us)}" for name, us in phases_us.items() if us >= 500
+    )
+    total = seconds(sum(phases_us.values()))
+    detail = f" ({parts})" if parts else ""
+    return f"took {total}{detail}, {human_bytes(peak_bytes)} of memory"
+
+
+def scan_text(report: dict[str, Any]) -> str:
+    """report: info, ledger, roots, types, top, places, out, profile."""
+    ledger = report["ledger"]
+    lines = headline(report["info"])
+    if report["places"]:
+        lines.append("held by: " + ", ".join(report["places"]))
+    lines += ["", *ledger_lines(ledger)]
+    lines += _rankings(
+        "roots", _root_rows(report["roots"]), report["top"], ledger
+    )
+    lines += _rankings("types", report["types"], report["top"], ledger)
+    lines.append("")
+    if report["out"]:
+        profile = report["profile"]
+        folded = profile["folded"]
+        note = f", {folded:,} small ones folded" if folded else ""
+        lines.append(
+            f"profile: {report['out']} ({profile['samples']:,} paths{note}); "
+            f"open it with: go tool pprof {report['out']}"
+        )
+    lines.append(timing(ledger["phases_us"], ledger["peak_private_bytes"]))
+    return "\n".join(lines) + "\n"
+
+
+def _flat(ledger: dict[str, Any]) -> dict[str, int]:
+    flat = dict(ledger["reached"])
+    for key in ("typed", "header", "masked"):
+        flat[f"{key}_objects"] = ledger[key]["objects"]
+        flat[f"{key}_bytes"] = ledger[key]["bytes"]
+    return flat
+
+
+def scan_json(report: dict[str, Any]) -> str:
+    info, ledger = report["info"], report["ledger"]
+    top = report["json_top"]
+    roots = report["roots"][: top or None]
+    types = report["types"][: top or None]
+    document = {
+        "tool_version": report["tool_version"],
+        "go_version": info["go_version"],
+        "gc_phase": info["gc_phase"],
+        "target": {
+            "kind": info["kind"],
+            "exe": info["exe"],
+            "core": info["core"],
+            "pid": info["pid"] or None,
+        },
+        "heap": {
+            "allocated_objects": ledger["allocated"]["objects"],
+            "allocated_bytes": ledger["allocated"]["bytes"],
+        },
+        "reached": _flat(ledger),
+        "unreached": ledger["unreached"],
+        "gaps": ledger["gaps"],
+        "roots": [
+            {"name": r[0], "kind": r[1], "objects": r[5], "bytes": r[6]}
+            for r in roots
+        ],
+        "types": [
+            {"type": t[0], "objects": t[1], "bytes": t[2]} for t in types
+        ],
+        "phases_ms": {
+            name: round(us / 1000, 3)
+            for name, us in ledger["phases_us"].items()
+        },
+        "peak_private_bytes": ledger["peak_private_bytes"],
+        "out": report["out"],
+        "warnings": report["warnings"],
+    }
+    return json.dumps(document, indent=1) + "\n"
+
+
+# --------------------------------------------------------------------- why
+
+
+def _object_line(why: dict[str, Any]) -> str:
+    thing = why["object"]
+    kind = thing["type"] or "object of unknown type"
+    where = f" + {thing['offset']}" if thing["offset"] else ""
+    at = f"{thing['base']:#x}{where}"
+    return f"{why['address']:#x}: {kind}, {thing['bytes']:,} bytes at {at}"
+
+
+def _root_line(root: dict[str, Any]) -> str:
+    words = [root["kind"]]
+    if root["goroutine_id"]:
+        words.append(f"goroutine {root['goroutine_id']}")
+    return f"held by {root['name']} ({', '.join(words)}):"
+
+
+def why_text(why: dict[str, Any], asked: str | None = None) -> str:
+    """asked: what a person typed, if an address was read from there."""
+    lines = [f"{asked} refers to {why['address']:#x}"] if asked else []
+    if not why["object"]:
+        what = why["description"] or "no object of the heap"
+        lines.append(f"{why['address']:#x}: {what}")
+        return "\n".join(lines) + "\n"
+    lines.append(_object_line(why))
+    if not why["reachable"]:
+        lines.append("not reachable: garbage, or not yet swept")
+        return "\n".join(lines) + "\n"
+    lines.append(_root_line(why["root"]))
+    rows = [
+        [
+            f"{'->' if i else '  '} {hop['name']}",
+            f"{hop['address']:#x}" if hop["address"] else "",
+            hop["type"] or "",
+        ]
+        for i, hop in enumerate(why["path"])
+    ]
+    if rows:
+        lines += table(rows, left=[0, 1, 2])
+    return "\n".join(lines) + "\n"
+
+
+def why_json(why: dict[str, Any]) -> str:
+    def address(value: int | None) -> str | None:
+        return None if value is None else f"{value:#x}"
+
+    thing = why["object"]
+    document = dict(why, address=address(why["address"]))
+    if thing:
+        document["object"] = dict(thing, base=address(thing["base"]))
+    document["path"] = [
+        dict(hop, address=address(hop["address"])) for hop in why["path"]
+    ]
+    return json.dumps(document, indent=1) + "\n"
+
+
+# -------------------------------------------------------------------- info
+
+
+def info_text(
+    version: str,
+    info: dict[str, Any] | None,
+    ledger: dict[str, Any] | None,
+    notes: Sequence[str] = (),
+) -> str:
+    lines = [f"goref-gdb {version}"]
+    if info is None:
+        lines.append("no scan is kept: `goref scan` makes one")
+        return "\n".join(lines) + "\n"
+    lines += headline(info)
+    lines.append(
+        f"pointers by {info['pointer_scheme']}, {info['types']:,} types, "
+        f"build id {info['build_id'] or 'none'}"
+    )
+    lines += [f"warning: {w}" for w in [*notes, *info["warnings"]]]
+    if ledger:
+        lines += ["", *ledger_lines(ledger)]
+    return "\n".join(lines) + "\n"

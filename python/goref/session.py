@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scan of the current stop: made when first needed, kept for the
+questions that follow, dropped when the target may have changed."""
+
+from typing import Any
+
+import gdb
+
+from . import native, params, target
+from .progress import Progress
+
+_MAX_RESULTS = 2
+
+# Not in every gdb: what is absent is made up for by comparing identities.
+_EVENTS = (
+    "cont",
+    "exited",
+    "memory_changed",
+    "register_changed",
+    "new_objfile",
+    "clear_objfiles",
+    "free_objfile",
+    "new_inferior",
+    "inferior_deleted",
+    "new_thread",
+    "inferior_call",
+    "executable_changed",
+    "corefile_changed",
+)
+
+
+class Session:
+    """At most one scan, and the latest of its walks."""
+
+    def __init__(self) -> None:
+        self.scan: Any = None
+        self.identity: Any = None
+        self.notes: list[str] = []
+        self.results: dict[Any, Any] = {}
+        self.last: Any = None  # the result that `info goref` shows
+
+    def drop(self, *_: object) -> None:
+        self.scan = None
+        self.identity = None
+        self.notes = []
+        self.results = {}
+        self.last = None
+
+    def is_current(self) -> bool:
+        """True if the scan is one of the selected target as it is now."""
+        if self.scan is None:
+            return False
+        try:
+            return target.identify() == self.identity
+        except (gdb.GdbError, gdb.error):
+            return False
+
+    def open(self, progress: Progress) -> Any:
+        """The scan of the selected target."""
+        if self.is_current():
+            return self.scan
+        self.drop()
+        goref = native.load()
+        identity = target.identify()
+        described = target.collect(goref)
+        for note in described.notes:
+            gdb.write(f"warning: {note}\n", gdb.STDERR)
+        scan = goref.Scan(
+            kind=described.kind,
+            read=target.read_memory(gdb.selected_inferior()),
+            modules=described.modules,
+            threads=described.threads,
+            core=described.core,
+            pid=described.pid,
+            progress=progress,
+        )
+        progress.clear()
+        for warning in scan.info()["warnings"]:
+            gdb.write(f"warning: {warning}\n", gdb.STDERR)
+        self.notes = described.notes
+        self.scan, self.identity = scan, identity
+        return scan
+
+    def walk(self, depth: int, nodes: int, places: tuple[Any, ...]) -> Any:
+        """A walk of the open scan; the latest few are kept."""
+        key = (depth, nodes, places)
+        result = self.results.get(key)
+        if result is None:
+            result = self.scan.walk(depth, nodes, places)
+            while len(self.results) >= _MAX_RESULTS:
+                self.results.pop(next(iter(self.results)))
+            self.results[key] = result
+        if not places:
+            self.last = result
+        return result
+
+
+current = Session()
+
+
+class running:
+    """One command's use of the scan: the progress line, and errors in one
+    line. `with running() as scan: ...`"""
+
+    def __enter__(self) -> Any:
+        self.progress = Progress(params.progress())
+        try:
+            scan = current.open(self.progress)
+            scan.set_progress(self.progress)
+            return scan
+        except BaseException as problem:
+            self.progress.clear()
+            raise _as_gdb_error(problem) from None
+
+    def __exit__(self, kind: Any, problem: Any, trace: Any) -> None:
+        self.progress.clear()
+        if current.scan is not None:
+            current.scan.set_progress(None)
+        if problem is not None:
+            raise _as_gdb_error(problem) from None
+
+
+def _as_gdb_error(problem: BaseException) -> BaseException:
+    goref = native.load()
+    if isinstance(problem, goref.Error):
+        return gdb.GdbError(f"goref: {problem}")
+    if isinstance(problem, MemoryError):
+        return gdb.GdbError("goref: out of memory")
+    if isinstance(problem, gdb.error):
+        return gdb.GdbError(f"goref: {' '.join(str(problem).split())}")
+    return problem
+
+
+def register() -> None:
+    for name in _EVENTS:
+        registry = getattr(gdb.events, name, None)
+        if registry is not None:
+            registry.connect(current.drop)

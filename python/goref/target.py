@@ -1,0 +1,353 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What gdb knows of the program it looks at, as plain data for _goref.
+
+Nothing here selects a thread or a frame for longer than it takes, and nothing
+writes to the target.
+"""
+
+import os
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import gdb
+
+from . import elf
+
+_REGISTERS = (
+    "rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip"
+).split()
+_AT_ENTRY = 9
+
+
+@dataclass
+class Target:
+    """Arguments of _goref.Scan, and what to say beside."""
+
+    kind: str
+    modules: list[tuple[str, str | None, int | None]]
+    threads: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
+    core: str | None = None
+    pid: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+# ---------------------------------------------------------------- which one
+
+
+def kind_of(inferior: Any) -> str | None:
+    """core, native or remote; None if there is no program to look at."""
+    connection = inferior.connection
+    if connection is None:
+        return None
+    if connection.type == "core":
+        return "core"
+    if not inferior.pid:
+        return None
+    return "native" if connection.type == "native" else "remote"
+
+
+def _no_target() -> gdb.GdbError:
+    with open("/proc/self/cmdline", "rb") as file:
+        words = file.read().decode(errors="replace").split("\0")
+    for i, word in enumerate(words):
+        match = re.fullmatch(r"--?(?:p|pid)(?:=(\d+))?", word)
+        if match and (match[1] or words[i + 1 : i + 2]):
+            return gdb.GdbError(_why_not_attached(match[1] or words[i + 1]))
+    return gdb.GdbError(
+        "goref: no program to look at: open a core (`gdb EXE CORE`), "
+        "attach to a process (`attach PID`) or start one"
+    )
+
+
+def _why_not_attached(pid: str) -> str:
+    """gdb was told to attach, and did not: say what would help."""
+    begin = f"goref: not attached to process {pid}: "
+    if not os.path.exists(f"/proc/{pid}"):
+        return begin + "there is no such process"
+    tracer = _status(pid, "TracerPid")
+    if tracer and tracer[0] != "0":
+        return begin + f"process {tracer[0]} already traces it"
+    try:
+        with open("/proc/sys/kernel/yama/ptrace_scope") as file:
+            scope = int(file.read())
+    except (OSError, ValueError):
+        scope = 0
+    if scope == 3:
+        return begin + "kernel.yama.ptrace_scope=3 forbids it until reboot"
+    return begin + (
+        "run gdb as root or with CAP_SYS_PTRACE (in a container: "
+        "--cap-add=SYS_PTRACE)"
+        + (f"; kernel.yama.ptrace_scope is {scope}" if scope else "")
+    )
+
+
+def core_path(inferior: Any) -> str:
+    corefile = getattr(inferior, "corefile", None)
+    if corefile is not None:
+        return os.path.abspath(corefile.filename)
+    text = gdb.execute("info target", to_string=True)
+    match = re.search(r"Local core dump file:\s+`(.*)', file type", text)
+    if not match:
+        raise gdb.GdbError("goref: gdb does not say which core it has open")
+    return os.path.abspath(match[1])
+
+
+def exe_path(inferior: Any) -> str | None:
+    """The executable as gdb names it, without `target:`."""
+    space = inferior.progspace
+    path = getattr(space, "executable_filename", None) or space.filename
+    return path.removeprefix("target:") if path else None
+
+
+# ---------------------------------------------------------------- identity
+
+
+def _file_identity(path: str | None) -> tuple[Any, ...]:
+    try:
+        st = os.stat(path or "")
+    except OSError:
+        return (path,)
+    return (path, st.st_dev, st.st_ino, st.st_size, st.st_mtime_ns)
+
+
+def start_time(pid: int) -> str | None:
+    """When a process started, in ticks: with its pid it is unique."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[19].decode()
+    except (OSError, IndexError):
+        return None
+
+
+def _run_counts(pid: int) -> tuple[Any, ...]:
+    """How often each thread was given a processor: has it run since?"""
+    counts = []
+    folder = f"/proc/{pid}/task"
+    try:
+        for tid in os.listdir(folder):
+            with open(f"{folder}/{tid}/schedstat") as file:
+                counts.append((tid, file.read()))
+    except OSError:
+        return ()
+    return tuple(sorted(counts))
+
+
+def identify() -> tuple[Any, ...]:
+    """Two equal answers: the same target, unmoved between."""
+    inferior = gdb.selected_inferior()
+    kind = kind_of(inferior)
+    if not kind:
+        raise _no_target()
+    identity: tuple[Any, ...] = (
+        inferior.num,
+        kind,
+        inferior.connection_num,
+        _file_identity(exe_path(inferior)),
+        tuple(o.filename for o in gdb.objfiles()),
+        inferior.pid,
+    )
+    if kind == "core":
+        identity += _file_identity(core_path(inferior))
+    if kind == "native":
+        pid = inferior.pid
+        identity += (start_time(pid), _run_counts(pid))
+    return identity
+
+
+# -------------------------------------------------------------- executable
+
+
+def _same_file(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
+def _native_exe(pid: int, path: str | None, notes: list[str]) -> str:
+    """A file that we can open and that is what the process runs."""
+    proc = f"/proc/{pid}/exe"
+    if path and _same_file(path, proc):
+        return path
+    known = elf.identity(proc)
+    if path and known and known & elf.identity(path):
+        # The same build, say with its debug information.
+        return path
+    try:
+        link = os.readlink(proc)
+        os.stat(proc)
+    except OSError as problem:
+        if path:
+            return path
+        raise gdb.GdbError(
+            f"goref: cannot open {proc}: {problem.strerror}"
+        ) from None
+    if link.endswith(" (deleted)"):
+        name = link.removesuffix(" (deleted)")
+        notes.append(
+            f"{name} was deleted or replaced since process {pid} started: "
+            f"using {proc}"
+        )
+    elif not _same_file(link, proc):
+        notes.append(
+            f"{link} of process {pid} is not visible here (another mount "
+            f"namespace): using {proc}"
+        )
+    elif path:
+        notes.append(
+            f"process {pid} runs {link}, not {path}: using what it runs"
+        )
+    return proc
+
+
+def _core_exe(path: str | None, core: str) -> str:
+    if path:
+        return path
+    hint = "EXE"
+    text = gdb.execute("info proc exe", to_string=True)
+    match = re.search(r"^exe = '(.*)'", text, re.M)
+    if match:
+        hint = match[1]
+    raise gdb.GdbError(
+        f"goref: {core} needs the executable that it came from: "
+        f"`file {hint}` (or `gdb {hint} {core}`)"
+    )
+
+
+def _entry_bias(path: str) -> int | None:
+    """Where a position independent executable lies, from AT_ENTRY."""
+    try:
+        text = gdb.execute("info auxv", to_string=True)
+    except gdb.error:
+        return None
+    match = re.search(rf"^{_AT_ENTRY}\s+AT_ENTRY\s.*\s(0x\w+)$", text, re.M)
+    entry = elf.entry_point(path)
+    if not match or entry is None:
+        return None
+    return (int(match[1], 16) - entry) & 0xFFFFFFFFFFFFFFFF
+
+
+def _modules(exe: str, named: str | None) -> list[Any]:
+    """The executable, then what else gdb has loaded, each with its
+    separate debug file. gdb has no interface for load biases."""
+    debug = {}
+    others = []
+    for objfile in gdb.objfiles():
+        owner = objfile.owner
+        name = (objfile.filename or "").removeprefix("target:")
+        if owner is not None:
+            debug[owner.filename.removeprefix("target:")] = name
+        elif getattr(objfile, "is_file", True) and os.path.isfile(name):
+            others.append(name)
+    modules = [(exe, debug.get(named or exe), None)]
+    for name in others:
+        if name not in (exe, named) and not _same_file(name, exe):
+            modules.append((name, debug.get(name), None))
+    return modules
+
+
+# ----------------------------------------------------------------- threads
+
+
+def _status(pid: str, key: str, tid: str | None = None) -> list[str]:
+    path = f"/proc/{pid}/task/{tid}/status" if tid else f"/proc/{pid}/status"
+    try:
+        with open(path, errors="replace") as file:
+            for line in file:
+                if line.startswith(key + ":"):
+                    return line.split()[1:]
+    except OSError:
+        pass
+    return []
+
+
+def _own_tid(pid: int, tid: int) -> int:
+    """The thread's number in its own pid namespace, as its runtime has it."""
+    numbers = _status(str(pid), "NSpid", str(tid))
+    return int(numbers[-1]) if numbers else tid
+
+
+def _frame_registers(thread: Any) -> tuple[int, ...]:
+    """Through gdb's frames: slow, and it selects the thread."""
+    thread.switch()
+    frame = gdb.newest_frame()
+    values = [int(frame.read_register(r)) for r in _REGISTERS]
+    try:
+        values.append(int(frame.read_register("fs_base")))
+    except (ValueError, gdb.error):
+        values.append(0)
+    return tuple(v & 0xFFFFFFFFFFFFFFFF for v in values)
+
+
+class _Selection:
+    """Puts the user's thread and frame back."""
+
+    def __enter__(self) -> None:
+        self.thread = gdb.selected_thread()
+        try:
+            self.frame = gdb.selected_frame() if self.thread else None
+        except gdb.error:
+            self.frame = None
+
+    def __exit__(self, *_: object) -> None:
+        if self.thread and self.thread.is_valid():
+            self.thread.switch()
+        if self.frame and self.frame.is_valid():
+            self.frame.select()
+
+
+def _threads(native: Any, inferior: Any, kind: str) -> list[Any]:
+    threads = []
+    slow = []
+    for thread in inferior.threads():
+        if thread.is_running():
+            raise gdb.GdbError(
+                "goref: the program is running: stop it first (`interrupt`)"
+            )
+        tid = thread.ptid[1]
+        if kind != "native":
+            slow.append((thread, tid))
+            continue
+        own = _own_tid(inferior.pid, tid)
+        try:
+            threads.append((own, native.read_registers(tid)))
+        except OSError:
+            slow.append((thread, own))
+    if slow:
+        with _Selection():
+            for thread, own in slow:
+                threads.append((own, _frame_registers(thread)))
+    return threads
+
+
+# ------------------------------------------------------------- the whole
+
+
+def collect(native: Any) -> Target:
+    """The selected inferior, described for _goref.Scan."""
+    inferior = gdb.selected_inferior()
+    kind = kind_of(inferior)
+    if not kind:
+        raise _no_target()
+    named = exe_path(inferior)
+    notes: list[str] = []
+    if kind == "core":
+        core = core_path(inferior)
+        exe = _core_exe(named, core)
+        return Target(kind, _modules(exe, named), core=core)
+    threads = _threads(native, inferior, kind)
+    if kind == "native":
+        exe = _native_exe(inferior.pid, named, notes)
+        modules = _modules(exe, named)
+        return Target(kind, modules, threads, pid=inferior.pid, notes=notes)
+    if not named:
+        raise gdb.GdbError("goref: no executable: load it with `file EXE`")
+    modules = _modules(named, named)
+    modules[0] = (*modules[0][:2], _entry_bias(named))
+    return Target(kind, modules, threads)
+
+
+def read_memory(inferior: Any) -> Any:
+    """The read callback of _goref.Scan."""
+    return inferior.read_memory
