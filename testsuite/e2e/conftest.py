@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of the end-to-end tests.
+
+A test names its row (`@variants("default", "noopt")`) and asks the `farm` for
+targets: the program is built once for ever, started and dumped once a module.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from pprof import Profile
+from session import run_goref, start_command
+from targets import Farm
+from toolchains import RELEASES
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--releases",
+        default=",".join(RELEASES),
+        help="Go releases to test with, like go1.24,go1.27",
+    )
+
+
+def pytest_collection_modifyitems(config, items):
+    wanted = config.getoption("--releases").split(",")
+    for item in items:
+        row = getattr(item, "callspec", None)
+        variant = row and row.params.get("variant")
+        if variant and variant.release not in wanted:
+            item.add_marker(pytest.mark.skip(reason="not in --releases"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def extension():
+    """Without the extension not a single test makes sense."""
+    command = Path(start_command()[0])
+    if not command.exists():
+        pytest.exit(f"{command} is not there: build first", returncode=2)
+
+
+@pytest.fixture(scope="module")
+def farm():
+    """Processes and cores, cleared away when the module is done."""
+    farm = Farm()
+    yield farm
+    farm.close()
+
+
+class Scan:
+    """One scan of a target with its profile, and answers of `why`."""
+
+    def __init__(self, target, run, profile, whys):
+        self.target = target
+        self.run = run
+        self.ledger = run.json(0)
+        self.profile = profile
+        self.whys = whys
+
+
+def scan_target(target, out, places=(), options=""):
+    """Scan once, and ask for every place, all in one run of gdb."""
+    commands = [f"goref scan {options} --json --out {out}"]
+    for place in places:
+        commands.append(f"goref why {target.places[place]} --json")
+    run = run_goref(target, commands)
+    assert run.rc == 0, run.stderr
+    assert out.exists(), f"no profile written: {run.stdout}\n{run.stderr}"
+    whys = {p: run.json(i + 1) for i, p in enumerate(places)}
+    return Scan(target, run, Profile.load(out), whys)
+
+
+@pytest.fixture(scope="module")
+def scanned(farm, tmp_path_factory):
+    """scanned(program, variant, kind): a Scan, made once a module; what
+    went wrong is kept too and not tried again for every test."""
+    made = {}
+
+    def make(program, variant, kind, args, env):
+        target = farm.target(program, variant, kind, args, env)
+        out = tmp_path_factory.mktemp("scan") / "refs.pb"
+        return scan_target(target, out, tuple(target.places))
+
+    def scan(program, variant, kind="core", args=(), env=None):
+        key = (program, variant, kind, tuple(args))
+        if key not in made:
+            try:
+                made[key] = make(program, variant, kind, args, env)
+            except (Exception, pytest.skip.Exception) as problem:
+                made[key] = problem
+        if isinstance(made[key], BaseException):
+            raise made[key]
+        return made[key]
+
+    return scan

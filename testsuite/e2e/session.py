@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run of gdb with the extension, and what it printed."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent.parent
+GDB_GOREF = TOP / "gdb-goref"
+TIMEOUT = 180
+MARK = "@@ goref test @@"
+
+
+def environment():
+    env = dict(os.environ)
+    env.setdefault("GOREF_BUILD_DIR", str(TOP))
+    env["LC_ALL"] = "C.UTF-8"
+    env["TERM"] = "dumb"
+    return env
+
+
+def start_command(args=()):
+    """The command that starts gdb with the extension."""
+    build_dir = Path(environment()["GOREF_BUILD_DIR"])
+    own = build_dir / "gdb-goref"
+    return [str(own if own.exists() else GDB_GOREF), "-nx", *map(str, args)]
+
+
+class Run:
+    """rc, stdout, stderr; parts: what each command printed."""
+
+    def __init__(self, rc, stdout, stderr, count):
+        self.rc = rc
+        self.stdout = stdout
+        self.stderr = stderr
+        pieces = stdout.split(MARK + "\n")
+        self.banner = pieces[0]
+        self.parts = (pieces[1:] + [""] * count)[:count]
+
+    def json(self, number=0):
+        """The document that the command of that number printed."""
+        text = self.parts[number]
+        begin = text.find("{")
+        assert begin >= 0, f"no JSON: {text!r}\nstderr: {self.stderr}"
+        return json.JSONDecoder().raw_decode(text[begin:])[0]
+
+    def error_lines(self):
+        """What the commands wrote to stderr, without what gdb said while it
+        opened the target and without its own warnings."""
+        said = self.stderr.rpartition(MARK + "\n")[2]
+        return [
+            line
+            for line in said.splitlines()
+            if line.strip() and not line.strip().startswith("warning:")
+        ]
+
+
+def run_gdb(args, commands, timeout=TIMEOUT, env=None):
+    """Run commands in batch mode; args come after gdb's own options."""
+    line = start_command(["-batch", *args])
+    line += ["-ex", f"python gdb.write({MARK!r} + chr(10), gdb.STDERR)"]
+    for command in commands:
+        line += ["-ex", f"echo {MARK}\\n", "-ex", command]
+    done = subprocess.run(
+        line,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        env={**environment(), **(env or {})},
+        timeout=timeout,
+    )
+    return Run(done.returncode, done.stdout, done.stderr, len(commands))
+
+
+def run_goref(target, commands, **options):
+    """The same on a target of targets.py."""
+    return run_gdb(target.gdb_args, commands, **options)

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What gdb looks at in the tests: processes of the test programs, and cores
+taken of them by the kernel or by gdb."""
+
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from toolchains import build
+
+START_TIMEOUT = 90
+GDB = os.environ.get("GDB", "gdb")
+
+
+def _read_line(process, timeout):
+    """One line of the process's output, without reading past it."""
+    line, end = b"", time.monotonic() + timeout
+    fd = process.stdout.fileno()
+    while not line.endswith(b"\n"):
+        left = end - time.monotonic()
+        if left <= 0 or not select.select([fd], [], [], left)[0]:
+            raise TimeoutError(f"no line within {timeout} s: {line[:80]!r}")
+        piece = os.read(fd, 1)
+        if not piece:
+            raise EOFError(f"the program ended: exit {process.wait()}")
+        line += piece
+    return line.decode()
+
+
+def _unlimited_core():
+    limit = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    resource.setrlimit(resource.RLIMIT_CORE, (limit, limit))
+
+
+@dataclass
+class Process:
+    """A running test program that has told its truth and waits."""
+
+    exe: Path
+    popen: subprocess.Popen
+    folder: Path
+    truth: dict = field(default_factory=dict)
+
+    @property
+    def pid(self):
+        return self.popen.pid
+
+    def read_line(self, timeout=START_TIMEOUT):
+        return _read_line(self.popen, timeout)
+
+    def rest(self):
+        """Wait until every thread sleeps."""
+        for _ in range(100):
+            states = set()
+            for task in Path(f"/proc/{self.pid}/task").iterdir():
+                stat = (task / "stat").read_text()
+                states.add(stat.rpartition(")")[2].split()[0])
+            if states == {"S"}:
+                return
+            time.sleep(0.01)
+
+    def stop(self):
+        """End it and remove its folder; also when stopped by a tracer."""
+        if self.popen.poll() is None:
+            self.popen.kill()
+        self.popen.wait()
+        for pipe in (self.popen.stdin, self.popen.stdout):
+            pipe.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def start(exe, args=(), env=None):
+    """Start a program in a folder of its own and read its truth."""
+    folder = Path(tempfile.mkdtemp(prefix="goref-e2e-"))
+    settings = {
+        "PATH": os.environ.get("PATH", ""),
+        "GOTRACEBACK": "crash",
+        "GOMAXPROCS": "2",
+        **(env or {}),
+    }
+    popen = subprocess.Popen(
+        [exe, *args],
+        cwd=folder,
+        env=settings,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=_unlimited_core,
+    )
+    process = Process(Path(exe), popen, folder)
+    try:
+        process.truth = json.loads(process.read_line())
+    except (TimeoutError, EOFError, ValueError):
+        process.stop()
+        raise
+    return process
+
+
+@dataclass
+class Target:
+    """One thing to point gdb at."""
+
+    kind: str
+    exe: Path
+    truth: dict
+    core: Path = None
+    process: Process = None
+
+    @property
+    def gdb_args(self):
+        if self.core:
+            return [str(self.exe), str(self.core)]
+        return ["-p", str(self.process.pid)]
+
+    @property
+    def held(self):
+        return self.truth["held"]
+
+    @property
+    def places(self):
+        return self.truth["places"]
+
+
+def kernel_cores_reason():
+    """Why the kernel gives us no core in the current folder, or None."""
+    pattern = Path("/proc/sys/kernel/core_pattern").read_text().strip()
+    if pattern.startswith("|") or "/" in pattern or not pattern:
+        return f"core_pattern is `{pattern}`: the kernel's cores go elsewhere"
+    if resource.getrlimit(resource.RLIMIT_CORE)[1] == 0:
+        return "the hard limit forbids core files"
+    return None
+
+
+def attach_reason():
+    """Why this user may not attach to a process, or None."""
+    scope = Path("/proc/sys/kernel/yama/ptrace_scope")
+    if scope.exists() and scope.read_text().strip() != "0" and os.geteuid():
+        return f"yama/ptrace_scope is {scope.read_text().strip()}"
+    return None
+
+
+def kernel_core(process):
+    """Let the kernel write the core of a process, which ends by that."""
+    process.popen.send_signal(signal.SIGABRT)
+    try:
+        process.popen.wait(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.popen.kill()
+        raise
+    cores = list(process.folder.glob("core*"))
+    if not cores:
+        pytest.skip("the kernel wrote no core (is a limit of size set?)")
+    return cores[0]
+
+
+def gdb_core(process):
+    """Have the stock gdb write a core; the process goes on."""
+    core = process.folder / "gcore"
+    done = subprocess.run(
+        [GDB, "-nx", "-batch", "-iex", "set auto-load python-scripts off",
+         "-iex", "set debuginfod enabled off", "-p", str(process.pid),
+         "-ex", f"gcore {core}"],
+        capture_output=True,
+        text=True,
+    )
+    if not core.exists():
+        pytest.skip(f"gcore wrote no core: {done.stderr[-300:]}")
+    # Reserved memory is written as zeros: give the disk back.
+    subprocess.run(["fallocate", "-d", core], check=False)
+    return core
+
+
+class Farm:
+    """Makes targets, each once, and clears them away at the end."""
+
+    def __init__(self):
+        self._targets = {}
+        self._processes = []
+
+    def process(self, program, variant, args=(), env=None):
+        """A new process, of which the farm takes care."""
+        exe = build(program, variant.release, variant.flavour)
+        process = start(exe, args, env)
+        self._processes.append(process)
+        return process
+
+    def target(self, program, variant, kind="core", args=(), env=None):
+        """kind: core (of the kernel), gcore, or live."""
+        key = (program, variant, kind, tuple(args))
+        if key not in self._targets:
+            make = {"core": self._core, "gcore": self._gcore,
+                    "live": self._live}[kind]
+            self._targets[key] = make(program, variant, args, env)
+        return self._targets[key]
+
+    def _core(self, program, variant, args, env):
+        reason = kernel_cores_reason()
+        if reason:
+            pytest.skip(reason)
+        process = self.process(program, variant, args, env)
+        self._settle(process, program)
+        core = kernel_core(process)
+        return Target("core", process.exe, process.truth, core=core)
+
+    def _gcore(self, program, variant, args, env):
+        live = self.target(program, variant, "live", args, env)
+        core = gdb_core(live.process)
+        return Target("gcore", live.exe, live.truth, core=core)
+
+    def _live(self, program, variant, args, env):
+        reason = attach_reason()
+        if reason:
+            pytest.skip(reason)
+        process = self.process(program, variant, args, env)
+        self._settle(process, program)
+        return Target("live", process.exe, process.truth, process=process)
+
+    @staticmethod
+    def _settle(process, program):
+        if program == "busy":
+            time.sleep(0.1)
+        else:
+            process.rest()
+
+    def forget(self, program):
+        """Clear away what was made of a program: cores are large."""
+        for key in [k for k in self._targets if k[0] == program]:
+            del self._targets[key]
+        mine = [p for p in self._processes if p.exe.name == program]
+        for process in mine:
+            process.stop()
+            self._processes.remove(process)
+
+    def close(self):
+        for process in self._processes:
+            process.stop()
+        self._processes.clear()
+        self._targets.clear()

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrong input of every sort ends in one line and exit status 1."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from session import run_gdb, run_goref
+from targets import Target, kernel_cores_reason, start
+from toolchains import Variant, build, build_c, go_binary, go_environment
+from toolchains import variants
+
+CENTRAL = Variant("go1.24", "default")
+
+C_PROGRAM = """
+#include <stdio.h>
+int main(void)
+{
+	printf("{\\"held\\": {}, \\"places\\": {}}\\n");
+	fflush(stdout);
+	return getchar();
+}
+"""
+
+
+def assert_one_line(run, *words):
+    """The run failed, with one line that has all these words in it."""
+    assert run.rc == 1, (run.rc, run.stdout, run.stderr)
+    lines = run.error_lines()
+    assert len(lines) == 1, lines
+    assert "Traceback" not in run.stderr
+    assert "internal-error" not in run.stderr
+    for word in words:
+        assert word.lower() in lines[0].lower(), (word, lines[0])
+
+
+@pytest.mark.parametrize("command", ["goref scan", "goref why 0xc000000000"])
+def test_nothing_to_scan(command):
+    assert_one_line(run_gdb([], [command]))
+
+
+def test_executable_without_process(farm):
+    exe = build("rest", CENTRAL.release)
+    assert_one_line(run_gdb([exe], ["goref scan"]))
+
+
+def test_core_of_a_c_program():
+    reason = kernel_cores_reason()
+    if reason:
+        pytest.skip(reason)
+    process = start(build_c(C_PROGRAM))
+    try:
+        process.popen.send_signal(6)
+        process.popen.wait(timeout=60)
+        core = next(process.folder.glob("core*"))
+        assert_one_line(run_gdb([process.exe, core], ["goref scan"]), "Go")
+    finally:
+        process.stop()
+
+
+@variants("nodwarf")
+def test_no_dwarf(farm, variant):
+    target = farm.target("rest", variant)
+    run = run_goref(target, ["goref scan"])
+    assert_one_line(run, "DWARF")
+
+
+def identities(exe, release):
+    """Go's build id and GNU's, where there is one."""
+    found = set()
+    done = subprocess.run(
+        [go_binary(release), "tool", "buildid", exe],
+        capture_output=True, text=True, env=go_environment(),
+    )  # fmt: skip
+    if done.returncode == 0:
+        found.add(done.stdout.strip()[:8])
+    if shutil.which("readelf"):
+        done = subprocess.run(["readelf", "-n", exe], capture_output=True,
+                              text=True)  # fmt: skip
+        found |= {m[:8] for m in re.findall(r"Build ID: (\w+)", done.stdout)}
+    return {f for f in found if f}
+
+
+@variants("default")
+def test_executable_of_another_program(farm, variant):
+    target = farm.target("rest", variant)
+    other = build("shared", variant.release)
+    wrong = Target("core", other, target.truth, core=target.core)
+    run = run_goref(wrong, ["goref scan"])
+    assert_one_line(run)
+    line = run.error_lines()[0]
+    for exe in (target.exe, other):
+        names = identities(exe, variant.release)
+        assert any(n in line for n in names), (names, line)
+
+
+def truncated(target, tmp_path, missing):
+    core = tmp_path / "core.short"
+    shutil.copy(target.core, core)
+    os.truncate(core, core.stat().st_size - missing)
+    return Target("core", target.exe, target.truth, core=core)
+
+
+@variants("default")
+def test_core_without_its_last_page(farm, variant, tmp_path):
+    """What is missing is said, what is there is scanned."""
+    short = truncated(farm.target("rest", variant), tmp_path, 4096)
+    run = run_goref(short, ["goref scan --json"])
+    assert run.rc == 0, run.stderr
+    said = run.stdout + run.stderr
+    assert "truncated" in said or "missing" in said
+    assert run.json(0)["reached"]["objects"] > 100000
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.9, 0.999])
+def test_core_without_much(farm, tmp_path, share):
+    """Whatever is left of a core, gdb survives and an end is reached."""
+    target = farm.target("rest", CENTRAL)
+    missing = int(target.core.stat().st_size * share)
+    short = truncated(target, tmp_path, missing)
+    run = run_goref(short, ["goref scan"])
+    assert run.rc in (0, 1), (run.rc, run.stderr)
+    assert "internal-error" not in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize("out", ["no/such/folder/refs.pb", "."])
+def test_output_not_writable(farm, tmp_path, out):
+    """Known before the scan: nothing of a scan is printed."""
+    target = farm.target("rest", CENTRAL)
+    run = run_goref(target, [f"goref scan --out {tmp_path / out}"])
+    assert_one_line(run, str(tmp_path))
+    assert "main." not in run.parts[0]
+
+
+def test_output_of_a_failed_scan(tmp_path):
+    """A scan that fails leaves no file behind."""
+    out = tmp_path / "refs.pb"
+    assert run_gdb([], [f"goref scan --out {out}"]).rc == 1
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "command, word",
+    [
+        ("goref scan --no-such-option", "no-such-option"),
+        ("goref scan --max-depth many", "many"),
+        ("goref scan --max-depth -3", "3"),
+        ("goref scan --top", "top"),
+        ("goref why", ""),
+        ("goref nonsense", "nonsense"),
+        ("goref scan main.noSuchVariable", "main.noSuchVariable"),
+        ("goref why main.noSuchVariable", "main.noSuchVariable"),
+        ("goref why 0xzz", "0xzz"),
+        ("goref why *(*main.Leaf)(", "main.Leaf"),
+    ],
+)
+def test_wrong_arguments(farm, command, word):
+    run = run_goref(farm.target("rest", CENTRAL), [command])
+    assert_one_line(run, word)
+
+
+@pytest.mark.parametrize("value", ["-5", "much"])
+def test_wrong_settings(value):
+    run = run_gdb([], [f"set goref max-depth {value}"])
+    assert run.rc == 1
+    assert len(run.error_lines()) == 1
+
+
+def test_bare_command_prints_help():
+    run = run_gdb([], ["goref"])
+    assert run.rc == 0, run.stderr
+    assert "scan" in run.parts[0] and "why" in run.parts[0]
+
+
+@pytest.mark.parametrize("command", ["goref", "goref scan", "goref why"])
+def test_help(command):
+    run = run_gdb([], [f"help {command}"])
+    assert run.rc == 0, run.stderr
+    assert "Undefined" not in run.stderr
+    assert len(run.parts[0].splitlines()) >= 3
+
+
+def test_settings_are_shown_and_kept():
+    run = run_gdb([], ["set goref max-depth 17", "show goref max-depth",
+                       "set goref max-nodes 1234", "show goref max-nodes",
+                       "show goref progress"])  # fmt: skip
+    assert run.rc == 0, run.stderr
+    assert "17" in run.parts[1]
+    assert "1234" in run.parts[3]
+    assert re.search(r"\b(on|off|auto)\b", run.parts[4])
+
+
+def test_info_goref(farm):
+    run = run_goref(
+        farm.target("rest", CENTRAL),
+        ["info goref", "goref scan --json", "info goref"],
+    )
+    assert run.rc == 0, run.stderr
+    assert "go1.24" in run.parts[2]
+    count = run.json(1)["reached"]["objects"]
+    digits = re.sub(r"[,_ ]", "", run.parts[2])
+    assert str(count) in digits
+
+
+def test_single_dash_options(farm, tmp_path):
+    """gdb's own commands take -option; so do these."""
+    out = tmp_path / "refs.pb"
+    run = run_goref(
+        farm.target("rest", CENTRAL), [f"goref scan -json -out {out} -top 3"]
+    )
+    assert run.rc == 0, run.stderr
+    assert run.json(0)["out"] == str(out)
+    assert out.exists()
+
+
+def test_status_is_that_of_the_last_command(farm):
+    target = farm.target("rest", CENTRAL)
+    run = run_goref(target, ["goref scan --nonsense", "goref scan"])
+    assert run.rc == 0
+    run = run_goref(target, ["goref scan", "goref scan --nonsense"])
+    assert run.rc == 1
+
+
+def why(target, *questions):
+    run = run_goref(target, [f"goref why {q} --json" for q in questions])
+    return [run.json(n) for n in range(len(questions))]
+
+
+@variants("default")
+def test_why_of_what_is_no_object(farm, variant):
+    """A stack, text, data and nothing at all."""
+    target = farm.target("rest", variant)
+    answers = why(target, "0x10", "$sp", "&main.users", "$pc")
+    for answer in answers:
+        assert not answer.get("object"), answer
+        assert not answer.get("reachable"), answer
+    run = run_goref(target, ["goref why 0x10", "goref why &main.users"])
+    assert "unmapped" in run.parts[0]
+    assert re.search(r"\b(data|bss)\b", run.parts[1])
+
+
+@variants("default")
+def test_why_takes_what_people_paste(farm, variant):
+    target = farm.target("shared", variant)
+    address = target.places["sNear"]
+    answers = why(
+        target,
+        address,
+        f"*(*main.Chain)({address})",
+        f"(*main.Chain)({address})",
+        "main.sNear",
+    )
+    bases = {str(a["object"]["base"]) for a in answers}
+    assert len(bases) == 1, answers
+    assert {a["root"]["name"] for a in answers} == {"main.sNear"}
+    assert {a["object"]["type"] for a in answers} == {"main.Chain"}

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gdb on a terminal: completion, Ctrl-C, empty lines, paging."""
+
+import re
+import time
+
+import pytest
+
+from session import environment, start_command
+from toolchains import Variant
+
+pexpect = pytest.importorskip("pexpect")
+
+CENTRAL = Variant("go1.24", "default")
+PROMPT = r"\(gdb\) $"
+# A bound that only a hang breaks; what a person feels is measured elsewhere.
+GENEROUS = 20
+
+
+def plain(text):
+    """Without colours, cursor movements and carriage returns."""
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+    return text.replace("\x1b[?2004h", "").replace("\r", "")
+
+
+class Terminal:
+    def __init__(self, args=(), height=0):
+        line = start_command(["-q", *args])
+        env = {**environment(), "INPUTRC": "/dev/null", "TERM": "vt100"}
+        self.child = pexpect.spawn(
+            line[0], line[1:], env=env, encoding="utf-8", timeout=60,
+            dimensions=(40, 200), codec_errors="replace",
+        )  # fmt: skip
+        self.child.expect(PROMPT)
+        self.run("set confirm off")
+        self.run(f"set height {height}")
+        self.run("set style enabled off")
+
+    def run(self, command, timeout=120):
+        """Send a line; return what came before the next prompt."""
+        self.child.sendline(command)
+        self.child.expect(PROMPT, timeout=timeout)
+        return plain(self.child.before)
+
+    def settle(self):
+        """Come to rest at a prompt, however many there were before."""
+        self.child.sendline("echo settled\\n")
+        self.child.expect("settled\r?\n", timeout=GENEROUS)
+        self.child.expect(PROMPT)
+
+    def complete(self, text):
+        """What TAB TAB makes of a beginning; the line is then dropped."""
+        self.child.send(text + "\t\t")
+        self.child.expect([pexpect.TIMEOUT], timeout=1.5)
+        shown = plain(self.child.before)
+        self.child.sendcontrol("u")
+        self.settle()
+        return shown
+
+    def close(self):
+        if self.child.isalive():
+            self.child.sendcontrol("c")
+            self.child.sendline("kill")
+            self.child.sendline("quit")
+        self.child.close(force=True)
+
+
+@pytest.fixture
+def terminal(farm):
+    opened = []
+
+    def open_terminal(*args, **options):
+        opened.append(Terminal(*args, **options))
+        return opened[-1]
+
+    yield open_terminal
+    for one in opened:
+        one.close()
+
+
+@pytest.fixture
+def on_core(terminal, farm):
+    return terminal(farm.target("rest", CENTRAL).gdb_args)
+
+
+def test_help(terminal):
+    text = terminal().run("help goref")
+    assert "scan" in text and "why" in text
+
+
+def test_complete_subcommands(terminal):
+    shown = terminal().complete("goref ")
+    assert "scan" in shown and "why" in shown
+
+
+def test_complete_unique_subcommand(terminal):
+    assert "goref scan" in terminal().complete("goref sc")
+
+
+@pytest.mark.parametrize(
+    "begin, whole",
+    [
+        ("goref scan --max-d", "goref scan --max-depth"),
+        ("goref scan --js", "goref scan --json"),
+        ("goref scan -js", "goref scan -json"),
+        ("goref why --js", "goref why --json"),
+    ],
+)
+def test_complete_options(terminal, begin, whole):
+    shown = terminal().complete(begin)
+    assert whole in shown, shown
+    assert "---" not in shown
+
+
+def test_complete_files(terminal, tmp_path):
+    (tmp_path / "one-folder-of-that-name").mkdir()
+    shown = terminal().complete(f"goref scan --out {tmp_path}/one-fol")
+    assert "one-folder-of-that-name" in shown.replace("\n", "")
+
+
+def test_empty_line_does_not_repeat(on_core):
+    first = on_core.run("goref scan --top 3")
+    assert "main." in first
+    assert "main." not in on_core.run("")
+    assert on_core.run("").strip() == ""
+
+
+def test_scan_is_kept_for_the_same_stop(on_core, farm):
+    """The second question needs no second look at the target; both see the
+    same heap."""
+    one = re.findall(r"\d[\d,]{4,}", on_core.run("goref scan --top 1"))
+    two = re.findall(r"\d[\d,]{4,}", on_core.run("goref scan --top 1"))
+    assert one and one[0] == two[0]
+
+
+def test_scan_is_dropped_with_its_core(on_core, farm):
+    assert "main.sessions" in on_core.run("goref scan --top 50")
+    on_core.run("core-file")
+    text = on_core.run("goref scan")
+    assert "main.sessions" not in text
+    other = farm.target("shared", CENTRAL)
+    on_core.run(f"file {other.exe}")
+    on_core.run(f"core-file {other.core}")
+    text = on_core.run("goref scan --top 50")
+    assert "main.sHuge" in text
+    assert "main.sessions" not in text
+
+
+def test_paging(terminal, farm):
+    """A long table stops at the end of the page, and q leaves it."""
+    paged = terminal(farm.target("rest", CENTRAL).gdb_args, height=10)
+    paged.child.sendline("goref scan --top 100")
+    paged.child.expect("--Type <RET> for more")
+    paged.child.sendline("q")
+    paged.child.expect(PROMPT)
+    assert "Traceback" not in plain(paged.child.before)
+    assert "done" in paged.run("echo done\\n")
+
+
+def test_interrupt_of_a_scan(terminal, farm):
+    """Ctrl-C gives the prompt back, and the next scan is whole."""
+    target = farm.target("counter", CENTRAL, args=("3000000",))
+    busy = terminal(target.gdb_args)
+    interrupted = False
+    for delay in (0.3, 0.15, 0.05, 0.02):
+        busy.child.sendline("goref scan --max-depth 100")
+        time.sleep(delay)
+        began = time.monotonic()
+        busy.child.sendcontrol("c")
+        busy.child.expect(PROMPT, timeout=GENEROUS)
+        text = plain(busy.child.before)
+        # Ctrl-C after the scan makes gdb print one more prompt.
+        busy.settle()
+        assert "Traceback" not in text
+        assert time.monotonic() - began < GENEROUS
+        interrupted = "main.chain" not in text
+        if interrupted:
+            break
+    if not interrupted:
+        pytest.skip("every scan was done before Ctrl-C came")
+    assert "main.chain" in busy.run("goref scan --top 5")
+
+
+def test_interrupt_of_a_live_scan(terminal, farm):
+    """The target stays as it was: stopped under gdb, then going on."""
+    target = farm.target("counter", CENTRAL, "live", args=("3000000",))
+    busy = terminal(target.gdb_args)
+    busy.child.sendline("goref scan")
+    time.sleep(0.1)
+    busy.child.sendcontrol("c")
+    busy.child.expect(PROMPT, timeout=GENEROUS)
+    busy.settle()
+    assert "main.chain" in busy.run("goref scan --top 5")
+    busy.run("detach")
+    for _ in range(3):
+        target.process.read_line(timeout=GENEROUS)

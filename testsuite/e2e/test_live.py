@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Live processes: they are left as they were and go on afterwards."""
+
+import os
+import shutil
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from session import environment, run_gdb, run_goref, start_command
+from targets import attach_reason
+from toolchains import Variant, variants
+
+CENTRAL = Variant("go1.24", "default")
+BUSY = ("2000000",)
+
+
+class Counter:
+    """Reads the numbers of a counting process all the time."""
+
+    def __init__(self, process):
+        self.process = process
+        self.last = -1
+        self.stopping = False
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        self.thread.start()
+
+    def _read(self):
+        while not self.stopping:
+            try:
+                self.last = int(self.process.read_line(timeout=1))
+            except TimeoutError:
+                continue
+            except (EOFError, ValueError, OSError):
+                return
+
+    def goes_on(self, timeout=20):
+        before, end = self.last, time.monotonic() + timeout
+        while time.monotonic() < end:
+            if self.last > before + 2:
+                return True
+            time.sleep(0.01)
+        return False
+
+    def stop(self):
+        self.stopping = True
+        self.thread.join(timeout=5)
+
+
+@pytest.fixture
+def counting(farm):
+    """counting(variant, args): a process that counts, and its reader."""
+    reason = attach_reason()
+    if reason:
+        pytest.skip(reason)
+    readers = []
+
+    def count(variant, args=("20000",)):
+        process = farm.process("counter", variant, args)
+        readers.append(Counter(process))
+        assert readers[-1].goes_on()
+        return process, readers[-1]
+
+    yield count
+    for reader in readers:
+        reader.stop()
+
+
+def tracer_of(pid):
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("TracerPid:"):
+            return int(line.split()[1])
+    return None
+
+
+@variants("default", "pie")
+def test_process_goes_on(counting, variant):
+    process, counter = counting(variant)
+    run = run_gdb(["-p", process.pid], ["goref scan --json"])
+    assert run.rc == 0, run.stderr
+    truth = process.truth["held"]["main.chain"]["objects"]
+    roots = {r["name"]: r["objects"] for r in run.json(0)["roots"]}
+    assert roots["main.chain"] == truth
+    assert run.json(0)["target"]["kind"] == "native"
+    assert run.json(0)["target"]["pid"] == process.pid
+    assert tracer_of(process.pid) == 0
+    assert counter.goes_on()
+
+
+def test_process_goes_on_after_an_error(counting):
+    process, counter = counting(CENTRAL)
+    run = run_gdb(["-p", process.pid], ["goref scan --nonsense"])
+    assert run.rc == 1
+    assert tracer_of(process.pid) == 0
+    assert counter.goes_on()
+
+
+def test_stays_stopped_within_a_session(counting):
+    """Between two commands the process does not move."""
+    process, counter = counting(CENTRAL)
+    run = run_gdb(
+        ["-p", process.pid],
+        ["goref scan --json", "shell sleep 0.5", "goref scan --json",
+         "info threads"],
+    )  # fmt: skip
+    assert run.rc == 0, run.stderr
+    assert "(running)" not in run.parts[3]
+    assert run.json(0)["reached"] == run.json(2)["reached"]
+    assert counter.goes_on()
+
+
+def test_scan_after_going_on_is_new(counting):
+    """What was scanned is dropped when the process runs."""
+    process, counter = counting(CENTRAL)
+    run = run_gdb(
+        ["-p", process.pid],
+        ["goref scan --json", "detach", "shell sleep 0.3",
+         f"attach {process.pid}", "goref why main.chain --json"],
+    )  # fmt: skip
+    assert run.rc == 0, run.stderr
+    assert run.json(4)["reachable"]
+    assert counter.goes_on()
+
+
+@pytest.mark.parametrize("delay", [0.4, 0.7, 1.0, 1.5])
+def test_killed_gdb_leaves_the_process_alone(counting, delay):
+    process, counter = counting(CENTRAL, BUSY)
+    line = start_command(
+        ["-batch", "-p", process.pid, "-ex", "goref scan --json"]
+    )
+    gdb = subprocess.Popen(
+        line,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environment(),
+    )
+    time.sleep(delay)
+    gdb.kill()
+    gdb.wait()
+    assert process.popen.poll() is None
+    assert counter.goes_on()
+
+
+def test_deleted_binary(farm, counting, tmp_path):
+    """The process's own executable is used, and that is said."""
+    from targets import start
+    from toolchains import build
+
+    exe = tmp_path / "counter"
+    shutil.copy(build("counter", CENTRAL.release), exe)
+    process = start(exe, ["20000"])
+    try:
+        exe.unlink()
+        run = run_gdb(["-p", process.pid], ["goref scan --json"])
+        assert run.rc == 0, run.stderr
+        roots = {r["name"]: r["objects"] for r in run.json(0)["roots"]}
+        truth = process.truth["held"]["main.chain"]["objects"]
+        assert roots["main.chain"] == truth
+        said = run.stdout + run.stderr
+        assert "deleted" in said or f"/proc/{process.pid}/exe" in said
+    finally:
+        process.stop()
+
+
+def test_replaced_binary(farm, counting, tmp_path):
+    """Another program has taken the file's place meanwhile."""
+    from targets import start
+    from toolchains import build
+
+    exe = tmp_path / "counter"
+    shutil.copy(build("counter", CENTRAL.release), exe)
+    process = start(exe, ["20000"])
+    try:
+        exe.unlink()
+        shutil.copy(build("shared", CENTRAL.release), exe)
+        run = run_gdb(["-p", process.pid], ["goref scan --json"])
+        assert run.rc == 0, run.stderr
+        roots = {r["name"]: r["objects"] for r in run.json(0)["roots"]}
+        truth = process.truth["held"]["main.chain"]["objects"]
+        assert roots["main.chain"] == truth
+    finally:
+        process.stop()
+
+
+def test_another_mount_and_pid_namespace(farm, tmp_path):
+    """As in a container: the file's name means nothing out here."""
+    from targets import start
+    from toolchains import build
+
+    if not shutil.which("unshare") or os.geteuid():
+        pytest.skip("needs unshare and root")
+    root = tmp_path / "root"
+    (root / "app").mkdir(parents=True)
+    shutil.copy(build("counter", CENTRAL.release), root / "app" / "counter")
+    try:
+        process = start(
+            shutil.which("unshare"),
+            ["--mount", "--pid", "--fork", "--kill-child", "--root",
+             str(root), "/app/counter", "20000"],
+        )  # fmt: skip
+    except (EOFError, TimeoutError):
+        pytest.skip("no new namespaces may be made here")
+    try:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        inner = int(children.read_text().split()[0])
+        run = run_gdb(["-p", inner], ["goref scan --json"])
+        assert run.rc == 0, run.stderr
+        roots = {r["name"]: r["objects"] for r in run.json(0)["roots"]}
+        truth = process.truth["held"]["main.chain"]["objects"]
+        assert roots["main.chain"] == truth
+        assert tracer_of(inner) == 0
+    finally:
+        process.stop()
+
+
+def test_gcore_and_live_see_the_same(farm):
+    """The core was taken of that very process, at rest."""
+    live = run_goref(
+        farm.target("rest", CENTRAL, "live"), ["goref scan --json"]
+    )
+    core = run_goref(
+        farm.target("rest", CENTRAL, "gcore"), ["goref scan --json"]
+    )
+    assert live.rc == 0 and core.rc == 0, live.stderr + core.stderr
+    one, two = live.json(0), core.json(0)
+    assert abs(one["reached"]["objects"] - two["reached"]["objects"]) <= 2
+    assert one["roots"][0] == two["roots"][0]

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exported profile: its form, its limits, and other tools opening it."""
+
+import gzip
+import subprocess
+
+import pytest
+
+from pprof import Profile, fields
+from session import run_goref
+from toolchains import Variant, go_binary, go_environment, variants
+
+CENTRAL = Variant("go1.24", "default")
+
+ROOT_KINDS = {
+    "global", "local", "stack", "register", "defer", "finalizer", "cleanup",
+    "timer", "tiny", "runtime",
+}  # fmt: skip
+
+rows = variants("default")
+
+
+@pytest.fixture
+def scan(scanned, variant):
+    return scanned("roots", variant)
+
+
+@rows
+def test_sample_types(scan):
+    assert [tuple(t) for t in scan.profile.sample_types] == [
+        ("inuse_objects", "count"),
+        ("inuse_space", "bytes"),
+    ]
+    assert scan.profile.default_sample_type == "inuse_space"
+
+
+@rows
+def test_labels(scan):
+    for sample in scan.profile.samples:
+        assert sample.labels["root_kind"] in ROOT_KINDS
+        assert set(sample.labels) <= {
+            "root_kind", "goroutine_state", "goroutine_id", "type",
+        }  # fmt: skip
+    states = scan.profile.labels_of("main.holdSelect.", "goroutine_state")
+    assert len(states) == 1 and states.pop()
+    globals_ = scan.profile.labels_of("main.rGlobal", "goroutine_state")
+    assert globals_ == {None}
+
+
+@rows
+def test_file_of_stack_roots(scan):
+    files = {
+        f.filename
+        for f in scan.profile.functions.values()
+        if f.name.startswith("main.holdReceive.")
+    }
+    assert files and all(f.endswith("main.go") for f in files), files
+
+
+@rows
+def test_comments(scan):
+    text = "\n".join(scan.profile.comments)
+    assert scan.ledger["go_version"] in text
+    assert scan.ledger["tool_version"] in text
+    assert str(scan.ledger["reached"]["objects"]) in text
+
+
+@rows
+def test_nothing_that_differs_between_runs(scan):
+    assert scan.profile.gzip_time == 0
+    assert scan.profile.time_nanos == 0
+
+
+@rows
+def test_samples_are_merged(scan):
+    seen = set()
+    for sample in scan.profile.samples:
+        key = (sample.path, tuple(sorted(sample.labels.items())))
+        assert key not in seen, key
+        seen.add(key)
+        assert len(sample.values) == 2
+        assert sample.values[0] > 0 and sample.values[1] > 0
+
+
+@rows
+def test_string_table_has_no_doubles(scan):
+    data = gzip.decompress(open(scan.ledger["out"], "rb").read())
+    strings = [v for number, v in fields(data) if number == 6]
+    assert strings[0] == b""
+    assert len(strings) == len(set(strings))
+
+
+@rows
+def test_json_roots_agree_with_profile(scan):
+    roots = [r for r in scan.ledger["roots"] if r["kind"] == "global"]
+    assert roots
+    for root in roots:
+        wanted = (root["objects"], root["bytes"])
+        assert scan.profile.root(root["name"]) == wanted
+
+
+@rows
+def test_go_tool_pprof_opens_it(scan, variant):
+    done = subprocess.run(
+        [go_binary(variant.release), "tool", "pprof", "-top",
+         "-sample_index=inuse_objects", scan.ledger["out"]],
+        capture_output=True,
+        text=True,
+        env=go_environment(),
+    )
+    if "no such tool" in done.stderr:
+        pytest.skip("this toolchain has no pprof")
+    assert done.returncode == 0, done.stderr
+    assert "main.holdRecursion" in done.stdout
+
+
+def test_go_tool_pprof_subtracts_it(scanned):
+    out = scanned("roots", CENTRAL).ledger["out"]
+    done = subprocess.run(
+        [go_binary(CENTRAL.release), "tool", "pprof", "-top",
+         f"-diff_base={out}", out],
+        capture_output=True,
+        text=True,
+        env=go_environment(),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Showing nodes accounting for 0" in done.stdout
+
+
+def limited(farm, tmp_path, option):
+    """The same core with and without a limit, in one session."""
+    outs = tmp_path / "all.pb", tmp_path / "limited.pb"
+    run = run_goref(
+        farm.target("rest", CENTRAL),
+        [f"goref scan --out {outs[0]}", f"goref scan {option} --out {outs[1]}"],
+    )
+    assert run.rc == 0, run.stderr
+    return Profile.load(outs[0]), Profile.load(outs[1])
+
+
+def by_root(profile):
+    totals = {}
+    for sample in profile.samples:
+        count, size = totals.get(sample.path[0], (0, 0))
+        totals[sample.path[0]] = (
+            count + sample.values[0],
+            size + sample.values[1],
+        )
+    return totals
+
+
+def test_max_samples(farm, tmp_path):
+    """The smallest leaves fold into their parents; totals stay."""
+    full, small = limited(farm, tmp_path, "--max-samples 50")
+    assert len(full.samples) > 50 >= len(small.samples)
+    assert small.total() == full.total()
+    assert len(small.comments) > len(full.comments)
+
+
+def test_max_depth(farm, tmp_path):
+    full, flat = limited(farm, tmp_path, "--max-depth 3")
+    assert max(len(s.path) for s in full.samples) > 4
+    assert max(len(s.path) for s in flat.samples) <= 4
+    assert by_root(flat) == by_root(full)
+
+
+def test_max_nodes(farm, tmp_path):
+    full, few = limited(farm, tmp_path, "--max-nodes 200")
+    assert len(few.samples) < len(full.samples)
+    assert few.total() == full.total()
+
+
+def test_table(farm):
+    """What a person sees: ledger, roots, types; no values of the program."""
+    run = run_goref(farm.target("rest", CENTRAL), ["goref scan --top 5"])
+    assert run.rc == 0, run.stderr
+    text = run.parts[0]
+    assert "go1.24" in text
+    assert "main.sessions" in text or "main.users" in text
+    assert "main.Event" in text
+    assert "with-bytes-of-its-own" not in text
+
+
+def test_why_in_words(farm):
+    target = farm.target("roots", CENTRAL)
+    run = run_goref(target, [f"goref why {target.places['holdReceive']}"])
+    assert run.rc == 0, run.stderr
+    assert "main.Leaf" in run.parts[0]
+    assert "main.holdReceive" in run.parts[0]
+
+
+def test_decoder_on_a_profile_of_go_itself(tmp_path):
+    """The decoder of these tests against the profile writer of Go."""
+    from toolchains import build
+
+    exe = build("counter", CENTRAL.release)
+    out = tmp_path / "heap.pb"
+    done = subprocess.run(
+        [exe, "2000", "profile", out], capture_output=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    profile = Profile.load(out)
+    assert ("inuse_space", "bytes") in map(tuple, profile.sample_types)
+    assert any("runtime" in s.path[0] for s in profile.samples)
+    assert any("main.main" in s.path for s in profile.samples)

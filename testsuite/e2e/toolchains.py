@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Go toolchains, and the test programs built with them, each once."""
+
+import fcntl
+import functools
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+TESTSUITE = Path(__file__).resolve().parent.parent
+PROGRAMS = TESTSUITE / "programs"
+
+RELEASES = ("go1.19", "go1.24", "go1.27")
+FLAGS = {
+    "default": [],
+    "noopt": ["-gcflags=all=-N -l"],
+    "pie": ["-buildmode=pie"],
+    "nodwarf": ["-ldflags=-w"],
+}
+
+Variant = namedtuple("Variant", "release flavour")
+
+
+def variant_id(variant):
+    return f"{variant.release}-{variant.flavour}"
+
+
+def variants(*flavours, releases=RELEASES):
+    """Rows for parametrize: releases x flavours, named like go1.24-noopt."""
+    rows = [Variant(r, f) for r in releases for f in flavours]
+    return pytest.mark.parametrize("variant", rows, ids=variant_id)
+
+
+def cache_dir():
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    path = Path(home) / "goref-gdb" / "e2e"
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def go_environment():
+    """Nothing of the user's Go settings reaches a build."""
+    keep = ("PATH", "HOME", "TMPDIR", "LANG", "SYSTEMROOT")
+    env = {k: os.environ[k] for k in keep if k in os.environ}
+    env.update(
+        GOTOOLCHAIN="local",
+        GO111MODULE="off",
+        GOFLAGS="",
+        CGO_ENABLED="0",
+        GOENV="off",
+        GOCACHE=str(cache_dir() / "go-build"),
+        GOPATH=str(cache_dir() / "go-path"),
+    )
+    return env
+
+
+def release_of(go):
+    """go1.24 for a toolchain that says `go version go1.24.4 linux/amd64`."""
+    done = subprocess.run(
+        [go, "version"], capture_output=True, text=True, env=go_environment()
+    )
+    found = re.search(r"\bgo1\.\d+", done.stdout)
+    return found.group(0) if found else None
+
+
+@functools.lru_cache(maxsize=None)
+def toolchains():
+    """{release: path of go, or the reason why there is none}."""
+    found = {}
+    own = shutil.which("go", path="/usr/bin:" + os.environ.get("PATH", ""))
+    if own and release_of(own) in RELEASES:
+        found[release_of(own)] = Path(own)
+    missing = [r for r in RELEASES if r not in found]
+    done = subprocess.run(
+        [TESTSUITE / "fetch-go", *(r[len("go") :] for r in missing)],
+        capture_output=True,
+        text=True,
+    )
+    for line in done.stdout.splitlines():
+        release, _, rest = line.partition(" ")
+        if rest.startswith("unavailable:"):
+            found[release] = rest
+        elif rest:
+            found[release] = Path(rest)
+    for release in RELEASES:
+        found.setdefault(release, "unavailable: " + done.stderr[-200:])
+    return found
+
+
+def go_binary(release):
+    """The go command of a release; skips the test where it cannot be had."""
+    go = toolchains()[release]
+    if isinstance(go, str):
+        pytest.skip(f"{release} {go}")
+    return go
+
+
+def _sources(program):
+    return sorted((PROGRAMS / "common").glob("*.go")) + sorted(
+        (PROGRAMS / program).glob("*.go")
+    )
+
+
+def _build_key(go, program, flavour):
+    digest = hashlib.sha256()
+    version = subprocess.run(
+        [go, "version"], capture_output=True, env=go_environment()
+    ).stdout
+    for part in (version, repr(FLAGS[flavour]).encode()):
+        digest.update(part + b"\0")
+    for source in _sources(program):
+        digest.update(source.name.encode() + b"\0")
+        digest.update(source.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _compile(go, program, flavour, folder):
+    source = folder / "src"
+    source.mkdir(parents=True, exist_ok=True)
+    for file in _sources(program):
+        shutil.copy(file, source)
+    done = subprocess.run(
+        [go, "build", *FLAGS[flavour], "-o", str(folder / program), "."],
+        cwd=source,
+        env=go_environment(),
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        pytest.fail(f"go build of {program} ({flavour}):\n{done.stderr}")
+
+
+@functools.lru_cache(maxsize=None)
+def build(program, release, flavour="default"):
+    """Path of the built program; kept between runs, by a hash of all that
+    goes into it."""
+    go = go_binary(release)
+    name = f"{program}-{release}-{flavour}"
+    folder = cache_dir() / f"{name}-{_build_key(go, program, flavour)}"
+    with open(cache_dir() / f"{name}.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / program).exists():
+            for old in cache_dir().glob(f"{name}-{'?' * 16}"):
+                shutil.rmtree(old)
+            _compile(go, program, flavour, folder)
+    return folder / program
+
+
+@functools.lru_cache(maxsize=None)
+def build_c(text):
+    """Path of a small C program, for what is not a Go program."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if not compiler:
+        pytest.skip("no C compiler")
+    key = hashlib.sha256(text.encode()).hexdigest()[:16]
+    exe = cache_dir() / f"c-{key}"
+    if not exe.exists():
+        subprocess.run(
+            [compiler, "-g", "-x", "c", "-o", exe, "-"],
+            input=text,
+            text=True,
+            check=True,
+        )
+    return exe

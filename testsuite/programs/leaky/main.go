@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A small service with three leaks, for the tour: sessions that a forgotten
+// map keeps, a pile-up of goroutines that wait for an answer nobody sends, and
+// a cache behind an interface that never evicts. It prints one line of JSON
+// when the leaks are there, and goes on until it is killed.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"time"
+	"unsafe"
+)
+
+// A User is who is logged in.
+type User struct {
+	Name  string
+	Roles []string
+}
+
+// A Session should end with its connection.
+type Session struct {
+	ID     string
+	User   *User
+	Basket []*Item
+	Seen   time.Time
+}
+
+// An Item lies in a basket.
+type Item struct {
+	Label string
+	Cents int
+}
+
+// sessionsByToken was meant for debugging; nobody deletes from it.
+var sessionsByToken = map[string]*Session{}
+
+// A Store hides what keeps the pages.
+type Store interface {
+	Put(key string, page []byte)
+}
+
+type memoryStore struct {
+	pages map[string]*page
+	order []*page
+}
+
+type page struct {
+	key  string
+	body []byte
+	prev *page
+}
+
+func (m *memoryStore) Put(key string, body []byte) {
+	p := &page{key: key, body: body}
+	if n := len(m.order); n > 0 {
+		p.prev = m.order[n-1]
+	}
+	m.pages[key] = p
+	m.order = append(m.order, p)
+}
+
+var pageCache Store = &memoryStore{pages: map[string]*page{}}
+
+// A request waits for its answer.
+type request struct {
+	path    string
+	payload [512]byte
+	answer  chan string
+}
+
+//go:noinline
+func handle(r *request) {
+	answer := <-r.answer // the backend went away
+	fmt.Fprintln(io.Discard, r.path, answer)
+}
+
+//go:noinline
+func login(i int) *Session {
+	name := "user-" + strconv.Itoa(i)
+	s := &Session{
+		ID:   "token-" + strconv.Itoa(i),
+		User: &User{Name: name, Roles: []string{"reader", "buyer"}},
+		Seen: time.Now(),
+	}
+	for j := 0; j < 3; j++ {
+		s.Basket = append(s.Basket, &Item{Label: "item-" + strconv.Itoa(j), Cents: 100 * j})
+	}
+	return s
+}
+
+type truth struct {
+	Pid        int    `json:"pid"`
+	Go         string `json:"go"`
+	Sessions   int    `json:"sessions"`
+	Goroutines int    `json:"goroutines"`
+	Pages      int    `json:"pages"`
+	Suspect    string `json:"suspect"`
+	Objects    uint64 `json:"heap_objects"`
+	Bytes      uint64 `json:"heap_bytes"`
+}
+
+func main() {
+	const sessions, requests, pages = 50000, 400, 5000
+	var suspect *Session
+	for i := 0; i < sessions; i++ {
+		s := login(i)
+		sessionsByToken[s.ID] = s
+		if i == sessions/2 {
+			suspect = s
+		}
+	}
+	for i := 0; i < pages; i++ {
+		pageCache.Put("/page/"+strconv.Itoa(i), make([]byte, 4096))
+	}
+	for i := 0; i < requests; i++ {
+		go handle(&request{path: "/buy/" + strconv.Itoa(i), answer: make(chan string)})
+	}
+	told := truth{
+		Pid: os.Getpid(), Go: runtime.Version(), Sessions: sessions,
+		Goroutines: requests, Pages: pages,
+		Suspect: fmt.Sprintf("%#x", uintptr(unsafe.Pointer(suspect))),
+	}
+	suspect = nil
+	time.Sleep(50 * time.Millisecond)
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	told.Objects, told.Bytes = m.HeapObjects, m.HeapAlloc
+	json.NewEncoder(os.Stdout).Encode(told)
+	for {
+		time.Sleep(time.Hour)
+	}
+}
