@@ -488,3 +488,12 @@ uint64_t gr_heap_object_addr(const struct gr_heap *heap, gr_obj obj)
 	return gr_span_slot_addr(span, obj - span->first_obj) +
 	       span->header_bytes;
 }
+
+bool gr_heap_is_synthetic_type(const struct gr_runtime *rt, uint64_t addr)
+{
+	for (size_t i = 0; i < rt->nmodules; i++)
+		if (addr >= rt->modules[i].types &&
+		    addr < rt->modules[i].etypes)
+			return false;
+	return true;
+}

@@ -110,6 +110,12 @@ static inline uint64_t gr_span_slot_addr(const struct gr_span *span,
 	return span->base_addr + (uint64_t)index * span->elem_bytes;
 }
 
+/**
+ * True for a type record outside all modules' types: made by the runtime for
+ * one large object (runtime/mbitmap.go: heapSetTypeLarge), or by reflect.
+ */
+bool gr_heap_is_synthetic_type(const struct gr_runtime *rt, uint64_t addr);
+
 /** The span of an object number (binary search: not for inner loops). */
 const struct gr_span *gr_heap_span_of(const struct gr_heap *heap, gr_obj obj);
 

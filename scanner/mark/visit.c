@@ -203,9 +203,13 @@ static gr_type_id real_type(struct gr_walk *w, const struct gr_span *span,
 	if (span->header_bytes && span->host)
 		return gr_walk_runtime_type(
 			w, gr_load_u64(span->host + index * span->elem_bytes));
-	if (span->large_type)
-		return gr_walk_runtime_type(w, span->large_type);
-	return GR_TYPE_NONE;
+	if (!span->large_type)
+		return GR_TYPE_NONE;
+	// A type with an unrolled mask is a copy without kind and name.
+	if (w->rt->layout.has.tflag_unrolled &&
+	    gr_heap_is_synthetic_type(w->rt, span->large_type))
+		return GR_TYPE_NONE;
+	return gr_walk_runtime_type(w, span->large_type);
 }
 
 /* A visit to a barrier object: kept for the last stratum. */
@@ -351,6 +355,25 @@ static bool apply_real_type(struct gr_walk *w, const struct gr_span *span,
 	return true;
 }
 
+/*
+ * A pointer to something without pointers that leads into an object with
+ * pointers (`*byte`, the address of a field): what the object is, it does not
+ * say.
+ */
+static void forget_part_type(struct gr_walk *w, struct gr_referent *to)
+{
+	const struct gr_program *program;
+
+	if (to->type == GR_TYPE_NONE || to->is_container)
+		return;
+	program = gr_program_get(&w->programs, to->type);
+	if (!program || !gr_program_is_empty(program))
+		return;
+	// A closure is known by its code, whatever it captures.
+	if (gr_types_get(w->rt->types, to->type)->role != GR_ROLE_CLOSURE)
+		to->type = to->label = GR_TYPE_NONE;
+}
+
 gr_obj gr_walk_visit(struct gr_walk *w, const struct gr_referent *referent,
 		     struct gr_scope *scope, uint32_t step)
 {
@@ -384,6 +407,8 @@ gr_obj gr_walk_visit(struct gr_walk *w, const struct gr_referent *referent,
 	bool is_header = false;
 	if ((span->header_bytes || span->large_type) && !span->is_noscan)
 		is_header = apply_real_type(w, span, index, slot_addr, &to);
+	if (!span->is_noscan && !is_header)
+		forget_part_type(w, &to);
 	if (is_new) {
 		bits->counted |= mask;
 		count_object(w, span, obj, to.label, is_header, scope, step);
