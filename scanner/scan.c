@@ -257,6 +257,8 @@ static struct gr_error *read_heap(struct gr_scan *scan)
 	if (!err)
 		err = gr_heap_read(rt);
 	if (!err)
+		err = gr_heap_read_stats(rt);
+	if (!err)
 		err = gr_ptrmap_prepare(rt);
 	if (!err)
 		err = gr_goroutines_read(rt);

@@ -47,6 +47,10 @@ void gr_scan_note_memory(struct gr_scan *scan);
 /** Charge the time since the last call to @p phase. */
 void gr_scan_end_phase(struct gr_scan *scan, enum gr_phase phase);
 
+/** Type of an object that no walk reached, by its header; "" if it has none. */
+const char *gr_scan_header_type(struct gr_scan *scan,
+				const struct gr_span *span, uint32_t index);
+
 /** Walk with what @p options say, into a new walk that is done. */
 struct gr_error *gr_scan_run_walk(struct gr_scan *scan,
 				  const struct gr_walk_options *options,

@@ -227,6 +227,58 @@ struct gr_error *gr_scan_why(struct gr_scan *scan,
 			     uint64_t addr, struct gr_why **ret) GR_MUST_CHECK;
 void gr_why_destroy(struct gr_why *why);
 
+/** Objects of one span class (runtime/mheap.go: spanClass). */
+struct gr_class_total {
+	uint8_t spanclass; /**< Size class << 1 | noscan. */
+	uint64_t elem_bytes; /**< Of a slot; 0 for large objects. */
+	struct gr_total allocated, reached;
+};
+
+/** One object in which what is allocated and what is reached differ. */
+struct gr_difference {
+	uint64_t addr;
+	uint64_t bytes;
+	const char *type; /**< Or "" if nothing tells. */
+	/** Why; NULL: no explanation, which should not be. */
+	const char *reason;
+};
+
+/** The answer to `goref verify`. Belongs to the caller. */
+struct gr_verdict {
+	struct gr_total allocated, reached;
+	uint64_t free_slot_pointers;
+	/** Pointers in reached memory to objects that were not reached. */
+	uint64_t missed_pointers;
+	/** The runtime's own statistics, and the same figures from spans. */
+	bool has_stats;
+	struct gr_total stats, rebuilt;
+	struct gr_class_total *classes; /**< Where the two differ. */
+	size_t nclasses;
+	struct gr_difference *differences; /**< The first, by address. */
+	size_t ndifferences;
+	uint64_t unexplained; /**< 0: everything is accounted for. */
+	struct gr_gaps gaps;
+};
+
+/**
+ * Hold the walk against the allocator: every allocated object is reached or
+ * has a reason not to be, no precise pointer leads to a free slot, and the
+ * runtime's own totals come out to the byte. At most @p max_differences.
+ */
+struct gr_error *gr_scan_verify(struct gr_scan *scan, size_t max_differences,
+				struct gr_verdict **ret) GR_MUST_CHECK;
+void gr_verdict_destroy(struct gr_verdict *verdict);
+
+/**
+ * Call @p emit with the base address (behind a malloc header) and slot size
+ * of every reached object, by address. An error of @p emit ends it.
+ */
+struct gr_error *gr_scan_objects(struct gr_scan *scan,
+				 struct gr_error *(*emit)(void *ctx,
+							  uint64_t addr,
+							  uint64_t bytes),
+				 void *ctx) GR_MUST_CHECK;
+
 /**
  * Check that the libraries are the ones we were built for, and that the
  * loader bound our symbols to them. Once, when the extension is loaded.

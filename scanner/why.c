@@ -110,9 +110,8 @@ static const char *describe(struct gr_scan *scan, uint64_t addr)
 	return "memory outside the Go heap";
 }
 
-/* Type of an object that was not reached: by its header, if it has one. */
-static const char *header_type(struct gr_scan *scan, const struct gr_span *span,
-			       uint32_t index)
+const char *gr_scan_header_type(struct gr_scan *scan,
+				const struct gr_span *span, uint32_t index)
 {
 	uint64_t addr = span->large_type;
 	struct gr_error *err = NULL;
@@ -272,7 +271,7 @@ struct gr_error *gr_scan_why(struct gr_scan *scan,
 	if (err)
 		return err;
 	if (!*why->type)
-		why->type = header_type(scan, span, obj - span->first_obj);
+		why->type = gr_scan_header_type(scan, span, obj - span->first_obj);
 	*ret = steal_ptr(why);
 	return NULL;
 }

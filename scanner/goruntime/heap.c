@@ -81,16 +81,47 @@ static void span_finish(struct raw_span *raw)
 {
 	struct gr_span *span = &raw->span;
 
+	span->freeindex = raw->freeindex < span->nelems ? raw->freeindex :
+							  span->nelems;
 	span->limit_addr = span->base_addr + span->nelems * span->elem_bytes;
 	span->magic = span->nelems > 1 ? UINT32_MAX / span->elem_bytes + 1 : 0;
 }
 
-/* Is the sweeper at work on it (mspan.sweepgen == mheap.sweepgen - 1)? */
-static bool span_is_mid_sweep(const struct gr_layout *layout,
-			      const uint8_t *record, uint64_t sweepgen)
+/*
+ * How far the sweeper has come with a span (runtime/mheap.go: sweepgen): two
+ * behind the heap or one ahead is unswept, one behind is being swept.
+ */
+static void note_sweep(struct gr_runtime *rt, const uint8_t *record,
+		       uint64_t sweepgen, struct gr_span *span)
 {
-	uint32_t gen = gr_field_uint(record, layout->mspan.sweepgen);
-	return gen == (uint32_t)sweepgen - 1;
+	uint32_t gen = gr_field_uint(record, rt->layout.mspan.sweepgen);
+	uint32_t behind = (uint32_t)sweepgen - gen;
+
+	span->is_unswept = behind == 1 || behind == 2 ||
+			   gen == (uint32_t)sweepgen + 1;
+	if (behind == 1)
+		gr_gap_add(rt->gaps, GR_GAP_SPANS_MID_SWEEP, 1);
+}
+
+/*
+ * What a span in a P's cache gave out since it was taken: sweepgen is one or
+ * three ahead of the heap's (runtime/mheap.go: mspan.sweepgen).
+ */
+static void add_cached(struct gr_heap *heap, const struct gr_layout *layout,
+		       const uint8_t *record, const struct gr_span *span,
+		       uint64_t sweepgen)
+{
+	uint32_t ahead = (uint32_t)gr_field_uint(record,
+						 layout->mspan.sweepgen) -
+			 (uint32_t)sweepgen;
+	uint64_t count = gr_field_uint(record, layout->mspan.alloc_count);
+	uint64_t before = gr_field_uint(record,
+					layout->mspan.alloc_count_before_cache);
+
+	if ((ahead != 1 && ahead != 3) || span->spanclass >> 1 == 0)
+		return;
+	heap->cached_objects += count - before;
+	heap->cached_bytes += (count - before) * span->elem_bytes;
 }
 
 static struct gr_error *poll_every(struct gr_runtime *rt, uint64_t i)
@@ -147,9 +178,9 @@ static struct gr_error *read_spans(struct gr_runtime *rt,
 			gr_gap_add(rt->gaps, GR_GAP_BAD_SPANS, 1);
 			continue;
 		}
-		if (span_is_mid_sweep(layout, record, sweepgen))
-			gr_gap_add(rt->gaps, GR_GAP_SPANS_MID_SWEEP, 1);
+		note_sweep(rt, record, sweepgen, &raw.span);
 		span_finish(&raw);
+		add_cached(rt->heap, layout, record, &raw.span, sweepgen);
 		raw.span.mspan_addr = addr;
 		if (!raw_spans_append(ret, raw))
 			return &gr_enomem;
@@ -218,7 +249,7 @@ static struct gr_error *read_alloc_bits(struct gr_runtime *rt,
 	struct gr_error *err;
 	uint32_t nelems = raw->span.nelems;
 	uint64_t bytes = (nelems + 7) / 8;
-	uint64_t freeindex = raw->freeindex < nelems ? raw->freeindex : nelems;
+	uint64_t freeindex = raw->span.freeindex;
 
 	memset(ret, 0, gr_bitmap_words(nelems) * 8);
 	if (freeindex < nelems) {

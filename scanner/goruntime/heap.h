@@ -30,6 +30,8 @@ struct gr_span {
 	uint64_t large_type;   /**< mspan.largeType, or 0. */
 	uint64_t mspan_addr;   /**< Of the runtime.mspan. */
 	uint64_t specials;     /**< First runtime.special, or 0. */
+	uint32_t freeindex;    /**< Slots below it were given out. */
+	bool is_unswept;       /**< Its free slots are not yet told apart. */
 };
 
 enum { GR_PAGE_SHIFT = 13, GR_ARENA_SHIFT = 26 };
@@ -52,6 +54,11 @@ struct gr_heap {
 	uint64_t nwords;       /**< Words of spans that can hold pointers. */
 	struct gr_object_bits *bits; /**< One a 64 object numbers. */
 	uint64_t allocated_objects, allocated_bytes;
+	/** What spans cached by Ps gave out since, not yet in the statistics. */
+	uint64_t cached_objects, cached_bytes;
+	/** MemStats.HeapObjects and HeapAlloc, by the runtime's statistics. */
+	uint64_t stats_objects, stats_bytes;
+	bool has_stats;
 	/**
 	 * Page -> span number + 1, two levels: chunks of 2^26 bytes from
 	 * first_chunk on; chunk table entry 0 is the empty chunk.
@@ -136,6 +143,12 @@ struct gr_error *gr_heap_read(struct gr_runtime *rt) GR_MUST_CHECK;
 
 /** Map the spans' memory (spans that can hold pointers). After capture. */
 struct gr_error *gr_heap_map(struct gr_runtime *rt) GR_MUST_CHECK;
+
+/**
+ * The runtime's own figures into heap->stats_*. Source: runtime/mstats.go
+ * (readmemstats_m). has_stats stays false where they cannot be read.
+ */
+struct gr_error *gr_heap_read_stats(struct gr_runtime *rt) GR_MUST_CHECK;
 
 void gr_heap_destroy(struct gr_heap *heap);
 

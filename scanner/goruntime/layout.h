@@ -257,6 +257,17 @@ static inline uint64_t gr_field_word(const void *record, struct gr_field f)
 	F(ptr_bytes, REQUIRED, "ptrBytes|_ptrdata")                           \
 	F(gcdataoff, OPTIONAL, "gcdataoff|gcdataOff")                         \
 	E(stack_object)                                                       \
+	S(mstats, OPTIONAL, "runtime.mstats")                                 \
+	F(heap_stats, OPTIONAL, "heapStats.stats")                            \
+	E(mstats)                                                             \
+	S(heap_stats_delta, OPTIONAL, "runtime.heapStatsDelta")               \
+	F(large_alloc, OPTIONAL, "largeAlloc")                                \
+	F(large_alloc_count, OPTIONAL, "largeAllocCount")                     \
+	F(small_alloc_count, OPTIONAL, "smallAllocCount")                     \
+	F(large_free, OPTIONAL, "largeFree")                                  \
+	F(large_free_count, OPTIONAL, "largeFreeCount")                       \
+	F(small_free_count, OPTIONAL, "smallFreeCount")                       \
+	E(heap_stats_delta)                                                   \
 	S(type, REQUIRED, "internal/abi.Type|runtime._type")                  \
 	F(size, REQUIRED, "Size_|size")                                       \
 	F(ptr_bytes, REQUIRED, "PtrBytes|ptrdata")                            \
@@ -303,6 +314,9 @@ static inline uint64_t gr_field_word(const void *record, struct gr_field f)
 	X(gc_cleanups, OPTIONAL, "runtime.gcCleanups")          \
 	X(gcphase, REQUIRED, "runtime.gcphase")                 \
 	X(build_version, REQUIRED, "runtime.buildVersion")      \
+	X(memstats, OPTIONAL, "runtime.memstats")               \
+	X(class_to_size, OPTIONAL,                              \
+	  "internal/runtime/gc.SizeClassToSize|runtime.class_to_size") \
 	X(wait_reasons, OPTIONAL, "runtime.waitReasonStrings")  \
 	X(in_progress, OPTIONAL, "runtime.inProgress")          \
 	X(method_value_objs, OPTIONAL, "runtime.methodValueCallFrameObjs")

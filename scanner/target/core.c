@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/core.h"
+
+void gr_core_deinit(struct gr_core *core)
+{
+	gr_range_vector_deinit(&core->memory);
+	gr_mappings_deinit(&core->segments);
+	gr_mappings_deinit(&core->files);
+	gr_thread_vector_deinit(&core->threads);
+	gr_elf_deinit(&core->elf);
+	memset(core, 0, sizeof(*core));
+}
+
+// Saturating: headers of a damaged core may promise anything.
+static void add_bytes(uint64_t *sum, uint64_t bytes)
+{
+	if (__builtin_add_overflow(*sum, bytes, sum))
+		*sum = UINT64_MAX;
+}
+
+static struct gr_error *add_segment(struct gr_core *core,
+				    const Elf64_Phdr *header)
+{
+	uint64_t start = header->p_vaddr, end;
+
+	if (__builtin_add_overflow(start, header->p_memsz, &end) ||
+	    header->p_filesz > UINT64_MAX - start ||
+	    header->p_filesz > UINT64_MAX - header->p_offset) {
+		core->bad_headers++;
+		return NULL;
+	}
+	struct gr_bytes bytes = gr_elf_segment_bytes(&core->elf, header);
+	add_bytes(&core->promised_bytes, header->p_filesz);
+	add_bytes(&core->missing_bytes, header->p_filesz - bytes.size);
+	if (bytes.size &&
+	    !gr_range_vector_append(
+		    &core->memory,
+		    (struct gr_range){ start, start + bytes.size, bytes.data }))
+		return &gr_enomem;
+	return gr_mappings_add(&core->segments,
+			       (struct gr_mapping){ .start = start,
+						    .end = end,
+						    .flags = header->p_flags });
+}
+
+// Delve tells the entry point in a note of its own, too.
+static struct gr_error *add_auxv(struct gr_core *core, struct gr_bytes desc)
+{
+	uint64_t entry = core->auxv.entry;
+
+	core->auxv = gr_auxv_parse(desc);
+	if (!core->auxv.entry)
+		core->auxv.entry = entry;
+	return NULL;
+}
+
+static struct gr_error *add_note(struct gr_core *core,
+				 const struct gr_note *note)
+{
+	struct gr_target_thread thread;
+	bool is_thread = false;
+
+	// Delve writes the kernel's notes without an owner.
+	if (note->owner.size && !gr_note_is_owned_by(note, "CORE") &&
+	    note->type != GR_NOTE_DELVE_HEADER)
+		return NULL;
+	switch (note->type) {
+	case NT_PRSTATUS:
+		is_thread = gr_note_thread(note, &thread);
+		break;
+	case GR_NOTE_DELVE_THREAD:
+		is_thread = gr_note_delve_thread(note, &thread);
+		break;
+	case GR_NOTE_DELVE_HEADER:
+		if (!core->auxv.entry)
+			gr_note_delve_entry(note, &core->auxv.entry);
+		break;
+	case NT_AUXV:
+		return add_auxv(core, note->desc);
+	case NT_FILE:
+		return gr_mappings_add_note(&core->files, note->desc);
+	}
+	if (is_thread && !gr_thread_vector_append(&core->threads, thread))
+		return &gr_enomem;
+	return NULL;
+}
+
+static struct gr_error *add_notes(struct gr_core *core,
+				  const Elf64_Phdr *header)
+{
+	struct gr_bytes notes = gr_elf_segment_bytes(&core->elf, header);
+	struct gr_error *err = NULL;
+	struct gr_note note;
+
+	add_bytes(&core->promised_bytes, header->p_filesz);
+	add_bytes(&core->missing_bytes, header->p_filesz - notes.size);
+	for (uint64_t off = 0; !err && gr_note_next(notes, &off, &note);)
+		err = add_note(core, &note);
+	return err;
+}
+
+static int compare_hosts(const void *a, const void *b)
+{
+	const struct gr_range *x = a, *y = b;
+
+	if (x->host != y->host)
+		return x->host < y->host ? -1 : 1;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static struct gr_error *core_load(const char *path, struct gr_core *core)
+{
+	struct gr_error *err = gr_elf_open(path, &core->elf);
+	if (err)
+		return err;
+	if (core->elf.header.e_type != ET_CORE)
+		return gr_error_format(GR_ERROR_FORMAT,
+				       "%s is not a core file but %s", path,
+				       gr_elf_type_name(&core->elf));
+	if (!core->elf.phnum)
+		return gr_error_format(
+			GR_ERROR_FORMAT,
+			"core %s has no program headers: it is cut off or "
+			"damaged",
+			path);
+	core->bad_headers = core->elf.lost_headers;
+	for (size_t i = 0; !err && i < core->elf.phnum; i++) {
+		Elf64_Phdr header = gr_elf_program_header(&core->elf, i);
+		if (header.p_type == PT_LOAD)
+			err = add_segment(core, &header);
+		else if (header.p_type == PT_NOTE)
+			err = add_notes(core, &header);
+	}
+	if (core->memory.size)
+		qsort(core->memory.data, core->memory.size,
+		      sizeof(*core->memory.data), compare_hosts);
+	return err;
+}
+
+struct gr_error *gr_core_open(const char *path, struct gr_core *ret)
+{
+	struct gr_core core = { .missing_bytes = 0 };
+
+	struct gr_error *err = core_load(path, &core);
+	if (err) {
+		gr_core_deinit(&core);
+		return err;
+	}
+	*ret = core;
+	return NULL;
+}
