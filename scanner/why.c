@@ -167,10 +167,34 @@ static uint32_t billed_node(struct gr_scan *scan, const struct gr_walk *w,
 	return parent == GR_NODE_NONE ? node : parent;
 }
 
+/* The root's own hop: a variable's name, type and address, if it is one. */
+static struct gr_error *root_hop(struct gr_scan *scan, const char *name,
+				 struct gr_hop *ret)
+{
+	struct gr_place place;
+	struct gr_error *err = gr_scan_resolve(scan, name, &place);
+
+	ret->name = name;
+	ret->type = "";
+	ret->addr = 0;
+	if (gr_error_catch(&err, GR_ERROR_NOT_FOUND) ||
+	    gr_error_catch(&err, GR_ERROR_ARGUMENT) || err)
+		return err;
+	ret->type = type_name(scan, place.type);
+	ret->addr = place.addr;
+	return NULL;
+}
+
+/*
+ * One hop an object, root first. The root has a hop of its own where the
+ * first object lies below one of its fields or elements.
+ */
 static struct gr_error *make_hops(struct gr_scan *scan, struct gr_walk *w,
 				  gr_obj obj, struct gr_why *why)
 {
-	size_t n = 0;
+	uint32_t root = w->tree.nodes.data[w->node_of[obj]].root;
+	uint32_t root_node = w->tree.roots.data[root].node;
+	size_t n = 1;
 
 	for (gr_obj o = obj; o != GR_OBJ_NONE && n < MAX_HOPS;
 	     o = w->parents[o].from)
@@ -186,20 +210,25 @@ static struct gr_error *make_hops(struct gr_scan *scan, struct gr_walk *w,
 		bool is_top = from == GR_OBJ_NONE ||
 			      !(scan->rt.heap->bits[from / 64].counted >>
 					(from % 64) & 1);
-		uint32_t above = is_top ? GR_NODE_NONE :
+		uint32_t node = billed_node(scan, w, o);
+		uint32_t above = is_top ? root_node :
 					  billed_node(scan, w, from);
 
 		hop->addr = gr_heap_object_addr(scan->rt.heap, o);
 		hop->type = type_name(scan, w->type_of[o]);
-		hop->name = path_between(scan, &w->tree, above,
-					 billed_node(scan, w, o));
-		if (is_top) {
-			// What lies before is not part of the chain.
-			memmove(why->hops, hop,
-				(why->nhops - n) * sizeof(*hop));
-			why->nhops -= n;
-			return NULL;
-		}
+		hop->name = is_top && node == root_node ?
+				    why->root_name :
+				    path_between(scan, &w->tree, above, node);
+		if (!is_top)
+			continue;
+		// What lies before is not part of the chain.
+		if (node != root_node && n)
+			hop = &why->hops[--n];
+		memmove(why->hops, hop, (why->nhops - n) * sizeof(*hop));
+		why->nhops -= n;
+		return node == root_node ? NULL :
+					   root_hop(scan, why->root_name,
+						    why->hops);
 	}
 	return NULL;
 }

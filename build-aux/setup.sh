@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+# What quickstart and run-tests share: packages, and a build in a folder of
+# its own. Sourced; the script that does so sets src and name.
+
+say() {
+	printf '%s: %s\n' "$name" "$*"
+}
+
+die() {
+	printf '%s: %s\n' "$name" "$*" >&2
+	exit 1
+}
+
+# Run a command quietly; its output only if it fails.
+quietly() {
+	what=$1
+	log=$2
+	shift 2
+	"$@" >"$log" 2>&1 || {
+		tail -n 30 "$log" >&2
+		die "$what failed; all of its output is in $log"
+	}
+}
+
+# install_missing FILE-OR-COMMAND:PACKAGE...: packages of what is not there.
+# A name with a slash is a file, one without is a command.
+install_missing() {
+	missing=
+	for pair in "$@"; do
+		thing=${pair%%:*}
+		package=${pair#*:}
+		case $thing in
+		/*) [ -e "$thing" ] || missing="$missing $package" ;;
+		*) command -v "$thing" >/dev/null || missing="$missing $package" ;;
+		esac
+	done
+	[ -n "$missing" ] || return 0
+	if ! command -v apt-get >/dev/null; then
+		die "please install (names are Debian's):$missing"
+	fi
+	if [ "$(id -u)" != 0 ]; then
+		die "as root, please run: apt-get install$missing"
+	fi
+	say "installing$missing"
+	log=$(mktemp)
+	DEBIAN_FRONTEND=noninteractive
+	export DEBIAN_FRONTEND
+	# shellcheck disable=SC2086
+	apt-get install -y --no-install-recommends $missing >"$log" 2>&1 || {
+		quietly "apt-get update" "$log" apt-get update
+		quietly "apt-get install$missing" "$log" \
+			apt-get install -y --no-install-recommends $missing
+	}
+	rm -f "$log"
+}
+
+# What the build needs.
+install_build_packages() {
+	include=/usr/include
+	install_missing gcc:gcc make:make autoreconf:autoconf \
+		automake:automake gdb:gdb
+	# gdb's Python is the one that counts.
+	python_h=$include/python$(python_of_gdb)/Python.h
+	install_missing "$python_h:libpython3-dev" \
+		"$include/libdwarf/libdwarf.h:libdwarf-dev" \
+		"$include/protobuf-c/protobuf-c.h:libprotobuf-c-dev" \
+		protoc-c:protobuf-c-compiler "$include/zlib.h:zlib1g-dev" \
+		"$include/uthash.h:uthash-dev"
+}
+
+# "3.11", or nothing if there is no gdb or it has no Python.
+python_of_gdb() {
+	"${GDB:-gdb}" -nx -batch -ex 'python import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null
+}
+
+processors() {
+	nproc 2>/dev/null || echo 1
+}
+
+# build_in FOLDER [CONFIGURE-OPTION]...: configure if needed, and make.
+build_in() {
+	dir=$1
+	shift
+	mkdir -p "$dir" || die "cannot make $dir"
+	if [ ! -f "$src/configure" ] ||
+		[ "$src/configure.ac" -nt "$src/configure" ] ||
+		[ "$src/Makefile.am" -nt "$src/Makefile.in" ]; then
+		quietly autogen.sh "$dir/autogen.log" "$src/autogen.sh"
+	fi
+	if [ ! -f "$dir/Makefile" ] || [ "$src/configure" -nt "$dir/config.status" ]
+	then
+		say "configuring in $dir"
+		(cd "$dir" && "$src/configure" -q "$@") >"$dir/configure.log" 2>&1 || {
+			# All that is missing stands at the end.
+			sed -n '/error: /,$p' "$dir/configure.log" >&2
+			die "configure failed; all of its output is in $dir/configure.log"
+		}
+	fi
+	say "building in $dir"
+	quietly "the build" "$dir/make.log" make -C "$dir" -j"$(processors)"
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+/* bytes: bounds of views, LEB128 numbers, strings. */
+#include "base/bytes.h"
+
+#include "rows.h"
+
+/* A view of exactly these bytes, so that a sanitizer sees what is past it. */
+static struct gr_bytes exact(const void *data, size_t bytes)
+{
+	uint8_t *copy = malloc(bytes ? bytes : 1);
+
+	assert_non_null(copy);
+	memcpy(copy, data, bytes);
+	return (struct gr_bytes){ copy, bytes };
+}
+
+static void release(struct gr_bytes b)
+{
+	free((void *)(uintptr_t)b.data);
+}
+
+// ------------------------------------------------------------------ bounds
+
+struct bounds_case {
+	const char *name;
+	uint64_t size, off, bytes;
+	bool is_inside;
+};
+
+static const struct bounds_case bounds_cases[] = {
+	{ "all of it", 8, 0, 8, true },
+	{ "a part", 8, 2, 4, true },
+	{ "the last byte", 8, 7, 1, true },
+	{ "nothing at the start", 8, 0, 0, true },
+	{ "nothing at the end", 8, 8, 0, true },
+	{ "nothing of nothing", 0, 0, 0, true },
+	{ "a byte of nothing", 0, 0, 1, false },
+	{ "one byte past the end", 8, 0, 9, false },
+	{ "across the end", 8, 7, 2, false },
+	{ "from the end on", 8, 8, 1, false },
+	{ "nothing past the end", 8, 9, 0, false },
+	{ "an offset that wraps", 8, UINT64_MAX, 1, false },
+	{ "a length that wraps", 8, 1, UINT64_MAX, false },
+	{ "both wrap to the inside", 8, UINT64_MAX - 1, 4, false },
+	{ "the largest of both", 8, UINT64_MAX, UINT64_MAX, false },
+};
+
+static void test_bounds(void **state)
+{
+	static const char text[] = "abcdefgh";
+	const struct bounds_case *c = *state;
+	struct gr_bytes b = exact(text, c->size);
+	struct gr_bytes slice = gr_bytes_slice(b, c->off, c->bytes);
+	uint8_t buf[8] = { 0 };
+
+	assert_int_equal(gr_bytes_has(b, c->off, c->bytes), c->is_inside);
+	if (c->is_inside) {
+		assert_true(gr_bytes_get(b, c->off, buf, c->bytes));
+		assert_memory_equal(buf, text + c->off, c->bytes);
+		assert_int_equal(slice.size, c->bytes);
+		assert_ptr_equal(slice.data, b.data + c->off);
+	} else {
+		assert_false(gr_bytes_get(b, c->off, buf, c->bytes));
+		assert_int_equal(slice.size, 0);
+		assert_null(slice.data);
+	}
+	release(b);
+}
+
+// ----------------------------------------------------------------- numbers
+
+struct number_case {
+	const char *name;
+	uint8_t bytes[12];
+	uint8_t nbytes;
+	bool is_good;
+	uint64_t want;
+	uint8_t want_off;
+};
+
+#define U(x) UINT64_C(x)
+
+static const struct number_case unsigned_cases[] = {
+	{ "0", { 0 }, 1, true, 0, 1 },
+	{ "127 is one byte", { 0x7f }, 1, true, 127, 1 },
+	{ "128 is two bytes", { 0x80, 0x01 }, 2, true, 128, 2 },
+	{ "624485", { 0xe5, 0x8e, 0x26 }, 3, true, 624485, 3 },
+	{ "0 in three bytes", { 0x80, 0x80, 0x00 }, 3, true, 0, 3 },
+	{ "what follows is left alone", { 5, 0xff, 0xff }, 3, true, 5, 1 },
+	{ "the largest number",
+	  { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01 },
+	  10,
+	  true,
+	  UINT64_MAX,
+	  10 },
+	{ "only the highest bit",
+	  { 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01 },
+	  10,
+	  true,
+	  U(1) << 63,
+	  10 },
+	{ "nothing there", { 0 }, 0, false, 0, 0 },
+	{ "cut off after one byte", { 0x80 }, 1, false, 0, 0 },
+	{ "cut off after nine bytes",
+	  { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
+	  9,
+	  false,
+	  0,
+	  0 },
+	{ "eleven bytes are too many",
+	  { 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00 },
+	  11,
+	  false,
+	  0,
+	  0 },
+};
+
+static const struct number_case signed_cases[] = {
+	{ "signed: 0", { 0 }, 1, true, 0, 1 },
+	{ "signed: 2", { 0x02 }, 1, true, 2, 1 },
+	{ "signed: -2", { 0x7e }, 1, true, -U(2), 1 },
+	{ "signed: 63 is one byte", { 0x3f }, 1, true, 63, 1 },
+	{ "signed: 64 is two bytes", { 0xc0, 0x00 }, 2, true, 64, 2 },
+	{ "signed: -64 is one byte", { 0x40 }, 1, true, -U(64), 1 },
+	{ "signed: -65 is two bytes", { 0xbf, 0x7f }, 2, true, -U(65), 2 },
+	{ "signed: 127", { 0xff, 0x00 }, 2, true, 127, 2 },
+	{ "signed: -129", { 0xff, 0x7e }, 2, true, -U(129), 2 },
+	{ "signed: -1 in four bytes",
+	  { 0xff, 0xff, 0xff, 0x7f },
+	  4,
+	  true,
+	  -U(1),
+	  4 },
+	{ "signed: the largest",
+	  { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00 },
+	  10,
+	  true,
+	  INT64_MAX,
+	  10 },
+	{ "signed: the smallest",
+	  { 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f },
+	  10,
+	  true,
+	  U(1) << 63,
+	  10 },
+	{ "signed: nothing there", { 0 }, 0, false, 0, 0 },
+	{ "signed: cut off", { 0xff, 0xff }, 2, false, 0, 0 },
+	{ "signed: eleven bytes are too many",
+	  { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f },
+	  11,
+	  false,
+	  0,
+	  0 },
+};
+
+static void test_unsigned(void **state)
+{
+	const struct number_case *c = *state;
+	struct gr_bytes b = exact(c->bytes, c->nbytes);
+	uint64_t off = 0, value;
+
+	assert_int_equal(gr_bytes_uvarint(b, &off, &value), c->is_good);
+	if (c->is_good) {
+		assert_true(value == c->want);
+		assert_int_equal(off, c->want_off);
+	}
+	assert_true(off <= b.size);
+	release(b);
+}
+
+static void test_signed(void **state)
+{
+	const struct number_case *c = *state;
+	struct gr_bytes b = exact(c->bytes, c->nbytes);
+	uint64_t off = 0;
+	int64_t value;
+
+	assert_int_equal(gr_bytes_varint(b, &off, &value), c->is_good);
+	if (c->is_good) {
+		assert_true((uint64_t)value == c->want);
+		assert_int_equal(off, c->want_off);
+	}
+	assert_true(off <= b.size);
+	release(b);
+}
+
+static void test_number_past_the_end(void **state)
+{
+	(void)state;
+	static const uint8_t bytes[] = { 1, 2 };
+	struct gr_bytes b = { bytes, sizeof(bytes) };
+	uint64_t value, offs[] = { 2, 3, UINT64_MAX };
+
+	for (size_t i = 0; i < GR_ARRAY_SIZE(offs); i++) {
+		int64_t number;
+		uint64_t off = offs[i];
+
+		assert_false(gr_bytes_uvarint(b, &off, &value));
+		off = offs[i];
+		assert_false(gr_bytes_varint(b, &off, &number));
+	}
+}
+
+static uint8_t encode(uint64_t value, uint8_t *ret)
+{
+	uint8_t n = 0;
+
+	for (; value >= 0x80; value >>= 7)
+		ret[n++] = (uint8_t)value | 0x80;
+	ret[n++] = (uint8_t)value;
+	return n;
+}
+
+static void test_random_numbers(void **state)
+{
+	(void)state;
+	uint64_t seed = 1;
+
+	for (int i = 0; i < 5000; i++) {
+		uint64_t want = rows_random(&seed) >> (i % 64), value, off = 0;
+		uint8_t bytes[10];
+		struct gr_bytes b = { bytes, encode(want, bytes) };
+
+		assert_true(gr_bytes_uvarint(b, &off, &value));
+		assert_true(value == want);
+		assert_int_equal(off, b.size);
+	}
+}
+
+// ------------------------------------------------------------ loads, texts
+
+static void test_loads(void **state)
+{
+	(void)state;
+	static const uint8_t bytes[] = { 0xee, 1, 2, 3, 4, 5, 6, 7, 0x88 };
+
+	// From an odd address: alignment must not matter.
+	assert_int_equal(gr_load_u16(bytes + 1), 0x0201);
+	assert_int_equal(gr_load_u32(bytes + 1), 0x04030201);
+	assert_true(gr_load_u64(bytes + 1) == U(0x8807060504030201));
+	assert_int_equal(gr_load_uint(bytes, 1), 0xee);
+	assert_int_equal(gr_load_uint(bytes + 1, 2), 0x0201);
+	assert_int_equal(gr_load_uint(bytes + 1, 4), 0x04030201);
+	assert_true(gr_load_uint(bytes + 1, 8) == U(0x8807060504030201));
+}
+
+static void test_load_of_other_widths(void **state)
+{
+	(void)state;
+	static const unsigned int widths[] = { 0, 3, 5, 6, 7, 9, 16, 1 << 30 };
+
+	for (size_t i = 0; i < GR_ARRAY_SIZE(widths); i++)
+		assert_int_equal(gr_load_uint("x", widths[i]), 0);
+}
+
+static void test_string(void **state)
+{
+	(void)state;
+	struct gr_bytes b = exact("one\0two\0\0open", 13);
+
+	assert_string_equal(gr_bytes_string(b, 0), "one");
+	assert_string_equal(gr_bytes_string(b, 1), "ne");
+	assert_string_equal(gr_bytes_string(b, 3), "");
+	assert_string_equal(gr_bytes_string(b, 4), "two");
+	assert_string_equal(gr_bytes_string(b, 8), "");
+	assert_null(gr_bytes_string(b, 9));
+	assert_null(gr_bytes_string(b, 12));
+	assert_null(gr_bytes_string(b, 13));
+	assert_null(gr_bytes_string(b, UINT64_MAX));
+	release(b);
+	assert_null(gr_bytes_string((struct gr_bytes){ NULL, 0 }, 0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_number_past_the_end),
+		cmocka_unit_test(test_random_numbers),
+		cmocka_unit_test(test_loads),
+		cmocka_unit_test(test_load_of_other_widths),
+		cmocka_unit_test(test_string),
+	};
+
+	return ROWS_RUN("bounds", bounds_cases, test_bounds) +
+	       ROWS_RUN("unsigned numbers", unsigned_cases, test_unsigned) +
+	       ROWS_RUN("signed numbers", signed_cases, test_signed) +
+	       cmocka_run_group_tests_name("bytes", tests, NULL, NULL);
+}
