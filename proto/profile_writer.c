@@ -275,7 +275,8 @@ static struct gr_error *write_location(struct writer *w, size_t index)
 
 	function.id = index + 1;
 	function.name = add_string(w, place->name);
-	function.system_name = function.name;
+	// No system name: pprof takes equal ones for C++ and cuts off what
+	// stands in brackets.
 	function.filename = add_string(w, place->file);
 	function.start_line = place->line;
 	line.function_id = function.id;
