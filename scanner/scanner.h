@@ -97,9 +97,18 @@ struct gr_error *gr_scan_complete(struct gr_scan *scan, const char *prefix,
 				  size_t max, const char ***ret,
 				  size_t *count) GR_MUST_CHECK;
 
+/** Which root is billed for an object that several of them reach. */
+enum gr_attribution {
+	GR_ATTRIBUTION_NEAREST, /**< The one with the fewest hops. */
+	GR_ATTRIBUTION_FIRST, /**< The first, with all that hangs on it. */
+};
+
 struct gr_walk_options {
 	uint32_t max_depth;   /**< Levels of nodes; default 256. */
 	uint32_t max_nodes;   /**< Nodes in all; default 1 << 20. */
+	enum gr_attribution attribution;
+	/** A root of its own for each goroutine: gr_root_total.goroutine_id. */
+	bool per_goroutine;
 	/** Only what these hold; none: all roots. */
 	const struct gr_place *places;
 	size_t nplaces;
@@ -175,6 +184,8 @@ struct gr_root_total {
 	enum gr_root_kind kind;
 	/** Of stack roots ("waiting"), else NULL. */
 	const char *goroutine_state;
+	/** Only with gr_walk_options.per_goroutine, of stack roots; else 0. */
+	uint64_t goroutine_id;
 	const char *file; /**< Where the variable stands, or NULL. */
 	uint32_t line;
 	uint32_t node;	  /**< Its node. */

@@ -241,7 +241,9 @@ void gr_walk_drain(struct gr_walk *w)
 			__builtin_prefetch(ahead->host);
 			__builtin_prefetch(&w->todo[ahead->word / 64]);
 		}
-		if (!gr_region_queue_pop(&w->queue, &region))
+		if (!(w->is_first_root ?
+			      gr_region_queue_pop_last(&w->queue, &region) :
+			      gr_region_queue_pop(&w->queue, &region)))
 			return;
 		run_region(w, &region);
 		if (i % POLL_EVERY == 0) {

@@ -393,6 +393,8 @@ static void run_stratum(struct gr_walk *w, enum gr_stratum stratum)
 	for (size_t i = 0; i < w->roots->list.size && !gr_walk_is_over(w); i++) {
 		if (w->roots->list.data[i].stratum == stratum)
 			run_root(w, &w->roots->list.data[i]);
+		if (w->is_first_root)
+			gr_walk_drain(w);
 		poll(w, i);
 	}
 	gr_walk_drain(w);

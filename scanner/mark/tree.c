@@ -7,7 +7,7 @@
 /* What makes a root one: pointers of interned strings, and the kind. */
 struct root_key {
 	const char *name, *state;
-	uint64_t kind;
+	uint64_t kind, goroutine_id;
 };
 
 struct gr_root_entry {
@@ -65,7 +65,7 @@ uint32_t gr_tree_root(struct gr_tree *tree, const struct gr_root_total *root)
 {
 	struct gr_root_entry *entry;
 	struct root_key key = { root->name, root->goroutine_state,
-				root->kind };
+				root->kind, root->goroutine_id };
 
 	HASH_FIND(hh, tree->root_index, &key, sizeof(key), entry);
 	if (entry)

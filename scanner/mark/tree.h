@@ -43,7 +43,7 @@ struct gr_error *gr_tree_init(struct gr_tree *tree, uint32_t max_depth,
 void gr_tree_deinit(struct gr_tree *tree);
 
 /**
- * The root node of that name, kind and goroutine state, made if new. @p name
+ * The root node of that name, kind, goroutine state and id, made if new. @p name
  * and @p state must be interned: they are compared as pointers.
  */
 uint32_t gr_tree_root(struct gr_tree *tree, const struct gr_root_total *root);

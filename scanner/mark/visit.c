@@ -103,6 +103,9 @@ uint32_t gr_walk_root_node(struct gr_walk *w, const struct gr_root *root)
 		.line = root->line,
 	};
 
+	if (w->per_goroutine && root->goroutine < w->rt->ngoroutines)
+		total.goroutine_id =
+			w->rt->goroutines[root->goroutine].goid;
 	return gr_tree_root(&w->tree, &total);
 }
 

@@ -7,7 +7,7 @@
 enum { CHUNK_REGIONS = 4096 };
 
 struct gr_region_chunk {
-	struct gr_region_chunk *next;
+	struct gr_region_chunk *next, *prev;
 	uint32_t first, end; /* [first, end) wait */
 	struct gr_region regions[CHUNK_REGIONS];
 };
@@ -24,6 +24,7 @@ void gr_walk_push(struct gr_walk *w, const struct gr_region *region)
 			return;
 		}
 		chunk->next = NULL;
+		chunk->prev = queue->tail;
 		chunk->first = chunk->end = 0;
 		if (queue->tail)
 			queue->tail->next = chunk;
@@ -49,6 +50,28 @@ bool gr_region_queue_pop(struct gr_region_queue *queue, struct gr_region *ret)
 			return true;
 		}
 		queue->head = chunk->next;
+		queue->head->prev = NULL;
+		free(chunk);
+	}
+	return true;
+}
+
+bool gr_region_queue_pop_last(struct gr_region_queue *queue,
+			      struct gr_region *ret)
+{
+	struct gr_region_chunk *chunk = queue->tail;
+
+	if (!queue->size)
+		return false;
+	*ret = chunk->regions[--chunk->end];
+	queue->size--;
+	if (chunk->first == chunk->end) {
+		if (!chunk->prev) {
+			chunk->first = chunk->end = 0;
+			return true;
+		}
+		queue->tail = chunk->prev;
+		queue->tail->next = NULL;
 		free(chunk);
 	}
 	return true;
@@ -153,6 +176,8 @@ struct gr_error *gr_walk_create(struct gr_runtime *rt,
 	w->ledger = ledger;
 	w->wanted = GR_OBJ_NONE;
 	w->from = GR_OBJ_NONE;
+	w->is_first_root = options->attribution == GR_ATTRIBUTION_FIRST;
+	w->per_goroutine = options->per_goroutine;
 	err = lay_out_words(w);
 	if (!err)
 		err = gr_ptrmap_build(rt, w->total_words - w->heap->nwords + 64,

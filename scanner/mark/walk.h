@@ -44,6 +44,7 @@ struct gr_region {
 
 /** A FIFO queue of regions in chunks that are freed as they are emptied. */
 struct gr_region_chunk;
+/** Taken from its end as well, for a depth-first walk. */
 struct gr_region_queue {
 	struct gr_region_chunk *head, *tail;
 	uint64_t size;
@@ -100,6 +101,8 @@ struct gr_walk {
 	uint8_t stratum;
 	uint8_t via;	      /**< enum gr_via */
 	bool is_mask_phase;
+	bool is_first_root; /**< GR_ATTRIBUTION_FIRST. */
+	bool per_goroutine;
 	bool is_conservative;
 	gr_obj from;
 	const struct gr_root *root; /**< The root at hand; NULL between. */
@@ -205,6 +208,9 @@ struct gr_error *gr_walk_keep_parents(struct gr_walk *w,
 void gr_walk_push(struct gr_walk *w, const struct gr_region *region);
 /** Take the first region; false if there is none. */
 bool gr_region_queue_pop(struct gr_region_queue *queue, struct gr_region *ret);
+/** Take the last region; false if there is none. */
+bool gr_region_queue_pop_last(struct gr_region_queue *queue,
+			      struct gr_region *ret);
 /** Region @p i of those that wait, for prefetching; NULL if not near. */
 const struct gr_region *gr_region_queue_peek(const struct gr_region_queue *queue,
 					     uint32_t i);
