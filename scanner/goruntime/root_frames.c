@@ -89,6 +89,8 @@ static struct gr_error *make_local(struct frames *f, const struct gr_module *m,
 	if (ret->type == GR_TYPE_NONE)
 		return NULL;
 	ret->bytes = gr_types_get(rt->types, ret->type)->size_bytes;
+	if (gr_types_get(rt->types, ret->type)->is_shape)
+		gr_gap_add(rt->gaps, GR_GAP_UNRESOLVED_GENERICS, 1);
 	if (ret->is_plain)
 		return ret->name ? NULL : &gr_enomem;
 	ret->npieces = from->npieces;

@@ -100,6 +100,16 @@ static gr_type_id offset_id(gr_type_id base, uint32_t index, size_t count)
 	return index < count ? base + index : GR_TYPE_NONE;
 }
 
+/*
+ * A pointer type in code that several instances of a generic share: all of
+ * them are written as pointers to uint8, and what they point to is not known.
+ */
+static bool is_shape_pointer(const struct gr_dwarf_type *type)
+{
+	return type->kind == GR_KIND_PTR &&
+	       (type->dict_index || has_prefix(type->name, "go.shape."));
+}
+
 static struct gr_error *add_dwarf(struct gr_types *types,
 				  const struct gr_dwarf *dwarf)
 {
@@ -114,7 +124,10 @@ static struct gr_error *add_dwarf(struct gr_types *types,
 		struct gr_type type = {
 			.name = table[i].name,
 			.size_bytes = table[i].size_bytes,
-			.kind = table[i].kind,
+			.kind = is_shape_pointer(&table[i]) ?
+					GR_KIND_UNSAFE_POINTER :
+					table[i].kind,
+			.is_shape = table[i].dict_index != 0,
 			.has_itab = table[i].is_interface_with_methods,
 			.elem = offset_id(base, table[i].elem, count),
 			.key = offset_id(base, table[i].key, count),

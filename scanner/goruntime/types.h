@@ -27,6 +27,7 @@ struct gr_type {
 	uint8_t kind;	  /**< enum gr_go_kind */
 	uint8_t role;	  /**< enum gr_type_role */
 	bool has_itab;	  /**< Interface with methods: itab before the data. */
+	bool is_shape;	  /**< Of a generic's shared code: instance not known. */
 	bool is_runtime_record; /**< Made from a runtime type record. */
 	gr_type_id elem, key;
 	gr_type_id header; /**< Map, chan: the struct behind the pointer. */

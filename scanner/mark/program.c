@@ -52,6 +52,7 @@ struct gr_error *gr_programs_init(struct gr_programs *programs,
 	if (programs->timer_chan == GR_TYPE_NONE)
 		programs->timer_chan = gr_types_find(rt, "chan time.Time");
 	programs->any = gr_types_find(rt, "interface {}");
+	programs->pool_local = gr_types_find(rt, "sync.poolLocal");
 	return NULL;
 }
 
@@ -145,29 +146,54 @@ static void compile_array(struct compiler *c, const struct gr_type *type,
 			      element_name(c, i, elem), depth);
 }
 
+/* A field whose static type hides what the runtime or a library keeps there. */
+struct known_field {
+	const char *owner, *field;
+	enum gr_slot_op op;
+	gr_type_id type;
+};
+
 /*
- * Fields whose static type hides what the runtime or a library keeps in them.
- * Source: sync/map.go (entry.p is a *any), runtime/time.go (timeTimer.c is
- * the timer's channel).
+ * Source: sync/map.go (entry.p is a *any), sync/pool.go (local and victim are
+ * arrays of poolLocal, their sizes follow), sync/poolqueue.go (eface),
+ * reflect/value.go (Value), runtime/time.go (timeTimer.c is its channel).
  */
-static bool compile_known_field(struct compiler *c, const struct gr_type *owner,
-				const struct gr_type_field *field, uint64_t off,
-				uint32_t step)
+static bool find_known_field(const struct gr_programs *p, const char *owner,
+			     const char *field, struct gr_slot *ret)
 {
-	if (!strcmp(owner->name, "sync.entry") && !strcmp(field->name, "p") &&
-	    c->programs->any != GR_TYPE_NONE &&
-	    gr_types_get(c->types, field->type)->kind ==
-		    GR_KIND_UNSAFE_POINTER) {
-		add_slot(c, off, GR_SLOT_POINTER, c->programs->any, step);
-		return true;
-	}
-	if (!strcmp(owner->name, "runtime.timeTimer") &&
-	    !strcmp(field->name, "c") &&
-	    c->programs->timer_chan != GR_TYPE_NONE) {
-		add_slot(c, off, GR_SLOT_HEADER, c->programs->timer_chan, step);
+	const struct known_field known[] = {
+		{ "sync.entry", "p", GR_SLOT_POINTER, p->any },
+		{ "sync.Pool", "local", GR_SLOT_COUNTED, p->pool_local },
+		{ "sync.Pool", "victim", GR_SLOT_COUNTED, p->pool_local },
+		{ "sync.eface", "val", GR_SLOT_EFACE, p->any },
+		{ "reflect.Value", "ptr", GR_SLOT_REFLECT, p->any },
+		{ "runtime.timeTimer", "c", GR_SLOT_HEADER, p->timer_chan },
+	};
+
+	for (size_t i = 0; i < GR_ARRAY_SIZE(known); i++) {
+		if (strcmp(owner, known[i].owner) ||
+		    strcmp(field, known[i].field) ||
+		    known[i].type == GR_TYPE_NONE)
+			continue;
+		ret->op = known[i].op;
+		ret->type = known[i].type;
 		return true;
 	}
 	return false;
+}
+
+static bool compile_known_field(struct compiler *c, const struct gr_type *owner,
+				const struct gr_type_field *field, uint64_t off,
+				uint32_t parent, const char *name)
+{
+	struct gr_slot slot;
+
+	if (gr_types_get(c->types, field->type)->kind !=
+		    GR_KIND_UNSAFE_POINTER ||
+	    !find_known_field(c->programs, owner->name, field->name, &slot))
+		return false;
+	add_slot(c, off, slot.op, slot.type, add_step(c, parent, name));
+	return true;
 }
 
 static void compile_fields(struct compiler *c, const struct gr_type *type,
@@ -187,9 +213,8 @@ static void compile_fields(struct compiler *c, const struct gr_type *type,
 		     ftype->size_bytes > type->size_bytes - field->off_bytes))
 			continue;
 		if (compile_known_field(c, type, field, off + field->off_bytes,
-					add_step(c, step, name)))
+					step, name))
 			continue;
-		c->steps.size--;
 		compile_below(c, field->type, off + field->off_bytes, step,
 			      name, depth);
 	}

@@ -19,6 +19,8 @@ enum gr_slot_op {
 	GR_SLOT_HEADER,	 /**< Pointer to the header of a map or chan `type`. */
 	GR_SLOT_TRIE,	 /**< Root of the HashTrieMap `type`. */
 	GR_SLOT_FUNC,	 /**< Pointer to a funcval. */
+	GR_SLOT_COUNTED, /**< Array of `type`; the next word is its length. */
+	GR_SLOT_REFLECT, /**< reflect.Value.ptr: type before, flags after. */
 };
 
 #define GR_STEP_SELF UINT32_MAX
@@ -76,6 +78,7 @@ struct gr_programs {
 	gr_type_id timer_chan; /**< chan time.Time */
 	gr_type_id timer;      /**< runtime.timer */
 	gr_type_id any;	       /**< interface {} */
+	gr_type_id pool_local; /**< sync.poolLocal */
 };
 
 struct gr_error *gr_programs_init(struct gr_programs *programs,

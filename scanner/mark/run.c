@@ -28,6 +28,24 @@ void gr_walk_run_interface(struct gr_walk *w, struct gr_scope *scope,
 	gr_walk_visit(w, &to, scope, slot->step);
 }
 
+/*
+ * A reflect.Value: the word before is its type, the one after its flags. With
+ * flagIndir the pointer leads to the value, else it is the value.
+ */
+static void run_reflect_value(struct gr_walk *w, struct gr_scope *scope,
+			      const struct gr_slot *slot, const uint8_t *at)
+{
+	enum { FLAG_INDIR = 1 << 7 };
+	gr_type_id type = gr_walk_runtime_type(
+		w, gr_load_u64(at - GR_WORD_BYTES));
+	struct gr_referent to = { gr_load_u64(at), type, type, 0, false };
+
+	if (gr_load_u64(at + GR_WORD_BYTES) & FLAG_INDIR)
+		gr_walk_visit(w, &to, scope, slot->step);
+	else
+		gr_walk_run_interface(w, scope, slot, at, type);
+}
+
 /* A funcval: its first word is the code, what follows was captured. */
 static void run_func(struct gr_walk *w, struct gr_scope *scope,
 		     const struct gr_slot *slot, uint64_t addr)
@@ -59,6 +77,23 @@ static void run_func(struct gr_walk *w, struct gr_scope *scope,
 	const struct gr_span *span = gr_heap_span_of(w->heap, obj);
 	if (!span->is_noscan && below.program && below.program->nsteps)
 		w->node_of[obj] = gr_walk_step_node(w, &below, 0);
+}
+
+/* An array that is kept as a pointer and a length (sync.Pool). */
+static void run_counted(struct gr_walk *w, struct gr_scope *scope,
+			const struct gr_slot *slot, const uint8_t *at)
+{
+	uint64_t count = gr_load_u64(at + GR_WORD_BYTES);
+	struct gr_referent to = {
+		.addr = gr_load_u64(at),
+		.type = slot->type,
+		.label = slot->type,
+		.count = count < UINT32_MAX ? count : UINT32_MAX,
+	};
+
+	if (!count)
+		to.type = GR_TYPE_NONE;
+	gr_walk_visit(w, &to, scope, slot->step);
 }
 
 static void run_slice(struct gr_walk *w, struct gr_scope *scope,
@@ -116,6 +151,12 @@ void gr_walk_run_slot(struct gr_walk *w, struct gr_scope *scope,
 		break;
 	case GR_SLOT_FUNC:
 		run_func(w, scope, slot, addr);
+		break;
+	case GR_SLOT_COUNTED:
+		run_counted(w, scope, slot, at);
+		break;
+	case GR_SLOT_REFLECT:
+		run_reflect_value(w, scope, slot, at);
 		break;
 	case GR_SLOT_UNKNOWN:
 		gr_walk_visit(w, &to, scope, slot->step);
