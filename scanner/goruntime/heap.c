@@ -405,7 +405,8 @@ static struct gr_error *store_spans(struct gr_runtime *rt,
 	struct gr_heap *heap = rt->heap;
 	struct gr_error *err;
 
-	heap->spans = calloc(raws->size + 1, sizeof(*heap->spans));
+	heap->spans = aligned_alloc(64,
+				    (raws->size + 1) * sizeof(*heap->spans));
 	if (!heap->spans)
 		return &gr_enomem;
 	for (size_t i = 0; i < raws->size; i++) {

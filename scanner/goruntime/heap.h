@@ -16,6 +16,7 @@
  * Objects of the span are numbered first_obj .. first_obj + nelems - 1.
  */
 struct gr_span {
+	/* What a visit looks at: one cache line. */
 	uint64_t base_addr;
 	uint64_t limit_addr;   /**< End of the object area. */
 	uint64_t elem_bytes;
@@ -27,12 +28,16 @@ struct gr_span {
 	uint8_t spanclass;
 	bool is_noscan;
 	uint8_t header_bytes;  /**< 8: a type word before each element. */
+	bool is_unswept;       /**< Its free slots are not yet told apart. */
 	uint64_t large_type;   /**< mspan.largeType, or 0. */
+	/* The rest. */
 	uint64_t mspan_addr;   /**< Of the runtime.mspan. */
 	uint64_t specials;     /**< First runtime.special, or 0. */
 	uint32_t freeindex;    /**< Slots below it were given out. */
-	bool is_unswept;       /**< Its free slots are not yet told apart. */
+	/** Spans lie in an array of aligned lines of 64 bytes. */
+	uint8_t padding[40];
 };
+_Static_assert(sizeof(struct gr_span) == 128, "two cache lines");
 
 enum { GR_PAGE_SHIFT = 13, GR_ARENA_SHIFT = 26 };
 

@@ -366,9 +366,14 @@ const struct gr_program *gr_program_compile(struct gr_programs *programs,
 		       (programs->capacity - old) * sizeof(*programs->by_type));
 	}
 	compile_at(&c, type, 0, GR_STEP_SELF, 0);
-	programs->by_type[type] =
-		finish(&c, gr_types_get(c.types, type)->size_bytes);
-	return programs->by_type[type];
+	const struct gr_type *info = gr_types_get(c.types, type);
+	struct gr_program *program = finish(&c, info->size_bytes);
+	if (!program)
+		return NULL;
+	program->is_barrier = info->role == GR_ROLE_BARRIER;
+	program->is_closure = info->role == GR_ROLE_CLOSURE;
+	programs->by_type[type] = program;
+	return program;
 }
 
 bool gr_program_direct_slot(struct gr_programs *programs, gr_type_id type,

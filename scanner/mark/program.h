@@ -52,6 +52,8 @@ struct gr_array_slot {
  */
 struct gr_program {
 	uint64_t size_bytes;
+	bool is_barrier; /**< GR_ROLE_BARRIER */
+	bool is_closure; /**< GR_ROLE_CLOSURE */
 	uint32_t nwords; /**< That mask and slot_of_word cover. */
 	uint32_t nslots, nsteps, narrays;
 	uint64_t *mask;

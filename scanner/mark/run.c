@@ -5,6 +5,17 @@
 /* Regions ahead whose memory is fetched while others are worked on. */
 enum { PREFETCH = 16, POLL_EVERY = 1 << 14 };
 
+static void look_ahead(struct gr_walk *w)
+{
+	const struct gr_region *region =
+		gr_region_queue_peek(&w->queue, PREFETCH);
+
+	if (region) {
+		__builtin_prefetch(region->host);
+		__builtin_prefetch(&w->todo[region->word / 64], 1);
+	}
+}
+
 /* What an interface's data word holds, when its concrete type is known. */
 void gr_walk_run_interface(struct gr_walk *w, struct gr_scope *scope,
 			   const struct gr_slot *slot, const uint8_t *at,
@@ -276,12 +287,7 @@ void gr_walk_drain(struct gr_walk *w)
 	struct gr_region region;
 
 	for (uint64_t i = 1; !gr_walk_is_over(w); i++) {
-		const struct gr_region *ahead =
-			gr_region_queue_peek(&w->queue, PREFETCH);
-		if (ahead) {
-			__builtin_prefetch(ahead->host);
-			__builtin_prefetch(&w->todo[ahead->word / 64]);
-		}
+		look_ahead(w);
 		if (!(w->is_first_root ?
 			      gr_region_queue_pop_last(&w->queue, &region) :
 			      gr_region_queue_pop(&w->queue, &region)))

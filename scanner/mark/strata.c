@@ -275,6 +275,11 @@ static void sweep_span(struct gr_walk *w, const struct gr_span *span)
 		gr_obj obj = span->first_obj + index;
 		struct gr_masked_object masked = { obj, 0 };
 
+		// Most of what is left is nil: free slots of maps and rings.
+		if (!gr_load_u64(span->host + (at - first) * GR_WORD_BYTES)) {
+			at++;
+			continue;
+		}
 		at = first + (index + 1) * elem_words;
 		if (!(w->heap->bits[obj / 64].counted >> (obj % 64) & 1))
 			continue;

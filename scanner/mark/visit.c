@@ -228,15 +228,13 @@ static void defer_visit(struct gr_walk *w, gr_obj obj, uint64_t addr,
 		gr_walk_fail(w, &gr_enomem);
 }
 
-static bool is_barrier_type(struct gr_walk *w, gr_type_id type)
-{
-	return type != GR_TYPE_NONE &&
-	       gr_types_get(w->rt->types, type)->role == GR_ROLE_BARRIER;
-}
-
-/* Bytes that the referent's type explains, at most @p avail; 0: none. */
+/*
+ * Bytes that the referent's type, of @p program, explains, at most @p avail;
+ * 0: none.
+ */
 static uint64_t region_bytes(struct gr_walk *w, const struct gr_referent *to,
-			     uint64_t avail, uint32_t *ret_count)
+			     const struct gr_program *program, uint64_t avail,
+			     uint32_t *ret_count)
 {
 	uint64_t size;
 
@@ -246,12 +244,6 @@ static uint64_t region_bytes(struct gr_walk *w, const struct gr_referent *to,
 	if (to->is_container) {
 		size = gr_walk_header_bytes(w, to->type);
 		return size <= avail ? size : 0;
-	}
-	const struct gr_program *program =
-		gr_program_get(&w->programs, to->type);
-	if (!program) {
-		gr_walk_fail(w, &gr_enomem);
-		return 0;
 	}
 	size = program->size_bytes;
 	if (gr_program_is_empty(program) || !size || size > avail)
@@ -267,22 +259,24 @@ static void push_region(struct gr_walk *w, const struct gr_referent *to,
 			uint32_t count, const uint8_t *host, uint64_t word,
 			gr_obj from, struct gr_scope *scope, uint32_t step)
 {
-	struct gr_region region = {
-		.host = host,
-		.word = word,
-		.type = to->is_container ? to->type | GR_KEY_CONTAINER :
-					   to->type,
-		.node = gr_walk_step_node(w, scope, step),
-		.count = count,
-		.from = from,
-	};
+	uint32_t node = gr_walk_step_node(w, scope, step);
+	struct gr_region *region = gr_walk_push(w);
 
-	gr_walk_push(w, &region);
+	if (!region)
+		return;
+	region->host = host;
+	region->word = word;
+	region->type = to->is_container ? to->type | GR_KEY_CONTAINER :
+					  to->type;
+	region->node = node;
+	region->count = count;
+	region->from = from;
 }
 
 /* A typed pointer out of the heap: into static data or a stack. */
 static void visit_area(struct gr_walk *w, const struct gr_referent *to,
-		       struct gr_scope *scope, uint32_t step)
+		       const struct gr_program *program, struct gr_scope *scope,
+		       uint32_t step)
 {
 	const uint8_t *host;
 	uint64_t word, avail;
@@ -291,7 +285,7 @@ static void visit_area(struct gr_walk *w, const struct gr_referent *to,
 	if (to->type == GR_TYPE_NONE ||
 	    !gr_walk_locate(w, to->addr, &host, &word, &avail))
 		return;
-	uint64_t bytes = region_bytes(w, to, avail, &count);
+	uint64_t bytes = region_bytes(w, to, program, avail, &count);
 	uint64_t end = word + bytes / GR_WORD_BYTES;
 	if (bytes && gr_bitmap_next(w->todo, word, end) < end)
 		push_region(w, to, count, host, word, w->from, scope, step);
@@ -299,6 +293,7 @@ static void visit_area(struct gr_walk *w, const struct gr_referent *to,
 
 /* Queue what the type explains of an object in a span with pointers. */
 static void visit_contents(struct gr_walk *w, const struct gr_referent *to,
+			   const struct gr_program *program,
 			   const struct gr_span *span, gr_obj obj,
 			   uint64_t slot_addr, bool is_new,
 			   struct gr_scope *scope, uint32_t step)
@@ -311,7 +306,7 @@ static void visit_contents(struct gr_walk *w, const struct gr_referent *to,
 
 	if (!span->host || to->addr < data)
 		return;
-	uint64_t bytes = region_bytes(w, to, end - to->addr, &count);
+	uint64_t bytes = region_bytes(w, to, program, end - to->addr, &count);
 	if (!bytes)
 		return;
 	uint64_t off = to->addr - span->base_addr;
@@ -335,16 +330,12 @@ static bool apply_real_type(struct gr_walk *w, const struct gr_span *span,
 	gr_type_id real = real_type(w, span, index);
 	uint64_t data = slot_addr + span->header_bytes;
 
-	if (real == GR_TYPE_NONE || to->is_container)
+	if (real == GR_TYPE_NONE)
 		return false;
 	uint64_t size = gr_types_get(w->rt->types, real)->size_bytes;
 	uint64_t count = size ? (span->elem_bytes - span->header_bytes) / size :
 				0;
 	if (!count)
-		return false;
-	// A closure's real type has no names: ours is better.
-	if (to->type != GR_TYPE_NONE &&
-	    gr_types_get(w->rt->types, to->type)->role == GR_ROLE_CLOSURE)
 		return false;
 	bool is_same = to->type == real;
 	to->addr = data;
@@ -359,33 +350,61 @@ static bool apply_real_type(struct gr_walk *w, const struct gr_span *span,
 }
 
 /*
- * A pointer to something without pointers that leads into an object with
- * pointers (`*byte`, the address of a field): what the object is, it does not
- * say.
+ * Make up what an object in a span with pointers is: by its header, else as
+ * the referrer says. A pointer to something without pointers (`*byte`, the
+ * address of a field) does not say what the object is. A closure is known by
+ * its code, whatever it captures.
  */
-static void forget_part_type(struct gr_walk *w, struct gr_referent *to)
+static bool refine_type(struct gr_walk *w, const struct gr_span *span,
+			uint32_t index, uint64_t slot_addr,
+			struct gr_referent *to,
+			const struct gr_program **program)
 {
-	const struct gr_program *program;
-
-	if (to->type == GR_TYPE_NONE || to->is_container)
-		return;
-	program = gr_program_get(&w->programs, to->type);
-	if (!program || !gr_program_is_empty(program))
-		return;
-	// A closure is known by its code, whatever it captures.
-	if (gr_types_get(w->rt->types, to->type)->role != GR_ROLE_CLOSURE)
+	if (to->is_container || (*program && (*program)->is_closure))
+		return false;
+	if ((span->header_bytes || span->large_type) &&
+	    apply_real_type(w, span, index, slot_addr, to)) {
+		*program = gr_walk_program(w, to->type);
+		return true;
+	}
+	if (*program && gr_program_is_empty(*program))
 		to->type = to->label = GR_TYPE_NONE;
+	return false;
+}
+
+const struct gr_program *gr_walk_program(struct gr_walk *w, gr_type_id type)
+{
+	static const struct gr_program nothing;
+	const struct gr_program *program = gr_program_get(&w->programs, type);
+
+	if (GR_UNLIKELY(!program)) {
+		gr_walk_fail(w, &gr_enomem);
+		return &nothing;
+	}
+	return program;
 }
 
 gr_obj gr_walk_visit(struct gr_walk *w, const struct gr_referent *referent,
 		     struct gr_scope *scope, uint32_t step)
 {
-	struct gr_referent to = *referent;
+	// Field by field: it was just written field by field, and a copy in
+	// larger pieces would have to wait for that.
+	struct gr_referent to = {
+		.addr = referent->addr,
+		.type = referent->type,
+		.label = referent->label,
+		.count = referent->count,
+		.is_container = referent->is_container,
+	};
 	const struct gr_span *span;
 	gr_obj obj = gr_heap_object_at(w->heap, to.addr, &span);
+	const struct gr_program *program =
+		to.type == GR_TYPE_NONE || to.is_container ?
+			NULL :
+			gr_walk_program(w, to.type);
 
 	if (obj == GR_OBJ_NONE) {
-		visit_area(w, &to, scope, step);
+		visit_area(w, &to, program, scope, step);
 		return GR_OBJ_NONE;
 	}
 	struct gr_object_bits *bits = &w->heap->bits[obj / 64];
@@ -401,24 +420,21 @@ gr_obj gr_walk_visit(struct gr_walk *w, const struct gr_referent *referent,
 	if (!is_new && (span->is_noscan || bits->whole & mask))
 		return GR_OBJ_NONE;
 	if (w->stratum < GR_STRATUM_RUNTIME &&
-	    (bits->barrier & mask || is_barrier_type(w, to.type))) {
+	    (bits->barrier & mask || (program && program->is_barrier))) {
 		defer_visit(w, obj, to.addr, scope, step);
 		return GR_OBJ_NONE;
 	}
 	uint32_t index = obj - span->first_obj;
 	uint64_t slot_addr = gr_span_slot_addr(span, index);
-	bool is_header = false;
-	if ((span->header_bytes || span->large_type) && !span->is_noscan)
-		is_header = apply_real_type(w, span, index, slot_addr, &to);
-	if (!span->is_noscan && !is_header)
-		forget_part_type(w, &to);
+	bool is_header = !span->is_noscan &&
+			 refine_type(w, span, index, slot_addr, &to, &program);
 	if (is_new) {
 		bits->counted |= mask;
 		count_object(w, span, obj, to.label, is_header, scope, step);
 	}
 	if (!span->is_noscan && to.type != GR_TYPE_NONE)
-		visit_contents(w, &to, span, obj, slot_addr, is_new, scope,
-			       step);
+		visit_contents(w, &to, program, span, obj, slot_addr, is_new,
+			       scope, step);
 	return is_new ? obj : GR_OBJ_NONE;
 }
 

@@ -12,7 +12,7 @@ struct gr_region_chunk {
 	struct gr_region regions[CHUNK_REGIONS];
 };
 
-void gr_walk_push(struct gr_walk *w, const struct gr_region *region)
+struct gr_region *gr_walk_push(struct gr_walk *w)
 {
 	struct gr_region_queue *queue = &w->queue;
 	struct gr_region_chunk *chunk = queue->tail;
@@ -21,7 +21,7 @@ void gr_walk_push(struct gr_walk *w, const struct gr_region *region)
 		chunk = malloc(sizeof(*chunk));
 		if (!chunk) {
 			gr_walk_fail(w, &gr_enomem);
-			return;
+			return NULL;
 		}
 		chunk->next = NULL;
 		chunk->prev = queue->tail;
@@ -32,8 +32,8 @@ void gr_walk_push(struct gr_walk *w, const struct gr_region *region)
 			queue->head = chunk;
 		queue->tail = chunk;
 	}
-	chunk->regions[chunk->end++] = *region;
 	queue->size++;
+	return &chunk->regions[chunk->end++];
 }
 
 bool gr_region_queue_pop(struct gr_region_queue *queue, struct gr_region *ret)

@@ -149,6 +149,8 @@ uint32_t gr_walk_step_node(struct gr_walk *w, struct gr_scope *scope,
 uint32_t gr_walk_scope_node(struct gr_walk *w, struct gr_scope *scope);
 /** The tree's node of a root, made if new. */
 uint32_t gr_walk_root_node(struct gr_walk *w, const struct gr_root *root);
+/** The program of a type; an empty one, and w->err, without memory. */
+const struct gr_program *gr_walk_program(struct gr_walk *w, gr_type_id type);
 /** Type of the runtime record at @p addr, cached. */
 gr_type_id gr_walk_runtime_type(struct gr_walk *w, uint64_t addr);
 gr_type_id gr_walk_itab_type(struct gr_walk *w, uint64_t addr);
@@ -204,8 +206,8 @@ GR_DEFINE_CLEANUP(walk, struct gr_walk, gr_walk_destroy)
 struct gr_error *gr_walk_keep_parents(struct gr_walk *w,
 				      gr_obj wanted) GR_MUST_CHECK;
 
-/** Append a region; an error becomes w->err. */
-void gr_walk_push(struct gr_walk *w, const struct gr_region *region);
+/** A new last region, to be filled in place; NULL, and w->err, without memory. */
+struct gr_region *gr_walk_push(struct gr_walk *w);
 /** Take the first region; false if there is none. */
 bool gr_region_queue_pop(struct gr_region_queue *queue, struct gr_region *ret);
 /** Take the last region; false if there is none. */
