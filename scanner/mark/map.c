@@ -15,13 +15,6 @@ enum {
 	CTRL_EMPTY_BIT = 0x80, /* of a control byte: empty or deleted */
 };
 
-/* Where keys and values lie in a bucket or group. */
-struct shape {
-	uint64_t key_off, key_stride;
-	uint64_t elem_off, elem_stride;
-	uint64_t bytes;
-	bool key_indirect, elem_indirect;
-};
 
 static uint64_t type_size(struct gr_walk *w, gr_type_id id)
 {
@@ -56,7 +49,7 @@ static gr_type_id field_type(struct gr_walk *w, gr_type_id id, const char *name,
 	return type;
 }
 
-static void shape_sizes(struct gr_container *c, struct shape *shape)
+static void shape_sizes(struct gr_container *c, struct gr_map_shape *shape)
 {
 	const struct gr_layout *layout = &c->w->rt->layout;
 	uint64_t key = type_size(c->w, c->info->key);
@@ -68,8 +61,23 @@ static void shape_sizes(struct gr_container *c, struct shape *shape)
 	shape->elem_stride = shape->elem_indirect ? GR_WORD_BYTES : elem;
 }
 
+/* The shape of this map type; that of the last one is kept. */
+static void find_shape(struct gr_container *c,
+		       void (*make)(struct gr_container *,
+				    struct gr_map_shape *),
+		       struct gr_map_shape *ret)
+{
+	struct gr_walk *w = c->w;
+
+	if (!w->map_shape.bytes || w->map_shape_type != c->type) {
+		make(c, &w->map_shape);
+		w->map_shape_type = c->type;
+	}
+	*ret = w->map_shape;
+}
+
 /* bmap: tophash[8], keys[8], elems[8], overflow pointer. */
-static void bucket_shape(struct gr_container *c, struct shape *shape)
+static void bucket_shape(struct gr_container *c, struct gr_map_shape *shape)
 {
 	shape_sizes(c, shape);
 	shape->key_off = SLOTS;
@@ -78,7 +86,7 @@ static void bucket_shape(struct gr_container *c, struct shape *shape)
 		       GR_WORD_BYTES;
 }
 
-static void run_bucket(struct gr_container *c, const struct shape *shape,
+static void run_bucket(struct gr_container *c, const struct gr_map_shape *shape,
 		       const struct gr_piece *bucket)
 {
 	for (unsigned int i = 0; i < SLOTS; i++) {
@@ -94,7 +102,7 @@ static void run_bucket(struct gr_container *c, const struct shape *shape,
 }
 
 /* An array of buckets, each with its overflow chain. */
-static void run_bucket_array(struct gr_container *c, const struct shape *shape,
+static void run_bucket_array(struct gr_container *c, const struct gr_map_shape *shape,
 			     const struct gr_piece *array, uint64_t count)
 {
 	if (!array->host)
@@ -141,13 +149,13 @@ void gr_map_run_buckets(struct gr_container *c, const struct gr_piece *header)
 	const typeof(layout->hmap) *f = &layout->hmap;
 	uint64_t b = gr_field_uint(header->host, f->b);
 	uint64_t flags = gr_field_uint(header->host, f->flags);
-	struct shape shape;
+	struct gr_map_shape shape;
 
 	if (b > MAX_B) {
 		gr_gap_add(c->w->rt->gaps, GR_GAP_BROKEN_CONTAINERS, 1);
 		return;
 	}
-	bucket_shape(c, &shape);
+	find_shape(c, bucket_shape, &shape);
 	uint64_t count = UINT64_C(1) << b;
 	uint64_t old = b && !(flags & SAME_SIZE_GROW) ? count / 2 : count;
 	struct gr_piece array =
@@ -197,7 +205,7 @@ static uint64_t round_up(uint64_t n, uint64_t align)
 }
 
 /* Without a DIE of the group: control word, then slots {key, elem}. */
-static void group_shape_computed(struct gr_container *c, struct shape *shape)
+static void group_shape_computed(struct gr_container *c, struct gr_map_shape *shape)
 {
 	uint64_t key_align = shape->key_indirect ?
 				     GR_WORD_BYTES :
@@ -219,7 +227,7 @@ static void group_shape_computed(struct gr_container *c, struct shape *shape)
 
 /* Offsets by the DIE of the group: slots, or split keys and elems. */
 static bool group_shape_from_die(struct gr_walk *w, gr_type_id group,
-				 struct shape *shape)
+				 struct gr_map_shape *shape)
 {
 	const struct gr_type_field *slots = find_field(w, group, "slots");
 	const struct gr_type_field *keys = find_field(w, group, "keys");
@@ -248,7 +256,7 @@ static bool group_shape_from_die(struct gr_walk *w, gr_type_id group,
 	return true;
 }
 
-static void group_shape(struct gr_container *c, struct shape *shape)
+static void group_shape(struct gr_container *c, struct gr_map_shape *shape)
 {
 	struct gr_walk *w = c->w;
 	// map<K,V>.dirPtr **table; table.groups; groupReference.data *group.
@@ -261,7 +269,7 @@ static void group_shape(struct gr_container *c, struct shape *shape)
 		group_shape_computed(c, shape);
 }
 
-static void run_groups(struct gr_container *c, const struct shape *shape,
+static void run_groups(struct gr_container *c, const struct gr_map_shape *shape,
 		       const struct gr_piece *groups, uint64_t count)
 {
 	if (!groups->host || !shape->bytes)
@@ -291,7 +299,7 @@ static void run_groups(struct gr_container *c, const struct shape *shape,
 	}
 }
 
-static void run_table(struct gr_container *c, const struct shape *shape,
+static void run_table(struct gr_container *c, const struct gr_map_shape *shape,
 		      const struct gr_piece *table)
 {
 	const typeof(c->w->rt->layout.swiss_table) *f =
@@ -311,11 +319,11 @@ void gr_map_run_groups(struct gr_container *c, const struct gr_piece *header)
 		&c->w->rt->layout.swiss_map;
 	uint64_t dir_len = gr_field_uint(header->host, f->dir_len);
 	struct gr_piece dir = gr_container_follow(c, header, f->dir_ptr.off);
-	struct shape shape;
+	struct gr_map_shape shape;
 
 	if (!dir.host)
 		return;
-	group_shape(c, &shape);
+	find_shape(c, group_shape, &shape);
 	if (!dir_len) {
 		// A small map: the pointer is that of its only group.
 		run_groups(c, &shape, &dir, 1);

@@ -2,18 +2,99 @@
 /* Type programs over memory: the inner loop of the typed phase. */
 #include "mark/walk.h"
 
-/* Regions ahead whose memory is fetched while others are worked on. */
-enum { PREFETCH = 16, POLL_EVERY = 1 << 14 };
+/*
+ * How far ahead memory is fetched, in regions of the queue or elements of an
+ * array: first what they lie in, then the spans that their first pointers lead
+ * to, then the bits of those objects. On a heap in random order the walk would
+ * wait for each of the three in turn.
+ */
+enum {
+	AHEAD_MEMORY = 24,
+	AHEAD_SPAN = 16,
+	AHEAD_OBJECT = 8,
+	AHEAD_POINTERS = 4, /* of one region */
+	POLL_EVERY = 1 << 14,
+};
+
+static void prefetch_span(const struct gr_walk *w, uint64_t addr)
+{
+	const struct gr_span *span = gr_heap_span_at(w->heap, addr);
+
+	if (span)
+		gr_prefetch(span);
+}
+
+static void prefetch_object(const struct gr_walk *w, uint64_t addr)
+{
+	const struct gr_span *span;
+	gr_obj obj = gr_heap_object_at(w->heap, addr, &span);
+
+	if (obj == GR_OBJ_NONE)
+		return;
+	gr_prefetch(&w->heap->bits[obj / 64]);
+	gr_prefetch(&w->node_of[obj]);
+}
+
+/* Call @p prefetch for the first pointers of the value at @p host. */
+static inline void prefetch_targets(const struct gr_walk *w,
+				    const struct gr_program *program,
+				    const uint8_t *host,
+				    void (*prefetch)(const struct gr_walk *w,
+						     uint64_t addr))
+{
+	uint64_t mask = program->nwords ? program->mask[0] : 0;
+
+	for (unsigned int n = 0; mask && n < AHEAD_POINTERS;
+	     n++, mask &= mask - 1) {
+		uint64_t addr = gr_load_u64(host + __builtin_ctzll(mask) *
+							   GR_WORD_BYTES);
+		if (addr)
+			prefetch(w, addr);
+	}
+}
+
+/* The program that a waiting region begins with; NULL: not looked ahead. */
+static const struct gr_program *program_ahead(struct gr_walk *w,
+					      const struct gr_region *region)
+{
+	return !region || region->type & GR_KEY_CONTAINER ?
+		       NULL :
+		       w->programs.by_type[region->type];
+}
 
 static void look_ahead(struct gr_walk *w)
 {
 	const struct gr_region *region =
-		gr_region_queue_peek(&w->queue, PREFETCH);
+		gr_region_queue_peek(&w->queue, AHEAD_MEMORY);
+	const struct gr_program *program;
 
 	if (region) {
-		__builtin_prefetch(region->host);
-		__builtin_prefetch(&w->todo[region->word / 64], 1);
+		gr_prefetch(region->host);
+		gr_prefetch(&w->todo[region->word / 64]);
 	}
+	region = gr_region_queue_peek(&w->queue, AHEAD_SPAN);
+	program = program_ahead(w, region);
+	if (program)
+		prefetch_targets(w, program, region->host, prefetch_span);
+	region = gr_region_queue_peek(&w->queue, AHEAD_OBJECT);
+	program = program_ahead(w, region);
+	if (program)
+		prefetch_targets(w, program, region->host, prefetch_object);
+}
+
+/* The same for elements of an array of @p count; i is the one at hand. */
+static void look_ahead_in_array(struct gr_walk *w,
+				const struct gr_program *program,
+				const uint8_t *host, uint64_t i, uint64_t count)
+{
+	if (i + AHEAD_SPAN >= count)
+		return;
+	prefetch_targets(w, program,
+			 host + (i + AHEAD_SPAN) * program->size_bytes,
+			 prefetch_span);
+	prefetch_targets(w, program,
+			 host + (i + AHEAD_OBJECT) * program->size_bytes,
+			 prefetch_object);
 }
 
 /* What an interface's data word holds, when its concrete type is known. */
@@ -254,6 +335,7 @@ void gr_walk_run_elements(struct gr_walk *w, struct gr_scope *list,
 			scope.node = GR_NODE_NONE;
 			scope.table = 0;
 		}
+		look_ahead_in_array(w, program, host, i, count);
 		gr_walk_run_value(w, &scope, host + i * program->size_bytes,
 				  word + i * stride);
 		at = word + (i + 1) * stride;

@@ -71,6 +71,14 @@ struct gr_deferred_visit {
 GR_VECTOR(gr_deferred_vector, struct gr_deferred_visit);
 GR_VECTOR(gr_total_vector, struct gr_total);
 
+/** Where keys and values lie in a map's bucket or group. */
+struct gr_map_shape {
+	uint64_t key_off, key_stride;
+	uint64_t elem_off, elem_stride;
+	uint64_t bytes; /**< Of a bucket or group. */
+	bool key_indirect, elem_indirect;
+};
+
 enum gr_via { GR_VIA_TYPE, GR_VIA_MASK };
 
 enum { GR_TYPE_CACHE = 4096 };
@@ -106,6 +114,8 @@ struct gr_walk {
 	bool is_conservative;
 	gr_obj from;
 	const struct gr_root *root; /**< The root at hand; NULL between. */
+	struct gr_map_shape map_shape; /**< Of map_shape_type; bytes 0: none. */
+	gr_type_id map_shape_type;
 	struct gr_error *err; /**< Sticky: out of memory, interrupted. */
 	struct {
 		uint64_t addr;
