@@ -13,7 +13,6 @@ enum {
 	AHEAD_SPAN = 16,
 	AHEAD_OBJECT = 8,
 	AHEAD_POINTERS = 4, /* of one region */
-	POLL_EVERY = 1 << 14,
 };
 
 static void prefetch_span(const struct gr_walk *w, uint64_t addr)
@@ -368,17 +367,12 @@ void gr_walk_drain(struct gr_walk *w)
 {
 	struct gr_region region;
 
-	for (uint64_t i = 1; !gr_walk_is_over(w); i++) {
+	while (!gr_walk_is_over(w)) {
 		look_ahead(w);
 		if (!(w->is_first_root ?
 			      gr_region_queue_pop_last(&w->queue, &region) :
 			      gr_region_queue_pop(&w->queue, &region)))
 			return;
 		run_region(w, &region);
-		if (i % POLL_EVERY == 0) {
-			struct gr_error *err = w->rt->poll(w->rt->poll_ctx);
-			if (err)
-				gr_walk_fail(w, err);
-		}
 	}
 }

@@ -11,11 +11,8 @@ enum { POLL_EVERY = 1 << 14, MAX_SUDOGS = 1 << 20 };
 
 static void poll(struct gr_walk *w, uint64_t i)
 {
-	if (i % POLL_EVERY)
-		return;
-	struct gr_error *err = w->rt->poll(w->rt->poll_ctx);
-	if (err)
-		gr_walk_fail(w, err);
+	if (i % POLL_EVERY == 0)
+		gr_walk_poll(w);
 }
 
 static void set_barrier(struct gr_walk *w, uint64_t addr)

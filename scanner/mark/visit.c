@@ -2,6 +2,9 @@
 /* Objects: count the new ones, queue what a type explains of them. */
 #include "mark/walk.h"
 
+/* Visits between two questions whether to go on: a few milliseconds. */
+enum { POLL_EVERY = 1 << 16 };
+
 /* A region that leaves this part of an object uncovered is still whole: size
  * classes waste at most an eighth. */
 #define SLACK_BYTES(bytes) ((bytes) / 8 + 16)
@@ -403,6 +406,8 @@ gr_obj gr_walk_visit(struct gr_walk *w, const struct gr_referent *referent,
 			NULL :
 			gr_walk_program(w, to.type);
 
+	if (GR_UNLIKELY(++w->nvisits % POLL_EVERY == 0))
+		gr_walk_poll(w);
 	if (obj == GR_OBJ_NONE) {
 		visit_area(w, &to, program, scope, step);
 		return GR_OBJ_NONE;

@@ -116,6 +116,7 @@ struct gr_walk {
 	const struct gr_root *root; /**< The root at hand; NULL between. */
 	struct gr_map_shape map_shape; /**< Of map_shape_type; bytes 0: none. */
 	gr_type_id map_shape_type;
+	uint64_t nvisits;
 	struct gr_error *err; /**< Sticky: out of memory, interrupted. */
 	struct {
 		uint64_t addr;
@@ -233,6 +234,14 @@ static inline void gr_walk_fail(struct gr_walk *w, struct gr_error *err)
 		gr_error_destroy(err);
 	else
 		w->err = err;
+}
+
+/** Ask the debugger whether to go on; an answer of no becomes w->err. */
+static inline void gr_walk_poll(struct gr_walk *w)
+{
+	struct gr_error *err = w->rt->poll(w->rt->poll_ctx);
+	if (err)
+		gr_walk_fail(w, err);
 }
 
 /** True when the walk has to end: error, or the wanted object is found. */
