@@ -29,6 +29,19 @@ static void raw_spans_cleanup(struct raw_spans *v)
 	raw_spans_deinit(v);
 }
 
+/*
+ * Does offset * magic >> 32 give the right element for all offsets of the
+ * span? For Go's own size classes it does (runtime/mksizeclasses.go).
+ */
+static bool magic_is_exact(const struct gr_span *span)
+{
+	uint64_t magic = UINT32_MAX / span->elem_bytes + 1;
+	uint64_t excess = magic * span->elem_bytes - (UINT64_C(1) << 32);
+	uint64_t bytes = span->nelems * span->elem_bytes;
+
+	return !excess || bytes <= (UINT64_C(1) << 32) / excess;
+}
+
 /* True if the descriptor can be what it says it is. */
 static bool span_is_valid(const struct raw_span *raw, uint64_t page_bytes)
 {
@@ -43,8 +56,14 @@ static bool span_is_valid(const struct raw_span *raw, uint64_t page_bytes)
 	    span->elem_bytes > raw->npages * page_bytes ||
 	    span->nelems > raw->npages * page_bytes / span->elem_bytes)
 		return false;
+	// No span is larger than its elements need, but for the map at the
+	// end of a user arena's chunk (runtime/arena.go), one part in 64.
+	uint64_t bytes = raw->npages * page_bytes;
+	if (bytes - span->nelems * span->elem_bytes > page_bytes + bytes / 32)
+		return false;
 	// Offsets in spans of more than one element are taken as 32 bits.
-	return span->nelems == 1 || raw->npages * page_bytes <= UINT32_MAX;
+	return span->nelems == 1 || (raw->npages * page_bytes <= UINT32_MAX &&
+				     magic_is_exact(span));
 }
 
 /* Fill in from a mspan record; false if it is not in use. */

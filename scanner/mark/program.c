@@ -28,6 +28,7 @@ struct compiler {
 	struct word_slot_vector slots;
 	struct step_vector steps;
 	struct array_vector arrays;
+	uint64_t nwords;  /* of the value that is compiled */
 	uint32_t visited; /* types gone through, with repetition */
 	bool is_out_of_memory;
 };
@@ -62,6 +63,18 @@ void gr_programs_deinit(struct gr_programs *programs)
 	gr_arena_deinit(&programs->arena);
 }
 
+/* Do all words that a slot looks at lie in the value? */
+static bool slot_is_inside(const struct compiler *c, enum gr_slot_op op,
+			   uint64_t word)
+{
+	uint64_t before = op == GR_SLOT_EFACE || op == GR_SLOT_IFACE ||
+			  op == GR_SLOT_REFLECT;
+	uint64_t after = op == GR_SLOT_SLICE ? 2 :
+			 op == GR_SLOT_COUNTED || op == GR_SLOT_REFLECT;
+
+	return word >= before && word < c->nwords && after < c->nwords - word;
+}
+
 static void add_slot(struct compiler *c, uint64_t off, enum gr_slot_op op,
 		     gr_type_id type, uint32_t step)
 {
@@ -71,6 +84,7 @@ static void add_slot(struct compiler *c, uint64_t off, enum gr_slot_op op,
 	};
 
 	if (off % GR_WORD_BYTES || slot.word >= MAX_WORDS ||
+	    !slot_is_inside(c, op, slot.word) ||
 	    c->slots.size >= MAX_SLOTS)
 		return; // What is not typed is left to the masks.
 	if (!word_slot_vector_append(&c->slots, slot))
@@ -228,6 +242,8 @@ static void compile_struct(struct compiler *c, gr_type_id id, uint64_t off,
 	switch (type->role) {
 	case GR_ROLE_ATOMIC_POINTER:
 		// The pointer is the last word: zero-sized fields come first.
+		if (type->size_bytes < GR_WORD_BYTES)
+			return;
 		add_slot(c, off + type->size_bytes - GR_WORD_BYTES,
 			 GR_SLOT_POINTER, type->elem, step);
 		return;
@@ -353,6 +369,8 @@ const struct gr_program *gr_program_compile(struct gr_programs *programs,
 	_cleanup_(compiler_deinit) struct compiler c = {
 		.programs = programs,
 		.types = programs->rt->types,
+		.nwords = gr_types_get(programs->rt->types, type)->size_bytes /
+			  GR_WORD_BYTES,
 	};
 
 	if (type >= programs->capacity) {

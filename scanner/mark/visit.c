@@ -399,7 +399,7 @@ gr_obj gr_walk_visit(struct gr_walk *w, const struct gr_referent *referent,
 		.count = referent->count,
 		.is_container = referent->is_container,
 	};
-	const struct gr_span *span;
+	const struct gr_span *span = NULL;
 	gr_obj obj = gr_heap_object_at(w->heap, to.addr, &span);
 	const struct gr_program *program =
 		to.type == GR_TYPE_NONE || to.is_container ?

@@ -69,8 +69,8 @@ static inline void fake_deinit(struct gr_image *image)
 	image->npieces = 0;
 }
 
-struct gr_error *gr_image_read(struct gr_image *image, uint64_t addr,
-			       void *buf, uint64_t bytes)
+struct gr_error *gr_image_read(struct gr_image *image, uint64_t addr, void *buf,
+			       uint64_t bytes)
 {
 	const uint8_t *host = fake_find(image, addr, bytes);
 

@@ -40,9 +40,8 @@ static inline int rows_run(const char *group, const void *table, size_t nrows,
 	return failed;
 }
 
-#define ROWS_RUN(group, table, test)                                   \
-	rows_run(group, table, GR_ARRAY_SIZE(table), sizeof(*(table)), \
-		 test)
+#define ROWS_RUN(group, table, test) \
+	rows_run(group, table, GR_ARRAY_SIZE(table), sizeof(*(table)), test)
 
 /** A small generator of numbers that are the same in every run (xorshift). */
 static inline uint64_t rows_random(uint64_t *seed)

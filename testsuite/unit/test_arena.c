@@ -181,9 +181,13 @@ static const struct text_case text_cases[] = {
 	{ "two-byte letter stays", "gr\xc3\xbc\xc3\x9f", 6,
 	  "gr\xc3\xbc\xc3\x9f" },
 	{ "three-byte letter stays", "\xe4\xb8\x96", 3, "\xe4\xb8\x96" },
-	{ "four-byte letter stays", "\xf0\x9f\x98\x80", 4,
-	  "\xf0\x9f\x98\x80" },
-	{ "Go's middle dot stays", "a\xc2\xb7" "b", 4, "a\xc2\xb7" "b" },
+	{ "four-byte letter stays", "\xf0\x9f\x98\x80", 4, "\xf0\x9f\x98\x80" },
+	{ "Go's middle dot stays",
+	  "a\xc2\xb7"
+	  "b",
+	  4,
+	  "a\xc2\xb7"
+	  "b" },
 	{ "last code point stays", "\xf4\x8f\xbf\xbf", 4, "\xf4\x8f\xbf\xbf" },
 	{ "control characters go", "a\tb\n\x1b[m", 7, "a?b??[m" },
 	{ "delete goes", "a\x7f", 2, "a?" },

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "profile.pb-c.h"
+#include "proto/output.h"
 #include "proto/profile_writer.h"
 
 #define NONE GR_NODE_NONE
@@ -106,10 +107,16 @@ static const char *sample_text(const Gr__Pprof__Profile *p, size_t i)
 			text + n, sizeof(text) - n, "%s%s", j ? ";" : "",
 			p->string_table[p->function[f - 1]->name]);
 	}
-	for (size_t j = 0; j < s->n_label; j++)
+	for (size_t j = 0; j < s->n_label; j++) {
+		const Gr__Pprof__Label *label = s->label[j];
+		char number[24];
+
+		snprintf(number, sizeof(number), "%" PRId64, label->num);
 		n += (size_t)snprintf(text + n, sizeof(text) - n, " %s=%s",
-				      p->string_table[s->label[j]->key],
-				      p->string_table[s->label[j]->str]);
+				      p->string_table[label->key],
+				      label->str ? p->string_table[label->str] :
+						   number);
+	}
 	assert_int_equal(s->n_value, 2);
 	snprintf(text + n, sizeof(text) - n, " %" PRId64 " %" PRId64,
 		 s->value[0], s->value[1]);
@@ -157,29 +164,33 @@ static const struct gr_node small_nodes[] = {
 	{ "[0]. (*main.Node)", 4, 3, 1, 32 },
 };
 
+#define WORK(state_, goid, node_, objects, bytes)                             \
+	{                                                                     \
+		.name = "main.work.buf", .kind = GR_ROOT_LOCAL,               \
+		.goroutine_state = state_, .goroutine_id = goid,              \
+		.file = "/src/work.go", .line = 12, .node = node_, .total = { \
+			objects,                                              \
+			bytes                                                 \
+		}                                                             \
+	}
+
 static const struct gr_root_total small_roots[] = {
-	{ "main.cache", GR_ROOT_GLOBAL, NULL, "/src/main.go", 7, 0, { 3, 300 } },
-	{ "main.work.buf",
-	  GR_ROOT_LOCAL,
-	  "running",
-	  "/src/work.go",
-	  12,
-	  2,
-	  { 4, 106 } },
-	{ "main.work.buf",
-	  GR_ROOT_LOCAL,
-	  "waiting",
-	  "/src/work.go",
-	  12,
-	  1,
-	  { 1, 64 } },
-	{ "main.work.buf",
-	  GR_ROOT_LOCAL,
-	  "running",
-	  "/src/work.go",
-	  12,
-	  4,
-	  { 2, 42 } },
+	{ .name = "main.cache",
+	  .kind = GR_ROOT_GLOBAL,
+	  .file = "/src/main.go",
+	  .line = 7,
+	  .node = 0,
+	  .total = { 3, 300 } },
+	WORK("running", 0, 2, 4, 106),
+	WORK("waiting", 0, 1, 1, 64),
+	WORK("running", 0, 4, 2, 42),
+};
+
+// The same, asked for goroutine by goroutine.
+static const struct gr_root_total goroutine_roots[] = {
+	WORK("running", 7, 2, 4, 106),
+	WORK("waiting", 18, 1, 1, 64),
+	WORK("running", 19, 4, 2, 42),
 };
 
 static struct gr_profile small_profile(void)
@@ -268,6 +279,56 @@ static void test_root_place(void **state)
 	gr__pprof__profile__free_unpacked(p, NULL);
 }
 
+static void test_goroutine_ids(void **state)
+{
+	(void)state;
+	struct gr_profile profile =
+		make_profile(small_nodes, GR_ARRAY_SIZE(small_nodes),
+			     goroutine_roots, GR_ARRAY_SIZE(goroutine_roots));
+	struct gr_profile_stats stats;
+	Gr__Pprof__Profile *p = write_and_read(&profile, &stats);
+
+	// The two that run are no longer one.
+	assert_int_equal(p->n_sample, 7);
+	assert_true(has_sample(p, "main.work.buf root_kind=local "
+				  "goroutine_state=running goroutine_id=7 "
+				  "1 10"));
+	assert_true(has_sample(p, "[0]. (*main.Node);main.work.buf "
+				  "root_kind=local goroutine_state=running "
+				  "goroutine_id=19 1 32"));
+	assert_true(has_sample(p, "[0]. (*main.Node);main.work.buf "
+				  "root_kind=local goroutine_state=waiting "
+				  "goroutine_id=18 1 64"));
+	assert_int_equal(sum(p).bytes, 512);
+	gr__pprof__profile__free_unpacked(p, NULL);
+}
+
+// As many goroutines as a server has: labels are found without a search.
+enum { GOROUTINES = 200000 };
+
+static void test_many_goroutines(void **state)
+{
+	(void)state;
+	_cleanup_free_ struct gr_node *nodes =
+		calloc(GOROUTINES, sizeof(*nodes));
+	_cleanup_free_ struct gr_root_total *roots =
+		calloc(GOROUTINES, sizeof(*roots));
+	struct gr_profile_stats stats;
+
+	for (uint32_t i = 0; i < GOROUTINES; i++) {
+		nodes[i] = (struct gr_node){ "main.work.buf", NONE, i, 1, 8 };
+		roots[i] =
+			(struct gr_root_total)WORK("waiting", i + 1, i, 1, 8);
+	}
+	struct gr_profile profile =
+		make_profile(nodes, GOROUTINES, roots, GOROUTINES);
+	profile.max_samples = 0;
+	must(gr_profile_write(&profile, file_path("many"), &stats));
+	assert_int_equal(stats.samples, GOROUTINES);
+	assert_int_equal(stats.total.bytes, 8 * GOROUTINES);
+	unlink(file_path("many"));
+}
+
 // Leaf sizes 1..6 under two parents; root "b" has nothing itself.
 static const struct gr_node fold_nodes[] = {
 	{ "a", NONE, 0, 1, 50 }, { "b", NONE, 1, 0, 0 }, { "a1", 0, 0, 1, 10 },
@@ -275,8 +336,8 @@ static const struct gr_node fold_nodes[] = {
 	{ "b2x", 5, 1, 1, 5 },
 };
 static const struct gr_root_total fold_roots[] = {
-	{ "a", GR_ROOT_GLOBAL, NULL, NULL, 0, 0, { 3, 80 } },
-	{ "b", GR_ROOT_GLOBAL, NULL, NULL, 0, 1, { 3, 65 } },
+	{ .name = "a", .kind = GR_ROOT_GLOBAL, .node = 0, .total = { 3, 80 } },
+	{ .name = "b", .kind = GR_ROOT_GLOBAL, .node = 1, .total = { 3, 65 } },
 };
 
 struct fold_case {
@@ -504,10 +565,31 @@ static void test_full_disk(void **state)
 	gr_error_destroy(err);
 }
 
+// Text is written as it is, and only when all of it is there.
+static void test_plain(void **state)
+{
+	(void)state;
+	struct gr_output out;
+	char text[16] = "";
+	struct stat st;
+
+	must(gr_output_init(&out, file_path("text"), GR_OUTPUT_PLAIN));
+	must(gr_output_write(&out, "0xc0 8\n", 7));
+	assert_int_equal(stat(file_path("text"), &st), -1);
+	must(gr_output_commit(&out));
+	gr_output_deinit(&out);
+	assert_int_equal(read_bytes(file_path("text"), text, sizeof(text)), 7);
+	assert_string_equal(text, "0xc0 8\n");
+	must(gr_output_init(&out, file_path("text"), GR_OUTPUT_PLAIN));
+	must(gr_output_write(&out, "half", 4));
+	gr_output_deinit(&out);
+	assert_int_equal(read_bytes(file_path("text"), text, sizeof(text)), 7);
+}
+
 static int remove_dir(void **state)
 {
-	static const char *const names[] = { "p.pb.gz", "a",	"b",
-					     "old",	"link", "aim" };
+	static const char *const names[] = { "p.pb.gz", "a",   "b",   "old",
+					     "link",	"aim", "text" };
 
 	(void)state;
 	for (size_t i = 0; i < GR_ARRAY_SIZE(names); i++)
@@ -523,6 +605,8 @@ int main(void)
 		cmocka_unit_test(test_header),
 		cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_root_place),
+		cmocka_unit_test(test_goroutine_ids),
+		cmocka_unit_test(test_many_goroutines),
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_same_bytes),
@@ -531,6 +615,7 @@ int main(void)
 		cmocka_unit_test(test_check_writable),
 		cmocka_unit_test(test_special),
 		cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_plain),
 	};
 	struct CMUnitTest folds[NFOLD];
 

@@ -1,0 +1,735 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * layout: the table resolved from debug information made up here. The tests
+ * go through the table's own rows, so a new row is tested as it comes.
+ */
+#include "goruntime/layout.h"
+
+#include "rows.h"
+
+enum { MAX_TYPES = 2048, MAX_MEMBERS = 4096, MAX_NAMED = 512, ALL = 99 };
+
+#define BIAS UINT64_C(0x555500000000)
+
+// ------------------------------------------------- debug information made up
+
+/** Stands for the real one: test and layout.c see the same functions. */
+struct gr_dwarf {
+	struct gr_dwarf_type types[MAX_TYPES];
+	size_t ntypes;
+	struct {
+		uint32_t owner;
+		struct gr_dwarf_field field;
+	} members[MAX_MEMBERS];
+	size_t nmembers;
+	struct gr_dwarf_field fields[MAX_MEMBERS];
+	struct gr_dwarf_variable variables[MAX_NAMED];
+	size_t nvariables;
+	struct gr_dwarf_constant constants[MAX_NAMED];
+	size_t nconstants;
+	char names[1 << 17];
+	size_t names_used;
+};
+
+const struct gr_dwarf_type *gr_dwarf_types(const struct gr_dwarf *dwarf,
+					   size_t *count)
+{
+	*count = dwarf->ntypes;
+	return dwarf->types;
+}
+
+const struct gr_dwarf_field *gr_dwarf_fields(const struct gr_dwarf *dwarf)
+{
+	return dwarf->fields;
+}
+
+const struct gr_dwarf_variable *gr_dwarf_variables(const struct gr_dwarf *dwarf,
+						   size_t *count)
+{
+	*count = dwarf->nvariables;
+	return dwarf->variables;
+}
+
+uint32_t gr_dwarf_find_type(const struct gr_dwarf *dwarf, const char *name)
+{
+	for (size_t i = 0; i < dwarf->ntypes; i++)
+		if (!strcmp(dwarf->types[i].name, name))
+			return i;
+	return GR_DWARF_NONE;
+}
+
+uint32_t gr_dwarf_find_variable(const struct gr_dwarf *dwarf, const char *name)
+{
+	for (size_t i = 0; i < dwarf->nvariables; i++)
+		if (!strcmp(dwarf->variables[i].name, name))
+			return i;
+	return GR_DWARF_NONE;
+}
+
+bool gr_dwarf_find_constant(const struct gr_dwarf *dwarf, const char *name,
+			    int64_t *ret)
+{
+	for (size_t i = 0; i < dwarf->nconstants; i++) {
+		if (strcmp(dwarf->constants[i].name, name))
+			continue;
+		*ret = dwarf->constants[i].value;
+		return true;
+	}
+	return false;
+}
+
+static const char *keep_name(struct gr_dwarf *d, const char *name, size_t len)
+{
+	char *copy = d->names + d->names_used;
+
+	assert_true(d->names_used + len < sizeof(d->names));
+	memcpy(copy, name, len);
+	d->names_used += len + 1;
+	return copy;
+}
+
+static uint32_t add_type(struct gr_dwarf *d, const char *name, size_t len,
+			 uint64_t size)
+{
+	assert_true(d->ntypes < MAX_TYPES);
+	d->types[d->ntypes].name = keep_name(d, name, len);
+	d->types[d->ntypes].size_bytes = size;
+	return d->ntypes++;
+}
+
+static struct gr_dwarf_field *find_member(struct gr_dwarf *d, uint32_t owner,
+					  const char *name, size_t len)
+{
+	for (size_t i = 0; i < d->nmembers; i++)
+		if (d->members[i].owner == owner &&
+		    strlen(d->members[i].field.name) == len &&
+		    !memcmp(d->members[i].field.name, name, len))
+			return &d->members[i].field;
+	return NULL;
+}
+
+/* The last field of a dotted path; what leads to it is made where missing. */
+static struct gr_dwarf_field *add_path(struct gr_dwarf *d, uint32_t owner,
+				       const char *path, size_t bytes,
+				       uint64_t off, uint64_t size)
+{
+	enum { STEP = 16 };
+	const char *end = path + bytes;
+
+	for (;;) {
+		size_t len = 0;
+		while (path + len < end && path[len] != '.')
+			len++;
+		bool is_last = path + len == end;
+		struct gr_dwarf_field *field = find_member(d, owner, path, len);
+		if (!field) {
+			assert_true(d->nmembers < MAX_MEMBERS);
+			d->members[d->nmembers].owner = owner;
+			field = &d->members[d->nmembers++].field;
+			field->name = keep_name(d, path, len);
+			field->off_bytes = is_last ? off : STEP;
+			field->type = add_type(d, "?", 1, size);
+		}
+		if (is_last)
+			return field;
+		off -= field->off_bytes;
+		owner = field->type;
+		path += len + 1;
+	}
+}
+
+/* Members side by side, as the real tables have them. */
+static void finish(struct gr_dwarf *d)
+{
+	size_t n = 0;
+
+	for (uint32_t type = 0; type < d->ntypes; type++) {
+		d->types[type].first_field = n;
+		for (size_t i = 0; i < d->nmembers; i++)
+			if (d->members[i].owner == type)
+				d->fields[n++] = d->members[i].field;
+		d->types[type].nfields = n - d->types[type].first_field;
+	}
+}
+
+// ------------------------------------------------------- the table's own rows
+
+enum kind { STRUCT, FIELD, END, VARIABLE, CONSTANT };
+enum need { OPTIONAL, REQUIRED };
+
+struct row {
+	enum kind kind;
+	enum need need;
+	const char *id;
+	const char *names;
+	int64_t fallback;
+};
+
+static const struct row rows[] = {
+#define STRUCT_ROW(id_, need_, names_) { STRUCT, need_, #id_, names_, 0 },
+#define FIELD_ROW(id_, need_, names_) { FIELD, need_, #id_, names_, 0 },
+#define END_ROW(id_) { END, OPTIONAL, #id_, "", 0 },
+#define VARIABLE_ROW(id_, need_, names_) { VARIABLE, need_, #id_, names_, 0 },
+#define CONSTANT_ROW(id_, fallback_, names_) \
+	{ CONSTANT, OPTIONAL, #id_, names_, fallback_ },
+	GR_LAYOUT_TABLE(STRUCT_ROW, FIELD_ROW, END_ROW)
+		GR_LAYOUT_VARIABLES(VARIABLE_ROW)
+			GR_LAYOUT_CONSTANTS(CONSTANT_ROW)
+};
+enum { NROWS = GR_ARRAY_SIZE(rows) };
+
+static const struct row *owner_of(size_t i)
+{
+	while (rows[i].kind != STRUCT)
+		i--;
+	return &rows[i];
+}
+
+/* Alternative `n` of a list of names; NULL past the last. */
+static const char *alternative(const char *names, unsigned int n, size_t *len)
+{
+	for (; n; n--) {
+		names = strchr(names, '|');
+		if (!names)
+			return NULL;
+		names++;
+	}
+	*len = strcspn(names, "|");
+	return names;
+}
+
+/* What the tests give to row `i`: its place among the rows makes it unique. */
+static uint64_t want_size(size_t i)
+{
+	return 8192 + 8 * i;
+}
+
+static uint64_t want_off(size_t i)
+{
+	return 64 + 8 * i;
+}
+
+static uint64_t want_addr(size_t i)
+{
+	return 0x500000 + 16 * i;
+}
+
+static int64_t want_value(size_t i)
+{
+	return -1000 - (int64_t)i;
+}
+
+/** How the debug information differs from "every row, by its newest name". */
+struct change {
+	size_t row;
+	bool is_missing;
+	unsigned int alternative; /* ALL: under every name, newest first */
+};
+
+static const struct change no_change = { SIZE_MAX, false, 0 };
+
+static void add_row_as(struct gr_dwarf *d, size_t i, uint32_t *owner,
+		       const char *name, size_t len, uint64_t shift)
+{
+	switch (rows[i].kind) {
+	case STRUCT:
+		*owner = add_type(d, name, len, want_size(i) + shift);
+		break;
+	case FIELD:
+		if (*owner != GR_DWARF_NONE)
+			add_path(d, *owner, name, len, want_off(i) + shift, 8);
+		break;
+	case VARIABLE:
+		d->variables[d->nvariables++] =
+			(struct gr_dwarf_variable){ keep_name(d, name, len),
+						    want_addr(i) + shift, 0 };
+		break;
+	case CONSTANT:
+		d->constants[d->nconstants++] = (struct gr_dwarf_constant){
+			keep_name(d, name, len), want_value(i) + (int64_t)shift
+		};
+		break;
+	case END:
+		break;
+	}
+}
+
+/* Does field row `i` lead through the field of row `above`? */
+static bool is_through(size_t i, size_t above)
+{
+	size_t len = strcspn(rows[above].names, "|");
+
+	return rows[i].kind == FIELD && rows[above].kind == FIELD &&
+	       owner_of(i) == owner_of(above) &&
+	       !strncmp(rows[i].names, rows[above].names, len) &&
+	       rows[i].names[len] == '.';
+}
+
+static struct gr_dwarf *dwarf_create(const struct change *change)
+{
+	struct gr_dwarf *d = calloc(1, sizeof(*d));
+	uint32_t owner = GR_DWARF_NONE;
+
+	assert_non_null(d);
+	for (size_t i = 0; i < NROWS; i++) {
+		bool is_changed = i == change->row;
+		unsigned int n = is_changed ? change->alternative : 0;
+		size_t len;
+
+		if (rows[i].kind == STRUCT)
+			owner = GR_DWARF_NONE;
+		if (change->is_missing &&
+		    (is_changed || is_through(i, change->row)))
+			continue;
+		if (n != ALL) {
+			const char *name = alternative(rows[i].names, n, &len);
+			add_row_as(d, i, &owner, name, len, 0);
+			continue;
+		}
+		uint32_t newest = owner;
+		for (n = 0;; n++) {
+			const char *name = alternative(rows[i].names, n, &len);
+			if (!name)
+				break;
+			add_row_as(d, i, &owner, name, len, n * 4096);
+			if (!n)
+				newest = owner;
+			if (rows[i].kind == FIELD)
+				owner = newest;
+		}
+		owner = newest;
+	}
+	finish(d);
+	return d;
+}
+
+/* Every answer is what dwarf_create() gave, but for a row that is missing. */
+static void check_answers(const struct gr_layout *layout, size_t missing)
+{
+	const uint8_t *answer = (const uint8_t *)layout;
+	bool owner_is_there = false;
+
+	for (size_t i = 0; i < NROWS; i++) {
+		uint64_t size;
+		struct gr_field field;
+
+		if (rows[i].kind == STRUCT) {
+			owner_is_there = i != missing;
+			memcpy(&size, answer, sizeof(size));
+			answer += sizeof(size);
+			if (size != (owner_is_there ? want_size(i) : 0))
+				fail_msg("%s: size %u", rows[i].id,
+					 (unsigned int)size);
+		} else if (rows[i].kind == FIELD) {
+			bool is_there = owner_is_there && i != missing;
+
+			memcpy(&field, answer, sizeof(field));
+			answer += sizeof(field);
+			if (field.bytes != (is_there ? 8 : 0) ||
+			    field.off != (is_there ? want_off(i) : 0))
+				fail_msg("%s.%s: %u %u", owner_of(i)->id,
+					 rows[i].id, field.off, field.bytes);
+		}
+	}
+#define CHECK_VARIABLE(id_, need_, names_)                                 \
+	for (size_t i = 0; i < NROWS; i++)                                 \
+		if (rows[i].kind == VARIABLE && !strcmp(rows[i].id, #id_)) \
+			assert_int_equal(layout->vars.id_,                 \
+					 i == missing ? 0 :                \
+							want_addr(i) + BIAS);
+	GR_LAYOUT_VARIABLES(CHECK_VARIABLE)
+#define CHECK_CONSTANT(id_, fallback_, names_)                               \
+	for (size_t i = 0; i < NROWS; i++)                                   \
+		if (rows[i].kind == CONSTANT && !strcmp(rows[i].id, #id_)) { \
+			assert_int_equal(layout->has.id_, i != missing);     \
+			assert_true(layout->consts.id_ ==                    \
+				    (i == missing ? rows[i].fallback :       \
+						    want_value(i)));         \
+		}
+	GR_LAYOUT_CONSTANTS(CHECK_CONSTANT)
+}
+
+// -------------------------------------------------------------- row after row
+
+/** One test a row, and one for each of its older names. */
+struct row_case {
+	const char *name;
+	struct change change;
+	char text[96];
+};
+
+static void test_missing(void **state)
+{
+	const struct row_case *c = *state;
+	size_t i = c->change.row;
+	struct gr_dwarf *d = dwarf_create(&c->change);
+	struct gr_layout *layout = calloc(1, sizeof(*layout));
+	char newest[96];
+
+	assert_non_null(layout);
+	struct gr_error *err = gr_layout_resolve(d, BIAS, layout);
+	snprintf(newest, sizeof(newest), "%.*s",
+		 (int)strcspn(rows[i].names, "|"), rows[i].names);
+	if (rows[i].need == OPTIONAL) {
+		if (err)
+			fail_msg("%s", err->message);
+		check_answers(layout, i);
+	} else {
+		assert_non_null(err);
+		assert_int_equal(err->code, GR_ERROR_LAYOUT);
+		if (!strstr(err->message, newest))
+			fail_msg("%s is not named: %s", newest, err->message);
+		if (rows[i].kind == FIELD) {
+			const char *names = owner_of(i)->names;
+			assert_memory_equal(err->message, names,
+					    strcspn(names, "|"));
+		}
+	}
+	gr_error_destroy(err);
+	free(layout);
+	free(d);
+}
+
+static void test_found(void **state)
+{
+	const struct row_case *c = *state;
+	struct gr_dwarf *d = dwarf_create(&c->change);
+	struct gr_layout *layout = calloc(1, sizeof(*layout));
+
+	assert_non_null(layout);
+	struct gr_error *err = gr_layout_resolve(d, BIAS, layout);
+	if (err)
+		fail_msg("%s", err->message);
+	check_answers(layout, SIZE_MAX);
+	free(layout);
+	free(d);
+}
+
+static void name_case(struct row_case *c, const char *what)
+{
+	const struct row *row = &rows[c->change.row];
+	const char *group = row->kind == VARIABLE ? "var" : "const";
+
+	if (row->kind == STRUCT)
+		snprintf(c->text, sizeof(c->text), "%s %s", row->id, what);
+	else
+		snprintf(c->text, sizeof(c->text), "%s.%s %s",
+			 row->kind == FIELD ? owner_of(c->change.row)->id :
+					      group,
+			 row->id, what);
+	c->name = c->text;
+}
+
+static int run_missing(void)
+{
+	struct row_case *cases = calloc(NROWS, sizeof(*cases));
+	size_t n = 0;
+
+	if (!cases)
+		return 1;
+	for (size_t i = 0; i < NROWS; i++) {
+		if (rows[i].kind == END)
+			continue;
+		cases[n].change = (struct change){ i, true, 0 };
+		name_case(&cases[n++], rows[i].need == REQUIRED ?
+					       "missing: an error" :
+					       "missing: absent");
+	}
+	int failed = rows_run("rows that are missing", cases, n, sizeof(*cases),
+			      test_missing);
+	free(cases);
+	return failed;
+}
+
+/* Append one test for each older name of row i, and one for all of them. */
+static size_t add_alternatives(struct row_case *cases, size_t n, size_t i)
+{
+	char what[64];
+	size_t len;
+	const char *name;
+
+	if (!strchr(rows[i].names, '|'))
+		return n;
+	for (unsigned int k = 1; (name = alternative(rows[i].names, k, &len));
+	     k++) {
+		cases[n].change = (struct change){ i, false, k };
+		snprintf(what, sizeof(what), "as %.*s", (int)len, name);
+		name_case(&cases[n++], what);
+	}
+	cases[n].change = (struct change){ i, false, ALL };
+	name_case(&cases[n++], "under every name: the newest");
+	return n;
+}
+
+static int run_alternatives(void)
+{
+	struct row_case *cases = calloc(NROWS * 5, sizeof(*cases));
+	size_t n = 0;
+
+	if (!cases)
+		return 1;
+	for (size_t i = 0; i < NROWS; i++)
+		n = add_alternatives(cases, n, i);
+	int failed =
+		rows_run("alternatives", cases, n, sizeof(*cases), test_found);
+	free(cases);
+	return failed;
+}
+
+// ----------------------------------------------------------- widths, damage
+
+static int setup(void **state)
+{
+	*state = dwarf_create(&no_change);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	free(*state);
+	return 0;
+}
+
+static struct gr_dwarf_field *member(struct gr_dwarf *d, const char *type,
+				     const char *name)
+{
+	const struct gr_dwarf_type *t = &d->types[gr_dwarf_find_type(d, type)];
+
+	for (uint32_t i = 0; i < t->nfields; i++)
+		if (!strcmp(d->fields[t->first_field + i].name, name))
+			return &d->fields[t->first_field + i];
+	fail_msg("no %s.%s", type, name);
+	return NULL;
+}
+
+static void expect_error(const struct gr_dwarf *d, enum gr_error_code code,
+			 const char *text)
+{
+	struct gr_layout layout;
+	struct gr_error *err = gr_layout_resolve(d, 0, &layout);
+
+	assert_non_null(err);
+	assert_int_equal(err->code, code);
+	if (!strstr(err->message, text))
+		fail_msg("%s", err->message);
+	gr_error_destroy(err);
+}
+
+static void test_everything(void **state)
+{
+	struct gr_layout layout;
+
+	assert_null(gr_layout_resolve(*state, BIAS, &layout));
+	check_answers(&layout, SIZE_MAX);
+}
+
+static void test_widths(void **state)
+{
+	static const uint64_t widths[] = { 1, 2, 4, 8 };
+	struct gr_dwarf *d = *state;
+	struct gr_layout layout;
+	struct gr_dwarf_field *nelems = member(d, "runtime.mspan", "nelems");
+
+	for (size_t i = 0; i < GR_ARRAY_SIZE(widths); i++) {
+		uint8_t record[16];
+
+		nelems->off_bytes = 3;
+		d->types[nelems->type].size_bytes = widths[i];
+		assert_null(gr_layout_resolve(d, 0, &layout));
+		assert_int_equal(layout.mspan.nelems.off, 3);
+		assert_int_equal(layout.mspan.nelems.bytes, widths[i]);
+		memset(record, 0xee, sizeof(record));
+		memset(record + 3, 0x11, widths[i]);
+		assert_true(gr_field_uint(record, layout.mspan.nelems) ==
+			    UINT64_C(0x1111111111111111) >>
+				    (64 - 8 * widths[i]));
+	}
+}
+
+static void test_absent_field_reads_zero(void **state)
+{
+	(void)state;
+	const struct gr_field absent = { 0, 0 };
+
+	assert_false(gr_field_is_present(absent));
+	assert_int_equal(gr_field_uint("12345678", absent), 0);
+	assert_int_equal(gr_field_word("12345678", absent), 0);
+}
+
+/* A word is not read of a field that has none: what follows is not ours. */
+static void test_word_of_a_narrow_field(void **state)
+{
+	(void)state;
+	const struct gr_field narrow = { 0, 4 };
+	const uint64_t record = UINT64_MAX;
+
+	assert_int_equal(gr_field_word(&record, narrow), 0);
+}
+
+static void test_field_without_bytes(void **state)
+{
+	struct gr_dwarf *d = *state;
+
+	d->types[member(d, "runtime.mspan", "nelems")->type].size_bytes = 0;
+	expect_error(d, GR_ERROR_LAYOUT, "runtime.mspan has no field nelems");
+}
+
+static void test_field_of_absurd_size(void **state)
+{
+	struct gr_dwarf *d = *state;
+
+	d->types[member(d, "runtime.mspan", "nelems")->type].size_bytes =
+		UINT64_C(1) << 32;
+	expect_error(d, GR_ERROR_LAYOUT, "nelems");
+}
+
+static void test_field_far_away(void **state)
+{
+	struct gr_dwarf *d = *state;
+
+	member(d, "runtime.mspan", "nelems")->off_bytes = UINT64_C(1) << 32;
+	expect_error(d, GR_ERROR_LAYOUT, "nelems");
+}
+
+static void test_field_outside(void **state)
+{
+	struct gr_dwarf *d = *state;
+	uint32_t mspan = gr_dwarf_find_type(d, "runtime.mspan");
+
+	member(d, "runtime.mspan", "nelems")->off_bytes =
+		d->types[mspan].size_bytes - 7;
+	expect_error(d, GR_ERROR_LAYOUT, "nelems");
+}
+
+static void test_field_ends_with_its_struct(void **state)
+{
+	struct gr_dwarf *d = *state;
+	struct gr_layout layout;
+	uint32_t mspan = gr_dwarf_find_type(d, "runtime.mspan");
+	uint64_t off = d->types[mspan].size_bytes - 8;
+
+	member(d, "runtime.mspan", "nelems")->off_bytes = off;
+	assert_null(gr_layout_resolve(d, 0, &layout));
+	assert_int_equal(layout.mspan.nelems.off, off);
+}
+
+static void test_field_of_unknown_type(void **state)
+{
+	struct gr_dwarf *d = *state;
+
+	member(d, "runtime.mspan", "nelems")->type = GR_DWARF_NONE;
+	expect_error(d, GR_ERROR_LAYOUT, "runtime.mspan has no field nelems");
+}
+
+static void test_path_through_unknown_type(void **state)
+{
+	struct gr_dwarf *d = *state;
+
+	member(d, "runtime.g", "stack")->type = MAX_TYPES + 5;
+	expect_error(d, GR_ERROR_LAYOUT, "runtime.g has no field stack.lo");
+}
+
+static void test_struct_without_bytes(void **state)
+{
+	struct gr_dwarf *d = *state;
+
+	d->types[gr_dwarf_find_type(d, "runtime.mspan")].size_bytes = 0;
+	expect_error(d, GR_ERROR_LAYOUT, "runtime.mspan");
+}
+
+static void test_optional_struct_without_bytes(void **state)
+{
+	struct gr_dwarf *d = *state;
+	struct gr_layout layout;
+	uint32_t type = gr_dwarf_find_type(d, "runtime.timer");
+
+	// Its fields would lie outside: absent, or an error that names one.
+	d->types[type].size_bytes = 0;
+	struct gr_error *err = gr_layout_resolve(d, 0, &layout);
+	if (err)
+		assert_int_equal(err->code, GR_ERROR_LAYOUT);
+	else
+		assert_int_equal(layout.timer.size_bytes, 0);
+	gr_error_destroy(err);
+}
+
+static void test_not_go(void **state)
+{
+	struct gr_dwarf *d = *state;
+
+	d->types[gr_dwarf_find_type(d, "runtime.mheap")].name = "heap";
+	expect_error(d, GR_ERROR_LAYOUT, "runtime.mheap");
+	d->types[gr_dwarf_find_type(d, "runtime.g")].name = "g";
+	expect_error(d, GR_ERROR_NOT_GO, "not a Go program");
+	d->ntypes = 0;
+	expect_error(d, GR_ERROR_NOT_GO, "not a Go program");
+}
+
+// -------------------------------------------------------------------- text
+
+static void test_text(void **state)
+{
+	struct gr_layout layout;
+	char want[64];
+
+	assert_null(gr_layout_resolve(*state, BIAS, &layout));
+	layout.timer_when.size_bytes = 0;
+	layout.vars.gc_cleanups = 0;
+	layout.has.gleaked = false;
+	char *text = gr_layout_text(&layout);
+	assert_non_null(text);
+	snprintf(want, sizeof(want), "\nmspan.nelems %u 8\n",
+		 layout.mspan.nelems.off);
+	assert_non_null(strstr(text, want));
+	assert_non_null(strstr(text, "\ntimer_when -\n"));
+	assert_non_null(strstr(text, "\nvar gc_cleanups -\n"));
+	assert_non_null(strstr(text, "\nvar allgs yes\n"));
+	assert_non_null(strstr(text, "\nconst gleaked -\n"));
+	snprintf(want, sizeof(want), "\nconst gdead %d\n",
+		 (int)layout.consts.gdead);
+	assert_non_null(strstr(text, want));
+	free(text);
+}
+
+/* Addresses differ from build to build: the text must not. */
+static void test_text_without_addresses(void **state)
+{
+	struct gr_layout layout;
+
+	assert_null(gr_layout_resolve(*state, 0, &layout));
+	char *one = gr_layout_text(&layout);
+	assert_null(gr_layout_resolve(*state, BIAS, &layout));
+	char *two = gr_layout_text(&layout);
+	assert_non_null(one);
+	assert_non_null(two);
+	assert_string_equal(one, two);
+	free(one);
+	free(two);
+}
+
+#define WITH_DWARF(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_DWARF(test_everything),
+		WITH_DWARF(test_widths),
+		cmocka_unit_test(test_absent_field_reads_zero),
+		cmocka_unit_test(test_word_of_a_narrow_field),
+		WITH_DWARF(test_field_without_bytes),
+		WITH_DWARF(test_field_of_absurd_size),
+		WITH_DWARF(test_field_far_away),
+		WITH_DWARF(test_field_outside),
+		WITH_DWARF(test_field_ends_with_its_struct),
+		WITH_DWARF(test_field_of_unknown_type),
+		WITH_DWARF(test_path_through_unknown_type),
+		WITH_DWARF(test_struct_without_bytes),
+		WITH_DWARF(test_optional_struct_without_bytes),
+		WITH_DWARF(test_not_go),
+		WITH_DWARF(test_text),
+		WITH_DWARF(test_text_without_addresses),
+	};
+
+	return run_missing() + run_alternatives() +
+	       cmocka_run_group_tests_name("layout", tests, NULL, NULL);
+}
