@@ -54,18 +54,17 @@ install_missing() {
 	rm -f "$log"
 }
 
-# What the build needs.
+# What the build needs, and what is named as for install_missing: all at once,
+# so that who is not root is told once. gdb's Python is the one that counts.
 install_build_packages() {
 	include=/usr/include
-	install_missing gcc:gcc make:make autoreconf:autoconf \
-		automake:automake gdb:gdb
-	# gdb's Python is the one that counts.
 	python_h=$include/python$(python_of_gdb)/Python.h
-	install_missing "$python_h:libpython3-dev" \
+	install_missing gcc:gcc make:make autoreconf:autoconf \
+		automake:automake gdb:gdb "$python_h:libpython3-dev" \
 		"$include/libdwarf/libdwarf.h:libdwarf-dev" \
 		"$include/protobuf-c/protobuf-c.h:libprotobuf-c-dev" \
 		protoc-c:protobuf-c-compiler "$include/zlib.h:zlib1g-dev" \
-		"$include/uthash.h:uthash-dev"
+		"$include/uthash.h:uthash-dev" "$@"
 }
 
 # "3.11", or nothing if there is no gdb or it has no Python.
@@ -75,6 +74,12 @@ python_of_gdb() {
 
 processors() {
 	nproc 2>/dev/null || echo 1
+}
+
+# Was it configured before cmocka was installed? quickstart does without.
+cmocka_came_after() {
+	[ -e /usr/include/cmocka.h ] &&
+		grep -q '^S\["CMOCKA_LIBS"\]=""' "$1/config.status"
 }
 
 # build_in FOLDER [CONFIGURE-OPTION]...: configure if needed, and make.
@@ -87,8 +92,9 @@ build_in() {
 		[ "$src/Makefile.am" -nt "$src/Makefile.in" ]; then
 		quietly autogen.sh "$dir/autogen.log" "$src/autogen.sh"
 	fi
-	if [ ! -f "$dir/Makefile" ] || [ "$src/configure" -nt "$dir/config.status" ]
-	then
+	if [ ! -f "$dir/Makefile" ] ||
+		[ "$src/configure" -nt "$dir/config.status" ] ||
+		cmocka_came_after "$dir"; then
 		say "configuring in $dir"
 		(cd "$dir" && "$src/configure" -q "$@") >"$dir/configure.log" 2>&1 || {
 			# All that is missing stands at the end.

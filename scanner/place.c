@@ -122,6 +122,7 @@ static struct gr_error *resolve_cast(struct gr_scan *scan, const char *text,
 struct gr_error *gr_scan_resolve(struct gr_scan *scan, const char *text,
 				 struct gr_place *ret)
 {
+	struct gr_sigbus_guard guard;
 	size_t len;
 
 	while (isspace((unsigned char)*text))
@@ -151,7 +152,10 @@ struct gr_error *gr_scan_resolve(struct gr_scan *scan, const char *text,
 		if (text[i] != '"' && text[i] != '\'')
 			name[n++] = text[i];
 	name[n] = '\0';
-	struct gr_error *err = resolve_variable(scan, name, ret);
+	struct gr_error *err = gr_scan_enter(scan, &guard);
+	if (!err)
+		err = resolve_variable(scan, name, ret);
+	err = gr_sigbus_guard_end(&guard, err);
 	if (!err && *text == '&')
 		ret->value = 0;
 	return err;

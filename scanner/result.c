@@ -176,11 +176,16 @@ struct gr_error *gr_scan_walk(struct gr_scan *scan,
 		calloc(1, sizeof(*result));
 	// Gaps of the walk belong to this result, not to the next one.
 	struct gr_gaps before = scan->gaps;
+	struct gr_sigbus_guard guard;
 	struct gr_error *err;
 
 	if (!result)
 		return &gr_enomem;
-	err = gr_scan_run_walk(scan, options, GR_OBJ_NONE, &result->ledger, &w);
+	err = gr_scan_enter(scan, &guard);
+	if (!err)
+		err = gr_scan_run_walk(scan, options, GR_OBJ_NONE,
+				       &result->ledger, &w);
+	err = gr_sigbus_guard_end(&guard, err);
 	finish_ledger(scan, &result->ledger);
 	scan->gaps = before;
 	if (err)

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "goruntime/ptrmap.h"
+#include "goruntime/search.h"
 #include "goruntime/typemask.h"
 #include "target/elf.h"
 #include "target/notes.h"
@@ -14,8 +15,9 @@
 #include <inttypes.h>
 #include <time.h>
 
-/* Releases that the tests run on; others are tried with a warning. */
-static const char *const tested_releases[] = { "1.19", "1.24", "1.27" };
+/* Releases that were held against their own truth; others get a warning. */
+static const char *const tested_releases[] = { "1.19", "1.21", "1.22", "1.23",
+					       "1.24", "1.25", "1.26", "1.27" };
 
 uint64_t gr_scan_now_us(void)
 {
@@ -122,35 +124,31 @@ static struct gr_error *warn(struct gr_scan *scan, const char *text)
 	return NULL;
 }
 
-/* A file without debug information: is it Go at all? Say what to do. */
-static struct gr_error *explain_no_dwarf(struct gr_error *err, const char *path)
+/* Without debug information: the runtime by its own traces (search.h). */
+static struct gr_error *search_runtime(struct gr_scan *scan)
 {
-	static const char *const sections[] = { ".gopclntab",
-						".data.rel.ro.gopclntab",
-						".go.buildinfo" };
+	const char *path = scan->target.modules[0].path;
+	struct gr_error *err;
 	struct gr_elf elf;
-	bool is_go = false;
 
-	if (!err || err->code != GR_ERROR_NO_DWARF)
-		return err;
-	gr_error_destroy(err);
+	gr_dwarf_destroy(scan->dwarfs[0]);
+	scan->dwarfs[0] = NULL;
 	err = gr_elf_open(path, &elf);
 	if (err)
 		return err;
-	for (size_t i = 0; i < GR_ARRAY_SIZE(sections); i++)
-		is_go |= gr_elf_section(&elf, sections[i], NULL).size > 0;
+	err = gr_search_layout(&scan->rt, &elf, scan->biases[0]);
 	gr_elf_deinit(&elf);
-	if (is_go)
-		return gr_error_format(
-			GR_ERROR_NO_DWARF,
-			"%s has no debug information; use the executable as "
-			"built without -ldflags=-w or -s, or give its debug "
-			"file with gdb's `symbol-file'",
-			path);
-	return gr_error_format(GR_ERROR_NOT_GO, "%s is not a Go program", path);
+	if (gr_error_catch(&err, GR_ERROR_NOT_GO))
+		return gr_error_format(GR_ERROR_NOT_GO,
+				       "%s is not a Go program", path);
+	if (err)
+		return gr_error_prefix(err, "%s: ", path);
+	return warn(scan, "no debug information: names come from the "
+			  "runtime's own tables");
 }
 
-/* The debug information of the file that holds the Go runtime. */
+/* The debug information of the file that holds the Go runtime, and what it
+ * says of the runtime. */
 static struct gr_error *open_symbols(struct gr_scan *scan)
 {
 	const struct gr_target *target = &scan->target;
@@ -160,21 +158,17 @@ static struct gr_error *open_symbols(struct gr_scan *scan)
 	scan->biases = calloc(target->nmodules + 1, sizeof(*scan->biases));
 	if (!scan->dwarfs || !scan->biases)
 		return &gr_enomem;
+	scan->biases[0] = gr_image_bias(scan->image, 0);
 	err = gr_dwarf_open(target->modules[0].path,
 			    target->modules[0].debug_path, scan_poll, scan,
 			    &scan->dwarfs[0]);
-	err = explain_no_dwarf(err, target->modules[0].path);
-	if (err)
-		return err;
-	scan->biases[0] = gr_image_bias(scan->image, 0);
-	err = gr_layout_resolve(scan->dwarfs[0], scan->biases[0],
-				&scan->rt.layout);
-	if (err && err->code == GR_ERROR_NOT_GO) {
-		gr_error_destroy(err);
-		return gr_error_format(GR_ERROR_NOT_GO,
-				       "%s is not a Go program",
-				       target->modules[0].path);
-	}
+	if (!err)
+		err = gr_layout_resolve(scan->dwarfs[0], scan->biases[0],
+					&scan->rt.layout);
+	// Of a C library's, but not of Go's own code, it is none either.
+	if (gr_error_catch(&err, GR_ERROR_NO_DWARF) ||
+	    gr_error_catch(&err, GR_ERROR_NOT_GO))
+		return search_runtime(scan);
 	return err;
 }
 
@@ -213,34 +207,48 @@ static struct gr_error *check_release(struct gr_scan *scan)
 	return warn(scan,
 		    gr_arena_internf(&scan->arena,
 				     "%s is none of the releases that this "
-				     "version was tested with (go1.19, go1.24, "
-				     "go1.27); going on",
+				     "version was tested with (go1.19, go1.21 "
+				     "to go1.27); going on",
 				     version));
+}
+
+/* Whether the collector was at work: by its phase, or what goes with it. */
+static struct gr_error *read_gc_phase(struct gr_scan *scan)
+{
+	static const char *const phases[] = { "off", "mark",
+					      "mark termination" };
+	const struct gr_layout *layout = &scan->rt.layout;
+	uint64_t addr = layout->vars.gcphase ? layout->vars.gcphase :
+					       layout->vars.write_barrier;
+	struct gr_error *err;
+	uint64_t phase;
+
+	scan->info.gc_phase = "unknown";
+	if (!addr)
+		return NULL;
+	err = gr_image_read_uint(scan->image, addr, 4, &phase);
+	if (!err && phase < GR_ARRAY_SIZE(phases))
+		scan->info.gc_phase = phases[phase];
+	return err;
 }
 
 static struct gr_error *read_state(struct gr_scan *scan)
 {
-	static const char *const phases[] = { "off", "mark",
-					      "mark termination" };
 	struct gr_error *err;
-	uint64_t phase;
+	uint64_t version = scan->rt.layout.vars.build_version;
 
-	err = read_string(scan, scan->rt.layout.vars.build_version,
-			  &scan->info.go_version);
+	scan->info.go_version = "unknown";
+	if (!version)
+		return read_gc_phase(scan);
+	err = read_string(scan, version, &scan->info.go_version);
 	if (gr_error_catch(&err, GR_ERROR_FAULT))
 		return gr_error_format(GR_ERROR_FAULT,
 				       "the target has no memory for "
 				       "runtime.buildVersion: is the program "
 				       "started, and the core whole?");
 	if (!err)
-		err = gr_image_read_uint(scan->image,
-					 scan->rt.layout.vars.gcphase, 4,
-					 &phase);
-	if (err)
-		return err;
-	scan->info.gc_phase = phase < GR_ARRAY_SIZE(phases) ? phases[phase] :
-							      "unknown";
-	return check_release(scan);
+		err = read_gc_phase(scan);
+	return err ? err : check_release(scan);
 }
 
 /* Everything that is found out by small reads, and the capture plan. */
@@ -328,7 +336,8 @@ static struct gr_error *fill_info(struct gr_scan *scan)
 	info->core_path = scan->target.core_path;
 	info->pid = scan->target.pid;
 	info->kind = scan->target.kind;
-	info->goroutines = scan->rt.ngoroutines;
+	for (size_t i = 0; i < scan->rt.ngoroutines; i++)
+		info->goroutines += !scan->rt.goroutines[i].is_g0;
 	info->types = gr_types_count(scan->rt.types);
 	info->warnings = scan->warnings;
 	info->build_id = "";
@@ -343,11 +352,19 @@ static struct gr_error *fill_info(struct gr_scan *scan)
 	return warn(scan, gr_image_warning(scan->image));
 }
 
+struct gr_error *gr_scan_enter(struct gr_scan *scan,
+			       struct gr_sigbus_guard *guard)
+{
+	gr_sigbus_guard_begin(guard);
+	return gr_image_check(scan->image);
+}
+
 struct gr_error *gr_scan_create(const struct gr_target *target,
 				struct gr_scan **ret)
 {
 	_cleanup_(gr_cleanup_scan) struct gr_scan *scan =
 		calloc(1, sizeof(*scan));
+	struct gr_sigbus_guard guard;
 	struct gr_error *err;
 
 	if (!scan)
@@ -358,11 +375,13 @@ struct gr_error *gr_scan_create(const struct gr_target *target,
 	scan->rt.arena = &scan->arena;
 	scan->rt.poll = scan_poll;
 	scan->rt.poll_ctx = scan;
+	gr_sigbus_guard_begin(&guard);
 	err = copy_target(scan, target);
 	if (!err)
 		err = run_phases(scan);
 	if (!err)
 		err = fill_info(scan);
+	err = gr_sigbus_guard_end(&guard, err);
 	if (err)
 		return err;
 	*ret = steal_ptr(scan);
@@ -380,6 +399,7 @@ void gr_scan_destroy(struct gr_scan *scan)
 	gr_type_masks_destroy(scan->rt.masks);
 	gr_heap_destroy(scan->rt.heap);
 	free(scan->rt.modules);
+	free(scan->rt.symbols);
 	for (size_t i = 0; scan->dwarfs && i < scan->target.nmodules; i++)
 		gr_dwarf_destroy(scan->dwarfs[i]);
 	free(scan->dwarfs);

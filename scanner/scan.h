@@ -9,6 +9,7 @@
 #include "goruntime/roots.h"
 #include "mark/walk.h"
 #include "scanner.h"
+#include "target/sigbus.h"
 
 struct gr_scan {
 	struct gr_target target; /**< Our own copy. */
@@ -50,6 +51,13 @@ void gr_scan_end_phase(struct gr_scan *scan, enum gr_phase phase);
 /** Type of an object that no walk reached, by its header; "" if it has none. */
 const char *gr_scan_header_type(struct gr_scan *scan,
 				const struct gr_span *span, uint32_t index);
+
+/**
+ * Before any use of the target's memory: put up the guard against files that
+ * shrink. What fails here needs gr_sigbus_guard_end() all the same.
+ */
+struct gr_error *gr_scan_enter(struct gr_scan *scan,
+			       struct gr_sigbus_guard *guard) GR_MUST_CHECK;
 
 /** Walk with what @p options say, into a new walk that is done. */
 struct gr_error *gr_scan_run_walk(struct gr_scan *scan,

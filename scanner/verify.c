@@ -48,7 +48,7 @@ static void check_pointer(struct verifier *v, uint64_t addr)
 	gr_obj obj = gr_heap_object_at(v->heap, addr, &span);
 
 	if (obj == GR_OBJ_NONE || !gr_heap_is_allocated(v->heap, obj) ||
-	    is_counted(v->heap, obj))
+	    is_counted(v->heap, obj) || obj - span->first_obj == span->fresh)
 		return;
 	v->verdict->missed_pointers++;
 	gr_bitmap_set(v->missed, obj);
@@ -114,6 +114,8 @@ static const char *explain(struct verifier *v, const struct gr_span *span,
 		return "perhaps held by memory that could not be read";
 	if (strcmp(v->scan->info.gc_phase, "off"))
 		return "a collection is under way";
+	if (index == span->fresh)
+		return "being allocated";
 	if (span->is_unswept)
 		return "garbage that is not yet swept";
 	if (index < span->freeindex)
@@ -165,6 +167,18 @@ static struct gr_error *compare_span(struct verifier *v,
 	return NULL;
 }
 
+/* Did any thread work with a P when the program was stopped? */
+static bool is_in_motion(const struct verifier *v)
+{
+	const struct gr_runtime *rt = &v->scan->rt;
+
+	for (size_t i = 0; i < rt->ngoroutines; i++)
+		if (rt->goroutines[i].is_g0 ||
+		    rt->goroutines[i].status == rt->layout.consts.grunning)
+			return true;
+	return false;
+}
+
 static struct gr_error *finish(struct verifier *v)
 {
 	struct gr_verdict *verdict = v->verdict;
@@ -188,8 +202,8 @@ static struct gr_error *finish(struct verifier *v)
 	verdict->stats.objects = v->heap->stats_objects;
 	verdict->stats.bytes = v->heap->stats_bytes;
 	verdict->unexplained += verdict->free_slot_pointers;
-	// Totals are only kept together while nothing is being allocated.
-	if (verdict->has_stats &&
+	// A P that is at work may be between a slot and its statistics.
+	if (verdict->has_stats && !is_in_motion(v) &&
 	    (verdict->stats.objects != verdict->rebuilt.objects ||
 	     verdict->stats.bytes != verdict->rebuilt.bytes) &&
 	    !v->scan->gaps.count[GR_GAP_SPANS_MID_SWEEP] &&
@@ -216,8 +230,8 @@ static struct gr_error *mark(struct gr_scan *scan, struct gr_gaps *ret_gaps)
 	return err;
 }
 
-struct gr_error *gr_scan_verify(struct gr_scan *scan, size_t max_differences,
-				struct gr_verdict **ret)
+static struct gr_error *verify(struct gr_scan *scan, size_t max_differences,
+			       struct gr_verdict **ret)
 {
 	_cleanup_(gr_cleanup_verdict) struct gr_verdict *verdict =
 		calloc(1, sizeof(*verdict));
@@ -248,6 +262,21 @@ struct gr_error *gr_scan_verify(struct gr_scan *scan, size_t max_differences,
 	return err;
 }
 
+struct gr_error *gr_scan_verify(struct gr_scan *scan, size_t max_differences,
+				struct gr_verdict **ret)
+{
+	_cleanup_(gr_cleanup_verdict) struct gr_verdict *verdict = NULL;
+	struct gr_sigbus_guard guard;
+	struct gr_error *err = gr_scan_enter(scan, &guard);
+
+	if (!err)
+		err = verify(scan, max_differences, &verdict);
+	err = gr_sigbus_guard_end(&guard, err);
+	if (!err)
+		*ret = steal_ptr(verdict);
+	return err;
+}
+
 struct gr_error *gr_scan_objects(struct gr_scan *scan,
 				 struct gr_error *(*emit)(void *ctx,
 							  uint64_t addr,
@@ -255,9 +284,13 @@ struct gr_error *gr_scan_objects(struct gr_scan *scan,
 				 void *ctx)
 {
 	const struct gr_heap *heap = scan->rt.heap;
+	struct gr_sigbus_guard guard;
 	struct gr_gaps gaps;
-	struct gr_error *err = mark(scan, &gaps);
+	struct gr_error *err = gr_scan_enter(scan, &guard);
 
+	if (!err)
+		err = mark(scan, &gaps);
+	err = gr_sigbus_guard_end(&guard, err);
 	for (uint32_t i = 0; i < heap->nspans; i++) {
 		const struct gr_span *span = &heap->spans[i];
 		for (uint32_t j = 0; !err && j < span->nelems; j++)

@@ -72,6 +72,8 @@ static const char *describe_stack(struct gr_scan *scan, uint64_t addr)
 		const struct gr_goroutine *g = &scan->rt.goroutines[i];
 		if (addr < g->stack_lo || addr >= g->stack_hi)
 			continue;
+		if (g->is_g0)
+			return "system stack of a thread";
 		for (size_t j = 0; j < g->nframes; j++)
 			if (addr >= g->frames[j].sp && addr < g->frames[j].fp)
 				return gr_arena_internf(
@@ -185,6 +187,19 @@ static struct gr_error *root_hop(struct gr_scan *scan, const char *name,
 	return NULL;
 }
 
+/* The object that holds @obj, or none where its chain begins. One with a
+ * finalizer is gone through uncounted: nothing is known of it. */
+static gr_obj object_above(struct gr_scan *scan, const struct gr_walk *w,
+			   gr_obj obj)
+{
+	gr_obj from = w->parents[obj].from;
+
+	if (from == GR_OBJ_NONE ||
+	    !(scan->rt.heap->bits[from / 64].counted >> (from % 64) & 1))
+		return GR_OBJ_NONE;
+	return from;
+}
+
 /*
  * One hop an object, root first. The root has a hop of its own where the
  * first object lies below one of its fields or elements.
@@ -197,7 +212,7 @@ static struct gr_error *make_hops(struct gr_scan *scan, struct gr_walk *w,
 	size_t n = 1;
 
 	for (gr_obj o = obj; o != GR_OBJ_NONE && n < MAX_HOPS;
-	     o = w->parents[o].from)
+	     o = object_above(scan, w, o))
 		n++;
 	why->hops = calloc(n + 1, sizeof(*why->hops));
 	if (!why->hops)
@@ -205,11 +220,8 @@ static struct gr_error *make_hops(struct gr_scan *scan, struct gr_walk *w,
 	why->nhops = n;
 	for (gr_obj o = obj; n > 0; o = w->parents[o].from) {
 		struct gr_hop *hop = &why->hops[--n];
-		gr_obj from = w->parents[o].from;
-		// An object with a finalizer is gone through uncounted.
-		bool is_top = from == GR_OBJ_NONE ||
-			      !(scan->rt.heap->bits[from / 64].counted >>
-					(from % 64) & 1);
+		gr_obj from = object_above(scan, w, o);
+		bool is_top = from == GR_OBJ_NONE;
 		uint32_t node = billed_node(scan, w, o);
 		uint32_t above = is_top ? root_node :
 					  billed_node(scan, w, from);
@@ -219,6 +231,9 @@ static struct gr_error *make_hops(struct gr_scan *scan, struct gr_walk *w,
 		hop->name = is_top && node == root_node ?
 				    why->root_name :
 				    path_between(scan, &w->tree, above, node);
+		// Of a pointer to a pointer both are billed to one node.
+		if (!*hop->name)
+			hop->name = w->tree.nodes.data[node].name;
 		if (!is_top)
 			continue;
 		// What lies before is not part of the chain.
@@ -239,11 +254,12 @@ static uint64_t goroutine_of(struct gr_scan *scan, const struct gr_walk *w,
 {
 	for (size_t n = 0; n < MAX_HOPS; n++) {
 		uint32_t goroutine = w->parents[obj].goroutine;
-		if (w->parents[obj].from == GR_OBJ_NONE)
+		gr_obj from = object_above(scan, w, obj);
+		if (from == GR_OBJ_NONE)
 			return goroutine < scan->rt.ngoroutines ?
 				       scan->rt.goroutines[goroutine].goid :
 				       0;
-		obj = w->parents[obj].from;
+		obj = from;
 	}
 	return 0;
 }
@@ -271,9 +287,9 @@ static struct gr_error *find_chain(struct gr_scan *scan,
 	return make_hops(scan, w, obj, why);
 }
 
-struct gr_error *gr_scan_why(struct gr_scan *scan,
-			     const struct gr_walk_options *options,
-			     uint64_t addr, struct gr_why **ret)
+static struct gr_error *answer(struct gr_scan *scan,
+			       const struct gr_walk_options *options,
+			       uint64_t addr, struct gr_why **ret)
 {
 	_cleanup_(gr_cleanup_why) struct gr_why *why = calloc(1, sizeof(*why));
 	const struct gr_span *span;
@@ -303,4 +319,20 @@ struct gr_error *gr_scan_why(struct gr_scan *scan,
 		why->type = gr_scan_header_type(scan, span, obj - span->first_obj);
 	*ret = steal_ptr(why);
 	return NULL;
+}
+
+struct gr_error *gr_scan_why(struct gr_scan *scan,
+			     const struct gr_walk_options *options,
+			     uint64_t addr, struct gr_why **ret)
+{
+	_cleanup_(gr_cleanup_why) struct gr_why *why = NULL;
+	struct gr_sigbus_guard guard;
+	struct gr_error *err = gr_scan_enter(scan, &guard);
+
+	if (!err)
+		err = answer(scan, options, addr, &why);
+	err = gr_sigbus_guard_end(&guard, err);
+	if (!err)
+		*ret = steal_ptr(why);
+	return err;
 }

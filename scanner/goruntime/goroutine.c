@@ -338,7 +338,10 @@ static struct gr_error *place(struct reader *r, struct gr_goroutine *g)
 	const uint8_t *record = r->g_record;
 	struct gr_error *err;
 
-	if (g->status == layout->consts.grunning) {
+	if (g->status == layout->consts.gcopystack) {
+		/* Half moved: no frame can be trusted. */
+		g->sp = 0;
+	} else if (g->status == layout->consts.grunning) {
 		err = place_running(r, gr_field_uint(record, layout->g.m), g);
 		if (err)
 			return err;
@@ -449,6 +452,61 @@ static struct gr_error *read_goroutine(struct reader *r, uint64_t addr)
 	return goroutine_vector_append(&r->goroutines, g) ? NULL : &gr_enomem;
 }
 
+/* Registers of a thread on its system stack, or of what a signal handler of it
+ * interrupted there; has_regs stays false if it is on another stack. */
+static struct gr_error *place_g0(struct reader *r,
+				 const struct gr_target_thread *thread,
+				 struct gr_goroutine *g)
+{
+	if (is_on_stack(g, thread->regs.value[GR_REG_RSP])) {
+		place_at_regs(g, &thread->regs);
+		return NULL;
+	}
+	return place_at_signal(r, g, &thread->regs);
+}
+
+/*
+ * The system stack of a thread that has a P and is on it. The collector never
+ * stops a program there; we may.
+ */
+static struct gr_error *read_g0(struct reader *r, uint64_t m)
+{
+	const struct gr_layout *layout = &r->rt->layout;
+	const struct gr_target_thread *thread;
+	struct gr_error *err;
+	struct gr_goroutine g;
+	bool present;
+
+	err = read_record(r->rt, m, r->m_record, layout->m.size_bytes,
+			  &present);
+	if (err || !present || !gr_field_uint(r->m_record, layout->m.p))
+		return err;
+	thread = find_thread(r, gr_field_uint(r->m_record, layout->m.procid));
+	uint64_t addr = gr_field_uint(r->m_record, layout->m.g0);
+	if (!thread || !addr)
+		return NULL;
+	err = read_record(r->rt, addr, r->g_record, layout->g.size_bytes,
+			  &present);
+	if (err || !present)
+		return err;
+	load_goroutine(r, addr, &g);
+	if (!is_stack_sane(&g))
+		return NULL;
+	err = place_g0(r, thread, &g);
+	if (err || !g.has_regs)
+		return err;
+	g.is_g0 = g.is_system = true;
+	g.state = "running";
+	g.defer_addr = g.panic_addr = g.ctxt = 0;
+	g.stack.start = g.sp & ~UINT64_C(7);
+	g.stack.end = g.stack_hi;
+	g.pc = g.sp = 0;
+	err = gr_image_plan(r->rt->image, g.stack.start, g.stack.end);
+	if (err)
+		return err;
+	return goroutine_vector_append(&r->goroutines, g) ? NULL : &gr_enomem;
+}
+
 static struct gr_error *read_all(struct reader *r)
 {
 	struct gr_runtime *rt = r->rt;
@@ -463,6 +521,8 @@ static struct gr_error *read_all(struct reader *r)
 		if (!err)
 			err = read_goroutine(r, addrs.data[i]);
 	}
+	for (size_t i = 0; !err && i < rt->nms; i++)
+		err = read_g0(r, rt->ms[i]);
 	addr_vector_deinit(&addrs);
 	return err;
 }

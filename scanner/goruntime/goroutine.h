@@ -25,6 +25,11 @@ struct gr_frame {
 	 * return address of a call: look it up as it is, not at pc - 1.
 	 */
 	bool is_exact_pc;
+	/**
+	 * Preempted between two calls: the frame before this one, of
+	 * runtime.asyncPreempt, holds its registers.
+	 */
+	bool is_preempted;
 };
 
 enum gr_value_kind {
@@ -57,6 +62,12 @@ struct gr_goroutine {
 	uint64_t gopc, startpc;
 	/** runtime.isSystemGoroutine: the runtime's own. */
 	bool is_system;
+	/**
+	 * No goroutine but the system stack of a thread that works with a P:
+	 * it may hold what is being allocated, started, finalized. All of it
+	 * is taken conservatively.
+	 */
+	bool is_g0;
 	/** Innermost registers are those of a thread (running on one). */
 	bool has_regs;
 	struct gr_regs regs;
@@ -81,6 +92,12 @@ struct gr_goroutine {
 	uint64_t defer_addr, panic_addr; /**< First records, or 0. */
 	uint64_t xregs_addr;		 /**< Saved vector registers, or 0. */
 };
+
+/** What stands for the function where a stack has no frame. */
+static inline const char *gr_goroutine_no_frame(const struct gr_goroutine *g)
+{
+	return g->is_g0 ? "runtime.g0" : "runtime.unknown";
+}
 
 /**
  * Enumerate allgs, allm, allp into @p rt; place every goroutine's innermost

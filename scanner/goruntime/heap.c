@@ -86,6 +86,10 @@ static bool span_parse(const struct gr_layout *layout, const uint8_t *record,
 	span->is_noscan = span->spanclass & 1;
 	span->specials = gr_field_uint(record, f->specials);
 	ret->freeindex = gr_field_uint(record, f->freeindex);
+	span->fresh = UINT32_MAX;
+	if (gr_field_is_present(f->freeindex_for_scan) && ret->freeindex &&
+	    gr_field_uint(record, f->freeindex_for_scan) < ret->freeindex)
+		span->fresh = ret->freeindex - 1;
 	ret->alloc_bits_addr = gr_field_word(record, f->alloc_bits);
 	if (!span->is_noscan && span->spanclass >> 1 == 0)
 		span->large_type = gr_field_word(record, f->large_type);

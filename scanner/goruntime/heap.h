@@ -34,6 +34,11 @@ struct gr_span {
 	uint64_t mspan_addr;   /**< Of the runtime.mspan. */
 	uint64_t specials;     /**< First runtime.special, or 0. */
 	uint32_t freeindex;    /**< Slots below it were given out. */
+	/**
+	 * The slot that was given out last and is perhaps not yet initialised
+	 * (mspan.freeIndexForScan has not passed it); UINT32_MAX: none.
+	 */
+	uint32_t fresh;
 	/** Spans lie in an array of aligned lines of 64 bytes. */
 	uint8_t padding[40];
 };

@@ -1,57 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "goruntime/layout.h"
+#include "goruntime/layout_internal.h"
 
 #include "base/cleanup.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum need { OPTIONAL, REQUIRED };
-enum row_kind { ROW_STRUCT, ROW_FIELD, ROW_END };
-
-/* One row of GR_LAYOUT_TABLE. The answers lie in struct gr_layout in the same
- * order: a uint64_t for a struct, a gr_field for a field, nothing between. */
-struct row {
-	enum row_kind kind;
-	enum need need;
-	const char *names; /* alternatives, separated by '|' */
-	const char *id;
-};
-
-static const struct row rows[] = {
+const struct gr_layout_row gr_layout_rows[] = {
 #define STRUCT_ROW(id_, need_, names_) { ROW_STRUCT, need_, names_, #id_ },
 #define FIELD_ROW(id_, need_, names_) { ROW_FIELD, need_, names_, #id_ },
 #define END_ROW(id_) { ROW_END, OPTIONAL, "", #id_ },
 	GR_LAYOUT_TABLE(STRUCT_ROW, FIELD_ROW, END_ROW)
 };
+const size_t gr_layout_nrows = GR_ARRAY_SIZE(gr_layout_rows);
 
-struct named_row {
-	const char *names;
-	enum need need;
-	size_t off;
-	size_t has_off;
-	int64_t fallback;
-};
-
-static const struct named_row variables[] = {
-#define VARIABLE_ROW(id, need_, names_)          \
-	{ .names = names_,                       \
-	  .need = need_,                         \
-	  .off = offsetof(struct gr_layout, vars.id) },
+const struct gr_layout_named_row gr_layout_variables[] = {
+#define VARIABLE_ROW(id_, need_, names_) \
+	{ .names = names_,               \
+	  .id = #id_,                    \
+	  .need = need_,                 \
+	  .off = offsetof(struct gr_layout, vars.id_) },
 	GR_LAYOUT_VARIABLES(VARIABLE_ROW)
 };
+const size_t gr_layout_nvariables = GR_ARRAY_SIZE(gr_layout_variables);
 
-static const struct named_row constants[] = {
-#define CONSTANT_ROW(id, fallback_, names_)             \
-	{ .names = names_,                              \
-	  .off = offsetof(struct gr_layout, consts.id), \
-	  .has_off = offsetof(struct gr_layout, has.id), \
+const struct gr_layout_named_row gr_layout_constants[] = {
+#define CONSTANT_ROW(id_, fallback_, names_)              \
+	{ .names = names_,                                \
+	  .id = #id_,                                     \
+	  .off = offsetof(struct gr_layout, consts.id_),  \
+	  .has_off = offsetof(struct gr_layout, has.id_), \
 	  .fallback = fallback_ },
 	GR_LAYOUT_CONSTANTS(CONSTANT_ROW)
 };
+const size_t gr_layout_nconstants = GR_ARRAY_SIZE(gr_layout_constants);
 
-/* Copy the alternative at *names to buf and step over it; false at the end. */
-static bool next_name(const char **names, char *buf, size_t bytes)
+bool gr_layout_next_name(const char **names, char *buf, size_t bytes)
 {
 	if (!**names)
 		return false;
@@ -65,7 +50,7 @@ static uint32_t find_type(const struct gr_dwarf *dwarf, const char *names)
 {
 	char name[128];
 
-	while (next_name(&names, name, sizeof(name))) {
+	while (gr_layout_next_name(&names, name, sizeof(name))) {
 		uint32_t type = gr_dwarf_find_type(dwarf, name);
 		if (type != GR_DWARF_NONE)
 			return type;
@@ -127,7 +112,7 @@ static bool find_field(const struct gr_dwarf *dwarf, uint32_t type,
 {
 	char path[128];
 
-	while (next_name(&paths, path, sizeof(path)))
+	while (gr_layout_next_name(&paths, path, sizeof(path)))
 		if (find_path(dwarf, type, path, ret))
 			return true;
 	return false;
@@ -142,12 +127,13 @@ static int first_name(const char *names)
 /* State while the table is gone through in order. */
 struct cursor {
 	uint8_t *answer;
-	const struct row *owner;
+	const struct gr_layout_row *owner;
 	uint32_t type;
 };
 
 static struct gr_error *resolve_row(const struct gr_dwarf *dwarf,
-				    const struct row *row, struct cursor *c)
+				    const struct gr_layout_row *row,
+				    struct cursor *c)
 {
 	size_t ntypes;
 	const struct gr_dwarf_type *types = gr_dwarf_types(dwarf, &ntypes);
@@ -188,24 +174,26 @@ static struct gr_error *resolve_variables(const struct gr_dwarf *dwarf,
 	const struct gr_dwarf_variable *table =
 		gr_dwarf_variables(dwarf, &count);
 
-	for (size_t i = 0; i < GR_ARRAY_SIZE(variables); i++) {
-		const char *names = variables[i].names;
+	for (size_t i = 0; i < gr_layout_nvariables; i++) {
+		const char *names = gr_layout_variables[i].names;
 		uint64_t addr = 0;
 		char name[128];
 
-		while (!addr && next_name(&names, name, sizeof(name))) {
+		while (!addr &&
+		       gr_layout_next_name(&names, name, sizeof(name))) {
 			uint32_t found = gr_dwarf_find_variable(dwarf, name);
 			if (found < count)
 				addr = table[found].addr + bias;
 		}
-		if (!addr && variables[i].need == REQUIRED)
+		if (!addr && gr_layout_variables[i].need == REQUIRED)
 			return gr_error_format(
 				GR_ERROR_LAYOUT,
 				"the target's debug information has no "
 				"variable %.*s",
-				first_name(variables[i].names),
-				variables[i].names);
-		memcpy((uint8_t *)ret + variables[i].off, &addr, sizeof(addr));
+				first_name(gr_layout_variables[i].names),
+				gr_layout_variables[i].names);
+		memcpy((uint8_t *)ret + gr_layout_variables[i].off, &addr,
+		       sizeof(addr));
 	}
 	return NULL;
 }
@@ -213,46 +201,21 @@ static struct gr_error *resolve_variables(const struct gr_dwarf *dwarf,
 static void resolve_constants(const struct gr_dwarf *dwarf,
 			      struct gr_layout *ret)
 {
-	for (size_t i = 0; i < GR_ARRAY_SIZE(constants); i++) {
-		const char *names = constants[i].names;
-		int64_t value = constants[i].fallback;
+	for (size_t i = 0; i < gr_layout_nconstants; i++) {
+		const char *names = gr_layout_constants[i].names;
+		int64_t value = gr_layout_constants[i].fallback;
 		bool has = false;
 		char name[128];
 
-		while (!has && next_name(&names, name, sizeof(name)))
+		while (!has && gr_layout_next_name(&names, name, sizeof(name)))
 			has = gr_dwarf_find_constant(dwarf, name, &value);
 		if (!has)
-			value = constants[i].fallback;
-		memcpy((uint8_t *)ret + constants[i].off, &value,
+			value = gr_layout_constants[i].fallback;
+		memcpy((uint8_t *)ret + gr_layout_constants[i].off, &value,
 		       sizeof(value));
-		memcpy((uint8_t *)ret + constants[i].has_off, &has,
+		memcpy((uint8_t *)ret + gr_layout_constants[i].has_off, &has,
 		       sizeof(has));
 	}
-}
-
-/* Widths that readers load without a check must be loadable. */
-static struct gr_error *check_widths(const struct gr_layout *layout)
-{
-	const uint8_t *answer = (const uint8_t *)layout;
-	uint64_t size = 0;
-
-	for (size_t i = 0; i < GR_ARRAY_SIZE(rows); i++) {
-		if (rows[i].kind == ROW_STRUCT) {
-			memcpy(&size, answer, sizeof(size));
-			answer += sizeof(size);
-		} else if (rows[i].kind == ROW_FIELD) {
-			struct gr_field field;
-			memcpy(&field, answer, sizeof(field));
-			answer += sizeof(field);
-			if ((uint64_t)field.off + field.bytes > size)
-				return gr_error_format(
-					GR_ERROR_LAYOUT,
-					"field %.*s lies outside its struct",
-					first_name(rows[i].names),
-					rows[i].names);
-		}
-	}
-	return NULL;
 }
 
 struct gr_error *gr_layout_resolve(const struct gr_dwarf *dwarf, uint64_t bias,
@@ -268,75 +231,14 @@ struct gr_error *gr_layout_resolve(const struct gr_dwarf *dwarf, uint64_t bias,
 			GR_ERROR_NOT_GO,
 			"not a Go program: its debug information has no type "
 			"runtime.mheap");
-	for (size_t i = 0; i < GR_ARRAY_SIZE(rows); i++) {
-		err = resolve_row(dwarf, &rows[i], &cursor);
+	for (size_t i = 0; i < gr_layout_nrows; i++) {
+		err = resolve_row(dwarf, &gr_layout_rows[i], &cursor);
 		if (err)
 			return err;
 	}
-	err = check_widths(ret);
+	err = gr_layout_check(ret);
 	if (err)
 		return err;
 	resolve_constants(dwarf, ret);
 	return resolve_variables(dwarf, bias, ret);
-}
-
-static void print_rows(const struct gr_layout *layout, FILE *out)
-{
-	const uint8_t *answer = (const uint8_t *)layout;
-	const struct row *owner = NULL;
-	uint64_t size;
-	struct gr_field field;
-
-	for (size_t i = 0; i < GR_ARRAY_SIZE(rows); i++) {
-		switch (rows[i].kind) {
-		case ROW_STRUCT:
-			owner = &rows[i];
-			memcpy(&size, answer, sizeof(size));
-			answer += sizeof(size);
-			if (size)
-				fprintf(out, "%s %llu\n", owner->id,
-					(unsigned long long)size);
-			else
-				fprintf(out, "%s -\n", owner->id);
-			break;
-		case ROW_FIELD:
-			memcpy(&field, answer, sizeof(field));
-			answer += sizeof(field);
-			if (field.bytes)
-				fprintf(out, "%s.%s %u %u\n", owner->id,
-					rows[i].id, field.off, field.bytes);
-			else
-				fprintf(out, "%s.%s -\n", owner->id,
-					rows[i].id);
-			break;
-		case ROW_END:
-			break;
-		}
-	}
-}
-
-char *gr_layout_text(const struct gr_layout *layout)
-{
-	char *text = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
-
-	if (!out)
-		return NULL;
-	print_rows(layout, out);
-#define PRINT_CONSTANT(id, fallback, names)                         \
-	if (layout->has.id)                                         \
-		fprintf(out, "const %s %lld\n", #id,                \
-			(long long)layout->consts.id);              \
-	else                                                        \
-		fprintf(out, "const %s -\n", #id);
-	GR_LAYOUT_CONSTANTS(PRINT_CONSTANT)
-#define PRINT_VARIABLE(id, need, names) \
-	fprintf(out, "var %s %s\n", #id, layout->vars.id ? "yes" : "-");
-	GR_LAYOUT_VARIABLES(PRINT_VARIABLE)
-	if (fclose(out)) {
-		free(text);
-		return NULL;
-	}
-	return text;
 }

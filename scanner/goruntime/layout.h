@@ -40,7 +40,9 @@ static inline uint64_t gr_field_uint(const void *record, struct gr_field f)
 /** The first word of a field: pointer of a slice or string, wrapped word. */
 static inline uint64_t gr_field_word(const void *record, struct gr_field f)
 {
-	return f.bytes ? gr_load_u64((const uint8_t *)record + f.off) : 0;
+	return f.bytes >= GR_WORD_BYTES ?
+		       gr_load_u64((const uint8_t *)record + f.off) :
+		       0;
 }
 
 /*
@@ -62,6 +64,7 @@ static inline uint64_t gr_field_word(const void *record, struct gr_field f)
 	F(start_addr, REQUIRED, "startAddr")                                  \
 	F(npages, REQUIRED, "npages")                                         \
 	F(freeindex, REQUIRED, "freeindex")                                   \
+	F(freeindex_for_scan, OPTIONAL, "freeIndexForScan")                   \
 	F(nelems, REQUIRED, "nelems")                                         \
 	F(alloc_bits, REQUIRED, "allocBits")                                  \
 	F(gcmark_bits, REQUIRED, "gcmarkBits")                                \
@@ -80,6 +83,7 @@ static inline uint64_t gr_field_word(const void *record, struct gr_field f)
 	F(bitmap, OPTIONAL, "bitmap|heapArenaPtrScalar.bitmap")               \
 	F(no_more_ptrs, OPTIONAL, "noMorePtrs|heapArenaPtrScalar.noMorePtrs") \
 	F(page_inline_marks, OPTIONAL, "pageUseSpanInlineMarkBits")           \
+	F(spans, OPTIONAL, "spans")                                           \
 	E(heap_arena)                                                         \
 	S(special, REQUIRED, "runtime.special")                               \
 	F(next, REQUIRED, "next")                                             \
@@ -165,6 +169,7 @@ static inline uint64_t gr_field_word(const void *record, struct gr_field f)
 	E(p)                                                                  \
 	S(mcache, REQUIRED, "runtime.mcache")                                 \
 	F(tiny, REQUIRED, "tiny")                                             \
+	F(alloc, OPTIONAL, "alloc")                                           \
 	E(mcache)                                                             \
 	S(defer, REQUIRED, "runtime._defer")                                  \
 	F(heap, OPTIONAL, "heap")                                             \
@@ -276,6 +281,10 @@ static inline uint64_t gr_field_word(const void *record, struct gr_field f)
 	F(gcdata, REQUIRED, "GCData|gcdata")                                  \
 	F(str, REQUIRED, "Str|str")                                           \
 	E(type)                                                               \
+	S(map_type, OPTIONAL, "internal/abi.SwissMapType|"                    \
+			      "internal/abi.OldMapType|internal/abi.MapType|" \
+			      "runtime.maptype")                              \
+	E(map_type)                                                           \
 	S(itab, REQUIRED, "internal/abi.ITab|runtime.itab")                   \
 	F(type, REQUIRED, "Type|_type")                                       \
 	E(itab)                                                               \
@@ -313,6 +322,7 @@ static inline uint64_t gr_field_word(const void *record, struct gr_field f)
 	X(allfin, REQUIRED, "runtime.allfin")                   \
 	X(gc_cleanups, OPTIONAL, "runtime.gcCleanups")          \
 	X(gcphase, REQUIRED, "runtime.gcphase")                 \
+	X(write_barrier, OPTIONAL, "runtime.writeBarrier")      \
 	X(build_version, REQUIRED, "runtime.buildVersion")      \
 	X(memstats, OPTIONAL, "runtime.memstats")               \
 	X(class_to_size, OPTIONAL,                              \
@@ -405,5 +415,60 @@ struct gr_error *gr_layout_resolve(const struct gr_dwarf *dwarf, uint64_t bias,
  * for the golden files; addresses of variables are left out. For free().
  */
 char *gr_layout_text(const struct gr_layout *layout);
+
+/** A table without any answer: constants have their fallbacks. */
+void gr_layout_init(struct gr_layout *layout);
+
+/**
+ * Give the answer of one row, both as gr_layout_text() writes them: "g.goid"
+ * and "152 8", "const gdead" and "6"; "-" is absent. False if there is no such
+ * row or the value makes no sense.
+ */
+bool gr_layout_set(struct gr_layout *layout, const char *key,
+		   const char *value);
+
+/**
+ * A table from what gr_layout_text() wrote; variables stay 0. Lines of rows
+ * that are not known are skipped. GR_ERROR_LAYOUT names a required row that
+ * is absent, or a line that makes no sense.
+ */
+struct gr_error *gr_layout_parse(const char *text,
+				 struct gr_layout *ret) GR_MUST_CHECK;
+
+/** GR_ERROR_LAYOUT names the first required struct or field that is absent,
+ * or a field outside its struct. */
+struct gr_error *gr_layout_check(const struct gr_layout *layout) GR_MUST_CHECK;
+
+/** The same in all but the addresses of variables? */
+bool gr_layout_is_same(const struct gr_layout *a, const struct gr_layout *b);
+
+/** Where types come from when it is not DWARF. */
+struct gr_layout_source {
+	void *ctx;
+	/** The struct type of that full name. */
+	bool (*find)(void *ctx, const char *name, uint32_t *type);
+	uint64_t (*size)(void *ctx, uint32_t type);
+	/** The field of a struct type; its name has @p len bytes. */
+	bool (*member)(void *ctx, uint32_t type, const char *name, size_t len,
+		       uint64_t *off, uint32_t *field_type);
+};
+
+/**
+ * Is all that @p source knows as @p layout has it? A struct that the source
+ * does not have says nothing. *@p structs: how many it has.
+ */
+bool gr_layout_agrees(const struct gr_layout *layout,
+		      const struct gr_layout_source *source, size_t *structs);
+
+/** A row of variables: where to keep the address, what it is called. */
+struct gr_layout_variable {
+	const char *names; /**< Alternatives, separated by '|'. */
+	uint64_t *addr;
+	bool is_required;
+};
+
+/** Variable @p i of a table; false past the last. */
+bool gr_layout_variable(struct gr_layout *layout, size_t i,
+			struct gr_layout_variable *ret);
 
 #endif /* GR_LAYOUT_H */

@@ -8,6 +8,7 @@
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
+#include "goruntime/unwind.h"
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
@@ -200,8 +201,12 @@ static bool gather_piece(const struct gr_goroutine *g,
 	if (piece->off_bytes >= bytes || size > bytes - piece->off_bytes)
 		return false;
 	uint64_t word = piece->off_bytes / GR_WORD_BYTES;
-	if (piece->kind == GR_LOCATION_CFA) {
-		uint64_t at = frame->fp + piece->offset;
+	int saved = piece->kind == GR_LOCATION_REGISTER && frame->is_preempted ?
+			    gr_unwind_saved_off(piece->reg) :
+			    -1;
+	if (piece->kind == GR_LOCATION_CFA || (saved >= 0 && size <= 8)) {
+		uint64_t at = saved < 0 ? frame->fp + piece->offset :
+					  frame[-1].sp + saved;
 		if (at < stack->start || at > stack->end ||
 		    size > stack->end - at || !stack->host)
 			return false;
@@ -327,7 +332,8 @@ static struct gr_error *add_value(struct frames *f, uint32_t index,
 	};
 	const struct gr_frame *frame =
 		value->frame < g->nframes ? &g->frames[value->frame] : NULL;
-	const char *function = frame ? frame->func.name : "runtime.unknown";
+	const char *function = frame ? frame->func.name :
+			       gr_goroutine_no_frame(g);
 	struct gr_root root = {
 		.goroutine = index,
 		.form = GR_ROOT_VALUE,

@@ -263,12 +263,15 @@ static struct gr_error *read_one_finblock(struct reader *r,
 static struct gr_error *read_queues(struct reader *r)
 {
 	const struct gr_layout *layout = &r->rt->layout;
-	struct gr_error *err;
+	struct gr_error *err = NULL;
 
 	if (!layout->finalizer.size_bytes)
 		return NULL;
-	err = read_blocks(r, layout->vars.allfin, layout->finblock.size_bytes,
-			  layout->finblock.alllink, read_one_finblock);
+	// A search finds no empty queue.
+	if (layout->vars.allfin)
+		err = read_blocks(r, layout->vars.allfin,
+				  layout->finblock.size_bytes,
+				  layout->finblock.alllink, read_one_finblock);
 	if (!err && layout->vars.gc_cleanups && layout->cleanup_queue.size_bytes &&
 	    layout->cleanup_block.size_bytes)
 		err = read_blocks(r,

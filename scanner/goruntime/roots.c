@@ -4,6 +4,8 @@
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
+#include "goruntime/unwind.h"
+#include "goruntime/symbols.h"
 
 #define OWNER_MODULE(i) (UINT32_MAX - (uint32_t)(i))
 
@@ -250,13 +252,17 @@ static struct gr_error *name_data_word(struct gr_runtime *rt,
 {
 	const struct gr_dwarf_variable *variable =
 		m->dwarf ? variable_at(m->dwarf, addr - m->bias) : NULL;
+	const struct gr_symbol *symbol = gr_symbols_at(rt, addr);
+	const char *name = variable ? variable->name :
+			   symbol   ? symbol->name :
+				      NULL;
 
 	ret->kind = GR_ROOT_GLOBAL;
 	ret->stratum = GR_STRATUM_USER;
-	if (variable) {
-		ret->name = intern(rt, variable->name);
-		ret->is_sub_object = true;
-		if (is_runtime_name(variable->name)) {
+	if (name) {
+		ret->name = intern(rt, name);
+		ret->is_sub_object = variable != NULL;
+		if (is_runtime_name(name)) {
 			ret->kind = GR_ROOT_RUNTIME;
 			ret->stratum = GR_STRATUM_RUNTIME;
 		}
@@ -285,20 +291,44 @@ static const struct gr_frame *frame_of(const struct gr_goroutine *g,
 	return low ? &g->frames[low - 1] : NULL;
 }
 
+/*
+ * The register of a preempted function that a stack word keeps: it lies in the
+ * frame of the call that the signal handler injected. Vector registers stay
+ * with that frame: what they hold is mostly stale. -1: none.
+ */
+static int saved_register(const struct gr_goroutine *g,
+			  const struct gr_frame *frame, uint64_t addr)
+{
+	if (!frame || frame + 1 >= g->frames + g->nframes ||
+	    !frame[1].is_preempted)
+		return -1;
+	return gr_unwind_saved_reg(addr - frame->sp);
+}
+
 static struct gr_error *name_stack_word(struct gr_runtime *rt, uint32_t index,
 					uint64_t addr, struct gr_root *ret)
 {
 	const struct gr_goroutine *g = &rt->goroutines[index];
 	const struct gr_frame *frame = frame_of(g, addr);
-	const char *function = frame ? frame->func.name : "runtime.unknown";
 	uint64_t base = frame ? frame->sp : g->stack.start;
+	int reg = saved_register(g, frame, addr);
 
+	if (reg >= 0)
+		frame++;
+	const char *function = frame ? frame->func.name :
+			       gr_goroutine_no_frame(g);
 	ret->goroutine = index;
-	ret->kind = g->is_system ? GR_ROOT_RUNTIME : GR_ROOT_STACK;
+	ret->kind = g->is_system ? GR_ROOT_RUNTIME :
+		    reg >= 0	 ? GR_ROOT_REGISTER :
+				   GR_ROOT_STACK;
 	ret->stratum = gr_roots_frame_stratum(g, function);
 	ret->goroutine_state = intern(rt, g->state);
-	ret->name = gr_arena_internf(rt->arena, "%s.$stack+0x%llx", function,
-				     (unsigned long long)(addr - base));
+	ret->name = reg >= 0 ?
+			    gr_arena_internf(rt->arena, "%s.$%s", function,
+					     gr_reg_name(reg)) :
+			    gr_arena_internf(rt->arena, "%s.$stack+0x%llx",
+					     function,
+					     (unsigned long long)(addr - base));
 	if (frame)
 		gr_func_line(&frame->func, frame->pc, &ret->file, &ret->line);
 	return ret->name && ret->goroutine_state ? NULL : &gr_enomem;

@@ -63,6 +63,7 @@ struct gr_area {
 struct gr_goroutine;
 struct gr_heap;
 struct gr_ptrmap_ops;
+struct gr_symbol;
 struct gr_type_masks;
 struct gr_types;
 
@@ -80,6 +81,9 @@ struct gr_runtime {
 	const struct gr_ptrmap_ops *ptrmap; /**< The scheme of this target. */
 	struct gr_type_masks *masks;
 	struct gr_types *types;
+	/** By address, when there is no debug information (symbols.h). */
+	struct gr_symbol *symbols;
+	size_t nsymbols;
 	struct gr_goroutine *goroutines; /**< In the order of allgs. */
 	size_t ngoroutines;
 	/** Addresses of all m (allm list) and p (allp). */

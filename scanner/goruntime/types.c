@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "goruntime/pclntab.h"
+#include "goruntime/type_record.h"
 
 void gr_types_destroy(struct gr_types *types)
 {
@@ -188,11 +189,28 @@ gr_type_id gr_types_from_dwarf(const struct gr_runtime *rt,
 	return rt->types->first_id[module - rt->modules] + index;
 }
 
-gr_type_id gr_types_find(const struct gr_runtime *rt, const char *name)
+static gr_type_id find_record(struct gr_runtime *rt,
+			      const struct gr_module *module, const char *name)
+{
+	gr_type_id id = GR_TYPE_NONE;
+	uint64_t addr;
+	struct gr_error *err = gr_type_record_find(rt, module, name, &addr);
+
+	if (!err && addr)
+		err = gr_types_from_runtime(rt, addr, &id);
+	gr_error_destroy(err);
+	return err ? GR_TYPE_NONE : id;
+}
+
+gr_type_id gr_types_find(struct gr_runtime *rt, const char *name)
 {
 	for (size_t i = 0; i < rt->nmodules; i++) {
-		if (!rt->modules[i].dwarf)
+		if (!rt->modules[i].dwarf) {
+			gr_type_id id = find_record(rt, &rt->modules[i], name);
+			if (id != GR_TYPE_NONE)
+				return id;
 			continue;
+		}
 		uint32_t index =
 			gr_dwarf_find_type(rt->modules[i].dwarf, name);
 		if (index != GR_DWARF_NONE)

@@ -54,8 +54,11 @@ const struct gr_type_field *gr_types_field(const struct gr_types *types,
 					   const struct gr_type *type,
 					   uint32_t i);
 
-/** The type of that DWARF name, or GR_TYPE_NONE. */
-gr_type_id gr_types_find(const struct gr_runtime *rt, const char *name);
+/**
+ * The type of that DWARF name, or GR_TYPE_NONE. Of a module without debug
+ * information it is made from the runtime's record, if there is one.
+ */
+gr_type_id gr_types_find(struct gr_runtime *rt, const char *name);
 
 /** Id of DWARF type @p index of a module. */
 gr_type_id gr_types_from_dwarf(const struct gr_runtime *rt,

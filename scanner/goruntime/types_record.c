@@ -6,28 +6,33 @@
 #include "goruntime/types_internal.h"
 
 #include "base/cleanup.h"
+#include "goruntime/type_record.h"
 
 enum {
-	MAX_NAME_BYTES = 4096,
 	MAX_FIELDS = 1 << 16,
-	TFLAG_EXTRA_STAR = 2, /* abi.TFlagExtraStar */
+	MAX_NESTED_NAMES = 32, /* *[]map[string]*T ... */
 };
 
 /* Records waiting for their element and field types. */
 GR_VECTOR(pending_vector, gr_type_id);
 
+struct pending_record {
+	uint64_t addr;
+	bool is_named; /* The name is the one that is to be printed. */
+};
+
 struct builder {
 	struct gr_runtime *rt;
 	struct pending_vector pending;
-	uint64_t *addrs; /* of the pending ids, by id - first */
-	size_t addrs_capacity;
+	struct pending_record *records; /* of the pending ids, by id - first */
+	size_t records_capacity;
 	gr_type_id first;
 };
 
 static void builder_cleanup(struct builder *b)
 {
 	pending_vector_deinit(&b->pending);
-	free(b->addrs);
+	free(b->records);
 }
 
 /* The DIE of the type at @p addr, by its offset in its module's types. */
@@ -46,75 +51,19 @@ static gr_type_id find_die(struct gr_runtime *rt, uint64_t addr)
 	return GR_TYPE_NONE;
 }
 
-/* A name record (abi.Name): flag byte, varint length, bytes. */
-static struct gr_error *read_name(struct gr_runtime *rt, uint64_t addr,
-				  const char **ret)
-{
-	struct gr_error *err;
-	uint64_t len = 0, byte;
-	unsigned int i = 0;
-	_cleanup_free_ char *text = NULL;
-
-	do {
-		if (i == 4)
-			return gr_error_fault(addr, i);
-		err = gr_image_read_uint(rt->image, addr + 1 + i, 1, &byte);
-		if (err)
-			return err;
-		len |= (byte & 0x7f) << (7 * i++);
-	} while (byte & 0x80);
-	if (len > MAX_NAME_BYTES)
-		len = MAX_NAME_BYTES;
-	text = malloc(len + 1);
-	if (!text)
-		return &gr_enomem;
-	err = gr_image_read(rt->image, addr + 1 + i, text, len);
-	if (err)
-		return err;
-	*ret = gr_arena_intern(rt->arena, text, len);
-	return *ret ? NULL : &gr_enomem;
-}
-
-/* The address that Str, an offset from its module's types, stands for. */
-static uint64_t name_addr(struct gr_runtime *rt, uint64_t type_addr,
-			  uint32_t str)
-{
-	for (size_t i = 0; i < rt->nmodules; i++)
-		if (type_addr >= rt->modules[i].types &&
-		    type_addr < rt->modules[i].etypes)
-			return rt->modules[i].types + (int32_t)str;
-	return 0;
-}
-
 static struct gr_error *read_record(struct gr_runtime *rt, uint64_t addr,
-				    struct gr_type *type)
+				    struct gr_type *type, bool *has_name)
 {
-	const typeof(rt->layout.type) *f = &rt->layout.type;
-	struct gr_error *err;
-	uint8_t record[256];
+	struct gr_type_record record;
+	struct gr_error *err = gr_type_record_read(rt, addr, &record);
 
-	if (f->size_bytes > sizeof(record))
-		return gr_error_fault(addr, f->size_bytes);
-	err = gr_image_read(rt->image, addr, record, f->size_bytes);
 	if (err)
 		return err;
-	type->size_bytes = gr_field_uint(record, f->size);
-	type->kind = gr_field_uint(record, f->kind) &
-		     rt->layout.consts.kind_mask;
-	if (!type->kind || type->kind > GR_KIND_UNSAFE_POINTER ||
-	    type->size_bytes > UINT64_C(1) << 36)
-		return gr_error_fault(addr, f->size_bytes);
-	uint64_t name = name_addr(rt, addr, gr_field_uint(record, f->str));
-	type->name = "";
-	err = name ? read_name(rt, name, &type->name) : NULL;
-	if (gr_error_catch(&err, GR_ERROR_FAULT))
-		type->name = "";
-	if (!err && gr_field_uint(record, f->tflag) & TFLAG_EXTRA_STAR &&
-	    *type->name == '*')
-		type->name++;
-	if (!*type->name)
-		type->name = "?";
-	return err;
+	type->name = record.name;
+	type->size_bytes = record.size_bytes;
+	type->kind = record.kind;
+	*has_name = record.has_name;
+	return NULL;
 }
 
 /* The id of the type at @p addr; a new one waits for its parts. */
@@ -130,6 +79,7 @@ static struct gr_error *builder_add(struct builder *b, uint64_t addr,
 		.header = GR_TYPE_NONE,
 		.is_runtime_record = true,
 	};
+	bool is_named = false;
 
 	if (ref) {
 		*ret = ref->id;
@@ -138,7 +88,7 @@ static struct gr_error *builder_add(struct builder *b, uint64_t addr,
 	*ret = find_die(b->rt, addr);
 	if (*ret != GR_TYPE_NONE)
 		return gr_type_ref_add(types, GR_REF_RUNTIME, addr, *ret);
-	err = read_record(b->rt, addr, &type);
+	err = read_record(b->rt, addr, &type, &is_named);
 	if (gr_error_catch(&err, GR_ERROR_FAULT)) {
 		gr_gap_add(b->rt->gaps, GR_GAP_UNKNOWN_TYPES, 1);
 		return gr_type_ref_add(types, GR_REF_RUNTIME, addr, *ret);
@@ -149,11 +99,11 @@ static struct gr_error *builder_add(struct builder *b, uint64_t addr,
 	if (!gr_type_vector_append(&types->types, type) ||
 	    !pending_vector_append(&b->pending, *ret))
 		return &gr_enomem;
-	if (*ret - b->first >= b->addrs_capacity &&
-	    !gr_vector_grow((void **)&b->addrs, &b->addrs_capacity,
-			    *ret - b->first + 1, sizeof(*b->addrs)))
+	if (*ret - b->first >= b->records_capacity &&
+	    !gr_vector_grow((void **)&b->records, &b->records_capacity,
+			    *ret - b->first + 1, sizeof(*b->records)))
 		return &gr_enomem;
-	b->addrs[*ret - b->first] = addr;
+	b->records[*ret - b->first] = (struct pending_record){ addr, is_named };
 	return gr_type_ref_add(types, GR_REF_RUNTIME, addr, *ret);
 }
 
@@ -193,7 +143,8 @@ static struct gr_error *fill_struct(struct builder *b, gr_type_id id,
 		err = gr_image_read(b->rt->image, fields.addr + i * 24, record,
 				    sizeof(record));
 		if (!err)
-			err = read_name(b->rt, record[0], &field.name);
+			err = gr_type_record_read_name(b->rt, record[0],
+						       &field.name);
 		if (!err)
 			err = builder_add(b, record[1], &field.type);
 		if (err)
@@ -205,7 +156,6 @@ static struct gr_error *fill_struct(struct builder *b, gr_type_id id,
 			return &gr_enomem;
 		types->types.data[id].nfields++;
 	}
-	gr_type_set_role(types, id);
 	return NULL;
 }
 
@@ -225,8 +175,8 @@ static struct gr_error *fill_interface(struct builder *b, gr_type_id id,
 static struct gr_error *fill_parts(struct builder *b, gr_type_id id)
 {
 	struct gr_types *types = b->rt->types;
-	uint64_t parts = b->addrs[id - b->first] +
-			 b->rt->layout.type.size_bytes;
+	uint64_t parts =
+		b->records[id - b->first].addr + b->rt->layout.type.size_bytes;
 	struct gr_error *err = NULL;
 	gr_type_id elem = GR_TYPE_NONE, key = GR_TYPE_NONE;
 	uint64_t count = 0;
@@ -260,6 +210,75 @@ static struct gr_error *fill_parts(struct builder *b, gr_type_id id)
 	return err;
 }
 
+static const char *name_of(struct builder *b, gr_type_id id,
+			   unsigned int depth);
+
+/* `*T`, `[]T`, `[3]T`, `chan T`, `map[K]V`, with the full names of the parts.
+ * The record's own text tells which way a channel goes. */
+static const char *put_together(struct builder *b, const struct gr_type *type,
+				unsigned int depth)
+{
+	struct gr_arena *arena = b->rt->arena;
+	const char *elem, *key;
+
+	if (type->elem == GR_TYPE_NONE)
+		return type->name;
+	elem = name_of(b, type->elem, depth + 1);
+	switch (type->kind) {
+	case GR_KIND_PTR:
+		return elem ? gr_arena_internf(arena, "*%s", elem) : NULL;
+	case GR_KIND_SLICE:
+		return elem ? gr_arena_internf(arena, "[]%s", elem) : NULL;
+	case GR_KIND_ARRAY:
+		return elem ? gr_arena_internf(arena, "[%llu]%s",
+					       (unsigned long long)type->count,
+					       elem) :
+			      NULL;
+	case GR_KIND_CHAN:
+		return elem ? gr_arena_internf(arena, "%.*s %s",
+					       (int)strcspn(type->name, " "),
+					       type->name, elem) :
+			      NULL;
+	case GR_KIND_MAP:
+		if (type->key == GR_TYPE_NONE)
+			return type->name;
+		key = name_of(b, type->key, depth + 1);
+		return elem && key ?
+			       gr_arena_internf(arena, "map[%s]%s", key, elem) :
+			       NULL;
+	default:
+		return type->name;
+	}
+}
+
+/* The name to print of a type; NULL: no memory left. */
+static const char *name_of(struct builder *b, gr_type_id id, unsigned int depth)
+{
+	struct gr_types *types = b->rt->types;
+	struct gr_type type = types->types.data[id];
+
+	if (id < b->first || b->records[id - b->first].is_named ||
+	    depth > MAX_NESTED_NAMES)
+		return type.name;
+	type.name = put_together(b, &type, depth);
+	if (!type.name)
+		return NULL;
+	types->types.data[id].name = type.name;
+	b->records[id - b->first].is_named = true;
+	return type.name;
+}
+
+/* Names and roles, now that all parts are there. */
+static struct gr_error *finish(struct builder *b)
+{
+	for (size_t i = 0; i < b->pending.size; i++) {
+		if (!name_of(b, b->pending.data[i], 0))
+			return &gr_enomem;
+		gr_type_set_role(b->rt->types, b->pending.data[i]);
+	}
+	return NULL;
+}
+
 struct gr_error *gr_types_from_runtime(struct gr_runtime *rt, uint64_t addr,
 				       gr_type_id *ret)
 {
@@ -278,7 +297,7 @@ struct gr_error *gr_types_from_runtime(struct gr_runtime *rt, uint64_t addr,
 		if (i > 1 << 16)
 			break;
 	}
-	return err;
+	return err ? err : finish(&b);
 }
 
 struct gr_error *gr_types_from_itab(struct gr_runtime *rt, uint64_t addr,

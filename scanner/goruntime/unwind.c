@@ -50,6 +50,29 @@ enum gr_injected gr_func_injected(const struct gr_runtime *rt,
 	return GR_INJECTED_NONE;
 }
 
+/* Pushed in this order by every release (runtime/preempt_amd64.s). */
+static const uint8_t saved_regs[] = {
+	GR_REG_RAX, GR_REG_RCX, GR_REG_RDX, GR_REG_RBX, GR_REG_RSI,
+	GR_REG_RDI, GR_REG_R8,	GR_REG_R9,  GR_REG_R10, GR_REG_R11,
+	GR_REG_R12, GR_REG_R13, GR_REG_R14, GR_REG_R15,
+};
+
+int gr_unwind_saved_off(unsigned int reg)
+{
+	for (size_t i = 0; i < GR_ARRAY_SIZE(saved_regs); i++)
+		if (saved_regs[i] == reg)
+			return i * GR_WORD_BYTES;
+	return -1;
+}
+
+int gr_unwind_saved_reg(uint64_t off)
+{
+	if (off % GR_WORD_BYTES ||
+	    off / GR_WORD_BYTES >= GR_ARRAY_SIZE(saved_regs))
+		return -1;
+	return saved_regs[off / GR_WORD_BYTES];
+}
+
 static bool find_pc(struct gr_unwinder *u, uint64_t pc, struct gr_func *func,
 		    int32_t *spdelta)
 {
@@ -220,6 +243,9 @@ bool gr_unwind_next(struct gr_unwinder *u)
 	    !find_pc(u, next.pc, &next.func, &spdelta))
 		return stop(u, u->frame.fp);
 	u->callee = gr_func_injected(u->rt, &u->frame.func);
+	// In the middle of its prologue it has not saved them yet.
+	next.is_preempted = u->callee == GR_INJECTED_ASYNC_PREEMPT &&
+			    !u->frame.is_innermost;
 	u->frame = next;
 	return resolve(u, spdelta);
 }
@@ -245,7 +271,7 @@ static struct gr_error *keep_frames(struct gr_runtime *rt,
 	while (more)
 		more = gr_unwind_next(&u);
 	g->unknown_start = u.unknown_start;
-	if (!u.is_complete)
+	if (!u.is_complete && !g->is_g0)
 		gr_gap_add(rt->gaps, GR_GAP_FRAMES_NOT_UNWOUND, 1);
 	g->nframes = frames.size;
 	g->frames = frames.data;

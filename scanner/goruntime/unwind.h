@@ -60,4 +60,12 @@ bool gr_unwind_next(struct gr_unwinder *u);
 enum gr_injected gr_func_injected(const struct gr_runtime *rt,
 				  const struct gr_func *func);
 
+/**
+ * Where runtime.asyncPreempt keeps a register of the function that it
+ * interrupted, from its own sp; -1: nowhere. gr_unwind_saved_reg() is the way
+ * back (runtime/mkpreempt.go).
+ */
+int gr_unwind_saved_off(unsigned int reg);
+int gr_unwind_saved_reg(uint64_t off);
+
 #endif /* GR_UNWIND_H */

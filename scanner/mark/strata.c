@@ -215,11 +215,14 @@ static gr_type_id type_before(struct gr_walk *w, const uint8_t *at)
 	return type;
 }
 
-/* Follow one word that no type explained; `first`: nothing lies before it. */
+/*
+ * Follow one word that no type explained, for the node of @p step; `first`:
+ * nothing lies before it.
+ */
 static void run_masked_word(struct gr_walk *w, struct gr_scope *scope,
-			    const uint8_t *at, bool first)
+			    uint32_t step, const uint8_t *at, bool first)
 {
-	static const struct gr_slot slot = { GR_SLOT_UNKNOWN, GR_TYPE_NONE, 0 };
+	const struct gr_slot slot = { GR_SLOT_UNKNOWN, GR_TYPE_NONE, step };
 	uint64_t addr = gr_load_u64(at);
 
 	if (!addr)
@@ -253,7 +256,7 @@ static void run_masked_object(struct gr_walk *w,
 	for (uint64_t at = word;
 	     (at = gr_bitmap_next(w->todo, at, end)) < end && !w->err; at++) {
 		gr_bitmap_clear(w->todo, at);
-		run_masked_word(w, &scope,
+		run_masked_word(w, &scope, 0,
 				span->host + off + (at - word) * GR_WORD_BYTES,
 				at == word);
 	}
@@ -339,9 +342,9 @@ static void sweep_area(struct gr_walk *w, size_t i)
 			gr_bitmap_test(area->conservative, word);
 		// A word of its own is billed to itself, a word of a
 		// variable below the variable.
-		if (!root.is_sub_object)
-			scope.node = below.node = gr_walk_root_node(w, &root);
-		run_masked_word(w, &below, host, word == 0);
+		run_masked_word(w, &below,
+				root.is_sub_object ? 0 : GR_STEP_SELF, host,
+				word == 0);
 		w->is_conservative = false;
 		w->root = NULL;
 	}

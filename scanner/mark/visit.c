@@ -164,21 +164,26 @@ static bool type_total_add(struct gr_walk *w, gr_type_id label, uint64_t bytes)
 	return true;
 }
 
+/* The row of the ledger that an object first reached like this counts in. */
+static struct gr_total *ledger_row(struct gr_walk *w,
+				   const struct gr_referent *to, bool is_header)
+{
+	if (to->label == GR_TYPE_NONE)
+		return &w->ledger->masked;
+	return is_header || w->via == GR_VIA_MASK ? &w->ledger->header :
+						    &w->ledger->typed;
+}
+
 /* First visit: bill the slot to its node, its type, the ledger. */
 static void count_object(struct gr_walk *w, const struct gr_span *span,
-			 gr_obj obj, gr_type_id label, bool is_header,
+			 gr_obj obj, gr_type_id label, struct gr_total *how,
 			 struct gr_scope *scope, uint32_t step)
 {
 	uint64_t bytes = span->elem_bytes;
 	uint32_t node = gr_walk_step_node(w, scope, step);
-	struct gr_total *how = &w->ledger->typed;
 
 	gr_tree_bill(&w->tree, node, bytes);
 	w->node_of[obj] = node;
-	if (label == GR_TYPE_NONE)
-		how = &w->ledger->masked;
-	else if (is_header || w->via == GR_VIA_MASK)
-		how = &w->ledger->header;
 	how->objects++;
 	how->bytes += bytes;
 	if (!type_total_add(w, label, bytes))
@@ -421,6 +426,13 @@ gr_obj gr_walk_visit(struct gr_walk *w, const struct gr_referent *referent,
 			   1);
 		return GR_OBJ_NONE;
 	}
+	// As the collector: from a word that is perhaps no pointer, what lies
+	// in a slot that is perhaps not initialised is not followed.
+	if (GR_UNLIKELY(w->is_conservative) &&
+	    obj - span->first_obj == span->fresh) {
+		gr_gap_add(w->rt->gaps, GR_GAP_CONSERVATIVE_FREE_SLOTS, 1);
+		return GR_OBJ_NONE;
+	}
 	bool is_new = !(bits->counted & mask);
 	if (!is_new && (span->is_noscan || bits->whole & mask))
 		return GR_OBJ_NONE;
@@ -435,7 +447,12 @@ gr_obj gr_walk_visit(struct gr_walk *w, const struct gr_referent *referent,
 			 refine_type(w, span, index, slot_addr, &to, &program);
 	if (is_new) {
 		bits->counted |= mask;
-		count_object(w, span, obj, to.label, is_header, scope, step);
+		// The type of a part, by a pointer to it, is not the whole's.
+		bool is_part = to.type != GR_TYPE_NONE && !to.count &&
+			       to.addr != slot_addr + span->header_bytes;
+		count_object(w, span, obj,
+			     is_part ? GR_TYPE_NONE : to.label,
+			     ledger_row(w, &to, is_header), scope, step);
 	}
 	if (!span->is_noscan && to.type != GR_TYPE_NONE)
 		visit_contents(w, &to, program, span, obj, slot_addr, is_new,

@@ -170,14 +170,22 @@ struct gr_error *gr_elf_open(const char *path, struct gr_elf *ret)
 	struct gr_error *err = map_file(path, &file);
 	if (err)
 		return err;
-	err = gr_elf_parse(path, file, ret);
-	if (err && file.data)
-		munmap((void *)file.data, file.size);
+	if (!file.data)
+		return gr_elf_parse(path, file, ret);
+	struct gr_sigbus_area *area = gr_sigbus_watch(file, path);
+	err = area ? gr_elf_parse(path, file, ret) : &gr_enomem;
+	if (!err) {
+		ret->area = area;
+		return NULL;
+	}
+	gr_sigbus_forget(area);
+	munmap((void *)file.data, file.size);
 	return err;
 }
 
 void gr_elf_deinit(struct gr_elf *elf)
 {
+	gr_sigbus_forget(elf->area);
 	if (elf->file.data)
 		munmap((void *)elf->file.data, elf->file.size);
 	memset(elf, 0, sizeof(*elf));
@@ -274,4 +282,27 @@ struct gr_bytes gr_elf_section(const struct gr_elf *elf, const char *name,
 				      section.sh_size);
 	}
 	return none;
+}
+
+bool gr_elf_next_symbol(const struct gr_elf *elf, struct gr_elf_symbols *at,
+			struct gr_elf_symbol *ret)
+{
+	Elf64_Sym symbol;
+
+	if (!at->off) {
+		at->table = gr_elf_section(elf, ".symtab", NULL);
+		at->strings = gr_elf_section(elf, ".strtab", NULL);
+	}
+	// The first symbol is none.
+	while (gr_bytes_get(at->table, at->off += sizeof(symbol), &symbol,
+			    sizeof(symbol))) {
+		ret->name = gr_bytes_string(at->strings, symbol.st_name);
+		ret->addr = symbol.st_value;
+		ret->bytes = symbol.st_size;
+		ret->type = ELF64_ST_TYPE(symbol.st_info);
+		if (ret->name && *ret->name && symbol.st_shndx != SHN_UNDEF &&
+		    symbol.st_shndx != SHN_ABS)
+			return true;
+	}
+	return false;
 }

@@ -12,6 +12,7 @@
 #include "base/base.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "target/sigbus.h"
 
 #include <elf.h>
 
@@ -25,6 +26,7 @@
  */
 struct gr_elf {
 	struct gr_bytes file; /**< The whole file; mapped read-only. */
+	struct gr_sigbus_area *area; /**< Of the mapping; NULL: not ours. */
 	Elf64_Ehdr header;
 	size_t phnum;	       /**< Checked; PN_XNUM resolved. */
 	uint64_t lost_headers; /**< Promised beyond phnum, not in the file. */
@@ -67,5 +69,23 @@ uint64_t gr_elf_lowest_addr(const struct gr_elf *elf);
  */
 struct gr_bytes gr_elf_section(const struct gr_elf *elf, const char *name,
 			       uint64_t *addr);
+
+/** A symbol of .symtab that has an address in the file's own sections. */
+struct gr_elf_symbol {
+	const char *name; /**< In the mapped file. */
+	uint64_t addr;	  /**< In the file; the bias is not added. */
+	uint64_t bytes;
+	uint8_t type; /**< STT_OBJECT, STT_FUNC, ... */
+};
+
+/** Where a walk over the symbols has come to; zero-initialised: before all. */
+struct gr_elf_symbols {
+	struct gr_bytes table, strings;
+	uint64_t off;
+};
+
+/** The next symbol; false at the end, or if the file has no .symtab. */
+bool gr_elf_next_symbol(const struct gr_elf *elf, struct gr_elf_symbols *at,
+			struct gr_elf_symbol *ret);
 
 #endif /* GR_ELF_H */

@@ -290,6 +290,15 @@ const char *gr_image_warning(const struct gr_image *image)
 	return image->warning;
 }
 
+struct gr_error *gr_image_check(const struct gr_image *image)
+{
+	struct gr_error *err = gr_sigbus_check(image->core.elf.area);
+
+	for (size_t i = 0; !err && i < image->target->nmodules; i++)
+		err = gr_sigbus_check(image->modules[i].elf.area);
+	return err;
+}
+
 const struct gr_target_thread *gr_image_threads(const struct gr_image *image,
 						size_t *nthreads)
 {

@@ -50,6 +50,12 @@ uint64_t gr_image_private_bytes(const struct gr_image *image);
 /** One line about a core that is torn or suspicious, or NULL. Not owned. */
 const char *gr_image_warning(const struct gr_image *image);
 
+/**
+ * GR_ERROR_IO if the core or a module's file was found to have shrunk since it
+ * was opened (sigbus.h): what is read of it now are zeros.
+ */
+struct gr_error *gr_image_check(const struct gr_image *image) GR_MUST_CHECK;
+
 /** Threads with registers: the core's notes, or the target's own list. */
 const struct gr_target_thread *gr_image_threads(const struct gr_image *image,
 						size_t *nthreads);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * known_layouts: where the runtime's fields lie in the Go releases that we
+ * know, for programs without debug information. Knows nothing of a target:
+ * search.c finds out which one applies.
+ */
+#ifndef GR_KNOWN_LAYOUTS_H
+#define GR_KNOWN_LAYOUTS_H
+
+#include "base/base.h"
+
+/** A row of gr_layout_text() with one answer a layout, separated by '|'; an
+ * empty one is as the one before it. */
+struct gr_known_row {
+	const char *key;
+	const char *values;
+};
+
+/** "go1.24", "go1.24-noswissmap", "go1.22, go1.22-x": who has the layout. */
+extern const char *const gr_known_layout_names[];
+extern const size_t gr_nknown_layouts;
+extern const struct gr_known_row gr_known_rows[];
+extern const size_t gr_nknown_rows;
+
+#endif /* GR_KNOWN_LAYOUTS_H */

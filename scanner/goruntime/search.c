@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The order of the search: places that may be a moduledata, then every known
+ * layout with each of them, until one and only one fits; then the variables.
+ */
+#include "goruntime/search.h"
+#include "goruntime/search_internal.h"
+
+#include "base/cleanup.h"
+#include "goruntime/known_layouts.h"
+#include "goruntime/symbols.h"
+#include "goruntime/types.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	MAX_KEY_BYTES = 128,
+	CHUNK_BYTES = 1 << 16,
+	PAGE_BYTES = 4096,
+};
+/* Of one range of data. The linker puts what is small first: what is behind
+ * are large arrays of the program. */
+#define MAX_RANGE_BYTES (UINT64_C(1) << 28)
+#define BUDGET (UINT64_C(1) << 23)
+
+static void search_deinit(struct gr_search *s)
+{
+	gr_search_forget_modules(s->rt);
+	gr_addr_vector_deinit(&s->moduledatas);
+}
+
+struct gr_error *gr_search_failed(const char *what, size_t found)
+{
+	return gr_error_format(GR_ERROR_LAYOUT, "%s %s",
+			       found ? "more than one place could be" :
+				       "nothing in the program's data is",
+			       what);
+}
+
+struct gr_error *gr_search_pay(struct gr_search *s)
+{
+	if (!s->budget)
+		return gr_error_format(GR_ERROR_LAYOUT,
+				       "the runtime's lists do not end");
+	s->budget--;
+	return NULL;
+}
+
+/* Visit the words of [addr, addr + bytes); `avail` bytes are in `at`. */
+static struct gr_error *visit_chunk(struct gr_search *s, gr_search_visit *visit,
+				    void *ctx, uint64_t addr, const uint8_t *at,
+				    uint64_t bytes, uint64_t avail)
+{
+	struct gr_error *err = NULL;
+
+	for (uint64_t off = 0; !err && off + GR_WORD_BYTES <= bytes;
+	     off += GR_WORD_BYTES) {
+		if (!gr_load_u64(at + off))
+			continue;
+		err = visit(s, ctx, addr + off, at + off, avail - off);
+		gr_error_catch(&err, GR_ERROR_FAULT);
+	}
+	return err;
+}
+
+static struct gr_error *visit_range(struct gr_search *s, gr_search_visit *visit,
+				    void *ctx, uint64_t start, uint64_t end)
+{
+	struct gr_image *image = s->rt->image;
+	uint8_t chunk[CHUNK_BYTES + GR_SEARCH_LOOK_AHEAD];
+	struct gr_error *err = NULL;
+	uint64_t step = CHUNK_BYTES;
+
+	for (uint64_t addr = start; !err && addr < end; addr += step) {
+		uint64_t left = end - addr;
+		uint64_t avail = left < sizeof(chunk) ? left : sizeof(chunk);
+
+		step = CHUNK_BYTES;
+		err = gr_image_read(image, addr, chunk, avail);
+		if (gr_error_catch(&err, GR_ERROR_FAULT)) {
+			// Something of it is missing: page by page.
+			step = PAGE_BYTES - addr % PAGE_BYTES;
+			avail = left < step ? left : step;
+			err = gr_image_read(image, addr, chunk, avail);
+			if (gr_error_catch(&err, GR_ERROR_FAULT))
+				continue;
+		}
+		if (!err)
+			err = s->rt->poll(s->rt->poll_ctx);
+		if (!err)
+			err = visit_chunk(s, visit, ctx, addr, chunk,
+					  avail < step ? avail : step, avail);
+	}
+	return err;
+}
+
+struct gr_error *gr_search_words(struct gr_search *s,
+				 enum gr_search_where where,
+				 gr_search_visit *visit, void *ctx)
+{
+	for (size_t i = 0; i < s->rt->nmodules; i++) {
+		const struct gr_module *m = &s->rt->modules[i];
+		const uint64_t ranges[][2] = {
+			{ m->data, m->edata },
+			{ m->bss, m->ebss },
+			{ m->noptrdata, m->enoptrdata },
+			{ m->noptrbss, m->enoptrbss },
+		};
+		size_t count = where == GR_SEARCH_POINTERS ? 2 : 4;
+
+		for (size_t j = 0; j < count; j++) {
+			uint64_t start = (ranges[j][0] + 7) & ~UINT64_C(7);
+			uint64_t end = ranges[j][1];
+			if (end > start + MAX_RANGE_BYTES)
+				end = start + MAX_RANGE_BYTES;
+			struct gr_error *err =
+				visit_range(s, visit, ctx, start, end);
+			if (err)
+				return err;
+		}
+	}
+	return NULL;
+}
+
+/* Follow a list for so many links. */
+static struct gr_error *walk_list(struct gr_search *s, uint64_t addr,
+				  uint32_t link, uint64_t links, uint64_t *ret)
+{
+	struct gr_error *err = NULL;
+
+	for (; !err && links; links--) {
+		err = gr_search_pay(s);
+		if (!err)
+			err = gr_image_read_u64(s->rt->image, addr + link,
+						&addr);
+	}
+	*ret = addr;
+	return err;
+}
+
+struct gr_error *gr_search_choose_list(struct gr_search *s,
+				       const struct gr_search_lists *lists,
+				       uint32_t link,
+				       const struct gr_search_list **ret)
+{
+	const struct gr_search_list *best = NULL;
+
+	*ret = NULL;
+	for (size_t i = 0; i < lists->size; i++)
+		if (!best || lists->data[i].len > best->len)
+			best = &lists->data[i];
+	for (size_t i = 0; i < lists->size; i++) {
+		uint64_t at;
+		struct gr_error *err = walk_list(s, best->first, link,
+						 best->len - lists->data[i].len,
+						 &at);
+		if (err)
+			return err;
+		if (at != lists->data[i].first)
+			return NULL;
+	}
+	*ret = best;
+	return NULL;
+}
+
+/* Addresses that the file's symbol table has of the runtime's variables. */
+static void read_symbols(struct gr_search *s)
+{
+	struct gr_layout_variable row;
+	struct gr_elf_symbols at = { .off = 0 };
+	struct gr_elf_symbol symbol;
+
+	gr_layout_init(&s->symbols);
+	while (gr_elf_next_symbol(s->elf, &at, &symbol)) {
+		if (strncmp(symbol.name, "runtime.", 8) &&
+		    strncmp(symbol.name, "internal/runtime/", 17))
+			continue;
+		for (size_t i = 0; gr_layout_variable(&s->symbols, i, &row);
+		     i++) {
+			size_t len = strlen(symbol.name);
+			const char *found = strstr(row.names, symbol.name);
+			if (found && (found == row.names || found[-1] == '|') &&
+			    (!found[len] || found[len] == '|'))
+				*row.addr = symbol.addr + s->bias;
+		}
+	}
+}
+
+/* Column @p column of the table of known layouts. */
+static struct gr_error *known_layout(size_t column, struct gr_layout *ret)
+{
+	gr_layout_init(ret);
+	for (size_t i = 0; i < gr_nknown_rows; i++) {
+		const char *at = gr_known_rows[i].values, *cell = at;
+		size_t len = strcspn(at, "|");
+		char value[MAX_KEY_BYTES];
+
+		for (size_t j = 0; j < column && at[strcspn(at, "|")]; j++) {
+			at += strcspn(at, "|") + 1;
+			if (*at != '|' && *at) {
+				cell = at;
+				len = strcspn(at, "|");
+			}
+		}
+		snprintf(value, sizeof(value), "%.*s", (int)len, cell);
+		// A row that is no more in the table is not needed.
+		gr_layout_set(ret, gr_known_rows[i].key, value);
+	}
+	return gr_layout_check(ret);
+}
+
+/* Everything that must fit, by one layout, with one place for moduledata. */
+static struct gr_error *try_layout(struct gr_search *s,
+				   const struct gr_layout *layout,
+				   uint64_t moduledata)
+{
+	struct gr_error *err;
+
+	gr_search_forget_modules(s->rt);
+	s->rt->layout = *layout;
+	s->rt->layout.vars = s->symbols.vars;
+	s->stage = 0;
+	s->budget = BUDGET;
+	err = gr_search_check_module(s, moduledata);
+	if (err)
+		return err;
+	s->stage++;
+	err = gr_search_find_mheap(s);
+	if (err)
+		return err;
+	s->stage++;
+	return gr_search_find_sched(s);
+}
+
+/* How the search for the layout goes: what fits, and why the rest does not. */
+struct outcome {
+	struct gr_layout layout;
+	const char *name;
+	struct gr_error *reason; /* of the layout that came farthest */
+	unsigned int stage;	 /* how far that is */
+};
+
+static void outcome_deinit(struct outcome *o)
+{
+	gr_error_destroy(o->reason);
+}
+
+/* Was it the layout's fault? Then the next one may fit. */
+static bool keep_reason(struct outcome *o, unsigned int stage,
+			struct gr_error **err)
+{
+	if (!*err ||
+	    ((*err)->code != GR_ERROR_LAYOUT &&
+	     (*err)->code != GR_ERROR_FAULT && (*err)->code != GR_ERROR_FORMAT))
+		return false;
+	if (!o->reason || stage > o->stage) {
+		gr_error_destroy(o->reason);
+		o->reason = steal_ptr(*err);
+		o->stage = stage;
+	} else {
+		gr_error_destroy(steal_ptr(*err));
+	}
+	return true;
+}
+
+static struct gr_error *try_known(struct gr_search *s, size_t column,
+				  struct outcome *o)
+{
+	struct gr_layout layout;
+	struct gr_error *err = known_layout(column, &layout);
+
+	for (size_t i = 0; !err && i < s->moduledatas.size; i++) {
+		err = try_layout(s, &layout, s->moduledatas.data[i]);
+		if (keep_reason(o, s->stage, &err) || err)
+			continue;
+		if (o->name &&
+		    (!gr_layout_is_same(&o->layout, &layout) ||
+		     o->layout.vars.firstmoduledata != s->moduledatas.data[i]))
+			return gr_error_format(
+				GR_ERROR_NO_DWARF,
+				"there is no debug information, and the "
+				"layouts of %s and %s both fit",
+				o->name, gr_known_layout_names[column]);
+		o->name = gr_known_layout_names[column];
+		o->layout = s->rt->layout;
+	}
+	return err;
+}
+
+static struct gr_error *find_layout(struct gr_search *s)
+{
+	_cleanup_(outcome_deinit) struct outcome o = { .name = NULL };
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < gr_nknown_layouts; i++)
+		err = try_known(s, i, &o);
+	if (err)
+		return err;
+	if (!o.name)
+		return gr_error_format(
+			GR_ERROR_NO_DWARF,
+			"there is no debug information, and no known layout "
+			"of the Go runtime fits (%s)",
+			o.reason ? o.reason->message : "none is known");
+	// Once more: the modules are those of the last try.
+	return try_layout(s, &o.layout, o.layout.vars.firstmoduledata);
+}
+
+struct gr_error *gr_search_layout(struct gr_runtime *rt,
+				  const struct gr_elf *elf, uint64_t bias)
+{
+	_cleanup_(search_deinit) struct gr_search s = {
+		.rt = rt,
+		.elf = elf,
+		.bias = bias,
+	};
+	struct gr_gaps *gaps = rt->gaps, ignored = { 0 };
+	struct gr_error *err;
+
+	// What does not fit is no damage of the target.
+	rt->gaps = &ignored;
+	read_symbols(&s);
+	err = gr_symbols_read(rt, elf, bias);
+	if (!err)
+		err = gr_search_find_moduledatas(&s);
+	if (!err)
+		err = find_layout(&s);
+	if (!err)
+		err = gr_search_find_queues(&s);
+	if (!err)
+		err = gr_search_find_others(&s);
+	rt->gaps = gaps;
+	return err;
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "goruntime/symbols.h"
+
+#include "base/vector.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+GR_VECTOR(symbol_vector, struct gr_symbol);
+
+static int compare(const void *a, const void *b)
+{
+	const struct gr_symbol *x = a, *y = b;
+
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	// Of two names the same one every time.
+	return strcmp(x->name, y->name);
+}
+
+static struct gr_error *collect(struct gr_runtime *rt, const struct gr_elf *elf,
+				uint64_t bias, struct symbol_vector *ret)
+{
+	struct gr_elf_symbols at = { .off = 0 };
+	struct gr_elf_symbol symbol;
+
+	while (gr_elf_next_symbol(elf, &at, &symbol)) {
+		struct gr_symbol variable = {
+			.addr = symbol.addr + bias,
+			.bytes = symbol.bytes,
+		};
+
+		if (symbol.type != STT_OBJECT || !symbol.bytes)
+			continue;
+		variable.name = gr_arena_intern(rt->arena, symbol.name,
+						strlen(symbol.name));
+		if (!variable.name || !symbol_vector_append(ret, variable))
+			return &gr_enomem;
+	}
+	return NULL;
+}
+
+struct gr_error *gr_symbols_read(struct gr_runtime *rt,
+				 const struct gr_elf *elf, uint64_t bias)
+{
+	struct symbol_vector found = { 0 };
+	struct gr_error *err = collect(rt, elf, bias, &found);
+
+	if (found.size)
+		qsort(found.data, found.size, sizeof(*found.data), compare);
+	rt->symbols = found.data;
+	rt->nsymbols = found.size;
+	return err;
+}
+
+const struct gr_symbol *gr_symbols_at(const struct gr_runtime *rt,
+				      uint64_t addr)
+{
+	size_t low = 0, high = rt->nsymbols;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (rt->symbols[mid].addr <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	// Empty and nested symbols are rare: the last that begins before it.
+	if (!low ||
+	    addr - rt->symbols[low - 1].addr >= rt->symbols[low - 1].bytes)
+		return NULL;
+	return &rt->symbols[low - 1];
+}

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The layout table of each Go release is as its golden text has it."""
+
+import pytest
+
+import layouts
+from toolchains import RELEASES, go_binary, release_of
+
+
+def go_of(release):
+    """Fetched for the releases that every test uses; else as far as there."""
+    if release in RELEASES:
+        return go_binary(release)
+    go = layouts.cached_go(release)
+    if not go:
+        number = release.removeprefix("go")
+        pytest.skip(f"{release} not unpacked: testsuite/fetch-go {number}")
+    return go
+
+
+def text_of(release):
+    try:
+        return layouts.layout_text(go_of(release))
+    except layouts.NotPossible as reason:
+        return pytest.skip(str(reason))
+
+
+@pytest.mark.parametrize("release", layouts.golden_releases())
+def test_layout(release):
+    text = text_of(release)
+    diff = layouts.difference(release, text)
+    if diff:
+        go = go_of(release)
+        pytest.fail(
+            f"the layout of {release} has changed. If rows of layout.h or a "
+            "minor release of Go did that, look at each line and run\n"
+            f"  /usr/bin/python3 testsuite/e2e/layouts.py --update {go}\n{diff}",
+            pytrace=False,
+        )
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_release_has_a_golden_text(release):
+    assert release in layouts.golden_releases()
+
+
+@pytest.mark.parametrize("release", layouts.golden_releases())
+def test_every_row_once(release):
+    """The text has a line a row, and required rows are not empty."""
+    lines = layouts.golden_path(release).read_text().splitlines()
+    keys = [line.rsplit(" ", 1)[0] for line in lines]
+    structs = {line.split()[0]: line for line in lines if "." not in line}
+    assert len(keys) == len(set(keys))
+    for name in ("mheap", "mspan", "g", "m", "p", "moduledata", "type"):
+        assert not structs[name].endswith("-"), name
+
+
+def test_difference_names_the_row():
+    release = layouts.golden_releases()[-1]
+    text = layouts.golden_path(release).read_text()
+    line = next(x for x in text.splitlines() if x.startswith("g.goid "))
+    diff = layouts.difference("go9.99", text.replace(line, "g.goid -"))
+    assert f"-{line}\n+g.goid -\n" in diff
+    assert f"testsuite/layouts/{release}.txt" in diff
+
+
+def test_release_of_every_golden_text():
+    """A toolchain's own name leads to its golden text."""
+    for release in layouts.golden_releases():
+        go = layouts.cached_go(release)
+        if go:
+            assert release_of(go) == release
