@@ -13,6 +13,15 @@ PyObject *gr_py_string_or_none(const char *text)
 	return gr_py_string(text && *text ? text : NULL);
 }
 
+bool gr_py_list_append(PyObject *list, PyObject *value)
+{
+	if (!value)
+		return false;
+	int rc = PyList_Append(list, value);
+	Py_DECREF(value);
+	return !rc;
+}
+
 bool gr_py_dict_set(PyObject *dict, const char *key, PyObject *value)
 {
 	if (!value)
@@ -22,12 +31,12 @@ bool gr_py_dict_set(PyObject *dict, const char *key, PyObject *value)
 	return !rc;
 }
 
-// @dict if @is_complete; else drop it.
-static PyObject *finish(PyObject *dict, bool is_complete)
+// @object if @is_complete; else drop it.
+static PyObject *finish(PyObject *object, bool is_complete)
 {
 	if (is_complete)
-		return dict;
-	Py_XDECREF(dict);
+		return object;
+	Py_XDECREF(object);
 	return NULL;
 }
 
@@ -93,11 +102,7 @@ static PyObject *warnings(const char *const *list)
 	PyObject *ret = PyList_New(0);
 
 	for (; ret && list && *list; list++) {
-		PyObject *text = gr_py_string(*list);
-		int rc = text ? PyList_Append(ret, text) : -1;
-
-		Py_XDECREF(text);
-		if (rc)
+		if (!gr_py_list_append(ret, gr_py_string(*list)))
 			return finish(ret, false);
 	}
 	return ret;
@@ -184,10 +189,8 @@ static PyObject *why_path(const struct gr_why *why)
 					       gr_py_string_or_none(hop->type),
 					       "address",
 					       address_or_none(hop->addr));
-		int rc = item ? PyList_Append(list, item) : -1;
 
-		Py_XDECREF(item);
-		if (rc)
+		if (!gr_py_list_append(list, item))
 			return finish(list, false);
 	}
 	return list;
@@ -207,5 +210,79 @@ PyObject *gr_py_why(const struct gr_why *why)
 		  gr_py_dict_set(dict, "path", why_path(why)) &&
 		  gr_py_dict_set(dict, "description",
 				 gr_py_string_or_none(why->description));
+	return finish(dict, ok);
+}
+
+// ----------------------------------------------------------------- verdict
+
+static PyObject *class_total(const struct gr_class_total *class)
+{
+	return Py_BuildValue("(iKNN)", (int)class->spanclass,
+			     (unsigned long long)class->elem_bytes,
+			     gr_py_total(&class->allocated),
+			     gr_py_total(&class->reached));
+}
+
+static PyObject *class_totals(const struct gr_verdict *verdict)
+{
+	PyObject *list = PyList_New(0);
+
+	for (size_t i = 0; list && i < verdict->nclasses; i++) {
+		if (!gr_py_list_append(list, class_total(&verdict->classes[i])))
+			return finish(list, false);
+	}
+	return list;
+}
+
+static PyObject *difference(const struct gr_difference *d)
+{
+	return Py_BuildValue("(KKNN)", (unsigned long long)d->addr,
+			     (unsigned long long)d->bytes,
+			     gr_py_string_or_none(d->type),
+			     gr_py_string_or_none(d->reason));
+}
+
+static PyObject *differences(const struct gr_verdict *verdict)
+{
+	PyObject *list = PyList_New(0);
+
+	for (size_t i = 0; list && i < verdict->ndifferences; i++) {
+		if (!gr_py_list_append(list,
+				       difference(&verdict->differences[i])))
+			return finish(list, false);
+	}
+	return list;
+}
+
+static PyObject *stats_or_none(const struct gr_verdict *verdict)
+{
+	if (!verdict->has_stats)
+		Py_RETURN_NONE;
+	return gr_py_total(&verdict->stats);
+}
+
+PyObject *gr_py_verdict(const struct gr_verdict *verdict)
+{
+	PyObject *dict = PyDict_New();
+	bool ok = dict &&
+		  gr_py_dict_set(dict, "allocated",
+				 gr_py_total(&verdict->allocated)) &&
+		  gr_py_dict_set(dict, "reached",
+				 gr_py_total(&verdict->reached)) &&
+		  gr_py_dict_set(dict, "stats", stats_or_none(verdict)) &&
+		  gr_py_dict_set(dict, "rebuilt",
+				 gr_py_total(&verdict->rebuilt)) &&
+		  gr_py_dict_set(dict, "free_slot_pointers",
+				 PyLong_FromUnsignedLongLong(
+					 verdict->free_slot_pointers)) &&
+		  gr_py_dict_set(dict, "missed_pointers",
+				 PyLong_FromUnsignedLongLong(
+					 verdict->missed_pointers)) &&
+		  gr_py_dict_set(
+			  dict, "unexplained",
+			  PyLong_FromUnsignedLongLong(verdict->unexplained)) &&
+		  gr_py_dict_set(dict, "classes", class_totals(verdict)) &&
+		  gr_py_dict_set(dict, "differences", differences(verdict)) &&
+		  gr_py_dict_set(dict, "gaps", gaps(&verdict->gaps));
 	return finish(dict, ok);
 }

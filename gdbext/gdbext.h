@@ -96,6 +96,9 @@ PyObject *gr_py_string(const char *text);
 /** The same, None also for "". */
 PyObject *gr_py_string_or_none(const char *text);
 
+/** Append a new reference to a list, taking it over; NULL is an error. */
+bool gr_py_list_append(PyObject *list, PyObject *value);
+
 /** Put a new reference into a dict, taking it over; NULL is an error. */
 bool gr_py_dict_set(PyObject *dict, const char *key, PyObject *value);
 
@@ -103,5 +106,6 @@ PyObject *gr_py_total(const struct gr_total *total);
 PyObject *gr_py_ledger(const struct gr_ledger *ledger);
 PyObject *gr_py_info(const struct gr_scan_info *info);
 PyObject *gr_py_why(const struct gr_why *why);
+PyObject *gr_py_verdict(const struct gr_verdict *verdict);
 
 #endif /* GR_GDBEXT_H */

@@ -52,12 +52,13 @@ static PyObject *result_ledger(PyObject *obj, PyObject *unused)
 
 static PyObject *root_tuple(const struct gr_root_total *root)
 {
-	return Py_BuildValue("(NsNNIKK)", gr_py_string(root->name),
+	return Py_BuildValue("(NsNNIKKK)", gr_py_string(root->name),
 			     gr_root_kind_name(root->kind),
 			     gr_py_string(root->goroutine_state),
 			     gr_py_string(root->file), root->line,
 			     (unsigned long long)root->total.objects,
-			     (unsigned long long)root->total.bytes);
+			     (unsigned long long)root->total.bytes,
+			     (unsigned long long)root->goroutine_id);
 }
 
 static PyObject *type_tuple(const struct gr_type_total *type)
@@ -65,16 +66,6 @@ static PyObject *type_tuple(const struct gr_type_total *type)
 	return Py_BuildValue("(NKK)", gr_py_string(type->type),
 			     (unsigned long long)type->total.objects,
 			     (unsigned long long)type->total.bytes);
-}
-
-// Append a new reference, taking it over.
-static bool append(PyObject *list, PyObject *item)
-{
-	if (!item)
-		return false;
-	int rc = PyList_Append(list, item);
-	Py_DECREF(item);
-	return !rc;
 }
 
 static PyObject *result_roots(PyObject *obj, PyObject *unused)
@@ -86,7 +77,7 @@ static PyObject *result_roots(PyObject *obj, PyObject *unused)
 
 	(void)unused;
 	for (size_t i = 0; list && i < count; i++) {
-		if (!append(list, root_tuple(&roots[i])))
+		if (!gr_py_list_append(list, root_tuple(&roots[i])))
 			Py_CLEAR(list);
 	}
 	return list;
@@ -101,7 +92,7 @@ static PyObject *result_types(PyObject *obj, PyObject *unused)
 
 	(void)unused;
 	for (size_t i = 0; list && i < count; i++) {
-		if (!append(list, type_tuple(&types[i])))
+		if (!gr_py_list_append(list, type_tuple(&types[i])))
 			Py_CLEAR(list);
 	}
 	return list;

@@ -2,11 +2,17 @@
 // class Scan: one opened target.
 #include "gdbext.h"
 
+#include "proto/output.h"
+
+#include <inttypes.h>
+
 enum {
 	POLL_NS = 20 * 1000 * 1000, // a person notices from 100 ms on
 	/** gdb 13 aborts on requests it cannot allocate. */
 	MAX_READ_BYTES = 1 << 20,
 	MAX_COMPLETIONS = 10000,
+	OBJECTS_BYTES = 1 << 16, // of text that is written at once
+	OBJECT_BYTES = 48,	 // of a line, at most
 };
 
 static struct gr_py_scan *cast(PyObject *self)
@@ -206,19 +212,20 @@ static const char *keep_name(struct gr_py_scan *self, const char *name)
 static int parse_place(struct gr_py_scan *self, PyObject *item,
 		       struct gr_place *ret)
 {
-	unsigned long long addr;
+	unsigned long long addr, value;
 	unsigned int type;
 	const char *name;
 	int is_variable;
 
-	if (!PyArg_ParseTuple(item, "sKIp;place", &name, &addr, &type,
-			      &is_variable))
+	if (!PyArg_ParseTuple(item, "sKIpK;place", &name, &addr, &type,
+			      &is_variable, &value))
 		return -1;
 	*ret = (struct gr_place){
 		.name = keep_name(self, name),
 		.addr = addr,
 		.type = type,
 		.is_variable = is_variable,
+		.value = value,
 	};
 	return ret->name ? 0 : -1;
 }
@@ -252,18 +259,37 @@ static struct gr_place *parse_places(struct gr_py_scan *self,
 
 // ----------------------------------------------------------------- methods
 
+static bool parse_attribution(const char *text, enum gr_attribution *ret)
+{
+	if (!strcmp(text, "nearest")) {
+		*ret = GR_ATTRIBUTION_NEAREST;
+	} else if (!strcmp(text, "first")) {
+		*ret = GR_ATTRIBUTION_FIRST;
+	} else {
+		PyErr_Format(gr_py_argument_error, "no attribution: %s", text);
+		return false;
+	}
+	return true;
+}
+
 static PyObject *scan_walk(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "max_depth", "max_nodes", "places", NULL };
+	static char *names[] = { "max_depth",	"max_nodes",	 "places",
+				 "attribution", "per_goroutine", NULL };
 	struct gr_py_scan *self = cast(obj);
 	struct gr_walk_options options = { .max_depth = 0 };
 	struct gr_result *result = NULL;
 	PyObject *sequence = NULL;
+	const char *attribution = "nearest";
+	int per_goroutine = 0;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "II|O:walk", names,
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "II|Osp:walk", names,
 					 &options.max_depth, &options.max_nodes,
-					 &sequence))
+					 &sequence, &attribution,
+					 &per_goroutine) ||
+	    !parse_attribution(attribution, &options.attribution))
 		return NULL;
+	options.per_goroutine = per_goroutine;
 	struct gr_place *places =
 		parse_places(self, sequence, &options.nplaces);
 	if (!places || !gr_py_scan_enter(self)) {
@@ -279,15 +305,18 @@ static PyObject *scan_walk(PyObject *obj, PyObject *args, PyObject *kwargs)
 
 static PyObject *scan_why(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "address", "max_depth", "max_nodes", NULL };
+	static char *names[] = { "address", "max_depth", "max_nodes",
+				 "attribution", NULL };
 	struct gr_py_scan *self = cast(obj);
 	struct gr_walk_options options = { .max_depth = 0 };
+	const char *attribution = "nearest";
 	unsigned long long addr;
 	struct gr_why *why = NULL;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "KII:why", names, &addr,
-					 &options.max_depth,
-					 &options.max_nodes) ||
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "KII|s:why", names,
+					 &addr, &options.max_depth,
+					 &options.max_nodes, &attribution) ||
+	    !parse_attribution(attribution, &options.attribution) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	struct gr_error *err = gr_scan_why(self->scan, &options, addr, &why);
@@ -297,6 +326,101 @@ static PyObject *scan_why(PyObject *obj, PyObject *args, PyObject *kwargs)
 	PyObject *ret = gr_py_why(why);
 	gr_why_destroy(why);
 	return ret;
+}
+
+static PyObject *scan_verify(PyObject *obj, PyObject *args)
+{
+	struct gr_py_scan *self = cast(obj);
+	struct gr_verdict *verdict = NULL;
+	Py_ssize_t max_differences;
+
+	if (!PyArg_ParseTuple(args, "n:verify", &max_differences) ||
+	    !gr_py_scan_enter(self))
+		return NULL;
+	size_t max = max_differences > 0 ? (size_t)max_differences : SIZE_MAX;
+	struct gr_error *err = gr_scan_verify(self->scan, max, &verdict);
+	gr_py_scan_leave(self);
+	if (err)
+		return gr_py_raise(err);
+	PyObject *ret = gr_py_verdict(verdict);
+	gr_verdict_destroy(verdict);
+	return ret;
+}
+
+// Lines of text on their way to a file or to a callable.
+struct object_list {
+	struct gr_py_scan *scan;
+	PyObject *write; // NULL: to the file
+	struct gr_output output;
+	struct gr_total total;
+	char *text;
+	size_t bytes;
+};
+
+static struct gr_error *write_lines(struct object_list *list)
+{
+	size_t bytes = list->bytes;
+
+	list->bytes = 0;
+	if (!list->write)
+		return gr_output_write(&list->output, list->text, bytes);
+	PyObject *ret = PyObject_CallFunction(list->write, "s#", list->text,
+					      (Py_ssize_t)bytes);
+	Py_XDECREF(ret);
+	return ret ? NULL : interrupted();
+}
+
+static struct gr_error *add_object(void *ctx, uint64_t addr, uint64_t bytes)
+{
+	struct object_list *list = ctx;
+	struct gr_error *err = NULL;
+
+	list->total.objects++;
+	list->total.bytes += bytes;
+	list->bytes += (size_t)snprintf(list->text + list->bytes, OBJECT_BYTES,
+					"0x%" PRIx64 " %" PRIu64 "\n", addr,
+					bytes);
+	if (list->bytes > OBJECTS_BYTES - OBJECT_BYTES)
+		err = write_lines(list);
+	return err ? err : gr_py_scan_poll(list->scan);
+}
+
+static struct gr_error *list_objects(struct object_list *list, const char *path)
+{
+	struct gr_error *err = NULL;
+
+	if (path)
+		err = gr_output_init(&list->output, path, GR_OUTPUT_PLAIN);
+	if (!err)
+		err = gr_scan_objects(list->scan->scan, add_object, list);
+	if (!err && list->bytes)
+		err = write_lines(list);
+	if (!err && path)
+		err = gr_output_commit(&list->output);
+	return err;
+}
+
+static PyObject *scan_objects(PyObject *obj, PyObject *args)
+{
+	struct object_list list = { .scan = cast(obj), .output.fd = -1 };
+	PyObject *where;
+	const char *path = NULL;
+
+	if (!PyArg_ParseTuple(args, "O:objects", &where))
+		return NULL;
+	if (PyCallable_Check(where))
+		list.write = where;
+	else if (!PyArg_ParseTuple(args, "s:objects", &path))
+		return NULL;
+	if (!gr_py_scan_enter(list.scan))
+		return NULL;
+	list.text = malloc(OBJECTS_BYTES);
+	struct gr_error *err = list.text ? list_objects(&list, path) :
+					   &gr_enomem;
+	gr_output_deinit(&list.output);
+	free(list.text);
+	gr_py_scan_leave(list.scan);
+	return err ? gr_py_raise(err) : gr_py_total(&list.total);
 }
 
 static PyObject *scan_resolve(PyObject *obj, PyObject *args)
@@ -312,9 +436,10 @@ static PyObject *scan_resolve(PyObject *obj, PyObject *args)
 	gr_py_scan_leave(self);
 	if (err)
 		return gr_py_raise(err);
-	return Py_BuildValue("(NKIO)", gr_py_string(place.name),
+	return Py_BuildValue("(NKIOK)", gr_py_string(place.name),
 			     (unsigned long long)place.addr, place.type,
-			     place.is_variable ? Py_True : Py_False);
+			     place.is_variable ? Py_True : Py_False,
+			     (unsigned long long)place.value);
 }
 
 static PyObject *scan_complete(PyObject *obj, PyObject *args)
@@ -371,6 +496,8 @@ static PyMethodDef methods[] = {
 	  METH_VARARGS | METH_KEYWORDS, NULL },
 	{ "why", (PyCFunction)(void (*)(void))scan_why,
 	  METH_VARARGS | METH_KEYWORDS, NULL },
+	{ "verify", scan_verify, METH_VARARGS, NULL },
+	{ "objects", scan_objects, METH_VARARGS, NULL },
 	{ "resolve", scan_resolve, METH_VARARGS, NULL },
 	{ "complete", scan_complete, METH_VARARGS, NULL },
 	{ "info", scan_info, METH_NOARGS, NULL },

@@ -90,7 +90,8 @@ struct gr_error *gr_output_check(const char *path)
 	return NULL;
 }
 
-struct gr_error *gr_output_init(struct gr_output *out, const char *path)
+struct gr_error *gr_output_init(struct gr_output *out, const char *path,
+				enum gr_output_format format)
 {
 	memset(out, 0, sizeof(*out));
 	out->fd = -1;
@@ -111,7 +112,7 @@ struct gr_error *gr_output_init(struct gr_output *out, const char *path)
 	if (out->fd < 0)
 		return cannot_write(path, error);
 	// Level 1: pprof files are read once. No name, no time in the header.
-	out->gz = gzdopen(out->fd, "wb1");
+	out->gz = gzdopen(out->fd, format == GR_OUTPUT_GZIP ? "wb1" : "wbT");
 	if (!out->gz)
 		return &gr_enomem;
 	out->fd = -1;

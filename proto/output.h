@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * output: a file that appears whole or not at all, gzip'd, the same bytes for
- * the same input.
+ * output: a file that appears whole or not at all, the same bytes for the same
+ * input.
  */
 #ifndef GR_OUTPUT_H
 #define GR_OUTPUT_H
@@ -22,8 +22,13 @@ struct gr_output {
 /** Check that @p path can be written, changing nothing that exists. */
 struct gr_error *gr_output_check(const char *path) GR_MUST_CHECK;
 
-struct gr_error *gr_output_init(struct gr_output *out,
-				const char *path) GR_MUST_CHECK;
+enum gr_output_format {
+	GR_OUTPUT_PLAIN,
+	GR_OUTPUT_GZIP,
+};
+
+struct gr_error *gr_output_init(struct gr_output *out, const char *path,
+				enum gr_output_format format) GR_MUST_CHECK;
 /** Give up what was not committed. */
 void gr_output_deinit(struct gr_output *out);
 

@@ -16,6 +16,7 @@ struct merge {
 	size_t nnodes;
 	struct gr_table place_of_pointer; // nodes' names are mostly interned
 	struct gr_table place_of_name;
+	struct gr_table label_of_root;
 	struct gr_table path_of_child;
 	uint32_t *pointer_places; // place_of_pointer: node -> place
 };
@@ -24,6 +25,7 @@ static void merge_deinit(struct merge *m)
 {
 	gr_table_deinit(&m->place_of_pointer);
 	gr_table_deinit(&m->place_of_name);
+	gr_table_deinit(&m->label_of_root);
 	gr_table_deinit(&m->path_of_child);
 	free(m->pointer_places);
 }
@@ -72,19 +74,30 @@ static uint32_t find_inner_place(struct merge *m, uint32_t node)
 	return m->pointer_places[node];
 }
 
-// The number of a root's labels; there are few, roots hold their own.
-static uint32_t find_label(struct gr_paths *paths,
-			   const struct gr_path_label *want)
+// The number of a root's labels: there may be as many as goroutines.
+static uint32_t find_label(struct merge *m, const struct gr_path_label *want)
 {
-	for (size_t i = 0; i < paths->nlabels; i++) {
-		const struct gr_path_label *have = &paths->labels[i];
+	struct gr_paths *paths = m->paths;
+	uint32_t hash = (uint32_t)gr_hash_mix(
+		gr_hash_mix(gr_hash_string(want->root_kind),
+			    gr_hash_string(want->goroutine_state)),
+		want->goroutine_id);
+	size_t pos = hash;
+	uint32_t found;
 
-		if (same_string(have->root_kind, want->root_kind) &&
+	while ((found = gr_table_next(&m->label_of_root, hash, &pos)) !=
+	       GR_TABLE_NONE) {
+		const struct gr_path_label *have = &paths->labels[found];
+
+		if (have->goroutine_id == want->goroutine_id &&
+		    same_string(have->root_kind, want->root_kind) &&
 		    same_string(have->goroutine_state, want->goroutine_state))
-			return (uint32_t)i;
+			return found;
 	}
-	paths->labels[paths->nlabels] = *want;
-	return (uint32_t)paths->nlabels++;
+	found = (uint32_t)paths->nlabels++;
+	paths->labels[found] = *want;
+	gr_table_add(&m->label_of_root, hash, found);
+	return found;
 }
 
 // The path of a parent's child; made when it is new.
@@ -139,6 +152,7 @@ static bool merge_reserve(struct merge *m)
 {
 	return gr_table_reserve(&m->place_of_pointer) &&
 	       gr_table_reserve(&m->place_of_name) &&
+	       gr_table_reserve(&m->label_of_root) &&
 	       gr_table_reserve(&m->path_of_child);
 }
 
@@ -167,9 +181,10 @@ static uint32_t merge_node(struct merge *m, uint32_t node,
 		place.line = root->file ? root->line : 0;
 		label.root_kind = gr_root_kind_name(root->kind);
 		label.goroutine_state = root->goroutine_state;
+		label.goroutine_id = root->goroutine_id;
 	}
 	return find_path(m, GR_PATH_NONE, find_place(m, &place),
-			 find_label(paths, &label));
+			 find_label(m, &label));
 }
 
 // Which root each node is the root node of.

@@ -27,6 +27,7 @@ struct gr_path_place {
 struct gr_path_label {
 	const char *root_kind;
 	const char *goroutine_state; /**< Or NULL. */
+	uint64_t goroutine_id;	     /**< Or 0. */
 };
 
 /** A node of the merged tree. A parent's number is smaller. */

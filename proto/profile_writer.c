@@ -19,15 +19,16 @@ enum {
 };
 
 // Strings of fixed meaning come first in the table, in this order.
-#define FIXED_STRINGS(X)                  \
-	X(EMPTY, "")                      \
-	X(INUSE_OBJECTS, "inuse_objects") \
-	X(COUNT, "count")                 \
-	X(INUSE_SPACE, "inuse_space")     \
-	X(BYTES, "bytes")                 \
-	X(SPACE, "space")                 \
-	X(ROOT_KIND, "root_kind")         \
-	X(GOROUTINE_STATE, "goroutine_state")
+#define FIXED_STRINGS(X)                      \
+	X(EMPTY, "")                          \
+	X(INUSE_OBJECTS, "inuse_objects")     \
+	X(COUNT, "count")                     \
+	X(INUSE_SPACE, "inuse_space")         \
+	X(BYTES, "bytes")                     \
+	X(SPACE, "space")                     \
+	X(ROOT_KIND, "root_kind")             \
+	X(GOROUTINE_STATE, "goroutine_state") \
+	X(GOROUTINE_ID, "goroutine_id")
 
 enum fixed_string {
 #define X(id, text) STRING_##id,
@@ -222,19 +223,24 @@ static struct gr_error *write_sample(struct writer *w, uint32_t path,
 	const int64_t *strings = &w->label_strings[2 * p->label];
 	Gr__Pprof__Label kind = GR__PPROF__LABEL__INIT;
 	Gr__Pprof__Label state = GR__PPROF__LABEL__INIT;
+	Gr__Pprof__Label id = GR__PPROF__LABEL__INIT;
 	Gr__Pprof__Sample sample = GR__PPROF__SAMPLE__INIT;
-	Gr__Pprof__Label *labels[2];
+	Gr__Pprof__Label *labels[3];
 	int64_t values[] = { (int64_t)p->objects, (int64_t)p->bytes };
 
 	kind.key = STRING_ROOT_KIND;
 	kind.str = strings[0];
 	state.key = STRING_GOROUTINE_STATE;
 	state.str = strings[1];
+	id.key = STRING_GOROUTINE_ID;
+	id.num = (int64_t)w->paths.labels[p->label].goroutine_id;
 	sample.label = labels;
 	if (kind.str)
 		labels[sample.n_label++] = &kind;
 	if (state.str)
 		labels[sample.n_label++] = &state;
+	if (id.num)
+		labels[sample.n_label++] = &id;
 	sample.n_location_id = path_locations(w, path, locations);
 	sample.location_id = locations;
 	sample.n_value = GR_ARRAY_SIZE(values);
@@ -391,7 +397,7 @@ static struct gr_error *write_all(struct writer *w, const char *path,
 	if (!err)
 		err = writer_alloc(w);
 	if (!err)
-		err = gr_output_init(&w->out, path);
+		err = gr_output_init(&w->out, path, GR_OUTPUT_GZIP);
 	if (!err)
 		err = write_header(w);
 	if (!err)

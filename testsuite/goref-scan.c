@@ -9,6 +9,11 @@
 //	--out FILE	write a profile too
 //	--layout	print the resolved layout table instead
 //	--nodes		print the reference tree: depth, name, objects, bytes
+//	--verify	print how the walk compares with the allocator; status
+//			1 if something has no explanation
+//	--objects	print base address and bytes of every reached object
+//	--attribution nearest|first
+//	--per-goroutine	a root of its own for each goroutine
 #include "scanner.h"
 
 #include <ctype.h>
@@ -25,7 +30,7 @@
 #include "base/vector.h"
 #include "proto/profile_writer.h"
 
-enum { MAX_DEPTH = 256, MAX_NODES = 1 << 20 };
+enum { MAX_DEPTH = 256, MAX_NODES = 1 << 20, MAX_DIFFERENCES = 20 };
 
 GR_VECTOR(thread_vector, struct gr_target_thread);
 
@@ -43,6 +48,10 @@ struct options {
 	const char *out;
 	bool layout;
 	bool nodes;
+	bool verify;
+	bool objects;
+	enum gr_attribution attribution;
+	bool per_goroutine;
 };
 
 static int fail(struct gr_error *err)
@@ -205,6 +214,15 @@ static void put_total(const char *prefix, const struct gr_total *total)
 	       total->objects, prefix, total->bytes);
 }
 
+static void put_gaps(const struct gr_gaps *gaps)
+{
+	printf("\"gaps\": {");
+	for (size_t i = 0; i < GR_NGAPS; i++)
+		printf("%s\"%s\": %" PRIu64, i ? ", " : "",
+		       gr_gap_name((enum gr_gap)i), gaps->count[i]);
+	printf("}");
+}
+
 static void put_ledger(const struct gr_ledger *l)
 {
 	printf("\"heap\": {");
@@ -219,11 +237,9 @@ static void put_ledger(const struct gr_ledger *l)
 	put_total("masked_", &l->masked);
 	printf("},\n\"unreached\": {");
 	put_total("", &l->unreached);
-	printf("},\n\"gaps\": {");
-	for (size_t i = 0; i < GR_NGAPS; i++)
-		printf("%s\"%s\": %" PRIu64, i ? ", " : "",
-		       gr_gap_name((enum gr_gap)i), l->gaps.count[i]);
 	printf("},\n");
+	put_gaps(&l->gaps);
+	printf(",\n");
 }
 
 static void put_phases(const struct gr_ledger *l)
@@ -254,6 +270,9 @@ static void put_roots(const struct gr_result *result)
 		printf(", ");
 		put_field("kind", gr_root_kind_name(roots[i].kind));
 		printf(", ");
+		if (roots[i].goroutine_id)
+			printf("\"goroutine_id\": %" PRIu64 ", ",
+			       roots[i].goroutine_id);
 		put_total("", &roots[i].total);
 		printf("}");
 	}
@@ -314,7 +333,103 @@ static int put_nodes(const struct gr_result *result)
 	return 0;
 }
 
+static void put_classes(const struct gr_verdict *v)
+{
+	printf("\"classes\": [");
+	for (size_t i = 0; i < v->nclasses; i++) {
+		const struct gr_class_total *class = &v->classes[i];
+
+		printf("%s\n {\"spanclass\": %u, \"slot_bytes\": %" PRIu64 ", ",
+		       i ? "," : "", class->spanclass, class->elem_bytes);
+		put_total("allocated_", &class->allocated);
+		printf(", ");
+		put_total("reached_", &class->reached);
+		printf("}");
+	}
+	printf("],\n");
+}
+
+static void put_differences(const struct gr_verdict *v)
+{
+	printf("\"differences\": [");
+	for (size_t i = 0; i < v->ndifferences; i++) {
+		const struct gr_difference *d = &v->differences[i];
+
+		printf("%s\n {\"address\": \"0x%" PRIx64
+		       "\", \"bytes\": %" PRIu64 ", ",
+		       i ? "," : "", d->addr, d->bytes);
+		put_field("type", *d->type ? d->type : NULL);
+		printf(", ");
+		put_field("reason", d->reason);
+		printf("}");
+	}
+	printf("],\n");
+}
+
+static void put_figure(const char *key, bool has_stats, uint64_t read,
+		       uint64_t rebuilt)
+{
+	printf("\"%s\": {\"read\": ", key);
+	if (has_stats)
+		printf("%" PRIu64, read);
+	else
+		printf("null");
+	printf(", \"rebuilt\": %" PRIu64 "},\n", rebuilt);
+}
+
+static void put_verdict(const struct gr_scan_info *info,
+			const struct gr_verdict *v)
+{
+	printf("{");
+	put_field("go_version", info->go_version);
+	printf(",\n");
+	put_field("gc_phase", info->gc_phase);
+	printf(",\n");
+	put_total("allocated_", &v->allocated);
+	printf(",\n");
+	put_total("reached_", &v->reached);
+	printf(",\n");
+	put_figure("heap_alloc", v->has_stats, v->stats.bytes,
+		   v->rebuilt.bytes);
+	put_figure("heap_objects", v->has_stats, v->stats.objects,
+		   v->rebuilt.objects);
+	put_classes(v);
+	put_differences(v);
+	put_gaps(&v->gaps);
+	printf(",\n\"free_slot_pointers\": %" PRIu64
+	       ", \"missed_pointers\": %" PRIu64 ", \"unexplained\": %" PRIu64
+	       "}\n",
+	       v->free_slot_pointers, v->missed_pointers, v->unexplained);
+}
+
 // --------------------------------------------------------------------- run
+
+static int run_verify(struct gr_scan *scan)
+{
+	struct gr_verdict *verdict;
+	struct gr_error *err = gr_scan_verify(scan, MAX_DIFFERENCES, &verdict);
+
+	if (err)
+		return fail(err);
+	put_verdict(gr_scan_info(scan), verdict);
+	int rc = verdict->unexplained != 0;
+	gr_verdict_destroy(verdict);
+	return rc;
+}
+
+static struct gr_error *put_object(void *ctx, uint64_t addr, uint64_t bytes)
+{
+	(void)ctx;
+	printf("0x%" PRIx64 " %" PRIu64 "\n", addr, bytes);
+	return NULL;
+}
+
+static int run_objects(struct gr_scan *scan)
+{
+	struct gr_error *err = gr_scan_objects(scan, put_object, NULL);
+
+	return err ? fail(err) : 0;
+}
 
 static int write_profile(struct gr_scan *scan, struct gr_result *result,
 			 const char *path)
@@ -381,7 +496,9 @@ static int run_walk(struct gr_scan *scan, const struct gr_walk_options *walk,
 static int run(const struct subject *s, const struct options *o)
 {
 	struct gr_walk_options walk = { .max_depth = MAX_DEPTH,
-					.max_nodes = MAX_NODES };
+					.max_nodes = MAX_NODES,
+					.attribution = o->attribution,
+					.per_goroutine = o->per_goroutine };
 	struct gr_scan *scan = NULL;
 	struct gr_error *err = gr_scan_create(&s->target, &scan);
 	int rc = 0;
@@ -397,6 +514,10 @@ static int run(const struct subject *s, const struct options *o)
 		rc = text ? fputs(text, stdout) < 0 : 1;
 	} else if (o->why) {
 		rc = run_why(scan, &walk, o->why);
+	} else if (o->verify) {
+		rc = run_verify(scan);
+	} else if (o->objects) {
+		rc = run_objects(scan);
 	} else {
 		rc = run_walk(scan, &walk, o);
 	}
@@ -406,38 +527,65 @@ static int run(const struct subject *s, const struct options *o)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: goref-scan [--why ADDR] [--out FILE] "
-			"[--layout] [--nodes] EXE CORE | PID\n");
+	fprintf(stderr,
+		"usage: goref-scan [--why ADDR] [--out FILE] [--layout] "
+		"[--nodes] [--verify]\n\t[--objects] [--attribution "
+		"nearest|first] [--per-goroutine] EXE CORE | PID\n");
 	return 2;
 }
 
-int main(int argc, char **argv)
+static bool parse_attribution(const char *text, enum gr_attribution *ret)
+{
+	bool is_first = !strcmp(text, "first");
+
+	*ret = is_first ? GR_ATTRIBUTION_FIRST : GR_ATTRIBUTION_NEAREST;
+	return is_first || !strcmp(text, "nearest");
+}
+
+static bool parse_options(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
 		{ "why", required_argument, NULL, 'w' },
 		{ "out", required_argument, NULL, 'o' },
 		{ "layout", no_argument, NULL, 'l' },
 		{ "nodes", no_argument, NULL, 'n' },
+		{ "verify", no_argument, NULL, 'v' },
+		{ "objects", no_argument, NULL, 'b' },
+		{ "attribution", required_argument, NULL, 'a' },
+		{ "per-goroutine", no_argument, NULL, 'g' },
 		{ NULL, 0, NULL, 0 },
 	};
-	struct options o = { .why = NULL };
-	struct subject s = { .mem_fd = -1 };
 
 	for (int c; (c = getopt_long(argc, argv, "", longs, NULL)) >= 0;) {
 		if (c == 'w')
-			o.why = optarg;
+			o->why = optarg;
 		else if (c == 'o')
-			o.out = optarg;
+			o->out = optarg;
 		else if (c == 'l')
-			o.layout = true;
+			o->layout = true;
 		else if (c == 'n')
-			o.nodes = true;
-		else
-			return usage();
+			o->nodes = true;
+		else if (c == 'v')
+			o->verify = true;
+		else if (c == 'b')
+			o->objects = true;
+		else if (c == 'g')
+			o->per_goroutine = true;
+		else if (c != 'a' ||
+			 !parse_attribution(optarg, &o->attribution))
+			return false;
 	}
-	if (argc - optind < 1 || argc - optind > 2)
-		return usage();
+	return argc - optind == 1 || argc - optind == 2;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = { .why = NULL };
+	struct subject s = { .mem_fd = -1 };
 	int rc = 1;
+
+	if (!parse_options(argc, argv, &o))
+		return usage();
 	if (open_subject(&s, argc - optind, argv + optind))
 		rc = run(&s, &o);
 	close_subject(&s);

@@ -6,7 +6,7 @@ Nothing here knows gdb. Everything runs on the thread that calls; Ctrl-C
 the scan as it was.
 """
 
-from collections.abc import Buffer, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 VERSION: str
@@ -33,8 +33,9 @@ class LimitError(Error): ...
 Registers = Sequence[int]
 """rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip (DWARF's order), fs_base."""
 
-Place = tuple[str, int, int, bool]
-"""Name, address, type number (NO_TYPE if not known), package variable?"""
+Place = tuple[str, int, int, bool, int]
+"""Name, address, type number (NO_TYPE if not known), package variable?, the
+address that it holds (0: none)."""
 
 def check_writable(path: str) -> None:
     """FileError if a profile could not be written there. Changes nothing."""
@@ -48,7 +49,7 @@ class Scan:
     def __new__(
         cls,
         kind: str,
-        read: Callable[[int, int], Buffer],
+        read: Callable[[int, int], bytes | bytearray | memoryview],
         modules: Sequence[tuple[str, str | None, int | None]],
         threads: Sequence[tuple[int, Registers]],
         core: str | None = None,
@@ -64,32 +65,54 @@ class Scan:
         threads: (lwp as the target counts, registers); none for cores.
         progress: called every 20 ms or so.
         """
-
     def info(self) -> dict[str, Any]:
         """go_version, gc_phase, pointer_scheme, exe, core, pid, kind,
         build_id, warnings, goroutines, types."""
-
     def layout(self) -> str:
         """The resolved layout table as text."""
-
     def resolve(self, text: str) -> Place:
         """What a person typed. NotFoundError: perhaps gdb knows."""
-
     def complete(self, prefix: str) -> list[str]:
         """Names of package variables."""
-
     def set_progress(self, progress: Callable[[], None] | None) -> None: ...
     def walk(
-        self, max_depth: int, max_nodes: int, places: Sequence[Place] = ()
+        self,
+        max_depth: int,
+        max_nodes: int,
+        places: Sequence[Place] = (),
+        attribution: str = "nearest",
+        per_goroutine: bool = False,
     ) -> Result:
-        """Walk the heap: from all roots, or only from places."""
+        """Walk the heap: from all roots, or only from places.
 
+        attribution: whom to bill for what several roots reach: "nearest",
+            or "first" with all that hangs on it.
+        per_goroutine: a root of its own for each goroutine.
+        """
     def why(
-        self, address: int, max_depth: int, max_nodes: int
+        self,
+        address: int,
+        max_depth: int,
+        max_nodes: int,
+        attribution: str = "nearest",
     ) -> dict[str, Any]:
         """address, object {base, bytes, type, offset} or None, reachable,
         root {name, kind, goroutine_id} or None, path [{name, type,
         address}], description of what is no object."""
+    def verify(self, max_differences: int) -> dict[str, Any]:
+        """Hold the walk against the allocator. At most so many differences
+        (those without a reason always), 0: no limit.
+
+        allocated, reached {objects, bytes}, stats (the runtime's own, or
+        None) and rebuilt {objects, bytes}, free_slot_pointers,
+        missed_pointers, unexplained, classes that differ [(span class, slot
+        bytes or 0, allocated, reached)], differences [(address, bytes, type
+        or None, reason or None)], gaps {cause: count}."""
+    def objects(self, where: str | Callable[[str], None]) -> dict[str, int]:
+        """Write a line for every reached object, by address: the address in
+        hexadecimal, and the bytes of its slot. where: a file's name (it is
+        written whole or not at all), or what takes pieces of the text. Gives
+        objects, bytes."""
 
 class Result:
     """What one walk found; keeps its scan alive."""
@@ -97,16 +120,13 @@ class Result:
     def ledger(self) -> dict[str, Any]:
         """allocated, reached, typed, header, masked, unreached {objects,
         bytes}, gaps {cause: count}, phases_us, peak_private_bytes."""
-
     def roots(
         self,
-    ) -> list[tuple[str, str, str | None, str | None, int, int, int]]:
-        """(name, kind, goroutine state, file, line, objects, bytes), the
-        most bytes first."""
-
+    ) -> list[tuple[str, str, str | None, str | None, int, int, int, int]]:
+        """(name, kind, goroutine state, file, line, objects, bytes,
+        goroutine id or 0), the most bytes first."""
     def types(self) -> list[tuple[str, int, int]]:
         """(type, objects, bytes), the most bytes first."""
-
     def write_profile(self, path: str, max_samples: int) -> dict[str, int]:
         """Write a pprof profile, whole or not at all; 0: no limit. Gives
         samples, folded, objects, bytes."""

@@ -98,6 +98,10 @@ class Parser(argparse.ArgumentParser):
             if name.startswith("--")
         )
 
+    def takes_words(self) -> bool:
+        """Something else than options."""
+        return any(not action.option_strings for action in self._actions)
+
     def option(self, word: str) -> argparse.Action | None:
         """The option that a word names, abbreviated or not."""
         name = "--" + word.lstrip("-")
@@ -109,6 +113,9 @@ class Parser(argparse.ArgumentParser):
         return self._option_string_actions[found[0]]
 
 
+_ATTRIBUTION: Any = {"choices": ("nearest", "first"), "default": "nearest"}
+
+
 def scan_parser() -> Parser:
     parser = Parser("goref scan")
     parser.add_argument("--out", type=file_name)
@@ -116,6 +123,8 @@ def scan_parser() -> Parser:
     parser.add_argument("--max-nodes", type=limit)
     parser.add_argument("--max-samples", type=count)
     parser.add_argument("--top", type=count)
+    parser.add_argument("--attribution", **_ATTRIBUTION)
+    parser.add_argument("--per-goroutine", action="store_true")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("expressions", nargs="*")
     return parser
@@ -123,6 +132,21 @@ def scan_parser() -> Parser:
 
 def why_parser() -> Parser:
     parser = Parser("goref why")
+    parser.add_argument("--attribution", **_ATTRIBUTION)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("expression", nargs="*")
+    return parser
+
+
+def verify_parser() -> Parser:
+    parser = Parser("goref verify")
+    parser.add_argument("--max-differences", type=count, default=20)
+    parser.add_argument("--json", action="store_true")
+    return parser
+
+
+def objects_parser() -> Parser:
+    parser = Parser("goref objects")
+    parser.add_argument("--addresses", action="store_true")
+    parser.add_argument("--out", type=file_name)
     return parser

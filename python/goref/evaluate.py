@@ -7,6 +7,8 @@ import gdb
 
 from . import native
 
+Place = tuple[str, int, int, bool, int]  # as _goref.pyi has it
+
 NO_TYPE = 0xFFFFFFFF
 _MASK = 0xFFFFFFFFFFFFFFFF
 _POINTERS = (gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_REF)
@@ -44,30 +46,18 @@ def _gdb_address(text: str) -> int:
         return int(value.address) & _MASK
 
 
-def place(scan: Any, text: str) -> tuple[str, int, int, bool]:
+def place(scan: Any, text: str) -> Place:
     """Our own tables first, gdb's evaluator last."""
     goref = native.load()
     try:
-        return scan.resolve(text)
+        resolved: Place = scan.resolve(text)
+        return resolved
     except goref.NotFoundError as problem:
         ours = str(problem)
     except goref.ArgumentError as problem:
         raise gdb.GdbError(f"goref: {problem}") from None
     try:
-        return (text, _gdb_address(text), NO_TYPE, False)
+        return (text, _gdb_address(text), NO_TYPE, False, 0)
     except (gdb.error, RuntimeError, ValueError, OverflowError) as problem:
         reason = " ".join(str(problem).split()).rstrip(".")
         raise gdb.GdbError(f"goref: {ours}; gdb: {reason}") from None
-
-
-def words_at(address: int, count: int) -> list[int]:
-    """Words of the target's memory; fewer if they are not there."""
-    inferior = gdb.selected_inferior()
-    found = []
-    for i in range(count):
-        try:
-            data = bytes(inferior.read_memory(address + 8 * i, 8))
-        except gdb.error:
-            break
-        found.append(int.from_bytes(data, "little"))
-    return found

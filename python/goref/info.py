@@ -9,10 +9,10 @@ from .session import current
 
 class _Info(gdb.Command):
     """Show what goref knows of the current target.
-Usage: info goref
+    Usage: info goref
 
-The Go release, how its pointers are found, what was warned of, and the
-ledger of the last whole walk. Scans nothing."""
+    The Go release, how its pointers are found, what was warned of, and the
+    ledger of the last whole walk. Scans nothing."""
 
     def __init__(self) -> None:
         super().__init__("info goref", gdb.COMMAND_STATUS, gdb.COMPLETE_NONE)

@@ -11,7 +11,7 @@ PROGRESS = ["auto", "on", "off"]
 
 class _SetPrefix(gdb.Command):
     """Set how goref walks and reports.
-Usage: set goref SETTING VALUE"""
+    Usage: set goref SETTING VALUE"""
 
     def __init__(self) -> None:
         super().__init__(
@@ -29,7 +29,7 @@ Usage: set goref SETTING VALUE"""
 
 class _ShowPrefix(gdb.Command):
     """Show how goref walks and reports.
-Usage: show goref [SETTING]"""
+    Usage: show goref [SETTING]"""
 
     def __init__(self) -> None:
         super().__init__(
@@ -63,7 +63,7 @@ class _Count(gdb.Parameter):
 
 class _MaxDepth(_Count):
     """The levels of a reference tree; what lies deeper is counted above.
-Zero or `unlimited' means no limit."""
+    Zero or `unlimited' means no limit."""
 
     set_doc = "Set the number of levels of a reference tree."
     show_doc = "Show the number of levels of a reference tree."
@@ -71,7 +71,7 @@ Zero or `unlimited' means no limit."""
 
 class _MaxNodes(_Count):
     """The nodes of a reference tree; what has none is counted above.
-Zero or `unlimited' means no limit."""
+    Zero or `unlimited' means no limit."""
 
     set_doc = "Set the number of nodes of a reference tree."
     show_doc = "Show the number of nodes of a reference tree."
@@ -99,16 +99,13 @@ class _Progress(gdb.Parameter):
 def register() -> None:
     _SetPrefix()
     _ShowPrefix()
-    _MaxDepth(
-        "goref max-depth", MAX_DEPTH, "The number of levels of a tree"
-    )
+    _MaxDepth("goref max-depth", MAX_DEPTH, "The number of levels of a tree")
     _MaxNodes("goref max-nodes", MAX_NODES, "The number of nodes of a tree")
     _Progress()
 
 
 def _count(name: str) -> int:
-    value = gdb.parameter(f"goref {name}")
-    return value if value else UNLIMITED
+    return int(gdb.parameter(f"goref {name}") or UNLIMITED)
 
 
 def max_depth() -> int:

@@ -69,3 +69,8 @@ class Progress:
         if self.is_shown and self.is_line:
             os.write(1, b"\r\x1b[K")
         self.is_shown = False
+
+    def end(self) -> None:
+        """The last of it."""
+        self.clear()
+        self.is_on = False

@@ -7,6 +7,8 @@ from typing import Any
 
 Rows = Sequence[Sequence[str]]
 
+_MAX_CLASSES = 10
+
 
 def human_bytes(count: int) -> str:
     """As pprof writes it: 1 MB is 1024 * 1024 bytes."""
@@ -91,11 +93,12 @@ def ledger_lines(ledger: dict[str, Any]) -> list[str]:
         f"by header {_share(ledger, 'header')}, "
         f"by pointer mask only {_share(ledger, 'masked')} (of bytes)"
     )
-    gaps = {k: v for k, v in ledger["gaps"].items() if v}
-    if gaps:
-        text = ", ".join(f"{k} {v:,}" for k, v in gaps.items())
-        lines.append(f"  gaps: {text}")
-    return lines
+    return lines + _gap_lines(ledger["gaps"])
+
+
+def _gap_lines(gaps: dict[str, int]) -> list[str]:
+    text = ", ".join(f"{k} {v:,}" for k, v in gaps.items() if v)
+    return [f"  gaps: {text}"] if text else []
 
 
 def _ranking(
@@ -116,15 +119,17 @@ def _by_objects(rows: list[Any]) -> list[Any]:
 
 def _root_rows(roots: list[Any]) -> list[tuple[str, int, int]]:
     """Roots of one name are one row: a local of a thousand goroutines."""
-    merged: dict[tuple[str, str, str | None], list[int]] = {}
-    for name, kind, state, _file, _line, objects, size in roots:
-        entry = merged.setdefault((name, kind, state), [0, 0, 0])
+    merged: dict[tuple[str, str, str | None, int], list[int]] = {}
+    for name, kind, state, _file, _line, objects, size, goroutine in roots:
+        entry = merged.setdefault((name, kind, state, goroutine), [0, 0, 0])
         entry[0] += objects
         entry[1] += size
         entry[2] += 1
     rows = []
-    for (name, kind, state), (objects, size, times) in merged.items():
-        words = [kind] + ([state] if state else [])
+    for (name, kind, state, goroutine), numbers in merged.items():
+        objects, size, times = numbers
+        words = [kind] + ([f"goroutine {goroutine}"] if goroutine else [])
+        words += [state] if state else []
         if times > 1:
             words.append(f"{times:,} times")
         rows.append((f"{name}  ({', '.join(words)})", objects, size))
@@ -158,11 +163,14 @@ def timing(phases_us: dict[str, int], peak_bytes: int) -> str:
 
 
 def scan_text(report: dict[str, Any]) -> str:
-    """report: info, ledger, roots, types, top, places, out, profile."""
+    """report: info, ledger, roots, types, top, places, attribution, out,
+    profile."""
     ledger = report["ledger"]
     lines = headline(report["info"])
     if report["places"]:
         lines.append("held by: " + ", ".join(report["places"]))
+    if report["attribution"] != "nearest":
+        lines.append(f"billed to the {report['attribution']} root")
     lines += ["", *ledger_lines(ledger)]
     lines += _rankings(
         "roots", _root_rows(report["roots"]), report["top"], ledger
@@ -189,6 +197,23 @@ def _flat(ledger: dict[str, Any]) -> dict[str, int]:
     return flat
 
 
+def _json_root(root: Any) -> dict[str, Any]:
+    name, kind, _state, _file, _line, objects, size, goroutine = root
+    document = {"name": name, "kind": kind, "objects": objects, "bytes": size}
+    if goroutine:
+        document["goroutine_id"] = goroutine
+    return document
+
+
+def _json_target(info: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "kind": info["kind"],
+        "exe": info["exe"],
+        "core": info["core"],
+        "pid": info["pid"] or None,
+    }
+
+
 def scan_json(report: dict[str, Any]) -> str:
     info, ledger = report["info"], report["ledger"]
     top = report["json_top"]
@@ -198,12 +223,8 @@ def scan_json(report: dict[str, Any]) -> str:
         "tool_version": report["tool_version"],
         "go_version": info["go_version"],
         "gc_phase": info["gc_phase"],
-        "target": {
-            "kind": info["kind"],
-            "exe": info["exe"],
-            "core": info["core"],
-            "pid": info["pid"] or None,
-        },
+        "target": _json_target(info),
+        "attribution": report["attribution"],
         "heap": {
             "allocated_objects": ledger["allocated"]["objects"],
             "allocated_bytes": ledger["allocated"]["bytes"],
@@ -211,10 +232,7 @@ def scan_json(report: dict[str, Any]) -> str:
         "reached": _flat(ledger),
         "unreached": ledger["unreached"],
         "gaps": ledger["gaps"],
-        "roots": [
-            {"name": r[0], "kind": r[1], "objects": r[5], "bytes": r[6]}
-            for r in roots
-        ],
+        "roots": [_json_root(r) for r in roots],
         "types": [
             {"type": t[0], "objects": t[1], "bytes": t[2]} for t in types
         ],
@@ -284,6 +302,178 @@ def why_json(why: dict[str, Any]) -> str:
         dict(hop, address=address(hop["address"])) for hop in why["path"]
     ]
     return json.dumps(document, indent=1) + "\n"
+
+
+# ------------------------------------------------------------------ verify
+
+
+def unexplained(count: int) -> str:
+    what = "difference" if count == 1 else "differences"
+    return f"{count:,} {what} without an explanation"
+
+
+def _verify_totals(verdict: dict[str, Any]) -> list[str]:
+    allocated, reached = verdict["allocated"], verdict["reached"]
+    rows = [["heap", "objects", "bytes"]]
+    for title, objects, size in (
+        ("allocated", allocated["objects"], allocated["bytes"]),
+        ("reached", reached["objects"], reached["bytes"]),
+        (
+            "not reached",
+            allocated["objects"] - reached["objects"],
+            allocated["bytes"] - reached["bytes"],
+        ),
+    ):
+        rows.append([title, f"{objects:,}", f"{size:,}"])
+    return table(rows, left=[0])
+
+
+def _verify_figures(verdict: dict[str, Any]) -> list[str]:
+    stats, rebuilt = verdict["stats"], verdict["rebuilt"]
+    rows = [["figure", "the runtime's", "rebuilt", ""]]
+    for title, key, exactly in (
+        ("HeapAlloc", "bytes", "equal to the byte"),
+        ("HeapObjects", "objects", "equal"),
+    ):
+        mine = rebuilt[key]
+        if stats is None:
+            rows.append([title, "not known", f"{mine:,}", ""])
+            continue
+        more = mine - stats[key]
+        note = f"differs by {more:+,}" if more else exactly
+        rows.append([title, f"{stats[key]:,}", f"{mine:,}", note])
+    return table(rows, left=[0, 3])
+
+
+def _missing(row: Any) -> int:
+    """Bytes of a span class that are allocated and not reached."""
+    return int(row[2]["bytes"] - row[3]["bytes"])
+
+
+def _verify_classes(verdict: dict[str, Any]) -> list[str]:
+    classes = sorted(verdict["classes"], key=_missing, reverse=True)
+    if not classes:
+        return []
+    shown = classes[:_MAX_CLASSES]
+    more = f" (of {len(classes):,})" if len(shown) < len(classes) else ""
+    rows = [["slot size", "", "allocated", "reached", "not reached"]]
+    for number, slot, allocated, reached in shown:
+        rows.append(
+            [
+                f"{slot:,} B" if slot else "large",
+                "no pointers" if number & 1 else "pointers",
+                f"{allocated['objects']:,}",
+                f"{reached['objects']:,}",
+                f"{allocated['objects'] - reached['objects']:,}",
+            ]
+        )
+    title = f"Span classes that differ, by bytes{more}"
+    return ["", title, *table(rows, left=[1])]
+
+
+def _verify_differences(verdict: dict[str, Any]) -> list[str]:
+    found = verdict["differences"]
+    if not found:
+        return []
+    whole = verdict["allocated"]["objects"] - verdict["reached"]["objects"]
+    more = f" (of {whole:,})" if len(found) < whole else ""
+    rows = [
+        [
+            f"{address:#x}",
+            f"{size:,} B",
+            type_ or "type not known",
+            reason or "NO EXPLANATION",
+        ]
+        for address, size, type_, reason in found
+    ]
+    return [
+        "",
+        f"Objects not reached, by address{more}",
+        *table(rows, left=[0, 2, 3]),
+    ]
+
+
+def _verify_end(verdict: dict[str, Any]) -> str:
+    if verdict["unexplained"]:
+        return f"NOT verified: {unexplained(verdict['unexplained'])}"
+    allocated = verdict["allocated"]["objects"]
+    missing = allocated - verdict["reached"]["objects"]
+    if not missing:
+        return f"verified: all {allocated:,} objects are reached"
+    return (
+        f"verified: of {allocated:,} objects, {missing:,} are not reached, "
+        "each for a reason"
+    )
+
+
+def verify_text(info: dict[str, Any], verdict: dict[str, Any]) -> str:
+    lines = [*headline(info), "", *_verify_totals(verdict), ""]
+    lines += _verify_figures(verdict)
+    lines += [
+        "",
+        f"  pointers to free slots: {verdict['free_slot_pointers']:,}",
+        "  pointers to objects that were not reached: "
+        f"{verdict['missed_pointers']:,}",
+        *_gap_lines(verdict["gaps"]),
+    ]
+    lines += _verify_classes(verdict) + _verify_differences(verdict)
+    lines += ["", _verify_end(verdict)]
+    return "\n".join(lines) + "\n"
+
+
+def verify_json(info: dict[str, Any], verdict: dict[str, Any]) -> str:
+    stats, rebuilt = verdict["stats"], verdict["rebuilt"]
+    document = {
+        "go_version": info["go_version"],
+        "gc_phase": info["gc_phase"],
+        "target": _json_target(info),
+        "allocated_objects": verdict["allocated"]["objects"],
+        "allocated_bytes": verdict["allocated"]["bytes"],
+        "reached_objects": verdict["reached"]["objects"],
+        "reached_bytes": verdict["reached"]["bytes"],
+        "free_slot_pointers": verdict["free_slot_pointers"],
+        "missed_pointers": verdict["missed_pointers"],
+        "heap_alloc": {
+            "read": stats and stats["bytes"],
+            "rebuilt": rebuilt["bytes"],
+        },
+        "heap_objects": {
+            "read": stats and stats["objects"],
+            "rebuilt": rebuilt["objects"],
+        },
+        "classes": [
+            {
+                "span_class": number,
+                "slot_bytes": slot or None,
+                "noscan": bool(number & 1),
+                "allocated_objects": allocated["objects"],
+                "allocated_bytes": allocated["bytes"],
+                "reached_objects": reached["objects"],
+                "reached_bytes": reached["bytes"],
+            }
+            for number, slot, allocated, reached in verdict["classes"]
+        ],
+        "differences": [
+            {
+                "address": f"{address:#x}",
+                "bytes": size,
+                "type": type_,
+                "reason": reason,
+            }
+            for address, size, type_, reason in verdict["differences"]
+        ],
+        "gaps": verdict["gaps"],
+        "unexplained": verdict["unexplained"],
+        "warnings": info["warnings"],
+    }
+    return json.dumps(document, indent=1) + "\n"
+
+
+def objects_text(total: dict[str, int], path: str) -> str:
+    return (
+        f"{path}: {total['objects']:,} objects, "
+        f"{human_bytes(total['bytes'])}\n"
+    )
 
 
 # -------------------------------------------------------------------- info

@@ -38,6 +38,7 @@ class Session:
         self.notes: list[str] = []
         self.results: dict[Any, Any] = {}
         self.last: Any = None  # the result that `info goref` shows
+        self.progress: Progress | None = None
 
     def drop(self, *_: object) -> None:
         self.scan = None
@@ -51,7 +52,7 @@ class Session:
         if self.scan is None:
             return False
         try:
-            return target.identify() == self.identity
+            return bool(target.identify() == self.identity)
         except (gdb.GdbError, gdb.error):
             return False
 
@@ -81,18 +82,30 @@ class Session:
         self.scan, self.identity = scan, identity
         return scan
 
-    def walk(self, depth: int, nodes: int, places: tuple[Any, ...]) -> Any:
+    def walk(
+        self,
+        depth: int,
+        nodes: int,
+        places: tuple[Any, ...],
+        attribution: str,
+        per_goroutine: bool,
+    ) -> Any:
         """A walk of the open scan; the latest few are kept."""
-        key = (depth, nodes, places)
+        key = (depth, nodes, places, attribution, per_goroutine)
         result = self.results.get(key)
         if result is None:
-            result = self.scan.walk(depth, nodes, places)
+            result = self.scan.walk(*key)
             while len(self.results) >= _MAX_RESULTS:
                 self.results.pop(next(iter(self.results)))
             self.results[key] = result
         if not places:
             self.last = result
         return result
+
+    def end_progress(self) -> None:
+        """No progress line from here on: the answer is being printed."""
+        if self.progress is not None:
+            self.progress.end()
 
 
 current = Session()
@@ -103,17 +116,19 @@ class running:
     line. `with running() as scan: ...`"""
 
     def __enter__(self) -> Any:
-        self.progress = Progress(params.progress())
+        self.progress = current.progress = Progress(params.progress())
         try:
             scan = current.open(self.progress)
             scan.set_progress(self.progress)
             return scan
         except BaseException as problem:
             self.progress.clear()
+            current.progress = None
             raise _as_gdb_error(problem) from None
 
     def __exit__(self, kind: Any, problem: Any, trace: Any) -> None:
         self.progress.clear()
+        current.progress = None
         if current.scan is not None:
             current.scan.set_progress(None)
         if problem is not None:

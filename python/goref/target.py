@@ -85,7 +85,7 @@ def _why_not_attached(pid: str) -> str:
 def core_path(inferior: Any) -> str:
     corefile = getattr(inferior, "corefile", None)
     if corefile is not None:
-        return os.path.abspath(corefile.filename)
+        return os.path.abspath(str(corefile.filename))
     text = gdb.execute("info target", to_string=True)
     match = re.search(r"Local core dump file:\s+`(.*)', file type", text)
     if not match:
@@ -237,7 +237,7 @@ def _modules(exe: str, named: str | None) -> list[Any]:
         owner = objfile.owner
         name = (objfile.filename or "").removeprefix("target:")
         if owner is not None:
-            debug[owner.filename.removeprefix("target:")] = name
+            debug[(owner.filename or "").removeprefix("target:")] = name
         elif getattr(objfile, "is_file", True) and os.path.isfile(name):
             others.append(name)
     modules = [(exe, debug.get(named or exe), None)]

@@ -274,7 +274,7 @@ static struct gr_dwarf *dwarf_create(const struct change *change)
 	for (size_t i = 0; i < NROWS; i++) {
 		bool is_changed = i == change->row;
 		unsigned int n = is_changed ? change->alternative : 0;
-		size_t len;
+		size_t len = 0;
 
 		if (rows[i].kind == STRUCT)
 			owner = GR_DWARF_NONE;

@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref verify and goref objects: at rest everything is accounted for to the
+byte; under load, at any moment, nothing is lost and nothing is made up.
+
+GOREF_STOPS says how often a program under load is stopped: 3 times in a
+usual run, 200 times before a release.
+"""
+
+import os
+import random
+import time
+
+import pytest
+
+from pprof import Profile
+from session import run_gdb, run_goref
+from targets import Target, attach_reason, kernel_core, kernel_cores_reason
+from test_rest import ROWS
+from toolchains import Variant, variant_id, variants
+
+CENTRAL = Variant("go1.24", "default")
+STOPS = int(os.environ.get("GOREF_STOPS", "3"))
+STOPS_A_SESSION = 20
+
+rows = pytest.mark.parametrize(
+    "variant, kind", ROWS, ids=[f"{variant_id(v)}-{k}" for v, k in ROWS]
+)
+
+
+def addresses(text):
+    """[(address, bytes)] of the lines that `goref objects` printed."""
+    pairs = (line.split() for line in text.splitlines())
+    return [(int(p[0], 16), int(p[1])) for p in pairs if len(p) == 2]
+
+
+class Verdict:
+    """What one run of gdb said of a target."""
+
+    def __init__(self, target):
+        self.target = target
+        self.run = run_goref(
+            target,
+            ["goref verify --json", "goref objects --addresses",
+             "goref scan --json", "goref scan --json --attribution first",
+             "goref verify"],
+        )  # fmt: skip
+        self.verdict = self.run.json(0)
+        self.objects = addresses(self.run.parts[1])
+        self.nearest = self.run.json(2)
+        self.first = self.run.json(3)
+        self.text = self.run.parts[4]
+
+
+@pytest.fixture(scope="module")
+def verified(farm):
+    """verified(variant, kind): a Verdict of the program at rest, once."""
+    made = {}
+
+    def verify(variant, kind):
+        if (variant, kind) not in made:
+            made[variant, kind] = Verdict(farm.target("rest", variant, kind))
+        return made[variant, kind]
+
+    return verify
+
+
+@pytest.fixture
+def rest(verified, variant, kind):
+    return verified(variant, kind)
+
+
+# ------------------------------------------------------------------ at rest
+
+
+@rows
+def test_everything_is_explained(rest):
+    assert rest.run.rc == 0, rest.run.stderr
+    assert rest.verdict["unexplained"] == 0
+    assert rest.verdict["free_slot_pointers"] == 0
+    assert rest.verdict["missed_pointers"] == 0
+
+
+@rows
+def test_reached_is_allocated(rest):
+    verdict = rest.verdict
+    missing = verdict["allocated_objects"] - verdict["reached_objects"]
+    assert 0 <= missing <= 2
+    assert len(verdict["differences"]) == missing
+    assert all(d["reason"] for d in verdict["differences"])
+    size = verdict["allocated_bytes"] - verdict["reached_bytes"]
+    assert sum(d["bytes"] for d in verdict["differences"]) == size
+    assert bool(verdict["classes"]) == bool(missing)
+
+
+@rows
+def test_figures_to_the_byte(rest):
+    for key in ("heap_alloc", "heap_objects"):
+        figure = rest.verdict[key]
+        assert figure["read"] == figure["rebuilt"], key
+    assert rest.verdict["heap_alloc"]["rebuilt"] == (
+        rest.verdict["allocated_bytes"]
+    )
+    assert rest.verdict["heap_objects"]["rebuilt"] == (
+        rest.verdict["allocated_objects"]
+    )
+
+
+@rows
+def test_figures_are_those_of_the_program(rest):
+    """What the program read of itself; a thread may have begun since."""
+    truth = rest.target.truth["heap"]
+    read = rest.verdict["heap_objects"]["read"]
+    assert abs(read - truth["objects"]) <= 8
+    assert abs(rest.verdict["heap_alloc"]["read"] - truth["bytes"]) <= 16384
+
+
+@rows
+def test_addresses(rest):
+    """Each object once, in order, and as many bytes as the walk counts."""
+    found = [address for address, _ in rest.objects]
+    assert len(found) == rest.verdict["reached_objects"]
+    assert found == sorted(set(found))
+    size = sum(size for _, size in rest.objects)
+    assert size == rest.verdict["reached_bytes"]
+    # An object begins behind its header, which is part of the slot.
+    ends = [a + size - 8 for a, size in rest.objects]
+    assert all(end <= begin for end, begin in zip(ends, found[1:]))
+    missing = {int(d["address"], 16) for d in rest.verdict["differences"]}
+    assert missing.isdisjoint(found)
+
+
+@rows
+def test_text_ends_with_the_verdict(rest):
+    lines = [line for line in rest.text.splitlines() if line]
+    if "detached" in lines[-1]:
+        lines.pop()  # of gdb, as it leaves
+    assert lines[-1].startswith("verified: ")
+    assert "equal to the byte" in rest.text
+    assert "NO EXPLANATION" not in rest.text
+
+
+@rows
+def test_first_attribution_counts_the_same(rest):
+    """Others are billed; what is reached is the same, and all is billed."""
+    for key in ("heap", "unreached", "gaps"):
+        assert rest.first[key] == rest.nearest[key], key
+    for unit in ("objects", "bytes"):
+        assert rest.first["reached"][unit] == rest.nearest["reached"][unit]
+        billed = sum(root[unit] for root in rest.first["roots"])
+        assert billed == rest.first["reached"][unit]
+    assert rest.first["attribution"] == "first"
+    assert rest.nearest["attribution"] == "nearest"
+
+
+# ----------------------------------------------------------------- commands
+
+
+def test_objects_into_a_file(farm, tmp_path):
+    out = tmp_path / "objects.txt"
+    run = run_goref(
+        farm.target("rest", CENTRAL),
+        ["goref objects --addresses",
+         f"goref objects -addresses -out {out}"],
+    )  # fmt: skip
+    assert run.rc == 0, run.stderr
+    assert addresses(out.read_text()) == addresses(run.parts[0])
+    assert str(out) in run.parts[1]
+    assert os.listdir(tmp_path) == [out.name]
+
+
+def test_few_differences(farm):
+    """The list has an end, and 0 is none."""
+    target = farm.target("churn", CENTRAL)
+    run = run_goref(
+        target,
+        ["goref verify --json --max-differences 3",
+         "goref verify --json --max-differences unlimited"],
+    )  # fmt: skip
+    few, all_ = run.json(0), run.json(1)
+    missing = all_["allocated_objects"] - all_["reached_objects"]
+    assert missing > 3
+    assert len(all_["differences"]) == missing
+    assert few["differences"] == all_["differences"][:3]
+    reached = sum(c["reached_objects"] for c in all_["classes"])
+    allocated = sum(c["allocated_objects"] for c in all_["classes"])
+    assert allocated - reached == missing
+
+
+@variants("default")
+def test_per_goroutine(farm, variant, tmp_path):
+    """Roots on stacks become those of one goroutine each: the same sum."""
+    out = tmp_path / "refs.pb"
+    target = farm.target("churn", variant)
+    run = run_goref(
+        target,
+        ["goref scan --json",
+         f"goref scan --json --per-goroutine --out {out}"],
+    )  # fmt: skip
+    assert run.rc == 0, run.stderr
+    merged, split = run.json(0), run.json(1)
+    assert merged["reached"] == split["reached"]
+    assert not any("goroutine_id" in root for root in merged["roots"])
+    stacks = [r for r in split["roots"] if "goroutine_id" in r]
+    assert {r["kind"] for r in stacks} <= {
+        "local", "stack", "register", "defer", "runtime",
+    }  # fmt: skip
+    assert len({r["goroutine_id"] for r in stacks}) > 5
+    labelled = {}
+    for sample in Profile.load(out).samples:
+        goroutine = sample.labels.get("goroutine_id")
+        if goroutine:
+            key = sample.path[0], goroutine
+            labelled[key] = labelled.get(key, 0) + sample.values[0]
+    told = {}
+    for root in stacks:
+        key = root["name"], root["goroutine_id"]
+        told[key] = told.get(key, 0) + root["objects"]
+    assert labelled == {k: v for k, v in told.items() if v}
+
+
+@pytest.mark.parametrize(
+    "command, word",
+    [
+        ("goref objects", "addresses"),
+        ("goref objects --addresses more", "more"),
+        ("goref objects --addresses --out /no/such/folder/x", "/no/such"),
+        ("goref verify --max-differences some", "some"),
+        ("goref verify main.users", "main.users"),
+        ("goref scan --attribution last", "last"),
+        ("goref why --attribution last 0xc000000000", "last"),
+    ],
+)
+def test_wrong_arguments(farm, command, word):
+    run = run_goref(farm.target("rest", CENTRAL), [command])
+    assert run.rc == 1
+    lines = run.error_lines()
+    assert len(lines) == 1, lines
+    assert word in lines[0]
+
+
+@pytest.mark.parametrize("command", ["goref verify", "goref objects"])
+def test_help(command):
+    run = run_gdb([], [f"help {command}", f"{command} --help"])
+    assert run.rc == 0, run.stderr
+    assert f"Usage: {command}" in run.parts[0]
+    assert run.parts[1] == run.parts[0]
+
+
+# --------------------------------------------------------------- under load
+
+
+def complaints(verdict, places, reached):
+    """What one stop found that should not be, as text; "" if nothing."""
+    lost = {n: a for n, a in places.items() if int(a, 16) not in reached}
+    wrong = verdict["unexplained"] or verdict["free_slot_pointers"]
+    if not wrong and not lost:
+        return ""
+    unexplained = [d for d in verdict["differences"] if not d["reason"]]
+    keys = ("gc_phase", "allocated_objects", "reached_objects", "heap_alloc",
+            "heap_objects", "free_slot_pointers", "missed_pointers",
+            "unexplained")  # fmt: skip
+    gaps = {k: v for k, v in verdict["gaps"].items() if v}
+    return f"{[(k, verdict[k]) for k in keys]} {gaps} {unexplained} {lost}"
+
+
+def stop_often(process, count, seed):
+    """Attach, look and let go, again and again in one session of gdb.
+    Gives what was wrong, a line for each stop."""
+    chance = random.Random(seed)
+    commands = []
+    for _ in range(count):
+        commands += [
+            f"attach {process.pid}", "goref verify --json",
+            "goref objects --addresses", "detach",
+            f"shell sleep {chance.random() * 0.05:.4f}",
+        ]  # fmt: skip
+    run = run_gdb([process.exe], commands, timeout=60 + 5 * count)
+    wrong = []
+    for i in range(count):
+        verdict = run.json(5 * i + 1)
+        reached = {a for a, _ in addresses(run.parts[5 * i + 2])}
+        text = complaints(verdict, process.truth["places"], reached)
+        if text:
+            wrong.append(f"stop {i}: {text}")
+    assert "Traceback" not in run.stderr
+    return wrong
+
+
+@variants("default")
+def test_random_stops(farm, variant):
+    """A live program, stopped at random: all in one session, and between
+    two stops it runs."""
+    reason = attach_reason()
+    if reason:
+        pytest.skip(reason)
+    process = farm.process("churn", variant, env={"GOMAXPROCS": "4"})
+    time.sleep(0.3)
+    wrong = []
+    for begin in range(0, STOPS, STOPS_A_SESSION):
+        count = min(STOPS_A_SESSION, STOPS - begin)
+        wrong += stop_often(process, count, f"{variant} {begin}")
+        assert process.popen.poll() is None, "the program has ended"
+    farm.forget("churn")
+    assert not wrong, "\n".join(wrong)
+
+
+@variants("default")
+def test_crashes_under_load(farm, variant):
+    """Cores that the kernel takes while everything runs."""
+    reason = kernel_cores_reason()
+    if reason:
+        pytest.skip(reason)
+    chance = random.Random(variant_id(variant))
+    wrong = []
+    for i in range(max(1, STOPS // 10)):
+        process = farm.process("churn", variant, env={"GOMAXPROCS": "4"})
+        time.sleep(0.2 + chance.random() * 0.2)
+        core = kernel_core(process)
+        target = Target("core", process.exe, process.truth, core=core)
+        run = run_goref(
+            target, ["goref verify --json", "goref objects --addresses"]
+        )
+        reached = {a for a, _ in addresses(run.parts[1])}
+        text = complaints(run.json(0), process.truth["places"], reached)
+        if text:
+            wrong.append(f"core {i}: {text}")
+        farm.forget("churn")
+    assert not wrong, "\n".join(wrong)

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !go1.24
+
+package main
+
+func newer(r *rng) {}
+
+func viaNewer(r *rng, t *Token) *Token { return t }
