@@ -51,8 +51,17 @@ def test_parts_of_an_array(scan):
     """The array is counted once, its leaves once each. The middle belongs to
     whoever is billed for the array."""
     parts = objects(scan, "main.sPartA"), objects(scan, "main.sPartB")
+    assert sum(parts) == 61
+    assert min(parts) == 24
+
+
+@rows
+def test_parts_of_an_array_with_a_header(scan, variant):
+    """Where a header names the array's type, the first to come is billed for
+    all of it."""
+    parts = objects(scan, "main.sHeadA"), objects(scan, "main.sHeadB")
     assert sum(parts) == 101
-    assert min(parts) == 40
+    assert min(parts) == (40 if variant.release == "go1.19" else 0)
 
 
 @rows

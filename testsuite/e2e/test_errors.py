@@ -258,3 +258,12 @@ def test_why_takes_what_people_paste(farm, variant):
     assert len(bases) == 1, answers
     assert {a["root"]["name"] for a in answers} == {"main.sNear"}
     assert {a["object"]["type"] for a in answers} == {"main.Chain"}
+
+
+def test_why_of_a_variable_without_an_object(farm):
+    """A function of the program's text is no object of the heap, and what
+    the next variable holds is no answer."""
+    target = farm.target("values", CENTRAL)
+    answer = why(target, "main.vFuncPlain")[0]
+    assert not answer["object"], answer
+    assert not answer["reachable"], answer

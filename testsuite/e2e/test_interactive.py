@@ -104,6 +104,10 @@ def test_complete_unique_subcommand(terminal):
         ("goref scan --js", "goref scan --json"),
         ("goref scan -js", "goref scan -json"),
         ("goref why --js", "goref why --json"),
+        ("goref scan --attribution f", "goref scan --attribution first"),
+        ("goref scan --per", "goref scan --per-goroutine"),
+        ("goref verify --max", "goref verify --max-differences"),
+        ("goref objects -addr", "goref objects -addresses"),
     ],
 )
 def test_complete_options(terminal, begin, whole):
@@ -157,27 +161,65 @@ def test_paging(terminal, farm):
     assert "done" in paged.run("echo done\\n")
 
 
+def test_paging_of_a_stream(terminal, farm):
+    """A list of all objects is printed page by page, and q ends it."""
+    paged = terminal(farm.target("rest", CENTRAL).gdb_args, height=10)
+    paged.child.sendline("goref objects --addresses")
+    for _ in range(2):
+        paged.child.expect("--Type <RET> for more")
+        paged.child.sendline("")
+    paged.child.expect("--Type <RET> for more")
+    paged.child.sendline("q")
+    paged.child.expect(PROMPT)
+    assert "Traceback" not in plain(paged.child.before)
+    paged.run("set height 0")
+    assert "verified: " in paged.run("goref verify")
+
+
+def test_interrupt_of_a_stream(terminal, farm, tmp_path):
+    """Ctrl-C ends a list; of a file there is all or nothing."""
+    target = farm.target("counter", CENTRAL, args=("3000000",))
+    busy = terminal(target.gdb_args)
+    busy.run("goref verify")
+    busy.child.sendline("goref objects --addresses")
+    busy.child.expect("0xc0", timeout=GENEROUS)
+    busy.child.sendcontrol("c")
+    busy.settle()
+    out = tmp_path / "objects.txt"
+    busy.child.sendline(f"goref objects --addresses --out {out}")
+    time.sleep(0.3)
+    busy.child.sendcontrol("c")
+    busy.child.expect(PROMPT, timeout=GENEROUS)
+    text = plain(busy.child.before)
+    busy.settle()
+    assert "Traceback" not in text
+    assert out.exists() == ("3,000," in text)
+    assert not [p for p in tmp_path.iterdir() if p != out]
+
+
 def test_interrupt_of_a_scan(terminal, farm):
     """Ctrl-C gives the prompt back, and the next scan is whole."""
     target = farm.target("counter", CENTRAL, args=("3000000",))
     busy = terminal(target.gdb_args)
-    interrupted = False
-    for delay in (0.3, 0.15, 0.05, 0.02):
-        busy.child.sendline("goref scan --max-depth 100")
+    latencies = []
+    for depth, delay in enumerate((0.05, 0.1, 0.03, 0.15, 0.02), 100):
+        # Another depth each time: a walk that was finished is kept.
+        busy.child.sendline(f"goref scan --max-depth {depth}")
         time.sleep(delay)
         began = time.monotonic()
         busy.child.sendcontrol("c")
         busy.child.expect(PROMPT, timeout=GENEROUS)
+        latency = time.monotonic() - began
         text = plain(busy.child.before)
         # Ctrl-C after the scan makes gdb print one more prompt.
         busy.settle()
         assert "Traceback" not in text
-        assert time.monotonic() - began < GENEROUS
-        interrupted = "main.chain" not in text
-        if interrupted:
-            break
-    if not interrupted:
+        if "main.chain" not in text:
+            latencies.append(latency)
+    if not latencies:
         pytest.skip("every scan was done before Ctrl-C came")
+    # The best of them, as other work may hold up this one.
+    assert min(latencies) < 0.2, latencies
     assert "main.chain" in busy.run("goref scan --top 5")
 
 

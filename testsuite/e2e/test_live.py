@@ -125,23 +125,34 @@ def test_scan_after_going_on_is_new(counting):
     assert counter.goes_on()
 
 
-@pytest.mark.parametrize("delay", [0.4, 0.7, 1.0, 1.5])
+@pytest.mark.parametrize("delay", [0, 0.01, 0.02, 0.04, 0.08, 0.16])
 def test_killed_gdb_leaves_the_process_alone(counting, delay):
+    """From the moment on that our command begins; what gdb does to attach
+    is gdb's own."""
     process, counter = counting(CENTRAL, BUSY)
     line = start_command(
-        ["-batch", "-p", process.pid, "-ex", "goref scan --json"]
-    )
+        ["-batch", "-p", process.pid,
+         "-ex", "python import os; os.write(1, b'begins')",
+         "-ex", "goref scan --json"]
+    )  # fmt: skip
     gdb = subprocess.Popen(
         line,
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=environment(),
     )
+    said = b""
+    while b"begins" not in said:
+        piece = os.read(gdb.stdout.fileno(), 4096)
+        assert piece, said
+        said += piece
     time.sleep(delay)
     gdb.kill()
     gdb.wait()
+    gdb.stdout.close()
     assert process.popen.poll() is None
+    assert tracer_of(process.pid) == 0
     assert counter.goes_on()
 
 

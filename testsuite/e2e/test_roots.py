@@ -102,6 +102,10 @@ def test_blocked_sender(scan):
     channel = scan.profile.root("main.rSends")[0]
     stack = scan.profile.prefix("main.holdSend.")[0]
     assert (channel, stack) in ((1, 1), (2, 0))
+    # What a word of the stack points to is counted on that word's own node.
+    for sample in scan.profile.samples:
+        if sample.path[0].startswith("main.holdSend."):
+            assert len(sample.path) == 1, sample.path
 
 
 @rows
@@ -141,6 +145,16 @@ def test_why_on_a_stack(scan):
     assert answer["root"]["name"].startswith("main.holdReceive.")
     assert answer["root"]["goroutine_id"] > 1
     assert answer["object"]["type"] == "main.Leaf"
+
+
+@rows
+def test_every_hop_has_a_name(scan):
+    nameless = [
+        (place, answer["path"])
+        for place, answer in scan.whys.items()
+        if not all(hop["name"] for hop in answer["path"])
+    ]
+    assert nameless == []
 
 
 @rows
@@ -188,6 +202,11 @@ def test_ledger_equals_allocator(scan):
     assert abs(ledger["reached"]["objects"] - allocated) <= 2
 
 
+# Of a running or preempted goroutine every register counts, as it does for
+# the collector; one or two may hold what an earlier function left there.
+STALE = 6
+
+
 @variants("default", "noopt")
 @pytest.mark.parametrize("kind", ["core", "live"])
 def test_running_goroutines(scanned, variant, kind):
@@ -196,7 +215,8 @@ def test_running_goroutines(scanned, variant, kind):
     scan = scanned("busy", variant, kind)
     for function in ("main.spinFirst.", "main.spinSecond."):
         truth = scan.target.held[function]["objects"]
-        assert scan.profile.prefix(function)[0] == truth, function
+        objects = scan.profile.prefix(function)[0]
+        assert truth <= objects <= truth + STALE, function
         kinds = scan.profile.labels_of(function, "root_kind")
         assert kinds <= STACK_KINDS
 
@@ -207,7 +227,7 @@ def test_goroutines_not_yet_started(scanned, variant):
         "busy", variant, "core", args=("frozen",),
         env={"GODEBUG": "asyncpreemptoff=1"},
     )  # fmt: skip
-    assert scan.profile.prefix("main.spinFirst.")[0] == 100
+    assert 100 <= scan.profile.prefix("main.spinFirst.")[0] <= 100 + STALE
     objects = scan.profile.total(
         lambda p: p[0].startswith(("main.pending", "main.startPending"))
     )[0]

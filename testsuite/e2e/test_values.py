@@ -187,6 +187,8 @@ def test_why_describes_the_object(scan):
     assert int(str(answer["base"]), 0) == address - 8
     assert answer["offset"] == 8
     assert answer["bytes"] == 24
+    # That is what the pointer points to, and only a third of the object.
+    assert answer["type"] != "uint64"
     leaf = scan.whys["vPointer"]["object"]
     assert leaf["type"] == "main.Leaf"
     assert leaf["offset"] == 0

@@ -35,6 +35,8 @@ var (
 	sTieB  []*Leaf
 	sPartA []*Leaf
 	sPartB []*Leaf
+	sHeadA []*Leaf
+	sHeadB []*Leaf
 	sHuge  []*Leaf
 
 	sChan    = make(chan *Leaf)
@@ -93,9 +95,14 @@ func buildTies() {
 	sTieB = sTieA
 	where("&sTieA", unsafe.Pointer(&sTieA))
 	where("&sTieB", unsafe.Pointer(&sTieB))
-	whole := newLeaves(100)
-	sPartA = whole[:40:40]
-	sPartB = whole[60:]
+	// Without a header: no more than 512 bytes. The other has one, where the
+	// release has headers.
+	whole := newLeaves(60)
+	sPartA = whole[:24:24]
+	sPartB = whole[36:]
+	whole = newLeaves(100)
+	sHeadA = whole[:40:40]
+	sHeadB = whole[60:]
 	where("sTieA", unsafe.Pointer(sTieA[0]))
 }
 
