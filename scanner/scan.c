@@ -144,7 +144,9 @@ static struct gr_error *search_runtime(struct gr_scan *scan)
 	if (err)
 		return gr_error_prefix(err, "%s: ", path);
 	return warn(scan, "no debug information: names come from the "
-			  "runtime's own tables");
+			  "runtime's own tables; for all names use the "
+			  "executable as built without -s and -w, or give its "
+			  "debug file with gdb's `symbol-file'");
 }
 
 /* The debug information of the file that holds the Go runtime, and what it

@@ -7,7 +7,7 @@
 #ifndef GR_KNOWN_LAYOUTS_H
 #define GR_KNOWN_LAYOUTS_H
 
-#include "base/base.h"
+#include "goruntime/layout.h"
 
 /** A row of gr_layout_text() with one answer a layout, separated by '|'; an
  * empty one is as the one before it. */
@@ -21,5 +21,12 @@ extern const char *const gr_known_layout_names[];
 extern const size_t gr_nknown_layouts;
 extern const struct gr_known_row gr_known_rows[];
 extern const size_t gr_nknown_rows;
+
+/**
+ * Layout @p i of them; variables stay 0. GR_ERROR_LAYOUT if a required row
+ * has no answer.
+ */
+struct gr_error *gr_known_layout_get(size_t i,
+				     struct gr_layout *ret) GR_MUST_CHECK;
 
 #endif /* GR_KNOWN_LAYOUTS_H */

@@ -428,9 +428,8 @@ bool gr_layout_set(struct gr_layout *layout, const char *key,
 		   const char *value);
 
 /**
- * A table from what gr_layout_text() wrote; variables stay 0. Lines of rows
- * that are not known are skipped. GR_ERROR_LAYOUT names a required row that
- * is absent, or a line that makes no sense.
+ * A table from what gr_layout_text() wrote; variables stay 0. GR_ERROR_LAYOUT
+ * names a required row that is absent, or a line that is none of the table's.
  */
 struct gr_error *gr_layout_parse(const char *text,
 				 struct gr_layout *ret) GR_MUST_CHECK;

@@ -3,6 +3,8 @@
 #include "goruntime/layout.h"
 #include "goruntime/layout_internal.h"
 
+#include "goruntime/known_layouts.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -188,6 +190,32 @@ struct gr_error *gr_layout_parse(const char *text, struct gr_layout *ret)
 					       "no row of a layout: %.*s",
 					       (int)len, text);
 		text += len + (text[len] == '\n');
+	}
+	return gr_layout_check(ret);
+}
+
+/* Answer @p column of a row; what is empty is as the one before it. */
+static void copy_cell(const char *cells, size_t column, char *value)
+{
+	const char *cell = cells;
+
+	for (size_t i = 0; i < column && cells[strcspn(cells, "|")]; i++) {
+		cells += strcspn(cells, "|") + 1;
+		if (*cells && *cells != '|')
+			cell = cells;
+	}
+	snprintf(value, MAX_LINE_BYTES, "%.*s", (int)strcspn(cell, "|"), cell);
+}
+
+struct gr_error *gr_known_layout_get(size_t i, struct gr_layout *ret)
+{
+	char value[MAX_LINE_BYTES];
+
+	gr_layout_init(ret);
+	for (size_t row = 0; row < gr_nknown_rows; row++) {
+		copy_cell(gr_known_rows[row].values, i, value);
+		// A row that the table has no more is not needed.
+		gr_layout_set(ret, gr_known_rows[row].key, value);
 	}
 	return gr_layout_check(ret);
 }

@@ -11,11 +11,9 @@
 #include "goruntime/symbols.h"
 #include "goruntime/types.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum {
-	MAX_KEY_BYTES = 128,
 	CHUNK_BYTES = 1 << 16,
 	PAGE_BYTES = 4096,
 };
@@ -187,29 +185,6 @@ static void read_symbols(struct gr_search *s)
 	}
 }
 
-/* Column @p column of the table of known layouts. */
-static struct gr_error *known_layout(size_t column, struct gr_layout *ret)
-{
-	gr_layout_init(ret);
-	for (size_t i = 0; i < gr_nknown_rows; i++) {
-		const char *at = gr_known_rows[i].values, *cell = at;
-		size_t len = strcspn(at, "|");
-		char value[MAX_KEY_BYTES];
-
-		for (size_t j = 0; j < column && at[strcspn(at, "|")]; j++) {
-			at += strcspn(at, "|") + 1;
-			if (*at != '|' && *at) {
-				cell = at;
-				len = strcspn(at, "|");
-			}
-		}
-		snprintf(value, sizeof(value), "%.*s", (int)len, cell);
-		// A row that is no more in the table is not needed.
-		gr_layout_set(ret, gr_known_rows[i].key, value);
-	}
-	return gr_layout_check(ret);
-}
-
 /* Everything that must fit, by one layout, with one place for moduledata. */
 static struct gr_error *try_layout(struct gr_search *s,
 				   const struct gr_layout *layout,
@@ -268,7 +243,7 @@ static struct gr_error *try_known(struct gr_search *s, size_t column,
 				  struct outcome *o)
 {
 	struct gr_layout layout;
-	struct gr_error *err = known_layout(column, &layout);
+	struct gr_error *err = gr_known_layout_get(column, &layout);
 
 	for (size_t i = 0; !err && i < s->moduledatas.size; i++) {
 		err = try_layout(s, &layout, s->moduledatas.data[i]);

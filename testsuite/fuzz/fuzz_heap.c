@@ -120,21 +120,38 @@ static struct gr_error *verify(struct gr_scan *scan)
 	return err;
 }
 
+/** Addresses to ask about: some word of memory, and reached objects. */
+struct questions {
+	uint64_t addrs[MAX_QUESTIONS];
+	uint64_t nobjects;
+	uint64_t seed;
+};
+
+// Each object takes a place with a chance that gives all the same.
+static struct gr_error *note_object(void *ctx, uint64_t addr, uint64_t bytes)
+{
+	struct questions *q = ctx;
+
+	(void)bytes;
+	q->seed = q->seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+	uint64_t place = (q->seed >> 33) % ++q->nobjects;
+	if (place && place < MAX_QUESTIONS)
+		q->addrs[place] = addr;
+	return NULL;
+}
+
 static struct gr_error *ask(struct gr_scan *scan, struct fuzz_input *in)
 {
 	struct gr_walk_options options = { .max_depth = 64,
 					   .max_nodes = 1 << 16 };
-	struct gr_error *err = NULL;
+	struct questions q = { .nobjects = 1, .seed = fuzz_take(in, 4) };
+	uint64_t place = fuzz_take(in, 4) % core.ranges.size;
 	struct gr_why *why;
 
-	// Of what stands in the words of memory, some are objects.
+	q.addrs[0] = gr_load_u64(core.original + core.ranges.data[place].off);
+	struct gr_error *err = gr_scan_objects(scan, note_object, &q);
 	for (int i = 0; !err && i < MAX_QUESTIONS; i++) {
-		uint64_t place = fuzz_take(in, 4) % core.ranges.size;
-		err = gr_scan_why(
-			scan, &options,
-			gr_load_u64(core.original +
-				    core.ranges.data[place].off),
-			&why);
+		err = gr_scan_why(scan, &options, q.addrs[i], &why);
 		if (!err)
 			gr_why_destroy(why);
 	}

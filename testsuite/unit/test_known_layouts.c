@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * known_layouts: the compiled-in layouts are whole, up to date with the rows
+ * of the table, and each another one; the text of a layout reads back.
+ */
+#include "goruntime/known_layouts.h"
+
+#include "rows.h"
+
+static void get(size_t i, struct gr_layout *layout)
+{
+	struct gr_error *err = gr_known_layout_get(i, layout);
+
+	if (err)
+		fail_msg("%s: %s", gr_known_layout_names[i], err->message);
+}
+
+static void test_whole(void **state)
+{
+	struct gr_layout layout;
+
+	(void)state;
+	assert_true(gr_nknown_layouts > 0);
+	for (size_t i = 0; i < gr_nknown_layouts; i++)
+		get(i, &layout);
+}
+
+static void test_different(void **state)
+{
+	struct gr_layout one, other;
+
+	(void)state;
+	for (size_t i = 0; i < gr_nknown_layouts; i++)
+		for (size_t j = 0; j < i; j++) {
+			get(i, &one);
+			get(j, &other);
+			assert_false(gr_layout_is_same(&one, &other));
+		}
+}
+
+static bool is_known_row(const char *line, size_t len)
+{
+	for (size_t i = 0; i < gr_nknown_rows; i++) {
+		size_t key = strlen(gr_known_rows[i].key);
+		if (key < len && !memcmp(line, gr_known_rows[i].key, key) &&
+		    line[key] == ' ')
+			return true;
+	}
+	return false;
+}
+
+/* A new row of the table needs new golden texts, and they a new table. */
+static void test_up_to_date(void **state)
+{
+	struct gr_layout layout;
+	char *text;
+
+	(void)state;
+	get(0, &layout);
+	text = gr_layout_text(&layout);
+	assert_non_null(text);
+	for (const char *at = text; *at; at += strcspn(at, "\n") + 1)
+		if (strncmp(at, "var ", 4) &&
+		    !is_known_row(at, strcspn(at, "\n")))
+			fail_msg("no known layout has the row of \"%.*s\": "
+				 "run build-aux/make-known-layouts",
+				 (int)strcspn(at, "\n"), at);
+	free(text);
+}
+
+static void test_text_reads_back(void **state)
+{
+	struct gr_layout layout, again;
+
+	(void)state;
+	for (size_t i = 0; i < gr_nknown_layouts; i++) {
+		get(i, &layout);
+		char *text = gr_layout_text(&layout);
+		assert_non_null(text);
+		assert_null(gr_layout_parse(text, &again));
+		assert_true(gr_layout_is_same(&layout, &again));
+		free(text);
+	}
+}
+
+static const struct bad_row {
+	const char *name;
+	const char *text;
+	const char *message;
+} bad_rows[] = {
+	{ "empty: the first required type", "", "no type runtime.mheap" },
+	{ "no such row", "mspan.color 8 8\n", "mspan.color" },
+	{ "no such constant", "const color 8\n", "const color 8" },
+	{ "no number", "mspan.nelems x\n", "mspan.nelems x" },
+	{ "half a field", "mspan.nelems 56\n", "mspan.nelems 56" },
+	{ "only a key", "mspan\n", "mspan" },
+	{ "a key without end", "const ", "const " },
+};
+
+static void test_bad_text(void **state)
+{
+	const struct bad_row *row = *state;
+	struct gr_layout layout;
+	struct gr_error *err = gr_layout_parse(row->text, &layout);
+
+	assert_non_null(err);
+	assert_int_equal(err->code, GR_ERROR_LAYOUT);
+	assert_non_null(strstr(err->message, row->message));
+	gr_error_destroy(err);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_different),
+		cmocka_unit_test(test_up_to_date),
+		cmocka_unit_test(test_text_reads_back),
+	};
+
+	return ROWS_RUN("layout texts", bad_rows, test_bad_text) +
+	       cmocka_run_group_tests_name("known layouts", tests, NULL, NULL);
+}
