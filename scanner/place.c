@@ -98,11 +98,10 @@ static struct gr_error *resolve_cast(struct gr_scan *scan, const char *text,
 	if (len < 6 || open[len - 1] != ')' || !middle ||
 	    !parse_number(middle + 2, open + len - 1 - (middle + 2),
 			  &ret->addr))
-		return gr_error_format(
-			GR_ERROR_ARGUMENT,
-			"cannot read \"%s\"; a cast is written "
-			"(*main.T)(0xc000782240)",
-			text);
+		return gr_error_format(GR_ERROR_ARGUMENT,
+				       "cannot read \"%s\"; a cast is written "
+				       "(*main.T)(0xc000782240)",
+				       text);
 	// Between "(*" and ")": quotes of import paths are Delve's.
 	char *name = gr_arena_alloc(&scan->arena, middle - open);
 	size_t n = 0;

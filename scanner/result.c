@@ -118,9 +118,8 @@ static struct gr_error *sum_types(struct gr_result *result,
 				w->type_totals.data[i],
 			};
 	if (w->untyped_total.objects)
-		result->types[n++] = (struct gr_type_total){
-			"(type not known)", w->untyped_total
-		};
+		result->types[n++] = (struct gr_type_total){ "(type not known)",
+							     w->untyped_total };
 	n = merge_types(result->types, n);
 	qsort(result->types, n, sizeof(*result->types), compare_types);
 	result->ntypes = n;

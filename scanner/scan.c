@@ -68,8 +68,8 @@ static struct gr_error *scan_poll(void *ctx)
 				       NULL;
 }
 
-void gr_scan_set_poll(struct gr_scan *scan,
-		      struct gr_error *(*poll)(void *ctx), void *ctx)
+void gr_scan_set_poll(struct gr_scan *scan, struct gr_error *(*poll)(void *ctx),
+		      void *ctx)
 {
 	scan->target.ops.poll = poll;
 	scan->target.ctx = ctx;
@@ -313,8 +313,7 @@ static struct gr_error *run_phases(struct gr_scan *scan)
 }
 
 /* GNU's build id in hex, else Go's own, else "". */
-static const char *build_id_text(struct gr_scan *scan,
-				 const struct gr_elf *elf)
+static const char *build_id_text(struct gr_scan *scan, const struct gr_elf *elf)
 {
 	struct gr_build_id id = gr_build_id_of(elf);
 	char text[2 * sizeof(id.gnu) + 1];

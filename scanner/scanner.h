@@ -39,18 +39,18 @@ enum gr_phase {
 
 /** What was opened; strings belong to the scan. */
 struct gr_scan_info {
-	const char *go_version;	     /**< "go1.24.4" */
-	const char *gc_phase;	     /**< "off", "mark", "mark termination" */
-	const char *pointer_scheme;  /**< "malloc headers", ... */
+	const char *go_version;	    /**< "go1.24.4" */
+	const char *gc_phase;	    /**< "off", "mark", "mark termination" */
+	const char *pointer_scheme; /**< "malloc headers", ... */
 	const char *exe_path;
-	const char *core_path;	     /**< NULL if not a core. */
-	int32_t pid;		     /**< 0 if not native. */
+	const char *core_path; /**< NULL if not a core. */
+	int32_t pid;	       /**< 0 if not native. */
 	enum gr_target_kind kind;
-	const char *build_id;	     /**< Of the executable; "" if none. */
+	const char *build_id; /**< Of the executable; "" if none. */
 	/** One line each, NULL-terminated: torn core, untested release ... */
 	const char *const *warnings;
 	uint64_t goroutines;
-	uint64_t types;		     /**< Types known by name. */
+	uint64_t types; /**< Types known by name. */
 };
 
 /**
@@ -64,8 +64,8 @@ void gr_scan_destroy(struct gr_scan *scan);
 const struct gr_scan_info *gr_scan_info(const struct gr_scan *scan);
 
 /** Replace the poll callback: a kept scan outlives the command that made it. */
-void gr_scan_set_poll(struct gr_scan *scan,
-		      struct gr_error *(*poll)(void *ctx), void *ctx);
+void gr_scan_set_poll(struct gr_scan *scan, struct gr_error *(*poll)(void *ctx),
+		      void *ctx);
 
 /** The resolved layout table as text (golden files). For free(). */
 char *gr_scan_layout_text(const struct gr_scan *scan);
@@ -100,12 +100,12 @@ struct gr_error *gr_scan_complete(struct gr_scan *scan, const char *prefix,
 /** Which root is billed for an object that several of them reach. */
 enum gr_attribution {
 	GR_ATTRIBUTION_NEAREST, /**< The one with the fewest hops. */
-	GR_ATTRIBUTION_FIRST, /**< The first, with all that hangs on it. */
+	GR_ATTRIBUTION_FIRST,	/**< The first, with all that hangs on it. */
 };
 
 struct gr_walk_options {
-	uint32_t max_depth;   /**< Levels of nodes; default 256. */
-	uint32_t max_nodes;   /**< Nodes in all; default 1 << 20. */
+	uint32_t max_depth; /**< Levels of nodes; default 256. */
+	uint32_t max_nodes; /**< Nodes in all; default 1 << 20. */
 	enum gr_attribution attribution;
 	/** A root of its own for each goroutine: gr_root_total.goroutine_id. */
 	bool per_goroutine;
@@ -129,10 +129,10 @@ struct gr_total {
 /** The ledger: what was allocated, what was reached and how. */
 struct gr_ledger {
 	struct gr_total allocated;
-	struct gr_total reached;   /**< = typed + header + masked */
-	struct gr_total typed;	   /**< Type known by DWARF from the referrer. */
-	struct gr_total header;	   /**< Type from a header or interface word. */
-	struct gr_total masked;	   /**< By pointer masks only. */
+	struct gr_total reached; /**< = typed + header + masked */
+	struct gr_total typed;	 /**< Type known by DWARF from the referrer. */
+	struct gr_total header;	 /**< Type from a header or interface word. */
+	struct gr_total masked;	 /**< By pointer masks only. */
 	struct gr_total unreached; /**< allocated - reached */
 	struct gr_gaps gaps;
 	uint64_t phases_us[GR_NPHASES];
@@ -143,16 +143,16 @@ const struct gr_ledger *gr_result_ledger(const struct gr_result *result);
 
 #define GR_NODE_NONE UINT32_MAX
 
-#define GR_ROOT_KINDS(X)    \
-	X(GLOBAL, "global") \
-	X(LOCAL, "local")   \
-	X(STACK, "stack")   \
-	X(REGISTER, "register") \
-	X(DEFER, "defer")   \
+#define GR_ROOT_KINDS(X)          \
+	X(GLOBAL, "global")       \
+	X(LOCAL, "local")         \
+	X(STACK, "stack")         \
+	X(REGISTER, "register")   \
+	X(DEFER, "defer")         \
 	X(FINALIZER, "finalizer") \
-	X(CLEANUP, "cleanup") \
-	X(TIMER, "timer")   \
-	X(TINY, "tiny")     \
+	X(CLEANUP, "cleanup")     \
+	X(TIMER, "timer")         \
+	X(TINY, "tiny")           \
 	X(RUNTIME, "runtime")
 
 enum gr_root_kind {
@@ -188,7 +188,7 @@ struct gr_root_total {
 	uint64_t goroutine_id;
 	const char *file; /**< Where the variable stands, or NULL. */
 	uint32_t line;
-	uint32_t node;	  /**< Its node. */
+	uint32_t node; /**< Its node. */
 	struct gr_total total;
 };
 
@@ -210,9 +210,9 @@ const struct gr_type_total *gr_result_types(const struct gr_result *result,
 
 /** One hop of a chain, root first. */
 struct gr_hop {
-	const char *name;    /**< As in the tree. */
-	const char *type;    /**< Of the object reached, or "". */
-	uint64_t addr;	     /**< Of that object; 0 for a root in registers. */
+	const char *name; /**< As in the tree. */
+	const char *type; /**< Of the object reached, or "". */
+	uint64_t addr;	  /**< Of that object; 0 for a root in registers. */
 };
 
 /** The answer to `goref why`. Belongs to the caller. */
@@ -225,7 +225,7 @@ struct gr_why {
 	bool is_reachable;
 	const char *root_name;
 	enum gr_root_kind root_kind;
-	uint64_t goroutine_id;	   /**< Of stack roots, else 0. */
+	uint64_t goroutine_id; /**< Of stack roots, else 0. */
 	struct gr_hop *hops;
 	size_t nhops;
 	/** What it is when no object: "stack of goroutine 7", "free slot". */
@@ -240,7 +240,7 @@ void gr_why_destroy(struct gr_why *why);
 
 /** Objects of one span class (runtime/mheap.go: spanClass). */
 struct gr_class_total {
-	uint8_t spanclass; /**< Size class << 1 | noscan. */
+	uint8_t spanclass;   /**< Size class << 1 | noscan. */
 	uint64_t elem_bytes; /**< Of a slot; 0 for large objects. */
 	struct gr_total allocated, reached;
 };

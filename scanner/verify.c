@@ -54,11 +54,11 @@ static void check_pointer(struct verifier *v, uint64_t addr)
 	gr_bitmap_set(v->missed, obj);
 }
 
-static void check_words(struct verifier *v, const uint64_t *map,
-			uint64_t first, uint64_t end, const uint8_t *host)
+static void check_words(struct verifier *v, const uint64_t *map, uint64_t first,
+			uint64_t end, const uint8_t *host)
 {
-	for (uint64_t at = first;
-	     (at = gr_bitmap_next(map, at, end)) < end; at++)
+	for (uint64_t at = first; (at = gr_bitmap_next(map, at, end)) < end;
+	     at++)
 		check_pointer(v, gr_load_u64(host + (at - first) * 8));
 }
 
@@ -66,8 +66,7 @@ static void check_words(struct verifier *v, const uint64_t *map,
 static struct gr_error *check_closure(struct verifier *v)
 {
 	_cleanup_free_ uint64_t *words = NULL;
-	struct gr_error *err =
-		gr_ptrmap_build(&v->scan->rt, 64, &words);
+	struct gr_error *err = gr_ptrmap_build(&v->scan->rt, 64, &words);
 
 	for (uint32_t i = 0; !err && i < v->heap->nspans; i++) {
 		const struct gr_span *span = &v->heap->spans[i];
@@ -79,8 +78,7 @@ static struct gr_error *check_closure(struct verifier *v)
 			uint64_t first = span->first_word + j * elem_words;
 			if (is_counted(v->heap, span->first_obj + j))
 				check_words(v, words, first, first + elem_words,
-					    span->host +
-						    j * span->elem_bytes);
+					    span->host + j * span->elem_bytes);
 		}
 		if (i % 1024 == 0)
 			err = v->scan->rt.poll(v->scan->rt.poll_ctx);
@@ -123,9 +121,8 @@ static const char *explain(struct verifier *v, const struct gr_span *span,
 	return "garbage since the last collection";
 }
 
-static struct gr_error *add_difference(struct verifier *v,
-				       const struct gr_span *span,
-				       uint32_t index)
+static struct gr_error *
+add_difference(struct verifier *v, const struct gr_span *span, uint32_t index)
 {
 	struct gr_difference d = {
 		.addr = gr_span_slot_addr(span, index) + span->header_bytes,
@@ -183,8 +180,8 @@ static struct gr_error *finish(struct verifier *v)
 {
 	struct gr_verdict *verdict = v->verdict;
 
-	verdict->classes = calloc(GR_ARRAY_SIZE(v->classes),
-				  sizeof(*verdict->classes));
+	verdict->classes =
+		calloc(GR_ARRAY_SIZE(v->classes), sizeof(*verdict->classes));
 	if (!verdict->classes)
 		return &gr_enomem;
 	for (size_t i = 0; i < GR_ARRAY_SIZE(v->classes); i++) {

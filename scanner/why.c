@@ -82,8 +82,7 @@ static const char *describe_stack(struct gr_scan *scan, uint64_t addr)
 					", frame of %s",
 					g->goid, g->frames[j].func.name);
 		return gr_arena_internf(&scan->arena,
-					"stack of goroutine %" PRIu64,
-					g->goid);
+					"stack of goroutine %" PRIu64, g->goid);
 	}
 	return NULL;
 }
@@ -131,8 +130,7 @@ const char *gr_scan_header_type(struct gr_scan *scan,
 
 static const char *type_name(struct gr_scan *scan, gr_type_id id)
 {
-	return id == GR_TYPE_NONE ? "" :
-				    gr_types_get(scan->rt.types, id)->name;
+	return id == GR_TYPE_NONE ? "" : gr_types_get(scan->rt.types, id)->name;
 }
 
 /* Names of the nodes below @p above down to @p node, joined. */
@@ -241,9 +239,9 @@ static struct gr_error *make_hops(struct gr_scan *scan, struct gr_walk *w,
 			hop = &why->hops[--n];
 		memmove(why->hops, hop, (why->nhops - n) * sizeof(*hop));
 		why->nhops -= n;
-		return node == root_node ? NULL :
-					   root_hop(scan, why->root_name,
-						    why->hops);
+		return node == root_node ?
+			       NULL :
+			       root_hop(scan, why->root_name, why->hops);
 	}
 	return NULL;
 }
@@ -316,7 +314,8 @@ static struct gr_error *answer(struct gr_scan *scan,
 	if (err)
 		return err;
 	if (!*why->type)
-		why->type = gr_scan_header_type(scan, span, obj - span->first_obj);
+		why->type =
+			gr_scan_header_type(scan, span, obj - span->first_obj);
 	*ret = steal_ptr(why);
 	return NULL;
 }

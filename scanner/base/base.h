@@ -30,11 +30,11 @@ typedef uint32_t gr_obj;
  * Fetch a cache line that will be wanted. The barrier keeps it: gcc takes code
  * that does nothing but prefetch for pure, and drops it.
  */
-#define gr_prefetch(p)                                \
-	do {                                          \
-		const void *_p = (p);                 \
-		__builtin_prefetch(_p);               \
-		__asm__ volatile("" : : "r"(_p));     \
+#define gr_prefetch(p)                            \
+	do {                                      \
+		const void *_p = (p);             \
+		__builtin_prefetch(_p);           \
+		__asm__ volatile("" : : "r"(_p)); \
 	} while (0)
 
 /** Bytes of a pointer in every target that we read. */

@@ -31,21 +31,21 @@ static inline void gr_cleanup_close(const int *fd)
 #define _cleanup_close_ _cleanup_(gr_cleanup_close)
 
 /** The pointer's value; the variable itself becomes NULL (owns no more). */
-#define steal_ptr(p)                      \
-	({                                \
+#define steal_ptr(p)                       \
+	({                                 \
 		__typeof__(p) *_pp = &(p); \
-		__typeof__(p) _v = *_pp;  \
-		*_pp = NULL;              \
-		_v;                       \
+		__typeof__(p) _v = *_pp;   \
+		*_pp = NULL;               \
+		_v;                        \
 	})
 /** Return a pointer whose variable has a cleanup. */
 #define return_ptr(p) return steal_ptr(p)
 
 /** Define `gr_cleanup_<name>` for a type whose destroy function is @p fn. */
-#define GR_DEFINE_CLEANUP(name, type, fn)                \
-	static inline void gr_cleanup_##name(type **p)   \
-	{                                                \
-		fn(*p);                                  \
+#define GR_DEFINE_CLEANUP(name, type, fn)              \
+	static inline void gr_cleanup_##name(type **p) \
+	{                                              \
+		fn(*p);                                \
 	}
 
 #endif /* GR_CLEANUP_H */

@@ -20,11 +20,11 @@ enum gr_error_code {
 	GR_ERROR_ARCH,	      /**< Not an architecture that we read. */
 	GR_ERROR_NOT_GO,      /**< The target is no Go program. */
 	GR_ERROR_NO_DWARF,    /**< No debug information. */
-	GR_ERROR_LAYOUT,      /**< A required field, type or symbol is absent. */
-	GR_ERROR_MISMATCH,    /**< Executable and core do not belong together. */
-	GR_ERROR_ARGUMENT,    /**< The caller's argument makes no sense. */
-	GR_ERROR_NOT_FOUND,   /**< A name that was asked for does not exist. */
-	GR_ERROR_LIMIT,	      /**< The target exceeds what we can number. */
+	GR_ERROR_LAYOUT,    /**< A required field, type or symbol is absent. */
+	GR_ERROR_MISMATCH,  /**< Executable and core do not belong together. */
+	GR_ERROR_ARGUMENT,  /**< The caller's argument makes no sense. */
+	GR_ERROR_NOT_FOUND, /**< A name that was asked for does not exist. */
+	GR_ERROR_LIMIT,	    /**< The target exceeds what we can number. */
 };
 
 /** One failure: what kind, and one line for a person. */

@@ -19,40 +19,40 @@
 bool gr_vector_grow(void **data, size_t *capacity, size_t need,
 		    size_t elem_bytes);
 
-#define GR_VECTOR(name, type)                                               \
-	/** Invariant: size <= capacity; data holds capacity elements. */   \
-	struct name {                                                       \
-		type *data;                                                 \
-		size_t size;                                                \
-		size_t capacity;                                            \
-	};                                                                  \
-	static inline void name##_deinit(struct name *v)                    \
-	{                                                                   \
-		free(v->data);                                              \
-		memset(v, 0, sizeof(*v));                                   \
-	}                                                                   \
-	/** Make room for @p n elements in all. */                          \
-	static inline bool name##_reserve(struct name *v, size_t n)         \
-	{                                                                   \
-		return n <= v->capacity ||                                  \
-		       gr_vector_grow((void **)&v->data, &v->capacity, n,   \
-				      sizeof(type));                        \
-	}                                                                   \
-	/** A new, uninitialised last element, or NULL. */                  \
-	static inline type *name##_append_entry(struct name *v)             \
-	{                                                                   \
-		if (!name##_reserve(v, v->size + 1))                        \
-			return NULL;                                        \
-		return &v->data[v->size++];                                 \
-	}                                                                   \
-	static inline bool name##_append(struct name *v, type value)        \
-	{                                                                   \
-		type *entry = name##_append_entry(v);                       \
-		if (!entry)                                                 \
-			return false;                                       \
-		*entry = value;                                             \
-		return true;                                                \
-	}                                                                   \
+#define GR_VECTOR(name, type)                                             \
+	/** Invariant: size <= capacity; data holds capacity elements. */ \
+	struct name {                                                     \
+		type *data;                                               \
+		size_t size;                                              \
+		size_t capacity;                                          \
+	};                                                                \
+	static inline void name##_deinit(struct name *v)                  \
+	{                                                                 \
+		free(v->data);                                            \
+		memset(v, 0, sizeof(*v));                                 \
+	}                                                                 \
+	/** Make room for @p n elements in all. */                        \
+	static inline bool name##_reserve(struct name *v, size_t n)       \
+	{                                                                 \
+		return n <= v->capacity ||                                \
+		       gr_vector_grow((void **)&v->data, &v->capacity, n, \
+				      sizeof(type));                      \
+	}                                                                 \
+	/** A new, uninitialised last element, or NULL. */                \
+	static inline type *name##_append_entry(struct name *v)           \
+	{                                                                 \
+		if (!name##_reserve(v, v->size + 1))                      \
+			return NULL;                                      \
+		return &v->data[v->size++];                               \
+	}                                                                 \
+	static inline bool name##_append(struct name *v, type value)      \
+	{                                                                 \
+		type *entry = name##_append_entry(v);                     \
+		if (!entry)                                               \
+			return false;                                     \
+		*entry = value;                                           \
+		return true;                                              \
+	}                                                                 \
 	struct name /* swallow the semicolon */
 
 #endif /* GR_VECTOR_H */

@@ -62,8 +62,8 @@ static bool span_is_valid(const struct raw_span *raw, uint64_t page_bytes)
 	if (bytes - span->nelems * span->elem_bytes > page_bytes + bytes / 32)
 		return false;
 	// Offsets in spans of more than one element are taken as 32 bits.
-	return span->nelems == 1 || (raw->npages * page_bytes <= UINT32_MAX &&
-				     magic_is_exact(span));
+	return span->nelems == 1 ||
+	       (raw->npages * page_bytes <= UINT32_MAX && magic_is_exact(span));
 }
 
 /* Fill in from a mspan record; false if it is not in use. */
@@ -134,12 +134,12 @@ static void add_cached(struct gr_heap *heap, const struct gr_layout *layout,
 		       const uint8_t *record, const struct gr_span *span,
 		       uint64_t sweepgen)
 {
-	uint32_t ahead = (uint32_t)gr_field_uint(record,
-						 layout->mspan.sweepgen) -
-			 (uint32_t)sweepgen;
+	uint32_t ahead =
+		(uint32_t)gr_field_uint(record, layout->mspan.sweepgen) -
+		(uint32_t)sweepgen;
 	uint64_t count = gr_field_uint(record, layout->mspan.alloc_count);
-	uint64_t before = gr_field_uint(record,
-					layout->mspan.alloc_count_before_cache);
+	uint64_t before =
+		gr_field_uint(record, layout->mspan.alloc_count_before_cache);
 
 	if ((ahead != 1 && ahead != 3) || span->spanclass >> 1 == 0)
 		return;
@@ -152,8 +152,7 @@ static struct gr_error *poll_every(struct gr_runtime *rt, uint64_t i)
 	return i % 4096 ? NULL : rt->poll(rt->poll_ctx);
 }
 
-static struct gr_error *read_spans(struct gr_runtime *rt,
-				   struct raw_spans *ret)
+static struct gr_error *read_spans(struct gr_runtime *rt, struct raw_spans *ret)
 {
 	const struct gr_layout *layout = &rt->layout;
 	struct gr_error *err;
@@ -252,9 +251,10 @@ static struct gr_error *number_objects(struct gr_runtime *rt,
 		if (!raw.span.is_noscan) {
 			raw.span.first_word = nwords;
 			// Rounded: no two spans share a word of a bitmap.
-			nwords += ((raw.npages << GR_PAGE_SHIFT) /
-					   GR_WORD_BYTES +
-				   63) & ~UINT64_C(63);
+			nwords +=
+				((raw.npages << GR_PAGE_SHIFT) / GR_WORD_BYTES +
+				 63) &
+				~UINT64_C(63);
 		}
 		raws->data[kept++] = raw;
 	}
@@ -340,16 +340,16 @@ static struct gr_error *build_page_table(struct gr_heap *heap,
 	if (!raws->size)
 		return NULL;
 	heap->first_chunk = raws->data[0].span.base_addr >> GR_ARENA_SHIFT;
-	heap->nchunks = ((raw_end(&raws->data[raws->size - 1]) - 1) >>
-			 GR_ARENA_SHIFT) -
-			heap->first_chunk + 1;
+	heap->nchunks =
+		((raw_end(&raws->data[raws->size - 1]) - 1) >> GR_ARENA_SHIFT) -
+		heap->first_chunk + 1;
 	heap->chunk_index = calloc(heap->nchunks, sizeof(*heap->chunk_index));
 	if (!heap->chunk_index)
 		return &gr_enomem;
 	for (size_t i = 0; i < raws->size; i++) {
 		uint64_t last = (raw_end(&raws->data[i]) - 1) >> GR_ARENA_SHIFT;
-		for (uint64_t chunk = raws->data[i].span.base_addr >>
-				      GR_ARENA_SHIFT;
+		for (uint64_t chunk =
+			     raws->data[i].span.base_addr >> GR_ARENA_SHIFT;
 		     chunk <= last; chunk++)
 			if (!heap->chunk_index[chunk - heap->first_chunk])
 				heap->chunk_index[chunk - heap->first_chunk] =
@@ -363,9 +363,9 @@ static struct gr_error *build_page_table(struct gr_heap *heap,
 		uint64_t page = raws->data[i].span.base_addr >> GR_PAGE_SHIFT;
 		uint64_t end = raw_end(&raws->data[i]) >> GR_PAGE_SHIFT;
 		for (; page < end; page++) {
-			uint64_t chunk = (page >> (GR_ARENA_SHIFT -
-						   GR_PAGE_SHIFT)) -
-					 heap->first_chunk;
+			uint64_t chunk =
+				(page >> (GR_ARENA_SHIFT - GR_PAGE_SHIFT)) -
+				heap->first_chunk;
 			heap->pages[heap->chunk_index[chunk]]
 				   [page % GR_ARRAY_SIZE(heap->pages[0])] =
 				i + 1;
@@ -393,10 +393,9 @@ static struct gr_error *arena_of(struct gr_runtime *rt, uint64_t addr,
 					   l1 != 0)
 		return NULL;
 	index &= (UINT64_C(1) << layout->consts.arena_l2_bits) - 1;
-	err = gr_image_read_u64(rt->image,
-				layout->vars.mheap + layout->mheap.arenas.off +
-					l1 * 8,
-				&l2);
+	err = gr_image_read_u64(
+		rt->image,
+		layout->vars.mheap + layout->mheap.arenas.off + l1 * 8, &l2);
 	if (!err)
 		err = gr_image_read_u64(rt->image, l2 + index * 8, ret);
 	if (gr_error_catch(&err, GR_ERROR_FAULT))
@@ -428,8 +427,8 @@ static struct gr_error *store_spans(struct gr_runtime *rt,
 	struct gr_heap *heap = rt->heap;
 	struct gr_error *err;
 
-	heap->spans = aligned_alloc(64,
-				    (raws->size + 1) * sizeof(*heap->spans));
+	heap->spans =
+		aligned_alloc(64, (raws->size + 1) * sizeof(*heap->spans));
 	if (!heap->spans)
 		return &gr_enomem;
 	for (size_t i = 0; i < raws->size; i++) {

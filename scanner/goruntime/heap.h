@@ -18,22 +18,22 @@
 struct gr_span {
 	/* What a visit looks at: one cache line. */
 	uint64_t base_addr;
-	uint64_t limit_addr;   /**< End of the object area. */
+	uint64_t limit_addr; /**< End of the object area. */
 	uint64_t elem_bytes;
-	const uint8_t *host;   /**< Bytes at base_addr, NULL if noscan/torn. */
-	uint64_t first_word;   /**< Index in the bitmaps of words. */
+	const uint8_t *host; /**< Bytes at base_addr, NULL if noscan/torn. */
+	uint64_t first_word; /**< Index in the bitmaps of words. */
 	gr_obj first_obj;
 	uint32_t nelems;
-	uint32_t magic;	       /**< ceil(2^32 / elem_bytes); 0: one element. */
+	uint32_t magic; /**< ceil(2^32 / elem_bytes); 0: one element. */
 	uint8_t spanclass;
 	bool is_noscan;
-	uint8_t header_bytes;  /**< 8: a type word before each element. */
-	bool is_unswept;       /**< Its free slots are not yet told apart. */
-	uint64_t large_type;   /**< mspan.largeType, or 0. */
+	uint8_t header_bytes; /**< 8: a type word before each element. */
+	bool is_unswept;      /**< Its free slots are not yet told apart. */
+	uint64_t large_type;  /**< mspan.largeType, or 0. */
 	/* The rest. */
-	uint64_t mspan_addr;   /**< Of the runtime.mspan. */
-	uint64_t specials;     /**< First runtime.special, or 0. */
-	uint32_t freeindex;    /**< Slots below it were given out. */
+	uint64_t mspan_addr; /**< Of the runtime.mspan. */
+	uint64_t specials;   /**< First runtime.special, or 0. */
+	uint32_t freeindex;  /**< Slots below it were given out. */
 	/**
 	 * The slot that was given out last and is perhaps not yet initialised
 	 * (mspan.freeIndexForScan has not passed it); UINT32_MAX: none.
@@ -60,8 +60,8 @@ struct gr_object_bits {
 struct gr_heap {
 	struct gr_span *spans; /**< In address order. */
 	uint32_t nspans;
-	gr_obj nobjs;	       /**< Slots in all; numbers are below it. */
-	uint64_t nwords;       /**< Words of spans that can hold pointers. */
+	gr_obj nobjs;	 /**< Slots in all; numbers are below it. */
+	uint64_t nwords; /**< Words of spans that can hold pointers. */
 	struct gr_object_bits *bits; /**< One a 64 object numbers. */
 	uint64_t allocated_objects, allocated_bytes;
 	/** What spans cached by Ps gave out since, not yet in the statistics. */

@@ -45,6 +45,7 @@ static inline uint64_t gr_field_word(const void *record, struct gr_field f)
 		       0;
 }
 
+// clang-format off: one row a line
 /*
  * The tables. S(id, need, DWARF type names), F(id, need, field paths): names
  * are separated by '|', newest first, a path goes through struct fields by
@@ -281,9 +282,10 @@ static inline uint64_t gr_field_word(const void *record, struct gr_field f)
 	F(gcdata, REQUIRED, "GCData|gcdata")                                  \
 	F(str, REQUIRED, "Str|str")                                           \
 	E(type)                                                               \
-	S(map_type, OPTIONAL, "internal/abi.SwissMapType|"                    \
-			      "internal/abi.OldMapType|internal/abi.MapType|" \
-			      "runtime.maptype")                              \
+	S(map_type, OPTIONAL,                                                 \
+	  "internal/abi.SwissMapType|"                                        \
+	  "internal/abi.OldMapType|internal/abi.MapType|"                     \
+	  "runtime.maptype")                                                  \
 	E(map_type)                                                           \
 	S(itab, REQUIRED, "internal/abi.ITab|runtime.itab")                   \
 	F(type, REQUIRED, "Type|_type")                                       \
@@ -313,61 +315,71 @@ static inline uint64_t gr_field_word(const void *record, struct gr_field f)
 	E(swiss_table)
 
 /** X(id, need, DWARF names): addresses of runtime variables. */
-#define GR_LAYOUT_VARIABLES(X)                                  \
-	X(mheap, REQUIRED, "runtime.mheap_")                    \
-	X(firstmoduledata, REQUIRED, "runtime.firstmoduledata") \
-	X(allgs, REQUIRED, "runtime.allgs")                     \
-	X(allm, REQUIRED, "runtime.allm")                       \
-	X(allp, REQUIRED, "runtime.allp")                       \
-	X(allfin, REQUIRED, "runtime.allfin")                   \
-	X(gc_cleanups, OPTIONAL, "runtime.gcCleanups")          \
-	X(gcphase, REQUIRED, "runtime.gcphase")                 \
-	X(write_barrier, OPTIONAL, "runtime.writeBarrier")      \
-	X(build_version, REQUIRED, "runtime.buildVersion")      \
-	X(memstats, OPTIONAL, "runtime.memstats")               \
-	X(class_to_size, OPTIONAL,                              \
+#define GR_LAYOUT_VARIABLES(X)                                         \
+	X(mheap, REQUIRED, "runtime.mheap_")                           \
+	X(firstmoduledata, REQUIRED, "runtime.firstmoduledata")        \
+	X(allgs, REQUIRED, "runtime.allgs")                            \
+	X(allm, REQUIRED, "runtime.allm")                              \
+	X(allp, REQUIRED, "runtime.allp")                              \
+	X(allfin, REQUIRED, "runtime.allfin")                          \
+	X(gc_cleanups, OPTIONAL, "runtime.gcCleanups")                 \
+	X(gcphase, REQUIRED, "runtime.gcphase")                        \
+	X(write_barrier, OPTIONAL, "runtime.writeBarrier")             \
+	X(build_version, REQUIRED, "runtime.buildVersion")             \
+	X(memstats, OPTIONAL, "runtime.memstats")                      \
+	X(class_to_size, OPTIONAL,                                     \
 	  "internal/runtime/gc.SizeClassToSize|runtime.class_to_size") \
-	X(wait_reasons, OPTIONAL, "runtime.waitReasonStrings")  \
-	X(in_progress, OPTIONAL, "runtime.inProgress")          \
+	X(wait_reasons, OPTIONAL, "runtime.waitReasonStrings")         \
+	X(in_progress, OPTIONAL, "runtime.inProgress")                 \
 	X(method_value_objs, OPTIONAL, "runtime.methodValueCallFrameObjs")
 
 /** X(id, value if absent, DWARF names): constants of the runtime. */
-#define GR_LAYOUT_CONSTANTS(X)                                                 \
-	X(span_in_use, 1, "runtime.mSpanInUse")                                \
-	X(span_manual, 2, "runtime.mSpanManual")                               \
-	X(page_bytes, 8192, "runtime._PageSize|runtime.pageSize")              \
-	X(arena_bytes, 0x4000000, "runtime.heapArenaBytes")                    \
-	X(arena_base, -0x800000000000, "runtime.arenaBaseOffsetUintptr")       \
-	X(arena_l1_bits, 0, "runtime.arenaL1Bits")                             \
-	X(arena_l2_bits, 22, "runtime.arenaL2Bits")                            \
-	X(min_size_for_header, 0, "runtime.minSizeForMallocHeader")            \
-	X(header_bytes, 8, "runtime.mallocHeaderSize")                         \
-	X(kind_mask, 31, "internal/abi.KindMask|runtime.kindMask")             \
-	X(kind_gc_prog, 0, "internal/abi.KindGCProg|runtime.kindGCProg")       \
-	X(tflag_mask_on_demand, 0, "internal/abi.TFlagGCMaskOnDemand")         \
-	X(tflag_unrolled, 0, "internal/abi.TFlagUnrolledBitmap")               \
-	X(kind_finalizer, -1, "runtime._KindSpecialFinalizer")                 \
-	X(kind_cleanup, -1, "runtime._KindSpecialCleanup")                     \
-	X(kind_weak_handle, -1, "runtime._KindSpecialWeakHandle")              \
-	X(funcid_goexit, -1, "internal/abi.FuncIDGoexit|internal/abi.FuncID_goexit|runtime.funcID_goexit")             \
-	X(funcid_sigpanic, -1, "internal/abi.FuncID_sigpanic|runtime.funcID_sigpanic")                                 \
-	X(funcid_debug_call, -1, "internal/abi.FuncID_debugCallV2|runtime.funcID_debugCallV2")                         \
-	X(funcid_async_preempt, -1, "internal/abi.FuncID_asyncPreempt|runtime.funcID_asyncPreempt")                    \
-	X(map_indirect_key, 0, "internal/abi.MapIndirectKey|internal/abi.SwissMapIndirectKey")                         \
-	X(map_indirect_elem, 0, "internal/abi.MapIndirectElem|internal/abi.SwissMapIndirectElem")                      \
-	X(map_max_key, 128, "internal/abi.MapMaxKeyBytes|internal/abi.SwissMapMaxKeyBytes|internal/abi.OldMapMaxKeyBytes|runtime.maxKeySize")      \
-	X(map_max_elem, 128, "internal/abi.MapMaxElemBytes|internal/abi.SwissMapMaxElemBytes|internal/abi.OldMapMaxElemBytes|runtime.maxElemSize") \
-	X(gidle, 0, "runtime._Gidle")                                          \
-	X(grunnable, 1, "runtime._Grunnable")                                  \
-	X(grunning, 2, "runtime._Grunning")                                    \
-	X(gsyscall, 3, "runtime._Gsyscall")                                    \
-	X(gwaiting, 4, "runtime._Gwaiting")                                    \
-	X(gdead, 6, "runtime._Gdead")                                          \
-	X(gcopystack, 8, "runtime._Gcopystack")                                \
-	X(gpreempted, 9, "runtime._Gpreempted")                                \
-	X(gleaked, -1, "runtime._Gleaked")                                     \
-	X(gdeadextra, -1, "runtime._Gdeadextra")                               \
+#define GR_LAYOUT_CONSTANTS(X)                                                                                                  \
+	X(span_in_use, 1, "runtime.mSpanInUse")                                                                                 \
+	X(span_manual, 2, "runtime.mSpanManual")                                                                                \
+	X(page_bytes, 8192, "runtime._PageSize|runtime.pageSize")                                                               \
+	X(arena_bytes, 0x4000000, "runtime.heapArenaBytes")                                                                     \
+	X(arena_base, -0x800000000000, "runtime.arenaBaseOffsetUintptr")                                                        \
+	X(arena_l1_bits, 0, "runtime.arenaL1Bits")                                                                              \
+	X(arena_l2_bits, 22, "runtime.arenaL2Bits")                                                                             \
+	X(min_size_for_header, 0, "runtime.minSizeForMallocHeader")                                                             \
+	X(header_bytes, 8, "runtime.mallocHeaderSize")                                                                          \
+	X(kind_mask, 31, "internal/abi.KindMask|runtime.kindMask")                                                              \
+	X(kind_gc_prog, 0, "internal/abi.KindGCProg|runtime.kindGCProg")                                                        \
+	X(tflag_mask_on_demand, 0, "internal/abi.TFlagGCMaskOnDemand")                                                          \
+	X(tflag_unrolled, 0, "internal/abi.TFlagUnrolledBitmap")                                                                \
+	X(kind_finalizer, -1, "runtime._KindSpecialFinalizer")                                                                  \
+	X(kind_cleanup, -1, "runtime._KindSpecialCleanup")                                                                      \
+	X(kind_weak_handle, -1, "runtime._KindSpecialWeakHandle")                                                               \
+	X(funcid_goexit, -1,                                                                                                    \
+	  "internal/abi.FuncIDGoexit|internal/abi.FuncID_goexit|runtime.funcID_goexit")                                         \
+	X(funcid_sigpanic, -1,                                                                                                  \
+	  "internal/abi.FuncID_sigpanic|runtime.funcID_sigpanic")                                                               \
+	X(funcid_debug_call, -1,                                                                                                \
+	  "internal/abi.FuncID_debugCallV2|runtime.funcID_debugCallV2")                                                         \
+	X(funcid_async_preempt, -1,                                                                                             \
+	  "internal/abi.FuncID_asyncPreempt|runtime.funcID_asyncPreempt")                                                       \
+	X(map_indirect_key, 0,                                                                                                  \
+	  "internal/abi.MapIndirectKey|internal/abi.SwissMapIndirectKey")                                                       \
+	X(map_indirect_elem, 0,                                                                                                 \
+	  "internal/abi.MapIndirectElem|internal/abi.SwissMapIndirectElem")                                                     \
+	X(map_max_key, 128,                                                                                                     \
+	  "internal/abi.MapMaxKeyBytes|internal/abi.SwissMapMaxKeyBytes|internal/abi.OldMapMaxKeyBytes|runtime.maxKeySize")     \
+	X(map_max_elem, 128,                                                                                                    \
+	  "internal/abi.MapMaxElemBytes|internal/abi.SwissMapMaxElemBytes|internal/abi.OldMapMaxElemBytes|runtime.maxElemSize") \
+	X(gidle, 0, "runtime._Gidle")                                                                                           \
+	X(grunnable, 1, "runtime._Grunnable")                                                                                   \
+	X(grunning, 2, "runtime._Grunning")                                                                                     \
+	X(gsyscall, 3, "runtime._Gsyscall")                                                                                     \
+	X(gwaiting, 4, "runtime._Gwaiting")                                                                                     \
+	X(gdead, 6, "runtime._Gdead")                                                                                           \
+	X(gcopystack, 8, "runtime._Gcopystack")                                                                                 \
+	X(gpreempted, 9, "runtime._Gpreempted")                                                                                 \
+	X(gleaked, -1, "runtime._Gleaked")                                                                                      \
+	X(gdeadextra, -1, "runtime._Gdeadextra")                                                                                \
 	X(gscan, 0x1000, "runtime._Gscan")
+
+// clang-format on
 
 /** The resolved tables: `layout->mspan.nelems`, `layout->vars.mheap`. */
 struct gr_layout {

@@ -83,10 +83,9 @@ static struct gr_error *map_tables(struct gr_runtime *rt, const uint8_t *record,
 	if (!err)
 		err = map_table(rt, record, md->ftab, 8, &ftab);
 	if (!err)
-		err = gr_image_read_uint(rt->image,
-					 gr_field_word(record, md->pc_header) +
-						 6,
-					 1, &quantum);
+		err = gr_image_read_uint(
+			rt->image, gr_field_word(record, md->pc_header) + 6, 1,
+			&quantum);
 	if (err)
 		return gr_error_prefix(err, "the function tables (pclntab): ");
 	module->ftab = ftab.data;
@@ -166,7 +165,8 @@ static struct gr_error *plan_module(struct gr_runtime *rt,
 }
 
 static struct gr_error *read_module(struct gr_runtime *rt, uint64_t addr,
-				    struct gr_module *module, uint64_t *ret_next)
+				    struct gr_module *module,
+				    uint64_t *ret_next)
 {
 	const struct gr_layout *layout = &rt->layout;
 	struct gr_error *err;
@@ -202,9 +202,11 @@ static void attach_dwarf(struct gr_module *module,
 			 size_t ndwarfs)
 {
 	for (size_t i = 0; i < ndwarfs; i++) {
-		if (!dwarfs[i] || (i + 1 < ndwarfs &&
-		    gr_dwarf_function_at(dwarfs[i], module->text - biases[i]) ==
-			    GR_DWARF_NONE))
+		if (!dwarfs[i] ||
+		    (i + 1 < ndwarfs &&
+		     gr_dwarf_function_at(dwarfs[i],
+					  module->text - biases[i]) ==
+			     GR_DWARF_NONE))
 			continue;
 		module->dwarf = dwarfs[i];
 		module->bias = biases[i];
@@ -224,9 +226,8 @@ struct gr_error *gr_modules_read(struct gr_runtime *rt,
 			gr_gap_add(rt->gaps, GR_GAP_BROKEN_LISTS, 1);
 			return NULL;
 		}
-		struct gr_module *grown =
-			realloc(rt->modules,
-				(rt->nmodules + 1) * sizeof(*grown));
+		struct gr_module *grown = realloc(
+			rt->modules, (rt->nmodules + 1) * sizeof(*grown));
 		if (!grown)
 			return &gr_enomem;
 		rt->modules = grown;

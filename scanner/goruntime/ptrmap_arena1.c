@@ -24,8 +24,8 @@ static uint64_t map_piece(const struct gr_runtime *rt, uint64_t addr,
 	uint64_t left = (UINT64_C(1) << GR_ARENA_SHIFT) - in_arena;
 
 	*ret_words = (end - addr < left ? end - addr : left) / GR_WORD_BYTES;
-	if (!arena || in_arena / 64 + *ret_words / 8 >
-			      rt->layout.heap_arena.bitmap.bytes)
+	if (!arena ||
+	    in_arena / 64 + *ret_words / 8 > rt->layout.heap_arena.bitmap.bytes)
 		return 0;
 	return arena + rt->layout.heap_arena.bitmap.off + in_arena / 64;
 }

@@ -31,11 +31,10 @@ static struct gr_error *has_inline_marks(struct gr_runtime *rt,
 
 	*ret = false;
 	uint64_t arena = gr_heap_arena_at(rt->heap, span->base_addr);
-	if (!gr_field_is_present(field) || !arena ||
-	    page / 8 >= field.bytes)
+	if (!gr_field_is_present(field) || !arena || page / 8 >= field.bytes)
 		return NULL;
-	err = gr_image_read_uint(rt->image,
-				 arena + field.off + page / 8, 1, &byte);
+	err = gr_image_read_uint(rt->image, arena + field.off + page / 8, 1,
+				 &byte);
 	if (gr_error_catch(&err, GR_ERROR_FAULT)) {
 		gr_gap_add(rt->gaps, GR_GAP_BAD_SPANS, 1);
 		return NULL;
@@ -129,9 +128,8 @@ static struct gr_error *fill_typed(struct gr_runtime *rt,
 	return err;
 }
 
-static struct gr_error *fill_headers(struct gr_runtime *rt,
-				     const struct gr_span *span,
-				     uint64_t *words)
+static struct gr_error *
+fill_headers(struct gr_runtime *rt, const struct gr_span *span, uint64_t *words)
 {
 	uint64_t header = span->header_bytes;
 
@@ -140,10 +138,9 @@ static struct gr_error *fill_headers(struct gr_runtime *rt,
 
 		if (!gr_heap_is_allocated(rt->heap, span->first_obj + i))
 			continue;
-		struct gr_error *err =
-			fill_typed(rt, span, gr_load_u64(span->host + off),
-				   off + header, span->elem_bytes - header,
-				   words);
+		struct gr_error *err = fill_typed(
+			rt, span, gr_load_u64(span->host + off), off + header,
+			span->elem_bytes - header, words);
 		if (err)
 			return err;
 	}

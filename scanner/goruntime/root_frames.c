@@ -116,9 +116,9 @@ static struct gr_error *find_locals(struct frames *f,
 	*ret = entry;
 	if (entry)
 		return NULL;
-	uint32_t index = m->dwarf ? gr_dwarf_function_at(m->dwarf,
-							 pc - m->bias) :
-				    GR_DWARF_NONE;
+	uint32_t index = m->dwarf ?
+				 gr_dwarf_function_at(m->dwarf, pc - m->bias) :
+				 GR_DWARF_NONE;
 	if (index != GR_DWARF_NONE)
 		err = gr_dwarf_locals(m->dwarf, index, pc - m->bias, &found,
 				      &count);
@@ -137,8 +137,8 @@ static struct gr_error *find_locals(struct frames *f,
 		free(entry);
 		return &gr_enomem;
 	}
-	entry->locals = gr_arena_alloc(&f->arena,
-				       count * sizeof(*entry->locals) + 1);
+	entry->locals =
+		gr_arena_alloc(&f->arena, count * sizeof(*entry->locals) + 1);
 	if (!entry->locals)
 		return &gr_enomem;
 	for (size_t i = 0; i < count; i++) {
@@ -178,8 +178,8 @@ static struct gr_root frame_root(struct gr_runtime *rt, uint32_t index,
 
 	return (struct gr_root){
 		.goroutine = index,
-		.goroutine_state = gr_arena_intern(rt->arena, g->state,
-						   strlen(g->state)),
+		.goroutine_state =
+			gr_arena_intern(rt->arena, g->state, strlen(g->state)),
 		.kind = g->is_system ? GR_ROOT_RUNTIME : GR_ROOT_LOCAL,
 		.stratum = gr_roots_frame_stratum(g, frame->func.name),
 		.form = GR_ROOT_REGION,
@@ -210,8 +210,8 @@ static bool gather_piece(const struct gr_goroutine *g,
 		if (at < stack->start || at > stack->end ||
 		    size > stack->end - at || !stack->host)
 			return false;
-		memcpy(buf + piece->off_bytes, stack->host + (at - stack->start),
-		       size);
+		memcpy(buf + piece->off_bytes,
+		       stack->host + (at - stack->start), size);
 		if (at % GR_WORD_BYTES || piece->off_bytes % GR_WORD_BYTES)
 			return true;
 		for (uint64_t i = 0; i < size / GR_WORD_BYTES; i++)
@@ -271,8 +271,7 @@ static struct gr_error *add_plain(struct frames *f, uint32_t index,
 	struct gr_root root = frame_root(f->rt, index, frame);
 	uint64_t addr = frame->fp + local->offset;
 
-	if (!has_live_word(&f->rt->goroutines[index].stack, addr,
-			   local->bytes))
+	if (!has_live_word(&f->rt->goroutines[index].stack, addr, local->bytes))
 		return NULL;
 	root.name = local->name;
 	root.type = local->type;
@@ -333,7 +332,7 @@ static struct gr_error *add_value(struct frames *f, uint32_t index,
 	const struct gr_frame *frame =
 		value->frame < g->nframes ? &g->frames[value->frame] : NULL;
 	const char *function = frame ? frame->func.name :
-			       gr_goroutine_no_frame(g);
+				       gr_goroutine_no_frame(g);
 	struct gr_root root = {
 		.goroutine = index,
 		.form = GR_ROOT_VALUE,

@@ -24,8 +24,9 @@ struct reader {
 
 /* Append a root whose value is a pointer; 0 is none. */
 static struct gr_error *add_value(struct reader *r, const char *name,
-				  enum gr_root_kind kind, enum gr_stratum stratum,
-				  uint64_t value, bool is_func)
+				  enum gr_root_kind kind,
+				  enum gr_stratum stratum, uint64_t value,
+				  bool is_func)
 {
 	struct gr_root root = {
 		.name = gr_arena_intern(r->rt->arena, name, strlen(name)),
@@ -176,14 +177,15 @@ static struct gr_error *read_specials(struct reader *r,
 static struct gr_error *read_finblock(struct reader *r, const uint8_t *block)
 {
 	const struct gr_layout *layout = &r->rt->layout;
-	uint64_t count = gr_field_uint(block, layout->finblock.cnt) & UINT32_MAX;
+	uint64_t count = gr_field_uint(block, layout->finblock.cnt) &
+			 UINT32_MAX;
 	uint64_t stride = layout->finalizer.size_bytes;
 	uint64_t most = layout->finblock.fin.bytes / stride;
 	struct gr_error *err = NULL;
 
 	for (uint64_t i = 0; !err && i < count && i < most; i++) {
-		const uint8_t *fin = block + layout->finblock.fin.off +
-				     i * stride;
+		const uint8_t *fin =
+			block + layout->finblock.fin.off + i * stride;
 		err = add_value(r, "runtime.SetFinalizer.fn", GR_ROOT_FINALIZER,
 				GR_STRATUM_DEFERRED,
 				gr_field_word(fin, layout->finalizer.fn), true);
@@ -230,10 +232,9 @@ static struct gr_error *read_cleanup_block(struct reader *r,
 }
 
 /* Follow a list of blocks by their link; every block counts. */
-static struct gr_error *
-read_blocks(struct reader *r, uint64_t head, uint64_t bytes,
-	    struct gr_field link,
-	    struct gr_error *(*read)(struct reader *, const uint8_t *, uint64_t))
+static struct gr_error *read_blocks(
+	struct reader *r, uint64_t head, uint64_t bytes, struct gr_field link,
+	struct gr_error *(*read)(struct reader *, const uint8_t *, uint64_t))
 {
 	struct gr_error *err;
 	uint64_t addr;
@@ -272,7 +273,8 @@ static struct gr_error *read_queues(struct reader *r)
 		err = read_blocks(r, layout->vars.allfin,
 				  layout->finblock.size_bytes,
 				  layout->finblock.alllink, read_one_finblock);
-	if (!err && layout->vars.gc_cleanups && layout->cleanup_queue.size_bytes &&
+	if (!err && layout->vars.gc_cleanups &&
+	    layout->cleanup_queue.size_bytes &&
 	    layout->cleanup_block.size_bytes)
 		err = read_blocks(r,
 				  layout->vars.gc_cleanups +

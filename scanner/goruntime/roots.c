@@ -224,8 +224,8 @@ struct gr_error *gr_roots_collect(struct gr_runtime *rt,
 }
 
 /* The variable whose bytes hold a file address, or NULL. */
-static const struct gr_dwarf_variable *
-variable_at(const struct gr_dwarf *dwarf, uint64_t addr)
+static const struct gr_dwarf_variable *variable_at(const struct gr_dwarf *dwarf,
+						   uint64_t addr)
 {
 	size_t count, ntypes, low = 0;
 	const struct gr_dwarf_variable *v = gr_dwarf_variables(dwarf, &count);
@@ -316,7 +316,7 @@ static struct gr_error *name_stack_word(struct gr_runtime *rt, uint32_t index,
 	if (reg >= 0)
 		frame++;
 	const char *function = frame ? frame->func.name :
-			       gr_goroutine_no_frame(g);
+				       gr_goroutine_no_frame(g);
 	ret->goroutine = index;
 	ret->kind = g->is_system ? GR_ROOT_RUNTIME :
 		    reg >= 0	 ? GR_ROOT_REGISTER :

@@ -15,10 +15,10 @@
 
 /** Strata of the walk, each finished before the next (see mark/walk.h). */
 enum gr_stratum {
-	GR_STRATUM_USER = 1,  /**< Package variables, user frames. */
-	GR_STRATUM_DEFERRED,  /**< Timers, finalizers, cleanups, runtime frames
+	GR_STRATUM_USER = 1, /**< Package variables, user frames. */
+	GR_STRATUM_DEFERRED, /**< Timers, finalizers, cleanups, runtime frames
 				   of user goroutines. */
-	GR_STRATUM_RUNTIME,   /**< The runtime's own roots. */
+	GR_STRATUM_RUNTIME,  /**< The runtime's own roots. */
 };
 
 /** Where a root's pointers lie. */
@@ -33,7 +33,7 @@ enum gr_root_form {
 };
 
 struct gr_root {
-	const char *name; /**< Interned. */
+	const char *name;	     /**< Interned. */
 	const char *goroutine_state; /**< Interned, or NULL. */
 	const char *file;
 	uint32_t line;
@@ -42,19 +42,19 @@ struct gr_root {
 	uint8_t stratum;
 	uint8_t form;
 	bool is_conservative;
-	bool is_func;	    /**< Value: `addr` points to a funcval. */
+	bool is_func; /**< Value: `addr` points to a funcval. */
 	/** Of gr_roots_name_word(): a word that a variable's type missed. */
 	bool is_sub_object;
-	gr_type_id type; /**< Of the region or of what `addr` points to. */
+	gr_type_id type;    /**< Of the region or of what `addr` points to. */
 	uint64_t type_addr; /**< Runtime record of a type still to be found. */
-	uint64_t addr;	 /**< Region: run-time address, or pointer value. */
-	uint64_t bytes;	 /**< Region: its length. */
+	uint64_t addr;	    /**< Region: run-time address, or pointer value. */
+	uint64_t bytes;	    /**< Region: its length. */
 	/**
 	 * A variable that lies in pieces or registers, put together: its
 	 * bytes, in the arena, and which of its words are live pointers.
 	 */
 	const uint8_t *bytes_at;
-	uint64_t live;	 /**< A bit a word of bytes_at (64 at most). */
+	uint64_t live; /**< A bit a word of bytes_at (64 at most). */
 };
 
 GR_VECTOR(gr_root_list, struct gr_root);
@@ -89,9 +89,9 @@ struct gr_error *gr_roots_collect(struct gr_runtime *rt,
 void gr_roots_deinit(struct gr_roots *roots);
 
 /** Append the roots of all frames and registers. */
-struct gr_error *gr_roots_add_goroutines(struct gr_runtime *rt,
-					 struct gr_root_list *ret)
-	GR_MUST_CHECK;
+struct gr_error *
+gr_roots_add_goroutines(struct gr_runtime *rt,
+			struct gr_root_list *ret) GR_MUST_CHECK;
 
 /** The stratum of a function's frames or of a package's variables. */
 enum gr_stratum gr_roots_frame_stratum(const struct gr_goroutine *g,
@@ -102,8 +102,8 @@ enum gr_stratum gr_roots_frame_stratum(const struct gr_goroutine *g,
  * `main.f.$stack+0x18`): fills name, kind, stratum, state, goroutine.
  */
 struct gr_error *gr_roots_name_word(struct gr_runtime *rt,
-				    const struct gr_roots *roots,
-				    size_t area, uint64_t addr,
+				    const struct gr_roots *roots, size_t area,
+				    uint64_t addr,
 				    struct gr_root *ret) GR_MUST_CHECK;
 
 #endif /* GR_ROOTS_H */

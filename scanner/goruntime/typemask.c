@@ -188,8 +188,7 @@ static struct gr_error *mask_build_array(struct gr_runtime *rt, uint64_t addr,
 	for (uint64_t i = 1; !err && i < len; i++)
 		for (uint64_t w = 0; w < elem_type.ptr_bytes / GR_WORD_BYTES;
 		     w += 64) {
-			uint64_t left =
-				elem_type.ptr_bytes / GR_WORD_BYTES - w;
+			uint64_t left = elem_type.ptr_bytes / GR_WORD_BYTES - w;
 			uint64_t at_word = first_word + i * words + w;
 			if (at_word >= mask->nwords)
 				return NULL;

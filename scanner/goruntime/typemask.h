@@ -23,8 +23,9 @@ struct gr_type_mask {
  * The mask of the type at @p addr, cached; NULL in *@p ret when the record
  * cannot be read or makes no sense (counted as a gap once).
  */
-struct gr_error *gr_type_mask_get(struct gr_runtime *rt, uint64_t addr,
-				  const struct gr_type_mask **ret) GR_MUST_CHECK;
+struct gr_error *
+gr_type_mask_get(struct gr_runtime *rt, uint64_t addr,
+		 const struct gr_type_mask **ret) GR_MUST_CHECK;
 
 /**
  * Run a GC program (runtime/mbitmap.go: runGCProg) of @p program into at most

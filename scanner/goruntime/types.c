@@ -211,8 +211,7 @@ gr_type_id gr_types_find(struct gr_runtime *rt, const char *name)
 				return id;
 			continue;
 		}
-		uint32_t index =
-			gr_dwarf_find_type(rt->modules[i].dwarf, name);
+		uint32_t index = gr_dwarf_find_type(rt->modules[i].dwarf, name);
 		if (index != GR_DWARF_NONE)
 			return gr_types_from_dwarf(rt, &rt->modules[i], index);
 	}
@@ -288,9 +287,8 @@ struct gr_error *gr_type_ref_add(struct gr_types *types,
 
 /* Append one field to the type that is being made (the last one). */
 static struct gr_error *closure_field(struct gr_types *types,
-				      struct gr_type *closure,
-				      const char *name, uint64_t off,
-				      gr_type_id type)
+				      struct gr_type *closure, const char *name,
+				      uint64_t off, gr_type_id type)
 {
 	struct gr_type_field field = { name, off, type };
 	uint64_t end = off + gr_types_get(types, type)->size_bytes;
@@ -342,8 +340,8 @@ static struct gr_error *add_captures(struct gr_runtime *rt,
 	_cleanup_free_ struct gr_dwarf_capture *captures = NULL;
 	struct gr_error *err;
 	size_t count;
-	uint32_t index = gr_dwarf_function_at(
-		dwarf, func->entry - func->module->bias);
+	uint32_t index =
+		gr_dwarf_function_at(dwarf, func->entry - func->module->bias);
 
 	if (index == GR_DWARF_NONE)
 		return NULL;
@@ -351,8 +349,8 @@ static struct gr_error *add_captures(struct gr_runtime *rt,
 	if (err)
 		return err;
 	for (size_t i = 0; !err && i < count; i++) {
-		gr_type_id type = gr_types_from_dwarf(rt, func->module,
-						      captures[i].type);
+		gr_type_id type =
+			gr_types_from_dwarf(rt, func->module, captures[i].type);
 		if (type == GR_TYPE_NONE)
 			continue;
 		err = closure_field(rt->types, closure, captures[i].name,

@@ -15,7 +15,7 @@ typedef uint32_t gr_type_id;
 /** What the walk does with a type beyond its structure. */
 enum gr_type_role {
 	GR_ROLE_PLAIN,
-	GR_ROLE_BARRIER,	/**< g, m, p and other things of the scheduler. */
+	GR_ROLE_BARRIER, /**< g, m, p and other things of the scheduler. */
 	GR_ROLE_ATOMIC_POINTER, /**< sync/atomic.Pointer[T]; elem is T. */
 	GR_ROLE_HASH_TRIE,	/**< internal/sync.HashTrieMap[any,any]. */
 	GR_ROLE_CLOSURE,	/**< A funcval with its captured variables. */
@@ -24,10 +24,10 @@ enum gr_type_role {
 struct gr_type {
 	const char *name; /**< Never NULL. */
 	uint64_t size_bytes;
-	uint8_t kind;	  /**< enum gr_go_kind */
-	uint8_t role;	  /**< enum gr_type_role */
-	bool has_itab;	  /**< Interface with methods: itab before the data. */
-	bool is_shape;	  /**< Of a generic's shared code: instance not known. */
+	uint8_t kind;  /**< enum gr_go_kind */
+	uint8_t role;  /**< enum gr_type_role */
+	bool has_itab; /**< Interface with methods: itab before the data. */
+	bool is_shape; /**< Of a generic's shared code: instance not known. */
 	bool is_runtime_record; /**< Made from a runtime type record. */
 	gr_type_id elem, key;
 	gr_type_id header; /**< Map, chan: the struct behind the pointer. */
@@ -48,8 +48,7 @@ void gr_types_destroy(struct gr_types *types);
 /** Number of ids in use: they are dense from 0. */
 size_t gr_types_count(const struct gr_types *types);
 /** @p id must be in use. The pointer is good until the next type is made. */
-const struct gr_type *gr_types_get(const struct gr_types *types,
-				   gr_type_id id);
+const struct gr_type *gr_types_get(const struct gr_types *types, gr_type_id id);
 const struct gr_type_field *gr_types_field(const struct gr_types *types,
 					   const struct gr_type *type,
 					   uint32_t i);

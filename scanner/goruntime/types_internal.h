@@ -14,9 +14,9 @@ GR_VECTOR(gr_field_vector, struct gr_type_field);
 
 /** What a type was made from, so that it is made once. */
 enum gr_type_ref_kind {
-	GR_REF_RUNTIME,	   /**< Address of a runtime type record. */
-	GR_REF_ITAB,	   /**< Address of an itab. */
-	GR_REF_CLOSURE,	   /**< Entry of a function. */
+	GR_REF_RUNTIME, /**< Address of a runtime type record. */
+	GR_REF_ITAB,	/**< Address of an itab. */
+	GR_REF_CLOSURE, /**< Entry of a function. */
 };
 
 struct gr_type_ref {
@@ -30,7 +30,7 @@ struct gr_types {
 	struct gr_field_vector fields;
 	gr_type_id *first_id; /**< Of each module's DWARF types. */
 	struct gr_type_ref *refs;
-	gr_type_id any;	      /**< interface {} */
+	gr_type_id any; /**< interface {} */
 };
 
 struct gr_type_ref *gr_type_ref_find(struct gr_types *types,

@@ -46,8 +46,7 @@ uint64_t gr_container_take(struct gr_container *c, const struct gr_piece *from,
 
 	if (!from->host || off_bytes > from->bytes ||
 	    from->bytes - off_bytes < GR_WORD_BYTES ||
-	    !gr_bitmap_take(c->w->todo,
-			    from->word + off_bytes / GR_WORD_BYTES))
+	    !gr_bitmap_take(c->w->todo, from->word + off_bytes / GR_WORD_BYTES))
 		return 0;
 	to.addr = gr_load_u64(from->host + off_bytes);
 	if (to.addr)
@@ -62,8 +61,7 @@ struct gr_piece gr_container_follow(struct gr_container *c,
 	struct gr_piece to = { 0 };
 	uint64_t addr = gr_container_take(c, from, off_bytes);
 
-	if (!addr ||
-	    !gr_walk_locate(c->w, addr, &to.host, &to.word, &to.bytes))
+	if (!addr || !gr_walk_locate(c->w, addr, &to.host, &to.word, &to.bytes))
 		to.host = NULL;
 	return to;
 }
@@ -208,8 +206,8 @@ static void run_chan(struct gr_container *c, const struct gr_piece *header)
 	if (elem == GR_TYPE_NONE)
 		return;
 	uint64_t size = gr_types_get(w->rt->types, elem)->size_bytes;
-	if (ring.host && size && slots <= ring.bytes / size &&
-	    count <= slots && first < slots) {
+	if (ring.host && size && slots <= ring.bytes / size && count <= slots &&
+	    first < slots) {
 		// The elements from recvx on, and those at the ring's start.
 		uint64_t head = count < slots - first ? count : slots - first;
 		struct gr_scope names = list;
@@ -223,8 +221,7 @@ static void run_chan(struct gr_container *c, const struct gr_piece *header)
 	}
 	run_senders(c, &list, gr_field_word(header->host, f->sendq_first), elem,
 		    count);
-	if (gr_field_is_present(f->timer) &&
-	    w->programs.timer != GR_TYPE_NONE)
+	if (gr_field_is_present(f->timer) && w->programs.timer != GR_TYPE_NONE)
 		run_timer(c, header, f->timer.off);
 }
 
@@ -255,8 +252,8 @@ static void run_trie(struct gr_container *c, const struct gr_piece *indirect,
 		     unsigned int depth)
 {
 	for (uint32_t i = 0; i < TRIE_CHILDREN && !c->w->err; i++) {
-		struct gr_piece child = trie_child(
-			c, indirect, TRIE_INDIRECT_CHILDREN + i * 8);
+		struct gr_piece child =
+			trie_child(c, indirect, TRIE_INDIRECT_CHILDREN + i * 8);
 		if (!child.host)
 			continue;
 		if (child.host[TRIE_IS_ENTRY])

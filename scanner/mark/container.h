@@ -12,8 +12,8 @@
 /** A container at work: its type, its scope, names of keys and values. */
 struct gr_container {
 	struct gr_walk *w;
-	struct gr_scope *scope;	 /**< The container's own node. */
-	struct gr_scope parts;	 /**< `$mapkey.` is 0, `$mapval.` is 1. */
+	struct gr_scope *scope; /**< The container's own node. */
+	struct gr_scope parts;	/**< `$mapkey.` is 0, `$mapval.` is 1. */
 	gr_type_id type;
 	const struct gr_type *info; /**< Of `type`; refreshed after visits. */
 };

@@ -7,14 +7,13 @@
 #include "mark/container.h"
 
 enum {
-	SLOTS = 8,	      /* of a bucket or group, in both designs */
-	MIN_TOP_HASH = 5,     /* runtime/map.go: minTopHash */
-	SAME_SIZE_GROW = 8,   /* hmap.flags */
+	SLOTS = 8,	    /* of a bucket or group, in both designs */
+	MIN_TOP_HASH = 5,   /* runtime/map.go: minTopHash */
+	SAME_SIZE_GROW = 8, /* hmap.flags */
 	MAX_B = 48,
 	MAX_OVERFLOW = 1 << 20,
 	CTRL_EMPTY_BIT = 0x80, /* of a control byte: empty or deleted */
 };
-
 
 static uint64_t type_size(struct gr_walk *w, gr_type_id id)
 {
@@ -82,8 +81,8 @@ static void bucket_shape(struct gr_container *c, struct gr_map_shape *shape)
 	shape_sizes(c, shape);
 	shape->key_off = SLOTS;
 	shape->elem_off = shape->key_off + SLOTS * shape->key_stride;
-	shape->bytes = shape->elem_off + SLOTS * shape->elem_stride +
-		       GR_WORD_BYTES;
+	shape->bytes =
+		shape->elem_off + SLOTS * shape->elem_stride + GR_WORD_BYTES;
 }
 
 static void run_bucket(struct gr_container *c, const struct gr_map_shape *shape,
@@ -102,7 +101,8 @@ static void run_bucket(struct gr_container *c, const struct gr_map_shape *shape,
 }
 
 /* An array of buckets, each with its overflow chain. */
-static void run_bucket_array(struct gr_container *c, const struct gr_map_shape *shape,
+static void run_bucket_array(struct gr_container *c,
+			     const struct gr_map_shape *shape,
 			     const struct gr_piece *array, uint64_t count)
 {
 	if (!array->host)
@@ -137,8 +137,8 @@ static void run_overflow_list(struct gr_container *c,
 		return;
 	uint64_t count = gr_load_u64(slice.host + GR_WORD_BYTES);
 	struct gr_piece list = gr_container_follow(c, &slice, 0);
-	for (uint64_t i = 0; list.host && i < count &&
-			     (i + 1) * GR_WORD_BYTES <= list.bytes;
+	for (uint64_t i = 0;
+	     list.host && i < count && (i + 1) * GR_WORD_BYTES <= list.bytes;
 	     i++)
 		gr_container_take(c, &list, i * GR_WORD_BYTES);
 }
@@ -158,8 +158,7 @@ void gr_map_run_buckets(struct gr_container *c, const struct gr_piece *header)
 	find_shape(c, bucket_shape, &shape);
 	uint64_t count = UINT64_C(1) << b;
 	uint64_t old = b && !(flags & SAME_SIZE_GROW) ? count / 2 : count;
-	struct gr_piece array =
-		gr_container_follow(c, header, f->buckets.off);
+	struct gr_piece array = gr_container_follow(c, header, f->buckets.off);
 	run_bucket_array(c, &shape, &array, count);
 	array = gr_container_follow(c, header, f->oldbuckets.off);
 	run_bucket_array(c, &shape, &array, old);
@@ -205,7 +204,8 @@ static uint64_t round_up(uint64_t n, uint64_t align)
 }
 
 /* Without a DIE of the group: control word, then slots {key, elem}. */
-static void group_shape_computed(struct gr_container *c, struct gr_map_shape *shape)
+static void group_shape_computed(struct gr_container *c,
+				 struct gr_map_shape *shape)
 {
 	uint64_t key_align = shape->key_indirect ?
 				     GR_WORD_BYTES :
@@ -216,8 +216,9 @@ static void group_shape_computed(struct gr_container *c, struct gr_map_shape *sh
 	uint64_t align = key_align > elem_align ? key_align : elem_align;
 	uint64_t elem_at = round_up(shape->key_stride, elem_align);
 	// A struct that ends in a field of no size is one byte longer.
-	uint64_t end = elem_at +
-		       (shape->elem_stride || !elem_at ? shape->elem_stride : 1);
+	uint64_t end =
+		elem_at +
+		(shape->elem_stride || !elem_at ? shape->elem_stride : 1);
 
 	shape->key_off = GR_WORD_BYTES;
 	shape->elem_off = shape->key_off + elem_at;

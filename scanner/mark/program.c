@@ -6,12 +6,12 @@
 #include "base/vector.h"
 
 enum {
-	MAX_DEPTH = 40,	      /* of types inside types */
-	MAX_FLAT_ARRAY = 16,  /* elements that are unrolled */
-	MAX_SLOTS = 1 << 14,  /* of one program */
-	MAX_WORDS = 1 << 20,  /* that one program covers */
+	MAX_DEPTH = 40,	       /* of types inside types */
+	MAX_FLAT_ARRAY = 16,   /* elements that are unrolled */
+	MAX_SLOTS = 1 << 14,   /* of one program */
+	MAX_WORDS = 1 << 20,   /* that one program covers */
 	MAX_VISITED = 1 << 20, /* types inside one type */
-	MANY = 10,	      /* elements from here on share a name */
+	MANY = 10,	       /* elements from here on share a name */
 };
 
 struct word_slot {
@@ -69,8 +69,9 @@ static bool slot_is_inside(const struct compiler *c, enum gr_slot_op op,
 {
 	uint64_t before = op == GR_SLOT_EFACE || op == GR_SLOT_IFACE ||
 			  op == GR_SLOT_REFLECT;
-	uint64_t after = op == GR_SLOT_SLICE ? 2 :
-			 op == GR_SLOT_COUNTED || op == GR_SLOT_REFLECT;
+	uint64_t after = op == GR_SLOT_SLICE ?
+				 2 :
+				 op == GR_SLOT_COUNTED || op == GR_SLOT_REFLECT;
 
 	return word >= before && word < c->nwords && after < c->nwords - word;
 }
@@ -84,8 +85,7 @@ static void add_slot(struct compiler *c, uint64_t off, enum gr_slot_op op,
 	};
 
 	if (off % GR_WORD_BYTES || slot.word >= MAX_WORDS ||
-	    !slot_is_inside(c, op, slot.word) ||
-	    c->slots.size >= MAX_SLOTS)
+	    !slot_is_inside(c, op, slot.word) || c->slots.size >= MAX_SLOTS)
 		return; // What is not typed is left to the masks.
 	if (!word_slot_vector_append(&c->slots, slot))
 		c->is_out_of_memory = true;
@@ -274,9 +274,9 @@ static void compile_pointer(struct compiler *c, gr_type_id elem, uint64_t off,
 	if (elem != GR_TYPE_NONE && p->runtime_timer != GR_TYPE_NONE &&
 	    (elem == p->time_timer || elem == p->time_ticker))
 		elem = p->runtime_timer;
-	add_slot(c, off, elem == GR_TYPE_NONE ? GR_SLOT_UNKNOWN :
-						GR_SLOT_POINTER,
-		 elem, step);
+	add_slot(c, off,
+		 elem == GR_TYPE_NONE ? GR_SLOT_UNKNOWN : GR_SLOT_POINTER, elem,
+		 step);
 }
 
 static void compile_at(struct compiler *c, gr_type_id id, uint64_t off,

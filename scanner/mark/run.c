@@ -35,11 +35,10 @@ static void prefetch_object(const struct gr_walk *w, uint64_t addr)
 }
 
 /* Call @p prefetch for the first pointers of the value at @p host. */
-static inline void prefetch_targets(const struct gr_walk *w,
-				    const struct gr_program *program,
-				    const uint8_t *host,
-				    void (*prefetch)(const struct gr_walk *w,
-						     uint64_t addr))
+static inline void
+prefetch_targets(const struct gr_walk *w, const struct gr_program *program,
+		 const uint8_t *host,
+		 void (*prefetch)(const struct gr_walk *w, uint64_t addr))
 {
 	uint64_t mask = program->nwords ? program->mask[0] : 0;
 
@@ -127,8 +126,8 @@ static void run_reflect_value(struct gr_walk *w, struct gr_scope *scope,
 			      const struct gr_slot *slot, const uint8_t *at)
 {
 	enum { FLAG_INDIR = 1 << 7 };
-	gr_type_id type = gr_walk_runtime_type(
-		w, gr_load_u64(at - GR_WORD_BYTES));
+	gr_type_id type =
+		gr_walk_runtime_type(w, gr_load_u64(at - GR_WORD_BYTES));
 	struct gr_referent to = { gr_load_u64(at), type, type, 0, false };
 
 	if (gr_load_u64(at + GR_WORD_BYTES) & FLAG_INDIR)
@@ -225,14 +224,15 @@ void gr_walk_run_slot(struct gr_walk *w, struct gr_scope *scope,
 		run_slice(w, scope, slot, at);
 		break;
 	case GR_SLOT_EFACE:
-		gr_walk_run_interface(w, scope, slot, at,
-			      gr_walk_runtime_type(
-				      w, gr_load_u64(at - GR_WORD_BYTES)));
+		gr_walk_run_interface(
+			w, scope, slot, at,
+			gr_walk_runtime_type(w,
+					     gr_load_u64(at - GR_WORD_BYTES)));
 		break;
 	case GR_SLOT_IFACE:
-		gr_walk_run_interface(w, scope, slot, at,
-			      gr_walk_itab_type(
-				      w, gr_load_u64(at - GR_WORD_BYTES)));
+		gr_walk_run_interface(
+			w, scope, slot, at,
+			gr_walk_itab_type(w, gr_load_u64(at - GR_WORD_BYTES)));
 		break;
 	case GR_SLOT_HEADER:
 	case GR_SLOT_TRIE:
@@ -290,9 +290,10 @@ void gr_walk_run_value(struct gr_walk *w, struct gr_scope *scope,
 		while (bits) {
 			uint32_t i = first + __builtin_ctzll(bits);
 			bits &= bits - 1;
-			gr_walk_run_slot(w, scope,
-				 &program->slots[program->slot_of_word[i]],
-				 host + (uint64_t)i * GR_WORD_BYTES);
+			gr_walk_run_slot(
+				w, scope,
+				&program->slots[program->slot_of_word[i]],
+				host + (uint64_t)i * GR_WORD_BYTES);
 		}
 	}
 	if (GR_UNLIKELY(program->narrays))
@@ -326,9 +327,8 @@ void gr_walk_run_elements(struct gr_walk *w, struct gr_scope *list,
 		if (at == end)
 			break;
 		uint64_t i = (at - word) / stride;
-		uint32_t name = i < GR_NELEMENT_NAMES - 1 ?
-					i :
-					GR_NELEMENT_NAMES - 1;
+		uint32_t name =
+			i < GR_NELEMENT_NAMES - 1 ? i : GR_NELEMENT_NAMES - 1;
 		if (name != scope.up_step) {
 			scope.up_step = name;
 			scope.node = GR_NODE_NONE;

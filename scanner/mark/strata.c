@@ -147,9 +147,7 @@ static void run_contents_root(struct gr_walk *w, const struct gr_root *root)
 	if (gr_bitmap_next(w->todo, word, word + bytes / GR_WORD_BYTES) ==
 	    word + bytes / GR_WORD_BYTES)
 		return;
-	struct gr_masked_object masked = {
-		obj, gr_walk_scope_node(w, &scope)
-	};
+	struct gr_masked_object masked = { obj, gr_walk_scope_node(w, &scope) };
 	if (!gr_masked_vector_append(&w->masked, masked))
 		gr_walk_fail(w, &gr_enomem);
 }
@@ -250,8 +248,8 @@ static void run_masked_object(struct gr_walk *w,
 	uint64_t off = (masked->obj - span->first_obj) * span->elem_bytes +
 		       span->header_bytes;
 	uint64_t word = span->first_word + off / GR_WORD_BYTES;
-	uint64_t end = word +
-		       (span->elem_bytes - span->header_bytes) / GR_WORD_BYTES;
+	uint64_t end =
+		word + (span->elem_bytes - span->header_bytes) / GR_WORD_BYTES;
 	w->from = masked->obj;
 	for (uint64_t at = word;
 	     (at = gr_bitmap_next(w->todo, at, end)) < end && !w->err; at++) {
@@ -337,9 +335,8 @@ static void sweep_area(struct gr_walk *w, size_t i)
 		gr_bitmap_clear(w->todo, at);
 		w->root = &root;
 		w->from = GR_OBJ_NONE;
-		w->is_conservative =
-			area->conservative &&
-			gr_bitmap_test(area->conservative, word);
+		w->is_conservative = area->conservative &&
+				     gr_bitmap_test(area->conservative, word);
 		// A word of its own is billed to itself, a word of a
 		// variable below the variable.
 		run_masked_word(w, &below,
@@ -395,7 +392,8 @@ static void run_stratum(struct gr_walk *w, enum gr_stratum stratum)
 	uint64_t start = now_us();
 
 	w->stratum = stratum;
-	for (size_t i = 0; i < w->roots->list.size && !gr_walk_is_over(w); i++) {
+	for (size_t i = 0; i < w->roots->list.size && !gr_walk_is_over(w);
+	     i++) {
 		if (w->roots->list.data[i].stratum == stratum)
 			run_root(w, &w->roots->list.data[i]);
 		if (w->is_first_root)
@@ -438,7 +436,7 @@ static void run_places(struct gr_walk *w, const struct gr_walk_options *options)
 }
 
 struct gr_error *gr_walk_strata(struct gr_walk *w,
-			     const struct gr_walk_options *options)
+				const struct gr_walk_options *options)
 {
 	struct gr_error *err;
 

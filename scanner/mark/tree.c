@@ -64,8 +64,8 @@ static uint32_t add_node(struct gr_tree *tree, const char *name,
 uint32_t gr_tree_root(struct gr_tree *tree, const struct gr_root_total *root)
 {
 	struct gr_root_entry *entry;
-	struct root_key key = { root->name, root->goroutine_state,
-				root->kind, root->goroutine_id };
+	struct root_key key = { root->name, root->goroutine_state, root->kind,
+				root->goroutine_id };
 
 	HASH_FIND(hh, tree->root_index, &key, sizeof(key), entry);
 	if (entry)
@@ -98,8 +98,7 @@ uint32_t gr_tree_table(struct gr_tree *tree, uint32_t node, uint32_t key,
 		if (tree->tables.data[table] == key)
 			return table;
 	size_t need = tree->tables.size + 2 + nchildren;
-	if (need > UINT32_MAX ||
-	    !gr_u32_vector_reserve(&tree->tables, need)) {
+	if (need > UINT32_MAX || !gr_u32_vector_reserve(&tree->tables, need)) {
 		tree->is_out_of_memory = true;
 		return 0;
 	}

@@ -64,9 +64,9 @@ static inline uint32_t gr_tree_child(struct gr_tree *tree, uint32_t node,
 	if (GR_UNLIKELY(!table))
 		return node;
 	uint32_t child = tree->tables.data[table + 2 + i];
-	return GR_LIKELY(child) ? child - 1 :
-				  gr_tree_child_create(tree, node, table, i,
-						       name);
+	return GR_LIKELY(child) ?
+		       child - 1 :
+		       gr_tree_child_create(tree, node, table, i, name);
 }
 
 static inline void gr_tree_bill(struct gr_tree *tree, uint32_t node,

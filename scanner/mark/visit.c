@@ -17,8 +17,8 @@ gr_type_id gr_walk_runtime_type(struct gr_walk *w, uint64_t addr)
 	if (entry->addr == addr && addr)
 		return entry->id;
 	gr_type_id id = GR_TYPE_NONE;
-	struct gr_error *err =
-		addr ? gr_types_from_runtime(w->rt, addr, &id) : NULL;
+	struct gr_error *err = addr ? gr_types_from_runtime(w->rt, addr, &id) :
+				      NULL;
 	if (err) {
 		gr_walk_fail(w, err);
 		return GR_TYPE_NONE;
@@ -37,8 +37,8 @@ gr_type_id gr_walk_itab_type(struct gr_walk *w, uint64_t addr)
 	if (entry->addr == addr && addr)
 		return entry->id;
 	gr_type_id id = GR_TYPE_NONE;
-	struct gr_error *err =
-		addr ? gr_types_from_itab(w->rt, addr, &id) : NULL;
+	struct gr_error *err = addr ? gr_types_from_itab(w->rt, addr, &id) :
+				      NULL;
 	if (err) {
 		gr_walk_fail(w, err);
 		return GR_TYPE_NONE;
@@ -107,8 +107,7 @@ uint32_t gr_walk_root_node(struct gr_walk *w, const struct gr_root *root)
 	};
 
 	if (w->per_goroutine && root->goroutine < w->rt->ngoroutines)
-		total.goroutine_id =
-			w->rt->goroutines[root->goroutine].goid;
+		total.goroutine_id = w->rt->goroutines[root->goroutine].goid;
 	return gr_tree_root(&w->tree, &total);
 }
 
@@ -136,8 +135,8 @@ uint32_t gr_walk_step_node(struct gr_walk *w, struct gr_scope *scope,
 	uint32_t child = w->tree.tables.data[scope->table + 2 + step];
 	if (GR_LIKELY(child))
 		return child - 1;
-	if (scope->program && scope->program->steps[step].parent !=
-				      GR_STEP_SELF)
+	if (scope->program &&
+	    scope->program->steps[step].parent != GR_STEP_SELF)
 		node = gr_walk_step_node(w, scope,
 					 scope->program->steps[step].parent);
 	return gr_tree_child(&w->tree, node, scope->table, step,
@@ -189,9 +188,9 @@ static void count_object(struct gr_walk *w, const struct gr_span *span,
 	if (!type_total_add(w, label, bytes))
 		gr_walk_fail(w, &gr_enomem);
 	if (w->parents) {
-		struct gr_parent parent = {
-			w->from, w->root ? w->root->goroutine : UINT32_MAX
-		};
+		struct gr_parent parent = { w->from,
+					    w->root ? w->root->goroutine :
+						      UINT32_MAX };
 		w->parents[obj] = parent;
 		w->type_of[obj] = label;
 		if (obj == w->wanted)
@@ -319,8 +318,7 @@ static void visit_contents(struct gr_walk *w, const struct gr_referent *to,
 		return;
 	uint64_t off = to->addr - span->base_addr;
 	uint64_t word = span->first_word + off / GR_WORD_BYTES;
-	if (to->addr == data &&
-	    end - data - bytes <= SLACK_BYTES(end - data)) {
+	if (to->addr == data && end - data - bytes <= SLACK_BYTES(end - data)) {
 		bits->whole |= mask;
 	} else if (!is_new) {
 		uint64_t word_end = word + bytes / GR_WORD_BYTES;
@@ -406,10 +404,10 @@ gr_obj gr_walk_visit(struct gr_walk *w, const struct gr_referent *referent,
 	};
 	const struct gr_span *span = NULL;
 	gr_obj obj = gr_heap_object_at(w->heap, to.addr, &span);
-	const struct gr_program *program =
-		to.type == GR_TYPE_NONE || to.is_container ?
-			NULL :
-			gr_walk_program(w, to.type);
+	const struct gr_program *program = to.type == GR_TYPE_NONE ||
+							   to.is_container ?
+						   NULL :
+						   gr_walk_program(w, to.type);
 
 	if (GR_UNLIKELY(++w->nvisits % POLL_EVERY == 0))
 		gr_walk_poll(w);
@@ -450,8 +448,7 @@ gr_obj gr_walk_visit(struct gr_walk *w, const struct gr_referent *referent,
 		// The type of a part, by a pointer to it, is not the whole's.
 		bool is_part = to.type != GR_TYPE_NONE && !to.count &&
 			       to.addr != slot_addr + span->header_bytes;
-		count_object(w, span, obj,
-			     is_part ? GR_TYPE_NONE : to.label,
+		count_object(w, span, obj, is_part ? GR_TYPE_NONE : to.label,
 			     ledger_row(w, &to, is_header), scope, step);
 	}
 	if (!span->is_noscan && to.type != GR_TYPE_NONE)

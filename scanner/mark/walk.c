@@ -77,8 +77,8 @@ bool gr_region_queue_pop_last(struct gr_region_queue *queue,
 	return true;
 }
 
-const struct gr_region *gr_region_queue_peek(const struct gr_region_queue *queue,
-					     uint32_t i)
+const struct gr_region *
+gr_region_queue_peek(const struct gr_region_queue *queue, uint32_t i)
 {
 	const struct gr_region_chunk *chunk = queue->head;
 

@@ -24,7 +24,7 @@
 
 /** Flags of a key of child tables, beside a type id. */
 enum {
-	GR_KEY_ELEMENTS = 0x80000000, /**< `[0].` to `[9].`, `[10+].` */
+	GR_KEY_ELEMENTS = 0x80000000,  /**< `[0].` to `[9].`, `[10+].` */
 	GR_KEY_CONTAINER = 0x40000000, /**< `$mapkey.`, `$mapval.` */
 	GR_KEY_SUB_OBJECTS = 0x3fffffff,
 };
@@ -93,27 +93,27 @@ struct gr_walk {
 	uint64_t *area_word; /**< First bit in todo of each area. */
 	uint64_t extra_word; /**< Next free bit behind the areas. */
 	uint64_t total_words;
-	uint32_t *node_of;   /**< Object -> node; valid where counted. */
-	gr_type_id *type_of; /**< Only for `goref why`. */
+	uint32_t *node_of;	   /**< Object -> node; valid where counted. */
+	gr_type_id *type_of;	   /**< Only for `goref why`. */
 	struct gr_parent *parents; /**< Only for `goref why`. */
-	gr_obj wanted;	     /**< Stop when it is counted. */
+	gr_obj wanted;		   /**< Stop when it is counted. */
 	bool is_found;
 	struct gr_region_queue queue;
 	struct gr_masked_vector masked;
 	struct gr_deferred_vector deferred;
-	uint64_t *deferred_seen; /**< A bit an object. */
+	uint64_t *deferred_seen;	    /**< A bit an object. */
 	struct gr_total_vector type_totals; /**< By type id. */
 	struct gr_total untyped_total;
 	struct gr_ledger *ledger;
 	/* The state of the step at hand. */
 	uint8_t stratum;
-	uint8_t via;	      /**< enum gr_via */
+	uint8_t via; /**< enum gr_via */
 	bool is_mask_phase;
 	bool is_first_root; /**< GR_ATTRIBUTION_FIRST. */
 	bool per_goroutine;
 	bool is_conservative;
 	gr_obj from;
-	const struct gr_root *root; /**< The root at hand; NULL between. */
+	const struct gr_root *root;    /**< The root at hand; NULL between. */
 	struct gr_map_shape map_shape; /**< Of map_shape_type; bytes 0: none. */
 	gr_type_id map_shape_type;
 	uint64_t nvisits;
@@ -131,7 +131,7 @@ struct gr_walk {
 struct gr_scope {
 	uint32_t node; /**< GR_NODE_NONE: up_step of the scope above. */
 	uint32_t key;
-	uint32_t table; /**< 0: not looked up yet. */
+	uint32_t table;			  /**< 0: not looked up yet. */
 	const struct gr_program *program; /**< Of plain values. */
 	struct gr_scope *up;
 	uint32_t up_step;
@@ -140,9 +140,9 @@ struct gr_scope {
 /** What a pointer points to, as far as the referrer knows. */
 struct gr_referent {
 	uint64_t addr;
-	gr_type_id type;  /**< Of the region there, or GR_TYPE_NONE. */
-	gr_type_id label; /**< Whose total the object is counted in. */
-	uint32_t count;	  /**< As gr_region.count. */
+	gr_type_id type;   /**< Of the region there, or GR_TYPE_NONE. */
+	gr_type_id label;  /**< Whose total the object is counted in. */
+	uint32_t count;	   /**< As gr_region.count. */
 	bool is_container; /**< Header of a map, chan or trie `type`. */
 };
 
@@ -200,9 +200,9 @@ uint64_t gr_walk_header_bytes(struct gr_walk *w, gr_type_id type);
 /* strata.c: roots and the mask phase. */
 
 /** Walk all strata, or only what @p options->places hold. */
-struct gr_error *gr_walk_strata(struct gr_walk *w,
-			     const struct gr_walk_options *options)
-	GR_MUST_CHECK;
+struct gr_error *
+gr_walk_strata(struct gr_walk *w,
+	       const struct gr_walk_options *options) GR_MUST_CHECK;
 
 /* walk.c */
 
@@ -225,8 +225,8 @@ bool gr_region_queue_pop(struct gr_region_queue *queue, struct gr_region *ret);
 bool gr_region_queue_pop_last(struct gr_region_queue *queue,
 			      struct gr_region *ret);
 /** Region @p i of those that wait, for prefetching; NULL if not near. */
-const struct gr_region *gr_region_queue_peek(const struct gr_region_queue *queue,
-					     uint32_t i);
+const struct gr_region *
+gr_region_queue_peek(const struct gr_region_queue *queue, uint32_t i);
 
 static inline void gr_walk_fail(struct gr_walk *w, struct gr_error *err)
 {

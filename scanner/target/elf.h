@@ -25,7 +25,7 @@
  * Invariant: all program headers [0, phnum) lie inside the file.
  */
 struct gr_elf {
-	struct gr_bytes file; /**< The whole file; mapped read-only. */
+	struct gr_bytes file;	     /**< The whole file; mapped read-only. */
 	struct gr_sigbus_area *area; /**< Of the mapping; NULL: not ours. */
 	Elf64_Ehdr header;
 	size_t phnum;	       /**< Checked; PN_XNUM resolved. */

@@ -9,32 +9,32 @@
 #include "base/base.h"
 
 /** X(identifier, name in the ledger and in JSON) */
-#define GR_GAPS(X)                                                           \
-	/** 4 KiB pages of memory that the plan wanted and that is missing. */ \
-	X(UNREADABLE_PAGES, "unreadable_pages")                              \
+#define GR_GAPS(X)                                                              \
+	/** 4 KiB pages of memory that the plan wanted and that is missing. */  \
+	X(UNREADABLE_PAGES, "unreadable_pages")                                 \
 	/** Spans whose descriptor or bitmaps made no sense or were missing. */ \
-	X(BAD_SPANS, "bad_spans")                                            \
-	/** Precise pointers into a free slot of an in-use span. */          \
-	X(FREE_SLOT_POINTERS, "free_slot_pointers")                          \
-	/** The same, from conservatively scanned words: expected. */        \
-	X(CONSERVATIVE_FREE_SLOTS, "conservative_free_slots")                \
-	/** Runtime types that could not be read. */                         \
-	X(UNKNOWN_TYPES, "unknown_types")                                    \
-	/** Generic types whose instance is not known. */                    \
-	X(UNRESOLVED_GENERICS, "unresolved_generics")                        \
-	/** Stacks whose unwinding stopped before their outermost frame. */  \
-	X(FRAMES_NOT_UNWOUND, "frames_not_unwound")                          \
-	/** Goroutines whose stack or state could not be read. */            \
-	X(GOROUTINES_SKIPPED, "goroutines_skipped")                          \
-	/** Frames scanned conservatively, as the collector would. */        \
-	X(CONSERVATIVE_FRAMES, "conservative_frames")                        \
-	/** Spans that the sweeper was working on. */                        \
-	X(SPANS_MID_SWEEP, "spans_mid_sweep")                                \
-	/** Runtime lists cut off because they loop or never end. */         \
-	X(BROKEN_LISTS, "broken_lists")                                      \
-	/** Maps, channels and the like whose header made no sense. */       \
-	X(BROKEN_CONTAINERS, "broken_containers")                            \
-	/** Locations of variables that DWARF gives and we cannot follow. */ \
+	X(BAD_SPANS, "bad_spans")                                               \
+	/** Precise pointers into a free slot of an in-use span. */             \
+	X(FREE_SLOT_POINTERS, "free_slot_pointers")                             \
+	/** The same, from conservatively scanned words: expected. */           \
+	X(CONSERVATIVE_FREE_SLOTS, "conservative_free_slots")                   \
+	/** Runtime types that could not be read. */                            \
+	X(UNKNOWN_TYPES, "unknown_types")                                       \
+	/** Generic types whose instance is not known. */                       \
+	X(UNRESOLVED_GENERICS, "unresolved_generics")                           \
+	/** Stacks whose unwinding stopped before their outermost frame. */     \
+	X(FRAMES_NOT_UNWOUND, "frames_not_unwound")                             \
+	/** Goroutines whose stack or state could not be read. */               \
+	X(GOROUTINES_SKIPPED, "goroutines_skipped")                             \
+	/** Frames scanned conservatively, as the collector would. */           \
+	X(CONSERVATIVE_FRAMES, "conservative_frames")                           \
+	/** Spans that the sweeper was working on. */                           \
+	X(SPANS_MID_SWEEP, "spans_mid_sweep")                                   \
+	/** Runtime lists cut off because they loop or never end. */            \
+	X(BROKEN_LISTS, "broken_lists")                                         \
+	/** Maps, channels and the like whose header made no sense. */          \
+	X(BROKEN_CONTAINERS, "broken_containers")                               \
+	/** Locations of variables that DWARF gives and we cannot follow. */    \
 	X(UNKNOWN_LOCATIONS, "unknown_locations")
 
 enum gr_gap {

@@ -67,8 +67,8 @@ const struct gr_target_thread *gr_image_threads(const struct gr_image *image,
  * a larger request is a fault (lengths come from the target). On failure
  * what @p buf holds is not defined.
  */
-struct gr_error *gr_image_read(struct gr_image *image, uint64_t addr,
-			       void *buf, uint64_t bytes) GR_MUST_CHECK;
+struct gr_error *gr_image_read(struct gr_image *image, uint64_t addr, void *buf,
+			       uint64_t bytes) GR_MUST_CHECK;
 
 /** gr_image_read() of one little-endian unsigned integer of 1..8 bytes. */
 struct gr_error *gr_image_read_uint(struct gr_image *image, uint64_t addr,
@@ -103,10 +103,10 @@ struct gr_error *gr_image_map_torn(struct gr_image *image, uint64_t addr,
 
 /** What lies at an address, for `goref why` of something that is no object. */
 struct gr_mapping_info {
-	uint64_t start, end;   /**< [start, end) */
-	bool readable_data;    /**< Bytes of it can be read. */
+	uint64_t start, end; /**< [start, end) */
+	bool readable_data;  /**< Bytes of it can be read. */
 	bool writable, executable;
-	const char *path;      /**< File mapped there, or NULL. */
+	const char *path; /**< File mapped there, or NULL. */
 };
 
 /** false if nothing is mapped at @p addr as far as the source tells. */

@@ -17,10 +17,23 @@ enum gr_target_kind {
 
 /** General registers in the order of DWARF's numbering for x86-64. */
 enum gr_reg {
-	GR_REG_RAX, GR_REG_RDX, GR_REG_RCX, GR_REG_RBX, GR_REG_RSI,
-	GR_REG_RDI, GR_REG_RBP, GR_REG_RSP, GR_REG_R8, GR_REG_R9,
-	GR_REG_R10, GR_REG_R11, GR_REG_R12, GR_REG_R13, GR_REG_R14,
-	GR_REG_R15, GR_REG_RIP,
+	GR_REG_RAX,
+	GR_REG_RDX,
+	GR_REG_RCX,
+	GR_REG_RBX,
+	GR_REG_RSI,
+	GR_REG_RDI,
+	GR_REG_RBP,
+	GR_REG_RSP,
+	GR_REG_R8,
+	GR_REG_R9,
+	GR_REG_R10,
+	GR_REG_R11,
+	GR_REG_R12,
+	GR_REG_R13,
+	GR_REG_R14,
+	GR_REG_R15,
+	GR_REG_RIP,
 	GR_NREGS,
 };
 
