@@ -203,8 +203,7 @@ static struct gr_error *finish(struct verifier *v)
 	if (verdict->has_stats && !is_in_motion(v) &&
 	    (verdict->stats.objects != verdict->rebuilt.objects ||
 	     verdict->stats.bytes != verdict->rebuilt.bytes) &&
-	    !v->scan->gaps.count[GR_GAP_SPANS_MID_SWEEP] &&
-	    !v->scan->gaps.count[GR_GAP_BAD_SPANS])
+	    !v->scan->gaps.count[GR_GAP_SPANS_MID_SWEEP])
 		verdict->unexplained++;
 	verdict->differences = v->differences.data;
 	verdict->ndifferences = v->differences.size;

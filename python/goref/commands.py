@@ -2,12 +2,13 @@
 """goref and its subcommands."""
 
 import os
+import stat
 import time
 from typing import Any
 
 import gdb
 
-from . import args, evaluate, native, params, render
+from . import args, evaluate, native, params, render, target
 from .session import current, running
 
 TOP = 10
@@ -325,6 +326,14 @@ def _check_writable(path: str | None) -> None:
     goref = native.load()
     if path is None:
         return
+    path = os.path.expanduser(path)
+    if os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode):
+        raise gdb.GdbError(f"goref: cannot write {path}: it is a named pipe")
+    for what, file in target.files():
+        if file and os.path.exists(path) and os.path.samefile(path, file):
+            raise gdb.GdbError(
+                f"goref: cannot write {path}: it is the {what} that gdb has open"
+            )
     try:
         goref.check_writable(path)
     except goref.Error as problem:

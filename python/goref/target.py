@@ -103,6 +103,15 @@ def exe_path(inferior: Any) -> str | None:
 # ---------------------------------------------------------------- identity
 
 
+def files() -> list[tuple[str, str | None]]:
+    """The files that gdb has open and that exist: never to be written over."""
+    inferior = gdb.selected_inferior()
+    found = [("executable", exe_path(inferior))]
+    if kind_of(inferior) == "core":
+        found.append(("core", core_path(inferior)))
+    return [(w, f) for w, f in found if f and os.path.exists(f)]
+
+
 def _file_identity(path: str | None) -> tuple[Any, ...]:
     try:
         st = os.stat(path or "")

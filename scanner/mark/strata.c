@@ -140,10 +140,8 @@ static void run_contents_root(struct gr_walk *w, const struct gr_root *root)
 			span->header_bytes;
 	if (!gr_walk_locate(w, data, &host, &word, &bytes))
 		return;
-	w->from = obj;
 	if (root->type != GR_TYPE_NONE)
 		run_typed(w, &scope, root->type, host, word, bytes);
-	w->from = GR_OBJ_NONE;
 	if (gr_bitmap_next(w->todo, word, word + bytes / GR_WORD_BYTES) ==
 	    word + bytes / GR_WORD_BYTES)
 		return;
@@ -250,7 +248,12 @@ static void run_masked_object(struct gr_walk *w,
 	uint64_t word = span->first_word + off / GR_WORD_BYTES;
 	uint64_t end =
 		word + (span->elem_bytes - span->header_bytes) / GR_WORD_BYTES;
-	w->from = masked->obj;
+	// Of an object with a finalizer only the contents are reached: what it
+	// holds begins a chain, or a cycle through it would have no beginning.
+	bool is_counted = w->heap->bits[masked->obj / 64].counted >>
+				  (masked->obj % 64) &
+			  1;
+	w->from = is_counted ? masked->obj : GR_OBJ_NONE;
 	for (uint64_t at = word;
 	     (at = gr_bitmap_next(w->todo, at, end)) < end && !w->err; at++) {
 		gr_bitmap_clear(w->todo, at);

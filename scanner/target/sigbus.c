@@ -36,8 +36,7 @@ static uintptr_t page_bytes(void)
 struct gr_sigbus_area *gr_sigbus_watch(struct gr_bytes mapped, const char *path)
 {
 	size_t path_bytes = strnlen(path, PATH_MAX - 1);
-	struct gr_sigbus_area *area =
-		calloc(1, sizeof(*area) + path_bytes + 1);
+	struct gr_sigbus_area *area = calloc(1, sizeof(*area) + path_bytes + 1);
 
 	if (!area)
 		return NULL;

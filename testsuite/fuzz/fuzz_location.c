@@ -34,9 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	for (; in.bytes && nops < GR_ARRAY_SIZE(ops); nops++) {
 		ops[nops].atom = fuzz_take(&in, 1);
 		ops[nops].operand1 = fuzz_take(&in, 1 + ops[nops].atom % 8);
-		ops[nops].operand2 = ops[nops].atom == DW_OP_bregx ?
-					     fuzz_take(&in, 8) :
-					     0;
+		ops[nops].operand2 =
+			ops[nops].atom == DW_OP_bregx ? fuzz_take(&in, 8) : 0;
 	}
 	struct gr_location location = gr_location_decode(ops, nops, base);
 	check(&location);

@@ -77,8 +77,8 @@ static void fill_tables(void)
 	static const char names[] = "\0reflect.makeFuncStub\0main.second"
 				    "\0main.third\0main.go";
 	static const uint32_t nameoffs[] = { 1, 23, 35, 46 };
-	static const uint8_t pctab[] = { 0,  34, 0x80, 1, 0, 2, 0x80,
-					 1,  0,	 4,    8, 3, 8, 0 };
+	static const uint8_t pctab[] = { 0, 34, 0x80, 1, 0, 2, 0x80,
+					 1, 0,	4,    8, 3, 8, 0 };
 
 	for (size_t i = 0; i < NTABLES; i++)
 		memset(tables[i].data, 0, tables[i].bytes);
@@ -184,10 +184,9 @@ static void run(struct fuzz_input *in, struct gr_image *image)
 		.nftab = tables[4].bytes / 8,
 		.pc_quantum = 1,
 	};
-	struct gr_runtime rt = { .image = image,
-				 .gaps = &gaps,
-				 .modules = &module,
-				 .nmodules = 1 };
+	struct gr_runtime rt = {
+		.image = image, .gaps = &gaps, .modules = &module, .nmodules = 1
+	};
 	uint64_t sp = STACK + fuzz_take(in, 2) % STACK_BYTES / 8 * 8;
 	struct gr_goroutine g = {
 		.stack_lo = STACK,
