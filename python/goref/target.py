@@ -7,6 +7,8 @@ writes to the target.
 
 import os
 import re
+import shlex
+import tempfile
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,11 +84,23 @@ def _why_not_attached(pid: str) -> str:
     )
 
 
+def _said(command: str) -> str:
+    """What gdb prints for a command. Names in a damaged core need not be
+    text, and then gdb hands nothing to Python: a file takes it."""
+    try:
+        return str(gdb.execute(command, to_string=True))
+    except UnicodeDecodeError:
+        pass
+    with tempfile.NamedTemporaryFile() as file:
+        gdb.execute(f"pipe {command} | cat >{shlex.quote(file.name)}")
+        return file.read().decode("utf-8", "surrogateescape")
+
+
 def core_path(inferior: Any) -> str:
     corefile = getattr(inferior, "corefile", None)
     if corefile is not None:
         return os.path.abspath(str(corefile.filename))
-    text = gdb.execute("info target", to_string=True)
+    text = _said("info target")
     match = re.search(r"Local core dump file:\s+`(.*)', file type", text)
     if not match:
         raise gdb.GdbError("goref: gdb does not say which core it has open")
@@ -214,7 +228,7 @@ def _core_exe(path: str | None, core: str) -> str:
     if path:
         return path
     hint = "EXE"
-    text = gdb.execute("info proc exe", to_string=True)
+    text = _said("info proc exe")
     match = re.search(r"^exe = '(.*)'", text, re.M)
     if match:
         hint = match[1]
@@ -227,7 +241,7 @@ def _core_exe(path: str | None, core: str) -> str:
 def _entry_bias(path: str) -> int | None:
     """Where a position independent executable lies, from AT_ENTRY."""
     try:
-        text = gdb.execute("info auxv", to_string=True)
+        text = _said("info auxv")
     except gdb.error:
         return None
     match = re.search(rf"^{_AT_ENTRY}\s+AT_ENTRY\s.*\s(0x\w+)$", text, re.M)

@@ -80,6 +80,22 @@ def copied(farm, tmp_path):
     return target, core
 
 
+def test_names_that_are_no_text(copied):
+    """gdb lists sections of the kernel's shared object by their names, and
+    hands Python nothing that is not UTF-8."""
+    target, path = copied
+    core = mutate.Core(path)
+    at = core.data.find(b".eh_frame_hdr\0")
+    if at < 0:
+        core.close()
+        pytest.skip("the core has no vdso")
+    core.data[at + 1] = 0xE7
+    core.close()
+    run = run_gdb([target.exe, path], ["goref scan --json"])
+    assert run.rc == 0, run.stderr
+    assert run.json()["reached"]["objects"] > 0
+
+
 def test_core_shrinks_between_commands(copied):
     """The scan is kept, the memory below it is gone."""
     target, core = copied
