@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "goruntime/ptrmap.h"
-#include "goruntime/search.h"
 #include "goruntime/typemask.h"
 #include "target/elf.h"
 #include "target/notes.h"
@@ -60,7 +59,7 @@ void gr_scan_end_phase(struct gr_scan *scan, enum gr_phase phase)
 	gr_scan_note_memory(scan);
 }
 
-static struct gr_error *scan_poll(void *ctx)
+struct gr_error *gr_scan_poll(void *ctx)
 {
 	struct gr_scan *scan = ctx;
 
@@ -111,7 +110,7 @@ static struct gr_error *copy_target(struct gr_scan *scan,
 	return NULL;
 }
 
-static struct gr_error *warn(struct gr_scan *scan, const char *text)
+struct gr_error *gr_scan_warn(struct gr_scan *scan, const char *text)
 {
 	size_t n = scan->nwarnings;
 
@@ -122,56 +121,6 @@ static struct gr_error *warn(struct gr_scan *scan, const char *text)
 		return &gr_enomem;
 	scan->nwarnings++;
 	return NULL;
-}
-
-/* Without debug information: the runtime by its own traces (search.h). */
-static struct gr_error *search_runtime(struct gr_scan *scan)
-{
-	const char *path = scan->target.modules[0].path;
-	struct gr_error *err;
-	struct gr_elf elf;
-
-	gr_dwarf_destroy(scan->dwarfs[0]);
-	scan->dwarfs[0] = NULL;
-	err = gr_elf_open(path, &elf);
-	if (err)
-		return err;
-	err = gr_search_layout(&scan->rt, &elf, scan->biases[0]);
-	gr_elf_deinit(&elf);
-	if (gr_error_catch(&err, GR_ERROR_NOT_GO))
-		return gr_error_format(GR_ERROR_NOT_GO,
-				       "%s is not a Go program", path);
-	if (err)
-		return gr_error_prefix(err, "%s: ", path);
-	return warn(scan, "no debug information: names come from the "
-			  "runtime's own tables; for all names use the "
-			  "executable as built without -s and -w, or give its "
-			  "debug file with gdb's `symbol-file'");
-}
-
-/* The debug information of the file that holds the Go runtime, and what it
- * says of the runtime. */
-static struct gr_error *open_symbols(struct gr_scan *scan)
-{
-	const struct gr_target *target = &scan->target;
-	struct gr_error *err;
-
-	scan->dwarfs = calloc(target->nmodules + 1, sizeof(*scan->dwarfs));
-	scan->biases = calloc(target->nmodules + 1, sizeof(*scan->biases));
-	if (!scan->dwarfs || !scan->biases)
-		return &gr_enomem;
-	scan->biases[0] = gr_image_bias(scan->image, 0);
-	err = gr_dwarf_open(target->modules[0].path,
-			    target->modules[0].debug_path, scan_poll, scan,
-			    &scan->dwarfs[0]);
-	if (!err)
-		err = gr_layout_resolve(scan->dwarfs[0], scan->biases[0],
-					&scan->rt.layout);
-	// Of a C library's, but not of Go's own code, it is none either.
-	if (gr_error_catch(&err, GR_ERROR_NO_DWARF) ||
-	    gr_error_catch(&err, GR_ERROR_NOT_GO))
-		return search_runtime(scan);
-	return err;
 }
 
 /* A Go string of the target at @p addr, interned. */
@@ -206,12 +155,13 @@ static struct gr_error *check_release(struct gr_scan *scan)
 		    (version[2 + len] < '0' || version[2 + len] > '9'))
 			return NULL;
 	}
-	return warn(scan,
-		    gr_arena_internf(&scan->arena,
-				     "%s is none of the releases that this "
-				     "version was tested with (go1.19, go1.21 "
-				     "to go1.27); going on",
-				     version));
+	return gr_scan_warn(
+		scan,
+		gr_arena_internf(&scan->arena,
+				 "%s is none of the releases that this "
+				 "version was tested with (go1.19, go1.21 "
+				 "to go1.27); going on",
+				 version));
 }
 
 /* Whether the collector was at work: by its phase, or what goes with it. */
@@ -261,7 +211,7 @@ static struct gr_error *read_heap(struct gr_scan *scan)
 
 	err = read_state(scan);
 	if (!err)
-		err = gr_modules_read(rt, scan->dwarfs, scan->biases, 1);
+		err = gr_scan_read_modules(scan);
 	if (!err)
 		err = gr_types_create(rt);
 	if (!err)
@@ -295,7 +245,7 @@ static struct gr_error *run_phases(struct gr_scan *scan)
 	if (err)
 		return err;
 	scan->rt.image = scan->image;
-	err = open_symbols(scan);
+	err = gr_scan_open_symbols(scan);
 	gr_scan_end_phase(scan, GR_PHASE_symbols);
 	if (!err)
 		err = read_heap(scan);
@@ -350,7 +300,7 @@ static struct gr_error *fill_info(struct gr_scan *scan)
 	gr_error_destroy(err);
 	if (!info->build_id)
 		info->build_id = "";
-	return warn(scan, gr_image_warning(scan->image));
+	return gr_scan_warn(scan, gr_image_warning(scan->image));
 }
 
 struct gr_error *gr_scan_enter(struct gr_scan *scan,
@@ -374,7 +324,7 @@ struct gr_error *gr_scan_create(const struct gr_target *target,
 	scan->phase_start_us = gr_scan_now_us();
 	scan->rt.gaps = &scan->gaps;
 	scan->rt.arena = &scan->arena;
-	scan->rt.poll = scan_poll;
+	scan->rt.poll = gr_scan_poll;
 	scan->rt.poll_ctx = scan;
 	gr_sigbus_guard_begin(&guard);
 	err = copy_target(scan, target);
@@ -404,7 +354,6 @@ void gr_scan_destroy(struct gr_scan *scan)
 	for (size_t i = 0; scan->dwarfs && i < scan->target.nmodules; i++)
 		gr_dwarf_destroy(scan->dwarfs[i]);
 	free(scan->dwarfs);
-	free(scan->biases);
 	gr_image_destroy(scan->image);
 	gr_arena_deinit(&scan->arena);
 	free(scan);

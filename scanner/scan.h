@@ -17,7 +17,6 @@ struct gr_scan {
 	struct gr_gaps gaps;
 	struct gr_image *image;
 	struct gr_dwarf **dwarfs; /**< One a module of the target, or NULL. */
-	uint64_t *biases;
 	struct gr_runtime rt;
 	struct gr_root_list lists;
 	struct gr_roots roots;
@@ -40,6 +39,26 @@ struct gr_result {
 	struct gr_type_total *types; /**< Sorted. */
 	size_t ntypes;
 };
+
+/** rt.poll: ask the debugger whether to go on. @p ctx is the scan. */
+struct gr_error *gr_scan_poll(void *ctx) GR_MUST_CHECK;
+
+/** Say @p text (NULL: nothing) to the user beside the result; it is copied. */
+struct gr_error *gr_scan_warn(struct gr_scan *scan,
+			      const char *text) GR_MUST_CHECK;
+
+/**
+ * Which file of the target has the Go runtime (the executable, or a library
+ * that a C program loaded), its debug information, and what that says of the
+ * runtime: fills rt.layout (symbols.c).
+ */
+struct gr_error *gr_scan_open_symbols(struct gr_scan *scan) GR_MUST_CHECK;
+
+/**
+ * The runtime's list of modules (plugins after the first), each with the
+ * debug information of the file that it was loaded from (symbols.c).
+ */
+struct gr_error *gr_scan_read_modules(struct gr_scan *scan) GR_MUST_CHECK;
 
 /** Microseconds of a clock that only goes forward. */
 uint64_t gr_scan_now_us(void);

@@ -5,6 +5,7 @@
 //	goref-scan [OPTION]... EXE CORE
 //	goref-scan [OPTION]... PID
 //
+//	--library FILE	another file that is loaded; may be repeated
 //	--why ADDR	print the chain to an object instead of the ledger
 //	--out FILE	write a profile too
 //	--layout	print the resolved layout table instead
@@ -30,14 +31,19 @@
 #include "base/vector.h"
 #include "proto/profile_writer.h"
 
-enum { MAX_DEPTH = 256, MAX_NODES = 1 << 20, MAX_DIFFERENCES = 20 };
+enum {
+	MAX_DEPTH = 256,
+	MAX_NODES = 1 << 20,
+	MAX_DIFFERENCES = 20,
+	MAX_MODULES = 16,
+};
 
 GR_VECTOR(thread_vector, struct gr_target_thread);
 
 // What is looked at.
 struct subject {
 	struct gr_target target;
-	struct gr_target_module module;
+	struct gr_target_module modules[MAX_MODULES];
 	struct thread_vector threads;
 	int mem_fd;
 	char exe[64];
@@ -146,7 +152,7 @@ static bool open_process(struct subject *s, pid_t pid)
 	snprintf(s->exe, sizeof(s->exe), "/proc/%d/exe", (int)pid);
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	s->mem_fd = open(path, O_RDONLY | O_CLOEXEC);
-	s->module.path = s->exe;
+	s->modules[0].path = s->exe;
 	s->target.kind = GR_TARGET_NATIVE;
 	s->target.pid = pid;
 	s->target.threads = s->threads.data;
@@ -157,15 +163,15 @@ static bool open_process(struct subject *s, pid_t pid)
 static bool open_subject(struct subject *s, int argc, char **argv)
 {
 	s->mem_fd = -1;
-	s->module.bias = UINT64_MAX;
-	s->target.modules = &s->module;
-	s->target.nmodules = 1;
+	s->modules[0].bias = UINT64_MAX;
+	s->target.modules = s->modules;
+	s->target.nmodules++;
 	s->target.ops.read = read_mem;
 	s->target.ops.poll = poll_nothing;
 	s->target.ctx = s;
 	if (argc == 1)
 		return open_process(s, atoi(argv[0]));
-	s->module.path = argv[0];
+	s->modules[0].path = argv[0];
 	s->target.kind = GR_TARGET_CORE;
 	s->target.core_path = argv[1];
 	return true;
@@ -529,7 +535,7 @@ static int usage(void)
 {
 	fprintf(stderr,
 		"usage: goref-scan [--why ADDR] [--out FILE] [--layout] "
-		"[--nodes] [--verify]\n\t[--objects] [--attribution "
+		"[--nodes] [--verify]\n\t[--library FILE]... [--objects] [--attribution "
 		"nearest|first] [--per-goroutine] EXE CORE | PID\n");
 	return 2;
 }
@@ -542,7 +548,18 @@ static bool parse_attribution(const char *text, enum gr_attribution *ret)
 	return is_first || !strcmp(text, "nearest");
 }
 
-static bool parse_options(int argc, char **argv, struct options *o)
+// Before the executable is known: it comes first.
+static bool add_library(struct subject *s, const char *path)
+{
+	if (s->target.nmodules + 1 == MAX_MODULES)
+		return false;
+	s->modules[++s->target.nmodules] =
+		(struct gr_target_module){ .path = path, .bias = UINT64_MAX };
+	return true;
+}
+
+static bool parse_options(int argc, char **argv, struct options *o,
+			  struct subject *s)
 {
 	static const struct option longs[] = {
 		{ "why", required_argument, NULL, 'w' },
@@ -553,6 +570,7 @@ static bool parse_options(int argc, char **argv, struct options *o)
 		{ "objects", no_argument, NULL, 'b' },
 		{ "attribution", required_argument, NULL, 'a' },
 		{ "per-goroutine", no_argument, NULL, 'g' },
+		{ "library", required_argument, NULL, 'L' },
 		{ NULL, 0, NULL, 0 },
 	};
 
@@ -571,6 +589,8 @@ static bool parse_options(int argc, char **argv, struct options *o)
 			o->objects = true;
 		else if (c == 'g')
 			o->per_goroutine = true;
+		else if (c == 'L' && add_library(s, optarg))
+			continue;
 		else if (c != 'a' ||
 			 !parse_attribution(optarg, &o->attribution))
 			return false;
@@ -584,7 +604,7 @@ int main(int argc, char **argv)
 	struct subject s = { .mem_fd = -1 };
 	int rc = 1;
 
-	if (!parse_options(argc, argv, &o))
+	if (!parse_options(argc, argv, &o, &s))
 		return usage();
 	if (open_subject(&s, argc - optind, argv + optind))
 		rc = run(&s, &o);

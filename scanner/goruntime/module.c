@@ -196,27 +196,7 @@ static struct gr_error *read_module(struct gr_runtime *rt, uint64_t addr,
 	return plan_module(rt, module);
 }
 
-/* Find the file that a module comes from: the one that has its text. */
-static void attach_dwarf(struct gr_module *module,
-			 struct gr_dwarf *const *dwarfs, const uint64_t *biases,
-			 size_t ndwarfs)
-{
-	for (size_t i = 0; i < ndwarfs; i++) {
-		if (!dwarfs[i] ||
-		    (i + 1 < ndwarfs &&
-		     gr_dwarf_function_at(dwarfs[i],
-					  module->text - biases[i]) ==
-			     GR_DWARF_NONE))
-			continue;
-		module->dwarf = dwarfs[i];
-		module->bias = biases[i];
-		return;
-	}
-}
-
-struct gr_error *gr_modules_read(struct gr_runtime *rt,
-				 struct gr_dwarf *const *dwarfs,
-				 const uint64_t *biases, size_t ndwarfs)
+struct gr_error *gr_modules_read(struct gr_runtime *rt)
 {
 	struct gr_error *err;
 	uint64_t addr = rt->layout.vars.firstmoduledata;
@@ -241,7 +221,6 @@ struct gr_error *gr_modules_read(struct gr_runtime *rt,
 		}
 		if (err)
 			return err;
-		attach_dwarf(module, dwarfs, biases, ndwarfs);
 		rt->nmodules++;
 	}
 	return NULL;

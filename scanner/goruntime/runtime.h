@@ -105,10 +105,10 @@ struct gr_error *gr_runtime_read_slice(struct gr_runtime *rt, uint64_t addr,
 const struct gr_module *gr_runtime_module_at(const struct gr_runtime *rt,
 					     uint64_t pc);
 
-/** Walk moduledata's list and map the tables. At least one, or an error. */
-struct gr_error *gr_modules_read(struct gr_runtime *rt,
-				 struct gr_dwarf *const *dwarfs,
-				 const uint64_t *biases,
-				 size_t ndwarfs) GR_MUST_CHECK;
+/**
+ * Walk moduledata's list and map the tables. At least one, or an error. Their
+ * debug information is the caller's to add.
+ */
+struct gr_error *gr_modules_read(struct gr_runtime *rt) GR_MUST_CHECK;
 
 #endif /* GR_RUNTIME_H */

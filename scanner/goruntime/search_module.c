@@ -330,13 +330,12 @@ void gr_search_forget_modules(struct gr_runtime *rt)
 
 struct gr_error *gr_search_check_module(struct gr_search *s, uint64_t addr)
 {
-	struct gr_dwarf *none = NULL;
 	struct gr_error *err = check_record(s, addr);
 
 	if (err)
 		return err;
 	s->rt->layout.vars.firstmoduledata = addr;
-	err = gr_modules_read(s->rt, &none, &s->bias, 1);
+	err = gr_modules_read(s->rt);
 	if (!err)
 		err = check_func_ids(s);
 	if (!err)

@@ -272,7 +272,9 @@ void gr_image_destroy(struct gr_image *image)
 
 uint64_t gr_image_bias(const struct gr_image *image, size_t module)
 {
-	return image->modules[module].bias;
+	const struct gr_module_file *file = &image->modules[module];
+
+	return file->is_usable ? file->bias : UINT64_MAX;
 }
 
 uint64_t gr_image_missing_bytes(const struct gr_image *image)
@@ -315,32 +317,46 @@ void gr_image_seal(struct gr_image *image)
 	gr_source_deinit(&image->source);
 }
 
-// A segment of a module at its run-time place.
-static bool find_segment(const struct gr_image *image, uint64_t addr,
-			 struct gr_mapping *ret)
+// The segment of a module that has the address, at its run-time place.
+static bool module_segment(const struct gr_module_file *file, uint64_t addr,
+			   struct gr_mapping *ret)
 {
-	for (size_t i = 0; i < image->target->nmodules; i++) {
-		const struct gr_module_file *file = &image->modules[i];
-		if (file->bias == UINT64_MAX)
+	if (file->bias == UINT64_MAX)
+		return false;
+	for (size_t i = 0; i < file->elf.phnum; i++) {
+		Elf64_Phdr header = gr_elf_program_header(&file->elf, i);
+		uint64_t start = file->bias + header.p_vaddr;
+		if (header.p_type != PT_LOAD ||
+		    addr - start >= header.p_memsz ||
+		    header.p_memsz > UINT64_MAX - start)
 			continue;
-		for (size_t j = 0; j < file->elf.phnum; j++) {
-			Elf64_Phdr header =
-				gr_elf_program_header(&file->elf, j);
-			uint64_t start = file->bias + header.p_vaddr;
-			if (header.p_type != PT_LOAD ||
-			    addr - start >= header.p_memsz ||
-			    header.p_memsz > UINT64_MAX - start)
-				continue;
-			*ret = (struct gr_mapping){
-				.start = start,
-				.end = start + header.p_memsz,
-				.flags = header.p_flags,
-				.path = file->path,
-			};
-			return true;
-		}
+		*ret = (struct gr_mapping){
+			.start = start,
+			.end = start + header.p_memsz,
+			.flags = header.p_flags,
+			.path = file->path,
+		};
+		return true;
 	}
 	return false;
+}
+
+static size_t find_segment(const struct gr_image *image, uint64_t addr,
+			   struct gr_mapping *ret)
+{
+	for (size_t i = 0; i < image->target->nmodules; i++)
+		if (module_segment(&image->modules[i], addr, ret))
+			return i;
+	return SIZE_MAX;
+}
+
+size_t gr_image_module_at(const struct gr_image *image, uint64_t addr)
+{
+	struct gr_mapping mapping;
+
+	size_t i = find_segment(image, addr, &mapping);
+
+	return i != SIZE_MAX && image->modules[i].is_usable ? i : SIZE_MAX;
 }
 
 static bool find_mapping(const struct gr_image *image, uint64_t addr,
@@ -350,8 +366,8 @@ static bool find_mapping(const struct gr_image *image, uint64_t addr,
 		gr_mappings_find(gr_image_files(image), addr);
 	const struct gr_mapping *segment =
 		gr_mappings_find(&image->core.segments, addr);
-	struct gr_mapping module;
-	bool has_module = find_segment(image, addr, &module);
+	struct gr_mapping module = { 0 };
+	bool has_module = find_segment(image, addr, &module) != SIZE_MAX;
 
 	if (!file && !segment) {
 		*ret = module;

@@ -37,9 +37,16 @@ void gr_image_destroy(struct gr_image *image);
 
 /**
  * Run-time address minus file address of module @p module of the target;
- * UINT64_MAX if it is not known, which never happens to the executable.
+ * UINT64_MAX if it is not known or the file is not the one that is loaded,
+ * which never happens to the executable.
  */
 uint64_t gr_image_bias(const struct gr_image *image, size_t module);
+
+/**
+ * The module of the target that is loaded at @p addr; SIZE_MAX if none is, or
+ * its file is not the one that we have.
+ */
+size_t gr_image_module_at(const struct gr_image *image, uint64_t addr);
 
 /** Bytes that the core file lacks of what its headers promise; 0 if whole. */
 uint64_t gr_image_missing_bytes(const struct gr_image *image);

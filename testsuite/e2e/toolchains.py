@@ -16,12 +16,35 @@ import pytest
 TESTSUITE = Path(__file__).resolve().parent.parent
 PROGRAMS = TESTSUITE / "programs"
 
-RELEASES = ("go1.19", "go1.24", "go1.27")
+# GOREF_RELEASES names others: all that fetch-go knows, before a release.
+RELEASES = tuple(
+    os.environ.get("GOREF_RELEASES", "go1.19,go1.24,go1.27").split(",")
+)
 FLAGS = {
     "default": [],
     "noopt": ["-gcflags=all=-N -l"],
     "pie": ["-buildmode=pie"],
     "nodwarf": ["-ldflags=-w"],
+    "external": ["-ldflags=-linkmode=external"],
+    "race": ["-race"],
+    "stripped": ["-ldflags=-s -w"],
+    "plain-dwarf": ["-ldflags=-compressdwarf=false"],
+    "cgo": [],
+    # As a library `program.so`, which a host (HOSTS) loads and runs.
+    "c-shared": ["-buildmode=c-shared"],
+    "c-shared-stripped": ["-buildmode=c-shared", "-ldflags=-s -w"],
+    "plugin": ["-buildmode=plugin"],
+    "plugin-stripped": ["-buildmode=plugin", "-ldflags=-s -w"],
+}
+ENVIRONMENT = {
+    flavour: {"CGO_ENABLED": "1"}
+    for flavour in ("external", "race", "cgo", "c-shared",
+                    "c-shared-stripped", "plugin", "plugin-stripped")
+}  # fmt: skip
+HOSTS = {
+    flavour: flavour.removesuffix("-stripped")
+    for flavour in FLAGS
+    if flavour.startswith(("c-shared", "plugin"))
 }
 
 Variant = namedtuple("Variant", "release flavour")
@@ -101,10 +124,18 @@ def go_binary(release):
     return go
 
 
-def _sources(program):
-    return sorted((PROGRAMS / "common").glob("*.go")) + sorted(
-        (PROGRAMS / program).glob("*.go")
-    )
+def _sources(program, flavour):
+    sources = sorted((PROGRAMS / "common").glob("*.go"))
+    sources += sorted((PROGRAMS / program).glob("*.go"))
+    if flavour in HOSTS:
+        sources.append(PROGRAMS / HOSTS[flavour] / "export.go")
+    return sources
+
+
+def _host(flavour):
+    """The source of the program that loads a library of this flavour."""
+    folder = PROGRAMS / HOSTS[flavour]
+    return next(folder.glob("host.*"))
 
 
 def _build_key(go, program, flavour):
@@ -112,28 +143,52 @@ def _build_key(go, program, flavour):
     version = subprocess.run(
         [go, "version"], capture_output=True, env=go_environment()
     ).stdout
-    for part in (version, repr(FLAGS[flavour]).encode()):
+    settings = FLAGS[flavour], ENVIRONMENT.get(flavour)
+    for part in (version, repr(settings).encode()):
         digest.update(part + b"\0")
-    for source in _sources(program):
+    sources = _sources(program, flavour)
+    if flavour in HOSTS:
+        sources.append(_host(flavour))
+    for source in sources:
         digest.update(source.name.encode() + b"\0")
         digest.update(source.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
-def _compile(go, program, flavour, folder):
-    source = folder / "src"
-    source.mkdir(parents=True, exist_ok=True)
-    for file in _sources(program):
-        shutil.copy(file, source)
+def _run(what, line, folder, flavour):
     done = subprocess.run(
-        [go, "build", *FLAGS[flavour], "-o", str(folder / program), "."],
-        cwd=source,
-        env=go_environment(),
+        line,
+        cwd=folder,
+        env=go_environment() | ENVIRONMENT.get(flavour, {}),
         capture_output=True,
         text=True,
     )
     if done.returncode:
-        pytest.fail(f"go build of {program} ({flavour}):\n{done.stderr}")
+        pytest.fail(f"build of {what} ({flavour}):\n{done.stderr}")
+
+
+def _compile_host(go, flavour, exe):
+    source = _host(flavour)
+    if source.suffix == ".c":
+        compiler = shutil.which("cc") or pytest.skip("no C compiler")
+        line = [compiler, "-g", source, "-o", exe, "-ldl"]
+    else:
+        # Both must be of the same toolchain and flags.
+        flags = [f for f in FLAGS[flavour] if "buildmode" not in f]
+        line = [go, "build", *flags, "-o", exe, source]
+    _run("the host", line, exe.parent, flavour)
+
+
+def _compile(go, program, flavour, folder):
+    source = folder / "src"
+    source.mkdir(parents=True, exist_ok=True)
+    for file in _sources(program, flavour):
+        shutil.copy(file, source)
+    out = folder / (f"{program}.so" if flavour in HOSTS else program)
+    line = [go, "build", *FLAGS[flavour], "-o", str(out), "."]
+    _run(program, line, source, flavour)
+    if flavour in HOSTS:
+        _compile_host(go, flavour, folder / program)
 
 
 @functools.lru_cache(maxsize=None)
