@@ -140,6 +140,9 @@ PyObject *gr_py_info(const struct gr_scan_info *info)
 			       gr_py_string(kind_name(info->kind))) &&
 		gr_py_dict_set(dict, "build_id",
 			       gr_py_string_or_none(info->build_id)) &&
+		gr_py_dict_set(
+			dict, "missing_bytes",
+			PyLong_FromUnsignedLongLong(info->missing_bytes)) &&
 		gr_py_dict_set(dict, "warnings", warnings(info->warnings)) &&
 		gr_py_dict_set(dict, "goroutines",
 			       PyLong_FromUnsignedLongLong(info->goroutines)) &&

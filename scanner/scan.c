@@ -287,6 +287,7 @@ static struct gr_error *fill_info(struct gr_scan *scan)
 	info->core_path = scan->target.core_path;
 	info->pid = scan->target.pid;
 	info->kind = scan->target.kind;
+	info->missing_bytes = gr_image_missing_bytes(scan->image);
 	for (size_t i = 0; i < scan->rt.ngoroutines; i++)
 		info->goroutines += !scan->rt.goroutines[i].is_g0;
 	info->types = gr_types_count(scan->rt.types);

@@ -46,7 +46,8 @@ struct gr_scan_info {
 	const char *core_path; /**< NULL if not a core. */
 	int32_t pid;	       /**< 0 if not native. */
 	enum gr_target_kind kind;
-	const char *build_id; /**< Of the executable; "" if none. */
+	const char *build_id;	/**< Of the executable; "" if none. */
+	uint64_t missing_bytes; /**< That a core's headers promise. */
 	/** One line each, NULL-terminated: torn core, untested release ... */
 	const char *const *warnings;
 	uint64_t goroutines;

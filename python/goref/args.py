@@ -4,6 +4,8 @@
 import argparse
 import os
 import re
+import textwrap
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import gdb
@@ -71,12 +73,33 @@ def limit(word: str) -> int:
     return min(count(word) or params.UNLIMITED, params.UNLIMITED)
 
 
+_WORD = "\0"  # before words that come after `--`
+
+
+def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> Any:
+    """`--` ends options: what follows it is taken as it is."""
+    end = words.index("--") if "--" in words else len(words)
+    behind = [_WORD + word for word in words[end + 1 :]]
+    options = parser.parse_intermixed_args([*words[:end], *behind])
+    for name, value in vars(options).items():
+        if isinstance(value, list):
+            value = [v.removeprefix(_WORD) for v in value]
+            setattr(options, name, value)
+    return options
+
+
+def long_names(action: argparse.Action) -> list[str]:
+    return [o for o in action.option_strings if o.startswith("--")]
+
+
 class Parser(argparse.ArgumentParser):
     """argparse for gdb: `-opt` and `--opt`, errors as gdb's errors."""
 
     def __init__(self, command: str) -> None:
         super().__init__(prog=command, add_help=False, usage=command)
-        self.add_argument("-h", "--help", action="store_true")
+        self.add_argument(
+            "-h", "--help", action="store_true", help=argparse.SUPPRESS
+        )
 
     def error(self, message: str) -> NoReturn:
         raise gdb.GdbError(f"{self.prog}: {message}")
@@ -87,16 +110,32 @@ class Parser(argparse.ArgumentParser):
     def parse_text(self, text: str) -> Any:
         words = split(text)
         end = words.index("--") if "--" in words else len(words)
-        words[:end] = [re.sub(r"^-(?=[a-z]{2})", "--", w) for w in words[:end]]
-        return self.parse_intermixed_args(words)
+        # gdb's options are long ones, and may be as short as one letter.
+        words[:end] = [re.sub(r"^-(?=[a-z])", "--", w) for w in words[:end]]
+        return parse(self, words)
 
     def options(self) -> list[str]:
-        return sorted(
-            name
-            for action in self._actions
-            for name in action.option_strings
-            if name.startswith("--")
-        )
+        return sorted(n for a in self._actions for n in long_names(a))
+
+    def options_text(self) -> str:
+        """As gdb's own commands describe theirs."""
+        lines = []
+        for action in self._actions:
+            if not action.option_strings or action.help == argparse.SUPPRESS:
+                continue
+            words = [long_names(action)[0].removeprefix("-")]
+            if action.choices:
+                words.append("|".join(action.choices))
+            elif action.nargs != 0:
+                words.append(str(action.metavar))
+            lines.append("  " + " ".join(words))
+            lines += textwrap.wrap(
+                f"{(action.help or '')[:1].upper()}{(action.help or '')[1:]}.",
+                width=76,
+                initial_indent="    ",
+                subsequent_indent="    ",
+            )
+        return "\n".join(lines)
 
     def takes_words(self) -> bool:
         """Something else than options."""
@@ -113,40 +152,121 @@ class Parser(argparse.ArgumentParser):
         return self._option_string_actions[found[0]]
 
 
-_ATTRIBUTION: Any = {"choices": ("nearest", "first"), "default": "nearest"}
+# Each says what it is once: for gdb's `help', and for `goref --help'.
+
+
+def _add_attribution(parser: Any) -> None:
+    parser.add_argument(
+        "--attribution",
+        choices=("nearest", "first"),
+        default="nearest",
+        help="whom to bill for what several roots hold: the one with the "
+        "fewest hops, or the first one looked at, with all that hangs on it "
+        "(as `grf' does)",
+    )
+
+
+def _add_json(parser: Any) -> None:
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON document"
+    )
+
+
+def _add_max_differences(parser: Any) -> None:
+    parser.add_argument(
+        "--max-differences",
+        type=count,
+        default=20,
+        metavar="N",
+        help="objects listed; those without an explanation always are",
+    )
+
+
+def add_scan_options(
+    parser: Any, path: Callable[[str], str] = file_name
+) -> None:
+    """path: makes a file's name of a word."""
+    add = parser.add_argument
+    add(
+        "-o",
+        "--out",
+        type=path,
+        metavar="FILE",
+        help="write a profile that `go tool pprof FILE' opens",
+    )
+    add(
+        "--max-depth",
+        type=limit,
+        metavar="N",
+        help="levels of the reference tree; what lies deeper is counted on "
+        "the last",
+    )
+    add(
+        "--max-nodes",
+        type=limit,
+        metavar="N",
+        help="nodes of the reference tree; what has none of its own is "
+        "counted on the node above",
+    )
+    add(
+        "--max-samples",
+        type=count,
+        metavar="N",
+        help="paths in the profile; the smallest are counted on the path "
+        "above",
+    )
+    add(
+        "--top",
+        type=count,
+        metavar="N",
+        help="rows of each table; with --json, roots and types listed",
+    )
+    _add_attribution(parser)
+    add(
+        "--per-goroutine",
+        action="store_true",
+        help="roots on stacks are those of one goroutine each, and the "
+        "profile has the label goroutine_id",
+    )
+    _add_json(parser)
 
 
 def scan_parser() -> Parser:
     parser = Parser("goref scan")
-    parser.add_argument("--out", type=file_name)
-    parser.add_argument("--max-depth", type=limit)
-    parser.add_argument("--max-nodes", type=limit)
-    parser.add_argument("--max-samples", type=count)
-    parser.add_argument("--top", type=count)
-    parser.add_argument("--attribution", **_ATTRIBUTION)
-    parser.add_argument("--per-goroutine", action="store_true")
-    parser.add_argument("--json", action="store_true")
+    add_scan_options(parser)
     parser.add_argument("expressions", nargs="*")
     return parser
 
 
 def why_parser() -> Parser:
     parser = Parser("goref why")
-    parser.add_argument("--attribution", **_ATTRIBUTION)
-    parser.add_argument("--json", action="store_true")
+    _add_attribution(parser)
+    _add_json(parser)
     parser.add_argument("expression", nargs="*")
     return parser
 
 
 def verify_parser() -> Parser:
     parser = Parser("goref verify")
-    parser.add_argument("--max-differences", type=count, default=20)
-    parser.add_argument("--json", action="store_true")
+    _add_max_differences(parser)
+    _add_json(parser)
     return parser
 
 
 def objects_parser() -> Parser:
     parser = Parser("goref objects")
-    parser.add_argument("--addresses", action="store_true")
-    parser.add_argument("--out", type=file_name)
+    parser.add_argument(
+        "--addresses",
+        action="store_true",
+        help="print one line for each object, by address: where it begins "
+        "(behind a malloc header), and the bytes of its slot. For comparison "
+        "with what another program finds",
+    )
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=file_name,
+        metavar="FILE",
+        help="write the list to FILE",
+    )
     return parser

@@ -1,84 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """goref and its subcommands."""
 
+import inspect
 import os
 import stat
 import time
+from collections.abc import Callable
 from typing import Any
 
 import gdb
 
-from . import args, evaluate, native, params, render, target
+from . import (
+    args,
+    complete,
+    evaluate,
+    native,
+    params,
+    partial,
+    render,
+    target,
+)
 from .session import current, running
 
 TOP = 10
-
-
-def _matches(parser: args.Parser, token: str) -> list[str]:
-    """Options that continue a word, in the spelling it began with."""
-    dashes = "--" if token.startswith("--") else "-"
-    name = token.lstrip("-")
-    if token == "-":
-        dashes = "--"
-    return [
-        dashes + option.removeprefix("--")
-        for option in parser.options()
-        if option.removeprefix("--").startswith(name)
-    ]
-
-
-def _files(token: str) -> list[str]:
-    """File names that continue a word. gdb would take all arguments for one
-    name. A folder's content follows at once: no blank is put behind it."""
-    folder, begin = os.path.split(token)
-    try:
-        entries = sorted(os.listdir(os.path.expanduser(folder) or "."))
-    except OSError:
-        return []
-    found = [
-        os.path.join(folder, entry)
-        for entry in entries
-        if entry.startswith(begin) and (begin or not entry.startswith("."))
-    ]
-    if len(found) == 1 and os.path.isdir(os.path.expanduser(found[0])):
-        return _files(found[0] + "/") or [found[0] + "/"]
-    return found
-
-
-def _variables(token: str) -> list[str]:
-    """Only from a scan that is there: completion must not stop to scan."""
-    if len(token) < 2 or not current.is_current():
-        return []
-    try:
-        return list(current.scan.complete(token))
-    except native.load().Error:
-        return []
-
-
-def _complete(parser: args.Parser, text: str, word: str | None) -> Any:
-    """text: all arguments so far; word: what gdb takes for the last word,
-    for which a dash is a border."""
-    words = text.split()
-    token = words.pop() if words and not text[-1].isspace() else ""
-    option = parser.option(words[-1]) if words else None
-    if option is not None and option.nargs == 0:
-        option = None  # it takes no value
-    is_file = option is not None and option.dest == "out"
-    if word is None:
-        # gdb only asks where a word begins.
-        return gdb.COMPLETE_FILENAME if is_file else gdb.COMPLETE_NONE
-    if is_file:
-        found = _files(token)
-    elif option is not None:
-        found = [c for c in option.choices or () if c.startswith(token)]
-    elif token.startswith("-"):
-        found = _matches(parser, token)
-    elif parser.takes_words():
-        found = _variables(token)
-    else:
-        found = []
-    done = len(token) - len(word) if token.endswith(word) else 0
-    return [match[done:] for match in found]
 
 
 class _Goref(gdb.Command):
@@ -101,7 +45,36 @@ class _Goref(gdb.Command):
         gdb.execute("help goref")
 
 
-class _Scan(gdb.Command):
+class _Command(gdb.Command):
+    """One subcommand; its own text has the options put in for {options}."""
+
+    name: str
+    make_parser: Callable[[], args.Parser]
+
+    def __init__(self) -> None:
+        self.parser = type(self).make_parser()
+        # gdb shows this one.
+        self.__doc__ = inspect.cleandoc(type(self).__doc__ or "").replace(
+            "{options}", self.parser.options_text()
+        )
+        super().__init__(f"goref {self.name}", gdb.COMMAND_DATA)
+
+    def complete(self, text: str, word: str | None) -> Any:
+        return complete.complete(self.parser, text, word)
+
+    def invoke(self, arg: str, from_tty: bool) -> None:
+        self.dont_repeat()
+        options = self.parser.parse_text(arg)
+        if options.help:
+            gdb.execute(f"help goref {self.name}")
+        else:
+            self.run(options)
+
+    def run(self, options: Any) -> None:
+        raise NotImplementedError
+
+
+class _Scan(_Command):
     """Walk the heap and list who holds how much of it.
     Usage: goref scan [OPTION]... [EXPRESSION]...
 
@@ -110,45 +83,26 @@ class _Scan(gdb.Command):
     (*main.T)(0xc000012345), or what gdb can evaluate.
 
     Options:
-      -out FILE
-        Write a profile that `go tool pprof FILE' opens.
-      -max-depth N, -max-nodes N
-        Levels and nodes of the reference tree; what has no node of its own is
-        counted on the node above.
-      -max-samples N
-        Paths in the profile; the smallest are counted on the path above.
-      -top N
-        Rows of each table; with -json, roots and types listed.
-      -attribution nearest|first
-        Whom to bill for what several roots hold: the one with the fewest
-        hops, or the first one looked at, with all that hangs on it (as `grf'
-        does).
-      -per-goroutine
-        Roots on stacks are those of one goroutine each, and the profile has
-        the label goroutine_id.
-      -json
-        Print one JSON document.
+    {options}
     For each number, 0 or `unlimited' means no limit. Options may be shortened,
-    and `--' may introduce them."""
+    and `--' ends them."""
 
-    def __init__(self) -> None:
-        super().__init__("goref scan", gdb.COMMAND_DATA)
-        self.parser = args.scan_parser()
+    name = "scan"
+    make_parser = args.scan_parser
 
-    def complete(self, text: str, word: str | None) -> Any:
-        return _complete(self.parser, text, word)
+    def run(self, options: Any) -> None:
+        scan(options)
 
-    def invoke(self, arg: str, from_tty: bool) -> None:
-        self.dont_repeat()
-        options = self.parser.parse_text(arg)
-        if options.help:
-            gdb.execute("help goref scan")
-            return
-        _check_writable(options.out)
-        with running() as scan:
-            report = _scan(scan, options)
-        render_report = render.scan_json if options.json else render.scan_text
-        gdb.write(render_report(report))
+
+def scan(options: Any) -> list[str]:
+    """Scan and print; gives the reasons why that is not all."""
+    _check_writable(options.out)
+    with running() as opened:
+        report = _scan(opened, options)
+    render_report = render.scan_json if options.json else render.scan_text
+    gdb.write(render_report(report))
+    lost: list[str] = report["partial"]
+    return lost
 
 
 def _scan(scan: Any, options: Any) -> dict[str, Any]:
@@ -175,6 +129,7 @@ def _scan(scan: Any, options: Any) -> dict[str, Any]:
         "tool_version": goref.VERSION,
         "info": info,
         "ledger": ledger,
+        "partial": partial.reasons(info, ledger),
         "roots": result.roots(),
         "types": result.types(),
         "top": TOP if options.top is None else options.top,
@@ -187,7 +142,7 @@ def _scan(scan: Any, options: Any) -> dict[str, Any]:
     }
 
 
-class _Why(gdb.Command):
+class _Why(_Command):
     """Print the chain of references that holds an object.
     Usage: goref why [OPTION]... ADDRESS|EXPRESSION
 
@@ -198,33 +153,24 @@ class _Why(gdb.Command):
     counts the object. What is no object is named: stack, data, free slot...
 
     Options:
-      -attribution nearest|first
-        As `goref scan' has it: the chain over which that would count the
-        object.
-      -json
-        Print one JSON document."""
+    {options}"""
 
-    def __init__(self) -> None:
-        super().__init__("goref why", gdb.COMMAND_DATA)
-        self.parser = args.why_parser()
+    name = "why"
+    make_parser = args.why_parser
 
-    def complete(self, text: str, word: str | None) -> Any:
-        return _complete(self.parser, text, word)
-
-    def invoke(self, arg: str, from_tty: bool) -> None:
-        self.dont_repeat()
-        options = self.parser.parse_text(arg)
-        if options.help:
-            gdb.execute("help goref why")
-            return
+    def run(self, options: Any) -> None:
         if not options.expression:
             raise gdb.GdbError("goref why: which address or expression?")
-        with running() as scan:
-            asked, why = _why(scan, options)
-        if options.json:
-            gdb.write(render.why_json(why))
-        else:
-            gdb.write(render.why_text(why, asked))
+        why(options)
+
+
+def why(options: Any) -> None:
+    with running() as opened:
+        asked, answer = _why(opened, options)
+    if options.json:
+        gdb.write(render.why_json(answer))
+    else:
+        gdb.write(render.why_text(answer, asked))
 
 
 def _why(scan: Any, options: Any) -> tuple[str | None, Any]:
@@ -237,7 +183,7 @@ def _why(scan: Any, options: Any) -> tuple[str | None, Any]:
     return None, scan.why(address, *limits)
 
 
-class _Verify(gdb.Command):
+class _Verify(_Command):
     """Check what goref sees of the heap against the allocator's own books.
     Usage: goref verify [OPTION]...
 
@@ -250,61 +196,41 @@ class _Verify(gdb.Command):
     status is 1).
 
     Options:
-      -max-differences N
-        Objects listed; those without an explanation always are.
-      -json
-        Print one JSON document.
+    {options}
     For N, 0 or `unlimited' means no limit."""
 
-    def __init__(self) -> None:
-        super().__init__("goref verify", gdb.COMMAND_DATA)
-        self.parser = args.verify_parser()
+    name = "verify"
+    make_parser = args.verify_parser
 
-    def complete(self, text: str, word: str | None) -> Any:
-        return _complete(self.parser, text, word)
-
-    def invoke(self, arg: str, from_tty: bool) -> None:
-        self.dont_repeat()
-        options = self.parser.parse_text(arg)
-        if options.help:
-            gdb.execute("help goref verify")
-            return
-        with running() as scan:
-            verdict = scan.verify(options.max_differences)
-            info = scan.info()
-        as_text = render.verify_json if options.json else render.verify_text
-        gdb.write(as_text(info, verdict))
-        if verdict["unexplained"]:
-            raise gdb.GdbError(
-                "goref verify: " + render.unexplained(verdict["unexplained"])
-            )
+    def run(self, options: Any) -> None:
+        verify(options)
 
 
-class _Objects(gdb.Command):
+def verify(options: Any) -> list[str]:
+    """Verify and print; gives the reasons why that is not all."""
+    with running() as opened:
+        verdict = opened.verify(options.max_differences)
+        info = opened.info()
+    as_text = render.verify_json if options.json else render.verify_text
+    gdb.write(as_text(info, verdict))
+    if verdict["unexplained"]:
+        raise gdb.GdbError(
+            "goref verify: " + render.unexplained(verdict["unexplained"])
+        )
+    return partial.reasons(info, verdict)
+
+
+class _Objects(_Command):
     """List the objects of the heap that are reached.
     Usage: goref objects -addresses [-out FILE]
 
     Options:
-      -addresses
-        Print one line for each object, by address: where it begins (behind a
-        malloc header), and the bytes of its slot. For comparison with what
-        another program finds.
-      -out FILE
-        Write the list to FILE."""
+    {options}"""
 
-    def __init__(self) -> None:
-        super().__init__("goref objects", gdb.COMMAND_DATA)
-        self.parser = args.objects_parser()
+    name = "objects"
+    make_parser = args.objects_parser
 
-    def complete(self, text: str, word: str | None) -> Any:
-        return _complete(self.parser, text, word)
-
-    def invoke(self, arg: str, from_tty: bool) -> None:
-        self.dont_repeat()
-        options = self.parser.parse_text(arg)
-        if options.help:
-            gdb.execute("help goref objects")
-            return
+    def run(self, options: Any) -> None:
         if not options.addresses:
             raise gdb.GdbError(
                 "goref objects: what to list? There is -addresses"

@@ -66,6 +66,12 @@ def headline(info: dict[str, Any]) -> list[str]:
     return lines
 
 
+def partial_lines(reasons: Sequence[str]) -> list[str]:
+    if not reasons:
+        return []
+    return [f"PARTIAL: {', '.join(reasons)}: sizes are lower bounds"]
+
+
 def _share(ledger: dict[str, Any], key: str) -> str:
     return percent(ledger[key]["bytes"], ledger["reached"]["bytes"])
 
@@ -163,10 +169,11 @@ def timing(phases_us: dict[str, int], peak_bytes: int) -> str:
 
 
 def scan_text(report: dict[str, Any]) -> str:
-    """report: info, ledger, roots, types, top, places, attribution, out,
-    profile."""
+    """report: info, ledger, partial, roots, types, top, places, attribution,
+    out, profile."""
     ledger = report["ledger"]
     lines = headline(report["info"])
+    lines += partial_lines(report["partial"])
     if report["places"]:
         lines.append("held by: " + ", ".join(report["places"]))
     if report["attribution"] != "nearest":
@@ -225,6 +232,8 @@ def scan_json(report: dict[str, Any]) -> str:
         "gc_phase": info["gc_phase"],
         "target": _json_target(info),
         "attribution": report["attribution"],
+        "complete": not report["partial"],
+        "partial": report["partial"],
         "heap": {
             "allocated_objects": ledger["allocated"]["objects"],
             "allocated_bytes": ledger["allocated"]["bytes"],

@@ -55,29 +55,37 @@ def _no_target() -> gdb.GdbError:
     for i, word in enumerate(words):
         match = re.fullmatch(r"--?(?:p|pid)(?:=(\d+))?", word)
         if match and (match[1] or words[i + 1 : i + 2]):
-            return gdb.GdbError(_why_not_attached(match[1] or words[i + 1]))
+            return why_not_attached(match[1] or words[i + 1])
     return gdb.GdbError(
         "goref: no program to look at: open a core (`gdb EXE CORE`), "
         "attach to a process (`attach PID`) or start one"
     )
 
 
-def _why_not_attached(pid: str) -> str:
-    """gdb was told to attach, and did not: say what would help."""
-    begin = f"goref: not attached to process {pid}: "
+def why_not_attached(pid: str, said: str = "") -> gdb.GdbError:
+    """gdb was told to attach, and did not: say what would help.
+    said: gdb's own words, if they are known."""
+    return gdb.GdbError(
+        f"goref: not attached to process {pid}: {_attach_help(pid, said)}"
+    )
+
+
+def _attach_help(pid: str, said: str) -> str:
     if not os.path.exists(f"/proc/{pid}"):
-        return begin + "there is no such process"
+        return "there is no such process"
     tracer = _status(pid, "TracerPid")
     if tracer and tracer[0] != "0":
-        return begin + f"process {tracer[0]} already traces it"
+        return f"process {tracer[0]} already traces it"
+    if said and "ermitted" not in said:
+        return " ".join(said.split())
     try:
         with open("/proc/sys/kernel/yama/ptrace_scope") as file:
             scope = int(file.read())
     except (OSError, ValueError):
         scope = 0
     if scope == 3:
-        return begin + "kernel.yama.ptrace_scope=3 forbids it until reboot"
-    return begin + (
+        return "kernel.yama.ptrace_scope=3 forbids it until reboot"
+    return (
         "run gdb as root or with CAP_SYS_PTRACE (in a container: "
         "--cap-add=SYS_PTRACE)"
         + (f"; kernel.yama.ptrace_scope is {scope}" if scope else "")

@@ -14,6 +14,7 @@ COMPLETE_FILENAME: int
 PARAM_ENUM: int
 PARAM_UINTEGER: int
 STDERR: int
+VERSION: str
 TYPE_CODE_CHAR: int
 TYPE_CODE_ENUM: int
 TYPE_CODE_INT: int
@@ -65,6 +66,7 @@ class Objfile:
     owner: Objfile | None
 
 class Inferior:
+    was_attached: bool
     num: int
     pid: int
     connection: Any

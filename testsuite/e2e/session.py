@@ -8,6 +8,7 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent.parent
 GDB_GOREF = TOP / "gdb-goref"
+GOREF = TOP / "goref"
 TIMEOUT = 180
 MARK = "@@ goref test @@"
 
@@ -77,3 +78,17 @@ def run_gdb(args, commands, timeout=TIMEOUT, env=None):
 def run_goref(target, commands, **options):
     """The same on a target of targets.py."""
     return run_gdb(target.gdb_args, commands, **options)
+
+
+def run_cli(args, cwd=None, timeout=TIMEOUT, env=None, command=GOREF):
+    """Run the command line `goref`."""
+    return subprocess.run(
+        [str(command), *map(str, args)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        cwd=cwd,
+        env={**environment(), **(env or {})},
+        timeout=timeout,
+    )

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`goref`, the command line: gdb in batch mode, driven from inside."""
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import gdb
+
+from . import args, commands, native, target
+
+COMPLETE, FAILED, USAGE, PARTIAL = 0, 1, 2, 3
+
+_ABOUT = """\
+Usage: goref core [OPTION]... EXE CORE [EXPRESSION]...
+  or:  goref attach [OPTION]... PID [EXPRESSION]...
+Find out who holds the memory of a Go program.
+
+  core       look at a core file (of the kernel, gcore, dlv dump)
+  attach     look at a process, which stands still meanwhile
+  --version  print the version
+  --help     print this; `goref core --help' has the options
+
+Exit status: 0 all was seen, 3 a part of it (which, is said), 1 failed,
+2 wrong usage.
+"""
+
+_DETAILS = {
+    "core": """\
+CORE needs exactly the EXE that ran. With EXPRESSIONs, only what these hold: a
+package variable (main.cache), an address, a Go conversion as
+'(*main.T)(0xc000012345)', or what gdb can evaluate.
+""",
+    "attach": """\
+The process stands still while it is looked at, and goes on then; also when
+goref is killed. With EXPRESSIONs, only what these hold: a package variable
+(main.cache), an address, a Go conversion as '(*main.T)(0xc000012345)', or
+what gdb can evaluate.
+""",
+}
+_EPILOG = """
+For each number, 0 or `unlimited' means no limit. Exit status: 0 all was seen,
+3 a part of it, 1 failed, 2 wrong usage.
+"""
+
+
+class _Exit(Exception):
+    def __init__(self, status: int, message: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise _Exit(USAGE, f"{message}; try `{self.prog} --help'")
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        raise _Exit(status, message or "")
+
+
+def _parser(command: str, words: str) -> _Parser:
+    parser = _Parser(
+        prog=f"goref {command}",
+        usage=f"goref {command} [OPTION]... {words} [EXPRESSION]...",
+        epilog=_DETAILS[command] + _EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    args.add_scan_options(parser, str)
+    questions = parser.add_mutually_exclusive_group()
+    questions.add_argument(
+        "--why",
+        action="append",
+        default=[],
+        metavar="EXPRESSION",
+        help="instead, print the chain of references that holds this object; "
+        "may be repeated",
+    )
+    questions.add_argument(
+        "--verify",
+        action="store_true",
+        help="instead, check what is seen against the allocator's own books",
+    )
+    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
+    return parser
+
+
+# ------------------------------------------------------------------- targets
+
+
+def _escaped(path: str) -> str:
+    """For commands of gdb that take quotes and backslashes."""
+    return re.sub(r"([^\w/.,+=@%-])", r"\\\1", path)
+
+
+def _file(path: str) -> str:
+    """An absolute name; an error if it cannot be read."""
+    try:
+        with open(path, "rb"):
+            return os.path.abspath(path)
+    except OSError as problem:
+        raise _Exit(FAILED, f"{path}: {problem.strerror}") from None
+
+
+def _quietly(command: str) -> None:
+    """Without what gdb prints, which to_string does not catch all of."""
+    gdb.flush()
+    kept = os.dup(1)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+        gdb.execute(command, to_string=True)
+        gdb.flush()
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def _open_core(exe: str, core: str) -> None:
+    exe, core = _file(exe), _file(core)
+    _quietly(f"file {_escaped(exe)}")
+    # gdb took this name as it is, before it came to read quotes.
+    try:
+        _quietly(f"core-file {core}")
+    except gdb.error:
+        if core == _escaped(core):
+            raise
+        _quietly(f"core-file {_escaped(core)}")
+
+
+def _attach(pid: str) -> None:
+    if not pid.isascii() or not pid.isdigit() or int(pid) >> 31:
+        raise _Exit(
+            USAGE, f"not a process number: {pid}; try `goref attach --help'"
+        )
+    try:
+        _quietly(f"attach {int(pid)}")
+    except gdb.error as problem:
+        if gdb.selected_inferior().pid:
+            raise
+        raise target.why_not_attached(pid, str(problem)) from None
+
+
+# ----------------------------------------------------------------- questions
+
+
+def _ask(options: Any) -> list[str]:
+    """Answer what was asked; the reasons why that is not all."""
+    if options.verify:
+        options.max_differences = 20
+        return commands.verify(options)
+    for text in options.why:
+        options.expression = [text]
+        commands.why(options)
+    return [] if options.why else commands.scan(options)
+
+
+def _run(command: str, rest: Sequence[str]) -> int:
+    words = {"core": "EXE CORE", "attach": "PID"}[command]
+    parser = _parser(command, words)
+    options = args.parse(parser, rest)
+    count = len(words.split())
+    if len(options.words) < count:
+        missing = words.split()[len(options.words)]
+        parser.error(f"no {missing} given")
+    named = options.words[:count]
+    options.expressions = options.words[count:]
+    if command == "core":
+        _open_core(*named)
+    else:
+        _attach(*named)
+    return PARTIAL if _ask(options) else COMPLETE
+
+
+def _dispatch(words: list[str]) -> int:
+    first = words[0] if words else ""
+    if first in ("core", "attach"):
+        return _run(first, words[1:])
+    if first in ("-h", "--help", "help"):
+        gdb.write(_ABOUT)
+        return COMPLETE
+    if first in ("-V", "--version"):
+        gdb.write(f"goref-gdb {native.load().VERSION}, gdb {gdb.VERSION}\n")
+        return COMPLETE
+    what = f"there is no `{first}'" if first else "nothing to do given"
+    raise _Exit(USAGE, f"{what}; try `goref --help'")
+
+
+# ---------------------------------------------------------------------- main
+
+
+def _arguments() -> list[str]:
+    """What the shell put into the environment."""
+    count = int(os.environ.pop("GOREF_ARGC", "0"))
+    return [os.environ.pop(f"GOREF_ARG{i}") for i in range(count)]
+
+
+def _status(words: list[str]) -> int:
+    try:
+        return _dispatch(words)
+    except _Exit as end:
+        if str(end):
+            gdb.write(f"goref: {end}\n", gdb.STDERR)
+        return end.status
+    except KeyboardInterrupt:
+        gdb.write("goref: interrupted\n", gdb.STDERR)
+    except (gdb.GdbError, gdb.error, UnicodeError) as problem:
+        text = " ".join(str(problem).split())
+        begin = "" if text.startswith("goref") else "goref: "
+        gdb.write(f"{begin}{text}\n", gdb.STDERR)
+    return FAILED
+
+
+def main() -> None:
+    """The end of this process."""
+    if os.isatty(2):
+        gdb.execute("set goref progress on")
+    status = _status(_arguments())
+    sys.stdout.flush()
+    gdb.flush()
+    if gdb.selected_inferior().pid and gdb.selected_inferior().was_attached:
+        _quietly("detach")
+    gdb.execute("set confirm off")
+    gdb.execute(f"quit {status}")

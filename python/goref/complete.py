@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What TAB makes of the begin of an argument."""
+
+import os
+from typing import Any
+
+import gdb
+
+from . import args, native
+from .session import current
+
+
+def _matches(parser: args.Parser, token: str) -> list[str]:
+    """Options that continue a word, in the spelling it began with."""
+    dashes = "--" if token.startswith("--") else "-"
+    name = token.lstrip("-")
+    if token == "-":
+        dashes = "--"
+    return [
+        dashes + option.removeprefix("--")
+        for option in parser.options()
+        if option.removeprefix("--").startswith(name)
+    ]
+
+
+def _files(token: str) -> list[str]:
+    """File names that continue a word. gdb would take all arguments for one
+    name. A folder's content follows at once: no blank is put behind it."""
+    folder, begin = os.path.split(token)
+    try:
+        entries = sorted(os.listdir(os.path.expanduser(folder) or "."))
+    except OSError:
+        return []
+    found = [
+        os.path.join(folder, entry)
+        for entry in entries
+        if entry.startswith(begin) and (begin or not entry.startswith("."))
+    ]
+    if len(found) == 1 and os.path.isdir(os.path.expanduser(found[0])):
+        return _files(found[0] + "/") or [found[0] + "/"]
+    return found
+
+
+def _variables(token: str) -> list[str]:
+    """Only from a scan that is there: completion must not stop to scan."""
+    if len(token) < 2 or not current.is_current():
+        return []
+    try:
+        return list(current.scan.complete(token))
+    except native.load().Error:
+        return []
+
+
+def complete(parser: args.Parser, text: str, word: str | None) -> Any:
+    """text: all arguments so far; word: what gdb takes for the last word,
+    for which a dash is a border."""
+    words = text.split()
+    token = words.pop() if words and not text[-1].isspace() else ""
+    option = parser.option(words[-1]) if words else None
+    if option is not None and option.nargs == 0:
+        option = None  # it takes no value
+    is_file = option is not None and option.dest == "out"
+    if word is None:
+        # gdb only asks where a word begins.
+        return gdb.COMPLETE_FILENAME if is_file else gdb.COMPLETE_NONE
+    if is_file:
+        found = _files(token)
+    elif option is not None:
+        found = [c for c in option.choices or () if c.startswith(token)]
+    elif token.startswith("-"):
+        found = _matches(parser, token)
+    elif parser.takes_words():
+        found = _variables(token)
+    else:
+        found = []
+    done = len(token) - len(word) if token.endswith(word) else 0
+    return [match[done:] for match in found]

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether an answer is about all of the memory. Pure: never imports gdb."""
+
+from typing import Any
+
+# Gaps behind which there may be memory that nothing else leads to.
+_LOSSES = {
+    "unreadable_pages": "pages of memory are missing",
+    "bad_spans": "spans of the heap make no sense",
+    "goroutines_skipped": "goroutines could not be read",
+    "broken_lists": "lists of the runtime are cut off",
+}
+
+
+def reasons(info: dict[str, Any], ledger: dict[str, Any]) -> list[str]:
+    """Why sizes are lower bounds; empty: they are not."""
+    found = []
+    if info["missing_bytes"]:
+        found.append("the core file is truncated")
+    for gap, what in _LOSSES.items():
+        count = ledger["gaps"].get(gap)
+        if count:
+            found.append(f"{count:,} {what}")
+    return found

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: what it takes, what it prints, its exit status."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from pprof import Profile
+from session import TOP, environment, run_cli, run_goref
+from targets import attach_reason
+from toolchains import Variant, variants
+
+CENTRAL = Variant("go1.24", "default")
+
+
+@pytest.fixture(scope="module")
+def core(farm):
+    return farm.target("values", CENTRAL)
+
+
+def one_line(done, status, *words):
+    """It failed with one line that has these words."""
+    assert done.returncode == status, (done.stdout, done.stderr)
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("goref"), lines
+    for word in words:
+        assert word in lines[0], lines
+
+
+@variants("default")
+def test_core(farm, variant, tmp_path):
+    target = farm.target("values", variant)
+    out = tmp_path / "refs.pb"
+    done = run_cli(["core", target.exe, target.core, "--json", "-o", out])
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["complete"] and told["partial"] == []
+    roots = {r["name"]: r["objects"] for r in told["roots"]}
+    for name, held in target.held.items():
+        if held["objects"]:
+            assert roots.get(name) == held["objects"], name
+    objects = Profile.load(out).total()[0]
+    assert objects == told["reached"]["objects"]
+
+
+def test_same_tables_as_in_gdb(core):
+    by_gdb = run_goref(core, ["goref scan --top 3"]).parts[0]
+    by_cli = run_cli(["core", core.exe, core.core, "--top=3"]).stdout
+
+    def without_times(text):
+        return re.sub(r"^took .*", "", text, flags=re.M)
+
+    assert without_times(by_cli) == without_times(by_gdb)
+
+
+def test_names_with_blanks_and_quotes(core, tmp_path):
+    """Relative, and with all that a shell or gdb would take apart."""
+    folder = tmp_path / "it's \"a\" fold\\er  of $HOME; (x) [*]"
+    folder.mkdir()
+    shutil.copy(core.exe, folder / "my exe'")
+    os.link(core.core, folder / "my core \"1\"")
+    done = run_cli(
+        ["core", "my exe'", "my core \"1\"", "-o", "re fs'.pb", "--json"],
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["out"] == "re fs'.pb"
+    assert Profile.load(folder / "re fs'.pb").samples
+
+
+def test_through_a_link(tmp_path):
+    """The script may be linked to from a folder of the PATH."""
+    if not (TOP / "build").is_dir():
+        pytest.skip("no build in the tree")
+    (tmp_path / "goref").symlink_to(TOP / "goref")
+    done = run_cli(
+        ["--version"],
+        command=tmp_path / "goref",
+        cwd="/",
+        env={"GOREF_BUILD_DIR": ""},
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("end", [(), ("--",)])
+def test_expressions(core, end):
+    name = max(core.held, key=lambda n: core.held[n]["objects"])
+    done = run_cli(["core", "--json", *end, core.exe, core.core, name])
+    assert done.returncode == 0, done.stderr
+    roots = json.loads(done.stdout)["roots"]
+    assert [r["name"] for r in roots if r["objects"]] == [name]
+    assert roots[0]["objects"] >= core.held[name]["objects"]
+
+
+def test_why(core):
+    place, address = next(iter(core.places.items()))
+    done = run_cli(["core", core.exe, core.core, "--json", "--why", address])
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["reachable"], place
+
+
+def test_verify(farm):
+    rest = farm.target("rest", CENTRAL)
+    done = run_cli(["core", rest.exe, rest.core, "--verify"])
+    assert done.returncode == 0, done.stderr
+    assert "verified" in done.stdout
+
+
+def test_abbreviated_options(core):
+    done = run_cli(["core", core.exe, core.core, "--js", "--attr=first"])
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["attribution"] == "first"
+
+
+def test_torn_core_is_partial(core, tmp_path):
+    torn = tmp_path / "torn"
+    shutil.copy(core.core, torn)
+    os.truncate(torn, torn.stat().st_size * 3 // 4)
+    done = run_cli(["core", core.exe, torn])
+    assert done.returncode == 3, (done.stdout, done.stderr)
+    assert re.search(r"^PARTIAL: .*truncated", done.stdout, re.M)
+    done = run_cli(["core", core.exe, torn, "--json"])
+    assert done.returncode == 3
+    told = json.loads(done.stdout)
+    assert not told["complete"] and "truncated" in told["partial"][0]
+
+
+@pytest.mark.parametrize("command", ["core", "attach"])
+def test_help(command):
+    done = run_cli([command, "--help"])
+    assert done.returncode == 0 and not done.stderr
+    for option in ("--out", "--max-depth", "--why", "--json"):
+        assert option in done.stdout
+
+
+def test_version_and_help():
+    assert re.search(r"goref-gdb \d", run_cli(["--version"]).stdout)
+    assert "Usage: goref core" in run_cli(["--help"]).stdout
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ([], "nothing to do"),
+        (["frobnicate"], "frobnicate"),
+        (["core"], "no EXE"),
+        (["core", "exe"], "no CORE"),
+        (["attach"], "no PID"),
+        (["attach", "12x"], "12x"),
+        (["attach", "99999999999999999999"], "99999999999999999999"),
+        (["core", "exe", "core", "--nonsense"], "--nonsense"),
+        (["core", "exe", "core", "--top", "many"], "many"),
+        (["core", "exe", "core", "--out"], "--out"),
+        (["core", "exe", "core", "--attribution", "best"], "best"),
+        (["core", "exe", "core", "--why", "0x1", "--verify"], "--verify"),
+    ],
+    ids=lambda v: " ".join(v) if isinstance(v, list) else "",
+)
+def test_wrong_usage(words, said):
+    one_line(run_cli(words), 2, said, "--help")
+
+
+@pytest.mark.parametrize("which", ["exe", "core"])
+def test_no_such_file(core, which):
+    names = {"exe": core.exe, "core": core.core, which: "/nowhere at all"}
+    done = run_cli(["core", names["exe"], names["core"]])
+    one_line(done, 1, "/nowhere at all", "No such file")
+
+
+def test_not_a_core(core):
+    done = run_cli(["core", core.exe, core.exe])
+    one_line(done, 1, str(core.exe), "core")
+
+
+def test_not_writable(core, tmp_path):
+    done = run_cli(["core", core.exe, core.core, "-o", tmp_path / "no" / "x"])
+    one_line(done, 1, "no/x")
+
+
+def test_no_such_process():
+    child = subprocess.Popen(["true"])
+    child.wait()
+    one_line(run_cli(["attach", child.pid]), 1, f"process {child.pid}")
+
+
+def test_closed_output(core):
+    """As with `| head`: no traceback, no core of gdb."""
+    line = f"{TOP}/goref core {core.exe} {core.core} | :"
+    done = subprocess.run(
+        ["sh", "-c", line], capture_output=True, text=True, env=environment()
+    )
+    assert "Traceback" not in done.stderr
+    assert "nternal" not in done.stderr
+
+
+@variants("default")
+def test_attach(farm, variant):
+    reason = attach_reason()
+    if reason:
+        pytest.skip(reason)
+    target = farm.target("values", variant, "live")
+    done = run_cli(["attach", target.process.pid, "--json"])
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["complete"]
+    assert told["target"]["pid"] == target.process.pid
+    roots = {r["name"]: r["objects"] for r in told["roots"]}
+    for name, held in target.held.items():
+        if held["objects"]:
+            assert roots.get(name) == held["objects"], name
