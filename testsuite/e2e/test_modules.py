@@ -236,3 +236,36 @@ def test_build_id(farm, variant, tmp_path):
          f"file {moved.exe}", "goref verify --json", "goref scan --json"],
     )  # fmt: skip
     check_split(run, full)
+
+
+# ---------------------------------------------------------- C's own threads
+
+
+@variants("cgo")
+def test_stacks_below_c(scanned, variant, kind):
+    """What frames of Go hold on the other side of C."""
+    scan = scanned("cgo", variant, kind)
+    wrong = []
+    for name, truth in scan.target.held.items():
+        found = scan.profile.prefix(name)[0]
+        if found != truth["objects"]:
+            wrong.append(f"{name}: {found} objects, not {truth['objects']}")
+    assert wrong == []
+    assert not any(scan.ledger["gaps"].values()), scan.ledger["gaps"]
+    heap, reached = scan.ledger["heap"], scan.ledger["reached"]
+    assert 0 <= heap["allocated_objects"] - reached["objects"] <= 2
+
+
+@variants("cgo")
+def test_names_below_c(scanned, variant):
+    """Local variables, in the frames of the functions that have them."""
+    scan = scanned("cgo", variant)
+    for place in ("holdInC", "holdInThread"):
+        path = scan.whys[place]["path"]
+        assert path[0]["name"] == f"main.{place}.leaves", path
+    kinds = scan.profile.labels_of("main.holdInC.leaves", "goroutine_state")
+    assert kinds == {"syscall"}
+    kinds = scan.profile.labels_of(
+        "main.holdInThread.leaves", "goroutine_state"
+    )
+    assert kinds == {"waiting"}
