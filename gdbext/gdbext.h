@@ -69,6 +69,7 @@ struct gr_py_scan {
 	PyObject *progress; /**< Callable () or NULL. */
 	uint64_t polled_ns; /**< When poll last looked for Ctrl-C. */
 	bool is_busy;	    /**< A callback must not come back in. */
+	bool use_cache;	    /**< As in gr_target. */
 	char **names;	    /**< Of places: live as long as the scan. */
 	size_t nnames;
 };

@@ -138,6 +138,7 @@ static bool open_target(struct gr_py_scan *self, const char *kind,
 	self->target.target.ops.read = scan_read;
 	self->target.target.ops.poll = gr_py_scan_poll;
 	self->target.target.ctx = self;
+	self->target.target.use_cache = self->use_cache;
 	self->is_busy = true;
 	struct gr_error *err =
 		gr_scan_create(&self->target.target, &self->scan);
@@ -149,15 +150,16 @@ static bool open_target(struct gr_py_scan *self, const char *kind,
 
 static PyObject *scan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "kind", "read", "modules",  "threads",
-				 "core", "pid",	 "progress", NULL };
+	static char *names[] = { "kind",     "read",  "modules",
+				 "threads",  "core",  "pid",
+				 "progress", "cache", NULL };
 	PyObject *read, *modules, *threads, *progress = Py_None;
 	const char *kind, *core = NULL;
-	int pid = 0;
+	int pid = 0, use_cache = 0;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sOOO|ziO:Scan", names,
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sOOO|ziOp:Scan", names,
 					 &kind, &read, &modules, &threads,
-					 &core, &pid, &progress))
+					 &core, &pid, &progress, &use_cache))
 		return NULL;
 	allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
 	PyObject *self = alloc(type, 0);
@@ -165,6 +167,7 @@ static PyObject *scan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 		return NULL;
 	set_callable(&cast(self)->read, read);
 	set_callable(&cast(self)->progress, progress);
+	cast(self)->use_cache = use_cache;
 	if (open_target(cast(self), kind, core, pid, modules, threads))
 		return self;
 	Py_DECREF(self);

@@ -161,6 +161,9 @@ struct gr_error *gr_scan_run_walk(struct gr_scan *scan,
 	if (!err)
 		err = gr_walk_strata(w, options);
 	gr_scan_note_memory(scan);
+	// The last names were asked for.
+	if (!err)
+		gr_scan_save_symbols(scan);
 	if (!err)
 		*ret = steal_ptr(w);
 	return err;

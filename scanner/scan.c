@@ -262,25 +262,10 @@ static struct gr_error *run_phases(struct gr_scan *scan)
 	return err;
 }
 
-/* GNU's build id in hex, else Go's own, else "". */
-static const char *build_id_text(struct gr_scan *scan, const struct gr_elf *elf)
-{
-	struct gr_build_id id = gr_build_id_of(elf);
-	char text[2 * sizeof(id.gnu) + 1];
-
-	if (!id.gnu_bytes)
-		return gr_arena_intern(&scan->arena, id.go, id.go_bytes);
-	for (size_t i = 0; i < id.gnu_bytes; i++)
-		snprintf(text + 2 * i, 3, "%02x", id.gnu[i]);
-	return intern(scan, text);
-}
-
 /* What the user is told of the target, as text. */
 static struct gr_error *fill_info(struct gr_scan *scan)
 {
 	struct gr_scan_info *info = &scan->info;
-	struct gr_elf elf;
-	struct gr_error *err;
 
 	info->pointer_scheme = scan->rt.ptrmap->name;
 	info->exe_path = scan->target.modules[0].path;
@@ -292,15 +277,9 @@ static struct gr_error *fill_info(struct gr_scan *scan)
 		info->goroutines += !scan->rt.goroutines[i].is_g0;
 	info->types = gr_types_count(scan->rt.types);
 	info->warnings = scan->warnings;
-	info->build_id = "";
-	err = gr_elf_open(info->exe_path, &elf);
-	if (!err) {
-		info->build_id = build_id_text(scan, &elf);
-		gr_elf_deinit(&elf);
-	}
-	gr_error_destroy(err);
+	info->build_id = gr_scan_build_id(scan, info->exe_path);
 	if (!info->build_id)
-		info->build_id = "";
+		return &gr_enomem;
 	return gr_scan_warn(scan, gr_image_warning(scan->image));
 }
 

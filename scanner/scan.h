@@ -67,6 +67,12 @@ void gr_scan_note_memory(struct gr_scan *scan);
 /** Charge the time since the last call to @p phase. */
 void gr_scan_end_phase(struct gr_scan *scan, enum gr_phase phase);
 
+/** GNU's build id of a file in hex, else Go's own, else ""; NULL: no memory. */
+const char *gr_scan_build_id(struct gr_scan *scan, const char *path);
+
+/** Bring what was learnt of the debug information into the cache. */
+void gr_scan_save_symbols(struct gr_scan *scan);
+
 /** Type of an object that no walk reached, by its header; "" if it has none. */
 const char *gr_scan_header_type(struct gr_scan *scan,
 				const struct gr_span *span, uint32_t index);

@@ -9,6 +9,7 @@
 
 #include "goruntime/search.h"
 #include "target/elf.h"
+#include "target/notes.h"
 
 /* Has the file a table of Go functions? By name, for big libraries of C are
  * not to be searched; without section headers it is not found. */
@@ -62,12 +63,41 @@ static struct gr_error *search_runtime(struct gr_scan *scan, size_t module)
 		      "debug file with gdb's `symbol-file'");
 }
 
+const char *gr_scan_build_id(struct gr_scan *scan, const char *path)
+{
+	struct gr_error *err;
+	struct gr_elf elf;
+
+	err = gr_elf_open(path, &elf);
+	if (err) {
+		gr_error_destroy(err);
+		return "";
+	}
+	struct gr_build_id id = gr_build_id_of(&elf);
+	gr_elf_deinit(&elf);
+	if (!id.gnu_bytes)
+		return gr_arena_intern(&scan->arena, id.go, id.go_bytes);
+	char text[2 * sizeof(id.gnu) + 1] = "";
+	for (size_t i = 0; i < id.gnu_bytes; i++)
+		snprintf(text + 2 * i, 3, "%02x", id.gnu[i]);
+	return gr_arena_intern(&scan->arena, text, 2 * id.gnu_bytes);
+}
+
 static struct gr_error *open_dwarf(struct gr_scan *scan, size_t module)
 {
 	const struct gr_target_module *m = &scan->target.modules[module];
+	const char *build_id = NULL;
 
-	return gr_dwarf_open(m->path, m->debug_path, gr_scan_poll, scan,
-			     &scan->dwarfs[module]);
+	if (scan->target.use_cache)
+		build_id = gr_scan_build_id(scan, m->path);
+	return gr_dwarf_open_cached(m->path, m->debug_path, build_id,
+				    gr_scan_poll, scan, &scan->dwarfs[module]);
+}
+
+void gr_scan_save_symbols(struct gr_scan *scan)
+{
+	for (size_t i = 0; i < scan->target.nmodules; i++)
+		gr_dwarf_save(scan->dwarfs[i]);
 }
 
 /* The executable if it is one of Go's, else the first library that is. */

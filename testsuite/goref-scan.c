@@ -58,6 +58,7 @@ struct options {
 	bool objects;
 	enum gr_attribution attribution;
 	bool per_goroutine;
+	bool cache;
 };
 
 static int fail(struct gr_error *err)
@@ -536,7 +537,7 @@ static int usage(void)
 	fprintf(stderr,
 		"usage: goref-scan [--why ADDR] [--out FILE] [--layout] "
 		"[--nodes] [--verify]\n\t[--library FILE]... [--objects] [--attribution "
-		"nearest|first] [--per-goroutine] EXE CORE | PID\n");
+		"nearest|first] [--per-goroutine] [--cache] EXE CORE | PID\n");
 	return 2;
 }
 
@@ -570,6 +571,7 @@ static bool parse_options(int argc, char **argv, struct options *o,
 		{ "objects", no_argument, NULL, 'b' },
 		{ "attribution", required_argument, NULL, 'a' },
 		{ "per-goroutine", no_argument, NULL, 'g' },
+		{ "cache", no_argument, NULL, 'c' },
 		{ "library", required_argument, NULL, 'L' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -589,6 +591,8 @@ static bool parse_options(int argc, char **argv, struct options *o,
 			o->objects = true;
 		else if (c == 'g')
 			o->per_goroutine = true;
+		else if (c == 'c')
+			o->cache = true;
 		else if (c == 'L' && add_library(s, optarg))
 			continue;
 		else if (c != 'a' ||
@@ -606,6 +610,7 @@ int main(int argc, char **argv)
 
 	if (!parse_options(argc, argv, &o, &s))
 		return usage();
+	s.target.use_cache = o.cache;
 	if (open_subject(&s, argc - optind, argv + optind))
 		rc = run(&s, &o);
 	close_subject(&s);

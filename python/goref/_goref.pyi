@@ -55,6 +55,7 @@ class Scan:
         core: str | None = None,
         pid: int = 0,
         progress: Callable[[], None] | None = None,
+        cache: bool = False,
     ) -> Scan:
         """Open a target.
 
@@ -64,6 +65,8 @@ class Scan:
         modules: (path, separate debug file, load bias), executable first.
         threads: (lwp as the target counts, registers); none for cores.
         progress: called every 20 ms or so.
+        cache: whether tables of debug information are kept in the user's
+            cache folder.
         """
     def info(self) -> dict[str, Any]:
         """go_version, gc_phase, pointer_scheme, exe, core, pid, kind,

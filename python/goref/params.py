@@ -42,7 +42,7 @@ class _ShowPrefix(gdb.Command):
                 f'Undefined show goref command: "{arg}".  '
                 'Try "help show goref".'
             )
-        for name in ("max-depth", "max-nodes", "progress"):
+        for name in ("cache", "max-depth", "max-nodes", "progress"):
             gdb.execute(f"show goref {name}")
 
 
@@ -77,6 +77,25 @@ class _MaxNodes(_Count):
     show_doc = "Show the number of nodes of a reference tree."
 
 
+class _Cache(gdb.Parameter):
+    """What goref reads of an executable's debug information it keeps in
+    goref-gdb/symbols below $XDG_CACHE_HOME or ~/.cache, at most 512 MB, and
+    need not read again. Off: it neither looks there nor writes."""
+
+    set_doc = "Set whether goref keeps what it read of debug information."
+    show_doc = "Show whether goref keeps what it read of debug information."
+
+    def __init__(self) -> None:
+        super().__init__("goref cache", gdb.COMMAND_DATA, gdb.PARAM_BOOLEAN)
+        self.value = True
+
+    def get_set_string(self) -> str:
+        return ""
+
+    def get_show_string(self, value: str) -> str:
+        return f"Whether goref keeps debug information in a cache is {value}."
+
+
 class _Progress(gdb.Parameter):
     """Auto: on a terminal, unless gdb runs in batch mode."""
 
@@ -102,6 +121,7 @@ def register() -> None:
     _MaxDepth("goref max-depth", MAX_DEPTH, "The number of levels of a tree")
     _MaxNodes("goref max-nodes", MAX_NODES, "The number of nodes of a tree")
     _Progress()
+    _Cache()
 
 
 def _count(name: str) -> int:
@@ -114,6 +134,10 @@ def max_depth() -> int:
 
 def max_nodes() -> int:
     return _count("max-nodes")
+
+
+def cache() -> bool:
+    return bool(gdb.parameter("goref cache"))
 
 
 def progress() -> str:

@@ -74,6 +74,7 @@ class Session:
             core=described.core,
             pid=described.pid,
             progress=progress,
+            cache=params.cache(),
         )
         progress.clear()
         for warning in scan.info()["warnings"]:

@@ -70,9 +70,10 @@ void *gr_arena_alloc(struct gr_arena *arena, size_t bytes)
 	return p;
 }
 
-/* Length of the valid UTF-8 sequence at text, 0 if it is none. */
-static size_t utf8_length(const unsigned char *text, size_t bytes)
+size_t gr_utf8_length(const char *chars, size_t bytes)
 {
+	const unsigned char *text = (const unsigned char *)chars;
+
 	if (text[0] < 0x80)
 		return text[0] >= 0x20 && text[0] != 0x7f;
 	size_t need = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
@@ -92,7 +93,7 @@ static size_t utf8_length(const unsigned char *text, size_t bytes)
 static void make_printable(char *text, size_t bytes)
 {
 	for (size_t i = 0; i < bytes;) {
-		size_t n = utf8_length((unsigned char *)text + i, bytes - i);
+		size_t n = gr_utf8_length(text + i, bytes - i);
 		if (!n) {
 			text[i] = '?';
 			n = 1;

@@ -32,6 +32,12 @@ void *gr_arena_alloc(struct gr_arena *arena, size_t bytes);
 const char *gr_arena_intern(struct gr_arena *arena, const char *text,
 			    size_t bytes);
 
+/**
+ * Length of the printable UTF-8 sequence at @p text, of which @p bytes (1 and
+ * more) are there; 0 if it is none.
+ */
+size_t gr_utf8_length(const char *text, size_t bytes);
+
 /** gr_arena_intern() of a formatted string. */
 const char *gr_arena_internf(struct gr_arena *arena, const char *fmt, ...)
 	GR_PRINTF(2, 3);

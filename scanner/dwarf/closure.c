@@ -8,14 +8,12 @@ enum {
 	BLOCKS_MAX = 16, // how deep blocks may nest
 };
 
-GR_VECTOR(capture_vector, struct gr_dwarf_capture);
-
 static struct gr_error *visit_body(struct gr_dwarf *dwarf, Dwarf_Die parent,
 				   unsigned int depth,
-				   struct capture_vector *ret);
+				   struct gr_capture_vector *ret);
 
 static struct gr_error *add_capture(struct gr_dwarf *dwarf, Dwarf_Die handle,
-				    struct capture_vector *ret)
+				    struct gr_capture_vector *ret)
 {
 	struct gr_error *err;
 	struct gr_die die;
@@ -33,12 +31,12 @@ static struct gr_error *add_capture(struct gr_dwarf *dwarf, Dwarf_Die handle,
 		.type = gr_types_at(dwarf, die.type_off),
 		.by_reference = name[0] == '&',
 	};
-	return capture_vector_append(ret, capture) ? NULL : &gr_enomem;
+	return gr_capture_vector_append(ret, capture) ? NULL : &gr_enomem;
 }
 
 static struct gr_error *visit_body(struct gr_dwarf *dwarf, Dwarf_Die parent,
 				   unsigned int depth,
-				   struct capture_vector *ret)
+				   struct gr_capture_vector *ret)
 {
 	_cleanup_die_iter_ struct gr_die_iter iter = { 0 };
 	struct gr_error *err;
@@ -67,7 +65,7 @@ static int compare_captures(const void *a, const void *b)
 }
 
 // Sort, and keep one of those at the same offset.
-static void finish_captures(struct capture_vector *captures)
+static void finish_captures(struct gr_capture_vector *captures)
 {
 	size_t kept = 0;
 
@@ -82,17 +80,38 @@ static void finish_captures(struct capture_vector *captures)
 	captures->size = kept + 1;
 }
 
-struct gr_error *gr_dwarf_captures(struct gr_dwarf *dwarf, uint32_t function,
-				   struct gr_dwarf_capture **ret, size_t *count)
+static struct gr_error *copy_captures(const struct gr_dwarf *dwarf,
+				      const struct gr_answer *answer,
+				      struct gr_dwarf_capture **ret,
+				      size_t *count)
 {
-	_cleanup_(capture_vector_deinit) struct capture_vector captures = { 0 };
+	size_t bytes = answer->count * sizeof(**ret);
+
+	*ret = malloc(bytes + 1);
+	if (!*ret)
+		return &gr_enomem;
+	if (bytes)
+		memcpy(*ret, dwarf->answers.captures.data + answer->first,
+		       bytes);
+	*count = answer->count;
+	return NULL;
+}
+
+static struct gr_error *decode_captures(struct gr_dwarf *dwarf,
+					uint32_t function,
+					struct gr_dwarf_capture **ret,
+					size_t *count)
+{
+	_cleanup_(
+		gr_capture_vector_deinit) struct gr_capture_vector captures = {
+		0
+	};
 	_cleanup_die_ Dwarf_Die handle = NULL;
 	struct gr_error *err;
 
-	*ret = NULL;
-	*count = 0;
-	if (function >= dwarf->functions.size)
-		return NULL;
+	err = gr_dwarf_attach(dwarf);
+	if (err)
+		return err;
 	handle = gr_die_at(dwarf->dbg, dwarf->functions.data[function].die_off);
 	if (!handle)
 		return NULL;
@@ -103,6 +122,26 @@ struct gr_error *gr_dwarf_captures(struct gr_dwarf *dwarf, uint32_t function,
 	*count = captures.size;
 	*ret = steal_ptr(captures.data);
 	return NULL;
+}
+
+struct gr_error *gr_dwarf_captures(struct gr_dwarf *dwarf, uint32_t function,
+				   struct gr_dwarf_capture **ret, size_t *count)
+{
+	const struct gr_answer *answer;
+	struct gr_error *err;
+
+	*ret = NULL;
+	*count = 0;
+	if (function >= dwarf->functions.size)
+		return NULL;
+	answer = gr_answers_find(&dwarf->answers, GR_ASK_CAPTURES, function, 0);
+	if (answer)
+		return copy_captures(dwarf, answer, ret, count);
+	err = decode_captures(dwarf, function, ret, count);
+	if (!err && dwarf->is_cached)
+		gr_answers_add(&dwarf->answers, GR_ASK_CAPTURES, function, 0,
+			       *ret, *count);
+	return err;
 }
 
 // The type of the first parameter among the children, results and the
@@ -133,25 +172,45 @@ static struct gr_error *first_param(struct gr_dwarf *dwarf, Dwarf_Die function,
 	return err;
 }
 
-uint32_t gr_dwarf_first_param_type(struct gr_dwarf *dwarf, uint32_t function)
+static struct gr_error *decode_first_param(struct gr_dwarf *dwarf,
+					   uint32_t function, uint32_t *ret)
 {
 	_cleanup_die_ Dwarf_Die handle = NULL;
 	_cleanup_die_ Dwarf_Die origin = NULL;
-	uint32_t type = GR_DWARF_NONE;
 	struct gr_error *err;
 	struct gr_die die;
 
-	if (function >= dwarf->functions.size)
-		return GR_DWARF_NONE;
+	*ret = GR_DWARF_NONE;
+	err = gr_dwarf_attach(dwarf);
+	if (err)
+		return err;
 	handle = gr_die_at(dwarf->dbg, dwarf->functions.data[function].die_off);
 	if (!handle)
-		return GR_DWARF_NONE;
+		return NULL;
 	err = gr_die_read(dwarf->dbg, handle, &die);
-	if (!err) {
-		// The abstract function has all parameters, with types.
-		origin = gr_die_at(dwarf->dbg, die.origin_off);
-		err = first_param(dwarf, origin ? origin : handle, &type);
-	}
+	if (err)
+		return err;
+	// The abstract function has all parameters, with types.
+	origin = gr_die_at(dwarf->dbg, die.origin_off);
+	return first_param(dwarf, origin ? origin : handle, ret);
+}
+
+uint32_t gr_dwarf_first_param_type(struct gr_dwarf *dwarf, uint32_t function)
+{
+	const struct gr_answer *answer;
+	struct gr_error *err;
+	uint32_t type;
+
+	if (function >= dwarf->functions.size)
+		return GR_DWARF_NONE;
+	answer = gr_answers_find(&dwarf->answers, GR_ASK_FIRST_PARAM, function,
+				 0);
+	if (answer)
+		return answer->first;
+	err = decode_first_param(dwarf, function, &type);
+	if (!err && dwarf->is_cached)
+		gr_answers_add(&dwarf->answers, GR_ASK_FIRST_PARAM, function, 0,
+			       &type, 0);
 	gr_error_destroy(err);
 	return type;
 }

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "dwarf/internal.h"
@@ -211,7 +212,7 @@ static struct gr_error *fill(struct gr_dwarf *dwarf, struct gr_walk *walk)
 	return build_indexes(walk);
 }
 
-static struct gr_error *open_file(const char *path, struct gr_dwarf **ret)
+struct gr_error *gr_dwarf_open_file(const char *path, struct gr_dwarf **ret)
 {
 	_cleanup_dwarf_ struct gr_dwarf *dwarf = calloc(1, sizeof(*dwarf));
 	Dwarf_Error err = NULL;
@@ -222,6 +223,9 @@ static struct gr_error *open_file(const char *path, struct gr_dwarf **ret)
 	if (dwarf->fd < 0)
 		return gr_error_format(GR_ERROR_IO, "%s: %s", path,
 				       strerror(errno));
+	dwarf->path = strdup(path);
+	if (!dwarf->path)
+		return &gr_enomem;
 	if (!gr_lists_init(&dwarf->lists, dwarf->fd))
 		return gr_error_format(GR_ERROR_FORMAT,
 				       "%s: the debug information is damaged",
@@ -241,6 +245,35 @@ static struct gr_error *open_file(const char *path, struct gr_dwarf **ret)
 	return failure;
 }
 
+struct gr_error *gr_dwarf_attach(struct gr_dwarf *dwarf)
+{
+	_cleanup_dwarf_ struct gr_dwarf *file = NULL;
+	struct gr_error *err;
+	struct stat status;
+
+	if (dwarf->dbg)
+		return NULL;
+	err = gr_dwarf_open_file(dwarf->path, &file);
+	// The tables are there: what the file would add is missing, no more.
+	if (err && err != &gr_enomem) {
+		gr_error_destroy(err);
+		return gr_error_format(GR_ERROR_FORMAT, "%s: cannot be read",
+				       dwarf->path);
+	}
+	if (err)
+		return err;
+	if (fstat(file->fd, &status) ||
+	    !gr_dwarf_key_fits(&dwarf->key, &status))
+		return gr_error_format(GR_ERROR_FORMAT, "%s: has changed",
+				       dwarf->path);
+	dwarf->dbg = steal_ptr(file->dbg);
+	dwarf->fd = file->fd;
+	file->fd = -1;
+	dwarf->lists = file->lists;
+	memset(&file->lists, 0, sizeof(file->lists));
+	return NULL;
+}
+
 struct gr_error *gr_dwarf_open(const char *path, const char *debug_path,
 			       struct gr_error *(*poll)(void *ctx), void *ctx,
 			       struct gr_dwarf **ret)
@@ -254,7 +287,7 @@ struct gr_error *gr_dwarf_open(const char *path, const char *debug_path,
 	err = gr_dwarf_check_library();
 	if (err)
 		return err;
-	err = open_file(path, &dwarf);
+	err = gr_dwarf_open_file(path, &dwarf);
 	if (err)
 		return err;
 	walk.dwarf = dwarf;
@@ -267,10 +300,8 @@ struct gr_error *gr_dwarf_open(const char *path, const char *debug_path,
 	return NULL;
 }
 
-void gr_dwarf_destroy(struct gr_dwarf *dwarf)
+static void destroy_tables(struct gr_dwarf *dwarf)
 {
-	if (!dwarf)
-		return;
 	gr_dwarf_type_vector_deinit(&dwarf->types);
 	gr_dwarf_field_vector_deinit(&dwarf->fields);
 	gr_dwarf_variable_vector_deinit(&dwarf->variables);
@@ -282,7 +313,19 @@ void gr_dwarf_destroy(struct gr_dwarf *dwarf)
 	gr_index_deinit(&dwarf->variables_by_name);
 	gr_index_deinit(&dwarf->constants_by_name);
 	free(dwarf->canonical);
+}
+
+void gr_dwarf_destroy(struct gr_dwarf *dwarf)
+{
+	if (!dwarf)
+		return;
+	if (dwarf->block)
+		free(dwarf->block);
+	else
+		destroy_tables(dwarf);
+	gr_answers_deinit(&dwarf->answers);
 	gr_arena_deinit(&dwarf->arena);
+	free(dwarf->path);
 	if (dwarf->dbg)
 		gr_compat_finish(dwarf->dbg);
 	gr_lists_deinit(&dwarf->lists);

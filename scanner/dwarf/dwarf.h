@@ -102,6 +102,21 @@ struct gr_error *gr_dwarf_open(const char *path, const char *debug_path,
 void gr_dwarf_destroy(struct gr_dwarf *dwarf);
 
 /**
+ * gr_dwarf_open(), but from the cache where that has the tables of this very
+ * file (build id, size and time of change). The cache is a folder of files
+ * below the user's cache folder, one a build id; whatever goes wrong with it
+ * is as if there were none. @p build_id is text without control characters;
+ * NULL or "": no cache.
+ */
+struct gr_error *gr_dwarf_open_cached(const char *path, const char *debug_path,
+				      const char *build_id,
+				      struct gr_error *(*poll)(void *ctx),
+				      void *ctx,
+				      struct gr_dwarf **ret) GR_MUST_CHECK;
+/** Bring what was learnt since the opening into the cache. */
+void gr_dwarf_save(struct gr_dwarf *dwarf);
+
+/**
  * Is the libdwarf that is loaded the one that this was built for, and are its
  * functions ours? GR_ERROR_ARGUMENT if not. gr_dwarf_open() asks this, too.
  */

@@ -12,6 +12,7 @@
 #include "base/base.h"
 #include "base/error.h"
 #include "base/vector.h"
+#include "dwarf/answers.h"
 #include "dwarf/compat.h"
 #include "dwarf/die.h"
 #include "dwarf/dwarf.h"
@@ -43,9 +44,25 @@ struct gr_dwarf_file {
 	const char *name;
 };
 
+/** Which file the tables are of. */
+struct gr_dwarf_key {
+	char build_id[256]; /**< Ends in NUL; empty: it has none. */
+	uint64_t file_bytes;
+	int64_t mtime_ns;
+};
+
 struct gr_dwarf {
+	/** NULL while all comes from the cache: gr_dwarf_attach() opens it. */
 	Dwarf_Debug dbg;
 	int fd;
+	char *path;
+	struct gr_dwarf_key key;
+	bool is_cached; /**< What is learnt is kept for gr_dwarf_save(). */
+	bool is_saved;	/**< The cache has the tables, and the first nsaved */
+	size_t nsaved;	/**< answers. */
+	/** From the cache: what tables and indexes point into, else NULL. */
+	void *block;
+	struct gr_answers answers;
 	struct gr_arena arena;
 	/** In order of die_off, as the walk meets them. */
 	struct gr_dwarf_type_vector types;
@@ -131,11 +148,45 @@ struct gr_error *gr_ranges_read(struct gr_dwarf *dwarf, Dwarf_Die handle,
 bool gr_ranges_off(struct gr_dwarf *dwarf, Dwarf_Attribute attr,
 		   Dwarf_Half form, uint64_t *ret);
 
+struct stat;
+/** cache.c: is that still the file of the key? */
+bool gr_dwarf_key_fits(const struct gr_dwarf_key *key,
+		       const struct stat *status);
+
+/**
+ * store.c: all tables, answers and names as one block of bytes for free(), or
+ * NULL if no memory is left.
+ */
+void *gr_store_pack(const struct gr_dwarf *dwarf, size_t *ret_bytes);
+
+/** store.c: what a block is. */
+enum gr_stored {
+	GR_STORED_FINE,
+	GR_STORED_OTHER,   /**< Of another file, or by another build of us. */
+	GR_STORED_DAMAGED, /**< Not as we write it. */
+};
+
+/**
+ * store.c: fill @p dwarf, which has no tables but a key, from the block of
+ * malloc(), which it takes over if that is fine. Every number in it is
+ * checked.
+ */
+enum gr_stored gr_store_unpack(struct gr_dwarf *dwarf, void *block,
+			       size_t bytes);
+
+/** store.c: put the right checksum into a block, for tests that change it. */
+void gr_store_seal(void *block, size_t bytes);
+
 /** locals.c: the location of DIE @p handle at @p pc; none has 0 pieces. */
 struct gr_location gr_location_read(struct gr_dwarf *dwarf, Dwarf_Die handle,
 				    uint64_t pc,
 				    struct gr_location_piece frame_base);
 
+/** dwarf.c: open the debug information, where the tables are the cache's. */
+struct gr_error *gr_dwarf_attach(struct gr_dwarf *dwarf) GR_MUST_CHECK;
+/** dwarf.c: libdwarf over the file at @p path, tables still empty. */
+struct gr_error *gr_dwarf_open_file(const char *path,
+				    struct gr_dwarf **ret) GR_MUST_CHECK;
 /** dwarf.c: a name that is safe to print, never NULL unless out of memory. */
 const char *gr_dwarf_clean_name(struct gr_dwarf *dwarf, const char *name);
 /** dwarf.c: the name of the abstract function at @p off, or NULL. */

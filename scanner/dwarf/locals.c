@@ -506,9 +506,25 @@ static struct gr_error *run_query(struct query *query)
 	return NULL;
 }
 
-struct gr_error *gr_dwarf_locals(struct gr_dwarf *dwarf, uint32_t function,
-				 uint64_t pc, struct gr_dwarf_local **ret,
-				 size_t *count)
+// A copy for free() of what was answered before.
+static struct gr_error *copy_locals(const struct gr_dwarf *dwarf,
+				    const struct gr_answer *answer,
+				    struct gr_dwarf_local **ret, size_t *count)
+{
+	size_t bytes = answer->count * sizeof(**ret);
+
+	*ret = malloc(bytes + 1);
+	if (!*ret)
+		return &gr_enomem;
+	if (bytes)
+		memcpy(*ret, dwarf->answers.locals.data + answer->first, bytes);
+	*count = answer->count;
+	return NULL;
+}
+
+static struct gr_error *decode_locals(struct gr_dwarf *dwarf, uint32_t function,
+				      uint64_t pc, struct gr_dwarf_local **ret,
+				      size_t *count)
 {
 	_cleanup_(query_deinit) struct query query = {
 		.dwarf = dwarf,
@@ -518,10 +534,9 @@ struct gr_error *gr_dwarf_locals(struct gr_dwarf *dwarf, uint32_t function,
 	struct gr_error *err;
 	struct gr_die die;
 
-	*ret = NULL;
-	*count = 0;
-	if (function >= dwarf->functions.size)
-		return NULL;
+	err = gr_dwarf_attach(dwarf);
+	if (err)
+		return err;
 	const struct gr_dwarf_function *row = &dwarf->functions.data[function];
 	handle = gr_die_at(dwarf->dbg, row->die_off);
 	if (!handle)
@@ -543,4 +558,25 @@ struct gr_error *gr_dwarf_locals(struct gr_dwarf *dwarf, uint32_t function,
 	*count = query.locals.size;
 	*ret = steal_ptr(query.locals.data);
 	return NULL;
+}
+
+struct gr_error *gr_dwarf_locals(struct gr_dwarf *dwarf, uint32_t function,
+				 uint64_t pc, struct gr_dwarf_local **ret,
+				 size_t *count)
+{
+	const struct gr_answer *answer;
+	struct gr_error *err;
+
+	*ret = NULL;
+	*count = 0;
+	if (function >= dwarf->functions.size)
+		return NULL;
+	answer = gr_answers_find(&dwarf->answers, GR_ASK_LOCALS, function, pc);
+	if (answer)
+		return copy_locals(dwarf, answer, ret, count);
+	err = decode_locals(dwarf, function, pc, ret, count);
+	if (!err && dwarf->is_cached)
+		gr_answers_add(&dwarf->answers, GR_ASK_LOCALS, function, pc,
+			       *ret, *count);
+	return err;
 }

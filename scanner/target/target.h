@@ -86,6 +86,8 @@ struct gr_target {
 	/** Empty for cores: their notes have the registers. */
 	const struct gr_target_thread *threads;
 	size_t nthreads;
+	/** Keep the tables of debug information in the user's cache folder. */
+	bool use_cache;
 	struct gr_target_ops ops;
 	void *ctx;
 };

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """One run of gdb with the extension, and what it printed."""
 
+import atexit
+import functools
 import json
 import os
+import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent.parent
@@ -13,9 +17,18 @@ TIMEOUT = 180
 MARK = "@@ goref test @@"
 
 
+@functools.cache
+def cache_home():
+    """The user's own cache has no part in the tests."""
+    folder = tempfile.mkdtemp(prefix="goref-cache-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 def environment():
     env = dict(os.environ)
     env.setdefault("GOREF_BUILD_DIR", str(TOP))
+    env["XDG_CACHE_HOME"] = cache_home()
     env["LC_ALL"] = "C.UTF-8"
     env["TERM"] = "dumb"
     return env

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "dwarf/internal.h"
+
+// The tables of past scans, a file for each build id, below $XDG_CACHE_HOME
+// or $HOME/.cache. A file is written under another name and moved into its
+// place whole, so that nobody sees half of one; of two writers the last one
+// stays. Everything here may fail: then there is no cache.
+
+static const char file_end[] = ".tables";
+static const char new_file[] = ".new-";
+
+static const uint64_t MAX_FILE_BYTES = 128 << 20;
+static const uint64_t MAX_FOLDER_BYTES = 512 << 20;
+enum {
+	MAX_FILES = 4096,
+	STALE_SECONDS = 3600, // a new file so old was given up by its writer
+};
+
+static int64_t time_ns(const struct timespec *time)
+{
+	return time->tv_sec * INT64_C(1000000000) + time->tv_nsec;
+}
+
+bool gr_dwarf_key_fits(const struct gr_dwarf_key *key,
+		       const struct stat *status)
+{
+	return key->file_bytes == (uint64_t)status->st_size &&
+	       key->mtime_ns == time_ns(&status->st_mtim);
+}
+
+static bool make_key(const char *path, const char *build_id,
+		     struct gr_dwarf_key *key)
+{
+	struct stat status;
+
+	memset(key, 0, sizeof(*key));
+	if (!build_id || !*build_id ||
+	    strlen(build_id) >= sizeof(key->build_id) || stat(path, &status))
+		return false;
+	memcpy(key->build_id, build_id, strlen(build_id));
+	key->file_bytes = (uint64_t)status.st_size;
+	key->mtime_ns = time_ns(&status.st_mtim);
+	return true;
+}
+
+// ------------------------------------------------------------------ folder
+
+// Only what is the user's own: `sudo` may leave another one's $HOME, and in
+// /tmp anybody could lay a file for us.
+static int open_own(int parent, const char *name)
+{
+	_cleanup_close_ int fd =
+		openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) || status.st_uid != geteuid())
+		return -1;
+	int own = fd;
+	fd = -1;
+	return own;
+}
+
+static int open_below(int parent, const char *name, bool create)
+{
+	if (create && mkdirat(parent, name, 0700) && errno != EEXIST)
+		return -1;
+	return open_own(parent, name);
+}
+
+// The folder as a descriptor, or -1. It is made only for writing.
+static int open_folder(bool create)
+{
+	const char *base = getenv("XDG_CACHE_HOME");
+	_cleanup_close_ int home = -1;
+	_cleanup_close_ int cache = -1;
+	_cleanup_close_ int ours = -1;
+
+	if (base && base[0] == '/') {
+		if (create && mkdir(base, 0700) && errno != EEXIST)
+			return -1;
+		cache = open_own(AT_FDCWD, base);
+	} else {
+		base = getenv("HOME");
+		if (!base || base[0] != '/')
+			return -1;
+		home = open_own(AT_FDCWD, base);
+		if (home >= 0)
+			cache = open_below(home, ".cache", create);
+	}
+	if (cache >= 0)
+		ours = open_below(cache, "goref-gdb", create);
+	return ours < 0 ? -1 : open_below(ours, "symbols", create);
+}
+
+// A build id may be as long as a file name, and Go's has slashes.
+static bool file_name(const struct gr_dwarf_key *key, char *ret, size_t bytes)
+{
+	int n = snprintf(ret, bytes, "%s%s", key->build_id, file_end);
+
+	if (n < 0 || (size_t)n >= bytes || n > NAME_MAX || ret[0] == '.')
+		return false;
+	for (; *ret; ret++)
+		if (*ret == '/')
+			*ret = '.';
+	return true;
+}
+
+// ----------------------------------------------------------------- reading
+
+static bool read_all(int fd, void *data, size_t bytes)
+{
+	for (size_t done = 0; done < bytes;) {
+		ssize_t n = read(fd, (char *)data + done, bytes - done);
+		if (n <= 0 && !(n < 0 && errno == EINTR))
+			return false;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return true;
+}
+
+static void *read_block(int folder, const char *name, size_t *ret_bytes)
+{
+	_cleanup_close_ int fd = openat(
+		folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	_cleanup_free_ void *block = NULL;
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) || !S_ISREG(status.st_mode) ||
+	    status.st_uid != geteuid() || status.st_size <= 0 ||
+	    (uint64_t)status.st_size > MAX_FILE_BYTES)
+		return NULL;
+	block = malloc((size_t)status.st_size);
+	if (!block || !read_all(fd, block, (size_t)status.st_size))
+		return NULL;
+	// What is used stays longest.
+	futimens(fd, NULL);
+	*ret_bytes = (size_t)status.st_size;
+	return_ptr(block);
+}
+
+// Fill the tables from the cache; false if it does not have them.
+static bool load(struct gr_dwarf *dwarf)
+{
+	_cleanup_close_ int folder = open_folder(false);
+	_cleanup_free_ void *block = NULL;
+	char name[NAME_MAX + 1];
+	size_t bytes;
+
+	if (folder < 0 || !file_name(&dwarf->key, name, sizeof(name)))
+		return false;
+	block = read_block(folder, name, &bytes);
+	if (!block)
+		return false;
+	switch (gr_store_unpack(dwarf, block, bytes)) {
+	case GR_STORED_FINE:
+		block = NULL;
+		return true;
+	case GR_STORED_DAMAGED:
+		unlinkat(folder, name, 0);
+		return false;
+	case GR_STORED_OTHER:
+		break;
+	}
+	return false;
+}
+
+static struct gr_dwarf *create_empty(const char *path,
+				     const struct gr_dwarf_key *key)
+{
+	struct gr_dwarf *dwarf = calloc(1, sizeof(*dwarf));
+
+	if (!dwarf)
+		return NULL;
+	dwarf->fd = -1;
+	dwarf->key = *key;
+	dwarf->is_cached = true;
+	dwarf->path = strdup(path);
+	if (dwarf->path)
+		return dwarf;
+	free(dwarf);
+	return NULL;
+}
+
+struct gr_error *gr_dwarf_open_cached(const char *path, const char *debug_path,
+				      const char *build_id,
+				      struct gr_error *(*poll)(void *ctx),
+				      void *ctx, struct gr_dwarf **ret)
+{
+	const char *file = debug_path ? debug_path : path;
+	struct gr_dwarf_key key;
+	struct gr_error *err;
+
+	if (!make_key(file, build_id, &key))
+		return gr_dwarf_open(path, debug_path, poll, ctx, ret);
+	err = gr_dwarf_check_library();
+	if (err)
+		return err;
+	struct gr_dwarf *dwarf = create_empty(file, &key);
+	if (!dwarf)
+		return &gr_enomem;
+	if (load(dwarf)) {
+		*ret = dwarf;
+		return NULL;
+	}
+	gr_dwarf_destroy(dwarf);
+	err = gr_dwarf_open(path, debug_path, poll, ctx, ret);
+	if (err)
+		return err;
+	// Damage is said by those who read it, every time.
+	(*ret)->is_cached = !(*ret)->damaged_units;
+	(*ret)->key = key;
+	return NULL;
+}
+
+// ----------------------------------------------------------------- writing
+
+static bool write_all(int fd, const void *data, size_t bytes)
+{
+	for (size_t done = 0; done < bytes;) {
+		ssize_t n = write(fd, (const char *)data + done, bytes - done);
+		if (n < 0 && errno != EINTR)
+			return false;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return true;
+}
+
+// A file of its own name for each writer.
+static int create_new(int folder, char *name, size_t bytes)
+{
+	static unsigned int count;
+
+	for (int i = 0; i < 16; i++) {
+		snprintf(name, bytes, "%s%d-%u", new_file, (int)getpid(),
+			 count++);
+		int fd = openat(folder, name,
+				O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		if (fd >= 0 || errno != EEXIST)
+			return fd;
+	}
+	return -1;
+}
+
+static bool write_block(int folder, const char *name, const void *block,
+			size_t bytes)
+{
+	char temporary[NAME_MAX + 1];
+	int fd = create_new(folder, temporary, sizeof(temporary));
+
+	if (fd < 0)
+		return false;
+	bool is_fine = write_all(fd, block, bytes);
+	if (close(fd) || !is_fine ||
+	    renameat(folder, temporary, folder, name)) {
+		unlinkat(folder, temporary, 0);
+		return false;
+	}
+	return true;
+}
+
+// A file of ours in the folder.
+struct entry {
+	int64_t used_ns;
+	uint64_t bytes;
+	char name[NAME_MAX + 1];
+};
+GR_VECTOR(entry_vector, struct entry);
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->used_ns != y->used_ns)
+		return x->used_ns < y->used_ns ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static bool is_ours(const char *name)
+{
+	size_t n = strlen(name), end = strlen(file_end);
+
+	return n > end && !strcmp(name + n - end, file_end);
+}
+
+static void list_entry(int folder, const char *name, struct entry_vector *ret)
+{
+	bool is_new = !strncmp(name, new_file, strlen(new_file));
+	struct stat status;
+	struct entry *entry;
+
+	if ((!is_new && !is_ours(name)) || ret->size >= MAX_FILES ||
+	    fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) ||
+	    !S_ISREG(status.st_mode))
+		return;
+	if (is_new) {
+		if (time(NULL) - status.st_mtime > STALE_SECONDS)
+			unlinkat(folder, name, 0);
+		return;
+	}
+	entry = entry_vector_append_entry(ret);
+	if (!entry)
+		return;
+	entry->used_ns = time_ns(&status.st_mtim);
+	entry->bytes = (uint64_t)status.st_size;
+	snprintf(entry->name, sizeof(entry->name), "%s", name);
+}
+
+// Bound the folder: what was not used for longest goes.
+static void trim(int folder, uint64_t max_bytes)
+{
+	_cleanup_(entry_vector_deinit) struct entry_vector entries = { 0 };
+	int fd = dup(folder);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *dirent;
+	uint64_t total = 0;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((dirent = readdir(dir)))
+		list_entry(folder, dirent->d_name, &entries);
+	closedir(dir);
+	if (entries.size)
+		qsort(entries.data, entries.size, sizeof(*entries.data),
+		      compare_entries);
+	for (size_t i = 0; i < entries.size; i++)
+		total += entries.data[i].bytes;
+	for (size_t i = 0; i < entries.size && total > max_bytes; i++) {
+		unlinkat(folder, entries.data[i].name, 0);
+		total -= entries.data[i].bytes;
+	}
+}
+
+void gr_dwarf_save(struct gr_dwarf *dwarf)
+{
+	_cleanup_close_ int folder = -1;
+	_cleanup_free_ void *block = NULL;
+	char name[NAME_MAX + 1];
+	size_t bytes;
+
+	if (!dwarf || !dwarf->is_cached ||
+	    (dwarf->is_saved && dwarf->answers.rows.size == dwarf->nsaved) ||
+	    !file_name(&dwarf->key, name, sizeof(name)))
+		return;
+	folder = open_folder(true);
+	if (folder < 0)
+		return;
+	block = gr_store_pack(dwarf, &bytes);
+	if (!block || bytes > MAX_FILE_BYTES ||
+	    !write_block(folder, name, block, bytes))
+		return;
+	dwarf->is_saved = true;
+	dwarf->nsaved = dwarf->answers.rows.size;
+	trim(folder, MAX_FOLDER_BYTES);
+}

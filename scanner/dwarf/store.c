@@ -1,0 +1,606 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
+#include "dwarf/internal.h"
+#include "dwarf/stamp.h"
+
+// The tables as one block of bytes, and back: a header, the rows as they are
+// in memory, then all names, each ending in NUL. Where a row in memory has a
+// pointer to a name, the block has the name's offset among the names; the
+// first name is empty, and offset 0 stands for NULL.
+//
+// A block may come from a damaged file: whatever could lead out of a table is
+// looked at before it is used. The stamp tells blocks of other builds, whose
+// rows may look different.
+
+enum section {
+	TYPES,
+	FIELDS,
+	VARIABLES,
+	FUNCTIONS,
+	CONSTANTS,
+	CANONICAL,
+	TYPES_BY_NAME,
+	TYPES_BY_RUNTIME_TYPE,
+	VARIABLES_BY_NAME,
+	CONSTANTS_BY_NAME,
+	ANSWERS,
+	LOCALS,
+	CAPTURES,
+	NAMES,
+	NSECTIONS,
+};
+
+static const size_t row_bytes[NSECTIONS] = {
+	[TYPES] = sizeof(struct gr_dwarf_type),
+	[FIELDS] = sizeof(struct gr_dwarf_field),
+	[VARIABLES] = sizeof(struct gr_dwarf_variable),
+	[FUNCTIONS] = sizeof(struct gr_dwarf_function),
+	[CONSTANTS] = sizeof(struct gr_dwarf_constant),
+	[CANONICAL] = sizeof(uint32_t),
+	[TYPES_BY_NAME] = sizeof(uint32_t),
+	[TYPES_BY_RUNTIME_TYPE] = sizeof(uint32_t),
+	[VARIABLES_BY_NAME] = sizeof(uint32_t),
+	[CONSTANTS_BY_NAME] = sizeof(uint32_t),
+	[ANSWERS] = sizeof(struct gr_answer),
+	[LOCALS] = sizeof(struct gr_dwarf_local),
+	[CAPTURES] = sizeof(struct gr_dwarf_capture),
+	[NAMES] = 1,
+};
+
+struct header {
+	char magic[8];
+	uint64_t stamp;
+	uint64_t checksum; // of all that follows
+	struct gr_dwarf_key key;
+	const char *producer; // an offset, as in rows
+	struct {
+		uint64_t off, count;
+	} sections[NSECTIONS];
+};
+
+static const char magic[8] = "goref\r\n";
+
+static uint64_t checksum(const uint8_t *data, size_t bytes)
+{
+	const uint64_t prime = 0x9e3779b97f4a7c15u;
+	uint64_t sum = bytes * prime;
+
+	for (; bytes >= 8; data += 8, bytes -= 8) {
+		sum = (sum ^ gr_load_u64(data)) * prime;
+		sum ^= sum >> 32;
+	}
+	for (; bytes; data++, bytes--)
+		sum = (sum ^ *data) * prime;
+	return sum ^ sum >> 32;
+}
+
+void gr_store_seal(void *block, size_t bytes)
+{
+	const size_t from = offsetof(struct header, key);
+	struct header *header = block;
+
+	if (bytes >= sizeof(*header))
+		header->checksum =
+			checksum((uint8_t *)block + from, bytes - from);
+}
+
+// ------------------------------------------------------------------- names
+
+// What is done to the names of all rows: to offsets, or to pointers.
+struct names {
+	bool (*visit)(struct names *names, const char **slot, bool may_lack);
+	// Packing: the text so far, and a hash table of what is in it.
+	char *text;
+	size_t text_bytes, capacity;
+	uint32_t *slots;
+	uint32_t nslots, nused;
+	// Unpacking: [0, stored_bytes).
+	const char *stored;
+	uint64_t stored_bytes;
+};
+
+static bool each_name(struct names *names, void *slot, size_t count,
+		      size_t stride, bool may_lack)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!names->visit(names,
+				  (const char **)((char *)slot + i * stride),
+				  may_lack))
+			return false;
+	return true;
+}
+
+#define EACH_NAME(rows, count, member, may_lack) \
+	each_name(names, &(rows)->member, count, sizeof(*(rows)), may_lack)
+
+static bool visit_names(struct names *names, struct header *header)
+{
+	size_t n[NSECTIONS];
+	void *at[NSECTIONS];
+
+	for (int i = 0; i < NSECTIONS; i++) {
+		at[i] = (char *)header + header->sections[i].off;
+		n[i] = header->sections[i].count;
+	}
+	struct gr_dwarf_type *types = at[TYPES];
+	struct gr_dwarf_field *fields = at[FIELDS];
+	struct gr_dwarf_variable *variables = at[VARIABLES];
+	struct gr_dwarf_function *functions = at[FUNCTIONS];
+	struct gr_dwarf_constant *constants = at[CONSTANTS];
+	struct gr_dwarf_local *locals = at[LOCALS];
+	struct gr_dwarf_capture *captures = at[CAPTURES];
+	return names->visit(names, &header->producer, true) &&
+	       EACH_NAME(types, n[TYPES], name, false) &&
+	       EACH_NAME(fields, n[FIELDS], name, false) &&
+	       EACH_NAME(variables, n[VARIABLES], name, false) &&
+	       EACH_NAME(functions, n[FUNCTIONS], name, false) &&
+	       EACH_NAME(constants, n[CONSTANTS], name, false) &&
+	       EACH_NAME(locals, n[LOCALS], name, false) &&
+	       EACH_NAME(locals, n[LOCALS], function, false) &&
+	       EACH_NAME(locals, n[LOCALS], file, true) &&
+	       EACH_NAME(captures, n[CAPTURES], name, false);
+}
+
+// ----------------------------------------------------------------- packing
+
+static void names_deinit(struct names *names)
+{
+	free(names->text);
+	free(names->slots);
+}
+
+// FNV-1a.
+static uint32_t hash_name(const char *name)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *name; name++)
+		hash = (hash ^ (uint8_t)*name) * 16777619u;
+	return hash ^ hash >> 15;
+}
+
+// The slot of a name, or the free one where it belongs. Offset 0: free.
+static uint32_t *slot_of(struct names *names, const char *name)
+{
+	uint32_t i = hash_name(name) & (names->nslots - 1);
+
+	while (names->slots[i] && strcmp(names->text + names->slots[i], name))
+		i = (i + 1) & (names->nslots - 1);
+	return &names->slots[i];
+}
+
+static bool grow_slots(struct names *names)
+{
+	uint32_t *old = names->slots, nold = names->nslots;
+
+	names->nslots = nold ? nold * 2 : 1 << 14;
+	names->slots = calloc(names->nslots, sizeof(*names->slots));
+	if (!names->slots) {
+		names->slots = old;
+		names->nslots = nold;
+		return false;
+	}
+	for (uint32_t i = 0; i < nold; i++)
+		if (old[i])
+			*slot_of(names, names->text + old[i]) = old[i];
+	free(old);
+	return true;
+}
+
+// Add a name that is not there yet, at the end.
+static bool add_name(struct names *names, const char *name, uint32_t *slot)
+{
+	size_t bytes = strlen(name) + 1;
+
+	if (names->text_bytes + bytes > UINT32_MAX / 2 ||
+	    (names->capacity < names->text_bytes + bytes &&
+	     !gr_vector_grow((void **)&names->text, &names->capacity,
+			     names->text_bytes + bytes, 1)))
+		return false;
+	memcpy(names->text + names->text_bytes, name, bytes);
+	if (slot) {
+		*slot = (uint32_t)names->text_bytes;
+		names->nused++;
+	}
+	names->text_bytes += bytes;
+	return true;
+}
+
+static bool pack_name(struct names *names, const char **slot, bool may_lack)
+{
+	uint32_t *found;
+
+	(void)may_lack;
+	if (!*slot)
+		return true;
+	if (names->nused * 2 >= names->nslots && !grow_slots(names))
+		return false;
+	found = slot_of(names, *slot);
+	if (!*found && !add_name(names, *slot, found))
+		return false;
+	*slot = (const char *)(uintptr_t)*found;
+	return true;
+}
+
+// All answers in order, each question once; for free(), NULL: no memory.
+static struct gr_answer *sort_answers(const struct gr_dwarf *dwarf,
+				      size_t *count)
+{
+	const struct gr_answer_vector *rows = &dwarf->answers.rows;
+	struct gr_answer *sorted = calloc(rows->size + 1, sizeof(*sorted));
+	size_t kept = 0;
+
+	if (!sorted)
+		return NULL;
+	if (rows->size)
+		memcpy(sorted, rows->data, rows->size * sizeof(*sorted));
+	qsort(sorted, rows->size, sizeof(*sorted), gr_answer_compare);
+	for (size_t i = 0; i < rows->size; i++)
+		if (!kept || gr_answer_compare(&sorted[kept - 1], &sorted[i]))
+			sorted[kept++] = sorted[i];
+	*count = kept;
+	return sorted;
+}
+
+struct rows {
+	const void *data;
+	size_t count;
+};
+
+static size_t index_slots(const struct gr_index *index)
+{
+	return (size_t)index->mask + 1;
+}
+
+static void list_rows(const struct gr_dwarf *dwarf, struct rows *rows)
+{
+#define ROWS(id, vector) \
+	rows[id] = (struct rows){ (vector).data, (vector).size }
+#define SLOTS(id, index)                             \
+	rows[id] = (struct rows)                     \
+	{                                            \
+		(index).slots, index_slots(&(index)) \
+	}
+	ROWS(TYPES, dwarf->types);
+	ROWS(FIELDS, dwarf->fields);
+	ROWS(VARIABLES, dwarf->variables);
+	ROWS(FUNCTIONS, dwarf->functions);
+	ROWS(CONSTANTS, dwarf->constants);
+	rows[CANONICAL] = (struct rows){ dwarf->canonical, dwarf->types.size };
+	SLOTS(TYPES_BY_NAME, dwarf->types_by_name);
+	SLOTS(TYPES_BY_RUNTIME_TYPE, dwarf->types_by_runtime_type);
+	SLOTS(VARIABLES_BY_NAME, dwarf->variables_by_name);
+	SLOTS(CONSTANTS_BY_NAME, dwarf->constants_by_name);
+	ROWS(LOCALS, dwarf->answers.locals);
+	ROWS(CAPTURES, dwarf->answers.captures);
+#undef ROWS
+#undef SLOTS
+}
+
+static struct header *pack_rows(const struct gr_dwarf *dwarf,
+				const struct rows *rows, size_t *ret_bytes)
+{
+	size_t bytes = sizeof(struct header);
+	struct header *header;
+
+	for (int i = 0; i < NSECTIONS; i++)
+		bytes += (rows[i].count * row_bytes[i] + 7) & ~(size_t)7;
+	header = calloc(1, bytes);
+	if (!header)
+		return NULL;
+	*ret_bytes = bytes;
+	memcpy(header->magic, magic, sizeof(magic));
+	header->stamp = GR_DWARF_STAMP;
+	header->key = dwarf->key;
+	header->producer = dwarf->producer;
+	bytes = sizeof(struct header);
+	for (int i = 0; i < NSECTIONS; i++) {
+		size_t part = rows[i].count * row_bytes[i];
+		header->sections[i].off = bytes;
+		header->sections[i].count = rows[i].count;
+		if (part)
+			memcpy((char *)header + bytes, rows[i].data, part);
+		bytes += (part + 7) & ~(size_t)7;
+	}
+	return header;
+}
+
+void *gr_store_pack(const struct gr_dwarf *dwarf, size_t *ret_bytes)
+{
+	_cleanup_(names_deinit) struct names names = { .visit = pack_name };
+	_cleanup_free_ struct gr_answer *answers = NULL;
+	_cleanup_free_ struct header *header = NULL;
+	struct rows rows[NSECTIONS] = { 0 };
+	size_t bytes;
+
+	list_rows(dwarf, rows);
+	answers = sort_answers(dwarf, &rows[ANSWERS].count);
+	rows[ANSWERS].data = answers;
+	if (!answers || !add_name(&names, "", NULL))
+		return NULL;
+	header = pack_rows(dwarf, rows, &bytes);
+	if (!header || !visit_names(&names, header))
+		return NULL;
+	struct header *grown = realloc(header, bytes + names.text_bytes);
+	if (!grown)
+		return NULL;
+	header = grown;
+	memcpy((char *)header + bytes, names.text, names.text_bytes);
+	header->sections[NAMES].off = bytes;
+	header->sections[NAMES].count = names.text_bytes;
+	*ret_bytes = bytes + names.text_bytes;
+	gr_store_seal(header, *ret_bytes);
+	return_ptr(header);
+}
+
+// --------------------------------------------------------------- unpacking
+
+static bool sections_fit(const struct header *header, size_t bytes)
+{
+	for (int i = 0; i < NSECTIONS; i++) {
+		uint64_t off = header->sections[i].off;
+		uint64_t count = header->sections[i].count;
+		if (off % 8 || off < sizeof(*header) || off > bytes ||
+		    count > GR_DWARF_COUNT_MAX ||
+		    count * row_bytes[i] > bytes - off)
+			return false;
+	}
+	return header->sections[CANONICAL].count ==
+	       header->sections[TYPES].count;
+}
+
+// Sections may not share bytes: pointers are put into some of them.
+static bool sections_are_apart(const struct header *header)
+{
+	uint64_t end = sizeof(*header);
+
+	for (int i = 0; i < NSECTIONS; i++) {
+		if (header->sections[i].off < end)
+			return false;
+		end = header->sections[i].off +
+		      header->sections[i].count * row_bytes[i];
+	}
+	return true;
+}
+
+// Names are printed as they are: UTF-8 without control characters.
+static bool text_is_clean(const char *text, uint64_t bytes)
+{
+	if (!bytes || text[0] || text[bytes - 1])
+		return false;
+	for (uint64_t i = 0; i < bytes;) {
+		size_t n = text[i] == '\0' ?
+				   1 :
+				   gr_utf8_length(text + i, bytes - i);
+		if (!n)
+			return false;
+		i += n;
+	}
+	return true;
+}
+
+static bool unpack_name(struct names *names, const char **slot, bool may_lack)
+{
+	uint64_t off = (uintptr_t)*slot;
+
+	if (!off) {
+		*slot = NULL;
+		return may_lack;
+	}
+	if (off >= names->stored_bytes || names->stored[off - 1])
+		return false;
+	*slot = names->stored + off;
+	return true;
+}
+
+// A stored bool may hold any byte.
+static bool is_bool(const bool *flag)
+{
+	uint8_t byte;
+
+	memcpy(&byte, flag, 1);
+	return byte <= 1;
+}
+
+static bool is_type(uint32_t type, size_t ntypes)
+{
+	return type == GR_DWARF_NONE || type < ntypes;
+}
+
+static bool types_are_fine(const struct gr_dwarf *dwarf)
+{
+	size_t n = dwarf->types.size, nfields = dwarf->fields.size;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct gr_dwarf_type *type = &dwarf->types.data[i];
+		if (!is_type(type->elem, n) || !is_type(type->key, n) ||
+		    !is_type(type->header, n) || type->kind >= 32 ||
+		    !is_bool(&type->is_interface_with_methods) ||
+		    type->nfields > nfields ||
+		    type->first_field > nfields - type->nfields ||
+		    dwarf->canonical[i] >= n)
+			return false;
+	}
+	for (size_t i = 0; i < nfields; i++)
+		if (!is_type(dwarf->fields.data[i].type, n) ||
+		    !is_bool(&dwarf->fields.data[i].is_embedded))
+			return false;
+	for (size_t i = 0; i < dwarf->variables.size; i++)
+		if (!is_type(dwarf->variables.data[i].type, n))
+			return false;
+	return true;
+}
+
+// A look-up ends at a free slot: half of them are.
+static bool index_is_fine(const struct gr_index *index, size_t nslots,
+			  size_t nrows)
+{
+	size_t used = 0;
+
+	if (!nslots || nslots & (nslots - 1))
+		return false;
+	for (size_t i = 0; i < nslots; i++) {
+		if (index->slots[i] == UINT32_MAX)
+			continue;
+		if (index->slots[i] >= nrows)
+			return false;
+		used++;
+	}
+	return used <= nslots / 2;
+}
+
+static bool local_is_fine(const struct gr_dwarf_local *local, size_t ntypes)
+{
+	if (!is_type(local->type, ntypes) || !is_bool(&local->is_param) ||
+	    local->npieces > GR_DWARF_PIECES_MAX)
+		return false;
+	for (size_t i = 0; i < GR_DWARF_PIECES_MAX; i++)
+		if ((unsigned int)local->pieces[i].kind > GR_LOCATION_UNKNOWN)
+			return false;
+	return true;
+}
+
+static bool answer_is_fine(const struct gr_dwarf *dwarf,
+			   const struct gr_answer *answer)
+{
+	size_t size = answer->question == GR_ASK_LOCALS ?
+			      dwarf->answers.locals.size :
+			      dwarf->answers.captures.size;
+
+	if (answer->question == GR_ASK_FIRST_PARAM)
+		return is_type(answer->first, dwarf->types.size);
+	return answer->question < GR_NQUESTIONS && answer->first <= size &&
+	       answer->count <= size - answer->first;
+}
+
+static bool answers_are_fine(const struct gr_dwarf *dwarf)
+{
+	const struct gr_answers *answers = &dwarf->answers;
+	size_t ntypes = dwarf->types.size;
+
+	for (size_t i = 0; i < answers->locals.size; i++)
+		if (!local_is_fine(&answers->locals.data[i], ntypes))
+			return false;
+	for (size_t i = 0; i < answers->captures.size; i++)
+		if (!is_type(answers->captures.data[i].type, ntypes) ||
+		    !is_bool(&answers->captures.data[i].by_reference))
+			return false;
+	for (size_t i = 0; i < answers->rows.size; i++)
+		if (!answer_is_fine(dwarf, &answers->rows.data[i]) ||
+		    (i && gr_answer_compare(&answers->rows.data[i - 1],
+					    &answers->rows.data[i]) >= 0))
+			return false;
+	return true;
+}
+
+// Answers grow: they are copied out of the block.
+static bool copy_answers(struct gr_dwarf *dwarf, const struct header *header)
+{
+	const char *base = (const char *)header;
+
+#define COPY(type, vector, id)                                         \
+	do {                                                           \
+		size_t count = header->sections[id].count;             \
+		if (!type##_reserve(&(vector), count + 1))             \
+			return false;                                  \
+		memcpy((vector).data, base + header->sections[id].off, \
+		       count * row_bytes[id]);                         \
+		(vector).size = count;                                 \
+	} while (0)
+	COPY(gr_answer_vector, dwarf->answers.rows, ANSWERS);
+	COPY(gr_local_vector, dwarf->answers.locals, LOCALS);
+	COPY(gr_capture_vector, dwarf->answers.captures, CAPTURES);
+#undef COPY
+	dwarf->answers.nsorted = dwarf->nsaved = dwarf->answers.rows.size;
+	return true;
+}
+
+static void point_into(struct gr_dwarf *dwarf, struct header *header)
+{
+	void *at[NSECTIONS];
+
+	for (int i = 0; i < NSECTIONS; i++)
+		at[i] = (char *)header + header->sections[i].off;
+#define VECTOR(id, vector)      \
+	(vector).data = at[id], \
+	(vector).size = (vector).capacity = header->sections[id].count
+#define INDEX(id, index)        \
+	(index).slots = at[id], \
+	(index).mask = (uint32_t)header->sections[id].count - 1
+	VECTOR(TYPES, dwarf->types);
+	VECTOR(FIELDS, dwarf->fields);
+	VECTOR(VARIABLES, dwarf->variables);
+	VECTOR(FUNCTIONS, dwarf->functions);
+	VECTOR(CONSTANTS, dwarf->constants);
+	INDEX(TYPES_BY_NAME, dwarf->types_by_name);
+	INDEX(TYPES_BY_RUNTIME_TYPE, dwarf->types_by_runtime_type);
+	INDEX(VARIABLES_BY_NAME, dwarf->variables_by_name);
+	INDEX(CONSTANTS_BY_NAME, dwarf->constants_by_name);
+#undef VECTOR
+#undef INDEX
+	dwarf->canonical = at[CANONICAL];
+	dwarf->producer = header->producer;
+}
+
+static bool indexes_are_fine(const struct gr_dwarf *dwarf,
+			     const struct header *header)
+{
+	return index_is_fine(&dwarf->types_by_name,
+			     header->sections[TYPES_BY_NAME].count,
+			     dwarf->types.size) &&
+	       index_is_fine(&dwarf->types_by_runtime_type,
+			     header->sections[TYPES_BY_RUNTIME_TYPE].count,
+			     dwarf->types.size) &&
+	       index_is_fine(&dwarf->variables_by_name,
+			     header->sections[VARIABLES_BY_NAME].count,
+			     dwarf->variables.size) &&
+	       index_is_fine(&dwarf->constants_by_name,
+			     header->sections[CONSTANTS_BY_NAME].count,
+			     dwarf->constants.size);
+}
+
+static bool tables_are_fine(struct gr_dwarf *tables, struct header *header,
+			    size_t bytes)
+{
+	struct names names = { .visit = unpack_name };
+
+	if (!sections_fit(header, bytes) || !sections_are_apart(header))
+		return false;
+	names.stored = (char *)header + header->sections[NAMES].off;
+	names.stored_bytes = header->sections[NAMES].count;
+	if (!text_is_clean(names.stored, names.stored_bytes) ||
+	    !visit_names(&names, header) || !copy_answers(tables, header))
+		return false;
+	point_into(tables, header);
+	return types_are_fine(tables) && answers_are_fine(tables) &&
+	       indexes_are_fine(tables, header);
+}
+
+enum gr_stored gr_store_unpack(struct gr_dwarf *dwarf, void *block,
+			       size_t bytes)
+{
+	const size_t from = offsetof(struct header, key);
+	struct gr_dwarf tables = { .key = dwarf->key };
+	struct header *header = block;
+
+	if (bytes < sizeof(*header) ||
+	    memcmp(header->magic, magic, sizeof(magic)))
+		return GR_STORED_DAMAGED;
+	if (header->stamp != GR_DWARF_STAMP)
+		return GR_STORED_OTHER;
+	if (header->checksum != checksum((uint8_t *)block + from, bytes - from))
+		return GR_STORED_DAMAGED;
+	if (memcmp(&header->key, &dwarf->key, sizeof(dwarf->key)))
+		return GR_STORED_OTHER;
+	if (!tables_are_fine(&tables, header, bytes)) {
+		gr_answers_deinit(&tables.answers);
+		return GR_STORED_DAMAGED;
+	}
+	tables.path = dwarf->path;
+	tables.fd = dwarf->fd;
+	tables.is_cached = dwarf->is_cached;
+	tables.is_saved = true;
+	tables.block = block;
+	*dwarf = tables;
+	return GR_STORED_FINE;
+}

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cache of tables of debug information: the same answers with it."""
+
+import pytest
+
+from session import run_gdb, run_goref
+from toolchains import variants
+
+
+def answers(target, folder, out, commands=()):
+    """What a scan and a `why` print, without times and memory, and the
+    profile."""
+    place = next(iter(target.places.values()))
+    run = run_goref(
+        target,
+        [*commands, f"goref scan --json --out {out}", f"goref why {place}"],
+        env={"XDG_CACHE_HOME": str(folder)},
+    )
+    assert run.rc == 0, run.stderr
+    ledger = run.json(len(commands))
+    for name in ("phases_ms", "peak_private_bytes"):
+        ledger.pop(name)
+    return ledger, run.parts[-1], out.read_bytes()
+
+
+def files(folder):
+    return sorted((folder / "goref-gdb" / "symbols").glob("*"))
+
+
+@variants("default", "noopt")
+def test_same_answers(farm, variant, tmp_path):
+    target = farm.target("values", variant, "core", (), None)
+    out = tmp_path / "refs.pb"
+    off = answers(target, tmp_path, out, ["set goref cache off"])
+    assert not files(tmp_path)
+    cold = answers(target, tmp_path, out)
+    [file] = files(tmp_path)
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.parent.stat().st_mode & 0o777 == 0o700
+    written = file.stat().st_ino
+    cached = answers(target, tmp_path, out)
+    # Nothing new was learnt: the file was not written again.
+    assert [f.stat().st_ino for f in files(tmp_path)] == [written]
+    assert off == cold == cached
+
+
+@variants("default")
+def test_damaged_file(farm, variant, tmp_path):
+    target = farm.target("values", variant, "core", (), None)
+    out = tmp_path / "refs.pb"
+    good = answers(target, tmp_path, out)
+    [file] = files(tmp_path)
+    data = file.read_bytes()
+    for damaged in (
+        data[: len(data) // 2],
+        data[:4000] + b"\xff" * 64 + data[4064:],
+        b"",
+        b"something else\n" * 1000,
+    ):
+        file.write_bytes(damaged)
+        assert answers(target, tmp_path, out) == good
+        assert file.read_bytes()[:8] == data[:8]
+        assert file.stat().st_size == len(data)
+
+
+@variants("default")
+@pytest.mark.parametrize("home", ["a file", "/proc/nowhere", ""])
+def test_no_folder(farm, variant, tmp_path, home):
+    target = farm.target("values", variant, "core", (), None)
+    out = tmp_path / "refs.pb"
+    if home == "a file":
+        home = tmp_path / "file"
+        home.write_text("")
+    run = run_goref(
+        target,
+        [f"goref scan --json --out {out}"],
+        env={"XDG_CACHE_HOME": str(home), "HOME": str(home)},
+    )
+    assert run.rc == 0, run.stderr
+    assert not run.error_lines()
+    assert run.json(0)["reached"]["objects"] > 0
+
+
+def test_setting():
+    run = run_gdb([], ["show goref cache", "set goref cache off",
+                       "show goref cache"])  # fmt: skip
+    assert run.rc == 0, run.stderr
+    assert "is on." in run.parts[0]
+    assert "is off." in run.parts[2]
