@@ -6,6 +6,7 @@
 #include "scan.h"
 
 #include "base/cleanup.h"
+#include "goruntime/dictionary.h"
 #include "goruntime/ptrmap.h"
 #include "goruntime/typemask.h"
 #include "target/elf.h"
@@ -215,6 +216,8 @@ static struct gr_error *read_heap(struct gr_scan *scan)
 	if (!err)
 		err = gr_types_create(rt);
 	if (!err)
+		err = gr_scan_read_dictionaries(scan);
+	if (!err)
 		err = gr_heap_read(rt);
 	if (!err)
 		err = gr_heap_read_stats(rt);
@@ -327,6 +330,7 @@ void gr_scan_destroy(struct gr_scan *scan)
 	gr_root_list_deinit(&scan->lists);
 	gr_goroutines_deinit(&scan->rt);
 	gr_types_destroy(scan->rt.types);
+	gr_dictionaries_destroy(scan->rt.dictionaries);
 	gr_type_masks_destroy(scan->rt.masks);
 	gr_heap_destroy(scan->rt.heap);
 	free(scan->rt.modules);

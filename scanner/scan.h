@@ -60,6 +60,10 @@ struct gr_error *gr_scan_open_symbols(struct gr_scan *scan) GR_MUST_CHECK;
  */
 struct gr_error *gr_scan_read_modules(struct gr_scan *scan) GR_MUST_CHECK;
 
+/** The dictionaries of generics in the files with debug information, which
+ * alone can tell what they are for (symbols.c). */
+struct gr_error *gr_scan_read_dictionaries(struct gr_scan *scan) GR_MUST_CHECK;
+
 /** Microseconds of a clock that only goes forward. */
 uint64_t gr_scan_now_us(void);
 /** Look at our memory now, for the peak. */

@@ -7,6 +7,7 @@
  */
 #include "scan.h"
 
+#include "goruntime/dictionary.h"
 #include "goruntime/search.h"
 #include "target/elf.h"
 #include "target/notes.h"
@@ -189,4 +190,18 @@ struct gr_error *gr_scan_read_modules(struct gr_scan *scan)
 		err = attach_dwarf(scan, &rt->modules[i], file);
 	}
 	return err ? err : warn_about_others(scan, is_used);
+}
+
+struct gr_error *gr_scan_read_dictionaries(struct gr_scan *scan)
+{
+	const struct gr_target_module *modules = scan->target.modules;
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < scan->target.nmodules; i++)
+		if (scan->dwarfs[i])
+			err = gr_dictionaries_read(&scan->rt, modules[i].path,
+						   modules[i].debug_path,
+						   gr_image_bias(scan->image,
+								 i));
+	return err;
 }

@@ -8,6 +8,7 @@
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
+#include "goruntime/instance.h"
 #include "goruntime/unwind.h"
 
 #define HASH_NONFATAL_OOM 1
@@ -17,7 +18,9 @@ enum { MAX_PIECED_WORDS = 64 };
 
 /* A variable of a function at one pc, ready to be placed in a frame. */
 struct local {
-	const char *name; /* interned `main.f.x` */
+	const char *name;		 /* interned `main.f.x` */
+	const char *function, *variable; /* `main.f`, `x` */
+	uint32_t generic; /* GR_GENERIC_NONE, or index in pc_locals.generics */
 	const char *file;
 	uint32_t line;
 	gr_type_id type;
@@ -34,12 +37,22 @@ struct pc_locals {
 	uint64_t pc;
 	struct local *locals;
 	size_t count;
+	struct gr_generic_vector generics; /* also of inlined functions */
+	uint32_t generic;		   /* of the function itself */
 };
+
+/* A frame of the goroutine at hand. */
+struct frame_locals {
+	struct pc_locals *at;
+	const struct gr_dictionary *dict; /* or NULL */
+};
+GR_VECTOR(frame_vector, struct frame_locals);
 
 struct frames {
 	struct gr_runtime *rt;
 	struct gr_root_list *list;
 	struct pc_locals *by_pc;
+	struct frame_vector frames;
 	struct gr_arena arena;
 };
 
@@ -49,8 +62,10 @@ static void frames_deinit(struct frames *f)
 
 	HASH_ITER(hh, f->by_pc, entry, next) {
 		HASH_DEL(f->by_pc, entry);
+		gr_generic_vector_deinit(&entry->generics);
 		free(entry);
 	}
+	frame_vector_deinit(&f->frames);
 	gr_arena_deinit(&f->arena);
 }
 
@@ -83,6 +98,9 @@ static struct gr_error *make_local(struct frames *f, const struct gr_module *m,
 	if (*name == '&')
 		name++;
 	ret->name = gr_arena_internf(rt->arena, "%s.%s", from->function, name);
+	ret->function = from->function;
+	ret->variable = name;
+	ret->generic = GR_GENERIC_NONE;
 	ret->type = gr_types_from_dwarf(rt, m, from->type);
 	ret->file = from->file;
 	ret->line = from->line;
@@ -90,8 +108,6 @@ static struct gr_error *make_local(struct frames *f, const struct gr_module *m,
 	if (ret->type == GR_TYPE_NONE)
 		return NULL;
 	ret->bytes = gr_types_get(rt->types, ret->type)->size_bytes;
-	if (gr_types_get(rt->types, ret->type)->is_shape)
-		gr_gap_add(rt->gaps, GR_GAP_UNRESOLVED_GENERICS, 1);
 	if (ret->is_plain)
 		return ret->name ? NULL : &gr_enomem;
 	ret->npieces = from->npieces;
@@ -102,41 +118,110 @@ static struct gr_error *make_local(struct frames *f, const struct gr_module *m,
 	return NULL;
 }
 
-static struct gr_error *find_locals(struct frames *f,
-				    const struct gr_func *func, uint64_t pc,
-				    struct pc_locals **ret)
+static uint32_t dict_index_of(const struct frames *f, const struct local *local)
 {
-	const struct gr_module *m = func->module;
+	return gr_types_get(f->rt->types, local->type)->dict_index;
+}
+
+/* Where its functions keep `.dict`, and which dictionaries fit. */
+static struct gr_error *find_generics(struct frames *f, struct pc_locals *entry,
+				      const struct gr_dwarf_local *found,
+				      size_t count)
+{
+	struct gr_error *err = NULL;
+	int64_t off;
+
+	for (size_t i = 0; !err && i < entry->count; i++) {
+		struct local *local = &entry->locals[i];
+		uint32_t index = dict_index_of(f, local);
+
+		if (!index)
+			continue;
+		err = gr_generics_add(f->rt, local->function, &entry->generics,
+				      &local->generic);
+		if (!err && local->generic != GR_GENERIC_NONE)
+			err = gr_generic_fit(
+				f->rt, &entry->generics.data[local->generic],
+				index - 1, local->type);
+	}
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < entry->generics.size; j++) {
+			struct gr_generic *generic = &entry->generics.data[j];
+
+			if (strcmp(found[i].name, ".dict") ||
+			    strcmp(found[i].function, generic->function) ||
+			    !is_plain(&found[i], &off))
+				continue;
+			generic->has_dict_off = true;
+			generic->dict_off = off;
+		}
+	return err;
+}
+
+static bool has_register(const struct gr_dwarf_local *local)
+{
+	for (uint32_t i = 0; i < local->npieces; i++)
+		if (local->pieces[i].kind == GR_LOCATION_REGISTER)
+			return true;
+	return false;
+}
+
+/*
+ * A variable that the call finds in a register and leaves on the stack: its
+ * register is lost, and lists of locations give the place on the stack from
+ * the return address on only.
+ */
+static struct gr_error *find_spilled(struct gr_dwarf *dwarf, uint32_t index,
+				     uint64_t return_pc,
+				     struct gr_dwarf_local *found, size_t count)
+{
+	_cleanup_free_ struct gr_dwarf_local *later = NULL;
+	struct gr_error *err = NULL;
+	size_t nlater = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!has_register(&found[i]))
+			continue;
+		if (!later)
+			err = gr_dwarf_locals(dwarf, index, return_pc, &later,
+					      &nlater);
+		if (err)
+			return err;
+		for (size_t j = 0; j < nlater; j++)
+			if (later[j].line == found[i].line &&
+			    !strcmp(later[j].name, found[i].name) &&
+			    !strcmp(later[j].function, found[i].function) &&
+			    !has_register(&later[j]))
+				found[i] = later[j];
+	}
+	return NULL;
+}
+
+/* Fill a new entry with the variables of a function at its pc. */
+static struct gr_error *read_locals(struct frames *f, struct pc_locals *entry,
+				    const struct gr_frame *frame)
+{
+	const struct gr_module *m = frame->func.module;
 	_cleanup_free_ struct gr_dwarf_local *found = NULL;
 	struct gr_error *err = NULL;
-	struct pc_locals *entry;
-	size_t count = 0;
+	size_t count = 0, nfunctions;
+	uint32_t index =
+		m->dwarf ? gr_dwarf_function_at(m->dwarf, entry->pc - m->bias) :
+			   GR_DWARF_NONE;
 
-	HASH_FIND(hh, f->by_pc, &pc, sizeof(pc), entry);
-	*ret = entry;
-	if (entry)
-		return NULL;
-	uint32_t index = m->dwarf ?
-				 gr_dwarf_function_at(m->dwarf, pc - m->bias) :
-				 GR_DWARF_NONE;
+	entry->generic = GR_GENERIC_NONE;
 	if (index != GR_DWARF_NONE)
-		err = gr_dwarf_locals(m->dwarf, index, pc - m->bias, &found,
-				      &count);
+		err = gr_dwarf_locals(m->dwarf, index, entry->pc - m->bias,
+				      &found, &count);
+	if (!err && entry->pc != frame->pc)
+		err = find_spilled(m->dwarf, index, frame->pc - m->bias, found,
+				   count);
 	if (gr_error_catch(&err, GR_ERROR_FORMAT)) {
 		gr_gap_add(f->rt->gaps, GR_GAP_UNKNOWN_LOCATIONS, 1);
 		count = 0;
 	}
 	if (err)
 		return err;
-	entry = calloc(1, sizeof(*entry));
-	if (!entry)
-		return &gr_enomem;
-	entry->pc = pc;
-	HASH_ADD(hh, f->by_pc, pc, sizeof(pc), entry);
-	if (!entry->hh.tbl) {
-		free(entry);
-		return &gr_enomem;
-	}
 	entry->locals =
 		gr_arena_alloc(&f->arena, count * sizeof(*entry->locals) + 1);
 	if (!entry->locals)
@@ -149,7 +234,68 @@ static struct gr_error *find_locals(struct frames *f,
 		if (local.type != GR_TYPE_NONE && local.bytes)
 			entry->locals[entry->count++] = local;
 	}
+	if (index != GR_DWARF_NONE)
+		err = gr_generics_add(
+			f->rt,
+			gr_dwarf_functions(m->dwarf, &nfunctions)[index].name,
+			&entry->generics, &entry->generic);
+	return err ? err : find_generics(f, entry, found, count);
+}
+
+static struct gr_error *find_locals(struct frames *f,
+				    const struct gr_frame *frame,
+				    struct pc_locals **ret)
+{
+	struct pc_locals *entry;
+	uint64_t pc = frame->pc;
+
+	// A return address may lie behind the call's function.
+	if (!frame->is_exact_pc && pc > frame->func.entry)
+		pc--;
+	HASH_FIND(hh, f->by_pc, &pc, sizeof(pc), entry);
 	*ret = entry;
+	if (entry)
+		return NULL;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return &gr_enomem;
+	entry->pc = pc;
+	HASH_ADD(hh, f->by_pc, pc, sizeof(pc), entry);
+	if (!entry->hh.tbl) {
+		free(entry);
+		return &gr_enomem;
+	}
+	*ret = entry;
+	return read_locals(f, entry, frame);
+}
+
+/* The variables of all frames of a goroutine, and what their callers say of
+ * their instances: from the outermost on. */
+static struct gr_error *find_frames(struct frames *f,
+				    const struct gr_goroutine *g)
+{
+	const struct gr_dictionary *dict = NULL;
+
+	f->frames.size = 0;
+	if (!frame_vector_reserve(&f->frames, g->nframes))
+		return &gr_enomem;
+	f->frames.size = g->nframes;
+	for (size_t i = g->nframes; i-- > 0;) {
+		struct frame_locals *locals = &f->frames.data[i];
+		const struct gr_frame *frame = &g->frames[i];
+		struct gr_error *err = find_locals(f, frame, &locals->at);
+
+		if (err)
+			return err;
+		if (locals->at->generic == GR_GENERIC_NONE) {
+			locals->dict = dict = NULL;
+			continue;
+		}
+		dict = gr_generic_choose(
+			f->rt, &locals->at->generics.data[locals->at->generic],
+			g, frame, i + 1 < g->nframes ? frame + 1 : NULL, dict);
+		locals->dict = dict;
+	}
 	return NULL;
 }
 
@@ -230,6 +376,61 @@ static bool gather_piece(const struct gr_goroutine *g,
 	return true;
 }
 
+/* In a generic's shared code: the name and the type of the instance. */
+static struct gr_error *name_instance(struct frames *f, uint32_t index,
+				      const struct gr_frame *frame,
+				      const struct local *local,
+				      struct gr_root *root)
+{
+	const struct gr_goroutine *g = &f->rt->goroutines[index];
+	const struct frame_locals *locals = &f->frames.data[frame - g->frames];
+	const struct gr_dictionary *dict = NULL;
+	const char *function = local->function;
+	struct gr_error *err;
+	gr_type_id type;
+
+	if (local->generic == locals->at->generic)
+		dict = locals->dict;
+	else if (local->generic != GR_GENERIC_NONE)
+		dict = gr_generic_choose(
+			f->rt, &locals->at->generics.data[local->generic], g,
+			frame, NULL, NULL);
+	if (!dict) {
+		gr_gap_add(f->rt->gaps, GR_GAP_UNRESOLVED_GENERICS, 1);
+		return NULL;
+	}
+	err = gr_dictionary_type(f->rt, dict, dict_index_of(f, local) - 1,
+				 local->type, &type);
+	if (err)
+		return err;
+	if (type != GR_TYPE_NONE)
+		root->type = type;
+	function = gr_dictionary_function_name(f->rt, dict, function);
+	root->name = function ? gr_arena_internf(f->rt->arena, "%s.%s",
+						 function, local->variable) :
+				NULL;
+	return root->name ? NULL : &gr_enomem;
+}
+
+static struct gr_error *add_named(struct frames *f, uint32_t index,
+				  const struct gr_frame *frame,
+				  const struct local *local,
+				  struct gr_root *root)
+{
+	struct gr_error *err = NULL;
+
+	root->name = local->name;
+	root->type = local->type;
+	root->bytes = local->bytes;
+	root->file = local->file;
+	root->line = local->line;
+	if (dict_index_of(f, local))
+		err = name_instance(f, index, frame, local, root);
+	if (err)
+		return err;
+	return gr_root_list_append(f->list, *root) ? NULL : &gr_enomem;
+}
+
 /* A variable in pieces or registers: put it together. */
 static struct gr_error *add_pieced(struct frames *f, uint32_t index,
 				   const struct gr_frame *frame,
@@ -255,13 +456,8 @@ static struct gr_error *add_pieced(struct frames *f, uint32_t index,
 	for (uint32_t i = 0; i < local->npieces; i++)
 		if (local->pieces[i].kind == GR_LOCATION_REGISTER)
 			root.is_conservative = true;
-	root.name = local->name;
-	root.type = local->type;
-	root.bytes = local->bytes;
 	root.bytes_at = buf;
-	root.file = local->file;
-	root.line = local->line;
-	return gr_root_list_append(f->list, root) ? NULL : &gr_enomem;
+	return add_named(f, index, frame, local, &root);
 }
 
 static struct gr_error *add_plain(struct frames *f, uint32_t index,
@@ -273,13 +469,8 @@ static struct gr_error *add_plain(struct frames *f, uint32_t index,
 
 	if (!has_live_word(&f->rt->goroutines[index].stack, addr, local->bytes))
 		return NULL;
-	root.name = local->name;
-	root.type = local->type;
 	root.addr = addr;
-	root.bytes = local->bytes;
-	root.file = local->file;
-	root.line = local->line;
-	return gr_root_list_append(f->list, root) ? NULL : &gr_enomem;
+	return add_named(f, index, frame, local, &root);
 }
 
 static int compare_addr(const void *a, const void *b)
@@ -294,15 +485,11 @@ static int compare_addr(const void *a, const void *b)
 static struct gr_error *add_frame(struct frames *f, uint32_t index,
 				  const struct gr_frame *frame)
 {
-	struct pc_locals *at;
-	struct gr_error *err;
+	const struct pc_locals *at =
+		f->frames.data[frame - f->rt->goroutines[index].frames].at;
+	struct gr_error *err = NULL;
 	size_t first = f->list->size;
-	uint64_t pc = frame->pc;
 
-	// A return address may lie behind the call's function.
-	if (!frame->is_exact_pc && pc > frame->func.entry)
-		pc--;
-	err = find_locals(f, &frame->func, pc, &at);
 	for (size_t i = 0; !err && i < at->count; i++)
 		if (at->locals[i].is_plain)
 			err = add_plain(f, index, frame, &at->locals[i]);
@@ -375,6 +562,8 @@ struct gr_error *gr_roots_add_goroutines(struct gr_runtime *rt,
 
 		if (i % 1024 == 0)
 			err = rt->poll(rt->poll_ctx);
+		if (!err)
+			err = find_frames(&f, g);
 		for (size_t j = 0; !err && j < g->nframes; j++)
 			err = add_frame(&f, i, &g->frames[j]);
 		for (size_t j = 0; !err && j < g->nvalues; j++)

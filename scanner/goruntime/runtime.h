@@ -60,6 +60,7 @@ struct gr_area {
 	uint64_t *conservative;
 };
 
+struct gr_dictionaries;
 struct gr_goroutine;
 struct gr_heap;
 struct gr_ptrmap_ops;
@@ -81,6 +82,7 @@ struct gr_runtime {
 	const struct gr_ptrmap_ops *ptrmap; /**< The scheme of this target. */
 	struct gr_type_masks *masks;
 	struct gr_types *types;
+	struct gr_dictionaries *dictionaries; /**< Of generics; or NULL. */
 	/** By address, when there is no debug information (symbols.h). */
 	struct gr_symbol *symbols;
 	size_t nsymbols;

@@ -128,7 +128,7 @@ static struct gr_error *add_dwarf(struct gr_types *types,
 			.kind = is_shape_pointer(&table[i]) ?
 					GR_KIND_UNSAFE_POINTER :
 					table[i].kind,
-			.is_shape = table[i].dict_index != 0,
+			.dict_index = table[i].dict_index,
 			.has_itab = table[i].is_interface_with_methods,
 			.elem = offset_id(base, table[i].elem, count),
 			.key = offset_id(base, table[i].key, count),

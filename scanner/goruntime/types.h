@@ -27,8 +27,12 @@ struct gr_type {
 	uint8_t kind;  /**< enum gr_go_kind */
 	uint8_t role;  /**< enum gr_type_role */
 	bool has_itab; /**< Interface with methods: itab before the data. */
-	bool is_shape; /**< Of a generic's shared code: instance not known. */
 	bool is_runtime_record; /**< Made from a runtime type record. */
+	/**
+	 * Of a variable in a generic's shared code: its type is entry
+	 * dict_index - 1 of the dictionary (dictionary.h). 0: none.
+	 */
+	uint16_t dict_index;
 	gr_type_id elem, key;
 	gr_type_id header; /**< Map, chan: the struct behind the pointer. */
 	uint64_t count;	   /**< Of an array. */
