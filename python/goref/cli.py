@@ -119,9 +119,16 @@ def _quietly(command: str) -> None:
         os.close(nowhere)
 
 
-def _open_core(exe: str, core: str) -> None:
+def _open_exe(exe: str, needs_symbols: bool) -> None:
+    """gdb's own reading of symbols is the longest part of its start, and
+    only expressions that goref does not understand itself need them."""
+    how = "" if needs_symbols else "-readnever "
+    _quietly(f"file {how}{_escaped(exe)}")
+
+
+def _open_core(exe: str, core: str, needs_symbols: bool) -> None:
     exe, core = _file(exe), _file(core)
-    _quietly(f"file {_escaped(exe)}")
+    _open_exe(exe, needs_symbols)
     # gdb took this name as it is, before it came to read quotes.
     try:
         _quietly(f"core-file {core}")
@@ -131,11 +138,23 @@ def _open_core(exe: str, core: str) -> None:
         _quietly(f"core-file {_escaped(core)}")
 
 
-def _attach(pid: str) -> None:
+def _open_exe_of(pid: str, needs_symbols: bool) -> None:
+    """Before the process stands still; what fails here is for attach to
+    say."""
+    try:
+        link = os.readlink(f"/proc/{pid}/exe")
+        if os.path.samefile(link, f"/proc/{pid}/exe"):
+            _open_exe(link, needs_symbols)
+    except (OSError, gdb.error):
+        pass
+
+
+def _attach(pid: str, needs_symbols: bool) -> None:
     if not pid.isascii() or not pid.isdigit() or int(pid) >> 31:
         raise _Exit(
             USAGE, f"not a process number: {pid}; try `goref attach --help'"
         )
+    _open_exe_of(pid, needs_symbols)
     try:
         _quietly(f"attach {int(pid)}")
     except gdb.error as problem:
@@ -168,10 +187,11 @@ def _run(command: str, rest: Sequence[str]) -> int:
         parser.error(f"no {missing} given")
     named = options.words[:count]
     options.expressions = options.words[count:]
+    needs_symbols = bool(options.expressions or options.why)
     if command == "core":
-        _open_core(*named)
+        _open_core(*named, needs_symbols)
     else:
-        _attach(*named)
+        _attach(*named, needs_symbols)
     return PARTIAL if _ask(options) else COMPLETE
 
 
