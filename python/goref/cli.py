@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import gdb
 
-from . import args, commands, native, target
+from . import args, commands, elf, native, target
 
 COMPLETE, FAILED, USAGE, PARTIAL = 0, 1, 2, 3
 
@@ -128,6 +128,9 @@ def _open_exe(exe: str, needs_symbols: bool) -> None:
 
 def _open_core(exe: str, core: str, needs_symbols: bool) -> None:
     exe, core = _file(exe), _file(core)
+    packed = elf.how_packed(core)
+    if packed:
+        raise _Exit(FAILED, packed)
     _open_exe(exe, needs_symbols)
     # gdb took this name as it is, before it came to read quotes.
     try:

@@ -9,6 +9,30 @@ _MAX_PHNUM = 4096
 _MAX_NOTE_BYTES = 1 << 16
 
 
+_PACKED = (
+    (b"\x1f\x8b", "gzip", "gunzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd", "unzstd"),
+    (b"\xfd7zXZ", "xz", "unxz"),
+    (b"\x04\x22\x4d\x18", "lz4", "unlz4"),
+    (b"BZh", "bzip2", "bunzip2"),
+)
+
+
+def how_packed(path: str) -> str | None:
+    """What to tell of a compressed file; None if it is none (elf.c)."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(8)
+    except (OSError, ValueError):
+        return None
+    for magic, form, tool in _PACKED:
+        if head.startswith(magic):
+            return (
+                f"{path} is compressed with {form}: unpack it first ({tool})"
+            )
+    return None
+
+
 def _header(file: BinaryIO) -> tuple[int, int, int, int] | None:
     """entry, phoff, phentsize, phnum of a 64-bit little-endian file."""
     head = file.read(64)

@@ -56,6 +56,9 @@ def _no_target() -> gdb.GdbError:
         match = re.fullmatch(r"--?(?:p|pid)(?:=(\d+))?", word)
         if match and (match[1] or words[i + 1 : i + 2]):
             return why_not_attached(match[1] or words[i + 1])
+        packed = elf.how_packed(word) if i else None
+        if packed:
+            return gdb.GdbError(f"goref: {packed}")
     return gdb.GdbError(
         "goref: no program to look at: open a core (`gdb EXE CORE`), "
         "attach to a process (`attach PID`) or start one"

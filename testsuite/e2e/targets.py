@@ -149,9 +149,13 @@ def attach_reason():
     return None
 
 
-def kernel_core(process):
-    """Let the kernel write the core of a process, which ends by that."""
-    process.popen.send_signal(signal.SIGABRT)
+def kernel_core(process, end=None):
+    """Let the kernel write the core of a process, which ends by that: of a
+    signal, or as end() makes it."""
+    if end:
+        end()
+    else:
+        process.popen.send_signal(signal.SIGABRT)
     try:
         process.popen.wait(timeout=60)
     except subprocess.TimeoutExpired:
@@ -161,6 +165,25 @@ def kernel_core(process):
     if not cores:
         pytest.skip("the kernel wrote no core (is a limit of size set?)")
     return cores[0]
+
+
+def delve_core(process):
+    """Have Delve write a core by its `dump`; the process goes on."""
+    dlv = shutil.which("dlv")
+    if not dlv:
+        pytest.skip("no dlv: apt-get install delve")
+    core = process.folder / "delve"
+    done = subprocess.run(
+        [dlv, "attach", str(process.pid), "--check-go-version=false",
+         "--allow-non-terminal-interactive", "--init", "/dev/stdin"],
+        input=f"dump {core}\ndetach\nexit\n",
+        env={**os.environ, "HOME": str(process.folder)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )  # fmt: skip
+    assert core.exists(), done.stdout + done.stderr
+    return core
 
 
 def gdb_core(process):
@@ -178,6 +201,23 @@ def gdb_core(process):
     # Reserved memory is written as zeros: give the disk back.
     subprocess.run(["fallocate", "-d", core], check=False)
     return core
+
+
+def split_debug(file, folder, link):
+    """A stripped copy of a file in the folder and its debug file, which the
+    copy's .gnu_debuglink names."""
+    if not shutil.which("objcopy"):
+        pytest.skip("no objcopy")
+    folder.mkdir(parents=True, exist_ok=True)
+    copy, debug = folder / file.name, folder / f"{file.name}.debug"
+    for line in (
+        ["--only-keep-debug", file, debug],
+        ["--strip-all", file, copy],
+        [f"--add-gnu-debuglink={debug.name}", copy.name] if link else [],
+    ):
+        if line:
+            subprocess.run(["objcopy", *line], cwd=folder, check=True)
+    return copy, debug
 
 
 class Farm:

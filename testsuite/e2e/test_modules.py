@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from session import run_goref
-from targets import Target
+from targets import Target, split_debug
 from toolchains import HOSTS, build, variants
 
 WARNING = "no debug information"
@@ -160,23 +160,6 @@ def test_library_is_gone(farm, variant, tmp_path):
 # ------------------------------------------------------- split debug files
 
 
-def split(file, folder, link):
-    """A stripped copy of a file in the folder and its debug file, which the
-    copy's .gnu_debuglink names."""
-    if not shutil.which("objcopy"):
-        pytest.skip("no objcopy")
-    folder.mkdir(parents=True, exist_ok=True)
-    copy, debug = folder / file.name, folder / f"{file.name}.debug"
-    for line in (
-        ["--only-keep-debug", file, debug],
-        ["--strip-all", file, copy],
-        [f"--add-gnu-debuglink={debug.name}", copy.name] if link else [],
-    ):
-        if line:
-            subprocess.run(["objcopy", *line], cwd=folder, check=True)
-    return copy, debug
-
-
 def check_split(run, full):
     assert run.rc == 0, run.stderr
     assert WARNING not in run.stdout + run.stderr
@@ -191,7 +174,7 @@ def test_debuglink(farm, variant, tmp_path):
     """Named by .gnu_debuglink, in the same folder."""
     target = farm.target("rest", variant)
     full = run_goref(target, ["goref scan --json"]).json(0)
-    exe = split(target.exe, tmp_path, link=True)[0]
+    exe = split_debug(target.exe, tmp_path, link=True)[0]
     moved = Target("core", exe, target.truth, core=target.core)
     run = run_goref(moved, ["goref verify --json", "goref scan --json"])
     check_split(run, full)
@@ -203,7 +186,7 @@ def test_debuglink_of_a_library(farm, variant, tmp_path):
     target = farm.target("rest", variant)
     full = run_goref(target, ["goref scan --json"]).json(0)
     library = target.exe.with_suffix(".so")
-    split(library, tmp_path / str(library.parent)[1:], link=True)
+    split_debug(library, tmp_path / str(library.parent)[1:], link=True)
     run = run_goref(
         target,
         [f"set sysroot {tmp_path}", "info sharedlibrary",
@@ -218,7 +201,7 @@ def test_build_id(farm, variant, tmp_path):
     """Found by build id below gdb's debug-file-directory."""
     target = farm.target("rest", variant)
     full = run_goref(target, ["goref scan --json"]).json(0)
-    exe, debug = split(target.exe, tmp_path, link=False)
+    exe, debug = split_debug(target.exe, tmp_path, link=False)
     moved = Target("core", exe, target.truth, core=target.core)
     said = subprocess.run(
         ["readelf", "-n", target.exe], capture_output=True, text=True

@@ -41,6 +41,17 @@ ENVIRONMENT = {
     for flavour in ("external", "race", "cgo", "c-shared",
                     "c-shared-stripped", "plugin", "plugin-stripped")
 }  # fmt: skip
+# Experiments of one release each, on or off against its default.
+EXPERIMENTS = {
+    "noallocheaders": "go1.22",
+    "noswissmap": "go1.24",
+    "greenteagc": "go1.25",
+    "nogreenteagc": "go1.26",
+    "nosizespecializedmalloc": "go1.27",
+}
+for experiment in EXPERIMENTS:
+    FLAGS[experiment] = []
+    ENVIRONMENT[experiment] = {"GOEXPERIMENT": experiment}
 HOSTS = {
     flavour: flavour.removesuffix("-stripped")
     for flavour in FLAGS

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cores as they come: of every way to die, of every sort of writer, with
+parts left out on purpose, with very many segments, compressed."""
+
+import shutil
+import struct
+import subprocess
+
+import pytest
+
+from session import run_cli, run_goref
+from targets import Target, attach_reason, delve_core, kernel_core
+from targets import kernel_cores_reason
+from toolchains import Variant, variants
+
+CENTRAL = Variant("go1.24", "default")
+PT_LOAD, PN_XNUM = 1, 0xFFFF
+PAGE = 4096
+
+
+def check_whole(target, run):
+    """Verified, without a gap; run: verify, then scan, as JSON."""
+    assert run.rc == 0, run.stderr
+    verdict, ledger = run.json(0), run.json(1)
+    assert verdict["unexplained"] == 0
+    assert verdict["free_slot_pointers"] == 0
+    missing = verdict["allocated_objects"] - verdict["reached_objects"]
+    assert 0 <= missing <= 2
+    assert not any(ledger["gaps"].values()), ledger["gaps"]
+    truth = target.truth["heap"]
+    assert abs(verdict["allocated_objects"] - truth["objects"]) <= 8
+
+
+def verify(target):
+    return run_goref(target, ["goref verify --json", "goref scan --json"])
+
+
+def ended(farm, program, variant, args=(), prepare=None, end=None):
+    """A core of a process that is prepared, and then ended."""
+    reason = kernel_cores_reason()
+    if reason:
+        pytest.skip(reason)
+    process = farm.process(program, variant, args)
+    if program != "crash":
+        process.rest()
+    if prepare:
+        prepare(process)
+    core = kernel_core(process, end and (lambda: end(process)))
+    return Target("core", process.exe, process.truth, core=core)
+
+
+# ------------------------------------------------------------ ways to die
+
+
+@variants("default")
+@pytest.mark.parametrize(
+    "how", ["panic", "nil", "fault", "overflow", "throw", "abort"]
+)
+def test_ways_to_die(farm, variant, how, tmp_path):
+    """GOTRACEBACK=crash: the runtime prints its traces, then aborts. What the
+    program held before is held still."""
+
+    def end(process):
+        process.popen.stdin.write(b"\n")
+        process.popen.stdin.flush()
+
+    target = ended(farm, "crash", variant, (how,), end=end)
+    out = tmp_path / "refs.pb"
+    run = run_goref(
+        target,
+        ["goref verify --json", f"goref scan --json --out {out}",
+         f"goref why {target.places['holdWaiting']} --json"],
+    )  # fmt: skip
+    assert run.rc == 0, run.stderr
+    verdict, ledger = run.json(0), run.json(1)
+    assert verdict["unexplained"] == 0, verdict
+    assert verdict["free_slot_pointers"] == 0
+    gaps = {k: v for k, v in ledger["gaps"].items() if v}
+    # Words of frames that were interrupted may be stale.
+    for expected in "conservative_frames", "conservative_free_slots":
+        gaps.pop(expected, None)
+    assert gaps == {}
+    # Registers of what was running are taken as they are, too.
+    roots = {}
+    for root in ledger["roots"]:
+        for name in target.held:
+            if root["name"].startswith(name) and root["kind"] != "register":
+                roots[name] = roots.get(name, 0) + root["objects"]
+    assert roots == {n: t["objects"] for n, t in target.held.items()}
+    assert run.json(2)["path"][0]["name"].startswith("main.holdWaiting.")
+
+
+# --------------------------------------------------- what the kernel leaves
+
+
+@pytest.mark.parametrize(
+    "bits", [0x33, 0x23, 0x3F, 0x7F, 0x31, 0x21, 0x13, 0x11, 0x3, 0x1]
+)
+@variants("default", "pie")
+def test_filter_with_the_heap(farm, variant, bits):
+    """/proc/PID/coredump_filter: as long as private memory is written, all
+    that matters is there; constant pages come from the executable."""
+    if variant.flavour == "pie" and variant != Variant("go1.24", "pie"):
+        pytest.skip("one release is enough")
+    target = ended(farm, "rest", variant, prepare=filter_by(bits))
+    check_whole(target, verify(target))
+
+
+def filter_by(bits):
+    def prepare(process):
+        with open(f"/proc/{process.pid}/coredump_filter", "w") as file:
+            file.write(hex(bits))
+
+    return prepare
+
+
+@pytest.mark.parametrize("bits", [0x0, 0x2, 0x10, 0x32])
+@variants("default")
+def test_filter_without_the_heap(farm, variant, bits):
+    """Nothing to go by: one line, and no numbers."""
+    target = ended(farm, "rest", variant, prepare=filter_by(bits))
+    run = run_goref(target, ["goref scan"])
+    assert run.rc == 1
+    lines = run.error_lines()
+    assert len(lines) == 1, lines
+    assert "Traceback" not in run.stderr
+    assert "reached" not in run.stdout
+
+
+# ------------------------------------------------------------------- Delve
+
+
+@variants("default", "pie")
+def test_delve_dump(farm, variant):
+    reason = attach_reason()
+    if reason:
+        pytest.skip(reason)
+    process = farm.process("rest", variant)
+    process.rest()
+    core = delve_core(process)
+    target = Target("delve", process.exe, process.truth, core=core)
+    check_whole(target, verify(target))
+
+
+# --------------------------------------------------------- many segments
+
+
+def many_segments(core, out, least):
+    """The same core cut into more segments than a header can count: a page
+    each, and ones without bytes behind all others, as reserved memory is.
+    The count is then in the first section header (core(5), PN_XNUM)."""
+    data = core.read_bytes()
+    phoff = struct.unpack_from("<Q", data, 32)[0]
+    count = struct.unpack_from("<H", data, 56)[0]
+    headers = []
+    for i in range(count):
+        header = struct.unpack_from("<IIQQQQQQ", data, phoff + 56 * i)
+        kind, flags, off, addr, phys, size, memory, align = header
+        if kind != PT_LOAD or not size:
+            headers.append(header)
+            continue
+        for at in range(0, size, PAGE):
+            piece = min(PAGE, size - at)
+            headers.append(
+                (kind, flags, off + at, addr + at, phys, piece, piece, align)
+            )
+    end = 0x7F00_0000_0000
+    while len(headers) < least:
+        headers.append((PT_LOAD, 0, 0, end, 0, 0, PAGE, PAGE))
+        end += 2 * PAGE
+    shoff = (len(data) + 7) & ~7
+    table = shoff + 64
+    head = bytearray(data[:64])
+    struct.pack_into("<QQ", head, 32, table, shoff)
+    struct.pack_into("<HHHHH", head, 54, 56, PN_XNUM, 64, 1, 0)
+    section = struct.pack("<IIQQQQIIQQ", 0, 0, 0, 0, 0, 1, 0,
+                          len(headers), 0, 0)  # fmt: skip
+    with open(out, "wb") as file:
+        file.write(head + data[64:])
+        file.seek(shoff)
+        file.write(section)
+        for header in headers:
+            file.write(struct.pack("<IIQQQQQQ", *header))
+    return len(headers)
+
+
+@variants("default")
+def test_more_segments_than_65535(farm, variant, tmp_path):
+    """Made of a real core: how many mappings a process may have is the
+    machine's to say (vm.max_map_count), and usually fewer."""
+    whole = farm.target("rest", variant)
+    core = tmp_path / "core.many"
+    assert many_segments(whole.core, core, 70000) > 65535
+    target = Target("core", whole.exe, whole.truth, core=core)
+    many = verify(target)
+    check_whole(target, many)
+    few = verify(whole)
+    for part in 0, 1:
+        one, other = many.json(part), few.json(part)
+        for key in ("reached_objects", "roots", "types", "gaps"):
+            assert one.get(key) == other.get(key), key
+
+
+# ------------------------------------------------------------- compressed
+
+PACKERS = {
+    "gz": (["gzip", "-1", "-c"], "gunzip"),
+    "zst": (["zstd", "-q", "-1", "-c"], "unzstd"),
+    "lz4": (["lz4", "-q", "-1", "-c"], "unlz4"),
+    "xz": (["xz", "-0", "-c"], "unxz"),
+}
+
+
+@pytest.mark.parametrize("ending", PACKERS)
+def test_compressed(farm, tmp_path, ending):
+    """The error says what unpacks it: in gdb, and from the command line."""
+    line, tool = PACKERS[ending]
+    if not shutil.which(line[0]):
+        pytest.skip(f"no {line[0]}")
+    whole = farm.target("rest", CENTRAL)
+    core = tmp_path / f"core.{ending}"
+    with open(core, "wb") as file:
+        subprocess.run([*line, whole.core], stdout=file, check=True)
+    run = run_goref(Target("core", whole.exe, {}, core=core), ["goref scan"])
+    done = run_cli(["core", whole.exe, core])
+    for status, said in (
+        (run.rc, run.error_lines()),
+        (done.returncode, done.stderr.splitlines()),
+    ):
+        assert status == 1
+        assert len(said) == 1, said
+        assert str(core) in said[0] and f"({tool})" in said[0], said
