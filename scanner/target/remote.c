@@ -2,8 +2,15 @@
 #include "target/elf.h"
 #include "target/source.h"
 
-/* Larger requests make the debugger allocate and fault in fresh buffers. */
-enum { REQUEST_BYTES = 1 << 20 };
+enum {
+	/* Larger requests make the debugger allocate fresh buffers. */
+	REQUEST_BYTES = 1 << 20,
+	/*
+	 * What costs is the round trip, and gdbserver's largest answer has
+	 * 9,215 bytes of memory: two pages in one, not one page in each.
+	 */
+	BLOCK_BYTES = 8 << 10,
+};
 
 // Up to the next multiple of `unit`, but not past the piece.
 static uint64_t request_bytes(const struct gr_piece *piece, uint64_t done,
@@ -46,7 +53,7 @@ static struct gr_error *remote_read(struct gr_source *source,
 
 static const struct gr_source_ops remote_ops = {
 	.read = remote_read,
-	.block_bytes = GR_PAGE_BYTES,
+	.block_bytes = BLOCK_BYTES,
 };
 
 struct gr_error *gr_source_init_remote(struct gr_source *source,

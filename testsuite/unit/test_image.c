@@ -711,6 +711,29 @@ static void test_interrupt(void **state)
 	assert_null(gr_image_read_u64(live->image, addr, &value));
 }
 
+// What a remote target costs are its round trips.
+static void test_round_trips(void **state)
+{
+	(void)state;
+	_cleanup_(gr_cleanup_live) struct live *live =
+		live_create(&live_cases[2]);
+	uint64_t addr = ((uintptr_t)live->area + 10 * PAGE) | PAGE, value;
+
+	// Dense small reads, as of span structures: two pages a request.
+	live->nreads = 0;
+	for (uint64_t at = addr; at < addr + 28 * PAGE; at += 64)
+		assert_null(gr_image_read_u64(live->image, at, &value));
+	assert_in_range(live->nreads, 1, 15);
+	// Ranges that meet are one request when they are captured.
+	live->nreads = 0;
+	for (uint64_t page = 0; page < 28; page++)
+		assert_null(gr_image_plan(live->image,
+					  addr + (page * 11 % 28) * PAGE,
+					  addr + (page * 11 % 28 + 1) * PAGE));
+	assert_null(gr_image_capture(live->image));
+	assert_in_range(live->nreads, 1, 2);
+}
+
 static void test_no_process(void **state)
 {
 	(void)state;
@@ -740,7 +763,7 @@ int main(void)
 	struct CMUnitTest tests[GR_ARRAY_SIZE(range_cases) +
 				GR_ARRAY_SIZE(damage_cases) +
 				GR_ARRAY_SIZE(identity_cases) +
-				2 * GR_ARRAY_SIZE(live_cases) + 5] = {
+				2 * GR_ARRAY_SIZE(live_cases) + 6] = {
 		cmocka_unit_test(test_ranges_random),
 		cmocka_unit_test_setup_teardown(test_core_uint, core_setup,
 						core_teardown),
@@ -748,8 +771,9 @@ int main(void)
 						core_teardown),
 		cmocka_unit_test(test_capture_twice),
 		cmocka_unit_test(test_no_process),
+		cmocka_unit_test(test_round_trips),
 	};
-	size_t count = 5;
+	size_t count = 6;
 
 	ROWS(range_cases, test_core_range);
 	ROWS(damage_cases, test_damage);
