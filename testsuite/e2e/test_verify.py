@@ -286,7 +286,7 @@ def stop_often(process, count, seed):
     return wrong
 
 
-@variants("default")
+@variants("default", "cgo")
 def test_random_stops(farm, variant):
     """A live program, stopped at random: all in one session, and between
     two stops it runs."""
@@ -304,7 +304,7 @@ def test_random_stops(farm, variant):
     assert not wrong, "\n".join(wrong)
 
 
-@variants("default")
+@variants("default", "cgo")
 def test_crashes_under_load(farm, variant):
     """Cores that the kernel takes while everything runs."""
     reason = kernel_cores_reason()

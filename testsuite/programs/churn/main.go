@@ -223,7 +223,7 @@ func work(seed int) {
 	r := rng(seed*2654435761 + 88172645463325252)
 	jobs := []func(*rng){
 		allocate, churnMaps, growStack, send, receive, special, reflected,
-		newer,
+		newer, inC,
 		func(r *rng) { kTrees[2].Store(&Tree{Left: panics(r)}) },
 		func(r *rng) { kTrees[3].Store(spin(newTree(r, 6), 20000)) },
 		func(r *rng) { own := *r + 1; go send(&own) },
@@ -242,6 +242,7 @@ func main() {
 	startTokens(workers)
 	tell()
 	debug.SetGCPercent(20)
+	startC()
 	for i := 0; i < workers; i++ {
 		go work(i)
 	}

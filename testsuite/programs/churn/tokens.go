@@ -204,7 +204,7 @@ func hold(t *Token) {
 		viaChannels, viaSelect, viaGoroutine, viaClosure, viaMap,
 		viaSyncMap, viaSlice, viaArray, viaDefer, viaPanic, viaTimer,
 		viaFinalizer, viaReflection, viaInterface, viaAtomic, viaSleep,
-		viaSpin, viaNewer,
+		viaSpin, viaNewer, viaC,
 	}
 	for {
 		t = ways[r.next(len(ways))](&r, t)
