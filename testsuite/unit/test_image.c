@@ -719,11 +719,12 @@ static void test_round_trips(void **state)
 		live_create(&live_cases[2]);
 	uint64_t addr = ((uintptr_t)live->area + 10 * PAGE) | PAGE, value;
 
-	// Dense small reads, as of span structures: two pages a request.
+	// Dense small reads, as of span structures: two pages a request, but
+	// for the few that lose their place in the cache to others.
 	live->nreads = 0;
 	for (uint64_t at = addr; at < addr + 28 * PAGE; at += 64)
 		assert_null(gr_image_read_u64(live->image, at, &value));
-	assert_in_range(live->nreads, 1, 15);
+	assert_in_range(live->nreads, 1, 20);
 	// Ranges that meet are one request when they are captured.
 	live->nreads = 0;
 	for (uint64_t page = 0; page < 28; page++)
