@@ -54,6 +54,10 @@ int gr_py_target_init(struct gr_py_target *t, const char *kind,
 		      PyObject *threads);
 void gr_py_target_deinit(struct gr_py_target *t);
 
+/** An array for free() of a sequence as above; -1 with an exception set. */
+int gr_py_threads(PyObject *threads, struct gr_target_thread **ret,
+		  size_t *count);
+
 // ------------------------------------------------------------ registers.c
 
 /** read_registers(tid): see _goref.pyi. */
@@ -70,6 +74,7 @@ struct gr_py_scan {
 	uint64_t polled_ns; /**< When poll last looked for Ctrl-C. */
 	bool is_busy;	    /**< A callback must not come back in. */
 	bool use_cache;	    /**< As in gr_target. */
+	bool is_prepared;   /**< And not captured: no questions yet. */
 	char **names;	    /**< Of places: live as long as the scan. */
 	size_t nnames;
 };
@@ -81,9 +86,19 @@ int gr_py_result_init(PyObject *module);
 /** Claim the scanner for one call: false with an exception set if taken. */
 bool gr_py_scan_enter(struct gr_py_scan *self);
 void gr_py_scan_leave(struct gr_py_scan *self);
+/** The same for what comes between prepare and finish. */
+bool gr_py_scan_enter_prepared(struct gr_py_scan *self);
 
 /** gr_target_ops.poll for a scan: Ctrl-C, and the progress callback. */
 struct gr_error *gr_py_scan_poll(void *ctx);
+
+// ----------------------------------------------------------------- live.c
+
+/** Methods of Scan: see _goref.pyi. */
+PyObject *gr_py_scan_estimate(PyObject *obj, PyObject *unused);
+PyObject *gr_py_scan_reserve(PyObject *obj, PyObject *unused);
+PyObject *gr_py_scan_capture(PyObject *obj, PyObject *threads);
+PyObject *gr_py_scan_finish(PyObject *obj, PyObject *unused);
 
 // --------------------------------------------------------------- result.c
 

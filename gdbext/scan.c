@@ -104,14 +104,30 @@ static struct gr_error *scan_read(void *ctx, uint64_t addr, void *buf,
 	return err;
 }
 
-bool gr_py_scan_enter(struct gr_py_scan *self)
+static bool enter(struct gr_py_scan *self, bool is_prepared)
 {
 	if (self->is_busy) {
 		PyErr_SetString(gr_py_argument_error, "a scan is running");
 		return false;
 	}
+	if (self->is_prepared != is_prepared) {
+		PyErr_SetString(gr_py_argument_error,
+				is_prepared ? "the scan is made already" :
+					      "the scan is not yet made");
+		return false;
+	}
 	self->is_busy = true;
 	return true;
+}
+
+bool gr_py_scan_enter(struct gr_py_scan *self)
+{
+	return enter(self, false);
+}
+
+bool gr_py_scan_enter_prepared(struct gr_py_scan *self)
+{
+	return enter(self, true);
 }
 
 void gr_py_scan_leave(struct gr_py_scan *self)
@@ -141,7 +157,9 @@ static bool open_target(struct gr_py_scan *self, const char *kind,
 	self->target.target.use_cache = self->use_cache;
 	self->is_busy = true;
 	struct gr_error *err =
-		gr_scan_create(&self->target.target, &self->scan);
+		self->is_prepared ?
+			gr_scan_prepare(&self->target.target, &self->scan) :
+			gr_scan_create(&self->target.target, &self->scan);
 	self->is_busy = false;
 	if (err)
 		gr_py_raise(err);
@@ -150,21 +168,23 @@ static bool open_target(struct gr_py_scan *self, const char *kind,
 
 static PyObject *scan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "kind",     "read",  "modules",
-				 "threads",  "core",  "pid",
-				 "progress", "cache", NULL };
+	static char *names[] = { "kind",    "read", "modules",	"threads",
+				 "core",    "pid",  "progress", "cache",
+				 "prepare", NULL };
 	PyObject *read, *modules, *threads, *progress = Py_None;
 	const char *kind, *core = NULL;
-	int pid = 0, use_cache = 0;
+	int pid = 0, use_cache = 0, is_prepared = 0;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sOOO|ziOp:Scan", names,
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sOOO|ziOpp:Scan", names,
 					 &kind, &read, &modules, &threads,
-					 &core, &pid, &progress, &use_cache))
+					 &core, &pid, &progress, &use_cache,
+					 &is_prepared))
 		return NULL;
 	allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
 	PyObject *self = alloc(type, 0);
 	if (!self)
 		return NULL;
+	cast(self)->is_prepared = is_prepared;
 	set_callable(&cast(self)->read, read);
 	set_callable(&cast(self)->progress, progress);
 	cast(self)->use_cache = use_cache;
@@ -506,6 +526,10 @@ static PyMethodDef methods[] = {
 	{ "info", scan_info, METH_NOARGS, NULL },
 	{ "layout", scan_layout, METH_NOARGS, NULL },
 	{ "set_progress", scan_set_progress, METH_O, NULL },
+	{ "estimate", gr_py_scan_estimate, METH_NOARGS, NULL },
+	{ "reserve", gr_py_scan_reserve, METH_NOARGS, NULL },
+	{ "capture", gr_py_scan_capture, METH_O, NULL },
+	{ "finish", gr_py_scan_finish, METH_NOARGS, NULL },
 	{ NULL, NULL, 0, NULL },
 };
 

@@ -100,27 +100,31 @@ static int parse_thread(PyObject *item, struct gr_target_thread *ret)
 	return parse_registers(registers, &ret->regs);
 }
 
-static int parse_threads(struct gr_py_target *t, PyObject *threads)
+int gr_py_threads(PyObject *threads, struct gr_target_thread **ret,
+		  size_t *count)
 {
 	Py_ssize_t n = PySequence_Size(threads);
+	struct gr_target_thread *list;
 
 	if (n < 0)
 		return -1;
-	t->threads = calloc((size_t)n + 1, sizeof(*t->threads));
-	if (!t->threads) {
+	list = calloc((size_t)n + 1, sizeof(*list));
+	if (!list) {
 		PyErr_NoMemory();
 		return -1;
 	}
-	t->target.threads = t->threads;
-	t->target.nthreads = (size_t)n;
 	for (Py_ssize_t i = 0; i < n; i++) {
 		PyObject *item = PySequence_GetItem(threads, i);
-		int rc = item ? parse_thread(item, &t->threads[i]) : -1;
+		int rc = item ? parse_thread(item, &list[i]) : -1;
 
 		Py_XDECREF(item);
-		if (rc)
+		if (rc) {
+			free(list);
 			return -1;
+		}
 	}
+	*ret = list;
+	*count = (size_t)n;
 	return 0;
 }
 
@@ -141,8 +145,10 @@ int gr_py_target_init(struct gr_py_target *t, const char *kind,
 	}
 	t->target.core_path = t->core_path;
 	t->target.pid = pid;
-	if (parse_modules(t, modules) || parse_threads(t, threads))
+	if (parse_modules(t, modules) ||
+	    gr_py_threads(threads, &t->threads, &t->target.nthreads))
 		return -1;
+	t->target.threads = t->threads;
 	if (!t->target.nmodules) {
 		PyErr_SetString(gr_py_argument_error, "no executable");
 		return -1;

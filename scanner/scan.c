@@ -80,19 +80,32 @@ static const char *intern(struct gr_scan *scan, const char *text)
 	return text ? gr_arena_intern(&scan->arena, text, strlen(text)) : NULL;
 }
 
+struct gr_error *gr_scan_set_threads(struct gr_scan *scan,
+				     const struct gr_target_thread *threads,
+				     size_t nthreads)
+{
+	struct gr_target_thread *copy =
+		gr_arena_alloc(&scan->arena, nthreads * sizeof(*copy) + 1);
+
+	if (!copy)
+		return &gr_enomem;
+	if (nthreads)
+		memcpy(copy, threads, nthreads * sizeof(*copy));
+	scan->target.threads = copy;
+	scan->target.nthreads = nthreads;
+	return NULL;
+}
+
 /* Keep what the debugger gave: it need not outlive the call. */
 static struct gr_error *copy_target(struct gr_scan *scan,
 				    const struct gr_target *target)
 {
 	struct gr_target_module *modules;
-	struct gr_target_thread *threads;
 
 	scan->target = *target;
 	modules = gr_arena_alloc(&scan->arena,
 				 target->nmodules * sizeof(*modules) + 1);
-	threads = gr_arena_alloc(&scan->arena,
-				 target->nthreads * sizeof(*threads) + 1);
-	if (!modules || !threads)
+	if (!modules)
 		return &gr_enomem;
 	for (size_t i = 0; i < target->nmodules; i++) {
 		modules[i] = target->modules[i];
@@ -102,13 +115,9 @@ static struct gr_error *copy_target(struct gr_scan *scan,
 		if (!modules[i].path)
 			return &gr_enomem;
 	}
-	if (target->nthreads)
-		memcpy(threads, target->threads,
-		       target->nthreads * sizeof(*threads));
 	scan->target.modules = modules;
-	scan->target.threads = threads;
 	scan->target.core_path = intern(scan, target->core_path);
-	return NULL;
+	return gr_scan_set_threads(scan, target->threads, target->nthreads);
 }
 
 struct gr_error *gr_scan_warn(struct gr_scan *scan, const char *text)
@@ -185,38 +194,60 @@ static struct gr_error *read_gc_phase(struct gr_scan *scan)
 	return err;
 }
 
-static struct gr_error *read_state(struct gr_scan *scan)
+static struct gr_error *read_version(struct gr_scan *scan)
 {
 	struct gr_error *err;
 	uint64_t version = scan->rt.layout.vars.build_version;
 
 	scan->info.go_version = "unknown";
 	if (!version)
-		return read_gc_phase(scan);
+		return NULL;
 	err = read_string(scan, version, &scan->info.go_version);
 	if (gr_error_catch(&err, GR_ERROR_FAULT))
 		return gr_error_format(GR_ERROR_FAULT,
 				       "the target has no memory for "
 				       "runtime.buildVersion: is the program "
 				       "started, and the core whole?");
-	if (!err)
-		err = read_gc_phase(scan);
 	return err ? err : check_release(scan);
 }
 
+/* What does not change while the program runs. */
+static struct gr_error *read_program(struct gr_scan *scan)
+{
+	struct gr_error *err = read_version(scan);
+
+	if (!err)
+		err = gr_scan_read_modules(scan);
+	if (!err)
+		err = gr_types_create(&scan->rt);
+	if (!err)
+		err = gr_scan_read_dictionaries(scan);
+	return err;
+}
+
+struct gr_error *gr_scan_open_program(struct gr_scan *scan)
+{
+	struct gr_error *err;
+
+	err = gr_image_create(&scan->target, &scan->gaps, &scan->image);
+	if (err)
+		return err;
+	scan->rt.image = scan->image;
+	err = gr_scan_open_symbols(scan);
+	if (!err)
+		err = read_program(scan);
+	gr_image_keep_plan(scan->image);
+	gr_scan_end_phase(scan, GR_PHASE_symbols);
+	return err;
+}
+
 /* Everything that is found out by small reads, and the capture plan. */
-static struct gr_error *read_heap(struct gr_scan *scan)
+struct gr_error *gr_scan_read_heap(struct gr_scan *scan)
 {
 	struct gr_runtime *rt = &scan->rt;
 	struct gr_error *err;
 
-	err = read_state(scan);
-	if (!err)
-		err = gr_scan_read_modules(scan);
-	if (!err)
-		err = gr_types_create(rt);
-	if (!err)
-		err = gr_scan_read_dictionaries(scan);
+	err = read_gc_phase(scan);
 	if (!err)
 		err = gr_heap_read(rt);
 	if (!err)
@@ -227,41 +258,27 @@ static struct gr_error *read_heap(struct gr_scan *scan)
 		err = gr_goroutines_read(rt);
 	if (!err)
 		err = gr_roots_read_lists(rt, &scan->lists);
+	gr_scan_end_phase(scan, GR_PHASE_heap);
 	return err;
 }
 
-static struct gr_error *capture(struct gr_scan *scan)
+void gr_scan_drop_heap(struct gr_scan *scan)
 {
-	struct gr_error *err = gr_image_capture(scan->image);
-
-	if (err)
-		return err;
-	gr_image_seal(scan->image);
-	return gr_heap_map(&scan->rt);
+	gr_root_list_deinit(&scan->lists);
+	gr_goroutines_deinit(&scan->rt);
+	gr_heap_destroy(scan->rt.heap);
+	scan->rt.heap = NULL;
 }
 
-static struct gr_error *run_phases(struct gr_scan *scan)
+struct gr_error *gr_scan_copy(struct gr_scan *scan)
 {
 	struct gr_error *err;
 
-	err = gr_image_create(&scan->target, &scan->gaps, &scan->image);
-	if (err)
-		return err;
-	scan->rt.image = scan->image;
-	err = gr_scan_open_symbols(scan);
-	gr_scan_end_phase(scan, GR_PHASE_symbols);
+	gr_scan_note_estimate(scan);
+	err = gr_image_capture(scan->image);
 	if (!err)
-		err = read_heap(scan);
-	gr_scan_end_phase(scan, GR_PHASE_heap);
-	if (!err)
-		err = capture(scan);
+		gr_image_seal(scan->image);
 	gr_scan_end_phase(scan, GR_PHASE_capture);
-	if (!err)
-		err = gr_goroutines_unwind(&scan->rt);
-	gr_scan_end_phase(scan, GR_PHASE_goroutines);
-	if (!err)
-		err = gr_roots_collect(&scan->rt, &scan->lists, &scan->roots);
-	gr_scan_end_phase(scan, GR_PHASE_roots);
 	return err;
 }
 
@@ -286,6 +303,20 @@ static struct gr_error *fill_info(struct gr_scan *scan)
 	return gr_scan_warn(scan, gr_image_warning(scan->image));
 }
 
+struct gr_error *gr_scan_unwind(struct gr_scan *scan)
+{
+	struct gr_error *err = gr_heap_map(&scan->rt);
+
+	gr_scan_end_phase(scan, GR_PHASE_capture);
+	if (!err)
+		err = gr_goroutines_unwind(&scan->rt);
+	gr_scan_end_phase(scan, GR_PHASE_goroutines);
+	if (!err)
+		err = gr_roots_collect(&scan->rt, &scan->lists, &scan->roots);
+	gr_scan_end_phase(scan, GR_PHASE_roots);
+	return err ? err : fill_info(scan);
+}
+
 struct gr_error *gr_scan_enter(struct gr_scan *scan,
 			       struct gr_sigbus_guard *guard)
 {
@@ -293,12 +324,11 @@ struct gr_error *gr_scan_enter(struct gr_scan *scan,
 	return gr_image_check(scan->image);
 }
 
-struct gr_error *gr_scan_create(const struct gr_target *target,
-				struct gr_scan **ret)
+struct gr_error *gr_scan_new(const struct gr_target *target,
+			     struct gr_scan **ret)
 {
 	_cleanup_(gr_cleanup_scan) struct gr_scan *scan =
 		calloc(1, sizeof(*scan));
-	struct gr_sigbus_guard guard;
 	struct gr_error *err;
 
 	if (!scan)
@@ -309,17 +339,33 @@ struct gr_error *gr_scan_create(const struct gr_target *target,
 	scan->rt.arena = &scan->arena;
 	scan->rt.poll = gr_scan_poll;
 	scan->rt.poll_ctx = scan;
-	gr_sigbus_guard_begin(&guard);
 	err = copy_target(scan, target);
 	if (!err)
-		err = run_phases(scan);
+		*ret = steal_ptr(scan);
+	return err;
+}
+
+struct gr_error *gr_scan_create(const struct gr_target *target,
+				struct gr_scan **ret)
+{
+	_cleanup_(gr_cleanup_scan) struct gr_scan *scan = NULL;
+	struct gr_sigbus_guard guard;
+	struct gr_error *err;
+
+	gr_sigbus_guard_begin(&guard);
+	err = gr_scan_new(target, &scan);
 	if (!err)
-		err = fill_info(scan);
+		err = gr_scan_open_program(scan);
+	if (!err)
+		err = gr_scan_read_heap(scan);
+	if (!err)
+		err = gr_scan_copy(scan);
+	if (!err)
+		err = gr_scan_unwind(scan);
 	err = gr_sigbus_guard_end(&guard, err);
-	if (err)
-		return err;
-	*ret = steal_ptr(scan);
-	return NULL;
+	if (!err)
+		*ret = steal_ptr(scan);
+	return err;
 }
 
 void gr_scan_destroy(struct gr_scan *scan)

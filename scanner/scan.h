@@ -26,6 +26,7 @@ struct gr_scan {
 	uint64_t phases_us[GR_NPHASES];
 	uint64_t phase_start_us;
 	uint64_t first_private_bytes, peak_private_bytes;
+	struct gr_estimate estimate;
 };
 
 GR_DEFINE_CLEANUP(scan, struct gr_scan, gr_scan_destroy)
@@ -42,6 +43,26 @@ struct gr_result {
 
 /** rt.poll: ask the debugger whether to go on. @p ctx is the scan. */
 struct gr_error *gr_scan_poll(void *ctx) GR_MUST_CHECK;
+
+/**
+ * The steps of gr_scan_create(): a new scan of a copy of @p target; files,
+ * symbols, modules and types; the heap and what to copy of it; the copy;
+ * stacks, roots, information.
+ */
+struct gr_error *gr_scan_new(const struct gr_target *target,
+			     struct gr_scan **ret) GR_MUST_CHECK;
+struct gr_error *gr_scan_open_program(struct gr_scan *scan) GR_MUST_CHECK;
+struct gr_error *gr_scan_read_heap(struct gr_scan *scan) GR_MUST_CHECK;
+struct gr_error *gr_scan_copy(struct gr_scan *scan) GR_MUST_CHECK;
+struct gr_error *gr_scan_unwind(struct gr_scan *scan) GR_MUST_CHECK;
+/** What a scan of the heap that was read will cost (live.c). */
+void gr_scan_note_estimate(struct gr_scan *scan);
+/** Undo gr_scan_read_heap(). */
+void gr_scan_drop_heap(struct gr_scan *scan);
+/** Keep a copy of the threads and their registers. */
+struct gr_error *gr_scan_set_threads(struct gr_scan *scan,
+				     const struct gr_target_thread *threads,
+				     size_t nthreads) GR_MUST_CHECK;
 
 /** Say @p text (NULL: nothing) to the user beside the result; it is copied. */
 struct gr_error *gr_scan_warn(struct gr_scan *scan,

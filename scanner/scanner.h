@@ -62,6 +62,37 @@ struct gr_scan_info {
 struct gr_error *gr_scan_create(const struct gr_target *target,
 				struct gr_scan **ret) GR_MUST_CHECK;
 void gr_scan_destroy(struct gr_scan *scan);
+
+/** What looking at a target costs; of a core only the tables. */
+struct gr_estimate {
+	uint64_t copy_bytes;  /**< Of a process's memory: the capture. */
+	uint64_t table_bytes; /**< Memory of a walk without its nodes. */
+	uint64_t node_bytes;  /**< Memory of each node of the tree. */
+	uint64_t max_nodes;   /**< More are not needed. */
+	uint64_t read_us;     /**< Time to read what is to be copied, ... */
+	uint64_t copy_us;     /**< ... and to copy it. */
+	/** The process's own size instead: its heap could not be read while
+	 * it ran. */
+	bool is_rough;
+};
+
+/**
+ * Begin to open a process that still runs: files, symbols, an estimate, and
+ * memory for the copy, so that all this is done before it has to stand still.
+ * Then, when it is stopped, gr_scan_capture(), and gr_scan_finish() when it
+ * may run again: as gr_scan_create(). Nothing else may be asked before that.
+ */
+struct gr_error *gr_scan_prepare(const struct gr_target *target,
+				 struct gr_scan **ret) GR_MUST_CHECK;
+void gr_scan_estimate(const struct gr_scan *scan, struct gr_estimate *ret);
+/** Set the memory of the estimate's copy aside. */
+struct gr_error *gr_scan_reserve(struct gr_scan *scan) GR_MUST_CHECK;
+/** Copy what is needed of the stopped process; @p threads are copied. */
+struct gr_error *gr_scan_capture(struct gr_scan *scan,
+				 const struct gr_target_thread *threads,
+				 size_t nthreads) GR_MUST_CHECK;
+struct gr_error *gr_scan_finish(struct gr_scan *scan) GR_MUST_CHECK;
+
 const struct gr_scan_info *gr_scan_info(const struct gr_scan *scan);
 
 /** Replace the poll callback: a kept scan outlives the command that made it. */

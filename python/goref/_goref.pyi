@@ -56,6 +56,7 @@ class Scan:
         pid: int = 0,
         progress: Callable[[], None] | None = None,
         cache: bool = False,
+        prepare: bool = False,
     ) -> Scan:
         """Open a target.
 
@@ -67,7 +68,21 @@ class Scan:
         progress: called every 20 ms or so.
         cache: whether tables of debug information are kept in the user's
             cache folder.
+        prepare: only do what can be done while the process still runs; then
+            come estimate(), reserve(), and, while it stands still, capture(),
+            and finish(), and nothing else before that.
         """
+    def estimate(self) -> dict[str, int]:
+        """What a scan costs: copy_bytes, of the process; table_bytes, and
+        node_bytes of each of at most max_nodes, of memory; read_us, copy_us,
+        for which a process stands still; is_rough: an upper bound, for the
+        heap could not be read while it ran."""
+    def reserve(self) -> None:
+        """Take and touch the memory for the copy."""
+    def capture(self, threads: Sequence[tuple[int, Registers]]) -> None:
+        """Copy what is needed: the process may run again."""
+    def finish(self) -> None:
+        """Make a whole scan of what was captured."""
     def info(self) -> dict[str, Any]:
         """go_version, gc_phase, pointer_scheme, exe, core, pid, kind,
         build_id, missing_bytes, warnings, goroutines, types."""

@@ -10,8 +10,7 @@ from typing import Any, NoReturn
 
 import gdb
 
-from . import params
-
+UNLIMITED = 0xFFFFFFFF  # as the scanner has it
 _OPEN = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -68,9 +67,34 @@ def count(word: str) -> int:
     return int(text)
 
 
+_UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+
+
+def size(word: str) -> int:
+    """Bytes: 1G, 500M, 1.5GB; 0 or a beginning of `unlimited' is no limit."""
+    text = unquote(word)
+    if text and "unlimited".startswith(text):
+        return 0
+    found = re.fullmatch(
+        r"(\d+(?:\.\d+)?)([kmgt]?)(?:i?b)?", text, re.I | re.A
+    )
+    if not found:
+        raise argparse.ArgumentTypeError(
+            f"not a size: {text} (as 500M, 1.5G, or unlimited)"
+        )
+    return int(float(found[1]) * (1 << _UNITS[found[2].lower()]))
+
+
+def milliseconds(word: str) -> int:
+    text = word.removesuffix("ms")
+    if not text.isascii() or not text.isdigit() or not int(text):
+        raise argparse.ArgumentTypeError(f"not a time in ms: {word}")
+    return int(text)
+
+
 def limit(word: str) -> int:
     """A count as the walk takes it."""
-    return min(count(word) or params.UNLIMITED, params.UNLIMITED)
+    return min(count(word) or UNLIMITED, UNLIMITED)
 
 
 _WORD = "\0"  # before words that come after `--`
@@ -220,6 +244,13 @@ def add_scan_options(
         type=count,
         metavar="N",
         help="rows of each table; with --json, roots and types listed",
+    )
+    add(
+        "--memory-limit",
+        type=size,
+        metavar="SIZE",
+        help="memory that the scan may take, as 500M or 2G; if need be the "
+        "tree has fewer nodes. Not given: as much as is free",
     )
     _add_attribution(parser)
     add(

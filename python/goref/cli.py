@@ -5,12 +5,13 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import gdb
 
-from . import args, commands, elf, native, target
+from . import args, commands, elf, live, native, params, target
 
 COMPLETE, FAILED, USAGE, PARTIAL = 0, 1, 2, 3
 
@@ -35,8 +36,8 @@ package variable (main.cache), an address, a Go conversion as
 '(*main.T)(0xc000012345)', or what gdb can evaluate.
 """,
     "attach": """\
-The process stands still while it is looked at, and goes on then; also when
-goref is killed. With EXPRESSIONs, only what these hold: a package variable
+The process stands still only while memory is copied: how much and for how
+long is said before. It goes on also when goref is killed. With EXPRESSIONs, only what these hold: a package variable
 (main.cache), an address, a Go conversion as '(*main.T)(0xc000012345)', or
 what gdb can evaluate.
 """,
@@ -69,6 +70,14 @@ def _parser(command: str, words: str) -> _Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     args.add_scan_options(parser, str)
+    if command == "attach":
+        parser.add_argument(
+            "--max-pause",
+            type=args.milliseconds,
+            metavar="MS",
+            help="refuse if the process would have to stand still for more "
+            "milliseconds, and give up if it turns out so",
+        )
     questions = parser.add_mutually_exclusive_group()
     questions.add_argument(
         "--why",
@@ -141,29 +150,39 @@ def _open_core(exe: str, core: str, needs_symbols: bool) -> None:
         _quietly(f"core-file {_escaped(core)}")
 
 
-def _open_exe_of(pid: str, needs_symbols: bool) -> None:
-    """Before the process stands still; what fails here is for attach to
-    say."""
+@contextmanager
+def stopped(pid: int) -> Iterator[None]:
+    """A context within which gdb keeps the process stopped."""
     try:
-        link = os.readlink(f"/proc/{pid}/exe")
-        if os.path.samefile(link, f"/proc/{pid}/exe"):
-            _open_exe(link, needs_symbols)
-    except (OSError, gdb.error):
-        pass
-
-
-def _attach(pid: str, needs_symbols: bool) -> None:
-    if not pid.isascii() or not pid.isdigit() or int(pid) >> 31:
-        raise _Exit(
-            USAGE, f"not a process number: {pid}; try `goref attach --help'"
-        )
-    _open_exe_of(pid, needs_symbols)
-    try:
-        _quietly(f"attach {int(pid)}")
+        _quietly(f"attach {pid}")
+        yield
     except gdb.error as problem:
         if gdb.selected_inferior().pid:
             raise
-        raise target.why_not_attached(pid, str(problem)) from None
+        raise target.why_not_attached(str(pid), str(problem)) from None
+    finally:
+        if gdb.selected_inferior().pid:
+            _quietly("detach")
+
+
+def _attach(text: str, options: Any) -> None:
+    if not text.isascii() or not text.isdigit() or int(text) >> 31:
+        raise _Exit(
+            USAGE, f"not a process number: {text}; try `goref attach --help'"
+        )
+    pid = int(text)
+    if not os.access(f"/proc/{pid}/mem", os.R_OK):
+        raise target.why_not_attached(str(pid), "not permitted")
+    # Nothing that gdb reads of files is to be read while the process waits.
+    _quietly("set auto-solib-add off")
+    _open_exe(f"/proc/{pid}/exe", needs_symbols=False)
+    live.look(
+        pid,
+        lambda: stopped(pid),
+        options.max_pause,
+        params.memory_limit(options.memory_limit),
+        options.max_nodes or params.max_nodes(),
+    )
 
 
 # ----------------------------------------------------------------- questions
@@ -190,11 +209,11 @@ def _run(command: str, rest: Sequence[str]) -> int:
         parser.error(f"no {missing} given")
     named = options.words[:count]
     options.expressions = options.words[count:]
-    needs_symbols = bool(options.expressions or options.why)
     if command == "core":
-        _open_core(*named, needs_symbols)
+        needs_symbols = bool(options.expressions or options.why)
+        _open_core(named[0], named[1], needs_symbols)
     else:
-        _attach(*named, needs_symbols)
+        _attach(named[0], options)
     return PARTIAL if _ask(options) else COMPLETE
 
 
@@ -244,7 +263,5 @@ def main() -> None:
     status = _status(_arguments())
     sys.stdout.flush()
     gdb.flush()
-    if gdb.selected_inferior().pid and gdb.selected_inferior().was_attached:
-        _quietly("detach")
     gdb.execute("set confirm off")
     gdb.execute(f"quit {status}")

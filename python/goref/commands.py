@@ -20,7 +20,7 @@ from . import (
     render,
     target,
 )
-from .session import current, running
+from .session import current, running, warn
 
 TOP = 10
 
@@ -97,7 +97,7 @@ class _Scan(_Command):
 def scan(options: Any) -> list[str]:
     """Scan and print; gives the reasons why that is not all."""
     _check_writable(options.out)
-    with running() as opened:
+    with running(options.memory_limit) as opened:
         report = _scan(opened, options)
     render_report = render.scan_json if options.json else render.scan_text
     gdb.write(render_report(report))
@@ -105,12 +105,25 @@ def scan(options: Any) -> list[str]:
     return lost
 
 
+def _nodes(scan: Any, options: Any) -> int:
+    """As many as are wanted and as there is memory for."""
+    wanted = options.max_nodes or params.max_nodes()
+    limit = params.memory_limit(options.memory_limit)
+    estimate = scan.estimate()
+    if params.memory_is_auto(options.memory_limit):
+        estimate["copy_bytes"] = 0  # it is there already
+    nodes = params.nodes_within(estimate, wanted, limit)
+    if nodes < wanted:
+        warn([f"no more than {nodes:,} nodes in the tree, for want of memory"])
+    return nodes
+
+
 def _scan(scan: Any, options: Any) -> dict[str, Any]:
     goref = native.load()
     places = tuple(evaluate.place(scan, e) for e in options.expressions)
     result = current.walk(
         options.max_depth or params.max_depth(),
-        options.max_nodes or params.max_nodes(),
+        _nodes(scan, options),
         places,
         options.attribution,
         options.per_goroutine,

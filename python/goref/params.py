@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """set/show goref ..."""
 
+import argparse
+
 import gdb
+
+from . import args, memory, render
 
 MAX_DEPTH = 256
 MAX_NODES = 1 << 20
-UNLIMITED = 0xFFFFFFFF  # as the scanner has it
+UNLIMITED = args.UNLIMITED
 PROGRESS = ["auto", "on", "off"]
+SETTINGS = ("cache", "max-depth", "max-nodes", "memory-limit", "progress")
 
 
 class _SetPrefix(gdb.Command):
@@ -42,7 +47,7 @@ class _ShowPrefix(gdb.Command):
                 f'Undefined show goref command: "{arg}".  '
                 'Try "help show goref".'
             )
-        for name in ("cache", "max-depth", "max-nodes", "progress"):
+        for name in SETTINGS:
             gdb.execute(f"show goref {name}")
 
 
@@ -96,6 +101,35 @@ class _Cache(gdb.Parameter):
         return f"Whether goref keeps debug information in a cache is {value}."
 
 
+class _MemoryLimit(gdb.Parameter):
+    """As 500M or 2G. If it is not enough for all, a reference tree has fewer
+    nodes; if it is not enough for that, a scan is refused. Auto: as much as
+    is free, in this cgroup, too. Zero or `unlimited' means no limit."""
+
+    set_doc = "Set the memory that a scan may take."
+    show_doc = "Show the memory that a scan may take."
+
+    def __init__(self) -> None:
+        super().__init__(
+            "goref memory-limit", gdb.COMMAND_DATA, gdb.PARAM_STRING_NOESCAPE
+        )
+        self.value = self.valid = "auto"
+
+    def get_set_string(self) -> str:
+        text = (self.value or "").strip()
+        if not text or not "auto".startswith(text):
+            try:
+                args.size(text)
+            except argparse.ArgumentTypeError as problem:
+                self.value = self.valid
+                raise gdb.GdbError(f"goref: {problem}") from None
+        self.value = self.valid = text
+        return ""
+
+    def get_show_string(self, value: str) -> str:
+        return f"The memory limit of a scan is {value}."
+
+
 class _Progress(gdb.Parameter):
     """Auto: on a terminal, unless gdb runs in batch mode."""
 
@@ -120,6 +154,7 @@ def register() -> None:
     _ShowPrefix()
     _MaxDepth("goref max-depth", MAX_DEPTH, "The number of levels of a tree")
     _MaxNodes("goref max-nodes", MAX_NODES, "The number of nodes of a tree")
+    _MemoryLimit()
     _Progress()
     _Cache()
 
@@ -138,6 +173,39 @@ def max_nodes() -> int:
 
 def cache() -> bool:
     return bool(gdb.parameter("goref cache"))
+
+
+def memory_is_auto(option: int | None = None) -> bool:
+    text = str(gdb.parameter("goref memory-limit"))
+    return option is None and "auto".startswith(text)
+
+
+def memory_limit(option: int | None = None) -> int | None:
+    """Of an option, else of the setting; None: no limit."""
+    if memory_is_auto(option):
+        return memory.least_free_bytes()
+    if option is None:
+        option = args.size(str(gdb.parameter("goref memory-limit")))
+    return option or None
+
+
+def nodes_within(
+    estimate: dict[str, int], max_nodes: int, limit: int | None
+) -> int:
+    """Nodes of a tree for which there is memory; an error if that is not
+    enough for a scan at all."""
+    try:
+        return memory.nodes_within(estimate, max_nodes, limit)
+    except memory.TooMuch:
+        pass
+    say = render.human_bytes
+    copied = estimate["copy_bytes"]
+    of_it = f", {say(copied)} of it to copy the process" if copied else ""
+    raise gdb.GdbError(
+        f"goref: not enough memory: {say(memory.needed_bytes(estimate, 0))} "
+        f"are needed{of_it}, the limit is {say(limit or 0)} "
+        "(--memory-limit, or `set goref memory-limit')"
+    )
 
 
 def progress() -> str:

@@ -2,6 +2,7 @@
 """The scan of the current stop: made when first needed, kept for the
 questions that follow, dropped when the target may have changed."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import gdb
@@ -39,8 +40,17 @@ class Session:
         self.results: dict[Any, Any] = {}
         self.last: Any = None  # the result that `info goref` shows
         self.progress: Progress | None = None
+        self.is_kept = False
+
+    def keep(self, scan: Any, notes: list[str]) -> None:
+        """A scan of what is gone: all questions are about it."""
+        self.drop()
+        self.scan, self.notes = scan, notes
+        self.is_kept = True
 
     def drop(self, *_: object) -> None:
+        if self.is_kept:
+            return
         self.scan = None
         self.identity = None
         self.notes = []
@@ -49,14 +59,14 @@ class Session:
 
     def is_current(self) -> bool:
         """True if the scan is one of the selected target as it is now."""
-        if self.scan is None:
-            return False
+        if self.scan is None or self.is_kept:
+            return self.is_kept
         try:
             return bool(target.identify() == self.identity)
         except (gdb.GdbError, gdb.error):
             return False
 
-    def open(self, progress: Progress) -> Any:
+    def open(self, progress: Progress, memory_limit: int | None) -> Any:
         """The scan of the selected target."""
         if self.is_current():
             return self.scan
@@ -64,8 +74,8 @@ class Session:
         goref = native.load()
         identity = target.identify()
         described = target.collect(goref)
-        for note in described.notes:
-            gdb.write(f"warning: {note}\n", gdb.STDERR)
+        warn(described.notes)
+        is_native = described.kind == "native"
         scan = goref.Scan(
             kind=described.kind,
             read=target.read_memory(gdb.selected_inferior()),
@@ -75,10 +85,14 @@ class Session:
             pid=described.pid,
             progress=progress,
             cache=params.cache(),
+            prepare=is_native,
         )
+        if is_native:
+            params.nodes_within(scan.estimate(), 0, memory_limit)
+            scan.capture(described.threads)
+            scan.finish()
         progress.clear()
-        for warning in scan.info()["warnings"]:
-            gdb.write(f"warning: {warning}\n", gdb.STDERR)
+        warn(scan.info()["warnings"])
         self.notes = described.notes
         self.scan, self.identity = scan, identity
         return scan
@@ -112,20 +126,30 @@ class Session:
 current = Session()
 
 
+def warn(lines: Sequence[str]) -> None:
+    for line in lines:
+        gdb.write(f"warning: {line}\n", gdb.STDERR)
+
+
 class running:
     """One command's use of the scan: the progress line, and errors in one
-    line. `with running() as scan: ...`"""
+    line. `with running() as scan: ...`
+
+    memory_limit: as options have it; None: the setting."""
+
+    def __init__(self, memory_limit: int | None = None) -> None:
+        self.memory_limit = params.memory_limit(memory_limit)
 
     def __enter__(self) -> Any:
         self.progress = current.progress = Progress(params.progress())
         try:
-            scan = current.open(self.progress)
+            scan = current.open(self.progress, self.memory_limit)
             scan.set_progress(self.progress)
             return scan
         except BaseException as problem:
             self.progress.clear()
             current.progress = None
-            raise _as_gdb_error(problem) from None
+            raise as_gdb_error(problem) from None
 
     def __exit__(self, kind: Any, problem: Any, trace: Any) -> None:
         self.progress.clear()
@@ -133,10 +157,10 @@ class running:
         if current.scan is not None:
             current.scan.set_progress(None)
         if problem is not None:
-            raise _as_gdb_error(problem) from None
+            raise as_gdb_error(problem) from None
 
 
-def _as_gdb_error(problem: BaseException) -> BaseException:
+def as_gdb_error(problem: BaseException) -> BaseException:
     goref = native.load()
     if isinstance(problem, goref.Error):
         return gdb.GdbError(f"goref: {problem}")

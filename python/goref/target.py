@@ -145,13 +145,23 @@ def _file_identity(path: str | None) -> tuple[Any, ...]:
     return (path, st.st_dev, st.st_ino, st.st_size, st.st_mtime_ns)
 
 
-def start_time(pid: int) -> str | None:
-    """When a process started, in ticks: with its pid it is unique."""
+def _stat(pid: int, field: int) -> str | None:
+    """A field of /proc/PID/stat, counted from the one behind the name."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[19].decode()
+            return file.read().rpartition(b")")[2].split()[field].decode()
     except (OSError, IndexError):
         return None
+
+
+def state(pid: int) -> str | None:
+    """S sleeps, R runs, T was stopped by a signal, t by a tracer ..."""
+    return _stat(pid, 0)
+
+
+def start_time(pid: int) -> str | None:
+    """When a process started, in ticks: with its pid it is unique."""
+    return _stat(pid, 19)
 
 
 def _run_counts(pid: int) -> tuple[Any, ...]:
@@ -380,6 +390,42 @@ def collect(native: Any) -> Target:
     modules = _modules(named, named)
     modules[0] = (*modules[0][:2], _entry_bias(named))
     return Target(kind, modules, threads)
+
+
+def _mapped_files(pid: int) -> list[str]:
+    """What else a process runs code of, as names that we can open."""
+    found: dict[tuple[str, str], str] = {}
+    try:
+        with open(f"/proc/{pid}/maps", errors="surrogateescape") as file:
+            for line in file:
+                words = line.rstrip("\n").split(None, 5)
+                if len(words) == 6 and "x" in words[1]:
+                    found.setdefault((words[3], words[4]), words[5])
+    except OSError:
+        return []
+    names = []
+    for path in found.values():
+        inside = f"/proc/{pid}/root{path}"
+        if path.startswith("/") and os.path.isfile(inside):
+            names.append(path if _same_file(path, inside) else inside)
+    return names
+
+
+def running(pid: int) -> Target:
+    """A process that gdb is not attached to; the executable is what gdb has
+    open. Its registers come when it stands still."""
+    notes: list[str] = []
+    exe = _native_exe(pid, exe_path(gdb.selected_inferior()), notes)
+    modules = _modules(exe, exe)
+    for name in _mapped_files(pid):
+        if not _same_file(name, f"/proc/{pid}/exe"):
+            modules.append((name, None, None))
+    return Target("native", modules, pid=pid, notes=notes)
+
+
+def stopped_threads(native: Any) -> list[Any]:
+    """Of the process that gdb is attached to now."""
+    return _threads(native, gdb.selected_inferior(), "native")
 
 
 def read_memory(inferior: Any) -> Any:

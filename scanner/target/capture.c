@@ -45,6 +45,11 @@ struct gr_error *gr_image_plan(struct gr_image *image, uint64_t start,
 	return NULL;
 }
 
+void gr_image_keep_plan(struct gr_image *image)
+{
+	image->kept_ranges = image->plan.size;
+}
+
 static int compare_ranges(const void *a, const void *b)
 {
 	const struct gr_plan_range *x = a, *y = b;
@@ -304,6 +309,52 @@ static struct gr_error *capture_finish(struct capture *capture,
 	return NULL;
 }
 
+// Memory from the kernel, in large pages if it has some.
+static struct gr_copy *new_area(uint64_t bytes)
+{
+	struct gr_copy *area = gr_copy_map(bytes);
+
+	if (area)
+		madvise(area->mapped, area->mapped_bytes, MADV_HUGEPAGE);
+	return area;
+}
+
+struct gr_error *gr_image_reserve(struct gr_image *image, uint64_t bytes)
+{
+	if (!gr_image_is_live(image) || !bytes)
+		return NULL;
+	_cleanup_(gr_cleanup_copy) struct gr_copy *area = new_area(bytes);
+	if (!area)
+		return &gr_enomem;
+	for (uint64_t off = 0; off < bytes; off += GR_PAGE_BYTES) {
+		struct gr_error *err = NULL;
+
+		((volatile uint8_t *)area->mapped)[off] = 0;
+		if (off % BATCH_BYTES == 0)
+			err = gr_source_poll(image->target);
+		if (err)
+			return err;
+	}
+	gr_copy_destroy(image->reserve);
+	image->reserve = steal_ptr(area);
+	return NULL;
+}
+
+// What was set aside if it is enough; what is too much of it goes back.
+static struct gr_copy *take_area(struct gr_image *image, uint64_t bytes)
+{
+	struct gr_copy *area = steal_ptr(image->reserve);
+
+	if (!area || area->mapped_bytes < bytes) {
+		gr_copy_destroy(area);
+		return new_area(bytes);
+	}
+	uint64_t rest = area->mapped_bytes - bytes;
+	if (rest && !munmap((uint8_t *)area->mapped + bytes, rest))
+		area->mapped_bytes = bytes;
+	return area;
+}
+
 struct gr_error *gr_image_capture(struct gr_image *image)
 {
 	_cleanup_(gr_pieces_deinit) struct gr_pieces pieces = { 0 };
@@ -314,10 +365,9 @@ struct gr_error *gr_image_capture(struct gr_image *image)
 	if (err || !pieces.size)
 		return err;
 	_cleanup_(gr_cleanup_copy) struct gr_copy *area =
-		gr_copy_map(area_bytes(&pieces));
+		take_area(image, area_bytes(&pieces));
 	if (!area)
 		return &gr_enomem;
-	madvise(area->mapped, area->mapped_bytes, MADV_HUGEPAGE);
 	place_pieces(&pieces, area->mapped);
 	struct capture capture = { .image = image, .pieces = &pieces };
 	err = capture_run(&capture);

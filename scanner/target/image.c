@@ -137,6 +137,21 @@ static struct gr_error *open_process(struct gr_image *image)
 	return gr_mappings_add_process(&image->process, pid);
 }
 
+struct gr_error *gr_image_refresh(struct gr_image *image)
+{
+	image->plan.size = image->kept_ranges;
+	image->is_plan_sorted = false;
+	if (image->target->kind != GR_TARGET_NATIVE)
+		return NULL;
+	gr_source_deinit(&image->source);
+	gr_mappings_deinit(&image->process);
+	struct gr_error *err = gr_source_init_native(
+		&image->source, image->target, &image->process);
+	return err ? err :
+		     gr_mappings_add_process(&image->process,
+					     image->target->pid);
+}
+
 static struct gr_error *open_remote(struct gr_image *image)
 {
 	image->what = strdup("the remote process");
@@ -251,6 +266,7 @@ void gr_image_destroy(struct gr_image *image)
 {
 	if (!image)
 		return;
+	gr_copy_destroy(image->reserve);
 	while (image->copies) {
 		struct gr_copy *next = image->copies->next;
 		gr_copy_destroy(image->copies);

@@ -130,6 +130,22 @@ struct gr_error *gr_image_plan(struct gr_image *image, uint64_t start,
 /** Bytes of the plan that would be copied (0 on a core). */
 uint64_t gr_image_plan_bytes(const struct gr_image *image);
 
+/** What is planned so far is wanted at any time: refresh() keeps it. */
+void gr_image_keep_plan(struct gr_image *image);
+
+/**
+ * A process has run since: read its mappings anew, forget cached memory and
+ * what was planned since gr_image_keep_plan(). Only before a capture.
+ */
+struct gr_error *gr_image_refresh(struct gr_image *image) GR_MUST_CHECK;
+
+/**
+ * Set memory aside, and touch it, for a capture of up to @p bytes: a process
+ * need not wait for that. A larger capture takes its own.
+ */
+struct gr_error *gr_image_reserve(struct gr_image *image,
+				  uint64_t bytes) GR_MUST_CHECK;
+
 /**
  * Fill the plan in large reads (polling the debugger between them); later
  * reads and maps inside it are served from that copy. May be called again

@@ -45,6 +45,8 @@ struct gr_image {
 	struct gr_ranges ranges;
 	struct gr_plan plan;
 	bool is_plan_sorted;
+	size_t kept_ranges;	 /**< Of the plan, over a refresh. */
+	struct gr_copy *reserve; /**< For the next capture, or NULL. */
 	uint64_t private_bytes;
 	struct gr_copy *copies; /**< Pushed atomically. */
 };

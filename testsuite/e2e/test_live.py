@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Live processes: they are left as they were and go on afterwards."""
 
+import json
 import os
+import random
+import re
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -10,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from session import environment, run_gdb, run_goref, start_command
+from session import GOREF, environment, run_cli, run_gdb, run_goref
+from session import start_command
 from targets import attach_reason
 from toolchains import Variant, variants
 
@@ -74,6 +79,22 @@ def tracer_of(pid):
         if line.startswith("TracerPid:"):
             return int(line.split()[1])
     return None
+
+
+def chain(report):
+    """Objects that main.chain holds."""
+    return {r["name"]: r["objects"] for r in report["roots"]}["main.chain"]
+
+
+def truth_of(process):
+    return process.truth["held"]["main.chain"]["objects"]
+
+
+def attach_cli(pid, *options):
+    """What `goref attach --json` says."""
+    done = run_cli(["attach", pid, "--json", *options])
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 @variants("default", "pie")
@@ -168,9 +189,9 @@ def test_deleted_binary(farm, counting, tmp_path):
         exe.unlink()
         run = run_gdb(["-p", process.pid], ["goref scan --json"])
         assert run.rc == 0, run.stderr
-        roots = {r["name"]: r["objects"] for r in run.json(0)["roots"]}
-        truth = process.truth["held"]["main.chain"]["objects"]
-        assert roots["main.chain"] == truth
+        assert chain(run.json(0)) == truth_of(process)
+        by_cli = attach_cli(process.pid)
+        assert chain(by_cli) == truth_of(process)
         said = run.stdout + run.stderr
         assert "deleted" in said or f"/proc/{process.pid}/exe" in said
     finally:
@@ -190,9 +211,8 @@ def test_replaced_binary(farm, counting, tmp_path):
         shutil.copy(build("shared", CENTRAL.release), exe)
         run = run_gdb(["-p", process.pid], ["goref scan --json"])
         assert run.rc == 0, run.stderr
-        roots = {r["name"]: r["objects"] for r in run.json(0)["roots"]}
-        truth = process.truth["held"]["main.chain"]["objects"]
-        assert roots["main.chain"] == truth
+        assert chain(run.json(0)) == truth_of(process)
+        assert chain(attach_cli(process.pid)) == truth_of(process)
     finally:
         process.stop()
 
@@ -220,9 +240,8 @@ def test_another_mount_and_pid_namespace(farm, tmp_path):
         inner = int(children.read_text().split()[0])
         run = run_gdb(["-p", inner], ["goref scan --json"])
         assert run.rc == 0, run.stderr
-        roots = {r["name"]: r["objects"] for r in run.json(0)["roots"]}
-        truth = process.truth["held"]["main.chain"]["objects"]
-        assert roots["main.chain"] == truth
+        assert chain(run.json(0)) == truth_of(process)
+        assert chain(attach_cli(inner)) == truth_of(process)
         assert tracer_of(inner) == 0
     finally:
         process.stop()
@@ -240,3 +259,121 @@ def test_gcore_and_live_see_the_same(farm):
     one, two = live.json(0), core.json(0)
     assert abs(one["reached"]["objects"] - two["reached"]["objects"]) <= 2
     assert one["roots"][0] == two["roots"][0]
+
+
+# ------------------------------------------------------------- goref attach
+
+
+@variants("default", "pie", "nodwarf")
+def test_attach_copies_and_lets_go(counting, variant):
+    """What was copied is one moment of the process, which went on."""
+    process, counter = counting(variant, BUSY)
+    done = run_cli(["attach", process.pid, "--json", "--why", "main.chain"])
+    if variant.flavour != "nodwarf":
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["reachable"]
+    done = run_cli(["attach", process.pid, "--json"])
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    if variant.flavour == "nodwarf":
+        assert report["reached"]["objects"] >= truth_of(process)
+    else:
+        assert chain(report) == truth_of(process)
+    assert re.search(r"about .* to copy, .*memory needed", done.stderr)
+    assert re.search(r"stood still for .* and goes on", done.stderr)
+    assert tracer_of(process.pid) == 0
+    assert counter.goes_on()
+
+
+def test_attach_refuses_a_long_pause(counting):
+    process, counter = counting(CENTRAL, BUSY)
+    done = run_cli(["attach", process.pid, "--max-pause", "1"])
+    assert done.returncode == 1, done.stdout
+    last = done.stderr.splitlines()[-1]
+    assert "not attached" in last and "--max-pause 1" in last
+    assert not done.stdout
+    assert counter.goes_on()
+
+
+def test_attach_gives_up_when_it_takes_too_long(counting):
+    """The estimate was wrong: within a millisecond nothing can be copied."""
+    process, counter = counting(CENTRAL, BUSY)
+    script = (
+        "python from goref import cli, live; "
+        f"it = live.Look({process.pid}); "
+        f"it.copy(lambda: cli.stopped({process.pid}), 1)"
+    )
+    run = run_gdb([process.exe], [script, "info inferiors"])
+    said = run.stderr + run.stdout
+    assert "given up" in said and "--max-pause is 1;" in said
+    assert f"process {process.pid}" not in run.parts[1]
+    assert tracer_of(process.pid) == 0
+    assert counter.goes_on()
+
+
+def test_attach_refuses_for_want_of_memory(counting):
+    process, counter = counting(CENTRAL, BUSY)
+    done = run_cli(["attach", process.pid, "--memory-limit", "1M"])
+    assert done.returncode == 1, done.stdout
+    last = done.stderr.splitlines()[-1]
+    assert "not enough memory" in last and "limit is 1.0 MB" in last
+    assert counter.goes_on()
+
+
+def test_attach_gives_nodes_for_memory(counting):
+    """The tree has fewer nodes before the scan is refused."""
+    process, counter = counting(CENTRAL, BUSY)
+    done = run_cli(["attach", process.pid, "--memory-limit", "1M"])
+    needed = re.search(r": ([\d.]+) MB are needed", done.stderr)[1]
+    enough = f"{float(needed) + 2}M"
+    done = run_cli(["attach", process.pid, "--memory-limit", enough, "--json"])
+    assert done.returncode == 0, done.stderr
+    assert "nodes in the tree" in done.stderr
+    assert chain(json.loads(done.stdout)) == truth_of(process)
+
+
+def settles(pid, timeout=20):
+    """No thread of it is stopped, soon."""
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        stats = Path(f"/proc/{pid}/task").glob("*/stat")
+        states = {s.read_text().rpartition(")")[2].split()[0] for s in stats}
+        if not states & {"T", "t"}:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_killed_goref_leaves_the_process_alone(counting, seed):
+    """At any moment, that of gdb's attach, too."""
+    process, counter = counting(CENTRAL, BUSY)
+    goref = subprocess.Popen(
+        [GOREF, "attach", str(process.pid), "--json"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environment(),
+    )
+    end = time.monotonic() + 20
+    while time.monotonic() < end and goref.poll() is None:
+        if tracer_of(process.pid):
+            break
+    time.sleep(random.Random(seed).uniform(0, 0.03))
+    goref.kill()
+    goref.wait()
+    assert process.popen.poll() is None
+    assert settles(process.pid)
+    assert tracer_of(process.pid) == 0
+    assert counter.goes_on()
+
+
+def test_stopped_process_stays_stopped(counting):
+    """Somebody has stopped it: that is not ours to undo."""
+    process, counter = counting(CENTRAL)
+    process.popen.send_signal(signal.SIGSTOP)
+    time.sleep(0.2)
+    assert chain(attach_cli(process.pid)) == truth_of(process)
+    assert not settles(process.pid, timeout=0.5)
+    process.popen.send_signal(signal.SIGCONT)
+    assert counter.goes_on()

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process is looked at while it runs on: it stands still for the copy."""
+
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import gdb
+
+from . import memory, native, params, render, target
+from .progress import Progress
+from .session import as_gdb_error, current, warn
+
+# What gdb takes to stop a process and to let it go.
+_ATTACH_S = 0.025
+
+# $1, $2: a process's number, and when it began. Its threads were stopped by
+# a signal: if whoever traces them is killed, they wait for another one.
+_WATCH = """
+read -r word
+[ -z "$word" ] || exit 0
+pid=$1 begin=$2
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    stat=$(cat "/proc/$pid/stat" 2>/dev/null) || exit 0
+    set -- ${stat##*) }
+    [ "${20}" = "$begin" ] || exit 0
+    [ "$1" != T ] || kill -CONT "$pid"
+    sleep 0.05
+done
+"""
+
+Stop = Callable[[], AbstractContextManager[Any]]
+
+
+class _Deadline(Progress):
+    """Ends a stop that takes too long."""
+
+    end_s: float | None = None
+
+    def __call__(self) -> None:
+        if self.end_s is not None and time.monotonic() > self.end_s:
+            raise TimeoutError
+        super().__call__()
+
+
+class Watch:
+    """A context within which another process of ours waits for us to die, so
+    that the one that we stopped goes on even then."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.watcher: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> None:
+        if target.state(self.pid) == "T":
+            return  # somebody else's wish
+        begin = target.start_time(self.pid) or ""
+        self.watcher = subprocess.Popen(
+            ["/bin/sh", "-c", _WATCH, "goref", str(self.pid), begin],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def __exit__(self, *_: object) -> None:
+        if self.watcher is None or self.watcher.stdin is None:
+            return
+        try:
+            self.watcher.stdin.write(b"over\n")
+            self.watcher.stdin.close()
+        except BrokenPipeError:
+            pass
+        self.watcher.wait()
+
+
+def _say(text: str) -> None:
+    gdb.write(f"{text}\n", gdb.STDERR)
+
+
+def _ms(seconds: float) -> str:
+    return render.seconds(round(seconds * 1e6))
+
+
+class Look:
+    """One look at a process: what needs it to stand still, and what not."""
+
+    def __init__(self, pid: int) -> None:
+        """Read files and symbols, and find out what there is to copy."""
+        self.pid = pid
+        self.progress = _Deadline(params.progress())
+        described = target.running(pid)
+        self.notes = described.notes
+        warn(self.notes)
+        self.scan = native.load().Scan(
+            kind=described.kind,
+            read=target.read_memory(gdb.selected_inferior()),
+            modules=described.modules,
+            threads=[],
+            pid=pid,
+            progress=self.progress,
+            cache=params.cache(),
+            prepare=True,
+        )
+        self.estimate = self.scan.estimate()
+        self.pause_s = (
+            _ATTACH_S
+            + (self.estimate["read_us"] + self.estimate["copy_us"]) / 1e6
+        )
+
+    def announce(self, max_nodes: int) -> None:
+        e = self.estimate
+        about = "at most" if e["is_rough"] else "about"
+        _say(
+            f"process {self.pid}: {about} "
+            f"{render.human_bytes(e['copy_bytes'])} to copy, for which it "
+            f"stands still for {about} {_ms(self.pause_s)}; "
+            f"up to {render.human_bytes(memory.needed_bytes(e, max_nodes))} of "
+            f"memory needed, {memory.report(render.human_bytes)}"
+        )
+
+    def check_pause(self, max_pause_ms: int | None) -> None:
+        if max_pause_ms is None or self.pause_s * 1e3 <= max_pause_ms:
+            return
+        raise gdb.GdbError(
+            f"goref: not attached: process {self.pid} would stand still for "
+            f"about {_ms(self.pause_s)}, longer than --max-pause "
+            f"{max_pause_ms}"
+        )
+
+    def copy(self, stop: Stop, max_pause_ms: int | None) -> None:
+        """stop: a context within which the process stands still."""
+        self.scan.reserve()
+        with Watch(self.pid):
+            begin = time.monotonic()
+            if max_pause_ms is not None:
+                self.progress.end_s = begin + max_pause_ms / 1e3
+            in_time = self._copy(stop)
+            stood = _ms(time.monotonic() - begin)
+        self.progress.end_s = None
+        self.progress.clear()
+        if not in_time:
+            raise gdb.GdbError(
+                f"goref: given up: process {self.pid} stood still for "
+                f"{stood}, --max-pause is {max_pause_ms}; it goes on"
+            )
+        _say(f"process {self.pid} stood still for {stood} and goes on")
+
+    def _copy(self, stop: Stop) -> bool:
+        """Whether there was time for it."""
+        try:
+            with stop():
+                self.scan.capture(target.stopped_threads(native.load()))
+        except TimeoutError:
+            return False
+        return True
+
+    def finish(self) -> None:
+        """The scan is what all further questions are about."""
+        self.scan.finish()
+        self.progress.clear()
+        warn(self.scan.info()["warnings"])
+        current.keep(self.scan, self.notes)
+
+
+def look(
+    pid: int,
+    stop: Stop,
+    max_pause_ms: int | None,
+    memory_limit: int | None,
+    max_nodes: int,
+) -> None:
+    """Have a scan of a process; it goes on when this returns or fails."""
+    try:
+        it = Look(pid)
+        it.announce(max_nodes)
+        params.nodes_within(it.estimate, max_nodes, memory_limit)
+        it.check_pause(max_pause_ms)
+        it.copy(stop, max_pause_ms)
+        it.finish()
+    except Exception as problem:
+        raise as_gdb_error(problem) from None
