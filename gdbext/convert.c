@@ -115,6 +115,8 @@ static const char *kind_name(enum gr_target_kind kind)
 		return "core";
 	case GR_TARGET_NATIVE:
 		return "native";
+	case GR_TARGET_SNAPSHOT:
+		return "snapshot";
 	case GR_TARGET_REMOTE:
 		return "remote";
 	}

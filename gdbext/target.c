@@ -7,6 +7,8 @@ static bool parse_kind(const char *text, enum gr_target_kind *ret)
 		*ret = GR_TARGET_CORE;
 	else if (!strcmp(text, "native"))
 		*ret = GR_TARGET_NATIVE;
+	else if (!strcmp(text, "snapshot"))
+		*ret = GR_TARGET_SNAPSHOT;
 	else if (!strcmp(text, "remote"))
 		*ret = GR_TARGET_REMOTE;
 	else

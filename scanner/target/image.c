@@ -122,9 +122,9 @@ static struct gr_auxv read_auxv(int32_t pid)
 
 static struct gr_error *open_process(struct gr_image *image)
 {
-	int32_t pid = image->target->pid;
+	int32_t pid = gr_target_memory_pid(image->target);
 
-	if (asprintf(&image->what, "process %d", pid) < 0) {
+	if (asprintf(&image->what, "process %d", image->target->pid) < 0) {
 		image->what = NULL;
 		return &gr_enomem;
 	}
@@ -166,6 +166,7 @@ static struct gr_error *open_memory(struct gr_image *image)
 	case GR_TARGET_CORE:
 		return open_core(image);
 	case GR_TARGET_NATIVE:
+	case GR_TARGET_SNAPSHOT:
 		return open_process(image);
 	case GR_TARGET_REMOTE:
 		return open_remote(image);

@@ -36,8 +36,8 @@ static ssize_t read_vectors(struct gr_source *source,
 		remote[i] = (struct iovec){ (void *)(uintptr_t)pieces[i].addr,
 					    pieces[i].bytes };
 	}
-	return process_vm_readv(source->target->pid, local, npieces, remote,
-				npieces, 0);
+	return process_vm_readv(gr_target_memory_pid(source->target), local,
+				npieces, remote, npieces, 0);
 }
 
 // /proc/PID/mem ignores permissions: a reservation without access would read
@@ -77,7 +77,8 @@ static struct gr_error *native_read(struct gr_source *source,
 		return NULL;
 	}
 	if (errno == EPERM || errno == EACCES || errno == ESRCH)
-		return process_error(source->target->pid, errno);
+		return process_error(gr_target_memory_pid(source->target),
+				     errno);
 	return NULL; // Not mapped.
 }
 
@@ -90,18 +91,22 @@ struct gr_error *gr_source_init_native(struct gr_source *source,
 				       const struct gr_target *target,
 				       const struct gr_mappings *maps)
 {
+	int32_t pid = gr_target_memory_pid(target);
 	char name[32];
 
 	memset(source, 0, sizeof(*source));
-	snprintf(name, sizeof(name), "/proc/%d/mem", target->pid);
+	snprintf(name, sizeof(name), "/proc/%d/mem", pid);
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return process_error(target->pid, errno);
+		return process_error(pid, errno);
 	*source = (struct gr_source){
 		.target = target,
 		.ops = &native_ops,
 		.maps = maps,
 		.mem_fd = fd,
+		// process_vm_readv() pins pages, for which the kernel first
+		// copies those that a snapshot shares with its process.
+		.is_only_file = target->kind == GR_TARGET_SNAPSHOT,
 		.cache = gr_cache_create(native_ops.block_bytes),
 	};
 	if (source->cache)

@@ -43,11 +43,11 @@ struct gr_source {
 	const struct gr_source_ops *ops;
 	const struct gr_mappings *maps; /**< Of a process, else NULL. */
 	int mem_fd;	   /**< /proc/PID/mem, while ops is not NULL. */
-	bool is_only_file; /**< process_vm_readv() does not work here. */
+	bool is_only_file; /**< process_vm_readv() is not for this one. */
 	struct gr_cache *cache;
 };
 
-/** Open the process target->pid; @p maps outlives the source. */
+/** Open a process or its snapshot; @p maps outlives the source. */
 struct gr_error *
 gr_source_init_native(struct gr_source *source, const struct gr_target *target,
 		      const struct gr_mappings *maps) GR_MUST_CHECK;

@@ -12,6 +12,8 @@
 enum gr_target_kind {
 	GR_TARGET_CORE,	  /**< A core file, read by us through mmap. */
 	GR_TARGET_NATIVE, /**< A stopped process of this machine. */
+	/** A copy of a process, stopped for ever; the process itself runs. */
+	GR_TARGET_SNAPSHOT,
 	GR_TARGET_REMOTE, /**< Anything else: read through the debugger. */
 };
 
@@ -79,7 +81,8 @@ struct gr_target_ops {
 struct gr_target {
 	enum gr_target_kind kind;
 	const char *core_path; /**< GR_TARGET_CORE, else NULL. */
-	int32_t pid;	       /**< GR_TARGET_NATIVE, else 0. */
+	int32_t pid;	       /**< Of the process, else 0. */
+	int32_t copy_pid;      /**< Of GR_TARGET_SNAPSHOT's copy, else 0. */
 	/** The executable first, then shared objects. At least one. */
 	const struct gr_target_module *modules;
 	size_t nmodules;
@@ -91,5 +94,12 @@ struct gr_target {
 	struct gr_target_ops ops;
 	void *ctx;
 };
+
+/** The process whose memory is read. */
+static inline int32_t gr_target_memory_pid(const struct gr_target *target)
+{
+	return target->kind == GR_TARGET_SNAPSHOT ? target->copy_pid :
+						    target->pid;
+}
 
 #endif /* GR_TARGET_H */

@@ -563,7 +563,10 @@ static void live_fork(struct live *live)
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	close(ready[0]);
 	close(ready[1]);
-	live->target.pid = live->pid;
+	if (live->target.kind == GR_TARGET_SNAPSHOT)
+		live->target.copy_pid = live->pid;
+	else
+		live->target.pid = live->pid;
 }
 
 /** How the same memory is reached. */
@@ -577,6 +580,7 @@ static const struct live_case live_cases[] = {
 	{ "process", GR_TARGET_NATIVE, false },
 	{ "process through /proc/PID/mem", GR_TARGET_NATIVE, true },
 	{ "remote", GR_TARGET_REMOTE, false },
+	{ "snapshot", GR_TARGET_SNAPSHOT, true },
 };
 
 static struct live *live_create(const struct live_case *c)
@@ -600,12 +604,15 @@ static struct live *live_create(const struct live_case *c)
 		.ops = { live_remote_read, live_poll },
 		.ctx = live,
 	};
-	if (c->kind == GR_TARGET_NATIVE)
+	if (c->kind != GR_TARGET_REMOTE)
 		live_fork(live);
 	struct gr_error *err =
 		gr_image_create(&live->target, &live->gaps, &live->image);
 	if (err)
 		fail_msg("%s", err->message);
+	// A snapshot is never read in another way.
+	if (c->kind == GR_TARGET_SNAPSHOT)
+		assert_true(live->image->source.is_only_file);
 	live->image->source.is_only_file = c->is_only_file;
 	return live;
 }

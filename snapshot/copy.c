@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "snapshot/copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/close_range.h>
+#include <linux/sched.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "snapshot/inject.h"
+
+enum {
+	/* A call that does not copy the memory. */
+	SHORT_CALL_US = 1000000,
+	/* Moments at which no thread is fit for a call, or one is late. */
+	MAX_TRIES = 30,
+	MAX_LATE = 3,
+	BETWEEN_TRIES_US = 2000,
+	/* Tries to end the zombies, the same way. */
+	MAX_END_TRIES = 500,
+	/* A stack of B, should it ever run by itself: it faults at once. */
+	NO_STACK = 16,
+	/* To copy one page of page tables, at the least. */
+	TABLE_PAGE_US = 30,
+};
+
+static struct gr_error *clone_failed(int64_t result)
+{
+	if (result == -EAGAIN)
+		return gr_error_format(GR_ERROR_LIMIT,
+				       "a limit on processes forbids another "
+				       "one (RLIMIT_NPROC, or pids.max of its "
+				       "control group)");
+	if (result == -ENOMEM)
+		return gr_error_format(GR_ERROR_NO_MEMORY,
+				       "there is no memory for a copy "
+				       "(vm.overcommit_memory, or its control "
+				       "group)");
+	return gr_error_format(GR_ERROR_IO, "it cannot be copied: %s",
+			       strerror((int)-result));
+}
+
+/* Have @p by make a process; *@p child is it, stopped and bound to us. */
+static struct gr_error *make_child(struct gr_tracee *by, uint64_t flags,
+				   uint64_t stack, int64_t deadline_us,
+				   struct gr_tracee *child)
+{
+	const uint64_t args[GR_CALL_ARGS] = { flags, stack };
+	struct gr_call call;
+	struct gr_error *err;
+
+	err = gr_inject_call(by, SYS_clone, args, deadline_us, &call);
+	// Even if the call did not come back: what was made must be ended.
+	child->tid = call.child;
+	if (err)
+		return err;
+	if (call.result < 0)
+		return clone_failed(call.result);
+	if (!call.child)
+		return gr_error_format(GR_ERROR_IO,
+				       "its new process cannot be traced");
+	child->own_tid = (pid_t)call.result;
+	return NULL;
+}
+
+static struct gr_error *make_between(struct gr_process_copy *copy,
+				     struct gr_tracee *t)
+{
+	struct gr_error *err, *end_err;
+	int64_t begin_us = gr_now_us();
+	int64_t deadline_us = begin_us + SHORT_CALL_US;
+	uint64_t mask;
+
+	err = gr_inject_begin(t, &mask);
+	if (err)
+		return err;
+	err = make_child(t, CLONE_VM | CLONE_FILES, NO_STACK, deadline_us,
+			 &copy->between);
+	if (copy->between.tid) {
+		struct gr_error *adopt_err =
+			gr_inject_adopt(&copy->between, deadline_us);
+		if (err)
+			gr_error_destroy(adopt_err);
+		else
+			err = adopt_err;
+	}
+	end_err = gr_inject_end(t, mask);
+	copy->altered_us = gr_now_us() - begin_us;
+	if (!err)
+		return end_err;
+	gr_error_destroy(end_err);
+	return err;
+}
+
+/* All threads are stopped; whatever comes of it, they go on after this. */
+static struct gr_error *copy_stopped(struct gr_process_copy *copy,
+				     int64_t max_pause_us)
+{
+	struct gr_threads *threads = &copy->threads;
+	struct gr_tracee *t = gr_threads_pick(threads);
+	struct gr_error *err = NULL;
+
+	if (t)
+		err = make_between(copy, t);
+	if (t && !err)
+		err = make_child(&copy->between, CLONE_PARENT | CLONE_FILES, 0,
+				 threads->stopped_us + max_pause_us,
+				 &copy->copy);
+	gr_threads_release(threads);
+	copy->pause_us = gr_now_us() - threads->stopped_us;
+	if (copy->pause_us > max_pause_us && err && !copy->copy.tid &&
+	    copy->between.tid) {
+		gr_error_destroy(err);
+		return gr_error_format(GR_ERROR_LIMIT,
+				       "copying its page tables took longer "
+				       "than the pause of %" PRIi64
+				       " ms that is allowed",
+				       max_pause_us / 1000);
+	}
+	return err;
+}
+
+static struct gr_error *stop_and_copy(struct gr_process_copy *copy,
+				      int64_t max_pause_us)
+{
+	struct gr_error *err;
+	int late = 0;
+
+	for (int i = 0; i < MAX_TRIES; i++) {
+		err = gr_threads_stop(&copy->threads);
+		if (!err)
+			err = copy_stopped(copy, max_pause_us);
+		if (err && (err->code != GR_ERROR_LIMIT || ++late >= MAX_LATE ||
+			    copy->between.tid))
+			return err;
+		if (copy->copy.tid)
+			return err;
+		gr_error_destroy(err);
+		usleep(BETWEEN_TRIES_US);
+	}
+	return gr_error_format(GR_ERROR_LIMIT,
+			       "no thread of it waits in the kernel, where it "
+			       "could make a call for us: try again, or attach "
+			       "without a snapshot");
+}
+
+/* The time follows from the page tables. */
+static struct gr_error *check_pause(pid_t pid, int64_t max_pause_us)
+{
+	char text[64];
+
+	if (!gr_thread_status(pid, pid, "VmPTE", text, sizeof(text)))
+		return NULL;
+	int64_t us = strtoll(text, NULL, 10) / 4 * TABLE_PAGE_US;
+	if (us <= max_pause_us)
+		return NULL;
+	return gr_error_format(GR_ERROR_LIMIT,
+			       "it would be stopped for more than %" PRIi64
+			       " ms to copy its page tables, and %" PRIi64
+			       " ms are allowed",
+			       us / 1000, max_pause_us / 1000);
+}
+
+/* When memory is short, the kernel shall take the copy, not the original. */
+static void offer_to_oom_killer(pid_t pid)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "/proc/%d/oom_score_adj", pid);
+	_cleanup_close_ int fd = open(name, O_WRONLY | O_CLOEXEC);
+	// It is kept from nothing if this fails.
+	if (fd >= 0 && write(fd, "1000", 4) < 0)
+		return;
+}
+
+/* A connection that the process closes must not stay open in the copy. Until
+ * then its table of files is the copy's, too, and nothing is kept open by it.
+ * Kernels before 5.9 leave it at that. */
+static struct gr_error *let_files_go(struct gr_tracee *t)
+{
+	const uint64_t args[GR_CALL_ARGS] = { 0, UINT32_MAX,
+					      CLOSE_RANGE_UNSHARE };
+	struct gr_call call;
+
+	return gr_inject_call(t, SYS_close_range, args,
+			      gr_now_us() + SHORT_CALL_US, &call);
+}
+
+struct gr_error *gr_process_copy_make(struct gr_process_copy *copy, pid_t pid,
+				      int64_t max_pause_us)
+{
+	struct gr_error *err = check_pause(pid, max_pause_us);
+
+	if (!err)
+		err = gr_threads_init(&copy->threads, pid);
+	if (!err)
+		err = stop_and_copy(copy, max_pause_us);
+	gr_tracee_kill(&copy->between);
+	if (err)
+		return err;
+	offer_to_oom_killer(copy->copy.tid);
+	err = gr_inject_adopt(&copy->copy, gr_now_us() + SHORT_CALL_US);
+	return err ? err : let_files_go(&copy->copy);
+}
+
+// ----------------------------------------------------------------- the ending
+
+static struct gr_error *wait_in(struct gr_tracee *t, const pid_t own_tids[2])
+{
+	struct gr_error *err;
+	struct gr_call call;
+	uint64_t mask;
+
+	err = gr_inject_begin(t, &mask);
+	if (err)
+		return err;
+	for (int i = 0; !err && i < 2; i++) {
+		const uint64_t args[GR_CALL_ARGS] = { (uint64_t)own_tids[i], 0,
+						      __WALL | WNOHANG };
+		if (own_tids[i])
+			err = gr_inject_call(t, SYS_wait4, args,
+					     gr_now_us() + SHORT_CALL_US,
+					     &call);
+	}
+	struct gr_error *end_err = gr_inject_end(t, mask);
+	if (!err)
+		return end_err;
+	gr_error_destroy(end_err);
+	return err;
+}
+
+/* Have the process, if it still is one, wait for its dead children. */
+static struct gr_error *end_zombies(struct gr_process_copy *copy)
+{
+	const pid_t own_tids[2] = { copy->between.own_tid, copy->copy.own_tid };
+	struct gr_threads *threads = &copy->threads;
+	char state[32];
+
+	for (int i = 0; i < MAX_END_TRIES; i++) {
+		struct gr_tracee *t = gr_threads_stop_one(threads);
+		struct gr_error *err = t ? wait_in(t, own_tids) : NULL;
+		if (t)
+			gr_threads_release(threads);
+		if (t || err)
+			return err;
+		if (!gr_thread_status(threads->pid, threads->pid, "State",
+				      state, sizeof(state)) ||
+		    *state == 'Z' || *state == 'X')
+			return NULL;
+		usleep(BETWEEN_TRIES_US);
+	}
+	return gr_error_format(GR_ERROR_IO,
+			       "two ended processes stay in the list of its "
+			       "children until it ends: no thread could wait "
+			       "for them");
+}
+
+struct gr_error *gr_process_copy_end(struct gr_process_copy *copy)
+{
+	struct gr_error *err = NULL;
+
+	gr_tracee_kill(&copy->copy);
+	gr_tracee_kill(&copy->between);
+	if (copy->between.own_tid)
+		err = end_zombies(copy);
+	if (copy->threads.pid)
+		gr_threads_deinit(&copy->threads);
+	return err;
+}
