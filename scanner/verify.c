@@ -36,11 +36,6 @@ static void verifier_deinit(struct verifier *v)
 	free(v->missed);
 }
 
-static bool is_counted(const struct gr_heap *heap, gr_obj obj)
-{
-	return heap->bits[obj / 64].counted >> (obj % 64) & 1;
-}
-
 /* A pointer in reached memory: its object must have been reached, too. */
 static void check_pointer(struct verifier *v, uint64_t addr)
 {
@@ -48,7 +43,8 @@ static void check_pointer(struct verifier *v, uint64_t addr)
 	gr_obj obj = gr_heap_object_at(v->heap, addr, &span);
 
 	if (obj == GR_OBJ_NONE || !gr_heap_is_allocated(v->heap, obj) ||
-	    is_counted(v->heap, obj) || obj - span->first_obj == span->fresh)
+	    gr_heap_is_counted(v->heap, obj) ||
+	    obj - span->first_obj == span->fresh)
 		return;
 	v->verdict->missed_pointers++;
 	gr_bitmap_set(v->missed, obj);
@@ -76,7 +72,7 @@ static struct gr_error *check_closure(struct verifier *v)
 			continue;
 		for (uint32_t j = 0; j < span->nelems; j++) {
 			uint64_t first = span->first_word + j * elem_words;
-			if (is_counted(v->heap, span->first_obj + j))
+			if (gr_heap_is_counted(v->heap, span->first_obj + j))
 				check_words(v, words, first, first + elem_words,
 					    span->host + j * span->elem_bytes);
 		}
@@ -152,7 +148,7 @@ static struct gr_error *compare_span(struct verifier *v,
 			continue;
 		class->allocated.objects++;
 		class->allocated.bytes += span->elem_bytes;
-		if (is_counted(v->heap, obj)) {
+		if (gr_heap_is_counted(v->heap, obj)) {
 			class->reached.objects++;
 			class->reached.bytes += span->elem_bytes;
 			continue;
@@ -290,7 +286,7 @@ struct gr_error *gr_scan_objects(struct gr_scan *scan,
 	for (uint32_t i = 0; i < heap->nspans; i++) {
 		const struct gr_span *span = &heap->spans[i];
 		for (uint32_t j = 0; !err && j < span->nelems; j++)
-			if (is_counted(heap, span->first_obj + j))
+			if (gr_heap_is_counted(heap, span->first_obj + j))
 				err = emit(ctx,
 					   gr_span_slot_addr(span, j) +
 						   span->header_bytes,

@@ -192,8 +192,7 @@ static gr_obj object_above(struct gr_scan *scan, const struct gr_walk *w,
 {
 	gr_obj from = w->parents[obj].from;
 
-	if (from == GR_OBJ_NONE ||
-	    !(scan->rt.heap->bits[from / 64].counted >> (from % 64) & 1))
+	if (from == GR_OBJ_NONE || !gr_heap_is_counted(scan->rt.heap, from))
 		return GR_OBJ_NONE;
 	return from;
 }

@@ -250,11 +250,8 @@ static struct gr_error *number_objects(struct gr_runtime *rt,
 				"the heap has more than 4294967294 objects");
 		if (!raw.span.is_noscan) {
 			raw.span.first_word = nwords;
-			// Rounded: no two spans share a word of a bitmap.
-			nwords +=
-				((raw.npages << GR_PAGE_SHIFT) / GR_WORD_BYTES +
-				 63) &
-				~UINT64_C(63);
+			// Whole pages: no two spans share a word of a bitmap.
+			nwords += raw.npages * GR_PAGE_WORDS;
 		}
 		raws->data[kept++] = raw;
 	}
@@ -292,6 +289,19 @@ static struct gr_error *read_alloc_bits(struct gr_runtime *rt,
 	return NULL;
 }
 
+static void set_allocated(uint8_t *states, const uint64_t *bits, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i += 64) {
+		uint64_t word = bits[i / 64];
+		if (word == UINT64_MAX)
+			memset(states + i, GR_OBJECT_ALLOCATED, 64);
+		else
+			for (; word; word &= word - 1)
+				states[i + __builtin_ctzll(word)] =
+					GR_OBJECT_ALLOCATED;
+	}
+}
+
 static struct gr_error *fill_allocated(struct gr_runtime *rt,
 				       const struct raw_spans *raws)
 {
@@ -300,8 +310,8 @@ static struct gr_error *fill_allocated(struct gr_runtime *rt,
 	_cleanup_free_ uint64_t *bits = NULL;
 	size_t capacity = 0;
 
-	heap->bits = calloc(heap->nobjs / 64 + 2, sizeof(*heap->bits));
-	if (!heap->bits)
+	heap->states = calloc((size_t)heap->nobjs + 1, 1);
+	if (!heap->states)
 		return &gr_enomem;
 	for (size_t i = 0; i < raws->size; i++) {
 		const struct gr_span *span = &raws->data[i].span;
@@ -318,17 +328,62 @@ static struct gr_error *fill_allocated(struct gr_runtime *rt,
 		uint64_t count = gr_bitmap_count(bits, 0, span->nelems);
 		heap->allocated_objects += count;
 		heap->allocated_bytes += count * span->elem_bytes;
-		for (uint32_t j = 0; j < span->nelems; j += 64) {
-			gr_obj obj = span->first_obj + j;
-			uint64_t word = bits[j / 64];
-
-			heap->bits[obj / 64].allocated |= word << (obj % 64);
-			if (obj % 64)
-				heap->bits[obj / 64 + 1].allocated |=
-					word >> (64 - obj % 64);
-		}
+		set_allocated(&heap->states[span->first_obj], bits,
+			      span->nelems);
 	}
 	return NULL;
+}
+
+/*
+ * The kind of a span: that of its spanclass, made of the first such span. What
+ * is unlike it, and every large span, has kind 0.
+ */
+static uint8_t kind_of(struct gr_heap *heap, const struct gr_span *span,
+		       uint64_t npages)
+{
+	struct gr_span_kind kind = {
+		.elem_bytes = span->elem_bytes,
+		.magic = span->magic,
+		.nelems = span->nelems,
+		.is_noscan = span->is_noscan,
+		.header_bytes = span->header_bytes,
+	};
+	struct gr_span_kind *known = &heap->kinds[span->spanclass];
+
+	if (span->spanclass >> 1 == 0 || span->nelems < 2 || npages > UINT8_MAX)
+		return 0;
+	if (!known->nelems)
+		*known = kind;
+	return known->elem_bytes == kind.elem_bytes &&
+			       known->nelems == kind.nelems &&
+			       known->header_bytes == kind.header_bytes ?
+		       span->spanclass :
+		       0;
+}
+
+/* The entries of the pages of a span. */
+static void fill_pages(struct gr_heap *heap, const struct raw_span *raw,
+		       uint32_t number)
+{
+	const struct gr_span *span = &raw->span;
+	uint8_t kind = kind_of(heap, span, raw->npages);
+	uint32_t scan_page = span->first_word / GR_PAGE_WORDS;
+
+	for (uint64_t i = 0; i < raw->npages; i++) {
+		uint64_t addr = span->base_addr + (i << GR_PAGE_SHIFT);
+		uint32_t chunk = gr_heap_chunk_at(heap, addr);
+		uint32_t page = gr_page_in_chunk(addr);
+
+		heap->pages[chunk][page] = (struct gr_page){
+			.first_obj = span->first_obj,
+			.kind = kind,
+			.page_in_span = i,
+		};
+		heap->more[chunk][page] = (struct gr_page_more){
+			.span = number + 1,
+			.scan_page = span->is_noscan ? 0 : scan_page + i,
+		};
+	}
 }
 
 /* Number the chunks of 64 MiB that hold spans; entry 0 stays empty. */
@@ -356,21 +411,12 @@ static struct gr_error *build_page_table(struct gr_heap *heap,
 					used++;
 	}
 	heap->pages = calloc(used, sizeof(*heap->pages));
+	heap->more = calloc(used, sizeof(*heap->more));
 	heap->arenas = calloc(used, sizeof(*heap->arenas));
-	if (!heap->pages || !heap->arenas)
+	if (!heap->pages || !heap->more || !heap->arenas)
 		return &gr_enomem;
-	for (size_t i = 0; i < raws->size; i++) {
-		uint64_t page = raws->data[i].span.base_addr >> GR_PAGE_SHIFT;
-		uint64_t end = raw_end(&raws->data[i]) >> GR_PAGE_SHIFT;
-		for (; page < end; page++) {
-			uint64_t chunk =
-				(page >> (GR_ARENA_SHIFT - GR_PAGE_SHIFT)) -
-				heap->first_chunk;
-			heap->pages[heap->chunk_index[chunk]]
-				   [page % GR_ARRAY_SIZE(heap->pages[0])] =
-				i + 1;
-		}
-	}
+	for (size_t i = 0; i < raws->size; i++)
+		fill_pages(heap, &raws->data[i], i);
 	return NULL;
 }
 
@@ -486,11 +532,35 @@ struct gr_error *gr_heap_read(struct gr_runtime *rt)
 	return err;
 }
 
+/* Where the bytes of a span's pages lie; without them it has no kind. */
+static void note_scan_pages(struct gr_heap *heap, const struct gr_span *span,
+			    uint64_t npages)
+{
+	for (uint64_t i = 0; i < npages; i++) {
+		uint64_t addr = span->base_addr + (i << GR_PAGE_SHIFT);
+		uint32_t chunk = gr_heap_chunk_at(heap, addr);
+		uint32_t page = gr_page_in_chunk(addr);
+
+		heap->scan_pages[heap->more[chunk][page].scan_page] =
+			(struct gr_scan_page){
+				span->host ? span->host + (i << GR_PAGE_SHIFT) :
+					     NULL,
+				span - heap->spans,
+			};
+		if (!span->host)
+			heap->pages[chunk][page].kind = 0;
+	}
+}
+
 struct gr_error *gr_heap_map(struct gr_runtime *rt)
 {
 	struct gr_heap *heap = rt->heap;
 	struct gr_error *err;
 
+	heap->scan_pages = calloc(heap->nwords / GR_PAGE_WORDS + 1,
+				  sizeof(*heap->scan_pages));
+	if (!heap->scan_pages)
+		return &gr_enomem;
 	for (uint32_t i = 0; i < heap->nspans; i++) {
 		struct gr_span *span = &heap->spans[i];
 		uint64_t bytes = span->limit_addr - span->base_addr;
@@ -505,6 +575,7 @@ struct gr_error *gr_heap_map(struct gr_runtime *rt)
 						bytes, &span->host);
 		if (err)
 			return err;
+		note_scan_pages(heap, span, bytes >> GR_PAGE_SHIFT);
 	}
 	return NULL;
 }
@@ -514,9 +585,11 @@ void gr_heap_destroy(struct gr_heap *heap)
 	if (!heap)
 		return;
 	free(heap->spans);
-	free(heap->bits);
+	free(heap->states);
 	free(heap->chunk_index);
 	free(heap->pages);
+	free(heap->more);
+	free(heap->scan_pages);
 	free(heap->arenas);
 	free(heap);
 }

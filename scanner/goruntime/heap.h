@@ -44,17 +44,56 @@ struct gr_span {
 };
 _Static_assert(sizeof(struct gr_span) == 128, "two cache lines");
 
-enum { GR_PAGE_SHIFT = 13, GR_ARENA_SHIFT = 26 };
+enum {
+	GR_PAGE_SHIFT = 13,
+	GR_ARENA_SHIFT = 26,
+	GR_HEAP_PAGE_BYTES = 1 << GR_PAGE_SHIFT,
+	GR_CHUNK_PAGES = 1 << (GR_ARENA_SHIFT - GR_PAGE_SHIFT),
+	GR_PAGE_WORDS = GR_HEAP_PAGE_BYTES / GR_WORD_BYTES,
+};
 
 /**
- * What is known of 64 objects with consecutive numbers, a bit each; side by
- * side, so that a visit touches one cache line.
+ * What a visit must know of a page of the heap. Eight to a cache line, so that
+ * the table of a large heap stays near: spans are sixteen times its size.
  */
-struct gr_object_bits {
-	uint64_t allocated; /**< The slot is in use. */
-	uint64_t counted;   /**< The walk has counted it. */
-	uint64_t whole;	    /**< A type that covers it was pushed. */
-	uint64_t barrier;   /**< The scheduler's: not followed for now. */
+struct gr_page {
+	gr_obj first_obj; /**< Of its span. */
+	uint8_t kind;	  /**< Of heap->kinds; 0: only the span tells. */
+	uint8_t page_in_span;
+};
+
+/** The rest of what is known of a page. */
+struct gr_page_more {
+	uint32_t span;	    /**< Number of its span + 1; 0: none in use. */
+	uint32_t scan_page; /**< Number among pages that can hold pointers. */
+};
+
+/** A page that can hold pointers. */
+struct gr_scan_page {
+	const uint8_t *host; /**< Its bytes; NULL: they could not be read. */
+	uint32_t span;	     /**< Number of its span. */
+};
+
+/** What all spans of one spanclass have in common, small sizes only. */
+struct gr_span_kind {
+	uint32_t elem_bytes;
+	uint32_t magic;	 /**< As gr_span.magic. */
+	uint32_t nelems; /**< 0: of kind 0, which holds nothing. */
+	bool is_noscan;
+	uint8_t header_bytes;
+};
+
+/**
+ * What is known of an object: flags of a byte each, so that a visit looks at
+ * one and compares it with one value.
+ */
+enum gr_object_state {
+	GR_OBJECT_ALLOCATED = 1, /**< The slot is in use. */
+	GR_OBJECT_COUNTED = 2,	 /**< The walk has counted it. */
+	/** A type that covers it was queued, or is not needed: no pointers. */
+	GR_OBJECT_WHOLE = 4,
+	GR_OBJECT_BARRIER = 8,	/**< The scheduler's: not followed for now. */
+	GR_OBJECT_UNTYPED = 16, /**< Counted, and nothing has named it yet. */
 };
 
 struct gr_heap {
@@ -62,7 +101,7 @@ struct gr_heap {
 	uint32_t nspans;
 	gr_obj nobjs;	 /**< Slots in all; numbers are below it. */
 	uint64_t nwords; /**< Words of spans that can hold pointers. */
-	struct gr_object_bits *bits; /**< One a 64 object numbers. */
+	uint8_t *states; /**< enum gr_object_state of each object. */
 	uint64_t allocated_objects, allocated_bytes;
 	/** What spans cached by Ps gave out since, not yet in the statistics. */
 	uint64_t cached_objects, cached_bytes;
@@ -70,36 +109,93 @@ struct gr_heap {
 	uint64_t stats_objects, stats_bytes;
 	bool has_stats;
 	/**
-	 * Page -> span number + 1, two levels: chunks of 2^26 bytes from
-	 * first_chunk on; chunk table entry 0 is the empty chunk.
+	 * Pages in two levels: chunks of 2^26 bytes from first_chunk on; chunk
+	 * table entry 0 is the empty chunk.
 	 */
 	uint64_t first_chunk, nchunks;
 	uint32_t *chunk_index;
-	uint32_t (*pages)[1 << (GR_ARENA_SHIFT - GR_PAGE_SHIFT)];
+	struct gr_page (*pages)[GR_CHUNK_PAGES];
+	struct gr_page_more (*more)[GR_CHUNK_PAGES];
+	struct gr_span_kind kinds[256];
+	struct gr_scan_page *scan_pages;
 	/** Address of the runtime.heapArena of each chunk, or 0. */
 	uint64_t *arenas;
 };
+
+/** Number of the chunk that holds @p addr in the tables; 0: none does. */
+static inline uint32_t gr_heap_chunk_at(const struct gr_heap *heap,
+					uint64_t addr)
+{
+	uint64_t chunk = (addr >> GR_ARENA_SHIFT) - heap->first_chunk;
+
+	return GR_LIKELY(chunk < heap->nchunks) ? heap->chunk_index[chunk] : 0;
+}
+
+/** Number of its page in the chunk. */
+static inline uint32_t gr_page_in_chunk(uint64_t addr)
+{
+	return addr >> GR_PAGE_SHIFT & (GR_CHUNK_PAGES - 1);
+}
 
 /** The span that holds @p addr, or NULL. Any address is fine. */
 static inline const struct gr_span *gr_heap_span_at(const struct gr_heap *heap,
 						    uint64_t addr)
 {
-	uint64_t chunk = (addr >> GR_ARENA_SHIFT) - heap->first_chunk;
-	if (chunk >= heap->nchunks)
-		return NULL;
-	uint32_t page = addr >> GR_PAGE_SHIFT &
-			((1 << (GR_ARENA_SHIFT - GR_PAGE_SHIFT)) - 1);
-	uint32_t span = heap->pages[heap->chunk_index[chunk]][page];
+	uint32_t chunk = gr_heap_chunk_at(heap, addr);
+	uint32_t span = chunk ? heap->more[chunk][gr_page_in_chunk(addr)].span :
+				0;
+
 	return span ? &heap->spans[span - 1] : NULL;
+}
+
+/** Where an address lies in a small object: what its page tells. */
+struct gr_spot {
+	const struct gr_span_kind *kind;
+	gr_obj obj;
+	uint32_t off; /**< Of the address in its object. */
+};
+
+/**
+ * Find @p addr by its page alone. @return false when it lies in no object, or
+ * in one of a span that is not like the others (large, torn): then
+ * gr_heap_object_at() knows.
+ */
+static inline bool gr_heap_spot(const struct gr_heap *heap, uint64_t addr,
+				struct gr_spot *ret)
+{
+	uint64_t chunk = (addr >> GR_ARENA_SHIFT) - heap->first_chunk;
+
+	if (GR_UNLIKELY(chunk >= heap->nchunks))
+		return false;
+	const struct gr_page *page =
+		&heap->pages[heap->chunk_index[chunk]][gr_page_in_chunk(addr)];
+	const struct gr_span_kind *kind = &heap->kinds[page->kind];
+	uint32_t off = (uint32_t)page->page_in_span << GR_PAGE_SHIFT |
+		       (addr & (GR_HEAP_PAGE_BYTES - 1));
+	uint32_t index = (uint64_t)off * kind->magic >> 32;
+	if (GR_UNLIKELY(index >= kind->nelems))
+		return false;
+	ret->kind = kind;
+	ret->obj = page->first_obj + index;
+	ret->off = off - index * kind->elem_bytes;
+	return true;
+}
+
+/** The scan_page of an address that gr_heap_spot() found. */
+static inline uint32_t gr_heap_scan_page(const struct gr_heap *heap,
+					 uint64_t addr)
+{
+	return heap->more[gr_heap_chunk_at(heap, addr)][gr_page_in_chunk(addr)]
+		.scan_page;
 }
 
 /** The runtime.heapArena that describes @p addr, or 0. */
 static inline uint64_t gr_heap_arena_at(const struct gr_heap *heap,
 					uint64_t addr)
 {
-	uint64_t chunk = (addr >> GR_ARENA_SHIFT) - heap->first_chunk;
-	return chunk < heap->nchunks ? heap->arenas[heap->chunk_index[chunk]] :
-				       0;
+	uint32_t chunk = gr_heap_chunk_at(heap, addr);
+
+	return chunk ? heap->arenas[chunk] : 0;
 }
 
 /** Index in its span of the element at @p off bytes from the base. */
@@ -127,6 +223,13 @@ static inline uint64_t gr_span_slot_addr(const struct gr_span *span,
 	return span->base_addr + (uint64_t)index * span->elem_bytes;
 }
 
+/** Bit of its first word in bitmaps of words; of spans with pointers. */
+static inline uint64_t gr_span_slot_word(const struct gr_span *span,
+					 uint32_t index)
+{
+	return span->first_word + index * span->elem_bytes / GR_WORD_BYTES;
+}
+
 /**
  * True for a type record outside all modules' types: made by the runtime for
  * one large object (runtime/mbitmap.go: heapSetTypeLarge), or by reflect.
@@ -139,9 +242,14 @@ const struct gr_span *gr_heap_span_of(const struct gr_heap *heap, gr_obj obj);
 /** Address of an object's data: after its type word, if it has one. */
 uint64_t gr_heap_object_addr(const struct gr_heap *heap, gr_obj obj);
 
+static inline bool gr_heap_is_counted(const struct gr_heap *heap, gr_obj obj)
+{
+	return heap->states[obj] & GR_OBJECT_COUNTED;
+}
+
 static inline bool gr_heap_is_allocated(const struct gr_heap *heap, gr_obj obj)
 {
-	return heap->bits[obj / 64].allocated >> (obj % 64) & 1;
+	return heap->states[obj] & GR_OBJECT_ALLOCATED;
 }
 
 /**

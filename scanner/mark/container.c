@@ -38,20 +38,43 @@ uint64_t gr_container_take(struct gr_container *c, const struct gr_piece *from,
 			   uint64_t off_bytes)
 {
 	// Pieces are counted only: what they hold is gone through by us.
-	struct gr_referent to = {
-		.type = GR_TYPE_NONE,
-		.label = c->type,
-		.is_container = true,
-	};
+	struct gr_referent to = gr_referent_untyped(c->type);
+	uint64_t addr;
+
+	to.is_container = true;
 
 	if (!from->host || off_bytes > from->bytes ||
 	    from->bytes - off_bytes < GR_WORD_BYTES ||
 	    !gr_bitmap_take(c->w->todo, from->word + off_bytes / GR_WORD_BYTES))
 		return 0;
-	to.addr = gr_load_u64(from->host + off_bytes);
-	if (to.addr)
-		gr_walk_visit(c->w, &to, c->scope, GR_STEP_SELF);
-	return to.addr;
+	addr = gr_load_u64(from->host + off_bytes);
+	if (addr)
+		gr_walk_visit(c->w, addr, &to, 0, c->scope, GR_STEP_SELF);
+	return addr;
+}
+
+void gr_container_drop_nil(struct gr_container *c, const struct gr_piece *piece,
+			   uint64_t nwords, bool is_runtime)
+{
+	struct gr_walk *w = c->w;
+	uint64_t left = piece->bytes / GR_WORD_BYTES;
+	uint64_t end = piece->word + (nwords < left ? nwords : left);
+
+	for (uint64_t at = piece->word; at < end; at += 64) {
+		uint64_t n = end - at < 64 ? end - at : 64, nil = 0;
+		uint64_t bits = gr_bitmap_extract(w->todo, at, n);
+
+		for (uint64_t rest = bits; rest; rest &= rest - 1) {
+			uint64_t i = at - piece->word + __builtin_ctzll(rest);
+			uint64_t addr =
+				gr_load_u64(piece->host + i * GR_WORD_BYTES);
+			if (!addr ||
+			    (is_runtime && !gr_heap_span_at(w->heap, addr)))
+				nil |= rest & -rest;
+		}
+		if (nil)
+			gr_bitmap_and_not(w->todo, at, nil);
+	}
 }
 
 struct gr_piece gr_container_follow(struct gr_container *c,
@@ -66,39 +89,42 @@ struct gr_piece gr_container_follow(struct gr_container *c,
 	return to;
 }
 
+/* The names below keys (part 0) or values (1), the same for all of them. */
+static struct gr_scope *part_scope(struct gr_container *c, gr_type_id type,
+				   uint32_t part)
+{
+	struct gr_scope *scope = &c->values[part];
+
+	if (!scope->program)
+		*scope = (struct gr_scope){
+			.node = GR_NODE_NONE,
+			.key = type,
+			.program = gr_walk_program(c->w, type),
+			.up = &c->parts,
+			.up_step = part,
+		};
+	return scope;
+}
+
 void gr_container_run_part(struct gr_container *c, const struct gr_piece *at,
 			   uint64_t off_bytes, gr_type_id type, bool indirect,
 			   uint32_t part)
 {
 	struct gr_walk *w = c->w;
-	struct gr_scope value = {
-		.node = GR_NODE_NONE,
-		.key = type,
-		.up = &c->parts,
-		.up_step = part,
-	};
-	struct gr_referent to = { .type = type, .label = type };
 
 	if (type == GR_TYPE_NONE)
 		return;
-	value.program = gr_program_get(&w->programs, type);
-	if (!value.program) {
-		gr_walk_fail(w, &gr_enomem);
-		return;
-	}
-	uint64_t bytes = indirect ? GR_WORD_BYTES : value.program->size_bytes;
+	struct gr_scope *value = part_scope(c, type, part);
+	uint64_t bytes = indirect ? GR_WORD_BYTES : value->program->size_bytes;
 	if (off_bytes > at->bytes || at->bytes - off_bytes < bytes)
 		return;
-	if (!indirect) {
-		gr_walk_run_value(w, &value, at->host + off_bytes,
-				  at->word + off_bytes / GR_WORD_BYTES);
-		return;
-	}
-	if (!gr_bitmap_take(w->todo, at->word + off_bytes / GR_WORD_BYTES))
-		return;
-	to.addr = gr_load_u64(at->host + off_bytes);
-	if (to.addr)
-		gr_walk_visit(w, &to, &value, GR_STEP_SELF);
+	const uint8_t *host = at->host + off_bytes;
+	uint64_t word = at->word + off_bytes / GR_WORD_BYTES;
+	if (!indirect)
+		gr_walk_run_value(w, value, host, word);
+	else if (gr_bitmap_take(w->todo, word) && gr_load_u64(host))
+		gr_walk_visit(w, gr_load_u64(host), &value->program->self, 0,
+			      value, GR_STEP_SELF);
 }
 
 /* The sudogs that wait on a channel are the scheduler's: barriers. */
@@ -116,7 +142,7 @@ static void bar_waiters(struct gr_walk *w, uint64_t sudog)
 			gr_gap_add(w->rt->gaps, GR_GAP_BROKEN_LISTS, 1);
 			return;
 		}
-		w->heap->bits[obj / 64].barrier |= UINT64_C(1) << (obj % 64);
+		w->heap->states[obj] |= GR_OBJECT_BARRIER;
 		sudog = gr_field_word(host, w->rt->layout.sudog.next);
 	}
 }
@@ -135,10 +161,10 @@ static void run_sender(struct gr_container *c, struct gr_scope *list,
 		.up_step = i < GR_NELEMENT_NAMES - 1 ? i :
 						       GR_NELEMENT_NAMES - 1,
 	};
-	struct gr_referent to = { .addr = addr, .type = elem, .label = elem };
 
 	if (gr_heap_span_at(w->heap, addr)) {
-		gr_walk_visit(w, &to, &value, GR_STEP_SELF);
+		gr_walk_visit(w, addr, gr_walk_referent(w, elem), 0, &value,
+			      GR_STEP_SELF);
 		return;
 	}
 	if (value.program &&
@@ -172,16 +198,14 @@ static void run_senders(struct gr_container *c, struct gr_scope *list,
 static void run_timer(struct gr_container *c, const struct gr_piece *header,
 		      uint64_t off)
 {
-	struct gr_referent to = {
-		.type = c->w->programs.timer,
-		.label = c->w->programs.timer,
-	};
+	struct gr_walk *w = c->w;
 
-	if (!gr_bitmap_take(c->w->todo, header->word + off / GR_WORD_BYTES))
+	if (!gr_bitmap_take(w->todo, header->word + off / GR_WORD_BYTES))
 		return;
-	to.addr = gr_load_u64(header->host + off);
-	if (to.addr)
-		gr_walk_visit(c->w, &to, c->scope, GR_STEP_SELF);
+	uint64_t addr = gr_load_u64(header->host + off);
+	if (addr)
+		gr_walk_visit(w, addr, gr_walk_referent(w, w->programs.timer),
+			      0, c->scope, GR_STEP_SELF);
 }
 
 /* runtime/chan.go: hchan. The live part of the ring, and blocked senders. */
@@ -221,6 +245,9 @@ static void run_chan(struct gr_container *c, const struct gr_piece *header)
 	}
 	run_senders(c, &list, gr_field_word(header->host, f->sendq_first), elem,
 		    count);
+	if (ring.host)
+		gr_container_drop_nil(c, &ring, slots * size / GR_WORD_BYTES,
+				      false);
 	if (gr_field_is_present(f->timer) && w->programs.timer != GR_TYPE_NONE)
 		run_timer(c, header, f->timer.off);
 }
@@ -296,4 +323,5 @@ void gr_walk_run_container(struct gr_walk *w, struct gr_scope *scope,
 		gr_map_run_groups(&c, &header);
 	else if (layout->hmap.size_bytes)
 		gr_map_run_buckets(&c, &header);
+	gr_container_drop_nil(&c, &header, header.bytes / GR_WORD_BYTES, true);
 }

@@ -12,8 +12,9 @@
 /** A container at work: its type, its scope, names of keys and values. */
 struct gr_container {
 	struct gr_walk *w;
-	struct gr_scope *scope; /**< The container's own node. */
-	struct gr_scope parts;	/**< `$mapkey.` is 0, `$mapval.` is 1. */
+	struct gr_scope *scope;	   /**< The container's own node. */
+	struct gr_scope parts;	   /**< `$mapkey.` is 0, `$mapval.` is 1. */
+	struct gr_scope values[2]; /**< Below them; without program: not yet. */
 	gr_type_id type;
 	const struct gr_type *info; /**< Of `type`; refreshed after visits. */
 };
@@ -38,6 +39,14 @@ uint64_t gr_container_take(struct gr_container *c, const struct gr_piece *from,
 struct gr_piece gr_container_follow(struct gr_container *c,
 				    const struct gr_piece *from,
 				    uint64_t off_bytes);
+
+/**
+ * Take the todo bits of nil words among the first @p nwords of a piece, and in
+ * a struct of the runtime's (@p is_runtime) of those that lead out of the heap:
+ * free slots are many, and the mask phase would fetch each piece once more.
+ */
+void gr_container_drop_nil(struct gr_container *c, const struct gr_piece *piece,
+			   uint64_t nwords, bool is_runtime);
 
 /**
  * Run a key, value or element of @p type at @p off_bytes of a piece. When it

@@ -5,6 +5,8 @@
 #include "base/cleanup.h"
 #include "base/vector.h"
 
+const struct gr_program gr_program_nothing;
+
 enum {
 	MAX_DEPTH = 40,	       /* of types inside types */
 	MAX_FLAT_ARRAY = 16,   /* elements that are unrolled */
@@ -12,6 +14,7 @@ enum {
 	MAX_WORDS = 1 << 20,   /* that one program covers */
 	MAX_VISITED = 1 << 20, /* types inside one type */
 	MANY = 10,	       /* elements from here on share a name */
+	AHEAD_POINTERS = 4,    /* of a value that the walk looks ahead to */
 };
 
 struct word_slot {
@@ -76,12 +79,31 @@ static bool slot_is_inside(const struct compiler *c, enum gr_slot_op op,
 	return word >= before && word < c->nwords && after < c->nwords - word;
 }
 
+/* What a slot alone tells of what lies behind it. */
+static struct gr_referent referent_of(const struct compiler *c,
+				      enum gr_slot_op op, gr_type_id type)
+{
+	struct gr_referent to = { .type = type, .label = type };
+
+	if (op == GR_SLOT_STRING)
+		to.type = GR_TYPE_NONE;
+	else if (op == GR_SLOT_SLICE)
+		to.type = gr_types_get(c->types, type)->elem;
+	else if (op == GR_SLOT_UNKNOWN)
+		to.type = to.label = GR_TYPE_NONE;
+	to.is_container = op == GR_SLOT_HEADER || op == GR_SLOT_TRIE;
+	return to;
+}
+
 static void add_slot(struct compiler *c, uint64_t off, enum gr_slot_op op,
 		     gr_type_id type, uint32_t step)
 {
 	struct word_slot slot = {
 		.word = off / GR_WORD_BYTES,
-		.slot = { .op = op, .type = type, .step = step },
+		.slot = { .op = op,
+			  .type = type,
+			  .step = step,
+			  .to = referent_of(c, op, type) },
 	};
 
 	if (off % GR_WORD_BYTES || slot.word >= MAX_WORDS ||
@@ -355,6 +377,10 @@ static struct gr_program *finish(struct compiler *c, uint64_t size_bytes)
 		if (gr_bitmap_set_new(p->mask, word))
 			p->slot_of_word[word] = i;
 	}
+	p->first_words = p->nwords ? p->mask[0] : 0;
+	while (__builtin_popcountll(p->first_words) > AHEAD_POINTERS)
+		p->first_words ^= UINT64_C(1)
+				  << (63 - __builtin_clzll(p->first_words));
 	if (p->nsteps)
 		memcpy(p->steps, c->steps.data, p->nsteps * sizeof(*p->steps));
 	if (p->narrays)
@@ -390,21 +416,9 @@ const struct gr_program *gr_program_compile(struct gr_programs *programs,
 		return NULL;
 	program->is_barrier = info->role == GR_ROLE_BARRIER;
 	program->is_closure = info->role == GR_ROLE_CLOSURE;
+	program->is_direct = gr_types_is_direct(c.types, type) &&
+			     program->nslots == 1 && program->nwords == 1;
+	program->self = (struct gr_referent){ program, type, type, false };
 	programs->by_type[type] = program;
 	return program;
-}
-
-bool gr_program_direct_slot(struct gr_programs *programs, gr_type_id type,
-			    struct gr_slot *ret)
-{
-	const struct gr_program *p;
-
-	if (!gr_types_is_direct(programs->rt->types, type))
-		return false;
-	p = gr_program_get(programs, type);
-	if (!p || p->nslots != 1 || p->nwords != 1)
-		return false;
-	*ret = p->slots[0];
-	ret->step = GR_STEP_SELF;
-	return true;
 }

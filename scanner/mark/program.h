@@ -10,14 +10,16 @@
 
 /** What a pointer word is, and so what lies behind it. */
 enum gr_slot_op {
+	/* Of these the slot knows all: see gr_slot.to. */
 	GR_SLOT_UNKNOWN, /**< A pointer to something of unknown type. */
 	GR_SLOT_POINTER, /**< `type` is what it points to. */
 	GR_SLOT_STRING,	 /**< Data pointer of a string; its length follows. */
+	GR_SLOT_HEADER,	 /**< Pointer to the header of a map or chan `type`. */
+	GR_SLOT_TRIE,	 /**< Root of the HashTrieMap `type`. */
+	/* Of these other words are looked at. */
 	GR_SLOT_SLICE,	 /**< Data pointer of slice `type`; cap two words on. */
 	GR_SLOT_EFACE,	 /**< Data word; the word before is a type record. */
 	GR_SLOT_IFACE,	 /**< Data word; the word before is an itab. */
-	GR_SLOT_HEADER,	 /**< Pointer to the header of a map or chan `type`. */
-	GR_SLOT_TRIE,	 /**< Root of the HashTrieMap `type`. */
 	GR_SLOT_FUNC,	 /**< Pointer to a funcval. */
 	GR_SLOT_COUNTED, /**< Array of `type`; the next word is its length. */
 	GR_SLOT_REFLECT, /**< reflect.Value.ptr: type before, flags after. */
@@ -25,11 +27,24 @@ enum gr_slot_op {
 
 #define GR_STEP_SELF UINT32_MAX
 
+struct gr_program;
+
+/** What a pointer leads to, as far as the referrer knows. */
+struct gr_referent {
+	/** Of `type`; of no type and of containers an empty one. */
+	const struct gr_program *program;
+	gr_type_id type;   /**< Of the region there, or GR_TYPE_NONE. */
+	gr_type_id label;  /**< Whose total the object is counted in. */
+	bool is_container; /**< Header of a map, chan or trie `type`. */
+};
+
 /** One word of a value that may be a pointer. */
 struct gr_slot {
 	uint8_t op;
 	gr_type_id type;
 	uint32_t step; /**< Whose node is billed; GR_STEP_SELF: the value's. */
+	/** `to.program` is NULL until the slot is first followed. */
+	struct gr_referent to;
 };
 
 /** A level of names inside a value: `Ptr. (*main.Node)`. */
@@ -54,14 +69,20 @@ struct gr_program {
 	uint64_t size_bytes;
 	bool is_barrier; /**< GR_ROLE_BARRIER */
 	bool is_closure; /**< GR_ROLE_CLOSURE */
+	bool is_direct;	 /**< One pointer: what an interface holds itself. */
 	uint32_t nwords; /**< That mask and slot_of_word cover. */
 	uint32_t nslots, nsteps, narrays;
 	uint64_t *mask;
+	uint64_t first_words; /**< Bits of the first few slots of mask[0]. */
 	uint32_t *slot_of_word;
 	struct gr_slot *slots;
 	struct gr_step *steps;
 	struct gr_array_slot *arrays;
+	struct gr_referent self; /**< A pointer to one value of the type. */
 };
+
+/** Of what has no type: no slots. */
+extern const struct gr_program gr_program_nothing;
 
 /** True if values of the type hold no pointer at all. */
 static inline bool gr_program_is_empty(const struct gr_program *program)
@@ -99,12 +120,5 @@ static inline const struct gr_program *gr_program_get(struct gr_programs *p,
 		return p->by_type[type];
 	return gr_program_compile(p, type);
 }
-
-/**
- * The slot of a value that is itself one pointer word (what an interface
- * holds directly); false if the type is no such thing.
- */
-bool gr_program_direct_slot(struct gr_programs *programs, gr_type_id type,
-			    struct gr_slot *ret);
 
 #endif /* GR_PROGRAM_H */

@@ -3,11 +3,11 @@
  * The order of the walk: strata of roots, each first by type, then by mask
  * what the types left unexplained, until nothing is new.
  */
-#include "mark/walk.h"
+#include "mark/visit.h"
 
 #include <time.h>
 
-enum { POLL_EVERY = 1 << 14, MAX_SUDOGS = 1 << 20 };
+enum { POLL_EVERY = 1 << 14, MAX_SUDOGS = 1 << 20, HELD_LEVELS = 4 };
 
 static void poll(struct gr_walk *w, uint64_t i)
 {
@@ -21,7 +21,7 @@ static void set_barrier(struct gr_walk *w, uint64_t addr)
 	gr_obj obj = gr_heap_object_at(w->heap, addr, &span);
 
 	if (obj != GR_OBJ_NONE)
-		w->heap->bits[obj / 64].barrier |= UINT64_C(1) << (obj % 64);
+		w->heap->states[obj] |= GR_OBJECT_BARRIER;
 }
 
 /* The sudogs on which a goroutine waits (g.waiting, by waitlink). */
@@ -47,8 +47,6 @@ static void bar_sudogs(struct gr_walk *w, uint64_t g)
 /* Until the last stratum the scheduler's objects lead nowhere. */
 static void set_barriers(struct gr_walk *w)
 {
-	for (uint64_t i = 0; i < w->heap->nobjs / 64 + 2; i++)
-		w->heap->bits[i].barrier = 0;
 	for (size_t i = 0; i < w->rt->ngoroutines; i++) {
 		set_barrier(w, w->rt->goroutines[i].addr);
 		bar_sudogs(w, w->rt->goroutines[i].addr);
@@ -63,15 +61,15 @@ static void set_barriers(struct gr_walk *w)
 static void run_untyped(struct gr_walk *w, struct gr_scope *scope,
 			const uint8_t *host, uint64_t word, uint64_t nwords)
 {
-	static const struct gr_slot slot = { GR_SLOT_UNKNOWN, GR_TYPE_NONE,
-					     GR_STEP_SELF };
+	const struct gr_referent *to = gr_walk_referent(w, GR_TYPE_NONE);
 	uint64_t end = word + nwords;
 
 	for (uint64_t at = word;
 	     (at = gr_bitmap_next(w->todo, at, end)) < end && !w->err; at++) {
+		uint64_t addr = gr_load_u64(host + (at - word) * GR_WORD_BYTES);
 		gr_bitmap_clear(w->todo, at);
-		gr_walk_run_slot(w, scope, &slot,
-				 host + (at - word) * GR_WORD_BYTES);
+		if (addr)
+			gr_walk_visit(w, addr, to, 0, scope, GR_STEP_SELF);
 	}
 }
 
@@ -113,15 +111,13 @@ static void run_region_root(struct gr_walk *w, const struct gr_root *root)
 static void run_value_root(struct gr_walk *w, const struct gr_root *root)
 {
 	struct gr_scope scope = { .node = GR_NODE_NONE };
-	struct gr_slot slot = {
-		.op = root->is_func		 ? GR_SLOT_FUNC :
-		      root->type == GR_TYPE_NONE ? GR_SLOT_UNKNOWN :
-						   GR_SLOT_POINTER,
-		.type = root->type,
-		.step = GR_STEP_SELF,
-	};
 
-	gr_walk_run_slot(w, &scope, &slot, (const uint8_t *)&root->addr);
+	if (root->addr && root->is_func)
+		gr_walk_run_func(w, &scope, GR_STEP_SELF, root->addr,
+				 root->type);
+	else if (root->addr)
+		gr_walk_visit(w, root->addr, gr_walk_referent(w, root->type), 0,
+			      &scope, GR_STEP_SELF);
 }
 
 /* What an object with a finalizer holds; the object is not reached by it. */
@@ -145,9 +141,9 @@ static void run_contents_root(struct gr_walk *w, const struct gr_root *root)
 	if (gr_bitmap_next(w->todo, word, word + bytes / GR_WORD_BYTES) ==
 	    word + bytes / GR_WORD_BYTES)
 		return;
-	struct gr_masked_object masked = { obj, gr_walk_scope_node(w, &scope) };
-	if (!gr_masked_vector_append(&w->masked, masked))
-		gr_walk_fail(w, &gr_enomem);
+	gr_walk_note_unexplained(w,
+				 gr_span_slot_word(span, obj - span->first_obj),
+				 gr_walk_scope_node(w, &scope));
 }
 
 static void run_root(struct gr_walk *w, const struct gr_root *root)
@@ -218,42 +214,37 @@ static gr_type_id type_before(struct gr_walk *w, const uint8_t *at)
 static void run_masked_word(struct gr_walk *w, struct gr_scope *scope,
 			    uint32_t step, const uint8_t *at, bool first)
 {
-	const struct gr_slot slot = { GR_SLOT_UNKNOWN, GR_TYPE_NONE, step };
-	uint64_t addr = gr_load_u64(at);
-
-	if (!addr)
+	if (!gr_load_u64(at))
 		return;
-	w->via = GR_VIA_MASK;
-	gr_type_id type = first ? GR_TYPE_NONE : type_before(w, at);
-	if (type != GR_TYPE_NONE)
-		gr_walk_run_interface(w, scope, &slot, at, type);
-	else
-		gr_walk_run_slot(w, scope, &slot, at);
-	w->via = GR_VIA_TYPE;
+	w->typed_row = &w->ledger->header;
+	gr_walk_run_interface(w, scope, step, at,
+			      first ? GR_TYPE_NONE : type_before(w, at));
+	w->typed_row = &w->ledger->typed;
 }
 
 static void run_masked_object(struct gr_walk *w,
 			      const struct gr_masked_object *masked)
 {
-	const struct gr_span *span = gr_heap_span_of(w->heap, masked->obj);
+	const struct gr_span *span =
+		&w->heap->spans[w->heap->scan_pages[masked->word / GR_PAGE_WORDS]
+					.span];
+	uint32_t index = (masked->word - span->first_word) /
+			 (span->elem_bytes / GR_WORD_BYTES);
+	gr_obj obj = span->first_obj + index;
 	struct gr_scope scope = {
 		.node = masked->node,
 		.key = GR_KEY_SUB_OBJECTS,
 	};
 
-	if (span->is_noscan || !span->host)
+	if (!span->host)
 		return;
-	uint64_t off = (masked->obj - span->first_obj) * span->elem_bytes +
-		       span->header_bytes;
-	uint64_t word = span->first_word + off / GR_WORD_BYTES;
+	uint64_t off = index * span->elem_bytes + span->header_bytes;
+	uint64_t word = masked->word + span->header_bytes / GR_WORD_BYTES;
 	uint64_t end =
 		word + (span->elem_bytes - span->header_bytes) / GR_WORD_BYTES;
 	// Of an object with a finalizer only the contents are reached: what it
 	// holds begins a chain, or a cycle through it would have no beginning.
-	bool is_counted = w->heap->bits[masked->obj / 64].counted >>
-				  (masked->obj % 64) &
-			  1;
-	w->from = is_counted ? masked->obj : GR_OBJ_NONE;
+	w->from = gr_heap_is_counted(w->heap, obj) ? obj : GR_OBJ_NONE;
 	for (uint64_t at = word;
 	     (at = gr_bitmap_next(w->todo, at, end)) < end && !w->err; at++) {
 		gr_bitmap_clear(w->todo, at);
@@ -261,40 +252,6 @@ static void run_masked_object(struct gr_walk *w,
 				span->host + off + (at - word) * GR_WORD_BYTES,
 				at == word);
 	}
-}
-
-/* Counted objects with pointers that no type explained, in address order. */
-static void sweep_span(struct gr_walk *w, const struct gr_span *span)
-{
-	uint64_t elem_words = span->elem_bytes / GR_WORD_BYTES;
-	uint64_t first = span->first_word;
-	uint64_t end = first + span->nelems * elem_words;
-
-	for (uint64_t at = first;
-	     (at = gr_bitmap_next(w->todo, at, end)) < end;) {
-		uint64_t index = (at - first) / elem_words;
-		gr_obj obj = span->first_obj + index;
-		struct gr_masked_object masked = { obj, 0 };
-
-		// Most of what is left is nil: free slots of maps and rings.
-		if (!gr_load_u64(span->host + (at - first) * GR_WORD_BYTES)) {
-			at++;
-			continue;
-		}
-		at = first + (index + 1) * elem_words;
-		if (!(w->heap->bits[obj / 64].counted >> (obj % 64) & 1))
-			continue;
-		masked.node = w->node_of[obj];
-		if (!gr_masked_vector_append(&w->masked, masked))
-			gr_walk_fail(w, &gr_enomem);
-	}
-}
-
-static void sweep_heap(struct gr_walk *w)
-{
-	for (uint32_t i = 0; i < w->heap->nspans && !w->err; i++)
-		if (!w->heap->spans[i].is_noscan && w->heap->spans[i].host)
-			sweep_span(w, &w->heap->spans[i]);
 }
 
 /* Live words of one area that no variable's type explained. */
@@ -350,34 +307,45 @@ static void sweep_area(struct gr_walk *w, size_t i)
 	}
 }
 
-/* What types left of the areas' words, then of the objects, until the end. */
+/*
+ * What types left of the areas' words, then of the objects, until the end. It
+ * goes by distance as well, a level of regions and then a level of words; but
+ * words are held back for a few levels, for a type that may be on its way to
+ * them from elsewhere: names are worth a little detour.
+ */
 static void mask_phase(struct gr_walk *w, size_t nareas)
 {
-	w->is_mask_phase = true;
+	size_t ends[HELD_LEVELS] = { 0 };
+
 	for (size_t i = 0; i < nareas && !gr_walk_is_over(w); i++)
 		sweep_area(w, i);
-	sweep_heap(w);
-	gr_walk_drain(w);
-	for (size_t i = 0; i < w->masked.size && !gr_walk_is_over(w); i++) {
-		struct gr_masked_object masked = w->masked.data[i];
-		run_masked_object(w, &masked);
-		gr_walk_drain(w);
-		poll(w, i);
+	for (size_t i = 0, level = 0;
+	     !gr_walk_is_over(w) && (w->queue.size || i < w->masked.size);
+	     level++) {
+		size_t end = w->queue.size ? ends[level % HELD_LEVELS] :
+					     w->masked.size;
+
+		ends[level % HELD_LEVELS] = w->masked.size;
+		gr_walk_drain(w, w->is_first_root ? UINT64_MAX : w->queue.size);
+		for (; i < end && !gr_walk_is_over(w); i++) {
+			struct gr_masked_object masked = w->masked.data[i];
+			run_masked_object(w, &masked);
+			poll(w, i);
+			if (w->is_first_root)
+				gr_walk_drain(w, UINT64_MAX);
+		}
 	}
 	w->masked.size = 0;
-	w->is_mask_phase = false;
 }
 
 /* What led to the scheduler's objects from elsewhere, now that it may. */
 static void run_deferred(struct gr_walk *w)
 {
-	static const struct gr_slot slot = { GR_SLOT_UNKNOWN, GR_TYPE_NONE,
-					     GR_STEP_SELF };
-
 	for (size_t i = 0; i < w->deferred.size && !gr_walk_is_over(w); i++) {
 		struct gr_scope scope = { .node = w->deferred.data[i].node };
-		uint64_t addr = w->deferred.data[i].addr;
-		gr_walk_run_slot(w, &scope, &slot, (const uint8_t *)&addr);
+		gr_walk_visit(w, w->deferred.data[i].addr,
+			      gr_walk_referent(w, GR_TYPE_NONE), 0, &scope,
+			      GR_STEP_SELF);
 	}
 	w->deferred.size = 0;
 }
@@ -400,10 +368,10 @@ static void run_stratum(struct gr_walk *w, enum gr_stratum stratum)
 		if (w->roots->list.data[i].stratum == stratum)
 			run_root(w, &w->roots->list.data[i]);
 		if (w->is_first_root)
-			gr_walk_drain(w);
+			gr_walk_drain(w, UINT64_MAX);
 		poll(w, i);
 	}
-	gr_walk_drain(w);
+	gr_walk_drain(w, UINT64_MAX);
 	uint64_t typed = now_us();
 	w->ledger->phases_us[GR_PHASE_typed] += typed - start;
 	mask_phase(w, w->roots->areas.count);
@@ -417,6 +385,8 @@ static void run_stratum(struct gr_walk *w, enum gr_stratum stratum)
 /* Only what a few places hold. */
 static void run_places(struct gr_walk *w, const struct gr_walk_options *options)
 {
+	uint64_t start = now_us();
+
 	w->stratum = GR_STRATUM_USER;
 	for (size_t i = 0; i < options->nplaces && !gr_walk_is_over(w); i++) {
 		const struct gr_place *place = &options->places[i];
@@ -434,8 +404,11 @@ static void run_places(struct gr_walk *w, const struct gr_walk_options *options)
 					     ->size_bytes;
 		run_root(w, &root);
 	}
-	gr_walk_drain(w);
+	gr_walk_drain(w, UINT64_MAX);
+	uint64_t typed = now_us();
+	w->ledger->phases_us[GR_PHASE_typed] += typed - start;
 	mask_phase(w, 0); // Only the objects: no other root's words.
+	w->ledger->phases_us[GR_PHASE_mask] += now_us() - typed;
 }
 
 struct gr_error *gr_walk_strata(struct gr_walk *w,

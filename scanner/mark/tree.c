@@ -22,8 +22,8 @@ struct gr_error *gr_tree_init(struct gr_tree *tree, uint32_t max_depth,
 	memset(tree, 0, sizeof(*tree));
 	tree->max_depth = max_depth ? max_depth : 1;
 	tree->max_nodes = max_nodes ? max_nodes : 1;
-	// Table 0 means "none".
-	if (!gr_u32_vector_append(&tree->tables, 0))
+	// Table 0 means "none"; no key is like it.
+	if (!gr_u32_vector_append(&tree->tables, UINT32_MAX))
 		return &gr_enomem;
 	return NULL;
 }

@@ -52,6 +52,15 @@ uint32_t gr_tree_root(struct gr_tree *tree, const struct gr_root_total *root);
 uint32_t gr_tree_table(struct gr_tree *tree, uint32_t node, uint32_t key,
 		       uint32_t nchildren);
 
+/** That table if it is the first of the node, as most are; else 0. */
+static inline uint32_t gr_tree_find_table(const struct gr_tree *tree,
+					  uint32_t node, uint32_t key)
+{
+	uint32_t table = tree->inner.data[node].first_table;
+
+	return tree->tables.data[table] == key ? table : 0;
+}
+
 /** Make child @p i of a table below @p node; gr_tree_child() is the way in. */
 uint32_t gr_tree_child_create(struct gr_tree *tree, uint32_t node,
 			      uint32_t table, uint32_t i, const char *name);

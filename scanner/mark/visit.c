@@ -1,44 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Objects: count the new ones, queue what a type explains of them. */
-#include "mark/walk.h"
+#include "mark/visit.h"
 
-/* Visits between two questions whether to go on: a few milliseconds. */
-enum { POLL_EVERY = 1 << 16 };
-
-/* A region that leaves this part of an object uncovered is still whole: size
- * classes waste at most an eighth. */
-#define SLACK_BYTES(bytes) ((bytes) / 8 + 16)
-
-gr_type_id gr_walk_runtime_type(struct gr_walk *w, uint64_t addr)
-{
-	typeof(w->type_cache[0]) *entry =
-		&w->type_cache[(addr >> 5) % GR_TYPE_CACHE];
-
-	if (entry->addr == addr && addr)
-		return entry->id;
-	gr_type_id id = GR_TYPE_NONE;
-	struct gr_error *err = addr ? gr_types_from_runtime(w->rt, addr, &id) :
-				      NULL;
-	if (err) {
-		gr_walk_fail(w, err);
-		return GR_TYPE_NONE;
-	}
-	entry->addr = addr;
-	entry->id = id;
-	return id;
-}
-
-gr_type_id gr_walk_itab_type(struct gr_walk *w, uint64_t addr)
+/* The type at an address by @p find, cached. */
+static gr_type_id find_type(struct gr_walk *w, uint64_t addr,
+			    struct gr_error *(*find)(struct gr_runtime *rt,
+						     uint64_t addr,
+						     gr_type_id *ret))
 {
 	// An itab and a type record never share an address: one cache.
 	typeof(w->type_cache[0]) *entry =
 		&w->type_cache[(addr >> 5) % GR_TYPE_CACHE];
-
-	if (entry->addr == addr && addr)
-		return entry->id;
 	gr_type_id id = GR_TYPE_NONE;
-	struct gr_error *err = addr ? gr_types_from_itab(w->rt, addr, &id) :
-				      NULL;
+
+	if (!addr || entry->addr == addr)
+		return addr ? entry->id : GR_TYPE_NONE;
+	struct gr_error *err = find(w->rt, addr, &id);
 	if (err) {
 		gr_walk_fail(w, err);
 		return GR_TYPE_NONE;
@@ -48,171 +25,102 @@ gr_type_id gr_walk_itab_type(struct gr_walk *w, uint64_t addr)
 	return id;
 }
 
-static const char *element_name(struct gr_walk *w, gr_type_id elem, uint32_t i)
+gr_type_id gr_walk_runtime_type(struct gr_walk *w, uint64_t addr)
 {
-	const char *type = gr_types_get(w->rt->types, elem)->name;
-
-	return gr_arena_internf(w->rt->arena,
-				i < GR_NELEMENT_NAMES - 1 ? "[%u]. (%s)" :
-							    "[%u+]. (%s)",
-				i, type);
+	return find_type(w, addr, gr_types_from_runtime);
 }
 
-/* `$mapkey. (K)` or `$mapval. (V)` of a map type; of a trie any is both. */
-static const char *container_name(struct gr_walk *w, gr_type_id id, uint32_t i)
+gr_type_id gr_walk_itab_type(struct gr_walk *w, uint64_t addr)
 {
-	const struct gr_type *map = gr_types_get(w->rt->types, id);
-	gr_type_id part = i ? map->elem : map->key;
-	const char *type = "interface {}";
-
-	if (map->kind == GR_KIND_MAP)
-		type = part == GR_TYPE_NONE ?
-			       "?" :
-			       gr_types_get(w->rt->types, part)->name;
-	return gr_arena_internf(w->rt->arena, "%s. (%s)",
-				i ? "$mapval" : "$mapkey", type);
+	return find_type(w, addr, gr_types_from_itab);
 }
 
-static const char *step_name(struct gr_walk *w, const struct gr_scope *scope,
-			     uint32_t step)
+const struct gr_program *gr_walk_program(struct gr_walk *w, gr_type_id type)
 {
-	if (scope->key & GR_KEY_ELEMENTS)
-		return element_name(w, scope->key & ~GR_KEY_ELEMENTS, step);
-	if (scope->key == GR_KEY_SUB_OBJECTS)
-		return gr_arena_internf(w->rt->arena, "$sub_objects$");
-	if (scope->key & GR_KEY_CONTAINER)
-		return container_name(w, scope->key & ~GR_KEY_CONTAINER, step);
-	return scope->program->steps[step].name;
-}
+	const struct gr_program *program = gr_program_get(&w->programs, type);
 
-static uint32_t scope_nchildren(const struct gr_scope *scope)
-{
-	if (scope->key & GR_KEY_ELEMENTS)
-		return GR_NELEMENT_NAMES;
-	if (scope->key == GR_KEY_SUB_OBJECTS)
-		return 1;
-	if (scope->key & GR_KEY_CONTAINER)
-		return 2;
-	return scope->program->nsteps;
-}
-
-uint32_t gr_walk_root_node(struct gr_walk *w, const struct gr_root *root)
-{
-	struct gr_root_total total = {
-		.name = root->name,
-		.kind = root->kind,
-		.goroutine_state = root->goroutine_state,
-		.file = root->file,
-		.line = root->line,
-	};
-
-	if (w->per_goroutine && root->goroutine < w->rt->ngoroutines)
-		total.goroutine_id = w->rt->goroutines[root->goroutine].goid;
-	return gr_tree_root(&w->tree, &total);
-}
-
-uint32_t gr_walk_scope_node(struct gr_walk *w, struct gr_scope *scope)
-{
-	if (scope->node == GR_NODE_NONE)
-		scope->node = scope->up ? gr_walk_step_node(w, scope->up,
-							    scope->up_step) :
-					  gr_walk_root_node(w, w->root);
-	return scope->node;
-}
-
-uint32_t gr_walk_step_node(struct gr_walk *w, struct gr_scope *scope,
-			   uint32_t step)
-{
-	uint32_t node = gr_walk_scope_node(w, scope);
-
-	if (step == GR_STEP_SELF)
-		return node;
-	if (!scope->table)
-		scope->table = gr_tree_table(&w->tree, node, scope->key,
-					     scope_nchildren(scope));
-	if (!scope->table)
-		return node;
-	uint32_t child = w->tree.tables.data[scope->table + 2 + step];
-	if (GR_LIKELY(child))
-		return child - 1;
-	if (scope->program &&
-	    scope->program->steps[step].parent != GR_STEP_SELF)
-		node = gr_walk_step_node(w, scope,
-					 scope->program->steps[step].parent);
-	return gr_tree_child(&w->tree, node, scope->table, step,
-			     step_name(w, scope, step));
-}
-
-static bool type_total_add(struct gr_walk *w, gr_type_id label, uint64_t bytes)
-{
-	if (label == GR_TYPE_NONE) {
-		w->untyped_total.objects++;
-		w->untyped_total.bytes += bytes;
-		return true;
-	}
-	if (GR_UNLIKELY(label >= w->type_totals.size)) {
-		size_t need = gr_types_count(w->rt->types);
-		if (!gr_total_vector_reserve(&w->type_totals, need))
-			return false;
-		memset(w->type_totals.data + w->type_totals.size, 0,
-		       (need - w->type_totals.size) * sizeof(struct gr_total));
-		w->type_totals.size = need;
-	}
-	w->type_totals.data[label].objects++;
-	w->type_totals.data[label].bytes += bytes;
-	return true;
-}
-
-/* The row of the ledger that an object first reached like this counts in. */
-static struct gr_total *ledger_row(struct gr_walk *w,
-				   const struct gr_referent *to, bool is_header)
-{
-	if (to->label == GR_TYPE_NONE)
-		return &w->ledger->masked;
-	return is_header || w->via == GR_VIA_MASK ? &w->ledger->header :
-						    &w->ledger->typed;
-}
-
-/* First visit: bill the slot to its node, its type, the ledger. */
-static void count_object(struct gr_walk *w, const struct gr_span *span,
-			 gr_obj obj, gr_type_id label, struct gr_total *how,
-			 struct gr_scope *scope, uint32_t step)
-{
-	uint64_t bytes = span->elem_bytes;
-	uint32_t node = gr_walk_step_node(w, scope, step);
-
-	gr_tree_bill(&w->tree, node, bytes);
-	w->node_of[obj] = node;
-	how->objects++;
-	how->bytes += bytes;
-	if (!type_total_add(w, label, bytes))
+	if (GR_UNLIKELY(!program)) {
 		gr_walk_fail(w, &gr_enomem);
-	if (w->parents) {
-		struct gr_parent parent = { w->from,
-					    w->root ? w->root->goroutine :
-						      UINT32_MAX };
-		w->parents[obj] = parent;
-		w->type_of[obj] = label;
-		if (obj == w->wanted)
-			w->is_found = true;
+		return &gr_program_nothing;
 	}
-	if (w->is_mask_phase && !span->is_noscan) {
-		struct gr_masked_object masked = { obj, node };
-		if (!gr_masked_vector_append(&w->masked, masked))
-			gr_walk_fail(w, &gr_enomem);
-	}
+	return program;
 }
+
+const struct gr_referent *gr_walk_referent(struct gr_walk *w, gr_type_id type)
+{
+	static const struct gr_referent untyped = { &gr_program_nothing,
+						    GR_TYPE_NONE, GR_TYPE_NONE,
+						    false };
+	const struct gr_program *program =
+		type == GR_TYPE_NONE ? NULL : gr_walk_program(w, type);
+
+	// Without memory the empty program stands in, which is of no type.
+	return program && program != &gr_program_nothing ? &program->self :
+							   &untyped;
+}
+
+struct gr_total *gr_walk_find_total(struct gr_walk *w, gr_type_id label)
+{
+	size_t need = gr_types_count(w->rt->types);
+
+	if (label == GR_TYPE_NONE)
+		return &w->untyped_total;
+	if (!gr_total_vector_reserve(&w->type_totals, need)) {
+		gr_walk_fail(w, &gr_enomem);
+		return &w->untyped_total;
+	}
+	memset(w->type_totals.data + w->type_totals.size, 0,
+	       (need - w->type_totals.size) * sizeof(struct gr_total));
+	w->type_totals.size = need;
+	return &w->type_totals.data[label];
+}
+
+void gr_walk_note_parent(struct gr_walk *w, gr_obj obj, gr_type_id label,
+			 uint32_t node)
+{
+	struct gr_parent parent = { w->from,
+				    w->root ? w->root->goroutine : UINT32_MAX };
+
+	w->parents[obj] = parent;
+	w->node_of[obj] = node;
+	w->type_of[obj] = label;
+	if (obj == w->wanted)
+		w->is_found = true;
+}
+
+void gr_walk_note_unexplained(struct gr_walk *w, uint64_t word, uint32_t node)
+{
+	struct gr_masked_object masked = { word, node };
+
+	if (!gr_masked_vector_append(&w->masked, masked))
+		gr_walk_fail(w, &gr_enomem);
+}
+
+/* A pointer to an object at hand; what is known of the object grows. */
+struct visit {
+	uint64_t addr;
+	struct gr_referent to;
+	uint32_t count;
+	struct gr_scope *scope;
+	uint32_t step;
+	const struct gr_span *span;
+	gr_obj obj;
+	uint32_t index; /* of the object in its span */
+	uint64_t slot_addr;
+};
 
 /*
  * The real type of an object, by its malloc header or mspan.largeType; it
  * replaces what the referrer knows, and covers the whole object.
  */
-static gr_type_id real_type(struct gr_walk *w, const struct gr_span *span,
-			    uint32_t index)
+static gr_type_id real_type(struct gr_walk *w, const struct visit *v)
 {
+	const struct gr_span *span = v->span;
+
 	if (span->header_bytes && span->host)
 		return gr_walk_runtime_type(
-			w, gr_load_u64(span->host + index * span->elem_bytes));
+			w,
+			gr_load_u64(span->host + v->index * span->elem_bytes));
 	if (!span->large_type)
 		return GR_TYPE_NONE;
 	// A type with an unrolled mask is a copy without kind and name.
@@ -223,118 +131,105 @@ static gr_type_id real_type(struct gr_walk *w, const struct gr_span *span,
 }
 
 /* A visit to a barrier object: kept for the last stratum. */
-static void defer_visit(struct gr_walk *w, gr_obj obj, uint64_t addr,
-			struct gr_scope *scope, uint32_t step)
+static void defer_visit(struct gr_walk *w, const struct visit *v)
 {
-	struct gr_deferred_visit visit = { .addr = addr };
+	struct gr_deferred_visit visit = { .addr = v->addr };
 
-	if (!gr_bitmap_set_new(w->deferred_seen, obj))
+	if (!gr_bitmap_set_new(w->deferred_seen, v->obj))
 		return;
-	visit.node = gr_walk_step_node(w, scope, step);
+	visit.node = gr_walk_step_node(w, v->scope, v->step);
 	if (!gr_deferred_vector_append(&w->deferred, visit))
 		gr_walk_fail(w, &gr_enomem);
 }
 
 /*
- * Bytes that the referent's type, of @p program, explains, at most @p avail;
- * 0: none.
+ * Bytes that the referent's type explains, at most @p avail; 0: none.
+ * v->count becomes what fits.
  */
-static uint64_t region_bytes(struct gr_walk *w, const struct gr_referent *to,
-			     const struct gr_program *program, uint64_t avail,
-			     uint32_t *ret_count)
+static uint64_t region_bytes(struct gr_walk *w, struct visit *v, uint64_t avail)
 {
 	uint64_t size;
 
-	*ret_count = to->count;
-	if (to->type == GR_TYPE_NONE || to->addr % GR_WORD_BYTES)
+	if (v->to.type == GR_TYPE_NONE || v->addr % GR_WORD_BYTES)
 		return 0;
-	if (to->is_container) {
-		size = gr_walk_header_bytes(w, to->type);
+	if (v->to.is_container) {
+		size = gr_walk_header_bytes(w, v->to.type);
 		return size <= avail ? size : 0;
 	}
-	size = program->size_bytes;
-	if (gr_program_is_empty(program) || !size || size > avail)
+	size = v->to.program->size_bytes;
+	if (gr_program_is_empty(v->to.program) || !size || size > avail)
 		return 0;
-	if (!to->count)
+	if (!v->count)
 		return size;
-	if (*ret_count > avail / size)
-		*ret_count = avail / size;
-	return *ret_count * size;
+	if (v->count > avail / size)
+		v->count = avail / size;
+	return v->count * size;
 }
 
-static void push_region(struct gr_walk *w, const struct gr_referent *to,
-			uint32_t count, const uint8_t *host, uint64_t word,
-			gr_obj from, struct gr_scope *scope, uint32_t step)
+static void push_visited(struct gr_walk *w, const struct visit *v,
+			 const uint8_t *host, uint64_t word, gr_obj from)
 {
-	uint32_t node = gr_walk_step_node(w, scope, step);
+	uint32_t node = gr_walk_step_node(w, v->scope, v->step);
 	struct gr_region *region = gr_walk_push(w);
 
-	if (!region)
-		return;
-	region->host = host;
-	region->word = word;
-	region->type = to->is_container ? to->type | GR_KEY_CONTAINER :
-					  to->type;
-	region->node = node;
-	region->count = count;
-	region->from = from;
+	if (region)
+		*region = (struct gr_region){
+			.host = host,
+			.word = word,
+			.type = v->to.is_container ?
+					v->to.type | GR_KEY_CONTAINER :
+					v->to.type,
+			.node = node,
+			.count = v->count,
+			.from = from,
+		};
 }
 
 /* A typed pointer out of the heap: into static data or a stack. */
-static void visit_area(struct gr_walk *w, const struct gr_referent *to,
-		       const struct gr_program *program, struct gr_scope *scope,
-		       uint32_t step)
+static void visit_area(struct gr_walk *w, struct visit *v)
 {
 	const uint8_t *host;
 	uint64_t word, avail;
-	uint32_t count;
 
-	if (to->type == GR_TYPE_NONE ||
-	    !gr_walk_locate(w, to->addr, &host, &word, &avail))
+	if (v->to.type == GR_TYPE_NONE ||
+	    !gr_walk_locate(w, v->addr, &host, &word, &avail))
 		return;
-	uint64_t bytes = region_bytes(w, to, program, avail, &count);
+	uint64_t bytes = region_bytes(w, v, avail);
 	uint64_t end = word + bytes / GR_WORD_BYTES;
 	if (bytes && gr_bitmap_next(w->todo, word, end) < end)
-		push_region(w, to, count, host, word, w->from, scope, step);
+		push_visited(w, v, host, word, w->from);
 }
 
 /* Queue what the type explains of an object in a span with pointers. */
-static void visit_contents(struct gr_walk *w, const struct gr_referent *to,
-			   const struct gr_program *program,
-			   const struct gr_span *span, gr_obj obj,
-			   uint64_t slot_addr, bool is_new,
-			   struct gr_scope *scope, uint32_t step)
+static void visit_contents(struct gr_walk *w, struct visit *v, bool is_new)
 {
-	struct gr_object_bits *bits = &w->heap->bits[obj / 64];
-	uint64_t mask = UINT64_C(1) << (obj % 64);
-	uint64_t data = slot_addr + span->header_bytes;
-	uint64_t end = slot_addr + span->elem_bytes;
-	uint32_t count;
+	const struct gr_span *span = v->span;
+	uint64_t data = v->slot_addr + span->header_bytes;
+	uint64_t end = v->slot_addr + span->elem_bytes;
 
-	if (!span->host || to->addr < data)
+	if (!span->host || v->addr < data)
 		return;
-	uint64_t bytes = region_bytes(w, to, program, end - to->addr, &count);
+	uint64_t bytes = region_bytes(w, v, end - v->addr);
 	if (!bytes)
 		return;
-	uint64_t off = to->addr - span->base_addr;
+	uint64_t off = v->addr - span->base_addr;
 	uint64_t word = span->first_word + off / GR_WORD_BYTES;
-	if (to->addr == data && end - data - bytes <= SLACK_BYTES(end - data)) {
-		bits->whole |= mask;
+	if (v->addr == data &&
+	    end - data - bytes <= GR_SLACK_BYTES(end - data)) {
+		w->heap->states[v->obj] |= GR_OBJECT_WHOLE;
 	} else if (!is_new) {
 		uint64_t word_end = word + bytes / GR_WORD_BYTES;
 		if (gr_bitmap_next(w->todo, word, word_end) == word_end)
 			return;
 	}
-	push_region(w, to, count, span->host + off, word, obj, scope, step);
+	push_visited(w, v, span->host + off, word, v->obj);
 }
 
 /* Replace the referrer's type by the real one, if the object tells. */
-static bool apply_real_type(struct gr_walk *w, const struct gr_span *span,
-			    uint32_t index, uint64_t slot_addr,
-			    struct gr_referent *to)
+static bool apply_real_type(struct gr_walk *w, struct visit *v)
 {
-	gr_type_id real = real_type(w, span, index);
-	uint64_t data = slot_addr + span->header_bytes;
+	const struct gr_span *span = v->span;
+	gr_type_id real = real_type(w, v);
 
 	if (real == GR_TYPE_NONE)
 		return false;
@@ -343,15 +238,16 @@ static bool apply_real_type(struct gr_walk *w, const struct gr_span *span,
 				0;
 	if (!count)
 		return false;
-	bool is_same = to->type == real;
-	to->addr = data;
-	to->type = real;
-	to->count = count > 1 || (is_same && to->count) ?
-			    (count < UINT32_MAX ? count : UINT32_MAX) :
-			    0;
-	if (to->label != GR_TYPE_NONE && is_same)
+	bool is_same = v->to.type == real;
+	v->addr = v->slot_addr + span->header_bytes;
+	v->to.type = real;
+	v->count = count > 1 || (is_same && v->count) ?
+			   (count < UINT32_MAX ? count : UINT32_MAX) :
+			   0;
+	if (v->to.label != GR_TYPE_NONE && is_same)
 		return false;
-	to->label = real;
+	v->to.label = real;
+	v->to.program = gr_walk_program(w, real);
 	return true;
 }
 
@@ -361,100 +257,148 @@ static bool apply_real_type(struct gr_walk *w, const struct gr_span *span,
  * address of a field) does not say what the object is. A closure is known by
  * its code, whatever it captures.
  */
-static bool refine_type(struct gr_walk *w, const struct gr_span *span,
-			uint32_t index, uint64_t slot_addr,
-			struct gr_referent *to,
-			const struct gr_program **program)
+static bool refine_type(struct gr_walk *w, struct visit *v)
 {
-	if (to->is_container || (*program && (*program)->is_closure))
+	if (v->to.is_container || v->to.program->is_closure)
 		return false;
-	if ((span->header_bytes || span->large_type) &&
-	    apply_real_type(w, span, index, slot_addr, to)) {
-		*program = gr_walk_program(w, to->type);
+	if ((v->span->header_bytes || v->span->large_type) &&
+	    apply_real_type(w, v))
 		return true;
-	}
-	if (*program && gr_program_is_empty(*program))
-		to->type = to->label = GR_TYPE_NONE;
+	if (gr_program_is_empty(v->to.program))
+		v->to.type = v->to.label = GR_TYPE_NONE;
 	return false;
 }
 
-const struct gr_program *gr_walk_program(struct gr_walk *w, gr_type_id type)
+/* Is the slot not in use, or by a pointer of doubt not seen as used? */
+static bool is_free_slot(struct gr_walk *w, const struct visit *v)
 {
-	static const struct gr_program nothing;
-	const struct gr_program *program = gr_program_get(&w->programs, type);
-
-	if (GR_UNLIKELY(!program)) {
-		gr_walk_fail(w, &gr_enomem);
-		return &nothing;
-	}
-	return program;
-}
-
-gr_obj gr_walk_visit(struct gr_walk *w, const struct gr_referent *referent,
-		     struct gr_scope *scope, uint32_t step)
-{
-	// Field by field: it was just written field by field, and a copy in
-	// larger pieces would have to wait for that.
-	struct gr_referent to = {
-		.addr = referent->addr,
-		.type = referent->type,
-		.label = referent->label,
-		.count = referent->count,
-		.is_container = referent->is_container,
-	};
-	const struct gr_span *span = NULL;
-	gr_obj obj = gr_heap_object_at(w->heap, to.addr, &span);
-	const struct gr_program *program = to.type == GR_TYPE_NONE ||
-							   to.is_container ?
-						   NULL :
-						   gr_walk_program(w, to.type);
-
-	if (GR_UNLIKELY(++w->nvisits % POLL_EVERY == 0))
-		gr_walk_poll(w);
-	if (obj == GR_OBJ_NONE) {
-		visit_area(w, &to, program, scope, step);
-		return GR_OBJ_NONE;
-	}
-	struct gr_object_bits *bits = &w->heap->bits[obj / 64];
-	uint64_t mask = UINT64_C(1) << (obj % 64);
-	if (GR_UNLIKELY(!(bits->allocated & mask))) {
+	if (!gr_heap_is_allocated(w->heap, v->obj)) {
 		gr_gap_add(w->rt->gaps,
 			   w->is_conservative ? GR_GAP_CONSERVATIVE_FREE_SLOTS :
 						GR_GAP_FREE_SLOT_POINTERS,
 			   1);
-		return GR_OBJ_NONE;
+		return true;
 	}
 	// As the collector: from a word that is perhaps no pointer, what lies
 	// in a slot that is perhaps not initialised is not followed.
-	if (GR_UNLIKELY(w->is_conservative) &&
-	    obj - span->first_obj == span->fresh) {
+	if (w->is_conservative && v->index == v->span->fresh) {
 		gr_gap_add(w->rt->gaps, GR_GAP_CONSERVATIVE_FREE_SLOTS, 1);
-		return GR_OBJ_NONE;
+		return true;
 	}
-	bool is_new = !(bits->counted & mask);
-	if (!is_new && (span->is_noscan || bits->whole & mask))
+	return false;
+}
+
+/* Is it a pointer to a part, whose type is not that of the whole? */
+static bool is_part(const struct visit *v)
+{
+	return v->to.type != GR_TYPE_NONE && !v->count &&
+	       v->addr != v->slot_addr + v->span->header_bytes;
+}
+
+/* First visit, by a pointer that perhaps knows little. */
+static void count_visited(struct gr_walk *w, const struct visit *v,
+			  struct gr_total *named_row)
+{
+	bool is_untyped = v->to.label == GR_TYPE_NONE;
+	uint8_t state = is_untyped	   ? GR_OBJECT_UNTYPED :
+			v->span->is_noscan ? GR_OBJECT_WHOLE :
+					     0;
+	uint32_t node = gr_walk_count(w, v->obj, v->span->elem_bytes, state,
+				      is_part(v) ? GR_TYPE_NONE : v->to.label,
+				      v->scope, v->step);
+
+	gr_total_add(is_untyped ? &w->ledger->masked : named_row,
+		     v->span->elem_bytes);
+	if (!v->span->is_noscan)
+		gr_walk_note_unexplained(
+			w, gr_span_slot_word(v->span, v->index), node);
+}
+
+static void move_total(struct gr_total *from, struct gr_total *to,
+		       uint64_t bytes)
+{
+	from->objects--;
+	from->bytes -= bytes;
+	gr_total_add(to, bytes);
+}
+
+/*
+ * What was counted by a pointer of no type is named by a later one: names do
+ * not depend on which of the two is nearer to a root.
+ */
+static void name_counted(struct gr_walk *w, const struct visit *v,
+			 struct gr_total *named_row)
+{
+	uint64_t bytes = v->span->elem_bytes;
+
+	if (v->to.label == GR_TYPE_NONE || is_part(v))
+		return;
+	w->heap->states[v->obj] &= ~GR_OBJECT_UNTYPED;
+	if (v->span->is_noscan)
+		w->heap->states[v->obj] |= GR_OBJECT_WHOLE;
+	move_total(&w->ledger->masked, named_row, bytes);
+	move_total(&w->untyped_total,
+		   v->to.label < w->type_totals.size ?
+			   &w->type_totals.data[v->to.label] :
+			   gr_walk_find_total(w, v->to.label),
+		   bytes);
+	if (w->type_of)
+		w->type_of[v->obj] = v->to.label;
+}
+
+/* Any pointer to any object. */
+static gr_obj visit_object(struct gr_walk *w, struct visit *v)
+{
+	bool is_noscan = v->span->is_noscan;
+	uint8_t state = w->heap->states[v->obj];
+	bool is_new = !(state & GR_OBJECT_COUNTED);
+
+	if (is_free_slot(w, v) || state & GR_OBJECT_WHOLE)
 		return GR_OBJ_NONE;
 	if (w->stratum < GR_STRATUM_RUNTIME &&
-	    (bits->barrier & mask || (program && program->is_barrier))) {
-		defer_visit(w, obj, to.addr, scope, step);
+	    (state & GR_OBJECT_BARRIER || v->to.program->is_barrier)) {
+		defer_visit(w, v);
 		return GR_OBJ_NONE;
 	}
-	uint32_t index = obj - span->first_obj;
-	uint64_t slot_addr = gr_span_slot_addr(span, index);
-	bool is_header = !span->is_noscan &&
-			 refine_type(w, span, index, slot_addr, &to, &program);
-	if (is_new) {
-		bits->counted |= mask;
-		// The type of a part, by a pointer to it, is not the whole's.
-		bool is_part = to.type != GR_TYPE_NONE && !to.count &&
-			       to.addr != slot_addr + span->header_bytes;
-		count_object(w, span, obj, is_part ? GR_TYPE_NONE : to.label,
-			     ledger_row(w, &to, is_header), scope, step);
+	bool is_header = !is_noscan && refine_type(w, v);
+	struct gr_total *row = is_header ? &w->ledger->header : w->typed_row;
+	if (is_new)
+		count_visited(w, v, row);
+	else if (state & GR_OBJECT_UNTYPED)
+		name_counted(w, v, row);
+	if (!is_noscan && v->to.type != GR_TYPE_NONE)
+		visit_contents(w, v, is_new);
+	return is_new ? v->obj : GR_OBJ_NONE;
+}
+
+gr_obj gr_walk_visit_slowly(struct gr_walk *w, uint64_t addr,
+			    const struct gr_referent *to, uint32_t count,
+			    struct gr_scope *scope, uint32_t step)
+{
+	struct visit v = {
+		.addr = addr,
+		.to = *to,
+		.count = count,
+		.scope = scope,
+		.step = step,
+	};
+
+	v.obj = gr_heap_object_at(w->heap, addr, &v.span);
+	if (v.obj == GR_OBJ_NONE) {
+		visit_area(w, &v);
+		return GR_OBJ_NONE;
 	}
-	if (!span->is_noscan && to.type != GR_TYPE_NONE)
-		visit_contents(w, &to, program, span, obj, slot_addr, is_new,
-			       scope, step);
-	return is_new ? obj : GR_OBJ_NONE;
+	v.index = v.obj - v.span->first_obj;
+	v.slot_addr = gr_span_slot_addr(v.span, v.index);
+	return visit_object(w, &v);
+}
+
+gr_obj gr_walk_visit(struct gr_walk *w, uint64_t addr,
+		     const struct gr_referent *to, uint32_t count,
+		     struct gr_scope *scope, uint32_t step)
+{
+	gr_walk_tick(w);
+	return gr_walk_visit_inline(w, addr, to, count, scope, step);
 }
 
 static bool locate_area(struct gr_walk *w, uint64_t addr, const uint8_t **host,

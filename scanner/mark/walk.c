@@ -4,36 +4,24 @@
 #include "base/cleanup.h"
 #include "goruntime/ptrmap.h"
 
-enum { CHUNK_REGIONS = 4096 };
-
-struct gr_region_chunk {
-	struct gr_region_chunk *next, *prev;
-	uint32_t first, end; /* [first, end) wait */
-	struct gr_region regions[CHUNK_REGIONS];
-};
-
-struct gr_region *gr_walk_push(struct gr_walk *w)
+bool gr_walk_add_chunk(struct gr_walk *w)
 {
 	struct gr_region_queue *queue = &w->queue;
-	struct gr_region_chunk *chunk = queue->tail;
+	struct gr_region_chunk *chunk = malloc(sizeof(*chunk));
 
-	if (!chunk || chunk->end == CHUNK_REGIONS) {
-		chunk = malloc(sizeof(*chunk));
-		if (!chunk) {
-			gr_walk_fail(w, &gr_enomem);
-			return NULL;
-		}
-		chunk->next = NULL;
-		chunk->prev = queue->tail;
-		chunk->first = chunk->end = 0;
-		if (queue->tail)
-			queue->tail->next = chunk;
-		else
-			queue->head = chunk;
-		queue->tail = chunk;
+	if (!chunk) {
+		gr_walk_fail(w, &gr_enomem);
+		return false;
 	}
-	queue->size++;
-	return &chunk->regions[chunk->end++];
+	chunk->next = NULL;
+	chunk->prev = queue->tail;
+	chunk->first = chunk->end = 0;
+	if (queue->tail)
+		queue->tail->next = chunk;
+	else
+		queue->head = chunk;
+	queue->tail = chunk;
+	return true;
 }
 
 bool gr_region_queue_pop(struct gr_region_queue *queue, struct gr_region *ret)
@@ -75,16 +63,6 @@ bool gr_region_queue_pop_last(struct gr_region_queue *queue,
 		free(chunk);
 	}
 	return true;
-}
-
-const struct gr_region *
-gr_region_queue_peek(const struct gr_region_queue *queue, uint32_t i)
-{
-	const struct gr_region_chunk *chunk = queue->head;
-
-	if (!chunk || chunk->first + i >= chunk->end)
-		return NULL;
-	return &chunk->regions[chunk->first + i];
 }
 
 static void queue_deinit(struct gr_region_queue *queue)
@@ -152,12 +130,11 @@ static void copy_live_bits(struct gr_walk *w)
 	}
 }
 
-static void reset_object_bits(struct gr_heap *heap)
+/* Nothing is counted, and no object is a barrier. */
+static void reset_objects(struct gr_heap *heap)
 {
-	for (uint64_t i = 0; i < heap->nobjs / 64 + 2; i++) {
-		heap->bits[i].counted = 0;
-		heap->bits[i].whole = 0;
-	}
+	for (uint64_t i = 0; i < heap->nobjs; i++)
+		heap->states[i] &= GR_OBJECT_ALLOCATED;
 }
 
 struct gr_error *gr_walk_create(struct gr_runtime *rt,
@@ -174,6 +151,7 @@ struct gr_error *gr_walk_create(struct gr_runtime *rt,
 	w->heap = rt->heap;
 	w->roots = roots;
 	w->ledger = ledger;
+	w->typed_row = &ledger->typed;
 	w->wanted = GR_OBJ_NONE;
 	w->from = GR_OBJ_NONE;
 	w->is_first_root = options->attribution == GR_ATTRIBUTION_FIRST;
@@ -190,10 +168,9 @@ struct gr_error *gr_walk_create(struct gr_runtime *rt,
 	if (err)
 		return err;
 	copy_live_bits(w);
-	reset_object_bits(w->heap);
-	w->node_of = malloc(((size_t)w->heap->nobjs + 1) * sizeof(*w->node_of));
+	reset_objects(w->heap);
 	w->deferred_seen = gr_bitmap_alloc(w->heap->nobjs + 1);
-	if (!w->node_of || !w->deferred_seen)
+	if (!w->deferred_seen)
 		return &gr_enomem;
 	*ret = steal_ptr(w);
 	return NULL;
@@ -201,8 +178,11 @@ struct gr_error *gr_walk_create(struct gr_runtime *rt,
 
 struct gr_error *gr_walk_keep_parents(struct gr_walk *w, gr_obj wanted)
 {
+	size_t n = (size_t)w->heap->nobjs + 1;
+
 	w->wanted = wanted;
-	w->parents = malloc(((size_t)w->heap->nobjs + 1) * sizeof(*w->parents));
-	w->type_of = malloc(((size_t)w->heap->nobjs + 1) * sizeof(*w->type_of));
-	return w->parents && w->type_of ? NULL : &gr_enomem;
+	w->parents = malloc(n * sizeof(*w->parents));
+	w->type_of = malloc(n * sizeof(*w->type_of));
+	w->node_of = malloc(n * sizeof(*w->node_of));
+	return w->parents && w->type_of && w->node_of ? NULL : &gr_enomem;
 }

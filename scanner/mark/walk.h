@@ -35,16 +35,30 @@ enum { GR_NELEMENT_NAMES = 11 };
 /** A typed piece of memory to run a program over. */
 struct gr_region {
 	const uint8_t *host;
-	uint64_t word; /**< Bit of its first word in `todo`. */
+	uint64_t word : 48; /**< Bit of its first word in `todo`. */
+	/**
+	 * 0, or the words of the new object that it covers: what the type
+	 * leaves of them is for the mask phase.
+	 */
+	uint64_t object_words : 16;
 	gr_type_id type;
 	uint32_t node;
 	uint32_t count; /**< 0: one value; else that many elements. */
 	gr_obj from;	/**< The object it lies in; GR_OBJ_NONE: a root. */
 };
 
-/** A FIFO queue of regions in chunks that are freed as they are emptied. */
-struct gr_region_chunk;
-/** Taken from its end as well, for a depth-first walk. */
+enum { GR_CHUNK_REGIONS = 2048 };
+
+struct gr_region_chunk {
+	struct gr_region_chunk *next, *prev;
+	uint32_t first, end; /**< [first, end) wait. */
+	struct gr_region regions[GR_CHUNK_REGIONS];
+};
+
+/**
+ * A FIFO queue of regions in chunks that are freed as they are emptied; taken
+ * from its end as well, for a depth-first walk.
+ */
 struct gr_region_queue {
 	struct gr_region_chunk *head, *tail;
 	uint64_t size;
@@ -56,9 +70,12 @@ struct gr_parent {
 	uint32_t goroutine; /**< Of a stack root, else UINT32_MAX. */
 };
 
-/** An object whose unexplained pointers are to be followed by mask. */
+/**
+ * A counted object that types perhaps do not explain in full: its words that
+ * are still to do in the mask phase are followed by mask.
+ */
 struct gr_masked_object {
-	gr_obj obj;
+	uint64_t word; /**< Bit of its first word in `todo`. */
 	uint32_t node;
 };
 GR_VECTOR(gr_masked_vector, struct gr_masked_object);
@@ -79,8 +96,6 @@ struct gr_map_shape {
 	bool key_indirect, elem_indirect;
 };
 
-enum gr_via { GR_VIA_TYPE, GR_VIA_MASK };
-
 enum { GR_TYPE_CACHE = 4096 };
 
 struct gr_walk {
@@ -93,10 +108,11 @@ struct gr_walk {
 	uint64_t *area_word; /**< First bit in todo of each area. */
 	uint64_t extra_word; /**< Next free bit behind the areas. */
 	uint64_t total_words;
-	uint32_t *node_of;	   /**< Object -> node; valid where counted. */
-	gr_type_id *type_of;	   /**< Only for `goref why`. */
-	struct gr_parent *parents; /**< Only for `goref why`. */
-	gr_obj wanted;		   /**< Stop when it is counted. */
+	/* Only for `goref why`, by object; valid where counted. */
+	uint32_t *node_of;
+	gr_type_id *type_of;
+	struct gr_parent *parents;
+	gr_obj wanted; /**< Stop when it is counted. */
 	bool is_found;
 	struct gr_region_queue queue;
 	struct gr_masked_vector masked;
@@ -107,8 +123,6 @@ struct gr_walk {
 	struct gr_ledger *ledger;
 	/* The state of the step at hand. */
 	uint8_t stratum;
-	uint8_t via; /**< enum gr_via */
-	bool is_mask_phase;
 	bool is_first_root; /**< GR_ATTRIBUTION_FIRST. */
 	bool per_goroutine;
 	bool is_conservative;
@@ -116,8 +130,9 @@ struct gr_walk {
 	const struct gr_root *root;    /**< The root at hand; NULL between. */
 	struct gr_map_shape map_shape; /**< Of map_shape_type; bytes 0: none. */
 	gr_type_id map_shape_type;
-	uint64_t nvisits;
-	struct gr_error *err; /**< Sticky: out of memory, interrupted. */
+	uint64_t nsteps;
+	struct gr_total *typed_row; /**< Of the ledger, by `via`. */
+	struct gr_error *err;	    /**< Sticky: out of memory, interrupted. */
 	struct {
 		uint64_t addr;
 		gr_type_id id;
@@ -137,31 +152,27 @@ struct gr_scope {
 	uint32_t up_step;
 };
 
-/** What a pointer points to, as far as the referrer knows. */
-struct gr_referent {
-	uint64_t addr;
-	gr_type_id type;   /**< Of the region there, or GR_TYPE_NONE. */
-	gr_type_id label;  /**< Whose total the object is counted in. */
-	uint32_t count;	   /**< As gr_region.count. */
-	bool is_container; /**< Header of a map, chan or trie `type`. */
-};
-
 /* visit.c: objects. */
 
 /**
- * A pointer was found: count its object if it is new, and queue what its type
- * explains. @return the object when it was counted just now.
+ * A pointer to @p addr was found: count its object if it is new, and queue
+ * what its type explains. @p count as gr_region.count.
+ *
+ * @return the object when it was counted just now.
  */
-gr_obj gr_walk_visit(struct gr_walk *w, const struct gr_referent *to,
+gr_obj gr_walk_visit(struct gr_walk *w, uint64_t addr,
+		     const struct gr_referent *to, uint32_t count,
 		     struct gr_scope *scope, uint32_t step);
-/** The node of a name below a scope's value. */
-uint32_t gr_walk_step_node(struct gr_walk *w, struct gr_scope *scope,
-			   uint32_t step);
-uint32_t gr_walk_scope_node(struct gr_walk *w, struct gr_scope *scope);
-/** The tree's node of a root, made if new. */
-uint32_t gr_walk_root_node(struct gr_walk *w, const struct gr_root *root);
+/** What a pointer of no known type leads to, counted in total @p label. */
+static inline struct gr_referent gr_referent_untyped(gr_type_id label)
+{
+	return (struct gr_referent){ &gr_program_nothing, GR_TYPE_NONE, label,
+				     false };
+}
 /** The program of a type; an empty one, and w->err, without memory. */
 const struct gr_program *gr_walk_program(struct gr_walk *w, gr_type_id type);
+/** A pointer to one value of @p type, or of no known type. */
+const struct gr_referent *gr_walk_referent(struct gr_walk *w, gr_type_id type);
 /** Type of the runtime record at @p addr, cached. */
 gr_type_id gr_walk_runtime_type(struct gr_walk *w, uint64_t addr);
 gr_type_id gr_walk_itab_type(struct gr_walk *w, uint64_t addr);
@@ -172,22 +183,48 @@ gr_type_id gr_walk_itab_type(struct gr_walk *w, uint64_t addr);
 bool gr_walk_locate(struct gr_walk *w, uint64_t addr, const uint8_t **host,
 		    uint64_t *word, uint64_t *bytes);
 
+/* scope.c: names. */
+
+/** The node of a name below a scope's value, made if new. */
+uint32_t gr_walk_find_step_node(struct gr_walk *w, struct gr_scope *scope,
+				uint32_t step);
+uint32_t gr_walk_scope_node(struct gr_walk *w, struct gr_scope *scope);
+/** The tree's node of a root, made if new. */
+uint32_t gr_walk_root_node(struct gr_walk *w, const struct gr_root *root);
+
+/** gr_walk_find_step_node(), of a name that was most likely used before. */
+static inline uint32_t gr_walk_step_node(struct gr_walk *w,
+					 struct gr_scope *scope, uint32_t step)
+{
+	if (step == GR_STEP_SELF) {
+		if (GR_LIKELY(scope->node != GR_NODE_NONE))
+			return scope->node;
+	} else if (scope->table) {
+		uint32_t child = w->tree.tables.data[scope->table + 2 + step];
+		if (GR_LIKELY(child))
+			return child - 1;
+	}
+	return gr_walk_find_step_node(w, scope, step);
+}
+
 /* run.c: programs over memory. */
 
-/** Follow one pointer word of a value. */
-void gr_walk_run_slot(struct gr_walk *w, struct gr_scope *scope,
-		      const struct gr_slot *slot, const uint8_t *at);
-/** Follow an interface's data word whose concrete type is @p type. */
+/**
+ * Follow an interface's data word whose concrete type is @p type, for the
+ * node of @p step.
+ */
 void gr_walk_run_interface(struct gr_walk *w, struct gr_scope *scope,
-			   const struct gr_slot *slot, const uint8_t *at,
-			   gr_type_id type);
+			   uint32_t step, const uint8_t *at, gr_type_id type);
+/** Follow a pointer to a funcval, whose static type is @p type. */
+void gr_walk_run_func(struct gr_walk *w, struct gr_scope *scope, uint32_t step,
+		      uint64_t addr, gr_type_id type);
 void gr_walk_run_value(struct gr_walk *w, struct gr_scope *scope,
 		       const uint8_t *host, uint64_t word);
 void gr_walk_run_elements(struct gr_walk *w, struct gr_scope *list,
 			  gr_type_id elem, uint64_t count, const uint8_t *host,
 			  uint64_t word);
-/** Empty the queue. */
-void gr_walk_drain(struct gr_walk *w);
+/** Run what waits in the queue, at most @p count regions. */
+void gr_walk_drain(struct gr_walk *w, uint64_t count);
 
 /* container.c: maps, channels, hash tries. */
 
@@ -217,16 +254,35 @@ GR_DEFINE_CLEANUP(walk, struct gr_walk, gr_walk_destroy)
 struct gr_error *gr_walk_keep_parents(struct gr_walk *w,
 				      gr_obj wanted) GR_MUST_CHECK;
 
-/** A new last region, to be filled in place; NULL, and w->err, without memory. */
-struct gr_region *gr_walk_push(struct gr_walk *w);
+/** Append a chunk to the queue; false, and w->err, without memory. */
+bool gr_walk_add_chunk(struct gr_walk *w);
 /** Take the first region; false if there is none. */
 bool gr_region_queue_pop(struct gr_region_queue *queue, struct gr_region *ret);
 /** Take the last region; false if there is none. */
 bool gr_region_queue_pop_last(struct gr_region_queue *queue,
 			      struct gr_region *ret);
 /** Region @p i of those that wait, for prefetching; NULL if not near. */
-const struct gr_region *
-gr_region_queue_peek(const struct gr_region_queue *queue, uint32_t i);
+static inline const struct gr_region *
+gr_region_queue_peek(const struct gr_region_queue *queue, uint32_t i)
+{
+	const struct gr_region_chunk *chunk = queue->head;
+
+	return chunk && chunk->first + i < chunk->end ?
+		       &chunk->regions[chunk->first + i] :
+		       NULL;
+}
+
+/** A new last region, to be filled in place; NULL, and w->err, without memory. */
+static inline struct gr_region *gr_walk_push(struct gr_walk *w)
+{
+	struct gr_region_queue *queue = &w->queue;
+
+	if (GR_UNLIKELY(!queue->tail || queue->tail->end == GR_CHUNK_REGIONS) &&
+	    !gr_walk_add_chunk(w))
+		return NULL;
+	queue->size++;
+	return &queue->tail->regions[queue->tail->end++];
+}
 
 static inline void gr_walk_fail(struct gr_walk *w, struct gr_error *err)
 {
@@ -242,6 +298,13 @@ static inline void gr_walk_poll(struct gr_walk *w)
 	struct gr_error *err = w->rt->poll(w->rt->poll_ctx);
 	if (err)
 		gr_walk_fail(w, err);
+}
+
+/** Count a step of the walk; ask now and then: every few milliseconds. */
+static inline void gr_walk_tick(struct gr_walk *w)
+{
+	if (GR_UNLIKELY(++w->nsteps % (1 << 16) == 0))
+		gr_walk_poll(w);
 }
 
 /** True when the walk has to end: error, or the wanted object is found. */

@@ -454,18 +454,16 @@ static const struct direct_case direct_cases[] = {
 static void test_direct(void **state)
 {
 	const struct direct_case *c = *state;
-	struct gr_slot slot;
 	void *fixture;
 
 	setup(&fixture);
 	struct fixture *f = fixture;
 	gr_type_id id = c->make(f);
-	assert_int_equal(gr_program_direct_slot(&f->programs, id, &slot),
-			 c->is_direct);
-	if (c->is_direct) {
-		assert_int_equal(slot.op, c->op);
-		assert_int_equal(slot.step, GR_STEP_SELF);
-	}
+	const struct gr_program *p = gr_program_get(&f->programs, id);
+	assert_non_null(p);
+	assert_int_equal(p->is_direct, c->is_direct);
+	if (c->is_direct)
+		assert_int_equal(p->slots[0].op, c->op);
 	teardown(&fixture);
 }
 

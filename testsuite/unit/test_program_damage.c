@@ -241,12 +241,12 @@ static void test_exponential_struct(void **state)
 static void test_direct_of_itself(void **state)
 {
 	struct fixture *f = *state;
-	struct gr_slot slot;
+	const struct gr_program *p;
 
-	assert_false(gr_program_direct_slot(&f->programs,
-					    make_struct_of_itself(f), &slot));
-	assert_false(gr_program_direct_slot(&f->programs,
-					    make_array_of_itself(f), &slot));
+	p = gr_program_get(&f->programs, make_struct_of_itself(f));
+	assert_true(p && !p->is_direct);
+	p = gr_program_get(&f->programs, make_array_of_itself(f));
+	assert_true(p && !p->is_direct);
 }
 
 int main(void)

@@ -71,7 +71,7 @@ static int teardown(void **state)
 
 	gr_type_masks_destroy(f->rt.masks);
 	fake_deinit(&f->image);
-	free(f->heap.bits);
+	free(f->heap.states);
 	free(f->words);
 	free(f);
 	return 0;
@@ -96,19 +96,15 @@ static struct gr_span *add_span(struct fixture *f, uint64_t base,
 	};
 	f->heap.nobjs += nelems;
 	f->heap.nwords += npages * PAGE_WORDS;
-	f->heap.bits = realloc(f->heap.bits, (f->heap.nobjs / 64 + 2) *
-						     sizeof(*f->heap.bits));
-	assert_non_null(f->heap.bits);
-	memset(f->heap.bits, 0,
-	       (f->heap.nobjs / 64 + 2) * sizeof(*f->heap.bits));
-	for (gr_obj obj = 0; obj < f->heap.nobjs; obj++)
-		f->heap.bits[obj / 64].allocated |= UINT64_C(1) << (obj % 64);
+	f->heap.states = realloc(f->heap.states, f->heap.nobjs);
+	assert_non_null(f->heap.states);
+	memset(f->heap.states, GR_OBJECT_ALLOCATED, f->heap.nobjs);
 	return span;
 }
 
 static void release_slot(struct fixture *f, gr_obj obj)
 {
-	f->heap.bits[obj / 64].allocated &= ~(UINT64_C(1) << (obj % 64));
+	f->heap.states[obj] &= ~GR_OBJECT_ALLOCATED;
 }
 
 static void fill_random(uint8_t *bytes, size_t n, uint64_t *seed)
