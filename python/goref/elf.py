@@ -7,6 +7,7 @@ from typing import BinaryIO
 _PT_NOTE = 4
 _MAX_PHNUM = 4096
 _MAX_NOTE_BYTES = 1 << 16
+_MAX_NAMES_BYTES = 1 << 20
 
 
 _PACKED = (
@@ -99,3 +100,25 @@ def entry_point(path: str) -> int | None:
     except OSError:
         return None
     return header[0] if header else None
+
+
+def text_address(path: str) -> int | None:
+    """Where the file wants its section .text, or None."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(64)
+            if len(head) < 64 or head[:6] != b"\x7fELF\x02\x01":
+                return None
+            (shoff,) = struct.unpack_from("<Q", head, 40)
+            shnum, shstrndx = struct.unpack_from("<HH", head, 60)
+            file.seek(shoff)
+            table = file.read(64 * shnum)
+            rows = list(struct.iter_unpack("<IIQQQQIIQQ", table))
+            file.seek(rows[shstrndx][4])
+            names = file.read(min(rows[shstrndx][5], _MAX_NAMES_BYTES))
+    except (OSError, ValueError, IndexError, OverflowError, struct.error):
+        return None
+    for row in rows:
+        if names[row[0] : row[0] + 6] == b".text\0":
+            return int(row[3])
+    return None

@@ -291,6 +291,19 @@ def _modules(exe: str, named: str | None) -> list[Any]:
     return modules
 
 
+def _library_biases() -> dict[str, int]:
+    """Where libraries lie, by name: gdb says where their .text does."""
+    found = {}
+    for line in _said("info sharedlibrary").splitlines():
+        match = re.match(r"(0x\w+)\s+0x\w+\s+\w+(?: \(\*\))?\s+(.*)$", line)
+        name = match[2].removeprefix("target:") if match else ""
+        text = elf.text_address(name) if match else None
+        if match and text is not None:
+            bias = int(match[1], 16) - text
+            found[os.path.realpath(name)] = bias & 0xFFFFFFFFFFFFFFFF
+    return found
+
+
 # ----------------------------------------------------------------- threads
 
 
@@ -389,6 +402,9 @@ def collect(native: Any) -> Target:
         raise gdb.GdbError("goref: no executable: load it with `file EXE`")
     modules = _modules(named, named)
     modules[0] = (*modules[0][:2], _entry_bias(named))
+    biases = _library_biases()
+    for i, (path, debug, _) in enumerate(modules[1:], 1):
+        modules[i] = (path, debug, biases.get(os.path.realpath(path)))
     return Target(kind, modules, threads)
 
 
