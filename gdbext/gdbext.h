@@ -97,7 +97,7 @@ struct gr_error *gr_py_scan_poll(void *ctx);
 /** Methods of Scan: see _goref.pyi. */
 PyObject *gr_py_scan_estimate(PyObject *obj, PyObject *unused);
 PyObject *gr_py_scan_reserve(PyObject *obj, PyObject *unused);
-PyObject *gr_py_scan_capture(PyObject *obj, PyObject *threads);
+PyObject *gr_py_scan_capture(PyObject *obj, PyObject *args);
 PyObject *gr_py_scan_finish(PyObject *obj, PyObject *unused);
 
 // --------------------------------------------------------------- result.c

@@ -42,19 +42,24 @@ PyObject *gr_py_scan_reserve(PyObject *obj, PyObject *unused)
 	return none_or_raise(self, gr_scan_reserve(self->scan));
 }
 
-PyObject *gr_py_scan_capture(PyObject *obj, PyObject *threads)
+PyObject *gr_py_scan_capture(PyObject *obj, PyObject *args)
 {
 	struct gr_py_scan *self = cast(obj);
 	struct gr_target_thread *list;
+	PyObject *threads;
+	int copy_pid = 0;
 	size_t count;
 
+	if (!PyArg_ParseTuple(args, "O|i:capture", &threads, &copy_pid))
+		return NULL;
 	if (gr_py_threads(threads, &list, &count))
 		return NULL;
 	if (!gr_py_scan_enter_prepared(self)) {
 		free(list);
 		return NULL;
 	}
-	struct gr_error *err = gr_scan_capture(self->scan, list, count);
+	struct gr_error *err =
+		gr_scan_capture(self->scan, list, count, copy_pid);
 	free(list);
 	return none_or_raise(self, err);
 }

@@ -528,7 +528,7 @@ static PyMethodDef methods[] = {
 	{ "set_progress", scan_set_progress, METH_O, NULL },
 	{ "estimate", gr_py_scan_estimate, METH_NOARGS, NULL },
 	{ "reserve", gr_py_scan_reserve, METH_NOARGS, NULL },
-	{ "capture", gr_py_scan_capture, METH_O, NULL },
+	{ "capture", gr_py_scan_capture, METH_VARARGS, NULL },
 	{ "finish", gr_py_scan_finish, METH_NOARGS, NULL },
 	{ NULL, NULL, 0, NULL },
 };

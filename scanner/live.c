@@ -122,11 +122,15 @@ struct gr_error *gr_scan_reserve(struct gr_scan *scan)
 
 struct gr_error *gr_scan_capture(struct gr_scan *scan,
 				 const struct gr_target_thread *threads,
-				 size_t nthreads)
+				 size_t nthreads, int32_t copy_pid)
 {
 	struct gr_sigbus_guard guard;
 	struct gr_error *err;
 
+	if (copy_pid) {
+		scan->target.kind = GR_TARGET_SNAPSHOT;
+		scan->target.copy_pid = copy_pid;
+	}
 	scan->phase_start_us = gr_scan_now_us();
 	gr_sigbus_guard_begin(&guard);
 	err = gr_scan_set_threads(scan, threads, nthreads);

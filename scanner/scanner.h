@@ -87,10 +87,14 @@ struct gr_error *gr_scan_prepare(const struct gr_target *target,
 void gr_scan_estimate(const struct gr_scan *scan, struct gr_estimate *ret);
 /** Set the memory of the estimate's copy aside. */
 struct gr_error *gr_scan_reserve(struct gr_scan *scan) GR_MUST_CHECK;
-/** Copy what is needed of the stopped process; @p threads are copied. */
+/**
+ * Copy what is needed of the stopped process; @p threads are copied. With
+ * @p copy_pid, which is its GR_TARGET_SNAPSHOT, of that one; else it is 0.
+ */
 struct gr_error *gr_scan_capture(struct gr_scan *scan,
 				 const struct gr_target_thread *threads,
-				 size_t nthreads) GR_MUST_CHECK;
+				 size_t nthreads,
+				 int32_t copy_pid) GR_MUST_CHECK;
 struct gr_error *gr_scan_finish(struct gr_scan *scan) GR_MUST_CHECK;
 
 const struct gr_scan_info *gr_scan_info(const struct gr_scan *scan);

@@ -79,8 +79,11 @@ class Scan:
         heap could not be read while it ran."""
     def reserve(self) -> None:
         """Take and touch the memory for the copy."""
-    def capture(self, threads: Sequence[tuple[int, Registers]]) -> None:
-        """Copy what is needed: the process may run again."""
+    def capture(
+        self, threads: Sequence[tuple[int, Registers]], copy: int = 0
+    ) -> None:
+        """Copy what is needed: the process may run again. copy: the number of
+        a process that is a stopped copy of it, and is read in its place."""
     def finish(self) -> None:
         """Make a whole scan of what was captured."""
     def info(self) -> dict[str, Any]:

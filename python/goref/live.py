@@ -87,6 +87,8 @@ def _ms(seconds: float) -> str:
 class Look:
     """One look at a process: what needs it to stand still, and what not."""
 
+    of = ""  # what is copied, if not the process itself
+
     def __init__(self, pid: int) -> None:
         """Read files and symbols, and find out what there is to copy."""
         self.pid = pid
@@ -115,7 +117,7 @@ class Look:
         about = "at most" if e["is_rough"] else "about"
         _say(
             f"process {self.pid}: {about} "
-            f"{render.human_bytes(e['copy_bytes'])} to copy, for which it "
+            f"{render.human_bytes(e['copy_bytes'])} to copy{self.of}, for which it "
             f"stands still for {about} {_ms(self.pause_s)}; "
             f"up to {render.human_bytes(memory.needed_bytes(e, max_nodes))} of "
             f"memory needed, {memory.report(render.human_bytes)}"
@@ -138,15 +140,18 @@ class Look:
             if max_pause_ms is not None:
                 self.progress.end_s = begin + max_pause_ms / 1e3
             in_time = self._copy(stop)
-            stood = _ms(time.monotonic() - begin)
+            stood_s = time.monotonic() - begin
         self.progress.end_s = None
         self.progress.clear()
         if not in_time:
             raise gdb.GdbError(
                 f"goref: given up: process {self.pid} stood still for "
-                f"{stood}, --max-pause is {max_pause_ms}; it goes on"
+                f"{_ms(stood_s)}, --max-pause is {max_pause_ms}; it goes on"
             )
-        _say(f"process {self.pid} stood still for {stood} and goes on")
+        self.say_stood(stood_s)
+
+    def say_stood(self, seconds: float) -> None:
+        _say(f"process {self.pid} stood still for {_ms(seconds)} and goes on")
 
     def _copy(self, stop: Stop) -> bool:
         """Whether there was time for it."""
@@ -171,10 +176,11 @@ def look(
     max_pause_ms: int | None,
     memory_limit: int | None,
     max_nodes: int,
+    way: type[Look] = Look,
 ) -> None:
     """Have a scan of a process; it goes on when this returns or fails."""
     try:
-        it = Look(pid)
+        it = way(pid)
         it.announce(max_nodes)
         params.nodes_within(it.estimate, max_nodes, memory_limit)
         it.check_pause(max_pause_ms)

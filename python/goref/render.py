@@ -54,6 +54,8 @@ def _place(info: dict[str, Any]) -> str:
         return f"core {info['core']}"
     if info["kind"] == "native":
         return f"process {info['pid']}"
+    if info["kind"] == "snapshot":
+        return f"snapshot of process {info['pid']}"
     return "remote target"
 
 

@@ -159,6 +159,12 @@ def state(pid: int) -> str | None:
     return _stat(pid, 0)
 
 
+def status_kb(pid: int, key: str) -> int:
+    """A size of /proc/PID/status; 0 if it is not there."""
+    words = _status(str(pid), key)
+    return int(words[0]) if words else 0
+
+
 def start_time(pid: int) -> str | None:
     """When a process started, in ticks: with its pid it is unique."""
     return _stat(pid, 19)

@@ -141,15 +141,17 @@ struct gr_error *gr_image_refresh(struct gr_image *image)
 {
 	image->plan.size = image->kept_ranges;
 	image->is_plan_sorted = false;
-	if (image->target->kind != GR_TARGET_NATIVE)
+	if (image->target->kind != GR_TARGET_NATIVE &&
+	    image->target->kind != GR_TARGET_SNAPSHOT)
 		return NULL;
 	gr_source_deinit(&image->source);
 	gr_mappings_deinit(&image->process);
 	struct gr_error *err = gr_source_init_native(
 		&image->source, image->target, &image->process);
 	return err ? err :
-		     gr_mappings_add_process(&image->process,
-					     image->target->pid);
+		     gr_mappings_add_process(
+			     &image->process,
+			     gr_target_memory_pid(image->target));
 }
 
 static struct gr_error *open_remote(struct gr_image *image)

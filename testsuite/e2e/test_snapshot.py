@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""goref-snapshot: a process is copied, and neither knows nor suffers."""
+"""goref-snapshot, `goref attach --snapshot': a process is copied, and neither
+knows nor suffers."""
 
 import json
 import os
@@ -15,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from session import environment
-from targets import attach_reason
-from toolchains import Variant, build_c, variants
+from session import TOP, environment, run_cli
+from targets import attach_reason, start
+from toolchains import Variant, build, build_c, variants
 
 CENTRAL = Variant("go1.24", "default")
 NOBODY = 65534
@@ -145,7 +146,7 @@ def waiting():
     folder = tempfile.TemporaryDirectory(prefix="goref-e2e-")
     os.chmod(folder.name, 0o755)  # for other users
 
-    def start(text, **options):
+    def run(text, **options):
         exe = shutil.copy(build_c(text), folder.name)
         popen = subprocess.Popen(
             [exe], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options
@@ -154,7 +155,7 @@ def waiting():
         assert popen.stdout.read(1)
         return popen
 
-    yield start
+    yield run
     for popen in running:
         popen.kill()
         popen.wait()
@@ -344,6 +345,91 @@ def test_signals_do_not_reach_the_helper(steady):
     assert not children(process.pid)
 
 
+# ------------------------------------------------------------- it is scanned
+
+
+@variants("default", "pie")
+def test_scan_equals_the_truth(farm, variant):
+    target = farm.target("values", variant, "live")
+    pid = target.process.pid
+    done = run_cli(["attach", "--snapshot", "--json", pid])
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["target"]["kind"] == "snapshot"
+    assert told["target"]["pid"] == pid
+    roots = {r["name"]: r["objects"] for r in told["roots"]}
+    for name, held in target.held.items():
+        if held["objects"]:
+            assert roots.get(name) == held["objects"], name
+    assert not children(pid)
+    assert status_of(pid, "TracerPid") == "0"
+
+
+@variants("default")
+def test_verify_under_load(farm, steady, variant):
+    """Whatever its threads were at: registers and memory are of one moment."""
+    process = steady(variant)
+    for _ in range(5):
+        done = run_cli(["attach", "--snapshot", "--verify", process.pid])
+        assert done.returncode == 0, (done.stdout, done.stderr)
+    assert process.goes_on()
+    assert not children(process.pid)
+
+
+def test_why(steady):
+    process = steady(CENTRAL)
+    done = run_cli(
+        ["attach", "--snapshot", "--why", "main.chain", process.pid]
+    )
+    assert done.returncode == 0, done.stderr
+    assert "main.chain" in done.stdout
+
+
+def test_refused_in_one_line():
+    """A Go program under a filter: not by a snapshot, but otherwise."""
+    exe = build("counter", CENTRAL.release)
+    process = start(build_c(FILTER), [exe, "2000"])
+    try:
+        done = run_cli(["attach", "--snapshot", process.pid])
+        assert done.returncode == 1
+        last = done.stderr.splitlines()[-1]
+        assert last.startswith(f"goref: no snapshot of process {process.pid}:")
+        assert "seccomp" in last
+        assert run_cli(["attach", process.pid]).returncode == 0
+    finally:
+        process.stop()
+
+
+def test_max_pause(steady):
+    process = steady(CENTRAL)
+    done = run_cli(["attach", "--snapshot", "--max-pause", "1", process.pid])
+    assert done.returncode == 1
+    assert "--max-pause 1" in done.stderr.splitlines()[-1]
+    assert process.goes_on()
+
+
+@pytest.mark.parametrize("delay", [0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.6])
+def test_killed_gdb(steady, delay):
+    """The helper then clears away: no zombie, and nothing is traced."""
+    process = steady(CENTRAL)
+    popen = subprocess.Popen(
+        [str(TOP / "goref"), "attach", "--snapshot", str(process.pid)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environment(),
+    )
+    time.sleep(delay)
+    popen.kill()
+    popen.wait()
+    end = time.monotonic() + 10
+    while children(process.pid) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not children(process.pid)
+    assert status_of(process.pid, "TracerPid") == "0"
+    assert process.goes_on()
+
+
 # ------------------------------------------------------------------ refusals
 
 PAUSE = """
@@ -361,7 +447,7 @@ FILTER = """
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <unistd.h>
-int main(void)
+int main(int argc, char **argv)
 {
 	struct sock_filter all[] = { { BPF_RET | BPF_K, 0, 0,
 				       SECCOMP_RET_ALLOW } };
@@ -369,6 +455,8 @@ int main(void)
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
 		return 1;
+	if (argc > 1)
+		return execv(argv[1], argv + 1);
 	write(1, "r", 1);
 	for (;;)
 		pause();
