@@ -85,6 +85,8 @@ PyObject *gr_py_ledger(const struct gr_ledger *ledger)
 		gr_py_dict_set(dict, "reached",
 			       gr_py_total(&ledger->reached)) &&
 		gr_py_dict_set(dict, "typed", gr_py_total(&ledger->typed)) &&
+		gr_py_dict_set(dict, "runtime_type",
+			       gr_py_total(&ledger->runtime_type)) &&
 		gr_py_dict_set(dict, "header", gr_py_total(&ledger->header)) &&
 		gr_py_dict_set(dict, "masked", gr_py_total(&ledger->masked)) &&
 		gr_py_dict_set(dict, "unreached",
@@ -259,6 +261,23 @@ static PyObject *differences(const struct gr_verdict *verdict)
 	return list;
 }
 
+static PyObject *free_slots(const struct gr_verdict *verdict)
+{
+	PyObject *list = PyList_New(0);
+
+	for (size_t i = 0; list && i < verdict->nfree_slots; i++) {
+		const struct gr_free_slot *slot = &verdict->free_slots[i];
+
+		if (!gr_py_list_append(
+			    list,
+			    Py_BuildValue("(KK)",
+					  (unsigned long long)slot->addr,
+					  (unsigned long long)slot->held_by)))
+			return finish(list, false);
+	}
+	return list;
+}
+
 static PyObject *stats_or_none(const struct gr_verdict *verdict)
 {
 	if (!verdict->has_stats)
@@ -280,6 +299,7 @@ PyObject *gr_py_verdict(const struct gr_verdict *verdict)
 		  gr_py_dict_set(dict, "free_slot_pointers",
 				 PyLong_FromUnsignedLongLong(
 					 verdict->free_slot_pointers)) &&
+		  gr_py_dict_set(dict, "free_slots", free_slots(verdict)) &&
 		  gr_py_dict_set(dict, "missed_pointers",
 				 PyLong_FromUnsignedLongLong(
 					 verdict->missed_pointers)) &&

@@ -347,6 +347,9 @@ static struct gr_error *add_comments(struct writer *w)
 	if (!err)
 		err = add_total(w, "reached by type", &ledger->typed);
 	if (!err)
+		err = add_total(w, "reached by runtime type",
+				&ledger->runtime_type);
+	if (!err)
 		err = add_total(w, "reached by header", &ledger->header);
 	if (!err)
 		err = add_total(w, "reached by mask", &ledger->masked);

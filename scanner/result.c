@@ -132,11 +132,12 @@ static void finish_ledger(struct gr_scan *scan, struct gr_ledger *ledger)
 
 	ledger->allocated.objects = heap->allocated_objects;
 	ledger->allocated.bytes = heap->allocated_bytes;
-	ledger->reached.objects = ledger->typed.objects +
-				  ledger->header.objects +
-				  ledger->masked.objects;
-	ledger->reached.bytes = ledger->typed.bytes + ledger->header.bytes +
-				ledger->masked.bytes;
+	ledger->reached.objects =
+		ledger->typed.objects + ledger->runtime_type.objects +
+		ledger->header.objects + ledger->masked.objects;
+	ledger->reached.bytes = ledger->typed.bytes +
+				ledger->runtime_type.bytes +
+				ledger->header.bytes + ledger->masked.bytes;
 	ledger->unreached.objects =
 		ledger->allocated.objects - ledger->reached.objects;
 	ledger->unreached.bytes =

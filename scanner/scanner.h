@@ -165,10 +165,12 @@ struct gr_total {
 /** The ledger: what was allocated, what was reached and how. */
 struct gr_ledger {
 	struct gr_total allocated;
-	struct gr_total reached; /**< = typed + header + masked */
+	struct gr_total reached; /**< = the next four. */
 	struct gr_total typed;	 /**< Type known by DWARF from the referrer. */
-	struct gr_total header;	 /**< Type from a header or interface word. */
-	struct gr_total masked;	 /**< By pointer masks only. */
+	/** Type from the runtime's record beside the pointer: interfaces. */
+	struct gr_total runtime_type;
+	struct gr_total header;	   /**< Type from the object's own header. */
+	struct gr_total masked;	   /**< By pointer masks only. */
 	struct gr_total unreached; /**< allocated - reached */
 	struct gr_gaps gaps;
 	uint64_t phases_us[GR_NPHASES];
@@ -290,10 +292,21 @@ struct gr_difference {
 	const char *reason;
 };
 
+/** A pointer into a slot that is not allocated. */
+struct gr_free_slot {
+	uint64_t addr;	  /**< Its value. */
+	uint64_t held_by; /**< Base of the object it lies in; 0: a root. */
+};
+
+/** How many of them are kept. */
+#define GR_FREE_SLOTS_MAX 20
+
 /** The answer to `goref verify`. Belongs to the caller. */
 struct gr_verdict {
 	struct gr_total allocated, reached;
 	uint64_t free_slot_pointers;
+	struct gr_free_slot free_slots[GR_FREE_SLOTS_MAX]; /**< The first. */
+	size_t nfree_slots;
 	/** Pointers in reached memory to objects that were not reached. */
 	uint64_t missed_pointers;
 	/** The runtime's own statistics, and the same figures from spans. */

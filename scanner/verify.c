@@ -208,7 +208,7 @@ static struct gr_error *finish(struct verifier *v)
 }
 
 /* A walk whose marks are left in the heap's object bits. */
-static struct gr_error *mark(struct gr_scan *scan, struct gr_gaps *ret_gaps)
+static struct gr_error *mark(struct gr_scan *scan, struct gr_verdict *verdict)
 {
 	_cleanup_(gr_cleanup_walk) struct gr_walk *w = NULL;
 	struct gr_walk_options options = { .max_depth = 1, .max_nodes = 1 };
@@ -217,9 +217,15 @@ static struct gr_error *mark(struct gr_scan *scan, struct gr_gaps *ret_gaps)
 	struct gr_error *err =
 		gr_scan_run_walk(scan, &options, GR_OBJ_NONE, &ledger, &w);
 
-	*ret_gaps = scan->gaps;
+	verdict->gaps = scan->gaps;
 	scan->gaps = before;
-	return err;
+	if (err)
+		return err;
+	verdict->free_slot_pointers =
+		verdict->gaps.count[GR_GAP_FREE_SLOT_POINTERS];
+	verdict->nfree_slots = w->nfree_slots;
+	memcpy(verdict->free_slots, w->free_slots, sizeof(w->free_slots));
+	return NULL;
 }
 
 static struct gr_error *verify(struct gr_scan *scan, size_t max_differences,
@@ -238,9 +244,7 @@ static struct gr_error *verify(struct gr_scan *scan, size_t max_differences,
 
 	if (!verdict || !v.missed)
 		return &gr_enomem;
-	err = mark(scan, &verdict->gaps);
-	verdict->free_slot_pointers =
-		verdict->gaps.count[GR_GAP_FREE_SLOT_POINTERS];
+	err = mark(scan, verdict);
 	if (!err)
 		err = check_closure(&v);
 	if (!err)
@@ -277,11 +281,11 @@ struct gr_error *gr_scan_objects(struct gr_scan *scan,
 {
 	const struct gr_heap *heap = scan->rt.heap;
 	struct gr_sigbus_guard guard;
-	struct gr_gaps gaps;
+	struct gr_verdict unused;
 	struct gr_error *err = gr_scan_enter(scan, &guard);
 
 	if (!err)
-		err = mark(scan, &gaps);
+		err = mark(scan, &unused);
 	err = gr_sigbus_guard_end(&guard, err);
 	for (uint32_t i = 0; i < heap->nspans; i++) {
 		const struct gr_span *span = &heap->spans[i];

@@ -239,6 +239,8 @@ static void put_ledger(const struct gr_ledger *l)
 	printf(", ");
 	put_total("typed_", &l->typed);
 	printf(", ");
+	put_total("runtime_type_", &l->runtime_type);
+	printf(", ");
 	put_total("header_", &l->header);
 	printf(", ");
 	put_total("masked_", &l->masked);

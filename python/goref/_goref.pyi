@@ -125,8 +125,9 @@ class Scan:
         (those without a reason always), 0: no limit.
 
         allocated, reached {objects, bytes}, stats (the runtime's own, or
-        None) and rebuilt {objects, bytes}, free_slot_pointers,
-        missed_pointers, unexplained, classes that differ [(span class, slot
+        None) and rebuilt {objects, bytes}, free_slot_pointers, free_slots
+        (the first of them) [(address, base of the object that has the
+        pointer, or 0 for a root)], missed_pointers, unexplained, classes that differ [(span class, slot
         bytes or 0, allocated, reached)], differences [(address, bytes, type
         or None, reason or None)], gaps {cause: count}."""
     def objects(self, where: str | Callable[[str], None]) -> dict[str, int]:
@@ -139,8 +140,8 @@ class Result:
     """What one walk found; keeps its scan alive."""
 
     def ledger(self) -> dict[str, Any]:
-        """allocated, reached, typed, header, masked, unreached {objects,
-        bytes}, gaps {cause: count}, phases_us, peak_private_bytes."""
+        """allocated, reached, typed, runtime_type, header, masked, unreached
+        {objects, bytes}, gaps {cause: count}, phases_us, peak_private_bytes."""
     def roots(
         self,
     ) -> list[tuple[str, str, str | None, str | None, int, int, int, int]]:

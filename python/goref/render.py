@@ -98,6 +98,7 @@ def ledger_lines(ledger: dict[str, Any]) -> list[str]:
     lines = table(rows, left=[0])
     lines.append(
         f"  reached by type {_share(ledger, 'typed')}, "
+        f"by runtime type {_share(ledger, 'runtime_type')}, "
         f"by header {_share(ledger, 'header')}, "
         f"by pointer mask only {_share(ledger, 'masked')} (of bytes)"
     )
@@ -200,7 +201,7 @@ def scan_text(report: dict[str, Any]) -> str:
 
 def _flat(ledger: dict[str, Any]) -> dict[str, int]:
     flat = dict(ledger["reached"])
-    for key in ("typed", "header", "masked"):
+    for key in ("typed", "runtime_type", "header", "masked"):
         flat[f"{key}_objects"] = ledger[key]["objects"]
         flat[f"{key}_bytes"] = ledger[key]["bytes"]
     return flat
@@ -404,6 +405,14 @@ def _verify_differences(verdict: dict[str, Any]) -> list[str]:
     ]
 
 
+def _verify_free_slots(verdict: dict[str, Any]) -> list[str]:
+    return [
+        f"    {address:#x}, held by "
+        + (f"the object at {holder:#x}" if holder else "a root")
+        for address, holder in verdict["free_slots"]
+    ]
+
+
 def _verify_end(verdict: dict[str, Any]) -> str:
     if verdict["unexplained"]:
         return f"NOT verified: {unexplained(verdict['unexplained'])}"
@@ -423,6 +432,7 @@ def verify_text(info: dict[str, Any], verdict: dict[str, Any]) -> str:
     lines += [
         "",
         f"  pointers to free slots: {verdict['free_slot_pointers']:,}",
+        *_verify_free_slots(verdict),
         "  pointers to objects that were not reached: "
         f"{verdict['missed_pointers']:,}",
         *_gap_lines(verdict["gaps"]),
@@ -443,6 +453,13 @@ def verify_json(info: dict[str, Any], verdict: dict[str, Any]) -> str:
         "reached_objects": verdict["reached"]["objects"],
         "reached_bytes": verdict["reached"]["bytes"],
         "free_slot_pointers": verdict["free_slot_pointers"],
+        "free_slots": [
+            {
+                "address": f"{address:#x}",
+                "held_by": f"{holder:#x}" if holder else None,
+            }
+            for address, holder in verdict["free_slots"]
+        ],
         "missed_pointers": verdict["missed_pointers"],
         "heap_alloc": {
             "read": stats and stats["bytes"],

@@ -89,10 +89,71 @@ void gr_type_set_role(struct gr_types *types, gr_type_id id)
 		type->elem = atomic_pointee(types, type);
 		if (type->elem != GR_TYPE_NONE)
 			type->role = GR_ROLE_ATOMIC_POINTER;
-	} else if (!strcmp(type->name, "internal/sync.HashTrieMap["
-				       "interface {},interface {}]")) {
+	} else if (has_prefix(type->name, "internal/sync.HashTrieMap[") ||
+		   has_prefix(type->name, "internal/concurrent.HashTrieMap[") ||
+		   has_prefix(type->name, "unique.canonMap[")) {
 		type->role = GR_ROLE_HASH_TRIE;
 	}
+}
+
+/* The bytes of the first of some type arguments: up to a comma or bracket. */
+static size_t first_argument(const char *args)
+{
+	unsigned int depth = 0;
+	size_t n;
+
+	for (n = 0; args[n]; n++) {
+		if (strchr("[{(", args[n]))
+			depth++;
+		else if (!depth && strchr(",]", args[n]))
+			break;
+		else if (strchr("]})", args[n]))
+			depth--;
+	}
+	return n;
+}
+
+/* Some weak pointer: all of them have the same structure, and not every
+ * instance is in the program's debug information. */
+static gr_type_id any_weak_pointer(const struct gr_types *types)
+{
+	for (gr_type_id i = 0; i < types->types.size; i++)
+		if (has_prefix(types->types.data[i].name, "weak.Pointer["))
+			return i;
+	return GR_TYPE_NONE;
+}
+
+/* internal/sync/hashtriemap.go: its entries hold K and V; unique/canonmap.go:
+ * a weak.Pointer[T] and no value. */
+struct gr_error *gr_type_fill_trie(struct gr_runtime *rt, gr_type_id id)
+{
+	struct gr_type *type = &rt->types->types.data[id];
+	const char *args = strchr(type->name, '[') + 1;
+	size_t n = first_argument(args);
+	const char *key, *value = NULL;
+	gr_type_id key_id, value_id = GR_TYPE_NONE;
+
+	if (has_prefix(type->name, "unique.")) {
+		key = gr_arena_internf(rt->arena, "weak.Pointer[%.*s]", (int)n,
+				       args);
+	} else {
+		key = gr_arena_intern(rt->arena, args, n);
+		args += n + (args[n] != '\0');
+		value = gr_arena_intern(rt->arena, args, first_argument(args));
+		if (!value)
+			return &gr_enomem;
+	}
+	if (!key)
+		return &gr_enomem;
+	key_id = gr_types_find(rt, key);
+	if (value)
+		value_id = gr_types_find(rt, value);
+	else if (key_id == GR_TYPE_NONE)
+		key_id = any_weak_pointer(rt->types);
+	// Finding may have made types and moved the table.
+	rt->types->types.data[id].key = key_id;
+	rt->types->types.data[id].elem = value_id;
+	return NULL;
 }
 
 /* Id of a DWARF type index of the module whose types begin at @p base. */
@@ -178,6 +239,13 @@ struct gr_error *gr_types_create(struct gr_runtime *rt)
 			return err;
 	}
 	types->any = gr_types_find(rt, "interface {}");
+	for (gr_type_id i = 0; i < types->types.size; i++) {
+		if (types->types.data[i].role != GR_ROLE_HASH_TRIE)
+			continue;
+		struct gr_error *err = gr_type_fill_trie(rt, i);
+		if (err)
+			return err;
+	}
 	return NULL;
 }
 

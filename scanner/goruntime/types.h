@@ -17,8 +17,9 @@ enum gr_type_role {
 	GR_ROLE_PLAIN,
 	GR_ROLE_BARRIER, /**< g, m, p and other things of the scheduler. */
 	GR_ROLE_ATOMIC_POINTER, /**< sync/atomic.Pointer[T]; elem is T. */
-	GR_ROLE_HASH_TRIE,	/**< internal/sync.HashTrieMap[any,any]. */
-	GR_ROLE_CLOSURE,	/**< A funcval with its captured variables. */
+	/** internal/sync.HashTrieMap[K,V] and its like: `key` and `elem`. */
+	GR_ROLE_HASH_TRIE,
+	GR_ROLE_CLOSURE, /**< A funcval with its captured variables. */
 };
 
 struct gr_type {

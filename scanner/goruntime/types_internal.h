@@ -40,5 +40,8 @@ struct gr_error *gr_type_ref_add(struct gr_types *types,
 				 gr_type_id id) GR_MUST_CHECK;
 /** Give a struct type its role, by its name. */
 void gr_type_set_role(struct gr_types *types, gr_type_id id);
+/** Find key and value of a hash trie, once all types are there. */
+struct gr_error *gr_type_fill_trie(struct gr_runtime *rt,
+				   gr_type_id id) GR_MUST_CHECK;
 
 #endif /* GR_TYPES_INTERNAL_H */

@@ -271,12 +271,19 @@ static const char *name_of(struct builder *b, gr_type_id id, unsigned int depth)
 /* Names and roles, now that all parts are there. */
 static struct gr_error *finish(struct builder *b)
 {
-	for (size_t i = 0; i < b->pending.size; i++) {
-		if (!name_of(b, b->pending.data[i], 0))
+	struct gr_types *types = b->rt->types;
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < b->pending.size; i++) {
+		gr_type_id id = b->pending.data[i];
+
+		if (!name_of(b, id, 0))
 			return &gr_enomem;
-		gr_type_set_role(b->rt->types, b->pending.data[i]);
+		gr_type_set_role(types, id);
+		if (types->types.data[id].role == GR_ROLE_HASH_TRIE)
+			err = gr_type_fill_trie(b->rt, id);
 	}
-	return NULL;
+	return err;
 }
 
 struct gr_error *gr_types_from_runtime(struct gr_runtime *rt, uint64_t addr,

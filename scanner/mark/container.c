@@ -7,14 +7,13 @@ enum {
 	TRIE_CHILDREN = 16,
 	MAX_TRIE_DEPTH = 17, /* 64 bits of hash, 4 a level, and the root */
 	MAX_TRIE_CHAIN = 1 << 20,
-	/* internal/sync/hashtriemap.go: node, indirect, entry[any, any]. */
+	/* internal/sync/hashtriemap.go, unique/canonmap.go: node, indirect,
+	 * entry. */
 	TRIE_IS_ENTRY = 0,
 	TRIE_INDIRECT_CHILDREN = 24,
 	TRIE_INDIRECT_BYTES = TRIE_INDIRECT_CHILDREN + TRIE_CHILDREN * 8,
 	TRIE_ENTRY_OVERFLOW = 8,
-	TRIE_ENTRY_KEY = 16,
-	TRIE_ENTRY_VALUE = 32,
-	TRIE_ENTRY_BYTES = 48,
+	TRIE_ENTRY_KEY = 16, /* the value follows, word-aligned */
 };
 
 uint64_t gr_walk_header_bytes(struct gr_walk *w, gr_type_id id)
@@ -257,19 +256,24 @@ static struct gr_piece trie_child(struct gr_container *c,
 {
 	struct gr_piece child = gr_container_follow(c, from, off);
 
-	if (child.host && child.bytes < TRIE_ENTRY_BYTES)
+	if (child.host && child.bytes < TRIE_ENTRY_KEY)
 		child.host = NULL;
 	return child;
 }
 
 static void run_trie_entries(struct gr_container *c, struct gr_piece entry)
 {
-	gr_type_id any = c->w->programs.any;
+	gr_type_id key = c->info->key, value = c->info->elem;
 
+	// What cannot be placed is left to the masks.
+	if (key == GR_TYPE_NONE)
+		return;
+	uint64_t key_bytes = gr_types_get(c->w->rt->types, key)->size_bytes;
+	uint64_t value_off = (TRIE_ENTRY_KEY + key_bytes + GR_WORD_BYTES - 1) /
+			     GR_WORD_BYTES * GR_WORD_BYTES;
 	for (uint32_t i = 0; entry.host && i < MAX_TRIE_CHAIN; i++) {
-		gr_container_run_part(c, &entry, TRIE_ENTRY_KEY, any, false, 0);
-		gr_container_run_part(c, &entry, TRIE_ENTRY_VALUE, any, false,
-				      1);
+		gr_container_run_part(c, &entry, TRIE_ENTRY_KEY, key, false, 0);
+		gr_container_run_part(c, &entry, value_off, value, false, 1);
 		entry = trie_child(c, &entry, TRIE_ENTRY_OVERFLOW);
 	}
 }
@@ -285,7 +289,8 @@ static void run_trie(struct gr_container *c, const struct gr_piece *indirect,
 			continue;
 		if (child.host[TRIE_IS_ENTRY])
 			run_trie_entries(c, child);
-		else if (depth < MAX_TRIE_DEPTH)
+		else if (depth < MAX_TRIE_DEPTH &&
+			 child.bytes >= TRIE_INDIRECT_BYTES)
 			run_trie(c, &child, depth + 1);
 	}
 }

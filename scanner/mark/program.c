@@ -57,6 +57,11 @@ struct gr_error *gr_programs_init(struct gr_programs *programs,
 		programs->timer_chan = gr_types_find(rt, "chan time.Time");
 	programs->any = gr_types_find(rt, "interface {}");
 	programs->pool_local = gr_types_find(rt, "sync.poolLocal");
+	programs->weak_handle =
+		gr_types_find(rt, "internal/runtime/atomic.Uintptr");
+	if (programs->weak_handle == GR_TYPE_NONE)
+		programs->weak_handle =
+			gr_types_find(rt, "runtime/internal/atomic.Uintptr");
 	return NULL;
 }
 
@@ -182,7 +187,8 @@ static void compile_array(struct compiler *c, const struct gr_type *type,
 			      element_name(c, i, elem), depth);
 }
 
-/* A field whose static type hides what the runtime or a library keeps there. */
+/* A field whose static type hides what the runtime or a library keeps there.
+ * An owner with a bracket at its end stands for all instances. */
 struct known_field {
 	const char *owner, *field;
 	enum gr_slot_op op;
@@ -192,7 +198,8 @@ struct known_field {
 /*
  * Source: sync/map.go (entry.p is a *any), sync/pool.go (local and victim are
  * arrays of poolLocal, their sizes follow), sync/poolqueue.go (eface),
- * reflect/value.go (Value), runtime/time.go (timeTimer.c is its channel).
+ * reflect/value.go (Value), runtime/time.go (timeTimer.c is its channel),
+ * weak/pointer.go (u is specialWeakHandle.handle of runtime/mheap.go).
  */
 static bool find_known_field(const struct gr_programs *p, const char *owner,
 			     const char *field, struct gr_slot *ret)
@@ -204,10 +211,14 @@ static bool find_known_field(const struct gr_programs *p, const char *owner,
 		{ "sync.eface", "val", GR_SLOT_EFACE, p->any },
 		{ "reflect.Value", "ptr", GR_SLOT_REFLECT, p->any },
 		{ "runtime.timeTimer", "c", GR_SLOT_HEADER, p->timer_chan },
+		{ "weak.Pointer[", "u", GR_SLOT_POINTER, p->weak_handle },
+		{ "internal/weak.Pointer[", "u", GR_SLOT_POINTER,
+		  p->weak_handle },
 	};
+	size_t owner_bytes = strcspn(owner, "[");
 
 	for (size_t i = 0; i < GR_ARRAY_SIZE(known); i++) {
-		if (strcmp(owner, known[i].owner) ||
+		if (strncmp(owner, known[i].owner, owner_bytes + 1) ||
 		    strcmp(field, known[i].field) ||
 		    known[i].type == GR_TYPE_NONE)
 			continue;

@@ -98,10 +98,10 @@ struct gr_programs {
 	size_t capacity;
 	/** `time.Timer` and the runtime's larger struct behind it, or NONE. */
 	gr_type_id time_timer, time_ticker, runtime_timer;
-	gr_type_id timer_chan; /**< chan time.Time */
-	gr_type_id timer;      /**< runtime.timer */
-	gr_type_id any;	       /**< interface {} */
-	gr_type_id pool_local; /**< sync.poolLocal */
+	gr_type_id timer_chan;		    /**< chan time.Time */
+	gr_type_id timer;		    /**< runtime.timer */
+	gr_type_id any;			    /**< interface {} */
+	gr_type_id pool_local, weak_handle; /**< sync.poolLocal */
 };
 
 struct gr_error *gr_programs_init(struct gr_programs *programs,

@@ -55,12 +55,16 @@ void gr_walk_run_interface(struct gr_walk *w, struct gr_scope *scope,
 			   uint32_t step, const uint8_t *at, gr_type_id type)
 {
 	const struct gr_referent *to = gr_walk_referent(w, type);
+	struct gr_total *row = w->typed_row;
 
+	if (row == &w->ledger->typed)
+		w->typed_row = &w->ledger->runtime_type;
 	// An interface is never kept directly: this ends here.
 	if (to->program->is_direct)
 		run_slot(w, scope, &to->program->slots[0], step, at);
 	else
 		gr_walk_visit(w, gr_load_u64(at), to, 0, scope, step);
+	w->typed_row = row;
 }
 
 /*

@@ -12,17 +12,15 @@ static const char *element_name(struct gr_walk *w, gr_type_id elem, uint32_t i)
 				i, type);
 }
 
-/* `$mapkey. (K)` or `$mapval. (V)` of a map type; of a trie any is both. */
+/* `$mapkey. (K)` or `$mapval. (V)` of a map or trie. */
 static const char *container_name(struct gr_walk *w, gr_type_id id, uint32_t i)
 {
 	const struct gr_type *map = gr_types_get(w->rt->types, id);
 	gr_type_id part = i ? map->elem : map->key;
-	const char *type = "interface {}";
+	const char *type = part == GR_TYPE_NONE ?
+				   "?" :
+				   gr_types_get(w->rt->types, part)->name;
 
-	if (map->kind == GR_KIND_MAP)
-		type = part == GR_TYPE_NONE ?
-			       "?" :
-			       gr_types_get(w->rt->types, part)->name;
 	return gr_arena_internf(w->rt->arena, "%s. (%s)",
 				i ? "$mapval" : "$mapkey", type);
 }

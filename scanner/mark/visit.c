@@ -269,14 +269,32 @@ static bool refine_type(struct gr_walk *w, struct visit *v)
 	return false;
 }
 
+/* A pointer into a slot that is not allocated. */
+static void note_free_slot(struct gr_walk *w, uint64_t addr)
+{
+	struct gr_free_slot slot = { .addr = addr };
+
+	if (w->is_conservative) {
+		gr_gap_add(w->rt->gaps, GR_GAP_CONSERVATIVE_FREE_SLOTS, 1);
+		return;
+	}
+	gr_gap_add(w->rt->gaps, GR_GAP_FREE_SLOT_POINTERS, 1);
+	if (w->nfree_slots == GR_FREE_SLOTS_MAX)
+		return;
+	if (w->from != GR_OBJ_NONE) {
+		const struct gr_span *span = gr_heap_span_of(w->heap, w->from);
+		slot.held_by =
+			gr_span_slot_addr(span, w->from - span->first_obj) +
+			span->header_bytes;
+	}
+	w->free_slots[w->nfree_slots++] = slot;
+}
+
 /* Is the slot not in use, or by a pointer of doubt not seen as used? */
 static bool is_free_slot(struct gr_walk *w, const struct visit *v)
 {
 	if (!gr_heap_is_allocated(w->heap, v->obj)) {
-		gr_gap_add(w->rt->gaps,
-			   w->is_conservative ? GR_GAP_CONSERVATIVE_FREE_SLOTS :
-						GR_GAP_FREE_SLOT_POINTERS,
-			   1);
+		note_free_slot(w, v->addr);
 		return true;
 	}
 	// As the collector: from a word that is perhaps no pointer, what lies

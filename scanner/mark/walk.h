@@ -131,8 +131,10 @@ struct gr_walk {
 	struct gr_map_shape map_shape; /**< Of map_shape_type; bytes 0: none. */
 	gr_type_id map_shape_type;
 	uint64_t nsteps;
-	struct gr_total *typed_row; /**< Of the ledger, by `via`. */
-	struct gr_error *err;	    /**< Sticky: out of memory, interrupted. */
+	struct gr_total *typed_row; /**< Of the ledger, by phase and type. */
+	struct gr_free_slot free_slots[GR_FREE_SLOTS_MAX]; /**< The first. */
+	size_t nfree_slots;
+	struct gr_error *err; /**< Sticky: out of memory, interrupted. */
 	struct {
 		uint64_t addr;
 		gr_type_id id;

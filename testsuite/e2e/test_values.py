@@ -92,6 +92,9 @@ def test_ledger_equals_allocator(scan):
     allocated = ledger["heap"]["allocated_objects"]
     assert abs(allocated - heap["objects"]) <= 8
     assert abs(ledger["reached"]["objects"] - allocated) <= 2
+    assert ledger["reached"]["masked_bytes"] <= (
+        0.01 * ledger["reached"]["bytes"]
+    )
 
 
 def has_path(profile, *wanted):

@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from mutate import Core, copy_sparse, symbols
 from pprof import Profile
 from session import run_gdb, run_goref
 from targets import Target, attach_reason, kernel_core, kernel_cores_reason
@@ -184,6 +185,41 @@ def test_few_differences(farm):
     reached = sum(c["reached_objects"] for c in all_["classes"])
     allocated = sum(c["allocated_objects"] for c in all_["classes"])
     assert allocated - reached == missing
+
+
+@variants("default")
+def test_pointer_to_a_free_slot(farm, variant, tmp_path):
+    """One word of a core changed: a package variable points to the slot of an
+    object that is gone."""
+    target = farm.target("values", variant)
+    run = run_goref(target, ["goref objects --addresses", "goref verify --json"])
+    reached = addresses(run.parts[0])
+    allocated = {int(d["address"], 16) for d in run.json(1)["differences"]}
+    # Between two objects of the same size, on one page.
+    free = next(
+        first + size
+        for (first, size), (second, other) in zip(reached, reached[1:])
+        if size == other
+        and second > first + size
+        and (second - first) % size == 0
+        and first // 8192 == second // 8192
+        and first + size not in allocated
+    )
+    copy = tmp_path / "core"
+    copy_sparse(target.core, copy)
+    core = Core(copy)
+    place = core.offset(symbols(target.exe)["main.vPointer"])
+    core.data[place : place + 8] = free.to_bytes(8, "little")
+    core.close()
+    torn = Target("core", target.exe, target.truth, core=copy)
+    run = run_goref(torn, ["goref verify --json"])
+    assert run.rc == 1
+    verdict = run.json(0)
+    assert verdict["free_slot_pointers"] == 1
+    assert verdict["free_slots"] == [
+        {"address": f"{free:#x}", "held_by": None}
+    ]
+    assert verdict["unexplained"] >= 1
 
 
 @variants("default")
