@@ -93,6 +93,8 @@ PyObject *gr_py_ledger(const struct gr_ledger *ledger)
 			       gr_py_total(&ledger->unreached)) &&
 		gr_py_dict_set(dict, "gaps", gaps(&ledger->gaps)) &&
 		gr_py_dict_set(dict, "phases_us", phases(ledger->phases_us)) &&
+		gr_py_dict_set(dict, "is_partial",
+			       PyBool_FromLong(ledger->is_partial)) &&
 		gr_py_dict_set(dict, "peak_private_bytes",
 			       PyLong_FromUnsignedLongLong(
 				       ledger->peak_private_bytes));

@@ -99,7 +99,7 @@ static PyObject *result_types(PyObject *obj, PyObject *unused)
 }
 
 static struct gr_profile profile_of(const struct result *self,
-				    uint64_t max_samples)
+				    uint64_t max_samples, const char *partial)
 {
 	const struct gr_scan_info *info = gr_scan_info(self->scan->scan);
 	struct gr_profile profile = {
@@ -109,6 +109,7 @@ static struct gr_profile profile_of(const struct result *self,
 		.exe_path = info->exe_path,
 		.build_id = info->build_id,
 		.max_samples = max_samples,
+		.partial = partial,
 		.poll = gr_py_scan_poll,
 		.ctx = self->scan,
 	};
@@ -123,12 +124,13 @@ static PyObject *result_write_profile(PyObject *obj, PyObject *args)
 	struct result *self = cast(obj);
 	struct gr_profile_stats stats;
 	unsigned long long max_samples;
-	const char *path;
+	const char *path, *partial = NULL;
 
-	if (!PyArg_ParseTuple(args, "sK:write_profile", &path, &max_samples) ||
+	if (!PyArg_ParseTuple(args, "sK|z:write_profile", &path, &max_samples,
+			      &partial) ||
 	    !gr_py_scan_enter(self->scan))
 		return NULL;
-	struct gr_profile profile = profile_of(self, max_samples);
+	struct gr_profile profile = profile_of(self, max_samples, partial);
 	struct gr_error *err = gr_profile_write(&profile, path, &stats);
 	gr_py_scan_leave(self->scan);
 	if (err)

@@ -46,8 +46,14 @@ struct gr_error *gr_py_scan_poll(void *ctx)
 	if (PyErr_CheckSignals())
 		return interrupted();
 	if (self->progress) {
-		PyObject *ret = PyObject_CallNoArgs(self->progress);
+		uint64_t done = 0, total = 0;
 
+		// There is none yet while it is made.
+		if (self->scan)
+			gr_scan_progress(self->scan, &done, &total);
+		PyObject *ret = PyObject_CallFunction(
+			self->progress, "KK", (unsigned long long)done,
+			(unsigned long long)total);
 		if (!ret)
 			return interrupted();
 		Py_DECREF(ret);
@@ -295,24 +301,39 @@ static bool parse_attribution(const char *text, enum gr_attribution *ret)
 	return true;
 }
 
+// The exception that ended a walk goes if its result stays.
+static bool is_kept(const struct gr_result *result)
+{
+	if (!gr_result_ledger(result)->is_partial)
+		return true;
+	if (!PyErr_Occurred())
+		return true;
+	if (!PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
+		return false;
+	PyErr_Clear();
+	return true;
+}
+
 static PyObject *scan_walk(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
 	static char *names[] = { "max_depth",	"max_nodes",	 "places",
-				 "attribution", "per_goroutine", NULL };
+				 "attribution", "per_goroutine", "keep_partial",
+				 NULL };
 	struct gr_py_scan *self = cast(obj);
 	struct gr_walk_options options = { .max_depth = 0 };
 	struct gr_result *result = NULL;
 	PyObject *sequence = NULL;
 	const char *attribution = "nearest";
-	int per_goroutine = 0;
+	int per_goroutine = 0, keep_partial = 0;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "II|Osp:walk", names,
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "II|Ospp:walk", names,
 					 &options.max_depth, &options.max_nodes,
 					 &sequence, &attribution,
-					 &per_goroutine) ||
+					 &per_goroutine, &keep_partial) ||
 	    !parse_attribution(attribution, &options.attribution))
 		return NULL;
 	options.per_goroutine = per_goroutine;
+	options.keep_partial = keep_partial;
 	struct gr_place *places =
 		parse_places(self, sequence, &options.nplaces);
 	if (!places || !gr_py_scan_enter(self)) {
@@ -323,7 +344,12 @@ static PyObject *scan_walk(PyObject *obj, PyObject *args, PyObject *kwargs)
 	struct gr_error *err = gr_scan_walk(self->scan, &options, &result);
 	gr_py_scan_leave(self);
 	free(places);
-	return err ? gr_py_raise(err) : gr_py_result_new(self, result);
+	if (err)
+		return gr_py_raise(err);
+	if (is_kept(result))
+		return gr_py_result_new(self, result);
+	gr_result_destroy(result);
+	return NULL;
 }
 
 static PyObject *scan_why(PyObject *obj, PyObject *args, PyObject *kwargs)

@@ -15,7 +15,7 @@
 
 enum {
 	POLL_SAMPLES = 4096,
-	MAX_COMMENTS = 8 + GR_NGAPS,
+	MAX_COMMENTS = 10 + GR_NGAPS,
 };
 
 // Strings of fixed meaning come first in the table, in this order.
@@ -340,6 +340,9 @@ static struct gr_error *add_comments(struct writer *w)
 			  profile->build_id && *profile->build_id ?
 				  profile->build_id :
 				  "none");
+	if (!err && profile->partial)
+		err = add_comment(w, "PARTIAL: %s: sizes are lower bounds",
+				  profile->partial);
 	if (!err)
 		err = add_total(w, "allocated", &ledger->allocated);
 	if (!err)

@@ -23,6 +23,8 @@ struct gr_profile {
 	const char *build_id;
 	/** Paths with objects; past it the smallest fold. 0: no limit. */
 	uint64_t max_samples;
+	/** Why it is not all, for a comment; NULL: it is. */
+	const char *partial;
 	/** Called now and then, or NULL; an error ends the writing. */
 	struct gr_error *(*poll)(void *ctx);
 	void *ctx;

@@ -159,8 +159,12 @@ struct gr_error *gr_scan_run_walk(struct gr_scan *scan,
 	err = gr_walk_create(&scan->rt, &scan->roots, options, ledger, &w);
 	if (!err && wanted != GR_OBJ_NONE)
 		err = gr_walk_keep_parents(w, wanted);
+	scan->walking = ledger;
 	if (!err)
 		err = gr_walk_strata(w, options);
+	scan->walking = NULL;
+	if (w && options->keep_partial)
+		ledger->is_partial = gr_error_catch(&err, GR_ERROR_INTERRUPTED);
 	gr_scan_note_memory(scan);
 	// The last names were asked for.
 	if (!err)
@@ -168,6 +172,19 @@ struct gr_error *gr_scan_run_walk(struct gr_scan *scan,
 	if (!err)
 		*ret = steal_ptr(w);
 	return err;
+}
+
+void gr_scan_progress(const struct gr_scan *scan, uint64_t *done,
+		      uint64_t *total)
+{
+	const struct gr_ledger *ledger = scan->walking;
+
+	*done = *total = 0;
+	if (!ledger)
+		return;
+	*done = ledger->typed.objects + ledger->runtime_type.objects +
+		ledger->header.objects + ledger->masked.objects;
+	*total = scan->rt.heap->allocated_objects;
 }
 
 struct gr_error *gr_scan_walk(struct gr_scan *scan,

@@ -27,6 +27,7 @@ struct gr_scan {
 	uint64_t phase_start_us;
 	uint64_t first_private_bytes, peak_private_bytes;
 	struct gr_estimate estimate;
+	const struct gr_ledger *walking; /**< Of the walk under way. */
 };
 
 GR_DEFINE_CLEANUP(scan, struct gr_scan, gr_scan_destroy)

@@ -145,10 +145,19 @@ struct gr_walk_options {
 	enum gr_attribution attribution;
 	/** A root of its own for each goroutine: gr_root_total.goroutine_id. */
 	bool per_goroutine;
+	/** When poll ends the walk, what was found is a result. */
+	bool keep_partial;
 	/** Only what these hold; none: all roots. */
 	const struct gr_place *places;
 	size_t nplaces;
 };
+
+/**
+ * How far a walk has come, for poll: objects reached, and objects that there
+ * are; 0 and 0 while there is none.
+ */
+void gr_scan_progress(const struct gr_scan *scan, uint64_t *done,
+		      uint64_t *total);
 
 /** Walk the heap. The result is valid until destroyed, before its scan. */
 struct gr_error *gr_scan_walk(struct gr_scan *scan,
@@ -175,6 +184,8 @@ struct gr_ledger {
 	struct gr_gaps gaps;
 	uint64_t phases_us[GR_NPHASES];
 	uint64_t peak_private_bytes;
+	/** The walk was ended before its end: totals are lower bounds. */
+	bool is_partial;
 };
 
 const struct gr_ledger *gr_result_ledger(const struct gr_result *result);

@@ -54,7 +54,7 @@ class Scan:
         threads: Sequence[tuple[int, Registers]],
         core: str | None = None,
         pid: int = 0,
-        progress: Callable[[], None] | None = None,
+        progress: Callable[[int, int], None] | None = None,
         cache: bool = False,
         prepare: bool = False,
     ) -> Scan:
@@ -65,7 +65,9 @@ class Scan:
             KeyboardInterrupt means that they are not there.
         modules: (path, separate debug file, load bias), executable first.
         threads: (lwp as the target counts, registers); none for cores.
-        progress: called every 20 ms or so.
+        progress: called every 20 ms or so with the objects reached and those
+            that there are, 0 and 0 outside of a walk; what it raises ends
+            the call.
         cache: whether tables of debug information are kept in the user's
             cache folder.
         prepare: only do what can be done while the process still runs; then
@@ -95,7 +97,9 @@ class Scan:
         """What a person typed. NotFoundError: perhaps gdb knows."""
     def complete(self, prefix: str) -> list[str]:
         """Names of package variables."""
-    def set_progress(self, progress: Callable[[], None] | None) -> None: ...
+    def set_progress(
+        self, progress: Callable[[int, int], None] | None
+    ) -> None: ...
     def walk(
         self,
         max_depth: int,
@@ -103,12 +107,15 @@ class Scan:
         places: Sequence[Place] = (),
         attribution: str = "nearest",
         per_goroutine: bool = False,
+        keep_partial: bool = False,
     ) -> Result:
         """Walk the heap: from all roots, or only from places.
 
         attribution: whom to bill for what several roots reach: "nearest",
             or "first" with all that hangs on it.
         per_goroutine: a root of its own for each goroutine.
+        keep_partial: KeyboardInterrupt ends the walk, and what was found
+            until then is a result, whose ledger says so.
         """
     def why(
         self,
@@ -141,7 +148,8 @@ class Result:
 
     def ledger(self) -> dict[str, Any]:
         """allocated, reached, typed, runtime_type, header, masked, unreached
-        {objects, bytes}, gaps {cause: count}, phases_us, peak_private_bytes."""
+        {objects, bytes}, gaps {cause: count}, phases_us, peak_private_bytes,
+        is_partial."""
     def roots(
         self,
     ) -> list[tuple[str, str, str | None, str | None, int, int, int, int]]:
@@ -149,6 +157,9 @@ class Result:
         goroutine id or 0), the most bytes first."""
     def types(self) -> list[tuple[str, int, int]]:
         """(type, objects, bytes), the most bytes first."""
-    def write_profile(self, path: str, max_samples: int) -> dict[str, int]:
-        """Write a pprof profile, whole or not at all; 0: no limit. Gives
-        samples, folded, objects, bytes."""
+    def write_profile(
+        self, path: str, max_samples: int, partial: str | None = None
+    ) -> dict[str, int]:
+        """Write a pprof profile, whole or not at all; 0: no limit. partial:
+        why it is not about all of the heap. Gives samples, folded, objects,
+        bytes."""

@@ -85,6 +85,13 @@ def size(word: str) -> int:
     return int(float(found[1]) * (1 << _UNITS[found[2].lower()]))
 
 
+def seconds(word: str) -> float:
+    text = unquote(word)
+    if not re.fullmatch(r"\d+(\.\d+)?", text, re.A) or not float(text):
+        raise argparse.ArgumentTypeError(f"not a time in seconds: {text}")
+    return float(text)
+
+
 def milliseconds(word: str) -> int:
     text = word.removesuffix("ms")
     if not text.isascii() or not text.isdigit() or not int(text):
@@ -251,6 +258,12 @@ def add_scan_options(
         metavar="SIZE",
         help="memory that the scan may take, as 500M or 2G; if need be the "
         "tree has fewer nodes. Not given: as much as is free",
+    )
+    add(
+        "--timeout",
+        type=seconds,
+        metavar="SECONDS",
+        help="end after that time, with what was found by then",
     )
     _add_attribution(parser)
     add(

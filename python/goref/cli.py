@@ -261,6 +261,8 @@ def _arguments() -> list[str]:
 
 def _status(words: list[str]) -> int:
     try:
+        if os.isatty(2):
+            gdb.execute("set goref progress on")
         return _dispatch(words)
     except _Exit as end:
         if str(end):
@@ -277,8 +279,6 @@ def _status(words: list[str]) -> int:
 
 def main() -> None:
     """The end of this process."""
-    if os.isatty(2):
-        gdb.execute("set goref progress on")
     status = _status(_arguments())
     sys.stdout.flush()
     gdb.flush()

@@ -20,6 +20,7 @@ from . import (
     render,
     target,
 )
+from .progress import is_asked
 from .session import current, running, warn
 
 TOP = 10
@@ -97,7 +98,7 @@ class _Scan(_Command):
 def scan(options: Any) -> list[str]:
     """Scan and print; gives the reasons why that is not all."""
     _check_writable(options.out)
-    with running(options.memory_limit) as opened:
+    with running(options.memory_limit, options.timeout) as opened:
         report = _scan(opened, options)
     render_report = render.scan_json if options.json else render.scan_text
     gdb.write(render_report(report))
@@ -118,6 +119,31 @@ def _nodes(scan: Any, options: Any) -> int:
     return nodes
 
 
+def _is_wanted(reason: str, ledger: dict[str, Any]) -> bool:
+    """Ask, as gdb does, whether to show what a walk found until it was
+    ended. Yes where nobody is asked."""
+    current.end_progress()
+    if not is_asked() or not gdb.parameter("confirm"):
+        return True
+    share = render.percent(
+        ledger["reached"]["objects"], ledger["allocated"]["objects"]
+    )
+    question = (
+        f"{reason.capitalize()}: {share} of the objects are reached. "
+        "Show what they are? (y or n) "
+    )
+    while True:
+        try:
+            answer = input(question).strip().lower()
+        except EOFError:
+            return True
+        if answer in ("y", "yes"):
+            return True
+        if answer in ("n", "no"):
+            return False
+        gdb.write("Please answer y or n.\n")
+
+
 def _scan(scan: Any, options: Any) -> dict[str, Any]:
     goref = native.load()
     places = tuple(evaluate.place(scan, e) for e in options.expressions)
@@ -128,21 +154,27 @@ def _scan(scan: Any, options: Any) -> dict[str, Any]:
         options.attribution,
         options.per_goroutine,
     )
+    info = scan.info()
+    ledger = result.ledger()
+    ended = current.progress.reason if current.progress else ""
+    lost = partial.reasons(info, ledger, ended)
+    if ledger["is_partial"] and not _is_wanted(lost[0], ledger):
+        raise KeyboardInterrupt
     samples = options.max_samples
     profile = None
     begin = time.monotonic()
     if options.out is not None:
         profile = result.write_profile(
-            options.out, goref.MAX_SAMPLES if samples is None else samples
+            options.out,
+            goref.MAX_SAMPLES if samples is None else samples,
+            ", ".join(lost) or None,
         )
-    ledger = result.ledger()
     ledger["phases_us"]["output"] += round((time.monotonic() - begin) * 1e6)
-    info = scan.info()
     return {
         "tool_version": goref.VERSION,
         "info": info,
         "ledger": ledger,
-        "partial": partial.reasons(info, ledger),
+        "partial": lost,
         "roots": result.roots(),
         "types": result.types(),
         "top": TOP if options.top is None else options.top,

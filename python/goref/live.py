@@ -39,10 +39,10 @@ class _Deadline(Progress):
 
     end_s: float | None = None
 
-    def __call__(self) -> None:
+    def __call__(self, done: int = 0, total: int = 0) -> None:
         if self.end_s is not None and time.monotonic() > self.end_s:
             raise TimeoutError
-        super().__call__()
+        super().__call__(done, total)
 
 
 class Watch:

@@ -12,9 +12,14 @@ _LOSSES = {
 }
 
 
-def reasons(info: dict[str, Any], ledger: dict[str, Any]) -> list[str]:
-    """Why sizes are lower bounds; empty: they are not."""
+def reasons(
+    info: dict[str, Any], ledger: dict[str, Any], ended: str = ""
+) -> list[str]:
+    """Why sizes are lower bounds; empty: they are not.
+    ended: why the walk was, if it was not by Ctrl-C."""
     found = []
+    if ledger.get("is_partial"):
+        found.append(ended or "interrupted")
     if info["missing_bytes"]:
         found.append("the core file is truncated")
     for gap, what in _LOSSES.items():

@@ -35,11 +35,45 @@ def _is_tui() -> bool:
     return "not active" not in text
 
 
+def _private_bytes() -> int:
+    try:
+        with open("/proc/self/statm") as file:
+            _size, resident, shared = file.read().split()[:3]
+    except (OSError, ValueError):
+        return 0
+    return (int(resident) - int(shared)) * os.sysconf("SC_PAGESIZE")
+
+
+def _count(number: float) -> str:
+    """1.2 M and the like."""
+    for unit in ("", " k", " M"):
+        if number < 999.5:
+            break
+        number /= 1000
+    else:
+        unit = " G"
+    return f"{number:.0f}{unit}" if not unit else f"{number:.1f}{unit}"
+
+
+def _left(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min"
+
+
 class Progress:
     """Called often while a scan runs; prints seldom. The line is written
-    beside gdb's streams: it is no part of what is logged or piped."""
+    beside gdb's streams: it is no part of what is logged or piped.
 
-    def __init__(self, mode: str) -> None:
+    It also ends what takes too long or too much memory, as Ctrl-C would;
+    reason then says which."""
+
+    def __init__(
+        self,
+        mode: str,
+        timeout_s: float | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
         self.begin = time.monotonic()
         self.next = self.begin + _FIRST_S
         self.is_line = _is_terminal()
@@ -47,22 +81,55 @@ class Progress:
             mode == "auto" and self.is_line and not _is_batch()
         )
         self.is_shown = False
+        self.timeout_s = timeout_s
+        self.memory_limit = memory_limit
+        self.private = _private_bytes() if memory_limit else 0
+        self.reason = ""
+        self.walk_begin = 0.0
 
-    def __call__(self) -> None:
+    def __call__(self, done: int = 0, total: int = 0) -> None:
+        """done of total objects are reached, if there is a walk."""
         now = time.monotonic()
+        self._check(now)
+        if done and not self.walk_begin:
+            self.walk_begin = now
         if not self.is_on or now < self.next:
             return
         if not self.is_shown and self.is_line and _is_tui():
             self.is_on = False
             return
-        text = f"goref: scanning, {now - self.begin:.1f} s (Ctrl-C stops)"
+        text = f"goref: scanning, {self._amount(now, done, total)}"
         if self.is_line:
             gdb.flush()
-            os.write(1, f"\r{text}\x1b[K".encode())
+            os.write(1, f"\r{text} (Ctrl-C stops)\x1b[K".encode())
         else:
             gdb.write(text + "\n", gdb.STDERR)
         self.is_shown = True
         self.next = now + (_STEP_S if self.is_line else _PLAIN_STEP_S)
+
+    def _amount(self, now: float, done: int, total: int) -> str:
+        text = f"{now - self.begin:.1f} s"
+        spent = now - self.walk_begin
+        if not done or not self.walk_begin or spent < _STEP_S:
+            return text
+        rate = done / spent
+        text += f", {100 * done / total:.0f} % of {_count(total)} objects"
+        text += f", {_count(rate)}/s"
+        if total > done:
+            text += f", {_left((total - done) / rate)} left"
+        return text
+
+    def _check(self, now: float) -> None:
+        if self.timeout_s is not None and now - self.begin > self.timeout_s:
+            self._end("the time is over")
+        limit = self.memory_limit
+        if limit and _private_bytes() - self.private > limit:
+            self._end("the memory limit is reached")
+
+    def _end(self, reason: str) -> None:
+        self.timeout_s = self.memory_limit = None
+        self.reason = reason
+        raise KeyboardInterrupt
 
     def clear(self) -> None:
         """The line goes before anything else is printed."""
@@ -74,3 +141,11 @@ class Progress:
         """The last of it."""
         self.clear()
         self.is_on = False
+
+
+def is_asked() -> bool:
+    """Is there somebody to answer a question?"""
+    try:
+        return os.isatty(0) and os.isatty(1) and not _is_batch()
+    except OSError:
+        return False

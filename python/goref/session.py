@@ -109,7 +109,9 @@ class Session:
         key = (depth, nodes, places, attribution, per_goroutine)
         result = self.results.get(key)
         if result is None:
-            result = self.scan.walk(*key)
+            result = self.scan.walk(*key, keep_partial=True)
+            if result.ledger()["is_partial"]:
+                return result
             while len(self.results) >= _MAX_RESULTS:
                 self.results.pop(next(iter(self.results)))
             self.results[key] = result
@@ -137,11 +139,19 @@ class running:
 
     memory_limit: as options have it; None: the setting."""
 
-    def __init__(self, memory_limit: int | None = None) -> None:
+    def __init__(
+        self, memory_limit: int | None = None, timeout_s: float | None = None
+    ) -> None:
         self.memory_limit = params.memory_limit(memory_limit)
+        self.progress = Progress(
+            params.progress(),
+            timeout_s,
+            # What is free changes while we look, for other reasons, too.
+            None if params.memory_is_auto(memory_limit) else self.memory_limit,
+        )
 
     def __enter__(self) -> Any:
-        self.progress = current.progress = Progress(params.progress())
+        current.progress = self.progress
         try:
             scan = current.open(self.progress, self.memory_limit)
             scan.set_progress(self.progress)
@@ -149,7 +159,7 @@ class running:
         except BaseException as problem:
             self.progress.clear()
             current.progress = None
-            raise as_gdb_error(problem) from None
+            raise as_gdb_error(problem, self.progress.reason) from None
 
     def __exit__(self, kind: Any, problem: Any, trace: Any) -> None:
         self.progress.clear()
@@ -157,11 +167,14 @@ class running:
         if current.scan is not None:
             current.scan.set_progress(None)
         if problem is not None:
-            raise as_gdb_error(problem) from None
+            raise as_gdb_error(problem, self.progress.reason) from None
 
 
-def as_gdb_error(problem: BaseException) -> BaseException:
+def as_gdb_error(problem: BaseException, reason: str = "") -> BaseException:
+    """reason: why it was ended, if not by Ctrl-C."""
     goref = native.load()
+    if isinstance(problem, KeyboardInterrupt) and reason:
+        return gdb.GdbError(f"goref: {reason}")
     if isinstance(problem, goref.Error):
         return gdb.GdbError(f"goref: {problem}")
     if isinstance(problem, MemoryError):

@@ -5,12 +5,14 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
+import time
 
 import pytest
 
 from pprof import Profile
-from session import TOP, environment, run_cli, run_goref
+from session import GOREF, TOP, environment, run_cli, run_goref
 from targets import attach_reason
 from toolchains import Variant, variants
 
@@ -213,3 +215,101 @@ def test_attach(farm, variant):
     for name, held in target.held.items():
         if held["objects"]:
             assert roots.get(name) == held["objects"], name
+
+
+# ------------------------------------------------------- a part of the walk
+
+# What Ctrl-C, a time-out and a memory limit have in common: the poll ends the
+# walk. Here it does so at its first look at a walk.
+_END = """
+import goref.progress as p
+def look(self, done=0, total=0, look=p.Progress.__call__):
+    if done:
+        self.reason = {reason!r}
+        raise KeyboardInterrupt
+p.Progress.__call__ = look
+"""
+
+
+@pytest.mark.parametrize("reason", ["", "the time is over"])
+def test_partial_is_marked_everywhere(farm, tmp_path, reason):
+    target = farm.target("counter", CENTRAL, args=("3000000",))
+    hook, out = tmp_path / "hook.py", tmp_path / "refs.pb"
+    hook.write_text(_END.format(reason=reason))
+    run = run_goref(
+        target,
+        [f"source {hook}", f"goref scan --json --out {out}", "goref scan"],
+    )
+    assert run.rc == 0, run.stderr
+    said = reason or "interrupted"
+    told = run.json(1)
+    assert not told["complete"] and told["partial"] == [said]
+    reached, allocated = told["reached"], told["heap"]
+    assert 0 < reached["objects"] < allocated["allocated_objects"]
+    assert (
+        told["unreached"]["objects"]
+        == allocated["allocated_objects"] - reached["objects"]
+    )
+    assert sum(r["objects"] for r in told["roots"]) == reached["objects"]
+    assert sum(t["bytes"] for t in told["types"]) == reached["bytes"]
+    profile = Profile.load(out)
+    assert profile.total() == (reached["objects"], reached["bytes"])
+    assert f"PARTIAL: {said}: sizes are lower bounds" in profile.comments
+    assert f"PARTIAL: {said}: sizes are lower bounds" in run.parts[2]
+
+
+def test_whole_profile_is_not_marked(core, tmp_path):
+    out = tmp_path / "refs.pb"
+    run_cli(["core", core.exe, core.core, "-o", out])
+    assert not [c for c in Profile.load(out).comments if "PARTIAL" in c]
+
+
+def ended(command, delays, end):
+    """Run a command that is ended in different moments, until it has a part
+    of the result. A start of gdb that is interrupted has gdb's own words."""
+    for delay in delays:
+        goref = subprocess.Popen(
+            [str(GOREF), *map(str, command)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        )
+        end(goref, delay)
+        out, err = goref.communicate(timeout=120)
+        assert goref.returncode in (-signal.SIGINT, 0, 1, 3), err
+        assert "Traceback" not in err or "/goref" not in err, err
+        if goref.returncode == 3:
+            return out
+    pytest.skip("it never came in the walk")
+
+
+def test_interrupt(farm):
+    target = farm.target("counter", CENTRAL, args=("3000000",))
+
+    def interrupt(goref, delay):
+        time.sleep(delay)
+        goref.send_signal(signal.SIGINT)
+
+    # Before that it is gdb that starts, and is interrupted in its way.
+    delays = [0.1 + 0.02 * i for i in range(40)]
+    out = ended(["core", target.exe, target.core], delays, interrupt)
+    assert "PARTIAL: interrupted: sizes are lower bounds" in out
+
+
+def test_timeout(farm):
+    target = farm.target("counter", CENTRAL, args=("3000000",))
+    for centiseconds in range(2, 40, 2):
+        done = run_cli(
+            ["core", target.exe, target.core,
+             "--timeout", centiseconds / 100]
+        )  # fmt: skip
+        assert done.returncode in (0, 1, 3), done.stderr
+        if done.returncode == 1:
+            assert "the time is over" in done.stderr
+        if done.returncode == 3:
+            break
+    else:
+        pytest.skip("it never came in the walk")
+    assert "PARTIAL: the time is over: sizes are lower bounds" in done.stdout

@@ -214,7 +214,7 @@ def test_interrupt_of_a_scan(terminal, farm):
         # Ctrl-C after the scan makes gdb print one more prompt.
         busy.settle()
         assert "Traceback" not in text
-        if "main.chain" not in text:
+        if "PARTIAL" in text or "main.chain" not in text:
             latencies.append(latency)
     if not latencies:
         pytest.skip("every scan was done before Ctrl-C came")
@@ -236,3 +236,53 @@ def test_interrupt_of_a_live_scan(terminal, farm):
     busy.run("detach")
     for _ in range(3):
         target.process.read_line(timeout=GENEROUS)
+
+
+def interrupted_in_the_walk(busy, answer):
+    """Ctrl-C until it hits the walk; what was printed after the answer."""
+    for depth in range(300, 340):
+        busy.child.sendline(f"goref scan --max-depth {depth}")
+        time.sleep(0.04 + depth % 20 * 0.02)
+        busy.child.sendcontrol("c")
+        seen = busy.child.expect(
+            [r"\(y or n\) ", PROMPT], timeout=GENEROUS
+        )  # fmt: skip
+        if seen == 0:
+            busy.child.sendline(answer)
+            busy.child.expect(PROMPT, timeout=GENEROUS)
+            return plain(busy.child.before)
+        busy.settle()
+    pytest.skip("Ctrl-C never came in the walk")
+
+
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_interrupt_offers_what_there_is(terminal, farm, answer):
+    target = farm.target("counter", CENTRAL, args=("3000000",))
+    busy = terminal(target.gdb_args)
+    busy.run("set confirm on")
+    text = interrupted_in_the_walk(busy, answer)
+    assert "Traceback" not in text
+    if answer == "y":
+        assert "PARTIAL: interrupted: sizes are lower bounds" in text
+        assert "not reached" in text
+    else:
+        assert "PARTIAL" not in text and "allocated" not in text
+    # The next one is whole: no part of a result is kept.
+    whole = busy.run("goref scan --top 5")
+    assert "PARTIAL" not in whole and "main.chain" in whole
+    busy.run("set confirm off")
+
+
+def test_progress_has_rate_and_time_left(terminal, farm):
+    target = farm.target("counter", CENTRAL, args=("3000000",))
+    busy = terminal(target.gdb_args)
+    busy.run("python import goref.progress as p")
+    busy.run("python p._FIRST_S = p._STEP_S = 0.05")
+    # Before that the walk has no rate.
+    text = busy.run("goref scan --top 5")
+    found = re.search(
+        r"scanning, [\d.]+ s, \d+ % of 3\.0 M objects, [\d.]+ [kM]/s, "
+        r"\d+ s left",
+        text,
+    )
+    assert found, text
