@@ -81,6 +81,8 @@ static struct gr_error *make_between(struct gr_process_copy *copy,
 	err = make_child(t, CLONE_VM | CLONE_FILES, NO_STACK, deadline_us,
 			 &copy->between);
 	if (copy->between.tid) {
+		// Else it waits for its turn, and the process with it.
+		gr_set_urgent(copy->between.tid, true);
 		struct gr_error *adopt_err =
 			gr_inject_adopt(&copy->between, deadline_us);
 		if (err)
@@ -197,8 +199,11 @@ struct gr_error *gr_process_copy_make(struct gr_process_copy *copy, pid_t pid,
 
 	if (!err)
 		err = gr_threads_init(&copy->threads, pid);
-	if (!err)
-		err = stop_and_copy(copy, max_pause_us);
+	if (err)
+		return err;
+	gr_set_urgent(0, true);
+	err = stop_and_copy(copy, max_pause_us);
+	gr_set_urgent(0, false);
 	gr_tracee_kill(&copy->between);
 	if (err)
 		return err;
@@ -265,8 +270,10 @@ struct gr_error *gr_process_copy_end(struct gr_process_copy *copy)
 
 	gr_tracee_kill(&copy->copy);
 	gr_tracee_kill(&copy->between);
+	gr_set_urgent(0, true);
 	if (copy->between.own_tid)
 		err = end_zombies(copy);
+	gr_set_urgent(0, false);
 	if (copy->threads.pid)
 		gr_threads_deinit(&copy->threads);
 	return err;

@@ -9,7 +9,8 @@
 #include "base/cleanup.h"
 
 enum {
-	STOP_US = 50000,     // for all threads to stop
+	STOP_US = 50000,     // for one more thread to stop
+	THREAD_US = 20,	     // for each that there is, more
 	LET_GO_US = 5000000, // for a late one
 	MAX_PASSES = 1000,
 };
@@ -147,16 +148,16 @@ static struct gr_error *does_not_stop(const struct gr_threads *threads,
 }
 
 // Stop those from number @p first on.
-static struct gr_error *stop_from(struct gr_threads *threads, size_t first,
-				  int64_t deadline_us)
+static struct gr_error *stop_from(struct gr_threads *threads, size_t first)
 {
 	struct gr_tracees *list = &threads->list;
+	int64_t stop_us = STOP_US + (int64_t)list->size * THREAD_US;
 
 	for (size_t i = first; i < list->size; i++)
 		gr_tracee_interrupt(&list->data[i]);
 	for (size_t i = first; i < list->size; i++) {
 		struct gr_tracee *t = &list->data[i];
-		if (gr_tracee_wait(t, deadline_us) == GR_STOP_NONE)
+		if (gr_tracee_wait(t, gr_now_us() + stop_us) == GR_STOP_NONE)
 			return does_not_stop(threads, t);
 		if (t->stop != GR_STOP_ENDED)
 			gr_tracee_read_registers(t);
@@ -187,9 +188,8 @@ struct gr_error *gr_threads_stop(struct gr_threads *threads)
 	// They still run while the first ones are seized.
 	struct gr_error *err = seize_new(threads);
 	threads->stopped_us = gr_now_us();
-	int64_t deadline_us = threads->stopped_us + STOP_US;
 	for (int i = 0; !err && i < MAX_PASSES; i++) {
-		err = stop_from(threads, first, deadline_us);
+		err = stop_from(threads, first);
 		first = threads->list.size;
 		if (!err)
 			err = seize_new(threads);
@@ -291,7 +291,7 @@ static bool try_one(struct gr_threads *threads, pid_t tid)
 	gr_error_destroy(err);
 	if (!threads->list.size)
 		return false;
-	err = stop_from(threads, 0, gr_now_us() + STOP_US);
+	err = stop_from(threads, 0);
 	gr_error_destroy(err);
 	if (!err && fitness_of(threads, &threads->list.data[0]))
 		return true;

@@ -2,8 +2,10 @@
 #include "snapshot/tracee.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -96,4 +98,14 @@ void gr_tracee_kill(struct gr_tracee *t)
 	kill(t->tid, SIGKILL);
 	while (gr_tracee_wait(t, INT64_MAX) != GR_STOP_ENDED)
 		ptrace(PTRACE_CONT, t->tid, NULL, NULL);
+}
+
+void gr_set_urgent(pid_t tid, bool is_urgent)
+{
+	enum { HIGHEST = -20 };
+	const struct sched_param param = { .sched_priority = is_urgent };
+	int policy = is_urgent ? SCHED_FIFO : SCHED_OTHER;
+
+	if (sched_setscheduler(tid, policy, &param))
+		setpriority(PRIO_PROCESS, (id_t)tid, is_urgent ? HIGHEST : 0);
 }

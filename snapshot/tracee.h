@@ -64,4 +64,10 @@ void gr_tracee_detach(struct gr_tracee *t);
 /** Kill the process, and wait until it is dead. */
 void gr_tracee_kill(struct gr_tracee *t);
 
+/**
+ * Put one of our own, or ourselves (0), before what else wants a processor,
+ * or back: a process waits for it. As far as that is permitted.
+ */
+void gr_set_urgent(pid_t tid, bool is_urgent);
+
 #endif /* GR_SNAPSHOT_TRACEE_H */

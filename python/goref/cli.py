@@ -43,7 +43,7 @@ what gdb can evaluate.
 
 With --snapshot, one thread of the process makes a system call that forks it
 (by ptrace; nothing is written to its memory): the process stands still while
-its page tables are copied, 30 to 60 ms for each GB, and then every page that
+its page tables are copied, 20 to 60 ms for each GB, and then every page that
 it writes to is doubled until goref has read the copy. For less than 0.1 ms,
 on a busy machine a few ms, and twice, the registers of that thread are not its
 own. Whenever goref or gdb is killed, the process goes on as it was, and a

@@ -2,6 +2,7 @@
 """goref-snapshot, `goref attach --snapshot': a process is copied, and neither
 knows nor suffers."""
 
+import ctypes
 import json
 import os
 import random
@@ -308,24 +309,52 @@ def test_process_ends_meanwhile(steady):
 # --------------------------------------------------------------- it is killed
 
 
-def test_killed_helper(steady):
-    """SIGKILL at random moments. The process goes on; as many zombies as were
-    under way may be in the list of its children, and nothing lives."""
-    process = steady(CENTRAL)
-    random.seed(7)
+_PTRACE_TRACEME, _PTRACE_SYSCALL = 0, 24
+
+
+def _ptrace(request, pid):
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long] * 4
+    return libc.ptrace(request, pid, 0, 0)
+
+
+def killed_at(pid, number):
+    """Run the helper from beginning to end, and kill it when it enters or
+    leaves its so many-th system call. Gives how many it got to."""
     program = Path(environment()["GOREF_BUILD_DIR"]) / "goref-snapshot"
-    for _ in range(40):
-        popen = subprocess.Popen(
-            [str(program), str(process.pid)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-        )
-        time.sleep(random.random() * 0.02)
-        popen.kill()
-        popen.wait()
-        popen.stdin.close()
+    popen = subprocess.Popen(
+        [str(program), str(pid)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        preexec_fn=lambda: _ptrace(_PTRACE_TRACEME, 0),
+    )
+    count = 0
+    while True:
+        _, status = os.waitpid(popen.pid, 0)
+        if not os.WIFSTOPPED(status):
+            popen.returncode = 0  # it is reaped
+            return count
+        count += 1
+        if count == number:
+            os.kill(popen.pid, signal.SIGKILL)
+        else:
+            _ptrace(_PTRACE_SYSCALL, popen.pid)
+
+
+def test_killed_helper(steady):
+    """SIGKILL at any step, those with altered registers too. The process goes
+    on; what was under way is a zombie at most, and nothing lives on."""
+    process = steady(CENTRAL)
+    steps = killed_at(process.pid, 0)
+    assert steps > 200
+    assert not children(process.pid)
+    kills = int(os.environ.get("GOREF_KILLS", 40))
+    random.seed(7)
+    for i in range(kills):
+        killed_at(process.pid, steps * i // kills + random.randrange(3))
         assert process.process.popen.poll() is None
         assert status_of(process.pid, "TracerPid") == "0"
+        assert status_of(process.pid, "State")[0] in "SR"
     assert process.goes_on()
     time.sleep(0.1)
     for _pid, stat in children(process.pid):
@@ -374,6 +403,36 @@ def test_verify_under_load(farm, steady, variant):
         assert done.returncode == 0, (done.stdout, done.stderr)
     assert process.goes_on()
     assert not children(process.pid)
+
+
+def test_first_of_a_pid_namespace():
+    """As in a container: what it leaves would be its own to reap."""
+    if not shutil.which("unshare") or os.geteuid():
+        pytest.skip("needs unshare and root")
+    exe = build("counter", CENTRAL.release)
+    try:
+        process = start(
+            shutil.which("unshare"),
+            ["--pid", "--fork", "--kill-child", exe, "20000"],
+        )
+    except (EOFError, TimeoutError):
+        pytest.skip("no new namespaces may be made here")
+    try:
+        inner = children(process.pid)[0][0]
+        assert status_of(inner, "NSpid").split()[-1] == "1"
+        helper = Helper(inner)
+        assert helper.is_ready, helper.said
+        assert helper.threads[0][0] == "1"
+        assert helper.end() == 0, helper.said
+        assert not children(inner)
+        done = run_cli(["attach", "--snapshot", "--json", inner])
+        assert done.returncode == 0, done.stderr
+        roots = {r["name"]: r for r in json.loads(done.stdout)["roots"]}
+        truth = process.truth["held"]["main.chain"]["objects"]
+        assert roots["main.chain"]["objects"] == truth
+        assert not children(inner)
+    finally:
+        process.stop()
 
 
 def test_why(steady):
