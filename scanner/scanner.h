@@ -202,7 +202,8 @@ const struct gr_ledger *gr_result_ledger(const struct gr_result *result);
 	X(CLEANUP, "cleanup")     \
 	X(TIMER, "timer")         \
 	X(TINY, "tiny")           \
-	X(RUNTIME, "runtime")
+	X(RUNTIME, "runtime")     \
+	X(ADDRESS, "address")
 
 enum gr_root_kind {
 #define X(id, name) GR_ROOT_##id,

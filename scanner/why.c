@@ -87,6 +87,29 @@ static const char *describe_stack(struct gr_scan *scan, uint64_t addr)
 	return NULL;
 }
 
+/* Signal handlers run on a stack of their own: m.gsignal's. */
+static bool is_on_signal_stack(struct gr_scan *scan, uint64_t addr)
+{
+	const struct gr_layout *layout = &scan->rt.layout;
+	uint64_t g, lo, hi;
+
+	for (size_t i = 0; i < scan->rt.nms; i++) {
+		struct gr_error *err = gr_image_read_u64(
+			scan->image, scan->rt.ms[i] + layout->m.gsignal.off,
+			&g);
+		if (!err)
+			err = gr_image_read_u64(
+				scan->image, g + layout->g.stack_lo.off, &lo);
+		if (!err)
+			err = gr_image_read_u64(
+				scan->image, g + layout->g.stack_hi.off, &hi);
+		if (!err && addr >= lo && addr < hi)
+			return true;
+		gr_error_destroy(err);
+	}
+	return false;
+}
+
 /* What an address is that is no object. */
 static const char *describe(struct gr_scan *scan, uint64_t addr)
 {
@@ -99,6 +122,8 @@ static const char *describe(struct gr_scan *scan, uint64_t addr)
 	if (span)
 		return "unused end of a heap span";
 	text = describe_stack(scan, addr);
+	if (!text && is_on_signal_stack(scan, addr))
+		text = "signal stack of a thread";
 	for (size_t i = 0; !text && i < scan->rt.nmodules; i++)
 		text = describe_module(scan, &scan->rt.modules[i], addr);
 	if (text)

@@ -41,7 +41,22 @@ def split(text: str) -> list[str]:
             closing.append(_OPEN[char])
         elif closing and char == closing[-1]:
             closing.pop()
-    return words + [word] if word else words
+    return _join_casts(words + [word] if word else words)
+
+
+def _join_casts(words: list[str]) -> list[str]:
+    """`(*main.T) (0xc000012345)` is one."""
+    joined: list[str] = []
+    for word in words:
+        if (
+            joined
+            and word[0] == "("
+            and re.fullmatch(r"\*?\(\*.*[^(]\)", joined[-1])
+        ):
+            joined[-1] += word
+        else:
+            joined.append(word)
+    return joined
 
 
 def unquote(word: str) -> str:

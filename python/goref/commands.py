@@ -80,7 +80,7 @@ class _Scan(_Command):
     Usage: goref scan [OPTION]... [EXPRESSION]...
 
     With expressions, only what these hold. An expression is a package
-    variable (main.cache), an address, a Go conversion as
+    variable or a field (main.cache, main.cache.head), an object's address, a Go conversion as
     (*main.T)(0xc000012345), or what gdb can evaluate.
 
     Options:
@@ -104,6 +104,10 @@ def scan(options: Any) -> list[str]:
     gdb.write(render_report(report))
     lost: list[str] = report["partial"]
     return lost
+
+
+def _why_limits(options: Any) -> tuple[int, int, str]:
+    return (params.max_depth(), params.max_nodes(), options.attribution)
 
 
 def _nodes(scan: Any, options: Any) -> int:
@@ -146,7 +150,10 @@ def _is_wanted(reason: str, ledger: dict[str, Any]) -> bool:
 
 def _scan(scan: Any, options: Any) -> dict[str, Any]:
     goref = native.load()
-    places = tuple(evaluate.place(scan, e) for e in options.expressions)
+    places = tuple(
+        evaluate.held_by(scan, e, _why_limits(options))
+        for e in dict.fromkeys(options.expressions)
+    )
     result = current.walk(
         options.max_depth or params.max_depth(),
         _nodes(scan, options),
@@ -192,7 +199,7 @@ class _Why(_Command):
     Usage: goref why [OPTION]... ADDRESS|EXPRESSION
 
     The address may point anywhere into the object. An expression is a package
-    variable (main.cache: what it points at), a Go conversion as
+    variable or a field (main.cache: what it points at), a Go conversion as
     (*main.T)(0xc000012345) or *(*main.T)(0xc000012345), or what gdb can
     evaluate ($rax, &main.cache). The chain is the one over which `goref scan'
     counts the object. What is no object is named: stack, data, free slot...
@@ -220,7 +227,7 @@ def why(options: Any) -> None:
 
 def _why(scan: Any, options: Any) -> tuple[str | None, Any]:
     """The answer; and the variable's name if it is about what that holds."""
-    limits = (params.max_depth(), params.max_nodes(), options.attribution)
+    limits = _why_limits(options)
     text = " ".join(options.expression)
     name, address, _type, _is_variable, value = evaluate.place(scan, text)
     if value:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a person typed becomes a place in the target's memory."""
 
+import re
 from typing import Any
 
 import gdb
 
 from . import native
+from .session import current
 
 Place = tuple[str, int, int, bool, int]  # as _goref.pyi has it
 
@@ -40,15 +42,26 @@ def _gdb_address(text: str) -> int:
         value = gdb.parse_and_eval(text)
         kind = value.type.strip_typedefs().code
         if kind in _POINTERS or kind in _NUMBERS:
-            return int(value) & _MASK
-        if value.address is None:
+            number = int(value)
+        elif value.address is None:
             raise gdb.error("it has no address")
-        return int(value.address) & _MASK
+        else:
+            number = int(value.address)
+    if not 0 <= number <= _MASK:
+        raise gdb.error(f"{number} is no address")
+    return number
 
 
 def place(scan: Any, text: str) -> Place:
     """Our own tables first, gdb's evaluator last."""
     goref = native.load()
+    # For gdb that would be what an int of C at that place says.
+    bare = re.fullmatch(r"\s*\*\s*(0[xX][0-9a-fA-F]+|\d+)\s*", text)
+    if bare:
+        raise gdb.GdbError(
+            f"goref: {text}: of what type? Write {bare[1]}, or with its type "
+            f"*(*main.T)({bare[1]})"
+        )
     try:
         resolved: Place = scan.resolve(text)
         return resolved
@@ -56,8 +69,47 @@ def place(scan: Any, text: str) -> Place:
         ours = str(problem)
     except goref.ArgumentError as problem:
         raise gdb.GdbError(f"goref: {problem}") from None
+    if current.is_kept:
+        # What gdb could ask has gone on.
+        raise gdb.GdbError(f"goref: {ours}")
     try:
         return (text, _gdb_address(text), NO_TYPE, False, 0)
     except (gdb.error, RuntimeError, ValueError, OverflowError) as problem:
         reason = " ".join(str(problem).split()).rstrip(".")
         raise gdb.GdbError(f"goref: {ours}; gdb: {reason}") from None
+
+
+def held_by(scan: Any, text: str, limits: Any) -> Place:
+    """A place to begin a walk at: a variable, or an object. limits: as
+    scan.why() takes them."""
+    found = place(scan, text)
+    name, address, type_, is_variable, value = found
+    if is_variable:
+        return found
+    if value:
+        address = value  # of a variable whose type is not known
+    answer = scan.why(address, *limits)
+    thing = answer["object"]
+    if not thing:
+        raise gdb.GdbError(
+            f"goref: {text} is no object of the heap: "
+            f"{answer['description']}"
+        )
+    if type_ == NO_TYPE and thing["type"] and not thing["offset"]:
+        type_ = _type_of_struct(scan, thing["type"], address)
+    return (name, address, type_, False, value)
+
+
+def _type_of_struct(scan: Any, name: str, address: int) -> int:
+    """The number of the type that goref why has for an object. The array of a
+    slice, the bytes of a string, the parts of a map go by the type of what
+    refers to them: only a struct or an array is what it is called."""
+    if not re.fullmatch(r"[\w./*\[\]\-]+", name) or name[0] == "*":
+        return NO_TYPE
+    if name.startswith(("[]", "map[", "chan", "func")) or name == "string":
+        return NO_TYPE
+    try:
+        type_: int = scan.resolve(f"(*{name})({address:#x})")[2]
+        return type_
+    except native.load().Error:
+        return NO_TYPE

@@ -3,6 +3,8 @@
 
 from typing import Any
 
+from .render import human_bytes
+
 # Gaps behind which there may be memory that nothing else leads to.
 _LOSSES = {
     "unreadable_pages": "pages of memory are missing",
@@ -21,7 +23,10 @@ def reasons(
     if ledger.get("is_partial"):
         found.append(ended or "interrupted")
     if info["missing_bytes"]:
-        found.append("the core file is truncated")
+        found.append(
+            "the core file is truncated, "
+            f"{human_bytes(info['missing_bytes'])} are missing"
+        )
     for gap, what in _LOSSES.items():
         count = ledger["gaps"].get(gap)
         if count:

@@ -22,6 +22,10 @@ def human_bytes(count: int) -> str:
     return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
 def percent(part: int, whole: int) -> str:
     if not whole:
         return "-"
@@ -178,7 +182,8 @@ def scan_text(report: dict[str, Any]) -> str:
     lines = headline(report["info"])
     lines += partial_lines(report["partial"])
     if report["places"]:
-        lines.append("held by: " + ", ".join(report["places"]))
+        # Each once, as it was asked for first.
+        lines.append("held by: " + ", ".join(dict.fromkeys(report["places"])))
     if report["attribution"] != "nearest":
         lines.append(f"billed to the {report['attribution']} root")
     lines += ["", *ledger_lines(ledger)]
@@ -192,7 +197,7 @@ def scan_text(report: dict[str, Any]) -> str:
         folded = profile["folded"]
         note = f", {folded:,} small ones folded" if folded else ""
         lines.append(
-            f"profile: {report['out']} ({profile['samples']:,} paths{note}); "
+            f"profile: {report['out']} ({_counted(profile['samples'], 'path')}{note}); "
             f"open it with: go tool pprof {report['out']}"
         )
     lines.append(timing(ledger["phases_us"], ledger["peak_private_bytes"]))

@@ -259,6 +259,11 @@ def _core_exe(path: str | None, core: str) -> str:
     match = re.search(r"^exe = '(.*)'", text, re.M)
     if match:
         hint = match[1]
+    if hint != "EXE" and not os.path.isfile(hint):
+        raise gdb.GdbError(
+            f"goref: {core} needs the executable that it came from, which "
+            f"was {hint} and is not there: fetch it, then `file EXE`"
+        )
     raise gdb.GdbError(
         f"goref: {core} needs the executable that it came from: "
         f"`file {hint}` (or `gdb {hint} {core}`)"

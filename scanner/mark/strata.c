@@ -392,7 +392,8 @@ static void run_places(struct gr_walk *w, const struct gr_walk_options *options)
 		const struct gr_place *place = &options->places[i];
 		struct gr_root root = {
 			.name = place->name,
-			.kind = GR_ROOT_GLOBAL,
+			.kind = place->is_variable ? GR_ROOT_GLOBAL :
+						     GR_ROOT_ADDRESS,
 			.form = place->is_variable ? GR_ROOT_REGION :
 						     GR_ROOT_VALUE,
 			.type = place->type,

@@ -111,6 +111,8 @@ static struct gr_build_id mapped_build_id(const struct mapped_elf *mapped)
 	return id;
 }
 
+enum { SHORT_ID_CHARS = 12 };
+
 static void print_id(const struct gr_build_id *id, bool is_gnu, char *text,
 		     size_t bytes)
 {
@@ -134,10 +136,14 @@ static struct gr_error *mismatch(const struct gr_module_file *file,
 
 	print_id(ours, is_gnu, our_text, sizeof(our_text));
 	print_id(theirs, is_gnu, their_text, sizeof(their_text));
+	// As much of them as tells them apart.
+	int n = strncmp(our_text, their_text, SHORT_ID_CHARS) ?
+			SHORT_ID_CHARS :
+			(int)sizeof(our_text);
 	return gr_error_format(GR_ERROR_MISMATCH,
-			       "%s (build id %s) is not the program of %s "
-			       "(build id %s)",
-			       file->path, our_text, what, their_text);
+			       "%s is not the program of %s (build ids %.*s, "
+			       "%.*s)",
+			       file->path, what, n, our_text, n, their_text);
 }
 
 static struct gr_error *mismatch_entry(const struct gr_module_file *file,

@@ -40,12 +40,12 @@ static struct gr_error *warn(struct gr_image *image, const char *fmt, ...)
 
 static const char *print_bytes(uint64_t bytes, char *text, size_t text_bytes)
 {
-	static const char *const units[] = { "bytes", "KB", "MB", "GB", "TB" };
+	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
 	double value = bytes;
 	size_t unit = 0;
 
-	for (; value >= 1000 && unit + 1 < GR_ARRAY_SIZE(units); unit++)
-		value /= 1000;
+	for (; value >= 1023.95 && unit + 1 < GR_ARRAY_SIZE(units); unit++)
+		value /= 1024;
 	snprintf(text, text_bytes, unit ? "%.1f %s" : "%.0f %s", value,
 		 units[unit]);
 	return text;
@@ -59,7 +59,8 @@ static struct gr_error *warn_about_core(struct gr_image *image)
 
 	if (core->missing_bytes)
 		err = warn(image,
-			   "core file is truncated: %s of %s are missing",
+			   "core file is truncated: %s of %s are missing; what "
+			   "lay there is not seen, nor what only it holds",
 			   print_bytes(core->missing_bytes, missing,
 				       sizeof(missing)),
 			   print_bytes(core->promised_bytes, promised,

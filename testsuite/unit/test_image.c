@@ -383,7 +383,7 @@ static void damage_notes(struct elf_builder *core)
 
 static const struct damage_case damage_cases[] = {
 	{ "last page is cut off", NULL, PAGE, -1,
-	  "core file is truncated: 4.1 KB of 25.3 KB are missing", PAGE,
+	  "core file is truncated: 4.0 kB of 24.8 kB are missing", PAGE,
 	  CORE_SALT },
 	{ "heap is cut off", NULL, 5 * PAGE + 7, -1, "truncated", 5 * PAGE,
 	  -1 },
@@ -447,11 +447,11 @@ struct identity_case {
 static const struct identity_case identity_cases[] = {
 	{ "same GNU build id", "AB", NULL, "AB", NULL, true, EXE_ENTRY, NULL },
 	{ "other GNU build id", "AB", NULL, "AC", NULL, true, EXE_ENTRY,
-	  "(build id 4143) is not the program of core " },
+	  "(build ids 4143, 4142)" },
 	{ "GNU comes before Go", "AB", "x", "AB", "y", true, EXE_ENTRY, NULL },
 	{ "same Go build id", NULL, "a/b", NULL, "a/b", true, EXE_ENTRY, NULL },
 	{ "other Go build id", NULL, "a/b", NULL, "a/c", true, EXE_ENTRY,
-	  "(build id a/b)" },
+	  "(build ids a/c, a/b)" },
 	{ "one has no build id: not comparable", NULL, "a/b", NULL, NULL, true,
 	  EXE_ENTRY, NULL },
 	{ "no build ids, same entry", NULL, NULL, NULL, NULL, true, EXE_ENTRY,
