@@ -87,6 +87,33 @@ static inline void gr_bitmap_and_not(uint64_t *map, size_t bit, uint64_t bits)
 		map[bit / 64 + 1] &= ~(bits >> (64 - shift));
 }
 
+/** Bits that gr_bitmap_peek() gives at least. */
+enum { GR_BITMAP_PEEK_BITS = 57 };
+
+/**
+ * The next 57 bits or more from @p bit on, by one load that need not be
+ * aligned. Reads up to a word after the last one.
+ */
+static inline uint64_t gr_bitmap_peek(const uint64_t *map, size_t bit)
+{
+	uint64_t word;
+
+	memcpy(&word, (const uint8_t *)map + bit / 8, sizeof(word));
+	return word >> (bit % 8);
+}
+
+/** Clear those of the 57 bits from @p bit on that are set in @p bits. */
+static inline void gr_bitmap_poke_clear(uint64_t *map, size_t bit,
+					uint64_t bits)
+{
+	uint8_t *at = (uint8_t *)map + bit / 8;
+	uint64_t word;
+
+	memcpy(&word, at, sizeof(word));
+	word &= ~(bits << (bit % 8));
+	memcpy(at, &word, sizeof(word));
+}
+
 /** First set bit in [start, end), or @p end. */
 size_t gr_bitmap_next(const uint64_t *map, size_t start, size_t end);
 

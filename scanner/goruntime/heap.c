@@ -347,10 +347,17 @@ static uint8_t kind_of(struct gr_heap *heap, const struct gr_span *span,
 		.nelems = span->nelems,
 		.is_noscan = span->is_noscan,
 		.header_bytes = span->header_bytes,
+		.least_bytes =
+			span->is_noscan	   ? 0 :
+			span->header_bytes ? UINT32_MAX :
+			span->elem_bytes < 32 ?
+					     1 :
+					     GR_LEAST_BYTES(span->elem_bytes),
 	};
 	struct gr_span_kind *known = &heap->kinds[span->spanclass];
 
-	if (span->spanclass >> 1 == 0 || span->nelems < 2 || npages > UINT8_MAX)
+	if (span->spanclass >> 1 == 0 || span->nelems < 2 ||
+	    npages > UINT8_MAX || span->elem_bytes > UINT16_MAX)
 		return 0;
 	if (!known->nelems)
 		*known = kind;

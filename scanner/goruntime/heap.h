@@ -79,9 +79,18 @@ struct gr_span_kind {
 	uint32_t elem_bytes;
 	uint32_t magic;	 /**< As gr_span.magic. */
 	uint32_t nelems; /**< 0: of kind 0, which holds nothing. */
+	/**
+	 * A type of so many bytes at an object's start explains the object:
+	 * size classes waste at most an eighth. UINT32_MAX: its type word
+	 * tells. Of objects without pointers 0: nothing is to be explained.
+	 */
+	uint32_t least_bytes;
 	bool is_noscan;
 	uint8_t header_bytes;
 };
+
+/** The same, for an object of @p bytes. */
+#define GR_LEAST_BYTES(bytes) ((bytes) - (bytes) / 8 - 16)
 
 /**
  * What is known of an object: flags of a byte each, so that a visit looks at

@@ -429,7 +429,18 @@ const struct gr_program *gr_program_compile(struct gr_programs *programs,
 	program->is_closure = info->role == GR_ROLE_CLOSURE;
 	program->is_direct = gr_types_is_direct(c.types, type) &&
 			     program->nslots == 1 && program->nwords == 1;
-	program->self = (struct gr_referent){ program, type, type, false };
+	program->is_small = !program->narrays &&
+			    program->nwords <= GR_BITMAP_PEEK_BITS;
+	program->self = (struct gr_referent){
+		.program = program,
+		.type = type,
+		.label = type,
+		.bytes = gr_program_is_empty(program) ||
+					 program->size_bytes > UINT32_MAX ?
+				 0 :
+				 program->size_bytes,
+		.is_plain = !program->is_barrier,
+	};
 	programs->by_type[type] = program;
 	return program;
 }

@@ -33,9 +33,15 @@ struct gr_program;
 struct gr_referent {
 	/** Of `type`; of no type and of containers an empty one. */
 	const struct gr_program *program;
-	gr_type_id type;   /**< Of the region there, or GR_TYPE_NONE. */
-	gr_type_id label;  /**< Whose total the object is counted in. */
+	gr_type_id type;  /**< Of the region there, or GR_TYPE_NONE. */
+	gr_type_id label; /**< Whose total the object is counted in. */
+	/**
+	 * Bytes that the type explains at the pointer; 0: no pointers there,
+	 * or too many bytes for the quick way.
+	 */
+	uint32_t bytes;
 	bool is_container; /**< Header of a map, chan or trie `type`. */
+	bool is_plain;	   /**< Labelled, and no barrier. */
 };
 
 /** One word of a value that may be a pointer. */
@@ -69,6 +75,7 @@ struct gr_program {
 	uint64_t size_bytes;
 	bool is_barrier; /**< GR_ROLE_BARRIER */
 	bool is_closure; /**< GR_ROLE_CLOSURE */
+	bool is_small;	 /**< mask[0] peeks at all; no arrays. */
 	bool is_direct;	 /**< One pointer: what an interface holds itself. */
 	uint32_t nwords; /**< That mask and slot_of_word cover. */
 	uint32_t nslots, nsteps, narrays;

@@ -47,14 +47,13 @@ static inline void look_ahead(struct gr_walk *w)
 				 region->host);
 }
 
-static inline void run_slot(struct gr_walk *w, struct gr_scope *scope,
-			    struct gr_slot *slot, uint32_t step,
-			    const uint8_t *at);
+static void run_slot(struct gr_walk *w, struct gr_scope *scope,
+		     struct gr_slot *slot, uint32_t step, const uint8_t *at);
 
 void gr_walk_run_interface(struct gr_walk *w, struct gr_scope *scope,
-			   uint32_t step, const uint8_t *at, gr_type_id type)
+			   uint32_t step, const uint8_t *at,
+			   const struct gr_referent *to)
 {
-	const struct gr_referent *to = gr_walk_referent(w, type);
 	struct gr_total *row = w->typed_row;
 
 	if (row == &w->ledger->typed)
@@ -75,14 +74,13 @@ static void run_reflect_value(struct gr_walk *w, struct gr_scope *scope,
 			      uint32_t step, const uint8_t *at)
 {
 	enum { FLAG_INDIR = 1 << 7 };
-	gr_type_id type =
+	const struct gr_referent *to =
 		gr_walk_runtime_type(w, gr_load_u64(at - GR_WORD_BYTES));
 
 	if (gr_load_u64(at + GR_WORD_BYTES) & FLAG_INDIR)
-		gr_walk_visit(w, gr_load_u64(at), gr_walk_referent(w, type), 0,
-			      scope, step);
+		gr_walk_visit(w, gr_load_u64(at), to, 0, scope, step);
 	else
-		gr_walk_run_interface(w, scope, step, at, type);
+		gr_walk_run_interface(w, scope, step, at, to);
 }
 
 /* A funcval: its first word is the code, what follows was captured. */
@@ -94,15 +92,10 @@ void gr_walk_run_func(struct gr_walk *w, struct gr_scope *scope, uint32_t step,
 	uint64_t word, bytes;
 
 	if (gr_walk_locate(w, addr, &host, &word, &bytes)) {
-		gr_type_id closure;
-		struct gr_error *err =
-			gr_types_closure(w->rt, gr_load_u64(host), &closure);
-		if (err) {
-			gr_walk_fail(w, err);
-			return;
-		}
-		if (closure != GR_TYPE_NONE)
-			to = *gr_walk_referent(w, closure);
+		const struct gr_referent *closure =
+			gr_walk_closure_type(w, gr_load_u64(host));
+		if (closure->type != GR_TYPE_NONE)
+			to = *closure;
 	}
 	size_t nmasked = w->masked.size;
 	gr_walk_visit(w, addr, &to, 0, scope, step);
@@ -175,29 +168,57 @@ static void run_wide_slot(struct gr_walk *w, struct gr_scope *scope,
 	}
 }
 
-/* Follow the pointer word at @p at, for the node of @p step. */
-static inline void run_slot(struct gr_walk *w, struct gr_scope *scope,
-			    struct gr_slot *slot, uint32_t step,
-			    const uint8_t *at)
+/* What a slot refers to, now that it is followed for the first time. */
+static void resolve_slot(struct gr_walk *w, struct gr_slot *slot)
 {
-	uint64_t addr = gr_load_u64(at), count = 0;
+	struct gr_referent *to = &slot->to;
 
-	if (!addr)
+	if (to->is_container) {
+		to->program = &gr_program_nothing;
+		to->bytes = gr_walk_header_bytes(w, to->type);
+		to->is_plain = true;
 		return;
+	}
+	const struct gr_referent *known = gr_walk_referent(w, to->type);
+	to->program = known->program;
+	to->bytes = known->bytes;
+	to->is_plain = !to->program->is_barrier && to->label != GR_TYPE_NONE;
+}
+
+/*
+ * What the slot alone tells of the pointer at @p at, and *@p ret_count, as
+ * gr_region.count; NULL: other words have to be looked at.
+ */
+static inline const struct gr_referent *slot_referent(struct gr_walk *w,
+						      struct gr_slot *slot,
+						      const uint8_t *at,
+						      uint32_t *ret_count)
+{
+	uint64_t count = 0;
+
 	if (GR_UNLIKELY(!slot->to.program))
-		slot->to.program =
-			slot->to.is_container ?
-				&gr_program_nothing :
-				gr_walk_referent(w, slot->to.type)->program;
+		resolve_slot(w, slot);
 	if (slot->op > GR_SLOT_TRIE) {
 		if (slot->op == GR_SLOT_SLICE)
 			count = gr_load_u64(at + 2 * GR_WORD_BYTES);
-		if (!count || count > UINT32_MAX) {
-			run_wide_slot(w, scope, slot, step, at);
-			return;
-		}
+		if (!count || count > UINT32_MAX)
+			return NULL;
 	}
-	gr_walk_visit_inline(w, addr, &slot->to, count, scope, step);
+	*ret_count = count;
+	return &slot->to;
+}
+
+/* Follow the pointer word at @p at, for the node of @p step. */
+static void run_slot(struct gr_walk *w, struct gr_scope *scope,
+		     struct gr_slot *slot, uint32_t step, const uint8_t *at)
+{
+	uint32_t count;
+	const struct gr_referent *to = slot_referent(w, slot, at, &count);
+
+	if (to)
+		gr_walk_visit(w, gr_load_u64(at), to, count, scope, step);
+	else
+		run_wide_slot(w, scope, slot, step, at);
 }
 
 static void run_arrays(struct gr_walk *w, struct gr_scope *scope,
@@ -219,9 +240,9 @@ static void run_arrays(struct gr_walk *w, struct gr_scope *scope,
 	}
 }
 
-/* Words [first, first + 64) of a value, as far as its program goes. */
-static inline void run_words(struct gr_walk *w, struct gr_scope *scope,
-			     const uint8_t *host, uint64_t word, uint32_t first)
+/* Words [first, first + 64) of a value of many. */
+static void run_words(struct gr_walk *w, struct gr_scope *scope,
+		      const uint8_t *host, uint64_t word, uint32_t first)
 {
 	const struct gr_program *program = scope->program;
 	uint32_t n = program->nwords - first;
@@ -229,28 +250,65 @@ static inline void run_words(struct gr_walk *w, struct gr_scope *scope,
 		gr_bitmap_extract(w->todo, word + first, n < 64 ? n : 64) &
 		program->mask[first / 64];
 
-	if (!bits)
-		return;
 	gr_bitmap_and_not(w->todo, word + first, bits);
 	for (; bits; bits &= bits - 1) {
 		uint32_t i = first + __builtin_ctzll(bits);
 		struct gr_slot *slot =
 			&program->slots[program->slot_of_word[i]];
-		run_slot(w, scope, slot, slot->step,
-			 host + (uint64_t)i * GR_WORD_BYTES);
+		const uint8_t *at = host + (uint64_t)i * GR_WORD_BYTES;
+
+		if (gr_load_u64(at))
+			run_slot(w, scope, slot, slot->step, at);
 	}
+}
+
+static void run_large_value(struct gr_walk *w, struct gr_scope *scope,
+			    const uint8_t *host, uint64_t word)
+{
+	for (uint32_t first = 0; first < scope->program->nwords; first += 64)
+		run_words(w, scope, host, word, first);
+	run_arrays(w, scope, host, word);
+}
+
+/* The inner loop of the walk. @return false if nothing was left to do. */
+static inline __attribute__((always_inline)) bool
+run_value(struct gr_walk *w, struct gr_scope *scope, const uint8_t *host,
+	  uint64_t word)
+{
+	const struct gr_program *program = scope->program;
+
+	if (GR_UNLIKELY(!program->is_small)) {
+		run_large_value(w, scope, host, word);
+		return true;
+	}
+	uint64_t bits = gr_bitmap_peek(w->todo, word) & program->mask[0];
+	if (!bits)
+		return false;
+	gr_bitmap_poke_clear(w->todo, word, bits);
+	for (; bits; bits &= bits - 1) {
+		uint32_t i = __builtin_ctzll(bits), count;
+		const uint8_t *at = host + (uint64_t)i * GR_WORD_BYTES;
+		uint64_t addr = gr_load_u64(at);
+		if (!addr)
+			continue;
+		struct gr_slot *slot =
+			&program->slots[program->slot_of_word[i]];
+		const struct gr_referent *to =
+			slot_referent(w, slot, at, &count);
+		if (GR_LIKELY(to != NULL))
+			gr_walk_visit_inline(w, addr, to, count, scope,
+					     slot->step);
+		else
+			run_wide_slot(w, scope, slot, slot->step, at);
+	}
+	return true;
 }
 
 void gr_walk_run_value(struct gr_walk *w, struct gr_scope *scope,
 		       const uint8_t *host, uint64_t word)
 {
-	const struct gr_program *program = scope->program;
-
 	gr_walk_tick(w);
-	for (uint32_t first = 0; first < program->nwords; first += 64)
-		run_words(w, scope, host, word, first);
-	if (GR_UNLIKELY(program->narrays))
-		run_arrays(w, scope, host, word);
+	run_value(w, scope, host, word);
 }
 
 /* Name the scope of element @p i: ten have their own, the rest one. */
@@ -281,13 +339,19 @@ void gr_walk_run_elements(struct gr_walk *w, struct gr_scope *list,
 
 	if (!stride || gr_program_is_empty(program))
 		return;
+	uint64_t end = word + count * stride;
 	for (uint64_t i = 0; i < count && !w->err; i++) {
 		name_element(&scope, i);
+		gr_walk_tick(w);
 		if (i + AHEAD_OBJECT < count)
 			prefetch_targets(w, program,
 					 host + (i + AHEAD_OBJECT) * size);
-		gr_walk_run_value(w, &scope, host + i * size,
-				  word + i * stride);
+		if (run_value(w, &scope, host + i * size, word + i * stride))
+			continue;
+		// Of an array that was gone through before little is left.
+		uint64_t next =
+			gr_bitmap_next(w->todo, word + (i + 1) * stride, end);
+		i = next == end ? count : (next - word) / stride - 1;
 	}
 }
 
@@ -295,14 +359,15 @@ void gr_walk_run_elements(struct gr_walk *w, struct gr_scope *list,
 static inline void note_rest(struct gr_walk *w, const struct gr_region *region,
 			     struct gr_scope *scope)
 {
-	uint64_t end = region->word + region->object_words;
-	uint64_t rest = gr_bitmap_extract(
-		w->todo, region->word,
-		region->object_words < 64 ? region->object_words : 64);
+	uint64_t n = region->object_words;
+	uint64_t rest = n <= GR_BITMAP_PEEK_BITS ?
+				gr_bitmap_peek(w->todo, region->word) &
+					((UINT64_C(1) << n) - 1) :
+				gr_bitmap_next(w->todo, region->word,
+					       region->word + n) -
+					region->word - n;
 
-	if (GR_LIKELY(!rest) &&
-	    (region->object_words <= 64 ||
-	     gr_bitmap_next(w->todo, region->word, end) == end))
+	if (GR_LIKELY(!rest))
 		return;
 	// What DWARF does not know of captures goes below the function.
 	bool is_below = scope->program && scope->program->is_closure &&
@@ -321,19 +386,17 @@ static inline void run_region(struct gr_walk *w, const struct gr_region *region)
 		gr_walk_run_container(w, &scope,
 				      region->type & ~GR_KEY_CONTAINER,
 				      region->host, region->word);
-		return;
-	}
-	if (region->count) {
+	} else if (region->count) {
 		scope.key |= GR_KEY_ELEMENTS;
 		gr_walk_run_elements(w, &scope, region->type, region->count,
 				     region->host, region->word);
-		if (region->object_words)
-			note_rest(w, region, &scope);
-		return;
+	} else {
+		scope.program = gr_walk_program(w, region->type);
+		scope.table =
+			gr_tree_find_table(&w->tree, scope.node, scope.key);
+		gr_walk_tick(w);
+		run_value(w, &scope, region->host, region->word);
 	}
-	scope.program = gr_walk_program(w, region->type);
-	scope.table = gr_tree_find_table(&w->tree, scope.node, scope.key);
-	gr_walk_run_value(w, &scope, region->host, region->word);
 	if (region->object_words)
 		note_rest(w, region, &scope);
 }

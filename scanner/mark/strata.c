@@ -178,33 +178,34 @@ static bool is_itab(const struct gr_module *m, const uint64_t words[2])
 }
 
 /*
- * The concrete type that the word before a data word names: a type record of
- * a module, or an itab. GR_TYPE_NONE: neither. A guess: what turns out to be
+ * A value of the concrete type that the word before a data word names: a type
+ * record of a module, or an itab; untyped: neither. A guess: what turns out to be
  * no type is no gap.
  */
-static gr_type_id type_before(struct gr_walk *w, const uint8_t *at)
+static const struct gr_referent *type_before(struct gr_walk *w,
+					     const uint8_t *at)
 {
 	const struct gr_runtime *rt = w->rt;
 	uint64_t word = gr_load_u64(at - GR_WORD_BYTES), words[2];
 	uint64_t unknown = rt->gaps->count[GR_GAP_UNKNOWN_TYPES];
-	gr_type_id type = GR_TYPE_NONE;
+	const struct gr_referent *to = gr_walk_referent(w, GR_TYPE_NONE);
 
 	if (!word || word % GR_WORD_BYTES || gr_heap_span_at(w->heap, word))
-		return GR_TYPE_NONE;
+		return to;
 	struct gr_error *err =
 		gr_image_read(rt->image, word, words, sizeof(words));
 	if (err) {
 		gr_error_destroy(err);
-		return GR_TYPE_NONE;
+		return to;
 	}
-	for (size_t i = 0; i < rt->nmodules && type == GR_TYPE_NONE; i++) {
+	for (size_t i = 0; i < rt->nmodules && to->type == GR_TYPE_NONE; i++) {
 		if (is_itab(&rt->modules[i], words))
-			type = gr_walk_itab_type(w, word);
+			to = gr_walk_itab_type(w, word);
 		else if (is_type_word(&rt->modules[i], word))
-			type = gr_walk_runtime_type(w, word);
+			to = gr_walk_runtime_type(w, word);
 	}
 	rt->gaps->count[GR_GAP_UNKNOWN_TYPES] = unknown;
-	return type;
+	return to;
 }
 
 /*
@@ -218,7 +219,8 @@ static void run_masked_word(struct gr_walk *w, struct gr_scope *scope,
 		return;
 	w->typed_row = &w->ledger->header;
 	gr_walk_run_interface(w, scope, step, at,
-			      first ? GR_TYPE_NONE : type_before(w, at));
+			      first ? gr_walk_referent(w, GR_TYPE_NONE) :
+				      type_before(w, at));
 	w->typed_row = &w->ledger->typed;
 }
 

@@ -2,39 +2,6 @@
 /* Objects: count the new ones, queue what a type explains of them. */
 #include "mark/visit.h"
 
-/* The type at an address by @p find, cached. */
-static gr_type_id find_type(struct gr_walk *w, uint64_t addr,
-			    struct gr_error *(*find)(struct gr_runtime *rt,
-						     uint64_t addr,
-						     gr_type_id *ret))
-{
-	// An itab and a type record never share an address: one cache.
-	typeof(w->type_cache[0]) *entry =
-		&w->type_cache[(addr >> 5) % GR_TYPE_CACHE];
-	gr_type_id id = GR_TYPE_NONE;
-
-	if (!addr || entry->addr == addr)
-		return addr ? entry->id : GR_TYPE_NONE;
-	struct gr_error *err = find(w->rt, addr, &id);
-	if (err) {
-		gr_walk_fail(w, err);
-		return GR_TYPE_NONE;
-	}
-	entry->addr = addr;
-	entry->id = id;
-	return id;
-}
-
-gr_type_id gr_walk_runtime_type(struct gr_walk *w, uint64_t addr)
-{
-	return find_type(w, addr, gr_types_from_runtime);
-}
-
-gr_type_id gr_walk_itab_type(struct gr_walk *w, uint64_t addr)
-{
-	return find_type(w, addr, gr_types_from_itab);
-}
-
 const struct gr_program *gr_walk_program(struct gr_walk *w, gr_type_id type)
 {
 	const struct gr_program *program = gr_program_get(&w->programs, type);
@@ -48,15 +15,57 @@ const struct gr_program *gr_walk_program(struct gr_walk *w, gr_type_id type)
 
 const struct gr_referent *gr_walk_referent(struct gr_walk *w, gr_type_id type)
 {
-	static const struct gr_referent untyped = { &gr_program_nothing,
-						    GR_TYPE_NONE, GR_TYPE_NONE,
-						    false };
+	static const struct gr_referent untyped = {
+		.program = &gr_program_nothing,
+		.type = GR_TYPE_NONE,
+		.label = GR_TYPE_NONE,
+	};
 	const struct gr_program *program =
 		type == GR_TYPE_NONE ? NULL : gr_walk_program(w, type);
 
 	// Without memory the empty program stands in, which is of no type.
 	return program && program != &gr_program_nothing ? &program->self :
 							   &untyped;
+}
+
+/* A pointer to the type at an address by @p find, cached. */
+static const struct gr_referent *
+find_type(struct gr_walk *w, uint64_t addr,
+	  struct gr_error *(*find)(struct gr_runtime *rt, uint64_t addr,
+				   gr_type_id *ret))
+{
+	// Itabs, type records and code never share an address: one cache.
+	typeof(w->type_cache[0]) *entry =
+		&w->type_cache[(addr >> 5) % GR_TYPE_CACHE];
+	gr_type_id id = GR_TYPE_NONE;
+
+	if (!addr)
+		return gr_walk_referent(w, GR_TYPE_NONE);
+	if (GR_LIKELY(entry->addr == addr))
+		return entry->to;
+	struct gr_error *err = find(w->rt, addr, &id);
+	if (err) {
+		gr_walk_fail(w, err);
+		return gr_walk_referent(w, GR_TYPE_NONE);
+	}
+	entry->to = gr_walk_referent(w, id);
+	entry->addr = addr;
+	return entry->to;
+}
+
+const struct gr_referent *gr_walk_runtime_type(struct gr_walk *w, uint64_t addr)
+{
+	return find_type(w, addr, gr_types_from_runtime);
+}
+
+const struct gr_referent *gr_walk_itab_type(struct gr_walk *w, uint64_t addr)
+{
+	return find_type(w, addr, gr_types_from_itab);
+}
+
+const struct gr_referent *gr_walk_closure_type(struct gr_walk *w, uint64_t pc)
+{
+	return find_type(w, pc, gr_types_closure);
 }
 
 struct gr_total *gr_walk_find_total(struct gr_walk *w, gr_type_id label)
@@ -119,15 +128,16 @@ static gr_type_id real_type(struct gr_walk *w, const struct visit *v)
 
 	if (span->header_bytes && span->host)
 		return gr_walk_runtime_type(
-			w,
-			gr_load_u64(span->host + v->index * span->elem_bytes));
+			       w, gr_load_u64(span->host +
+					      v->index * span->elem_bytes))
+			->type;
 	if (!span->large_type)
 		return GR_TYPE_NONE;
 	// A type with an unrolled mask is a copy without kind and name.
 	if (w->rt->layout.has.tflag_unrolled &&
 	    gr_heap_is_synthetic_type(w->rt, span->large_type))
 		return GR_TYPE_NONE;
-	return gr_walk_runtime_type(w, span->large_type);
+	return gr_walk_runtime_type(w, span->large_type)->type;
 }
 
 /* A visit to a barrier object: kept for the last stratum. */
@@ -215,7 +225,7 @@ static void visit_contents(struct gr_walk *w, struct visit *v, bool is_new)
 	uint64_t off = v->addr - span->base_addr;
 	uint64_t word = span->first_word + off / GR_WORD_BYTES;
 	if (v->addr == data &&
-	    end - data - bytes <= GR_SLACK_BYTES(end - data)) {
+	    (end - data < 32 || bytes >= GR_LEAST_BYTES(end - data))) {
 		w->heap->states[v->obj] |= GR_OBJECT_WHOLE;
 	} else if (!is_new) {
 		uint64_t word_end = word + bytes / GR_WORD_BYTES;

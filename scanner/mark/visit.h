@@ -11,12 +11,6 @@
 
 #include "mark/walk.h"
 
-/**
- * A region that leaves this part of an object uncovered is still whole: size
- * classes waste at most an eighth.
- */
-#define GR_SLACK_BYTES(bytes) ((bytes) / 8 + 16)
-
 /** The total of a label that has none yet: the untyped one, or a new type's. */
 struct gr_total *gr_walk_find_total(struct gr_walk *w, gr_type_id label);
 /** Keep how an object was reached, for `goref why`. */
@@ -57,28 +51,10 @@ static inline uint32_t gr_walk_count(struct gr_walk *w, gr_obj obj,
 	return node;
 }
 
-/**
- * Is the type as large as the new object, but for what size classes waste?
- * Small ones only: see gr_region.object_words.
- */
-static inline bool gr_spot_is_explained(const struct gr_spot *at,
-					const struct gr_referent *to,
-					uint32_t count)
-{
-	uint64_t bytes = at->kind->elem_bytes;
-	uint64_t size = to->program->size_bytes;
-
-	if (at->kind->header_bytes || bytes >> 16 ||
-	    gr_program_is_empty(to->program) || size > bytes)
-		return false;
-	size *= count ? count : 1;
-	return size <= bytes && bytes - size <= GR_SLACK_BYTES(bytes);
-}
-
 static inline void gr_walk_push_spot(struct gr_walk *w,
 				     const struct gr_spot *at, uint64_t addr,
-				     gr_type_id type, uint32_t count,
-				     uint32_t node)
+				     const struct gr_referent *to,
+				     uint32_t count, uint32_t node)
 {
 	uint64_t in_page = addr & (GR_HEAP_PAGE_BYTES - 1);
 	uint64_t page = gr_heap_scan_page(w->heap, addr);
@@ -89,18 +65,19 @@ static inline void gr_walk_push_spot(struct gr_walk *w,
 			.host = w->heap->scan_pages[page].host + in_page,
 			.word = page * GR_PAGE_WORDS + in_page / GR_WORD_BYTES,
 			.object_words = at->kind->elem_bytes / GR_WORD_BYTES,
-			.type = type,
+			.type = to->is_container ? to->type | GR_KEY_CONTAINER :
+						   to->type,
 			.node = node,
 			.count = count,
 			.from = at->obj,
 		};
 }
 
-/** gr_walk_visit(). */
-static inline gr_obj gr_walk_visit_inline(struct gr_walk *w, uint64_t addr,
-					  const struct gr_referent *to,
-					  uint32_t count,
-					  struct gr_scope *scope, uint32_t step)
+/** gr_walk_visit(); worth its size in the inner loop only. */
+static inline __attribute__((always_inline)) gr_obj
+gr_walk_visit_inline(struct gr_walk *w, uint64_t addr,
+		     const struct gr_referent *to, uint32_t count,
+		     struct gr_scope *scope, uint32_t step)
 {
 	struct gr_spot at;
 
@@ -110,17 +87,17 @@ static inline gr_obj gr_walk_visit_inline(struct gr_walk *w, uint64_t addr,
 	uint8_t state = w->heap->states[at.obj];
 	if (state & GR_OBJECT_WHOLE)
 		return GR_OBJ_NONE;
+	uint64_t bytes = at.kind->elem_bytes, least = at.kind->least_bytes;
+	uint64_t known = count ? (uint64_t)to->bytes * count : to->bytes;
 	// A pointer into the middle is perhaps one to a part of another type.
 	if (GR_UNLIKELY(state != GR_OBJECT_ALLOCATED || at.off ||
-			to->program->is_barrier || to->label == GR_TYPE_NONE) ||
-	    (!at.kind->is_noscan && !gr_spot_is_explained(&at, to, count)))
+			!to->is_plain || known < least || known > bytes))
 		return gr_walk_visit_slowly(w, addr, to, count, scope, step);
-	uint64_t bytes = at.kind->elem_bytes;
 	uint32_t node = gr_walk_count(w, at.obj, bytes, GR_OBJECT_WHOLE,
 				      to->label, scope, step);
 	gr_total_add(w->typed_row, bytes);
-	if (!at.kind->is_noscan)
-		gr_walk_push_spot(w, &at, addr, to->type, count, node);
+	if (least)
+		gr_walk_push_spot(w, &at, addr, to, count, node);
 	return at.obj;
 }
 

@@ -24,24 +24,17 @@ bool gr_walk_add_chunk(struct gr_walk *w)
 	return true;
 }
 
-bool gr_region_queue_pop(struct gr_region_queue *queue, struct gr_region *ret)
+void gr_region_queue_drop_chunk(struct gr_region_queue *queue)
 {
 	struct gr_region_chunk *chunk = queue->head;
 
-	if (!queue->size)
-		return false;
-	*ret = chunk->regions[chunk->first++];
-	queue->size--;
-	if (chunk->first == chunk->end) {
-		if (!chunk->next) {
-			chunk->first = chunk->end = 0;
-			return true;
-		}
-		queue->head = chunk->next;
-		queue->head->prev = NULL;
-		free(chunk);
+	if (!chunk->next) {
+		chunk->first = chunk->end = 0;
+		return;
 	}
-	return true;
+	queue->head = chunk->next;
+	queue->head->prev = NULL;
+	free(chunk);
 }
 
 bool gr_region_queue_pop_last(struct gr_region_queue *queue,

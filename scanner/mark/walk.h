@@ -137,7 +137,7 @@ struct gr_walk {
 	struct gr_error *err; /**< Sticky: out of memory, interrupted. */
 	struct {
 		uint64_t addr;
-		gr_type_id id;
+		const struct gr_referent *to;
 	} type_cache[GR_TYPE_CACHE];
 };
 
@@ -168,16 +168,26 @@ gr_obj gr_walk_visit(struct gr_walk *w, uint64_t addr,
 /** What a pointer of no known type leads to, counted in total @p label. */
 static inline struct gr_referent gr_referent_untyped(gr_type_id label)
 {
-	return (struct gr_referent){ &gr_program_nothing, GR_TYPE_NONE, label,
-				     false };
+	return (struct gr_referent){
+		.program = &gr_program_nothing,
+		.type = GR_TYPE_NONE,
+		.label = label,
+		.is_plain = label != GR_TYPE_NONE,
+	};
 }
 /** The program of a type; an empty one, and w->err, without memory. */
 const struct gr_program *gr_walk_program(struct gr_walk *w, gr_type_id type);
 /** A pointer to one value of @p type, or of no known type. */
 const struct gr_referent *gr_walk_referent(struct gr_walk *w, gr_type_id type);
-/** Type of the runtime record at @p addr, cached. */
-gr_type_id gr_walk_runtime_type(struct gr_walk *w, uint64_t addr);
-gr_type_id gr_walk_itab_type(struct gr_walk *w, uint64_t addr);
+/**
+ * A pointer to a value of the type whose runtime record (or whose itab) lies
+ * at @p addr, cached.
+ */
+const struct gr_referent *gr_walk_runtime_type(struct gr_walk *w,
+					       uint64_t addr);
+const struct gr_referent *gr_walk_itab_type(struct gr_walk *w, uint64_t addr);
+/** The same for the closure whose code is at @p pc. */
+const struct gr_referent *gr_walk_closure_type(struct gr_walk *w, uint64_t pc);
 /**
  * Host memory and todo bit of target address @p addr, in the heap or in an
  * area; *@p bytes becomes what lies there in one piece. False: nowhere.
@@ -212,11 +222,12 @@ static inline uint32_t gr_walk_step_node(struct gr_walk *w,
 /* run.c: programs over memory. */
 
 /**
- * Follow an interface's data word whose concrete type is @p type, for the
- * node of @p step.
+ * Follow an interface's data word whose concrete type is that of @p to, for
+ * the node of @p step.
  */
 void gr_walk_run_interface(struct gr_walk *w, struct gr_scope *scope,
-			   uint32_t step, const uint8_t *at, gr_type_id type);
+			   uint32_t step, const uint8_t *at,
+			   const struct gr_referent *to);
 /** Follow a pointer to a funcval, whose static type is @p type. */
 void gr_walk_run_func(struct gr_walk *w, struct gr_scope *scope, uint32_t step,
 		      uint64_t addr, gr_type_id type);
@@ -258,11 +269,27 @@ struct gr_error *gr_walk_keep_parents(struct gr_walk *w,
 
 /** Append a chunk to the queue; false, and w->err, without memory. */
 bool gr_walk_add_chunk(struct gr_walk *w);
-/** Take the first region; false if there is none. */
-bool gr_region_queue_pop(struct gr_region_queue *queue, struct gr_region *ret);
 /** Take the last region; false if there is none. */
 bool gr_region_queue_pop_last(struct gr_region_queue *queue,
 			      struct gr_region *ret);
+/** Free the first chunk of a queue: it is empty. */
+void gr_region_queue_drop_chunk(struct gr_region_queue *queue);
+
+/** Take the first region; false if there is none. */
+static inline bool gr_region_queue_pop(struct gr_region_queue *queue,
+				       struct gr_region *ret)
+{
+	struct gr_region_chunk *chunk = queue->head;
+
+	if (!queue->size)
+		return false;
+	*ret = chunk->regions[chunk->first++];
+	queue->size--;
+	if (GR_UNLIKELY(chunk->first == chunk->end))
+		gr_region_queue_drop_chunk(queue);
+	return true;
+}
+
 /** Region @p i of those that wait, for prefetching; NULL if not near. */
 static inline const struct gr_region *
 gr_region_queue_peek(const struct gr_region_queue *queue, uint32_t i)
