@@ -48,6 +48,9 @@ void gr_arch_set_call(struct user_regs_struct *regs, long number,
 /** What the call returned: negative values are -errno. */
 int64_t gr_arch_result(const struct user_regs_struct *regs);
 
+/** The call was not made, but shall be later: a signal is waiting. */
+bool gr_arch_is_interrupted(const struct user_regs_struct *regs);
+
 /** No call is to be made or restarted with these registers. */
 void gr_arch_cancel_call(struct user_regs_struct *regs);
 

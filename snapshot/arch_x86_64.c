@@ -21,16 +21,19 @@ enum gr_fitness gr_arch_call_fitness(long number)
 	return number == SYS_futex ? GR_FITNESS_FUTEX : GR_FITNESS_CALL;
 }
 
-enum gr_fitness gr_arch_fitness(const struct user_regs_struct *regs)
+bool gr_arch_is_interrupted(const struct user_regs_struct *regs)
 {
 	int64_t result = gr_arch_result(regs);
 
+	return -ERESTART_RESTARTBLOCK <= result && result <= -ERESTARTSYS;
+}
+
+enum gr_fitness gr_arch_fitness(const struct user_regs_struct *regs)
+{
 	if (regs->cs != USER_CS)
 		return GR_FITNESS_NONE;
 	enum gr_fitness fitness = gr_arch_call_fitness((int64_t)regs->orig_rax);
-	bool is_waiting = -ERESTART_RESTARTBLOCK <= result &&
-			  result <= -ERESTARTSYS;
-	if (fitness == GR_FITNESS_FUTEX && !is_waiting)
+	if (fitness == GR_FITNESS_FUTEX && !gr_arch_is_interrupted(regs))
 		return GR_FITNESS_CALL;
 	return fitness;
 }

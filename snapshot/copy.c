@@ -126,6 +126,12 @@ static struct gr_error *copy_stopped(struct gr_process_copy *copy,
 	return err;
 }
 
+static bool may_try_again(const struct gr_error *err, int *late)
+{
+	return !err || err->code == GR_ERROR_INTERRUPTED ||
+	       (err->code == GR_ERROR_LIMIT && ++*late < MAX_LATE);
+}
+
 static struct gr_error *stop_and_copy(struct gr_process_copy *copy,
 				      int64_t max_pause_us)
 {
@@ -136,10 +142,7 @@ static struct gr_error *stop_and_copy(struct gr_process_copy *copy,
 		err = gr_threads_stop(&copy->threads);
 		if (!err)
 			err = copy_stopped(copy, max_pause_us);
-		if (err && (err->code != GR_ERROR_LIMIT || ++late >= MAX_LATE ||
-			    copy->between.tid))
-			return err;
-		if (copy->copy.tid)
+		if (copy->between.tid || !may_try_again(err, &late))
 			return err;
 		gr_error_destroy(err);
 		usleep(BETWEEN_TRIES_US);
@@ -250,8 +253,9 @@ static struct gr_error *end_zombies(struct gr_process_copy *copy)
 		struct gr_error *err = t ? wait_in(t, own_tids) : NULL;
 		if (t)
 			gr_threads_release(threads);
-		if (t || err)
-			return err;
+		if (t && !err)
+			return NULL;
+		gr_error_destroy(err);
 		if (!gr_thread_status(threads->pid, threads->pid, "State",
 				      state, sizeof(state)) ||
 		    *state == 'Z' || *state == 'X')

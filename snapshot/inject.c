@@ -4,15 +4,27 @@
 #include <errno.h>
 #include <sys/ptrace.h>
 
-enum { END_US = 5000000 };
+enum {
+	END_US = 5000000,
+	MAX_TRAPS = 3,
+};
 
 static const uintptr_t options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE;
+
+// As by a SIGSTOP, which cannot be blocked.
+static struct gr_error *interrupted(const struct gr_tracee *t)
+{
+	return gr_error_format(GR_ERROR_INTERRUPTED,
+			       "a signal interrupts its thread %d", t->tid);
+}
 
 static struct gr_error *failed(const struct gr_tracee *t, const char *what)
 {
 	if (t->stop == GR_STOP_ENDED)
 		return gr_error_format(GR_ERROR_IO, "thread %d has ended",
 				       t->tid);
+	if (t->stop == GR_STOP_SIGNAL || t->stop == GR_STOP_TRAP)
+		return interrupted(t);
 	return gr_error_format(GR_ERROR_IO, "thread %d %s", t->tid, what);
 }
 
@@ -43,7 +55,11 @@ struct gr_error *gr_inject_call(struct gr_tracee *t, long number,
 	gr_arch_set_call(&regs, number, args);
 	if (!set_registers(t, &regs))
 		return failed(t, "does not take registers");
-	if (step(t, deadline_us) != GR_STOP_SYSCALL)
+	// A process that is stopped traps more than once before it goes on.
+	for (int i = 0; i < MAX_TRAPS; i++)
+		if (step(t, deadline_us) != GR_STOP_TRAP)
+			break;
+	if (t->stop != GR_STOP_SYSCALL)
 		return failed(t, "made no system call");
 	if (step(t, deadline_us) == GR_STOP_CLONE) {
 		ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &child);
@@ -54,6 +70,8 @@ struct gr_error *gr_inject_call(struct gr_tracee *t, long number,
 		return failed(t, "did not come back from a system call");
 	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs))
 		return failed(t, "does not give registers");
+	if (gr_arch_is_interrupted(&regs))
+		return interrupted(t);
 	ret->result = gr_arch_result(&regs);
 	return NULL;
 }

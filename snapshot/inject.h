@@ -23,7 +23,8 @@ struct gr_call {
 /**
  * Let a stopped thread of the process make a system call with the arguments
  * @p args; t->regs are such that gr_arch_fitness() is not NONE. Afterwards it
- * is stopped again, with other registers than t->regs.
+ * is stopped again, with other registers than t->regs. GR_ERROR_INTERRUPTED: a
+ * signal came before the call, which was not made.
  */
 struct gr_error *gr_inject_call(struct gr_tracee *t, long number,
 				const uint64_t args[GR_CALL_ARGS],

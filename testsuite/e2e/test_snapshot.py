@@ -306,6 +306,82 @@ def test_process_ends_meanwhile(steady):
     assert not path.exists() or status_of(helper.copy, "State")[0] == "Z"
 
 
+def test_stopped_meanwhile(steady):
+    """Ctrl-Z: it stays stopped, and yet keeps no zombie."""
+    process = steady(CENTRAL)
+    helper = Helper(process.pid)
+    os.kill(process.pid, signal.SIGSTOP)
+    while status_of(process.pid, "State")[0] != "T":
+        time.sleep(0.01)
+    assert helper.end() == 0, helper.said
+    assert not children(process.pid)
+    assert status_of(process.pid, "State")[0] == "T"
+    os.kill(process.pid, signal.SIGCONT)
+    assert process.goes_on()
+
+
+def test_under_a_shower_of_signals(steady):
+    process = steady(CENTRAL)
+    stopping = threading.Event()
+
+    def rain():
+        while not stopping.is_set():
+            os.kill(process.pid, signal.SIGURG)
+            time.sleep(0.0003)
+
+    thread = threading.Thread(target=rain)
+    thread.start()
+    try:
+        for _ in range(20):
+            helper = Helper(process.pid)
+            assert helper.is_ready, helper.said
+            assert helper.end() == 0, helper.said
+    finally:
+        stopping.set()
+        thread.join()
+    assert process.goes_on()
+    assert not children(process.pid)
+
+
+def test_another_user(waiting):
+    """Without root's rights, of a process of one's own."""
+    if os.geteuid():
+        pytest.skip("needs root")
+    popen = waiting(PAUSE, user=NOBODY)
+    helper = Helper(popen.pid, user=NOBODY)
+    assert helper.is_ready, helper.said
+    assert helper.end() == 0, helper.said
+    assert not children(popen.pid)
+
+
+@pytest.fixture
+def group(waiting):
+    """group(controller, file, text): a process in a control group of its own
+    of which the file says the text."""
+    made = []
+
+    def make(controller, name, text):
+        for root in (f"/sys/fs/cgroup/{controller}", "/sys/fs/cgroup"):
+            folder = Path(root) / f"goref-test-{os.getpid()}"
+            try:
+                folder.mkdir()
+                made.append(folder)
+                popen = waiting(PAUSE)
+                (folder / "cgroup.procs").write_text(str(popen.pid))
+                (folder / name).write_text(text)
+            except OSError:
+                continue
+            return popen
+        return pytest.skip("no control groups may be made here")
+
+    yield make
+    for folder in made:
+        # What is left in it moves up.
+        for pid in (folder / "cgroup.procs").read_text().split():
+            (folder.parent / "cgroup.procs").write_text(pid)
+        folder.rmdir()
+
+
 # --------------------------------------------------------------- it is killed
 
 
@@ -621,7 +697,19 @@ def test_limit_of_processes(waiting):
     assert popen.poll() is None
 
 
-def test_pause_too_long(steady):
+def test_limit_of_threads_in_a_group(group):
+    popen = group("pids", "pids.max", "10")
+    assert "pids.max" in refusal(popen.pid)
+
+
+def test_limit_of_memory_in_a_group(group):
+    old = Path("/sys/fs/cgroup/memory").exists()
+    name = "memory.limit_in_bytes" if old else "memory.max"
+    popen = group("memory", name, "8388608")
+    assert "free in its control group" in refusal(popen.pid)
+
+
+def test_pause_too_long():
     """One millisecond is not enough for the page tables of a gigabyte."""
     text = PAUSE.replace(
         "int main(void)\n{",
