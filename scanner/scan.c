@@ -233,6 +233,7 @@ struct gr_error *gr_scan_open_program(struct gr_scan *scan)
 	if (err)
 		return err;
 	scan->rt.image = scan->image;
+	scan->rt.arch = gr_image_arch(scan->image);
 	err = gr_scan_open_symbols(scan);
 	if (!err)
 		err = read_program(scan);

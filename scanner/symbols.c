@@ -43,6 +43,14 @@ static struct gr_error *search_runtime(struct gr_scan *scan, size_t module)
 
 	gr_dwarf_destroy(scan->dwarfs[module]);
 	scan->dwarfs[module] = NULL;
+	// The tables of known layouts are of that processor.
+	if (scan->rt.arch != &gr_arch_x86_64)
+		return gr_error_format(GR_ERROR_NO_DWARF,
+				       "%s has no debug information of Go, and "
+				       "without it only programs for x86-64 "
+				       "can be read: use the executable as "
+				       "built without -s and -w",
+				       path);
 	err = gr_elf_open(path, &elf);
 	if (err)
 		return err;

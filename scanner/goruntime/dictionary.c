@@ -11,6 +11,7 @@ enum {
 	MAX_SHAPE_DEPTH = 4,
 	MAX_SHAPE_STEPS = 1 << 12,
 	LEA_BYTES = 7,
+	LOAD_BYTES = 8, // the longer of two ways to load an address
 };
 
 #define DICT_MARK "..dict."
@@ -261,6 +262,20 @@ static const uint8_t *find_code(const struct gr_dictionaries *dictionaries,
 	return NULL;
 }
 
+// The address that `adrp` and `add` at @code make, or 0.
+static uint64_t adrp_target(const uint8_t *code, uint64_t addr)
+{
+	uint32_t adrp = gr_load_u32(code), add = gr_load_u32(code + 4);
+	uint64_t pages = (adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3);
+
+	if ((adrp & 0x9f000000) != 0x90000000 ||
+	    (add & 0xffc00000) != 0x91000000 || addr % 4)
+		return 0;
+	// Of 21 bits, with a sign.
+	pages = (pages ^ UINT64_C(1) << 20) - (UINT64_C(1) << 20);
+	return (addr & ~UINT64_C(0xfff)) + (pages << 12) + (add >> 10 & 0xfff);
+}
+
 // The address that `lea disp(%rip), reg` at @code loads, or 0.
 static uint64_t lea_target(const uint8_t *code, uint64_t addr)
 {
@@ -288,10 +303,13 @@ gr_dictionary_set_at_call(const struct gr_runtime *rt,
 	const uint8_t *code =
 		find_code(rt->dictionaries, start, return_pc - start);
 	// An address by chance at an odd place of the code: not of this set.
-	for (uint64_t at = return_pc - LEA_BYTES;
+	for (uint64_t at = return_pc - LOAD_BYTES;
 	     code && at >= start && at < return_pc; at--) {
-		dict = gr_dictionary_set_at(set, lea_target(code + (at - start),
-							    at));
+		const uint8_t *load = code + (at - start);
+
+		dict = gr_dictionary_set_at(set, rt->arch == &gr_arch_arm64 ?
+							 adrp_target(load, at) :
+							 lea_target(load, at));
 		if (dict)
 			return dict;
 	}

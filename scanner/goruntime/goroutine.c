@@ -241,12 +241,15 @@ static bool is_on_stack(const struct gr_goroutine *g, uint64_t sp)
 	return sp >= g->stack_lo && sp < g->stack_hi;
 }
 
-static void place_at_regs(struct gr_goroutine *g, const struct gr_regs *regs)
+static void place_at_regs(const struct reader *r, struct gr_goroutine *g,
+			  const struct gr_regs *regs)
 {
+	const struct gr_arch *arch = r->rt->arch;
+
 	g->has_regs = true;
 	g->regs = *regs;
-	g->pc = regs->value[GR_REG_RIP];
-	g->sp = regs->value[GR_REG_RSP];
+	g->pc = regs->value[arch->pc];
+	g->sp = regs->value[arch->sp];
 }
 
 static const struct gr_target_thread *find_thread(const struct reader *r,
@@ -290,8 +293,8 @@ static struct gr_error *place_at_signal(struct reader *r,
 					    &found);
 	if (err)
 		return err;
-	if (found && is_on_stack(g, regs.value[GR_REG_RSP]))
-		place_at_regs(g, &regs);
+	if (found && is_on_stack(g, regs.value[r->rt->arch->sp]))
+		place_at_regs(r, g, &regs);
 	return NULL;
 }
 
@@ -312,8 +315,8 @@ static struct gr_error *place_running(struct reader *r, uint64_t m,
 		find_thread(r, gr_field_uint(r->m_record, layout->m.procid));
 	if (!thread)
 		return NULL;
-	if (is_on_stack(g, thread->regs.value[GR_REG_RSP])) {
-		place_at_regs(g, &thread->regs);
+	if (is_on_stack(g, thread->regs.value[r->rt->arch->sp])) {
+		place_at_regs(r, g, &thread->regs);
 		return NULL;
 	}
 	err = place_at_signal(r, g, &thread->regs);
@@ -458,8 +461,8 @@ static struct gr_error *place_g0(struct reader *r,
 				 const struct gr_target_thread *thread,
 				 struct gr_goroutine *g)
 {
-	if (is_on_stack(g, thread->regs.value[GR_REG_RSP])) {
-		place_at_regs(g, &thread->regs);
+	if (is_on_stack(g, thread->regs.value[r->rt->arch->sp])) {
+		place_at_regs(r, g, &thread->regs);
 		return NULL;
 	}
 	return place_at_signal(r, g, &thread->regs);

@@ -335,7 +335,8 @@ static struct gr_root frame_root(struct gr_runtime *rt, uint32_t index,
 }
 
 /* Copy one piece of a variable; set the live bits of words that it brings. */
-static bool gather_piece(const struct gr_goroutine *g,
+static bool gather_piece(const struct gr_runtime *rt,
+			 const struct gr_goroutine *g,
 			 const struct gr_frame *frame,
 			 const struct gr_location_piece *piece, uint64_t bytes,
 			 uint8_t *buf, uint64_t *live)
@@ -348,7 +349,7 @@ static bool gather_piece(const struct gr_goroutine *g,
 		return false;
 	uint64_t word = piece->off_bytes / GR_WORD_BYTES;
 	int saved = piece->kind == GR_LOCATION_REGISTER && frame->is_preempted ?
-			    gr_unwind_saved_off(piece->reg) :
+			    gr_unwind_saved_off(rt->arch, piece->reg) :
 			    -1;
 	if (piece->kind == GR_LOCATION_CFA || (saved >= 0 && size <= 8)) {
 		uint64_t at = saved < 0 ? frame->fp + piece->offset :
@@ -368,7 +369,7 @@ static bool gather_piece(const struct gr_goroutine *g,
 		return true;
 	}
 	if (piece->kind != GR_LOCATION_REGISTER || !g->has_regs ||
-	    !frame->is_innermost || piece->reg >= GR_NREGS || size > 8)
+	    !frame->is_innermost || piece->reg >= rt->arch->nregs || size > 8)
 		return false;
 	memcpy(buf + piece->off_bytes, &g->regs.value[piece->reg], size);
 	if (size == GR_WORD_BYTES && piece->off_bytes % GR_WORD_BYTES == 0)
@@ -447,8 +448,8 @@ static struct gr_error *add_pieced(struct frames *f, uint32_t index,
 	for (uint32_t i = 0; i < local->npieces; i++) {
 		if (local->pieces[i].kind == GR_LOCATION_UNKNOWN)
 			gr_gap_add(rt->gaps, GR_GAP_UNKNOWN_LOCATIONS, 1);
-		gather_piece(&rt->goroutines[index], frame, &local->pieces[i],
-			     local->bytes, buf, &root.live);
+		gather_piece(rt, &rt->goroutines[index], frame,
+			     &local->pieces[i], local->bytes, buf, &root.live);
 	}
 	if (!root.live)
 		return NULL;

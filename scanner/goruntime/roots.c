@@ -296,13 +296,14 @@ static const struct gr_frame *frame_of(const struct gr_goroutine *g,
  * frame of the call that the signal handler injected. Vector registers stay
  * with that frame: what they hold is mostly stale. -1: none.
  */
-static int saved_register(const struct gr_goroutine *g,
+static int saved_register(const struct gr_runtime *rt,
+			  const struct gr_goroutine *g,
 			  const struct gr_frame *frame, uint64_t addr)
 {
 	if (!frame || frame + 1 >= g->frames + g->nframes ||
 	    !frame[1].is_preempted)
 		return -1;
-	return gr_unwind_saved_reg(addr - frame->sp);
+	return gr_unwind_saved_reg(rt->arch, addr - frame->sp);
 }
 
 static struct gr_error *name_stack_word(struct gr_runtime *rt, uint32_t index,
@@ -311,7 +312,7 @@ static struct gr_error *name_stack_word(struct gr_runtime *rt, uint32_t index,
 	const struct gr_goroutine *g = &rt->goroutines[index];
 	const struct gr_frame *frame = frame_of(g, addr);
 	uint64_t base = frame ? frame->sp : g->stack.start;
-	int reg = saved_register(g, frame, addr);
+	int reg = saved_register(rt, g, frame, addr);
 
 	if (reg >= 0)
 		frame++;
@@ -325,7 +326,7 @@ static struct gr_error *name_stack_word(struct gr_runtime *rt, uint32_t index,
 	ret->goroutine_state = intern(rt, g->state);
 	ret->name = reg >= 0 ?
 			    gr_arena_internf(rt->arena, "%s.$%s", function,
-					     gr_reg_name(reg)) :
+					     gr_arch_reg_name(rt->arch, reg)) :
 			    gr_arena_internf(rt->arena, "%s.$stack+0x%llx",
 					     function,
 					     (unsigned long long)(addr - base));

@@ -36,7 +36,7 @@ struct gr_module {
 	/** Entries of ftab: {entry offset u32, _func offset u32}. */
 	const uint8_t *ftab;
 	uint64_t nftab;
-	/** PC quantum: 1 on amd64 (pcHeader.minLC). */
+	/** PC quantum: 1 on amd64, 4 on arm64 (pcHeader.minLC). */
 	uint8_t pc_quantum;
 	/** One bit a word of data and bss, or NULL. */
 	const uint8_t *data_mask, *bss_mask;
@@ -71,6 +71,7 @@ struct gr_types;
 /** Everything known of the target's Go runtime. Dies with the scan. */
 struct gr_runtime {
 	struct gr_image *image;
+	const struct gr_arch *arch; /**< Of the executable. */
 	struct gr_gaps *gaps;
 	struct gr_arena *arena;
 	struct gr_error *(*poll)(void *ctx);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * signal: the registers that a signal handler interrupted. Knows the frame
- * that Linux on x86-64 leaves on the signal stack (struct rt_sigframe) and
- * nothing of goroutines. Source: runtime/defs_linux_amd64.go (ucontext,
- * sigcontext).
+ * that Linux leaves on the signal stack (struct rt_sigframe) and nothing of
+ * goroutines. Source: runtime/defs_linux_amd64.go, defs_linux_arm64.go
+ * (ucontext, sigcontext).
  */
 #ifndef GR_SIGNAL_H
 #define GR_SIGNAL_H

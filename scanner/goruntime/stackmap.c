@@ -212,7 +212,8 @@ static struct gr_error *mark_locals_and_args(struct stack_scan *s,
 	int32_t index = stackmap_index(s, frame);
 
 	*ok = true;
-	if (frame->varp > frame->sp)
+	if (frame->varp > frame->sp &&
+	    frame->varp - frame->sp > s->rt->arch->min_locals_bytes)
 		err = mark_row(s, frame, GR_FUNCDATA_LOCALS_POINTER_MAPS, index,
 			       0, frame->varp, ok);
 	if (err || !*ok)

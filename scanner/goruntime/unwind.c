@@ -9,22 +9,6 @@ enum {
 	POLL_GOROUTINES = 256,
 };
 
-/**
- * How calls shape the stack. On amd64 the call pushes the return address and
- * a frame saves the caller's frame pointer below it.
- */
-struct unwind_arch {
-	uint8_t call_pushes_bytes;
-	uint8_t min_frame_bytes; /**< Between a frame and its arguments. */
-	bool saves_frame_pointer;
-};
-
-static const struct unwind_arch amd64 = {
-	.call_pushes_bytes = 8,
-	.min_frame_bytes = 0,
-	.saves_frame_pointer = true,
-};
-
 /* By number where the target names the constant, else by name. */
 static bool is_special(const struct gr_func *func, bool has_id, int64_t id,
 		       const char *name)
@@ -50,27 +34,20 @@ enum gr_injected gr_func_injected(const struct gr_runtime *rt,
 	return GR_INJECTED_NONE;
 }
 
-/* Pushed in this order by every release (runtime/preempt_amd64.s). */
-static const uint8_t saved_regs[] = {
-	GR_REG_RAX, GR_REG_RCX, GR_REG_RDX, GR_REG_RBX, GR_REG_RSI,
-	GR_REG_RDI, GR_REG_R8,	GR_REG_R9,  GR_REG_R10, GR_REG_R11,
-	GR_REG_R12, GR_REG_R13, GR_REG_R14, GR_REG_R15,
-};
-
-int gr_unwind_saved_off(unsigned int reg)
+int gr_unwind_saved_off(const struct gr_arch *arch, unsigned int reg)
 {
-	for (size_t i = 0; i < GR_ARRAY_SIZE(saved_regs); i++)
-		if (saved_regs[i] == reg)
+	for (size_t i = 0; i < arch->preempt.count; i++)
+		if (arch->preempt.reg[i] == reg && reg != GR_REG_NONE)
 			return i * GR_WORD_BYTES;
 	return -1;
 }
 
-int gr_unwind_saved_reg(uint64_t off)
+int gr_unwind_saved_reg(const struct gr_arch *arch, uint64_t off)
 {
-	if (off % GR_WORD_BYTES ||
-	    off / GR_WORD_BYTES >= GR_ARRAY_SIZE(saved_regs))
+	if (off % GR_WORD_BYTES || off / GR_WORD_BYTES >= arch->preempt.count)
 		return -1;
-	return saved_regs[off / GR_WORD_BYTES];
+	uint8_t reg = arch->preempt.reg[off / GR_WORD_BYTES];
+	return reg == GR_REG_NONE ? -1 : reg;
 }
 
 static bool find_pc(struct gr_unwinder *u, uint64_t pc, struct gr_func *func,
@@ -176,10 +153,24 @@ static bool is_conservative(const struct gr_unwinder *u)
 	       (u->frame.is_innermost && u->g->has_regs);
 }
 
+/* Where the frame returns to: what the call pushed; or what was in the link
+ * register, which every frame that is not empty keeps at its bottom. */
+static uint64_t find_return_pc(const struct gr_unwinder *u)
+{
+	const struct gr_arch *arch = u->rt->arch;
+	const struct gr_frame *frame = &u->frame;
+
+	if (arch->lr == GR_REG_NONE)
+		return stack_word(u->g, frame->fp - arch->call_pushes_bytes);
+	if (!u->lr || (frame->is_innermost && frame->sp < frame->fp))
+		return stack_word(u->g, frame->sp);
+	return u->lr;
+}
+
 /* Fill in the frame from its func, pc and sp (unwinder.resolveInternal). */
 static bool resolve(struct gr_unwinder *u, int32_t spdelta)
 {
-	const struct unwind_arch *arch = &amd64;
+	const struct gr_arch *arch = u->rt->arch;
 	struct gr_frame *frame = &u->frame;
 	const struct gr_func *func = &frame->func;
 
@@ -191,12 +182,9 @@ static bool resolve(struct gr_unwinder *u, int32_t spdelta)
 		return stop(u, frame->sp);
 	frame->fp = frame->sp + frame_bytes;
 	u->is_complete = func->flag & GR_FUNC_TOP_FRAME;
-	u->return_pc =
-		u->is_complete ?
-			0 :
-			stack_word(u->g, frame->fp - arch->call_pushes_bytes);
+	u->return_pc = u->is_complete ? 0 : find_return_pc(u);
 	frame->varp = frame->fp - arch->call_pushes_bytes;
-	if (frame->varp > frame->sp && arch->saves_frame_pointer)
+	if (frame->varp > frame->sp)
 		frame->varp -= GR_WORD_BYTES;
 	frame->argp = frame->fp + arch->min_frame_bytes;
 	frame->continpc = continuation_pc(u);
@@ -225,7 +213,9 @@ bool gr_unwind_start(struct gr_unwinder *u, struct gr_runtime *rt,
 	if (!u->frame.pc) {
 		/* A call of a nil function: start in the caller. */
 		u->frame.pc = stack_word(g, g->sp);
-		u->frame.sp += amd64.call_pushes_bytes;
+		u->frame.sp += rt->arch->call_pushes_bytes;
+	} else if (rt->arch->lr != GR_REG_NONE && g->has_regs) {
+		u->lr = g->regs.value[rt->arch->lr];
 	}
 	if (!find_pc(u, u->frame.pc, &u->frame.func, &spdelta))
 		return stop(u, g->stack.start);
@@ -234,15 +224,35 @@ bool gr_unwind_start(struct gr_unwinder *u, struct gr_runtime *rt,
 
 bool gr_unwind_next(struct gr_unwinder *u)
 {
+	const struct gr_arch *arch = u->rt->arch;
 	struct gr_frame next = { .pc = u->return_pc, .sp = u->frame.fp };
 	int32_t spdelta;
 
 	if (u->is_complete || !u->return_pc)
 		return false;
-	if (next.sp <= u->frame.sp ||
-	    !find_pc(u, next.pc, &next.func, &spdelta))
+	// Before a function has saved LR, its frame is empty.
+	bool may_be_empty =
+		arch->lr != GR_REG_NONE &&
+		(u->frame.is_innermost || u->callee != GR_INJECTED_NONE);
+	if (next.sp < u->frame.sp || (next.sp == u->frame.sp && !may_be_empty))
 		return stop(u, u->frame.fp);
 	u->callee = gr_func_injected(u->rt, &u->frame.func);
+	bool is_known = find_pc(u, next.pc, &next.func, &spdelta);
+	u->lr = 0;
+	if (arch->lr != GR_REG_NONE && u->callee != GR_INJECTED_NONE) {
+		// The signal handler kept LR below the call that it faked.
+		uint64_t lr = stack_word(u->g, next.sp);
+
+		next.sp += arch->injected_call_bytes;
+		if (!is_known) {
+			next.pc = lr;
+			is_known = find_pc(u, lr, &next.func, &spdelta);
+		} else if (!spdelta) {
+			u->lr = lr;
+		}
+	}
+	if (!is_known)
+		return stop(u, u->frame.fp);
 	// In the middle of its prologue it has not saved them yet.
 	next.is_preempted = u->callee == GR_INJECTED_ASYNC_PREEMPT &&
 			    !u->frame.is_innermost;

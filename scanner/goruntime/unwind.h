@@ -37,6 +37,8 @@ struct gr_unwinder {
 	struct gr_pc_cache *cache; /**< NULL: none. */
 	struct gr_frame frame;
 	uint64_t return_pc; /**< 0: the frame is the outermost. */
+	/** The link register in the frame, where it is known; else 0. */
+	uint64_t lr;
 	enum gr_injected callee;
 	/** The outermost frame was reached, nothing is missing. */
 	bool is_complete;
@@ -65,7 +67,7 @@ enum gr_injected gr_func_injected(const struct gr_runtime *rt,
  * interrupted, from its own sp; -1: nowhere. gr_unwind_saved_reg() is the way
  * back (runtime/mkpreempt.go).
  */
-int gr_unwind_saved_off(unsigned int reg);
-int gr_unwind_saved_reg(uint64_t off);
+int gr_unwind_saved_off(const struct gr_arch *arch, unsigned int reg);
+int gr_unwind_saved_reg(const struct gr_arch *arch, uint64_t off);
 
 #endif /* GR_UNWIND_H */

@@ -14,11 +14,6 @@ enum {
 
 GR_VECTOR(value_vector, struct gr_value_root);
 
-static const char *const reg_suffixes[GR_NREGS] = {
-	"$rax", "$rdx", "$rcx", "$rbx", "$rsi", "$rdi", "$rbp", NULL, "$r8",
-	"$r9",	"$r10", "$r11", "$r12", "$r13", "$r14", "$r15", NULL,
-};
-
 static bool is_on_stack(const struct gr_goroutine *g, uint64_t addr)
 {
 	return addr >= g->stack_lo && addr < g->stack_hi;
@@ -38,15 +33,18 @@ static struct gr_error *add_registers(struct gr_runtime *rt,
 {
 	if (!g->has_regs)
 		return NULL;
-	for (size_t i = 0; i < GR_NREGS; i++) {
+	for (size_t i = 0; i < rt->arch->nregs; i++) {
 		struct gr_value_root root = {
 			.value = g->regs.value[i],
-			.name_suffix = reg_suffixes[i],
 			.kind = GR_VALUE_REGISTER,
 			.conservative = true,
 		};
-		if (root.name_suffix && may_point(rt, g, root.value) &&
-		    !value_vector_append(values, root))
+		if (i == rt->arch->sp || i == rt->arch->pc ||
+		    !may_point(rt, g, root.value))
+			continue;
+		root.name_suffix = gr_arena_internf(
+			rt->arena, "$%s", gr_arch_reg_name(rt->arch, i));
+		if (!root.name_suffix || !value_vector_append(values, root))
 			return &gr_enomem;
 	}
 	return NULL;

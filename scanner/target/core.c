@@ -66,10 +66,10 @@ static struct gr_error *add_note(struct gr_core *core,
 		return NULL;
 	switch (note->type) {
 	case NT_PRSTATUS:
-		is_thread = gr_note_thread(note, &thread);
+		is_thread = gr_note_thread(note, core->elf.arch, &thread);
 		break;
 	case GR_NOTE_DELVE_THREAD:
-		is_thread = gr_note_delve_thread(note, &thread);
+		is_thread = gr_note_delve_thread(note, core->elf.arch, &thread);
 		break;
 	case GR_NOTE_DELVE_HEADER:
 		if (!core->auxv.entry)

@@ -74,11 +74,13 @@ static struct gr_error *wrong_machine(const char *path, const uint8_t *ident,
 	if (name)
 		return gr_error_format(GR_ERROR_ARCH,
 				       "%s is a %s-bit %s-endian file for "
-				       "%s; only 64-bit x86-64 can be read",
+				       "%s; only 64-bit x86-64 and AArch64 "
+				       "can be read",
 				       path, bits, order, name);
 	return gr_error_format(GR_ERROR_ARCH,
 			       "%s is a %s-bit %s-endian file for machine "
-			       "%u; only 64-bit x86-64 can be read",
+			       "%u; only 64-bit x86-64 and AArch64 can be "
+			       "read",
 			       path, bits, order, machine);
 }
 
@@ -121,8 +123,9 @@ struct gr_error *gr_elf_parse(const char *path, struct gr_bytes file,
 							  gr_load_u16(p);
 	}
 	if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB ||
-	    machine != EM_X86_64)
+	    !gr_arch_find(machine))
 		return wrong_machine(path, ident, machine);
+	elf.arch = gr_arch_find(machine);
 	if (!gr_bytes_get(file, 0, &elf.header, sizeof(elf.header)))
 		return gr_error_format(GR_ERROR_FORMAT,
 				       "%s ends inside its ELF header", path);

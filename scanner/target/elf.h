@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * elf: ELF64 little-endian x86-64 files, mapped and bounds-checked.
+ * elf: ELF64 little-endian files of the processors that we know (arch.h),
+ * mapped and bounds-checked.
  *
  * Knows file and program headers, sections by name, notes and build ids. What
  * the file says is never trusted: an accessor gives what is inside the file,
@@ -12,6 +13,7 @@
 #include "base/base.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "target/arch.h"
 #include "target/sigbus.h"
 
 #include <elf.h>
@@ -28,12 +30,13 @@ struct gr_elf {
 	struct gr_bytes file;	     /**< The whole file; mapped read-only. */
 	struct gr_sigbus_area *area; /**< Of the mapping; NULL: not ours. */
 	Elf64_Ehdr header;
-	size_t phnum;	       /**< Checked; PN_XNUM resolved. */
+	const struct gr_arch *arch; /**< Never NULL of an open file. */
+	size_t phnum;		    /**< Checked; PN_XNUM resolved. */
 	uint64_t lost_headers; /**< Promised beyond phnum, not in the file. */
 };
 
 /**
- * Map @p path and check that it is ELF64, little endian, x86-64.
+ * Map @p path and check that it is ELF64, little endian, x86-64 or AArch64.
  *
  * GR_ERROR_IO when it cannot be opened; GR_ERROR_FORMAT when it is no ELF file
  * (for a compressed one the message names the tool that unpacks it);

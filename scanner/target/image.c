@@ -196,6 +196,19 @@ static struct gr_error *check_module(struct gr_image *image, size_t i)
 	return warn_err;
 }
 
+// A core of one processor and an executable for another.
+static struct gr_error *check_arch(const struct gr_image *image)
+{
+	const struct gr_arch *core = image->core.elf.arch;
+
+	if (!core || core == gr_image_arch(image))
+		return NULL;
+	return gr_error_format(GR_ERROR_ARCH, "%s is for %s, but %s is of %s",
+			       image->modules[0].path,
+			       gr_image_arch(image)->name, image->what,
+			       core->name);
+}
+
 static struct gr_error *open_modules(struct gr_image *image)
 {
 	const struct gr_target *target = image->target;
@@ -210,6 +223,8 @@ static struct gr_error *open_modules(struct gr_image *image)
 		struct gr_error *err = gr_module_file_init(
 			&image->modules[i], &target->modules[i], i == 0,
 			image->auxv, gr_image_files(image));
+		if (!err && i == 0)
+			err = check_arch(image);
 		if (!err)
 			err = check_module(image, i);
 		if (err)
@@ -288,6 +303,11 @@ void gr_image_destroy(struct gr_image *image)
 	free(image->warning);
 	free(image->what);
 	free(image);
+}
+
+const struct gr_arch *gr_image_arch(const struct gr_image *image)
+{
+	return image->modules[0].elf.arch;
 }
 
 uint64_t gr_image_bias(const struct gr_image *image, size_t module)

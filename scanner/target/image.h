@@ -25,7 +25,7 @@ struct gr_image;
 /**
  * Open the target's memory.
  *
- * Core: maps the file, checks it (ELF64, little endian, ET_CORE, x86-64;
+ * Core: maps the file, checks it (ELF64, little endian, ET_CORE;
  * segments past the end of the file are cut off and counted). Executable and
  * core that do not belong together are GR_ERROR_MISMATCH with both identities.
  * Native: opens /proc/PID/mem. @p target and @p gaps outlive the image.
@@ -34,6 +34,9 @@ struct gr_error *gr_image_create(const struct gr_target *target,
 				 struct gr_gaps *gaps,
 				 struct gr_image **ret) GR_MUST_CHECK;
 void gr_image_destroy(struct gr_image *image);
+
+/** The processor that the executable is for. */
+const struct gr_arch *gr_image_arch(const struct gr_image *image);
 
 /**
  * Run-time address minus file address of module @p module of the target;

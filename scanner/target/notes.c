@@ -7,45 +7,6 @@ enum {
 	GO_BUILD_ID_NOTE = 4,
 };
 
-// The kernel's struct user_regs_struct, as word numbers.
-enum {
-	USER_R15,
-	USER_R14,
-	USER_R13,
-	USER_R12,
-	USER_RBP,
-	USER_RBX,
-	USER_R11,
-	USER_R10,
-	USER_R9,
-	USER_R8,
-	USER_RAX,
-	USER_RCX,
-	USER_RDX,
-	USER_RSI,
-	USER_RDI,
-	USER_ORIG_RAX,
-	USER_RIP,
-	USER_CS,
-	USER_EFLAGS,
-	USER_RSP,
-	USER_SS,
-	USER_FS_BASE,
-	USER_NREGS = 27,
-};
-
-static const uint8_t user_reg[GR_NREGS] = {
-	[GR_REG_RAX] = USER_RAX, [GR_REG_RDX] = USER_RDX,
-	[GR_REG_RCX] = USER_RCX, [GR_REG_RBX] = USER_RBX,
-	[GR_REG_RSI] = USER_RSI, [GR_REG_RDI] = USER_RDI,
-	[GR_REG_RBP] = USER_RBP, [GR_REG_RSP] = USER_RSP,
-	[GR_REG_R8] = USER_R8,	 [GR_REG_R9] = USER_R9,
-	[GR_REG_R10] = USER_R10, [GR_REG_R11] = USER_R11,
-	[GR_REG_R12] = USER_R12, [GR_REG_R13] = USER_R13,
-	[GR_REG_R14] = USER_R14, [GR_REG_R15] = USER_R15,
-	[GR_REG_RIP] = USER_RIP,
-};
-
 bool gr_note_next(struct gr_bytes notes, uint64_t *off, struct gr_note *ret)
 {
 	Elf64_Nhdr header;
@@ -74,24 +35,29 @@ bool gr_note_is_owned_by(const struct gr_note *note, const char *owner)
 	       !memcmp(note->owner.data, owner, note->owner.size);
 }
 
-bool gr_note_thread(const struct gr_note *note, struct gr_target_thread *ret)
+bool gr_note_thread(const struct gr_note *note, const struct gr_arch *arch,
+		    struct gr_target_thread *ret)
 {
-	struct gr_bytes words =
-		gr_bytes_slice(note->desc, PRSTATUS_REGS_OFF, USER_NREGS * 8);
+	struct gr_bytes words = gr_bytes_slice(note->desc, PRSTATUS_REGS_OFF,
+					       arch->user.count * 8);
 	if (!words.data)
 		return false;
+	memset(ret, 0, sizeof(*ret));
 	ret->lwp = (int32_t)gr_load_u32(note->desc.data + PRSTATUS_PID_OFF);
-	for (int reg = 0; reg < GR_NREGS; reg++)
-		ret->regs.value[reg] =
-			gr_load_u64(words.data + 8 * user_reg[reg]);
-	ret->regs.fs_base = gr_load_u64(words.data + 8 * USER_FS_BASE);
+	for (size_t i = 0; i < arch->user.count; i++)
+		if (arch->user.reg[i] != GR_REG_NONE)
+			ret->regs.value[arch->user.reg[i]] =
+				gr_load_u64(words.data + 8 * i);
+	if (arch->user_fs_base != GR_REG_NONE)
+		ret->regs.fs_base =
+			gr_load_u64(words.data + 8 * arch->user_fs_base);
 	return true;
 }
 
-static int reg_by_name(struct gr_bytes name)
+static int reg_by_name(const struct gr_arch *arch, struct gr_bytes name)
 {
-	for (int reg = 0; reg < GR_NREGS; reg++) {
-		const char *ours = gr_reg_name(reg);
+	for (int reg = 0; reg < arch->nregs; reg++) {
+		const char *ours = arch->reg_names[reg];
 		if (name.size == strlen(ours) &&
 		    !strncasecmp((const char *)name.data, ours, name.size))
 			return reg;
@@ -114,6 +80,7 @@ static bool delve_field(struct gr_bytes desc, uint64_t *off,
 }
 
 bool gr_note_delve_thread(const struct gr_note *note,
+			  const struct gr_arch *arch,
 			  struct gr_target_thread *ret)
 {
 	enum {
@@ -136,13 +103,13 @@ bool gr_note_delve_thread(const struct gr_note *note,
 		if (!delve_field(desc, &off, &name) ||
 		    !delve_field(desc, &off, &value))
 			break;
-		int reg = reg_by_name(name);
+		int reg = reg_by_name(arch, name);
 		if (reg >= 0 && value.size >= 8)
 			ret->regs.value[reg] = gr_load_u64(value.data);
 	}
-	ret->regs.value[GR_REG_RIP] = gr_load_u64(desc.data + PC_OFF);
-	ret->regs.value[GR_REG_RSP] = gr_load_u64(desc.data + SP_OFF);
-	ret->regs.value[GR_REG_RBP] = gr_load_u64(desc.data + BP_OFF);
+	ret->regs.value[arch->pc] = gr_load_u64(desc.data + PC_OFF);
+	ret->regs.value[arch->sp] = gr_load_u64(desc.data + SP_OFF);
+	ret->regs.value[arch->fp] = gr_load_u64(desc.data + BP_OFF);
 	ret->regs.fs_base = gr_load_u64(desc.data + TLS_OFF);
 	return true;
 }

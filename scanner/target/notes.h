@@ -33,7 +33,8 @@ bool gr_note_next(struct gr_bytes notes, uint64_t *off, struct gr_note *ret);
 bool gr_note_is_owned_by(const struct gr_note *note, const char *owner);
 
 /** NT_PRSTATUS: one thread. false if the note is too short. */
-bool gr_note_thread(const struct gr_note *note, struct gr_target_thread *ret);
+bool gr_note_thread(const struct gr_note *note, const struct gr_arch *arch,
+		    struct gr_target_thread *ret);
 
 /** Types of the notes in a core that Delve wrote. */
 enum {
@@ -43,6 +44,7 @@ enum {
 
 /** GR_NOTE_DELVE_THREAD: one thread. false if the note is too short. */
 bool gr_note_delve_thread(const struct gr_note *note,
+			  const struct gr_arch *arch,
 			  struct gr_target_thread *ret);
 
 /** GR_NOTE_DELVE_HEADER: the entry point's address; false if absent. */

@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "base/error.h"
+#include "target/arch.h"
 
 enum gr_target_kind {
 	GR_TARGET_CORE,	  /**< A core file, read by us through mmap. */
@@ -16,37 +17,6 @@ enum gr_target_kind {
 	GR_TARGET_SNAPSHOT,
 	GR_TARGET_REMOTE, /**< Anything else: read through the debugger. */
 };
-
-/** General registers in the order of DWARF's numbering for x86-64. */
-enum gr_reg {
-	GR_REG_RAX,
-	GR_REG_RDX,
-	GR_REG_RCX,
-	GR_REG_RBX,
-	GR_REG_RSI,
-	GR_REG_RDI,
-	GR_REG_RBP,
-	GR_REG_RSP,
-	GR_REG_R8,
-	GR_REG_R9,
-	GR_REG_R10,
-	GR_REG_R11,
-	GR_REG_R12,
-	GR_REG_R13,
-	GR_REG_R14,
-	GR_REG_R15,
-	GR_REG_RIP,
-	GR_NREGS,
-};
-
-/** Registers of one thread (or of one interrupted context). */
-struct gr_regs {
-	uint64_t value[GR_NREGS];
-	uint64_t fs_base; /**< 0 if not known. */
-};
-
-/** "rax" and so on. */
-const char *gr_reg_name(enum gr_reg reg);
 
 /** One operating system thread of the target. */
 struct gr_target_thread {

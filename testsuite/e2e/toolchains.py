@@ -30,6 +30,7 @@ FLAGS = {
     "stripped": ["-ldflags=-s -w"],
     "plain-dwarf": ["-ldflags=-compressdwarf=false"],
     "cgo": [],
+    "arm64": [],
     # As a library `program.so`, which a host (HOSTS) loads and runs.
     "c-shared": ["-buildmode=c-shared"],
     "c-shared-stripped": ["-buildmode=c-shared", "-ldflags=-s -w"],
@@ -41,6 +42,7 @@ ENVIRONMENT = {
     for flavour in ("external", "race", "cgo", "c-shared",
                     "c-shared-stripped", "plugin", "plugin-stripped")
 }  # fmt: skip
+ENVIRONMENT["arm64"] = {"GOARCH": "arm64"}
 # Experiments of one release each, on or off against its default.
 EXPERIMENTS = {
     "noallocheaders": "go1.22",

@@ -184,9 +184,11 @@ static void run(struct fuzz_input *in, struct gr_image *image)
 		.nftab = tables[4].bytes / 8,
 		.pc_quantum = 1,
 	};
-	struct gr_runtime rt = {
-		.image = image, .gaps = &gaps, .modules = &module, .nmodules = 1
-	};
+	struct gr_runtime rt = { .image = image,
+				 .arch = &gr_arch_x86_64,
+				 .gaps = &gaps,
+				 .modules = &module,
+				 .nmodules = 1 };
 	uint64_t sp = STACK + fuzz_take(in, 2) % STACK_BYTES / 8 * 8;
 	struct gr_goroutine g = {
 		.stack_lo = STACK,

@@ -80,16 +80,42 @@ static void test_thread(void **state)
 		words[14 + i] = 1000 + i;
 	struct gr_note note = { .type = NT_PRSTATUS,
 				.desc = { (uint8_t *)words, sizeof(words) } };
-	assert_true(gr_note_thread(&note, &thread));
+	assert_true(gr_note_thread(&note, &gr_arch_x86_64, &thread));
 	assert_int_equal(thread.lwp, 4711);
 	assert_int_equal(thread.regs.fs_base, 1021);
 	for (int reg = 0; reg < GR_NREGS; reg++) {
-		assert_string_equal(gr_reg_name(reg), reg_cases[reg].name);
+		assert_string_equal(gr_arch_reg_name(&gr_arch_x86_64, reg),
+				    reg_cases[reg].name);
 		assert_int_equal(thread.regs.value[reg],
 				 1000 + reg_cases[reg].word);
 	}
 	note.desc.size = 112 + 27 * 8 - 1;
-	assert_false(gr_note_thread(&note, &thread));
+	assert_false(gr_note_thread(&note, &gr_arch_x86_64, &thread));
+}
+
+// struct user_pt_regs: x0 to x30, sp, pc, pstate.
+static void test_arm64_thread(void **state)
+{
+	(void)state;
+	uint64_t words[14 + 34] = { 0 };
+	struct gr_target_thread thread;
+
+	((uint32_t *)words)[8] = 4711;
+	for (size_t i = 0; i < 34; i++)
+		words[14 + i] = 1000 + i;
+	struct gr_note note = { .type = NT_PRSTATUS,
+				.desc = { (uint8_t *)words, sizeof(words) } };
+	assert_true(gr_note_thread(&note, &gr_arch_arm64, &thread));
+	assert_int_equal(thread.lwp, 4711);
+	assert_int_equal(thread.regs.value[0], 1000);
+	assert_int_equal(thread.regs.value[GR_ARM64_FP], 1029);
+	assert_int_equal(thread.regs.value[GR_ARM64_LR], 1030);
+	assert_int_equal(thread.regs.value[GR_ARM64_SP], 1031);
+	assert_int_equal(thread.regs.value[GR_ARM64_PC], 1032);
+	assert_int_equal(thread.regs.fs_base, 0);
+	assert_string_equal(gr_arch_reg_name(&gr_arch_arm64, 28), "x28");
+	note.desc.size = 112 + 33 * 8 - 1;
+	assert_false(gr_note_thread(&note, &gr_arch_arm64, &thread));
 }
 
 static void test_delve_thread(void **state)
@@ -108,7 +134,7 @@ static void test_delve_thread(void **state)
 	memcpy(desc + 53, regs, sizeof(regs));
 	struct gr_note note = { .type = GR_NOTE_DELVE_THREAD,
 				.desc = { desc, 53 + sizeof(regs) } };
-	assert_true(gr_note_delve_thread(&note, &thread));
+	assert_true(gr_note_delve_thread(&note, &gr_arch_x86_64, &thread));
 	assert_int_equal(thread.lwp, 99);
 	assert_int_equal(thread.regs.value[GR_REG_RIP], 0x401000);
 	assert_int_equal(thread.regs.value[GR_REG_RSP], 0x7000);
@@ -116,7 +142,7 @@ static void test_delve_thread(void **state)
 	assert_int_equal(thread.regs.value[GR_REG_RAX], 42);
 	assert_int_equal(thread.regs.fs_base, 0x1234);
 	note.desc.size = 52;
-	assert_false(gr_note_delve_thread(&note, &thread));
+	assert_false(gr_note_delve_thread(&note, &gr_arch_x86_64, &thread));
 }
 
 struct entry_case {
@@ -243,6 +269,7 @@ int main(void)
 				GR_ARRAY_SIZE(entry_cases) +
 				GR_ARRAY_SIZE(file_cases) + 4] = {
 		cmocka_unit_test(test_thread),
+		cmocka_unit_test(test_arm64_thread),
 		cmocka_unit_test(test_delve_thread),
 		cmocka_unit_test(test_auxv),
 		cmocka_unit_test(test_build_ids),

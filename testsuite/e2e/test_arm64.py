@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs for arm64: built here, run by qemu, which writes a core of them.
+goref-scan reads it; a stock gdb of this machine cannot."""
+
+import json
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from pprof import Profile
+from session import environment
+from targets import start
+from test_roots import STACKS
+from test_verify import addresses, complaints
+from toolchains import build, variants
+
+SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
+QEMU = shutil.which("qemu-aarch64")
+ALL = variants("arm64")
+# qemu takes its time.
+ONE = variants("arm64", releases=("go1.27",))
+
+
+def run_scanner(*arguments):
+    done = subprocess.run(
+        [SCANNER, *arguments], capture_output=True, text=True, check=False
+    )
+    assert not done.stderr, done.stderr
+    return done.stdout
+
+
+class Look:
+    """What the scanner says of the core of one program."""
+
+    def __init__(self, program, variant, settle=0.5):
+        self.process = start(QEMU, [build(program, variant.release, "arm64")])
+        self.truth = self.process.truth
+        time.sleep(settle)
+        exe = build(program, variant.release, "arm64")
+        core = self._take_core()
+        out = self.process.folder / "refs.pb"
+        self.verdict = json.loads(run_scanner("--verify", exe, core))
+        self.objects = addresses(run_scanner("--objects", exe, core))
+        self.ledger = json.loads(run_scanner("--out", out, exe, core))
+        self.profile = Profile.load(out)
+
+    def _take_core(self):
+        self.process.popen.send_signal(6)
+        self.process.popen.wait(timeout=60)
+        cores = list(self.process.folder.glob("qemu*.core"))
+        return cores[0] if cores else pytest.skip("qemu wrote no core")
+
+
+@pytest.fixture
+def look():
+    """look(program, variant): a Look, whose folder goes away at the end."""
+    if not QEMU:
+        pytest.skip("no qemu-aarch64 (package qemu-user)")
+    made = []
+
+    def take(*arguments, **options):
+        made.append(Look(*arguments, **options))
+        return made[-1]
+
+    yield take
+    for one in made:
+        one.process.stop()
+
+
+@ALL
+def test_at_rest(look, variant):
+    rest = look("rest", variant)
+    assert rest.verdict["unexplained"] == 0
+    assert rest.verdict["free_slot_pointers"] == 0
+    missing = rest.verdict["allocated_objects"] - len(rest.objects)
+    assert 0 <= missing <= 2
+    for key in ("heap_alloc", "heap_objects"):
+        assert rest.verdict[key]["read"] == rest.verdict[key]["rebuilt"], key
+    heap = rest.truth["heap"]
+    assert abs(rest.verdict["heap_objects"]["read"] - heap["objects"]) <= 8
+    assert not any(rest.ledger["gaps"].values()), rest.ledger["gaps"]
+    reached = rest.ledger["reached"]
+    assert reached["masked_bytes"] <= 0.01 * reached["bytes"]
+
+
+@ONE
+def test_stacks_hold(look, variant):
+    roots = look("roots", variant)
+    assert roots.verdict["unexplained"] == 0
+    for function in STACKS:
+        name = "main." + function
+        objects = roots.profile.prefix(name)[0]
+        assert objects == roots.truth["held"][name]["objects"], name
+
+
+@ONE
+def test_generics(look, variant):
+    generics = look("generics", variant)
+    assert generics.ledger["gaps"]["unresolved_generics"] == 0
+    for name, truth in generics.truth["held"].items():
+        assert generics.profile.prefix(name)[0] == truth["objects"], name
+
+
+@ONE
+def test_under_load(look, variant):
+    churn = look("churn", variant, settle=1.5)
+    reached = {address for address, _ in churn.objects}
+    wrong = complaints(churn.verdict, churn.truth["places"], reached)
+    assert not wrong, wrong
