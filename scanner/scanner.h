@@ -145,6 +145,8 @@ struct gr_walk_options {
 	enum gr_attribution attribution;
 	/** A root of its own for each goroutine: gr_root_total.goroutine_id. */
 	bool per_goroutine;
+	/** Leave out words of which it is not known that they are pointers. */
+	bool precise_only;
 	/** When poll ends the walk, what was found is a result. */
 	bool keep_partial;
 	/** Only what these hold; none: all roots. */

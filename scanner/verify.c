@@ -208,10 +208,13 @@ static struct gr_error *finish(struct verifier *v)
 }
 
 /* A walk whose marks are left in the heap's object bits. */
-static struct gr_error *mark(struct gr_scan *scan, struct gr_verdict *verdict)
+static struct gr_error *mark(struct gr_scan *scan, bool precise_only,
+			     struct gr_verdict *verdict)
 {
 	_cleanup_(gr_cleanup_walk) struct gr_walk *w = NULL;
-	struct gr_walk_options options = { .max_depth = 1, .max_nodes = 1 };
+	struct gr_walk_options options = { .max_depth = 1,
+					   .max_nodes = 1,
+					   .precise_only = precise_only };
 	struct gr_ledger ledger = { 0 };
 	struct gr_gaps before = scan->gaps;
 	struct gr_error *err =
@@ -226,6 +229,33 @@ static struct gr_error *mark(struct gr_scan *scan, struct gr_verdict *verdict)
 	verdict->nfree_slots = w->nfree_slots;
 	memcpy(verdict->free_slots, w->free_slots, sizeof(w->free_slots));
 	return NULL;
+}
+
+/*
+ * A word of doubt may lead to garbage, and that to what was swept already: a
+ * free slot counts only if it is reached without any.
+ */
+static struct gr_error *recount_free_slots(struct gr_scan *scan,
+					   struct gr_verdict *verdict)
+{
+	uint64_t all = verdict->free_slot_pointers;
+	struct gr_verdict precise, unused;
+	uint64_t *count = verdict->gaps.count;
+	struct gr_error *err = mark(scan, true, &precise);
+
+	if (err)
+		return err;
+	uint64_t sure = precise.free_slot_pointers;
+	if (sure < all) {
+		count[GR_GAP_CONSERVATIVE_FREE_SLOTS] += all - sure;
+		count[GR_GAP_FREE_SLOT_POINTERS] = sure;
+		verdict->free_slot_pointers = sure;
+	}
+	verdict->nfree_slots = precise.nfree_slots;
+	memcpy(verdict->free_slots, precise.free_slots,
+	       sizeof(precise.free_slots));
+	// The marks are those of everything again.
+	return mark(scan, false, &unused);
 }
 
 static struct gr_error *verify(struct gr_scan *scan, size_t max_differences,
@@ -244,7 +274,9 @@ static struct gr_error *verify(struct gr_scan *scan, size_t max_differences,
 
 	if (!verdict || !v.missed)
 		return &gr_enomem;
-	err = mark(scan, verdict);
+	err = mark(scan, false, verdict);
+	if (!err && verdict->free_slot_pointers)
+		err = recount_free_slots(scan, verdict);
 	if (!err)
 		err = check_closure(&v);
 	if (!err)
@@ -285,7 +317,7 @@ struct gr_error *gr_scan_objects(struct gr_scan *scan,
 	struct gr_error *err = gr_scan_enter(scan, &guard);
 
 	if (!err)
-		err = mark(scan, &unused);
+		err = mark(scan, false, &unused);
 	err = gr_sigbus_guard_end(&guard, err);
 	for (uint32_t i = 0; i < heap->nspans; i++) {
 		const struct gr_span *span = &heap->spans[i];

@@ -148,6 +148,8 @@ static void run_contents_root(struct gr_walk *w, const struct gr_root *root)
 
 static void run_root(struct gr_walk *w, const struct gr_root *root)
 {
+	if (w->precise_only && root->is_conservative)
+		return;
 	w->from = GR_OBJ_NONE;
 	w->root = root;
 	w->is_conservative = root->is_conservative;
@@ -274,7 +276,9 @@ static void sweep_area(struct gr_walk *w, size_t i)
 		const uint8_t *host = area->host + word * GR_WORD_BYTES;
 		struct gr_root root;
 
-		if (!gr_load_u64(host)) {
+		bool is_doubtful = area->conservative &&
+				   gr_bitmap_test(area->conservative, word);
+		if (!gr_load_u64(host) || (w->precise_only && is_doubtful)) {
 			gr_bitmap_clear(w->todo, at);
 			continue;
 		}
@@ -297,8 +301,7 @@ static void sweep_area(struct gr_walk *w, size_t i)
 		gr_bitmap_clear(w->todo, at);
 		w->root = &root;
 		w->from = GR_OBJ_NONE;
-		w->is_conservative = area->conservative &&
-				     gr_bitmap_test(area->conservative, word);
+		w->is_conservative = is_doubtful;
 		// A word of its own is billed to itself, a word of a
 		// variable below the variable.
 		run_masked_word(w, &below,

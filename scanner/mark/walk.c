@@ -149,6 +149,7 @@ struct gr_error *gr_walk_create(struct gr_runtime *rt,
 	w->from = GR_OBJ_NONE;
 	w->is_first_root = options->attribution == GR_ATTRIBUTION_FIRST;
 	w->per_goroutine = options->per_goroutine;
+	w->precise_only = options->precise_only;
 	err = lay_out_words(w);
 	if (!err)
 		err = gr_ptrmap_build(rt, w->total_words - w->heap->nwords + 64,

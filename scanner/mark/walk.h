@@ -125,6 +125,7 @@ struct gr_walk {
 	uint8_t stratum;
 	bool is_first_root; /**< GR_ATTRIBUTION_FIRST. */
 	bool per_goroutine;
+	bool precise_only; /**< Words of doubt are left out. */
 	bool is_conservative;
 	gr_obj from;
 	const struct gr_root *root;    /**< The root at hand; NULL between. */
