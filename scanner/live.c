@@ -46,7 +46,7 @@ void gr_scan_note_estimate(struct gr_scan *scan)
 	e->table_bytes = FIXED_BYTES + (uint64_t)heap->nobjs * OBJECT_BYTES +
 			 heap->nwords / 8;
 	e->node_bytes = NODE_BYTES;
-	e->max_nodes = heap->allocated_objects;
+	e->max_nodes = heap->nobjs;
 	e->copy_us = e->copy_bytes / BYTES_PER_US;
 }
 

@@ -306,8 +306,10 @@ static struct gr_error *fill_info(struct gr_scan *scan)
 
 struct gr_error *gr_scan_unwind(struct gr_scan *scan)
 {
-	struct gr_error *err = gr_heap_map(&scan->rt);
+	struct gr_error *err = gr_heap_fill(&scan->rt);
 
+	if (!err)
+		err = gr_heap_map(&scan->rt);
 	gr_scan_end_phase(scan, GR_PHASE_capture);
 	if (!err)
 		err = gr_goroutines_unwind(&scan->rt);

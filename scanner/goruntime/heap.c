@@ -210,13 +210,40 @@ static struct gr_error *read_spans(struct gr_runtime *rt, struct raw_spans *ret)
 	return NULL;
 }
 
-static int compare_spans(const void *a, const void *b)
-{
-	const struct raw_span *x = a, *y = b;
+/* Where a span begins, and its place in the list. */
+struct span_key {
+	uint64_t base_addr;
+	size_t i;
+};
 
-	if (x->span.base_addr != y->span.base_addr)
-		return x->span.base_addr < y->span.base_addr ? -1 : 1;
-	return 0;
+static int compare_keys(const void *a, const void *b)
+{
+	const struct span_key *x = a, *y = b;
+
+	if (x->base_addr != y->base_addr)
+		return x->base_addr < y->base_addr ? -1 : 1;
+	return x->i < y->i ? -1 : x->i > y->i;
+}
+
+/* By address. The list is long and its elements are large: only their keys
+ * are moved about. */
+static struct gr_error *sort_spans(struct raw_spans *raws)
+{
+	_cleanup_free_ struct span_key *keys =
+		malloc(raws->size * sizeof(*keys));
+	struct raw_spans sorted = { 0 };
+
+	if (!keys || !raw_spans_reserve(&sorted, raws->size))
+		return &gr_enomem;
+	for (size_t i = 0; i < raws->size; i++)
+		keys[i] = (struct span_key){ raws->data[i].span.base_addr, i };
+	qsort(keys, raws->size, sizeof(*keys), compare_keys);
+	for (size_t i = 0; i < raws->size; i++)
+		sorted.data[i] = raws->data[keys[i].i];
+	sorted.size = raws->size;
+	raw_spans_deinit(raws);
+	*raws = sorted;
+	return NULL;
 }
 
 static uint64_t raw_end(const struct raw_span *raw)
@@ -233,7 +260,9 @@ static struct gr_error *number_objects(struct gr_runtime *rt,
 
 	if (!raws->size)
 		return NULL;
-	qsort(raws->data, raws->size, sizeof(*raws->data), compare_spans);
+	struct gr_error *err = sort_spans(raws);
+	if (err)
+		return err;
 	for (size_t i = 0; i < raws->size; i++) {
 		struct raw_span raw = raws->data[i];
 
@@ -302,27 +331,42 @@ static void set_allocated(uint8_t *states, const uint64_t *bits, uint32_t count)
 	}
 }
 
-static struct gr_error *fill_allocated(struct gr_runtime *rt,
-				       const struct raw_spans *raws)
+/* The allocation bits of all spans, each from a word of its own on. */
+static struct gr_error *read_all_bits(struct gr_runtime *rt,
+				      const struct raw_spans *raws)
 {
 	struct gr_heap *heap = rt->heap;
-	struct gr_error *err;
-	_cleanup_free_ uint64_t *bits = NULL;
-	size_t capacity = 0;
+	struct gr_error *err = NULL;
+	uint64_t words = 0;
+
+	for (size_t i = 0; i < raws->size; i++)
+		words += gr_bitmap_words(raws->data[i].span.nelems);
+	heap->alloc_words = malloc((words + 1) * sizeof(*heap->alloc_words));
+	if (!heap->alloc_words)
+		return &gr_enomem;
+	words = 0;
+	for (size_t i = 0; i < raws->size && !err; i++) {
+		err = poll_every(rt, i);
+		if (!err)
+			err = read_alloc_bits(rt, &raws->data[i],
+					      heap->alloc_words + words);
+		words += gr_bitmap_words(raws->data[i].span.nelems);
+	}
+	return err;
+}
+
+struct gr_error *gr_heap_fill(struct gr_runtime *rt)
+{
+	struct gr_heap *heap = rt->heap;
+	const uint64_t *bits = heap->alloc_words;
 
 	heap->states = calloc((size_t)heap->nobjs + 1, 1);
 	if (!heap->states)
 		return &gr_enomem;
-	for (size_t i = 0; i < raws->size; i++) {
-		const struct gr_span *span = &raws->data[i].span;
-		size_t words = gr_bitmap_words(span->nelems) + 1;
+	for (uint32_t i = 0; i < heap->nspans; i++) {
+		const struct gr_span *span = &heap->spans[i];
+		struct gr_error *err = poll_every(rt, i);
 
-		if (words > capacity &&
-		    !gr_vector_grow((void **)&bits, &capacity, words, 8))
-			return &gr_enomem;
-		err = poll_every(rt, i);
-		if (!err)
-			err = read_alloc_bits(rt, &raws->data[i], bits);
 		if (err)
 			return err;
 		uint64_t count = gr_bitmap_count(bits, 0, span->nelems);
@@ -330,7 +374,10 @@ static struct gr_error *fill_allocated(struct gr_runtime *rt,
 		heap->allocated_bytes += count * span->elem_bytes;
 		set_allocated(&heap->states[span->first_obj], bits,
 			      span->nelems);
+		bits += gr_bitmap_words(span->nelems);
 	}
+	free(heap->alloc_words);
+	heap->alloc_words = NULL;
 	return NULL;
 }
 
@@ -529,7 +576,7 @@ struct gr_error *gr_heap_read(struct gr_runtime *rt)
 	if (!err)
 		err = number_objects(rt, &raws);
 	if (!err)
-		err = fill_allocated(rt, &raws);
+		err = read_all_bits(rt, &raws);
 	if (!err)
 		err = build_page_table(rt->heap, &raws);
 	if (!err)
@@ -591,6 +638,7 @@ void gr_heap_destroy(struct gr_heap *heap)
 {
 	if (!heap)
 		return;
+	free(heap->alloc_words);
 	free(heap->spans);
 	free(heap->states);
 	free(heap->chunk_index);

@@ -111,6 +111,8 @@ struct gr_heap {
 	gr_obj nobjs;	 /**< Slots in all; numbers are below it. */
 	uint64_t nwords; /**< Words of spans that can hold pointers. */
 	uint8_t *states; /**< enum gr_object_state of each object. */
+	/** Allocation bits by span, until they become states; else NULL. */
+	uint64_t *alloc_words;
 	uint64_t allocated_objects, allocated_bytes;
 	/** What spans cached by Ps gave out since, not yet in the statistics. */
 	uint64_t cached_objects, cached_bytes;
@@ -267,6 +269,12 @@ static inline bool gr_heap_is_allocated(const struct gr_heap *heap, gr_obj obj)
  * Spans whose descriptor makes no sense are gaps.
  */
 struct gr_error *gr_heap_read(struct gr_runtime *rt) GR_MUST_CHECK;
+
+/**
+ * The rest of it, for which a process need not stand still: states of objects
+ * and what is allocated in all.
+ */
+struct gr_error *gr_heap_fill(struct gr_runtime *rt) GR_MUST_CHECK;
 
 /** Map the spans' memory (spans that can hold pointers). After capture. */
 struct gr_error *gr_heap_map(struct gr_runtime *rt) GR_MUST_CHECK;

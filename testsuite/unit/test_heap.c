@@ -127,6 +127,8 @@ static struct gr_heap *read_heap(struct fixture *f)
 {
 	struct gr_error *err = gr_heap_read(&f->rt);
 
+	if (!err)
+		err = gr_heap_fill(&f->rt);
 	if (err)
 		fail_msg("%s", err->message);
 	return f->rt.heap;
