@@ -73,7 +73,7 @@ def look(target):
     for key in ("heap_alloc", "heap_objects"):
         if verdict[key]["read"] not in (None, verdict[key]["rebuilt"]):
             reasons.add(f"{key} differs")
-    named = reached["typed_bytes"] + reached["header_bytes"]
+    named = reached["bytes"] - reached["masked_bytes"]
     allocated = verdict["allocated_objects"]
     return Cell(
         allocated - verdict["reached_objects"],
