@@ -5,10 +5,12 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
-from session import run_gdb, run_goref
+from mutate import HEADER, SEGMENT_FIELDS, Core, copy_sparse
+from session import environment, run_gdb, run_goref
 from targets import Target, kernel_cores_reason, start
 from toolchains import Variant, build, build_c, go_binary, go_environment
 from toolchains import variants
@@ -97,6 +99,100 @@ def test_executable_of_another_program(farm, variant):
     for exe in (target.exe, other):
         names = identities(exe, variant.release)
         assert any(n in line for n in names), (names, line)
+
+
+@variants("default")
+def test_executable_of_another_build(farm, variant):
+    """The same program, built again with other flags."""
+    target = farm.target("rest", variant)
+    other = build("rest", variant.release, "noopt")
+    wrong = Target("core", other, target.truth, core=target.core)
+    run = run_goref(wrong, ["goref scan"])
+    assert_one_line(run)
+    assert str(other) in run.error_lines()[0]
+
+
+def damaged(target, tmp_path, change):
+    """A copy of a core with bytes of its headers changed."""
+    path = tmp_path / "core.damaged"
+    copy_sparse(target.core, path)
+    core = Core(path)
+    change(core)
+    core.close()
+    return Target("core", target.exe, target.truth, core=path)
+
+
+def put(offset, value, size=8):
+    """Change `size` bytes of the file."""
+
+    def change(core):
+        data = (value & (1 << 8 * size) - 1).to_bytes(size, "little")
+        core.data[offset : offset + size] = data
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change, word",
+    [
+        (put(4, 1, 1), "32-bit"),
+        (put(5, 2, 1), "big-endian"),
+        (put(18, 243, 2), "RISC-V"),
+        (put(16, 2, 2), "core"),
+    ],
+    ids=["32-bit", "big-endian", "other machine", "no core"],
+)
+def test_core_of_another_kind(farm, tmp_path, change, word):
+    """gdb itself may refuse it; then it has no core, which is said."""
+    target = damaged(farm.target("rest", CENTRAL), tmp_path, change)
+    scanner = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
+    done = subprocess.run(
+        [scanner, target.exe, target.core], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1 and word in lines[0], lines
+    assert_one_line(run_goref(target, ["goref scan"]))
+
+
+def each_load(field, value):
+    """Set a field of every program header of memory but the first ten."""
+
+    def change(core):
+        loads = [
+            at for at in core.headers
+            if HEADER.unpack_from(core.data, at)[0] == 1
+        ]  # fmt: skip
+        for at in loads[10:]:
+            place = at + SEGMENT_FIELDS[field]
+            core.data[place : place + 8] = value.to_bytes(8, "little")
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        each_load("vaddr", 0xC000000000),
+        each_load("memsz", 1 << 63),
+        each_load("filesz", 1 << 62),
+        each_load("offset", (1 << 64) - 8),
+        put(56, 0xFFFE, 2),
+    ],
+    ids=["overlapping", "huge in memory", "huge in the file", "far off",
+         "more headers than there are"],
+)  # fmt: skip
+def test_absurd_program_headers(farm, tmp_path, change):
+    """One line, or what is left is scanned: never more than that."""
+    target = damaged(farm.target("rest", CENTRAL), tmp_path, change)
+    run = run_goref(target, ["goref scan --json"], timeout=60)
+    assert run.rc in (0, 1), (run.rc, run.stderr)
+    if run.rc:
+        assert_one_line(run)
+    else:
+        assert "gaps" in run.json(0)
+    assert "Traceback" not in run.stderr
+    assert "internal-error" not in run.stderr
 
 
 def truncated(target, tmp_path, missing):
