@@ -154,9 +154,12 @@ struct gr_error *gr_scan_run_walk(struct gr_scan *scan,
 				  struct gr_walk **ret)
 {
 	_cleanup_(gr_cleanup_walk) struct gr_walk *w = NULL;
+	uint64_t start_us = gr_scan_now_us();
 	struct gr_error *err;
 
 	err = gr_walk_create(&scan->rt, &scan->roots, options, ledger, &w);
+	// Which words are pointers is part of the walk.
+	ledger->phases_us[GR_PHASE_typed] += gr_scan_now_us() - start_us;
 	if (!err && wanted != GR_OBJ_NONE)
 		err = gr_walk_keep_parents(w, wanted);
 	scan->walking = ledger;

@@ -360,7 +360,7 @@ struct gr_error *gr_heap_fill(struct gr_runtime *rt)
 	struct gr_heap *heap = rt->heap;
 	const uint64_t *bits = heap->alloc_words;
 
-	heap->states = calloc((size_t)heap->nobjs + 1, 1);
+	heap->states = calloc((size_t)heap->nobjs + 8, 1);
 	if (!heap->states)
 		return &gr_enomem;
 	for (uint32_t i = 0; i < heap->nspans; i++) {

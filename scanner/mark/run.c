@@ -29,17 +29,19 @@ static inline void prefetch_targets(const struct gr_walk *w,
 	}
 }
 
-static inline void look_ahead(struct gr_walk *w)
+/* Of the regions that wait behind the one at hand, in the same chunk. */
+static inline void look_ahead(const struct gr_walk *w,
+			      const struct gr_region_chunk *chunk)
 {
-	const struct gr_region *region =
-		gr_region_queue_peek(&w->queue, AHEAD_MEMORY);
+	const struct gr_region *region = &chunk->regions[chunk->first];
 
-	if (GR_UNLIKELY(!region))
+	if (GR_UNLIKELY(chunk->first + AHEAD_MEMORY >= chunk->end))
 		return;
-	gr_prefetch(region->host);
-	gr_prefetch(region->host + region->object_words * GR_WORD_BYTES / 2);
-	gr_prefetch(&w->todo[region->word / 64]);
-	region -= AHEAD_MEMORY - AHEAD_OBJECT;
+	const struct gr_region *far = region + AHEAD_MEMORY;
+	gr_prefetch(far->host);
+	gr_prefetch(far->host + far->object_words * GR_WORD_BYTES / 2);
+	gr_prefetch(&w->todo[far->word / 64]);
+	region += AHEAD_OBJECT;
 	// Programs of containers and of types not met before: not ahead.
 	if (region->type < w->programs.capacity &&
 	    w->programs.by_type[region->type])
@@ -401,16 +403,33 @@ static inline void run_region(struct gr_walk *w, const struct gr_region *region)
 		note_rest(w, region, &scope);
 }
 
-void gr_walk_drain(struct gr_walk *w, uint64_t count)
+/* The last regions first. */
+static void drain_depth_first(struct gr_walk *w, uint64_t count)
 {
 	struct gr_region region;
 
-	while (count-- && !gr_walk_is_over(w)) {
-		look_ahead(w);
-		if (!(w->is_first_root ?
-			      gr_region_queue_pop_last(&w->queue, &region) :
-			      gr_region_queue_pop(&w->queue, &region)))
-			return;
+	while (count-- && !gr_walk_is_over(w) &&
+	       gr_region_queue_pop_last(&w->queue, &region))
 		run_region(w, &region);
+}
+
+void gr_walk_drain(struct gr_walk *w, uint64_t count)
+{
+	struct gr_region_queue *queue = &w->queue;
+
+	if (w->is_first_root) {
+		drain_depth_first(w, count);
+		return;
+	}
+	while (count-- && queue->size && !gr_walk_is_over(w)) {
+		// A region stays where it is while it runs: its chunk is freed
+		// after the last one.
+		struct gr_region_chunk *chunk = queue->head;
+		look_ahead(w, chunk);
+		run_region(w, &chunk->regions[chunk->first]);
+		chunk->first++;
+		queue->size--;
+		if (GR_UNLIKELY(chunk->first == chunk->end))
+			gr_region_queue_drop_chunk(queue);
 	}
 }

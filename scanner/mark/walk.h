@@ -276,32 +276,6 @@ bool gr_region_queue_pop_last(struct gr_region_queue *queue,
 /** Free the first chunk of a queue: it is empty. */
 void gr_region_queue_drop_chunk(struct gr_region_queue *queue);
 
-/** Take the first region; false if there is none. */
-static inline bool gr_region_queue_pop(struct gr_region_queue *queue,
-				       struct gr_region *ret)
-{
-	struct gr_region_chunk *chunk = queue->head;
-
-	if (!queue->size)
-		return false;
-	*ret = chunk->regions[chunk->first++];
-	queue->size--;
-	if (GR_UNLIKELY(chunk->first == chunk->end))
-		gr_region_queue_drop_chunk(queue);
-	return true;
-}
-
-/** Region @p i of those that wait, for prefetching; NULL if not near. */
-static inline const struct gr_region *
-gr_region_queue_peek(const struct gr_region_queue *queue, uint32_t i)
-{
-	const struct gr_region_chunk *chunk = queue->head;
-
-	return chunk && chunk->first + i < chunk->end ?
-		       &chunk->regions[chunk->first + i] :
-		       NULL;
-}
-
 /** A new last region, to be filled in place; NULL, and w->err, without memory. */
 static inline struct gr_region *gr_walk_push(struct gr_walk *w)
 {
