@@ -52,28 +52,13 @@ uint64_t gr_container_take(struct gr_container *c, const struct gr_piece *from,
 	return addr;
 }
 
-void gr_container_drop_nil(struct gr_container *c, const struct gr_piece *piece,
-			   uint64_t nwords, bool is_runtime)
+void gr_container_drop_done(struct gr_container *c,
+			    const struct gr_piece *piece, uint64_t nwords)
 {
-	struct gr_walk *w = c->w;
 	uint64_t left = piece->bytes / GR_WORD_BYTES;
-	uint64_t end = piece->word + (nwords < left ? nwords : left);
 
-	for (uint64_t at = piece->word; at < end; at += 64) {
-		uint64_t n = end - at < 64 ? end - at : 64, nil = 0;
-		uint64_t bits = gr_bitmap_extract(w->todo, at, n);
-
-		for (uint64_t rest = bits; rest; rest &= rest - 1) {
-			uint64_t i = at - piece->word + __builtin_ctzll(rest);
-			uint64_t addr =
-				gr_load_u64(piece->host + i * GR_WORD_BYTES);
-			if (!addr ||
-			    (is_runtime && !gr_heap_span_at(w->heap, addr)))
-				nil |= rest & -rest;
-		}
-		if (nil)
-			gr_bitmap_and_not(w->todo, at, nil);
-	}
+	gr_walk_drop_done(c->w, piece->host, piece->word,
+			  nwords < left ? nwords : left);
 }
 
 struct gr_piece gr_container_follow(struct gr_container *c,
@@ -245,8 +230,7 @@ static void run_chan(struct gr_container *c, const struct gr_piece *header)
 	run_senders(c, &list, gr_field_word(header->host, f->sendq_first), elem,
 		    count);
 	if (ring.host)
-		gr_container_drop_nil(c, &ring, slots * size / GR_WORD_BYTES,
-				      false);
+		gr_container_drop_done(c, &ring, slots * size / GR_WORD_BYTES);
 	if (gr_field_is_present(f->timer) && w->programs.timer != GR_TYPE_NONE)
 		run_timer(c, header, f->timer.off);
 }
@@ -298,18 +282,7 @@ static void run_trie(struct gr_container *c, const struct gr_piece *indirect,
 void gr_walk_run_container(struct gr_walk *w, struct gr_scope *scope,
 			   gr_type_id type, const uint8_t *host, uint64_t word)
 {
-	struct gr_container c = {
-		.w = w,
-		.scope = scope,
-		.parts = {
-			.node = GR_NODE_NONE,
-			.key = type | GR_KEY_CONTAINER,
-			.up = scope,
-			.up_step = GR_STEP_SELF,
-		},
-		.type = type,
-		.info = gr_types_get(w->rt->types, type),
-	};
+	struct gr_container c;
 	struct gr_piece header = {
 		.host = host,
 		.word = word,
@@ -318,8 +291,19 @@ void gr_walk_run_container(struct gr_walk *w, struct gr_scope *scope,
 	const struct gr_layout *layout = &w->rt->layout;
 
 	// A copy: visits may make types and move the table.
-	struct gr_type info = *c.info;
+	struct gr_type info = *gr_types_get(w->rt->types, type);
+	// Field by field: to clear all of it costs more than a small map.
+	c.w = w;
+	c.scope = scope;
+	c.type = type;
 	c.info = &info;
+	c.parts = (struct gr_scope){
+		.node = GR_NODE_NONE,
+		.key = type | GR_KEY_CONTAINER,
+		.up = scope,
+		.up_step = GR_STEP_SELF,
+	};
+	c.values[0].program = c.values[1].program = NULL;
 	if (info.kind == GR_KIND_CHAN)
 		run_chan(&c, &header);
 	else if (info.role == GR_ROLE_HASH_TRIE)
@@ -328,5 +312,4 @@ void gr_walk_run_container(struct gr_walk *w, struct gr_scope *scope,
 		gr_map_run_groups(&c, &header);
 	else if (layout->hmap.size_bytes)
 		gr_map_run_buckets(&c, &header);
-	gr_container_drop_nil(&c, &header, header.bytes / GR_WORD_BYTES, true);
 }

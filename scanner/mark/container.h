@@ -40,13 +40,9 @@ struct gr_piece gr_container_follow(struct gr_container *c,
 				    const struct gr_piece *from,
 				    uint64_t off_bytes);
 
-/**
- * Take the todo bits of nil words among the first @p nwords of a piece, and in
- * a struct of the runtime's (@p is_runtime) of those that lead out of the heap:
- * free slots are many, and the mask phase would fetch each piece once more.
- */
-void gr_container_drop_nil(struct gr_container *c, const struct gr_piece *piece,
-			   uint64_t nwords, bool is_runtime);
+/** gr_walk_drop_done() of the first @p nwords words of a piece. */
+void gr_container_drop_done(struct gr_container *c,
+			    const struct gr_piece *piece, uint64_t nwords);
 
 /**
  * Run a key, value or element of @p type at @p off_bytes of a piece. When it

@@ -98,7 +98,7 @@ static void run_bucket(struct gr_container *c, const struct gr_map_shape *shape,
 				      shape->elem_off + i * shape->elem_stride,
 				      c->info->elem, shape->elem_indirect, 1);
 	}
-	gr_container_drop_nil(c, bucket, shape->bytes / GR_WORD_BYTES, false);
+	gr_container_drop_done(c, bucket, shape->bytes / GR_WORD_BYTES);
 }
 
 /* An array of buckets, each with its overflow chain. */
@@ -298,8 +298,7 @@ static void run_groups(struct gr_container *c, const struct gr_map_shape *shape,
 				shape->elem_off + i * shape->elem_stride,
 				c->info->elem, shape->elem_indirect, 1);
 		}
-		gr_container_drop_nil(c, &group, shape->bytes / GR_WORD_BYTES,
-				      false);
+		gr_container_drop_done(c, &group, shape->bytes / GR_WORD_BYTES);
 	}
 }
 

@@ -387,6 +387,8 @@ static struct gr_program *finish(struct compiler *c, uint64_t size_bytes)
 		p->slots[i] = c->slots.data[i].slot;
 		if (gr_bitmap_set_new(p->mask, word))
 			p->slot_of_word[word] = i;
+		if (p->slots[i].op == GR_SLOT_FUNC && word < 64)
+			p->code_words |= UINT64_C(1) << word;
 	}
 	p->first_words = p->nwords ? p->mask[0] : 0;
 	while (__builtin_popcountll(p->first_words) > AHEAD_POINTERS)

@@ -81,6 +81,7 @@ struct gr_program {
 	uint32_t nslots, nsteps, narrays;
 	uint64_t *mask;
 	uint64_t first_words; /**< Bits of the first few slots of mask[0]. */
+	uint64_t code_words;  /**< Bits of funcs in mask[0]. */
 	uint32_t *slot_of_word;
 	struct gr_slot *slots;
 	struct gr_step *steps;

@@ -29,6 +29,31 @@ static inline void prefetch_targets(const struct gr_walk *w,
 	}
 }
 
+/* Fetch the object that @p addr leads to, if it holds pointers. */
+static void prefetch_memory(const struct gr_walk *w, uint64_t addr)
+{
+	enum { LINE = 64, MAX_LINES = 5 };
+	struct gr_spot at;
+
+	if (!gr_heap_spot(w->heap, addr, &at) || at.kind->is_noscan)
+		return;
+	const uint8_t *host =
+		w->heap->scan_pages[gr_heap_scan_page(w->heap, addr)].host +
+		(addr & (GR_HEAP_PAGE_BYTES - 1));
+	for (uint32_t i = 0; i < MAX_LINES && i * LINE < at.kind->elem_bytes;
+	     i++)
+		gr_prefetch(host + i * LINE);
+}
+
+/* The pieces of a container, and closures, whose code word is looked at. */
+static void prefetch_words(const struct gr_walk *w, const uint8_t *host,
+			   uint64_t words)
+{
+	for (; words; words &= words - 1)
+		prefetch_memory(w, gr_load_u64(host + __builtin_ctzll(words) *
+							      GR_WORD_BYTES));
+}
+
 /* Of the regions that wait behind the one at hand, in the same chunk. */
 static inline void look_ahead(const struct gr_walk *w,
 			      const struct gr_region_chunk *chunk)
@@ -42,11 +67,22 @@ static inline void look_ahead(const struct gr_walk *w,
 	gr_prefetch(far->host + far->object_words * GR_WORD_BYTES / 2);
 	gr_prefetch(&w->todo[far->word / 64]);
 	region += AHEAD_OBJECT;
-	// Programs of containers and of types not met before: not ahead.
-	if (region->type < w->programs.capacity &&
-	    w->programs.by_type[region->type])
-		prefetch_targets(w, w->programs.by_type[region->type],
-				 region->host);
+	if (region->type & GR_KEY_CONTAINER) {
+		uint64_t words = gr_bitmap_peek(w->todo, region->word);
+		prefetch_words(w, region->host,
+			       words & ((1 << region->object_words % 32) - 1));
+		return;
+	}
+	// Programs of types not met before: not ahead.
+	const struct gr_program *program =
+		region->type < w->programs.capacity ?
+			w->programs.by_type[region->type] :
+			NULL;
+	if (!program)
+		return;
+	prefetch_targets(w, program, region->host);
+	if (GR_UNLIKELY(program->code_words))
+		prefetch_words(w, region->host, program->code_words);
 }
 
 static void run_slot(struct gr_walk *w, struct gr_scope *scope,
@@ -369,7 +405,8 @@ static inline void note_rest(struct gr_walk *w, const struct gr_region *region,
 					       region->word + n) -
 					region->word - n;
 
-	if (GR_LIKELY(!rest))
+	if (GR_LIKELY(!rest) ||
+	    !gr_walk_drop_done(w, region->host, region->word, n))
 		return;
 	// What DWARF does not know of captures goes below the function.
 	bool is_below = scope->program && scope->program->is_closure &&

@@ -243,7 +243,7 @@ static void run_masked_object(struct gr_walk *w,
 	if (!span->host)
 		return;
 	uint64_t off = index * span->elem_bytes + span->header_bytes;
-	uint64_t word = masked->word + span->header_bytes / GR_WORD_BYTES;
+	uint64_t word = span->first_word + off / GR_WORD_BYTES;
 	uint64_t end =
 		word + (span->elem_bytes - span->header_bytes) / GR_WORD_BYTES;
 	// Of an object with a finalizer only the contents are reached: what it

@@ -177,7 +177,8 @@ static uint64_t region_bytes(struct gr_walk *w, struct visit *v, uint64_t avail)
 }
 
 static void push_visited(struct gr_walk *w, const struct visit *v,
-			 const uint8_t *host, uint64_t word, gr_obj from)
+			 const uint8_t *host, uint64_t word,
+			 uint64_t object_words, gr_obj from)
 {
 	uint32_t node = gr_walk_step_node(w, v->scope, v->step);
 	struct gr_region *region = gr_walk_push(w);
@@ -186,6 +187,7 @@ static void push_visited(struct gr_walk *w, const struct visit *v,
 		*region = (struct gr_region){
 			.host = host,
 			.word = word,
+			.object_words = object_words,
 			.type = v->to.is_container ?
 					v->to.type | GR_KEY_CONTAINER :
 					v->to.type,
@@ -207,32 +209,40 @@ static void visit_area(struct gr_walk *w, struct visit *v)
 	uint64_t bytes = region_bytes(w, v, avail);
 	uint64_t end = word + bytes / GR_WORD_BYTES;
 	if (bytes && gr_bitmap_next(w->todo, word, end) < end)
-		push_visited(w, v, host, word, w->from);
+		push_visited(w, v, host, word, 0, w->from);
 }
 
-/* Queue what the type explains of an object in a span with pointers. */
-static void visit_contents(struct gr_walk *w, struct visit *v, bool is_new)
+/*
+ * Queue what the type explains of an object in a span with pointers. @return
+ * true if what is left of a new object will be noted after that.
+ */
+static bool visit_contents(struct gr_walk *w, struct visit *v, bool is_new)
 {
 	const struct gr_span *span = v->span;
 	uint64_t data = v->slot_addr + span->header_bytes;
 	uint64_t end = v->slot_addr + span->elem_bytes;
 
 	if (!span->host || v->addr < data)
-		return;
+		return false;
 	uint64_t bytes = region_bytes(w, v, end - v->addr);
 	if (!bytes)
-		return;
+		return false;
 	uint64_t off = v->addr - span->base_addr;
 	uint64_t word = span->first_word + off / GR_WORD_BYTES;
+	uint64_t object_words = (end - data) / GR_WORD_BYTES;
 	if (v->addr == data &&
 	    (end - data < 32 || bytes >= GR_LEAST_BYTES(end - data))) {
 		w->heap->states[v->obj] |= GR_OBJECT_WHOLE;
 	} else if (!is_new) {
 		uint64_t word_end = word + bytes / GR_WORD_BYTES;
 		if (gr_bitmap_next(w->todo, word, word_end) == word_end)
-			return;
+			return false;
 	}
-	push_visited(w, v, span->host + off, word, v->obj);
+	bool is_watched = is_new && v->addr == data &&
+			  object_words <= UINT16_MAX;
+	push_visited(w, v, span->host + off, word,
+		     is_watched ? object_words : 0, v->obj);
+	return is_watched;
 }
 
 /* Replace the referrer's type by the real one, if the object tells. */
@@ -324,8 +334,8 @@ static bool is_part(const struct visit *v)
 }
 
 /* First visit, by a pointer that perhaps knows little. */
-static void count_visited(struct gr_walk *w, const struct visit *v,
-			  struct gr_total *named_row)
+static uint32_t count_visited(struct gr_walk *w, const struct visit *v,
+			      struct gr_total *named_row)
 {
 	bool is_untyped = v->to.label == GR_TYPE_NONE;
 	uint8_t state = is_untyped	   ? GR_OBJECT_UNTYPED :
@@ -337,9 +347,7 @@ static void count_visited(struct gr_walk *w, const struct visit *v,
 
 	gr_total_add(is_untyped ? &w->ledger->masked : named_row,
 		     v->span->elem_bytes);
-	if (!v->span->is_noscan)
-		gr_walk_note_unexplained(
-			w, gr_span_slot_word(v->span, v->index), node);
+	return node;
 }
 
 static void move_total(struct gr_total *from, struct gr_total *to,
@@ -390,12 +398,16 @@ static gr_obj visit_object(struct gr_walk *w, struct visit *v)
 	}
 	bool is_header = !is_noscan && refine_type(w, v);
 	struct gr_total *row = is_header ? &w->ledger->header : w->typed_row;
+	uint32_t node = GR_NODE_NONE;
 	if (is_new)
-		count_visited(w, v, row);
+		node = count_visited(w, v, row);
 	else if (state & GR_OBJECT_UNTYPED)
 		name_counted(w, v, row);
-	if (!is_noscan && v->to.type != GR_TYPE_NONE)
-		visit_contents(w, v, is_new);
+	bool is_watched = !is_noscan && v->to.type != GR_TYPE_NONE &&
+			  visit_contents(w, v, is_new);
+	if (is_new && !is_noscan && !is_watched)
+		gr_walk_note_unexplained(
+			w, gr_span_slot_word(v->span, v->index), node);
 	return is_new ? v->obj : GR_OBJ_NONE;
 }
 
@@ -450,6 +462,41 @@ static bool locate_area(struct gr_walk *w, uint64_t addr, const uint8_t **host,
 	*word = w->area_word[low] + (addr - area->start) / GR_WORD_BYTES;
 	*bytes = area->end - addr;
 	return true;
+}
+
+/* Would a visit of this pointer do nothing, whatever is known of it? */
+static bool is_done(struct gr_walk *w, uint64_t addr)
+{
+	const uint8_t *host;
+	uint64_t word, bytes;
+	struct gr_spot at;
+
+	if (gr_heap_spot(w->heap, addr, &at))
+		return w->heap->states[at.obj] & GR_OBJECT_WHOLE;
+	// What is neither in the heap nor in an area leads nowhere.
+	return !addr || (!gr_heap_span_at(w->heap, addr) &&
+			 !locate_area(w, addr, &host, &word, &bytes));
+}
+
+bool gr_walk_drop_done(struct gr_walk *w, const uint8_t *host, uint64_t word,
+		       uint64_t nwords)
+{
+	bool is_left = false;
+
+	for (uint64_t i = 0; i < nwords; i += 64) {
+		uint64_t n = nwords - i < 64 ? nwords - i : 64, done = 0;
+		uint64_t bits = gr_bitmap_extract(w->todo, word + i, n);
+
+		for (uint64_t rest = bits; rest; rest &= rest - 1) {
+			uint64_t off =
+				(i + __builtin_ctzll(rest)) * GR_WORD_BYTES;
+			if (is_done(w, gr_load_u64(host + off)))
+				done |= rest & -rest;
+		}
+		gr_bitmap_and_not(w->todo, word + i, done);
+		is_left |= bits != done;
+	}
+	return is_left;
 }
 
 bool gr_walk_locate(struct gr_walk *w, uint64_t addr, const uint8_t **host,

@@ -75,7 +75,7 @@ struct gr_parent {
  * are still to do in the mask phase are followed by mask.
  */
 struct gr_masked_object {
-	uint64_t word; /**< Bit of its first word in `todo`. */
+	uint64_t word; /**< Bit of one of its words in `todo`. */
 	uint32_t node;
 };
 GR_VECTOR(gr_masked_vector, struct gr_masked_object);
@@ -166,6 +166,13 @@ struct gr_scope {
 gr_obj gr_walk_visit(struct gr_walk *w, uint64_t addr,
 		     const struct gr_referent *to, uint32_t count,
 		     struct gr_scope *scope, uint32_t step);
+/**
+ * Take the todo bits of words that lead to nothing new: nil, or objects that
+ * are done. Free slots of maps are many, and the mask phase would fetch their
+ * memory once more. @return whether bits are left.
+ */
+bool gr_walk_drop_done(struct gr_walk *w, const uint8_t *host, uint64_t word,
+		       uint64_t nwords);
 /** What a pointer of no known type leads to, counted in total @p label. */
 static inline struct gr_referent gr_referent_untyped(gr_type_id label)
 {
