@@ -191,6 +191,8 @@ def _attach(text: str, options: Any) -> None:
     pid = int(text)
     if not os.access(f"/proc/{pid}/mem", os.R_OK):
         raise target.why_not_attached(str(pid), "not permitted")
+    if not os.path.exists(f"/proc/{pid}/exe"):
+        raise target.why_not_attached(str(pid), target.NO_EXE)
     # Nothing that gdb reads of files is to be read while the process waits.
     _quietly("set auto-solib-add off")
     _open_exe(f"/proc/{pid}/exe", needs_symbols=False)

@@ -65,6 +65,9 @@ def _no_target() -> gdb.GdbError:
     )
 
 
+NO_EXE = "it has no executable (it has ended, or is of the kernel)"
+
+
 def why_not_attached(pid: str, said: str = "") -> gdb.GdbError:
     """gdb was told to attach, and did not: say what would help.
     said: gdb's own words, if they are known."""
@@ -76,6 +79,8 @@ def why_not_attached(pid: str, said: str = "") -> gdb.GdbError:
 def _attach_help(pid: str, said: str) -> str:
     if not os.path.exists(f"/proc/{pid}"):
         return "there is no such process"
+    if said == NO_EXE:
+        return said
     tracer = _status(pid, "TracerPid")
     if tracer and tracer[0] != "0":
         return f"process {tracer[0]} already traces it"

@@ -313,3 +313,36 @@ def test_timeout(farm):
     else:
         pytest.skip("it never came in the walk")
     assert "PARTIAL: the time is over: sizes are lower bounds" in done.stdout
+
+
+@variants("c-shared", "external")
+def test_attach_to_libraries(farm, variant):
+    """Go code beside the executable: of that gdb is told nothing."""
+    reason = attach_reason()
+    if reason:
+        pytest.skip(reason)
+    target = farm.target("rest", variant, "live")
+    done = run_cli(["attach", target.process.pid, "--json"])
+    assert done.returncode == 0, done.stderr
+    types = {t["type"]: t["objects"] for t in json.loads(done.stdout)["types"]}
+    assert types["main.Event"] == 28000
+    done = run_cli(["attach", target.process.pid, "--verify"])
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    "program, word",
+    [("sleep", "not a Go program"), (None, "has no executable")],
+)
+def test_attach_to_what_is_no_go_program(program, word):
+    """It is not even stopped. None: it has ended, and nobody asked for its
+    exit status."""
+    line = [program, "60"] if program else ["true"]
+    child = subprocess.Popen(line, stdout=subprocess.DEVNULL)
+    try:
+        if not program:
+            os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        one_line(run_cli(["attach", child.pid]), 1, word)
+    finally:
+        child.kill()
+        child.wait()
