@@ -229,9 +229,23 @@ static bool find_known_field(const struct gr_programs *p, const char *owner,
 	return false;
 }
 
+/* `local. ([]sync.poolLocal)`: what is there, not unsafe.Pointer. */
+static const char *known_field_name(struct compiler *c,
+				    const struct gr_type_field *field,
+				    const struct gr_slot *slot)
+{
+	const char *type = gr_types_get(c->types, slot->type)->name;
+	const char *before = slot->op == GR_SLOT_POINTER ? "*" :
+			     slot->op == GR_SLOT_COUNTED ? "[]" :
+							   "";
+
+	return gr_arena_internf(c->programs->rt->arena, "%s. (%s%s)",
+				field->name, before, type);
+}
+
 static bool compile_known_field(struct compiler *c, const struct gr_type *owner,
 				const struct gr_type_field *field, uint64_t off,
-				uint32_t parent, const char *name)
+				uint32_t parent)
 {
 	struct gr_slot slot;
 
@@ -239,7 +253,8 @@ static bool compile_known_field(struct compiler *c, const struct gr_type *owner,
 		    GR_KIND_UNSAFE_POINTER ||
 	    !find_known_field(c->programs, owner->name, field->name, &slot))
 		return false;
-	add_slot(c, off, slot.op, slot.type, add_step(c, parent, name));
+	add_slot(c, off, slot.op, slot.type,
+		 add_step(c, parent, known_field_name(c, field, &slot)));
 	return true;
 }
 
@@ -260,7 +275,7 @@ static void compile_fields(struct compiler *c, const struct gr_type *type,
 		     ftype->size_bytes > type->size_bytes - field->off_bytes))
 			continue;
 		if (compile_known_field(c, type, field, off + field->off_bytes,
-					step, name))
+					step))
 			continue;
 		compile_below(c, field->type, off + field->off_bytes, step,
 			      name, depth);

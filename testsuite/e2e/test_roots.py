@@ -82,6 +82,7 @@ def test_pool(scan):
     """Ten leaves, the array of one slot for each P, and the queue's links."""
     assert scan.whys["rPool.leaf"]["root"]["name"] == "main.rPool"
     assert 12 <= scan.profile.root("main.rPool")[0] <= 16
+    assert "local. ([]sync.poolLocal)" in scan.profile.children("main.rPool")
 
 
 @rows

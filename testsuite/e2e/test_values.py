@@ -71,6 +71,8 @@ def test_handles_of_newer_releases(scan):
         pytest.skip("this release has neither")
     assert scan.profile.root("main.vWeak")[0] == 1
     assert scan.profile.root("main.vUnique")[0] == 2
+    (handle,) = scan.profile.children("main.vWeak")
+    assert handle.startswith("u. (*") and handle.endswith("atomic.Uintptr)")
 
 
 @rows

@@ -329,21 +329,21 @@ static const struct program_case program_cases[] = {
 	  "2 trie internal/sync.HashTrieMap[interface {},interface {}]: "
 	  "m. (internal/sync.HashTrieMap[interface {},interface {}]);\n" },
 	{ "entry of an old sync.Map", make_sync_entry,
-	  "0 pointer interface {}: p. (unsafe.Pointer);\n" },
+	  "0 pointer interface {}: p. (*interface {});\n" },
 	{ "time.Timer points to the runtime's", make_time_timer,
 	  "0 pointer runtime.timeTimer: P. (*time.Timer);\n"
 	  "1 header chan int: R. (runtime.timeTimer); "
-	  "c. (unsafe.Pointer);\n" },
+	  "c. (chan int);\n" },
 	{ "sync.Pool: arrays by length", make_sync_pool,
-	  "0 counted int: local. (unsafe.Pointer);\n"
-	  "2 counted int: victim. (unsafe.Pointer);\n"
+	  "0 counted int: local. ([]int);\n"
+	  "2 counted int: victim. ([]int);\n"
 	  "4 func func(): New. (func());\n" },
 	{ "entry of a sync.Pool", make_pool_entry,
 	  "0 unknown -: typ. (unsafe.Pointer);\n"
-	  "1 eface interface {}: val. (unsafe.Pointer);\n" },
+	  "1 eface interface {}: val. (interface {});\n" },
 	{ "reflect.Value", make_reflect_value,
 	  "0 pointer int: typ_. (*int);\n"
-	  "1 reflect interface {}: ptr. (unsafe.Pointer);\n" },
+	  "1 reflect interface {}: ptr. (interface {});\n" },
 	{ "a known field of another type is plain", make_typed_pool,
 	  "0 pointer int: local. (*int);\n" },
 };
