@@ -14,6 +14,7 @@ from . import (
     args,
     complete,
     evaluate,
+    memory,
     native,
     params,
     partial,
@@ -24,6 +25,7 @@ from .progress import is_asked
 from .session import current, running, warn
 
 TOP = 10
+MENTIONED_BYTES = 1 << 30  # of memory that a scan needs, before it begins
 
 
 class _Goref(gdb.Command):
@@ -118,6 +120,13 @@ def _nodes(scan: Any, options: Any) -> int:
     if params.memory_is_auto(options.memory_limit):
         estimate["copy_bytes"] = 0  # it is there already
     nodes = params.nodes_within(estimate, wanted, limit)
+    needed = memory.needed_bytes(estimate, nodes)
+    if needed >= MENTIONED_BYTES and not current.is_kept:
+        gdb.write(
+            f"up to {render.human_bytes(needed)} of memory needed, "
+            f"{memory.report(render.human_bytes)}\n",
+            gdb.STDERR,
+        )
     if nodes < wanted:
         warn([f"no more than {nodes:,} nodes in the tree, for want of memory"])
     return nodes

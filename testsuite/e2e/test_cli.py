@@ -346,3 +346,27 @@ def test_attach_to_what_is_no_go_program(program, word):
     finally:
         child.kill()
         child.wait()
+
+
+# -------------------------------------------------------------------- memory
+
+
+def test_core_needs_memory(core):
+    done = run_cli(["core", core.exe, core.core, "--memory-limit", "30M"])
+    one_line(done, 1, "not enough memory", "the limit is 30.0 MB")
+
+
+def test_memory_limit_while_opening(core):
+    """What is needed is not known yet, and already too much."""
+    done = run_cli(["core", core.exe, core.core, "--memory-limit", "1k"])
+    one_line(done, 1, "memory")
+
+
+def test_memory_is_said_before(core):
+    run = run_goref(
+        core,
+        ["python import goref.commands; goref.commands.MENTIONED_BYTES = 0",
+         "goref scan --json"],
+    )  # fmt: skip
+    assert re.search(r"^up to .* of memory needed, .* free", run.stderr, re.M)
+    assert run.json(1)["complete"]
