@@ -259,57 +259,63 @@ void gr_paths_deinit(struct gr_paths *paths)
 
 // ------------------------------------------------------------------ folding
 
-// Leaves in a heap, the next to fold on top.
+// A leaf that may fold, as the number that orders it: roots after all others,
+// then by bytes, by objects (there are no 2^32), the later one first. What it
+// counts changes no more: the heap need not look at the paths.
+struct leaf {
+	uint64_t high, low;
+};
+
+// Leaves in a heap of four children each, the next to fold on top: siblings
+// share a cache line.
 struct fold {
 	struct gr_paths *paths;
 	uint32_t *children; // how many each path still has
-	uint32_t *heap;
+	struct leaf *heap;
 	size_t nheap;
 };
 
-// True if leaf @a folds before leaf @b. Never equal.
-static bool folds_before(const struct fold *f, uint32_t a, uint32_t b)
+static struct leaf leaf_of(const struct gr_path *p, uint32_t path)
 {
-	const struct gr_path *pa = &f->paths->paths[a];
-	const struct gr_path *pb = &f->paths->paths[b];
-	bool root_a = pa->parent == GR_PATH_NONE;
-	bool root_b = pb->parent == GR_PATH_NONE;
+	uint64_t objects = p->objects < UINT32_MAX ? p->objects : UINT32_MAX;
+	uint64_t is_root = p->parent == GR_PATH_NONE;
 
-	if (root_a != root_b)
-		return root_b;
-	if (pa->bytes != pb->bytes)
-		return pa->bytes < pb->bytes;
-	if (pa->objects != pb->objects)
-		return pa->objects < pb->objects;
-	return a > b;
+	return (struct leaf){ is_root << 63 | (p->bytes & INT64_MAX),
+			      objects << 32 | (uint32_t)~path };
+}
+
+static bool folds_before(struct leaf a, struct leaf b)
+{
+	return a.high != b.high ? a.high < b.high : a.low < b.low;
 }
 
 static void fold_push(struct fold *f, uint32_t path)
 {
+	struct leaf leaf = leaf_of(&f->paths->paths[path], path);
 	size_t i = f->nheap++;
 
-	while (i && folds_before(f, path, f->heap[(i - 1) / 2])) {
-		f->heap[i] = f->heap[(i - 1) / 2];
-		i = (i - 1) / 2;
+	while (i && folds_before(leaf, f->heap[(i - 1) / 4])) {
+		f->heap[i] = f->heap[(i - 1) / 4];
+		i = (i - 1) / 4;
 	}
-	f->heap[i] = path;
+	f->heap[i] = leaf;
 }
 
 static uint32_t fold_pop(struct fold *f)
 {
-	uint32_t top = f->heap[0];
-	uint32_t last = f->heap[--f->nheap];
+	uint32_t top = ~(uint32_t)f->heap[0].low;
+	struct leaf last = f->heap[--f->nheap];
 	size_t i = 0;
 
 	for (;;) {
-		size_t child = 2 * i + 1;
+		size_t first = 4 * i + 1, child = first;
 
-		if (child >= f->nheap)
+		if (first >= f->nheap)
 			break;
-		if (child + 1 < f->nheap &&
-		    folds_before(f, f->heap[child + 1], f->heap[child]))
-			child++;
-		if (folds_before(f, last, f->heap[child]))
+		for (size_t j = first + 1; j < first + 4 && j < f->nheap; j++)
+			if (folds_before(f->heap[j], f->heap[child]))
+				child = j;
+		if (folds_before(last, f->heap[child]))
 			break;
 		f->heap[i] = f->heap[child];
 		i = child;
@@ -385,8 +391,9 @@ struct gr_error *gr_paths_fold(struct gr_paths *paths, uint64_t max_samples)
 		return NULL;
 	_cleanup_free_ uint32_t *children =
 		calloc(paths->npaths + 1, sizeof(*children));
-	_cleanup_free_ uint32_t *heap =
-		malloc((paths->npaths + 1) * sizeof(*heap));
+	// The second leaf begins a line, as do the children of each.
+	_cleanup_free_ struct leaf *heap = aligned_alloc(
+		64, (paths->npaths * sizeof(*heap) / 64 + 2) * 64);
 	if (!children || !heap)
 		return &gr_enomem;
 	for (size_t i = 0; i < paths->npaths; i++) {
@@ -394,7 +401,7 @@ struct gr_error *gr_paths_fold(struct gr_paths *paths, uint64_t max_samples)
 			children[paths->paths[i].parent]++;
 	}
 	f.children = children;
-	f.heap = heap;
+	f.heap = heap + 3;
 	fold_all(&f, max_samples);
 	return NULL;
 }
