@@ -433,7 +433,10 @@ static struct gr_error *read_goroutine(struct reader *r, uint64_t addr)
 		return err;
 	if (present) {
 		load_goroutine(r, addr, &g);
-		if (is_gone(layout, g.status))
+		// One that is being made (newproc1) has its closure already,
+		// and nothing else has it any more.
+		if (is_gone(layout, g.status) &&
+		    (!g.ctxt || !is_stack_sane(&g)))
 			return NULL;
 	}
 	if (!present || !is_stack_sane(&g)) {

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The moments that are hard: inside each phase of a collection, in the middle
+of an allocation, of a sweep, of a moved stack. gdb's breakpoints stop the
+program under load in the runtime's own functions, and some instructions
+further on.
+
+Only with GOREF_STOPS (test_verify.py) of 20 or more: an instruction is a much
+finer place than a stop at random, and what is found here is rare in the field.
+"""
+
+import json
+import random
+
+import pytest
+
+from session import run_gdb
+from targets import attach_reason
+from test_verify import STOPS, addresses, complaints
+from toolchains import variants
+
+# Functions of the runtime, of whichever release has them.
+MOMENTS = [
+    # A collection's phases, in order.
+    "runtime.gcStart", "runtime.gcBgMarkStartWorkers",
+    "runtime.gcBgMarkPrepare", "runtime.gcDrain", "runtime.scanobject",
+    "runtime.scanstack", "runtime.markroot", "runtime.gcAssistAlloc1",
+    "runtime.wbBufFlush1", "runtime.gcMarkDone",
+    "runtime.gcMarkTermination", "runtime.gcMark", "runtime.gcSweep",
+    "runtime.(*sweepLocked).sweep", "runtime.bgsweep",
+    "runtime.(*scavengeIndex).nextGen", "runtime.finishsweep_m",
+    "runtime.stopTheWorldWithSema", "runtime.startTheWorldWithSema",
+    # Allocation.
+    "runtime.mallocgc", "runtime.(*mcache).refill",
+    "runtime.(*mcache).nextFree", "runtime.(*mcache).allocLarge",
+    "runtime.(*mheap).allocSpan", "runtime.(*mheap).freeSpanLocked",
+    "runtime.(*mcentral).cacheSpan", "runtime.heapSetTypeNoHeader",
+    "runtime.heapBitsSetType", "runtime.memclrNoHeapPointersChunked",
+    "runtime.(*mcache).releaseAll", "runtime.flushmcache",
+    # Stacks.
+    "runtime.newstack", "runtime.copystack", "runtime.adjustframe",
+    "runtime.shrinkstack", "runtime.asyncPreempt", "runtime.asyncPreempt2",
+    "runtime.gopreempt_m", "runtime.stackfree",
+    # Channels, maps, panics, finalizers, timers, system calls.
+    "runtime.sendDirect", "runtime.recvDirect", "runtime.send",
+    "runtime.selectgo", "runtime.hashGrow", "runtime.evacuate",
+    "internal/runtime/maps.(*table).split", "runtime.gopanic",
+    "runtime.deferproc", "runtime.runfinq", "runtime.runFinalizers",
+    "runtime.entersyscall", "runtime.exitsyscall", "runtime.typedmemmove",
+    "runtime.newproc1", "runtime.goexit0", "runtime.growslice",
+]  # fmt: skip
+
+MANY = {"GOMAXPROCS": "4"}
+
+# A function that is not called any more must not hold the test up.
+IN_GDB = """
+import os, signal, subprocess
+gdb.execute("handle SIGUSR1 stop nopass", to_string=True)
+def moment(name, steps):
+    try:
+        gdb.execute("tbreak '%s'" % name, to_string=True)
+    except gdb.error:
+        gdb.write("no such function\\n")
+        return
+    pid = gdb.selected_inferior().pid
+    guard = subprocess.Popen(["sh", "-c", "sleep 2; kill -USR1 %d" % pid])
+    gdb.execute("continue", to_string=True)
+    guard.kill()
+    if gdb.breakpoints():
+        gdb.execute("delete")
+        gdb.write("not called\\n")
+        return
+    if steps:
+        gdb.execute("set scheduler-locking on")
+        gdb.execute("stepi %d" % steps, to_string=True)
+        gdb.execute("set scheduler-locking off")
+    gdb.write("@verdict\\n")
+    gdb.execute("goref verify --json")
+    gdb.execute("goref objects --addresses")
+"""
+
+
+def in_gdb():
+    lines = [line for line in IN_GDB.splitlines() if line]
+    return "python exec(" + repr("\n".join(lines)) + ")"
+
+
+def stop_at(process, moments):
+    """What was wrong, and how many of the moments came."""
+    commands = ["set breakpoint pending off", in_gdb(),
+                f"attach {process.pid}"]  # fmt: skip
+    first = len(commands)
+    commands += [f"python moment({m!r}, {steps})" for m, steps in moments]
+    commands += ["detach"]
+    run = run_gdb([process.exe], commands, timeout=60 + 5 * len(moments))
+    assert "Traceback" not in run.stderr, run.stderr
+    wrong, seen = [], 0
+    for i, (name, steps) in enumerate(moments):
+        text = run.parts[first + i]
+        if "@verdict" not in text:
+            continue
+        seen += 1
+        told = text.partition("@verdict\n")[2]
+        verdict, end = json.JSONDecoder().raw_decode(told)
+        reached = {a for a, _ in addresses(told[end:])}
+        found = complaints(verdict, process.truth["places"], reached)
+        if found:
+            wrong.append(f"{name}+{steps} instructions: {found}")
+    return wrong, seen
+
+
+@variants("default")
+def test_moments(farm, variant):
+    reason = attach_reason()
+    if reason:
+        pytest.skip(reason)
+    if STOPS < 20:
+        pytest.skip("for the long run: GOREF_STOPS=20 and more")
+    chance = random.Random(str(variant))
+    process = farm.process("churn", variant, env=MANY)
+    wrong, seen = [], 0
+    for turn in range(STOPS // 20):
+        moments = [
+            (name, chance.randrange(60) if turn else 0) for name in MOMENTS
+        ]
+        more, came = stop_at(process, moments)
+        wrong += more
+        seen += came
+        # A thread may have met a breakpoint that gdb had just taken away.
+        if process.popen.poll() is not None:
+            process = farm.process("churn", variant, env=MANY)
+    farm.forget("churn")
+    assert seen > 20
+    assert not wrong, "\n".join(wrong)
