@@ -130,5 +130,6 @@ def test_scan_of_one_variable(scan, tmp_path):
     )
     assert run.rc == 0, run.stderr
     assert run.json(0)["reached"]["objects"] == 5 * 12
+    assert run.json(0)["phases_ms"]["typed"] > 0
     assert [r["name"] for r in run.json(0)["roots"]] == ["main.sFar"]
     assert out.exists()
