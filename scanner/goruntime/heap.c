@@ -152,10 +152,25 @@ static struct gr_error *poll_every(struct gr_runtime *rt, uint64_t i)
 	return i % 4096 ? NULL : rt->poll(rt->poll_ctx);
 }
 
+/*
+ * While the collector marks, allocation leaves freeIndexForScan behind
+ * (mallocgc), so that it tells nothing of what is being initialised; nor does
+ * it in a span that is not yet swept, where nothing is allocated.
+ */
+static struct gr_error *read_phase(struct gr_runtime *rt, uint64_t *marking)
+{
+	uint64_t phase = rt->layout.vars.gcphase;
+	uint64_t addr = phase ? phase : rt->layout.vars.write_barrier;
+
+	*marking = 0;
+	return addr ? gr_image_read_uint(rt->image, addr, 4, marking) : NULL;
+}
+
 static struct gr_error *read_spans(struct gr_runtime *rt, struct raw_spans *ret)
 {
 	const struct gr_layout *layout = &rt->layout;
 	struct gr_error *err;
+	uint64_t marking = 0;
 	struct gr_go_slice all;
 	uint64_t sweepgen;
 	uint8_t record[MAX_MSPAN_BYTES];
@@ -171,6 +186,8 @@ static struct gr_error *read_spans(struct gr_runtime *rt, struct raw_spans *ret)
 					 mheap + layout->mheap.sweepgen.off,
 					 layout->mheap.sweepgen.bytes,
 					 &sweepgen);
+	if (!err)
+		err = read_phase(rt, &marking);
 	if (err)
 		return gr_error_prefix(err, "mheap_.allspans: ");
 	uint64_t unreadable = 0;
@@ -202,6 +219,8 @@ static struct gr_error *read_spans(struct gr_runtime *rt, struct raw_spans *ret)
 		}
 		note_sweep(rt, record, sweepgen, &raw.span);
 		span_finish(&raw);
+		if (marking || raw.span.is_unswept)
+			raw.span.fresh = UINT32_MAX;
 		add_cached(rt->heap, layout, record, &raw.span, sweepgen);
 		raw.span.mspan_addr = addr;
 		if (!raw_spans_append(ret, raw))
