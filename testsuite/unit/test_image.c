@@ -1,17 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/image.h"
-
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-
-#include <cmocka.h>
-
-#include "base/cleanup.h"
-#include "elf_builder.h"
+/* image: ranges; cores and the executables that they need. */
+#include "image_checks.h"
 #include "target/image_internal.h"
 
 enum {
@@ -19,28 +8,8 @@ enum {
 	EXE_TEXT_BYTES = 0x2000,
 	EXE_DATA = 0x403000,
 	EXE_ENTRY = 0x400800,
-	HEAP = 0x10000000,
 	EXE_SALT = 0,
-	CORE_SALT = 77,
-	PAGE = 4096,
 };
-
-static void assert_error(struct gr_error *err, enum gr_error_code code,
-			 const char *message)
-{
-	assert_non_null(err);
-	assert_int_equal(err->code, code);
-	if (message && !strstr(err->message, message))
-		fail_msg("\"%s\" is not in \"%s\"", message, err->message);
-	gr_error_destroy(err);
-}
-
-static void assert_bytes(const uint8_t *p, uint64_t addr, uint64_t bytes,
-			 uint8_t salt)
-{
-	for (uint64_t i = 0; i < bytes; i++)
-		assert_int_equal(p[i], builder_byte(addr + i, salt));
-}
 
 /* --- ranges ----------------------------------------------------------- */
 
@@ -481,312 +450,21 @@ static void test_identity(void **state)
 		fail_msg("%s", err->message);
 }
 
-/* --- live targets ------------------------------------------------------ */
-
-enum { LIVE_PAGES = 40, UNMAPPED_PAGE = 5, NO_ACCESS_PAGE = 9 };
-
-/** A child with LIVE_PAGES pages of known bytes, two of them not there. */
-struct live {
-	uint8_t *area; /**< At the same address in both processes. */
-	pid_t pid;
-	uint64_t nreads, largest_read; /**< Of the remote kind. */
-	int polls_left;		       /**< Then interrupted; -1: never. */
-	struct gr_gaps gaps;
-	struct gr_target_module module;
-	struct gr_target target;
-	struct gr_image *image;
-};
-
-static bool is_live_byte(const struct live *live, uint64_t addr)
-{
-	uint64_t page = (addr - (uintptr_t)live->area) / PAGE;
-
-	return page < LIVE_PAGES && page != UNMAPPED_PAGE &&
-	       page != NO_ACCESS_PAGE;
-}
-
-static struct gr_error *live_remote_read(void *ctx, uint64_t addr, void *buf,
-					 size_t bytes)
-{
-	struct live *live = ctx;
-
-	live->nreads++;
-	if (bytes > live->largest_read)
-		live->largest_read = bytes;
-	for (uint64_t at = addr; at < addr + bytes; at++)
-		if (!is_live_byte(live, at))
-			return gr_error_fault(addr, bytes);
-	memcpy(buf, (void *)(uintptr_t)addr, bytes);
-	return NULL;
-}
-
-static struct gr_error *live_poll(void *ctx)
-{
-	struct live *live = ctx;
-
-	if (!live->polls_left)
-		return gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
-	if (live->polls_left > 0)
-		live->polls_left--;
-	return NULL;
-}
-
-static void live_destroy(struct live *live)
-{
-	gr_image_destroy(live->image);
-	if (live->pid) {
-		kill(live->pid, SIGKILL);
-		waitpid(live->pid, NULL, 0);
-	}
-	munmap(live->area, LIVE_PAGES * PAGE);
-	free(live);
-}
-
-GR_DEFINE_CLEANUP(live, struct live, live_destroy)
-
-static void live_fork(struct live *live)
-{
-	int ready[2];
-	char byte = 1;
-
-	assert_int_equal(pipe(ready), 0);
-	live->pid = fork();
-	if (!live->pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		munmap(live->area + UNMAPPED_PAGE * PAGE, PAGE);
-		mprotect(live->area + NO_ACCESS_PAGE * PAGE, PAGE, PROT_NONE);
-		if (write(ready[1], &byte, 1) == 1)
-			for (;;)
-				pause();
-		_exit(1);
-	}
-	assert_int_equal(read(ready[0], &byte, 1), 1);
-	close(ready[0]);
-	close(ready[1]);
-	if (live->target.kind == GR_TARGET_SNAPSHOT)
-		live->target.copy_pid = live->pid;
-	else
-		live->target.pid = live->pid;
-}
-
-/** How the same memory is reached. */
-struct live_case {
-	const char *name;
-	enum gr_target_kind kind;
-	bool is_only_file; /**< As where process_vm_readv() is forbidden. */
-};
-
-static const struct live_case live_cases[] = {
-	{ "process", GR_TARGET_NATIVE, false },
-	{ "process through /proc/PID/mem", GR_TARGET_NATIVE, true },
-	{ "remote", GR_TARGET_REMOTE, false },
-	{ "snapshot", GR_TARGET_SNAPSHOT, true },
-};
-
-static struct live *live_create(const struct live_case *c)
-{
-	struct live *live = calloc(1, sizeof(*live));
-
-	live->area = mmap(NULL, LIVE_PAGES * PAGE, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	for (uint64_t i = 0; i < LIVE_PAGES * PAGE; i++)
-		live->area[i] =
-			builder_byte((uintptr_t)live->area + i, CORE_SALT);
-	live->polls_left = -1;
-	live->module = (struct gr_target_module){ .path = "/proc/self/exe",
-						  .bias = UINT64_MAX };
-	if (c->kind == GR_TARGET_REMOTE)
-		live->module.bias = 0x700000000000;
-	live->target = (struct gr_target){
-		.kind = c->kind,
-		.modules = &live->module,
-		.nmodules = 1,
-		.ops = { live_remote_read, live_poll },
-		.ctx = live,
-	};
-	if (c->kind != GR_TARGET_REMOTE)
-		live_fork(live);
-	struct gr_error *err =
-		gr_image_create(&live->target, &live->gaps, &live->image);
-	if (err)
-		fail_msg("%s", err->message);
-	// A snapshot is never read in another way.
-	if (c->kind == GR_TARGET_SNAPSHOT)
-		assert_true(live->image->source.is_only_file);
-	live->image->source.is_only_file = c->is_only_file;
-	return live;
-}
-
-// What must hold before and after sealing.
-static void check_live(struct live *live)
-{
-	uint64_t addr = (uintptr_t)live->area;
-	uint8_t buf[4 * PAGE];
-	uint64_t value;
-	const uint8_t *p;
-
-	for (uint64_t page = 0; page < LIVE_PAGES; page++) {
-		uint64_t at = addr + page * PAGE;
-		struct gr_error *err =
-			gr_image_read_u64(live->image, at + 16, &value);
-		if (is_live_byte(live, at)) {
-			assert_null(err);
-			assert_bytes((uint8_t *)&value, at + 16, 8, CORE_SALT);
-		} else {
-			assert_error(err, GR_ERROR_FAULT, NULL);
-		}
-	}
-	assert_null(gr_image_read(live->image, addr + PAGE - 5, buf, 3 * PAGE));
-	assert_bytes(buf, addr + PAGE - 5, 3 * PAGE, CORE_SALT);
-	assert_error(gr_image_map(live->image, addr, LIVE_PAGES * PAGE, &p),
-		     GR_ERROR_FAULT, NULL);
-	memset(&live->gaps, 0, sizeof(live->gaps));
-	assert_null(gr_image_map_torn(live->image, addr + 3,
-				      LIVE_PAGES * PAGE - 3, &p));
-	assert_int_equal(live->gaps.count[GR_GAP_UNREADABLE_PAGES], 2);
-	for (uint64_t i = 3; i < LIVE_PAGES * PAGE; i++)
-		assert_int_equal(p[i - 3],
-				 is_live_byte(live, addr + i) ?
-					 builder_byte(addr + i, CORE_SALT) :
-					 0);
-}
-
-static void test_live(void **state)
-{
-	const struct live_case *c = *state;
-	_cleanup_(gr_cleanup_live) struct live *live = live_create(c);
-	uint64_t addr = (uintptr_t)live->area, value;
-
-	check_live(live);
-	// In disorder and overlapping, with an absurd one.
-	assert_null(gr_image_plan(live->image, addr + 20 * PAGE,
-				  addr + LIVE_PAGES * PAGE));
-	assert_null(gr_image_plan(live->image, addr, addr + 12 * PAGE - 1));
-	assert_null(gr_image_plan(live->image, addr + 100, addr + 21 * PAGE));
-	assert_null(gr_image_plan(live->image, 0, UINT64_MAX));
-	assert_null(gr_image_plan(live->image, addr + 9, addr + 9));
-	uint64_t promised = gr_image_plan_bytes(live->image);
-	assert_in_range(promised, (LIVE_PAGES - 2) * PAGE, LIVE_PAGES * PAGE);
-	assert_null(gr_image_capture(live->image));
-	assert_int_equal(gr_image_private_bytes(live->image),
-			 (LIVE_PAGES - 2) * PAGE);
-	assert_int_equal(gr_image_plan_bytes(live->image), 0);
-	const uint8_t *p;
-	assert_null(gr_image_map(live->image, addr + 10 * PAGE, 30 * PAGE, &p));
-	assert_bytes(p, addr + 10 * PAGE, 30 * PAGE, CORE_SALT);
-	gr_image_seal(live->image);
-	check_live(live);
-	assert_error(gr_image_read_u64(live->image, addr - PAGE, &value),
-		     GR_ERROR_FAULT, NULL);
-	assert_true(live->largest_read <= 1 << 20);
-}
-
-static void test_capture_twice(void **state)
-{
-	(void)state;
-	_cleanup_(gr_cleanup_live) struct live *live =
-		live_create(&live_cases[0]);
-	uint64_t addr = (uintptr_t)live->area;
-	const uint8_t *p, *q;
-
-	assert_null(gr_image_plan(live->image, addr, addr + 2 * PAGE));
-	assert_null(gr_image_capture(live->image));
-	assert_null(gr_image_map(live->image, addr, PAGE, &p));
-	assert_null(gr_image_plan(live->image, addr + PAGE, addr + 4 * PAGE));
-	assert_int_equal(gr_image_plan_bytes(live->image), 2 * PAGE);
-	assert_null(gr_image_capture(live->image));
-	gr_image_seal(live->image);
-	assert_null(gr_image_map(live->image, addr, PAGE, &q));
-	assert_ptr_equal(p, q);
-	assert_null(gr_image_map(live->image, addr, 4 * PAGE, &q));
-	assert_bytes(q, addr, 4 * PAGE, CORE_SALT);
-}
-
-static void test_interrupt(void **state)
-{
-	const struct live_case *c = *state;
-	_cleanup_(gr_cleanup_live) struct live *live = live_create(c);
-	uint64_t addr = (uintptr_t)live->area, value;
-
-	assert_null(gr_image_plan(live->image, addr, addr + 9 * PAGE));
-	live->polls_left = 0;
-	assert_error(gr_image_capture(live->image), GR_ERROR_INTERRUPTED, NULL);
-	assert_int_equal(gr_image_private_bytes(live->image), 0);
-	assert_error(gr_image_read_u64(live->image, addr, &value),
-		     GR_ERROR_INTERRUPTED, NULL);
-	live->polls_left = -1;
-	assert_null(gr_image_read_u64(live->image, addr, &value));
-}
-
-// What a remote target costs are its round trips.
-static void test_round_trips(void **state)
-{
-	(void)state;
-	_cleanup_(gr_cleanup_live) struct live *live =
-		live_create(&live_cases[2]);
-	uint64_t addr = ((uintptr_t)live->area + 10 * PAGE) | PAGE, value;
-
-	// Dense small reads, as of span structures: two pages a request, but
-	// for the few that lose their place in the cache to others.
-	live->nreads = 0;
-	for (uint64_t at = addr; at < addr + 28 * PAGE; at += 64)
-		assert_null(gr_image_read_u64(live->image, at, &value));
-	assert_in_range(live->nreads, 1, 20);
-	// Ranges that meet are one request when they are captured.
-	live->nreads = 0;
-	for (uint64_t page = 0; page < 28; page++)
-		assert_null(gr_image_plan(live->image,
-					  addr + (page * 11 % 28) * PAGE,
-					  addr + (page * 11 % 28 + 1) * PAGE));
-	assert_null(gr_image_capture(live->image));
-	assert_in_range(live->nreads, 1, 2);
-}
-
-static void test_no_process(void **state)
-{
-	(void)state;
-	struct gr_target_module module = { .path = "/proc/self/exe",
-					   .bias = UINT64_MAX };
-	struct gr_target target = { .kind = GR_TARGET_NATIVE,
-				    .pid = INT32_MAX,
-				    .modules = &module,
-				    .nmodules = 1 };
-	struct gr_gaps gaps = { 0 };
-	struct gr_image *image;
-
-	assert_error(gr_image_create(&target, &gaps, &image), GR_ERROR_IO,
-		     "there is no process 2147483647");
-}
-
-#define ROWS(cases, function)                                         \
-	for (size_t i = 0; i < GR_ARRAY_SIZE(cases); i++)             \
-		tests[count++] = (struct CMUnitTest)                  \
-		{                                                     \
-			.name = cases[i].name, .test_func = function, \
-			.initial_state = (void *)&cases[i],           \
-		}
-
 int main(void)
 {
 	struct CMUnitTest tests[GR_ARRAY_SIZE(range_cases) +
 				GR_ARRAY_SIZE(damage_cases) +
-				GR_ARRAY_SIZE(identity_cases) +
-				2 * GR_ARRAY_SIZE(live_cases) + 6] = {
+				GR_ARRAY_SIZE(identity_cases) + 3] = {
 		cmocka_unit_test(test_ranges_random),
 		cmocka_unit_test_setup_teardown(test_core_uint, core_setup,
 						core_teardown),
 		cmocka_unit_test_setup_teardown(test_core_facts, core_setup,
 						core_teardown),
-		cmocka_unit_test(test_capture_twice),
-		cmocka_unit_test(test_no_process),
-		cmocka_unit_test(test_round_trips),
 	};
-	size_t count = 6;
+	size_t count = 3;
 
 	ROWS(range_cases, test_core_range);
 	ROWS(damage_cases, test_damage);
 	ROWS(identity_cases, test_identity);
-	ROWS(live_cases, test_live);
-	ROWS(live_cases, test_interrupt);
 	return _cmocka_run_group_tests("image", tests, count, NULL, NULL);
 }

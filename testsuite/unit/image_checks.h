@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the tests of the image have in common. */
+#pragma once
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "elf_builder.h"
+#include "target/image.h"
+
+enum {
+	HEAP = 0x10000000,
+	CORE_SALT = 77,
+	PAGE = 4096,
+};
+
+static inline void assert_error(struct gr_error *err, enum gr_error_code code,
+				const char *message)
+{
+	assert_non_null(err);
+	assert_int_equal(err->code, code);
+	if (message && !strstr(err->message, message))
+		fail_msg("\"%s\" is not in \"%s\"", message, err->message);
+	gr_error_destroy(err);
+}
+
+static inline void assert_bytes(const uint8_t *p, uint64_t addr, uint64_t bytes,
+				uint8_t salt)
+{
+	for (uint64_t i = 0; i < bytes; i++)
+		assert_int_equal(p[i], builder_byte(addr + i, salt));
+}
+
+/** Adds a test a row of cases to tests[]. */
+#define ROWS(cases, function)                                         \
+	for (size_t i = 0; i < GR_ARRAY_SIZE(cases); i++)             \
+		tests[count++] = (struct CMUnitTest)                  \
+		{                                                     \
+			.name = cases[i].name, .test_func = function, \
+			.initial_state = (void *)&cases[i],           \
+		}
