@@ -17,16 +17,22 @@ from .session import as_gdb_error, current, warn
 _ATTACH_S = 0.025
 
 # $1, $2: a process's number, and when it began. Its threads were stopped by
-# a signal: if whoever traces them is killed, they wait for another one.
+# signals: if whoever traces them is killed, they wait for another one. Some of
+# these signals arrive only then, so it is watched until it has run on for a
+# second; who is killed lets go late on a busy machine.
 _WATCH = """
 read -r word
 [ -z "$word" ] || exit 0
-pid=$1 begin=$2
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+pid=$1 begin=$2 quiet=0 rounds=0
+while [ "$quiet" -lt 20 ] && [ "$rounds" -lt 400 ]; do
+    rounds=$((rounds + 1)) quiet=$((quiet + 1))
     stat=$(cat "/proc/$pid/stat" 2>/dev/null) || exit 0
     set -- ${stat##*) }
     [ "${20}" = "$begin" ] || exit 0
-    [ "$1" != T ] || kill -CONT "$pid"
+    case $1 in
+    T) kill -CONT "$pid"; quiet=0 ;;
+    t) quiet=0 ;;
+    esac
     sleep 0.05
 done
 """

@@ -193,8 +193,13 @@ def test_interrupt_of_a_stream(terminal, farm, tmp_path):
     text = plain(busy.child.before)
     busy.settle()
     assert "Traceback" not in text
-    assert out.exists() == ("3,000," in text)
     assert not [p for p in tmp_path.iterdir() if p != out]
+    # It may be done before it says so.
+    was_written = out.exists()
+    assert was_written or "3,000," not in text
+    whole = tmp_path / "whole.txt"
+    busy.run(f"goref objects --addresses --out {whole}")
+    assert not was_written or out.read_bytes() == whole.read_bytes()
 
 
 def test_interrupt_of_a_scan(terminal, farm):
@@ -277,7 +282,7 @@ def test_progress_has_rate_and_time_left(terminal, farm):
     target = farm.target("counter", CENTRAL, args=("3000000",))
     busy = terminal(target.gdb_args)
     busy.run("python import goref.progress as p")
-    busy.run("python p._FIRST_S = p._STEP_S = 0.05")
+    busy.run("python p._FIRST_S = p._STEP_S = 0.001")
     # Before that the walk has no rate.
     text = busy.run("goref scan --top 5")
     found = re.search(

@@ -82,11 +82,15 @@ def status_of(pid, key):
 
 
 def signal_masks(pid):
-    """Of each thread, by its number."""
-    return {
-        tid: status_of(f"{pid}/task/{tid}", "SigBlk")
-        for tid in os.listdir(f"/proc/{pid}/task")
-    }
+    """What each thread blocks at all times, by its number: the handlers of
+    Go's runtime block all signals while they run."""
+    masks = {}
+    for _ in range(50):
+        for tid in os.listdir(f"/proc/{pid}/task"):
+            mask = int(status_of(f"{pid}/task/{tid}", "SigBlk"), 16)
+            masks[tid] = masks.get(tid, mask) & mask
+        time.sleep(0.01)
+    return masks
 
 
 def children(pid):
