@@ -163,7 +163,8 @@ static inline const struct gr_span *gr_heap_span_at(const struct gr_heap *heap,
 struct gr_spot {
 	const struct gr_span_kind *kind;
 	gr_obj obj;
-	uint32_t off; /**< Of the address in its object. */
+	uint32_t off;	/**< Of the address in its object. */
+	uint32_t chunk; /**< Of pages. */
 };
 
 /**
@@ -178,8 +179,9 @@ static inline bool gr_heap_spot(const struct gr_heap *heap, uint64_t addr,
 
 	if (GR_UNLIKELY(chunk >= heap->nchunks))
 		return false;
+	ret->chunk = heap->chunk_index[chunk];
 	const struct gr_page *page =
-		&heap->pages[heap->chunk_index[chunk]][gr_page_in_chunk(addr)];
+		&heap->pages[ret->chunk][gr_page_in_chunk(addr)];
 	const struct gr_span_kind *kind = &heap->kinds[page->kind];
 	uint32_t off = (uint32_t)page->page_in_span << GR_PAGE_SHIFT |
 		       (addr & (GR_HEAP_PAGE_BYTES - 1));
@@ -192,12 +194,12 @@ static inline bool gr_heap_spot(const struct gr_heap *heap, uint64_t addr,
 	return true;
 }
 
-/** The scan_page of an address that gr_heap_spot() found. */
+/** The scan_page of an address that gr_heap_spot() found @p at. */
 static inline uint32_t gr_heap_scan_page(const struct gr_heap *heap,
+					 const struct gr_spot *at,
 					 uint64_t addr)
 {
-	return heap->more[gr_heap_chunk_at(heap, addr)][gr_page_in_chunk(addr)]
-		.scan_page;
+	return heap->more[at->chunk][gr_page_in_chunk(addr)].scan_page;
 }
 
 /** The runtime.heapArena that describes @p addr, or 0. */

@@ -2,6 +2,8 @@
 /* Containers: dispatch; channels; hash tries. */
 #include "mark/container.h"
 
+#include "mark/visit.h"
+
 enum {
 	MAX_WAITERS = 1 << 24,
 	TRIE_CHILDREN = 16,
@@ -33,14 +35,37 @@ uint64_t gr_walk_header_bytes(struct gr_walk *w, gr_type_id id)
 	}
 }
 
+/*
+ * Pieces are counted only: what they hold is gone through by us. Nearly all
+ * are new; for any other see visit.c.
+ */
+static void visit_piece(struct gr_container *c, uint64_t addr)
+{
+	struct gr_referent to = gr_referent_untyped(c->type);
+	struct gr_walk *w = c->w;
+	struct gr_spot at;
+
+	gr_walk_tick(w);
+	if (!gr_heap_spot(w->heap, addr, &at) || at.kind->is_noscan ||
+	    w->heap->states[at.obj] != GR_OBJECT_ALLOCATED ||
+	    w->is_conservative) {
+		to.is_container = true;
+		gr_walk_visit_slowly(w, addr, &to, 0, c->scope, GR_STEP_SELF);
+		return;
+	}
+	uint64_t page = gr_heap_scan_page(w->heap, &at, addr);
+	uint64_t in_page = addr & (GR_HEAP_PAGE_BYTES - 1);
+	uint32_t node = gr_walk_count(w, at.obj, at.kind->elem_bytes, 0,
+				      c->type, c->scope, GR_STEP_SELF);
+	gr_total_add(w->typed_row, at.kind->elem_bytes);
+	gr_walk_note_unexplained(
+		w, page * GR_PAGE_WORDS + in_page / GR_WORD_BYTES, node);
+}
+
 uint64_t gr_container_take(struct gr_container *c, const struct gr_piece *from,
 			   uint64_t off_bytes)
 {
-	// Pieces are counted only: what they hold is gone through by us.
-	struct gr_referent to = gr_referent_untyped(c->type);
 	uint64_t addr;
-
-	to.is_container = true;
 
 	if (!from->host || off_bytes > from->bytes ||
 	    from->bytes - off_bytes < GR_WORD_BYTES ||
@@ -48,7 +73,7 @@ uint64_t gr_container_take(struct gr_container *c, const struct gr_piece *from,
 		return 0;
 	addr = gr_load_u64(from->host + off_bytes);
 	if (addr)
-		gr_walk_visit(c->w, addr, &to, 0, c->scope, GR_STEP_SELF);
+		visit_piece(c, addr);
 	return addr;
 }
 
@@ -77,16 +102,18 @@ struct gr_piece gr_container_follow(struct gr_container *c,
 static struct gr_scope *part_scope(struct gr_container *c, gr_type_id type,
 				   uint32_t part)
 {
-	struct gr_scope *scope = &c->values[part];
+	struct gr_scope *scope = &c->values[part % 2];
 
-	if (!scope->program)
-		*scope = (struct gr_scope){
-			.node = GR_NODE_NONE,
-			.key = type,
-			.program = gr_walk_program(c->w, type),
-			.up = &c->parts,
-			.up_step = part,
-		};
+	if (scope->program)
+		return scope;
+	*scope = (struct gr_scope){
+		.node = GR_NODE_NONE,
+		.key = type,
+		.program = gr_walk_program(c->w, type),
+		.up = &c->parts,
+		.up_step = part,
+	};
+	gr_walk_open_scope(c->w, scope);
 	return scope;
 }
 
@@ -303,6 +330,7 @@ void gr_walk_run_container(struct gr_walk *w, struct gr_scope *scope,
 		.up = scope,
 		.up_step = GR_STEP_SELF,
 	};
+	gr_walk_open_scope(w, &c.parts);
 	c.values[0].program = c.values[1].program = NULL;
 	if (info.kind == GR_KIND_CHAN)
 		run_chan(&c, &header);

@@ -12,8 +12,10 @@ enum {
 	SAME_SIZE_GROW = 8, /* hmap.flags */
 	MAX_B = 48,
 	MAX_OVERFLOW = 1 << 20,
-	CTRL_EMPTY_BIT = 0x80, /* of a control byte: empty or deleted */
 };
+
+/* Of a control byte: empty or deleted. */
+#define CTRL_EMPTY_BITS UINT64_C(0x8080808080808080)
 
 static uint64_t type_size(struct gr_walk *w, gr_type_id id)
 {
@@ -286,9 +288,10 @@ static void run_groups(struct gr_container *c, const struct gr_map_shape *shape,
 			groups->word + g * shape->bytes / GR_WORD_BYTES,
 			shape->bytes,
 		};
-		for (unsigned int i = 0; i < SLOTS; i++) {
-			if (group.host[i] & CTRL_EMPTY_BIT)
-				continue;
+		// The control word, a byte a slot; here a bit of the full ones.
+		uint64_t full = ~gr_load_u64(group.host) & CTRL_EMPTY_BITS;
+		for (; full; full &= full - 1) {
+			unsigned int i = __builtin_ctzll(full) / 8;
 			gr_container_run_part(
 				c, &group,
 				shape->key_off + i * shape->key_stride,

@@ -38,7 +38,7 @@ static void prefetch_memory(const struct gr_walk *w, uint64_t addr)
 	if (!gr_heap_spot(w->heap, addr, &at) || at.kind->is_noscan)
 		return;
 	const uint8_t *host =
-		w->heap->scan_pages[gr_heap_scan_page(w->heap, addr)].host +
+		w->heap->scan_pages[gr_heap_scan_page(w->heap, &at, addr)].host +
 		(addr & (GR_HEAP_PAGE_BYTES - 1));
 	for (uint32_t i = 0; i < MAX_LINES && i * LINE < at.kind->elem_bytes;
 	     i++)
@@ -350,7 +350,8 @@ void gr_walk_run_value(struct gr_walk *w, struct gr_scope *scope,
 }
 
 /* Name the scope of element @p i: ten have their own, the rest one. */
-static void name_element(struct gr_scope *scope, uint64_t i)
+static void name_element(const struct gr_walk *w, struct gr_scope *scope,
+			 uint64_t i)
 {
 	uint32_t name = i < GR_NELEMENT_NAMES - 1 ? i : GR_NELEMENT_NAMES - 1;
 
@@ -359,6 +360,7 @@ static void name_element(struct gr_scope *scope, uint64_t i)
 	scope->up_step = name;
 	scope->node = GR_NODE_NONE;
 	scope->table = 0;
+	gr_walk_open_scope(w, scope);
 }
 
 void gr_walk_run_elements(struct gr_walk *w, struct gr_scope *list,
@@ -377,9 +379,10 @@ void gr_walk_run_elements(struct gr_walk *w, struct gr_scope *list,
 
 	if (!stride || gr_program_is_empty(program))
 		return;
+	gr_walk_open_scope(w, list);
 	uint64_t end = word + count * stride;
 	for (uint64_t i = 0; i < count && !w->err; i++) {
-		name_element(&scope, i);
+		name_element(w, &scope, i);
 		gr_walk_tick(w);
 		if (i + AHEAD_OBJECT < count)
 			prefetch_targets(w, program,

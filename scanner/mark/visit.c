@@ -2,15 +2,10 @@
 /* Objects: count the new ones, queue what a type explains of them. */
 #include "mark/visit.h"
 
-const struct gr_program *gr_walk_program(struct gr_walk *w, gr_type_id type)
+const struct gr_program *gr_walk_no_program(struct gr_walk *w)
 {
-	const struct gr_program *program = gr_program_get(&w->programs, type);
-
-	if (GR_UNLIKELY(!program)) {
-		gr_walk_fail(w, &gr_enomem);
-		return &gr_program_nothing;
-	}
-	return program;
+	gr_walk_fail(w, &gr_enomem);
+	return &gr_program_nothing;
 }
 
 const struct gr_referent *gr_walk_referent(struct gr_walk *w, gr_type_id type)

@@ -57,7 +57,7 @@ static inline void gr_walk_push_spot(struct gr_walk *w,
 				     uint32_t count, uint32_t node)
 {
 	uint64_t in_page = addr & (GR_HEAP_PAGE_BYTES - 1);
-	uint64_t page = gr_heap_scan_page(w->heap, addr);
+	uint64_t page = gr_heap_scan_page(w->heap, at, addr);
 	struct gr_region *region = gr_walk_push(w);
 
 	if (GR_LIKELY(region))

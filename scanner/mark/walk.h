@@ -183,8 +183,16 @@ static inline struct gr_referent gr_referent_untyped(gr_type_id label)
 		.is_plain = label != GR_TYPE_NONE,
 	};
 }
+/** The empty program, and w->err: no memory. */
+const struct gr_program *gr_walk_no_program(struct gr_walk *w);
 /** The program of a type; an empty one, and w->err, without memory. */
-const struct gr_program *gr_walk_program(struct gr_walk *w, gr_type_id type);
+static inline const struct gr_program *gr_walk_program(struct gr_walk *w,
+						       gr_type_id type)
+{
+	const struct gr_program *program = gr_program_get(&w->programs, type);
+
+	return GR_LIKELY(program != NULL) ? program : gr_walk_no_program(w);
+}
 /** A pointer to one value of @p type, or of no known type. */
 const struct gr_referent *gr_walk_referent(struct gr_walk *w, gr_type_id type);
 /**
@@ -225,6 +233,27 @@ static inline uint32_t gr_walk_step_node(struct gr_walk *w,
 			return child - 1;
 	}
 	return gr_walk_find_step_node(w, scope, step);
+}
+
+/** Find what was made before of a scope's node and table; makes none. */
+static inline void gr_walk_open_scope(const struct gr_walk *w,
+				      struct gr_scope *scope)
+{
+	const struct gr_scope *up = scope->up;
+
+	if (scope->node == GR_NODE_NONE && up) {
+		if (scope->up_step == GR_STEP_SELF)
+			scope->node = up->node;
+		else if (up->table)
+			// No child is 0, and GR_NODE_NONE is 0 - 1.
+			scope->node =
+				w->tree.tables
+					.data[up->table + 2 + scope->up_step] -
+				1;
+	}
+	if (scope->node != GR_NODE_NONE)
+		scope->table =
+			gr_tree_find_table(&w->tree, scope->node, scope->key);
 }
 
 /* run.c: programs over memory. */
