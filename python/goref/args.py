@@ -114,6 +114,20 @@ def milliseconds(word: str) -> int:
     return int(text)
 
 
+MAX_THREADS = 16  # as the scanner has it
+
+
+def threads(word: str) -> int:
+    text = unquote(word)
+    if not (
+        re.fullmatch(r"\d{1,3}", text, re.A) and 0 < int(text) <= MAX_THREADS
+    ):
+        raise argparse.ArgumentTypeError(
+            f"not a number of threads: {text} (1 to {MAX_THREADS})"
+        )
+    return int(text)
+
+
 def limit(word: str) -> int:
     """A count as the walk takes it."""
     return min(count(word) or UNLIMITED, UNLIMITED)

@@ -92,6 +92,13 @@ def _parser(command: str, words: str) -> _Parser:
             "milliseconds, and give up if it turns out so",
         )
         parser.add_argument(
+            "--threads",
+            type=args.threads,
+            metavar="N",
+            help="threads that copy the process while it stands still, up to "
+            "16; more than one only helps where processors are free",
+        )
+        parser.add_argument(
             "--snapshot",
             action="store_true",
             help="have the process forked and look at the copy (below)",
@@ -193,6 +200,8 @@ def _attach(text: str, options: Any) -> None:
         raise target.why_not_attached(str(pid), "not permitted")
     if not os.path.exists(f"/proc/{pid}/exe"):
         raise target.why_not_attached(str(pid), target.NO_EXE)
+    if options.threads is not None:
+        gdb.execute(f"set goref threads {options.threads}")
     # Nothing that gdb reads of files is to be read while the process waits.
     _quietly("set auto-solib-add off")
     _open_exe(f"/proc/{pid}/exe", needs_symbols=False)

@@ -11,7 +11,7 @@ MAX_DEPTH = 256
 MAX_NODES = 1 << 20
 UNLIMITED = args.UNLIMITED
 PROGRESS = ["auto", "on", "off"]
-SETTINGS = ("cache", "max-depth", "max-nodes", "memory-limit", "progress")
+SETTINGS = ("cache", "max-depth", "max-nodes", "memory-limit", "progress", "threads")
 
 
 class _SetPrefix(gdb.Command):
@@ -149,6 +149,33 @@ class _Progress(gdb.Parameter):
         return f'Whether goref shows progress is "{value}".'
 
 
+class _Threads(gdb.Parameter):
+    """From 1, which is gdb's own thread alone, to 16. What is copied is the
+    same; where processors are free, a second thread makes the time shorter
+    for which the process stands still."""
+
+    set_doc = "Set how many threads copy a process that stands still."
+    show_doc = "Show how many threads copy a process that stands still."
+
+    def __init__(self) -> None:
+        super().__init__(
+            "goref threads", gdb.COMMAND_DATA, gdb.PARAM_STRING_NOESCAPE
+        )
+        self.value = self.valid = "1"
+
+    def get_set_string(self) -> str:
+        text = (self.value or "").strip()
+        self.value = self.valid
+        try:
+            self.value = self.valid = str(args.threads(text))
+        except argparse.ArgumentTypeError as problem:
+            raise gdb.GdbError(f"goref: {problem}") from None
+        return ""
+
+    def get_show_string(self, value: str) -> str:
+        return f"The number of threads that copy a process is {value}."
+
+
 def register() -> None:
     _SetPrefix()
     _ShowPrefix()
@@ -157,6 +184,7 @@ def register() -> None:
     _MemoryLimit()
     _Progress()
     _Cache()
+    _Threads()
 
 
 def _count(name: str) -> int:
@@ -173,6 +201,10 @@ def max_nodes() -> int:
 
 def cache() -> bool:
     return bool(gdb.parameter("goref cache"))
+
+
+def threads() -> int:
+    return args.threads(str(gdb.parameter("goref threads")))
 
 
 def memory_is_auto(option: int | None = None) -> bool:

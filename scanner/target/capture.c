@@ -2,9 +2,13 @@
 /*
  * The capture plan: ranges that will be needed after the target has gone are
  * collected, sorted and merged, what is known already is taken out, and the
- * rest is read into one private area in large batches. Pages that cannot be
- * read are left out of the table of known ranges: later reads of them fault.
+ * rest is read into one private area in large batches, of a process by several
+ * threads, each of which takes the next batch until there is none. Pages that
+ * cannot be read are left out of the table of known ranges: later reads of them
+ * fault.
  */
+#include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
@@ -185,128 +189,224 @@ uint64_t gr_image_plan_bytes(const struct gr_image *image)
 
 /** A capture under way. */
 struct capture {
-	struct gr_image *image;
 	const struct gr_pieces *pieces;
-	size_t index; /**< The piece that comes next ... */
-	uint64_t off; /**< ... and the part of it that is done. */
-	uint64_t got_bytes;
-	struct gr_range_vector found;
+	pthread_mutex_t lock; /**< Of the three that follow. */
+	size_t index;	      /**< The piece that comes next ... */
+	uint64_t off;	      /**< ... and the part of it that is taken. */
+	bool is_over;	      /**< Somebody failed. */
 };
 
-static size_t next_batch(const struct capture *capture,
+/** A thread's part of it: ours is the first. */
+struct copier {
+	struct capture *capture;
+	struct gr_source source; /**< A copy: no two share what changes. */
+	bool may_poll;		 /**< The debugger's own thread. */
+	pthread_t thread;
+	uint64_t got_bytes;
+	struct gr_range_vector found;
+	struct gr_error *err;
+};
+
+// The next pieces of all, 0 if none is left.
+static size_t take_batch(struct capture *capture,
 			 struct gr_piece batch[BATCH_PIECES])
 {
-	uint64_t off = capture->off, left = BATCH_BYTES;
+	uint64_t left = BATCH_BYTES;
 	size_t count = 0;
 
-	for (size_t i = capture->index;
-	     i < capture->pieces->size && left && count < BATCH_PIECES; i++) {
-		struct gr_piece piece = capture->pieces->data[i];
-		piece.addr += off;
-		piece.buf += off;
-		piece.bytes -= off;
-		if (piece.bytes > left)
+	pthread_mutex_lock(&capture->lock);
+	while (!capture->is_over && capture->index < capture->pieces->size &&
+	       left && count < BATCH_PIECES) {
+		struct gr_piece piece = capture->pieces->data[capture->index];
+		piece.addr += capture->off;
+		piece.buf += capture->off;
+		piece.bytes -= capture->off;
+		if (piece.bytes > left) {
 			piece.bytes = left;
+			capture->off += left;
+		} else {
+			capture->off = 0;
+			capture->index++;
+		}
 		left -= piece.bytes;
 		batch[count++] = piece;
-		off = 0;
 	}
+	pthread_mutex_unlock(&capture->lock);
 	return count;
 }
 
-static void advance(struct capture *capture, uint64_t bytes)
+static bool note_found(struct copier *copier, const struct gr_piece *piece,
+		       uint64_t bytes)
 {
-	capture->off += bytes;
-	if (capture->off == capture->pieces->data[capture->index].bytes) {
-		capture->index++;
-		capture->off = 0;
-	}
-}
-
-static bool note_found(struct capture *capture, uint64_t bytes)
-{
-	const struct gr_piece *piece = &capture->pieces->data[capture->index];
-	struct gr_range_vector *found = &capture->found;
-	uint64_t start = piece->addr + capture->off;
+	struct gr_range_vector *found = &copier->found;
 	struct gr_range *last = found->size ? &found->data[found->size - 1] :
 					      NULL;
 
-	capture->got_bytes += bytes;
-	if (capture->off && last && last->end == start) {
+	copier->got_bytes += bytes;
+	if (last && last->end == piece->addr &&
+	    last->host + (last->end - last->start) == piece->buf) {
 		last->end += bytes;
 		return true;
 	}
 	return gr_range_vector_append(
-		found, (struct gr_range){ start, start + bytes,
-					  piece->buf + capture->off });
+		found, (struct gr_range){ piece->addr, piece->addr + bytes,
+					  piece->buf });
 }
 
-// Account for @p got bytes of what next_batch() gave; the page after them is
-// missing if there are none.
-static struct gr_error *capture_account(struct capture *capture, uint64_t got)
+// Without the first bytes of the first one.
+static struct gr_piece *skip(struct gr_piece *piece, uint64_t bytes)
 {
-	if (!got) {
-		const struct gr_piece *piece =
-			&capture->pieces->data[capture->index];
-		uint64_t left = piece->bytes - capture->off;
-		uint64_t page = GR_PAGE_BYTES -
-				(piece->addr + capture->off) % GR_PAGE_BYTES;
-		advance(capture, page < left ? page : left);
-	}
-	while (got) {
-		uint64_t left = capture->pieces->data[capture->index].bytes -
-				capture->off;
-		uint64_t step = got < left ? got : left;
-		if (!note_found(capture, step))
-			return &gr_enomem;
-		advance(capture, step);
-		got -= step;
-	}
-	return NULL;
+	piece->addr += bytes;
+	piece->buf += bytes;
+	piece->bytes -= bytes;
+	return piece->bytes ? piece : piece + 1;
 }
 
-static struct gr_error *capture_run(struct capture *capture)
+// What is there of the pieces; the page behind a read that gave nothing is not.
+static struct gr_error *read_batch(struct copier *copier,
+				   struct gr_piece *piece,
+				   const struct gr_piece *end)
 {
-	struct gr_source *source = &capture->image->source;
-	struct gr_piece batch[BATCH_PIECES];
+	struct gr_source *source = &copier->source;
+	struct gr_error *err = NULL;
 	uint64_t got;
 
-	while (capture->index < capture->pieces->size) {
-		size_t count = next_batch(capture, batch);
-		struct gr_error *err =
-			source->ops->read(source, batch, count, &got);
-		if (!err)
-			err = capture_account(capture, got);
-		if (!err)
-			err = gr_source_poll(capture->image->target);
-		if (err)
-			return err;
+	while (piece < end && !err) {
+		err = source->ops->read(source, piece, end - piece, &got);
+		if (!err && !got) {
+			uint64_t page =
+				GR_PAGE_BYTES - piece->addr % GR_PAGE_BYTES;
+			piece = skip(piece,
+				     page < piece->bytes ? page : piece->bytes);
+		}
+		while (!err && got) {
+			uint64_t step = got < piece->bytes ? got : piece->bytes;
+			if (!note_found(copier, piece, step))
+				return &gr_enomem;
+			piece = skip(piece, step);
+			got -= step;
+		}
+		if (!err && copier->may_poll)
+			err = gr_source_poll(source->target);
+	}
+	return err;
+}
+
+static void *copier_run(void *arg)
+{
+	struct copier *copier = arg;
+	struct capture *capture = copier->capture;
+	struct gr_piece batch[BATCH_PIECES];
+	size_t count;
+
+	while (!copier->err && (count = take_batch(capture, batch)))
+		copier->err = read_batch(copier, batch, batch + count);
+	if (copier->err) {
+		pthread_mutex_lock(&capture->lock);
+		capture->is_over = true;
+		pthread_mutex_unlock(&capture->lock);
 	}
 	return NULL;
 }
 
-static struct gr_error *capture_finish(struct capture *capture,
-				       struct gr_copy **area)
+// How many threads: one where the source is not made for more, or where there
+// is little to do.
+static size_t count_copiers(const struct gr_image *image, uint64_t bytes)
 {
-	struct gr_image *image = capture->image;
+	size_t count = image->target->copy_threads;
+
+	if (image->target->kind != GR_TARGET_NATIVE ||
+	    image->source.is_only_file || !count)
+		return 1;
+	if (count > GR_MAX_COPY_THREADS)
+		count = GR_MAX_COPY_THREADS;
+	return count > bytes / BATCH_BYTES + 1 ? bytes / BATCH_BYTES + 1 :
+						 count;
+}
+
+// Signals are for the debugger's own threads. A thread that cannot be had is
+// done without; @p count is that of those that run or are to run.
+static size_t start_copiers(struct copier *copiers, size_t count)
+{
+	sigset_t all, old;
+	size_t i = 1;
+
+	sigfillset(&all);
+	if (pthread_sigmask(SIG_SETMASK, &all, &old))
+		return 1;
+	for (; i < count; i++)
+		if (pthread_create(&copiers[i].thread, NULL, copier_run,
+				   &copiers[i]))
+			break;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return i;
+}
+
+// What all found, in the order of the threads: no two found the same, and
+// the table of ranges sorts them.
+static struct gr_error *merge_found(struct gr_image *image,
+				    const struct copier *copiers, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < copiers[i].found.size; k++)
+			if (!gr_range_vector_append(&image->known,
+						    copiers[i].found.data[k]))
+				return &gr_enomem;
+	return gr_image_update_ranges(image);
+}
+
+static struct gr_error *capture_finish(struct gr_image *image,
+				       const struct copier *copiers,
+				       size_t count, struct gr_copy **area)
+{
 	size_t known = image->known.size;
 
-	for (size_t i = 0; i < capture->found.size; i++)
-		if (!gr_range_vector_append(&image->known,
-					    capture->found.data[i])) {
-			image->known.size = known;
-			return &gr_enomem;
-		}
-	struct gr_error *err = gr_image_update_ranges(image);
+	struct gr_error *err = merge_found(image, copiers, count);
 	if (err) {
 		image->known.size = known;
 		return err;
 	}
 	gr_image_keep(image, steal_ptr(*area));
-	image->private_bytes += capture->got_bytes;
+	for (size_t i = 0; i < count; i++)
+		image->private_bytes += copiers[i].got_bytes;
 	image->plan.size = 0;
 	image->is_plan_sorted = true;
 	return NULL;
+}
+
+// Read all pieces into @p area, where they have their places.
+static struct gr_error *capture_run(struct gr_image *image,
+				    const struct gr_pieces *pieces,
+				    struct gr_copy **area)
+{
+	struct copier copiers[GR_MAX_COPY_THREADS] = { 0 };
+	struct capture capture = { .pieces = pieces,
+				   .lock = PTHREAD_MUTEX_INITIALIZER };
+	size_t count = count_copiers(image, (*area)->mapped_bytes);
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; i < count; i++)
+		copiers[i] = (struct copier){ .capture = &capture,
+					      .source = image->source,
+					      .may_poll = i == 0 };
+	count = start_copiers(copiers, count);
+	copier_run(&copiers[0]);
+	for (size_t i = 1; i < count; i++)
+		pthread_join(copiers[i].thread, NULL);
+	for (size_t i = 0; i < count; i++) {
+		if (!err)
+			err = copiers[i].err;
+		else
+			gr_error_destroy(copiers[i].err);
+	}
+	// The others may have left nothing for us, and so no time to ask.
+	if (!err && count > 1)
+		err = gr_source_poll(image->target);
+	if (!err)
+		err = capture_finish(image, copiers, count, area);
+	for (size_t i = 0; i < count; i++)
+		gr_range_vector_deinit(&copiers[i].found);
+	return err;
 }
 
 // Memory from the kernel, in large pages if it has some.
@@ -369,10 +469,5 @@ struct gr_error *gr_image_capture(struct gr_image *image)
 	if (!area)
 		return &gr_enomem;
 	place_pieces(&pieces, area->mapped);
-	struct capture capture = { .image = image, .pieces = &pieces };
-	err = capture_run(&capture);
-	if (!err)
-		err = capture_finish(&capture, &area);
-	gr_range_vector_deinit(&capture.found);
-	return err;
+	return capture_run(image, &pieces, &area);
 }

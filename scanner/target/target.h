@@ -18,6 +18,9 @@ enum gr_target_kind {
 	GR_TARGET_REMOTE, /**< Anything else: read through the debugger. */
 };
 
+/** More do not make a copy any faster. */
+enum { GR_MAX_COPY_THREADS = 16 };
+
 /** One operating system thread of the target. */
 struct gr_target_thread {
 	int32_t lwp; /**< As the target's own pid namespace counts it. */
@@ -59,6 +62,8 @@ struct gr_target {
 	/** Empty for cores: their notes have the registers. */
 	const struct gr_target_thread *threads;
 	size_t nthreads;
+	/** Of ours, that copy a GR_TARGET_NATIVE; 0 is 1. */
+	unsigned int copy_threads;
 	/** Keep the tables of debug information in the user's cache folder. */
 	bool use_cache;
 	struct gr_target_ops ops;

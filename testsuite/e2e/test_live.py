@@ -285,6 +285,25 @@ def test_attach_copies_and_lets_go(counting, variant):
     assert counter.goes_on()
 
 
+def test_attach_copies_the_same_by_two_threads(counting):
+    process, counter = counting(CENTRAL, BUSY)
+    chains = []
+    for threads in ("1", "2"):
+        done = run_cli(["attach", process.pid, "--json", "--threads", threads])
+        assert done.returncode == 0, done.stderr
+        chains.append(chain(json.loads(done.stdout)))
+    assert chains == [truth_of(process)] * 2
+    assert counter.goes_on()
+
+
+def test_attach_refuses_a_bad_number_of_threads(counting):
+    process, _ = counting(CENTRAL, BUSY)
+    done = run_cli(["attach", process.pid, "--threads", "17"])
+    assert done.returncode == 2, done.stdout
+    assert done.stderr.count("\n") == 1
+    assert "not a number of threads: 17 (1 to 16)" in done.stderr
+
+
 def test_attach_refuses_a_long_pause(counting):
     process, counter = counting(CENTRAL, BUSY)
     done = run_cli(["attach", process.pid, "--max-pause", "1"])

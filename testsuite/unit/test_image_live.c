@@ -226,6 +226,81 @@ static void test_capture_twice(void **state)
 	assert_bytes(q, addr, 4 * PAGE, CORE_SALT);
 }
 
+enum { MANY_PAGES = 9000, HOLE_EVERY = 97 };
+
+/** How many threads of ours copy what is several batches long. */
+struct copy_case {
+	const char *name;
+	unsigned int threads;
+	int polls_left; /**< Then interrupted; -1: never. */
+};
+
+static const struct copy_case copy_cases[] = {
+	{ "copied by as many threads as are not named", 0, -1 },
+	{ "copied by one thread", 1, -1 },
+	{ "copied by two threads", 2, -1 },
+	{ "copied by more threads than there may be", 1000, -1 },
+	{ "copied by two threads, interrupted", 2, 0 },
+};
+
+// The same in us and in the process, but for the pages that only we have; what
+// it has lost of late, its maps do not tell.
+static struct live *create_many(uint8_t *area)
+{
+	for (uint64_t i = 0; i < MANY_PAGES * PAGE; i += 8)
+		memcpy(area + i, &(uint64_t){ i * 0x9e3779b97f4a7c15 }, 8);
+	for (uint64_t i = HOLE_EVERY; i < MANY_PAGES; i += HOLE_EVERY)
+		madvise(area + i * PAGE, PAGE, MADV_DONTFORK);
+	struct live *live = live_create(&live_cases[0]);
+	gr_mappings_deinit(&live->image->process);
+	return live;
+}
+
+static void check_many(struct live *live, const uint8_t *area)
+{
+	uint64_t holes = 0;
+	const uint8_t *p;
+
+	for (uint64_t i = 0; i < MANY_PAGES; i++) {
+		const uint8_t *page = area + i * PAGE;
+		struct gr_error *err =
+			gr_image_map(live->image, (uintptr_t)page, PAGE, &p);
+		if (i && i % HOLE_EVERY == 0) {
+			assert_error(err, GR_ERROR_FAULT, NULL);
+			holes++;
+			continue;
+		}
+		assert_null(err);
+		assert_memory_equal(p, page, PAGE);
+	}
+	assert_int_equal(gr_image_private_bytes(live->image),
+			 (MANY_PAGES - holes) * PAGE);
+}
+
+static void test_copy(void **state)
+{
+	const struct copy_case *c = *state;
+	uint64_t bytes = MANY_PAGES * PAGE;
+	uint8_t *area = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	_cleanup_(gr_cleanup_live) struct live *live = create_many(area);
+
+	live->target.copy_threads = c->threads;
+	live->polls_left = c->polls_left;
+	assert_null(gr_image_plan(live->image, (uintptr_t)area,
+				  (uintptr_t)area + bytes));
+	struct gr_error *err = gr_image_capture(live->image);
+	if (c->polls_left >= 0) {
+		assert_error(err, GR_ERROR_INTERRUPTED, NULL);
+		assert_int_equal(gr_image_private_bytes(live->image), 0);
+	} else {
+		assert_null(err);
+		gr_image_seal(live->image);
+		check_many(live, area);
+	}
+	munmap(area, bytes);
+}
+
 static void test_interrupt(void **state)
 {
 	const struct live_case *c = *state;
@@ -284,7 +359,8 @@ static void test_no_process(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[2 * GR_ARRAY_SIZE(live_cases) + 3] = {
+	struct CMUnitTest tests[2 * GR_ARRAY_SIZE(live_cases) +
+				GR_ARRAY_SIZE(copy_cases) + 3] = {
 		cmocka_unit_test(test_capture_twice),
 		cmocka_unit_test(test_no_process),
 		cmocka_unit_test(test_round_trips),
@@ -293,5 +369,6 @@ int main(void)
 
 	ROWS(live_cases, test_live);
 	ROWS(live_cases, test_interrupt);
+	ROWS(copy_cases, test_copy);
 	return _cmocka_run_group_tests("live image", tests, count, NULL, NULL);
 }
