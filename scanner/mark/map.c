@@ -103,7 +103,24 @@ static void run_bucket(struct gr_container *c, const struct gr_map_shape *shape,
 	gr_container_drop_done(c, bucket, shape->bytes / GR_WORD_BYTES);
 }
 
-/* An array of buckets, each with its overflow chain. */
+/* A bucket and its overflow chain. */
+static void run_chain(struct gr_container *c, const struct gr_map_shape *shape,
+		      struct gr_piece bucket)
+{
+	for (uint32_t n = 0; bucket.host && n < MAX_OVERFLOW; n++) {
+		run_bucket(c, shape, &bucket);
+		bucket = gr_container_follow(c, &bucket,
+					     shape->bytes - GR_WORD_BYTES);
+		if (bucket.bytes < shape->bytes)
+			break;
+	}
+}
+
+/*
+ * An array of buckets. Behind them lie overflow buckets made with the array:
+ * most are in a chain that was run already, but growing unlinks some that
+ * still lead to others (runtime/map.go, evacuate).
+ */
 static void run_bucket_array(struct gr_container *c,
 			     const struct gr_map_shape *shape,
 			     const struct gr_piece *array, uint64_t count)
@@ -114,19 +131,14 @@ static void run_bucket_array(struct gr_container *c,
 		gr_gap_add(c->w->rt->gaps, GR_GAP_BROKEN_CONTAINERS, 1);
 		count = array->bytes / shape->bytes;
 	}
-	for (uint64_t i = 0; i < count && !c->w->err; i++) {
+	uint64_t all = array->bytes / shape->bytes;
+	for (uint64_t i = 0; i < all && !c->w->err; i++) {
 		struct gr_piece bucket = {
 			array->host + i * shape->bytes,
 			array->word + i * shape->bytes / GR_WORD_BYTES,
 			shape->bytes,
 		};
-		for (uint32_t n = 0; bucket.host && n < MAX_OVERFLOW; n++) {
-			run_bucket(c, shape, &bucket);
-			bucket = gr_container_follow(
-				c, &bucket, shape->bytes - GR_WORD_BYTES);
-			if (bucket.bytes < shape->bytes)
-				break;
-		}
+		run_chain(c, shape, bucket);
 	}
 }
 
