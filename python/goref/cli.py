@@ -96,7 +96,7 @@ def _parser(command: str, words: str) -> _Parser:
             type=args.threads,
             metavar="N",
             help="threads that copy the process while it stands still, up to "
-            "16; more than one only helps where processors are free",
+            "16; not given: 2 where there are two processors",
         )
         parser.add_argument(
             "--snapshot",

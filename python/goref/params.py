@@ -2,6 +2,7 @@
 """set/show goref ..."""
 
 import argparse
+import os
 
 import gdb
 
@@ -152,7 +153,8 @@ class _Progress(gdb.Parameter):
 class _Threads(gdb.Parameter):
     """From 1, which is gdb's own thread alone, to 16. What is copied is the
     same; where processors are free, a second thread makes the time shorter
-    for which the process stands still."""
+    for which the process stands still. Auto: 2 if gdb may run on as many
+    processors, else 1."""
 
     set_doc = "Set how many threads copy a process that stands still."
     show_doc = "Show how many threads copy a process that stands still."
@@ -161,11 +163,14 @@ class _Threads(gdb.Parameter):
         super().__init__(
             "goref threads", gdb.COMMAND_DATA, gdb.PARAM_STRING_NOESCAPE
         )
-        self.value = self.valid = "1"
+        self.value = self.valid = "auto"
 
     def get_set_string(self) -> str:
         text = (self.value or "").strip()
         self.value = self.valid
+        if text and "auto".startswith(text):
+            self.value = self.valid = "auto"
+            return ""
         try:
             self.value = self.valid = str(args.threads(text))
         except argparse.ArgumentTypeError as problem:
@@ -204,7 +209,10 @@ def cache() -> bool:
 
 
 def threads() -> int:
-    return args.threads(str(gdb.parameter("goref threads")))
+    text = str(gdb.parameter("goref threads"))
+    if text == "auto":
+        return min(2, len(os.sched_getaffinity(0)))
+    return args.threads(text)
 
 
 def memory_is_auto(option: int | None = None) -> bool:

@@ -213,12 +213,12 @@ def test_memory_limit_setting(value, good):
 
 @pytest.mark.parametrize(
     "value, good",
-    [("1", True), ("2", True), ("16", True), ("17", False), ("0", False),
+    [("1", True), ("2", True), ("16", True), ("auto", True), ("17", False), ("0", False),
      ("-1", False), ("many", False), ("", False), ("\u0663", False)],
 )  # fmt: skip
 def test_threads_setting(value, good):
     run = run_gdb([], [f"set goref threads {value}", "show goref threads"])
-    now = value if good else "1"
+    now = value if good else "auto"
     assert f"threads that copy a process is {now}." in run.parts[1]
     assert len(run.error_lines()) == (0 if good else 1)
     assert good or "not a number of threads" in run.error_lines()[0]
