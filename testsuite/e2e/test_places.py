@@ -213,8 +213,9 @@ def test_memory_limit_setting(value, good):
 
 @pytest.mark.parametrize(
     "value, good",
-    [("1", True), ("2", True), ("16", True), ("auto", True), ("17", False), ("0", False),
-     ("-1", False), ("many", False), ("", False), ("\u0663", False)],
+    [("1", True), ("2", True), ("16", True), ("auto", True), ("17", False),
+     ("0", False), ("-1", False), ("many", False), ("", False),
+     ("\u0663", False)],
 )  # fmt: skip
 def test_threads_setting(value, good):
     run = run_gdb([], [f"set goref threads {value}", "show goref threads"])
