@@ -37,9 +37,9 @@ package variable (main.cache), an address, a Go conversion as
 """,
     "attach": """\
 The process stands still only while memory is copied: how much and for how
-long is said before. It goes on also when goref is killed. With EXPRESSIONs, only what these hold: a package variable
-(main.cache), an address, a Go conversion as '(*main.T)(0xc000012345)', or
-what gdb can evaluate.
+long is said before. It goes on also when goref is killed. With EXPRESSIONs,
+only what these hold: a package variable (main.cache), an address, a Go
+conversion as '(*main.T)(0xc000012345)', or what gdb can evaluate.
 
 With --snapshot, one thread of the process makes a system call that forks it
 (by ptrace; nothing is written to its memory): the process stands still while
@@ -67,9 +67,29 @@ class _Exit(Exception):
         self.status = status
 
 
+class _Closed(Exception):
+    """Whoever read our output has enough, as `head` has."""
+
+
+def _answer(text: str) -> None:
+    """gdb would not say that it could not write."""
+    gdb.flush()
+    left = text.encode("utf-8", "surrogateescape")
+    try:
+        while left:
+            left = left[os.write(1, left) :]
+    except BrokenPipeError:
+        raise _Closed from None
+    except OSError as problem:
+        raise _Exit(FAILED, f"cannot write: {problem.strerror}") from None
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise _Exit(USAGE, f"{message}; try `{self.prog} --help'")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        _answer(message)
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         raise _Exit(status, message or "")
@@ -110,7 +130,7 @@ def _parser(command: str, words: str) -> _Parser:
         default=[],
         metavar="EXPRESSION",
         help="instead, print the chain of references that holds this object; "
-        "may be repeated",
+        "may be repeated: with --json, the answers are then one array",
     )
     questions.add_argument(
         "--verify",
@@ -129,8 +149,21 @@ def _escaped(path: str) -> str:
     return re.sub(r"([^\w/.,+=@%-])", r"\\\1", path)
 
 
+def _check_name(path: str) -> None:
+    """gdb takes no other text than UTF-8."""
+    shown = path.encode("utf-8", "surrogateescape")
+    try:
+        shown.decode()
+    except UnicodeDecodeError:
+        name = shown.decode("utf-8", "backslashreplace")
+        raise _Exit(
+            FAILED, f"{name}: the name is not UTF-8: rename it or link to it"
+        ) from None
+
+
 def _file(path: str) -> str:
     """An absolute name; an error if it cannot be read."""
+    _check_name(os.path.abspath(path))
     try:
         with open(path, "rb"):
             return os.path.abspath(path)
@@ -223,10 +256,37 @@ def _ask(options: Any) -> list[str]:
     if options.verify:
         options.max_differences = 20
         return commands.verify(options)
-    for text in options.why:
-        options.expression = [text]
-        commands.why(options)
-    return [] if options.why else commands.scan(options)
+    if options.why:
+        return commands.why(options, options.why)
+    return commands.scan(options)
+
+
+# Of a scan alone; the rest of the options is for all questions.
+_OF_A_SCAN = (
+    "out", "max_depth", "max_nodes", "max_samples", "top", "timeout",
+    "per_goroutine",
+)  # fmt: skip
+
+
+def _check_question(parser: _Parser, command: str, options: Any) -> None:
+    """No option is passed over in silence."""
+    if not options.verify and not options.why:
+        return
+    question = "--verify" if options.verify else "--why"
+    names = list(_OF_A_SCAN)
+    if command == "core":
+        names.append("memory_limit")
+    if options.verify:
+        names.append("attribution")
+    for name in names:
+        if getattr(options, name) != parser.get_default(name):
+            option = "--" + name.replace("_", "-")
+            parser.error(f"{option} has no meaning with {question}")
+    if options.expressions:
+        parser.error(
+            f"EXPRESSION {options.expressions[0]} has no meaning with "
+            f"{question}"
+        )
 
 
 def _run(command: str, rest: Sequence[str]) -> int:
@@ -239,6 +299,9 @@ def _run(command: str, rest: Sequence[str]) -> int:
         parser.error(f"no {missing} given")
     named = options.words[:count]
     options.expressions = options.words[count:]
+    _check_question(parser, command, options)
+    if options.out is not None:
+        _check_name(options.out)
     if command == "core":
         needs_symbols = bool(options.expressions or options.why)
         _open_core(named[0], named[1], needs_symbols)
@@ -252,10 +315,10 @@ def _dispatch(words: list[str]) -> int:
     if first in ("core", "attach"):
         return _run(first, words[1:])
     if first in ("-h", "--help", "help"):
-        gdb.write(_ABOUT)
+        _answer(_ABOUT)
         return COMPLETE
     if first in ("-V", "--version"):
-        gdb.write(f"goref-gdb {native.load().VERSION}, gdb {gdb.VERSION}\n")
+        _answer(f"goref-gdb {native.load().VERSION}, gdb {gdb.VERSION}\n")
         return COMPLETE
     what = f"there is no `{first}'" if first else "nothing to do given"
     raise _Exit(USAGE, f"{what}; try `goref --help'")
@@ -274,11 +337,14 @@ def _status(words: list[str]) -> int:
     try:
         if os.isatty(2):
             gdb.execute("set goref progress on")
+        commands.answer = _answer
         return _dispatch(words)
     except _Exit as end:
         if str(end):
             gdb.write(f"goref: {end}\n", gdb.STDERR)
         return end.status
+    except _Closed:
+        return FAILED
     except KeyboardInterrupt:
         gdb.write("goref: interrupted\n", gdb.STDERR)
     except (gdb.GdbError, gdb.error, UnicodeError) as problem:

@@ -5,7 +5,7 @@ import inspect
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gdb
@@ -25,6 +25,7 @@ from .progress import is_asked
 from .session import current, running, warn
 
 TOP = 10
+answer: Callable[[str], Any] = gdb.write  # where answers go
 MENTIONED_BYTES = 1 << 30  # of memory that a scan needs, before it begins
 
 
@@ -82,8 +83,8 @@ class _Scan(_Command):
     Usage: goref scan [OPTION]... [EXPRESSION]...
 
     With expressions, only what these hold. An expression is a package
-    variable or a field (main.cache, main.cache.head), an object's address, a Go conversion as
-    (*main.T)(0xc000012345), or what gdb can evaluate.
+    variable or a field (main.cache, main.cache.head), an object's address, a
+    Go conversion as (*main.T)(0xc000012345), or what gdb can evaluate.
 
     Options:
     {options}
@@ -103,7 +104,7 @@ def scan(options: Any) -> list[str]:
     with running(options.memory_limit, options.timeout) as opened:
         report = _scan(opened, options)
     render_report = render.scan_json if options.json else render.scan_text
-    gdb.write(render_report(report))
+    answer(render_report(report))
     lost: list[str] = report["partial"]
     return lost
 
@@ -225,19 +226,26 @@ class _Why(_Command):
         why(options)
 
 
-def why(options: Any) -> None:
+def why(options: Any, expressions: Sequence[str] = ()) -> list[str]:
+    """Answer and print, about several expressions or the one of the options;
+    gives the reasons why that is not all."""
+    found = []
     with running() as opened:
-        asked, answer = _why(opened, options)
+        for text in expressions or [" ".join(options.expression)]:
+            found.append(_why(opened, text, options))
+        # A walk has counted no gap here: only what the file lacks is known.
+        lost = partial.reasons(opened.info(), {"gaps": {}})
     if options.json:
-        gdb.write(render.why_json(answer))
+        answer(render.why_json([held for _, held in found], lost))
     else:
-        gdb.write(render.why_text(answer, asked))
+        for asked, held in found:
+            answer(render.why_text(held, asked, lost))
+    return lost
 
 
-def _why(scan: Any, options: Any) -> tuple[str | None, Any]:
+def _why(scan: Any, text: str, options: Any) -> tuple[str | None, Any]:
     """The answer; and the variable's name if it is about what that holds."""
     limits = _why_limits(options)
-    text = " ".join(options.expression)
     name, address, _type, _is_variable, value = evaluate.place(scan, text)
     if value:
         return name, scan.why(value, *limits)
@@ -272,13 +280,18 @@ def verify(options: Any) -> list[str]:
     with running() as opened:
         verdict = opened.verify(options.max_differences)
         info = opened.info()
-    as_text = render.verify_json if options.json else render.verify_text
-    gdb.write(as_text(info, verdict))
-    if verdict["unexplained"]:
+    lost = partial.reasons(info, verdict)
+    if options.json:
+        version = native.load().VERSION
+        answer(render.verify_json(version, info, verdict, lost))
+    else:
+        answer(render.verify_text(info, verdict, lost))
+    # What a truncated core lacks is an explanation.
+    if verdict["unexplained"] and not info["missing_bytes"]:
         raise gdb.GdbError(
             "goref verify: " + render.unexplained(verdict["unexplained"])
         )
-    return partial.reasons(info, verdict)
+    return lost
 
 
 class _Objects(_Command):
@@ -313,7 +326,6 @@ def _check_writable(path: str | None) -> None:
     goref = native.load()
     if path is None:
         return
-    path = os.path.expanduser(path)
     if os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode):
         raise gdb.GdbError(f"goref: cannot write {path}: it is a named pipe")
     for what, file in target.files():

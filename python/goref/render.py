@@ -282,16 +282,36 @@ def _root_line(root: dict[str, Any]) -> str:
     return f"held by {root['name']} ({', '.join(words)}):"
 
 
-def why_text(why: dict[str, Any], asked: str | None = None) -> str:
-    """asked: what a person typed, if an address was read from there."""
+_OUTSIDE = "memory outside the Go heap"
+_NOT_KNOWN = "not known: in no part of the heap that could be read"
+
+
+def why_text(
+    why: dict[str, Any], asked: str | None = None, lost: Sequence[str] = ()
+) -> str:
+    """asked: what a person typed, if an address was read from there.
+    lost: why the heap is not known whole."""
+    text = _why_text(why, asked, bool(lost))
+    if lost:
+        text += f"PARTIAL: {', '.join(lost)}: what holds it may be, too\n"
+    return text
+
+
+def _why_text(why: dict[str, Any], asked: str | None, is_partial: bool) -> str:
     lines = [f"{asked} refers to {why['address']:#x}"] if asked else []
     if not why["object"]:
         what = why["description"] or "no object of the heap"
+        if is_partial and what == _OUTSIDE:
+            what = _NOT_KNOWN
         lines.append(f"{why['address']:#x}: {what}")
         return "\n".join(lines) + "\n"
     lines.append(_object_line(why))
     if not why["reachable"]:
-        lines.append("not reachable: garbage, or not yet swept")
+        lines.append(
+            "not reached from what could be read"
+            if is_partial
+            else "not reachable: garbage, or not yet swept"
+        )
         return "\n".join(lines) + "\n"
     lines.append(_root_line(why["root"]))
     rows = [
@@ -307,7 +327,14 @@ def why_text(why: dict[str, Any], asked: str | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def why_json(why: dict[str, Any]) -> str:
+def why_json(whys: Sequence[dict[str, Any]], lost: Sequence[str]) -> str:
+    """An object; of several answers an array."""
+    documents = [_why_document(why, lost) for why in whys]
+    whole = documents if len(documents) > 1 else documents[0]
+    return json.dumps(whole, indent=1) + "\n"
+
+
+def _why_document(why: dict[str, Any], lost: Sequence[str]) -> dict[str, Any]:
     def address(value: int | None) -> str | None:
         return None if value is None else f"{value:#x}"
 
@@ -315,10 +342,12 @@ def why_json(why: dict[str, Any]) -> str:
     document = dict(why, address=address(why["address"]))
     if thing:
         document["object"] = dict(thing, base=address(thing["base"]))
+    if lost and why["description"] == _OUTSIDE:
+        document["description"] = _NOT_KNOWN
     document["path"] = [
         dict(hop, address=address(hop["address"])) for hop in why["path"]
     ]
-    return json.dumps(document, indent=1) + "\n"
+    return dict(document, complete=not lost, partial=list(lost))
 
 
 # ------------------------------------------------------------------ verify
@@ -418,7 +447,9 @@ def _verify_free_slots(verdict: dict[str, Any]) -> list[str]:
     ]
 
 
-def _verify_end(verdict: dict[str, Any]) -> str:
+def _verify_end(verdict: dict[str, Any], is_torn: bool) -> str:
+    if verdict["unexplained"] and is_torn:
+        return "not verified: what is missing may explain the differences"
     if verdict["unexplained"]:
         return f"NOT verified: {unexplained(verdict['unexplained'])}"
     allocated = verdict["allocated"]["objects"]
@@ -431,8 +462,11 @@ def _verify_end(verdict: dict[str, Any]) -> str:
     )
 
 
-def verify_text(info: dict[str, Any], verdict: dict[str, Any]) -> str:
-    lines = [*headline(info), "", *_verify_totals(verdict), ""]
+def verify_text(
+    info: dict[str, Any], verdict: dict[str, Any], lost: Sequence[str]
+) -> str:
+    lines = [*headline(info), *partial_lines(lost), ""]
+    lines += [*_verify_totals(verdict), ""]
     lines += _verify_figures(verdict)
     lines += [
         "",
@@ -443,13 +477,21 @@ def verify_text(info: dict[str, Any], verdict: dict[str, Any]) -> str:
         *_gap_lines(verdict["gaps"]),
     ]
     lines += _verify_classes(verdict) + _verify_differences(verdict)
-    lines += ["", _verify_end(verdict)]
+    lines += ["", _verify_end(verdict, bool(info["missing_bytes"]))]
     return "\n".join(lines) + "\n"
 
 
-def verify_json(info: dict[str, Any], verdict: dict[str, Any]) -> str:
+def verify_json(
+    version: str,
+    info: dict[str, Any],
+    verdict: dict[str, Any],
+    lost: Sequence[str],
+) -> str:
     stats, rebuilt = verdict["stats"], verdict["rebuilt"]
     document = {
+        "tool_version": version,
+        "complete": not lost,
+        "partial": list(lost),
         "go_version": info["go_version"],
         "gc_phase": info["gc_phase"],
         "target": _json_target(info),

@@ -132,6 +132,74 @@ def test_torn_core_is_partial(core, tmp_path):
     assert not told["complete"] and "truncated" in told["partial"][0]
 
 
+@pytest.fixture
+def torn_core(core, tmp_path):
+    torn = tmp_path / "torn"
+    shutil.copy(core.core, torn)
+    os.truncate(torn, torn.stat().st_size // 2)
+    return torn
+
+
+def test_why_of_a_torn_core(core, torn_core):
+    place = next(iter(core.places.values()))
+    done = run_cli(["core", core.exe, torn_core, "--why", place])
+    assert done.returncode == 3, (done.stdout, done.stderr)
+    assert "not known" in done.stdout
+    assert re.search(r"^PARTIAL: .*truncated", done.stdout, re.M)
+    done = run_cli(
+        ["core", core.exe, torn_core, "--json", "--why", place]
+    )
+    assert done.returncode == 3
+    told = json.loads(done.stdout)
+    assert not told["complete"] and "truncated" in told["partial"][0]
+
+
+def test_verify_of_a_torn_core(core, torn_core):
+    done = run_cli(["core", core.exe, torn_core, "--verify"])
+    assert done.returncode == 3, (done.stdout, done.stderr)
+    assert re.search(r"^PARTIAL: .*truncated", done.stdout, re.M)
+    done = run_cli(["core", core.exe, torn_core, "--verify", "--json"])
+    assert done.returncode == 3
+    told = json.loads(done.stdout)
+    assert not told["complete"] and "truncated" in told["partial"][0]
+    assert told["tool_version"]
+
+
+def test_several_whys_are_one_document(core):
+    asked = list(core.places.values())[:2]
+    words = [w for address in asked for w in ("--why", address)]
+    done = run_cli(["core", core.exe, core.core, "--json", *words])
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert [a["address"] for a in told] == [
+        f"{int(str(a), 0):#x}" for a in asked
+    ]
+
+
+@pytest.mark.parametrize("name", ["\u00fc", os.fsdecode(b"\xff\xfe")])
+def test_names_whatever_the_locale(core, tmp_path, name):
+    exe = tmp_path / name
+    os.link(core.exe, exe)
+    done = run_cli(
+        ["core", exe, core.core, "--json"], env={"LC_ALL": "C", "LANG": "C"}
+    )
+    if name.isprintable():
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["target"]["exe"] == str(exe)
+    else:
+        one_line(done, 1, "\\xff\\xfe", "not UTF-8", "rename")
+
+
+@pytest.mark.parametrize("where", [">/dev/full", ">&-"])
+@pytest.mark.parametrize("words", ["core {0} {1} --json", "core --help"])
+def test_output_that_cannot_be_written(core, where, words):
+    line = f"{TOP}/goref {words.format(core.exe, core.core)} {where}"
+    done = subprocess.run(
+        ["sh", "-c", line], capture_output=True, text=True, env=environment()
+    )
+    one_line(done, 1, "goref: cannot write: ")
+
+
 @pytest.mark.parametrize("command", ["core", "attach"])
 def test_help(command):
     done = run_cli([command, "--help"])
@@ -160,6 +228,13 @@ def test_version_and_help():
         (["core", "exe", "core", "--out"], "--out"),
         (["core", "exe", "core", "--attribution", "best"], "best"),
         (["core", "exe", "core", "--why", "0x1", "--verify"], "--verify"),
+        (["core", "exe", "core", "--verify", "-o", "x"], "--out"),
+        (["core", "exe", "core", "--why", "0x1", "-o", "x"], "--out"),
+        (["core", "exe", "core", "main.v", "--verify"], "main.v"),
+        (["core", "exe", "core", "main.v", "--why", "0x1"], "main.v"),
+        (["core", "exe", "core", "--verify", "--top", "3"], "--top"),
+        (["core", "exe", "core", "--verify", "--timeout", "3"], "--timeout"),
+        (["attach", "1", "--why", "0x1", "--max-depth", "3"], "--max-depth"),
     ],
     ids=lambda v: " ".join(v) if isinstance(v, list) else "",
 )
