@@ -97,7 +97,10 @@ def size(word: str) -> int:
         raise argparse.ArgumentTypeError(
             f"not a size: {text} (as 500M, 1.5G, or unlimited)"
         )
-    return int(float(found[1]) * (1 << _UNITS[found[2].lower()]))
+    bytes_ = float(found[1]) * (1 << _UNITS[found[2].lower()])
+    if 0 < bytes_ < 1:
+        raise argparse.ArgumentTypeError(f"less than a byte: {text}")
+    return int(bytes_)
 
 
 def seconds(word: str) -> float:

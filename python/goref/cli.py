@@ -57,7 +57,8 @@ would make it unsafe. Memory shared with other processes is not copied.
 }
 _EPILOG = """
 For each number, 0 or `unlimited' means no limit. Exit status: 0 all was seen,
-3 a part of it, 1 failed, 2 wrong usage.
+3 a part of it, 1 failed, 2 wrong usage. A part exists only once the walk
+runs: Ctrl-C or --timeout before that is 1.
 """
 
 
@@ -109,7 +110,8 @@ def _parser(command: str, words: str) -> _Parser:
             type=args.milliseconds,
             metavar="MS",
             help="refuse if the process would have to stand still for more "
-            "milliseconds, and give up if it turns out so",
+            "milliseconds, and give up copying after three quarters of them, "
+            "so as to let it go in time; a busy machine may need longer",
         )
         parser.add_argument(
             "--threads",

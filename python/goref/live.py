@@ -37,6 +37,9 @@ while [ "$quiet" -lt 20 ] && [ "$rounds" -lt 400 ]; do
 done
 """
 
+# Of a longest pause, for the end of what is being copied and for letting go.
+_RESERVE = 0.25
+
 Stop = Callable[[], AbstractContextManager[Any]]
 
 
@@ -93,8 +96,6 @@ def _ms(seconds: float) -> str:
 class Look:
     """One look at a process: what needs it to stand still, and what not."""
 
-    of = ""  # what is copied, if not the process itself
-
     def __init__(self, pid: int) -> None:
         """Read files and symbols, and find out what there is to copy."""
         self.pid = pid
@@ -122,12 +123,17 @@ class Look:
     def announce(self, max_nodes: int) -> None:
         e = self.estimate
         about = "at most" if e["is_rough"] else "about"
+        size = render.human_bytes(e["copy_bytes"])
+        needed = render.human_bytes(memory.needed_bytes(e, max_nodes))
         _say(
-            f"process {self.pid}: {about} "
-            f"{render.human_bytes(e['copy_bytes'])} to copy{self.of}, for which it "
-            f"stands still for {about} {_ms(self.pause_s)}; "
-            f"up to {render.human_bytes(memory.needed_bytes(e, max_nodes))} of "
+            f"process {self.pid}: {self.plan(about, size)}; up to {needed} of "
             f"memory needed, {memory.report(render.human_bytes)}"
+        )
+
+    def plan(self, about: str, size: str) -> str:
+        return (
+            f"{about} {size} to copy, for which it stands still for {about} "
+            f"{_ms(self.pause_s)}"
         )
 
     def check_pause(self, max_pause_ms: int | None) -> None:
@@ -135,7 +141,7 @@ class Look:
             return
         raise gdb.GdbError(
             f"goref: not attached: process {self.pid} would stand still for "
-            f"about {_ms(self.pause_s)}, longer than --max-pause "
+            f"about {self.pause_s * 1e3:.1f} ms, longer than --max-pause "
             f"{max_pause_ms}"
         )
 
@@ -145,7 +151,9 @@ class Look:
         with Watch(self.pid):
             begin = time.monotonic()
             if max_pause_ms is not None:
-                self.progress.end_s = begin + max_pause_ms / 1e3
+                self.progress.end_s = begin + max_pause_ms / 1e3 * (
+                    1 - _RESERVE
+                )
             in_time = self._copy(stop)
             stood_s = time.monotonic() - begin
         self.progress.end_s = None
@@ -191,7 +199,14 @@ def look(
         it.announce(max_nodes)
         params.nodes_within(it.estimate, max_nodes, memory_limit)
         it.check_pause(max_pause_ms)
-        it.copy(stop, max_pause_ms)
+        try:
+            it.copy(stop, max_pause_ms)
+        except Exception:
+            if target.state(pid) not in (None, "Z", "X"):
+                raise
+            raise gdb.GdbError(
+                f"goref: process {pid} ended meanwhile"
+            ) from None
         it.finish()
     except Exception as problem:
         raise as_gdb_error(problem) from None

@@ -242,7 +242,8 @@ def nodes_within(
     copied = estimate["copy_bytes"]
     of_it = f", {say(copied)} of it to copy the process" if copied else ""
     raise gdb.GdbError(
-        f"goref: not enough memory: {say(memory.needed_bytes(estimate, 0))} "
+        f"goref: not enough memory: "
+        f"{say(memory.needed_bytes(estimate, memory.MIN_NODES))} "
         f"are needed{of_it}, the limit is {say(limit or 0)} "
         "(--memory-limit, or `set goref memory-limit')"
     )

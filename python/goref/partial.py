@@ -29,6 +29,8 @@ def reasons(
         )
     for gap, what in _LOSSES.items():
         count = ledger["gaps"].get(gap)
-        if count:
+        if count and gap == "bad_spans" and info["missing_bytes"]:
+            found.append(f"{count:,} spans of the heap lay in that part")
+        elif count:
             found.append(f"{count:,} {what}")
     return found

@@ -89,12 +89,16 @@ class Copy:
 class Look(live.Look):
     """A look for which the process stands still only to be forked."""
 
-    of = " of a snapshot"
-
     def __init__(self, pid: int) -> None:
         super().__init__(pid)
         tables = target.status_kb(pid, "VmPTE") / 4
         self.pause_s = _STOP_S + tables * _TABLE_PAGE_S
+
+    def plan(self, about: str, size: str) -> str:
+        return (
+            f"stands still for {about} {self.pause_s * 1e3:.0f} ms to be "
+            f"forked; {about} {size} to copy from the snapshot"
+        )
 
     def copy(self, stop: Any, max_pause_ms: int | None) -> None:
         self.scan.reserve()

@@ -94,7 +94,7 @@ def _attach_help(pid: str, said: str) -> str:
     if scope == 3:
         return "kernel.yama.ptrace_scope=3 forbids it until reboot"
     return (
-        "run gdb as root or with CAP_SYS_PTRACE (in a container: "
+        "run as root or with CAP_SYS_PTRACE (in a container: "
         "--cap-add=SYS_PTRACE)"
         + (f"; kernel.yama.ptrace_scope is {scope}" if scope else "")
     )

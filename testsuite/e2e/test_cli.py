@@ -423,12 +423,65 @@ def test_attach_to_what_is_no_go_program(program, word):
         child.wait()
 
 
+_KILL = """#!/bin/sh
+exec gdb "$@" -iex 'python
+import os, signal, goref.live as l
+def copy(self, stop, ms, copy=l.Look.copy):
+    os.kill(self.pid, signal.SIGKILL)
+    return copy(self, stop, ms)
+l.Look.copy = copy'
+"""
+
+
+def test_attach_to_what_ends_meanwhile(farm, tmp_path):
+    reason = attach_reason()
+    if reason:
+        pytest.skip(reason)
+    gdb = tmp_path / "gdb"
+    gdb.write_text(_KILL)
+    gdb.chmod(0o755)
+    pid = farm.target("leaky", CENTRAL, "live").process.pid
+    done = run_cli(["attach", pid], env={"GDB": str(gdb)})
+    assert done.returncode == 1, done.stdout
+    said = done.stderr.splitlines()
+    assert "to copy" in said[0]
+    assert said[1:] == [f"goref: process {pid} ended meanwhile"]
+
+
+def test_incomplete_installation(tmp_path):
+    script = tmp_path / "goref"
+    script.write_text(GOREF.read_text().replace("@LOADER@", "/no/goref.py", 1))
+    script.chmod(0o755)
+    done = run_cli(["--version"], command=script)
+    one_line(done, 1, "/no/goref.py", "installation is incomplete")
+
+
 # -------------------------------------------------------------------- memory
 
 
 def test_core_needs_memory(core):
     done = run_cli(["core", core.exe, core.core, "--memory-limit", "30M"])
     one_line(done, 1, "not enough memory", "the limit is 30.0 MB")
+
+
+def test_needed_memory_is_more_than_the_limit(core):
+    """Also where only the smallest tree does not fit in."""
+    done = run_cli(["core", core.exe, core.core, "--memory-limit", "30M"])
+    needed = float(re.search(r"([\d.]+) MB are needed", done.stderr)[1])
+    limit = f"{needed - 0.2:.1f}M"
+    done = run_cli(["core", core.exe, core.core, "--memory-limit", limit])
+    one_line(done, 1, "not enough memory", f"{needed} MB are needed")
+
+
+def test_memory_limit_below_a_byte(core):
+    done = run_cli(["core", core.exe, core.core, "--memory-limit", "0.5"])
+    one_line(done, 2, "less than a byte")
+
+
+def test_tables_in_the_missing_part(core, torn_core):
+    said = run_cli(["core", core.exe, torn_core]).stdout
+    assert "spans of the heap lay in that part" in said
+    assert "make no sense" not in said
 
 
 def test_memory_limit_while_opening(core):
