@@ -24,3 +24,8 @@ def start(lib_dir: str | None = None) -> None:
     info.register()
     session.register()
     _started = True
+
+
+def is_started() -> bool:
+    """Whether all commands and parameters are there: Ctrl-C may come first."""
+    return _started
