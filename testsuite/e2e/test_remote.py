@@ -66,7 +66,12 @@ def test_as_native(farm, served, variant, tmp_path):
         assert one[part] == two[part]
     told = native.truth["heap"]["objects"]
     assert abs(two["heap"]["allocated_objects"] - told) <= 8
-    assert one["roots"] == two["roots"]
+    # Between the two the runtime does its own things.
+    ours = [
+        [r for r in look["roots"] if r["kind"] != "runtime"]
+        for look in (one, two)
+    ]
+    assert ours[0] == ours[1] != []
     assert far.parts[len(QUIET) + 2] == near.parts[1]
     verified = far.json(len(QUIET) + 3)
     assert verified["reached_objects"] == verified["allocated_objects"]
