@@ -4,7 +4,9 @@
 import struct
 from typing import BinaryIO
 
+_PT_LOAD = 1
 _PT_NOTE = 4
+_PAGE = 4096
 _MAX_PHNUM = 4096
 _MAX_NOTE_BYTES = 1 << 16
 _MAX_NAMES_BYTES = 1 << 20
@@ -102,23 +104,45 @@ def entry_point(path: str) -> int | None:
     return header[0] if header else None
 
 
-def text_address(path: str) -> int | None:
-    """Where the file wants its section .text, or None."""
-    try:
-        with open(path, "rb") as file:
-            head = file.read(64)
-            if len(head) < 64 or head[:6] != b"\x7fELF\x02\x01":
-                return None
-            (shoff,) = struct.unpack_from("<Q", head, 40)
-            shnum, shstrndx = struct.unpack_from("<HH", head, 60)
-            file.seek(shoff)
-            table = file.read(64 * shnum)
-            rows = list(struct.iter_unpack("<IIQQQQIIQQ", table))
-            file.seek(rows[shstrndx][4])
-            names = file.read(min(rows[shstrndx][5], _MAX_NAMES_BYTES))
-    except (OSError, ValueError, IndexError, OverflowError, struct.error):
-        return None
+def _text(file: BinaryIO) -> tuple[int, int] | None:
+    """Address and size of the section .text."""
+    file.seek(0)
+    head = file.read(64)
+    (shoff,) = struct.unpack_from("<Q", head, 40)
+    shnum, shstrndx = struct.unpack_from("<HH", head, 60)
+    file.seek(shoff)
+    rows = list(struct.iter_unpack("<IIQQQQIIQQ", file.read(64 * shnum)))
+    file.seek(rows[shstrndx][4])
+    names = file.read(min(rows[shstrndx][5], _MAX_NAMES_BYTES))
     for row in rows:
         if names[row[0] : row[0] + 6] == b".text\0":
-            return int(row[3])
+            return int(row[3]), int(row[5])
     return None
+
+
+def _first_page(file: BinaryIO, header: tuple[int, int, int, int]) -> int:
+    """The lowest page of the segments that are loaded."""
+    _, phoff, phentsize, phnum = header
+    found = []
+    for i in range(phnum):
+        file.seek(phoff + i * phentsize)
+        entry = file.read(56)
+        if struct.unpack_from("<I", entry)[0] == _PT_LOAD:
+            found.append(struct.unpack_from("<Q", entry, 16)[0])
+    return min(found) & ~(_PAGE - 1)
+
+
+def load_bias(path: str, start: int, end: int) -> int | None:
+    """How far from its own addresses a library lies, by the half-open range
+    that gdb gives for it: until gdb 17 that of .text, then all of it."""
+    try:
+        with open(path, "rb") as file:
+            header = _header(file)
+            text = _text(file) if header else None
+            if not header or text is None:
+                return None
+            if end - start == text[1]:
+                return start - text[0]
+            return start - _first_page(file, header)
+    except (OSError, ValueError, IndexError, OverflowError, struct.error):
+        return None

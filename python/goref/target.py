@@ -308,14 +308,16 @@ def _modules(exe: str, named: str | None) -> list[Any]:
 
 
 def _library_biases() -> dict[str, int]:
-    """Where libraries lie, by name: gdb says where their .text does."""
+    """How far libraries lie from their own addresses, by name."""
     found = {}
+    row = re.compile(r"(0x\w+)\s+(0x\w+)\s+\w+(?: \(\*\))?\s+(.*)$")
     for line in _said("info sharedlibrary").splitlines():
-        match = re.match(r"(0x\w+)\s+0x\w+\s+\w+(?: \(\*\))?\s+(.*)$", line)
-        name = match[2].removeprefix("target:") if match else ""
-        text = elf.text_address(name) if match else None
-        if match and text is not None:
-            bias = int(match[1], 16) - text
+        match = row.match(line)
+        if not match:
+            continue
+        name = match[3].removeprefix("target:")
+        bias = elf.load_bias(name, int(match[1], 16), int(match[2], 16))
+        if bias is not None:
             found[os.path.realpath(name)] = bias & 0xFFFFFFFFFFFFFFFF
     return found
 
