@@ -218,7 +218,8 @@ PyObject *gr_py_why(const struct gr_why *why)
 		  gr_py_dict_set(dict, "root", why_root(why)) &&
 		  gr_py_dict_set(dict, "path", why_path(why)) &&
 		  gr_py_dict_set(dict, "description",
-				 gr_py_string_or_none(why->description));
+				 gr_py_string_or_none(why->description)) &&
+		  gr_py_dict_set(dict, "gaps", gaps(&why->gaps));
 	return finish(dict, ok);
 }
 

@@ -282,6 +282,8 @@ struct gr_why {
 	size_t nhops;
 	/** What it is when no object: "stack of goroutine 7", "free slot". */
 	const char *description;
+	/** Of the target and of the walk, up to where the answer was found. */
+	struct gr_gaps gaps;
 };
 
 /** Who holds the memory at @p addr: the chain over which a walk bills it. */

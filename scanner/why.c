@@ -296,6 +296,7 @@ static struct gr_error *find_chain(struct gr_scan *scan,
 	struct gr_error *err =
 		gr_scan_run_walk(scan, options, obj, &ledger, &w);
 
+	why->gaps = scan->gaps;
 	scan->gaps = before;
 	if (err || !w->is_found)
 		return err;
@@ -323,6 +324,7 @@ static struct gr_error *answer(struct gr_scan *scan,
 	why->addr = addr;
 	why->type = "";
 	why->root_name = why->description = "";
+	why->gaps = scan->gaps;
 	if (obj == GR_OBJ_NONE || !gr_heap_is_allocated(scan->rt.heap, obj)) {
 		why->description = describe(scan, addr);
 		if (!why->description)

@@ -126,7 +126,7 @@ class Scan:
     ) -> dict[str, Any]:
         """address, object {base, bytes, type, offset} or None, reachable,
         root {name, kind, goroutine_id} or None, path [{name, type,
-        address}], description of what is no object."""
+        address}], description of what is no object, gaps {cause: count}."""
     def verify(self, max_differences: int) -> dict[str, Any]:
         """Hold the walk against the allocator. At most so many differences
         (those without a reason always), 0: no limit.

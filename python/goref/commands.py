@@ -232,15 +232,14 @@ def why(options: Any, expressions: Sequence[str] = ()) -> list[str]:
     found = []
     with running() as opened:
         for text in expressions or [" ".join(options.expression)]:
-            found.append(_why(opened, text, options))
-        # A walk has counted no gap here: only what the file lacks is known.
-        lost = partial.reasons(opened.info(), {"gaps": {}})
+            asked, held = _why(opened, text, options)
+            found.append((asked, held, partial.reasons(opened.info(), held)))
     if options.json:
-        answer(render.why_json([held for _, held in found], lost))
+        answer(render.why_json([(held, lost) for _, held, lost in found]))
     else:
-        for asked, held in found:
+        for asked, held, lost in found:
             answer(render.why_text(held, asked, lost))
-    return lost
+    return [reason for _, _, lost in found for reason in lost]
 
 
 def _why(scan: Any, text: str, options: Any) -> tuple[str | None, Any]:

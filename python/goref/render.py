@@ -327,9 +327,9 @@ def _why_text(why: dict[str, Any], asked: str | None, is_partial: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def why_json(whys: Sequence[dict[str, Any]], lost: Sequence[str]) -> str:
-    """An object; of several answers an array."""
-    documents = [_why_document(why, lost) for why in whys]
+def why_json(whys: Sequence[tuple[dict[str, Any], Sequence[str]]]) -> str:
+    """Answers, each with why it is partial. An object; of several an array."""
+    documents = [_why_document(why, lost) for why, lost in whys]
     whole = documents if len(documents) > 1 else documents[0]
     return json.dumps(whole, indent=1) + "\n"
 
@@ -340,6 +340,7 @@ def _why_document(why: dict[str, Any], lost: Sequence[str]) -> dict[str, Any]:
 
     thing = why["object"]
     document = dict(why, address=address(why["address"]))
+    del document["gaps"]
     if thing:
         document["object"] = dict(thing, base=address(thing["base"]))
     if lost and why["description"] == _OUTSIDE:

@@ -8,15 +8,18 @@ import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
+import mutate
 from pprof import Profile
 from session import GOREF, TOP, environment, run_cli, run_goref
 from targets import attach_reason
 from toolchains import Variant, variants
 
 CENTRAL = Variant("go1.24", "default")
+SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +155,50 @@ def test_why_of_a_torn_core(core, torn_core):
     assert done.returncode == 3
     told = json.loads(done.stdout)
     assert not told["complete"] and "truncated" in told["partial"][0]
+
+
+def skip_goroutine(core, points):
+    """Its stack ends before it begins."""
+    high = points.layout["g.stack_hi"][0]
+    core.put(points.gs[-1] + high, 8)
+
+
+def spoil_span(core, points):
+    core.put(points.in_use[-1] + points.layout["mspan.npages"][0], 0)
+
+
+def loop_threads(core, points):
+    link = points.layout["m.alllink"][0]
+    core.put(points.ms[-1] + link, points.ms[0])
+
+
+@pytest.mark.parametrize(
+    "damage, said",
+    [
+        (skip_goroutine, "goroutines could not be read"),
+        (spoil_span, "spans of the heap make no sense"),
+        (loop_threads, "lists of the runtime are cut off"),
+    ],
+)
+def test_why_of_a_core_with_gaps(core, tmp_path, damage, said):
+    """Whatever a scan is partial for, an answer about one object is, too."""
+    copy = tmp_path / "core"
+    mutate.copy_sparse(core.core, copy)
+    points = mutate.Points(SCANNER, core.exe, core.core)
+    damaged = mutate.Core(copy)
+    damage(damaged, points)
+    damaged.close()
+    place = next(iter(core.places.values()))
+    line = ["core", core.exe, copy]
+    scan = json.loads(run_cli([*line, "--json"]).stdout)
+    assert len(scan["partial"]) == 1 and said in scan["partial"][0]
+    done = run_cli([*line, "--why", place])
+    assert done.returncode == 3, (done.stdout, done.stderr)
+    assert f"PARTIAL: {scan['partial'][0]}: " in done.stdout
+    done = run_cli([*line, "--json", "--why", place, "--why", "0x10"])
+    assert done.returncode == 3
+    for told in json.loads(done.stdout):
+        assert not told["complete"] and told["partial"] == scan["partial"]
 
 
 def test_verify_of_a_torn_core(core, torn_core):
