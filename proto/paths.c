@@ -259,69 +259,130 @@ void gr_paths_deinit(struct gr_paths *paths)
 
 // ------------------------------------------------------------------ folding
 
-// A leaf that may fold, as the number that orders it: roots after all others,
-// then by bytes, by objects (there are no 2^32), the later one first. What it
-// counts changes no more: the heap need not look at the paths.
-struct leaf {
+// A path with all below it, as the number that orders it: roots after all
+// others, then by bytes, by objects (there are no 2^32), the later one first.
+// A parent counts no less than its child and is earlier, so it comes later:
+// the order in which leaves fold is that of these numbers.
+struct weight {
 	uint64_t high, low;
 };
 
-// Leaves in a heap of four children each, the next to fold on top: siblings
-// share a cache line.
-struct fold {
-	struct gr_paths *paths;
-	uint32_t *children; // how many each path still has
-	struct leaf *heap;
-	size_t nheap;
-};
+enum { DIGIT_BITS = 8, NDIGITS = 128 / DIGIT_BITS, BASE = 1 << DIGIT_BITS };
 
-static struct leaf leaf_of(const struct gr_path *p, uint32_t path)
-{
-	uint64_t objects = p->objects < UINT32_MAX ? p->objects : UINT32_MAX;
-	uint64_t is_root = p->parent == GR_PATH_NONE;
-
-	return (struct leaf){ is_root << 63 | (p->bytes & INT64_MAX),
-			      objects << 32 | (uint32_t)~path };
-}
-
-static bool folds_before(struct leaf a, struct leaf b)
+static bool folds_before(struct weight a, struct weight b)
 {
 	return a.high != b.high ? a.high < b.high : a.low < b.low;
 }
 
-static void fold_push(struct fold *f, uint32_t path)
+static bool has_objects(struct weight w)
 {
-	struct leaf leaf = leaf_of(&f->paths->paths[path], path);
-	size_t i = f->nheap++;
-
-	while (i && folds_before(leaf, f->heap[(i - 1) / 4])) {
-		f->heap[i] = f->heap[(i - 1) / 4];
-		i = (i - 1) / 4;
-	}
-	f->heap[i] = leaf;
+	return w.low >> 32 != 0;
 }
 
-static uint32_t fold_pop(struct fold *f)
+static struct weight *weigh(const struct gr_paths *paths)
 {
-	uint32_t top = ~(uint32_t)f->heap[0].low;
-	struct leaf last = f->heap[--f->nheap];
-	size_t i = 0;
+	struct weight *weights = calloc(paths->npaths + 1, sizeof(*weights));
 
-	for (;;) {
-		size_t first = 4 * i + 1, child = first;
+	if (!weights)
+		return NULL;
+	// Children come after their parents.
+	for (size_t i = paths->npaths; i-- > 0;) {
+		const struct gr_path *p = &paths->paths[i];
+		struct weight *w = &weights[i];
+		uint64_t objects = w->low + p->objects;
 
-		if (first >= f->nheap)
-			break;
-		for (size_t j = first + 1; j < first + 4 && j < f->nheap; j++)
-			if (folds_before(f->heap[j], f->heap[child]))
-				child = j;
-		if (folds_before(last, f->heap[child]))
-			break;
-		f->heap[i] = f->heap[child];
-		i = child;
+		if (objects > UINT32_MAX)
+			objects = UINT32_MAX;
+		w->high = (w->high + p->bytes) & INT64_MAX;
+		if (p->parent != GR_PATH_NONE) {
+			weights[p->parent].high += w->high;
+			weights[p->parent].low += objects;
+		} else {
+			w->high |= UINT64_C(1) << 63;
+		}
+		w->low = objects << 32 | (uint32_t) ~(uint32_t)i;
 	}
-	f->heap[i] = last;
-	return top;
+	return weights;
+}
+
+static unsigned int digit_of(struct weight w, unsigned int digit)
+{
+	unsigned int shift = digit * DIGIT_BITS;
+
+	return (shift < 64 ? w.low >> shift : w.high >> (shift - 64)) % BASE;
+}
+
+// The weight that has @rank others before it. Changes the order of @weights.
+static struct weight select_weight(struct weight *weights, size_t n,
+				   size_t rank)
+{
+	for (unsigned int digit = NDIGITS; digit-- > 0 && n > 1;) {
+		size_t count[BASE] = { 0 }, kept = 0;
+		unsigned int value = 0;
+
+		for (size_t i = 0; i < n; i++)
+			count[digit_of(weights[i], digit)]++;
+		for (; rank >= count[value]; value++)
+			rank -= count[value];
+		if (count[value] == n)
+			continue;
+		for (size_t i = 0; i < n; i++) {
+			if (digit_of(weights[i], digit) == value)
+				weights[kept++] = weights[i];
+		}
+		n = kept;
+	}
+	return weights[0];
+}
+
+// The first child to fold into each path without objects of its own: the
+// sample moves, it does not become fewer. The last entry is for the roots.
+static uint32_t *find_heirs(const struct gr_paths *paths,
+			    const struct weight *weights)
+{
+	uint32_t *heirs = malloc((paths->npaths + 1) * sizeof(*heirs));
+
+	if (!heirs)
+		return NULL;
+	memset(heirs, 0xff, (paths->npaths + 1) * sizeof(*heirs));
+	for (uint32_t i = 0; i < paths->npaths; i++) {
+		uint32_t parent = paths->paths[i].parent;
+
+		if (parent == GR_PATH_NONE)
+			parent = (uint32_t)paths->npaths;
+		else if (paths->paths[parent].objects)
+			continue;
+		if (has_objects(weights[i]) &&
+		    (heirs[parent] == GR_PATH_NONE ||
+		     folds_before(weights[i], weights[heirs[parent]])))
+			heirs[parent] = i;
+	}
+	return heirs;
+}
+
+// What the last path to fold weighs, if at most @max_samples are to be left.
+static struct gr_error *find_limit(const struct gr_paths *paths,
+				   const struct weight *weights,
+				   uint64_t max_samples, struct weight *ret)
+{
+	_cleanup_free_ uint32_t *heirs = find_heirs(paths, weights);
+	_cleanup_free_ struct weight *takers =
+		malloc((paths->npaths + 1) * sizeof(*takers));
+	size_t n = 0;
+
+	if (!heirs || !takers)
+		return &gr_enomem;
+	for (uint32_t i = 0; i < paths->npaths; i++) {
+		uint32_t parent = paths->paths[i].parent;
+
+		if (parent == GR_PATH_NONE)
+			parent = (uint32_t)paths->npaths;
+		if (has_objects(weights[i]) && heirs[parent] != i)
+			takers[n++] = weights[i];
+	}
+	// There is one less than there are samples.
+	*ret = select_weight(takers, n, paths->samples - max_samples - 1);
+	return NULL;
 }
 
 // The root that takes folded roots.
@@ -356,52 +417,29 @@ static void fold_into(struct gr_paths *paths, uint32_t from, uint32_t to)
 	source->bytes = 0;
 }
 
-static void fold_all(struct fold *f, uint64_t max_samples)
-{
-	struct gr_paths *paths = f->paths;
-	uint32_t others = GR_PATH_NONE;
-
-	for (uint32_t i = 0; i < paths->npaths; i++) {
-		if (!f->children[i])
-			fold_push(f, i);
-	}
-	while (paths->samples > max_samples && f->nheap) {
-		uint32_t leaf = fold_pop(f);
-		uint32_t parent = paths->paths[leaf].parent;
-
-		if (parent != GR_PATH_NONE) {
-			fold_into(paths, leaf, parent);
-			if (!--f->children[parent])
-				fold_push(f, parent);
-			continue;
-		}
-		if (others == GR_PATH_NONE)
-			others = other_roots(paths);
-		fold_into(paths, leaf, others);
-	}
-}
-
 struct gr_error *gr_paths_fold(struct gr_paths *paths, uint64_t max_samples)
 {
-	struct fold f = { .paths = paths };
+	uint32_t others = GR_PATH_NONE;
+	struct weight limit;
 
 	if (!max_samples)
 		max_samples = 1;
 	if (paths->samples <= max_samples)
 		return NULL;
-	_cleanup_free_ uint32_t *children =
-		calloc(paths->npaths + 1, sizeof(*children));
-	// The second leaf begins a line, as do the children of each.
-	_cleanup_free_ struct leaf *heap = aligned_alloc(
-		64, (paths->npaths * sizeof(*heap) / 64 + 2) * 64);
-	if (!children || !heap)
+	_cleanup_free_ struct weight *weights = weigh(paths);
+	if (!weights)
 		return &gr_enomem;
-	for (size_t i = 0; i < paths->npaths; i++) {
-		if (paths->paths[i].parent != GR_PATH_NONE)
-			children[paths->paths[i].parent]++;
+	struct gr_error *err = find_limit(paths, weights, max_samples, &limit);
+	if (err)
+		return err;
+	for (uint32_t i = (uint32_t)paths->npaths; i-- > 0;) {
+		uint32_t parent = paths->paths[i].parent;
+
+		if (folds_before(limit, weights[i]))
+			continue;
+		if (parent == GR_PATH_NONE && others == GR_PATH_NONE)
+			others = other_roots(paths);
+		fold_into(paths, i, parent == GR_PATH_NONE ? others : parent);
 	}
-	f.children = children;
-	f.heap = heap + 3;
-	fold_all(&f, max_samples);
 	return NULL;
 }
