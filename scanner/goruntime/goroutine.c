@@ -250,6 +250,20 @@ static void place_at_regs(const struct reader *r, struct gr_goroutine *g,
 	g->regs = *regs;
 	g->pc = regs->value[arch->pc];
 	g->sp = regs->value[arch->sp];
+	g->lr = arch->lr != GR_REG_NONE ? regs->value[arch->lr] : 0;
+}
+
+/* Where it left its stack. The link register counts where a function has not
+ * kept it yet: one not begun, one whose prologue called morestack. */
+static void place_at_sched(const struct reader *r, struct gr_goroutine *g)
+{
+	const struct gr_layout *layout = &r->rt->layout;
+
+	g->pc = gr_field_uint(r->g_record, layout->g.sched_pc);
+	g->sp = gr_field_uint(r->g_record, layout->g.sched_sp);
+	g->lr = r->rt->arch->lr != GR_REG_NONE ?
+			gr_field_uint(r->g_record, layout->g.sched_lr) :
+			0;
 }
 
 static const struct gr_target_thread *find_thread(const struct reader *r,
@@ -330,8 +344,7 @@ static struct gr_error *place_running(struct reader *r, uint64_t m,
 		return NULL;
 	}
 	/* On the system stack in systemstack or mcall, which saved sched. */
-	g->pc = gr_field_uint(r->g_record, layout->g.sched_pc);
-	g->sp = gr_field_uint(r->g_record, layout->g.sched_sp);
+	place_at_sched(r, g);
 	return NULL;
 }
 
@@ -353,8 +366,7 @@ static struct gr_error *place(struct reader *r, struct gr_goroutine *g)
 		g->pc = gr_field_uint(record, layout->g.syscallpc);
 		g->sp = gr_field_uint(record, layout->g.syscallsp);
 	} else {
-		g->pc = gr_field_uint(record, layout->g.sched_pc);
-		g->sp = gr_field_uint(record, layout->g.sched_sp);
+		place_at_sched(r, g);
 	}
 	if (!is_on_stack(g, g->sp) || g->sp % GR_WORD_BYTES) {
 		/* Unknown: the whole stack, word by word. */

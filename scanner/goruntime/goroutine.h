@@ -86,6 +86,8 @@ struct gr_goroutine {
 	uint64_t ctxt; /**< sched.ctxt; among the values if not 0. */
 	/** Where unwinding starts; sp 0: not known, all is conservative. */
 	uint64_t pc, sp;
+	/** The link register there; 0: on the stack, as without such one. */
+	uint64_t lr;
 	bool is_syscall; /**< pc and sp are those of the system call. */
 	/** [unknown_start, stack_hi) was not unwound; stack_hi if all was. */
 	uint64_t unknown_start;

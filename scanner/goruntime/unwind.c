@@ -214,8 +214,8 @@ bool gr_unwind_start(struct gr_unwinder *u, struct gr_runtime *rt,
 		/* A call of a nil function: start in the caller. */
 		u->frame.pc = stack_word(g, g->sp);
 		u->frame.sp += rt->arch->call_pushes_bytes;
-	} else if (rt->arch->lr != GR_REG_NONE && g->has_regs) {
-		u->lr = g->regs.value[rt->arch->lr];
+	} else {
+		u->lr = g->lr;
 	}
 	if (!find_pc(u, u->frame.pc, &u->frame.func, &spdelta))
 		return stop(u, g->stack.start);
