@@ -9,16 +9,24 @@ static bool same_string(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
+enum {
+	RESERVE = 1024, // nodes; room in the tables is made for so many
+	AHEAD = 16,	// nodes, whose entry in the table is fetched
+};
+
 // What is needed while the tree is merged.
 struct merge {
 	struct gr_paths *paths;
 	const struct gr_node *nodes;
 	size_t nnodes;
+	const struct gr_root_total *roots;
+	size_t nroots;
 	struct gr_table place_of_pointer; // nodes' names are mostly interned
 	struct gr_table place_of_name;
 	struct gr_table label_of_root;
 	struct gr_table path_of_child;
-	uint32_t *pointer_places; // place_of_pointer: node -> place
+	uint32_t *place_of; // inner node -> place, root node -> its root
+	uint32_t *path_of;  // node -> path, of those that are merged
 };
 
 static void merge_deinit(struct merge *m)
@@ -27,7 +35,8 @@ static void merge_deinit(struct merge *m)
 	gr_table_deinit(&m->place_of_name);
 	gr_table_deinit(&m->label_of_root);
 	gr_table_deinit(&m->path_of_child);
-	free(m->pointer_places);
+	free(m->place_of);
+	free(m->path_of);
 }
 
 // The number of a name (and place of a root) among the places.
@@ -67,11 +76,10 @@ static uint32_t find_inner_place(struct merge *m, uint32_t node)
 	while ((found = gr_table_next(&m->place_of_pointer, hash, &pos)) !=
 	       GR_TABLE_NONE) {
 		if (m->nodes[found].name == name)
-			return m->pointer_places[found];
+			return m->place_of[found];
 	}
 	gr_table_add(&m->place_of_pointer, hash, node);
-	m->pointer_places[node] = find_place(m, &place);
-	return m->pointer_places[node];
+	return find_place(m, &place);
 }
 
 // The number of a root's labels: there may be as many as goroutines.
@@ -100,13 +108,18 @@ static uint32_t find_label(struct merge *m, const struct gr_path_label *want)
 	return found;
 }
 
+static uint32_t hash_path(uint32_t parent, uint32_t place, uint32_t label)
+{
+	return (uint32_t)gr_hash_mix(gr_hash_mix(gr_hash_mix(0, parent), place),
+				     label);
+}
+
 // The path of a parent's child; made when it is new.
 static uint32_t find_path(struct merge *m, uint32_t parent, uint32_t place,
 			  uint32_t label)
 {
 	struct gr_paths *paths = m->paths;
-	uint32_t hash = (uint32_t)gr_hash_mix(
-		gr_hash_mix(gr_hash_mix(0, parent), place), label);
+	uint32_t hash = hash_path(parent, place, label);
 	size_t pos = hash;
 	uint32_t found;
 
@@ -131,52 +144,62 @@ static uint32_t find_path(struct merge *m, uint32_t parent, uint32_t place,
 	return found;
 }
 
-static struct gr_error *merge_init(struct merge *m, size_t nroots)
+static struct gr_error *merge_init(struct merge *m)
 {
 	struct gr_paths *paths = m->paths;
-	size_t n = m->nnodes + nroots + 2;
+	size_t n = m->nnodes + m->nroots + 2;
 
 	// One path, place and label more: folded roots.
 	paths->paths = calloc(n, sizeof(*paths->paths));
 	paths->places = calloc(n, sizeof(*paths->places));
-	paths->labels = calloc(nroots + 2, sizeof(*paths->labels));
-	m->pointer_places = calloc(n, sizeof(*m->pointer_places));
-	if (!paths->paths || !paths->places || !paths->labels ||
-	    !m->pointer_places)
+	paths->labels = calloc(m->nroots + 2, sizeof(*paths->labels));
+	m->place_of = malloc(n * sizeof(*m->place_of));
+	m->path_of = malloc(n * sizeof(*m->path_of));
+	if (!paths->paths || !paths->places || !paths->labels || !m->place_of ||
+	    !m->path_of || !gr_table_reserve(&m->path_of_child, m->nnodes))
 		return &gr_enomem;
 	return NULL;
 }
 
-// Room for what one node may add.
+// Room for what the next nodes may add to the small tables.
 static bool merge_reserve(struct merge *m)
 {
-	return gr_table_reserve(&m->place_of_pointer) &&
-	       gr_table_reserve(&m->place_of_name) &&
-	       gr_table_reserve(&m->label_of_root) &&
-	       gr_table_reserve(&m->path_of_child);
+	return gr_table_reserve(&m->place_of_pointer, RESERVE) &&
+	       gr_table_reserve(&m->place_of_name, RESERVE) &&
+	       gr_table_reserve(&m->label_of_root, RESERVE);
 }
 
-// The path of one node. @path_of has those of the nodes before it.
-static uint32_t merge_node(struct merge *m, uint32_t node,
-			   const struct gr_root_total *root,
-			   const uint32_t *path_of)
+static bool is_inner(const struct merge *m, uint32_t node)
 {
-	struct gr_paths *paths = m->paths;
-	uint32_t parent = m->nodes[node].parent;
+	return m->nodes[node].parent < node;
+}
 
-	if (parent < node) {
-		uint32_t above = path_of[parent];
-
-		if (paths->paths[above].depth >= GR_PATH_MAX_DEPTH) {
-			paths->shortened++;
-			return above;
-		}
-		return find_path(m, above, find_inner_place(m, node),
-				 paths->paths[above].label);
+// What each inner node is called, and which root each root node belongs to.
+static struct gr_error *find_places(struct merge *m)
+{
+	memset(m->place_of, 0xff, m->nnodes * sizeof(*m->place_of));
+	for (size_t i = 0; i < m->nroots; i++) {
+		if (m->roots[i].node < m->nnodes)
+			m->place_of[m->roots[i].node] = (uint32_t)i;
 	}
+	for (uint32_t i = 0; i < m->nnodes; i++) {
+		if (i % RESERVE == 0 && !merge_reserve(m))
+			return &gr_enomem;
+		if (is_inner(m, i))
+			m->place_of[i] = find_inner_place(m, i);
+	}
+	return NULL;
+}
+
+// The path of a root node.
+static uint32_t merge_root(struct merge *m, uint32_t node)
+{
 	struct gr_path_place place = { .name = m->nodes[node].name };
 	struct gr_path_label label = { .root_kind = NULL };
-	if (root) {
+
+	if (m->place_of[node] < m->nroots) {
+		const struct gr_root_total *root = &m->roots[m->place_of[node]];
+
 		place.file = root->file;
 		place.line = root->file ? root->line : 0;
 		label.root_kind = gr_root_kind_name(root->kind);
@@ -187,45 +210,52 @@ static uint32_t merge_node(struct merge *m, uint32_t node,
 			 find_label(m, &label));
 }
 
-// Which root each node is the root node of.
-static uint32_t *roots_by_node(size_t nnodes, const struct gr_root_total *roots,
-			       size_t nroots)
-{
-	uint32_t *ret = malloc((nnodes + 1) * sizeof(*ret));
-
-	if (!ret)
-		return NULL;
-	memset(ret, 0xff, (nnodes + 1) * sizeof(*ret));
-	for (size_t i = 0; i < nroots; i++) {
-		if (roots[i].node < nnodes)
-			ret[roots[i].node] = (uint32_t)i;
-	}
-	return ret;
-}
-
-static struct gr_error *
-merge_all(struct merge *m, const struct gr_root_total *roots, size_t nroots)
+// The path of one node. Those before it have theirs.
+static uint32_t merge_node(struct merge *m, uint32_t node)
 {
 	struct gr_paths *paths = m->paths;
-	struct gr_error *err = merge_init(m, nroots);
 
+	if (!is_inner(m, node))
+		return merge_root(m, node);
+	uint32_t above = m->path_of[m->nodes[node].parent];
+	if (paths->paths[above].depth >= GR_PATH_MAX_DEPTH) {
+		paths->shortened++;
+		return above;
+	}
+	return find_path(m, above, m->place_of[node],
+			 paths->paths[above].label);
+}
+
+// Fetch what find_path() will look at, if the parent of @node is merged.
+static void prefetch_path(const struct merge *m, uint32_t node, uint32_t merged)
+{
+	uint32_t parent = m->nodes[node].parent;
+
+	if (parent >= merged)
+		return;
+	uint32_t above = m->path_of[parent];
+	gr_table_prefetch(&m->path_of_child,
+			  hash_path(above, m->place_of[node],
+				    m->paths->paths[above].label));
+}
+
+static struct gr_error *merge_all(struct merge *m)
+{
+	struct gr_paths *paths = m->paths;
+	struct gr_error *err = merge_init(m);
+
+	if (!err)
+		err = find_places(m);
 	if (err)
 		return err;
-	_cleanup_free_ uint32_t *path_of =
-		malloc((m->nnodes + 1) * sizeof(*path_of));
-	_cleanup_free_ uint32_t *root_of =
-		roots_by_node(m->nnodes, roots, nroots);
-	if (!path_of || !root_of)
-		return &gr_enomem;
 	for (uint32_t i = 0; i < m->nnodes; i++) {
-		const struct gr_root_total *root =
-			root_of[i] < nroots ? &roots[root_of[i]] : NULL;
-
-		if (!merge_reserve(m))
+		if (i % RESERVE == 0 && !merge_reserve(m))
 			return &gr_enomem;
-		path_of[i] = merge_node(m, i, root, path_of);
-		paths->paths[path_of[i]].objects += m->nodes[i].objects;
-		paths->paths[path_of[i]].bytes += m->nodes[i].bytes;
+		if (i + AHEAD < m->nnodes)
+			prefetch_path(m, i + AHEAD, i);
+		m->path_of[i] = merge_node(m, i);
+		paths->paths[m->path_of[i]].objects += m->nodes[i].objects;
+		paths->paths[m->path_of[i]].bytes += m->nodes[i].bytes;
 	}
 	for (size_t i = 0; i < paths->npaths; i++)
 		paths->samples += paths->paths[i].objects != 0;
@@ -236,13 +266,17 @@ struct gr_error *gr_paths_init(struct gr_paths *paths,
 			       const struct gr_node *nodes, size_t nnodes,
 			       const struct gr_root_total *roots, size_t nroots)
 {
-	struct merge m = { .paths = paths, .nodes = nodes, .nnodes = nnodes };
+	struct merge m = { .paths = paths,
+			   .nodes = nodes,
+			   .nnodes = nnodes,
+			   .roots = roots,
+			   .nroots = nroots };
 
 	memset(paths, 0, sizeof(*paths));
 	if (nnodes >= GR_PATH_NONE - 2)
 		return gr_error_format(GR_ERROR_LIMIT,
 				       "the tree has too many nodes");
-	struct gr_error *err = merge_all(&m, roots, nroots);
+	struct gr_error *err = merge_all(&m);
 	merge_deinit(&m);
 	if (err)
 		gr_paths_deinit(paths);

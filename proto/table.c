@@ -31,11 +31,15 @@ void gr_table_add(struct gr_table *t, uint32_t hash, uint32_t value)
 	t->used++;
 }
 
-bool gr_table_reserve(struct gr_table *t)
+bool gr_table_reserve(struct gr_table *t, size_t more)
 {
-	struct gr_table new = { .mask = t->slots ? 2 * t->mask + 1 : 1023 };
+	struct gr_table new = { .mask = t->slots ? t->mask : 1023 };
+	size_t limit;
 
-	if (t->slots && t->used < t->mask / 2)
+	// A few thousand values at a time, or 2^32 at once.
+	while (limit = new.mask / 3 * 2, t->used + more > limit)
+		new.mask = 2 * new.mask + 1;
+	if (t->slots && new.mask == t->mask)
 		return true;
 	new.slots = malloc((new.mask + 1) * sizeof(*new.slots));
 	if (!new.slots)
@@ -93,7 +97,7 @@ int64_t gr_strings_add(struct gr_strings *s, const char *text)
 
 	if (!text)
 		text = "";
-	if (!gr_table_reserve(&s->table) || !grow(s))
+	if (!gr_table_reserve(&s->table, 1) || !grow(s))
 		return -1;
 	while ((found = gr_table_next(&s->table, hash, &pos)) !=
 	       GR_TABLE_NONE) {

@@ -6,6 +6,7 @@
 #ifndef GR_TABLE_H
 #define GR_TABLE_H
 
+#include "base/base.h"
 #include "scanner.h"
 
 #define GR_TABLE_NONE UINT32_MAX
@@ -15,7 +16,7 @@ struct gr_table_slot {
 	uint32_t value; /**< GR_TABLE_NONE: free. */
 };
 
-/** Invariant: at most half full. Zero-initialised is ready to reserve. */
+/** Invariant: at most two thirds full. Zero-initialised is ready to reserve. */
 struct gr_table {
 	struct gr_table_slot *slots;
 	size_t mask;
@@ -24,8 +25,14 @@ struct gr_table {
 
 void gr_table_deinit(struct gr_table *t);
 
-/** Make room for one value more; false if no memory is left. */
-bool gr_table_reserve(struct gr_table *t);
+/** Make room for @p more values; false if no memory is left. */
+bool gr_table_reserve(struct gr_table *t, size_t more);
+
+/** Values with this hash will be asked for soon. */
+static inline void gr_table_prefetch(const struct gr_table *t, uint32_t hash)
+{
+	gr_prefetch(&t->slots[hash & t->mask]);
+}
 
 /** The next value with this hash, or GR_TABLE_NONE. *@p pos starts as the
  * hash. The table has been reserved. */
