@@ -190,25 +190,52 @@ void gr_scan_progress(const struct gr_scan *scan, uint64_t *done,
 	*total = scan->rt.heap->allocated_objects;
 }
 
-struct gr_error *gr_scan_walk(struct gr_scan *scan,
-			      const struct gr_walk_options *options,
-			      struct gr_result **ret)
+struct gr_error *gr_scan_sort_free_slots(struct gr_scan *scan,
+					 const struct gr_walk_options *options,
+					 struct gr_ledger *ledger,
+					 struct gr_walk **ret)
 {
-	_cleanup_(gr_cleanup_walk) struct gr_walk *w = NULL;
-	_cleanup_(gr_cleanup_result) struct gr_result *result =
-		calloc(1, sizeof(*result));
-	// Gaps of the walk belong to this result, not to the next one.
+	struct gr_walk_options precise = {
+		.max_depth = 1,
+		.max_nodes = 1,
+		.attribution = options->attribution,
+		.precise_only = true,
+		.places = options->places,
+		.nplaces = options->nplaces,
+	};
+	uint64_t *count = ledger->gaps.count;
 	struct gr_gaps before = scan->gaps;
-	struct gr_sigbus_guard guard;
+	struct gr_ledger again = { 0 };
 	struct gr_error *err;
 
-	if (!result)
-		return &gr_enomem;
-	err = gr_scan_enter(scan, &guard);
-	if (!err)
-		err = gr_scan_run_walk(scan, options, GR_OBJ_NONE,
-				       &result->ledger, &w);
-	err = gr_sigbus_guard_end(&guard, err);
+	*ret = NULL;
+	if (!count[GR_GAP_FREE_SLOT_POINTERS])
+		return NULL;
+	memset(&scan->gaps, 0, sizeof(scan->gaps));
+	err = gr_scan_run_walk(scan, &precise, GR_OBJ_NONE, &again, ret);
+	uint64_t sure = scan->gaps.count[GR_GAP_FREE_SLOT_POINTERS];
+	scan->gaps = before;
+	for (int i = 0; i < GR_NPHASES; i++)
+		ledger->phases_us[i] += again.phases_us[i];
+	if (err || sure >= count[GR_GAP_FREE_SLOT_POINTERS])
+		return err;
+	count[GR_GAP_CONSERVATIVE_FREE_SLOTS] +=
+		count[GR_GAP_FREE_SLOT_POINTERS] - sure;
+	count[GR_GAP_FREE_SLOT_POINTERS] = sure;
+	return NULL;
+}
+
+/* A walk, and from it what the result is about. */
+static struct gr_error *fill_result(struct gr_scan *scan,
+				    const struct gr_walk_options *options,
+				    struct gr_result *result)
+{
+	_cleanup_(gr_cleanup_walk) struct gr_walk *w = NULL;
+	// Gaps of the walk belong to this result, not to the next one.
+	struct gr_gaps before = scan->gaps;
+	struct gr_error *err = gr_scan_run_walk(scan, options, GR_OBJ_NONE,
+						&result->ledger, &w);
+
 	finish_ledger(scan, &result->ledger);
 	scan->gaps = before;
 	if (err)
@@ -216,12 +243,44 @@ struct gr_error *gr_scan_walk(struct gr_scan *scan,
 	result->tree = w->tree;
 	memset(&w->tree, 0, sizeof(w->tree));
 	err = sum_roots(result);
+	return err ? err : sum_types(result, w);
+}
+
+static struct gr_error *sort_free_slots(struct gr_scan *scan,
+					const struct gr_walk_options *options,
+					struct gr_ledger *ledger)
+{
+	_cleanup_(gr_cleanup_walk) struct gr_walk *w = NULL;
+	struct gr_error *err;
+
+	if (ledger->is_partial)
+		return NULL;
+	err = gr_scan_sort_free_slots(scan, options, ledger, &w);
+	if (options->keep_partial)
+		ledger->is_partial = gr_error_catch(&err, GR_ERROR_INTERRUPTED);
+	return err;
+}
+
+struct gr_error *gr_scan_walk(struct gr_scan *scan,
+			      const struct gr_walk_options *options,
+			      struct gr_result **ret)
+{
+	_cleanup_(gr_cleanup_result) struct gr_result *result =
+		calloc(1, sizeof(*result));
+	struct gr_sigbus_guard guard;
+	struct gr_error *err;
+
+	if (!result)
+		return &gr_enomem;
+	err = gr_scan_enter(scan, &guard);
 	if (!err)
-		err = sum_types(result, w);
-	if (err)
-		return err;
-	*ret = steal_ptr(result);
-	return NULL;
+		err = fill_result(scan, options, result);
+	if (!err)
+		err = sort_free_slots(scan, options, &result->ledger);
+	err = gr_sigbus_guard_end(&guard, err);
+	if (!err)
+		*ret = steal_ptr(result);
+	return err;
 }
 
 const struct gr_ledger *gr_result_ledger(const struct gr_result *result)

@@ -116,4 +116,16 @@ struct gr_error *gr_scan_run_walk(struct gr_scan *scan,
 				  gr_obj wanted, struct gr_ledger *ledger,
 				  struct gr_walk **ret) GR_MUST_CHECK;
 
+/**
+ * A word of doubt may lead to garbage, and that to what was swept already: of
+ * the pointers to free slots that a walk with @p options has counted in
+ * @p ledger, those count as precise that are reached without such words. It
+ * takes another walk, which leaves its marks in the heap and is *@p ret; NULL
+ * where there are none.
+ */
+struct gr_error *gr_scan_sort_free_slots(struct gr_scan *scan,
+					 const struct gr_walk_options *options,
+					 struct gr_ledger *ledger,
+					 struct gr_walk **ret) GR_MUST_CHECK;
+
 #endif /* GR_SCAN_H */

@@ -207,55 +207,44 @@ static struct gr_error *finish(struct verifier *v)
 	return NULL;
 }
 
-/* A walk whose marks are left in the heap's object bits. */
-static struct gr_error *mark(struct gr_scan *scan, bool precise_only,
-			     struct gr_verdict *verdict)
+static const struct gr_walk_options mark_options = { .max_depth = 1,
+						     .max_nodes = 1 };
+
+/* A walk whose marks are left in the heap's object bits; @p ledger has its
+ * gaps, and those of the target. */
+static struct gr_error *mark(struct gr_scan *scan, struct gr_ledger *ledger)
 {
 	_cleanup_(gr_cleanup_walk) struct gr_walk *w = NULL;
-	struct gr_walk_options options = { .max_depth = 1,
-					   .max_nodes = 1,
-					   .precise_only = precise_only };
-	struct gr_ledger ledger = { 0 };
 	struct gr_gaps before = scan->gaps;
 	struct gr_error *err =
-		gr_scan_run_walk(scan, &options, GR_OBJ_NONE, &ledger, &w);
+		gr_scan_run_walk(scan, &mark_options, GR_OBJ_NONE, ledger, &w);
 
-	verdict->gaps = scan->gaps;
+	ledger->gaps = scan->gaps;
 	scan->gaps = before;
-	if (err)
-		return err;
-	verdict->free_slot_pointers =
-		verdict->gaps.count[GR_GAP_FREE_SLOT_POINTERS];
-	verdict->nfree_slots = w->nfree_slots;
-	memcpy(verdict->free_slots, w->free_slots, sizeof(w->free_slots));
-	return NULL;
+	return err;
 }
 
-/*
- * A word of doubt may lead to garbage, and that to what was swept already: a
- * free slot counts only if it is reached without any.
- */
-static struct gr_error *recount_free_slots(struct gr_scan *scan,
-					   struct gr_verdict *verdict)
+/* The marks of a walk, its gaps, and the pointers to free slots. */
+static struct gr_error *mark_and_count(struct gr_scan *scan,
+				       struct gr_verdict *verdict)
 {
-	uint64_t all = verdict->free_slot_pointers;
-	struct gr_verdict precise, unused;
-	uint64_t *count = verdict->gaps.count;
-	struct gr_error *err = mark(scan, true, &precise);
+	_cleanup_(gr_cleanup_walk) struct gr_walk *precise = NULL;
+	struct gr_ledger ledger = { 0 }, unused = { 0 };
+	struct gr_error *err = mark(scan, &ledger);
 
-	if (err)
+	if (!err)
+		err = gr_scan_sort_free_slots(scan, &mark_options, &ledger,
+					      &precise);
+	verdict->gaps = ledger.gaps;
+	verdict->free_slot_pointers =
+		ledger.gaps.count[GR_GAP_FREE_SLOT_POINTERS];
+	if (err || !precise)
 		return err;
-	uint64_t sure = precise.free_slot_pointers;
-	if (sure < all) {
-		count[GR_GAP_CONSERVATIVE_FREE_SLOTS] += all - sure;
-		count[GR_GAP_FREE_SLOT_POINTERS] = sure;
-		verdict->free_slot_pointers = sure;
-	}
-	verdict->nfree_slots = precise.nfree_slots;
-	memcpy(verdict->free_slots, precise.free_slots,
-	       sizeof(precise.free_slots));
+	verdict->nfree_slots = precise->nfree_slots;
+	memcpy(verdict->free_slots, precise->free_slots,
+	       sizeof(precise->free_slots));
 	// The marks are those of everything again.
-	return mark(scan, false, &unused);
+	return mark(scan, &unused);
 }
 
 static struct gr_error *verify(struct gr_scan *scan, size_t max_differences,
@@ -274,9 +263,7 @@ static struct gr_error *verify(struct gr_scan *scan, size_t max_differences,
 
 	if (!verdict || !v.missed)
 		return &gr_enomem;
-	err = mark(scan, false, verdict);
-	if (!err && verdict->free_slot_pointers)
-		err = recount_free_slots(scan, verdict);
+	err = mark_and_count(scan, verdict);
 	if (!err)
 		err = check_closure(&v);
 	if (!err)
@@ -313,11 +300,11 @@ struct gr_error *gr_scan_objects(struct gr_scan *scan,
 {
 	const struct gr_heap *heap = scan->rt.heap;
 	struct gr_sigbus_guard guard;
-	struct gr_verdict unused;
+	struct gr_ledger unused = { 0 };
 	struct gr_error *err = gr_scan_enter(scan, &guard);
 
 	if (!err)
-		err = mark(scan, false, &unused);
+		err = mark(scan, &unused);
 	err = gr_sigbus_guard_end(&guard, err);
 	for (uint32_t i = 0; i < heap->nspans; i++) {
 		const struct gr_span *span = &heap->spans[i];

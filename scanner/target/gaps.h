@@ -16,7 +16,7 @@
 	X(BAD_SPANS, "bad_spans")                                               \
 	/** Precise pointers into a free slot of an in-use span. */             \
 	X(FREE_SLOT_POINTERS, "free_slot_pointers")                             \
-	/** The same, from conservatively scanned words: expected. */           \
+	/** The same, behind words that are perhaps no pointers: expected. */   \
 	X(CONSERVATIVE_FREE_SLOTS, "conservative_free_slots")                   \
 	/** Runtime types that could not be read. */                            \
 	X(UNKNOWN_TYPES, "unknown_types")                                       \

@@ -187,16 +187,11 @@ def test_few_differences(farm):
     assert allocated - reached == missing
 
 
-@variants("default")
-def test_pointer_to_a_free_slot(farm, variant, tmp_path):
-    """One word of a core changed: a package variable points to the slot of an
-    object that is gone."""
-    target = farm.target("values", variant)
-    run = run_goref(target, ["goref objects --addresses", "goref verify --json"])
-    reached = addresses(run.parts[0])
-    allocated = {int(d["address"], 16) for d in run.json(1)["differences"]}
-    # Between two objects of the same size, on one page.
-    free = next(
+def free_slot(reached, verdict):
+    """The address of one: between two objects of the same size, on one
+    page."""
+    allocated = {int(d["address"], 16) for d in verdict["differences"]}
+    return next(
         first + size
         for (first, size), (second, other) in zip(reached, reached[1:])
         if size == other
@@ -205,6 +200,15 @@ def test_pointer_to_a_free_slot(farm, variant, tmp_path):
         and first // 8192 == second // 8192
         and first + size not in allocated
     )
+
+
+@variants("default")
+def test_pointer_to_a_free_slot(farm, variant, tmp_path):
+    """One word of a core changed: a package variable points to the slot of an
+    object that is gone."""
+    target = farm.target("values", variant)
+    run = run_goref(target, ["goref objects --addresses", "goref verify --json"])
+    free = free_slot(addresses(run.parts[0]), run.json(1))
     copy = tmp_path / "core"
     copy_sparse(target.core, copy)
     core = Core(copy)
@@ -220,6 +224,42 @@ def test_pointer_to_a_free_slot(farm, variant, tmp_path):
         {"address": f"{free:#x}", "held_by": None}
     ]
     assert verdict["unexplained"] >= 1
+
+
+def is_array(core, address, size, reached, length=20):
+    """Is it the array of so many pointers to objects?"""
+    words = [core.u64(address + 8 * i) for i in range(length)]
+    return size == 8 * length and set(words) <= {a for a, _ in reached}
+
+
+@variants("default")
+def test_free_slot_behind_doubt(farm, variant):
+    """An object that only a frame holds whose words may be stale: what it
+    points to need not be in use. The ledger of a scan says the same."""
+    reason = kernel_cores_reason()
+    if reason:
+        pytest.skip(reason)
+    process = farm.process("crash", variant, ("abort",))
+
+    def end():
+        process.popen.stdin.write(b"\n")
+        process.popen.stdin.flush()
+
+    target = Target(
+        "core", process.exe, process.truth, core=kernel_core(process, end)
+    )
+    run = run_goref(target, ["goref objects --addresses", "goref verify --json"])
+    reached = addresses(run.parts[0])
+    core = Core(target.core)
+    (leaves,) = (a for a, size in reached if is_array(core, a, size, reached))
+    core.put(leaves, free_slot(reached, run.json(1)))
+    core.close()
+    run = run_goref(target, ["goref verify --json", "goref scan --json"])
+    farm.forget("crash")
+    verdict, scan = run.json(0), run.json(1)
+    assert verdict["free_slot_pointers"] == 0
+    assert scan["gaps"]["conservative_free_slots"] >= 1
+    assert scan["gaps"] == verdict["gaps"]
 
 
 @variants("default")
