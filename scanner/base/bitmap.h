@@ -6,7 +6,7 @@
 #ifndef GR_BITMAP_H
 #define GR_BITMAP_H
 
-#include "base/base.h"
+#include "base/huge.h"
 
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ static inline size_t gr_bitmap_words(size_t bits)
 /** A zeroed bitmap for free(); NULL if no memory is left. Never size 0. */
 static inline uint64_t *gr_bitmap_alloc(size_t bits)
 {
-	return calloc(gr_bitmap_words(bits) + 1, sizeof(uint64_t));
+	return gr_huge_calloc(gr_bitmap_words(bits) + 1, sizeof(uint64_t));
 }
 
 static inline bool gr_bitmap_test(const uint64_t *map, size_t bit)

@@ -379,7 +379,7 @@ struct gr_error *gr_heap_fill(struct gr_runtime *rt)
 	struct gr_heap *heap = rt->heap;
 	const uint64_t *bits = heap->alloc_words;
 
-	heap->states = calloc((size_t)heap->nobjs + 8, 1);
+	heap->states = gr_huge_calloc((size_t)heap->nobjs + 8, 1);
 	if (!heap->states)
 		return &gr_enomem;
 	for (uint32_t i = 0; i < heap->nspans; i++) {
@@ -483,8 +483,8 @@ static struct gr_error *build_page_table(struct gr_heap *heap,
 				heap->chunk_index[chunk - heap->first_chunk] =
 					used++;
 	}
-	heap->pages = calloc(used, sizeof(*heap->pages));
-	heap->more = calloc(used, sizeof(*heap->more));
+	heap->pages = gr_huge_calloc(used, sizeof(*heap->pages));
+	heap->more = gr_huge_calloc(used, sizeof(*heap->more));
 	heap->arenas = calloc(used, sizeof(*heap->arenas));
 	if (!heap->pages || !heap->more || !heap->arenas)
 		return &gr_enomem;
@@ -630,8 +630,8 @@ struct gr_error *gr_heap_map(struct gr_runtime *rt)
 	struct gr_heap *heap = rt->heap;
 	struct gr_error *err;
 
-	heap->scan_pages = calloc(heap->nwords / GR_PAGE_WORDS + 1,
-				  sizeof(*heap->scan_pages));
+	heap->scan_pages = gr_huge_calloc(heap->nwords / GR_PAGE_WORDS + 1,
+					  sizeof(*heap->scan_pages));
 	if (!heap->scan_pages)
 		return &gr_enomem;
 	for (uint32_t i = 0; i < heap->nspans; i++) {

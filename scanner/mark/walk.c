@@ -2,12 +2,38 @@
 #include "mark/walk.h"
 
 #include "base/cleanup.h"
+#include "base/huge.h"
 #include "goruntime/ptrmap.h"
+
+/* A long queue is in huge pages, one a chunk: it is mostly new memory. */
+static struct gr_region_chunk *new_chunk(struct gr_region_queue *queue)
+{
+	enum { SMALL_BYTES = 64 << 10 };
+	bool is_long = queue->size * sizeof(struct gr_region) >= GR_HUGE_BYTES;
+	size_t bytes = is_long ? GR_HUGE_BYTES : SMALL_BYTES;
+	struct gr_region_chunk *chunk = steal_ptr(queue->spare);
+
+	if (chunk)
+		return chunk;
+	chunk = is_long ? aligned_alloc(bytes, bytes) : malloc(bytes);
+	if (!chunk)
+		return NULL;
+	gr_huge_advise(chunk, bytes);
+	chunk->capacity = (bytes - sizeof(*chunk)) / sizeof(struct gr_region);
+	return chunk;
+}
+
+static void keep_spare(struct gr_region_queue *queue,
+		       struct gr_region_chunk *chunk)
+{
+	free(queue->spare);
+	queue->spare = chunk;
+}
 
 bool gr_walk_add_chunk(struct gr_walk *w)
 {
 	struct gr_region_queue *queue = &w->queue;
-	struct gr_region_chunk *chunk = malloc(sizeof(*chunk));
+	struct gr_region_chunk *chunk = new_chunk(queue);
 
 	if (!chunk) {
 		gr_walk_fail(w, &gr_enomem);
@@ -34,7 +60,7 @@ void gr_region_queue_drop_chunk(struct gr_region_queue *queue)
 	}
 	queue->head = chunk->next;
 	queue->head->prev = NULL;
-	free(chunk);
+	keep_spare(queue, chunk);
 }
 
 bool gr_region_queue_pop_last(struct gr_region_queue *queue,
@@ -53,7 +79,7 @@ bool gr_region_queue_pop_last(struct gr_region_queue *queue,
 		}
 		queue->tail = chunk->prev;
 		queue->tail->next = NULL;
-		free(chunk);
+		keep_spare(queue, chunk);
 	}
 	return true;
 }
@@ -65,6 +91,7 @@ static void queue_deinit(struct gr_region_queue *queue)
 		free(queue->head);
 		queue->head = next;
 	}
+	free(queue->spare);
 }
 
 void gr_walk_destroy(struct gr_walk *w)

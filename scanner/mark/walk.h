@@ -47,20 +47,20 @@ struct gr_region {
 	gr_obj from;	/**< The object it lies in; GR_OBJ_NONE: a root. */
 };
 
-enum { GR_CHUNK_REGIONS = 2048 };
-
+/** A piece of the queue: 64 KiB, or a huge page of a queue that is long. */
 struct gr_region_chunk {
 	struct gr_region_chunk *next, *prev;
 	uint32_t first, end; /**< [first, end) wait. */
-	struct gr_region regions[GR_CHUNK_REGIONS];
+	uint32_t capacity;
+	struct gr_region regions[];
 };
 
 /**
- * A FIFO queue of regions in chunks that are freed as they are emptied; taken
- * from its end as well, for a depth-first walk.
+ * A FIFO queue of regions in chunks, of which one is kept when it is empty;
+ * taken from its end as well, for a depth-first walk.
  */
 struct gr_region_queue {
-	struct gr_region_chunk *head, *tail;
+	struct gr_region_chunk *head, *tail, *spare;
 	uint64_t size;
 };
 
@@ -309,7 +309,7 @@ bool gr_walk_add_chunk(struct gr_walk *w);
 /** Take the last region; false if there is none. */
 bool gr_region_queue_pop_last(struct gr_region_queue *queue,
 			      struct gr_region *ret);
-/** Free the first chunk of a queue: it is empty. */
+/** Take out the first chunk of a queue: it is empty. */
 void gr_region_queue_drop_chunk(struct gr_region_queue *queue);
 
 /** A new last region, to be filled in place; NULL, and w->err, without memory. */
@@ -317,7 +317,8 @@ static inline struct gr_region *gr_walk_push(struct gr_walk *w)
 {
 	struct gr_region_queue *queue = &w->queue;
 
-	if (GR_UNLIKELY(!queue->tail || queue->tail->end == GR_CHUNK_REGIONS) &&
+	if (GR_UNLIKELY(!queue->tail ||
+			queue->tail->end == queue->tail->capacity) &&
 	    !gr_walk_add_chunk(w))
 		return NULL;
 	queue->size++;
