@@ -386,6 +386,22 @@ static void put_figure(const char *key, bool has_stats, uint64_t read,
 	printf(", \"rebuilt\": %" PRIu64 "},\n", rebuilt);
 }
 
+static void put_free_slots(const struct gr_verdict *v)
+{
+	printf("\"free_slots\": [");
+	for (size_t i = 0; i < v->nfree_slots; i++) {
+		const struct gr_free_slot *slot = &v->free_slots[i];
+
+		printf("%s{\"address\": \"0x%" PRIx64 "\", \"held_by\": ",
+		       i ? ", " : "", slot->addr);
+		if (slot->held_by)
+			printf("\"0x%" PRIx64 "\"}", slot->held_by);
+		else
+			printf("null}");
+	}
+	printf("],\n");
+}
+
 static void put_verdict(const struct gr_scan_info *info,
 			const struct gr_verdict *v)
 {
@@ -405,7 +421,9 @@ static void put_verdict(const struct gr_scan_info *info,
 	put_classes(v);
 	put_differences(v);
 	put_gaps(&v->gaps);
-	printf(",\n\"free_slot_pointers\": %" PRIu64
+	printf(",\n");
+	put_free_slots(v);
+	printf("\"free_slot_pointers\": %" PRIu64
 	       ", \"missed_pointers\": %" PRIu64 ", \"unexplained\": %" PRIu64
 	       "}\n",
 	       v->free_slot_pointers, v->missed_pointers, v->unexplained);

@@ -140,13 +140,22 @@ static uint64_t continuation_pc(const struct gr_unwinder *u)
 	return func->deferreturn ? func->entry + func->deferreturn + 1 : 0;
 }
 
+/* The collector never sees the allocator between taking a slot and clearing
+ * it (acquirem in runtime.mallocgc and what it calls), a debugger does: the
+ * frame's pointer to the slot is one to what lay there before. */
+static bool is_allocating(const struct gr_unwinder *u)
+{
+	return u->g->has_regs &&
+	       !strncmp(u->frame.func.name, "runtime.mallocgc", 16);
+}
+
 /* The collector has no precise map for a frame that was interrupted between
  * calls, nor for the one that holds its registers. */
 static bool is_conservative(const struct gr_unwinder *u)
 {
 	enum gr_injected own = gr_func_injected(u->rt, &u->frame.func);
 
-	return own == GR_INJECTED_ASYNC_PREEMPT ||
+	return is_allocating(u) || own == GR_INJECTED_ASYNC_PREEMPT ||
 	       own == GR_INJECTED_DEBUG_CALL ||
 	       u->callee == GR_INJECTED_ASYNC_PREEMPT ||
 	       u->callee == GR_INJECTED_DEBUG_CALL ||

@@ -336,7 +336,9 @@ def complaints(verdict, places, reached):
             "heap_objects", "free_slot_pointers", "missed_pointers",
             "unexplained")  # fmt: skip
     gaps = {k: v for k, v in verdict["gaps"].items() if v}
-    return f"{[(k, verdict[k]) for k in keys]} {gaps} {unexplained} {lost}"
+    known = [(k, verdict[k]) for k in keys]
+    free = verdict.get("free_slots")
+    return f"{known} {gaps} {unexplained} {lost} {free}"
 
 
 def stop_often(process, count, seed):
