@@ -5,14 +5,19 @@ A test names its row (`@variants("default", "noopt")`) and asks the `farm` for
 targets: the program is built once for ever, started and dumped once a module.
 """
 
+import os
+import shutil
+import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from pprof import Profile
 from session import run_goref, start_command
-from targets import Farm
-from toolchains import RELEASES
+from snapshots import Steady
+from targets import Farm, attach_reason
+from toolchains import RELEASES, build_c
 
 
 def pytest_addoption(parser):
@@ -95,3 +100,45 @@ def scanned(farm, tmp_path_factory):
         return made[key]
 
     return scan
+
+
+@pytest.fixture
+def steady(farm):
+    """steady(variant): a program under load that checks its own work."""
+    reason = attach_reason()
+    if reason:
+        pytest.skip(reason)
+    made = []
+
+    def make(variant):
+        made.append(farm.process("steady", variant, env={"GOMAXPROCS": "4"}))
+        return Steady(made[-1])
+
+    yield make
+    for process in made:
+        process.stop()
+
+
+@pytest.fixture
+def waiting():
+    """waiting(text): the C program, which writes a byte when it is ready."""
+    running = []
+    folder = tempfile.TemporaryDirectory(prefix="goref-e2e-")
+    os.chmod(folder.name, 0o755)  # for other users
+
+    def run(text, **options):
+        exe = shutil.copy(build_c(text), folder.name)
+        popen = subprocess.Popen(
+            [exe], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options
+        )
+        running.append(popen)
+        assert popen.stdout.read(1)
+        return popen
+
+    yield run
+    for popen in running:
+        popen.kill()
+        popen.wait()
+        popen.stdin.close()
+        popen.stdout.close()
+    folder.cleanup()

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of goref-snapshot, and what is to be seen of a process from outside."""
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from session import environment
+
+NOBODY = 65534
+HELPER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-snapshot"
+
+PAUSE = """
+#include <unistd.h>
+int main(void)
+{
+	write(1, "r", 1);
+	for (;;)
+		pause();
+}
+"""
+
+
+
+class Helper:
+    """A run of goref-snapshot, up to its answer."""
+
+    def __init__(self, pid, *more, user=None):
+        self.popen = subprocess.Popen(
+            [str(HELPER), str(pid), *map(str, more)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            user=user,
+        )
+        self.said = {}
+        self.threads = []
+        self.is_ready = False
+        for line in self.popen.stdout:
+            key, _, rest = line.rstrip("\n").partition(" ")
+            self.said[key] = rest
+            if key == "thread":
+                self.threads.append(rest.split())
+            if key in ("ready", "refused"):
+                break
+        self.is_ready = "ready" in self.said
+
+    @property
+    def copy(self):
+        return int(self.said["copy"])
+
+    def end(self):
+        """Status; what it leaves is seen afterwards."""
+        self.popen.stdin.close()
+        rest = self.popen.stdout.read()
+        self.popen.stdout.close()
+        self.popen.stderr.close()
+        self.said.update(
+            line.split(" ", 1) for line in rest.splitlines() if " " in line
+        )
+        return self.popen.wait(timeout=30)
+
+
+def refusal(pid, *more, user=None):
+    """The one line with which it is refused."""
+    helper = Helper(pid, *more, user=user)
+    assert helper.end() == 1, helper.said
+    assert list(helper.said) == ["refused"]
+    return helper.said["refused"]
+
+
+def status_of(pid, key):
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(key + ":"):
+            return line.split(":", 1)[1].strip()
+    return None
+
+
+def signal_masks(pid):
+    """What each thread blocks at all times, by its number: the handlers of
+    Go's runtime block all signals while they run."""
+    masks = {}
+    for _ in range(50):
+        for tid in os.listdir(f"/proc/{pid}/task"):
+            mask = int(status_of(f"{pid}/task/{tid}", "SigBlk"), 16)
+            masks[tid] = masks.get(tid, mask) & mask
+        time.sleep(0.01)
+    return masks
+
+
+def children(pid):
+    """All processes whose parent it is, dead ones too."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+            except OSError:
+                continue
+            if int(stat.rpartition(")")[2].split()[1]) == pid:
+                found.append((int(entry.name), stat))
+    return found
+
+
+class Steady:
+    """A process that checks its own work."""
+
+    def __init__(self, process):
+        self.process = process
+        self.pid = process.pid
+
+    def ask(self, text="status"):
+        self.process.popen.stdin.write(text.encode() + b"\n")
+        self.process.popen.stdin.flush()
+        return json.loads(self.process.read_line())
+
+    def goes_on(self):
+        before, end = self.ask()["rounds"], time.monotonic() + 20
+        while time.monotonic() < end:
+            if self.ask()["rounds"] > before + 100:
+                return True
+            time.sleep(0.02)
+        return False

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots of which something is killed while they are made or looked at: the
+process goes on, and nothing of ours lives on."""
+
+import ctypes
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+
+from session import TOP, environment
+from snapshots import HELPER, Helper, children, status_of
+from toolchains import Variant
+
+CENTRAL = Variant("go1.24", "default")
+
+_PTRACE_TRACEME, _PTRACE_SYSCALL = 0, 24
+
+
+def _ptrace(request, pid):
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long] * 4
+    return libc.ptrace(request, pid, 0, 0)
+
+
+def killed_at(pid, number):
+    """Run the helper from beginning to end, and kill it when it enters or
+    leaves its so many-th system call. Gives how many it got to."""
+    popen = subprocess.Popen(
+        [str(HELPER), str(pid)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        preexec_fn=lambda: _ptrace(_PTRACE_TRACEME, 0),
+    )
+    count = 0
+    while True:
+        _, status = os.waitpid(popen.pid, 0)
+        if not os.WIFSTOPPED(status):
+            popen.returncode = 0  # it is reaped
+            return count
+        count += 1
+        if count == number:
+            os.kill(popen.pid, signal.SIGKILL)
+        else:
+            _ptrace(_PTRACE_SYSCALL, popen.pid)
+
+
+def test_killed_helper(steady):
+    """SIGKILL at any step, those with altered registers too. The process goes
+    on; what was under way is a zombie at most, and nothing lives on."""
+    process = steady(CENTRAL)
+    steps = killed_at(process.pid, 0)
+    assert steps > 200
+    assert not children(process.pid)
+    kills = int(os.environ.get("GOREF_KILLS", 40))
+    random.seed(7)
+    for i in range(kills):
+        killed_at(process.pid, steps * i // kills + random.randrange(3))
+        assert process.process.popen.poll() is None
+        assert status_of(process.pid, "TracerPid") == "0"
+        assert status_of(process.pid, "State")[0] in "SR"
+    assert process.goes_on()
+    time.sleep(0.1)
+    for _pid, stat in children(process.pid):
+        assert stat.rpartition(")")[2].split()[0] == "Z"
+
+
+def test_signals_do_not_reach_the_helper(steady):
+    """Ctrl-C in the terminal, or its end, leave it to clear away."""
+    process = steady(CENTRAL)
+    helper = Helper(process.pid)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        helper.popen.send_signal(number)
+    time.sleep(0.05)
+    assert helper.popen.poll() is None
+    assert os.getsid(helper.popen.pid) == helper.popen.pid
+    assert helper.end() == 0
+    assert not children(process.pid)
+
+
+@pytest.mark.parametrize("delay", [0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.6])
+def test_killed_gdb(steady, delay):
+    """The helper then clears away: no zombie, and nothing is traced."""
+    process = steady(CENTRAL)
+    popen = subprocess.Popen(
+        [str(TOP / "goref"), "attach", "--snapshot", str(process.pid)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environment(),
+    )
+    time.sleep(delay)
+    popen.kill()
+    popen.wait()
+    end = time.monotonic() + 10
+    while children(process.pid) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not children(process.pid)
+    assert status_of(process.pid, "TracerPid") == "0"
+    assert process.goes_on()
