@@ -56,6 +56,7 @@ static struct gr_error *make_child(struct gr_tracee *by, uint64_t flags,
 	err = gr_inject_call(by, SYS_clone, args, deadline_us, &call);
 	// Even if the call did not come back: what was made must be ended.
 	child->tid = call.child;
+	child->has_filter = by->has_filter;
 	if (err)
 		return err;
 	if (call.result < 0)

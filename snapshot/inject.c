@@ -9,7 +9,15 @@ enum {
 	MAX_TRAPS = 3,
 };
 
-static const uintptr_t options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE;
+/* What we want to see of its calls; and no filter is to look at ours. */
+static bool set_options(const struct gr_tracee *t, uintptr_t more)
+{
+	uintptr_t options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | more;
+
+	if (t->has_filter)
+		options |= PTRACE_O_SUSPEND_SECCOMP;
+	return !ptrace(PTRACE_SETOPTIONS, t->tid, NULL, (void *)options);
+}
 
 // As by a SIGSTOP, which cannot be blocked.
 static struct gr_error *interrupted(const struct gr_tracee *t)
@@ -76,12 +84,27 @@ struct gr_error *gr_inject_call(struct gr_tracee *t, long number,
 	return NULL;
 }
 
+static struct gr_error *not_prepared(const struct gr_tracee *t)
+{
+	// The kernel wants CAP_SYS_ADMIN of the first user namespace, and a
+	// tracer that has no filter itself.
+	if (t->has_filter && (errno == EPERM || errno == EINVAL))
+		return gr_error_format(
+			GR_ERROR_IO,
+			"it runs under a seccomp filter, which may punish "
+			"calls that it does not make itself; to suspend it "
+			"meanwhile takes root outside of all containers: run "
+			"gdb there, or attach without a snapshot");
+	return failed(t, "cannot be prepared");
+}
+
 struct gr_error *gr_inject_begin(struct gr_tracee *t, uint64_t *mask)
 {
 	uint64_t all = UINT64_MAX;
 
-	if (ptrace(PTRACE_SETOPTIONS, t->tid, NULL, (void *)options) ||
-	    ptrace(PTRACE_GETSIGMASK, t->tid, (void *)sizeof(*mask), mask) ||
+	if (!set_options(t, 0))
+		return not_prepared(t);
+	if (ptrace(PTRACE_GETSIGMASK, t->tid, (void *)sizeof(*mask), mask) ||
 	    ptrace(PTRACE_SETSIGMASK, t->tid, (void *)sizeof(all), &all))
 		return failed(t, "cannot be prepared");
 	return NULL;
@@ -121,8 +144,7 @@ struct gr_error *gr_inject_adopt(struct gr_tracee *child, int64_t deadline_us)
 {
 	if (gr_tracee_wait(child, deadline_us) != GR_STOP_TRAP)
 		return failed(child, "of the copy did not stop");
-	if (ptrace(PTRACE_SETOPTIONS, child->tid, NULL,
-		   (void *)(options | PTRACE_O_EXITKILL)))
+	if (!set_options(child, PTRACE_O_EXITKILL))
 		return failed(child, "of the copy cannot be bound to us");
 	if (!gr_tracee_read_registers(child))
 		return failed(child, "of the copy does not give registers");

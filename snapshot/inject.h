@@ -31,7 +31,10 @@ struct gr_error *gr_inject_call(struct gr_tracee *t, long number,
 				int64_t deadline_us,
 				struct gr_call *ret) GR_MUST_CHECK;
 
-/** Set what we want to see of its calls, and block its signals. */
+/**
+ * Set what we want to see of its calls, suspend its seccomp filter, and block
+ * its signals. GR_ERROR_IO where the filter may not be suspended.
+ */
 struct gr_error *gr_inject_begin(struct gr_tracee *t,
 				 uint64_t *mask) GR_MUST_CHECK;
 
@@ -41,7 +44,7 @@ struct gr_error *gr_inject_end(struct gr_tracee *t,
 
 /**
  * Prepare a process that gr_inject_call() has made: wait for it to stop, have
- * it die with us, read its registers.
+ * it die with us, without a filter meanwhile, read its registers.
  */
 struct gr_error *gr_inject_adopt(struct gr_tracee *child,
 				 int64_t deadline_us) GR_MUST_CHECK;

@@ -47,11 +47,21 @@ bool gr_thread_status(pid_t pid, pid_t tid, const char *key, char *buf,
 	return false;
 }
 
+// Or may have one, if nothing tells.
+static bool has_filter(pid_t pid, pid_t tid)
+{
+	char text[32];
+
+	return !gr_thread_status(pid, tid, "Seccomp", text, sizeof(text)) ||
+	       strcmp(text, "0") != 0;
+}
+
 struct gr_error *gr_threads_init(struct gr_threads *threads, pid_t pid)
 {
 	char text[128];
 
 	*threads = (struct gr_threads){ .pid = pid, .mem_fd = -1 };
+	threads->is_filtered = has_filter(pid, pid);
 	threads->is_nested =
 		gr_thread_status(pid, pid, "NSpid", text, sizeof(text)) &&
 		strpbrk(text, " \t");
@@ -227,23 +237,18 @@ void gr_threads_release(struct gr_threads *threads)
 
 // ------------------------------------------------------------------ choosing
 
-static bool has_filter(const struct gr_threads *threads, pid_t tid)
-{
-	char text[32] = "0";
-
-	gr_thread_status(threads->pid, tid, "Seccomp", text, sizeof(text));
-	return strcmp(text, "0") != 0;
-}
-
+// Where only some threads have a filter, the others are fit.
 static enum gr_fitness fitness_of(const struct gr_threads *threads,
-				  const struct gr_tracee *t)
+				  struct gr_tracee *t)
 {
 	uint8_t code[GR_CALL_BYTES];
 
 	if (t->stop != GR_STOP_TRAP)
 		return GR_FITNESS_NONE;
 	enum gr_fitness fitness = gr_arch_fitness(&t->regs);
-	if (fitness == GR_FITNESS_NONE || has_filter(threads, t->tid) ||
+	t->has_filter = has_filter(threads->pid, t->tid);
+	if (fitness == GR_FITNESS_NONE ||
+	    (t->has_filter && !threads->is_filtered) ||
 	    pread(threads->mem_fd, code, sizeof(code),
 		  (off_t)gr_arch_call_addr(&t->regs)) != sizeof(code) ||
 	    !gr_arch_is_call(code))

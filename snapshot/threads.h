@@ -16,6 +16,7 @@ struct gr_threads {
 	pid_t pid;
 	int mem_fd;	    /**< /proc/PID/mem. */
 	bool is_nested;	    /**< In a pid namespace below ours. */
+	bool is_filtered;   /**< Its first thread is under seccomp. */
 	int64_t stopped_us; /**< When the first one was asked to stop. */
 	struct gr_tracees list;
 };

@@ -29,7 +29,8 @@ struct gr_tracee {
 	pid_t tid;
 	pid_t own_tid; /**< As its own pid namespace has it. */
 	enum gr_stop stop;
-	int signal; /**< To reach it when it goes on; 0 if none. */
+	int signal;	 /**< To reach it when it goes on; 0 if none. */
+	bool has_filter; /**< It is under seccomp. */
 	/** As they were when it was stopped first. */
 	struct user_regs_struct regs;
 };

@@ -50,9 +50,15 @@ own. Whenever goref or gdb is killed, the process goes on as it was, and a
 helper clears away. Only if this helper itself (goref-snapshot) is killed by
 SIGKILL: two ended processes then stay in the process's list of children until
 it ends, and if that happens in those 0.1 ms, its thread sees a wait of its own
-end early, and signals stay blocked in it. Refused, with the reason, where a
-seccomp filter, limits of processes or memory, or the state of the threads
-would make it unsafe. Memory shared with other processes is not copied.
+end early, and signals stay blocked in it. Refused, with the reason, where
+limits of processes or memory, or the state of the threads would make it
+unsafe. Memory shared with other processes is not copied.
+
+A seccomp filter, which containers have by default, is suspended in that one
+thread while the process stands still: its own calls do not escape it. The
+kernel lets only root outside of all containers do so; otherwise a process
+under a filter is refused. Should the helper be killed in those 0.1 ms, the
+filter sees a clone or wait4 that the process did not make.
 """,
 }
 _EPILOG = """

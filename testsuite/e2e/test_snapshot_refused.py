@@ -13,32 +13,9 @@ import pytest
 from session import run_cli
 from snapshots import HELPER, NOBODY, PAUSE, Helper, children, refusal
 from snapshots import status_of
-from targets import start
-from toolchains import Variant, build, build_c
+from toolchains import Variant, build_c
 
 CENTRAL = Variant("go1.24", "default")
-
-FILTER = """
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <unistd.h>
-int main(int argc, char **argv)
-{
-	struct sock_filter all[] = { { BPF_RET | BPF_K, 0, 0,
-				       SECCOMP_RET_ALLOW } };
-	struct sock_fprog program = { 1, all };
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		return 1;
-	if (argc > 1)
-		return execv(argv[1], argv + 1);
-	write(1, "r", 1);
-	for (;;)
-		pause();
-}
-"""
-
 
 SPIN = """
 #include <unistd.h>
@@ -103,27 +80,6 @@ def test_kernel_thread():
     if not Path("/proc/2/status").exists() or status_of(2, "VmRSS"):
         pytest.skip("no kernel threads are seen here")
     assert refusal(2) == "it has no memory of its own"
-
-
-def test_seccomp(waiting):
-    popen = waiting(FILTER)
-    assert "seccomp" in refusal(popen.pid)
-    assert popen.poll() is None
-
-
-def test_refused_in_one_line():
-    """A Go program under a filter: not by a snapshot, but otherwise."""
-    exe = build("counter", CENTRAL.release)
-    process = start(build_c(FILTER), [exe, "2000"])
-    try:
-        done = run_cli(["attach", "--snapshot", process.pid])
-        assert done.returncode == 1
-        last = done.stderr.splitlines()[-1]
-        assert last.startswith(f"goref: no snapshot of process {process.pid}:")
-        assert "seccomp" in last
-        assert run_cli(["attach", process.pid]).returncode == 0
-    finally:
-        process.stop()
 
 
 def test_traced(waiting):
