@@ -25,8 +25,9 @@ struct merge {
 	struct gr_table place_of_name;
 	struct gr_table label_of_root;
 	struct gr_table path_of_child;
-	uint32_t *place_of; // inner node -> place, root node -> its root
-	uint32_t *path_of;  // node -> path, of those that are merged
+	// Of each node first its place (of an inner node) or root (of a root
+	// node), then, once it is merged, its path.
+	uint32_t *known;
 };
 
 static void merge_deinit(struct merge *m)
@@ -35,8 +36,7 @@ static void merge_deinit(struct merge *m)
 	gr_table_deinit(&m->place_of_name);
 	gr_table_deinit(&m->label_of_root);
 	gr_table_deinit(&m->path_of_child);
-	free(m->place_of);
-	free(m->path_of);
+	free(m->known);
 }
 
 // The number of a name (and place of a root) among the places.
@@ -76,7 +76,7 @@ static uint32_t find_inner_place(struct merge *m, uint32_t node)
 	while ((found = gr_table_next(&m->place_of_pointer, hash, &pos)) !=
 	       GR_TABLE_NONE) {
 		if (m->nodes[found].name == name)
-			return m->place_of[found];
+			return m->known[found];
 	}
 	gr_table_add(&m->place_of_pointer, hash, node);
 	return find_place(m, &place);
@@ -153,10 +153,9 @@ static struct gr_error *merge_init(struct merge *m)
 	paths->paths = calloc(n, sizeof(*paths->paths));
 	paths->places = calloc(n, sizeof(*paths->places));
 	paths->labels = calloc(m->nroots + 2, sizeof(*paths->labels));
-	m->place_of = malloc(n * sizeof(*m->place_of));
-	m->path_of = malloc(n * sizeof(*m->path_of));
-	if (!paths->paths || !paths->places || !paths->labels || !m->place_of ||
-	    !m->path_of || !gr_table_reserve(&m->path_of_child, m->nnodes))
+	m->known = malloc(n * sizeof(*m->known));
+	if (!paths->paths || !paths->places || !paths->labels || !m->known ||
+	    !gr_table_reserve(&m->path_of_child, m->nnodes))
 		return &gr_enomem;
 	return NULL;
 }
@@ -177,16 +176,16 @@ static bool is_inner(const struct merge *m, uint32_t node)
 // What each inner node is called, and which root each root node belongs to.
 static struct gr_error *find_places(struct merge *m)
 {
-	memset(m->place_of, 0xff, m->nnodes * sizeof(*m->place_of));
+	memset(m->known, 0xff, m->nnodes * sizeof(*m->known));
 	for (size_t i = 0; i < m->nroots; i++) {
 		if (m->roots[i].node < m->nnodes)
-			m->place_of[m->roots[i].node] = (uint32_t)i;
+			m->known[m->roots[i].node] = (uint32_t)i;
 	}
 	for (uint32_t i = 0; i < m->nnodes; i++) {
 		if (i % RESERVE == 0 && !merge_reserve(m))
 			return &gr_enomem;
 		if (is_inner(m, i))
-			m->place_of[i] = find_inner_place(m, i);
+			m->known[i] = find_inner_place(m, i);
 	}
 	return NULL;
 }
@@ -197,8 +196,8 @@ static uint32_t merge_root(struct merge *m, uint32_t node)
 	struct gr_path_place place = { .name = m->nodes[node].name };
 	struct gr_path_label label = { .root_kind = NULL };
 
-	if (m->place_of[node] < m->nroots) {
-		const struct gr_root_total *root = &m->roots[m->place_of[node]];
+	if (m->known[node] < m->nroots) {
+		const struct gr_root_total *root = &m->roots[m->known[node]];
 
 		place.file = root->file;
 		place.line = root->file ? root->line : 0;
@@ -217,13 +216,12 @@ static uint32_t merge_node(struct merge *m, uint32_t node)
 
 	if (!is_inner(m, node))
 		return merge_root(m, node);
-	uint32_t above = m->path_of[m->nodes[node].parent];
+	uint32_t above = m->known[m->nodes[node].parent];
 	if (paths->paths[above].depth >= GR_PATH_MAX_DEPTH) {
 		paths->shortened++;
 		return above;
 	}
-	return find_path(m, above, m->place_of[node],
-			 paths->paths[above].label);
+	return find_path(m, above, m->known[node], paths->paths[above].label);
 }
 
 // Fetch what find_path() will look at, if the parent of @node is merged.
@@ -233,9 +231,9 @@ static void prefetch_path(const struct merge *m, uint32_t node, uint32_t merged)
 
 	if (parent >= merged)
 		return;
-	uint32_t above = m->path_of[parent];
+	uint32_t above = m->known[parent];
 	gr_table_prefetch(&m->path_of_child,
-			  hash_path(above, m->place_of[node],
+			  hash_path(above, m->known[node],
 				    m->paths->paths[above].label));
 }
 
@@ -253,9 +251,9 @@ static struct gr_error *merge_all(struct merge *m)
 			return &gr_enomem;
 		if (i + AHEAD < m->nnodes)
 			prefetch_path(m, i + AHEAD, i);
-		m->path_of[i] = merge_node(m, i);
-		paths->paths[m->path_of[i]].objects += m->nodes[i].objects;
-		paths->paths[m->path_of[i]].bytes += m->nodes[i].bytes;
+		m->known[i] = merge_node(m, i);
+		paths->paths[m->known[i]].objects += m->nodes[i].objects;
+		paths->paths[m->known[i]].bytes += m->nodes[i].bytes;
 	}
 	for (size_t i = 0; i < paths->npaths; i++)
 		paths->samples += paths->paths[i].objects != 0;
@@ -289,191 +287,4 @@ void gr_paths_deinit(struct gr_paths *paths)
 	free(paths->places);
 	free(paths->labels);
 	memset(paths, 0, sizeof(*paths));
-}
-
-// ------------------------------------------------------------------ folding
-
-// A path with all below it, as the number that orders it: roots after all
-// others, then by bytes, by objects (there are no 2^32), the later one first.
-// A parent counts no less than its child and is earlier, so it comes later:
-// the order in which leaves fold is that of these numbers.
-struct weight {
-	uint64_t high, low;
-};
-
-enum { DIGIT_BITS = 8, NDIGITS = 128 / DIGIT_BITS, BASE = 1 << DIGIT_BITS };
-
-static bool folds_before(struct weight a, struct weight b)
-{
-	return a.high != b.high ? a.high < b.high : a.low < b.low;
-}
-
-static bool has_objects(struct weight w)
-{
-	return w.low >> 32 != 0;
-}
-
-static struct weight *weigh(const struct gr_paths *paths)
-{
-	struct weight *weights = calloc(paths->npaths + 1, sizeof(*weights));
-
-	if (!weights)
-		return NULL;
-	// Children come after their parents.
-	for (size_t i = paths->npaths; i-- > 0;) {
-		const struct gr_path *p = &paths->paths[i];
-		struct weight *w = &weights[i];
-		uint64_t objects = w->low + p->objects;
-
-		if (objects > UINT32_MAX)
-			objects = UINT32_MAX;
-		w->high = (w->high + p->bytes) & INT64_MAX;
-		if (p->parent != GR_PATH_NONE) {
-			weights[p->parent].high += w->high;
-			weights[p->parent].low += objects;
-		} else {
-			w->high |= UINT64_C(1) << 63;
-		}
-		w->low = objects << 32 | (uint32_t) ~(uint32_t)i;
-	}
-	return weights;
-}
-
-static unsigned int digit_of(struct weight w, unsigned int digit)
-{
-	unsigned int shift = digit * DIGIT_BITS;
-
-	return (shift < 64 ? w.low >> shift : w.high >> (shift - 64)) % BASE;
-}
-
-// The weight that has @rank others before it. Changes the order of @weights.
-static struct weight select_weight(struct weight *weights, size_t n,
-				   size_t rank)
-{
-	for (unsigned int digit = NDIGITS; digit-- > 0 && n > 1;) {
-		size_t count[BASE] = { 0 }, kept = 0;
-		unsigned int value = 0;
-
-		for (size_t i = 0; i < n; i++)
-			count[digit_of(weights[i], digit)]++;
-		for (; rank >= count[value]; value++)
-			rank -= count[value];
-		if (count[value] == n)
-			continue;
-		for (size_t i = 0; i < n; i++) {
-			if (digit_of(weights[i], digit) == value)
-				weights[kept++] = weights[i];
-		}
-		n = kept;
-	}
-	return weights[0];
-}
-
-// The first child to fold into each path without objects of its own: the
-// sample moves, it does not become fewer. The last entry is for the roots.
-static uint32_t *find_heirs(const struct gr_paths *paths,
-			    const struct weight *weights)
-{
-	uint32_t *heirs = malloc((paths->npaths + 1) * sizeof(*heirs));
-
-	if (!heirs)
-		return NULL;
-	memset(heirs, 0xff, (paths->npaths + 1) * sizeof(*heirs));
-	for (uint32_t i = 0; i < paths->npaths; i++) {
-		uint32_t parent = paths->paths[i].parent;
-
-		if (parent == GR_PATH_NONE)
-			parent = (uint32_t)paths->npaths;
-		else if (paths->paths[parent].objects)
-			continue;
-		if (has_objects(weights[i]) &&
-		    (heirs[parent] == GR_PATH_NONE ||
-		     folds_before(weights[i], weights[heirs[parent]])))
-			heirs[parent] = i;
-	}
-	return heirs;
-}
-
-// What the last path to fold weighs, if at most @max_samples are to be left.
-static struct gr_error *find_limit(const struct gr_paths *paths,
-				   const struct weight *weights,
-				   uint64_t max_samples, struct weight *ret)
-{
-	_cleanup_free_ uint32_t *heirs = find_heirs(paths, weights);
-	_cleanup_free_ struct weight *takers =
-		malloc((paths->npaths + 1) * sizeof(*takers));
-	size_t n = 0;
-
-	if (!heirs || !takers)
-		return &gr_enomem;
-	for (uint32_t i = 0; i < paths->npaths; i++) {
-		uint32_t parent = paths->paths[i].parent;
-
-		if (parent == GR_PATH_NONE)
-			parent = (uint32_t)paths->npaths;
-		if (has_objects(weights[i]) && heirs[parent] != i)
-			takers[n++] = weights[i];
-	}
-	// There is one less than there are samples.
-	*ret = select_weight(takers, n, paths->samples - max_samples - 1);
-	return NULL;
-}
-
-// The root that takes folded roots.
-static uint32_t other_roots(struct gr_paths *paths)
-{
-	paths->places[paths->nplaces] =
-		(struct gr_path_place){ .name = "$other_roots$" };
-	paths->labels[paths->nlabels] =
-		(struct gr_path_label){ .root_kind = NULL };
-	paths->paths[paths->npaths] = (struct gr_path){
-		.parent = GR_PATH_NONE,
-		.place = (uint32_t)paths->nplaces++,
-		.label = (uint32_t)paths->nlabels++,
-		.depth = 1,
-	};
-	return (uint32_t)paths->npaths++;
-}
-
-// Move what @from counts to @to.
-static void fold_into(struct gr_paths *paths, uint32_t from, uint32_t to)
-{
-	struct gr_path *source = &paths->paths[from];
-	struct gr_path *target = &paths->paths[to];
-
-	if (source->objects && target->objects)
-		paths->samples--;
-	if (source->objects)
-		paths->folded++;
-	target->objects += source->objects;
-	target->bytes += source->bytes;
-	source->objects = 0;
-	source->bytes = 0;
-}
-
-struct gr_error *gr_paths_fold(struct gr_paths *paths, uint64_t max_samples)
-{
-	uint32_t others = GR_PATH_NONE;
-	struct weight limit;
-
-	if (!max_samples)
-		max_samples = 1;
-	if (paths->samples <= max_samples)
-		return NULL;
-	_cleanup_free_ struct weight *weights = weigh(paths);
-	if (!weights)
-		return &gr_enomem;
-	struct gr_error *err = find_limit(paths, weights, max_samples, &limit);
-	if (err)
-		return err;
-	for (uint32_t i = (uint32_t)paths->npaths; i-- > 0;) {
-		uint32_t parent = paths->paths[i].parent;
-
-		if (folds_before(limit, weights[i]))
-			continue;
-		if (parent == GR_PATH_NONE && others == GR_PATH_NONE)
-			others = other_roots(paths);
-		fold_into(paths, i, parent == GR_PATH_NONE ? others : parent);
-	}
-	return NULL;
 }

@@ -66,7 +66,8 @@ void gr_paths_deinit(struct gr_paths *paths);
 /**
  * Fold the smallest leaves (by bytes, then objects, the later one first) into
  * their parents until at most @p max_samples paths have objects. Roots go
- * last, into one root named `$other_roots$`.
+ * last, into one root named `$other_roots$`. After an error the paths are of
+ * no more use.
  */
 struct gr_error *gr_paths_fold(struct gr_paths *paths,
 			       uint64_t max_samples) GR_MUST_CHECK;

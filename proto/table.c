@@ -7,20 +7,6 @@ void gr_table_deinit(struct gr_table *t)
 	memset(t, 0, sizeof(*t));
 }
 
-uint32_t gr_table_next(const struct gr_table *t, uint32_t hash, size_t *pos)
-{
-	for (;; ++*pos) {
-		const struct gr_table_slot *slot = &t->slots[*pos & t->mask];
-
-		if (slot->value == GR_TABLE_NONE)
-			return GR_TABLE_NONE;
-		if (slot->hash == hash) {
-			++*pos;
-			return slot->value;
-		}
-	}
-}
-
 void gr_table_add(struct gr_table *t, uint32_t hash, uint32_t value)
 {
 	size_t i = hash;
@@ -52,12 +38,6 @@ bool gr_table_reserve(struct gr_table *t, size_t more)
 	free(t->slots);
 	*t = new;
 	return true;
-}
-
-uint64_t gr_hash_mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-	return hash ^ hash >> 29;
 }
 
 uint64_t gr_hash_string(const char *s)

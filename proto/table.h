@@ -36,12 +36,30 @@ static inline void gr_table_prefetch(const struct gr_table *t, uint32_t hash)
 
 /** The next value with this hash, or GR_TABLE_NONE. *@p pos starts as the
  * hash. The table has been reserved. */
-uint32_t gr_table_next(const struct gr_table *t, uint32_t hash, size_t *pos);
+static inline uint32_t gr_table_next(const struct gr_table *t, uint32_t hash,
+				     size_t *pos)
+{
+	for (;; ++*pos) {
+		const struct gr_table_slot *slot = &t->slots[*pos & t->mask];
+
+		if (slot->value == GR_TABLE_NONE)
+			return GR_TABLE_NONE;
+		if (slot->hash == hash) {
+			++*pos;
+			return slot->value;
+		}
+	}
+}
 
 /** Add a value. gr_table_reserve() has made room. */
 void gr_table_add(struct gr_table *t, uint32_t hash, uint32_t value);
 
-uint64_t gr_hash_mix(uint64_t hash, uint64_t value);
+static inline uint64_t gr_hash_mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 29;
+}
+
 /** NULL is fine. */
 uint64_t gr_hash_string(const char *s);
 
