@@ -1,317 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Spans (runtime/mheap.go: mheap.allspans, mspan), object numbers, allocation
- * bits (mspan.isFree) and the page table.
+ * The heap, from its spans: allocation bits (mspan.isFree), the states of
+ * objects, the page table, the spans' memory.
  */
 #include "goruntime/heap.h"
 
 #include "base/cleanup.h"
-#include "base/vector.h"
+#include "goruntime/spans.h"
 
 #include <inttypes.h>
 
-#define MAX_SPANS (UINT64_C(1) << 28)
-/* Addresses of user space end here on amd64 and arm64. */
-#define MAX_ADDR (UINT64_C(1) << 48)
-#define MAX_MSPAN_BYTES 4096
-
-/* A span and what is needed of it only while the heap is read. */
-struct raw_span {
-	struct gr_span span;
-	uint64_t npages;
-	uint64_t alloc_bits_addr;
-	uint64_t freeindex;
-};
-GR_VECTOR(raw_spans, struct raw_span);
-
-static void raw_spans_cleanup(struct raw_spans *v)
+static void raw_spans_cleanup(struct gr_raw_spans *v)
 {
-	raw_spans_deinit(v);
-}
-
-/*
- * Does offset * magic >> 32 give the right element for all offsets of the
- * span? For Go's own size classes it does (runtime/mksizeclasses.go).
- */
-static bool magic_is_exact(const struct gr_span *span)
-{
-	uint64_t magic = UINT32_MAX / span->elem_bytes + 1;
-	uint64_t excess = magic * span->elem_bytes - (UINT64_C(1) << 32);
-	uint64_t bytes = span->nelems * span->elem_bytes;
-
-	return !excess || bytes <= (UINT64_C(1) << 32) / excess;
-}
-
-/* True if the descriptor can be what it says it is. */
-static bool span_is_valid(const struct raw_span *raw, uint64_t page_bytes)
-{
-	const struct gr_span *span = &raw->span;
-
-	if (span->base_addr % page_bytes || span->base_addr >= MAX_ADDR ||
-	    !raw->npages || raw->npages > MAX_ADDR / page_bytes ||
-	    span->base_addr + raw->npages * page_bytes > MAX_ADDR)
-		return false;
-	if (!span->nelems || span->elem_bytes < GR_WORD_BYTES ||
-	    span->elem_bytes % GR_WORD_BYTES ||
-	    span->elem_bytes > raw->npages * page_bytes ||
-	    span->nelems > raw->npages * page_bytes / span->elem_bytes)
-		return false;
-	// No span is larger than its elements need, but for the map at the
-	// end of a user arena's chunk (runtime/arena.go), one part in 64.
-	uint64_t bytes = raw->npages * page_bytes;
-	if (bytes - span->nelems * span->elem_bytes > page_bytes + bytes / 32)
-		return false;
-	// Offsets in spans of more than one element are taken as 32 bits.
-	return span->nelems == 1 ||
-	       (raw->npages * page_bytes <= UINT32_MAX && magic_is_exact(span));
-}
-
-/* Fill in from a mspan record; false if it is not in use. */
-static bool span_parse(const struct gr_layout *layout, const uint8_t *record,
-		       struct raw_span *ret)
-{
-	const typeof(layout->mspan) *f = &layout->mspan;
-	struct gr_span *span = &ret->span;
-
-	memset(ret, 0, sizeof(*ret));
-	if ((uint8_t)gr_field_uint(record, f->state) !=
-	    layout->consts.span_in_use)
-		return false;
-	span->base_addr = gr_field_uint(record, f->start_addr);
-	ret->npages = gr_field_uint(record, f->npages);
-	span->elem_bytes = gr_field_uint(record, f->elemsize);
-	uint64_t nelems = gr_field_uint(record, f->nelems);
-	span->nelems = nelems <= UINT32_MAX ? nelems : 0;
-	span->spanclass = gr_field_uint(record, f->spanclass);
-	span->is_noscan = span->spanclass & 1;
-	span->specials = gr_field_uint(record, f->specials);
-	ret->freeindex = gr_field_uint(record, f->freeindex);
-	span->fresh = UINT32_MAX;
-	if (gr_field_is_present(f->freeindex_for_scan) && ret->freeindex &&
-	    gr_field_uint(record, f->freeindex_for_scan) < ret->freeindex)
-		span->fresh = ret->freeindex - 1;
-	ret->alloc_bits_addr = gr_field_word(record, f->alloc_bits);
-	if (!span->is_noscan && span->spanclass >> 1 == 0)
-		span->large_type = gr_field_word(record, f->large_type);
-	int64_t min_header = layout->consts.min_size_for_header;
-	if (layout->has.min_size_for_header && !span->is_noscan &&
-	    span->spanclass >> 1 && (int64_t)span->elem_bytes > min_header)
-		span->header_bytes = layout->consts.header_bytes;
-	return true;
-}
-
-static void span_finish(struct raw_span *raw)
-{
-	struct gr_span *span = &raw->span;
-
-	span->freeindex = raw->freeindex < span->nelems ? raw->freeindex :
-							  span->nelems;
-	span->limit_addr = span->base_addr + span->nelems * span->elem_bytes;
-	span->magic = span->nelems > 1 ? UINT32_MAX / span->elem_bytes + 1 : 0;
-}
-
-/*
- * How far the sweeper has come with a span (runtime/mheap.go: sweepgen): two
- * behind the heap or one ahead is unswept, one behind is being swept.
- */
-static void note_sweep(struct gr_runtime *rt, const uint8_t *record,
-		       uint64_t sweepgen, struct gr_span *span)
-{
-	uint32_t gen = gr_field_uint(record, rt->layout.mspan.sweepgen);
-	uint32_t behind = (uint32_t)sweepgen - gen;
-
-	span->is_unswept = behind == 1 || behind == 2 ||
-			   gen == (uint32_t)sweepgen + 1;
-	if (behind == 1)
-		gr_gap_add(rt->gaps, GR_GAP_SPANS_MID_SWEEP, 1);
-}
-
-/*
- * What a span in a P's cache gave out since it was taken: sweepgen is one or
- * three ahead of the heap's (runtime/mheap.go: mspan.sweepgen).
- */
-static void add_cached(struct gr_heap *heap, const struct gr_layout *layout,
-		       const uint8_t *record, const struct gr_span *span,
-		       uint64_t sweepgen)
-{
-	uint32_t ahead =
-		(uint32_t)gr_field_uint(record, layout->mspan.sweepgen) -
-		(uint32_t)sweepgen;
-	uint64_t count = gr_field_uint(record, layout->mspan.alloc_count);
-	uint64_t before =
-		gr_field_uint(record, layout->mspan.alloc_count_before_cache);
-
-	if ((ahead != 1 && ahead != 3) || span->spanclass >> 1 == 0)
-		return;
-	heap->cached_objects += count - before;
-	heap->cached_bytes += (count - before) * span->elem_bytes;
-}
-
-static struct gr_error *poll_every(struct gr_runtime *rt, uint64_t i)
-{
-	return i % 4096 ? NULL : rt->poll(rt->poll_ctx);
-}
-
-/*
- * While the collector marks, allocation leaves freeIndexForScan behind
- * (mallocgc), so that it tells nothing of what is being initialised; nor does
- * it in a span that is not yet swept, where nothing is allocated.
- */
-static struct gr_error *read_phase(struct gr_runtime *rt, uint64_t *marking)
-{
-	uint64_t phase = rt->layout.vars.gcphase;
-	uint64_t addr = phase ? phase : rt->layout.vars.write_barrier;
-
-	*marking = 0;
-	return addr ? gr_image_read_uint(rt->image, addr, 4, marking) : NULL;
-}
-
-static struct gr_error *read_spans(struct gr_runtime *rt, struct raw_spans *ret)
-{
-	const struct gr_layout *layout = &rt->layout;
-	struct gr_error *err;
-	uint64_t marking = 0;
-	struct gr_go_slice all;
-	uint64_t sweepgen;
-	uint8_t record[MAX_MSPAN_BYTES];
-	uint64_t mheap = layout->vars.mheap;
-
-	if (layout->mspan.size_bytes > sizeof(record))
-		return gr_error_format(GR_ERROR_LAYOUT,
-				       "runtime.mspan is absurdly large");
-	err = gr_runtime_read_slice(rt, mheap + layout->mheap.allspans.off,
-				    MAX_SPANS, &all);
-	if (!err)
-		err = gr_image_read_uint(rt->image,
-					 mheap + layout->mheap.sweepgen.off,
-					 layout->mheap.sweepgen.bytes,
-					 &sweepgen);
-	if (!err)
-		err = read_phase(rt, &marking);
-	if (err)
-		return gr_error_prefix(err, "mheap_.allspans: ");
-	uint64_t unreadable = 0;
-	for (uint64_t i = 0; i < all.len; i++) {
-		uint64_t addr;
-		struct raw_span raw;
-
-		err = poll_every(rt, i);
-		if (err)
-			return err;
-		err = gr_image_read_u64(rt->image, all.addr + i * 8, &addr);
-		if (!err)
-			err = gr_image_read(rt->image, addr, record,
-					    layout->mspan.size_bytes);
-		if (gr_error_catch(&err, GR_ERROR_FAULT)) {
-			gr_gap_add(rt->gaps, GR_GAP_BAD_SPANS, 1);
-			// A list that ends in nothing is not read to its end.
-			if (++unreadable > 1 << 20)
-				break;
-			continue;
-		}
-		if (err)
-			return err;
-		if (!span_parse(layout, record, &raw))
-			continue;
-		if (!span_is_valid(&raw, layout->consts.page_bytes)) {
-			gr_gap_add(rt->gaps, GR_GAP_BAD_SPANS, 1);
-			continue;
-		}
-		note_sweep(rt, record, sweepgen, &raw.span);
-		span_finish(&raw);
-		if (marking || raw.span.is_unswept)
-			raw.span.fresh = UINT32_MAX;
-		add_cached(rt->heap, layout, record, &raw.span, sweepgen);
-		raw.span.mspan_addr = addr;
-		if (!raw_spans_append(ret, raw))
-			return &gr_enomem;
-	}
-	return NULL;
-}
-
-/* Where a span begins, and its place in the list. */
-struct span_key {
-	uint64_t base_addr;
-	size_t i;
-};
-
-static int compare_keys(const void *a, const void *b)
-{
-	const struct span_key *x = a, *y = b;
-
-	if (x->base_addr != y->base_addr)
-		return x->base_addr < y->base_addr ? -1 : 1;
-	return x->i < y->i ? -1 : x->i > y->i;
-}
-
-/* By address. The list is long and its elements are large: only their keys
- * are moved about. */
-static struct gr_error *sort_spans(struct raw_spans *raws)
-{
-	_cleanup_free_ struct span_key *keys =
-		malloc(raws->size * sizeof(*keys));
-	struct raw_spans sorted = { 0 };
-
-	if (!keys || !raw_spans_reserve(&sorted, raws->size))
-		return &gr_enomem;
-	for (size_t i = 0; i < raws->size; i++)
-		keys[i] = (struct span_key){ raws->data[i].span.base_addr, i };
-	qsort(keys, raws->size, sizeof(*keys), compare_keys);
-	for (size_t i = 0; i < raws->size; i++)
-		sorted.data[i] = raws->data[keys[i].i];
-	sorted.size = raws->size;
-	raw_spans_deinit(raws);
-	*raws = sorted;
-	return NULL;
-}
-
-static uint64_t raw_end(const struct raw_span *raw)
-{
-	return raw->span.base_addr + (raw->npages << GR_PAGE_SHIFT);
-}
-
-/* Sort; drop spans that overlap an earlier one; number the objects. */
-static struct gr_error *number_objects(struct gr_runtime *rt,
-				       struct raw_spans *raws)
-{
-	uint64_t nobjs = 0, nwords = 0, end = 0;
-	size_t kept = 0;
-
-	if (!raws->size)
-		return NULL;
-	struct gr_error *err = sort_spans(raws);
-	if (err)
-		return err;
-	for (size_t i = 0; i < raws->size; i++) {
-		struct raw_span raw = raws->data[i];
-
-		if (raw.span.base_addr < end) {
-			gr_gap_add(rt->gaps, GR_GAP_BAD_SPANS, 1);
-			continue;
-		}
-		end = raw_end(&raw);
-		raw.span.first_obj = nobjs;
-		nobjs += raw.span.nelems;
-		if (nobjs >= GR_OBJ_NONE)
-			return gr_error_format(
-				GR_ERROR_LIMIT,
-				"the heap has more than 4294967294 objects");
-		if (!raw.span.is_noscan) {
-			raw.span.first_word = nwords;
-			// Whole pages: no two spans share a word of a bitmap.
-			nwords += raw.npages * GR_PAGE_WORDS;
-		}
-		raws->data[kept++] = raw;
-	}
-	raws->size = kept;
-	rt->heap->nobjs = nobjs;
-	rt->heap->nwords = nwords;
-	return NULL;
+	gr_raw_spans_deinit(v);
 }
 
 /* Allocation bits of one span, as a bitmap of nelems bits, into @p ret. */
 static struct gr_error *read_alloc_bits(struct gr_runtime *rt,
-					const struct raw_span *raw,
+					const struct gr_raw_span *raw,
 					uint64_t *ret)
 {
 	struct gr_error *err;
@@ -352,7 +58,7 @@ static void set_allocated(uint8_t *states, const uint64_t *bits, uint32_t count)
 
 /* The allocation bits of all spans, each from a word of its own on. */
 static struct gr_error *read_all_bits(struct gr_runtime *rt,
-				      const struct raw_spans *raws)
+				      const struct gr_raw_spans *raws)
 {
 	struct gr_heap *heap = rt->heap;
 	struct gr_error *err = NULL;
@@ -365,7 +71,7 @@ static struct gr_error *read_all_bits(struct gr_runtime *rt,
 		return &gr_enomem;
 	words = 0;
 	for (size_t i = 0; i < raws->size && !err; i++) {
-		err = poll_every(rt, i);
+		err = gr_spans_poll(rt, i);
 		if (!err)
 			err = read_alloc_bits(rt, &raws->data[i],
 					      heap->alloc_words + words);
@@ -384,7 +90,7 @@ struct gr_error *gr_heap_fill(struct gr_runtime *rt)
 		return &gr_enomem;
 	for (uint32_t i = 0; i < heap->nspans; i++) {
 		const struct gr_span *span = &heap->spans[i];
-		struct gr_error *err = poll_every(rt, i);
+		struct gr_error *err = gr_spans_poll(rt, i);
 
 		if (err)
 			return err;
@@ -435,7 +141,7 @@ static uint8_t kind_of(struct gr_heap *heap, const struct gr_span *span,
 }
 
 /* The entries of the pages of a span. */
-static void fill_pages(struct gr_heap *heap, const struct raw_span *raw,
+static void fill_pages(struct gr_heap *heap, const struct gr_raw_span *raw,
 		       uint32_t number)
 {
 	const struct gr_span *span = &raw->span;
@@ -461,21 +167,22 @@ static void fill_pages(struct gr_heap *heap, const struct raw_span *raw,
 
 /* Number the chunks of 64 MiB that hold spans; entry 0 stays empty. */
 static struct gr_error *build_page_table(struct gr_heap *heap,
-					 const struct raw_spans *raws)
+					 const struct gr_raw_spans *raws)
 {
 	uint32_t used = 1;
 
 	if (!raws->size)
 		return NULL;
 	heap->first_chunk = raws->data[0].span.base_addr >> GR_ARENA_SHIFT;
-	heap->nchunks =
-		((raw_end(&raws->data[raws->size - 1]) - 1) >> GR_ARENA_SHIFT) -
-		heap->first_chunk + 1;
+	heap->nchunks = ((gr_raw_span_end(&raws->data[raws->size - 1]) - 1) >>
+			 GR_ARENA_SHIFT) -
+			heap->first_chunk + 1;
 	heap->chunk_index = calloc(heap->nchunks, sizeof(*heap->chunk_index));
 	if (!heap->chunk_index)
 		return &gr_enomem;
 	for (size_t i = 0; i < raws->size; i++) {
-		uint64_t last = (raw_end(&raws->data[i]) - 1) >> GR_ARENA_SHIFT;
+		uint64_t last = (gr_raw_span_end(&raws->data[i]) - 1) >>
+				GR_ARENA_SHIFT;
 		for (uint64_t chunk =
 			     raws->data[i].span.base_addr >> GR_ARENA_SHIFT;
 		     chunk <= last; chunk++)
@@ -541,7 +248,7 @@ static struct gr_error *read_arenas(struct gr_runtime *rt)
 
 /* Hand the spans over from the raw vector. */
 static struct gr_error *store_spans(struct gr_runtime *rt,
-				    const struct raw_spans *raws)
+				    const struct gr_raw_spans *raws)
 {
 	struct gr_heap *heap = rt->heap;
 	struct gr_error *err;
@@ -557,7 +264,7 @@ static struct gr_error *store_spans(struct gr_runtime *rt,
 		if (span->is_noscan)
 			continue;
 		err = gr_image_plan(rt->image, span->base_addr,
-				    raw_end(&raws->data[i]));
+				    gr_raw_span_end(&raws->data[i]));
 		if (err)
 			return err;
 	}
@@ -584,16 +291,14 @@ static struct gr_error *check_constants(const struct gr_layout *layout)
 struct gr_error *gr_heap_read(struct gr_runtime *rt)
 {
 	struct gr_error *err;
-	_cleanup_(raw_spans_cleanup) struct raw_spans raws = { 0 };
+	_cleanup_(raw_spans_cleanup) struct gr_raw_spans raws = { 0 };
 
 	rt->heap = calloc(1, sizeof(*rt->heap));
 	if (!rt->heap)
 		return &gr_enomem;
 	err = check_constants(&rt->layout);
 	if (!err)
-		err = read_spans(rt, &raws);
-	if (!err)
-		err = number_objects(rt, &raws);
+		err = gr_spans_read(rt, &raws);
 	if (!err)
 		err = read_all_bits(rt, &raws);
 	if (!err)
@@ -642,7 +347,7 @@ struct gr_error *gr_heap_map(struct gr_runtime *rt)
 			continue;
 		bytes = (bytes + (1 << GR_PAGE_SHIFT) - 1) &
 			~((UINT64_C(1) << GR_PAGE_SHIFT) - 1);
-		err = poll_every(rt, i);
+		err = gr_spans_poll(rt, i);
 		if (!err)
 			err = gr_image_map_torn(rt->image, span->base_addr,
 						bytes, &span->host);
