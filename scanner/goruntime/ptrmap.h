@@ -40,4 +40,21 @@ struct gr_error *gr_ptrmap_prepare(struct gr_runtime *rt) GR_MUST_CHECK;
 struct gr_error *gr_ptrmap_build(struct gr_runtime *rt, uint64_t extra_words,
 				 uint64_t **ret) GR_MUST_CHECK;
 
+/* ptrmap_arena.c: heapArena.bitmap, of @p bits a word. */
+
+/** Plan the maps of a span. */
+struct gr_error *gr_arena_map_plan(struct gr_runtime *rt,
+				   const struct gr_span *span,
+				   unsigned int bits) GR_MUST_CHECK;
+
+/**
+ * The map of the words of a span from @p addr on, as far as one arena goes and
+ * not beyond @p end: *@p ret_words of them. *@p ret is NULL, and that is a
+ * gap, where there is none.
+ */
+struct gr_error *gr_arena_map_read(struct gr_runtime *rt, uint64_t addr,
+				   uint64_t end, unsigned int bits,
+				   const uint8_t **ret,
+				   uint64_t *ret_words) GR_MUST_CHECK;
+
 #endif /* GR_PTRMAP_H */

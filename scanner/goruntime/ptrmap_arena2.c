@@ -13,36 +13,9 @@ static bool detect(const struct gr_layout *layout)
 	       !gr_field_is_present(layout->heap_arena.no_more_ptrs);
 }
 
-/*
- * The part of the map for the words from @p addr on: its address and the
- * words that it covers, at most to the end of the arena.
- */
-static uint64_t map_piece(const struct gr_runtime *rt, uint64_t addr,
-			  uint64_t end, uint64_t *ret_words)
-{
-	uint64_t arena = gr_heap_arena_at(rt->heap, addr);
-	uint64_t in_arena = addr % (UINT64_C(1) << GR_ARENA_SHIFT);
-	uint64_t left = (UINT64_C(1) << GR_ARENA_SHIFT) - in_arena;
-
-	*ret_words = (end - addr < left ? end - addr : left) / GR_WORD_BYTES;
-	if (!arena ||
-	    in_arena / 32 + *ret_words / 4 > rt->layout.heap_arena.bitmap.bytes)
-		return 0;
-	return arena + rt->layout.heap_arena.bitmap.off + in_arena / 32;
-}
-
 static struct gr_error *plan(struct gr_runtime *rt, const struct gr_span *span)
 {
-	struct gr_error *err = NULL;
-	uint64_t addr = span->base_addr, words;
-
-	for (; !err && addr < span->limit_addr; addr += words * GR_WORD_BYTES) {
-		uint64_t map = map_piece(rt, addr, span->limit_addr, &words);
-		if (map)
-			err = gr_image_plan(rt->image, map,
-					    map + (words + 3) / 4);
-	}
-	return err;
+	return gr_arena_map_plan(rt, span, 2);
 }
 
 /*
@@ -79,18 +52,13 @@ static struct gr_error *fill(struct gr_runtime *rt, const struct gr_span *span,
 {
 	struct gr_error *err;
 	uint64_t addr = span->base_addr, nwords;
+	const uint8_t *map;
 	bool more = true;
 
 	for (; more && addr < span->limit_addr;
 	     addr += nwords * GR_WORD_BYTES) {
-		uint64_t at = map_piece(rt, addr, span->limit_addr, &nwords);
-		const uint8_t *map = NULL;
-
-		if (!at)
-			gr_gap_add(rt->gaps, GR_GAP_BAD_SPANS, 1);
-		err = at ? gr_image_map_torn(rt->image, at, (nwords + 3) / 4,
-					     &map) :
-			   NULL;
+		err = gr_arena_map_read(rt, addr, span->limit_addr, 2, &map,
+					&nwords);
 		if (err)
 			return err;
 		// Only a span of a single large object has several pieces.
