@@ -296,6 +296,11 @@ PyObject *gr_py_verdict(const struct gr_verdict *verdict)
 				 gr_py_total(&verdict->allocated)) &&
 		  gr_py_dict_set(dict, "reached",
 				 gr_py_total(&verdict->reached)) &&
+		  gr_py_dict_set(dict, "kept", gr_py_total(&verdict->kept)) &&
+		  gr_py_dict_set(dict, "kept_reached",
+				 gr_py_total(&verdict->kept_reached)) &&
+		  gr_py_dict_set(dict, "is_most_lost",
+				 PyBool_FromLong(verdict->is_most_lost)) &&
 		  gr_py_dict_set(dict, "stats", stats_or_none(verdict)) &&
 		  gr_py_dict_set(dict, "rebuilt",
 				 gr_py_total(&verdict->rebuilt)) &&

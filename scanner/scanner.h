@@ -320,6 +320,13 @@ struct gr_free_slot {
 /** The answer to `goref verify`. Belongs to the caller. */
 struct gr_verdict {
 	struct gr_total allocated, reached;
+	/**
+	 * Objects that the last collection found alive and that no allocation
+	 * has come near since; and those of them that are reached. If most
+	 * are not, perhaps a kind of root is not seen.
+	 */
+	struct gr_total kept, kept_reached;
+	bool is_most_lost;
 	uint64_t free_slot_pointers;
 	struct gr_free_slot free_slots[GR_FREE_SLOTS_MAX]; /**< The first. */
 	size_t nfree_slots;

@@ -8,6 +8,9 @@
 #include "base/vector.h"
 #include "goruntime/ptrmap.h"
 
+/** Fewer that survived a collection say nothing. */
+enum { MIN_KEPT = 100 };
+
 GR_VECTOR(difference_vector, struct gr_difference);
 
 struct verifier {
@@ -95,6 +98,15 @@ static void check_areas(struct verifier *v)
 	}
 }
 
+/* Is there memory that was not seen, and that may hold anything? */
+static bool is_torn(const struct verifier *v)
+{
+	const uint64_t *count = v->scan->gaps.count;
+
+	return count[GR_GAP_UNREADABLE_PAGES] ||
+	       count[GR_GAP_GOROUTINES_SKIPPED] || count[GR_GAP_BROKEN_LISTS];
+}
+
 /* Why an allocated object was not reached. */
 static const char *explain(struct verifier *v, const struct gr_span *span,
 			   uint32_t index)
@@ -103,8 +115,7 @@ static const char *explain(struct verifier *v, const struct gr_span *span,
 		return NULL;
 	if (!span->is_noscan && !span->host)
 		return "memory of its span could not be read";
-	if (v->scan->gaps.count[GR_GAP_UNREADABLE_PAGES] ||
-	    v->scan->gaps.count[GR_GAP_GOROUTINES_SKIPPED])
+	if (is_torn(v))
 		return "perhaps held by memory that could not be read";
 	if (strcmp(v->scan->info.gc_phase, "off"))
 		return "a collection is under way";
@@ -134,6 +145,12 @@ add_difference(struct verifier *v, const struct gr_span *span, uint32_t index)
 	return difference_vector_append(&v->differences, d) ? NULL : &gr_enomem;
 }
 
+static void total_add(struct gr_total *total, const struct gr_span *span)
+{
+	total->objects++;
+	total->bytes += span->elem_bytes;
+}
+
 static struct gr_error *compare_span(struct verifier *v,
 				     const struct gr_span *span)
 {
@@ -146,11 +163,14 @@ static struct gr_error *compare_span(struct verifier *v,
 		gr_obj obj = span->first_obj + i;
 		if (!gr_heap_is_allocated(v->heap, obj))
 			continue;
-		class->allocated.objects++;
-		class->allocated.bytes += span->elem_bytes;
+		bool is_kept = i >= span->freeindex && !span->is_unswept;
+		total_add(&class->allocated, span);
+		if (is_kept)
+			total_add(&v->verdict->kept, span);
 		if (gr_heap_is_counted(v->heap, obj)) {
-			class->reached.objects++;
-			class->reached.bytes += span->elem_bytes;
+			total_add(&class->reached, span);
+			if (is_kept)
+				total_add(&v->verdict->kept_reached, span);
 			continue;
 		}
 		err = add_difference(v, span, i);
@@ -170,6 +190,17 @@ static bool is_in_motion(const struct verifier *v)
 		    rt->goroutines[i].status == rt->layout.consts.grunning)
 			return true;
 	return false;
+}
+
+/* A busy program lets go of most between two collections; where one at rest
+ * seems to, it is rather we who do not see what holds it. */
+static bool is_most_lost(const struct verifier *v)
+{
+	const struct gr_verdict *verdict = v->verdict;
+
+	return !is_torn(v) && !strcmp(v->scan->info.gc_phase, "off") &&
+	       verdict->kept.objects >= MIN_KEPT &&
+	       verdict->kept_reached.objects < verdict->kept.objects / 2;
 }
 
 static struct gr_error *finish(struct verifier *v)
@@ -195,6 +226,7 @@ static struct gr_error *finish(struct verifier *v)
 	verdict->stats.objects = v->heap->stats_objects;
 	verdict->stats.bytes = v->heap->stats_bytes;
 	verdict->unexplained += verdict->free_slot_pointers;
+	verdict->is_most_lost = is_most_lost(v);
 	// A P that is at work may be between a slot and its statistics.
 	if (verdict->has_stats && !is_in_motion(v) &&
 	    (verdict->stats.objects != verdict->rebuilt.objects ||

@@ -131,12 +131,13 @@ class Scan:
         """Hold the walk against the allocator. At most so many differences
         (those without a reason always), 0: no limit.
 
-        allocated, reached {objects, bytes}, stats (the runtime's own, or
-        None) and rebuilt {objects, bytes}, free_slot_pointers, free_slots
-        (the first of them) [(address, base of the object that has the
-        pointer, or 0 for a root)], missed_pointers, unexplained, classes that differ [(span class, slot
-        bytes or 0, allocated, reached)], differences [(address, bytes, type
-        or None, reason or None)], gaps {cause: count}."""
+        allocated, reached, kept (by the last collection) and kept_reached
+        {objects, bytes}, is_most_lost (of these), stats (the runtime's own, or None) and rebuilt
+        {objects, bytes}, free_slot_pointers, free_slots (the first of them)
+        [(address, base of the object that has the pointer, or 0 for a
+        root)], missed_pointers, unexplained, classes that differ [(span
+        class, slot bytes or 0, allocated, reached)], differences [(address,
+        bytes, type or None, reason or None)], gaps {cause: count}."""
     def objects(self, where: str | Callable[[str], None]) -> dict[str, int]:
         """Write a line for every reached object, by address: the address in
         hexadecimal, and the bytes of its slot. where: a file's name (it is

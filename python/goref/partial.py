@@ -5,13 +5,15 @@ from typing import Any
 
 from .render import human_bytes
 
-# Gaps behind which there may be memory that nothing else leads to.
+# Gaps behind which there may be memory that nothing else leads to, and what
+# was wrong with it, if it did not simply lie in the missing part of a core.
 _LOSSES = {
-    "unreadable_pages": "pages of memory are missing",
-    "bad_spans": "spans of the heap make no sense",
-    "goroutines_skipped": "goroutines could not be read",
-    "broken_lists": "lists of the runtime are cut off",
+    "unreadable_pages": ("pages of memory", "are missing"),
+    "bad_spans": ("spans of the heap", "make no sense"),
+    "goroutines_skipped": ("goroutines", "could not be read"),
+    "broken_lists": ("of the runtime's lists and tables", "make no sense"),
 }
+_TABLES = ("bad_spans", "broken_lists")
 
 
 def reasons(
@@ -27,10 +29,10 @@ def reasons(
             "the core file is truncated, "
             f"{human_bytes(info['missing_bytes'])} are missing"
         )
-    for gap, what in _LOSSES.items():
+    for gap, (what, wrong) in _LOSSES.items():
         count = ledger["gaps"].get(gap)
-        if count and gap == "bad_spans" and info["missing_bytes"]:
-            found.append(f"{count:,} spans of the heap lay in that part")
-        elif count:
-            found.append(f"{count:,} {what}")
+        if gap in _TABLES and info["missing_bytes"]:
+            wrong = "lay in that part"
+        if count:
+            found.append(f"{count:,} {what} {wrong}")
     return found

@@ -359,19 +359,24 @@ def unexplained(count: int) -> str:
     return f"{count:,} {what} without an explanation"
 
 
+def _less(whole: dict[str, int], part: dict[str, int]) -> dict[str, int]:
+    return {key: whole[key] - part[key] for key in whole}
+
+
 def _verify_totals(verdict: dict[str, Any]) -> list[str]:
     allocated, reached = verdict["allocated"], verdict["reached"]
+    lost = _less(allocated, reached)
+    survivors = _less(verdict["kept"], verdict["kept_reached"])
+    totals = [
+        ("allocated", allocated),
+        ("reached", reached),
+        ("not reached", lost),
+    ]
+    if lost["objects"]:
+        totals.append(("that the last collection kept", survivors))
     rows = [["heap", "objects", "bytes"]]
-    for title, objects, size in (
-        ("allocated", allocated["objects"], allocated["bytes"]),
-        ("reached", reached["objects"], reached["bytes"]),
-        (
-            "not reached",
-            allocated["objects"] - reached["objects"],
-            allocated["bytes"] - reached["bytes"],
-        ),
-    ):
-        rows.append([title, f"{objects:,}", f"{size:,}"])
+    for title, total in totals:
+        rows.append([title, f"{total['objects']:,}", f"{total['bytes']:,}"])
     return table(rows, left=[0])
 
 
@@ -448,13 +453,19 @@ def _verify_free_slots(verdict: dict[str, Any]) -> list[str]:
     ]
 
 
+_MOST_LOST = (
+    "Most of what the last collection kept is not reached: the program has\n"
+    "let go of it since, or something that holds it is not seen."
+)
+
+
 def _verify_end(verdict: dict[str, Any], is_torn: bool) -> str:
-    if verdict["unexplained"] and is_torn:
+    allocated = verdict["allocated"]["objects"]
+    missing = allocated - verdict["reached"]["objects"]
+    if is_torn and (verdict["unexplained"] or missing):
         return "not verified: what is missing may explain the differences"
     if verdict["unexplained"]:
         return f"NOT verified: {unexplained(verdict['unexplained'])}"
-    allocated = verdict["allocated"]["objects"]
-    missing = allocated - verdict["reached"]["objects"]
     if not missing:
         return f"verified: all {allocated:,} objects are reached"
     return (
@@ -477,8 +488,10 @@ def verify_text(
         f"{verdict['missed_pointers']:,}",
         *_gap_lines(verdict["gaps"]),
     ]
+    if verdict["is_most_lost"]:
+        lines += ["", _MOST_LOST]
     lines += _verify_classes(verdict) + _verify_differences(verdict)
-    lines += ["", _verify_end(verdict, bool(info["missing_bytes"]))]
+    lines += ["", _verify_end(verdict, bool(lost))]
     return "\n".join(lines) + "\n"
 
 
@@ -500,6 +513,9 @@ def verify_json(
         "allocated_bytes": verdict["allocated"]["bytes"],
         "reached_objects": verdict["reached"]["objects"],
         "reached_bytes": verdict["reached"]["bytes"],
+        "kept": verdict["kept"],
+        "kept_reached": verdict["kept_reached"],
+        "is_most_lost": verdict["is_most_lost"],
         "free_slot_pointers": verdict["free_slot_pointers"],
         "free_slots": [
             {

@@ -525,6 +525,29 @@ static struct gr_error *read_g0(struct reader *r, uint64_t m)
 	return goroutine_vector_append(&r->goroutines, g) ? NULL : &gr_enomem;
 }
 
+/* A runtime that has begun has a goroutine, a thread and a P, and the length
+ * of allgs is there twice: runtime.allgadd sets allglen last. */
+static struct gr_error *check_lists(struct gr_runtime *rt, uint64_t ngs)
+{
+	struct gr_error *err = NULL;
+	uint64_t len = 0;
+
+	if (rt->layout.vars.allglen)
+		err = gr_image_read_u64(rt->image, rt->layout.vars.allglen,
+					&len);
+	if (gr_error_catch(&err, GR_ERROR_FAULT))
+		len = 0;
+	if (len > ngs && len <= MAX_GOROUTINES)
+		gr_gap_add(rt->gaps, GR_GAP_GOROUTINES_SKIPPED, len - ngs);
+	else if (len > ngs || !ngs)
+		gr_gap_add(rt->gaps, GR_GAP_BROKEN_LISTS, 1);
+	if (!rt->nms)
+		gr_gap_add(rt->gaps, GR_GAP_BROKEN_LISTS, 1);
+	if (!rt->nps)
+		gr_gap_add(rt->gaps, GR_GAP_BROKEN_LISTS, 1);
+	return err;
+}
+
 static struct gr_error *read_all(struct reader *r)
 {
 	struct gr_runtime *rt = r->rt;
@@ -533,6 +556,8 @@ static struct gr_error *read_all(struct reader *r)
 
 	err = read_pointers(rt, rt->layout.vars.allgs, MAX_GOROUTINES,
 			    GR_GAP_GOROUTINES_SKIPPED, &addrs);
+	if (!err)
+		err = check_lists(rt, addrs.size);
 	for (size_t i = 0; !err && i < addrs.size; i++) {
 		if (rt->poll && i % ADDRS_A_READ == 0)
 			err = rt->poll(rt->poll_ctx);

@@ -320,6 +320,7 @@ static inline uint64_t gr_field_word(const void *record, struct gr_field f)
 	X(mheap, REQUIRED, "runtime.mheap_")                           \
 	X(firstmoduledata, REQUIRED, "runtime.firstmoduledata")        \
 	X(allgs, REQUIRED, "runtime.allgs")                            \
+	X(allglen, OPTIONAL, "runtime.allglen")                        \
 	X(allm, REQUIRED, "runtime.allm")                              \
 	X(allp, REQUIRED, "runtime.allp")                              \
 	X(allfin, REQUIRED, "runtime.allfin")                          \

@@ -94,7 +94,8 @@ static struct gr_error *map_tables(struct gr_runtime *rt, const uint8_t *record,
 	return NULL;
 }
 
-/* The pointer mask of data or bss: a bit a word of [start, end). */
+/* The pointer mask of data or bss: a bit a word of [start, end). One that has
+ * more or fewer (runtime.progToPointerMask) says that the range is not right. */
 static struct gr_error *map_mask(struct gr_runtime *rt, const uint8_t *record,
 				 struct gr_field field, uint64_t start,
 				 uint64_t end, const uint8_t **ret,
@@ -107,6 +108,8 @@ static struct gr_error *map_mask(struct gr_runtime *rt, const uint8_t *record,
 
 	*ret = NULL;
 	*ret_bits = nbit < words ? nbit : words;
+	if (nbit != words)
+		gr_gap_add(rt->gaps, GR_GAP_BROKEN_LISTS, 1);
 	if (!*ret_bits)
 		return NULL;
 	struct gr_error *err =

@@ -124,18 +124,21 @@ class Points:
         self.layout = layout(scanner, exe, core_path)
         self.names = symbols(exe)
         core = Core(core_path)
-        slot = self._variable("mheap_") + self.layout["mheap.allspans"][0]
+        slot = self.variable("mheap_") + self.layout["mheap.allspans"][0]
         self.spans = self._slice(core, slot)
-        self.gs = self._slice(core, self._variable("allgs"))
-        self.ms = self._list(core, self._variable("allm"), "m.alllink")
-        self.lengths = [slot + 8, slot + 16, self._variable("allgs") + 8]
-        self.module = self._variable("firstmoduledata")
+        self.gs = self._slice(core, self.variable("allgs"))
+        self.ms = self._list(core, self.variable("allm"), "m.alllink")
+        self.lengths = [slot + 8, slot + 16, self.variable("allgs") + 8]
+        self.module = self.variable("firstmoduledata")
         self.in_use = [s for s in self.spans if self.field(core, s, "state") == 1]
         self.links = self._links(core)
         core.close()
 
-    def _variable(self, name):
+    def variable(self, name):
         return self.names["runtime." + name]
+
+    def module_field(self, name):
+        return self.module + self.layout[f"moduledata.{name}"][0]
 
     @staticmethod
     def _slice(core, slot):
@@ -151,9 +154,9 @@ class Points:
 
     def _links(self, core):
         """Words that lead from one record to the next."""
-        found = [self._variable(v) for v in ("allm", "allfin")]
+        found = [self.variable(v) for v in ("allm", "allfin")]
         found += [m + self.layout["m.alllink"][0] for m in self.ms]
-        found += [self.module + self.layout["moduledata.next"][0]]
+        found += [self.module_field("next")]
         specials = self.layout["mspan.specials"][0]
         for span in self.in_use:
             found.append(span + specials)

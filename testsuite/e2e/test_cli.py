@@ -177,7 +177,7 @@ def loop_threads(core, points):
     [
         (skip_goroutine, "goroutines could not be read"),
         (spoil_span, "spans of the heap make no sense"),
-        (loop_threads, "lists of the runtime are cut off"),
+        (loop_threads, "of the runtime's lists and tables make no sense"),
     ],
 )
 def test_why_of_a_core_with_gaps(core, tmp_path, damage, said):

@@ -9,17 +9,19 @@ usual run, 200 times before a release.
 import os
 import random
 import time
+from pathlib import Path
 
 import pytest
 
-from mutate import Core, copy_sparse, symbols
+from mutate import Core, Points, copy_sparse
 from pprof import Profile
-from session import run_gdb, run_goref
+from session import environment, run_gdb, run_goref
 from targets import Target, attach_reason, kernel_core, kernel_cores_reason
 from test_rest import ROWS
 from toolchains import Variant, variant_id, variants
 
 CENTRAL = Variant("go1.24", "default")
+SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 STOPS = int(os.environ.get("GOREF_STOPS", "3"))
 STOPS_A_SESSION = 20
 
@@ -79,6 +81,7 @@ def test_everything_is_explained(rest):
     assert rest.verdict["unexplained"] == 0
     assert rest.verdict["free_slot_pointers"] == 0
     assert rest.verdict["missed_pointers"] == 0
+    assert not rest.verdict["is_most_lost"]
 
 
 @rows
@@ -202,6 +205,16 @@ def free_slot(reached, verdict):
     )
 
 
+def damaged(target, folder):
+    """A copy of a core, open to be changed; where the runtime's words are;
+    and the target that it makes."""
+    copy = folder / "core"
+    copy_sparse(target.core, copy)
+    places = Points(SCANNER, target.exe, copy)
+    torn = Target("core", target.exe, target.truth, core=copy)
+    return Core(copy), places, torn
+
+
 @variants("default")
 def test_pointer_to_a_free_slot(farm, variant, tmp_path):
     """One word of a core changed: a package variable points to the slot of an
@@ -209,13 +222,9 @@ def test_pointer_to_a_free_slot(farm, variant, tmp_path):
     target = farm.target("values", variant)
     run = run_goref(target, ["goref objects --addresses", "goref verify --json"])
     free = free_slot(addresses(run.parts[0]), run.json(1))
-    copy = tmp_path / "core"
-    copy_sparse(target.core, copy)
-    core = Core(copy)
-    place = core.offset(symbols(target.exe)["main.vPointer"])
-    core.data[place : place + 8] = free.to_bytes(8, "little")
+    core, at, torn = damaged(target, tmp_path)
+    core.put(at.names["main.vPointer"], free)
     core.close()
-    torn = Target("core", target.exe, target.truth, core=copy)
     run = run_goref(torn, ["goref verify --json"])
     assert run.rc == 1
     verdict = run.json(0)
@@ -260,6 +269,50 @@ def test_free_slot_behind_doubt(farm, variant):
     assert verdict["free_slot_pointers"] == 0
     assert scan["gaps"]["conservative_free_slots"] >= 1
     assert scan["gaps"] == verdict["gaps"]
+
+
+# What holds the heap, cut off by one word of a core.
+ROOTS_LOST = {
+    "no goroutines": lambda at: at.variable("allgs") + 8,
+    "no threads": lambda at: at.variable("allm"),
+    "no Ps": lambda at: at.variable("allp") + 8,
+    "no bss": lambda at: at.module_field("ebss"),
+    "no data": lambda at: at.module_field("edata"),
+}
+
+
+@pytest.mark.parametrize("place", ROOTS_LOST.values(), ids=ROOTS_LOST)
+def test_roots_that_are_lost(farm, place, tmp_path):
+    """The lists of the runtime are held against what it knows besides."""
+    target = farm.target("rest", CENTRAL)
+    core, at, torn = damaged(target, tmp_path)
+    core.put(place(at), 0)
+    core.close()
+    run = run_goref(torn, ["goref verify --json", "goref verify"])
+    verdict = run.json(0)
+    gaps = verdict["gaps"]
+    assert gaps["broken_lists"] + gaps["goroutines_skipped"] > 0
+    assert verdict["partial"]
+    if verdict["reached_objects"] < verdict["allocated_objects"]:
+        assert "not verified" in run.parts[1]
+
+
+def test_most_of_the_heap_is_lost(farm, tmp_path):
+    """No list is torn, but what the collector kept is not reached: no word
+    of bss is a pointer."""
+    target = farm.target("rest", CENTRAL)
+    core, at, torn = damaged(target, tmp_path)
+    mask = at.module_field("gcbssmask")
+    place = core.offset(core.u64(mask + 8))
+    size = core.u64(mask) % (1 << 32) // 8
+    core.data[place : place + size] = bytes(size)
+    core.close()
+    run = run_goref(torn, ["goref verify --json", "goref verify"])
+    verdict = run.json(0)
+    assert verdict["is_most_lost"]
+    kept, reached = verdict["kept"], verdict["kept_reached"]
+    assert reached["objects"] < kept["objects"] / 2
+    assert "something that holds it is not seen" in run.parts[1]
 
 
 @variants("default")
