@@ -28,12 +28,9 @@ static uint64_t resident_bytes(int32_t pid)
 	char name[32];
 
 	snprintf(name, sizeof(name), "/proc/%d/statm", pid);
-	FILE *file = fopen(name, "re");
-	if (!file)
+	_cleanup_fclose_ FILE *file = fopen(name, "re");
+	if (!file || fscanf(file, "%llu %llu", &size, &pages) != 2)
 		return 0;
-	if (fscanf(file, "%llu %llu", &size, &pages) != 2)
-		pages = 0;
-	fclose(file);
 	return pages * GR_PAGE_BYTES;
 }
 

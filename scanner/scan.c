@@ -30,15 +30,13 @@ uint64_t gr_scan_now_us(void)
 /* Anonymous memory of this process now, from /proc/self/status. */
 static uint64_t private_bytes(void)
 {
-	FILE *file = fopen("/proc/self/status", "re");
+	_cleanup_fclose_ FILE *file = fopen("/proc/self/status", "re");
 	unsigned long long kb = 0;
 	char line[256];
 
 	while (file && fgets(line, sizeof(line), file))
 		if (sscanf(line, "RssAnon: %llu kB", &kb) == 1)
 			break;
-	if (file)
-		fclose(file);
 	return kb << 10;
 }
 
@@ -66,13 +64,6 @@ struct gr_error *gr_scan_poll(void *ctx)
 
 	return scan->target.ops.poll ? scan->target.ops.poll(scan->target.ctx) :
 				       NULL;
-}
-
-void gr_scan_set_poll(struct gr_scan *scan, struct gr_error *(*poll)(void *ctx),
-		      void *ctx)
-{
-	scan->target.ops.poll = poll;
-	scan->target.ctx = ctx;
 }
 
 static const char *intern(struct gr_scan *scan, const char *text)

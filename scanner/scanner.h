@@ -57,7 +57,7 @@ struct gr_scan_info {
 /**
  * Open a target: symbols, spans, capture of the memory that the walk needs,
  * goroutines and their stacks. When it returns, nothing of the target is read
- * again but through gr_scan_describe(). @p target may go away afterwards.
+ * again. @p target may go away afterwards.
  */
 struct gr_error *gr_scan_create(const struct gr_target *target,
 				struct gr_scan **ret) GR_MUST_CHECK;
@@ -98,10 +98,6 @@ struct gr_error *gr_scan_capture(struct gr_scan *scan,
 struct gr_error *gr_scan_finish(struct gr_scan *scan) GR_MUST_CHECK;
 
 const struct gr_scan_info *gr_scan_info(const struct gr_scan *scan);
-
-/** Replace the poll callback: a kept scan outlives the command that made it. */
-void gr_scan_set_poll(struct gr_scan *scan, struct gr_error *(*poll)(void *ctx),
-		      void *ctx);
 
 /** The resolved layout table as text (golden files). For free(). */
 char *gr_scan_layout_text(const struct gr_scan *scan);

@@ -17,18 +17,6 @@ enum {
 /* The copy's own tables, and what a scan's start may touch. */
 static const uint64_t min_bytes = UINT64_C(16) << 20;
 
-static void close_file(FILE **file)
-{
-	if (*file)
-		fclose(*file);
-}
-
-static void close_dir(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 static uint64_t status_bytes(pid_t pid, const char *key)
 {
 	char text[64];
@@ -44,7 +32,7 @@ static uint64_t number_after(const char *path, const char *key)
 	size_t key_bytes = strlen(key);
 	char line[512];
 
-	_cleanup_(close_file) FILE *file = fopen(path, "re");
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
 	while (file && fgets(line, sizeof(line), file)) {
 		if (strncmp(line, key, key_bytes))
 			continue;
@@ -126,7 +114,7 @@ static uint64_t cgroup_room(pid_t pid, const char *controller,
 	uint64_t room = UINT64_MAX;
 
 	snprintf(line, sizeof(line), "/proc/%d/cgroup", pid);
-	_cleanup_(close_file) FILE *file = fopen(line, "re");
+	_cleanup_fclose_ FILE *file = fopen(line, "re");
 	while (file && fgets(line, sizeof(line), file)) {
 		line[strcspn(line, "\n")] = '\0';
 		// hierarchy:controllers:/path
@@ -179,7 +167,7 @@ static uint64_t count_tasks(const char *uid)
 	uint64_t tasks = 0;
 	char text[128];
 
-	_cleanup_(close_dir) DIR *dir = opendir("/proc");
+	_cleanup_closedir_ DIR *dir = opendir("/proc");
 	for (struct dirent *d; dir && (d = readdir(dir));) {
 		pid_t pid = atoi(d->d_name);
 		if (!pid ||

@@ -15,18 +15,6 @@ enum {
 	MAX_PASSES = 1000,
 };
 
-static void close_dir(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
-static void close_file(FILE **file)
-{
-	if (*file)
-		fclose(*file);
-}
-
 bool gr_thread_status(pid_t pid, pid_t tid, const char *key, char *buf,
 		      size_t bytes)
 {
@@ -34,7 +22,7 @@ bool gr_thread_status(pid_t pid, pid_t tid, const char *key, char *buf,
 	char line[512];
 
 	snprintf(line, sizeof(line), "/proc/%d/task/%d/status", pid, tid);
-	_cleanup_(close_file) FILE *file = fopen(line, "re");
+	_cleanup_fclose_ FILE *file = fopen(line, "re");
 	while (file && fgets(line, sizeof(line), file)) {
 		if (strncmp(line, key, key_bytes) || line[key_bytes] != ':')
 			continue;
@@ -133,7 +121,7 @@ static struct gr_error *seize_new(struct gr_threads *threads)
 	char name[64];
 
 	snprintf(name, sizeof(name), "/proc/%d/task", threads->pid);
-	_cleanup_(close_dir) DIR *dir = opendir(name);
+	_cleanup_closedir_ DIR *dir = opendir(name);
 	if (!dir)
 		return gr_error_format(GR_ERROR_IO, "it has ended");
 	for (struct dirent *d; !err && (d = readdir(dir));) {
@@ -283,7 +271,7 @@ static long waits_in(pid_t pid, pid_t tid)
 	long number;
 
 	snprintf(name, sizeof(name), "/proc/%d/task/%d/syscall", pid, tid);
-	_cleanup_(close_file) FILE *file = fopen(name, "re");
+	_cleanup_fclose_ FILE *file = fopen(name, "re");
 	return file && fscanf(file, "%ld", &number) == 1 ? number : -1;
 }
 
@@ -310,7 +298,7 @@ struct gr_tracee *gr_threads_stop_one(struct gr_threads *threads)
 	char name[64];
 
 	snprintf(name, sizeof(name), "/proc/%d/task", threads->pid);
-	_cleanup_(close_dir) DIR *dir = opendir(name);
+	_cleanup_closedir_ DIR *dir = opendir(name);
 	for (struct dirent *d; dir && !futex && (d = readdir(dir));) {
 		pid_t tid = atoi(d->d_name);
 		enum gr_fitness fitness = tid ? gr_arch_call_fitness(waits_in(

@@ -3,7 +3,10 @@
 #ifndef GR_SNAPSHOT_THREADS_H
 #define GR_SNAPSHOT_THREADS_H
 
+#include <dirent.h>
+
 #include "base/base.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/vector.h"
 #include "snapshot/arch.h"
@@ -46,6 +49,15 @@ struct gr_tracee *gr_threads_pick(struct gr_threads *threads);
  * @p list gets that one; NULL if there is none at this moment.
  */
 struct gr_tracee *gr_threads_stop_one(struct gr_threads *threads);
+
+static inline void gr_cleanup_closedir(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+/** closedir() at the end of the scope. */
+#define _cleanup_closedir_ _cleanup_(gr_cleanup_closedir)
 
 /** The one value of a line "key: value" of /proc/PID/task/TID/status. */
 bool gr_thread_status(pid_t pid, pid_t tid, const char *key, char *buf,

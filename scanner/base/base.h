@@ -37,6 +37,23 @@ typedef uint32_t gr_obj;
 		__asm__ volatile("" : : "r"(_p)); \
 	} while (0)
 
+/**
+ * Binary search: for how many of @p n rows, the first ones, @p is_before
+ * holds, in which @p i is a row's number.
+ */
+#define gr_count_before(n, i, is_before)                      \
+	({                                                    \
+		size_t _low = 0, _high = (n);                 \
+		while (_low < _high) {                        \
+			size_t i = _low + (_high - _low) / 2; \
+			if (is_before)                        \
+				_low = i + 1;                 \
+			else                                  \
+				_high = i;                    \
+		}                                             \
+		_low;                                         \
+	})
+
 /** Bytes of a pointer in every target that we read. */
 #define GR_WORD_BYTES 8
 

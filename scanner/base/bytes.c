@@ -18,25 +18,6 @@ bool gr_bytes_uvarint(struct gr_bytes b, uint64_t *off, uint64_t *ret)
 	return false;
 }
 
-bool gr_bytes_varint(struct gr_bytes b, uint64_t *off, int64_t *ret)
-{
-	uint64_t value = 0;
-
-	for (unsigned int shift = 0; shift < 64; shift += 7) {
-		if (*off >= b.size)
-			return false;
-		uint8_t byte = b.data[(*off)++];
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte & 0x80)
-			continue;
-		if (byte & 0x40 && shift + 7 < 64)
-			value |= ~UINT64_C(0) << (shift + 7);
-		*ret = (int64_t)value;
-		return true;
-	}
-	return false;
-}
-
 const char *gr_bytes_string(struct gr_bytes b, uint64_t off)
 {
 	if (off >= b.size || !memchr(b.data + off, '\0', b.size - off))

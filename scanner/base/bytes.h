@@ -87,9 +87,6 @@ static inline uint64_t gr_load_uint(const void *p, unsigned int bytes)
  */
 bool gr_bytes_uvarint(struct gr_bytes b, uint64_t *off, uint64_t *ret);
 
-/** The same for a signed LEB128 number. */
-bool gr_bytes_varint(struct gr_bytes b, uint64_t *off, int64_t *ret);
-
 /** The NUL-terminated string at @p off, or NULL if it does not end inside. */
 const char *gr_bytes_string(struct gr_bytes b, uint64_t off);
 

@@ -25,10 +25,19 @@ static inline void gr_cleanup_close(const int *fd)
 		close(*fd);
 }
 
+static inline void gr_cleanup_fclose(FILE **file)
+{
+	if (*file)
+		fclose(*file);
+}
+
 /** free() at the end of the scope. */
 #define _cleanup_free_ _cleanup_(gr_cleanup_free)
 /** close() at the end of the scope, unless negative. */
 #define _cleanup_close_ _cleanup_(gr_cleanup_close)
+
+/** fclose() at the end of the scope. */
+#define _cleanup_fclose_ _cleanup_(gr_cleanup_fclose)
 
 /** The pointer's value; the variable itself becomes NULL (owns no more). */
 #define steal_ptr(p)                       \

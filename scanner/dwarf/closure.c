@@ -109,12 +109,9 @@ static struct gr_error *decode_captures(struct gr_dwarf *dwarf,
 	_cleanup_die_ Dwarf_Die handle = NULL;
 	struct gr_error *err;
 
-	err = gr_dwarf_attach(dwarf);
-	if (err)
+	err = gr_dwarf_function_die(dwarf, function, &handle);
+	if (err || !handle)
 		return err;
-	handle = gr_die_at(dwarf->dbg, dwarf->functions.data[function].die_off);
-	if (!handle)
-		return NULL;
 	err = visit_body(dwarf, handle, 0, &captures);
 	if (err && !gr_error_catch(&err, GR_ERROR_FORMAT))
 		return err;
@@ -181,12 +178,9 @@ static struct gr_error *decode_first_param(struct gr_dwarf *dwarf,
 	struct gr_die die;
 
 	*ret = GR_DWARF_NONE;
-	err = gr_dwarf_attach(dwarf);
-	if (err)
+	err = gr_dwarf_function_die(dwarf, function, &handle);
+	if (err || !handle)
 		return err;
-	handle = gr_die_at(dwarf->dbg, dwarf->functions.data[function].die_off);
-	if (!handle)
-		return NULL;
 	err = gr_die_read(dwarf->dbg, handle, &die);
 	if (err)
 		return err;

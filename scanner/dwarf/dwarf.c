@@ -65,18 +65,12 @@ const char *gr_dwarf_clean_name(struct gr_dwarf *dwarf, const char *name)
 const char *gr_dwarf_abstract_name(const struct gr_dwarf *dwarf, uint64_t off)
 {
 	const struct gr_dwarf_abstract *abstracts = dwarf->abstracts.data;
-	size_t low = 0, high = dwarf->abstracts.size;
+	size_t i = gr_count_before(dwarf->abstracts.size, j,
+				   abstracts[j].die_off < off);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (abstracts[mid].die_off < off)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == dwarf->abstracts.size || abstracts[low].die_off != off)
+	if (i == dwarf->abstracts.size || abstracts[i].die_off != off)
 		return NULL;
-	return abstracts[low].name;
+	return abstracts[i].name;
 }
 
 static void name_functions(struct gr_walk *walk)
@@ -274,6 +268,17 @@ struct gr_error *gr_dwarf_attach(struct gr_dwarf *dwarf)
 	return NULL;
 }
 
+struct gr_error *gr_dwarf_function_die(struct gr_dwarf *dwarf,
+				       uint32_t function, Dwarf_Die *ret)
+{
+	struct gr_error *err = gr_dwarf_attach(dwarf);
+
+	if (!err)
+		*ret = gr_die_at(dwarf->dbg,
+				 dwarf->functions.data[function].die_off);
+	return err;
+}
+
 struct gr_error *gr_dwarf_open(const char *path, const char *debug_path,
 			       struct gr_error *(*poll)(void *ctx), void *ctx,
 			       struct gr_dwarf **ret)
@@ -365,11 +370,6 @@ const char *gr_dwarf_producer(const struct gr_dwarf *dwarf)
 	return dwarf->producer;
 }
 
-size_t gr_dwarf_damaged_units(const struct gr_dwarf *dwarf)
-{
-	return dwarf->damaged_units;
-}
-
 uint32_t gr_dwarf_find_type(const struct gr_dwarf *dwarf, const char *name)
 {
 	return gr_index_find_name(&dwarf->types_by_name, type_names(dwarf),
@@ -402,17 +402,11 @@ bool gr_dwarf_find_constant(const struct gr_dwarf *dwarf, const char *name,
 uint32_t gr_dwarf_function_at(const struct gr_dwarf *dwarf, uint64_t pc)
 {
 	const struct gr_dwarf_function *functions = dwarf->functions.data;
-	size_t low = 0, high = dwarf->functions.size;
+	size_t n = gr_count_before(dwarf->functions.size, i,
+				   functions[i].low <= pc);
 
 	// The last function that starts at or before pc.
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (functions[mid].low <= pc)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == 0 || pc >= functions[low - 1].high)
+	if (!n || pc >= functions[n - 1].high)
 		return GR_DWARF_NONE;
-	return (uint32_t)(low - 1);
+	return (uint32_t)(n - 1);
 }

@@ -222,9 +222,6 @@ struct gr_error *gr_dwarf_captures(struct gr_dwarf *dwarf, uint32_t function,
  */
 uint32_t gr_dwarf_first_param_type(struct gr_dwarf *dwarf, uint32_t function);
 
-/** Compile units that were left out, in whole or in part, as damaged. */
-size_t gr_dwarf_damaged_units(const struct gr_dwarf *dwarf);
-
 /** Compile unit producer (`Go cmd/compile go1.27.4; regabi`), or NULL. */
 const char *gr_dwarf_producer(const struct gr_dwarf *dwarf);
 

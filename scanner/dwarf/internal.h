@@ -184,6 +184,10 @@ struct gr_location gr_location_read(struct gr_dwarf *dwarf, Dwarf_Die handle,
 
 /** dwarf.c: open the debug information, where the tables are the cache's. */
 struct gr_error *gr_dwarf_attach(struct gr_dwarf *dwarf) GR_MUST_CHECK;
+/** dwarf.c: the same, and the DIE of a function, or NULL if it has none. */
+struct gr_error *gr_dwarf_function_die(struct gr_dwarf *dwarf,
+				       uint32_t function,
+				       Dwarf_Die *ret) GR_MUST_CHECK;
 /** dwarf.c: libdwarf over the file at @p path, tables still empty. */
 struct gr_error *gr_dwarf_open_file(const char *path,
 				    struct gr_dwarf **ret) GR_MUST_CHECK;

@@ -534,13 +534,10 @@ static struct gr_error *decode_locals(struct gr_dwarf *dwarf, uint32_t function,
 	struct gr_error *err;
 	struct gr_die die;
 
-	err = gr_dwarf_attach(dwarf);
-	if (err)
+	err = gr_dwarf_function_die(dwarf, function, &handle);
+	if (err || !handle)
 		return err;
 	const struct gr_dwarf_function *row = &dwarf->functions.data[function];
-	handle = gr_die_at(dwarf->dbg, row->die_off);
-	if (!handle)
-		return NULL;
 	err = gr_die_read(dwarf->dbg, handle, &die);
 	if (err)
 		return gr_error_catch(&err, GR_ERROR_FORMAT) ? NULL : err;

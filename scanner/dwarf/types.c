@@ -187,18 +187,12 @@ struct gr_error *gr_types_add(struct gr_walk *walk, Dwarf_Die handle,
 static uint32_t find_die(const struct gr_dwarf *dwarf, uint64_t off)
 {
 	const struct gr_dwarf_type *types = dwarf->types.data;
-	size_t low = 0, high = dwarf->types.size;
+	size_t i =
+		gr_count_before(dwarf->types.size, j, types[j].die_off < off);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (types[mid].die_off < off)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == dwarf->types.size || types[low].die_off != off)
+	if (i == dwarf->types.size || types[i].die_off != off)
 		return GR_DWARF_NONE;
-	return (uint32_t)low;
+	return (uint32_t)i;
 }
 
 uint32_t gr_types_at(const struct gr_dwarf *dwarf, uint64_t off)

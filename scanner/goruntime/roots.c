@@ -227,22 +227,15 @@ struct gr_error *gr_roots_collect(struct gr_runtime *rt,
 static const struct gr_dwarf_variable *variable_at(const struct gr_dwarf *dwarf,
 						   uint64_t addr)
 {
-	size_t count, ntypes, low = 0;
+	size_t count, ntypes;
 	const struct gr_dwarf_variable *v = gr_dwarf_variables(dwarf, &count);
 	const struct gr_dwarf_type *types = gr_dwarf_types(dwarf, &ntypes);
-	size_t high = count;
+	size_t n = gr_count_before(count, i, v[i].addr <= addr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (v[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low || v[low - 1].type >= ntypes ||
-	    addr - v[low - 1].addr >= types[v[low - 1].type].size_bytes)
+	if (!n || v[n - 1].type >= ntypes ||
+	    addr - v[n - 1].addr >= types[v[n - 1].type].size_bytes)
 		return NULL;
-	return &v[low - 1];
+	return &v[n - 1];
 }
 
 static struct gr_error *name_data_word(struct gr_runtime *rt,
@@ -279,16 +272,9 @@ static struct gr_error *name_data_word(struct gr_runtime *rt,
 static const struct gr_frame *frame_of(const struct gr_goroutine *g,
 				       uint64_t addr)
 {
-	size_t low = 0, high = g->nframes;
+	size_t n = gr_count_before(g->nframes, i, g->frames[i].sp <= addr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (g->frames[mid].sp <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low ? &g->frames[low - 1] : NULL;
+	return n ? &g->frames[n - 1] : NULL;
 }
 
 /*

@@ -127,18 +127,12 @@ struct queues {
 static struct gr_stack_object *find_object(struct gr_stack_objects *objects,
 					   uint64_t addr)
 {
-	size_t low = 0, high = objects->size;
+	size_t n = gr_count_before(objects->size, i,
+				   objects->data[i].addr <= addr);
 
-	while (high > low) {
-		size_t middle = low + (high - low) / 2;
-		if (objects->data[middle].addr <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
+	if (!n)
 		return NULL;
-	struct gr_stack_object *object = &objects->data[low - 1];
+	struct gr_stack_object *object = &objects->data[n - 1];
 	return addr - object->addr < object->bytes ? object : NULL;
 }
 

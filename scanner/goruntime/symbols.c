@@ -56,18 +56,11 @@ struct gr_error *gr_symbols_read(struct gr_runtime *rt,
 const struct gr_symbol *gr_symbols_at(const struct gr_runtime *rt,
 				      uint64_t addr)
 {
-	size_t low = 0, high = rt->nsymbols;
+	size_t n =
+		gr_count_before(rt->nsymbols, i, rt->symbols[i].addr <= addr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (rt->symbols[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	// Empty and nested symbols are rare: the last that begins before it.
-	if (!low ||
-	    addr - rt->symbols[low - 1].addr >= rt->symbols[low - 1].bytes)
+	if (!n || addr - rt->symbols[n - 1].addr >= rt->symbols[n - 1].bytes)
 		return NULL;
-	return &rt->symbols[low - 1];
+	return &rt->symbols[n - 1];
 }

@@ -7,12 +7,6 @@
 
 #include "base/cleanup.h"
 
-static void close_stream(FILE **file)
-{
-	if (*file)
-		fclose(*file);
-}
-
 void gr_mappings_deinit(struct gr_mappings *mappings)
 {
 	gr_mapping_vector_deinit(&mappings->list);
@@ -102,7 +96,7 @@ struct gr_error *gr_mappings_add_process(struct gr_mappings *mappings,
 	char name[32];
 
 	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
-	_cleanup_(close_stream) FILE *file = fopen(name, "re");
+	_cleanup_fclose_ FILE *file = fopen(name, "re");
 	if (!file)
 		return gr_error_format(GR_ERROR_IO, "cannot open %s: %s", name,
 				       strerror(errno));

@@ -115,44 +115,6 @@ static const struct number_case unsigned_cases[] = {
 	  0 },
 };
 
-static const struct number_case signed_cases[] = {
-	{ "signed: 0", { 0 }, 1, true, 0, 1 },
-	{ "signed: 2", { 0x02 }, 1, true, 2, 1 },
-	{ "signed: -2", { 0x7e }, 1, true, -U(2), 1 },
-	{ "signed: 63 is one byte", { 0x3f }, 1, true, 63, 1 },
-	{ "signed: 64 is two bytes", { 0xc0, 0x00 }, 2, true, 64, 2 },
-	{ "signed: -64 is one byte", { 0x40 }, 1, true, -U(64), 1 },
-	{ "signed: -65 is two bytes", { 0xbf, 0x7f }, 2, true, -U(65), 2 },
-	{ "signed: 127", { 0xff, 0x00 }, 2, true, 127, 2 },
-	{ "signed: -129", { 0xff, 0x7e }, 2, true, -U(129), 2 },
-	{ "signed: -1 in four bytes",
-	  { 0xff, 0xff, 0xff, 0x7f },
-	  4,
-	  true,
-	  -U(1),
-	  4 },
-	{ "signed: the largest",
-	  { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00 },
-	  10,
-	  true,
-	  INT64_MAX,
-	  10 },
-	{ "signed: the smallest",
-	  { 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f },
-	  10,
-	  true,
-	  U(1) << 63,
-	  10 },
-	{ "signed: nothing there", { 0 }, 0, false, 0, 0 },
-	{ "signed: cut off", { 0xff, 0xff }, 2, false, 0, 0 },
-	{ "signed: eleven bytes are too many",
-	  { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f },
-	  11,
-	  false,
-	  0,
-	  0 },
-};
-
 static void test_unsigned(void **state)
 {
 	const struct number_case *c = *state;
@@ -168,22 +130,6 @@ static void test_unsigned(void **state)
 	release(b);
 }
 
-static void test_signed(void **state)
-{
-	const struct number_case *c = *state;
-	struct gr_bytes b = exact(c->bytes, c->nbytes);
-	uint64_t off = 0;
-	int64_t value;
-
-	assert_int_equal(gr_bytes_varint(b, &off, &value), c->is_good);
-	if (c->is_good) {
-		assert_true((uint64_t)value == c->want);
-		assert_int_equal(off, c->want_off);
-	}
-	assert_true(off <= b.size);
-	release(b);
-}
-
 static void test_number_past_the_end(void **state)
 {
 	(void)state;
@@ -192,12 +138,9 @@ static void test_number_past_the_end(void **state)
 	uint64_t value, offs[] = { 2, 3, UINT64_MAX };
 
 	for (size_t i = 0; i < GR_ARRAY_SIZE(offs); i++) {
-		int64_t number;
 		uint64_t off = offs[i];
 
 		assert_false(gr_bytes_uvarint(b, &off, &value));
-		off = offs[i];
-		assert_false(gr_bytes_varint(b, &off, &number));
 	}
 }
 
@@ -284,6 +227,5 @@ int main(void)
 
 	return ROWS_RUN("bounds", bounds_cases, test_bounds) +
 	       ROWS_RUN("unsigned numbers", unsigned_cases, test_unsigned) +
-	       ROWS_RUN("signed numbers", signed_cases, test_signed) +
 	       cmocka_run_group_tests_name("bytes", tests, NULL, NULL);
 }
