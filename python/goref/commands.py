@@ -21,6 +21,7 @@ from . import (
     render,
     target,
 )
+from .prefix import Prefix
 from .progress import is_asked
 from .session import current, running, warn
 
@@ -29,24 +30,14 @@ answer: Callable[[str], Any] = gdb.write  # where answers go
 MENTIONED_BYTES = 1 << 30  # of memory that a scan needs, before it begins
 
 
-class _Goref(gdb.Command):
+class _Goref(Prefix):
     """Find out who holds the memory of a Go program.
     Usage: goref SUBCOMMAND [ARGUMENT]...
 
     The program is a core that gdb has open or a process that it has stopped.
     Nothing is written to it and none of it runs."""
 
-    def __init__(self) -> None:
-        super().__init__("goref", gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True)
-
-    def invoke(self, arg: str, from_tty: bool) -> None:
-        self.dont_repeat()
-        if arg:
-            raise gdb.GdbError(
-                f'Undefined goref command: "{arg.split()[0]}".  '
-                'Try "help goref".'
-            )
-        gdb.execute("help goref")
+    name = "goref"
 
 
 class _Command(gdb.Command):

@@ -7,6 +7,7 @@ import os
 import gdb
 
 from . import args, memory, render
+from .prefix import Prefix
 
 MAX_DEPTH = 256
 MAX_NODES = 1 << 20
@@ -15,39 +16,20 @@ PROGRESS = ["auto", "on", "off"]
 SETTINGS = ("cache", "max-depth", "max-nodes", "memory-limit", "progress", "threads")
 
 
-class _SetPrefix(gdb.Command):
+class _SetPrefix(Prefix):
     """Set how goref walks and reports.
     Usage: set goref SETTING VALUE"""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "set goref", gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True
-        )
-
-    def invoke(self, arg: str, from_tty: bool) -> None:
-        if arg:
-            raise gdb.GdbError(
-                f'Undefined set goref command: "{arg}".  '
-                'Try "help set goref".'
-            )
-        gdb.execute("help set goref")
+    name = "set goref"
 
 
-class _ShowPrefix(gdb.Command):
+class _ShowPrefix(Prefix):
     """Show how goref walks and reports.
     Usage: show goref [SETTING]"""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "show goref", gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True
-        )
+    name = "show goref"
 
-    def invoke(self, arg: str, from_tty: bool) -> None:
-        if arg:
-            raise gdb.GdbError(
-                f'Undefined show goref command: "{arg}".  '
-                'Try "help show goref".'
-            )
+    def run(self) -> None:
         for name in SETTINGS:
             gdb.execute(f"show goref {name}")
 
