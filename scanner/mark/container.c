@@ -47,8 +47,7 @@ static void visit_piece(struct gr_container *c, uint64_t addr)
 
 	gr_walk_tick(w);
 	if (!gr_heap_spot(w->heap, addr, &at) || at.kind->is_noscan ||
-	    w->heap->states[at.obj] != GR_OBJECT_ALLOCATED ||
-	    w->is_conservative) {
+	    w->heap->states[at.obj] != w->quick_state) {
 		to.is_container = true;
 		gr_walk_visit_slowly(w, addr, &to, 0, c->scope, GR_STEP_SELF);
 		return;
@@ -86,6 +85,17 @@ void gr_container_drop_done(struct gr_container *c,
 			  nwords < left ? nwords : left);
 }
 
+void gr_container_finish(struct gr_container *c, const struct gr_piece *piece)
+{
+	struct gr_masked_vector *masked = &c->w->masked;
+
+	if (!gr_walk_drop_done(c->w, piece->host, piece->word,
+			       piece->bytes / GR_WORD_BYTES) &&
+	    masked->size > c->first_note &&
+	    masked->data[masked->size - 1].word == piece->word)
+		masked->size--;
+}
+
 struct gr_piece gr_container_follow(struct gr_container *c,
 				    const struct gr_piece *from,
 				    uint64_t off_bytes)
@@ -98,9 +108,8 @@ struct gr_piece gr_container_follow(struct gr_container *c,
 	return to;
 }
 
-/* The names below keys (part 0) or values (1), the same for all of them. */
-static struct gr_scope *part_scope(struct gr_container *c, gr_type_id type,
-				   uint32_t part)
+struct gr_scope *gr_container_scope(struct gr_container *c, gr_type_id type,
+				    uint32_t part)
 {
 	struct gr_scope *scope = &c->values[part % 2];
 
@@ -115,27 +124,6 @@ static struct gr_scope *part_scope(struct gr_container *c, gr_type_id type,
 	};
 	gr_walk_open_scope(c->w, scope);
 	return scope;
-}
-
-void gr_container_run_part(struct gr_container *c, const struct gr_piece *at,
-			   uint64_t off_bytes, gr_type_id type, bool indirect,
-			   uint32_t part)
-{
-	struct gr_walk *w = c->w;
-
-	if (type == GR_TYPE_NONE)
-		return;
-	struct gr_scope *value = part_scope(c, type, part);
-	uint64_t bytes = indirect ? GR_WORD_BYTES : value->program->size_bytes;
-	if (off_bytes > at->bytes || at->bytes - off_bytes < bytes)
-		return;
-	const uint8_t *host = at->host + off_bytes;
-	uint64_t word = at->word + off_bytes / GR_WORD_BYTES;
-	if (!indirect)
-		gr_walk_run_value(w, value, host, word);
-	else if (gr_bitmap_take(w->todo, word) && gr_load_u64(host))
-		gr_walk_visit(w, gr_load_u64(host), &value->program->self, 0,
-			      value, GR_STEP_SELF);
 }
 
 /* The sudogs that wait on a channel are the scheduler's: barriers. */
@@ -257,7 +245,7 @@ static void run_chan(struct gr_container *c, const struct gr_piece *header)
 	run_senders(c, &list, gr_field_word(header->host, f->sendq_first), elem,
 		    count);
 	if (ring.host)
-		gr_container_drop_done(c, &ring, slots * size / GR_WORD_BYTES);
+		gr_container_finish(c, &ring);
 	if (gr_field_is_present(f->timer) && w->programs.timer != GR_TYPE_NONE)
 		run_timer(c, header, f->timer.off);
 }
@@ -272,6 +260,19 @@ static struct gr_piece trie_child(struct gr_container *c,
 	return child;
 }
 
+/* The key (part 0) or the value (1) of an entry. */
+static void run_trie_part(struct gr_container *c, const struct gr_piece *entry,
+			  uint64_t off_bytes, gr_type_id type, uint32_t part)
+{
+	if (type == GR_TYPE_NONE)
+		return;
+	struct gr_scope *scope = gr_container_scope(c, type, part);
+	if (off_bytes <= entry->bytes &&
+	    scope->program->size_bytes <= entry->bytes - off_bytes)
+		gr_walk_run_value(c->w, scope, entry->host + off_bytes,
+				  entry->word + off_bytes / GR_WORD_BYTES);
+}
+
 static void run_trie_entries(struct gr_container *c, struct gr_piece entry)
 {
 	gr_type_id key = c->info->key, value = c->info->elem;
@@ -283,8 +284,8 @@ static void run_trie_entries(struct gr_container *c, struct gr_piece entry)
 	uint64_t value_off = (TRIE_ENTRY_KEY + key_bytes + GR_WORD_BYTES - 1) /
 			     GR_WORD_BYTES * GR_WORD_BYTES;
 	for (uint32_t i = 0; entry.host && i < MAX_TRIE_CHAIN; i++) {
-		gr_container_run_part(c, &entry, TRIE_ENTRY_KEY, key, false, 0);
-		gr_container_run_part(c, &entry, value_off, value, false, 1);
+		run_trie_part(c, &entry, TRIE_ENTRY_KEY, key, 0);
+		run_trie_part(c, &entry, value_off, value, 1);
 		entry = trie_child(c, &entry, TRIE_ENTRY_OVERFLOW);
 	}
 }
@@ -322,6 +323,7 @@ void gr_walk_run_container(struct gr_walk *w, struct gr_scope *scope,
 	// Field by field: to clear all of it costs more than a small map.
 	c.w = w;
 	c.scope = scope;
+	c.first_note = w->masked.size;
 	c.type = type;
 	c.info = &info;
 	c.parts = (struct gr_scope){

@@ -15,6 +15,7 @@ struct gr_container {
 	struct gr_scope *scope;	   /**< The container's own node. */
 	struct gr_scope parts;	   /**< `$mapkey.` is 0, `$mapval.` is 1. */
 	struct gr_scope values[2]; /**< Below them; without program: not yet. */
+	size_t first_note;	   /**< In w->masked, of those made for it. */
 	gr_type_id type;
 	const struct gr_type *info; /**< Of `type`; refreshed after visits. */
 };
@@ -45,12 +46,14 @@ void gr_container_drop_done(struct gr_container *c,
 			    const struct gr_piece *piece, uint64_t nwords);
 
 /**
- * Run a key, value or element of @p type at @p off_bytes of a piece. When it
- * is kept @p indirect, the word there points to it.
+ * The same of a whole object that was gone through. If nothing is left of it,
+ * and it was the last that was noted, it need not be.
  */
-void gr_container_run_part(struct gr_container *c, const struct gr_piece *at,
-			   uint64_t off_bytes, gr_type_id type, bool indirect,
-			   uint32_t part);
+void gr_container_finish(struct gr_container *c, const struct gr_piece *piece);
+
+/** The names below keys (part 0) or values (1) of @p type, for all of them. */
+struct gr_scope *gr_container_scope(struct gr_container *c, gr_type_id type,
+				    uint32_t part);
 
 /** runtime/map.go: hmap and its buckets. */
 void gr_map_run_buckets(struct gr_container *c, const struct gr_piece *header);

@@ -14,8 +14,8 @@ enum {
 	MAX_OVERFLOW = 1 << 20,
 };
 
-/* Of a control byte: empty or deleted. */
-#define CTRL_EMPTY_BITS UINT64_C(0x8080808080808080)
+/* A byte a slot: that of a control word is set if it is empty or deleted. */
+#define SLOT_BITS UINT64_C(0x8080808080808080)
 
 static uint64_t type_size(struct gr_walk *w, gr_type_id id)
 {
@@ -56,10 +56,10 @@ static void shape_sizes(struct gr_container *c, struct gr_map_shape *shape)
 	uint64_t key = type_size(c->w, c->info->key);
 	uint64_t elem = type_size(c->w, c->info->elem);
 
-	shape->key_indirect = key > (uint64_t)layout->consts.map_max_key;
-	shape->elem_indirect = elem > (uint64_t)layout->consts.map_max_elem;
-	shape->key_stride = shape->key_indirect ? GR_WORD_BYTES : key;
-	shape->elem_stride = shape->elem_indirect ? GR_WORD_BYTES : elem;
+	shape->key.is_indirect = key > (uint64_t)layout->consts.map_max_key;
+	shape->elem.is_indirect = elem > (uint64_t)layout->consts.map_max_elem;
+	shape->key.stride = shape->key.is_indirect ? GR_WORD_BYTES : key;
+	shape->elem.stride = shape->elem.is_indirect ? GR_WORD_BYTES : elem;
 }
 
 /* The shape of this map type; that of the last one is kept. */
@@ -77,30 +77,54 @@ static void find_shape(struct gr_container *c,
 	*ret = w->map_shape;
 }
 
+/* The names of keys (part 0) or elements (1), if they lead anywhere. */
+static void open_part(struct gr_container *c, const struct gr_map_shape *shape,
+		      const struct gr_map_part *at, gr_type_id type,
+		      uint32_t part)
+{
+	struct gr_scope *scope = &c->values[part];
+
+	if (type == GR_TYPE_NONE)
+		return;
+	gr_container_scope(c, type, part);
+	uint64_t bytes = at->is_indirect ? GR_WORD_BYTES :
+					   scope->program->size_bytes;
+	if ((!at->is_indirect && gr_program_is_empty(scope->program)) ||
+	    at->off_bytes > shape->bytes ||
+	    (SLOTS - 1) * at->stride + bytes > shape->bytes - at->off_bytes)
+		scope->program = NULL;
+}
+
+/* The slots of a bucket or group whose bytes in @p full are 0x80. */
+static void run_entries(struct gr_container *c,
+			const struct gr_map_shape *shape,
+			const struct gr_piece *piece, uint64_t full)
+{
+	gr_walk_run_entries(c->w, shape, &c->values[0], &c->values[1], full,
+			    piece->host, piece->word);
+	gr_container_drop_done(c, piece, shape->bytes / GR_WORD_BYTES);
+}
+
 /* bmap: tophash[8], keys[8], elems[8], overflow pointer. */
 static void bucket_shape(struct gr_container *c, struct gr_map_shape *shape)
 {
 	shape_sizes(c, shape);
-	shape->key_off = SLOTS;
-	shape->elem_off = shape->key_off + SLOTS * shape->key_stride;
-	shape->bytes =
-		shape->elem_off + SLOTS * shape->elem_stride + GR_WORD_BYTES;
+	shape->key.off_bytes = SLOTS;
+	shape->elem.off_bytes =
+		shape->key.off_bytes + SLOTS * shape->key.stride;
+	shape->bytes = shape->elem.off_bytes + SLOTS * shape->elem.stride +
+		       GR_WORD_BYTES;
 }
 
 static void run_bucket(struct gr_container *c, const struct gr_map_shape *shape,
 		       const struct gr_piece *bucket)
 {
-	for (unsigned int i = 0; i < SLOTS; i++) {
-		if (bucket->host[i] < MIN_TOP_HASH)
-			continue;
-		gr_container_run_part(c, bucket,
-				      shape->key_off + i * shape->key_stride,
-				      c->info->key, shape->key_indirect, 0);
-		gr_container_run_part(c, bucket,
-				      shape->elem_off + i * shape->elem_stride,
-				      c->info->elem, shape->elem_indirect, 1);
-	}
-	gr_container_drop_done(c, bucket, shape->bytes / GR_WORD_BYTES);
+	uint64_t full = 0;
+
+	for (unsigned int i = 0; i < SLOTS; i++)
+		if (bucket->host[i] >= MIN_TOP_HASH)
+			full |= UINT64_C(0x80) << i * 8;
+	run_entries(c, shape, bucket, full);
 }
 
 /* A bucket and its overflow chain. */
@@ -171,6 +195,8 @@ void gr_map_run_buckets(struct gr_container *c, const struct gr_piece *header)
 		return;
 	}
 	find_shape(c, bucket_shape, &shape);
+	open_part(c, &shape, &shape.key, c->info->key, 0);
+	open_part(c, &shape, &shape.elem, c->info->elem, 1);
 	uint64_t count = UINT64_C(1) << b;
 	uint64_t old = b && !(flags & SAME_SIZE_GROW) ? count / 2 : count;
 	struct gr_piece array = gr_container_follow(c, header, f->buckets.off);
@@ -222,23 +248,23 @@ static uint64_t round_up(uint64_t n, uint64_t align)
 static void group_shape_computed(struct gr_container *c,
 				 struct gr_map_shape *shape)
 {
-	uint64_t key_align = shape->key_indirect ?
+	uint64_t key_align = shape->key.is_indirect ?
 				     GR_WORD_BYTES :
 				     type_align(c->w, c->info->key, 0);
-	uint64_t elem_align = shape->elem_indirect ?
+	uint64_t elem_align = shape->elem.is_indirect ?
 				      GR_WORD_BYTES :
 				      type_align(c->w, c->info->elem, 0);
 	uint64_t align = key_align > elem_align ? key_align : elem_align;
-	uint64_t elem_at = round_up(shape->key_stride, elem_align);
+	uint64_t elem_at = round_up(shape->key.stride, elem_align);
 	// A struct that ends in a field of no size is one byte longer.
 	uint64_t end =
 		elem_at +
-		(shape->elem_stride || !elem_at ? shape->elem_stride : 1);
+		(shape->elem.stride || !elem_at ? shape->elem.stride : 1);
 
-	shape->key_off = GR_WORD_BYTES;
-	shape->elem_off = shape->key_off + elem_at;
-	shape->key_stride = shape->elem_stride = round_up(end, align);
-	shape->bytes = GR_WORD_BYTES + SLOTS * shape->key_stride;
+	shape->key.off_bytes = GR_WORD_BYTES;
+	shape->elem.off_bytes = shape->key.off_bytes + elem_at;
+	shape->key.stride = shape->elem.stride = round_up(end, align);
+	shape->bytes = GR_WORD_BYTES + SLOTS * shape->key.stride;
 }
 
 /* Offsets by the DIE of the group: slots, or split keys and elems. */
@@ -255,15 +281,15 @@ static bool group_shape_from_die(struct gr_walk *w, gr_type_id group,
 		const struct gr_type_field *elem = find_field(w, slot, "elem");
 		if (!key || !elem)
 			return false;
-		shape->key_off = slots->off_bytes + key->off_bytes;
-		shape->elem_off = slots->off_bytes + elem->off_bytes;
-		shape->key_stride = shape->elem_stride = type_size(w, slot);
+		shape->key.off_bytes = slots->off_bytes + key->off_bytes;
+		shape->elem.off_bytes = slots->off_bytes + elem->off_bytes;
+		shape->key.stride = shape->elem.stride = type_size(w, slot);
 	} else if (keys && elems) {
-		shape->key_off = keys->off_bytes;
-		shape->key_stride =
+		shape->key.off_bytes = keys->off_bytes;
+		shape->key.stride =
 			type_size(w, field_type(w, group, "keys", 1));
-		shape->elem_off = elems->off_bytes;
-		shape->elem_stride =
+		shape->elem.off_bytes = elems->off_bytes;
+		shape->elem.stride =
 			type_size(w, field_type(w, group, "elems", 1));
 	} else {
 		return false;
@@ -300,20 +326,9 @@ static void run_groups(struct gr_container *c, const struct gr_map_shape *shape,
 			groups->word + g * shape->bytes / GR_WORD_BYTES,
 			shape->bytes,
 		};
-		// The control word, a byte a slot; here a bit of the full ones.
-		uint64_t full = ~gr_load_u64(group.host) & CTRL_EMPTY_BITS;
-		for (; full; full &= full - 1) {
-			unsigned int i = __builtin_ctzll(full) / 8;
-			gr_container_run_part(
-				c, &group,
-				shape->key_off + i * shape->key_stride,
-				c->info->key, shape->key_indirect, 0);
-			gr_container_run_part(
-				c, &group,
-				shape->elem_off + i * shape->elem_stride,
-				c->info->elem, shape->elem_indirect, 1);
-		}
-		gr_container_drop_done(c, &group, shape->bytes / GR_WORD_BYTES);
+		// The control word, a byte a slot.
+		run_entries(c, shape, &group,
+			    ~gr_load_u64(group.host) & SLOT_BITS);
 	}
 }
 
@@ -342,9 +357,12 @@ void gr_map_run_groups(struct gr_container *c, const struct gr_piece *header)
 	if (!dir.host)
 		return;
 	find_shape(c, group_shape, &shape);
+	open_part(c, &shape, &shape.key, c->info->key, 0);
+	open_part(c, &shape, &shape.elem, c->info->elem, 1);
 	if (!dir_len) {
 		// A small map: the pointer is that of its only group.
 		run_groups(c, &shape, &dir, 1);
+		gr_container_finish(c, &dir);
 		return;
 	}
 	if (dir_len > dir.bytes / GR_WORD_BYTES) {

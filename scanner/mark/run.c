@@ -64,13 +64,17 @@ static inline void look_ahead(const struct gr_walk *w,
 		return;
 	const struct gr_region *far = region + AHEAD_MEMORY;
 	gr_prefetch(far->host);
-	gr_prefetch(far->host + far->object_words * GR_WORD_BYTES / 2);
-	gr_prefetch(&w->todo[far->word / 64]);
+	gr_prefetch(far->host +
+		    gr_region_object_words(far) * GR_WORD_BYTES / 2);
+	gr_prefetch(&w->todo[gr_region_word(far) / 64]);
 	region += AHEAD_OBJECT;
 	if (region->type & GR_KEY_CONTAINER) {
-		uint64_t words = gr_bitmap_peek(w->todo, region->word);
-		prefetch_words(w, region->host,
-			       words & ((1 << region->object_words % 32) - 1));
+		uint64_t words =
+			gr_bitmap_peek(w->todo, gr_region_word(region));
+		prefetch_words(
+			w, region->host,
+			words & ((1 << gr_region_object_words(region) % 32) -
+				 1));
 		return;
 	}
 	// Programs of types not met before: not ahead.
@@ -88,9 +92,9 @@ static inline void look_ahead(const struct gr_walk *w,
 static void run_slot(struct gr_walk *w, struct gr_scope *scope,
 		     struct gr_slot *slot, uint32_t step, const uint8_t *at);
 
-void gr_walk_run_interface(struct gr_walk *w, struct gr_scope *scope,
-			   uint32_t step, const uint8_t *at,
-			   const struct gr_referent *to)
+static inline void run_interface(struct gr_walk *w, struct gr_scope *scope,
+				 uint32_t step, const uint8_t *at,
+				 const struct gr_referent *to)
 {
 	struct gr_total *row = w->typed_row;
 
@@ -100,8 +104,15 @@ void gr_walk_run_interface(struct gr_walk *w, struct gr_scope *scope,
 	if (to->program->is_direct)
 		run_slot(w, scope, &to->program->slots[0], step, at);
 	else
-		gr_walk_visit(w, gr_load_u64(at), to, 0, scope, step);
+		gr_walk_visit_inline(w, gr_load_u64(at), to, 0, scope, step);
 	w->typed_row = row;
+}
+
+void gr_walk_run_interface(struct gr_walk *w, struct gr_scope *scope,
+			   uint32_t step, const uint8_t *at,
+			   const struct gr_referent *to)
+{
+	run_interface(w, scope, step, at, to);
 }
 
 /*
@@ -118,7 +129,7 @@ static void run_reflect_value(struct gr_walk *w, struct gr_scope *scope,
 	if (gr_load_u64(at + GR_WORD_BYTES) & FLAG_INDIR)
 		gr_walk_visit(w, gr_load_u64(at), to, 0, scope, step);
 	else
-		gr_walk_run_interface(w, scope, step, at, to);
+		run_interface(w, scope, step, at, to);
 }
 
 /* A funcval: its first word is the code, what follows was captured. */
@@ -164,6 +175,20 @@ static inline void run_array(struct gr_walk *w, struct gr_scope *scope,
 	}
 }
 
+/* What an interface holds, by the type record or itab before its data word. */
+static inline void run_interface_slot(struct gr_walk *w, struct gr_scope *scope,
+				      const struct gr_slot *slot, uint32_t step,
+				      const uint8_t *at)
+{
+	uint64_t word = gr_load_u64(at - GR_WORD_BYTES);
+	const struct gr_referent *to = gr_walk_cached_type(w, word);
+
+	if (GR_UNLIKELY(!to))
+		to = slot->op == GR_SLOT_EFACE ? gr_walk_runtime_type(w, word) :
+						 gr_walk_itab_type(w, word);
+	run_interface(w, scope, step, at, to);
+}
+
 /* Follow what other words beside the pointer tell about. */
 static void run_wide_slot(struct gr_walk *w, struct gr_scope *scope,
 			  const struct gr_slot *slot, uint32_t step,
@@ -181,15 +206,8 @@ static void run_wide_slot(struct gr_walk *w, struct gr_scope *scope,
 			  gr_load_u64(at + GR_WORD_BYTES));
 		break;
 	case GR_SLOT_EFACE:
-		gr_walk_run_interface(
-			w, scope, step, at,
-			gr_walk_runtime_type(w,
-					     gr_load_u64(at - GR_WORD_BYTES)));
-		break;
 	case GR_SLOT_IFACE:
-		gr_walk_run_interface(
-			w, scope, step, at,
-			gr_walk_itab_type(w, gr_load_u64(at - GR_WORD_BYTES)));
+		run_interface_slot(w, scope, slot, step, at);
 		break;
 	case GR_SLOT_FUNC:
 		gr_walk_run_func(w, scope, step, addr, slot->type);
@@ -396,50 +414,82 @@ void gr_walk_run_elements(struct gr_walk *w, struct gr_scope *list,
 	}
 }
 
+/* The key or the element of slot @p i. */
+static inline void run_entry(struct gr_walk *w, const struct gr_map_part *part,
+			     struct gr_scope *scope, unsigned int i,
+			     const uint8_t *host, uint64_t word)
+{
+	uint64_t off = part->off_bytes + i * part->stride;
+
+	host += off;
+	word += off / GR_WORD_BYTES;
+	if (!scope->program)
+		return;
+	if (GR_LIKELY(!part->is_indirect))
+		run_value(w, scope, host, word);
+	else if (gr_bitmap_take(w->todo, word) && gr_load_u64(host))
+		gr_walk_visit(w, gr_load_u64(host), &scope->program->self, 0,
+			      scope, GR_STEP_SELF);
+}
+
+void gr_walk_run_entries(struct gr_walk *w, const struct gr_map_shape *shape,
+			 struct gr_scope *key, struct gr_scope *elem,
+			 uint64_t full, const uint8_t *host, uint64_t word)
+{
+	for (; full; full &= full - 1) {
+		unsigned int i = __builtin_ctzll(full) / 8;
+
+		gr_walk_tick(w);
+		run_entry(w, &shape->key, key, i, host, word);
+		run_entry(w, &shape->elem, elem, i, host, word);
+	}
+}
+
 /* Did the type of a new object leave words of it? */
 static inline void note_rest(struct gr_walk *w, const struct gr_region *region,
 			     struct gr_scope *scope)
 {
-	uint64_t n = region->object_words;
-	uint64_t rest = n <= GR_BITMAP_PEEK_BITS ?
-				gr_bitmap_peek(w->todo, region->word) &
-					((UINT64_C(1) << n) - 1) :
-				gr_bitmap_next(w->todo, region->word,
-					       region->word + n) -
-					region->word - n;
+	uint64_t n = gr_region_object_words(region);
+	uint64_t word = gr_region_word(region);
+	uint64_t rest =
+		n <= GR_BITMAP_PEEK_BITS ?
+			gr_bitmap_peek(w->todo, word) &
+				((UINT64_C(1) << n) - 1) :
+			gr_bitmap_next(w->todo, word, word + n) - word - n;
 
-	if (GR_LIKELY(!rest) ||
-	    !gr_walk_drop_done(w, region->host, region->word, n))
+	if (GR_LIKELY(!rest) || !gr_walk_drop_done(w, region->host, word, n))
 		return;
 	// What DWARF does not know of captures goes below the function.
 	bool is_below = scope->program && scope->program->is_closure &&
 			scope->program->nsteps;
-	gr_walk_note_unexplained(w, region->word,
+	gr_walk_note_unexplained(w, word,
 				 is_below ? gr_walk_step_node(w, scope, 0) :
 					    region->node);
 }
 
-static inline void run_region(struct gr_walk *w, const struct gr_region *region)
+static inline __attribute__((always_inline)) void
+run_region(struct gr_walk *w, const struct gr_region *region)
 {
 	struct gr_scope scope = { .node = region->node, .key = region->type };
+	uint64_t word = gr_region_word(region);
 
 	w->from = region->from;
 	if (GR_UNLIKELY(region->type & GR_KEY_CONTAINER)) {
 		gr_walk_run_container(w, &scope,
 				      region->type & ~GR_KEY_CONTAINER,
-				      region->host, region->word);
+				      region->host, word);
 	} else if (region->count) {
 		scope.key |= GR_KEY_ELEMENTS;
 		gr_walk_run_elements(w, &scope, region->type, region->count,
-				     region->host, region->word);
+				     region->host, word);
 	} else {
 		scope.program = gr_walk_program(w, region->type);
 		scope.table =
 			gr_tree_find_table(&w->tree, scope.node, scope.key);
 		gr_walk_tick(w);
-		run_value(w, &scope, region->host, region->word);
+		run_value(w, &scope, region->host, word);
 	}
-	if (region->object_words)
+	if (gr_region_object_words(region))
 		note_rest(w, region, &scope);
 }
 

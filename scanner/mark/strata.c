@@ -152,7 +152,7 @@ static void run_root(struct gr_walk *w, const struct gr_root *root)
 		return;
 	w->from = GR_OBJ_NONE;
 	w->root = root;
-	w->is_conservative = root->is_conservative;
+	gr_walk_set_conservative(w, root->is_conservative);
 	switch ((enum gr_root_form)root->form) {
 	case GR_ROOT_REGION:
 		run_region_root(w, root);
@@ -164,7 +164,7 @@ static void run_root(struct gr_walk *w, const struct gr_root *root)
 		run_contents_root(w, root);
 		break;
 	}
-	w->is_conservative = false;
+	gr_walk_set_conservative(w, false);
 	w->root = NULL;
 }
 
@@ -301,13 +301,13 @@ static void sweep_area(struct gr_walk *w, size_t i)
 		gr_bitmap_clear(w->todo, at);
 		w->root = &root;
 		w->from = GR_OBJ_NONE;
-		w->is_conservative = is_doubtful;
+		gr_walk_set_conservative(w, is_doubtful);
 		// A word of its own is billed to itself, a word of a
 		// variable below the variable.
 		run_masked_word(w, &below,
 				root.is_sub_object ? 0 : GR_STEP_SELF, host,
 				word == 0);
-		w->is_conservative = false;
+		gr_walk_set_conservative(w, false);
 		w->root = NULL;
 	}
 }

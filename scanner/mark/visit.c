@@ -29,15 +29,15 @@ find_type(struct gr_walk *w, uint64_t addr,
 	  struct gr_error *(*find)(struct gr_runtime *rt, uint64_t addr,
 				   gr_type_id *ret))
 {
-	// Itabs, type records and code never share an address: one cache.
-	typeof(w->type_cache[0]) *entry =
-		&w->type_cache[(addr >> 5) % GR_TYPE_CACHE];
+	struct gr_cached_type *entry =
+		&w->type_cache[addr / 32 % GR_TYPE_CACHE];
+	const struct gr_referent *cached = gr_walk_cached_type(w, addr);
 	gr_type_id id = GR_TYPE_NONE;
 
 	if (!addr)
 		return gr_walk_referent(w, GR_TYPE_NONE);
-	if (GR_LIKELY(entry->addr == addr))
-		return entry->to;
+	if (GR_LIKELY(cached != NULL))
+		return cached;
 	struct gr_error *err = find(w->rt, addr, &id);
 	if (err) {
 		gr_walk_fail(w, err);
@@ -181,8 +181,7 @@ static void push_visited(struct gr_walk *w, const struct visit *v,
 	if (region)
 		*region = (struct gr_region){
 			.host = host,
-			.word = word,
-			.object_words = object_words,
+			.place = word | object_words << 48,
 			.type = v->to.is_container ?
 					v->to.type | GR_KEY_CONTAINER :
 					v->to.type,
@@ -466,11 +465,13 @@ static bool is_done(struct gr_walk *w, uint64_t addr)
 	uint64_t word, bytes;
 	struct gr_spot at;
 
+	if (!addr)
+		return true;
 	if (gr_heap_spot(w->heap, addr, &at))
 		return w->heap->states[at.obj] & GR_OBJECT_WHOLE;
 	// What is neither in the heap nor in an area leads nowhere.
-	return !addr || (!gr_heap_span_at(w->heap, addr) &&
-			 !locate_area(w, addr, &host, &word, &bytes));
+	return !gr_heap_span_at(w->heap, addr) &&
+	       !locate_area(w, addr, &host, &word, &bytes);
 }
 
 bool gr_walk_drop_done(struct gr_walk *w, const uint8_t *host, uint64_t word,

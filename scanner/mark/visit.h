@@ -58,13 +58,15 @@ static inline void gr_walk_push_spot(struct gr_walk *w,
 {
 	uint64_t in_page = addr & (GR_HEAP_PAGE_BYTES - 1);
 	uint64_t page = gr_heap_scan_page(w->heap, at, addr);
+	uint64_t object_words = at->kind->elem_bytes / GR_WORD_BYTES;
 	struct gr_region *region = gr_walk_push(w);
 
 	if (GR_LIKELY(region))
 		*region = (struct gr_region){
 			.host = w->heap->scan_pages[page].host + in_page,
-			.word = page * GR_PAGE_WORDS + in_page / GR_WORD_BYTES,
-			.object_words = at->kind->elem_bytes / GR_WORD_BYTES,
+			.place = (page * GR_PAGE_WORDS +
+				  in_page / GR_WORD_BYTES) |
+				 object_words << 48,
 			.type = to->is_container ? to->type | GR_KEY_CONTAINER :
 						   to->type,
 			.node = node,
@@ -81,17 +83,16 @@ gr_walk_visit_inline(struct gr_walk *w, uint64_t addr,
 {
 	struct gr_spot at;
 
-	if (GR_UNLIKELY(!gr_heap_spot(w->heap, addr, &at) ||
-			w->is_conservative))
+	if (GR_UNLIKELY(!gr_heap_spot(w->heap, addr, &at)))
 		return gr_walk_visit_slowly(w, addr, to, count, scope, step);
 	uint8_t state = w->heap->states[at.obj];
-	if (state & GR_OBJECT_WHOLE)
-		return GR_OBJ_NONE;
 	uint64_t bytes = at.kind->elem_bytes, least = at.kind->least_bytes;
 	uint64_t known = count ? (uint64_t)to->bytes * count : to->bytes;
+	if (state & GR_OBJECT_WHOLE && !w->is_conservative)
+		return GR_OBJ_NONE;
 	// A pointer into the middle is perhaps one to a part of another type.
-	if (GR_UNLIKELY(state != GR_OBJECT_ALLOCATED || at.off ||
-			!to->is_plain || known < least || known > bytes))
+	if (GR_UNLIKELY(state != w->quick_state || at.off || !to->is_plain ||
+			known < least || known > bytes))
 		return gr_walk_visit_slowly(w, addr, to, count, scope, step);
 	uint32_t node = gr_walk_count(w, at.obj, bytes, GR_OBJECT_WHOLE,
 				      to->label, scope, step);

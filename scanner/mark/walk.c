@@ -181,6 +181,7 @@ struct gr_error *gr_walk_create(struct gr_runtime *rt,
 	w->typed_row = &ledger->typed;
 	w->wanted = GR_OBJ_NONE;
 	w->from = GR_OBJ_NONE;
+	gr_walk_set_conservative(w, false);
 	w->is_first_root = options->attribution == GR_ATTRIBUTION_FIRST;
 	w->per_goroutine = options->per_goroutine;
 	w->precise_only = options->precise_only;

@@ -35,17 +35,27 @@ enum { GR_NELEMENT_NAMES = 11 };
 /** A typed piece of memory to run a program over. */
 struct gr_region {
 	const uint8_t *host;
-	uint64_t word : 48; /**< Bit of its first word in `todo`. */
 	/**
-	 * 0, or the words of the new object that it covers: what the type
-	 * leaves of them is for the mask phase.
+	 * The bit of its first word in `todo`; from bit 48 on 0, or the words
+	 * of the new object that it covers: what the type leaves of them is
+	 * for the mask phase. No bit-fields: new memory would be read first.
 	 */
-	uint64_t object_words : 16;
+	uint64_t place;
 	gr_type_id type;
 	uint32_t node;
 	uint32_t count; /**< 0: one value; else that many elements. */
 	gr_obj from;	/**< The object it lies in; GR_OBJ_NONE: a root. */
 };
+
+/** What is in gr_region.place. */
+static inline uint64_t gr_region_word(const struct gr_region *region)
+{
+	return region->place & ((UINT64_C(1) << 48) - 1);
+}
+static inline uint64_t gr_region_object_words(const struct gr_region *region)
+{
+	return region->place >> 48;
+}
 
 /** A piece of the queue: 64 KiB, or a huge page of a queue that is long. */
 struct gr_region_chunk {
@@ -88,12 +98,21 @@ struct gr_deferred_visit {
 GR_VECTOR(gr_deferred_vector, struct gr_deferred_visit);
 GR_VECTOR(gr_total_vector, struct gr_total);
 
-/** Where keys and values lie in a map's bucket or group. */
+/** Where the keys, or the elements, of a map's bucket or group lie. */
+struct gr_map_part {
+	uint64_t off_bytes, stride;
+	bool is_indirect; /**< There are pointers to them. */
+};
+
 struct gr_map_shape {
-	uint64_t key_off, key_stride;
-	uint64_t elem_off, elem_stride;
+	struct gr_map_part key, elem;
 	uint64_t bytes; /**< Of a bucket or group. */
-	bool key_indirect, elem_indirect;
+};
+
+/** What was found at an address; NULL: nothing yet. */
+struct gr_cached_type {
+	uint64_t addr;
+	const struct gr_referent *to;
 };
 
 enum { GR_TYPE_CACHE = 4096 };
@@ -125,8 +144,10 @@ struct gr_walk {
 	uint8_t stratum;
 	bool is_first_root; /**< GR_ATTRIBUTION_FIRST. */
 	bool per_goroutine;
-	bool precise_only; /**< Words of doubt are left out. */
-	bool is_conservative;
+	bool precise_only;    /**< Words of doubt are left out. */
+	bool is_conservative; /**< A word of doubt. */
+	/** The state of an object that the quick way counts; of doubt: none. */
+	uint8_t quick_state;
 	gr_obj from;
 	const struct gr_root *root;    /**< The root at hand; NULL between. */
 	struct gr_map_shape map_shape; /**< Of map_shape_type; bytes 0: none. */
@@ -136,10 +157,7 @@ struct gr_walk {
 	struct gr_free_slot free_slots[GR_FREE_SLOTS_MAX]; /**< The first. */
 	size_t nfree_slots;
 	struct gr_error *err; /**< Sticky: out of memory, interrupted. */
-	struct {
-		uint64_t addr;
-		const struct gr_referent *to;
-	} type_cache[GR_TYPE_CACHE];
+	struct gr_cached_type type_cache[GR_TYPE_CACHE];
 };
 
 /**
@@ -204,6 +222,18 @@ const struct gr_referent *gr_walk_runtime_type(struct gr_walk *w,
 const struct gr_referent *gr_walk_itab_type(struct gr_walk *w, uint64_t addr);
 /** The same for the closure whose code is at @p pc. */
 const struct gr_referent *gr_walk_closure_type(struct gr_walk *w, uint64_t pc);
+/**
+ * What one of these three said of @p addr before; NULL: it was not asked, or
+ * others were since. Itabs, type records and code never share an address.
+ */
+static inline const struct gr_referent *
+gr_walk_cached_type(const struct gr_walk *w, uint64_t addr)
+{
+	const struct gr_cached_type *entry =
+		&w->type_cache[addr / 32 % GR_TYPE_CACHE];
+
+	return entry->addr == addr ? entry->to : NULL;
+}
 /**
  * Host memory and todo bit of target address @p addr, in the heap or in an
  * area; *@p bytes becomes what lies there in one piece. False: nowhere.
@@ -273,6 +303,13 @@ void gr_walk_run_value(struct gr_walk *w, struct gr_scope *scope,
 void gr_walk_run_elements(struct gr_walk *w, struct gr_scope *list,
 			  gr_type_id elem, uint64_t count, const uint8_t *host,
 			  uint64_t word);
+/**
+ * Run key and element of each full slot of a bucket or group at @p host: a
+ * byte of @p full a slot, 0 or 0x80. A scope without a program: not those.
+ */
+void gr_walk_run_entries(struct gr_walk *w, const struct gr_map_shape *shape,
+			 struct gr_scope *key, struct gr_scope *elem,
+			 uint64_t full, const uint8_t *host, uint64_t word);
 /** Run what waits in the queue, at most @p count regions. */
 void gr_walk_drain(struct gr_walk *w, uint64_t count);
 
@@ -323,6 +360,13 @@ static inline struct gr_region *gr_walk_push(struct gr_walk *w)
 		return NULL;
 	queue->size++;
 	return &queue->tail->regions[queue->tail->end++];
+}
+
+/** From here on words are, or are not, perhaps no pointers. */
+static inline void gr_walk_set_conservative(struct gr_walk *w, bool is)
+{
+	w->is_conservative = is;
+	w->quick_state = is ? UINT8_MAX : GR_OBJECT_ALLOCATED;
 }
 
 static inline void gr_walk_fail(struct gr_walk *w, struct gr_error *err)
