@@ -150,53 +150,61 @@ static void fill_pages(struct gr_heap *heap, const struct gr_raw_span *raw,
 
 	for (uint64_t i = 0; i < raw->npages; i++) {
 		uint64_t addr = span->base_addr + (i << GR_PAGE_SHIFT);
-		uint32_t chunk = gr_heap_chunk_at(heap, addr);
+		struct gr_chunk *chunk = gr_heap_chunk_at(heap, addr);
 		uint32_t page = gr_page_in_chunk(addr);
 
-		heap->pages[chunk][page] = (struct gr_page){
+		chunk->pages[page] = (struct gr_page){
 			.first_obj = span->first_obj,
 			.kind = kind,
 			.page_in_span = i,
 		};
-		heap->more[chunk][page] = (struct gr_page_more){
+		chunk->more[page] = (struct gr_page_more){
 			.span = number + 1,
 			.scan_page = span->is_noscan ? 0 : scan_page + i,
 		};
 	}
 }
 
-/* Number the chunks of 64 MiB that hold spans; entry 0 stays empty. */
+/* Where no span is. */
+static struct gr_chunk empty_chunk;
+
+/* The chunks that hold a span, made if they are new. */
+static bool make_chunks(struct gr_heap *heap, const struct gr_raw_span *raw)
+{
+	uint64_t i =
+		(raw->span.base_addr >> GR_ARENA_SHIFT) - heap->first_chunk;
+	uint64_t last = ((gr_raw_span_end(raw) - 1) >> GR_ARENA_SHIFT) -
+			heap->first_chunk;
+
+	for (; i <= last; i++) {
+		if (!heap->chunks[i])
+			heap->chunks[i] = calloc(1, sizeof(*heap->chunks[i]));
+		if (!heap->chunks[i])
+			return false;
+	}
+	return true;
+}
+
 static struct gr_error *build_page_table(struct gr_heap *heap,
 					 const struct gr_raw_spans *raws)
 {
-	uint32_t used = 1;
-
 	if (!raws->size)
 		return NULL;
 	heap->first_chunk = raws->data[0].span.base_addr >> GR_ARENA_SHIFT;
 	heap->nchunks = ((gr_raw_span_end(&raws->data[raws->size - 1]) - 1) >>
 			 GR_ARENA_SHIFT) -
 			heap->first_chunk + 1;
-	heap->chunk_index = calloc(heap->nchunks, sizeof(*heap->chunk_index));
-	if (!heap->chunk_index)
+	heap->chunks = calloc(heap->nchunks, sizeof(*heap->chunks));
+	if (!heap->chunks)
 		return &gr_enomem;
 	for (size_t i = 0; i < raws->size; i++) {
-		uint64_t last = (gr_raw_span_end(&raws->data[i]) - 1) >>
-				GR_ARENA_SHIFT;
-		for (uint64_t chunk =
-			     raws->data[i].span.base_addr >> GR_ARENA_SHIFT;
-		     chunk <= last; chunk++)
-			if (!heap->chunk_index[chunk - heap->first_chunk])
-				heap->chunk_index[chunk - heap->first_chunk] =
-					used++;
-	}
-	heap->pages = gr_huge_calloc(used, sizeof(*heap->pages));
-	heap->more = gr_huge_calloc(used, sizeof(*heap->more));
-	heap->arenas = calloc(used, sizeof(*heap->arenas));
-	if (!heap->pages || !heap->more || !heap->arenas)
-		return &gr_enomem;
-	for (size_t i = 0; i < raws->size; i++)
+		if (!make_chunks(heap, &raws->data[i]))
+			return &gr_enomem;
 		fill_pages(heap, &raws->data[i], i);
+	}
+	for (uint64_t i = 0; i < heap->nchunks; i++)
+		if (!heap->chunks[i])
+			heap->chunks[i] = &empty_chunk;
 	return NULL;
 }
 
@@ -236,10 +244,10 @@ static struct gr_error *read_arenas(struct gr_runtime *rt)
 	struct gr_error *err;
 
 	for (uint64_t i = 0; i < heap->nchunks; i++) {
-		if (!heap->chunk_index[i])
+		if (heap->chunks[i] == &empty_chunk)
 			continue;
 		err = arena_of(rt, (heap->first_chunk + i) << GR_ARENA_SHIFT,
-			       &heap->arenas[heap->chunk_index[i]]);
+			       &heap->chunks[i]->arena);
 		if (err)
 			return err;
 	}
@@ -316,17 +324,16 @@ static void note_scan_pages(struct gr_heap *heap, const struct gr_span *span,
 {
 	for (uint64_t i = 0; i < npages; i++) {
 		uint64_t addr = span->base_addr + (i << GR_PAGE_SHIFT);
-		uint32_t chunk = gr_heap_chunk_at(heap, addr);
+		struct gr_chunk *chunk = gr_heap_chunk_at(heap, addr);
 		uint32_t page = gr_page_in_chunk(addr);
 
-		heap->scan_pages[heap->more[chunk][page].scan_page] =
-			(struct gr_scan_page){
-				span->host ? span->host + (i << GR_PAGE_SHIFT) :
-					     NULL,
-				span - heap->spans,
-			};
-		if (!span->host)
-			heap->pages[chunk][page].kind = 0;
+		heap->scan_page_spans[chunk->more[page].scan_page] =
+			span - heap->spans;
+		if (span->host)
+			chunk->more[page].host =
+				span->host + (i << GR_PAGE_SHIFT);
+		else
+			chunk->pages[page].kind = 0;
 	}
 }
 
@@ -335,9 +342,9 @@ struct gr_error *gr_heap_map(struct gr_runtime *rt)
 	struct gr_heap *heap = rt->heap;
 	struct gr_error *err;
 
-	heap->scan_pages = gr_huge_calloc(heap->nwords / GR_PAGE_WORDS + 1,
-					  sizeof(*heap->scan_pages));
-	if (!heap->scan_pages)
+	heap->scan_page_spans = calloc(heap->nwords / GR_PAGE_WORDS + 1,
+				       sizeof(*heap->scan_page_spans));
+	if (!heap->scan_page_spans)
 		return &gr_enomem;
 	for (uint32_t i = 0; i < heap->nspans; i++) {
 		struct gr_span *span = &heap->spans[i];
@@ -365,11 +372,12 @@ void gr_heap_destroy(struct gr_heap *heap)
 	free(heap->alloc_words);
 	free(heap->spans);
 	free(heap->states);
-	free(heap->chunk_index);
-	free(heap->pages);
-	free(heap->more);
-	free(heap->scan_pages);
-	free(heap->arenas);
+	// What was not finished has no chunks between those of spans.
+	for (uint64_t i = 0; heap->chunks && i < heap->nchunks; i++)
+		if (heap->chunks[i] != &empty_chunk)
+			free(heap->chunks[i]);
+	free(heap->chunks);
+	free(heap->scan_page_spans);
 	free(heap);
 }
 

@@ -64,14 +64,16 @@ struct gr_page {
 
 /** The rest of what is known of a page. */
 struct gr_page_more {
-	uint32_t span;	    /**< Number of its span + 1; 0: none in use. */
-	uint32_t scan_page; /**< Number among pages that can hold pointers. */
+	uint32_t span;	     /**< Number of its span + 1; 0: none in use. */
+	uint32_t scan_page;  /**< Number among pages that can hold pointers. */
+	const uint8_t *host; /**< Bytes of those; NULL: not to be read. */
 };
 
-/** A page that can hold pointers. */
-struct gr_scan_page {
-	const uint8_t *host; /**< Its bytes; NULL: they could not be read. */
-	uint32_t span;	     /**< Number of its span. */
+/** What is known of 64 MiB of addresses. */
+struct gr_chunk {
+	struct gr_page pages[GR_CHUNK_PAGES];
+	struct gr_page_more more[GR_CHUNK_PAGES];
+	uint64_t arena; /**< Of the runtime.heapArena there, or 0. */
 };
 
 /** What all spans of one spanclass have in common, small sizes only. */
@@ -120,26 +122,23 @@ struct gr_heap {
 	uint64_t stats_objects, stats_bytes;
 	bool has_stats;
 	/**
-	 * Pages in two levels: chunks of 2^26 bytes from first_chunk on; chunk
-	 * table entry 0 is the empty chunk.
+	 * Pages in two levels: chunks of addresses from first_chunk * 2^26 on.
+	 * Between those of spans there is one that is empty.
 	 */
 	uint64_t first_chunk, nchunks;
-	uint32_t *chunk_index;
-	struct gr_page (*pages)[GR_CHUNK_PAGES];
-	struct gr_page_more (*more)[GR_CHUNK_PAGES];
+	struct gr_chunk **chunks;
 	struct gr_span_kind kinds[256];
-	struct gr_scan_page *scan_pages;
-	/** Address of the runtime.heapArena of each chunk, or 0. */
-	uint64_t *arenas;
+	/** Number of the span of each page that can hold pointers. */
+	uint32_t *scan_page_spans;
 };
 
-/** Number of the chunk that holds @p addr in the tables; 0: none does. */
-static inline uint32_t gr_heap_chunk_at(const struct gr_heap *heap,
-					uint64_t addr)
+/** What is known of the chunk that holds @p addr; NULL: outside of all. */
+static inline struct gr_chunk *gr_heap_chunk_at(const struct gr_heap *heap,
+						uint64_t addr)
 {
 	uint64_t chunk = (addr >> GR_ARENA_SHIFT) - heap->first_chunk;
 
-	return GR_LIKELY(chunk < heap->nchunks) ? heap->chunk_index[chunk] : 0;
+	return GR_LIKELY(chunk < heap->nchunks) ? heap->chunks[chunk] : NULL;
 }
 
 /** Number of its page in the chunk. */
@@ -152,19 +151,25 @@ static inline uint32_t gr_page_in_chunk(uint64_t addr)
 static inline const struct gr_span *gr_heap_span_at(const struct gr_heap *heap,
 						    uint64_t addr)
 {
-	uint32_t chunk = gr_heap_chunk_at(heap, addr);
-	uint32_t span = chunk ? heap->more[chunk][gr_page_in_chunk(addr)].span :
-				0;
+	const struct gr_chunk *chunk = gr_heap_chunk_at(heap, addr);
+	uint32_t span = chunk ? chunk->more[gr_page_in_chunk(addr)].span : 0;
 
 	return span ? &heap->spans[span - 1] : NULL;
+}
+
+/** Bytes from the start of the span of @p page to @p addr. */
+static inline uint32_t gr_page_off(const struct gr_page *page, uint64_t addr)
+{
+	return (uint32_t)page->page_in_span << GR_PAGE_SHIFT |
+	       (addr & (GR_HEAP_PAGE_BYTES - 1));
 }
 
 /** Where an address lies in a small object: what its page tells. */
 struct gr_spot {
 	const struct gr_span_kind *kind;
 	gr_obj obj;
-	uint32_t off;	/**< Of the address in its object. */
-	uint32_t chunk; /**< Of pages. */
+	uint32_t off; /**< Of the address in its object. */
+	const struct gr_chunk *chunk;
 };
 
 /**
@@ -175,16 +180,14 @@ struct gr_spot {
 static inline bool gr_heap_spot(const struct gr_heap *heap, uint64_t addr,
 				struct gr_spot *ret)
 {
-	uint64_t chunk = (addr >> GR_ARENA_SHIFT) - heap->first_chunk;
+	uint64_t i = (addr >> GR_ARENA_SHIFT) - heap->first_chunk;
 
-	if (GR_UNLIKELY(chunk >= heap->nchunks))
+	if (GR_UNLIKELY(i >= heap->nchunks))
 		return false;
-	ret->chunk = heap->chunk_index[chunk];
-	const struct gr_page *page =
-		&heap->pages[ret->chunk][gr_page_in_chunk(addr)];
+	ret->chunk = heap->chunks[i];
+	const struct gr_page *page = &ret->chunk->pages[gr_page_in_chunk(addr)];
 	const struct gr_span_kind *kind = &heap->kinds[page->kind];
-	uint32_t off = (uint32_t)page->page_in_span << GR_PAGE_SHIFT |
-		       (addr & (GR_HEAP_PAGE_BYTES - 1));
+	uint32_t off = gr_page_off(page, addr);
 	uint32_t index = (uint64_t)off * kind->magic >> 32;
 	if (GR_UNLIKELY(index >= kind->nelems))
 		return false;
@@ -194,21 +197,36 @@ static inline bool gr_heap_spot(const struct gr_heap *heap, uint64_t addr,
 	return true;
 }
 
-/** The scan_page of an address that gr_heap_spot() found @p at. */
-static inline uint32_t gr_heap_scan_page(const struct gr_heap *heap,
-					 const struct gr_spot *at,
-					 uint64_t addr)
+/** Fetch the state of the object that @p addr is perhaps in. */
+static inline void gr_heap_prefetch_state(const struct gr_heap *heap,
+					  uint64_t addr)
 {
-	return heap->more[at->chunk][gr_page_in_chunk(addr)].scan_page;
+	uint64_t i = (addr >> GR_ARENA_SHIFT) - heap->first_chunk;
+
+	if (GR_UNLIKELY(i >= heap->nchunks))
+		return;
+	const struct gr_page *page =
+		&heap->chunks[i]->pages[gr_page_in_chunk(addr)];
+	gr_prefetch(&heap->states[page->first_obj +
+				  ((uint64_t)gr_page_off(page, addr) *
+					   heap->kinds[page->kind].magic >>
+				   32)]);
+}
+
+/** The page of an address that gr_heap_spot() found @p at. */
+static inline const struct gr_page_more *gr_spot_page(const struct gr_spot *at,
+						      uint64_t addr)
+{
+	return &at->chunk->more[gr_page_in_chunk(addr)];
 }
 
 /** The runtime.heapArena that describes @p addr, or 0. */
 static inline uint64_t gr_heap_arena_at(const struct gr_heap *heap,
 					uint64_t addr)
 {
-	uint32_t chunk = gr_heap_chunk_at(heap, addr);
+	const struct gr_chunk *chunk = gr_heap_chunk_at(heap, addr);
 
-	return chunk ? heap->arenas[chunk] : 0;
+	return chunk ? chunk->arena : 0;
 }
 
 /** Index in its span of the element at @p off bytes from the base. */

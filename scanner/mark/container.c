@@ -52,7 +52,7 @@ static void visit_piece(struct gr_container *c, uint64_t addr)
 		gr_walk_visit_slowly(w, addr, &to, 0, c->scope, GR_STEP_SELF);
 		return;
 	}
-	uint64_t page = gr_heap_scan_page(w->heap, &at, addr);
+	uint64_t page = gr_spot_page(&at, addr)->scan_page;
 	uint64_t in_page = addr & (GR_HEAP_PAGE_BYTES - 1);
 	uint32_t node = gr_walk_count(w, at.obj, at.kind->elem_bytes, 0,
 				      c->type, c->scope, GR_STEP_SELF);

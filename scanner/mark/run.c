@@ -21,11 +21,9 @@ static inline void prefetch_targets(const struct gr_walk *w,
 	uint64_t mask = program->first_words;
 
 	for (; mask; mask &= mask - 1) {
-		uint64_t addr = gr_load_u64(host + __builtin_ctzll(mask) *
-							   GR_WORD_BYTES);
-		struct gr_spot at;
-		if (gr_heap_spot(w->heap, addr, &at))
-			gr_prefetch(&w->heap->states[at.obj]);
+		uint64_t i = __builtin_ctzll(mask);
+		gr_heap_prefetch_state(w->heap,
+				       gr_load_u64(host + i * GR_WORD_BYTES));
 	}
 }
 
@@ -37,9 +35,8 @@ static void prefetch_memory(const struct gr_walk *w, uint64_t addr)
 
 	if (!gr_heap_spot(w->heap, addr, &at) || at.kind->is_noscan)
 		return;
-	const uint8_t *host =
-		w->heap->scan_pages[gr_heap_scan_page(w->heap, &at, addr)].host +
-		(addr & (GR_HEAP_PAGE_BYTES - 1));
+	const uint8_t *host = gr_spot_page(&at, addr)->host +
+			      (addr & (GR_HEAP_PAGE_BYTES - 1));
 	for (uint32_t i = 0; i < MAX_LINES && i * LINE < at.kind->elem_bytes;
 	     i++)
 		gr_prefetch(host + i * LINE);
@@ -342,8 +339,9 @@ run_value(struct gr_walk *w, struct gr_scope *scope, const uint8_t *host,
 		return false;
 	gr_bitmap_poke_clear(w->todo, word, bits);
 	for (; bits; bits &= bits - 1) {
-		uint32_t i = __builtin_ctzll(bits), count;
-		const uint8_t *at = host + (uint64_t)i * GR_WORD_BYTES;
+		uint64_t i = __builtin_ctzll(bits);
+		uint32_t count;
+		const uint8_t *at = host + i * GR_WORD_BYTES;
 		uint64_t addr = gr_load_u64(at);
 		if (!addr)
 			continue;

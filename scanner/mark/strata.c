@@ -230,8 +230,8 @@ static void run_masked_object(struct gr_walk *w,
 			      const struct gr_masked_object *masked)
 {
 	const struct gr_span *span =
-		&w->heap->spans[w->heap->scan_pages[masked->word / GR_PAGE_WORDS]
-					.span];
+		&w->heap->spans[w->heap->scan_page_spans[masked->word /
+							 GR_PAGE_WORDS]];
 	uint32_t index = (masked->word - span->first_word) /
 			 (span->elem_bytes / GR_WORD_BYTES);
 	gr_obj obj = span->first_obj + index;

@@ -57,16 +57,16 @@ static inline void gr_walk_push_spot(struct gr_walk *w,
 				     uint32_t count, uint32_t node)
 {
 	uint64_t in_page = addr & (GR_HEAP_PAGE_BYTES - 1);
-	uint64_t page = gr_heap_scan_page(w->heap, at, addr);
+	const struct gr_page_more *page = gr_spot_page(at, addr);
+	uint64_t word = (uint64_t)page->scan_page * GR_PAGE_WORDS +
+			in_page / GR_WORD_BYTES;
 	uint64_t object_words = at->kind->elem_bytes / GR_WORD_BYTES;
 	struct gr_region *region = gr_walk_push(w);
 
 	if (GR_LIKELY(region))
 		*region = (struct gr_region){
-			.host = w->heap->scan_pages[page].host + in_page,
-			.place = (page * GR_PAGE_WORDS +
-				  in_page / GR_WORD_BYTES) |
-				 object_words << 48,
+			.host = page->host + in_page,
+			.place = word | object_words << 48,
 			.type = to->is_container ? to->type | GR_KEY_CONTAINER :
 						   to->type,
 			.node = node,

@@ -30,8 +30,7 @@ struct fixture {
 	struct gr_runtime rt;
 	struct gr_heap heap;
 	struct gr_span spans[NSPANS];
-	uint32_t chunk_index[NARENAS];
-	uint64_t arenas[NARENAS + 1];
+	struct gr_chunk chunk[NARENAS], *chunks[NARENAS];
 	bool *allocated;
 	uint64_t *words;
 };
@@ -55,11 +54,10 @@ static int setup(void **state)
 	f->heap.spans = f->spans;
 	f->heap.first_chunk = HEAP >> GR_ARENA_SHIFT;
 	f->heap.nchunks = NARENAS;
-	f->heap.chunk_index = f->chunk_index;
-	f->heap.arenas = f->arenas;
+	f->heap.chunks = f->chunks;
 	for (uint32_t i = 0; i < NARENAS; i++) {
-		f->chunk_index[i] = i + 1;
-		f->arenas[i + 1] = ARENA_RECORD(i);
+		f->chunks[i] = &f->chunk[i];
+		f->chunk[i].arena = ARENA_RECORD(i);
 	}
 	*state = f;
 	return 0;
@@ -431,7 +429,7 @@ static struct gr_span *add_arena_span(struct fixture *f,
 				      const struct arena_case *c)
 {
 	if (c->is_gap)
-		f->arenas[2] = 0;
+		f->chunk[1].arena = 0;
 	return add_span(f, c->base, c->npages, c->elem_bytes, c->nelems, 20);
 }
 
@@ -439,7 +437,7 @@ static struct gr_span *add_arena_span(struct fixture *f,
 static const uint8_t *map_byte(const struct fixture *f, uint64_t addr,
 			       unsigned int words)
 {
-	uint64_t arena = f->arenas[(addr - HEAP) / ARENA + 1];
+	uint64_t arena = f->chunk[(addr - HEAP) / ARENA].arena;
 
 	return arena ? fake_find(&f->image,
 				 arena + MAPS_OFF + addr % ARENA / 8 / words,
