@@ -17,8 +17,7 @@ static uint64_t number_at(struct gr_column numbers, uint32_t row)
 	return number;
 }
 
-// FNV-1a.
-static uint32_t hash_name(const char *name)
+uint32_t gr_name_hash(const char *name)
 {
 	uint32_t hash = 2166136261u;
 
@@ -56,7 +55,7 @@ void gr_index_deinit(struct gr_index *index)
 static uint32_t *slot_of_name(const struct gr_index *index,
 			      struct gr_column names, const char *name)
 {
-	uint32_t slot = hash_name(name) & index->mask;
+	uint32_t slot = gr_name_hash(name) & index->mask;
 
 	while (index->slots[slot] != UINT32_MAX &&
 	       strcmp(name_at(names, index->slots[slot]), name) != 0)

@@ -26,6 +26,9 @@ struct gr_index {
 	uint32_t mask; /**< Number of slots, a power of two, minus 1. */
 };
 
+/** FNV-1a. */
+uint32_t gr_name_hash(const char *name);
+
 /** Make room for @p count rows; false if no memory is left. */
 bool gr_index_init(struct gr_index *index, size_t count);
 void gr_index_deinit(struct gr_index *index);

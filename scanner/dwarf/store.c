@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cleanup.h"
 #include "dwarf/internal.h"
+#include "dwarf/names.h"
 #include "dwarf/stamp.h"
 
 // The tables as one block of bytes, and back: a header, the rows as they are
@@ -86,34 +87,26 @@ void gr_store_seal(void *block, size_t bytes)
 
 // ------------------------------------------------------------------- names
 
-// What is done to the names of all rows: to offsets, or to pointers.
-struct names {
-	bool (*visit)(struct names *names, const char **slot, bool may_lack);
-	// Packing: the text so far, and a hash table of what is in it.
-	char *text;
-	size_t text_bytes, capacity;
-	uint32_t *slots;
-	uint32_t nslots, nused;
-	// Unpacking: [0, stored_bytes).
-	const char *stored;
-	uint64_t stored_bytes;
-};
+// Done to the names of all rows.
+typedef bool visit_name(struct gr_names *names, const char **slot,
+			bool may_lack);
 
-static bool each_name(struct names *names, void *slot, size_t count,
-		      size_t stride, bool may_lack)
+static bool each_name(struct gr_names *names, visit_name *visit, void *slot,
+		      size_t count, size_t stride, bool may_lack)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!names->visit(names,
-				  (const char **)((char *)slot + i * stride),
-				  may_lack))
+		if (!visit(names, (const char **)((char *)slot + i * stride),
+			   may_lack))
 			return false;
 	return true;
 }
 
-#define EACH_NAME(rows, count, member, may_lack) \
-	each_name(names, &(rows)->member, count, sizeof(*(rows)), may_lack)
+#define EACH_NAME(rows, count, member, may_lack)                         \
+	each_name(names, visit, &(rows)->member, count, sizeof(*(rows)), \
+		  may_lack)
 
-static bool visit_names(struct names *names, struct header *header)
+static bool visit_names(struct gr_names *names, visit_name *visit,
+			struct header *header)
 {
 	size_t n[NSECTIONS];
 	void *at[NSECTIONS];
@@ -129,7 +122,7 @@ static bool visit_names(struct names *names, struct header *header)
 	struct gr_dwarf_constant *constants = at[CONSTANTS];
 	struct gr_dwarf_local *locals = at[LOCALS];
 	struct gr_dwarf_capture *captures = at[CAPTURES];
-	return names->visit(names, &header->producer, true) &&
+	return visit(names, &header->producer, true) &&
 	       EACH_NAME(types, n[TYPES], name, false) &&
 	       EACH_NAME(fields, n[FIELDS], name, false) &&
 	       EACH_NAME(variables, n[VARIABLES], name, false) &&
@@ -142,85 +135,6 @@ static bool visit_names(struct names *names, struct header *header)
 }
 
 // ----------------------------------------------------------------- packing
-
-static void names_deinit(struct names *names)
-{
-	free(names->text);
-	free(names->slots);
-}
-
-// FNV-1a.
-static uint32_t hash_name(const char *name)
-{
-	uint32_t hash = 2166136261u;
-
-	for (; *name; name++)
-		hash = (hash ^ (uint8_t)*name) * 16777619u;
-	return hash ^ hash >> 15;
-}
-
-// The slot of a name, or the free one where it belongs. Offset 0: free.
-static uint32_t *slot_of(struct names *names, const char *name)
-{
-	uint32_t i = hash_name(name) & (names->nslots - 1);
-
-	while (names->slots[i] && strcmp(names->text + names->slots[i], name))
-		i = (i + 1) & (names->nslots - 1);
-	return &names->slots[i];
-}
-
-static bool grow_slots(struct names *names)
-{
-	uint32_t *old = names->slots, nold = names->nslots;
-
-	names->nslots = nold ? nold * 2 : 1 << 14;
-	names->slots = calloc(names->nslots, sizeof(*names->slots));
-	if (!names->slots) {
-		names->slots = old;
-		names->nslots = nold;
-		return false;
-	}
-	for (uint32_t i = 0; i < nold; i++)
-		if (old[i])
-			*slot_of(names, names->text + old[i]) = old[i];
-	free(old);
-	return true;
-}
-
-// Add a name that is not there yet, at the end.
-static bool add_name(struct names *names, const char *name, uint32_t *slot)
-{
-	size_t bytes = strlen(name) + 1;
-
-	if (names->text_bytes + bytes > UINT32_MAX / 2 ||
-	    (names->capacity < names->text_bytes + bytes &&
-	     !gr_vector_grow((void **)&names->text, &names->capacity,
-			     names->text_bytes + bytes, 1)))
-		return false;
-	memcpy(names->text + names->text_bytes, name, bytes);
-	if (slot) {
-		*slot = (uint32_t)names->text_bytes;
-		names->nused++;
-	}
-	names->text_bytes += bytes;
-	return true;
-}
-
-static bool pack_name(struct names *names, const char **slot, bool may_lack)
-{
-	uint32_t *found;
-
-	(void)may_lack;
-	if (!*slot)
-		return true;
-	if (names->nused * 2 >= names->nslots && !grow_slots(names))
-		return false;
-	found = slot_of(names, *slot);
-	if (!*found && !add_name(names, *slot, found))
-		return false;
-	*slot = (const char *)(uintptr_t)*found;
-	return true;
-}
 
 // All answers in order, each question once; for free(), NULL: no memory.
 static struct gr_answer *sort_answers(const struct gr_dwarf *dwarf,
@@ -307,7 +221,7 @@ static struct header *pack_rows(const struct gr_dwarf *dwarf,
 
 void *gr_store_pack(const struct gr_dwarf *dwarf, size_t *ret_bytes)
 {
-	_cleanup_(names_deinit) struct names names = { .visit = pack_name };
+	_cleanup_(gr_names_deinit) struct gr_names names = { 0 };
 	_cleanup_free_ struct gr_answer *answers = NULL;
 	_cleanup_free_ struct header *header = NULL;
 	struct rows rows[NSECTIONS] = { 0 };
@@ -316,10 +230,10 @@ void *gr_store_pack(const struct gr_dwarf *dwarf, size_t *ret_bytes)
 	list_rows(dwarf, rows);
 	answers = sort_answers(dwarf, &rows[ANSWERS].count);
 	rows[ANSWERS].data = answers;
-	if (!answers || !add_name(&names, "", NULL))
+	if (!answers || !gr_names_init(&names))
 		return NULL;
 	header = pack_rows(dwarf, rows, &bytes);
-	if (!header || !visit_names(&names, header))
+	if (!header || !visit_names(&names, gr_names_pack, header))
 		return NULL;
 	struct header *grown = realloc(header, bytes + names.text_bytes);
 	if (!grown)
@@ -360,36 +274,6 @@ static bool sections_are_apart(const struct header *header)
 		end = header->sections[i].off +
 		      header->sections[i].count * row_bytes[i];
 	}
-	return true;
-}
-
-// Names are printed as they are: UTF-8 without control characters.
-static bool text_is_clean(const char *text, uint64_t bytes)
-{
-	if (!bytes || text[0] || text[bytes - 1])
-		return false;
-	for (uint64_t i = 0; i < bytes;) {
-		size_t n = text[i] == '\0' ?
-				   1 :
-				   gr_utf8_length(text + i, bytes - i);
-		if (!n)
-			return false;
-		i += n;
-	}
-	return true;
-}
-
-static bool unpack_name(struct names *names, const char **slot, bool may_lack)
-{
-	uint64_t off = (uintptr_t)*slot;
-
-	if (!off) {
-		*slot = NULL;
-		return may_lack;
-	}
-	if (off >= names->stored_bytes || names->stored[off - 1])
-		return false;
-	*slot = names->stored + off;
 	return true;
 }
 
@@ -562,14 +446,15 @@ static bool indexes_are_fine(const struct gr_dwarf *dwarf,
 static bool tables_are_fine(struct gr_dwarf *tables, struct header *header,
 			    size_t bytes)
 {
-	struct names names = { .visit = unpack_name };
+	struct gr_names names = { 0 };
 
 	if (!sections_fit(header, bytes) || !sections_are_apart(header))
 		return false;
-	names.stored = (char *)header + header->sections[NAMES].off;
-	names.stored_bytes = header->sections[NAMES].count;
-	if (!text_is_clean(names.stored, names.stored_bytes) ||
-	    !visit_names(&names, header) || !copy_answers(tables, header))
+	names.text = (char *)header + header->sections[NAMES].off;
+	names.text_bytes = header->sections[NAMES].count;
+	if (!gr_names_are_clean(&names) ||
+	    !visit_names(&names, gr_names_unpack, header) ||
+	    !copy_answers(tables, header))
 		return false;
 	point_into(tables, header);
 	return types_are_fine(tables) && answers_are_fine(tables) &&

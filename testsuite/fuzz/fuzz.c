@@ -55,6 +55,12 @@ void fuzz_file_deinit(struct fuzz_file *file)
 	close(file->fd);
 }
 
+void fuzz_base_set(struct fuzz_base *base, void *original, size_t bytes)
+{
+	base->original = original;
+	fuzz_file_init(&base->file, original, bytes);
+}
+
 void fuzz_base_init(struct fuzz_base *base, const char *variable)
 {
 	const char *path = getenv(variable);
@@ -65,11 +71,11 @@ void fuzz_base_init(struct fuzz_base *base, const char *variable)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st))
 		err(1, "%s", path);
-	base->original = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (base->original == MAP_FAILED)
+	void *data = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data == MAP_FAILED)
 		err(1, "%s", path);
 	close(fd);
-	fuzz_file_init(&base->file, base->original, st.st_size);
+	fuzz_base_set(base, data, st.st_size);
 }
 
 void fuzz_base_add(struct fuzz_base *base, uint64_t off, uint64_t bytes)

@@ -50,6 +50,8 @@ struct fuzz_base {
 	struct fuzz_ranges patched; /**< To be undone. */
 };
 
+/** Take over @p original, of malloc() or mapped: it stays for ever. */
+void fuzz_base_set(struct fuzz_base *base, void *original, size_t bytes);
 /** Load the file that environment variable @p variable names. */
 void fuzz_base_init(struct fuzz_base *base, const char *variable);
 void fuzz_base_add(struct fuzz_base *base, uint64_t off, uint64_t bytes);
