@@ -180,9 +180,45 @@ static bool is_itab(const struct gr_module *m, const uint64_t words[2])
 }
 
 /*
+ * Can the slot at @p addr hold a value of this type? What an interface boxes
+ * has a slot of its own, of the smallest class that it fits in (mallocgc: the
+ * tiny allocator puts several without pointers into one); a pointer may lead
+ * to any place that has room.
+ */
+static bool fits_slot(struct gr_walk *w, const struct gr_referent *to,
+		      uint64_t addr)
+{
+	enum { TINY_BYTES = 16 }; // runtime.maxTinySize
+	const struct gr_types *types = w->rt->types;
+	const struct gr_span *span = gr_heap_span_at(w->heap, addr);
+
+	if (!span || to->label == GR_TYPE_NONE)
+		return true;
+	const struct gr_type *type = gr_types_get(types, to->label);
+	bool is_boxed = !to->program->is_direct;
+	if (!is_boxed) {
+		if (type->kind != GR_KIND_PTR || type->elem == GR_TYPE_NONE)
+			return true;
+		type = gr_types_get(types, type->elem);
+	}
+	uint64_t room = span->elem_bytes - span->header_bytes;
+	uint64_t off = (addr - span->base_addr) % span->elem_bytes -
+		       span->header_bytes;
+	if (off > room || type->size_bytes > room - off)
+		return false;
+	if (!is_boxed)
+		return true;
+	if (span->is_noscan && !gr_program_is_empty(to->program))
+		return false;
+	if (span->is_noscan && room == TINY_BYTES)
+		return true;
+	return !off && type->size_bytes > room / 2;
+}
+
+/*
  * A value of the concrete type that the word before a data word names: a type
- * record of a module, or an itab; untyped: neither. A guess: what turns out to be
- * no type is no gap.
+ * record of a module, or an itab; untyped: neither, or not what lies there. A
+ * guess: what turns out to be no type is no gap.
  */
 static const struct gr_referent *type_before(struct gr_walk *w,
 					     const uint8_t *at)
@@ -207,7 +243,9 @@ static const struct gr_referent *type_before(struct gr_walk *w,
 			to = gr_walk_runtime_type(w, word);
 	}
 	rt->gaps->count[GR_GAP_UNKNOWN_TYPES] = unknown;
-	return to;
+	return fits_slot(w, to, gr_load_u64(at)) ?
+		       to :
+		       gr_walk_referent(w, GR_TYPE_NONE);
 }
 
 /*

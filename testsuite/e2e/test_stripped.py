@@ -175,6 +175,18 @@ def test_why(farm, variant):
         assert answer["reachable"] and answer["path"], answer
 
 
+@variants("stripped")
+def test_no_type_that_the_slot_contradicts(farm, variant):
+    """The word before a pointer may be a type that has nothing to do with it:
+    no string lies in 3,000 bytes without pointers."""
+    target = farm.target("values", variant)
+    run = run_goref(target, [f"goref why {target.places['vMisled.Data']} --json"])
+    assert run.rc == 0, run.stderr
+    held = run.json(0)["object"]
+    assert held["bytes"] == 3072
+    assert not held["type"], held
+
+
 def test_known_layouts_are_the_golden_ones():
     """The table in the sources is what the script makes of the texts."""
     done = subprocess.run(

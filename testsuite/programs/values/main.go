@@ -110,6 +110,7 @@ var (
 	vTail       []*Leaf
 	vArray      [3]*Leaf
 	vStruct     Outer
+	vMisled     Misled
 	vEmbedded   Derived
 	vStrings    [][]string
 	vPtrPtr     **Leaf
@@ -156,6 +157,12 @@ var (
 	vContextTime   context.Context
 )
 
+// A Misled looks like an interface that boxes a string, and is none.
+type Misled struct {
+	Type unsafe.Pointer
+	Data *[3000]byte
+}
+
 func plain() int { return 1 }
 
 func buildPlain() {
@@ -180,6 +187,12 @@ func buildPlain() {
 		vEmbedded.OtherBase = &OtherBase{newLeaf()}
 		vEmbedded.Own = newLeaf()
 	})
+	measure("vMisled", 1, func() {
+		text := any("text")
+		vMisled.Type = *(*unsafe.Pointer)(unsafe.Pointer(&text))
+		vMisled.Data = new([3000]byte)
+	})
+	where("vMisled.Data", unsafe.Pointer(vMisled.Data))
 	where("vPointer", unsafe.Pointer(vPointer))
 	where("vInterior", unsafe.Pointer(vInterior))
 	where("vSubslice.before", *(*unsafe.Pointer)(unsafe.Add(
