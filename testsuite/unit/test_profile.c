@@ -1,66 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The profile writer, read back with protobuf-c: sums, labels, merging,
-// folding, the same bytes twice, and what happens to the file.
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
+// folding, the same bytes twice.
+#include "profile_fixture.h"
 
-#include <cmocka.h>
 #include <inttypes.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "base/cleanup.h"
 #include "profile.pb-c.h"
-#include "proto/output.h"
-#include "proto/profile_writer.h"
-
-#define NONE GR_NODE_NONE
-
-static char dir[] = "/tmp/goref-test-profile-XXXXXX";
-
-static char *file_path(const char *name)
-{
-	static char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return path;
-}
-
-static struct gr_ledger ledger = {
-	.allocated = { 20, 2000 },
-	.reached = { 10, 1000 },
-	.typed = { 9, 900 },
-	.masked = { 1, 100 },
-	.unreached = { 10, 1000 },
-};
-
-static struct gr_profile make_profile(const struct gr_node *nodes,
-				      size_t nnodes,
-				      const struct gr_root_total *roots,
-				      size_t nroots)
-{
-	return (struct gr_profile){
-		.nodes = nodes,
-		.nnodes = nnodes,
-		.roots = roots,
-		.nroots = nroots,
-		.ledger = &ledger,
-		.tool_version = "1.2.3",
-		.go_version = "go1.24.4",
-		.exe_path = "/srv/app",
-		.build_id = "c0ffee",
-		.max_samples = GR_PROFILE_MAX_SAMPLES,
-	};
-}
-
-static void must(struct gr_error *err)
-{
-	if (err)
-		fail_msg("%s", err->message);
-}
 
 static Gr__Pprof__Profile *read_profile(const char *path)
 {
@@ -153,51 +100,12 @@ static bool has_comment(const Gr__Pprof__Profile *p, const char *part)
 }
 
 // Two goroutines run main.work: same name, one waiting and one running twice.
-static const struct gr_node small_nodes[] = {
-	{ "main.cache", NONE, 0, 1, 100 },
-	{ "main.work.buf", NONE, 1, 0, 0 },
-	{ "main.work.buf", NONE, 2, 1, 10 },
-	{ "next. (*main.Node)", 0, 0, 2, 200 },
-	{ "main.work.buf", NONE, 3, 1, 10 },
-	{ "[0]. (*main.Node)", 1, 1, 1, 64 },
-	{ "[0]. (*main.Node)", 2, 2, 3, 96 },
-	{ "[0]. (*main.Node)", 4, 3, 1, 32 },
-};
-
-#define WORK(state_, goid, node_, objects, bytes)                             \
-	{                                                                     \
-		.name = "main.work.buf", .kind = GR_ROOT_LOCAL,               \
-		.goroutine_state = state_, .goroutine_id = goid,              \
-		.file = "/src/work.go", .line = 12, .node = node_, .total = { \
-			objects,                                              \
-			bytes                                                 \
-		}                                                             \
-	}
-
-static const struct gr_root_total small_roots[] = {
-	{ .name = "main.cache",
-	  .kind = GR_ROOT_GLOBAL,
-	  .file = "/src/main.go",
-	  .line = 7,
-	  .node = 0,
-	  .total = { 3, 300 } },
-	WORK("running", 0, 2, 4, 106),
-	WORK("waiting", 0, 1, 1, 64),
-	WORK("running", 0, 4, 2, 42),
-};
-
-// The same, asked for goroutine by goroutine.
+// The small result, asked for goroutine by goroutine.
 static const struct gr_root_total goroutine_roots[] = {
 	WORK("running", 7, 2, 4, 106),
 	WORK("waiting", 18, 1, 1, 64),
 	WORK("running", 19, 4, 2, 42),
 };
-
-static struct gr_profile small_profile(void)
-{
-	return make_profile(small_nodes, GR_ARRAY_SIZE(small_nodes),
-			    small_roots, GR_ARRAY_SIZE(small_roots));
-}
 
 static void test_header(void **state)
 {
@@ -444,16 +352,6 @@ static void test_many(void **state)
 	gr__pprof__profile__free_unpacked(p, NULL);
 }
 
-static size_t read_bytes(const char *path, char *data, size_t size)
-{
-	FILE *f = fopen(path, "rb");
-
-	assert_non_null(f);
-	size_t n = fread(data, 1, size, f);
-	fclose(f);
-	return n;
-}
-
 static void test_same_bytes(void **state)
 {
 	(void)state;
@@ -482,126 +380,9 @@ static void test_empty(void **state)
 	gr__pprof__profile__free_unpacked(p, NULL);
 }
 
-static struct gr_error *interrupt(void *ctx)
-{
-	(void)ctx;
-	return gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
-}
-
-static void test_interrupted(void **state)
-{
-	(void)state;
-	struct gr_profile profile = small_profile();
-	struct gr_profile_stats stats;
-	char old[8] = "";
-	FILE *f = fopen(file_path("old"), "w");
-
-	fputs("before", f);
-	fclose(f);
-	profile.poll = interrupt;
-	struct gr_error *err =
-		gr_profile_write(&profile, file_path("old"), &stats);
-	assert_non_null(err);
-	assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
-	gr_error_destroy(err);
-	read_bytes(file_path("old"), old, sizeof(old) - 1);
-	assert_string_equal(old, "before");
-}
-
-static void expect_unwritable(const char *path, const char *reason)
-{
-	struct gr_error *err = gr_profile_check_writable(path);
-
-	assert_non_null(err);
-	if (!strstr(err->message, reason))
-		fail_msg("\"%s\" does not say \"%s\"", err->message, reason);
-	gr_error_destroy(err);
-}
-
-static void test_check_writable(void **state)
-{
-	(void)state;
-	struct stat st;
-
-	must(gr_profile_check_writable(file_path("new")));
-	assert_int_equal(stat(file_path("new"), &st), -1);
-	must(gr_profile_check_writable("/dev/null"));
-	expect_unwritable(dir, "Is a directory");
-	expect_unwritable(file_path("no/such"), "No such file or directory");
-	expect_unwritable("", "empty");
-	expect_unwritable("/proc/x", "cannot write /proc/x");
-}
-
-// A device stays a device, and what a link names is written, not the link.
-static void test_special(void **state)
-{
-	(void)state;
-	struct gr_profile profile = small_profile();
-	struct gr_profile_stats stats;
-	struct stat st;
-
-	must(gr_profile_write(&profile, "/dev/null", &stats));
-	assert_int_equal(stat("/dev/null", &st), 0);
-	assert_true(S_ISCHR(st.st_mode));
-	must(gr_profile_write(&profile, file_path("aim"), &stats));
-	assert_int_equal(symlink("aim", file_path("link")), 0);
-	must(gr_profile_write(&profile, file_path("link"), &stats));
-	assert_int_equal(lstat(file_path("link"), &st), 0);
-	assert_true(S_ISLNK(st.st_mode));
-}
-
-static void test_full_disk(void **state)
-{
-	(void)state;
-	struct gr_profile profile = small_profile();
-	struct gr_profile_stats stats;
-
-	if (access("/dev/full", W_OK))
-		skip();
-	struct gr_error *err = gr_profile_write(&profile, "/dev/full", &stats);
-	assert_non_null(err);
-	assert_int_equal(err->code, GR_ERROR_IO);
-	assert_non_null(strstr(err->message, "No space left"));
-	gr_error_destroy(err);
-}
-
-// Text is written as it is, and only when all of it is there.
-static void test_plain(void **state)
-{
-	(void)state;
-	struct gr_output out;
-	char text[16] = "";
-	struct stat st;
-
-	must(gr_output_init(&out, file_path("text"), GR_OUTPUT_PLAIN));
-	must(gr_output_write(&out, "0xc0 8\n", 7));
-	assert_int_equal(stat(file_path("text"), &st), -1);
-	must(gr_output_commit(&out));
-	gr_output_deinit(&out);
-	assert_int_equal(read_bytes(file_path("text"), text, sizeof(text)), 7);
-	assert_string_equal(text, "0xc0 8\n");
-	must(gr_output_init(&out, file_path("text"), GR_OUTPUT_PLAIN));
-	must(gr_output_write(&out, "half", 4));
-	gr_output_deinit(&out);
-	assert_int_equal(read_bytes(file_path("text"), text, sizeof(text)), 7);
-}
-
-static int remove_dir(void **state)
-{
-	static const char *const names[] = { "p.pb.gz", "a",   "b",   "old",
-					     "link",	"aim", "text" };
-
-	(void)state;
-	for (size_t i = 0; i < GR_ARRAY_SIZE(names); i++)
-		unlink(file_path(names[i]));
-	// Fails if a temporary file was left behind.
-	return rmdir(dir);
-}
-
 int main(void)
 {
-	enum { NFOLD = GR_ARRAY_SIZE(fold_cases) };
-	const struct CMUnitTest plain[] = {
+	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_header),
 		cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_root_place),
@@ -611,23 +392,10 @@ int main(void)
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_same_bytes),
 		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_interrupted),
-		cmocka_unit_test(test_check_writable),
-		cmocka_unit_test(test_special),
-		cmocka_unit_test(test_full_disk),
-		cmocka_unit_test(test_plain),
 	};
-	struct CMUnitTest folds[NFOLD];
 
 	if (!mkdtemp(dir))
 		return 99;
-	for (size_t i = 0; i < NFOLD; i++)
-		folds[i] = (struct CMUnitTest){
-			.name = fold_cases[i].name,
-			.test_func = test_fold,
-			.initial_state = (void *)(uintptr_t)&fold_cases[i],
-		};
-	int failed = cmocka_run_group_tests_name("folding", folds, NULL, NULL);
-	return failed +
-	       cmocka_run_group_tests_name("profile", plain, NULL, remove_dir);
+	return ROWS_RUN("folding", fold_cases, test_fold) +
+	       cmocka_run_group_tests_name("profile", tests, NULL, remove_dir);
 }
