@@ -9,8 +9,8 @@
  * each in turn. The table of pages is small enough to stay near.
  */
 enum {
-	AHEAD_MEMORY = 24,
-	AHEAD_OBJECT = 12,
+	AHEAD_MEMORY = 16,
+	AHEAD_OBJECT = 4,
 };
 
 /* Fetch what visits of the first pointers of the value at @p host look at. */
@@ -62,16 +62,15 @@ static inline void look_ahead(const struct gr_walk *w,
 	const struct gr_region *far = region + AHEAD_MEMORY;
 	gr_prefetch(far->host);
 	gr_prefetch(far->host +
-		    gr_region_object_words(far) * GR_WORD_BYTES / 2);
+		    (gr_region_object_words(far) - 1) * GR_WORD_BYTES);
 	gr_prefetch(&w->todo[gr_region_word(far) / 64]);
 	region += AHEAD_OBJECT;
 	if (region->type & GR_KEY_CONTAINER) {
+		unsigned int n = gr_region_object_words(region) % 32;
 		uint64_t words =
 			gr_bitmap_peek(w->todo, gr_region_word(region));
-		prefetch_words(
-			w, region->host,
-			words & ((1 << gr_region_object_words(region) % 32) -
-				 1));
+		prefetch_words(w, region->host,
+			       words & ((UINT64_C(1) << n) - 1));
 		return;
 	}
 	// Programs of types not met before: not ahead.
