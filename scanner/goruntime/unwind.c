@@ -149,13 +149,35 @@ static bool is_allocating(const struct gr_unwinder *u)
 	       !strncmp(u->frame.func.name, "runtime.mallocgc", 16);
 }
 
+/* Calls in the midst of which no collection begins: the compiler tells nothing
+ * of what is live there (cmd/compile liveness.hasStackMap). Of those to
+ * assembly, which has no maps, the frame itself tells. */
+static bool is_unsafe_point(const struct gr_unwinder *u)
+{
+	const char *name = u->frame.func.name;
+	static const char *const prefixes[] = {
+		"runtime.duffcopy",    "runtime.duffzero",
+		"runtime.typedmemclr", "runtime.typedmemmove",
+		"runtime.wbMove",      "runtime.wbZero",
+	};
+
+	if (u->g->status != u->rt->layout.consts.grunning ||
+	    strncmp(name, "runtime.", 8))
+		return false;
+	for (size_t i = 0; i < GR_ARRAY_SIZE(prefixes); i++)
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
 /* The collector has no precise map for a frame that was interrupted between
  * calls, nor for the one that holds its registers. */
 static bool is_conservative(const struct gr_unwinder *u)
 {
 	enum gr_injected own = gr_func_injected(u->rt, &u->frame.func);
 
-	return is_allocating(u) || own == GR_INJECTED_ASYNC_PREEMPT ||
+	return is_allocating(u) || u->is_unsafe_call || is_unsafe_point(u) ||
+	       own == GR_INJECTED_ASYNC_PREEMPT ||
 	       own == GR_INJECTED_DEBUG_CALL ||
 	       u->callee == GR_INJECTED_ASYNC_PREEMPT ||
 	       u->callee == GR_INJECTED_DEBUG_CALL ||
@@ -246,6 +268,7 @@ bool gr_unwind_next(struct gr_unwinder *u)
 	if (next.sp < u->frame.sp || (next.sp == u->frame.sp && !may_be_empty))
 		return stop(u, u->frame.fp);
 	u->callee = gr_func_injected(u->rt, &u->frame.func);
+	u->is_unsafe_call = is_unsafe_point(u);
 	bool is_known = find_pc(u, next.pc, &next.func, &spdelta);
 	u->lr = 0;
 	if (arch->lr != GR_REG_NONE && u->callee != GR_INJECTED_NONE) {

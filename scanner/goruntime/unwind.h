@@ -40,6 +40,8 @@ struct gr_unwinder {
 	/** The link register in the frame, where it is known; else 0. */
 	uint64_t lr;
 	enum gr_injected callee;
+	/** The frame was left by a call at which nothing tells what is live. */
+	bool is_unsafe_call;
 	/** The outermost frame was reached, nothing is missing. */
 	bool is_complete;
 	/** Where the part begins that could not be unwound. */

@@ -83,8 +83,8 @@ def moment(name, steps):
 """
 
 
-def in_gdb():
-    lines = [line for line in IN_GDB.splitlines() if line]
+def in_gdb(script=IN_GDB):
+    lines = [line for line in script.splitlines() if line]
     return "python exec(" + repr("\n".join(lines)) + ")"
 
 
@@ -159,3 +159,51 @@ def test_mended(farm, variant, names):
     farm.forget("churn")
     assert seen
     assert not wrong, "\n".join(wrong)
+
+
+# Only the function that stores holds the object.
+IN_BARRIER = """
+def is_in_store():
+    frame = gdb.newest_frame()
+    for _ in range(8):
+        if frame and frame.name() == "main.store":
+            return True
+        frame = frame and frame.older()
+    return False
+def barrier():
+    for _ in range(300):
+        gdb.execute("continue", to_string=True)
+        if is_in_store():
+            break
+    else:
+        return
+    gdb.write("@latest %#x\\n" % int(gdb.parse_and_eval("'main.kLatest'")))
+    gdb.execute("goref objects --addresses")
+for name in "runtime.wbMove", "runtime.typedmemmove":
+    gdb.execute("break '%s'" % name, to_string=True)
+"""
+
+
+@variants("default")
+def test_locals_in_the_write_barrier(farm, variant):
+    """The compiler tells nothing of what is live where a pointer is stored:
+    what it told of the call before is another matter."""
+    reason = attach_reason()
+    if reason:
+        pytest.skip(reason)
+    process = farm.process("barrier", variant)
+    run = run_gdb(
+        [process.exe],
+        [f"attach {process.pid}", in_gdb(IN_BARRIER)]
+        + ["python barrier()"] * 5
+        + ["detach"],
+    )
+    farm.forget("barrier")
+    seen = 0
+    for text in run.parts[2:7]:
+        _, found, text = text.partition("@latest ")
+        latest, _, text = text.partition("\n")
+        if found:
+            seen += 1
+            assert int(latest, 16) in {a for a, _ in addresses(text)}
+    assert seen, run.stderr
