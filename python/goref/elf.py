@@ -123,7 +123,7 @@ def _text(file: BinaryIO) -> tuple[int, int] | None:
 def _first_page(file: BinaryIO, header: tuple[int, int, int, int]) -> int:
     """The lowest page of the segments that are loaded."""
     _, phoff, phentsize, phnum = header
-    found = []
+    found: list[int] = []
     for i in range(phnum):
         file.seek(phoff + i * phentsize)
         entry = file.read(56)

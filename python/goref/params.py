@@ -13,7 +13,14 @@ MAX_DEPTH = 256
 MAX_NODES = 1 << 20
 UNLIMITED = args.UNLIMITED
 PROGRESS = ["auto", "on", "off"]
-SETTINGS = ("cache", "max-depth", "max-nodes", "memory-limit", "progress", "threads")
+SETTINGS = (
+    "cache",
+    "max-depth",
+    "max-nodes",
+    "memory-limit",
+    "progress",
+    "threads",
+)
 
 
 class _SetPrefix(Prefix):

@@ -10,9 +10,7 @@ class Prefix(gdb.Command):
     name: str
 
     def __init__(self) -> None:
-        super().__init__(
-            self.name, gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True
-        )
+        super().__init__(self.name, gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True)
 
     def invoke(self, arg: str, from_tty: bool) -> None:
         self.dont_repeat()
