@@ -253,11 +253,6 @@ static inline uint64_t gr_field_word(const void *record, struct gr_field f)
 	F(flag, REQUIRED, "flag")                                             \
 	F(nfuncdata, REQUIRED, "nfuncdata")                                   \
 	E(func)                                                               \
-	S(inlined_call, OPTIONAL, "runtime.inlinedCall")                      \
-	F(func_id, REQUIRED, "funcID")                                        \
-	F(nameoff, REQUIRED, "nameOff|func_")                                 \
-	F(parent_pc, REQUIRED, "parentPc")                                    \
-	E(inlined_call)                                                       \
 	S(stack_object, REQUIRED, "runtime.stackObjectRecord")                \
 	F(off, REQUIRED, "off")                                               \
 	F(size, REQUIRED, "size")                                             \

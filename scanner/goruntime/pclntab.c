@@ -5,8 +5,6 @@
 
 enum {
 	FTAB_ENTRY_BYTES = 8,
-	/** Inlining is never deeper; a loop in the tree is. */
-	MAX_INLINE_RECORDS = 1 << 20,
 };
 
 static uint32_t ftab_entryoff(const struct gr_module *module, uint64_t i)
@@ -179,29 +177,4 @@ bool gr_func_line(const struct gr_func *func, uint64_t pc, const char **file,
 	*file = gr_bytes_string(module->filetab, off);
 	*line = number;
 	return *file != NULL;
-}
-
-const char *gr_func_innermost_name(struct gr_runtime *rt,
-				   const struct gr_func *func, uint64_t pc)
-{
-	const struct gr_layout *layout = &rt->layout;
-	uint8_t record[64];
-
-	uint64_t bytes = layout->inlined_call.size_bytes;
-	uint64_t tree = gr_func_funcdata(rt, func, GR_FUNCDATA_INL_TREE);
-	if (!tree || !bytes || bytes > sizeof(record))
-		return func->name;
-	int32_t i = gr_func_pcdata(rt, func, GR_PCDATA_INL_TREE_INDEX, pc);
-	if (i < 0 || i >= MAX_INLINE_RECORDS)
-		return func->name;
-	struct gr_error *err =
-		gr_image_read(rt->image, tree + i * bytes, record, bytes);
-	if (err) {
-		gr_error_destroy(err);
-		return func->name;
-	}
-	const char *name = gr_bytes_string(
-		func->module->funcnametab,
-		gr_field_uint(record, layout->inlined_call.nameoff));
-	return name ? name : func->name;
 }

@@ -11,11 +11,9 @@
 /** PCDATA and FUNCDATA tables that we use (internal/abi/symtab.go). */
 enum {
 	GR_PCDATA_STACK_MAP_INDEX = 1,
-	GR_PCDATA_INL_TREE_INDEX = 2,
 	GR_FUNCDATA_ARGS_POINTER_MAPS = 0,
 	GR_FUNCDATA_LOCALS_POINTER_MAPS = 1,
 	GR_FUNCDATA_STACK_OBJECTS = 2,
-	GR_FUNCDATA_INL_TREE = 3,
 };
 
 /** _func.flag (internal/abi/symtab.go: FuncFlag). */
@@ -64,12 +62,5 @@ uint64_t gr_func_funcdata(const struct gr_runtime *rt,
 /** File and line of @p pc; false if the tables do not say. */
 bool gr_func_line(const struct gr_func *func, uint64_t pc, const char **file,
 		  uint32_t *line);
-
-/**
- * Name of the innermost (inlined) function at @p pc, of @p func's inline
- * tree; func->name if nothing is inlined there.
- */
-const char *gr_func_innermost_name(struct gr_runtime *rt,
-				   const struct gr_func *func, uint64_t pc);
 
 #endif /* GR_PCLNTAB_H */

@@ -52,8 +52,6 @@ static void set_layout(struct gr_layout *layout)
 	layout->func.func_id = (struct gr_field){ 40, 1 };
 	layout->func.flag = (struct gr_field){ 41, 1 };
 	layout->func.nfuncdata = (struct gr_field){ 43, 1 };
-	layout->inlined_call.size_bytes = 16;
-	layout->inlined_call.nameoff = (struct gr_field){ 4, 4 };
 	layout->bitvector.size_bytes = 16;
 	layout->bitvector.n = (struct gr_field){ 0, 4 };
 	layout->bitvector.bytedata = (struct gr_field){ 8, 8 };
@@ -141,7 +139,6 @@ static void look_up(struct gr_runtime *rt)
 		for (uint32_t i = 0; i < 4; i++)
 			gr_func_pcdata(rt, &func, i, pc);
 		gr_func_line(&func, pc, &file, &line);
-		gr_func_innermost_name(rt, &func, pc);
 	}
 }
 
