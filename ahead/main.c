@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * goref-ahead FILE...: read what is a core among the files into the page cache.
+ *
+ * gdb takes a while to start, and the disk has nothing to do: `goref core'
+ * starts this first, without waiting for it. A hint and no more: it says
+ * nothing, ends soon, and no byte of a result depends on it.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "base/cleanup.h"
+
+enum {
+	/* The scan may turn out to need little of a core. */
+	MAX_BYTES = 256 << 20,
+	MAX_SECONDS = 2,
+	/* Read in one go; the kernel reads on from there. */
+	STEP_BYTES = 256 << 10,
+};
+
+static bool is_core(int fd)
+{
+	Elf64_Ehdr header;
+
+	return pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
+	       !memcmp(header.e_ident, ELFMAG, SELFMAG) &&
+	       header.e_type == ET_CORE;
+}
+
+/* True if the byte is there without waiting. */
+static bool is_cached(int fd, off_t off)
+{
+	char byte;
+	struct iovec iov = { &byte, 1 };
+
+	return preadv2(fd, &iov, 1, off, RWF_NOWAIT) == 1;
+}
+
+/* In the order of the file, but for holes and what is cached at its start. */
+static void read_file(int fd)
+{
+	static char nowhere[STEP_BYTES];
+	bool is_cold = false;
+	off_t off = 0;
+
+	for (int i = 0; i < MAX_BYTES / STEP_BYTES; i++) {
+		off = lseek(fd, off, SEEK_DATA);
+		if (off < 0)
+			return;
+		/* Its end: the head of the file has been looked at. */
+		is_cold = is_cold || !is_cached(fd, off + STEP_BYTES - 1);
+		if (is_cold && pread(fd, nowhere, STEP_BYTES, off) <= 0)
+			return;
+		off += STEP_BYTES;
+	}
+}
+
+static void read_ahead(const char *path)
+{
+	struct stat st;
+
+	/* To open a pipe could end it for others. */
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return;
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 && is_core(fd))
+		read_file(fd);
+}
+
+int main(int argc, char **argv)
+{
+	/* A shell has those in the background ignore Ctrl-C. */
+	signal(SIGINT, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
+	/* Whoever waits for the end of a pipe need not wait for us. */
+	close_range(3, ~0U, 0);
+	alarm(MAX_SECONDS);
+	for (int i = 1; i < argc; i++)
+		read_ahead(argv[i]);
+	return 0;
+}
