@@ -13,6 +13,9 @@ enum {
 	AHEAD_OBJECT = 4,
 };
 
+/* Regions between two looks at whether the walk is over. */
+enum { SOME = 64 };
+
 /* Fetch what visits of the first pointers of the value at @p host look at. */
 static inline void prefetch_targets(const struct gr_walk *w,
 				    const struct gr_program *program,
@@ -51,13 +54,13 @@ static void prefetch_words(const struct gr_walk *w, const uint8_t *host,
 							      GR_WORD_BYTES));
 }
 
-/* Of the regions that wait behind the one at hand, in the same chunk. */
+/* Of the regions that wait behind number @p i of a chunk. */
 static inline void look_ahead(const struct gr_walk *w,
-			      const struct gr_region_chunk *chunk)
+			      const struct gr_region_chunk *chunk, uint32_t i)
 {
-	const struct gr_region *region = &chunk->regions[chunk->first];
+	const struct gr_region *region = &chunk->regions[i];
 
-	if (GR_UNLIKELY(chunk->first + AHEAD_MEMORY >= chunk->end))
+	if (GR_UNLIKELY(i + AHEAD_MEMORY >= chunk->end))
 		return;
 	const struct gr_region *far = region + AHEAD_MEMORY;
 	gr_prefetch(far->host);
@@ -412,9 +415,10 @@ void gr_walk_run_elements(struct gr_walk *w, struct gr_scope *list,
 }
 
 /* The key or the element of slot @p i. */
-static inline void run_entry(struct gr_walk *w, const struct gr_map_part *part,
-			     struct gr_scope *scope, unsigned int i,
-			     const uint8_t *host, uint64_t word)
+static inline __attribute__((always_inline)) void
+run_entry(struct gr_walk *w, const struct gr_map_part *part,
+	  struct gr_scope *scope, unsigned int i, const uint8_t *host,
+	  uint64_t word)
 {
 	uint64_t off = part->off_bytes + i * part->stride;
 
@@ -500,6 +504,29 @@ static void drain_depth_first(struct gr_walk *w, uint64_t count)
 		run_region(w, &region);
 }
 
+/*
+ * The first regions, at most @p count, of one chunk. They stay where they are
+ * while they run: a chunk is freed after the last one. @return how many.
+ */
+static uint32_t run_some(struct gr_walk *w, uint32_t count)
+{
+	struct gr_region_queue *queue = &w->queue;
+	struct gr_region_chunk *chunk = queue->head;
+	uint32_t i = chunk->first;
+
+	if (count > chunk->end - i)
+		count = chunk->end - i;
+	for (uint32_t end = i + count; i < end; i++) {
+		look_ahead(w, chunk, i);
+		run_region(w, &chunk->regions[i]);
+	}
+	chunk->first = i;
+	queue->size -= count;
+	if (i == chunk->end)
+		gr_region_queue_drop_chunk(queue);
+	return count;
+}
+
 void gr_walk_drain(struct gr_walk *w, uint64_t count)
 {
 	struct gr_region_queue *queue = &w->queue;
@@ -508,15 +535,6 @@ void gr_walk_drain(struct gr_walk *w, uint64_t count)
 		drain_depth_first(w, count);
 		return;
 	}
-	while (count-- && queue->size && !gr_walk_is_over(w)) {
-		// A region stays where it is while it runs: its chunk is freed
-		// after the last one.
-		struct gr_region_chunk *chunk = queue->head;
-		look_ahead(w, chunk);
-		run_region(w, &chunk->regions[chunk->first]);
-		chunk->first++;
-		queue->size--;
-		if (GR_UNLIKELY(chunk->first == chunk->end))
-			gr_region_queue_drop_chunk(queue);
-	}
+	while (count && queue->size && !gr_walk_is_over(w))
+		count -= run_some(w, count < SOME ? count : SOME);
 }

@@ -409,21 +409,27 @@ gr_obj gr_walk_visit_slowly(struct gr_walk *w, uint64_t addr,
 			    const struct gr_referent *to, uint32_t count,
 			    struct gr_scope *scope, uint32_t step)
 {
+	const struct gr_span *span = NULL;
+	gr_obj obj = gr_heap_object_at(w->heap, addr, &span);
+
+	// Texts of the executable: a string's bytes are of no type.
+	if (obj == GR_OBJ_NONE && to->type == GR_TYPE_NONE)
+		return GR_OBJ_NONE;
 	struct visit v = {
 		.addr = addr,
 		.to = *to,
 		.count = count,
 		.scope = scope,
 		.step = step,
+		.span = span,
+		.obj = obj,
 	};
-
-	v.obj = gr_heap_object_at(w->heap, addr, &v.span);
-	if (v.obj == GR_OBJ_NONE) {
+	if (obj == GR_OBJ_NONE) {
 		visit_area(w, &v);
 		return GR_OBJ_NONE;
 	}
-	v.index = v.obj - v.span->first_obj;
-	v.slot_addr = gr_span_slot_addr(v.span, v.index);
+	v.index = obj - span->first_obj;
+	v.slot_addr = gr_span_slot_addr(span, v.index);
 	return visit_object(w, &v);
 }
 
@@ -441,6 +447,9 @@ static bool locate_area(struct gr_walk *w, uint64_t addr, const uint8_t **host,
 	const struct gr_area_list *areas = &w->roots->areas;
 	size_t low = 0, high = areas->count;
 
+	// The most frequent ones, types and texts, lie before the data.
+	if (!high || addr < areas->areas[0].start)
+		return false;
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 		if (areas->areas[mid].end <= addr)
