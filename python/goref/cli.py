@@ -58,7 +58,8 @@ A seccomp filter, which containers have by default, is suspended in that one
 thread while the process stands still: its own calls do not escape it. The
 kernel lets only root outside of all containers do so; otherwise a process
 under a filter is refused. Should the helper be killed in those 0.1 ms, the
-filter sees a clone or wait4 that the process did not make.
+filter sees a clone or wait4 that the process did not make: one that ends a
+process for these will do so. Those of containers allow them.
 """,
 }
 _EPILOG = """
