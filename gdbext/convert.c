@@ -149,6 +149,9 @@ PyObject *gr_py_info(const struct gr_scan_info *info)
 		gr_py_dict_set(
 			dict, "missing_bytes",
 			PyLong_FromUnsignedLongLong(info->missing_bytes)) &&
+		gr_py_dict_set(
+			dict, "bad_headers",
+			PyLong_FromUnsignedLongLong(info->bad_headers)) &&
 		gr_py_dict_set(dict, "warnings", warnings(info->warnings)) &&
 		gr_py_dict_set(dict, "goroutines",
 			       PyLong_FromUnsignedLongLong(info->goroutines)) &&

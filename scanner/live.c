@@ -9,8 +9,11 @@
 #include "target/sigbus.h"
 
 enum {
-	/* Tables that every scan has; measured, and rounded up. */
-	FIXED_BYTES = 24 << 20,
+	/* What is yet to come in every scan: frames' variables, types; and
+	 * half as much again as the symbols, when these are kept in a file. */
+	FIXED_BYTES = 4 << 20,
+	/* Of a goroutine: its frames and what they hold. */
+	GOROUTINE_BYTES = 1 << 10,
 	/* Of an object: its node, its bits, its share of the queue. */
 	OBJECT_BYTES = 12,
 	/* Of a node: itself, its place in its parent's table. */
@@ -34,13 +37,23 @@ static uint64_t resident_bytes(int32_t pid)
 	return pages * GR_PAGE_BYTES;
 }
 
+/* Tables of symbols, of which there may be any number, are measured. */
+static uint64_t fixed_bytes(const struct gr_scan *scan)
+{
+	uint64_t bytes = FIXED_BYTES + scan->symbols_bytes * 3 / 2;
+
+	return (bytes | ((1 << 20) - 1)) + 1;
+}
+
 void gr_scan_note_estimate(struct gr_scan *scan)
 {
 	const struct gr_heap *heap = scan->rt.heap;
 	struct gr_estimate *e = &scan->estimate;
 
 	e->copy_bytes = gr_image_plan_bytes(scan->image);
-	e->table_bytes = FIXED_BYTES + (uint64_t)heap->nobjs * OBJECT_BYTES +
+	e->table_bytes = fixed_bytes(scan) +
+			 (uint64_t)scan->rt.ngoroutines * GOROUTINE_BYTES +
+			 (uint64_t)heap->nobjs * OBJECT_BYTES +
 			 heap->nwords / 8;
 	e->node_bytes = NODE_BYTES;
 	e->max_nodes = heap->nobjs;
@@ -54,7 +67,7 @@ static void note_rough_estimate(struct gr_scan *scan)
 
 	scan->estimate = (struct gr_estimate){
 		.copy_bytes = bytes,
-		.table_bytes = FIXED_BYTES + bytes / 32 * OBJECT_BYTES,
+		.table_bytes = fixed_bytes(scan) + bytes / 32 * OBJECT_BYTES,
 		.node_bytes = NODE_BYTES,
 		.max_nodes = GR_UNLIMITED,
 		.read_us = bytes / BYTES_PER_US / 4,

@@ -180,9 +180,12 @@ static struct gr_error *read_gc_phase(struct gr_scan *scan)
 	if (!addr)
 		return NULL;
 	err = gr_image_read_uint(scan->image, addr, 4, &phase);
-	if (!err && phase < GR_ARRAY_SIZE(phases))
+	if (err)
+		return gr_error_prefix(err, "the collector's phase "
+					    "(runtime.gcphase): ");
+	if (phase < GR_ARRAY_SIZE(phases))
 		scan->info.gc_phase = phases[phase];
-	return err;
+	return NULL;
 }
 
 static struct gr_error *read_version(struct gr_scan *scan)
@@ -199,7 +202,28 @@ static struct gr_error *read_version(struct gr_scan *scan)
 				       "the target has no memory for "
 				       "runtime.buildVersion: is the program "
 				       "started, and the core whole?");
+	if (!err && !*scan->info.go_version)
+		return gr_error_format(GR_ERROR_FORMAT,
+				       "runtime.buildVersion is empty: the "
+				       "target's data reads as zeros, so there "
+				       "is nothing to go by");
 	return err ? err : check_release(scan);
+}
+
+/* What is known to be wrong with a core may be why the scan cannot go on. */
+static struct gr_error *add_reason(const struct gr_scan *scan,
+				   struct gr_error *err)
+{
+	const char *warning = scan->image ? gr_image_warning(scan->image) :
+					    NULL;
+	struct gr_error *ret;
+
+	if (!err || !warning ||
+	    (err->code != GR_ERROR_FAULT && err->code != GR_ERROR_FORMAT))
+		return err;
+	ret = gr_error_format(err->code, "%s (%s)", err->message, warning);
+	gr_error_destroy(err);
+	return ret;
 }
 
 /* What does not change while the program runs. */
@@ -230,7 +254,8 @@ struct gr_error *gr_scan_open_program(struct gr_scan *scan)
 		err = read_program(scan);
 	gr_image_keep_plan(scan->image);
 	gr_scan_end_phase(scan, GR_PHASE_symbols);
-	return err;
+	scan->symbols_bytes = scan->peak_private_bytes;
+	return add_reason(scan, err);
 }
 
 /* Everything that is found out by small reads, and the capture plan. */
@@ -251,7 +276,7 @@ struct gr_error *gr_scan_read_heap(struct gr_scan *scan)
 	if (!err)
 		err = gr_roots_read_lists(rt, &scan->lists);
 	gr_scan_end_phase(scan, GR_PHASE_heap);
-	return err;
+	return add_reason(scan, err);
 }
 
 void gr_scan_drop_heap(struct gr_scan *scan)
@@ -279,12 +304,17 @@ static struct gr_error *fill_info(struct gr_scan *scan)
 {
 	struct gr_scan_info *info = &scan->info;
 
+	// The runtime has objects of its own before the program starts.
+	if (!scan->rt.heap->nobjs && !scan->gaps.count[GR_GAP_BAD_SPANS] &&
+	    !scan->gaps.count[GR_GAP_BROKEN_LISTS])
+		gr_gap_add(&scan->gaps, GR_GAP_BROKEN_LISTS, 1);
 	info->pointer_scheme = scan->rt.ptrmap->name;
 	info->exe_path = scan->target.modules[0].path;
 	info->core_path = scan->target.core_path;
 	info->pid = scan->target.pid;
 	info->kind = scan->target.kind;
 	info->missing_bytes = gr_image_missing_bytes(scan->image);
+	info->bad_headers = gr_image_bad_headers(scan->image);
 	for (size_t i = 0; i < scan->rt.ngoroutines; i++)
 		info->goroutines += !scan->rt.goroutines[i].is_g0;
 	info->types = gr_types_count(scan->rt.types);

@@ -26,6 +26,7 @@ struct gr_scan {
 	uint64_t phases_us[GR_NPHASES];
 	uint64_t phase_start_us;
 	uint64_t first_private_bytes, peak_private_bytes;
+	uint64_t symbols_bytes; /**< Of these, after reading the program. */
 	struct gr_estimate estimate;
 	const struct gr_ledger *walking; /**< Of the walk under way. */
 };

@@ -48,6 +48,7 @@ struct gr_scan_info {
 	enum gr_target_kind kind;
 	const char *build_id;	/**< Of the executable; "" if none. */
 	uint64_t missing_bytes; /**< That a core's headers promise. */
+	uint64_t bad_headers;	/**< Of a core: lost, or making no sense. */
 	/** One line each, NULL-terminated: torn core, untested release ... */
 	const char *const *warnings;
 	uint64_t goroutines;

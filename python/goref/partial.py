@@ -8,12 +8,28 @@ from .render import human_bytes
 # Gaps behind which there may be memory that nothing else leads to, and what
 # was wrong with it, if it did not simply lie in the missing part of a core.
 _LOSSES = {
-    "unreadable_pages": ("pages of memory", "are missing"),
-    "bad_spans": ("spans of the heap", "make no sense"),
-    "goroutines_skipped": ("goroutines", "could not be read"),
-    "broken_lists": ("of the runtime's lists and tables", "make no sense"),
+    "unreadable_pages": ("page of memory", "pages of memory", "missing"),
+    "bad_spans": ("span of the heap", "spans of the heap", "senseless"),
+    "goroutines_skipped": ("goroutine", "goroutines", "unread"),
+    "broken_lists": (
+        "of the runtime's lists and tables",
+        "of the runtime's lists and tables",
+        "senseless",
+    ),
+}
+_WRONG = {
+    "missing": ("is missing", "are missing"),
+    "senseless": ("makes no sense", "make no sense"),
+    "unread": ("could not be read",) * 2,
+    "torn": ("lay in that part",) * 2,
 }
 _TABLES = ("bad_spans", "broken_lists")
+
+
+def _loss(count: int, one: str, many: str, wrong: str) -> str:
+    if count == 1:
+        return f"1 {one} {_WRONG[wrong][0]}"
+    return f"{count:,} {many} {_WRONG[wrong][1]}"
 
 
 def reasons(
@@ -29,10 +45,13 @@ def reasons(
             "the core file is truncated, "
             f"{human_bytes(info['missing_bytes'])} are missing"
         )
-    for gap, (what, wrong) in _LOSSES.items():
+    if info["bad_headers"]:
+        words = ("program header of the core", "program headers of the core")
+        found.append(_loss(info["bad_headers"], *words, "senseless"))
+    for gap, (one, many, wrong) in _LOSSES.items():
         count = ledger["gaps"].get(gap)
         if gap in _TABLES and info["missing_bytes"]:
-            wrong = "lay in that part"
+            wrong = "torn"
         if count:
-            found.append(f"{count:,} {what} {wrong}")
+            found.append(_loss(count, one, many, wrong))
     return found

@@ -6,9 +6,13 @@ import time
 
 import gdb
 
+from .render import human_bytes
+
 _FIRST_S = 0.5
 _STEP_S = 0.2
 _PLAIN_STEP_S = 5.0
+# Until the heap is known, so that what is needed can be told.
+_OPENING_BYTES = 32 << 20
 
 
 def _is_batch() -> bool:
@@ -123,8 +127,20 @@ class Progress:
         if self.timeout_s is not None and now - self.begin > self.timeout_s:
             self._end("the time is over")
         limit = self.memory_limit
-        if limit and _private_bytes() - self.private > limit:
-            self._end("the memory limit is reached")
+        if not limit:
+            return
+        taken = _private_bytes() - self.private
+        way_out = "(--memory-limit, or `set goref memory-limit')"
+        if self.walk_begin and taken > limit:
+            self._end(
+                f"the memory limit of {human_bytes(limit)} is reached "
+                + way_out
+            )
+        elif taken > max(limit, _OPENING_BYTES):
+            self._end(
+                f"not enough memory: more than {human_bytes(taken)} are "
+                f"needed, the limit is {human_bytes(limit)} {way_out}"
+            )
 
     def _end(self, reason: str) -> None:
         self.timeout_s = self.memory_limit = None

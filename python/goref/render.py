@@ -466,6 +466,11 @@ def _verify_end(verdict: dict[str, Any], is_torn: bool) -> str:
         return "not verified: what is missing may explain the differences"
     if verdict["unexplained"]:
         return f"NOT verified: {unexplained(verdict['unexplained'])}"
+    if is_torn:
+        return (
+            f"not verified: all {allocated:,} objects that are seen are "
+            "reached, but a part is missing"
+        )
     if not missing:
         return f"verified: all {allocated:,} objects are reached"
     return (

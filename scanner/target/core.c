@@ -11,6 +11,9 @@ void gr_core_deinit(struct gr_core *core)
 	memset(core, 0, sizeof(*core));
 }
 
+/* More bytes than this a mapping cannot have in the file. */
+static const uint64_t max_segment_bytes = UINT64_C(1) << 47;
+
 // Saturating: headers of a damaged core may promise anything.
 static void add_bytes(uint64_t *sum, uint64_t bytes)
 {
@@ -24,7 +27,8 @@ static struct gr_error *add_segment(struct gr_core *core,
 	uint64_t start = header->p_vaddr, end;
 
 	if (__builtin_add_overflow(start, header->p_memsz, &end) ||
-	    header->p_filesz > UINT64_MAX - start ||
+	    header->p_filesz > header->p_memsz ||
+	    header->p_filesz > max_segment_bytes ||
 	    header->p_filesz > UINT64_MAX - header->p_offset) {
 		core->bad_headers++;
 		return NULL;
@@ -92,11 +96,29 @@ static struct gr_error *add_notes(struct gr_core *core,
 	struct gr_error *err = NULL;
 	struct gr_note note;
 
-	add_bytes(&core->promised_bytes, header->p_filesz);
-	add_bytes(&core->missing_bytes, header->p_filesz - notes.size);
+	if (header->p_filesz > max_segment_bytes) {
+		core->bad_headers++;
+	} else {
+		add_bytes(&core->promised_bytes, header->p_filesz);
+		add_bytes(&core->missing_bytes, header->p_filesz - notes.size);
+	}
 	for (uint64_t off = 0; !err && gr_note_next(notes, &off, &note);)
 		err = add_note(core, &note);
 	return err;
+}
+
+static bool lacks_anonymous(const struct gr_core *core)
+{
+	if (!core->files.list.size || core->bad_headers)
+		return false;
+	for (size_t i = 0; i < core->elf.phnum; i++) {
+		Elf64_Phdr header = gr_elf_program_header(&core->elf, i);
+		if (header.p_type == PT_LOAD && header.p_flags & PF_W &&
+		    header.p_filesz &&
+		    !gr_mappings_find(&core->files, header.p_vaddr))
+			return false;
+	}
+	return true;
 }
 
 static int compare_hosts(const void *a, const void *b)
@@ -131,6 +153,7 @@ static struct gr_error *core_load(const char *path, struct gr_core *core)
 		else if (header.p_type == PT_NOTE)
 			err = add_notes(core, &header);
 	}
+	core->lacks_anonymous = lacks_anonymous(core);
 	if (core->memory.size)
 		qsort(core->memory.data, core->memory.size,
 		      sizeof(*core->memory.data), compare_hosts);

@@ -32,6 +32,9 @@ struct gr_core {
 	uint64_t promised_bytes; /**< Of all headers that make sense. */
 	uint64_t missing_bytes;	 /**< Of these, past the end of the file. */
 	uint64_t bad_headers;	 /**< That made no sense or are lost. */
+	/** It tells of files, but no header promises bytes of memory that is
+	 * writable and of none of them, as every process has on its stack. */
+	bool lacks_anonymous;
 };
 
 /** GR_ERROR_IO, GR_ERROR_FORMAT and GR_ERROR_ARCH as in gr_elf_open(). */

@@ -67,8 +67,11 @@ static struct gr_error *warn_about_core(struct gr_image *image)
 				       sizeof(promised)));
 	if (!err && core->bad_headers)
 		err = warn(image,
-			   "%llu program headers of the core are lost or make "
-			   "no sense",
+			   core->bad_headers == 1 ?
+				   "%llu program header of the core is lost or "
+				   "makes no sense" :
+				   "%llu program headers of the core are lost "
+				   "or make no sense",
 			   (unsigned long long)core->bad_headers);
 	if (!err && !core->threads.size)
 		err = warn(image, "the core has no thread registers");
@@ -100,6 +103,14 @@ static struct gr_error *open_core(struct gr_image *image)
 	struct gr_error *err = gr_core_open(path, &image->core);
 	if (err)
 		return err;
+	if (image->core.lacks_anonymous)
+		return gr_error_format(
+			GR_ERROR_FORMAT,
+			"%s lacks the anonymous private memory, where a Go "
+			"program has its heap: /proc/PID/coredump_filter left "
+			"it out (`echo 0x33 >/proc/PID/coredump_filter' before "
+			"the next one)",
+			image->what);
 	image->auxv = image->core.auxv;
 	for (size_t i = 0; i < image->core.memory.size; i++)
 		if (!gr_range_vector_append(&image->known,
@@ -320,6 +331,11 @@ uint64_t gr_image_bias(const struct gr_image *image, size_t module)
 uint64_t gr_image_missing_bytes(const struct gr_image *image)
 {
 	return image->core.missing_bytes;
+}
+
+uint64_t gr_image_bad_headers(const struct gr_image *image)
+{
+	return image->core.bad_headers;
 }
 
 uint64_t gr_image_private_bytes(const struct gr_image *image)

@@ -54,6 +54,9 @@ size_t gr_image_module_at(const struct gr_image *image, uint64_t addr);
 /** Bytes that the core file lacks of what its headers promise; 0 if whole. */
 uint64_t gr_image_missing_bytes(const struct gr_image *image);
 
+/** Program headers of the core file that are lost or make no sense. */
+uint64_t gr_image_bad_headers(const struct gr_image *image);
+
 /** Bytes of private memory that captures hold now. */
 uint64_t gr_image_private_bytes(const struct gr_image *image);
 

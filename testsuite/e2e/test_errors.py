@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mutate import HEADER, SEGMENT_FIELDS, Core, copy_sparse
+from mutate import HEADER, SEGMENT_FIELDS, Core, copy_sparse, symbols
 from session import environment, run_gdb, run_goref
 from targets import GDB, Target, kernel_cores_reason, start
 from toolchains import Variant, build, build_c, go_binary, go_environment
@@ -200,6 +200,62 @@ def test_absurd_program_headers(farm, tmp_path, change):
         assert "gaps" in run.json(0)
     assert "Traceback" not in run.stderr
     assert "internal-error" not in run.stderr
+
+
+def all_loads(field, value):
+    """Set a field of every program header of memory."""
+
+    def change(core):
+        for at in core.headers:
+            if HEADER.unpack_from(core.data, at)[0] == 1:
+                place = at + SEGMENT_FIELDS[field]
+                core.data[place : place + 8] = value.to_bytes(8, "little")
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "field, value",
+    [("filesz", 1 << 63), ("filesz", 1 << 62), ("vaddr", (1 << 64) - 4096)],
+)
+def test_no_program_header_makes_sense(farm, tmp_path, field, value):
+    """That is said, and nothing is read where they point to."""
+    change = all_loads(field, value)
+    target = damaged(farm.target("rest", CENTRAL), tmp_path, change)
+    run = run_goref(target, ["goref scan"])
+    assert_one_line(run, "program headers of the core", "make no sense")
+    assert "TB" not in run.stderr and "warning:  is" not in run.stderr
+
+
+def zeros(core):
+    """All that the program could write reads as zeros."""
+    for at in core.headers:
+        kind, flags, offset, _, _, size, _, _ = HEADER.unpack_from(
+            core.data, at
+        )
+        if kind == 1 and flags & 2:
+            core.data[offset : offset + size] = bytes(size)
+
+
+def test_core_of_zeros(farm, tmp_path):
+    target = damaged(farm.target("rest", CENTRAL), tmp_path, zeros)
+    run = run_goref(target, ["goref scan"])
+    assert_one_line(run, "buildVersion is empty", "zeros")
+
+
+def test_reason_of_an_error(farm, tmp_path):
+    """What is known to be wrong with a core goes with the error."""
+    target = farm.target("rest", CENTRAL)
+    short = truncated(target, tmp_path, 0)
+    core = Core(short.core)
+    address = symbols(target.exe)["runtime.gcphase"]
+    least = max(s[1] for s in core.segments if s[1] <= core.offset(address))
+    core.close()
+    os.truncate(short.core, least + 1)
+    run = run_goref(short, ["goref scan"])
+    assert_one_line(run, "cannot read", "truncated")
+    line = run.error_lines()[0]
+    assert not line.startswith("goref: cannot read"), line
 
 
 def truncated(target, tmp_path, missing):
