@@ -45,7 +45,7 @@ static void visit_piece(struct gr_container *c, uint64_t addr)
 	struct gr_walk *w = c->w;
 	struct gr_spot at;
 
-	gr_walk_tick(w);
+	gr_walk_tick(w, 1);
 	if (!gr_heap_spot(w->heap, addr, &at) || at.kind->is_noscan ||
 	    w->heap->states[at.obj] != w->quick_state) {
 		to.is_container = true;

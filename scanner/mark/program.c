@@ -452,11 +452,11 @@ const struct gr_program *gr_program_compile(struct gr_programs *programs,
 		.program = program,
 		.type = type,
 		.label = type,
-		.bytes = gr_program_is_empty(program) ||
-					 program->size_bytes > UINT32_MAX ?
-				 0 :
-				 program->size_bytes,
-		.is_plain = !program->is_barrier,
+		.bytes = program->is_barrier ||
+					 program->size_bytes >= GR_NOT_QUICK ?
+				 GR_NOT_QUICK :
+			 gr_program_is_empty(program) ? 0 :
+							program->size_bytes,
 	};
 	programs->by_type[type] = program;
 	return program;

@@ -35,14 +35,16 @@ struct gr_referent {
 	const struct gr_program *program;
 	gr_type_id type;  /**< Of the region there, or GR_TYPE_NONE. */
 	gr_type_id label; /**< Whose total the object is counted in. */
-	/**
-	 * Bytes that the type explains at the pointer; 0: no pointers there,
-	 * or too many bytes for the quick way.
-	 */
+	/** Bytes that the type explains at the pointer; 0: no pointers there. */
 	uint32_t bytes;
 	bool is_container; /**< Header of a map, chan or trie `type`. */
-	bool is_plain;	   /**< Labelled, and no barrier. */
 };
+
+/**
+ * gr_referent.bytes, more than any small object has, of what the quick way is
+ * not for: without a label, barriers, and very large types.
+ */
+#define GR_NOT_QUICK UINT32_MAX
 
 /** One word of a value that may be a pointer. */
 struct gr_slot {

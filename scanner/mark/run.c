@@ -76,13 +76,8 @@ static inline void look_ahead(const struct gr_walk *w,
 			       words & ((UINT64_C(1) << n) - 1));
 		return;
 	}
-	// Programs of types not met before: not ahead.
-	const struct gr_program *program =
-		region->type < w->programs.capacity ?
-			w->programs.by_type[region->type] :
-			NULL;
-	if (!program)
-		return;
+	// Nothing is queued before its type has a program.
+	const struct gr_program *program = w->programs.by_type[region->type];
 	prefetch_targets(w, program, region->host);
 	if (GR_UNLIKELY(program->code_words))
 		prefetch_words(w, region->host, program->code_words);
@@ -231,13 +226,13 @@ static void resolve_slot(struct gr_walk *w, struct gr_slot *slot)
 	if (to->is_container) {
 		to->program = &gr_program_nothing;
 		to->bytes = gr_walk_header_bytes(w, to->type);
-		to->is_plain = true;
 		return;
 	}
 	const struct gr_referent *known = gr_walk_referent(w, to->type);
 	to->program = known->program;
-	to->bytes = known->bytes;
-	to->is_plain = !to->program->is_barrier && to->label != GR_TYPE_NONE;
+	// Of a string the label is known, but its bytes are of no type.
+	bool is_text = to->type == GR_TYPE_NONE && to->label != GR_TYPE_NONE;
+	to->bytes = is_text ? 0 : known->bytes;
 }
 
 /*
@@ -363,7 +358,7 @@ run_value(struct gr_walk *w, struct gr_scope *scope, const uint8_t *host,
 void gr_walk_run_value(struct gr_walk *w, struct gr_scope *scope,
 		       const uint8_t *host, uint64_t word)
 {
-	gr_walk_tick(w);
+	gr_walk_tick(w, 1);
 	run_value(w, scope, host, word);
 }
 
@@ -401,7 +396,7 @@ void gr_walk_run_elements(struct gr_walk *w, struct gr_scope *list,
 	uint64_t end = word + count * stride;
 	for (uint64_t i = 0; i < count && !w->err; i++) {
 		name_element(w, &scope, i);
-		gr_walk_tick(w);
+		gr_walk_tick(w, 1);
 		if (i + AHEAD_OBJECT < count)
 			prefetch_targets(w, program,
 					 host + (i + AHEAD_OBJECT) * size);
@@ -440,7 +435,7 @@ void gr_walk_run_entries(struct gr_walk *w, const struct gr_map_shape *shape,
 	for (; full; full &= full - 1) {
 		unsigned int i = __builtin_ctzll(full) / 8;
 
-		gr_walk_tick(w);
+		gr_walk_tick(w, 1);
 		run_entry(w, &shape->key, key, i, host, word);
 		run_entry(w, &shape->elem, elem, i, host, word);
 	}
@@ -484,10 +479,9 @@ run_region(struct gr_walk *w, const struct gr_region *region)
 		gr_walk_run_elements(w, &scope, region->type, region->count,
 				     region->host, word);
 	} else {
-		scope.program = gr_walk_program(w, region->type);
+		scope.program = w->programs.by_type[region->type];
 		scope.table =
 			gr_tree_find_table(&w->tree, scope.node, scope.key);
-		gr_walk_tick(w);
 		run_value(w, &scope, region->host, word);
 	}
 	if (gr_region_object_words(region))
@@ -500,8 +494,10 @@ static void drain_depth_first(struct gr_walk *w, uint64_t count)
 	struct gr_region region;
 
 	while (count-- && !gr_walk_is_over(w) &&
-	       gr_region_queue_pop_last(&w->queue, &region))
+	       gr_region_queue_pop_last(&w->queue, &region)) {
+		gr_walk_tick(w, 1);
 		run_region(w, &region);
+	}
 }
 
 /*
@@ -516,6 +512,7 @@ static uint32_t run_some(struct gr_walk *w, uint32_t count)
 
 	if (count > chunk->end - i)
 		count = chunk->end - i;
+	gr_walk_tick(w, count);
 	for (uint32_t end = i + count; i < end; i++) {
 		look_ahead(w, chunk, i);
 		run_region(w, &chunk->regions[i]);

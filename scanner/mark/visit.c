@@ -14,6 +14,7 @@ const struct gr_referent *gr_walk_referent(struct gr_walk *w, gr_type_id type)
 		.program = &gr_program_nothing,
 		.type = GR_TYPE_NONE,
 		.label = GR_TYPE_NONE,
+		.bytes = GR_NOT_QUICK,
 	};
 	const struct gr_program *program =
 		type == GR_TYPE_NONE ? NULL : gr_walk_program(w, type);
@@ -437,7 +438,7 @@ gr_obj gr_walk_visit(struct gr_walk *w, uint64_t addr,
 		     const struct gr_referent *to, uint32_t count,
 		     struct gr_scope *scope, uint32_t step)
 {
-	gr_walk_tick(w);
+	gr_walk_tick(w, 1);
 	return gr_walk_visit_inline(w, addr, to, count, scope, step);
 }
 

@@ -91,8 +91,8 @@ gr_walk_visit_inline(struct gr_walk *w, uint64_t addr,
 	if (state & GR_OBJECT_WHOLE && !w->is_conservative)
 		return GR_OBJ_NONE;
 	// A pointer into the middle is perhaps one to a part of another type.
-	if (GR_UNLIKELY(state != w->quick_state || at.off || !to->is_plain ||
-			known < least || known > bytes))
+	if (GR_UNLIKELY(state != w->quick_state || at.off || known < least ||
+			known > bytes))
 		return gr_walk_visit_slowly(w, addr, to, count, scope, step);
 	uint32_t node = gr_walk_count(w, at.obj, bytes, GR_OBJECT_WHOLE,
 				      to->label, scope, step);

@@ -198,7 +198,7 @@ static inline struct gr_referent gr_referent_untyped(gr_type_id label)
 		.program = &gr_program_nothing,
 		.type = GR_TYPE_NONE,
 		.label = label,
-		.is_plain = label != GR_TYPE_NONE,
+		.bytes = label == GR_TYPE_NONE ? GR_NOT_QUICK : 0,
 	};
 }
 /** The empty program, and w->err: no memory. */
@@ -385,10 +385,13 @@ static inline void gr_walk_poll(struct gr_walk *w)
 		gr_walk_fail(w, err);
 }
 
-/** Count a step of the walk; ask now and then: every few milliseconds. */
-static inline void gr_walk_tick(struct gr_walk *w)
+/** Count steps of the walk; ask now and then: every few milliseconds. */
+static inline void gr_walk_tick(struct gr_walk *w, uint32_t nsteps)
 {
-	if (GR_UNLIKELY(++w->nsteps % (1 << 16) == 0))
+	uint64_t before = w->nsteps;
+
+	w->nsteps += nsteps;
+	if (GR_UNLIKELY((before ^ w->nsteps) >> 16))
 		gr_walk_poll(w);
 }
 
