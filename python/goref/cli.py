@@ -173,6 +173,9 @@ def _check_name(path: str) -> None:
 def _file(path: str) -> str:
     """An absolute name; an error if it cannot be read."""
     _check_name(os.path.abspath(path))
+    piped = elf.how_piped(path)
+    if piped:
+        raise _Exit(FAILED, piped)
     try:
         with open(path, "rb"):
             return os.path.abspath(path)
@@ -212,6 +215,9 @@ def _open_core(exe: str, core: str, needs_symbols: bool) -> None:
     try:
         _quietly(f"core-file {core}")
     except gdb.error:
+        cut = elf.how_cut(core)
+        if cut:
+            raise _Exit(FAILED, cut) from None
         if core == _escaped(core):
             raise
         _quietly(f"core-file {_escaped(core)}")

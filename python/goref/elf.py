@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The little of ELF that choosing an executable needs. Never imports gdb."""
 
+import os
+import stat
 import struct
 from typing import BinaryIO
 
+_ET_CORE = 4
 _PT_LOAD = 1
 _PT_NOTE = 4
+_EHDR_BYTES = 64
+_PHDR_BYTES = 56
 _PAGE = 4096
 _MAX_PHNUM = 4096
 _MAX_NOTE_BYTES = 1 << 16
@@ -21,8 +26,20 @@ _PACKED = (
 )
 
 
+def how_piped(path: str) -> str | None:
+    """What to tell of a pipe; None if it is none. To open one may take for
+    ever."""
+    try:
+        is_pipe = stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return None
+    return f"{path} is a pipe: write it into a file first" if is_pipe else None
+
+
 def how_packed(path: str) -> str | None:
     """What to tell of a compressed file; None if it is none (elf.c)."""
+    if how_piped(path):
+        return None
     try:
         with open(path, "rb") as file:
             head = file.read(8)
@@ -34,6 +51,54 @@ def how_packed(path: str) -> str | None:
                 f"{path} is compressed with {form}: unpack it first ({tool})"
             )
     return None
+
+
+def _end_of_start(file: BinaryIO, size: int) -> tuple[str, int] | None:
+    """Of a core, what of its start reaches past the file's size, and where it
+    ends: gdb opens no core without it."""
+    head = file.read(_EHDR_BYTES)
+    if len(head) < _EHDR_BYTES:
+        return "ELF header", _EHDR_BYTES
+    (phoff,) = struct.unpack_from("<Q", head, 32)
+    phentsize, phnum = struct.unpack_from("<HH", head, 54)
+    if phentsize != _PHDR_BYTES:
+        return None
+    end = phoff + phentsize * phnum
+    if end > size:
+        return "program headers", end
+    file.seek(phoff)
+    rows = file.read(phentsize * phnum)
+    for row in struct.iter_unpack("<IIQQQQQQ", rows):
+        if row[0] == _PT_NOTE and row[2] + row[5] > size:
+            return "notes", row[2] + row[5]
+    return None
+
+
+def how_cut(path: str) -> str | None:
+    """What to tell of a core without its start, which gdb does not take for
+    one; None if it is none."""
+    if how_piped(path):
+        return None
+    try:
+        size = os.stat(path).st_size
+        with open(path, "rb") as file:
+            head = file.read(18)
+            file.seek(0)
+            if not size:
+                return f"{path} is empty"
+            if head[:6] != b"\x7fELF\x02\x01"[: len(head)]:
+                return None
+            if len(head) == 18 and head[16] != _ET_CORE:
+                return None
+            found = _end_of_start(file, size)
+    except (OSError, ValueError, OverflowError, struct.error):
+        return None
+    if not found:
+        return None
+    return (
+        f"{path} is truncated or damaged: {found[1]:,} bytes are needed for "
+        f"its {found[0]} alone, and it has {size:,}"
+    )
 
 
 def _header(file: BinaryIO) -> tuple[int, int, int, int] | None:

@@ -49,6 +49,11 @@ def kind_of(inferior: Any) -> str | None:
     return "native" if connection.type == "native" else "remote"
 
 
+def _why_not_opened(path: str) -> str | None:
+    """What is wrong with a core that gdb was given, and has not opened."""
+    return elf.how_piped(path) or elf.how_packed(path) or elf.how_cut(path)
+
+
 def _no_target() -> gdb.GdbError:
     with open("/proc/self/cmdline", "rb") as file:
         words = file.read().decode(errors="replace").split("\0")
@@ -56,9 +61,9 @@ def _no_target() -> gdb.GdbError:
         match = re.fullmatch(r"--?(?:p|pid)(?:=(\d+))?", word)
         if match and (match[1] or words[i + 1 : i + 2]):
             return why_not_attached(match[1] or words[i + 1])
-        packed = elf.how_packed(word) if i else None
-        if packed:
-            return gdb.GdbError(f"goref: {packed}")
+        wrong = _why_not_opened(word) if i else None
+        if wrong:
+            return gdb.GdbError(f"goref: {wrong}")
     return gdb.GdbError(
         "goref: no program to look at: open a core (`gdb EXE CORE`), "
         "attach to a process (`attach PID`) or start one"

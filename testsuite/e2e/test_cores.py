@@ -2,13 +2,14 @@
 """Cores as they come: of every way to die, of every sort of writer, with
 parts left out on purpose, with very many segments, compressed."""
 
+import os
 import shutil
 import struct
 import subprocess
 
 import pytest
 
-from session import run_cli, run_goref
+from session import GOREF, environment, run_cli, run_goref
 from targets import Target, attach_reason, delve_core, kernel_core
 from targets import kernel_cores_reason
 from toolchains import Variant, variants
@@ -202,6 +203,70 @@ def test_more_segments_than_65535(farm, variant, tmp_path):
             assert one.get(key) == other.get(key), key
 
 
+# ------------------------------------------------------ pipes, beginnings
+
+
+def refused_alike(exe, core, *words):
+    """In gdb and by the command line, by one line."""
+    run = run_goref(Target("core", exe, {}, core=core), ["goref scan"])
+    done = run_cli(["core", exe, core], timeout=60)
+    for status, said in (
+        (run.rc, run.error_lines()),
+        (done.returncode, done.stderr.splitlines()),
+    ):
+        assert status == 1
+        assert len(said) == 1, said
+        for word in (str(core), *words):
+            assert word in said[0], said
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_fifo(farm, tmp_path, which):
+    """Nobody writes to it: to open it would take for ever."""
+    whole = farm.target("rest", CENTRAL)
+    files = [whole.exe, whole.core]
+    files[which] = tmp_path / "pipe"
+    os.mkfifo(files[which])
+    done = run_cli(["core", *files], timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        f"goref: {files[which]} is a pipe: write it into a file first"
+    ]
+
+
+def test_unpacked_into_a_pipe(farm):
+    """As by `goref core EXE <(zstdcat CORE)`."""
+    exe = farm.target("rest", CENTRAL).exe
+    line = '"$0" core "$1" <(cat "$1")'
+    done = subprocess.run(
+        ["bash", "-c", line, GOREF, exe],
+        capture_output=True, text=True, env=environment(), timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1
+    [said] = done.stderr.splitlines()
+    assert "is a pipe: write it into a file first" in said
+
+
+@pytest.mark.parametrize(
+    "size, words",
+    [
+        (0, ["is empty"]),
+        (40, ["truncated", "ELF header", "it has 40"]),
+        (64, ["truncated", "program headers", "it has 64"]),
+        (None, ["truncated", "notes"]),
+    ],
+)
+def test_only_the_start_of_a_core(farm, tmp_path, size, words):
+    whole = farm.target("rest", CENTRAL)
+    with open(whole.core, "rb") as file:
+        start = file.read(1 << 16)
+    phoff, phnum = struct.unpack_from("<Q16xH", start, 32)
+    short = tmp_path / "core"
+    in_notes = phoff + 56 * phnum + 9
+    short.write_bytes(start[: in_notes if size is None else size])
+    refused_alike(whole.exe, short, *words)
+
+
 # ------------------------------------------------------------- compressed
 
 PACKERS = {
@@ -222,12 +287,4 @@ def test_compressed(farm, tmp_path, ending):
     core = tmp_path / f"core.{ending}"
     with open(core, "wb") as file:
         subprocess.run([*line, whole.core], stdout=file, check=True)
-    run = run_goref(Target("core", whole.exe, {}, core=core), ["goref scan"])
-    done = run_cli(["core", whole.exe, core])
-    for status, said in (
-        (run.rc, run.error_lines()),
-        (done.returncode, done.stderr.splitlines()),
-    ):
-        assert status == 1
-        assert len(said) == 1, said
-        assert str(core) in said[0] and f"({tool})" in said[0], said
+    refused_alike(whole.exe, core, f"({tool})")
