@@ -133,6 +133,8 @@ static const char *describe(struct gr_scan *scan, uint64_t addr)
 	if (mapping.path)
 		return gr_arena_internf(&scan->arena, "mapped from %s",
 					mapping.path);
+	if (gr_heap_arena_at(scan->rt.heap, addr))
+		return "free memory of the Go heap";
 	return "memory outside the Go heap";
 }
 

@@ -2,6 +2,7 @@
 """Arguments of the commands: gdb's spelling and everybody else's."""
 
 import argparse
+import difflib
 import os
 import re
 import textwrap
@@ -155,6 +156,16 @@ def long_names(action: argparse.Action) -> list[str]:
     return [o for o in action.option_strings if o.startswith("--")]
 
 
+def with_nearest(parser: argparse.ArgumentParser, message: str) -> str:
+    """An error of argparse, with the option that was meant if one is near."""
+    unknown = re.match(r"unrecognized arguments: --?([\w-]+)", message)
+    if not unknown:
+        return message
+    names = [n for a in parser._actions for n in long_names(a)]
+    near = difflib.get_close_matches(f"--{unknown[1]}", names, 1, 0.7)
+    return f"{message} (is it {near[0]}?)" if near else message
+
+
 class Parser(argparse.ArgumentParser):
     """argparse for gdb: `-opt` and `--opt`, errors as gdb's errors."""
 
@@ -165,7 +176,8 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        raise gdb.GdbError(f"{self.prog}: {message}")
+        text = with_nearest(self, message)
+        raise gdb.GdbError(f"{self.prog}: {text}")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         self.error(message or f"exit {status}")

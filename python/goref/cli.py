@@ -94,7 +94,8 @@ def _answer(text: str) -> None:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise _Exit(USAGE, f"{message}; try `{self.prog} --help'")
+        text = args.with_nearest(self, message)
+        raise _Exit(USAGE, f"{text}; try `{self.prog} --help'")
 
     def _print_message(self, message: str, file: Any = None) -> None:
         _answer(message)

@@ -14,6 +14,11 @@ Place = tuple[str, int, int, bool, int]  # as _goref.pyi has it
 NO_TYPE = 0xFFFFFFFF
 _MASK = 0xFFFFFFFFFFFFFFFF
 _POINTERS = (gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_REF)
+_UNDERSTOOD = (
+    "of Go's expressions, variables with fields (main.cache.head), & before "
+    "them, and conversions ((*main.T)(0xc000012345)) are understood, no "
+    "indexes"
+)
 _NUMBERS = (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_ENUM, gdb.TYPE_CODE_CHAR)
 
 
@@ -76,7 +81,12 @@ def place(scan: Any, text: str) -> Place:
         return (text, _gdb_address(text), NO_TYPE, False, 0)
     except (gdb.error, RuntimeError, ValueError, OverflowError) as problem:
         reason = " ".join(str(problem).split()).rstrip(".")
-        raise gdb.GdbError(f"goref: {ours}; gdb: {reason}") from None
+        if "syntax error" in reason and re.match(r"[*&]*[\w/]+\.\w", text):
+            # In C, which is not what was written.
+            reason = _UNDERSTOOD
+        else:
+            reason = f"gdb: {reason}"
+        raise gdb.GdbError(f"goref: {ours}; {reason}") from None
 
 
 def held_by(scan: Any, text: str, limits: Any) -> Place:

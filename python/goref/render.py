@@ -282,7 +282,8 @@ def _root_line(root: dict[str, Any]) -> str:
     return f"held by {root['name']} ({', '.join(words)}):"
 
 
-_OUTSIDE = "memory outside the Go heap"
+# Where spans may have been lost, that is not certain.
+_NOWHERE = ("memory outside the Go heap", "free memory of the Go heap")
 _NOT_KNOWN = "not known: in no part of the heap that could be read"
 
 
@@ -301,7 +302,7 @@ def _why_text(why: dict[str, Any], asked: str | None, is_partial: bool) -> str:
     lines = [f"{asked} refers to {why['address']:#x}"] if asked else []
     if not why["object"]:
         what = why["description"] or "no object of the heap"
-        if is_partial and what == _OUTSIDE:
+        if is_partial and what in _NOWHERE:
             what = _NOT_KNOWN
         lines.append(f"{why['address']:#x}: {what}")
         return "\n".join(lines) + "\n"
@@ -343,7 +344,7 @@ def _why_document(why: dict[str, Any], lost: Sequence[str]) -> dict[str, Any]:
     del document["gaps"]
     if thing:
         document["object"] = dict(thing, base=address(thing["base"]))
-    if lost and why["description"] == _OUTSIDE:
+    if lost and why["description"] in _NOWHERE:
         document["description"] = _NOT_KNOWN
     document["path"] = [
         dict(hop, address=address(hop["address"])) for hop in why["path"]

@@ -307,7 +307,11 @@ def test_output_of_a_failed_scan(tmp_path):
 @pytest.mark.parametrize(
     "command, word",
     [
-        ("goref scan --no-such-option", "no-such-option"),
+        ("goref scan --no-such-option", "--no-such-option"),
+        ("goref scan --maxdepth 3", "--maxdepth (is it --max-depth?)"),
+        ("goref scan -attributoin first", "(is it --attribution?)"),
+        ("goref why main.users[3]", "fields (main.cache.head)"),
+        ("goref why *main.users", "fields (main.cache.head)"),
         ("goref scan --max-depth many", "many"),
         ("goref scan --max-depth -3", "3"),
         ("goref scan --top", "top"),
@@ -402,6 +406,13 @@ def test_why_of_what_is_no_object(farm, variant):
     run = run_goref(target, ["goref why 0x10", "goref why &main.users"])
     assert "unmapped" in run.parts[0]
     assert re.search(r"\b(data|bss)\b", run.parts[1])
+
+
+def test_why_of_free_memory(farm):
+    """Of the heap's first arena, 64 MB, a small program has used the start."""
+    target = farm.target("generics", CENTRAL)
+    run = run_goref(target, ["goref why 0xc003fff000"])
+    assert "free memory of the Go heap" in run.parts[0]
 
 
 @variants("default")
