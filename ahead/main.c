@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * goref-ahead FILE...: read what is a core among the files into the page cache.
+ * goref-ahead MILLISECONDS FILE...: for so long, read what is a core among the
+ * files into the page cache.
  *
  * gdb takes a while to start, and the disk has nothing to do: `goref core'
- * starts this first, without waiting for it. A hint and no more: it says
- * nothing, ends soon, and no byte of a result depends on it.
+ * starts this first, without waiting for it. It ends when the scan knows better
+ * what it needs, which may be little, or what lies at the end of the file. A
+ * hint and no more: it says nothing, and no byte of a result depends on it.
  */
 #include <elf.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/base.h"
 #include "base/cleanup.h"
 
 enum {
-	/* The scan may turn out to need little of a core. */
 	MAX_BYTES = 256 << 20,
+	/* Where a read does not come back. */
 	MAX_SECONDS = 2,
 	/* Read in one go; the kernel reads on from there. */
 	STEP_BYTES = 256 << 10,
@@ -42,8 +45,19 @@ static bool is_cached(int fd, off_t off)
 	return preadv2(fd, &iov, 1, off, RWF_NOWAIT) == 1;
 }
 
-/* In the order of the file, but for holes and what is cached at its start. */
-static void read_file(int fd)
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * UINT64_C(1000) + now.tv_nsec / 1000000;
+}
+
+/*
+ * In the order of the file, but for holes and what is cached at its start;
+ * something in any case.
+ */
+static void read_file(int fd, uint64_t end_ms)
 {
 	static char nowhere[STEP_BYTES];
 	bool is_cold = false;
@@ -58,10 +72,12 @@ static void read_file(int fd)
 		if (is_cold && pread(fd, nowhere, STEP_BYTES, off) <= 0)
 			return;
 		off += STEP_BYTES;
+		if (now_ms() >= end_ms)
+			return;
 	}
 }
 
-static void read_ahead(const char *path)
+static void read_ahead(const char *path, uint64_t end_ms)
 {
 	struct stat st;
 
@@ -70,7 +86,7 @@ static void read_ahead(const char *path)
 		return;
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0 && is_core(fd))
-		read_file(fd);
+		read_file(fd, end_ms);
 }
 
 int main(int argc, char **argv)
@@ -81,7 +97,10 @@ int main(int argc, char **argv)
 	/* Whoever waits for the end of a pipe need not wait for us. */
 	close_range(3, ~0U, 0);
 	alarm(MAX_SECONDS);
-	for (int i = 1; i < argc; i++)
-		read_ahead(argv[i]);
+	if (argc < 2)
+		return 2;
+	uint64_t end_ms = now_ms() + strtoul(argv[1], NULL, 10);
+	for (int i = 2; i < argc; i++)
+		read_ahead(argv[i], end_ms);
 	return 0;
 }
