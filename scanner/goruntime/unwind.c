@@ -227,6 +227,27 @@ static bool resolve(struct gr_unwinder *u, int32_t spdelta)
 	return true;
 }
 
+/* Stopped where the signal handler has just made the code call asyncPreempt
+ * (sigctxt.pushCall): take the call back, as all registers are still there. */
+static void undo_injected(struct gr_unwinder *u)
+{
+	const struct gr_arch *arch = u->rt->arch;
+	struct gr_frame *frame = &u->frame;
+	uint64_t word = stack_word(u->g, frame->sp);
+
+	if (!u->g->has_regs || frame->pc != frame->func.entry ||
+	    gr_func_injected(u->rt, &frame->func) != GR_INJECTED_ASYNC_PREEMPT)
+		return;
+	if (arch->lr == GR_REG_NONE) {
+		frame->pc = word;
+		frame->sp += arch->call_pushes_bytes;
+	} else {
+		frame->pc = u->lr;
+		u->lr = word;
+		frame->sp += arch->injected_call_bytes;
+	}
+}
+
 bool gr_unwind_start(struct gr_unwinder *u, struct gr_runtime *rt,
 		     const struct gr_goroutine *g, struct gr_pc_cache *cache)
 {
@@ -248,6 +269,9 @@ bool gr_unwind_start(struct gr_unwinder *u, struct gr_runtime *rt,
 	} else {
 		u->lr = g->lr;
 	}
+	if (!find_pc(u, u->frame.pc, &u->frame.func, &spdelta))
+		return stop(u, g->stack.start);
+	undo_injected(u);
 	if (!find_pc(u, u->frame.pc, &u->frame.func, &spdelta))
 		return stop(u, g->stack.start);
 	return resolve(u, spdelta);

@@ -207,3 +207,27 @@ def test_locals_in_the_write_barrier(farm, variant):
             seen += 1
             assert int(latest, 16) in {a for a, _ in addresses(text)}
     assert seen, run.stderr
+
+
+@variants("default")
+def test_call_just_injected(farm, variant):
+    """At the first instruction of the call that preempts a loop, what the
+    loop holds is in registers: they are the loop's, not the call's."""
+    reason = attach_reason()
+    if reason:
+        pytest.skip(reason)
+    process = farm.process("busy", variant)
+    run = run_gdb(
+        [process.exe],
+        [f"attach {process.pid}", "break *'runtime.asyncPreempt'",
+         "continue", "goref scan --top 0 --json", "delete", "detach"],
+    )  # fmt: skip
+    farm.forget("busy")
+    roots = run.json(3)["roots"]
+    for function in ("main.spinFirst.", "main.spinSecond."):
+        held = sum(
+            root["objects"]
+            for root in roots
+            if root["name"].startswith(function)
+        )
+        assert held >= process.truth["held"][function]["objects"], function
