@@ -427,6 +427,7 @@ static void load_goroutine(struct reader *r, uint64_t addr,
 	g->ctxt = gr_field_uint(record, layout->g.sched_ctxt);
 	g->defer_addr = gr_field_uint(record, layout->g.defer);
 	g->panic_addr = gr_field_uint(record, layout->g.panic);
+	g->waiting_addr = gr_field_uint(record, layout->g.waiting);
 	g->state = state_name(layout, g->status);
 	g->wait_reason = "";
 	g->is_system = is_system_start(r->rt, g->startpc);

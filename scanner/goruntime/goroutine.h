@@ -92,6 +92,7 @@ struct gr_goroutine {
 	/** [unknown_start, stack_hi) was not unwound; stack_hi if all was. */
 	uint64_t unknown_start;
 	uint64_t defer_addr, panic_addr; /**< First records, or 0. */
+	uint64_t waiting_addr;		 /**< First sudog, or 0. */
 	uint64_t xregs_addr;		 /**< Saved vector registers, or 0. */
 };
 

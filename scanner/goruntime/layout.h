@@ -185,6 +185,8 @@ static inline uint64_t gr_field_word(const void *record, struct gr_field f)
 	F(next, REQUIRED, "next")                                             \
 	F(elem, REQUIRED, "elem")                                             \
 	F(elem_truth, OPTIONAL, "elem.vu")                                    \
+	F(chan, REQUIRED, "c")                                                \
+	F(chan_truth, OPTIONAL, "c.maybeTraceablePtr.vu|c.vu")                \
 	F(waitlink, REQUIRED, "waitlink")                                     \
 	E(sudog)                                                              \
 	S(hchan, REQUIRED, "runtime.hchan")                                   \
@@ -192,6 +194,7 @@ static inline uint64_t gr_field_word(const void *record, struct gr_field f)
 	F(dataqsiz, REQUIRED, "dataqsiz")                                     \
 	F(buf, REQUIRED, "buf")                                               \
 	F(elemsize, REQUIRED, "elemsize")                                     \
+	F(elemtype, REQUIRED, "elemtype")                                     \
 	F(recvx, REQUIRED, "recvx")                                           \
 	F(recvq_first, REQUIRED, "recvq.first")                               \
 	F(sendq_first, REQUIRED, "sendq.first")                               \

@@ -9,6 +9,7 @@
 #include "base/bitmap.h"
 #include "base/cleanup.h"
 #include "goruntime/instance.h"
+#include "goruntime/stackmask.h"
 #include "goruntime/unwind.h"
 
 #define HASH_NONFATAL_OOM 1
@@ -299,24 +300,6 @@ static struct gr_error *find_frames(struct frames *f,
 	return NULL;
 }
 
-/* True if a live word of the goroutine's stack lies in [addr, addr+bytes). */
-static bool has_live_word(const struct gr_area *stack, uint64_t addr,
-			  uint64_t bytes)
-{
-	uint64_t end = addr + bytes;
-
-	if (!stack->live || addr >= stack->end || end <= stack->start ||
-	    end < addr)
-		return false;
-	if (addr < stack->start)
-		addr = stack->start;
-	if (end > stack->end)
-		end = stack->end;
-	uint64_t first = (addr - stack->start) / GR_WORD_BYTES;
-	uint64_t last = (end - stack->start) / GR_WORD_BYTES;
-	return gr_bitmap_next(stack->live, first, last) < last;
-}
-
 static struct gr_root frame_root(struct gr_runtime *rt, uint32_t index,
 				 const struct gr_frame *frame)
 {
@@ -468,7 +451,8 @@ static struct gr_error *add_plain(struct frames *f, uint32_t index,
 	struct gr_root root = frame_root(f->rt, index, frame);
 	uint64_t addr = frame->fp + local->offset;
 
-	if (!has_live_word(&f->rt->goroutines[index].stack, addr, local->bytes))
+	if (!gr_area_has_live(&f->rt->goroutines[index].stack, addr,
+			      local->bytes))
 		return NULL;
 	root.addr = addr;
 	return add_named(f, index, frame, local, &root);

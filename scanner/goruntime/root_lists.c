@@ -403,5 +403,6 @@ struct gr_error *gr_roots_read_lists(struct gr_runtime *rt,
 		if (err)
 			return err;
 	}
-	return read_queues(&r);
+	err = read_queues(&r);
+	return err ? err : gr_roots_read_waits(rt, ret);
 }

@@ -186,12 +186,19 @@ static struct gr_error *add_lists(struct gr_runtime *rt,
 				  struct gr_root_list *ret)
 {
 	struct gr_error *err;
+	bool is_live = true;
 
 	for (size_t i = 0; i < lists->size; i++) {
 		struct gr_root root = lists->data[i];
 		gr_type_id type;
 
-		if (root.type_addr) {
+		if (!root.name) {
+			err = gr_roots_place_wait(rt, &root, &is_live);
+			if (err)
+				return err;
+			if (!is_live)
+				continue;
+		} else if (root.type_addr) {
 			err = gr_types_from_runtime(rt, root.type_addr, &type);
 			if (err)
 				return err;

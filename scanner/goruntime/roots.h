@@ -74,7 +74,7 @@ struct gr_roots {
 
 /**
  * Read the runtime's lists (specials, queued finalizers and cleanups, timers,
- * tiny blocks) as roots. Lazy image: these lists are not captured.
+ * tiny blocks, values offered to channels) as roots. Lazy image: these lists are not captured.
  */
 struct gr_error *gr_roots_read_lists(struct gr_runtime *rt,
 				     struct gr_root_list *ret) GR_MUST_CHECK;
@@ -92,6 +92,21 @@ void gr_roots_deinit(struct gr_roots *roots);
 struct gr_error *
 gr_roots_add_goroutines(struct gr_runtime *rt,
 			struct gr_root_list *ret) GR_MUST_CHECK;
+
+/**
+ * Append what blocked goroutines offer to channels, where that lies on their
+ * stacks: regions that have a type_addr, and no name yet. Lazy image.
+ */
+struct gr_error *gr_roots_read_waits(struct gr_runtime *rt,
+				     struct gr_root_list *list) GR_MUST_CHECK;
+
+/**
+ * Complete one of these: `main.f.$send`, of the channel's element type.
+ * *@p is_live is false if no live word lies there. Goroutines are unwound.
+ */
+struct gr_error *gr_roots_place_wait(struct gr_runtime *rt,
+				     struct gr_root *root,
+				     bool *is_live) GR_MUST_CHECK;
 
 /** The stratum of a function's frames or of a package's variables. */
 enum gr_stratum gr_roots_frame_stratum(const struct gr_goroutine *g,

@@ -14,6 +14,10 @@
  */
 void gr_area_mark(struct gr_area *area, uint64_t addr, bool conservative);
 
+/** True if a live word lies in [addr, addr + bytes). */
+bool gr_area_has_live(const struct gr_area *area, uint64_t addr,
+		      uint64_t bytes);
+
 /** Every word of [start, end) as live, conservatively. */
 void gr_area_mark_range(struct gr_area *area, uint64_t start, uint64_t end);
 
