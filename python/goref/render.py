@@ -463,7 +463,7 @@ _MOST_LOST = (
 def _verify_end(verdict: dict[str, Any], is_torn: bool) -> str:
     allocated = verdict["allocated"]["objects"]
     missing = allocated - verdict["reached"]["objects"]
-    if is_torn and (verdict["unexplained"] or missing):
+    if is_torn and (verdict["unexplained"] or missing or not allocated):
         return "not verified: what is missing may explain the differences"
     if verdict["unexplained"]:
         return f"NOT verified: {unexplained(verdict['unexplained'])}"

@@ -250,6 +250,9 @@ static struct gr_error *read_arenas(struct gr_runtime *rt)
 			       &heap->chunks[i]->arena);
 		if (err)
 			return err;
+		// Spans lie there: it has one, and the masks may be in it.
+		if (!heap->chunks[i]->arena)
+			gr_gap_add(rt->gaps, GR_GAP_BROKEN_LISTS, 1);
 	}
 	return NULL;
 }

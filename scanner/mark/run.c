@@ -64,8 +64,7 @@ static inline void look_ahead(const struct gr_walk *w,
 		return;
 	const struct gr_region *far = region + AHEAD_MEMORY;
 	gr_prefetch(far->host);
-	gr_prefetch(far->host +
-		    (gr_region_object_words(far) - 1) * GR_WORD_BYTES);
+	gr_prefetch(far->host + gr_region_last_off(far));
 	gr_prefetch(&w->todo[gr_region_word(far) / 64]);
 	region += AHEAD_OBJECT;
 	if (region->type & GR_KEY_CONTAINER) {

@@ -57,6 +57,14 @@ static inline uint64_t gr_region_object_words(const struct gr_region *region)
 	return region->place >> 48;
 }
 
+/** Of its last word; 0 too where there is none. */
+static inline uint64_t gr_region_last_off(const struct gr_region *region)
+{
+	uint64_t words = gr_region_object_words(region);
+
+	return (words - !!words) * GR_WORD_BYTES;
+}
+
 /** A piece of the queue: 64 KiB, or a huge page of a queue that is long. */
 struct gr_region_chunk {
 	struct gr_region_chunk *next, *prev;

@@ -124,7 +124,7 @@ class Points:
         self.layout = layout(scanner, exe, core_path)
         self.names = symbols(exe)
         core = Core(core_path)
-        slot = self.variable("mheap_") + self.layout["mheap.allspans"][0]
+        slot = self.mheap_field("allspans")
         self.spans = self._slice(core, slot)
         self.gs = self._slice(core, self.variable("allgs"))
         self.ms = self._list(core, self.variable("allm"), "m.alllink")
@@ -136,6 +136,9 @@ class Points:
 
     def variable(self, name):
         return self.names["runtime." + name]
+
+    def mheap_field(self, name):
+        return self.variable("mheap_") + self.layout[f"mheap.{name}"][0]
 
     def module_field(self, name):
         return self.module + self.layout[f"moduledata.{name}"][0]
