@@ -390,7 +390,8 @@ static struct gr_program *finish(struct compiler *c, uint64_t size_bytes)
 		if (c->slots.data[i].word >= p->nwords)
 			p->nwords = c->slots.data[i].word + 1;
 	p->mask = gr_arena_alloc(arena, (gr_bitmap_words(p->nwords) + 1) * 8);
-	p->slot_of_word = gr_arena_alloc(arena, p->nwords * 4 + 4);
+	p->slot_of_word = gr_arena_alloc(
+		arena, (p->nwords + 1) * sizeof(*p->slot_of_word));
 	p->slots = gr_arena_alloc(arena, p->nslots * sizeof(*p->slots) + 1);
 	p->steps = gr_arena_alloc(arena, p->nsteps * sizeof(*p->steps) + 1);
 	p->arrays = gr_arena_alloc(arena, p->narrays * sizeof(*p->arrays) + 1);
@@ -401,11 +402,11 @@ static struct gr_program *finish(struct compiler *c, uint64_t size_bytes)
 		uint64_t word = c->slots.data[i].word;
 		p->slots[i] = c->slots.data[i].slot;
 		if (gr_bitmap_set_new(p->mask, word))
-			p->slot_of_word[word] = i;
+			p->slot_of_word[word] = &p->slots[i];
 		if (p->slots[i].op == GR_SLOT_FUNC && word < 64)
 			p->code_words |= UINT64_C(1) << word;
 	}
-	p->first_words = p->nwords ? p->mask[0] : 0;
+	p->first_mask = p->first_words = p->mask[0];
 	while (__builtin_popcountll(p->first_words) > AHEAD_POINTERS)
 		p->first_words ^= UINT64_C(1)
 				  << (63 - __builtin_clzll(p->first_words));

@@ -71,7 +71,7 @@ struct gr_array_slot {
 
 /**
  * The pointers of one type. Bit w of mask: word w is a pointer slot,
- * slots[slot_of_word[w]]; words of long arrays are left to `arrays`.
+ * slot_of_word[w]; words of long arrays are left to `arrays`.
  */
 struct gr_program {
 	uint64_t size_bytes;
@@ -82,9 +82,10 @@ struct gr_program {
 	uint32_t nwords; /**< That mask and slot_of_word cover. */
 	uint32_t nslots, nsteps, narrays;
 	uint64_t *mask;
+	uint64_t first_mask;  /**< mask[0] */
 	uint64_t first_words; /**< Bits of the first few slots of mask[0]. */
 	uint64_t code_words;  /**< Bits of funcs in mask[0]. */
-	uint32_t *slot_of_word;
+	struct gr_slot **slot_of_word; /**< Into slots. */
 	struct gr_slot *slots;
 	struct gr_step *steps;
 	struct gr_array_slot *arrays;

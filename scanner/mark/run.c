@@ -302,8 +302,7 @@ static void run_words(struct gr_walk *w, struct gr_scope *scope,
 	gr_bitmap_and_not(w->todo, word + first, bits);
 	for (; bits; bits &= bits - 1) {
 		uint32_t i = first + __builtin_ctzll(bits);
-		struct gr_slot *slot =
-			&program->slots[program->slot_of_word[i]];
+		struct gr_slot *slot = program->slot_of_word[i];
 		const uint8_t *at = host + (uint64_t)i * GR_WORD_BYTES;
 
 		if (gr_load_u64(at))
@@ -330,7 +329,7 @@ run_value(struct gr_walk *w, struct gr_scope *scope, const uint8_t *host,
 		run_large_value(w, scope, host, word);
 		return true;
 	}
-	uint64_t bits = gr_bitmap_peek(w->todo, word) & program->mask[0];
+	uint64_t bits = gr_bitmap_peek(w->todo, word) & program->first_mask;
 	if (!bits)
 		return false;
 	gr_bitmap_poke_clear(w->todo, word, bits);
@@ -341,8 +340,7 @@ run_value(struct gr_walk *w, struct gr_scope *scope, const uint8_t *host,
 		uint64_t addr = gr_load_u64(at);
 		if (!addr)
 			continue;
-		struct gr_slot *slot =
-			&program->slots[program->slot_of_word[i]];
+		struct gr_slot *slot = program->slot_of_word[i];
 		const struct gr_referent *to =
 			slot_referent(w, slot, at, &count);
 		if (GR_LIKELY(to != NULL))

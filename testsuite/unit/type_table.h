@@ -184,8 +184,8 @@ static inline void put_word(struct fixture *f, const struct gr_program *p,
 		[GR_SLOT_REFLECT] = "reflect",
 	};
 
-	assert_true(p->slot_of_word[word] < p->nslots);
-	const struct gr_slot *slot = &p->slots[p->slot_of_word[word]];
+	const struct gr_slot *slot = p->slot_of_word[word];
+	assert_true(slot >= p->slots && slot < p->slots + p->nslots);
 	assert_true(slot->op < GR_ARRAY_SIZE(ops));
 	put(f, "%u %s %s:", word, ops[slot->op], type_name(f, slot->type));
 	put_steps(f, p, slot->step, 0);
@@ -235,7 +235,7 @@ static inline void assert_inside(struct fixture *f, const struct gr_program *p)
 	for (uint32_t i = 0; i < p->nwords; i++) {
 		if (!gr_bitmap_test(p->mask, i))
 			continue;
-		const struct gr_slot *slot = &p->slots[p->slot_of_word[i]];
+		const struct gr_slot *slot = p->slot_of_word[i];
 		if (is_outside(slot->op, i, words))
 			fail_msg("what belongs to word %u lies outside", i);
 	}
