@@ -219,7 +219,8 @@ static struct gr_error *add_reason(const struct gr_scan *scan,
 	struct gr_error *ret;
 
 	if (!err || !warning ||
-	    (err->code != GR_ERROR_FAULT && err->code != GR_ERROR_FORMAT))
+	    (err->code != GR_ERROR_FAULT && err->code != GR_ERROR_FORMAT &&
+	     err->code != GR_ERROR_NO_DWARF && err->code != GR_ERROR_LAYOUT))
 		return err;
 	ret = gr_error_format(err->code, "%s (%s)", err->message, warning);
 	gr_error_destroy(err);
