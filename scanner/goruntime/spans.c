@@ -300,10 +300,5 @@ struct gr_error *gr_spans_read(struct gr_runtime *rt, struct gr_raw_spans *ret)
 {
 	struct gr_error *err = read_spans(rt, ret);
 
-	if (err)
-		return err;
-	// A runtime that has begun has one at least, of its first goroutine.
-	if (!ret->size)
-		gr_gap_add(rt->gaps, GR_GAP_BROKEN_LISTS, 1);
-	return number_objects(rt, ret);
+	return err ? err : number_objects(rt, ret);
 }

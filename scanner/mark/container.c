@@ -138,7 +138,7 @@ static void bar_waiters(struct gr_walk *w, uint64_t sudog)
 		if (obj == GR_OBJ_NONE || i == MAX_WAITERS ||
 		    !gr_walk_locate(w, sudog, &host, &word, &bytes) ||
 		    bytes < w->rt->layout.sudog.size_bytes) {
-			gr_gap_add(w->rt->gaps, GR_GAP_BROKEN_LISTS, 1);
+			gr_gap_add(w->rt->gaps, GR_GAP_BROKEN_CONTAINERS, 1);
 			return;
 		}
 		w->heap->states[obj] |= GR_OBJECT_BARRIER;
