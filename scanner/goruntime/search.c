@@ -221,6 +221,11 @@ static void outcome_deinit(struct outcome *o)
 	gr_error_destroy(o->reason);
 }
 
+/* What try_layout() reads at each stage. */
+static const char *const stages[] = { "the program's moduledata",
+				      "the heap (runtime.mheap_)",
+				      "threads and goroutines" };
+
 /* Was it the layout's fault? Then the next one may fit. */
 static bool keep_reason(struct outcome *o, unsigned int stage,
 			struct gr_error **err)
@@ -232,6 +237,9 @@ static bool keep_reason(struct outcome *o, unsigned int stage,
 	if (!o->reason || stage > o->stage) {
 		gr_error_destroy(o->reason);
 		o->reason = steal_ptr(*err);
+		if (o->reason->code == GR_ERROR_FAULT)
+			o->reason = gr_error_prefix(o->reason,
+						    "%s: ", stages[stage]);
 		o->stage = stage;
 	} else {
 		gr_error_destroy(steal_ptr(*err));

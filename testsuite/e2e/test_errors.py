@@ -243,6 +243,22 @@ def test_core_of_zeros(farm, tmp_path):
     assert_one_line(run, "buildVersion is empty", "zeros")
 
 
+def test_search_where_memory_is_missing(farm, tmp_path):
+    """Of an executable without debug information: what was to be read."""
+    target = farm.target("rest", Variant("go1.24", "nodwarf"))
+    heap = symbols(target.exe)["runtime.mheap_"]
+
+    def drop(core):
+        for at in core.headers:
+            _, _, _, start, _, size, _, _ = HEADER.unpack_from(core.data, at)
+            if start <= heap < start + size:
+                put(at + SEGMENT_FIELDS["filesz"], 0)(core)
+
+    run = run_goref(damaged(target, tmp_path, drop), ["goref scan"])
+    assert_one_line(run, "cannot read")
+    assert "(cannot read" not in run.error_lines()[0], run.error_lines()
+
+
 @pytest.mark.parametrize("flavour", ["default", "nodwarf"])
 def test_reason_of_an_error(farm, tmp_path, flavour):
     """What is known to be wrong with a core goes with the error."""
