@@ -4,6 +4,7 @@
 import argparse
 import os
 import re
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -373,6 +374,8 @@ def _status(words: list[str]) -> int:
 def main() -> None:
     """The end of this process."""
     status = _status(_arguments())
+    # All is said: Ctrl-C would only make Python's own end fail.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.stdout.flush()
     gdb.flush()
     gdb.execute("set confirm off")

@@ -14,7 +14,7 @@ import pytest
 
 import mutate
 from pprof import Profile
-from session import GOREF, TOP, environment, run_cli, run_goref
+from session import GOREF, TOP, environment, run_cli, run_gdb, run_goref
 from targets import attach_reason
 from toolchains import Variant, variants
 
@@ -426,6 +426,19 @@ def test_interrupt(farm):
     delays = [0.1 + 0.02 * i for i in range(40)]
     out = ended(["core", target.exe, target.core], delays, interrupt)
     assert "PARTIAL: interrupted: sizes are lower bounds" in out
+
+
+def test_interrupt_at_the_end():
+    """When everything is said, it says nothing more."""
+    script = (
+        "python import atexit, os; "
+        "atexit.register(lambda: (os.kill(os.getpid(), 2), os.getpid())); "
+        "os.environ.update(GOREF_ARGC='1', GOREF_ARG0='--version'); "
+        "from goref import cli; cli.main()"
+    )
+    run = run_gdb([], [script])
+    assert run.rc == 0 and "goref-gdb" in run.stdout, run.stderr
+    assert "KeyboardInterrupt" not in run.stderr, run.stderr
 
 
 def test_timeout(farm):
