@@ -9,7 +9,8 @@
 static struct gr_region_chunk *new_chunk(struct gr_region_queue *queue)
 {
 	enum { SMALL_BYTES = 64 << 10 };
-	bool is_long = queue->size * sizeof(struct gr_region) >= GR_HUGE_BYTES;
+	bool is_long = queue->size * sizeof(struct gr_region) >=
+		       4 * GR_HUGE_BYTES;
 	size_t bytes = is_long ? GR_HUGE_BYTES : SMALL_BYTES;
 	struct gr_region_chunk *chunk = steal_ptr(queue->spare);
 
