@@ -149,6 +149,8 @@ PyObject *gr_py_info(const struct gr_scan_info *info)
 		gr_py_dict_set(
 			dict, "missing_bytes",
 			PyLong_FromUnsignedLongLong(info->missing_bytes)) &&
+		gr_py_dict_set(dict, "broken_list",
+			       gr_py_string_or_none(info->broken_list)) &&
 		gr_py_dict_set(
 			dict, "bad_headers",
 			PyLong_FromUnsignedLongLong(info->bad_headers)) &&

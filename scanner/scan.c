@@ -308,13 +308,14 @@ static struct gr_error *fill_info(struct gr_scan *scan)
 	// The runtime has objects of its own before the program starts.
 	if (!scan->rt.heap->nobjs && !scan->gaps.count[GR_GAP_BAD_SPANS] &&
 	    !scan->gaps.count[GR_GAP_BROKEN_LISTS])
-		gr_gap_add(&scan->gaps, GR_GAP_BROKEN_LISTS, 1);
+		gr_gap_broken_list(&scan->gaps, "mheap_.allspans");
 	info->pointer_scheme = scan->rt.ptrmap->name;
 	info->exe_path = scan->target.modules[0].path;
 	info->core_path = scan->target.core_path;
 	info->pid = scan->target.pid;
 	info->kind = scan->target.kind;
 	info->missing_bytes = gr_image_missing_bytes(scan->image);
+	info->broken_list = scan->gaps.broken_list;
 	info->bad_headers = gr_image_bad_headers(scan->image);
 	for (size_t i = 0; i < scan->rt.ngoroutines; i++)
 		info->goroutines += !scan->rt.goroutines[i].is_g0;

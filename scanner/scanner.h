@@ -46,9 +46,10 @@ struct gr_scan_info {
 	const char *core_path; /**< NULL if not a core. */
 	int32_t pid;	       /**< 0 if not native. */
 	enum gr_target_kind kind;
-	const char *build_id;	/**< Of the executable; "" if none. */
-	uint64_t missing_bytes; /**< That a core's headers promise. */
-	uint64_t bad_headers;	/**< Of a core: lost, or making no sense. */
+	const char *build_id;	 /**< Of the executable; "" if none. */
+	uint64_t missing_bytes;	 /**< That a core's headers promise. */
+	const char *broken_list; /**< As in gr_gaps; NULL if none. */
+	uint64_t bad_headers;	 /**< Of a core: lost, or making no sense. */
 	/** One line each, NULL-terminated: torn core, untested release ... */
 	const char *const *warnings;
 	uint64_t goroutines;

@@ -90,7 +90,8 @@ class Scan:
         """Make a whole scan of what was captured."""
     def info(self) -> dict[str, Any]:
         """go_version, gc_phase, pointer_scheme, exe, core, pid, kind,
-        build_id, missing_bytes, bad_headers, warnings, goroutines, types."""
+        build_id, missing_bytes, bad_headers, broken_list, warnings,
+        goroutines, types."""
     def layout(self) -> str:
         """The resolved layout table as text."""
     def resolve(self, text: str) -> Place:

@@ -52,6 +52,9 @@ def reasons(
         count = ledger["gaps"].get(gap)
         if gap in _TABLES and info["missing_bytes"]:
             wrong = "torn"
+        if gap == "broken_lists" and info["broken_list"]:
+            name = info["broken_list"]
+            one, many = f"{one} ({name})", f"{many} ({name} and more)"
         if count:
             found.append(_loss(count, one, many, wrong))
     return found

@@ -91,7 +91,7 @@ static struct gr_error *read_ms(struct gr_runtime *rt)
 	while (!err && addr) {
 		/* Brent: a list that comes back to the mark is a loop. */
 		if (addr == hare_mark || ms.size == MAX_MS) {
-			gr_gap_add(rt->gaps, GR_GAP_BROKEN_LISTS, 1);
+			gr_gap_broken_list(rt->gaps, "runtime.allm");
 			break;
 		}
 		if (ms.size == next_mark) {
@@ -106,16 +106,16 @@ static struct gr_error *read_ms(struct gr_runtime *rt)
 					addr + rt->layout.m.alllink.off, &addr);
 	}
 	if (gr_error_catch(&err, GR_ERROR_FAULT))
-		gr_gap_add(rt->gaps, GR_GAP_BROKEN_LISTS, 1);
+		gr_gap_broken_list(rt->gaps, "runtime.allm");
 	rt->ms = ms.data;
 	rt->nms = ms.size;
 	return err;
 }
 
 /* The pointers of a slice, as far as they can be read. */
-static struct gr_error *read_pointers(struct gr_runtime *rt, uint64_t var,
-				      uint64_t max_len, enum gr_gap torn,
-				      struct addr_vector *ret)
+static struct gr_error *read_pointers(struct gr_runtime *rt, const char *name,
+				      uint64_t var, uint64_t max_len,
+				      enum gr_gap torn, struct addr_vector *ret)
 {
 	struct gr_go_slice slice;
 	struct gr_error *err;
@@ -124,7 +124,7 @@ static struct gr_error *read_pointers(struct gr_runtime *rt, uint64_t var,
 	err = gr_runtime_read_slice(rt, var, max_len, &slice);
 	if (gr_error_catch(&err, GR_ERROR_FORMAT) ||
 	    gr_error_catch(&err, GR_ERROR_FAULT)) {
-		gr_gap_add(rt->gaps, GR_GAP_BROKEN_LISTS, 1);
+		gr_gap_broken_list(rt->gaps, name);
 		return NULL;
 	}
 	if (err)
@@ -155,7 +155,8 @@ static struct gr_error *read_ps(struct gr_runtime *rt)
 {
 	struct addr_vector ps = { 0 };
 
-	struct gr_error *err = read_pointers(rt, rt->layout.vars.allp, MAX_PS,
+	struct gr_error *err = read_pointers(rt, "runtime.allp",
+					     rt->layout.vars.allp, MAX_PS,
 					     GR_GAP_BROKEN_LISTS, &ps);
 	rt->ps = ps.data;
 	rt->nps = ps.size;
@@ -541,11 +542,11 @@ static struct gr_error *check_lists(struct gr_runtime *rt, uint64_t ngs)
 	if (len > ngs && len <= MAX_GOROUTINES)
 		gr_gap_add(rt->gaps, GR_GAP_GOROUTINES_SKIPPED, len - ngs);
 	else if (len > ngs || !ngs)
-		gr_gap_add(rt->gaps, GR_GAP_BROKEN_LISTS, 1);
+		gr_gap_broken_list(rt->gaps, "runtime.allgs");
 	if (!rt->nms)
-		gr_gap_add(rt->gaps, GR_GAP_BROKEN_LISTS, 1);
+		gr_gap_broken_list(rt->gaps, "runtime.allm");
 	if (!rt->nps)
-		gr_gap_add(rt->gaps, GR_GAP_BROKEN_LISTS, 1);
+		gr_gap_broken_list(rt->gaps, "runtime.allp");
 	return err;
 }
 
@@ -555,8 +556,8 @@ static struct gr_error *read_all(struct reader *r)
 	struct gr_error *err;
 	struct addr_vector addrs = { 0 };
 
-	err = read_pointers(rt, rt->layout.vars.allgs, MAX_GOROUTINES,
-			    GR_GAP_GOROUTINES_SKIPPED, &addrs);
+	err = read_pointers(rt, "runtime.allgs", rt->layout.vars.allgs,
+			    MAX_GOROUTINES, GR_GAP_GOROUTINES_SKIPPED, &addrs);
 	if (!err)
 		err = check_lists(rt, addrs.size);
 	for (size_t i = 0; !err && i < addrs.size; i++) {

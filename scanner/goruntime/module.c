@@ -109,7 +109,7 @@ static struct gr_error *map_mask(struct gr_runtime *rt, const uint8_t *record,
 	*ret = NULL;
 	*ret_bits = nbit < words ? nbit : words;
 	if (nbit != words)
-		gr_gap_add(rt->gaps, GR_GAP_BROKEN_LISTS, 1);
+		gr_gap_broken_list(rt->gaps, "the pointer mask of data or bss");
 	if (!*ret_bits)
 		return NULL;
 	struct gr_error *err =
@@ -206,7 +206,7 @@ struct gr_error *gr_modules_read(struct gr_runtime *rt)
 
 	while (addr) {
 		if (rt->nmodules == MAX_MODULES) {
-			gr_gap_add(rt->gaps, GR_GAP_BROKEN_LISTS, 1);
+			gr_gap_broken_list(rt->gaps, "runtime.firstmoduledata");
 			return NULL;
 		}
 		struct gr_module *grown = realloc(
@@ -219,7 +219,7 @@ struct gr_error *gr_modules_read(struct gr_runtime *rt)
 		if (err && rt->nmodules &&
 		    (gr_error_catch(&err, GR_ERROR_FAULT) ||
 		     gr_error_catch(&err, GR_ERROR_FORMAT))) {
-			gr_gap_add(rt->gaps, GR_GAP_BROKEN_LISTS, 1);
+			gr_gap_broken_list(rt->gaps, "runtime.firstmoduledata");
 			return NULL;
 		}
 		if (err)

@@ -148,7 +148,7 @@ static struct gr_error *read_specials(struct reader *r,
 				       "runtime.special is absurdly large");
 	while (addr) {
 		if (++r->nspecials > MAX_SPECIALS) {
-			gr_gap_add(r->rt->gaps, GR_GAP_BROKEN_LISTS, 1);
+			gr_gap_broken_list(r->rt->gaps, "specials of the heap");
 			return NULL;
 		}
 		err = gr_image_read(r->rt->image, addr, record, f->size_bytes);
@@ -157,7 +157,7 @@ static struct gr_error *read_specials(struct reader *r,
 					  gr_field_uint(record, f->offset),
 					  gr_field_uint(record, f->kind));
 		if (gr_error_catch(&err, GR_ERROR_FAULT)) {
-			gr_gap_add(r->rt->gaps, GR_GAP_BROKEN_LISTS, 1);
+			gr_gap_broken_list(r->rt->gaps, "specials of the heap");
 			return NULL;
 		}
 		if (err)
@@ -165,7 +165,7 @@ static struct gr_error *read_specials(struct reader *r,
 		uint64_t next = gr_field_word(record, f->next);
 		// Sorted by offset; one that points to itself never ends.
 		if (next == addr) {
-			gr_gap_add(r->rt->gaps, GR_GAP_BROKEN_LISTS, 1);
+			gr_gap_broken_list(r->rt->gaps, "specials of the heap");
 			return NULL;
 		}
 		addr = next;
@@ -233,7 +233,8 @@ static struct gr_error *read_cleanup_block(struct reader *r,
 
 /* Follow a list of blocks by their link; every block counts. */
 static struct gr_error *read_blocks(
-	struct reader *r, uint64_t head, uint64_t bytes, struct gr_field link,
+	struct reader *r, const char *name, uint64_t head, uint64_t bytes,
+	struct gr_field link,
 	struct gr_error *(*read)(struct reader *, const uint8_t *, uint64_t))
 {
 	struct gr_error *err;
@@ -250,7 +251,7 @@ static struct gr_error *read_blocks(
 		addr = gr_field_word(block, link);
 	}
 	if (gr_error_catch(&err, GR_ERROR_FAULT))
-		gr_gap_add(r->rt->gaps, GR_GAP_BROKEN_LISTS, 1);
+		gr_gap_broken_list(r->rt->gaps, name);
 	return err;
 }
 
@@ -270,13 +271,13 @@ static struct gr_error *read_queues(struct reader *r)
 		return NULL;
 	// A search finds no empty queue.
 	if (layout->vars.allfin)
-		err = read_blocks(r, layout->vars.allfin,
+		err = read_blocks(r, "runtime.allfin", layout->vars.allfin,
 				  layout->finblock.size_bytes,
 				  layout->finblock.alllink, read_one_finblock);
 	if (!err && layout->vars.gc_cleanups &&
 	    layout->cleanup_queue.size_bytes &&
 	    layout->cleanup_block.size_bytes)
-		err = read_blocks(r,
+		err = read_blocks(r, "runtime.gcCleanups",
 				  layout->vars.gc_cleanups +
 					  layout->cleanup_queue.all.off,
 				  layout->cleanup_block.size_bytes,
@@ -375,12 +376,12 @@ static struct gr_error *read_tiny(struct reader *r, uint64_t p)
 			       GR_STRATUM_RUNTIME, tiny, false);
 }
 
-static bool is_torn(struct reader *r, struct gr_error **err)
+static bool is_torn(struct reader *r, const char *name, struct gr_error **err)
 {
 	if (!gr_error_catch(err, GR_ERROR_FAULT) &&
 	    !gr_error_catch(err, GR_ERROR_FORMAT))
 		return false;
-	gr_gap_add(r->rt->gaps, GR_GAP_BROKEN_LISTS, 1);
+	gr_gap_broken_list(r->rt->gaps, name);
 	return true;
 }
 
@@ -392,10 +393,10 @@ struct gr_error *gr_roots_read_lists(struct gr_runtime *rt,
 
 	for (size_t i = 0; i < rt->nps; i++) {
 		err = read_timers(&r, rt->ps[i]);
-		if (err && !is_torn(&r, &err))
+		if (err && !is_torn(&r, "timers of a P", &err))
 			return err;
 		err = read_tiny(&r, rt->ps[i]);
-		if (err && !is_torn(&r, &err))
+		if (err && !is_torn(&r, "mcache.tiny of a P", &err))
 			return err;
 	}
 	for (uint32_t i = 0; i < rt->heap->nspans; i++) {

@@ -129,7 +129,8 @@ static struct gr_error *add_defers(struct gr_runtime *rt,
 		else
 			err = gr_error_fault(addr, layout->size_bytes);
 		if (gr_error_catch(&err, GR_ERROR_FAULT)) {
-			gr_gap_add(rt->gaps, GR_GAP_BROKEN_LISTS, 1);
+			gr_gap_broken_list(rt->gaps,
+					   "the deferred calls of a goroutine");
 			return NULL;
 		}
 		if (err)

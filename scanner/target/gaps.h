@@ -46,12 +46,22 @@ enum gr_gap {
 
 struct gr_gaps {
 	uint64_t count[GR_NGAPS];
+	/** The first of GR_GAP_BROKEN_LISTS, static text; NULL if none. */
+	const char *broken_list;
 };
 
 static inline void gr_gap_add(struct gr_gaps *gaps, enum gr_gap cause,
 			      uint64_t n)
 {
 	gaps->count[cause] += n;
+}
+
+/** One of GR_GAP_BROKEN_LISTS. @p name: static text, for a person. */
+static inline void gr_gap_broken_list(struct gr_gaps *gaps, const char *name)
+{
+	gr_gap_add(gaps, GR_GAP_BROKEN_LISTS, 1);
+	if (!gaps->broken_list)
+		gaps->broken_list = name;
 }
 
 /** The cause's name as the ledger prints it. */

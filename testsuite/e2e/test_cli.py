@@ -183,8 +183,8 @@ def empty_spans(core, points):
     [
         (skip_goroutine, "1 goroutine could not be read"),
         (spoil_span, "1 span of the heap makes no sense"),
-        (loop_threads, "1 of the runtime's lists and tables makes no sense"),
-        (empty_spans, "1 of the runtime's lists and tables makes no sense"),
+        (loop_threads, "lists and tables (runtime.allm) makes no sense"),
+        (empty_spans, "lists and tables (mheap_.allspans) makes no sense"),
     ],
 )
 def test_why_of_a_core_with_gaps(core, tmp_path, damage, said):
