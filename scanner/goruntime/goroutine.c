@@ -3,22 +3,19 @@
 
 #include "base/cleanup.h"
 #include "base/vector.h"
+#include "goruntime/sched_lists.h"
 #include "goruntime/signal.h"
 
 enum {
-	MAX_GOROUTINES = 1 << 28,
 	MAX_STACK_BYTES = 1 << 30, /**< runtime.maxstackceiling is below. */
 	MAX_RECORD_BYTES = 1 << 16,
-	MAX_MS = 1 << 20,
-	MAX_PS = 1 << 20,
 	MAX_WAIT_REASON_BYTES = 100,
 	MAX_XREGS_BYTES = 1 << 16,
-	ADDRS_A_READ = 512,
+	POLL_GOROUTINES = 512,
 	NREASONS = 256,
 };
 
 GR_VECTOR(goroutine_vector, struct gr_goroutine);
-GR_VECTOR(addr_vector, uint64_t);
 
 /** What the enumeration needs besides the runtime. */
 struct reader {
@@ -77,89 +74,6 @@ static struct gr_error *read_record(struct gr_runtime *rt, uint64_t addr,
 
 	*present = !err;
 	gr_error_catch(&err, GR_ERROR_FAULT);
-	return err;
-}
-
-/* Follow runtime.allm; the list is of unknown length and may be torn. */
-static struct gr_error *read_ms(struct gr_runtime *rt)
-{
-	struct addr_vector ms = { 0 };
-	struct gr_error *err;
-	uint64_t addr, hare_mark = 0, next_mark = 1;
-
-	err = gr_image_read_u64(rt->image, rt->layout.vars.allm, &addr);
-	while (!err && addr) {
-		/* Brent: a list that comes back to the mark is a loop. */
-		if (addr == hare_mark || ms.size == MAX_MS) {
-			gr_gap_broken_list(rt->gaps, "runtime.allm");
-			break;
-		}
-		if (ms.size == next_mark) {
-			hare_mark = addr;
-			next_mark *= 2;
-		}
-		if (!addr_vector_append(&ms, addr)) {
-			err = &gr_enomem;
-			break;
-		}
-		err = gr_image_read_u64(rt->image,
-					addr + rt->layout.m.alllink.off, &addr);
-	}
-	if (gr_error_catch(&err, GR_ERROR_FAULT))
-		gr_gap_broken_list(rt->gaps, "runtime.allm");
-	rt->ms = ms.data;
-	rt->nms = ms.size;
-	return err;
-}
-
-/* The pointers of a slice, as far as they can be read. */
-static struct gr_error *read_pointers(struct gr_runtime *rt, const char *name,
-				      uint64_t var, uint64_t max_len,
-				      enum gr_gap torn, struct addr_vector *ret)
-{
-	struct gr_go_slice slice;
-	struct gr_error *err;
-	uint64_t addrs[ADDRS_A_READ];
-
-	err = gr_runtime_read_slice(rt, var, max_len, &slice);
-	if (gr_error_catch(&err, GR_ERROR_FORMAT) ||
-	    gr_error_catch(&err, GR_ERROR_FAULT)) {
-		gr_gap_broken_list(rt->gaps, name);
-		return NULL;
-	}
-	if (err)
-		return err;
-	for (uint64_t i = 0; i < slice.len;) {
-		uint64_t n = slice.len - i;
-		if (n > ADDRS_A_READ)
-			n = ADDRS_A_READ;
-		err = gr_image_read(rt->image,
-				    slice.addr + i * sizeof(uint64_t), addrs,
-				    n * sizeof(uint64_t));
-		if (gr_error_catch(&err, GR_ERROR_FAULT)) {
-			gr_gap_add(rt->gaps, torn, slice.len - i);
-			return NULL;
-		}
-		if (err)
-			return err;
-		if (!addr_vector_reserve(ret, ret->size + n))
-			return &gr_enomem;
-		memcpy(ret->data + ret->size, addrs, n * sizeof(uint64_t));
-		ret->size += n;
-		i += n;
-	}
-	return NULL;
-}
-
-static struct gr_error *read_ps(struct gr_runtime *rt)
-{
-	struct addr_vector ps = { 0 };
-
-	struct gr_error *err = read_pointers(rt, "runtime.allp",
-					     rt->layout.vars.allp, MAX_PS,
-					     GR_GAP_BROKEN_LISTS, &ps);
-	rt->ps = ps.data;
-	rt->nps = ps.size;
 	return err;
 }
 
@@ -527,48 +441,22 @@ static struct gr_error *read_g0(struct reader *r, uint64_t m)
 	return goroutine_vector_append(&r->goroutines, g) ? NULL : &gr_enomem;
 }
 
-/* A runtime that has begun has a goroutine, a thread and a P, and the length
- * of allgs is there twice: runtime.allgadd sets allglen last. */
-static struct gr_error *check_lists(struct gr_runtime *rt, uint64_t ngs)
-{
-	struct gr_error *err = NULL;
-	uint64_t len = 0;
-
-	if (rt->layout.vars.allglen)
-		err = gr_image_read_u64(rt->image, rt->layout.vars.allglen,
-					&len);
-	if (gr_error_catch(&err, GR_ERROR_FAULT))
-		len = 0;
-	if (len > ngs && len <= MAX_GOROUTINES)
-		gr_gap_add(rt->gaps, GR_GAP_GOROUTINES_SKIPPED, len - ngs);
-	else if (len > ngs || !ngs)
-		gr_gap_broken_list(rt->gaps, "runtime.allgs");
-	if (!rt->nms)
-		gr_gap_broken_list(rt->gaps, "runtime.allm");
-	if (!rt->nps)
-		gr_gap_broken_list(rt->gaps, "runtime.allp");
-	return err;
-}
-
 static struct gr_error *read_all(struct reader *r)
 {
 	struct gr_runtime *rt = r->rt;
 	struct gr_error *err;
-	struct addr_vector addrs = { 0 };
+	_cleanup_free_ uint64_t *gs = NULL;
+	size_t ngs;
 
-	err = read_pointers(rt, "runtime.allgs", rt->layout.vars.allgs,
-			    MAX_GOROUTINES, GR_GAP_GOROUTINES_SKIPPED, &addrs);
-	if (!err)
-		err = check_lists(rt, addrs.size);
-	for (size_t i = 0; !err && i < addrs.size; i++) {
-		if (rt->poll && i % ADDRS_A_READ == 0)
+	err = gr_sched_lists_read(rt, &gs, &ngs);
+	for (size_t i = 0; !err && i < ngs; i++) {
+		if (rt->poll && i % POLL_GOROUTINES == 0)
 			err = rt->poll(rt->poll_ctx);
 		if (!err)
-			err = read_goroutine(r, addrs.data[i]);
+			err = read_goroutine(r, gs[i]);
 	}
 	for (size_t i = 0; !err && i < rt->nms; i++)
 		err = read_g0(r, rt->ms[i]);
-	addr_vector_deinit(&addrs);
 	return err;
 }
 
@@ -578,10 +466,6 @@ struct gr_error *gr_goroutines_read(struct gr_runtime *rt)
 	struct reader r;
 
 	err = reader_init(&r, rt);
-	if (!err)
-		err = read_ms(rt);
-	if (!err)
-		err = read_ps(rt);
 	/* Not in any module's data: the frames of reflect's stubs need it. */
 	uint64_t objs = rt->layout.vars.method_value_objs;
 	if (!err && objs)

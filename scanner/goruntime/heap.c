@@ -252,7 +252,7 @@ static struct gr_error *read_arenas(struct gr_runtime *rt)
 			return err;
 		// Spans lie there: it has one, and the masks may be in it.
 		if (!heap->chunks[i]->arena)
-			gr_gap_add(rt->gaps, GR_GAP_BROKEN_LISTS, 1);
+			gr_gap_broken_list(rt->gaps, "mheap_.arenas");
 	}
 	return NULL;
 }
