@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A process is looked at while it runs on: it stands still for the copy."""
 
+import os
 import subprocess
 import time
 from collections.abc import Callable
@@ -16,18 +17,41 @@ from .session import as_gdb_error, current, warn
 # What gdb takes to stop a process and to let it go.
 _ATTACH_S = 0.025
 
-# $1, $2: a process's number, and when it began. Its threads were stopped by
-# signals: if whoever traces them is killed, they wait for another one. Some of
-# these signals arrive only then, so it is watched until it has run on for a
-# second; who is killed lets go late on a busy machine.
-_WATCH = """
-read -r word
-[ -z "$word" ] || exit 0
-pid=$1 begin=$2 quiet=0 rounds=0
+# $1, $2: a process's number, and when it began; $3: ours. Its threads were
+# stopped by signals: if whoever traces them is killed, they wait for another
+# one. Some of these signals arrive only then, so it is watched until it has run
+# on for a second. That we are gone is told by our children's new parent, not by
+# the end of a pipe: when gdb attaches for the first time it forks itself, to
+# try what the kernel can do, and if it is killed then that copy stays behind,
+# stopped, with all that gdb had open. It is ended.
+_WATCH = r"""
+pid=$1 begin=$2 gdb=$3 quiet=0 rounds=0
+stat_of() {
+    { read -r rest <"/proc/$1/stat"; } 2>/dev/null && rest=${rest##*) }
+}
+command_of() {
+    tr '\0' '\n' <"/proc/$1/cmdline" 2>/dev/null
+}
+command=$(command_of "$gdb")
+stat_of "$gdb" && set -- $rest
+session=$4 start=${20}
+while stat_of $$ && set -- $rest && [ "$2" = "$gdb" ]; do
+    sleep 0.05
+done
+parent=$2
+end_copies() {
+    for copy in /proc/[0-9]*; do
+        copy=${copy#/proc/}
+        stat_of "$copy" && set -- $rest || continue
+        case $1 in T | t) ;; *) continue ;; esac
+        [ "$2 $4" = "$parent $session" ] && [ "${20}" -ge "$start" ] &&
+            [ "$(command_of "$copy")" = "$command" ] && kill -KILL "$copy"
+    done
+}
 while [ "$quiet" -lt 20 ] && [ "$rounds" -lt 400 ]; do
     rounds=$((rounds + 1)) quiet=$((quiet + 1))
-    stat=$(cat "/proc/$pid/stat" 2>/dev/null) || exit 0
-    set -- ${stat##*) }
+    end_copies
+    stat_of "$pid" && set -- $rest || exit 0
     [ "${20}" = "$begin" ] || exit 0
     case $1 in
     T) kill -CONT "$pid"; quiet=0 ;;
@@ -67,22 +91,18 @@ class Watch:
             return  # somebody else's wish
         begin = target.start_time(self.pid) or ""
         self.watcher = subprocess.Popen(
-            ["/bin/sh", "-c", _WATCH, "goref", str(self.pid), begin],
-            stdin=subprocess.PIPE,
+            ["/bin/sh", "-c", _WATCH, "goref", str(self.pid), begin,
+             str(os.getpid())],
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
 
     def __exit__(self, *_: object) -> None:
-        if self.watcher is None or self.watcher.stdin is None:
-            return
-        try:
-            self.watcher.stdin.write(b"over\n")
-            self.watcher.stdin.close()
-        except BrokenPipeError:
-            pass
-        self.watcher.wait()
+        if self.watcher is not None:
+            self.watcher.kill()
+            self.watcher.wait()
 
 
 def _say(text: str) -> None:

@@ -363,17 +363,29 @@ def settles(pid, timeout=20):
     return False
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_killed_goref_leaves_the_process_alone(counting, seed):
-    """At any moment, that of gdb's attach, too."""
-    process, counter = counting(CENTRAL, BUSY)
-    goref = subprocess.Popen(
+def start_attach(process):
+    return subprocess.Popen(
         [GOREF, "attach", str(process.pid), "--json"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env=environment(),
     )
+
+
+def is_alive(pid):
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_killed_goref_leaves_the_process_alone(counting, seed):
+    """At any moment, that of gdb's attach, too."""
+    process, counter = counting(CENTRAL, BUSY)
+    goref = start_attach(process)
     end = time.monotonic() + 20
     while time.monotonic() < end and goref.poll() is None:
         if tracer_of(process.pid):
@@ -385,6 +397,45 @@ def test_killed_goref_leaves_the_process_alone(counting, seed):
     assert settles(process.pid)
     assert tracer_of(process.pid) == 0
     assert counter.goes_on()
+
+
+def copies_of(goref):
+    """Forks of gdb's own process."""
+    found = []
+    command = Path(f"/proc/{goref.pid}/cmdline").read_bytes()
+    for task in Path(f"/proc/{goref.pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            try:
+                if Path(f"/proc/{child}/cmdline").read_bytes() == command:
+                    found.append(int(child))
+            except OSError:
+                pass
+    return found
+
+
+def test_killed_while_gdb_tries_the_kernel(counting):
+    """At its first attach gdb forks itself: such a copy is stopped when gdb
+    is killed, and has open all that gdb had."""
+    if not Path(f"/proc/self/task/{os.getpid()}/children").exists():
+        pytest.skip("the kernel does not tell the children of a process")
+    process, counter = counting(CENTRAL, BUSY)
+    for _ in range(20):
+        goref = start_attach(process)
+        copies = []
+        while not copies and goref.poll() is None:
+            if tracer_of(process.pid):
+                copies = copies_of(goref)
+        goref.kill()
+        goref.wait()
+        if copies:
+            break
+    assert copies, "gdb has not tried"
+    assert settles(process.pid)
+    assert counter.goes_on()
+    end = time.monotonic() + 20
+    while time.monotonic() < end and any(map(is_alive, copies)):
+        time.sleep(0.05)
+    assert not any(map(is_alive, copies))
 
 
 def test_stopped_process_stays_stopped(counting):
