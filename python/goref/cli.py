@@ -64,9 +64,10 @@ process for these will do so. Those of containers allow them.
 """,
 }
 _EPILOG = """
-For each number, 0 or `unlimited' means no limit. Exit status: 0 all was seen,
-3 a part of it, 1 failed, 2 wrong usage. A part exists only once the walk
-runs: Ctrl-C or --timeout before that is 1.
+For SIZE, --top and the N of --max-depth, --max-nodes and --max-samples, 0 or
+`unlimited' means no limit. Exit status: 0 all was seen, 3 a part of it, 1
+failed, 2 wrong usage. A part exists only once the walk runs: Ctrl-C or
+--timeout before that is 1.
 """
 
 

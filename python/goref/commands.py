@@ -79,7 +79,7 @@ class _Scan(_Command):
 
     Options:
     {options}
-    For each number, 0 or `unlimited' means no limit. Options may be shortened,
+    For N and SIZE, 0 or `unlimited' means no limit. Options may be shortened,
     and `--' ends them."""
 
     name = "scan"
