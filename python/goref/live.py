@@ -14,8 +14,9 @@ from . import memory, native, params, render, target
 from .progress import Progress
 from .session import as_gdb_error, current, warn
 
-# What gdb takes to stop a process and to let it go.
+# What gdb takes to stop a process and to let it go, and for each thread.
 _ATTACH_S = 0.025
+_THREAD_S = 0.0001
 
 # $1, $2: a process's number, and when it began; $3: ours. Its threads were
 # stopped by signals: if whoever traces them is killed, they wait for another
@@ -137,6 +138,7 @@ class Look:
         self.estimate = self.scan.estimate()
         self.pause_s = (
             _ATTACH_S
+            + _THREAD_S * target.count_threads(pid)
             + (self.estimate["read_us"] + self.estimate["copy_us"]) / 1e6
         )
 

@@ -180,6 +180,14 @@ def start_time(pid: int) -> str | None:
     return _stat(pid, 19)
 
 
+def count_threads(pid: int) -> int:
+    """0 if there is no such process, or not any more."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/task"))
+    except OSError:
+        return 0
+
+
 def _run_counts(pid: int) -> tuple[Any, ...]:
     """How often each thread was given a processor: has it run since?"""
     counts = []
