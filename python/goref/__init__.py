@@ -17,8 +17,9 @@ def start(lib_dir: str | None = None) -> None:
         native.set_lib_dir(lib_dir)
     if _started:
         return
-    from . import commands, info, params, session
+    from . import ahead, commands, info, params, session
 
+    ahead.end_with_gdb()
     params.register()
     commands.register()
     info.register()
