@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A process is looked at while it runs on: it stands still for the copy."""
 
+import atexit
 import os
 import subprocess
 import time
@@ -24,8 +25,10 @@ _THREAD_S = 0.0001
 # on for a second. That we are gone is told by our children's new parent, not by
 # the end of a pipe: when gdb attaches for the first time it forks itself, to
 # try what the kernel can do, and if it is killed then that copy stays behind,
-# stopped, with all that gdb had open. It is ended.
+# stopped, with all that gdb had open. It is ended: what is stopped, has begun
+# later than gdb, and has its command and its group, which other jobs have not.
 _WATCH = r"""
+trap 'exit 0' TERM
 pid=$1 begin=$2 gdb=$3 quiet=0 rounds=0
 stat_of() {
     { read -r rest <"/proc/$1/stat"; } 2>/dev/null && rest=${rest##*) }
@@ -35,7 +38,7 @@ command_of() {
 }
 command=$(command_of "$gdb")
 stat_of "$gdb" && set -- $rest
-session=$4 start=${20}
+group=$3 start=${20}
 while stat_of $$ && set -- $rest && [ "$2" = "$gdb" ]; do
     sleep 0.05
 done
@@ -45,7 +48,7 @@ end_copies() {
         copy=${copy#/proc/}
         stat_of "$copy" && set -- $rest || continue
         case $1 in T | t) ;; *) continue ;; esac
-        [ "$2 $4" = "$parent $session" ] && [ "${20}" -ge "$start" ] &&
+        [ "$2 $3" = "$parent $group" ] && [ "${20}" -ge "$start" ] &&
             [ "$(command_of "$copy")" = "$command" ] && kill -KILL "$copy"
     done
 }
@@ -92,8 +95,15 @@ class Watch:
             return  # somebody else's wish
         begin = target.start_time(self.pid) or ""
         self.watcher = subprocess.Popen(
-            ["/bin/sh", "-c", _WATCH, "goref", str(self.pid), begin,
-             str(os.getpid())],
+            [
+                "/bin/sh",
+                "-c",
+                _WATCH,
+                "goref",
+                str(self.pid),
+                begin,
+                str(os.getpid()),
+            ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -101,9 +111,10 @@ class Watch:
         )
 
     def __exit__(self, *_: object) -> None:
+        # Not by force: what it runs just now would be left to others.
         if self.watcher is not None:
-            self.watcher.kill()
-            self.watcher.wait()
+            self.watcher.terminate()
+            atexit.register(self.watcher.wait)
 
 
 def _say(text: str) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -105,3 +106,33 @@ def run_cli(args, cwd=None, timeout=TIMEOUT, env=None, command=GOREF):
         env={**environment(), **(env or {})},
         timeout=timeout,
     )
+
+
+# Takes over what is left behind, and waits only for what it has started.
+REAPER = """
+import ctypes, os, subprocess, sys
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL,
+               stderr=subprocess.DEVNULL)
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            stat = file.read()
+    except OSError:
+        continue
+    if int(stat.rpartition(")")[2].split()[1]) == os.getpid():
+        print(stat)
+"""
+
+
+def left_behind(command):
+    """What a command leaves to the parent of all: its /proc/PID/stat lines."""
+    done = subprocess.run(
+        [sys.executable, "-c", REAPER, *map(str, command)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=True,
+    )
+    return done.stdout

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from session import GOREF, TOP, environment
+from session import GOREF, TOP, environment, left_behind
 
 sys.path.append(str(TOP / "bench"))
 import cold  # noqa: E402
@@ -95,23 +95,6 @@ def test_leaves_other_files_alone(tmp_path):
     assert cached_bytes(exe) < 4 * MB
 
 
-# Takes over what is left behind, and waits only for what it has started.
-REAPER = """
-import ctypes, os, subprocess, sys
-ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
-subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL,
-               stderr=subprocess.DEVNULL)
-for pid in filter(str.isdigit, os.listdir("/proc")):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            stat = file.read()
-    except OSError:
-        continue
-    if int(stat.rpartition(")")[2].split()[1]) == os.getpid():
-        print(stat)
-"""
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -125,15 +108,7 @@ def test_leaves_no_process(tmp_path, command):
     """Not even an ended one, to whoever is the parent of all."""
     core = make_file(tmp_path / "core", MB)
     words = [core if word == "CORE" else word for word in command]
-    done = subprocess.run(
-        [sys.executable, "-c", REAPER, *words],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    assert not done.stdout
+    assert not left_behind(words)
 
 
 @pytest.mark.parametrize(

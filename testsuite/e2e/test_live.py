@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from session import GOREF, environment, run_cli, run_gdb, run_goref
+from session import GOREF, environment, left_behind, run_cli, run_gdb
+from session import run_goref
 from session import start_command
 from targets import attach_reason
 from toolchains import Variant, variants
@@ -436,6 +437,13 @@ def test_killed_while_gdb_tries_the_kernel(counting):
     while time.monotonic() < end and any(map(is_alive, copies)):
         time.sleep(0.05)
     assert not any(map(is_alive, copies))
+
+
+def test_leaves_no_process(counting):
+    """Not even an ended one, to whoever is the parent of all."""
+    process, _ = counting(CENTRAL)
+    for _ in range(3):
+        assert not left_behind([GOREF, "attach", str(process.pid)])
 
 
 def test_stopped_process_stays_stopped(counting):
