@@ -10,7 +10,8 @@
 #include "goruntime/stackmask.h"
 
 enum {
-	MAX_SUDOGS = 1 << 16, /**< Cases of one select (reflect.Select). */
+	/** Beyond two for each goroutine: cases of a select, up to 65,536. */
+	MAX_SUDOGS = 1 << 18,
 	MAX_RECORD_BYTES = 512,
 	POLL_GOROUTINES = 1024,
 };
@@ -72,14 +73,15 @@ static struct gr_error *note_offer(struct gr_runtime *rt, uint32_t index,
 	return gr_root_list_append(list, root) ? NULL : &gr_enomem;
 }
 
+/* @p left: how many sudogs may be looked at yet; a torn list may loop. */
 static struct gr_error *read_waits(struct gr_runtime *rt, uint32_t index,
-				   struct gr_root_list *list)
+				   struct gr_root_list *list, uint64_t *left)
 {
 	uint64_t addr = rt->goroutines[index].waiting_addr;
 	struct gr_error *err = NULL;
 	struct wait wait;
 
-	for (uint32_t i = 0; !err && addr && i < MAX_SUDOGS; i++) {
+	for (; !err && addr && *left; --*left) {
 		err = read_wait(rt, addr, &wait);
 		if (!err)
 			err = note_offer(rt, index, &wait, list);
@@ -94,6 +96,7 @@ struct gr_error *gr_roots_read_waits(struct gr_runtime *rt,
 				     struct gr_root_list *list)
 {
 	struct gr_error *err = NULL;
+	uint64_t left = 2 * rt->ngoroutines + MAX_SUDOGS;
 
 	for (size_t i = 0; !err && i < rt->ngoroutines; i++) {
 		const struct gr_goroutine *g = &rt->goroutines[i];
@@ -102,7 +105,7 @@ struct gr_error *gr_roots_read_waits(struct gr_runtime *rt,
 			err = rt->poll(rt->poll_ctx);
 		// One that only receives has nothing to offer.
 		if (!err && strcmp(g->wait_reason, "chan receive"))
-			err = read_waits(rt, i, list);
+			err = read_waits(rt, i, list, &left);
 	}
 	return err;
 }
