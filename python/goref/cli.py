@@ -375,8 +375,9 @@ def _status(words: list[str]) -> int:
 def main() -> None:
     """The end of this process."""
     status = _status(_arguments())
-    # All is said: Ctrl-C would only make Python's own end fail.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # All is said: Ctrl-C would only make Python's own end fail. gdb sets its
+    # handler again as it quits, which must not run then.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     sys.stdout.flush()
     gdb.flush()
     gdb.execute("set confirm off")
