@@ -400,18 +400,25 @@ def test_killed_goref_leaves_the_process_alone(counting, seed):
     assert counter.goes_on()
 
 
+def text_of(path):
+    """Of a file in /proc; empty if it is gone by now."""
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
+
+
 def copies_of(goref):
     """Forks of gdb's own process."""
-    found = []
-    command = Path(f"/proc/{goref.pid}/cmdline").read_bytes()
+    children = []
     for task in Path(f"/proc/{goref.pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            try:
-                if Path(f"/proc/{child}/cmdline").read_bytes() == command:
-                    found.append(int(child))
-            except OSError:
-                pass
-    return found
+        children += text_of(task / "children").split()
+    command = text_of(f"/proc/{goref.pid}/cmdline")
+    return [
+        int(child)
+        for child in children
+        if text_of(f"/proc/{child}/cmdline") == command
+    ]
 
 
 def test_killed_while_gdb_tries_the_kernel(counting):
