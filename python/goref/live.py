@@ -19,9 +19,9 @@ from .session import as_gdb_error, current, warn
 _ATTACH_S = 0.025
 _THREAD_S = 0.0001
 
-# $1, $2: a process's number, and when it began; $3: ours. Its threads were
-# stopped by signals: if whoever traces them is killed, they wait for another
-# one. Some of these signals arrive only then, so it is watched until it has run
+# A process's number, and when it began; ours, our group, when we began, our
+# command. The process's threads were stopped by signals: if whoever traces
+# them is killed, they wait for another one. Some of these signals arrive only then, so it is watched until it has run
 # on for a second. That we are gone is told by our children's new parent, not by
 # the end of a pipe: when gdb attaches for the first time it forks itself, to
 # try what the kernel can do, and if it is killed then that copy stays behind,
@@ -29,16 +29,13 @@ _THREAD_S = 0.0001
 # later than gdb, and has its command and its group, which other jobs have not.
 _WATCH = r"""
 trap 'exit 0' TERM
-pid=$1 begin=$2 gdb=$3 quiet=0 rounds=0
+pid=$1 begin=$2 gdb=$3 group=$4 start=$5 command=$6 quiet=0 rounds=0
 stat_of() {
     { read -r rest <"/proc/$1/stat"; } 2>/dev/null && rest=${rest##*) }
 }
 command_of() {
     tr '\0' '\n' <"/proc/$1/cmdline" 2>/dev/null
 }
-command=$(command_of "$gdb")
-stat_of "$gdb" && set -- $rest
-group=$3 start=${20}
 while stat_of $$ && set -- $rest && [ "$2" = "$gdb" ]; do
     sleep 0.05
 done
@@ -93,22 +90,19 @@ class Watch:
     def __enter__(self) -> None:
         if target.state(self.pid) == "T":
             return  # somebody else's wish
-        begin = target.start_time(self.pid) or ""
+        # Told, not asked: we may be gone when it asks.
+        with open("/proc/self/cmdline", "rb") as file:
+            command = file.read().replace(b"\0", b"\n").rstrip(b"\n")
+        own = os.getpid()
+        times = [target.start_time(pid) or "" for pid in (self.pid, own)]
         self.watcher = subprocess.Popen(
-            [
-                "/bin/sh",
-                "-c",
-                _WATCH,
-                "goref",
-                str(self.pid),
-                begin,
-                str(os.getpid()),
-            ],
+            ["/bin/sh", "-c", _WATCH, "goref", str(self.pid), times[0],
+             str(own), str(os.getpgrp()), times[1], command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-        )
+        )  # fmt: skip
 
     def __exit__(self, *_: object) -> None:
         # Not by force: what it runs just now would be left to others.
