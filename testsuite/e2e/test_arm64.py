@@ -22,6 +22,7 @@ QEMU = shutil.which("qemu-aarch64")
 ALL = variants("arm64")
 # qemu takes its time.
 ONE = variants("arm64", releases=("go1.27",))
+RUNNING = 2  # GOMAXPROCS, of start()
 
 
 def run_scanner(*arguments):
@@ -112,5 +113,6 @@ def test_under_load(look, variant):
     assert not wrong, wrong
     # Many have not begun, or stand in a prologue that called morestack:
     # where they return to is in the link register that the runtime kept.
+    # The two that run may stand anywhere.
     gaps = churn.verdict["gaps"]
-    assert not gaps["frames_not_unwound"], gaps
+    assert gaps["frames_not_unwound"] <= RUNNING, gaps
