@@ -466,7 +466,7 @@ struct gr_error *gr_goroutines_read(struct gr_runtime *rt)
 	struct reader r;
 
 	err = reader_init(&r, rt);
-	/* Not in any module's data: the frames of reflect's stubs need it. */
+	/* Not in any module's data: the calls that reflect makes need it. */
 	uint64_t objs = rt->layout.vars.method_value_objs;
 	if (!err && objs)
 		err = gr_image_plan(rt->image, objs,

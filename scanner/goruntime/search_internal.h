@@ -93,7 +93,7 @@ struct gr_error *gr_search_find_sched(struct gr_search *s) GR_MUST_CHECK;
 struct gr_error *gr_search_find_queues(struct gr_search *s) GR_MUST_CHECK;
 
 /** search_texts.c: what is good to have: the version, wait reasons, whether
- * the collector is marking, the frame of reflect's stubs. */
+ * the collector is marking, the frame of reflect's calls. */
 struct gr_error *gr_search_find_others(struct gr_search *s) GR_MUST_CHECK;
 
 /** A list in the target, as one word of the data begins it. */

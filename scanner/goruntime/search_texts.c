@@ -2,7 +2,7 @@
 /*
  * What is good to have but not needed: the program's version, the names of
  * wait reasons, whether the collector is marking, the stack object of
- * reflect's stubs. Each stays absent unless exactly one place has it.
+ * reflect's calls. Each stays absent unless exactly one place has it.
  */
 #include "goruntime/search_internal.h"
 

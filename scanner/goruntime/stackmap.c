@@ -10,8 +10,8 @@
 #include "goruntime/unwind.h"
 
 enum {
-	/** reflect's stubs keep the method value at the frame's bottom and,
-	 * so many bytes above it, whether the results are valid. */
+	/** reflect.makeFuncStub keeps the method value at its frame's bottom
+	 * and, so many bytes above it, whether the results are valid. */
 	REFLECT_RET_VALID_OFF = 32,
 	MAX_BITVECTOR_BYTES = 64,
 };
@@ -39,10 +39,10 @@ struct stack_scan {
 	bool is_next_conservative;
 };
 
-/** What reflect's stubs say about their own arguments. */
+/** What a call made by reflect says about its arguments. */
 struct reflect_args {
-	bool is_stub;	/**< Function of unknown arguments, in its body. */
-	bool is_broken; /**< Its method value makes no sense. */
+	bool is_reflect; /**< Function of unknown arguments, in its body. */
+	bool is_broken;	 /**< Its method value makes no sense. */
 	uint64_t nwords;
 	uint64_t mask_addr;
 };
@@ -68,7 +68,7 @@ static bool stack_word(const struct gr_area *area, uint64_t addr, uint64_t *ret)
 	return true;
 }
 
-/* Read the method value that a stub was called with. False: not there. */
+/* Read the method value that reflect calls for. False: not there. */
 static struct gr_error *read_method_value(struct stack_scan *s,
 					  const struct gr_frame *frame,
 					  struct reflect_args *args, bool *ok)
@@ -119,7 +119,7 @@ static struct gr_error *reflect_args(struct stack_scan *s,
 	/* At its entry it has no arguments worth a map, nor locals. */
 	if (frame->varp <= frame->sp)
 		return NULL;
-	ret->is_stub = true;
+	ret->is_reflect = true;
 	struct gr_error *err = read_method_value(s, frame, ret, &ok);
 	ret->is_broken = !err && !ok;
 	return err;
@@ -176,7 +176,7 @@ static struct gr_error *mark_row(struct stack_scan *s,
 		false);
 }
 
-/* The map of a stub's arguments is a heap object without pointers: those are
+/* The map of such arguments is a heap object without pointers: those are
  * not captured from a live process. Then the arguments are scanned word by
  * word, which is rare and loses nothing. */
 static struct gr_error *mark_reflect_args(struct stack_scan *s,
@@ -218,7 +218,7 @@ static struct gr_error *mark_locals_and_args(struct stack_scan *s,
 			       0, frame->varp, ok);
 	if (err || !*ok)
 		return err;
-	if (args->is_stub)
+	if (args->is_reflect)
 		return mark_reflect_args(s, frame, args);
 	if (frame->func.args_bytes != GR_FUNC_ARGS_UNKNOWN &&
 	    frame->func.args_bytes >= GR_WORD_BYTES)
@@ -239,7 +239,7 @@ static struct gr_error *mark_precise(struct stack_scan *s,
 		if (err)
 			return err;
 	}
-	if (args->is_stub && ok)
+	if (args->is_reflect && ok)
 		err = gr_stack_objects_add_reflect(s->rt, frame, &s->objects,
 						   &ok);
 	else

@@ -27,9 +27,9 @@ gr_stack_objects_add(struct gr_runtime *rt, const struct gr_goroutine *g,
 		     struct gr_stack_objects *objects) GR_MUST_CHECK;
 
 /**
- * Note the one object of reflect's call stubs, whose record the runtime keeps
- * in a variable (methodValueCallFrameObjs). *@p found is false if it is not
- * there.
+ * Note the one object of a call that reflect makes, whose record the runtime
+ * keeps in a variable (methodValueCallFrameObjs). *@p found is false if it is
+ * not there.
  */
 struct gr_error *gr_stack_objects_add_reflect(struct gr_runtime *rt,
 					      const struct gr_frame *frame,

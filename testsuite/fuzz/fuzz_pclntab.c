@@ -68,7 +68,7 @@ static void set_words(uint8_t *p, const uint32_t *words, size_t count)
 	memcpy(p, words, count * sizeof(*words));
 }
 
-// Four functions of 0x80 bytes, the first of them a stub of reflect's; every
+// Four functions of 0x80 bytes, the first of them one of reflect's; every
 // one has all tables, and calls the next.
 static void fill_tables(void)
 {
