@@ -16,7 +16,7 @@ import pytest
 from pprof import Profile
 from session import run_goref, start_command
 from snapshots import Steady
-from targets import Farm, attach_reason
+from targets import Farm, attach_reason, skip_if
 from toolchains import RELEASES, build_c
 
 
@@ -105,9 +105,7 @@ def scanned(farm, tmp_path_factory):
 @pytest.fixture
 def steady(farm):
     """steady(variant): a program under load that checks its own work."""
-    reason = attach_reason()
-    if reason:
-        pytest.skip(reason)
+    skip_if(attach_reason())
     made = []
 
     def make(variant):

@@ -19,6 +19,7 @@ import pytest
 from toolchains import build
 
 START_TIMEOUT = 90
+TRUTH_TRIES = 3
 GDB = os.environ.get("GDB", "gdb")
 
 
@@ -106,6 +107,21 @@ def start(exe, args=(), env=None):
     return process
 
 
+def start_undisturbed(exe, args=(), env=None):
+    """Start a program until what it measured is what its author counted. The
+    runtime keeps one type assertion in a thousand in a cache on the heap
+    (runtime.typeAssert, runtime.interfaceSwitch): what was measured then is
+    an object more than what is held, and no truth. A program that is wrong
+    about itself stays so."""
+    for _ in range(TRUTH_TRIES - 1):
+        process = start(exe, args, env)
+        truth = process.truth
+        if not (isinstance(truth, dict) and truth.get("faults")):
+            return process
+        process.stop()
+    return start(exe, args, env)
+
+
 @dataclass
 class Target:
     """One thing to point gdb at."""
@@ -139,6 +155,12 @@ def kernel_cores_reason():
     if resource.getrlimit(resource.RLIMIT_CORE)[1] == 0:
         return "the hard limit forbids core files"
     return None
+
+
+def skip_if(reason):
+    """Skip the test that runs, if there is a reason to."""
+    if reason:
+        pytest.skip(reason)
 
 
 def attach_reason():
@@ -230,7 +252,7 @@ class Farm:
     def process(self, program, variant, args=(), env=None):
         """A new process, of which the farm takes care."""
         exe = build(program, variant.release, variant.flavour)
-        process = start(exe, args, env)
+        process = start_undisturbed(exe, args, env)
         self._processes.append(process)
         return process
 
@@ -244,9 +266,7 @@ class Farm:
         return self._targets[key]
 
     def _core(self, program, variant, args, env):
-        reason = kernel_cores_reason()
-        if reason:
-            pytest.skip(reason)
+        skip_if(kernel_cores_reason())
         process = self.process(program, variant, args, env)
         self._settle(process, program)
         core = kernel_core(process)
@@ -258,9 +278,7 @@ class Farm:
         return Target("gcore", live.exe, live.truth, core=core)
 
     def _live(self, program, variant, args, env):
-        reason = attach_reason()
-        if reason:
-            pytest.skip(reason)
+        skip_if(attach_reason())
         process = self.process(program, variant, args, env)
         self._settle(process, program)
         return Target("live", process.exe, process.truth, process=process)

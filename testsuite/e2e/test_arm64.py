@@ -12,7 +12,7 @@ import pytest
 
 from pprof import Profile
 from session import environment
-from targets import start
+from targets import start_undisturbed
 from test_roots import STACKS
 from test_verify import addresses, complaints
 from toolchains import build, variants
@@ -37,7 +37,9 @@ class Look:
     """What the scanner says of the core of one program."""
 
     def __init__(self, program, variant, settle=0.5):
-        self.process = start(QEMU, [build(program, variant.release, "arm64")])
+        self.process = start_undisturbed(
+            QEMU, [build(program, variant.release, "arm64")]
+        )
         self.truth = self.process.truth
         time.sleep(settle)
         exe = build(program, variant.release, "arm64")

@@ -15,7 +15,7 @@ import pytest
 import mutate
 from pprof import Profile
 from session import GOREF, TOP, environment, run_cli, run_gdb, run_goref
-from targets import attach_reason
+from targets import attach_reason, skip_if
 from toolchains import Variant, variants
 
 CENTRAL = Variant("go1.24", "default")
@@ -332,9 +332,7 @@ def test_closed_output(core):
 
 @variants("default")
 def test_attach(farm, variant):
-    reason = attach_reason()
-    if reason:
-        pytest.skip(reason)
+    skip_if(attach_reason())
     target = farm.target("values", variant, "live")
     done = run_cli(["attach", target.process.pid, "--json"])
     assert done.returncode == 0, done.stderr
@@ -461,9 +459,7 @@ def test_timeout(farm):
 @variants("c-shared", "external")
 def test_attach_to_libraries(farm, variant):
     """Go code beside the executable: of that gdb is told nothing."""
-    reason = attach_reason()
-    if reason:
-        pytest.skip(reason)
+    skip_if(attach_reason())
     target = farm.target("rest", variant, "live")
     done = run_cli(["attach", target.process.pid, "--json"])
     assert done.returncode == 0, done.stderr
@@ -502,9 +498,7 @@ l.Look.copy = copy'
 
 
 def test_attach_to_what_ends_meanwhile(farm, tmp_path):
-    reason = attach_reason()
-    if reason:
-        pytest.skip(reason)
+    skip_if(attach_reason())
     gdb = tmp_path / "gdb"
     gdb.write_text(_KILL)
     gdb.chmod(0o755)

@@ -11,7 +11,7 @@ import pytest
 
 from session import GOREF, environment, run_cli, run_goref
 from targets import Target, attach_reason, delve_core, kernel_core
-from targets import kernel_cores_reason
+from targets import kernel_cores_reason, skip_if
 from toolchains import Variant, variants
 
 CENTRAL = Variant("go1.24", "default")
@@ -38,9 +38,7 @@ def verify(target):
 
 def ended(farm, program, variant, args=(), prepare=None, end=None):
     """A core of a process that is prepared, and then ended."""
-    reason = kernel_cores_reason()
-    if reason:
-        pytest.skip(reason)
+    skip_if(kernel_cores_reason())
     process = farm.process(program, variant, args)
     if program != "crash":
         process.rest()
@@ -134,9 +132,7 @@ def test_filter_without_the_heap(farm, variant, bits):
 
 @variants("default", "pie")
 def test_delve_dump(farm, variant):
-    reason = attach_reason()
-    if reason:
-        pytest.skip(reason)
+    skip_if(attach_reason())
     process = farm.process("rest", variant)
     process.rest()
     core = delve_core(process)

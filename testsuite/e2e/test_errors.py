@@ -11,7 +11,7 @@ import pytest
 
 from mutate import HEADER, SEGMENT_FIELDS, Core, copy_sparse, symbols
 from session import environment, run_gdb, run_goref
-from targets import GDB, Target, kernel_cores_reason, start
+from targets import GDB, Target, kernel_cores_reason, skip_if, start
 from toolchains import Variant, build, build_c, go_binary, go_environment
 from toolchains import variants
 
@@ -50,9 +50,7 @@ def test_executable_without_process(farm):
 
 
 def test_core_of_a_c_program():
-    reason = kernel_cores_reason()
-    if reason:
-        pytest.skip(reason)
+    skip_if(kernel_cores_reason())
     process = start(build_c(C_PROGRAM))
     try:
         process.popen.send_signal(6)

@@ -17,7 +17,7 @@ import pytest
 from session import GOREF, environment, left_behind, run_cli, run_gdb
 from session import run_goref
 from session import start_command
-from targets import attach_reason
+from targets import attach_reason, skip_if
 from toolchains import Variant, variants
 
 CENTRAL = Variant("go1.24", "default")
@@ -59,9 +59,7 @@ class Counter:
 @pytest.fixture
 def counting(farm):
     """counting(variant, args): a process that counts, and its reader."""
-    reason = attach_reason()
-    if reason:
-        pytest.skip(reason)
+    skip_if(attach_reason())
     readers = []
 
     def count(variant, args=("20000",)):

@@ -15,7 +15,7 @@ import random
 import pytest
 
 from session import run_gdb
-from targets import attach_reason
+from targets import attach_reason, skip_if
 from test_verify import STOPS, addresses, complaints
 from toolchains import variants
 
@@ -114,9 +114,7 @@ def stop_at(process, moments):
 
 @variants("default")
 def test_moments(farm, variant):
-    reason = attach_reason()
-    if reason:
-        pytest.skip(reason)
+    skip_if(attach_reason())
     if STOPS < 20:
         pytest.skip("for the long run: GOREF_STOPS=20 and more")
     chance = random.Random(str(variant))
@@ -151,9 +149,7 @@ MENDED = {
 @pytest.mark.parametrize("names", MENDED.values(), ids=MENDED)
 @variants("default")
 def test_mended(farm, variant, names):
-    reason = attach_reason()
-    if reason:
-        pytest.skip(reason)
+    skip_if(attach_reason())
     process = farm.process("churn", variant, env=MANY)
     wrong, seen = stop_at(process, [(name, 0) for name in names])
     farm.forget("churn")
@@ -188,9 +184,7 @@ for name in "runtime.wbMove", "runtime.typedmemmove":
 def test_locals_in_the_write_barrier(farm, variant):
     """The compiler tells nothing of what is live where a pointer is stored:
     what it told of the call before is another matter."""
-    reason = attach_reason()
-    if reason:
-        pytest.skip(reason)
+    skip_if(attach_reason())
     process = farm.process("barrier", variant)
     run = run_gdb(
         [process.exe],
@@ -213,9 +207,7 @@ def test_locals_in_the_write_barrier(farm, variant):
 def test_call_just_injected(farm, variant):
     """At the first instruction of the call that preempts a loop, what the
     loop holds is in registers: they are the loop's, not the call's."""
-    reason = attach_reason()
-    if reason:
-        pytest.skip(reason)
+    skip_if(attach_reason())
     process = farm.process("busy", variant)
     run = run_gdb(
         [process.exe],

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from session import run_gdb, run_goref
-from targets import attach_reason
+from targets import attach_reason, skip_if
 from toolchains import variants
 
 QUIET = ["set sysroot /", "set remotetimeout 60"]
@@ -20,8 +20,7 @@ def served():
     """served(process): the address of a gdbserver that holds it."""
     if not shutil.which("gdbserver"):
         pytest.skip("no gdbserver")
-    if attach_reason():
-        pytest.skip(attach_reason())
+    skip_if(attach_reason())
     servers = []
 
     def serve(process):

@@ -11,7 +11,7 @@ import pytest
 
 from session import GOREF, run_cli
 from snapshots import NOBODY, Helper, children, refusal, status_of
-from targets import attach_reason, start
+from targets import attach_reason, skip_if, start
 from toolchains import Variant, build, build_c
 
 CENTRAL = Variant("go1.24", "default")
@@ -80,9 +80,7 @@ def _ptrace(*words):
 @pytest.fixture
 def suspends():
     """The kernel lets us suspend filters."""
-    reason = attach_reason()
-    if reason:
-        pytest.skip(reason)
+    skip_if(attach_reason())
     child = os.fork()
     if not child:
         _ptrace(_TRACEME, 0, 0, 0)

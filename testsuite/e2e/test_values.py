@@ -4,6 +4,7 @@ the object, on every kind of target."""
 
 import pytest
 
+from targets import TRUTH_TRIES, start_undisturbed
 from toolchains import RELEASES, Variant, variant_id
 
 ROWS = [
@@ -43,6 +44,23 @@ def scan(scanned, variant, kind):
 def test_truth_counts_by_hand(scan):
     """What the heap grew by is what the program's author counted."""
     assert scan.target.truth["faults"] == []
+
+
+@pytest.mark.parametrize("faulty", [0, 1, 2, 9])
+def test_disturbed_runs_are_no_truth(faulty, tmp_path):
+    """A program of which the first runs say that they are wrong."""
+    exe, runs = tmp_path / "program", tmp_path / "runs"
+    exe.write_text(
+        f"#!/bin/sh\necho >> {runs}\n"
+        f"if [ $(wc -l < {runs}) -gt {faulty} ]\n"
+        "then echo '{\"faults\": []}'\n"
+        'else echo \'{"faults": ["one object more"]}\'\nfi\nread line\n'
+    )
+    exe.chmod(0o755)
+    process = start_undisturbed(exe)
+    process.stop()
+    assert bool(process.truth["faults"]) == (faulty >= TRUTH_TRIES)
+    assert len(runs.read_text()) == min(faulty + 1, TRUTH_TRIES)
 
 
 @rows

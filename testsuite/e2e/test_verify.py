@@ -17,6 +17,7 @@ from mutate import Core, Points, copy_sparse
 from pprof import Profile
 from session import environment, run_gdb, run_goref
 from targets import Target, attach_reason, kernel_core, kernel_cores_reason
+from targets import skip_if
 from test_rest import ROWS
 from toolchains import Variant, variant_id, variants
 
@@ -245,9 +246,7 @@ def is_array(core, address, size, reached, length=20):
 def test_free_slot_behind_doubt(farm, variant):
     """An object that only a frame holds whose words may be stale: what it
     points to need not be in use. The ledger of a scan says the same."""
-    reason = kernel_cores_reason()
-    if reason:
-        pytest.skip(reason)
+    skip_if(kernel_cores_reason())
     process = farm.process("crash", variant, ("abort",))
 
     def end():
@@ -424,9 +423,7 @@ def stop_often(process, count, seed):
 def test_random_stops(farm, variant):
     """A live program, stopped at random: all in one session, and between
     two stops it runs."""
-    reason = attach_reason()
-    if reason:
-        pytest.skip(reason)
+    skip_if(attach_reason())
     process = farm.process("churn", variant, env={"GOMAXPROCS": "4"})
     time.sleep(0.3)
     wrong = []
@@ -441,9 +438,7 @@ def test_random_stops(farm, variant):
 @variants("default", "cgo")
 def test_crashes_under_load(farm, variant):
     """Cores that the kernel takes while everything runs."""
-    reason = kernel_cores_reason()
-    if reason:
-        pytest.skip(reason)
+    skip_if(kernel_cores_reason())
     chance = random.Random(variant_id(variant))
     wrong = []
     for i in range(max(1, STOPS // 10)):
