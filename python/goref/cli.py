@@ -230,7 +230,8 @@ def _open_core(exe: str, core: str, needs_symbols: bool) -> None:
 def stopped(pid: int) -> Iterator[None]:
     """A context within which gdb keeps the process stopped."""
     try:
-        _quietly(f"attach {pid}")
+        # Separate debug files of shared libraries would be read now.
+        _quietly(f"with debug-file-directory -- attach {pid}")
         yield
     except gdb.error as problem:
         if gdb.selected_inferior().pid:

@@ -284,6 +284,36 @@ def test_attach_copies_and_lets_go(counting, variant):
     assert counter.goes_on()
 
 
+def build_id_of(file):
+    notes = subprocess.run(
+        ["readelf", "-n", file], capture_output=True, text=True, check=True
+    )
+    return re.search(r"Build ID: ([0-9a-f]+)", notes.stdout)[1]
+
+
+def test_no_debug_file_is_read_while_it_stands_still(counting, tmp_path):
+    """libc's, if it is installed, is what gdb would take longest to read."""
+    process, counter = counting(Variant("go1.24", "external"))
+    maps = Path(f"/proc/{process.pid}/maps").read_text()
+    libc = re.search(r"/\S*/libc\.so\S*", maps)[0]
+    name = build_id_of(libc)
+    debug = tmp_path / ".build-id" / name[:2] / f"{name[2:]}.debug"
+    debug.parent.mkdir(parents=True)
+    subprocess.run(["objcopy", "--only-keep-debug", libc, debug], check=True)
+    files = "python print(sum(bool(o.owner) for o in gdb.objfiles()))"
+    for attach, count in (
+        (f"attach {process.pid}", 1),
+        (f"python from goref import cli; it = cli.stopped({process.pid}); "
+         "it.__enter__()", 0),
+    ):  # fmt: skip
+        run = run_gdb(
+            [], [f"set debug-file-directory {tmp_path}", attach, files]
+        )
+        assert run.rc == 0, run.stderr
+        assert int(run.parts[2].split()[0]) == count, run.stdout
+    assert counter.goes_on()
+
+
 def test_attach_copies_the_same_by_two_threads(counting):
     process, counter = counting(CENTRAL, BUSY)
     chains = []
