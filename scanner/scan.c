@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "goruntime/dictionary.h"
+#include "goruntime/itabs.h"
 #include "goruntime/ptrmap.h"
 #include "goruntime/typemask.h"
 #include "target/elf.h"
@@ -276,6 +277,8 @@ struct gr_error *gr_scan_read_heap(struct gr_scan *scan)
 		err = gr_goroutines_read(rt);
 	if (!err)
 		err = gr_roots_read_lists(rt, &scan->lists);
+	if (!err)
+		err = gr_itabs_plan(rt);
 	gr_scan_end_phase(scan, GR_PHASE_heap);
 	return add_reason(scan, err);
 }

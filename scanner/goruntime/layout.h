@@ -289,6 +289,11 @@ static inline uint64_t gr_field_word(const void *record, struct gr_field f)
 	S(itab, REQUIRED, "internal/abi.ITab|runtime.itab")                   \
 	F(type, REQUIRED, "Type|_type")                                       \
 	E(itab)                                                               \
+	S(itab_table, OPTIONAL, "runtime.itabTableType")                      \
+	F(size, REQUIRED, "size")                                             \
+	F(count, REQUIRED, "count")                                           \
+	F(entries, REQUIRED, "entries")                                       \
+	E(itab_table)                                                         \
 	S(hmap, OPTIONAL, "runtime.hmap")                                     \
 	F(count, REQUIRED, "count")                                           \
 	F(flags, REQUIRED, "flags")                                           \
@@ -331,6 +336,7 @@ static inline uint64_t gr_field_word(const void *record, struct gr_field f)
 	  "internal/runtime/gc.SizeClassToSize|runtime.class_to_size") \
 	X(wait_reasons, OPTIONAL, "runtime.waitReasonStrings")         \
 	X(in_progress, OPTIONAL, "runtime.inProgress")                 \
+	X(itab_table, OPTIONAL, "runtime.itabTable")                   \
 	X(method_value_objs, OPTIONAL, "runtime.methodValueCallFrameObjs")
 
 /** X(id, value if absent, DWARF names): constants of the runtime. */

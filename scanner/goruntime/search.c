@@ -312,6 +312,8 @@ struct gr_error *gr_search_layout(struct gr_runtime *rt,
 	if (!err)
 		err = gr_search_find_queues(&s);
 	if (!err)
+		err = gr_search_find_itabs(&s);
+	if (!err)
 		err = gr_search_find_others(&s);
 	rt->gaps = gaps;
 	return err;

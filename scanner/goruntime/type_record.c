@@ -9,6 +9,7 @@ enum {
 	MAX_NAME_BYTES = 4096,
 	MAX_RECORD_BYTES = 256,
 	MAX_TYPES_BYTES = 1 << 30,
+	MAX_SIZE_BITS = 50, /* cmd/compile: MAXWIDTH */
 	/* abi.TFlagUncommon, abi.TFlagExtraStar, abi.TFlagNamed */
 	TFLAG_UNCOMMON = 1,
 	TFLAG_EXTRA_STAR = 2,
@@ -155,7 +156,7 @@ struct gr_error *gr_type_record_read(struct gr_runtime *rt, uint64_t addr,
 	ret->kind = gr_field_uint(record, f->kind) &
 		    rt->layout.consts.kind_mask;
 	if (!ret->kind || ret->kind > GR_KIND_UNSAFE_POINTER ||
-	    ret->size_bytes > UINT64_C(1) << 36)
+	    ret->size_bytes > UINT64_C(1) << MAX_SIZE_BITS)
 		return gr_error_fault(addr, f->size_bytes);
 	return read_full_name(rt, addr, gr_field_uint(record, f->str),
 			      gr_field_uint(record, f->tflag), ret);

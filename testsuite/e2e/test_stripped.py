@@ -187,6 +187,18 @@ def test_no_type_that_the_slot_contradicts(farm, variant):
     assert not held["type"], held
 
 
+@variants("stripped")
+def test_itabs_of_a_process(farm, variant):
+    """What the runtime has made itself lies outside of heap and modules; the
+    table of them has no name here."""
+    target = farm.target("values", variant, "live")
+    run = run_goref(target, ["goref scan --json --top 10000"])
+    assert run.rc == 0, run.stderr
+    types = {t["type"]: t["objects"] for t in run.json(0)["types"]}
+    assert types.get("main.Answer") == 2
+    assert run.json(0)["gaps"]["unknown_types"] == 0
+
+
 def test_known_layouts_are_the_golden_ones():
     """The table in the sources is what the script makes of the texts."""
     done = subprocess.run(

@@ -85,6 +85,25 @@ func (s *Server) Serve() int { return len(s.Leaves) }
 
 type Service interface{ Serve() int }
 
+// Asked is what only a running program finds out of an Answer: that the two
+// go together is in a table that the runtime makes then.
+type Asked interface{ Ask() *Leaf }
+
+type Answer struct {
+	Leaf *Leaf
+	Name string
+}
+
+func (a *Answer) Ask() *Leaf { return a.Leaf }
+
+// A Page is how files in memory are looked at: an array as large as any.
+type Page struct {
+	data *[1 << 47]byte
+	leaf *Leaf
+}
+
+type File struct{ first any }
+
 type Item[T any] struct {
 	Next  *Item[T]
 	Value T
@@ -132,9 +151,11 @@ var (
 	vAnyShaped   any
 	vAnyString   any
 	vAnySlice    []any
+	vAnyHuge     any
 	vError       error
 	vErrorWrap   error
 	vStringer    fmt.Stringer
+	vAsserted    []Asked
 	vUnsafeArray unsafe.Pointer
 	vUnsafeSmall unsafe.Pointer
 	vAnyUnsafe   any
@@ -300,6 +321,18 @@ func buildInterfaces() {
 	measure("vStringer", 2, func() {
 		vStringer = Label{newString("label", 1)}
 	})
+	measure("vAsserted", 1+2*3, func() {
+		vAsserted = make([]Asked, 2)
+		for i := range vAsserted {
+			vAsserted[i] = ask(&Answer{newLeaf(), newString("ask", i)})
+		}
+	})
+	measure("vAnyHuge", 4, func() {
+		data := make([]byte, 64)
+		vAnyHuge = &File{&Page{
+			(*[1 << 47]byte)(unsafe.Pointer(&data[0])), newLeaf(),
+		}}
+	})
 	// Over 512 bytes the allocator keeps the type from Go 1.22 on.
 	measure("vUnsafeArray", 101, func() {
 		a := new([100]*Leaf)
@@ -317,6 +350,9 @@ func buildInterfaces() {
 		errors.Unwrap(vErrorWrap).(*Failure).Leaf))
 	where("vUnsafeArray", vUnsafeArray)
 }
+
+//go:noinline
+func ask(value any) Asked { return value.(Asked) }
 
 //go:noinline
 func closureVal(payload []*Leaf) func() int {
