@@ -31,6 +31,25 @@ static bool is_runtime_name(const char *name)
 	       has_prefix(name, "runtime/internal/");
 }
 
+/*
+ * Whom a package variable gives way to. sync's lists of pools (sync/pool.go)
+ * are bookkeeping like the runtime's, and lead into whatever has a pool in it.
+ */
+static enum gr_stratum global_stratum(const char *name)
+{
+	if (is_runtime_name(name))
+		return GR_STRATUM_RUNTIME;
+	return !strcmp(name, "sync.allPools") ||
+			       !strcmp(name, "sync.oldPools") ?
+		       GR_STRATUM_DEFERRED :
+		       GR_STRATUM_USER;
+}
+
+static enum gr_root_kind global_kind(enum gr_stratum stratum)
+{
+	return stratum == GR_STRATUM_RUNTIME ? GR_ROOT_RUNTIME : GR_ROOT_GLOBAL;
+}
+
 enum gr_stratum gr_roots_frame_stratum(const struct gr_goroutine *g,
 				       const char *function)
 {
@@ -167,11 +186,9 @@ static struct gr_error *add_globals(struct gr_runtime *rt,
 		      (addr >= m->bss && addr < m->ebss)) ||
 		    variables[i].type >= ntypes)
 			continue;
-		bool is_runtime = is_runtime_name(variables[i].name);
 		root.name = intern(rt, variables[i].name);
-		root.kind = is_runtime ? GR_ROOT_RUNTIME : GR_ROOT_GLOBAL;
-		root.stratum = is_runtime ? GR_STRATUM_RUNTIME :
-					    GR_STRATUM_USER;
+		root.stratum = global_stratum(variables[i].name);
+		root.kind = global_kind(root.stratum);
 		root.type = gr_types_from_dwarf(rt, m, variables[i].type);
 		root.bytes = types[variables[i].type].size_bytes;
 		if (!root.name || !gr_root_list_append(ret, root))
@@ -262,10 +279,8 @@ static struct gr_error *name_data_word(struct gr_runtime *rt,
 	if (name) {
 		ret->name = intern(rt, name);
 		ret->is_sub_object = variable != NULL;
-		if (is_runtime_name(name)) {
-			ret->kind = GR_ROOT_RUNTIME;
-			ret->stratum = GR_STRATUM_RUNTIME;
-		}
+		ret->stratum = global_stratum(name);
+		ret->kind = global_kind(ret->stratum);
 	} else {
 		ret->name = gr_arena_internf(
 			rt->arena, "$%s+0x%llx",

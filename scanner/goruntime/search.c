@@ -315,6 +315,8 @@ struct gr_error *gr_search_layout(struct gr_runtime *rt,
 		err = gr_search_find_itabs(&s);
 	if (!err)
 		err = gr_search_find_others(&s);
+	if (!err)
+		err = gr_search_find_pools(&s);
 	rt->gaps = gaps;
 	return err;
 }

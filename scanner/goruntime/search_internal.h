@@ -95,6 +95,9 @@ struct gr_error *gr_search_find_queues(struct gr_search *s) GR_MUST_CHECK;
 /** search_itabs.c: itabTable; absent when nothing or more than one is like it. */
 struct gr_error *gr_search_find_itabs(struct gr_search *s) GR_MUST_CHECK;
 
+/** search_pools.c: symbols of sync's lists of pools. */
+struct gr_error *gr_search_find_pools(struct gr_search *s) GR_MUST_CHECK;
+
 /** search_texts.c: what is good to have: the version, wait reasons, whether
  * the collector is marking, the frame of reflect's calls. */
 struct gr_error *gr_search_find_others(struct gr_search *s) GR_MUST_CHECK;

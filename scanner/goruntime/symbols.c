@@ -53,6 +53,21 @@ struct gr_error *gr_symbols_read(struct gr_runtime *rt,
 	return err;
 }
 
+struct gr_error *gr_symbols_add(struct gr_runtime *rt, struct gr_symbol symbol)
+{
+	size_t n = rt->nsymbols;
+	struct gr_symbol *grown =
+		realloc(rt->symbols, (n + 1) * sizeof(*grown));
+
+	if (!grown)
+		return &gr_enomem;
+	grown[n] = symbol;
+	qsort(grown, n + 1, sizeof(*grown), compare);
+	rt->symbols = grown;
+	rt->nsymbols = n + 1;
+	return NULL;
+}
+
 const struct gr_symbol *gr_symbols_at(const struct gr_runtime *rt,
 				      uint64_t addr)
 {

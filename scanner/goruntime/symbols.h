@@ -20,6 +20,10 @@ struct gr_error *gr_symbols_read(struct gr_runtime *rt,
 				 const struct gr_elf *elf,
 				 uint64_t bias) GR_MUST_CHECK;
 
+/** Add one that no file names; @p symbol's name must live as long as rt. */
+struct gr_error *gr_symbols_add(struct gr_runtime *rt,
+				struct gr_symbol symbol) GR_MUST_CHECK;
+
 /** The variable that holds @p addr, or NULL. */
 const struct gr_symbol *gr_symbols_at(const struct gr_runtime *rt,
 				      uint64_t addr);

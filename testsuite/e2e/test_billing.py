@@ -65,6 +65,14 @@ def test_parts_of_an_array_with_a_header(scan, variant):
 
 
 @rows
+def test_list_of_pools(scan):
+    """sync's list of pools is bookkeeping: it leads into what has a pool in
+    it, and is billed only for what nothing else holds."""
+    extra = objects(scan, "main.sShelf") - truth(scan, "main.sShelf")
+    assert extra == 1
+
+
+@rows
 def test_closure_and_method_value(scan):
     """They hold what a variable holds already: each is one object."""
     for name in ("main.sServer", "main.sMethod", "main.sClosure"):

@@ -130,7 +130,8 @@ def test_names(twins, strip, program):
         assert any(n.startswith("main.") for n in globals_), globals_
         assert not any(n.startswith("$bss") for n in globals_), globals_
     else:
-        assert all(n.startswith(("$bss+0x", "$data+0x")) for n in globals_)
+        known = ("$bss+0x", "$data+0x", "sync.allPools", "sync.oldPools")
+        assert all(n.startswith(known) for n in globals_)
     if program == "roots":
         frames = [n for n, r in poor.roots.items() if r["kind"] == "stack"]
         assert any(n.startswith("main.") and ".$stack+0x" in n for n in frames)
@@ -173,6 +174,21 @@ def test_why(farm, variant):
     assert objects, answers
     for answer in objects:
         assert answer["reachable"] and answer["path"], answer
+
+
+@variants("stripped")
+def test_list_of_pools(farm, variant):
+    """It is known, and gives way, also where no variable has a name."""
+    target = farm.target("shared", variant)
+    run = run_goref(
+        target,
+        ["goref scan --json --top 10000",
+         f"goref why {target.places['sShelf.cache']} --json"],
+    )  # fmt: skip
+    assert run.rc == 0, run.stderr
+    roots = {r["name"]: r["objects"] for r in run.json(0)["roots"]}
+    assert roots["sync.allPools"] == 1
+    assert run.json(1)["root"]["name"].startswith("$bss+")
 
 
 @variants("stripped")

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"sync"
 	"time"
 	"unsafe"
 )
@@ -23,6 +24,18 @@ type Deep struct {
 	Leaves []*Leaf
 }
 
+// A Cache has a pool in it; the library has a list of all pools.
+type Cache struct {
+	pool   sync.Pool
+	leaves []*Leaf
+}
+
+type Shelf struct {
+	One *struct {
+		Two *Cache
+	}
+}
+
 // A Waiter is blocked on a channel and holds a large list by its stack.
 type Waiter struct {
 	Leaves []*Leaf
@@ -38,6 +51,7 @@ var (
 	sHeadA []*Leaf
 	sHeadB []*Leaf
 	sHuge  []*Leaf
+	sShelf *Shelf
 
 	sChan    = make(chan *Leaf)
 	sTimer   *time.Timer
@@ -106,6 +120,15 @@ func buildTies() {
 	where("sTieA", unsafe.Pointer(sTieA[0]))
 }
 
+// The list of pools leads into the cache with fewer hops than the shelf.
+func buildShelf() {
+	sShelf = new(Shelf)
+	sShelf.One = new(struct{ Two *Cache })
+	sShelf.One.Two = &Cache{leaves: newLeaves(20)}
+	known("sShelf", 24, 0)
+	where("sShelf.cache", unsafe.Pointer(sShelf.One.Two))
+}
+
 // What a closure and a method value hold hangs nearer on a variable: each is
 // one object of its own.
 func buildCallers() {
@@ -143,9 +166,12 @@ func main() {
 	buildChain()
 	buildTies()
 	buildCallers()
+	buildShelf()
 	buildWaiting()
 	measure("sHuge", 100001, func() { sHuge = newLeaves(100000) })
 	time.Sleep(10 * time.Millisecond)
 	tell()
+	// A collection would take it off the list. It now has a part for each P.
+	sShelf.One.Two.pool.Get()
 	wait()
 }
