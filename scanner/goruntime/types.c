@@ -286,6 +286,40 @@ gr_type_id gr_types_find(struct gr_runtime *rt, const char *name)
 	return GR_TYPE_NONE;
 }
 
+/* A slice type without a name of its own. */
+static bool is_slice_of(const struct gr_type *type, gr_type_id elem)
+{
+	return type->kind == GR_KIND_SLICE && type->elem == elem &&
+	       !strncmp(type->name, "[]", 2);
+}
+
+struct gr_error *gr_types_slice_of(struct gr_runtime *rt, gr_type_id elem,
+				   gr_type_id *ret)
+{
+	struct gr_types *types = rt->types;
+	struct gr_type_ref *ref = gr_type_ref_find(types, GR_REF_SLICE, elem);
+
+	if (ref) {
+		*ret = ref->id;
+		return NULL;
+	}
+	for (*ret = 0; *ret < types->types.size; ++*ret)
+		if (is_slice_of(&types->types.data[*ret], elem))
+			return gr_type_ref_add(types, GR_REF_SLICE, elem, *ret);
+	struct gr_type type = {
+		.name = gr_arena_internf(rt->arena, "[]%s",
+					 types->types.data[elem].name),
+		.size_bytes = sizeof(struct gr_go_slice),
+		.kind = GR_KIND_SLICE,
+		.elem = elem,
+		.key = GR_TYPE_NONE,
+		.header = GR_TYPE_NONE,
+	};
+	if (!type.name || !gr_type_vector_append(&types->types, type))
+		return &gr_enomem;
+	return gr_type_ref_add(types, GR_REF_SLICE, elem, *ret);
+}
+
 bool gr_types_is_direct(const struct gr_types *types, gr_type_id id)
 {
 	// runtime/type.go: isDirectIface. Structs and arrays of one

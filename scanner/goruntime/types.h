@@ -88,6 +88,10 @@ struct gr_error *gr_types_from_itab(struct gr_runtime *rt, uint64_t addr,
 struct gr_error *gr_types_closure(struct gr_runtime *rt, uint64_t pc,
 				  gr_type_id *ret) GR_MUST_CHECK;
 
+/** `[]T` of the T that is @p elem: the program's own, or one made up. */
+struct gr_error *gr_types_slice_of(struct gr_runtime *rt, gr_type_id elem,
+				   gr_type_id *ret) GR_MUST_CHECK;
+
 /** True for what the collector's masks call pointer-shaped: such a value is
  * kept in an interface's data word itself. */
 bool gr_types_is_direct(const struct gr_types *types, gr_type_id id);

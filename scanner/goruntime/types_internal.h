@@ -17,6 +17,7 @@ enum gr_type_ref_kind {
 	GR_REF_RUNTIME, /**< Address of a runtime type record. */
 	GR_REF_ITAB,	/**< Address of an itab. */
 	GR_REF_CLOSURE, /**< Entry of a function. */
+	GR_REF_SLICE,	/**< Type id of the elements. */
 };
 
 struct gr_type_ref {

@@ -263,6 +263,12 @@ static bool apply_real_type(struct gr_walk *w, struct visit *v)
 		return false;
 	v->to.label = real;
 	v->to.program = gr_walk_program(w, real);
+	if (count > 1) {
+		struct gr_error *err =
+			gr_types_slice_of(w->rt, real, &v->to.label);
+		if (err)
+			gr_walk_fail(w, err);
+	}
 	return true;
 }
 

@@ -220,6 +220,19 @@ def test_why_describes_the_object(scan):
 
 
 @rows
+def test_why_tells_an_array_from_its_element(scan, variant):
+    """A malloc header names the element, also of what make() has made."""
+    if variant.release in ("go1.19", "go1.21"):
+        pytest.skip("no headers before Go 1.22")
+    types = {p: scan.whys[p]["object"]["type"]
+             for p in ("vUnsafeArray", "vUnsafeElems")}  # fmt: skip
+    assert types == {
+        "vUnsafeArray": "[100]*main.Leaf",
+        "vUnsafeElems": "[]*main.Leaf",
+    }
+
+
+@rows
 def test_why_names_every_hop(scan):
     names = [hop["name"] for hop in scan.whys["vList.later"]["path"]]
     assert names == ["main.vList"] + ["Next. (*main.Node)"] * 4

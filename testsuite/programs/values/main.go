@@ -158,6 +158,7 @@ var (
 	vAsserted    []Asked
 	vUnsafeArray unsafe.Pointer
 	vUnsafeSmall unsafe.Pointer
+	vUnsafeElems unsafe.Pointer
 	vAnyUnsafe   any
 
 	vFuncPlain   func() int
@@ -339,6 +340,9 @@ func buildInterfaces() {
 		copy(a[:], newLeaves(100))
 		vUnsafeArray = unsafe.Pointer(a)
 	})
+	measure("vUnsafeElems", 101, func() {
+		vUnsafeElems = unsafe.Pointer(&newLeaves(100)[0])
+	})
 	measure("vUnsafeSmall", 2, func() {
 		vUnsafeSmall = unsafe.Pointer(&Shaped{newLeaf()})
 	})
@@ -349,6 +353,7 @@ func buildInterfaces() {
 	where("vErrorWrap.leaf", unsafe.Pointer(
 		errors.Unwrap(vErrorWrap).(*Failure).Leaf))
 	where("vUnsafeArray", vUnsafeArray)
+	where("vUnsafeElems", vUnsafeElems)
 }
 
 //go:noinline
