@@ -318,6 +318,8 @@ struct gr_error *gr_heap_read(struct gr_runtime *rt)
 		err = read_arenas(rt);
 	if (!err)
 		err = store_spans(rt, &raws);
+	if (!err)
+		gr_image_populate(rt->image);
 	return err;
 }
 
