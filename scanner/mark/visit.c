@@ -515,11 +515,23 @@ bool gr_walk_locate(struct gr_walk *w, uint64_t addr, const uint8_t **host,
 		    uint64_t *word, uint64_t *bytes)
 {
 	const struct gr_span *span;
-	gr_obj obj;
+	struct gr_spot at;
 
 	if (addr % GR_WORD_BYTES)
 		return false;
-	obj = gr_heap_object_at(w->heap, addr, &span);
+	// The page tells nearly always, and is near; the span is not.
+	if (GR_LIKELY(gr_heap_spot(w->heap, addr, &at))) {
+		const struct gr_page_more *page = gr_spot_page(&at, addr);
+		uint64_t in_page = addr & (GR_HEAP_PAGE_BYTES - 1);
+
+		*host = page->host + in_page;
+		*word = (uint64_t)page->scan_page * GR_PAGE_WORDS +
+			in_page / GR_WORD_BYTES;
+		*bytes = at.kind->elem_bytes - at.off;
+		return !at.kind->is_noscan &&
+		       gr_heap_is_allocated(w->heap, at.obj);
+	}
+	gr_obj obj = gr_heap_object_at(w->heap, addr, &span);
 	if (obj == GR_OBJ_NONE)
 		return locate_area(w, addr, host, word, bytes);
 	if (!span->host || !gr_heap_is_allocated(w->heap, obj))
