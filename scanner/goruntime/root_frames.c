@@ -317,12 +317,12 @@ static struct gr_root frame_root(struct gr_runtime *rt, uint32_t index,
 	};
 }
 
-/* Copy one piece of a variable; set the live bits of words that it brings. */
+/* Copy one piece of a variable into @p buf; to the root its live words. */
 static bool gather_piece(const struct gr_runtime *rt,
 			 const struct gr_goroutine *g,
 			 const struct gr_frame *frame,
 			 const struct gr_location_piece *piece, uint64_t bytes,
-			 uint8_t *buf, uint64_t *live)
+			 uint8_t *buf, struct gr_root *root)
 {
 	const struct gr_area *stack = &g->stack;
 	uint64_t size = piece->size_bytes ? piece->size_bytes :
@@ -342,13 +342,14 @@ static bool gather_piece(const struct gr_runtime *rt,
 			return false;
 		memcpy(buf + piece->off_bytes,
 		       stack->host + (at - stack->start), size);
+		root->is_conservative |= gr_area_has_doubt(stack, at, size);
 		if (at % GR_WORD_BYTES || piece->off_bytes % GR_WORD_BYTES)
 			return true;
 		for (uint64_t i = 0; i < size / GR_WORD_BYTES; i++)
 			if (gr_bitmap_take(stack->live,
 					   (at - stack->start) / GR_WORD_BYTES +
 						   i))
-				*live |= UINT64_C(1) << (word + i);
+				root->live |= UINT64_C(1) << (word + i);
 		return true;
 	}
 	if (piece->kind != GR_LOCATION_REGISTER || !g->has_regs ||
@@ -356,7 +357,7 @@ static bool gather_piece(const struct gr_runtime *rt,
 		return false;
 	memcpy(buf + piece->off_bytes, &g->regs.value[piece->reg], size);
 	if (size == GR_WORD_BYTES && piece->off_bytes % GR_WORD_BYTES == 0)
-		*live |= UINT64_C(1) << word;
+		root->live |= UINT64_C(1) << word;
 	return true;
 }
 
@@ -432,7 +433,7 @@ static struct gr_error *add_pieced(struct frames *f, uint32_t index,
 		if (local->pieces[i].kind == GR_LOCATION_UNKNOWN)
 			gr_gap_add(rt->gaps, GR_GAP_UNKNOWN_LOCATIONS, 1);
 		gather_piece(rt, &rt->goroutines[index], frame,
-			     &local->pieces[i], local->bytes, buf, &root.live);
+			     &local->pieces[i], local->bytes, buf, &root);
 	}
 	if (!root.live)
 		return NULL;
@@ -448,12 +449,13 @@ static struct gr_error *add_plain(struct frames *f, uint32_t index,
 				  const struct gr_frame *frame,
 				  const struct local *local)
 {
+	const struct gr_area *stack = &f->rt->goroutines[index].stack;
 	struct gr_root root = frame_root(f->rt, index, frame);
 	uint64_t addr = frame->fp + local->offset;
 
-	if (!gr_area_has_live(&f->rt->goroutines[index].stack, addr,
-			      local->bytes))
+	if (!gr_area_has_live(stack, addr, local->bytes))
 		return NULL;
+	root.is_conservative = gr_area_has_doubt(stack, addr, local->bytes);
 	root.addr = addr;
 	return add_named(f, index, frame, local, &root);
 }

@@ -137,7 +137,8 @@ struct gr_error *gr_roots_place_wait(struct gr_runtime *rt,
 		return NULL;
 	root->kind = g->is_system ? GR_ROOT_RUNTIME : GR_ROOT_LOCAL;
 	root->stratum = gr_roots_frame_stratum(g, frame->func.name);
-	root->is_conservative = frame->is_conservative;
+	root->is_conservative =
+		gr_area_has_doubt(&g->stack, root->addr, root->bytes);
 	root->goroutine_state =
 		gr_arena_intern(rt->arena, g->state, strlen(g->state));
 	root->name = gr_arena_internf(rt->arena, "%s.$send", frame->func.name);

@@ -10,8 +10,9 @@
 #include "goruntime/unwind.h"
 
 enum {
-	/** reflect.makeFuncStub keeps the method value at its frame's bottom
-	 * and, so many bytes above it, whether the results are valid. */
+	/** reflect.makeFuncStub keeps the method value where its outgoing
+	 * arguments begin and, so many bytes above it, whether the results
+	 * are valid. */
 	REFLECT_RET_VALID_OFF = 32,
 	MAX_BITVECTOR_BYTES = 64,
 };
@@ -78,12 +79,13 @@ static struct gr_error *read_method_value(struct stack_scan *s,
 	uint8_t vector[MAX_BITVECTOR_BYTES];
 	struct method_value mv;
 	struct gr_error *err;
+	uint64_t at = frame->sp + s->rt->arch->min_frame_bytes;
 	uint64_t addr, ret_valid;
 
 	*ok = false;
 	if (layout->size_bytes > sizeof(vector) ||
-	    !stack_word(s->area, frame->sp, &addr) ||
-	    !stack_word(s->area, frame->sp + REFLECT_RET_VALID_OFF, &ret_valid))
+	    !stack_word(s->area, at, &addr) ||
+	    !stack_word(s->area, at + REFLECT_RET_VALID_OFF, &ret_valid))
 		return NULL;
 	err = gr_image_read(s->rt->image, addr, &mv, sizeof(mv));
 	if (!err && mv.fn == frame->func.entry)

@@ -22,12 +22,12 @@ void gr_area_mark(struct gr_area *area, uint64_t addr, bool conservative)
 		gr_bitmap_clear(area->conservative, word);
 }
 
-bool gr_area_has_live(const struct gr_area *area, uint64_t addr, uint64_t bytes)
+static bool has_bit(const struct gr_area *area, const uint64_t *bitmap,
+		    uint64_t addr, uint64_t bytes)
 {
 	uint64_t end = addr + bytes;
 
-	if (!area->live || addr >= area->end || end <= area->start ||
-	    end < addr)
+	if (!bitmap || addr >= area->end || end <= area->start || end < addr)
 		return false;
 	if (addr < area->start)
 		addr = area->start;
@@ -35,7 +35,18 @@ bool gr_area_has_live(const struct gr_area *area, uint64_t addr, uint64_t bytes)
 		end = area->end;
 	uint64_t first = (addr - area->start) / GR_WORD_BYTES;
 	uint64_t last = (end - area->start) / GR_WORD_BYTES;
-	return gr_bitmap_next(area->live, first, last) < last;
+	return gr_bitmap_next(bitmap, first, last) < last;
+}
+
+bool gr_area_has_live(const struct gr_area *area, uint64_t addr, uint64_t bytes)
+{
+	return has_bit(area, area->live, addr, bytes);
+}
+
+bool gr_area_has_doubt(const struct gr_area *area, uint64_t addr,
+		       uint64_t bytes)
+{
+	return has_bit(area, area->conservative, addr, bytes);
 }
 
 void gr_area_mark_range(struct gr_area *area, uint64_t start, uint64_t end)

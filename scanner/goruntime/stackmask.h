@@ -18,6 +18,10 @@ void gr_area_mark(struct gr_area *area, uint64_t addr, bool conservative);
 bool gr_area_has_live(const struct gr_area *area, uint64_t addr,
 		      uint64_t bytes);
 
+/** True if a word in [addr, addr + bytes) is live only by a guess. */
+bool gr_area_has_doubt(const struct gr_area *area, uint64_t addr,
+		       uint64_t bytes);
+
 /** Every word of [start, end) as live, conservatively. */
 void gr_area_mark_range(struct gr_area *area, uint64_t start, uint64_t end);
 

@@ -13,7 +13,7 @@ import pytest
 from pprof import Profile
 from session import environment
 from targets import start_undisturbed
-from test_roots import STACKS
+from test_roots import STACKS, check_calls_by_reflection
 from test_verify import addresses, complaints
 from toolchains import build, variants
 
@@ -97,6 +97,17 @@ def test_stacks_hold(look, variant):
         name = "main." + function
         objects = roots.profile.prefix(name)[0]
         assert objects == roots.truth["held"][name]["objects"], name
+
+
+@ALL
+def test_calls_by_reflection(look, variant):
+    calls = look("reflected", variant)
+    assert calls.verdict["free_slot_pointers"] == 0
+    check_calls_by_reflection(
+        calls.truth["places"],
+        {address for address, _ in calls.objects},
+        calls.ledger["gaps"],
+    )
 
 
 @ONE

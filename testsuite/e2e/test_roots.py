@@ -3,6 +3,8 @@
 
 import pytest
 
+from session import run_goref
+from test_verify import addresses
 from toolchains import RELEASES, Variant, variant_id, variants
 
 ROWS = [
@@ -95,6 +97,28 @@ def test_variables_have_names_without_optimisation(scan, variant):
     assert scan.profile.root("main.holdRecursion.leaf")[0] == 100
     assert scan.profile.root("main.main.local")[0] == 11
     assert scan.profile.labels_of("main.main.local", "root_kind") == {"local"}
+
+
+@variants("default", "noopt")
+def test_calls_by_reflection(scanned, farm, variant):
+    """Of their frames' words those are live that the called value's own map
+    and the caller's name, and no others."""
+    scan = scanned("reflected", variant)
+    target = scan.target
+    run = run_goref(target, ["goref objects --addresses"])
+    check_calls_by_reflection(
+        target.places, {a for a, _ in addresses(run.parts[0])},
+        scan.ledger["gaps"],
+    )  # fmt: skip
+
+
+def check_calls_by_reflection(places, reached, gaps):
+    held = {n for n, a in places.items() if int(a, 16) in reached}
+    assert held >= {
+        "made.first", "made.last", "method.last", "method.receiver"
+    }  # fmt: skip
+    assert not held & {"made.past", "method.past"}
+    assert not any(gaps.values()), gaps
 
 
 @rows

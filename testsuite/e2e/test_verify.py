@@ -236,6 +236,25 @@ def test_pointer_to_a_free_slot(farm, variant, tmp_path):
     assert verdict["unexplained"] >= 1
 
 
+@variants("default", "noopt")
+def test_variables_of_a_frame_in_doubt(farm, variant, tmp_path):
+    """A call that reflect made, of a value that is not the one it was: its
+    caller's words may be stale, and so may the variables that they are."""
+    target = farm.target("reflected", variant)
+    core, _, torn = damaged(target, tmp_path)
+    for name in ("made.func", "method.func"):
+        core.put(int(target.places[name], 16), 0)
+    core.close()
+    run = run_goref(torn, ["goref verify --json", "goref objects --addresses"])
+    verdict = run.json(0)
+    assert verdict["free_slot_pointers"] == 0, verdict
+    assert verdict["gaps"]["conservative_frames"] == 4
+    assert verdict["gaps"]["conservative_free_slots"] >= 2
+    reached = {a for a, _ in addresses(run.parts[1])}
+    for name in ("made.last", "method.last"):
+        assert int(target.places[name], 16) in reached, name
+
+
 def is_array(core, address, size, reached, length=20):
     """Is it the array of so many pointers to objects?"""
     words = [core.u64(address + 8 * i) for i in range(length)]
