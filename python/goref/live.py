@@ -137,7 +137,7 @@ class Look:
             pid=pid,
             progress=self.progress,
             cache=params.cache(),
-            copy_threads=params.threads(),
+            max_threads=params.threads(),
             prepare=True,
         )
         self.estimate = self.scan.estimate()

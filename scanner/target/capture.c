@@ -319,7 +319,7 @@ static void *copier_run(void *arg)
 // is little to do.
 static size_t count_copiers(const struct gr_image *image, uint64_t bytes)
 {
-	size_t count = image->target->copy_threads;
+	size_t count = image->target->max_threads;
 
 	if (image->target->kind != GR_TARGET_NATIVE ||
 	    image->source.is_only_file || !count)

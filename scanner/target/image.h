@@ -160,8 +160,9 @@ struct gr_error *gr_image_reserve(struct gr_image *image,
 struct gr_error *gr_image_capture(struct gr_image *image) GR_MUST_CHECK;
 
 /**
- * Of a core: have a thread map what was planned since gr_image_keep_plan()
- * while we go on. A favour: without it pages are mapped as they are touched.
+ * Of a core, if the target allows two threads: have one map what was planned
+ * since gr_image_keep_plan() while we go on. A favour: without it pages are
+ * mapped as they are touched.
  * It is gone after gr_image_end_populate(), or with the image.
  */
 void gr_image_populate(struct gr_image *image);

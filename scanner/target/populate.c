@@ -94,7 +94,8 @@ static bool start_thread(struct gr_populate *p)
 
 void gr_image_populate(struct gr_image *image)
 {
-	if (!image->core.memory.size || image->populate)
+	if (!image->core.memory.size || image->populate ||
+	    image->target->max_threads < 2)
 		return;
 	struct gr_populate *p = calloc(1, sizeof(*p));
 	if (!p)

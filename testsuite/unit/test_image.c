@@ -326,6 +326,10 @@ static void test_populate(void **state)
 	assert_null(gr_image_map(f->image, HEAP, BYTES, &p));
 	if (*left)
 		assert_int_equal(truncate(f->core_path, *left), 0);
+	f->target.max_threads = 1;
+	gr_image_populate(f->image);
+	assert_null(f->image->populate);
+	f->target.max_threads = 2;
 	gr_image_populate(f->image);
 	assert_non_null(f->image->populate);
 	gr_image_populate(f->image);
