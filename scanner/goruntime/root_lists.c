@@ -135,19 +135,36 @@ static struct gr_error *add_special(struct reader *r,
 	return NULL;
 }
 
+/* Brent: a list that comes back to the mark is a loop. */
+struct loop_check {
+	uint64_t mark, seen, next_mark;
+};
+
+static bool is_loop(struct loop_check *c, uint64_t addr)
+{
+	if (c->seen && addr == c->mark)
+		return true;
+	if (c->seen++ == c->next_mark) {
+		c->mark = addr;
+		c->next_mark = c->next_mark * 2 + 1;
+	}
+	return false;
+}
+
 static struct gr_error *read_specials(struct reader *r,
 				      const struct gr_span *span)
 {
 	const typeof(r->rt->layout.special) *f = &r->rt->layout.special;
 	struct gr_error *err = NULL;
 	uint64_t addr = span->specials;
+	struct loop_check check = { 0 };
 	uint8_t record[64];
 
 	if (f->size_bytes > sizeof(record))
 		return gr_error_format(GR_ERROR_LAYOUT,
 				       "runtime.special is absurdly large");
 	while (addr) {
-		if (++r->nspecials > MAX_SPECIALS) {
+		if (++r->nspecials > MAX_SPECIALS || is_loop(&check, addr)) {
 			gr_gap_broken_list(r->rt->gaps, "specials of the heap");
 			return NULL;
 		}
@@ -162,13 +179,7 @@ static struct gr_error *read_specials(struct reader *r,
 		}
 		if (err)
 			return err;
-		uint64_t next = gr_field_word(record, f->next);
-		// Sorted by offset; one that points to itself never ends.
-		if (next == addr) {
-			gr_gap_broken_list(r->rt->gaps, "specials of the heap");
-			return NULL;
-		}
-		addr = next;
+		addr = gr_field_word(record, f->next);
 	}
 	return NULL;
 }
@@ -239,12 +250,17 @@ static struct gr_error *read_blocks(
 {
 	struct gr_error *err;
 	uint64_t addr;
+	struct loop_check check = { 0 };
 	_cleanup_free_ uint8_t *block = malloc(bytes + 1);
 
 	if (!block || bytes > MAX_RECORD_BYTES)
 		return &gr_enomem;
 	err = gr_image_read_u64(r->rt->image, head, &addr);
 	for (uint32_t i = 0; !err && addr && i < MAX_BLOCKS; i++) {
+		if (is_loop(&check, addr)) {
+			gr_gap_broken_list(r->rt->gaps, name);
+			return NULL;
+		}
 		err = gr_image_read(r->rt->image, addr, block, bytes);
 		if (!err)
 			err = read(r, block, addr);

@@ -474,3 +474,20 @@ def test_crashes_under_load(farm, variant):
             wrong.append(f"core {i}: {text}")
         farm.forget("churn")
     assert not wrong, "\n".join(wrong)
+
+
+def test_specials_that_lead_back(farm, tmp_path):
+    """As a process that runs shows them now and then: each was read until
+    sixty million were in memory."""
+    core, at, torn = damaged(farm.target("churn", CENTRAL), tmp_path)
+    specials = at.layout["mspan.specials"][0]
+    link = at.layout["special.next"][0]
+    heads = (core.u64(span + specials) for span in at.in_use)
+    head, after = next(
+        (h, core.u64(h + link)) for h in heads if h and core.u64(h + link)
+    )
+    core.put(after + link, head)
+    core.close()
+    report = run_goref(torn, ["goref scan --json"]).json(0)
+    assert report["gaps"]["broken_lists"] == 1
+    assert report["peak_private_bytes"] < 1 << 28
