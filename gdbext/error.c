@@ -11,6 +11,7 @@
 	X(GR_ERROR_NOT_GO, NotGoError, "The target is no Go program.")       \
 	X(GR_ERROR_NO_DWARF, NoDwarfError, "No debug information.")          \
 	X(GR_ERROR_LAYOUT, LayoutError, "The runtime lacks what we need.")   \
+	X(GR_ERROR_UNSETTLED, UnsettledError, "The process runs on.")        \
 	X(GR_ERROR_MISMATCH, MismatchError, "Executable is not the core's.") \
 	X(GR_ERROR_ARGUMENT, ArgumentError, "The argument makes no sense.")  \
 	X(GR_ERROR_NOT_FOUND, NotFoundError, "The name does not exist.")     \

@@ -9,6 +9,7 @@
 #include "target/sigbus.h"
 
 enum {
+	OPEN_TRIES = 3,
 	/* What is yet to come in every scan: frames' variables, types; and
 	 * half as much again as the symbols, when these are kept in a file. */
 	FIXED_BYTES = 4 << 20,
@@ -92,6 +93,32 @@ static struct gr_error *try_heap(struct gr_scan *scan)
 	return err;
 }
 
+/*
+ * Without debug information the runtime is searched, by what must hold of its
+ * heap and scheduler: that they change meanwhile may be chance.
+ */
+static struct gr_error *open_running(const struct gr_target *target,
+				     struct gr_scan **ret)
+{
+	struct gr_error *err = NULL;
+
+	for (unsigned int i = 0; i < OPEN_TRIES; i++) {
+		_cleanup_(gr_cleanup_scan) struct gr_scan *scan = NULL;
+
+		gr_error_destroy(err);
+		err = gr_scan_new(target, &scan);
+		if (err)
+			return err;
+		scan->rt.is_running = true;
+		err = gr_scan_open_program(scan);
+		if (!err)
+			*ret = steal_ptr(scan);
+		if (!err || err->code != GR_ERROR_UNSETTLED)
+			return err;
+	}
+	return err;
+}
+
 struct gr_error *gr_scan_prepare(const struct gr_target *target,
 				 struct gr_scan **ret)
 {
@@ -100,9 +127,7 @@ struct gr_error *gr_scan_prepare(const struct gr_target *target,
 	struct gr_error *err;
 
 	gr_sigbus_guard_begin(&guard);
-	err = gr_scan_new(target, &scan);
-	if (!err)
-		err = gr_scan_open_program(scan);
+	err = open_running(target, &scan);
 	if (!err) {
 		err = try_heap(scan);
 		if (err && err->code != GR_ERROR_INTERRUPTED &&

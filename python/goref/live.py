@@ -122,30 +122,54 @@ def _ms(seconds: float) -> str:
 class Look:
     """One look at a process: what needs it to stand still, and what not."""
 
-    def __init__(self, pid: int) -> None:
-        """Read files and symbols, and find out what there is to copy."""
+    def __init__(
+        self, pid: int, stop: Stop, max_pause_ms: int | None
+    ) -> None:
+        """Read files and symbols, and find out what there is to copy.
+        stop: a context within which the process stands still."""
         self.pid = pid
+        self.stop = stop
+        self.max_pause_ms = max_pause_ms
         self.progress = _Deadline(params.progress())
         described = target.running(pid)
         self.notes = described.notes
         warn(self.notes)
-        self.scan = native.load().Scan(
-            kind=described.kind,
-            read=target.read_memory(gdb.selected_inferior()),
-            modules=described.modules,
-            threads=[],
-            pid=pid,
-            progress=self.progress,
-            cache=params.cache(),
-            max_threads=params.threads(),
-            prepare=True,
-        )
+        begin = time.monotonic()
+        try:
+            self._open(described)
+        except native.load().UnsettledError:
+            # Of three tries, none of which came to the end.
+            self.pause_s = _ATTACH_S + (time.monotonic() - begin) / 2
+            self._open_stopped(described)
         self.estimate = self.scan.estimate()
         self.pause_s = (
             _ATTACH_S
             + _THREAD_S * target.count_threads(pid)
             + (self.estimate["read_us"] + self.estimate["copy_us"]) / 1e6
         )
+
+    def _open(self, described: target.Target) -> None:
+        self.scan = native.load().Scan(
+            kind=described.kind,
+            read=target.read_memory(gdb.selected_inferior()),
+            modules=described.modules,
+            threads=[],
+            pid=self.pid,
+            progress=self.progress,
+            cache=params.cache(),
+            max_threads=params.threads(),
+            prepare=True,
+        )
+
+    def _open_stopped(self, described: target.Target) -> None:
+        """Without debug information the runtime is searched, and what is
+        searched may change too fast for that."""
+        _say(
+            f"process {self.pid}: to find the runtime, it has to stand still "
+            f"for up to {_ms(self.pause_s)} first"
+        )
+        self.check_pause()
+        self._hold(lambda: self._open(described))
 
     def announce(self, max_nodes: int) -> None:
         e = self.estimate
@@ -163,43 +187,48 @@ class Look:
             f"{_ms(self.pause_s)}"
         )
 
-    def check_pause(self, max_pause_ms: int | None) -> None:
-        if max_pause_ms is None or self.pause_s * 1e3 <= max_pause_ms:
+    def check_pause(self) -> None:
+        limit = self.max_pause_ms
+        if limit is None or self.pause_s * 1e3 <= limit:
             return
         raise gdb.GdbError(
             f"goref: not attached: process {self.pid} would stand still for "
             f"about {self.pause_s * 1e3:.1f} ms, longer than --max-pause "
-            f"{max_pause_ms}"
+            f"{limit}"
         )
 
-    def copy(self, stop: Stop, max_pause_ms: int | None) -> None:
-        """stop: a context within which the process stands still."""
+    def copy(self) -> None:
         self.scan.reserve()
+        self._hold(
+            lambda: self.scan.capture(target.stopped_threads(native.load()))
+        )
+
+    def _hold(self, work: Callable[[], None]) -> None:
+        """Do what needs the process to stand still."""
+        limit = self.max_pause_ms
         with Watch(self.pid):
             begin = time.monotonic()
-            if max_pause_ms is not None:
-                self.progress.end_s = begin + max_pause_ms / 1e3 * (
-                    1 - _RESERVE
-                )
-            in_time = self._copy(stop)
+            if limit is not None:
+                self.progress.end_s = begin + limit / 1e3 * (1 - _RESERVE)
+            in_time = self._in_time(work)
             stood_s = time.monotonic() - begin
         self.progress.end_s = None
         self.progress.clear()
         if not in_time:
             raise gdb.GdbError(
                 f"goref: given up: process {self.pid} stood still for "
-                f"{_ms(stood_s)}, --max-pause is {max_pause_ms}; it goes on"
+                f"{_ms(stood_s)}, --max-pause is {limit}; it goes on"
             )
         self.say_stood(stood_s)
 
     def say_stood(self, seconds: float) -> None:
         _say(f"process {self.pid} stood still for {_ms(seconds)} and goes on")
 
-    def _copy(self, stop: Stop) -> bool:
+    def _in_time(self, work: Callable[[], None]) -> bool:
         """Whether there was time for it."""
         try:
-            with stop():
-                self.scan.capture(target.stopped_threads(native.load()))
+            with self.stop():
+                work()
         except TimeoutError:
             return False
         return True
@@ -222,12 +251,12 @@ def look(
 ) -> None:
     """Have a scan of a process; it goes on when this returns or fails."""
     try:
-        it = way(pid)
+        it = way(pid, stop, max_pause_ms)
         it.announce(max_nodes)
         params.nodes_within(it.estimate, max_nodes, memory_limit)
-        it.check_pause(max_pause_ms)
+        it.check_pause()
         try:
-            it.copy(stop, max_pause_ms)
+            it.copy()
         except Exception:
             if target.state(pid) not in (None, "Z", "X"):
                 raise

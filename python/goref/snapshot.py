@@ -2,7 +2,6 @@
 """A process is copied by a fork of its own, and the copy is looked at."""
 
 import subprocess
-from typing import Any
 
 import gdb
 
@@ -89,8 +88,10 @@ class Copy:
 class Look(live.Look):
     """A look for which the process stands still only to be forked."""
 
-    def __init__(self, pid: int) -> None:
-        super().__init__(pid)
+    def __init__(
+        self, pid: int, stop: live.Stop, max_pause_ms: int | None
+    ) -> None:
+        super().__init__(pid, stop, max_pause_ms)
         tables = target.status_kb(pid, "VmPTE") / 4
         self.pause_s = _STOP_S + tables * _TABLE_PAGE_S
 
@@ -100,9 +101,9 @@ class Look(live.Look):
             f"forked; {about} {size} to copy from the snapshot"
         )
 
-    def copy(self, stop: Any, max_pause_ms: int | None) -> None:
+    def copy(self) -> None:
         self.scan.reserve()
-        with Copy(self.pid, max_pause_ms) as copy:
+        with Copy(self.pid, self.max_pause_ms) as copy:
             self.say_stood(copy.pause_us / 1e6)
             self.scan.capture(copy.threads, copy.pid)
             copy.check()

@@ -21,6 +21,7 @@ enum gr_error_code {
 	GR_ERROR_NOT_GO,      /**< The target is no Go program. */
 	GR_ERROR_NO_DWARF,    /**< No debug information. */
 	GR_ERROR_LAYOUT,    /**< A required field, type or symbol is absent. */
+	GR_ERROR_UNSETTLED, /**< A running target would not hold still. */
 	GR_ERROR_MISMATCH,  /**< Executable and core do not belong together. */
 	GR_ERROR_ARGUMENT,  /**< The caller's argument makes no sense. */
 	GR_ERROR_NOT_FOUND, /**< A name that was asked for does not exist. */

@@ -71,6 +71,7 @@ struct gr_types;
 /** Everything known of the target's Go runtime. Dies with the scan. */
 struct gr_runtime {
 	struct gr_image *image;
+	bool is_running; /**< The target runs on while symbols are read. */
 	const struct gr_arch *arch; /**< Of the executable. */
 	struct gr_gaps *gaps;
 	struct gr_arena *arena;

@@ -280,14 +280,25 @@ static struct gr_error *find_layout(struct gr_search *s)
 		err = try_known(s, i, &o);
 	if (err)
 		return err;
-	if (!o.name)
+	if (!o.name) {
+		s->stage = o.stage;
 		return gr_error_format(
 			GR_ERROR_NO_DWARF,
 			"there is no debug information, and no known layout "
 			"of the Go runtime fits (%s)",
 			o.reason ? o.reason->message : "none is known");
+	}
 	// Once more: the modules are those of the last try.
 	return try_layout(s, &o.layout, o.layout.vars.firstmoduledata);
+}
+
+/* Was the program seen, but not its heap or scheduler, which change? */
+static void mark_unsettled(const struct gr_search *s, struct gr_error *err)
+{
+	if (err && s->rt->is_running && s->stage &&
+	    (err->code == GR_ERROR_LAYOUT || err->code == GR_ERROR_FAULT ||
+	     err->code == GR_ERROR_FORMAT || err->code == GR_ERROR_NO_DWARF))
+		err->code = GR_ERROR_UNSETTLED;
 }
 
 struct gr_error *gr_search_layout(struct gr_runtime *rt,
@@ -318,5 +329,6 @@ struct gr_error *gr_search_layout(struct gr_runtime *rt,
 	if (!err)
 		err = gr_search_find_pools(&s);
 	rt->gaps = gaps;
+	mark_unsettled(&s, err);
 	return err;
 }

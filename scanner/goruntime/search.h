@@ -20,7 +20,8 @@
  * rt->symbols, too, and leaves nothing else behind in @p rt.
  *
  * GR_ERROR_NOT_GO if the file has no table of Go functions; GR_ERROR_NO_DWARF
- * names what could not be found, so that only debug information could help.
+ * names what could not be found, so that only debug information could help;
+ * GR_ERROR_UNSETTLED if it may be there, but changes while it is looked at.
  */
 struct gr_error *gr_search_layout(struct gr_runtime *rt,
 				  const struct gr_elf *elf,

@@ -490,9 +490,9 @@ def test_attach_to_what_is_no_go_program(program, word):
 _KILL = """#!/bin/sh
 exec gdb "$@" -iex 'python
 import os, signal, goref.live as l
-def copy(self, stop, ms, copy=l.Look.copy):
+def copy(self, copy=l.Look.copy):
     os.kill(self.pid, signal.SIGKILL)
-    return copy(self, stop, ms)
+    return copy(self)
 l.Look.copy = copy'
 """
 

@@ -348,13 +348,63 @@ def test_attach_gives_up_when_it_takes_too_long(counting):
     process, counter = counting(CENTRAL, BUSY)
     script = (
         "python from goref import cli, live; "
-        f"it = live.Look({process.pid}); "
-        f"it.copy(lambda: cli.stopped({process.pid}), 1)"
+        f"it = live.Look({process.pid}, "
+        f"lambda: cli.stopped({process.pid}), 1); it.copy()"
     )
     run = run_gdb([process.exe], [script, "info inferiors"])
     said = run.stderr + run.stdout
     assert "given up" in said and "--max-pause is 1;" in said
     assert f"process {process.pid}" not in run.parts[1]
+    assert tracer_of(process.pid) == 0
+    assert counter.goes_on()
+
+
+@variants("stripped")
+def test_attach_to_what_changes_while_it_is_searched(farm, variant):
+    """Without debug information the heap and the scheduler are known by what
+    must hold of them, and of a busy process it does not at all times."""
+    reason = attach_reason()
+    if reason:
+        pytest.skip(reason)
+    process = farm.process("churn", variant)
+    for _ in range(5):
+        report = attach_cli(process.pid)
+        assert report["reached"]["objects"] > 1000
+        assert tracer_of(process.pid) == 0
+
+
+# The search of a process that runs fails once; then it stands still.
+UNSETTLED = """python
+import gdb
+from goref import cli, live, native
+real, stopped = native.load().Scan, []
+def scan(**arguments):
+    stopped.append(gdb.selected_inferior().pid)
+    if len(stopped) == 1:
+        raise native.load().UnsettledError("it has moved")
+    return real(**arguments)
+native.load().Scan = scan
+live.look(PID, lambda: cli.stopped(PID), LIMIT, None, 1 << 20)
+print("stopped", stopped)
+"""
+
+
+@pytest.mark.parametrize("limit", [None, 1])
+def test_attach_searches_what_stands_still(counting, tmp_path, limit):
+    process, counter = counting(CENTRAL, BUSY)
+    script = tmp_path / "unsettled.gdb"
+    text = UNSETTLED.replace("PID", str(process.pid))
+    script.write_text(text.replace("LIMIT", str(limit)) + "end\n")
+    run = run_gdb(
+        [process.exe], [f"source {script}", "goref scan --json"]
+    )
+    assert "to find the runtime, it has to stand still" in run.stderr
+    if limit:
+        assert "not attached" in run.stderr and "--max-pause 1" in run.stderr
+    else:
+        assert f"stopped [0, {process.pid}]" in run.parts[0]
+        assert run.stderr.count("and goes on") == 2
+        assert chain(run.json(1)) == truth_of(process)
     assert tracer_of(process.pid) == 0
     assert counter.goes_on()
 
