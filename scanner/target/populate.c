@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "target/image_internal.h"
 
@@ -37,6 +38,9 @@ static bool populate(struct gr_populate *p, const struct gr_range *range)
 		if (__atomic_load_n(&p->is_over, __ATOMIC_RELAXED) ||
 		    madvise((void *)at, bytes, MADV_POPULATE_READ))
 			return false;
+		// The kernel's lock on our mappings: a malloc() that waits for
+		// it would wait for us until the end.
+		nanosleep(&(struct timespec){ .tv_nsec = 1 }, NULL);
 	}
 	return true;
 }
