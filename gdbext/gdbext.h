@@ -69,14 +69,14 @@ PyObject *gr_py_read_registers(PyObject *module, PyObject *args);
 struct gr_py_scan {
 	PyObject_HEAD struct gr_scan *scan;
 	struct gr_py_target target;
-	PyObject *read;		  /**< Callable (address, length) -> buffer. */
-	PyObject *progress;	  /**< Callable () or NULL. */
-	uint64_t polled_ns;	  /**< When poll last looked for Ctrl-C. */
-	bool is_busy;		  /**< A callback must not come back in. */
-	bool use_cache;		  /**< As in gr_target. */
-	unsigned int max_threads; /**< As in gr_target. */
-	bool is_prepared;	  /**< And not captured: no questions yet. */
-	char **names;		  /**< Of places: live as long as the scan. */
+	PyObject *read;		   /**< Callable (address, length) -> buffer. */
+	PyObject *progress;	   /**< Callable () or NULL. */
+	uint64_t polled_ns;	   /**< When poll last looked for Ctrl-C. */
+	bool is_busy;		   /**< A callback must not come back in. */
+	bool use_cache;		   /**< As in gr_target. */
+	unsigned int copy_threads; /**< As in gr_target. */
+	bool is_prepared;	   /**< And not captured: no questions yet. */
+	char **names;		   /**< Of places: live as long as the scan. */
 	size_t nnames;
 };
 

@@ -161,7 +161,7 @@ static bool open_target(struct gr_py_scan *self, const char *kind,
 	self->target.target.ops.poll = gr_py_scan_poll;
 	self->target.target.ctx = self;
 	self->target.target.use_cache = self->use_cache;
-	self->target.target.max_threads = self->max_threads;
+	self->target.target.copy_threads = self->copy_threads;
 	self->is_busy = true;
 	struct gr_error *err =
 		self->is_prepared ?
@@ -175,19 +175,19 @@ static bool open_target(struct gr_py_scan *self, const char *kind,
 
 static PyObject *scan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "kind",	"read",	 "modules",
-				 "threads",	"core",	 "pid",
-				 "progress",	"cache", "prepare",
-				 "max_threads", NULL };
+	static char *names[] = { "kind",	 "read",  "modules",
+				 "threads",	 "core",  "pid",
+				 "progress",	 "cache", "prepare",
+				 "copy_threads", NULL };
 	PyObject *read, *modules, *threads, *progress = Py_None;
 	const char *kind, *core = NULL;
 	int pid = 0, use_cache = 0, is_prepared = 0;
-	unsigned int max_threads = 1;
+	unsigned int copy_threads = 1;
 
 	if (!PyArg_ParseTupleAndKeywords(
 		    args, kwargs, "sOOO|ziOppI:Scan", names, &kind, &read,
 		    &modules, &threads, &core, &pid, &progress, &use_cache,
-		    &is_prepared, &max_threads))
+		    &is_prepared, &copy_threads))
 		return NULL;
 	allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
 	PyObject *self = alloc(type, 0);
@@ -197,7 +197,7 @@ static PyObject *scan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 	set_callable(&cast(self)->read, read);
 	set_callable(&cast(self)->progress, progress);
 	cast(self)->use_cache = use_cache;
-	cast(self)->max_threads = max_threads;
+	cast(self)->copy_threads = copy_threads;
 	if (open_target(cast(self), kind, core, pid, modules, threads))
 		return self;
 	Py_DECREF(self);

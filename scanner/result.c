@@ -168,7 +168,6 @@ struct gr_error *gr_scan_run_walk(struct gr_scan *scan,
 	scan->walking = NULL;
 	if (w && options->keep_partial)
 		ledger->is_partial = gr_error_catch(&err, GR_ERROR_INTERRUPTED);
-	gr_image_end_populate(scan->image);
 	gr_scan_note_memory(scan);
 	// The last names were asked for.
 	if (!err)

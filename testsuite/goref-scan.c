@@ -407,7 +407,6 @@ int main(int argc, char **argv)
 	if (!parse_options(argc, argv, &o, &s))
 		return usage();
 	s.target.use_cache = o.cache;
-	s.target.max_threads = 2;
 	if (open_subject(&s, argc - optind, argv + optind))
 		rc = run(&s, &o);
 	close_subject(&s);

@@ -157,7 +157,7 @@ class Look:
             pid=self.pid,
             progress=self.progress,
             cache=params.cache(),
-            max_threads=params.threads(),
+            copy_threads=params.threads(),
             prepare=True,
         )
 

@@ -140,13 +140,13 @@ class _Progress(gdb.Parameter):
 
 
 class _Threads(gdb.Parameter):
-    """From 1, which is gdb's own thread alone, to 16. What is found is the
-    same. Where processors are free, more of them make the time shorter for
-    which a process stands still while it is copied; a second one maps a core
-    while it is walked. Auto: 2 if gdb may run on as many processors, else 1."""
+    """From 1, which is gdb's own thread alone, to 16. What is copied is the
+    same; where processors are free, a second thread makes the time shorter
+    for which the process stands still. Auto: 2 if gdb may run on as many
+    processors, else 1."""
 
-    set_doc = "Set how many threads goref uses."
-    show_doc = "Show how many threads goref uses."
+    set_doc = "Set how many threads copy a process that stands still."
+    show_doc = "Show how many threads copy a process that stands still."
 
     def __init__(self) -> None:
         super().__init__(
@@ -167,7 +167,7 @@ class _Threads(gdb.Parameter):
         return ""
 
     def get_show_string(self, value: str) -> str:
-        return f"The number of threads that goref uses is {value}."
+        return f"The number of threads that copy a process is {value}."
 
 
 def register() -> None:

@@ -85,7 +85,7 @@ class Session:
             pid=described.pid,
             progress=progress,
             cache=params.cache(),
-            max_threads=params.threads(),
+            copy_threads=params.threads(),
             prepare=is_native,
         )
         if is_native:

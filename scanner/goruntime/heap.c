@@ -318,8 +318,6 @@ struct gr_error *gr_heap_read(struct gr_runtime *rt)
 		err = read_arenas(rt);
 	if (!err)
 		err = store_spans(rt, &raws);
-	if (!err)
-		gr_image_populate(rt->image);
 	return err;
 }
 

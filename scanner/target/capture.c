@@ -17,7 +17,6 @@
 enum {
 	BATCH_BYTES = 8 << 20,
 	BATCH_PIECES = 512,
-	AROUND_BYTES = 64 << 10, /* fault_around_bytes */
 };
 
 /* No single planned thing is larger; longer ranges are damage. */
@@ -30,18 +29,15 @@ struct gr_error *gr_image_plan(struct gr_image *image, uint64_t start,
 			       uint64_t end)
 {
 	struct gr_plan *plan = &image->plan;
-	bool is_core = image->core.memory.size;
-	// Of a core, what a fault brings along needs no range of its own.
-	uint64_t apart = is_core ? AROUND_BYTES : 0;
 
-	if (!(gr_image_is_live(image) || is_core) || start >= end ||
+	if (!gr_image_is_live(image) || start >= end ||
 	    end - start > max_range_bytes || end > (uint64_t)INT64_MAX)
 		return NULL;
 	start &= ~(GR_PAGE_BYTES - 1);
 	end = (end + GR_PAGE_BYTES - 1) & ~(GR_PAGE_BYTES - 1);
 	struct gr_plan_range *last = plan->size ? &plan->data[plan->size - 1] :
 						  NULL;
-	if (last && start >= last->start && start <= last->end + apart) {
+	if (last && start >= last->start && start <= last->end) {
 		if (end > last->end)
 			last->end = end;
 		return NULL;
@@ -184,8 +180,6 @@ uint64_t gr_image_plan_bytes(const struct gr_image *image)
 	_cleanup_(gr_pieces_deinit) struct gr_pieces pieces = { 0 };
 	uint64_t sum = 0;
 
-	if (!gr_image_is_live(image))
-		return 0;
 	struct gr_error *err = plan_pieces(image, &pieces);
 	gr_error_destroy(err);
 	for (size_t i = 0; i < pieces.size; i++)
@@ -319,7 +313,7 @@ static void *copier_run(void *arg)
 // is little to do.
 static size_t count_copiers(const struct gr_image *image, uint64_t bytes)
 {
-	size_t count = image->target->max_threads;
+	size_t count = image->target->copy_threads;
 
 	if (image->target->kind != GR_TARGET_NATIVE ||
 	    image->source.is_only_file || !count)

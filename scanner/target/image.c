@@ -296,7 +296,6 @@ void gr_image_destroy(struct gr_image *image)
 {
 	if (!image)
 		return;
-	gr_image_end_populate(image);
 	gr_copy_destroy(image->reserve);
 	while (image->copies) {
 		struct gr_copy *next = image->copies->next;

@@ -127,8 +127,8 @@ bool gr_image_mapping(struct gr_image *image, uint64_t addr,
 		      struct gr_mapping_info *ret);
 
 /**
- * Note that [start, end) will be needed after sealing. Ranges may overlap. On a
- * core it is only what gr_image_populate() is for.
+ * Note that [start, end) will be needed after sealing. Ranges may overlap.
+ * Costs nothing on a core.
  */
 struct gr_error *gr_image_plan(struct gr_image *image, uint64_t start,
 			       uint64_t end) GR_MUST_CHECK;
@@ -158,15 +158,6 @@ struct gr_error *gr_image_reserve(struct gr_image *image,
  * with further ranges planned meanwhile.
  */
 struct gr_error *gr_image_capture(struct gr_image *image) GR_MUST_CHECK;
-
-/**
- * Of a core, if the target allows two threads: have one map what was planned
- * since gr_image_keep_plan() while we go on. A favour: without it pages are
- * mapped as they are touched.
- * It is gone after gr_image_end_populate(), or with the image.
- */
-void gr_image_populate(struct gr_image *image);
-void gr_image_end_populate(struct gr_image *image);
 
 /**
  * From now on nothing is fetched; what was not captured is a fault. Reads and

@@ -30,8 +30,6 @@ struct gr_plan_range {
 
 GR_VECTOR(gr_plan, struct gr_plan_range);
 
-struct gr_populate;
-
 struct gr_image {
 	const struct gr_target *target;
 	struct gr_gaps *gaps;
@@ -47,9 +45,8 @@ struct gr_image {
 	struct gr_ranges ranges;
 	struct gr_plan plan;
 	bool is_plan_sorted;
-	size_t kept_ranges;	      /**< Of the plan, over a refresh. */
-	struct gr_copy *reserve;      /**< For the next capture, or NULL. */
-	struct gr_populate *populate; /**< While its thread is there. */
+	size_t kept_ranges;	 /**< Of the plan, over a refresh. */
+	struct gr_copy *reserve; /**< For the next capture, or NULL. */
 	uint64_t private_bytes;
 	struct gr_copy *copies; /**< Pushed atomically. */
 };

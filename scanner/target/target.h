@@ -62,9 +62,8 @@ struct gr_target {
 	/** Empty for cores: their notes have the registers. */
 	const struct gr_target_thread *threads;
 	size_t nthreads;
-	/** That work for us at once, the caller's among them; 0 is 1. They
-	 * copy a GR_TARGET_NATIVE and map a GR_TARGET_CORE. */
-	unsigned int max_threads;
+	/** Of ours, that copy a GR_TARGET_NATIVE; 0 is 1. */
+	unsigned int copy_threads;
 	/** Keep the tables of debug information in the user's cache folder. */
 	bool use_cache;
 	struct gr_target_ops ops;

@@ -220,7 +220,7 @@ def test_memory_limit_setting(value, good):
 def test_threads_setting(value, good):
     run = run_gdb([], [f"set goref threads {value}", "show goref threads"])
     now = value if good else "auto"
-    assert f"threads that goref uses is {now}." in run.parts[1]
+    assert f"threads that copy a process is {now}." in run.parts[1]
     assert len(run.error_lines()) == (0 if good else 1)
     assert good or "not a number of threads" in run.error_lines()[0]
 

@@ -304,46 +304,6 @@ static void test_core_facts(void **state)
 	assert_true(gr_image_mapping(f->image, HEAP, &info));
 }
 
-/* A thread maps the core while we read it, and the file is cut off, or not. */
-static void test_populate(void **state)
-{
-	enum { BYTES = 200 * PAGE };
-	const off_t *left = *state;
-	_cleanup_(gr_cleanup_fixture) struct fixture *f = calloc(1, sizeof(*f));
-	const uint8_t *p;
-
-	build_exe(&f->exe, NULL, "go-id");
-	builder_init(&f->core, ET_CORE);
-	add_core_notes(&f->core);
-	builder_load(&f->core, HEAP, BYTES, PF_R | PF_W, CORE_SALT);
-	builder_finish(&f->core);
-	assert_null(fixture_open(f, f->core.bytes));
-	// As far as the core goes, in ranges so near that they are one.
-	for (uint64_t at = HEAP; at < HEAP + 2 * BYTES; at += 2 * PAGE)
-		assert_null(gr_image_plan(f->image, at, at + PAGE));
-	assert_int_equal(f->image->plan.size, 1);
-	assert_int_equal(gr_image_plan_bytes(f->image), 0);
-	assert_null(gr_image_map(f->image, HEAP, BYTES, &p));
-	if (*left)
-		assert_int_equal(truncate(f->core_path, *left), 0);
-	f->target.max_threads = 1;
-	gr_image_populate(f->image);
-	assert_null(f->image->populate);
-	f->target.max_threads = 2;
-	gr_image_populate(f->image);
-	assert_non_null(f->image->populate);
-	gr_image_populate(f->image);
-	if (!*left)
-		assert_bytes(p, HEAP, BYTES, CORE_SALT);
-	gr_image_end_populate(f->image);
-	assert_null(f->image->populate);
-	gr_image_end_populate(f->image);
-	// With the image it ends as well.
-	gr_image_populate(f->image);
-}
-
-static const off_t populate_whole = 0, populate_cut = 20 * PAGE;
-
 /** A core that is damaged in one way. */
 struct damage_case {
 	const char *name;
@@ -493,20 +453,14 @@ int main(void)
 {
 	struct CMUnitTest tests[GR_ARRAY_SIZE(range_cases) +
 				GR_ARRAY_SIZE(damage_cases) +
-				GR_ARRAY_SIZE(identity_cases) + 5] = {
+				GR_ARRAY_SIZE(identity_cases) + 3] = {
 		cmocka_unit_test(test_ranges_random),
 		cmocka_unit_test_setup_teardown(test_core_uint, core_setup,
 						core_teardown),
 		cmocka_unit_test_setup_teardown(test_core_facts, core_setup,
 						core_teardown),
-		{ .name = "mapped by a thread",
-		  .test_func = test_populate,
-		  .initial_state = (void *)&populate_whole },
-		{ .name = "mapped by a thread, and cut off",
-		  .test_func = test_populate,
-		  .initial_state = (void *)&populate_cut },
 	};
-	size_t count = 5;
+	size_t count = 3;
 
 	ROWS(range_cases, test_core_range);
 	ROWS(damage_cases, test_damage);

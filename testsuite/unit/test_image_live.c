@@ -285,7 +285,7 @@ static void test_copy(void **state)
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	_cleanup_(gr_cleanup_live) struct live *live = create_many(area);
 
-	live->target.max_threads = c->threads;
+	live->target.copy_threads = c->threads;
 	live->polls_left = c->polls_left;
 	assert_null(gr_image_plan(live->image, (uintptr_t)area,
 				  (uintptr_t)area + bytes));
