@@ -199,9 +199,10 @@ class Look:
 
     def copy(self) -> None:
         self.scan.reserve()
-        self._hold(
-            lambda: self.scan.capture(target.stopped_threads(native.load()))
-        )
+        self._hold(self._capture)
+
+    def _capture(self) -> None:
+        self.scan.capture(target.stopped_threads(native.load()))
 
     def _hold(self, work: Callable[[], None]) -> None:
         """Do what needs the process to stand still."""
