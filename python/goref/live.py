@@ -123,14 +123,18 @@ class Look:
     """One look at a process: what needs it to stand still, and what not."""
 
     def __init__(
-        self, pid: int, stop: Stop, max_pause_ms: int | None
+        self,
+        pid: int,
+        stop: Stop,
+        progress: _Deadline,
+        max_pause_ms: int | None,
     ) -> None:
         """Read files and symbols, and find out what there is to copy.
         stop: a context within which the process stands still."""
         self.pid = pid
         self.stop = stop
+        self.progress = progress
         self.max_pause_ms = max_pause_ms
-        self.progress = _Deadline(params.progress())
         described = target.running(pid)
         self.notes = described.notes
         warn(self.notes)
@@ -211,7 +215,12 @@ class Look:
             begin = time.monotonic()
             if limit is not None:
                 self.progress.end_s = begin + limit / 1e3 * (1 - _RESERVE)
-            in_time = self._in_time(work)
+            try:
+                in_time = self._in_time(work)
+            except KeyboardInterrupt:
+                self.progress.clear()
+                self.say_stood(time.monotonic() - begin)
+                raise
             stood_s = time.monotonic() - begin
         self.progress.end_s = None
         self.progress.clear()
@@ -251,8 +260,10 @@ def look(
     way: type[Look] = Look,
 ) -> None:
     """Have a scan of a process; it goes on when this returns or fails."""
+    # A process may grow faster than it was estimated.
+    progress = _Deadline(params.progress(), memory_limit=memory_limit)
     try:
-        it = way(pid, stop, max_pause_ms)
+        it = way(pid, stop, progress, max_pause_ms)
         it.announce(max_nodes)
         params.nodes_within(it.estimate, max_nodes, memory_limit)
         it.check_pause()
@@ -265,5 +276,5 @@ def look(
                 f"goref: process {pid} ended meanwhile"
             ) from None
         it.finish()
-    except Exception as problem:
-        raise as_gdb_error(problem) from None
+    except (Exception, KeyboardInterrupt) as problem:
+        raise as_gdb_error(problem, progress.reason) from None

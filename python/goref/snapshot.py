@@ -2,6 +2,7 @@
 """A process is copied by a fork of its own, and the copy is looked at."""
 
 import subprocess
+from typing import Any
 
 import gdb
 
@@ -88,11 +89,9 @@ class Copy:
 class Look(live.Look):
     """A look for which the process stands still only to be forked."""
 
-    def __init__(
-        self, pid: int, stop: live.Stop, max_pause_ms: int | None
-    ) -> None:
-        super().__init__(pid, stop, max_pause_ms)
-        tables = target.status_kb(pid, "VmPTE") / 4
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        tables = target.status_kb(self.pid, "VmPTE") / 4
         self.pause_s = _STOP_S + tables * _TABLE_PAGE_S
 
     def plan(self, about: str, size: str) -> str:

@@ -418,6 +418,30 @@ def test_attach_refuses_for_want_of_memory(counting):
     assert counter.goes_on()
 
 
+# What is said before is true of a smaller process.
+GROWN = """python
+from goref import cli, live
+announce = live.Look.announce
+def then_grow(self, max_nodes):
+    announce(self, max_nodes)
+    self.progress.memory_limit = 1 << 20
+live.Look.announce = then_grow
+live.look(PID, lambda: cli.stopped(PID), None, 1 << 30, 1 << 20)
+"""
+
+
+def test_attach_gives_up_for_want_of_memory(counting, tmp_path):
+    process, counter = counting(CENTRAL, BUSY)
+    script = tmp_path / "grown.gdb"
+    script.write_text(GROWN.replace("PID", str(process.pid)) + "end\n")
+    run = run_gdb([process.exe], [f"source {script}"])
+    assert "not enough memory: more than" in run.stderr, run.stderr
+    assert "the limit is 1.0 MB" in run.stderr
+    assert run.stderr.count("and goes on") == 1
+    assert tracer_of(process.pid) == 0
+    assert counter.goes_on()
+
+
 def test_attach_gives_nodes_for_memory(counting):
     """The tree has fewer nodes before the scan is refused."""
     process, counter = counting(CENTRAL, BUSY)
