@@ -524,12 +524,13 @@ bool gr_walk_locate(struct gr_walk *w, uint64_t addr, const uint8_t **host,
 		const struct gr_page_more *page = gr_spot_page(&at, addr);
 		uint64_t in_page = addr & (GR_HEAP_PAGE_BYTES - 1);
 
+		if (!page->host || !gr_heap_is_allocated(w->heap, at.obj))
+			return false;
 		*host = page->host + in_page;
 		*word = (uint64_t)page->scan_page * GR_PAGE_WORDS +
 			in_page / GR_WORD_BYTES;
 		*bytes = at.kind->elem_bytes - at.off;
-		return !at.kind->is_noscan &&
-		       gr_heap_is_allocated(w->heap, at.obj);
+		return true;
 	}
 	gr_obj obj = gr_heap_object_at(w->heap, addr, &span);
 	if (obj == GR_OBJ_NONE)
