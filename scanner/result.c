@@ -237,7 +237,7 @@ static struct gr_error *fill_result(struct gr_scan *scan,
 						&result->ledger, &w);
 
 	finish_ledger(scan, &result->ledger);
-	scan->gaps = before;
+	gr_gaps_end_walk(&scan->gaps, &before);
 	if (err)
 		return err;
 	result->tree = w->tree;

@@ -252,7 +252,7 @@ static struct gr_error *mark(struct gr_scan *scan, struct gr_ledger *ledger)
 		gr_scan_run_walk(scan, &mark_options, GR_OBJ_NONE, ledger, &w);
 
 	ledger->gaps = scan->gaps;
-	scan->gaps = before;
+	gr_gaps_end_walk(&scan->gaps, &before);
 	return err;
 }
 

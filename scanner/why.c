@@ -299,7 +299,7 @@ static struct gr_error *find_chain(struct gr_scan *scan,
 		gr_scan_run_walk(scan, options, obj, &ledger, &w);
 
 	why->gaps = scan->gaps;
-	scan->gaps = before;
+	gr_gaps_end_walk(&scan->gaps, &before);
 	if (err || !w->is_found)
 		return err;
 	const struct gr_root_total *root =

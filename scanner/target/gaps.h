@@ -64,6 +64,19 @@ static inline void gr_gap_broken_list(struct gr_gaps *gaps, const char *name)
 		gaps->broken_list = name;
 }
 
+/**
+ * Forget the gaps of a walk: @p before is what was known when it began. Types
+ * are read once, so that what cannot be read is counted once: it stays.
+ */
+static inline void gr_gaps_end_walk(struct gr_gaps *gaps,
+				    const struct gr_gaps *before)
+{
+	uint64_t unknown = gaps->count[GR_GAP_UNKNOWN_TYPES];
+
+	*gaps = *before;
+	gaps->count[GR_GAP_UNKNOWN_TYPES] = unknown;
+}
+
 /** The cause's name as the ledger prints it. */
 const char *gr_gap_name(enum gr_gap cause);
 
