@@ -41,6 +41,9 @@ struct gr_error *gr_py_scan_poll(void *ctx)
 	struct gr_py_scan *self = ctx;
 	uint64_t now = now_ns();
 
+	// Not every reader tells an interruption from memory that is not there.
+	if (PyErr_Occurred())
+		return interrupted();
 	if (now - self->polled_ns < POLL_NS)
 		return NULL;
 	if (PyErr_CheckSignals())

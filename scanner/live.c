@@ -97,10 +97,13 @@ static struct gr_error *try_heap(struct gr_scan *scan)
  * Without debug information the runtime is searched, by what must hold of its
  * heap and scheduler: that they change meanwhile may be chance.
  */
-static struct gr_error *open_running(const struct gr_target *target,
+static struct gr_error *open_program(const struct gr_target *target,
 				     struct gr_scan **ret)
 {
 	struct gr_error *err = NULL;
+
+	// Of one that stands still the registers are known.
+	bool is_running = !target->nthreads;
 
 	for (unsigned int i = 0; i < OPEN_TRIES; i++) {
 		_cleanup_(gr_cleanup_scan) struct gr_scan *scan = NULL;
@@ -109,7 +112,7 @@ static struct gr_error *open_running(const struct gr_target *target,
 		err = gr_scan_new(target, &scan);
 		if (err)
 			return err;
-		scan->rt.is_running = true;
+		scan->rt.is_running = is_running;
 		err = gr_scan_open_program(scan);
 		if (!err)
 			*ret = steal_ptr(scan);
@@ -127,7 +130,7 @@ struct gr_error *gr_scan_prepare(const struct gr_target *target,
 	struct gr_error *err;
 
 	gr_sigbus_guard_begin(&guard);
-	err = open_running(target, &scan);
+	err = open_program(target, &scan);
 	if (!err) {
 		err = try_heap(scan);
 		if (err && err->code != GR_ERROR_INTERRUPTED &&

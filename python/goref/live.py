@@ -140,7 +140,7 @@ class Look:
         warn(self.notes)
         begin = time.monotonic()
         try:
-            self._open(described)
+            self._open(described, [])
         except native.load().UnsettledError:
             # Of three tries, none of which came to the end.
             self.pause_s = _ATTACH_S + (time.monotonic() - begin) / 2
@@ -152,12 +152,13 @@ class Look:
             + (self.estimate["read_us"] + self.estimate["copy_us"]) / 1e6
         )
 
-    def _open(self, described: target.Target) -> None:
+    def _open(self, described: target.Target, threads: list[Any]) -> None:
+        """threads: of a process that stands still; none: it runs on."""
         self.scan = native.load().Scan(
             kind=described.kind,
             read=target.read_memory(gdb.selected_inferior()),
             modules=described.modules,
-            threads=[],
+            threads=threads,
             pid=self.pid,
             progress=self.progress,
             cache=params.cache(),
@@ -170,10 +171,14 @@ class Look:
         searched may change too fast for that."""
         _say(
             f"process {self.pid}: to find the runtime, it has to stand still "
-            f"for up to {_ms(self.pause_s)} first"
+            f"for about {_ms(self.pause_s)} first"
         )
         self.check_pause()
-        self._hold(lambda: self._open(described))
+        self._hold(
+            lambda: self._open(
+                described, target.stopped_threads(native.load())
+            )
+        )
 
     def announce(self, max_nodes: int) -> None:
         e = self.estimate

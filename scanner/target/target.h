@@ -59,7 +59,8 @@ struct gr_target {
 	/** The executable first, then shared objects. At least one. */
 	const struct gr_target_module *modules;
 	size_t nmodules;
-	/** Empty for cores: their notes have the registers. */
+	/** Empty for cores: their notes have the registers; and for a process
+	 * that runs on. */
 	const struct gr_target_thread *threads;
 	size_t nthreads;
 	/** Of ours, that copy a GR_TARGET_NATIVE; 0 is 1. */

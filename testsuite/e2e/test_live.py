@@ -348,8 +348,8 @@ def test_attach_gives_up_when_it_takes_too_long(counting):
     process, counter = counting(CENTRAL, BUSY)
     script = (
         "python from goref import cli, live; "
-        f"it = live.Look({process.pid}, "
-        f"lambda: cli.stopped({process.pid}), 1); it.copy()"
+        f"it = live.Look({process.pid}, lambda: cli.stopped({process.pid}), "
+        "live._Deadline('off'), 1); it.copy()"
     )
     run = run_gdb([process.exe], [script, "info inferiors"])
     said = run.stderr + run.stdout
@@ -363,9 +363,7 @@ def test_attach_gives_up_when_it_takes_too_long(counting):
 def test_attach_to_what_changes_while_it_is_searched(farm, variant):
     """Without debug information the heap and the scheduler are known by what
     must hold of them, and of a busy process it does not at all times."""
-    reason = attach_reason()
-    if reason:
-        pytest.skip(reason)
+    skip_if(attach_reason())
     process = farm.process("churn", variant)
     for _ in range(5):
         report = attach_cli(process.pid)
@@ -405,6 +403,18 @@ def test_attach_searches_what_stands_still(counting, tmp_path, limit):
         assert f"stopped [0, {process.pid}]" in run.parts[0]
         assert run.stderr.count("and goes on") == 2
         assert chain(run.json(1)) == truth_of(process)
+    assert tracer_of(process.pid) == 0
+    assert counter.goes_on()
+
+
+def test_attach_gives_up_a_search_that_takes_too_long(counting, tmp_path):
+    process, counter = counting(CENTRAL, BUSY)
+    script = tmp_path / "unsettled.gdb"
+    text = UNSETTLED.replace("PID", str(process.pid)).replace("LIMIT", "2000")
+    late = "__import__('time').sleep(2.1)\n    return real"
+    script.write_text(text.replace("return real", late) + "end\n")
+    run = run_gdb([process.exe], [f"source {script}"])
+    assert "given up" in run.stderr and "it goes on" in run.stderr
     assert tracer_of(process.pid) == 0
     assert counter.goes_on()
 
