@@ -312,7 +312,6 @@ static struct gr_root frame_root(struct gr_runtime *rt, uint32_t index,
 		.kind = g->is_system ? GR_ROOT_RUNTIME : GR_ROOT_LOCAL,
 		.stratum = gr_roots_frame_stratum(g, frame->func.name),
 		.form = GR_ROOT_REGION,
-		.is_conservative = frame->is_conservative,
 		.type = GR_TYPE_NONE,
 	};
 }

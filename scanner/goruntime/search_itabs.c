@@ -31,7 +31,7 @@ static struct gr_error *check_itab(struct gr_search *s, uint64_t addr,
 	return err;
 }
 
-/* All entries; one may be there before it is counted. */
+/* All entries; one may be there before it is counted. Empty ones cost, too. */
 static struct gr_error *check_entries(struct gr_search *s, uint64_t entries,
 				      uint64_t size, uint64_t count, bool *ret)
 {
@@ -40,8 +40,11 @@ static struct gr_error *check_entries(struct gr_search *s, uint64_t entries,
 
 	*ret = true;
 	for (uint64_t i = 0; !err && *ret && i < size; i += ADDRS_A_READ) {
-		err = gr_image_read(s->rt->image, entries + i * GR_WORD_BYTES,
-				    addrs, sizeof(addrs));
+		err = gr_search_pay(s);
+		if (!err)
+			err = gr_image_read(s->rt->image,
+					    entries + i * GR_WORD_BYTES, addrs,
+					    sizeof(addrs));
 		for (size_t j = 0; !err && *ret && j < ADDRS_A_READ; j++) {
 			if (!addrs[j])
 				continue;
@@ -96,5 +99,7 @@ struct gr_error *gr_search_find_itabs(struct gr_search *s)
 	err = gr_search_words(s, GR_SEARCH_POINTERS, visit, &found);
 	if (!err && found.count == 1)
 		*var = found.addr;
+	// Nothing is paid for after this; without them it goes, too.
+	gr_error_catch(&err, GR_ERROR_LAYOUT);
 	return err;
 }

@@ -303,9 +303,14 @@ struct gr_error *gr_types_slice_of(struct gr_runtime *rt, gr_type_id elem,
 		*ret = ref->id;
 		return NULL;
 	}
-	for (*ret = 0; *ret < types->types.size; ++*ret)
-		if (is_slice_of(&types->types.data[*ret], elem))
-			return gr_type_ref_add(types, GR_REF_SLICE, elem, *ret);
+	gr_type_id id = 0;
+	while (id < types->types.size &&
+	       !is_slice_of(&types->types.data[id], elem))
+		id++;
+	if (id < types->types.size) {
+		*ret = id;
+		return gr_type_ref_add(types, GR_REF_SLICE, elem, id);
+	}
 	struct gr_type type = {
 		.name = gr_arena_internf(rt->arena, "[]%s",
 					 types->types.data[elem].name),
@@ -317,7 +322,8 @@ struct gr_error *gr_types_slice_of(struct gr_runtime *rt, gr_type_id elem,
 	};
 	if (!type.name || !gr_type_vector_append(&types->types, type))
 		return &gr_enomem;
-	return gr_type_ref_add(types, GR_REF_SLICE, elem, *ret);
+	*ret = id;
+	return gr_type_ref_add(types, GR_REF_SLICE, elem, id);
 }
 
 bool gr_types_is_direct(const struct gr_types *types, gr_type_id id)
