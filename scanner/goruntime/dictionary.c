@@ -2,6 +2,7 @@
 #include "goruntime/dictionary.h"
 
 #include "base/cleanup.h"
+#include "goruntime/code.h"
 #include "target/elf.h"
 
 enum {
@@ -10,7 +11,6 @@ enum {
 	MAX_CALL_BYTES = 256, // of code in front of a call
 	MAX_SHAPE_DEPTH = 4,
 	MAX_SHAPE_STEPS = 1 << 12,
-	LEA_BYTES = 7,
 	LOAD_BYTES = 8, // the longer of two ways to load an address
 };
 
@@ -276,18 +276,6 @@ static uint64_t adrp_target(const uint8_t *code, uint64_t addr)
 	return (addr & ~UINT64_C(0xfff)) + (pages << 12) + (add >> 10 & 0xfff);
 }
 
-// The address that `lea disp(%rip), reg` at @code loads, or 0.
-static uint64_t lea_target(const uint8_t *code, uint64_t addr)
-{
-	int32_t displacement;
-
-	if ((code[0] & 0xfb) != 0x48 || code[1] != 0x8d ||
-	    (code[2] & 0xc7) != 0x05)
-		return 0;
-	memcpy(&displacement, code + 3, sizeof(displacement));
-	return addr + LEA_BYTES + (uint64_t)(int64_t)displacement;
-}
-
 const struct gr_dictionary *
 gr_dictionary_set_at_call(const struct gr_runtime *rt,
 			  const struct gr_dictionary_set *set, uint64_t entry,
@@ -307,9 +295,10 @@ gr_dictionary_set_at_call(const struct gr_runtime *rt,
 	     code && at >= start && at < return_pc; at--) {
 		const uint8_t *load = code + (at - start);
 
-		dict = gr_dictionary_set_at(set, rt->arch == &gr_arch_arm64 ?
-							 adrp_target(load, at) :
-							 lea_target(load, at));
+		dict = gr_dictionary_set_at(
+			set, rt->arch == &gr_arch_arm64 ?
+				     adrp_target(load, at) :
+				     gr_code_rip_target(load, at, GR_OP_LEA));
 		if (dict)
 			return dict;
 	}

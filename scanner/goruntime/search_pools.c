@@ -7,12 +7,13 @@
  */
 #include "goruntime/search_internal.h"
 
+#include "goruntime/code.h"
 #include "goruntime/pclntab.h"
 #include "goruntime/symbols.h"
 
 #include <string.h>
 
-enum { MAX_CODE_BYTES = 4096, LOAD_BYTES = 7, SLICE_BYTES = 24 };
+enum { MAX_CODE_BYTES = 4096, SLICE_BYTES = 24 };
 
 static bool find_function(const struct gr_runtime *rt, const char *name,
 			  struct gr_func *ret)
@@ -25,18 +26,6 @@ static bool find_function(const struct gr_runtime *rt, const char *name,
 		    !strcmp(ret->name, name))
 			return true;
 	return false;
-}
-
-/* The address of the word that `mov disp(%rip), reg` loads, or 0. */
-static uint64_t load_target(const uint8_t *code, uint64_t addr)
-{
-	int32_t displacement;
-
-	if ((code[0] & 0xfb) != 0x48 || code[1] != 0x8b ||
-	    (code[2] & 0xc7) != 0x05)
-		return 0;
-	memcpy(&displacement, code + 3, sizeof(displacement));
-	return addr + LOAD_BYTES + (uint64_t)(int64_t)displacement;
 }
 
 /* Is @p addr a pointer of the module's bss, and the word after it none? */
@@ -57,8 +46,9 @@ static size_t find_slices(const struct gr_module *m, const uint8_t *code,
 {
 	size_t count = 0;
 
-	for (uint64_t i = 0; i + LOAD_BYTES <= bytes; i++) {
-		uint64_t addr = load_target(code + i, entry + i);
+	for (uint64_t i = 0; i + GR_RIP_BYTES <= bytes; i++) {
+		uint64_t addr =
+			gr_code_rip_target(code + i, entry + i, GR_OP_LOAD);
 
 		if (!addr || !is_slice(m, addr) || (count && addr == ret[0]) ||
 		    (count > 1 && addr == ret[1]))
