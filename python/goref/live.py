@@ -21,12 +21,13 @@ _THREAD_S = 0.0001
 
 # A process's number, and when it began; ours, our group, when we began, our
 # command. The process's threads were stopped by signals: if whoever traces
-# them is killed, they wait for another one. Some of these signals arrive only then, so it is watched until it has run
-# on for a second. That we are gone is told by our children's new parent, not by
-# the end of a pipe: when gdb attaches for the first time it forks itself, to
-# try what the kernel can do, and if it is killed then that copy stays behind,
-# stopped, with all that gdb had open. It is ended: what is stopped, has begun
-# later than gdb, and has its command and its group, which other jobs have not.
+# them is killed, they wait for another one. Some of these signals arrive
+# only then, so it is watched until it has run on for a second. That we are
+# gone is told by our children's new parent, not by the end of a pipe: when
+# gdb attaches for the first time it forks itself, to try what the kernel can
+# do, and if it is killed then that copy stays behind, stopped, with all that
+# gdb had open. It is ended: what is stopped, has begun later than gdb, and
+# has its command and its group, which other jobs have not.
 _WATCH = r"""
 trap 'exit 0' TERM
 pid=$1 begin=$2 gdb=$3 group=$4 start=$5 command=$6 quiet=0 rounds=0
