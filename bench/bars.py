@@ -77,6 +77,42 @@ def scan_row(label, runs, truth, mark):
     }
 
 
+def graph_ms(runs, *phases):
+    return median(sum(r["phases_ms"][p] for p in phases) for r in runs)
+
+
+def graph_row(runs):
+    return {
+        "": "graph",
+        **{phase: f"{graph_ms(runs, phase):.1f}"
+           for phase in runs[0]["phases_ms"]},
+        "all": f"{graph_ms(runs, *runs[0]['phases_ms']):.0f}",
+        "again": f"{median(r['again_ms'] for r in runs):.1f}",
+        "B/object": f"{runs[0]['peak_bytes'] / runs[0]['objects']:.1f}",
+    }
+
+
+SAVED = {
+    "save": "goref save",
+    "scan": "goref open FILE scan",
+    "overview": "goref open FILE overview",
+}
+
+
+def saved_row(runs, what, objects):
+    def middle(figure):
+        return median(run[what][figure] for run in runs)
+
+    return {
+        "": SAVED[what],
+        "whole": f"{middle('wall'):.0f}",
+        "processor": f"{middle('cpu'):.0f}",
+        "resident MB": f"{middle('rss') / 1e6:.0f}",
+        "file B/object": f"{runs[0]['bytes'] / objects:.2f}"
+        if what == "save" else "",
+    }
+
+
 def report_heap(found, others):
     truth, mark = found["truth"], mark_of(found)
     marks = [m for r in found["rounds"] for m in r["marks"]]
@@ -90,6 +126,11 @@ def report_heap(found, others):
     print_table([scan_row(kind, runs, truth, mark)
                  for kind in ("core", "cold", "live", "snapshot")
                  if (runs := runs_of(found, kind))])
+    if runs_of(found, "graph"):
+        print_table([graph_row(runs_of(found, "graph"))])
+    if saved := runs_of(found, "save"):
+        print_table([saved_row(saved, what, truth["objects"])
+                     for what in SAVED])
     for i, command in enumerate(others):
         report_other(command, [r["other"][i] for r in found["rounds"]],
                      runs_of(found, "core"), truth)
@@ -230,6 +271,75 @@ def growth_bars(heaps):
     return rows
 
 
+# Bars and aims of the phases of the object graph in ms, for 5 M objects.
+PHASES = {
+    ("masks", "edges"): (150, 100),
+    ("nearest",): (50, 40),
+    ("reverse",): (100, 70),
+    ("dominators",): (200, 120),
+}
+SHUFFLED_DOMINATORS = (1000, 900)
+MANY_OBJECTS = 5000000
+
+
+def phase_limits(found, phases):
+    if found["shape"] == "shuffled" and phases == ("dominators",):
+        limits = SHUFFLED_DOMINATORS
+    elif found["shape"] == "shuffled":
+        return None, None
+    else:
+        limits = PHASES[phases]
+    scale = found["objects"] / MANY_OBJECTS
+    return asked(found, *(limit * scale for limit in limits), MANY_OBJECTS)
+
+
+def graph_bars(found):
+    runs = runs_of(found, "graph")
+    if not runs:
+        return []
+    none = [None] * len(found["rounds"][0]["other"])
+    name = named(found)
+    rows = [bar(f"{name}: graph, {' and '.join(phases)}",
+                graph_ms(runs, *phases), "ms", *phase_limits(found, phases),
+                none) for phases in PHASES]
+    if found["objects"] >= LARGE_OBJECTS and found["shape"] == "friendly":
+        rows.append(bar(f"{name}: graph, everything",
+                        graph_ms(runs, *runs[0]["phases_ms"]) / 1000, "s",
+                        2.0, 1.2, none))
+    rows.append(bar(f"{name}: graph, a second question",
+                    median(r["again_ms"] for r in runs), "ms", 50, 20, none))
+    rows.append(bar(f"{name}: graph, arrays at their peak",
+                    runs[0]["peak_bytes"] / runs[0]["objects"], "B/object",
+                    *asked(found, *((75, 65) if found["shape"] == "shuffled"
+                                    else (60, 50))), none))
+    return rows
+
+
+# Aims in seconds, for 20 M objects. They are bars, too.
+SAVED_AIMS = {"save": 5.0, "scan": 2.5, "overview": 2.5}
+
+
+def saved_bars(found):
+    runs = runs_of(found, "save")
+    if not runs:
+        return []
+    none = [None] * len(found["rounds"][0]["other"])
+    rows = [bar(f"{named(found)}: {SAVED[what]}",
+                median(r[what]["wall"] for r in runs) / 1000, "s",
+                *asked(found, aim, aim, LARGE_OBJECTS), none)
+            for what, aim in SAVED_AIMS.items()]
+    size = runs[0]["bytes"] / found["truth"]["objects"]
+    return rows + [bar(f"{named(found)}: saved file", size, "B/object",
+                       *asked(found, 12, 12), none)]
+
+
+def emptied_bars(found, others):
+    value = found["emptied"] / found["small"]
+    return [bar(f"{count(found['objects'])} emptied: graph's arrays, "
+                "by those of a small heap", value, "x", 2.0, 1.3,
+                [None] * len(others))]
+
+
 # Bars and aims of the whole command in seconds.
 STARTS = {
     ("hello", "cold"): (0.25, 0.2),
@@ -251,12 +361,33 @@ def start_bars(found):
     return rows
 
 
-def report_bars(starts, heaps, others):
-    parts = [walk_bars, whole_bars, memory_bars, cold_bars, pause_bars,
-             output_bars]
+PROFILE_S = (1, 0.5)  # of a process that cannot run
+STILL_MS = (50, 25)  # that the process does not run
+
+
+def profile_bars(rounds, others):
+    if not rounds:
+        return []
+    none = [None] * len(others)
+    wall = median(r["stopped"]["wall"] for r in rounds) / 1000
+    rows = [bar("profile heap of a stopped process", wall, "s", *PROFILE_S,
+                none)]
+    for kind, name in (("profile", "profile heap"),
+                       ("sites", "histogram --by site,root")):
+        gap = median(r[kind]["gap"] for r in rounds)
+        rows.append(bar(f"{name}: pause, small heap", gap, "ms", *STILL_MS,
+                        none))
+    return rows
+
+
+def report_bars(starts, heaps, emptied, profiles, others):
+    parts = [walk_bars, whole_bars, memory_bars, graph_bars, saved_bars,
+             cold_bars, pause_bars, output_bars]
     rows = [row for part in parts for heap in heaps for row in part(heap)]
     rows += growth_bars(heaps)
+    rows += [row for found in emptied for row in emptied_bars(found, others)]
     rows += [row for found in starts for row in start_bars(found)]
+    rows += profile_bars(profiles, others)
     print("\nHeld against the bars:")
     print_table(rows)
     for i, command in enumerate(others):

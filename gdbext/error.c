@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where errors cross from C to Python, the only place.
+// Errors cross from C to Python only in this file.
 #include "gdbext.h"
 
 // Errors with an exception of their own: code, class, its documentation.
@@ -15,9 +15,11 @@
 	X(GR_ERROR_MISMATCH, MismatchError, "Executable is not the core's.") \
 	X(GR_ERROR_ARGUMENT, ArgumentError, "The argument makes no sense.")  \
 	X(GR_ERROR_NOT_FOUND, NotFoundError, "The name does not exist.")     \
-	X(GR_ERROR_LIMIT, LimitError, "More than we can number.")
+	X(GR_ERROR_LIMIT, LimitError, "More than we can number.")            \
+	X(GR_ERROR_MEMORY_LIMIT, MemoryLimitError, "More than it may take.") \
+	X(GR_ERROR_NOT_SAVED, NoMemoryError, "The saved file lacks it.")
 
-// Borrowed from the module, which lives as long as the process.
+// References borrowed from the module, which lives as long as the process.
 #define X(code, name, doc) static PyObject *exception_##name;
 EXCEPTIONS(X)
 #undef X
@@ -75,4 +77,11 @@ PyObject *gr_py_raise(struct gr_error *err)
 	}
 	gr_error_destroy(err);
 	return NULL;
+}
+
+PyObject *gr_py_none_or_raise(struct gr_error *err)
+{
+	if (err)
+		return gr_py_raise(err);
+	Py_RETURN_NONE;
 }

@@ -1,35 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Methods of Scan for a process that is stopped as shortly as can be.
+// Methods of Scan for a process that is stopped as briefly as possible.
 #include "gdbext.h"
+
+static const struct gr_py_field estimate_fields[] = {
+	GR_PY_FIELD(gr_estimate, copy_bytes),
+	GR_PY_FIELD(gr_estimate, table_bytes),
+	GR_PY_FIELD(gr_estimate, node_bytes),
+	GR_PY_FIELD(gr_estimate, max_nodes),
+	GR_PY_FIELD(gr_estimate, graph_bytes),
+	GR_PY_FIELD(gr_estimate, read_us),
+	GR_PY_FIELD(gr_estimate, copy_us),
+	GR_PY_FIELD(gr_estimate, is_rough),
+	{ NULL, 0, NULL },
+};
+
+struct gr_py_row gr_py_estimate_row = { "Estimate", estimate_fields, NULL };
 
 static struct gr_py_scan *cast(PyObject *self)
 {
 	return (struct gr_py_scan *)self;
 }
 
-// For `return`: None, or NULL with what the error says raised.
-static PyObject *none_or_raise(struct gr_py_scan *self, struct gr_error *err)
-{
-	gr_py_scan_leave(self);
-	if (err)
-		return gr_py_raise(err);
-	Py_RETURN_NONE;
-}
-
 PyObject *gr_py_scan_estimate(PyObject *obj, PyObject *unused)
 {
-	struct gr_estimate e;
+	struct gr_estimate estimate;
 
 	(void)unused;
-	gr_scan_estimate(cast(obj)->scan, &e);
-	return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:O}", "copy_bytes",
-			     (unsigned long long)e.copy_bytes, "table_bytes",
-			     (unsigned long long)e.table_bytes, "node_bytes",
-			     (unsigned long long)e.node_bytes, "max_nodes",
-			     (unsigned long long)e.max_nodes, "read_us",
-			     (unsigned long long)e.read_us, "copy_us",
-			     (unsigned long long)e.copy_us, "is_rough",
-			     e.is_rough ? Py_True : Py_False);
+	gr_scan_estimate(cast(obj)->scan, &estimate);
+	return gr_py_row_new(&gr_py_estimate_row, &estimate);
 }
 
 PyObject *gr_py_scan_reserve(PyObject *obj, PyObject *unused)
@@ -39,29 +37,29 @@ PyObject *gr_py_scan_reserve(PyObject *obj, PyObject *unused)
 	(void)unused;
 	if (!gr_py_scan_enter_prepared(self))
 		return NULL;
-	return none_or_raise(self, gr_scan_reserve(self->scan));
+	struct gr_error *err = gr_scan_reserve(self->scan);
+	gr_py_scan_leave(self);
+	return gr_py_none_or_raise(err);
 }
 
-PyObject *gr_py_scan_capture(PyObject *obj, PyObject *args)
+PyObject *gr_py_scan_capture(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
+	static char *names[] = { "threads", "copy_pid", NULL };
 	struct gr_py_scan *self = cast(obj);
-	struct gr_target_thread *list;
+	_cleanup_free_ struct gr_target_thread *list = NULL;
 	PyObject *threads;
 	int copy_pid = 0;
 	size_t count;
 
-	if (!PyArg_ParseTuple(args, "O|i:capture", &threads, &copy_pid))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|i:capture", names,
+					 &threads, &copy_pid) ||
+	    gr_py_threads(threads, &list, &count) ||
+	    !gr_py_scan_enter_prepared(self))
 		return NULL;
-	if (gr_py_threads(threads, &list, &count))
-		return NULL;
-	if (!gr_py_scan_enter_prepared(self)) {
-		free(list);
-		return NULL;
-	}
 	struct gr_error *err =
 		gr_scan_capture(self->scan, list, count, copy_pid);
-	free(list);
-	return none_or_raise(self, err);
+	gr_py_scan_leave(self);
+	return gr_py_none_or_raise(err);
 }
 
 PyObject *gr_py_scan_finish(PyObject *obj, PyObject *unused)
@@ -73,5 +71,6 @@ PyObject *gr_py_scan_finish(PyObject *obj, PyObject *unused)
 		return NULL;
 	struct gr_error *err = gr_scan_finish(self->scan);
 	self->is_prepared = err;
-	return none_or_raise(self, err);
+	gr_py_scan_leave(self);
+	return gr_py_none_or_raise(err);
 }

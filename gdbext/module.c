@@ -2,24 +2,58 @@
 // The module `_goref`, the one symbol of this shared object.
 #include "gdbext.h"
 
+#include "base/cleanup.h"
+#include "proto/output.h"
 #include "proto/profile_writer.h"
 
-static PyObject *check_writable(PyObject *module, PyObject *args)
+static PyObject *check_writable(PyObject *module, PyObject *args,
+				PyObject *kwargs)
 {
+	static char *names[] = { "path", NULL };
 	const char *path;
 
 	(void)module;
-	if (!PyArg_ParseTuple(args, "s:check_writable", &path))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s:check_writable",
+					 names, &path))
 		return NULL;
-	struct gr_error *err = gr_profile_check_writable(path);
-	if (err)
-		return gr_py_raise(err);
-	Py_RETURN_NONE;
+	return gr_py_none_or_raise(gr_profile_check_writable(path));
+}
+
+static struct gr_error *write_all(const char *path, const Py_buffer *data)
+{
+	_cleanup_(gr_output_deinit) struct gr_output out;
+	struct gr_error *err = gr_output_init(&out, path, GR_OUTPUT_PLAIN);
+
+	if (!err)
+		err = gr_output_write(&out, data->buf, (size_t)data->len);
+	return err ? err : gr_output_commit(&out);
+}
+
+static PyObject *write_file(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+	static char *names[] = { "path", "data", NULL };
+	const char *path;
+	Py_buffer data;
+
+	(void)module;
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sy*:write_file", names,
+					 &path, &data))
+		return NULL;
+	struct gr_error *err = write_all(path, &data);
+	PyBuffer_Release(&data);
+	return gr_py_none_or_raise(err);
 }
 
 static PyMethodDef functions[] = {
-	{ "check_writable", check_writable, METH_VARARGS, NULL },
-	{ "read_registers", gr_py_read_registers, METH_VARARGS, NULL },
+	GR_PY_METHOD(check_writable, check_writable, "($module, path)"),
+	GR_PY_METHOD(read_registers, gr_py_read_registers, "($module, tid)"),
+	GR_PY_METHOD(write_tree_profile, gr_py_write_tree_profile,
+		     "($module, path, places, label_sets, nodes, comment=None, "
+		     "partial=None, exe_path=None, build_id=None, labels=(), "
+		     "time_ns=0)"),
+	GR_PY_METHOD(write_file, write_file, "($module, path, data)"),
+	{ "__getattr__", gr_py_rows_getattr, METH_O, NULL },
+	{ "__dir__", gr_py_rows_dir, METH_NOARGS, NULL },
 	{ NULL, NULL, 0, NULL },
 };
 
@@ -40,7 +74,8 @@ static int fill_module(PyObject *module)
 		gr_py_raise(err);
 		return -1;
 	}
-	if (gr_py_scan_init(module) || gr_py_result_init(module))
+	if (gr_py_rows_type_init(module) || gr_py_scan_init(module) ||
+	    gr_py_result_init(module) || gr_py_view_init(module))
 		return -1;
 	if (PyModule_AddIntConstant(module, "MAX_SAMPLES",
 				    GR_PROFILE_MAX_SAMPLES))

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// class Result: what one walk found.
+// class Result: the result of one walk.
 #include "gdbext.h"
-
-#include "proto/profile_writer.h"
 
 struct result {
 	PyObject_HEAD struct gr_py_scan *scan;
@@ -15,6 +13,8 @@ static struct result *cast(PyObject *self)
 {
 	return (struct result *)self;
 }
+
+// -------------------------------------------------------------- life cycle
 
 PyObject *gr_py_result_new(struct gr_py_scan *scan, struct gr_result *result)
 {
@@ -37,35 +37,46 @@ static void result_dealloc(PyObject *obj)
 	PyTypeObject *type = Py_TYPE(obj);
 	freefunc free_object = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
-	// The result points into the scan, which goes after it.
+	// The result points into the scan, so the scan is released after it.
 	gr_result_destroy(self->result);
 	Py_XDECREF((PyObject *)self->scan);
 	free_object(obj);
 	Py_DECREF(type);
 }
 
+// -------------------------------------------------------------------- rows
+
+static const struct gr_py_field root_total_fields[] = {
+	GR_PY_FIELD(gr_root_total, name),
+	GR_PY_FIELD_AS(gr_root_total, kind, gr_py_from_root_kind),
+	GR_PY_FIELD_AS(gr_root_total, type, gr_py_from_text_or_none),
+	GR_PY_FIELD(gr_root_total, goroutine_state),
+	GR_PY_FIELD_AS(gr_root_total, goroutine_id, gr_py_from_u64_or_none),
+	GR_PY_FIELD(gr_root_total, file),
+	GR_PY_FIELD(gr_root_total, line),
+	GR_PY_FIELD(gr_root_total, total),
+	{ NULL, 0, NULL },
+};
+
+struct gr_py_row gr_py_root_total_row = { "RootTotal", root_total_fields,
+					  NULL };
+
+static const struct gr_py_field type_total_fields[] = {
+	GR_PY_FIELD(gr_type_total, type),
+	GR_PY_FIELD(gr_type_total, total),
+	{ NULL, 0, NULL },
+};
+
+struct gr_py_row gr_py_type_total_row = { "TypeTotal", type_total_fields,
+					  NULL };
+
+// ----------------------------------------------------------------- methods
+
 static PyObject *result_ledger(PyObject *obj, PyObject *unused)
 {
 	(void)unused;
-	return gr_py_ledger(gr_result_ledger(cast(obj)->result));
-}
-
-static PyObject *root_tuple(const struct gr_root_total *root)
-{
-	return Py_BuildValue("(NsNNIKKK)", gr_py_string(root->name),
-			     gr_root_kind_name(root->kind),
-			     gr_py_string(root->goroutine_state),
-			     gr_py_string(root->file), root->line,
-			     (unsigned long long)root->total.objects,
-			     (unsigned long long)root->total.bytes,
-			     (unsigned long long)root->goroutine_id);
-}
-
-static PyObject *type_tuple(const struct gr_type_total *type)
-{
-	return Py_BuildValue("(NKK)", gr_py_string(type->type),
-			     (unsigned long long)type->total.objects,
-			     (unsigned long long)type->total.bytes);
+	return gr_py_row_new(&gr_py_ledger_row,
+			     gr_result_ledger(cast(obj)->result));
 }
 
 static PyObject *result_roots(PyObject *obj, PyObject *unused)
@@ -73,14 +84,10 @@ static PyObject *result_roots(PyObject *obj, PyObject *unused)
 	size_t count;
 	const struct gr_root_total *roots =
 		gr_result_roots(cast(obj)->result, &count);
-	PyObject *list = PyList_New(0);
 
 	(void)unused;
-	for (size_t i = 0; list && i < count; i++) {
-		if (!gr_py_list_append(list, root_tuple(&roots[i])))
-			Py_CLEAR(list);
-	}
-	return list;
+	return gr_py_row_list(&gr_py_root_total_row, roots, sizeof(*roots),
+			      count);
 }
 
 static PyObject *result_types(PyObject *obj, PyObject *unused)
@@ -88,65 +95,128 @@ static PyObject *result_types(PyObject *obj, PyObject *unused)
 	size_t count;
 	const struct gr_type_total *types =
 		gr_result_types(cast(obj)->result, &count);
-	PyObject *list = PyList_New(0);
 
 	(void)unused;
+	return gr_py_row_list(&gr_py_type_total_row, types, sizeof(*types),
+			      count);
+}
+
+static PyObject *retained_list(const uint64_t *retained, size_t count)
+{
+	_cleanup_py_ PyObject *list = PyList_New((Py_ssize_t)count);
+
 	for (size_t i = 0; list && i < count; i++) {
-		if (!gr_py_list_append(list, type_tuple(&types[i])))
-			Py_CLEAR(list);
+		PyObject *item = retained[i] == UINT64_MAX ?
+					 Py_NewRef(Py_None) :
+					 gr_py_from_u64(&retained[i]);
+
+		if (!item || PyList_SetItem(list, (Py_ssize_t)i, item))
+			return NULL;
 	}
-	return list;
+	return steal_ptr(list);
 }
 
-static struct gr_profile profile_of(const struct result *self,
-				    uint64_t max_samples, const char *partial)
+static PyObject *result_retained(PyObject *obj, PyObject *args,
+				 PyObject *kwargs)
 {
-	const struct gr_scan_info *info = gr_scan_info(self->scan->scan);
-	struct gr_profile profile = {
-		.ledger = gr_result_ledger(self->result),
-		.tool_version = PACKAGE_VERSION,
-		.go_version = info->go_version,
-		.exe_path = info->exe_path,
-		.build_id = info->build_id,
-		.max_samples = max_samples,
-		.partial = partial,
-		.poll = gr_py_scan_poll,
-		.ctx = self->scan,
-	};
-
-	profile.nodes = gr_result_nodes(self->result, &profile.nnodes);
-	profile.roots = gr_result_roots(self->result, &profile.nroots);
-	return profile;
-}
-
-static PyObject *result_write_profile(PyObject *obj, PyObject *args)
-{
+	static char *names[] = { "max_roots", NULL };
 	struct result *self = cast(obj);
-	struct gr_profile_stats stats;
-	unsigned long long max_samples;
-	const char *path, *partial = NULL;
+	_cleanup_free_ uint64_t *retained = NULL;
+	unsigned int max_roots = 0;
+	size_t count;
 
-	if (!PyArg_ParseTuple(args, "sK|z:write_profile", &path, &max_samples,
-			      &partial) ||
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|I:retained", names,
+					 &max_roots) ||
 	    !gr_py_scan_enter(self->scan))
 		return NULL;
-	struct gr_profile profile = profile_of(self, max_samples, partial);
-	struct gr_error *err = gr_profile_write(&profile, path, &stats);
+	struct gr_error *err = gr_result_retained(
+		self->scan->scan, self->result, max_roots, &retained);
 	gr_py_scan_leave(self->scan);
-	if (err)
-		return gr_py_raise(err);
-	return Py_BuildValue("{s:K,s:K,s:K,s:K}", "samples",
-			     (unsigned long long)stats.samples, "folded",
-			     (unsigned long long)stats.folded, "objects",
-			     (unsigned long long)stats.total.objects, "bytes",
-			     (unsigned long long)stats.total.bytes);
+	gr_result_roots(self->result, &count);
+	return err ? gr_py_raise(err) : retained_list(retained, count);
+}
+
+static PyObject *result_dominators(PyObject *obj, PyObject *args,
+				   PyObject *kwargs)
+{
+	static char *names[] = { "max_depth", "max_nodes", NULL };
+	struct result *self = cast(obj);
+	unsigned int max_depth, max_nodes;
+	struct gr_result *view;
+
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "II:dominators", names,
+					 &max_depth, &max_nodes) ||
+	    !gr_py_scan_enter(self->scan))
+		return NULL;
+	struct gr_error *err = gr_result_dominators(
+		self->scan->scan, self->result, max_depth, max_nodes, &view);
+	gr_py_scan_leave(self->scan);
+	return err ? gr_py_raise(err) : gr_py_result_new(self->scan, view);
+}
+
+static PyObject *result_sites(PyObject *obj, PyObject *args, PyObject *kwargs)
+{
+	static char *names[] = { "max_depth", "max_nodes", NULL };
+	struct result *self = cast(obj);
+	unsigned int max_depth, max_nodes;
+	struct gr_result *view;
+
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "II:sites", names,
+					 &max_depth, &max_nodes) ||
+	    !gr_py_scan_enter(self->scan))
+		return NULL;
+	struct gr_error *err = gr_result_sites(self->scan->scan, self->result,
+					       max_depth, max_nodes, &view);
+	gr_py_scan_leave(self->scan);
+	return err ? gr_py_raise(err) : gr_py_result_new(self->scan, view);
+}
+
+static PyObject *rate_of(const void *value)
+{
+	const struct gr_result_sampling *sampling = value;
+
+	return PyLong_FromLongLong(sampling->rate);
+}
+
+static const struct gr_py_field sampling_fields[] = {
+	GR_PY_FIELD_OF(rate, rate_of),
+	GR_PY_FIELD(gr_result_sampling, objects),
+	GR_PY_FIELD(gr_result_sampling, is_disabled),
+	GR_PY_FIELD(gr_result_sampling, is_cut),
+	{ NULL, 0, NULL },
+};
+
+struct gr_py_row gr_py_sampling_row = { "Sampling", sampling_fields, NULL };
+
+static PyObject *result_sampling(PyObject *obj, PyObject *unused)
+{
+	const struct gr_result_sampling *sampling =
+		gr_result_sampling(cast(obj)->result);
+
+	(void)unused;
+	return sampling ? gr_py_row_new(&gr_py_sampling_row, sampling) :
+			  Py_NewRef(Py_None);
+}
+
+static PyObject *result_write_profile(PyObject *obj, PyObject *args,
+				      PyObject *kwargs)
+{
+	return gr_py_write_profile(cast(obj)->scan, cast(obj)->result, args,
+				   kwargs);
 }
 
 static PyMethodDef methods[] = {
-	{ "ledger", result_ledger, METH_NOARGS, NULL },
-	{ "roots", result_roots, METH_NOARGS, NULL },
-	{ "types", result_types, METH_NOARGS, NULL },
-	{ "write_profile", result_write_profile, METH_VARARGS, NULL },
+	GR_PY_GETTER(ledger, result_ledger),
+	GR_PY_GETTER(roots, result_roots),
+	GR_PY_GETTER(types, result_types),
+	GR_PY_METHOD(dominators, result_dominators,
+		     "($self, max_depth, max_nodes)"),
+	GR_PY_METHOD(sites, result_sites, "($self, max_depth, max_nodes)"),
+	GR_PY_GETTER(sampling, result_sampling),
+	GR_PY_METHOD(retained, result_retained, "($self, max_roots=0)"),
+	GR_PY_METHOD(write_profile, result_write_profile,
+		     "($self, path, max_samples, partial=None, "
+		     "format='pprof', labels=(), time_ns=0)"),
 	{ NULL, NULL, 0, NULL },
 };
 
@@ -167,7 +237,8 @@ static PyType_Spec spec = {
 
 int gr_py_result_init(PyObject *module)
 {
-	// Kept for gr_py_result_new(); the module lives as long as we do.
+	// gr_py_result_new() needs the type; the module lives as long as the
+	// process.
 	result_type = (PyTypeObject *)PyType_FromSpec(&spec);
 	return result_type ? PyModule_AddType(module, result_type) : -1;
 }

@@ -1,22 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gdbext.h"
 
-static bool parse_kind(const char *text, enum gr_target_kind *ret)
+static const char *const kinds[] = {
+	[GR_TARGET_CORE] = "core",	   [GR_TARGET_NATIVE] = "native",
+	[GR_TARGET_SNAPSHOT] = "snapshot", [GR_TARGET_REMOTE] = "remote",
+	[GR_TARGET_SAVED] = "saved",
+};
+
+PyObject *gr_py_from_target_kind(const void *value)
 {
-	if (!strcmp(text, "core"))
-		*ret = GR_TARGET_CORE;
-	else if (!strcmp(text, "native"))
-		*ret = GR_TARGET_NATIVE;
-	else if (!strcmp(text, "snapshot"))
-		*ret = GR_TARGET_SNAPSHOT;
-	else if (!strcmp(text, "remote"))
-		*ret = GR_TARGET_REMOTE;
-	else
-		return false;
-	return true;
+	const enum gr_target_kind *kind = value;
+
+	return gr_py_string(kinds[*kind]);
 }
 
-// A copy for free(); NULL with an exception set.
+static bool parse_kind(const char *text, enum gr_target_kind *ret)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (!strcmp(text, kinds[i])) {
+			*ret = (enum gr_target_kind)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+// Copy a string, for free(); NULL with an exception set.
 static char *copy_string(const char *text)
 {
 	char *copy = strdup(text);
@@ -61,7 +70,8 @@ static int parse_modules(struct gr_py_target *t, PyObject *modules)
 	t->target.modules = t->modules;
 	for (Py_ssize_t i = 0; i < n; i++) {
 		PyObject *item = PySequence_GetItem(modules, i);
-		// Counted first: what a half parsed one owns is freed too.
+		// The module is counted first, so that the memory of a half
+		// parsed one is freed, too.
 		t->target.nmodules++;
 		int rc = item ? parse_module(item, &t->modules[i]) : -1;
 
@@ -72,9 +82,14 @@ static int parse_modules(struct gr_py_target *t, PyObject *modules)
 	return 0;
 }
 
+// The registers, fs_base, and the number of a system call if that is known.
 static int parse_registers(PyObject *values, struct gr_regs *ret)
 {
-	for (Py_ssize_t i = 0; i <= GR_NREGS; i++) {
+	Py_ssize_t count = PySequence_Size(values);
+
+	for (Py_ssize_t i = 0; i <= GR_NREGS + 1; i++) {
+		if (i > GR_NREGS && i >= count)
+			break;
 		PyObject *item = PySequence_GetItem(values, i);
 
 		if (!item)
@@ -85,9 +100,12 @@ static int parse_registers(PyObject *values, struct gr_regs *ret)
 			return -1;
 		if (i < GR_NREGS)
 			ret->value[i] = value;
-		else
+		else if (i == GR_NREGS)
 			ret->fs_base = value;
+		else
+			ret->call = value;
 	}
+	ret->is_in_call = count > GR_NREGS + 1 && ret->call != UINT64_MAX;
 	return 0;
 }
 
@@ -131,8 +149,8 @@ int gr_py_threads(PyObject *threads, struct gr_target_thread **ret,
 }
 
 int gr_py_target_init(struct gr_py_target *t, const char *kind,
-		      const char *core_path, int pid, PyObject *modules,
-		      PyObject *threads)
+		      const char *core_path, int pid, const char *saved_path,
+		      PyObject *modules, PyObject *threads)
 {
 	memset(t, 0, sizeof(*t));
 	if (!parse_kind(kind, &t->target.kind)) {
@@ -145,13 +163,20 @@ int gr_py_target_init(struct gr_py_target *t, const char *kind,
 		if (!t->core_path)
 			return -1;
 	}
+	if (saved_path) {
+		t->saved_path = copy_string(saved_path);
+		if (!t->saved_path)
+			return -1;
+	}
 	t->target.core_path = t->core_path;
+	t->target.saved_path = t->saved_path;
 	t->target.pid = pid;
 	if (parse_modules(t, modules) ||
 	    gr_py_threads(threads, &t->threads, &t->target.nthreads))
 		return -1;
 	t->target.threads = t->threads;
-	if (!t->target.nmodules) {
+	// A saved file has the modules itself.
+	if (!t->target.nmodules && t->target.kind != GR_TARGET_SAVED) {
 		PyErr_SetString(gr_py_argument_error, "no executable");
 		return -1;
 	}
@@ -167,5 +192,6 @@ void gr_py_target_deinit(struct gr_py_target *t)
 	free(t->modules);
 	free(t->threads);
 	free(t->core_path);
+	free(t->saved_path);
 	memset(t, 0, sizeof(*t));
 }

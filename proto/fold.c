@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaves are not taken one after the other: one weight is selected, and all
-// that is not heavier folds.
+// Leaves are not folded one by one: one weight is selected as the limit, and
+// every path that is not heavier folds.
 #include "base/cleanup.h"
 #include "proto/paths.h"
 
-// A path with all below it, as the number that orders it: roots after all
-// others, then by bytes, by objects (there are no 2^32), the later one first.
-// A parent counts no less than its child and is earlier, so it comes later:
-// the order in which leaves fold is that of these numbers.
+// The weight of a path and all paths below it, as a number. Paths fold in the
+// order of these numbers: roots after all others, then by bytes, then by
+// objects (fewer than 2^32), then the later path first. A parent has at least
+// the bytes and objects of its child and an earlier number, so it folds after
+// the child.
 struct weight {
 	uint64_t high, low;
 };
@@ -16,12 +17,14 @@ enum {
 	DIGIT_BITS = 8,
 	NDIGITS = 128 / DIGIT_BITS,
 	BASE = 1 << DIGIT_BITS,
-	// Classes of weights: a power of two in 32 parts, twice for roots.
+	// Classes of weights: 32 for each power of two, once for roots and once
+	// for all other paths.
 	CLASS_BITS = 5,
 	NCLASSES = 2 * 64 << CLASS_BITS,
+	FIRST_ROOT_CLASS = NCLASSES / 2,
 };
 
-// Of a path with all below it.
+// Return the weight of a path. Its sums include all paths below it.
 static struct weight weight_of(const struct gr_path *p, uint32_t path)
 {
 	uint64_t objects = p->objects < UINT32_MAX ? p->objects : UINT32_MAX;
@@ -43,7 +46,8 @@ static unsigned int digit_of(struct weight w, unsigned int digit)
 	return (shift < 64 ? w.low >> shift : w.high >> (shift - 64)) % BASE;
 }
 
-// The weight that has @rank others before it. Changes the order of @weights.
+// Return the weight that has @rank others before it. Changes the order of
+// @weights.
 static struct weight select_weight(struct weight *weights, size_t n,
 				   size_t rank)
 {
@@ -66,11 +70,12 @@ static struct weight select_weight(struct weight *weights, size_t n,
 	return weights[0];
 }
 
-// A class of weights that lie together: heavier ones have higher numbers.
+// Return the class of a weight: a range of similar weights. Classes of heavier
+// weights have higher numbers.
 static unsigned int class_of(struct weight w)
 {
 	uint64_t bytes = w.high & INT64_MAX;
-	unsigned int ret = w.high >> 63 ? NCLASSES / 2 : 0;
+	unsigned int ret = w.high >> 63 ? FIRST_ROOT_CLASS : 0;
 
 	if (!(bytes >> CLASS_BITS))
 		return ret + (unsigned int)bytes;
@@ -79,152 +84,197 @@ static unsigned int class_of(struct weight w)
 	return ret + (shift << CLASS_BITS) + (unsigned int)(bytes >> shift);
 }
 
+// The sample of a path moves to its parent when the path folds, so the number
+// of samples does not change.
+#define MOVES_SAMPLE ((uint16_t)1 << 15)
+static_assert(NCLASSES <= MOVES_SAMPLE, "a class leaves room for the flag");
+
 struct fold {
 	struct gr_paths *paths;
-	// Of each path itself, if it has objects of its own; else the first of
-	// its children to fold: its sample moves, there are not fewer then.
-	// The last one is that of the roots.
+	// The heir of each path: the path itself if it has objects of its own,
+	// else the first of its children to fold. GR_PATH_NONE: there are no
+	// children with objects. The last entry is the heir of the roots.
 	uint32_t *heirs;
+	uint16_t *classes; // of the weights of paths with objects; 0: others
+	uint64_t count[NCLASSES]; // paths whose samples do not move
+	uint64_t npaths;	  // with objects
 };
 
-static uint32_t parent_of(const struct fold *f, uint32_t path)
+static void fold_deinit(struct fold *f)
 {
-	uint32_t parent = f->paths->paths[path].parent;
-
-	return parent == GR_PATH_NONE ? (uint32_t)f->paths->npaths : parent;
+	free(f->heirs);
+	free(f->classes);
 }
 
-// Count what lies below each path on it, and find the heirs.
-static struct gr_error *gather(struct fold *f)
+static struct gr_error *fold_init(struct fold *f)
 {
-	struct gr_path *paths = f->paths->paths;
-	uint32_t n = (uint32_t)f->paths->npaths;
+	size_t n = f->paths->npaths;
 
 	f->heirs = malloc((n + 1) * sizeof(*f->heirs));
-	if (!f->heirs)
+	f->classes = calloc(n + 1, sizeof(*f->classes));
+	if (!f->heirs || !f->classes)
 		return &gr_enomem;
-	for (uint32_t i = 0; i < n; i++)
-		f->heirs[i] = paths[i].objects ? i : GR_PATH_NONE;
-	f->heirs[n] = GR_PATH_NONE;
-	// Children come after their parents.
-	for (uint32_t i = n; i-- > 0;) {
-		uint32_t above = parent_of(f, i);
-		uint32_t *heir = &f->heirs[above];
-
-		if (above < n) {
-			paths[above].objects += paths[i].objects;
-			paths[above].bytes += paths[i].bytes;
-		}
-		if (paths[i].objects && *heir != above &&
-		    (*heir == GR_PATH_NONE ||
-		     folds_before(weight_of(&paths[i], i),
-				  weight_of(&paths[*heir], *heir))))
-			*heir = i;
-	}
+	memset(f->heirs, 0xff, (n + 1) * sizeof(*f->heirs));
 	return NULL;
 }
 
-// True if there is a sample less when this path folds.
-static bool takes_sample(const struct fold *f, uint32_t path)
+// Make @path the heir of its parent if it is.
+static void find_heir(struct fold *f, uint32_t path)
 {
-	return f->paths->paths[path].objects &&
-	       f->heirs[parent_of(f, path)] != path;
+	const struct gr_path *paths = f->paths->paths;
+	uint32_t above = paths[path].parent;
+	uint32_t *heir =
+		&f->heirs[above == GR_PATH_NONE ? f->paths->npaths : above];
+
+	// The first child is added to objects of the parent's own.
+	if (*heir == GR_PATH_NONE && above != GR_PATH_NONE &&
+	    paths[above].objects)
+		*heir = above;
+	if (*heir == GR_PATH_NONE ||
+	    (*heir != above && folds_before(weight_of(&paths[path], path),
+					    weight_of(&paths[*heir], *heir))))
+		*heir = path;
 }
 
-// What the last path to fold weighs, if @ntaken samples are too many.
+// Note that the sample of the heir @path moves to its parent.
+static void move_sample(struct fold *f, uint32_t path)
+{
+	f->count[f->classes[path]]--;
+	f->classes[path] |= MOVES_SAMPLE;
+}
+
+// Add the objects and bytes below each path to its own, find the heirs, and
+// count the classes of weights.
+static void gather(struct fold *f)
+{
+	struct gr_path *paths = f->paths->paths;
+
+	// Children come after their parents.
+	for (uint32_t i = (uint32_t)f->paths->npaths; i-- > 0;) {
+		struct gr_path *p = &paths[i];
+
+		if (!p->objects)
+			continue;
+		f->classes[i] = (uint16_t)class_of(weight_of(p, i));
+		f->count[f->classes[i]]++;
+		f->npaths++;
+		if (f->heirs[i] != i && f->heirs[i] != GR_PATH_NONE)
+			move_sample(f, f->heirs[i]);
+		find_heir(f, i);
+		if (p->parent == GR_PATH_NONE)
+			continue;
+		paths[p->parent].objects += p->objects;
+		paths[p->parent].bytes += p->bytes;
+	}
+	if (f->heirs[f->paths->npaths] != GR_PATH_NONE)
+		move_sample(f, f->heirs[f->paths->npaths]);
+}
+
+// Find the weight of the last path to fold, if there are @ntaken samples too
+// many.
 static struct gr_error *find_limit(const struct fold *f, uint64_t ntaken,
 				   struct weight *ret)
 {
-	const struct gr_path *paths = f->paths->paths;
 	uint32_t npaths = (uint32_t)f->paths->npaths;
-	uint64_t count[NCLASSES] = { 0 };
 	unsigned int class = 0;
 	uint64_t rank = ntaken - 1;
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < npaths; i++) {
-		if (takes_sample(f, i))
-			count[class_of(weight_of(&paths[i], i))]++;
-	}
-	// All but one of the samples are taken by some path.
-	for (; rank >= count[class]; class ++)
-		rank -= count[class];
+	// Folding all paths would remove all samples but one, so the class
+	// exists.
+	for (; rank >= f->count[class]; class ++)
+		rank -= f->count[class];
 	_cleanup_free_ struct weight *weights =
-		malloc(count[class] * sizeof(*weights));
+		malloc(f->count[class] * sizeof(*weights));
 	if (!weights)
 		return &gr_enomem;
 	for (uint32_t i = 0; i < npaths; i++) {
-		struct weight w = weight_of(&paths[i], i);
-
-		if (class_of(w) == class && takes_sample(f, i))
-			weights[n++] = w;
+		if (f->classes[i] == class && f->paths->paths[i].objects)
+			weights[n++] = weight_of(&f->paths->paths[i], i);
 	}
 	*ret = select_weight(weights, n, rank);
 	return NULL;
 }
 
-// The root that takes folded roots.
-static uint32_t other_roots(struct gr_paths *paths)
+// Create the root that receives the folded roots.
+static void add_other_roots(struct gr_paths *paths, struct gr_total total)
 {
+	if (!total.objects)
+		return;
 	paths->places[paths->nplaces] =
 		(struct gr_path_place){ .name = "$other_roots$" };
 	paths->labels[paths->nlabels] =
 		(struct gr_path_label){ .root_kind = NULL };
-	paths->paths[paths->npaths] = (struct gr_path){
+	paths->paths[paths->npaths++] = (struct gr_path){
 		.parent = GR_PATH_NONE,
 		.place = (uint32_t)paths->nplaces++,
 		.label = (uint32_t)paths->nlabels++,
 		.depth = 1,
+		.objects = total.objects,
+		.bytes = total.bytes,
 	};
-	return (uint32_t)paths->npaths++;
 }
 
-// Fold what is not heavier than @limit: what a path has counted of those that
-// stay is taken off again.
+// Keep a path that is heavier than the limit, and take its sums from its
+// parent again. All paths above it are kept.
+static void keep(struct fold *f, uint32_t path, uint32_t number)
+{
+	struct gr_path *paths = f->paths->paths, kept = paths[path];
+
+	if (kept.parent != GR_PATH_NONE) {
+		kept.parent = f->heirs[kept.parent];
+		paths[kept.parent].objects -= kept.objects;
+		paths[kept.parent].bytes -= kept.bytes;
+	}
+	paths[number] = kept;
+	f->heirs[path] = number; // the heirs are no longer needed
+}
+
+// Drop all paths that are not heavier than @limit. Their parents have their
+// sums. The number of a path that is kept may become smaller.
 static void fold_all(struct fold *f, struct weight limit)
 {
 	struct gr_path *paths = f->paths->paths;
-	uint32_t n = (uint32_t)f->paths->npaths, others = GR_PATH_NONE;
+	unsigned int class = class_of(limit);
+	struct gr_total others = { 0, 0 };
+	uint32_t nkept = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
-		struct gr_path *p = &paths[i];
-		bool is_root = p->parent == GR_PATH_NONE;
+	for (uint32_t i = 0; i < f->paths->npaths; i++) {
+		unsigned int have = f->classes[i] & ~MOVES_SAMPLE;
 
-		if (folds_before(limit, weight_of(p, i))) {
-			if (is_root)
-				continue;
-			paths[p->parent].objects -= p->objects;
-			paths[p->parent].bytes -= p->bytes;
+		if ((have < class && have < FIRST_ROOT_CLASS) ||
+		    !paths[i].objects)
 			continue;
+		if (have > class ||
+		    folds_before(limit, weight_of(&paths[i], i))) {
+			keep(f, i, nkept++);
+		} else if (paths[i].parent == GR_PATH_NONE) {
+			others.objects += paths[i].objects;
+			others.bytes += paths[i].bytes;
 		}
-		if (is_root && others == GR_PATH_NONE)
-			others = other_roots(f->paths);
-		if (is_root) {
-			paths[others].objects += p->objects;
-			paths[others].bytes += p->bytes;
-		}
-		f->paths->folded += p->objects != 0;
-		p->objects = 0;
-		p->bytes = 0;
 	}
+	f->paths->npaths = nkept;
+	f->paths->folded = f->npaths - nkept;
+	add_other_roots(f->paths, others);
 }
 
 struct gr_error *gr_paths_fold(struct gr_paths *paths, uint64_t max_samples)
 {
-	struct fold f = { .paths = paths };
+	_cleanup_(fold_deinit) struct fold f = { .paths = paths };
 	struct weight limit;
 
 	if (!max_samples)
 		max_samples = 1;
 	if (paths->samples <= max_samples)
 		return NULL;
-	struct gr_error *err = gather(&f);
-	if (!err)
-		err = find_limit(&f, paths->samples - max_samples, &limit);
-	if (!err) {
-		fold_all(&f, limit);
-		paths->samples = max_samples;
-	}
-	free(f.heirs);
-	return err;
+	struct gr_error *err = fold_init(&f);
+	if (err)
+		return err;
+	gather(&f);
+	err = find_limit(&f, paths->samples - max_samples, &limit);
+	if (err)
+		return err;
+	fold_all(&f, limit);
+	paths->samples = max_samples;
+	return NULL;
 }

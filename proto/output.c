@@ -3,11 +3,24 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "base/cleanup.h"
+
+enum {
+	MAX_LINKS = 40, // the kernel's own limit
+	COPY_BYTES = 1 << 16,
+	MAX_LIST_BYTES = 4096, // some 500 users
+};
+
+/** The new content of a file that stays the file that it is. */
+struct gr_output_copy {
+	int from, to;
+};
 
 static struct gr_error *cannot_write(const char *path, int error)
 {
@@ -15,8 +28,9 @@ static struct gr_error *cannot_write(const char *path, int error)
 			       strerror(error));
 }
 
-// Create a file beside @path. Its name says whose it is, should we be killed.
-static int create_temp(const char *path, char **ret)
+// Create a file beside @path. Its name shows where it comes from if we are
+// killed before it is removed.
+static int create_temp(const char *path, mode_t mode, char **ret)
 {
 	for (unsigned int i = 0; i < 100; i++) {
 		_cleanup_free_ char *temp = NULL;
@@ -27,8 +41,8 @@ static int create_temp(const char *path, char **ret)
 			errno = ENOMEM;
 			return -1;
 		}
-		int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-			      0666);
+		int fd =
+			open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 		if (fd >= 0) {
 			*ret = steal_ptr(temp);
 			return fd;
@@ -39,15 +53,103 @@ static int create_temp(const char *path, char **ret)
 	return -1;
 }
 
-// The file that @path names behind links, which a rename would replace.
-static char *resolve(const char *path)
+// Return the path @target of a link at @path, relative to the current folder.
+static char *join_link(const char *path, const char *target)
 {
-	char *real = realpath(path, NULL);
+	const char *slash = strrchr(path, '/');
+	char *joined;
 
-	return real ? real : strdup(path);
+	if (*target == '/' || !slash)
+		return strdup(target);
+	if (asprintf(&joined, "%.*s%s", (int)(slash - path) + 1, path, target) <
+	    0)
+		return NULL;
+	return joined;
 }
 
-// True if @path is there and must be written in place: a device, a pipe.
+// Resolve the links of @path, because a rename would replace a link. The
+// resulting file need not exist.
+static char *resolve(const char *path)
+{
+	char *at = realpath(path, NULL);
+	char target[PATH_MAX];
+
+	if (at)
+		return at;
+	at = strdup(path);
+	for (int i = 0; at && i < MAX_LINKS; i++) {
+		ssize_t n = readlink(at, target, sizeof(target) - 1);
+
+		if (n < 0)
+			break;
+		target[n] = '\0';
+		char *next = join_link(at, target);
+		free(at);
+		at = next;
+	}
+	return at;
+}
+
+// Give a new file the access control list of the one at @path.
+static bool take_over_list(int fd, const char *path)
+{
+	static const char name[] = "system.posix_acl_access";
+	char list[MAX_LIST_BYTES];
+	ssize_t bytes = getxattr(path, name, list, sizeof(list));
+
+	if (bytes > 0)
+		return !fsetxattr(fd, name, list, bytes, 0);
+	if (errno == ERANGE)
+		return false;
+	// The folder may have given it one, which the old file does not have.
+	return !fremovexattr(fd, name) || errno == ENODATA || errno == ENOTSUP;
+}
+
+// Give a new file the owner and the mode of the one at @path that it replaces.
+// Special mode bits such as set-user-ID are not copied. If it is private, its
+// mode lets nobody else read it, and a list could not.
+static bool take_over(int fd, const char *path, const struct stat *old,
+		      bool is_private)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return false;
+	if ((st.st_uid != old->st_uid || st.st_gid != old->st_gid) &&
+	    fchown(fd, old->st_uid, old->st_gid))
+		return false;
+	// With a list, the mode of the group is only what the list allows at
+	// most: without the list, it would let the group in.
+	if (!is_private && !take_over_list(fd, path))
+		return false;
+	return !fchmod(fd, old->st_mode & (is_private ? 0700 : 0777));
+}
+
+// Create the file that will replace @path. It has the owner and mode of @path;
+// if it cannot have them, no file is created.
+static int create_beside(const char *path, bool is_private, char **ret)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat old;
+
+	if (stat(path, &old))
+		return create_temp(path, is_private ? 0600 : 0666, ret);
+	// Nobody else may read the file until it has its owner.
+	fd = create_temp(path, 0600, ret);
+	if (fd < 0)
+		return -1;
+	if (!take_over(fd, path, &old, is_private)) {
+		unlink(*ret);
+		free(*ret);
+		*ret = NULL;
+		return -1;
+	}
+	int made = fd;
+	fd = -1;
+	return made;
+}
+
+// True if @path exists and must be written in place: a device or a pipe.
 static bool is_special(const char *path)
 {
 	struct stat st;
@@ -62,8 +164,9 @@ static struct gr_error *check_target(const char *path)
 	if (!*path)
 		return gr_error_format(GR_ERROR_ARGUMENT,
 				       "the name of the output file is empty");
+	// The kernel may forbid following a link of another user.
 	if (stat(path, &st))
-		return NULL;
+		return errno == ENOENT ? NULL : cannot_write(path, errno);
 	if (S_ISDIR(st.st_mode))
 		return cannot_write(path, EISDIR);
 	if (access(path, W_OK))
@@ -78,10 +181,10 @@ struct gr_error *gr_output_check(const char *path)
 
 	if (!real)
 		return &gr_enomem;
-	struct gr_error *err = check_target(real);
+	struct gr_error *err = check_target(path);
 	if (err || is_special(real))
 		return err;
-	_cleanup_close_ int fd = create_temp(real, &temp);
+	_cleanup_close_ int fd = create_temp(real, 0600, &temp);
 	int error = errno;
 	if (fd >= 0)
 		unlink(temp);
@@ -90,28 +193,78 @@ struct gr_error *gr_output_check(const char *path)
 	return NULL;
 }
 
+// A file without a name, for the time until the copy.
+static int create_nameless(void)
+{
+	const char *folder = getenv("TMPDIR");
+
+	return open(folder && *folder ? folder : "/tmp",
+		    O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+}
+
+// Create the file whose content will be copied to out->path, which exists. The
+// caller writes to the result; -1 and errno on failure.
+static int begin_copy(struct gr_output *out)
+{
+	_cleanup_close_ int fd = create_temp(out->path, 0600, &out->temp_path);
+
+	if (fd < 0)
+		fd = create_nameless();
+	if (fd < 0)
+		return -1;
+	out->copy = malloc(sizeof(*out->copy));
+	if (!out->copy)
+		return -1;
+	out->copy->to = open(out->path, O_WRONLY | O_CLOEXEC);
+	out->copy->from = dup(fd);
+	if (out->copy->to < 0 || out->copy->from < 0)
+		return -1;
+	int made = fd;
+	fd = -1;
+	return made;
+}
+
+static void end_copy(struct gr_output *out)
+{
+	if (!out->copy)
+		return;
+	if (out->copy->from >= 0)
+		close(out->copy->from);
+	if (out->copy->to >= 0)
+		close(out->copy->to);
+	free(out->copy);
+	out->copy = NULL;
+}
+
 struct gr_error *gr_output_init(struct gr_output *out, const char *path,
 				enum gr_output_format format)
 {
 	memset(out, 0, sizeof(*out));
 	out->fd = -1;
+	out->is_private = format == GR_OUTPUT_PRIVATE;
 	out->path = resolve(path);
 	if (!out->path)
 		return &gr_enomem;
-	struct gr_error *err = check_target(out->path);
+	struct gr_error *err = check_target(path);
 	if (err)
 		return err;
 	if (!is_special(out->path))
-		out->fd = create_temp(out->path, &out->temp_path);
+		out->fd = create_beside(out->path, out->is_private,
+					&out->temp_path);
 	int error = errno;
-	// A folder that takes no new file may hold one that we may write.
-	if (out->fd < 0 && !access(out->path, W_OK)) {
+	// If no new file can be created in the folder, or if no new file can
+	// replace the old one, the old one gets the new content in the end.
+	if (out->fd < 0 && is_special(out->path)) {
 		out->fd = open(out->path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+		error = errno;
+	} else if (out->fd < 0 && !access(out->path, W_OK)) {
+		out->fd = begin_copy(out);
 		error = errno;
 	}
 	if (out->fd < 0)
 		return cannot_write(path, error);
-	// Level 1: pprof files are read once. No name, no time in the header.
+	// Level 1 is enough: pprof files are read once. The header has no name
+	// and no time.
 	out->gz = gzdopen(out->fd, format == GR_OUTPUT_GZIP ? "wb1" : "wbT");
 	if (!out->gz)
 		return &gr_enomem;
@@ -126,6 +279,7 @@ void gr_output_deinit(struct gr_output *out)
 		gzclose(out->gz);
 	if (out->fd >= 0)
 		close(out->fd);
+	end_copy(out);
 	if (out->temp_path)
 		unlink(out->temp_path);
 	free(out->temp_path);
@@ -151,6 +305,56 @@ struct gr_error *gr_output_write(struct gr_output *out, const void *data,
 	return NULL;
 }
 
+static bool copy_bytes(int from, int to, off_t bytes)
+{
+	char buf[COPY_BYTES];
+	off_t done = 0;
+
+	while (done < bytes) {
+		ssize_t n = pread(from, buf, sizeof(buf), done);
+
+		if (n > 0)
+			n = pwrite(to, buf, n, done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		done += n;
+	}
+	return !ftruncate(to, bytes) && !fsync(to);
+}
+
+// Give the existing file the new content. Before its bytes change, it has all
+// the room that it needs.
+static struct gr_error *copy_over(struct gr_output *out)
+{
+	const struct gr_output_copy *copy = out->copy;
+	struct stat old, new;
+
+	if (fstat(copy->to, &old) || fstat(copy->from, &new))
+		return cannot_write(out->path, errno);
+	if (out->is_private && old.st_mode & 0077 &&
+	    fchmod(copy->to, old.st_mode & 0700))
+		return gr_error_format(GR_ERROR_IO,
+				       "cannot write %s: others can read this "
+				       "file, and its new content is private: "
+				       "remove it, or name another file",
+				       out->path);
+	if (new.st_size &&
+	    fallocate(copy->to, FALLOC_FL_KEEP_SIZE, 0, new.st_size))
+		return gr_error_format(GR_ERROR_IO,
+				       "cannot write %s: %s; it cannot be "
+				       "replaced either, because of its owner "
+				       "or its folder: remove it, or name "
+				       "another file",
+				       out->path, strerror(errno));
+	if (!copy_bytes(copy->from, copy->to, new.st_size))
+		return cannot_write(out->path, errno);
+	if (out->temp_path)
+		unlink(out->temp_path);
+	return NULL;
+}
+
 struct gr_error *gr_output_commit(struct gr_output *out)
 {
 	errno = 0;
@@ -158,6 +362,8 @@ struct gr_error *gr_output_commit(struct gr_output *out)
 	out->gz = NULL;
 	if (rc != Z_OK)
 		return cannot_write(out->path, errno ? errno : EIO);
+	if (out->copy)
+		return copy_over(out);
 	if (!out->temp_path)
 		return NULL;
 	if (rename(out->temp_path, out->path))

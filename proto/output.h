@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * output: a file that appears whole or not at all, the same bytes for the same
- * input.
+ * output: writes a file that appears whole or not at all. The same input gives
+ * the same bytes.
  */
 #ifndef GR_OUTPUT_H
 #define GR_OUTPUT_H
@@ -10,32 +10,48 @@
 
 /**
  * A file being written. Regular files are written beside their place and
- * renamed by gr_output_commit(); devices and pipes are written as they are.
+ * renamed by gr_output_commit(); devices and pipes are written as they are. An
+ * existing file is replaced by one with its owner, mode and access control
+ * list; other hard links keep the old content. If a new file cannot have these
+ * (as for another user's file) or its folder takes none, the old one stays the
+ * file that it is: gr_output_commit() makes sure of the room on the disk, and
+ * then copies the whole new content into it. Only a process that is killed
+ * during this copy leaves a part; the whole is then beside it, if there is room
+ * for it in the folder.
  */
 struct gr_output {
-	char *path;	 /**< Where it will be; links resolved. */
-	char *temp_path; /**< Where it is now; NULL: at its place. */
+	char *path;	 /**< The final path; links are resolved. */
+	char *temp_path; /**< The temporary path; NULL: it has none. */
 	void *gz;	 /**< gzFile */
 	int fd;		 /**< -1 once gz owns it. */
+	/** If the existing file stays: the content to copy; else NULL. */
+	struct gr_output_copy *copy;
+	bool is_private;
 };
 
-/** Check that @p path can be written, changing nothing that exists. */
+/** Check that @p path can be written. Existing files do not change. */
 struct gr_error *gr_output_check(const char *path) GR_MUST_CHECK;
 
 enum gr_output_format {
 	GR_OUTPUT_PLAIN,
 	GR_OUTPUT_GZIP,
+	/** Plain, and nobody but the file's owner may read it. */
+	GR_OUTPUT_PRIVATE,
 };
 
+/**
+ * Begin to write @p path. A link is followed; its target need not exist.
+ * @return GR_ERROR_IO if the file cannot be written.
+ */
 struct gr_error *gr_output_init(struct gr_output *out, const char *path,
 				enum gr_output_format format) GR_MUST_CHECK;
-/** Give up what was not committed. */
+/** Discard a file that was not committed. */
 void gr_output_deinit(struct gr_output *out);
 
 struct gr_error *gr_output_write(struct gr_output *out, const void *data,
 				 size_t bytes) GR_MUST_CHECK;
 
-/** Finish the file and put it into its place. */
+/** Finish the file and move it to its final path. */
 struct gr_error *gr_output_commit(struct gr_output *out) GR_MUST_CHECK;
 
 #endif /* GR_OUTPUT_H */

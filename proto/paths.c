@@ -2,6 +2,8 @@
 #include "proto/paths.h"
 
 #include "base/cleanup.h"
+#include "base/huge.h"
+#include "base/vector.h"
 #include "proto/table.h"
 
 static bool same_string(const char *a, const char *b)
@@ -10,36 +12,49 @@ static bool same_string(const char *a, const char *b)
 }
 
 enum {
-	RESERVE = 1024, // nodes; room in the tables is made for so many
-	AHEAD = 16,	// nodes, whose entry in the table is fetched
+	RESERVE = 1024, // nodes; the tables are grown for so many at a time
+	// Children of a path that are searched one by one. If there are more,
+	// all are in a table.
+	MAX_LISTED = 8,
 };
 
-// What is needed while the tree is merged.
+// A name of nodes, and its place.
+struct known_name {
+	const char *name;
+	uint32_t place;
+};
+
+GR_VECTOR(known_name_vector, struct known_name);
+
+// State of a merge of the tree.
 struct merge {
 	struct gr_paths *paths;
 	const struct gr_node *nodes;
 	size_t nnodes;
+	const struct gr_node_line *lines; // or NULL
 	const struct gr_root_total *roots;
 	size_t nroots;
-	struct gr_table place_of_pointer; // nodes' names are mostly interned
+	struct known_name_vector names;
+	struct gr_table name_of_pointer; // most names of nodes are interned
 	struct gr_table place_of_name;
 	struct gr_table label_of_root;
-	struct gr_table path_of_child;
-	// Of each node first its place (of an inner node) or root (of a root
-	// node), then, once it is merged, its path.
-	uint32_t *known;
+	struct gr_table path_of_child; // roots, and children of wide paths
+	// One entry for each node. Of a root node that is not yet merged it is
+	// the index of the root.
+	uint32_t *path_of_node;
 };
 
 static void merge_deinit(struct merge *m)
 {
-	gr_table_deinit(&m->place_of_pointer);
+	known_name_vector_deinit(&m->names);
+	gr_table_deinit(&m->name_of_pointer);
 	gr_table_deinit(&m->place_of_name);
 	gr_table_deinit(&m->label_of_root);
 	gr_table_deinit(&m->path_of_child);
-	free(m->known);
+	free(m->path_of_node);
 }
 
-// The number of a name (and place of a root) among the places.
+// Return the number of a place: a name and, for a root, a source line.
 static uint32_t find_place(struct merge *m, const struct gr_path_place *want)
 {
 	struct gr_paths *paths = m->paths;
@@ -64,25 +79,41 @@ static uint32_t find_place(struct merge *m, const struct gr_path_place *want)
 	return found;
 }
 
-// The place of an inner node: by the pointer of its name, else by the name.
-static uint32_t find_inner_place(struct merge *m, uint32_t node)
+// Return the place of an inner node. The search is by the pointer to its name
+// first, then by the name. GR_PATH_NONE: no memory is left.
+static uint32_t find_inner_place(struct merge *m, const char *name)
 {
-	const char *name = m->nodes[node].name;
 	uint32_t hash = (uint32_t)gr_hash_mix(0, (uintptr_t)name);
 	struct gr_path_place place = { .name = name };
 	size_t pos = hash;
 	uint32_t found;
 
-	while ((found = gr_table_next(&m->place_of_pointer, hash, &pos)) !=
+	while ((found = gr_table_next(&m->name_of_pointer, hash, &pos)) !=
 	       GR_TABLE_NONE) {
-		if (m->nodes[found].name == name)
-			return m->known[found];
+		if (m->names.data[found].name == name)
+			return m->names.data[found].place;
 	}
-	gr_table_add(&m->place_of_pointer, hash, node);
+	found = find_place(m, &place);
+	gr_table_add(&m->name_of_pointer, hash, (uint32_t)m->names.size);
+	if (!known_name_vector_append(&m->names,
+				      (struct known_name){ name, found }))
+		return GR_PATH_NONE;
+	return found;
+}
+
+// Return the place of a node below a root.
+static uint32_t find_node_place(struct merge *m, uint32_t node)
+{
+	const char *name = m->nodes[node].name;
+
+	if (!m->lines || !m->lines[node].file)
+		return find_inner_place(m, name);
+	const struct gr_path_place place = { name, m->lines[node].file,
+					     m->lines[node].line };
 	return find_place(m, &place);
 }
 
-// The number of a root's labels: there may be as many as goroutines.
+// Return the number of a root's labels. There may be as many as goroutines.
 static uint32_t find_label(struct merge *m, const struct gr_path_label *want)
 {
 	struct gr_paths *paths = m->paths;
@@ -114,34 +145,96 @@ static uint32_t hash_path(uint32_t parent, uint32_t place, uint32_t label)
 				     label);
 }
 
-// The path of a parent's child; made when it is new.
-static uint32_t find_path(struct merge *m, uint32_t parent, uint32_t place,
-			  uint32_t label)
+// Return a path in the table, or GR_PATH_NONE.
+static uint32_t look_up(const struct merge *m, uint32_t parent, uint32_t place,
+			uint32_t label)
 {
-	struct gr_paths *paths = m->paths;
-	uint32_t hash = hash_path(parent, place, label);
+	uint32_t hash = hash_path(parent, place, label), found;
 	size_t pos = hash;
-	uint32_t found;
 
 	while ((found = gr_table_next(&m->path_of_child, hash, &pos)) !=
 	       GR_TABLE_NONE) {
-		const struct gr_path *have = &paths->paths[found];
+		const struct gr_path *have = &m->paths->paths[found];
 
 		if (have->parent == parent && have->place == place &&
 		    have->label == label)
 			return found;
 	}
-	found = (uint32_t)paths->npaths++;
-	paths->paths[found] = (struct gr_path){
-		.parent = parent,
-		.place = place,
-		.label = label,
-		.depth = parent == GR_PATH_NONE ?
-				 1 :
-				 paths->paths[parent].depth + 1,
-	};
-	gr_table_add(&m->path_of_child, hash, found);
-	return found;
+	return GR_PATH_NONE;
+}
+
+static bool enter(struct merge *m, uint32_t path)
+{
+	const struct gr_path *p = &m->paths->paths[path];
+
+	if (!gr_table_reserve(&m->path_of_child, 1))
+		return false;
+	gr_table_add(&m->path_of_child,
+		     hash_path(p->parent, p->place, p->label), path);
+	return true;
+}
+
+// Add a path without children.
+static uint32_t add_path(struct merge *m, uint32_t parent, uint32_t place,
+			 uint32_t label, unsigned int depth)
+{
+	struct gr_path *path = &m->paths->paths[m->paths->npaths];
+
+	// All else is 0 as allocated.
+	path->parent = parent;
+	path->place = place;
+	path->label = label;
+	path->depth = (uint16_t)depth;
+	path->child = GR_PATH_NONE;
+	path->sibling = GR_PATH_NONE;
+	return (uint32_t)m->paths->npaths++;
+}
+
+// Return the path of a root; create it if it is new. GR_PATH_NONE: no memory
+// is left.
+static uint32_t find_root(struct merge *m, uint32_t place, uint32_t label)
+{
+	uint32_t found = look_up(m, GR_PATH_NONE, place, label);
+
+	if (found != GR_PATH_NONE)
+		return found;
+	found = add_path(m, GR_PATH_NONE, place, label, 1);
+	return enter(m, found) ? found : GR_PATH_NONE;
+}
+
+// Enter a new child of a path into the table if it has many; with the first
+// one too many, enter all.
+static bool enter_child(struct merge *m, struct gr_path *above, uint32_t child)
+{
+	if (above->listed > MAX_LISTED)
+		return enter(m, child);
+	if (++above->listed <= MAX_LISTED)
+		return true;
+	for (; child != GR_PATH_NONE; child = m->paths->paths[child].sibling) {
+		if (!enter(m, child))
+			return false;
+	}
+	return true;
+}
+
+// Return the path of a parent's child; create it if it is new. GR_PATH_NONE:
+// no memory is left.
+static uint32_t find_child(struct merge *m, uint32_t parent, uint32_t place)
+{
+	struct gr_path *paths = m->paths->paths, *above = &paths[parent];
+	uint32_t found = above->child;
+
+	if (above->listed > MAX_LISTED)
+		found = look_up(m, parent, place, above->label);
+	else
+		while (found != GR_PATH_NONE && paths[found].place != place)
+			found = paths[found].sibling;
+	if (found != GR_PATH_NONE)
+		return found;
+	found = add_path(m, parent, place, above->label, above->depth + 1);
+	paths[found].sibling = above->child;
+	above->child = found;
+	return enter_child(m, above, found) ? found : GR_PATH_NONE;
 }
 
 static struct gr_error *merge_init(struct merge *m)
@@ -149,55 +242,38 @@ static struct gr_error *merge_init(struct merge *m)
 	struct gr_paths *paths = m->paths;
 	size_t n = m->nnodes + m->nroots + 2;
 
-	// One path, place and label more: folded roots.
-	paths->paths = calloc(n, sizeof(*paths->paths));
+	// One more path, place and label are for the folded roots.
+	paths->paths = gr_huge_calloc(n, sizeof(*paths->paths));
 	paths->places = calloc(n, sizeof(*paths->places));
 	paths->labels = calloc(m->nroots + 2, sizeof(*paths->labels));
-	m->known = malloc(n * sizeof(*m->known));
-	if (!paths->paths || !paths->places || !paths->labels || !m->known ||
-	    !gr_table_reserve(&m->path_of_child, m->nnodes))
+	m->path_of_node = gr_huge_calloc(n, sizeof(*m->path_of_node));
+	if (!paths->paths || !paths->places || !paths->labels ||
+	    !m->path_of_node || !gr_table_reserve(&m->path_of_child, 1))
 		return &gr_enomem;
+	for (size_t i = 0; i < m->nroots; i++) {
+		if (m->roots[i].node < m->nnodes)
+			m->path_of_node[m->roots[i].node] = (uint32_t)i;
+	}
 	return NULL;
 }
 
-// Room for what the next nodes may add to the small tables.
+// Make room for the entries that the next nodes may add to the small tables.
 static bool merge_reserve(struct merge *m)
 {
-	return gr_table_reserve(&m->place_of_pointer, RESERVE) &&
+	return gr_table_reserve(&m->name_of_pointer, RESERVE) &&
 	       gr_table_reserve(&m->place_of_name, RESERVE) &&
 	       gr_table_reserve(&m->label_of_root, RESERVE);
 }
 
-static bool is_inner(const struct merge *m, uint32_t node)
-{
-	return m->nodes[node].parent < node;
-}
-
-// What each inner node is called, and which root each root node belongs to.
-static struct gr_error *find_places(struct merge *m)
-{
-	memset(m->known, 0xff, m->nnodes * sizeof(*m->known));
-	for (size_t i = 0; i < m->nroots; i++) {
-		if (m->roots[i].node < m->nnodes)
-			m->known[m->roots[i].node] = (uint32_t)i;
-	}
-	for (uint32_t i = 0; i < m->nnodes; i++) {
-		if (i % RESERVE == 0 && !merge_reserve(m))
-			return &gr_enomem;
-		if (is_inner(m, i))
-			m->known[i] = find_inner_place(m, i);
-	}
-	return NULL;
-}
-
-// The path of a root node.
+// Return the path of a root node.
 static uint32_t merge_root(struct merge *m, uint32_t node)
 {
 	struct gr_path_place place = { .name = m->nodes[node].name };
 	struct gr_path_label label = { .root_kind = NULL };
+	uint32_t index = m->path_of_node[node];
 
-	if (m->known[node] < m->nroots) {
-		const struct gr_root_total *root = &m->roots[m->known[node]];
+	if (index < m->nroots && m->roots[index].node == node) {
+		const struct gr_root_total *root = &m->roots[index];
 
 		place.file = root->file;
 		place.line = root->file ? root->line : 0;
@@ -205,36 +281,27 @@ static uint32_t merge_root(struct merge *m, uint32_t node)
 		label.goroutine_state = root->goroutine_state;
 		label.goroutine_id = root->goroutine_id;
 	}
-	return find_path(m, GR_PATH_NONE, find_place(m, &place),
-			 find_label(m, &label));
+	return find_root(m, find_place(m, &place), find_label(m, &label));
 }
 
-// The path of one node. Those before it have theirs.
+// Return the path of one node. All nodes before it are merged. GR_PATH_NONE:
+// no memory is left.
 static uint32_t merge_node(struct merge *m, uint32_t node)
 {
 	struct gr_paths *paths = m->paths;
+	uint32_t parent = m->nodes[node].parent;
 
-	if (!is_inner(m, node))
+	if (parent >= node)
 		return merge_root(m, node);
-	uint32_t above = m->known[m->nodes[node].parent];
+	uint32_t above = m->path_of_node[parent];
+	uint32_t place = find_node_place(m, node);
+	if (place == GR_PATH_NONE)
+		return GR_PATH_NONE;
 	if (paths->paths[above].depth >= GR_PATH_MAX_DEPTH) {
 		paths->shortened++;
 		return above;
 	}
-	return find_path(m, above, m->known[node], paths->paths[above].label);
-}
-
-// Fetch what find_path() will look at, if the parent of @node is merged.
-static void prefetch_path(const struct merge *m, uint32_t node, uint32_t merged)
-{
-	uint32_t parent = m->nodes[node].parent;
-
-	if (parent >= merged)
-		return;
-	uint32_t above = m->known[parent];
-	gr_table_prefetch(&m->path_of_child,
-			  hash_path(above, m->known[node],
-				    m->paths->paths[above].label));
+	return find_child(m, above, place);
 }
 
 static struct gr_error *merge_all(struct merge *m)
@@ -242,31 +309,32 @@ static struct gr_error *merge_all(struct merge *m)
 	struct gr_paths *paths = m->paths;
 	struct gr_error *err = merge_init(m);
 
-	if (!err)
-		err = find_places(m);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < m->nnodes; i++) {
 		if (i % RESERVE == 0 && !merge_reserve(m))
 			return &gr_enomem;
-		if (i + AHEAD < m->nnodes)
-			prefetch_path(m, i + AHEAD, i);
-		m->known[i] = merge_node(m, i);
-		paths->paths[m->known[i]].objects += m->nodes[i].objects;
-		paths->paths[m->known[i]].bytes += m->nodes[i].bytes;
+		uint32_t number = merge_node(m, i);
+		if (number == GR_PATH_NONE)
+			return &gr_enomem;
+		struct gr_path *path = &paths->paths[number];
+		m->path_of_node[i] = number;
+		paths->samples += !path->objects && m->nodes[i].objects;
+		path->objects += m->nodes[i].objects;
+		path->bytes += m->nodes[i].bytes;
 	}
-	for (size_t i = 0; i < paths->npaths; i++)
-		paths->samples += paths->paths[i].objects != 0;
 	return NULL;
 }
 
 struct gr_error *gr_paths_init(struct gr_paths *paths,
 			       const struct gr_node *nodes, size_t nnodes,
+			       const struct gr_node_line *lines,
 			       const struct gr_root_total *roots, size_t nroots)
 {
 	struct merge m = { .paths = paths,
 			   .nodes = nodes,
 			   .nnodes = nnodes,
+			   .lines = lines,
 			   .roots = roots,
 			   .nroots = nroots };
 
@@ -279,6 +347,34 @@ struct gr_error *gr_paths_init(struct gr_paths *paths,
 	if (err)
 		gr_paths_deinit(paths);
 	return err;
+}
+
+uint32_t gr_paths_link(struct gr_paths *paths)
+{
+	uint32_t first_root = GR_PATH_NONE;
+
+	for (size_t i = 0; i < paths->npaths; i++)
+		paths->paths[i].child = GR_PATH_NONE;
+	for (uint32_t i = (uint32_t)paths->npaths; i-- > 0;) {
+		struct gr_path *path = &paths->paths[i];
+		uint32_t *first = path->parent == GR_PATH_NONE ?
+					  &first_root :
+					  &paths->paths[path->parent].child;
+
+		path->sibling = *first;
+		*first = i;
+	}
+	return first_root;
+}
+
+uint32_t gr_paths_next(const struct gr_paths *paths, uint32_t path)
+{
+	if (paths->paths[path].child != GR_PATH_NONE)
+		return paths->paths[path].child;
+	while (path != GR_PATH_NONE &&
+	       paths->paths[path].sibling == GR_PATH_NONE)
+		path = paths->paths[path].parent;
+	return path == GR_PATH_NONE ? path : paths->paths[path].sibling;
 }
 
 void gr_paths_deinit(struct gr_paths *paths)

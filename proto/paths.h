@@ -12,11 +12,13 @@
 #define GR_PATH_NONE UINT32_MAX
 
 enum {
-	/** Longer paths end at this level; no tool shows more. */
+	/** Longer paths are cut off at this level; no tool shows more. */
 	GR_PATH_MAX_DEPTH = 1024,
 };
 
-/** What pprof calls a location: a name, and a place if the root has one. */
+/**
+ * A location in pprof's terms: a name and, if the root has one, a source line.
+ */
 struct gr_path_place {
 	const char *name;
 	const char *file; /**< Or NULL. */
@@ -32,17 +34,20 @@ struct gr_path_label {
 
 /** A node of the merged tree. A parent's number is smaller. */
 struct gr_path {
-	uint32_t parent; /**< GR_PATH_NONE: a root. */
-	uint32_t place;	 /**< Index into the places. */
-	uint32_t label;	 /**< Index into the labels. */
-	uint32_t depth;	 /**< 1: a root. */
+	uint32_t parent;  /**< GR_PATH_NONE: a root. */
+	uint32_t place;	  /**< Index into the places. */
+	uint32_t label;	  /**< Index into the labels; that of the root. */
+	uint32_t child;	  /**< First of a list, or GR_PATH_NONE. */
+	uint32_t sibling; /**< The next child of the parent, or GR_PATH_NONE. */
+	uint16_t depth;	  /**< 1: a root. */
+	uint16_t listed;  /**< Children while merging, up to a limit. */
 	uint64_t objects;
 	uint64_t bytes;
 };
 
 /**
- * Invariants: paths are in the order in which the tree first has them;
- * the sums of objects and of bytes are those of the tree.
+ * Invariants: paths are in the order of their first node in the tree; the sums
+ * of objects and of bytes are those of the tree.
  */
 struct gr_paths {
 	struct gr_path *paths;
@@ -52,24 +57,39 @@ struct gr_paths {
 	struct gr_path_label *labels;
 	size_t nlabels;
 	uint64_t samples;   /**< Paths with objects. */
-	uint64_t folded;    /**< Of those there were, what folding took. */
+	uint64_t folded;    /**< Paths with objects that were folded. */
 	uint64_t shortened; /**< Nodes past GR_PATH_MAX_DEPTH. */
 };
 
-/** Merge the tree's equal paths. Names stay the caller's. */
+/**
+ * Merge the tree's equal paths. The caller keeps owning the names.
+ *
+ * @param lines Of the nodes; NULL: only roots have a source line.
+ */
 struct gr_error *gr_paths_init(struct gr_paths *paths,
 			       const struct gr_node *nodes, size_t nnodes,
+			       const struct gr_node_line *lines,
 			       const struct gr_root_total *roots,
 			       size_t nroots) GR_MUST_CHECK;
 void gr_paths_deinit(struct gr_paths *paths);
 
 /**
  * Fold the smallest leaves (by bytes, then objects, the later one first) into
- * their parents until at most @p max_samples paths have objects. Roots go
- * last, into one root named `$other_roots$`. After an error the paths are of
- * no more use.
+ * their parents until at most @p max_samples paths have objects. Roots go last,
+ * into one root named `$other_roots$`. What has folded is removed, so the
+ * numbers of paths change. After an error the paths must not be used.
  */
 struct gr_error *gr_paths_fold(struct gr_paths *paths,
 			       uint64_t max_samples) GR_MUST_CHECK;
+
+/**
+ * Link roots and children in the order of their numbers, for gr_paths_next().
+ *
+ * @return The first root, or GR_PATH_NONE.
+ */
+uint32_t gr_paths_link(struct gr_paths *paths);
+
+/** The path after @p path, depth first: parents before their children. */
+uint32_t gr_paths_next(const struct gr_paths *paths, uint32_t path);
 
 #endif /* GR_PATHS_H */

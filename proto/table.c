@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/table.h"
 
+#include "base/huge.h"
+
 void gr_table_deinit(struct gr_table *t)
 {
 	free(t->slots);
@@ -22,7 +24,7 @@ bool gr_table_reserve(struct gr_table *t, size_t more)
 	struct gr_table new = { .mask = t->slots ? t->mask : 1023 };
 	size_t limit;
 
-	// A few thousand values at a time, or 2^32 at once.
+	// A caller may reserve a few thousand values at a time or 2^32 at once.
 	while (limit = new.mask / 3 * 2, t->used + more > limit)
 		new.mask = 2 * new.mask + 1;
 	if (t->slots && new.mask == t->mask)
@@ -30,6 +32,7 @@ bool gr_table_reserve(struct gr_table *t, size_t more)
 	new.slots = malloc((new.mask + 1) * sizeof(*new.slots));
 	if (!new.slots)
 		return false;
+	gr_huge_advise(new.slots, (new.mask + 1) * sizeof(*new.slots));
 	memset(new.slots, 0xff, (new.mask + 1) * sizeof(*new.slots));
 	for (size_t i = 0; t->slots && i <= t->mask; i++) {
 		if (t->slots[i].value != GR_TABLE_NONE)

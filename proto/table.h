@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * table: an open-addressing table of numbers, which the caller hashes and
- * compares; and a table of strings in the order in which they came.
+ * compares, and a table of strings in the order of their addition.
  */
 #ifndef GR_TABLE_H
 #define GR_TABLE_H
@@ -27,12 +27,6 @@ void gr_table_deinit(struct gr_table *t);
 
 /** Make room for @p more values; false if no memory is left. */
 bool gr_table_reserve(struct gr_table *t, size_t more);
-
-/** Values with this hash will be asked for soon. */
-static inline void gr_table_prefetch(const struct gr_table *t, uint32_t hash)
-{
-	gr_prefetch(&t->slots[hash & t->mask]);
-}
 
 /** The next value with this hash, or GR_TABLE_NONE. *@p pos starts as the
  * hash. The table has been reserved. */
@@ -60,10 +54,10 @@ static inline uint64_t gr_hash_mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 29;
 }
 
-/** NULL is fine. */
+/** Hash a string; NULL is allowed. */
 uint64_t gr_hash_string(const char *s);
 
-/** Each string once. Strings stay the caller's. */
+/** A table that holds each string once. The caller keeps owning the strings. */
 struct gr_strings {
 	const char **strings;
 	size_t count;

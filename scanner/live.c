@@ -1,31 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A process that stands still for as short as can be: what does not need it
- * stopped comes before, what does not need it at all comes after.
+ * Scans of a process that is stopped as briefly as possible. Steps that do not
+ * need a stopped process run before the stop; steps that do not need the
+ * process at all run after it.
  */
 #include "scan.h"
 
-#include "target/elf.h"
-#include "target/sigbus.h"
+#include "inferior/elf.h"
+#include "inferior/sigbus.h"
 
 enum {
 	OPEN_TRIES = 3,
-	/* What is yet to come in every scan: frames' variables, types; and
-	 * half as much again as the symbols, when these are kept in a file. */
+	/* Memory that every scan still needs: variables of frames, types; and
+	 * half the size of the symbols, when these are kept in a file. */
 	FIXED_BYTES = 4 << 20,
-	/* Of a goroutine: its frames and what they hold. */
-	GOROUTINE_BYTES = 1 << 10,
-	/* Of an object: its node, its bits, its share of the queue. */
+	/* Memory for a goroutine, besides itself and its frames: its area, its
+	 * values, the rounding of its bits, the overhead of malloc(). */
+	GOROUTINE_BYTES = 512,
+	/* A stack needs three bits for each word. */
+	STACK_BYTES_A_BYTE = 64 / 3,
+	/* Memory for an object: its node, its bits, its share of the queue. */
 	OBJECT_BYTES = 12,
-	/* Of a node: itself, its place in its parent's table. */
+	/* Memory for each slot of the walk that the object graph is made of
+	 * (mark/parents.h), and for each object of the graph, at the peak. */
+	PARENT_BYTES = 12,
+	GRAPH_BYTES = 60,
+	/* Memory for a node: itself, its place in its parent's table. */
 	NODE_BYTES = 96,
-	/* What a copy brings a millisecond, at least on anything recent. */
+	/* The speed of a copy, at least on recent machines. */
 	BYTES_PER_US = 4000,
-	/* Roots, goroutines and stacks that come while we prepare. */
+	/* Roots, goroutines and stacks that appear during the preparation. */
 	SPARE_BYTES = 4 << 20,
 };
 
-/* Resident memory of a process; 0 if it cannot be had. */
+/* Resident memory of a process; 0 if it cannot be read. */
 static uint64_t resident_bytes(int32_t pid)
 {
 	unsigned long long size, pages = 0;
@@ -38,7 +46,36 @@ static uint64_t resident_bytes(int32_t pid)
 	return pages * GR_PAGE_BYTES;
 }
 
-/* Tables of symbols, of which there may be any number, are measured. */
+/* Memory for all goroutines, their frames and the variables of these. The
+ * number of frames for each byte of stack comes from a sample; two frames have
+ * three roots. */
+static uint64_t goroutine_bytes(struct gr_scan *scan)
+{
+	const struct gr_sched *sched = &scan->sched;
+	struct gr_stack_sample *sample = &scan->stack_sample;
+	uint64_t frame_bytes =
+		sizeof(struct gr_frame) + sizeof(struct gr_root) * 3 / 2;
+	uint64_t stack_bytes = 0, frames_bytes = 0;
+
+	for (size_t i = 0; i < sched->ngoroutines; i++)
+		stack_bytes += sched->goroutines[i].stack.end -
+			       sched->goroutines[i].stack.start;
+	// The sample is taken once: it costs time, and the process may be
+	// stopped.
+	// It reads whole stacks, which have values.
+	gr_recorder_pause(scan->rt.recorder);
+	if (!sample->bytes)
+		gr_error_destroy(gr_goroutines_sample(sched, sample));
+	gr_recorder_resume(scan->rt.recorder);
+	if (sample->bytes)
+		frames_bytes = (double)stack_bytes / sample->bytes *
+			       sample->frames * frame_bytes;
+	return sched->ngoroutines *
+		       (sizeof(struct gr_goroutine) + GOROUTINE_BYTES) +
+	       stack_bytes / STACK_BYTES_A_BYTE + frames_bytes;
+}
+
+/* The tables of symbols can have any size, so they are measured. */
 static uint64_t fixed_bytes(const struct gr_scan *scan)
 {
 	uint64_t bytes = FIXED_BYTES + scan->symbols_bytes * 3 / 2;
@@ -46,22 +83,36 @@ static uint64_t fixed_bytes(const struct gr_scan *scan)
 	return (bytes | ((1 << 20) - 1)) + 1;
 }
 
+void gr_scan_note_graph_estimate(struct gr_scan *scan)
+{
+	const struct gr_heap *heap = scan->heap;
+	// Until bitmaps are read, all slots may have objects.
+	uint64_t nobjects = heap->allocated_objects ? heap->allocated_objects :
+						      heap->nobjs;
+
+	scan->estimate.graph_bytes =
+		(uint64_t)heap->nobjs * PARENT_BYTES + nobjects * GRAPH_BYTES;
+}
+
 void gr_scan_note_estimate(struct gr_scan *scan)
 {
-	const struct gr_heap *heap = scan->rt.heap;
+	const struct gr_heap *heap = scan->heap;
 	struct gr_estimate *e = &scan->estimate;
 
 	e->copy_bytes = gr_image_plan_bytes(scan->image);
-	e->table_bytes = fixed_bytes(scan) +
-			 (uint64_t)scan->rt.ngoroutines * GOROUTINE_BYTES +
-			 (uint64_t)heap->nobjs * OBJECT_BYTES +
-			 heap->nwords / 8;
+	e->table_bytes = fixed_bytes(scan) + goroutine_bytes(scan);
+	e->copy_us = e->copy_bytes / BYTES_PER_US;
+	if (!heap)
+		return; // no walk either
+	e->table_bytes +=
+		(uint64_t)heap->nobjs * OBJECT_BYTES + heap->nwords / 8;
 	e->node_bytes = NODE_BYTES;
 	e->max_nodes = heap->nobjs;
-	e->copy_us = e->copy_bytes / BYTES_PER_US;
+	gr_scan_note_graph_estimate(scan);
 }
 
-/* The heap would not hold still: nothing in it can need more than it all. */
+/* Estimate from the process's size, because its heap could not be read while it
+ * ran. The copy cannot be larger than the process. */
 static void note_rough_estimate(struct gr_scan *scan)
 {
 	uint64_t bytes = resident_bytes(scan->target.pid);
@@ -71,48 +122,55 @@ static void note_rough_estimate(struct gr_scan *scan)
 		.table_bytes = fixed_bytes(scan) + bytes / 32 * OBJECT_BYTES,
 		.node_bytes = NODE_BYTES,
 		.max_nodes = GR_UNLIMITED,
+		.graph_bytes = bytes / 32 * (PARENT_BYTES + GRAPH_BYTES),
 		.read_us = bytes / BYTES_PER_US / 4,
 		.copy_us = bytes / BYTES_PER_US,
 		.is_rough = true,
 	};
 }
 
-/* Read the heap as if the process stood still, for the estimate only. */
-static struct gr_error *try_heap(struct gr_scan *scan)
+/* Read the runtime's structures as if the process were stopped, for the
+ * estimate only. */
+static struct gr_error *try_reading(struct gr_scan *scan)
 {
-	struct gr_gaps gaps = scan->gaps;
 	uint64_t begin = gr_scan_now_us();
-	struct gr_error *err = gr_scan_read_heap(scan);
+	struct gr_error *err =
+		gr_scan_read(scan, gr_extent_stages(scan->extent));
 
 	scan->phases_us[GR_PHASE_heap] = 0;
 	scan->estimate.read_us = gr_scan_now_us() - begin;
 	if (!err)
 		gr_scan_note_estimate(scan);
-	gr_scan_drop_heap(scan);
-	scan->gaps = gaps;
+	gr_scan_drop(scan);
+	scan->phase_start_us = begin;
+	gr_scan_end_phase(scan, GR_PHASE_estimate);
 	return err;
 }
 
 /*
- * Without debug information the runtime is searched, by what must hold of its
- * heap and scheduler: that they change meanwhile may be chance.
+ * Open the program, with several tries. Without debug information, the runtime
+ * is found by conditions that its heap and its scheduler must meet. A try may
+ * fail only because they changed during the search.
  */
 static struct gr_error *open_program(const struct gr_target *target,
+				     enum gr_scan_extent extent,
 				     struct gr_scan **ret)
 {
+	uint64_t begin = gr_scan_now_us();
 	struct gr_error *err = NULL;
 
-	// Of one that stands still the registers are known.
+	// Registers are known only for a stopped process.
 	bool is_running = !target->nthreads;
 
 	for (unsigned int i = 0; i < OPEN_TRIES; i++) {
 		_cleanup_(gr_cleanup_scan) struct gr_scan *scan = NULL;
 
 		gr_error_destroy(err);
-		err = gr_scan_new(target, &scan);
+		err = gr_scan_new(target, extent, &scan);
 		if (err)
 			return err;
 		scan->rt.is_running = is_running;
+		scan->phase_start_us = begin; // Failed tries count, too.
 		err = gr_scan_open_program(scan);
 		if (!err)
 			*ret = steal_ptr(scan);
@@ -123,6 +181,7 @@ static struct gr_error *open_program(const struct gr_target *target,
 }
 
 struct gr_error *gr_scan_prepare(const struct gr_target *target,
+				 enum gr_scan_extent extent,
 				 struct gr_scan **ret)
 {
 	_cleanup_(gr_cleanup_scan) struct gr_scan *scan = NULL;
@@ -130,10 +189,11 @@ struct gr_error *gr_scan_prepare(const struct gr_target *target,
 	struct gr_error *err;
 
 	gr_sigbus_guard_begin(&guard);
-	err = open_program(target, &scan);
+	err = open_program(target, extent, &scan);
 	if (!err) {
-		err = try_heap(scan);
+		err = try_reading(scan);
 		if (err && err->code != GR_ERROR_INTERRUPTED &&
+		    err->code != GR_ERROR_MEMORY_LIMIT &&
 		    err->code != GR_ERROR_NO_MEMORY) {
 			gr_error_destroy(err);
 			err = NULL;
@@ -154,8 +214,26 @@ void gr_scan_estimate(const struct gr_scan *scan, struct gr_estimate *ret)
 struct gr_error *gr_scan_reserve(struct gr_scan *scan)
 {
 	uint64_t bytes = scan->estimate.copy_bytes;
+	struct gr_error *err;
 
-	return gr_image_reserve(scan->image, bytes + bytes / 16 + SPARE_BYTES);
+	scan->phase_start_us = gr_scan_now_us();
+	err = gr_image_reserve(scan->image, bytes + bytes / 16 + SPARE_BYTES);
+	gr_scan_end_phase(scan, GR_PHASE_capture);
+	return err;
+}
+
+/* Of a snapshot it is not known, which matters only to who asks for it. */
+static struct gr_error *read_residency(struct gr_scan *scan)
+{
+	bool is_optional = scan->extent == GR_EXTENT_REPORT ||
+			   gr_extent_is_recorded(scan->extent);
+	struct gr_error *err = NULL;
+
+	if (scan->extent == GR_EXTENT_RESIDENCY || is_optional)
+		err = gr_scan_read_residency(scan);
+	if (is_optional && gr_error_catch(&err, GR_ERROR_ARGUMENT))
+		return NULL;
+	return err;
 }
 
 struct gr_error *gr_scan_capture(struct gr_scan *scan,
@@ -175,7 +253,9 @@ struct gr_error *gr_scan_capture(struct gr_scan *scan,
 	if (!err)
 		err = gr_image_refresh(scan->image);
 	if (!err)
-		err = gr_scan_read_heap(scan);
+		err = read_residency(scan);
+	if (!err)
+		err = gr_scan_read(scan, gr_extent_stages(scan->extent));
 	if (!err)
 		err = gr_scan_copy(scan);
 	return gr_sigbus_guard_end(&guard, err);
@@ -187,5 +267,6 @@ struct gr_error *gr_scan_finish(struct gr_scan *scan)
 
 	scan->phase_start_us = gr_scan_now_us();
 	gr_sigbus_guard_begin(&guard);
-	return gr_sigbus_guard_end(&guard, gr_scan_unwind(scan));
+	return gr_sigbus_guard_end(
+		&guard, gr_scan_build(scan, gr_extent_stages(scan->extent)));
 }

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a person types: addresses, Delve's casts, package variables. */
+/* Resolving expressions of the user: addresses, Delve's casts, package
+ * variables. */
+#include "place.h"
+
+#include "place_internal.h"
 #include "scan.h"
 
-#include "goruntime/symbols.h"
+#include "goruntime/layout/symbols.h"
 
 #include <ctype.h>
 #include <errno.h>
 
-/* The module and index of a package variable, or NULL. */
+enum { MAX_TEXT_BYTES = 4096 };
+
+/* Find a package variable and its module; NULL if there is none. */
 static const struct gr_dwarf_variable *
 find_variable(struct gr_scan *scan, const char *name,
 	      const struct gr_module **ret)
@@ -28,42 +34,17 @@ find_variable(struct gr_scan *scan, const char *name,
 	return NULL;
 }
 
-/* What a variable's first words point to: for questions about its object. */
-static uint64_t pointed_to(struct gr_scan *scan, uint64_t addr, gr_type_id id)
-{
-	struct gr_error *err;
-	uint64_t value = 0;
-
-	if (id == GR_TYPE_NONE)
-		return 0;
-	switch (gr_types_get(scan->rt.types, id)->kind) {
-	case GR_KIND_INTERFACE:
-		addr += GR_WORD_BYTES;
-		break;
-	case GR_KIND_PTR:
-	case GR_KIND_MAP:
-	case GR_KIND_CHAN:
-	case GR_KIND_FUNC:
-	case GR_KIND_SLICE:
-	case GR_KIND_STRING:
-	case GR_KIND_UNSAFE_POINTER:
-		break;
-	default:
-		return 0;
-	}
-	err = gr_image_read_u64(scan->image, addr, &value);
-	gr_error_destroy(err);
-	return err ? 0 : value;
-}
-
 static struct gr_error *no_variable(const char *name)
 {
 	return gr_error_format(GR_ERROR_NOT_FOUND,
-			       "no package variable is called \"%s\"", name);
+			       "no package variable is called \"%s\", and "
+			       "no local variable in use",
+			       name);
 }
 
-/* Without debug information: what the symbol table calls so. Its type is not
- * known; that its first word is a pointer is likely where it leads. */
+/* Look a name up in the symbol table, if there is no debug information, and
+ * then among the roots. The type of a symbol is not known. If the first word
+ * leads to an object of the heap, it is probably a pointer. */
 static struct gr_error *resolve_symbol(struct gr_scan *scan, const char *name,
 				       struct gr_place *ret)
 {
@@ -76,13 +57,12 @@ static struct gr_error *resolve_symbol(struct gr_scan *scan, const char *name,
 		if (!strcmp(scan->rt.symbols[i].name, name))
 			found = &scan->rt.symbols[i];
 	if (!found)
-		return no_variable(name);
+		return gr_place_of_root(scan, name, ret);
 	ret->addr = found->addr;
 	if (found->bytes < GR_WORD_BYTES)
 		return NULL;
 	err = gr_image_read_u64(scan->image, found->addr, &value);
-	if (!err &&
-	    gr_heap_object_at(scan->rt.heap, value, &span) != GR_OBJ_NONE)
+	if (!err && gr_heap_object_at(scan->heap, value, &span) != GR_OBJ_NONE)
 		ret->value = value;
 	gr_error_destroy(err);
 	return NULL;
@@ -97,69 +77,13 @@ static struct gr_error *resolve_variable(struct gr_scan *scan, const char *name,
 	if (!v)
 		return resolve_symbol(scan, name, ret);
 	ret->addr = v->addr + m->bias;
-	ret->type = gr_types_from_dwarf(&scan->rt, m, v->type);
+	ret->type = gr_types_from_dwarf(scan->types, m, v->type);
 	ret->is_variable = true;
-	ret->value = pointed_to(scan, ret->addr, ret->type);
+	ret->value = gr_place_pointee(scan, ret->addr, ret->type);
 	return NULL;
 }
 
-/* The field of a struct, or NULL. */
-static const struct gr_type_field *find_field(const struct gr_scan *scan,
-					      gr_type_id id, const char *name,
-					      size_t len)
-{
-	const struct gr_type *type = gr_types_get(scan->rt.types, id);
-
-	if (type->kind != GR_KIND_STRUCT)
-		return NULL;
-	for (uint32_t i = 0; i < type->nfields; i++) {
-		const struct gr_type_field *field =
-			gr_types_field(scan->rt.types, type, i);
-		if (!strncmp(field->name, name, len) && !field->name[len])
-			return field;
-	}
-	return NULL;
-}
-
-/* From a variable along `Left.Right`, through pointers, as Go writes it. */
-static struct gr_error *follow_fields(struct gr_scan *scan, const char *path,
-				      struct gr_place *ret)
-{
-	while (*path && ret->type != GR_TYPE_NONE) {
-		const struct gr_type *type =
-			gr_types_get(scan->rt.types, ret->type);
-		size_t len = strcspn(path, ".");
-
-		if (type->kind == GR_KIND_PTR) {
-			if (!ret->value)
-				return gr_error_format(
-					GR_ERROR_ARGUMENT,
-					"%s: there is a nil pointer before "
-					"\"%s\"",
-					ret->name, path);
-			ret->addr = ret->value;
-			ret->type = type->elem;
-			ret->value = 0;
-			if (ret->type == GR_TYPE_NONE)
-				break;
-		}
-		const struct gr_type_field *field =
-			find_field(scan, ret->type, path, len);
-		if (!field)
-			return gr_error_format(
-				GR_ERROR_ARGUMENT,
-				"%s: %s has no field \"%.*s\"", ret->name,
-				gr_types_get(scan->rt.types, ret->type)->name,
-				(int)len, path);
-		ret->addr += field->off_bytes;
-		ret->type = field->type;
-		ret->value = pointed_to(scan, ret->addr, ret->type);
-		path += len + (path[len] == '.');
-	}
-	return NULL;
-}
-
-/* A variable, or what lies behind the longest part that names one. */
+/* Resolve a variable, or a path behind the longest part that names one. */
 static struct gr_error *resolve_path(struct gr_scan *scan, char *name,
 				     struct gr_place *ret)
 {
@@ -169,22 +93,33 @@ static struct gr_error *resolve_path(struct gr_scan *scan, char *name,
 	while (err && err->code == GR_ERROR_NOT_FOUND) {
 		do
 			end--;
-		while (end > name && *end != '.');
-		if (end <= name || !strchr(name, '.') || strchr(end, '/'))
-			return err;
+		while (end > name && *end != '.' && *end != '[');
+		if (end <= name)
+			break;
+		char border = *end;
 		*end = '\0';
 		struct gr_error *shorter = resolve_variable(scan, name, ret);
+		*end = border;
 		if (!shorter && ret->type != GR_TYPE_NONE) {
 			gr_error_destroy(err);
-			return follow_fields(scan, end + 1, ret);
+			return gr_place_walk(scan, name, end, ret);
 		}
-		*end = '.';
+		// It is clear what was meant.
+		if (shorter && shorter->code == GR_ERROR_ARGUMENT) {
+			gr_error_destroy(err);
+			return shorter;
+		}
 		gr_error_destroy(shorter);
 	}
-	return err;
+	if (!err || err->code != GR_ERROR_NOT_FOUND)
+		return err;
+	// The error is about the name, without indexes.
+	gr_error_destroy(err);
+	name[strcspn(name, "[")] = '\0';
+	return no_variable(name);
 }
 
-/* A whole text that is one number, with C's prefixes; false if it is not. */
+/* Parse a text that is one number, with C's prefixes; false if it is not. */
 static bool parse_number(const char *text, size_t len, uint64_t *ret)
 {
 	char buf[32], *end;
@@ -198,7 +133,7 @@ static bool parse_number(const char *text, size_t len, uint64_t *ret)
 	return !*end && !errno;
 }
 
-/* One word that begins with a digit: whatever it is, it was to be a number. */
+/* Is the text one word that begins with a digit? It was meant as a number. */
 static bool is_number_alone(const char *text)
 {
 	return isdigit((unsigned char)*text) &&
@@ -206,41 +141,123 @@ static bool is_number_alone(const char *text)
 				  "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")];
 }
 
-/* `(*T)(0x…)`, as Delve prints it, with or without a star before. */
+/* The bracket that closes the one at @open, or NULL. */
+static const char *closing(const char *open)
+{
+	size_t depth = 0;
+
+	for (; *open; open++) {
+		depth += *open == '(';
+		if (*open == ')' && !--depth)
+			return open;
+	}
+	return NULL;
+}
+
+/* Copy @text without quotes, which Delve puts around import paths. */
+static char *without_quotes(struct gr_scan *scan, const char *text, size_t len)
+{
+	char *name = gr_arena_alloc(&scan->arena, len + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; name && i < len; i++)
+		if (text[i] != '"' && text[i] != '\'')
+			name[n++] = text[i];
+	if (name)
+		name[n] = '\0';
+	return name;
+}
+
+/* Resolve `(*T)(0x…)`, as Delve prints it, with or without a leading star,
+ * and with fields and indexes behind it. */
 static struct gr_error *resolve_cast(struct gr_scan *scan, const char *text,
 				     struct gr_place *ret)
 {
 	const char *open = *text == '*' ? text + 1 : text;
-	size_t len = strlen(open);
-	const char *number = strrchr(open, '(');
-	const char *middle = number;
+	const char *middle = closing(open);
+	const char *number = middle ? middle + 1 : open;
+	const char *end;
 
-	// Blanks between the two are Go's, too.
-	while (middle > open && isspace((unsigned char)middle[-1]))
-		middle--;
-	middle--;
-	if (len < 6 || open[len - 1] != ')' || middle <= open + 2 ||
-	    *middle != ')' ||
-	    !parse_number(number + 1, open + len - 1 - (number + 1),
-			  &ret->addr))
+	// Go allows blanks between the two, too.
+	while (isspace((unsigned char)*number))
+		number++;
+	end = *number == '(' ? strchr(number, ')') : NULL;
+	if (!end || middle <= open + 2 ||
+	    !parse_number(number + 1, (size_t)(end - number - 1), &ret->addr))
 		return gr_error_format(GR_ERROR_ARGUMENT,
 				       "cannot read \"%s\"; a cast is written "
 				       "(*main.T)(0xc000782240)",
 				       text);
-	// Between "(*" and ")": quotes of import paths are Delve's.
-	char *name = gr_arena_alloc(&scan->arena, middle - open);
-	size_t n = 0;
+	// The name is between "(*" and ")".
+	char *name =
+		without_quotes(scan, open + 2, (size_t)(middle - open - 2));
 	if (!name)
 		return &gr_enomem;
-	for (const char *p = open + 2; p < middle; p++)
-		if (*p != '"')
-			name[n++] = *p;
-	name[n] = '\0';
-	ret->type = gr_types_find(&scan->rt, name);
+	ret->type = gr_types_find(scan->types, name);
+	struct gr_error *err = gr_types_take_error(scan->types);
+	if (err)
+		return err;
 	if (ret->type == GR_TYPE_NONE)
 		return gr_error_format(GR_ERROR_ARGUMENT,
 				       "no type is called \"%s\"", name);
-	return NULL;
+	if (!end[1])
+		return NULL;
+	return gr_place_walk(scan, text, end + 1, ret);
+}
+
+/* The name of a variable and its path. `&main.cache`, `main.cache` in quotes
+ * and `"path/to/pkg".Var` are names of variables, too. Quotes within brackets
+ * belong to keys. */
+static char *plain_name(struct gr_scan *scan, const char *text, size_t len)
+{
+	bool is_address = *text == '&';
+
+	text += is_address;
+	len -= is_address;
+	if (len > 1 && *text == '\'' && text[len - 1] == '\'') {
+		text++;
+		len -= 2;
+	}
+	size_t head = 0;
+	while (head < len && text[head] != '[')
+		head++;
+	char *name = gr_arena_alloc(&scan->arena, len + 1);
+	char *start = name ? without_quotes(scan, text, head) : NULL;
+	if (!start)
+		return NULL;
+	size_t n = strlen(start);
+	memcpy(name, start, n);
+	memcpy(name + n, text + head, len - head);
+	name[n + len - head] = '\0';
+	return name;
+}
+
+static struct gr_error *resolve_name(struct gr_scan *scan, const char *text,
+				     size_t len, struct gr_place *ret)
+{
+	if (is_number_alone(ret->name))
+		return gr_error_format(GR_ERROR_ARGUMENT,
+				       "cannot read \"%s\": an address is "
+				       "written 0xc000782240",
+				       ret->name);
+	if (*text == '"' && !strstr(ret->name, "\"."))
+		return gr_error_format(GR_ERROR_ARGUMENT,
+				       "cannot read %s: a quoted package is "
+				       "followed by a variable, as "
+				       "\"path/to/pkg\".Var",
+				       ret->name);
+	char *name = plain_name(scan, text, len);
+	if (!name)
+		return &gr_enomem;
+	struct gr_error *err = resolve_path(scan, name, ret);
+	if (!err && *text == '&')
+		ret->value = 0;
+	return err;
+}
+
+const char *gr_scan_keep_name(struct gr_scan *scan, const char *name)
+{
+	return gr_arena_intern(&scan->arena, name, strlen(name));
 }
 
 struct gr_error *gr_scan_resolve(struct gr_scan *scan, const char *text,
@@ -256,44 +273,22 @@ struct gr_error *gr_scan_resolve(struct gr_scan *scan, const char *text,
 		len--;
 	memset(ret, 0, sizeof(*ret));
 	ret->type = GR_TYPE_NONE;
+	if (!len || len > MAX_TEXT_BYTES)
+		return gr_error_format(GR_ERROR_ARGUMENT,
+				       len ? "the expression is too long" :
+					     "an address or expression is "
+					     "missing");
 	ret->name = gr_arena_intern(&scan->arena, text, len);
 	if (!ret->name)
 		return &gr_enomem;
-	text = ret->name;
-	if (!len)
-		return gr_error_format(GR_ERROR_ARGUMENT,
-				       "an address or expression is missing");
-	if (parse_number(text, len, &ret->addr))
+	if (parse_number(ret->name, len, &ret->addr))
 		return NULL;
-	if (!strncmp(text, "(*", 2) || !strncmp(text, "*(*", 3))
-		return resolve_cast(scan, text, ret);
-	if (is_number_alone(text))
-		return gr_error_format(GR_ERROR_ARGUMENT,
-				       "cannot read \"%s\": an address is "
-				       "written 0xc000782240",
-				       text);
-	if (*text == '"' && !strstr(text, "\"."))
-		return gr_error_format(GR_ERROR_ARGUMENT,
-				       "cannot read %s: a quoted package is "
-				       "followed by a variable, as "
-				       "\"path/to/pkg\".Var",
-				       text);
-	// `&main.cache` and `"path/to/pkg".Var` are names of variables, too.
-	char *name = gr_arena_alloc(&scan->arena, len + 1);
-	size_t n = 0;
-	if (!name)
-		return &gr_enomem;
-	for (size_t i = *text == '&'; i < len; i++)
-		if (text[i] != '"' && text[i] != '\'')
-			name[n++] = text[i];
-	name[n] = '\0';
 	struct gr_error *err = gr_scan_enter(scan, &guard);
-	if (!err)
-		err = resolve_path(scan, name, ret);
-	err = gr_sigbus_guard_end(&guard, err);
-	if (!err && *text == '&')
-		ret->value = 0;
-	return err;
+	if (!err && (!strncmp(text, "(*", 2) || !strncmp(text, "*(*", 3)))
+		err = resolve_cast(scan, ret->name, ret);
+	else if (!err)
+		err = resolve_name(scan, text, len, ret);
+	return gr_sigbus_guard_end(&guard, err);
 }
 
 struct gr_error *gr_scan_complete(struct gr_scan *scan, const char *prefix,

@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* From a walk to what the user sees: the ledger, sorted roots and types. */
+/* The result of a walk for the user: the ledger, sorted roots and types. */
+#include "result.h"
+
 #include "scan.h"
-
-const char *gr_root_kind_name(enum gr_root_kind kind)
-{
-	static const char *const names[] = {
-#define X(id, name) name,
-		GR_ROOT_KINDS(X)
-#undef X
-	};
-
-	return names[kind];
-}
 
 void gr_result_destroy(struct gr_result *result)
 {
@@ -19,13 +10,13 @@ void gr_result_destroy(struct gr_result *result)
 		return;
 	gr_tree_deinit(&result->tree);
 	free(result->roots);
-	free(result->root_rank);
 	free(result->types);
+	free(result->lines);
 	free(result);
 }
 GR_DEFINE_CLEANUP(result, struct gr_result, gr_result_destroy)
 
-/* Falling by bytes, then objects, then by name. */
+/* Compare by bytes, then objects, both descending, then by name. */
 static int compare_totals(const struct gr_total *a, const char *a_name,
 			  const struct gr_total *b, const char *b_name)
 {
@@ -55,38 +46,40 @@ static int compare_roots(const void *a, const void *b)
 	const struct gr_root_total *x = a, *y = b;
 	int order = compare_totals(&x->total, x->name, &y->total, y->name);
 
-	// The node's number tells apart what is alike in all that is shown.
+	// The number of the node orders roots that look alike.
 	return order ? order : x->node < y->node ? -1 : x->node > y->node;
+}
+
+struct gr_error *gr_result_sort_roots(struct gr_result *result)
+{
+	const struct gr_tree *tree = &result->tree;
+	size_t n = tree->roots.size;
+
+	result->roots = calloc(n + 1, sizeof(*result->roots));
+	if (!result->roots)
+		return &gr_enomem;
+	if (n)
+		memcpy(result->roots, tree->roots.data,
+		       n * sizeof(*result->roots));
+	qsort(result->roots, n, sizeof(*result->roots), compare_roots);
+	return NULL;
 }
 
 /* Add every node to its root; a root's nodes all carry its number. */
 static struct gr_error *sum_roots(struct gr_result *result)
 {
 	struct gr_tree *tree = &result->tree;
-	size_t n = tree->roots.size;
 
-	result->roots = calloc(n + 1, sizeof(*result->roots));
-	result->root_rank = calloc(n + 1, sizeof(*result->root_rank));
-	if (!result->roots || !result->root_rank)
-		return &gr_enomem;
 	for (size_t i = 0; i < tree->nodes.size; i++) {
 		const struct gr_node *node = &tree->nodes.data[i];
 		struct gr_root_total *root = &tree->roots.data[node->root];
 		root->total.objects += node->objects;
 		root->total.bytes += node->bytes;
 	}
-	if (n)
-		memcpy(result->roots, tree->roots.data,
-		       n * sizeof(*result->roots));
-	qsort(result->roots, n, sizeof(*result->roots), compare_roots);
-	for (size_t i = 0; i < n; i++) {
-		uint32_t node = result->roots[i].node;
-		result->root_rank[tree->nodes.data[node].root] = i;
-	}
-	return NULL;
+	return gr_result_sort_roots(result);
 }
 
-/* One row a name: several ids may share it. */
+/* Merge types that share a name, so that each name has one row. */
 static size_t merge_types(struct gr_type_total *types, size_t n)
 {
 	size_t kept = 0;
@@ -103,23 +96,24 @@ static size_t merge_types(struct gr_type_total *types, size_t n)
 	return kept;
 }
 
-static struct gr_error *sum_types(struct gr_result *result,
-				  const struct gr_walk *w)
+static struct gr_error *sum_types(struct gr_scan *scan,
+				  const struct gr_marking *m,
+				  struct gr_result *result)
 {
 	size_t n = 0;
 
-	result->types = calloc(w->type_totals.size + 1, sizeof(*result->types));
+	result->types = calloc(m->type_totals.size + 1, sizeof(*result->types));
 	if (!result->types)
 		return &gr_enomem;
-	for (size_t i = 0; i < w->type_totals.size; i++)
-		if (w->type_totals.data[i].objects)
+	for (size_t i = 0; i < m->type_totals.size; i++)
+		if (m->type_totals.data[i].objects)
 			result->types[n++] = (struct gr_type_total){
-				gr_types_get(w->rt->types, i)->name,
-				w->type_totals.data[i],
+				gr_types_get(scan->types, i)->name,
+				m->type_totals.data[i],
 			};
-	if (w->untyped_total.objects)
+	if (m->untyped_total.objects)
 		result->types[n++] = (struct gr_type_total){ "(type not known)",
-							     w->untyped_total };
+							     m->untyped_total };
 	n = merge_types(result->types, n);
 	qsort(result->types, n, sizeof(*result->types), compare_types);
 	result->ntypes = n;
@@ -128,7 +122,7 @@ static struct gr_error *sum_types(struct gr_result *result,
 
 static void finish_ledger(struct gr_scan *scan, struct gr_ledger *ledger)
 {
-	const struct gr_heap *heap = scan->rt.heap;
+	const struct gr_heap *heap = scan->heap;
 
 	ledger->allocated.objects = heap->allocated_objects;
 	ledger->allocated.bytes = heap->allocated_bytes;
@@ -148,32 +142,36 @@ static void finish_ledger(struct gr_scan *scan, struct gr_ledger *ledger)
 	ledger->peak_private_bytes = scan->peak_private_bytes;
 }
 
-struct gr_error *gr_scan_run_walk(struct gr_scan *scan,
-				  const struct gr_walk_options *options,
-				  gr_obj wanted, struct gr_ledger *ledger,
-				  struct gr_walk **ret)
+struct gr_error *gr_scan_mark(struct gr_scan *scan,
+			      const struct gr_walk_options *options,
+			      bool keep_parents, struct gr_ledger *ledger,
+			      struct gr_marking *ret)
 {
 	_cleanup_(gr_cleanup_walk) struct gr_walk *w = NULL;
 	uint64_t start_us = gr_scan_now_us();
 	struct gr_error *err;
 
-	err = gr_walk_create(&scan->rt, &scan->roots, options, ledger, &w);
-	// Which words are pointers is part of the walk.
+	memset(ret, 0, sizeof(*ret));
+	err = gr_walk_create(scan->heap, &scan->sched, &scan->roots, options,
+			     ledger, &w);
+	// Finding the pointer words is part of the walk.
 	ledger->phases_us[GR_PHASE_typed] += gr_scan_now_us() - start_us;
-	if (!err && wanted != GR_OBJ_NONE)
-		err = gr_walk_keep_parents(w, wanted);
-	scan->walking = ledger;
+	if (!err && keep_parents)
+		err = gr_walk_keep_parents(w);
+	gr_scan_begin_walk(scan, ledger);
 	if (!err)
-		err = gr_walk_strata(w, options);
-	scan->walking = NULL;
+		err = gr_walk_tiers(w, options);
+	gr_scan_end_walk(scan);
 	if (w && options->keep_partial)
-		ledger->is_partial = gr_error_catch(&err, GR_ERROR_INTERRUPTED);
+		gr_scan_catch_end(scan, &err, ledger);
 	gr_scan_note_memory(scan);
-	// The last names were asked for.
+	// No more names will be needed.
 	if (!err)
 		gr_scan_save_symbols(scan);
-	if (!err)
-		*ret = steal_ptr(w);
+	if (!err) {
+		*ret = w->m;
+		memset(&w->m, 0, sizeof(w->m));
+	}
 	return err;
 }
 
@@ -187,13 +185,13 @@ void gr_scan_progress(const struct gr_scan *scan, uint64_t *done,
 		return;
 	*done = ledger->typed.objects + ledger->runtime_type.objects +
 		ledger->header.objects + ledger->masked.objects;
-	*total = scan->rt.heap->allocated_objects;
+	*total = scan->heap->allocated_objects;
 }
 
 struct gr_error *gr_scan_sort_free_slots(struct gr_scan *scan,
 					 const struct gr_walk_options *options,
 					 struct gr_ledger *ledger,
-					 struct gr_walk **ret)
+					 struct gr_marking *ret)
 {
 	struct gr_walk_options precise = {
 		.max_depth = 1,
@@ -208,11 +206,11 @@ struct gr_error *gr_scan_sort_free_slots(struct gr_scan *scan,
 	struct gr_ledger again = { 0 };
 	struct gr_error *err;
 
-	*ret = NULL;
+	memset(ret, 0, sizeof(*ret));
 	if (!count[GR_GAP_FREE_SLOT_POINTERS])
 		return NULL;
 	memset(&scan->gaps, 0, sizeof(scan->gaps));
-	err = gr_scan_run_walk(scan, &precise, GR_OBJ_NONE, &again, ret);
+	err = gr_scan_mark(scan, &precise, false, &again, ret);
 	uint64_t sure = scan->gaps.count[GR_GAP_FREE_SLOT_POINTERS];
 	scan->gaps = before;
 	for (int i = 0; i < GR_NPHASES; i++)
@@ -225,40 +223,51 @@ struct gr_error *gr_scan_sort_free_slots(struct gr_scan *scan,
 	return NULL;
 }
 
-/* A walk, and from it what the result is about. */
+/* Walk and fill in the result. */
 static struct gr_error *fill_result(struct gr_scan *scan,
 				    const struct gr_walk_options *options,
 				    struct gr_result *result)
 {
-	_cleanup_(gr_cleanup_walk) struct gr_walk *w = NULL;
+	_cleanup_(gr_marking_deinit) struct gr_marking m;
 	// Gaps of the walk belong to this result, not to the next one.
 	struct gr_gaps before = scan->gaps;
-	struct gr_error *err = gr_scan_run_walk(scan, options, GR_OBJ_NONE,
-						&result->ledger, &w);
+	struct gr_error *err =
+		gr_scan_mark(scan, options, false, &result->ledger, &m);
 
 	finish_ledger(scan, &result->ledger);
 	gr_gaps_end_walk(&scan->gaps, &before);
 	if (err)
 		return err;
-	result->tree = w->tree;
-	memset(&w->tree, 0, sizeof(w->tree));
-	err = sum_roots(result);
-	return err ? err : sum_types(result, w);
+	result->tree = m.tree;
+	memset(&m.tree, 0, sizeof(m.tree));
+	err = gr_tree_finish(&result->tree);
+	result->ledger.folded = result->tree.folded;
+	if (!err)
+		err = sum_roots(result);
+	return err ? err : sum_types(scan, &m, result);
 }
 
 static struct gr_error *sort_free_slots(struct gr_scan *scan,
 					const struct gr_walk_options *options,
 					struct gr_ledger *ledger)
 {
-	_cleanup_(gr_cleanup_walk) struct gr_walk *w = NULL;
+	_cleanup_(gr_marking_deinit) struct gr_marking precise = { 0 };
 	struct gr_error *err;
 
 	if (ledger->is_partial)
 		return NULL;
-	err = gr_scan_sort_free_slots(scan, options, ledger, &w);
+	err = gr_scan_sort_free_slots(scan, options, ledger, &precise);
 	if (options->keep_partial)
-		ledger->is_partial = gr_error_catch(&err, GR_ERROR_INTERRUPTED);
+		gr_scan_catch_end(scan, &err, ledger);
 	return err;
+}
+
+/* Set the time of the result phase, for a walk that began at @p begin_us. */
+static void end_result_phase(struct gr_ledger *ledger, uint64_t begin_us)
+{
+	ledger->phases_us[GR_PHASE_result] = gr_scan_now_us() - begin_us -
+					     ledger->phases_us[GR_PHASE_typed] -
+					     ledger->phases_us[GR_PHASE_mask];
 }
 
 struct gr_error *gr_scan_walk(struct gr_scan *scan,
@@ -267,16 +276,20 @@ struct gr_error *gr_scan_walk(struct gr_scan *scan,
 {
 	_cleanup_(gr_cleanup_result) struct gr_result *result =
 		calloc(1, sizeof(*result));
+	uint64_t begin_us = gr_scan_now_us();
 	struct gr_sigbus_guard guard;
 	struct gr_error *err;
 
 	if (!result)
 		return &gr_enomem;
+	gr_scan_drop_chains(scan);
+	gr_scan_make_room(scan);
 	err = gr_scan_enter(scan, &guard);
 	if (!err)
 		err = fill_result(scan, options, result);
 	if (!err)
 		err = sort_free_slots(scan, options, &result->ledger);
+	end_result_phase(&result->ledger, begin_us);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(result);
@@ -295,16 +308,22 @@ const struct gr_node *gr_result_nodes(const struct gr_result *result,
 	return result->tree.nodes.data;
 }
 
+const struct gr_node_line *gr_result_lines(const struct gr_result *result)
+{
+	return result->lines;
+}
+
+const struct gr_result_sampling *
+gr_result_sampling(const struct gr_result *result)
+{
+	return result->is_sampled ? &result->sampling : NULL;
+}
+
 const struct gr_root_total *gr_result_roots(const struct gr_result *result,
 					    size_t *count)
 {
 	*count = result->tree.roots.size;
 	return result->roots;
-}
-
-uint32_t gr_result_root_rank(const struct gr_result *result, uint32_t root)
-{
-	return result->root_rank[root];
 }
 
 const struct gr_type_total *gr_result_types(const struct gr_result *result,

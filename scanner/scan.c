@@ -6,19 +6,18 @@
 #include "scan.h"
 
 #include "base/cleanup.h"
-#include "goruntime/dictionary.h"
-#include "goruntime/itabs.h"
-#include "goruntime/ptrmap.h"
-#include "goruntime/typemask.h"
-#include "target/elf.h"
-#include "target/notes.h"
+#include "base/text.h"
+#include "goruntime/sched/buckets.h"
+#include "goruntime/sched/labels.h"
+#include "goruntime/types/itabs.h"
+#include "goruntime/heap/ptrmap.h"
+#include "goruntime/sched/waits.h"
+#include "inferior/elf.h"
+#include "inferior/notes.h"
+#include "inferior/source.h"
 
 #include <inttypes.h>
 #include <time.h>
-
-/* Releases that were held against their own truth; others get a warning. */
-static const char *const tested_releases[] = { "1.19", "1.21", "1.22", "1.23",
-					       "1.24", "1.25", "1.26", "1.27" };
 
 uint64_t gr_scan_now_us(void)
 {
@@ -28,22 +27,9 @@ uint64_t gr_scan_now_us(void)
 	return now.tv_sec * UINT64_C(1000000) + now.tv_nsec / 1000;
 }
 
-/* Anonymous memory of this process now, from /proc/self/status. */
-static uint64_t private_bytes(void)
-{
-	_cleanup_fclose_ FILE *file = fopen("/proc/self/status", "re");
-	unsigned long long kb = 0;
-	char line[256];
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "RssAnon: %llu kB", &kb) == 1)
-			break;
-	return kb << 10;
-}
-
 void gr_scan_note_memory(struct gr_scan *scan)
 {
-	uint64_t now = private_bytes();
+	uint64_t now = gr_meter_private_bytes(&scan->meter);
 
 	if (now > scan->first_private_bytes &&
 	    now - scan->first_private_bytes > scan->peak_private_bytes)
@@ -63,13 +49,58 @@ struct gr_error *gr_scan_poll(void *ctx)
 {
 	struct gr_scan *scan = ctx;
 
-	return scan->target.ops.poll ? scan->target.ops.poll(scan->target.ctx) :
-				       NULL;
+	return gr_source_poll(&scan->target);
+}
+
+/* Opening may use this much memory whatever the limit is, so that goref can
+ * tell how much a walk needs. */
+#define OPENING_BYTES (UINT64_C(32) << 20)
+
+void gr_scan_set_memory_limit(struct gr_scan *scan, uint64_t bytes)
+{
+	gr_meter_deinit(&scan->meter);
+	gr_meter_init(&scan->meter, bytes);
+	scan->meter.floor_bytes = scan->walking ? 0 : OPENING_BYTES;
+}
+
+void gr_scan_begin_walk(struct gr_scan *scan, const struct gr_ledger *ledger)
+{
+	scan->walking = ledger;
+	scan->meter.floor_bytes = 0;
+}
+
+void gr_scan_end_walk(struct gr_scan *scan)
+{
+	scan->walking = NULL;
+	scan->meter.floor_bytes = OPENING_BYTES;
+}
+
+void gr_scan_catch_end(struct gr_scan *scan, struct gr_error **err,
+		       struct gr_ledger *ledger)
+{
+	char limit[32];
+
+	ledger->is_partial = gr_error_catch(err, GR_ERROR_INTERRUPTED);
+	if (!gr_error_catch(err, GR_ERROR_MEMORY_LIMIT))
+		return;
+	ledger->is_partial = true;
+	gr_text_bytes(scan->meter.limit_bytes, limit, sizeof(limit));
+	ledger->end_reason = gr_arena_internf(
+		&scan->arena, "the memory limit of %s is reached", limit);
 }
 
 static const char *intern(struct gr_scan *scan, const char *text)
 {
 	return text ? gr_arena_intern(&scan->arena, text, strlen(text)) : NULL;
+}
+
+/* Copy a path unchanged: a printable form might name another file. */
+static const char *copy_path(struct gr_scan *scan, const char *path)
+{
+	size_t bytes = strlen(path) + 1;
+	char *copy = gr_arena_alloc(&scan->arena, bytes);
+
+	return copy ? memcpy(copy, path, bytes) : NULL;
 }
 
 struct gr_error *gr_scan_set_threads(struct gr_scan *scan,
@@ -88,27 +119,39 @@ struct gr_error *gr_scan_set_threads(struct gr_scan *scan,
 	return NULL;
 }
 
-/* Keep what the debugger gave: it need not outlive the call. */
+/* Copy the debugger's target, which need not outlive the call. */
 static struct gr_error *copy_target(struct gr_scan *scan,
 				    const struct gr_target *target)
 {
 	struct gr_target_module *modules;
 
 	scan->target = *target;
+	scan->target.meter = &scan->meter;
 	modules = gr_arena_alloc(&scan->arena,
 				 target->nmodules * sizeof(*modules) + 1);
 	if (!modules)
 		return &gr_enomem;
 	for (size_t i = 0; i < target->nmodules; i++) {
 		modules[i] = target->modules[i];
-		modules[i].path = intern(scan, target->modules[i].path);
-		modules[i].debug_path =
-			intern(scan, target->modules[i].debug_path);
-		if (!modules[i].path)
+		modules[i].path = copy_path(scan, target->modules[i].path);
+		if (modules[i].debug_path)
+			modules[i].debug_path =
+				copy_path(scan, modules[i].debug_path);
+		if (!modules[i].path ||
+		    !modules[i].debug_path != !target->modules[i].debug_path)
 			return &gr_enomem;
 	}
 	scan->target.modules = modules;
-	scan->target.core_path = intern(scan, target->core_path);
+	if (target->saved_path) {
+		scan->target.saved_path = copy_path(scan, target->saved_path);
+		if (!scan->target.saved_path)
+			return &gr_enomem;
+	}
+	if (target->core_path) {
+		scan->target.core_path = copy_path(scan, target->core_path);
+		if (!scan->target.core_path)
+			return &gr_enomem;
+	}
 	return gr_scan_set_threads(scan, target->threads, target->nthreads);
 }
 
@@ -125,48 +168,8 @@ struct gr_error *gr_scan_warn(struct gr_scan *scan, const char *text)
 	return NULL;
 }
 
-/* A Go string of the target at @p addr, interned. */
-static struct gr_error *read_string(struct gr_scan *scan, uint64_t addr,
-				    const char **ret)
-{
-	struct gr_error *err;
-	uint64_t header[2];
-	char text[128];
-
-	err = gr_image_read(scan->image, addr, header, sizeof(header));
-	if (err)
-		return err;
-	if (header[1] > sizeof(text))
-		header[1] = sizeof(text);
-	err = gr_image_read(scan->image, header[0], text, header[1]);
-	if (err)
-		return err;
-	*ret = gr_arena_intern(&scan->arena, text, header[1]);
-	return *ret ? NULL : &gr_enomem;
-}
-
-/* Say it when a release is none of those that the tests run on. */
-static struct gr_error *check_release(struct gr_scan *scan)
-{
-	const char *version = scan->info.go_version;
-
-	for (size_t i = 0; i < GR_ARRAY_SIZE(tested_releases); i++) {
-		size_t len = strlen(tested_releases[i]);
-		if (!strncmp(version, "go", 2) &&
-		    !strncmp(version + 2, tested_releases[i], len) &&
-		    (version[2 + len] < '0' || version[2 + len] > '9'))
-			return NULL;
-	}
-	return gr_scan_warn(
-		scan,
-		gr_arena_internf(&scan->arena,
-				 "%s is none of the releases that this "
-				 "version was tested with (go1.19, go1.21 "
-				 "to go1.27); going on",
-				 version));
-}
-
-/* Whether the collector was at work: by its phase, or what goes with it. */
+/* Read whether the collector was running: from its phase, or from the write
+ * barrier. */
 static struct gr_error *read_gc_phase(struct gr_scan *scan)
 {
 	static const char *const phases[] = { "off", "mark",
@@ -189,29 +192,27 @@ static struct gr_error *read_gc_phase(struct gr_scan *scan)
 	return NULL;
 }
 
-static struct gr_error *read_version(struct gr_scan *scan)
+/* Read when the collector's last cycle ended (runtime/mgc.go:
+ * gcMarkTermination). */
+static struct gr_error *read_last_gc(struct gr_scan *scan)
 {
-	struct gr_error *err;
-	uint64_t version = scan->rt.layout.vars.build_version;
+	const struct gr_layout *layout = &scan->rt.layout;
+	struct gr_field field = layout->mstats.last_gc_nanotime;
+	struct gr_scan_info *info = &scan->info;
 
-	scan->info.go_version = "unknown";
-	if (!version)
+	info->has_last_gc = false;
+	if (!layout->vars.memstats || field.bytes != 8)
 		return NULL;
-	err = read_string(scan, version, &scan->info.go_version);
+	struct gr_error *err = gr_image_read_uint(
+		scan->image, layout->vars.memstats + field.off, 8,
+		&info->last_gc_ns);
 	if (gr_error_catch(&err, GR_ERROR_FAULT))
-		return gr_error_format(GR_ERROR_FAULT,
-				       "the target has no memory for "
-				       "runtime.buildVersion: is the program "
-				       "started, and the core whole?");
-	if (!err && !*scan->info.go_version)
-		return gr_error_format(GR_ERROR_FORMAT,
-				       "runtime.buildVersion is empty: the "
-				       "target's data reads as zeros, so there "
-				       "is nothing to go by");
-	return err ? err : check_release(scan);
+		return NULL;
+	info->has_last_gc = !err;
+	return err;
 }
 
-/* What is known to be wrong with a core may be why the scan cannot go on. */
+/* Add the warning about a damaged core to an error, as its possible reason. */
 static struct gr_error *add_reason(const struct gr_scan *scan,
 				   struct gr_error *err)
 {
@@ -228,15 +229,15 @@ static struct gr_error *add_reason(const struct gr_scan *scan,
 	return ret;
 }
 
-/* What does not change while the program runs. */
+/* Read the data that does not change while the program runs. */
 static struct gr_error *read_program(struct gr_scan *scan)
 {
-	struct gr_error *err = read_version(scan);
+	struct gr_error *err = gr_scan_read_version(scan);
 
 	if (!err)
 		err = gr_scan_read_modules(scan);
 	if (!err)
-		err = gr_types_create(&scan->rt);
+		err = gr_types_create(&scan->rt, &scan->types);
 	if (!err)
 		err = gr_scan_read_dictionaries(scan);
 	return err;
@@ -244,51 +245,117 @@ static struct gr_error *read_program(struct gr_scan *scan)
 
 struct gr_error *gr_scan_open_program(struct gr_scan *scan)
 {
-	struct gr_error *err;
+	struct gr_error *err =
+		gr_image_create(&scan->target, &scan->gaps, &scan->image);
 
-	err = gr_image_create(&scan->target, &scan->gaps, &scan->image);
 	if (err)
 		return err;
 	scan->rt.image = scan->image;
+	scan->rt.recorder = gr_image_recorder(scan->image);
 	scan->rt.arch = gr_image_arch(scan->image);
 	err = gr_scan_open_symbols(scan);
 	if (!err)
 		err = read_program(scan);
 	gr_image_keep_plan(scan->image);
+	scan->program_gaps = scan->gaps;
 	gr_scan_end_phase(scan, GR_PHASE_symbols);
 	scan->symbols_bytes = scan->peak_private_bytes;
 	return add_reason(scan, err);
 }
 
-/* Everything that is found out by small reads, and the capture plan. */
-struct gr_error *gr_scan_read_heap(struct gr_scan *scan)
-{
-	struct gr_runtime *rt = &scan->rt;
-	struct gr_error *err;
+// -------------------------------------------------------------------- stages
 
-	err = read_gc_phase(scan);
+static struct gr_error *read_labels(struct gr_scan *scan)
+{
+	if (!gr_labels_are_there(&scan->sched))
+		return NULL;
+	gr_type_id type = gr_types_known(scan->types, GR_NAME_LABELS);
+	struct gr_error *err = gr_types_take_error(scan->types);
+
+	// Labels are values.
+	if (err || !gr_scan_may_have_values(scan))
+		return err;
+	gr_recorder_pause(scan->rt.recorder);
+	err = gr_labels_read(scan->types, type, &scan->sched);
+	gr_recorder_resume(scan->rt.recorder);
+	return err;
+}
+
+/* Read the goroutines: their records, where each is, and plan the stacks. */
+static struct gr_error *read_goroutines(struct gr_scan *scan)
+{
+	scan->sched.readable_bytes = gr_image_readable_bytes(scan->image);
+	// The runtime's clock is that of this machine, CLOCK_MONOTONIC.
+	scan->sched.clock_ns = scan->target.kind == GR_TARGET_NATIVE ||
+					       scan->target.kind ==
+						       GR_TARGET_SNAPSHOT ?
+				       gr_scan_now_us() * 1000 :
+				       0;
+	struct gr_error *err = gr_goroutines_read(&scan->sched);
+	return err ? err : read_labels(scan);
+}
+
+/* Read the spans of the heap, and plan what holds pointers. */
+static struct gr_error *read_heap(struct gr_scan *scan)
+{
+	struct gr_error *err =
+		gr_heap_read(&scan->rt, scan->types, &scan->heap);
+
 	if (!err)
-		err = gr_heap_read(rt);
+		err = gr_heap_read_stats(scan->heap);
 	if (!err)
-		err = gr_heap_read_stats(rt);
+		err = gr_ptrmap_prepare(scan->heap);
+	if (!err && (scan->extent == GR_EXTENT_VALUES ||
+		     scan->extent == GR_EXTENT_SAVE_VALUES))
+		err = gr_heap_plan_noscan(scan->heap);
+	return err;
+}
+
+/* Read the runtime's lists of roots, and plan what waits are read from. */
+static struct gr_error *read_lists(struct gr_scan *scan)
+{
+	struct gr_error *err = gr_waits_plan(&scan->sched);
+
 	if (!err)
-		err = gr_ptrmap_prepare(rt);
+		err = gr_roots_read_lists(scan->heap, &scan->sched,
+					  &scan->lists, &scan->sampled);
+	return err ? err : gr_itabs_plan(&scan->rt);
+}
+
+struct gr_error *gr_scan_read(struct gr_scan *scan, unsigned int stages)
+{
+	struct gr_error *err = read_gc_phase(scan);
+
 	if (!err)
-		err = gr_goroutines_read(rt);
-	if (!err)
-		err = gr_roots_read_lists(rt, &scan->lists);
-	if (!err)
-		err = gr_itabs_plan(rt);
+		err = read_last_gc(scan);
+	if (!err && stages & GR_STAGE_HEAP)
+		err = read_heap(scan);
+	if (!err && stages & GR_STAGE_GOROUTINES)
+		err = read_goroutines(scan);
+	if (!err && stages & GR_STAGE_HEAP)
+		err = read_lists(scan);
+	if (!err && stages & GR_STAGE_BUCKETS &&
+	    !gr_target_is_file(&scan->target))
+		err = gr_buckets_plan(&scan->rt);
 	gr_scan_end_phase(scan, GR_PHASE_heap);
 	return add_reason(scan, err);
 }
 
-void gr_scan_drop_heap(struct gr_scan *scan)
+void gr_scan_drop(struct gr_scan *scan)
 {
+	gr_roots_deinit(&scan->roots);
+	memset(&scan->roots, 0, sizeof(scan->roots));
 	gr_root_list_deinit(&scan->lists);
-	gr_goroutines_deinit(&scan->rt);
-	gr_heap_destroy(scan->rt.heap);
-	scan->rt.heap = NULL;
+	gr_sampled_vector_deinit(&scan->sampled);
+	gr_goroutine_index_deinit(&scan->goroutine_index);
+	gr_memo_destroy(steal_ptr(scan->names));
+	gr_moments_deinit(&scan->moments);
+	scan->has_moments = false;
+	gr_goroutines_deinit(&scan->sched);
+	gr_heap_destroy(scan->heap);
+	scan->heap = NULL;
+	scan->stages = 0;
+	scan->gaps = scan->program_gaps;
 }
 
 struct gr_error *gr_scan_copy(struct gr_scan *scan)
@@ -303,94 +370,197 @@ struct gr_error *gr_scan_copy(struct gr_scan *scan)
 	return err;
 }
 
-/* What the user is told of the target, as text. */
-static struct gr_error *fill_info(struct gr_scan *scan)
+/* Find the bytes of the heap in the copy, and which slots are in use. */
+static struct gr_error *map_heap(struct gr_scan *scan)
 {
-	struct gr_scan_info *info = &scan->info;
+	struct gr_error *err = gr_heap_fill(scan->heap);
 
-	// The runtime has objects of its own before the program starts.
-	if (!scan->rt.heap->nobjs && !scan->gaps.count[GR_GAP_BAD_SPANS] &&
+	if (!err) {
+		gr_scan_note_graph_estimate(scan);
+		err = gr_heap_map(scan->heap);
+	}
+	// The runtime has objects before the program starts, so a heap without
+	// any is damaged.
+	if (!err && !scan->heap->nobjs && !scan->gaps.count[GR_GAP_BAD_SPANS] &&
 	    !scan->gaps.count[GR_GAP_BROKEN_LISTS])
 		gr_gap_broken_list(&scan->gaps, "mheap_.allspans");
-	info->pointer_scheme = scan->rt.ptrmap->name;
+	return err;
+}
+
+static bool is_heap(const void *heap, uint64_t addr)
+{
+	return gr_heap_span_at(heap, addr);
+}
+
+/* Find the live pointers of the stacks, and what goroutines wait for. */
+static struct gr_error *mark_stacks(struct gr_scan *scan)
+{
+	scan->sched.is_heap = is_heap;
+	scan->sched.is_heap_ctx = scan->heap;
+	scan->sched.heap_slots = scan->heap->nobjs;
+	struct gr_error *err = gr_goroutines_mark_live(&scan->sched);
+	return err ? err : gr_waits_read(&scan->sched, &scan->sched.waits);
+}
+
+/* Fill in the information for the user, as far as it is known by now. */
+static struct gr_error *fill_info(struct gr_scan *scan)
+{
+	const struct gr_ptrmap_ops *scheme = gr_ptrmap_find(&scan->rt.layout);
+	struct gr_scan_info *info = &scan->info;
+
+	info->pointer_scheme = scheme ? scheme->name : "unknown";
 	info->exe_path = scan->target.modules[0].path;
 	info->core_path = scan->target.core_path;
 	info->pid = scan->target.pid;
 	info->kind = scan->target.kind;
+	gr_scan_fill_saved(scan);
 	info->missing_bytes = gr_image_missing_bytes(scan->image);
 	info->broken_list = scan->gaps.broken_list;
 	info->bad_headers = gr_image_bad_headers(scan->image);
-	for (size_t i = 0; i < scan->rt.ngoroutines; i++)
-		info->goroutines += !scan->rt.goroutines[i].is_g0;
-	info->types = gr_types_count(scan->rt.types);
+	info->types = gr_types_count(scan->types);
 	info->warnings = scan->warnings;
-	info->build_id = gr_scan_build_id(scan, info->exe_path);
+	struct gr_error *err = gr_scan_count_goroutines(scan);
+	if (err || info->build_id)
+		return err; // filled in before
+	info->build_id = gr_scan_build_id(scan, scan->target.modules);
 	if (!info->build_id)
 		return &gr_enomem;
 	return gr_scan_warn(scan, gr_image_warning(scan->image));
 }
 
-struct gr_error *gr_scan_unwind(struct gr_scan *scan)
+struct gr_error *gr_scan_build(struct gr_scan *scan, unsigned int stages)
 {
-	struct gr_error *err = gr_heap_fill(&scan->rt);
+	struct gr_error *err = NULL;
 
-	if (!err)
-		err = gr_heap_map(&scan->rt);
+	if (stages & GR_STAGE_HEAP)
+		err = map_heap(scan);
 	gr_scan_end_phase(scan, GR_PHASE_capture);
-	if (!err)
-		err = gr_goroutines_unwind(&scan->rt);
+	if (!err && stages & GR_STAGE_GOROUTINES)
+		err = gr_goroutines_unwind(&scan->sched);
+	if (!err && stages & GR_STAGE_HEAP)
+		err = mark_stacks(scan);
 	gr_scan_end_phase(scan, GR_PHASE_goroutines);
-	if (!err)
-		err = gr_roots_collect(&scan->rt, &scan->lists, &scan->roots);
+	if (!err && stages & GR_STAGE_HEAP)
+		err = gr_roots_collect(scan->heap, &scan->sched, &scan->lists,
+				       &scan->roots);
 	gr_scan_end_phase(scan, GR_PHASE_roots);
-	return err ? err : fill_info(scan);
+	if (!err)
+		err = fill_info(scan);
+	if (!err)
+		scan->stages |= stages;
+	if (!err && !(stages & GR_STAGE_HEAP)) // a walk saves more names
+		gr_scan_save_symbols(scan);
+	return err;
+}
+
+struct gr_error *gr_scan_need(struct gr_scan *scan, unsigned int stages)
+{
+	unsigned int missing = stages & ~scan->stages;
+
+	if (!missing)
+		return NULL;
+	// What was sealed cannot be read any more.
+	if (!gr_target_is_file(&scan->target))
+		return gr_error_format(GR_ERROR_ARGUMENT,
+				       "the heap of the process was not "
+				       "captured, only its goroutines");
+	scan->phase_start_us = gr_scan_now_us();
+	struct gr_error *err = gr_scan_read(scan, missing);
+	if (!err) {
+		gr_scan_note_estimate(scan);
+		err = gr_scan_build(scan, missing);
+	}
+	if (err)
+		gr_scan_drop(scan);
+	return err;
+}
+
+/* Begin a question that needs @p stages. */
+static struct gr_error *enter(struct gr_scan *scan, unsigned int stages,
+			      struct gr_sigbus_guard *guard)
+{
+	gr_sigbus_guard_begin(guard);
+	struct gr_error *err = gr_image_check(scan->image);
+
+	return err ? err : gr_scan_need(scan, stages);
 }
 
 struct gr_error *gr_scan_enter(struct gr_scan *scan,
 			       struct gr_sigbus_guard *guard)
 {
-	gr_sigbus_guard_begin(guard);
-	return gr_image_check(scan->image);
+	return enter(scan, GR_STAGES_ALL, guard);
 }
 
+struct gr_error *gr_scan_enter_goroutines(struct gr_scan *scan,
+					  struct gr_sigbus_guard *guard)
+{
+	return enter(scan, GR_STAGE_GOROUTINES, guard);
+}
+
+struct gr_error *gr_scan_enter_buckets(struct gr_scan *scan,
+				       struct gr_sigbus_guard *guard)
+{
+	return enter(scan, 0, guard);
+}
+
+struct gr_error *gr_scan_extend(struct gr_scan *scan,
+				enum gr_scan_extent extent)
+{
+	struct gr_sigbus_guard guard;
+	struct gr_error *err = enter(scan, gr_extent_stages(extent), &guard);
+
+	return gr_sigbus_guard_end(&guard, err);
+}
+
+// ----------------------------------------------------------------- the scan
+
 struct gr_error *gr_scan_new(const struct gr_target *target,
-			     struct gr_scan **ret)
+			     enum gr_scan_extent extent, struct gr_scan **ret)
 {
 	_cleanup_(gr_cleanup_scan) struct gr_scan *scan =
 		calloc(1, sizeof(*scan));
-	struct gr_error *err;
 
 	if (!scan)
 		return &gr_enomem;
-	scan->first_private_bytes = private_bytes();
 	scan->phase_start_us = gr_scan_now_us();
 	scan->rt.gaps = &scan->gaps;
 	scan->rt.arena = &scan->arena;
 	scan->rt.poll = gr_scan_poll;
 	scan->rt.poll_ctx = scan;
-	err = copy_target(scan, target);
+	gr_pc_lookups_init(&scan->pc_lookups, &scan->rt.steps);
+	scan->rt.pc_lookups = &scan->pc_lookups;
+	scan->sched.rt = &scan->rt;
+	scan->extent = extent;
+	struct gr_error *err = copy_target(scan, target);
+	scan->target.is_recorded = gr_extent_is_recorded(extent);
+	gr_scan_set_memory_limit(scan, target->memory_limit_bytes);
+	scan->first_private_bytes = scan->meter.first_bytes;
+	if (!err && target->kind == GR_TARGET_SAVED)
+		err = gr_scan_open_saved(scan);
 	if (!err)
 		*ret = steal_ptr(scan);
 	return err;
 }
 
 struct gr_error *gr_scan_create(const struct gr_target *target,
+				enum gr_scan_extent extent,
 				struct gr_scan **ret)
 {
+	unsigned int stages = gr_extent_stages(extent);
 	_cleanup_(gr_cleanup_scan) struct gr_scan *scan = NULL;
 	struct gr_sigbus_guard guard;
 	struct gr_error *err;
 
 	gr_sigbus_guard_begin(&guard);
-	err = gr_scan_new(target, &scan);
+	err = gr_scan_new(target, extent, &scan);
 	if (!err)
 		err = gr_scan_open_program(scan);
 	if (!err)
-		err = gr_scan_read_heap(scan);
+		err = gr_scan_read(scan, stages);
 	if (!err)
 		err = gr_scan_copy(scan);
 	if (!err)
-		err = gr_scan_unwind(scan);
+		err = gr_scan_build(scan, stages);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(scan);
@@ -401,31 +571,26 @@ void gr_scan_destroy(struct gr_scan *scan)
 {
 	if (!scan)
 		return;
-	gr_roots_deinit(&scan->roots);
-	gr_root_list_deinit(&scan->lists);
-	gr_goroutines_deinit(&scan->rt);
-	gr_types_destroy(scan->rt.types);
-	gr_dictionaries_destroy(scan->rt.dictionaries);
-	gr_type_masks_destroy(scan->rt.masks);
-	gr_heap_destroy(scan->rt.heap);
+	gr_scan_drop_graph(scan);
+	gr_scan_drop_chains(scan);
+	gr_scan_drop(scan);
+	gr_types_destroy(scan->types);
 	free(scan->rt.modules);
 	free(scan->rt.symbols);
 	for (size_t i = 0; scan->dwarfs && i < scan->target.nmodules; i++)
 		gr_dwarf_destroy(scan->dwarfs[i]);
 	free(scan->dwarfs);
+	gr_scan_drop_residency(scan);
 	gr_image_destroy(scan->image);
+	gr_scan_close_saved(scan);
 	gr_arena_deinit(&scan->arena);
+	gr_meter_deinit(&scan->meter);
 	free(scan);
 }
 
 const struct gr_scan_info *gr_scan_info(const struct gr_scan *scan)
 {
 	return &scan->info;
-}
-
-char *gr_scan_layout_text(const struct gr_scan *scan)
-{
-	return gr_layout_text(&scan->rt.layout);
 }
 
 struct gr_error *gr_check_libraries(void)

@@ -1,34 +1,88 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** scan: one opened target; what scan.c, result.c, place.c, why.c share. */
+/** scan: one opened target; shared by scan.c, result.c, place.c and why.c. */
 #ifndef GR_SCAN_H
 #define GR_SCAN_H
 
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "goruntime/heap.h"
-#include "goruntime/roots.h"
+#include "goroutine_index.h"
+#include "goruntime/sched/goroutine.h"
+#include "goruntime/sched/moments.h"
+#include "goruntime/heap/heap.h"
+#include "goruntime/heap/heap_arenas.h"
+#include "goruntime/heap/page_bits.h"
+#include "goruntime/roots/roots.h"
+#include "goruntime/roots/c_blocks.h"
+#include "goruntime/roots/sys_memory.h"
+#include "heapgraph/heapgraph.h"
 #include "mark/walk.h"
-#include "scanner.h"
-#include "target/sigbus.h"
+#include "locate.h"
+#include "collector.h"
+#include "open.h"
+#include "result.h"
+#include "vertex.h"
+#include "inferior/recorder.h"
+#include "inferior/residency.h"
+#include "inferior/sigbus.h"
+
+/** What a question keeps for the next ones of a stop: the first member of a
+ * struct that only its own file knows. */
+struct gr_memo {
+	void (*destroy)(struct gr_memo *memo);
+};
+static inline void gr_memo_destroy(struct gr_memo *memo)
+{
+	if (memo)
+		memo->destroy(memo);
+}
 
 struct gr_scan {
 	struct gr_target target; /**< Our own copy. */
+	struct gr_saved *stored; /**< Of a saved file; else NULL. */
 	struct gr_arena arena;	 /**< Names; lives as long as the scan. */
 	struct gr_gaps gaps;
+	struct gr_gaps program_gaps; /**< Before the first stage. */
+	enum gr_scan_extent extent;
+	unsigned int stages; /**< What was read: enum gr_stage. */
+	struct gr_residency residency;
+	struct gr_collector collector;	 /**< Read with the residency. */
+	struct gr_heap_arenas arenas;	 /**< Of resident pages; the same. */
+	struct gr_page_bits page_bits;	 /**< The same. */
+	struct gr_c_blocks c_blocks;	 /**< The same. */
+	struct gr_sys_memory sys_memory; /**< The same. */
+	bool has_residency;
 	struct gr_image *image;
-	struct gr_dwarf **dwarfs; /**< One a module of the target, or NULL. */
+	struct gr_dwarf **dwarfs; /**< One for each module, or NULL. */
 	struct gr_runtime rt;
+	struct gr_pc_lookups pc_lookups; /**< Of rt. */
+	struct gr_types *types;
+	struct gr_heap *heap;
+	struct gr_sched sched;
+	struct gr_goroutine_index goroutine_index;
+	struct gr_memo *names;	   /**< Of goroutines/primitive.c; or NULL. */
+	struct gr_moments moments; /**< See gr_scan_moments(). */
+	bool has_moments;
 	struct gr_root_list lists;
+	struct gr_sampled_vector sampled; /**< Of the heap profile. */
 	struct gr_roots roots;
 	struct gr_scan_info info;
 	const char *warnings[8]; /**< NULL-terminated. */
 	size_t nwarnings;
 	uint64_t phases_us[GR_NPHASES];
 	uint64_t phase_start_us;
+	struct gr_meter meter;
 	uint64_t first_private_bytes, peak_private_bytes;
-	uint64_t symbols_bytes; /**< Of these, after reading the program. */
+	uint64_t symbols_bytes; /**< Peak memory after reading the program. */
 	struct gr_estimate estimate;
-	const struct gr_ledger *walking; /**< Of the walk under way. */
+	struct gr_stack_sample stack_sample; /**< For the estimate. */
+	const struct gr_ledger *walking;     /**< The running walk, or NULL. */
+	struct gr_chains *chains;    /**< Set by the first why; or NULL. */
+	struct gr_heap_graph *graph; /**< Made on demand; or NULL. */
+	struct gr_graph_phases graph_phases;
+	/** Threads that sweep edges, or pack a file; 0: one for each processor,
+	 * to sweep at most 4. */
+	unsigned int graph_threads;
+	struct gr_gaps graph_gaps; /**< Of the target and of its walk. */
 };
 
 GR_DEFINE_CLEANUP(scan, struct gr_scan, gr_scan_destroy)
@@ -38,95 +92,271 @@ struct gr_result {
 	struct gr_tree tree;
 	struct gr_ledger ledger;
 	struct gr_root_total *roots; /**< Sorted. */
-	uint32_t *root_rank;	     /**< Tree's root -> index in roots. */
 	struct gr_type_total *types; /**< Sorted. */
 	size_t ntypes;
+	struct gr_node_line *lines; /**< Of nodes; or NULL. */
+	bool is_sampled;
+	struct gr_result_sampling sampling; /**< If it is sampled. */
 };
 
-/** rt.poll: ask the debugger whether to go on. @p ctx is the scan. */
+/** Make roots of the tree's roots, which have their totals. */
+struct gr_error *gr_result_sort_roots(struct gr_result *result) GR_MUST_CHECK;
+
+/**
+ * rt.poll: ask the debugger whether to continue, and check the memory limit of
+ * the scan. @p ctx is the scan.
+ */
 struct gr_error *gr_scan_poll(void *ctx) GR_MUST_CHECK;
 
 /**
- * The steps of gr_scan_create(): a new scan of a copy of @p target; files,
- * symbols, modules and types; the heap and what to copy of it; the copy;
- * stacks, roots, information.
+ * A scan grows by stages, each whole. The program (symbols, modules, types) is
+ * always there. Goroutines are their records and frames. The heap is its spans
+ * and slots, the live words of the stacks, and the roots; it needs the
+ * goroutines. The runtime's own profiles are its buckets, which the question
+ * reads: the stage copies them from a process.
+ */
+enum gr_stage {
+	GR_STAGE_GOROUTINES = 1,
+	GR_STAGE_HEAP = 2,
+	GR_STAGES_ALL = GR_STAGE_GOROUTINES | GR_STAGE_HEAP,
+	GR_STAGE_BUCKETS = 4, /* copied only if it is asked for */
+};
+
+static inline bool gr_extent_is_recorded(enum gr_scan_extent extent)
+{
+	return extent == GR_EXTENT_SAVE || extent == GR_EXTENT_SAVE_VALUES;
+}
+
+/** The stages of an extent. */
+static inline unsigned int gr_extent_stages(enum gr_scan_extent extent)
+{
+	if (extent == GR_EXTENT_GOROUTINES)
+		return GR_STAGE_GOROUTINES;
+	if (extent == GR_EXTENT_SITES || extent == GR_EXTENT_VALUES ||
+	    extent == GR_EXTENT_REPORT || gr_extent_is_recorded(extent))
+		return GR_STAGES_ALL | GR_STAGE_BUCKETS;
+	return extent == GR_EXTENT_BUCKETS ? GR_STAGE_BUCKETS : GR_STAGES_ALL;
+}
+
+/**
+ * The steps of gr_scan_create(): make a scan with a copy of @p target; read
+ * files, symbols, modules and types; read the runtime's structures of @p stages
+ * and plan the copy; copy; build the stages from it: unwind stacks, collect
+ * roots and information.
  */
 struct gr_error *gr_scan_new(const struct gr_target *target,
+			     enum gr_scan_extent extent,
 			     struct gr_scan **ret) GR_MUST_CHECK;
 struct gr_error *gr_scan_open_program(struct gr_scan *scan) GR_MUST_CHECK;
-struct gr_error *gr_scan_read_heap(struct gr_scan *scan) GR_MUST_CHECK;
+
+/** Read runtime.buildVersion, and warn of a release that goref is not tested
+ * with. */
+struct gr_error *gr_scan_read_version(struct gr_scan *scan) GR_MUST_CHECK;
+struct gr_error *gr_scan_read(struct gr_scan *scan,
+			      unsigned int stages) GR_MUST_CHECK;
 struct gr_error *gr_scan_copy(struct gr_scan *scan) GR_MUST_CHECK;
-struct gr_error *gr_scan_unwind(struct gr_scan *scan) GR_MUST_CHECK;
-/** What a scan of the heap that was read will cost (live.c). */
+struct gr_error *gr_scan_build(struct gr_scan *scan,
+			       unsigned int stages) GR_MUST_CHECK;
+/**
+ * Read and build those of @p stages that are not there. Only a core can still
+ * be read; of a process, what is missing is an error. An error drops all
+ * stages, which the next call makes again.
+ */
+struct gr_error *gr_scan_need(struct gr_scan *scan,
+			      unsigned int stages) GR_MUST_CHECK;
+/** Estimate the cost of scanning the heap that was read (live.c). */
 void gr_scan_note_estimate(struct gr_scan *scan);
-/** Undo gr_scan_read_heap(). */
-void gr_scan_drop_heap(struct gr_scan *scan);
+/** Estimate the memory of the object graph; better once bitmaps are read. */
+void gr_scan_note_graph_estimate(struct gr_scan *scan);
+/** Read the saved file of the target, which has the modules (scan_saved.c). */
+struct gr_error *gr_scan_open_saved(struct gr_scan *scan) GR_MUST_CHECK;
+void gr_scan_close_saved(struct gr_scan *scan);
+/** Has the target the program's values, or is it a file without them? */
+bool gr_scan_may_have_values(const struct gr_scan *scan);
+/** Fill what a saved file tells into the scan's information. */
+void gr_scan_fill_saved(struct gr_scan *scan);
+/** The kind of the target, or of what a saved file was made of. */
+enum gr_target_kind gr_scan_origin_kind(const struct gr_scan *scan);
+/** Undo gr_scan_read() and gr_scan_build(). */
+void gr_scan_drop(struct gr_scan *scan);
 /** Keep a copy of the threads and their registers. */
 struct gr_error *gr_scan_set_threads(struct gr_scan *scan,
 				     const struct gr_target_thread *threads,
 				     size_t nthreads) GR_MUST_CHECK;
 
-/** Say @p text (NULL: nothing) to the user beside the result; it is copied. */
+struct gr_goroutine_info;
+
+/** Read the moments of the program's clock, once; the goroutines are known. */
+struct gr_error *gr_scan_moments(struct gr_scan *scan,
+				 const struct gr_moments **ret) GR_MUST_CHECK;
+
+/** Describe one goroutine (goroutine_list.c). */
+struct gr_error *
+gr_scan_describe_goroutine(struct gr_scan *scan, const struct gr_goroutine *g,
+			   struct gr_goroutine_info *ret) GR_MUST_CHECK;
+
+/** Fill the goroutines of the scan's information, by state (goroutines.c). */
+struct gr_error *gr_scan_count_goroutines(struct gr_scan *scan) GR_MUST_CHECK;
+
+/** Add a warning beside the result. @p text is copied; NULL adds nothing. */
 struct gr_error *gr_scan_warn(struct gr_scan *scan,
 			      const char *text) GR_MUST_CHECK;
 
 /**
- * Which file of the target has the Go runtime (the executable, or a library
- * that a C program loaded), its debug information, and what that says of the
- * runtime: fills rt.layout (symbols.c).
+ * Find the file of the target that has the Go runtime (the executable, or a
+ * library that a C program loaded), open its debug information, and fill
+ * rt.layout from it (symbols.c).
  */
 struct gr_error *gr_scan_open_symbols(struct gr_scan *scan) GR_MUST_CHECK;
 
 /**
- * The runtime's list of modules (plugins after the first), each with the
- * debug information of the file that it was loaded from (symbols.c).
+ * Read the runtime's list of modules (plugins after the first one), each with
+ * the debug information of the file that it was loaded from (symbols.c).
  */
 struct gr_error *gr_scan_read_modules(struct gr_scan *scan) GR_MUST_CHECK;
 
-/** The dictionaries of generics in the files with debug information, which
- * alone can tell what they are for (symbols.c). */
+/** Read the dictionaries of generics in the files with debug information. Only
+ * those files tell the purpose of a dictionary (symbols.c). */
 struct gr_error *gr_scan_read_dictionaries(struct gr_scan *scan) GR_MUST_CHECK;
 
-/** Microseconds of a clock that only goes forward. */
+/** Microseconds of a monotonic clock. */
 uint64_t gr_scan_now_us(void);
-/** Look at our memory now, for the peak. */
+/**
+ * If *@p err says that the user or a limit ended the walk, destroy the error
+ * and record the end in @p ledger.
+ */
+void gr_scan_catch_end(struct gr_scan *scan, struct gr_error **err,
+		       struct gr_ledger *ledger);
+/** Measure our memory now, for the peak. */
 void gr_scan_note_memory(struct gr_scan *scan);
 /** Charge the time since the last call to @p phase. */
 void gr_scan_end_phase(struct gr_scan *scan, enum gr_phase phase);
 
 /** GNU's build id of a file in hex, else Go's own, else ""; NULL: no memory. */
-const char *gr_scan_build_id(struct gr_scan *scan, const char *path);
+const char *gr_scan_build_id(struct gr_scan *scan,
+			     const struct gr_target_module *module);
 
-/** Bring what was learnt of the debug information into the cache. */
+/** Begin a walk: its limits and its progress apply until gr_scan_end_walk(). */
+void gr_scan_begin_walk(struct gr_scan *scan, const struct gr_ledger *ledger);
+void gr_scan_end_walk(struct gr_scan *scan);
+
+/** Save the tables of the debug information in the cache. */
 void gr_scan_save_symbols(struct gr_scan *scan);
 
-/** Type of an object that no walk reached, by its header; "" if it has none. */
+/**
+ * Make the parts (bits of gr_graph_part) of the object graph that are not there
+ * yet (scan_graph.c). The graph stays until the scan is destroyed or until
+ * memory is short.
+ */
+struct gr_error *gr_scan_need_graph(struct gr_scan *scan,
+				    unsigned int parts) GR_MUST_CHECK;
+void gr_scan_drop_graph(struct gr_scan *scan);
+/** Drop the graph if a walk has no memory otherwise. */
+void gr_scan_make_room(struct gr_scan *scan);
+
+/** The processors that this process may use, at least 1. */
+unsigned int gr_scan_processors(void);
+
+/** A finished walk that knows how each object was reached. */
+struct gr_chains {
+	enum gr_attribution attribution;
+	struct gr_gaps gaps; /**< Gaps of the target and of the walk. */
+	struct gr_marking m; /**< With parents, without states. */
+};
+
+/** Make scan->chains, unless they are there already (why.c). */
+struct gr_error *
+gr_scan_need_chains(struct gr_scan *scan,
+		    enum gr_attribution attribution) GR_MUST_CHECK;
+
+/** Free the chains of `why`, to have memory for another walk (why.c). */
+void gr_scan_drop_chains(struct gr_scan *scan);
+
+/** gr_scan_locate() for callers that hold the guard (locate.c). */
+struct gr_error *gr_scan_find_location(struct gr_scan *scan, uint64_t addr,
+				       struct gr_located *ret) GR_MUST_CHECK;
+
+/**
+ * The name of an object of @p bytes with a label (mark/parents.h): the type of
+ * exactly that memory, `[48]main.T`, `string data`, `map[K]V data` (any piece
+ * of a map), `begins with main.T` if only that is known; or "".
+ */
+const char *gr_scan_memory_name(struct gr_scan *scan, uint32_t label,
+				uint64_t bytes);
+
+/**
+ * The label of an object that no walk reached, as its malloc header or its span
+ * tells: a type, or GR_LABEL_DATA with a slice type; or GR_TYPE_NONE.
+ */
+struct gr_error *gr_scan_header_label(struct gr_scan *scan,
+				      const struct gr_span *span,
+				      uint32_t index,
+				      uint32_t *ret) GR_MUST_CHECK;
+
+/** The type that it tells, as gr_scan_memory_name() writes it; or "". */
 const char *gr_scan_header_type(struct gr_scan *scan,
 				const struct gr_span *span, uint32_t index);
 
+/** The name of objects of any size with a label: `[]main.T data`. */
+const char *gr_scan_merged_name(struct gr_scan *scan, uint32_t label);
+
+/** The same in a table of types, without what the memory is for: `[]main.T`,
+ * `string`, `map[K]V`. */
+const char *gr_scan_row_name(struct gr_scan *scan, uint32_t label);
+
+/** The name of goroutines that begin where the one of that index does:
+ * `goroutines (main.serve)`. NULL: no memory. */
+const char *gr_scan_goroutines_name(struct gr_scan *scan, uint32_t index);
+
 /**
- * Before any use of the target's memory: put up the guard against files that
- * shrink. What fails here needs gr_sigbus_guard_end() all the same.
+ * Begin a question: the guard against files that shrink, before any use of the
+ * target's memory, and all stages. The caller needs gr_sigbus_guard_end() even
+ * if this fails.
  */
 struct gr_error *gr_scan_enter(struct gr_scan *scan,
 			       struct gr_sigbus_guard *guard) GR_MUST_CHECK;
 
-/** Walk with what @p options say, into a new walk that is done. */
-struct gr_error *gr_scan_run_walk(struct gr_scan *scan,
-				  const struct gr_walk_options *options,
-				  gr_obj wanted, struct gr_ledger *ledger,
-				  struct gr_walk **ret) GR_MUST_CHECK;
+/**
+ * The residency of the target: that of a core is read now, that of a process
+ * was read with the extent GR_EXTENT_RESIDENCY.
+ */
+struct gr_error *
+gr_scan_residency(struct gr_scan *scan,
+		  const struct gr_residency **ret) GR_MUST_CHECK;
+
+/** Read it in a stop, before anything else is read. Drops an earlier one. */
+struct gr_error *gr_scan_read_residency(struct gr_scan *scan) GR_MUST_CHECK;
+void gr_scan_drop_residency(struct gr_scan *scan);
+
+/** gr_scan_enter() for questions that need goroutines, but no heap. */
+struct gr_error *
+gr_scan_enter_goroutines(struct gr_scan *scan,
+			 struct gr_sigbus_guard *guard) GR_MUST_CHECK;
+
+/** gr_scan_enter() for questions on the runtime's buckets, which are read by the
+ * question itself. */
+struct gr_error *
+gr_scan_enter_buckets(struct gr_scan *scan,
+		      struct gr_sigbus_guard *guard) GR_MUST_CHECK;
 
 /**
- * A word of doubt may lead to garbage, and that to what was swept already: of
- * the pointers to free slots that a walk with @p options has counted in
- * @p ledger, those count as precise that are reached without such words. It
- * takes another walk, which leaves its marks in the heap and is *@p ret; NULL
- * where there are none.
+ * Walk with @p options. @p ret needs gr_marking_deinit() even if this fails.
+ */
+struct gr_error *gr_scan_mark(struct gr_scan *scan,
+			      const struct gr_walk_options *options,
+			      bool keep_parents, struct gr_ledger *ledger,
+			      struct gr_marking *ret) GR_MUST_CHECK;
+
+/**
+ * A conservative word may lead to garbage, and garbage to objects that were
+ * swept already. Of the pointers to free slots that a walk with @p options has
+ * counted in @p ledger, only those that are reached without such words count as
+ * precise. This takes another walk. Its marking is *@p ret, for
+ * gr_marking_deinit(); it is empty if there are no such pointers.
  */
 struct gr_error *gr_scan_sort_free_slots(struct gr_scan *scan,
 					 const struct gr_walk_options *options,
 					 struct gr_ledger *ledger,
-					 struct gr_walk **ret) GR_MUST_CHECK;
+					 struct gr_marking *ret) GR_MUST_CHECK;
 
 #endif /* GR_SCAN_H */

@@ -7,13 +7,18 @@
  */
 #include "scan.h"
 
-#include "goruntime/dictionary.h"
-#include "goruntime/search.h"
-#include "target/elf.h"
-#include "target/notes.h"
+#include "goruntime/layout/symbols.h"
+#include "goruntime/types/dictionary.h"
+#include "goruntime/search/search.h"
+#include "inferior/elf.h"
+#include "inferior/modules.h"
+#include "inferior/notes.h"
+#include "inferior/recorder.h"
+#include "inferior/stored.h"
 
-/* Has the file a table of Go functions? By name, for big libraries of C are
- * not to be searched; without section headers it is not found. */
+/* Does the file have a table of Go functions? The section is found by name, so
+ * that large C libraries need no search. Without section headers, it is not
+ * found. */
 static bool has_go_section(const struct gr_scan *scan, size_t module)
 {
 	static const char *const sections[] = { ".gopclntab",
@@ -23,7 +28,7 @@ static bool has_go_section(const struct gr_scan *scan, size_t module)
 	bool has = false;
 	struct gr_elf elf;
 
-	err = gr_elf_open(scan->target.modules[module].path, &elf);
+	err = gr_module_open(&scan->target.modules[module], &elf);
 	if (err) {
 		gr_error_destroy(err);
 		return false;
@@ -34,7 +39,30 @@ static bool has_go_section(const struct gr_scan *scan, size_t module)
 	return has;
 }
 
-/* Without debug information: the runtime by its own traces (search.h). */
+/* Find the layout of the runtime by search, or read it from the saved file. What
+ * the search looks at is all of the program's data: it is not recorded. */
+static struct gr_error *find_layout(struct gr_scan *scan,
+				    const struct gr_elf *elf, uint64_t bias)
+{
+	struct gr_runtime *rt = &scan->rt;
+	struct gr_error *err;
+
+	if (!scan->stored) {
+		gr_recorder_pause(rt->recorder);
+		err = gr_search_layout(rt, elf, bias);
+		gr_recorder_resume(rt->recorder);
+		return err;
+	}
+	err = gr_layout_restore(scan->stored->layout, &rt->layout);
+	if (gr_error_catch(&err, GR_ERROR_LAYOUT))
+		return gr_error_format(
+			GR_ERROR_FORMAT,
+			"the saved file is damaged (its layout "
+			"makes no sense): copy or save it again");
+	return err ? err : gr_symbols_read(rt, elf, bias);
+}
+
+/* Find the runtime without debug information, by its own tables (search.h). */
 static struct gr_error *search_runtime(struct gr_scan *scan, size_t module)
 {
 	const char *path = scan->target.modules[module].path;
@@ -43,7 +71,7 @@ static struct gr_error *search_runtime(struct gr_scan *scan, size_t module)
 
 	gr_dwarf_destroy(scan->dwarfs[module]);
 	scan->dwarfs[module] = NULL;
-	// The tables of known layouts are of that processor.
+	// The tables of known layouts are only for x86-64.
 	if (scan->rt.arch != &gr_arch_x86_64)
 		return gr_error_format(GR_ERROR_NO_DWARF,
 				       "%s has no debug information of Go, and "
@@ -51,20 +79,19 @@ static struct gr_error *search_runtime(struct gr_scan *scan, size_t module)
 				       "can be read: use the executable as "
 				       "built without -s and -w",
 				       path);
-	err = gr_elf_open(path, &elf);
+	err = gr_module_open(&scan->target.modules[module], &elf);
 	if (err)
 		return err;
-	err = gr_search_layout(&scan->rt, &elf,
-			       gr_image_bias(scan->image, module));
+	err = find_layout(scan, &elf, gr_image_bias(scan->image, module));
 	gr_elf_deinit(&elf);
 	if (gr_error_catch(&err, GR_ERROR_NOT_GO))
 		return gr_error_format(GR_ERROR_NOT_GO,
-				       "%s is not a Go program, nor is a "
-				       "library of it that gdb has found "
-				       "(`info sharedlibrary`)",
+				       "%s is not a Go program, and gdb has "
+				       "found no Go library in it (`info "
+				       "sharedlibrary`)",
 				       path);
 	if (err)
-		return gr_error_prefix(err, "%s: ", path);
+		return scan->stored ? err : gr_error_prefix(err, "%s: ", path);
 	return gr_scan_warn(
 		scan, "no debug information: names come from the "
 		      "runtime's own tables; for all names use the "
@@ -72,12 +99,13 @@ static struct gr_error *search_runtime(struct gr_scan *scan, size_t module)
 		      "debug file with gdb's `symbol-file'");
 }
 
-const char *gr_scan_build_id(struct gr_scan *scan, const char *path)
+const char *gr_scan_build_id(struct gr_scan *scan,
+			     const struct gr_target_module *module)
 {
 	struct gr_error *err;
 	struct gr_elf elf;
 
-	err = gr_elf_open(path, &elf);
+	err = gr_module_open(module, &elf);
 	if (err) {
 		gr_error_destroy(err);
 		return "";
@@ -95,18 +123,46 @@ const char *gr_scan_build_id(struct gr_scan *scan, const char *path)
 static struct gr_error *open_dwarf(struct gr_scan *scan, size_t module)
 {
 	const struct gr_target_module *m = &scan->target.modules[module];
+	struct gr_saved *stored = scan->stored;
 	const char *build_id = NULL;
 
+	if (stored)
+		return gr_dwarf_open_packed(
+			m->path, steal_ptr(stored->tables[module].block),
+			stored->tables[module].bytes, gr_scan_poll, scan,
+			&scan->dwarfs[module]);
+
 	if (scan->target.use_cache)
-		build_id = gr_scan_build_id(scan, m->path);
-	return gr_dwarf_open_cached(m->path, m->debug_path, build_id,
-				    gr_scan_poll, scan, &scan->dwarfs[module]);
+		build_id = gr_scan_build_id(scan, m);
+	struct gr_error *err =
+		gr_dwarf_open_cached(m->path, m->debug_path, build_id,
+				     gr_scan_poll, scan, &scan->dwarfs[module]);
+	if (!err && scan->target.is_recorded)
+		gr_dwarf_keep_answers(scan->dwarfs[module]);
+	return err;
 }
 
 void gr_scan_save_symbols(struct gr_scan *scan)
 {
 	for (size_t i = 0; i < scan->target.nmodules; i++)
 		gr_dwarf_save(scan->dwarfs[i]);
+}
+
+/* Warn once that there is no cache, if its folder is not safe. */
+static struct gr_error *check_cache(struct gr_scan *scan)
+{
+	struct gr_error *refused;
+
+	if (!scan->target.use_cache)
+		return NULL;
+	refused = gr_dwarf_check_cache();
+	if (!refused)
+		return NULL;
+	const char *text = gr_arena_internf(
+		&scan->arena, "debug information is not cached: %s",
+		refused->message);
+	gr_error_destroy(refused);
+	return gr_scan_warn(scan, text);
 }
 
 /* The executable if it is one of Go's, else the first library that is. */
@@ -127,12 +183,14 @@ struct gr_error *gr_scan_open_symbols(struct gr_scan *scan)
 	scan->dwarfs = calloc(scan->target.nmodules + 1, sizeof(*scan->dwarfs));
 	if (!scan->dwarfs)
 		return &gr_enomem;
-	err = open_dwarf(scan, module);
+	err = check_cache(scan);
+	if (!err)
+		err = open_dwarf(scan, module);
 	if (!err)
 		err = gr_layout_resolve(scan->dwarfs[module],
 					gr_image_bias(scan->image, module),
 					&scan->rt.layout);
-	// Of a C library's, but not of Go's own code, it is none either.
+	// Debug information of a C library, without Go code, does not count.
 	if (gr_error_catch(&err, GR_ERROR_NO_DWARF) ||
 	    gr_error_catch(&err, GR_ERROR_NOT_GO))
 		return search_runtime(scan, module);
@@ -145,15 +203,15 @@ static struct gr_error *attach_dwarf(struct gr_scan *scan,
 {
 	struct gr_error *err = NULL;
 
-	// The first one's is there if there is any to be had.
+	// The debug information of the first module is open if it exists.
 	if (!scan->dwarfs[file] && module != scan->rt.modules)
 		err = open_dwarf(scan, file);
 	if (gr_error_catch(&err, GR_ERROR_NO_DWARF))
 		return gr_scan_warn(
 			scan,
 			gr_arena_internf(&scan->arena,
-					 "%s has no debug information: poorer "
-					 "names of what is its own",
+					 "%s has no debug information: its own "
+					 "symbols will have less precise names",
 					 scan->target.modules[file].path));
 	if (err)
 		return err;
@@ -162,7 +220,7 @@ static struct gr_error *attach_dwarf(struct gr_scan *scan,
 	return NULL;
 }
 
-/* Go code that is not under this runtime has one of its own. */
+/* Warn about files whose Go code has another runtime. */
 static struct gr_error *warn_about_others(struct gr_scan *scan,
 					  const bool *is_used)
 {
@@ -174,7 +232,7 @@ static struct gr_error *warn_about_others(struct gr_scan *scan,
 				scan, gr_arena_internf(
 					      &scan->arena,
 					      "%s has a Go runtime of its own, "
-					      "which is not looked at",
+					      "which goref does not read",
 					      scan->target.modules[i].path));
 	return err;
 }
@@ -207,8 +265,7 @@ struct gr_error *gr_scan_read_dictionaries(struct gr_scan *scan)
 
 	for (size_t i = 0; !err && i < scan->target.nmodules; i++)
 		if (scan->dwarfs[i])
-			err = gr_dictionaries_read(&scan->rt, modules[i].path,
-						   modules[i].debug_path,
+			err = gr_dictionaries_read(scan->types, &modules[i],
 						   gr_image_bias(scan->image,
 								 i));
 	return err;

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The walk held against the allocator's own books, and against itself: a
- * linear sweep over everything that was reached must lead nowhere new.
+ * Compare the walk with the allocator's own data, and with itself: a linear
+ * sweep over all reached objects must lead to no new object.
  */
+#include "verify.h"
+#include "objects.h"
+
 #include "scan.h"
 
 #include "base/vector.h"
-#include "goruntime/ptrmap.h"
+#include "mark/edges.h"
 
-/** Fewer that survived a collection say nothing. */
+/** With fewer survivors of a collection, is_most_lost is not set. */
 enum { MIN_KEPT = 100 };
 
 GR_VECTOR(difference_vector, struct gr_difference);
 
 struct verifier {
 	struct gr_scan *scan;
-	struct gr_heap *heap;
+	const struct gr_heap *heap;
+	struct gr_marking m;
 	struct gr_verdict *verdict;
 	struct difference_vector differences;
 	size_t max_differences;
@@ -35,70 +39,28 @@ GR_DEFINE_CLEANUP(verdict, struct gr_verdict, gr_verdict_destroy)
 
 static void verifier_deinit(struct verifier *v)
 {
+	gr_marking_deinit(&v->m);
 	difference_vector_deinit(&v->differences);
 	free(v->missed);
 }
 
-/* A pointer in reached memory: its object must have been reached, too. */
-static void check_pointer(struct verifier *v, uint64_t addr)
+/* Pointers in reached memory: their objects must have been reached, too. */
+static struct gr_error *check_edges(void *ctx, const struct gr_edge *edges,
+				    size_t count)
 {
-	const struct gr_span *span;
-	gr_obj obj = gr_heap_object_at(v->heap, addr, &span);
+	struct verifier *v = ctx;
 
-	if (obj == GR_OBJ_NONE || !gr_heap_is_allocated(v->heap, obj) ||
-	    gr_heap_is_counted(v->heap, obj) ||
-	    obj - span->first_obj == span->fresh)
-		return;
-	v->verdict->missed_pointers++;
-	gr_bitmap_set(v->missed, obj);
-}
-
-static void check_words(struct verifier *v, const uint64_t *map, uint64_t first,
-			uint64_t end, const uint8_t *host)
-{
-	for (uint64_t at = first; (at = gr_bitmap_next(map, at, end)) < end;
-	     at++)
-		check_pointer(v, gr_load_u64(host + (at - first) * 8));
-}
-
-/* Every pointer word of every reached object, by masks read afresh. */
-static struct gr_error *check_closure(struct verifier *v)
-{
-	_cleanup_free_ uint64_t *words = NULL;
-	struct gr_error *err = gr_ptrmap_build(&v->scan->rt, 64, &words);
-
-	for (uint32_t i = 0; !err && i < v->heap->nspans; i++) {
-		const struct gr_span *span = &v->heap->spans[i];
-		uint64_t elem_words = span->elem_bytes / GR_WORD_BYTES;
-
-		if (span->is_noscan || !span->host)
+	for (size_t i = 0; i < count; i++) {
+		if (gr_marking_is_reached(&v->m, edges[i].to) ||
+		    edges[i].is_fresh)
 			continue;
-		for (uint32_t j = 0; j < span->nelems; j++) {
-			uint64_t first = span->first_word + j * elem_words;
-			if (gr_heap_is_counted(v->heap, span->first_obj + j))
-				check_words(v, words, first, first + elem_words,
-					    span->host + j * span->elem_bytes);
-		}
-		if (i % 1024 == 0)
-			err = v->scan->rt.poll(v->scan->rt.poll_ctx);
+		v->verdict->missed_pointers++;
+		gr_bitmap_set(v->missed, edges[i].to);
 	}
-	return err;
+	return NULL;
 }
 
-static void check_areas(struct verifier *v)
-{
-	const struct gr_area_list *areas = &v->scan->roots.areas;
-
-	for (size_t i = 0; i < areas->count; i++) {
-		const struct gr_area *area = &areas->areas[i];
-		if (area->host && area->live)
-			check_words(v, area->live, 0,
-				    (area->end - area->start) / GR_WORD_BYTES,
-				    area->host);
-	}
-}
-
-/* Is there memory that was not seen, and that may hold anything? */
+/* Is there unread memory, which may hold any object? */
 static bool is_torn(const struct verifier *v)
 {
 	const uint64_t *count = v->scan->gaps.count;
@@ -107,7 +69,7 @@ static bool is_torn(const struct verifier *v)
 	       count[GR_GAP_GOROUTINES_SKIPPED] || count[GR_GAP_BROKEN_LISTS];
 }
 
-/* Why an allocated object was not reached. */
+/* The reason why an allocated object was not reached. */
 static const char *explain(struct verifier *v, const struct gr_span *span,
 			   uint32_t index)
 {
@@ -167,7 +129,7 @@ static struct gr_error *compare_span(struct verifier *v,
 		total_add(&class->allocated, span);
 		if (is_kept)
 			total_add(&v->verdict->kept, span);
-		if (gr_heap_is_counted(v->heap, obj)) {
+		if (gr_marking_is_reached(&v->m, obj)) {
 			total_add(&class->reached, span);
 			if (is_kept)
 				total_add(&v->verdict->kept_reached, span);
@@ -183,17 +145,19 @@ static struct gr_error *compare_span(struct verifier *v,
 /* Did any thread work with a P when the program was stopped? */
 static bool is_in_motion(const struct verifier *v)
 {
-	const struct gr_runtime *rt = &v->scan->rt;
+	const struct gr_sched *sched = &v->scan->sched;
 
-	for (size_t i = 0; i < rt->ngoroutines; i++)
-		if (rt->goroutines[i].is_g0 ||
-		    rt->goroutines[i].status == rt->layout.consts.grunning)
+	for (size_t i = 0; i < sched->ngoroutines; i++)
+		if (sched->goroutines[i].is_g0 ||
+		    sched->goroutines[i].status ==
+			    sched->rt->layout.consts.grunning)
 			return true;
 	return false;
 }
 
-/* A busy program lets go of most between two collections; where one at rest
- * seems to, it is rather we who do not see what holds it. */
+/* Are most survivors of the last collection not reached? A busy program may
+ * release most of its objects between two collections. In an idle program, the
+ * scan more likely misses their roots. */
 static bool is_most_lost(const struct verifier *v)
 {
 	const struct gr_verdict *verdict = v->verdict;
@@ -227,7 +191,7 @@ static struct gr_error *finish(struct verifier *v)
 	verdict->stats.bytes = v->heap->stats_bytes;
 	verdict->unexplained += verdict->free_slot_pointers;
 	verdict->is_most_lost = is_most_lost(v);
-	// A P that is at work may be between a slot and its statistics.
+	// A running P may have taken a slot and not yet counted it.
 	if (verdict->has_stats && !is_in_motion(v) &&
 	    (verdict->stats.objects != verdict->rebuilt.objects ||
 	     verdict->stats.bytes != verdict->rebuilt.bytes) &&
@@ -242,41 +206,41 @@ static struct gr_error *finish(struct verifier *v)
 static const struct gr_walk_options mark_options = { .max_depth = 1,
 						     .max_nodes = 1 };
 
-/* A walk whose marks are left in the heap's object bits; @p ledger has its
- * gaps, and those of the target. */
-static struct gr_error *mark(struct gr_scan *scan, struct gr_ledger *ledger)
+/* Walk from all roots; @p ledger gets the gaps of the walk and of the target. */
+static struct gr_error *mark(struct gr_scan *scan, struct gr_ledger *ledger,
+			     struct gr_marking *ret)
 {
-	_cleanup_(gr_cleanup_walk) struct gr_walk *w = NULL;
 	struct gr_gaps before = scan->gaps;
-	struct gr_error *err =
-		gr_scan_run_walk(scan, &mark_options, GR_OBJ_NONE, ledger, &w);
+	struct gr_error *err;
 
+	gr_scan_drop_chains(scan);
+	gr_scan_make_room(scan);
+	err = gr_scan_mark(scan, &mark_options, false, ledger, ret);
 	ledger->gaps = scan->gaps;
 	gr_gaps_end_walk(&scan->gaps, &before);
 	return err;
 }
 
-/* The marks of a walk, its gaps, and the pointers to free slots. */
-static struct gr_error *mark_and_count(struct gr_scan *scan,
-				       struct gr_verdict *verdict)
+/* Walk, and keep the marking, the gaps and the pointers to free slots. */
+static struct gr_error *mark_and_count(struct verifier *v)
 {
-	_cleanup_(gr_cleanup_walk) struct gr_walk *precise = NULL;
-	struct gr_ledger ledger = { 0 }, unused = { 0 };
-	struct gr_error *err = mark(scan, &ledger);
+	_cleanup_(gr_marking_deinit) struct gr_marking precise = { 0 };
+	struct gr_verdict *verdict = v->verdict;
+	struct gr_ledger ledger = { 0 };
+	struct gr_error *err = mark(v->scan, &ledger, &v->m);
 
 	if (!err)
-		err = gr_scan_sort_free_slots(scan, &mark_options, &ledger,
+		err = gr_scan_sort_free_slots(v->scan, &mark_options, &ledger,
 					      &precise);
 	verdict->gaps = ledger.gaps;
 	verdict->free_slot_pointers =
 		ledger.gaps.count[GR_GAP_FREE_SLOT_POINTERS];
-	if (err || !precise)
+	if (err)
 		return err;
-	verdict->nfree_slots = precise->nfree_slots;
-	memcpy(verdict->free_slots, precise->free_slots,
-	       sizeof(precise->free_slots));
-	// The marks are those of everything again.
-	return mark(scan, &unused);
+	verdict->nfree_slots = precise.nfree_slots;
+	memcpy(verdict->free_slots, precise.free_slots,
+	       sizeof(precise.free_slots));
+	return NULL;
 }
 
 static struct gr_error *verify(struct gr_scan *scan, size_t max_differences,
@@ -286,20 +250,19 @@ static struct gr_error *verify(struct gr_scan *scan, size_t max_differences,
 		calloc(1, sizeof(*verdict));
 	_cleanup_(verifier_deinit) struct verifier v = {
 		.scan = scan,
-		.heap = scan->rt.heap,
+		.heap = scan->heap,
 		.verdict = verdict,
 		.max_differences = max_differences,
-		.missed = gr_bitmap_alloc(scan->rt.heap->nobjs + 1),
+		.missed = gr_bitmap_alloc(scan->heap->nobjs + 1),
 	};
 	struct gr_error *err;
 
 	if (!verdict || !v.missed)
 		return &gr_enomem;
-	err = mark_and_count(scan, verdict);
+	err = mark_and_count(&v);
 	if (!err)
-		err = check_closure(&v);
-	if (!err)
-		check_areas(&v);
+		err = gr_for_each_edge(scan->heap, &scan->roots, &v.m,
+				       check_edges, &v);
 	for (uint32_t i = 0; !err && i < v.heap->nspans; i++)
 		err = compare_span(&v, &v.heap->spans[i]);
 	if (!err)
@@ -330,22 +293,24 @@ struct gr_error *gr_scan_objects(struct gr_scan *scan,
 							  uint64_t bytes),
 				 void *ctx)
 {
-	const struct gr_heap *heap = scan->rt.heap;
+	_cleanup_(gr_marking_deinit) struct gr_marking m = { 0 };
 	struct gr_sigbus_guard guard;
 	struct gr_ledger unused = { 0 };
 	struct gr_error *err = gr_scan_enter(scan, &guard);
 
 	if (!err)
-		err = mark(scan, &unused);
+		err = mark(scan, &unused, &m);
 	err = gr_sigbus_guard_end(&guard, err);
-	for (uint32_t i = 0; i < heap->nspans; i++) {
+	const struct gr_heap *heap = scan->heap;
+	for (uint32_t i = 0; !err && i < heap->nspans; i++) {
 		const struct gr_span *span = &heap->spans[i];
 		for (uint32_t j = 0; !err && j < span->nelems; j++)
-			if (gr_heap_is_counted(heap, span->first_obj + j))
+			if (gr_marking_is_reached(&m, span->first_obj + j))
 				err = emit(ctx,
 					   gr_span_slot_addr(span, j) +
 						   span->header_bytes,
-					   span->elem_bytes);
+					   span->elem_bytes -
+						   span->header_bytes);
 	}
 	return err;
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who holds an address: the same walk as a scan's, with parents kept, until
- * the object is counted; then the chain from it back to its root.
+ * The chain that holds an address. A walk like that of a scan records parents;
+ * the chain then goes from the object back to its root. The first question
+ * makes the walk, and later ones use it again.
  */
-#include "scan.h"
+#include "why.h"
+#include "locate.h"
+#include "place.h"
 
-#include "goruntime/pclntab.h"
+#include "scan.h"
 
 #include <inttypes.h>
 
@@ -20,154 +23,68 @@ void gr_why_destroy(struct gr_why *why)
 }
 GR_DEFINE_CLEANUP(why, struct gr_why, gr_why_destroy)
 
-static const char *variable_at(const struct gr_module *m, uint64_t addr)
+void gr_scan_drop_chains(struct gr_scan *scan)
 {
-	size_t count, ntypes;
+	struct gr_chains *chains = steal_ptr(scan->chains);
 
-	if (!m->dwarf)
+	if (!chains)
+		return;
+	gr_marking_deinit(&chains->m);
+	free(chains);
+}
+
+struct gr_error *gr_scan_need_chains(struct gr_scan *scan,
+				     enum gr_attribution attribution)
+{
+	_cleanup_(gr_marking_deinit) struct gr_marking m = { 0 };
+	struct gr_walk_options options = { .attribution = attribution };
+	struct gr_ledger ledger = { 0 };
+	struct gr_gaps before;
+	struct gr_error *err;
+
+	if (scan->chains && scan->chains->attribution == attribution)
 		return NULL;
-	const struct gr_dwarf_variable *v =
-		gr_dwarf_variables(m->dwarf, &count);
-	const struct gr_dwarf_type *types = gr_dwarf_types(m->dwarf, &ntypes);
-	for (size_t i = 0; i < count; i++)
-		if (addr - m->bias >= v[i].addr && v[i].type < ntypes &&
-		    addr - m->bias - v[i].addr < types[v[i].type].size_bytes)
-			return v[i].name;
+	gr_scan_drop_chains(scan);
+	before = scan->gaps;
+	err = gr_scan_mark(scan, &options, true, &ledger, &m);
+	struct gr_gaps gaps = scan->gaps;
+	gr_gaps_end_walk(&scan->gaps, &before);
+	if (!err)
+		err = gr_tree_finish(&m.tree);
+	if (err)
+		return err;
+	scan->chains = calloc(1, sizeof(*scan->chains));
+	if (!scan->chains)
+		return &gr_enomem;
+	scan->chains->attribution = attribution;
+	scan->chains->gaps = gaps;
+	scan->chains->m = m;
+	memset(&m, 0, sizeof(m));
+	// Parents tell which objects are reached, so states are not needed.
+	free(steal_ptr(scan->chains->m.states));
 	return NULL;
 }
 
-/* Data, bss, text and read-only data of a module. */
-static const char *describe_module(struct gr_scan *scan,
-				   const struct gr_module *m, uint64_t addr)
+static gr_obj object_above(const struct gr_chains *chains, gr_obj obj)
 {
-	const struct {
-		const char *name;
-		uint64_t start, end;
-	} parts[] = {
-		{ "data", m->data, m->edata },
-		{ "bss", m->bss, m->ebss },
-		{ "noptrdata", m->noptrdata, m->enoptrdata },
-		{ "noptrbss", m->noptrbss, m->enoptrbss },
-		{ "type data", m->types, m->etypes },
-	};
-	struct gr_func func;
-
-	if (gr_func_find(&scan->rt, addr, &func))
-		return gr_arena_internf(&scan->arena, "text: %s+0x%" PRIx64,
-					func.name, addr - func.entry);
-	for (size_t i = 0; i < GR_ARRAY_SIZE(parts); i++) {
-		if (addr < parts[i].start || addr >= parts[i].end)
-			continue;
-		const char *name = variable_at(m, addr);
-		return gr_arena_internf(&scan->arena, "%s%s%s", parts[i].name,
-					name ? ": variable " : "",
-					name ? name : "");
-	}
-	return NULL;
+	return gr_parents_above(chains->m.parents, &chains->m.tree, obj);
 }
 
-static const char *describe_stack(struct gr_scan *scan, uint64_t addr)
+/* The object that a chain begins with. */
+static gr_obj first_object(const struct gr_chains *chains, gr_obj obj)
 {
-	for (size_t i = 0; i < scan->rt.ngoroutines; i++) {
-		const struct gr_goroutine *g = &scan->rt.goroutines[i];
-		if (addr < g->stack_lo || addr >= g->stack_hi)
-			continue;
-		if (g->is_g0)
-			return "system stack of a thread";
-		for (size_t j = 0; j < g->nframes; j++)
-			if (addr >= g->frames[j].sp && addr < g->frames[j].fp)
-				return gr_arena_internf(
-					&scan->arena,
-					"stack of goroutine %" PRIu64
-					", frame of %s",
-					g->goid, g->frames[j].func.name);
-		return gr_arena_internf(&scan->arena,
-					"stack of goroutine %" PRIu64, g->goid);
-	}
-	return NULL;
+	for (gr_obj o = obj; o != GR_OBJ_NONE; o = object_above(chains, o))
+		obj = o;
+	return obj;
 }
 
-/* Signal handlers run on a stack of their own: m.gsignal's. */
-static bool is_on_signal_stack(struct gr_scan *scan, uint64_t addr)
-{
-	const struct gr_layout *layout = &scan->rt.layout;
-	uint64_t g, lo, hi;
-
-	for (size_t i = 0; i < scan->rt.nms; i++) {
-		struct gr_error *err = gr_image_read_u64(
-			scan->image, scan->rt.ms[i] + layout->m.gsignal.off,
-			&g);
-		if (!err)
-			err = gr_image_read_u64(
-				scan->image, g + layout->g.stack_lo.off, &lo);
-		if (!err)
-			err = gr_image_read_u64(
-				scan->image, g + layout->g.stack_hi.off, &hi);
-		if (!err && addr >= lo && addr < hi)
-			return true;
-		gr_error_destroy(err);
-	}
-	return false;
-}
-
-/* What an address is that is no object. */
-static const char *describe(struct gr_scan *scan, uint64_t addr)
-{
-	const struct gr_span *span = gr_heap_span_at(scan->rt.heap, addr);
-	const char *text = NULL;
-	struct gr_mapping_info mapping;
-
-	if (span && addr < span->limit_addr)
-		return "free slot of the heap";
-	if (span)
-		return "unused end of a heap span";
-	text = describe_stack(scan, addr);
-	if (!text && is_on_signal_stack(scan, addr))
-		text = "signal stack of a thread";
-	for (size_t i = 0; !text && i < scan->rt.nmodules; i++)
-		text = describe_module(scan, &scan->rt.modules[i], addr);
-	if (text)
-		return text;
-	if (!gr_image_mapping(scan->image, addr, &mapping))
-		return "unmapped";
-	if (mapping.path)
-		return gr_arena_internf(&scan->arena, "mapped from %s",
-					mapping.path);
-	if (gr_heap_arena_at(scan->rt.heap, addr))
-		return "free memory of the Go heap";
-	return "memory outside the Go heap";
-}
-
-const char *gr_scan_header_type(struct gr_scan *scan,
-				const struct gr_span *span, uint32_t index)
-{
-	uint64_t addr = span->large_type;
-	struct gr_error *err = NULL;
-	gr_type_id type = GR_TYPE_NONE;
-
-	if (span->header_bytes && span->host)
-		addr = gr_load_u64(span->host + index * span->elem_bytes);
-	if (addr)
-		err = gr_types_from_runtime(&scan->rt, addr, &type);
-	gr_error_destroy(err);
-	return err || type == GR_TYPE_NONE ?
-		       "" :
-		       gr_types_get(scan->rt.types, type)->name;
-}
-
-static const char *type_name(struct gr_scan *scan, gr_type_id id)
-{
-	return id == GR_TYPE_NONE ? "" : gr_types_get(scan->rt.types, id)->name;
-}
-
-/* Names of the nodes below @p above down to @p node, joined. */
-static const char *path_between(struct gr_scan *scan,
-				const struct gr_tree *tree, uint32_t above,
-				uint32_t node)
+/* The names down to @p node, from below the root or the object above. */
+static const char *path_to(struct gr_scan *scan, const struct gr_tree *tree,
+			   uint32_t node)
 {
 	const char *text = "";
 
-	for (; node != above && node != GR_NODE_NONE;
+	for (; tree->nodes.data[node].parent != GR_NODE_NONE;
 	     node = tree->nodes.data[node].parent) {
 		text = gr_arena_internf(&scan->arena, "%s%s%s",
 					tree->nodes.data[node].name,
@@ -178,138 +95,120 @@ static const char *path_between(struct gr_scan *scan,
 	return text;
 }
 
-/* The node that an object is billed to: of a closure, the one above the
- * function's name, below which its unexplained words go. */
-static uint32_t billed_node(struct gr_scan *scan, const struct gr_walk *w,
-			    gr_obj obj)
-{
-	uint32_t node = w->node_of[obj];
-	gr_type_id type = w->type_of[obj];
-
-	if (type == GR_TYPE_NONE ||
-	    gr_types_get(scan->rt.types, type)->role != GR_ROLE_CLOSURE ||
-	    strcmp(w->tree.nodes.data[node].name, type_name(scan, type)))
-		return node;
-	uint32_t parent = w->tree.nodes.data[node].parent;
-	return parent == GR_NODE_NONE ? node : parent;
-}
-
-/* The root's own hop: a variable's name, type and address, if it is one. */
-static struct gr_error *root_hop(struct gr_scan *scan, const char *name,
+/* Make the root's own hop: name, type and address if it is a variable. */
+static struct gr_error *root_hop(struct gr_scan *scan, const struct gr_why *why,
 				 struct gr_hop *ret)
 {
+	const char *name = why->root_name;
 	struct gr_place place;
-	struct gr_error *err = gr_scan_resolve(scan, name, &place);
 
-	ret->name = name;
-	ret->type = "";
-	ret->addr = 0;
+	*ret = (struct gr_hop){ .name = name, .type = "" };
+	if (why->goroutine_id)
+		name = gr_arena_internf(&scan->arena, "%s@%" PRIu64, name,
+					why->goroutine_id);
+	if (!name)
+		return &gr_enomem;
+	struct gr_error *err = gr_scan_resolve(scan, name, &place);
 	if (gr_error_catch(&err, GR_ERROR_NOT_FOUND) ||
-	    gr_error_catch(&err, GR_ERROR_ARGUMENT) || err)
+	    gr_error_catch(&err, GR_ERROR_ARGUMENT) || err ||
+	    (!place.is_variable && why->goroutine_id))
 		return err;
-	ret->type = type_name(scan, place.type);
+	ret->type = gr_scan_memory_name(scan, place.type, 0);
 	ret->addr = place.addr;
 	return NULL;
 }
 
-/* The object that holds @obj, or none where its chain begins. One with a
- * finalizer is gone through uncounted: nothing is known of it. */
-static gr_obj object_above(struct gr_scan *scan, const struct gr_walk *w,
-			   gr_obj obj)
+static void object_hop(struct gr_scan *scan, gr_obj obj, struct gr_hop *ret)
 {
-	gr_obj from = w->parents[obj].from;
+	const struct gr_parent *parent = &scan->chains->m.parents->of[obj];
+	const struct gr_span *span = gr_heap_span_of(scan->heap, obj);
 
-	if (from == GR_OBJ_NONE || !gr_heap_is_counted(scan->rt.heap, from))
-		return GR_OBJ_NONE;
-	return from;
+	ret->addr = gr_heap_object_addr(scan->heap, obj);
+	ret->type = gr_scan_memory_name(scan, parent->label,
+					span->elem_bytes - span->header_bytes);
+	ret->name = path_to(scan, &scan->chains->m.tree, parent->node - 1);
+}
+
+/* The name for a hop without one: both objects of a pointer to a pointer are
+ * billed to one node. */
+static const char *last_name(struct gr_scan *scan, const char *name)
+{
+	const char *last = name;
+
+	for (const char *p = name; (p = strstr(p, " / ")); p += 3)
+		last = p + 3;
+	return last == name ? name :
+			      gr_arena_intern(&scan->arena, last, strlen(last));
 }
 
 /*
- * One hop an object, root first. The root has a hop of its own where the
+ * Make one hop for each object, root first. The root has its own hop if the
  * first object lies below one of its fields or elements.
  */
-static struct gr_error *make_hops(struct gr_scan *scan, struct gr_walk *w,
-				  gr_obj obj, struct gr_why *why)
+static struct gr_error *make_hops(struct gr_scan *scan, gr_obj obj,
+				  struct gr_why *why)
 {
-	uint32_t root = w->tree.nodes.data[w->node_of[obj]].root;
-	uint32_t root_node = w->tree.roots.data[root].node;
-	size_t n = 1;
+	const struct gr_chains *chains = scan->chains;
+	struct gr_error *err = NULL;
+	size_t n = 0;
 
 	for (gr_obj o = obj; o != GR_OBJ_NONE && n < MAX_HOPS;
-	     o = object_above(scan, w, o))
+	     o = object_above(chains, o))
 		n++;
 	why->hops = calloc(n + 1, sizeof(*why->hops));
 	if (!why->hops)
 		return &gr_enomem;
-	why->nhops = n;
-	for (gr_obj o = obj; n > 0; o = w->parents[o].from) {
-		struct gr_hop *hop = &why->hops[--n];
-		gr_obj from = object_above(scan, w, o);
-		bool is_top = from == GR_OBJ_NONE;
-		uint32_t node = billed_node(scan, w, o);
-		uint32_t above = is_top ? root_node :
-					  billed_node(scan, w, from);
-
-		hop->addr = gr_heap_object_addr(scan->rt.heap, o);
-		hop->type = type_name(scan, w->type_of[o]);
-		hop->name = is_top && node == root_node ?
-				    why->root_name :
-				    path_between(scan, &w->tree, above, node);
-		// Of a pointer to a pointer both are billed to one node.
+	why->nhops = n + 1;
+	for (gr_obj o = obj; n; n--, o = object_above(chains, o))
+		object_hop(scan, o, &why->hops[n]);
+	if (*why->hops[1].name) {
+		err = root_hop(scan, why, &why->hops[0]);
+	} else {
+		why->nhops--;
+		memmove(why->hops, why->hops + 1,
+			why->nhops * sizeof(*why->hops));
+		why->hops[0].name = why->root_name;
+	}
+	for (size_t i = 1; i < why->nhops; i++) {
+		struct gr_hop *hop = &why->hops[i];
 		if (!*hop->name)
-			hop->name = w->tree.nodes.data[node].name;
-		if (!is_top)
-			continue;
-		// What lies before is not part of the chain.
-		if (node != root_node && n)
-			hop = &why->hops[--n];
-		memmove(why->hops, hop, (why->nhops - n) * sizeof(*hop));
-		why->nhops -= n;
-		return node == root_node ?
-			       NULL :
-			       root_hop(scan, why->root_name, why->hops);
+			hop->name = last_name(scan, hop[-1].name);
+		if (!hop->name)
+			return &gr_enomem;
 	}
-	return NULL;
-}
-
-/* The goroutine whose stack the chain begins on; 0: no stack root. */
-static uint64_t goroutine_of(struct gr_scan *scan, const struct gr_walk *w,
-			     gr_obj obj)
-{
-	for (size_t n = 0; n < MAX_HOPS; n++) {
-		uint32_t goroutine = w->parents[obj].goroutine;
-		gr_obj from = object_above(scan, w, obj);
-		if (from == GR_OBJ_NONE)
-			return goroutine < scan->rt.ngoroutines ?
-				       scan->rt.goroutines[goroutine].goid :
-				       0;
-		obj = from;
-	}
-	return 0;
+	return err;
 }
 
 static struct gr_error *find_chain(struct gr_scan *scan,
 				   const struct gr_walk_options *options,
-				   gr_obj obj, struct gr_why *why)
+				   uint64_t addr, struct gr_why *why)
 {
-	_cleanup_(gr_cleanup_walk) struct gr_walk *w = NULL;
-	struct gr_ledger ledger = { 0 };
-	struct gr_gaps before = scan->gaps;
-	struct gr_error *err =
-		gr_scan_run_walk(scan, options, obj, &ledger, &w);
+	const struct gr_span *span;
+	gr_obj obj = gr_heap_object_at(scan->heap, addr, &span);
+	struct gr_error *err = gr_scan_need_chains(scan, options->attribution);
 
-	why->gaps = scan->gaps;
-	gr_gaps_end_walk(&scan->gaps, &before);
-	if (err || !w->is_found)
+	if (err)
 		return err;
+	const struct gr_chains *chains = scan->chains;
+	why->gaps = chains->gaps;
+	if (!chains->m.parents->of[obj].node)
+		return NULL;
+	gr_obj first = first_object(chains, obj);
+	uint32_t top = gr_parents_top(&chains->m.tree,
+				      chains->m.parents->of[first].node - 1);
 	const struct gr_root_total *root =
-		&w->tree.roots.data[w->tree.nodes.data[w->node_of[obj]].root];
+		&chains->m.tree.roots.data[chains->m.tree.nodes.data[top].root];
+	uint32_t goroutine = gr_parents_goroutine(chains->m.parents, first);
 	why->is_reachable = true;
 	why->root_name = root->name;
 	why->root_kind = root->kind;
-	why->goroutine_id = goroutine_of(scan, w, obj);
-	why->type = type_name(scan, w->type_of[obj]);
-	return make_hops(scan, w, obj, why);
+	if (goroutine < scan->sched.ngoroutines)
+		why->goroutine_id = scan->sched.goroutines[goroutine].goid;
+	err = make_hops(scan, obj, why);
+	// A type from the walk replaces the one from the header.
+	if (!err && *why->hops[why->nhops - 1].type)
+		why->type = why->hops[why->nhops - 1].type;
+	return err;
 }
 
 static struct gr_error *answer(struct gr_scan *scan,
@@ -317,35 +216,31 @@ static struct gr_error *answer(struct gr_scan *scan,
 			       uint64_t addr, struct gr_why **ret)
 {
 	_cleanup_(gr_cleanup_why) struct gr_why *why = calloc(1, sizeof(*why));
-	const struct gr_span *span;
+	struct gr_located at;
 	struct gr_error *err;
 
 	if (!why)
 		return &gr_enomem;
-	gr_obj obj = gr_heap_object_at(scan->rt.heap, addr, &span);
-	why->addr = addr;
-	why->type = "";
-	why->root_name = why->description = "";
-	why->gaps = scan->gaps;
-	if (obj == GR_OBJ_NONE || !gr_heap_is_allocated(scan->rt.heap, obj)) {
-		why->description = describe(scan, addr);
-		if (!why->description)
-			return &gr_enomem;
-		*ret = steal_ptr(why);
-		return NULL;
-	}
-	why->is_object = true;
-	why->base_addr = gr_heap_object_addr(scan->rt.heap, obj);
-	why->bytes = span->elem_bytes;
-	why->offset = addr >= why->base_addr ? addr - why->base_addr : 0;
-	err = find_chain(scan, options, obj, why);
+	err = gr_scan_find_location(scan, addr, &at);
 	if (err)
 		return err;
-	if (!*why->type)
-		why->type =
-			gr_scan_header_type(scan, span, obj - span->first_obj);
-	*ret = steal_ptr(why);
-	return NULL;
+	why->addr = addr;
+	why->type = at.type;
+	why->root_name = "";
+	why->description = at.text;
+	why->gaps = scan->gaps;
+	if (at.kind == GR_LOCATED_OBJECT) {
+		why->is_object = true;
+		why->base_addr = at.base_addr;
+		why->bytes = at.bytes;
+		why->offset = addr >= at.base_addr ? addr - at.base_addr : 0;
+		err = find_chain(scan, options, addr, why);
+	} else {
+		why->type = "";
+	}
+	if (!err)
+		*ret = steal_ptr(why);
+	return err;
 }
 
 struct gr_error *gr_scan_why(struct gr_scan *scan,

@@ -62,6 +62,8 @@ static void put_ledger(const struct gr_ledger *l)
 	put_total("masked_", &l->masked);
 	printf("},\n\"unreached\": {");
 	put_total("", &l->unreached);
+	printf("},\n\"folded\": {");
+	put_total("", &l->folded);
 	printf("},\n");
 	put_gaps(&l->gaps);
 	printf(",\n");
@@ -95,6 +97,10 @@ static void put_roots(const struct gr_result *result)
 		printf(", ");
 		put_field("kind", gr_root_kind_name(roots[i].kind));
 		printf(", ");
+		if (roots[i].goroutine_state) {
+			put_field("goroutine_state", roots[i].goroutine_state);
+			printf(", ");
+		}
 		if (roots[i].goroutine_id)
 			printf("\"goroutine_id\": %" PRIu64 ", ",
 			       roots[i].goroutine_id);

@@ -3,13 +3,14 @@
 // heap builds a heap of a known size and shape and then waits, so that what
 // walks it can be measured.
 //
-//	heap -objects N -shape friendly|shuffled
+//	heap -objects N -shape friendly|shuffled|emptied
 //
 // friendly: what services hold (maps of sessions, slices, strings, interfaces,
 // closures, lists, trees, channels), allocated in order, 58 bytes an object.
 // shuffled: a random binary tree whose nodes lie in memory by a random
 // permutation, a leaf each, one in eight with a cross edge: 28 bytes an
 // object, and hardly two that lie side by side are used together.
+// emptied: a friendly heap of which about 100,000 objects are left.
 //
 // The same arguments build the same heap. One line of JSON says what was
 // built. Then each line on standard input is a command, answered by one line
@@ -49,6 +50,7 @@ var (
 	shapes = map[string]func(n int){
 		"friendly": buildFriendly,
 		"shuffled": buildShuffled,
+		"emptied":  buildEmptied,
 	}
 	stats runtime.MemStats
 	rng   = random(20240229)
@@ -56,13 +58,17 @@ var (
 
 func main() {
 	objects := flag.Int("objects", 1000000, "objects to build, about")
-	shape := flag.String("shape", "friendly", "friendly or shuffled")
+	shape := flag.String("shape", "friendly", "friendly, shuffled or emptied")
 	flag.Parse()
+	if *objects < 0 {
+		// The linker leaves sampling out of programs that read no profile.
+		runtime.MemProfile(nil, true)
+	}
 	build := shapes[*shape]
 	if build == nil || *objects < 1000 || *objects > 1<<27 ||
 		flag.NArg() > 0 {
-		fmt.Fprintln(os.Stderr, "heap: -shape is friendly or shuffled, "+
-			"-objects from 1000 to 134217728")
+		fmt.Fprintln(os.Stderr, "heap: -shape is friendly, shuffled or "+
+			"emptied, -objects from 1000 to 134217728")
 		os.Exit(2)
 	}
 	debug.SetGCPercent(-1)

@@ -1,49 +1,1475 @@
 # SPDX-License-Identifier: Apache-2.0
 """The native half of goref: types and documentation.
 
-Nothing here knows gdb. Everything runs on the thread that calls; Ctrl-C
+Nothing here knows gdb. Everything runs on the thread that calls. Ctrl-C
 (Python's signal check) raises KeyboardInterrupt from any long call and leaves
 the scan as it was.
+
+Rows are named tuples of plain values. They are complete when they arrive, and
+valid without the scan that they came from. Their fields have the names of
+scanner/scanner.h. A long sequence of rows (Rows) keeps its scan alive. Sizes
+are in bytes, times in microseconds, and addresses are those of the target.
+testsuite/python/test_pyi.py compares this file with the module: names,
+parameters, and the fields of every row with their order.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Literal, NamedTuple, TypeVar, final, overload
 
 VERSION: str
-"""Of goref-gdb."""
+"""The version of goref-gdb."""
 
 MAX_SAMPLES: int
-"""Samples of a profile unless the user says otherwise."""
+"""The samples of a profile unless the user asks for another number."""
+
+_Row = TypeVar("_Row", covariant=True)
+
+@final
+class Rows(Sequence[_Row]):
+    """The rows of an answer that may be long. Each row is made when it is asked
+    for. The sequence keeps the answer and its scan alive."""
+
+    def __len__(self, /) -> int: ...
+    @overload
+    def __getitem__(self, key: int, /) -> _Row: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> tuple[_Row, ...]: ...
 
 class Error(Exception):
-    """What the scanner cannot do; str() is one line for a person."""
+    """The scanner cannot do what was asked; str() is one line for a person.
 
-class FaultError(Error): ...
-class FileError(Error): ...
-class FormatError(Error): ...
-class ArchitectureError(Error): ...
-class NotGoError(Error): ...
-class NoDwarfError(Error): ...
-class LayoutError(Error): ...
-class UnsettledError(Error): ...
-class MismatchError(Error): ...
-class ArgumentError(Error): ...
-class NotFoundError(Error): ...
-class LimitError(Error): ...
+    MemoryError and KeyboardInterrupt are raised as what they are."""
 
-Registers = Sequence[int]
+class FaultError(Error):
+    """Memory of the target is not there."""
+
+class FileError(Error):
+    """A file of this machine cannot be read or written."""
+
+class FormatError(Error):
+    """A file is not what it should be."""
+
+class ArchitectureError(Error):
+    """The target runs on a processor that goref does not know."""
+
+class NotGoError(Error):
+    """The target is no Go program."""
+
+class NoDwarfError(Error):
+    """The executable has no debug information, and none was found."""
+
+class LayoutError(Error):
+    """The Go runtime lacks a field that the scan needs."""
+
+class NoMemoryError(Error):
+    """Memory that a saved file has left out: values."""
+
+class UnsettledError(Error):
+    """The memory of a running process changed too fast to be read."""
+
+class MismatchError(Error):
+    """The executable is not the one that the core came from."""
+
+class ArgumentError(Error):
+    """An argument makes no sense."""
+
+class NotFoundError(Error):
+    """A name does not exist in the target."""
+
+class LimitError(Error):
+    """There is more than the scanner can number."""
+
+class MemoryLimitError(Error):
+    """The scan would take more memory than it may."""
+
+_Registers = Sequence[int]
 """rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip (DWARF's order), fs_base."""
 
-Place = tuple[str, int, int, bool, int]
-"""Name, address, type number (NO_TYPE if not known), package variable?, the
-address that it holds (0: none)."""
+_Labels = Sequence[tuple[str, str]]
+"""Keys and values that all samples of a profile get."""
+
+_Attribution = Literal["nearest", "first"]
+_RootKind = Literal[
+    "global",
+    "local",
+    "stack",
+    "register",
+    "defer",
+    "finalizer",
+    "cleanup",
+    "timer",
+    "tiny",
+    "runtime",
+    "address",
+]
+_TargetKind = Literal["core", "native", "snapshot", "remote", "saved"]
+
+# ------------------------------------------------------------- rows: a walk
+
+class Total(NamedTuple):
+    """Objects and the bytes of their slots."""
+
+    objects: int
+    bytes: int
+
+class Gaps(NamedTuple):
+    """Things that could not be read or made no sense, by cause."""
+
+    unreadable_pages: int
+    """Pages of 4 KiB that the scan wanted and that are missing."""
+    bad_spans: int
+    """Spans whose descriptor or bitmaps make no sense or are missing."""
+    free_slot_pointers: int
+    """Precise pointers into a free slot of a span in use."""
+    conservative_free_slots: int
+    """The same for words that may be no pointers; expected."""
+    unknown_types: int
+    """Runtime types that could not be read."""
+    unresolved_generics: int
+    """Generic types whose instance is not known."""
+    frames_not_unwound: int
+    """Stacks whose unwinding stopped before the outermost frame."""
+    goroutines_skipped: int
+    """Goroutines whose stack or state could not be read."""
+    conservative_frames: int
+    """Frames whose words were all taken for pointers, as the collector
+    would do."""
+    spans_mid_sweep: int
+    """Spans that the sweeper was working on."""
+    broken_lists: int
+    """Lists of the runtime that were cut off: they loop or do not end."""
+    broken_containers: int
+    """Maps, channels and the like whose header makes no sense."""
+    unknown_locations: int
+    """Locations of variables in DWARF that cannot be followed."""
+
+class Phases(NamedTuple):
+    """The microseconds of each phase of a scan, in their order."""
+
+    symbols: int
+    estimate: int
+    """The first reading of a process that still runs."""
+    heap: int
+    capture: int
+    goroutines: int
+    roots: int
+    typed: int
+    mask: int
+    result: int
+    """The work after a walk: sums, and names for the cache."""
+    output: int
+
+class Ledger(NamedTuple):
+    """The totals of a walk: allocated, reached, and how reached."""
+
+    allocated: Total
+    reached: Total
+    """The sum of the next four."""
+    typed: Total
+    """The type is known from the referrer, by DWARF."""
+    runtime_type: Total
+    """The type is the runtime's record beside the pointer: interfaces."""
+    header: Total
+    """The type is in the object's own header."""
+    masked: Total
+    """Reached by pointer masks only."""
+    unreached: Total
+    """allocated - reached"""
+    folded: Total
+    """Reached, and counted on an ancestor's node: the tree was full."""
+    gaps: Gaps
+    phases_us: Phases
+    peak_private_bytes: int
+    is_partial: bool
+    """The walk ended early: the totals are lower bounds."""
+    end_reason: str | None
+    """The limit that ended it; None: Ctrl-C or the progress callback did."""
+
+class RootTotal(NamedTuple):
+    """A root, and everything that is billed to it."""
+
+    name: str
+    kind: _RootKind
+    type: str | None
+    """Of a variable."""
+    goroutine_state: str | None
+    """The state, such as "waiting", for roots on a stack."""
+    goroutine_id: int | None
+    """Set for roots on a stack, with per_goroutine."""
+    file: str | None
+    """The file that declares the variable."""
+    line: int
+    total: Total
+
+class TypeTotal(NamedTuple):
+    """The reached objects of one type."""
+
+    type: str
+    total: Total
+
+class ProfileStats(NamedTuple):
+    """The contents of a profile."""
+
+    samples: int
+    folded: int
+    """Paths that were folded into their parents."""
+    total: Total
+
+class Sampling(NamedTuple):
+    """The samples of allocations that a result is made of."""
+
+    rate: int
+    """Bytes for each sample; 0: sampling is off."""
+    objects: int
+    """The number of samples; objects and bytes are estimated from them."""
+    is_disabled: bool
+    """The linker has left sampling out."""
+    is_cut: bool
+    """The runtime's records are damaged: some are missing."""
+
+# --------------------------------------------------- rows: target and places
+
+class GoroutineCount(NamedTuple):
+    """Goroutines in one state that wait for the same reason."""
+
+    state: str
+    """Such as "waiting"."""
+    wait_reason: str | None
+    """Such as "chan receive"."""
+    is_system: bool
+    """The goroutines are the runtime's own."""
+    goroutines: int
+
+class Info(NamedTuple):
+    """The opened target."""
+
+    go_version: str
+    """Such as "go1.24.4"."""
+    gc_phase: str
+    """"off", "mark" or "mark termination"."""
+    last_gc_ns: int | None
+    """When the collector's last cycle ended, on the program's own clock; 0: none
+    has. None: not known."""
+    pointer_scheme: str
+    """The form of the runtime's pointer maps, such as "malloc headers"."""
+    exe_path: str
+    core_path: str | None
+    pid: int | None
+    """Set for a process of this machine and for its snapshot."""
+    kind: _TargetKind
+    saved_path: str | None
+    """The file of a saved target."""
+    origin: str | None
+    """What was saved: "core /tmp/core"."""
+    stop: str | None
+    """Of a saved target: why it stopped, as Scan.save() took it."""
+    identity: str | None
+    """Of a saved target: which process it is, as Scan.save() took it."""
+    saved_s: int
+    """When it was saved, in seconds since 1970; else 0."""
+    has_values: bool
+    """The saved file has all memory."""
+    build_id: str | None
+    """The build id of the executable."""
+    missing_bytes: int
+    """Bytes that a truncated core lacks."""
+    broken_list: str | None
+    """The name of the first list that Gaps.broken_lists counts."""
+    bad_headers: int
+    """Program headers of a core that are lost or make no sense."""
+    warnings: tuple[str, ...]
+    """One line each."""
+    goroutines: int
+    goroutine_counts: tuple[GoroutineCount, ...]
+    """The same by state and wait reason, most first."""
+    types: int
+    """Types known by name."""
+
+class Estimate(NamedTuple):
+    """The cost of a scan; for a core, only that of the tables."""
+
+    copy_bytes: int
+    """Memory of the process to copy."""
+    table_bytes: int
+    """Memory of a walk without its nodes."""
+    node_bytes: int
+    """Memory of each node of the tree."""
+    max_nodes: int
+    """More nodes are never needed."""
+    graph_bytes: int
+    """Memory to make the object graph, beside the tables."""
+    read_us: int
+    """Time to find out what to copy; the process stands still for it."""
+    copy_us: int
+    """Time to copy; the process stands still for it."""
+    is_rough: bool
+    """An upper bound: the heap could not be read while the process ran."""
+
+class Place(NamedTuple):
+    """A place in the memory of the target."""
+
+    name: str
+    addr: int
+    type: int
+    """The number of the type at addr; 0xffffffff: not known."""
+    is_variable: bool
+    """A variable: what it holds is meant."""
+    value: int
+    """The address that a variable holds; 0: none."""
+
+class Held(NamedTuple):
+    """A pointer in a variable, to an object of the heap."""
+
+    name: str
+    """An expression: the variable, and the way to the pointer."""
+    type: str
+    """The type of the field or element, such as "*main.T"."""
+    addr: int
+    """The address that it points to."""
+    base_addr: int
+    bytes: int
+    """Of the object."""
+
+class Variable(NamedTuple):
+    """A variable, or a part of one, and what its words and those of static
+    memory behind it point to."""
+
+    name: str
+    type: str
+    addr: int
+    bytes: int
+    held: tuple[Held, ...]
+    nothers: int
+    """Pointers beyond those in held."""
+    is_cut: bool
+    """There are words that were not looked at."""
+
+# ------------------------------------------------------ rows: why and verify
+
+class Location(NamedTuple):
+    """A place in the source."""
+
+    pc: int
+    function: str | None
+    file: str | None
+    line: int
+
+class Label(NamedTuple):
+    """A label that runtime/pprof gave to a goroutine."""
+
+    key: str
+    value: str
+
+class Goroutine(NamedTuple):
+    """A goroutine and its places."""
+
+    id: int
+    state: str
+    """"waiting", "running" ..."""
+    wait_reason: str | None
+    """"chan receive" ..."""
+    is_system: bool
+    """The runtime's own."""
+    thread_id: int | None
+    """Of the thread that runs it."""
+    m_id: int | None
+    """The runtime's number of that thread: m.id."""
+    locked_thread_id: int | None
+    """Of the thread that it is locked to."""
+    creator_id: int | None
+    """The goroutine that created it; None before Go 1.21."""
+    waited_ns: int | None
+    """It has waited for at least so long; None: no collection has seen it
+    wait."""
+    current: Location
+    """The innermost call."""
+    user: Location
+    """The innermost call that is the user's."""
+    go: Location
+    """The go statement."""
+    start: Location
+    """The goroutine's function."""
+    stack_bytes: int
+    """In use."""
+    stack_size: int
+    """Bytes of its stack, used or not."""
+    exclusive_bytes: int
+    """What it alone keeps alive; if asked for, and without groups."""
+    labels: tuple[Label, ...] | None
+    """By key. None: it may have labels, and a file without values lacks
+    them."""
+
+class StackFrame(NamedTuple):
+    """A call of a stack."""
+
+    function: str | None
+    file: str | None
+    line: int
+    off_bytes: int
+    """Of the pc in the function that is not inlined."""
+    is_inlined: bool
+
+class GoroutineStack(NamedTuple):
+    """A goroutine of a profile."""
+
+    goroutine: Goroutine
+    sample: int
+    """Index in GoroutineProfile.samples."""
+    stack_space: int
+    """Bytes that are allocated for its stack."""
+    is_cut: bool
+    """Outer calls are missing: the stack is very deep or damaged."""
+
+class GoroutineSample(NamedTuple):
+    """Goroutines that have all calls and labels in common."""
+
+    goroutines: int
+    stack_space: int
+    """Of all of them."""
+    frames: tuple[StackFrame, ...]
+    """The innermost first."""
+
+class GoroutineProfile(NamedTuple):
+    """The answer of Scan.goroutine_profile()."""
+
+    rows: tuple[GoroutineStack, ...]
+    """By id."""
+    samples: tuple[GoroutineSample, ...]
+    """In the order of the rows."""
+    unproven: int
+    """Of leaked goroutines: others that may have leaked."""
+    gaps: Gaps
+    """Of the heap, if it was read."""
+
+class PanicValue(NamedTuple):
+    """The value of a panic."""
+
+    text: str | None
+    """The value as text. The runtime replaces errors, and values with a String
+    method, by their texts. None: a file without values does not have it."""
+    type: str | None
+    is_recovered: bool
+    is_repanicked: bool
+    """The next panic has the same value."""
+
+class Panic(NamedTuple):
+    """What ended the program."""
+
+    kind: str | None
+    """panic; fatal error; signal; panicking: deferred calls still run. None:
+    nothing has ended it."""
+    goroutine: Goroutine | None
+    thread_id: int | None
+    fatal_text: str | None
+    values: tuple[PanicValue, ...]
+    """The oldest first."""
+    signal: int
+    """That is the cause. 0: none."""
+    signal_code: int
+    signal_addr: int | None
+    """Of a fault."""
+    signal_pc: int | None
+    deferred: tuple[Location, ...]
+    """Functions that have not run, the next first."""
+
+class BucketProfile(NamedTuple):
+    """The answer of Scan.bucket_profile()."""
+
+    samples: int
+    totals: tuple[int, int, int, int]
+    """The sums of the values: objects and bytes allocated, objects and bytes
+    in use; or contentions, their delay, 0 and 0."""
+    period: int
+    """Of memory: the mean number of bytes between samples."""
+    is_cut: bool
+    """The list of buckets is damaged: some are missing."""
+    is_before_gc: bool
+    """No cycle of the collector has ended."""
+    is_disabled: bool
+    """The linker has left out the profiling of memory."""
+    is_off: bool
+    """Nothing is sampled at this moment."""
+    is_estimated: bool
+    """The values are estimated from samples."""
+    is_in_ticks: bool
+    """The delays are in ticks of the clock, whose length is not known."""
+
+class GoroutineGroup(NamedTuple):
+    """Goroutines that have something in common."""
+
+    key: str
+    """"FILE:LINE in FUNCTION", a state, or all calls with "; " between; for
+    "wait" a state and a place."""
+    at: Location
+    """For "wait": the innermost call that is neither the runtime's nor package
+    sync's."""
+    goroutines: int
+    first: int
+    """The first of its rows in GoroutineList.rows."""
+    nrows: int
+    stack_size: int
+    exclusive_bytes: int
+    """What only they keep alive; if asked for."""
+
+class GoroutineList(NamedTuple):
+    """The answer of Scan.goroutines()."""
+
+    total: int
+    """Goroutines that the filters let through."""
+    stack_size: int
+    exclusive_bytes: int
+    """The sum of those of the groups, or of the goroutines; if asked for."""
+    shared_bytes: int
+    """What several of them keep alive, and nothing else."""
+    rows: Rows[Goroutine]
+    """By id; of each group its rows together."""
+    groups: Rows[GoroutineGroup]
+    """The largest first."""
+
+class CallVariable(NamedTuple):
+    """An argument or a local variable of a call."""
+
+    name: str
+    type: str
+    value: str
+    """As Delve prints it, or "(optimized out)"."""
+    is_argument: bool
+    line: int
+    """Of its declaration; 0: not known."""
+
+class Call(NamedTuple):
+    """A call of a backtrace."""
+
+    at: Location
+    is_inlined: bool
+    sp: int
+    fp: int
+    """The physical frame is [sp, fp)."""
+    is_conservative: bool
+    """Nothing is known of what lives in the frame."""
+    variables: tuple[CallVariable, ...]
+    """Arguments first; empty unless asked for."""
+
+class Backtrace(NamedTuple):
+    """The calls of one goroutine."""
+
+    goroutine: Goroutine
+    calls: tuple[Call, ...]
+    """Innermost first."""
+    is_cut: bool
+    """Outer calls are missing: the stack is very deep or damaged."""
+
+class Wait(NamedTuple):
+    """A thing that a goroutine waits for: each case of a select is one."""
+
+    kind: str
+    """"channel send", "select receive", "Mutex", "RWMutex write", "sleep",
+    "network", "system call" ..."""
+    primitive: int | None
+    """Address of the lock or the channel."""
+    type: str | None
+    """"sync.Mutex", "chan main.Job"."""
+    path: str | None
+    """From a package variable or another root: "main.store.mu"."""
+    holder_type: str | None
+    """Type of the object or variable that has the lock: "main.Store"."""
+    field: str | None
+    """The field of the holder: ".mu"."""
+    part_of: str | None
+    """The type that uses the lock: "sync.RWMutex", "sync.Once"."""
+    count: int  # type: ignore[assignment]
+    """Elements in the channel."""
+    capacity: int
+    is_closed: bool
+    value: str | None
+    """The value that is sent."""
+    due_ns: int | None
+    """When a sleep or the timer of a channel ends, in nanoseconds from the
+    start of the program."""
+    holders: int
+    """Of a WaitGroup, how many are not done; of a RWMutex, readers that a
+    writer waits for."""
+    waiters: int
+    """Goroutines that wait for the same thing."""
+    is_woken: bool
+    """It came, and the goroutine is about to run."""
+    number: int | None
+    """Of the system call."""
+    is_in_c: bool
+    """It called C."""
+    descriptor: int | None
+    """Of a socket, pipe or terminal, if the wait is for the poller."""
+    action: str | None
+    """"read", "write", "accept", "connect"."""
+    network: str | None
+    """"tcp", "udp", "unix"; None: no socket."""
+    local: str | None
+    """"127.0.0.1:80", or a path."""
+    remote: str | None
+    awaited_id: int | None
+    """Of a coroutine: the goroutine that it waits for."""
+    is_callee: bool
+    """The coroutine began with this goroutine."""
+
+class GoroutineWait(NamedTuple):
+    """What a goroutine waits for."""
+
+    goroutine: Goroutine
+    waits: tuple[Wait, ...]
+    """Empty: it does not wait."""
+    is_in_bubble: bool
+    """Of testing/synctest."""
+    bubble_id: int | None
+
+class WaitOwner(NamedTuple):
+    """A goroutine that owns what others wait for, or may."""
+
+    id: int
+    is_certain: bool
+    """The runtime tells."""
+    is_likely: bool
+    """Or something speaks for it, besides a pointer."""
+    evidence: str
+    """A sentence without a subject."""
+    state: str
+    wait_reason: str | None
+    user: Location
+    """Where it is."""
+
+class Awaited(NamedTuple):
+    """A thing that goroutines wait for."""
+
+    kind: str
+    """"mutex", "read lock", "write lock", "wait group", "condition",
+    "chan send", "chan receive", "select", "nil chan", "empty select"."""
+    addr: int | None
+    path: str | None
+    """"main.store.mu"."""
+    type: str | None
+    """Of what it lies in."""
+    state: str | None
+    """"locked", "counter 1", "full, 10 of 10"."""
+    verdict: str | None
+    """What can be said if nobody is a likely owner."""
+    waiters: int
+    waited_ns: int | None
+    """One of them has waited for at least so long."""
+    ids: tuple[int, ...]
+    """Of the first waiters."""
+    user: Location
+    """Where the first one waits."""
+    owners: tuple[WaitOwner, ...]
+    """The likeliest first."""
+    reaching: int
+    """Goroutines that have a pointer to it."""
+
+class Deadlock(NamedTuple):
+    """Goroutines that wait for each other."""
+
+    ids: tuple[int, ...]
+    """Each waits for the primitive of its index."""
+    primitives: tuple[Awaited, ...]
+    """Without waiters and owners."""
+    is_certain: bool
+    """All owners are."""
+    behind: int
+    """Others that wait for these primitives."""
+
+class WaitBlocker(NamedTuple):
+    """A goroutine that keeps others waiting, and waits for no owner itself, or
+    is in a cycle with it."""
+
+    owner: WaitOwner
+    primitive: Awaited
+    """What it owns; of several, what most wait for. Without waiters and
+    owners."""
+    behind: int
+    """Goroutines that wait for it, or for one that does."""
+    is_in_cycle: bool
+
+class Waits(NamedTuple):
+    """The answer of Scan.waits()."""
+
+    goroutines: int
+    """That wait for something of a group."""
+    total: int
+    """Groups, those left out included."""
+    groups: Rows[Awaited]
+    """Most waiters first."""
+    deadlocks: tuple[Deadlock, ...]
+    """Those that most wait for first."""
+    blockers: tuple[WaitBlocker, ...]
+    """Those that most wait for first."""
+
+class Vertex(NamedTuple):
+    """A vertex of the object graph: an object, a root, a goroutine, a group of
+    roots, or the program as a whole."""
+
+    vertex: int
+    """Its number, while the graph is kept."""
+    kind: str
+    """"object", "goroutine", "group", "top"; of a root its kind: "global",
+    "local" ..."""
+    name: str
+    """Of an object its type; of a root the variable; of a goroutine
+    "goroutine 7 (main.serve)"."""
+    type: str | None
+    """Of an object or a variable."""
+    addr: int | None
+    """Of an object or a variable."""
+    bytes: int
+    """Of an object's memory; else 0."""
+    retained_bytes: int
+    """What only this vertex keeps alive, itself included."""
+    goroutine_id: int | None
+    """Of a goroutine and of its roots."""
+
+class GraphPhases(NamedTuple):
+    """What making the object graph took, in microseconds. Zeros if there is
+    none yet."""
+
+    masks_us: int
+    edges_us: int
+    nearest_us: int
+    reverse_us: int
+    dominators_us: int
+
+class NamedLink(NamedTuple):
+    """A pointer from one vertex to another."""
+
+    name: str
+    """The field or element of an object: ".next", "[3].key"; of a root what
+    follows its name. Empty if the variable itself is the pointer."""
+    addr: int | None
+    """The address of the word; None for a register."""
+    off_bytes: int
+    """The offset of the word in the object or variable."""
+
+class GraphSize(NamedTuple):
+    """Numbers of vertices: objects are below `objects`, roots behind them and
+    below `roots_end`."""
+
+    objects: int
+    roots_end: int
+    vertices: int
+
+class Dominator(NamedTuple):
+    """A row of the dominator tree: a vertex, or children of one row that are
+    merged: objects of one type, roots of one name, goroutines with the same
+    first function."""
+
+    name: str
+    kind: str
+    """As of Vertex."""
+    type: str | None
+    """Of objects or a variable."""
+    addr: int | None
+    """Of a single object or variable."""
+    goroutine_id: int | None
+    """Of a single goroutine or of its root."""
+    depth: int
+    """0: the first row."""
+    vertices: int
+    """How many are merged in it."""
+    objects: int
+    """The same if they are objects; else 0."""
+    bytes: int
+    """Of these objects themselves."""
+    retained_bytes: int
+    """What they keep alive, themselves included."""
+    cut: int
+    """Rows directly below that are left out."""
+    cut_bytes: int
+    """What these keep alive."""
+
+class Dominators(NamedTuple):
+    """What keeps how much alive."""
+
+    reached_bytes: int
+    rows: tuple[Dominator, ...]
+    """Parents before children, most retained bytes first. The first row is
+    the program, or everything that was asked for; there is none if that keeps
+    nothing alive. A row's own bytes, the retained bytes of the rows directly
+    below it and its cut_bytes add up to its retained bytes."""
+    asked: tuple[Dominator, ...]
+    """What was asked for, one by one."""
+    together: Total
+    """What all of that keeps alive together."""
+    gaps: Gaps
+    """Of the target and of the walk."""
+
+class SuspectHop(NamedTuple):
+    """A reference of the path to an accumulation point."""
+
+    vertex: Vertex
+    step: str | None
+    """The field or element that leads to it: ".next", "[3]"."""
+
+class SuspectContent(NamedTuple):
+    """Objects of one type that accumulate."""
+
+    type: str
+    objects: int
+    bytes: int
+    """With what each of them keeps alive alone."""
+
+class Suspect(NamedTuple):
+    """A holder, or many alike, that keep much of the heap alive."""
+
+    kind: str
+    """"holder"; or many alike: "objects", "goroutines", "roots"."""
+    name: str
+    objects: int
+    """How many alike; of a holder 1."""
+    retained_bytes: int
+    accumulation_point: str
+    """As text: "map[string]*main.T in main.cache"."""
+    at: Vertex
+    """The same as a vertex."""
+    is_chain: bool
+    """A list: each element holds the rest."""
+    holder: Vertex
+    """Of many alike: the one that retains most."""
+    created_by: str | None
+    """The function that started the goroutines."""
+    hops: tuple[SuspectHop, ...]
+    """From a root to the accumulation point, both included."""
+    hops_left_out: int
+    """In the middle of a very long path."""
+    contents: tuple[SuspectContent, ...]
+    """What accumulates, most bytes first."""
+
+class RssClass(NamedTuple):
+    """A class of resident memory."""
+
+    name: str
+    text: str
+    bytes: int
+
+class Collector(NamedTuple):
+    """The garbage collector's settings; None: not known."""
+
+    gogc: int | None
+    """Percent; -1: off."""
+    memory_limit: int | None
+    """Bytes; 2**63 - 1: none."""
+    goal_bytes: int | None
+    """The heap at which the next cycle ends, by GOGC alone."""
+
+class Rss(NamedTuple):
+    """Where the resident memory is: the classes add up to total_bytes."""
+
+    residency: str
+    """"exact", "anonymous" or "unknown"."""
+    classes: tuple[RssClass, ...]
+    total_bytes: int
+    """Of the resident pages; if residency is not exact, of the pages that the
+    core has."""
+    anonymous_bytes: int
+    """The part of them in pages that belong to no file."""
+    allocated_bytes: int
+    """Slots of the Go heap in use, resident or not."""
+    garbage_bytes: int
+    """Those of them that are not reached."""
+    returnable_bytes: int | None
+    """Resident free pages that the scavenger could give back; None: not
+    known."""
+    untouched_bytes: int | None
+    """The part of allocated_bytes in pages that were never touched; None: not
+    known."""
+    collector: Collector
+    gaps: Gaps
+
+class Suspects(NamedTuple):
+    """The suspects of a heap. They do not overlap."""
+
+    reached_bytes: int
+    min_bytes: int
+    """That a suspect retains here."""
+    runtime_bytes: int
+    """What only the runtime keeps alive; it is no suspect."""
+    suspects: tuple[Suspect, ...]
+    """Most bytes first."""
+    largest_name: str | None
+    """What retains most, suspect or not."""
+    largest_bytes: int
+    gaps: Gaps
+
+class LeakGroup(NamedTuple):
+    """Goroutines that wait for the same reason, in the same line, and that the
+    same go statement has created."""
+
+    verdict: str
+    """ "leaked"; "unknown wait" or "missing memory": unproven."""
+    goroutines: int
+    at: Location
+    """The innermost call that is neither the runtime's nor package sync's."""
+    start: Location
+    """The goroutines' function."""
+    go: Location
+    """The go statement."""
+    wait_reason: str | None
+    awaited: str | None
+    """"channel", "Mutex" ...; None: nothing, or it is not known."""
+    element_type: str | None
+    """Of a channel's elements, by the first goroutine."""
+    nawaited: int
+    """Different channels, locks ..."""
+    retained_bytes: int
+    """What a mark without the goroutines' stacks, g's and sudogs loses."""
+    retained_objects: int
+    stack_bytes: int
+    """Of their stacks, which are no objects."""
+    first: int
+    """Their ids are Leaks.ids[first : first + nids]."""
+    nids: int
+
+class Leaks(NamedTuple):
+    """Goroutines that nobody can wake any more."""
+
+    goroutines: int
+    """Without the runtime's own."""
+    blocked: int
+    """Those that wait for a channel, in a select, or for package sync."""
+    leaked: int
+    unproven: int
+    retained_bytes: int
+    """What all leaked goroutines keep alive together."""
+    retained_objects: int
+    stack_bytes: int
+    groups: tuple[LeakGroup, ...]
+    """Those that leaked first, most retained bytes first."""
+    ids: tuple[int, ...]
+    gaps: Gaps
+
+class SchedulerP(NamedTuple):
+    """A P of the scheduler."""
+
+    id: int
+    status: str
+    """idle, running, in a system call, stopped, dead, or ?"""
+    m_id: int | None
+    running: int | None
+    """The goroutine that its M runs."""
+    next_id: int | None
+    """The goroutine that is to run next."""
+    queued: int
+    """Runnable goroutines in its queue, the next one included."""
+    schedtick: int
+    syscalltick: int
+    same_ns: int | None
+    """It has run the same goroutine for at least so long."""
+    mark_worker: str | None
+    """dedicated, fractional or idle, if it runs a worker of the collector."""
+    is_asked: bool
+    """The runtime has asked it to preempt what it runs."""
+    stops_world: bool
+    """Its M stops the world, or has stopped it."""
+    is_awaited: bool
+    """The world cannot stop before it does."""
+
+class SchedulerM(NamedTuple):
+    """An M of the scheduler: a thread."""
+
+    id: int | None
+    thread_id: int | None
+    state: str
+    """running, idle, spinning, in a system call, in C ..."""
+    p_id: int | None
+    running: int | None
+    """The goroutine that it runs."""
+    wait_reason: str | None
+    """The wait reason of that goroutine."""
+    at: Location
+    """Where that goroutine is, in the user's code."""
+    start_function: str | None
+    """The function that the thread began with, such as runtime.sysmon; None:
+    the scheduler."""
+    number: int | None
+    """Of the system call that the thread is in."""
+    locked: int | None
+    """The goroutine that has locked it."""
+    mallocing: int
+    throwing: int
+    locks: int
+    dying: int
+    ncgo: int
+    is_spinning: bool
+    is_blocked: bool
+    is_extra: bool
+
+class Scheduler(NamedTuple):
+    """Ps, Ms, run queues, and who stops the world."""
+
+    is_known: bool
+    """The target has runtime.sched; if not, its numbers are 0."""
+    gomaxprocs: int | None
+    ncpu: int | None
+    queued: int
+    """Runnable goroutines in the global queue."""
+    queue_head: int | None
+    """The first goroutine of the global queue."""
+    idle_ps: int
+    idle_ms: int
+    idle_locked_ms: int
+    spinning_ms: int
+    runnable: int
+    """Goroutines that are runnable, by their state."""
+    needs_spinning: bool
+    is_stopping: bool
+    """The world is being stopped, or has been: stop_wait is 0 then."""
+    stop_wait: int
+    """Ps that have not stopped yet."""
+    is_freezing: bool
+    """The program is ending: all Ps were asked to stop, and none is awaited."""
+    safe_point_wait: int
+    is_sysmon_asleep: bool
+    is_user_disabled: bool
+    """Only the runtime's own goroutines may run."""
+    disabled: int
+    phase: str
+    """Of the collector: off, mark, mark termination, or ?"""
+    cycles: int
+    """Collections that have begun."""
+    poll_waiters: int
+    """Goroutines that wait for the poller."""
+    ps: tuple[SchedulerP, ...]
+    ms: tuple[SchedulerM, ...]
+
+class HistogramRow(NamedTuple):
+    """Objects that have a key in common."""
+
+    key: str
+    objects: int
+    bytes: int
+    retained_bytes: int
+    """What they keep alive: of roots and goroutines exactly, else a lower
+    bound. 0 if it was not asked for."""
+
+class Histogram(NamedTuple):
+    """The objects of the heap, counted by key."""
+
+    rows: tuple[HistogramRow, ...]
+    """Most retained bytes first, then most bytes."""
+    objects: int
+    """Of all rows."""
+    bytes: int
+    exact_objects: int
+    """What would be garbage without all objects of the exact type."""
+    exact_bytes: int
+    gaps: Gaps
+
+class Site(NamedTuple):
+    """Sampled objects with one allocation stack."""
+
+    key: str
+    """The innermost call: function, file and line."""
+    stack: tuple[StackFrame, ...]
+    """The innermost call first; none if no call is known."""
+    root: str | None
+    """What the objects are billed to, if roots are asked for."""
+    root_kind: str | None
+    sampled: Total
+    """Objects of which the stack is known."""
+    total: Total
+    """What these stand for, scaled as runtime/pprof does; estimated unless
+    the rate is 1."""
+
+class SiteTable(NamedTuple):
+    """Sampled objects, counted by where they were allocated."""
+
+    rows: tuple[Site, ...]
+    """Most bytes first."""
+    sampled: Total
+    """Of all rows."""
+    total: Total
+    heap: Total
+    """All objects that were counted, sampled or not."""
+    rate: int
+    """runtime.MemProfileRate; 0: sampling is off now."""
+    is_cut: bool
+    """The runtime's records are damaged: some are missing."""
+    is_disabled: bool
+    """The linker has left out the profiling of memory."""
+    gaps: Gaps
+
+class Allocation(NamedTuple):
+    """Where an object was allocated."""
+
+    is_sampled: bool
+    """The runtime has sampled the object; if not, the stack is not known."""
+    stack: tuple[StackFrame, ...]
+    """The innermost call first."""
+
+class Listed(NamedTuple):
+    """What a list of objects has."""
+
+    total: Total
+    """Of its lines."""
+    left: int
+    """Objects beyond the limit."""
+
+class Exported(NamedTuple):
+    """What a file of Scan.export() has."""
+
+    total: Total
+    """Objects of the program, and the bytes of their slots."""
+    references: int
+    """References from an object to an object."""
+    classes: int
+    """Types, as the format has them."""
+    threads: int
+    """Goroutines, as the format has them."""
+    file_bytes: int
+    merged: int
+    """Nodes for all objects together, by type; 0: each object has one."""
+    cut: int
+    """Objects that the format cannot show in their full length."""
+
+class Hop(NamedTuple):
+    """One reference of a chain."""
+
+    name: str
+    """The name in the tree: a variable, a field, an element."""
+    type: str | None
+    """The type of the object that is reached."""
+    addr: int | None
+    """The address of that object; None for a root in registers."""
+
+class Why(NamedTuple):
+    """The memory at an address, and the chain that holds it."""
+
+    addr: int
+    """The address that was asked about."""
+    is_object: bool
+    base_addr: int
+    """Start of the object, behind its malloc header; 0: no object."""
+    bytes: int
+    """Size of the object without that header; 0: no object."""
+    type: str | None
+    """Type of that memory: "main.T", "[48]main.T", "string data",
+    "map[K]V data", "begins with main.T"."""
+    offset: int
+    """addr - base_addr"""
+    is_reachable: bool
+    root_name: str | None
+    root_kind: _RootKind | None
+    goroutine_id: int | None
+    """Set for a root on a stack."""
+    hops: tuple[Hop, ...]
+    """The root comes first."""
+    description: str | None
+    """The memory, if it is no object: "stack of goroutine 7"."""
+    gaps: Gaps
+    """The gaps of the target and of the walk."""
+
+class Reference(NamedTuple):
+    """A pointer, and what is at its other end."""
+
+    vertex: Vertex
+    """The object that is referred to, or the object or root that refers."""
+    name: str
+    """The field or element with the pointer: ".next", "[3].key". Of a root
+    with the name of its variable: "main.sessions[3].conn"."""
+    word_addr: int | None
+    """Of the pointer; None for a register."""
+
+class ReferenceGroup(NamedTuple):
+    """References by the same field, with the same type at the other end."""
+
+    type: str
+    """Of the objects at the other end; of roots their kind."""
+    name: str
+    """As Reference.name, without indexes and keys."""
+    references: int
+    bytes: int
+    """Of the objects at the other end. Each is counted once, in the first of
+    its groups."""
+    example_addr: int | None
+    """Of one of them."""
+
+class References(NamedTuple):
+    """The references from or to an object."""
+
+    total: int
+    """Of all of them."""
+    list: tuple[Reference, ...]
+    """The first of them."""
+    groups: tuple[ReferenceGroup, ...]
+    """Of all, most references first; empty if the list has all, or if no
+    groups were asked for."""
+    ungrouped: int
+    """References in none of the groups, because there are too many."""
+
+class Special(NamedTuple):
+    """What the runtime does when an object dies."""
+
+    kind: Literal["finalizer", "cleanup", "weak pointer"]
+    function: str | None
+
+class ObjectInfo(NamedTuple):
+    """One object of the heap."""
+
+    addr: int
+    """The address that was asked about."""
+    is_object: bool
+    """If not, only `addr` and `description` mean something."""
+    description: str | None
+    """What is there instead of an object: "stack of goroutine 7"."""
+    base_addr: int
+    """Of the object, behind its malloc header."""
+    bytes: int
+    """Of the object without that header."""
+    offset: int
+    """addr - base_addr"""
+    type: str | None
+    type_source: str | None
+    """How the type is known: "its malloc header"."""
+    type_bytes: int | None
+    """Size of a value of the type, if there is one in the object."""
+    slot_addr: int
+    slot_bytes: int
+    span_start: int
+    """Of the first slot of the span."""
+    span_end: int
+    """The end of the last slot."""
+    slot_index: int
+    nslots: int
+    """Of the span."""
+    spanclass: int
+    """Size class << 1 | noscan, as in runtime/mheap.go."""
+    header_bytes: int
+    is_reachable: bool
+    is_unswept: bool
+    """The collector has not swept its span yet: it may be dead."""
+    is_fresh: bool
+    """It was allocated last, and may not be initialised yet."""
+    specials: tuple[Special, ...]
+    retained_bytes: int
+    """With the slots' unused bytes; 0 for garbage."""
+    dominator: Vertex | None
+    """The last vertex on all paths to it; None for garbage. A "group" or "top"
+    holds it over several roots."""
+    references: References
+    """From it."""
+    referrers: References
+    """To it, from reachable objects and roots."""
+    gaps: Gaps
+    """Of the target and of the walk."""
+
+class GoroutineBrief(NamedTuple):
+    """A goroutine in one line."""
+
+    id: int
+    state: str
+    """"running", "waiting", "syscall" ..."""
+    wait_reason: str | None
+    function: str | None
+    """That it began with."""
+
+class PathHop(NamedTuple):
+    """A vertex on a path, and the word that leads to it."""
+
+    vertex: Vertex
+    name: str
+    """Of a root its name. Of an object the field or element of the hop before
+    that has the pointer; "" if that is itself the pointer."""
+    word_addr: int | None
+    """Of that pointer; None for a root and for a register."""
+    left_out: int
+    """Hops before it that are not described: the path is too long."""
+
+class Path(NamedTuple):
+    """A shortest path to an object."""
+
+    hops: tuple[PathHop, ...]
+    """The root comes first, the object last."""
+    goroutine: GoroutineBrief | None
+    """Of the root."""
+
+class ReachingRoot(NamedTuple):
+    """A root that reaches an object."""
+
+    vertex: Vertex
+    distance: int
+    """References from the root to the object."""
+    goroutine: GoroutineBrief | None
+
+class RootGroup(NamedTuple):
+    """Roots of one name and kind that reach an object."""
+
+    name: str
+    kind: str
+    roots: int
+    least_distance: int
+    goroutine_id: int | None
+    """Of the nearest."""
+
+class Holder(NamedTuple):
+    """What all paths to an object have in common, as near to the roots as
+    possible."""
+
+    kind: Literal["root", "reference", "goroutine", "several"]
+    """One root; one pointer of a root; roots of one goroutine; none of
+    these."""
+    vertex: Vertex | None
+    """The root or goroutine. If several: the object on all paths to the one
+    that was asked about; None if there is none."""
+    name: str | None
+    """Of the root, or of its field or element; None if several."""
+    freed_bytes: int
+    """What would be freed without it."""
+    goroutine: GoroutineBrief | None
+    """Of a root on a stack."""
+    nroots: int
+    """If several: roots that reach the object."""
+    is_more: bool
+    """Not all of them were counted."""
+
+class Holders(NamedTuple):
+    """Who keeps an object alive."""
+
+    is_reachable: bool
+    """If not, nothing else means anything."""
+    retained_bytes: int
+    holder: Holder | None
+    paths: tuple[Path, ...]
+    """The shortest first, each from another root; those of the runtime
+    last."""
+    is_complete: bool
+    """No other root reaches it."""
+    roots: tuple[ReachingRoot, ...]
+    """The nearest first, those of the runtime last; if all were asked for."""
+    all_roots: int
+    """How many there are."""
+    groups: tuple[RootGroup, ...]
+    """All of them; most roots first."""
+    ungrouped: int
+    """Roots in no group, because there are too many."""
+
+class MergedBranch(NamedTuple):
+    """Vertices of one type, or roots of one name, below the same branch."""
+
+    parent: int
+    """Index of the branch above; of the first: 0."""
+    depth: int
+    example: Vertex
+    """The one that is nearest to the top."""
+    field: str | None
+    """By which the example is referred to, without indexes."""
+    vertices: int
+    objects: int
+    """Of the type, among these and below."""
+    bytes: int
+    """Own bytes of these objects."""
+    cut: int
+    """Objects below without a branch of their own."""
+
+class MergedTypes(NamedTuple):
+    """The shortest paths to all objects of a type, merged."""
+
+    type: str
+    objects: int
+    bytes: int
+    unreached: int
+    """Reached only over weak references, which were left out."""
+    branches: tuple[MergedBranch, ...]
+    """The first one is the program."""
+
+class ClassTotal(NamedTuple):
+    """The objects of one span class."""
+
+    spanclass: int
+    """Size class << 1 | noscan, as in runtime/mheap.go."""
+    elem_bytes: int | None
+    """The size of a slot; None for large objects."""
+    allocated: Total
+    reached: Total
+
+class Difference(NamedTuple):
+    """An object that is allocated and not reached."""
+
+    addr: int
+    bytes: int
+    """The size of its slot."""
+    type: str | None
+    reason: str | None
+    """None: there is no explanation, which is an error of goref."""
+
+class FreeSlot(NamedTuple):
+    """A pointer to a slot that is not allocated."""
+
+    addr: int
+    """The pointer's value."""
+    held_by: int | None
+    """The base of the object that it lies in; None: a root."""
+
+class Verdict(NamedTuple):
+    """A walk compared with the allocator's own books."""
+
+    allocated: Total
+    reached: Total
+    kept: Total
+    """Objects that the last collection found alive, and that no allocation
+    has come near since."""
+    kept_reached: Total
+    """The reached part of them."""
+    is_most_lost: bool
+    """Most of them are not reached: a kind of root may be missing."""
+    free_slot_pointers: int
+    free_slots: tuple[FreeSlot, ...]
+    """The first of these."""
+    missed_pointers: int
+    """Pointers in reached memory to objects that were not reached."""
+    stats: Total | None
+    """The runtime's own statistics."""
+    rebuilt: Total
+    """The same figures from the spans."""
+    classes: tuple[ClassTotal, ...]
+    """The span classes in which allocated and reached differ."""
+    differences: tuple[Difference, ...]
+    """The first, by address."""
+    unexplained: int
+    """0: everything is accounted for."""
+    gaps: Gaps
+
+# ----------------------------------------------------------------- functions
 
 def check_writable(path: str) -> None:
     """FileError if a profile could not be written there. Changes nothing."""
 
-def read_registers(tid: int) -> Registers:
-    """Of a stopped thread that this process traces; OSError if not."""
+def write_file(path: str, data: bytes) -> None:
+    """Write a file whole or not at all, as write_profile() does. FileError if
+    it cannot be written."""
 
+def read_registers(tid: int) -> tuple[int, ...]:
+    """The registers of a stopped thread that this process traces, in the
+    order that Scan takes them, and the number of its system call or 2**64 - 1; OSError if they cannot be read.
+    """
+
+def write_tree_profile(
+    path: str,
+    places: list[tuple[str, str | None, int]],
+    label_sets: list[tuple[tuple[str, str], ...]],
+    nodes: list[tuple[int, int, int, int, int]],
+    comment: str | None = None,
+    partial: str | None = None,
+    exe_path: str | None = None,
+    build_id: str | None = None,
+    labels: _Labels = (),
+    time_ns: int = 0,
+) -> None:
+    """Write a tree as a profile for pprof, whole or not at all.
+
+    places: names, each with a file and a line.
+    label_sets: the labels that samples may have.
+    nodes: of each its parent, which comes before it (-1: none), a place, a set
+        of labels, objects and bytes, which may be below zero.
+    partial: a comment of the file: why it is not all.
+    labels, time_ns: as of Scan.goroutine_profile().
+    """
+
+@final
 class Scan:
     """One stopped target, opened once: what it holds does not change."""
 
@@ -52,117 +1478,450 @@ class Scan:
         kind: str,
         read: Callable[[int, int], bytes | bytearray | memoryview],
         modules: Sequence[tuple[str, str | None, int | None]],
-        threads: Sequence[tuple[int, Registers]],
+        threads: Sequence[tuple[int, _Registers]],
         core: str | None = None,
         pid: int = 0,
         progress: Callable[[int, int], None] | None = None,
         cache: bool = False,
         prepare: bool = False,
+        copy_threads: int = 1,
+        memory_limit: int = 0,
+        extent: str = "heap",
+        held: bool = False,
+        saved: str | None = None,
     ) -> Scan:
         """Open a target.
 
-        kind: "core", "native" or "remote".
-        read: (address, length) -> the bytes; any exception but
+        extent: "heap" for all questions; "goroutines" for those on goroutines
+            and their calls, which need no heap; "values" to copy strings and
+            numbers of a process, too; "residency" to read which of its pages
+            are resident; "buckets" for the runtime's own profiles alone;
+            "sites" for the heap and these; "report" for these and residency;
+            "save" and "save-values" for save(): all questions and residency,
+            without and with values. The scan of a core reads the heap when a
+            question needs it.
+        held: the process stands still while there is a scan of it, so that
+            values can be read late.
+
+        saved: the path of a saved file.
+
+        kind: "core", "native", "snapshot", "remote" or "saved".
+        read: (address, length) -> the bytes. Any exception but
             KeyboardInterrupt means that they are not there.
         modules: (path, separate debug file, load bias), executable first.
         threads: (lwp as the target counts, registers); none for cores.
-        progress: called every 20 ms or so with the objects reached and those
-            that there are, 0 and 0 outside of a walk; what it raises ends
-            the call.
-        cache: whether tables of debug information are kept in the user's
-            cache folder.
-        prepare: only do what can be done while the process still runs; then
-            come estimate(), reserve(), and, while it stands still, capture(),
-            and finish(), and nothing else before that.
+        core: the path of the core.
+        pid: the process, if it runs on this machine.
+        progress: called about every 20 ms with the objects reached and the
+            objects that there are, and with 0 and 0 outside of a walk. An
+            exception that it raises ends the call.
+        cache: keep tables of debug information in the user's cache folder.
+        prepare: do only what can be done while the process still runs. Then
+            come estimate(), reserve(), and, while the process stands still,
+            capture(), and last finish(). Nothing else works before that.
+        copy_threads: threads that copy a process.
+        memory_limit: private memory that the scan may take; 0: no limit.
+            More is a MemoryLimitError.
         """
-    def estimate(self) -> dict[str, int]:
-        """What a scan costs: copy_bytes, of the process; table_bytes, and
-        node_bytes of each of at most max_nodes, of memory; read_us, copy_us,
-        for which a process stands still; is_rough: an upper bound, for the
-        heap could not be read while it ran."""
+    def estimate(self) -> Estimate:
+        """The cost of a scan."""
     def reserve(self) -> None:
         """Take and touch the memory for the copy."""
     def capture(
-        self, threads: Sequence[tuple[int, Registers]], copy: int = 0
+        self, threads: Sequence[tuple[int, _Registers]], copy_pid: int = 0
     ) -> None:
-        """Copy what is needed: the process may run again. copy: the number of
-        a process that is a stopped copy of it, and is read in its place."""
+        """Copy what is needed: the process may run again.
+
+        threads: as in the constructor.
+        copy_pid: a process that is a stopped copy of the target, and is
+            read in its place; 0: none.
+        """
     def finish(self) -> None:
         """Make a whole scan of what was captured."""
-    def info(self) -> dict[str, Any]:
-        """go_version, gc_phase, pointer_scheme, exe, core, pid, kind,
-        build_id, missing_bytes, bad_headers, broken_list, warnings,
-        goroutines, types."""
+    def extend(self, extent: str) -> None:
+        """Read what an extent needs beyond what is there. Every question does
+        that; after this, estimate() covers it, too. Of a process only what
+        was captured is there: ArgumentError."""
+    def info(self) -> Info:
+        """The opened target."""
     def layout(self) -> str:
         """The resolved layout table as text."""
     def resolve(self, text: str) -> Place:
-        """What a person typed. NotFoundError: perhaps gdb knows."""
+        """The place of an expression. NotFoundError: perhaps gdb knows it."""
+    def variable(
+        self, place: tuple[str, int, int, bool, int], max_held: int
+    ) -> Variable:
+        """The contents of a variable of a known type, without a walk."""
     def complete(self, prefix: str) -> list[str]:
-        """Names of package variables."""
+        """Names of package variables that begin so."""
     def set_progress(
-        self, progress: Callable[[int, int], None] | None
-    ) -> None: ...
+        self, progress: Callable[[int, int], None] | None, /
+    ) -> None:
+        """Replace the callback of the constructor."""
+    def set_memory_limit(self, limit: int) -> None:
+        """Memory that the scan may take from now on; 0: no limit."""
     def walk(
         self,
         max_depth: int,
         max_nodes: int,
-        places: Sequence[Place] = (),
+        places: Sequence[tuple[str, int, int, bool, int]] = (),
         attribution: str = "nearest",
         per_goroutine: bool = False,
         keep_partial: bool = False,
     ) -> Result:
         """Walk the heap: from all roots, or only from places.
 
-        attribution: whom to bill for what several roots reach: "nearest",
-            or "first" with all that hangs on it.
-        per_goroutine: a root of its own for each goroutine.
-        keep_partial: KeyboardInterrupt ends the walk, and what was found
-            until then is a result, whose ledger says so.
+        max_depth: levels of the tree; what lies deeper is counted on them.
+        max_nodes: nodes of the tree.
+        places: as Place.
+        attribution: who is billed for what several roots reach: "nearest",
+            or "first", with everything that is reached from it.
+        per_goroutine: each goroutine has roots of its own.
+        keep_partial: KeyboardInterrupt or the memory limit ends the walk,
+            and what was found until then is a result, whose ledger says so.
         """
     def why(
         self,
-        address: int,
+        addr: int,
         max_depth: int,
         max_nodes: int,
         attribution: str = "nearest",
-    ) -> dict[str, Any]:
-        """address, object {base, bytes, type, offset} or None, reachable,
-        root {name, kind, goroutine_id} or None, path [{name, type,
-        address}], description of what is no object, gaps {cause: count}."""
-    def verify(self, max_differences: int) -> dict[str, Any]:
-        """Hold the walk against the allocator. At most so many differences
-        (those without a reason always), 0: no limit.
-
-        allocated, reached, kept (by the last collection) and kept_reached
-        {objects, bytes}, is_most_lost (of these), stats (the runtime's own, or None) and rebuilt
-        {objects, bytes}, free_slot_pointers, free_slots (the first of them)
-        [(address, base of the object that has the pointer, or 0 for a
-        root)], missed_pointers, unexplained, classes that differ [(span
-        class, slot bytes or 0, allocated, reached)], differences [(address,
-        bytes, type or None, reason or None)], gaps {cause: count}."""
-    def objects(self, where: str | Callable[[str], None]) -> dict[str, int]:
-        """Write a line for every reached object, by address: the address in
-        hexadecimal, and the bytes of its slot. where: a file's name (it is
-        written whole or not at all), or what takes pieces of the text. Gives
-        objects, bytes."""
-
-class Result:
-    """What one walk found; keeps its scan alive."""
-
-    def ledger(self) -> dict[str, Any]:
-        """allocated, reached, typed, runtime_type, header, masked, unreached
-        {objects, bytes}, gaps {cause: count}, phases_us, peak_private_bytes,
-        is_partial."""
-    def roots(
+    ) -> Why:
+        """The holders of the memory at an address: the chain over which walk()
+        with the same attribution bills it. The first question of a stop
+        walks, and keeps what it found for the next ones."""
+    def goroutines(
         self,
-    ) -> list[tuple[str, str, str | None, str | None, int, int, int, int]]:
-        """(name, kind, goroutine state, file, line, objects, bytes,
-        goroutine id or 0), the most bytes first."""
-    def types(self) -> list[tuple[str, int, int]]:
-        """(type, objects, bytes), the most bytes first."""
-    def write_profile(
-        self, path: str, max_samples: int, partial: str | None = None
-    ) -> dict[str, int]:
-        """Write a pprof profile, whole or not at all; 0: no limit. partial:
-        why it is not about all of the heap. Gives samples, folded, objects,
+        filters: tuple[tuple[str, bool, str], ...],
+        with_system: bool = False,
+        group: str | None = None,
+        max_rows: int = 0,
+        group_label: str | None = None,
+        channel: int = 0,
+        with_bytes: bool = False,
+    ) -> GoroutineList:
+        """List goroutines. No walk of the heap is needed.
+
+        filters: each a field, whether the condition is negated, and a text
+            that must be in it: userloc, curloc, goloc, startloc, state,
+            waiting; label takes KEY or KEY=VALUE; running and user take no
+            text.
+        group: one of these fields, stack, wait (state and place), or
+            waiting-on, which needs the heap.
+        max_rows: of the list, or of each group. 0: no limit.
+        group_label: the key of the only label that counts.
+        channel: the address of a channel: only goroutines that wait for it,
+            which needs the heap. 0: all.
+        with_bytes: what they keep alive. Makes the object graph.
+        """
+    def goroutine_profile(
+        self,
+        selection: Literal["goroutine", "goroutineleak"],
+        path: str | None = None,
+        partial: str | None = None,
+        labels: _Labels = (),
+        time_ns: int = 0,
+    ) -> GoroutineProfile:
+        """The stacks of all goroutines but the runtime's own, or of those
+        that have leaked (leaks()). Only the latter need the heap.
+
+        path: the profile is also written there, for pprof.
+        partial: a comment of the file: why it is not all.
+        labels: of the file's samples.
+        time_ns: of the file, since 1970; 0: not known.
+        """
+    def bucket_profile(
+        self,
+        name: Literal["heap", "allocs", "block", "mutex"],
+        path: str,
+        partial: str | None = None,
+        labels: _Labels = (),
+        time_ns: int = 0,
+        now: bool = False,
+    ) -> BucketProfile:
+        """Write a profile that the runtime collects. No walk of the heap is
+        needed; the target is a core, or a process that is held.
+
+        partial: a comment of the file: why it is not all.
+        labels, time_ns: as of goroutine_profile().
+        now: of heap and allocs: what exists at this moment, instead of what
+            existed at the last collection. A process was opened with the
+            extent "sites", or gdb holds it.
+        """
+    def allocation(self, addr: int) -> Allocation:
+        """Where the object at an address was allocated. NotFoundError as of
+        sites()."""
+    def backtrace(
+        self,
+        goroutine_id: int,
+        max_calls: int = 0,
+        with_variables: bool = False,
+        first_call: int = 0,
+        ncalls: int = 0,
+        max_string: int = 64,
+        max_elements: int = 64,
+        max_depth: int = 1,
+    ) -> Backtrace:
+        """The calls of a goroutine.
+
+        with_variables: of ncalls calls (0: all) from first_call on.
+        max_string, max_elements, max_depth: limits of their values.
+        """
+    def goroutine_wait(
+        self,
+        goroutine_id: int,
+        may_walk: bool = True,
+        max_string: int = 64,
+        max_elements: int = 64,
+        max_depth: int = 1,
+    ) -> GoroutineWait:
+        """What a goroutine waits for.
+
+        may_walk: walk the heap, once, to name what no package variable leads
+            to.
+        """
+    def waits(
+        self,
+        goroutine_id: int = 0,
+        max_groups: int = 0,
+        max_ids: int = 0,
+        with_paths: bool = True,
+    ) -> Waits:
+        """What goroutines wait for, who may own it, and deadlocks.
+
+        goroutine_id: only what it waits for, or may own; 0: all.
+        max_groups: also of blockers; 0: no limit.
+        max_ids: of a group; 0: no limit.
+        with_paths: name things by the object graph, which is made.
+        """
+    def dominators(
+        self,
+        places: Sequence[tuple[str, int, int, bool, int]] = (),
+        max_depth: int = 1,
+        max_children: int = 0,
+        max_rows: int = 0,
+        min_bytes: int = 0,
+    ) -> Dominators:
+        """What keeps how much alive. The first question of a stop makes the
+        object graph, and keeps it for the next ones.
+
+        places: as Place: the tree below these; none: of the program.
+        max_depth: levels below the first row, 1024 at most.
+        max_children: rows directly below each row; 0: no limit.
+        max_rows: rows below the first one, those that keep most; 0: no limit.
+        min_bytes: rows that keep less are left out.
+        """
+    def holders(
+        self,
+        addr: int,
+        max_paths: int,
+        max_roots: int,
+        all_roots: bool = False,
+        exclude_weak: bool = False,
+    ) -> Holders:
+        """Find who keeps the object at an address alive. all_roots: search and
+        count all roots; at most max_roots are described. exclude_weak: leave
+        weak references out of paths and roots."""
+    def merge_type(
+        self, type: str, max_branches: int, exclude_weak: bool = False
+    ) -> MergedTypes:
+        """Merge a shortest path to each reachable object of a type, whose name
+        is one of those that are printed. NotFoundError if there is none."""
+    def object_info(
+        self,
+        addr: int,
+        max_references: int,
+        max_referrers: int,
+        group_references: bool = False,
+        group_referrers: bool = False,
+    ) -> ObjectInfo:
+        """Describe the object at an address. At most so many references from
+        and to it are listed; if there are more, they are put into groups on
+        request, which reads all."""
+    def print_value(
+        self,
+        place: Place,
+        max_string: int = 64,
+        max_elements: int = 64,
+        max_depth: int = 1,
+    ) -> str | None:
+        """The value at a place, as Delve prints it; of an address, the object
+        that has it. None: its type is not known, or it is a piece of a
+        string, a map or a channel."""
+    def rss(self, marked: bool = True) -> Rss:
+        """Where the resident memory is. A process was opened with the extent
+        "residency"."""
+    def save(
+        self,
+        path: str,
+        values: bool = False,
+        stop: str | None = None,
+        identity: str | None = None,
+    ) -> None:
+        """Write the target to a file. The scan was opened with the extent
+        "save", or "save-values" for all memory.
+
+        stop: why the program stopped; the opener gets it as Info.stop.
+        identity: which process it is; the opener gets it as Info.identity."""
+    def suspects(self) -> Suspects:
+        """The few holders that keep most of the heap alive."""
+    def leaks(self) -> Leaks:
+        """The goroutines that nobody can wake any more, by the rule of the
+        runtime's own goroutineleak profile."""
+    def scheduler(self) -> Scheduler:
+        """Ps, Ms, run queues, and who stops the world."""
+    def list_objects(
+        self,
+        where: str | Callable[[str], object],
+        is_wanted: Callable[[str], object] | None = None,
+        min_bytes: int = 0,
+        limit: int = 0,
+        order: str = "address",
+        with_retained: bool = False,
+        merged_types: bool = False,
+    ) -> Listed:
+        """Write a line for each reached object: address, bytes, what it
+        retains if asked for, type ("?": not known). Address and bytes are
+        those behind the malloc header. merged_types: types have the names of
+        a histogram.
+
+        where: as for objects().
+        is_wanted: asked once for each type; None: all are.
+        limit: lines; 0: no limit.
+        order: "address"; or the largest first: "bytes", "retained".
+        """
+    def export(self, path: str, format: str) -> Exported:
+        """Write all reached objects with their references to a file for other
+        tools. Makes the object graph.
+
+        format: "hprof", "heapsnapshot", "jsonl".
+        """
+    def histogram(
+        self,
+        by: str = "type",
+        with_retained: bool = False,
+        garbage: bool = False,
+        exact: str | None = None,
+    ) -> Histogram:
+        """Count the objects of the heap.
+
+        by: "type", "package", "span-class", or what leads to it on the
+            nearest path: "root", "goroutine", "field".
+        with_retained: also what the objects of each row keep alive.
+        garbage: objects that are allocated and not reached.
+        exact: a type, of which all objects are taken away.
+        """
+    def sites(
+        self, with_root: bool = False, garbage: bool = False
+    ) -> SiteTable:
+        """Count the objects that the runtime has sampled by where they were
+        allocated. A process was opened with the extent "sites", or gdb holds
+        it: NotFoundError.
+
+        with_root: a row for each root that they are billed to.
+        garbage: objects that are allocated and not reached.
+        """
+    def graph_phases(self) -> GraphPhases: ...
+    def gaps(self) -> Gaps:
+        """Those of the target, and of the walk of the object graph if that
+        was made."""
+    def graph_size(self) -> GraphSize:
+        """This and the methods below make the object graph when they need it;
+        it is kept. The same number is the same vertex as long as the scan
+        lives."""
+    def has_retained(self) -> bool:
+        """Are retained sizes known? Nothing is made."""
+    def vertex(self, vertex: int, with_retained: bool = False) -> Vertex: ...
+    def content(self, vertex: int) -> bytes:
+        """The bytes of an object. Error: the file has no values."""
+    def find(self, place: tuple[str, int, int, bool, int]) -> int | None:
+        """The vertex of a place: a variable's root, or an object."""
+    def dominator(self, vertex: int) -> int:
+        """The immediate dominator. The top is its own."""
+    def retained(self, vertices: Sequence[int]) -> int:
+        """Bytes that vertices keep alive together."""
+    def paths(self, vertex: int, max_paths: int) -> list[list[int]]:
+        """Shortest chains from distinct roots, each root first."""
+    def links(self, source: int, target: int) -> list[NamedLink]:
+        """The pointers from an object or a root to an object, in the order of
+        words."""
+    def iterate(self, type: str | None = None, min_bytes: int = 0) -> Vertices:
+        """Objects by address; of one type, as it is printed, and of at least so many
         bytes."""
+    def neighbours(self, vertex: int, which: str) -> Vertices:
+        """which: "references", "referrers" or "dominated"."""
+    def panic(
+        self, max_string: int = 64, max_elements: int = 64, max_depth: int = 1
+    ) -> Panic:
+        """Say what ended the program: a panic, a fatal error or a signal."""
+    def verify(self, max_differences: int) -> Verdict:
+        """Compare the walk with the allocator's own books.
+
+        max_differences: how many Verdict.differences has at most; those
+            without a reason are always in it. 0: no limit.
+        """
+    def objects(self, where: str | Callable[[str], object]) -> Total:
+        """Write a line for every reached object, by address: the address in
+        hexadecimal, and the bytes; both behind the malloc header.
+
+        where: the name of a file, which is written whole or not at all, or
+            a callable that gets pieces of the text.
+        """
+
+@final
+class Vertices:
+    """Numbers of vertices, one by one."""
+
+    def __iter__(self) -> Vertices: ...
+    def __next__(self) -> int: ...
+
+@final
+class Result:
+    """The result of one walk. It keeps its scan alive."""
+
+    def ledger(self) -> Ledger:
+        """The totals of the walk."""
+    def roots(self) -> list[RootTotal]:
+        """Sorted by bytes, then objects, both falling, then name."""
+    def types(self) -> list[TypeTotal]:
+        """Sorted like the roots."""
+    def dominators(self, max_depth: int, max_nodes: int) -> Result:
+        """The dominator tree as a result, for write_profile(): a path has what
+        keeps its objects alive. This result is of a walk from all roots.
+
+        max_depth: levels of the tree; what lies deeper is counted on them.
+        max_nodes: nodes of the tree.
+        """
+    def sites(self, max_depth: int, max_nodes: int) -> Result:
+        """The sampled objects that are reached as a result, for
+        write_profile(): a path has what holds its objects, and then the calls
+        that allocated them. This result is of a walk from all roots.
+
+        max_depth, max_nodes: of the paths without the calls.
+        """
+    def sampling(self) -> Sampling | None:
+        """Of a result of sites(); None: the result has all objects."""
+    def retained(self, max_roots: int = 0) -> list[int | None]:
+        """What each of roots() alone keeps alive. The first question of a stop
+        makes the object graph. The walk was from all roots.
+
+        max_roots: only the first ones; the others have None. 0: all.
+        """
+    def write_profile(
+        self,
+        path: str,
+        max_samples: int,
+        partial: str | None = None,
+        format: str = "pprof",
+        labels: _Labels = (),
+        time_ns: int = 0,
+    ) -> ProfileStats:
+        """Write a profile, whole or not at all.
+
+        max_samples: paths with objects; past it the smallest fold. 0: no
+            limit.
+        partial: why the profile is not about all of the heap; only pprof
+            has a place for it.
+        format: "pprof", "folded", "dot" or "jsonl".
+        labels, time_ns: as of Scan.goroutine_profile(); of pprof only.
+        """

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of the commands: gdb's spelling and everybody else's."""
+"""Words to values: one parser for gdb and for the command line, made of the
+table of options. Never imports gdb."""
 
 import argparse
-import difflib
 import os
 import re
-import textwrap
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any, NoReturn
 
-import gdb
+from .options import Option
 
 UNLIMITED = 0xFFFFFFFF  # as the scanner has it
 _OPEN = {"(": ")", "[": "]", "{": "}"}
@@ -67,6 +69,12 @@ def unquote(word: str) -> str:
         lambda m: m[1] or m[2] or m[3] or "",
         word,
     )
+
+
+def text(word: str) -> str:
+    """A text without the quotes around it."""
+    is_quoted = len(word) > 1 and word[0] == word[-1] and word[0] in "\"'"
+    return word[1:-1] if is_quoted else word
 
 
 def file_name(word: str) -> str:
@@ -137,224 +145,258 @@ def limit(word: str) -> int:
     return min(count(word) or UNLIMITED, UNLIMITED)
 
 
-_WORD = "\0"  # before words that come after `--`
+# How types begin that are meant as they are: `[]uint8`, `*main.T`. Expressions
+# are compiled where they are used: most questions need none.
+_TYPE = r"\[\d*\]|\*|map\[|(<-)?chan |func\("
 
 
-def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> Any:
-    """`--` ends options: what follows it is taken as it is."""
-    end = words.index("--") if "--" in words else len(words)
-    behind = [_WORD + word for word in words[end + 1 :]]
-    options = parser.parse_intermixed_args([*words[:end], *behind])
-    for name, value in vars(options).items():
-        if isinstance(value, list):
-            value = [v.removeprefix(_WORD) for v in value]
-            setattr(options, name, value)
-    return options
+def matcher(text: str | None) -> Callable[[str], bool] | None:
+    """What has a match of a regular expression, or the text itself: types are
+    written with brackets. None: no text was given."""
+    if text is None:
+        return None
+    literal = text
+    if re.match(_TYPE, literal):
+        return lambda name: literal in name
+    try:
+        pattern = re.compile(literal)
+    except (re.error, OverflowError, RecursionError) as problem:
+        raise UsageError(
+            f"not a regular expression: {literal} ({problem})"
+        ) from None
+    return lambda name: bool(pattern.search(name)) or literal in name
 
 
-def long_names(action: argparse.Action) -> list[str]:
-    return [o for o in action.option_strings if o.startswith("--")]
+_LABEL = r"(?!__)[A-Za-z_][A-Za-z0-9_.]*"
+_MAX_LABEL = 1024  # as stores of profiles have it
+_MAX_LABEL_VALUE = 2048
 
 
-def with_nearest(parser: argparse.ArgumentParser, message: str) -> str:
+def label(word: str) -> tuple[str, str]:
+    """A label of a profile: KEY=VALUE."""
+    key, equals, value = unquote(word).partition("=")
+    if not equals or not value:
+        raise argparse.ArgumentTypeError(f"not a label: {word} (as env=prod)")
+    if not re.fullmatch(_LABEL, key) or len(key) > _MAX_LABEL:
+        raise argparse.ArgumentTypeError(
+            f"not a name of a label: {key} (letters, digits, `_' and `.'; "
+            "without `__' in front)"
+        )
+    if not value.isprintable() or len(value.encode()) > _MAX_LABEL_VALUE:
+        raise argparse.ArgumentTypeError(
+            f"label {key}: the value is not printable text of at most "
+            f"{_MAX_LABEL_VALUE} bytes"
+        )
+    return key, value
+
+
+_RFC_3339 = (
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?"
+    r"([Zz]|[+-]\d\d:\d\d)"
+)
+_MAX_NS = (1 << 63) - 1  # of a profile
+
+
+def moment(word: str) -> int:
+    """A time in nanoseconds since 1970: as RFC 3339 has it, in seconds, or
+    `now'."""
+    from datetime import datetime  # takes its time, and few need it
+
+    text = unquote(word)
+    found = -1
+    if text == "now":
+        return time.time_ns()
+    if re.fullmatch(r"\d{1,11}(\.\d{1,9})?", text, re.A):
+        whole, _, part = text.partition(".")
+        found = int(whole) * 10**9 + int(part.ljust(9, "0"))
+    elif match := re.fullmatch(_RFC_3339, text, re.A):
+        day, clock, part, zone = match.groups(default="")
+        with suppress(ValueError, OverflowError):
+            at = datetime.fromisoformat(f"{day}T{clock}{zone.upper()}")
+            found = int(at.timestamp()) * 10**9 + int(part.ljust(9, "0"))
+    if not 0 < found <= _MAX_NS:
+        raise argparse.ArgumentTypeError(
+            f"not a time: {text} (as 2026-07-01T12:00:00Z, seconds since "
+            "1970, or now)"
+        )
+    return found
+
+
+_WORD = "\0"  # before words that come after `--`, and before the value `--`
+
+Path = Callable[[str], str]
+
+
+def _of_value(convert: Callable[[str], Any]) -> Callable[[str], Any]:
+    return lambda word: convert(word.removeprefix(_WORD))
+
+
+_TYPES: dict[str, Callable[[str], Any]] = {
+    "count": count,
+    "limit": limit,
+    "size": size,
+    "seconds": seconds,
+    "milliseconds": milliseconds,
+    "threads": threads,
+    "label": label,
+    "time": moment,
+}
+
+
+class UsageError(Exception):
+    """The command line is wrong. str() names the mistake in one line."""
+
+
+def _nearest(message: str, names: Iterable[str]) -> str:
     """An error of argparse, with the option that was meant if one is near."""
     unknown = re.match(r"unrecognized arguments: --?([\w-]+)", message)
     if not unknown:
         return message
-    names = [n for a in parser._actions for n in long_names(a)]
-    near = difflib.get_close_matches(f"--{unknown[1]}", names, 1, 0.7)
-    return f"{message} (is it {near[0]}?)" if near else message
+    import difflib  # only needed here
+
+    near = difflib.get_close_matches(unknown[1], names, 1, 0.7)
+    return f"{message} (is it --{near[0]}?)" if near else message
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse for gdb: `-opt` and `--opt`, errors as gdb's errors."""
+    """Takes `-opt` as gdb does, `--opt`, abbreviations, and options anywhere
+    among the other words. Errors are UsageError."""
 
-    def __init__(self, command: str) -> None:
-        super().__init__(prog=command, add_help=False, usage=command)
-        self.add_argument(
-            "-h", "--help", action="store_true", help=argparse.SUPPRESS
+    def __init__(
+        self,
+        command: str,
+        options: Iterable[Option],
+        path: Path = file_name,
+        takes_words: bool = True,
+        has_quotes: bool = True,
+    ) -> None:
+        """path: makes a file's name of a word.
+        has_quotes: quotes are still on, as in gdb."""
+        super().__init__(
+            prog=command,
+            usage=command,
+            add_help=False,
+            argument_default=argparse.SUPPRESS,
+            # We print no help of its own. Without a width it would load
+            # modules to ask the terminal.
+            formatter_class=partial(argparse.HelpFormatter, width=80),
         )
+        self.takes_words = takes_words
+        self.types: dict[str, Callable[[str], Any]] = dict(_TYPES)
+        self.types["file"] = path
+        self.types["text"] = str
+        if has_quotes:
+            self.types["text"] = text
+        self.table = {o.name: o for o in options}
+        self.add_argument("-h", "--help", action="store_true")
+        for option in self.table.values():
+            self._add(option)
+        if takes_words:
+            self.add_argument("words", nargs="*", default=[])
+
+    def _add(self, option: Option) -> None:
+        names = [f"-{option.letter}"] if option.letter else []
+        names.append(f"--{option.name}")
+        if option.is_flag:
+            self.add_argument(*names, action="store_true")
+        elif option.kind == "condition":
+            self.add_argument(
+                *names,
+                action="append",
+                nargs="+",
+                dest=option.attribute,
+                metavar=option.value,
+            )
+        elif option.kind == "choice":
+            self.add_argument(
+                *names, type=_of_value(str), choices=option.choices
+            )
+        else:
+            self.add_argument(
+                *names,
+                action="append" if option.repeats else "store",
+                type=_of_value(self.types[option.kind]),
+                metavar=option.value,
+            )
 
     def error(self, message: str) -> NoReturn:
-        text = with_nearest(self, message)
-        raise gdb.GdbError(f"{self.prog}: {text}")
+        raise UsageError(_nearest(message, self.table))
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        self.error(message or f"exit {status}")
+        raise UsageError(message or f"exit {status}")
+
+    def parse(self, words: Sequence[str]) -> Any:
+        """Every option as an attribute; `words`, what is none; `given`, the
+        names of the options that were there. `--` ends options: what follows
+        it is taken as it is."""
+        end = words.index("--") if "--" in words else len(words)
+        before = [self._spelt(word) for word in words[:end]]
+        behind = [_WORD + word for word in words[end + 1 :]]
+        options = self.parse_intermixed_args([*before, *behind])
+        if self.takes_words:
+            words = [w.removeprefix(_WORD) for w in options.words]
+            options.words = words
+        options.given = frozenset(
+            name
+            for name, option in self.table.items()
+            if hasattr(options, option.attribute)
+        )
+        options.help = getattr(options, "help", False)
+        add_defaults(options, self.table.values())
+        return options
 
     def parse_text(self, text: str) -> Any:
-        words = split(text)
-        end = words.index("--") if "--" in words else len(words)
-        # gdb's options are long ones, and may be as short as one letter.
-        words[:end] = [re.sub(r"^-(?=[a-z])", "--", w) for w in words[:end]]
-        return parse(self, words)
+        return self.parse(split(text))
 
-    def options(self) -> list[str]:
-        return sorted(n for a in self._actions for n in long_names(a))
+    def _spelt(self, word: str) -> str:
+        """gdb's options are long ones with one dash, and may be as short as
+        one letter. argparse drops each word `--`, also where it is the value
+        of an option."""
+        if re.fullmatch("-[a-z]--|--?[a-z-]+=--", word):
+            word = word[:-2] + _WORD + "--"
+        begin = word[1:].partition("=")[0]
+        is_known = self.candidates(begin) or "help".startswith(begin)
+        return "-" + word if re.match("-[a-z]", word) and is_known else word
 
-    def options_text(self) -> str:
-        """As gdb's own commands describe theirs."""
-        lines = []
-        for action in self._actions:
-            if not action.option_strings or action.help == argparse.SUPPRESS:
-                continue
-            words = [long_names(action)[0].removeprefix("-")]
-            if action.choices:
-                words.append("|".join(action.choices))
-            elif action.nargs != 0:
-                words.append(str(action.metavar))
-            lines.append("  " + " ".join(words))
-            lines += textwrap.wrap(
-                f"{(action.help or '')[:1].upper()}{(action.help or '')[1:]}.",
-                width=76,
-                initial_indent="    ",
-                subsequent_indent="    ",
-            )
-        return "\n".join(lines)
+    def candidates(self, begin: str) -> list[Option]:
+        """Options whose names begin so; the one of that name alone."""
+        if begin in self.table:
+            return [self.table[begin]]
+        return [o for o in self.table.values() if o.name.startswith(begin)]
 
-    def takes_words(self) -> bool:
-        """Something else than options."""
-        return any(not action.option_strings for action in self._actions)
-
-    def option(self, word: str) -> argparse.Action | None:
+    def option(self, word: str) -> Option | None:
         """The option that a word names, abbreviated or not."""
-        name = "--" + word.lstrip("-")
-        found = [o for o in self.options() if o.startswith(name)]
-        if name in found:
-            found = [name]
-        if not word.startswith("-") or len(found) != 1:
-            return None
-        return self._option_string_actions[found[0]]
+        found = self.candidates(word.lstrip("-"))
+        return found[0] if word.startswith("-") and len(found) == 1 else None
+
+    def operands(self, words: Sequence[str]) -> list[int]:
+        """The indexes of the words that are neither options nor values of
+        options. Nothing is checked."""
+        found: list[int] = []
+        i = 0
+        while i < len(words):
+            word = words[i]
+            if word == "--":
+                return [*found, *range(i + 1, len(words))]
+            if not word.startswith("-") or word == "-":
+                found.append(i)
+            elif self._takes_next(word):
+                i += 1
+            i += 1
+        return found
+
+    def _takes_next(self, word: str) -> bool:
+        """Is the word behind an option its value?"""
+        if "=" in word:
+            return False
+        known = self.candidates(word.lstrip("-"))
+        # `-o FILE', but not `-oFILE'.
+        known += [o for o in self.table.values() if f"-{o.letter}" == word]
+        return any(not o.is_flag for o in known)
 
 
-# Each says what it is once: for gdb's `help', and for `goref --help'.
-
-
-def _add_attribution(parser: Any) -> None:
-    parser.add_argument(
-        "--attribution",
-        choices=("nearest", "first"),
-        default="nearest",
-        help="whom to bill for what several roots hold: the one with the "
-        "fewest hops, or the first one looked at, with all that hangs on it "
-        "(as `grf' does)",
-    )
-
-
-def _add_json(parser: Any) -> None:
-    parser.add_argument(
-        "--json", action="store_true", help="print one JSON document"
-    )
-
-
-def _add_max_differences(parser: Any) -> None:
-    parser.add_argument(
-        "--max-differences",
-        type=count,
-        default=20,
-        metavar="N",
-        help="objects listed; those without an explanation always are",
-    )
-
-
-def add_scan_options(
-    parser: Any, path: Callable[[str], str] = file_name
-) -> None:
-    """path: makes a file's name of a word."""
-    add = parser.add_argument
-    add(
-        "-o",
-        "--out",
-        type=path,
-        metavar="FILE",
-        help="write a profile that `go tool pprof FILE' opens",
-    )
-    add(
-        "--max-depth",
-        type=limit,
-        metavar="N",
-        help="levels of the reference tree; what lies deeper is counted on "
-        "the last",
-    )
-    add(
-        "--max-nodes",
-        type=limit,
-        metavar="N",
-        help="nodes of the reference tree; what has none of its own is "
-        "counted on the node above",
-    )
-    add(
-        "--max-samples",
-        type=count,
-        metavar="N",
-        help="paths in the profile; the smallest are counted on the path "
-        "above",
-    )
-    add(
-        "--top",
-        type=count,
-        metavar="N",
-        help="rows of each table; with --json, roots and types listed",
-    )
-    add(
-        "--memory-limit",
-        type=size,
-        metavar="SIZE",
-        help="memory that the scan may take, as 500M or 2G; if need be the "
-        "tree has fewer nodes. Not given: as much as is free",
-    )
-    add(
-        "--timeout",
-        type=seconds,
-        metavar="SECONDS",
-        help="end after that time, with what was found by then",
-    )
-    _add_attribution(parser)
-    add(
-        "--per-goroutine",
-        action="store_true",
-        help="roots on stacks are those of one goroutine each, and the "
-        "profile has the label goroutine_id",
-    )
-    _add_json(parser)
-
-
-def scan_parser() -> Parser:
-    parser = Parser("goref scan")
-    add_scan_options(parser)
-    parser.add_argument("expressions", nargs="*")
-    return parser
-
-
-def why_parser() -> Parser:
-    parser = Parser("goref why")
-    _add_attribution(parser)
-    _add_json(parser)
-    parser.add_argument("expression", nargs="*")
-    return parser
-
-
-def verify_parser() -> Parser:
-    parser = Parser("goref verify")
-    _add_max_differences(parser)
-    _add_json(parser)
-    return parser
-
-
-def objects_parser() -> Parser:
-    parser = Parser("goref objects")
-    parser.add_argument(
-        "--addresses",
-        action="store_true",
-        help="print one line for each object, by address: where it begins "
-        "(behind a malloc header), and the bytes of its slot. For comparison "
-        "with what another program finds",
-    )
-    parser.add_argument(
-        "-o",
-        "--out",
-        type=file_name,
-        metavar="FILE",
-        help="write the list to FILE",
-    )
-    return parser
+def add_defaults(options: Any, table: Iterable[Option]) -> None:
+    """Set each option that was not given to its start value."""
+    for option in table:
+        if not hasattr(options, option.attribute):
+            setattr(options, option.attribute, option.start)

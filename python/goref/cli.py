@@ -1,74 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
 """`goref`, the command line: gdb in batch mode, driven from inside."""
 
-import argparse
 import os
 import re
+import shlex
 import signal
 import sys
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, NoReturn
+from contextlib import contextmanager, suppress
+from typing import Any
 
 import gdb
 
-from . import args, commands, elf, live, native, params, snapshot, target
+from . import (
+    args,
+    commands,
+    elf,
+    ended,
+    helptext,
+    libraries,
+    native,
+    params,
+    target,
+)
+from .commands import base
+from .verbs import (
+    HIDDEN,
+    OVERVIEW,
+    QUESTIONS,
+    SCAN,
+    SOURCES,
+    STANDALONE,
+    VERBS,
+    Source,
+    Verb,
+)
+from .progress import Progress
+from .session import as_gdb_error, current, warn
 
-COMPLETE, FAILED, USAGE, PARTIAL = 0, 1, 2, 3
-
-_ABOUT = """\
-Usage: goref core [OPTION]... EXE CORE [EXPRESSION]...
-  or:  goref attach [OPTION]... PID [EXPRESSION]...
-Find out who holds the memory of a Go program.
-
-  core       look at a core file (of the kernel, gcore, dlv dump)
-  attach     look at a process, which stands still meanwhile
-  --version  print the version
-  --help     print this; `goref core --help' has the options
-
-Exit status: 0 all was seen, 3 a part of it (which, is said), 1 failed,
-2 wrong usage.
-"""
-
-_DETAILS = {
-    "core": """\
-CORE needs exactly the EXE that ran. With EXPRESSIONs, only what these hold: a
-package variable (main.cache), an address, a Go conversion as
-'(*main.T)(0xc000012345)', or what gdb can evaluate.
-""",
-    "attach": """\
-The process stands still only while memory is copied: how much and for how
-long is said before. It goes on also when goref is killed. With EXPRESSIONs,
-only what these hold: a package variable (main.cache), an address, a Go
-conversion as '(*main.T)(0xc000012345)', or what gdb can evaluate.
-
-With --snapshot, one thread of the process makes a system call that forks it
-(by ptrace; nothing is written to its memory): the process stands still while
-its page tables are copied, 20 to 60 ms for each GB, and then every page that
-it writes to is doubled until goref has read the copy. For less than 0.1 ms,
-on a busy machine a few ms, and twice, the registers of that thread are not its
-own. Whenever goref or gdb is killed, the process goes on as it was, and a
-helper clears away. Only if this helper itself (goref-snapshot) is killed by
-SIGKILL: two ended processes then stay in the process's list of children until
-it ends, and if that happens in those 0.1 ms, its thread sees a wait of its own
-end early, and signals stay blocked in it. Refused, with the reason, where
-limits of processes or memory, or the state of the threads would make it
-unsafe. Memory shared with other processes is not copied.
-
-A seccomp filter, which containers have by default, is suspended in that one
-thread while the process stands still: its own calls do not escape it. The
-kernel lets only root outside of all containers do so; otherwise a process
-under a filter is refused. Should the helper be killed in those 0.1 ms, the
-filter sees a clone or wait4 that the process did not make: one that ends a
-process for these will do so. Those of containers allow them.
-""",
-}
-_EPILOG = """
-For SIZE, --top and the N of --max-depth, --max-nodes and --max-samples, 0 or
-`unlimited' means no limit. Exit status: 0 all was seen, 3 a part of it, 1
-failed, 2 wrong usage. A part exists only once the walk runs: Ctrl-C or
---timeout before that is 1.
-"""
+COMPLETE, FAILED, USAGE, PARTIAL, CONDITION = 0, 1, 2, 3, 4
 
 
 class _Exit(Exception):
@@ -83,6 +54,7 @@ class _Closed(Exception):
 
 def _answer(text: str) -> None:
     """gdb would not say that it could not write."""
+    ended.check()
     gdb.flush()
     left = text.encode("utf-8", "surrogateescape")
     try:
@@ -94,94 +66,17 @@ def _answer(text: str) -> None:
         raise _Exit(FAILED, f"cannot write: {problem.strerror}") from None
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        text = args.with_nearest(self, message)
-        raise _Exit(USAGE, f"{text}; try `{self.prog} --help'")
-
-    def _print_message(self, message: str, file: Any = None) -> None:
-        _answer(message)
-
-    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        raise _Exit(status, message or "")
-
-
-def _parser(command: str, words: str) -> _Parser:
-    parser = _Parser(
-        prog=f"goref {command}",
-        usage=f"goref {command} [OPTION]... {words} [EXPRESSION]...",
-        epilog=_DETAILS[command] + _EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    args.add_scan_options(parser, str)
-    if command == "attach":
-        parser.add_argument(
-            "--max-pause",
-            type=args.milliseconds,
-            metavar="MS",
-            help="refuse if the process would have to stand still for more "
-            "milliseconds, and give up copying after three quarters of them, "
-            "so as to let it go in time; a busy machine may need longer",
-        )
-        parser.add_argument(
-            "--threads",
-            type=args.threads,
-            metavar="N",
-            help="threads that copy the process while it stands still, up to "
-            "16; not given: 2 where there are two processors",
-        )
-        parser.add_argument(
-            "--snapshot",
-            action="store_true",
-            help="have the process forked and look at the copy (below)",
-        )
-    questions = parser.add_mutually_exclusive_group()
-    questions.add_argument(
-        "--why",
-        action="append",
-        default=[],
-        metavar="EXPRESSION",
-        help="instead, print the chain of references that holds this object; "
-        "may be repeated: with --json, the answers are then one array",
-    )
-    questions.add_argument(
-        "--verify",
-        action="store_true",
-        help="instead, check what is seen against the allocator's own books",
-    )
-    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
-    return parser
-
-
 # ------------------------------------------------------------------- targets
 
 
-def _escaped(path: str) -> str:
-    """For commands of gdb that take quotes and backslashes."""
-    return re.sub(r"([^\w/.,+=@%-])", r"\\\1", path)
-
-
-def _check_name(path: str) -> None:
-    """gdb takes no other text than UTF-8."""
-    shown = path.encode("utf-8", "surrogateescape")
-    try:
-        shown.decode()
-    except UnicodeDecodeError:
-        name = shown.decode("utf-8", "backslashreplace")
-        raise _Exit(
-            FAILED, f"{name}: the name is not UTF-8: rename it or link to it"
-        ) from None
-
-
 def _file(path: str) -> str:
-    """An absolute name; an error if it cannot be read."""
-    _check_name(os.path.abspath(path))
+    """The name by which gdb can open a file; an unreadable one is an error."""
+    target.check_name(os.path.abspath(path))
     piped = elf.how_piped(path)
     if piped:
         raise _Exit(FAILED, piped)
     try:
-        with open(path, "rb"):
-            return os.path.abspath(path)
+        return target.name_for_gdb(path)
     except OSError as problem:
         raise _Exit(FAILED, f"{path}: {problem.strerror}") from None
 
@@ -199,31 +94,85 @@ def _quietly(command: str) -> None:
         os.dup2(kept, 1)
         os.close(kept)
         os.close(nowhere)
+    ended.check()
 
 
 def _open_exe(exe: str, needs_symbols: bool) -> None:
     """gdb's own reading of symbols is the longest part of its start, and
-    only expressions that goref does not understand itself need them."""
-    how = "" if needs_symbols else "-readnever "
-    _quietly(f"file {how}{_escaped(exe)}")
+    only expressions that goref does not understand itself need them.
+    exe: as target.name_for_gdb() gives it."""
+    with ended.at_once():
+        _quietly(f"file {'' if needs_symbols else '-readnever '}{exe}")
 
 
-def _open_core(exe: str, core: str, needs_symbols: bool) -> None:
-    exe, core = _file(exe), _file(core)
-    packed = elf.how_packed(core)
+def _find_exe(core: str) -> str:
+    from . import executable  # only needed here
+
+    try:
+        found = executable.find(core)
+    except executable.NotFoundError as problem:
+        raise _Exit(FAILED, str(problem)) from None
+    warn([found.warning] if found.warning else [])
+    return found.path
+
+
+def _plain(path: str) -> str:
+    """Like _file(), but a compressed file is an error."""
+    name = _file(path)
+    packed = elf.how_packed(path)
     if packed:
         raise _Exit(FAILED, packed)
+    return name
+
+
+def _check_processor(core: str) -> None:
+    """gdb 16 crashes on a core of a processor that it does not know."""
+    name = elf.foreign_processor(core)
+    if name and name not in gdb.architecture_names():
+        raise _Exit(
+            FAILED,
+            f"{core} is of {name}, which this gdb does not know: install "
+            "gdb-multiarch, and set GDB=gdb-multiarch",
+        )
+
+
+def _load_pair(exe: str, core: str, needs_symbols: bool) -> None:
+    """Both as target.name_for_gdb() gives them."""
     _open_exe(exe, needs_symbols)
-    # gdb took this name as it is, before it came to read quotes.
-    try:
+    with ended.at_once():
         _quietly(f"core-file {core}")
+
+
+def _load_core(exe: str, core: str, needs_symbols: bool) -> None:
+    """The same, with the libraries."""
+    sysroot = libraries.hide()
+    try:
+        _load_pair(exe, core, needs_symbols)
     except gdb.error:
-        cut = elf.how_cut(core)
-        if cut:
-            raise _Exit(FAILED, cut) from None
-        if core == _escaped(core):
+        if not needs_symbols:
             raise
-        _quietly(f"core-file {_escaped(core)}")
+        # Damaged debug information: what goref understands itself needs none
+        # of gdb's symbols.
+        _load_pair(exe, core, False)
+    reason = libraries.why_hidden(exe)
+    if reason is None:
+        with ended.at_once():
+            _quietly(f"set sysroot {sysroot}")
+    elif reason:
+        warn([f"no library is loaded: {reason}"])
+
+
+def _open_core(exe: str | None, core: str, needs_symbols: bool) -> None:
+    """Without exe, it is found."""
+    names = [_plain(path) for path in (exe, core) if path is not None]
+    _check_processor(core)
+    if exe is None:
+        names.insert(0, _file(_find_exe(core)))
+    try:
+        _load_core(names[0], names[1], needs_symbols)
+    except gdb.error as problem:
+        wrong = elf.how_cut(core) or target.with_names(str(problem))
+        raise _Exit(FAILED, " ".join(wrong.split())) from None
 
 
 @contextmanager
@@ -242,7 +191,10 @@ def stopped(pid: int) -> Iterator[None]:
             _quietly("detach")
 
 
-def _attach(text: str, options: Any) -> None:
+def _attach(text: str, options: Any, extent: str) -> None:
+    """extent: what the question needs of the process."""
+    from . import lifetime, live, snapshot  # only needed here
+
     if not text.isascii() or not text.isdigit() or int(text) >> 31:
         raise _Exit(
             USAGE, f"not a process number: {text}; try `goref attach --help'"
@@ -256,118 +208,343 @@ def _attach(text: str, options: Any) -> None:
         gdb.execute(f"set goref threads {options.threads}")
     # Nothing that gdb reads of files is to be read while the process waits.
     _quietly("set auto-solib-add off")
+    # libthread_db would read pages of libc and of stacks that the process does
+    # not have in memory, and which count as its Rss from then on. It only
+    # names threads.
+    _quietly("set libthread-db-search-path /dev/null")
+    # Nor any file that the process names itself.
+    libraries.hide()
     _open_exe(f"/proc/{pid}/exe", needs_symbols=False)
+    current.life = lifetime.of_process(pid)
     live.look(
         pid,
         lambda: stopped(pid),
         options.max_pause,
         params.memory_limit(options.memory_limit),
-        options.max_nodes or params.max_nodes(),
+        getattr(options, "max_nodes", None) or params.max_nodes(),
+        getattr(options, "timeout", None),
+        extent,
         snapshot.Look if options.snapshot else live.Look,
     )
+
+
+def _open_saved(path: str, options: Any, extent: str) -> None:
+    """extent: what the question needs of the file."""
+    from . import saved  # only needed here
+
+    timeout = getattr(options, "timeout", None)
+    progress = Progress(params.progress(), timeout, current.command_begin)
+    limit = params.memory_limit(options.memory_limit)
+    target.check_name(os.path.abspath(path))
+    try:
+        scan = saved.open_scan(path, progress, limit, extent)
+    except (Exception, KeyboardInterrupt) as problem:
+        progress.clear()
+        raise as_gdb_error(problem, progress.reason) from None
+    warn(scan.info().warnings)
+    current.keep(scan, [])
 
 
 # ----------------------------------------------------------------- questions
 
 
-def _ask(options: Any) -> list[str]:
-    """Answer what was asked; the reasons why that is not all."""
-    if options.verify:
-        options.max_differences = 20
-        return commands.verify(options)
-    if options.why:
-        return commands.why(options, options.why)
-    return commands.scan(options)
+def _usage_error(name: str, message: str) -> _Exit:
+    command = " ".join(filter(None, ["goref", name, "--help"]))
+    return _Exit(USAGE, f"{message}; try `{command}'")
 
 
-# Of a scan alone; the rest of the options is for all questions.
-_OF_A_SCAN = (
-    "out", "max_depth", "max_nodes", "max_samples", "top", "timeout",
-    "per_goroutine",
-)  # fmt: skip
+def _count_places(source: Source, words: Sequence[str]) -> int:
+    """The number of operands that name the target."""
+    if source.name != "core":
+        return 1
+    if not words:
+        return 2
+    is_last = len(words) == 1 or words[1] in {**VERBS, **HIDDEN}
+    is_packed = is_last and elf.how_packed(words[0])
+    return 1 if is_packed or elf.is_core(words[0]) else 2
 
 
-def _check_question(parser: _Parser, command: str, options: Any) -> None:
-    """No option is passed over in silence."""
-    if not options.verify and not options.why:
+def _not_of_one(
+    source: Source, words: Sequence[str], places: Sequence[int]
+) -> _Exit:
+    """A verb that names all that it looks at behind itself."""
+    verb = words[places[-1]]
+    named = shlex.join(words[at] for at in places[:-1])
+    return _usage_error(
+        verb,
+        f"{verb} is about two heaps: write `goref {verb} {named} ...', "
+        f"without `{source.name}'",
+    )
+
+
+def _take_verb(
+    source: Source, words: Sequence[str]
+) -> tuple[int, Verb | None, list[str]]:
+    """The number of operands before the verb, the verb, and all other words.
+    An option's value is not an operand: all options are known here."""
+    verbs = {**VERBS, **HIDDEN}
+    every = [o for v in verbs.values() for o in v.options]
+    every += [*QUESTIONS.values(), *source.options]
+    places = args.Parser("goref", every).operands(words)
+    count = _count_places(source, [words[i] for i in places])
+    if len(places) > count:
+        at = places[count]
+        verb = verbs.get(words[at]) if "--" not in words[:at] else None
+        if words[at] in STANDALONE:
+            raise _not_of_one(source, words, places[: count + 1])
+        if verb:
+            return count, verb, [*words[:at], *words[at + 1 :]]
+    return count, None, list(words)
+
+
+def _check_no_verb(source: Source, word: str) -> None:
+    """Every name of a Go program has a dot: a bare word is meant as a verb."""
+    if source.name == "core" and elf.is_elf(word):
+        raise _usage_error(source.name, f"EXE comes before CORE: {word}")
+    if not re.fullmatch(r"[a-z][a-z-]*", word):
         return
-    question = "--verify" if options.verify else "--why"
-    names = list(_OF_A_SCAN)
-    if command == "core":
-        names.append("memory_limit")
-    if options.verify:
-        names.append("attribution")
-    for name in names:
-        if getattr(options, name) != parser.get_default(name):
-            option = "--" + name.replace("_", "-")
-            parser.error(f"{option} has no meaning with {question}")
-    if options.expressions:
-        parser.error(
-            f"EXPRESSION {options.expressions[0]} has no meaning with "
-            f"{question}"
+    import difflib  # only needed here
+
+    near = difflib.get_close_matches(word, VERBS, 1, 0.6)
+    hint = f" (is it {near[0]}?)" if near else ""
+    raise _usage_error(source.name, f"there is no verb `{word}'{hint}")
+
+
+def _guess_verb(source: Source, options: Any) -> Verb:
+    """The verb that options without a verb stand for. An option that does not
+    belong to it is an error."""
+    given = options.given - {o.name for o in source.options}
+    asked = [name for name in QUESTIONS if name in given]
+    if len(asked) > 1:
+        raise _usage_error(source.name, "--why and --verify: only one of them")
+    if not asked:
+        if options.words:
+            _check_no_verb(source, options.words[0])
+        return SCAN if given or options.words else OVERVIEW
+    verb = VERBS[asked[0]]
+    for name in sorted(given - {o.name for o in verb.options} - {*asked}):
+        raise _usage_error(
+            source.name, f"--{name} has no meaning with --{verb.name}"
         )
+    if options.words:
+        raise _usage_error(
+            source.name,
+            f"EXPRESSION {options.words[0]} has no meaning with --{verb.name}",
+        )
+    return verb
 
 
-def _run(command: str, rest: Sequence[str]) -> int:
-    words = {"core": "EXE CORE", "attach": "PID"}[command]
-    parser = _parser(command, words)
-    options = args.parse(parser, rest)
-    count = len(words.split())
-    if len(options.words) < count:
-        missing = words.split()[len(options.words)]
-        parser.error(f"no {missing} given")
-    named = options.words[:count]
-    options.expressions = options.words[count:]
-    _check_question(parser, command, options)
-    if options.out is not None:
-        _check_name(options.out)
-    if command == "core":
-        needs_symbols = bool(options.expressions or options.why)
-        _open_core(named[0], named[1], needs_symbols)
+def _check_words(verb: Verb, options: Any) -> None:
+    words = options.words
+    if words and not verb.operands:
+        raise _usage_error(
+            verb.name, f"{words[0]} has no meaning with {verb.name}"
+        )
+    is_needed = verb.operands and not verb.operands.startswith("[")
+    if is_needed and not words and not getattr(options, "type", None):
+        raise _usage_error(verb.name, f"no {verb.operands} given")
+
+
+def _missing(source: Source, words: Sequence[str]) -> _Exit:
+    """Fewer operands than it takes to name what to look at."""
+    if source.name == "core" and words:
+        _file(words[0])
+        cut = elf.how_cut(words[0])
+        if cut:
+            return _Exit(FAILED, cut)
+        what = f"no CORE given: {words[0]} is not a core file"
     else:
-        _attach(named[0], options)
-    return PARTIAL if _ask(options) else COMPLETE
+        what = f"no {source.places.split()[-1]} given"
+    return _usage_error(source.name, what)
+
+
+class _Question:
+    """A parsed command line: the target, the verb and its options."""
+
+    def __init__(self, source: Source, rest: Sequence[str]) -> None:
+        count, self.verb, words = _take_verb(source, rest)
+        known = self.verb.options if self.verb else SCAN.options
+        more = () if self.verb else tuple(QUESTIONS.values())
+        name = f"{source.name} {self.verb.name}" if self.verb else source.name
+        parser = args.Parser(
+            f"goref {name}",
+            [*source.options, *known, *more],
+            path=str,
+            has_quotes=False,
+        )
+        try:
+            self.options = options = parser.parse(words)
+        except args.UsageError as problem:
+            help_name = self.verb.name if self.verb else source.name
+            raise _usage_error(help_name, str(problem)) from None
+        if options.help:
+            return
+        self.places = options.words[:count]
+        if len(self.places) < count:
+            raise _missing(source, self.places)
+        options.words = options.words[count:]
+        if self.verb:
+            _check_words(self.verb, options)
+        else:
+            self.verb = _guess_verb(source, options)
+        args.add_defaults(options, self.verb.options)
+        if getattr(options, "out", None) is not None:
+            target.check_name(options.out)
+
+    def needs_symbols(self) -> bool:
+        assert self.verb
+        if self.verb.operands == "FILE":
+            return False
+        return bool(self.options.words or getattr(self.options, "why", None))
+
+    def check(self) -> None:
+        """An error if its options make no sense."""
+        assert self.verb
+        try:
+            commands.check(self.verb.name, self.options)
+        except args.UsageError as problem:
+            raise _usage_error(self.verb.name, str(problem)) from None
+
+    def extent(self) -> str:
+        """What it needs of the program, by options that make sense."""
+        assert self.verb
+        return commands.extent(self.verb.name, self.options)
+
+
+def _help_name(source: Source, rest: Sequence[str]) -> str:
+    """`goref core why --help' is about why."""
+    return next((word for word in rest if word in VERBS), source.name)
+
+
+def _run(source: Source, rest: Sequence[str]) -> int:
+    question = _Question(source, rest)
+    if question.options.help:
+        _answer(helptext.help_of(_help_name(source, rest)) or "")
+        return COMPLETE
+    places = question.places
+    base.ask_with(shlex.join(["goref", source.name, *places]))
+    question.check()
+    if source.name == "core":
+        exe = places[0] if len(places) > 1 else None
+        _open_core(exe, places[-1], question.needs_symbols())
+    elif source.name == "open":
+        _open_saved(places[0], question.options, question.extent())
+    else:
+        _attach(places[0], question.options, question.extent())
+    assert question.verb
+    return _ask(question.verb, question.options)
+
+
+def _ask(verb: Verb, options: Any) -> int:
+    """The status of an answer."""
+    try:
+        return PARTIAL if commands.run(verb.name, options) else COMPLETE
+    except base.ConditionHolds as problem:
+        raise _Exit(CONDITION, str(problem).removeprefix("goref ")) from None
+    except args.UsageError as problem:
+        raise _usage_error(verb.name, str(problem)) from None
+
+
+def _run_alone(verb: Verb, words: Sequence[str]) -> int:
+    """A verb whose operands name what it looks at."""
+    parser = args.Parser(
+        f"goref {verb.name}", verb.options, path=str, has_quotes=False
+    )
+    try:
+        options = parser.parse(words)
+    except args.UsageError as problem:
+        raise _usage_error(verb.name, str(problem)) from None
+    if options.help:
+        _answer(helptext.verb_help(verb))
+        return COMPLETE
+    base.ask_with(f"goref {verb.name}")
+    if getattr(options, "out", None) is not None:
+        target.check_name(options.out)
+    return _ask(verb, options)
+
+
+def _help(words: Sequence[str]) -> int:
+    text = helptext.main_help()
+    if words:
+        found = helptext.help_of(words[0], is_full=True)
+        if found is None:
+            raise _usage_error("", f"there is no verb `{words[0]}'")
+        text = found
+    _answer(text)
+    return COMPLETE
 
 
 def _dispatch(words: list[str]) -> int:
     first = words[0] if words else ""
-    if first in ("core", "attach"):
-        return _run(first, words[1:])
+    if first in SOURCES:
+        return _run(SOURCES[first], words[1:])
+    if first in STANDALONE:
+        return _run_alone(STANDALONE[first], words[1:])
     if first in ("-h", "--help", "help"):
-        _answer(_ABOUT)
-        return COMPLETE
+        return _help(words[1:])
     if first in ("-V", "--version"):
         _answer(f"goref-gdb {native.load().VERSION}, gdb {gdb.VERSION}\n")
         return COMPLETE
-    what = f"there is no `{first}'" if first else "nothing to do given"
-    raise _Exit(USAGE, f"{what}; try `goref --help'")
+    if first in VERBS:
+        if {"-h", "--help"} & {*words}:
+            _answer(helptext.verb_help(VERBS[first]))
+            return COMPLETE
+        raise _Exit(
+            USAGE,
+            f"{first} of what? Write `goref core [EXE] CORE {first}', "
+            f"`goref attach PID {first}' or `goref open FILE {first}'; try "
+            "`goref --help'",
+        )
+    raise _Exit(USAGE, _no_source(words))
+
+
+def _no_source(words: list[str]) -> str:
+    """The error message if the first word is no source. If it is a file or a
+    number, the message says which source has to stand before it."""
+    first = words[0] if words else ""
+    meant = ""
+    if elf.is_elf(first) or elf.how_packed(first):
+        meant = "core"
+    elif os.path.isfile(first):
+        meant = "open"
+    elif first.isascii() and first.isdigit():
+        meant = "attach"
+    if meant:
+        whole = shlex.join(["goref", meant, *words])
+        return f"the word `{meant}' is missing: write `{whole}'"
+    what = f"there is no `{first}'" if first else "no command given"
+    return f"{what}; try `goref --help'"
 
 
 # ---------------------------------------------------------------------- main
 
 
 def _arguments() -> list[str]:
-    """What the shell put into the environment."""
+    """The words of the command line, which the shell passes in variables."""
     count = int(os.environ.pop("GOREF_ARGC", "0"))
     return [os.environ.pop(f"GOREF_ARG{i}") for i in range(count)]
 
 
-def _status(words: list[str]) -> int:
+def _status() -> int:
     try:
+        ended.watch()
+        current.command_begin = time.monotonic()
+        words = _arguments()
         if os.isatty(2):
             gdb.execute("set goref progress on")
-        commands.answer = _answer
+        base.write_with(_answer)
         return _dispatch(words)
     except _Exit as end:
-        if str(end):
-            gdb.write(f"goref: {end}\n", gdb.STDERR)
+        text = elf.shown(" ".join(str(end).split()))
+        if text:
+            gdb.write(f"goref: {text}\n", gdb.STDERR)
         return end.status
     except _Closed:
         return FAILED
     except KeyboardInterrupt:
         gdb.write("goref: interrupted\n", gdb.STDERR)
     except (gdb.GdbError, gdb.error, UnicodeError) as problem:
-        text = " ".join(str(problem).split())
+        text = elf.shown(" ".join(str(problem).split()))
         begin = "" if text.startswith("goref") else "goref: "
         gdb.write(f"{begin}{text}\n", gdb.STDERR)
     return FAILED
@@ -375,11 +552,25 @@ def _status(words: list[str]) -> int:
 
 def main() -> None:
     """The end of this process."""
-    status = _status(_arguments())
+    status = FAILED
+    try:
+        status = _status()
+        ended.block()
+    except BaseException:
+        # A `finally` that fails on the way out hides Ended.
+        if not ended.is_due():
+            raise
+    if ended.is_due():
+        sys.stdout.flush()
+        gdb.flush()
+        ended.die()
     # All is said: Ctrl-C would only make Python's own end fail. gdb sets its
     # handler again as it quits, which must not run then.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     sys.stdout.flush()
     gdb.flush()
-    gdb.execute("set confirm off")
+    # Behind each command, gdb looks up the language of the frame, in debug
+    # information that may be damaged.
+    with suppress(gdb.error):
+        gdb.execute("set confirm off")
     gdb.execute(f"quit {status}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What TAB makes of the begin of an argument."""
+"""Completion of arguments with TAB in gdb."""
 
 import os
 from typing import Any
@@ -17,9 +17,9 @@ def _matches(parser: args.Parser, token: str) -> list[str]:
     if token == "-":
         dashes = "--"
     return [
-        dashes + option.removeprefix("--")
-        for option in parser.options()
-        if option.removeprefix("--").startswith(name)
+        dashes + option
+        for option in sorted([*parser.table, "help"])
+        if option.startswith(name)
     ]
 
 
@@ -57,19 +57,19 @@ def complete(parser: args.Parser, text: str, word: str | None) -> Any:
     words = text.split()
     token = words.pop() if words and not text[-1].isspace() else ""
     option = parser.option(words[-1]) if words else None
-    if option is not None and option.nargs == 0:
+    if option is not None and option.is_flag:
         option = None  # it takes no value
-    is_file = option is not None and option.dest == "out"
+    is_file = option is not None and option.kind == "file"
     if word is None:
         # gdb only asks where a word begins.
         return gdb.COMPLETE_FILENAME if is_file else gdb.COMPLETE_NONE
     if is_file:
         found = _files(token)
     elif option is not None:
-        found = [c for c in option.choices or () if c.startswith(token)]
+        found = [c for c in option.choices if c.startswith(token)]
     elif token.startswith("-"):
         found = _matches(parser, token)
-    elif parser.takes_words():
+    elif parser.takes_words:
         found = _variables(token)
     else:
         found = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person typed becomes a place in the target's memory."""
+"""Turns an expression that the user typed into a place in memory."""
 
 import re
 from typing import Any
@@ -15,14 +15,14 @@ NO_TYPE = 0xFFFFFFFF
 _MASK = 0xFFFFFFFFFFFFFFFF
 _POINTERS = (gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_REF)
 _UNDERSTOOD = (
-    "of Go's expressions, variables with fields (main.cache.head), & before "
-    "them, and conversions ((*main.T)(0xc000012345)) are understood, no "
-    "indexes"
+    "goref understands variables and conversions ((*main.T)(0xc000012345)) "
+    "with fields (main.cache.head) and constant indexes (main.users[3]), and "
+    "& before them"
 )
 _NUMBERS = (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_ENUM, gdb.TYPE_CODE_CHAR)
 
 
-class _Neutral:
+class Neutral:
     """C, and no calls: gdb 13 aborts on some expressions in language Go, and
     a question must not run the program."""
 
@@ -43,7 +43,7 @@ class _Neutral:
 
 def _gdb_address(text: str) -> int:
     """The address that an expression is or has; gdb.error if none."""
-    with _Neutral():
+    with Neutral():
         value = gdb.parse_and_eval(text)
         kind = value.type.strip_typedefs().code
         if kind in _POINTERS or kind in _NUMBERS:
@@ -53,14 +53,14 @@ def _gdb_address(text: str) -> int:
         else:
             number = int(value.address)
     if not 0 <= number <= _MASK:
-        raise gdb.error(f"{number} is no address")
+        raise gdb.error(f"{number} is not an address")
     return number
 
 
 def place(scan: Any, text: str) -> Place:
-    """Our own tables first, gdb's evaluator last."""
+    """Evaluate an expression: by our own tables, or else by gdb."""
     goref = native.load()
-    # For gdb that would be what an int of C at that place says.
+    # gdb would read an int of C at that address.
     bare = re.fullmatch(r"\s*\*\s*(0[xX][0-9a-fA-F]+|\d+)\s*", text)
     if bare:
         raise gdb.GdbError(
@@ -72,10 +72,15 @@ def place(scan: Any, text: str) -> Place:
         return resolved
     except goref.NotFoundError as problem:
         ours = str(problem)
+        if _is_type(scan, text):
+            raise gdb.GdbError(
+                f"goref: {text} is a type, not a variable; `goref why --type "
+                f"{text}' says what holds its objects"
+            ) from None
     except goref.ArgumentError as problem:
         raise gdb.GdbError(f"goref: {problem}") from None
-    if current.is_kept:
-        # What gdb could ask has gone on.
+    if current.is_kept or scan.info().kind == "saved":
+        # The process has gone on, or is another one: gdb cannot read it.
         raise gdb.GdbError(f"goref: {ours}")
     try:
         return (text, _gdb_address(text), NO_TYPE, False, 0)
@@ -89,6 +94,30 @@ def place(scan: Any, text: str) -> Place:
         raise gdb.GdbError(f"goref: {ours}; {reason}") from None
 
 
+def _is_type(scan: Any, text: str) -> bool:
+    """Is this the name of a type of the program?"""
+    try:
+        scan.resolve(f"(*{text.strip()})(0x1)")
+    except native.load().Error:
+        return False
+    return True
+
+
+def type_of_name(name: str) -> Any:
+    """The type that gdb knows by the name of a Go type; gdb.error if none."""
+    gdb_: Any = gdb  # mypy's stubs have little of it
+    if not name.startswith("go."):
+        return gdb_.lookup_type(name)
+    # gdb takes `go.uber.org/zap.Logger' for a name that gccgo has mangled, in
+    # every lookup. The linker lists all types beside those of the runtime.
+    known = gdb_.lookup_static_symbol("runtime.g")
+    is_type = gdb_.SYMBOL_LOC_TYPEDEF
+    for symbol in known.symtab.static_block() if known else ():
+        if symbol.name == name and symbol.addr_class == is_type:
+            return symbol.type
+    raise gdb.error(f"No type named {name}.")
+
+
 def held_by(scan: Any, text: str, limits: Any) -> Place:
     """A place to begin a walk at: a variable, or an object. limits: as
     scan.why() takes them."""
@@ -99,14 +128,13 @@ def held_by(scan: Any, text: str, limits: Any) -> Place:
     if value:
         address = value  # of a variable whose type is not known
     answer = scan.why(address, *limits)
-    thing = answer["object"]
-    if not thing:
+    if not answer.is_object:
         raise gdb.GdbError(
-            f"goref: {text} is no object of the heap: "
-            f"{answer['description']}"
+            f"goref: {text} is not an object of the heap: "
+            f"{answer.description}"
         )
-    if type_ == NO_TYPE and thing["type"] and not thing["offset"]:
-        type_ = _type_of_struct(scan, thing["type"], address)
+    if type_ == NO_TYPE and answer.type and not answer.offset:
+        type_ = _type_of_struct(scan, answer.type, address)
     return (name, address, type_, False, value)
 
 

@@ -1,127 +1,109 @@
 # SPDX-License-Identifier: Apache-2.0
 """A process is looked at while it runs on: it stands still for the copy."""
 
-import atexit
-import os
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack, suppress
 from typing import Any
 
 import gdb
 
-from . import memory, native, params, render, target
+from . import memory, native, params, pause, standing, target
+from .alarm import Alarm
+from .lifeline import Lifeline
 from .progress import Progress
+from .render import units
 from .session import as_gdb_error, current, warn
 
-# What gdb takes to stop a process and to let it go, and for each thread.
-_ATTACH_S = 0.025
-_THREAD_S = 0.0001
-
-# A process's number, and when it began; ours, our group, when we began, our
-# command. The process's threads were stopped by signals: if whoever traces
-# them is killed, they wait for another one. Some of these signals arrive
-# only then, so it is watched until it has run on for a second. That we are
-# gone is told by our children's new parent, not by the end of a pipe: when
-# gdb attaches for the first time it forks itself, to try what the kernel can
-# do, and if it is killed then that copy stays behind, stopped, with all that
-# gdb had open. It is ended: what is stopped, has begun later than gdb, and
-# has its command and its group, which other jobs have not.
-_WATCH = r"""
-trap 'exit 0' TERM
-pid=$1 begin=$2 gdb=$3 group=$4 start=$5 command=$6 quiet=0 rounds=0
-stat_of() {
-    { read -r rest <"/proc/$1/stat"; } 2>/dev/null && rest=${rest##*) }
-}
-command_of() {
-    tr '\0' '\n' <"/proc/$1/cmdline" 2>/dev/null
-}
-while stat_of $$ && set -- $rest && [ "$2" = "$gdb" ]; do
-    sleep 0.05
-done
-parent=$2
-end_copies() {
-    for copy in /proc/[0-9]*; do
-        copy=${copy#/proc/}
-        stat_of "$copy" && set -- $rest || continue
-        case $1 in T | t) ;; *) continue ;; esac
-        [ "$2 $3" = "$parent $group" ] && [ "${20}" -ge "$start" ] &&
-            [ "$(command_of "$copy")" = "$command" ] && kill -KILL "$copy"
-    done
-}
-while [ "$quiet" -lt 20 ] && [ "$rounds" -lt 400 ]; do
-    rounds=$((rounds + 1)) quiet=$((quiet + 1))
-    end_copies
-    stat_of "$pid" && set -- $rest || exit 0
-    [ "${20}" = "$begin" ] || exit 0
-    case $1 in
-    T) kill -CONT "$pid"; quiet=0 ;;
-    t) quiet=0 ;;
-    esac
-    sleep 0.05
-done
-"""
-
-# Of a longest pause, for the end of what is being copied and for letting go.
-_RESERVE = 0.25
+_WATCHER = "goref-watcher"
+_END_S = 2.0
+_STOP_S = 5.0  # what takes much longer to stop never will
+_LEAST_STOP_S = 1.0
 
 Stop = Callable[[], AbstractContextManager[Any]]
 
 
 class _Deadline(Progress):
-    """Ends a stop that takes too long."""
+    """Ends a stop that takes too long. Nothing is printed meanwhile: the
+    process would wait for a terminal that takes nothing."""
 
+    is_stop = False
     end_s: float | None = None
 
     def __call__(self, done: int = 0, total: int = 0) -> None:
-        if self.end_s is not None and time.monotonic() > self.end_s:
+        now = time.monotonic()
+        if self.end_s is not None and now > self.end_s:
             raise TimeoutError
-        super().__call__(done, total)
+        if self.is_stop:
+            self._check(now)
+        else:
+            super().__call__(done, total)
 
 
 class Watch:
-    """A context within which another process of ours waits for us to die, so
-    that the one that we stopped goes on even then."""
+    """A context in which the process that we stop goes on even if we die: a
+    watcher process of ours resumes it, or else the kernel (Lifeline)."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.watcher: subprocess.Popen[bytes] | None = None
+        self.lifeline = ExitStack()
 
     def __enter__(self) -> None:
-        if target.state(self.pid) == "T":
+        if standing.of(self.pid) is standing.Standing.STOPPED:
             return  # somebody else's wish
-        # Told, not asked: we may be gone when it asks.
-        with open("/proc/self/cmdline", "rb") as file:
-            command = file.read().replace(b"\0", b"\n").rstrip(b"\n")
-        own = os.getpid()
-        times = [target.start_time(pid) or "" for pid in (self.pid, own)]
+        start = target.start_time(self.pid)
+        path = native.program(_WATCHER)
+        if not path:
+            raise gdb.GdbError(f"goref: no {_WATCHER}: not built?")
         self.watcher = subprocess.Popen(
-            ["/bin/sh", "-c", _WATCH, "goref", str(self.pid), times[0],
-             str(own), str(os.getpgrp()), times[1], command],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            [path, str(self.pid), start or "0"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )  # fmt: skip
+        )
+        try:
+            self._wait_until_ready(self.watcher)
+            self.lifeline.enter_context(Lifeline(self.pid))
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _wait_until_ready(self, watcher: subprocess.Popen[bytes]) -> None:
+        """Nothing is stopped before."""
+        assert watcher.stdout
+        with watcher.stdout as said:
+            if said.readline() != b"ready\n":
+                raise gdb.GdbError(f"goref: {_WATCHER} does not start")
 
     def __exit__(self, *_: object) -> None:
-        # Not by force: what it runs just now would be left to others.
-        if self.watcher is not None:
-            self.watcher.terminate()
-            atexit.register(self.watcher.wait)
+        """The process goes on: the watcher is told, and waited for."""
+        if self.watcher is None:
+            return
+        self.lifeline.close()
+        assert self.watcher.stdin
+        with suppress(BrokenPipeError), self.watcher.stdin as told:
+            told.write(b".")
+        try:
+            self.watcher.wait(_END_S)
+        except subprocess.TimeoutExpired:  # somebody has stopped it
+            self.watcher.kill()
+            self.watcher.wait()
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
     gdb.write(f"{text}\n", gdb.STDERR)
 
 
-def _ms(seconds: float) -> str:
-    return render.seconds(round(seconds * 1e6))
+def ms(seconds: float) -> str:
+    return units.seconds(round(seconds * 1e6))
 
 
 class Look:
     """One look at a process: what needs it to stand still, and what not."""
+
+    cost = pause.GDB
 
     def __init__(
         self,
@@ -129,13 +111,19 @@ class Look:
         stop: Stop,
         progress: _Deadline,
         max_pause_ms: int | None,
+        memory_limit: int | None,
+        extent: str = "heap",
     ) -> None:
         """Read files and symbols, and find out what there is to copy.
-        stop: a context within which the process stands still."""
+        stop: a context within which the process stands still.
+        extent: what the question needs of the program."""
         self.pid = pid
         self.stop = stop
         self.progress = progress
         self.max_pause_ms = max_pause_ms
+        self.memory_limit = memory_limit
+        self.extent = extent
+        self._refuse_frozen()
         described = target.running(pid)
         self.notes = described.notes
         warn(self.notes)
@@ -143,15 +131,34 @@ class Look:
         try:
             self._open(described, [])
         except native.load().UnsettledError:
-            # Of three tries, none of which came to the end.
-            self.pause_s = _ATTACH_S + (time.monotonic() - begin) / 2
+            # All three tries have failed.
+            self._expect()
+            self.pause_s = self.expected.pause_s(
+                (time.monotonic() - begin) / 2
+            )
             self._open_stopped(described)
         self.estimate = self.scan.estimate()
-        self.pause_s = (
-            _ATTACH_S
-            + _THREAD_S * target.count_threads(pid)
-            + (self.estimate["read_us"] + self.estimate["copy_us"]) / 1e6
+        self._expect()
+        read_s = self.estimate.read_us / 1e6
+        copy_s = pause.copy_s(
+            self.pace, self.estimate.copy_us / 1e6, params.threads()
         )
+        self.pause_s = self.expected.pause_s(read_s + copy_s)
+
+    def _expect(self) -> None:
+        """Expect how long a stop takes, by the number of threads now."""
+        self.pace = pause.measure(self.pid)
+        threads = target.count_threads(self.pid)
+        self.expected = pause.expect(self.cost, self.pace, threads)
+
+    def _refuse_frozen(self) -> None:
+        """No tracer can stop it: gdb would wait until it is thawed."""
+        group = standing.frozen_group(self.pid)
+        if group:
+            raise gdb.GdbError(
+                f"goref: not attached: process {self.pid} is frozen by its "
+                f"control group {group}: thaw it first"
+            )
 
     def _open(self, described: target.Target, threads: list[Any]) -> None:
         """threads: of a process that stands still; none: it runs on."""
@@ -165,14 +172,16 @@ class Look:
             cache=params.cache(),
             copy_threads=params.threads(),
             prepare=True,
+            memory_limit=self.memory_limit or 0,
+            extent=self.extent,
         )
 
     def _open_stopped(self, described: target.Target) -> None:
         """Without debug information the runtime is searched, and what is
         searched may change too fast for that."""
-        _say(
-            f"process {self.pid}: to find the runtime, it has to stand still "
-            f"for about {_ms(self.pause_s)} first"
+        say(
+            f"process {self.pid}: to find the runtime, goref first has to "
+            f"stop it for about {ms(self.pause_s)}"
         )
         self.check_pause()
         self._hold(
@@ -183,18 +192,20 @@ class Look:
 
     def announce(self, max_nodes: int) -> None:
         e = self.estimate
-        about = "at most" if e["is_rough"] else "about"
-        size = render.human_bytes(e["copy_bytes"])
-        needed = render.human_bytes(memory.needed_bytes(e, max_nodes))
-        _say(
+        about = "at most" if e.is_rough else "about"
+        size = units.human_bytes(e.copy_bytes)
+        needed = units.human_bytes(memory.needed_bytes(e, max_nodes))
+        say(
             f"process {self.pid}: {self.plan(about, size)}; up to {needed} of "
-            f"memory needed, {memory.report(render.human_bytes)}"
+            f"memory needed, {memory.report(units.human_bytes)}"
         )
 
     def plan(self, about: str, size: str) -> str:
+        if standing.of(self.pid) is standing.Standing.STOPPED:
+            return f"{about} {size} to copy; a signal has stopped it before"
         return (
-            f"{about} {size} to copy, for which it stands still for {about} "
-            f"{_ms(self.pause_s)}"
+            f"{about} {size} to copy, which stops it for {about} "
+            f"{ms(self.pause_s)}"
         )
 
     def check_pause(self) -> None:
@@ -202,7 +213,7 @@ class Look:
         if limit is None or self.pause_s * 1e3 <= limit:
             return
         raise gdb.GdbError(
-            f"goref: not attached: process {self.pid} would stand still for "
+            f"goref: not attached: process {self.pid} would stop for "
             f"about {self.pause_s * 1e3:.1f} ms, longer than --max-pause "
             f"{limit}"
         )
@@ -217,43 +228,87 @@ class Look:
     def _hold(self, work: Callable[[], None]) -> None:
         """Do what needs the process to stand still."""
         limit = self.max_pause_ms
+        before = standing.of(self.pid)
         with Watch(self.pid):
             begin = time.monotonic()
-            if limit is not None:
-                self.progress.end_s = begin + limit / 1e3 * (1 - _RESERVE)
             try:
-                in_time = self._in_time(work)
-            except KeyboardInterrupt:
+                in_time = self._in_time(work, begin)
+            except (KeyboardInterrupt, native.load().MemoryLimitError):
                 self.progress.clear()
-                self.say_stood(time.monotonic() - begin)
+                self.say_outcome(before, time.monotonic() - begin)
                 raise
             stood_s = time.monotonic() - begin
-        self.progress.end_s = None
         self.progress.clear()
         if not in_time:
             raise gdb.GdbError(
-                f"goref: given up: process {self.pid} stood still for "
-                f"{_ms(stood_s)}, --max-pause is {limit}; it goes on"
+                f"goref: given up, --max-pause is {limit}: "
+                f"{self._outcome(before, stood_s)}"
             )
-        self.say_stood(stood_s)
+        self.say_outcome(before, stood_s)
 
-    def say_stood(self, seconds: float) -> None:
-        _say(f"process {self.pid} stood still for {_ms(seconds)} and goes on")
+    def _outcome(self, before: standing.Standing, stood_s: float) -> str:
+        """A sentence: how long the process was stopped, and its state now."""
+        after = standing.settled(self.pid, before)
+        text = standing.outcome(before, after, ms(stood_s))
+        return f"process {self.pid} {text}"
 
-    def _in_time(self, work: Callable[[], None]) -> bool:
-        """Whether there was time for it."""
+    def say_outcome(self, before: standing.Standing, stood_s: float) -> None:
+        say(self._outcome(before, stood_s))
+
+    def _in_time(self, work: Callable[[], None], begin: float) -> bool:
+        """Do work, unless its time, counted from begin, runs out."""
+        limit = self.max_pause_ms
+        self.progress.is_stop = True
         try:
-            with self.stop():
+            with ExitStack() as held:
+                self._stop(held)
+                if limit is not None:
+                    stopped_s = time.monotonic() - begin
+                    left_s = self.expected.work_until_s(limit / 1e3, stopped_s)
+                    self.progress.end_s = begin + left_s
+                self.progress()
                 work()
         except TimeoutError:
             return False
+        finally:
+            self.progress.is_stop = False
+            self.progress.end_s = None
         return True
+
+    def _stop(self, held: ExitStack) -> None:
+        """Have the process stand still until the stack is closed. A thread
+        that waits in the kernel, as for a disk or for the child of vfork(),
+        does not stop, nor one that execve() has just ended: gdb would wait for
+        ever, and the other threads stand still."""
+        limit_s, left_s = self._stop_limit_s(), self.progress.left_s()
+        ending = "given up" if limit_s < left_s else "timed out"
+        limit_s = min(limit_s, left_s)
+        why = (
+            f"goref: {ending}: process {self.pid} did not stop within "
+            f"{ms(limit_s)}: a thread of it waits in the kernel, or it has "
+            "just begun another program; its other threads stood still "
+            "meanwhile, and go on"
+        )
+        alarm = Alarm(limit_s, why)
+        try:
+            with alarm:
+                held.enter_context(self.stop())
+        except KeyboardInterrupt:
+            if alarm.has_rung:
+                raise gdb.GdbError(why) from None
+            raise
+
+    def _stop_limit_s(self) -> float:
+        limit_s = max(_STOP_S, 10 * self.pause_s)
+        if self.max_pause_ms is not None:
+            limit_s = min(limit_s, max(self.max_pause_ms / 1e3, _LEAST_STOP_S))
+        return limit_s
 
     def finish(self) -> None:
         """The scan is what all further questions are about."""
         self.scan.finish()
         self.progress.clear()
-        warn(self.scan.info()["warnings"])
+        warn(self.scan.info().warnings)
         current.keep(self.scan, self.notes)
 
 
@@ -263,20 +318,21 @@ def look(
     max_pause_ms: int | None,
     memory_limit: int | None,
     max_nodes: int,
+    timeout_s: float | None,
+    extent: str = "heap",
     way: type[Look] = Look,
 ) -> None:
     """Have a scan of a process; it goes on when this returns or fails."""
-    # A process may grow faster than it was estimated.
-    progress = _Deadline(params.progress(), memory_limit=memory_limit)
+    progress = _Deadline(params.progress(), timeout_s, current.command_begin)
     try:
-        it = way(pid, stop, progress, max_pause_ms)
+        it = way(pid, stop, progress, max_pause_ms, memory_limit, extent)
         it.announce(max_nodes)
         params.nodes_within(it.estimate, max_nodes, memory_limit)
         it.check_pause()
         try:
             it.copy()
         except Exception:
-            if target.state(pid) not in (None, "Z", "X"):
+            if standing.of(pid) is not standing.Standing.ENDED:
                 raise
             raise gdb.GdbError(
                 f"goref: process {pid} ended meanwhile"

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory that is free, and whether a scan fits in. Pure: never imports gdb."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._goref import Estimate
 
 MIN_NODES = 4096
 _NO_LIMIT = 1 << 60  # the kernel's way to write it
@@ -29,7 +34,7 @@ def _number(path: str, key: str | None = None) -> int | None:
 
 
 def free_bytes(proc: str = "/proc") -> int | None:
-    """What the machine can give without swapping."""
+    """Bytes of memory that the machine can give without swapping."""
     kb = _number(f"{proc}/meminfo", "MemAvailable")
     return None if kb is None else kb << 10
 
@@ -64,7 +69,7 @@ def _paths(proc: str) -> Iterator[tuple[int, str]]:
 def cgroup_free_bytes(
     proc: str = "/proc", top: str = "/sys/fs/cgroup"
 ) -> int | None:
-    """What our cgroup and those above it still allow; None: no limit."""
+    """Bytes that our cgroup and those above it still allow; None: no limit."""
     free: int | None = None
     for version, path in _paths(proc):
         mount, limit_name, use_name, back = _FILES[version]
@@ -88,38 +93,43 @@ def least_free_bytes() -> int | None:
     return min(known, default=None)
 
 
-def _copy_bytes(estimate: dict[str, int]) -> int:
-    copied = estimate["copy_bytes"]
+def _copy_bytes(estimate: Estimate) -> int:
+    copied = estimate.copy_bytes
     return copied and copied + copied // 16 + (4 << 20)
 
 
-def needed_bytes(estimate: dict[str, int], max_nodes: int) -> int:
-    """estimate: as of _goref.Scan."""
-    nodes = min(max_nodes, estimate["max_nodes"])
+def needed_bytes(estimate: Estimate, max_nodes: int) -> int:
+    nodes = min(max_nodes, estimate.max_nodes)
     return (
         _copy_bytes(estimate)
-        + estimate["table_bytes"]
-        + nodes * estimate["node_bytes"]
+        + estimate.table_bytes
+        + nodes * estimate.node_bytes
     )
 
 
-def nodes_within(
-    estimate: dict[str, int], max_nodes: int, limit: int | None
-) -> int:
+def nodes_within(estimate: Estimate, max_nodes: int, limit: int | None) -> int:
     """Nodes that a limit of memory leaves room for, at most max_nodes;
     TooMuch if the rest alone goes over it."""
-    nodes = min(max_nodes, estimate["max_nodes"])
+    nodes = min(max_nodes, estimate.max_nodes)
     if limit is None or needed_bytes(estimate, nodes) <= limit:
         return max_nodes
     left = limit - needed_bytes(estimate, 0)
-    fitting = left // estimate["node_bytes"]
+    fitting = left // estimate.node_bytes
     if fitting < min(MIN_NODES, nodes):
         raise TooMuch
     return fitting
 
 
+def has_room_for_graph(
+    estimate: Estimate, max_nodes: int, limit: int | None
+) -> bool:
+    """Whether a limit leaves room for the object graph beside a scan."""
+    needed = needed_bytes(estimate, max_nodes) + estimate.graph_bytes
+    return limit is None or needed <= limit
+
+
 def report(say: Any) -> str:
-    """What is free, in words. say: bytes to text."""
+    """Free memory in words. say() turns bytes into text."""
     parts = []
     free, within = free_bytes(), cgroup_free_bytes()
     if free is not None:

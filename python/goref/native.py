@@ -1,37 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loads the native half, once, the way it must be loaded inside gdb."""
 
-import importlib.machinery
-import importlib.util
+from __future__ import annotations
+
 import os
 import sys
-from types import ModuleType
-from typing import Any
 
 import gdb
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
 _lib_dir: str | None = None
+_libexec_dir: str | None = None
 _module: ModuleType | None = None
 
 FILE = "_goref.abi3.so"
 
 
-def set_lib_dir(path: str) -> None:
-    global _lib_dir
-    _lib_dir = path
+def set_dirs(lib_dir: str, libexec_dir: str) -> None:
+    global _lib_dir, _libexec_dir
+    _lib_dir, _libexec_dir = lib_dir, libexec_dir
 
 
-def lib_file(name: str) -> str | None:
-    """The path of a file installed beside the module, or None."""
-    dirs = [_lib_dir] if _lib_dir else sys.path
-    for folder in dirs:
+def has_dirs() -> bool:
+    return _lib_dir is not None
+
+
+def _find(folder: str | None, name: str) -> str | None:
+    for folder in [folder] if folder else sys.path:
         path = os.path.join(folder, name)
         if os.path.exists(path):
             return path
     return None
 
 
+def program(name: str) -> str | None:
+    """The path of a program that runs beside gdb, or None."""
+    return _find(_libexec_dir, name)
+
+
 def _import(path: str) -> ModuleType:
+    import importlib.machinery
+    import importlib.util
+
     loader = importlib.machinery.ExtensionFileLoader("_goref", path)
     spec = importlib.util.spec_from_file_location(
         "_goref", path, loader=loader
@@ -54,7 +68,7 @@ def load() -> Any:
     global _module
     if _module:
         return _module
-    path = lib_file(FILE)
+    path = _find(_lib_dir, FILE)
     if not path:
         where = _lib_dir or "Python's path"
         raise gdb.GdbError(f"goref: no {FILE} in {where}: not built?")

@@ -1,9 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether an answer is about all of the memory. Pure: never imports gdb."""
+"""The reasons why an answer is partial. Pure: never imports gdb."""
 
-from typing import Any
+from __future__ import annotations
 
-from .render import human_bytes
+from typing import TYPE_CHECKING
+
+from .render.units import human_bytes
+
+if TYPE_CHECKING:
+    from ._goref import (
+        Dominators,
+        Gaps,
+        Info,
+        Leaks,
+        Ledger,
+        ObjectInfo,
+        Verdict,
+        Why,
+    )
 
 # Gaps behind which there may be memory that nothing else leads to, and what
 # was wrong with it, if it did not simply lie in the missing part of a core.
@@ -33,27 +47,33 @@ def _loss(count: int, one: str, many: str, wrong: str) -> str:
 
 
 def reasons(
-    info: dict[str, Any], ledger: dict[str, Any], ended: str = ""
+    info: Info,
+    answer: (
+        Ledger | Dominators | Leaks | ObjectInfo | Why | Verdict | Gaps | None
+    ),
+    ended: str = "",
 ) -> list[str]:
-    """Why sizes are lower bounds; empty: they are not.
-    ended: why the walk was, if it was not by Ctrl-C."""
+    """Why an answer is not about all of the memory; empty: it is.
+    answer: an answer with its gaps, or gaps; None: there are none.
+    ended: why the walk was ended, if it was not by Ctrl-C."""
     found = []
-    if ledger.get("is_partial"):
+    if getattr(answer, "is_partial", False):
         found.append(ended or "interrupted")
-    if info["missing_bytes"]:
+    if info.missing_bytes:
         found.append(
             "the core file is truncated, "
-            f"{human_bytes(info['missing_bytes'])} are missing"
+            f"{human_bytes(info.missing_bytes)} are missing"
         )
-    if info["bad_headers"]:
+    if info.bad_headers:
         words = ("program header of the core", "program headers of the core")
-        found.append(_loss(info["bad_headers"], *words, "senseless"))
+        found.append(_loss(info.bad_headers, *words, "senseless"))
+    gaps = getattr(answer, "gaps", answer)
     for gap, (one, many, wrong) in _LOSSES.items():
-        count = ledger["gaps"].get(gap)
-        if gap in _TABLES and info["missing_bytes"]:
+        count: int = getattr(gaps, gap) if gaps else 0
+        if gap in _TABLES and info.missing_bytes:
             wrong = "torn"
-        if gap == "broken_lists" and info["broken_list"]:
-            name = info["broken_list"]
+        if gap == "broken_lists" and info.broken_list:
+            name = info.broken_list
             one, many = f"{one} ({name})", f"{many} ({name} and more)"
         if count:
             found.append(_loss(count, one, many, wrong))

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The line that says that something still happens."""
 
+import math
 import os
 import time
 
 import gdb
 
-from .render import human_bytes
+from . import ended
 
 _FIRST_S = 0.5
 _STEP_S = 0.2
 _PLAIN_STEP_S = 5.0
-# Until the heap is known, so that what is needed can be told.
-_OPENING_BYTES = 32 << 20
 
 
 def _is_batch() -> bool:
@@ -39,15 +38,6 @@ def _is_tui() -> bool:
     return "not active" not in text
 
 
-def _private_bytes() -> int:
-    try:
-        with open("/proc/self/statm") as file:
-            _size, resident, shared = file.read().split()[:3]
-    except (OSError, ValueError):
-        return 0
-    return (int(resident) - int(shared)) * os.sysconf("SC_PAGESIZE")
-
-
 def _count(number: float) -> str:
     """1.2 M and the like."""
     for unit in ("", " k", " M"):
@@ -69,30 +59,30 @@ class Progress:
     """Called often while a scan runs; prints seldom. The line is written
     beside gdb's streams: it is no part of what is logged or piped.
 
-    It also ends what takes too long or too much memory, as Ctrl-C would;
-    reason then says which."""
+    It also ends what takes too long, as Ctrl-C would; reason then says so."""
 
     def __init__(
         self,
         mode: str,
         timeout_s: float | None = None,
-        memory_limit: int | None = None,
+        begin: float | None = None,
     ) -> None:
-        self.begin = time.monotonic()
-        self.next = self.begin + _FIRST_S
+        """begin: of the time that timeout_s limits; None: now."""
+        now = time.monotonic()
+        self.begin = now if begin is None else begin
+        self.next = now + _FIRST_S
         self.is_line = _is_terminal()
         self.is_on = mode == "on" or (
             mode == "auto" and self.is_line and not _is_batch()
         )
         self.is_shown = False
         self.timeout_s = timeout_s
-        self.memory_limit = memory_limit
-        self.private = _private_bytes() if memory_limit else 0
         self.reason = ""
         self.walk_begin = 0.0
 
     def __call__(self, done: int = 0, total: int = 0) -> None:
         """done of total objects are reached, if there is a walk."""
+        ended.check()
         now = time.monotonic()
         self._check(now)
         if done and not self.walk_begin:
@@ -123,27 +113,18 @@ class Progress:
             text += f", {_left((total - done) / rate)} left"
         return text
 
+    def left_s(self) -> float:
+        """Seconds until it is over."""
+        if self.timeout_s is None:
+            return math.inf
+        return max(self.begin + self.timeout_s - time.monotonic(), 0.0)
+
     def _check(self, now: float) -> None:
         if self.timeout_s is not None and now - self.begin > self.timeout_s:
-            self._end("the time is over")
-        limit = self.memory_limit
-        if not limit:
-            return
-        taken = _private_bytes() - self.private
-        way_out = "(--memory-limit, or `set goref memory-limit')"
-        if self.walk_begin and taken > limit:
-            self._end(
-                f"the memory limit of {human_bytes(limit)} is reached "
-                + way_out
-            )
-        elif taken > max(limit, _OPENING_BYTES):
-            self._end(
-                f"not enough memory: more than {human_bytes(taken)} are "
-                f"needed, the limit is {human_bytes(limit)} {way_out}"
-            )
+            self._end("timed out")
 
     def _end(self, reason: str) -> None:
-        self.timeout_s = self.memory_limit = None
+        self.timeout_s = None
         self.reason = reason
         raise KeyboardInterrupt
 

@@ -2,17 +2,15 @@
 """A process is copied by a fork of its own, and the copy is looked at."""
 
 import subprocess
+import time
 from typing import Any
 
 import gdb
 
-from . import live, native, target
+from . import live, native, pause, standing, target
 from .session import warn
 
 _HELPER = "goref-snapshot"
-# To stop all threads; to copy a page of page tables, which covers 2 MB.
-_STOP_S = 0.005
-_TABLE_PAGE_S = 0.00008
 
 
 class Copy:
@@ -20,7 +18,7 @@ class Copy:
     another process's care: it is gone if we are killed, too."""
 
     def __init__(self, pid: int, max_pause_ms: int | None) -> None:
-        path = native.lib_file(_HELPER)
+        path = native.program(_HELPER)
         if not path:
             raise gdb.GdbError(f"goref: no {_HELPER}: not built?")
         self.of = pid
@@ -69,14 +67,14 @@ class Copy:
         )
 
     def check(self) -> None:
-        """What was read of a copy that is dead would be nothing."""
-        if target.state(self.pid) != "t":
+        """Check that the copy still exists; a dead one reads as nothing."""
+        if standing.of(self.pid) is not standing.Standing.TRACED:
             raise self._error(
                 "it was killed while it was read (is memory short?)"
             )
 
     def _end(self) -> str:
-        """What the helper has to say at the end."""
+        """The last words of the helper."""
         said, _ = self.helper.communicate()
         return said.removeprefix("refused ").strip()
 
@@ -91,19 +89,36 @@ class Look(live.Look):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        tables = target.status_kb(self.pid, "VmPTE") / 4
-        self.pause_s = _STOP_S + tables * _TABLE_PAGE_S
+        tables = target.status_kb(self.pid, "VmPTE") // 4
+        fork_s = pause.fork_s(self.pace, tables)
+        threads = target.count_threads(self.pid)
+        expected = pause.expect(pause.SNAPSHOT, self.pace, threads)
+        self.pause_s = expected.pause_s(fork_s)
 
     def plan(self, about: str, size: str) -> str:
         return (
-            f"stands still for {about} {self.pause_s * 1e3:.0f} ms to be "
-            f"forked; {about} {size} to copy from the snapshot"
+            f"stops for {about} {self.pause_s * 1e3:.0f} ms to be forked; "
+            f"{about} {size} to copy from the snapshot"
         )
 
     def copy(self) -> None:
         self.scan.reserve()
+        before = standing.of(self.pid)
         with Copy(self.pid, self.max_pause_ms) as copy:
-            self.say_stood(copy.pause_us / 1e6)
+            begin, faults = time.monotonic(), target.page_faults(self.pid)
+            self.say_outcome(before, copy.pause_us / 1e6)
             self.scan.capture(copy.threads, copy.pid)
             copy.check()
+            faults = target.page_faults(self.pid) - faults
         self.progress.clear()
+        self._say_slowed(time.monotonic() - begin, faults)
+
+    def _say_slowed(self, seconds: float, faults: int) -> None:
+        """Report the cost of the copy beside the pause: while the copy
+        existed, the first write to each page made a copy of that page."""
+        if faults > 0:
+            live.say(
+                f"process {self.pid} was slowed down for another "
+                f"{live.ms(seconds)}, by {faults:,} page faults: its first "
+                "write to each page copied that page"
+            )

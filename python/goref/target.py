@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What gdb knows of the program it looks at, as plain data for _goref.
+"""Takes from gdb the target, as plain data for _goref.
 
 Nothing here selects a thread or a frame for longer than it takes, and nothing
 writes to the target.
@@ -7,9 +7,7 @@ writes to the target.
 
 import os
 import re
-import shlex
-import tempfile
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from typing import Any
 
 import gdb
@@ -22,16 +20,24 @@ _REGISTERS = (
 _AT_ENTRY = 9
 
 
-@dataclass
 class Target:
     """Arguments of _goref.Scan, and what to say beside."""
 
-    kind: str
-    modules: list[tuple[str, str | None, int | None]]
-    threads: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
-    core: str | None = None
-    pid: int = 0
-    notes: list[str] = field(default_factory=list)
+    def __init__(
+        self,
+        kind: str,
+        modules: list[tuple[str, str | None, int | None]],
+        threads: Iterable[tuple[int, tuple[int, ...]]] = (),
+        core: str | None = None,
+        pid: int = 0,
+        notes: Iterable[str] = (),
+    ) -> None:
+        self.kind = kind
+        self.modules = modules
+        self.threads = list(threads)
+        self.core = core
+        self.pid = pid
+        self.notes = list(notes)
 
 
 # ---------------------------------------------------------------- which one
@@ -50,7 +56,7 @@ def kind_of(inferior: Any) -> str | None:
 
 
 def _why_not_opened(path: str) -> str | None:
-    """What is wrong with a core that gdb was given, and has not opened."""
+    """The error message for a core that gdb did not open; None if fine."""
     return elf.how_piped(path) or elf.how_packed(path) or elf.how_cut(path)
 
 
@@ -105,43 +111,96 @@ def _attach_help(pid: str, said: str) -> str:
     )
 
 
-def _said(command: str) -> str:
-    """What gdb prints for a command. Names in a damaged core need not be
-    text, and then gdb hands nothing to Python: a file takes it."""
+def said_by(command: str) -> str:
+    """The output of a gdb command. Names in a damaged core may not be text.
+    gdb cannot pass such output to Python, so it goes through a file."""
     try:
         return str(gdb.execute(command, to_string=True))
     except UnicodeDecodeError:
         pass
-    with tempfile.NamedTemporaryFile() as file:
-        gdb.execute(f"pipe {command} | cat >{shlex.quote(file.name)}")
+    with open(os.memfd_create("goref"), "rb") as file:
+        name = f"/proc/{os.getpid()}/fd/{file.fileno()}"
+        gdb.execute(f"pipe {command} | cat >{name}")
         return file.read().decode("utf-8", "surrogateescape")
+
+
+# ----------------------------------------------------- names of files for gdb
+
+# Commands take these as they are, in all releases of gdb.
+_PLAIN = re.compile(r"/[A-Za-z0-9_/.,+=@%-]*")
+_opened: dict[str, str] = {}  # what gdb was given -> the file's own name
+
+
+def check_name(path: str) -> None:
+    """Neither gdb nor a profile takes other text than UTF-8."""
+    shown = path.encode("utf-8", "surrogateescape")
+    try:
+        shown.decode()
+    except UnicodeDecodeError:
+        name = shown.decode("utf-8", "backslashreplace")
+        raise gdb.GdbError(
+            f"goref: {name}: the name is not UTF-8: rename it or link to it"
+        ) from None
+
+
+def name_for_gdb(path: str) -> str:
+    """An absolute name of a file that stands in a command as one word. The
+    name itself does, if it is plain. Any other one may hold what the parser
+    makes more of, a newline and a second command even: gdb then opens the
+    file by a descriptor of ours, which stays open. OSError: it cannot be
+    read."""
+    name = os.path.abspath(path)
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    if _PLAIN.fullmatch(name):
+        os.close(fd)
+        return name
+    alias = f"/proc/self/fd/{fd}"
+    _opened[alias] = name
+    return alias
+
+
+def _own_name(path: str) -> str:
+    return _opened.get(path, path)
+
+
+def with_names(text: str) -> str:
+    """Text of gdb in which files have their own names."""
+    return re.sub(
+        r"/proc/self/fd/\d+", lambda match: _own_name(match[0]), text
+    )
 
 
 def core_path(inferior: Any) -> str:
     corefile = getattr(inferior, "corefile", None)
     if corefile is not None:
-        return os.path.abspath(str(corefile.filename))
-    text = _said("info target")
-    match = re.search(r"Local core dump file:\s+`(.*)', file type", text)
-    if not match:
-        raise gdb.GdbError("goref: gdb does not say which core it has open")
-    return os.path.abspath(match[1])
+        return os.path.abspath(_own_name(str(corefile.filename)))
+    text = said_by("info target")
+    begin = re.search(r"Local core dump file:\s+`", text)
+    if begin:
+        # The name may itself hold what stands behind it.
+        for end in re.finditer(r"', file type", text):
+            name = _own_name(text[begin.end() : end.start()])
+            if os.path.isfile(name):
+                check_name(name)
+                return os.path.abspath(name)
+    raise gdb.GdbError("goref: gdb does not say which core it has open")
 
 
 def exe_path(inferior: Any) -> str | None:
     """The executable as gdb names it, without `target:`."""
     space = inferior.progspace
     path = getattr(space, "executable_filename", None) or space.filename
-    return path.removeprefix("target:") if path else None
+    return _own_name(path.removeprefix("target:")) if path else None
 
 
 # ---------------------------------------------------------------- identity
 
 
-def files() -> list[tuple[str, str | None]]:
-    """The files that gdb has open and that exist: never to be written over."""
+def files(saved: str | None = None) -> list[tuple[str, str | None]]:
+    """The files that gdb has open and that exist: never to be written over.
+    saved: the saved file that is asked."""
     inferior = gdb.selected_inferior()
-    found = [("executable", exe_path(inferior))]
+    found = [("executable", exe_path(inferior)), ("saved file", saved)]
     if kind_of(inferior) == "core":
         found.append(("core", core_path(inferior)))
     return [(w, f) for w, f in found if f and os.path.exists(f)]
@@ -164,11 +223,6 @@ def _stat(pid: int, field: int) -> str | None:
         return None
 
 
-def state(pid: int) -> str | None:
-    """S sleeps, R runs, T was stopped by a signal, t by a tracer ..."""
-    return _stat(pid, 0)
-
-
 def status_kb(pid: int, key: str) -> int:
     """A size of /proc/PID/status; 0 if it is not there."""
     words = _status(str(pid), key)
@@ -176,8 +230,13 @@ def status_kb(pid: int, key: str) -> int:
 
 
 def start_time(pid: int) -> str | None:
-    """When a process started, in ticks: with its pid it is unique."""
+    """The start of a process in ticks. With the pid, it is unique."""
     return _stat(pid, 19)
+
+
+def page_faults(pid: int) -> int:
+    """The page faults of a process so far that needed no disk."""
+    return int(_stat(pid, 7) or 0)
 
 
 def count_threads(pid: int) -> int:
@@ -189,7 +248,8 @@ def count_threads(pid: int) -> int:
 
 
 def _run_counts(pid: int) -> tuple[Any, ...]:
-    """How often each thread was given a processor: has it run since?"""
+    """How often each thread was given a processor. Two such answers tell
+    whether the process has run in between."""
     counts = []
     folder = f"/proc/{pid}/task"
     try:
@@ -273,7 +333,7 @@ def _core_exe(path: str | None, core: str) -> str:
     if path:
         return path
     hint = "EXE"
-    text = _said("info proc exe")
+    text = said_by("info proc exe")
     match = re.search(r"^exe = '(.*)'", text, re.M)
     if match:
         hint = match[1]
@@ -289,9 +349,9 @@ def _core_exe(path: str | None, core: str) -> str:
 
 
 def _entry_bias(path: str) -> int | None:
-    """Where a position independent executable lies, from AT_ENTRY."""
+    """The load bias of the executable, from AT_ENTRY."""
     try:
-        text = _said("info auxv")
+        text = said_by("info auxv")
     except gdb.error:
         return None
     match = re.search(rf"^{_AT_ENTRY}\s+AT_ENTRY\s.*\s(0x\w+)$", text, re.M)
@@ -321,10 +381,10 @@ def _modules(exe: str, named: str | None) -> list[Any]:
 
 
 def _library_biases() -> dict[str, int]:
-    """How far libraries lie from their own addresses, by name."""
+    """The load bias of each library, by its name."""
     found = {}
     row = re.compile(r"(0x\w+)\s+(0x\w+)\s+\w+(?: \(\*\))?\s+(.*)$")
-    for line in _said("info sharedlibrary").splitlines():
+    for line in said_by("info sharedlibrary").splitlines():
         match = row.match(line)
         if not match:
             continue
@@ -350,7 +410,12 @@ def _status(pid: str, key: str, tid: str | None = None) -> list[str]:
     return []
 
 
-def _own_tid(pid: int, tid: int) -> int:
+def _is_nested(pid: int) -> bool:
+    """Does the process run in a pid namespace below ours?"""
+    return len(_status(str(pid), "NSpid")) > 1
+
+
+def own_tid(pid: int, tid: int) -> int:
     """The thread's number in its own pid namespace, as its runtime has it."""
     numbers = _status(str(pid), "NSpid", str(tid))
     return int(numbers[-1]) if numbers else tid
@@ -365,6 +430,10 @@ def _frame_registers(thread: Any) -> tuple[int, ...]:
         values.append(int(frame.read_register("fs_base")))
     except (ValueError, gdb.error):
         values.append(0)
+    try:
+        values.append(int(frame.read_register("orig_rax")))
+    except (ValueError, gdb.error):
+        values.append(-1)
     return tuple(v & 0xFFFFFFFFFFFFFFFF for v in values)
 
 
@@ -388,6 +457,7 @@ class _Selection:
 def _threads(native: Any, inferior: Any, kind: str) -> list[Any]:
     threads = []
     slow = []
+    is_nested = kind == "native" and _is_nested(inferior.pid)
     for thread in inferior.threads():
         if thread.is_running():
             raise gdb.GdbError(
@@ -397,7 +467,7 @@ def _threads(native: Any, inferior: Any, kind: str) -> list[Any]:
         if kind != "native":
             slow.append((thread, tid))
             continue
-        own = _own_tid(inferior.pid, tid)
+        own = own_tid(inferior.pid, tid) if is_nested else tid
         try:
             threads.append((own, native.read_registers(tid)))
         except OSError:
@@ -440,7 +510,7 @@ def collect(native: Any) -> Target:
 
 
 def _mapped_files(pid: int) -> list[str]:
-    """What else a process runs code of, as names that we can open."""
+    """The other files whose code a process runs, as names that we can open."""
     found: dict[tuple[str, str], str] = {}
     try:
         with open(f"/proc/{pid}/maps", errors="surrogateescape") as file:
@@ -471,7 +541,7 @@ def running(pid: int) -> Target:
 
 
 def stopped_threads(native: Any) -> list[Any]:
-    """Of the process that gdb is attached to now."""
+    """The threads of the process that gdb is attached to."""
     return _threads(native, gdb.selected_inferior(), "native")
 
 

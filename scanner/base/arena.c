@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/hash.h"
+#include "base/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* uthash's default exits the process when memory is short; we live in gdb. */
+/*
+ * By default, uthash exits the process when memory is short; our process is
+ * gdb.
+ */
 #define HASH_NONFATAL_OOM 1
+#define HASH_FUNCTION GR_UTHASH_FUNCTION
 #include <uthash.h>
 
 enum { BLOCK_BYTES = 256 << 10 };
@@ -70,38 +76,6 @@ void *gr_arena_alloc(struct gr_arena *arena, size_t bytes)
 	return p;
 }
 
-size_t gr_utf8_length(const char *chars, size_t bytes)
-{
-	const unsigned char *text = (const unsigned char *)chars;
-
-	if (text[0] < 0x80)
-		return text[0] >= 0x20 && text[0] != 0x7f;
-	size_t need = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
-	if (text[0] < 0xc2 || text[0] > 0xf4 || need > bytes)
-		return 0;
-	for (size_t i = 1; i < need; i++)
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	if ((text[0] == 0xe0 && text[1] < 0xa0) ||
-	    (text[0] == 0xed && text[1] > 0x9f) ||
-	    (text[0] == 0xf0 && text[1] < 0x90) ||
-	    (text[0] == 0xf4 && text[1] > 0x8f))
-		return 0;
-	return need;
-}
-
-static void make_printable(char *text, size_t bytes)
-{
-	for (size_t i = 0; i < bytes;) {
-		size_t n = gr_utf8_length(text + i, bytes - i);
-		if (!n) {
-			text[i] = '?';
-			n = 1;
-		}
-		i += n;
-	}
-}
-
 const char *gr_arena_intern(struct gr_arena *arena, const char *text,
 			    size_t bytes)
 {
@@ -111,7 +85,7 @@ const char *gr_arena_intern(struct gr_arena *arena, const char *text,
 	if (!copy)
 		return NULL;
 	memcpy(copy, text, bytes);
-	make_printable(copy, bytes);
+	gr_text_make_printable(copy, bytes);
 	HASH_FIND(hh, arena->strings, copy, bytes, entry);
 	if (entry)
 		return entry->text;

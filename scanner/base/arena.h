@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Memory that lives as long as a scan, and interned strings in it. Nothing
- * inside is freed singly.
+ * Memory that lives as long as a scan, and interned strings in it. Nothing in
+ * an arena is freed individually.
  */
 #ifndef GR_ARENA_H
 #define GR_ARENA_H
@@ -24,19 +24,13 @@ void gr_arena_deinit(struct gr_arena *arena);
 void *gr_arena_alloc(struct gr_arena *arena, size_t bytes);
 
 /**
- * The one copy of a string in this arena: equal strings give equal pointers.
- * Bytes that are no printable UTF-8 text are replaced by '?'.
+ * Return the arena's only copy of a string: equal strings give equal pointers.
+ * Bytes that are not printable UTF-8 text are replaced by '?'.
  *
  * @return NULL if no memory is left.
  */
 const char *gr_arena_intern(struct gr_arena *arena, const char *text,
 			    size_t bytes);
-
-/**
- * Length of the printable UTF-8 sequence at @p text, of which @p bytes (1 and
- * more) are there; 0 if it is none.
- */
-size_t gr_utf8_length(const char *text, size_t bytes);
 
 /** gr_arena_intern() of a formatted string. */
 const char *gr_arena_internf(struct gr_arena *arena, const char *fmt, ...)

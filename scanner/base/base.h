@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * base: what every other room builds on. Knows libc and nothing else.
+ * base: the room that all other rooms build on. It knows libc and nothing else.
  *
  * This header comes first in every other header of the scanner.
  */
 #ifndef GR_BASE_H
 #define GR_BASE_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-/* Before the poison below, which forbids even a declaration. */
+/* These come before the poison below, which forbids even a declaration. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ typedef uint32_t gr_obj;
 #define GR_OBJ_NONE UINT32_MAX
 
 #define GR_MUST_CHECK __attribute__((__warn_unused_result__))
+#define GR_MAYBE_UNUSED __attribute__((__unused__))
 #define GR_PRINTF(fmt, args) __attribute__((__format__(__printf__, fmt, args)))
 #define GR_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -27,8 +29,8 @@ typedef uint32_t gr_obj;
 #define GR_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 /**
- * Fetch a cache line that will be wanted. The barrier keeps it: gcc takes code
- * that does nothing but prefetch for pure, and drops it.
+ * Prefetch a cache line. The empty asm statement is needed: gcc treats code
+ * that does nothing but prefetch as pure and removes it.
  */
 #define gr_prefetch(p)                            \
 	do {                                      \
@@ -38,8 +40,8 @@ typedef uint32_t gr_obj;
 	} while (0)
 
 /**
- * Binary search: for how many of @p n rows, the first ones, @p is_before
- * holds, in which @p i is a row's number.
+ * Binary search over @p n rows: return the number of leading rows for which @p
+ * is_before holds. In @p is_before, @p i is a row's number.
  */
 #define gr_count_before(n, i, is_before)                      \
 	({                                                    \
@@ -53,6 +55,16 @@ typedef uint32_t gr_obj;
 		}                                             \
 		_low;                                         \
 	})
+
+/**
+ * An invariant of our own. It is checked in builds with AddressSanitizer. In
+ * other builds it costs nothing, because we run inside the user's gdb.
+ */
+#ifdef __SANITIZE_ADDRESS__
+#define GR_ASSERT(x) assert(x)
+#else
+#define GR_ASSERT(x) ((void)sizeof(!(x)))
+#endif
 
 /** Bytes of a pointer in every target that we read. */
 #define GR_WORD_BYTES 8

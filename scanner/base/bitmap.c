@@ -32,8 +32,7 @@ size_t gr_bitmap_count(const uint64_t *map, size_t start, size_t end)
 	size_t count = 0;
 
 	for (size_t word = start / 64; word * 64 < end; word++)
-		count += __builtin_popcountll(map[word] &
-					      range_mask(word, start, end));
+		count += gr_popcount(map[word] & range_mask(word, start, end));
 	return count;
 }
 

@@ -37,6 +37,23 @@ static inline void gr_bitmap_clear(uint64_t *map, size_t bit)
 	map[bit / 64] &= ~(UINT64_C(1) << (bit % 64));
 }
 
+/**
+ * Number of set bits of a word. Without an instruction for it, which a plain
+ * build may not use, this is faster than the compiler's function.
+ */
+static inline unsigned int gr_popcount(uint64_t word)
+{
+#ifdef __POPCNT__
+	return __builtin_popcountll(word);
+#else
+	word -= word >> 1 & UINT64_C(0x5555555555555555);
+	word = (word & UINT64_C(0x3333333333333333)) +
+	       (word >> 2 & UINT64_C(0x3333333333333333));
+	word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return word * UINT64_C(0x0101010101010101) >> 56;
+#endif
+}
+
 /** Set the bit; true if it was clear before. */
 static inline bool gr_bitmap_set_new(uint64_t *map, size_t bit)
 {
@@ -87,7 +104,7 @@ static inline void gr_bitmap_and_not(uint64_t *map, size_t bit, uint64_t bits)
 		map[bit / 64 + 1] &= ~(bits >> (64 - shift));
 }
 
-/** Bits that gr_bitmap_peek() gives at least. */
+/** Minimum number of bits that gr_bitmap_peek() returns. */
 enum { GR_BITMAP_PEEK_BITS = 57 };
 
 /**

@@ -39,7 +39,7 @@ static inline void gr_cleanup_fclose(FILE **file)
 /** fclose() at the end of the scope. */
 #define _cleanup_fclose_ _cleanup_(gr_cleanup_fclose)
 
-/** The pointer's value; the variable itself becomes NULL (owns no more). */
+/** The pointer's value. The variable becomes NULL and owns nothing any more. */
 #define steal_ptr(p)                       \
 	({                                 \
 		__typeof__(p) *_pp = &(p); \

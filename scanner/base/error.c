@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -33,6 +34,8 @@ struct gr_error *gr_error_format(enum gr_error_code code, const char *fmt, ...)
 	va_end(ap);
 	if (n < 0)
 		return &gr_enomem;
+	// It stays on one line, whatever it quotes.
+	gr_text_make_printable(message, (size_t)n);
 	return error_create(code, message);
 }
 
@@ -42,6 +45,14 @@ struct gr_error *gr_error_fault(uint64_t addr, uint64_t bytes)
 			       "cannot read %" PRIu64
 			       " bytes of target memory at 0x%" PRIx64,
 			       bytes, addr);
+}
+
+struct gr_error *gr_error_not_saved(void)
+{
+	return gr_error_format(GR_ERROR_NOT_SAVED,
+			       "this file was saved without values: it does "
+			       "not have what the answer needs (`goref save "
+			       "--values' keeps all values)");
 }
 
 struct gr_error *gr_error_prefix(struct gr_error *err, const char *fmt, ...)
@@ -64,6 +75,7 @@ struct gr_error *gr_error_prefix(struct gr_error *err, const char *fmt, ...)
 		gr_error_destroy(err);
 		return &gr_enomem;
 	}
+	gr_text_make_printable(message, (size_t)n);
 	free(err->message);
 	err->message = message;
 	return err;

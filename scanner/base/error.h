@@ -3,8 +3,9 @@
  * Errors. A function that can fail returns `struct gr_error *`: NULL is
  * success, results go through its last parameters.
  *
- * Three kinds, never mixed: a bug of ours is an assert; "the scan cannot go
- * on" is a gr_error; "the dump is torn here" is a counted gap (target/gaps.h).
+ * There are three kinds of failures, which are never mixed. A bug of ours is an
+ * assert, "the scan cannot go on" is a gr_error, and "the dump is torn here" is
+ * a counted gap (inferior/gaps.h).
  */
 #ifndef GR_ERROR_H
 #define GR_ERROR_H
@@ -18,17 +19,21 @@ enum gr_error_code {
 	GR_ERROR_IO,	      /**< A file of the host failed; errno in text. */
 	GR_ERROR_FORMAT,      /**< A file is not what it should be. */
 	GR_ERROR_ARCH,	      /**< Not an architecture that we read. */
-	GR_ERROR_NOT_GO,      /**< The target is no Go program. */
+	GR_ERROR_NOT_GO,      /**< The target is not a Go program. */
 	GR_ERROR_NO_DWARF,    /**< No debug information. */
 	GR_ERROR_LAYOUT,    /**< A required field, type or symbol is absent. */
-	GR_ERROR_UNSETTLED, /**< A running target would not hold still. */
+	GR_ERROR_UNSETTLED, /**< A running target kept changing. */
 	GR_ERROR_MISMATCH,  /**< Executable and core do not belong together. */
-	GR_ERROR_ARGUMENT,  /**< The caller's argument makes no sense. */
+	GR_ERROR_ARGUMENT,  /**< The caller's argument is invalid. */
 	GR_ERROR_NOT_FOUND, /**< A name that was asked for does not exist. */
 	GR_ERROR_LIMIT,	    /**< The target exceeds what we can number. */
+	/** The scan would take more memory than it may. */
+	GR_ERROR_MEMORY_LIMIT,
+	/** Memory that a saved file has left out: it was saved without values. */
+	GR_ERROR_NOT_SAVED,
 };
 
-/** One failure: what kind, and one line for a person. */
+/** One failure: its kind and a one-line message for the user. */
 struct gr_error {
 	enum gr_error_code code;
 	/** One line, no final newline. Owned by the error. */
@@ -39,7 +44,8 @@ struct gr_error {
 extern struct gr_error gr_enomem;
 
 /**
- * Make an error with a formatted one-line message.
+ * Make an error with a formatted message. It is one line: control characters
+ * in it become question marks.
  *
  * @return Never NULL; @ref gr_enomem if no memory is left for it.
  */
@@ -48,6 +54,10 @@ struct gr_error *gr_error_format(enum gr_error_code code, const char *fmt, ...)
 
 /** GR_ERROR_FAULT for the target range [addr, addr + bytes). */
 struct gr_error *gr_error_fault(uint64_t addr, uint64_t bytes)
+	__attribute__((__returns_nonnull__)) GR_MUST_CHECK;
+
+/** GR_ERROR_NOT_SAVED: the answer needs values, which a saved file lacks. */
+struct gr_error *gr_error_not_saved(void)
 	__attribute__((__returns_nonnull__)) GR_MUST_CHECK;
 
 /**

@@ -1,7 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/huge.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
+
+/* A unit that is in no array. */
+struct unit {
+	struct unit *next;
+};
+
+/* The units that are kept. Invariant: without holders there are none. */
+static struct {
+	pthread_mutex_t lock;
+	struct unit *first;
+	size_t count;
+	unsigned int nholders;
+} spare = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 void gr_huge_advise(void *data, size_t bytes)
 {
@@ -21,4 +35,138 @@ void *gr_huge_calloc(size_t count, size_t elem_bytes)
 	if (data)
 		gr_huge_advise(data, count * elem_bytes);
 	return data;
+}
+
+// ------------------------------------------------------------------- units
+
+static void *take_unit(void)
+{
+	pthread_mutex_lock(&spare.lock);
+	struct unit *unit = spare.first;
+	if (unit) {
+		spare.first = unit->next;
+		spare.count--;
+	}
+	pthread_mutex_unlock(&spare.lock);
+	return unit;
+}
+
+static void give_unit(void *data)
+{
+	struct unit *unit = data;
+
+	pthread_mutex_lock(&spare.lock);
+	bool is_kept = spare.nholders;
+	if (is_kept) {
+		unit->next = spare.first;
+		spare.first = unit;
+		spare.count++;
+	}
+	pthread_mutex_unlock(&spare.lock);
+	if (!is_kept)
+		munmap(data, GR_HUGE_BYTES);
+}
+
+void gr_huge_hold(void)
+{
+	pthread_mutex_lock(&spare.lock);
+	spare.nholders++;
+	pthread_mutex_unlock(&spare.lock);
+}
+
+void gr_huge_release(void)
+{
+	pthread_mutex_lock(&spare.lock);
+	struct unit *unit = --spare.nholders ? NULL : spare.first;
+	if (unit) {
+		spare.first = NULL;
+		spare.count = 0;
+	}
+	pthread_mutex_unlock(&spare.lock);
+	while (unit) {
+		struct unit *next = unit->next;
+		munmap(unit, GR_HUGE_BYTES);
+		unit = next;
+	}
+}
+
+size_t gr_huge_spare_bytes(void)
+{
+	pthread_mutex_lock(&spare.lock);
+	size_t bytes = spare.count * GR_HUGE_BYTES;
+	pthread_mutex_unlock(&spare.lock);
+	return bytes;
+}
+
+// ------------------------------------------------------------------ arrays
+
+/* New memory that begins at a huge page, untouched; NULL: there is none. */
+static char *reserve(size_t bytes)
+{
+	char *start = mmap(NULL, bytes + GR_HUGE_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (start == MAP_FAILED)
+		return NULL;
+	size_t before = -(uintptr_t)start % GR_HUGE_BYTES;
+	if (before)
+		munmap(start, before);
+	munmap(start + before + bytes, GR_HUGE_BYTES - before);
+	madvise(start + before, bytes, MADV_HUGEPAGE);
+	return start + before;
+}
+
+/* Put a unit into its place in an array. The kernel refuses to move it when a
+ * process has too many mappings. */
+static void move_unit(void *place, void *unit)
+{
+	if (mremap(unit, GR_HUGE_BYTES, GR_HUGE_BYTES,
+		   MREMAP_MAYMOVE | MREMAP_FIXED, place) != MAP_FAILED)
+		return;
+	memcpy(place, unit, GR_HUGE_BYTES);
+	munmap(unit, GR_HUGE_BYTES);
+}
+
+/* Put kept units into [start, end). The rest stays as it is. */
+static void put_units(char *start, char *end)
+{
+	void *unit;
+
+	for (; start < end && (unit = take_unit()); start += GR_HUGE_BYTES)
+		move_unit(start, unit);
+}
+
+void *gr_huge_alloc(size_t bytes)
+{
+	char *data = reserve(gr_huge_ceil(bytes));
+
+	if (data)
+		put_units(data, data + gr_huge_ceil(bytes));
+	return data;
+}
+
+void *gr_huge_resize(void *data, size_t bytes, size_t new_bytes)
+{
+	size_t before = gr_huge_ceil(bytes), after = gr_huge_ceil(new_bytes);
+
+	if (after <= before) {
+		if (after < before)
+			gr_huge_free((char *)data + after, before - after);
+		return data;
+	}
+	char *place = reserve(after);
+	if (!place)
+		return NULL;
+	for (size_t at = 0; at < before; at += GR_HUGE_BYTES)
+		move_unit(place + at, (char *)data + at);
+	put_units(place + before, place + after);
+	return place;
+}
+
+void gr_huge_free(void *data, size_t bytes)
+{
+	char *end = (char *)data + gr_huge_ceil(bytes);
+
+	for (char *at = data; at < end; at += GR_HUGE_BYTES)
+		give_unit(at);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Typed growing arrays: `GR_VECTOR(name, type)` defines `struct name` and its
- * functions. Appending returns false when no memory is left.
+ * functions, of which a file may use some. Appending returns false when no
+ * memory is left.
  */
 #ifndef GR_VECTOR_H
 #define GR_VECTOR_H
@@ -26,26 +27,29 @@ bool gr_vector_grow(void **data, size_t *capacity, size_t need,
 		size_t size;                                              \
 		size_t capacity;                                          \
 	};                                                                \
-	static inline void name##_deinit(struct name *v)                  \
+	GR_MAYBE_UNUSED static inline void name##_deinit(struct name *v)  \
 	{                                                                 \
 		free(v->data);                                            \
 		memset(v, 0, sizeof(*v));                                 \
 	}                                                                 \
 	/** Make room for @p n elements in all. */                        \
-	static inline bool name##_reserve(struct name *v, size_t n)       \
+	GR_MAYBE_UNUSED static inline bool name##_reserve(struct name *v, \
+							  size_t n)       \
 	{                                                                 \
 		return n <= v->capacity ||                                \
 		       gr_vector_grow((void **)&v->data, &v->capacity, n, \
 				      sizeof(type));                      \
 	}                                                                 \
 	/** A new, uninitialised last element, or NULL. */                \
-	static inline type *name##_append_entry(struct name *v)           \
+	GR_MAYBE_UNUSED static inline type *name##_append_entry(          \
+		struct name *v)                                           \
 	{                                                                 \
 		if (!name##_reserve(v, v->size + 1))                      \
 			return NULL;                                      \
 		return &v->data[v->size++];                               \
 	}                                                                 \
-	static inline bool name##_append(struct name *v, type value)      \
+	GR_MAYBE_UNUSED static inline bool name##_append(struct name *v,  \
+							 type value)      \
 	{                                                                 \
 		type *entry = name##_append_entry(v);                     \
 		if (!entry)                                               \

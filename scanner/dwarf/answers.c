@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dwarf/answers.h"
 
-// What more answers there are is decoded each time: 64 k questions, and
-// about 7 MB of variables.
+// Answers beyond these limits are decoded each time. The limits allow 64 k
+// questions and about 7 MB of variables.
 enum { ROWS_MAX = 1 << 16, LOCALS_MAX = 1 << 14, CAPTURES_MAX = 1 << 16 };
+
+// Unlimited answers are sorted when more are not.
+enum { UNSORTED_MAX = 256 };
 
 void gr_answers_deinit(struct gr_answers *answers)
 {
@@ -45,7 +48,7 @@ static bool add_locals(struct gr_answers *answers,
 {
 	struct gr_local_vector *locals = &answers->locals;
 
-	if (count > LOCALS_MAX - locals->size)
+	if (!answers->is_unlimited && count > LOCALS_MAX - locals->size)
 		return false;
 	for (size_t i = 0; i < count; i++)
 		if (!gr_local_vector_append(locals, rows[i]))
@@ -58,12 +61,26 @@ static bool add_captures(struct gr_answers *answers,
 {
 	struct gr_capture_vector *captures = &answers->captures;
 
-	if (count > CAPTURES_MAX - captures->size)
+	if (!answers->is_unlimited && count > CAPTURES_MAX - captures->size)
 		return false;
 	for (size_t i = 0; i < count; i++)
 		if (!gr_capture_vector_append(captures, rows[i]))
 			return false;
 	return true;
+}
+
+/* Sort all answers, and keep each question once. */
+static void sort(struct gr_answers *answers)
+{
+	struct gr_answer_vector *rows = &answers->rows;
+	size_t kept = 0;
+
+	qsort(rows->data, rows->size, sizeof(*rows->data), gr_answer_compare);
+	for (size_t i = 0; i < rows->size; i++)
+		if (!kept ||
+		    gr_answer_compare(&rows->data[kept - 1], &rows->data[i]))
+			rows->data[kept++] = rows->data[i];
+	rows->size = answers->nsorted = kept;
 }
 
 void gr_answers_add(struct gr_answers *answers, enum gr_question question,
@@ -76,9 +93,9 @@ void gr_answers_add(struct gr_answers *answers, enum gr_question question,
 		.question = question,
 		.count = (uint32_t)count,
 	};
-	bool is_kept = answers->rows.size < ROWS_MAX;
+	bool is_kept = answers->is_unlimited || answers->rows.size < ROWS_MAX;
 
-	if (question == GR_ASK_LOCALS) {
+	if (gr_question_is_of_locals(question)) {
 		answer.first = (uint32_t)answers->locals.size;
 		is_kept = is_kept && add_locals(answers, rows, count);
 	} else if (question == GR_ASK_CAPTURES) {
@@ -89,4 +106,8 @@ void gr_answers_add(struct gr_answers *answers, enum gr_question question,
 	}
 	if (is_kept)
 		gr_answer_vector_append(&answers->rows, answer);
+	// A question that is found is not asked again.
+	if (answers->is_unlimited && answers->rows.size - answers->nsorted >
+					     UNSORTED_MAX + answers->nsorted)
+		sort(answers);
 }

@@ -9,11 +9,12 @@
 
 #include "base/cleanup.h"
 #include "dwarf/internal.h"
+#include "dwarf/stamp.h"
 
-// The tables of past scans, a file for each build id, below $XDG_CACHE_HOME
-// or $HOME/.cache. A file is written under another name and moved into its
-// place whole, so that nobody sees half of one; of two writers the last one
-// stays. Everything here may fail: then there is no cache.
+// The cache has the tables of past scans, in one file for each build id, below
+// $XDG_CACHE_HOME or $HOME/.cache. A file is written under another name and
+// then renamed, so that nobody sees a partial file. If two processes write the
+// same file, the last one wins. If anything fails here, the cache is not used.
 
 static const char file_end[] = ".tables";
 static const char new_file[] = ".new-";
@@ -22,7 +23,7 @@ static const uint64_t MAX_FILE_BYTES = 128 << 20;
 static const uint64_t MAX_FOLDER_BYTES = 512 << 20;
 enum {
 	MAX_FILES = 4096,
-	STALE_SECONDS = 3600, // a new file so old was given up by its writer
+	STALE_SECONDS = 3600, // the writer of an older new file has given up
 };
 
 static int64_t time_ns(const struct timespec *time)
@@ -34,7 +35,7 @@ bool gr_dwarf_key_fits(const struct gr_dwarf_key *key,
 		       const struct stat *status)
 {
 	return key->file_bytes == (uint64_t)status->st_size &&
-	       key->mtime_ns == time_ns(&status->st_mtim);
+	       key->ctime_ns == time_ns(&status->st_ctim);
 }
 
 static bool make_key(const char *path, const char *build_id,
@@ -48,58 +49,11 @@ static bool make_key(const char *path, const char *build_id,
 		return false;
 	memcpy(key->build_id, build_id, strlen(build_id));
 	key->file_bytes = (uint64_t)status.st_size;
-	key->mtime_ns = time_ns(&status.st_mtim);
+	key->ctime_ns = time_ns(&status.st_ctim);
 	return true;
 }
 
-// ------------------------------------------------------------------ folder
-
-// Only what is the user's own: `sudo` may leave another one's $HOME, and in
-// /tmp anybody could lay a file for us.
-static int open_own(int parent, const char *name)
-{
-	_cleanup_close_ int fd =
-		openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct stat status;
-
-	if (fd < 0 || fstat(fd, &status) || status.st_uid != geteuid())
-		return -1;
-	int own = fd;
-	fd = -1;
-	return own;
-}
-
-static int open_below(int parent, const char *name, bool create)
-{
-	if (create && mkdirat(parent, name, 0700) && errno != EEXIST)
-		return -1;
-	return open_own(parent, name);
-}
-
-// The folder as a descriptor, or -1. It is made only for writing.
-static int open_folder(bool create)
-{
-	const char *base = getenv("XDG_CACHE_HOME");
-	_cleanup_close_ int home = -1;
-	_cleanup_close_ int cache = -1;
-	_cleanup_close_ int ours = -1;
-
-	if (base && base[0] == '/') {
-		if (create && mkdir(base, 0700) && errno != EEXIST)
-			return -1;
-		cache = open_own(AT_FDCWD, base);
-	} else {
-		base = getenv("HOME");
-		if (!base || base[0] != '/')
-			return -1;
-		home = open_own(AT_FDCWD, base);
-		if (home >= 0)
-			cache = open_below(home, ".cache", create);
-	}
-	if (cache >= 0)
-		ours = open_below(cache, "goref-gdb", create);
-	return ours < 0 ? -1 : open_below(ours, "symbols", create);
-}
+// ----------------------------------------------------------------- reading
 
 // A build id may be as long as a file name, and Go's has slashes.
 static bool file_name(const struct gr_dwarf_key *key, char *ret, size_t bytes)
@@ -114,8 +68,6 @@ static bool file_name(const struct gr_dwarf_key *key, char *ret, size_t bytes)
 	return true;
 }
 
-// ----------------------------------------------------------------- reading
-
 static bool read_all(int fd, void *data, size_t bytes)
 {
 	for (size_t done = 0; done < bytes;) {
@@ -127,6 +79,13 @@ static bool read_all(int fd, void *data, size_t bytes)
 	return true;
 }
 
+// Only this user can have written the file.
+static bool is_own_file(const struct stat *status)
+{
+	return S_ISREG(status->st_mode) && status->st_uid == geteuid() &&
+	       !(status->st_mode & (S_IWGRP | S_IWOTH));
+}
+
 static void *read_block(int folder, const char *name, size_t *ret_bytes)
 {
 	_cleanup_close_ int fd = openat(
@@ -134,14 +93,13 @@ static void *read_block(int folder, const char *name, size_t *ret_bytes)
 	_cleanup_free_ void *block = NULL;
 	struct stat status;
 
-	if (fd < 0 || fstat(fd, &status) || !S_ISREG(status.st_mode) ||
-	    status.st_uid != geteuid() || status.st_size <= 0 ||
-	    (uint64_t)status.st_size > MAX_FILE_BYTES)
+	if (fd < 0 || fstat(fd, &status) || !is_own_file(&status) ||
+	    status.st_size <= 0 || (uint64_t)status.st_size > MAX_FILE_BYTES)
 		return NULL;
 	block = malloc((size_t)status.st_size);
 	if (!block || !read_all(fd, block, (size_t)status.st_size))
 		return NULL;
-	// What is used stays longest.
+	// trim() keeps the files that were used last.
 	futimens(fd, NULL);
 	*ret_bytes = (size_t)status.st_size;
 	return_ptr(block);
@@ -150,7 +108,7 @@ static void *read_block(int folder, const char *name, size_t *ret_bytes)
 // Fill the tables from the cache; false if it does not have them.
 static bool load(struct gr_dwarf *dwarf)
 {
-	_cleanup_close_ int folder = open_folder(false);
+	_cleanup_close_ int folder = gr_dwarf_open_folder(false, NULL);
 	_cleanup_free_ void *block = NULL;
 	char name[NAME_MAX + 1];
 	size_t bytes;
@@ -160,7 +118,7 @@ static bool load(struct gr_dwarf *dwarf)
 	block = read_block(folder, name, &bytes);
 	if (!block)
 		return false;
-	switch (gr_store_unpack(dwarf, block, bytes)) {
+	switch (gr_store_unpack(dwarf, block, bytes, GR_DWARF_STAMP)) {
 	case GR_STORED_FINE:
 		block = NULL;
 		return true;
@@ -207,6 +165,8 @@ struct gr_error *gr_dwarf_open_cached(const char *path, const char *debug_path,
 	struct gr_dwarf *dwarf = create_empty(file, &key);
 	if (!dwarf)
 		return &gr_enomem;
+	dwarf->poll = poll;
+	dwarf->ctx = ctx;
 	if (load(dwarf)) {
 		*ret = dwarf;
 		return NULL;
@@ -215,13 +175,60 @@ struct gr_error *gr_dwarf_open_cached(const char *path, const char *debug_path,
 	err = gr_dwarf_open(path, debug_path, poll, ctx, ret);
 	if (err)
 		return err;
-	// Damage is said by those who read it, every time.
+	// Damaged tables are not cached, so that every scan reports the damage.
 	(*ret)->is_cached = !(*ret)->damaged_units;
 	(*ret)->key = key;
 	return NULL;
 }
 
+struct gr_error *gr_dwarf_open_packed(const char *path, void *block,
+				      size_t bytes,
+				      struct gr_error *(*poll)(void *ctx),
+				      void *ctx, struct gr_dwarf **ret)
+{
+	_cleanup_free_ void *owned = block;
+	struct gr_dwarf_key key;
+
+	if (!gr_store_key(block, bytes, &key))
+		return gr_error_format(GR_ERROR_NO_DWARF,
+				       "%s has no debug information", path);
+	struct gr_dwarf *dwarf = create_empty(path, &key);
+	if (!dwarf)
+		return &gr_enomem;
+	dwarf->is_cached = false;
+	dwarf->is_packed = true;
+	dwarf->poll = poll;
+	dwarf->ctx = ctx;
+	enum gr_stored state =
+		gr_store_unpack(dwarf, block, bytes, GR_DWARF_TABLES_VERSION);
+	if (state == GR_STORED_FINE) {
+		dwarf->is_packed = true;
+		dwarf->poll = poll;
+		dwarf->ctx = ctx;
+		owned = NULL;
+		*ret = dwarf;
+		return NULL;
+	}
+	gr_dwarf_destroy(dwarf);
+	return gr_error_format(GR_ERROR_FORMAT,
+			       "the saved file is damaged (its tables of types "
+			       "make no sense): copy or save it again");
+}
+
 // ----------------------------------------------------------------- writing
+
+void gr_dwarf_keep_answers(struct gr_dwarf *dwarf)
+{
+	if (!dwarf)
+		return;
+	dwarf->is_kept = true;
+	dwarf->answers.is_unlimited = true;
+}
+
+void *gr_dwarf_pack(const struct gr_dwarf *dwarf, size_t *ret_bytes)
+{
+	return gr_store_pack(dwarf, GR_DWARF_TABLES_VERSION, ret_bytes);
+}
 
 static bool write_all(int fd, const void *data, size_t bytes)
 {
@@ -234,7 +241,7 @@ static bool write_all(int fd, const void *data, size_t bytes)
 	return true;
 }
 
-// A file of its own name for each writer.
+// Create a file with a unique name for each writer.
 static int create_new(int folder, char *name, size_t bytes)
 {
 	static unsigned int count;
@@ -267,7 +274,7 @@ static bool write_block(int folder, const char *name, const void *block,
 	return true;
 }
 
-// A file of ours in the folder.
+// A file of the cache in the folder.
 struct entry {
 	int64_t used_ns;
 	uint64_t bytes;
@@ -309,12 +316,12 @@ static void list_entry(int folder, const char *name, struct entry_vector *ret)
 	entry = entry_vector_append_entry(ret);
 	if (!entry)
 		return;
-	entry->used_ns = time_ns(&status.st_mtim);
+	entry->used_ns = time_ns(&status.st_ctim);
 	entry->bytes = (uint64_t)status.st_size;
 	snprintf(entry->name, sizeof(entry->name), "%s", name);
 }
 
-// Bound the folder: what was not used for longest goes.
+// Limit the size of the folder: delete the files that were used longest ago.
 static void trim(int folder, uint64_t max_bytes)
 {
 	_cleanup_(entry_vector_deinit) struct entry_vector entries = { 0 };
@@ -353,10 +360,10 @@ void gr_dwarf_save(struct gr_dwarf *dwarf)
 	    (dwarf->is_saved && dwarf->answers.rows.size == dwarf->nsaved) ||
 	    !file_name(&dwarf->key, name, sizeof(name)))
 		return;
-	folder = open_folder(true);
+	folder = gr_dwarf_open_folder(true, NULL);
 	if (folder < 0)
 		return;
-	block = gr_store_pack(dwarf, &bytes);
+	block = gr_store_pack(dwarf, GR_DWARF_STAMP, &bytes);
 	if (!block || bytes > MAX_FILE_BYTES ||
 	    !write_block(folder, name, block, bytes))
 		return;

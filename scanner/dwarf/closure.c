@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dwarf/internal.h"
 
-// What the body of a closure tells of its object, and first parameters.
+// This file reads a closure's captures from the DIEs of its body. It also
+// finds the first parameter of a function.
 
 enum {
 	CAPTURES_MAX = 1024,
@@ -18,7 +19,7 @@ static struct gr_error *add_capture(struct gr_dwarf *dwarf, Dwarf_Die handle,
 	struct gr_error *err;
 	struct gr_die die;
 
-	err = gr_die_read(dwarf->dbg, handle, &die);
+	err = gr_dwarf_read_die(dwarf, handle, &die);
 	if (err || die.closure_off < GR_WORD_BYTES || !die.name ||
 	    ret->size >= CAPTURES_MAX)
 		return err;
@@ -28,7 +29,7 @@ static struct gr_error *add_capture(struct gr_dwarf *dwarf, Dwarf_Die handle,
 	struct gr_dwarf_capture capture = {
 		.name = name[0] == '&' ? name + 1 : name,
 		.off_bytes = die.closure_off,
-		.type = gr_types_at(dwarf, die.type_off),
+		.type = gr_dwarf_type_at(dwarf, die.type_off),
 		.by_reference = name[0] == '&',
 	};
 	return gr_capture_vector_append(ret, capture) ? NULL : &gr_enomem;
@@ -44,14 +45,14 @@ static struct gr_error *visit_body(struct gr_dwarf *dwarf, Dwarf_Die parent,
 	if (depth > BLOCKS_MAX)
 		return NULL;
 	err = gr_die_iter_init(&iter, dwarf->dbg, parent);
-	while (!err && iter.handle) {
+	while (!err && iter.handle && !gr_dwarf_is_answered(dwarf)) {
 		uint16_t tag = gr_die_tag(dwarf->dbg, iter.handle);
 		if (tag == DW_TAG_variable)
 			err = add_capture(dwarf, iter.handle, ret);
 		else if (tag == DW_TAG_lexical_block)
 			err = visit_body(dwarf, iter.handle, depth + 1, ret);
 		if (!err)
-			err = gr_die_iter_next(&iter);
+			err = gr_dwarf_next(dwarf, &iter);
 	}
 	return err;
 }
@@ -64,7 +65,7 @@ static int compare_captures(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-// Sort, and keep one of those at the same offset.
+// Sort the captures, and keep one capture for each offset.
 static void finish_captures(struct gr_capture_vector *captures)
 {
 	size_t kept = 0;
@@ -135,14 +136,14 @@ struct gr_error *gr_dwarf_captures(struct gr_dwarf *dwarf, uint32_t function,
 	if (answer)
 		return copy_captures(dwarf, answer, ret, count);
 	err = decode_captures(dwarf, function, ret, count);
-	if (!err && dwarf->is_cached)
+	if (!err && (dwarf->is_cached || dwarf->is_kept))
 		gr_answers_add(&dwarf->answers, GR_ASK_CAPTURES, function, 0,
 			       *ret, *count);
 	return err;
 }
 
-// The type of the first parameter among the children, results and the
-// dictionary of a generic function aside.
+// Find the type of the first parameter among the children. Results and the
+// dictionary of a generic function do not count.
 static struct gr_error *first_param(struct gr_dwarf *dwarf, Dwarf_Die function,
 				    uint32_t *ret)
 {
@@ -152,19 +153,19 @@ static struct gr_error *first_param(struct gr_dwarf *dwarf, Dwarf_Die function,
 
 	*ret = GR_DWARF_NONE;
 	err = gr_die_iter_init(&iter, dwarf->dbg, function);
-	while (!err && iter.handle) {
+	while (!err && iter.handle && !gr_dwarf_is_answered(dwarf)) {
 		if (gr_die_tag(dwarf->dbg, iter.handle) ==
 		    DW_TAG_formal_parameter) {
-			err = gr_die_read(dwarf->dbg, iter.handle, &die);
+			err = gr_dwarf_read_die(dwarf, iter.handle, &die);
 			if (err)
 				return err;
 			if (!die.is_result && die.name &&
 			    strcmp(die.name, ".dict") != 0) {
-				*ret = gr_types_at(dwarf, die.type_off);
+				*ret = gr_dwarf_type_at(dwarf, die.type_off);
 				return NULL;
 			}
 		}
-		err = gr_die_iter_next(&iter);
+		err = gr_dwarf_next(dwarf, &iter);
 	}
 	return err;
 }
@@ -181,7 +182,7 @@ static struct gr_error *decode_first_param(struct gr_dwarf *dwarf,
 	err = gr_dwarf_function_die(dwarf, function, &handle);
 	if (err || !handle)
 		return err;
-	err = gr_die_read(dwarf->dbg, handle, &die);
+	err = gr_dwarf_read_die(dwarf, handle, &die);
 	if (err)
 		return err;
 	// The abstract function has all parameters, with types.
@@ -189,22 +190,25 @@ static struct gr_error *decode_first_param(struct gr_dwarf *dwarf,
 	return first_param(dwarf, origin ? origin : handle, ret);
 }
 
-uint32_t gr_dwarf_first_param_type(struct gr_dwarf *dwarf, uint32_t function)
+struct gr_error *gr_dwarf_first_param_type(struct gr_dwarf *dwarf,
+					   uint32_t function, uint32_t *ret)
 {
 	const struct gr_answer *answer;
 	struct gr_error *err;
-	uint32_t type;
 
+	*ret = GR_DWARF_NONE;
 	if (function >= dwarf->functions.size)
-		return GR_DWARF_NONE;
+		return NULL;
 	answer = gr_answers_find(&dwarf->answers, GR_ASK_FIRST_PARAM, function,
 				 0);
-	if (answer)
-		return answer->first;
-	err = decode_first_param(dwarf, function, &type);
-	if (!err && dwarf->is_cached)
+	if (answer) {
+		*ret = answer->first;
+		return NULL;
+	}
+	err = decode_first_param(dwarf, function, ret);
+	if (!err && (dwarf->is_cached || dwarf->is_kept))
 		gr_answers_add(&dwarf->answers, GR_ASK_FIRST_PARAM, function, 0,
-			       &type, 0);
-	gr_error_destroy(err);
-	return type;
+			       ret, 0);
+	gr_error_catch(&err, GR_ERROR_FORMAT);
+	return err;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The two families of libdwarf, 20210528 and 0.x, as one: they share a SONAME
- * and most names, but not the arguments. Nothing else knows the difference.
+ * compat: one interface to the two families of libdwarf, 20210528 and 0.x. The
+ * families share a SONAME and most names, but not the arguments. No other file
+ * knows the difference.
  *
- * libdwarf calls abort() on an error if nobody gave it an error pointer, so
- * every call here and in this room gives one.
+ * libdwarf calls abort() on an error if the caller gives no error pointer, so
+ * that every call in this room gives one.
  */
 #ifndef GR_DWARF_COMPAT_H
 #define GR_DWARF_COMPAT_H
@@ -17,7 +18,7 @@
 #ifdef DW_LIBDWARF_VERSION_MAJOR
 #define GR_LIBDWARF_IS_OLD 0
 #else
-/** Version numbers in the header came with 0.1.0; before it had dates. */
+/** The header has version numbers since 0.1.0; it had dates before. */
 #define GR_LIBDWARF_IS_OLD 1
 #endif
 

@@ -3,6 +3,10 @@
 
 #include <inttypes.h>
 
+// No DIE has more attributes. An attribute may take no bytes of the DIE, so
+// that the file's size does not limit their number.
+enum { ATTRIBUTES_MAX = 256 };
+
 int gr_die_check(Dwarf_Debug dbg, int rc, Dwarf_Error *err)
 {
 	if (rc == DW_DLV_ERROR && *err)
@@ -81,7 +85,8 @@ static Dwarf_Half attr_form(Dwarf_Debug dbg, Dwarf_Attribute attr)
 	return form;
 }
 
-// Go writes DW_FORM_sdata and DW_FORM_udata; C what fits.
+// Go writes DW_FORM_sdata and DW_FORM_udata; C compilers write any form that
+// fits.
 static bool read_const(Dwarf_Debug dbg, Dwarf_Attribute attr, int64_t *ret)
 {
 	Dwarf_Half form = attr_form(dbg, attr);
@@ -101,8 +106,8 @@ static bool read_const(Dwarf_Debug dbg, Dwarf_Attribute attr, int64_t *ret)
 	return true;
 }
 
-// Since DWARF 4 the end may be a distance from the start. As the order of
-// attributes is free, gr_die_read() adds it up at the end.
+// Since DWARF 4, the end may be a distance from the start. Attributes may be
+// in any order, so that gr_die_read() adds the distance at the end.
 static void read_high(Dwarf_Debug dbg, Dwarf_Attribute attr, struct gr_die *die,
 		      bool *is_distance)
 {
@@ -121,7 +126,7 @@ static void read_high(Dwarf_Debug dbg, Dwarf_Attribute attr, struct gr_die *die,
 	}
 }
 
-// Attributes that say where code and data lie.
+// Read an attribute that gives the place of code or data.
 static bool read_place(Dwarf_Debug dbg, Dwarf_Attribute attr, Dwarf_Half number,
 		       struct gr_die *die, bool *is_distance)
 {
@@ -278,10 +283,12 @@ struct gr_error *gr_die_read(Dwarf_Debug dbg, Dwarf_Die handle,
 	if (rc != DW_DLV_OK)
 		return die_damaged(off);
 	for (Dwarf_Signed i = 0; i < count; i++) {
-		read_attribute(dbg, attrs[i], ret, &is_distance);
+		if (i < ATTRIBUTES_MAX)
+			read_attribute(dbg, attrs[i], ret, &is_distance);
 		dwarf_dealloc_attribute(attrs[i]);
 	}
 	dwarf_dealloc(dbg, attrs, DW_DLA_LIST);
+	ret->nattrs = count < UINT16_MAX ? (uint16_t)count : UINT16_MAX;
 	if (is_distance &&
 	    __builtin_add_overflow(ret->low, ret->high, &ret->high))
 		ret->has_pc = false;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * One DIE with the attributes that this room reads, and the way from DIE to
- * DIE. Knows libdwarf and the attributes' numbers; not what they mean.
+ * die: one DIE with the attributes that this room reads, and iteration over
+ * DIEs. It knows libdwarf and the attributes' numbers, but not their meaning.
  *
- * An attribute that libdwarf cannot read counts as absent. A tree that it
- * cannot follow is GR_ERROR_FORMAT.
+ * An attribute that libdwarf cannot read counts as absent. A tree that
+ * libdwarf cannot follow is GR_ERROR_FORMAT.
  */
 #ifndef GR_DWARF_DIE_H
 #define GR_DWARF_DIE_H
@@ -14,10 +14,10 @@
 #include "base/error.h"
 #include "dwarf/compat.h"
 
-/** No such reference. */
+/** The offset of an absent reference. */
 #define GR_DIE_NO_OFF UINT64_MAX
 
-/** cmd/internal/dwarf: attributes of Go's own. */
+/** Go's own attributes (cmd/internal/dwarf). */
 enum {
 	GR_AT_GO_KIND = 0x2900,
 	GR_AT_GO_KEY = 0x2901,
@@ -28,14 +28,15 @@ enum {
 	GR_AT_GO_CLOSURE_OFFSET = 0x2907,
 };
 
-/** How deep DIEs may nest before the rest is left out. */
+/** The deepest nesting of DIEs; deeper ones are left out. */
 #define GR_DIE_DEPTH_MAX 64
 
 /** The attributes of one DIE; absent ones are 0, NULL or GR_DIE_NO_OFF. */
 struct gr_die {
 	uint64_t off; /**< In .debug_info. */
 	uint16_t tag;
-	const char *name; /**< As it is in the file, not checked. */
+	uint16_t nattrs;  /**< The number of all attributes, known or not. */
+	const char *name; /**< Unchecked, from the file. */
 	const char *producer;
 	uint64_t type_off, origin_off, key_off, elem_off;
 	uint64_t low, high; /**< [low, high), valid if has_pc. */
@@ -53,7 +54,7 @@ struct gr_die {
 struct gr_error *gr_die_read(Dwarf_Debug dbg, Dwarf_Die handle,
 			     struct gr_die *ret) GR_MUST_CHECK;
 
-/** A place in a list of siblings; owns its handle, NULL behind the last. */
+/** A position in a list of siblings; it owns its handle (NULL at the end). */
 struct gr_die_iter {
 	Dwarf_Debug dbg;
 	Dwarf_Die handle;
@@ -71,7 +72,7 @@ void gr_die_iter_deinit(struct gr_die_iter *iter);
 /** The tag of a handle; 0 if it has none. */
 uint16_t gr_die_tag(Dwarf_Debug dbg, Dwarf_Die handle);
 
-/** The DIE at an offset of .debug_info, or NULL; for dwarf_dealloc_die(). */
+/** The DIE at an offset of .debug_info, or NULL. Free: dwarf_dealloc_die(). */
 Dwarf_Die gr_die_at(Dwarf_Debug dbg, uint64_t off);
 
 static inline void gr_cleanup_die(Dwarf_Die *die)
@@ -88,7 +89,7 @@ static inline void gr_cleanup_attribute(Dwarf_Attribute *attr)
 }
 #define _cleanup_attribute_ _cleanup_(gr_cleanup_attribute)
 
-/** Drop libdwarf's error, if it made one, and hand back its answer. */
+/** Free libdwarf's error, if there is one, and return @p rc. */
 int gr_die_check(Dwarf_Debug dbg, int rc, Dwarf_Error *err);
 
 /** The attribute @p number of a DIE, or NULL. */

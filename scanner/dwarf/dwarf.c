@@ -7,9 +7,23 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/sort.h"
 #include "dwarf/internal.h"
 
-// Open, look up, destroy.
+// This file opens debug information, looks up rows and destroys the tables.
+
+enum {
+	POLL_STEPS = 4096,
+	NAME_BYTES_A_STEP = 64,
+	// For the walk. Even a packed file needs at most one.
+	STEPS_A_BYTE = 4,
+	SPARE_STEPS = 1 << 22,
+	// For questions about functions: of each one, and, beyond what the walk
+	// may take, of all.
+	QUESTION_STEPS = 1 << 22,
+	SPARE_QUESTION_STEPS = 1 << 26,
+	SKIPPED_BYTES_A_STEP = 64,
+};
 
 GR_DEFINE_CLEANUP(dwarf, struct gr_dwarf, gr_dwarf_destroy)
 #define _cleanup_dwarf_ _cleanup_(gr_cleanup_dwarf)
@@ -25,21 +39,22 @@ struct gr_error *gr_dwarf_check_library(void)
 	const char *version = dwarf_package_version();
 	Dl_info theirs, ours;
 
-	// "20210528", but "0.11.1", and "1.11.1" for what Debian calls so.
+	// Old versions are dates ("20210528"). New ones have dots ("0.11.1", or
+	// "1.11.1" for Debian's build).
 	bool is_old = version && !strchr(version, '.');
 	if (is_old != GR_LIBDWARF_IS_OLD)
 		return gr_error_format(GR_ERROR_ARGUMENT,
-				       "libdwarf %s is loaded, but this was "
+				       "libdwarf %s is loaded, but goref was "
 				       "built for another, incompatible one",
 				       version ? version : "?");
-	// libdw has functions of the same names; gdb's process may hold it.
+	// libdw has functions of the same names, and gdb may have loaded it.
 	if (!dladdr((void *)dwarf_tag, &theirs) || !theirs.dli_fname)
 		return gr_error_format(GR_ERROR_ARGUMENT,
 				       "cannot tell which library dwarf_tag "
 				       "is from");
 	if (strstr(base_name(theirs.dli_fname), "libdwarf"))
 		return NULL;
-	// Linked in statically, it is in the same file as this function.
+	// A statically linked libdwarf is in the same file as this function.
 	if (dladdr((void *)gr_dwarf_check_library, &ours) &&
 	    ours.dli_fbase == theirs.dli_fbase)
 		return NULL;
@@ -49,20 +64,79 @@ struct gr_error *gr_dwarf_check_library(void)
 			       base_name(theirs.dli_fname));
 }
 
+struct gr_error *gr_dwarf_step(struct gr_dwarf *dwarf, uint64_t n)
+{
+	dwarf->all_steps += n;
+	dwarf->steps += n;
+	if (dwarf->steps < POLL_STEPS)
+		return NULL;
+	dwarf->steps = 0;
+	return dwarf->poll ? dwarf->poll(dwarf->ctx) : NULL;
+}
+
+// Count steps without polling; the next gr_dwarf_step() may poll for them.
+void gr_dwarf_count(struct gr_dwarf *dwarf, uint64_t n)
+{
+	dwarf->all_steps += n;
+	dwarf->steps += n;
+}
+
+struct gr_error *gr_dwarf_next(struct gr_dwarf *dwarf, struct gr_die_iter *iter)
+{
+	uint64_t before = iter->off;
+	struct gr_error *err = gr_dwarf_step(dwarf, 1);
+
+	if (!err)
+		err = gr_die_iter_next(iter);
+	if (!err && iter->handle)
+		gr_dwarf_count(dwarf,
+			       (iter->off - before) / SKIPPED_BYTES_A_STEP);
+	return err;
+}
+
+bool gr_dwarf_is_answered(const struct gr_dwarf *dwarf)
+{
+	return dwarf->all_steps - dwarf->question_start >= QUESTION_STEPS;
+}
+
+// End the last question, and begin another one.
+static struct gr_error *begin_question(struct gr_dwarf *dwarf)
+{
+	dwarf->question_steps += dwarf->all_steps - dwarf->question_start;
+	dwarf->question_start = dwarf->all_steps;
+	if (dwarf->question_steps <= dwarf->max_steps + SPARE_QUESTION_STEPS)
+		return NULL;
+	return gr_error_format(GR_ERROR_FORMAT,
+			       "the functions have too many variables");
+}
+
+struct gr_error *gr_dwarf_read_die(struct gr_dwarf *dwarf, Dwarf_Die handle,
+				   struct gr_die *ret)
+{
+	struct gr_error *err = gr_die_read(dwarf->dbg, handle, ret);
+
+	if (err)
+		return err;
+	gr_dwarf_count(dwarf, ret->nattrs);
+	return NULL;
+}
+
 const char *gr_dwarf_clean_name(struct gr_dwarf *dwarf, const char *name)
 {
 	const uint8_t *p = (const uint8_t *)name;
 
-	// The file's own bytes stay mapped as long as we do. Nearly all names
-	// are plain; the others go through the arena, which repairs them.
+	// The file's own bytes stay mapped as long as the tables exist. Nearly
+	// all names are plain ASCII. The others are repaired in the arena.
 	while (*p >= 0x20 && *p < 0x7f)
 		p++;
+	gr_dwarf_count(dwarf, (p - (const uint8_t *)name) / NAME_BYTES_A_STEP);
 	if (*p == '\0')
 		return name;
 	return gr_arena_intern(&dwarf->arena, name, strlen(name));
 }
 
-const char *gr_dwarf_abstract_name(const struct gr_dwarf *dwarf, uint64_t off)
+/* The name of the abstract function at @p off, or NULL. */
+static const char *abstract_name(const struct gr_dwarf *dwarf, uint64_t off)
 {
 	const struct gr_dwarf_abstract *abstracts = dwarf->abstracts.data;
 	size_t i = gr_count_before(dwarf->abstracts.size, j,
@@ -73,13 +147,13 @@ const char *gr_dwarf_abstract_name(const struct gr_dwarf *dwarf, uint64_t off)
 	return abstracts[i].name;
 }
 
-static void name_functions(struct gr_walk *walk)
+static void name_functions(struct gr_die_walk *walk)
 {
 	struct gr_dwarf_function *functions = walk->dwarf->functions.data;
 
 	for (size_t i = 0; i < walk->dwarf->functions.size; i++) {
 		if (!functions[i].name)
-			functions[i].name = gr_dwarf_abstract_name(
+			functions[i].name = abstract_name(
 				walk->dwarf, walk->function_origins.data[i]);
 		if (!functions[i].name)
 			functions[i].name = "?";
@@ -105,9 +179,9 @@ static int compare_variables(const void *a, const void *b)
 	return x->type < y->type ? -1 : x->type > y->type;
 }
 
-// Types of Go before those of C, those with a runtime type first: what comes
-// first keeps the name.
-static bool type_in_round(const struct gr_walk *walk, uint32_t i, int round)
+// Go types come before C types, and types with a runtime type come first. The
+// first type with a name keeps the name.
+static bool type_in_round(const struct gr_die_walk *walk, uint32_t i, int round)
 {
 	bool is_go = walk->types.data[i].is_go;
 
@@ -144,11 +218,13 @@ static struct gr_column constant_names(const struct gr_dwarf *dwarf)
 	return GR_COLUMN(dwarf->constants.data, name);
 }
 
-static void index_types(const struct gr_walk *walk, int round)
+static struct gr_error *index_types(const struct gr_die_walk *walk, int round)
 {
 	struct gr_dwarf *dwarf = walk->dwarf;
+	struct gr_error *err = NULL;
 
-	for (uint32_t i = 0; i < dwarf->types.size; i++) {
+	for (uint32_t i = 0; !err && i < dwarf->types.size; i++) {
+		err = gr_dwarf_step(dwarf, 1);
 		if (!type_in_round(walk, i, round))
 			continue;
 		gr_index_add_name(&dwarf->types_by_name, type_names(dwarf), i);
@@ -156,33 +232,39 @@ static void index_types(const struct gr_walk *walk, int round)
 			gr_index_add_number(&dwarf->types_by_runtime_type,
 					    runtime_types(dwarf), i);
 	}
+	return err;
 }
 
-static struct gr_error *build_indexes(struct gr_walk *walk)
+static struct gr_error *build_indexes(struct gr_die_walk *walk)
 {
 	struct gr_dwarf *dwarf = walk->dwarf;
+	struct gr_error *err = NULL;
 
 	if (!gr_index_init(&dwarf->types_by_name, dwarf->types.size) ||
 	    !gr_index_init(&dwarf->types_by_runtime_type, dwarf->types.size) ||
 	    !gr_index_init(&dwarf->variables_by_name, dwarf->variables.size) ||
 	    !gr_index_init(&dwarf->constants_by_name, dwarf->constants.size))
 		return &gr_enomem;
-	for (int round = 0; round < 3; round++)
-		index_types(walk, round);
-	for (uint32_t i = 0; i < dwarf->variables.size; i++)
+	for (int round = 0; !err && round < 3; round++)
+		err = index_types(walk, round);
+	for (uint32_t i = 0; !err && i < dwarf->variables.size; i++) {
 		gr_index_add_name(&dwarf->variables_by_name,
 				  variable_names(dwarf), i);
-	for (uint32_t i = 0; i < dwarf->constants.size; i++)
+		err = gr_dwarf_step(dwarf, 1);
+	}
+	for (uint32_t i = 0; !err && i < dwarf->constants.size; i++) {
 		gr_index_add_name(&dwarf->constants_by_name,
 				  constant_names(dwarf), i);
-	return NULL;
+		err = gr_dwarf_step(dwarf, 1);
+	}
+	return err;
 }
 
-static struct gr_error *fill(struct gr_dwarf *dwarf, struct gr_walk *walk)
+static struct gr_error *fill(struct gr_dwarf *dwarf, struct gr_die_walk *walk)
 {
 	struct gr_error *err;
 
-	err = gr_walk_run(walk);
+	err = gr_die_walk_run(walk);
 	if (err)
 		return err;
 	if (!dwarf->types.size && !dwarf->functions.size)
@@ -192,21 +274,23 @@ static struct gr_error *fill(struct gr_dwarf *dwarf, struct gr_walk *walk)
 					       "the debug information is "
 					       "damaged" :
 					       "no debug information");
-	err = gr_types_resolve(walk);
+	err = gr_dwarf_resolve_types(walk);
 	if (err)
 		return err;
 	name_functions(walk);
-	// Types are resolved: the raw notes need no longer be parallel.
-	if (dwarf->functions.size)
-		qsort(dwarf->functions.data, dwarf->functions.size,
-		      sizeof(*dwarf->functions.data), compare_functions);
-	if (dwarf->variables.size)
-		qsort(dwarf->variables.data, dwarf->variables.size,
-		      sizeof(*dwarf->variables.data), compare_variables);
-	return build_indexes(walk);
+	// Types are resolved, so that raw notes need not be parallel any more.
+	err = gr_sort(dwarf->functions.data, dwarf->functions.size,
+		      sizeof(*dwarf->functions.data), compare_functions,
+		      dwarf->poll, dwarf->ctx);
+	if (!err)
+		err = gr_sort(dwarf->variables.data, dwarf->variables.size,
+			      sizeof(*dwarf->variables.data), compare_variables,
+			      dwarf->poll, dwarf->ctx);
+	return err ? err : build_indexes(walk);
 }
 
-struct gr_error *gr_dwarf_open_file(const char *path, struct gr_dwarf **ret)
+/* Open the file at @p path with libdwarf; the tables stay empty. */
+static struct gr_error *open_file(const char *path, struct gr_dwarf **ret)
 {
 	_cleanup_dwarf_ struct gr_dwarf *dwarf = calloc(1, sizeof(*dwarf));
 	Dwarf_Error err = NULL;
@@ -239,6 +323,15 @@ struct gr_error *gr_dwarf_open_file(const char *path, struct gr_dwarf **ret)
 	return failure;
 }
 
+static void set_limits(struct gr_dwarf *dwarf)
+{
+	struct stat status;
+
+	dwarf->max_steps = SPARE_STEPS;
+	if (!fstat(dwarf->fd, &status))
+		dwarf->max_steps += (uint64_t)status.st_size * STEPS_A_BYTE;
+}
+
 struct gr_error *gr_dwarf_attach(struct gr_dwarf *dwarf)
 {
 	_cleanup_dwarf_ struct gr_dwarf *file = NULL;
@@ -247,8 +340,13 @@ struct gr_error *gr_dwarf_attach(struct gr_dwarf *dwarf)
 
 	if (dwarf->dbg)
 		return NULL;
-	err = gr_dwarf_open_file(dwarf->path, &file);
-	// The tables are there: what the file would add is missing, no more.
+	if (dwarf->is_packed)
+		return gr_error_format(GR_ERROR_NOT_SAVED,
+				       "the saved file lacks this answer about "
+				       "a function: no question asked for it "
+				       "when the file was saved");
+	err = open_file(dwarf->path, &file);
+	// The tables are complete; only the answers from the file are missing.
 	if (err && err != &gr_enomem) {
 		gr_error_destroy(err);
 		return gr_error_format(GR_ERROR_FORMAT, "%s: cannot be read",
@@ -265,6 +363,7 @@ struct gr_error *gr_dwarf_attach(struct gr_dwarf *dwarf)
 	file->fd = -1;
 	dwarf->lists = file->lists;
 	memset(&file->lists, 0, sizeof(file->lists));
+	set_limits(dwarf);
 	return NULL;
 }
 
@@ -273,6 +372,8 @@ struct gr_error *gr_dwarf_function_die(struct gr_dwarf *dwarf,
 {
 	struct gr_error *err = gr_dwarf_attach(dwarf);
 
+	if (!err)
+		err = begin_question(dwarf);
 	if (!err)
 		*ret = gr_die_at(dwarf->dbg,
 				 dwarf->functions.data[function].die_off);
@@ -284,7 +385,7 @@ struct gr_error *gr_dwarf_open(const char *path, const char *debug_path,
 			       struct gr_dwarf **ret)
 {
 	_cleanup_dwarf_ struct gr_dwarf *dwarf = NULL;
-	_cleanup_walk_ struct gr_walk walk = { .poll = poll, .ctx = ctx };
+	_cleanup_walk_ struct gr_die_walk walk = { .dwarf = NULL };
 	struct gr_error *err;
 
 	if (debug_path)
@@ -292,12 +393,17 @@ struct gr_error *gr_dwarf_open(const char *path, const char *debug_path,
 	err = gr_dwarf_check_library();
 	if (err)
 		return err;
-	err = gr_dwarf_open_file(path, &dwarf);
+	err = open_file(path, &dwarf);
 	if (err)
 		return err;
 	walk.dwarf = dwarf;
+	dwarf->poll = poll;
+	dwarf->ctx = ctx;
+	set_limits(dwarf);
 	err = fill(dwarf, &walk);
-	if (err && err->code != GR_ERROR_INTERRUPTED)
+	dwarf->question_start = dwarf->all_steps;
+	if (err && err->code != GR_ERROR_INTERRUPTED &&
+	    err->code != GR_ERROR_MEMORY_LIMIT)
 		return gr_error_prefix(err, "%s: ", path);
 	if (err)
 		return err;
@@ -328,6 +434,7 @@ void gr_dwarf_destroy(struct gr_dwarf *dwarf)
 		free(dwarf->block);
 	else
 		destroy_tables(dwarf);
+	gr_index_deinit(&dwarf->functions_by_name);
 	gr_answers_deinit(&dwarf->answers);
 	gr_arena_deinit(&dwarf->arena);
 	free(dwarf->path);
@@ -346,6 +453,11 @@ const struct gr_dwarf_type *gr_dwarf_types(const struct gr_dwarf *dwarf,
 	return dwarf->types.data;
 }
 
+size_t gr_dwarf_field_count(const struct gr_dwarf *dwarf)
+{
+	return dwarf->fields.size;
+}
+
 const struct gr_dwarf_field *gr_dwarf_fields(const struct gr_dwarf *dwarf)
 {
 	return dwarf->fields.data;
@@ -356,6 +468,13 @@ const struct gr_dwarf_variable *gr_dwarf_variables(const struct gr_dwarf *dwarf,
 {
 	*count = dwarf->variables.size;
 	return dwarf->variables.data;
+}
+
+const struct gr_dwarf_constant *gr_dwarf_constants(const struct gr_dwarf *dwarf,
+						   size_t *count)
+{
+	*count = dwarf->constants.size;
+	return dwarf->constants.data;
 }
 
 const struct gr_dwarf_function *gr_dwarf_functions(const struct gr_dwarf *dwarf,
@@ -397,6 +516,24 @@ bool gr_dwarf_find_constant(const struct gr_dwarf *dwarf, const char *name,
 		return false;
 	*ret = dwarf->constants.data[i].value;
 	return true;
+}
+
+static struct gr_column function_names(const struct gr_dwarf *dwarf)
+{
+	return GR_COLUMN(dwarf->functions.data, name);
+}
+
+uint32_t gr_dwarf_find_function(struct gr_dwarf *dwarf, const char *name)
+{
+	struct gr_index *index = &dwarf->functions_by_name;
+
+	if (!index->slots) {
+		if (!gr_index_init(index, dwarf->functions.size))
+			return GR_DWARF_NONE;
+		for (uint32_t i = 0; i < dwarf->functions.size; i++)
+			gr_index_add_name(index, function_names(dwarf), i);
+	}
+	return gr_index_find_name(index, function_names(dwarf), name);
 }
 
 uint32_t gr_dwarf_function_at(const struct gr_dwarf *dwarf, uint64_t pc)

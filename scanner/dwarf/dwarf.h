@@ -2,10 +2,10 @@
 /**
  * dwarf: the debug information of one ELF file as compact tables.
  *
- * The only room that knows libdwarf. One walk over all DIEs fills types,
- * package variables, functions and constants; the variables of one function
- * are decoded when a frame asks for them. Addresses are those of the file (no
- * load bias). Strings and tables belong to the gr_dwarf and live as long.
+ * This is the only room that uses libdwarf. One walk over all DIEs fills the
+ * tables of types, package variables, functions and constants. The variables
+ * of a function are decoded on request. Addresses are file addresses, without
+ * the load bias. The gr_dwarf owns all strings and tables.
  */
 #ifndef GR_DWARF_H
 #define GR_DWARF_H
@@ -16,6 +16,16 @@
 struct gr_dwarf;
 
 #define GR_DWARF_NONE UINT32_MAX
+
+enum {
+	/**
+	 * The form of the tables in a saved file (gr_dwarf_pack()): the rows in
+	 * dwarf.h and answers.h, the meaning of their fields, the indexes with
+	 * their hashes. Every change of these raises it; dwarf/store_format.h
+	 * and test_dwarf_store notice one.
+	 */
+	GR_DWARF_TABLES_VERSION = 1,
+};
 
 /** Go's reflect.Kind numbers, as DW_AT_go_kind gives them. */
 enum gr_go_kind {
@@ -38,20 +48,20 @@ enum gr_go_kind {
 
 /**
  * One type. Typedefs that only name another type (map, chan, interface, named
- * basic types) are resolved: an entry has the outermost name, the kind, and
- * the structure of what it names.
+ * basic types) are resolved: an entry has the outermost name, and the kind and
+ * structure of the named type.
  */
 struct gr_dwarf_type {
-	const char *name; /**< As DWARF writes it: `*main.Node`. Never NULL. */
-	uint64_t die_off; /**< Offset in .debug_info. */
+	const char *name;    /**< The DWARF name: `*main.Node`. Never NULL. */
+	uint64_t die_off;    /**< Offset in .debug_info. */
 	uint64_t size_bytes; /**< 8 for pointers, maps, chans and funcs. */
 	/** DW_AT_go_runtime_type: offset from moduledata.types; 0 = none. */
 	uint64_t runtime_type;
 	uint8_t kind; /**< enum gr_go_kind; C types get the nearest. */
 	bool is_interface_with_methods; /**< iface (itab word), not eface. */
-	/** DW_AT_go_dict_index + 1 of a shape type in a generic function. */
+	/** A shape type in a generic function: DW_AT_go_dict_index + 1. */
 	uint16_t dict_index;
-	/** Pointee, element of array, slice, chan; value of map. Type index. */
+	/** Type index: pointee, element of array, slice, chan; map value. */
 	uint32_t elem;
 	uint32_t key; /**< Map key, else GR_DWARF_NONE. */
 	/**
@@ -88,13 +98,14 @@ struct gr_dwarf_function {
 struct gr_dwarf_constant {
 	const char *name; /**< `runtime.mSpanInUse` */
 	int64_t value;
+	uint32_t type;
 };
 
 /**
  * Read the debug information of @p path, or of @p debug_path if not NULL.
  *
- * GR_ERROR_NO_DWARF when the file has none; GR_ERROR_FORMAT when it is
- * damaged; GR_ERROR_INTERRUPTED when @p poll says so (may be NULL).
+ * GR_ERROR_NO_DWARF: the file has no debug information. GR_ERROR_FORMAT: the
+ * file is damaged. GR_ERROR_INTERRUPTED: @p poll (may be NULL) asked to stop.
  */
 struct gr_error *gr_dwarf_open(const char *path, const char *debug_path,
 			       struct gr_error *(*poll)(void *ctx), void *ctx,
@@ -102,23 +113,49 @@ struct gr_error *gr_dwarf_open(const char *path, const char *debug_path,
 void gr_dwarf_destroy(struct gr_dwarf *dwarf);
 
 /**
- * gr_dwarf_open(), but from the cache where that has the tables of this very
- * file (build id, size and time of change). The cache is a folder of files
- * below the user's cache folder, one a build id; whatever goes wrong with it
- * is as if there were none. @p build_id is text without control characters;
- * NULL or "": no cache.
+ * Like gr_dwarf_open(), but take the tables from the cache if it has those of
+ * this very file (build id, size and modification time). The cache is a folder
+ * below the user's cache folder, with one file for each build id. If anything
+ * goes wrong with the cache, it is not used. @p build_id is text without
+ * control characters; NULL or "": no cache.
  */
 struct gr_error *gr_dwarf_open_cached(const char *path, const char *debug_path,
 				      const char *build_id,
 				      struct gr_error *(*poll)(void *ctx),
 				      void *ctx,
 				      struct gr_dwarf **ret) GR_MUST_CHECK;
-/** Bring what was learnt since the opening into the cache. */
+/** Keep all answers from now on, for gr_dwarf_pack(). NULL is allowed. */
+void gr_dwarf_keep_answers(struct gr_dwarf *dwarf);
+/**
+ * All tables and the answers so far as one block of bytes, for free(). NULL: no
+ * memory.
+ */
+void *gr_dwarf_pack(const struct gr_dwarf *dwarf,
+		    size_t *ret_bytes) GR_MUST_CHECK;
+/**
+ * Open such a block, which is from malloc() and is taken over. It has the
+ * answers that were kept and no others (GR_ERROR_NOT_SAVED). @p path is for
+ * messages. GR_ERROR_NO_DWARF: the block is empty. GR_ERROR_FORMAT: it is
+ * damaged, or of another GR_DWARF_TABLES_VERSION.
+ */
+struct gr_error *gr_dwarf_open_packed(const char *path, void *block,
+				      size_t bytes,
+				      struct gr_error *(*poll)(void *ctx),
+				      void *ctx,
+				      struct gr_dwarf **ret) GR_MUST_CHECK;
+/**
+ * The reason why the cache is not used, or NULL. The cache is not used if
+ * another user owns or can write its folder or a folder on the path to it:
+ * that user could put files or links there. A missing folder is no reason.
+ */
+struct gr_error *gr_dwarf_check_cache(void) GR_MUST_CHECK;
+/** Save the answers since the opening to the cache. */
 void gr_dwarf_save(struct gr_dwarf *dwarf);
 
 /**
- * Is the libdwarf that is loaded the one that this was built for, and are its
- * functions ours? GR_ERROR_ARGUMENT if not. gr_dwarf_open() asks this, too.
+ * Check that the loaded libdwarf has the version that goref was built for, and
+ * that goref's calls go to it. GR_ERROR_ARGUMENT if not. gr_dwarf_open() makes
+ * the same check.
  */
 struct gr_error *gr_dwarf_check_library(void) GR_MUST_CHECK;
 
@@ -127,6 +164,9 @@ struct gr_error *gr_dwarf_check_library(void) GR_MUST_CHECK;
 const struct gr_dwarf_type *gr_dwarf_types(const struct gr_dwarf *dwarf,
 					   size_t *count);
 const struct gr_dwarf_field *gr_dwarf_fields(const struct gr_dwarf *dwarf);
+size_t gr_dwarf_field_count(const struct gr_dwarf *dwarf);
+const struct gr_dwarf_constant *gr_dwarf_constants(const struct gr_dwarf *dwarf,
+						   size_t *count);
 const struct gr_dwarf_variable *gr_dwarf_variables(const struct gr_dwarf *dwarf,
 						   size_t *count);
 const struct gr_dwarf_function *gr_dwarf_functions(const struct gr_dwarf *dwarf,
@@ -141,86 +181,103 @@ uint32_t gr_dwarf_find_variable(const struct gr_dwarf *dwarf, const char *name);
 /** The constant's value; false if there is none of that name. */
 bool gr_dwarf_find_constant(const struct gr_dwarf *dwarf, const char *name,
 			    int64_t *ret);
+/** Index of a function of that name, or GR_DWARF_NONE. */
+uint32_t gr_dwarf_find_function(struct gr_dwarf *dwarf, const char *name);
 /** Index of the function that holds @p pc, or GR_DWARF_NONE. */
 uint32_t gr_dwarf_function_at(const struct gr_dwarf *dwarf, uint64_t pc);
 
-/** Where a part of a variable lies. */
+/** The kind of place that holds a part of a variable. */
 enum gr_location_kind {
 	GR_LOCATION_NONE,	/**< Optimised out (an empty piece). */
 	GR_LOCATION_CFA,	/**< At CFA + offset. */
 	GR_LOCATION_REGISTER,	/**< In DWARF register `reg`. */
 	GR_LOCATION_REG_OFFSET, /**< At register `reg` + offset. */
 	GR_LOCATION_ADDRESS,	/**< At a fixed file address. */
-	GR_LOCATION_UNKNOWN,	/**< An expression that we do not follow. */
+	GR_LOCATION_UNKNOWN,	/**< An expression that is not supported. */
 };
 
-/** One piece of a variable: [off_bytes, off_bytes + size_bytes) of it. */
+/** One piece of a variable: its bytes [off_bytes, off_bytes + size_bytes). */
 struct gr_location_piece {
 	enum gr_location_kind kind;
 	uint32_t off_bytes;  /**< Inside the variable. */
 	uint32_t size_bytes; /**< 0: to the end of the variable. */
 	uint16_t reg;
-	int64_t offset; /**< From the CFA or the register; or address. */
+	int64_t offset; /**< From the CFA or the register; or an address. */
 };
 
-/** Pieces that one variable may have; Go's registers hold about nine words. */
+/** The most pieces of a variable; Go passes about nine words in registers. */
 #define GR_DWARF_PIECES_MAX 16
 
-/** A parameter or local that has a location at the asked pc. */
+/** A parameter or local variable that has a location at the given pc. */
 struct gr_dwarf_local {
-	/** `x`; captured by reference has `&x`. */
+	/** `x`, or `&x` for a variable captured by reference. */
 	const char *name;
 	/**
-	 * The function to print before the dot: of an inlined body its own
-	 * name, else the concrete function's.
+	 * The function to print before the dot: the inlined function, or else
+	 * the concrete function.
 	 */
 	const char *function;
+	/** Inlined calls around it in the concrete function; 0: none. */
+	uint32_t depth;
 	uint32_t type;
 	bool is_param;
-	/** DW_AT_go_closure_offset, or 0: it lives in the closure object. */
+	/** DW_AT_go_closure_offset if it is in the closure object, else 0. */
 	uint32_t closure_off;
-	uint32_t npieces;
-	/** In order of off_bytes, inside the type where its size is known. */
+	uint32_t npieces; /**< 0: no location, see gr_dwarf_all_locals(). */
+	/** In order of off_bytes; inside the type if its size is known. */
 	struct gr_location_piece pieces[GR_DWARF_PIECES_MAX];
 	const char *file; /**< Declaration, NULL if not known. */
 	uint32_t line;
 };
 
 /**
- * The variables of function @p function (index) that have a location at file
- * address @p pc, inlined calls covering pc included (innermost last).
+ * Get the variables of function @p function (index) that have a location at
+ * file address @p pc. Variables of inlined calls that cover @p pc are
+ * included; the innermost call is last.
  *
- * Decomposed `x.ptr`, `x.len` variables are left out where `x` itself is
- * there. *@p ret is an array for free(); the strings belong to the gr_dwarf.
+ * Decomposed variables `x.ptr`, `x.len` are left out if `x` itself is present.
+ * The caller frees the array *@p ret with free(); the gr_dwarf owns the
+ * strings.
  */
 struct gr_error *gr_dwarf_locals(struct gr_dwarf *dwarf, uint32_t function,
 				 uint64_t pc, struct gr_dwarf_local **ret,
 				 size_t *count) GR_MUST_CHECK;
 
+/**
+ * The same with the variables in scope that have no location, because the
+ * compiler optimised them away at @p pc. Answers are not kept.
+ */
+struct gr_error *gr_dwarf_all_locals(struct gr_dwarf *dwarf, uint32_t function,
+				     uint64_t pc, struct gr_dwarf_local **ret,
+				     size_t *count) GR_MUST_CHECK;
+
 /** A variable captured by a closure: a field of the funcval object. */
 struct gr_dwarf_capture {
 	const char *name;   /**< Without a leading `&`. */
 	uint64_t off_bytes; /**< In the funcval: 8 and more. */
-	/** Type of what is there: `*T` if captured by reference. */
+	/** Type of the field: `*T` if captured by reference. */
 	uint32_t type;
-	/** True: the pointer there points to the variable itself. */
+	/** True: the field points to the variable itself. */
 	bool by_reference;
 };
 
 /**
- * What the closure with body @p function captures (DW_AT_go_closure_offset,
- * Go 1.23 and later; none before). Array for free().
+ * Get the captures of the closure with body @p function. They are from
+ * DW_AT_go_closure_offset: Go before 1.23 has none. The caller frees the
+ * array with free().
  */
 struct gr_error *gr_dwarf_captures(struct gr_dwarf *dwarf, uint32_t function,
 				   struct gr_dwarf_capture **ret,
 				   size_t *count) GR_MUST_CHECK;
 
 /**
- * Captures and receiver type need the first parameter's type of a function
- * (`T.M-fm` wrappers name method T.M): type index of parameter 0 of function
- * @p function, or GR_DWARF_NONE.
+ * The type index of the first parameter of function @p function, or
+ * GR_DWARF_NONE, also if the file is damaged there. Captures and receiver types
+ * need it (`T.M-fm` wrappers name method T.M).
  */
-uint32_t gr_dwarf_first_param_type(struct gr_dwarf *dwarf, uint32_t function);
+struct gr_error *gr_dwarf_first_param_type(struct gr_dwarf *dwarf,
+					   uint32_t function,
+					   uint32_t *ret) GR_MUST_CHECK;
 
 /** Compile unit producer (`Go cmd/compile go1.27.4; regabi`), or NULL. */
 const char *gr_dwarf_producer(const struct gr_dwarf *dwarf);

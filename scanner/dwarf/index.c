@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dwarf/index.h"
 
+// With half of the slots free, a look-up takes two or three probes. A crafted
+// file may have many names for one slot. Names that would take more probes than
+// this limit are not in the index.
+enum { PROBES_MAX = 1024 };
+
 static const char *name_at(struct gr_column names, uint32_t row)
 {
 	const char *name;
@@ -51,34 +56,39 @@ void gr_index_deinit(struct gr_index *index)
 	index->slots = NULL;
 }
 
-// The slot that holds the name, or the free one where it belongs.
+// The slot that holds the name, or the free one where it belongs; or NULL.
 static uint32_t *slot_of_name(const struct gr_index *index,
 			      struct gr_column names, const char *name)
 {
-	uint32_t slot = gr_name_hash(name) & index->mask;
+	uint32_t hash = gr_name_hash(name);
 
-	while (index->slots[slot] != UINT32_MAX &&
-	       strcmp(name_at(names, index->slots[slot]), name) != 0)
-		slot = (slot + 1) & index->mask;
-	return &index->slots[slot];
+	for (uint32_t i = 0; i < PROBES_MAX; i++) {
+		uint32_t *slot = &index->slots[(hash + i) & index->mask];
+		if (*slot == UINT32_MAX ||
+		    strcmp(name_at(names, *slot), name) == 0)
+			return slot;
+	}
+	return NULL;
 }
 
 static uint32_t *slot_of_number(const struct gr_index *index,
 				struct gr_column numbers, uint64_t number)
 {
-	uint32_t slot = hash_number(number) & index->mask;
+	uint32_t hash = hash_number(number);
 
-	while (index->slots[slot] != UINT32_MAX &&
-	       number_at(numbers, index->slots[slot]) != number)
-		slot = (slot + 1) & index->mask;
-	return &index->slots[slot];
+	for (uint32_t i = 0; i < PROBES_MAX; i++) {
+		uint32_t *slot = &index->slots[(hash + i) & index->mask];
+		if (*slot == UINT32_MAX || number_at(numbers, *slot) == number)
+			return slot;
+	}
+	return NULL;
 }
 
 void gr_index_add_name(struct gr_index *index, struct gr_column names,
 		       uint32_t row)
 {
 	uint32_t *slot = slot_of_name(index, names, name_at(names, row));
-	if (*slot == UINT32_MAX)
+	if (slot && *slot == UINT32_MAX)
 		*slot = row;
 }
 
@@ -87,18 +97,22 @@ void gr_index_add_number(struct gr_index *index, struct gr_column numbers,
 {
 	uint32_t *slot =
 		slot_of_number(index, numbers, number_at(numbers, row));
-	if (*slot == UINT32_MAX)
+	if (slot && *slot == UINT32_MAX)
 		*slot = row;
 }
 
 uint32_t gr_index_find_name(const struct gr_index *index,
 			    struct gr_column names, const char *name)
 {
-	return *slot_of_name(index, names, name);
+	const uint32_t *slot = slot_of_name(index, names, name);
+
+	return slot ? *slot : UINT32_MAX;
 }
 
 uint32_t gr_index_find_number(const struct gr_index *index,
 			      struct gr_column numbers, uint64_t number)
 {
-	return *slot_of_number(index, numbers, number);
+	const uint32_t *slot = slot_of_number(index, numbers, number);
+
+	return slot ? *slot : UINT32_MAX;
 }

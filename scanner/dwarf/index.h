@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Hash tables from names and numbers to the rows of a table that grows no
- * more. Knows nothing of DWARF.
+ * index: hash tables from names and numbers to the rows of a table that does
+ * not grow any more. It knows nothing about DWARF.
  */
 #ifndef GR_DWARF_INDEX_H
 #define GR_DWARF_INDEX_H
 
 #include "base/base.h"
 
-/** One member of all rows of a table. */
+/** One member in all rows of a table. */
 struct gr_column {
-	const void *first; /**< That member of row 0. */
+	const void *first; /**< The member in row 0. */
 	size_t stride;	   /**< From row to row, in bytes. */
 };
 #define GR_COLUMN(rows, member) \
 	((struct gr_column){ (rows) ? &(rows)->member : NULL, sizeof(*(rows)) })
 
 /**
- * Open addressing; it holds no keys, a look-up compares with the column.
+ * A table with open addressing. It holds no keys: a look-up compares with the
+ * column.
  *
  * Invariant: at least half of the slots are free (UINT32_MAX).
  */
@@ -33,7 +34,10 @@ uint32_t gr_name_hash(const char *name);
 bool gr_index_init(struct gr_index *index, size_t count);
 void gr_index_deinit(struct gr_index *index);
 
-/** Add row @p row by its name or number; the first of equal ones stays. */
+/**
+ * Add row @p row by its name or number. The first of several rows with the
+ * same key stays. A row that finds no free slot near its own is left out.
+ */
 void gr_index_add_name(struct gr_index *index, struct gr_column names,
 		       uint32_t row);
 void gr_index_add_number(struct gr_index *index, struct gr_column numbers,

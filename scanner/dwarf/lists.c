@@ -9,10 +9,13 @@
 
 #include "base/cleanup.h"
 
-// A list with more entries is taken for torn.
+// A list with more entries counts as torn.
 enum { ENTRIES_MAX = 1 << 16 };
 
-// What an entry consists of, after its code.
+// The most uncompressed bytes of a section for each byte in the file.
+enum { PACKED_MAX = 100 };
+
+// The kinds of operands that follow an entry's code.
 enum operand { NOTHING, LEB, ADDRESS };
 struct shape {
 	bool is_known;
@@ -151,8 +154,8 @@ static bool read_at(int fd, uint64_t off, void *ret, size_t bytes)
 	       pread(fd, ret, bytes, (off_t)off) == (ssize_t)bytes;
 }
 
-// A section that the file does not hold whole is left to libdwarf, which
-// notices that.
+// A section that is not completely in the file is left to libdwarf, which
+// detects the error.
 static void map_section(struct gr_mapped_section *section, int fd,
 			uint64_t file_bytes, const Elf64_Shdr *header)
 {
@@ -176,6 +179,26 @@ static void map_section(struct gr_mapped_section *section, int fd,
 	section->bytes.size = header->sh_size;
 }
 
+// May a section be decompressed? zlib's ratio is at most about a thousand; for
+// debug information, about four is usual.
+static bool is_sane_packed(int fd, const char *name, const Elf64_Shdr *header)
+{
+	uint64_t most = header->sh_size > UINT64_MAX / PACKED_MAX ?
+				UINT64_MAX :
+				header->sh_size * PACKED_MAX;
+	Elf64_Chdr packed;
+	uint8_t old[12]; // "ZLIB", and the size in eight bytes
+
+	if (header->sh_flags & SHF_COMPRESSED)
+		return !read_at(fd, header->sh_offset, &packed,
+				sizeof(packed)) ||
+		       packed.ch_size <= most;
+	if (strncmp(name, ".zdebug_", 8) != 0 ||
+	    !read_at(fd, header->sh_offset, old, sizeof(old)))
+		return true;
+	return __builtin_bswap64(gr_load_u64(old + 4)) <= most;
+}
+
 // The section headers, and *@count of them; NULL if there are none.
 static Elf64_Shdr *read_headers(int fd, size_t *count, size_t *names)
 {
@@ -197,7 +220,8 @@ static Elf64_Shdr *read_headers(int fd, size_t *count, size_t *names)
 	return_ptr(headers);
 }
 
-static void map_sections(struct gr_lists *lists, int fd, uint64_t file_bytes)
+// False if a section is too large to take memory for.
+static bool map_sections(struct gr_lists *lists, int fd, uint64_t file_bytes)
 {
 	_cleanup_free_ Elf64_Shdr *headers = NULL;
 	size_t count = 0, names = 0;
@@ -211,6 +235,8 @@ static void map_sections(struct gr_lists *lists, int fd, uint64_t file_bytes)
 		    !read_at(fd, off, name, sizeof(name)))
 			continue;
 		name[sizeof(name) - 1] = '\0';
+		if (!is_sane_packed(fd, name, &headers[i]))
+			return false;
 		if (strcmp(name, ".debug_loclists") == 0)
 			map_section(&lists->locations, fd, file_bytes,
 				    &headers[i]);
@@ -218,6 +244,7 @@ static void map_sections(struct gr_lists *lists, int fd, uint64_t file_bytes)
 			map_section(&lists->ranges, fd, file_bytes,
 				    &headers[i]);
 	}
+	return true;
 }
 
 bool gr_lists_init(struct gr_lists *lists, int fd)
@@ -226,8 +253,8 @@ bool gr_lists_init(struct gr_lists *lists, int fd)
 
 	if (fstat(fd, &status) < 0 || status.st_size < 0)
 		return true;
-	map_sections(lists, fd, (uint64_t)status.st_size);
-	return gr_list_headers_fit(lists->locations.bytes) &&
+	return map_sections(lists, fd, (uint64_t)status.st_size) &&
+	       gr_list_headers_fit(lists->locations.bytes) &&
 	       gr_list_headers_fit(lists->ranges.bytes);
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Are the location and range lists of DWARF 5 sound? Knows ELF sections and
- * how the lists are laid out, not what they say.
+ * lists: checks whether the location and range lists of DWARF 5 are intact.
+ * This part knows ELF sections and the layout of the lists, but not their
+ * meaning.
  *
  * libdwarf 20210528 reads past the end of a torn list and frees twice after a
- * torn header; 0.11 does neither. Both would take gdb down with them, so the
- * lists are looked through first. Compressed sections are not: zlib's
- * checksum tells if they are torn.
+ * torn header; 0.11 does neither. Both bugs would crash gdb, so that the lists
+ * are checked first. Compressed sections need no check: zlib's checksum
+ * detects a torn one.
  */
 #ifndef GR_DWARF_LISTS_H
 #define GR_DWARF_LISTS_H
@@ -14,7 +15,7 @@
 #include "base/base.h"
 #include "base/bytes.h"
 
-/** Part of a file, mapped; all 0 if there is none. */
+/** A mapped part of a file; all members are 0 if there is none. */
 struct gr_mapped_section {
 	void *map;
 	size_t map_bytes;
@@ -22,7 +23,7 @@ struct gr_mapped_section {
 };
 
 struct gr_lists {
-	/** .debug_loclists and .debug_rnglists, where not compressed. */
+	/** .debug_loclists and .debug_rnglists, unless compressed. */
 	struct gr_mapped_section locations, ranges;
 };
 
@@ -34,10 +35,10 @@ void gr_lists_deinit(struct gr_lists *lists);
 bool gr_lists_has_locations(const struct gr_lists *lists, uint64_t off);
 bool gr_lists_has_ranges(const struct gr_lists *lists, uint64_t off);
 
-/** The same for bytes; an empty view counts as not known, that is true. */
+/** The same for bytes. An empty view is an unknown section: true. */
 bool gr_locations_end_inside(struct gr_bytes section, uint64_t off);
 bool gr_ranges_end_inside(struct gr_bytes section, uint64_t off);
-/** True if the headers of the units in a section fit into it and each other. */
+/** True if the unit headers in a section fit into it and fit each other. */
 bool gr_list_headers_fit(struct gr_bytes section);
 
 #endif /* GR_DWARF_LISTS_H */

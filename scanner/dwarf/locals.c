@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dwarf/internal.h"
 
-// The variables of one function, read from its DIEs when somebody asks.
+// This file reads the variables of one function from its DIEs, on request.
 
 enum {
 	LOCALS_MAX = 4096,     // variables of one function at one pc
 	INLINED_MAX = 1024,    // inlined calls that cover one pc
+	NAMES_A_STEP = 4,      // compared with the name of a part
 	ORIGIN_MAX = 4,	       // abstract origins of abstract origins
 	ENTRIES_MAX = 1 << 16, // entries of one location list
 };
@@ -15,6 +16,7 @@ struct scope {
 	uint64_t die_off;
 	const char *function;
 	const char *file;
+	uint32_t depth; // of calls, 0 for the function itself
 };
 GR_VECTOR(scope_vector, struct scope);
 GR_VECTOR(local_vector, struct gr_dwarf_local);
@@ -23,6 +25,7 @@ GR_VECTOR(local_vector, struct gr_dwarf_local);
 struct query {
 	struct gr_dwarf *dwarf;
 	uint64_t pc;
+	bool with_lost; // also variables without a location
 	struct gr_location_piece frame_base;
 	struct local_vector locals;
 	// Breadth first, so that the innermost call comes last.
@@ -84,7 +87,7 @@ read_expression(struct gr_dwarf *dwarf, Dwarf_Die handle, Dwarf_Locdesc_c entry,
 	return gr_location_decode(ops, nops, frame_base);
 }
 
-// Entries of lists in DWARF 4 come with the codes of DWARF 5.
+// libdwarf gives DWARF 4 list entries the codes of DWARF 5.
 static bool entry_covers(Dwarf_Small source, Dwarf_Small entry, uint64_t low,
 			 uint64_t high, uint64_t pc)
 {
@@ -163,6 +166,7 @@ static struct gr_location read_location(struct gr_dwarf *dwarf,
 	int rc = dwarf_get_loclist_c(attr, &head, &count, &err);
 	if (gr_die_check(dwarf->dbg, rc, &err) != DW_DLV_OK)
 		return location;
+	gr_dwarf_count(dwarf, count);
 	location = search_list(dwarf, handle, head, count, pc, frame_base);
 	dwarf_dealloc_loc_head_c(head);
 	return location;
@@ -190,20 +194,20 @@ static struct gr_location_piece read_frame_base(struct gr_dwarf *dwarf,
 	return location.pieces[0];
 }
 
-// What an inlined or outlined copy does not say, its origin does.
+// An inlined or outlined copy inherits missing attributes from its origin.
 static struct gr_error *read_with_origin(struct gr_dwarf *dwarf,
 					 Dwarf_Die handle, struct gr_die *ret)
 {
 	struct gr_die origin;
 	struct gr_error *err;
 
-	err = gr_die_read(dwarf->dbg, handle, ret);
+	err = gr_dwarf_read_die(dwarf, handle, ret);
 	uint64_t off = err ? GR_DIE_NO_OFF : ret->origin_off;
 	for (int i = 0; i < ORIGIN_MAX && off != GR_DIE_NO_OFF; i++) {
 		_cleanup_die_ Dwarf_Die die = gr_die_at(dwarf->dbg, off);
 		if (!die)
 			break;
-		err = gr_die_read(dwarf->dbg, die, &origin);
+		err = gr_dwarf_read_die(dwarf, die, &origin);
 		if (err)
 			return err;
 		if (!ret->name)
@@ -219,59 +223,6 @@ static struct gr_error *read_with_origin(struct gr_dwarf *dwarf,
 		off = origin.origin_off;
 	}
 	return err;
-}
-
-static const char *unit_file(struct gr_dwarf *dwarf, Dwarf_Die unit,
-			     uint64_t number)
-{
-	Dwarf_Half version = 0, offset_bytes;
-	const char *name = NULL;
-	Dwarf_Signed count = 0;
-	Dwarf_Error err = NULL;
-	char **files = NULL;
-
-	int rc = dwarf_srcfiles(unit, &files, &count, &err);
-	if (gr_die_check(dwarf->dbg, rc, &err) != DW_DLV_OK)
-		return NULL;
-	// Up to DWARF 4 files are numbered from 1.
-	if (dwarf_get_version_of_die(unit, &version, &offset_bytes) ==
-		    DW_DLV_OK &&
-	    version < 5)
-		number--;
-	for (Dwarf_Signed i = 0; i < count; i++) {
-		if ((uint64_t)i == number)
-			name = gr_arena_intern(&dwarf->arena, files[i],
-					       strlen(files[i]));
-		dwarf_dealloc(dwarf->dbg, files[i], DW_DLA_STRING);
-	}
-	dwarf_dealloc(dwarf->dbg, files, DW_DLA_LIST);
-	return name;
-}
-
-// The name of the file that a DIE of the unit gives as @number, or NULL.
-static const char *file_name(struct gr_dwarf *dwarf, Dwarf_Die handle,
-			     uint64_t number)
-{
-	_cleanup_die_ Dwarf_Die unit = NULL;
-	Dwarf_Error err = NULL;
-	Dwarf_Off off;
-
-	if (number == 0)
-		return NULL;
-	int rc = dwarf_CU_dieoffset_given_die(handle, &off, &err);
-	if (gr_die_check(dwarf->dbg, rc, &err) != DW_DLV_OK)
-		return NULL;
-	struct gr_dwarf_file *entry =
-		&dwarf->files[(off * 31 + number) % GR_ARRAY_SIZE(dwarf->files)];
-	if (entry->unit_off == off && entry->number == number)
-		return entry->name;
-	unit = gr_die_at(dwarf->dbg, off);
-	if (!unit)
-		return NULL;
-	entry->name = unit_file(dwarf, unit, number);
-	entry->unit_off = off;
-	entry->number = number;
-	return entry->name;
 }
 
 // `x` at *(CFA + n) is the same as `&x`, of type *T, at CFA + n, if the
@@ -313,7 +264,7 @@ static struct gr_error *add_local(struct query *query, Dwarf_Die handle)
 
 	location =
 		gr_location_read(dwarf, handle, query->pc, query->frame_base);
-	if (!gr_location_is_present(&location) ||
+	if ((!gr_location_is_present(&location) && !query->with_lost) ||
 	    query->locals.size >= LOCALS_MAX)
 		return NULL;
 	err = read_with_origin(dwarf, handle, &die);
@@ -322,7 +273,8 @@ static struct gr_error *add_local(struct query *query, Dwarf_Die handle)
 	struct gr_dwarf_local local = {
 		.name = gr_dwarf_clean_name(dwarf, die.name),
 		.function = query->scope.function,
-		.type = gr_types_at(dwarf, die.type_off),
+		.depth = query->scope.depth,
+		.type = gr_dwarf_type_at(dwarf, die.type_off),
 		.is_param = die.tag == DW_TAG_formal_parameter,
 		.closure_off = die.closure_off < UINT32_MAX ?
 				       (uint32_t)die.closure_off :
@@ -334,9 +286,11 @@ static struct gr_error *add_local(struct query *query, Dwarf_Die handle)
 	if (!local.name)
 		return &gr_enomem;
 	gr_location_fit(&location, type_size(dwarf, local.type));
-	if (!gr_location_is_present(&location))
-		return NULL;
-	if (location.is_indirect) {
+	if (!gr_location_is_present(&location)) {
+		if (!query->with_lost)
+			return NULL;
+		location.npieces = 0;
+	} else if (location.is_indirect) {
 		err = make_direct(dwarf, &location, &local);
 		if (err)
 			return err;
@@ -349,7 +303,7 @@ static struct gr_error *add_local(struct query *query, Dwarf_Die handle)
 static struct gr_error *covers(struct query *query, Dwarf_Die handle,
 			       const struct gr_die *die, bool *ret)
 {
-	struct gr_range_vector ranges = { 0 };
+	struct gr_pc_range_vector ranges = { 0 };
 	struct gr_error *err;
 
 	*ret = false;
@@ -358,7 +312,7 @@ static struct gr_error *covers(struct query *query, Dwarf_Die handle,
 		if (ranges.data[i].low <= query->pc &&
 		    query->pc < ranges.data[i].high)
 			*ret = true;
-	gr_range_vector_deinit(&ranges);
+	gr_pc_range_vector_deinit(&ranges);
 	return err;
 }
 
@@ -366,7 +320,8 @@ static struct gr_error *add_inlined(struct query *query, Dwarf_Die handle,
 				    const struct gr_die *die)
 {
 	struct gr_dwarf *dwarf = query->dwarf;
-	struct scope scope = { .die_off = die->off };
+	struct scope scope = { .die_off = die->off,
+			       .depth = query->scope.depth + 1 };
 	_cleanup_die_ Dwarf_Die origin = NULL;
 	struct gr_die origin_die;
 	struct gr_error *err;
@@ -380,7 +335,8 @@ static struct gr_error *add_inlined(struct query *query, Dwarf_Die handle,
 		err = read_with_origin(dwarf, origin, &origin_die);
 		if (err)
 			return err;
-		scope.file = file_name(dwarf, origin, origin_die.decl_file);
+		scope.file =
+			gr_dwarf_file_name(dwarf, origin, origin_die.decl_file);
 		if (origin_die.name)
 			scope.function =
 				gr_dwarf_clean_name(dwarf, origin_die.name);
@@ -393,7 +349,7 @@ static struct gr_error *add_inlined(struct query *query, Dwarf_Die handle,
 static struct gr_error *visit_scope(struct query *query, Dwarf_Die parent,
 				    unsigned int depth);
 
-// A block without a range of its own is taken to last as long as its parent.
+// A block without a range of its own is assumed to cover its parent's range.
 static struct gr_error *visit_block(struct query *query, Dwarf_Die handle,
 				    unsigned int depth)
 {
@@ -401,7 +357,7 @@ static struct gr_error *visit_block(struct query *query, Dwarf_Die handle,
 	struct gr_error *err;
 	struct gr_die die;
 
-	err = gr_die_read(query->dwarf->dbg, handle, &die);
+	err = gr_dwarf_read_die(query->dwarf, handle, &die);
 	if (!err && (die.has_low || die.has_ranges))
 		err = covers(query, handle, &die, &is_covered);
 	if (err || !is_covered)
@@ -422,7 +378,7 @@ static struct gr_error *visit_local(struct query *query, Dwarf_Die handle,
 	case DW_TAG_lexical_block:
 		return visit_block(query, handle, depth);
 	case DW_TAG_inlined_subroutine:
-		err = gr_die_read(query->dwarf->dbg, handle, &die);
+		err = gr_dwarf_read_die(query->dwarf, handle, &die);
 		return err ? err : add_inlined(query, handle, &die);
 	default:
 		return NULL;
@@ -438,10 +394,10 @@ static struct gr_error *visit_scope(struct query *query, Dwarf_Die parent,
 	if (depth > GR_DIE_DEPTH_MAX)
 		return NULL;
 	err = gr_die_iter_init(&iter, query->dwarf->dbg, parent);
-	while (!err && iter.handle) {
+	while (!err && iter.handle && !gr_dwarf_is_answered(query->dwarf)) {
 		err = visit_local(query, iter.handle, depth);
 		if (!err)
-			err = gr_die_iter_next(&iter);
+			err = gr_dwarf_next(query->dwarf, &iter);
 	}
 	return err;
 }
@@ -451,39 +407,48 @@ static bool has_empty_piece(const struct gr_dwarf_local *local)
 	for (uint32_t i = 0; i < local->npieces; i++)
 		if (local->pieces[i].kind == GR_LOCATION_NONE)
 			return true;
-	return false;
+	return !local->npieces;
 }
 
-// Is @part `x.ptr` where @whole is `x`, all of which is there?
+// Is @part a part (`x.ptr`) of @whole (`x`), all of which has a location?
 static bool is_part_of(const struct gr_dwarf_local *part,
 		       const struct gr_dwarf_local *whole)
 {
-	size_t n = strlen(whole->name);
+	size_t n = whole->name ? strlen(whole->name) : 0;
 
-	return part->function == whole->function &&
+	return n && part->function == whole->function &&
 	       strncmp(part->name, whole->name, n) == 0 &&
 	       part->name[n] == '.' && !has_empty_piece(whole);
 }
 
-// Leave out parts of variables of one scope: [first, size) of the locals.
-static void drop_parts(struct local_vector *locals, size_t first)
+// Remove the parts of variables of one scope: locals [first, size).
+static struct gr_error *drop_parts(struct query *query, size_t first)
 {
+	struct local_vector *locals = &query->locals;
 	size_t kept = first, n = locals->size;
 
 	for (size_t i = first; i < n; i++) {
+		struct gr_error *err;
 		bool is_part = false;
-		// ".dict" is no part of anything.
-		if (strchr(locals->data[i].name + 1, '.'))
-			for (size_t j = first; j < n && !is_part; j++)
-				is_part = is_part_of(&locals->data[i],
-						     &locals->data[j]);
+		// ".dict" is not a part of a variable.
+		if (!*locals->data[i].name ||
+		    !strchr(locals->data[i].name + 1, '.'))
+			continue;
+		err = gr_dwarf_step(query->dwarf,
+				    1 + (n - first) / NAMES_A_STEP);
+		if (err)
+			return err;
+		for (size_t j = first; j < n && !is_part; j++)
+			is_part =
+				is_part_of(&locals->data[i], &locals->data[j]);
 		if (is_part)
-			locals->data[i].npieces = 0;
+			locals->data[i].name = NULL;
 	}
 	for (size_t i = first; i < n; i++)
-		if (locals->data[i].npieces)
+		if (locals->data[i].name)
 			locals->data[kept++] = locals->data[i];
 	locals->size = kept;
+	return NULL;
 }
 
 static struct gr_error *run_query(struct query *query)
@@ -498,15 +463,17 @@ static struct gr_error *run_query(struct query *query)
 		if (!die)
 			continue;
 		err = visit_scope(query, die, 0);
-		// What was read before the damage is still right.
+		// Variables that were read before the damage are valid.
 		if (err && !gr_error_catch(&err, GR_ERROR_FORMAT))
 			return err;
-		drop_parts(&query->locals, first);
+		err = drop_parts(query, first);
+		if (err)
+			return err;
 	}
 	return NULL;
 }
 
-// A copy for free() of what was answered before.
+// Copy an earlier answer; the caller frees the copy with free().
 static struct gr_error *copy_locals(const struct gr_dwarf *dwarf,
 				    const struct gr_answer *answer,
 				    struct gr_dwarf_local **ret, size_t *count)
@@ -523,12 +490,14 @@ static struct gr_error *copy_locals(const struct gr_dwarf *dwarf,
 }
 
 static struct gr_error *decode_locals(struct gr_dwarf *dwarf, uint32_t function,
-				      uint64_t pc, struct gr_dwarf_local **ret,
+				      uint64_t pc, bool with_lost,
+				      struct gr_dwarf_local **ret,
 				      size_t *count)
 {
 	_cleanup_(query_deinit) struct query query = {
 		.dwarf = dwarf,
 		.pc = pc,
+		.with_lost = with_lost,
 	};
 	_cleanup_die_ Dwarf_Die handle = NULL;
 	struct gr_error *err;
@@ -538,14 +507,14 @@ static struct gr_error *decode_locals(struct gr_dwarf *dwarf, uint32_t function,
 	if (err || !handle)
 		return err;
 	const struct gr_dwarf_function *row = &dwarf->functions.data[function];
-	err = gr_die_read(dwarf->dbg, handle, &die);
+	err = gr_dwarf_read_die(dwarf, handle, &die);
 	if (err)
 		return gr_error_catch(&err, GR_ERROR_FORMAT) ? NULL : err;
 	query.frame_base = read_frame_base(dwarf, handle, pc);
 	struct scope scope = {
 		.die_off = row->die_off,
 		.function = row->name,
-		.file = file_name(dwarf, handle, die.decl_file),
+		.file = gr_dwarf_file_name(dwarf, handle, die.decl_file),
 	};
 	if (!scope_vector_append(&query.scopes, scope))
 		return &gr_enomem;
@@ -557,9 +526,10 @@ static struct gr_error *decode_locals(struct gr_dwarf *dwarf, uint32_t function,
 	return NULL;
 }
 
-struct gr_error *gr_dwarf_locals(struct gr_dwarf *dwarf, uint32_t function,
-				 uint64_t pc, struct gr_dwarf_local **ret,
-				 size_t *count)
+static struct gr_error *ask_locals(struct gr_dwarf *dwarf,
+				   enum gr_question question, uint32_t function,
+				   uint64_t pc, struct gr_dwarf_local **ret,
+				   size_t *count)
 {
 	const struct gr_answer *answer;
 	struct gr_error *err;
@@ -568,12 +538,27 @@ struct gr_error *gr_dwarf_locals(struct gr_dwarf *dwarf, uint32_t function,
 	*count = 0;
 	if (function >= dwarf->functions.size)
 		return NULL;
-	answer = gr_answers_find(&dwarf->answers, GR_ASK_LOCALS, function, pc);
+	answer = gr_answers_find(&dwarf->answers, question, function, pc);
 	if (answer)
 		return copy_locals(dwarf, answer, ret, count);
-	err = decode_locals(dwarf, function, pc, ret, count);
-	if (!err && dwarf->is_cached)
-		gr_answers_add(&dwarf->answers, GR_ASK_LOCALS, function, pc,
-			       *ret, *count);
+	err = decode_locals(dwarf, function, pc, question == GR_ASK_ALL_LOCALS,
+			    ret, count);
+	if (!err && (dwarf->is_cached || dwarf->is_kept))
+		gr_answers_add(&dwarf->answers, question, function, pc, *ret,
+			       *count);
 	return err;
+}
+
+struct gr_error *gr_dwarf_locals(struct gr_dwarf *dwarf, uint32_t function,
+				 uint64_t pc, struct gr_dwarf_local **ret,
+				 size_t *count)
+{
+	return ask_locals(dwarf, GR_ASK_LOCALS, function, pc, ret, count);
+}
+
+struct gr_error *gr_dwarf_all_locals(struct gr_dwarf *dwarf, uint32_t function,
+				     uint64_t pc, struct gr_dwarf_local **ret,
+				     size_t *count)
+{
+	return ask_locals(dwarf, GR_ASK_ALL_LOCALS, function, pc, ret, count);
 }

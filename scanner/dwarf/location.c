@@ -13,7 +13,7 @@ struct part {
 static void part_set(struct part *part, enum gr_location_kind kind,
 		     uint64_t reg, int64_t offset)
 {
-	// A second location in one part is a computation.
+	// A part with a second location is a computation: not supported.
 	if (part->has_ops || reg > UINT16_MAX)
 		kind = GR_LOCATION_UNKNOWN;
 	part->has_ops = true;
@@ -22,7 +22,7 @@ static void part_set(struct part *part, enum gr_location_kind kind,
 	part->piece.offset = offset;
 }
 
-// No register of any machine holds more; the compiler errs now and then.
+// No machine has larger registers; the compiler sometimes writes larger sizes.
 enum { REGISTER_BYTES_MAX = 16 };
 
 static void part_set_frame(struct part *part, struct gr_location_piece base,
@@ -134,7 +134,8 @@ struct gr_location gr_location_decode(const struct gr_location_op *ops,
 			part_apply(&part, &ops[i], frame_base);
 			continue;
 		}
-		// A piece of no bytes says nothing, and 0 means "the rest".
+		// A piece of 0 bytes has no meaning; in a gr_location_piece, 0
+		// means "the rest".
 		if (size_bytes != 0) {
 			if (!location_append(&location, &part, off_bytes,
 					     size_bytes))

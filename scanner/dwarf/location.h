@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Location expressions as pieces. Pure: knows the operations of DWARF, not
- * libdwarf, no file and no target.
+ * location: location expressions as pieces. This part knows the operations of
+ * DWARF, but no libdwarf, file or target.
  */
 #ifndef GR_DWARF_LOCATION_H
 #define GR_DWARF_LOCATION_H
@@ -9,7 +9,7 @@
 #include "base/base.h"
 #include "dwarf/dwarf.h"
 
-/** Longest expression that is followed; a longer one is UNKNOWN. */
+/** The most operations of an expression; a longer one is UNKNOWN. */
 #define GR_LOCATION_OPS_MAX 48
 
 /** One operation; DW_OP_addrx must have become DW_OP_addr. */
@@ -18,16 +18,17 @@ struct gr_location_op {
 	uint64_t operand1, operand2; /**< Signed ones sign-extended. */
 };
 
-/** What an expression says. */
+/** The result of a location expression. */
 struct gr_location {
-	/** 0: the expression is empty, the variable is nowhere. */
+	/** 0: the expression is empty and the variable has no location. */
 	uint32_t npieces;
 	/**
-	 * In order of off_bytes. What does not fit is one UNKNOWN last piece.
+	 * In order of off_bytes. If there are too many, the last piece is
+	 * UNKNOWN and stands for the rest.
 	 */
 	struct gr_location_piece pieces[GR_DWARF_PIECES_MAX];
 	/**
-	 * The one piece holds the variable's address, not the variable: it
+	 * The only piece holds the variable's address, because the variable
 	 * was moved to the heap.
 	 */
 	bool is_indirect;
@@ -36,8 +37,8 @@ struct gr_location {
 /**
  * Decode an expression of @p nops operations.
  *
- * @param frame_base where DW_OP_fbreg counts from: a piece of kind CFA, or
- * REG_OFFSET; any other kind makes DW_OP_fbreg UNKNOWN.
+ * @param frame_base is the base of DW_OP_fbreg: a piece of kind CFA or
+ * REG_OFFSET. Any other kind makes DW_OP_fbreg UNKNOWN.
  */
 struct gr_location gr_location_decode(const struct gr_location_op *ops,
 				      size_t nops,
@@ -46,13 +47,13 @@ struct gr_location gr_location_decode(const struct gr_location_op *ops,
 /**
  * Make the pieces fit a variable of @p size_bytes.
  *
- * Go's compiler now and then writes each piece of an interface or slice
- * twice; then the pieces go past the type's end. Equal neighbours become one
- * if that makes them fit, and what is still too long is cut.
+ * Go's compiler sometimes writes each piece of an interface or slice twice, so
+ * that the pieces go past the type's end. Equal neighbours are merged if that
+ * makes the pieces fit. Pieces that are still too long are cut.
  */
 void gr_location_fit(struct gr_location *location, uint64_t size_bytes);
 
-/** True if at least one piece is somewhere. */
+/** True if at least one piece has a location. */
 bool gr_location_is_present(const struct gr_location *location);
 
 #endif /* GR_DWARF_LOCATION_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dwarf/names.h"
 
-#include "base/arena.h"
+#include "base/text.h"
 #include "base/vector.h"
 #include "dwarf/index.h"
 
@@ -33,7 +33,7 @@ static bool grow_slots(struct gr_names *names)
 	return true;
 }
 
-// Add a name that is not there yet, at the end.
+// Append a new name.
 static bool add_name(struct gr_names *names, const char *name, uint32_t *slot)
 {
 	size_t bytes = strlen(name) + 1;
@@ -90,7 +90,7 @@ bool gr_names_are_clean(const struct gr_names *names)
 	for (size_t i = 0; i < bytes;) {
 		size_t n = text[i] == '\0' ?
 				   1 :
-				   gr_utf8_length(text + i, bytes - i);
+				   gr_text_character(text + i, bytes - i);
 		if (!n)
 			return false;
 		i += n;

@@ -1,40 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * names: the names of stored rows as one text, each once and ending in NUL. A
- * row has a name's offset where in memory it has a pointer; the first name is
- * empty, and offset 0 stands for NULL.
+ * names: the names of stored rows as one text, which has each name once and
+ * ends it with NUL. A stored row has the offset of a name; a row in memory has
+ * a pointer in the same place. The first name is empty, and offset 0 stands
+ * for NULL.
  */
-#ifndef GR_NAMES_H
-#define GR_NAMES_H
+#ifndef GR_DWARF_NAMES_H
+#define GR_DWARF_NAMES_H
 
 #include "base/base.h"
 
 struct gr_names {
 	char *text;
 	size_t text_bytes;
-	/* Of packing only: a hash table of the offsets of what is in it. */
+	/* Only for packing: a hash table of the offsets of the names. */
 	size_t capacity;
 	uint32_t *slots;
 	uint32_t nslots, nused;
 };
 
-/** An empty text, to pack into; false: no memory. */
+/** Make an empty text for packing; false: no memory. */
 bool gr_names_init(struct gr_names *names);
 void gr_names_deinit(struct gr_names *names);
 
-/** Make the pointer at @p slot an offset; false: no memory. */
+/** Turn the pointer at @p slot into an offset; false: no memory. */
 bool gr_names_pack(struct gr_names *names, const char **slot, bool may_lack);
 
 /**
- * Is a stored text one that may be printed: UTF-8 without control characters,
- * ending in NUL, the first name empty?
+ * Is a stored text valid and safe to print? It must be UTF-8 without control
+ * characters and end in NUL, and its first name must be empty.
  */
 bool gr_names_are_clean(const struct gr_names *names);
 
 /**
- * Make the offset at @p slot a pointer into a clean text; false if it is none
- * of a name, or 0 and it may not be lacking.
+ * Turn the offset at @p slot into a pointer into a clean text. False if it is
+ * not the offset of a name, or if it is 0 and @p may_lack is false.
  */
 bool gr_names_unpack(struct gr_names *names, const char **slot, bool may_lack);
 
-#endif /* GR_NAMES_H */
+#endif /* GR_DWARF_NAMES_H */

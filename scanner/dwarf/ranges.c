@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dwarf/internal.h"
 
-// DW_AT_ranges of DWARF 3, 4 (.debug_ranges) and 5 (.debug_rnglists).
+// This file reads DW_AT_ranges of DWARF 3 and 4 (.debug_ranges) and of DWARF 5
+// (.debug_rnglists).
 
-// More ranges than any function has; the rest is left out.
+// No function has so many ranges. Ranges beyond the limit are left out.
 enum { RANGES_MAX = 4096 };
 
-static bool append(struct gr_range_vector *ret, uint64_t low, uint64_t high)
+static bool append(struct gr_pc_range_vector *ret, uint64_t low, uint64_t high)
 {
 	if (high <= low || ret->size >= RANGES_MAX)
 		return true;
-	return gr_range_vector_append(ret, (struct gr_range){ low, high });
+	return gr_pc_range_vector_append(ret,
+					 (struct gr_pc_range){ low, high });
 }
 
-// Ranges of DWARF 4 count from the unit's low_pc until an entry says else.
+// DWARF 4 ranges are relative to the unit's low_pc, unless an entry sets
+// another base.
 static uint64_t unit_low(struct gr_dwarf *dwarf, Dwarf_Die handle)
 {
 	_cleanup_die_ Dwarf_Die unit = NULL;
@@ -32,7 +35,7 @@ static uint64_t unit_low(struct gr_dwarf *dwarf, Dwarf_Die handle)
 }
 
 static bool read_ranges4(struct gr_dwarf *dwarf, Dwarf_Die handle, uint64_t off,
-			 struct gr_range_vector *ret)
+			 struct gr_pc_range_vector *ret)
 {
 	Dwarf_Ranges *ranges = NULL;
 	Dwarf_Signed count = 0;
@@ -45,6 +48,7 @@ static bool read_ranges4(struct gr_dwarf *dwarf, Dwarf_Die handle, uint64_t off,
 				    &count, &bytes, &err);
 	if (gr_die_check(dwarf->dbg, rc, &err) != DW_DLV_OK)
 		return true;
+	gr_dwarf_count(dwarf, (uint64_t)count);
 	uint64_t base = unit_low(dwarf, handle);
 	for (Dwarf_Signed i = 0; ok && i < count; i++) {
 		if (ranges[i].dwr_type == DW_RANGES_END)
@@ -68,7 +72,7 @@ static bool is_range(unsigned int entry)
 
 static bool read_ranges5(struct gr_dwarf *dwarf, Dwarf_Attribute attr,
 			 Dwarf_Half form, uint64_t off,
-			 struct gr_range_vector *ret)
+			 struct gr_pc_range_vector *ret)
 {
 	Dwarf_Unsigned count = 0, raw1, raw2, low, high, set_off;
 	Dwarf_Rnglists_Head head = NULL;
@@ -81,6 +85,7 @@ static bool read_ranges5(struct gr_dwarf *dwarf, Dwarf_Attribute attr,
 					     &set_off, &err);
 	if (gr_die_check(dwarf->dbg, rc, &err) != DW_DLV_OK)
 		return true;
+	gr_dwarf_count(dwarf, count);
 	for (Dwarf_Unsigned i = 0; ok && i < count; i++) {
 		rc = dwarf_get_rnglists_entry_fields_a(head, i, &entry_bytes,
 						       &entry, &raw1, &raw2,
@@ -118,7 +123,7 @@ bool gr_ranges_off(struct gr_dwarf *dwarf, Dwarf_Attribute attr,
 
 struct gr_error *gr_ranges_read(struct gr_dwarf *dwarf, Dwarf_Die handle,
 				const struct gr_die *die,
-				struct gr_range_vector *ret)
+				struct gr_pc_range_vector *ret)
 {
 	_cleanup_attribute_ Dwarf_Attribute attr = NULL;
 	Dwarf_Half version = 0, offset_bytes, form;

@@ -2,16 +2,19 @@
 #include "base/cleanup.h"
 #include "dwarf/internal.h"
 #include "dwarf/names.h"
-#include "dwarf/stamp.h"
+#include "dwarf/store_format.h"
 
-// The tables as one block of bytes, and back: a header, the rows as they are
-// in memory, then all names, each ending in NUL. Where a row in memory has a
-// pointer to a name, the block has the name's offset among the names; the
-// first name is empty, and offset 0 stands for NULL.
+// This file packs the tables into one block of bytes and unpacks them. A block
+// has a header, the rows as they are in memory, then all names, each ending in
+// NUL. A row in memory has a pointer to a name; the block has the name's
+// offset among the names in its place. The first name is empty, and offset 0
+// stands for NULL.
 //
-// A block may come from a damaged file: whatever could lead out of a table is
-// looked at before it is used. The stamp tells blocks of other builds, whose
-// rows may look different.
+// A block may come from a damaged file. Every value that could lead out of a
+// table is checked before use. The stamp tells the form of the block: saved
+// files have the version of the format (store_format.h), so that every build of
+// that version reads them; files of the cache have the checksum of this room's
+// sources.
 
 enum section {
 	TYPES,
@@ -61,6 +64,13 @@ struct header {
 
 static const char magic[8] = "goref\r\n";
 
+GR_STORED_PLACE(header, stamp, 8, 8);
+GR_STORED_PLACE(header, checksum, 16, 8);
+GR_STORED_PLACE(header, key, 24, 272);
+GR_STORED_PLACE(header, producer, 296, 8);
+GR_STORED_PLACE(header, sections, 304, NSECTIONS * 16);
+_Static_assert(NSECTIONS == 14, GR_STORED_CHANGED);
+
 static uint64_t checksum(const uint8_t *data, size_t bytes)
 {
 	const uint64_t prime = 0x9e3779b97f4a7c15u;
@@ -87,7 +97,7 @@ void gr_store_seal(void *block, size_t bytes)
 
 // ------------------------------------------------------------------- names
 
-// Done to the names of all rows.
+// A function that is called for the names of all rows.
 typedef bool visit_name(struct gr_names *names, const char **slot,
 			bool may_lack);
 
@@ -136,7 +146,8 @@ static bool visit_names(struct gr_names *names, visit_name *visit,
 
 // ----------------------------------------------------------------- packing
 
-// All answers in order, each question once; for free(), NULL: no memory.
+// Make a sorted array of all answers, each question once. The caller frees it
+// with free(). NULL: no memory.
 static struct gr_answer *sort_answers(const struct gr_dwarf *dwarf,
 				      size_t *count)
 {
@@ -191,8 +202,47 @@ static void list_rows(const struct gr_dwarf *dwarf, struct rows *rows)
 #undef SLOTS
 }
 
+/* Bytes of a row that no member has; see store_format.h. */
+static const struct {
+	enum section section;
+	uint16_t off, bytes;
+} padding[] = {
+	{ FIELDS, 21, 3 },   { VARIABLES, 20, 4 }, { CONSTANTS, 20, 4 },
+	{ LOCALS, 25, 3 },   { LOCALS, 36, 4 },	   { LOCALS, 436, 4 },
+	{ CAPTURES, 21, 3 },
+};
+
+/* Set to 0 what is between the members of rows, and the pieces that a variable
+ * does not have: memory of ours is no part of a file. */
+static void clear_padding(struct header *header)
+{
+	char *base = (char *)header;
+
+	for (size_t i = 0; i < GR_ARRAY_SIZE(padding); i++) {
+		enum section id = padding[i].section;
+		char *row = base + header->sections[id].off;
+
+		for (uint64_t n = header->sections[id].count; n;
+		     n--, row += row_bytes[id])
+			memset(row + padding[i].off, 0, padding[i].bytes);
+	}
+	struct gr_dwarf_local *locals =
+		(struct gr_dwarf_local *)(base + header->sections[LOCALS].off);
+	for (uint64_t i = 0; i < header->sections[LOCALS].count; i++) {
+		struct gr_dwarf_local *local = &locals[i];
+
+		for (uint32_t n = 0; n < GR_ARRAY_SIZE(local->pieces); n++)
+			if (n >= local->npieces)
+				memset(&local->pieces[n], 0,
+				       sizeof(local->pieces[n]));
+			else
+				memset((char *)&local->pieces[n] + 14, 0, 2);
+	}
+}
+
 static struct header *pack_rows(const struct gr_dwarf *dwarf,
-				const struct rows *rows, size_t *ret_bytes)
+				const struct rows *rows, uint64_t stamp,
+				size_t *ret_bytes)
 {
 	size_t bytes = sizeof(struct header);
 	struct header *header;
@@ -204,7 +254,7 @@ static struct header *pack_rows(const struct gr_dwarf *dwarf,
 		return NULL;
 	*ret_bytes = bytes;
 	memcpy(header->magic, magic, sizeof(magic));
-	header->stamp = GR_DWARF_STAMP;
+	header->stamp = stamp;
 	header->key = dwarf->key;
 	header->producer = dwarf->producer;
 	bytes = sizeof(struct header);
@@ -216,10 +266,12 @@ static struct header *pack_rows(const struct gr_dwarf *dwarf,
 			memcpy((char *)header + bytes, rows[i].data, part);
 		bytes += (part + 7) & ~(size_t)7;
 	}
+	clear_padding(header);
 	return header;
 }
 
-void *gr_store_pack(const struct gr_dwarf *dwarf, size_t *ret_bytes)
+void *gr_store_pack(const struct gr_dwarf *dwarf, uint64_t stamp,
+		    size_t *ret_bytes)
 {
 	_cleanup_(gr_names_deinit) struct gr_names names = { 0 };
 	_cleanup_free_ struct gr_answer *answers = NULL;
@@ -232,7 +284,7 @@ void *gr_store_pack(const struct gr_dwarf *dwarf, size_t *ret_bytes)
 	rows[ANSWERS].data = answers;
 	if (!answers || !gr_names_init(&names))
 		return NULL;
-	header = pack_rows(dwarf, rows, &bytes);
+	header = pack_rows(dwarf, rows, stamp, &bytes);
 	if (!header || !visit_names(&names, gr_names_pack, header))
 		return NULL;
 	struct header *grown = realloc(header, bytes + names.text_bytes);
@@ -312,10 +364,13 @@ static bool types_are_fine(const struct gr_dwarf *dwarf)
 	for (size_t i = 0; i < dwarf->variables.size; i++)
 		if (!is_type(dwarf->variables.data[i].type, n))
 			return false;
+	for (size_t i = 0; i < dwarf->constants.size; i++)
+		if (!is_type(dwarf->constants.data[i].type, n))
+			return false;
 	return true;
 }
 
-// A look-up ends at a free slot: half of them are.
+// A look-up ends at a free slot, so that half of the slots must be free.
 static bool index_is_fine(const struct gr_index *index, size_t nslots,
 			  size_t nrows)
 {
@@ -347,7 +402,7 @@ static bool local_is_fine(const struct gr_dwarf_local *local, size_t ntypes)
 static bool answer_is_fine(const struct gr_dwarf *dwarf,
 			   const struct gr_answer *answer)
 {
-	size_t size = answer->question == GR_ASK_LOCALS ?
+	size_t size = gr_question_is_of_locals(answer->question) ?
 			      dwarf->answers.locals.size :
 			      dwarf->answers.captures.size;
 
@@ -377,7 +432,7 @@ static bool answers_are_fine(const struct gr_dwarf *dwarf)
 	return true;
 }
 
-// Answers grow: they are copied out of the block.
+// Answers are copied out of the block because their tables can grow.
 static bool copy_answers(struct gr_dwarf *dwarf, const struct header *header)
 {
 	const char *base = (const char *)header;
@@ -461,8 +516,18 @@ static bool tables_are_fine(struct gr_dwarf *tables, struct header *header,
 	       indexes_are_fine(tables, header);
 }
 
+bool gr_store_key(const void *block, size_t bytes, struct gr_dwarf_key *ret)
+{
+	const struct header *header = block;
+
+	if (bytes < sizeof(*header))
+		return false;
+	*ret = header->key;
+	return true;
+}
+
 enum gr_stored gr_store_unpack(struct gr_dwarf *dwarf, void *block,
-			       size_t bytes)
+			       size_t bytes, uint64_t stamp)
 {
 	const size_t from = offsetof(struct header, key);
 	struct gr_dwarf tables = { .key = dwarf->key };
@@ -471,7 +536,7 @@ enum gr_stored gr_store_unpack(struct gr_dwarf *dwarf, void *block,
 	if (bytes < sizeof(*header) ||
 	    memcmp(header->magic, magic, sizeof(magic)))
 		return GR_STORED_DAMAGED;
-	if (header->stamp != GR_DWARF_STAMP)
+	if (header->stamp != stamp)
 		return GR_STORED_OTHER;
 	if (header->checksum != checksum((uint8_t *)block + from, bytes - from))
 		return GR_STORED_DAMAGED;

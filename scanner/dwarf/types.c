@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dwarf/internal.h"
 
-// From type DIEs to the table of types. The linker of Go writes a named type
-// as a structure (or pointer, ...) and a typedef of the same name, and maps,
-// channels and interfaces as typedefs of what the runtime makes them of.
+// This file makes the table of types from type DIEs. Go's linker writes a
+// named type as a structure (or pointer, ...) and a typedef of the same name.
+// It writes maps, channels and interfaces as typedefs of the runtime's types
+// that implement them.
 
 enum {
 	CHAIN_MAX = 64,	     // typedefs of typedefs
@@ -39,7 +40,7 @@ static uint8_t scalar_kind(const struct gr_die *die)
 	}
 }
 
-// C has no DW_AT_go_kind; nor have some types of Go's linker.
+// C types and some types of Go's linker have no DW_AT_go_kind.
 static uint8_t default_kind(const struct gr_die *die,
 			    enum gr_raw_class raw_class)
 {
@@ -62,14 +63,14 @@ static uint8_t default_kind(const struct gr_die *die,
 	return GR_KIND_INVALID;
 }
 
-static struct gr_error *add_field(struct gr_walk *walk, Dwarf_Die handle,
+static struct gr_error *add_field(struct gr_die_walk *walk, Dwarf_Die handle,
 				  struct gr_dwarf_type *type)
 {
 	struct gr_dwarf *dwarf = walk->dwarf;
 	struct gr_error *err;
 	struct gr_die die;
 
-	err = gr_die_read(dwarf->dbg, handle, &die);
+	err = gr_dwarf_read_die(dwarf, handle, &die);
 	if (err)
 		return err;
 	struct gr_dwarf_field field = {
@@ -86,15 +87,15 @@ static struct gr_error *add_field(struct gr_walk *walk, Dwarf_Die handle,
 	return NULL;
 }
 
-// C writes one array type with several subranges for x[2][3].
-static struct gr_error *add_subrange(struct gr_walk *walk, Dwarf_Die handle,
+// In C, x[2][3] is one array type with several subranges.
+static struct gr_error *add_subrange(struct gr_die_walk *walk, Dwarf_Die handle,
 				     struct gr_dwarf_type *type)
 {
 	uint64_t count = 0;
 	struct gr_error *err;
 	struct gr_die die;
 
-	err = gr_die_read(walk->dwarf->dbg, handle, &die);
+	err = gr_dwarf_read_die(walk->dwarf, handle, &die);
 	if (err)
 		return err;
 	if (die.has_count)
@@ -106,7 +107,7 @@ static struct gr_error *add_subrange(struct gr_walk *walk, Dwarf_Die handle,
 	return NULL;
 }
 
-static struct gr_error *add_members(struct gr_walk *walk, Dwarf_Die handle,
+static struct gr_error *add_members(struct gr_die_walk *walk, Dwarf_Die handle,
 				    uint16_t wanted_tag,
 				    struct gr_dwarf_type *type)
 {
@@ -120,6 +121,8 @@ static struct gr_error *add_members(struct gr_walk *walk, Dwarf_Die handle,
 			err = wanted_tag == DW_TAG_member ?
 				      add_field(walk, iter.handle, type) :
 				      add_subrange(walk, iter.handle, type);
+		if (!err)
+			err = gr_dwarf_step(walk->dwarf, 1);
 		if (!err)
 			err = gr_die_iter_next(&iter);
 	}
@@ -136,9 +139,9 @@ static uint64_t default_size(const struct gr_die *die,
 		       0;
 }
 
-struct gr_error *gr_types_add(struct gr_walk *walk, Dwarf_Die handle,
-			      const struct gr_die *die,
-			      enum gr_raw_class raw_class)
+struct gr_error *gr_dwarf_add_type(struct gr_die_walk *walk, Dwarf_Die handle,
+				   const struct gr_die *die,
+				   enum gr_raw_class raw_class)
 {
 	struct gr_dwarf *dwarf = walk->dwarf;
 	struct gr_error *err = NULL;
@@ -172,7 +175,8 @@ struct gr_error *gr_types_add(struct gr_walk *walk, Dwarf_Die handle,
 		err = add_members(walk, handle, DW_TAG_member, &type);
 	else if (raw_class == GR_RAW_ARRAY)
 		err = add_members(walk, handle, DW_TAG_subrange_type, &type);
-	// A torn one is kept as far as it goes: the two tables stay parallel.
+	// The readable part of a torn type is kept, so that the two tables stay
+	// parallel.
 	if (err && err->code != GR_ERROR_FORMAT)
 		return err;
 	if (!gr_dwarf_type_vector_append(&dwarf->types, type) ||
@@ -195,14 +199,14 @@ static uint32_t find_die(const struct gr_dwarf *dwarf, uint64_t off)
 	return (uint32_t)i;
 }
 
-uint32_t gr_types_at(const struct gr_dwarf *dwarf, uint64_t off)
+uint32_t gr_dwarf_type_at(const struct gr_dwarf *dwarf, uint64_t off)
 {
 	uint32_t i = find_die(dwarf, off);
 	return i == GR_DWARF_NONE ? i : dwarf->canonical[i];
 }
 
-// The next type of a chain: what a typedef or qualifier names.
-static uint32_t chain_next(const struct gr_walk *walk, uint32_t i)
+// The next type of a chain: the type that a typedef or qualifier names.
+static uint32_t chain_next(const struct gr_die_walk *walk, uint32_t i)
 {
 	const struct gr_raw_type *raw = &walk->types.data[i];
 
@@ -212,7 +216,7 @@ static uint32_t chain_next(const struct gr_walk *walk, uint32_t i)
 	return find_die(walk->dwarf, raw->type_off);
 }
 
-static uint32_t canonical_of(const struct gr_walk *walk, uint32_t i)
+static uint32_t canonical_of(const struct gr_die_walk *walk, uint32_t i)
 {
 	const struct gr_dwarf_type *types = walk->dwarf->types.data;
 
@@ -228,33 +232,37 @@ static uint32_t canonical_of(const struct gr_walk *walk, uint32_t i)
 	return i;
 }
 
-static void resolve_slice(struct gr_dwarf *dwarf, struct gr_dwarf_type *type)
+static void resolve_slice(struct gr_die_walk *walk, uint32_t i)
 {
+	struct gr_dwarf *dwarf = walk->dwarf;
+	struct gr_dwarf_type *type = &dwarf->types.data[i];
+
 	// The first field is a pointer to the elements.
-	if (type->elem != GR_DWARF_NONE || type->nfields == 0)
+	if (type->kind != GR_KIND_SLICE || type->elem != GR_DWARF_NONE ||
+	    type->nfields == 0)
 		return;
 	uint32_t pointer = dwarf->fields.data[type->first_field].type;
 	if (pointer != GR_DWARF_NONE)
 		type->elem = dwarf->types.data[pointer].elem;
 }
 
-static void resolve_own(struct gr_walk *walk, uint32_t i)
+static void resolve_own(struct gr_die_walk *walk, uint32_t i)
 {
 	struct gr_dwarf_type *type = &walk->dwarf->types.data[i];
 	const struct gr_raw_type *raw = &walk->types.data[i];
 
 	if (raw->key_off != GR_DIE_NO_OFF)
-		type->key = gr_types_at(walk->dwarf, raw->key_off);
+		type->key = gr_dwarf_type_at(walk->dwarf, raw->key_off);
 	if (raw->elem_off != GR_DIE_NO_OFF)
-		type->elem = gr_types_at(walk->dwarf, raw->elem_off);
+		type->elem = gr_dwarf_type_at(walk->dwarf, raw->elem_off);
 	else if (raw->raw_class == GR_RAW_POINTER ||
 		 raw->raw_class == GR_RAW_ARRAY)
-		type->elem = gr_types_at(walk->dwarf, raw->type_off);
+		type->elem = gr_dwarf_type_at(walk->dwarf, raw->type_off);
 }
 
-// What is at the end of a chain gives the structure.
-static void inherit_structure(struct gr_walk *walk, struct gr_dwarf_type *type,
-			      uint32_t end)
+// Copy the structure from the type at the end of a chain.
+static void inherit_structure(struct gr_die_walk *walk,
+			      struct gr_dwarf_type *type, uint32_t end)
 {
 	const struct gr_dwarf_type *from = &walk->dwarf->types.data[end];
 	const struct gr_dwarf_field *fields = walk->dwarf->fields.data;
@@ -281,12 +289,14 @@ static void inherit_structure(struct gr_walk *walk, struct gr_dwarf_type *type,
 		type->key = from->key;
 }
 
-static void resolve_chain(struct gr_walk *walk, uint32_t i)
+static void resolve_chain(struct gr_die_walk *walk, uint32_t i)
 {
 	struct gr_dwarf_type *types = walk->dwarf->types.data;
 	struct gr_dwarf_type *type = &types[i];
 	uint32_t j = i, next;
 
+	if (walk->types.data[i].raw_class > GR_RAW_QUALIFIER)
+		return;
 	for (unsigned int steps = 0; steps < CHAIN_MAX; steps++) {
 		next = chain_next(walk, j);
 		if (next == GR_DWARF_NONE)
@@ -324,8 +334,8 @@ static uint64_t array_size(const struct gr_dwarf *dwarf, uint32_t i,
 	return bytes;
 }
 
-// Types of C without a name get a short one, of one step at most.
-static const char *make_name(struct gr_walk *walk, uint32_t i)
+// C types without a name get a short one, at most one step long.
+static const char *make_name(struct gr_die_walk *walk, uint32_t i)
 {
 	struct gr_dwarf *dwarf = walk->dwarf;
 	struct gr_dwarf_type *type = &dwarf->types.data[i];
@@ -350,12 +360,16 @@ static const char *make_name(struct gr_walk *walk, uint32_t i)
 	}
 }
 
-static struct gr_error *name_unnamed(struct gr_walk *walk)
+static struct gr_error *name_unnamed(struct gr_die_walk *walk)
 {
 	struct gr_dwarf *dwarf = walk->dwarf;
 
 	for (uint32_t i = 0; i < dwarf->types.size; i++) {
 		struct gr_dwarf_type *type = &dwarf->types.data[i];
+		struct gr_error *err = gr_dwarf_step(dwarf, 1);
+
+		if (err)
+			return err;
 		if (type->name[0] != '\0')
 			continue;
 		type->name = make_name(walk, i);
@@ -365,38 +379,72 @@ static struct gr_error *name_unnamed(struct gr_walk *walk)
 	return NULL;
 }
 
-static void resolve_users(struct gr_walk *walk)
+static struct gr_error *resolve_users(struct gr_die_walk *walk)
 {
 	struct gr_dwarf *dwarf = walk->dwarf;
+	struct gr_error *err = NULL;
 
-	for (size_t i = 0; i < dwarf->fields.size; i++)
+	for (size_t i = 0; !err && i < dwarf->fields.size; i++) {
 		dwarf->fields.data[i].type =
-			gr_types_at(dwarf, walk->field_types.data[i]);
-	for (size_t i = 0; i < dwarf->variables.size; i++)
+			gr_dwarf_type_at(dwarf, walk->field_types.data[i]);
+		err = gr_dwarf_step(dwarf, 1);
+	}
+	for (size_t i = 0; !err && i < dwarf->variables.size; i++) {
 		dwarf->variables.data[i].type =
-			gr_types_at(dwarf, walk->variable_types.data[i]);
+			gr_dwarf_type_at(dwarf, walk->variable_types.data[i]);
+		err = gr_dwarf_step(dwarf, 1);
+	}
+	for (size_t i = 0; !err && i < dwarf->constants.size; i++) {
+		dwarf->constants.data[i].type =
+			gr_dwarf_type_at(dwarf, walk->constant_types.data[i]);
+		err = gr_dwarf_step(dwarf, 1);
+	}
+	return err;
 }
 
-struct gr_error *gr_types_resolve(struct gr_walk *walk)
+static void resolve_canonical(struct gr_die_walk *walk, uint32_t i)
+{
+	walk->dwarf->canonical[i] = canonical_of(walk, i);
+}
+
+static void resolve_size(struct gr_die_walk *walk, uint32_t i)
+{
+	walk->dwarf->types.data[i].size_bytes = array_size(walk->dwarf, i, 0);
+}
+
+static struct gr_error *each_type(struct gr_die_walk *walk,
+				  void (*resolve)(struct gr_die_walk *walk,
+						  uint32_t i))
 {
 	struct gr_dwarf *dwarf = walk->dwarf;
-	uint32_t ntypes = (uint32_t)dwarf->types.size;
+	struct gr_error *err = NULL;
 
-	dwarf->canonical = malloc((ntypes + 1) * sizeof(*dwarf->canonical));
+	for (uint32_t i = 0; !err && i < dwarf->types.size; i++) {
+		resolve(walk, i);
+		err = gr_dwarf_step(dwarf, 1);
+	}
+	return err;
+}
+
+struct gr_error *gr_dwarf_resolve_types(struct gr_die_walk *walk)
+{
+	struct gr_dwarf *dwarf = walk->dwarf;
+	struct gr_error *err;
+
+	dwarf->canonical =
+		malloc((dwarf->types.size + 1) * sizeof(*dwarf->canonical));
 	if (!dwarf->canonical)
 		return &gr_enomem;
-	for (uint32_t i = 0; i < ntypes; i++)
-		dwarf->canonical[i] = canonical_of(walk, i);
-	resolve_users(walk);
-	for (uint32_t i = 0; i < ntypes; i++)
-		resolve_own(walk, i);
-	for (uint32_t i = 0; i < ntypes; i++)
-		if (dwarf->types.data[i].kind == GR_KIND_SLICE)
-			resolve_slice(dwarf, &dwarf->types.data[i]);
-	for (uint32_t i = 0; i < ntypes; i++)
-		if (walk->types.data[i].raw_class <= GR_RAW_QUALIFIER)
-			resolve_chain(walk, i);
-	for (uint32_t i = 0; i < ntypes; i++)
-		dwarf->types.data[i].size_bytes = array_size(dwarf, i, 0);
-	return name_unnamed(walk);
+	err = each_type(walk, resolve_canonical);
+	if (!err)
+		err = resolve_users(walk);
+	if (!err)
+		err = each_type(walk, resolve_own);
+	if (!err)
+		err = each_type(walk, resolve_slice);
+	if (!err)
+		err = each_type(walk, resolve_chain);
+	if (!err)
+		err = each_type(walk, resolve_size);
+	return err ? err : name_unnamed(walk);
 }

@@ -1,28 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dwarf/internal.h"
 
-// The one walk over all DIEs. It goes into units, namespaces and, for other
-// languages than Go, functions; references are resolved when it is over.
+// This file has the one walk over all DIEs. The walk enters units, namespaces
+// and, in languages other than Go, functions. References are resolved after
+// the walk.
 
-// How many DIEs between two polls.
-enum { POLL_DIES = 2048 };
+static struct gr_error *visit_children(struct gr_die_walk *walk,
+				       Dwarf_Die parent, unsigned int depth);
 
-static struct gr_error *visit_children(struct gr_walk *walk, Dwarf_Die parent,
-				       unsigned int depth);
-
-void gr_walk_deinit(struct gr_walk *walk)
+void gr_die_walk_deinit(struct gr_die_walk *walk)
 {
 	gr_raw_type_vector_deinit(&walk->types);
 	gr_dwarf_off_vector_deinit(&walk->field_types);
 	gr_dwarf_off_vector_deinit(&walk->variable_types);
+	gr_dwarf_off_vector_deinit(&walk->constant_types);
 	gr_dwarf_off_vector_deinit(&walk->function_origins);
 }
 
-static struct gr_error *walk_tick(struct gr_walk *walk)
+// Account for a DIE. An attribute may take no bytes of the DIE, and names may
+// be shared, so that a small file can have very much content. A file with more
+// content for its size than a compiler makes is damaged.
+static struct gr_error *walk_tick(struct gr_die_walk *walk)
 {
-	if (++walk->ndies % POLL_DIES != 0 || !walk->poll)
-		return NULL;
-	return walk->poll(walk->ctx);
+	struct gr_dwarf *dwarf = walk->dwarf;
+
+	if (dwarf->all_steps > dwarf->max_steps)
+		return gr_error_format(GR_ERROR_FORMAT,
+				       "the debug information repeats itself "
+				       "too often");
+	return gr_dwarf_step(dwarf, 1);
 }
 
 static bool type_class(uint16_t tag, enum gr_raw_class *ret)
@@ -67,30 +73,30 @@ static bool type_class(uint16_t tag, enum gr_raw_class *ret)
 	}
 }
 
-static struct gr_error *visit_type(struct gr_walk *walk, Dwarf_Die handle,
+static struct gr_error *visit_type(struct gr_die_walk *walk, Dwarf_Die handle,
 				   enum gr_raw_class raw_class,
 				   unsigned int depth)
 {
 	struct gr_error *err;
 	struct gr_die die;
 
-	err = gr_die_read(walk->dwarf->dbg, handle, &die);
+	err = gr_dwarf_read_die(walk->dwarf, handle, &die);
 	if (err)
 		return err;
-	err = gr_types_add(walk, handle, &die, raw_class);
+	err = gr_dwarf_add_type(walk, handle, &die, raw_class);
 	if (err)
 		return err;
-	// Types inside of types: C++ and Rust have them, Go and C do not.
+	// C++ and Rust have types inside types; Go and C do not.
 	if (raw_class == GR_RAW_STRUCT && !walk->is_go)
 		return visit_children(walk, handle, depth + 1);
 	return NULL;
 }
 
-static struct gr_error *add_function(struct gr_walk *walk, Dwarf_Die handle,
+static struct gr_error *add_function(struct gr_die_walk *walk, Dwarf_Die handle,
 				     const struct gr_die *die, const char *name)
 {
 	struct gr_dwarf *dwarf = walk->dwarf;
-	struct gr_range_vector ranges = { 0 };
+	struct gr_pc_range_vector ranges = { 0 };
 	struct gr_error *err;
 
 	err = gr_ranges_read(dwarf, handle, die, &ranges);
@@ -107,12 +113,12 @@ static struct gr_error *add_function(struct gr_walk *walk, Dwarf_Die handle,
 						die->origin_off))
 			err = &gr_enomem;
 	}
-	gr_range_vector_deinit(&ranges);
+	gr_pc_range_vector_deinit(&ranges);
 	return err;
 }
 
-// A generic function of Go begins with typedefs of its type parameters.
-static struct gr_error *visit_type_parameters(struct gr_walk *walk,
+// A generic Go function begins with typedefs of its type parameters.
+static struct gr_error *visit_type_parameters(struct gr_die_walk *walk,
 					      Dwarf_Die function)
 {
 	_cleanup_die_iter_ struct gr_die_iter iter = { 0 };
@@ -131,15 +137,15 @@ static struct gr_error *visit_type_parameters(struct gr_walk *walk,
 	return err;
 }
 
-static struct gr_error *visit_function(struct gr_walk *walk, Dwarf_Die handle,
-				       unsigned int depth)
+static struct gr_error *visit_function(struct gr_die_walk *walk,
+				       Dwarf_Die handle, unsigned int depth)
 {
 	struct gr_dwarf *dwarf = walk->dwarf;
 	const char *name = NULL;
 	struct gr_error *err;
 	struct gr_die die;
 
-	err = gr_die_read(dwarf->dbg, handle, &die);
+	err = gr_dwarf_read_die(dwarf, handle, &die);
 	if (err)
 		return err;
 	if (die.name) {
@@ -162,9 +168,11 @@ static struct gr_error *visit_function(struct gr_walk *walk, Dwarf_Die handle,
 	return visit_children(walk, handle, depth + 1);
 }
 
-// Only variables with a fixed address. Locals have location lists, or blocks
-// that name the frame; the latter only other languages bring here.
-static struct gr_error *visit_variable(struct gr_walk *walk, Dwarf_Die handle)
+// Add a variable if it has a fixed address. Locals have none: they have
+// location lists, or blocks that refer to the frame. The walk meets such
+// blocks only in languages other than Go.
+static struct gr_error *visit_variable(struct gr_die_walk *walk,
+				       Dwarf_Die handle)
 {
 	struct gr_location_piece no_frame = { 0 };
 	struct gr_dwarf *dwarf = walk->dwarf;
@@ -172,7 +180,7 @@ static struct gr_error *visit_variable(struct gr_walk *walk, Dwarf_Die handle)
 	struct gr_error *err;
 	struct gr_die die;
 
-	err = gr_die_read(dwarf->dbg, handle, &die);
+	err = gr_dwarf_read_die(dwarf, handle, &die);
 	if (err || !die.has_location || !die.name)
 		return err;
 	location = gr_location_read(dwarf, handle, UINT64_MAX, no_frame);
@@ -191,13 +199,14 @@ static struct gr_error *visit_variable(struct gr_walk *walk, Dwarf_Die handle)
 	return NULL;
 }
 
-static struct gr_error *visit_constant(struct gr_walk *walk, Dwarf_Die handle)
+static struct gr_error *visit_constant(struct gr_die_walk *walk,
+				       Dwarf_Die handle)
 {
 	struct gr_dwarf *dwarf = walk->dwarf;
 	struct gr_error *err;
 	struct gr_die die;
 
-	err = gr_die_read(dwarf->dbg, handle, &die);
+	err = gr_dwarf_read_die(dwarf, handle, &die);
 	if (err || !die.has_const || !die.name)
 		return err;
 	struct gr_dwarf_constant constant = {
@@ -205,12 +214,13 @@ static struct gr_error *visit_constant(struct gr_walk *walk, Dwarf_Die handle)
 		.value = die.const_value,
 	};
 	if (!constant.name ||
-	    !gr_dwarf_constant_vector_append(&dwarf->constants, constant))
+	    !gr_dwarf_constant_vector_append(&dwarf->constants, constant) ||
+	    !gr_dwarf_off_vector_append(&walk->constant_types, die.type_off))
 		return &gr_enomem;
 	return NULL;
 }
 
-static struct gr_error *visit_die(struct gr_walk *walk, Dwarf_Die handle,
+static struct gr_error *visit_die(struct gr_die_walk *walk, Dwarf_Die handle,
 				  unsigned int depth)
 {
 	uint16_t tag = gr_die_tag(walk->dwarf->dbg, handle);
@@ -234,8 +244,8 @@ static struct gr_error *visit_die(struct gr_walk *walk, Dwarf_Die handle,
 	}
 }
 
-static struct gr_error *visit_children(struct gr_walk *walk, Dwarf_Die parent,
-				       unsigned int depth)
+static struct gr_error *visit_children(struct gr_die_walk *walk,
+				       Dwarf_Die parent, unsigned int depth)
 {
 	_cleanup_die_iter_ struct gr_die_iter iter = { 0 };
 	struct gr_error *err;
@@ -253,7 +263,7 @@ static struct gr_error *visit_children(struct gr_walk *walk, Dwarf_Die parent,
 	return err;
 }
 
-static struct gr_error *visit_unit(struct gr_walk *walk)
+static struct gr_error *visit_unit(struct gr_die_walk *walk)
 {
 	struct gr_dwarf *dwarf = walk->dwarf;
 	_cleanup_die_ Dwarf_Die handle = NULL;
@@ -270,13 +280,13 @@ static struct gr_error *visit_unit(struct gr_walk *walk)
 	if (rc != DW_DLV_OK)
 		return gr_error_format(GR_ERROR_FORMAT,
 				       "a compile unit is damaged");
-	err = gr_die_read(dwarf->dbg, handle, &die);
+	err = gr_dwarf_read_die(dwarf, handle, &die);
 	if (err)
 		return err;
 	walk->is_go = die.language == DW_LANG_Go;
 	if (walk->is_go && die.producer &&
 	    (!dwarf->producer || !strstr(dwarf->producer, "compile"))) {
-		// The assembler's units name another one.
+		// The assembler's units have another producer.
 		dwarf->producer = gr_dwarf_clean_name(dwarf, die.producer);
 		if (!dwarf->producer)
 			return &gr_enomem;
@@ -284,7 +294,7 @@ static struct gr_error *visit_unit(struct gr_walk *walk)
 	return visit_children(walk, handle, 1);
 }
 
-// Go to the next unit: DW_DLV_OK, or what says that there is none.
+// Go to the next unit. Returns DW_DLV_OK, or another code if there is none.
 static int next_unit(Dwarf_Debug dbg)
 {
 	Dwarf_Unsigned header_bytes, type_off, next_off;
@@ -302,7 +312,7 @@ static int next_unit(Dwarf_Debug dbg)
 		&err);
 }
 
-struct gr_error *gr_walk_run(struct gr_walk *walk)
+struct gr_error *gr_die_walk_run(struct gr_die_walk *walk)
 {
 	struct gr_dwarf *dwarf = walk->dwarf;
 	struct gr_error *err;
@@ -310,9 +320,11 @@ struct gr_error *gr_walk_run(struct gr_walk *walk)
 
 	while ((rc = next_unit(dwarf->dbg)) == DW_DLV_OK) {
 		err = visit_unit(walk);
-		// One torn unit does not spoil the others.
+		// The units after a torn one are still read.
 		if (gr_error_catch(&err, GR_ERROR_FORMAT))
 			dwarf->damaged_units++;
+		if (dwarf->all_steps > dwarf->max_steps)
+			return NULL;
 		if (err)
 			return err;
 		if (dwarf->types.size > GR_DWARF_COUNT_MAX ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * container: what the files for maps, channels and tries share. All that a
- * container consists of is billed to its own node; keys, values and elements
+ * container: the shared part of the files for maps, channels and tries. All
+ * pieces of a container are billed to its own node; keys, values and elements
  * have nodes below it.
  */
 #ifndef GR_CONTAINER_H
@@ -9,55 +9,79 @@
 
 #include "mark/walk.h"
 
-/** A container at work: its type, its scope, names of keys and values. */
+/** A container during its walk: type, scope, names of keys and values. */
 struct gr_container {
 	struct gr_walk *w;
+	const struct gr_origin *origin;
 	struct gr_scope *scope;	   /**< The container's own node. */
 	struct gr_scope parts;	   /**< `$mapkey.` is 0, `$mapval.` is 1. */
-	struct gr_scope values[2]; /**< Below them; without program: not yet. */
-	size_t first_note;	   /**< In w->masked, of those made for it. */
+	struct gr_scope values[2]; /**< Below them; no plan: not opened yet. */
+	size_t first_note;	   /**< Its first entry in w->masked. */
 	gr_type_id type;
 	const struct gr_type *info; /**< Of `type`; refreshed after visits. */
 };
 
 /** A piece of memory that belongs to the container. */
-struct gr_piece {
-	const uint8_t *host; /**< NULL: nothing there to look at. */
+struct gr_container_part {
+	const uint8_t *host; /**< NULL: no memory to read. */
 	uint64_t word;
 	uint64_t bytes;
 };
 
 /**
- * Follow the pointer in word @p off_bytes of a piece: take its todo bit and
+ * Follow the pointer in word @p off_bytes of a piece: clear its pending bit and
  * count the object behind it for the container.
  *
- * @return the pointer; 0 if it is none by the masks or was taken before.
+ * @return the pointer; 0 if the masks say that it is none, or if it was taken
+ * before.
  */
-uint64_t gr_container_take(struct gr_container *c, const struct gr_piece *from,
+uint64_t gr_container_take(struct gr_container *c,
+			   const struct gr_container_part *from,
 			   uint64_t off_bytes);
 
-/** gr_container_take(), and the memory that the pointer points to. */
-struct gr_piece gr_container_follow(struct gr_container *c,
-				    const struct gr_piece *from,
-				    uint64_t off_bytes);
+/** Like gr_container_take(), but return the memory behind the pointer. */
+struct gr_container_part
+gr_container_follow(struct gr_container *c,
+		    const struct gr_container_part *from, uint64_t off_bytes);
 
-/** gr_walk_drop_done() of the first @p nwords words of a piece. */
+/** gr_walk_drop_done() for the first @p nwords words of a piece. */
 void gr_container_drop_done(struct gr_container *c,
-			    const struct gr_piece *piece, uint64_t nwords);
+			    const struct gr_container_part *piece,
+			    uint64_t nwords);
 
 /**
- * The same of a whole object that was gone through. If nothing is left of it,
- * and it was the last that was noted, it need not be.
+ * The same for a whole object that was walked. If none of its words are pending
+ * and it is the last noted object, the note is removed.
  */
-void gr_container_finish(struct gr_container *c, const struct gr_piece *piece);
+void gr_container_finish(struct gr_container *c,
+			 const struct gr_container_part *piece);
 
-/** The names below keys (part 0) or values (1) of @p type, for all of them. */
+/** The scope of all keys (part 0) or all values (part 1), of @p type. */
 struct gr_scope *gr_container_scope(struct gr_container *c, gr_type_id type,
 				    uint32_t part);
 
+/**
+ * Offsets in the nodes of hash tries. Source: internal/sync/hashtriemap.go,
+ * unique/canonmap.go (node, indirect, entry).
+ */
+enum {
+	GR_TRIE_IS_ENTRY = 0,
+	GR_TRIE_CHILDREN = 16, /**< Of an indirect node: how many. */
+	GR_TRIE_INDIRECT_CHILDREN = 24,
+	GR_TRIE_INDIRECT_BYTES =
+		GR_TRIE_INDIRECT_CHILDREN + GR_TRIE_CHILDREN * GR_WORD_BYTES,
+	GR_TRIE_ENTRY_OVERFLOW = 8,
+	GR_TRIE_ENTRY_KEY = 16, /**< The value follows, word-aligned. */
+};
+
+/** The offset of the value in an entry of a trie with keys of type @p key. */
+uint64_t gr_trie_value_off(const struct gr_types *types, gr_type_id key);
+
 /** runtime/map.go: hmap and its buckets. */
-void gr_map_run_buckets(struct gr_container *c, const struct gr_piece *header);
+void gr_map_run_buckets(struct gr_container *c,
+			const struct gr_container_part *header);
 /** internal/runtime/maps: Map, tables, groups. */
-void gr_map_run_groups(struct gr_container *c, const struct gr_piece *header);
+void gr_map_run_groups(struct gr_container *c,
+		       const struct gr_container_part *header);
 
 #endif /* GR_CONTAINER_H */

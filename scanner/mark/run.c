@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Type programs over memory: the inner loop of the typed phase. */
+/* Type plans over memory: the inner loop of the typed phase. */
 #include "mark/visit.h"
 
 /*
- * How far ahead memory is fetched, in regions of the queue or elements of an
- * array: first what they lie in, then the states of the objects that their
- * first pointers lead to. On a heap in random order the walk would wait for
- * each in turn. The table of pages is small enough to stay near.
+ * The distance of prefetches, in regions of the queue or elements of an array.
+ * The memory of a region is fetched first, then the states of the objects that
+ * its first pointers lead to. Without prefetches, the walk of a heap in random
+ * order would wait for each of them. The table of pages is small enough to stay
+ * in the processor's caches.
  */
 enum {
 	AHEAD_MEMORY = 16,
 	AHEAD_OBJECT = 4,
 };
 
-/* Regions between two looks at whether the walk is over. */
+/* The number of regions between two checks whether the walk is over. */
 enum { SOME = 64 };
 
-/* Fetch what visits of the first pointers of the value at @p host look at. */
+/* Fetch the data that visits of the value's first pointers will read. */
 static inline void prefetch_targets(const struct gr_walk *w,
-				    const struct gr_program *program,
+				    const struct gr_type_plan *plan,
 				    const uint8_t *host)
 {
-	uint64_t mask = program->first_words;
+	uint64_t mask = plan->first_words;
 
 	for (; mask; mask &= mask - 1) {
 		uint64_t i = __builtin_ctzll(mask);
-		gr_heap_prefetch_state(w->heap,
-				       gr_load_u64(host + i * GR_WORD_BYTES));
+		gr_marking_prefetch(&w->m,
+				    gr_load_u64(host + i * GR_WORD_BYTES));
 	}
 }
 
@@ -45,7 +46,7 @@ static void prefetch_memory(const struct gr_walk *w, uint64_t addr)
 		gr_prefetch(host + i * LINE);
 }
 
-/* The pieces of a container, and closures, whose code word is looked at. */
+/* Fetch the pieces of a container, and closures, whose code word is read. */
 static void prefetch_words(const struct gr_walk *w, const uint8_t *host,
 			   uint64_t words)
 {
@@ -54,7 +55,7 @@ static void prefetch_words(const struct gr_walk *w, const uint8_t *host,
 							      GR_WORD_BYTES));
 }
 
-/* Of the regions that wait behind number @p i of a chunk. */
+/* Prefetch for the regions that wait behind number @p i of a chunk. */
 static inline void look_ahead(const struct gr_walk *w,
 			      const struct gr_region_chunk *chunk, uint32_t i)
 {
@@ -65,148 +66,164 @@ static inline void look_ahead(const struct gr_walk *w,
 	const struct gr_region *far = region + AHEAD_MEMORY;
 	gr_prefetch(far->host);
 	gr_prefetch(far->host + gr_region_last_off(far));
-	gr_prefetch(&w->todo[gr_region_word(far) / 64]);
+	gr_prefetch(&w->pending[gr_region_word(far) / 64]);
 	region += AHEAD_OBJECT;
 	if (region->type & GR_KEY_CONTAINER) {
 		unsigned int n = gr_region_object_words(region) % 32;
 		uint64_t words =
-			gr_bitmap_peek(w->todo, gr_region_word(region));
+			gr_bitmap_peek(w->pending, gr_region_word(region));
 		prefetch_words(w, region->host,
 			       words & ((UINT64_C(1) << n) - 1));
 		return;
 	}
-	// Nothing is queued before its type has a program.
-	const struct gr_program *program = w->programs.by_type[region->type];
-	prefetch_targets(w, program, region->host);
-	if (GR_UNLIKELY(program->code_words))
-		prefetch_words(w, region->host, program->code_words);
+	// A region is queued only after its type has a plan.
+	const struct gr_type_plan *plan = w->plans.by_type[region->type];
+	prefetch_targets(w, plan, region->host);
+	if (GR_UNLIKELY(plan->code_words))
+		prefetch_words(w, region->host, plan->code_words);
 }
 
-static void run_slot(struct gr_walk *w, struct gr_scope *scope,
-		     struct gr_slot *slot, uint32_t step, const uint8_t *at);
+static void run_slot(struct gr_walk *w, const struct gr_origin *o,
+		     struct gr_scope *scope, struct gr_slot *slot,
+		     uint32_t step, const uint8_t *at);
 
-static inline void run_interface(struct gr_walk *w, struct gr_scope *scope,
-				 uint32_t step, const uint8_t *at,
+static inline void run_interface(struct gr_walk *w, const struct gr_origin *o,
+				 struct gr_scope *scope, uint32_t step,
+				 const uint8_t *at,
 				 const struct gr_referent *to)
 {
-	struct gr_total *row = w->typed_row;
+	struct gr_origin via = *o;
 
-	if (row == &w->ledger->typed)
-		w->typed_row = &w->ledger->runtime_type;
-	// An interface is never kept directly: this ends here.
-	if (to->program->is_direct)
-		run_slot(w, scope, &to->program->slots[0], step, at);
+	if (via.row == &w->ledger->typed)
+		via.row = &w->ledger->runtime_type;
+	// An interface never holds another interface directly, so this
+	// recursion ends after one level.
+	if (to->plan->is_direct)
+		run_slot(w, &via, scope, &to->plan->slots[0], step, at);
 	else
-		gr_walk_visit_inline(w, gr_load_u64(at), to, 0, scope, step);
-	w->typed_row = row;
+		gr_walk_visit_inline(w, &via, gr_load_u64(at), to, 0, scope,
+				     step);
 }
 
-void gr_walk_run_interface(struct gr_walk *w, struct gr_scope *scope,
-			   uint32_t step, const uint8_t *at,
-			   const struct gr_referent *to)
+void gr_walk_run_interface(struct gr_walk *w, const struct gr_origin *o,
+			   struct gr_scope *scope, uint32_t step,
+			   const uint8_t *at, const struct gr_referent *to)
 {
-	run_interface(w, scope, step, at, to);
+	run_interface(w, o, scope, step, at, to);
 }
 
 /*
- * A reflect.Value: the word before is its type, the one after its flags. With
- * flagIndir the pointer leads to the value, else it is the value.
+ * Follow a reflect.Value. The word before the pointer is the type, the word
+ * after it holds the flags. With flagIndir the pointer leads to the value,
+ * otherwise it is the value.
  */
-static void run_reflect_value(struct gr_walk *w, struct gr_scope *scope,
-			      uint32_t step, const uint8_t *at)
+static void run_reflect_value(struct gr_walk *w, const struct gr_origin *o,
+			      struct gr_scope *scope, uint32_t step,
+			      const uint8_t *at)
 {
 	enum { FLAG_INDIR = 1 << 7 };
+	gr_walk_note_read(w, at - GR_WORD_BYTES, 3 * GR_WORD_BYTES);
 	const struct gr_referent *to =
 		gr_walk_runtime_type(w, gr_load_u64(at - GR_WORD_BYTES));
 
 	if (gr_load_u64(at + GR_WORD_BYTES) & FLAG_INDIR)
-		gr_walk_visit(w, gr_load_u64(at), to, 0, scope, step);
+		gr_walk_visit(w, o, gr_load_u64(at), to, 0, scope, step);
 	else
-		run_interface(w, scope, step, at, to);
+		run_interface(w, o, scope, step, at, to);
 }
 
-/* A funcval: its first word is the code, what follows was captured. */
-void gr_walk_run_func(struct gr_walk *w, struct gr_scope *scope, uint32_t step,
-		      uint64_t addr, gr_type_id type)
+/* The first word of a funcval is the code; the captured variables follow. */
+void gr_walk_run_func(struct gr_walk *w, const struct gr_origin *o,
+		      struct gr_scope *scope, uint32_t step, uint64_t addr,
+		      gr_type_id type)
 {
 	struct gr_referent to = gr_referent_untyped(type);
 	const uint8_t *host;
 	uint64_t word, bytes;
 
 	if (gr_walk_locate(w, addr, &host, &word, &bytes)) {
+		gr_walk_note_read(w, host, GR_WORD_BYTES);
 		const struct gr_referent *closure =
 			gr_walk_closure_type(w, gr_load_u64(host));
 		if (closure->type != GR_TYPE_NONE)
 			to = *closure;
 	}
 	size_t nmasked = w->masked.size;
-	gr_walk_visit(w, addr, &to, 0, scope, step);
-	if (w->masked.size == nmasked || !to.program->nsteps)
+	gr_walk_visit(w, o, addr, &to, 0, scope, step);
+	if (w->masked.size == nmasked || !to.plan->nsteps)
 		return;
-	// What DWARF does not know of the captures goes below the function.
+	// Captures that DWARF does not describe go below the function.
 	struct gr_scope below = {
-		.node = gr_walk_step_node(w, scope, step),
+		.node = w->m.parents ? w->masked.data[nmasked].node :
+				       gr_walk_step_node(w, scope, step),
 		.key = to.type,
-		.program = to.program,
+		.plan = to.plan,
 	};
 	w->masked.data[nmasked].node = gr_walk_step_node(w, &below, 0);
 }
 
-/* An array of @p count, as slot->to has it; of none the type is not known. */
-static inline void run_array(struct gr_walk *w, struct gr_scope *scope,
-			     const struct gr_slot *slot, uint32_t step,
-			     uint64_t addr, uint64_t count)
+/* Follow a pointer to @p count elements; slot->to describes one of them. */
+static inline void run_array(struct gr_walk *w, const struct gr_origin *o,
+			     struct gr_scope *scope, const struct gr_slot *slot,
+			     uint32_t step, uint64_t addr, uint64_t count)
 {
 	if (GR_LIKELY(count)) {
-		gr_walk_visit(w, addr, &slot->to,
+		gr_walk_visit(w, o, addr, &slot->to,
 			      count < UINT32_MAX ? count : UINT32_MAX, scope,
 			      step);
 	} else {
-		// A slice of no capacity points to where an array was cut off.
+		// A slice of no capacity may point to the place where an array
+		// was cut off, so the type of the memory there is not known.
 		struct gr_referent to = gr_referent_untyped(slot->to.label);
-		gr_walk_visit(w, addr, &to, 0, scope, step);
+		gr_walk_visit(w, o, addr, &to, 0, scope, step);
 	}
 }
 
-/* What an interface holds, by the type record or itab before its data word. */
-static inline void run_interface_slot(struct gr_walk *w, struct gr_scope *scope,
+/* Follow an interface, using the type record or itab before its data word. */
+static inline void run_interface_slot(struct gr_walk *w,
+				      const struct gr_origin *o,
+				      struct gr_scope *scope,
 				      const struct gr_slot *slot, uint32_t step,
 				      const uint8_t *at)
 {
 	uint64_t word = gr_load_u64(at - GR_WORD_BYTES);
 	const struct gr_referent *to = gr_walk_cached_type(w, word);
 
+	gr_walk_note_read(w, at - GR_WORD_BYTES, GR_WORD_BYTES);
+
 	if (GR_UNLIKELY(!to))
 		to = slot->op == GR_SLOT_EFACE ? gr_walk_runtime_type(w, word) :
 						 gr_walk_itab_type(w, word);
-	run_interface(w, scope, step, at, to);
+	run_interface(w, o, scope, step, at, to);
 }
 
-/* Follow what other words beside the pointer tell about. */
-static void run_wide_slot(struct gr_walk *w, struct gr_scope *scope,
-			  const struct gr_slot *slot, uint32_t step,
-			  const uint8_t *at)
+/* Follow a pointer whose referent depends on other words beside it. */
+static void run_wide_slot(struct gr_walk *w, const struct gr_origin *o,
+			  struct gr_scope *scope, const struct gr_slot *slot,
+			  uint32_t step, const uint8_t *at)
 {
 	uint64_t addr = gr_load_u64(at);
 
 	switch ((enum gr_slot_op)slot->op) {
 	case GR_SLOT_SLICE:
-		run_array(w, scope, slot, step, addr,
+		gr_walk_note_read(w, at + GR_WORD_BYTES, 2 * GR_WORD_BYTES);
+		run_array(w, o, scope, slot, step, addr,
 			  gr_load_u64(at + 2 * GR_WORD_BYTES));
 		break;
 	case GR_SLOT_COUNTED: // sync.Pool
-		run_array(w, scope, slot, step, addr,
+		gr_walk_note_read(w, at + GR_WORD_BYTES, GR_WORD_BYTES);
+		run_array(w, o, scope, slot, step, addr,
 			  gr_load_u64(at + GR_WORD_BYTES));
 		break;
 	case GR_SLOT_EFACE:
 	case GR_SLOT_IFACE:
-		run_interface_slot(w, scope, slot, step, at);
+		run_interface_slot(w, o, scope, slot, step, at);
 		break;
 	case GR_SLOT_FUNC:
-		gr_walk_run_func(w, scope, step, addr, slot->type);
+		gr_walk_run_func(w, o, scope, step, addr, slot->type);
 		break;
 	case GR_SLOT_REFLECT:
-		run_reflect_value(w, scope, step, at);
+		run_reflect_value(w, o, scope, step, at);
 		break;
 	case GR_SLOT_UNKNOWN:
 	case GR_SLOT_POINTER:
@@ -217,26 +234,28 @@ static void run_wide_slot(struct gr_walk *w, struct gr_scope *scope,
 	}
 }
 
-/* What a slot refers to, now that it is followed for the first time. */
+/* Complete the referent of a slot when it is followed for the first time. */
 static void resolve_slot(struct gr_walk *w, struct gr_slot *slot)
 {
 	struct gr_referent *to = &slot->to;
 
 	if (to->is_container) {
-		to->program = &gr_program_nothing;
+		to->plan = &gr_type_plan_nothing;
 		to->bytes = gr_walk_header_bytes(w, to->type);
 		return;
 	}
 	const struct gr_referent *known = gr_walk_referent(w, to->type);
-	to->program = known->program;
-	// Of a string the label is known, but its bytes are of no type.
+	to->plan = known->plan;
+	// A string has a label, but its bytes have no type.
 	bool is_text = to->type == GR_TYPE_NONE && to->label != GR_TYPE_NONE;
 	to->bytes = is_text ? 0 : known->bytes;
+	to->most_bytes = is_text ? 0 : known->most_bytes;
 }
 
 /*
- * What the slot alone tells of the pointer at @p at, and *@p ret_count, as
- * gr_region.count; NULL: other words have to be looked at.
+ * The referent of the pointer at @p at, if the slot alone describes it.
+ * *@p ret_count is as gr_region.count. NULL means that other words must be
+ * read.
  */
 static inline const struct gr_referent *slot_referent(struct gr_walk *w,
 						      struct gr_slot *slot,
@@ -245,11 +264,14 @@ static inline const struct gr_referent *slot_referent(struct gr_walk *w,
 {
 	uint64_t count = 0;
 
-	if (GR_UNLIKELY(!slot->to.program))
+	if (GR_UNLIKELY(!slot->to.plan))
 		resolve_slot(w, slot);
 	if (slot->op > GR_SLOT_TRIE) {
-		if (slot->op == GR_SLOT_SLICE)
+		if (slot->op == GR_SLOT_SLICE) {
+			gr_walk_note_read(w, at + GR_WORD_BYTES,
+					  2 * GR_WORD_BYTES);
 			count = gr_load_u64(at + 2 * GR_WORD_BYTES);
+		}
 		if (!count || count > UINT32_MAX)
 			return NULL;
 	}
@@ -258,81 +280,85 @@ static inline const struct gr_referent *slot_referent(struct gr_walk *w,
 }
 
 /* Follow the pointer word at @p at, for the node of @p step. */
-static void run_slot(struct gr_walk *w, struct gr_scope *scope,
-		     struct gr_slot *slot, uint32_t step, const uint8_t *at)
+static void run_slot(struct gr_walk *w, const struct gr_origin *o,
+		     struct gr_scope *scope, struct gr_slot *slot,
+		     uint32_t step, const uint8_t *at)
 {
 	uint32_t count;
 	const struct gr_referent *to = slot_referent(w, slot, at, &count);
 
 	if (to)
-		gr_walk_visit(w, gr_load_u64(at), to, count, scope, step);
+		gr_walk_visit(w, o, gr_load_u64(at), to, count, scope, step);
 	else
-		run_wide_slot(w, scope, slot, step, at);
+		run_wide_slot(w, o, scope, slot, step, at);
 }
 
-static void run_arrays(struct gr_walk *w, struct gr_scope *scope,
-		       const uint8_t *host, uint64_t word)
+static void run_arrays(struct gr_walk *w, const struct gr_origin *o,
+		       struct gr_scope *scope, const uint8_t *host,
+		       uint64_t word)
 {
-	const struct gr_program *program = scope->program;
+	const struct gr_type_plan *plan = scope->plan;
 
-	for (uint32_t i = 0; i < program->narrays; i++) {
-		const struct gr_array_slot *array = &program->arrays[i];
+	for (uint32_t i = 0; i < plan->narrays; i++) {
+		const struct gr_array_slot *array = &plan->arrays[i];
 		struct gr_scope list = {
 			.node = GR_NODE_NONE,
 			.key = array->elem | GR_KEY_ELEMENTS,
 			.up = scope,
 			.up_step = array->step,
 		};
-		gr_walk_run_elements(w, &list, array->elem, array->count,
+		gr_walk_run_elements(w, o, &list, array->elem, array->count,
 				     host + array->off_bytes,
 				     word + array->off_bytes / GR_WORD_BYTES);
 	}
 }
 
-/* Words [first, first + 64) of a value of many. */
-static void run_words(struct gr_walk *w, struct gr_scope *scope,
-		      const uint8_t *host, uint64_t word, uint32_t first)
+/* Run words [first, first + 64) of a large value. */
+static void run_words(struct gr_walk *w, const struct gr_origin *o,
+		      struct gr_scope *scope, const uint8_t *host,
+		      uint64_t word, uint32_t first)
 {
-	const struct gr_program *program = scope->program;
-	uint32_t n = program->nwords - first;
+	const struct gr_type_plan *plan = scope->plan;
+	uint32_t n = plan->nwords - first;
 	uint64_t bits =
-		gr_bitmap_extract(w->todo, word + first, n < 64 ? n : 64) &
-		program->mask[first / 64];
+		gr_bitmap_extract(w->pending, word + first, n < 64 ? n : 64) &
+		plan->mask[first / 64];
 
-	gr_bitmap_and_not(w->todo, word + first, bits);
+	gr_bitmap_and_not(w->pending, word + first, bits);
 	for (; bits; bits &= bits - 1) {
 		uint32_t i = first + __builtin_ctzll(bits);
-		struct gr_slot *slot = program->slot_of_word[i];
+		struct gr_slot *slot = plan->slot_of_word[i];
 		const uint8_t *at = host + (uint64_t)i * GR_WORD_BYTES;
 
 		if (gr_load_u64(at))
-			run_slot(w, scope, slot, slot->step, at);
+			run_slot(w, o, scope, slot, slot->step, at);
 	}
 }
 
-static void run_large_value(struct gr_walk *w, struct gr_scope *scope,
-			    const uint8_t *host, uint64_t word)
+static void run_large_value(struct gr_walk *w, const struct gr_origin *o,
+			    struct gr_scope *scope, const uint8_t *host,
+			    uint64_t word)
 {
-	for (uint32_t first = 0; first < scope->program->nwords; first += 64)
-		run_words(w, scope, host, word, first);
-	run_arrays(w, scope, host, word);
+	for (uint32_t first = 0; first < scope->plan->nwords; first += 64)
+		run_words(w, o, scope, host, word, first);
+	run_arrays(w, o, scope, host, word);
 }
 
-/* The inner loop of the walk. @return false if nothing was left to do. */
+/* The inner loop of the walk. @return false if no word was pending. */
 static inline __attribute__((always_inline)) bool
-run_value(struct gr_walk *w, struct gr_scope *scope, const uint8_t *host,
-	  uint64_t word)
+run_value(struct gr_walk *w, const struct gr_origin *o, struct gr_scope *scope,
+	  const uint8_t *host, uint64_t word)
 {
-	const struct gr_program *program = scope->program;
+	const struct gr_type_plan *plan = scope->plan;
 
-	if (GR_UNLIKELY(!program->is_small)) {
-		run_large_value(w, scope, host, word);
+	if (GR_UNLIKELY(!plan->is_small)) {
+		run_large_value(w, o, scope, host, word);
 		return true;
 	}
-	uint64_t bits = gr_bitmap_peek(w->todo, word) & program->first_mask;
+	uint64_t bits = gr_bitmap_peek(w->pending, word) & plan->first_mask;
 	if (!bits)
 		return false;
-	gr_bitmap_poke_clear(w->todo, word, bits);
+	gr_bitmap_poke_clear(w->pending, word, bits);
 	for (; bits; bits &= bits - 1) {
 		uint64_t i = __builtin_ctzll(bits);
 		uint32_t count;
@@ -340,26 +366,28 @@ run_value(struct gr_walk *w, struct gr_scope *scope, const uint8_t *host,
 		uint64_t addr = gr_load_u64(at);
 		if (!addr)
 			continue;
-		struct gr_slot *slot = program->slot_of_word[i];
+		struct gr_slot *slot = plan->slot_of_word[i];
 		const struct gr_referent *to =
 			slot_referent(w, slot, at, &count);
 		if (GR_LIKELY(to != NULL))
-			gr_walk_visit_inline(w, addr, to, count, scope,
+			gr_walk_visit_inline(w, o, addr, to, count, scope,
 					     slot->step);
 		else
-			run_wide_slot(w, scope, slot, slot->step, at);
+			run_wide_slot(w, o, scope, slot, slot->step, at);
 	}
 	return true;
 }
 
-void gr_walk_run_value(struct gr_walk *w, struct gr_scope *scope,
-		       const uint8_t *host, uint64_t word)
+void gr_walk_run_value(struct gr_walk *w, const struct gr_origin *o,
+		       struct gr_scope *scope, const uint8_t *host,
+		       uint64_t word)
 {
 	gr_walk_tick(w, 1);
-	run_value(w, scope, host, word);
+	run_value(w, o, scope, host, word);
 }
 
-/* Name the scope of element @p i: ten have their own, the rest one. */
+/* Name the scope of element @p i: the first ten elements have names of their
+ * own, the others share one. */
 static void name_element(const struct gr_walk *w, struct gr_scope *scope,
 			 uint64_t i)
 {
@@ -373,21 +401,21 @@ static void name_element(const struct gr_walk *w, struct gr_scope *scope,
 	gr_walk_open_scope(w, scope);
 }
 
-void gr_walk_run_elements(struct gr_walk *w, struct gr_scope *list,
-			  gr_type_id elem, uint64_t count, const uint8_t *host,
-			  uint64_t word)
+void gr_walk_run_elements(struct gr_walk *w, const struct gr_origin *o,
+			  struct gr_scope *list, gr_type_id elem,
+			  uint64_t count, const uint8_t *host, uint64_t word)
 {
-	const struct gr_program *program = gr_walk_program(w, elem);
-	uint64_t size = program->size_bytes, stride = size / GR_WORD_BYTES;
+	const struct gr_type_plan *plan = gr_walk_type_plan(w, elem);
+	uint64_t size = plan->size_bytes, stride = size / GR_WORD_BYTES;
 	struct gr_scope scope = {
 		.node = GR_NODE_NONE,
 		.key = elem,
-		.program = program,
+		.plan = plan,
 		.up = list,
 		.up_step = UINT32_MAX,
 	};
 
-	if (!stride || gr_program_is_empty(program))
+	if (!stride || gr_type_plan_is_empty(plan))
 		return;
 	gr_walk_open_scope(w, list);
 	uint64_t end = word + count * stride;
@@ -395,50 +423,52 @@ void gr_walk_run_elements(struct gr_walk *w, struct gr_scope *list,
 		name_element(w, &scope, i);
 		gr_walk_tick(w, 1);
 		if (i + AHEAD_OBJECT < count)
-			prefetch_targets(w, program,
+			prefetch_targets(w, plan,
 					 host + (i + AHEAD_OBJECT) * size);
-		if (run_value(w, &scope, host + i * size, word + i * stride))
+		if (run_value(w, o, &scope, host + i * size, word + i * stride))
 			continue;
-		// Of an array that was gone through before little is left.
-		uint64_t next =
-			gr_bitmap_next(w->todo, word + (i + 1) * stride, end);
+		// If the array was walked before, few words are pending: skip
+		// to the next one.
+		uint64_t next = gr_bitmap_next(w->pending,
+					       word + (i + 1) * stride, end);
 		i = next == end ? count : (next - word) / stride - 1;
 	}
 }
 
-/* The key or the element of slot @p i. */
+/* Run the key or the element of slot @p i. */
 static inline __attribute__((always_inline)) void
-run_entry(struct gr_walk *w, const struct gr_map_part *part,
-	  struct gr_scope *scope, unsigned int i, const uint8_t *host,
-	  uint64_t word)
+run_entry(struct gr_walk *w, const struct gr_origin *o,
+	  const struct gr_map_part *part, struct gr_scope *scope,
+	  unsigned int i, const uint8_t *host, uint64_t word)
 {
 	uint64_t off = part->off_bytes + i * part->stride;
 
 	host += off;
 	word += off / GR_WORD_BYTES;
-	if (!scope->program)
+	if (!scope->plan)
 		return;
 	if (GR_LIKELY(!part->is_indirect))
-		run_value(w, scope, host, word);
-	else if (gr_bitmap_take(w->todo, word) && gr_load_u64(host))
-		gr_walk_visit(w, gr_load_u64(host), &scope->program->self, 0,
+		run_value(w, o, scope, host, word);
+	else if (gr_bitmap_take(w->pending, word) && gr_load_u64(host))
+		gr_walk_visit(w, o, gr_load_u64(host), &scope->plan->self, 0,
 			      scope, GR_STEP_SELF);
 }
 
-void gr_walk_run_entries(struct gr_walk *w, const struct gr_map_shape *shape,
-			 struct gr_scope *key, struct gr_scope *elem,
-			 uint64_t full, const uint8_t *host, uint64_t word)
+void gr_walk_run_entries(struct gr_walk *w, const struct gr_origin *o,
+			 const struct gr_map_shape *shape, struct gr_scope *key,
+			 struct gr_scope *elem, uint64_t full,
+			 const uint8_t *host, uint64_t word)
 {
 	for (; full; full &= full - 1) {
 		unsigned int i = __builtin_ctzll(full) / 8;
 
 		gr_walk_tick(w, 1);
-		run_entry(w, &shape->key, key, i, host, word);
-		run_entry(w, &shape->elem, elem, i, host, word);
+		run_entry(w, o, &shape->key, key, i, host, word);
+		run_entry(w, o, &shape->elem, elem, i, host, word);
 	}
 }
 
-/* Did the type of a new object leave words of it? */
+/* Note a new object if its type left words of it pending. */
 static inline void note_rest(struct gr_walk *w, const struct gr_region *region,
 			     struct gr_scope *scope)
 {
@@ -446,65 +476,71 @@ static inline void note_rest(struct gr_walk *w, const struct gr_region *region,
 	uint64_t word = gr_region_word(region);
 	uint64_t rest =
 		n <= GR_BITMAP_PEEK_BITS ?
-			gr_bitmap_peek(w->todo, word) &
+			gr_bitmap_peek(w->pending, word) &
 				((UINT64_C(1) << n) - 1) :
-			gr_bitmap_next(w->todo, word, word + n) - word - n;
+			gr_bitmap_next(w->pending, word, word + n) - word - n;
 
 	if (GR_LIKELY(!rest) || !gr_walk_drop_done(w, region->host, word, n))
 		return;
-	// What DWARF does not know of captures goes below the function.
-	bool is_below = scope->program && scope->program->is_closure &&
-			scope->program->nsteps;
+	// Captures that DWARF does not describe go below the function.
+	bool is_below = scope->plan && scope->plan->is_closure &&
+			scope->plan->nsteps;
 	gr_walk_note_unexplained(w, word,
 				 is_below ? gr_walk_step_node(w, scope, 0) :
 					    region->node);
 }
 
 static inline __attribute__((always_inline)) void
-run_region(struct gr_walk *w, const struct gr_region *region)
+run_region(struct gr_walk *w, const struct gr_origin *o,
+	   const struct gr_region *region)
 {
 	struct gr_scope scope = { .node = region->node, .key = region->type };
 	uint64_t word = gr_region_word(region);
 
-	w->from = region->from;
 	if (GR_UNLIKELY(region->type & GR_KEY_CONTAINER)) {
-		gr_walk_run_container(w, &scope,
+		gr_walk_run_container(w, o, &scope,
 				      region->type & ~GR_KEY_CONTAINER,
 				      region->host, word);
 	} else if (region->count) {
 		scope.key |= GR_KEY_ELEMENTS;
-		gr_walk_run_elements(w, &scope, region->type, region->count,
+		gr_walk_run_elements(w, o, &scope, region->type, region->count,
 				     region->host, word);
 	} else {
-		scope.program = w->programs.by_type[region->type];
+		scope.plan = w->plans.by_type[region->type];
 		scope.table =
-			gr_tree_find_table(&w->tree, scope.node, scope.key);
-		run_value(w, &scope, region->host, word);
+			gr_tree_find_table(&w->m.tree, scope.node, scope.key);
+		run_value(w, o, &scope, region->host, word);
 	}
 	if (gr_region_object_words(region))
 		note_rest(w, region, &scope);
 }
 
-/* The last regions first. */
-static void drain_depth_first(struct gr_walk *w, uint64_t count)
+/* Run regions in depth-first order: the last region first. */
+static void drain_depth_first(struct gr_walk *w, enum gr_tier tier,
+			      uint64_t count)
 {
+	struct gr_origin o = gr_origin_of(w, GR_OBJ_NONE, tier);
 	struct gr_region region;
 
 	while (count-- && !gr_walk_is_over(w) &&
 	       gr_region_queue_pop_last(&w->queue, &region)) {
 		gr_walk_tick(w, 1);
-		run_region(w, &region);
+		o.from = region.from;
+		run_region(w, &o, &region);
 	}
 }
 
 /*
- * The first regions, at most @p count, of one chunk. They stay where they are
- * while they run: a chunk is freed after the last one. @return how many.
+ * Run the first regions of one chunk, at most @p count. They stay in place
+ * while they run: a chunk is freed only after its last region.
+ *
+ * @return the number of regions that ran.
  */
-static uint32_t run_some(struct gr_walk *w, uint32_t count)
+static uint32_t run_some(struct gr_walk *w, enum gr_tier tier, uint32_t count)
 {
 	struct gr_region_queue *queue = &w->queue;
 	struct gr_region_chunk *chunk = queue->head;
+	struct gr_origin o = gr_origin_of(w, GR_OBJ_NONE, tier);
 	uint32_t i = chunk->first;
 
 	if (count > chunk->end - i)
@@ -512,7 +548,8 @@ static uint32_t run_some(struct gr_walk *w, uint32_t count)
 	gr_walk_tick(w, count);
 	for (uint32_t end = i + count; i < end; i++) {
 		look_ahead(w, chunk, i);
-		run_region(w, &chunk->regions[i]);
+		o.from = chunk->regions[i].from;
+		run_region(w, &o, &chunk->regions[i]);
 	}
 	chunk->first = i;
 	queue->size -= count;
@@ -521,14 +558,14 @@ static uint32_t run_some(struct gr_walk *w, uint32_t count)
 	return count;
 }
 
-void gr_walk_drain(struct gr_walk *w, uint64_t count)
+void gr_walk_drain(struct gr_walk *w, enum gr_tier tier, uint64_t count)
 {
 	struct gr_region_queue *queue = &w->queue;
 
 	if (w->is_first_root) {
-		drain_depth_first(w, count);
+		drain_depth_first(w, tier, count);
 		return;
 	}
 	while (count && queue->size && !gr_walk_is_over(w))
-		count -= run_some(w, count < SOME ? count : SOME);
+		count -= run_some(w, tier, count < SOME ? count : SOME);
 }

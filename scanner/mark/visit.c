@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Objects: count the new ones, queue what a type explains of them. */
+/* Visits of objects: count new objects, and queue the regions that types
+ * explain. */
 #include "mark/visit.h"
 
-const struct gr_program *gr_walk_no_program(struct gr_walk *w)
+#include "base/cleanup.h"
+
+const struct gr_type_plan *gr_walk_no_type_plan(struct gr_walk *w)
 {
-	gr_walk_fail(w, &gr_enomem);
-	return &gr_program_nothing;
+	gr_walk_fail(w, w->plans.err ? steal_ptr(w->plans.err) : &gr_enomem);
+	return &gr_type_plan_nothing;
 }
 
 const struct gr_referent *gr_walk_referent(struct gr_walk *w, gr_type_id type)
 {
 	static const struct gr_referent untyped = {
-		.program = &gr_program_nothing,
+		.plan = &gr_type_plan_nothing,
 		.type = GR_TYPE_NONE,
 		.label = GR_TYPE_NONE,
 		.bytes = GR_NOT_QUICK,
 	};
-	const struct gr_program *program =
-		type == GR_TYPE_NONE ? NULL : gr_walk_program(w, type);
+	const struct gr_type_plan *plan =
+		type == GR_TYPE_NONE ? NULL : gr_walk_type_plan(w, type);
 
-	// Without memory the empty program stands in, which is of no type.
-	return program && program != &gr_program_nothing ? &program->self :
-							   &untyped;
+	// Without memory, the plan is the empty one, which has no type.
+	return plan && plan != &gr_type_plan_nothing ? &plan->self : &untyped;
 }
 
-/* A pointer to the type at an address by @p find, cached. */
+/* The referent of the type that @p find finds at an address, cached. */
 static const struct gr_referent *
 find_type(struct gr_walk *w, uint64_t addr,
-	  struct gr_error *(*find)(struct gr_runtime *rt, uint64_t addr,
+	  struct gr_error *(*find)(struct gr_types *types, uint64_t addr,
 				   gr_type_id *ret))
 {
 	struct gr_cached_type *entry =
@@ -39,7 +41,7 @@ find_type(struct gr_walk *w, uint64_t addr,
 		return gr_walk_referent(w, GR_TYPE_NONE);
 	if (GR_LIKELY(cached != NULL))
 		return cached;
-	struct gr_error *err = find(w->rt, addr, &id);
+	struct gr_error *err = find(w->types, addr, &id);
 	if (err) {
 		gr_walk_fail(w, err);
 		return gr_walk_referent(w, GR_TYPE_NONE);
@@ -66,31 +68,32 @@ const struct gr_referent *gr_walk_closure_type(struct gr_walk *w, uint64_t pc)
 
 struct gr_total *gr_walk_find_total(struct gr_walk *w, gr_type_id label)
 {
-	size_t need = gr_types_count(w->rt->types);
+	size_t need = gr_types_count(w->types);
 
 	if (label == GR_TYPE_NONE)
-		return &w->untyped_total;
-	if (!gr_total_vector_reserve(&w->type_totals, need)) {
+		return &w->m.untyped_total;
+	if (!gr_total_vector_reserve(&w->m.type_totals, need)) {
 		gr_walk_fail(w, &gr_enomem);
-		return &w->untyped_total;
+		return &w->m.untyped_total;
 	}
-	memset(w->type_totals.data + w->type_totals.size, 0,
-	       (need - w->type_totals.size) * sizeof(struct gr_total));
-	w->type_totals.size = need;
-	return &w->type_totals.data[label];
+	memset(w->m.type_totals.data + w->m.type_totals.size, 0,
+	       (need - w->m.type_totals.size) * sizeof(struct gr_total));
+	w->m.type_totals.size = need;
+	return &w->m.type_totals.data[label];
 }
 
-void gr_walk_note_parent(struct gr_walk *w, gr_obj obj, gr_type_id label,
-			 uint32_t node)
+uint32_t gr_walk_note_parent(struct gr_walk *w, const struct gr_origin *o,
+			     gr_obj obj, uint32_t label, gr_type_id type,
+			     uint32_t node)
 {
-	struct gr_parent parent = { w->from,
-				    w->root ? w->root->goroutine : UINT32_MAX };
+	struct gr_frame_object on_stack = { obj, o->root ? o->root->goroutine :
+							   UINT32_MAX };
 
-	w->parents[obj] = parent;
-	w->node_of[obj] = node;
-	w->type_of[obj] = label;
-	if (obj == w->wanted)
-		w->is_found = true;
+	w->m.parents->of[obj] = (struct gr_parent){ o->from, node + 1, label };
+	if (on_stack.goroutine != UINT32_MAX &&
+	    !gr_stack_object_vector_append(&w->m.parents->on_stack, on_stack))
+		gr_walk_fail(w, &gr_enomem);
+	return gr_parents_anchor(w->m.parents, &w->m.tree, type);
 }
 
 void gr_walk_note_unexplained(struct gr_walk *w, uint64_t word, uint32_t node)
@@ -101,8 +104,10 @@ void gr_walk_note_unexplained(struct gr_walk *w, uint64_t word, uint32_t node)
 		gr_walk_fail(w, &gr_enomem);
 }
 
-/* A pointer to an object at hand; what is known of the object grows. */
+/* A pointer to an object, during its visit. The type in `to` becomes more
+ * precise during the visit. */
 struct visit {
+	const struct gr_origin *origin;
 	uint64_t addr;
 	struct gr_referent to;
 	uint32_t count;
@@ -112,21 +117,25 @@ struct visit {
 	gr_obj obj;
 	uint32_t index; /* of the object in its span */
 	uint64_t slot_addr;
+	bool is_real; /* `to` comes from the object itself */
 };
 
 /*
- * The real type of an object, by its malloc header or mspan.largeType; it
- * replaces what the referrer knows, and covers the whole object.
+ * The real type of an object, from its malloc header or mspan.largeType. It
+ * replaces the referrer's type and covers the whole object.
  */
 static gr_type_id real_type(struct gr_walk *w, const struct visit *v)
 {
 	const struct gr_span *span = v->span;
 
-	if (span->header_bytes && span->host)
+	if (span->header_bytes && span->host) {
+		gr_walk_note_read(w, span->host + v->index * span->elem_bytes,
+				  GR_WORD_BYTES);
 		return gr_walk_runtime_type(
 			       w, gr_load_u64(span->host +
 					      v->index * span->elem_bytes))
 			->type;
+	}
 	if (!span->large_type)
 		return GR_TYPE_NONE;
 	// A type with an unrolled mask is a copy without kind and name.
@@ -136,21 +145,23 @@ static gr_type_id real_type(struct gr_walk *w, const struct visit *v)
 	return gr_walk_runtime_type(w, span->large_type)->type;
 }
 
-/* A visit to a barrier object: kept for the last stratum. */
+/* Defer the visit of an object of the scheduler to the last tier. */
 static void defer_visit(struct gr_walk *w, const struct visit *v)
 {
-	struct gr_deferred_visit visit = { .addr = v->addr };
+	struct gr_deferred_visit visit = { .addr = v->addr,
+					   .from = v->origin->from };
 
-	if (!gr_bitmap_set_new(w->deferred_seen, v->obj))
+	if (w->m.states[v->obj] & GR_OBJECT_DEFERRED)
 		return;
+	w->m.states[v->obj] |= GR_OBJECT_DEFERRED;
 	visit.node = gr_walk_step_node(w, v->scope, v->step);
 	if (!gr_deferred_vector_append(&w->deferred, visit))
 		gr_walk_fail(w, &gr_enomem);
 }
 
 /*
- * Bytes that the referent's type explains, at most @p avail; 0: none.
- * v->count becomes what fits.
+ * The number of bytes that the referent's type explains, at most @p avail.
+ * v->count becomes the number of elements that fit.
  */
 static uint64_t region_bytes(struct gr_walk *w, struct visit *v, uint64_t avail)
 {
@@ -162,8 +173,8 @@ static uint64_t region_bytes(struct gr_walk *w, struct visit *v, uint64_t avail)
 		size = gr_walk_header_bytes(w, v->to.type);
 		return size <= avail ? size : 0;
 	}
-	size = v->to.program->size_bytes;
-	if (gr_program_is_empty(v->to.program) || !size || size > avail)
+	size = v->to.plan->size_bytes;
+	if (gr_type_plan_is_empty(v->to.plan) || !size || size > avail)
 		return 0;
 	if (!v->count)
 		return size;
@@ -176,7 +187,11 @@ static void push_visited(struct gr_walk *w, const struct visit *v,
 			 const uint8_t *host, uint64_t word,
 			 uint64_t object_words, gr_obj from)
 {
-	uint32_t node = gr_walk_step_node(w, v->scope, v->step);
+	bool is_anchored = w->m.parents && v->obj != GR_OBJ_NONE;
+	uint32_t node = is_anchored ?
+				gr_parents_anchor(w->m.parents, &w->m.tree,
+						  v->to.type) :
+				gr_walk_step_node(w, v->scope, v->step);
 	struct gr_region *region = gr_walk_push(w);
 
 	if (region)
@@ -192,7 +207,7 @@ static void push_visited(struct gr_walk *w, const struct visit *v,
 		};
 }
 
-/* A typed pointer out of the heap: into static data or a stack. */
+/* Visit a typed pointer to static data or to a stack. */
 static void visit_area(struct gr_walk *w, struct visit *v)
 {
 	const uint8_t *host;
@@ -203,13 +218,15 @@ static void visit_area(struct gr_walk *w, struct visit *v)
 		return;
 	uint64_t bytes = region_bytes(w, v, avail);
 	uint64_t end = word + bytes / GR_WORD_BYTES;
-	if (bytes && gr_bitmap_next(w->todo, word, end) < end)
-		push_visited(w, v, host, word, 0, w->from);
+	if (bytes && gr_bitmap_next(w->pending, word, end) < end)
+		push_visited(w, v, host, word, 0, v->origin->from);
 }
 
 /*
- * Queue what the type explains of an object in a span with pointers. @return
- * true if what is left of a new object will be noted after that.
+ * Queue the region that the type explains of an object in a span with pointers.
+ *
+ * @return true if that region will also note the unexplained rest of a new
+ * object.
  */
 static bool visit_contents(struct gr_walk *w, struct visit *v, bool is_new)
 {
@@ -225,12 +242,11 @@ static bool visit_contents(struct gr_walk *w, struct visit *v, bool is_new)
 	uint64_t off = v->addr - span->base_addr;
 	uint64_t word = span->first_word + off / GR_WORD_BYTES;
 	uint64_t object_words = (end - data) / GR_WORD_BYTES;
-	if (v->addr == data &&
-	    (end - data < 32 || bytes >= GR_LEAST_BYTES(end - data))) {
-		w->heap->states[v->obj] |= GR_OBJECT_WHOLE;
+	if (v->addr == data && bytes >= gr_least_bytes(end - data, false)) {
+		w->m.states[v->obj] |= GR_OBJECT_WHOLE;
 	} else if (!is_new) {
 		uint64_t word_end = word + bytes / GR_WORD_BYTES;
-		if (gr_bitmap_next(w->todo, word, word_end) == word_end)
+		if (gr_bitmap_next(w->pending, word, word_end) == word_end)
 			return false;
 	}
 	bool is_watched = is_new && v->addr == data &&
@@ -240,7 +256,7 @@ static bool visit_contents(struct gr_walk *w, struct visit *v, bool is_new)
 	return is_watched;
 }
 
-/* Replace the referrer's type by the real one, if the object tells. */
+/* Replace the referrer's type by the real one, if the object has it. */
 static bool apply_real_type(struct gr_walk *w, struct visit *v)
 {
 	const struct gr_span *span = v->span;
@@ -248,24 +264,27 @@ static bool apply_real_type(struct gr_walk *w, struct visit *v)
 
 	if (real == GR_TYPE_NONE)
 		return false;
-	uint64_t size = gr_types_get(w->rt->types, real)->size_bytes;
+	uint64_t size = gr_types_get(w->types, real)->size_bytes;
 	uint64_t count = size ? (span->elem_bytes - span->header_bytes) / size :
 				0;
 	if (!count)
 		return false;
 	bool is_same = v->to.type == real;
+	// A pointer to an element does not have the label of the array.
+	bool is_element = count > 1 && !v->count;
+	v->is_real = true;
 	v->addr = v->slot_addr + span->header_bytes;
 	v->to.type = real;
 	v->count = count > 1 || (is_same && v->count) ?
 			   (count < UINT32_MAX ? count : UINT32_MAX) :
 			   0;
-	if (v->to.label != GR_TYPE_NONE && is_same)
+	if (v->to.label != GR_TYPE_NONE && is_same && !is_element)
 		return false;
 	v->to.label = real;
-	v->to.program = gr_walk_program(w, real);
+	v->to.plan = gr_walk_type_plan(w, real);
 	if (count > 1) {
 		struct gr_error *err =
-			gr_types_slice_of(w->rt, real, &v->to.label);
+			gr_types_slice_of(w->types, real, &v->to.label);
 		if (err)
 			gr_walk_fail(w, err);
 	}
@@ -273,132 +292,196 @@ static bool apply_real_type(struct gr_walk *w, struct visit *v)
 }
 
 /*
- * Make up what an object in a span with pointers is: by its header, else as
- * the referrer says. A pointer to something without pointers (`*byte`, the
- * address of a field) does not say what the object is. A closure is known by
- * its code, whatever it captures.
+ * Determine the type of an object in a span with pointers: from its header,
+ * else from the referrer. A pointer to a type without pointers (`*byte`, the
+ * address of a field) does not tell the type of the object. A closure is known
+ * by its code, whatever it captures.
  */
 static bool refine_type(struct gr_walk *w, struct visit *v)
 {
-	if (v->to.is_container || v->to.program->is_closure)
+	if (v->to.is_container || v->to.plan->is_closure)
 		return false;
 	if ((v->span->header_bytes || v->span->large_type) &&
 	    apply_real_type(w, v))
 		return true;
-	if (gr_program_is_empty(v->to.program))
+	if (gr_type_plan_is_empty(v->to.plan))
 		v->to.type = v->to.label = GR_TYPE_NONE;
 	return false;
 }
 
-/* A pointer into a slot that is not allocated. */
-static void note_free_slot(struct gr_walk *w, uint64_t addr)
+/* Record a pointer into a slot that is not allocated. */
+static void note_free_slot(struct gr_walk *w, const struct visit *v)
 {
-	struct gr_free_slot slot = { .addr = addr };
+	struct gr_free_slot slot = { .addr = v->addr };
+	gr_obj from = v->origin->from;
 
-	if (w->is_conservative) {
+	if (gr_origin_is_doubtful(v->origin)) {
 		gr_gap_add(w->rt->gaps, GR_GAP_CONSERVATIVE_FREE_SLOTS, 1);
 		return;
 	}
 	gr_gap_add(w->rt->gaps, GR_GAP_FREE_SLOT_POINTERS, 1);
-	if (w->nfree_slots == GR_FREE_SLOTS_MAX)
+	if (w->m.nfree_slots == GR_FREE_SLOTS_MAX)
 		return;
-	if (w->from != GR_OBJ_NONE) {
-		const struct gr_span *span = gr_heap_span_of(w->heap, w->from);
-		slot.held_by =
-			gr_span_slot_addr(span, w->from - span->first_obj) +
-			span->header_bytes;
-	}
-	w->free_slots[w->nfree_slots++] = slot;
+	if (from != GR_OBJ_NONE)
+		slot.held_by = gr_heap_object_addr(w->heap, from);
+	w->m.free_slots[w->m.nfree_slots++] = slot;
 }
 
-/* Is the slot not in use, or by a pointer of doubt not seen as used? */
+/* Is the slot free, or must a conservative word treat it as free? */
 static bool is_free_slot(struct gr_walk *w, const struct visit *v)
 {
-	if (!gr_heap_is_allocated(w->heap, v->obj)) {
-		note_free_slot(w, v->addr);
+	if (!(w->m.states[v->obj] & GR_OBJECT_ALLOCATED)) {
+		note_free_slot(w, v);
 		return true;
 	}
-	// As the collector: from a word that is perhaps no pointer, what lies
-	// in a slot that is perhaps not initialised is not followed.
-	if (w->is_conservative && v->index == v->span->fresh) {
+	// The collector does the same: it does not follow a conservative word
+	// into a slot that may not be initialised.
+	if (gr_origin_is_doubtful(v->origin) && v->index == v->span->fresh) {
 		gr_gap_add(w->rt->gaps, GR_GAP_CONSERVATIVE_FREE_SLOTS, 1);
 		return true;
 	}
 	return false;
 }
 
-/* Is it a pointer to a part, whose type is not that of the whole? */
+/*
+ * Is this a pointer to a part of the object, whose type is not the type of the
+ * whole? A field may also lie at the start of the object; its type is then too
+ * small. A closure is no part of anything, and not all that it captured may be
+ * known.
+ */
 static bool is_part(const struct visit *v)
 {
-	return v->to.type != GR_TYPE_NONE && !v->count &&
-	       v->addr != v->slot_addr + v->span->header_bytes;
+	uint64_t room = v->span->elem_bytes - v->span->header_bytes;
+
+	if (v->to.type == GR_TYPE_NONE || v->count || v->is_real ||
+	    v->to.plan->is_closure)
+		return false;
+	if (v->addr != v->slot_addr + v->span->header_bytes)
+		return true;
+	return !v->to.is_container &&
+	       v->to.plan->size_bytes <
+		       gr_least_bytes(room, v->span->is_noscan);
 }
 
-/* First visit, by a pointer that perhaps knows little. */
+/* Note the type of a pointer to the first field. False: it points to another
+ * one. */
+static bool note_part(struct gr_walk *w, const struct visit *v)
+{
+	struct gr_part part = { v->obj, v->to.label, v->span->elem_bytes };
+
+	if (v->addr != v->slot_addr + v->span->header_bytes)
+		return false;
+	if (!gr_part_vector_append(&w->parts, part))
+		gr_walk_fail(w, &gr_enomem);
+	return true;
+}
+
+/* Count an object at its first visit; the pointer may not tell its type. */
 static uint32_t count_visited(struct gr_walk *w, const struct visit *v,
 			      struct gr_total *named_row)
 {
 	bool is_untyped = v->to.label == GR_TYPE_NONE;
-	uint8_t state = is_untyped	   ? GR_OBJECT_UNTYPED :
+	bool is_one_part = !is_untyped && is_part(v);
+	uint8_t state = is_untyped  ? GR_OBJECT_UNTYPED :
+			is_one_part ? GR_OBJECT_UNTYPED | GR_OBJECT_PART :
 			v->span->is_noscan ? GR_OBJECT_WHOLE :
 					     0;
 	uint32_t node = gr_walk_count(w, v->obj, v->span->elem_bytes, state,
-				      is_part(v) ? GR_TYPE_NONE : v->to.label,
+				      is_one_part ? GR_TYPE_NONE : v->to.label,
 				      v->scope, v->step);
 
+	if (is_one_part)
+		note_part(w, v);
 	gr_total_add(is_untyped ? &w->ledger->masked : named_row,
 		     v->span->elem_bytes);
+	if (w->m.parents)
+		node = gr_walk_note_parent(w, v->origin, v->obj,
+					   is_one_part ? GR_TYPE_NONE :
+							 gr_label_of(&v->to,
+								     v->count),
+					   v->to.type, node);
 	return node;
 }
 
 static void move_total(struct gr_total *from, struct gr_total *to,
 		       uint64_t bytes)
 {
+	GR_ASSERT(from->objects && from->bytes >= bytes);
 	from->objects--;
 	from->bytes -= bytes;
 	gr_total_add(to, bytes);
 }
 
+/* Set the label of an object; @p label is as in parents.h. */
+static void set_label(struct gr_walk *w, gr_obj obj, uint32_t label,
+		      uint64_t bytes)
+{
+	gr_type_id type = label & ~GR_LABEL_FLAGS;
+
+	w->m.states[obj] &= ~(GR_OBJECT_UNTYPED | GR_OBJECT_PART);
+	move_total(&w->m.untyped_total,
+		   type < w->m.type_totals.size ? &w->m.type_totals.data[type] :
+						  gr_walk_find_total(w, type),
+		   bytes);
+	if (w->m.parents)
+		w->m.parents->of[obj].label = label;
+}
+
 /*
- * What was counted by a pointer of no type is named by a later one: names do
- * not depend on which of the two is nearer to a root.
+ * Name an object that was first counted through an untyped pointer or through
+ * one to a part. The name therefore does not depend on which of the two
+ * pointers is nearer to a root.
  */
 static void name_counted(struct gr_walk *w, const struct visit *v,
 			 struct gr_total *named_row)
 {
 	uint64_t bytes = v->span->elem_bytes;
+	uint8_t *state = &w->m.states[v->obj];
+	bool was_part = *state & GR_OBJECT_PART;
 
-	if (v->to.label == GR_TYPE_NONE || is_part(v))
+	if (v->to.label == GR_TYPE_NONE)
 		return;
-	w->heap->states[v->obj] &= ~GR_OBJECT_UNTYPED;
-	if (v->span->is_noscan)
-		w->heap->states[v->obj] |= GR_OBJECT_WHOLE;
-	move_total(&w->ledger->masked, named_row, bytes);
-	move_total(&w->untyped_total,
-		   v->to.label < w->type_totals.size ?
-			   &w->type_totals.data[v->to.label] :
-			   gr_walk_find_total(w, v->to.label),
-		   bytes);
-	if (w->type_of)
-		w->type_of[v->obj] = v->to.label;
+	if (!is_part(v)) {
+		set_label(w, v->obj, gr_label_of(&v->to, v->count), bytes);
+		if (v->span->is_noscan)
+			*state |= GR_OBJECT_WHOLE;
+	} else if (!was_part && note_part(w, v)) {
+		*state |= GR_OBJECT_PART;
+	} else {
+		return;
+	}
+	// An object with the type of a part is not in `masked`.
+	if (!was_part)
+		move_total(&w->ledger->masked, named_row, bytes);
 }
 
-/* Any pointer to any object. */
+void gr_walk_name_parts(struct gr_walk *w)
+{
+	for (size_t i = 0; i < w->parts.size; i++) {
+		const struct gr_part *part = &w->parts.data[i];
+
+		if (w->m.states[part->obj] & GR_OBJECT_PART)
+			set_label(w, part->obj, part->label | GR_LABEL_BEGIN,
+				  part->bytes);
+	}
+}
+
+/* Visit an object through any pointer. */
 static gr_obj visit_object(struct gr_walk *w, struct visit *v)
 {
 	bool is_noscan = v->span->is_noscan;
-	uint8_t state = w->heap->states[v->obj];
+	uint8_t state = w->m.states[v->obj];
 	bool is_new = !(state & GR_OBJECT_COUNTED);
 
 	if (is_free_slot(w, v) || state & GR_OBJECT_WHOLE)
 		return GR_OBJ_NONE;
-	if (w->stratum < GR_STRATUM_RUNTIME &&
-	    (state & GR_OBJECT_BARRIER || v->to.program->is_barrier)) {
+	if (v->origin->tier < GR_TIER_RUNTIME &&
+	    (state & GR_OBJECT_SCHEDULER || v->to.plan->is_scheduler)) {
 		defer_visit(w, v);
 		return GR_OBJ_NONE;
 	}
 	bool is_header = !is_noscan && refine_type(w, v);
-	struct gr_total *row = is_header ? &w->ledger->header : w->typed_row;
+	struct gr_total *row = is_header ? &w->ledger->header : v->origin->row;
 	uint32_t node = GR_NODE_NONE;
 	if (is_new)
 		node = count_visited(w, v, row);
@@ -412,17 +495,19 @@ static gr_obj visit_object(struct gr_walk *w, struct visit *v)
 	return is_new ? v->obj : GR_OBJ_NONE;
 }
 
-gr_obj gr_walk_visit_slowly(struct gr_walk *w, uint64_t addr,
-			    const struct gr_referent *to, uint32_t count,
-			    struct gr_scope *scope, uint32_t step)
+gr_obj gr_walk_visit_slowly(struct gr_walk *w, const struct gr_origin *o,
+			    uint64_t addr, const struct gr_referent *to,
+			    uint32_t count, struct gr_scope *scope,
+			    uint32_t step)
 {
 	const struct gr_span *span = NULL;
 	gr_obj obj = gr_heap_object_at(w->heap, addr, &span);
 
-	// Texts of the executable: a string's bytes are of no type.
+	// Strings in the executable lead nowhere: their bytes have no type.
 	if (obj == GR_OBJ_NONE && to->type == GR_TYPE_NONE)
 		return GR_OBJ_NONE;
 	struct visit v = {
+		.origin = o,
 		.addr = addr,
 		.to = *to,
 		.count = count,
@@ -440,106 +525,10 @@ gr_obj gr_walk_visit_slowly(struct gr_walk *w, uint64_t addr,
 	return visit_object(w, &v);
 }
 
-gr_obj gr_walk_visit(struct gr_walk *w, uint64_t addr,
-		     const struct gr_referent *to, uint32_t count,
-		     struct gr_scope *scope, uint32_t step)
+gr_obj gr_walk_visit(struct gr_walk *w, const struct gr_origin *o,
+		     uint64_t addr, const struct gr_referent *to,
+		     uint32_t count, struct gr_scope *scope, uint32_t step)
 {
 	gr_walk_tick(w, 1);
-	return gr_walk_visit_inline(w, addr, to, count, scope, step);
-}
-
-static bool locate_area(struct gr_walk *w, uint64_t addr, const uint8_t **host,
-			uint64_t *word, uint64_t *bytes)
-{
-	const struct gr_area_list *areas = &w->roots->areas;
-	size_t low = 0, high = areas->count;
-
-	// The most frequent ones, types and texts, lie before the data.
-	if (!high || addr < areas->areas[0].start)
-		return false;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (areas->areas[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == areas->count || addr < areas->areas[low].start ||
-	    !areas->areas[low].host)
-		return false;
-	const struct gr_area *area = &areas->areas[low];
-	*host = area->host + (addr - area->start);
-	*word = w->area_word[low] + (addr - area->start) / GR_WORD_BYTES;
-	*bytes = area->end - addr;
-	return true;
-}
-
-/* Would a visit of this pointer do nothing, whatever is known of it? */
-static bool is_done(struct gr_walk *w, uint64_t addr)
-{
-	const uint8_t *host;
-	uint64_t word, bytes;
-	struct gr_spot at;
-
-	if (!addr)
-		return true;
-	if (gr_heap_spot(w->heap, addr, &at))
-		return w->heap->states[at.obj] & GR_OBJECT_WHOLE;
-	// What is neither in the heap nor in an area leads nowhere.
-	return !gr_heap_span_at(w->heap, addr) &&
-	       !locate_area(w, addr, &host, &word, &bytes);
-}
-
-bool gr_walk_drop_done(struct gr_walk *w, const uint8_t *host, uint64_t word,
-		       uint64_t nwords)
-{
-	bool is_left = false;
-
-	for (uint64_t i = 0; i < nwords; i += 64) {
-		uint64_t n = nwords - i < 64 ? nwords - i : 64, done = 0;
-		uint64_t bits = gr_bitmap_extract(w->todo, word + i, n);
-
-		for (uint64_t rest = bits; rest; rest &= rest - 1) {
-			uint64_t off =
-				(i + __builtin_ctzll(rest)) * GR_WORD_BYTES;
-			if (is_done(w, gr_load_u64(host + off)))
-				done |= rest & -rest;
-		}
-		gr_bitmap_and_not(w->todo, word + i, done);
-		is_left |= bits != done;
-	}
-	return is_left;
-}
-
-bool gr_walk_locate(struct gr_walk *w, uint64_t addr, const uint8_t **host,
-		    uint64_t *word, uint64_t *bytes)
-{
-	const struct gr_span *span;
-	struct gr_spot at;
-
-	if (addr % GR_WORD_BYTES)
-		return false;
-	// The page tells nearly always, and is near; the span is not.
-	if (GR_LIKELY(gr_heap_spot(w->heap, addr, &at))) {
-		const struct gr_page_more *page = gr_spot_page(&at, addr);
-		uint64_t in_page = addr & (GR_HEAP_PAGE_BYTES - 1);
-
-		if (!page->host || !gr_heap_is_allocated(w->heap, at.obj))
-			return false;
-		*host = page->host + in_page;
-		*word = (uint64_t)page->scan_page * GR_PAGE_WORDS +
-			in_page / GR_WORD_BYTES;
-		*bytes = at.kind->elem_bytes - at.off;
-		return true;
-	}
-	gr_obj obj = gr_heap_object_at(w->heap, addr, &span);
-	if (obj == GR_OBJ_NONE)
-		return locate_area(w, addr, host, word, bytes);
-	if (!span->host || !gr_heap_is_allocated(w->heap, obj))
-		return false;
-	uint64_t off = addr - span->base_addr;
-	*host = span->host + off;
-	*word = span->first_word + off / GR_WORD_BYTES;
-	*bytes = (uint64_t)(obj - span->first_obj + 1) * span->elem_bytes - off;
-	return true;
+	return gr_walk_visit_inline(w, o, addr, to, count, scope, step);
 }

@@ -3,9 +3,10 @@
 
 #include "base/cleanup.h"
 #include "base/huge.h"
-#include "goruntime/ptrmap.h"
+#include "goruntime/heap/ptrmap.h"
 
-/* A long queue is in huge pages, one a chunk: it is mostly new memory. */
+/* Make a chunk. A long queue uses one huge page for each chunk, because its
+ * memory is mostly new. */
 static struct gr_region_chunk *new_chunk(struct gr_region_queue *queue)
 {
 	enum { SMALL_BYTES = 64 << 10 };
@@ -16,18 +17,26 @@ static struct gr_region_chunk *new_chunk(struct gr_region_queue *queue)
 
 	if (chunk)
 		return chunk;
-	chunk = is_long ? aligned_alloc(bytes, bytes) : malloc(bytes);
+	chunk = is_long ? gr_huge_alloc(bytes) : malloc(bytes);
 	if (!chunk)
 		return NULL;
-	gr_huge_advise(chunk, bytes);
+	chunk->is_huge = is_long;
 	chunk->capacity = (bytes - sizeof(*chunk)) / sizeof(struct gr_region);
 	return chunk;
+}
+
+static void free_chunk(struct gr_region_chunk *chunk)
+{
+	if (chunk && chunk->is_huge)
+		gr_huge_free(chunk, GR_HUGE_BYTES);
+	else
+		free(chunk);
 }
 
 static void keep_spare(struct gr_region_queue *queue,
 		       struct gr_region_chunk *chunk)
 {
-	free(queue->spare);
+	free_chunk(queue->spare);
 	queue->spare = chunk;
 }
 
@@ -59,6 +68,7 @@ void gr_region_queue_drop_chunk(struct gr_region_queue *queue)
 		chunk->first = chunk->end = 0;
 		return;
 	}
+	GR_ASSERT(chunk->first == chunk->end && chunk != queue->tail);
 	queue->head = chunk->next;
 	queue->head->prev = NULL;
 	keep_spare(queue, chunk);
@@ -89,28 +99,25 @@ static void queue_deinit(struct gr_region_queue *queue)
 {
 	while (queue->head) {
 		struct gr_region_chunk *next = queue->head->next;
-		free(queue->head);
+		free_chunk(queue->head);
 		queue->head = next;
 	}
-	free(queue->spare);
+	free_chunk(queue->spare);
 }
 
 void gr_walk_destroy(struct gr_walk *w)
 {
 	if (!w)
 		return;
-	gr_programs_deinit(&w->programs);
-	gr_tree_deinit(&w->tree);
+	gr_type_plans_deinit(&w->plans);
+	gr_marking_deinit(&w->m);
 	queue_deinit(&w->queue);
 	gr_masked_vector_deinit(&w->masked);
+	gr_part_vector_deinit(&w->parts);
 	gr_deferred_vector_deinit(&w->deferred);
-	gr_total_vector_deinit(&w->type_totals);
-	free(w->todo);
+	free(w->pending);
 	free(w->area_word);
-	free(w->node_of);
-	free(w->type_of);
-	free(w->parents);
-	free(w->deferred_seen);
+	gr_huge_release();
 	gr_error_destroy(w->err);
 	free(w);
 }
@@ -120,7 +127,8 @@ static uint64_t area_words(const struct gr_area *area)
 	return (area->end - area->start) / GR_WORD_BYTES;
 }
 
-/* Lay out the bits of areas and of put-together variables behind the heap's. */
+/* Lay out the pending bits behind those of the heap: for areas, and for
+ * variables put together from pieces. */
 static struct gr_error *lay_out_words(struct gr_walk *w)
 {
 	const struct gr_area_list *areas = &w->roots->areas;
@@ -134,7 +142,8 @@ static struct gr_error *lay_out_words(struct gr_walk *w)
 		word += (area_words(&areas->areas[i]) + 63) & ~UINT64_C(63);
 	}
 	w->extra_word = word;
-	// One group of 64 bits serves all put-together variables in turn.
+	// One group of 64 bits serves all variables put together from pieces,
+	// one after another.
 	w->total_words = word + 64;
 	return NULL;
 }
@@ -146,26 +155,13 @@ static void copy_live_bits(struct gr_walk *w)
 	for (size_t i = 0; i < areas->count; i++) {
 		const struct gr_area *area = &areas->areas[i];
 		if (area->live && area->host)
-			memcpy(w->todo + w->area_word[i] / 64, area->live,
+			memcpy(w->pending + w->area_word[i] / 64, area->live,
 			       gr_bitmap_words(area_words(area)) * 8);
 	}
 }
 
-/* Nothing is counted, and no object is a barrier. */
-static void reset_objects(struct gr_heap *heap)
-{
-	const uint64_t kept = GR_OBJECT_ALLOCATED * (UINT64_MAX / 0xff);
-	uint64_t word;
-
-	// Eight at a time; there is room for that behind the last.
-	for (uint64_t i = 0; i < heap->nobjs; i += sizeof(word)) {
-		memcpy(&word, heap->states + i, sizeof(word));
-		word &= kept;
-		memcpy(heap->states + i, &word, sizeof(word));
-	}
-}
-
-struct gr_error *gr_walk_create(struct gr_runtime *rt,
+struct gr_error *gr_walk_create(const struct gr_heap *heap,
+				const struct gr_sched *sched,
 				const struct gr_roots *roots,
 				const struct gr_walk_options *options,
 				struct gr_ledger *ledger, struct gr_walk **ret)
@@ -175,44 +171,36 @@ struct gr_error *gr_walk_create(struct gr_runtime *rt,
 
 	if (!w)
 		return &gr_enomem;
-	w->rt = rt;
-	w->heap = rt->heap;
+	gr_huge_hold();
+	w->rt = heap->rt;
+	w->types = heap->types;
+	w->heap = heap;
+	w->sched = sched;
 	w->roots = roots;
 	w->ledger = ledger;
-	w->typed_row = &ledger->typed;
-	w->wanted = GR_OBJ_NONE;
-	w->from = GR_OBJ_NONE;
-	gr_walk_set_conservative(w, false);
+	w->waiters_left = 2 * (uint64_t)heap->nobjs;
 	w->is_first_root = options->attribution == GR_ATTRIBUTION_FIRST;
 	w->per_goroutine = options->per_goroutine;
 	w->precise_only = options->precise_only;
 	err = lay_out_words(w);
 	if (!err)
-		err = gr_ptrmap_build(rt, w->total_words - w->heap->nwords + 64,
-				      &w->todo);
+		err = gr_ptrmap_build(heap,
+				      w->total_words - w->heap->nwords + 64,
+				      &w->pending);
 	if (!err)
-		err = gr_programs_init(&w->programs, rt);
+		err = gr_type_plans_init(&w->plans, heap->types);
 	if (!err)
-		err = gr_tree_init(&w->tree, options->max_depth,
-				   options->max_nodes);
+		err = gr_marking_init(&w->m, w->heap, options->max_depth,
+				      options->max_nodes);
 	if (err)
 		return err;
 	copy_live_bits(w);
-	reset_objects(w->heap);
-	w->deferred_seen = gr_bitmap_alloc(w->heap->nobjs + 1);
-	if (!w->deferred_seen)
-		return &gr_enomem;
 	*ret = steal_ptr(w);
 	return NULL;
 }
 
-struct gr_error *gr_walk_keep_parents(struct gr_walk *w, gr_obj wanted)
+struct gr_error *gr_walk_keep_parents(struct gr_walk *w)
 {
-	size_t n = (size_t)w->heap->nobjs + 1;
-
-	w->wanted = wanted;
-	w->parents = malloc(n * sizeof(*w->parents));
-	w->type_of = malloc(n * sizeof(*w->type_of));
-	w->node_of = malloc(n * sizeof(*w->node_of));
-	return w->parents && w->type_of && w->node_of ? NULL : &gr_enomem;
+	w->m.tree.max_depth = w->m.tree.max_nodes = GR_UNLIMITED;
+	return gr_parents_create(w->heap->nobjs, &w->m.parents);
 }

@@ -16,11 +16,29 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any, Callable, NamedTuple
 
 PAGE = 4096
 HEADER = struct.Struct("<IIQQQQQQ")
 SEGMENT_FIELDS = {"flags": 4, "offset": 8, "vaddr": 16, "filesz": 32, "memsz": 40}
 MAX_SECONDS = 10
+# What is asked of each damaged core; of an address in its heap.
+COMMANDS = (
+    "core-file {core}",
+    "goref scan --json",
+    "goref why {address} --json",
+    "goref verify --json",
+    "goref suspects --json",
+    "goref dominators --json",
+    "goref why {address} --paths 3 --all-roots --json",
+    "goref object {address} --refs --referrers --json",
+    "goref histogram --retained --json",
+    "goref histogram --by field --json",
+    "goref leaks --json",
+    "goref waits --json",
+    "goref export --format hprof /dev/null",
+    "core-file",
+)
 
 # ------------------------------------------------------------ what is damaged
 
@@ -44,16 +62,22 @@ def symbols(exe):
     return found
 
 
-def layout(scanner, exe, core):
-    """{"mspan.state": (offset, bytes), "mspan": (bytes,)} of the target."""
-    text = subprocess.run(
+def layout_text(scanner, exe, core):
+    return subprocess.run(
         [scanner, "--layout", exe, core], capture_output=True, text=True
     ).stdout
+
+
+def layout(scanner, exe, core):
+    """{"mspan.state": (offset, bytes), "mspan": (bytes,)} of the target."""
+    text = layout_text(scanner, exe, core)
     rows = (line.split() for line in text.splitlines())
     return {
         row[0]: tuple(int(n) for n in row[1:])
         for row in rows
-        if len(row) > 1 and row[1] != "-" and row[0] not in ("const", "var")
+        if len(row) > 1
+        and row[1] != "-"
+        and row[0] not in ("const", "var", "name")
     }
 
 
@@ -116,6 +140,10 @@ class Core:
             raw = struct.pack("<Q", value % (1 << 64))
             self.data[at : at + size] = raw[:size]
 
+    def clear(self, address, size):
+        at = self.offset(address)
+        self.data[at : at + size] = bytes(size)
+
 
 class Points:
     """Where the runtime's structures lie in an undamaged core."""
@@ -127,11 +155,15 @@ class Points:
         slot = self.mheap_field("allspans")
         self.spans = self._slice(core, slot)
         self.gs = self._slice(core, self.variable("allgs"))
+        self.ps = self._slice(core, self.variable("allp"))
         self.ms = self._list(core, self.variable("allm"), "m.alllink")
         self.lengths = [slot + 8, slot + 16, self.variable("allgs") + 8]
         self.module = self.variable("firstmoduledata")
         self.in_use = [s for s in self.spans if self.field(core, s, "state") == 1]
         self.links = self._links(core)
+        waiting = self.layout["g.waiting"][0]
+        found = (core.u64(g + waiting) for g in self.gs)
+        self.sudogs = [sudog for sudog in found if sudog] or self.gs
         core.close()
 
     def variable(self, name):
@@ -180,7 +212,7 @@ class Points:
         """Address of some word of some object."""
         span = rng.choice(self.in_use)
         start = self.field(core, span, "start_addr")
-        room = max(8, self.field(core, span, "limit") - start)
+        room = max(8, self.field(core, span, "npages") * 8192)
         # Objects in use are at the beginning of a span.
         return start + rng.randrange(max(1, min(room, 2048) // 8)) * 8
 
@@ -295,6 +327,15 @@ def stacks(rng, core, points):
             change(rng, core, points, at)
 
 
+def waits(rng, core, points):
+    """Sudogs, and the channels and locks that goroutines wait for."""
+    chan = points.layout["sudog.chan"][0]
+    for _ in range(rng.choice((1, 8, 64))):
+        sudog = rng.choice(points.sudogs)
+        record = rng.choice((sudog, core.u64(sudog + chan)))
+        change(rng, core, points, record + 8 * rng.randrange(13))
+
+
 def threads(rng, core, points):
     for _ in range(rng.choice((1, 4))):
         change(rng, core, points, rng.choice(points.ms) + 8 * rng.randrange(100))
@@ -334,14 +375,14 @@ def loops(rng, core, points):
 
 KINDS = (
     truncate, bits, headers, file_header, notes, pages, spans, span_table,
-    goroutines, stacks, threads, module, objects, lengths, loops,
+    goroutines, stacks, threads, module, objects, lengths, loops, waits,
 )  # fmt: skip
 
 
-def damage(path, points, seed):
+def damage(path, points, seed, kinds=KINDS):
     """Change the core file at path; the name of what was done."""
     rng = random.Random(seed)
-    kind = KINDS[seed % len(KINDS)]
+    kind = kinds[seed % len(kinds)]
     core = Core(path)
     try:
         kind(rng, core, points)
@@ -362,67 +403,93 @@ def question(points, seed, core_path):
 
 
 def _execute(command):
-    """Seconds, and the error if there was one."""
+    """The row of a command: seconds, the error if there was one, the total
+    that was listed, and whether the answer is complete."""
     import gdb  # only there in gdb's own Python
 
     ours = command.startswith("goref")
     start = time.monotonic()
-    error = None
+    error, document = None, {}
     try:
         # What gdb itself says of a damaged core need not be text.
         said = gdb.execute(command, to_string=ours)
-        if ours:
+        if command.endswith("--json"):
             # Warnings come before the document.
-            json.JSONDecoder().raw_decode(said[said.find("{") :])
+            decoder = json.JSONDecoder()
+            document = decoder.raw_decode(said[said.find("{") :])[0]
     except gdb.error as problem:
         error = str(problem)
-    return time.monotonic() - start, error
+    except KeyboardInterrupt:  # Ctrl-C, which a question has sent
+        error = "goref: interrupted"
+    return {
+        "seconds": round(time.monotonic() - start, 3),
+        "error": error,
+        "total": document.get("total"),
+        "complete": document.get("complete"),
+    }
+
+
+def peak_kb():
+    """Of this program: ru_maxrss is also that of who started it."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0])
+
+
+class Way(NamedTuple):
+    """What is damaged, how, and what is asked then."""
+
+    points: Any
+    damage: Callable[..., str]  # (path, points, seed)
+    questions: Callable[..., Any]  # (points, seed, whole core)
+
+
+def _commands(points, seed, core):
+    address = hex(question(points, seed, core))
+    return [c.replace("{address}", address) for c in COMMANDS]
 
 
 def run_in_gdb(scanner, exe, core, folder, first, count):
     """Damage, open, ask; a line of JSON for each command."""
-    points = Points(scanner, exe, core)
+    way = Way(Points(scanner, exe, core), damage, _commands)
+    run_way(way, core, folder, first, count)
+
+
+def run_way(way, core, folder, first, count):
     for seed in range(first, first + count):
         damaged = Path(folder) / f"damaged-{seed}"
         copy_sparse(core, damaged)
-        kind = damage(damaged, points, seed)
+        kind = way.damage(damaged, way.points, seed)
         print(json.dumps({"seed": seed, "kind": kind}), flush=True)
-        address = question(points, seed, core)
-        for command in (
-            f"core-file {damaged}",
-            "goref scan --json",
-            f"goref why {address:#x} --json",
-            "goref verify --json",
-            "core-file",
-        ):
-            seconds, error = _execute(command)
-            print(
-                json.dumps(
-                    {
-                        "seed": seed,
-                        "command": command.replace(str(damaged), "DAMAGED"),
-                        "seconds": round(seconds, 3),
-                        "error": error,
-                    }
-                ),
-                flush=True,
-            )
+        for template in way.questions(way.points, seed, core):
+            command = template.replace("{core}", str(damaged))
+            said = command.replace(str(damaged), "DAMAGED")
+            row = {"seed": seed, "command": said, **_execute(command)}
+            print(json.dumps(row), flush=True)
         damaged.unlink()
-    print(json.dumps({"done": count}), flush=True)
+    print(json.dumps({"done": count, "peak_kb": peak_kb()}), flush=True)
 
 
 # ------------------------------------------------------- a scanner of its own
 
 
+def _options(points, seed, core):
+    why = ["--why", hex(question(points, seed, core))]
+    return [], why, ["--verify"], ["--graph"], ["--paths"], ["--exports"]
+
+
 def run_scanner(scanner, exe, core, count, first, keep):
-    points = Points(scanner, exe, core)
+    way = Way(Points(scanner, exe, core), damage, _options)
+    return scan_way(way, [scanner, exe, core], count, first, keep)
+
+
+def scan_way(way, named, count, first, keep):
+    scanner, exe, core = named
     damaged = Path(keep or ".") / "damaged"
     bad, slowest, failed = 0, 0.0, 0
     for seed in range(first, first + count):
         copy_sparse(core, damaged)
-        kind = damage(damaged, points, seed)
-        address = question(points, seed, core)
-        for option in ([], ["--why", hex(address)], ["--verify"]):
+        kind = way.damage(damaged, way.points, seed)
+        for option in way.questions(way.points, seed, core):
             start = time.monotonic()
             try:
                 done = subprocess.run(
@@ -447,13 +514,13 @@ def run_scanner(scanner, exe, core, count, first, keep):
     return bad
 
 
-def main(argv):
+def main(argv, run=run_scanner):
     keep = None
     if argv[:1] == ["--keep"]:
         keep, argv = argv[1], argv[2:]
     scanner, exe, core, count = argv[:4]
     first = int(argv[4]) if len(argv) > 4 else 0
-    return run_scanner(scanner, exe, core, int(count), first, keep) != 0
+    return run(scanner, exe, core, int(count), first, keep) != 0
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ profile.proto; fields are named here by their numbers.
 import gzip
 from collections import namedtuple
 
-Sample = namedtuple("Sample", "path values labels")
+Sample = namedtuple("Sample", "path values labels frames")
 ValueType = namedtuple("ValueType", "type unit")
 Function = namedtuple("Function", "name filename")
 
@@ -73,7 +73,7 @@ def message(data):
 
 
 class Profile:
-    """samples: [Sample(path root first, values, labels)]."""
+    """samples: [Sample(path root first, values, labels, frames)]."""
 
     def __init__(self, data):
         if data[:2] != b"\x1f\x8b":
@@ -154,14 +154,20 @@ class Profile:
                     labels[key] = self._strings[label[2]]
                 else:
                     labels[key] = signed(label.get(3, 0))
-        return Sample(self._path(locations), tuple(values), labels)
+        frames = self._frames(locations)
+        path = tuple(name for name, _, _ in frames)
+        return Sample(path, tuple(values), labels, frames)
 
-    def _path(self, locations):
-        names = []
+    def _frames(self, locations):
+        """Function, file and line of each call, the root first."""
+        frames = []
         for location in reversed(locations):
             for line in reversed(self._locations[location]):
-                names.append(self.functions[line[1]].name)
-        return tuple(names)
+                function = self.functions[line[1]]
+                frames.append(
+                    (function.name, function.filename, line.get(2, 0))
+                )
+        return tuple(frames)
 
     def total(self, select=lambda path: True):
         """(objects, bytes) of the samples whose path is selected."""

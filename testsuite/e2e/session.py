@@ -30,6 +30,9 @@ def environment():
     env = dict(os.environ)
     env.setdefault("GOREF_BUILD_DIR", str(TOP))
     env["XDG_CACHE_HOME"] = cache_home()
+    # Python in gdb compiles each module once for all tests, not at each start.
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
+    env["PYTHONPYCACHEPREFIX"] = os.path.join(cache_home(), "python")
     env["LC_ALL"] = "C.UTF-8"
     env["TERM"] = "dumb"
     return env
@@ -136,3 +139,13 @@ def left_behind(command):
         check=True,
     )
     return done.stdout
+
+
+def one_line(done, status, *words):
+    """It failed with one line that has these words."""
+    assert done.returncode == status, (done.stdout, done.stderr)
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("goref"), lines
+    for word in words:
+        assert word in lines[0], lines

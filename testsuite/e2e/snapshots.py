@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of goref-snapshot, and what is to be seen of a process from outside."""
 
+import atexit
+import functools
 import json
 import os
+import shutil
 import subprocess
+import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from session import environment
@@ -23,13 +28,30 @@ int main(void)
 """
 
 
+@functools.cache
+def _folder_for_others():
+    folder = tempfile.mkdtemp(prefix="goref-e2e-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.chmod(folder, 0o755)
+    return Path(folder)
+
+
+@functools.cache
+def for_others(program):
+    """A copy of a program that every user can run: build and cache may lie in
+    a folder that only we can enter."""
+    copy = Path(shutil.copy(program, _folder_for_others()))
+    copy.chmod(0o755)
+    return copy
+
 
 class Helper:
     """A run of goref-snapshot, up to its answer."""
 
     def __init__(self, pid, *more, user=None):
+        program = HELPER if user is None else for_others(HELPER)
         self.popen = subprocess.Popen(
-            [str(HELPER), str(pid), *map(str, more)],
+            [str(program), str(pid), *map(str, more)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -85,8 +107,9 @@ def signal_masks(pid):
     masks = {}
     for _ in range(50):
         for tid in os.listdir(f"/proc/{pid}/task"):
-            mask = int(status_of(f"{pid}/task/{tid}", "SigBlk"), 16)
-            masks[tid] = masks.get(tid, mask) & mask
+            with suppress(FileNotFoundError, ProcessLookupError):
+                mask = int(status_of(f"{pid}/task/{tid}", "SigBlk"), 16)
+                masks[tid] = masks.get(tid, mask) & mask
         time.sleep(0.01)
     return masks
 

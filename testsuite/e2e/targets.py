@@ -11,6 +11,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,21 +22,6 @@ from toolchains import build
 START_TIMEOUT = 90
 TRUTH_TRIES = 3
 GDB = os.environ.get("GDB", "gdb")
-
-
-def _read_line(process, timeout):
-    """One line of the process's output, without reading past it."""
-    line, end = b"", time.monotonic() + timeout
-    fd = process.stdout.fileno()
-    while not line.endswith(b"\n"):
-        left = end - time.monotonic()
-        if left <= 0 or not select.select([fd], [], [], left)[0]:
-            raise TimeoutError(f"no line within {timeout} s: {line[:80]!r}")
-        piece = os.read(fd, 1)
-        if not piece:
-            raise EOFError(f"the program ended: exit {process.wait()}")
-        line += piece
-    return line.decode()
 
 
 def _unlimited_core():
@@ -51,21 +37,37 @@ class Process:
     popen: subprocess.Popen
     folder: Path
     truth: dict = field(default_factory=dict)
+    unread: bytes = b""  # has been read behind the last line
 
     @property
     def pid(self):
         return self.popen.pid
 
     def read_line(self, timeout=START_TIMEOUT):
-        return _read_line(self.popen, timeout)
+        """One line of its output."""
+        end = time.monotonic() + timeout
+        fd = self.popen.stdout.fileno()
+        while b"\n" not in self.unread:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([fd], [], [], left)[0]:
+                raise TimeoutError(
+                    f"no line within {timeout} s: {self.unread[:80]!r}"
+                )
+            piece = os.read(fd, 1 << 16)
+            if not piece:
+                raise EOFError(f"the program ended: exit {self.popen.wait()}")
+            self.unread += piece
+        line, _, self.unread = self.unread.partition(b"\n")
+        return line.decode()
 
     def rest(self):
-        """Wait until every thread sleeps."""
+        """Wait until every thread sleeps. One may end meanwhile."""
         for _ in range(100):
             states = set()
             for task in Path(f"/proc/{self.pid}/task").iterdir():
-                stat = (task / "stat").read_text()
-                states.add(stat.rpartition(")")[2].split()[0])
+                with suppress(FileNotFoundError, ProcessLookupError):
+                    stat = (task / "stat").read_text()
+                    states.add(stat.rpartition(")")[2].split()[0])
             if states == {"S"}:
                 return
             time.sleep(0.01)
@@ -80,11 +82,13 @@ class Process:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def start(exe, args=(), env=None):
-    """Start a program in a folder of its own and read its truth."""
+def start(exe, args=(), env=None, errors=subprocess.DEVNULL):
+    """Start a program in a folder of its own, where its temporary files go too,
+    and read its truth. errors: where its standard error goes."""
     folder = Path(tempfile.mkdtemp(prefix="goref-e2e-"))
     settings = {
         "PATH": os.environ.get("PATH", ""),
+        "TMPDIR": str(folder),
         "GOTRACEBACK": "crash",
         "GOMAXPROCS": "2",
         **(env or {}),
@@ -95,7 +99,7 @@ def start(exe, args=(), env=None):
         env=settings,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=errors,
         preexec_fn=_unlimited_core,
     )
     process = Process(Path(exe), popen, folder)

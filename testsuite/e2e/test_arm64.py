@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs for arm64: built here, run by qemu, which writes a core of them.
-goref-scan reads it; a stock gdb of this machine cannot."""
+goref-scan reads it, and goref with a gdb that knows arm64."""
 
 import json
 import shutil
@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from pprof import Profile
-from session import environment
-from targets import start_undisturbed
+from session import environment, run_cli, run_gdb
+from targets import GDB, start_undisturbed
 from test_roots import STACKS, check_calls_by_reflection
 from test_verify import addresses, complaints
-from toolchains import build, variants
+from toolchains import Variant, build, variants
 
 SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 QEMU = shutil.which("qemu-aarch64")
@@ -42,8 +42,8 @@ class Look:
         )
         self.truth = self.process.truth
         time.sleep(settle)
-        exe = build(program, variant.release, "arm64")
-        core = self._take_core()
+        exe = self.exe = build(program, variant.release, "arm64")
+        core = self.core = self._take_core()
         out = self.process.folder / "refs.pb"
         self.verdict = json.loads(run_scanner("--verify", exe, core))
         self.objects = addresses(run_scanner("--objects", exe, core))
@@ -129,3 +129,57 @@ def test_under_load(look, variant):
     # The two that run may stand anywhere.
     gaps = churn.verdict["gaps"]
     assert gaps["frames_not_unwound"] <= RUNNING, gaps
+
+
+def knows_arm64(gdb):
+    script = "python print('aarch64' in gdb.architecture_names())"
+    done = subprocess.run(
+        [gdb, "-nx", "-batch", "-ex", script], capture_output=True, text=True
+    )
+    return done.stdout == "True\n"
+
+
+def test_gdb_that_does_not_know_it(look):
+    """Some would crash."""
+    if knows_arm64(GDB):
+        pytest.skip("this gdb knows arm64")
+    rest = look("rest", Variant("go1.27", "arm64"))
+    done = run_cli(["core", rest.exe, rest.core])
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr.count("\n") == 1
+    assert "aarch64" in done.stderr and "GDB=gdb-multiarch" in done.stderr
+
+
+def test_overview_in_a_gdb_that_does_not_know_it(look):
+    """It sees no thread and no signal: that says nothing of the program."""
+    if knows_arm64(GDB):
+        pytest.skip("this gdb knows arm64")
+    rest = look("rest", Variant("go1.27", "arm64"))
+    alone = [GDB, "-nx", "-batch", rest.exe, rest.core]
+    if subprocess.run(alone, capture_output=True).returncode:
+        pytest.skip("this gdb crashes on such a core")
+    run = run_gdb([rest.exe, rest.core], ["goref overview --json"])
+    assert run.json(0)["stopped_by"] is None
+
+
+@ALL
+def test_command_line(look, variant, tmp_path):
+    gdb = GDB if knows_arm64(GDB) else shutil.which("gdb-multiarch")
+    if not gdb:
+        pytest.skip("no gdb-multiarch")
+    rest = look("rest", variant)
+
+    def ask(*words):
+        done = run_cli(words, env={"GDB": gdb})
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    source = ["core", rest.exe, rest.core]
+    reached = json.loads(ask(*source, "overview", "--json"))["heap"]["reached"]
+    assert reached.items() <= rest.ledger["reached"].items()
+    assert "signal SIGABRT" in ask(*source, "panic")
+    saved = tmp_path / "rest.goref"
+    ask(*source, "save", saved)
+    rows = json.loads(ask(*source, "histogram", "--json"))["rows"]
+    opened = json.loads(ask("open", saved, "histogram", "--json"))["rows"]
+    assert rows and opened == rows

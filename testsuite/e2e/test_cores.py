@@ -79,13 +79,15 @@ def test_ways_to_die(farm, variant, how, tmp_path):
     for expected in "conservative_frames", "conservative_free_slots":
         gaps.pop(expected, None)
     assert gaps == {}
-    # Registers of what was running are taken as they are, too.
-    roots = {}
-    for root in ledger["roots"]:
-        for name in target.held:
-            if root["name"].startswith(name) and root["kind"] != "register":
-                roots[name] = roots.get(name, 0) + root["objects"]
-    assert roots == {n: t["objects"] for n, t in target.held.items()}
+    # Registers of what was running are taken as they are, too: one may be the
+    # nearest root of an object that a variable holds, or have one of its own.
+    for name, truth in target.held.items():
+        roots = [r for r in ledger["roots"] if r["name"].startswith(name)]
+        registers = sum(
+            r["objects"] for r in roots if r["kind"] == "register"
+        )
+        billed = sum(r["objects"] for r in roots) - registers
+        assert billed <= truth["objects"] <= billed + registers, name
     assert run.json(2)["path"][0]["name"].startswith("main.holdWaiting.")
 
 
@@ -266,10 +268,10 @@ def test_only_the_start_of_a_core(farm, tmp_path, size, words):
 # ------------------------------------------------------------- compressed
 
 PACKERS = {
-    "gz": (["gzip", "-1", "-c"], "gunzip"),
-    "zst": (["zstd", "-q", "-1", "-c"], "unzstd"),
-    "lz4": (["lz4", "-q", "-1", "-c"], "unlz4"),
-    "xz": (["xz", "-0", "-c"], "unxz"),
+    "gz": (["gzip", "-1", "-c"], "gunzip -k"),
+    "zst": (["zstd", "-q", "-1", "-c"], "zstd -d"),
+    "lz4": (["lz4", "-q", "-1", "-c"], "lz4 -dm"),
+    "xz": (["xz", "-0", "-c"], "xz -dk"),
 }
 
 
@@ -283,4 +285,4 @@ def test_compressed(farm, tmp_path, ending):
     core = tmp_path / f"core.{ending}"
     with open(core, "wb") as file:
         subprocess.run([*line, whole.core], stdout=file, check=True)
-    refused_alike(whole.exe, core, f"({tool})")
+    refused_alike(whole.exe, core, f"unpack it first: {tool} {core}")

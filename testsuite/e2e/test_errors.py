@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mutate import HEADER, SEGMENT_FIELDS, Core, copy_sparse, symbols
-from session import environment, run_gdb, run_goref
+from session import environment, run_cli, run_gdb, run_goref
 from targets import GDB, Target, kernel_cores_reason, skip_if, start
 from toolchains import Variant, build, build_c, go_binary, go_environment
 from toolchains import variants
@@ -325,7 +325,7 @@ def test_output_of_a_failed_scan(tmp_path):
         ("goref scan --no-such-option", "--no-such-option"),
         ("goref scan --maxdepth 3", "--maxdepth (is it --max-depth?)"),
         ("goref scan -attributoin first", "(is it --attribution?)"),
-        ("goref why main.users[3]", "fields (main.cache.head)"),
+        ("goref why main.users[x]", "an index is a number"),
         ("goref why *main.users", "fields (main.cache.head)"),
         ("goref scan --max-depth many", "many"),
         ("goref scan --max-depth -3", "3"),
@@ -454,3 +454,33 @@ def test_why_of_a_variable_without_an_object(farm):
     answer = why(target, "main.vFuncPlain")[0]
     assert not answer["object"], answer
     assert not answer["reachable"], answer
+
+
+def without_ends_of_units(exe, path):
+    """A copy of an executable in which each unit of debug information ends
+    with an entry of no known kind."""
+    said = subprocess.run(
+        ["readelf", "-SW", exe], capture_output=True, text=True, check=True
+    ).stdout
+    found = re.search(r" \.debug_info +\w+ +\w+ (\w+) (\w+)", said)
+    at, size = (int(number, 16) for number in found.groups())
+    data, end = bytearray(exe.read_bytes()), at + size
+    while at < end:
+        at += 4 + int.from_bytes(data[at : at + 4], "little")
+        data[at - 1] = 0x72
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize(
+    "expression, status", [("main.users", 0), ("no.such + 1", 1)]
+)
+def test_symbols_that_gdb_cannot_read(farm, tmp_path, expression, status):
+    """What goref understands itself needs no symbols of gdb's."""
+    variant = Variant(CENTRAL.release, "plain-dwarf")
+    target = farm.target("rest", variant)
+    exe = without_ends_of_units(target.exe, tmp_path / "exe")
+    done = run_cli(["core", exe, target.core, "scan", expression])
+    assert done.returncode == status, done.stderr
+    lines = [x for x in done.stderr.splitlines() if "warning" not in x]
+    assert len(lines) == status, done.stderr

@@ -2,12 +2,18 @@
 """gdb on a terminal: completion, Ctrl-C, empty lines, paging."""
 
 import re
+import sys
 import time
+from contextlib import suppress
 
 import pytest
 
-from session import environment, start_command
+from session import TOP, environment, start_command
 from toolchains import Variant
+
+sys.path.insert(0, str(TOP / "python"))
+
+from goref.verbs import OVERVIEW
 
 pexpect = pytest.importorskip("pexpect")
 
@@ -62,7 +68,12 @@ class Terminal:
             self.child.sendcontrol("c")
             self.child.sendline("kill")
             self.child.sendline("quit")
-        self.child.close(force=True)
+        try:
+            self.child.close(force=True)
+        except pexpect.ExceptionPexpect:
+            # It is killed, and ends when it gets a processor.
+            with suppress(pexpect.ExceptionPexpect):
+                self.child.wait()
 
 
 @pytest.fixture
@@ -108,12 +119,27 @@ def test_complete_unique_subcommand(terminal):
         ("goref scan --per", "goref scan --per-goroutine"),
         ("goref verify --max", "goref verify --max-differences"),
         ("goref objects -addr", "goref objects -addresses"),
+        ("goref over", "goref overview"),
+        ("goref overview --js", "goref overview --json"),
+        ("goref overview -mem", "goref overview -memory-limit"),
+        ("goref why --attribution n", "goref why --attribution nearest"),
+        ("goref verify -tim", "goref verify -timeout"),
     ],
 )
 def test_complete_options(terminal, begin, whole):
     shown = terminal().complete(begin)
     assert whole in shown, shown
     assert "---" not in shown
+
+
+def test_complete_all_options(terminal):
+    """Those of the table, and no others."""
+    shown = terminal().complete("goref overview --")
+    names = {option.name for option in OVERVIEW.options}
+    listed = shown.splitlines()[1:-1]  # dashes are a border of words to gdb
+    assert {w.lstrip("-") for line in listed for w in line.split()} == names | {
+        "help"
+    }
 
 
 def test_complete_files(terminal, tmp_path):
@@ -206,25 +232,21 @@ def test_interrupt_of_a_scan(terminal, farm):
     """Ctrl-C gives the prompt back, and the next scan is whole."""
     target = farm.target("counter", CENTRAL, args=("3000000",))
     busy = terminal(target.gdb_args)
-    latencies = []
+    interrupted = 0
     for depth, delay in enumerate((0.05, 0.1, 0.03, 0.15, 0.02), 100):
         # Another depth each time: a walk that was finished is kept.
         busy.child.sendline(f"goref scan --max-depth {depth}")
         time.sleep(delay)
-        began = time.monotonic()
         busy.child.sendcontrol("c")
         busy.child.expect(PROMPT, timeout=GENEROUS)
-        latency = time.monotonic() - began
         text = plain(busy.child.before)
         # Ctrl-C after the scan makes gdb print one more prompt.
         busy.settle()
         assert "Traceback" not in text
         if "PARTIAL" in text or "main.chain" not in text:
-            latencies.append(latency)
-    if not latencies:
+            interrupted += 1
+    if not interrupted:
         pytest.skip("every scan was done before Ctrl-C came")
-    # The best of them, as other work may hold up this one.
-    assert min(latencies) < 0.2, latencies
     assert "main.chain" in busy.run("goref scan --top 5")
 
 

@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The layout table of each Go release is as its golden text has it."""
 
+import subprocess
+import sys
+
 import pytest
 
 import layouts
-from toolchains import RELEASES, go_binary, release_of
+from session import TOP
+from toolchains import RELEASES, go_binary, go_environment, release_of
+
+sys.path.insert(0, str(TOP / "python"))
+
+from goref.render import stack
 
 
 def go_of(release):
@@ -42,6 +50,20 @@ def test_layout(release):
 @pytest.mark.parametrize("release", RELEASES)
 def test_release_has_a_golden_text(release):
     assert release in layouts.golden_releases()
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_packages_of_the_library(release):
+    """Calls of no other packages are the program's own."""
+    done = subprocess.run(
+        [go_binary(release), "list", "std", "cmd"],
+        env=go_environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    packages = {line.partition("/")[0] for line in done.stdout.splitlines()}
+    assert packages and packages <= stack._LIBRARY
 
 
 @pytest.mark.parametrize("release", layouts.golden_releases())

@@ -4,96 +4,57 @@
 import json
 import os
 import random
-import re
 import shutil
 import signal
 import subprocess
-import threading
 import time
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from counters import BUSY, CENTRAL, attach_cli, chain
+from counters import too_short, tracer_of, truth_of
 from session import GOREF, environment, left_behind, run_cli, run_gdb
-from session import run_goref
-from session import start_command
-from targets import attach_reason, skip_if
-from toolchains import Variant, variants
-
-CENTRAL = Variant("go1.24", "default")
-BUSY = ("2000000",)
+from session import run_goref, start_command
+from toolchains import variants
 
 
-class Counter:
-    """Reads the numbers of a counting process all the time."""
+@pytest.fixture(params=["freezer.state", "cgroup.freeze"])
+def frozen(request):
+    """frozen(pid): a context in which its control group, of version 1 or 2,
+    is frozen; gives the folder."""
+    name = request.param
+    words = {"freezer.state": ("FROZEN", "THAWED"), "cgroup.freeze": "10"}
+    roots = {
+        "freezer.state": ["/sys/fs/cgroup/freezer"],
+        "cgroup.freeze": ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
+    }
 
-    def __init__(self, process):
-        self.process = process
-        self.last = -1
-        self.stopping = False
-        self.thread = threading.Thread(target=self._read, daemon=True)
-        self.thread.start()
-
-    def _read(self):
-        while not self.stopping:
-            try:
-                self.last = int(self.process.read_line(timeout=1))
-            except TimeoutError:
+    @contextmanager
+    def freeze(pid):
+        for root in map(Path, roots[name]):
+            folder = root / f"goref-test-{os.getpid()}"
+            if not (root / "cgroup.procs").exists():
                 continue
-            except (EOFError, ValueError, OSError):
-                return
+            with suppress(OSError):
+                folder.mkdir()
+            try:
+                (folder / "cgroup.procs").write_text(str(pid))
+                (folder / name).write_text(words[name][0])
+            except OSError:
+                continue
+            try:
+                time.sleep(0.1)
+                yield folder
+            finally:
+                (folder / name).write_text(words[name][1])
+                (root / "cgroup.procs").write_text(str(pid))
+                folder.rmdir()
+            return
+        pytest.skip("no control group may be frozen here")
 
-    def goes_on(self, timeout=20):
-        before, end = self.last, time.monotonic() + timeout
-        while time.monotonic() < end:
-            if self.last > before + 2:
-                return True
-            time.sleep(0.01)
-        return False
-
-    def stop(self):
-        self.stopping = True
-        self.thread.join(timeout=5)
-
-
-@pytest.fixture
-def counting(farm):
-    """counting(variant, args): a process that counts, and its reader."""
-    skip_if(attach_reason())
-    readers = []
-
-    def count(variant, args=("20000",)):
-        process = farm.process("counter", variant, args)
-        readers.append(Counter(process))
-        assert readers[-1].goes_on()
-        return process, readers[-1]
-
-    yield count
-    for reader in readers:
-        reader.stop()
-
-
-def tracer_of(pid):
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("TracerPid:"):
-            return int(line.split()[1])
-    return None
-
-
-def chain(report):
-    """Objects that main.chain holds."""
-    return {r["name"]: r["objects"] for r in report["roots"]}["main.chain"]
-
-
-def truth_of(process):
-    return process.truth["held"]["main.chain"]["objects"]
-
-
-def attach_cli(pid, *options):
-    """What `goref attach --json` says."""
-    done = run_cli(["attach", pid, "--json", *options])
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return freeze
 
 
 @variants("default", "pie")
@@ -177,7 +138,7 @@ def test_killed_gdb_leaves_the_process_alone(counting, delay):
 
 
 def test_deleted_binary(farm, counting, tmp_path):
-    """The process's own executable is used, and that is said."""
+    """The process's own executable is used; a note says so."""
     from targets import start
     from toolchains import build
 
@@ -260,208 +221,7 @@ def test_gcore_and_live_see_the_same(farm):
     assert one["roots"][0] == two["roots"][0]
 
 
-# ------------------------------------------------------------- goref attach
-
-
-@variants("default", "pie", "nodwarf")
-def test_attach_copies_and_lets_go(counting, variant):
-    """What was copied is one moment of the process, which went on."""
-    process, counter = counting(variant, BUSY)
-    done = run_cli(["attach", process.pid, "--json", "--why", "main.chain"])
-    if variant.flavour != "nodwarf":
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["reachable"]
-    done = run_cli(["attach", process.pid, "--json"])
-    assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
-    if variant.flavour == "nodwarf":
-        assert report["reached"]["objects"] >= truth_of(process)
-    else:
-        assert chain(report) == truth_of(process)
-    assert re.search(r"about .* to copy, .*memory needed", done.stderr)
-    assert re.search(r"stood still for .* and goes on", done.stderr)
-    assert tracer_of(process.pid) == 0
-    assert counter.goes_on()
-
-
-def build_id_of(file):
-    notes = subprocess.run(
-        ["readelf", "-n", file], capture_output=True, text=True, check=True
-    )
-    return re.search(r"Build ID: ([0-9a-f]+)", notes.stdout)[1]
-
-
-def test_no_debug_file_is_read_while_it_stands_still(counting, tmp_path):
-    """libc's, if it is installed, is what gdb would take longest to read."""
-    process, counter = counting(Variant("go1.24", "external"))
-    maps = Path(f"/proc/{process.pid}/maps").read_text()
-    libc = re.search(r"/\S*/libc\.so\S*", maps)[0]
-    name = build_id_of(libc)
-    debug = tmp_path / ".build-id" / name[:2] / f"{name[2:]}.debug"
-    debug.parent.mkdir(parents=True)
-    subprocess.run(["objcopy", "--only-keep-debug", libc, debug], check=True)
-    files = "python print(sum(bool(o.owner) for o in gdb.objfiles()))"
-    for attach, count in (
-        (f"attach {process.pid}", 1),
-        (f"python from goref import cli; it = cli.stopped({process.pid}); "
-         "it.__enter__()", 0),
-    ):  # fmt: skip
-        run = run_gdb(
-            [], [f"set debug-file-directory {tmp_path}", attach, files]
-        )
-        assert run.rc == 0, run.stderr
-        assert int(run.parts[2].split()[0]) == count, run.stdout
-    assert counter.goes_on()
-
-
-def test_attach_copies_the_same_by_two_threads(counting):
-    process, counter = counting(CENTRAL, BUSY)
-    chains = []
-    for threads in ("1", "2"):
-        done = run_cli(["attach", process.pid, "--json", "--threads", threads])
-        assert done.returncode == 0, done.stderr
-        chains.append(chain(json.loads(done.stdout)))
-    assert chains == [truth_of(process)] * 2
-    assert counter.goes_on()
-
-
-def test_attach_refuses_a_bad_number_of_threads(counting):
-    process, _ = counting(CENTRAL, BUSY)
-    done = run_cli(["attach", process.pid, "--threads", "17"])
-    assert done.returncode == 2, done.stdout
-    assert done.stderr.count("\n") == 1
-    assert "not a number of threads: 17 (1 to 16)" in done.stderr
-
-
-def test_attach_refuses_a_long_pause(counting):
-    process, counter = counting(CENTRAL, BUSY)
-    done = run_cli(["attach", process.pid, "--max-pause", "1"])
-    assert done.returncode == 1, done.stdout
-    last = done.stderr.splitlines()[-1]
-    assert "not attached" in last and "--max-pause 1" in last
-    assert not done.stdout
-    assert counter.goes_on()
-
-
-def test_attach_gives_up_when_it_takes_too_long(counting):
-    """The estimate was wrong: within a millisecond nothing can be copied."""
-    process, counter = counting(CENTRAL, BUSY)
-    script = (
-        "python from goref import cli, live; "
-        f"it = live.Look({process.pid}, lambda: cli.stopped({process.pid}), "
-        "live._Deadline('off'), 1); it.copy()"
-    )
-    run = run_gdb([process.exe], [script, "info inferiors"])
-    said = run.stderr + run.stdout
-    assert "given up" in said and "--max-pause is 1;" in said
-    assert f"process {process.pid}" not in run.parts[1]
-    assert tracer_of(process.pid) == 0
-    assert counter.goes_on()
-
-
-@variants("stripped")
-def test_attach_to_what_changes_while_it_is_searched(farm, variant):
-    """Without debug information the heap and the scheduler are known by what
-    must hold of them, and of a busy process it does not at all times."""
-    skip_if(attach_reason())
-    process = farm.process("churn", variant)
-    for _ in range(5):
-        report = attach_cli(process.pid)
-        assert report["reached"]["objects"] > 1000
-        assert tracer_of(process.pid) == 0
-
-
-# The search of a process that runs fails once; then it stands still.
-UNSETTLED = """python
-import gdb
-from goref import cli, live, native
-real, stopped = native.load().Scan, []
-def scan(**arguments):
-    stopped.append(gdb.selected_inferior().pid)
-    if len(stopped) == 1:
-        raise native.load().UnsettledError("it has moved")
-    return real(**arguments)
-native.load().Scan = scan
-live.look(PID, lambda: cli.stopped(PID), LIMIT, None, 1 << 20)
-print("stopped", stopped)
-"""
-
-
-@pytest.mark.parametrize("limit", [None, 1])
-def test_attach_searches_what_stands_still(counting, tmp_path, limit):
-    process, counter = counting(CENTRAL, BUSY)
-    script = tmp_path / "unsettled.gdb"
-    text = UNSETTLED.replace("PID", str(process.pid))
-    script.write_text(text.replace("LIMIT", str(limit)) + "end\n")
-    run = run_gdb(
-        [process.exe], [f"source {script}", "goref scan --json"]
-    )
-    assert "to find the runtime, it has to stand still" in run.stderr
-    if limit:
-        assert "not attached" in run.stderr and "--max-pause 1" in run.stderr
-    else:
-        assert f"stopped [0, {process.pid}]" in run.parts[0]
-        assert run.stderr.count("and goes on") == 2
-        assert chain(run.json(1)) == truth_of(process)
-    assert tracer_of(process.pid) == 0
-    assert counter.goes_on()
-
-
-def test_attach_gives_up_a_search_that_takes_too_long(counting, tmp_path):
-    process, counter = counting(CENTRAL, BUSY)
-    script = tmp_path / "unsettled.gdb"
-    text = UNSETTLED.replace("PID", str(process.pid)).replace("LIMIT", "2000")
-    late = "__import__('time').sleep(2.1)\n    return real"
-    script.write_text(text.replace("return real", late) + "end\n")
-    run = run_gdb([process.exe], [f"source {script}"])
-    assert "given up" in run.stderr and "it goes on" in run.stderr
-    assert tracer_of(process.pid) == 0
-    assert counter.goes_on()
-
-
-def test_attach_refuses_for_want_of_memory(counting):
-    process, counter = counting(CENTRAL, BUSY)
-    done = run_cli(["attach", process.pid, "--memory-limit", "1M"])
-    assert done.returncode == 1, done.stdout
-    last = done.stderr.splitlines()[-1]
-    assert "not enough memory" in last and "limit is 1.0 MB" in last
-    assert counter.goes_on()
-
-
-# What is said before is true of a smaller process.
-GROWN = """python
-from goref import cli, live
-announce = live.Look.announce
-def then_grow(self, max_nodes):
-    announce(self, max_nodes)
-    self.progress.memory_limit = 1 << 20
-live.Look.announce = then_grow
-live.look(PID, lambda: cli.stopped(PID), None, 1 << 30, 1 << 20)
-"""
-
-
-def test_attach_gives_up_for_want_of_memory(counting, tmp_path):
-    process, counter = counting(CENTRAL, BUSY)
-    script = tmp_path / "grown.gdb"
-    script.write_text(GROWN.replace("PID", str(process.pid)) + "end\n")
-    run = run_gdb([process.exe], [f"source {script}"])
-    assert "not enough memory: more than" in run.stderr, run.stderr
-    assert "the limit is 1.0 MB" in run.stderr
-    assert run.stderr.count("and goes on") == 1
-    assert tracer_of(process.pid) == 0
-    assert counter.goes_on()
-
-
-def test_attach_gives_nodes_for_memory(counting):
-    """The tree has fewer nodes before the scan is refused."""
-    process, counter = counting(CENTRAL, BUSY)
-    done = run_cli(["attach", process.pid, "--memory-limit", "1M"])
-    needed = re.search(r": ([\d.]+) MB are needed", done.stderr)[1]
-    enough = f"{float(needed) + 2}M"
-    done = run_cli(["attach", process.pid, "--memory-limit", enough, "--json"])
-    assert done.returncode == 0, done.stderr
-    assert "nodes in the tree" in done.stderr
-    assert chain(json.loads(done.stdout)) == truth_of(process)
+# ---------------------------------------------------------- ends and stops
 
 
 def settles(pid, timeout=20):
@@ -558,6 +318,68 @@ def test_killed_while_gdb_tries_the_kernel(counting):
     assert not any(map(is_alive, copies))
 
 
+def children_of(pid):
+    """Of all its threads."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(c) for t in tasks for c in text_of(t / "children").split()]
+
+
+def kill_with_children(goref):
+    """At one moment, as the kernel does with a control group: whoever would
+    see that another is gone is stopped before."""
+    goref.send_signal(signal.SIGSTOP)
+    time.sleep(0.05)
+    children = children_of(goref.pid)
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+    goref.kill()
+    goref.wait()
+    return children
+
+
+def test_killed_with_its_watcher_while_gdb_attaches(counting):
+    """gdb has stopped threads that it has not waited for."""
+    process, counter = counting(CENTRAL, BUSY)
+    caught = 0
+    for _ in range(8):
+        goref = start_attach(process)
+        while goref.poll() is None and not tracer_of(process.pid):
+            pass
+        caught += bool(kill_with_children(goref))
+        assert settles(process.pid, timeout=5)
+        assert tracer_of(process.pid) == 0
+        assert counter.goes_on()
+    assert caught, "the processes were never caught"
+
+
+HOLD = (
+    "python import os, time; from goref import cli, live; "
+    "it = live.Look({pid}, lambda: cli.stopped({pid}), "
+    "live._Deadline('off'), None, None); "
+    "it._hold(lambda: (os.write(1, b'held'), time.sleep(60)))"
+)
+
+
+def test_killed_with_its_watcher_while_it_copies(counting):
+    process, counter = counting(CENTRAL)
+    gdb = subprocess.Popen(
+        start_command(["-batch", "-ex", HOLD.format(pid=process.pid)]),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        env=environment(),
+    )
+    said = b""
+    while b"held" not in said:
+        piece = os.read(gdb.stdout.fileno(), 4096)
+        assert piece, said
+        said += piece
+    assert not settles(process.pid, timeout=0.2)
+    assert kill_with_children(gdb)
+    gdb.stdout.close()
+    assert settles(process.pid)
+    assert counter.goes_on()
+
+
 def test_leaves_no_process(counting):
     """Not even an ended one, to whoever is the parent of all."""
     process, _ = counting(CENTRAL)
@@ -566,11 +388,42 @@ def test_leaves_no_process(counting):
 
 
 def test_stopped_process_stays_stopped(counting):
-    """Somebody has stopped it: that is not ours to undo."""
+    """Somebody has stopped it: that is not ours to undo, nor to deny."""
     process, counter = counting(CENTRAL)
     process.popen.send_signal(signal.SIGSTOP)
     time.sleep(0.2)
-    assert chain(attach_cli(process.pid)) == truth_of(process)
+    done = run_cli(["attach", process.pid, "--json"])
+    assert done.returncode == 0, done.stderr
+    assert chain(json.loads(done.stdout)) == truth_of(process)
+    assert "stays stopped" in done.stderr
+    assert "goes on" not in done.stderr
+    assert "which stops it" not in done.stderr
     assert not settles(process.pid, timeout=0.5)
     process.popen.send_signal(signal.SIGCONT)
+    assert counter.goes_on()
+
+
+def test_stopped_process_that_is_given_up_stays_stopped(counting):
+    process, counter = counting(CENTRAL, BUSY)
+    process.popen.send_signal(signal.SIGSTOP)
+    time.sleep(0.2)
+    run = run_gdb([process.exe], [too_short(process.pid)])
+    said = run.stderr + run.stdout
+    assert "given up" in said and "stays stopped" in said
+    assert "goes on" not in said
+    assert not settles(process.pid, timeout=0.5)
+    process.popen.send_signal(signal.SIGCONT)
+    assert counter.goes_on()
+
+
+@pytest.mark.parametrize("way", [[], ["--snapshot"]], ids=["copy", "snapshot"])
+def test_frozen_process_is_refused(counting, frozen, way):
+    """No tracer can stop it: gdb would wait for ever."""
+    process, counter = counting(CENTRAL)
+    with frozen(process.pid) as folder:
+        done = run_cli(["attach", process.pid, *way], timeout=20)
+        assert done.returncode == 1, done.stderr
+        assert done.stderr.count("\n") == 1
+        assert f"frozen by its control group {folder}" in done.stderr
+    assert tracer_of(process.pid) == 0
     assert counter.goes_on()

@@ -3,6 +3,7 @@
 
 import importlib.util
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -94,12 +95,9 @@ def test_cgroup(tmp_path, row):
     assert told == free
 
 
-ESTIMATE = {
-    "copy_bytes": 0,
-    "table_bytes": 10 * MB,
-    "node_bytes": 100,
-    "max_nodes": 50000,
-}
+ESTIMATE = SimpleNamespace(
+    copy_bytes=0, table_bytes=10 * MB, node_bytes=100, max_nodes=50000
+)
 
 
 @pytest.mark.parametrize(
@@ -123,5 +121,14 @@ def test_too_much(limit):
 
 
 def test_few_objects_need_few_nodes():
-    few = {**ESTIMATE, "max_nodes": 10}
+    few = SimpleNamespace(**{**vars(ESTIMATE), "max_nodes": 10})
     assert memory.nodes_within(few, 1 << 20, 10 * MB + 1000) == 1 << 20
+
+
+@pytest.mark.parametrize(
+    "limit, has_room",
+    [(None, True), (15 * MB + 100 * 5000, True), (15 * MB, False), (0, False)],
+)
+def test_room_for_the_graph(limit, has_room):
+    beside = SimpleNamespace(**{**vars(ESTIMATE), "graph_bytes": 5 * MB})
+    assert memory.has_room_for_graph(beside, 5000, limit) == has_room

@@ -138,7 +138,7 @@ def test_two_runtimes(farm, variant):
 
 @variants("c-shared", releases=["go1.24"])
 def test_library_is_gone(farm, variant, tmp_path):
-    """Without the file there is nothing to go by, and that is said."""
+    """Without the file there is nothing to go by; a warning says so."""
     target = farm.target("rest", variant)
     exe = tmp_path / "rest"
     shutil.copy(target.exe, exe)

@@ -55,10 +55,10 @@ def test_scan_of_an_address_has_its_type(shared):
 @pytest.mark.parametrize(
     "place, words",
     [
-        ("0", ["0 is no object of the heap", "unmapped"]),
-        ("0x10", ["no object of the heap"]),
-        ("$sp", ["no object of the heap", "stack"]),
-        ("$pc", ["no object of the heap", "text"]),
+        ("0", ["0 is not an object of the heap", "unmapped"]),
+        ("0x10", ["not an object of the heap"]),
+        ("$sp", ["not an object of the heap", "stack"]),
+        ("$pc", ["not an object of the heap", "text"]),
     ],
 )
 def test_scan_of_no_object(shared, place, words):
@@ -75,7 +75,7 @@ def test_scan_of_the_address_of_a_variable(shared):
 @pytest.mark.parametrize("command", ["why", "scan"])
 @pytest.mark.parametrize("number", ["-1", "(char)-2"])
 def test_no_address(shared, command, number):
-    refused(shared, f"goref {command} -- {number}", "is no address")
+    refused(shared, f"goref {command} -- {number}", "is not an address")
 
 
 @pytest.mark.parametrize("command", ["why", "scan"])
@@ -95,6 +95,10 @@ def test_star_needs_a_type(shared, command):
         ("0x1c000000000000000", ["cannot read"]),
         ('"abc"', ['cannot read "abc"', '"path/to/pkg".Var']),
         ("main.nowhere", ['no package variable is called "main.nowhere"']),
+        (
+            "main.Chain",
+            ["main.Chain is a type", "`goref why --type main.Chain'"],
+        ),
         ("(*main.Nothing)(0x10)", ['no type is called "main.Nothing"']),
         ("(*main.Chain)(zz)", ["a cast is written"]),
         ("(*)(", ["a cast is written"]),
@@ -143,6 +147,77 @@ def test_fields_of_variables(values):
 )
 def test_no_such_field(values, text, words):
     refused(values, f"goref why {text}", *words)
+
+
+def test_why_of_a_variable(values):
+    """One that is no pointer: what its own words point to."""
+    names = ["vStruct", "vArray", "vEmbedded", "vSyncMap", "vStruct.List[1]"]
+    run = run_goref(
+        values,
+        [f"goref why --json main.{name}" for name in names]
+        + ["goref why main.vStruct"],
+    )
+    assert run.rc == 0, run.stderr
+    told = {n: run.json(i)["variable"] for i, n in enumerate(names)}
+    struct = told["vStruct"]
+    assert struct["type"] == "main.Outer" and struct["section"] == "bss"
+    assert struct["complete"] and struct["others"] == 0
+    held = {h["name"]: h for h in struct["holds"]}
+    assert set(held) == {
+        "main.vStruct.Inner.Leaf", "main.vStruct.Inner.Name",
+        "main.vStruct.List[0].Leaf", "main.vStruct.List[0].Name",
+        "main.vStruct.List[1].Leaf", "main.vStruct.List[1].Name",
+        "main.vStruct.Ptr",
+    }  # fmt: skip
+    assert held["main.vStruct.Ptr"]["type"] == "*main.Inner"
+    assert len(told["vArray"]["holds"]) == 3
+    assert told["vEmbedded"]["holds"][0]["name"] == (
+        "main.vEmbedded.Base.BaseLeaf"
+    )
+    part = told["vStruct.List[1]"]
+    assert part["type"] == "main.Inner" and len(part["holds"]) == 2
+    # What is said is what can be asked.
+    name = "main.vStruct.List[1].Leaf"
+    run2 = run_goref(values, [f"goref why --json {name}"])
+    assert run2.json(0)["address"] == held[name]["address"]
+    assert run2.json(0)["object"]["base"] == held[name]["base"]
+    lines = run.parts[len(names)].splitlines()
+    assert re.match(
+        r"main\.vStruct: main\.Outer, \d+ bytes at 0x\w+ \(bss\)$", lines[0]
+    )
+    assert lines[1] == "It points to:" and len(lines) == 3 + len(held)
+
+
+@pytest.fixture(scope="module")
+def indexes(farm):
+    return farm.target("indexes", CENTRAL)
+
+
+@pytest.mark.parametrize(
+    "name, type_, words",
+    [
+        ("empty", "[]*main.Leaf", ["no object"]),
+        ("nothing", "map[string]*main.Leaf", ["no object"]),
+        ("nilAny", "interface {}", ["no object"]),
+        ("nilPtr", "*main.Bank", ["no object"]),
+        ("strings_", "[]string", ["no object"]),
+        ("bank", "main.Bank", ["main.bank.any", "*main.Account"]),
+    ],
+)
+def test_why_of_what_is_no_object(indexes, name, type_, words):
+    """It is named with its type, size and section."""
+    run = run_goref(indexes, [f"goref why main.{name}"])
+    assert run.rc == 0, run.stderr
+    text = run.parts[0]
+    assert text.startswith(f"main.{name}: {type_}, "), text
+    assert re.search(r" \((noptr)?(bss|data)\)$", text.splitlines()[0])
+    for word in words:
+        assert word in text
+
+
+def test_address_of_a_variable_stays_one(indexes):
+    run = run_goref(indexes, ["goref why &main.bank"])
+    assert re.fullmatch(r"0x\w+: bss: variable main\.bank\n", run.parts[0])
 
 
 def test_symbols_without_debug_information(farm):

@@ -8,7 +8,7 @@ import pytest
 
 from pprof import Profile, fields
 from session import run_goref
-from toolchains import Variant, go_binary, go_environment, variants
+from toolchains import Variant, go_environment, pprof_binary, variants
 
 CENTRAL = Variant("go1.24", "default")
 
@@ -102,14 +102,12 @@ def test_json_roots_agree_with_profile(scan):
 @rows
 def test_go_tool_pprof_opens_it(scan, variant):
     done = subprocess.run(
-        [go_binary(variant.release), "tool", "pprof", "-top",
+        [pprof_binary(variant.release), "-top",
          "-sample_index=inuse_objects", scan.ledger["out"]],
         capture_output=True,
         text=True,
         env=go_environment(),
     )
-    if "no such tool" in done.stderr:
-        pytest.skip("this toolchain has no pprof")
     assert done.returncode == 0, done.stderr
     assert "main.holdRecursion" in done.stdout
 
@@ -117,8 +115,7 @@ def test_go_tool_pprof_opens_it(scan, variant):
 def test_go_tool_pprof_subtracts_it(scanned):
     out = scanned("roots", CENTRAL).ledger["out"]
     done = subprocess.run(
-        [go_binary(CENTRAL.release), "tool", "pprof", "-top",
-         f"-diff_base={out}", out],
+        [pprof_binary(CENTRAL.release), "-top", f"-diff_base={out}", out],
         capture_output=True,
         text=True,
         env=go_environment(),
@@ -164,10 +161,47 @@ def test_max_depth(farm, tmp_path):
     assert by_root(flat) == by_root(full)
 
 
-def test_max_nodes(farm, tmp_path):
-    full, few = limited(farm, tmp_path, "--max-nodes 200")
+def by_path(profile):
+    """{(root's labels, names down to the node): objects counted there}."""
+    found = {}
+    for sample in profile.samples:
+        root = tuple(
+            sample.labels.get(k) for k in ("root_kind", "goroutine_state")
+        )
+        key = (root, *sample.path)
+        found[key] = found.get(key, 0) + sample.values[0]
+    return found
+
+
+@pytest.mark.parametrize("limit", [40, 200, 500])
+def test_max_nodes(farm, tmp_path, limit):
+    """What has no node is counted on the nearest one above that has one, not
+    on that one's child of the same name; and how much that is, is said."""
+    out = tmp_path / "all.pb", tmp_path / "few.pb"
+    run = run_goref(
+        farm.target("rest", CENTRAL),
+        [f"goref scan --json --out {out[0]}",
+         f"goref scan --json --out {out[1]} --max-nodes {limit}",
+         f"goref scan --max-nodes {limit}"],
+    )  # fmt: skip
+    full, few = Profile.load(out[0]), Profile.load(out[1])
     assert len(few.samples) < len(full.samples)
     assert few.total() == full.total()
+    kept = {
+        path[: i + 2] for path in by_path(few) for i in range(len(path) - 1)
+    }
+    expected, folded = {}, 0
+    for path, objects in by_path(full).items():
+        above = path
+        while above not in kept:
+            above = above[:-1]
+        expected[above] = expected.get(above, 0) + objects
+        folded += objects if above != path else 0
+    assert by_path(few) == {p: n for p, n in expected.items() if n}
+    assert run.json(0)["folded"] == {"objects": 0, "bytes": 0}
+    assert run.json(1)["folded"]["objects"] == folded > 0
+    assert run.json(1)["folded"]["bytes"] >= 8 * folded
+    assert f"{folded:,} objects" in run.parts[2]
 
 
 def test_table(farm):

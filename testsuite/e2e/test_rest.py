@@ -91,8 +91,8 @@ def test_types_are_counted(scan):
 def test_phases_are_timed(scan):
     phases = scan.ledger["phases_ms"]
     assert set(phases) == {
-        "symbols", "heap", "capture", "goroutines", "roots", "typed", "mask",
-        "output",
+        "symbols", "estimate", "heap", "capture", "goroutines", "roots",
+        "typed", "mask", "result", "output",
     }  # fmt: skip
     assert all(value >= 0 for value in phases.values())
     assert scan.ledger["peak_private_bytes"] > 0

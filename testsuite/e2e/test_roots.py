@@ -61,6 +61,24 @@ def test_stack_labels(scan):
 
 
 @rows
+def test_json_roots_have_the_goroutines_state(scan):
+    """The states that the profile has, of stacks, and of nothing else."""
+    states = {}
+    for root in scan.ledger["roots"]:
+        if root["kind"] in STACK_KINDS and root["objects"]:
+            assert root["goroutine_state"], root
+        if root["kind"] == "global":
+            assert "goroutine_state" not in root
+        states.setdefault(root["name"], set()).add(
+            root.get("goroutine_state")
+        )
+    for function in STACKS[:-1]:
+        name = "main." + function
+        said = {s for n in states if n.startswith(name) for s in states[n]}
+        assert said >= scan.profile.labels_of(name, "goroutine_state"), name
+
+
+@rows
 def test_package_variables(scan):
     held = scan.target.held
     for name in ("main.rGlobal", "main.fObjects", "main.cObject"):

@@ -4,6 +4,7 @@ knows nor suffers."""
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -171,7 +172,11 @@ def test_stopped_meanwhile(steady):
         time.sleep(0.01)
     assert helper.end() == 0, helper.said
     assert not children(process.pid)
-    assert status_of(process.pid, "State")[0] == "T"
+    # A thread that is let go runs for a moment before it stops again.
+    end = time.monotonic() + 10
+    while status_of(process.pid, "State")[0] != "T":
+        assert time.monotonic() < end
+        time.sleep(0.01)
     os.kill(process.pid, signal.SIGCONT)
     assert process.goes_on()
 
@@ -239,6 +244,30 @@ def test_verify_under_load(farm, steady, variant):
         assert done.returncode == 0, (done.stdout, done.stderr)
     assert process.goes_on()
     assert not children(process.pid)
+
+
+def test_what_the_copy_costs_is_said(steady):
+    """Its clients see more than the pause."""
+    process = steady(CENTRAL)
+    for _ in range(5):  # on a busy machine it may not run while it is copied
+        before = page_faults(process.pid)
+        done = run_cli(["attach", "--snapshot", "--json", process.pid])
+        after = page_faults(process.pid)
+        assert done.returncode == 0, done.stderr
+        said = re.search(
+            r"slowed down for another [\d.]+ m?s, by ([\d,]+) page faults",
+            done.stderr,
+        )
+        if said:
+            break
+    assert said, done.stderr
+    assert 0 < int(said[1].replace(",", "")) <= after - before
+    assert process.goes_on()
+
+
+def page_faults(pid):
+    stat = Path(f"/proc/{pid}/stat").read_text()
+    return int(stat.rpartition(")")[2].split()[7])
 
 
 def test_first_of_a_pid_namespace():

@@ -221,7 +221,7 @@ def test_known_layouts_are_the_golden_ones():
         [TOP / "build-aux/make-known-layouts"], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    table = TOP / "scanner/goruntime/known_layouts.c"
+    table = TOP / "scanner/goruntime/layout/known_layouts.c"
     assert table.read_text() == done.stdout
 
 

@@ -119,19 +119,48 @@ def test_figures_are_those_of_the_program(rest):
     assert abs(rest.verdict["heap_alloc"]["read"] - truth["bytes"]) <= 16384
 
 
+def has_header(address, size):
+    """Slots above 512 bytes begin at multiples of 16; a header is 8 bytes."""
+    return size > 500 and address % 16 == 8
+
+
 @rows
 def test_addresses(rest):
-    """Each object once, in order, and as many bytes as the walk counts."""
+    """Each object once, in order, and as many bytes as the walk counts: that
+    counts slots, of which the malloc headers are no part of the objects."""
     found = [address for address, _ in rest.objects]
     assert len(found) == rest.verdict["reached_objects"]
     assert found == sorted(set(found))
-    size = sum(size for _, size in rest.objects)
+    size = sum(size + 8 * has_header(a, size) for a, size in rest.objects)
     assert size == rest.verdict["reached_bytes"]
-    # An object begins behind its header, which is part of the slot.
-    ends = [a + size - 8 for a, size in rest.objects]
+    ends = [a + size + 8 * has_header(b, after)
+            for (a, size), (b, after) in zip(rest.objects, rest.objects[1:])]
     assert all(end <= begin for end, begin in zip(ends, found[1:]))
     missing = {int(d["address"], 16) for d in rest.verdict["differences"]}
     assert missing.isdisjoint(found)
+
+
+@variants("default")
+def test_addresses_and_bytes_are_those_of_why(farm, variant):
+    """One range, whoever says it: with a malloc header and without."""
+    target = farm.target("named", variant)
+    places = ("shapes", "wholes", "value.plain", "large")
+    run = run_goref(
+        target,
+        ["goref objects --addresses",
+         *(f"goref why {target.places[p]} --json" for p in places)],
+    )  # fmt: skip
+    listed = dict(addresses(run.parts[0]))
+    for i, place in enumerate(places):
+        address = int(target.places[place], 16)
+        thing = run.json(i + 1)["object"]
+        assert int(thing["base"], 16) == address and not thing["offset"]
+        assert listed[address] == thing["bytes"], place
+        if place == "shapes" and variant.release != "go1.19":
+            assert has_header(address, thing["bytes"])
+            # Where the next slot begins.
+            assert (address + thing["bytes"]) % 16 == 0
+    assert listed[int(target.places["shapes"], 16)] >= 48 * 16
 
 
 @rows
@@ -371,7 +400,7 @@ def test_per_goroutine(farm, variant, tmp_path):
 @pytest.mark.parametrize(
     "command, word",
     [
-        ("goref objects", "addresses"),
+        ("goref objects --sort size", "size"),
         ("goref objects --addresses more", "more"),
         ("goref objects --addresses --out /no/such/folder/x", "/no/such"),
         ("goref verify --max-differences some", "some"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table in README is whole, says nothing bad, and comes out again."""
+"""The table in doc/verified.md is whole, says nothing bad, and comes out again."""
 
 import pytest
 

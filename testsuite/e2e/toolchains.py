@@ -15,6 +15,7 @@ import pytest
 
 TESTSUITE = Path(__file__).resolve().parent.parent
 PROGRAMS = TESTSUITE / "programs"
+BENCH = TESTSUITE.parent / "bench"  # its programs are built, too
 
 # GOREF_RELEASES names others: all that fetch-go knows, before a release.
 RELEASES = tuple(
@@ -67,9 +68,13 @@ def variant_id(variant):
     return f"{variant.release}-{variant.flavour}"
 
 
-def variants(*flavours, releases=RELEASES):
-    """Rows for parametrize: releases x flavours, named like go1.24-noopt."""
+def variants(*flavours, releases=RELEASES, newest=()):
+    """Rows for parametrize: releases x flavours, named like go1.24-noopt.
+    newest: flavours of the newest release alone, unless GOREF_RELEASES asks
+    for others."""
     rows = [Variant(r, f) for r in releases for f in flavours]
+    asked = releases if "GOREF_RELEASES" in os.environ else releases[-1:]
+    rows += [Variant(r, f) for r in asked for f in newest]
     return pytest.mark.parametrize("variant", rows, ids=variant_id)
 
 
@@ -137,9 +142,27 @@ def go_binary(release):
     return go
 
 
+@functools.lru_cache(maxsize=None)
+def pprof_binary(release):
+    """Go's own reader of profiles. Newer releases build it when it is first
+    used, and `go tool pprof` looks each time whether it is to be built."""
+    done = subprocess.run(
+        [go_binary(release), "tool", "-n", "pprof"],
+        env=go_environment(),
+        capture_output=True,
+        text=True,
+    )
+    if "no such tool" in done.stderr:
+        pytest.skip("this toolchain has no pprof")
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
 def _sources(program, flavour):
+    if not (PROGRAMS / program).exists():
+        return sorted((BENCH / program).glob("*.go"))
     sources = sorted((PROGRAMS / "common").glob("*.go"))
-    sources += sorted((PROGRAMS / program).glob("*.go"))
+    sources += sorted((PROGRAMS / program).glob("*.[gs]*"))
     if flavour in HOSTS:
         sources.append(PROGRAMS / HOSTS[flavour] / "export.go")
     return sources
@@ -229,10 +252,13 @@ def build_c(text):
     key = hashlib.sha256(text.encode()).hexdigest()[:16]
     exe = cache_dir() / f"c-{key}"
     if not exe.exists():
+        # Another process may make it, too, and start it.
+        made = exe.with_name(f"{exe.name}.{os.getpid()}")
         subprocess.run(
-            [compiler, "-g", "-x", "c", "-o", exe, "-"],
+            [compiler, "-g", "-x", "c", "-o", made, "-"],
             input=text,
             text=True,
             check=True,
         )
+        made.replace(exe)
     return exe

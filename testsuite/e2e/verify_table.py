@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The table releases x builds of `goref verify` in README.
+"""The table releases x builds of `goref verify` in doc/verified.md.
 
     testsuite/e2e/verify_table.py [--update|--check] [--releases R,...]
                                   [--builds B,...] [--jobs N]
 
 Builds one program with each toolchain in each way, takes a core of it by the
-kernel, lets gdb verify it, and prints the table. --update puts it into README;
---check makes the cells anew and says where README is not true.
+kernel, lets gdb verify it, and prints the table. --update puts it into doc/verified.md;
+--check makes the cells anew and says where that page is not true.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from session import TOP, run_goref  # noqa: E402
 from targets import Farm, Target, split_debug  # noqa: E402
 from toolchains import EXPERIMENTS, Variant  # noqa: E402
 
-README = TOP / "README.md"
+PAGE = TOP / "doc" / "verified.md"
 BEGIN, END = "<!-- verify-table -->\n", "<!-- end of verify-table -->\n"
 PROGRAM = "values"
 
@@ -120,7 +120,7 @@ def text_of(cell, notes):
 
 
 def parse(text):
-    """The cell that a text of README says."""
+    """The cell that a text of the page says."""
     found = re.fullmatch(r"(\d+) of ([\d,]+)(?: \((.*)\))?, ([\d.]+) %", text)
     if not found:
         return text
@@ -142,13 +142,13 @@ def render(cells, releases, builds):
 
 
 def split_readme():
-    text = README.read_text()
+    text = PAGE.read_text()
     before, _, rest = text.partition(BEGIN)
     return before, *rest.partition(END)[::2]
 
 
 def kept():
-    """{(release, build): Cell or text} of the table in README."""
+    """{(release, build): Cell or text} of the table on the page."""
     lines = [li for li in split_readme()[1].splitlines() if li[:1] == "|"]
     rows = [[c.strip() for c in li.strip("|").split(" | ")] for li in lines]
     return {
@@ -178,9 +178,9 @@ def complaints(cells, table=None):
     for (release, build), cell in cells.items():
         problem = wrong(cell)
         if problem is None and table is not None:
-            old = table.get((release, build), "is missing in README")
+            old = table.get((release, build), "is missing on the page")
             if cell is None:
-                problem = None if old == "–" else f"README says {old}"
+                problem = None if old == "–" else f"the page says {old}"
             elif isinstance(old, str):
                 problem = old
             elif abs(old.typed - cell.typed) > 1:
@@ -221,7 +221,7 @@ def main():
     print(table, end="")
     if args.update:
         before, _, after = split_readme()
-        README.write_text(before + BEGIN + table + END + after)
+        PAGE.write_text(before + BEGIN + table + END + after)
     found = complaints(cells, kept() if args.check else None)
     for line in found:
         print(f"verify-table: {line}", file=sys.stderr)

@@ -4,8 +4,8 @@
  * over its mappings.
  */
 #include "fuzz/fuzz.h"
-#include "target/core.h"
-#include "target/image.h"
+#include "inferior/core.h"
+#include "inferior/image.h"
 
 enum {
 	MAX_MAPPINGS = 64,
@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 
 	fuzz_file_init(&file, data, bytes);
 	target.core_path = file.path;
-	struct gr_error *err = gr_core_open(file.path, &core);
+	struct gr_error *err = gr_core_open(file.path, &target, &core);
 	if (!err) {
 		err = gr_image_create(&target, &gaps, &image);
 		if (!err) {

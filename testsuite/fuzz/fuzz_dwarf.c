@@ -5,7 +5,7 @@
  */
 #include "dwarf/dwarf.h"
 #include "fuzz/fuzz.h"
-#include "target/elf.h"
+#include "inferior/elf.h"
 
 enum {
 	MAX_FUNCTIONS = 64,
@@ -46,6 +46,7 @@ static void ask(struct gr_dwarf *dwarf, uint32_t i,
 {
 	struct gr_dwarf_capture *captures = NULL;
 	size_t count;
+	uint32_t type;
 
 	for (uint64_t n = 0; n < MAX_PCS; n++) {
 		struct gr_dwarf_local *locals = NULL;
@@ -58,7 +59,7 @@ static void ask(struct gr_dwarf *dwarf, uint32_t i,
 	}
 	fuzz_check_error(gr_dwarf_captures(dwarf, i, &captures, &count));
 	free(captures);
-	gr_dwarf_first_param_type(dwarf, i);
+	fuzz_check_error(gr_dwarf_first_param_type(dwarf, i, &type));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

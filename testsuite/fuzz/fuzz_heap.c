@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The address space of a small Go program, patched by the input: heap, types,
- * goroutines and roots rebuilt from it, and walked in every way there is.
+ * goroutines and roots rebuilt from it, and walked in every way there is; or
+ * asked what ended it, what its goroutines wait for and which have leaked.
  */
-#include "fuzz/fuzz.h"
-#include "scanner.h"
-#include "target/elf.h"
+#include "fuzz/questions.h"
+#include "inferior/elf.h"
 
 #include <time.h>
 
-enum {
-	MAX_SECONDS = 10,
-	MAX_QUESTIONS = 4,
-};
+enum { MAX_SECONDS = 10 };
 
 static struct fuzz_base core;
 static struct gr_elf core_elf;
@@ -35,8 +32,12 @@ struct gr_error *__wrap_gr_dwarf_open(const char *path, const char *debug_path,
 {
 	struct gr_error *err = NULL;
 
+	// It outlives the scan that opens it: nothing of that may be kept.
+	(void)poll;
+	(void)ctx;
 	if (!dwarf)
-		err = __real_gr_dwarf_open(path, debug_path, poll, ctx, &dwarf);
+		err = __real_gr_dwarf_open(path, debug_path, NULL, NULL,
+					   &dwarf);
 	*ret = dwarf;
 	return err;
 }
@@ -90,78 +91,18 @@ static uint64_t addr_of(uint64_t off)
 	return off;
 }
 
-static struct gr_error *walk(struct gr_scan *scan, struct fuzz_input *in)
+/* A word that inputs patch: an address to ask about. */
+static uint64_t some_word(struct fuzz_input *in)
 {
-	struct gr_walk_options options = { .max_depth = 256,
-					   .max_nodes = 1 << 16 };
-	unsigned int how = fuzz_take(in, 1);
-	struct gr_result *result;
-
-	options.attribution = how & 1 ? GR_ATTRIBUTION_FIRST :
-					GR_ATTRIBUTION_NEAREST;
-	options.per_goroutine = how & 2;
-	struct gr_error *err = gr_scan_walk(scan, &options, &result);
-	if (err)
-		return err;
-	const struct gr_ledger *ledger = gr_result_ledger(result);
-	if (ledger->reached.objects > ledger->allocated.objects)
-		abort();
-	gr_result_destroy(result);
-	return NULL;
-}
-
-static struct gr_error *verify(struct gr_scan *scan)
-{
-	struct gr_verdict *verdict;
-
-	struct gr_error *err = gr_scan_verify(scan, 20, &verdict);
-	if (!err)
-		gr_verdict_destroy(verdict);
-	return err;
-}
-
-/** Addresses to ask about: some word of memory, and reached objects. */
-struct questions {
-	uint64_t addrs[MAX_QUESTIONS];
-	uint64_t nobjects;
-	uint64_t seed;
-};
-
-// Each object takes a place with a chance that gives all the same.
-static struct gr_error *note_object(void *ctx, uint64_t addr, uint64_t bytes)
-{
-	struct questions *q = ctx;
-
-	(void)bytes;
-	q->seed = q->seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-	uint64_t place = (q->seed >> 33) % ++q->nobjects;
-	if (place && place < MAX_QUESTIONS)
-		q->addrs[place] = addr;
-	return NULL;
-}
-
-static struct gr_error *ask(struct gr_scan *scan, struct fuzz_input *in)
-{
-	struct gr_walk_options options = { .max_depth = 64,
-					   .max_nodes = 1 << 16 };
-	struct questions q = { .nobjects = 1, .seed = fuzz_take(in, 4) };
 	uint64_t place = fuzz_take(in, 4) % core.ranges.size;
-	struct gr_why *why;
 
-	q.addrs[0] = gr_load_u64(core.original + core.ranges.data[place].off);
-	struct gr_error *err = gr_scan_objects(scan, note_object, &q);
-	for (int i = 0; !err && i < MAX_QUESTIONS; i++) {
-		err = gr_scan_why(scan, &options, q.addrs[i], &why);
-		if (!err)
-			gr_why_destroy(why);
-	}
-	return err;
+	return gr_load_u64(core.original + core.ranges.data[place].off);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct fuzz_input in = { data, bytes };
-	struct fuzz_input head = { data, bytes < 17 ? bytes : 17 };
+	struct fuzz_input head = { data, bytes < 18 ? bytes : 18 };
 	struct gr_target_module module = { .path = exe_path,
 					   .bias = UINT64_MAX };
 	struct gr_target target = { .kind = GR_TARGET_CORE,
@@ -175,13 +116,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	in.data += head.bytes;
 	in.bytes -= head.bytes;
 	fuzz_base_patch(&core, &in, addr_of);
-	struct gr_error *err = gr_scan_create(&target, &scan);
+	struct gr_error *err = gr_scan_create(&target, GR_EXTENT_HEAP, &scan);
 	if (!err) {
-		err = walk(scan, &head);
-		if (!err)
-			err = verify(scan);
-		if (!err)
-			err = ask(scan, &head);
+		unsigned int how = fuzz_take(&head, 1);
+
+		err = how & 1 ? fuzz_ask_goroutines(scan, how >> 1) :
+				fuzz_ask_heap(scan, &head, some_word(&head));
 		gr_scan_destroy(scan);
 	}
 	fuzz_check_error(err);

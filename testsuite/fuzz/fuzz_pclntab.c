@@ -4,8 +4,8 @@
  * stack. The input is XORed over all of it; no input is a module that works.
  */
 #include "fuzz/fuzz.h"
-#include "goruntime/goroutine.h"
-#include "goruntime/unwind.h"
+#include "goruntime/sched/goroutine.h"
+#include "goruntime/sched/unwind.h"
 #include "unit/fake_image.h"
 
 enum {
@@ -145,10 +145,13 @@ static void look_up(struct gr_runtime *rt)
 static void unwind(struct gr_runtime *rt, struct gr_goroutine *g)
 {
 	struct gr_unwinder u;
+	struct gr_pc_cache *cache = calloc(1, sizeof(*cache));
 	struct gr_frame frames[STACK_BYTES];
 	size_t n = 0;
 
-	for (bool more = gr_unwind_start(&u, rt, g, NULL); more;
+	if (!cache)
+		abort();
+	for (bool more = gr_unwind_start(&u, rt, g, cache); more;
 	     more = gr_unwind_next(&u)) {
 		if (n == GR_ARRAY_SIZE(frames))
 			abort();
@@ -160,11 +163,14 @@ static void unwind(struct gr_runtime *rt, struct gr_goroutine *g)
 	fuzz_check_error(gr_stack_mark_live(rt, g));
 	free(g->stack.live);
 	free(g->stack.conservative);
+	free(cache);
 }
 
 static void run(struct fuzz_input *in, struct gr_image *image)
 {
 	struct gr_gaps gaps = { 0 };
+	struct gr_arena arena = { 0 };
+	struct gr_regs regs = { 0 };
 	struct gr_module module = {
 		.minpc = TEXT,
 		.maxpc = TEXT + TEXT_BYTES,
@@ -184,6 +190,7 @@ static void run(struct fuzz_input *in, struct gr_image *image)
 	struct gr_runtime rt = { .image = image,
 				 .arch = &gr_arch_x86_64,
 				 .gaps = &gaps,
+				 .arena = &arena,
 				 .modules = &module,
 				 .nmodules = 1 };
 	uint64_t sp = STACK + fuzz_take(in, 2) % STACK_BYTES / 8 * 8;
@@ -192,7 +199,7 @@ static void run(struct fuzz_input *in, struct gr_image *image)
 		.stack_hi = STACK + STACK_BYTES,
 		.pc = TEXT + 9 + fuzz_take(in, 2) % TEXT_BYTES,
 		.sp = sp,
-		.has_regs = fuzz_take(in, 1) & 1,
+		.regs = fuzz_take(in, 1) & 1 ? &regs : NULL,
 		.stack = { .start = sp, .end = STACK + STACK_BYTES },
 	};
 
@@ -204,6 +211,7 @@ static void run(struct fuzz_input *in, struct gr_image *image)
 		xor_over(in, image->pieces[i].data, image->pieces[i].bytes);
 	look_up(&rt);
 	unwind(&rt, &g);
+	gr_arena_deinit(&arena);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

@@ -9,7 +9,7 @@
 
 #include "dwarf/internal.h"
 
-enum { TABLES_NTYPES = 3 };
+enum { TABLES_NTYPES = 3, TABLES_STAMP = GR_DWARF_TABLES_VERSION };
 
 static inline void tables_must(bool is_so)
 {
@@ -19,7 +19,8 @@ static inline void tables_must(bool is_so)
 
 static inline void tables_add_answers(struct gr_dwarf *dwarf)
 {
-	struct gr_dwarf_local locals[2] = {
+	// Static: the bytes between members are zeros, as in a block.
+	static const struct gr_dwarf_local locals[2] = {
 		{ .name = "x",
 		  .function = "main.main",
 		  .type = 0,
@@ -30,7 +31,8 @@ static inline void tables_add_answers(struct gr_dwarf *dwarf)
 		  .line = 7 },
 		{ .name = "&y", .function = "main.f", .type = GR_DWARF_NONE },
 	};
-	struct gr_dwarf_capture capture = { .name = "c", .type = 2 };
+	static const struct gr_dwarf_capture capture = { .name = "c",
+							 .type = 2 };
 	uint32_t type = 1;
 
 	// Out of order, and one twice.
@@ -38,6 +40,8 @@ static inline void tables_add_answers(struct gr_dwarf *dwarf)
 	gr_answers_add(&dwarf->answers, GR_ASK_CAPTURES, 1, 0, &capture, 1);
 	gr_answers_add(&dwarf->answers, GR_ASK_LOCALS, 0, 0x1010, locals, 2);
 	gr_answers_add(&dwarf->answers, GR_ASK_LOCALS, 0, 0x1004, locals, 0);
+	gr_answers_add(&dwarf->answers, GR_ASK_ALL_LOCALS, 0, 0x1010, locals,
+		       2);
 	gr_answers_add(&dwarf->answers, GR_ASK_LOCALS, 0, 0x1010, locals, 2);
 }
 
@@ -65,7 +69,7 @@ static inline void tables_add_indexes(struct gr_dwarf *dwarf)
 static const struct gr_dwarf_key tables_key = {
 	.build_id = "Ab_c/d-e",
 	.file_bytes = 1234,
-	.mtime_ns = 99,
+	.ctime_ns = 99,
 };
 
 /** No tables, but the key. */
@@ -90,26 +94,29 @@ static inline struct gr_dwarf *tables_create(void)
 		{ "main.Größe", 0x30, 16, 0x80, 25, true, 3, -1, -1, -1, 0, 0,
 		  2 },
 	};
+	static const struct gr_dwarf_field fields[] = {
+		{ "int", 0, 0, 0 },
+		{ "next", 8, 1, true },
+	};
+	static const struct gr_dwarf_variable variable = { "main.v", 0x5000,
+							   1 };
+	static const struct gr_dwarf_constant constant = { "k", -5,
+							   GR_DWARF_NONE };
 	struct gr_dwarf *dwarf = tables_create_empty();
 
 	for (int i = 0; i < TABLES_NTYPES; i++)
 		tables_must(
 			gr_dwarf_type_vector_append(&dwarf->types, types[i]));
-	gr_dwarf_field_vector_append(&dwarf->fields,
-				     (struct gr_dwarf_field){ "int", 0, 0, 0 });
-	gr_dwarf_field_vector_append(
-		&dwarf->fields, (struct gr_dwarf_field){ "next", 8, 1, true });
-	gr_dwarf_variable_vector_append(
-		&dwarf->variables,
-		(struct gr_dwarf_variable){ "main.v", 0x5000, 1 });
+	for (size_t i = 0; i < GR_ARRAY_SIZE(fields); i++)
+		gr_dwarf_field_vector_append(&dwarf->fields, fields[i]);
+	gr_dwarf_variable_vector_append(&dwarf->variables, variable);
 	gr_dwarf_function_vector_append(
 		&dwarf->functions,
 		(struct gr_dwarf_function){ "main.main", 0x1000, 0x1100, 7 });
 	gr_dwarf_function_vector_append(
 		&dwarf->functions,
 		(struct gr_dwarf_function){ "main.f", 0x1100, 0x1200, 9 });
-	gr_dwarf_constant_vector_append(&dwarf->constants,
-					(struct gr_dwarf_constant){ "k", -5 });
+	gr_dwarf_constant_vector_append(&dwarf->constants, constant);
 	dwarf->canonical = calloc(TABLES_NTYPES, sizeof(*dwarf->canonical));
 	for (uint32_t i = 0; i < TABLES_NTYPES; i++)
 		dwarf->canonical[i] = i;
@@ -123,7 +130,7 @@ static inline struct gr_dwarf *tables_create(void)
 static inline void *tables_pack(size_t *bytes)
 {
 	struct gr_dwarf *dwarf = tables_create();
-	void *block = gr_store_pack(dwarf, bytes);
+	void *block = gr_store_pack(dwarf, TABLES_STAMP, bytes);
 
 	tables_must(block);
 	gr_dwarf_destroy(dwarf);
@@ -144,6 +151,9 @@ static inline bool tables_use_answer(struct gr_dwarf *dwarf,
 	if (a->question == GR_ASK_LOCALS)
 		err = gr_dwarf_locals(dwarf, a->function, a->pc, &locals,
 				      &count);
+	else if (a->question == GR_ASK_ALL_LOCALS)
+		err = gr_dwarf_all_locals(dwarf, a->function, a->pc, &locals,
+					  &count);
 	else if (a->question == GR_ASK_CAPTURES && !a->pc)
 		err = gr_dwarf_captures(dwarf, a->function, &captures, &count);
 	for (size_t i = 0; i < count; i++)
@@ -172,7 +182,7 @@ static inline bool tables_use(struct gr_dwarf *dwarf)
 		sum += t->header == GR_DWARF_NONE ? 0 : types[t->header].kind;
 		for (uint32_t j = 0; j < t->nfields; j++)
 			sum += gr_dwarf_fields(dwarf)[t->first_field + j].type;
-		uint32_t same = gr_types_at(dwarf, t->die_off);
+		uint32_t same = gr_dwarf_type_at(dwarf, t->die_off);
 		sum += same == GR_DWARF_NONE ? 0 : types[same].kind;
 	}
 	const struct gr_dwarf_variable *variables =

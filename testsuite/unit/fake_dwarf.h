@@ -2,7 +2,7 @@
 /* Debug information made up by a test, in place of a file's. */
 #pragma once
 
-#include "goruntime/layout.h"
+#include "goruntime/layout/layout.h"
 
 #include "rows.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * fake_image: target/image.h over a few made-up pieces of memory.
+ * fake_image: inferior/image.h over a few made-up pieces of memory.
  *
  * Included by the one C file of a test, which then is linked without the real
  * image.c. An access is good when one piece holds it whole.
@@ -8,7 +8,7 @@
 #ifndef GR_UNIT_FAKE_IMAGE_H
 #define GR_UNIT_FAKE_IMAGE_H
 
-#include "target/image.h"
+#include "inferior/image.h"
 
 enum { FAKE_PIECES = 16 };
 
@@ -20,6 +20,10 @@ struct gr_image {
 	} pieces[FAKE_PIECES];
 	size_t npieces;
 	uint64_t planned_bytes;
+	uint64_t mapped_bytes; /* 0: not known */
+	uint64_t limit_bytes;  /* of what may be wanted at once; 0: none */
+	const struct gr_target_thread *threads;
+	size_t nthreads;
 };
 
 /** Zeroed memory at [addr, addr + bytes); its host bytes. */
@@ -80,6 +84,12 @@ struct gr_error *gr_image_read(struct gr_image *image, uint64_t addr, void *buf,
 	return NULL;
 }
 
+struct gr_error *gr_image_read_late(struct gr_image *image, uint64_t addr,
+				    void *buf, uint64_t bytes)
+{
+	return gr_image_read(image, addr, buf, bytes);
+}
+
 struct gr_error *gr_image_read_uint(struct gr_image *image, uint64_t addr,
 				    unsigned int bytes, uint64_t *ret)
 {
@@ -101,11 +111,46 @@ struct gr_error *gr_image_map_torn(struct gr_image *image, uint64_t addr,
 	return NULL;
 }
 
+/* A test with mappings of its own defines FAKE_HAS_MAPPINGS. */
+#ifndef FAKE_HAS_MAPPINGS
+bool gr_image_mapping(struct gr_image *image, uint64_t addr,
+		      struct gr_mapping_info *ret)
+{
+	*ret = (struct gr_mapping_info){ 0 };
+	return fake_find(image, addr, 1);
+}
+#endif
+
 struct gr_error *gr_image_plan(struct gr_image *image, uint64_t start,
 			       uint64_t end)
 {
 	image->planned_bytes += end - start;
 	return NULL;
+}
+
+bool gr_image_lacks_values(const struct gr_image *image)
+{
+	(void)image;
+	return false;
+}
+
+uint64_t gr_image_mapped_bytes(const struct gr_image *image)
+{
+	return image->mapped_bytes ? image->mapped_bytes : UINT64_MAX;
+}
+
+struct gr_error *gr_image_want(const struct gr_image *image, uint64_t bytes)
+{
+	if (!image->limit_bytes || bytes <= image->limit_bytes)
+		return NULL;
+	return gr_error_format(GR_ERROR_MEMORY_LIMIT, "too much");
+}
+
+const struct gr_target_thread *gr_image_threads(const struct gr_image *image,
+						size_t *count)
+{
+	*count = image->nthreads;
+	return image->threads;
 }
 
 #endif /* GR_UNIT_FAKE_IMAGE_H */

@@ -2,7 +2,9 @@
 /* A heap of made-up mspan records, for the tests that read one. */
 #pragma once
 
-#include "goruntime/heap.h"
+#include "goruntime/heap/heap.h"
+#include "goruntime/sched/goroutine.h"
+#include "goruntime/types/types.h"
 
 #include "fake_image.h"
 #include "rows.h"
@@ -26,6 +28,9 @@ struct fixture {
 	struct gr_image image;
 	struct gr_gaps gaps;
 	struct gr_runtime rt;
+	struct gr_types *types;
+	struct gr_heap *heap;
+	struct gr_sched sched;
 	uint64_t nmspans;
 };
 
@@ -82,7 +87,9 @@ static inline int setup(void **state)
 	assert_non_null(f);
 	f->rt.image = &f->image;
 	f->rt.gaps = &f->gaps;
+	f->sched.rt = &f->rt;
 	f->rt.poll = poll_nothing;
+	assert_null(gr_types_create(&f->rt, &f->types));
 	set_layout(&f->rt.layout);
 	fake_add(&f->image, MHEAP, 64);
 	fake_add(&f->image, SPAN_LIST, MAX_MSPANS * 8);
@@ -100,7 +107,8 @@ static inline int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	gr_heap_destroy(f->rt.heap);
+	gr_types_destroy(f->types);
+	gr_heap_destroy(f->heap);
 	fake_deinit(&f->image);
 	free(f);
 	return 0;
@@ -127,13 +135,13 @@ static inline void put_span(struct fixture *f, struct shape s)
 
 static inline struct gr_heap *read_heap(struct fixture *f)
 {
-	struct gr_error *err = gr_heap_read(&f->rt);
+	struct gr_error *err = gr_heap_read(&f->rt, f->types, &f->heap);
 
 	if (!err)
-		err = gr_heap_fill(&f->rt);
+		err = gr_heap_fill(f->heap);
 	if (err)
 		fail_msg("%s", err->message);
-	return f->rt.heap;
+	return f->heap;
 }
 
 /* The object of an address, by going through all spans. */

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "elf_builder.h"
-#include "target/image.h"
+#include "inferior/image.h"
 
 enum {
 	HEAP = 0x10000000,

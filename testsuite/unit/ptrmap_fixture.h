@@ -7,15 +7,16 @@
 #define GR_UNIT_PTRMAP_FIXTURE_H
 
 #include "fake_image.h"
-#include "goruntime/ptrmap.h"
-#include "goruntime/typemask.h"
+#include "goruntime/heap/ptrmap.h"
+#include "goruntime/types/typemask.h"
+#include "goruntime/types/types.h"
 #include "rows.h"
+#include "type_record.h"
 
 enum {
 	PAGE = 1 << GR_PAGE_SHIFT,
 	PAGE_WORDS = PAGE / 8,
 	TYPES = 0x500000,
-	TYPE_BYTES = 48,
 	MARKS_OFF = 0x100, /* of pageUseSpanInlineMarkBits in heapArena */
 	MAPS_OFF = 0x40,   /* of bitmap in heapArena */
 	NSPANS = 3,
@@ -50,7 +51,8 @@ static inline int setup(void **state)
 	assert_non_null(f);
 	f->rt.image = &f->image;
 	f->rt.gaps = &f->gaps;
-	f->rt.heap = &f->heap;
+	f->heap.rt = &f->rt;
+	assert_null(gr_types_create(&f->rt, &f->heap.types));
 	f->rt.poll = poll_nothing;
 	f->rt.layout.consts.arena_bytes = ARENA;
 	f->heap.spans = f->spans;
@@ -69,9 +71,9 @@ static inline int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	gr_type_masks_destroy(f->rt.masks);
+	gr_types_destroy(f->heap.types);
 	fake_deinit(&f->image);
-	free(f->heap.states);
+	free(f->heap.allocated);
 	free(f->words);
 	free(f);
 	return 0;
@@ -96,15 +98,16 @@ static inline struct gr_span *add_span(struct fixture *f, uint64_t base,
 	};
 	f->heap.nobjs += nelems;
 	f->heap.nwords += npages * PAGE_WORDS;
-	f->heap.states = realloc(f->heap.states, f->heap.nobjs);
-	assert_non_null(f->heap.states);
-	memset(f->heap.states, GR_OBJECT_ALLOCATED, f->heap.nobjs);
+	free(f->heap.allocated);
+	f->heap.allocated = gr_bitmap_alloc(f->heap.nobjs);
+	assert_non_null(f->heap.allocated);
+	gr_bitmap_set_range(f->heap.allocated, 0, f->heap.nobjs);
 	return span;
 }
 
 static inline void release_slot(struct fixture *f, gr_obj obj)
 {
-	f->heap.states[obj] &= ~GR_OBJECT_ALLOCATED;
+	gr_bitmap_clear(f->heap.allocated, obj);
 }
 
 static inline void fill_random(uint8_t *bytes, size_t n, uint64_t *seed)
@@ -113,17 +116,37 @@ static inline void fill_random(uint8_t *bytes, size_t n, uint64_t *seed)
 		bytes[i] = rows_random(seed) >> 21;
 }
 
+/* A span alone has the bits that it has among all, and counts no gap again. */
+static inline void check_span_alone(const struct fixture *f,
+				    const struct gr_span *span)
+{
+	struct gr_gaps before = f->gaps;
+	uint64_t *alone = NULL;
+
+	assert_null(gr_ptrmap_build_span(&f->heap, span, &alone));
+	for (uint64_t i = 0;
+	     i < (span->limit_addr - span->base_addr) / GR_WORD_BYTES; i++)
+		assert_int_equal(gr_bitmap_test(alone, i),
+				 !span->is_noscan &&
+					 gr_bitmap_test(f->words,
+							span->first_word + i));
+	assert_memory_equal(&f->gaps, &before, sizeof(before));
+	free(alone);
+}
+
 static inline void build(struct fixture *f, const struct gr_ptrmap_ops *ops)
 {
-	f->rt.ptrmap = ops;
+	f->heap.ptrmap = ops;
 	free(f->words);
 	f->words = NULL;
-	assert_null(gr_ptrmap_build(&f->rt, 64, &f->words));
+	assert_null(gr_ptrmap_build(&f->heap, 64, &f->words));
 	assert_non_null(f->words);
 	// The words past those of the heap belong to others.
 	assert_int_equal(gr_bitmap_next(f->words, f->heap.nwords,
 					f->heap.nwords + 64),
 			 f->heap.nwords + 64);
+	for (uint32_t i = 0; i < f->heap.nspans; i++)
+		check_span_alone(f, &f->spans[i]);
 }
 
 /* Word `i` of the span is a pointer or not; free slots do not matter. */

@@ -259,6 +259,152 @@ static void test_writers(void **state)
 	gr_dwarf_destroy(dwarf);
 }
 
+enum { NOBODY = 65534 };
+
+// The cache below @name of the test's folder, which is made with @mode.
+static void use_folder(const struct place *place, const char *name,
+		       unsigned int mode)
+{
+	char base[128];
+
+	snprintf(base, sizeof(base), "%s/%s", place->folder, name);
+	run("mkdir -p '%s' && chmod %o '%s'", base, mode, base);
+	setenv("XDG_CACHE_HOME", base, 1);
+}
+
+static void expect_cache(const struct place *place)
+{
+	assert_null(gr_dwarf_check_cache());
+	save_exe(place);
+	assert_true(is_from_cache(place));
+	assert_null(gr_dwarf_check_cache());
+}
+
+static void expect_refused(const struct place *place, const char *reason)
+{
+	save_exe(place);
+	assert_false(is_from_cache(place));
+	struct gr_error *err = gr_dwarf_check_cache();
+	assert_non_null(err);
+	if (!strstr(err->message, reason))
+		fail_msg("\"%s\" does not say \"%s\"", err->message, reason);
+	gr_error_destroy(err);
+}
+
+// A folder of ours that a link of somebody else's leads to stays empty.
+static void expect_empty(const struct place *place, const char *name)
+{
+	run("test -z \"$(ls -A '%s/%s')\"", place->folder, name);
+}
+
+static void test_open_to_all(void **state)
+{
+	const struct place *place = *state;
+
+	use_folder(place, "all", 0777);
+	expect_refused(place, "/all can be written by other users");
+	expect_empty(place, "all");
+	use_folder(place, "all", 0770);
+	expect_refused(place, "/all can be written by other users");
+	use_folder(place, "all/below", 0700);
+	expect_refused(place, "/all can be written by other users");
+	expect_empty(place, "all/below");
+	use_folder(place, "all", 01777);
+	expect_cache(place);
+	run("chmod 777 '%s/all/goref-gdb'", place->folder);
+	expect_refused(place, "/goref-gdb can be written by other users");
+	run("chmod 1777 '%s/all/goref-gdb'", place->folder);
+	expect_refused(place, "/goref-gdb can be written by other users");
+}
+
+static void test_link_of_others(void **state)
+{
+	const struct place *place = *state;
+
+	run("mkdir '%s/aim'", place->folder);
+	use_folder(place, "all", 01777);
+	run("ln -s ../aim '%s/all/goref-gdb'", place->folder);
+	expect_refused(place, "/all/goref-gdb is a link in a folder that other"
+			      " users can write");
+	expect_empty(place, "aim");
+	run("cd '%s/all' && rm goref-gdb && ln -s ../aim base", place->folder);
+	use_folder(place, "all/base", 0700);
+	expect_refused(place, "/all/base is a link");
+	expect_empty(place, "aim");
+	run("cd '%s/all' && rm base && ln -s .. base", place->folder);
+	use_folder(place, "all/base/aim", 0700);
+	expect_refused(place, "/all/base is a link");
+	expect_empty(place, "aim");
+}
+
+// Where only we can make links, they lead where we want.
+static void test_link_of_ours(void **state)
+{
+	const struct place *place = *state;
+
+	run("cd '%s' && mkdir -p aim own && ln -s ../aim own/goref-gdb",
+	    place->folder);
+	use_folder(place, "own", 0700);
+	expect_cache(place);
+	run("test -e '%s/aim/symbols/ab.cd.tables'", place->folder);
+	run("cd '%s' && ln -s own linked", place->folder);
+	use_folder(place, "linked", 0700);
+	assert_true(is_from_cache(place));
+	run("chmod 777 '%s/aim'", place->folder);
+	expect_refused(place, "/aim can be written by other users");
+	run("cd '%s' && ln -s round round", place->folder);
+	char round[128];
+	snprintf(round, sizeof(round), "%s/round", place->folder);
+	setenv("XDG_CACHE_HOME", round, 1);
+	assert_null(gr_dwarf_check_cache());
+	assert_false(is_from_cache(place));
+}
+
+static void test_owner(void **state)
+{
+	const struct place *place = *state;
+
+	if (geteuid())
+		skip();
+	use_folder(place, "theirs", 0755);
+	run("chown %d '%s/theirs'", NOBODY, place->folder);
+	expect_refused(place, "/theirs belongs to another user");
+	expect_empty(place, "theirs");
+	use_folder(place, "all", 01777);
+	run("mkdir '%s/all/goref-gdb' && chown %d '%s/all/goref-gdb'",
+	    place->folder, NOBODY, place->folder);
+	expect_refused(place, "/goref-gdb belongs to another user");
+}
+
+// A file that others can write is not read, and gives way to a new one.
+static void test_file_of_others(void **state)
+{
+	const struct place *place = *state;
+	struct stat status;
+	char name[256];
+
+	save_exe(place);
+	snprintf(name, sizeof(name), "%s/ab.cd.tables", place->symbols);
+	assert_int_equal(chmod(name, 0666), 0);
+	assert_false(is_from_cache(place));
+	assert_int_equal(chmod(name, 0620), 0);
+	assert_false(is_from_cache(place));
+	save_exe(place);
+	assert_int_equal(stat(name, &status), 0);
+	assert_int_equal(status.st_mode & 0777, 0600);
+	assert_true(is_from_cache(place));
+	run("mv '%s' '%s/real' && ln -s real '%s'", name, place->symbols, name);
+	assert_false(is_from_cache(place));
+	run("rm '%s' && mkfifo '%s'", name, name);
+	assert_false(is_from_cache(place));
+	if (geteuid())
+		return;
+	run("rm '%s' && mv '%s/real' '%s'", name, place->symbols, name);
+	assert_true(is_from_cache(place));
+	assert_int_equal(chown(name, NOBODY, NOBODY), 0);
+	assert_false(is_from_cache(place));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +418,15 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_bounded, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_writers, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_open_to_all, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_link_of_others, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_link_of_ours, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_owner, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_file_of_others, set_up,
 						tear_down),
 	};
 

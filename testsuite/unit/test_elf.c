@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/elf.h"
+#include "inferior/elf.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "elf_builder.h"
+#include "inferior/core.h"
 
 /** A good file, of which one thing is changed. */
 struct parse_case {
@@ -197,14 +198,125 @@ static void test_open(void **state)
 	gr_error_destroy(err);
 }
 
+/* Many headers for the same bytes: those are given twice, no more. */
+static void test_segments_again(void **state)
+{
+	_cleanup_free_ struct elf_builder *b = malloc(sizeof(*b));
+	struct gr_segments segments = { 0 };
+	struct gr_bytes bytes;
+	Elf64_Phdr header;
+	struct gr_elf elf;
+	size_t count = 0;
+
+	(void)state;
+	assert_non_null(b);
+	builder_init(b, ET_EXEC);
+	for (size_t i = 0; i < BUILDER_MAX_HEADERS; i++)
+		builder_header(b, PT_LOAD)->p_filesz = 4096;
+	builder_append(b, NULL, 4096);
+	builder_finish(b);
+	assert_null(gr_elf_parse("F", (struct gr_bytes){ b->file, b->bytes },
+				 &elf));
+	segments.elf = &elf;
+	while (gr_segments_next(&segments, PT_LOAD, &header, &bytes)) {
+		assert_int_equal(bytes.size, 4096);
+		count++;
+	}
+	assert_in_range(count, 1, 2 * b->bytes / 4096 + 1);
+}
+
+/* A core whose headers give its notes again and again. */
+static void test_notes_again(void **state)
+{
+	enum { NOTES_BYTES = 1 << 16 };
+	_cleanup_free_ struct elf_builder *b = malloc(sizeof(*b));
+	const struct gr_target target = { .kind = GR_TARGET_CORE };
+	struct gr_core core;
+	char path[64];
+
+	(void)state;
+	assert_non_null(b);
+	builder_init(b, ET_CORE);
+	for (size_t i = 0; i < BUILDER_MAX_HEADERS; i++)
+		builder_header(b, PT_NOTE)->p_filesz = NOTES_BYTES;
+	builder_append(b, NULL, NOTES_BYTES);
+	builder_finish(b);
+	builder_write(b, b->bytes, path);
+	struct gr_error *err = gr_core_open(path, &target, &core);
+	unlink(path);
+	assert_null(err);
+	assert_in_range(core.bad_headers, BUILDER_MAX_HEADERS - 3,
+			BUILDER_MAX_HEADERS - 1);
+	gr_core_deinit(&core);
+}
+
+/* Many symbols with one long name: they cannot all have it. Those without a
+ * name are given, too, so that the caller takes a step for each. */
+static void test_symbols_share_a_name(void **state)
+{
+	enum { NSYMBOLS = 20000, NAME_BYTES = 10000 };
+	static const char names[] = "\0.symtab\0.strtab";
+	_cleanup_free_ struct elf_builder *b = malloc(sizeof(*b));
+	_cleanup_free_ Elf64_Sym *symbols = calloc(NSYMBOLS, sizeof(*symbols));
+	char text[NAME_BYTES + 1] = { 0 };
+	struct gr_elf_symbols at = { .off = 0 };
+	struct gr_elf_symbol symbol;
+	size_t count = 0, named = 0;
+	struct gr_elf elf;
+
+	(void)state;
+	assert_true(b && symbols);
+	memset(text, 'n', NAME_BYTES);
+	for (size_t i = 0; i < NSYMBOLS; i++)
+		symbols[i] = (Elf64_Sym){ .st_shndx = 1 + i % 2, .st_size = 8 };
+	for (size_t i = 0; i < NSYMBOLS; i += 100)
+		symbols[i].st_shndx = SHN_UNDEF;
+	builder_init(b, ET_EXEC);
+	const Elf64_Shdr sections[] = {
+		{ .sh_type = SHT_NULL },
+		{ .sh_name = 1,
+		  .sh_type = SHT_SYMTAB,
+		  .sh_offset = b->bytes,
+		  .sh_size = NSYMBOLS * sizeof(*symbols) },
+		{ .sh_name = 9,
+		  .sh_type = SHT_STRTAB,
+		  .sh_offset = b->bytes + NSYMBOLS * sizeof(*symbols),
+		  .sh_size = sizeof(text) },
+		{ .sh_type = SHT_STRTAB,
+		  .sh_offset =
+			  b->bytes + NSYMBOLS * sizeof(*symbols) + sizeof(text),
+		  .sh_size = sizeof(names) },
+	};
+	builder_append(b, symbols, NSYMBOLS * sizeof(*symbols));
+	builder_append(b, text, sizeof(text));
+	builder_append(b, names, sizeof(names));
+	b->header.e_shoff = b->bytes;
+	b->header.e_shentsize = sizeof(Elf64_Shdr);
+	b->header.e_shnum = 4;
+	b->header.e_shstrndx = 3;
+	builder_append(b, sections, sizeof(sections));
+	builder_finish(b);
+	assert_null(gr_elf_parse("F", (struct gr_bytes){ b->file, b->bytes },
+				 &elf));
+	while (gr_elf_next_symbol(&elf, &at, &symbol)) {
+		count++;
+		named += *symbol.name != '\0';
+	}
+	assert_int_equal(count, NSYMBOLS - 1);
+	assert_in_range(named, 100, (4 * NAME_BYTES + (1 << 20)) / NAME_BYTES);
+}
+
 int main(void)
 {
 	enum { NPARSE = GR_ARRAY_SIZE(parse_cases) };
-	struct CMUnitTest tests[NPARSE + 4] = {
+	struct CMUnitTest tests[NPARSE + 7] = {
 		[NPARSE] = cmocka_unit_test(test_lowest),
 		cmocka_unit_test(test_many_headers),
 		cmocka_unit_test(test_sections),
 		cmocka_unit_test(test_open),
+		cmocka_unit_test(test_segments_again),
+		cmocka_unit_test(test_notes_again),
+		cmocka_unit_test(test_symbols_share_a_name),
 	};
 
 	for (size_t i = 0; i < NPARSE; i++)

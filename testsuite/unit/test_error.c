@@ -78,6 +78,24 @@ static void test_prefix_twice(void **state)
 	gr_error_destroy(err);
 }
 
+/* Names of files and expressions may hold anything. */
+static void test_format_controls(void **state)
+{
+	(void)state;
+	struct gr_error *err =
+		gr_error_format(GR_ERROR_IO, "cannot open %s",
+				"a\nb\x1b[31m\x7f\t\xff\xc3\xbc");
+
+	assert_string_equal(err->message, "cannot open a?b?[31m???\xc3\xbc");
+	gr_error_destroy(err);
+	err = gr_error_format(GR_ERROR_IO, "%s",
+			      "\xc2\x9b"
+			      "31m\u202e");
+	err = gr_error_prefix(err, "%s: ", "\x1b[m");
+	assert_string_equal(err->message, "?[m: ??31m???");
+	gr_error_destroy(err);
+}
+
 /* A message is text, not a format: what it quotes comes from the target. */
 static void test_prefix_percent_signs(void **state)
 {
@@ -175,6 +193,7 @@ int main(void)
 		cmocka_unit_test(test_format),
 		cmocka_unit_test(test_format_empty),
 		cmocka_unit_test(test_format_long),
+		cmocka_unit_test(test_format_controls),
 		cmocka_unit_test(test_fault),
 		cmocka_unit_test(test_prefix_keeps_the_kind),
 		cmocka_unit_test(test_prefix_twice),

@@ -341,7 +341,7 @@ static void test_map(void **state)
 				    .spanclass = 0 });
 	const uint8_t *host = fake_add(&f->image, HEAP, PAGE);
 	const struct gr_heap *heap = read_heap(f);
-	assert_null(gr_heap_map(&f->rt));
+	assert_null(gr_heap_map(f->heap));
 	assert_ptr_equal(heap->spans[0].host, host);
 	assert_null(heap->spans[1].host); /* no pointers: not needed */
 	assert_null(heap->spans[2].host); /* not there */

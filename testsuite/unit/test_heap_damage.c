@@ -192,7 +192,7 @@ static void test_list(void **state)
 	fake_set(&f->image, MHEAP, c->addr, 8);
 	fake_set(&f->image, MHEAP + 8, c->len, 8);
 	fake_set(&f->image, MHEAP + 16, c->cap, 8);
-	struct gr_error *err = gr_heap_read(&f->rt);
+	struct gr_error *err = gr_heap_read(&f->rt, f->types, &f->heap);
 	assert_non_null(err);
 	assert_int_equal(err->code, c->want);
 	assert_non_null(strstr(err->message, "allspans"));
@@ -218,10 +218,101 @@ static void test_geometry(void **state)
 	struct fixture *f = *state;
 
 	f->rt.layout.consts.page_bytes = 4096;
-	struct gr_error *err = gr_heap_read(&f->rt);
+	struct gr_error *err = gr_heap_read(&f->rt, f->types, &f->heap);
 	assert_non_null(err);
 	assert_int_equal(err->code, GR_ERROR_LAYOUT);
 	gr_error_destroy(err);
+}
+
+static struct gr_error *poll_fifth(void *ctx)
+{
+	uint64_t *count = ctx;
+
+	return ++*count < 5 ?
+		       NULL :
+		       gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
+}
+
+static void expect_end(struct fixture *f, enum gr_error_code code)
+{
+	struct gr_error *err = gr_heap_read(&f->rt, f->types, &f->heap);
+
+	if (!err)
+		err = gr_heap_fill(f->heap);
+	assert_non_null(err);
+	assert_int_equal(err->code, code);
+	gr_error_destroy(err);
+}
+
+/* One record claims 2^22 pages: what is made of them can be ended. */
+static void test_span_of_all_pages(void **state)
+{
+	const uint64_t npages = 1 << 22;
+	struct fixture *f = *state;
+	uint64_t count = 0;
+
+	f->rt.poll = poll_fifth;
+	f->rt.poll_ctx = &count;
+	put_span(f, (struct shape){ .base = HEAP,
+				    .npages = npages,
+				    .elem_bytes = npages * PAGE,
+				    .nelems = 1 });
+	expect_end(f, GR_ERROR_INTERRUPTED);
+}
+
+/* What spans cover is in proportion to what is mapped. */
+static void test_span_of_more_than_there_is(void **state)
+{
+	const uint64_t npages = 1 << 22;
+	struct fixture *f = *state;
+
+	f->image.mapped_bytes = 1 << 20;
+	put_span(f, (struct shape){ .base = HEAP,
+				    .npages = npages,
+				    .elem_bytes = npages * PAGE,
+				    .nelems = 1 });
+	put_span(f, (struct shape){ .base = HEAP + 64 * ARENA,
+				    .npages = 1,
+				    .elem_bytes = 1024,
+				    .nelems = 8,
+				    .spanclass = 4 });
+	const struct gr_heap *heap = read_heap(f);
+	assert_int_equal(heap->nspans, 1);
+	assert_true(f->gaps.count[GR_GAP_BAD_SPANS] >= 1);
+}
+
+/* One record claims 2^25 objects. */
+static void put_all_objects(struct fixture *f)
+{
+	const uint64_t nelems = 1 << 25;
+
+	put_span(f, (struct shape){ .base = HEAP,
+				    .npages = nelems * 8 / PAGE,
+				    .elem_bytes = 8,
+				    .nelems = nelems,
+				    .freeindex = UINT16_MAX,
+				    .spanclass = 2 });
+}
+
+static void test_span_of_all_objects(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t count = 0;
+
+	f->rt.poll = poll_fifth;
+	f->rt.poll_ctx = &count;
+	put_all_objects(f);
+	expect_end(f, GR_ERROR_INTERRUPTED);
+}
+
+/* Their states are not even allocated if there may not be so much. */
+static void test_objects_over_the_limit(void **state)
+{
+	struct fixture *f = *state;
+
+	f->image.limit_bytes = 1 << 20;
+	put_all_objects(f);
+	expect_end(f, GR_ERROR_MEMORY_LIMIT);
 }
 
 int main(void)
@@ -231,6 +322,10 @@ int main(void)
 		WITH_FIXTURE(test_unreadable_record),
 		WITH_FIXTURE(test_list_nowhere),
 		WITH_FIXTURE(test_geometry),
+		WITH_FIXTURE(test_span_of_all_pages),
+		WITH_FIXTURE(test_span_of_more_than_there_is),
+		WITH_FIXTURE(test_span_of_all_objects),
+		WITH_FIXTURE(test_objects_over_the_limit),
 	};
 
 	return ROWS_RUN("damaged spans", damaged_cases, test_damaged) +

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* image: ranges; cores and the executables that they need. */
 #include "image_checks.h"
-#include "target/image_internal.h"
+#include "inferior/image_internal.h"
 
 enum {
 	EXE_TEXT = 0x400000,
@@ -19,6 +19,7 @@ static void test_ranges_random(void **state)
 	(void)state;
 	enum { SPACE = 200, ROUNDS = 300 };
 	static const uint8_t memory[1 << 16];
+	const struct gr_target target = { .kind = GR_TARGET_CORE };
 	unsigned int seed = 1;
 
 	for (int round = 0; round < ROUNDS; round++) {
@@ -39,7 +40,7 @@ static void test_ranges_random(void **state)
 					owner[at] = host + (at - start);
 		}
 		struct gr_ranges ranges;
-		assert_null(gr_ranges_init(&ranges, &in));
+		assert_null(gr_ranges_init(&ranges, &in, &target));
 		for (uint64_t at = 0; at < SPACE; at++)
 			assert_ptr_equal(gr_ranges_host(&ranges, at, 1),
 					 owner[at]);
@@ -47,6 +48,51 @@ static void test_ranges_random(void **state)
 			assert_true(ranges.data[i - 1].end <=
 				    ranges.data[i].start);
 		gr_ranges_deinit(&ranges);
+	}
+}
+
+struct polls {
+	uint64_t seen, last;
+};
+
+static struct gr_error *count_poll(void *ctx)
+{
+	struct polls *polls = ctx;
+
+	assert_true(++polls->seen <= polls->last);
+	return polls->seen == polls->last ?
+		       gr_error_format(GR_ERROR_INTERRUPTED, "interrupted") :
+		       NULL;
+}
+
+/* Many ranges, each inside of the one before it, out of order. */
+static void test_ranges_interrupted(void **state)
+{
+	enum { COUNT = 1 << 18, POLLS = 1000000 };
+	static const uint8_t host[1];
+	_cleanup_(gr_range_vector_deinit) struct gr_range_vector in = { 0 };
+	struct polls polls = { .last = POLLS };
+	const struct gr_target target = { .ops = { .poll = count_poll },
+					  .ctx = &polls };
+	struct gr_ranges ranges;
+
+	(void)state;
+	for (uint64_t i = COUNT; i--;)
+		assert_true(gr_range_vector_append(
+			&in, (struct gr_range){ i, 2 * COUNT - i, host }));
+	assert_null(gr_ranges_init(&ranges, &in, &target));
+	assert_in_range(polls.seen, COUNT >> 12, POLLS - 1);
+	gr_ranges_deinit(&ranges);
+	for (uint64_t last = 1; last <= polls.seen; last += polls.seen / 7) {
+		struct polls refusing = { .last = last };
+		const struct gr_target other = { .ops = { .poll = count_poll },
+						 .ctx = &refusing };
+		struct gr_error *err = gr_ranges_init(&ranges, &in, &other);
+
+		assert_non_null(err);
+		assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+		assert_int_equal(refusing.seen, last);
+		gr_error_destroy(err);
 	}
 }
 
@@ -453,14 +499,15 @@ int main(void)
 {
 	struct CMUnitTest tests[GR_ARRAY_SIZE(range_cases) +
 				GR_ARRAY_SIZE(damage_cases) +
-				GR_ARRAY_SIZE(identity_cases) + 3] = {
+				GR_ARRAY_SIZE(identity_cases) + 4] = {
 		cmocka_unit_test(test_ranges_random),
+		cmocka_unit_test(test_ranges_interrupted),
 		cmocka_unit_test_setup_teardown(test_core_uint, core_setup,
 						core_teardown),
 		cmocka_unit_test_setup_teardown(test_core_facts, core_setup,
 						core_teardown),
 	};
-	size_t count = 3;
+	size_t count = 4;
 
 	ROWS(range_cases, test_core_range);
 	ROWS(damage_cases, test_damage);

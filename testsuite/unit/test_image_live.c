@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* image: processes, copies of them, remote targets. */
+#include <errno.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "image_checks.h"
-#include "target/image_internal.h"
+#include "forked.h"
+#include "inferior/image_internal.h"
 
 enum { LIVE_PAGES = 40, UNMAPPED_PAGE = 5, NO_ACCESS_PAGE = 9 };
 
@@ -58,35 +58,25 @@ static struct gr_error *live_poll(void *ctx)
 static void live_destroy(struct live *live)
 {
 	gr_image_destroy(live->image);
-	if (live->pid) {
-		kill(live->pid, SIGKILL);
-		waitpid(live->pid, NULL, 0);
-	}
+	if (live->pid)
+		forked_end(live->pid);
 	munmap(live->area, LIVE_PAGES * PAGE);
 	free(live);
 }
 
 GR_DEFINE_CLEANUP(live, struct live, live_destroy)
 
+static void lose_pages(void *ctx)
+{
+	const struct live *live = ctx;
+
+	munmap(live->area + UNMAPPED_PAGE * PAGE, PAGE);
+	mprotect(live->area + NO_ACCESS_PAGE * PAGE, PAGE, PROT_NONE);
+}
+
 static void live_fork(struct live *live)
 {
-	int ready[2];
-	char byte = 1;
-
-	assert_int_equal(pipe(ready), 0);
-	live->pid = fork();
-	if (!live->pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		munmap(live->area + UNMAPPED_PAGE * PAGE, PAGE);
-		mprotect(live->area + NO_ACCESS_PAGE * PAGE, PAGE, PROT_NONE);
-		if (write(ready[1], &byte, 1) == 1)
-			for (;;)
-				pause();
-		_exit(1);
-	}
-	assert_int_equal(read(ready[0], &byte, 1), 1);
-	close(ready[0]);
-	close(ready[1]);
+	live->pid = forked_start(lose_pages, live);
 	if (live->target.kind == GR_TARGET_SNAPSHOT)
 		live->target.copy_pid = live->pid;
 	else
@@ -226,6 +216,45 @@ static void test_capture_twice(void **state)
 	assert_bytes(q, addr, 4 * PAGE, CORE_SALT);
 }
 
+// The first two pages are captured, and change afterwards like all others.
+static void test_late(void **state)
+{
+	(void)state;
+	_cleanup_(gr_cleanup_live) struct live *live =
+		live_create(&live_cases[2]);
+	uint64_t addr = (uintptr_t)live->area;
+	uint8_t late[4 * PAGE];
+
+	assert_int_equal(live->target.kind, GR_TARGET_REMOTE);
+	live->target.is_held = true;
+	assert_null(gr_image_plan(live->image, addr, addr + 2 * PAGE));
+	assert_null(gr_image_capture(live->image));
+	gr_image_seal(live->image);
+	memset(live->area, 7, LIVE_PAGES * PAGE);
+	assert_error(gr_image_read(live->image, addr, late, sizeof(late)),
+		     GR_ERROR_FAULT, NULL);
+	assert_null(gr_image_read_late(live->image, addr, late, sizeof(late)));
+	assert_bytes(late, addr, 2 * PAGE, CORE_SALT);
+	for (size_t i = 2 * PAGE; i < sizeof(late); i++)
+		assert_int_equal(late[i], 7);
+	assert_error(gr_image_read_late(live->image,
+					addr + UNMAPPED_PAGE * PAGE, late, 1),
+		     GR_ERROR_FAULT, NULL);
+}
+
+// The process may have gone on.
+static void test_not_held(void **state)
+{
+	const struct live_case *c = *state;
+	_cleanup_(gr_cleanup_live) struct live *live = live_create(c);
+	uint64_t addr = (uintptr_t)live->area;
+	uint8_t byte;
+
+	gr_image_seal(live->image);
+	assert_error(gr_image_read_late(live->image, addr, &byte, 1),
+		     GR_ERROR_FAULT, NULL);
+}
+
 enum { MANY_PAGES = 9000, HOLE_EVERY = 97 };
 
 /** How many threads of ours copy what is several batches long. */
@@ -341,6 +370,26 @@ static void test_round_trips(void **state)
 	assert_in_range(live->nreads, 1, 2);
 }
 
+// gdb forks itself while the process stands still: the larger what is set
+// aside for the copy, the longer that would take.
+static void test_reserve_is_not_forked(void **state)
+{
+	(void)state;
+	_cleanup_(gr_cleanup_live) struct live *live =
+		live_create(&live_cases[0]);
+	unsigned char in_memory;
+	int status = -1;
+
+	assert_null(gr_image_reserve(live->image, 64 * PAGE));
+	void *area = live->image->reserve->mapped;
+	assert_int_equal(mincore(area, PAGE, &in_memory), 0);
+	pid_t child = fork();
+	if (!child)
+		_exit(!mincore(area, PAGE, &in_memory) || errno != ENOMEM);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 static void test_no_process(void **state)
 {
 	(void)state;
@@ -359,16 +408,19 @@ static void test_no_process(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[2 * GR_ARRAY_SIZE(live_cases) +
-				GR_ARRAY_SIZE(copy_cases) + 3] = {
+	struct CMUnitTest tests[3 * GR_ARRAY_SIZE(live_cases) +
+				GR_ARRAY_SIZE(copy_cases) + 5] = {
 		cmocka_unit_test(test_capture_twice),
+		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_no_process),
+		cmocka_unit_test(test_reserve_is_not_forked),
 		cmocka_unit_test(test_round_trips),
 	};
-	size_t count = 3;
+	size_t count = 5;
 
 	ROWS(live_cases, test_live);
 	ROWS(live_cases, test_interrupt);
+	ROWS(live_cases, test_not_held);
 	ROWS(copy_cases, test_copy);
 	return _cmocka_run_group_tests("live image", tests, count, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/notes.h"
+#include "inferior/notes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "elf_builder.h"
-#include "target/mappings.h"
+#include "inferior/mappings.h"
 
 /** Note segments: how many notes are in them. */
 struct walk_case {
@@ -83,12 +83,17 @@ static void test_thread(void **state)
 	assert_true(gr_note_thread(&note, &gr_arch_x86_64, &thread));
 	assert_int_equal(thread.lwp, 4711);
 	assert_int_equal(thread.regs.fs_base, 1021);
+	assert_true(thread.regs.is_in_call);
+	assert_int_equal(thread.regs.call, 1015);
 	for (int reg = 0; reg < GR_NREGS; reg++) {
 		assert_string_equal(gr_arch_reg_name(&gr_arch_x86_64, reg),
 				    reg_cases[reg].name);
 		assert_int_equal(thread.regs.value[reg],
 				 1000 + reg_cases[reg].word);
 	}
+	words[14 + 15] = UINT64_MAX;
+	assert_true(gr_note_thread(&note, &gr_arch_x86_64, &thread));
+	assert_false(thread.regs.is_in_call);
 	note.desc.size = 112 + 27 * 8 - 1;
 	assert_false(gr_note_thread(&note, &gr_arch_x86_64, &thread));
 }
@@ -113,6 +118,7 @@ static void test_arm64_thread(void **state)
 	assert_int_equal(thread.regs.value[GR_ARM64_SP], 1031);
 	assert_int_equal(thread.regs.value[GR_ARM64_PC], 1032);
 	assert_int_equal(thread.regs.fs_base, 0);
+	assert_false(thread.regs.is_in_call);
 	assert_string_equal(gr_arch_reg_name(&gr_arch_arm64, 28), "x28");
 	note.desc.size = 112 + 33 * 8 - 1;
 	assert_false(gr_note_thread(&note, &gr_arch_arm64, &thread));
@@ -236,12 +242,13 @@ static void test_file_note(void **state)
 	} note = { { c->count, 4096, 0x1000, 0x3000, 2, 0x3000, 0x4000, 0 },
 		   "/bin/exe (deleted)\0/lib" };
 	size_t bytes = sizeof(note) - c->cut_bytes;
+	const struct gr_target target = { .kind = GR_TARGET_CORE };
 	_cleanup_(gr_mappings_deinit) struct gr_mappings mappings = { 0 };
 
 	_cleanup_free_ uint8_t *exact = malloc(bytes);
 	memcpy(exact, &note, bytes);
-	assert_null(gr_mappings_add_note(&mappings,
-					 (struct gr_bytes){ exact, bytes }));
+	assert_null(gr_mappings_add_note(
+		&mappings, (struct gr_bytes){ exact, bytes }, &target));
 	assert_int_equal(mappings.list.size, c->mappings);
 	if (!c->mappings)
 		return;

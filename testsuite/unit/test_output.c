@@ -2,9 +2,15 @@
 // What becomes of the file that is written: whole or not at all.
 #include "profile_fixture.h"
 
+#include <errno.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
 
+#include "base/cleanup.h"
 #include "proto/output.h"
+
+enum { NOBODY = 65534 };
 
 static struct gr_error *interrupt(void *ctx)
 {
@@ -110,6 +116,295 @@ static void test_plain(void **state)
 	assert_int_equal(read_bytes(file_path("text"), text, sizeof(text)), 7);
 }
 
+static void create(const char *name, const char *text, mode_t mode)
+{
+	FILE *f = fopen(file_path(name), "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	assert_int_equal(chmod(file_path(name), mode), 0);
+}
+
+static void write_text(const char *name, const char *text)
+{
+	_cleanup_(gr_output_deinit) struct gr_output out;
+
+	must(gr_output_check(file_path(name)));
+	must(gr_output_init(&out, file_path(name), GR_OUTPUT_PLAIN));
+	must(gr_output_write(&out, text, strlen(text)));
+	must(gr_output_commit(&out));
+}
+
+static void expect_file(const char *name, const char *text, uid_t owner,
+			mode_t mode)
+{
+	char have[16] = "";
+	struct stat st;
+
+	assert_int_equal(stat(file_path(name), &st), 0);
+	assert_int_equal(st.st_uid, owner);
+	assert_int_equal(st.st_mode & 07777, mode);
+	read_bytes(file_path(name), have, sizeof(have) - 1);
+	assert_string_equal(have, text);
+}
+
+// Write as a user who is not root, in a process of its own.
+static void write_as_nobody(const char *name, const char *text)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		struct gr_output out;
+		bool is_fine = !setgid(NOBODY) && !setuid(NOBODY) &&
+			       !gr_output_init(&out, file_path(name),
+					       GR_OUTPUT_PLAIN) &&
+			       !gr_output_write(&out, text, strlen(text)) &&
+			       !gr_output_commit(&out);
+		_exit(!is_fine);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+// A file that exists keeps who may read it; a new one follows the umask.
+static void test_mode(void **state)
+{
+	(void)state;
+	mode_t umask_before = umask(022);
+
+	create("kept", "old", 0600);
+	write_text("kept", "new");
+	expect_file("kept", "new", geteuid(), 0600);
+	create("kept", "old", 0666);
+	write_text("kept", "newer");
+	expect_file("kept", "newer", geteuid(), 0666);
+	write_text("fresh", "first");
+	expect_file("fresh", "first", geteuid(), 0644);
+	umask(umask_before);
+}
+
+// While it is written, the new file is for nobody else either.
+static void test_mode_meanwhile(void **state)
+{
+	(void)state;
+	_cleanup_(gr_output_deinit) struct gr_output out;
+	struct stat st;
+
+	create("secret", "old", 0600);
+	must(gr_output_init(&out, file_path("secret"), GR_OUTPUT_PLAIN));
+	assert_non_null(out.temp_path);
+	assert_int_equal(stat(out.temp_path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+}
+
+// Root writes another user's file, which stays that user's.
+static void test_owner(void **state)
+{
+	(void)state;
+	struct stat st;
+
+	if (geteuid())
+		skip();
+	create("theirs", "old", 0640);
+	assert_int_equal(chown(file_path("theirs"), NOBODY, NOBODY), 0);
+	write_text("theirs", "new");
+	expect_file("theirs", "new", NOBODY, 0640);
+	assert_int_equal(stat(file_path("theirs"), &st), 0);
+	assert_int_equal(st.st_gid, NOBODY);
+}
+
+// Who may write a file but not give it away writes it at its place.
+static void test_not_the_owner(void **state)
+{
+	(void)state;
+
+	if (geteuid())
+		skip();
+	assert_int_equal(chmod(dir, 0777), 0);
+	create("shared", "a longer text", 0666);
+	write_as_nobody("shared", "short");
+	expect_file("shared", "short", 0, 0666);
+	create("group", "a longer text", 0664);
+	assert_int_equal(chown(file_path("group"), NOBODY, 0), 0);
+	write_as_nobody("group", "short");
+	expect_file("group", "short", NOBODY, 0664);
+	write_as_nobody("made", "first");
+	assert_int_equal(chmod(file_path("made"), 0600), 0);
+	write_as_nobody("made", "again");
+	expect_file("made", "again", NOBODY, 0600);
+	assert_int_equal(chmod(dir, 0700), 0);
+}
+
+// Another name of the file keeps what it had: no moment has a part of either.
+static void test_hard_link(void **state)
+{
+	(void)state;
+	char one[256];
+
+	create("one", "a longer text", 0640);
+	snprintf(one, sizeof(one), "%s", file_path("one"));
+	assert_int_equal(link(one, file_path("two")), 0);
+	write_text("one", "new");
+	expect_file("one", "new", geteuid(), 0640);
+	expect_file("two", "a longer text", geteuid(), 0640);
+}
+
+static int no_owner; // what fchown() fails with
+
+int __real_fchown(int fd, uid_t uid, gid_t gid);
+int __wrap_fchown(int fd, uid_t uid, gid_t gid);
+int __wrap_fchown(int fd, uid_t uid, gid_t gid)
+{
+	errno = no_owner;
+	return no_owner ? -1 : __real_fchown(fd, uid, gid);
+}
+
+static int full_disk; // or what else fallocate() fails with
+
+int __real_fallocate(int fd, int mode, off_t off, off_t bytes);
+int __wrap_fallocate(int fd, int mode, off_t off, off_t bytes);
+int __wrap_fallocate(int fd, int mode, off_t off, off_t bytes)
+{
+	errno = full_disk;
+	return full_disk ? -1 : __real_fallocate(fd, mode, off, bytes);
+}
+
+// A full disk leaves what was there: room comes before the first byte.
+static void test_not_the_owner_without_room(void **state)
+{
+	_cleanup_(gr_output_deinit) struct gr_output out = { .fd = -1 };
+
+	(void)state;
+	if (geteuid())
+		skip();
+	create("mine", "a longer text", 0640);
+	assert_int_equal(chown(file_path("mine"), NOBODY, NOBODY), 0);
+	no_owner = EPERM;
+	must(gr_output_init(&out, file_path("mine"), GR_OUTPUT_PLAIN));
+	no_owner = 0;
+	must(gr_output_write(&out, "new content", 11));
+	expect_file("mine", "a longer text", NOBODY, 0640);
+	full_disk = ENOSPC;
+	struct gr_error *err = gr_output_commit(&out);
+	full_disk = 0;
+	assert_non_null(err);
+	assert_non_null(strstr(err->message, "No space left"));
+	assert_non_null(strstr(err->message, "name another file"));
+	gr_error_destroy(err);
+	expect_file("mine", "a longer text", NOBODY, 0640);
+}
+
+// What only the owner may read, new or in the place of a file that others read.
+static void test_private(void **state)
+{
+	static const char *const names[] = { "fresh", "kept", "one" };
+	mode_t umask_before = umask(022);
+
+	(void)state;
+	unlink(file_path("fresh"));
+	unlink(file_path("two"));
+	create("kept", "old", 0644);
+	create("one", "old", 0664);
+	char one[256];
+	snprintf(one, sizeof(one), "%s", file_path("one"));
+	assert_int_equal(link(one, file_path("two")), 0);
+	for (size_t i = 0; i < GR_ARRAY_SIZE(names); i++) {
+		_cleanup_(gr_output_deinit) struct gr_output out;
+
+		must(gr_output_init(&out, file_path(names[i]),
+				    GR_OUTPUT_PRIVATE));
+		must(gr_output_write(&out, "new", 3));
+		must(gr_output_commit(&out));
+		expect_file(names[i], "new", geteuid(), 0600);
+	}
+	expect_file("two", "old", geteuid(), 0664);
+	umask(umask_before);
+}
+
+// user::rw- user:65534:r-- group::--- mask::r-- other::---
+static const uint16_t acl[] = {
+	2,	0,	0x01, 6, 0xffff, 0xffff, 0x02, 4,
+	NOBODY, 0,	0x04, 0, 0xffff, 0xffff, 0x10, 4,
+	0xffff, 0xffff, 0x20, 0, 0xffff, 0xffff,
+};
+
+// The mode of a file with such a list says of the group what holds for others.
+static void test_access_list(void **state)
+{
+	static const char name[] = "system.posix_acl_access";
+	char have[sizeof(acl)];
+
+	(void)state;
+	create("listed", "a longer text", 0600);
+	if (setxattr(file_path("listed"), name, acl, sizeof(acl), 0))
+		skip();
+	write_text("listed", "new");
+	expect_file("listed", "new", geteuid(), 0640);
+	assert_int_equal(getxattr(file_path("listed"), name, have,
+				  sizeof(have)),
+			 sizeof(have));
+	assert_memory_equal(have, acl, sizeof(acl));
+}
+
+static void expect_link(const char *name)
+{
+	struct stat st;
+
+	assert_int_equal(lstat(file_path(name), &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+}
+
+// A link that leads to nothing yet makes what it names, as in a shell.
+static void test_dangling_link(void **state)
+{
+	(void)state;
+	struct stat st;
+
+	assert_int_equal(mkdir(file_path("below"), 0700), 0);
+	assert_int_equal(symlink("below/second", file_path("first")), 0);
+	assert_int_equal(symlink("../third", file_path("below/second")), 0);
+	write_text("first", "text");
+	expect_link("first");
+	expect_link("below/second");
+	assert_int_equal(lstat(file_path("third"), &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	assert_int_equal(st.st_size, 4);
+	assert_int_equal(symlink("no/such/folder", file_path("astray")), 0);
+	expect_unwritable(file_path("astray"), "No such file or directory");
+	expect_link("astray");
+}
+
+static void test_circular_link(void **state)
+{
+	(void)state;
+	struct gr_output out;
+
+	assert_int_equal(symlink("round", file_path("round")), 0);
+	expect_unwritable(file_path("round"), strerror(ELOOP));
+	struct gr_error *err =
+		gr_output_init(&out, file_path("round"), GR_OUTPUT_PLAIN);
+	assert_non_null(err);
+	gr_error_destroy(err);
+	gr_output_deinit(&out);
+	expect_link("round");
+}
+
+static int remove_all(void **state)
+{
+	static const char *const names[] = {
+		"kept",	 "fresh",  "secret", "theirs", "shared",
+		"group", "made",   "one",    "two",    "first",
+		"third", "astray", "round",  "listed", "below/second",
+	};
+
+	for (size_t i = 0; i < GR_ARRAY_SIZE(names); i++)
+		unlink(file_path(names[i]));
+	rmdir(file_path("below"));
+	return remove_dir(state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -118,9 +413,19 @@ int main(void)
 		cmocka_unit_test(test_special),
 		cmocka_unit_test(test_full_disk),
 		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_mode),
+		cmocka_unit_test(test_mode_meanwhile),
+		cmocka_unit_test(test_owner),
+		cmocka_unit_test(test_not_the_owner),
+		cmocka_unit_test(test_hard_link),
+		cmocka_unit_test(test_not_the_owner_without_room),
+		cmocka_unit_test(test_private),
+		cmocka_unit_test(test_access_list),
+		cmocka_unit_test(test_dangling_link),
+		cmocka_unit_test(test_circular_link),
 	};
 
 	if (!mkdtemp(dir))
 		return 99;
-	return cmocka_run_group_tests_name("output", tests, NULL, remove_dir);
+	return cmocka_run_group_tests_name("output", tests, NULL, remove_all);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folding held against its definition: the smallest leaf into its parent, one
-// after the other, on pseudo-random trees with many equal sizes.
+// Merging and folding held against their definitions: equal names below equal
+// paths become one, and the smallest leaf folds into its parent, one after the
+// other. Pseudo-random trees, deep and wide ones, with many equal sizes.
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -11,9 +12,10 @@
 #include "base/cleanup.h"
 #include "proto/paths.h"
 
-enum { NNODES = 120, NAMES = 7, TREES = 40 };
+enum { NNODES = 120, NAMES = 12, WIDE = 3, TREES = 40 };
 
-static const char *const names[NAMES] = { "a", "b", "c", "d", "e", "f", "g" };
+// Each name lies at two addresses.
+static char names[2 * NAMES][4];
 static struct gr_node nodes[NNODES];
 static struct gr_root_total roots[NNODES];
 static size_t nroots;
@@ -25,16 +27,18 @@ static uint32_t below(uint32_t n)
 	return (seed >> 8) % n;
 }
 
-// A tree whose nodes have @objects at most; half of them have none.
-static void grow_tree(uint32_t objects, uint32_t bytes)
+// A tree whose nodes have @objects at most; half of them have none. Their
+// parents are among the first @nparents nodes.
+static void grow_tree(uint32_t objects, uint32_t bytes, uint32_t nparents)
 {
 	nroots = 0;
 	for (uint32_t i = 0; i < NNODES; i++) {
 		bool is_root = !i || !below(12);
+		uint32_t parent = below(i < nparents ? i + !i : nparents);
 
 		nodes[i] = (struct gr_node){
-			.name = names[below(NAMES)],
-			.parent = is_root ? GR_NODE_NONE : below(i),
+			.name = names[below(2 * NAMES)],
+			.parent = is_root ? GR_NODE_NONE : parent,
 			.objects = below(2) * (1 + below(objects)),
 		};
 		nodes[i].bytes = nodes[i].objects ? 8 * below(bytes) : 0;
@@ -50,7 +54,7 @@ static void grow_tree(uint32_t objects, uint32_t bytes)
 static void make_paths(struct gr_paths *paths)
 {
 	struct gr_error *err =
-		gr_paths_init(paths, nodes, NNODES, roots, nroots);
+		gr_paths_init(paths, nodes, NNODES, NULL, roots, nroots);
 
 	if (err)
 		fail_msg("%s", err->message);
@@ -104,6 +108,42 @@ static void fold_one(struct gr_path *paths, size_t n, bool *is_gone)
 	is_gone[leaf] = true;
 }
 
+// The same names from a path of one list of paths and from one of another up
+// to the root.
+static bool is_same_path(const struct gr_path *a, const struct gr_path *in_a,
+			 const struct gr_path *b, const struct gr_path *in_b)
+{
+	while (a->place == b->place && a->parent != GR_PATH_NONE &&
+	       b->parent != GR_PATH_NONE) {
+		a = &in_a[a->parent];
+		b = &in_b[b->parent];
+	}
+	return a->place == b->place && a->parent == b->parent;
+}
+
+// The paths with objects, in order, are those of @want.
+static void check_samples(const struct gr_paths *have,
+			  const struct gr_path *want, size_t n)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < have->npaths; i++) {
+		const struct gr_path *path = &have->paths[i];
+
+		if (!path->objects)
+			continue;
+		while (at < n && !want[at].objects)
+			at++;
+		assert_true(at < n);
+		assert_true(is_same_path(path, have->paths, &want[at], want));
+		assert_int_equal(path->objects, want[at].objects);
+		assert_int_equal(path->bytes, want[at].bytes);
+		at++;
+	}
+	assert_int_equal(count_samples(&want[at], n - at), 0);
+	assert_int_equal(count_samples(want, n), have->samples);
+}
+
 static void check_fold(uint64_t max_samples)
 {
 	struct gr_paths paths, folded;
@@ -114,26 +154,80 @@ static void check_fold(uint64_t max_samples)
 	make_paths(&folded);
 	size_t n = paths.npaths + 1;
 	memcpy(want, paths.paths, paths.npaths * sizeof(*want));
-	want[n - 1] = (struct gr_path){ .parent = GR_PATH_NONE };
+	want[n - 1] = (struct gr_path){ .parent = GR_PATH_NONE,
+					.place = (uint32_t)paths.nplaces };
 	while (count_samples(want, n) > max_samples)
 		fold_one(want, n, is_gone);
 	assert_null(gr_paths_fold(&folded, max_samples));
-	assert_int_equal(folded.samples, count_samples(want, n));
-	for (size_t i = 0; i < n; i++) {
-		bool is_there = i < folded.npaths;
-		const struct gr_path *have = &folded.paths[i];
-
-		assert_int_equal(is_there ? have->objects : 0, want[i].objects);
-		assert_int_equal(is_there ? have->bytes : 0, want[i].bytes);
-	}
+	check_samples(&folded, want, n);
 	gr_paths_deinit(&paths);
 	gr_paths_deinit(&folded);
+}
+
+static void check_merge(void)
+{
+	struct gr_path want[NNODES];
+	uint32_t path_of[NNODES], n = 0, at;
+	struct gr_paths paths;
+
+	make_paths(&paths);
+	for (uint32_t i = 0; i < NNODES; i++) {
+		struct gr_path path = { .parent = GR_PATH_NONE };
+
+		if (nodes[i].parent != GR_NODE_NONE)
+			path.parent = path_of[nodes[i].parent];
+		while (strcmp(paths.places[path.place].name, nodes[i].name))
+			path.place++;
+		for (at = 0; at < n; at++) {
+			if (want[at].parent == path.parent &&
+			    want[at].place == path.place)
+				break;
+		}
+		if (at == n)
+			want[n++] = path;
+		want[at].objects += nodes[i].objects;
+		want[at].bytes += nodes[i].bytes;
+		path_of[i] = at;
+	}
+	assert_int_equal(paths.npaths, n);
+	check_samples(&paths, want, n);
+	gr_paths_deinit(&paths);
+}
+
+// Depth first: each path comes once, after its parent and behind its earlier
+// siblings, with nothing between it and what lies below it.
+static void check_order(void)
+{
+	bool is_done[NNODES] = { false };
+	struct gr_paths paths;
+	uint32_t last = GR_PATH_NONE, count = 0;
+
+	make_paths(&paths);
+	for (uint32_t i = gr_paths_link(&paths); i != GR_PATH_NONE;
+	     i = gr_paths_next(&paths, i)) {
+		uint32_t parent = paths.paths[i].parent;
+
+		assert_false(is_done[i]);
+		is_done[i] = true;
+		count++;
+		for (uint32_t j = 0; j < i; j++)
+			assert_true(is_done[j] ||
+				    paths.paths[j].parent != parent);
+		while (last != parent && last != GR_PATH_NONE)
+			last = paths.paths[last].parent;
+		assert_int_equal(last, parent);
+		last = i;
+	}
+	assert_int_equal(count, paths.npaths);
+	gr_paths_deinit(&paths);
 }
 
 static void check_trees(uint32_t objects, uint32_t bytes)
 {
 	for (int i = 0; i < TREES; i++) {
-		grow_tree(objects, bytes);
+		grow_tree(objects, bytes, i % 2 ? NNODES : WIDE);
+		check_merge();
+		check_order();
 		for (uint64_t max = 1; max < NNODES / 2; max += 1 + max / 8)
 			check_fold(max);
 	}
@@ -161,7 +255,7 @@ static void test_many_sizes(void **state)
 static void test_many_objects(void **state)
 {
 	(void)state;
-	grow_tree(3, 4);
+	grow_tree(3, 4, NNODES);
 	for (size_t i = 0; i < NNODES; i++)
 		nodes[i].objects <<= 33;
 	struct gr_paths paths;
@@ -188,5 +282,7 @@ int main(void)
 		cmocka_unit_test(test_many_objects),
 	};
 
+	for (unsigned int i = 0; i < 2 * NAMES; i++)
+		snprintf(names[i], sizeof(names[i]), "n%u", i % NAMES);
 	return cmocka_run_group_tests_name("paths", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* pclntab: finding functions and reading pc-value tables, on made-up bytes. */
-#include "goruntime/pclntab.h"
+#include "goruntime/layout/pclntab.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,6 @@ static void set_field(uint8_t *record, struct gr_field field, uint64_t value)
 static void set_layout(struct gr_layout *layout)
 {
 	layout->func.size_bytes = FUNC_BYTES;
-	layout->func.entryoff = (struct gr_field){ 0, 4 };
 	layout->func.nameoff = (struct gr_field){ 4, 4 };
 	layout->func.args = (struct gr_field){ 8, 4 };
 	layout->func.deferreturn = (struct gr_field){ 12, 4 };
@@ -55,7 +54,6 @@ static void set_functions(struct fixture *f)
 	}
 	for (size_t i = 0; i < 3; i++) {
 		const typeof(f->rt.layout.func) *l = &f->rt.layout.func;
-		set_field(f->funcs[i], l->entryoff, entries[i]);
 		set_field(f->funcs[i], l->nameoff, nameoffs[i]);
 		set_field(f->funcs[i], l->npcdata, 2);
 		set_field(f->funcs[i], l->nfuncdata, 2);
@@ -325,6 +323,80 @@ static void test_line(void **state)
 #define WITH_FIXTURE(test) \
 	cmocka_unit_test_setup_teardown(test, setup, teardown)
 
+/* A table of a step for each byte of a function of 4 MB, looked up at its end
+ * for many pcs: all look-ups together have a bound, and count for the next
+ * poll. */
+static void test_many_long_lookups(void **state)
+{
+	enum { BYTES = 4 << 20, MAX_STEPS = 1 << 29 };
+	uint8_t *pctab = malloc(2 * BYTES + 3);
+	struct gr_pc_lookups *lookups = malloc(sizeof(*lookups));
+	const struct gr_module module = {
+		.pctab = { pctab, 2 * BYTES + 3 },
+		.pc_quantum = 1,
+	};
+	const struct gr_func func = { .module = &module,
+				      .entry = TEXT,
+				      .end = TEXT + BYTES,
+				      .lookups = lookups };
+	uint64_t found = 0, steps = 0;
+	bool ok;
+
+	(void)state;
+	assert_true(pctab && lookups);
+	pctab[0] = 0;
+	memset(pctab + 1, 1, 2 * BYTES + 2);
+	gr_pc_lookups_init(lookups, &steps);
+	for (uint64_t i = 1; i <= 1000; i++) {
+		gr_func_pcvalue(&func, 1, TEXT + BYTES - i, &ok);
+		found += ok;
+	}
+	assert_in_range(found, MAX_STEPS / BYTES - 1, MAX_STEPS / BYTES + 1);
+	assert_in_range(steps, MAX_STEPS / 16, MAX_STEPS / 16 * 2);
+	// What is near is still found, and what was found before.
+	assert_int_equal(gr_func_pcvalue(&func, 1, TEXT + 100, &ok), -102);
+	assert_true(ok);
+	gr_func_pcvalue(&func, 1, TEXT + 300, &ok);
+	assert_false(ok);
+	free(lookups);
+	free(pctab);
+}
+
+/* The same look-up again costs nothing; others do not get its answer. */
+static void test_lookups_are_kept(void **state)
+{
+	enum { BYTES = 1 << 10 };
+	uint8_t pctab[2 * BYTES + 3] = { 0 };
+	struct gr_pc_lookups lookups;
+	const struct gr_module module = {
+		.pctab = { pctab, sizeof(pctab) },
+		.pc_quantum = 1,
+	};
+	const struct gr_func func = { .module = &module,
+				      .entry = TEXT,
+				      .end = TEXT + BYTES,
+				      .lookups = &lookups };
+	uint64_t steps = 0;
+	bool ok;
+
+	(void)state;
+	for (size_t i = 1; i < sizeof(pctab); i++)
+		pctab[i] = i % 2 ? 2 : 1; // each byte one more
+	gr_pc_lookups_init(&lookups, &steps);
+	for (int round = 0; round < 3; round++) {
+		uint64_t before = steps;
+
+		assert_int_equal(gr_func_pcvalue(&func, 1, TEXT + 1000, &ok),
+				 1000);
+		assert_true(ok);
+		assert_int_equal(steps > before, round == 0);
+	}
+	for (int i = 0; i < BYTES; i++) {
+		assert_int_equal(gr_func_pcvalue(&func, 1, TEXT + i, &ok), i);
+		assert_true(ok);
+	}
+}
+
 int main(void)
 {
 	enum {
@@ -338,6 +410,8 @@ int main(void)
 		WITH_FIXTURE(test_bad_name),
 		WITH_FIXTURE(test_tables),
 		WITH_FIXTURE(test_line),
+		cmocka_unit_test(test_many_long_lookups),
+		cmocka_unit_test(test_lookups_are_kept),
 	};
 	struct CMUnitTest rows[NPCVALUE + NFIND];
 

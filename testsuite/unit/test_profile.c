@@ -4,30 +4,9 @@
 #include "profile_fixture.h"
 
 #include <inttypes.h>
-#include <zlib.h>
 
 #include "base/cleanup.h"
-#include "profile.pb-c.h"
-
-static Gr__Pprof__Profile *read_profile(const char *path)
-{
-	gzFile gz = gzopen(path, "rb");
-	size_t size = 0, capacity = 1 << 24;
-	uint8_t *data = malloc(capacity);
-	int n;
-
-	assert_non_null(gz);
-	assert_non_null(data);
-	while ((n = gzread(gz, data + size, 65536)) > 0) {
-		size += (size_t)n;
-		assert_true(size + 65536 < capacity);
-	}
-	assert_int_equal(gzclose(gz), Z_OK);
-	Gr__Pprof__Profile *p = gr__pprof__profile__unpack(NULL, size, data);
-	free(data);
-	assert_non_null(p);
-	return p;
-}
+#include "profile_reader.h"
 
 static Gr__Pprof__Profile *write_and_read(const struct gr_profile *profile,
 					  struct gr_profile_stats *stats)
@@ -319,6 +298,52 @@ static void test_deep(void **state)
 	gr__pprof__profile__free_unpacked(p, NULL);
 }
 
+// The longest sample: a path as deep as there can be, whose locations have
+// large numbers, with all labels and the largest values.
+enum { WIDE = 20000, LONGEST = 1024 };
+
+static void test_longest(void **state)
+{
+	(void)state;
+	enum { COUNT = WIDE + LONGEST };
+	_cleanup_free_ struct gr_node *nodes = calloc(COUNT, sizeof(*nodes));
+	static char names[COUNT][16];
+	struct gr_root_total root = WORK("waiting", INT64_MAX, 0, 0, 0);
+	struct gr_profile_stats stats;
+
+	for (uint32_t i = 0; i < COUNT; i++) {
+		bool is_wide = i && i <= WIDE;
+		uint32_t parent = is_wide || i == WIDE + 1 ? 0 : i - 1;
+
+		snprintf(names[i], sizeof(names[i]), "n%u", i);
+		nodes[i] = (struct gr_node){ names[i], i ? parent : NONE, 0,
+					     is_wide, is_wide * 8 };
+	}
+	nodes[COUNT - 1].objects = UINT64_C(1) << 61;
+	nodes[COUNT - 1].bytes = INT64_MAX - WIDE * 8;
+	struct gr_profile profile = make_profile(nodes, COUNT, &root, 1);
+	Gr__Pprof__Profile *p = write_and_read(&profile, &stats);
+	assert_int_equal(p->n_sample, WIDE + 1);
+	assert_string_equal(sample_text(p, 0),
+			    "n1;n0 root_kind=local goroutine_state=waiting "
+			    "goroutine_id=9223372036854775807 1 8");
+	const Gr__Pprof__Sample *last = p->sample[WIDE];
+	assert_int_equal(last->n_location_id, LONGEST);
+	for (uint32_t i = 0; i < LONGEST; i++) {
+		uint32_t node = i < LONGEST - 1 ? COUNT - 1 - i : 0;
+		uint64_t id = last->location_id[i];
+
+		assert_string_equal(p->string_table[p->function[id - 1]->name],
+				    names[node]);
+	}
+	assert_true(last->location_id[0] > 1 << 14);
+	assert_int_equal(last->n_label, 3);
+	assert_int_equal(last->value[0], UINT64_C(1) << 61);
+	assert_int_equal(last->value[1], INT64_MAX - WIDE * 8);
+	assert_int_equal(stats.total.bytes, INT64_MAX);
+	gr__pprof__profile__free_unpacked(p, NULL);
+}
+
 // Many nodes of pseudo-random sizes, names and parents, folded to a tenth.
 enum { MANY = 50000 };
 
@@ -389,6 +414,7 @@ int main(void)
 		cmocka_unit_test(test_goroutine_ids),
 		cmocka_unit_test(test_many_goroutines),
 		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_longest),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_same_bytes),
 		cmocka_unit_test(test_empty),

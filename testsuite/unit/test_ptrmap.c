@@ -36,8 +36,8 @@ static void test_detect(void **state)
 		f->rt.layout.heap_arena.no_more_ptrs = there;
 	if (c->has_large_type)
 		f->rt.layout.mspan.large_type = there;
-	struct gr_error *err = gr_ptrmap_prepare(&f->rt);
-	assert_ptr_equal(f->rt.ptrmap, c->want);
+	struct gr_error *err = gr_ptrmap_prepare(&f->heap);
+	assert_ptr_equal(f->heap.ptrmap, c->want);
 	assert_int_equal(err != NULL, c->want == NULL);
 	if (err)
 		assert_int_equal(err->code, GR_ERROR_LAYOUT);
@@ -141,20 +141,6 @@ static void test_spans_left_out(void **state)
 
 // ------------------------------------------------------------------ headers
 
-static void set_type_layout(struct fixture *f)
-{
-	struct gr_layout *layout = &f->rt.layout;
-
-	layout->type.size_bytes = TYPE_BYTES;
-	layout->type.size = (struct gr_field){ 0, 8 };
-	layout->type.ptr_bytes = (struct gr_field){ 8, 8 };
-	layout->type.tflag = (struct gr_field){ 20, 1 };
-	layout->type.kind = (struct gr_field){ 23, 1 };
-	layout->type.gcdata = (struct gr_field){ 32, 8 };
-	layout->consts.kind_mask = 31;
-	fake_add(&f->image, TYPES, 0x4000);
-}
-
 /* Type `n` of the fixture: its size and pointer words as a mask of 64. */
 static uint64_t put_type(struct fixture *f, unsigned int n, uint64_t size,
 			 uint64_t mask)
@@ -207,7 +193,8 @@ static void test_header(void **state)
 
 	setup(&fixture);
 	struct fixture *f = fixture;
-	set_type_layout(f);
+	set_type_layout(&f->rt.layout);
+	fake_add(&f->image, TYPES, 0x4000);
 	uint64_t type = put_type(f, 0, c->type_bytes, c->mask);
 	uint64_t words = c->elem_bytes / 8;
 	struct gr_span *span =
@@ -228,7 +215,8 @@ static void test_header_mixed(void **state)
 	struct fixture *f = *state;
 	enum { ELEM = 1024, WORDS = ELEM / 8 };
 
-	set_type_layout(f);
+	set_type_layout(&f->rt.layout);
+	fake_add(&f->image, TYPES, 0x4000);
 	uint64_t pointers = put_type(f, 0, 8, 1);
 	uint64_t absurd = put_type(f, 1, UINT64_C(1) << 50, 1);
 	const uint64_t types[] = { pointers,   0,	 absurd, pointers,
@@ -252,7 +240,8 @@ static void test_large_type(void **state)
 {
 	struct fixture *f = *state;
 
-	set_type_layout(f);
+	set_type_layout(&f->rt.layout);
+	fake_add(&f->image, TYPES, 0x4000);
 	struct gr_span *span = add_span(f, HEAP, 5, 5 * PAGE, 1, 0);
 	span->large_type = put_type(f, 0, 24, 5);
 	build(f, &gr_ptrmap_header_ops);

@@ -206,7 +206,7 @@ static void test_plan(void **state)
 		(struct gr_field){ MAPS_OFF, ARENA / 64 };
 	f->rt.layout.heap_arena.no_more_ptrs = (struct gr_field){ 0, 8 };
 	add_span(f, HEAP + ARENA - PAGE, 2, 2 * PAGE, 1, 20);
-	assert_null(gr_ptrmap_prepare(&f->rt));
+	assert_null(gr_ptrmap_prepare(&f->heap));
 	assert_int_equal(f->image.planned_bytes, 2 * PAGE / 64);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Files that shrink while they are mapped. */
-#include "target/sigbus.h"
+#include "inferior/sigbus.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "target/elf.h"
+#include "inferior/elf.h"
 
 enum { PAGES = 8, PAGE = 4096 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/image_internal.h"
+#include "inferior/image_internal.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -47,7 +47,6 @@ static uint32_t child(struct gr_tree *tree, uint32_t node, uint32_t key,
 /* Parents come before their children, and lead to the same root. */
 static void assert_sound(const struct gr_tree *tree)
 {
-	assert_int_equal(tree->nodes.size, tree->inner.size);
 	for (uint32_t i = 0; i < tree->nodes.size; i++) {
 		const struct gr_node *node = &tree->nodes.data[i];
 
@@ -55,14 +54,11 @@ static void assert_sound(const struct gr_tree *tree)
 		assert_true(node->root < tree->roots.size);
 		if (node->parent == GR_NODE_NONE) {
 			assert_int_equal(tree->roots.data[node->root].node, i);
-			assert_int_equal(tree->inner.data[i].depth, 1);
 			continue;
 		}
 		assert_true(node->parent < i);
 		assert_int_equal(tree->nodes.data[node->parent].root,
 				 node->root);
-		assert_int_equal(tree->inner.data[node->parent].depth + 1,
-				 tree->inner.data[i].depth);
 	}
 }
 
@@ -242,27 +238,34 @@ static void test_depth(void **state)
 		node = child(tree, node, KEY, i % NCHILDREN);
 		gr_tree_bill(tree, node, 8);
 	}
+	assert_null(gr_tree_finish(tree));
 	assert_int_equal(tree->nodes.size, c->want_nodes);
+	node = c->want_nodes - 1;
 	assert_int_equal(tree->nodes.data[node].objects, c->want_last);
-	assert_int_equal(tree->inner.data[node].depth, c->want_nodes);
+	assert_int_equal(tree->folded.objects, c->want_last - 1);
+	assert_int_equal(tree->folded.bytes, (c->want_last - 1) * 8);
 	assert_sound(tree);
 	tree_destroy(tree);
 }
 
-/* Folded children stay folded, also by their own names. */
+/* What is folded stays so, also by its own names. */
 static void test_depth_folds_siblings(void **state)
 {
 	(void)state;
 	struct gr_tree *tree = tree_create(2, 1000);
 	uint32_t root = add_root(tree, "main.a", GR_ROOT_GLOBAL, NULL);
 	uint32_t below = child(tree, root, KEY, 1);
+	uint32_t fold = child(tree, below, KEY, 0);
 
 	for (uint32_t i = 0; i < NCHILDREN; i++) {
-		assert_int_equal(child(tree, below, KEY, i), below);
-		assert_int_equal(child(tree, below, KEY + 1, i), below);
-		assert_int_equal(child(tree, below, KEY, i), below);
+		assert_int_equal(child(tree, below, KEY, i), fold);
+		assert_int_equal(child(tree, below, KEY + 1, i), fold);
+		assert_int_equal(child(tree, fold, KEY, i), fold);
+		gr_tree_bill(tree, fold, 8);
 	}
+	assert_null(gr_tree_finish(tree));
 	assert_int_equal(tree->nodes.size, 2);
+	assert_int_equal(tree->nodes.data[below].objects, NCHILDREN);
 	tree_destroy(tree);
 }
 
@@ -283,6 +286,7 @@ static void test_max_nodes(void **state)
 		gr_tree_bill(tree, node, 16);
 		billed++;
 	}
+	assert_null(gr_tree_finish(tree));
 	assert_int_equal(tree->nodes.size, MAX);
 	for (uint32_t i = 0; i < MAX; i++)
 		objects += tree->nodes.data[i].objects;
@@ -297,8 +301,10 @@ static void test_max_nodes_of_zero(void **state)
 	struct gr_tree *tree = tree_create(1000, 0);
 	uint32_t root = add_root(tree, "main.a", GR_ROOT_GLOBAL, NULL);
 
-	assert_int_equal(child(tree, root, KEY, 0), root);
+	gr_tree_bill(tree, child(tree, root, KEY, 0), 8);
+	assert_null(gr_tree_finish(tree));
 	assert_int_equal(tree->nodes.size, 1);
+	assert_int_equal(tree->nodes.data[root].objects, 1);
 	tree_destroy(tree);
 }
 
@@ -312,7 +318,101 @@ static void test_roots_past_max_nodes(void **state)
 	for (uint32_t i = 0; i < sizeof(names); i++)
 		assert_int_equal(
 			add_root(tree, names + i, GR_ROOT_GLOBAL, NULL), i);
-	assert_int_equal(child(tree, 1, KEY, 0), 1);
+	gr_tree_bill(tree, child(tree, 1, KEY, 0), 8);
+	uint32_t late = add_root(tree, "late", GR_ROOT_GLOBAL, NULL);
+	gr_tree_bill(tree, late, 16);
+	assert_null(gr_tree_finish(tree));
+	assert_int_equal(tree->nodes.size, sizeof(names) + 1);
+	assert_int_equal(tree->nodes.data[1].objects, 1);
+	assert_int_equal(tree->roots.data[sizeof(names)].node, sizeof(names));
+	assert_int_equal(tree->nodes.data[sizeof(names)].bytes, 16);
+	assert_sound(tree);
+	tree_destroy(tree);
+}
+
+/*
+ * What has no node of its own is not counted on a sibling's: of a node whose
+ * left child was made, the right one's left children are the node's.
+ */
+static void test_max_nodes_of_a_list(void **state)
+{
+	(void)state;
+	struct gr_tree *tree = tree_create(1000, 2);
+	uint32_t root = add_root(tree, "main.a", GR_ROOT_GLOBAL, NULL);
+	uint32_t left = child(tree, root, KEY, 0);
+	uint32_t right = child(tree, root, KEY, 1);
+
+	gr_tree_bill(tree, left, 8);
+	for (int i = 0; i < 5; i++)
+		gr_tree_bill(tree, child(tree, right, KEY, 0), 16);
+	assert_null(gr_tree_finish(tree));
+	assert_int_equal(tree->nodes.size, 2);
+	assert_int_equal(tree->nodes.data[left].bytes, 8);
+	assert_int_equal(tree->nodes.data[root].bytes, 5 * 16);
+	assert_int_equal(tree->folded.objects, 5);
+	assert_int_equal(tree->folded.bytes, 5 * 16);
+	tree_destroy(tree);
+}
+
+/** A node of a naive tree: found by all that leads to it. */
+struct naive_node {
+	uint32_t parent, key, step, depth;
+	uint64_t objects;
+};
+
+/* Random ways through a small tree, each ending in an object, against a naive
+ * one in which a way that has no node stays where it is. */
+static void test_folds_against_naive(void **state)
+{
+	(void)state;
+	enum { MAX = 50, DEPTH = 6 };
+	struct gr_tree *tree = tree_create(DEPTH, MAX);
+	struct naive_node naive[MAX] = { { .parent = GR_NODE_NONE } };
+	uint32_t count = 1, seen = 0;
+	uint64_t seed = 130, folded = 0;
+
+	naive[0].depth = 1;
+	add_root(tree, "main.a", GR_ROOT_GLOBAL, NULL);
+	for (int i = 0; i < 5000; i++) {
+		uint32_t node = 0, at = 0;
+		bool is_folded = false;
+
+		for (int j = rows_random(&seed) % 10; j > 0; j--) {
+			uint32_t key = rows_random(&seed) % 2;
+			uint32_t step = rows_random(&seed) % NCHILDREN;
+
+			node = child(tree, node, KEY + key, step);
+			if (is_folded)
+				continue;
+			uint32_t n = 1;
+			while (n < count &&
+			       (naive[n].parent != at || naive[n].key != key ||
+				naive[n].step != step))
+				n++;
+			if (n == count &&
+			    (count == MAX || naive[at].depth == DEPTH)) {
+				is_folded = true;
+				continue;
+			}
+			if (n == count)
+				naive[count++] = (struct naive_node){
+					at, key, step, naive[at].depth + 1, 0
+				};
+			at = n;
+		}
+		gr_tree_bill(tree, node, 8);
+		naive[at].objects++;
+		folded += is_folded;
+	}
+	assert_null(gr_tree_finish(tree));
+	assert_int_equal(tree->nodes.size, count);
+	assert_int_equal(tree->folded.objects, folded);
+	for (uint32_t i = 0; i < count; i++) {
+		assert_int_equal(tree->nodes.data[i].parent, naive[i].parent);
+		assert_int_equal(tree->nodes.data[i].objects, naive[i].objects);
+		seen += naive[i].objects;
+	}
+	assert_int_equal(seen, 5000);
 	assert_sound(tree);
 	tree_destroy(tree);
 }
@@ -323,7 +423,8 @@ static void test_random_children(void **state)
 	(void)state;
 	enum { MAX = 3000, KEYS = 5 };
 	struct gr_tree *tree = tree_create(30, MAX);
-	uint32_t(*edges)[KEYS][NCHILDREN] = calloc(MAX, sizeof(*edges));
+	// A node has one fold.
+	uint32_t(*edges)[KEYS][NCHILDREN] = calloc(2 * MAX, sizeof(*edges));
 	uint32_t root = add_root(tree, "main.a", GR_ROOT_GLOBAL, NULL);
 	uint64_t seed = 120;
 
@@ -343,6 +444,7 @@ static void test_random_children(void **state)
 			node = got;
 		}
 	}
+	assert_null(gr_tree_finish(tree));
 	assert_true(tree->nodes.size <= MAX);
 	assert_sound(tree);
 	free(edges);
@@ -365,6 +467,8 @@ int main(void)
 		cmocka_unit_test(test_max_nodes_of_zero),
 		cmocka_unit_test(test_roots_past_max_nodes),
 		cmocka_unit_test(test_random_children),
+		cmocka_unit_test(test_max_nodes_of_a_list),
+		cmocka_unit_test(test_folds_against_naive),
 	};
 
 	return ROWS_RUN("depth", depth_cases, test_depth) +

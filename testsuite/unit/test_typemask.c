@@ -1,236 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* typemask: GC programs, and masks built from type records in a fake image. */
-#include "goruntime/typemask.h"
+/* Pointer masks, built from type records in a fake image. */
+#include "goruntime/types/typemask.h"
+#include "goruntime/types/types.h"
 
 #include "base/bitmap.h"
 #include "fake_image.h"
 #include "rows.h"
-
-// ------------------------------------------------------------- GC programs
-
-enum { MAX_BITS = 4096 };
-
-struct program_case {
-	const char *name;
-	uint8_t bytes[24];
-	uint8_t nbytes;
-	uint16_t nwords;
-	bool want_ok;
-	/** '1' pointer, '0' none; what is missing at the end is zeros. */
-	const char *want;
-};
-
-static const struct program_case program_cases[] = {
-	// Literals.
-	{ "nothing but the end", { 0 }, 1, 8, true, "" },
-	{ "one literal bit", { 1, 1, 0 }, 3, 8, true, "1" },
-	{ "eight literal bits", { 8, 0xa5, 0 }, 3, 8, true, "10100101" },
-	{ "nine bits take two bytes",
-	  { 9, 0xff, 0x01, 0 },
-	  4,
-	  16,
-	  true,
-	  "111111111" },
-	{ "bits past the count are not pointers",
-	  { 3, 0xff, 0 },
-	  3,
-	  8,
-	  true,
-	  "111" },
-	{ "two literals", { 2, 1, 3, 6, 0 }, 5, 8, true, "10011" },
-	{ "127 bits at once",
-	  { 127, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x40, 0 },
-	  18,
-	  127,
-	  true,
-	  "1000000000000000000000000000000000000000000000000000000000000000"
-	  "000000000000000000000000000000000000000000000000000000000000001" },
-	// Repeats.
-	{ "repeat one bit three times",
-	  { 1, 1, 0x81, 3, 0 },
-	  5,
-	  8,
-	  true,
-	  "1111" },
-	{ "repeat the last two of three bits",
-	  { 3, 3, 0x82, 2, 0 },
-	  5,
-	  8,
-	  true,
-	  "1101010" },
-	{ "repeat what was repeated",
-	  { 2, 1, 0x82, 1, 0x84, 1, 0 },
-	  7,
-	  8,
-	  true,
-	  "10101010" },
-	{ "repeat no times", { 1, 1, 0x81, 0, 1, 1, 0 }, 7, 8, true, "11" },
-	{ "literal after a repeat",
-	  { 1, 1, 0x81, 1, 2, 2, 0 },
-	  7,
-	  8,
-	  true,
-	  "1101" },
-	{ "repeat overlaps itself by length, not by copy",
-	  { 3, 1, 0x83, 3, 0 },
-	  5,
-	  16,
-	  true,
-	  "100100100100" },
-	// Counts as varints.
-	{ "length as varint", { 2, 1, 0x80, 2, 2, 0 }, 6, 8, true, "101010" },
-	{ "length as varint in two bytes",
-	  { 2, 1, 0x80, 0x82, 0x00, 1, 0 },
-	  7,
-	  8,
-	  true,
-	  "1010" },
-	{ "count as varint in two bytes",
-	  { 1, 1, 0x81, 0x86, 0x00, 0 },
-	  6,
-	  8,
-	  true,
-	  "1111111" },
-	{ "130 repeats",
-	  { 1, 1, 0x81, 0x82, 0x01, 0 },
-	  6,
-	  160,
-	  true,
-	  "1111111111111111111111111111111111111111111111111111111111111111"
-	  "1111111111111111111111111111111111111111111111111111111111111111"
-	  "111" },
-	{ "a length past one byte",
-	  { 127, 1, 0, 0, 0, 0, 0, 0,	 0,    0,    0, 0,
-	    0,	 0, 0, 0, 0, 1, 1, 0x80, 0x80, 0x01, 1, 0 },
-	  24,
-	  256,
-	  true,
-	  "1000000000000000000000000000000000000000000000000000000000000000"
-	  "0000000000000000000000000000000000000000000000000000000000000001"
-	  "1000000000000000000000000000000000000000000000000000000000000000"
-	  "0000000000000000000000000000000000000000000000000000000000000001" },
-	// More than fits, or more than needed.
-	{ "a literal is cut at the last word",
-	  { 8, 0xff, 0 },
-	  3,
-	  4,
-	  true,
-	  "1111" },
-	{ "a repeat is cut at the last word",
-	  { 2, 1, 0x82, 100, 0 },
-	  5,
-	  7,
-	  true,
-	  "1010101" },
-	{ "2^63 repeats end at the last word",
-	  { 1, 1, 0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
-	    0x01, 0 },
-	  14,
-	  64,
-	  true,
-	  "1111111111111111111111111111111111111111111111111111111111111111" },
-	{ "no end is needed when every word is done",
-	  { 8, 0xff },
-	  2,
-	  8,
-	  true,
-	  "11111111" },
-	{ "no words at all: nothing is read", { 0 }, 0, 0, true, "" },
-	// Damaged ones.
-	{ "damaged: empty", { 0 }, 0, 8, false, NULL },
-	{ "damaged: no end", { 2, 1 }, 2, 8, false, NULL },
-	{ "damaged: literal cut off", { 9, 0xff }, 2, 16, false, NULL },
-	{ "damaged: literal without bits", { 1 }, 1, 8, false, NULL },
-	{ "damaged: repeat without count", { 1, 1, 0x81 }, 3, 8, false, NULL },
-	{ "damaged: repeat without length", { 1, 1, 0x80 }, 3, 8, false, NULL },
-	{ "damaged: count cut off", { 1, 1, 0x81, 0x80 }, 4, 8, false, NULL },
-	{ "damaged: repeat of nothing",
-	  { 1, 1, 0x80, 0, 5, 0 },
-	  6,
-	  8,
-	  false,
-	  NULL },
-	{ "damaged: repeat of nothing, without end",
-	  { 1, 1, 0x80, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-	    0x01, 0 },
-	  15,
-	  8,
-	  false,
-	  NULL },
-	{ "damaged: repeat at the start", { 0x81, 3, 0 }, 3, 8, false, NULL },
-	{ "damaged: repeat of more than there is",
-	  { 2, 1, 0x83, 1, 0 },
-	  5,
-	  8,
-	  false,
-	  NULL },
-	{ "damaged: length past 64 bits",
-	  { 1, 1, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-	    0xff, 1, 1, 0 },
-	  16,
-	  8,
-	  false,
-	  NULL },
-};
-
-static void test_program(void **state)
-{
-	const struct program_case *c = *state;
-	uint8_t *copy = malloc(c->nbytes + 1);
-	uint64_t *bits = gr_bitmap_alloc(c->nwords);
-
-	assert_non_null(copy);
-	assert_non_null(bits);
-	uint8_t *exact = realloc(copy, c->nbytes ? c->nbytes : 1);
-	assert_non_null(exact);
-	memcpy(exact, c->bytes, c->nbytes);
-	assert_int_equal(
-		gr_gc_program_run((struct gr_bytes){ exact, c->nbytes }, bits,
-				  c->nwords),
-		c->want_ok);
-	for (size_t i = 0; c->want_ok && i < c->nwords; i++)
-		if (gr_bitmap_test(bits, i) !=
-		    (i < strlen(c->want) && c->want[i] == '1'))
-			fail_msg("word %zu", i);
-	// Whatever the program was: nothing past the last word.
-	assert_int_equal(gr_bitmap_next(bits, c->nwords,
-					gr_bitmap_words(c->nwords) * 64),
-			 gr_bitmap_words(c->nwords) * 64);
-	free(exact);
-	free(bits);
-}
-
-/* Random bytes: no crash, no endless loop, nothing past the end. */
-static void test_random_programs(void **state)
-{
-	(void)state;
-	uint64_t seed = 70;
-	uint64_t *bits = gr_bitmap_alloc(MAX_BITS);
-
-	assert_non_null(bits);
-	for (int i = 0; i < 3000; i++) {
-		size_t n = rows_random(&seed) % 64;
-		uint64_t nwords = rows_random(&seed) % (MAX_BITS - 64);
-		uint8_t *program = malloc(n ? n : 1);
-
-		assert_non_null(program);
-		for (size_t j = 0; j < n; j++)
-			program[j] = rows_random(&seed) >> 13;
-		gr_bitmap_clear_range(bits, 0, MAX_BITS);
-		(void)gr_gc_program_run((struct gr_bytes){ program, n }, bits,
-					nwords);
-		assert_int_equal(gr_bitmap_next(bits, nwords, MAX_BITS),
-				 MAX_BITS);
-		free(program);
-	}
-	free(bits);
-}
-
-// ------------------------------------------------------------ type records
+#include "type_record.h"
 
 enum {
 	TYPES = 0x500000,
-	TYPE_BYTES = 48,
 	FLAG_ON_DEMAND = 1 << 4,
 	KIND_INT = 2,
 	KIND_ARRAY = 17,
@@ -242,6 +21,7 @@ struct fixture {
 	struct gr_image image;
 	struct gr_gaps gaps;
 	struct gr_runtime rt;
+	struct gr_types *types;
 };
 
 static int setup(void **state)
@@ -251,14 +31,9 @@ static int setup(void **state)
 	assert_non_null(f);
 	f->rt.image = &f->image;
 	f->rt.gaps = &f->gaps;
+	assert_null(gr_types_create(&f->rt, &f->types));
 	struct gr_layout *layout = &f->rt.layout;
-	layout->type.size_bytes = TYPE_BYTES;
-	layout->type.size = (struct gr_field){ 0, 8 };
-	layout->type.ptr_bytes = (struct gr_field){ 8, 8 };
-	layout->type.tflag = (struct gr_field){ 20, 1 };
-	layout->type.kind = (struct gr_field){ 23, 1 };
-	layout->type.gcdata = (struct gr_field){ 32, 8 };
-	layout->consts.kind_mask = 31;
+	set_type_layout(layout);
 	layout->consts.tflag_mask_on_demand = FLAG_ON_DEMAND;
 	layout->has.tflag_mask_on_demand = true;
 	fake_add(&f->image, TYPES, 0x4000);
@@ -270,7 +45,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	gr_type_masks_destroy(f->rt.masks);
+	gr_types_destroy(f->types);
 	fake_deinit(&f->image);
 	free(f);
 	return 0;
@@ -313,7 +88,7 @@ static const struct gr_type_mask *get(struct fixture *f, uint64_t addr)
 {
 	const struct gr_type_mask *mask;
 
-	assert_null(gr_type_mask_get(&f->rt, addr, &mask));
+	assert_null(gr_type_mask_get(f->types, addr, &mask));
 	return mask;
 }
 
@@ -503,13 +278,83 @@ static void test_field_outside(void **state)
 	assert_mask(get(f, part), 24, "001");
 }
 
+/* Structs of two structs, 40 levels of them, all in one word. */
+static void test_tower(void **state)
+{
+	enum { LEVELS = 40 };
+	struct fixture *f = *state;
+	uint64_t last = TYPES;
+
+	put_type(f, TYPES, 8, 8, 22, 0, TYPES + 0x3f00);
+	fake_set(&f->image, TYPES + 0x3f00, 1, 1);
+	for (uint64_t i = 1; i < LEVELS; i++) {
+		uint64_t at = TYPES + i * 0x80,
+			 fields = TYPES + 0x2000 + i * 48;
+
+		put_type(f, at, 8, 8, KIND_STRUCT, FLAG_ON_DEMAND, 0);
+		put_fields(f, at, fields, 2);
+		put_field(f, fields, last, 0);
+		put_field(f, fields + 24, last, 0);
+		last = at;
+	}
+	assert_bad(f, last);
+}
+
+/* Many structs that have the same 2^19 fields, none with pointers. */
+static void test_fields_of_all(void **state)
+{
+	enum { NFIELDS = 1 << 19, NTYPES = 4 };
+	const uint64_t fields = TYPES + 0x100000, number = TYPES;
+	struct fixture *f = *state;
+
+	fake_add(&f->image, fields, NFIELDS * 24);
+	put_type(f, number, 8, 0, KIND_INT, 0, 0);
+	for (uint64_t i = 0; i < NFIELDS; i++)
+		put_field(f, fields + i * 24, number, 0);
+	for (uint64_t i = 1; i <= NTYPES; i++) {
+		put_type(f, TYPES + i * 0x100, 8, 8, KIND_STRUCT,
+			 FLAG_ON_DEMAND, 0);
+		put_fields(f, TYPES + i * 0x100, fields, NFIELDS);
+	}
+	assert_non_null(get(f, TYPES + 0x100));
+	assert_non_null(get(f, TYPES + 0x200));
+	assert_bad(f, TYPES + 0x300);
+}
+
+static struct gr_error *poll_end(void *ctx)
+{
+	(void)ctx;
+	return gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
+}
+
+/* A program of four bytes for 2^24 words. */
+static void test_program_interrupted(void **state)
+{
+	static const uint8_t program[] = {
+		1, 1, 0x81, 0xff, 0xff, 0xff, 0x7f, 0
+	};
+	enum { NWORDS = 1 << 24 };
+	struct fixture *f = *state;
+	uint64_t *bits = gr_bitmap_alloc(NWORDS);
+	bool is_fine;
+
+	assert_non_null(bits);
+	f->rt.poll = poll_end;
+	struct gr_error *err = gr_gc_program_run(
+		&f->rt, (struct gr_bytes){ program, sizeof(program) }, bits,
+		NWORDS, &is_fine);
+	assert_non_null(err);
+	assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+	gr_error_destroy(err);
+	free(bits);
+}
+
 #define WITH_FIXTURE(test) \
 	cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random_programs),
 		WITH_FIXTURE(test_bitmap),
 		WITH_FIXTURE(test_no_pointers),
 		WITH_FIXTURE(test_program_of_type),
@@ -517,9 +362,11 @@ int main(void)
 		WITH_FIXTURE(test_on_demand_long_elements),
 		WITH_FIXTURE(test_no_record),
 		WITH_FIXTURE(test_field_outside),
+		WITH_FIXTURE(test_tower),
+		WITH_FIXTURE(test_fields_of_all),
+		WITH_FIXTURE(test_program_interrupted),
 	};
 
-	return ROWS_RUN("GC programs", program_cases, test_program) +
-	       ROWS_RUN("damaged types", damaged_cases, test_damaged) +
+	return ROWS_RUN("damaged types", damaged_cases, test_damaged) +
 	       cmocka_run_group_tests_name("type masks", tests, NULL, NULL);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * type_table: types made by hand, and the slot programs of them as text.
+ * type_table: types made by hand, and the slot plans of them as text.
  */
 #ifndef GR_UNIT_TYPE_TABLE_H
 #define GR_UNIT_TYPE_TABLE_H
 
 #include "base/bitmap.h"
-#include "goruntime/types_internal.h"
-#include "mark/program.h"
+#include "goruntime/types/types_internal.h"
+#include "mark/type_plan.h"
 #include "rows.h"
 
 /* Types that every fixture has, by their ids. */
@@ -34,7 +34,7 @@ struct fixture {
 	struct gr_runtime rt;
 	struct gr_arena arena;
 	struct gr_types *types;
-	struct gr_programs programs;
+	struct gr_type_plans plans;
 	char text[1 << 16];
 	size_t used;
 };
@@ -123,10 +123,10 @@ static inline int setup(void **state)
 	assert_non_null(f);
 	f->types = calloc(1, sizeof(*f->types));
 	assert_non_null(f->types);
-	f->rt.types = f->types;
+	f->types->rt = &f->rt;
 	f->rt.arena = &f->arena;
 	add_fixed(f);
-	assert_null(gr_programs_init(&f->programs, &f->rt));
+	assert_null(gr_type_plans_init(&f->plans, f->types));
 	*state = f;
 	return 0;
 }
@@ -135,14 +135,14 @@ static inline int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	gr_programs_deinit(&f->programs);
+	gr_type_plans_deinit(&f->plans);
 	gr_types_destroy(f->types);
 	gr_arena_deinit(&f->arena);
 	free(f);
 	return 0;
 }
 
-// --------------------------------------------------------- program as text
+// --------------------------------------------------------- plan as text
 
 GR_PRINTF(2, 3)
 static inline void put(struct fixture *f, const char *fmt, ...)
@@ -157,7 +157,7 @@ static inline void put(struct fixture *f, const char *fmt, ...)
 	f->used += n;
 }
 
-static inline void put_steps(struct fixture *f, const struct gr_program *p,
+static inline void put_steps(struct fixture *f, const struct gr_type_plan *p,
 			     uint32_t step, int depth)
 {
 	if (step == GR_STEP_SELF)
@@ -172,7 +172,7 @@ static inline const char *type_name(const struct fixture *f, gr_type_id id)
 	return id == NONE ? "-" : gr_types_get(f->types, id)->name;
 }
 
-static inline void put_word(struct fixture *f, const struct gr_program *p,
+static inline void put_word(struct fixture *f, const struct gr_type_plan *p,
 			    uint32_t word)
 {
 	static const char *const ops[] = {
@@ -194,7 +194,7 @@ static inline void put_word(struct fixture *f, const struct gr_program *p,
 
 /* `WORD OP TYPE: STEP; STEP;` a line, then the long arrays. */
 static inline const char *program_text(struct fixture *f,
-				       const struct gr_program *p)
+				       const struct gr_type_plan *p)
 {
 	f->used = 0;
 	f->text[0] = '\0';
@@ -225,7 +225,8 @@ static inline bool is_outside(enum gr_slot_op op, uint64_t word, uint64_t words)
 }
 
 /* What the walk builds on: no slot reads outside of the value. */
-static inline void assert_inside(struct fixture *f, const struct gr_program *p)
+static inline void assert_inside(struct fixture *f,
+				 const struct gr_type_plan *p)
 {
 	uint64_t words = p->size_bytes / GR_WORD_BYTES;
 
@@ -249,7 +250,7 @@ static inline void assert_inside(struct fixture *f, const struct gr_program *p)
 	}
 }
 
-/** A type, and its program as text; NULL: only that it stays inside. */
+/** A type, and its plan as text; NULL: only that it stays inside. */
 struct program_case {
 	const char *name;
 	gr_type_id (*make)(struct fixture *f);
@@ -267,7 +268,7 @@ static inline gr_type_id make_atomic(struct fixture *f, const char *name,
 }
 
 /* The test of one row. */
-static inline void test_program(void **state)
+static inline void test_type_plan(void **state)
 {
 	const struct program_case *c = *state;
 	void *fixture;
@@ -275,13 +276,13 @@ static inline void test_program(void **state)
 	setup(&fixture);
 	struct fixture *f = fixture;
 	gr_type_id id = c->make(f);
-	const struct gr_program *p = gr_program_compile(&f->programs, id);
+	const struct gr_type_plan *p = gr_type_plan_compile(&f->plans, id);
 	assert_non_null(p);
 	assert_int_equal(p->size_bytes, gr_types_get(f->types, id)->size_bytes);
 	if (c->want)
 		assert_string_equal(program_text(f, p), c->want);
 	assert_inside(f, p);
-	assert_ptr_equal(gr_program_get(&f->programs, id), p);
+	assert_ptr_equal(gr_type_plan_get(&f->plans, id), p);
 	teardown(&fixture);
 }
 

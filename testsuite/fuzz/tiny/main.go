@@ -44,6 +44,9 @@ var (
 	queue   = make(chan *Node, 8)
 	lock    sync.Mutex
 	signal  = sync.NewCond(&lock)
+	rwlock  sync.RWMutex
+	group   sync.WaitGroup
+	once    sync.Once
 	big     *[5000]*Node
 	hooks   []func() string
 	timer   *time.Timer
@@ -96,8 +99,51 @@ func deep(n int, u *User, done chan int) int {
 	return deep(n-1, local[n%3], done) + len(local)
 }
 
+type account struct {
+	sync.Mutex
+	sum int
+}
+
+//go:noinline
+func transfer(from, to *account, both *sync.WaitGroup) {
+	from.Lock()
+	defer from.Unlock()
+	both.Done()
+	both.Wait()
+	to.Lock()
+	to.sum++
+	to.Unlock()
+}
+
+// hang leaves goroutines waiting in all ways, some of them for each other.
+func hang() {
+	a, b := &account{}, &account{}
+	both := &sync.WaitGroup{}
+	both.Add(2)
+	go transfer(a, b, both)
+	go transfer(b, a, both)
+	group.Add(1)
+	rwlock.RLock()
+	go func() { rwlock.Lock() }()
+	go group.Wait()
+	go once.Do(group.Wait)
+	go once.Do(func() {})
+	for i := 0; i < 3; i++ {
+		c, d := make(chan *Node), make(chan int)
+		go func() { c <- <-c }()
+		go func() {
+			defer func() {
+				defer func() { <-d }()
+				panic(recover())
+			}()
+			panic("deep")
+		}()
+	}
+}
+
 func main() {
 	build()
+	hang()
 	for i := 0; i < 6; i++ {
 		go deep(i*3, users[fmt.Sprint("user ", i)], make(chan int))
 	}

@@ -6,8 +6,12 @@
 package main
 
 import (
+	"context"
+	"net"
 	"os"
+	"reflect"
 	"runtime"
+	"runtime/pprof"
 	"sync"
 	"time"
 )
@@ -22,6 +26,12 @@ var (
 	pool    = sync.Pool{New: func() any { return new(Value) }}
 	channel = make(chan *Value, 4)
 	timer   *time.Timer
+	ticker  = time.NewTicker(time.Hour)
+	mutex   sync.RWMutex
+	group   sync.WaitGroup
+	cond    = sync.NewCond(mutex.RLocker())
+	twice   = reflect.MakeFunc(reflect.TypeOf(func() {}),
+		func([]reflect.Value) []reflect.Value { return nil })
 )
 
 func main() {
@@ -30,12 +40,26 @@ func main() {
 	shared.Store("value", value)
 	pool.Put(value)
 	runtime.SetFinalizer(&Value{"final"}, func(*Value) {})
+	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(),
+		pprof.Labels("key", "value")))
 	timer = time.AfterFunc(time.Hour, func() { channel <- value })
 	go func() {
 		for range channel {
 		}
 	}()
+	go func() {
+		mutex.Lock()
+		mutex.Unlock()
+		cond.L.Lock()
+		cond.Wait()
+		group.Wait()
+	}()
+	twice.Call(nil)
+	reflect.ValueOf(ticker).MethodByName("Stop").Call(nil)
 	newer()
+	if len(os.Args) > 1 {
+		net.Dial("tcp", os.Args[1])
+	}
 	os.Stdout.WriteString("{}\n")
 	os.Stdin.Read(make([]byte, 1))
 }

@@ -2,8 +2,11 @@
 
 // A small service with three leaks, for the tour: sessions that a forgotten
 // map keeps, a pile-up of goroutines that wait for an answer nobody sends, and
-// a cache behind an interface that never evicts. It prints one line of JSON
-// when the leaks are there, and goes on until it is killed.
+// a cache behind an interface that never evicts. With refunds, it also has a
+// deadlock. It prints one line of JSON when the leaks are there and the deadlock
+// has come, and goes on until it is killed.
+//
+//	leaky [SESSIONS [refunds]]
 package main
 
 import (
@@ -13,6 +16,8 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 )
@@ -94,6 +99,76 @@ func login(i int) *Session {
 	return s
 }
 
+// A Shop has two locks. Orders take stock first, refunds take ledger first.
+type Shop struct {
+	stock struct {
+		mu   sync.Mutex
+		left map[string]int
+	}
+	ledger struct {
+		mu    sync.Mutex
+		cents int
+	}
+	served int32
+}
+
+var shop = &Shop{}
+
+//go:noinline
+func (s *Shop) order(item string) {
+	s.stock.mu.Lock()
+	defer s.stock.mu.Unlock()
+	s.stock.left[item]--
+	time.Sleep(time.Millisecond) // the warehouse answers
+	s.book(100)
+}
+
+//go:noinline
+func (s *Shop) refund(item string) {
+	s.ledger.mu.Lock()
+	defer s.ledger.mu.Unlock()
+	s.ledger.cents -= 100
+	time.Sleep(time.Millisecond) // the bank answers
+	s.putBack(item)
+}
+
+//go:noinline
+func (s *Shop) book(cents int) {
+	s.ledger.mu.Lock()
+	defer s.ledger.mu.Unlock()
+	s.ledger.cents += cents
+}
+
+//go:noinline
+func (s *Shop) putBack(item string) {
+	s.stock.mu.Lock()
+	defer s.stock.mu.Unlock()
+	s.stock.left[item]++
+}
+
+// serve calls a handler again and again.
+func (s *Shop) serve(handler func(item string)) {
+	for {
+		handler("book")
+		atomic.AddInt32(&s.served, 1)
+	}
+}
+
+// open lets customers in, and returns when nobody has been served for a while.
+func (s *Shop) open() {
+	s.stock.left = map[string]int{"book": 1000}
+	for i := 0; i < 30; i++ {
+		go s.serve(s.order)
+		if i%3 == 0 {
+			go s.serve(s.refund)
+		}
+	}
+	for last := int32(-1); last != atomic.LoadInt32(&s.served); {
+		last = atomic.LoadInt32(&s.served)
+		time.Sleep(500 * time.Millisecond)
+	}
+}
+
 type truth struct {
 	Pid        int    `json:"pid"`
 	Go         string `json:"go"`
@@ -106,7 +181,11 @@ type truth struct {
 }
 
 func main() {
-	const sessions, requests, pages = 50000, 400, 5000
+	const requests, pages = 400, 5000
+	sessions := 50000
+	if len(os.Args) > 1 {
+		sessions, _ = strconv.Atoi(os.Args[1])
+	}
 	var suspect *Session
 	for i := 0; i < sessions; i++ {
 		s := login(i)
@@ -127,6 +206,9 @@ func main() {
 		Suspect: fmt.Sprintf("%#x", uintptr(unsafe.Pointer(suspect))),
 	}
 	suspect = nil
+	if len(os.Args) > 2 && os.Args[2] == "refunds" {
+		shop.open()
+	}
 	time.Sleep(50 * time.Millisecond)
 	runtime.GC()
 	runtime.GC()

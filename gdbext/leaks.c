@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scan.leaks(), and its rows.
+#include "gdbext.h"
+
+GR_DEFINE_CLEANUP(report, struct gr_leak_report, gr_leak_report_destroy)
+
+static const struct gr_py_field group_fields[] = {
+	GR_PY_FIELD(gr_leak_group, verdict),
+	GR_PY_FIELD(gr_leak_group, goroutines),
+	GR_PY_FIELD_AS(gr_leak_group, at, gr_py_from_location),
+	GR_PY_FIELD_AS(gr_leak_group, start, gr_py_from_location),
+	GR_PY_FIELD_AS(gr_leak_group, go, gr_py_from_location),
+	GR_PY_FIELD_AS(gr_leak_group, wait_reason, gr_py_from_text_or_none),
+	GR_PY_FIELD_AS(gr_leak_group, awaited, gr_py_from_text_or_none),
+	GR_PY_FIELD_AS(gr_leak_group, element_type, gr_py_from_text_or_none),
+	GR_PY_FIELD(gr_leak_group, nawaited),
+	GR_PY_FIELD(gr_leak_group, retained_bytes),
+	GR_PY_FIELD(gr_leak_group, retained_objects),
+	GR_PY_FIELD(gr_leak_group, stack_bytes),
+	GR_PY_FIELD_AS(gr_leak_group, first, gr_py_from_u64),
+	GR_PY_FIELD_AS(gr_leak_group, nids, gr_py_from_u64),
+	{ NULL, 0, NULL },
+};
+
+struct gr_py_row gr_py_leak_group_row = { "LeakGroup", group_fields, NULL };
+
+GR_PY_DEFINE_ROWS(groups_of, gr_leak_report, groups, ngroups,
+		  gr_py_leak_group_row)
+
+static PyObject *ids_of(const void *value)
+{
+	const struct gr_leak_report *report = value;
+	PyObject *ids = PyTuple_New((Py_ssize_t)report->nids);
+
+	for (size_t i = 0; ids && i < report->nids; i++) {
+		PyObject *id = PyLong_FromUnsignedLongLong(report->ids[i]);
+		if (!id || PyTuple_SetItem(ids, (Py_ssize_t)i, id))
+			Py_CLEAR(ids);
+	}
+	return ids;
+}
+
+static const struct gr_py_field report_fields[] = {
+	GR_PY_FIELD(gr_leak_report, goroutines),
+	GR_PY_FIELD(gr_leak_report, blocked),
+	GR_PY_FIELD(gr_leak_report, leaked),
+	GR_PY_FIELD(gr_leak_report, unproven),
+	GR_PY_FIELD(gr_leak_report, retained_bytes),
+	GR_PY_FIELD(gr_leak_report, retained_objects),
+	GR_PY_FIELD(gr_leak_report, stack_bytes),
+	GR_PY_FIELD_OF(groups, groups_of),
+	GR_PY_FIELD_OF(ids, ids_of),
+	GR_PY_FIELD(gr_leak_report, gaps),
+	{ NULL, 0, NULL },
+};
+
+struct gr_py_row gr_py_leaks_row = { "Leaks", report_fields, NULL };
+
+PyObject *gr_py_scan_leaks(PyObject *obj, PyObject *unused)
+{
+	struct gr_py_scan *self = (struct gr_py_scan *)obj;
+	_cleanup_(gr_cleanup_report) struct gr_leak_report *report = NULL;
+
+	(void)unused;
+	if (!gr_py_scan_enter(self))
+		return NULL;
+	struct gr_error *err = gr_scan_leaks(self->scan, &report);
+	gr_py_scan_leave(self);
+	return err ? gr_py_raise(err) : gr_py_row_new(&gr_py_leaks_row, report);
+}

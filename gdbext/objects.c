@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scan.objects(): a list of objects goes to a file or to a callable.
+#include "gdbext.h"
+
+#include "proto/output.h"
+
+static struct gr_error *write_to_callable(void *ctx, const char *text,
+					  size_t bytes)
+{
+	_cleanup_py_ PyObject *ret =
+		PyObject_CallFunction(ctx, "s#", text, (Py_ssize_t)bytes);
+
+	return ret ? NULL : gr_py_interrupted();
+}
+
+static struct gr_error *write_to_file(void *ctx, const char *text, size_t bytes)
+{
+	return gr_output_write(ctx, text, bytes);
+}
+
+static struct gr_error *list_in_file(struct gr_scan *scan, const char *path,
+				     struct gr_total *total)
+{
+	_cleanup_(gr_output_deinit) struct gr_output output = { .fd = -1 };
+	struct gr_error *err = gr_output_init(&output, path, GR_OUTPUT_PLAIN);
+
+	if (!err)
+		err = gr_scan_list_objects(scan, write_to_file, &output, total);
+	return err ? err : gr_output_commit(&output);
+}
+
+PyObject *gr_py_scan_objects(PyObject *obj, PyObject *args, PyObject *kwargs)
+{
+	static char *names[] = { "where", NULL };
+	struct gr_py_scan *self = (struct gr_py_scan *)obj;
+	struct gr_total total;
+	const char *path = NULL;
+	PyObject *where;
+
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:objects", names,
+					 &where))
+		return NULL;
+	if (!PyCallable_Check(where) && !PyArg_Parse(where, "s:objects", &path))
+		return NULL;
+	if (!gr_py_scan_enter(self))
+		return NULL;
+	struct gr_error *err = path ? list_in_file(self->scan, path, &total) :
+				      gr_scan_list_objects(self->scan,
+							   write_to_callable,
+							   where, &total);
+	gr_py_scan_leave(self);
+	return err ? gr_py_raise(err) : gr_py_from_total(&total);
+}

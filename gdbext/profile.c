@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Result.write_profile().
+#include "gdbext.h"
+
+#include "proto/profile_writer.h"
+
+static const struct gr_py_field profile_stats_fields[] = {
+	GR_PY_FIELD(gr_profile_stats, samples),
+	GR_PY_FIELD(gr_profile_stats, folded),
+	GR_PY_FIELD(gr_profile_stats, total),
+	{ NULL, 0, NULL },
+};
+
+struct gr_py_row gr_py_profile_stats_row = { "ProfileStats",
+					     profile_stats_fields, NULL };
+
+static struct gr_profile profile_of(struct gr_py_scan *scan,
+				    const struct gr_result *result)
+{
+	const struct gr_scan_info *info = gr_scan_info(scan->scan);
+	struct gr_profile profile = {
+		.ledger = gr_result_ledger(result),
+		.tool_version = PACKAGE_VERSION,
+		.go_version = info->go_version,
+		.exe_path = info->exe_path,
+		.build_id = info->build_id,
+		.poll = gr_py_scan_poll,
+		.ctx = scan,
+	};
+
+	profile.nodes = gr_result_nodes(result, &profile.nnodes);
+	profile.lines = gr_result_lines(result);
+	profile.sampling = gr_result_sampling(result);
+	profile.roots = gr_result_roots(result, &profile.nroots);
+	return profile;
+}
+
+static bool parse_format(const char *text, enum gr_profile_format *ret)
+{
+	static const char *const names[] = {
+#define X(id, name) [GR_PROFILE_##id] = name,
+		GR_PROFILE_FORMATS(X)
+#undef X
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (!strcmp(text, names[i])) {
+			*ret = (enum gr_profile_format)i;
+			return true;
+		}
+	}
+	PyErr_Format(gr_py_argument_error, "no format: %s", text);
+	return false;
+}
+
+PyObject *gr_py_write_profile(struct gr_py_scan *scan,
+			      const struct gr_result *result, PyObject *args,
+			      PyObject *kwargs)
+{
+	static char *names[] = { "path",   "max_samples", "partial", "format",
+				 "labels", "time_ns",	  NULL };
+	_cleanup_(gr_py_stamp_deinit) struct gr_py_stamp stamp = { 0 };
+	struct gr_profile profile = profile_of(scan, result);
+	struct gr_profile_stats stats;
+	unsigned long long max_samples;
+	const char *path, *format = "pprof";
+	PyObject *labels = NULL;
+	long long time_ns = 0;
+
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sK|zsOL:write_profile",
+					 names, &path, &max_samples,
+					 &profile.partial, &format, &labels,
+					 &time_ns) ||
+	    !parse_format(format, &profile.format) ||
+	    !gr_py_stamp_parse(labels, time_ns, &stamp) ||
+	    !gr_py_scan_enter(scan))
+		return NULL;
+	profile.stamp = stamp.stamp;
+	profile.max_samples = max_samples;
+	struct gr_error *err = gr_profile_write(&profile, path, &stats);
+	gr_py_scan_leave(scan);
+	return err ? gr_py_raise(err) :
+		     gr_py_row_new(&gr_py_profile_stats_row, &stats);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conversions of single values from C to Python.
+#include "gdbext.h"
+
+PyObject *gr_py_string(const char *text)
+{
+	if (!text)
+		Py_RETURN_NONE;
+	return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
+PyObject *gr_py_from_bool(const void *value)
+{
+	return PyBool_FromLong(*(const bool *)value);
+}
+
+PyObject *gr_py_from_i32(const void *value)
+{
+	return PyLong_FromLong(*(const int32_t *)value);
+}
+
+PyObject *gr_py_from_u8(const void *value)
+{
+	return PyLong_FromLong(*(const uint8_t *)value);
+}
+
+PyObject *gr_py_from_u32(const void *value)
+{
+	return PyLong_FromUnsignedLong(*(const uint32_t *)value);
+}
+
+PyObject *gr_py_from_u64(const void *value)
+{
+	return PyLong_FromUnsignedLongLong(*(const uint64_t *)value);
+}
+
+PyObject *gr_py_from_text(const void *value)
+{
+	return gr_py_string(*(const char *const *)value);
+}
+
+PyObject *gr_py_from_text_or_none(const void *value)
+{
+	const char *text = *(const char *const *)value;
+
+	return gr_py_string(text && *text ? text : NULL);
+}
+
+PyObject *gr_py_from_i32_or_none(const void *value)
+{
+	if (!*(const int32_t *)value)
+		Py_RETURN_NONE;
+	return gr_py_from_i32(value);
+}
+
+PyObject *gr_py_from_u64_or_none(const void *value)
+{
+	if (!*(const uint64_t *)value)
+		Py_RETURN_NONE;
+	return gr_py_from_u64(value);
+}
+
+// These are separate functions because row.c recognises addresses by them.
+PyObject *gr_py_from_addr(const void *value)
+{
+	return gr_py_from_u64(value);
+}
+
+PyObject *gr_py_from_addr_or_none(const void *value)
+{
+	return gr_py_from_u64_or_none(value);
+}
+
+PyObject *gr_py_from_root_kind(const void *value)
+{
+	const enum gr_root_kind *kind = value;
+
+	return gr_py_string(gr_root_kind_name(*kind));
+}
+
+PyObject *gr_py_from_texts(const void *value)
+{
+	const char *const *texts = *(const char *const *const *)value;
+	Py_ssize_t count = 0;
+
+	while (texts && texts[count])
+		count++;
+	_cleanup_py_ PyObject *tuple = PyTuple_New(count);
+	for (Py_ssize_t i = 0; tuple && i < count; i++) {
+		PyObject *text = gr_py_string(texts[i]);
+
+		if (!text || PyTuple_SetItem(tuple, i, text))
+			return NULL;
+	}
+	return steal_ptr(tuple);
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * goref-readahead MILLISECONDS FILE...: for so long, read the core files among
+ * FILE... into the page cache.
+ *
+ * gdb takes a while to start, and the disk is idle meanwhile. So `goref core'
+ * starts this helper first, without waiting for it. The helper ends once the
+ * scan knows better which parts it needs: it may need little, or the end of the
+ * file. The helper is only a hint: it prints nothing, and no result depends on
+ * it.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "base/cleanup.h"
+
+enum {
+	MAX_BYTES = 256 << 20,
+	/* Hard limit, for a read that does not return. */
+	MAX_SECONDS = 2,
+	/* Size of one read; the kernel reads ahead from there. */
+	STEP_BYTES = 256 << 10,
+};
+
+static bool is_core(int fd)
+{
+	Elf64_Ehdr header;
+
+	return pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
+	       !memcmp(header.e_ident, ELFMAG, SELFMAG) &&
+	       header.e_type == ET_CORE;
+}
+
+/* True if the byte can be read without waiting. */
+static bool is_cached(int fd, off_t off)
+{
+	char byte;
+	struct iovec iov = { &byte, 1 };
+
+	return preadv2(fd, &iov, 1, off, RWF_NOWAIT) == 1;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * UINT64_C(1000) + now.tv_nsec / 1000000;
+}
+
+/*
+ * Read in the order of the file, without holes and without the part at the
+ * start that is already cached.
+ */
+static void read_file(int fd, uint64_t end_ms)
+{
+	static char nowhere[STEP_BYTES];
+	bool is_cold = false;
+	off_t off = 0;
+
+	for (int i = 0; i < MAX_BYTES / STEP_BYTES; i++) {
+		off = lseek(fd, off, SEEK_DATA);
+		if (off < 0)
+			return;
+		/*
+		 * The last byte of the step is checked, because the head of the
+		 * file has already been read.
+		 */
+		is_cold = is_cold || !is_cached(fd, off + STEP_BYTES - 1);
+		if (is_cold && pread(fd, nowhere, STEP_BYTES, off) <= 0)
+			return;
+		off += STEP_BYTES;
+		if (now_ms() >= end_ms)
+			return;
+	}
+}
+
+static void read_ahead(const char *path, uint64_t end_ms)
+{
+	struct stat st;
+
+	/* Opening a pipe could end it for others. */
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return;
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 && is_core(fd))
+		read_file(fd, end_ms);
+}
+
+int main(int argc, char **argv)
+{
+	/* A shell makes background processes ignore Ctrl-C. */
+	signal(SIGINT, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
+	/*
+	 * Inherited pipes are closed, so that nobody waits for us at their end.
+	 */
+	close_range(3, ~0U, 0);
+	alarm(MAX_SECONDS);
+	if (argc < 2)
+		return 2;
+	uint64_t end_ms = now_ms() + strtoul(argv[1], NULL, 10);
+	for (int i = 2; i < argc; i++)
+		read_ahead(argv[i], end_ms);
+	return 0;
+}

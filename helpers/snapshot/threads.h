@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** threads: stops and releases all threads of one process together. */
+#ifndef GR_SNAPSHOT_THREADS_H
+#define GR_SNAPSHOT_THREADS_H
+
+#include <dirent.h>
+
+#include "base/base.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/vector.h"
+#include "helpers/snapshot/arch.h"
+#include "helpers/snapshot/tracee.h"
+
+GR_VECTOR(gr_tracees, struct gr_tracee);
+
+/** Zero-initialised, it has no threads. */
+struct gr_threads {
+	pid_t pid;
+	int mem_fd;	  /**< /proc/PID/mem. */
+	bool is_nested;	  /**< In a pid namespace below ours. */
+	bool is_filtered; /**< Its first thread is under seccomp. */
+	/** Time at which the first thread was asked to stop. */
+	int64_t stopped_us;
+	struct gr_tracees list;
+};
+
+/** Open process @p pid; nothing is stopped. */
+struct gr_error *gr_threads_init(struct gr_threads *threads,
+				 pid_t pid) GR_MUST_CHECK;
+/** No thread may be stopped at this point. */
+void gr_threads_deinit(struct gr_threads *threads);
+
+/**
+ * Stop all threads and read their registers.
+ *
+ * If a thread does not stop in time (as in an uninterruptible wait), all
+ * threads go on and the error is GR_ERROR_LIMIT.
+ */
+struct gr_error *gr_threads_stop(struct gr_threads *threads) GR_MUST_CHECK;
+
+/** Let all threads go on and stop tracing them. */
+void gr_threads_release(struct gr_threads *threads);
+
+/** The stopped thread that is best suited to make a call, or NULL. */
+struct gr_tracee *gr_threads_pick(struct gr_threads *threads);
+
+/**
+ * Stop one thread of the process that can make a call; the others keep running.
+ * The thread is added to the list. NULL if no thread is fit at the moment.
+ */
+struct gr_tracee *gr_threads_stop_one(struct gr_threads *threads);
+
+static inline void gr_cleanup_closedir(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+/** closedir() at the end of the scope. */
+#define _cleanup_closedir_ _cleanup_(gr_cleanup_closedir)
+
+/** Read the value of a line "key: value" of /proc/PID/task/TID/status. */
+bool gr_thread_status(pid_t pid, pid_t tid, const char *key, char *buf,
+		      size_t bytes);
+
+#endif /* GR_SNAPSHOT_THREADS_H */

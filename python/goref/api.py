@@ -1,0 +1,560 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The heap for scripts in gdb's Python.
+
+    import goref
+    heap = goref.heap()
+    for session in heap.objects(type="main.Session", min_bytes=64):
+        print(session, session.retained_size)
+
+A Heap is one stop of the program. When the program has run on, the Heap and
+all that came from it raise StaleError. All plurals are iterators that keep no
+list: a heap of millions of objects is walked in constant memory. Two objects
+are equal if they are the same object of the same stop.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Union
+
+import gdb
+
+from . import (
+    elf,
+    evaluate,
+    is_started,
+    native,
+    params,
+    partial,
+    saved,
+    start,
+    target,
+)
+from .progress import Progress
+from .session import as_gdb_error, current, running
+
+if TYPE_CHECKING:
+    from ._goref import Backtrace, Call, Ledger, NamedLink, Scan, Vertex
+    from ._goref import Wait as WaitRow
+
+__all__ = [
+    "Frame",
+    "Goroutine",
+    "Heap",
+    "NoMemoryError",
+    "Object",
+    "Reference",
+    "Root",
+    "StaleError",
+    "Wait",
+    "heap",
+    "open",
+    "time_of",
+]
+
+
+class StaleError(gdb.GdbError):
+    """The program has run on, or gdb has opened another one."""
+
+
+class NoMemoryError(gdb.GdbError):
+    """The value's memory is not there."""
+
+
+def heap() -> Heap:
+    """The heap of the program that gdb looks at. The first call of a stop
+    reads it, and the graph is made when a question needs it."""
+    if not is_started():
+        start()
+    with running() as scan:
+        return Heap(scan)
+
+
+def open(path: str) -> Heap:
+    """The heap of a file that `goref save` has written. It does not depend on
+    the program that gdb looks at, and never becomes stale."""
+    if not is_started():
+        start()
+    progress = Progress("off")
+    limit = params.memory_limit(None)
+    try:
+        return _SavedHeap(saved.open_scan(path, progress, limit))
+    except (Exception, KeyboardInterrupt) as problem:
+        raise as_gdb_error(problem, progress.reason) from None
+
+
+def _check_count(name: str, value: int) -> None:
+    if value < 0:
+        raise ValueError(f"goref: {name} is negative: {value}")
+
+
+_HAS_MONOTONIC = 1 << 63
+_SECONDS_TO_1885 = 59453308800  # since the first of January of the year 1
+
+
+def time_of(value: Any) -> datetime.datetime:
+    """A time.Time of Go, to the microsecond (time/time.go: Time.sec, nsec). The
+    zero time is the first of January of the year 1."""
+    wall, ext = int(value["wall"]), int(value["ext"])
+    seconds = ext
+    if wall & _HAS_MONOTONIC:
+        seconds = _SECONDS_TO_1885 + (wall << 1 & 2**64 - 1) // 2**31
+    nanoseconds = wall & 2**30 - 1
+    return datetime.datetime(
+        1, 1, 1, tzinfo=datetime.timezone.utc
+    ) + datetime.timedelta(seconds=seconds, microseconds=nanoseconds // 1000)
+
+
+class Heap:
+    """The heap at one stop."""
+
+    __slots__ = ("_opened", "_size")
+
+    def __init__(self, scan: Scan) -> None:
+        self._opened = scan
+        self._size: Any = None
+
+    def is_valid(self) -> bool:
+        """Is the program still at this stop?"""
+        return current.scan is self._opened and current.is_current()
+
+    def __repr__(self) -> str:
+        info = self._opened.info()
+        return f"<goref.Heap of {info.core_path or info.exe_path}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Heap) and self._opened is other._opened
+
+    def __hash__(self) -> int:
+        return id(self._opened)
+
+    def _scan(self) -> Scan:
+        """The scan, if it is the current one. Cheap: gdb's events drop it."""
+        if current.scan is not self._opened:
+            raise StaleError("goref: the program is no longer at this stop")
+        return self._opened
+
+    def _asked(self) -> Scan:
+        """The same at the start of a question, where gdb is asked, too: not
+        every gdb has events for all that can change."""
+        if not self.is_valid():
+            raise StaleError("goref: the program is no longer at this stop")
+        return self._opened
+
+    def _make(self, vertex: int) -> Object | Root | Goroutine | None:
+        """What a vertex is for a script; None for groups and the top."""
+        if self._size is None:
+            self._size = self._scan().graph_size()
+        if vertex < self._size.objects:
+            return Object(self, vertex)
+        if vertex < self._size.roots_end:
+            return Root(self, vertex)
+        kind = self._scan().vertex(vertex).kind
+        if kind == "goroutine":
+            return Goroutine(self, vertex)
+        # A variable with static memory is a group of words.
+        return None if kind in ("group", "top") else Root(self, vertex)
+
+    @property
+    def partial(self) -> tuple[str, ...]:
+        """Why the heap is not complete; empty if it is."""
+        scan = self._asked()
+        return tuple(partial.reasons(scan.info(), scan.gaps()))
+
+    @property
+    def ledger(self) -> Ledger:
+        """The totals of a walk: allocated, reached, how their types were
+        found."""
+        scan = self._asked()
+        ledger: Ledger = scan.walk(1, 1).ledger()
+        return ledger
+
+    def object(self, where: int | gdb.Value) -> Object | None:
+        """The object at an address; None if it is in none, or in garbage. Any
+        byte of the object will do."""
+        place = ("", int(where), evaluate.NO_TYPE, False, 0)
+        found = self._asked().find(place)
+        made = None if found is None else self._make(found)
+        return made if isinstance(made, Object) else None
+
+    def evaluate(self, text: str) -> Object | Root | None:
+        """The object or the package variable of an expression, as `goref
+        object` takes it."""
+        scan = self._asked()
+        found = scan.find(evaluate.place(scan, text))
+        made = None if found is None else self._make(found)
+        return made if isinstance(made, (Object, Root)) else None
+
+    def objects(
+        self, type: str | None = None, min_bytes: int = 0
+    ) -> Iterator[Object]:
+        """The reached objects by address: of one type, and of at least so many
+        bytes. A type is named as objects are printed (`main.T`, `[48]main.T`,
+        `string data`), as several are (`[]main.T data`), or as types() has it
+        (`[]main.T`, `string`)."""
+        _check_count("min_bytes", min_bytes)
+        for vertex in self._asked().iterate(type, min_bytes):
+            self._scan()
+            yield Object(self, vertex)
+
+    def roots(self) -> Iterator[Root]:
+        """All roots that lead to an object. A variable with static memory
+        behind it comes behind the words of this memory, which are roots, too;
+        it retains what they hold together."""
+        size = self._asked().graph_size()
+        for vertex in range(size.objects, size.vertices):
+            made = self._make(vertex)
+            if isinstance(made, Root):
+                yield made
+
+    def goroutines(self) -> Iterator[Goroutine]:
+        size = self._asked().graph_size()
+        for vertex in range(size.roots_end, size.vertices):
+            if self._scan().vertex(vertex).kind == "goroutine":
+                yield Goroutine(self, vertex)
+
+    def types(self) -> Iterator[tuple[str, int, int]]:
+        """Type, objects and bytes of each type; the most bytes first. objects()
+        takes each of these types."""
+        for row in self._asked().histogram("type").rows:
+            yield row.key, row.objects, row.bytes
+
+    def retained(self, *things: Thing) -> int:
+        """Bytes that these keep alive together: they would be freed without
+        them. Not the sum of what each one retains."""
+        scan = self._asked()
+        for thing in things:
+            if not isinstance(thing, _Vertex):
+                raise TypeError(
+                    "goref: not an object, a root or a goroutine of the heap: "
+                    f"{thing!r}"
+                )
+            if thing.heap != self:
+                raise ValueError("goref: it belongs to another heap")
+        return scan.retained([thing._vertex for thing in things])
+
+
+class _Vertex:
+    """A vertex of the object graph."""
+
+    __slots__ = ("heap", "_vertex")
+
+    def __init__(self, heap: Heap, vertex: int) -> None:
+        self.heap = heap
+        self._vertex = vertex
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Vertex)
+            and self._vertex == other._vertex
+            and self.heap == other.heap
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.heap, self._vertex))
+
+    def _row(self) -> Vertex:
+        return self.heap._scan().vertex(self._vertex)
+
+    @property
+    def retained_size(self) -> int:
+        """Bytes that only this keeps alive, itself included."""
+        return self.heap._scan().vertex(self._vertex, True).retained_bytes
+
+    def references(self) -> Iterator[Reference]:
+        """What it points to. An object that it points to twice comes twice."""
+        scan = self.heap._scan()
+        for target in scan.neighbours(self._vertex, "references"):
+            yield Reference(self.heap, self._vertex, target)
+
+
+class _SavedHeap(Heap):
+    """The heap of a saved file, which no event of gdb changes."""
+
+    __slots__ = ()
+
+    def is_valid(self) -> bool:
+        return True
+
+    def _scan(self) -> Scan:
+        return self._opened
+
+    def _value(self, vertex: int, name: str) -> Any:
+        """An object as a gdb.Value of the type of that name. The file has the
+        bytes and gdb the type, if it has opened the executable."""
+        gdb_: Any = gdb  # mypy's stubs have little of it
+        info = self._opened.info()
+        try:
+            content = self._opened.content(vertex)
+        except native.load().Error as problem:
+            raise NoMemoryError(f"goref: {problem}") from None
+        other = f"or use `goref open {info.saved_path} object --print'"
+        exe = target.exe_path(gdb.selected_inferior())
+        if not exe or not elf.has_build_id(exe, info.build_id or ""):
+            why = (
+                f"{exe} does not have the build id of the saved program"
+                if exe
+                else "gdb needs the executable for the types of values"
+            )
+            raise gdb.GdbError(
+                f"goref: {why}: write `file {info.exe_path}' first, {other}"
+            )
+        try:
+            type_ = evaluate.type_of_name(name)
+            return gdb_.Value(content[: type_.sizeof], type_)
+        except (gdb.error, ValueError) as problem:
+            raise gdb.GdbError(
+                f"goref: gdb has no value of type {name}: {problem}; {other}"
+            ) from None
+
+    def __repr__(self) -> str:
+        return f"<goref.Heap of {self._opened.info().saved_path}>"
+
+
+class Object(_Vertex):
+    """An object of the heap."""
+
+    __slots__ = ()
+
+    @property
+    def address(self) -> int:
+        """Its first byte, behind a malloc header."""
+        return self._row().addr or 0
+
+    @property
+    def size(self) -> int:
+        """Bytes of its memory, without a malloc header."""
+        return self._row().bytes
+
+    @property
+    def type(self) -> str | None:
+        """Of its memory: `main.T`, `[48]main.T`, `string data` ...; None if it
+        is not known."""
+        return self._row().type
+
+    def __repr__(self) -> str:
+        row = self._row()
+        return f"<goref.Object {row.addr:#x} {row.type or '?'}>"
+
+    def value(self) -> Any:
+        """The object as a gdb.Value of its type."""
+        row = self._row()
+        gdb_: Any = gdb  # mypy's stubs have little of it
+        if isinstance(self.heap, _SavedHeap):
+            return self.heap._value(self._vertex, row.type or "void")
+        try:
+            type_ = evaluate.type_of_name(row.type or "void").pointer()
+            value = gdb_.Value(row.addr).cast(type_).dereference()
+            value.fetch_lazy()
+        except gdb_.MemoryError as problem:
+            raise NoMemoryError(f"goref: {problem}") from None
+        except gdb.error as problem:
+            raise gdb.GdbError(
+                f"goref: gdb has no value of type {row.type}: {problem}"
+            ) from None
+        return value
+
+    def referrers(self) -> Iterator[Reference]:
+        """What points to it: objects and roots."""
+        scan = self.heap._scan()
+        for source in scan.neighbours(self._vertex, "referrers"):
+            yield Reference(self.heap, source, self._vertex)
+
+    @property
+    def dominator(self) -> Object | Root | Goroutine | None:
+        """The last one before it on all paths to it: nothing that it retains
+        is reached without that one. None: several groups of roots hold it."""
+        found = self.heap._scan().dominator(self._vertex)
+        return self.heap._make(found)
+
+    def paths(self, k: int = 1) -> Iterator[list[Root | Object]]:
+        """The k shortest chains from distinct roots, each root first."""
+        _check_count("k", k)
+        for chain in self.heap._scan().paths(self._vertex, k):
+            made = [self.heap._make(vertex) for vertex in chain]
+            yield [x for x in made if isinstance(x, (Root, Object))]
+
+
+class Root(_Vertex):
+    """A variable, or another word outside of the heap that points into it."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        return self._row().name
+
+    @property
+    def kind(self) -> str:
+        """`global`, `local`, `stack`, `timer` ..."""
+        return self._row().kind
+
+    @property
+    def type(self) -> str | None:
+        return self._row().type
+
+    @property
+    def address(self) -> int | None:
+        return self._row().addr
+
+    @property
+    def goroutine(self) -> Goroutine | None:
+        """The goroutine on whose stack it is."""
+        found = self.heap._scan().dominator(self._vertex)
+        made = self.heap._make(found)
+        return made if isinstance(made, Goroutine) else None
+
+    def __repr__(self) -> str:
+        row = self._row()
+        return f"<goref.Root {row.name} ({row.kind})>"
+
+
+class Goroutine(_Vertex):
+    """A goroutine, with all that its stack holds."""
+
+    __slots__ = ()
+
+    @property
+    def id(self) -> int:
+        return self._row().goroutine_id or 0
+
+    def _backtrace(self, max_calls: int) -> Backtrace:
+        return self.heap._scan().backtrace(self.id, max_calls)
+
+    @property
+    def state(self) -> str:
+        """`waiting`, `running` ..."""
+        return self._backtrace(1).goroutine.state
+
+    @property
+    def wait_reason(self) -> str | None:
+        """`chan receive` ...; None if it does not wait."""
+        return self._backtrace(1).goroutine.wait_reason
+
+    @property
+    def created_by(self) -> int | None:
+        """The number of the goroutine that created it; None before Go 1.21."""
+        return self._backtrace(1).goroutine.creator_id
+
+    @property
+    def labels(self) -> dict[str, str] | None:
+        """Those of runtime/pprof; None: a file without values lacks them."""
+        labels = self._backtrace(1).goroutine.labels
+        return None if labels is None else {t.key: t.value for t in labels}
+
+    def waits(self) -> Iterator[Wait]:
+        """What it waits for: each case of a select is one."""
+        for row in self.heap._scan().goroutine_wait(self.id).waits:
+            yield Wait(row)
+
+    def frames(self) -> Iterator[Frame]:
+        """Its calls, the innermost first, with those that were inlined."""
+        for call in self._backtrace(0).calls:
+            yield Frame(call)
+
+    def roots(self) -> Iterator[Root]:
+        """The variables and words of its stack that lead to an object."""
+        scan = self.heap._scan()
+        for vertex in scan.neighbours(self._vertex, "references"):
+            yield Root(self.heap, vertex)
+
+    def __repr__(self) -> str:
+        return f"<goref.Goroutine {self._row().name}>"
+
+
+class Frame:
+    """A call of a goroutine."""
+
+    __slots__ = ("pc", "sp", "function", "file", "line", "is_inlined")
+
+    def __init__(self, call: Call) -> None:
+        self.pc = call.at.pc
+        self.sp = call.sp
+        self.function = call.at.function
+        self.file = call.at.file
+        self.line = call.at.line
+        self.is_inlined = call.is_inlined
+
+    def __repr__(self) -> str:
+        return f"<goref.Frame {self.function} {self.file}:{self.line}>"
+
+
+class Wait:
+    """A thing that a goroutine waits for."""
+
+    __slots__ = ("kind", "address", "type", "path")
+
+    def __init__(self, row: WaitRow) -> None:
+        self.kind = row.kind
+        """`Mutex`, `channel send`, `network` ..."""
+        self.address = row.primitive
+        """Of the lock or the channel; None for other kinds."""
+        self.type = row.type
+        self.path = row.path
+        """`main.store.mu`; None: nothing leads there."""
+
+    def __repr__(self) -> str:
+        return f"<goref.Wait {self.kind} {self.path or self.type or ''}>"
+
+
+class Reference:
+    """A pointer from an object or a root to an object."""
+
+    __slots__ = ("heap", "_source", "_target")
+
+    def __init__(self, heap: Heap, source: int, target: int) -> None:
+        self.heap = heap
+        self._source = source
+        self._target = target
+
+    @property
+    def source(self) -> Object | Root | Goroutine | None:
+        return self.heap._make(self._source)
+
+    @property
+    def target(self) -> Object | Root | Goroutine | None:
+        return self.heap._make(self._target)
+
+    @property
+    def name(self) -> str:
+        """The field, element or map key with the pointer: `.next`, `["a"]`; of
+        a root with the name of its variable. If several words lead there, the
+        first one's. Empty if it is not known."""
+        links = self._links()
+        source = self.source
+        variable = source.name if isinstance(source, Root) else ""
+        return variable + (links[0].name if links else "")
+
+    @property
+    def offset(self) -> int | None:
+        """The offset of that word in the object or variable; None if it lies
+        in no memory."""
+        links = self._links()
+        return links[0].off_bytes if links and links[0].addr else None
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all words that lead there."""
+        return [link.name for link in self._links()]
+
+    def _links(self) -> list[NamedLink]:
+        return self.heap._scan().links(self._source, self._target)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and (
+            self.heap,
+            self._source,
+            self._target,
+        ) == (other.heap, other._source, other._target)
+
+    def __hash__(self) -> int:
+        return hash((self.heap, self._source, self._target))
+
+    def __repr__(self) -> str:
+        return (
+            f"<goref.Reference {self.source!r} {self.name} -> {self.target!r}>"
+        )
+
+
+Thing = Union[Object, Root, Goroutine]

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref and its verbs: each is the function run() of a module of its name,
+which is loaded when it is first asked. A function check() of that module
+refuses options that make no sense, before anything is opened."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from ..verbs import STANDALONE, SUMMARY, VERBS
+from ..prefix import Prefix
+from . import info
+from .registered import Command, Open
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def check(name: str, options: Any) -> None:
+    """An error for options that make no sense. Of a process that is not
+    attached yet, this says so without stopping it."""
+    module = import_module(f".{name}", __name__)
+    if hasattr(module, "check"):
+        module.check(options)
+
+
+def run(name: str, options: Any) -> list[str]:
+    """Answer one question. Takes options as args.Parser has them; gives the
+    reasons why the answer is partial, none if it is complete."""
+    check(name, options)
+    lost: list[str] = import_module(f".{name}", __name__).run(options)
+    return lost
+
+
+def extent(name: str, options: Any) -> str:
+    """What a question needs of the program, as goref.Scan() takes it: all of
+    the heap, unless the module of the verb has a function extent()."""
+    module = import_module(f".{name}", __name__)
+    if not hasattr(module, "extent"):
+        return "heap"
+    needed: str = module.extent(options)
+    return needed
+
+
+class _Goref(Prefix):
+    __doc__ = f"""{SUMMARY}.
+    Usage: goref VERB [ARGUMENT]...
+
+    The program is a core that gdb has open or a process that it has stopped.
+    Nothing is written to it and none of it runs. `goref overview' is where to
+    begin."""
+
+    name = "goref"
+
+
+def register() -> None:
+    _Goref()
+    for name in (*VERBS, *STANDALONE):
+        Command(name, run)
+    Open(run)
+    info.register()

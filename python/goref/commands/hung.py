@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref hung: why a service hangs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import args, native, params, partial
+from ..render.hung import HungReport, Outside
+from ..render.hung_cause import blockers_of
+from ..render.scheduler import SchedulerReport
+from ..session import current, running
+from .base import answer, how
+from .leaks import check_leaks
+from .waits import check_deadlocks, stacks
+
+if TYPE_CHECKING:
+    from .._goref import Backtrace, GoroutineList, GoroutineWait
+    from .._goref import Leaks, Scan, Waits
+
+_GROUPS = 100  # of waiters: few with a lost lock, behind many idle ones
+_IDS = 8
+_EXAMPLES = 8  # goroutines of a group
+_OUTSIDE = 8  # places outside of Go
+_CALLS = 40
+_OUTSIDE_GO = (("state", False, "syscall"),)
+
+
+def extent(options: Any) -> str:
+    """--sched needs no heap: the scheduler's records lie elsewhere."""
+    return "goroutines" if options.sched else "heap"
+
+
+def check(options: Any) -> None:
+    if options.sched and (options.fail_on_deadlock or options.fail_on_leaks):
+        raise args.UsageError(
+            "--sched looks for no deadlocks and no leaks: leave out --fail-..."
+        )
+
+
+def run(options: Any) -> list[str]:
+    return _scheduler(options) if options.sched else _hung(options)
+
+
+def _scheduler(options: Any) -> list[str]:
+    with running(
+        options.memory_limit, options.timeout, extent(options)
+    ) as scan:
+        found = scan.scheduler()
+        lost = partial.reasons(scan.info(), None)
+    report = SchedulerReport(
+        tool_version=native.load().VERSION, partial=lost, found=found
+    )
+    answer(report.json() if options.json else report.text())
+    return lost
+
+
+def _hung(options: Any) -> list[str]:
+    with running(options.memory_limit, options.timeout) as scan:
+        found = report(scan)
+    answer(found.json() if options.json else found.text())
+    check_deadlocks("hung", found.found, options)
+    check_leaks("hung", found.leaks, options)
+    return list(found.partial)
+
+
+def report(scan: Scan) -> HungReport:
+    found = _waits(scan)
+    listed = scan.goroutines((), False, "wait", _EXAMPLES)
+    outside = _outside(scan)
+    leaks, unknown, is_ended = _leaks(scan)
+    info = scan.info()
+    lost = partial.reasons(info, leaks)
+    return HungReport(
+        tool_version=native.load().VERSION,
+        partial=[*lost, unknown] if is_ended else lost,
+        states=info.goroutine_counts,
+        listed=listed,
+        found=found,
+        leaks=leaks,
+        unknown=unknown,
+        outside=outside,
+        stacks={} if is_ended else _stacks(scan, found),
+        awaits={} if is_ended else _awaits(scan, found),
+        how=how(),
+    )
+
+
+def _waits(scan: Scan) -> Waits:
+    """With addresses instead of names if there is no memory for a graph."""
+    goref = native.load()
+    try:
+        return scan.waits(0, _GROUPS, _IDS)
+    except (goref.LimitError, MemoryError):
+        return scan.waits(0, _GROUPS, _IDS, False)
+
+
+def _leaks(scan: Scan) -> tuple[Leaks | None, str, bool]:
+    """Who has leaked; or why that is not known, and whether because it was
+    ended."""
+    goref = native.load()
+    try:
+        return scan.leaks(), "", False
+    except (goref.MemoryLimitError, MemoryError) as problem:
+        return None, params.no_memory(problem), False
+    except goref.LimitError as problem:
+        return None, str(problem), False
+    except KeyboardInterrupt:
+        ended = current.progress.reason if current.progress else ""
+        return None, ended or "interrupted", True
+
+
+def _stacks(scan: Scan, found: Waits) -> dict[int, Backtrace]:
+    """The calls of those that wait for each other, or keep others waiting."""
+    return {
+        **stacks(scan, found),
+        **{
+            blocker.owner.id: scan.backtrace(blocker.owner.id, _CALLS)
+            for blocker in blockers_of(found)[:1]
+        },
+    }
+
+
+def _awaits(scan: Scan, found: Waits) -> dict[int, GoroutineWait]:
+    """What those wait for who keep others waiting."""
+    return {
+        blocker.owner.id: scan.goroutine_wait(blocker.owner.id, False)
+        for blocker in blockers_of(found)[:1]
+    }
+
+
+def _outside(scan: Scan) -> list[Outside]:
+    """Who is in a system call or in C, by the user's line."""
+    listed: GoroutineList = scan.goroutines(_OUTSIDE_GO, False, "wait", 1)
+    rows = []
+    for group in listed.groups[:_OUTSIDE]:
+        first = listed.rows[group.first]
+        waits = scan.goroutine_wait(first.id, False).waits
+        calls = scan.backtrace(first.id, _CALLS)
+        rows.append(Outside(group, first, waits[0] if waits else None, calls))
+    return sorted(rows, key=lambda row: not row.is_in_c)

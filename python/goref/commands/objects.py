@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref objects: a list of what is reached."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gdb
+
+from .. import args, partial
+from ..render.objects import (
+    left_text,
+    nothing_text,
+    objects_text,
+    partial_text,
+)
+from ..session import running
+from .base import answer, check_writable, is_terminal
+
+if TYPE_CHECKING:
+    from .._goref import Listed, Scan, Total
+
+_SCREEN = 40  # lines, where a person looks
+
+
+def check(options: Any) -> None:
+    """--addresses is a list of its own, for other tools."""
+    others = (
+        options.type is not None
+        or options.min_bytes
+        or options.retained
+        or options.limit is not None
+        or options.sort != "address"
+    )
+    if options.addresses and others:
+        raise args.UsageError("--addresses takes no option but --out")
+    args.matcher(options.type)
+    check_writable(options.out)
+
+
+def _limit(options: Any) -> int:
+    if options.limit is not None:
+        limit: int = options.limit
+        return limit
+    return _SCREEN if not options.out and is_terminal() else 0
+
+
+def _has_retained(options: Any) -> bool:
+    return bool(options.retained or options.sort == "retained")
+
+
+def _list(scan: Scan, options: Any) -> tuple[Total, int]:
+    """What was listed, and how many objects are beyond the limit."""
+    where = options.out or answer
+    if options.addresses:
+        return scan.objects(where), 0
+    listed: Listed = scan.list_objects(
+        where,
+        args.matcher(options.type),
+        options.min_bytes or 0,
+        _limit(options),
+        options.sort,
+        _has_retained(options),
+    )
+    return listed.total, listed.left
+
+
+def run(options: Any) -> list[str]:
+    with running(options.memory_limit, options.timeout) as opened:
+        total, left = _list(opened, options)
+        lost = partial.reasons(opened.info(), opened.gaps())
+    if options.out:
+        answer(objects_text(total, options.out))
+    if not total.objects:  # a file or a pipe stays empty
+        gdb.write(nothing_text(options.type, options.min_bytes), gdb.STDERR)
+    if left and is_terminal():
+        answer(left_text(left))
+    elif left:  # no line of the list
+        gdb.write(left_text(left), gdb.STDERR)
+    if lost:
+        gdb.write(partial_text(lost, _has_retained(options)), gdb.STDERR)
+    return lost

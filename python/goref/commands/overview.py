@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref overview: a first look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .. import native, params, stop
+from ..render.overview import TOP, OverviewReport
+from ..session import current, running
+from .base import (
+    answer,
+    graph_is_too_large,
+    how,
+    nodes,
+    partial_reasons,
+    why_limits,
+)
+
+if TYPE_CHECKING:
+    from .._goref import (
+        Dominators,
+        Info,
+        Leaks,
+        Panic,
+        RootTotal,
+        Rss,
+        Scan,
+        Suspects,
+        Waits,
+    )
+
+TOP_KEPT = 7
+KEPT_DEPTH = 3
+
+
+def run(options: Any) -> list[str]:
+    with running(options.memory_limit, options.timeout) as opened:
+        found = report(opened, options)
+    answer(found.json() if options.json else found.text())
+    return list(found.partial)
+
+
+def _suspect(scan: Scan, names: Sequence[str]) -> str | None:
+    """The first package variable that refers to something."""
+    for name in names:
+        try:
+            value = scan.resolve(name).value
+            if value and scan.why(value, *why_limits("nearest")).is_object:
+                return name
+        except native.load().Error:
+            continue
+    return None
+
+
+def _names(kept: Dominators | None, roots: Sequence[RootTotal]) -> list[str]:
+    """Package variables: those that keep most alive, then those that most is
+    billed to."""
+    tops = kept.rows if kept else ()
+    names = [r.name for r in tops if r.depth == 1 and r.kind == "global"]
+    return names + [r.name for r in roots[:TOP] if r.kind == "global"]
+
+
+def _ended() -> str:
+    """Why a KeyboardInterrupt came."""
+    ended = current.progress.reason if current.progress else ""
+    return ended or "interrupted"
+
+
+def _kept(
+    scan: Scan, max_nodes: int, options: Any
+) -> tuple[Dominators | None, str, bool]:
+    """What keeps most alive; or why that is not known, and whether because it
+    was ended. Too little memory for the graph makes no answer partial."""
+    goref = native.load()
+    reason = graph_is_too_large(scan, max_nodes, options.memory_limit)
+    if reason:
+        return None, reason, False
+    try:
+        if options.top is None:
+            kept = scan.dominators(max_depth=KEPT_DEPTH, max_rows=TOP_KEPT)
+        else:
+            kept = scan.dominators(max_children=options.top)
+        return kept, "", False
+    except (goref.MemoryLimitError, MemoryError) as problem:
+        return None, params.no_memory(problem), False
+    except goref.LimitError as problem:
+        return None, str(problem), False
+    except KeyboardInterrupt:
+        return None, _ended(), True
+
+
+def _suspects(
+    scan: Scan, kept: Dominators | None
+) -> tuple[Suspects | None, str]:
+    """None if there is no graph or no memory for more; or if the search was
+    ended, and by what."""
+    if kept is None:
+        return None, ""
+    try:
+        return scan.suspects(), ""
+    except (native.load().Error, MemoryError):
+        return None, ""
+    except KeyboardInterrupt:
+        return None, _ended()
+
+
+def _blocked(
+    scan: Scan, kept: Dominators | None
+) -> tuple[Waits | None, Leaks | None, str]:
+    """Deadlocks and leaks, while there is a graph; None if not; or if the
+    search was ended, and by what."""
+    if kept is None:
+        return None, None, ""
+    try:
+        return scan.waits(0, 1, 1, False), scan.leaks(), ""
+    except (native.load().Error, MemoryError):
+        return None, None, ""
+    except KeyboardInterrupt:
+        return None, None, _ended()
+
+
+_PAGE_BYTES = 4096
+
+
+def _resident(scan: Scan, info: Info) -> tuple[Rss | None, int | None]:
+    """What is resident: of a core or a saved file by classes, which takes no
+    walk; of a process one number, because the page tables are not read in
+    every stop."""
+    if info.kind in ("core", "saved"):
+        try:
+            return scan.rss(False), None
+        except (native.load().Error, MemoryError, KeyboardInterrupt):
+            return None, None
+    if info.kind == "remote" or not info.pid:
+        return None, None
+    try:
+        with open(f"/proc/{info.pid}/statm", encoding="ascii") as file:
+            return None, int(file.read().split()[1]) * _PAGE_BYTES
+    except (OSError, ValueError, IndexError):
+        return None, None
+
+
+_PANIC = (120, 4, 2)  # the longest text, elements, depth of its value
+
+
+def _panic(scan: Scan) -> Panic | None:
+    """What ended the program; None: not known."""
+    try:
+        return scan.panic(*_PANIC)
+    except (native.load().Error, MemoryError, KeyboardInterrupt):
+        return None
+
+
+def report(scan: Scan, options: Any) -> OverviewReport:
+    """The answer for the options memory_limit and top."""
+    max_nodes = nodes(scan, params.max_nodes(), options.memory_limit)
+    result = current.walk(params.max_depth(), max_nodes, (), "nearest", False)
+    info, ledger = scan.info(), result.ledger()
+    lost = partial_reasons(info, ledger)
+    kept, unknown, unfinished = None, "the walk is not complete", ""
+    if not ledger.is_partial:
+        kept, unknown, is_ended = _kept(scan, max_nodes, options)
+        if is_ended:
+            lost, unfinished = [*lost, unknown], "object graph"
+    suspects, ended = _suspects(scan, kept)
+    if ended:
+        lost, unfinished = [*lost, ended], "search for suspects"
+    waits, leaks = None, None
+    if not unfinished:
+        waits, leaks, ended = _blocked(scan, kept)
+        if ended:
+            lost, unfinished = [*lost, ended], "search for leaks"
+    roots = [root for root in result.roots() if root.total.objects]
+    resident, rss_bytes = _resident(scan, info)
+    return OverviewReport(
+        tool_version=native.load().VERSION,
+        partial=lost,
+        info=info,
+        ledger=ledger,
+        roots=roots,
+        types=result.types(),
+        warnings=[*current.notes, *info.warnings],
+        stop=stop.reason(scan),
+        how=how(),
+        suspect=_suspect(scan, _names(kept, roots)),
+        suspects=suspects,
+        waits=waits,
+        leaks=leaks,
+        top=options.top,
+        kept=kept,
+        unknown=unknown,
+        graph_phases=scan.graph_phases(),
+        unfinished=unfinished,
+        resident=resident,
+        rss_bytes=rss_bytes,
+        panic=_panic(scan),
+    )

@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref report: all answers as one page."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+from collections.abc import Callable
+from datetime import datetime, timezone
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import gdb
+
+from .. import args, native, params, partial, target
+from ..render.panic import PanicReport
+from ..render.scan import ScanReport
+from ..render.target import target_name
+from ..render.histogram import HistogramReport
+from ..render.leaks import LeaksReport
+from ..render.rss import RssReport
+from ..render.sites import SitesReport
+from ..render.suspects import SuspectsReport
+from ..render.waits import WaitsReport
+from ..render.written import WrittenReport
+from ..report import limits, page, tree, values
+from ..session import current, running
+from ..verbs import VERBS
+from . import hung, overview, waits
+from .base import (
+    CUT_SAMPLES,
+    answer,
+    check_has,
+    check_writable,
+    how,
+    is_session,
+    nodes,
+    partial_reasons,
+)
+
+if TYPE_CHECKING:
+    from .._goref import Result, Scan
+    from ..render.report import Document, Report
+
+_MAX_DEPTH = 64  # of the dominator tree
+
+
+def extent(_options: Any) -> str:
+    return "report"
+
+
+def check(options: Any) -> None:
+    path = _file(options.words)
+    _check_outside_gdb(path)
+    check_writable(path)
+
+
+def run(options: Any) -> list[str]:
+    path = _file(options.words)
+    with running(
+        options.memory_limit, options.timeout, extent(options)
+    ) as scan:
+        if options.values:
+            check_has(scan, "values")
+        found = _Answers(scan, options).document()
+    text = limits.fitting(found, page)
+    try:
+        native.load().write_file(path, text)
+    except native.load().Error as problem:
+        raise gdb.GdbError(f"goref: {problem}") from None
+    report = WrittenReport(
+        tool_version=native.load().VERSION,
+        partial=found["partial"],
+        out=path,
+        bytes_=len(text),
+        missing=found["missing"],
+    )
+    answer(report.json() if options.json else report.text())
+    return list(report.partial)
+
+
+def _file(words: list[str]) -> str:
+    if len(words) != 1:
+        raise args.UsageError(f"one FILE, not {' '.join(words) or 'none'}")
+    return args.file_name(words[0]) if is_session() else words[0]
+
+
+def _check_outside_gdb(path: str) -> None:
+    """In gdb, the page would take memory of somebody's debugger: refuse it,
+    and say how to make it elsewhere."""
+    if not is_session():
+        return
+    raise gdb.GdbError(f"goref: a report is made outside of gdb: {_way(path)}")
+
+
+def _way(path: str) -> str:
+    """The command that makes it."""
+    out = shlex.quote(path)
+    if "save" in VERBS:
+        return (
+            "run `goref save FILE' here, then `goref open FILE report "
+            f"{out}' in a shell"
+        )
+    inferior = gdb.selected_inferior()
+    kind = target.kind_of(inferior)
+    if kind == "core":
+        files = [target.exe_path(inferior), target.core_path(inferior)]
+        names = " ".join(shlex.quote(name) for name in files if name)
+        return f"run `goref core {names} report {out}' in a shell"
+    if kind == "native":
+        return (
+            f"detach, then run `goref attach {inferior.pid} report {out}' in "
+            "a shell"
+        )
+    return "take a core with `gcore', then run `goref core'"
+
+
+class _Answers:
+    """The answers to all questions of one stop. One that fails is missing,
+    with the reason; Ctrl-C or a time limit leaves those that follow out."""
+
+    def __init__(self, scan: Scan, options: Any) -> None:
+        self.scan = scan
+        self.options = options
+        self.version = native.load().VERSION
+        self.partial: list[str] = []
+        self.missing: dict[str, str] = {}
+        self.ended = ""
+        self.parts: Document = {}
+
+    def document(self) -> dict[str, Any]:
+        result = self._walk()
+        whole = None if result.ledger().is_partial else result
+        for name, ask in (
+            ("heap", lambda: self._heap(result, whole)),
+            ("overview", self._overview),
+            ("hung", self._hung),
+            ("waits", self._waits),
+            ("goroutines", self._goroutines),
+            ("panic", self._panic),
+            ("suspects", self._suspects),
+            ("dominators", self._dominators),
+            ("references", lambda: self._references(result)),
+            ("types", self._types),
+            ("leaks", self._leaks),
+            ("sites", self._sites),
+            ("rss", self._rss),
+        ):
+            self._ask(name, ask)
+        found = {
+            "schema": WrittenReport.schema,
+            "tool_version": self.version,
+            "complete": not self.partial,
+            "partial": self.partial,
+            "missing": self.missing,
+            "with_values": bool(self.options.values),
+            "made_at": datetime.now(timezone.utc).isoformat(
+                timespec="seconds"
+            ),
+            "command": how(),
+            **self.parts,
+        }
+        return values.shown(found, with_values=bool(self.options.values))
+
+    def _walk(self) -> Result:
+        max_nodes = nodes(
+            self.scan, params.max_nodes(), self.options.memory_limit
+        )
+        result: Result = current.walk(
+            params.max_depth(), max_nodes, (), "nearest", False
+        )
+        self.partial += partial_reasons(self.scan.info(), result.ledger())
+        if result.ledger().is_partial:
+            self.ended = self.partial[0]
+        return result
+
+    def _ask(self, name: str, ask: Callable[[], Document]) -> None:
+        goref = native.load()
+        if self.ended and name not in ("heap", "references"):
+            self.missing[name] = self.ended
+            return
+        try:
+            self.parts[name] = ask()
+        except (goref.MemoryLimitError, MemoryError) as problem:
+            self.missing[name] = params.no_memory(problem)
+        except (goref.Error, gdb.GdbError, OSError) as problem:
+            self.missing[name] = str(problem).removeprefix("goref: ")
+        except KeyboardInterrupt:
+            reason = current.progress.reason if current.progress else ""
+            self.ended = reason or "interrupted"
+            self.missing[name] = self.ended
+            self.partial.append(self.ended)
+
+    def _lost(self, found: Any) -> list[str]:
+        """What the answer lacks; all of them together are what the page
+        lacks."""
+        lost = partial.reasons(self.scan.info(), found)
+        self.partial += [line for line in lost if line not in self.partial]
+        return lost
+
+    def _known(self, report: Report) -> Report:
+        """An answer that says itself what it lacks."""
+        self.partial += [r for r in report.partial if r not in self.partial]
+        return report
+
+    def _heap(self, result: Result, whole: Result | None) -> Document:
+        roots = result.roots()
+        info = self.scan.info()
+        try:
+            retained = whole.retained(limits.ROWS) if whole else ()
+        except (native.load().Error, MemoryError):
+            retained = ()
+        return ScanReport(
+            tool_version=self.version,
+            partial=self._lost(result.ledger()),
+            info=info,
+            ledger=result.ledger(),
+            roots=roots,
+            types=(),
+            top=limits.ROWS,
+            warnings=[*current.notes, *info.warnings],
+            retained=retained,
+            with_retained=bool(retained),
+        ).document() | {
+            "nroots": sum(bool(root.total.objects) for root in roots),
+            "build_id": info.build_id,
+            "target_name": target_name(info),
+        }
+
+    def _overview(self) -> Document:
+        options = SimpleNamespace(
+            memory_limit=self.options.memory_limit, top=limits.FIRST
+        )
+        report = overview.report(self.scan, options)
+        own = report.stop.pid if report.stop else None
+        return {**self._known(report).document(), "own_pid": own}
+
+    def _hung(self) -> Document:
+        return limits.hung(self._known(hung.report(self.scan)).document())
+
+    def _waits(self) -> Document:
+        found = self.scan.waits(0, limits.WAITS, limits.IDS)
+        return limits.waits(
+            WaitsReport(
+                tool_version=self.version,
+                partial=self._lost(None),
+                found=found,
+                how=how(),
+            ).document(),
+            waits.stacks(self.scan, found),
+            found,
+        )
+
+    def _goroutines(self) -> Document:
+        found = self.scan.goroutines(
+            (), False, "stack", limits.IDS, with_bytes=True
+        )
+        calls = {
+            group.first: self.scan.backtrace(
+                found.rows[group.first].id, limits.CALLS
+            )
+            for group in found.groups[: limits.GROUPS]
+        }
+        return limits.goroutines(found, calls)
+
+    def _panic(self) -> Document:
+        found = self.scan.panic()
+        calls = None
+        if found.goroutine:
+            calls = self.scan.backtrace(found.goroutine.id, limits.CALLS)
+        return PanicReport(
+            tool_version=self.version,
+            partial=self._lost(None),
+            panic=found,
+            backtrace=calls,
+        ).document()
+
+    def _suspects(self) -> Document:
+        found = self.scan.suspects()
+        return SuspectsReport(
+            tool_version=self.version,
+            partial=self._lost(found),
+            found=found,
+            how=how(),
+        ).document()
+
+    def _dominators(self) -> Document:
+        found = self.scan.dominators(
+            max_depth=_MAX_DEPTH, max_rows=limits.NODES
+        )
+        return tree.of_dominators(found)
+
+    def _references(self, result: Result) -> Document:
+        with tempfile.TemporaryDirectory(prefix="goref-report-") as folder:
+            path = os.path.join(folder, "tree")
+            result.write_profile(path, limits.PATHS, None, "jsonl")
+            with open(path, encoding="utf-8", errors="replace") as lines:
+                return tree.of_references(lines)
+
+    def _types(self) -> Document:
+        found = self.scan.histogram("type", True)
+        return HistogramReport(
+            tool_version=self.version,
+            partial=self._lost(found),
+            found=found,
+            with_retained=True,
+            top=limits.ROWS,
+        ).document() | {"nrows": len(found.rows)}
+
+    def _leaks(self) -> Document:
+        found = self.scan.leaks()
+        return limits.leaks(
+            LeaksReport(
+                tool_version=self.version,
+                partial=self._lost(found),
+                found=found,
+                top=limits.GROUPS,
+                how=how(),
+            ).document()
+        )
+
+    def _sites(self) -> Document:
+        found = self.scan.sites(True)
+        lost = self._lost(found)
+        if found.is_cut:
+            lost.append(CUT_SAMPLES)
+        return limits.sites(
+            SitesReport(
+                tool_version=self.version,
+                partial=lost,
+                found=found,
+                by="site,root",
+                top=limits.SITES,
+            ).document(),
+            len(found.rows),
+        )
+
+    def _rss(self) -> Document:
+        if self.scan.info().kind == "snapshot":
+            raise gdb.GdbError("the pages of a snapshot are not the process's")
+        found = self.scan.rss()
+        return RssReport(
+            tool_version=self.version,
+            partial=self._lost(found),
+            found=found,
+        ).document() | {"texts": {c.name: c.text for c in found.classes}}

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref rss: where the resident memory is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import args, native, partial
+from ..render.rss import RssReport
+from ..session import running
+from .base import answer
+
+
+def extent(_options: Any) -> str:
+    return "residency"
+
+
+def check(options: Any) -> None:
+    if getattr(options, "snapshot", False):
+        raise args.UsageError(
+            "the pages of a snapshot are not the process's: leave out "
+            "--snapshot"
+        )
+
+
+def run(options: Any) -> list[str]:
+    with running(
+        options.memory_limit, options.timeout, extent(options)
+    ) as opened:
+        found = opened.rss()
+        report = RssReport(
+            tool_version=native.load().VERSION,
+            partial=partial.reasons(opened.info(), found),
+            found=found,
+        )
+    answer(report.json() if options.json else report.text())
+    return list(report.partial)

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref suspects: the few holders that keep most of the heap alive."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..render.units import human_bytes
+from ..render.suspects import SuspectsReport
+from .base import ConditionHolds, ask
+
+
+def run(options: Any) -> list[str]:
+    report = ask(options, SuspectsReport, lambda scan: scan.suspects())
+    holder = report.over(options.fail_above)
+    if holder:
+        limit = human_bytes(options.fail_above)
+        raise ConditionHolds(
+            f"goref suspects: {holder} holds more than {limit}"
+        )
+    return list(report.partial)

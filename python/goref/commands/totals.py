@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref totals: what goref diff has to know of each side, in one pass."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from .. import native, params, partial
+from ..render.report import as_json
+from ..render.sites import sites_note, stack_text
+from ..session import current, running
+from .base import CUT_SAMPLES, answer, nodes
+
+if TYPE_CHECKING:
+    from .._goref import Histogram, Scan, Suspects
+    from ..render.report import Document
+
+_KEYS = ("type", "root", "package")
+_MAX_NODES = 1 << 18  # Python reads the trees of both sides
+_GOROUTINE = re.compile(r"goroutine (\d+)\b")
+
+
+def extent(_options: Any) -> str:
+    return "sites"
+
+
+def run(options: Any) -> list[str]:
+    limits = options.memory_limit, options.timeout
+    with running(*limits, extent(options)) as scan:
+        document, lost = totals(scan, options)
+    answer(as_json(document))
+    return lost
+
+
+def totals(scan: Scan, options: Any) -> tuple[Document, list[str]]:
+    """The document, and why it is not about all of the memory."""
+    wanted = min(params.max_nodes(), _MAX_NODES)
+    result = current.walk(
+        params.max_depth(),
+        nodes(scan, wanted, options.memory_limit),
+        (),
+        "nearest",
+        False,
+    )
+    ledger = result.ledger()
+    lost = partial.reasons(scan.info(), ledger)
+    if options.tree:
+        result.write_profile(options.tree, 0, None, "jsonl")
+    if options.addresses_of:
+        scan.list_objects(options.addresses_of, merged_types=True)
+    tables = {by: _rows(scan.histogram(by, True)) for by in _KEYS}
+    tables["goroutine"] = _goroutines(scan)
+    tables["site"], site_note, is_cut = _sites(scan)
+    lost += [CUT_SAMPLES] * is_cut
+    info = scan.info()
+    document: Document = {
+        "tool_version": native.load().VERSION,
+        "partial": lost,
+        "go_version": info.go_version,
+        "exe": info.exe_path,
+        "build_id": info.build_id,
+        "gc_phase": info.gc_phase,
+        "last_gc_ns": info.last_gc_ns,
+        "identity": info.identity,
+        "goroutines": info.goroutines,
+        "objects": ledger.reached.objects,
+        "bytes": ledger.reached.bytes,
+        "folded_bytes": ledger.folded.bytes,
+        "tables": tables,
+        "site_note": site_note,
+        "suspects": _suspects(scan.suspects()),
+    }
+    return document, lost
+
+
+def _rows(found: Histogram) -> list[Document]:
+    return [
+        {
+            "key": row.key,
+            "objects": row.objects,
+            "bytes": row.bytes,
+            "retained_bytes": row.retained_bytes,
+        }
+        for row in found.rows
+    ]
+
+
+def _goroutines(scan: Scan) -> list[Document]:
+    """Goroutines by their first function: ids mean nothing to another
+    program. What only those of a function keep alive is no sum."""
+    listed = scan.goroutines((), True)
+    names = {
+        g.id: f"goroutines of {g.start.function or '?'}" for g in listed.rows
+    }
+    objects: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for row in scan.histogram("goroutine").rows:
+        match = _GOROUTINE.match(row.key)
+        key = names.get(int(match[1]), row.key) if match else row.key
+        objects[key] += row.objects
+        sizes[key] += row.bytes
+    retained: Counter[str] = Counter()
+    grouped = scan.goroutines((), True, "startloc", 1, with_bytes=True)
+    for group in grouped.groups:
+        function = group.key.partition(" in ")[2] or "?"
+        retained[f"goroutines of {function}"] += group.exclusive_bytes
+    number = Counter(names.values())
+    stacks: Counter[str] = Counter()
+    for goroutine in listed.rows:
+        stacks[names[goroutine.id]] += goroutine.stack_size
+    return [
+        {
+            "key": key,
+            "objects": objects[key],
+            "bytes": sizes[key],
+            "retained_bytes": retained[key] if key in number else None,
+            "goroutines": number[key],
+            "stack_bytes": stacks[key],
+        }
+        for key in sorted({*objects, *number})
+    ]
+
+
+def _sites(scan: Scan) -> tuple[list[Document], str, bool]:
+    """What the runtime has sampled, what that means, and whether a part is
+    missing."""
+    try:
+        found = scan.sites()
+    except native.load().NotFoundError as problem:
+        return [], str(problem), False
+    objects: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for site in found.rows:
+        key = stack_text(site.stack, len(site.stack))
+        objects[key] += site.total.objects
+        sizes[key] += site.total.bytes
+    rows: list[Document] = [
+        {"key": key, "objects": objects[key], "bytes": sizes[key]}
+        for key in objects
+    ]
+    return rows, sites_note(found), found.is_cut
+
+
+def _suspects(found: Suspects) -> list[Document]:
+    return [
+        {
+            "kind": suspect.kind,
+            "name": suspect.name,
+            "where": suspect.accumulation_point,
+            "objects": suspect.objects,
+            "retained_bytes": suspect.retained_bytes,
+        }
+        for suspect in found.suspects
+    ]

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref verify: is that all of the heap?"""
+
+from typing import Any
+
+import gdb
+
+from .. import native, partial
+from ..render.verify import VerifyReport, unexplained
+from ..session import running
+from .base import answer
+
+
+def run(options: Any) -> list[str]:
+    with running(options.memory_limit, options.timeout) as opened:
+        verdict = opened.verify(options.max_differences)
+        info = opened.info()
+    report = VerifyReport(
+        tool_version=native.load().VERSION,
+        partial=partial.reasons(info, verdict),
+        info=info,
+        verdict=verdict,
+    )
+    answer(report.json() if options.json else report.text())
+    # The missing part of a truncated core explains a difference.
+    if verdict.unexplained and not info.missing_bytes:
+        raise gdb.GdbError("goref verify: " + unexplained(verdict.unexplained))
+    return list(report.partial)

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref why: what holds an object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import args, evaluate, native, params, partial
+from ..render.merged import MergedReport
+from ..render.why import WhyReport, chain_ends, why_json
+from ..session import running
+from .base import allocation_stack, answer, why_limits
+
+if TYPE_CHECKING:
+    from .._goref import Holders, Scan, Variable, Vertex, Why
+
+
+def extent(_options: Any) -> str:
+    """The runtime's samples tell who allocated the object."""
+    return "sites"
+
+
+def check(options: Any) -> None:
+    if getattr(options, "type", None):
+        if options.words or options.paths is not None or options.all_roots:
+            raise args.UsageError(
+                "--type takes no expression, no --paths and no --all-roots"
+            )
+    elif not (options.words or getattr(options, "why", None)):
+        raise args.UsageError("which address or expression?")
+
+
+def run(options: Any) -> list[str]:
+    """options.why: several expressions, of the command line without a verb.
+    With --json their answers are one array."""
+    if getattr(options, "type", None):
+        return _merged(options)
+    expressions = getattr(options, "why", None)
+    if not expressions:
+        expressions = [" ".join(options.words)]
+    found = []
+    with running(options.memory_limit, options.timeout) as opened:
+        for text in expressions:
+            found.append(report(opened, text, options))
+    if options.json:
+        answer(why_json(found))
+    else:
+        for each in found:
+            answer(each.text())
+    return [reason for each in found for reason in each.partial]
+
+
+def report(scan: Scan, text: str, options: Any) -> WhyReport:
+    """The answer about one expression."""
+    asked, held, variable = _why(scan, text, options)
+    holders, not_known = _holders(scan, held, options)
+    vertices, freed_bytes = {}, None
+    if holders:
+        vertices = _vertices(scan, held)
+    elif variable:
+        freed_bytes = _freed_bytes(scan, evaluate.place(scan, text))
+    return WhyReport(
+        tool_version=native.load().VERSION,
+        partial=partial.reasons(scan.info(), held),
+        why=held,
+        asked=asked,
+        variable=variable,
+        holders=holders,
+        not_known=not_known,
+        vertices=vertices,
+        freed_bytes=freed_bytes,
+        shows_paths=getattr(options, "paths", None) is not None,
+        shows_roots=getattr(options, "all_roots", False),
+        exclude_weak=getattr(options, "exclude_weak", False),
+        stack=allocation_stack(scan, held.addr) if held.is_object else None,
+    )
+
+
+_MAX_BRANCHES = 2000
+
+
+def _merged(options: Any) -> list[str]:
+    """The paths to all objects of a type."""
+    with running(options.memory_limit, options.timeout) as opened:
+        merged = opened.merge_type(
+            options.type, _MAX_BRANCHES, options.exclude_weak
+        )
+        found = MergedReport(
+            tool_version=native.load().VERSION,
+            partial=partial.reasons(opened.info(), opened.gaps()),
+            merged=merged,
+        )
+    answer(found.json() if options.json else found.text())
+    return list(found.partial)
+
+
+_MAX_PATHS = 1000
+_MAX_ROOTS = 1000  # that are described one by one
+
+
+def _holders(
+    scan: Scan, held: Why, options: Any
+) -> tuple[Holders | None, str]:
+    """What the object graph knows, or why it is not there: the chain alone
+    takes less memory."""
+    if not held.is_object or not held.is_reachable:
+        return None, ""
+    goref = native.load()
+    paths = getattr(options, "paths", None)
+    try:
+        return (
+            scan.holders(
+                held.addr,
+                0 if paths is None else min(paths or _MAX_PATHS, _MAX_PATHS),
+                _MAX_ROOTS,
+                getattr(options, "all_roots", False),
+                getattr(options, "exclude_weak", False),
+            ),
+            "",
+        )
+    except (goref.MemoryLimitError, MemoryError) as problem:
+        return None, params.no_memory(problem)
+
+
+def _vertices(scan: Scan, held: Why) -> dict[int, Vertex]:
+    """The hops of the chain that are printed, by address."""
+    found = {}
+    for _, hop in chain_ends(held.hops):
+        place = ("", hop.addr or 0, evaluate.NO_TYPE, False, 0)
+        number = scan.find(place) if hop.addr else None
+        if hop.addr and number is not None:
+            found[hop.addr] = scan.vertex(number, True)
+    return found
+
+
+def _freed_bytes(scan: Scan, place: evaluate.Place) -> int | None:
+    """What a variable alone keeps alive; None: there is no memory to know
+    that."""
+    try:
+        number = scan.find(place)
+        return (
+            0 if number is None else scan.vertex(number, True).retained_bytes
+        )
+    except (native.load().MemoryLimitError, MemoryError):
+        return None
+
+
+_MAX_HELD = 20
+
+
+def _why(
+    scan: Scan, text: str, options: Any
+) -> tuple[str | None, Why, Variable | None]:
+    """The answer; the variable's name if it is about what that points to; the
+    variable if that is no object: it is what the question is about, then."""
+    limits = why_limits(getattr(options, "attribution", "nearest"))
+    place = evaluate.place(scan, text)
+    name, address, type_, is_variable, value = place
+    held = scan.why(value or address, *limits)
+    is_address = text.lstrip().startswith("&")
+    if (
+        held.is_object
+        or is_address
+        or not is_variable
+        or type_ == evaluate.NO_TYPE
+    ):
+        return name if value else None, held, None
+    if value:
+        held = scan.why(address, *limits)
+    return None, held, scan.variable(place, _MAX_HELD)

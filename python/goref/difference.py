@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The difference of the totals of two heaps. Pure: never imports gdb."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+# Tables in the order in which they are printed.
+KEYS = ("type", "root", "path", "site", "package", "goroutine")
+BETWEEN = " -> "  # the steps of a path
+# Whose retained bytes are exact, so that a difference means something.
+EXACT = ("root", "goroutine")
+
+
+class Amount(NamedTuple):
+    """What a row has on one side. retained_bytes: None: not known."""
+
+    objects: int = 0
+    bytes: int = 0
+    retained_bytes: int | None = None
+    goroutines: int = 0
+    stack_bytes: int = 0
+
+
+class Row(NamedTuple):
+    """A key on both sides."""
+
+    key: str
+    old: Amount
+    new: Amount
+
+    @property
+    def bytes(self) -> int:
+        """The growth."""
+        return self.new.bytes - self.old.bytes
+
+    @property
+    def objects(self) -> int:
+        return self.new.objects - self.old.objects
+
+    @property
+    def goroutines(self) -> int:
+        return self.new.goroutines - self.old.goroutines
+
+    @property
+    def stack_bytes(self) -> int:
+        return self.new.stack_bytes - self.old.stack_bytes
+
+    @property
+    def retained_bytes(self) -> int:
+        return (self.new.retained_bytes or 0) - (self.old.retained_bytes or 0)
+
+    def reaches(self, min_bytes: int) -> bool:
+        """Has it grown or shrunk by so much?"""
+        return max(abs(self.bytes), abs(self.retained_bytes)) >= min_bytes
+
+
+class Table(NamedTuple):
+    """The rows that differ, what grew most first."""
+
+    by: str
+    rows: tuple[Row, ...]
+
+    @property
+    def is_exact(self) -> bool:
+        """Are its retained bytes exact?"""
+        return self.by in EXACT
+
+    def grown(self) -> list[Row]:
+        return [row for row in self.rows if _rank(row) < _NOTHING]
+
+    def shrunk(self) -> list[Row]:
+        """What shrank most comes first."""
+        return [row for row in reversed(self.rows) if _rank(row) > _NOTHING]
+
+
+class SuspectChange(NamedTuple):
+    """A suspect of either side. Bytes: what it retains; None: it is none
+    there."""
+
+    kind: str
+    name: str
+    where: str
+    old_bytes: int | None
+    new_bytes: int | None
+
+
+class Difference(NamedTuple):
+    """Of two documents of totals."""
+
+    tables: Mapping[str, Table]
+    suspects: tuple[SuspectChange, ...]
+    """Those with the greatest growth first."""
+
+
+_NOTHING = (0, 0, 0, 0)
+
+
+def _rank(row: Row) -> tuple[int, int, int, int]:
+    """The key to sort by: the row that grew most comes first."""
+    return (
+        -row.bytes,
+        -row.objects,
+        -row.retained_bytes,
+        -row.goroutines,
+    )
+
+
+def _amount(row: Mapping[str, Any]) -> Amount:
+    return Amount(
+        row["objects"],
+        row["bytes"],
+        row.get("retained_bytes"),
+        row.get("goroutines", 0),
+        row.get("stack_bytes", 0),
+    )
+
+
+def table(
+    by: str,
+    old: Mapping[str, Amount],
+    new: Mapping[str, Amount],
+    min_bytes: int = 0,
+) -> Table:
+    """Compare the amounts of all keys."""
+    unknown = by in ("path", "site")
+    nothing = Amount(retained_bytes=None if unknown else 0)
+    rows = (
+        Row(key, old.get(key, nothing), new.get(key, nothing))
+        for key in {**old, **new}
+    )
+    changed = [
+        row for row in rows if _differs(by, row) and row.reaches(min_bytes)
+    ]
+    return Table(by, tuple(sorted(changed, key=lambda r: (_rank(r), r.key))))
+
+
+def _differs(by: str, row: Row) -> bool:
+    if row.bytes or row.objects or row.goroutines or row.stack_bytes:
+        return True
+    return by in EXACT and bool(row.retained_bytes)
+
+
+def amounts(rows: Iterable[Mapping[str, Any]]) -> dict[str, Amount]:
+    return {row["key"]: _amount(row) for row in rows}
+
+
+def _suspects(
+    old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]
+) -> tuple[SuspectChange, ...]:
+    def sizes(rows: Sequence[Mapping[str, Any]]) -> dict[Any, int]:
+        return {
+            (r["kind"], r["name"], r["where"]): r["retained_bytes"]
+            for r in rows
+        }
+
+    before, after = sizes(old), sizes(new)
+    found = [
+        SuspectChange(kind, name, where, before.get(key), after.get(key))
+        for key in {**before, **after}
+        for kind, name, where in [key]
+    ]
+    return tuple(
+        sorted(
+            found,
+            key=lambda s: (
+                (s.old_bytes or 0) - (s.new_bytes or 0),
+                s.name,
+                s.where,
+                s.kind,
+            ),
+        )
+    )
+
+
+def compare(
+    old: Mapping[str, Any],
+    new: Mapping[str, Any],
+    paths: tuple[Mapping[str, Amount], Mapping[str, Amount]],
+    min_bytes: int = 0,
+) -> Difference:
+    """Compare two documents of totals, and the paths of both trees."""
+    tables = {}
+    for by in KEYS:
+        if by == "path":
+            before, after = paths
+        else:
+            before = amounts(old["tables"][by])
+            after = amounts(new["tables"][by])
+        tables[by] = table(by, before, after, min_bytes)
+    return Difference(tables, _suspects(old["suspects"], new["suspects"]))

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds the executable that a core comes from. Never imports gdb.
+
+All of the core is input: what is read of it is bounded, and of the files that
+it names only regular ones are opened, to compare their build ids. Nothing is
+ever run."""
+
+import os
+from typing import NamedTuple
+
+from . import corefile, elf
+from .elf import shown
+
+
+class NotFoundError(Exception):
+    """There is no such executable, or only a wrong one; str() is one line."""
+
+
+class Found(NamedTuple):
+    path: str
+    warning: str = ""
+
+
+def _agree(
+    one: frozenset[elf.Note], other: frozenset[elf.Note]
+) -> bool | None:
+    """Are two sets of build ids of one program? None: they have no kind in
+    common."""
+    mine = {note[:2]: note[2] for note in one}
+    pairs = [(mine[n[:2]], n[2]) for n in other if n[:2] in mine]
+    return all(a == b for a, b in pairs) if pairs else None
+
+
+def _ids(one: frozenset[elf.Note], other: frozenset[elf.Note]) -> str:
+    """The ids that differ between two sets that do not agree."""
+    mine = {note[:2]: note[2] for note in one}
+    for note in sorted(other):
+        theirs, ours = note[2], mine.get(note[:2])
+        if ours is not None and ours != theirs:
+            is_hex = note[0] == b"GNU"
+            return ", ".join(
+                i.hex()[:40] if is_hex else shown(i.decode("latin-1"))[:24]
+                for i in (ours, theirs)
+            )
+    return "?, ?"
+
+
+def _beside(core: str, name: str) -> list[str]:
+    """The places to which the file may have been copied with the core."""
+    base = os.path.basename(name)
+    folders = dict.fromkeys([os.path.dirname(os.path.abspath(core)), "."])
+    return [os.path.abspath(os.path.join(f, base)) for f in folders]
+
+
+def find(core: str) -> Found:
+    """The executable of a core. Elsewhere than where the core names it, only
+    a file with the same build id is one."""
+    try:
+        origin = corefile.origin(core)
+    except OSError as problem:
+        raise NotFoundError(f"{core}: {problem.strerror}") from None
+    give = f"give it: `goref core EXE {shown(core)}'"
+    if origin is None:
+        raise NotFoundError(
+            f"{shown(core)} does not name its executable: {give}"
+        )
+    name = shown(origin.path)
+    wrong = None
+    for path in [origin.path, *_beside(core, origin.path)]:
+        if not path.isprintable() or not os.path.isabs(path):
+            continue
+        if not elf.is_elf(path):
+            continue
+        known = elf.identity(path)
+        agree = _agree(known, origin.identity)
+        if agree:
+            return Found(path)
+        if agree is None and path == origin.path:
+            return Found(
+                path,
+                f"no build id shows that {path} is the program of "
+                f"{shown(core)}",
+            )
+        if agree is False and wrong is None:
+            wrong = (
+                f"{path} is not the program of {shown(core)} (build ids "
+                f"{_ids(known, origin.identity)})"
+            )
+    if wrong:
+        raise NotFoundError(f"{wrong}: find the right one and {give}")
+    raise NotFoundError(
+        f"{shown(core)} needs the executable that it came from, {name}, which "
+        f"is not there: {give}"
+    )

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Estimates the pause of a process. Pure: never imports gdb.
+
+What a debugger does to stop threads and to let them go is mostly calls of the
+kernel, one after the other. Their cost is counted in reads of
+/proc/PID/task/TID/status, which are timed on the running process: they are as
+slow as this machine is, and need nothing stopped. What waits for a processor
+meanwhile waits in the same way when the process stands still.
+"""
+
+import os
+import time
+from itertools import cycle
+from typing import NamedTuple
+
+# Reads for a measurement, and when it ends at the latest.
+_READS = 200
+_MEASURE_S = 0.02
+# A guess where nothing could be read.
+_READ_S = 25e-6
+# Beyond this the next moment is as likely to be better.
+_MAX_CONTENTION = 8.0
+# A copied page of page tables, which covers 2 MB: measured 45 to 50 us where a
+# read takes 25.
+_TABLE_READS = 1.8
+# The speed that each further thread adds to copying, and the number of threads
+# up to which this holds.
+_SPEED_UP = 0.5
+_MAX_FASTER = 4
+# The part of a longest pause that is kept for work under way at its end.
+_RESERVE = 1 / 8
+_MAX_RESERVE_S = 0.05
+_MAX_SLOWER = 3.0
+
+
+class Pace(NamedTuple):
+    """The speed of this machine at this moment."""
+
+    read_s: float
+    """Processor time of one read."""
+    contention: float
+    """Elapsed time for each second of processor time, 1 or more."""
+
+
+class Cost(NamedTuple):
+    """Reads that stopping and letting go are worth, fixed and a thread."""
+
+    stop: float
+    stop_thread: float
+    release: float
+    release_thread: float
+
+
+# gdb stops thread by thread, and at its first attach forks itself to try what
+# the kernel can do.
+GDB = Cost(320, 3.2, 16, 0.5)
+# goref-snapshot asks all threads to stop at once.
+SNAPSHOT = Cost(8, 0.4, 2, 0.15)
+
+
+class Stop(NamedTuple):
+    """Times of one stop, in seconds, as they are expected."""
+
+    stop_s: float
+    release_s: float
+    contention: float
+
+    def pause_s(self, work_s: float) -> float:
+        """The whole, with so much work between."""
+        return self.stop_s + work_s + self.release_s
+
+    def work_until_s(self, limit_s: float, stopped_s: float) -> float:
+        """The time by which work must end, so that the process goes on in
+        time.
+
+        limit_s: the longest pause; stopped_s: the time that stopping took. If
+        that was longer than expected, everything else will be slow, too."""
+        slower = max(1.0, stopped_s / self.stop_s)
+        reserve_s = min(limit_s * _RESERVE, _MAX_RESERVE_S)
+        reserve_s *= min(slower * self.contention, _MAX_SLOWER)
+        return limit_s - 2 * self.release_s * slower - reserve_s
+
+
+def expect(cost: Cost, pace: Pace, threads: int) -> Stop:
+    """The stop of a process with so many threads."""
+    read_s = pace.read_s * pace.contention
+    return Stop(
+        (cost.stop + cost.stop_thread * threads) * read_s,
+        (cost.release + cost.release_thread * threads) * read_s,
+        pace.contention,
+    )
+
+
+def fork_s(pace: Pace, tables: int) -> float:
+    """The time of a fork that copies so many pages of page tables."""
+    return tables * _TABLE_READS * pace.read_s
+
+
+def copy_s(pace: Pace, one_s: float, threads: int) -> float:
+    """The time in which so many threads copy what one thread copies in one_s.
+    They share the bandwidth of memory and the free processors."""
+    speed = 1 + _SPEED_UP * (min(max(threads, 1), _MAX_FASTER) - 1)
+    return one_s * pace.contention / speed
+
+
+def _contention() -> float:
+    """The contention since this thread began; it was busy all that time."""
+    try:
+        with open("/proc/thread-self/schedstat") as file:
+            ran, waited = map(int, file.read().split()[:2])
+    except (OSError, ValueError):
+        return 1.0
+    return min(1 + waited / max(ran, 1), _MAX_CONTENTION)
+
+
+def _read_status(pid: int) -> int:
+    """Read what the kernel tells of a process's threads, again and again;
+    gives how often."""
+    folder = f"/proc/{pid}/task"
+    end_s = time.monotonic() + _MEASURE_S
+    count = 0
+    try:
+        for tid in cycle(os.listdir(folder)):
+            with open(f"{folder}/{tid}/status", "rb") as file:
+                file.read()
+            count += 1
+            if count >= _READS or time.monotonic() > end_s:
+                break
+    except OSError:
+        pass  # a thread has ended, or the process
+    return count
+
+
+def measure(pid: int) -> Pace:
+    """Time reads of what the kernel tells of a process's threads."""
+    begin_s = time.thread_time()
+    count = _read_status(pid)
+    cpu_s = time.thread_time() - begin_s
+    return Pace(cpu_s / count if count else _READ_S, _contention())

@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref diff."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..difference import BETWEEN
+from .report import Report, partial_lines
+from .sites import NEXT_CALL
+from .table import table
+from .units import counted, human_bytes, percent
+
+if TYPE_CHECKING:
+    from ..difference import Amount, Difference, Row, SuspectChange, Table
+    from ..survivors import Survivors
+    from .report import Document
+
+_TOP, _TOP_OF_ONE = 5, 20
+_MAX_STEPS = 6  # of a path
+_MAX_CALLS = 3  # of a stack
+
+_NAMES = {
+    "type": "type",
+    "root": "root",
+    "path": "path",
+    "site": "site",
+    "package": "package",
+    "goroutine": "goroutines",
+}
+
+
+def signed(number: int) -> str:
+    return f"{number:+,}" if number else "0"
+
+
+def signed_bytes(count: int) -> str:
+    if not count:
+        return "0 B"
+    return ("+" if count > 0 else "-") + human_bytes(abs(count))
+
+
+def _site(stack: str) -> str:
+    """The innermost calls."""
+    calls = stack.split(NEXT_CALL)
+    return NEXT_CALL.join([*calls[:_MAX_CALLS], "..."][: len(calls)])
+
+
+def _shortened(path: str) -> str:
+    """A path with its ends: who holds it, and what it is. Steps that follow
+    each other and are equal, as in a list, are counted."""
+    steps = []
+    for step, alike in itertools.groupby(path.split(BETWEEN)):
+        number = len(list(alike))
+        steps.append(step if number == 1 else f"{number} x {step}")
+    if len(steps) > _MAX_STEPS:
+        half = _MAX_STEPS // 2
+        steps[half:-half] = ["..."]
+    return BETWEEN.join(steps)
+
+
+class DiffReport(Report):
+    """What has grown, and what is gone."""
+
+    schema = 1
+
+    def __init__(
+        self,
+        *,
+        tool_version: str,
+        partial: Sequence[str],
+        names: tuple[str, str],
+        totals: tuple[Mapping[str, Any], Mapping[str, Any]],
+        found: Difference,
+        is_one_process: bool,
+        survivors: Survivors | None = None,
+        survivors_wanted: bool = False,
+        by: str | None = None,
+        top: int | None = None,
+        out: str | None = None,
+    ) -> None:
+        """names, totals: of OLD and NEW.
+        by: the only table; None: all of them.
+        top: rows of each; 0: all; None: all in JSON, a screen as text."""
+        super().__init__(tool_version=tool_version, partial=partial)
+        self.names = names
+        self.old, self.new = totals
+        self.found = found
+        self.is_one_process = is_one_process
+        self.survivors = survivors
+        self.survivors_wanted = survivors_wanted
+        self.by = by
+        self.top = top
+        self.out = out
+
+    def tables(self) -> list[Table]:
+        every = self.found.tables
+        return [every[self.by]] if self.by else [*every.values()]
+
+    def most_grown(self) -> tuple[str, int] | None:
+        """The name and the bytes of what --fail-above is about."""
+        if not self.by:
+            return "the heap", self.new["bytes"] - self.old["bytes"]
+        grown = self.found.tables[self.by].grown()
+        return (grown[0].key, grown[0].bytes) if grown else None
+
+    def is_one_program(self) -> bool:
+        build_id = self.old["build_id"]
+        return bool(build_id) and build_id == self.new["build_id"]
+
+    # ------------------------------------------------------------------ text
+
+    def lines(self) -> list[str]:
+        lines = [
+            f"old  {self._side(0)}",
+            f"new  {self._side(1)}",
+            *self._programs(),
+            *self._partial_lines("OLD: "),
+            *self._partial_lines("NEW: "),
+            self._heap(),
+            self._goroutines(),
+        ]
+        for one in self.tables():
+            lines += self._table(one)
+        if not self.by:
+            lines += self._suspects()
+        lines += self._survivors()
+        if self.out:
+            lines += ["", f"the difference is in {self.out}"]
+        return lines
+
+    def _side(self, number: int) -> str:
+        totals = (self.old, self.new)[number]
+        return (
+            f"{self.names[number]} of {totals['exe']}, {totals['go_version']}"
+        )
+
+    def _programs(self) -> list[str]:
+        if self.is_one_program():
+            return [
+                "     one process"
+                if self.is_one_process
+                else "     one program"
+            ]
+        if self.old["build_id"] and self.new["build_id"]:
+            return [
+                "     two programs (the build ids differ), compared by names"
+            ]
+        return ["     perhaps two programs (no build id), compared by names"]
+
+    def _partial_lines(self, side: str) -> list[str]:
+        reasons = [r for r in self.partial if r.startswith(side)]
+        # One line has the side once.
+        rest = [r.removeprefix(side) for r in reasons[1:]]
+        return partial_lines(
+            [*reasons[:1], *rest], "growth may be too small or too large"
+        )
+
+    def _heap(self) -> str:
+        old, new = self.old, self.new
+        growth = new["bytes"] - old["bytes"]
+        share = ""
+        if old["bytes"]:
+            sign = "-" if growth < 0 else "+"
+            share = f", {sign}{percent(abs(growth), old['bytes'])}"
+        return (
+            f"reached: {human_bytes(old['bytes'])} -> "
+            f"{human_bytes(new['bytes'])} ({signed_bytes(growth)}{share}); "
+            f"{old['objects']:,} -> {counted(new['objects'], 'object')} "
+            f"({signed(new['objects'] - old['objects'])})"
+        )
+
+    def _goroutines(self) -> str:
+        old, new = self.old["goroutines"], self.new["goroutines"]
+        return f"goroutines: {old:,} -> {new:,} ({signed(new - old)})"
+
+    def _rows(self, one: Table) -> tuple[list[Row], list[Row]]:
+        """Those that are printed: grown ones first, then shrunk ones."""
+        limit = self.top
+        if limit is None:
+            limit = _TOP_OF_ONE if self.by else _TOP
+        grown, shrunk = one.grown(), one.shrunk()
+        if not limit:
+            return grown, shrunk
+        # What shrank has a third of the room, and more if there is some.
+        left = min(len(shrunk), max(limit // 3, limit - len(grown)))
+        return grown[: limit - left], shrunk[:left]
+
+    def _table(self, one: Table) -> list[str]:
+        name = _NAMES[one.by]
+        grown, shrunk = one.grown(), one.shrunk()
+        note = self._note(one.by)
+        note = f" ({note})" if note else ""
+        if not one.rows:
+            return ["", f"By {name}: no difference{note}"]
+        rows = [row for part in self._rows(one) for row in part]
+        cells = [self._head(one, name), *(self._cells(one, r) for r in rows)]
+        return [
+            "",
+            f"By {name}: {len(grown):,} grew, {len(shrunk):,} shrank{note}",
+            *table(cells, left=[len(cells[0]) - 1]),
+        ]
+
+    def _note(self, by: str) -> str | None:
+        """What has to be known of a table."""
+        if by == "site":
+            notes = [self.old["site_note"], self.new["site_note"]]
+            return "; ".join(dict.fromkeys(notes))
+        cut = max(self.old["folded_bytes"], self.new["folded_bytes"])
+        if by != "path" or not cut:
+            return None
+        return (
+            f"there are too many: up to {human_bytes(cut)} are counted on "
+            "the paths above"
+        )
+
+    def _head(self, one: Table, name: str) -> list[str]:
+        head = ["growth", "objects", "old", "new"]
+        if one.is_exact:
+            head.append("retained")
+        if one.by == "goroutine":
+            head += ["number", "stacks"]
+        return [*head, name]
+
+    def _cells(self, one: Table, row: Row) -> list[str]:
+        cells = [
+            signed_bytes(row.bytes),
+            signed(row.objects),
+            human_bytes(row.old.bytes),
+            human_bytes(row.new.bytes),
+        ]
+        if one.is_exact:
+            cells.append(signed_bytes(row.retained_bytes))
+        if one.by == "goroutine":
+            cells += [signed(row.goroutines), signed_bytes(row.stack_bytes)]
+        if one.by == "path":
+            return [*cells, _shortened(row.key)]
+        return [*cells, _site(row.key) if one.by == "site" else row.key]
+
+    def _suspects(self) -> list[str]:
+        changes = self.found.suspects
+        lines = [
+            f"{_word(change)} suspect: {change.name} ({_sizes(change)})"
+            + (
+                f", where: {change.where}"
+                if change.where != change.name
+                else ""
+            )
+            for change in changes
+        ]
+        return ["", *lines] if lines else []
+
+    def _survivors(self) -> list[str]:
+        if not self.survivors_wanted:
+            return []
+        if self.survivors is None:
+            return [
+                "",
+                "no survivors: it is not certain that both are of one process",
+            ]
+        return self._survivors_of(self.survivors)
+
+    def _survivors_of(self, found: Survivors) -> list[str]:
+        both, old, new = (
+            c.total() for c in (found.both, found.old, found.new)
+        )
+        most, least = ("", "") if found.is_exact else ("at most ", "at least ")
+        between = "no collection" if found.is_exact else "a collection"
+        lines = [
+            "",
+            f"survivors ({between} has run between): {most}{both:,} of {old:,} "
+            f"old objects; {least}{new - both:,} of {new:,} are new",
+        ]
+        types = sorted(
+            {*found.old, *found.new},
+            key=lambda t: (found.both[t] - found.new[t], t),
+        )
+        cells = [
+            ["old", f"{most}surviving", f"{least}new", "type"],
+        ]
+        for type_ in types[: (_TOP if self.top is None else self.top) or None]:
+            kept = found.both[type_]
+            since = found.new[type_] - kept
+            cells.append(
+                [f"{found.old[type_]:,}", f"{kept:,}", f"{since:,}", type_]
+            )
+        return [*lines, *table(cells, left=[3])]
+
+    # ------------------------------------------------------------------ JSON
+
+    def body(self) -> Document:
+        return {
+            "old": self._document(0),
+            "new": self._document(1),
+            "one_program": self.is_one_program(),
+            "one_process": self.is_one_process,
+            "growth_objects": self.new["objects"] - self.old["objects"],
+            "growth_bytes": self.new["bytes"] - self.old["bytes"],
+            "by": {one.by: self._table_document(one) for one in self.tables()},
+            "suspects": [
+                {**change._asdict(), "change": _word(change).lower()}
+                for change in self.found.suspects
+            ],
+            "survivors": self._survivors_document(),
+        }
+
+    def _document(self, number: int) -> Document:
+        totals = (self.old, self.new)[number]
+        keys = (
+            "exe",
+            "build_id",
+            "go_version",
+            "goroutines",
+            "objects",
+            "bytes",
+            "partial",
+        )
+        return {"source": self.names[number], **{k: totals[k] for k in keys}}
+
+    def _table_document(self, one: Table) -> Document:
+        return {
+            "grew": len(one.grown()),
+            "shrank": len(one.shrunk()),
+            "retained_is_exact": one.is_exact,
+            "note": self._note(one.by),
+            "rows": [
+                _row_document(row) for row in one.rows[: self.top or None]
+            ],
+        }
+
+    def _survivors_document(self) -> Document | None:
+        found = self.survivors
+        if found is None:
+            return None
+        return {
+            "exact": found.is_exact,
+            "objects": found.both.total(),
+            "old_objects": found.old.total(),
+            "new_objects": found.new.total(),
+            "types": [
+                {
+                    "type": type_,
+                    "old_objects": found.old[type_],
+                    "new_objects": found.new[type_],
+                    "objects": found.both[type_],
+                }
+                for type_ in sorted({*found.old, *found.new})
+            ],
+        }
+
+
+def _amount_document(amount: Amount) -> Document:
+    return dict(amount._asdict())
+
+
+def _row_document(row: Row) -> Document:
+    return {
+        "key": row.key,
+        "growth_objects": row.objects,
+        "growth_bytes": row.bytes,
+        "old": _amount_document(row.old),
+        "new": _amount_document(row.new),
+    }
+
+
+def _word(change: SuspectChange) -> str:
+    if change.old_bytes is None:
+        return "New"
+    return "Vanished" if change.new_bytes is None else "Remaining"
+
+
+def _sizes(change: SuspectChange) -> str:
+    old, new = change.old_bytes, change.new_bytes
+    if old is None or new is None:
+        return human_bytes(old or new or 0)
+    growth = signed_bytes(new - old)
+    return f"{human_bytes(old)} -> {human_bytes(new)}, {growth}"

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref dominators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from .report import UNCERTAIN, Report, partial_lines
+from .table import table
+from .target import headline, target_document
+from .units import human_bytes, percent, seconds
+
+if TYPE_CHECKING:
+    from .._goref import Dominator, Dominators, GraphPhases, Info
+    from .report import Document
+
+HEADS = ["retained", "share", "count", ""]
+_PLAIN = ("object", "goroutine", "group", "top", "global")
+
+
+class Branch(NamedTuple):
+    """A row and the rows directly below it."""
+
+    row: Dominator
+    below: list[Branch]
+
+
+def branches(rows: Sequence[Dominator]) -> Branch | None:
+    """The tree of rows in which parents come before children."""
+    line: list[Branch] = []
+    for row in rows:
+        branch = Branch(row, [])
+        del line[row.depth :]
+        if line:
+            line[-1].below.append(branch)
+        line.append(branch)
+    return line[0] if line else None
+
+
+class DominatorsReport(Report):
+    """What keeps how much of the heap alive."""
+
+    schema = 1
+
+    def __init__(
+        self,
+        *,
+        tool_version: str,
+        partial: Sequence[str],
+        info: Info,
+        found: Dominators,
+        phases: GraphPhases,
+        asked: Sequence[str] = (),
+    ) -> None:
+        """asked: what a person typed, for each row of found.asked."""
+        super().__init__(tool_version=tool_version, partial=partial)
+        self.info = info
+        self.found = found
+        self.phases = phases
+        self.asked = asked
+
+    def lines(self) -> list[str]:
+        found = self.found
+        lines = [
+            *headline(self.info),
+            *partial_lines(self.partial, UNCERTAIN),
+            "",
+        ]
+        if self.asked:
+            lines += self._asked_lines()
+        else:
+            reached = human_bytes(found.reached_bytes)
+            lines.append(
+                f"{reached} are reached. "
+                "Retained: what would be freed without this one alone."
+            )
+        first = branches(found.rows)
+        if first and first.below:
+            cells = tree_cells(first, found.reached_bytes, not self.asked)
+            lines += [*(["Below:"] if self.asked else []),
+                      *table([HEADS, *cells], left=[3])]  # fmt: skip
+        return [*lines, "", f"the graph took {seconds(sum(self.phases))}"]
+
+    def _asked_lines(self) -> list[str]:
+        """Each alone, and all together."""
+        found, whole = self.found, self.found.reached_bytes
+        rows = [
+            [*_sizes(row, whole), f"{text}{_of(row)}"]
+            for text, row in zip(self.asked, found.asked)
+        ]
+        if len(rows) > 1:
+            both = found.together.bytes
+            alone = found.rows[0].retained_bytes if found.rows else 0
+            note = f" ({human_bytes(both - alone)} only together)"
+            rows.append(
+                [
+                    human_bytes(both),
+                    percent(both, whole),
+                    "",
+                    "all of these" + (note if both > alone else ""),
+                ]
+            )
+        title = f"Of {human_bytes(whole)} that are reached, kept alive by"
+        return [title, *table([HEADS, *rows], left=[3])]
+
+    def body(self) -> Document:
+        found = self.found
+        first = branches(found.rows)
+        return {
+            **target_document(self.info),
+            "reached_bytes": found.reached_bytes,
+            "asked": [
+                {"expression": text, **row_document(row)}
+                for text, row in zip(self.asked, found.asked)
+            ],
+            "together": {
+                "objects": found.together.objects,
+                "bytes": found.together.bytes,
+            }
+            if self.asked
+            else None,
+            "children": [],
+            "cut": {"children": 0, "retained_bytes": 0},
+            **(below_document(first) if first else {}),
+            "phases_ms": {
+                name[: -len("_us")]: round(us / 1000, 3)
+                for name, us in zip(self.phases._fields, self.phases)
+            },
+        }
+
+
+def tree_cells(first: Branch, whole: int, is_top: bool) -> list[list[str]]:
+    """Cells of a table: the rows below the first one, each indented, and
+    behind those of each level what was left out.
+    is_top: the first row is the program."""
+    cells = []
+    for branch in first.below:
+        row = branch.row
+        name = "  " * (row.depth - 1) + row.name + _of(row)
+        if is_top and row.depth == 1 and row.kind == "object":
+            name += "  (held by several roots)"
+        cells += [
+            [*_sizes(row, whole), name],
+            *tree_cells(branch, whole, False),
+        ]
+    row = first.row
+    # A leaf was not looked into.
+    if row.cut and (first.below or is_top):
+        cells.append(
+            [
+                human_bytes(row.cut_bytes),
+                percent(row.cut_bytes, whole),
+                "",
+                "  " * row.depth + f"({row.cut:,} more)",
+            ]
+        )
+    return cells
+
+
+def _sizes(row: Dominator, whole: int) -> list[str]:
+    is_counted = row.objects or row.vertices > 1
+    return [
+        human_bytes(row.retained_bytes),
+        percent(row.retained_bytes, whole),
+        f"{row.vertices:,}" if is_counted else "",
+    ]
+
+
+def _of(row: Dominator) -> str:
+    """What is behind a row's name: the address of an object; of a variable
+    its kind, if it is no package variable, its goroutine and its type."""
+    if row.kind == "object":
+        return "" if row.addr is None else f"  {row.addr:#x}"
+    words = [] if row.kind in _PLAIN else [row.kind]
+    if row.kind not in _PLAIN and row.goroutine_id is not None:
+        words.append(f"goroutine {row.goroutine_id}")
+    words += [row.type] if row.type else []
+    return f"  ({', '.join(words)})" if words else ""
+
+
+def row_document(row: Dominator) -> Document:
+    return {
+        "name": row.name,
+        "kind": row.kind,
+        "type": row.type,
+        "address": None if row.addr is None else f"{row.addr:#x}",
+        "goroutine_id": row.goroutine_id,
+        "count": row.vertices,
+        "objects": row.objects,
+        "bytes": row.bytes,
+        "retained_bytes": row.retained_bytes,
+    }
+
+
+def below_document(branch: Branch) -> Document:
+    row = branch.row
+    return {
+        "children": [
+            {
+                **row_document(below.row),
+                **(
+                    below_document(below)
+                    if below.below or below.row.cut
+                    else {}
+                ),
+            }
+            for below in branch.below
+        ],
+        "cut": {"children": row.cut, "retained_bytes": row.cut_bytes},
+    }

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref goroutines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Optional
+
+from .goroutines import (
+    call_lines,
+    frames_document,
+    goroutine_document,
+    goroutine_line,
+)
+from .report import Listed, Report, partial_lines
+from .units import human_bytes
+from .wait import wait_lines, waits_document
+
+if TYPE_CHECKING:
+    from .._goref import (
+        Backtrace,
+        Goroutine,
+        GoroutineGroup,
+        GoroutineList,
+        GoroutineWait,
+    )
+    from .report import Document, Json
+
+_MAX_GROUPS = 20
+
+
+def _numbers(group: GoroutineGroup) -> range:
+    """Of the rows of its members."""
+    return range(group.first, group.first + group.nrows)
+
+
+def _counted(number: int) -> str:
+    return f"{number:,} goroutine{'s' if number != 1 else ''}"
+
+
+class GoroutinesReport(Report):
+    """A list of goroutines, or groups of them."""
+
+    schema = 1
+
+    def __init__(
+        self,
+        *,
+        tool_version: str,
+        partial: Sequence[str],
+        found: GoroutineList,
+        calls: Mapping[int, Backtrace],
+        waits: Mapping[int, GoroutineWait],
+        location: str = "userloc",
+        group: Optional[str] = None,
+        with_bytes: bool = False,
+    ) -> None:
+        super().__init__(tool_version=tool_version, partial=partial)
+        self.found = found
+        self.calls = calls
+        self.waits = waits
+        self.location = location
+        self.group = group
+        self.with_bytes = with_bytes
+
+    def lines(self) -> list[str]:
+        shown = (
+            self._group_lines() if self.group else self._rows(self.found.rows)
+        )
+        return [
+            *shown,
+            self._end_line(),
+            *self._bytes_lines(),
+            *partial_lines(self.partial),
+        ]
+
+    def _bytes_lines(self) -> list[str]:
+        found = self.found
+        if not self.with_bytes:
+            return []
+        parts = "groups" if self.group else "goroutines"
+        together = found.exclusive_bytes + found.shared_bytes
+        return [
+            f"[together they retain {human_bytes(together)}, of which several "
+            f"{parts} share {human_bytes(found.shared_bytes)}, and "
+            f"{human_bytes(found.stack_size)} of stack]"
+        ]
+
+    def _rows(self, rows: Sequence[Goroutine]) -> list[str]:
+        lines = []
+        for row in rows:
+            bytes_ = "" if self.group else self._bytes(row)
+            lines.append(goroutine_line(row, self.location) + bytes_)
+            lines += ["    " + line for line in self._details(row)]
+        return lines
+
+    def _bytes(self, row: Goroutine | GoroutineGroup) -> str:
+        """What goroutines cost, behind their line."""
+        if not self.with_bytes:
+            return ""
+        return (
+            f", retaining {human_bytes(row.exclusive_bytes)}, and "
+            f"{human_bytes(row.stack_size)} of stack"
+        )
+
+    def _details(self, row: Goroutine) -> list[str]:
+        """What was asked of each goroutine."""
+        calls, wait = self.calls.get(row.id), self.waits.get(row.id)
+        return [
+            *(call_lines(calls.calls, calls.is_cut) if calls else ()),
+            *(wait_lines(wait) if wait else ()),
+        ]
+
+    def _group_lines(self) -> list[str]:
+        lines = []
+        for group in self.found.groups[:_MAX_GROUPS]:
+            first, *rest = group.key.split("; ")
+            counted = _counted(group.goroutines) + self._bytes(group)
+            lines.append(f"{counted}: {first}")
+            lines += [f"    {line}" for line in rest]
+            lines += ["  " + line for line in self._rows(self._members(group))]
+            if group.nrows < group.goroutines:
+                lines.append(
+                    f"    and {group.goroutines - group.nrows:,} more"
+                )
+        others = self.found.groups[_MAX_GROUPS:]
+        if others:
+            count = sum(group.goroutines for group in others)
+            lines.append(
+                f"{len(others):,} more groups of {count:,} goroutines"
+            )
+        return lines
+
+    def _members(self, group: GoroutineGroup) -> Sequence[Goroutine]:
+        return self.found.rows[group.first : group.first + group.nrows]
+
+    def _end_line(self) -> str:
+        found = self.found
+        counted = _counted(found.total)
+        if self.group:
+            groups = len(found.groups)
+            plural = "s" if groups != 1 else ""
+            return f"[{counted} in {groups:,} group{plural}]"
+        if len(found.rows) < found.total:
+            return (
+                f"[{counted}, {len(found.rows):,} shown: --limit 0 shows "
+                "all, --group userloc counts them]"
+            )
+        return f"[{counted}]"
+
+    def body(self) -> Mapping[str, Json | Listed]:
+        return {
+            "total": self.found.total,
+            **self._bytes_document(self.found),
+            **(
+                {"shared_bytes": self.found.shared_bytes}
+                if self.with_bytes
+                else {}
+            ),
+            "goroutines": Listed(self._document, self.found.rows),
+            "groups": Listed(self._group_document, self.found.groups),
+        }
+
+    def _group_document(self, group: GoroutineGroup) -> Document:
+        return {
+            "key": group.key,
+            "count": group.goroutines,
+            "ids": [self.found.rows[i].id for i in _numbers(group)],
+            **self._bytes_document(group),
+        }
+
+    def _bytes_document(
+        self, row: Goroutine | GoroutineGroup | GoroutineList
+    ) -> Document:
+        if not self.with_bytes:
+            return {}
+        return {
+            "stack_size": row.stack_size,
+            "exclusive_bytes": row.exclusive_bytes,
+        }
+
+    def _document(self, row: Goroutine) -> Document:
+        calls, wait = self.calls.get(row.id), self.waits.get(row.id)
+        return {
+            **goroutine_document(row),
+            **({} if self.group else self._bytes_document(row)),
+            **(frames_document(calls.calls, calls.is_cut) if calls else {}),
+            **(waits_document(wait) if wait else {}),
+        }

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref histogram."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from .report import BOTH, LOWER_BOUNDS, Report, partial_lines
+from .table import of_how_many, table
+from .units import counted, human_bytes, percent
+
+if TYPE_CHECKING:
+    from .._goref import Histogram, HistogramRow
+    from .report import Document
+
+TOP = 20  # rows as text
+
+# Whose retained bytes are exact: roots and goroutines do not overlap.
+_EXACT = ("root", "goroutine")
+
+
+class HistogramReport(Report):
+    """The objects of the heap, counted by what they have in common."""
+
+    schema = 1
+
+    def __init__(
+        self,
+        *,
+        tool_version: str,
+        partial: Sequence[str],
+        found: Histogram,
+        by: str = "type",
+        with_retained: bool = False,
+        is_garbage: bool = False,
+        exact: str | None = None,
+        is_wanted: Callable[[str], bool] | None = None,
+        top: int | None = None,
+    ) -> None:
+        """exact: the type that found.exact_bytes is about.
+        is_wanted: only rows whose key is; None: all.
+        top: rows; 0: all; None: all in JSON, 20 as text."""
+        super().__init__(tool_version=tool_version, partial=partial)
+        self.found = found
+        self.by = by
+        self.with_retained = with_retained
+        self.is_garbage = is_garbage
+        self.exact = exact
+        self.top = top
+        self.rows = [
+            row
+            for row in found.rows
+            if is_wanted is None or is_wanted(row.key)
+        ]
+
+    def lines(self) -> list[str]:
+        found = self.found
+        rows = self.rows[: (TOP if self.top is None else self.top) or None]
+        what = "not reached" if self.is_garbage else "reached"
+        lines = [
+            f"{counted(found.objects, 'object')}, {human_bytes(found.bytes)}, "
+            f"{what}; by {self.by}"
+            + of_how_many(len(rows), len(found.rows)).replace(
+                " (of", f" ({len(rows):,} of"
+            ),
+            *partial_lines(self.partial, self._consequence()),
+        ]
+        if self.exact:
+            lines.append(self._exact_line())
+        if not rows:
+            return [*lines, "no such objects"]
+        return [*lines, "", *table(self._cells(rows), left=[self._last()])]
+
+    def _consequence(self) -> str:
+        return BOTH if self.with_retained or self.exact else LOWER_BOUNDS
+
+    def _last(self) -> int:
+        """The column of keys."""
+        return 4 if self.with_retained else 3
+
+    def _exact_line(self) -> str:
+        found = self.found
+        return (
+            f"without all objects of type {self.exact}, "
+            f"{counted(found.exact_objects, 'object')} with "
+            f"{human_bytes(found.exact_bytes)} would be freed"
+        )
+
+    def _cells(self, rows: Sequence[HistogramRow]) -> list[list[str]]:
+        head = ["size", "share", "objects"]
+        if self.with_retained:
+            head.append("retained" if self._is_exact() else "at least")
+        cells = [[*head, self.by]]
+        for row in rows:
+            line = [
+                human_bytes(row.bytes),
+                percent(row.bytes, self.found.bytes),
+                f"{row.objects:,}",
+            ]
+            if self.with_retained:
+                line.append(human_bytes(row.retained_bytes))
+            cells.append([*line, row.key])
+        return cells
+
+    def _is_exact(self) -> bool:
+        return self.by in _EXACT
+
+    def body(self) -> Document:
+        found = self.found
+        return {
+            "by": self.by,
+            "garbage": self.is_garbage,
+            "objects": found.objects,
+            "bytes": found.bytes,
+            "retained_is_exact": self._is_exact(),
+            "exact": self._exact_document(),
+            "rows": [
+                {
+                    "key": row.key,
+                    "objects": row.objects,
+                    "bytes": row.bytes,
+                    "retained_bytes": (
+                        row.retained_bytes if self.with_retained else None
+                    ),
+                }
+                for row in self.rows[: self.top or None]
+            ],
+        }
+
+    def _exact_document(self) -> Document | None:
+        if not self.exact:
+            return None
+        return {
+            "type": self.exact,
+            "objects": self.found.exact_objects,
+            "retained_bytes": self.found.exact_bytes,
+        }

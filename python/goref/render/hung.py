@@ -1,0 +1,433 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref hung: why a service hangs, on one screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from .command import command, next_lines
+from .hung_cause import (
+    blockers_of,
+    cause_of_waits,
+    most_waiting,
+    pile_heading,
+    pile_of,
+    waiters,
+)
+from .leaks import leaks_line
+from .report import Report, partial_lines
+from .stack import c_function, own_call, place, stack_lines
+from .table import table, wrapped
+from .units import counted, human_bytes
+from .wait import wait_document, wait_lines, wait_text
+from .waits import (
+    awaited_document,
+    awaited_text,
+    deadlock_document,
+    deadlock_lines,
+    deadlocks_line,
+    group_lines,
+)
+from .waits import wait_document as pile_document
+
+if TYPE_CHECKING:
+    from .._goref import (
+        Backtrace,
+        Goroutine,
+        GoroutineCount,
+        GoroutineGroup,
+        GoroutineList,
+        GoroutineWait,
+        Leaks,
+        LeakGroup,
+        Location,
+        Wait,
+        WaitBlocker,
+        Waits,
+    )
+    from .report import Document
+
+_STATES = 5
+_GROUPS = 4
+_CALLS = 3  # of a stack
+_MEMBERS = 3  # of a deadlock, with their calls
+_LEAKS = 2
+_OUTSIDE = 2
+
+
+class Outside(NamedTuple):
+    """Goroutines of one line that are in a system call or in C."""
+
+    group: GoroutineGroup
+    first: Goroutine
+    wait: Wait | None
+    """What the first one waits for; None: it is on its way out."""
+    backtrace: Backtrace
+
+    @property
+    def is_in_c(self) -> bool:
+        return bool(self.wait and self.wait.is_in_c)
+
+
+class HungReport(Report):
+    """Why it hangs."""
+
+    schema = 1
+
+    def __init__(
+        self,
+        *,
+        tool_version: str,
+        partial: Sequence[str],
+        states: Sequence[GoroutineCount],
+        listed: GoroutineList,
+        found: Waits,
+        leaks: Leaks | None = None,
+        unknown: str = "",
+        outside: Sequence[Outside] = (),
+        stacks: Mapping[int, Backtrace] | None = None,
+        awaits: Mapping[int, GoroutineWait] | None = None,
+        how: str = "goref",
+    ) -> None:
+        """listed: goroutines by the user's line, with examples.
+        leaks: None: unknown says why not.
+        stacks: of the goroutines of deadlocks, and of the first blockers.
+        awaits: what the first blockers wait for.
+        how: the command up to the verb, as a person types it."""
+        super().__init__(tool_version=tool_version, partial=partial)
+        self.states = [row for row in states if not row.is_system]
+        self.listed = listed
+        self.found = found
+        self.leaks = leaks
+        self.unknown = unknown
+        self.outside = outside
+        self.stacks = stacks or {}
+        self.awaits = awaits or {}
+        self.how = how
+
+    def lines(self) -> list[str]:
+        return [
+            self.cause(),
+            *partial_lines(self.partial),
+            *self._deadlock_lines(),
+            *self._pile_lines(),
+            *self._blocker_lines(),
+            *self._outside_lines(),
+            *self._goroutine_lines(),
+            *self._leak_lines(),
+            *next_lines(self._next()),
+        ]
+
+    def body(self) -> Document:
+        found = self.found
+        pile = pile_of(found)
+        return {
+            "cause": self.cause(),
+            "states": [
+                {
+                    "state": row.state,
+                    "wait_reason": row.wait_reason,
+                    "count": row.goroutines,
+                }
+                for row in self.states
+            ],
+            "groups": [self._group_document(g) for g in self.listed.groups],
+            "deadlocks": [deadlock_document(d) for d in found.deadlocks],
+            "pile_up": pile and pile_document(pile),
+            "owners": [_blocker_document(b) for b in found.blockers],
+            "outside": [_outside_document(row) for row in self.outside],
+            "leaked": self.leaks and self.leaks.leaked,
+            "unproven": self.leaks and self.leaks.unproven,
+            "leak_groups": self._leak_documents(),
+            "no_leaks": self.unknown or None,
+            "next": [row[0] for row in self._next()],
+        }
+
+    # ------------------------------------------------------------- the cause
+
+    def cause(self) -> str:
+        """The answer in one line."""
+        found = self.found
+        if found.deadlocks:
+            return deadlocks_line(found)
+        for blocker in blockers_of(self.found)[:1]:
+            most = most_waiting(found, self.listed, self.leaks)
+            if blocker.behind >= most:
+                return self._blocker_cause(blocker)
+        in_c = sum(o.group.goroutines for o in self.outside if o.is_in_c)
+        cause = cause_of_waits(found, self.listed, self.leaks, in_c)
+        if cause:
+            return f"no deadlock; {cause}"
+        return "no goroutine waits for a lock or a channel"
+
+    def _blocker_cause(self, blocker: WaitBlocker) -> str:
+        owner = blocker.owner
+        kind = "" if owner.is_certain else "likely "
+        return (
+            f"no deadlock; {waiters(blocker.behind)} for "
+            f"goroutine {owner.id}, the {kind}owner of "
+            f"{awaited_text(blocker.primitive)}, which is "
+            f"{self._doing(blocker)}"
+        )
+
+    def _doing(self, blocker: WaitBlocker) -> str:
+        owner = blocker.owner
+        in_c = c_function(owner.user)
+        if in_c:
+            return f"in C: {in_c}"
+        state = owner.wait_reason or owner.state
+        stack = self.stacks.get(owner.id)
+        own = own_call(stack.calls) if stack else None
+        return f"[{state}] in {place(own.at if own else owner.user)}"
+
+    # -------------------------------------------------------------- sections
+
+    def _deadlock_lines(self) -> list[str]:
+        found = self.found.deadlocks
+        lines: list[str] = []
+        for number, deadlock in enumerate(found[:1], 1):
+            calls = _CALLS if len(deadlock.ids) <= _MEMBERS else 0
+            shown = deadlock_lines(number, deadlock, self.stacks, calls)
+            lines += ["", *shown]
+        if len(found) > 1:
+            lines.append(f"and {counted(len(found) - 1, 'more deadlock')}")
+        return lines
+
+    def _pile_lines(self) -> list[str]:
+        pile = pile_of(self.found)
+        if not pile:
+            return []
+        if self._blocked_pile():
+            pile = pile._replace(owners=(), reaching=0)
+        return ["", *group_lines(pile, pile_heading(self.found, pile))]
+
+    def _blocked_pile(self) -> bool:
+        """Does the first blocker own what the pile-up waits for?"""
+        pile, blockers = pile_of(self.found), blockers_of(self.found)
+        return bool(
+            pile and blockers and blockers[0].primitive.addr == pile.addr
+        )
+
+    def _blocker_lines(self) -> list[str]:
+        lines: list[str] = []
+        for blocker in blockers_of(self.found)[:1]:
+            owner = blocker.owner
+            kind = "owner" if owner.is_certain else "likely owner"
+            lines += [
+                "",
+                *wrapped(
+                    f"{kind}: goroutine {owner.id}, {self._doing(blocker)}"
+                ),
+                *wrapped(f"  {owner.evidence}"),
+            ]
+            if not self._blocked_pile():
+                lines += wrapped(
+                    f"  {waiters(blocker.behind)} for it, at last: it owns "
+                    f"{awaited_text(blocker.primitive)}"
+                )
+            if not c_function(owner.user):
+                lines += self._awaits(owner.id)
+            if owner.id in self.stacks:
+                lines += stack_lines(self.stacks[owner.id], _CALLS)
+        left = len(blockers_of(self.found)) - 1
+        if left > 0:
+            lines.append(
+                f"and {counted(left, 'more owner')} that others await"
+            )
+        return lines
+
+    def _awaits(self, number: int) -> list[str]:
+        """What an owner waits for itself, if that is one thing."""
+        awaited = self.awaits.get(number)
+        lines = wait_lines(awaited) if awaited and awaited.waits else []
+        return wrapped(f"  {lines[0]}") if len(lines) == 1 else []
+
+    def _outside_lines(self) -> list[str]:
+        if not self.outside:
+            return []
+        total = sum(o.group.goroutines for o in self.outside)
+        lines = ["", f"in system calls or in C: {counted(total, 'thread')}"]
+        for row in self.outside[:_OUTSIDE]:
+            lines += wrapped(f"  {_outside_text(row)}")
+        left = len(self.outside) - _OUTSIDE
+        if left > 0:
+            lines.append(f"  and {counted(left, 'more place')}")
+        return lines
+
+    def _goroutine_lines(self) -> list[str]:
+        states = [
+            f"{row.goroutines:,} {row.wait_reason or row.state}"
+            for row in self.states
+        ]
+        if len(states) > _STATES:
+            states[_STATES:] = [counted(len(states) - _STATES, "more state")]
+        total = sum(row.goroutines for row in self.states)
+        head = f"goroutines: {total:,}"
+        if states:
+            head += f" ({', '.join(states)})"
+        groups = self.listed.groups
+        rows = [
+            [f"{g.goroutines:,}", _state(self._members(g)[0]), place(g.at)]
+            for g in groups[:_GROUPS]
+        ]
+        lines = ["", head, *(table(rows, left=[1, 2]) if rows else [])]
+        left = groups[_GROUPS:]
+        if left:
+            count = sum(group.goroutines for group in left)
+            lines.append(
+                f"  and {counted(count, 'goroutine')} in "
+                f"{counted(len(left), 'more place')}"
+            )
+        return lines
+
+    def _members(self, group: GoroutineGroup) -> Sequence[Goroutine]:
+        return self.listed.rows[group.first : group.first + group.nrows]
+
+    def _leak_groups(self) -> list[LeakGroup]:
+        if not self.leaks:
+            return []
+        return [g for g in self.leaks.groups if g.verdict == "leaked"]
+
+    def _leak_lines(self) -> list[str]:
+        if not self.leaks:
+            reason = self.unknown
+            return [
+                "",
+                f"whether goroutines have leaked is not known: {reason}",
+            ]
+        groups = self._leak_groups()
+        rows = [
+            [
+                f"{group.goroutines:,}",
+                group.wait_reason or "?",
+                place(group.at),
+                human_bytes(group.retained_bytes),
+            ]
+            for group in groups[:_LEAKS]
+        ]
+        lines = ["", leaks_line(self.leaks)]
+        lines += table(rows, left=[1, 2]) if rows else []
+        left = len(groups) - _LEAKS
+        if left > 0:
+            lines.append(f"  and {counted(left, 'more group')}")
+        return lines
+
+    def _next(self) -> list[tuple[str, str]]:
+        """Commands that look closer, with what they tell."""
+        found = self.found
+        rows: list[tuple[list[str], str]] = []
+        if found.total:
+            rows.append((["waits"], "who waits for what, and for whom"))
+        blockers = blockers_of(self.found)
+        pile = pile_of(found)
+        if found.deadlocks:
+            for number in found.deadlocks[0].ids[:2]:
+                rows.append(
+                    (["goroutine", str(number), "locals"],
+                     "a member of the deadlock, with its variables")
+                )  # fmt: skip
+        elif blockers:
+            number = blockers[0].owner.id
+            rows.append(
+                (["goroutine", str(number), "locals"],
+                 "the likely owner, with its variables")
+            )  # fmt: skip
+        elif pile and pile.ids:
+            rows.append(
+                (["goroutine", str(pile.ids[0]), "wait"],
+                 "what one of the pile-up waits for")
+            )  # fmt: skip
+        asked = {words[1] for words, _what in rows if len(words) > 1}
+        outside = [str(row.first.id) for row in self.outside[:1]]
+        if outside and outside[0] not in asked:
+            rows.append(
+                (["goroutine", outside[0]], "the calls of one outside of Go")
+            )
+        if self.leaks and self.leaks.leaked:
+            rows.append((["leaks"], "who has leaked, and from where"))
+        rows.append(
+            (["goroutines", "--group", "stack"], "all of them, by their calls")
+        )
+        return [(command(self.how, *words), what) for words, what in rows]
+
+    # ------------------------------------------------------------- documents
+
+    def _group_document(self, group: GoroutineGroup) -> Document:
+        members = self._members(group)
+        first = members[0]
+        return {
+            "key": group.key,
+            "count": group.goroutines,
+            "state": first.state,
+            "wait_reason": first.wait_reason,
+            "function": group.at.function,
+            "file": group.at.file,
+            "line": group.at.line,
+            "ids": [row.id for row in members],
+        }
+
+    def _leak_documents(self) -> list[Document]:
+        return [
+            {
+                "count": group.goroutines,
+                "function": group.at.function,
+                "file": group.at.file,
+                "line": group.at.line,
+                "wait_reason": group.wait_reason,
+                "created_by": group.go.function,
+                "retained_bytes": group.retained_bytes,
+                "stack_bytes": group.stack_bytes,
+            }
+            for group in self._leak_groups()
+        ]
+
+
+def _state(row: Goroutine) -> str:
+    return row.wait_reason or row.state
+
+
+def _outside_text(row: Outside) -> str:
+    first = row.first
+    text = f"{waiters(row.group.goroutines)} "
+    text += wait_text(row.wait, first) if row.wait else "for a system call"
+    in_c = c_function(row.group.at)
+    if in_c:
+        text += f": {in_c}, called"
+    return f"{text} in {place(_own_place(row))}"
+
+
+def _own_place(row: Outside) -> Location:
+    own = own_call(row.backtrace.calls)
+    return own.at if own else row.group.at
+
+
+def _blocker_document(blocker: WaitBlocker) -> Document:
+    owner = blocker.owner
+    return {
+        "id": owner.id,
+        "certain": owner.is_certain,
+        "evidence": owner.evidence,
+        "state": owner.state,
+        "wait_reason": owner.wait_reason,
+        "function": owner.user.function,
+        "file": owner.user.file,
+        "line": owner.user.line,
+        "owns": awaited_document(blocker.primitive),
+        "behind": blocker.behind,
+        "in_deadlock": blocker.is_in_cycle,
+    }
+
+
+def _outside_document(row: Outside) -> Document:
+    at = _own_place(row)
+    return {
+        "count": row.group.goroutines,
+        "id": row.first.id,
+        "thread_id": row.first.thread_id,
+        "function": at.function,
+        "file": at.file,
+        "line": at.line,
+        "c_function": c_function(row.group.at),
+        "wait": row.wait and wait_document(row.wait),
+    }

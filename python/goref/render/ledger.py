@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Totals, gaps and times of a walk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .table import table
+from .units import human_bytes, percent, seconds
+
+if TYPE_CHECKING:
+    from .._goref import Gaps, Ledger, Phases, Total
+    from .report import Document
+
+
+def ledger_lines(ledger: Ledger) -> list[str]:
+    rows = [["heap", "objects", "size", "share"]]
+    for title, total in (
+        ("allocated", ledger.allocated),
+        ("reached", ledger.reached),
+        ("not reached", ledger.unreached),
+    ):
+        rows.append(
+            [
+                title,
+                f"{total.objects:,}",
+                human_bytes(total.bytes),
+                percent(total.bytes, ledger.allocated.bytes),
+            ]
+        )
+
+    def share(total: Total) -> str:
+        return percent(total.bytes, ledger.reached.bytes)
+
+    return [
+        *table(rows, left=[0]),
+        f"  reached by type {share(ledger.typed)}, "
+        f"runtime type {share(ledger.runtime_type)}, "
+        f"header {share(ledger.header)}, "
+        f"pointer mask only {share(ledger.masked)} (of bytes)",
+        *_folded_lines(ledger),
+        *gap_lines(ledger.gaps),
+    ]
+
+
+def _folded_lines(ledger: Ledger) -> list[str]:
+    folded = ledger.folded
+    if not folded.objects:
+        return []
+    share = percent(folded.bytes, ledger.reached.bytes)
+    return [
+        f"  folded: {folded.objects:,} objects, "
+        f"{human_bytes(folded.bytes)} ({share}), are "
+        "counted on the nearest node above (max-nodes, max-depth)"
+    ]
+
+
+def gap_lines(gaps: Gaps) -> list[str]:
+    text = ", ".join(
+        f"{cause} {count:,}"
+        for cause, count in zip(gaps._fields, gaps)
+        if count
+    )
+    return [f"  gaps: {text}"] if text else []
+
+
+def timing_line(phases: Phases, peak_bytes: int) -> str:
+    parts = ", ".join(
+        f"{name} {seconds(us)}"
+        for name, us in zip(phases._fields, phases)
+        if us >= 500
+    )
+    detail = f" ({parts})" if parts else ""
+    return (
+        f"took {seconds(sum(phases))}{detail}, "
+        f"{human_bytes(peak_bytes)} of memory"
+    )
+
+
+def total_document(total: Total) -> Document:
+    return {"objects": total.objects, "bytes": total.bytes}
+
+
+def gaps_document(gaps: Gaps) -> Document:
+    return dict(zip(gaps._fields, gaps))
+
+
+def phases_document(phases: Phases) -> Document:
+    """Phases in milliseconds."""
+    return {
+        name: round(us / 1000, 3) for name, us in zip(phases._fields, phases)
+    }
+
+
+def reached_document(ledger: Ledger) -> Document:
+    document = total_document(ledger.reached)
+    for name, total in (
+        ("typed", ledger.typed),
+        ("runtime_type", ledger.runtime_type),
+        ("header", ledger.header),
+        ("masked", ledger.masked),
+    ):
+        document[f"{name}_objects"] = total.objects
+        document[f"{name}_bytes"] = total.bytes
+    return document

@@ -1,0 +1,504 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref overview: sections, each a function that gives its lines and its keys
+of the JSON document.
+
+A further question adds its section to SECTIONS. A section only shows what the
+report holds; what would cost a step of its own is named under "next"."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from .command import command, next_lines
+from .dominators import HEADS, below_document, branches, tree_cells
+from .leaks import leaks_line
+from .ledger import gap_lines, gaps_document, total_document
+from .panic import cause_text, is_sent
+from .report import BOTH, LOWER_BOUNDS, Report, partial_lines
+from .scan import Ranked, merged_roots, ranking, root_document
+from .suspects import commands, overview_line
+from .table import of_how_many, table
+from .target import collector_text, target_document, target_name
+from .units import human_bytes, percent, seconds
+from .waits import deadlocks_line
+
+if TYPE_CHECKING:
+    from .._goref import (
+        Dominators,
+        GoroutineCount,
+        Info,
+        Leaks,
+        Ledger,
+        Panic,
+        RootTotal,
+        Rss,
+        Suspects,
+        TypeTotal,
+        Waits,
+    )
+    from .report import Document
+
+TOP = 5  # rows of JSON
+TOP_BILLED = 3  # rows of the tables below what keeps most alive
+NEXT = 6  # commands, so that all fits on a screen
+_GARBAGE_SHARE = 10  # of the heap: said from a tenth on
+
+
+class Signal(NamedTuple):
+    """The signal that ended or stopped the program."""
+
+    name: str
+    sent_by: int | None = None
+    """The number of a process, if one has sent it."""
+    addr: int | None = None
+    """The address of a fault."""
+
+
+class Stop(NamedTuple):
+    """The thread that a signal came to, or that a debugger stopped."""
+
+    pid: int
+    thread: int
+    goroutine_id: int | None
+    signal: Signal | None
+
+
+class OverviewReport(Report):
+    """A first look."""
+
+    schema = 1
+
+    def __init__(
+        self,
+        *,
+        tool_version: str,
+        partial: Sequence[str],
+        info: Info,
+        ledger: Ledger,
+        roots: Sequence[RootTotal],
+        types: Sequence[TypeTotal],
+        warnings: Sequence[str] = (),
+        stop: Stop | None = None,
+        how: str = "goref",
+        suspect: str | None = None,
+        suspects: Suspects | None = None,
+        waits: Waits | None = None,
+        leaks: Leaks | None = None,
+        top: int | None = None,
+        kept: Dominators | None = None,
+        unknown: str = "",
+        graph_phases: Sequence[int] = (),
+        unfinished: str = "",
+        resident: Rss | None = None,
+        rss_bytes: int | None = None,
+        panic: Panic | None = None,
+    ) -> None:
+        """stop: None if the program goes on.
+        how: the command up to the verb, as a person types it.
+        suspect: without suspects, the package variable to ask about next.
+        suspects, waits, leaks: None if they were not looked for.
+        top: rows of each table; 0: all; not given: as many as fit.
+        kept: what keeps most alive; None: unknown says why not.
+        graph_phases: the times of the object graph.
+        unfinished: what the last reason of partial has ended, if the walk was
+            complete by then.
+        resident: the classes of resident memory, if the target tells.
+        rss_bytes: of a process, what the kernel says of it just now.
+        panic: what ended the program, if anything did."""
+        super().__init__(tool_version=tool_version, partial=partial)
+        self.info = info
+        self.ledger = ledger
+        self.roots = roots
+        self.types = types
+        self.warnings = warnings
+        self.stop = stop
+        self.how = how
+        self.suspect = suspect
+        self.top = TOP if top is None else top
+        self.top_billed = TOP_BILLED if top is None and kept else self.top
+        self.kept = kept
+        self.unknown = unknown
+        self.graph_phases = graph_phases
+        self.unfinished = unfinished
+        self.resident = resident
+        self.rss_bytes = rss_bytes
+        self.panic = panic if panic and panic.kind else None
+        self.suspects = suspects
+        self.waits = waits
+        self.leaks = leaks
+
+    def lines(self) -> list[str]:
+        lines = [line for make in SECTIONS for line in make(self).lines]
+        spent = sum(self.ledger.phases_us) + sum(self.graph_phases)
+        return [*lines, f"took {seconds(spent)}"]
+
+    def body(self) -> Document:
+        body: Document = {}
+        for make in SECTIONS:
+            body |= make(self).keys
+        return body
+
+
+class Section(NamedTuple):
+    """A part of the answer."""
+
+    lines: Sequence[str] = ()
+    """The lines to print; there may be none."""
+    keys: Document = {}
+    """Keys and values of the JSON document."""
+
+
+def _partial_lines(report: OverviewReport) -> list[str]:
+    reasons, ended = list(report.partial), []
+    if report.unfinished:
+        ended = partial_lines([reasons.pop()], f"no {report.unfinished}")
+    consequence = BOTH if report.kept else LOWER_BOUNDS
+    return [*partial_lines(reasons, consequence), *ended]
+
+
+def _target(report: OverviewReport) -> Section:
+    info = report.info
+    return Section(
+        [
+            f"{target_name(info)} of {info.exe_path}",
+            f"{info.go_version}, {collector_text(info.gc_phase)}",
+            *_partial_lines(report),
+        ],
+        target_document(info),
+    )
+
+
+def _ended(report: OverviewReport) -> Section:
+    """What ended it, in the runtime's own words."""
+    panic = report.panic
+    if panic is None:
+        return Section(keys={"panic": None})
+    text = cause_text(panic)
+    keys: Document = {"kind": panic.kind, "text": text, "goroutine_id": None}
+    row = panic.goroutine
+    if row:
+        keys["goroutine_id"] = row.id
+        at = row.user
+        text += f"; goroutine {row.id}"
+        if at.function:
+            text += f" in {at.function}"
+        if at.file:
+            text += f" at {os.path.basename(at.file)}:{at.line}"
+    line = f"ended by {text}"
+    if panic.kind == "panicking":
+        line = f"still running deferred calls: {text}"
+    return Section([line], {"panic": keys})
+
+
+def _signal_text(signal: Signal, pid: int, is_ended: bool) -> str:
+    text = f"stopped by {signal.name}"
+    if signal.addr is not None:
+        return f"{text} at address {signal.addr:#x}"
+    if signal.sent_by == pid and is_ended:
+        return f"{text}, which the Go runtime raised afterwards"
+    if signal.sent_by == pid:
+        return f"{text}, sent by the program itself"
+    return (
+        f"{text}, sent by process {signal.sent_by}" if signal.sent_by else text
+    )
+
+
+def _stop(report: OverviewReport) -> Section:
+    stop = report.stop
+    if stop is None:
+        return Section(keys={"stopped_by": None})
+    signal = stop.signal
+    text = "stopped by a debugger, not by a signal"
+    if signal:
+        text = _signal_text(signal, stop.pid, report.panic is not None)
+    text += f"; thread {stop.thread}"
+    if stop.goroutine_id:
+        text += f" runs goroutine {stop.goroutine_id}"
+    address = signal.addr if signal else None
+    keys: Document = {
+        "signal": signal and signal.name,
+        "sent_by": signal and signal.sent_by,
+        "address": None if address is None else f"{address:#x}",
+        "thread": stop.thread,
+        "goroutine_id": stop.goroutine_id,
+    }
+    return Section([text], {"stopped_by": keys})
+
+
+def _heap(report: OverviewReport) -> Section:
+    ledger = report.ledger
+    allocated, reached = ledger.allocated, ledger.reached
+    lines = [
+        f"heap: {allocated.objects:,} objects, "
+        f"{human_bytes(allocated.bytes)}; reached "
+        f"{percent(reached.objects, allocated.objects)} of the objects, "
+        f"{percent(reached.bytes, allocated.bytes)} of the bytes"
+    ]
+    lost = ledger.unreached
+    if lost.bytes * _GARBAGE_SHARE >= max(allocated.bytes, 1):
+        lines.append(
+            f"not reached: {lost.objects:,} objects, "
+            f"{human_bytes(lost.bytes)}: not yet swept, or garbage since the "
+            "last collection"
+        )
+    keys: Document = {
+        "allocated": total_document(allocated),
+        "reached": total_document(reached),
+        "unreached": total_document(lost),
+    }
+    return Section(lines, {"heap": keys})
+
+
+_GROUPS = {
+    "go_heap_live": "Go heap in use",
+    "go_heap_idle": "Go heap free",
+    "go_heap_scavenged": "Go heap free",
+    "go_stacks": "goroutine stacks",
+    "c_heap": "C heap",
+    "modules": "executable and libraries",
+    "mapped_files": "files",
+    "unknown": "unknown",
+}
+
+
+def _resident_text(resident: Rss) -> str:
+    """The classes that have a hundredth of the memory or more."""
+    groups: dict[str, int] = {}
+    for row in resident.classes:
+        is_runtime = row.name.startswith("go_runtime")
+        other = "Go runtime" if is_runtime else "other"
+        group = _GROUPS.get(row.name, other)
+        groups[group] = groups.get(group, 0) + row.bytes
+    parts = [
+        f"{human_bytes(size)} {group}"
+        for group, size in sorted(groups.items(), key=lambda g: -g[1])
+        if size * 100 >= resident.total_bytes
+    ]
+    total = human_bytes(resident.total_bytes)
+    if resident.residency == "unknown":
+        return (
+            "resident: not known; the core has all memory, resident or not: "
+            f"{total}: {', '.join(parts)}"
+        )
+    if resident.residency == "anonymous":
+        total = f"at most {total} anonymous"
+    return f"resident: {total}: {', '.join(parts)}"
+
+
+def _resident(report: OverviewReport) -> Section:
+    found, rss_bytes = report.resident, report.rss_bytes
+    if found:
+        is_exact = found.residency == "exact"
+        is_known = found.residency != "unknown"
+        return Section(
+            [_resident_text(found)],
+            {
+                "resident": {
+                    "residency": found.residency,
+                    "rss_bytes": found.total_bytes if is_exact else None,
+                    "anonymous_bytes": (
+                        found.anonymous_bytes if is_known else None
+                    ),
+                }
+            },
+        )
+    if rss_bytes is None:
+        return Section(keys={"resident": None})
+    about: Document = {
+        "residency": "unknown",
+        "rss_bytes": rss_bytes,
+        "anonymous_bytes": None,
+    }
+    return Section(
+        [f"resident: about {human_bytes(rss_bytes)} (Rss)"],
+        {"resident": about},
+    )
+
+
+def _goroutines(report: OverviewReport) -> Section:
+    info = report.info
+    rows = [row for row in info.goroutine_counts if not row.is_system]
+    system = info.goroutines - sum(row.goroutines for row in rows)
+    parts = [_goroutines_text(row) for row in rows]
+    if system:
+        parts.append(f"{system:,} of the runtime")
+    line = f"goroutines: {info.goroutines:,}"
+    if parts:
+        line += f" ({', '.join(parts)})"
+    keys: Document = {
+        "total": info.goroutines,
+        "system": system,
+        "states": [
+            {
+                "state": row.state,
+                "wait_reason": row.wait_reason,
+                "count": row.goroutines,
+            }
+            for row in rows
+        ],
+    }
+    return Section([line], {"goroutines": keys})
+
+
+def _goroutines_text(row: GoroutineCount) -> str:
+    return f"{row.goroutines:,} {row.wait_reason or row.state}"
+
+
+def _blocked(report: OverviewReport) -> Section:
+    """Who waits for each other, and who for ever."""
+    waits, leaks = report.waits, report.leaks
+    lines = []
+    if waits and waits.deadlocks:
+        lines.append(deadlocks_line(waits))
+    if leaks and leaks.leaked:
+        lines.append(leaks_line(leaks))
+    keys: Document = {
+        "deadlocks": waits and [list(d.ids) for d in waits.deadlocks],
+        "leaked": leaks and leaks.leaked,
+    }
+    return Section(lines, keys)
+
+
+def _top(
+    title: str,
+    rows: Sequence[Ranked],
+    report: OverviewReport,
+    unit: str = "size",
+) -> list[str]:
+    rows = [row for row in rows if row.objects]
+    shown = rows[: report.top_billed or None]
+    if not shown:
+        return []
+    title += of_how_many(len(shown), len(rows))
+    return ranking(title, shown, report.ledger.reached.bytes, unit)
+
+
+def _kept(report: OverviewReport) -> Section:
+    kept = report.kept
+    if kept is None:
+        line = f"what keeps most alive is not known: {report.unknown}"
+        keys: Document = {"dominators": None, "no_dominators": report.unknown}
+        return Section(["", line], keys)
+    first = branches(kept.rows)
+    document: Document = {"reached_bytes": kept.reached_bytes}
+    keys = {"dominators": document, "no_dominators": None}
+    if first is None or not first.below:
+        return Section(keys=keys)
+    document |= below_document(first)
+    cells = tree_cells(first, kept.reached_bytes, True)
+    title = "What keeps most alive (retained: freed without this one alone)"
+    return Section(["", title, *table([HEADS, *cells], left=[3])], keys)
+
+
+def _suspects(report: OverviewReport) -> Section:
+    found = report.suspects
+    if not found:
+        return Section(keys={"suspects": None})
+    keys: Document = {
+        "suspects": [
+            {"name": s.name, "retained_bytes": s.retained_bytes}
+            for s in found.suspects
+        ]
+    }
+    return Section([overview_line(found, bool(report.partial))], keys)
+
+
+def _holders(report: OverviewReport) -> Section:
+    roots = report.roots[: report.top or None]
+    return Section(
+        _top(
+            "Billed to the nearest root",
+            merged_roots(report.roots),
+            report,
+            "billed",
+        ),
+        {"roots": [root_document(root) for root in roots]},
+    )
+
+
+def _types(report: OverviewReport) -> Section:
+    rows = [Ranked(t.type, *t.total) for t in report.types]
+    return Section(
+        _top("Top types by bytes", rows, report),
+        {
+            "types": [
+                {"type": type_, **total_document(total)}
+                for type_, total in report.types[: report.top or None]
+            ]
+        },
+    )
+
+
+def _doubts(report: OverviewReport) -> Section:
+    """Why the figures may not be the whole truth."""
+    lines = [f"warning: {text}" for text in report.warnings]
+    gaps = report.ledger.gaps
+    lines += [line.strip() for line in gap_lines(gaps)]
+    return Section(
+        ["", *lines] if lines else [],
+        {"warnings": list(report.warnings), "gaps": gaps_document(gaps)},
+    )
+
+
+def _closer(report: OverviewReport) -> list[tuple[str, str]]:
+    """Commands that look closer at what holds most, and what they show."""
+    found = report.suspects.suspects if report.suspects else ()
+    if found:
+        who = command(report.how, "suspects")
+        first = commands(found[0], report.how)[0]
+        return [
+            (who, "who holds most, where it accumulates, and what"),
+            (first, f"a closer look at {found[0].name}"),
+        ]
+    named = report.suspect
+    if not named:
+        return []
+    return [
+        (
+            command(report.how, "dominators", named),
+            f"what {named} keeps alive",
+        ),
+        (command(report.how, "why", named), "the chain of references to it"),
+    ]
+
+
+def _next(report: OverviewReport) -> Section:
+    more = (["dominators"], "what keeps how much alive, in more detail")
+    if _blocked(report).lines:  # instead: all fits on one screen
+        more = (["hung"], "why goroutines wait, and for whom")
+    rss = (["rss"], "where the resident memory is, beyond the heap")
+    others = [
+        more,
+        (["scan"], "all tables: roots and types by bytes and objects"),
+        *([rss] if _resident(report).lines else []),
+        (["scan", "--out", "refs.pb"],
+         "the tree, for: go tool pprof refs.pb"),
+        (["verify"], "check that goref sees all of the heap (a second walk)"),
+    ]  # fmt: skip
+    rows = dict(_closer(report))
+    if report.panic and not is_sent(report.panic):
+        cause = command(report.how, "panic")
+        rows = {cause: "what ended it: the calls, and the values"} | rows
+    most = NEXT - len(_resident(report).lines) - len(_ended(report).lines)
+    for words, what in others[: most - len(rows)]:
+        rows.setdefault(command(report.how, *words), what)
+    return Section(next_lines(rows.items()), {"next": list(rows)})
+
+
+SECTIONS: tuple[Callable[[OverviewReport], Section], ...] = (
+    _target,
+    _ended,
+    _stop,
+    _heap,
+    _resident,
+    _goroutines,
+    _blocked,
+    _kept,
+    _suspects,
+    _holders,
+    _types,
+    _doubts,
+    _next,
+)

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref suspects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .command import command, operand
+from .report import UNCERTAIN, TopReport, partial_lines
+from .units import counted, human_bytes, percent
+
+if TYPE_CHECKING:
+    from .._goref import (
+        Suspect,
+        SuspectContent,
+        SuspectHop,
+        Suspects,
+        Vertex,
+    )
+    from .report import Document
+
+TOP = 3  # suspects as text, so that they fit on one screen
+_CONTENTS = 4  # types of what accumulates, as text
+_HOPS = 8  # of a path, as text
+
+
+class SuspectsReport(TopReport["Suspects"]):
+    """The few holders that keep most of the heap alive."""
+
+    schema = 1
+
+    def over(self, limit: int | None) -> str:
+        """Who retains more, suspect or not; without a limit: nobody."""
+        found = self.found
+        if not limit or found.largest_bytes <= limit:
+            return ""
+        return "a suspect" if found.suspects else found.largest_name or ""
+
+    def lines(self) -> list[str]:
+        found = self.found
+        top = TOP if self.top is None else self.top
+        shown = found.suspects[: top or None]
+        lines = [
+            suspects_line(found, bool(self.partial)),
+            *partial_lines(self.partial, UNCERTAIN),
+        ]
+        for number, suspect in enumerate(shown, 1):
+            lines += ["", f"{number}. {_title(suspect, found.reached_bytes)}"]
+            lines += _details(suspect, self.how)
+        left = len(found.suspects) - len(shown)
+        if left:
+            lines += ["", f"and {left:,} more (--top 0 shows all)"]
+        return lines
+
+    def body(self) -> Document:
+        found = self.found
+        return {
+            "reached_bytes": found.reached_bytes,
+            "min_bytes": found.min_bytes,
+            "runtime_bytes": found.runtime_bytes,
+            "largest": {
+                "name": found.largest_name,
+                "retained_bytes": found.largest_bytes,
+            },
+            "suspects": [
+                _document(suspect, self.how)
+                for suspect in found.suspects[: self.top or None]
+            ],
+        }
+
+
+def suspects_line(found: Suspects, is_partial: bool = False) -> str:
+    """How many there are, or why there is none: one line."""
+    if not found.reached_bytes:
+        return "suspects are not known: no object of the heap was reached"
+    if found.suspects:
+        held = sum(suspect.retained_bytes for suspect in found.suspects)
+        share = percent(held, found.reached_bytes)
+        verb = "holds" if len(found.suspects) == 1 else "hold"
+        return (
+            f"{counted(len(found.suspects), 'suspect')} {verb} "
+            f"{human_bytes(held)}, {share} of what is reached"
+        )
+    share = percent(found.min_bytes, found.reached_bytes)
+    where = " in what could be read" if is_partial else ""
+    size = human_bytes(found.min_bytes)
+    line = f"no suspect{where}: nothing holds {size} or more"
+    if found.min_bytes <= found.reached_bytes:
+        line += f" ({share} of what is reached)"
+    if found.largest_name:
+        size = human_bytes(found.largest_bytes)
+        line += f"; {found.largest_name} holds most: {size}"
+    return line
+
+
+def overview_line(found: Suspects, is_partial: bool = False) -> str:
+    """The first suspect, and how many more there are."""
+    if not found.suspects:
+        return suspects_line(found, is_partial)
+    first = found.suspects[0]
+    line = f"suspect: {_title(first, found.reached_bytes)}"
+    if first.kind != "goroutines" and first.accumulation_point != first.name:
+        line += f", where: {first.accumulation_point}"
+    left = len(found.suspects) - 1
+    return f"{line}; and {left:,} more" if left else line
+
+
+def _subject(suspect: Suspect) -> str:
+    if suspect.kind == "goroutines":
+        return f"{suspect.objects:,} goroutines of {suspect.name} hold"
+    if suspect.objects > 1:
+        return f"{suspect.objects:,} {suspect.name} together hold"
+    return f"{suspect.name} holds"
+
+
+def _title(suspect: Suspect, reached_bytes: int) -> str:
+    share = percent(suspect.retained_bytes, reached_bytes)
+    size = human_bytes(suspect.retained_bytes)
+    return f"{_subject(suspect)} {size} ({share})"
+
+
+def _details(suspect: Suspect, how: str) -> list[str]:
+    sections = [
+        ("where", [_where(suspect)]),
+        ("what", _contents(suspect)),
+        ("path", _path(suspect)),
+        ("closer", commands(suspect, how)),
+    ]
+    lines = []
+    for title, texts in sections:
+        for i, text in enumerate(texts):
+            lines.append(f"   {'' if i else title:8}{text}")
+    return lines
+
+
+def _where(suspect: Suspect) -> str:
+    text = suspect.accumulation_point
+    if suspect.is_chain:
+        text = f"a list that begins with {text}"
+    if suspect.kind == "goroutines":
+        return f"{text}, created by {suspect.created_by or 'the runtime'}"
+    return text + _at(suspect.at)
+
+
+def _at(vertex: Vertex) -> str:
+    return "" if vertex.addr is None else f" at {vertex.addr:#x}"
+
+
+def _contents(suspect: Suspect) -> list[str]:
+    shown = suspect.contents[:_CONTENTS]
+    widths = [
+        max((len(text) for text in column), default=0)
+        for column in zip(*map(_content_cells, shown))
+    ]
+    lines = []
+    for content in shown:
+        count, type_, size = _content_cells(content)
+        lines.append(
+            f"{count:>{widths[0]}} {type_:{widths[1]}}  {size:>{widths[2]}}"
+        )
+    left = len(suspect.contents) - len(shown)
+    if left:
+        lines.append(f"and {counted(left, 'more type')}")
+    return lines
+
+
+def _content_cells(content: SuspectContent) -> tuple[str, str, str]:
+    return (
+        f"{content.objects:,}",
+        content.type,
+        human_bytes(content.bytes),
+    )
+
+
+def _path(suspect: Suspect) -> list[str]:
+    hops = suspect.hops
+    lines = [_hop_text(hop) for hop in hops]
+    left = suspect.hops_left_out
+    if len(hops) > _HOPS:
+        left += len(hops) - _HOPS
+        lines[_HOPS // 2 : -_HOPS // 2] = []
+    if left:
+        lines.insert(len(lines) // 2, f"... {left:,} more ...")
+    return [f"{'-> ' if i else ''}{line}" for i, line in enumerate(lines)]
+
+
+def _hop_text(hop: SuspectHop) -> str:
+    vertex = hop.vertex
+    if vertex.kind == "object":
+        step = f"{hop.step}: " if hop.step else ""
+        size = "" if vertex.type else f" ({vertex.bytes:,} bytes)"
+        return f"{step}{vertex.name}{size}{_at(vertex)}"
+    if vertex.kind == "goroutine":
+        return vertex.name
+    kind = vertex.kind
+    if vertex.goroutine_id is not None:
+        kind += f", goroutine {vertex.goroutine_id}"
+    return f"{vertex.name} ({kind})"
+
+
+def commands(suspect: Suspect, how: str) -> list[str]:
+    """What shows more of it."""
+    if suspect.kind == "goroutines":
+        return _goroutine_commands(suspect, how)
+    lines = []
+    if suspect.kind == "objects" and suspect.holder.type:
+        lines.append(command(how, "why", "--type", suspect.name))
+    place, target = suspect.at, operand(suspect.at)
+    if target is None:
+        place, target = suspect.holder, operand(suspect.holder)
+    if target is None:
+        return lines or [command(how, "dominators")]
+    paths = ["--paths", "3"] if place.kind == "object" else []
+    return [
+        *lines,
+        command(how, "dominators", target),
+        command(how, "why", target, *paths),
+    ]
+
+
+def _goroutine_commands(suspect: Suspect, how: str) -> list[str]:
+    """Where they are, and what one of them has."""
+    made = suspect.created_by
+    which = ["--with", "goloc", made] if made else []
+    commands = [command(how, "goroutines", *which, "--group", "userloc")]
+    if suspect.holder.goroutine_id is not None:
+        number = str(suspect.holder.goroutine_id)
+        commands.append(command(how, "goroutine", number, "locals"))
+    return commands
+
+
+def _hop_document(hop: SuspectHop) -> Document:
+    vertex = hop.vertex
+    return {
+        "name": hop.step.removeprefix(".") if hop.step else vertex.name,
+        "kind": vertex.kind,
+        "type": vertex.type,
+        "address": _address(vertex),
+        "bytes": vertex.bytes,
+        "retained_bytes": vertex.retained_bytes,
+    }
+
+
+def _address(vertex: Vertex) -> str | None:
+    return None if vertex.addr is None else f"{vertex.addr:#x}"
+
+
+def _document(suspect: Suspect, how: str) -> Document:
+    return {
+        "name": suspect.name,
+        "kind": suspect.kind,
+        "objects": suspect.objects,
+        "retained_bytes": suspect.retained_bytes,
+        "accumulation_point": suspect.accumulation_point,
+        "address": _address(suspect.at),
+        "is_list": suspect.is_chain,
+        "created_by": suspect.created_by,
+        "path": [_hop_document(hop) for hop in suspect.hops],
+        "path_left_out": suspect.hops_left_out,
+        "accumulated": [
+            {"type": c.type, "objects": c.objects, "bytes": c.bytes}
+            for c in suspect.contents
+        ],
+        "next": commands(suspect, how),
+    }

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref waits: what goroutines wait for, who could wake them, deadlocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from .goroutines import waited_words
+from .report import Listed, Report, partial_lines
+from .stack import own_call, place, stack_lines
+from .table import wrapped
+from .units import counted
+
+if TYPE_CHECKING:
+    from .._goref import (
+        Awaited,
+        Backtrace,
+        Deadlock,
+        WaitOwner,
+        Waits,
+    )
+    from .report import Document, Json
+
+GROUPS = 10  # as text
+MEMBERS = 10  # of a deadlock, as text
+_CALLS = 6  # of a stack, as text
+_OWNERS = 3
+_IDS = 6
+_DEADLOCKS = 3
+_PLAIN_TYPES = ("sync.", "chan ", "hchan", "runtime.hchan")
+
+
+def awaited_name(group: Awaited) -> str:
+    """`main.store.mu', or an address."""
+    if group.addr is None:
+        return "nothing"
+    return group.path or f"{group.addr:#x}"
+
+
+def awaited_text(group: Awaited) -> str:
+    words = [group.kind]
+    if group.state:
+        words.append(group.state)
+    text = f"{awaited_name(group)} ({', '.join(words)})"
+    if group.type and not group.type.startswith(_PLAIN_TYPES):
+        text += f" in {group.type}"
+    return text
+
+
+def owner_text(owner: WaitOwner) -> str:
+    state = owner.wait_reason or owner.state
+    return (
+        f"goroutine {owner.id} [{state}] in {place(owner.user)}: "
+        f"{owner.evidence}"
+    )
+
+
+# What else goroutines wait for is in the reach of some.
+_OWNED = ("mutex", "read lock", "write lock", "wait group")
+
+
+def deadlocks_line(found: Waits) -> str:
+    """How many there are, in one line."""
+    count = sum(len(deadlock.ids) for deadlock in found.deadlocks)
+    behind = sum(deadlock.behind for deadlock in found.deadlocks)
+    line = (
+        f"{counted(len(found.deadlocks), 'deadlock')} of "
+        f"{counted(count, 'goroutine')}"
+    )
+    if behind:
+        line += f"; {behind:,} more wait for what they hold"
+    return line
+
+
+def deadlock_lines(
+    number: int,
+    deadlock: Deadlock,
+    stacks: Mapping[int, Backtrace],
+    max_calls: int = _CALLS,
+) -> list[str]:
+    """Who waits for what, with the calls of each; without calls, where."""
+    doubt = "" if deadlock.is_certain else " (owners are likely, not certain)"
+    lines = [
+        f"deadlock {number}: {counted(len(deadlock.ids), 'goroutine')}{doubt}"
+    ]
+    for i, goroutine in enumerate(deadlock.ids[:MEMBERS]):
+        awaited = deadlock.primitives[i % len(deadlock.primitives)]
+        owner = deadlock.ids[(i + 1) % len(deadlock.ids)]
+        whom = "itself" if owner == goroutine else f"goroutine {owner}"
+        has = "owned by" if awaited.kind in _OWNED else "in reach of"
+        where = "" if max_calls else _where(stacks.get(goroutine))
+        line = (
+            f"  goroutine {goroutine}{where} waits for "
+            f"{awaited_text(awaited)}, {has} {whom}"
+        )
+        lines += wrapped(line) if len(deadlock.ids) <= MEMBERS else [line]
+        if goroutine in stacks and max_calls:
+            lines += stack_lines(stacks[goroutine], max_calls)
+    left = len(deadlock.ids) - MEMBERS
+    if left > 0:
+        lines.append(f"  and {counted(left, 'more goroutine')} of the cycle")
+    if deadlock.behind:
+        lines.append(
+            f"  {counted(deadlock.behind, 'other goroutine')} "
+            f"{'wait' if deadlock.behind > 1 else 'waits'} for these"
+        )
+    return lines
+
+
+def _where(backtrace: Backtrace | None) -> str:
+    own = own_call(backtrace.calls) if backtrace else None
+    return f" in {place(own.at)}" if own else ""
+
+
+def group_lines(group: Awaited, title: str = "") -> list[str]:
+    """A group of waiters, and who could wake them."""
+    verb = "waits" if group.waiters == 1 else "wait"
+    ids = ", ".join(map(str, group.ids[:_IDS]))
+    more = ", ..." if group.waiters > min(len(group.ids), _IDS) else ""
+    waited = waited_words(group.waited_ns)
+    lines = [
+        *wrapped(
+            f"{title}{counted(group.waiters, 'goroutine')} {verb} for "
+            f"{', '.join([awaited_text(group), *waited])}"
+        ),
+        f"  in {place(group.user)}: {ids}{more}",
+    ]
+    if group.verdict:
+        lines.append(f"  {group.verdict}")
+    for line in _owner_lines(group):
+        lines += wrapped(f"  {line}")
+    return lines
+
+
+def _owner_lines(group: Awaited) -> list[str]:
+    likely = [owner for owner in group.owners if owner.is_likely]
+    shown = (likely or group.owners)[:_OWNERS]
+    lines = []
+    for owner in shown:
+        kind = "others that reach it"
+        if owner.is_certain:
+            kind = "owner"
+        elif owner.is_likely:
+            kind = "likely owner"
+        lines.append(f"{kind}: {owner_text(owner)}")
+    left = (len(likely) or group.reaching) - len(shown)
+    if left > 0:
+        lines.append(f"and {left:,} more")
+    return lines
+
+
+def first_owner(group: Awaited) -> WaitOwner | None:
+    """The likeliest owner, if something speaks for it."""
+    if group.owners and group.owners[0].is_likely:
+        return group.owners[0]
+    return None
+
+
+def awaited_document(group: Awaited) -> Document:
+    return {
+        "primitive": None if group.addr is None else f"{group.addr:#x}",
+        "kind": group.kind,
+        "path": group.path,
+        "type": group.type,
+        "state": group.state,
+    }
+
+
+def wait_document(group: Awaited) -> Document:
+    return {
+        **awaited_document(group),
+        "count": group.waiters,
+        "waited_ns": group.waited_ns,
+        "waiters": list(group.ids),
+        "function": group.user.function,
+        "file": group.user.file,
+        "line": group.user.line,
+        "verdict": group.verdict,
+        "reaching": group.reaching,
+        "owners": [
+            {
+                "id": owner.id,
+                "certain": owner.is_certain,
+                "likely": owner.is_likely,
+                "evidence": owner.evidence,
+                "state": owner.state,
+                "wait_reason": owner.wait_reason,
+                "function": owner.user.function,
+                "file": owner.user.file,
+                "line": owner.user.line,
+            }
+            for owner in group.owners
+        ],
+    }
+
+
+def deadlock_document(deadlock: Deadlock) -> Document:
+    return {
+        "ids": list(deadlock.ids),
+        "primitives": [awaited_document(p) for p in deadlock.primitives],
+        "certain": deadlock.is_certain,
+        "behind": deadlock.behind,
+    }
+
+
+class WaitsReport(Report):
+    """What goroutines wait for."""
+
+    schema = 1
+
+    def __init__(
+        self,
+        *,
+        tool_version: str,
+        partial: Sequence[str],
+        found: Waits,
+        stacks: Mapping[int, Backtrace] | None = None,
+        goroutine_id: int | None = None,
+        how: str = "goref",
+    ) -> None:
+        """stacks: of the goroutines of deadlocks.
+        how: the command up to the verb, as a person types it."""
+        super().__init__(tool_version=tool_version, partial=partial)
+        self.found = found
+        self.stacks = stacks or {}
+        self.goroutine_id = goroutine_id
+        self.how = how
+
+    def lines(self) -> list[str]:
+        found = self.found
+        lines = [self._first_line(), *partial_lines(self.partial)]
+        for number, deadlock in enumerate(found.deadlocks[:_DEADLOCKS], 1):
+            lines += ["", *deadlock_lines(number, deadlock, self.stacks)]
+        left = len(found.deadlocks) - _DEADLOCKS
+        if left > 0:
+            lines += ["", f"and {counted(left, 'more deadlock')}"]
+        for group in found.groups:
+            lines += ["", *group_lines(group)]
+        left = found.total - len(found.groups)
+        if left:
+            lines += [
+                "",
+                f"and {counted(left, 'more group')} (--limit 0 shows all)",
+            ]
+        return lines
+
+    def _first_line(self) -> str:
+        found = self.found
+        if found.deadlocks:
+            return deadlocks_line(found)
+        if not found.total and self.goroutine_id:
+            return (
+                f"goroutine {self.goroutine_id} waits for no lock and no "
+                "channel, and nobody waits for it"
+            )
+        if not found.total:
+            return "no goroutine waits for a lock or a channel"
+        return (
+            f"no deadlock; {counted(found.total, 'group')} of goroutines "
+            f"{'wait' if found.total > 1 else 'waits'} for locks or channels"
+        )
+
+    def body(self) -> Mapping[str, Json | Listed]:
+        found = self.found
+        return {
+            "goroutines": found.goroutines,
+            "groups": found.total,
+            "waits": Listed(wait_document, found.groups),
+            "deadlocks": [deadlock_document(d) for d in found.deadlocks],
+        }
+
+    def dot(self) -> str:
+        """A graph for Graphviz: waiters lead to what they wait for, and that
+        to its owners. Nodes have the same names in every run."""
+        edges = set()
+        nodes = {}
+        red = {number for d in self.found.deadlocks for number in d.ids}
+        for group in self.found.groups:
+            key = f"p{group.addr or 0:x}_{group.kind.replace(' ', '_')}"
+            label = f"{awaited_name(group)}\\n{group.kind}"
+            nodes[key] = f'[shape=box, label="{_quoted(label)}"]'
+            for number in group.ids:
+                edges.add((f"g{number}", key, ""))
+            for owner in group.owners:
+                if owner.is_likely:
+                    style = "solid" if owner.is_certain else "dashed"
+                    edges.add((key, f"g{owner.id}", f" [style={style}]"))
+        for name in {n for edge in edges for n in edge[:2] if n[0] == "g"}:
+            colour = ", color=red" if int(name[1:]) in red else ""
+            nodes[name] = f'[label="goroutine {name[1:]}"{colour}]'
+        lines = [f"  {name} {nodes[name]};" for name in sorted(nodes)]
+        lines += [f"  {a} -> {b}{style};" for a, b, style in sorted(edges)]
+        return "\n".join(["digraph waits {", *lines, "}", ""])
+
+
+def _quoted(text: str) -> str:
+    return text.replace('"', '\\"')

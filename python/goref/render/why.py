@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from . import holders as of_holders
+from .report import UNCERTAIN, Report, as_json, partial_lines
+from .sites import allocation_document, allocation_lines
+from .table import table
+from .units import human_bytes
+
+if TYPE_CHECKING:
+    from .._goref import (
+        Held,
+        Holders,
+        Hop,
+        StackFrame,
+        Variable,
+        Vertex,
+        Why,
+    )
+    from .report import Document
+
+# This is not certain if spans were lost.
+_NOWHERE = ("memory outside the Go heap", "free memory of the Go heap")
+MAX_LINES = 40  # of a chain; a list may have a million elements
+MAX_HOPS = 1000  # of a chain in JSON
+_NOT_KNOWN = "not known: in no part of the heap that could be read"
+
+
+class WhyReport(Report):
+    """The chain of references that holds an object."""
+
+    schema = 1
+
+    def __init__(
+        self,
+        *,
+        tool_version: str,
+        partial: Sequence[str],
+        why: Why,
+        asked: str | None = None,
+        variable: Variable | None = None,
+        holders: Holders | None = None,
+        not_known: str = "",
+        vertices: Mapping[int, Vertex] | None = None,
+        freed_bytes: int | None = None,
+        shows_paths: bool = False,
+        shows_roots: bool = False,
+        exclude_weak: bool = False,
+        stack: Sequence[StackFrame] | None = None,
+    ) -> None:
+        """asked: what a person typed, if the address was read from there.
+        variable: what was asked for, if it lies in no object.
+        holders: who keeps the object alive, with paths and roots.
+        not_known: why that is not known.
+        vertices: hops of the chain by address, for their sizes.
+        freed_bytes: what would be freed without the variable.
+        stack: the calls that allocated it; None: not sampled."""
+        super().__init__(tool_version=tool_version, partial=partial)
+        self.why = why
+        self.asked = asked
+        self.variable = variable
+        self.holders = holders
+        self.not_known = not_known
+        self.vertices = vertices or {}
+        self.freed_bytes = freed_bytes
+        self.shows_paths = shows_paths
+        self.shows_roots = shows_roots
+        self.exclude_weak = exclude_weak
+        self.stack = stack
+
+    def lines(self) -> list[str]:
+        why = self.why
+        lines = []
+        if self.asked:
+            lines.append(f"{self.asked} refers to {why.addr:#x}")
+        if self.variable:
+            lines += self._variable_lines(self.variable)
+        elif not why.is_object:
+            what = self._description() or "no object of the heap"
+            lines.append(f"{why.addr:#x}: {what}")
+        else:
+            lines.append(_object_line(why))
+            lines += self._chain_lines()
+            lines += self._holder_lines()
+            lines += allocation_lines(self.stack)
+        if self.partial:
+            consequence = "other holders may exist in the missing part"
+            if self.holders:
+                consequence += f", {UNCERTAIN}"
+            lines += partial_lines(self.partial, consequence)
+        return lines
+
+    def _section(self) -> str:
+        """The section of a variable: data, bss, noptrdata, noptrbss."""
+        return (self._description() or "").partition(":")[0]
+
+    def _variable_lines(self, variable: Variable) -> list[str]:
+        lines = [
+            f"{variable.name}: {variable.type}, {variable.bytes:,} bytes "
+            f"at {variable.addr:#x} ({self._section()})",
+        ]
+        if not variable.held:
+            return [*lines, "It points to no object of the heap."]
+        lines.append("It points to:")
+        lines += table(
+            [_held_row(held) for held in variable.held], left=[0, 1, 2, 3]
+        )
+        if variable.nothers:
+            lines.append(f"  and {variable.nothers:,} more")
+        if variable.is_cut:
+            lines.append("  and what the rest of it points to")
+        if self.freed_bytes is not None:
+            freed = of_holders.exact_bytes(self.freed_bytes)
+            lines.append(f"Without it, {freed} would be freed.")
+        return lines
+
+    def _description(self) -> str | None:
+        if self.partial and self.why.description in _NOWHERE:
+            return _NOT_KNOWN
+        return self.why.description
+
+    def _holder_lines(self) -> list[str]:
+        """What the object graph knows."""
+        if self.not_known:
+            return [f"who else holds it is not known: {self.not_known}"]
+        if not self.holders or not self.holders.holder:
+            return []
+        lines = []
+        if self.shows_paths:
+            lines += of_holders.path_lines(self.holders, self.exclude_weak)
+        if self.shows_roots:
+            lines += of_holders.root_lines(self.holders, self.exclude_weak)
+        end = of_holders.holder_line(self.holders.holder, self.exclude_weak)
+        return [*lines, f"held {end}"]
+
+    def _chain_lines(self) -> list[str]:
+        why = self.why
+        if why.is_reachable:
+            rows = _hop_rows(why, self.vertices)
+            return [_root_line(why), *table(rows, left=[0, 1, 2])]
+        if self.partial:
+            return ["not reached from what could be read"]
+        return ["not reachable: garbage, or not yet swept"]
+
+    def body(self) -> Document:
+        why = self.why
+        return {
+            "address": f"{why.addr:#x}",
+            "object": _object_document(why) if why.is_object else None,
+            "allocated_by": allocation_document(self.stack),
+            "reachable": why.is_reachable,
+            "root": _root_document(why) if why.is_reachable else None,
+            "path": [
+                _hop_document(hop, self.vertices.get(hop.addr or 0))
+                for _, hop in chain_ends(why.hops)
+            ],
+            "path_left_out": max(0, len(why.hops) - MAX_HOPS),
+            "description": self._description(),
+            "variable": self._variable_document(),
+            **self._holders_document(),
+        }
+
+    def _holders_document(self) -> Document:
+        found = self.holders
+        if not found or not found.holder:
+            return {
+                "retained_bytes": None,
+                "holder": None,
+                "paths": [],
+                "paths_complete": False,
+                "roots": [],
+                "root_count": None,
+                "root_groups": [],
+            }
+        return {
+            "retained_bytes": found.retained_bytes,
+            "holder": of_holders.holder_document(found.holder),
+            "paths": [of_holders.path_document(p) for p in found.paths],
+            "paths_complete": found.is_complete,
+            "roots": of_holders.root_documents(found),
+            "root_count": found.all_roots if self.shows_roots else None,
+            "root_groups": of_holders.root_group_documents(found),
+        }
+
+    def _variable_document(self) -> Document | None:
+        variable = self.variable
+        if not variable:
+            return None
+        return {
+            "name": variable.name,
+            "type": variable.type,
+            "address": f"{variable.addr:#x}",
+            "bytes": variable.bytes,
+            "section": self._section(),
+            "holds": [_held_document(held) for held in variable.held],
+            "others": variable.nothers,
+            "complete": not variable.is_cut,
+            "retained_bytes": self.freed_bytes,
+        }
+
+
+def why_json(reports: Sequence[WhyReport]) -> str:
+    """One answer is an object, several are an array."""
+    documents = [report.document() for report in reports]
+    return as_json(documents if len(documents) > 1 else documents[0])
+
+
+def _object_line(why: Why) -> str:
+    kind = why.type or "object of unknown type"
+    where = f" + {why.offset}" if why.offset else ""
+    return (
+        f"{why.addr:#x}: {kind}, {why.bytes:,} bytes "
+        f"at {why.base_addr:#x}{where}"
+    )
+
+
+def _root_line(why: Why) -> str:
+    words = f"{why.root_kind}"
+    if why.goroutine_id is not None:
+        words += f", goroutine {why.goroutine_id}"
+    return f"billed to {why.root_name} ({words}):"
+
+
+def _hop_rows(why: Why, vertices: Mapping[int, Vertex]) -> list[list[str]]:
+    rows = [
+        [
+            f"{'->' if i else '  '} {hop.name}",
+            "" if hop.addr is None else f"{hop.addr:#x}",
+            hop.type or "",
+            *_size_cells(vertices.get(hop.addr or 0)),
+        ]
+        for i, hop in _ends(why.hops, MAX_LINES)
+    ]
+    left_out = len(why.hops) - len(rows)
+    if left_out:
+        middle = MAX_LINES // 2
+        rows.insert(middle, [f"   ... {left_out:,} more", "", "", "", ""])
+    return rows
+
+
+def _size_cells(vertex: Vertex | None) -> list[str]:
+    """The own size of an object, and the retained one."""
+    if vertex is None:
+        return ["", ""]
+    own = human_bytes(vertex.bytes) if vertex.kind == "object" else ""
+    return [own, f"retains {human_bytes(vertex.retained_bytes)}"]
+
+
+def chain_ends(hops: Sequence[Hop]) -> list[tuple[int, Hop]]:
+    """The hops of a chain that a document has, with their numbers."""
+    return _ends(hops, MAX_HOPS)
+
+
+def _ends(hops: Sequence[Hop], most: int) -> list[tuple[int, Hop]]:
+    """The first and the last hops, with their numbers, if there are too
+    many."""
+    numbered = list(enumerate(hops))
+    if len(numbered) <= most:
+        return numbered
+    return numbered[: most // 2] + numbered[-(most // 2) :]
+
+
+def _held_row(held: Held) -> list[str]:
+    offset = held.addr - held.base_addr
+    return [
+        held.name,
+        held.type,
+        f"{held.addr:#x}",
+        f"{held.bytes:,} bytes"
+        + (f" at {held.base_addr:#x} + {offset}" if offset else ""),
+    ]
+
+
+def _held_document(held: Held) -> Document:
+    return {
+        "name": held.name,
+        "type": held.type,
+        "address": f"{held.addr:#x}",
+        "base": f"{held.base_addr:#x}",
+        "bytes": held.bytes,
+    }
+
+
+def _object_document(why: Why) -> Document:
+    return {
+        "base": f"{why.base_addr:#x}",
+        "bytes": why.bytes,
+        "type": why.type,
+        "offset": why.offset,
+    }
+
+
+def _root_document(why: Why) -> Document:
+    return {
+        "name": why.root_name,
+        "kind": why.root_kind,
+        "goroutine_id": why.goroutine_id,
+    }
+
+
+def _hop_document(hop: Hop, vertex: Vertex | None) -> Document:
+    return {
+        "name": hop.name,
+        "type": hop.type,
+        "address": None if hop.addr is None else f"{hop.addr:#x}",
+        "bytes": vertex and vertex.bytes,
+        "retained_bytes": vertex and vertex.retained_bytes,
+    }

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All answers as one page of HTML.
+
+    commands/report.py  asks all questions, and puts their JSON documents
+                        into one
+    limits.py           bounds that document
+    values.py           takes the values of the program out of it
+    waitgraph.py        draws who waits for whom as nodes and edges
+    page.py             makes the page; sections/ has a file for each part
+    assets/             the style sheet and the scripts of the page
+
+Pure: never imports gdb. Whatever the document says is text: markup.py is the
+only way to make an element, and it escapes."""
+
+from .page import page
+
+__all__ = ["page"]

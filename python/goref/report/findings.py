@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong, the worst first: the first screen of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..render.units import counted, human_bytes, percent
+from .values import HIDDEN
+
+# What ends a program that is wrong, and not one that was told to end.
+_FAULTS = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGSYS", "SIGTRAP")
+
+
+class Finding(NamedTuple):
+    """grade: "bad", "warn" or "good". link: the section that says more."""
+
+    grade: str
+    title: str
+    text: str
+    link: str
+    command: str | None = None
+
+
+def findings(document: Mapping[str, Any]) -> list[Finding]:
+    found = [
+        *_ended(document),
+        *_deadlocks(document),
+        *_blocked(document),
+        *_suspects(document),
+        *_leaks(document),
+    ]
+    if found:
+        return found
+    return [_nothing(document)]
+
+
+def _nothing(document: Mapping[str, Any]) -> Finding:
+    missing = {"hung", "suspects", "leaks"} & {*document["missing"]}
+    if missing or document["partial"]:
+        return Finding(
+            "warn",
+            "Not known",
+            "nothing stands out in what could be read, but not everything "
+            "could be read",
+            "about",
+        )
+    return Finding(
+        "good",
+        "Nothing stands out",
+        "no crash, no deadlock, no leaked goroutine, and nothing that holds "
+        "much of the heap alone",
+        "heap",
+    )
+
+
+def _ended(document: Mapping[str, Any]) -> list[Finding]:
+    panic = document.get("panic")
+    if not panic or panic["kind"] is None:
+        return []
+    text = ended_text(panic)
+    is_fault = panic["signal"] in _FAULTS
+    if panic["kind"] == "signal" and not is_fault:
+        return []  # somebody sent it: a fact, and no fault
+    title = "Panic" if panic["kind"] in ("panic", "panicking") else "Crash"
+    return [
+        Finding("bad", title, text, "stop", f"{document['command']} panic")
+    ]
+
+
+def ended_text(panic: Mapping[str, Any]) -> str:
+    """What ended the program, in one line."""
+    where = ""
+    if panic["goroutine_id"]:
+        where = f" in goroutine {panic['goroutine_id']}"
+        own = [
+            frame["function"]
+            for frame in panic["frames"]
+            if not (frame["function"] or "").startswith("runtime.")
+        ]
+        where += f", {own[0]}" if own and own[0] else ""
+    if panic["kind"] == "fatal error":
+        text = panic["fatal_error"] or "its text is not known"
+        return f"fatal error: {text}{where}"
+    if panic["values"]:
+        return _panic_text(panic["values"][-1], where)
+    if panic["signal"]:
+        address = f" at {panic['address']}" if panic["address"] else ""
+        if panic["sent_with_kill"]:
+            address = ", sent with kill"
+        return f"{panic['signal']}{address}{where}"
+    return f"the program was ended by a {panic['kind']}{where}"
+
+
+def _panic_text(value: Mapping[str, Any], where: str) -> str:
+    type_ = value["type"] or ""
+    if value["value"] in (HIDDEN, None):
+        of_type = f" of type {type_}" if type_ else ""
+        return f"panic{of_type}{where}; its text is left out"
+    return f"panic: {' '.join(filter(None, [type_, value['value']]))}{where}"
+
+
+def _deadlocks(document: Mapping[str, Any]) -> list[Finding]:
+    waits = document.get("waits")
+    hung = document.get("hung")
+    if not waits or not waits["ndeadlocks"]:
+        return []
+    cause = hung["cause"] if hung else counted(waits["ndeadlocks"], "deadlock")
+    return [
+        Finding(
+            "bad", "Deadlock", cause, "waits", f"{document['command']} hung"
+        )
+    ]
+
+
+def _blocked(document: Mapping[str, Any]) -> list[Finding]:
+    """What most goroutines wait for, if that is no deadlock and no leak."""
+    hung, waits = document.get("hung"), document.get("waits")
+    if not hung or not waits or waits["ndeadlocks"]:
+        return []
+    cause = hung["cause"].removeprefix("no deadlock; ")
+    if cause == hung["cause"] or "leaked goroutine" in cause:
+        return []
+    pile = max((row["count"] for row in waits["waits"]), default=0)
+    behind = max((row["behind"] for row in waits["owners"]), default=0)
+    if max(pile, behind) < 2 and " goroutines wait " not in cause:
+        return []  # a lone waiter
+    return [
+        Finding(
+            "bad" if behind > 1 or "lost" in cause else "warn",
+            "Waiting",
+            cause,
+            "waits",
+            f"{document['command']} waits",
+        )
+    ]
+
+
+def _suspects(document: Mapping[str, Any]) -> list[Finding]:
+    found = document.get("suspects")
+    if not found or not found["suspects"]:
+        return []
+    rows = found["suspects"]
+    held = sum(row["retained_bytes"] for row in rows)
+    parts = [
+        f"{row['name']} {human_bytes(row['retained_bytes'])} "
+        f"({percent(row['retained_bytes'], found['reached_bytes'])})"
+        for row in rows[:3]
+    ]
+    if len(rows) > 3:
+        parts.append(f"{len(rows) - 3} more")
+    whole = (
+        f"{human_bytes(held)}, {percent(held, found['reached_bytes'])} of the "
+        "heap"
+    )
+    text = f"{len(rows):,} suspects hold {whole}: {'; '.join(parts)}"
+    if len(rows) == 1:
+        text = f"{rows[0]['name']} holds {whole}"
+    return [
+        Finding(
+            "warn",
+            "Memory",
+            text,
+            "suspects",
+            f"{document['command']} suspects",
+        )
+    ]
+
+
+def _leaks(document: Mapping[str, Any]) -> list[Finding]:
+    found = document.get("leaks")
+    if not found or not found["leaked"]:
+        return []
+    where = found["groups"][0]["function"] if found["groups"] else None
+    text = (
+        f"{counted(found['leaked'], 'goroutine')} can never be woken again, "
+        f"and {'keeps' if found['leaked'] == 1 else 'keep'} "
+        f"{human_bytes(found['retained_bytes'])} and "
+        f"{human_bytes(found['stack_bytes'])} of stacks"
+    )
+    if where:
+        text += f"; most in {where}"
+    return [
+        Finding("warn", "Leaked goroutines", text, "leaks",
+                f"{document['command']} leaks")
+    ]  # fmt: skip

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elements of a page. Names in the target are input: text becomes text, and
+never markup."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Union
+from xml.etree import ElementTree
+
+from ..render.units import human_bytes, percent, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    Element = ElementTree.Element
+    Child = Union[None, str, int, Element, Iterable["Child"]]
+    Attributes = Mapping[str, Union[None, str, int, bool]]
+
+_WITH_UNIT = re.compile(r"([\d.]+ (?:%|[kMGT]?B\b))")
+_PARTS = re.compile(r"(?<=\w[./])(?=\w)|(?<=\w)(?=\[)")
+
+
+def _append(parent: Element, child: Child) -> None:
+    if child is None:
+        return
+    if isinstance(child, ElementTree.Element):
+        parent.append(child)
+    elif isinstance(child, (str, int)):
+        text = printable(str(child))
+        if len(parent):
+            parent[-1].tail = (parent[-1].tail or "") + text
+        else:
+            parent.text = (parent.text or "") + text
+    else:
+        for one in child:
+            _append(parent, one)
+
+
+def el(
+    tag: str, attributes: Attributes | None = None, *children: Child
+) -> Element:
+    """An element. An attribute that is None or False is left out, and True is
+    an empty one. Children are elements, texts, or lists of both."""
+    element = ElementTree.Element(tag)
+    for name, value in (attributes or {}).items():
+        if value is None or value is False:
+            continue
+        element.set(name, "" if value is True else printable(str(value)))
+    _append(element, children)
+    return element
+
+
+def data(name: str, document: object) -> Element:
+    """A document for the scripts of the page. The text of a script is not
+    escaped by HTML's rules; JSON's own escapes keep it from ending early."""
+    text = json.dumps(document, separators=(",", ":"))
+    for char in "<>&":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    element = el("script", {"type": "application/json", "id": name})
+    element.text = text
+    return element
+
+
+def asset(tag: str, text: str) -> Element:
+    """A style sheet or a script of ours."""
+    if f"</{tag}" in text.lower() or "<!--" in text:
+        raise ValueError(f"the text would end its <{tag}> element")
+    element = ElementTree.Element(tag)
+    element.text = text
+    return element
+
+
+def html(root: Element) -> str:
+    text = ElementTree.tostring(root, encoding="unicode", method="html")
+    return f"<!DOCTYPE html>\n{text}\n"
+
+
+# ------------------------------------------------------------ common pieces
+
+
+def size(count: int) -> Element:
+    """Bytes for a person, with the exact number behind the pointer."""
+    return el("span", {"class": "num", "title": f"{count:,} B"},
+              human_bytes(count))  # fmt: skip
+
+
+def code(text: str, title: str | None = None) -> Element:
+    """A name, which is broken between its parts if it is too long."""
+    first, *rest = _PARTS.split(text)
+    pieces = [[el("wbr"), part] for part in rest]
+    return el("code", {"title": title}, first, pieces)
+
+
+def bar(part: int, whole: int) -> Element:
+    """A share as a bar. Of presentation attributes only: the page's policy
+    forbids styles in elements."""
+    share = min(100.0, 100 * part / whole) if whole else 0.0
+    return el(
+        "svg",
+        {"class": "bar", "viewBox": "0 0 100 1", "aria-hidden": "true",
+         "preserveAspectRatio": "none"},
+        el("rect", {"width": f"{share:.2f}", "height": "1"}),
+    )  # fmt: skip
+
+
+def unbroken(text: str) -> list[Child]:
+    """A text whose numbers stay on the line of their units."""
+    return [
+        el("span", {"class": "num"}, part) if i % 2 else part
+        for i, part in enumerate(_WITH_UNIT.split(text))
+    ]
+
+
+def note(*children: Child) -> Element:
+    return el("p", {"class": "note"}, *children)
+
+
+def empty(*children: Child) -> Element:
+    """What a section says if there is nothing to show."""
+    return el("p", {"class": "empty"}, *children)
+
+
+def section(name: str, title: str, lead: Child, *children: Child) -> Element:
+    return el(
+        "section",
+        {"id": name, "aria-labelledby": f"{name}-title"},
+        el("h2", {"id": f"{name}-title"}, title),
+        el("p", {"class": "lead"}, _lead(lead)) if lead else None,
+        *children,
+    )
+
+
+def _lead(lead: Child) -> Child:
+    return unbroken(lead) if isinstance(lead, str) else lead
+
+
+def share_text(part: int, whole: int) -> str:
+    return percent(part, whole)
+
+
+def place(row: Mapping[str, object]) -> Element:
+    """`main.f  main.go:17' of a document with function, file and line."""
+    file = str(row.get("file") or "?")
+    short = file.rpartition("/")[2]
+    return el(
+        "span",
+        {"class": "place"},
+        code(str(row.get("function") or "?")),
+        " ",
+        el("span", {"class": "file", "title": f"{file}:{row.get('line')}"},
+           f"{short}:{row.get('line')}"),
+    )  # fmt: skip

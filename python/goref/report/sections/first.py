@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first screen: what is wrong, in which program; then what stopped it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...render.units import counted, human_bytes, percent
+from ..findings import Finding, ended_text, findings
+from ..markup import code, el, empty, section, unbroken
+from .parts import missing, own_calls, stack
+
+if TYPE_CHECKING:
+    from ..markup import Child, Element
+
+
+def screen(document: Mapping[str, Any]) -> Element:
+    heap = document["heap"]
+    exe = heap["target"]["exe"]
+    return el(
+        "div",
+        {"class": "first"},
+        el("h1", {"title": exe}, exe.rpartition("/")[2]),
+        el("p", {"class": "target"}, _target(document)),
+        _partial(document),
+        el(
+            "ul",
+            {"class": "findings", "aria-label": "What is wrong"},
+            [_finding(found) for found in findings(document)],
+        ),
+        el("dl", {"class": "facts"}, _facts(document)),
+    )
+
+
+def _target(document: Mapping[str, Any]) -> str:
+    heap = document["heap"]
+    made = document["made_at"].replace("T", " ").replace("+00:00", " UTC")
+    return f"{heap['target_name']}, {heap['go_version']}; report of {made}"
+
+
+def _partial(document: Mapping[str, Any]) -> Element | None:
+    """What could not be found is said before what was."""
+    lost = "; ".join(document["partial"])
+    absent = "; ".join(
+        f"{name}: {reason}" for name, reason in document["missing"].items()
+    )
+    if not lost and not absent:
+        return None
+    return el(
+        "div",
+        {"class": "finding warn", "role": "note", "id": "partial"},
+        el("strong", None, "Partial" if lost else "Incomplete"),
+        el(
+            "span",
+            None,
+            f"{lost}. Sizes are lower bounds, and retained sizes may be too "
+            "small or too large. "
+            if lost
+            else None,
+            f"Not in this report: {absent}." if absent else None,
+        ),
+    )
+
+
+def _finding(found: Finding) -> Element:
+    return el(
+        "li",
+        None,
+        el(
+            "a",
+            {"class": f"finding {found.grade}", "href": f"#{found.link}"},
+            el("strong", None, found.title),
+            el("span", None, unbroken(found.text)),
+        ),
+    )
+
+
+def _facts(document: Mapping[str, Any]) -> list[Element]:
+    heap = document["heap"]
+    allocated = heap["heap"]["allocated_bytes"]
+    reached = heap["reached"]["bytes"]
+    rows: list[tuple[str, str, str]] = [
+        (
+            "Heap",
+            human_bytes(allocated),
+            f"{counted(heap['heap']['allocated_objects'], 'object')}, "
+            f"{percent(reached, allocated)} reached",
+        )
+    ]
+    rss = document.get("rss")
+    if rss:
+        rows.append(
+            ("Resident", human_bytes(rss["total_bytes"]), _residency(rss))
+        )
+    overview = document.get("overview")
+    if overview:
+        total = overview["goroutines"]["total"]
+        rows.append(("Goroutines", f"{total:,}", _states(overview)))
+    rows.append(("Stopped by", *_stopped(document)))
+    return [
+        el("div", None, el("dt", None, title), el("dd", None, text),
+           el("dd", {"class": "more"}, unbroken(more)))
+        for title, text, more in rows
+    ]  # fmt: skip
+
+
+def _residency(rss: Mapping[str, Any]) -> str:
+    return {
+        "exact": "page by page (Rss)",
+        "anonymous": "of anonymous memory, at most",
+    }.get(rss["residency"], "in the core; residency is not known")
+
+
+def _states(overview: Mapping[str, Any]) -> str:
+    states = overview["goroutines"]["states"]  # most first
+    words = [
+        f"{row['count']:,} {row['wait_reason'] or row['state']}"
+        for row in states[:3]
+    ]
+    if len(states) > 3:
+        words.append("...")
+    return ", ".join(words)
+
+
+def _stopped(document: Mapping[str, Any]) -> tuple[str, str]:
+    stop = (document.get("overview") or {}).get("stopped_by")
+    if not stop:
+        return "goref", "to be copied; the process went on"
+    signal = stop["signal"]
+    thread = f"thread {stop['thread']}"
+    if stop["goroutine_id"]:
+        thread += f", goroutine {stop['goroutine_id']}"
+    if not signal:
+        return "a debugger", thread
+    if not stop["sent_by"]:
+        return signal, thread
+    if stop["sent_by"] == document["overview"]["own_pid"]:
+        if document["overview"]["panic"]:
+            return signal, f"{thread}; the Go runtime raised it afterwards"
+        return signal, f"{thread}, sent by the program itself"
+    return signal, f"{thread}, sent by process {stop['sent_by']}"
+
+
+def stop(document: Mapping[str, Any]) -> Element:
+    title = "What stopped the program"
+    panic = document.get("panic")
+    if panic is None:
+        return section(
+            "stop", title, None, missing(document, "panic", "what ended it")
+        )
+    if panic["kind"] is None:
+        text = "Nothing has ended the program, and no goroutine panics."
+        return section("stop", title, None, empty(text))
+    deferred: Child = None
+    if panic["deferred"]:
+        deferred = [
+            el("h3", None, "Deferred calls that have not run, the next first"),
+            stack(panic["deferred"], True),
+        ]
+    return section(
+        "stop",
+        title,
+        None,
+        el("p", {"class": "cause"}, ended_text(panic)),
+        _values(panic),
+        own_calls(panic["frames"], True)
+        if panic["frames"]
+        else _thread(panic),
+        deferred,
+    )
+
+
+def _values(panic: Mapping[str, Any]) -> Element | None:
+    """Several panics, the oldest first."""
+    if len(panic["values"]) < 2:
+        return None
+    return el(
+        "ol",
+        None,
+        [
+            el(
+                "li",
+                None,
+                code(" ".join(filter(None, [v["type"], v["value"]]))),
+                " recovered" if v["recovered"] else None,
+            )
+            for v in panic["values"]
+        ],
+    )
+
+
+def _thread(panic: Mapping[str, Any]) -> Element | None:
+    if not panic["thread_id"]:
+        return None
+    thread = f"Thread {panic['thread_id']}"
+    if panic["sent_with_kill"]:
+        return empty(f"{thread}, which received the signal, ran no goroutine.")
+    return empty(f"{thread} ran no goroutine: it was in the scheduler.")

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the resident memory is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...render.units import human_bytes
+from ..markup import note, section
+from .parts import command, missing
+from .stacked import Part, stacked
+
+if TYPE_CHECKING:
+    from ..markup import Element
+
+_LEADS = {
+    "exact": "{} are resident (Rss). Each resident page is in one class.",
+    "anonymous": "At most {} of anonymous memory were resident. Nothing is "
+    "known of pages of files.",
+    "unknown": "The core has {} of memory, and does not tell which pages "
+    "were resident.",
+}
+
+
+def resident(document: Mapping[str, Any]) -> Element:
+    title = "Resident memory"
+    found = document.get("rss")
+    if found is None:
+        reason = missing(document, "rss", "where the resident memory is")
+        return section("rss", title, None, reason)
+    whole = found["total_bytes"]
+    parts = [
+        Part(found["texts"].get(row["name"], row["name"]), row["bytes"],
+             colour=i)
+        for i, row in enumerate(found["classes"])
+        if row["bytes"]
+    ]  # fmt: skip
+    return section(
+        "rss",
+        title,
+        _LEADS[found["residency"]].format(human_bytes(whole)),
+        stacked("rss-classes", parts, whole),
+        note(_collector(found["go"])),
+        command(f"{document['command']} rss"),
+    )
+
+
+def _collector(go: Mapping[str, Any]) -> str:
+    words = []
+    if go["gogc"] is not None:
+        words.append(f"GOGC={'off' if go['gogc'] < 0 else go['gogc']}")
+    if go["memory_limit"] is not None:
+        words.append(f"GOMEMLIMIT={human_bytes(go['memory_limit'])}")
+    if go["goal_bytes"] is not None and (go["gogc"] or 0) >= 0:
+        words.append(f"heap goal {human_bytes(go['goal_bytes'])}")
+    freed = human_bytes(go["next_gc_frees_bytes"])
+    return ", ".join([*words, f"the next collection frees {freed}"]) + "."

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The few holders that keep most of the heap alive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...render.units import human_bytes
+from ..markup import bar, code, el, empty, section, share_text, size
+from ..tables import Column, bytes_, name, number, share, table
+from .parts import command, missing
+
+if TYPE_CHECKING:
+    from ..markup import Element
+
+_DETAILED = 10
+
+
+def suspects(document: Mapping[str, Any]) -> Element:
+    title = "Suspects"
+    found = document.get("suspects")
+    if found is None:
+        reason = missing(document, "suspects", "who holds most of the heap")
+        return section("suspects", title, None, reason)
+    lead = (
+        "One holder, or many alike, that keep 10 % of the heap alive or more. "
+        "Retained is what would be freed without it."
+    )
+    rows = found["suspects"]
+    if not rows:
+        least = human_bytes(found["min_bytes"])
+        text = f"No suspect: nothing alone holds {least} or more."
+        return section("suspects", title, lead, empty(text))
+    return section(
+        "suspects",
+        title,
+        lead,
+        _table(rows, found["reached_bytes"]),
+        [
+            _details(i, row, found["reached_bytes"])
+            for i, row in enumerate(rows[:_DETAILED], 1)
+        ],
+    )
+
+
+def _subject(row: Mapping[str, Any]) -> str:
+    if row["kind"] == "goroutines":
+        return f"goroutines of {row['name']}"
+    return str(row["name"])
+
+
+def _table(rows: list[Mapping[str, Any]], whole: int) -> Element:
+    columns = [
+        Column("Retained", True),
+        Column("Share", True),
+        Column("Count", True, True),
+        Column("Holder"),
+        Column("Accumulates in", is_minor=True),
+    ]
+    cells = [
+        (
+            bytes_(row["retained_bytes"]),
+            share(row["retained_bytes"], whole),
+            number(row["objects"]),
+            name(_subject(row)),
+            name(row["accumulation_point"]),
+        )
+        for row in rows
+    ]
+    return table("suspects-table", "Suspects", columns, cells)
+
+
+def _details(number_: int, row: Mapping[str, Any], whole: int) -> Element:
+    held = row["retained_bytes"]
+    return el(
+        "details",
+        {"class": "card", "open": number_ <= 2},
+        el(
+            "summary",
+            None,
+            el("strong", None, f"{number_}. {_subject(row)}"),
+            " ",
+            size(held),
+            f" ({share_text(held, whole)})",
+        ),
+        el(
+            "div",
+            {"class": "columns"},
+            el(
+                "div",
+                None,
+                el("h3", None, "What accumulates"),
+                _contents(row, held),
+            ),
+            el("div", None, el("h3", None, "Shortest path"), _path(row)),
+        ),
+        [command(words) for words in row["next"]],
+    )
+
+
+def _contents(row: Mapping[str, Any], held: int) -> Element:
+    return el(
+        "table",
+        {"class": "plain"},
+        [
+            el(
+                "tr",
+                None,
+                el("td", {"class": "n"}, f"{part['objects']:,}"),
+                el("td", None, code(part["type"])),
+                el("td", {"class": "n"}, size(part["bytes"])),
+                el("td", {"class": "minor"}, bar(part["bytes"], held)),
+            )
+            for part in row["accumulated"][:8]
+        ],
+    )
+
+
+def _path(row: Mapping[str, Any]) -> Element:
+    hops = [
+        el(
+            "li",
+            None,
+            code(hop["name"] or "?"),
+            el("span", {"class": "more"}, _hop(hop)),
+        )
+        for hop in row["path"]
+    ]
+    if row["path_left_out"]:
+        text = f"{row['path_left_out']:,} more in between"
+        hops.insert(len(hops) // 2, el("li", {"class": "more"}, text))
+    return el("ol", {"class": "path"}, hops)
+
+
+def _hop(hop: Mapping[str, Any]) -> str:
+    words = [hop["kind"]] if hop["kind"] != "object" else []
+    if hop["type"] and hop["type"] != hop["name"]:
+        words.append(hop["type"])
+    words.append(f"retains {human_bytes(hop['retained_bytes'])}")
+    return ", ".join(words)

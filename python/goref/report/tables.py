@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of the page, which scripts make sortable. They are whole without a
+script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from .markup import bar, code, el, share_text, size
+
+if TYPE_CHECKING:
+    from .markup import Child, Element
+
+SHOWN = 15  # rows at first
+
+
+class Column(NamedTuple):
+    """is_minor: left out where there is no room."""
+
+    title: str
+    is_number: bool = False
+    is_minor: bool = False
+    hint: str | None = None
+
+
+class Cell(NamedTuple):
+    """value: what the column is sorted by."""
+
+    value: str | int
+    shown: Child
+
+
+def number(count: int) -> Cell:
+    return Cell(count, f"{count:,}")
+
+
+def bytes_(count: int | None) -> Cell:
+    return Cell(-1, "") if count is None else Cell(count, size(count))
+
+
+def share(part: int, whole: int) -> Cell:
+    return Cell(
+        part,
+        [
+            bar(part, whole),
+            el("span", {"class": "pct"}, share_text(part, whole)),
+        ],
+    )
+
+
+def name(text: str, more: str | None = None) -> Cell:
+    detail = el("span", {"class": "more"}, more) if more else None
+    return Cell(text, [code(text), detail])
+
+
+def table(
+    key: str,
+    caption: str,
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[Cell]],
+    total: int | None = None,
+    sorted_by: int | None = 0,
+) -> Element:
+    """total: how many rows there are, if more than in rows.
+    sorted_by: the column that the rows are sorted by, falling."""
+    left = (total or len(rows)) - len(rows)
+    return el(
+        "div",
+        {"class": "sortable", "id": key, "data-shown": SHOWN},
+        el(
+            "div",
+            {"class": "scroll", "tabindex": "0", "role": "region",
+             "aria-label": caption},
+            el(
+                "table",
+                None,
+                el("caption", {"class": "away"}, caption),
+                el("thead", None, el("tr", None, _heads(columns, sorted_by))),
+                el("tbody", None, [_row(columns, row) for row in rows]),
+            ),
+        ),
+        el(
+            "p",
+            {"class": "note"},
+            f"{left:,} smaller rows are not in this report.",
+        )
+        if left > 0
+        else None,
+    )  # fmt: skip
+
+
+def _class(column: Column) -> str | None:
+    words = ["n"] if column.is_number else []
+    words += ["minor"] if column.is_minor else []
+    return " ".join(words) or None
+
+
+def _heads(columns: Sequence[Column], sorted_by: int | None) -> list[Element]:
+    return [
+        el(
+            "th",
+            {
+                "scope": "col",
+                "class": _class(column),
+                "title": column.hint,
+                "aria-sort": "descending" if i == sorted_by else None,
+            },
+            column.title,
+        )
+        for i, column in enumerate(columns)
+    ]
+
+
+def _row(columns: Sequence[Column], cells: Sequence[Cell]) -> Element:
+    return el(
+        "tr",
+        None,
+        [
+            el(
+                "td",
+                {"class": _class(column), "data-value": cell.value},
+                cell.shown,
+            )
+            for column, cell in zip(columns, cells, strict=True)
+        ],
+    )

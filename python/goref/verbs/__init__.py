@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of verbs. The parsers, gdb's help, `goref --help', the manual pages
+and the completion of shells are made from it.
+
+Data only: never imports gdb.
+"""
+
+from ..options import VERIFY, WHY
+from .compare import DIFF, TOTALS
+from .goroutines import GOROUTINE, GOROUTINES, HUNG, LEAKS, PANIC, WAITS
+from .heap import (
+    DOMINATORS,
+    EXPORT,
+    HISTOGRAM,
+    OBJECT,
+    OBJECTS,
+    OVERVIEW,
+    SCAN,
+    SUSPECTS,
+    VERIFY_VERB,
+    WHY_VERB,
+)
+from .memory import PROFILE, RSS
+from .report import REPORT
+from .saved import OPEN, SAVE
+from .sources import ATTACH, CORE
+from .verb import Source, Verb
+
+__all__ = [
+    "ATTACH",
+    "CORE",
+    "DIFF",
+    "DOMINATORS",
+    "EXPORT",
+    "GOROUTINE",
+    "GOROUTINES",
+    "HISTOGRAM",
+    "HIDDEN",
+    "HUNG",
+    "LEAKS",
+    "NO_LIMIT",
+    "NO_VERB",
+    "OBJECT",
+    "OBJECTS",
+    "OPEN",
+    "OVERVIEW",
+    "PANIC",
+    "PROFILE",
+    "QUESTIONS",
+    "REPORT",
+    "RSS",
+    "SAVE",
+    "SCAN",
+    "SOURCES",
+    "STANDALONE",
+    "STATUSES",
+    "STATUS_NOTE",
+    "SUMMARY",
+    "SUSPECTS",
+    "Source",
+    "VERBS",
+    "VERIFY_VERB",
+    "Verb",
+    "WAITS",
+    "WHY_VERB",
+]
+
+VERBS = {
+    v.name: v
+    for v in (
+        OVERVIEW,
+        HUNG,
+        SUSPECTS,
+        RSS,
+        SCAN,
+        HISTOGRAM,
+        DOMINATORS,
+        WHY_VERB,
+        OBJECT,
+        GOROUTINES,
+        GOROUTINE,
+        PANIC,
+        PROFILE,
+        LEAKS,
+        WAITS,
+        REPORT,
+        VERIFY_VERB,
+        OBJECTS,
+        EXPORT,
+        SAVE,
+    )
+}
+
+# Verbs whose operands name what they look at: on the command line they are no
+# question on one source.
+STANDALONE = {DIFF.name: DIFF}
+
+# What goref asks itself.
+HIDDEN = {TOTALS.name: TOTALS}
+
+SOURCES = {s.name: s for s in (CORE, ATTACH, OPEN)}
+
+# Verbs as options, for a command line without a verb.
+QUESTIONS = {"why": WHY, "verify": VERIFY}
+
+SUMMARY = "Find out who holds the memory of a Go program, and why it hangs"
+
+NO_LIMIT = (
+    "For N and SIZE, 0 or `unlimited' means no limit. Options may be "
+    "abbreviated and may have one dash; `--' ends them."
+)
+
+NO_VERB = (
+    "Without a verb, goref runs `overview', or `scan' if there is an option "
+    "of scan or an expression."
+)
+
+STATUSES = (
+    (0, "complete: goref has seen all of the heap"),
+    (1, "failed"),
+    (2, "wrong usage"),
+    (3, "partial: goref has seen a part; the output says why"),
+    (4, "a --fail-... condition holds, such as suspects --fail-above"),
+)
+
+STATUS_NOTE = (
+    "Ctrl-C or --timeout before the walk has begun is 1. If SIGTERM or SIGHUP "
+    "ends goref, the status is 128 plus the signal's number, and there is no "
+    "answer."
+)

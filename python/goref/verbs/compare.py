@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The comparison of two heaps."""
+
+from ..options import (
+    BY_DIFFERENCE,
+    COMMON,
+    FAIL_ABOVE_GROWTH,
+    LABEL,
+    MAX_PAUSE,
+    MIN_BYTES_GROWTH,
+    OBJECTS_FILE,
+    OUT_DIFFERENCE,
+    SNAPSHOT,
+    SURVIVORS,
+    THREADS,
+    TIME,
+    TOP_DIFFERENCE,
+    TREE_FILE,
+)
+from .verb import Verb
+
+DIFF = Verb(
+    "diff",
+    "Print what has grown from one heap to another",
+    """\
+OLD and NEW are each a core (CORE, or EXE CORE), a file of `goref save' or the
+number of a process, in any mix. Prints what grew most, by type, root, path,
+allocation site, package and goroutine function, and suspects that are new or
+gone. An object counts where scan bills it.""",
+    (
+        BY_DIFFERENCE,
+        TOP_DIFFERENCE,
+        MIN_BYTES_GROWTH,
+        SURVIVORS,
+        FAIL_ABOVE_GROWTH,
+        OUT_DIFFERENCE,
+        LABEL,
+        TIME,
+        MAX_PAUSE,
+        THREADS,
+        SNAPSHOT,
+        *COMMON,
+    ),
+    "OLD NEW",
+    """\
+Each side is opened by a gdb of its own, one after the other, so that only one
+heap is in memory at a time. Rows of both sides are matched by their names. If
+the build ids differ, these are different programs, and a line says so.
+
+Retained sizes are those of `goref histogram --retained' and `goref goroutines
+--group startloc --bytes': exact for roots and for the goroutines of a function.
+Those of types and packages are lower bounds, whose difference says nothing;
+only --json has them.
+
+Sites are those of the objects that the runtime has sampled (see `goref help
+histogram'). Their growth is estimated unless every allocation is sampled.
+
+Of paths, the 1,000 with the greatest change have rows. If a side has more than
+262,144 paths, objects on further ones are counted on the paths above them, also
+in the profile; a line says so.
+
+--survivors compares the addresses of objects. That makes sense only if both
+sides are of one process: the kernel gives each program random bytes when it
+begins, and these, the number of the process and the build id must be the same.
+Saved files keep a digest of them. The collector may have given the memory of a
+dead object to a new one, so the number of survivors is an upper bound. It is
+exact if no collection has run or ended between the two. Counting takes about 1 s
+for a million objects.
+
+The profile of --out has the samples of NEW, and those of OLD below zero, with
+the label pprof::base, as `go tool pprof -diff_base' makes them.
+
+In gdb, `goref diff OLD' compares OLD with the program that gdb looks at, and
+`goref diff OLD NEW' two others. These are opened by the command goref, which
+has to be there.
+
+A file whose name is a number needs a path before it, as in ./1234.""",
+    (
+        ("diff core.1 core.2", "what has grown from one core to the next"),
+        ("diff EXE CORE 4711 --by root", "a core, and the process now"),
+        (
+            "diff 4711 4711 --snapshot --fail-above 1M",
+            "status 4 if the heap has grown by more",
+        ),
+    ),
+)
+
+# The command line asks each side of a comparison for this document; it has no
+# help.
+TOTALS = Verb(
+    "totals",
+    "Print the totals that diff compares",
+    "Prints one JSON document.",
+    (TREE_FILE, OBJECTS_FILE, *COMMON),
+)

@@ -1,0 +1,404 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Questions on the heap: who holds what, and what keeps it alive."""
+
+from ..options import (
+    ADDRESSES,
+    ALL_ROOTS,
+    ATTRIBUTION,
+    BY,
+    COMMON,
+    DEPTH_TREE,
+    EXACT,
+    EXCLUDE_WEAK,
+    FAIL_ABOVE,
+    FILTER,
+    FORMAT,
+    FORMAT_EXPORT,
+    GARBAGE,
+    LABEL,
+    LIMIT_LINES,
+    MAX_DEPTH,
+    MAX_DIFFERENCES,
+    MAX_NODES,
+    MAX_SAMPLES,
+    MEMORY_LIMIT,
+    MIN_BYTES,
+    MIN_BYTES_OBJECTS,
+    OF_TYPE,
+    OUT,
+    OUT_LIST,
+    PATHS,
+    PER_GOROUTINE,
+    PRINT,
+    REFERRERS,
+    REFS,
+    RETAINED,
+    RETAINED_OBJECTS,
+    RETAINED_ROWS,
+    SHOW_DEPTH,
+    SHOW_ELEMENTS,
+    SHOW_STRING,
+    SITES,
+    SORT,
+    TIME,
+    TIMEOUT,
+    TOP,
+    TOP_CHILDREN,
+    TOP_OVERVIEW,
+    TOP_ROWS,
+    TOP_SUSPECTS,
+    TYPE,
+    VIEW,
+)
+from .verb import Verb
+
+_EXPRESSION = """\
+An expression is a package variable, a field or an element (main.cache,
+main.cache.head, main.users[3], main.users["ann"]), a local variable as it is
+printed (main.serve.s, of goroutine 17 main.serve.s@17), the address of an
+object, a Go conversion such as (*main.T)(0xc000012345), or an expression of
+gdb."""
+
+OVERVIEW = Verb(
+    "overview",
+    "Summarize the program and suggest what to ask next",
+    """\
+Prints what stopped the program, the size of its heap, the number of
+goroutines, what keeps most alive, the largest holders and types, and the
+commands to run next. It walks the heap and makes the object graph; in gdb,
+later commands of the same stop use both again. If there is no memory for the
+graph, it says so and goes on without.
+
+`scan' prints the complete tables.""",
+    (TOP_OVERVIEW, *COMMON),
+    examples=(
+        ("core EXE CORE", "an overview of a core"),
+        ("attach PID overview --json", "the same for a process, for scripts"),
+    ),
+)
+
+SUSPECTS = Verb(
+    "suspects",
+    "Name the few holders that keep most of the heap alive",
+    """\
+For each suspect, prints what it retains, where that accumulates and what it
+consists of, a path from a root, and the commands to look closer. A suspect is
+one holder, or many goroutines or objects that are alike. It retains 10 % of
+what is reached or more, and 4 MB or more. What only the runtime itself holds
+is none. On a heap without a suspect, one line says so.""",
+    (TOP_SUSPECTS, FAIL_ABOVE, *COMMON),
+    details="""\
+A suspect retains what would be freed without it. A root that only shares an
+object with other roots retains nothing of it; then the object itself is the
+suspect. Suspects do not overlap.
+
+It accumulates where the retained size drops: many objects hang there side by
+side, and none of them has most of it. If a list accumulates, each element
+holds the rest of it. The path is a shortest one; others may exist.""",
+    examples=(
+        ("core EXE CORE suspects", "who leaks?"),
+        (
+            "attach PID suspects --fail-above 500M",
+            "status 4 if a holder retains more, for scripts",
+        ),
+    ),
+)
+
+SCAN = Verb(
+    "scan",
+    "List who holds how much of the heap",
+    f"""\
+Walks the heap. Prints the ledger, and the largest roots and types by bytes and
+by objects. With expressions, it counts only what these hold. {_EXPRESSION}""",
+    (
+        OUT,
+        VIEW,
+        SITES,
+        FORMAT,
+        LABEL,
+        TIME,
+        TOP,
+        MAX_DEPTH,
+        MAX_NODES,
+        MAX_SAMPLES,
+        ATTRIBUTION,
+        PER_GOROUTINE,
+        RETAINED,
+        *COMMON,
+    ),
+    "[EXPRESSION]...",
+    """\
+If several roots reach an object, it is billed to the nearest one, counted in
+references. Ties go to package variables in the order of their addresses, then
+to goroutines, innermost frames first. Objects that are held only by timers,
+finalizers, cleanups, the list of all sync.Pools or the runtime's own frames
+come after all these. Objects that only the runtime holds come last. Sizes are
+those of the allocator's slots; 1 MB is 1024 * 1024 bytes.
+
+--view dominators makes the profile a dominator tree: a path has what keeps its
+objects alive, by names, and the first level is that of `goref dominators'. The
+bytes of all paths add up to what is reached, in every view and format. The
+format folded is for flamegraph.pl and speedscope, jsonl has a line for each
+node, and dot is a graph of the largest nodes for Graphviz, which says what it
+leaves out.
+
+--sites makes it a profile of the objects that the runtime has sampled for its
+heap profile: allocated there, kept here. A path leads from a root to the object
+and goes on with the calls that allocated it. Sizes are scaled as runtime/pprof
+scales them. They are estimated unless runtime.MemProfileRate is 1.
+
+--retained adds what would be freed if only this root let it go; it is never
+more than what is billed. It makes the object graph (see `goref help
+dominators').
+
+The ledger says how objects were reached. By type: debug information gives the
+type of the pointer. By runtime type: an interface's type word gives it. By
+header: the object's malloc header gives its own type. By pointer mask: the
+type is not known, but the collector's pointer map marks the word as a pointer.
+Objects that are not reached are garbage: they are not yet swept, or died since
+the last collection.""",
+    (
+        ("core EXE CORE scan -o refs.pb", "print tables, write a profile"),
+        ("attach PID scan main.cache", "what one variable holds"),
+    ),
+)
+
+HISTOGRAM = Verb(
+    "histogram",
+    "Count the objects of the heap by type, package or root",
+    """\
+Prints objects and bytes of each row, the largest first. With --retained, it
+also prints what the objects of a row keep alive. For roots and goroutines this
+is exactly what is only theirs. For other rows it is a lower bound: the sum for
+those objects that no other object of the row dominates. --exact gives the exact
+size for one type.""",
+    (BY, RETAINED_ROWS, EXACT, GARBAGE, FILTER, TOP_ROWS, *COMMON),
+    details="""\
+Types are those of the memory: `[]main.T' is the array behind a slice, `string'
+the bytes of strings, `map[K]V' all pieces of maps. A span class is a size of
+slots, with or without pointers. Garbage has only the types that its headers
+tell.
+
+Go programs sample their allocations for the heap profile, about one in 512 kB
+(runtime.MemProfileRate). --by site counts the sampled objects that exist now by
+the stack that allocated them, and estimates from them, as runtime/pprof does,
+how many objects there are; at a rate of 1, nothing is estimated. --by site,root
+also says which root keeps them. --filter then looks at all calls of a stack,
+and at the root.""",
+    examples=(
+        ("core EXE CORE histogram --retained", "which types keep most alive"),
+        (
+            "core EXE CORE histogram --by package --filter '^main'",
+            "one's own types",
+        ),
+        ("core EXE CORE histogram --garbage", "what is not yet swept"),
+        (
+            "attach PID histogram --by site,root",
+            "allocated there, kept here",
+        ),
+    ),
+)
+
+DOMINATORS = Verb(
+    "dominators",
+    "Show what keeps how much of the heap alive",
+    f"""\
+Prints the dominator tree. A row's size is what would be freed without it: all
+that is reached only through it. Rows below a row add up to it, together with
+the row itself; no object is counted twice. Objects of one type below the same
+row are one row, and so are a list or a tree of one type, the pieces of a map,
+and goroutines with the same first function.
+
+Without --depth, --top and --min-bytes, it prints the rows that keep most, as
+many as fit on a screen. With expressions, it prints what each keeps alive, what
+they keep alive together, and the tree below them. {_EXPRESSION}""",
+    (DEPTH_TREE, MIN_BYTES, TOP_CHILDREN, *COMMON),
+    "[EXPRESSION]...",
+    """\
+The first level has the package variables, the goroutines, the timers, the
+finalizers and the runtime's own roots. An object on the first level is held by
+several of these: no single one keeps it alive. A goroutine keeps alive what its
+frames hold.
+
+The sizes on the first level add up to the bytes that are reached; `--top 0'
+leaves none of them out. A small size beside a large one of `scan' means that
+what scan bills to a root is held by others, too.
+
+The first question of a stop makes the object graph. It takes about as long as
+a scan, and up to 70 bytes of memory for each object; later questions use it
+again.""",
+    (
+        ("core EXE CORE dominators", "what keeps most alive"),
+        ("core EXE CORE dominators main.cache --depth 3", "below a variable"),
+        (
+            "core EXE CORE dominators main.cache main.index",
+            "what would be freed without both",
+        ),
+    ),
+)
+
+WHY_VERB = Verb(
+    "why",
+    "Print the chain of references that holds an object",
+    """\
+The address may point anywhere into the object. An expression is a package
+variable, a field or an element (main.cache: what it points to; main.users[3],
+main.users["ann"].cart), a local variable as it is printed (main.serve.s, of
+goroutine 17 main.serve.s@17), a Go conversion such as (*main.T)(0xc000012345)
+or *(*main.T)(0xc000012345), also with fields and elements behind it, or an
+expression of gdb ($rax, &main.cache). The chain is the one over which `scan'
+bills the object. If the address is in no object, `why' says what is there: a
+stack, data, a free slot and so on. For a variable that is no pointer, `why'
+lists what its own words point to. The last line says who holds the object
+alone, and what would be freed without that.""",
+    (PATHS, ALL_ROOTS, EXCLUDE_WEAK, OF_TYPE, ATTRIBUTION, *COMMON),
+    "ADDRESS|EXPRESSION",
+    """\
+The last line says what all paths to the object have in common. "Only through
+main.sessions" means: this variable is on every path, and if it is set to zero,
+the collector frees the bytes that are printed. If a field is named, it is the
+only pointer to all that is freed. "By 3 roots, none alone" means that freeing
+the object takes more than one change. The paths may still go through one object,
+which the line then names.
+
+The chain is that of billing: it begins at the nearest root, and roots of the
+runtime come last. It says nothing about other holders. A path of --paths is a
+shortest one of the object graph, and roots of the runtime come last here, too;
+each hop has the field or element, address, type, own size and retained size of
+the object. The part that a path shares with one before it is not printed again.
+
+With --type, each branch has the number and bytes of the type's objects whose
+shortest path leads over it. Objects of one type below the same branch are one
+branch, roots of one name are one, and so are all goroutines. Each object is
+counted on one path only: a branch does not keep its objects alone.""",
+    (
+        ("core EXE CORE why 0xc000782240", "what holds this object"),
+        ("core EXE CORE why 0xc000782240 --paths 3", "three paths to it"),
+        ("core EXE CORE why --type main.Session", "what holds all of these"),
+        ("core EXE CORE why main.cache.head", "what holds the list's head"),
+    ),
+)
+
+OBJECT = Verb(
+    "object",
+    "Describe one object: type, slot, retained size",
+    """\
+Prints the object's type and how it is known, its slot and span, what it keeps
+alive, its immediate dominator (the last object or root on all paths to it), and
+the first of its references and referrers. The address may point anywhere into
+the object; expressions are those of `why'.
+
+With --refs and --referrers, all references in this direction are listed; more
+than 20 are put into groups by type and field. --print adds the value of the
+expression, or of the object that has the address.""",
+    (
+        PRINT,
+        SHOW_STRING,
+        SHOW_ELEMENTS,
+        SHOW_DEPTH,
+        REFS,
+        REFERRERS,
+        *COMMON,
+    ),
+    "ADDRESS|EXPRESSION",
+    """\
+The retained size is what the collector would free without the object, in bytes
+of the allocator's slots. If the dominator is "several roots", no single root
+and no other object holds it alone.
+
+A type is known by the type of a pointer that leads to the object, or by its
+malloc header, which the allocator writes before objects of 513 bytes to 32 kB
+since Go 1.22. The unused bytes of a slot are those beyond the type's size, a
+malloc header included.""",
+    (
+        ("core EXE CORE object 0xc000782240", "what this object is"),
+        ("core EXE CORE object main.cache --referrers", "who refers to it"),
+    ),
+)
+
+OBJECTS = Verb(
+    "objects",
+    "List the reached objects of the heap",
+    """\
+Prints a line for each object: its address, its bytes, the bytes that it retains
+if they are asked for, and its type; `?' if that is not known. Address and bytes
+leave out a malloc header. On a terminal, the command line prints 40 lines and
+how many more there are; elsewhere there is no limit. In gdb, use `pipe goref
+objects | COMMAND'.""",
+    (
+        TYPE,
+        MIN_BYTES_OBJECTS,
+        SORT,
+        RETAINED_OBJECTS,
+        LIMIT_LINES,
+        ADDRESSES,
+        OUT_LIST,
+        MEMORY_LIMIT,
+        TIMEOUT,
+    ),
+    examples=(
+        (
+            "core EXE CORE objects --sort retained --limit 20",
+            "what keeps most alive",
+        ),
+        (
+            "core EXE CORE objects --type '^main.Session$' -o sessions.txt",
+            "all objects of a type",
+        ),
+        (
+            "core EXE CORE objects --addresses -o objects.txt",
+            "only addresses and bytes, for other tools",
+        ),
+    ),
+)
+
+EXPORT = Verb(
+    "export",
+    "Write the heap in the format of another tool",
+    """\
+Writes all reached objects to FILE, which other tools open. The file has no
+values of the program: no texts, numbers or keys of maps.""",
+    (FORMAT_EXPORT, MEMORY_LIMIT, TIMEOUT),
+    "FILE",
+    """\
+In a Java heap dump, types are classes and packages are classes, too: package
+variables are their static fields. Goroutines are threads with their calls as
+stack traces; what a frame holds is a local variable of Java's. What a goroutine
+holds otherwise is a root of the kind JNI local, finalizers and cleanups are
+JNI global, timers are monitors in use, and words of the runtime are unknown.
+
+Slices are arrays of the references in them; memory without pointers is a
+primitive array. All other words are padding, which is zero and makes the sizes
+of objects those of Go's allocator. Objects of less than 16 bytes, arrays of
+less than 24, and some arrays of pointers are larger in Java's tools than in Go.
+
+In a snapshot of V8, each object is a node; goroutines, roots and groups of
+roots are synthetic nodes. V8's tools cannot deal with more than a million
+nodes. Beyond that, all objects of a type are one node: its size is right, but
+what it retains is not what one object retains.
+
+FILE appears when it is whole, and replaces an existing file only then.""",
+    (
+        ("core EXE CORE export --format hprof heap.hprof", "open it in MAT"),
+        (
+            "core EXE CORE export --format jsonl objects.jsonl",
+            "all objects and references, for a script",
+        ),
+    ),
+)
+
+VERIFY_VERB = Verb(
+    "verify",
+    "Check the walk against the allocator's own counts",
+    """\
+Compares allocated with reached objects, one by one. Rebuilds the figures that
+the runtime keeps (HeapAlloc, HeapObjects) from its spans. Counts pointers to
+free slots, and pointers to objects that were not reached.
+
+Garbage that is not yet swept, or that was made since the last collection, is
+an explained difference. An unexplained difference is an error in goref or in
+the program. The command then fails with exit status 1, also in gdb's batch
+mode.""",
+    (MAX_DIFFERENCES, *COMMON),
+    examples=(("core EXE CORE verify", "does goref see all of the heap?"),),
+)

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/shapes.h"
+
+#include "export/shape_words.h"
+#include "mark/parents.h"
+
+/* Keys of shapes that objects of all sizes share. No object is that large. */
+enum { ARRAY_KEY_SHIFT = 62 };
+
+void gr_shapes_deinit(struct gr_shapes *shapes)
+{
+	for (size_t i = 0; i < shapes->shapes.size; i++) {
+		free(shapes->shapes.data[i].references);
+		free(shapes->shapes.data[i].names);
+	}
+	gr_shape_vector_deinit(&shapes->shapes);
+	gr_keys_deinit(&shapes->keys);
+}
+
+// --------------------------------------------------------------------- forms
+
+/* The type of the elements of memory with a label, or GR_TYPE_NONE. */
+static gr_type_id elem_of(const struct gr_types *types, uint32_t label)
+{
+	gr_type_id id = label & ~GR_LABEL_FLAGS;
+	const struct gr_type *type = gr_types_get(types, id);
+
+	if (!(label & GR_LABEL_DATA))
+		return !(label & GR_LABEL_BEGIN) &&
+				       type->kind == GR_KIND_ARRAY ?
+			       type->elem :
+			       GR_TYPE_NONE;
+	switch (type->kind) {
+	case GR_KIND_SLICE:
+		return type->elem;
+	case GR_KIND_STRING:
+	case GR_KIND_MAP:
+	case GR_KIND_CHAN:
+	case GR_KIND_FUNC:
+		return GR_TYPE_NONE;
+	default:
+		return type->role == GR_ROLE_HASH_TRIE ? GR_TYPE_NONE : id;
+	}
+}
+
+static bool is_record(const struct gr_types *types, uint32_t label,
+		      uint64_t bytes)
+{
+	if (label == GR_TYPE_NONE || (label & GR_LABEL_DATA) ||
+	    bytes > GR_RECORD_MAX_BYTES)
+		return false;
+	return (label & GR_LABEL_BEGIN) ||
+	       gr_types_get(types, label & ~GR_LABEL_FLAGS)->kind !=
+		       GR_KIND_ARRAY;
+}
+
+/* Make an array's units its elements, or single words if these have no names. */
+static void set_units(const struct gr_types *types, struct gr_shape *shape)
+{
+	shape->unit_bytes = GR_WORD_BYTES;
+	if (shape->type == GR_TYPE_NONE)
+		return;
+	uint64_t bytes = gr_types_get(types, shape->type)->size_bytes;
+	if (bytes && bytes % GR_WORD_BYTES == 0 && bytes <= GR_RECORD_MAX_BYTES)
+		shape->unit_bytes = bytes;
+	else
+		shape->type = GR_TYPE_NONE;
+}
+
+/* The name of what an array consists of. */
+static const char *unit_name(struct gr_scan *scan, const struct gr_shape *shape)
+{
+	const char *name = "unknown";
+
+	if (shape->type != GR_TYPE_NONE)
+		return gr_types_get(scan->types, shape->type)->name;
+	if (shape->label != GR_TYPE_NONE)
+		name = gr_scan_merged_name(scan, shape->label);
+	return name;
+}
+
+/* A new shape, without its references. */
+static struct gr_shape plan(struct gr_scan *scan, uint32_t label,
+			    uint64_t bytes, bool is_noscan)
+{
+	struct gr_shape shape = { .label = label, .type = GR_TYPE_NONE };
+
+	if (is_record(scan->types, label, bytes)) {
+		shape.form = GR_SHAPE_RECORD;
+		shape.unit_bytes = bytes;
+		shape.type = label & ~GR_LABEL_FLAGS;
+		shape.name = gr_scan_memory_name(scan, label, bytes);
+		return shape;
+	}
+	if (label != GR_TYPE_NONE)
+		shape.type = elem_of(scan->types, label);
+	if (shape.type != GR_TYPE_NONE)
+		shape.elem_kind = gr_types_get(scan->types, shape.type)->kind;
+	shape.form = is_noscan ? GR_SHAPE_BYTES : GR_SHAPE_ARRAY;
+	if (!is_noscan)
+		set_units(scan->types, &shape);
+	shape.name = unit_name(scan, &shape);
+	return shape;
+}
+
+static struct gr_error *add_shape(struct gr_shapes *shapes,
+				  struct gr_shape *shape, bool is_noscan,
+				  uint32_t *ret)
+{
+	if (shape->unit_bytes && !is_noscan) {
+		shape->references =
+			gr_bitmap_alloc(shape->unit_bytes / GR_WORD_BYTES);
+		if (!shape->references)
+			return &gr_enomem;
+	}
+	*ret = shapes->shapes.size;
+	if (gr_shape_vector_append(&shapes->shapes, *shape))
+		return NULL;
+	free(shape->references);
+	return &gr_enomem;
+}
+
+/* Find or make the shape of objects of one label and size. */
+static struct gr_error *find_shape(struct gr_shapes *shapes, uint32_t label,
+				   uint64_t bytes, bool is_noscan,
+				   uint32_t *ret)
+{
+	uint64_t key = bytes << 1 | is_noscan;
+	uint32_t index = gr_keys_find(&shapes->keys, key, label);
+	struct gr_error *err = NULL;
+
+	*ret = index;
+	if (GR_LIKELY(index != UINT32_MAX))
+		return NULL;
+	struct gr_shape shape = plan(shapes->scan, label, bytes, is_noscan);
+	uint64_t common = UINT64_C(1) << ARRAY_KEY_SHIFT | is_noscan;
+	bool is_common = shape.form != GR_SHAPE_RECORD;
+	if (is_common)
+		index = gr_keys_find(&shapes->keys, common, label);
+	if (index == UINT32_MAX) {
+		err = add_shape(shapes, &shape, is_noscan, &index);
+		if (err)
+			return err;
+		if (is_common &&
+		    !gr_keys_add(&shapes->keys, common, label, index))
+			return &gr_enomem;
+	}
+	*ret = index;
+	return gr_keys_add(&shapes->keys, key, label, index) ? NULL :
+							       &gr_enomem;
+}
+
+// ------------------------------------------------------------------- objects
+
+typedef struct gr_error *(*visit_fn)(void *ctx, const struct gr_shaped *object);
+
+static bool is_noscan_at(const struct gr_scan *scan, uint64_t addr)
+{
+	const struct gr_span *span = gr_heap_span_at(scan->heap, addr);
+
+	return !span || !gr_span_has_edges(span);
+}
+
+static struct gr_error *each_of_run(struct gr_shapes *shapes,
+				    const struct gr_slot_run *run,
+				    struct gr_ticker *ticker, visit_fn visit,
+				    void *ctx)
+{
+	const struct gr_objects *objects = shapes->scan->graph->graph->objects;
+	bool is_noscan = is_noscan_at(shapes->scan, run->base);
+	struct gr_shaped object = {
+		.bytes = run->elem_bytes - run->head_bytes,
+		.slot_bytes = run->elem_bytes,
+	};
+	gr_vertex v = run->first;
+
+	for (size_t slot = run->first_slot; v < run[1].first; slot++, v++) {
+		uint32_t shape;
+		struct gr_error *err = gr_tick(ticker);
+		if (!err)
+			err = find_shape(shapes, objects->type[v], object.bytes,
+					 is_noscan, &shape);
+		if (err)
+			return err;
+		slot = gr_bitmap_next(objects->slots, slot, objects->nslots);
+		object.vertex = v;
+		object.addr = run->base + run->head_bytes +
+			      (slot - run->first_slot) * run->elem_bytes;
+		object.shape = &shapes->shapes.data[shape];
+		if (object.shape->form == GR_SHAPE_RECORD)
+			object.shape->slot_bytes = run->elem_bytes;
+		err = visit(ctx, &object);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+struct gr_error *gr_shapes_each(struct gr_shapes *shapes, visit_fn visit,
+				void *ctx)
+{
+	const struct gr_objects *objects = shapes->scan->graph->graph->objects;
+	const struct gr_poll poll = { gr_scan_poll, shapes->scan };
+	struct gr_ticker ticker = { .poll = &poll };
+	struct gr_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < objects->nruns; i++)
+		err = each_of_run(shapes, &objects->runs[i], &ticker, visit,
+				  ctx);
+	return err;
+}
+
+struct gr_shape_place gr_shape_place(const struct gr_shape *shape,
+				     uint64_t off_bytes)
+{
+	uint64_t word = off_bytes % shape->unit_bytes / GR_WORD_BYTES;
+
+	return (struct gr_shape_place){
+		.unit = off_bytes / shape->unit_bytes,
+		.ref = gr_bitmap_count(shape->references, 0, word),
+	};
+}
+
+// ---------------------------------------------------------------------- make
+
+struct maker {
+	struct gr_link_reader reader;
+	struct gr_shape *shape; /* of the object whose links are read */
+};
+
+static struct gr_error *note_link(void *ctx, const struct gr_link *link)
+{
+	struct gr_shape *shape = ((struct maker *)ctx)->shape;
+
+	gr_bitmap_set(shape->references,
+		      link->off_bytes % shape->unit_bytes / GR_WORD_BYTES);
+	return NULL;
+}
+
+static struct gr_error *note_object(void *ctx, const struct gr_shaped *object)
+{
+	struct maker *maker = ctx;
+	const struct gr_graph *g = maker->reader.scan->graph->graph;
+	gr_vertex v = object->vertex;
+
+	object->shape->objects++;
+	// Without a type, each word of an array is a unit.
+	if (!object->shape->references || g->first[v] == g->first[v + 1] ||
+	    (object->shape->form == GR_SHAPE_ARRAY &&
+	     object->shape->type == GR_TYPE_NONE))
+		return NULL;
+	maker->shape = object->shape;
+	return gr_links_each(&maker->reader, v, GR_VERTEX_NONE, SIZE_MAX,
+			     note_link, maker);
+}
+
+struct gr_error *gr_shapes_make(struct gr_shapes *shapes, struct gr_scan *scan)
+{
+	struct maker maker = { .reader = { .scan = scan } };
+
+	*shapes = (struct gr_shapes){ .scan = scan };
+	struct gr_error *err = gr_shapes_each(shapes, note_object, &maker);
+	gr_link_reader_deinit(&maker.reader);
+	for (size_t i = 0; !err && i < shapes->shapes.size; i++)
+		err = gr_shape_add_words(scan, &shapes->shapes.data[i]);
+	return err;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "goroutine_index.h"
+
+#include "scan.h"
+
+#include <inttypes.h>
+
+void gr_goroutine_index_deinit(struct gr_goroutine_index *index)
+{
+	gr_keys_deinit(&index->by_id);
+	memset(index, 0, sizeof(*index));
+}
+
+static struct gr_error *fill_ids(struct gr_scan *scan, struct gr_keys *by_id)
+{
+	const struct gr_sched *sched = &scan->sched;
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < sched->ngoroutines; i++) {
+		const struct gr_goroutine *g = &sched->goroutines[i];
+
+		if (!g->is_g0 &&
+		    gr_keys_find(by_id, g->goid, 0) == UINT32_MAX &&
+		    !gr_keys_add(by_id, g->goid, 0, i))
+			return &gr_enomem;
+		err = gr_runtime_step(&scan->rt, 1);
+	}
+	return err;
+}
+
+struct gr_error *gr_scan_find_goroutine(struct gr_scan *scan, uint64_t id,
+					const struct gr_goroutine **ret)
+{
+	struct gr_goroutine_index *index = &scan->goroutine_index;
+
+	*ret = NULL;
+	if (!index->has_ids) {
+		struct gr_error *err = fill_ids(scan, &index->by_id);
+		if (err) {
+			gr_goroutine_index_deinit(index);
+			return err;
+		}
+		index->has_ids = true;
+	}
+	uint32_t i = gr_keys_find(&index->by_id, id, 0);
+	if (i != UINT32_MAX)
+		*ret = &scan->sched.goroutines[i];
+	return NULL;
+}
+
+struct gr_error *gr_scan_need_goroutine(struct gr_scan *scan, uint64_t id,
+					const struct gr_goroutine **ret)
+{
+	struct gr_error *err = gr_scan_find_goroutine(scan, id, ret);
+
+	return err || *ret ? err :
+			     gr_error_format(GR_ERROR_NOT_FOUND,
+					     "there is no goroutine %" PRIu64
+					     "; `goref goroutines' lists them",
+					     id);
+}

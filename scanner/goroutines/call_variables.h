@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** call_variables: arguments and local variables of the calls of a backtrace. */
+#ifndef GR_CALL_VARIABLES_H
+#define GR_CALL_VARIABLES_H
+
+#include "backtrace.h"
+#include "scan.h"
+
+/**
+ * Add the variables of the calls that the query asks for. A variable is in
+ * scope if its block covers the pc and its declaration is not below the line of
+ * the call. Variables that the compiler made for itself are left out.
+ */
+struct gr_error *
+gr_call_variables_add(struct gr_scan *scan, const struct gr_goroutine *g,
+		      const struct gr_backtrace_query *query,
+		      struct gr_backtrace *backtrace) GR_MUST_CHECK;
+
+/** Free the variables of a call. */
+void gr_call_variables_free(struct gr_backtrace_call *call);
+
+#endif /* GR_CALL_VARIABLES_H */

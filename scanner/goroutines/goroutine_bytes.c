@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "goroutines/goroutine_bytes.h"
+
+#include "graph/exclusive.h"
+#include "scan.h"
+
+struct gr_error *gr_goroutines_weigh(struct gr_scan *scan,
+				     const struct gr_set_member_vector *members,
+				     uint32_t nsets, struct gr_kept *kept,
+				     struct gr_kept *together)
+{
+	const struct gr_poll poll = { gr_scan_poll, scan };
+	size_t n = members->size;
+	_cleanup_free_ gr_vertex *vertices = calloc(n + 1, sizeof(*vertices));
+	_cleanup_free_ uint32_t *set = calloc(n + 1, sizeof(*set));
+	const struct gr_root_sets sets = { vertices, set, n, nsets };
+
+	*together = (struct gr_kept){ 0 };
+	if (!n)
+		return NULL;
+	if (!vertices || !set)
+		return &gr_enomem;
+	struct gr_error *err = gr_scan_need_graph(scan, 0);
+	if (err)
+		return err;
+	for (size_t i = 0; i < n; i++) {
+		vertices[i] = gr_goroutine_vertex(scan->graph,
+						  members->data[i].goroutine);
+		set[i] = members->data[i].set;
+	}
+	return gr_graph_exclusive(scan->graph->graph, &sets, &poll, kept,
+				  together);
+}

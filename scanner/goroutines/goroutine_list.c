@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The list of goroutines: places of each, filters, groups. */
+#include "goroutine_bytes.h"
+#include "goroutine_labels.h"
+#include "goroutine_places.h"
+#include "goroutine_start.h"
+#include "stack_key.h"
+#include "wait_key.h"
+
+#include "goruntime/layout/inline.h"
+#include "goruntime/layout/names.h"
+#include "graph/keys.h"
+#include "scan.h"
+
+#include <inttypes.h>
+
+/** What a pc of a frame says: the innermost call, and the user's own one. */
+struct pc_places {
+	struct gr_source_place current;
+	struct gr_source_place user; /* pc 0: none of the calls is the user's */
+};
+GR_VECTOR(places_vector, struct pc_places);
+GR_VECTOR(info_vector, struct gr_goroutine_info);
+GR_VECTOR(group_vector, struct gr_goroutine_group);
+
+/** A goroutine that the filters let through. */
+struct member {
+	struct gr_goroutine_info info;
+	uint32_t group;	 /* index in groups */
+	uint32_t number; /* of the goroutines before it */
+};
+GR_VECTOR(member_vector, struct member);
+
+struct lister {
+	struct gr_scan *scan;
+	const struct gr_goroutine_query *query;
+	struct gr_keys by_pc; /* (pc, is exact) -> index in places */
+	struct places_vector places;
+	struct gr_user_pcs user_pcs; /* for groups by GR_BY_WAIT */
+	struct member_vector members;
+	struct group_vector groups;
+	struct gr_keys by_key; /* hash of a group's key, probe -> group */
+	struct gr_set_member_vector sets; /* of all, for their bytes */
+	uint64_t total;
+	uint64_t stack_size;
+};
+
+static void lister_deinit(struct lister *l)
+{
+	gr_keys_deinit(&l->by_pc);
+	places_vector_deinit(&l->places);
+	member_vector_deinit(&l->members);
+	group_vector_deinit(&l->groups);
+	gr_keys_deinit(&l->by_key);
+	gr_user_pcs_deinit(&l->user_pcs);
+	gr_set_member_vector_deinit(&l->sets);
+}
+
+enum gr_goroutine_field gr_goroutine_field_of(const char *name)
+{
+	static const char *const names[] = {
+#define X(id, name) [GR_BY_##id] = name,
+		GR_GOROUTINE_FIELDS(X)
+#undef X
+	};
+
+	for (size_t i = 0; i < GR_ARRAY_SIZE(names); i++)
+		if (!strcmp(names[i], name))
+			return i;
+	return GR_BY_NOTHING;
+}
+
+// -------------------------------------------------------------------- places
+
+static struct gr_source_place location_of(const struct gr_logical_frame *frame,
+					  uint64_t pc)
+{
+	return (struct gr_source_place){ pc, frame->function, frame->file,
+					 frame->line };
+}
+
+/* Read the places of @p pc, which lies in a call unless it @p is_exact. */
+static struct gr_error *read_places(struct lister *l,
+				    const struct gr_func *func, uint64_t pc,
+				    bool is_exact, struct pc_places *ret)
+{
+	struct gr_logical_frame frames[GR_MAX_INLINED];
+	size_t n;
+	struct gr_error *err = gr_inline_frames(
+		&l->scan->rt, func, is_exact || pc == func->entry ? pc : pc - 1,
+		frames, &n);
+
+	if (err)
+		return err;
+	ret->current = location_of(&frames[0], pc);
+	ret->user.pc = 0;
+	for (size_t i = 0; i < n && !ret->user.pc; i++)
+		if (gr_name_is_user_place(frames[i].function))
+			ret->user = location_of(&frames[i], pc);
+	return NULL;
+}
+
+/* The places of a pc, which are read once. */
+static struct gr_error *find_places(struct lister *l,
+				    const struct gr_func *func, uint64_t pc,
+				    bool is_exact, struct pc_places *ret)
+{
+	uint32_t i = gr_keys_find(&l->by_pc, pc, is_exact);
+	struct gr_error *err;
+
+	if (i != UINT32_MAX) {
+		*ret = l->places.data[i];
+		return NULL;
+	}
+	err = read_places(l, func, pc, is_exact, ret);
+	if (err)
+		return err;
+	i = l->places.size;
+	if (!places_vector_append(&l->places, *ret) ||
+	    !gr_keys_add(&l->by_pc, pc, is_exact, i))
+		return &gr_enomem;
+	return NULL;
+}
+
+/* The place of a pc that no frame has: of a go statement, of a function. */
+static struct gr_error *find_lone_place(struct lister *l, uint64_t pc,
+					bool is_exact,
+					struct gr_source_place *ret)
+{
+	struct pc_places places;
+	struct gr_func func;
+
+	*ret = (struct gr_source_place){ pc, "", "", 0 };
+	if (!pc || !gr_func_find(&l->scan->rt, pc, &func))
+		return NULL;
+	struct gr_error *err = find_places(l, &func, pc, is_exact, &places);
+	if (!err)
+		*ret = places.current;
+	return err;
+}
+
+static struct gr_error *find_frame_places(struct lister *l,
+					  const struct gr_goroutine *g,
+					  struct gr_goroutine_info *info)
+{
+	static const struct gr_source_place nowhere = { 0, "", "", 0 };
+	struct gr_error *err = NULL;
+	struct pc_places places;
+
+	info->current = info->user = nowhere;
+	for (size_t i = 0; !err && i < g->nframes && !info->user.pc; i++) {
+		const struct gr_frame *frame = &g->frames[i];
+
+		err = find_places(l, frame->func, frame->pc, frame->is_exact_pc,
+				  &places);
+		if (!err && !i)
+			info->current = places.current;
+		if (!err && places.user.pc)
+			info->user = places.user;
+	}
+	if (!info->user.pc)
+		info->user = info->current;
+	return err;
+}
+
+// --------------------------------------------------------------- goroutines
+
+static struct gr_error *fill_info(struct lister *l,
+				  const struct gr_goroutine *g,
+				  struct gr_goroutine_info *info)
+{
+	const struct gr_running *running =
+		gr_sched_running(&l->scan->sched, g->addr);
+	const struct gr_moments *moments;
+	struct gr_error *err = gr_scan_moments(l->scan, &moments);
+	uint64_t start;
+
+	if (err)
+		return err;
+	*info = (struct gr_goroutine_info){
+		.id = g->goid,
+		.state = g->state,
+		.wait_reason = g->wait_reason,
+		.is_system = g->is_system,
+		.thread_id = running ? running->thread_id : 0,
+		.m_id = running ? running->m_id : -1,
+		.locked_thread_id = g->locked_thread_id,
+		.creator_id = g->creator_id,
+		.waited_ns = gr_moments_waited(moments, g->waitsince),
+		.stack_size = g->stack_hi - g->stack_lo,
+		.stack_bytes =
+			g->sp && g->sp < g->stack_hi ? g->stack_hi - g->sp : 0,
+		.has_unsaved_labels = g->labels_addr &&
+				      !gr_scan_may_have_values(l->scan),
+	};
+	if (g->labels) {
+		info->labels = g->labels->labels;
+		info->nlabels = g->labels->nlabels;
+	}
+	err = find_frame_places(l, g, info);
+	if (!err)
+		err = find_lone_place(l, g->gopc, false, &info->go);
+	if (!err)
+		err = gr_goroutine_find_start(l->scan, g, &start);
+	if (!err)
+		err = find_lone_place(l, start, true, &info->start);
+	return err;
+}
+
+struct gr_error *gr_scan_describe_goroutine(struct gr_scan *scan,
+					    const struct gr_goroutine *g,
+					    struct gr_goroutine_info *ret)
+{
+	_cleanup_(lister_deinit) struct lister l = { .scan = scan };
+
+	return fill_info(&l, g, ret);
+}
+
+/* `FILE:LINE in FUNCTION`, in the arena; NULL without memory. */
+static const char *place_text(struct lister *l,
+			      const struct gr_source_place *at)
+{
+	return gr_arena_internf(&l->scan->arena, "%s:%" PRIu32 " in %s",
+				*at->file ? at->file : "?", at->line,
+				*at->function ? at->function : "?");
+}
+
+/* The text that a field filters and groups by; NULL without memory. */
+static const char *field_text(struct lister *l,
+			      const struct gr_goroutine_info *info,
+			      enum gr_goroutine_field field)
+{
+	switch (field) {
+	case GR_BY_USERLOC:
+		return place_text(l, &info->user);
+	case GR_BY_CURLOC:
+		return place_text(l, &info->current);
+	case GR_BY_GOLOC:
+		return place_text(l, &info->go);
+	case GR_BY_STARTLOC:
+		return place_text(l, &info->start);
+	case GR_BY_WAITING:
+		return info->wait_reason;
+	case GR_BY_STATE:
+		return *info->wait_reason ? info->wait_reason : info->state;
+	case GR_BY_RUNNING:
+		return info->thread_id ? "running" : "not running";
+	case GR_BY_USER:
+		return info->is_system ? "the runtime's" : "the user's";
+	case GR_BY_LABEL:
+		return gr_goroutine_labels_text(&l->scan->arena, info,
+						l->query->group_label);
+	case GR_BY_STACK:
+	case GR_BY_WAIT:
+	case GR_BY_WAITING_ON:
+	case GR_BY_NOTHING:
+		break;
+	}
+	return "";
+}
+
+/* Is it true of the goroutine what the filter says? */
+static struct gr_error *holds(struct lister *l,
+			      const struct gr_goroutine_info *info,
+			      const struct gr_goroutine_filter *f, bool *ret)
+{
+	const char *text = "";
+
+	if (f->field == GR_BY_RUNNING) {
+		*ret = info->thread_id != 0;
+	} else if (f->field == GR_BY_USER) {
+		*ret = !info->is_system;
+	} else if (f->field == GR_BY_LABEL) {
+		*ret = gr_goroutine_has_label(info, f->text);
+	} else {
+		text = field_text(l, info, f->field);
+		*ret = text && *text && strstr(text, f->text);
+	}
+	return text ? NULL : &gr_enomem;
+}
+
+static struct gr_error *
+is_wanted(struct lister *l, const struct gr_goroutine_info *info, bool *ret)
+{
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && *ret && i < l->query->nfilters; i++) {
+		const struct gr_goroutine_filter *f = &l->query->filters[i];
+
+		err = holds(l, info, f, ret);
+		*ret = *ret != f->is_negated;
+	}
+	return err;
+}
+
+// -------------------------------------------------------------------- groups
+
+/* Where a goroutine waits or runs, which is read once for each frame's pc. */
+static struct gr_error *find_wait_place(struct lister *l,
+					const struct gr_goroutine *g,
+					struct gr_source_place *ret)
+{
+	enum { IS_WAIT_PLACE = 2 };
+	struct pc_places places = { .user = { 0, "", "", 0 } };
+	const struct gr_frame *frame;
+	struct gr_error *err = gr_user_frame(&l->user_pcs, g, &frame);
+	uint32_t i, flags;
+
+	*ret = (struct gr_source_place){ 0, "", "", 0 };
+	if (err || !frame)
+		return err;
+	flags = IS_WAIT_PLACE | frame->is_exact_pc;
+	i = gr_keys_find(&l->by_pc, frame->pc, flags);
+	if (i != UINT32_MAX) {
+		*ret = l->places.data[i].current;
+		return NULL;
+	}
+	err = gr_user_place(&l->user_pcs, g, ret);
+	places.current = *ret;
+	i = l->places.size;
+	if (!err && (!places_vector_append(&l->places, places) ||
+		     !gr_keys_add(&l->by_pc, frame->pc, flags, i)))
+		err = &gr_enomem;
+	return err;
+}
+
+/* The key of a group, which is interned; and its place. */
+static struct gr_error *interned_key(struct lister *l,
+				     const struct gr_goroutine *g,
+				     const struct gr_goroutine_info *info,
+				     struct gr_goroutine_group *group)
+{
+	struct gr_error *err = NULL;
+
+	group->at = (struct gr_source_place){ 0, "", "", 0 };
+	if (l->query->group != GR_BY_WAIT) {
+		group->key = field_text(l, info, l->query->group);
+		return group->key ? NULL : &gr_enomem;
+	}
+	err = find_wait_place(l, g, &group->at);
+	if (err)
+		return err;
+	group->key = gr_arena_internf(
+		&l->scan->arena, "%s at %s:%" PRIu32 " in %s",
+		*info->wait_reason ? info->wait_reason : info->state,
+		*group->at.file ? group->at.file : "?", group->at.line,
+		*group->at.function ? group->at.function : "?");
+	return group->key ? NULL : &gr_enomem;
+}
+
+/* What tells the group of a goroutine. Texts are interned, so that equal ones
+ * have one address. group->key is NULL if it is to be made of the first member.
+ */
+static struct gr_error *group_key(struct lister *l,
+				  const struct gr_goroutine *g,
+				  const struct gr_goroutine_info *info,
+				  struct gr_goroutine_group *group,
+				  uint64_t *ret)
+{
+	struct gr_error *err = NULL;
+
+	if (l->query->group == GR_BY_STACK) {
+		*ret = gr_stack_key(g);
+	} else if (l->query->group == GR_BY_WAITING_ON) {
+		*ret = gr_wait_key(l->scan, g - l->scan->sched.goroutines);
+	} else {
+		err = interned_key(l, g, info, group);
+		*ret = (uintptr_t)group->key;
+	}
+	return err;
+}
+
+static struct gr_error *
+group_text(struct lister *l, const struct gr_goroutine *g, const char **ret)
+{
+	return l->query->group == GR_BY_STACK ?
+		       gr_stack_key_text(l->scan, g, ret) :
+		       gr_wait_key_text(l->scan, g - l->scan->sched.goroutines,
+					ret);
+}
+
+/* The group of a goroutine; it is made if it is new. */
+static struct gr_error *find_group(struct lister *l,
+				   const struct gr_goroutine *g,
+				   const struct gr_goroutine_info *info,
+				   uint32_t *ret)
+{
+	struct gr_goroutine_group group = { .at = { 0, "", "", 0 } };
+	uint64_t key;
+	struct gr_error *err = group_key(l, g, info, &group, &key);
+
+	if (err)
+		return err;
+	*ret = gr_keys_find(&l->by_key, key, 0);
+	if (*ret != UINT32_MAX)
+		return NULL;
+	err = group.key ? NULL : group_text(l, g, &group.key);
+	if (err)
+		return err;
+	*ret = l->groups.size;
+	if (!group_vector_append(&l->groups, group) ||
+	    !gr_keys_add(&l->by_key, key, 0, *ret))
+		return &gr_enomem;
+	return NULL;
+}
+
+/* Count a goroutine, and keep it unless there are enough. */
+static struct gr_error *add_member(struct lister *l,
+				   const struct gr_goroutine *g,
+				   const struct gr_goroutine_info *info)
+{
+	uint32_t max = l->query->max_rows;
+	struct member member = { .info = *info, .number = l->total };
+	uint64_t before = l->total++;
+
+	if (l->query->group != GR_BY_NOTHING) {
+		struct gr_error *err = find_group(l, g, info, &member.group);
+		if (err)
+			return err;
+		before = l->groups.data[member.group].goroutines++;
+		l->groups.data[member.group].stack_size += info->stack_size;
+	}
+	l->stack_size += info->stack_size;
+	if (l->query->with_bytes &&
+	    !gr_set_member_vector_append(
+		    &l->sets,
+		    (struct gr_set_member){ g - l->scan->sched.goroutines,
+					    l->query->group == GR_BY_NOTHING ?
+						    member.number :
+						    member.group }))
+		return &gr_enomem;
+	if (max && before >= max)
+		return NULL;
+	return member_vector_append(&l->members, member) ? NULL : &gr_enomem;
+}
+
+static struct gr_error *add_goroutine(struct lister *l,
+				      const struct gr_goroutine *g)
+{
+	struct gr_goroutine_info info;
+	bool wanted = true;
+	struct gr_error *err = fill_info(l, g, &info);
+
+	if (!err)
+		err = is_wanted(l, &info, &wanted);
+	return err || !wanted ? err : add_member(l, g, &info);
+}
+
+// -------------------------------------------------------------------- answer
+
+void gr_goroutine_list_destroy(struct gr_goroutine_list *list)
+{
+	if (!list)
+		return;
+	free(list->rows);
+	free(list->groups);
+	free(list);
+}
+GR_DEFINE_CLEANUP(goroutine_list, struct gr_goroutine_list,
+		  gr_goroutine_list_destroy)
+
+/* By group, then by id. */
+static int compare_members(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	if (x->info.id != y->info.id)
+		return x->info.id < y->info.id ? -1 : 1;
+	return 0;
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+	const struct gr_goroutine_group *x = a, *y = b;
+
+	if (x->goroutines != y->goroutines)
+		return x->goroutines > y->goroutines ? -1 : 1;
+	return strcmp(x->key, y->key);
+}
+
+/* What each group, or each goroutine, keeps alive. */
+static struct gr_error *weigh(struct lister *l, struct gr_goroutine_list *list)
+{
+	bool has_groups = l->query->group != GR_BY_NOTHING;
+	uint32_t nsets = has_groups ? l->groups.size : l->total;
+	_cleanup_free_ struct gr_kept *kept = calloc(nsets + 1, sizeof(*kept));
+	struct gr_kept together;
+
+	if (!kept)
+		return &gr_enomem;
+	struct gr_error *err =
+		gr_goroutines_weigh(l->scan, &l->sets, nsets, kept, &together);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < nsets; i++) {
+		list->exclusive_bytes += kept[i].bytes;
+		if (has_groups)
+			l->groups.data[i].exclusive_bytes = kept[i].bytes;
+	}
+	list->shared_bytes = together.bytes - list->exclusive_bytes;
+	for (size_t i = 0; !has_groups && i < l->members.size; i++) {
+		struct member *member = &l->members.data[i];
+
+		member->info.exclusive_bytes = kept[member->number].bytes;
+	}
+	return NULL;
+}
+
+static struct gr_error *make_list(struct lister *l,
+				  struct gr_goroutine_list *list)
+{
+	size_t n = l->members.size;
+
+	list->rows = calloc(n + 1, sizeof(*list->rows));
+	if (!list->rows)
+		return &gr_enomem;
+	if (n)
+		qsort(l->members.data, n, sizeof(*l->members.data),
+		      compare_members);
+	for (size_t i = 0; i < n; i++) {
+		const struct member *member = &l->members.data[i];
+
+		list->rows[i] = member->info;
+		if (l->query->group == GR_BY_NOTHING)
+			continue;
+		struct gr_goroutine_group *group =
+			&l->groups.data[member->group];
+		if (!group->nrows++)
+			group->first = i;
+	}
+	list->nrows = n;
+	list->total = l->total;
+	list->stack_size = l->stack_size;
+	list->ngroups = l->groups.size;
+	list->groups = l->groups.data;
+	memset(&l->groups, 0, sizeof(l->groups));
+	if (list->ngroups)
+		qsort(list->groups, list->ngroups, sizeof(*list->groups),
+		      compare_groups);
+	return NULL;
+}
+
+static bool is_listed(const struct lister *l, size_t index)
+{
+	const struct gr_goroutine *g = &l->scan->sched.goroutines[index];
+
+	return !g->is_g0 && (!g->is_system || l->query->with_system) &&
+	       (!l->query->channel ||
+		gr_awaits_channel(l->scan, index, l->query->channel));
+}
+
+static struct gr_error *answer(struct lister *l, struct gr_goroutine_list *list)
+{
+	const struct gr_sched *sched = &l->scan->sched;
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < sched->ngoroutines; i++) {
+		err = gr_runtime_step(&l->scan->rt, 8);
+		if (!err && is_listed(l, i))
+			err = add_goroutine(l, &sched->goroutines[i]);
+	}
+	if (!err && l->query->with_bytes)
+		err = weigh(l, list);
+	return err ? err : make_list(l, list);
+}
+
+struct gr_error *gr_scan_list_goroutines(struct gr_scan *scan,
+					 const struct gr_goroutine_query *query,
+					 struct gr_goroutine_list **ret)
+{
+	_cleanup_(gr_cleanup_goroutine_list) struct gr_goroutine_list *list =
+		calloc(1, sizeof(*list));
+	_cleanup_(lister_deinit) struct lister l = {
+		.scan = scan,
+		.query = query,
+		.user_pcs = { .rt = &scan->rt },
+	};
+	struct gr_sigbus_guard guard;
+	struct gr_error *err;
+
+	if (!list)
+		return &gr_enomem;
+	err = query->channel || query->with_bytes ||
+			      query->group == GR_BY_WAITING_ON ?
+		      gr_scan_enter(scan, &guard) :
+		      gr_scan_enter_goroutines(scan, &guard);
+	if (!err)
+		err = answer(&l, list);
+	err = gr_sigbus_guard_end(&guard, err);
+	if (!err)
+		*ret = steal_ptr(list);
+	return err;
+}

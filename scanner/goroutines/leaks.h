@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** leaks: goroutines that nobody can wake any more, in groups. */
+#ifndef GR_LEAKS_H
+#define GR_LEAKS_H
+
+#include "goroutine_list.h"
+
+#include "inferior/gaps.h"
+
+#define GR_LEAK_STATES(X)                                                     \
+	/** It waits for nothing that the rule is about, or does not wait. */ \
+	X(NO_CANDIDATE, "no candidate")                                       \
+	/** A candidate that can still be woken. */                           \
+	X(AWAKENABLE, "can be woken")                                         \
+	X(LEAKED, "leaked")                                                   \
+	/** No record tells what it waits for. */                             \
+	X(UNKNOWN_WAIT, "unknown wait")                                       \
+	/** It would have leaked, but a pointer to what it waits for may   \
+	 * lie in memory that is missing or damaged. */  \
+	X(MISSING_MEMORY, "missing memory")
+
+/** What is known of a goroutine. The last two are unproven. */
+enum gr_leak_state {
+#define X(id, name) GR_LEAK_##id,
+	GR_LEAK_STATES(X)
+#undef X
+};
+
+/** Goroutines that wait for the same reason, in the same line, and that the same
+ * go statement has created. Strings belong to the scan. */
+struct gr_leak_group {
+	enum gr_leak_state state; /**< GR_LEAK_LEAKED, or an unproven one. */
+	const char *verdict;	  /**< The name of @ref state. */
+	uint64_t goroutines;
+	/** The innermost call that is neither the runtime's nor package sync's. */
+	struct gr_source_place at;
+	struct gr_source_place start; /**< The goroutines' function. */
+	struct gr_source_place go;    /**< The go statement. */
+	const char *wait_reason;
+	/** What they wait for: "channel", "Mutex" ..., or "" if that is nothing
+	 * or not known. */
+	const char *awaited;
+	/** Of a channel's elements, by the first goroutine; or "". */
+	const char *element_type;
+	uint64_t nawaited; /**< Different channels, locks ... */
+	/** What a mark without the goroutines' stacks, g's and sudogs loses. */
+	uint64_t retained_bytes, retained_objects;
+	uint64_t stack_bytes; /**< Of their stacks, which are no objects. */
+	size_t first, nids;   /**< Their ids: [first, first + nids). */
+};
+
+/** The answer. Belongs to the caller. */
+struct gr_leak_report {
+	uint64_t goroutines; /**< Without the runtime's own. */
+	/** Those that wait for a channel, a select, or for package sync: the
+	 * next two are among them. */
+	uint64_t blocked;
+	uint64_t leaked, unproven;
+	/** What all leaked goroutines keep alive together. */
+	uint64_t retained_bytes, retained_objects;
+	uint64_t stack_bytes;
+	/** Those that leaked first, most retained bytes first. */
+	struct gr_leak_group *groups;
+	size_t ngroups;
+	uint64_t *ids;
+	size_t nids;
+	struct gr_gaps gaps; /**< Of the target and of the walk. */
+};
+
+/** Find leaked goroutines by the rule of the runtime (leak_rule.h). Makes the
+ * object graph. */
+struct gr_error *gr_scan_leaks(struct gr_scan *scan,
+			       struct gr_leak_report **ret) GR_MUST_CHECK;
+void gr_leak_report_destroy(struct gr_leak_report *report);
+
+#endif /* GR_LEAKS_H */

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * lock_code: where the code of a function locks and unlocks.
+ *
+ * A site is a call of Lock, Unlock and the like: one that the compiler inlined,
+ * a call instruction, or a call of a small function that does only one of these
+ * itself. Code is not executed and branches are not followed: what is between a
+ * Lock and an Unlock is told by the order of lines, and therefore likely, not
+ * certain.
+ */
+#ifndef GR_LOCK_CODE_H
+#define GR_LOCK_CODE_H
+
+#include "goruntime/layout/pclntab.h"
+#include "graph/keys.h"
+
+enum gr_lock_class {
+	GR_LOCK_MUTEX, /**< sync.Mutex */
+	GR_LOCK_WRITE, /**< sync.RWMutex, to write */
+	GR_LOCK_READ,  /**< sync.RWMutex, to read */
+	/** sync.WaitGroup: Done() is what others wait for. */
+	GR_LOCK_GROUP,
+	GR_NLOCK_CLASSES,
+};
+
+/** The distance is not known. */
+#define GR_ANY_DISTANCE INT64_MIN
+
+/** Which lock a site is about, as far as the code tells. */
+struct gr_lock_at {
+	uint64_t addr; /**< Of a package-level lock; or 0. */
+	/** From a pointer that the code has in a register to the lock. */
+	int64_t distance;
+};
+
+struct gr_lock_site {
+	const char *function; /**< The caller, perhaps itself inlined. */
+	uint64_t pc;	      /**< The first instruction. */
+	uint32_t line;
+	uint8_t class; /**< enum gr_lock_class */
+	bool unlocks;
+	struct gr_lock_at at;
+};
+
+struct gr_lock_code {
+	struct gr_lock_site *sites;
+	size_t nsites;
+};
+
+GR_VECTOR(gr_lock_code_vector, struct gr_lock_code *);
+
+/** The code of functions, each read once. Owner sets rt. */
+struct gr_lock_codes {
+	struct gr_runtime *rt;
+	struct gr_keys by_entry; /**< (entry, depth) -> index in all. */
+	struct gr_lock_code_vector all;
+};
+
+void gr_lock_codes_deinit(struct gr_lock_codes *codes);
+
+/**
+ * The sites of a function. The pointer is valid as long as @p codes.
+ *
+ * @param depth Calls of small functions to look into: 0 to 2.
+ */
+struct gr_error *gr_lock_code_of(struct gr_lock_codes *codes,
+				 const struct gr_func *func, uint32_t depth,
+				 const struct gr_lock_code **ret) GR_MUST_CHECK;
+
+/** A place in a function, and a lock. */
+struct gr_lock_question {
+	const char *function;
+	uint32_t line;
+	uint64_t pc;
+	bool is_locking; /**< Its own call at that place is one of sync. */
+	uint8_t class;
+	struct gr_lock_at at;
+};
+
+/** What the lines say. */
+struct gr_lock_lines {
+	uint32_t locked;   /**< The last line before that locks; or 0. */
+	uint32_t unlocked; /**< The first line behind that unlocks; or 0. */
+	bool is_between;   /**< Locked and not yet unlocked, it seems. */
+	bool is_before;	   /**< It will lock, and has not yet. */
+};
+
+struct gr_lock_lines gr_lock_ask(const struct gr_lock_code *code,
+				 const struct gr_lock_question *question);
+
+/** Does a function on the whole unlock a lock of @p class? The lock it is about
+ * is *@p at. */
+bool gr_lock_code_unlocks(const struct gr_lock_code *code, uint8_t class,
+			  struct gr_lock_at *at);
+
+/** Is @p function one of package sync, or of the runtime below it? */
+bool gr_lock_is_internal(const char *function);
+
+#endif /* GR_LOCK_CODE_H */

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the order of lines says of a lock at a place. */
+#include "goroutines/lock_code.h"
+
+static bool is_about(const struct gr_lock_site *site, uint8_t class,
+		     const struct gr_lock_at *at)
+{
+	// To lock a RWMutex to write is to lock the mutex that it begins with.
+	if (site->class != class &&
+	    !(class == GR_LOCK_MUTEX && site->class == GR_LOCK_WRITE))
+		return false;
+	if (at->addr || site->at.addr)
+		return at->addr == site->at.addr ||
+		       (at->addr && !site->at.addr &&
+			site->at.distance == GR_ANY_DISTANCE);
+	return at->distance == GR_ANY_DISTANCE ||
+	       site->at.distance == GR_ANY_DISTANCE ||
+	       at->distance == site->at.distance;
+}
+
+/* What a line other than that of the question does: it locks (1), unlocks (-1),
+ * or both or nothing (0). */
+static int sum_line(const struct gr_lock_code *code,
+		    const struct gr_lock_question *q, uint32_t line)
+{
+	bool locks = false, unlocks = false;
+
+	for (size_t i = 0; i < code->nsites; i++) {
+		const struct gr_lock_site *site = &code->sites[i];
+
+		if (site->line != line || !is_about(site, q->class, &q->at) ||
+		    strcmp(site->function, q->function) != 0)
+			continue;
+		locks |= !site->unlocks;
+		unlocks |= site->unlocks;
+	}
+	return locks - unlocks;
+}
+
+/** The sums of lines before and behind a place. */
+struct sums {
+	int before;
+	int next;	    /* of the next line that does something */
+	uint32_t next_line; /* UINT32_MAX: none */
+	struct gr_lock_lines lines;
+};
+
+static void add_line(struct sums *s, const struct gr_lock_question *q,
+		     const struct gr_lock_site *site, int sum)
+{
+	bool is_here = site->line == q->line;
+	bool is_before = is_here ? site->pc < q->pc : site->line < q->line;
+
+	if (is_before) {
+		s->before += sum;
+		if (sum > 0 && site->line > s->lines.locked)
+			s->lines.locked = site->line;
+		return;
+	}
+	if (sum < 0 && (!s->lines.unlocked || site->line < s->lines.unlocked))
+		s->lines.unlocked = site->line;
+	if (sum && site->line < s->next_line) {
+		s->next_line = site->line;
+		s->next = sum;
+	}
+}
+
+/* Is it the first site of its line? Lines are summed up once. */
+static bool is_first_of_line(const struct gr_lock_code *code, size_t i,
+			     const struct gr_lock_question *q)
+{
+	const struct gr_lock_site *site = &code->sites[i];
+
+	for (size_t j = 0; j < i; j++)
+		if (code->sites[j].line == site->line &&
+		    is_about(&code->sites[j], q->class, &q->at) &&
+		    !strcmp(code->sites[j].function, q->function))
+			return false;
+	return true;
+}
+
+struct gr_lock_lines gr_lock_ask(const struct gr_lock_code *code,
+				 const struct gr_lock_question *q)
+{
+	struct sums s = { .next_line = UINT32_MAX };
+
+	for (size_t i = 0; i < code->nsites; i++) {
+		const struct gr_lock_site *site = &code->sites[i];
+
+		if (!is_about(site, q->class, &q->at) ||
+		    strcmp(site->function, q->function) != 0)
+			continue;
+		if (site->line == q->line && q->is_locking)
+			continue;
+		if (site->line == q->line)
+			add_line(&s, q, site, site->unlocks ? -1 : 1);
+		else if (is_first_of_line(code, i, q))
+			add_line(&s, q, site, sum_line(code, q, site->line));
+	}
+	// Done() needs no call before it.
+	if (q->class == GR_LOCK_GROUP)
+		s.lines.is_between = s.lines.unlocked;
+	else
+		s.lines.is_between = s.lines.locked && s.lines.unlocked &&
+				     (s.before > 0 || s.next < 0);
+	s.lines.is_before = !s.lines.locked && s.next > 0;
+	return s.lines;
+}

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "goroutines/primitive_path.h"
+
+#include "goroutines/part_path.h"
+#include "base/text.h"
+#include "goruntime/sched/channel.h"
+#include "scan.h"
+
+#include <inttypes.h>
+
+enum {
+	MAX_TEXT = 512,
+	MAX_DEPTH = 32, /* structs in structs */
+};
+
+/* The path that is written for one primitive. */
+struct writer {
+	struct gr_scan *scan;
+	struct gr_awaited_names *names;
+	struct gr_text text;
+	bool is_of_variable;
+};
+
+// -------------------------------------------------------------------- fields
+
+/* Append the fields and elements that lead to the type of package sync at @p
+ * off of a value. false: there is no such type, only what is known is appended.
+ */
+static bool put_fields(struct writer *w, gr_type_id id, uint64_t off)
+{
+	const struct gr_types *types = w->scan->types;
+
+	for (int depth = 0; depth < MAX_DEPTH && id != GR_TYPE_NONE; depth++) {
+		if (!strncmp(gr_types_get(types, id)->name, "sync.", 5))
+			return true;
+		if (!gr_part_enter(types, &id, &off, &w->text))
+			return false;
+	}
+	return false;
+}
+
+static void put_offset(struct writer *w, uint64_t off)
+{
+	if (off)
+		gr_text_put(&w->text, "+0x%" PRIx64, off);
+}
+
+/* Append the index of an element, and its fields. */
+static void put_element(struct writer *w, gr_type_id elem, uint64_t off)
+{
+	uint64_t bytes = gr_types_get(w->scan->types, elem)->size_bytes;
+
+	if (bytes) {
+		gr_text_put(&w->text, "[%" PRIu64 "]", off / bytes);
+		off %= bytes;
+	}
+	put_fields(w, elem, off);
+}
+
+/* Append what leads from what a pointer or a slice points to, which may begin in
+ * the middle of an object, to the byte at @p off of the object. What lies before
+ * and behind that has no name in Go, only an address. */
+static void put_from_pointee(struct writer *w,
+			     const struct gr_variable_way *way, uint64_t off)
+{
+	const struct gr_type *type = gr_types_get(w->scan->types, way->pointee);
+	uint64_t rel = off - way->pointee_off;
+
+	if (off < way->pointee_off)
+		gr_text_put(&w->text, "-0x%" PRIx64, way->pointee_off - off);
+	else if (way->is_slice)
+		put_element(w, way->pointee, rel);
+	else if (rel < type->size_bytes)
+		put_fields(w, way->pointee, rel);
+	else
+		put_offset(w, rel);
+}
+
+/* Append what leads from an object with a label to the byte at @p off. */
+static void put_in_object(struct writer *w, uint32_t label, uint64_t off)
+{
+	const struct gr_types *types = w->scan->types;
+	gr_type_id id = label & ~GR_LABEL_FLAGS;
+	bool is_data = label != GR_TYPE_NONE && label & GR_LABEL_DATA;
+
+	if (is_data) {
+		const struct gr_type *type = gr_types_get(types, id);
+		id = type->kind == GR_KIND_SLICE ? type->elem : GR_TYPE_NONE;
+	}
+	if (label == GR_TYPE_NONE || id == GR_TYPE_NONE)
+		put_offset(w, off);
+	else if (is_data)
+		put_element(w, id, off);
+	else
+		put_fields(w, id, off);
+}
+
+// ----------------------------------------------------------------- variables
+
+static struct gr_error *name_in_data(struct writer *w, uint64_t addr,
+				     struct gr_awaited_name *ret)
+{
+	const struct gr_data_variable *variable =
+		gr_data_variables_at(&w->names->variables, addr);
+	struct gr_located at;
+
+	if (variable) {
+		put_fields(w, variable->type,
+			   gr_data_variable_put(w->scan->types, variable, addr,
+						&w->text));
+		w->is_of_variable = true;
+		ret->type = gr_types_get(w->scan->types, variable->type)->name;
+		return NULL;
+	}
+	struct gr_error *err = gr_scan_find_location(w->scan, addr, &at);
+	if (!err && at.kind == GR_LOCATED_DATA && *at.name) {
+		gr_text_put(&w->text, "%s", at.name);
+		put_offset(w, addr - at.base_addr);
+		w->is_of_variable = true;
+	}
+	return err;
+}
+
+/* Does a variable point to the primitive, or to the value that it is part of? */
+static bool name_by_pointer(struct writer *w,
+			    const struct gr_primitive *primitive,
+			    const struct gr_data_variable *row,
+			    struct gr_awaited_name *ret)
+{
+	const struct gr_type *type = gr_types_get(w->scan->types, row->type);
+	bool is_channel = gr_wait_kind_is_channel(primitive->kind);
+	uint64_t off = gr_data_variable_put(w->scan->types, row,
+					    primitive->object, &w->text);
+
+	w->is_of_variable = is_channel ? type->kind == GR_KIND_CHAN && !off &&
+						 !row->is_slice :
+					 put_fields(w, row->type, off);
+	if (!w->is_of_variable)
+		w->text = gr_text_begin(w->text.data, w->text.capacity);
+	else if (!is_channel)
+		ret->type = type->name;
+	return w->is_of_variable;
+}
+
+static bool name_by_pointers(struct writer *w,
+			     const struct gr_primitive *primitive,
+			     struct gr_awaited_name *ret)
+{
+	const struct gr_data_variable_vector *list =
+		&w->names->variables.in_heap;
+	const struct gr_data_variable *row =
+		gr_data_variable_find(list, primitive->object);
+
+	for (int i = 0; i < GR_MAX_NESTED_VARIABLES && row; i++) {
+		if (name_by_pointer(w, primitive, row, ret))
+			return true;
+		row = gr_data_variable_around(list, row, primitive->object);
+	}
+	return false;
+}
+
+// -------------------------------------------------------------------- objects
+
+/* The label of an object, unless the last pointer of its path knows more: the
+ * lock is often the first field, and goroutines that wait for it have pointers
+ * to the field. */
+static uint32_t better_label(const struct writer *w, uint32_t label,
+			     uint64_t room, gr_type_id pointee)
+{
+	const struct gr_types *types = w->scan->types;
+
+	if (pointee == GR_TYPE_NONE ||
+	    (label != GR_TYPE_NONE && label & GR_LABEL_DATA))
+		return label;
+	uint64_t size = gr_types_get(types, pointee)->size_bytes;
+	uint64_t known =
+		label == GR_TYPE_NONE ?
+			0 :
+			gr_types_get(types, label & ~GR_LABEL_FLAGS)->size_bytes;
+	return size > known && size <= room ? pointee : label;
+}
+
+/* Could this be a block of the tiny allocator, which has several values and one
+ * name? Not if a pointer says that one value fills it. */
+static bool may_be_tiny(const struct writer *w, gr_vertex v, gr_type_id pointee)
+{
+	const struct gr_objects *objects = w->scan->graph->graph->objects;
+	const struct gr_span *span =
+		gr_heap_span_at(w->scan->heap, gr_objects_addr(objects, v));
+
+	return span && gr_span_may_be_tiny(span) &&
+	       (pointee == GR_TYPE_NONE ||
+		gr_types_get(w->scan->types, pointee)->size_bytes !=
+			GR_TINY_BYTES);
+}
+
+static struct gr_error *name_in_object(struct writer *w, gr_vertex v,
+				       uint64_t off, bool is_channel,
+				       struct gr_awaited_name *ret)
+{
+	const struct gr_objects *objects = w->scan->graph->graph->objects;
+	const struct gr_slot_run *run = gr_objects_run(objects, v);
+	uint64_t room = run->elem_bytes - run->head_bytes;
+	struct gr_variable_way way;
+	struct gr_error *err =
+		gr_variable_paths_put(&w->names->paths, v, &w->text, &way);
+
+	w->is_of_variable = w->text.bytes && !way.is_cut;
+	if (err || is_channel)
+		return err;
+	gr_type_id whole = way.pointee_off || way.is_slice ? GR_TYPE_NONE :
+							     way.pointee;
+	if (may_be_tiny(w, v, whole)) {
+		w->text = gr_text_begin(w->text.data, w->text.capacity);
+		w->is_of_variable = false;
+		return NULL;
+	}
+	uint32_t label = better_label(w, objects->type[v], room, whole);
+	ret->type = gr_scan_memory_name(w->scan, label, room);
+	if (!w->text.bytes && label != GR_TYPE_NONE &&
+	    !(label & GR_LABEL_FLAGS))
+		gr_text_put(&w->text, "(*%s)(0x%" PRIx64 ")", ret->type,
+			    gr_objects_addr(objects, v));
+	if (way.pointee != GR_TYPE_NONE)
+		put_from_pointee(w, &way, off);
+	else if (w->text.bytes && !way.is_cut)
+		put_in_object(w, label, off);
+	return NULL;
+}
+
+/* The type of package sync that a kind of waiting tells; NULL: none. */
+static const char *type_of_kind(uint8_t kind)
+{
+	switch (kind) {
+	case GR_WAIT_MUTEX:
+		return "sync.Mutex";
+	case GR_WAIT_RWMUTEX_READ:
+	case GR_WAIT_RWMUTEX_WRITE:
+		return "sync.RWMutex";
+	case GR_WAIT_WAITGROUP:
+		return "sync.WaitGroup";
+	case GR_WAIT_COND:
+		return "sync.Cond";
+	default:
+		return NULL;
+	}
+}
+
+/* The type of a channel by its own header; "" if that cannot be read. */
+static struct gr_error *find_channel_type(struct gr_scan *scan, uint64_t addr,
+					  const char **ret)
+{
+	gr_type_id elem = GR_TYPE_NONE;
+	struct gr_channel channel;
+	struct gr_error *err = gr_channel_read(&scan->rt, addr, &channel);
+
+	if (!err && channel.elem_type_addr)
+		err = gr_types_from_runtime(scan->types, channel.elem_type_addr,
+					    &elem);
+	if (gr_error_catch(&err, GR_ERROR_FAULT) || err || elem == GR_TYPE_NONE)
+		return err;
+	*ret = gr_arena_internf(&scan->arena, "chan %s",
+				gr_types_get(scan->types, elem)->name);
+	return *ret ? NULL : &gr_enomem;
+}
+
+/* The object that a primitive lies in; GR_VERTEX_NONE: in none. */
+static gr_vertex vertex_of(const struct gr_scan *scan,
+			   const struct gr_primitive *primitive)
+{
+	return scan->graph && primitive->object ?
+		       gr_objects_find(scan->graph->graph->objects,
+				       primitive->object) :
+		       GR_VERTEX_NONE;
+}
+
+/* The name where it lies: in an object of the heap, or in a variable. */
+static struct gr_error *name_where_it_lies(struct writer *w,
+					   const struct gr_primitive *primitive,
+					   struct gr_awaited_name *ret)
+{
+	struct gr_scan *scan = w->scan;
+	gr_vertex v = vertex_of(scan, primitive);
+
+	if (name_by_pointers(w, primitive, ret))
+		return NULL;
+	if (v != GR_VERTEX_NONE)
+		return name_in_object(
+			w, v,
+			primitive->object -
+				gr_objects_addr(scan->graph->graph->objects, v),
+			gr_wait_kind_is_channel(primitive->kind), ret);
+	return gr_heap_span_at(scan->heap, primitive->object) ?
+		       NULL :
+		       name_in_data(w, primitive->object, ret);
+}
+
+struct gr_error *gr_awaited_find_name(struct gr_awaited_names *names,
+				      const struct gr_primitive *primitive,
+				      struct gr_awaited_name *ret)
+{
+	struct gr_scan *scan = names->scan;
+	bool is_channel = gr_wait_kind_is_channel(primitive->kind);
+	char data[MAX_TEXT];
+	struct writer w = { scan, names, gr_text_begin(data, sizeof(data)),
+			    false };
+	struct gr_error *err = NULL;
+
+	*ret = (struct gr_awaited_name){ "", "", false, false };
+	if (!primitive->object)
+		return NULL;
+	if (is_channel)
+		err = find_channel_type(scan, primitive->object, &ret->type);
+	if (!err)
+		err = name_where_it_lies(&w, primitive, ret);
+	if (err)
+		return err;
+	ret->is_of_variable = w.is_of_variable;
+	ret->is_bare = !w.text.bytes;
+	if (!w.text.bytes && is_channel && *ret->type)
+		gr_text_put(&w.text, "(%s)(0x%" PRIx64 ")", ret->type,
+			    primitive->object);
+	if (!w.text.bytes && type_of_kind(primitive->kind))
+		gr_text_put(&w.text, "(*%s)(0x%" PRIx64 ")",
+			    type_of_kind(primitive->kind), primitive->object);
+	ret->path = gr_arena_intern(&scan->arena, data, w.text.bytes);
+	return ret->path ? NULL : &gr_enomem;
+}
+
+// ----------------------------------------------------------------------- all
+
+void gr_awaited_names_deinit(struct gr_awaited_names *names)
+{
+	gr_variable_paths_deinit(&names->paths);
+	gr_data_variables_deinit(&names->variables);
+}
+
+static struct gr_error *find_paths(struct gr_awaited_names *names,
+				   const struct gr_primitive *const *wanted,
+				   size_t nwanted)
+{
+	struct gr_error *err =
+		gr_variable_paths_find(names->scan, &names->paths);
+
+	for (size_t i = 0; !err && i < nwanted; i++) {
+		gr_vertex v = vertex_of(names->scan, wanted[i]);
+
+		if (v != GR_VERTEX_NONE)
+			err = gr_variable_paths_want(&names->paths, v);
+	}
+	return err ? err : gr_variable_paths_read(&names->paths);
+}
+
+struct gr_error *gr_awaited_names_make(struct gr_scan *scan,
+				       const struct gr_primitive *const *wanted,
+				       size_t nwanted,
+				       struct gr_awaited_names *ret)
+{
+	struct gr_error *err = NULL;
+
+	ret->scan = scan;
+	if (!nwanted)
+		return NULL;
+	err = gr_data_variables_make(scan, &ret->variables);
+	return err || !scan->graph ? err : find_paths(ret, wanted, nwanted);
+}
+
+// ------------------------------------------------------- all that is awaited
+
+GR_VECTOR(wanted_list, const struct gr_primitive *);
+
+static struct gr_error *add_path(struct gr_awaited_names *names,
+				 const struct gr_primitive *primitive,
+				 struct gr_awaited_path_vector *ret)
+{
+	struct gr_awaited_name name;
+	struct gr_error *err = gr_awaited_find_name(names, primitive, &name);
+
+	if (!err)
+		err = gr_runtime_step(&names->scan->rt, 16);
+	if (err || name.is_bare)
+		return err;
+	const struct gr_awaited_path path = { primitive->object, name };
+	return gr_awaited_path_vector_append(ret, path) ? NULL : &gr_enomem;
+}
+
+/* Readers and writers of a RWMutex are two rows of one object. */
+static struct gr_error *add_paths(struct gr_scan *scan,
+				  const struct gr_wait_table *table,
+				  struct gr_awaited_path_vector *ret)
+{
+	_cleanup_(
+		gr_awaited_names_deinit) struct gr_awaited_names names = { 0 };
+	_cleanup_(wanted_list_deinit) struct wanted_list wanted = { 0 };
+	const struct gr_primitive *all = table->primitives;
+
+	for (size_t i = 0; i < table->nprimitives; i++)
+		if ((!i || all[i].object != all[i - 1].object) &&
+		    !wanted_list_append(&wanted, &all[i]))
+			return &gr_enomem;
+	struct gr_error *err =
+		gr_awaited_names_make(scan, wanted.data, wanted.size, &names);
+	for (size_t i = 0; !err && i < wanted.size; i++)
+		err = add_path(&names, wanted.data[i], ret);
+	return err;
+}
+
+struct gr_error *gr_awaited_paths_make(struct gr_scan *scan,
+				       struct gr_awaited_path_vector *ret)
+{
+	_cleanup_(gr_wait_table_deinit) struct gr_wait_table table = { 0 };
+	bool had_graph = scan->graph;
+	struct gr_error *err = gr_scan_need_graph(scan, 0);
+
+	if (!err)
+		err = gr_wait_table_make(scan, &table);
+	if (!err)
+		err = add_paths(scan, &table, ret);
+	if (!had_graph)
+		gr_scan_drop_graph(scan);
+	return err;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** primitive_path: what a person calls a channel or a lock. */
+#ifndef GR_PRIMITIVE_PATH_H
+#define GR_PRIMITIVE_PATH_H
+
+#include "retention/data_variables.h"
+#include "retention/variable_paths.h"
+#include "goroutines/wait_table.h"
+
+struct gr_scan;
+
+/** Strings belong to the scan and are never NULL. */
+struct gr_awaited_name {
+	/**
+	 * From a package variable on, `main.store.sessions.mu`; if only stacks
+	 * lead there, `(*main.Store)(0xc000012340).mu`; or "".
+	 */
+	const char *path;
+	/** Of a channel, `chan T`, as the channel itself says. Of a lock, the
+	 * type of the object or variable it lies in. Or "". */
+	const char *type;
+	/** The path begins with a variable, or the root of one, and has all its
+	 * steps. */
+	bool is_of_variable;
+	/** The path is only the type and the address of the primitive. */
+	bool is_bare;
+};
+
+/** What primitives are named with. */
+struct gr_awaited_names {
+	struct gr_scan *scan;
+	struct gr_variable_paths paths; /**< If there is a graph. */
+	struct gr_data_variables variables;
+};
+
+void gr_awaited_names_deinit(struct gr_awaited_names *names);
+
+/**
+ * Get ready to name primitives, with the object graph, if scan->graph has been
+ * made. What serves all of them is made once, so that the time is linear.
+ */
+struct gr_error *
+gr_awaited_names_make(struct gr_scan *scan,
+		      const struct gr_primitive *const *wanted, size_t nwanted,
+		      struct gr_awaited_names *ret) GR_MUST_CHECK;
+
+/** Name one of the primitives that were wanted. */
+struct gr_error *
+gr_awaited_find_name(struct gr_awaited_names *names,
+		     const struct gr_primitive *primitive,
+		     struct gr_awaited_name *ret) GR_MUST_CHECK;
+
+/** What a person calls one object that goroutines wait for. */
+struct gr_awaited_path {
+	uint64_t object;
+	struct gr_awaited_name name;
+};
+GR_VECTOR(gr_awaited_path_vector, struct gr_awaited_path);
+
+/**
+ * Name all that goroutines of the program wait for; the rows rise by their
+ * objects. Bare names are left out. Makes the object graph, and drops it again
+ * if there was none: the names do not need it. Fails as the graph does, for want
+ * of memory too.
+ */
+struct gr_error *
+gr_awaited_paths_make(struct gr_scan *scan,
+		      struct gr_awaited_path_vector *ret) GR_MUST_CHECK;
+
+#endif /* GR_PRIMITIVE_PATH_H */

@@ -1,0 +1,600 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "goroutines/wait_report.h"
+
+#include "base/sort.h"
+#include "goroutines/blockers.h"
+#include "goroutines/deadlocks.h"
+#include "goroutines/primitive_path.h"
+#include "goroutines/wait_table.h"
+#include "goroutine_index.h"
+#include "goruntime/layout/inline.h"
+#include "scan.h"
+
+#include <inttypes.h>
+
+GR_VECTOR(primitive_list, const struct gr_primitive *);
+
+/** What an answer is made with. */
+struct reporter {
+	struct gr_scan *scan;
+	const struct gr_waits_query *query;
+	struct gr_wait_table table;
+	struct gr_closed_sets sets;
+	struct gr_cycle_vector cycles;
+	struct gr_blocker_vector blockers;
+	uint32_t unknown[GR_NLOCK_CLASSES];
+	/** Those that are asked about, most waiters first. */
+	struct primitive_list order;
+	size_t ngroups; /* of these, that are described */
+	struct gr_awaited_names names;
+};
+
+static void reporter_deinit(struct reporter *r)
+{
+	gr_wait_table_deinit(&r->table);
+	gr_closed_sets_deinit(&r->sets);
+	gr_cycles_deinit(&r->cycles);
+	gr_blocker_vector_deinit(&r->blockers);
+	primitive_list_deinit(&r->order);
+	gr_awaited_names_deinit(&r->names);
+}
+
+static void group_deinit(struct gr_wait_group *group)
+{
+	free(group->ids);
+	free(group->owners);
+}
+
+void gr_wait_report_destroy(struct gr_wait_report *report)
+{
+	if (!report)
+		return;
+	for (size_t i = 0; i < report->ngroups; i++)
+		group_deinit(&report->groups[i]);
+	for (size_t i = 0; i < report->ndeadlocks; i++) {
+		free(report->deadlocks[i].ids);
+		free(report->deadlocks[i].primitives);
+	}
+	free(report->groups);
+	free(report->deadlocks);
+	free(report->blockers);
+	free(report);
+}
+GR_DEFINE_CLEANUP(wait_report, struct gr_wait_report, gr_wait_report_destroy)
+
+// --------------------------------------------------------------------- texts
+
+static const char *kind_text(uint8_t kind)
+{
+	switch (kind) {
+	case GR_WAIT_CHAN_SEND:
+		return "chan send";
+	case GR_WAIT_CHAN_RECEIVE:
+		return "chan receive";
+	case GR_WAIT_SELECT_SEND:
+	case GR_WAIT_SELECT_RECEIVE:
+		return "select";
+	case GR_WAIT_NIL_CHAN:
+		return "nil chan";
+	case GR_WAIT_EMPTY_SELECT:
+		return "empty select";
+	case GR_WAIT_MUTEX:
+		return "mutex";
+	case GR_WAIT_RWMUTEX_READ:
+		return "read lock";
+	case GR_WAIT_RWMUTEX_WRITE:
+		return "write lock";
+	case GR_WAIT_WAITGROUP:
+		return "wait group";
+	case GR_WAIT_COND:
+		return "condition";
+	default:
+		return "semaphore";
+	}
+}
+
+/* The fill of a channel. */
+static const char *channel_text(struct gr_scan *scan, uint64_t chan)
+{
+	const typeof(scan->rt.layout.hchan) *f = &scan->rt.layout.hchan;
+	uint64_t count = 0, size = 0;
+	struct gr_error *err =
+		gr_image_read_u64(scan->image, chan + f->qcount.off, &count);
+
+	if (!err)
+		err = gr_image_read_u64(scan->image, chan + f->dataqsiz.off,
+					&size);
+	if (err) {
+		gr_error_destroy(err);
+		return "";
+	}
+	if (!size)
+		return "unbuffered";
+	return gr_arena_internf(&scan->arena, "%s%" PRIu64 " of %" PRIu64,
+				count >= size ? "full, " :
+				!count	      ? "empty, " :
+						"",
+				count, size);
+}
+
+/* What the primitive's own words say; NULL: no memory. */
+static const char *state_text(struct reporter *r, const struct gr_primitive *p)
+{
+	if (gr_wait_kind_is_channel(p->kind))
+		return channel_text(r->scan, p->object);
+	if (!p->is_state_known)
+		return "";
+	switch (p->kind) {
+	case GR_WAIT_MUTEX:
+		return p->is_unlocked ? "unlocked" : "locked";
+	case GR_WAIT_RWMUTEX_WRITE:
+		return gr_arena_internf(&r->scan->arena, "%" PRId32 " reader%s",
+					p->count, p->count == 1 ? "" : "s");
+	case GR_WAIT_WAITGROUP:
+		return gr_arena_internf(&r->scan->arena, "counter %" PRId32,
+					p->count);
+	default:
+		return "";
+	}
+}
+
+static bool is_likely(const struct gr_owner *owner)
+{
+	return owner->rank >= GR_OWNER_BETWEEN;
+}
+
+/* Nobody is a likely owner: what does that mean? */
+static const char *verdict_text(const struct reporter *r,
+				const struct gr_primitive *p)
+{
+	enum gr_lock_class class = gr_wait_kind_class(p->kind);
+	bool may_be_other = class < GR_NLOCK_CLASSES && r->unknown[class];
+
+	if (p->nowners && is_likely(&p->owners[0]))
+		return "";
+	switch (p->kind) {
+	case GR_WAIT_NIL_CHAN:
+	case GR_WAIT_EMPTY_SELECT:
+		return "nothing can ever wake them";
+	case GR_WAIT_MUTEX:
+		if (p->is_state_known && p->is_unlocked)
+			return "it is free: a waiter is about to take it";
+		if (!p->nowners && !may_be_other)
+			return "locked, and no goroutine can reach it: a lost "
+			       "Unlock";
+		return may_be_other ?
+			       "locked, and no goroutine is known to hold it" :
+			       "locked, and no goroutine is between Lock and "
+			       "Unlock of it: perhaps a lost Unlock";
+	case GR_WAIT_RWMUTEX_READ:
+	case GR_WAIT_RWMUTEX_WRITE:
+		if (!p->nowners && !may_be_other)
+			return p->kind == GR_WAIT_RWMUTEX_READ ?
+				       "locked, and no goroutine can reach it: "
+				       "a lost Unlock" :
+				       "locked, and no goroutine can reach it: "
+				       "a lost RUnlock";
+		return "locked, and no goroutine is known to hold it";
+	case GR_WAIT_WAITGROUP:
+		return p->nowners ? "no goroutine is seen to call Done later" :
+				    "no goroutine can reach it: a missing Done";
+	default:
+		return p->nowners ? "" :
+				    "no goroutine but its waiters has it on "
+				    "its stack";
+	}
+}
+
+static const char *lines_text(struct gr_scan *scan,
+			      const struct gr_owner *owner)
+{
+	const struct gr_lock_lines *lines = &owner->lines;
+
+	if (lines->locked)
+		return gr_arena_internf(
+			&scan->arena,
+			"is at line %" PRIu32 " of %s, which locks it at line "
+			"%" PRIu32 " and unlocks it at line %" PRIu32,
+			owner->line, owner->function, lines->locked,
+			lines->unlocked);
+	return gr_arena_internf(&scan->arena,
+				"is at line %" PRIu32
+				" of %s, which calls Done at line %" PRIu32,
+				owner->line, owner->function, lines->unlocked);
+}
+
+/* Why a goroutine is an owner; NULL: no memory. */
+static const char *evidence_text(struct reporter *r,
+				 const struct gr_primitive *p,
+				 const struct gr_owner *owner)
+{
+	struct gr_arena *arena = &r->scan->arena;
+	const struct gr_goroutine *g =
+		&r->scan->sched.goroutines[owner->goroutine];
+	const char *frame = owner->frame < g->nframes ?
+				    g->frames[owner->frame].func->name :
+				    "?";
+	bool is_group = p->kind == GR_WAIT_WAITGROUP;
+
+	switch ((enum gr_owner_rank)owner->rank) {
+	case GR_OWNER_EXACT:
+		return owner->function ?
+			       "is inside the call that sync.Once makes" :
+			       "has locked it, and waits for its readers";
+	case GR_OWNER_DEFERS:
+		return gr_arena_internf(arena, "has deferred %s in %s",
+					is_group ? "Done" : "its unlocking",
+					frame);
+	case GR_OWNER_BETWEEN:
+		return lines_text(r->scan, owner);
+	case GR_OWNER_REACHES:
+		return gr_arena_internf(arena, "has a pointer to it in %s",
+					frame);
+	case GR_OWNER_LATER:
+		return gr_arena_internf(arena, "will lock it in %s", frame);
+	}
+	return "";
+}
+
+/* The innermost call that is not the library's: whose waiting it is. */
+static struct gr_error *find_place(struct reporter *r, uint32_t index,
+				   struct gr_source_place *ret)
+{
+	const struct gr_goroutine *g = &r->scan->sched.goroutines[index];
+	struct gr_logical_frame calls[GR_MAX_INLINED];
+	struct gr_error *err = NULL;
+	size_t n;
+
+	*ret = (struct gr_source_place){ 0, "", "", 0 };
+	for (size_t i = 0; !err && i < g->nframes; i++) {
+		const struct gr_frame *frame = &g->frames[i];
+
+		if (gr_lock_is_internal(frame->func->name))
+			continue;
+		err = gr_inline_frames(&r->scan->rt, frame->func,
+				       gr_frame_call_pc(frame), calls, &n);
+		for (size_t j = 0; !err && j < n; j++) {
+			if (gr_lock_is_internal(calls[j].function))
+				continue;
+			*ret = (struct gr_source_place){ frame->pc,
+							 calls[j].function,
+							 calls[j].file,
+							 calls[j].line };
+			if (strncmp(calls[j].function, "time.", 5) != 0)
+				return NULL;
+		}
+	}
+	return err;
+}
+
+// -------------------------------------------------------------------- groups
+
+static struct gr_error *describe_owner(struct reporter *r,
+				       const struct gr_primitive *p,
+				       const struct gr_owner *owner,
+				       struct gr_wait_owner *ret)
+{
+	const struct gr_goroutine *g =
+		&r->scan->sched.goroutines[owner->goroutine];
+
+	*ret = (struct gr_wait_owner){
+		.id = g->goid,
+		.is_certain = owner->rank == GR_OWNER_EXACT,
+		.is_likely = is_likely(owner),
+		.evidence = evidence_text(r, p, owner),
+		.state = g->state,
+		.wait_reason = g->wait_reason,
+	};
+	return ret->evidence ? find_place(r, owner->goroutine, &ret->user) :
+			       &gr_enomem;
+}
+
+static struct gr_error *add_owners(struct reporter *r,
+				   const struct gr_primitive *p,
+				   struct gr_wait_group *group)
+{
+	struct gr_error *err = NULL;
+
+	group->owners = calloc(p->nowners + 1, sizeof(*group->owners));
+	if (!group->owners)
+		return &gr_enomem;
+	for (uint32_t i = 0; !err && i < p->nowners; i++)
+		err = describe_owner(r, p, &p->owners[i],
+				     &group->owners[group->nowners++]);
+	return err;
+}
+
+static struct gr_error *add_ids(struct reporter *r,
+				const struct gr_primitive *p,
+				struct gr_wait_group *group)
+{
+	uint32_t max = r->query->max_ids;
+	size_t n = max && max < p->nwaiters ? max : p->nwaiters;
+	const uint32_t *waiters = r->table.waiters;
+
+	group->ids = calloc(n + 1, sizeof(*group->ids));
+	if (!group->ids)
+		return &gr_enomem;
+	for (size_t i = 0; i < n; i++)
+		group->ids[i] =
+			r->scan->sched.goroutines[waiters[p->first_waiter + i]]
+				.goid;
+	group->nids = n;
+	return find_place(r, waiters[p->first_waiter], &group->user);
+}
+
+/* Everything but waiters and owners. */
+static struct gr_error *describe(struct reporter *r,
+				 const struct gr_primitive *p,
+				 struct gr_wait_group *group)
+{
+	struct gr_awaited_name name;
+	struct gr_error *err = gr_awaited_find_name(&r->names, p, &name);
+
+	*group = (struct gr_wait_group){
+		.kind = kind_text(p->kind),
+		.addr = p->object,
+		.path = name.path,
+		.type = name.type,
+		.state = state_text(r, p),
+		.verdict = verdict_text(r, p),
+		.waiters = p->nwaiters,
+		.reaching = p->nreaching,
+		.user = { 0, "", "", 0 },
+	};
+	return err || group->state ? err : &gr_enomem;
+}
+
+static bool is_about(const struct reporter *r, const struct gr_primitive *p)
+{
+	const struct gr_goroutine *goroutines = r->scan->sched.goroutines;
+	uint64_t id = r->query->goroutine_id;
+	bool ret = !id;
+
+	for (uint32_t i = 0; !ret && i < p->nwaiters; i++)
+		ret = goroutines[r->table.waiters[p->first_waiter + i]].goid ==
+		      id;
+	for (uint32_t i = 0; !ret && i < p->nowners; i++)
+		ret = is_likely(&p->owners[i]) &&
+		      goroutines[p->owners[i].goroutine].goid == id;
+	return ret;
+}
+
+static int by_waiters(const void *a, const void *b)
+{
+	const struct gr_primitive *const *x = a, *const *y = b;
+
+	if ((*x)->nwaiters != (*y)->nwaiters)
+		return (*x)->nwaiters > (*y)->nwaiters ? -1 : 1;
+	return *x < *y ? -1 : *x > *y;
+}
+
+static struct gr_error *sort_groups(struct reporter *r)
+{
+	uint32_t max = r->query->max_groups;
+
+	for (size_t i = 0; i < r->table.nprimitives; i++)
+		if (is_about(r, &r->table.primitives[i]) &&
+		    !primitive_list_append(&r->order, &r->table.primitives[i]))
+			return &gr_enomem;
+	r->ngroups = max && max < r->order.size ? max : r->order.size;
+	return gr_sort(r->order.data, r->order.size, sizeof(*r->order.data),
+		       by_waiters, r->scan->rt.poll, r->scan->rt.poll_ctx);
+}
+
+static struct gr_error *add_groups(struct reporter *r,
+				   struct gr_wait_report *report)
+{
+	struct gr_error *err = NULL;
+
+	report->total = r->order.size;
+	report->groups = calloc(r->ngroups + 1, sizeof(*report->groups));
+	if (!report->groups)
+		return &gr_enomem;
+	for (size_t i = 0; !err && i < r->ngroups; i++) {
+		const struct gr_primitive *p = r->order.data[i];
+		struct gr_wait_group *group = &report->groups[i];
+
+		err = describe(r, p, group);
+		report->ngroups++;
+		if (!err)
+			err = add_ids(r, p, group);
+		if (!err)
+			err = gr_primitive_waited(r->scan, &r->table, p,
+						  &group->waited_ns);
+		if (!err)
+			err = add_owners(r, p, group);
+		if (!err)
+			err = gr_runtime_step(&r->scan->rt, 16);
+	}
+	return err;
+}
+
+// ----------------------------------------------------------------- deadlocks
+
+static struct gr_error *add_deadlock(struct reporter *r,
+				     const struct gr_cycle *cycle,
+				     struct gr_deadlock *ret)
+{
+	struct gr_error *err = NULL;
+
+	ret->is_certain = cycle->is_certain;
+	ret->behind = cycle->behind;
+	ret->ids = calloc(cycle->goroutines.size + 1, sizeof(*ret->ids));
+	ret->primitives =
+		calloc(cycle->primitives.size + 1, sizeof(*ret->primitives));
+	if (!ret->ids || !ret->primitives)
+		return &gr_enomem;
+	for (size_t i = 0; i < cycle->goroutines.size; i++)
+		ret->ids[ret->nids++] =
+			r->scan->sched.goroutines[cycle->goroutines.data[i]]
+				.goid;
+	for (size_t i = 0; !err && i < cycle->primitives.size; i++)
+		err = describe(r,
+			       &r->table.primitives[cycle->primitives.data[i]],
+			       &ret->primitives[ret->nprimitives++]);
+	return err;
+}
+
+static bool has_member(const struct reporter *r, const struct gr_cycle *cycle)
+{
+	bool ret = !r->query->goroutine_id;
+
+	for (size_t i = 0; !ret && i < cycle->goroutines.size; i++)
+		ret = r->scan->sched.goroutines[cycle->goroutines.data[i]]
+			      .goid == r->query->goroutine_id;
+	return ret;
+}
+
+static int by_behind(const void *a, const void *b)
+{
+	const struct gr_deadlock *x = a, *y = b;
+
+	if (x->behind != y->behind)
+		return x->behind > y->behind ? -1 : 1;
+	if (x->nids != y->nids)
+		return x->nids > y->nids ? -1 : 1;
+	return x->nids && x->ids[0] != y->ids[0] ?
+		       (x->ids[0] < y->ids[0] ? -1 : 1) :
+		       0;
+}
+
+static struct gr_error *add_deadlocks(struct reporter *r,
+				      struct gr_wait_report *report)
+{
+	struct gr_error *err = NULL;
+
+	report->deadlocks =
+		calloc(r->cycles.size + 1, sizeof(*report->deadlocks));
+	if (!report->deadlocks)
+		return &gr_enomem;
+	for (size_t i = 0; !err && i < r->cycles.size; i++) {
+		if (!has_member(r, &r->cycles.data[i]))
+			continue;
+		err = add_deadlock(r, &r->cycles.data[i],
+				   &report->deadlocks[report->ndeadlocks++]);
+		if (!err)
+			err = gr_runtime_step(&r->scan->rt, 16);
+	}
+	qsort(report->deadlocks, report->ndeadlocks, sizeof(*report->deadlocks),
+	      by_behind);
+	return err;
+}
+
+// ------------------------------------------------------------------ blockers
+
+static struct gr_error *add_blockers(struct reporter *r,
+				     struct gr_wait_report *report)
+{
+	size_t n = r->blockers.size, max = r->query->max_groups;
+	uint64_t id = r->query->goroutine_id;
+	struct gr_error *err = NULL;
+
+	max = max && max < n ? max : n;
+	report->blockers = calloc(max + 1, sizeof(*report->blockers));
+	if (!report->blockers)
+		return &gr_enomem;
+	for (size_t i = 0; !err && i < n && report->nblockers < max; i++) {
+		const struct gr_blocker *found = &r->blockers.data[i];
+		const struct gr_primitive *p =
+			&r->table.primitives[found->primitive];
+		struct gr_wait_blocker *ret;
+
+		if (id &&
+		    r->scan->sched.goroutines[found->goroutine].goid != id)
+			continue;
+		ret = &report->blockers[report->nblockers++];
+		ret->behind = found->behind;
+		ret->is_in_cycle = found->is_in_cycle;
+		err = describe_owner(r, p, &p->owners[0], &ret->owner);
+		if (!err)
+			err = describe(r, p, &ret->primitive);
+		if (!err)
+			err = gr_runtime_step(&r->scan->rt, 16);
+	}
+	return err;
+}
+
+// -------------------------------------------------------------------- answer
+
+/* Everything that will be described: groups, cycles, blockers. */
+static struct gr_error *find_names(struct reporter *r)
+{
+	_cleanup_(primitive_list_deinit) struct primitive_list wanted = { 0 };
+	const struct gr_primitive *all = r->table.primitives;
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < r->ngroups; i++)
+		ok = primitive_list_append(&wanted, r->order.data[i]);
+	for (size_t i = 0; ok && i < r->blockers.size; i++)
+		ok = primitive_list_append(&wanted,
+					   &all[r->blockers.data[i].primitive]);
+	for (size_t i = 0; ok && i < r->cycles.size; i++) {
+		const struct gr_u32_vector *in = &r->cycles.data[i].primitives;
+
+		for (size_t j = 0; ok && j < in->size; j++)
+			ok = primitive_list_append(&wanted, &all[in->data[j]]);
+	}
+	return ok ? gr_awaited_names_make(r->scan, wanted.data, wanted.size,
+					  &r->names) :
+		    &gr_enomem;
+}
+
+static struct gr_error *answer(struct reporter *r,
+			       struct gr_wait_report *report)
+{
+	uint64_t id = r->query->goroutine_id;
+	const struct gr_goroutine *g;
+	struct gr_error *err = id ? gr_scan_need_goroutine(r->scan, id, &g) :
+				    NULL;
+
+	if (!err && r->query->with_paths)
+		err = gr_scan_need_graph(r->scan, 0);
+	if (!err)
+		err = gr_wait_table_make(r->scan, &r->table);
+	if (!err)
+		err = gr_owners_find(r->scan, &r->table, r->unknown);
+	if (!err && r->scan->graph)
+		err = gr_closed_sets_find(r->scan, &r->table, &r->sets);
+	if (!err)
+		err = gr_cycles_find(r->scan, &r->table,
+				     r->scan->graph ? &r->sets : NULL,
+				     &r->cycles);
+	if (!err)
+		err = gr_blockers_find(r->scan, &r->table, &r->blockers);
+	if (err)
+		return err;
+	report->goroutines = r->table.nrows;
+	err = sort_groups(r);
+	if (!err)
+		err = find_names(r);
+	if (!err)
+		err = add_deadlocks(r, report);
+	if (!err)
+		err = add_blockers(r, report);
+	return err ? err : add_groups(r, report);
+}
+
+struct gr_error *gr_scan_waits(struct gr_scan *scan,
+			       const struct gr_waits_query *query,
+			       struct gr_wait_report **ret)
+{
+	_cleanup_(gr_cleanup_wait_report) struct gr_wait_report *report =
+		calloc(1, sizeof(*report));
+	_cleanup_(reporter_deinit) struct reporter r = {
+		.scan = scan,
+		.query = query,
+	};
+	struct gr_sigbus_guard guard;
+	struct gr_error *err;
+
+	if (!report)
+		return &gr_enomem;
+	err = gr_scan_enter(scan, &guard);
+	if (!err)
+		err = answer(&r, report);
+	err = gr_sigbus_guard_end(&guard, err);
+	if (!err)
+		*ret = steal_ptr(report);
+	return err;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** wait_table: the things that goroutines wait for, each with its waiters. */
+#ifndef GR_WAIT_TABLE_H
+#define GR_WAIT_TABLE_H
+
+#include "base/vector.h"
+#include "goroutines/lock_code.h"
+#include "goruntime/sched/waits.h"
+
+/** How likely it is that a goroutine has a lock, or will do what others wait
+ * for. */
+enum gr_owner_rank {
+	GR_OWNER_LATER,	  /**< Has a pointer to it, and will lock it later. */
+	GR_OWNER_REACHES, /**< Has a pointer to it. */
+	GR_OWNER_BETWEEN, /**< By its lines, between Lock and Unlock. */
+	GR_OWNER_DEFERS,  /**< A deferred call of it will unlock it. */
+	GR_OWNER_EXACT,	  /**< The runtime tells. */
+};
+
+/** A goroutine that may be the owner, and the frame that says so. */
+struct gr_owner {
+	uint32_t goroutine; /**< Index. */
+	uint32_t frame;
+	uint8_t rank; /**< enum gr_owner_rank */
+	/** The pointer is to the lock itself, not to what lies around it. */
+	bool is_pointer;
+	uint32_t line; /**< Where the frame is. */
+	struct gr_lock_lines lines;
+	const char *function; /**< The frame's call; or NULL. */
+};
+
+enum { GR_MAX_OWNERS = 8 };
+
+/** A thing that goroutines wait for. */
+struct gr_primitive {
+	uint64_t object; /**< 0: nothing can wake them (nil channel). */
+	/** enum gr_wait_kind; of selects GR_WAIT_SELECT_RECEIVE. */
+	uint8_t kind;
+	bool is_unlocked; /**< Of a mutex: its bit is not set. */
+	bool is_state_known;
+	int32_t count; /**< Readers waited for; a WaitGroup's counter. */
+	/** The object or the variable that it lies in begins here. */
+	uint64_t around;
+	/** Its waiters: table->waiters[first_waiter, + nwaiters). */
+	uint32_t first_waiter, nwaiters;
+	struct gr_owner owners[GR_MAX_OWNERS]; /**< The likeliest first. */
+	uint8_t nowners;
+	uint32_t nreaching; /**< All that were found, those above included. */
+	/** What is being looked at: a goroutine's index plus one. */
+	uint32_t seen, awaited;
+};
+
+struct gr_wait_table {
+	const struct gr_waits *waits;
+	struct gr_primitive *primitives; /**< By object, then by kind. */
+	size_t nprimitives;
+	uint32_t *of_row;  /**< By row: its primitive, or UINT32_MAX. */
+	uint32_t *waiters; /**< Indices of goroutines. */
+	size_t nrows;
+};
+
+struct gr_scan;
+
+/** Group the rows of scan->sched.waits, and read the state of locks. */
+struct gr_error *gr_wait_table_make(struct gr_scan *scan,
+				    struct gr_wait_table *ret) GR_MUST_CHECK;
+void gr_wait_table_deinit(struct gr_wait_table *table);
+
+/** The primitives whose object is at @p addr: the first one, or NULL. */
+struct gr_primitive *gr_wait_table_at(const struct gr_wait_table *table,
+				      uint64_t addr);
+
+/** The primitive of that object and kind, or NULL. */
+struct gr_primitive *gr_wait_table_find(const struct gr_wait_table *table,
+					uint64_t object, uint8_t kind);
+
+/** How an owner lets go of a thing of that kind; GR_NLOCK_CLASSES: it is no
+ * lock. */
+enum gr_lock_class gr_wait_kind_class(uint8_t kind);
+
+/** Is it a channel, also of a select? */
+bool gr_wait_kind_is_channel(uint8_t kind);
+
+/**
+ * Find who may own each of the table's primitives. Linear in the words of all
+ * stacks, but for a search among the primitives.
+ *
+ * @param[out] unknown By class: goroutines that have locked something that could
+ *	not be found.
+ */
+struct gr_error *
+gr_owners_find(struct gr_scan *scan, struct gr_wait_table *table,
+	       uint32_t unknown[GR_NLOCK_CLASSES]) GR_MUST_CHECK;
+
+/** The longest time in nanoseconds that one of its waiters has waited for at
+ * least; 0: nothing is known. */
+struct gr_error *gr_primitive_waited(struct gr_scan *scan,
+				     const struct gr_wait_table *table,
+				     const struct gr_primitive *p,
+				     uint64_t *ret) GR_MUST_CHECK;
+
+#endif /* GR_WAIT_TABLE_H */

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * runtime: the rebuilt Go runtime of one stopped target, which all files of
+ * this room share. scan.c fills it phase by phase.
+ */
+#ifndef GR_RUNTIME_H
+#define GR_RUNTIME_H
+
+#include "base/arena.h"
+#include "base/base.h"
+#include "base/vector.h"
+#include "dwarf/dwarf.h"
+#include "goruntime/layout/layout.h"
+#include "inferior/image.h"
+
+/** The slice header of the target: address, length and capacity. */
+struct gr_go_slice {
+	uint64_t addr;
+	uint64_t len;
+	uint64_t cap;
+};
+
+/**
+ * One moduledata (runtime/symtab.go). Ranges are half-open and have run-time
+ * addresses. The byte views are the parts of the pclntab, mapped for the scan.
+ */
+struct gr_module {
+	uint64_t addr; /**< Address of the moduledata itself. */
+	uint64_t minpc, maxpc;
+	uint64_t text, etext;
+	uint64_t types, etypes;
+	uint64_t rodata, gofunc;
+	uint64_t data, edata, bss, ebss;
+	uint64_t noptrdata, enoptrdata, noptrbss, enoptrbss;
+	struct gr_bytes funcnametab, cutab, filetab, pctab, pclntable;
+	/** Entries of ftab: {entry offset u32, _func offset u32}. */
+	const uint8_t *ftab;
+	uint64_t nftab;
+	/** PC quantum: 1 on amd64, 4 on arm64 (pcHeader.minLC). */
+	uint8_t pc_quantum;
+	/** One bit per word of data and bss, or NULL. */
+	const uint8_t *data_mask, *bss_mask;
+	uint64_t data_mask_bits, bss_mask_bits;
+	/** Debug information of the module's file, or NULL. */
+	struct gr_dwarf *dwarf;
+	uint64_t bias; /**< Run-time address minus address in the file. */
+};
+
+/**
+ * Memory outside the heap that the collector scans: data, bss or one
+ * goroutine's stack. The range [start, end) is word-aligned.
+ */
+struct gr_area {
+	uint64_t start, end;
+	/** Host bytes of [start, end), or NULL if they are unreadable. */
+	const uint8_t *host;
+	/** One bit per word: a live pointer by the collector's own maps. */
+	uint64_t *live;
+	/** One bit per word: the live ones found conservatively, or NULL. */
+	uint64_t *conservative;
+};
+
+GR_VECTOR(gr_addr_vector, uint64_t);
+
+struct gr_symbol;
+struct gr_pc_lookups;
+
+/** All data about the target's Go runtime. It is freed with the scan. */
+struct gr_runtime {
+	struct gr_image *image;
+	struct gr_recorder *recorder; /**< gr_image_recorder(), or NULL. */
+	bool is_running; /**< The target runs while symbols are read. */
+	const struct gr_arch *arch; /**< Architecture of the executable. */
+	struct gr_gaps *gaps;
+	struct gr_arena *arena;
+	struct gr_error *(*poll)(void *ctx);
+	void *poll_ctx;
+	uint64_t steps; /**< Since the last poll: gr_runtime_step(). */
+	struct gr_layout layout;
+	struct gr_module *modules;
+	size_t nmodules;
+	/** Sorted by address; used without debug information (symbols.h). */
+	struct gr_symbol *symbols;
+	size_t nsymbols;
+	struct gr_pc_lookups *pc_lookups; /**< NULL: they have no limit. */
+};
+
+/** Steps between two polls. A step may cost a look-up or two. */
+#define GR_POLL_STEPS 4096
+
+/**
+ * Account for @p n steps of a loop over target data, and poll from time to
+ * time whether to go on. A step handles one element and about 100 bytes of
+ * memory, so that about a millisecond and far less than a megabyte pass
+ * between two polls.
+ */
+static inline struct gr_error *gr_runtime_step(struct gr_runtime *rt,
+					       uint64_t n)
+{
+	rt->steps += n;
+	if (GR_LIKELY(rt->steps < GR_POLL_STEPS))
+		return NULL;
+	rt->steps = 0;
+	return rt->poll ? rt->poll(rt->poll_ctx) : NULL;
+}
+
+/**
+ * Read a slice header at @p addr. A length above @p max_len or a capacity
+ * below the length is GR_ERROR_FORMAT.
+ */
+struct gr_error *gr_runtime_read_slice(struct gr_runtime *rt, uint64_t addr,
+				       uint64_t max_len,
+				       struct gr_go_slice *ret) GR_MUST_CHECK;
+
+/** The module whose text holds @p pc, or NULL. */
+const struct gr_module *gr_runtime_module_at(const struct gr_runtime *rt,
+					     uint64_t pc);
+
+/**
+ * Walk the list of moduledatas and map their tables. No module at all is an
+ * error. The caller adds the modules' debug information.
+ */
+struct gr_error *gr_modules_read(struct gr_runtime *rt) GR_MUST_CHECK;
+
+#endif /* GR_RUNTIME_H */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * c_blocks: large blocks that glibc's malloc maps one by one. Source:
+ * malloc/malloc.c (sysmalloc_mmap, malloc_chunk).
+ */
+#ifndef GR_C_BLOCKS_H
+#define GR_C_BLOCKS_H
+
+#include "goruntime/heap/heap_arenas.h"
+#include "inferior/residency.h"
+
+/** Target range [start, end). */
+struct gr_c_block {
+	uint64_t start, end;
+};
+/** In the order of addresses. */
+GR_VECTOR(gr_c_blocks, struct gr_c_block);
+
+/**
+ * Find the blocks in resident anonymous memory by their headers, outside of the
+ * heap's arenas. The image is lazy, or that of a file.
+ *
+ * The kernel joins mappings that lie side by side, so that a block may begin at
+ * any page. After many pages without a header, the search ends. A recorder gets
+ * the headers alone.
+ */
+struct gr_error *gr_c_blocks_read(struct gr_runtime *rt,
+				  const struct gr_residency *residency,
+				  const struct gr_heap_arenas *arenas,
+				  struct gr_c_blocks *ret) GR_MUST_CHECK;
+
+/** Does a block hold @p addr? @param[out] stop The same is true of all of
+ * [addr, *stop); at most @p end, which is larger than @p addr. */
+bool gr_c_blocks_have(const struct gr_c_blocks *blocks, uint64_t addr,
+		      uint64_t end, uint64_t *stop);
+
+#endif /* GR_C_BLOCKS_H */

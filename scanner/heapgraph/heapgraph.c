@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "heapgraph/internal.h"
+
+#include "base/cleanup.h"
+#include "goruntime/heap/ptrmap.h"
+
+#include <time.h>
+
+static uint64_t now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * UINT64_C(1000000) + now.tv_nsec / 1000;
+}
+
+const char *gr_root_group_name(enum gr_root_group group)
+{
+	static const char *const names[] = {
+#define X(id, name) [GR_GROUP_##id] = name,
+		GR_ROOT_GROUPS(X)
+#undef X
+	};
+
+	return names[group];
+}
+
+void gr_heap_graph_destroy(struct gr_heap_graph *hg)
+{
+	if (!hg)
+		return;
+	gr_graph_destroy(hg->graph);
+	gr_root_vertex_vector_deinit(&hg->roots);
+	gr_u32_vector_deinit(&hg->statics);
+	free(hg);
+}
+
+static void maker_deinit(struct gr_graph_maker *maker)
+{
+	gr_objects_destroy(maker->objects);
+	free(maker->words);
+	free(maker->owned);
+	gr_root_edge_vector_deinit(&maker->root_edges);
+	gr_keys_deinit(&maker->variables);
+	gr_keys_deinit(&maker->static_groups);
+}
+
+/* A bit for each slot that the walk reached, for free(); NULL: no memory. */
+static uint64_t *reached_bits(const struct gr_heap_graph_spec *spec)
+{
+	const struct gr_parents *parents = spec->marking->parents;
+	gr_obj n = spec->heap->nobjs;
+	uint64_t *bits = gr_bitmap_alloc(n);
+
+	for (gr_obj obj = 0; bits && obj < n; obj++)
+		bits[obj / 64] |= (uint64_t) !!parents->of[obj].node
+				  << (obj % 64);
+	return bits;
+}
+
+/* Number the reached objects: slots have the numbers of the heap. */
+static struct gr_error *number_objects(struct gr_graph_maker *maker)
+{
+	const struct gr_heap *heap = maker->spec->heap;
+	_cleanup_free_ struct gr_run_spec *runs =
+		calloc((size_t)heap->nspans + 1, sizeof(*runs));
+	_cleanup_free_ uint64_t *reached = reached_bits(maker->spec);
+	uint32_t n = 0;
+
+	if (!runs || !reached)
+		return &gr_enomem;
+	for (uint32_t i = 0; i < heap->nspans; i++) {
+		const struct gr_span *span = &heap->spans[i];
+		GR_ASSERT(!i || span[-1].first_obj + span[-1].nelems ==
+					span->first_obj);
+		if (span->nelems)
+			runs[n++] = (struct gr_run_spec){
+				.base = span->base_addr,
+				.elem_bytes = span->elem_bytes,
+				.head_bytes = span->header_bytes,
+				.nslots = span->nelems,
+			};
+	}
+	return gr_objects_create(&maker->hg->budget, runs, n, reached,
+				 &maker->objects);
+}
+
+/* Objects have the labels of the walk as types. */
+static struct gr_error *label_objects(struct gr_graph_maker *maker)
+{
+	const struct gr_parent *of = maker->spec->marking->parents->of;
+	struct gr_objects *objects = maker->objects;
+	struct gr_error *err =
+		gr_objects_add_types(objects, &maker->hg->budget);
+	gr_vertex v = 0;
+
+	if (err)
+		return err;
+	for (size_t slot = 0;
+	     (slot = gr_bitmap_next(objects->slots, slot, objects->nslots)) <
+	     objects->nslots;
+	     slot++)
+		objects->type[v++] = of[slot].label;
+	return NULL;
+}
+
+/* Move the edges of roots into a part. They are in the order of roots. */
+static struct gr_error *fill_root_part(struct gr_graph_maker *maker,
+				       struct gr_edges *part)
+{
+	const struct gr_root_edge_vector *edges = &maker->root_edges;
+	gr_vertex first = maker->objects->count;
+	struct gr_error *err;
+
+	if (maker->hg->roots.size >= GR_VERTEX_NONE - first)
+		return gr_error_format(GR_ERROR_LIMIT,
+				       "too many roots for a graph: %zu",
+				       maker->hg->roots.size);
+	err = gr_edges_init(part, &maker->hg->budget, first,
+			    first + maker->hg->roots.size,
+			    maker->objects->count, edges->size);
+	for (size_t i = 0; !err && i < edges->size; i++) {
+		if (!i || edges->data[i].root != edges->data[i - 1].root)
+			gr_edges_begin(part, first + edges->data[i].root);
+		gr_edges_add(part, edges->data[i].to);
+	}
+	return err;
+}
+
+/* The group that holds a goroutine or a static group, by its index. */
+static enum gr_root_group group_of(const struct gr_graph_maker *maker,
+				   uint32_t index)
+{
+	const struct gr_heap_graph *hg = maker->hg;
+
+	if (index < hg->ngoroutines) {
+		const struct gr_goroutine *g =
+			&maker->spec->sched->goroutines[index];
+		return g->is_g0 || g->is_system ? GR_GROUP_RUNTIME :
+						  GR_GROUP_GOROUTINES;
+	}
+	uint32_t root = hg->statics.data[index - hg->ngoroutines];
+	return maker->spec->roots->list.data[root].kind == GR_ROOT_RUNTIME ?
+		       GR_GROUP_RUNTIME :
+		       GR_GROUP_VARIABLES;
+}
+
+/* The group of each root, then of each group. For free(). */
+static gr_vertex *find_holders(const struct gr_graph_maker *maker)
+{
+	const struct gr_heap_graph *hg = maker->hg;
+	size_t nroots = hg->roots.size, n = hg->ngoroutines + hg->statics.size;
+	gr_vertex first = maker->objects->count + nroots;
+	gr_vertex *holders =
+		calloc(nroots + n + GR_NROOT_GROUPS, sizeof(*holders));
+
+	for (size_t i = 0; holders && i < nroots; i++) {
+		uint32_t holder = hg->roots.data[i].holder;
+		holders[i] = holder < GR_NROOT_GROUPS ?
+				     first + n + holder :
+				     first + holder - GR_NROOT_GROUPS;
+	}
+	for (size_t i = 0; holders && i < n; i++)
+		holders[nroots + i] = first + n + group_of(maker, i);
+	for (size_t i = 0; holders && i < GR_NROOT_GROUPS; i++)
+		holders[nroots + n + i] = first + n + GR_NROOT_GROUPS;
+	return holders;
+}
+
+/* The rank of each root. For free(). */
+static uint8_t *find_ranks(const struct gr_heap_graph *hg)
+{
+	uint8_t *ranks = calloc(hg->roots.size + 1, sizeof(*ranks));
+
+	_Static_assert(GR_TIER_RUNTIME - GR_TIER_USER + 1 == GR_RANKS,
+		       "each tier is a rank");
+	for (size_t i = 0; ranks && i < hg->roots.size; i++)
+		ranks[i] = hg->roots.data[i].tier - GR_TIER_USER;
+	return ranks;
+}
+
+/* Join the parts of the objects and the roots. */
+static struct gr_error *join(struct gr_graph_maker *maker,
+			     struct gr_edges *parts, size_t nparts)
+{
+	_cleanup_free_ gr_vertex *holders = find_holders(maker);
+	struct gr_heap_graph *hg = maker->hg;
+	_cleanup_free_ uint8_t *ranks = find_ranks(hg);
+
+	if (!holders || !ranks)
+		return &gr_enomem;
+	struct gr_graph_spec spec = {
+		.budget = &hg->budget,
+		.objects = steal_ptr(maker->objects),
+		.parts = parts,
+		.nparts = nparts,
+		.nroots = hg->roots.size,
+		.ngroups = hg->ngoroutines + hg->statics.size + GR_NROOT_GROUPS,
+		.holders = holders,
+		.ranks = ranks,
+	};
+	return gr_graph_create(&spec, &hg->graph);
+}
+
+/* Sweep all edges and join them. */
+static struct gr_error *make_edges(struct gr_graph_maker *maker)
+{
+	size_t n = maker->spec->nthreads;
+	_cleanup_free_ struct gr_edges *parts = calloc(n + 1, sizeof(*parts));
+	struct gr_error *err;
+
+	if (!parts)
+		return &gr_enomem;
+	err = gr_graph_sweep(maker, parts);
+	if (!err)
+		err = gr_graph_add_roots(maker);
+	if (!err)
+		err = fill_root_part(maker, &parts[n]);
+	if (!err)
+		err = join(maker, parts, n + 1);
+	for (size_t i = 0; i <= n; i++)
+		gr_edges_deinit(&parts[i]);
+	return err;
+}
+
+/* Make the pointer bits. The walk, which had its own, has counted their gaps. */
+static struct gr_error *make_words(struct gr_graph_maker *maker)
+{
+	const struct gr_heap *heap = maker->spec->heap;
+	struct gr_gaps before = *heap->rt->gaps;
+	struct gr_error *err = gr_ptrmap_build(heap, 64, &maker->words);
+
+	gr_gaps_end_walk(heap->rt->gaps, &before);
+	return err;
+}
+
+static struct gr_error *make(struct gr_graph_maker *maker)
+{
+	struct gr_heap_graph *hg = maker->hg;
+	uint64_t start_us = now_us();
+	struct gr_error *err;
+
+	err = make_words(maker);
+	uint64_t masks_us = now_us();
+	hg->masks_us = masks_us - start_us;
+	if (!err)
+		err = number_objects(maker);
+	if (!err)
+		err = label_objects(maker);
+	if (!err)
+		err = gr_graph_find_owned(maker);
+	if (!err)
+		err = make_edges(maker);
+	hg->edges_us = now_us() - masks_us;
+	return err;
+}
+
+struct gr_error *gr_heap_graph_create(const struct gr_heap_graph_spec *spec,
+				      struct gr_heap_graph **ret)
+{
+	_cleanup_(gr_cleanup_heap_graph) struct gr_heap_graph *hg =
+		calloc(1, sizeof(*hg));
+	_cleanup_(maker_deinit) struct gr_graph_maker maker = { .spec = spec,
+								.hg = hg };
+	struct gr_error *err;
+
+	GR_ASSERT(spec->nthreads && spec->marking->parents);
+	if (!hg)
+		return &gr_enomem;
+	hg->budget.limit_bytes = spec->limit_bytes;
+	hg->ngoroutines = spec->sched->ngoroutines;
+	err = make(&maker);
+	if (!err)
+		*ret = steal_ptr(hg);
+	return err;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * heapgraph: the object graph of one stop, made from a marking and a sweep.
+ *
+ * The model of the roots: the top holds the package variables, the goroutines,
+ * the timers, the finalizers and cleanups, and the runtime. A goroutine is a
+ * group that holds the variables of its frames, other words of its stack, its
+ * registers, its g and its sudogs. The goroutines of the runtime belong to the
+ * runtime. A package variable with static memory behind it, such as
+ * `var cache Store = &store{}`, is a group that holds its own words and those
+ * of this memory.
+ *
+ * *Scheduler edges* are left out: pointers to a g in use or to a sudog of a
+ * goroutine that waits. Only the goroutine itself leads to these. A g is in
+ * runtime.allgs as long as the process lives, so no goroutine would keep
+ * anything alive otherwise. The g's of goroutines that have ended stay with
+ * runtime.allgs.
+ *
+ * Nearest paths prefer roots by the tiers of the walk (mark/walk.h). A g or a
+ * sudog as a root of its goroutine is of the last tier.
+ *
+ * The objects are those that the walk reached, the edges are those of
+ * mark/edges.h. Types are the walk's labels (mark/parents.h).
+ */
+#ifndef GR_HEAPGRAPH_H
+#define GR_HEAPGRAPH_H
+
+#include "graph/graph.h"
+#include "mark/edges.h"
+
+/** The groups that the top holds, and their names. */
+#define GR_ROOT_GROUPS(X)                        \
+	X(VARIABLES, "package variables")        \
+	X(GOROUTINES, "goroutines")              \
+	X(TIMERS, "timers")                      \
+	X(FINALIZERS, "finalizers and cleanups") \
+	X(RUNTIME, "the runtime")
+
+enum gr_root_group {
+#define X(id, name) GR_GROUP_##id,
+	GR_ROOT_GROUPS(X)
+#undef X
+		GR_NROOT_GROUPS,
+};
+
+/** Where a root of the graph comes from. */
+enum gr_root_source {
+	GR_FROM_LIST,	   /**< roots->list[index] */
+	GR_FROM_AREA,	   /**< A word of areas.areas[index] at addr. */
+	GR_FROM_SCHEDULER, /**< The g or a sudog of goroutine index. */
+};
+
+/** A root as a vertex. */
+struct gr_root_vertex {
+	/** Of a word of data that no variable covers: its symbol, or the way to
+	 * it (`main.cache.pages`), in the arena; else NULL. */
+	const char *name;
+	uint64_t addr; /**< Of an area's word. */
+	uint32_t index;
+	uint8_t source; /**< enum gr_root_source */
+	uint8_t tier;	/**< enum gr_tier: its rank in the graph. */
+	/** Its holder: an enum gr_root_group; or GR_NROOT_GROUPS + the index of
+	 * a goroutine; or behind all these the index of a static group. */
+	uint32_t holder;
+};
+GR_VECTOR(gr_root_vertex_vector, struct gr_root_vertex);
+
+/**
+ * Vertices of the graph: objects, roots, one group for each goroutine in the
+ * order of sched->goroutines, the static groups, the groups of gr_root_group,
+ * the top.
+ */
+struct gr_heap_graph {
+	struct gr_budget budget;
+	struct gr_graph *graph;
+	struct gr_root_vertex_vector roots;
+	uint32_t ngoroutines;
+	/** Indices in roots->list of the variables with static memory. */
+	struct gr_u32_vector statics;
+	uint64_t left_out; /**< Scheduler edges. */
+	uint64_t masks_us, edges_us;
+};
+
+/** The most threads that sweep edges. */
+enum { GR_SWEEP_THREADS = 16 };
+
+/** What it is made of. Nothing of it is kept. */
+struct gr_heap_graph_spec {
+	const struct gr_heap *heap;
+	const struct gr_sched *sched;
+	const struct gr_roots *roots;
+	/** Of a walk from all roots, with parents: what it reached, and its
+	 * labels and names. States are not needed. */
+	const struct gr_marking *marking;
+	uint64_t limit_bytes;  /**< For the graph's arrays; 0: no limit. */
+	unsigned int nthreads; /**< 1 to GR_SWEEP_THREADS. */
+};
+
+/**
+ * Make the graph of a heap. The runtime of the heap is polled.
+ *
+ * @return GR_ERROR_LIMIT if there are too many objects or edges to number;
+ *	GR_ERROR_NO_MEMORY; what poll returned.
+ */
+struct gr_error *gr_heap_graph_create(const struct gr_heap_graph_spec *spec,
+				      struct gr_heap_graph **ret) GR_MUST_CHECK;
+void gr_heap_graph_destroy(struct gr_heap_graph *hg);
+GR_DEFINE_CLEANUP(heap_graph, struct gr_heap_graph, gr_heap_graph_destroy)
+
+/** The group of a goroutine, by its index. */
+static inline gr_vertex gr_goroutine_vertex(const struct gr_heap_graph *hg,
+					    uint32_t index)
+{
+	return gr_graph_first_group(hg->graph) + index;
+}
+
+static inline gr_vertex gr_group_vertex(const struct gr_heap_graph *hg,
+					enum gr_root_group group)
+{
+	return gr_graph_first_group(hg->graph) + hg->ngoroutines +
+	       hg->statics.size + group;
+}
+
+/** The variable that a word of static memory, or of a variable with static
+ * memory, belongs to: an index in roots->list. UINT32_MAX: the root is no such
+ * word. */
+static inline uint32_t gr_static_variable(const struct gr_heap_graph *hg,
+					  const struct gr_root_vertex *vertex)
+{
+	uint32_t first = GR_NROOT_GROUPS + hg->ngoroutines;
+
+	return vertex->holder < first ?
+		       UINT32_MAX :
+		       hg->statics.data[vertex->holder - first];
+}
+
+/** The name of a group: `package variables`. */
+const char *gr_root_group_name(enum gr_root_group group);
+
+/** The group of a root that belongs to no goroutine. */
+enum gr_root_group gr_root_group_of(enum gr_root_kind kind);
+
+/** The number of a slot's object; GR_VERTEX_NONE if it is not reached. */
+static inline gr_vertex gr_object_vertex(const struct gr_objects *objects,
+					 gr_obj slot)
+{
+	return gr_bitmap_test(objects->slots, slot) ?
+		       gr_objects_rank(objects, slot) :
+		       GR_VERTEX_NONE;
+}
+
+#endif /* GR_HEAPGRAPH_H */

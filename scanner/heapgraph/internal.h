@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** internal: the steps of gr_heap_graph_create(). */
+#ifndef GR_HEAPGRAPH_INTERNAL_H
+#define GR_HEAPGRAPH_INTERNAL_H
+
+#include "graph/keys.h"
+#include "heapgraph/heapgraph.h"
+
+/** An edge from a root. */
+struct gr_root_edge {
+	uint32_t root; /**< Index among gr_heap_graph.roots. */
+	gr_vertex to;
+};
+GR_VECTOR(gr_root_edge_vector, struct gr_root_edge);
+
+/** What the steps share. */
+struct gr_graph_maker {
+	const struct gr_heap_graph_spec *spec;
+	struct gr_heap_graph *hg;
+	struct gr_objects *objects;
+	uint64_t *words; /**< Pointer bits (gr_ptrmap_build()). */
+	/** A bit a slot: a g or sudog to which only its goroutine leads. */
+	uint64_t *owned;
+	struct gr_root_edge_vector root_edges;
+	/** By the address of a variable's name: its index in roots->list. */
+	struct gr_keys variables;
+	/** By that index: the static group of the variable. */
+	struct gr_keys static_groups;
+};
+
+/**
+ * Sweep the edges of all objects, with spec->nthreads threads, each into one
+ * part. @p parts has that many elements, which must be zeroed.
+ */
+struct gr_error *gr_graph_sweep(struct gr_graph_maker *maker,
+				struct gr_edges *parts) GR_MUST_CHECK;
+
+/** Fill maker->owned. */
+struct gr_error *
+gr_graph_find_owned(struct gr_graph_maker *maker) GR_MUST_CHECK;
+
+/** Fill hg->roots and maker->root_edges. */
+struct gr_error *gr_graph_add_roots(struct gr_graph_maker *maker) GR_MUST_CHECK;
+
+#endif /* GR_HEAPGRAPH_INTERNAL_H */

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The edges of all objects, in the order of addresses. Threads take ranges of
+ * spans; their parts join to the same edges whatever their number is. Only the
+ * caller's thread polls.
+ */
+#include "heapgraph/internal.h"
+
+#include "base/cleanup.h"
+#include "base/thread.h"
+
+#include <stdatomic.h>
+
+enum { POLL_WORDS = 1 << 14 /* of the pointer bits: 8 MB of memory */ };
+
+struct sweep {
+	struct gr_graph_maker *maker;
+	atomic_bool is_over; /* a thread failed, or poll refused */
+};
+
+/* One thread's part: the objects of spans [first, end). */
+struct sweeper {
+	struct sweep *sweep;
+	uint32_t first, end;
+	struct gr_edges *part;
+	bool may_poll;
+	bool is_started;
+	pthread_t thread;
+	uint32_t nwords; /* of pointer bits, since the last poll */
+	uint64_t left_out;
+	struct gr_error *err;
+	bool is_cause; /* its error ended the sweep */
+};
+
+static struct gr_error *poll(struct sweeper *s)
+{
+	struct gr_runtime *rt = s->sweep->maker->spec->heap->rt;
+
+	s->nwords = 0;
+	if (atomic_load_explicit(&s->sweep->is_over, memory_order_relaxed))
+		return gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
+	return s->may_poll && rt->poll ? rt->poll(rt->poll_ctx) : NULL;
+}
+
+/* Objects that the walk reached are allocated. */
+static inline void add_edge(struct sweeper *s, uint64_t value)
+{
+	const struct gr_graph_maker *maker = s->sweep->maker;
+	gr_obj to = gr_edge_target(maker->spec->heap, value);
+
+	if (to == GR_OBJ_NONE || !gr_bitmap_test(maker->objects->slots, to))
+		return;
+	if (GR_UNLIKELY(gr_bitmap_test(maker->owned, to)))
+		s->left_out++;
+	else
+		gr_edges_add(s->part, gr_objects_rank(maker->objects, to));
+}
+
+static inline struct gr_error *add_object(struct sweeper *s,
+					  const struct gr_object_words *words)
+{
+	const uint64_t *map = s->sweep->maker->words;
+	struct gr_error *err = NULL;
+
+	for (uint64_t at = words->first; !err && at < words->end; at += 64) {
+		uint64_t left = words->end - at;
+		uint64_t bits =
+			gr_bitmap_extract(map, at, left < 64 ? left : 64);
+		const uint8_t *host =
+			words->host + (at - words->first) * GR_WORD_BYTES;
+
+		for (; bits; bits &= bits - 1) {
+			uint64_t value = gr_load_u64(
+				host + __builtin_ctzll(bits) * GR_WORD_BYTES);
+			if (value)
+				add_edge(s, value);
+		}
+		if (GR_UNLIKELY(++s->nwords == POLL_WORDS))
+			err = poll(s);
+	}
+	return err;
+}
+
+/* Add the edges of the reached objects among 64 slots of a span. */
+static struct gr_error *add_slots(struct sweeper *s, const struct gr_span *span,
+				  uint32_t index, gr_vertex *v)
+{
+	const uint64_t *slots = s->sweep->maker->objects->slots;
+	uint32_t left = span->nelems - index;
+	uint64_t bits = gr_bitmap_extract(slots, span->first_obj + index,
+					  left < 64 ? left : 64);
+	struct gr_error *err = NULL;
+
+	for (; bits && !err; bits &= bits - 1) {
+		struct gr_object_words words =
+			gr_object_words(span, index + __builtin_ctzll(bits));
+
+		gr_edges_begin(s->part, (*v)++);
+		err = add_object(s, &words);
+	}
+	return err;
+}
+
+static struct gr_error *add_span(struct sweeper *s, const struct gr_span *span)
+{
+	gr_vertex v;
+	struct gr_error *err = NULL;
+
+	if (!gr_span_has_edges(span))
+		return NULL;
+	v = gr_objects_rank(s->sweep->maker->objects, span->first_obj);
+	for (uint64_t i = 0; i < span->nelems && !err; i += 64)
+		err = add_slots(s, span, i, &v);
+	return err;
+}
+
+/* Note the error that ends a sweeper, which ends all of them. */
+static void note_end(struct sweeper *s, struct gr_error *err)
+{
+	s->err = err;
+	if (err)
+		s->is_cause = !atomic_exchange(&s->sweep->is_over, true);
+}
+
+static void *sweep_spans(void *arg)
+{
+	struct sweeper *s = arg;
+	const struct gr_heap *heap = s->sweep->maker->spec->heap;
+	struct gr_error *err = poll(s);
+
+	for (uint32_t i = s->first; i < s->end && !err; i++)
+		err = add_span(s, &heap->spans[i]);
+	note_end(s, err);
+	return NULL;
+}
+
+/* Start all sweepers but the first. */
+static void start(struct sweeper *sweepers, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		sweepers[i].is_started = gr_thread_start(
+			&sweepers[i].thread, sweep_spans, &sweepers[i]);
+}
+
+/* Wait for a thread. This one polls meanwhile, as the sweeper @p own. */
+static void join_thread(struct sweeper *s, struct sweeper *own)
+{
+	while (!gr_thread_join_soon(s->thread))
+		if (!own->err)
+			note_end(own, poll(own));
+}
+
+/* Run all sweepers, those that got no thread on this one. */
+static struct gr_error *run_all(struct sweeper *sweepers, size_t n)
+{
+	struct gr_error *err = NULL;
+
+	start(sweepers, n);
+	for (size_t i = 0; i < n; i++) {
+		sweepers[i].may_poll = !sweepers[i].is_started;
+		if (!sweepers[i].is_started)
+			sweep_spans(&sweepers[i]);
+	}
+	for (size_t i = 1; i < n; i++)
+		if (sweepers[i].is_started)
+			join_thread(&sweepers[i], &sweepers[0]);
+	for (size_t i = 0; i < n; i++) {
+		if (sweepers[i].is_cause)
+			err = sweepers[i].err;
+		else
+			gr_error_destroy(sweepers[i].err);
+	}
+	return err;
+}
+
+static uint64_t swept_bytes(const struct gr_span *span)
+{
+	return span->is_noscan ? 0 : span->nelems * span->elem_bytes;
+}
+
+/* Divide the spans into ranges with the same number of bytes to sweep. */
+static void divide(const struct gr_heap *heap, struct sweeper *sweepers,
+		   size_t n)
+{
+	uint64_t total = 0, done = 0;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < heap->nspans; i++)
+		total += swept_bytes(&heap->spans[i]);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t goal = i + 1 == n ? UINT64_MAX : total / n * (i + 1);
+
+		sweepers[i].first = at;
+		while (at < heap->nspans && done < goal)
+			done += swept_bytes(&heap->spans[at++]);
+		sweepers[i].end = at;
+	}
+	sweepers[n - 1].end = heap->nspans;
+}
+
+/* The number of the first object from span @p i on. */
+static gr_vertex first_vertex(const struct gr_graph_maker *maker, uint32_t i)
+{
+	const struct gr_heap *heap = maker->spec->heap;
+
+	return i < heap->nspans ? gr_objects_rank(maker->objects,
+						  heap->spans[i].first_obj) :
+				  maker->objects->count;
+}
+
+static struct gr_error *begin_part(const struct gr_graph_maker *maker,
+				   struct sweeper *s)
+{
+	gr_vertex first = first_vertex(maker, s->first);
+	gr_vertex end = first_vertex(maker, s->end);
+
+	return gr_edges_init(s->part, &maker->hg->budget, first, end,
+			     maker->objects->count,
+			     (uint64_t)(end - first) / 8 * 9);
+}
+
+struct gr_error *gr_graph_sweep(struct gr_graph_maker *maker,
+				struct gr_edges *parts)
+{
+	const struct gr_heap *heap = maker->spec->heap;
+	struct sweeper sweepers[GR_SWEEP_THREADS] = { 0 };
+	size_t n = maker->spec->nthreads;
+	struct sweep sweep = { .maker = maker };
+	struct gr_error *err = NULL;
+
+	GR_ASSERT(n <= GR_SWEEP_THREADS);
+	divide(heap, sweepers, n);
+	for (size_t i = 0; !err && i < n; i++) {
+		sweepers[i].sweep = &sweep;
+		sweepers[i].part = &parts[i];
+		err = begin_part(maker, &sweepers[i]);
+	}
+	if (!err)
+		err = run_all(sweepers, n);
+	for (size_t i = 0; i < n; i++)
+		maker->hg->left_out += sweepers[i].left_out;
+	return err;
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Checks whether our file is the one that the target runs.
+ *
+ * The build IDs are compared with those in target memory, which are found
+ * through the ELF header mapped there (kernel cores keep that page). If one
+ * side has no build ID, the entry point and the segments are compared, then the
+ * bytes of constant pages. If nothing can be compared, the file is trusted.
+ */
+#include <inttypes.h>
+
+#include "base/cleanup.h"
+#include "inferior/image.h"
+#include "inferior/modules.h"
+
+enum {
+	/* No program has more program headers or longer notes. */
+	MAX_HEADERS = 512,
+	MAX_NOTE_BYTES = 64 << 10,
+	MAX_SAMPLES = 8,
+	/* A debugger's breakpoints change some bytes of a page of text. */
+	MAX_CHANGED_BYTES = 64,
+};
+
+/** The module as target memory shows it. */
+struct mapped_elf {
+	struct gr_image *image;
+	uint64_t addr; /**< Address of the ELF header. */
+	uint8_t bytes[sizeof(Elf64_Ehdr) + MAX_HEADERS * sizeof(Elf64_Phdr)];
+	struct gr_elf elf; /**< Parsed from `bytes`. */
+};
+
+static bool read_bytes(struct gr_image *image, uint64_t addr, void *buf,
+		       uint64_t bytes)
+{
+	struct gr_error *err = gr_image_read(image, addr, buf, bytes);
+	bool is_read = !err;
+
+	gr_error_destroy(err);
+	return is_read;
+}
+
+static bool mapped_elf_read(struct mapped_elf *mapped)
+{
+	Elf64_Ehdr header;
+
+	if (!read_bytes(mapped->image, mapped->addr, &header, sizeof(header)) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) ||
+	    header.e_phnum > MAX_HEADERS ||
+	    header.e_phentsize != sizeof(Elf64_Phdr))
+		return false;
+	// In `bytes` the program headers always follow the file header.
+	if (!read_bytes(mapped->image, mapped->addr + header.e_phoff,
+			mapped->bytes + sizeof(header),
+			header.e_phnum * sizeof(Elf64_Phdr)))
+		return false;
+	header.e_phoff = sizeof(header);
+	memcpy(mapped->bytes, &header, sizeof(header));
+	struct gr_bytes view = { mapped->bytes, sizeof(mapped->bytes) };
+	struct gr_error *err = gr_elf_parse("", view, &mapped->elf);
+	bool is_fine = !err;
+	gr_error_destroy(err);
+	return is_fine;
+}
+
+// Find the module's ELF header in the target. The most reliable place comes
+// first: the kernel's auxiliary vector, then file names, then the address that
+// the file asks for.
+static bool find_mapped_elf(const struct gr_module_file *file, bool is_main,
+			    struct gr_auxv auxv,
+			    const struct gr_mappings *files,
+			    struct mapped_elf *mapped)
+{
+	uint64_t places[3];
+	size_t count = 0;
+
+	if (is_main && auxv.phdr)
+		places[count++] = auxv.phdr & ~(GR_PAGE_BYTES - 1);
+	const struct gr_mapping *mapping =
+		is_main && auxv.entry ? gr_mappings_find(files, auxv.entry) :
+					NULL;
+	if (mapping && mapping->path)
+		mapping = gr_mappings_find_file(files, mapping->path, 0);
+	if (mapping && mapping->path)
+		places[count++] = mapping->start;
+	places[count++] = file->bias + gr_elf_lowest_addr(&file->elf);
+	for (size_t i = 0; i < count; i++) {
+		mapped->addr = places[i];
+		if (mapped_elf_read(mapped))
+			return true;
+	}
+	return false;
+}
+
+static struct gr_build_id mapped_build_id(const struct mapped_elf *mapped)
+{
+	uint64_t bias = mapped->addr - gr_elf_lowest_addr(&mapped->elf);
+	struct gr_build_id id = { .gnu_bytes = 0 };
+
+	for (size_t i = 0; i < mapped->elf.phnum; i++) {
+		Elf64_Phdr header = gr_elf_program_header(&mapped->elf, i);
+		if (header.p_type != PT_NOTE || !header.p_filesz ||
+		    header.p_filesz > MAX_NOTE_BYTES)
+			continue;
+		_cleanup_free_ uint8_t *notes = malloc(header.p_filesz);
+		if (!notes || !read_bytes(mapped->image, bias + header.p_vaddr,
+					  notes, header.p_filesz))
+			continue;
+		gr_build_id_collect((struct gr_bytes){ notes, header.p_filesz },
+				    &id);
+	}
+	return id;
+}
+
+enum { SHORT_ID_CHARS = 12 };
+
+static void print_id(const struct gr_build_id *id, bool is_gnu, char *text,
+		     size_t bytes)
+{
+	if (!is_gnu) {
+		snprintf(text, bytes, "%.*s", (int)id->go_bytes, id->go);
+		for (; *text; text++)
+			if (*text < ' ' || *text > '~')
+				*text = '?';
+		return;
+	}
+	for (size_t i = 0; i < id->gnu_bytes; i++)
+		snprintf(text + 2 * i, bytes - 2 * i, "%02x", id->gnu[i]);
+}
+
+static struct gr_error *mismatch(const struct gr_module_file *file,
+				 const char *what, bool is_gnu,
+				 const struct gr_build_id *ours,
+				 const struct gr_build_id *theirs)
+{
+	char our_text[257] = "", their_text[257] = "";
+
+	print_id(ours, is_gnu, our_text, sizeof(our_text));
+	print_id(theirs, is_gnu, their_text, sizeof(their_text));
+	// Print only as much of the build IDs as distinguishes them.
+	int n = strncmp(our_text, their_text, SHORT_ID_CHARS) ?
+			SHORT_ID_CHARS :
+			(int)sizeof(our_text);
+	return gr_error_format(GR_ERROR_MISMATCH,
+			       "%s is not the program of %s (build ids %.*s, "
+			       "%.*s)",
+			       file->path, what, n, our_text, n, their_text);
+}
+
+static struct gr_error *mismatch_entry(const struct gr_module_file *file,
+				       const char *what, uint64_t entry)
+{
+	return gr_error_format(GR_ERROR_MISMATCH,
+			       "%s (entry point 0x%" PRIx64
+			       ") is not the program of %s (entry point "
+			       "0x%" PRIx64 ")",
+			       file->path, file->elf.header.e_entry, what,
+			       entry);
+}
+
+// Stripping changes the file but not what is loaded.
+static bool has_same_segments(const struct gr_elf *a, const struct gr_elf *b)
+{
+	size_t i = 0, j = 0;
+
+	for (;;) {
+		Elf64_Phdr x = { 0 }, y = { 0 };
+		while (i < a->phnum && x.p_type != PT_LOAD)
+			x = gr_elf_program_header(a, i++);
+		while (j < b->phnum && y.p_type != PT_LOAD)
+			y = gr_elf_program_header(b, j++);
+		if (x.p_type != PT_LOAD || y.p_type != PT_LOAD)
+			return x.p_type != PT_LOAD && y.p_type != PT_LOAD;
+		if (x.p_vaddr != y.p_vaddr || x.p_memsz != y.p_memsz ||
+		    x.p_flags != y.p_flags)
+			return false;
+	}
+}
+
+static bool is_other_page(const uint8_t *ours, const uint8_t *theirs)
+{
+	enum { BREAKPOINT = 0xcc };
+	size_t changed = 0;
+
+	for (size_t i = 0; i < GR_PAGE_BYTES; i++)
+		changed += ours[i] != theirs[i] && theirs[i] != BREAKPOINT;
+	return changed > MAX_CHANGED_BYTES;
+}
+
+// Compare some constant pages, spread over each segment.
+static bool has_other_pages(const struct gr_module_file *file,
+			    struct gr_image *image)
+{
+	uint8_t theirs[GR_PAGE_BYTES];
+
+	for (size_t i = 0; i < file->elf.phnum; i++) {
+		Elf64_Phdr header = gr_elf_program_header(&file->elf, i);
+		if (!gr_module_segment_is_constant(&header))
+			continue;
+		struct gr_bytes ours =
+			gr_elf_segment_bytes(&file->elf, &header);
+		uint64_t pages = ours.size / GR_PAGE_BYTES;
+		uint64_t step = pages / MAX_SAMPLES + 1;
+		for (uint64_t page = 0; page < pages; page += step) {
+			uint64_t off = page * GR_PAGE_BYTES;
+			uint64_t addr = file->bias + header.p_vaddr + off;
+			if (read_bytes(image, addr, theirs, sizeof(theirs)) &&
+			    is_other_page(ours.data + off, theirs))
+				return true;
+		}
+	}
+	return false;
+}
+
+static struct gr_error *check_entry(const struct gr_module_file *file,
+				    struct gr_auxv auxv, const char *what)
+{
+	uint64_t entry = file->elf.header.e_entry;
+	bool is_fixed = file->elf.header.e_type == ET_EXEC;
+
+	if (auxv.entry &&
+	    (is_fixed ? auxv.entry != entry :
+			(auxv.entry - entry) % GR_PAGE_BYTES != 0))
+		return mismatch_entry(file, what, auxv.entry);
+	return NULL;
+}
+
+struct gr_error *gr_module_file_check(const struct gr_module_file *file,
+				      bool is_main, struct gr_auxv auxv,
+				      const struct gr_mappings *files,
+				      struct gr_image *image, const char *what)
+{
+	struct gr_error *err = NULL;
+
+	_cleanup_free_ struct mapped_elf *mapped = calloc(1, sizeof(*mapped));
+	if (!mapped)
+		return &gr_enomem;
+	mapped->image = image;
+	bool is_found = find_mapped_elf(file, is_main, auxv, files, mapped);
+	if (is_found) {
+		struct gr_build_id ours = gr_build_id_of(&file->elf);
+		struct gr_build_id theirs = mapped_build_id(mapped);
+		if (ours.gnu_bytes && theirs.gnu_bytes) {
+			if (ours.gnu_bytes == theirs.gnu_bytes &&
+			    !memcmp(ours.gnu, theirs.gnu, ours.gnu_bytes))
+				return NULL;
+			return mismatch(file, what, true, &ours, &theirs);
+		}
+		if (ours.go_bytes && theirs.go_bytes) {
+			if (ours.go_bytes == theirs.go_bytes &&
+			    !memcmp(ours.go, theirs.go, ours.go_bytes))
+				return NULL;
+			return mismatch(file, what, false, &ours, &theirs);
+		}
+	}
+	if (is_main)
+		err = check_entry(file, auxv, what);
+	if (err)
+		return err;
+	if ((is_found && !has_same_segments(&file->elf, &mapped->elf)) ||
+	    has_other_pages(file, image))
+		return gr_error_format(GR_ERROR_MISMATCH,
+				       "%s is not the program of %s (what is "
+				       "mapped there differs)",
+				       file->path, what);
+	return NULL;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * mappings: the mapped ranges of a target, with file names and permissions.
+ *
+ * Filled from a core's segments and NT_FILE note, or from /proc/PID/maps. A
+ * mapping does not imply that its bytes are available.
+ */
+#ifndef GR_MAPPINGS_H
+#define GR_MAPPINGS_H
+
+#include "base/arena.h"
+#include "base/base.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/vector.h"
+#include "inferior/target.h"
+
+/** Target range [start, end). Never empty. */
+struct gr_mapping {
+	uint64_t start, end;
+	/** File offset of `start`; 0 if there is no file. */
+	uint64_t file_off;
+	uint32_t flags; /**< PF_R, PF_W, PF_X; 0 if not known. */
+	/** Of the mapping of a process: device and inode of the file, or of
+	 * shared memory; 0 if there is none. */
+	uint64_t device, inode;
+	/** File path without a final " (deleted)"; NULL if none. */
+	const char *path;
+};
+
+GR_VECTOR(gr_mapping_vector, struct gr_mapping);
+
+/**
+ * Mappings in the order of their source. Zero-initialised, the list is empty.
+ */
+struct gr_mappings {
+	struct gr_mapping_vector list;
+	struct gr_arena arena; /**< Paths. */
+};
+
+void gr_mappings_deinit(struct gr_mappings *mappings);
+
+/** Append one; an empty range is left out. @p path (may be NULL) is copied. */
+struct gr_error *gr_mappings_add(struct gr_mappings *mappings,
+				 struct gr_mapping mapping) GR_MUST_CHECK;
+
+/**
+ * Append the mappings of an NT_FILE note, up to the first invalid entry.
+ * @p target polls.
+ */
+struct gr_error *
+gr_mappings_add_note(struct gr_mappings *mappings, struct gr_bytes desc,
+		     const struct gr_target *target) GR_MUST_CHECK;
+
+/** Append the mappings of a process. */
+struct gr_error *gr_mappings_add_process(struct gr_mappings *mappings,
+					 int32_t pid) GR_MUST_CHECK;
+
+/** The first mapping that holds @p addr, or NULL. */
+const struct gr_mapping *gr_mappings_find(const struct gr_mappings *mappings,
+					  uint64_t addr);
+
+/**
+ * The first mapping of file @p path at file offset @p off, or NULL. A mapping
+ * with the same path is preferred to one with only the same last component.
+ */
+const struct gr_mapping *
+gr_mappings_find_file(const struct gr_mappings *mappings, const char *path,
+		      uint64_t off);
+
+/** Is a library loaded? Two files with code say so: one is the executable. */
+bool gr_mappings_have_libraries(const struct gr_mappings *mappings);
+
+#endif /* GR_MAPPINGS_H */

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * residency: which pages of the target are in memory. Of a process the kernel
+ * tells exactly (/proc/PID/smaps and pagemap). A core of the kernel tells its
+ * anonymous pages, which the file has; other cores have all pages.
+ */
+#ifndef GR_RESIDENCY_H
+#define GR_RESIDENCY_H
+
+#include "base/base.h"
+#include "base/error.h"
+#include "base/vector.h"
+#include "inferior/image.h"
+#include "inferior/mappings.h"
+
+/** glibc's arenas begin at multiples of this (malloc/arena.c: HEAP_MAX_SIZE).
+ */
+enum { GR_C_ARENA_BYTES = 64 << 20 };
+
+/** What is known. */
+enum gr_residency_kind {
+	/** Nothing: the ranges are all memory that can be read. */
+	GR_RESIDENCY_UNKNOWN,
+	/** The ranges are the anonymous pages, or a few more. */
+	GR_RESIDENCY_ANONYMOUS,
+	/** The ranges are all pages of the process that count as Rss. */
+	GR_RESIDENCY_EXACT,
+};
+
+/** Resident pages [start, end) of one mapping. */
+struct gr_resident {
+	uint64_t start, end;
+	uint32_t mapping;  /**< Index of the mapping that holds them. */
+	bool is_anonymous; /**< No pages of a file or of shared memory. */
+};
+GR_VECTOR(gr_resident_vector, struct gr_resident);
+
+/**
+ * Zero-initialised, nothing is resident. Ranges come in the order of their
+ * mappings and do not overlap.
+ */
+struct gr_residency {
+	enum gr_residency_kind kind;
+	uint64_t swapped_bytes; /**< Of a process: pages in swap. */
+	struct gr_mappings mappings;
+	struct gr_resident_vector ranges;
+};
+
+/**
+ * Read the residency of the target: of a process before anything else of it is
+ * read, because reading may make pages resident. @p ret needs
+ * gr_residency_deinit() even if this fails. GR_ERROR_ARGUMENT for a target
+ * whose mappings are not known.
+ */
+struct gr_error *gr_residency_read(const struct gr_image *image,
+				   struct gr_residency *ret) GR_MUST_CHECK;
+
+/**
+ * Plan the capture of the first bytes of mappings where arenas of glibc may
+ * begin.
+ */
+struct gr_error *gr_residency_plan_heads(const struct gr_residency *residency,
+					 struct gr_image *image) GR_MUST_CHECK;
+void gr_residency_deinit(struct gr_residency *residency);
+
+#endif /* GR_RESIDENCY_H */

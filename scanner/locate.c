@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The memory at an address, without a walk. */
+#include "locate.h"
+
+#include "scan.h"
+
+#include "goruntime/layout/pclntab.h"
+#include "goruntime/layout/symbols.h"
+
+#include <inttypes.h>
+
+const char *gr_located_kind_name(enum gr_located_kind kind)
+{
+	static const char *const names[] = {
+#define X(id, name) name,
+		GR_LOCATED_KINDS(X)
+#undef X
+	};
+
+	return names[kind];
+}
+
+/* Find the package variable that contains an address of data. */
+static bool find_variable(struct gr_scan *scan, const struct gr_module *m,
+			  struct gr_located *at)
+{
+	size_t count, ntypes;
+
+	if (!m->dwarf)
+		return false;
+	const struct gr_dwarf_variable *v =
+		gr_dwarf_variables(m->dwarf, &count);
+	const struct gr_dwarf_type *types = gr_dwarf_types(m->dwarf, &ntypes);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t base = v[i].addr + m->bias;
+		if (at->addr < base || v[i].type >= ntypes ||
+		    at->addr - base >= types[v[i].type].size_bytes)
+			continue;
+		gr_type_id id = gr_types_from_dwarf(scan->types, m, v[i].type);
+		at->base_addr = base;
+		at->bytes = types[v[i].type].size_bytes;
+		at->name = v[i].name;
+		at->type_id = id;
+		at->type = gr_scan_memory_name(scan, id, at->bytes);
+		return true;
+	}
+	return false;
+}
+
+/* Find the symbol of an address, if there is no debug information. */
+static void find_symbol(struct gr_scan *scan, struct gr_located *at)
+{
+	for (size_t i = 0; i < scan->rt.nsymbols; i++) {
+		const struct gr_symbol *symbol = &scan->rt.symbols[i];
+		if (at->addr < symbol->addr ||
+		    at->addr - symbol->addr >= symbol->bytes)
+			continue;
+		at->base_addr = symbol->addr;
+		at->bytes = symbol->bytes;
+		at->name = symbol->name;
+		return;
+	}
+}
+
+static bool locate_text(struct gr_scan *scan, struct gr_located *at)
+{
+	struct gr_func func;
+
+	if (!gr_func_find(&scan->rt, at->addr, &func))
+		return false;
+	at->kind = GR_LOCATED_TEXT;
+	at->base_addr = func.entry;
+	at->name = func.name;
+	at->text = gr_arena_internf(&scan->arena, "text: %s+0x%" PRIx64,
+				    func.name, at->addr - func.entry);
+	return true;
+}
+
+/* Locate an address in data, bss or read-only data of a module. */
+static bool locate_data(struct gr_scan *scan, const struct gr_module *m,
+			struct gr_located *at)
+{
+	const struct {
+		const char *name;
+		uint64_t start, end;
+	} parts[] = {
+		{ "data", m->data, m->edata },
+		{ "bss", m->bss, m->ebss },
+		{ "noptrdata", m->noptrdata, m->enoptrdata },
+		{ "noptrbss", m->noptrbss, m->enoptrbss },
+		{ "type data", m->types, m->etypes },
+	};
+
+	for (size_t i = 0; i < GR_ARRAY_SIZE(parts); i++) {
+		if (at->addr < parts[i].start || at->addr >= parts[i].end)
+			continue;
+		at->kind = GR_LOCATED_DATA;
+		at->section = parts[i].name;
+		if (!find_variable(scan, m, at))
+			find_symbol(scan, at);
+		at->text = gr_arena_internf(&scan->arena, "%s%s%s", at->section,
+					    *at->name ? ": variable " : "",
+					    at->name);
+		return true;
+	}
+	return false;
+}
+
+static void locate_frame(struct gr_scan *scan, const struct gr_goroutine *g,
+			 struct gr_located *at)
+{
+	for (size_t i = 0; i < g->nframes; i++) {
+		const struct gr_frame *frame = &g->frames[i];
+
+		if (at->addr < frame->sp || at->addr >= frame->fp)
+			continue;
+		at->base_addr = frame->sp;
+		at->bytes = frame->fp - frame->sp;
+		at->name = frame->func->name;
+		at->text = gr_arena_internf(&scan->arena,
+					    "stack of goroutine %" PRIu64
+					    ", frame of %s",
+					    g->goid, frame->func->name);
+		return;
+	}
+}
+
+static bool locate_stack(struct gr_scan *scan, struct gr_located *at)
+{
+	const struct gr_goroutine *g = NULL;
+
+	for (size_t i = 0; i < scan->sched.ngoroutines && !g; i++) {
+		const struct gr_goroutine *one = &scan->sched.goroutines[i];
+
+		if (at->addr >= one->stack_lo && at->addr < one->stack_hi)
+			g = one;
+	}
+	if (!g)
+		return false;
+	at->kind = g->is_g0 ? GR_LOCATED_SYSTEM_STACK : GR_LOCATED_STACK;
+	at->text = "system stack of a thread";
+	if (g->is_g0)
+		return true;
+	at->goroutine_id = g->goid;
+	at->text = gr_arena_internf(&scan->arena, "stack of goroutine %" PRIu64,
+				    g->goid);
+	locate_frame(scan, g, at);
+	return true;
+}
+
+/* Signal handlers run on a separate stack, that of m.gsignal. */
+static bool is_on_signal_stack(struct gr_scan *scan, uint64_t addr)
+{
+	const struct gr_layout *layout = &scan->rt.layout;
+	uint64_t g, lo, hi;
+
+	for (size_t i = 0; i < scan->sched.nms; i++) {
+		struct gr_error *err = gr_image_read_u64(
+			scan->image, scan->sched.ms[i] + layout->m.gsignal.off,
+			&g);
+		if (!err)
+			err = gr_image_read_u64(
+				scan->image, g + layout->g.stack_lo.off, &lo);
+		if (!err)
+			err = gr_image_read_u64(
+				scan->image, g + layout->g.stack_hi.off, &hi);
+		if (!err && addr >= lo && addr < hi)
+			return true;
+		gr_error_destroy(err);
+	}
+	return false;
+}
+
+/* Locate an address in a span: in an object, in a free slot or at the end. */
+static void locate_slot(struct gr_scan *scan, const struct gr_span *span,
+			struct gr_located *at)
+{
+	at->spanclass = span->spanclass;
+	if (at->addr >= span->limit_addr) {
+		at->kind = GR_LOCATED_SPAN_END;
+		at->text = "unused end of a heap span";
+		return;
+	}
+	uint32_t index = gr_span_index(span, at->addr - span->base_addr);
+	at->slot_bytes = at->bytes = span->elem_bytes;
+	at->base_addr = gr_span_slot_addr(span, index);
+	if (!gr_heap_is_allocated(scan->heap, span->first_obj + index)) {
+		at->kind = GR_LOCATED_FREE_SLOT;
+		at->text = "free slot of the heap";
+		return;
+	}
+	at->kind = GR_LOCATED_OBJECT;
+	at->base_addr += span->header_bytes;
+	at->bytes -= span->header_bytes;
+	at->type = gr_scan_header_type(scan, span, index);
+}
+
+/* Is an address in an arena of the heap? One without objects is known to the
+ * runtime's index alone. The copy of a process lacks the index; a file has what
+ * the index says of resident memory. */
+static struct gr_error *is_in_heap(struct gr_scan *scan, uint64_t addr,
+				   bool *ret)
+{
+	uint64_t record = gr_heap_arena_at(scan->heap, addr);
+	struct gr_error *err =
+		record ? NULL : gr_heap_arena_record(&scan->rt, addr, &record);
+
+	gr_error_catch(&err, GR_ERROR_NOT_SAVED);
+	*ret = record;
+	return err;
+}
+
+static struct gr_error *locate_mapping(struct gr_scan *scan,
+				       struct gr_located *at)
+{
+	struct gr_mapping_info mapping;
+	bool is_heap = false;
+
+	if (!gr_image_mapping(scan->image, at->addr, &mapping)) {
+		at->kind = GR_LOCATED_UNMAPPED;
+		at->text = "unmapped";
+		return NULL;
+	}
+	if (mapping.path) {
+		at->kind = GR_LOCATED_MAPPED_FILE;
+		at->name = gr_arena_intern(&scan->arena, mapping.path,
+					   strlen(mapping.path));
+		at->text = gr_arena_internf(&scan->arena, "mapped from %s",
+					    mapping.path);
+		return NULL;
+	}
+	struct gr_error *err = is_in_heap(scan, at->addr, &is_heap);
+	at->kind = is_heap ? GR_LOCATED_FREE_HEAP : GR_LOCATED_OUTSIDE;
+	at->text = is_heap ? "free memory of the Go heap" :
+			     "memory outside the Go heap";
+	return err;
+}
+
+struct gr_error *gr_scan_find_location(struct gr_scan *scan, uint64_t addr,
+				       struct gr_located *ret)
+{
+	const struct gr_span *span = gr_heap_span_at(scan->heap, addr);
+	struct gr_error *err = NULL;
+	bool is_found = span;
+
+	*ret = (struct gr_located){
+		.addr = addr,
+		.type = "",
+		.name = "",
+		.section = "",
+		.text = "",
+		.type_id = GR_TYPE_NONE,
+	};
+	if (span)
+		locate_slot(scan, span, ret);
+	if (!is_found)
+		is_found = locate_stack(scan, ret);
+	if (!is_found && is_on_signal_stack(scan, addr)) {
+		ret->kind = GR_LOCATED_SIGNAL_STACK;
+		ret->text = "signal stack of a thread";
+		is_found = true;
+	}
+	if (!is_found)
+		is_found = locate_text(scan, ret);
+	for (size_t i = 0; !is_found && i < scan->rt.nmodules; i++)
+		is_found = locate_data(scan, &scan->rt.modules[i], ret);
+	if (!is_found)
+		err = locate_mapping(scan, ret);
+	return err || (ret->text && ret->name) ? err : &gr_enomem;
+}
+
+struct gr_error *gr_scan_locate(struct gr_scan *scan, uint64_t addr,
+				struct gr_located *ret)
+{
+	struct gr_sigbus_guard guard;
+	struct gr_error *err = gr_scan_enter(scan, &guard);
+
+	if (!err)
+		err = gr_scan_find_location(scan, addr, ret);
+	return gr_sigbus_guard_end(&guard, err);
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Paths from one place to another: fields, elements, and pointers. */
+#include "place_internal.h"
+
+uint64_t gr_place_pointee(struct gr_scan *scan, uint64_t addr, gr_type_id id)
+{
+	struct gr_error *err;
+	uint64_t value = 0;
+
+	if (id == GR_TYPE_NONE)
+		return 0;
+	switch (gr_types_get(scan->types, id)->kind) {
+	case GR_KIND_INTERFACE:
+		addr += GR_WORD_BYTES;
+		break;
+	case GR_KIND_PTR:
+	case GR_KIND_MAP:
+	case GR_KIND_CHAN:
+	case GR_KIND_FUNC:
+	case GR_KIND_SLICE:
+	case GR_KIND_STRING:
+	case GR_KIND_UNSAFE_POINTER:
+		break;
+	default:
+		return 0;
+	}
+	err = gr_image_read_u64(scan->image, addr, &value);
+	gr_error_destroy(err);
+	return err ? 0 : value;
+}
+
+/* The field of a struct, or NULL. */
+static const struct gr_type_field *find_field(const struct gr_scan *scan,
+					      gr_type_id id, const char *name,
+					      size_t len)
+{
+	const struct gr_type *type = gr_types_get(scan->types, id);
+
+	if (type->kind != GR_KIND_STRUCT)
+		return NULL;
+	for (uint32_t i = 0; i < type->nfields; i++) {
+		const struct gr_type_field *field =
+			gr_types_field(scan->types, type, i);
+		if (!strncmp(field->name, name, len) && !field->name[len])
+			return field;
+	}
+	return NULL;
+}
+
+/* Go from an interface to its value. The data word is a pointer to the value,
+ * or the value itself if it is pointer-shaped (runtime/iface.go). */
+static struct gr_error *follow_interface(struct gr_scan *scan,
+					 const struct gr_type *type,
+					 struct gr_place *place)
+{
+	uint64_t words[2];
+	gr_type_id held;
+	struct gr_error *err =
+		gr_image_read(scan->image, place->addr, words, sizeof(words));
+
+	if (err)
+		return err;
+	place->type = GR_TYPE_NONE;
+	if (!words[0])
+		return NULL;
+	err = type->has_itab ?
+		      gr_types_from_itab(scan->types, words[0], &held) :
+		      gr_types_from_runtime(scan->types, words[0], &held);
+	if (err || held == GR_TYPE_NONE)
+		return err;
+	place->type = held;
+	place->addr += GR_WORD_BYTES;
+	if (!gr_types_is_direct(scan->types, held))
+		place->addr = words[1];
+	place->value = gr_place_pointee(scan, place->addr, held);
+	return NULL;
+}
+
+struct gr_error *gr_place_follow(struct gr_scan *scan, struct gr_place *place,
+				 const char *name, const char *behind)
+{
+	struct gr_error *err = NULL;
+
+	if (place->type == GR_TYPE_NONE)
+		return gr_error_format(GR_ERROR_ARGUMENT,
+				       "%s: its type is not known, so that "
+				       "\"%s\" leads nowhere",
+				       name, behind);
+	// This is a copy because types may be made.
+	struct gr_type type = *gr_types_get(scan->types, place->type);
+	if (type.kind == GR_KIND_INTERFACE) {
+		err = follow_interface(scan, &type, place);
+		if (err)
+			return err;
+		if (place->type == GR_TYPE_NONE)
+			return gr_error_format(
+				GR_ERROR_ARGUMENT,
+				"%s: there is a nil interface, or one of an "
+				"unknown type, before \"%s\"",
+				name, behind);
+		type = *gr_types_get(scan->types, place->type);
+	}
+	if (type.kind != GR_KIND_PTR)
+		return NULL;
+	if (!place->value)
+		return gr_error_format(
+			GR_ERROR_ARGUMENT,
+			"%s: there is a nil pointer before \"%s\"", name,
+			behind);
+	place->addr = place->value;
+	place->type = type.elem;
+	place->value = 0;
+	if (place->type == GR_TYPE_NONE)
+		return gr_error_format(GR_ERROR_ARGUMENT,
+				       "%s: what it points to has no type that "
+				       "is known",
+				       name);
+	return NULL;
+}
+
+/* Take the step of one field; *@next is the text behind its dot. */
+static struct gr_error *step_field(struct gr_scan *scan, const char *name,
+				   const char **next, struct gr_place *place)
+{
+	size_t len = strcspn(*next, ".[");
+	struct gr_error *err = gr_place_follow(scan, place, name, *next);
+
+	if (err)
+		return err;
+	const struct gr_type_field *field =
+		find_field(scan, place->type, *next, len);
+	if (!field)
+		return gr_error_format(
+			GR_ERROR_ARGUMENT, "%s: %s has no field \"%.*s\"", name,
+			gr_types_get(scan->types, place->type)->name, (int)len,
+			*next);
+	place->addr += field->off_bytes;
+	place->type = field->type;
+	*next += len;
+	return NULL;
+}
+
+static struct gr_error *no_index(const char *name, const char *text,
+				 enum gr_literal_result result)
+{
+	switch (result) {
+	case GR_LITERAL_NO_MEMORY:
+		return &gr_enomem;
+	case GR_LITERAL_TOO_LARGE:
+		return gr_error_format(GR_ERROR_ARGUMENT,
+				       "%s: the index %s has more than 64 bits",
+				       name, text);
+	case GR_LITERAL_FINE:
+	case GR_LITERAL_MALFORMED:
+		break;
+	}
+	return gr_error_format(GR_ERROR_ARGUMENT,
+			       "%s: cannot read \"%s\": an index is a number, "
+			       "a string, true or false in brackets",
+			       name, text);
+}
+
+/* Take the step of one index; *@next is the text behind its bracket. */
+static struct gr_error *step_index(struct gr_scan *scan, const char *name,
+				   const char **next, struct gr_place *place)
+{
+	struct gr_literal index;
+	const char *end;
+	enum gr_literal_result result = gr_literal_parse(*next, &end, &index);
+	struct gr_error *err = NULL;
+
+	if (result != GR_LITERAL_FINE || *end != ']')
+		err = no_index(name, *next, result);
+	else
+		err = gr_place_index(scan, &index, place, name);
+	gr_literal_deinit(&index);
+	*next = end + 1;
+	return err;
+}
+
+struct gr_error *gr_place_walk(struct gr_scan *scan, const char *whole,
+			       const char *path, struct gr_place *ret)
+{
+	struct gr_error *err = NULL;
+
+	ret->value = gr_place_pointee(scan, ret->addr, ret->type);
+	while (*path && !err) {
+		_cleanup_free_ char *name =
+			strndup(whole, (size_t)(path - whole));
+
+		if (!name)
+			return &gr_enomem;
+		if (*path == '.') {
+			path++;
+			err = step_field(scan, name, &path, ret);
+		} else if (*path == '[') {
+			path++;
+			err = step_index(scan, name, &path, ret);
+		} else {
+			return gr_error_format(GR_ERROR_ARGUMENT,
+					       "%s: cannot read \"%s\"", name,
+					       path);
+		}
+		if (!err)
+			ret->value =
+				gr_place_pointee(scan, ret->addr, ret->type);
+	}
+	// Without a type, it is only an address in memory.
+	if (ret->type == GR_TYPE_NONE)
+		ret->is_variable = false;
+	return err;
+}

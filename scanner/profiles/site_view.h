@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** site_view: sampled objects on the paths that hold them. */
+#ifndef GR_SITE_VIEW_H
+#define GR_SITE_VIEW_H
+
+#include "base/error.h"
+#include "result.h"
+
+/**
+ * The sampled objects that are reached, as a result for profiles: a node's path
+ * has what holds its objects, by names, and then the calls that allocated them.
+ * Objects and bytes are scaled, as runtime/pprof does it: at rates above 1 they
+ * are estimated. The ledger is that of @p result, a complete walk from all
+ * roots. There are no types.
+ *
+ * @param max_depth, max_nodes As in gr_walk_options; calls are not counted.
+ * @return As gr_sites_read().
+ */
+struct gr_error *gr_result_sites(struct gr_scan *scan,
+				 const struct gr_result *result,
+				 uint32_t max_depth, uint32_t max_nodes,
+				 struct gr_result **ret) GR_MUST_CHECK;
+
+#endif /* GR_SITE_VIEW_H */

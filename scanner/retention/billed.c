@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "billed.h"
+
+#include "mark/parents.h"
+#include "scan.h"
+
+struct gr_error *gr_billed_init(struct gr_billed *billed, struct gr_scan *scan,
+				uint32_t *number_of)
+{
+	struct gr_error *err =
+		gr_scan_need_chains(scan, GR_ATTRIBUTION_NEAREST);
+
+	*billed = (struct gr_billed){ .scan = scan, .number_of = number_of };
+	if (err)
+		return err;
+	const struct gr_stack_object_vector *stacks =
+		&scan->chains->m.parents->on_stack;
+	for (size_t i = 0; i < stacks->size; i++) {
+		const struct gr_frame_object *object = &stacks->data[i];
+		if (gr_keys_find(&billed->goroutines, object->obj, 0) ==
+			    UINT32_MAX &&
+		    !gr_keys_add(&billed->goroutines, object->obj, 0,
+				 object->goroutine))
+			return &gr_enomem;
+	}
+	for (gr_vertex v = 0; v < scan->graph->graph->nobjects; v++)
+		number_of[v] = UINT32_MAX;
+	return NULL;
+}
+
+void gr_billed_deinit(struct gr_billed *billed)
+{
+	gr_keys_deinit(&billed->goroutines);
+}
+
+/* The number of an object, to read or to set. The objects of a chain are all
+ * reached. */
+static uint32_t *number_at(const struct gr_billed *billed, gr_obj obj)
+{
+	return &billed->number_of[gr_objects_rank(
+		billed->scan->graph->graph->objects, obj)];
+}
+
+static gr_obj object_above(const struct gr_billed *billed, gr_obj obj)
+{
+	const struct gr_marking *m = &billed->scan->chains->m;
+
+	return gr_parents_above(m->parents, &m->tree, obj);
+}
+
+static struct gr_billed_root root_of(const struct gr_billed *billed,
+				     gr_obj first)
+{
+	const struct gr_marking *m = &billed->scan->chains->m;
+	uint32_t top = gr_parents_top(&m->tree, m->parents->of[first].node - 1);
+
+	return (struct gr_billed_root){
+		.root = &m->tree.roots.data[m->tree.nodes.data[top].root],
+		.goroutine = gr_keys_find(&billed->goroutines, first, 0),
+	};
+}
+
+/* Number the chain of an object: up to where a number is known, and again from
+ * the object on to set it. So each object is passed twice at most. */
+static struct gr_error *number_chain(
+	struct gr_billed *billed, gr_obj obj,
+	struct gr_error *(*number)(void *ctx, const struct gr_billed_root *root,
+				   uint32_t *ret),
+	void *ctx)
+{
+	struct gr_runtime *rt = &billed->scan->rt;
+	struct gr_error *err = NULL;
+	gr_obj first = obj;
+	uint32_t ret;
+
+	for (gr_obj o = obj;
+	     !err && o != GR_OBJ_NONE && *number_at(billed, o) == UINT32_MAX;
+	     o = object_above(billed, o)) {
+		first = o;
+		err = gr_runtime_step(rt, 1);
+	}
+	if (err)
+		return err;
+	gr_obj above = object_above(billed, first);
+	if (above != GR_OBJ_NONE) {
+		ret = *number_at(billed, above);
+	} else {
+		struct gr_billed_root root = root_of(billed, first);
+		err = number(ctx, &root, &ret);
+	}
+	for (gr_obj o = obj; !err && o != above; o = object_above(billed, o))
+		*number_at(billed, o) = ret;
+	return err;
+}
+
+struct gr_error *gr_billed_number(
+	struct gr_billed *billed,
+	struct gr_error *(*number)(void *ctx, const struct gr_billed_root *root,
+				   uint32_t *ret),
+	void *ctx)
+{
+	const struct gr_objects *objects = billed->scan->graph->graph->objects;
+	struct gr_error *err = NULL;
+
+	for (size_t slot = 0;
+	     !err && (slot = gr_bitmap_next(objects->slots, slot,
+					    objects->nslots)) < objects->nslots;
+	     slot++)
+		if (*number_at(billed, slot) == UINT32_MAX)
+			err = number_chain(billed, slot, number, ctx);
+	return err;
+}

@@ -1,0 +1,566 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Each object gets the number of its row; rows are found by a key, a number that
+ * is cheap to make, and then by name: several labels may have one name.
+ */
+#include "histogram.h"
+
+#include "base/vector.h"
+#include "graph/keys.h"
+#include "graph/sets.h"
+#include "graph/topmost.h"
+#include "mark/parents.h"
+#include "billed.h"
+#include "field_words.h"
+#include "scan.h"
+#include "type_filter.h"
+#include "type_text.h"
+#include "word_name.h"
+
+#include <inttypes.h>
+
+/* Kinds of keys, above all type ids, vertices and addresses. */
+enum {
+	KEY_VERTEX = 1,
+	KEY_ROOT,
+	KEY_KEPT,
+	KEY_RECORD,
+	KEY_SPAN_CLASS,
+	KEY_NAME,
+	KEY_FIELD,
+	KEY_SHIFT = 60,
+	/* Of a field: the label, and the word in it. */
+	FIELD_WORD_BITS = 28,
+};
+
+GR_VECTOR(row_vector, struct gr_histogram_row);
+
+struct counter {
+	struct gr_scan *scan;
+	const struct gr_histogram_options *options;
+	const struct gr_graph *g;
+	struct gr_poll poll;
+	struct row_vector rows;
+	struct gr_keys keys;
+	uint32_t *row_of; /* by object, if it is asked for later */
+	uint32_t *words;  /* by object: of its parent, for fields */
+};
+
+static void counter_deinit(struct counter *c)
+{
+	row_vector_deinit(&c->rows);
+	gr_keys_deinit(&c->keys);
+	gr_array_free(c->row_of);
+	gr_array_free(c->words);
+}
+
+void gr_histogram_destroy(struct gr_histogram *histogram)
+{
+	if (histogram)
+		free(histogram->rows);
+	free(histogram);
+}
+GR_DEFINE_CLEANUP(histogram, struct gr_histogram, gr_histogram_destroy)
+
+const char *gr_histogram_key_name(enum gr_histogram_key key)
+{
+	static const char *const names[] = {
+#define X(id, name) [GR_BY_##id] = name,
+		GR_HISTOGRAM_KEYS(X)
+#undef X
+	};
+
+	return names[key];
+}
+
+static uint64_t make_key(uint64_t kind, uint64_t value)
+{
+	return kind << KEY_SHIFT | (value & ((UINT64_C(1) << KEY_SHIFT) - 1));
+}
+
+// ----------------------------------------------------------------------- rows
+
+/* The row of a name; UINT32_MAX if no memory is left. */
+static uint32_t row_of_name(struct counter *c, const char *name)
+{
+	uint64_t key = make_key(KEY_NAME, (uintptr_t)name);
+	const struct gr_histogram_row row = { .key = name };
+	uint32_t index = gr_keys_find(&c->keys, key, 0);
+
+	if (index != UINT32_MAX)
+		return index;
+	index = c->rows.size;
+	return row_vector_append(&c->rows, row) &&
+			       gr_keys_add(&c->keys, key, 0, index) ?
+		       index :
+		       UINT32_MAX;
+}
+
+/* Enter a key, whose name is in @p text. */
+static struct gr_error *add_key(struct counter *c, uint64_t key,
+				const char *text, uint32_t *ret)
+{
+	const char *name = gr_arena_intern(&c->scan->arena, text, strlen(text));
+
+	*ret = name ? row_of_name(c, name) : UINT32_MAX;
+	return *ret != UINT32_MAX && gr_keys_add(&c->keys, key, 0, *ret) ?
+		       NULL :
+		       &gr_enomem;
+}
+
+static void count(struct counter *c, uint32_t row, uint64_t bytes)
+{
+	c->rows.data[row].objects++;
+	c->rows.data[row].bytes += bytes;
+}
+
+// ---------------------------------------------------------------------- names
+
+/* Find the row of a type, or of its package. */
+static struct gr_error *add_type(struct counter *c, uint64_t key,
+				 const char *type, uint32_t *ret)
+{
+	const char *package;
+	size_t n;
+
+	if (!*type)
+		type = GR_TYPE_UNKNOWN;
+	if (c->options->by == GR_BY_TYPE)
+		return add_key(c, key, type, ret);
+	n = gr_type_package(type, &package);
+	const char *text = n ? gr_arena_intern(&c->scan->arena, package, n) :
+			       "(no package)";
+	return text ? add_key(c, key, text, ret) : &gr_enomem;
+}
+
+static struct gr_error *row_of_label(struct counter *c, uint32_t label,
+				     uint32_t *ret)
+{
+	*ret = gr_keys_find(&c->keys, label, 0);
+	return *ret != UINT32_MAX ?
+		       NULL :
+		       add_type(c, label, gr_type_label_text(c->scan, label),
+				ret);
+}
+
+/* The same for an object that no walk reached. */
+static struct gr_error *row_of_record(struct counter *c,
+				      const struct gr_span *span,
+				      uint32_t index, uint32_t *ret)
+{
+	uint64_t record = span->large_type;
+	const char *text, *end;
+
+	if (span->header_bytes && span->host)
+		record = gr_load_u64(span->host + index * span->elem_bytes);
+	*ret = gr_keys_find(&c->keys, make_key(KEY_RECORD, record), 0);
+	if (*ret != UINT32_MAX)
+		return NULL;
+	text = gr_scan_header_type(c->scan, span, index);
+	// Arrays of all lengths are one row.
+	end = *text == '[' ? strchr(text, ']') : NULL;
+	if (end)
+		text = gr_arena_internf(&c->scan->arena, "[%s", end);
+	return text ? add_type(c, make_key(KEY_RECORD, record), text, ret) :
+		      &gr_enomem;
+}
+
+static struct gr_error *row_of_class(struct counter *c,
+				     const struct gr_span *span, uint32_t *ret)
+{
+	bool is_large = span->spanclass < 2;
+	uint64_t key = make_key(KEY_SPAN_CLASS, span->spanclass);
+	char text[64];
+
+	*ret = gr_keys_find(&c->keys, key, 0);
+	if (*ret != UINT32_MAX)
+		return NULL;
+	if (is_large)
+		snprintf(text, sizeof(text), "large%s",
+			 span->is_noscan ? ", no pointers" : "");
+	else
+		snprintf(text, sizeof(text), "%" PRIu64 " B%s",
+			 span->elem_bytes,
+			 span->is_noscan ? ", no pointers" : "");
+	return add_key(c, key, text, ret);
+}
+
+// --------------------------------------------------- by span, type or package
+
+static struct gr_error *find_row(struct counter *c, const struct gr_span *span,
+				 uint32_t index, gr_vertex v, uint32_t *ret)
+{
+	if (c->options->by == GR_BY_SPAN_CLASS)
+		return row_of_class(c, span, ret);
+	if (v == GR_VERTEX_NONE)
+		return row_of_record(c, span, index, ret);
+	return row_of_label(c, c->g->objects->type[v], ret);
+}
+
+/* Count the objects of one span; *@p v is the number of the next one. */
+static struct gr_error *count_span(struct counter *c,
+				   const struct gr_span *span, gr_vertex *v)
+{
+	const struct gr_heap *heap = c->scan->heap;
+	bool is_garbage = c->options->is_garbage;
+	struct gr_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < span->nelems; i++) {
+		gr_obj obj = span->first_obj + i;
+		bool is_reached = gr_bitmap_test(c->g->objects->slots, obj);
+		gr_vertex own = is_reached ? (*v)++ : GR_VERTEX_NONE;
+		uint32_t row;
+
+		if (is_reached == is_garbage ||
+		    !gr_heap_is_allocated(heap, obj))
+			continue;
+		err = find_row(c, span, i, own, &row);
+		if (err)
+			break;
+		count(c, row, span->elem_bytes);
+		if (c->row_of && is_reached)
+			c->row_of[own] = row;
+	}
+	return err;
+}
+
+static struct gr_error *count_spans(struct counter *c)
+{
+	const struct gr_heap *heap = c->scan->heap;
+	struct gr_error *err = NULL;
+	gr_vertex v = 0;
+
+	for (uint32_t i = 0; !err && i < heap->nspans; i++) {
+		err = gr_runtime_step(heap->rt, heap->spans[i].nelems);
+		if (!err)
+			err = count_span(c, &heap->spans[i], &v);
+	}
+	return err;
+}
+
+// ----------------------------------------------------------- by who holds them
+
+/* The vertex that stands for a root: its variable, or its goroutine or group.*/
+static gr_vertex holder_of(const struct counter *c, gr_vertex root)
+{
+	const struct gr_heap_graph *hg = c->scan->graph;
+	gr_vertex holder = c->g->parent[root];
+	gr_vertex first_static = gr_goroutine_vertex(hg, hg->ngoroutines);
+	bool is_static = holder >= first_static &&
+			 holder < gr_group_vertex(hg, 0);
+
+	if (c->options->by != GR_BY_GOROUTINE)
+		return is_static ? holder : root;
+	return is_static ? c->g->parent[holder] : holder;
+}
+
+static struct gr_error *row_of_holder(struct counter *c, gr_vertex holder,
+				      uint32_t *ret)
+{
+	uint64_t key = make_key(KEY_VERTEX, holder);
+	struct gr_vertex_info info;
+	struct gr_error *err;
+
+	*ret = gr_keys_find(&c->keys, key, 0);
+	if (*ret != UINT32_MAX)
+		return NULL;
+	err = gr_scan_vertex(c->scan, holder, &info);
+	return err ? err : add_key(c, key, info.name, ret);
+}
+
+/* The row of the root that an object is billed to, or of its goroutine. */
+static struct gr_error *
+row_of_root(void *ctx, const struct gr_billed_root *root, uint32_t *ret)
+{
+	struct counter *c = ctx;
+	const struct gr_heap_graph *hg = c->scan->graph;
+	uint64_t key = make_key(KEY_ROOT, (uintptr_t)root->root);
+
+	if (c->options->by == GR_BY_GOROUTINE)
+		return row_of_holder(
+			c,
+			root->goroutine < hg->ngoroutines ?
+				gr_goroutine_vertex(hg, root->goroutine) :
+				gr_group_vertex(
+					hg, gr_root_group_of(root->root->kind)),
+			ret);
+	*ret = gr_keys_find(&c->keys, key, 0);
+	return *ret != UINT32_MAX ? NULL :
+				    add_key(c, key, root->root->name, ret);
+}
+
+/* An object is counted where a scan bills it. */
+static struct gr_error *count_held(struct counter *c)
+{
+	_cleanup_(gr_billed_deinit) struct gr_billed billed = { 0 };
+	struct gr_ticker ticker = { .poll = &c->poll };
+	struct gr_error *err = gr_billed_init(&billed, c->scan, c->row_of);
+
+	if (!err)
+		err = gr_billed_number(&billed, row_of_root, c);
+	for (gr_vertex v = 0; !err && v < c->g->nobjects; v++) {
+		count(c, c->row_of[v], gr_graph_own_bytes(c->g, v));
+		err = gr_tick(&ticker);
+	}
+	return err;
+}
+
+/* Add what a root or a goroutine keeps alive to the row of its name. Several
+ * may have one name; they do not overlap. */
+static struct gr_error *add_kept(struct counter *c, gr_vertex holder)
+{
+	uint64_t key = make_key(KEY_KEPT, holder);
+	struct gr_vertex_info info;
+	struct gr_error *err;
+	const char *name;
+
+	if (gr_keys_find(&c->keys, key, 0) != UINT32_MAX)
+		return NULL;
+	err = gr_scan_vertex(c->scan, holder, &info);
+	if (err)
+		return err;
+	name = gr_arena_intern(&c->scan->arena, info.name, strlen(info.name));
+	if (!name || !gr_keys_add(&c->keys, key, 0, 0))
+		return &gr_enomem;
+	uint32_t row =
+		gr_keys_find(&c->keys, make_key(KEY_NAME, (uintptr_t)name), 0);
+	if (row != UINT32_MAX)
+		c->rows.data[row].retained_bytes += info.retained_bytes;
+	return NULL;
+}
+
+static struct gr_error *add_all_kept(struct counter *c)
+{
+	struct gr_ticker ticker = { .poll = &c->poll };
+	struct gr_error *err = NULL;
+
+	for (gr_vertex v = gr_graph_first_root(c->g);
+	     !err && v < gr_graph_first_group(c->g); v++) {
+		err = add_kept(c, holder_of(c, v));
+		if (!err)
+			err = gr_tick(&ticker);
+	}
+	return err;
+}
+
+// ------------------------------------------------------------------- by field
+
+/* The field of objects of a type; of containers only the container. */
+static struct gr_error *row_of_field(struct counter *c, gr_vertex from,
+				     uint64_t word, uint32_t *ret)
+{
+	const struct gr_objects *objects = c->g->objects;
+	uint32_t label = objects->type[from];
+	bool is_field = label != GR_TYPE_NONE && !(label & GR_LABEL_DATA) &&
+			word < (UINT64_C(1) << FIELD_WORD_BITS) - 1;
+	uint64_t at = is_field ? word + 1 : 0;
+	uint64_t type = label & ~(uint32_t)GR_LABEL_FLAGS;
+	uint64_t key = make_key(KEY_FIELD, type << FIELD_WORD_BITS | at);
+	struct gr_word_name name = { .type = GR_TYPE_NONE };
+	struct gr_error *err = NULL;
+
+	*ret = gr_keys_find(&c->keys, key, 0);
+	if (*ret != UINT32_MAX)
+		return NULL;
+	if (is_field)
+		err = gr_scan_name_word(c->scan, gr_objects_slot(objects, from),
+					label, word * GR_WORD_BYTES, &name);
+	if (err)
+		return err;
+	const char *text = gr_arena_internf(&c->scan->arena, "%s%s%s",
+					    is_field ? "" : "in ",
+					    gr_type_label_text(c->scan, label),
+					    name.text);
+	return text ? add_key(c, key, text, ret) : &gr_enomem;
+}
+
+/* An object is counted for the field or the variable that leads to it. */
+static struct gr_error *count_fields(struct counter *c)
+{
+	struct gr_ticker ticker = { .poll = &c->poll };
+	struct gr_budget *budget = c->g->budget;
+	struct gr_error *err;
+
+	c->words = gr_array_alloc(budget, (uint64_t)c->g->nobjects + 1,
+				  sizeof(*c->words));
+	if (!c->words)
+		return gr_budget_error(budget);
+	err = gr_scan_field_words(c->scan, c->words);
+	for (gr_vertex v = 0; !err && v < c->g->nobjects; v++) {
+		gr_vertex parent = c->g->parent[v];
+		uint32_t row;
+
+		if (parent == GR_VERTEX_NONE)
+			continue;
+		if (parent < c->g->nobjects)
+			err = row_of_field(c, parent, c->words[v], &row);
+		else
+			err = row_of_holder(c, holder_of(c, parent), &row);
+		if (err)
+			break;
+		count(c, row, gr_graph_own_bytes(c->g, v));
+		if (c->row_of)
+			c->row_of[v] = row;
+		err = gr_tick(&ticker);
+	}
+	return err;
+}
+
+// ------------------------------------------------------------------- retained
+
+static struct gr_error *add_topmost(struct counter *c)
+{
+	_cleanup_free_ uint64_t *bytes =
+		calloc(c->rows.size + 1, sizeof(*bytes));
+	struct gr_error *err;
+
+	if (!bytes)
+		return &gr_enomem;
+	err = gr_graph_topmost(c->g, c->row_of, c->rows.size, &c->poll, bytes);
+	for (size_t i = 0; !err && i < c->rows.size; i++)
+		c->rows.data[i].retained_bytes = bytes[i];
+	return err;
+}
+
+/* What all objects of the type keep alive together. */
+static struct gr_error *find_exact(struct counter *c, struct gr_histogram *h)
+{
+	_cleanup_(gr_type_filter_deinit) struct gr_type_filter filter = {
+		.name = c->options->exact
+	};
+	_cleanup_free_ uint64_t *set = gr_bitmap_alloc(c->g->nvertices);
+	struct gr_ticker ticker = { .poll = &c->poll };
+	struct gr_error *err = NULL;
+	struct gr_kept kept = { 0 };
+	bool is_one;
+
+	if (!set)
+		return &gr_enomem;
+	for (gr_vertex v = 0; !err && v < c->g->nobjects; v++) {
+		err = gr_type_filter_check(c->scan, &filter, v, &is_one);
+		if (err || !is_one || !gr_graph_is_reached(c->g, v))
+			continue;
+		gr_bitmap_set(set, v);
+		err = gr_tick(&ticker);
+	}
+	if (!err)
+		err = gr_graph_set_keeps(c->scan->graph->graph, set, &c->poll,
+					 NULL, &kept);
+	if (!err && !kept.objects)
+		return gr_error_format(GR_ERROR_NOT_FOUND,
+				       "no reached object has the type \"%s\"; "
+				       "`goref histogram' lists the types",
+				       filter.name);
+	h->exact_objects = kept.objects;
+	h->exact_bytes = kept.bytes;
+	return err;
+}
+
+// --------------------------------------------------------------------- answer
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct gr_histogram_row *x = a, *y = b;
+
+	if (x->retained_bytes != y->retained_bytes)
+		return x->retained_bytes < y->retained_bytes ? 1 : -1;
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	return strcmp(x->key, y->key);
+}
+
+static bool is_by_holder(const struct gr_histogram_options *options)
+{
+	return options->by == GR_BY_ROOT || options->by == GR_BY_GOROUTINE;
+}
+
+static struct gr_error *check(const struct gr_histogram_options *options)
+{
+	if (options->is_garbage &&
+	    (is_by_holder(options) || options->by == GR_BY_FIELD ||
+	     options->exact || options->with_retained))
+		return gr_error_format(GR_ERROR_ARGUMENT,
+				       "garbage has no roots and no retained "
+				       "sizes");
+	if (options->exact && options->by != GR_BY_TYPE)
+		return gr_error_format(GR_ERROR_ARGUMENT,
+				       "an exact size is that of a type");
+	return NULL;
+}
+
+static struct gr_error *make(struct counter *c, struct gr_histogram *h)
+{
+	const struct gr_histogram_options *options = c->options;
+	bool is_held = is_by_holder(options);
+	struct gr_budget *budget = c->g->budget;
+	struct gr_error *err;
+
+	if (is_held || options->with_retained) {
+		c->row_of = gr_array_alloc(budget, (uint64_t)c->g->nobjects + 1,
+					   sizeof(*c->row_of));
+		if (!c->row_of)
+			return gr_budget_error(budget);
+	}
+	if (options->by == GR_BY_FIELD)
+		err = count_fields(c);
+	else
+		err = is_held ? count_held(c) : count_spans(c);
+	if (!err && options->with_retained)
+		err = is_held ? add_all_kept(c) : add_topmost(c);
+	if (!err && options->exact)
+		err = find_exact(c, h);
+	return err;
+}
+
+static struct gr_error *answer(struct gr_scan *scan,
+			       const struct gr_histogram_options *options,
+			       struct gr_histogram **ret)
+{
+	_cleanup_(gr_cleanup_histogram) struct gr_histogram *h =
+		calloc(1, sizeof(*h));
+	struct gr_error *err = check(options);
+
+	if (!err)
+		err = gr_scan_need_graph(scan, options->with_retained ?
+						       GR_PART_CHILDREN :
+						       GR_PART_NEAREST);
+	if (err || !h)
+		return err ? err : &gr_enomem;
+	_cleanup_(counter_deinit) struct counter c = {
+		.scan = scan,
+		.options = options,
+		.g = scan->graph->graph,
+		.poll = { gr_scan_poll, scan },
+	};
+	err = make(&c, h);
+	if (err)
+		return err;
+	if (c.rows.size)
+		qsort(c.rows.data, c.rows.size, sizeof(*c.rows.data),
+		      compare_rows);
+	h->gaps = scan->graph_gaps;
+	h->nrows = c.rows.size;
+	h->rows = steal_ptr(c.rows.data);
+	for (size_t i = 0; i < h->nrows; i++) {
+		h->objects += h->rows[i].objects;
+		h->bytes += h->rows[i].bytes;
+	}
+	*ret = steal_ptr(h);
+	return NULL;
+}
+
+struct gr_error *gr_scan_histogram(struct gr_scan *scan,
+				   const struct gr_histogram_options *options,
+				   struct gr_histogram **ret)
+{
+	_cleanup_(gr_cleanup_histogram) struct gr_histogram *h = NULL;
+	struct gr_sigbus_guard guard;
+	struct gr_error *err = gr_scan_enter(scan, &guard);
+
+	if (!err)
+		err = answer(scan, options, &h);
+	err = gr_sigbus_guard_end(&guard, err);
+	if (!err)
+		*ret = steal_ptr(h);
+	return err;
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The objects of the graph, as text. By bytes, runs of slots are sorted, not
+ * objects; by retained bytes, the graph sorts its vertices in linear time.
+ */
+#include "listing.h"
+
+#include "base/vector.h"
+#include "graph/children.h"
+#include "graph/keys.h"
+#include "scan.h"
+#include "type_text.h"
+
+#include <inttypes.h>
+
+enum {
+	PIECE_BYTES = 1 << 16, /* that are written at once */
+	LINE_BYTES =
+		72, /* at most without the type: 0x, 16 and 2 * 20 digits */
+};
+
+/* The type of objects with one label and size. */
+struct kind {
+	const char *type;
+	bool is_wanted;
+};
+GR_VECTOR(kind_vector, struct kind);
+
+struct lister {
+	struct gr_scan *scan;
+	const struct gr_graph *g;
+	const struct gr_listing_options *options;
+	const struct gr_listing_sink *sink;
+	struct gr_listed *listed;
+	struct gr_keys keys; /* of kinds, by bytes and label */
+	struct kind_vector kinds;
+	char *text; /* of PIECE_BYTES */
+	size_t bytes;
+	struct gr_ticker ticker;
+};
+
+static void lister_deinit(struct lister *l)
+{
+	gr_keys_deinit(&l->keys);
+	kind_vector_deinit(&l->kinds);
+	free(l->text);
+}
+
+const char *gr_listing_order_name(enum gr_listing_order order)
+{
+	static const char *const names[] = {
+#define X(id, name) [GR_ORDER_##id] = name,
+		GR_LISTING_ORDERS(X)
+#undef X
+	};
+
+	return names[order];
+}
+
+// ----------------------------------------------------------------------- text
+
+static struct gr_error *write_piece(struct lister *l)
+{
+	size_t bytes = l->bytes;
+
+	l->bytes = 0;
+	return bytes ? l->sink->write(l->sink->ctx, l->text, bytes) : NULL;
+}
+
+static struct gr_error *add_line(struct lister *l, gr_vertex v, uint64_t addr,
+				 uint64_t bytes, const char *type)
+{
+	struct gr_error *err = NULL;
+	// A longer name is cut, so that a line fits in a piece.
+	int room = PIECE_BYTES - LINE_BYTES;
+
+	if (l->bytes + LINE_BYTES + strlen(type) > PIECE_BYTES)
+		err = write_piece(l);
+	if (err)
+		return err;
+	char *text = l->text + l->bytes;
+	int n = snprintf(text, LINE_BYTES, "0x%" PRIx64 " %" PRIu64 " ", addr,
+			 bytes);
+	if (l->options->with_retained)
+		n += snprintf(text + n, LINE_BYTES - n, "%" PRIu64 " ",
+			      l->g->retained[v]);
+	n += snprintf(text + n, PIECE_BYTES - l->bytes - n, "%.*s\n", room - 1,
+		      type);
+	l->bytes += n;
+	return NULL;
+}
+
+// -------------------------------------------------------------------- objects
+
+static const char unknown[] = "?";
+
+/* Are the objects of a kind wanted, by their own name (`[48]main.T`) or that of
+ * several (`[]main.T data`)? */
+static struct gr_error *ask_for_kind(struct lister *l, uint32_t label,
+				     uint64_t bytes, struct kind *kind)
+{
+	const struct gr_listing_options *options = l->options;
+	const char *own = gr_scan_memory_name(l->scan, label, bytes);
+	const char *merged = gr_scan_merged_name(l->scan, label);
+	struct gr_error *err = options->is_wanted(
+		options->ctx, *own ? own : unknown, &kind->is_wanted);
+
+	if (err || kind->is_wanted || !*merged || !strcmp(merged, own))
+		return err;
+	return options->is_wanted(options->ctx, merged, &kind->is_wanted);
+}
+
+/* The kind of objects of a label and a size, asked for once. */
+static struct gr_error *find_kind(struct lister *l, uint32_t label,
+				  uint64_t bytes, struct kind *ret)
+{
+	uint32_t index = gr_keys_find(&l->keys, bytes, label);
+	struct gr_error *err = NULL;
+
+	if (index != UINT32_MAX) {
+		*ret = l->kinds.data[index];
+		return NULL;
+	}
+	ret->type = l->options->with_merged_types ?
+			    gr_type_label_text(l->scan, label) :
+			    gr_scan_memory_name(l->scan, label, bytes);
+	ret->is_wanted = true;
+	if (!*ret->type)
+		ret->type = unknown;
+	if (l->options->is_wanted)
+		err = ask_for_kind(l, label, bytes, ret);
+	if (err)
+		return err;
+	return gr_keys_add(&l->keys, bytes, label, l->kinds.size) &&
+			       kind_vector_append(&l->kinds, *ret) ?
+		       NULL :
+		       &gr_enomem;
+}
+
+/* List an object, unless it is not wanted or beyond the limit. */
+static struct gr_error *list_object(struct lister *l, gr_vertex v,
+				    uint64_t addr, uint64_t bytes)
+{
+	struct gr_total *total = &l->listed->total;
+	struct gr_error *err = gr_tick(&l->ticker);
+	struct kind kind;
+
+	if (!err && bytes < l->options->min_bytes)
+		return NULL;
+	if (!err)
+		err = find_kind(l, l->g->objects->type[v], bytes, &kind);
+	if (err || !kind.is_wanted)
+		return err;
+	if (l->options->limit && total->objects == l->options->limit) {
+		l->listed->left++;
+		return NULL;
+	}
+	total->objects++;
+	total->bytes += bytes;
+	return add_line(l, v, addr, bytes, kind.type);
+}
+
+/* List the objects of a run by address. */
+static struct gr_error *list_run(struct lister *l,
+				 const struct gr_slot_run *run)
+{
+	const struct gr_objects *objects = l->g->objects;
+	uint64_t bytes = run->elem_bytes - run->head_bytes;
+	struct gr_error *err = NULL;
+	gr_vertex v = run->first;
+
+	for (size_t slot = run->first_slot; !err && v < run[1].first; slot++) {
+		slot = gr_bitmap_next(objects->slots, slot, objects->nslots);
+		uint64_t index = slot - run->first_slot;
+		err = list_object(l, v++,
+				  run->base + index * run->elem_bytes +
+					  run->head_bytes,
+				  bytes);
+	}
+	return err;
+}
+
+static int compare_runs(const void *a, const void *b)
+{
+	const struct gr_slot_run *x = *(const struct gr_slot_run *const *)a;
+	const struct gr_slot_run *y = *(const struct gr_slot_run *const *)b;
+	uint64_t x_bytes = x->elem_bytes - x->head_bytes;
+	uint64_t y_bytes = y->elem_bytes - y->head_bytes;
+
+	if (x_bytes != y_bytes)
+		return x_bytes < y_bytes ? 1 : -1;
+	return x->base < y->base ? -1 : x->base > y->base;
+}
+
+/* List all runs, by address or with the largest slots first. */
+static struct gr_error *list_runs(struct lister *l)
+{
+	const struct gr_objects *objects = l->g->objects;
+	_cleanup_free_ const struct gr_slot_run **runs =
+		calloc((size_t)objects->nruns + 1, sizeof(*runs));
+	struct gr_error *err = NULL;
+
+	if (!runs)
+		return &gr_enomem;
+	for (uint32_t i = 0; i < objects->nruns; i++)
+		runs[i] = &objects->runs[i];
+	if (l->options->order == GR_ORDER_BYTES)
+		qsort(runs, objects->nruns, sizeof(*runs), compare_runs);
+	for (uint32_t i = 0; !err && i < objects->nruns; i++)
+		err = list_run(l, runs[i]);
+	return err;
+}
+
+static struct gr_error *list_by_retained(struct lister *l)
+{
+	_cleanup_array_ gr_vertex *sorted = NULL;
+	uint32_t count;
+	struct gr_error *err = gr_graph_by_retained(
+		l->scan->graph->graph, l->ticker.poll, &sorted, &count);
+
+	for (uint32_t i = 0; !err && i < count; i++) {
+		gr_vertex v = sorted[i];
+		if (v >= l->g->nobjects)
+			continue;
+		const struct gr_slot_run *run =
+			gr_objects_run(l->g->objects, v);
+		err = list_object(l, v, gr_objects_addr(l->g->objects, v),
+				  run->elem_bytes - run->head_bytes);
+	}
+	return err;
+}
+
+static struct gr_error *answer(struct gr_scan *scan,
+			       const struct gr_listing_options *options,
+			       const struct gr_listing_sink *sink,
+			       struct gr_listed *ret)
+{
+	bool is_retained = options->with_retained ||
+			   options->order == GR_ORDER_RETAINED;
+	const struct gr_poll poll = { gr_scan_poll, scan };
+	struct gr_error *err = gr_scan_need_graph(
+		scan, is_retained ? GR_PART_DOMINATORS : GR_PART_NEAREST);
+
+	if (err)
+		return err;
+	_cleanup_(lister_deinit) struct lister l = {
+		.scan = scan,
+		.g = scan->graph->graph,
+		.options = options,
+		.sink = sink,
+		.listed = ret,
+		.text = malloc(PIECE_BYTES),
+		.ticker = { .poll = &poll },
+	};
+	if (!l.text)
+		return &gr_enomem;
+	err = options->order == GR_ORDER_RETAINED ? list_by_retained(&l) :
+						    list_runs(&l);
+	return err ? err : write_piece(&l);
+}
+
+struct gr_error *gr_scan_list(struct gr_scan *scan,
+			      const struct gr_listing_options *options,
+			      const struct gr_listing_sink *sink,
+			      struct gr_listed *ret)
+{
+	struct gr_sigbus_guard guard;
+	struct gr_error *err = gr_scan_enter(scan, &guard);
+
+	memset(ret, 0, sizeof(*ret));
+	if (!err)
+		err = answer(scan, options, sink, ret);
+	return gr_sigbus_guard_end(&guard, err);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** object_value: the value at a place, as Delve prints it. */
+#ifndef GR_OBJECT_VALUE_H
+#define GR_OBJECT_VALUE_H
+
+#include "place.h"
+#include "show/show.h"
+
+/**
+ * Print the value at @p place. A place without a type is an address: what is
+ * printed is the object that has it, by the type that a walk finds. The first
+ * such question takes the walk.
+ *
+ * @param[out] ret For free(). NULL if the type is not known, or if the memory is
+ *	a piece of a string, a map or a channel.
+ */
+struct gr_error *gr_scan_print_value(struct gr_scan *scan,
+				     const struct gr_place *place,
+				     const struct gr_show_limits *limits,
+				     char **ret) GR_MUST_CHECK;
+
+#endif /* GR_OBJECT_VALUE_H */

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * variable_paths: the shortest ways from package variables to many objects.
+ *
+ * One search of the graph serves all objects. Then the words of each vertex on
+ * their ways are read once, however many ways lead through it, as through the
+ * map of a registry. The time is linear.
+ */
+#ifndef GR_VARIABLE_PATHS_H
+#define GR_VARIABLE_PATHS_H
+
+#include "base/text.h"
+#include "link.h"
+
+/** One edge of a way. */
+struct gr_variable_hop {
+	struct gr_link link;
+	bool is_read; /**< The word of the link is known. */
+	gr_vertex root;
+	uint32_t depth; /**< Edges from the root on, 1 and more. */
+};
+GR_VECTOR(gr_variable_hop_vector, struct gr_variable_hop);
+
+struct gr_variable_paths {
+	struct gr_scan *scan;
+	/** By vertex: the one before it on its way; GR_VERTEX_NONE: there is no
+	 * way. NULL before the search. */
+	gr_vertex *parent;
+	/** By vertex: the hop that leads to it; UINT32_MAX: not wanted yet. */
+	uint32_t *hop_of;
+	struct gr_variable_hop_vector hops;
+};
+
+/** Search the graph, which has been made. */
+struct gr_error *
+gr_variable_paths_find(struct gr_scan *scan,
+		       struct gr_variable_paths *ret) GR_MUST_CHECK;
+void gr_variable_paths_deinit(struct gr_variable_paths *paths);
+
+/** The way to @p object will be asked for. */
+struct gr_error *gr_variable_paths_want(struct gr_variable_paths *paths,
+					gr_vertex object) GR_MUST_CHECK;
+
+/** Read the words of all ways that will be asked for. */
+struct gr_error *
+gr_variable_paths_read(struct gr_variable_paths *paths) GR_MUST_CHECK;
+
+/** Where a way ends. */
+struct gr_variable_way {
+	bool is_cut; /**< A very long one: only the variable, and `...`. */
+	/** What the last pointer points to, by its own type: one value, or the
+	 * elements of a slice; or GR_TYPE_NONE. */
+	gr_type_id pointee;
+	bool is_slice;
+	uint64_t pointee_off; /**< From the object's first byte. */
+};
+
+/** Append the way to @p object, as in `main.store.sessions["a"]`; nothing if
+ * there is none. */
+struct gr_error *
+gr_variable_paths_put(struct gr_variable_paths *paths, gr_vertex object,
+		      struct gr_text *text,
+		      struct gr_variable_way *ret) GR_MUST_CHECK;
+
+#endif /* GR_VARIABLE_PATHS_H */

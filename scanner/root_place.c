@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Roots by the names that answers print: local variables (`main.handle.r`), and
+ * words that no variable covers (`main.f.$stack+0x18`, `$data+0x1f40`). Many
+ * goroutines may run one function: `main.handle.r@17` is that of goroutine 17.
+ */
+#include "place_internal.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+
+/* A name, taken apart. */
+struct root_name {
+	const char *text;
+	size_t len;    /* without the goroutine */
+	bool has_goid; /* a goroutine is named */
+	uint64_t goid;
+	uint64_t offset; /* behind `$stack+`, `$data+` ... */
+};
+
+/* What has the name. */
+struct found {
+	struct gr_place place; /* the first one */
+	uint32_t first, last;  /* goroutines */
+	size_t ngoroutines;
+};
+
+static bool parse_digits(const char *text, int base, uint64_t *ret)
+{
+	char *end;
+
+	if (!isxdigit((unsigned char)*text))
+		return false;
+	errno = 0;
+	*ret = strtoull(text, &end, base);
+	return !*end && !errno;
+}
+
+static struct root_name parse_name(const char *text)
+{
+	const char *at = strrchr(text, '@');
+	struct root_name name = { .text = text, .len = strlen(text) };
+
+	if (at && parse_digits(at + 1, 10, &name.goid)) {
+		name.has_goid = true;
+		name.len = at - text;
+	}
+	return name;
+}
+
+/* Cut `$stack+0x18` off a name. */
+static bool cut_offset(struct root_name *name, const char *area)
+{
+	const size_t n = strlen(area);
+	char digits[20];
+
+	for (size_t i = name->len; i >= n; i--) {
+		const char *begin = name->text + i - n;
+		size_t left = name->len - i;
+
+		if (memcmp(begin, area, n) != 0)
+			continue;
+		if (left < 3 || left >= sizeof(digits) ||
+		    memcmp(begin + n, "0x", 2) != 0)
+			return false;
+		memcpy(digits, begin + n + 2, left - 2);
+		digits[left - 2] = '\0';
+		name->len = i - n;
+		return parse_digits(digits, 16, &name->offset);
+	}
+	return false;
+}
+
+static bool is_called(const struct root_name *name, const char *text)
+{
+	return !strncmp(name->text, text, name->len) && !text[name->len];
+}
+
+static bool is_of_goroutine(const struct gr_scan *scan,
+			    const struct root_name *name, uint32_t goroutine)
+{
+	return goroutine < scan->sched.ngoroutines &&
+	       (!name->has_goid ||
+		scan->sched.goroutines[goroutine].goid == name->goid);
+}
+
+/* Innermost calls come first, and each goroutine is looked at once. */
+static void find(struct found *found, uint32_t goroutine,
+		 const struct gr_place *place)
+{
+	if (found->ngoroutines && found->last == goroutine)
+		return;
+	if (!found->ngoroutines) {
+		found->place = *place;
+		found->first = goroutine;
+	}
+	found->last = goroutine;
+	found->ngoroutines++;
+}
+
+// ------------------------------------------------------------ local variables
+
+/* The pointer in the words of a variable that lies in registers or in pieces:
+ * of an interface the second one. */
+static uint64_t assembled_pointer(const struct gr_root *root)
+{
+	size_t nwords = root->bytes / GR_WORD_BYTES;
+
+	for (size_t i = 0; i < nwords && i < 64; i++)
+		if (root->live >> i & 1)
+			return gr_load_u64(root->bytes_at + i * GR_WORD_BYTES);
+	return 0;
+}
+
+static struct gr_place place_of(struct gr_scan *scan,
+				const struct gr_root *root)
+{
+	struct gr_place place = { .type = GR_TYPE_NONE };
+
+	if (root->form == GR_ROOT_REGION && !root->bytes_at) {
+		place.addr = root->addr;
+		place.type = root->type;
+		place.is_variable = root->type != GR_TYPE_NONE;
+		place.value = gr_place_pointee(scan, root->addr, root->type);
+		return place;
+	}
+	// It has no address of its own: it is what it points to.
+	place.addr = root->bytes_at ? assembled_pointer(root) : root->addr;
+	place.value = place.addr;
+	return place;
+}
+
+static void find_listed(struct gr_scan *scan, const struct root_name *name,
+			struct found *found)
+{
+	for (size_t i = 0; i < scan->roots.list.size; i++) {
+		const struct gr_root *root = &scan->roots.list.data[i];
+
+		if (!is_of_goroutine(scan, name, root->goroutine) ||
+		    !is_called(name, root->name))
+			continue;
+		struct gr_place place = place_of(scan, root);
+		find(found, root->goroutine, &place);
+	}
+}
+
+// ---------------------------------------------------------------------- words
+
+/* A word, and what it points to if it is an object. */
+static struct gr_place word_at(struct gr_scan *scan, uint64_t addr)
+{
+	struct gr_place place = { .addr = addr, .type = GR_TYPE_NONE };
+	const struct gr_span *span;
+	uint64_t value;
+	struct gr_error *err = gr_image_read_u64(scan->image, addr, &value);
+
+	if (!err && gr_heap_object_at(scan->heap, value, &span) != GR_OBJ_NONE)
+		place.value = value;
+	gr_error_destroy(err);
+	return place;
+}
+
+static void find_stack_words(struct gr_scan *scan, const struct root_name *name,
+			     struct found *found)
+{
+	for (uint32_t i = 0; i < scan->sched.ngoroutines; i++) {
+		const struct gr_goroutine *g = &scan->sched.goroutines[i];
+
+		for (size_t j = 0; j < g->nframes; j++) {
+			const struct gr_frame *frame = &g->frames[j];
+			uint64_t end = j + 1 < g->nframes ? frame[1].sp :
+							    g->stack_hi;
+			if (!is_of_goroutine(scan, name, i) ||
+			    name->offset >= end - frame->sp ||
+			    !is_called(name, frame->func->name))
+				continue;
+			struct gr_place place =
+				word_at(scan, frame->sp + name->offset);
+			find(found, i, &place);
+		}
+	}
+}
+
+/* A word of the data or bss of the first module that has it. */
+static bool find_data_word(struct gr_scan *scan, const struct root_name *name,
+			   bool is_data, struct gr_place *ret)
+{
+	for (size_t i = 0; i < scan->rt.nmodules; i++) {
+		const struct gr_module *m = &scan->rt.modules[i];
+		uint64_t start = is_data ? m->data : m->bss;
+		uint64_t end = is_data ? m->edata : m->ebss;
+
+		if (name->len || name->offset >= end - start)
+			continue;
+		*ret = word_at(scan, start + name->offset);
+		return true;
+	}
+	return false;
+}
+
+// --------------------------------------------------------------------- answer
+
+static struct gr_error *answer(struct gr_scan *scan,
+			       const struct root_name *name,
+			       const struct found *found, struct gr_place *ret)
+{
+	const char *written = ret->name;
+	int len = name->len;
+
+	if (!found->ngoroutines)
+		return gr_error_format(GR_ERROR_NOT_FOUND,
+				       "no root is called \"%s\"", name->text);
+	if (found->ngoroutines > 1)
+		return gr_error_format(
+			GR_ERROR_ARGUMENT,
+			"%zu goroutines have a \"%.*s\": name one of them, as "
+			"in %.*s@%" PRIu64,
+			found->ngoroutines, len, name->text, len, name->text,
+			scan->sched.goroutines[found->first].goid);
+	*ret = found->place;
+	ret->name = written;
+	return NULL;
+}
+
+struct gr_error *gr_place_of_root(struct gr_scan *scan, const char *text,
+				  struct gr_place *ret)
+{
+	struct root_name name = parse_name(text);
+	struct root_name word = name;
+	struct found found = { 0 };
+
+	if (cut_offset(&word, "$data+") &&
+	    find_data_word(scan, &word, true, &found.place))
+		found.ngoroutines = 1;
+	word = name;
+	if (cut_offset(&word, "$bss+") &&
+	    find_data_word(scan, &word, false, &found.place))
+		found.ngoroutines = 1;
+	word = name;
+	if (cut_offset(&word, ".$stack+"))
+		find_stack_words(scan, &word, &found);
+	if (!found.ngoroutines)
+		find_listed(scan, &name, &found);
+	return answer(scan, &name, &found, ret);
+}

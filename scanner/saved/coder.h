@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * coder: writes values into bytes, or reads them again. One function describes
+ * a record for both directions. Numbers are LEB128.
+ */
+#ifndef GR_CODER_H
+#define GR_CODER_H
+
+#include "base/arena.h"
+#include "base/base.h"
+#include "base/bytes.h"
+#include "base/vector.h"
+
+GR_VECTOR(gr_byte_vector, uint8_t);
+
+/**
+ * After a failure all calls do nothing: `is_bad` (the bytes make no sense) or
+ * `is_out_of_memory` tells at the end.
+ */
+struct gr_coder {
+	bool is_reading;
+	bool is_bad;
+	bool is_out_of_memory;
+	struct gr_byte_vector out; /**< Writing. */
+	struct gr_bytes in;	   /**< Reading. */
+	uint64_t off;
+	struct gr_arena *arena; /**< Reading: texts. */
+};
+
+void gr_code_u64(struct gr_coder *coder, uint64_t *value);
+void gr_code_i64(struct gr_coder *coder, int64_t *value);
+void gr_code_u32(struct gr_coder *coder, uint32_t *value);
+void gr_code_bool(struct gr_coder *coder, bool *value);
+
+/** A text or NULL. One that is read has no control characters. */
+void gr_code_text(struct gr_coder *coder, const char **text);
+
+/** The number of records that follow, each with @p least_bytes at least: a
+ * number that is read cannot be larger than what is left. */
+void gr_code_count(struct gr_coder *coder, size_t *count, size_t least_bytes);
+
+/** Have all bytes been read, and did they make sense? */
+bool gr_coder_is_done(const struct gr_coder *coder);
+
+#endif /* GR_CODER_H */

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "saved/description.h"
+
+/* Reading: make room for the records of a list. */
+#define CODE_VECTOR(c, type, vector, least_bytes)                       \
+	do {                                                            \
+		size_t _count = (vector)->size;                         \
+		gr_code_count((c), &_count, (least_bytes));             \
+		if ((c)->is_reading) {                                  \
+			if (!type##_reserve((vector), _count + 1)) {    \
+				(c)->is_out_of_memory = true;           \
+				return;                                 \
+			}                                               \
+			memset((vector)->data, 0,                       \
+			       (_count + 1) * sizeof(*(vector)->data)); \
+			(vector)->size = _count;                        \
+		}                                                       \
+	} while (0)
+
+/* A range, by its distance from the one before. */
+static void code_range(struct gr_coder *c, uint64_t *at, uint64_t *start,
+		       uint64_t *end)
+{
+	int64_t off = (int64_t)(*start - *at);
+	uint64_t bytes = *end - *start;
+
+	gr_code_i64(c, &off);
+	gr_code_u64(c, &bytes);
+	if (c->is_reading) {
+		*start = *at + (uint64_t)off;
+		if (!bytes || bytes > UINT64_MAX - *start)
+			c->is_bad = true;
+		else
+			*end = *start + bytes;
+	}
+	*at = *end;
+}
+
+static void code_mappings(struct gr_coder *c, struct gr_mappings *mappings)
+{
+	uint64_t at = 0;
+
+	CODE_VECTOR(c, gr_mapping_vector, &mappings->list, 5);
+	for (size_t i = 0; i < mappings->list.size; i++) {
+		struct gr_mapping *m = &mappings->list.data[i];
+
+		code_range(c, &at, &m->start, &m->end);
+		gr_code_u64(c, &m->file_off);
+		gr_code_u32(c, &m->flags);
+		gr_code_text(c, &m->path);
+	}
+}
+
+static void code_threads(struct gr_coder *c, struct gr_thread_vector *threads)
+{
+	CODE_VECTOR(c, gr_thread_vector, threads, GR_REGS_MAX + 4);
+	for (size_t i = 0; i < threads->size; i++) {
+		struct gr_target_thread *thread = &threads->data[i];
+		uint32_t lwp = (uint32_t)thread->lwp;
+
+		gr_code_u32(c, &lwp);
+		thread->lwp = (int32_t)lwp;
+		for (size_t r = 0; r < GR_REGS_MAX; r++)
+			gr_code_u64(c, &thread->regs.value[r]);
+		gr_code_u64(c, &thread->regs.fs_base);
+		gr_code_u64(c, &thread->regs.call);
+		gr_code_bool(c, &thread->regs.is_in_call);
+	}
+}
+
+static void *make_rows(struct gr_coder *c, size_t count, size_t bytes)
+{
+	void *rows = gr_arena_alloc(c->arena, (count + 1) * bytes);
+
+	if (rows)
+		memset(rows, 0, (count + 1) * bytes);
+	else
+		c->is_out_of_memory = true;
+	return rows;
+}
+
+static void code_modules(struct gr_coder *c, struct gr_saved *stored)
+{
+	gr_code_count(c, &stored->nmodules, 4);
+	if (c->is_reading) {
+		stored->modules = make_rows(c, stored->nmodules,
+					    sizeof(*stored->modules));
+		stored->tables =
+			make_rows(c, stored->nmodules, sizeof(*stored->tables));
+		if (c->is_out_of_memory)
+			return;
+	}
+	for (size_t i = 0; i < stored->nmodules; i++) {
+		struct gr_target_module *module = &stored->modules[i];
+		uint64_t table_bytes = stored->tables[i].bytes;
+
+		gr_code_text(c, &module->path);
+		gr_code_u64(c, &module->bias);
+		gr_code_u64(c, &module->image.size);
+		gr_code_u64(c, &table_bytes);
+		stored->tables[i].bytes = table_bytes;
+		if (!module->path)
+			c->is_bad = true;
+	}
+	if (!stored->nmodules)
+		c->is_bad = true;
+}
+
+/* Does a range of resident memory lie in its mapping, and behind the range
+ * before, if that is of the same one? */
+static bool is_range_good(const struct gr_residency *r, size_t i)
+{
+	const struct gr_resident *range = &r->ranges.data[i];
+
+	if (range->mapping >= r->mappings.list.size)
+		return false;
+	const struct gr_mapping *m = &r->mappings.list.data[range->mapping];
+	if (range->start < m->start || range->end > m->end)
+		return false;
+	return !i || range[-1].mapping < range->mapping ||
+	       (range[-1].mapping == range->mapping &&
+		range[-1].end <= range->start);
+}
+
+static void code_residency(struct gr_coder *c, struct gr_saved *stored)
+{
+	struct gr_residency *r = &stored->residency;
+	uint32_t kind = r->kind;
+	uint64_t at = 0;
+
+	gr_code_bool(c, &stored->has_residency);
+	gr_code_u32(c, &kind);
+	if (kind > GR_RESIDENCY_EXACT)
+		c->is_bad = true;
+	else
+		r->kind = kind;
+	gr_code_u64(c, &r->swapped_bytes);
+	code_mappings(c, &r->mappings);
+	CODE_VECTOR(c, gr_resident_vector, &r->ranges, 4);
+	for (size_t i = 0; i < r->ranges.size; i++) {
+		struct gr_resident *range = &r->ranges.data[i];
+
+		code_range(c, &at, &range->start, &range->end);
+		gr_code_u32(c, &range->mapping);
+		gr_code_bool(c, &range->is_anonymous);
+		if (!is_range_good(r, i))
+			c->is_bad = true;
+	}
+}
+
+/* The ranges of memory are sorted and apart. */
+static void code_memory(struct gr_coder *c, struct gr_range_vector *memory)
+{
+	uint64_t at = 0, end = 0;
+
+	CODE_VECTOR(c, gr_range_vector, memory, 2);
+	for (size_t i = 0; i < memory->size; i++) {
+		struct gr_range *range = &memory->data[i];
+
+		code_range(c, &at, &range->start, &range->end);
+		if (range->start < end)
+			c->is_bad = true;
+		end = range->end;
+	}
+}
+
+void gr_code_description(struct gr_coder *c, struct gr_saved *stored)
+{
+	uint32_t pid = (uint32_t)stored->pid, kind = stored->origin_kind;
+
+	gr_code_u32(c, &stored->tables_version);
+	gr_code_text(c, &stored->origin);
+	gr_code_u32(c, &kind);
+	if (kind > GR_TARGET_REMOTE)
+		c->is_bad = true;
+	stored->origin_kind = kind;
+	gr_code_text(c, &stored->stop);
+	gr_code_text(c, &stored->identity);
+	gr_code_text(c, &stored->warning);
+	gr_code_i64(c, &stored->time_s);
+	gr_code_u32(c, &pid);
+	stored->pid = (int32_t)pid;
+	gr_code_bool(c, &stored->has_values);
+	gr_code_u64(c, &stored->mapped_bytes);
+	gr_code_u64(c, &stored->readable_bytes);
+	gr_code_u64(c, &stored->missing_bytes);
+	gr_code_u64(c, &stored->bad_headers);
+	code_mappings(c, &stored->segments);
+	code_mappings(c, &stored->files);
+	code_threads(c, &stored->threads);
+	code_modules(c, stored);
+	code_residency(c, stored);
+	code_memory(c, &stored->memory);
+	if (!stored->origin)
+		c->is_bad = true;
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Writing the target to a file: what of it is kept, and its description. */
+#include "save.h"
+
+#include <time.h>
+
+#include "goruntime/layout/symbols.h"
+#include "goruntime/types/dictionary.h"
+#include "save_internal.h"
+#include "saved/batches.h"
+#include "saved/saved.h"
+#include "saved/skeleton.h"
+#include "scan.h"
+
+static const char *origin_of(struct gr_scan *scan)
+{
+	switch (scan->target.kind) {
+	case GR_TARGET_CORE:
+		return gr_arena_internf(&scan->arena, "core %s",
+					scan->target.core_path);
+	case GR_TARGET_NATIVE:
+		return gr_arena_internf(&scan->arena, "process %d",
+					(int)scan->target.pid);
+	case GR_TARGET_SNAPSHOT:
+		return gr_arena_internf(&scan->arena, "snapshot of process %d",
+					(int)scan->target.pid);
+	case GR_TARGET_SAVED:
+		return scan->stored->origin;
+	case GR_TARGET_REMOTE:
+		break;
+	}
+	return "remote process";
+}
+
+/* Symbols of a module, by their addresses in the file. */
+struct symbols {
+	const struct gr_scan *scan;
+	size_t module;
+	struct gr_kept_symbol *rows;
+	size_t count;
+};
+
+static void add_symbol(struct symbols *symbols, const char *name, uint64_t addr,
+		       uint64_t bytes)
+{
+	struct gr_image *image = symbols->scan->image;
+
+	if (gr_image_module_at(image, addr) == symbols->module)
+		symbols->rows[symbols->count++] = (struct gr_kept_symbol){
+			.name = name,
+			.addr = addr - gr_image_bias(image, symbols->module),
+			.bytes = bytes,
+		};
+}
+
+/* The dictionaries, and without debug information the names of variables. */
+static struct gr_error *list_symbols(struct symbols *symbols)
+{
+	const struct gr_scan *scan = symbols->scan;
+	const struct gr_runtime *rt = &scan->rt;
+	size_t n;
+	const struct gr_dictionary *list =
+		gr_dictionaries_list(scan->types, &n);
+
+	symbols->rows = calloc(n + rt->nsymbols + 1, sizeof(*symbols->rows));
+	if (!symbols->rows)
+		return &gr_enomem;
+	for (size_t i = 0; i < n; i++)
+		add_symbol(symbols, list[i].name, list[i].addr,
+			   list[i].words * GR_WORD_BYTES);
+	for (size_t i = 0; i < rt->nsymbols; i++)
+		add_symbol(symbols, rt->symbols[i].name, rt->symbols[i].addr,
+			   rt->symbols[i].bytes);
+	return NULL;
+}
+
+static struct gr_error *make_image(const struct gr_scan *scan, size_t module,
+				   struct gr_byte_vector *out)
+{
+	const struct gr_elf *elf = gr_image_elf(scan->image, module);
+	struct symbols symbols = { .scan = scan, .module = module };
+
+	// What is not the file that is loaded has no image.
+	if (!elf)
+		return NULL;
+	struct gr_error *err = list_symbols(&symbols);
+	if (!err && !gr_skeleton_make(elf, symbols.rows, symbols.count, out))
+		err = &gr_enomem;
+	free(symbols.rows);
+	return err;
+}
+
+/* Describe the modules. Tables of those without debug information are empty. */
+static struct gr_error *add_modules(struct gr_scan *scan,
+				    struct gr_saved *stored,
+				    struct gr_byte_vector *images)
+{
+	size_t n = scan->target.nmodules, off = 0;
+	_cleanup_free_ size_t *ends = calloc(n + 1, sizeof(*ends));
+	struct gr_error *err = NULL;
+
+	stored->modules =
+		gr_arena_alloc(&stored->arena, n * sizeof(*stored->modules));
+	stored->tables =
+		gr_arena_alloc(&stored->arena, n * sizeof(*stored->tables));
+	if (!ends || !stored->modules || !stored->tables)
+		return &gr_enomem;
+	memset(stored->tables, 0, n * sizeof(*stored->tables));
+	stored->nmodules = n;
+	for (size_t i = 0; !err && i < n; i++) {
+		stored->modules[i] = (struct gr_target_module){
+			.path = scan->target.modules[i].path,
+			.bias = gr_image_bias(scan->image, i),
+		};
+		err = make_image(scan, i, images);
+		ends[i] = images->size;
+		if (err || !scan->dwarfs[i])
+			continue;
+		stored->tables[i].block = gr_dwarf_pack(
+			scan->dwarfs[i], &stored->tables[i].bytes);
+		if (!stored->tables[i].block)
+			err = &gr_enomem;
+	}
+	for (size_t i = 0; i < n; off = ends[i++])
+		stored->modules[i].image =
+			(struct gr_bytes){ images->data + off,
+					   err ? 0 : ends[i] - off };
+	return err;
+}
+
+/* The lists belong to the image; forget them before gr_stored_deinit(). */
+static void share_lists(struct gr_scan *scan, struct gr_saved *stored)
+{
+	stored->segments = *gr_image_segments(scan->image);
+	stored->files = *gr_image_file_mappings(scan->image);
+	if (scan->has_residency) {
+		stored->has_residency = true;
+		stored->residency = scan->residency;
+	}
+}
+
+static void forget_lists(struct gr_saved *stored)
+{
+	stored->segments = (struct gr_mappings){ 0 };
+	stored->files = (struct gr_mappings){ 0 };
+	stored->residency = (struct gr_residency){ 0 };
+}
+
+static struct gr_error *add_threads(struct gr_scan *scan, bool with_values,
+				    struct gr_saved *stored)
+{
+	size_t n;
+	const struct gr_target_thread *threads =
+		gr_image_threads(scan->image, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct gr_target_thread thread = threads[i];
+
+		if (!with_values)
+			gr_save_scrub_registers(scan, &thread.regs);
+		if (!gr_thread_vector_append(&stored->threads, thread))
+			return &gr_enomem;
+	}
+	return NULL;
+}
+
+/* Without debug information, the layout cannot be found again: the search needs
+ * memory that the file does not have. */
+static struct gr_error *add_layout(const struct gr_scan *scan,
+				   struct gr_saved *stored)
+{
+	if (scan->rt.nmodules && scan->rt.modules[0].dwarf)
+		return NULL;
+	_cleanup_free_ char *text = gr_layout_save(&scan->rt.layout);
+	size_t bytes = text ? strlen(text) : 0;
+	uint8_t *copy = gr_arena_alloc(&stored->arena, bytes + 1);
+	if (!text || !copy)
+		return &gr_enomem;
+	memcpy(copy, text, bytes);
+	stored->layout = (struct gr_bytes){ copy, bytes };
+	return NULL;
+}
+
+static struct gr_error *describe(struct gr_scan *scan,
+				 const struct gr_save_options *options,
+				 struct gr_saved *stored,
+				 struct gr_byte_vector *images)
+{
+	stored->tables_version = GR_DWARF_TABLES_VERSION;
+	stored->origin = origin_of(scan);
+	stored->origin_kind = scan->stored ? scan->stored->origin_kind :
+					     scan->target.kind;
+	stored->stop = options->stop;
+	stored->identity = options->identity;
+	stored->warning = gr_image_warning(scan->image);
+	stored->time_s = scan->stored ? scan->stored->time_s : time(NULL);
+	stored->pid = scan->target.pid;
+	stored->has_values = options->with_values;
+	stored->mapped_bytes = gr_image_mapped_bytes(scan->image);
+	stored->readable_bytes = gr_image_readable_bytes(scan->image);
+	stored->missing_bytes = gr_image_missing_bytes(scan->image);
+	stored->bad_headers = gr_image_bad_headers(scan->image);
+	if (!stored->origin)
+		return &gr_enomem;
+	struct gr_error *err = add_layout(scan, stored);
+	if (!err)
+		err = add_threads(scan, options->with_values, stored);
+	return err ? err : add_modules(scan, stored, images);
+}
+
+/* Where the objects of the span that a page lies in begin. */
+static void find_stride(void *ctx, uint64_t page, uint32_t *stride,
+			uint32_t *column)
+{
+	const struct gr_scan *scan = ctx;
+	const struct gr_span *span = gr_heap_span_at(scan->heap, page);
+
+	if (!span || span->elem_bytes / GR_WORD_BYTES > GR_SAVED_MAX_STRIDE)
+		return;
+	*stride = span->elem_bytes / GR_WORD_BYTES;
+	*column = (page - span->base_addr) % span->elem_bytes / GR_WORD_BYTES;
+}
+
+static struct gr_error *write_file(struct gr_scan *scan,
+				   const struct gr_save_options *options,
+				   unsigned int nthreads)
+{
+	struct gr_recorder *recorder = gr_image_recorder(scan->image);
+	struct gr_saved stored = { 0 };
+	struct gr_byte_vector images = { 0 };
+	const struct gr_saved_spec spec = {
+		.image = scan->image,
+		.recorder = recorder,
+		.is_whole = options->with_values,
+		.stored = &stored,
+		.find_stride = find_stride,
+		.poll = gr_scan_poll,
+		.ctx = scan,
+		.nthreads = nthreads < GR_BATCH_THREADS ? nthreads :
+							  GR_BATCH_THREADS,
+	};
+	struct gr_error *err = describe(scan, options, &stored, &images);
+
+	share_lists(scan, &stored);
+	if (!err)
+		err = gr_saved_write(&spec,
+				     (struct gr_frame_sink){ options->write,
+							     options->ctx });
+	forget_lists(&stored);
+	gr_stored_deinit(&stored);
+	gr_byte_vector_deinit(&images);
+	return err;
+}
+
+/* Find out which words the file has. */
+static struct gr_error *find_words(struct gr_scan *scan,
+				   const struct gr_save_options *options)
+{
+	const struct gr_residency *residency;
+	const struct gr_recorder *recorder = gr_image_recorder(scan->image);
+	struct gr_error *err;
+
+	if (!recorder)
+		return gr_error_format(GR_ERROR_ARGUMENT,
+				       "what was read of the target was not "
+				       "recorded: it cannot be saved");
+	// What cannot be known of some targets is not known of the file either.
+	err = gr_scan_residency(scan, &residency);
+	gr_error_catch(&err, GR_ERROR_ARGUMENT);
+	if (!err)
+		err = gr_save_ask(scan, options->with_values);
+	if (!err && !options->with_values)
+		err = gr_save_note_pointers(scan);
+	if (!err && recorder->is_out_of_memory)
+		err = &gr_enomem;
+	return err;
+}
+
+struct gr_error *gr_scan_save(struct gr_scan *scan,
+			      const struct gr_save_options *options)
+{
+	struct gr_sigbus_guard guard;
+	unsigned int threads = scan->graph_threads;
+	struct gr_error *err = gr_scan_enter(scan, &guard);
+
+	// One thread reads while there is a recorder.
+	scan->graph_threads = 1;
+	if (!err)
+		err = find_words(scan, options);
+	scan->graph_threads = threads;
+	if (!err)
+		err = write_file(scan, options,
+				 threads ?: gr_scan_processors());
+	return gr_sigbus_guard_end(&guard, err);
+}

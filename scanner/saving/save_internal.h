@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** save_internal: the steps of save.c that have their own files. */
+#ifndef GR_SAVE_INTERNAL_H
+#define GR_SAVE_INTERNAL_H
+
+#include "inferior/arch.h"
+#include "scan.h"
+
+/** save_ask.c: ask all questions; those on values only if they are saved. */
+struct gr_error *gr_save_ask(struct gr_scan *scan,
+			     bool with_values) GR_MUST_CHECK;
+
+/** save_ask.c: forget the error of a question that does not apply to the target.
+ * It fails in the file, too. */
+struct gr_error *gr_save_allow_absent(struct gr_error *err) GR_MUST_CHECK;
+
+/** save_pointers.c: record the words that are pointers by the collector's masks,
+ * of the heap, of data and bss, and of stacks. */
+struct gr_error *gr_save_note_pointers(struct gr_scan *scan) GR_MUST_CHECK;
+
+/** save_pointers.c: clear registers that are no addresses of the target. */
+void gr_save_scrub_registers(const struct gr_scan *scan, struct gr_regs *regs);
+
+#endif /* GR_SAVE_INTERNAL_H */

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The object graph of a scan: made by the first question that needs it, and
+ * kept for the next ones. */
+#include "scan.h"
+
+#include "base/huge.h"
+#include "graph/ahead.h"
+
+#include <sched.h>
+
+enum { MAX_THREADS = 4 };
+
+unsigned int gr_scan_processors(void)
+{
+	cpu_set_t set;
+	int n = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
+
+	return n < 1 ? 1 : n;
+}
+
+/* Threads for a graph: those that were asked for, or the processors. */
+static unsigned int count_threads(const struct gr_scan *scan)
+{
+	unsigned int n = gr_scan_processors();
+
+	if (scan->graph_threads)
+		return scan->graph_threads;
+	return n > MAX_THREADS ? MAX_THREADS : n;
+}
+
+/* Bytes that the graph's arrays may take; 0: no limit. */
+static uint64_t limit_bytes(const struct gr_scan *scan)
+{
+	uint64_t limit = scan->meter.limit_bytes;
+	uint64_t now = gr_meter_private_bytes(&scan->meter);
+	// The arrays take spare memory first.
+	uint64_t spare = gr_huge_spare_bytes();
+
+	now = now > spare ? now - spare : 0;
+	uint64_t used = now > scan->meter.first_bytes ?
+				now - scan->meter.first_bytes :
+				0;
+
+	if (!limit)
+		return 0;
+	return used < limit ? limit - used : 1;
+}
+
+void gr_scan_make_room(struct gr_scan *scan)
+{
+	uint64_t limit = limit_bytes(scan);
+
+	if (scan->graph && limit && limit < scan->estimate.table_bytes)
+		gr_scan_drop_graph(scan);
+}
+
+void gr_scan_drop_graph(struct gr_scan *scan)
+{
+	gr_heap_graph_destroy(steal_ptr(scan->graph));
+	scan->graph_phases = (struct gr_graph_phases){ 0 };
+}
+
+static struct gr_error *make_graph(struct gr_scan *scan)
+{
+	struct gr_error *err =
+		gr_scan_need_chains(scan, GR_ATTRIBUTION_NEAREST);
+
+	if (err)
+		return err;
+	const struct gr_heap_graph_spec spec = {
+		.heap = scan->heap,
+		.sched = &scan->sched,
+		.roots = &scan->roots,
+		.marking = &scan->chains->m,
+		.limit_bytes = limit_bytes(scan),
+		.nthreads = count_threads(scan),
+	};
+
+	err = gr_heap_graph_create(&spec, &scan->graph);
+	if (err)
+		return err;
+	scan->graph_gaps = scan->chains->gaps;
+	scan->graph_phases.masks_us = scan->graph->masks_us;
+	scan->graph_phases.edges_us = scan->graph->edges_us;
+	return NULL;
+}
+
+const struct gr_graph_phases *gr_scan_graph_phases(const struct gr_scan *scan)
+{
+	return &scan->graph_phases;
+}
+
+const struct gr_gaps *gr_scan_gaps(const struct gr_scan *scan)
+{
+	return scan->graph ? &scan->graph_gaps : &scan->gaps;
+}
+
+/* Make parts, and add the time to a phase. */
+static struct gr_error *make_parts(struct gr_scan *scan, unsigned int parts,
+				   uint64_t *phase_us)
+{
+	const struct gr_poll poll = { gr_scan_poll, scan };
+	uint64_t start_us = gr_scan_now_us();
+	struct gr_error *err = gr_graph_need(scan->graph->graph, parts, &poll);
+
+	*phase_us += gr_scan_now_us() - start_us;
+	return err;
+}
+
+/* Make parts one after the other. */
+static struct gr_error *make_in_turn(struct gr_scan *scan, unsigned int parts)
+{
+	struct gr_graph_phases *phases = &scan->graph_phases;
+	struct gr_error *err =
+		make_parts(scan, GR_PART_NEAREST, &phases->nearest_us);
+
+	if (!err && (parts & GR_PART_REVERSE))
+		err = make_parts(scan, GR_PART_REVERSE, &phases->reverse_us);
+	if (!err && (parts & (GR_PART_DOMINATORS | GR_PART_CHILDREN)))
+		err = make_parts(scan, parts, &phases->dominators_us);
+	return err;
+}
+
+/* Make parts, the reverse edges by a second thread. Memory that is too short
+ * for both at once is no error. */
+static struct gr_error *make_side_by_side(struct gr_scan *scan,
+					  unsigned int parts)
+{
+	const struct gr_poll poll = { gr_scan_poll, scan };
+	struct gr_ahead ahead;
+
+	gr_ahead_begin(&ahead, scan->graph->graph);
+	struct gr_error *err = make_in_turn(scan, parts & ~GR_PART_REVERSE);
+	uint64_t start_us = gr_scan_now_us();
+	bool is_wanted = !err;
+	gr_error_catch(&err, GR_ERROR_NO_MEMORY);
+	struct gr_error *ended = gr_ahead_end(&ahead, is_wanted, &poll);
+	scan->graph_phases.reverse_us += gr_scan_now_us() - start_us;
+	scan->graph->budget.is_exceeded = false;
+	if (!err)
+		return ended;
+	gr_error_destroy(ended);
+	return err;
+}
+
+static struct gr_error *need(struct gr_scan *scan, unsigned int parts)
+{
+	struct gr_error *err = scan->graph ? NULL : make_graph(scan);
+
+	if (!err && count_threads(scan) > 1 && (parts & GR_PART_REVERSE) &&
+	    !scan->graph->graph->from)
+		err = make_side_by_side(scan, parts);
+	return err ? err : make_in_turn(scan, parts);
+}
+
+struct gr_error *gr_scan_need_graph(struct gr_scan *scan, unsigned int parts)
+{
+	gr_huge_hold();
+	struct gr_error *err = need(scan, parts);
+	gr_scan_note_memory(scan);
+	gr_huge_release();
+	return err;
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The residency of a scan's target, which is read before all else. */
+#include "scan.h"
+
+void gr_scan_drop_residency(struct gr_scan *scan)
+{
+	gr_residency_deinit(&scan->residency);
+	gr_heap_arenas_deinit(&scan->arenas);
+	gr_page_bits_deinit(&scan->page_bits);
+	gr_c_blocks_deinit(&scan->c_blocks);
+	gr_sys_memory_deinit(&scan->sys_memory);
+	scan->has_residency = false;
+}
+
+/* Read which resident pages are the heap's, and which of those are free. */
+static struct gr_error *read_heap_pages(struct gr_scan *scan)
+{
+	const struct gr_resident_vector *ranges = &scan->residency.ranges;
+
+	struct gr_error *err = gr_page_bits_find(scan->types, &scan->page_bits);
+	for (size_t i = 0; !err && i < ranges->size; i++) {
+		uint64_t start = ranges->data[i].start;
+		uint64_t end = ranges->data[i].end;
+
+		err = gr_heap_arenas_read(&scan->rt, start, end, &scan->arenas);
+		if (!err)
+			err = gr_page_bits_read(scan->types, &scan->page_bits,
+						start, end);
+	}
+	return err;
+}
+
+struct gr_error *gr_scan_read_residency(struct gr_scan *scan)
+{
+	gr_scan_drop_residency(scan);
+	struct gr_error *err = gr_residency_read(scan->image, &scan->residency);
+	if (!err)
+		err = gr_residency_plan_heads(&scan->residency, scan->image);
+	if (!err)
+		err = gr_scan_read_collector(scan, &scan->collector);
+	if (!err)
+		err = read_heap_pages(scan);
+	if (!err && gr_mappings_have_libraries(&scan->residency.mappings))
+		err = gr_c_blocks_read(&scan->rt, &scan->residency,
+				       &scan->arenas, &scan->c_blocks);
+	if (!err)
+		err = gr_sys_memory_read(scan->types, &scan->sys_memory);
+	scan->has_residency = !err;
+	return err;
+}
+
+struct gr_error *gr_scan_residency(struct gr_scan *scan,
+				   const struct gr_residency **ret)
+{
+	struct gr_error *err = NULL;
+
+	if (!scan->has_residency && gr_target_is_file(&scan->target))
+		err = gr_scan_read_residency(scan);
+	else if (!scan->has_residency)
+		err = gr_error_format(
+			GR_ERROR_ARGUMENT,
+			"this target does not tell which pages are "
+			"resident; that needs a core, or a process on "
+			"this machine");
+	*ret = &scan->residency;
+	return err;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** type_filter: objects whose type has a name, in any form that is printed. */
+#ifndef GR_TYPE_FILTER_H
+#define GR_TYPE_FILTER_H
+
+#include "graph/graph.h"
+#include "graph/keys.h"
+
+struct gr_scan;
+
+/**
+ * A name of a type: as an object is printed (`main.T`, `[48]main.T`, `string
+ * data`), as several are (`[]main.T data`), or as a row of a table of types is
+ * (`[]main.T`, `string`).
+ */
+struct gr_type_filter {
+	const char *name;
+	/** Arrays that are known by a pointer to an element are objects of the
+	 * element's type, too, as in the types of a walk. */
+	bool takes_arrays;
+	struct gr_keys known; /**< By bytes and label: index 0 or 1. */
+};
+
+/** Is object @p v one of these? Each pair of a label and a size is compared
+ * once. The graph has been made. */
+struct gr_error *gr_type_filter_check(struct gr_scan *scan,
+				      struct gr_type_filter *filter,
+				      gr_vertex v, bool *ret) GR_MUST_CHECK;
+void gr_type_filter_deinit(struct gr_type_filter *filter);
+
+#endif /* GR_TYPE_FILTER_H */

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vertex.h"
+
+#include "scan.h"
+
+#include <inttypes.h>
+
+static const char *class_name(enum gr_vertex_class class)
+{
+	static const char *const names[] = {
+#define X(id, name) [GR_CLASS_##id] = name,
+		GR_VERTEX_KINDS(X)
+#undef X
+	};
+
+	return names[class];
+}
+
+static void describe_object(struct gr_scan *scan, struct gr_vertex_info *info)
+{
+	const struct gr_objects *objects = scan->graph->graph->objects;
+	const struct gr_slot_run *run = gr_objects_run(objects, info->vertex);
+
+	info->class = GR_CLASS_OBJECT;
+	info->addr = gr_objects_addr(objects, info->vertex);
+	info->bytes = run->elem_bytes - run->head_bytes;
+	info->type = gr_scan_memory_name(scan, objects->type[info->vertex],
+					 info->bytes);
+	info->name = *info->type ? info->type : "object of unknown type";
+}
+
+static void set_goroutine(const struct gr_scan *scan, uint32_t index,
+			  struct gr_vertex_info *info)
+{
+	if (index < scan->sched.ngoroutines)
+		info->goroutine_id = scan->sched.goroutines[index].goid;
+}
+
+static void describe_listed(struct gr_scan *scan, const struct gr_root *root,
+			    struct gr_vertex_info *info)
+{
+	info->kind = gr_root_kind_name(root->kind);
+	info->name = root->name;
+	if (root->form == GR_ROOT_REGION)
+		info->addr = root->addr;
+	if (root->form == GR_ROOT_REGION && root->type != GR_TYPE_NONE)
+		info->type = gr_scan_memory_name(scan, root->type, root->bytes);
+	set_goroutine(scan, root->goroutine, info);
+}
+
+/* Describe a word of an area. */
+static struct gr_error *describe_word(struct gr_scan *scan,
+				      const struct gr_root_vertex *vertex,
+				      struct gr_vertex_info *info)
+{
+	struct gr_root word;
+	struct gr_error *err = gr_roots_name_word(
+		&scan->sched, &scan->roots, vertex->index, vertex->addr, &word);
+
+	if (err)
+		return err;
+	info->kind = gr_root_kind_name(word.kind);
+	info->name = vertex->name ? vertex->name : word.name;
+	info->addr = vertex->addr;
+	set_goroutine(scan, word.goroutine, info);
+	return NULL;
+}
+
+static struct gr_error *describe_root(struct gr_scan *scan,
+				      struct gr_vertex_info *info)
+{
+	const struct gr_heap_graph *hg = scan->graph;
+	const struct gr_root_vertex *vertex =
+		&hg->roots.data[info->vertex - gr_graph_first_root(hg->graph)];
+
+	info->class = GR_CLASS_ROOT;
+	switch ((enum gr_root_source)vertex->source) {
+	case GR_FROM_LIST:
+		describe_listed(scan, &scan->roots.list.data[vertex->index],
+				info);
+		break;
+	case GR_FROM_AREA:
+		return describe_word(scan, vertex, info);
+	case GR_FROM_SCHEDULER:
+		info->kind = gr_root_kind_name(GR_ROOT_RUNTIME);
+		info->name = "runtime.g and sudogs";
+		set_goroutine(scan, vertex->index, info);
+	}
+	return NULL;
+}
+
+const char *gr_scan_goroutines_name(struct gr_scan *scan, uint32_t index)
+{
+	const struct gr_goroutine *g = &scan->sched.goroutines[index];
+	struct gr_func start;
+
+	if (g->is_g0)
+		return "system stacks of threads";
+	if (!gr_func_find(&scan->rt, g->startpc, &start))
+		return "goroutines";
+	return gr_arena_internf(&scan->arena, "goroutines (%s)", start.name);
+}
+
+static struct gr_error *describe_goroutine(struct gr_scan *scan, uint32_t index,
+					   struct gr_vertex_info *info)
+{
+	const struct gr_goroutine *g = &scan->sched.goroutines[index];
+	struct gr_func start;
+
+	info->class = GR_CLASS_GOROUTINE;
+	info->goroutine_id = g->goid;
+	if (g->is_g0)
+		info->name = "system stack of a thread";
+	else if (gr_func_find(&scan->rt, g->startpc, &start))
+		info->name = gr_arena_internf(&scan->arena,
+					      "goroutine %" PRIu64 " (%s)",
+					      g->goid, start.name);
+	else
+		info->name = gr_arena_internf(&scan->arena,
+					      "goroutine %" PRIu64, g->goid);
+	return info->name ? NULL : &gr_enomem;
+}
+
+static struct gr_error *describe_group(struct gr_scan *scan,
+				       struct gr_vertex_info *info)
+{
+	const struct gr_heap_graph *hg = scan->graph;
+	uint32_t i = info->vertex - gr_graph_first_group(hg->graph);
+
+	if (i < hg->ngoroutines)
+		return describe_goroutine(scan, i, info);
+	i -= hg->ngoroutines;
+	info->class = GR_CLASS_GROUP;
+	if (i < hg->statics.size) {
+		// A variable with all its static memory.
+		info->class = GR_CLASS_ROOT;
+		describe_listed(scan,
+				&scan->roots.list.data[hg->statics.data[i]],
+				info);
+	} else {
+		info->name = gr_root_group_name(i - hg->statics.size);
+	}
+	return NULL;
+}
+
+struct gr_error *gr_scan_vertex(struct gr_scan *scan, uint32_t vertex,
+				struct gr_vertex_info *ret)
+{
+	const struct gr_graph *graph = scan->graph->graph;
+	struct gr_error *err = NULL;
+
+	GR_ASSERT(vertex < graph->nvertices);
+	*ret = (struct gr_vertex_info){
+		.vertex = vertex,
+		.name = "",
+		.type = "",
+		.retained_bytes = graph->retained ? graph->retained[vertex] : 0,
+	};
+	switch (gr_graph_kind(graph, vertex)) {
+	case GR_VERTEX_OBJECT:
+		describe_object(scan, ret);
+		break;
+	case GR_VERTEX_ROOT:
+		err = describe_root(scan, ret);
+		break;
+	case GR_VERTEX_GROUP:
+		err = describe_group(scan, ret);
+		break;
+	case GR_VERTEX_TOP:
+		ret->class = GR_CLASS_TOP;
+		ret->name = "the program";
+		break;
+	}
+	if (!ret->kind)
+		ret->kind = class_name(ret->class);
+	return err;
+}
+
+static bool is_region_at(const struct gr_root *root,
+			 const struct gr_place *place)
+{
+	if (root->form != GR_ROOT_REGION || root->bytes_at)
+		return false;
+	return place->is_variable ?
+		       root->addr == place->addr && root->type == place->type :
+		       place->addr - root->addr < root->bytes;
+}
+
+static bool is_root_at(const struct gr_scan *scan,
+		       const struct gr_root_vertex *vertex,
+		       const struct gr_place *place)
+{
+	switch ((enum gr_root_source)vertex->source) {
+	case GR_FROM_LIST:
+		return is_region_at(&scan->roots.list.data[vertex->index],
+				    place);
+	case GR_FROM_AREA:
+		return !place->is_variable && vertex->addr == place->addr;
+	case GR_FROM_SCHEDULER:
+		break;
+	}
+	return false;
+}
+
+/* The root of the variable or of the word at @p place, or the static group of
+ * that; GR_VERTEX_NONE: there is none, or it leads to no object. */
+static gr_vertex root_vertex(const struct gr_scan *scan,
+			     const struct gr_place *place)
+{
+	const struct gr_heap_graph *hg = scan->graph;
+	const struct gr_root *list = scan->roots.list.data;
+
+	for (size_t i = 0; i < hg->statics.size; i++)
+		if (is_region_at(&list[hg->statics.data[i]], place))
+			return gr_goroutine_vertex(hg, hg->ngoroutines) + i;
+	for (size_t i = 0; i < hg->roots.size; i++)
+		if (is_root_at(scan, &hg->roots.data[i], place))
+			return gr_graph_first_root(hg->graph) + i;
+	return GR_VERTEX_NONE;
+}
+
+void gr_scan_find_vertex(struct gr_scan *scan, const struct gr_place *place,
+			 uint32_t *ret)
+{
+	const struct gr_objects *objects = scan->graph->graph->objects;
+
+	*ret = GR_VERTEX_NONE;
+	if (place->is_variable)
+		*ret = root_vertex(scan, place);
+	if (*ret == GR_VERTEX_NONE && place->value)
+		*ret = gr_objects_find(objects, place->value);
+	if (*ret == GR_VERTEX_NONE)
+		*ret = gr_objects_find(objects, place->addr);
+	if (*ret == GR_VERTEX_NONE && !place->is_variable)
+		*ret = root_vertex(scan, place);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** vertex: the vertices of the object graph, for people. */
+#ifndef GR_VERTEX_H
+#define GR_VERTEX_H
+
+#include "base/base.h"
+#include "base/error.h"
+#include "inferior/gaps.h"
+#include "mark/options.h"
+
+struct gr_scan;
+
+/**
+ * What making the graph of a stop took: building pointer masks, sweeping edges,
+ * nearest parents, reverse edges, dominators. The walk before is not in it.
+ */
+#define GR_GRAPH_PHASES(X) X(masks) X(edges) X(nearest) X(reverse) X(dominators)
+
+struct gr_graph_phases {
+#define X(phase) uint64_t phase##_us;
+	GR_GRAPH_PHASES(X)
+#undef X
+};
+
+/** The times of the graph that there is; zeros if there is none. */
+const struct gr_graph_phases *gr_scan_graph_phases(const struct gr_scan *scan);
+
+/** The gaps of the target, and of the walk of the graph if there is one. */
+const struct gr_gaps *gr_scan_gaps(const struct gr_scan *scan);
+
+#define GR_VERTEX_KINDS(X)        \
+	X(OBJECT, "object")       \
+	X(ROOT, "root")           \
+	X(GOROUTINE, "goroutine") \
+	X(GROUP, "group")         \
+	X(TOP, "top")
+
+enum gr_vertex_class {
+#define X(id, name) GR_CLASS_##id,
+	GR_VERTEX_KINDS(X)
+#undef X
+};
+
+/** A vertex as it is printed. Strings belong to the scan and are never NULL. */
+struct gr_vertex_info {
+	uint32_t vertex;
+	enum gr_vertex_class class;
+	/** "object", "goroutine", "group", "top"; of a root its kind: "global",
+	 * "local" ... */
+	const char *kind;
+	/** Of an object its type, or "object of unknown type"; of a root the
+	 * variable; of a goroutine `goroutine 7 (main.serve)`. */
+	const char *name;
+	const char *type; /**< Of an object or a variable; or "". */
+	uint64_t addr;	  /**< Of an object or a variable; else 0. */
+	uint64_t bytes;	  /**< Of an object's memory; else 0. */
+	/** What only this vertex keeps alive, itself included. */
+	uint64_t retained_bytes;
+	uint64_t goroutine_id; /**< Of a goroutine and of its roots; else 0. */
+};
+
+/**
+ * Describe a vertex of the graph, which has been made. @ref retained_bytes is 0
+ * if dominators have not been made.
+ */
+struct gr_error *gr_scan_vertex(struct gr_scan *scan, uint32_t vertex,
+				struct gr_vertex_info *ret) GR_MUST_CHECK;
+
+/**
+ * Find the vertex of a place, in the graph that has been made. A whole variable
+ * is its root. Any other place is the object that it points to, as for `why',
+ * or, if it points to none, the object that it lies in, or the root.
+ *
+ * @param[out] ret UINT32_MAX: there is no such vertex, or it is garbage.
+ */
+void gr_scan_find_vertex(struct gr_scan *scan, const struct gr_place *place,
+			 uint32_t *ret);
+
+#endif /* GR_VERTEX_H */

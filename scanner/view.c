@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "view.h"
+
+#include "graph/paths.h"
+#include "graph/sets.h"
+#include "link.h"
+#include "scan.h"
+#include "type_filter.h"
+
+/* Make parts of the graph, under the guard against files that shrink. */
+static struct gr_error *need(struct gr_scan *scan, unsigned int parts)
+{
+	struct gr_sigbus_guard guard;
+	struct gr_error *err;
+
+	if (scan->graph &&
+	    (gr_graph_parts(scan->graph->graph) & parts) == parts)
+		return NULL;
+	err = gr_scan_enter(scan, &guard);
+	if (!err)
+		err = gr_scan_need_graph(scan, parts);
+	return gr_sigbus_guard_end(&guard, err);
+}
+
+static struct gr_error *check_vertex(const struct gr_scan *scan,
+				     uint32_t vertex)
+{
+	return vertex < scan->graph->graph->nvertices ?
+		       NULL :
+		       gr_error_format(GR_ERROR_ARGUMENT, "no vertex %u",
+				       vertex);
+}
+
+/* Make parts, and check that the graph has a vertex. */
+static struct gr_error *need_vertex(struct gr_scan *scan, unsigned int parts,
+				    uint32_t vertex)
+{
+	struct gr_error *err = need(scan, parts);
+
+	return err ? err : check_vertex(scan, vertex);
+}
+
+struct gr_error *gr_scan_graph_size(struct gr_scan *scan,
+				    struct gr_graph_size *ret)
+{
+	struct gr_error *err = need(scan, GR_PART_NEAREST);
+
+	if (err)
+		return err;
+	const struct gr_graph *graph = scan->graph->graph;
+	*ret = (struct gr_graph_size){
+		.objects = graph->nobjects,
+		.roots_end = gr_graph_first_group(graph),
+		.vertices = graph->nvertices,
+	};
+	return NULL;
+}
+
+struct gr_error *gr_scan_view_vertex(struct gr_scan *scan, uint32_t vertex,
+				     bool with_retained,
+				     struct gr_vertex_info *ret)
+{
+	struct gr_error *err = need_vertex(
+		scan, with_retained ? GR_PART_DOMINATORS : GR_PART_NEAREST,
+		vertex);
+
+	return err ? err : gr_scan_vertex(scan, vertex, ret);
+}
+
+static struct gr_error *read_content(struct gr_scan *scan, uint64_t addr,
+				     uint64_t bytes, uint8_t **ret)
+{
+	struct gr_error *err = gr_image_want(scan->image, bytes);
+
+	if (err)
+		return err;
+	if (gr_image_lacks_values(scan->image))
+		return gr_error_not_saved();
+	_cleanup_free_ uint8_t *content = malloc(bytes + 1);
+	if (!content)
+		return &gr_enomem;
+	err = gr_image_read(scan->image, addr, content, bytes);
+	if (!err)
+		*ret = steal_ptr(content);
+	return err;
+}
+
+struct gr_error *gr_scan_object_content(struct gr_scan *scan, uint32_t vertex,
+					uint8_t **ret, uint64_t *bytes)
+{
+	struct gr_sigbus_guard guard;
+	struct gr_vertex_info info;
+	struct gr_error *err = gr_scan_view_vertex(scan, vertex, false, &info);
+
+	if (err)
+		return err;
+	if (vertex >= scan->graph->graph->nobjects)
+		return gr_error_format(GR_ERROR_ARGUMENT, "%u is no object",
+				       vertex);
+	err = gr_scan_enter(scan, &guard);
+	if (!err)
+		err = read_content(scan, info.addr, info.bytes, ret);
+	*bytes = info.bytes;
+	return gr_sigbus_guard_end(&guard, err);
+}
+
+struct gr_error *gr_scan_view_find(struct gr_scan *scan,
+				   const struct gr_place *place, uint32_t *ret)
+{
+	struct gr_error *err = need(scan, GR_PART_NEAREST);
+
+	if (!err)
+		gr_scan_find_vertex(scan, place, ret);
+	return err;
+}
+
+// ------------------------------------------------------------------- objects
+
+struct gr_object_cursor {
+	char *type; /* NULL: all */
+	struct gr_type_filter filter;
+	uint64_t min_bytes;
+	gr_vertex next;
+};
+
+struct gr_error *gr_object_cursor_create(const char *type, uint64_t min_bytes,
+					 struct gr_object_cursor **ret)
+{
+	struct gr_object_cursor *cursor = calloc(1, sizeof(*cursor));
+
+	if (!cursor)
+		return &gr_enomem;
+	cursor->min_bytes = min_bytes;
+	if (type)
+		cursor->type = strdup(type);
+	if (type && !cursor->type) {
+		free(cursor);
+		return &gr_enomem;
+	}
+	cursor->filter.name = cursor->type;
+	*ret = cursor;
+	return NULL;
+}
+
+void gr_object_cursor_destroy(struct gr_object_cursor *cursor)
+{
+	if (!cursor)
+		return;
+	free(cursor->type);
+	gr_type_filter_deinit(&cursor->filter);
+	free(cursor);
+}
+
+static struct gr_error *check_object(struct gr_scan *scan,
+				     struct gr_object_cursor *cursor,
+				     gr_vertex v, bool *ret)
+{
+	if (!cursor->type && !cursor->min_bytes) {
+		*ret = true;
+		return NULL;
+	}
+	const struct gr_slot_run *run =
+		gr_objects_run(scan->graph->graph->objects, v);
+	uint64_t bytes = run->elem_bytes - run->head_bytes;
+
+	*ret = bytes >= cursor->min_bytes;
+	if (!*ret || !cursor->type)
+		return NULL;
+	return gr_type_filter_check(scan, &cursor->filter, v, ret);
+}
+
+struct gr_error *gr_scan_next_object(struct gr_scan *scan,
+				     struct gr_object_cursor *cursor,
+				     uint32_t *ret)
+{
+	struct gr_error *err = need(scan, GR_PART_NEAREST);
+	bool is_match = false;
+
+	*ret = UINT32_MAX;
+	while (!err && cursor->next < scan->graph->graph->nobjects) {
+		gr_vertex v = cursor->next++;
+
+		err = check_object(scan, cursor, v, &is_match);
+		if (!err && is_match) {
+			*ret = v;
+			return NULL;
+		}
+		if (!err && v % GR_GRAPH_POLL_STEPS == 0)
+			err = gr_scan_poll(scan);
+	}
+	return err;
+}
+
+// ---------------------------------------------------------------- neighbours
+
+/* The neighbours of @p v: list[first .. end). */
+static const uint32_t *neighbours(const struct gr_graph *graph, gr_vertex v,
+				  enum gr_neighbours which, uint32_t *first,
+				  uint32_t *end)
+{
+	const uint32_t *firsts = which == GR_REFERENCES ? graph->first :
+				 which == GR_REFERRERS	? graph->rfirst :
+							  graph->cfirst;
+
+	*first = firsts[v];
+	*end = firsts[v + 1];
+	return which == GR_REFERENCES ? graph->to :
+	       which == GR_REFERRERS  ? graph->from :
+					graph->child;
+}
+
+struct gr_error *gr_scan_neighbour(struct gr_scan *scan, uint32_t vertex,
+				   enum gr_neighbours which, uint32_t i,
+				   uint32_t *ret)
+{
+	static const unsigned int parts[] = {
+		[GR_REFERENCES] = GR_PART_NEAREST,
+		[GR_REFERRERS] = GR_PART_REVERSE,
+		[GR_DOMINATED] = GR_PART_CHILDREN,
+	};
+	struct gr_error *err = need_vertex(scan, parts[which], vertex);
+	uint32_t first, end;
+
+	if (err)
+		return err;
+	const uint32_t *list =
+		neighbours(scan->graph->graph, vertex, which, &first, &end);
+	*ret = i < end - first ? list[first + i] : UINT32_MAX;
+	return NULL;
+}
+
+struct gr_error *gr_scan_dominator(struct gr_scan *scan, uint32_t vertex,
+				   uint32_t *ret)
+{
+	struct gr_error *err = need_vertex(scan, GR_PART_DOMINATORS, vertex);
+
+	if (!err)
+		*ret = scan->graph->graph->idom[vertex];
+	return err;
+}
+
+struct gr_error *gr_scan_retained(struct gr_scan *scan,
+				  const uint32_t *vertices, uint32_t count,
+				  uint64_t *ret)
+{
+	const struct gr_poll poll = { gr_scan_poll, scan };
+	struct gr_error *err = need(scan, GR_PART_REVERSE);
+	struct gr_kept kept = { 0 };
+
+	for (uint32_t i = 0; !err && i < count; i++)
+		err = check_vertex(scan, vertices[i]);
+	if (!err)
+		err = gr_graph_keeps(scan->graph->graph, vertices, count, &poll,
+				     NULL, &kept);
+	*ret = kept.bytes;
+	return err;
+}
+
+// --------------------------------------------------------------------- links
+
+enum { MAX_LINKS = 1 << 16 };
+
+void gr_named_links_deinit(struct gr_named_links *links)
+{
+	free(links->links);
+	memset(links, 0, sizeof(*links));
+}
+
+static struct gr_error *name_links(struct gr_scan *scan,
+				   const struct gr_link_vector *links,
+				   struct gr_named_links *ret)
+{
+	struct gr_error *err = NULL;
+	struct gr_word_name name;
+
+	ret->links = calloc(links->size + 1, sizeof(*ret->links));
+	if (!ret->links)
+		return &gr_enomem;
+	for (size_t i = 0; !err && i < links->size; i++) {
+		const struct gr_link *link = &links->data[i];
+
+		err = gr_link_name(scan, link, GR_VERTEX_NONE, &name);
+		if (err)
+			break;
+		ret->links[i] = (struct gr_named_link){
+			.name = gr_arena_intern(&scan->arena, name.text,
+						strlen(name.text)),
+			.addr = link->addr,
+			.off_bytes = link->off_bytes,
+		};
+		if (!ret->links[i].name)
+			err = &gr_enomem;
+		ret->count = i + 1;
+	}
+	return err;
+}
+
+static struct gr_error *find_links(struct gr_scan *scan, uint32_t from,
+				   uint32_t to, struct gr_named_links *ret)
+{
+	_cleanup_(gr_link_reader_deinit) struct gr_link_reader reader = {
+		.scan = scan
+	};
+	_cleanup_(gr_link_vector_deinit) struct gr_link_vector links = { 0 };
+	struct gr_error *err = need_vertex(scan, GR_PART_NEAREST, from);
+
+	if (!err)
+		err = check_vertex(scan, to);
+	if (!err && from >= gr_graph_first_group(scan->graph->graph))
+		return NULL;
+	if (!err)
+		err = gr_links_read(&reader, from, to, MAX_LINKS, &links);
+	return err ? err : name_links(scan, &links, ret);
+}
+
+struct gr_error *gr_scan_named_links(struct gr_scan *scan, uint32_t from,
+				     uint32_t to, struct gr_named_links *ret)
+{
+	struct gr_sigbus_guard guard;
+	struct gr_error *err;
+
+	memset(ret, 0, sizeof(*ret));
+	err = gr_scan_enter(scan, &guard);
+	if (!err)
+		err = find_links(scan, from, to, ret);
+	err = gr_sigbus_guard_end(&guard, err);
+	if (err)
+		gr_named_links_deinit(ret);
+	return err;
+}
+
+// --------------------------------------------------------------------- paths
+
+void gr_vertex_paths_deinit(struct gr_vertex_paths *paths)
+{
+	for (uint32_t i = 0; i < paths->count; i++)
+		free(paths->paths[i].vertices);
+	free(paths->paths);
+	memset(paths, 0, sizeof(*paths));
+}
+
+/* Copy a chain; its length is that of the tree of hops at most. */
+static struct gr_error *copy_path(const struct gr_root_paths *from, uint32_t i,
+				  struct gr_vertex_path *ret)
+{
+	const struct gr_root_path *path = &from->paths[i];
+	uint32_t hop = path->hop;
+
+	ret->count = path->length + 1;
+	ret->vertices = calloc(ret->count, sizeof(*ret->vertices));
+	if (!ret->vertices)
+		return &gr_enomem;
+	for (uint32_t j = 0; j < ret->count; j++) {
+		ret->vertices[j] = from->hops[hop].vertex;
+		hop = from->hops[hop].next;
+	}
+	return NULL;
+}
+
+struct gr_error *gr_scan_vertex_paths(struct gr_scan *scan, uint32_t vertex,
+				      uint32_t max_paths,
+				      struct gr_vertex_paths *ret)
+{
+	const struct gr_poll poll = { gr_scan_poll, scan };
+	_cleanup_(gr_root_paths_deinit) struct gr_root_paths found = { 0 };
+	struct gr_error *err = need_vertex(scan, GR_PART_REVERSE, vertex);
+
+	memset(ret, 0, sizeof(*ret));
+	if (!err && vertex >= gr_graph_first_group(scan->graph->graph))
+		err = gr_error_format(GR_ERROR_ARGUMENT,
+				      "paths lead to objects and roots only");
+	if (!err)
+		err = gr_graph_root_paths(scan->graph->graph, vertex, max_paths,
+					  NULL, &poll, &found);
+	if (err)
+		return err;
+	ret->paths = calloc(found.npaths + 1, sizeof(*ret->paths));
+	if (!ret->paths)
+		return &gr_enomem;
+	for (; !err && ret->count < found.npaths; ret->count++)
+		err = copy_path(&found, ret->count, &ret->paths[ret->count]);
+	if (err)
+		gr_vertex_paths_deinit(ret);
+	return err;
+}
+
+bool gr_scan_has_retained(const struct gr_scan *scan)
+{
+	return scan->graph && scan->graph->graph->retained;
+}

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A headless Chromium that opens pages of `goref report`, and what a person
+would do with it."""
+
+import json
+import shutil
+
+import pytest
+
+WIDE, NARROW = (1440, 1000), (390, 844)
+
+# Texts that can be seen, with the contrast to what is behind them (WCAG 2).
+# What the search has dimmed and what is disabled does not count.
+CONTRASTS = """
+const channels = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
+const over = (top, below) => {
+  const a = top.length > 3 ? top[3] : 1;
+  return [0, 1, 2].map((i) => top[i] * a + below[i] * (1 - a));
+};
+const luminance = (rgb) => {
+  const [r, g, b] = rgb.map((c) => {
+    const s = c / 255;
+    return s <= 0.04045 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const behind = (element) => {
+  const layers = [];
+  for (let one = element; one; one = one.parentElement) {
+    layers.push(channels(getComputedStyle(one).backgroundColor));
+  }
+  return layers.reverse().reduce((below, top) => over(top, below),
+                                 [255, 255, 255]);
+};
+const found = [];
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+while (walker.nextNode()) {
+  const element = walker.currentNode.parentElement;
+  const text = walker.currentNode.textContent.trim();
+  if (!text || !element.checkVisibility({ visibilityProperty: true })
+      || element.closest("script, style, .away, .skip, :disabled, svg.bar")) {
+    continue;
+  }
+  const style = getComputedStyle(element);
+  const isDrawn = element instanceof SVGElement;
+  const page = isDrawn && element.closest(".node")
+    ? channels(getComputedStyle(element.closest(".node")
+        .querySelector("rect:last-of-type")).fill) : behind(element);
+  let ink = channels(isDrawn ? style.fill : style.color);
+  for (let one = element; one; one = one.parentElement) {
+    const { opacity } = getComputedStyle(one);
+    if (Number(opacity) < 1) {
+      ink = over([...ink.slice(0, 3), Number(opacity)], page);
+    }
+  }
+  const [a, b] = [luminance(over(ink, page)), luminance(page)];
+  const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  found.push([contrast, text.slice(0, 40), element.className.toString()]);
+}
+return found;
+"""
+
+
+def start():
+    """The driver of a new browser; the caller ends it."""
+    missing = [n for n in ("chromium", "chromedriver") if not shutil.which(n)]
+    if missing:
+        pytest.skip(
+            f"no {' and no '.join(missing)}: apt-get install chromium "
+            "chromium-driver"
+        )
+    webdriver = pytest.importorskip(
+        "selenium.webdriver", reason="apt-get install python3-selenium"
+    )
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for word in (
+        "--headless=new",
+        "--no-sandbox",  # root has none
+        "--disable-dev-shm-usage",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
+    ):
+        options.add_argument(word)
+    options.set_capability(
+        "goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"}
+    )
+    service = webdriver.chrome.service.Service(shutil.which("chromedriver"))
+    return webdriver.Chrome(service=service, options=options)
+
+
+class Page:
+    """A page that is open in a browser."""
+
+    def __init__(self, driver, path, size=WIDE, theme="light", media="screen"):
+        self.driver = driver
+        driver.get("about:blank")
+        driver.get_log("performance")
+        driver.get_log("browser")
+        self.emulate(size, theme, media)
+        driver.get(path.resolve().as_uri())
+
+    def emulate(self, size, theme, media="screen"):
+        width, height = size
+        self.driver.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": height, "deviceScaleFactor": 1,
+             "mobile": size == NARROW},
+        )  # fmt: skip
+        self.driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia",
+            {"media": media, "features": [
+                {"name": "prefers-color-scheme", "value": theme}]},
+        )  # fmt: skip
+
+    def run(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def one(self, selector):
+        return self.driver.find_element("css selector", selector)
+
+    def all(self, selector):
+        return self.driver.find_elements("css selector", selector)
+
+    def texts(self, selector):
+        return self.run(
+            "return [...document.querySelectorAll(arguments[0])]"
+            ".map((one) => one.textContent)",
+            selector,
+        )
+
+    def click(self, selector):
+        """As a person does: what lies above it would be hit instead."""
+        element = self.one(selector)
+        self.run("arguments[0].scrollIntoView({block: 'center'})", element)
+        element.click()
+
+    def press(self, *keys):
+        """Keys for whatever has the focus."""
+        for key in keys:
+            self.driver.switch_to.active_element.send_keys(key)
+
+    @property
+    def focused(self):
+        return self.driver.switch_to.active_element
+
+    def document(self):
+        """What the page embeds."""
+        return json.loads(
+            self.run(
+                "return document.getElementById('goref-document').textContent"
+            )
+        )
+
+    def complaints(self):
+        """What the console says."""
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def requests(self):
+        """The addresses that were asked for."""
+        found = []
+        for entry in self.driver.get_log("performance"):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                found.append(message["params"]["request"]["url"])
+        return found
+
+    def overflow(self):
+        """Pixels by which the page is wider than the window."""
+        return self.run(
+            "const page = document.documentElement;"
+            "return page.scrollWidth - page.clientWidth"
+        )
+
+    def contrasts(self):
+        """(contrast, text, class) of all that can be seen."""
+        return self.run(CONTRASTS)

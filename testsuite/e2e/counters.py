@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that count all the time, and the look of goref at them."""
+
+import json
+import os
+import re
+import select
+import threading
+import time
+from pathlib import Path
+
+from session import run_cli
+from toolchains import Variant
+
+CENTRAL = Variant("go1.24", "default")
+BUSY = ("2000000",)
+
+
+class Counter:
+    """Reads the numbers of a counting process all the time."""
+
+    def __init__(self, process):
+        self.process = process
+        self.last = -1
+        self.stopping = False
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        self.thread.start()
+
+    def _read(self):
+        """A piece may end within a line, whose end may be late: the process
+        may be stopped, and so may we."""
+        fd = self.process.popen.stdout.fileno()
+        rest, self.process.unread = self.process.unread, b""
+        while not self.stopping:
+            try:
+                if not select.select([fd], [], [], 1)[0]:
+                    continue
+                piece = os.read(fd, 4096)
+            except OSError:
+                return
+            if not piece:
+                return
+            *lines, rest = (rest + piece).split(b"\n")
+            if lines:
+                self.last = int(lines[-1])
+
+    def goes_on(self, timeout=20):
+        before, end = self.last, time.monotonic() + timeout
+        while time.monotonic() < end:
+            if self.last > before + 2:
+                return True
+            time.sleep(0.01)
+        print(f"stands at {self.last}, is read: {self.thread.is_alive()}")
+        print(threads_of(self.process.pid))
+        return False
+
+    def stop(self):
+        self.stopping = True
+        self.thread.join(timeout=5)
+
+
+def threads_of(pid):
+    """What may keep a process from going on: a line for each thread."""
+    wanted = re.compile(r"^(?:Pid|State|TracerPid|SigPnd|ShdPnd):.*$", re.M)
+    lines = []
+    for task in Path(f"/proc/{pid}/task").glob("*/status"):
+        try:
+            found = wanted.findall(task.read_text())
+        except OSError:  # it has ended
+            continue
+        lines.append(" ".join(" ".join(found).split()))
+    return "\n".join(lines)
+
+
+def tracer_of(pid):
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("TracerPid:"):
+            return int(line.split()[1])
+    return None
+
+
+def chain(report):
+    """Objects that main.chain holds."""
+    return {r["name"]: r["objects"] for r in report["roots"]}["main.chain"]
+
+
+def truth_of(process):
+    return process.truth["held"]["main.chain"]["objects"]
+
+
+def attach_cli(pid, *options):
+    """What `goref attach --json` says."""
+    done = run_cli(["attach", pid, "--json", *options])
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def too_short(pid):
+    """A command: copy a process, a millisecond long, without an estimate."""
+    return (
+        "python from goref import cli, live; "
+        f"it = live.Look({pid}, lambda: cli.stopped({pid}), "
+        "live._Deadline('off'), 1, None); it.copy()"
+    )

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the native module gives is what _goref.pyi says."""
+
+import ast
+from pathlib import Path
+
+from session import TOP, run_goref
+from targets import Target, kernel_core, kernel_cores_reason, skip_if
+from toolchains import Variant
+
+SCRIPT = Path(__file__).parent / "binding_rows.py"
+# Rows that this target has none of, or that no method gives yet.
+ABSENT = {"FreeSlot"}
+
+
+CENTRAL = Variant("go1.24", "default")
+
+
+def rows_of(target, questions, tmp_path):
+    run = run_goref(
+        target,
+        [f"source {SCRIPT}"],
+        env={
+            "GOREF_TEST_OUT": str(tmp_path / questions),
+            "GOREF_TEST_QUESTIONS": questions,
+        },
+    )
+    said, _, rows = run.parts[0].partition("seen: ")
+    assert not said and rows, (said, run.stderr)
+    return set(rows.split())
+
+
+def panicked(farm):
+    process = farm.process("panics", CENTRAL, ("nested",))
+    core = kernel_core(process, process.popen.stdin.close)
+    return Target("core", process.exe, process.truth, core=core)
+
+
+def test_rows_are_of_their_types(farm, tmp_path):
+    """No target has all rows: one panics, one has a deadlock."""
+    skip_if(kernel_cores_reason())
+    declared = ast.parse((TOP / "python/goref/_goref.pyi").read_text())
+    rows = {
+        node.name
+        for node in declared.body
+        if isinstance(node, ast.ClassDef)
+        and any(isinstance(field, ast.AnnAssign) for field in node.body)
+    }
+    seen = rows_of(farm.target("leaky", CENTRAL), "all", tmp_path)
+    for target in (
+        farm.target("labelled", CENTRAL),
+        farm.target("deadlocks", CENTRAL, args=["inversion"]),
+        panicked(farm),
+    ):
+        seen |= rows_of(target, "goroutines", tmp_path)
+    seen |= rows_of(farm.target("sites", CENTRAL, args=["1"]), "sites", tmp_path)
+    assert rows - seen == ABSENT

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref is ended by SIGTERM or SIGHUP, at any moment: its status says so,
+nothing half-done is left, and what it looked at goes on."""
+
+import itertools
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from pprof import Profile
+from session import GOREF, environment
+from targets import attach_reason, skip_if
+from toolchains import Variant
+
+CENTRAL = Variant("go1.24", "default")
+SIGNALS = [signal.SIGTERM, signal.SIGHUP]
+
+
+def start(words, **options):
+    return subprocess.Popen(
+        [str(GOREF), *map(str, words)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**environment(), **options.pop("env", {})},
+        **options,
+    )
+
+
+def time_of(words):
+    """Seconds that it takes without a signal."""
+    start_s = time.monotonic()
+    done = start(words)
+    out, err = done.communicate(timeout=120)
+    assert done.returncode == 0, err
+    return time.monotonic() - start_s
+
+
+def end_after(words, delay, number):
+    """Its status and what it printed. A status of 0 has its answer."""
+    goref = start(words)
+    time.sleep(delay)
+    goref.send_signal(number)
+    out, err = goref.communicate(timeout=120)
+    assert goref.returncode in (0, -number, 128 + number), (out, err)
+    assert "Traceback" not in err and "Error in" not in err, err
+    return goref.returncode, out
+
+
+def moments(whole_s, count):
+    return [whole_s * 1.1 * i / count for i in range(count)]
+
+
+def ends(whole_s, count):
+    """Moments, each with one of the signals in turn: all that acts on them is
+    the same for both."""
+    return zip(moments(whole_s, count), itertools.cycle(SIGNALS))
+
+
+def test_core(farm, tmp_path):
+    target = farm.target("counter", CENTRAL, args=("300000",))
+    out = tmp_path / "refs.pb"
+    words = ["core", target.exe, target.core, "-o", out]
+    statuses = set()
+    for delay, number in ends(time_of(words), 24):
+        out.unlink(missing_ok=True)
+        status, said = end_after(words, delay, number)
+        statuses.add(status)
+        if status == 0:
+            assert "main.held" in said or "reached" in said, said
+            assert Profile.load(out).samples
+        left = [p for p in tmp_path.iterdir() if p != out]
+        assert not left, (delay, left)
+    in_time = {abs(status) % 128 for status in statuses}
+    assert in_time >= set(SIGNALS), "a signal was never in time"
+
+
+def test_symbols(farm):
+    """gdb's own reading of symbols does not delay the end."""
+    target = farm.target("counter", CENTRAL, args=("3000",))
+    words = ["core", target.exe, target.core, "--why", "$rsp"]
+    for delay, number in ends(time_of(words), 12):
+        end_after(words, delay, number)
+
+
+def is_held(pid):
+    """Stopped, or traced."""
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            status = (task / "status").read_text()
+        except (FileNotFoundError, ProcessLookupError):  # it has ended
+            continue
+        if "\nTracerPid:\t0\n" not in status or "\nState:\tT" in status:
+            return True
+    return False
+
+
+def assert_goes_on(pid):
+    end_s = time.monotonic() + 3
+    while is_held(pid):
+        assert time.monotonic() < end_s, "it does not go on"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("options", [[], ["--snapshot"]])
+def test_attach(farm, options):
+    skip_if(attach_reason())
+    target = farm.target("counter", CENTRAL, "live", args=("300000",))
+    pid = target.process.pid
+    words = ["attach", *options, pid]
+    for delay, number in ends(time_of(words), 20):
+        end_after(words, delay, number)
+        assert_goes_on(pid)
+    assert target.process.popen.poll() is None
+
+
+_AT = """#!/bin/sh
+exec gdb "$@" -iex 'python
+import os, signal, {module} as m
+def wrap(*words, _old=m.{name}, **more):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return _old(*words, **more)
+m.{name} = wrap'
+"""
+
+
+@pytest.mark.parametrize(
+    "module, name",
+    [
+        ("goref.live", "Look._capture"),
+        ("goref.live", "Watch.__enter__"),
+        ("goref.live", "Watch.__exit__"),
+        ("goref.live", "Look.finish"),
+        ("goref.target", "stopped_threads"),
+        ("goref.commands", "run"),
+    ],
+)
+def test_attach_at(farm, tmp_path, module, name):
+    """At moments that are too short to be met by chance."""
+    skip_if(attach_reason())
+    gdb = tmp_path / "gdb"
+    gdb.write_text(_AT.format(module=module, name=name))
+    gdb.chmod(0o755)
+    target = farm.target("counter", CENTRAL, "live", args=("3000",))
+    goref = start(["attach", target.process.pid], env={"GDB": str(gdb)})
+    out, err = goref.communicate(timeout=60)
+    assert goref.returncode == -signal.SIGTERM, (out, err)
+    assert not out and "Traceback" not in err, (out, err)
+    assert_goes_on(target.process.pid)
+
+
+_HIDDEN = """#!/bin/sh
+exec gdb "$@" -iex 'python
+import argparse, os, signal
+def parse(*words, **more):
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        raise AttributeError("save_required")
+argparse.ArgumentParser.parse_known_intermixed_args = parse'
+"""
+
+
+def test_hidden(farm, tmp_path):
+    """A library that cleans up and fails does not hide the signal, as argparse
+    does when the signal comes while it sets its attributes."""
+    gdb = tmp_path / "gdb"
+    gdb.write_text(_HIDDEN)
+    gdb.chmod(0o755)
+    target = farm.target("counter", CENTRAL, args=("3000",))
+    goref = start(["core", target.exe, target.core], env={"GDB": str(gdb)})
+    out, err = goref.communicate(timeout=60)
+    assert goref.returncode == -signal.SIGTERM, (out, err)
+    assert not out and "Traceback" not in err, (out, err)
+
+
+_IN_CALLBACK = """#!/bin/sh
+exec gdb "$@" -iex 'python
+import os, signal, weakref, goref.commands as m
+class Thing: pass
+def run(*words, _old=m.run, **more):
+    thing = Thing()
+    def gone(_):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return None
+    kept = weakref.ref(thing, gone)
+    del thing
+    return _old(*words, **more)
+m.run = run'
+"""
+
+
+def test_in_a_callback(farm, tmp_path):
+    """Where Python drops an exception, as while it imports a module."""
+    gdb = tmp_path / "gdb"
+    gdb.write_text(_IN_CALLBACK)
+    gdb.chmod(0o755)
+    target = farm.target("counter", CENTRAL, args=("3000",))
+    goref = start(["core", target.exe, target.core], env={"GDB": str(gdb)})
+    out, err = goref.communicate(timeout=60)
+    assert goref.returncode == -signal.SIGTERM, (out, err)
+    assert not out and "Traceback" not in err, (out, err)
+
+
+def test_twice(farm):
+    """As a closed terminal does: the shell and the kernel send SIGHUP."""
+    target = farm.target("counter", CENTRAL, args=("300000",))
+    words = ["core", target.exe, target.core]
+    for delay in moments(time_of(words), 12):
+        goref = start(words)
+        time.sleep(delay)
+        for _ in range(50):
+            goref.send_signal(signal.SIGHUP)
+            time.sleep(0.0002)
+        out, err = goref.communicate(timeout=60)
+        assert goref.returncode == -signal.SIGHUP or "reached" in out, err
+
+
+def test_nohup(farm):
+    """An ignored SIGHUP stays ignored."""
+    target = farm.target("counter", CENTRAL, args=("3000",))
+    goref = start(
+        ["core", target.exe, target.core],
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    )
+    while goref.poll() is None:
+        goref.send_signal(signal.SIGHUP)
+        time.sleep(0.02)
+    assert goref.returncode == 0, goref.communicate()
+
+
+def test_without_env(farm, tmp_path):
+    """Where `env` cannot block signals, none of them looks like success."""
+    env = tmp_path / "env"
+    env.write_text("#!/bin/sh\nexit 125\n")
+    env.chmod(0o755)
+    target = farm.target("counter", CENTRAL, args=("300000",))
+    words = ["core", target.exe, target.core, "--top", "1"]
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    for delay in moments(time_of(words), 12):
+        goref = start(words, env={"PATH": path})
+        time.sleep(delay)
+        goref.send_signal(signal.SIGTERM)
+        out, err = goref.communicate(timeout=60)
+        assert goref.returncode or "reached" in out, (delay, out, err)

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C and --timeout end the command line at any moment: with a status that
+says so, and with what was found so far or nothing."""
+
+import signal
+import subprocess
+import time
+
+import pytest
+
+from session import GOREF, environment, run_cli, run_gdb
+from targets import attach_reason, skip_if
+from toolchains import Variant
+
+CENTRAL = Variant("go1.24", "default")
+MOMENTS = 12
+
+
+def start(words, **env):
+    return subprocess.Popen(
+        [str(GOREF), *map(str, words)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**environment(), **env},
+    )
+
+
+def time_of(words):
+    """Seconds that it takes when nothing ends it."""
+    begin = time.monotonic()
+    goref = start(words)
+    out, err = goref.communicate(timeout=120)
+    assert goref.returncode == 0 and out, err
+    return time.monotonic() - begin
+
+
+def check(status, out, err, reason):
+    """status: -2 if the script was ended, before gdb has begun."""
+    assert status in (0, 1, 3, -signal.SIGINT), (out, err)
+    assert "Traceback" not in err and "Error in" not in err, err
+    if status == 1:
+        assert reason in err and len(err.splitlines()) == 1, err
+    if status == 3:
+        assert f"PARTIAL: {reason}" in out, (out, err)
+    if status in (1, -signal.SIGINT):
+        assert not out, out
+
+
+@pytest.fixture
+def words(farm):
+    target = farm.target("counter", CENTRAL, args=("300000",))
+    return ["core", target.exe, target.core]
+
+
+QUESTIONS = pytest.mark.parametrize(
+    "question", [["scan"], ["why", "main.chain"], ["verify"], []], ids=str
+)
+
+
+@QUESTIONS
+def test_ctrl_c(words, question):
+    whole_s = time_of(words + question)
+    for i in range(MOMENTS):
+        goref = start(words + question)
+        time.sleep(whole_s * i / MOMENTS)
+        goref.send_signal(signal.SIGINT)
+        out, err = goref.communicate(timeout=60)
+        check(goref.returncode, out, err, "interrupted")
+
+
+@QUESTIONS
+def test_timeout(words, question):
+    """The time begins with the command, not with the scan."""
+    whole_s = time_of(words + question)
+    for i in range(MOMENTS):
+        seconds = max(whole_s * i / MOMENTS, 1e-6)
+        done = run_cli([*words, *question, "--timeout", f"{seconds:.6f}"])
+        check(done.returncode, done.stdout, done.stderr, "timed out")
+
+
+_IN_THE_GRAPH = """
+import goref.progress as p, goref.commands.overview as o
+def ended(self, *_, call=p.Progress.__call__):
+    p.Progress.__call__ = call
+    self._end("timed out")
+def kept(*args, kept=o._kept):
+    p.Progress.__call__ = ended
+    return kept(*args)
+o._kept = kept
+"""
+
+
+def test_the_end_of_the_graph_is_partial(words, tmp_path):
+    """The walk is complete, what the overview leads with is not there."""
+    hook = tmp_path / "hook.py"
+    hook.write_text(_IN_THE_GRAPH)
+    run = run_gdb(words[1:], [f"source {hook}", "goref overview --json"])
+    document = run.json(1)
+    assert document["dominators"] is None
+    assert document["no_dominators"] == "timed out"
+    assert document["partial"] == ["timed out"]
+    assert not document["complete"]
+
+
+_AT_ONCE = """#!/bin/sh
+exec gdb -iex 'python import os, signal; os.kill(os.getpid(), 2)' "$@"
+"""
+_BETWEEN = """#!/bin/sh
+exec gdb "$@" -iex 'python import os, signal; os.kill(os.getpid(), 2)'
+"""
+
+
+@pytest.mark.parametrize("script", [_AT_ONCE, _BETWEEN])
+def test_ctrl_c_while_gdb_starts(words, tmp_path, script):
+    """gdb prints a KeyboardInterrupt of its own start, and goes on."""
+    gdb = tmp_path / "gdb"
+    gdb.write_text(script)
+    gdb.chmod(0o755)
+    goref = start(words, GDB=str(gdb))
+    out, err = goref.communicate(timeout=60)
+    assert (goref.returncode, out) == (1, ""), (out, err)
+    assert err.startswith("goref: interrupted") and err.count("\n") == 1
+
+
+def test_timeout_before_the_stop(farm):
+    """A process is not stopped for an answer that would come too late."""
+    skip_if(attach_reason())
+    target = farm.target("counter", CENTRAL, "live", args=("3000",))
+    done = run_cli(["attach", target.process.pid, "--timeout", "0.001"])
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr == "goref: timed out\n"

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options that make no sense are refused before anything is looked at: no
+process is stopped for them, and no file is read."""
+
+import pytest
+
+from session import one_line, run_cli, run_gdb
+from targets import attach_reason, skip_if
+from toolchains import Variant
+
+CENTRAL = Variant("go1.24", "default")
+USAGE, FAILED = 2, 1
+
+# The words of a question, a part of the answer, and its status. FILE can be
+# written, NOWHERE cannot.
+WRONG = [
+    ("histogram --by site --retained", "--retained goes with other", USAGE),
+    ("histogram --by site --exact main.T", "with --by type", USAGE),
+    ("histogram --by site,root --garbage", "it has no site,root", USAGE),
+    ("histogram --by root --garbage", "it has no root", USAGE),
+    ("histogram --garbage --retained", "it has no retained size", USAGE),
+    ("histogram --filter (", "not a regular expression: (", USAGE),
+    ("histogram --by site --filter (", "not a regular expression: (", USAGE),
+    ("scan --sites", "add --out", USAGE),
+    ("scan --sites -o FILE main.list", "about the whole program", USAGE),
+    ("scan --sites -o FILE --view dominators", "give one of them", USAGE),
+    ("scan --sites -o FILE --per-goroutine", "nearest root", USAGE),
+    ("scan --sites -o FILE --attribution first", "nearest root", USAGE),
+    ("scan --view dominators", "--view is about the profile", USAGE),
+    ("scan --format dot", "--format is about the profile", USAGE),
+    ("scan -o FILE --view dominators main.list", "whole program", USAGE),
+    ("scan --label a=b", "--label is about the profile", USAGE),
+    ("scan -o FILE --label bytes=1", "goref itself writes bytes", USAGE),
+    ("scan -o FILE --format dot --time 5", "no place in the format", USAGE),
+    ("scan -o NOWHERE", "cannot write", FAILED),
+    ("profile cpu -o FILE", "no profile cpu", USAGE),
+    ("profile heap", "add --out FILE", USAGE),
+    ("profile heap mutex -o FILE", "one profile at a time", USAGE),
+    ("profile heap --text -o FILE", "--text is for goroutine", USAGE),
+    ("profile block --now -o FILE", "--now is for heap", USAGE),
+    ("profile goroutine --text --json", "give one of them", USAGE),
+    ("profile heap -o FILE --label a=1 --label a=2", "given twice", USAGE),
+    ("profile heap -o NOWHERE", "cannot write", FAILED),
+    ("why --type main.T main.list", "takes no expression", USAGE),
+    ("why --type main.T --all-roots", "takes no expression", USAGE),
+    ("objects --addresses --sort bytes", "no option but --out", USAGE),
+    ("objects --type (", "not a regular expression: (", USAGE),
+    ("objects -o NOWHERE", "cannot write", FAILED),
+    ("dominators --depth 65", "at most 64 levels", USAGE),
+    ("goroutine one", "not the number of a goroutine: one", USAGE),
+    ("goroutine 1 frame x", "not the number of a frame: x", USAGE),
+    ("goroutine 1 args", "a goroutine has no args", USAGE),
+    ("goroutines --with color red", "goroutines have no color", USAGE),
+    ("goroutines --without user me", "takes no text", USAGE),
+    ("goroutines --with state", "which text?", USAGE),
+    ("goroutines --group state text", "takes no text", USAGE),
+    ("goroutines --group color", "goroutines have no color", USAGE),
+    ("waits 1 2", "one goroutine at most", USAGE),
+    ("waits one", "not the number of a goroutine: one", USAGE),
+    ("hung --sched --fail-on-leaks", "leave out --fail-", USAGE),
+    ("export FILE", "give --format", USAGE),
+    ("export --format hprof FILE FILE", "give one FILE", USAGE),
+    ("export --format hprof NOWHERE", "cannot write", FAILED),
+    ("save FILE FILE", "takes one FILE", USAGE),
+    ("save NOWHERE", "cannot write", FAILED),
+    ("--verify --label a=b", "no meaning with --verify", USAGE),
+]
+ONLY_OUTSIDE_GDB = [
+    ("object", "EXPRESSION given", USAGE),
+    ("goroutine", "no ", USAGE),
+    ("--snapshot rss", "pages of a snapshot", USAGE),
+    ("report FILE FILE", "one FILE, not", USAGE),
+    ("report NOWHERE", "cannot write", FAILED),
+]
+
+
+def filled(words, tmp_path):
+    places = {"FILE": tmp_path / "file", "NOWHERE": tmp_path / "no" / "file"}
+    return [str(places.get(word, word)) for word in words.split()]
+
+
+@pytest.mark.parametrize("words, text, status", WRONG + ONLY_OUTSIDE_GDB)
+def test_process_goes_on(farm, words, text, status, tmp_path):
+    """One line alone: whoever stops a process says so before."""
+    skip_if(attach_reason())
+    target = farm.target("stacks", CENTRAL, "live")
+    asked = filled(words, tmp_path)
+    done = run_cli(["attach", target.process.pid, *asked])
+    one_line(done, status, text)
+    assert not done.stdout and not list(tmp_path.iterdir())
+
+
+def test_before_the_target_is_there(tmp_path):
+    """In gdb, no program has to be there to say that options are wrong."""
+    rows = [row for row in WRONG if not row[0].startswith("-")]
+    asked = [" ".join(filled(words, tmp_path)) for words, _, _ in rows]
+    run = run_gdb([], [f"goref {words}" for words in asked])
+    lines = run.error_lines()
+    assert len(lines) == len(rows), lines
+    for line, (words, text, _) in zip(lines, rows):
+        assert text in line, (words, line)
+    assert not list(tmp_path.iterdir())

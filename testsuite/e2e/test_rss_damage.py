@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Damage of what `goref rss` reads: the classes add up, loops end, nothing
+crashes. GOREF_MUTATIONS=1000 for the long run."""
+
+import json
+import os
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import mutate
+import mutate_rss
+from session import environment, run_cli, run_gdb, start_command
+from toolchains import RELEASES, Variant, variants
+
+COUNT = int(os.environ.get("GOREF_MUTATIONS", "60"))
+CENTRAL = Variant("go1.24", "default")
+NEWEST = Variant(RELEASES[-1], "default")
+
+
+@pytest.fixture
+def copied(farm, tmp_path):
+    """copied(variant): the executable, and a copy of its core to damage."""
+
+    def copy(variant):
+        target = farm.target("resident", variant)
+        path = tmp_path / "core"
+        mutate.copy_sparse(target.core, path)
+        return target.exe, path
+
+    return copy
+
+
+@variants("default")
+def test_mutations(copied, variant):
+    count = -(-COUNT // len(RELEASES))
+    first = RELEASES.index(variant.release) * count
+    exe, core = copied(variant)
+    code = "; ".join(
+        (
+            f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})",
+            "import mutate_rss",
+            f"mutate_rss.run_in_gdb({str(core)!r}, {first}, {count})",
+        )
+    )
+    done = subprocess.run(
+        start_command(["-batch", exe, "-ex", f"python {code}"]),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        env=environment(),
+        timeout=120 + count * mutate_rss.MAX_SECONDS,
+    )
+    lines = [x for x in done.stdout.splitlines() if x.startswith('{"done')]
+    assert lines, done.stderr[-2000:]
+    found = json.loads(lines[0])
+    assert found["done"] == count and not found["wrong"]
+    assert found["places"] > 15
+    # Nearly all damage is in what only rss reads, and leaves an answer.
+    assert found["answers"] > count / 2
+
+
+EXPRESSIONS = {
+    "chunks": "'runtime.persistentChunks'",
+    "bits": "'runtime.gcBitsArenas'.current",
+    "buckets": "'runtime.mbuckets'",
+    "spans": "'runtime.mheap_'.allspans",
+    "ps": "'runtime.allp'",
+    "summary": "'runtime.mheap_'.pages.summary",
+    "table": "'runtime.buckhash'",
+}
+
+
+def addresses(exe, core):
+    commands = [f"output (long)&{e}" for e in EXPRESSIONS.values()]
+    run = run_gdb([exe, core], ["set language c", *commands])
+    return {name: int(text) for name, text in zip(EXPRESSIONS, run.parts[1:])}
+
+
+def to_itself(name, off=0):
+    """The first record of a list leads to itself."""
+
+    def change(core, at):
+        first = core.u64(at[name])
+        core.put(first + off, first)
+
+    return change
+
+
+def to(name, value, off=0):
+    return lambda core, at: core.put(at[name] + off, value)
+
+
+def bucket_is_huge(core, at):
+    core.put(core.u64(at["buckets"]) + 40, 1 << 62)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        to_itself("chunks"),
+        to("chunks", 8),
+        to_itself("bits", 8),
+        to("bits", 1 << 63),
+        to_itself("buckets", 8),
+        bucket_is_huge,
+        to("spans", 1 << 60, 16),
+        to("ps", 1 << 16, 8),
+        to("summary", 1 << 60, 16),
+        to("summary", 0xC000000000),
+        to("table", (1 << 64) - 8),
+    ],
+    ids=[
+        "chunks in a circle",
+        "chunks nowhere",
+        "bits in a circle",
+        "bits nowhere",
+        "buckets in a circle",
+        "bucket of 2^62 calls",
+        "reserve of 2^60 spans",
+        "65,536 Ps",
+        "2^60 summaries",
+        "summaries in the heap",
+        "table at the end of memory",
+    ],
+)
+def test_lists(copied, change):
+    """Each list of the runtime's memory leads astray: classes add up, and what
+    other lists tell is still told."""
+    exe, path = copied(CENTRAL)
+    before = run_cli(["core", exe, path, "rss", "--json"])
+    at = addresses(exe, path)
+    core = mutate.Core(path)
+    change(core, at)
+    core.close()
+    done = run_cli(["core", exe, path, "rss", "--json"])
+    assert done.returncode in (0, 3), done.stderr
+    document = json.loads(done.stdout)
+    was = {c["name"]: c["bytes"] for c in json.loads(before.stdout)["classes"]}
+    now = {c["name"]: c["bytes"] for c in document["classes"]}
+    assert sum(now.values()) == document["total_bytes"]
+    for name in "go_heap_live", "go_stacks", "go_heap_idle":
+        assert abs(now[name] - was[name]) < 4096
+    assert now["go_runtime_mspan"] or "spans" in change.__name__
+
+
+@pytest.mark.parametrize("value", [0, 8, 1 << 63, 0xC000000000])
+def test_arenas(copied, value):
+    """The index of the heap's arenas leads astray: the classes add up, and the
+    gap is counted, unless what lies there could be an index."""
+    exe, path = copied(CENTRAL)
+    run = run_gdb(
+        [exe, path],
+        ["set language c", "output (long)&'runtime.mheap_'.arenas"],
+    )
+    core = mutate.Core(path)
+    core.put(int(run.parts[1]), value)
+    core.close()
+    done = run_cli(["core", exe, path, "rss", "--json"])
+    assert done.returncode in (0, 3), done.stderr
+    document = json.loads(done.stdout)
+    found = {c["name"]: c["bytes"] for c in document["classes"]}
+    assert sum(found.values()) == document["total_bytes"]
+    if value < 1 << 32 or value >= 1 << 48:
+        assert "mheap_.arenas" in str(document["partial"])
+
+
+@pytest.mark.parametrize(
+    "off, value",
+    [(8, None), (8, 8), (8, 1 << 63), (40, 1 << 32), (48, 0xC000000000)],
+    ids=["in a circle", "nowhere", "negative", "no entries", "in the heap"],
+)
+def test_queues(copied, off, value):
+    """The collector's list of queues leads astray (spanSPMC: allnode.next at
+    8, cap at 40, ring at 48)."""
+    exe, path = copied(NEWEST)
+    before = run_cli(["core", exe, path, "rss", "--json"])
+    run = run_gdb(
+        [exe, path],
+        ["set language c", "output (long)'runtime.work'.spanSPMCs.list.obj"],
+    )
+    first = int(run.parts[1])
+    core = mutate.Core(path)
+    assert core.u64(first + 40) & 0xFFFFFFFF >= 512 and core.u64(first + 48)
+    core.put(first + off, first if value is None else value)
+    core.close()
+    done = run_cli(["core", exe, path, "rss", "--json"])
+    assert done.returncode == 0, done.stderr
+    documents = json.loads(before.stdout), json.loads(done.stdout)
+    was, now = (
+        {c["name"]: c["bytes"] for c in d["classes"]} for d in documents
+    )
+    assert sum(now.values()) == documents[1]["total_bytes"]
+    changed = {name for name in now if now[name] != was[name]}
+    assert changed <= {"unknown", "go_runtime"}
+
+
+def pages_of(core):
+    """Addresses of pages that the core has."""
+    data = core.read_bytes()
+    phoff = struct.unpack_from("<Q", data, 32)[0]
+    count = struct.unpack_from("<H", data, 56)[0]
+    for i in range(count):
+        kind, _, _, addr, _, size, _, _ = struct.unpack_from(
+            "<IIQQQQQQ", data, phoff + 56 * i
+        )
+        if kind == 1:
+            yield from range(addr, addr + size, 4096)
+
+
+@pytest.mark.parametrize(
+    "size", [0, 1 << 62, 1 << 47, 128 << 10, (1 << 64) - 4096]
+)
+def test_c_blocks(farm, tmp_path, size):
+    """The headers of blocks that malloc has mapped may have any size."""
+    target = farm.target("cheap", Variant("go1.24", "cgo"))
+    path = tmp_path / "core"
+    mutate.copy_sparse(target.core, path)
+    core = mutate.Core(path)
+    changed = 0
+    for page in pages_of(path):
+        words = core.u64(page), core.u64(page + 8)
+        if not words[0] and words[1] % 4096 == 2 and words[1] >> 17:
+            core.put(page + 8, size | 2)
+            changed += 1
+    core.close()
+    assert changed >= 8
+    done = run_cli(["core", target.exe, path, "rss", "--json"])
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    found = {c["name"]: c["bytes"] for c in document["classes"]}
+    assert sum(found.values()) == document["total_bytes"]
+    own, large = target.truth["own_bytes"], target.truth["large_bytes"]
+    blocks = changed * size if size == 128 << 10 else 0
+    assert found["unknown"] >= own + large - blocks

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref diff as text and JSON."""
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+
+from goref import difference, survivors
+from goref.render.diff import DiffReport
+
+STEP = "next. (*main.T)"
+
+
+def totals(size, **more):
+    return {
+        "exe": "/srv/app",
+        "build_id": "b1",
+        "go_version": "go1.24.4",
+        "goroutines": size,
+        "objects": size,
+        "bytes": 8 * size,
+        "folded_bytes": 0,
+        "site_note": "every allocation is sampled",
+        "partial": [],
+        "suspects": [],
+        "tables": {
+            by: [{"key": f"the {by}", "objects": size, "bytes": 8 * size,
+                  "retained_bytes": size}]
+            for by in difference.KEYS if by != "path"
+        },
+    } | more  # fmt: skip
+
+
+def report(old, new, **more):
+    key = " -> ".join(["main.a", *[STEP] * 3, "b", "c", "d", "e", "f", "g"])
+    paths = ({}, {key: difference.Amount(1, 8)})
+    return DiffReport(
+        tool_version="1",
+        names=("core.1", "process 7"),
+        totals=(old, new),
+        found=difference.compare(old, new, paths),
+        **{"is_one_process": False, "partial": [], **more},
+    )
+
+
+def test_text():
+    lines = report(totals(100), totals(400)).lines()
+    assert lines[0] == "old  core.1 of /srv/app, go1.24.4"
+    assert lines[2].strip() == "one program"
+    assert "(+2.3 kB, +300.0 %); 100 -> 400 objects (+300)" in lines[3]
+    text = "\n".join(lines)
+    assert "By site: 1 grew, 0 shrank (every allocation is sampled)" in text
+    assert "main.a -> 3 x next. (*main.T) -> b -> ... -> e -> f -> g" in text
+
+
+def test_growth_from_nothing():
+    """It has no share."""
+    lines = report(totals(0), totals(400)).lines()
+    assert "(+3.1 kB); 0 -> 400 objects (+400)" in lines[3]
+
+
+def test_partial_sides():
+    """Each side has a line, which names it once."""
+    reasons = ["OLD: cut", "NEW: cut, too", "NEW: torn"]
+    lines = report(totals(1), totals(1), partial=reasons).lines()
+    ends = ": growth may be too small or too large"
+    assert lines[3:5] == [
+        f"PARTIAL: OLD: cut{ends}",
+        f"PARTIAL: NEW: cut, too, torn{ends}",
+    ]
+
+
+@pytest.mark.parametrize(
+    "build_ids, words",
+    [
+        (("b1", "b2"), "two programs (the build ids differ)"),
+        (("b1", None), "perhaps two programs (no build id)"),
+        ((None, None), "perhaps two programs (no build id)"),
+    ],
+)
+def test_programs(build_ids, words):
+    old, new = (totals(1, build_id=build_id) for build_id in build_ids)
+    made = report(old, new)
+    assert words in made.text()
+    assert made.document()["one_program"] is False
+
+
+def test_suspects():
+    def suspect(name, size):
+        return {"kind": "holder", "name": name, "where": "x",
+                "retained_bytes": size}  # fmt: skip
+
+    old = totals(1, suspects=[suspect("a", 10), suspect("x", 20)])
+    new = totals(1, suspects=[suspect("x", 25), suspect("c", 30)])
+    made = report(old, new)
+    assert [
+        (s["name"], s["change"]) for s in made.document()["suspects"]
+    ] == [("c", "new"), ("x", "remaining"), ("a", "vanished")]
+    text = made.text()
+    assert "New suspect: c (30 B), where: x" in text
+    # The place is said where it is another one.
+    assert "Remaining suspect: x (20 B -> 25 B, +5 B)" in text.splitlines()
+
+
+def test_paths_that_were_cut():
+    made = report(totals(1), totals(1, folded_bytes=2048))
+    words = "up to 2.0 kB are counted on the paths above"
+    assert words in made.text()
+    assert words in made.document()["by"]["path"]["note"]
+
+
+def test_partial():
+    made = report(totals(1), totals(2), partial=["NEW: cut short"])
+    assert "PARTIAL: NEW: cut short: growth may be" in made.text()
+    assert made.document()["complete"] is False
+
+
+@pytest.mark.parametrize("is_exact", [True, False])
+def test_survivors(is_exact):
+    found = survivors.Survivors(
+        is_exact, Counter(a=5, b=1), Counter(a=9), Counter(a=4)
+    )
+    made = report(
+        totals(1), totals(2), survivors=found, survivors_wanted=True
+    )
+    text = made.text()
+    assert ("at most 4 of 6 old objects" in text) != is_exact
+    assert ("at least 5 of 9 are new" in text) != is_exact
+    assert ("(no collection has run" in text) == is_exact
+    document = json.loads(made.json())["survivors"]
+    assert document["exact"] == is_exact and document["objects"] == 4
+    assert "no survivors" in report(
+        totals(1), totals(2), survivors_wanted=True
+    ).text()
+
+
+def test_what_has_grown_most():
+    old, new = totals(100), totals(400)
+    assert report(old, new).most_grown() == ("the heap", 2400)
+    assert report(old, new, by="type").most_grown() == ("the type", 2400)
+    assert report(new, old, by="type").most_grown() is None
+    only = report(old, new, by="root").document()["by"]
+    assert [*only] == ["root"]

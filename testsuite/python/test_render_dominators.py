@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref dominators: rows to text and JSON."""
+
+import json
+
+from goref.render.dominators import DominatorsReport
+
+
+def report(make, goref, found, asked=(), partial=()):
+    return DominatorsReport(
+        tool_version="1.2.3",
+        partial=partial,
+        info=make.info(),
+        found=found,
+        phases=goref.GraphPhases(1000, 2000, 3000, 0, 4000),
+        asked=asked,
+    )
+
+
+def below(text):
+    """The lines behind the headline."""
+    return text.splitlines()[3:]
+
+
+def test_tree(make, goref):
+    rows = [
+        make.dominator("the program", 1000, kind="top", cut=7, cut_bytes=100),
+        make.dominator("main.cache", 600, 1, kind="global", type="main.Cache"),
+        make.dominator(
+            "main.T", 500, 2, vertices=10, objects=10, bytes=400, cut=1,
+            cut_bytes=20,
+        ),
+        make.dominator("string data", 80, 3, vertices=2, objects=2, bytes=80),
+        make.dominator("main.Both", 200, 1, objects=1, addr=0xC000010000),
+        make.dominator("goroutines (main.f)", 100, 1, kind="goroutine",
+                       vertices=3, cut=1, cut_bytes=100),
+    ]  # fmt: skip
+    text = report(make, goref, make.dominators(1000, rows)).text()
+    assert below(text) == [
+        "1000 B are reached. Retained: what would be freed without this one "
+        "alone.",
+        "  retained   share  count",
+        "     600 B  60.0 %         main.cache  (main.Cache)",
+        "     500 B  50.0 %     10    main.T",
+        "      80 B   8.0 %      2      string data",
+        "      20 B   2.0 %             (1 more)",
+        "     200 B  20.0 %      1  main.Both  0xc000010000"
+        "  (held by several roots)",
+        "     100 B  10.0 %      3  goroutines (main.f)",
+        "     100 B  10.0 %         (7 more)",
+        "",
+        "the graph took 10 ms",
+    ]
+
+
+def test_asked(make, goref):
+    asked = [
+        make.dominator("main.a", 100, kind="global", type="[]int"),
+        make.dominator("main.T", 60, objects=1, addr=0xC000010000),
+    ]
+    rows = [
+        make.dominator("main.a", 160, vertices=2, cut=1, cut_bytes=40),
+        make.dominator("[]int data", 120, 1, vertices=2, objects=2),
+    ]
+    found = make.dominators(1000, rows, asked, together=(5, 200))
+    text = report(make, goref, found, ["main.a", "0xc000010000"]).text()
+    assert below(text) == [
+        "Of 1000 B that are reached, kept alive by",
+        "  retained   share  count",
+        "     100 B  10.0 %         main.a  ([]int)",
+        "      60 B   6.0 %      1  0xc000010000  0xc000010000",
+        "     200 B  20.0 %         all of these (40 B only together)",
+        "Below:",
+        "  retained   share  count",
+        "     120 B  12.0 %      2  []int data",
+        "      40 B   4.0 %         (1 more)",
+        "",
+        "the graph took 10 ms",
+    ]
+
+
+def test_document(make, goref):
+    rows = [
+        make.dominator("the program", 1000, kind="top", cut=2, cut_bytes=400),
+        make.dominator("main.a", 600, 1, kind="global", addr=0x55AA00),
+        make.dominator("main.T", 600, 2, vertices=3, objects=3, bytes=600),
+    ]
+    document = report(make, goref, make.dominators(1000, rows)).document()
+    assert json.loads(json.dumps(document)) == document
+    assert document["reached_bytes"] == 1000
+    assert document["cut"] == {"children": 2, "retained_bytes": 400}
+    [child] = document["children"]
+    assert child["name"] == "main.a"
+    assert child["address"] == "0x55aa00"
+    assert child["cut"] == {"children": 0, "retained_bytes": 0}
+    assert child["children"] == [
+        {
+            "name": "main.T",
+            "kind": "object",
+            "type": None,
+            "address": None,
+            "goroutine_id": None,
+            "count": 3,
+            "objects": 3,
+            "bytes": 600,
+            "retained_bytes": 600,
+        }
+    ]
+    assert document["together"] is None
+    assert document["phases_ms"] == {
+        "masks": 1.0,
+        "edges": 2.0,
+        "nearest": 3.0,
+        "reverse": 0.0,
+        "dominators": 4.0,
+    }
+
+
+def test_nothing_is_kept(make, goref):
+    asked = [make.dominator("main.a", 0, kind="global")]
+    found = make.dominators(1000, (), asked)
+    answer = report(make, goref, found, ["main.a"])
+    assert below(answer.text())[:3] == [
+        "Of 1000 B that are reached, kept alive by",
+        "  retained  share  count",
+        "       0 B  0.0 %         main.a",
+    ]
+    assert answer.document()["children"] == []
+
+
+def test_missing_memory_may_hold_more(make, goref):
+    found = make.dominators(1000)
+    text = report(make, goref, found, partial=["a page is missing"]).text()
+    assert text.splitlines()[2] == (
+        "PARTIAL: a page is missing: retained sizes may be too small or too "
+        "large"
+    )

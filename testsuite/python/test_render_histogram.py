@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref histogram: rows to text and JSON."""
+
+import json
+
+from goref.args import matcher
+from goref.render.histogram import HistogramReport
+
+ROWS = [
+    ("main.T", 1000, 64000, 1 << 20),
+    ("[]uint8", 20, 1 << 19, 1 << 19),
+    ("string", 7, 112, 112),
+]
+
+
+def report(found, **options):
+    return HistogramReport(
+        tool_version="1.2.3", partial=(), found=found, **options
+    )
+
+
+def test_rows(make):
+    found = make.histogram(*ROWS)
+    assert (
+        report(found).text()
+        == """\
+1,027 objects, 574.6 kB, reached; by type
+
+      size   share  objects  type
+   62.5 kB  10.9 %    1,000  main.T
+  512.0 kB  89.1 %       20  []uint8
+     112 B  <0.1 %        7  string
+"""
+    )
+    lines = report(found, with_retained=True, top=1).lines()
+    assert lines == [
+        "1,027 objects, 574.6 kB, reached; by type (1 of 3)",
+        "",
+        "     size   share  objects  at least  type",
+        "  62.5 kB  10.9 %    1,000    1.0 MB  main.T",
+    ]
+    lines = report(found, by="root", with_retained=True).lines()
+    assert "  retained  root" in lines[2]
+
+
+def test_filter_and_garbage(make):
+    found = make.histogram(*ROWS)
+    is_wanted = matcher("^main")
+    lines = report(found, is_garbage=True, is_wanted=is_wanted).lines()
+    assert lines[0] == "1,027 objects, 574.6 kB, not reached; by type (1 of 3)"
+    assert [line.split()[-1] for line in lines[3:]] == ["main.T"]
+    lines = report(found, is_wanted=matcher("nothing")).lines()
+    assert lines[1:] == ["no such objects"]
+
+
+def test_exact(make):
+    found = make.histogram(*ROWS, exact_objects=3000, exact_bytes=3 << 20)
+    asked = report(found, exact="main.T")
+    assert asked.lines()[1] == (
+        "without all objects of type main.T, 3,000 objects with 3.0 MB would "
+        "be freed"
+    )
+    assert asked.document()["exact"] == {
+        "type": "main.T",
+        "objects": 3000,
+        "retained_bytes": 3 << 20,
+    }
+
+
+def test_document(make):
+    found = make.histogram(*ROWS)
+    document = json.loads(report(found, with_retained=True).json())
+    assert document["schema"] == 1
+    assert document["rows"][0] == {
+        "key": "main.T",
+        "objects": 1000,
+        "bytes": 64000,
+        "retained_bytes": 1 << 20,
+    }
+    assert not document["retained_is_exact"] and document["exact"] is None
+    assert len(document["rows"]) == 3
+    plain = report(found, by="root", top=2).document()
+    assert [row["retained_bytes"] for row in plain["rows"]] == [None, None]
+    assert plain["retained_is_exact"]

@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref hung: rows to text and JSON."""
+
+import json
+
+import pytest
+
+from goref.render.hung import HungReport, Outside
+from test_render_wait import wait_row
+
+
+@pytest.fixture
+def report(goref, make):
+    def make_report(
+        found, leaks=None, outside=(), unknown="", crowd=None, **fields
+    ):
+        count = goref.GoroutineCount("waiting", "sync.Mutex.Lock", False, 3)
+        listed = goref.GoroutineList(
+            **{
+                **dict.fromkeys(goref.GoroutineList._fields, 0),
+                "total": 3,
+                "rows": (),
+                "groups": (),
+                **(crowd or {}),
+            }
+        )
+        return HungReport(
+            tool_version="1.2.3",
+            partial=(),
+            states=[count],
+            listed=listed,
+            found=found,
+            leaks=leaks,
+            unknown=unknown,
+            outside=outside,
+            **fields,
+        )
+
+    return make_report
+
+
+def blocked(make, behind=9, **fields):
+    group = make.awaited([make.wait_owner()], waiters=behind)
+    return make.waits([group], blockers=(make.wait_blocker(behind, **fields),))
+
+
+def outside(goref, make, is_in_c, file="/srv/app/f.go"):
+    nowhere = make.location(None, None, 0)
+    row = goref.Goroutine(
+        **{
+            **dict.fromkeys(goref.Goroutine._fields),
+            "id": 4,
+            "state": "syscall",
+            "thread_id": 99,
+            "user": nowhere,
+        }
+    )
+    calls = tuple(
+        goref.Call(at, False, 0, 0, False, ())
+        for at in (
+            make.location("runtime.cgocall", "/go/src/runtime/cgocall.go"),
+            make.location("main._Cfunc_wait", "_cgo_gotypes.go"),
+            make.location("os.read", "/go/src/os/file.go"),
+            make.location("main.f", file, 12),
+        )
+    )
+    at = calls[1 if is_in_c else 2].at
+    return Outside(
+        goref.GoroutineGroup("", at, 2, 0, 1, 4096, 0),
+        row,
+        wait_row(goref, "system call", is_in_c=is_in_c, number=0),
+        goref.Backtrace(row, calls, False),
+    )
+
+
+def test_deadlock_first(report, make):
+    mutexes = [make.awaited(), make.awaited()]
+    found = make.waits(
+        [make.awaited()],
+        [make.deadlock([5, 6], mutexes, behind=9)],
+        blockers=(make.wait_blocker(10, is_in_cycle=True),),
+    )
+    lines = report(found, make.leaks()).lines()
+    assert lines[0] == (
+        "1 deadlock of 2 goroutines; 9 more wait for what they hold"
+    )
+    assert lines[2].startswith("deadlock 1: 2 goroutines")
+    assert not any("likely owner: goroutine" in line for line in lines[:7])
+    assert any("goref goroutine 5 locals" in line for line in lines)
+
+
+def test_blocker(report, make):
+    shown = report(blocked(make), make.leaks())
+    assert shown.lines()[:8] == [
+        "no deadlock; 9 goroutines wait for goroutine 8, the likely owner of "
+        "main.store.mu (mutex, locked) in main.Store, which is [sleep] in "
+        "main.hold at f.go:20",
+        "",
+        "largest pile-up: 9 goroutines wait for main.store.mu (mutex, locked) "
+        "in main.Store",
+        "  in main.f at f.go:7: 17, 18, ...",
+        "",
+        "likely owner: goroutine 8, [sleep] in main.hold at f.go:20",
+        "  has deferred its unlocking in main.hold",
+        "",
+    ]
+    (owner,) = json.loads(shown.json())["owners"]
+    assert (owner["id"], owner["behind"], owner["certain"]) == (8, 9, False)
+
+
+def test_blocker_in_no_cycle(report, make):
+    """Not the first one, whose deadlock has lines of its own."""
+    others = make.wait_blocker(9, is_in_cycle=True)
+    free = make.wait_blocker(2, owner=make.wait_owner(id=7))
+    shown = report(make.waits([make.awaited()], blockers=(others, free)))
+    assert "goroutine 7, the likely owner" in shown.cause()
+    assert "owner: goroutine 8" not in shown.text()
+
+
+def test_long_lines_are_wrapped(report, goref, make):
+    far = "a/" * 40 + "main.go"
+    owner = make.wait_owner(
+        evidence=" ".join(["has", "deferred", "its", "unlocking"] * 6)
+    )
+    asked = goref.GoroutineWait(
+        **{
+            **dict.fromkeys(goref.GoroutineWait._fields),
+            "waits": (
+                wait_row(goref, "mutex", path="main.store.locks[17].mu" * 4),
+            ),
+        }
+    )
+    row = outside(goref, make, True)
+    crowded = row._replace(
+        group=row.group._replace(
+            at=make.location("main._Cfunc_" + "wait" * 12, far)
+        )
+    )
+    lines = report(
+        blocked(make, owner=owner),
+        make.leaks(),
+        [crowded],
+        awaits={owner.id: asked},
+    ).lines()
+    next_at = lines.index("Next")
+    assert all(len(line) <= 100 for line in lines[1:next_at])
+
+
+def test_blocker_in_c(report, make):
+    at = make.location("main._Cfunc_wait", "_cgo_gotypes.go", 46)
+    owner = make.wait_owner(user=at, is_certain=True)
+    text = report(blocked(make, owner=owner), make.leaks()).cause()
+    assert text.endswith("which is in C: C.wait")
+    assert "the owner of" in text
+
+
+def test_lost_lock_before_idle_workers(report, make):
+    """A receiver may be a worker without work, however many there are."""
+    workers = make.awaited(kind="chan receive", waiters=500, verdict="idle")
+    lost = make.awaited(waiters=3, verdict="a lost Unlock")
+    cause = report(make.waits([workers, lost])).cause()
+    assert cause == (
+        "no deadlock; 3 goroutines wait for main.store.mu (mutex, locked) in "
+        "main.Store: a lost Unlock"
+    )
+
+
+PARKED = {"kind": "empty select", "addr": None, "waiters": 1, "ids": (1,)}
+
+
+def crowd(goref, make, count, wait_reason, line=7):
+    """The list of goroutines, with one group of many."""
+    at = make.location(line=line)
+    row = goref.Goroutine(
+        **{
+            **dict.fromkeys(goref.Goroutine._fields),
+            "state": "waiting",
+            "wait_reason": wait_reason,
+        }
+    )
+    group = goref.GoroutineGroup("", at, count, 0, 1, 4096, 0)
+    return {"rows": (row,), "groups": (group,)}
+
+
+def test_parked_main(report, make):
+    """`select {}' in main hides nothing, and is no pile-up."""
+    parked = make.awaited(**PARKED)
+    idle = make.awaited(kind="condition", state=None, waiters=40)
+    shown = report(make.waits([idle, parked]), make.leaks())
+    assert shown.cause() == (
+        "no deadlock; 40 goroutines wait for main.store.mu (condition) in "
+        "main.Store"
+    )
+    alone = report(make.waits([parked]), make.leaks())
+    assert alone.cause() == "no goroutine waits for a lock or a channel"
+    assert "pile-up" not in alone.text()
+
+
+def test_one_is_no_pile_up(report, make):
+    lines = report(make.waits([make.awaited(waiters=1)])).lines()
+    assert lines[2].startswith("1 goroutine waits for main.store.mu")
+
+
+def test_not_the_largest_pile_up(report, make):
+    workers = make.awaited(kind="chan receive", waiters=500)
+    lines = report(make.waits([workers, make.awaited(waiters=3)])).lines()
+    assert lines[2].startswith("pile-up: 3 goroutines wait for main.store.mu")
+
+
+def test_crowd(report, goref, make):
+    """Many at one place, each for a thing of its own."""
+    own = make.awaited(kind="select", waiters=1)
+    shown = report(make.waits([own]), crowd=crowd(goref, make, 115, "select"))
+    assert shown.cause() == (
+        "no deadlock; 115 goroutines wait in main.f at f.go:7 [select], for "
+        "different things"
+    )
+
+
+def test_crowd_of_locks(report, goref, make):
+    found = make.waits([make.awaited(verdict="a lost Unlock")])
+    many = crowd(goref, make, 400, "sync.Mutex.Lock")
+    assert report(found, crowd=many).cause() == (
+        "no deadlock; 400 goroutines wait in main.f at f.go:7 "
+        "[sync.Mutex.Lock]; 2 goroutines wait for main.store.mu (mutex, "
+        "locked) in main.Store: a lost Unlock"
+    )
+    elsewhere = crowd(goref, make, 400, "select", line=70)
+    assert report(found, crowd=elsewhere).cause() == (
+        "no deadlock; 2 goroutines wait for main.store.mu (mutex, locked) in "
+        "main.Store: a lost Unlock"
+    )
+
+
+def test_crowd_of_the_network(report, goref, make):
+    """Connections without work do not wait for each other."""
+    many = crowd(goref, make, 1000, "IO wait")
+    shown = report(make.waits(), crowd=many)
+    assert shown.cause() == "no goroutine waits for a lock or a channel"
+
+
+def test_main_waits_for_workers(report, make):
+    """That is no more than how the program ends; its workers have leaked."""
+    group = make.awaited(
+        [make.wait_owner()], kind="wait group", waiters=1, ids=(1,)
+    )
+    blocker = make.wait_blocker(1, primitive=group)
+    found = make.waits([group], blockers=(blocker,))
+    leaks = make.leaks(make.leak_group([17, 18, 19]))
+    assert report(found, leaks).cause().startswith("no deadlock; 3 leaked")
+    assert "goroutine 8, the likely owner" in report(found).cause()
+
+
+def test_senders_have_leaked(report, make):
+    """Stages of one pipeline wait for different channels."""
+    stage = make.awaited(kind="chan send", waiters=1, ids=(17,))
+    leaks = make.leaks(make.leak_group([17, 18, 19]))
+    cause = report(make.waits([stage]), leaks).cause()
+    assert cause.startswith("no deadlock; 3 leaked goroutines")
+    other = make.awaited(kind="chan send", waiters=1, ids=(4,))
+    cause = report(make.waits([other]), leaks).cause()
+    assert cause.startswith("no deadlock; 1 goroutine waits for")
+
+
+def test_large_deadlock(report, goref, make):
+    """There is no room for all calls, but for where each one is."""
+    mutexes = [make.awaited()] * 4
+    own = make.location("main.lock", "/srv/f.go", 12)
+    calls = (goref.Call(own, False, 0, 0, False, ()),)
+    found = make.waits([], [make.deadlock([5, 6, 7, 8], mutexes)])
+    stacks = {n: goref.Backtrace(None, calls, False) for n in (5, 6, 7, 8)}
+    lines = report(found, stacks=stacks).lines()
+    assert lines[3].startswith(
+        "  goroutine 5 in main.lock at f.go:12 waits for main.store.mu"
+    )
+    assert any(line.startswith("  goroutine 6 in main.lock") for line in lines)
+
+
+def test_leaks_before_receivers(report, make):
+    """Each of those that leaked may wait for a thing of its own."""
+    found = make.waits([make.awaited(kind="chan receive", waiters=1)])
+    leaks = make.leaks(make.leak_group([17, 18, 19]))
+    cause = report(found, leaks).cause()
+    assert cause.startswith("no deadlock; 3 leaked goroutines in 1 group")
+
+
+def test_outside(report, goref, make):
+    """Calls of C are named, and system calls by who is their caller outside
+    of Go's own library."""
+    rows = [outside(goref, make, True), outside(goref, make, False)]
+    shown = report(make.waits(), make.leaks(), rows)
+    assert shown.cause() == "no deadlock; 2 goroutines are in C"
+    text = shown.text()
+    assert (
+        "  2 goroutines wait for C to return (cgo) on thread 99: C.wait, "
+        "called in main.f at f.go:12\n"
+    ) in text
+    assert (
+        "  2 goroutines wait for system call read (0) on thread 99 in main.f "
+        "at f.go:12\n"
+    ) in text
+
+
+def test_outside_without_paths(report, goref, make):
+    """Built with -trimpath, the library's files have no root."""
+    row = outside(goref, make, False, file=None)
+    assert (
+        "in os.read at file.go:7" in report(make.waits(), None, [row]).text()
+    )
+
+
+def test_nothing(report, make):
+    lines = report(make.waits(), make.leaks()).lines()
+    assert lines[0] == "no goroutine waits for a lock or a channel"
+    assert "no goroutine has leaked" in lines
+
+
+def test_unknown_leaks(report, make):
+    shown = report(make.waits(), unknown="no memory")
+    assert "whether goroutines have leaked is not known: no memory" in (
+        shown.lines()
+    )
+    document = json.loads(shown.json())
+    assert document["leaked"] is None
+    assert document["no_leaks"] == "no memory"
+
+
+def test_keys(report, make):
+    document = json.loads(report(blocked(make), make.leaks()).json())
+    assert {"groups", "deadlocks", "owners", "leaked", "states"} <= {*document}
+    assert document["states"] == [
+        {"state": "waiting", "wait_reason": "sync.Mutex.Lock", "count": 3}
+    ]

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref overview: rows to text and JSON."""
+
+from goref.render.overview import OverviewReport
+
+
+def report(make, **fields):
+    ordinary = {
+        "tool_version": "1.2.3",
+        "partial": [],
+        "info": make.info(),
+        "ledger": make.ledger((1000, 1000), (1000, 1000)),
+        "roots": [
+            make.root(f"main.r{i}", 9 - i, 90 - i, type="*main.T")
+            for i in range(6)
+        ],
+        "types": [make.type(f"main.T{i}", 9 - i, 90 - i) for i in range(6)],
+    }
+    return OverviewReport(**{**ordinary, **fields})
+
+
+def kept(make):
+    rows = [
+        make.dominator("the program", 1000, kind="top", cut=3, cut_bytes=100),
+        make.dominator("main.cache", 900, 1, kind="global", type="main.C"),
+        make.dominator("main.T", 800, 2, vertices=7, objects=7, bytes=800),
+    ]
+    return make.dominators(1000, rows)
+
+
+def section(text, title):
+    """The lines of the table below a title."""
+    [part] = [p for p in text.split("\n\n") if p.startswith(title)]
+    return part.splitlines()
+
+
+def test_what_keeps_most_alive_comes_first(make):
+    text = report(make, kept=kept(make)).text()
+    assert section(text, "What keeps most alive")[1:] == [
+        "  retained   share  count",
+        "     900 B  90.0 %         main.cache  (main.C)",
+        "     800 B  80.0 %      7    main.T",
+        "     100 B  10.0 %         (3 more)",
+    ]
+    billed = section(text, "Billed to the nearest root (of 6)")
+    assert billed[1:3] == [
+        "  billed  share  objects",
+        "    90 B  9.0 %        9  main.r0  (global, *main.T)",
+    ]
+    # Billing gets fewer rows beside it.
+    assert len(billed) == 2 + 3
+    assert text.index("What keeps") < text.index("Billed")
+
+
+def test_document(make):
+    document = report(make, kept=kept(make)).document()
+    assert document["no_dominators"] is None
+    tree = document["dominators"]
+    assert tree["reached_bytes"] == 1000
+    assert tree["cut"] == {"children": 3, "retained_bytes": 100}
+    [cache] = tree["children"]
+    assert cache["retained_bytes"] == 900
+    assert cache["children"][0]["objects"] == 7
+    assert len(document["roots"]) == len(document["types"]) == 5
+
+
+def test_without_the_graph(make):
+    answer = report(make, unknown="not enough memory", graph_phases=(0, 0))
+    text = answer.text()
+    assert "what keeps most alive is not known: not enough memory\n" in text
+    assert len(section(text, "Billed to the nearest root")) == 2 + 5
+    document = answer.document()
+    assert document["dominators"] is None
+    assert document["no_dominators"] == "not enough memory"
+
+
+def test_an_ended_graph_is_partial(make):
+    """The walk is complete, so its sizes are no lower bounds."""
+    answer = report(
+        make,
+        partial=["timed out"],
+        unknown="timed out",
+        unfinished="object graph",
+    )
+    assert "PARTIAL: timed out: no object graph\n" in answer.text()
+    assert not answer.document()["complete"]
+    answer = report(
+        make,
+        partial=["a page is missing", "interrupted"],
+        kept=kept(make),
+        unfinished="search for suspects",
+    )
+    lines = [x for x in answer.lines() if x.startswith("PARTIAL")]
+    assert lines == [
+        "PARTIAL: a page is missing: sizes are lower bounds, retained sizes "
+        "may be too small or too large",
+        "PARTIAL: interrupted: no search for suspects",
+    ]
+
+
+def test_rows_that_are_asked_for(make):
+    text = report(make, kept=kept(make), top=1).text()
+    assert len(section(text, "Billed to the nearest root")) == 2 + 1
+
+
+def test_time_of_the_graph_counts(make):
+    ledger = make.ledger(phases_us=make.phases(typed=1000))
+    text = report(make, ledger=ledger, graph_phases=(1000, 2000)).text()
+    assert text.endswith("took 4 ms\n")
+
+
+def test_next_looks_closer_at_the_first_suspect(make):
+    """Not at a variable that something is billed to."""
+    found = make.suspects(make.suspect("main.cache"), make.suspect("main.b"))
+    answer = report(make, suspects=found, suspect="main.metric")
+    next_ = answer.document()["next"]
+    assert next_[0] == "goref suspects"
+    assert next_[1].startswith("goref dominators ")
+    assert "goref dominators" in next_ and len(next_) == len(set(next_))
+    assert "main.metric" not in answer.text()
+    assert "a closer look at main.cache" in answer.text()
+
+
+def test_a_suspect_is_named_once(make):
+    """Where its memory accumulates is said only if that is another place."""
+    itself = make.suspect("main.cache")._replace(
+        accumulation_point="main.cache"
+    )
+    for found, end in (itself, ")"), (make.suspect("main.cache"), "where: "):
+        text = report(make, suspects=make.suspects(found)).text()
+        [line] = [x for x in text.splitlines() if x.startswith("suspect: ")]
+        assert line.endswith(end) or end in line
+        assert ("where: " in line) == (found is not itself)
+
+
+def test_next_without_suspects(make):
+    for found in (None, make.suspects()):
+        answer = report(make, suspects=found, suspect="main.cache")
+        next_ = answer.document()["next"]
+        assert "goref dominators main.cache" in next_
+        assert "goref why main.cache" in next_
+        assert "goref suspects" not in next_
+
+
+def test_deadlocks_and_leaks(make):
+    """A line each, and the command that looks closer; nothing if there are
+    none."""
+    waits = make.waits((), [make.deadlock([5, 6], [make.awaited()] * 2)])
+    shown = report(make, waits=waits, leaks=make.leaks(make.leak_group([7])))
+    lines = shown.lines()
+    at = lines.index("1 deadlock of 2 goroutines")
+    assert lines[at + 1].startswith("1 leaked goroutine in 1 group retains")
+    document = shown.document()
+    assert document["deadlocks"] == [[5, 6]]
+    assert document["leaked"] == 1
+    assert "goref hung" in document["next"]
+    quiet = report(make, waits=make.waits(), leaks=make.leaks()).document()
+    assert (quiet["deadlocks"], quiet["leaked"]) == ([], 0)
+    assert "goref hung" not in quiet["next"]
+
+
+def test_resident(make):
+    """Classes of a hundredth or more; a command less, so that the line costs
+    no line of the screen."""
+    classes = {
+        "go_heap_live": 800 << 10,
+        "go_heap_idle": 150 << 10,
+        "go_heap_scavenged": 50 << 10,
+        "c_heap": 24 << 10,
+        "mapped_files": 1,
+    }
+    found = make.rss("anonymous", **classes)
+    shown = report(make, resident=found, suspect="main.cache")
+    [line] = [x for x in shown.lines() if x.startswith("resident: ")]
+    assert line == (
+        "resident: at most 1.0 MB anonymous: 800.0 kB Go heap in use, "
+        "200.0 kB Go heap free, 24.0 kB C heap"
+    )
+    document = shown.document()["resident"]
+    assert document["residency"] == "anonymous"
+    assert document["rss_bytes"] is None
+    bare = report(make, suspect="main.cache")
+    assert len(shown.lines()) == len(bare.lines())
+    assert bare.document()["resident"] is None
+    assert "goref rss" not in bare.document()["next"]
+    assert "goref rss" in shown.document()["next"]
+
+
+def test_resident_of_a_process(make):
+    shown = report(make, rss_bytes=3 << 20)
+    assert "resident: about 3.0 MB (Rss)" in shown.lines()
+    assert shown.document()["resident"] == {
+        "residency": "unknown",
+        "rss_bytes": 3 << 20,
+        "anonymous_bytes": None,
+    }
+    unknown = report(make, resident=make.rss("unknown", go_heap_live=9))
+    [line] = [x for x in unknown.lines() if x.startswith("resident: ")]
+    assert line.startswith("resident: not known; ")
+    assert line.endswith("9 B Go heap in use")
+    assert unknown.document()["resident"] == {
+        "residency": "unknown",
+        "rss_bytes": None,
+        "anonymous_bytes": None,
+    }

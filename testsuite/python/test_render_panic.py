@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref panic: rows to text and JSON."""
+
+import pytest
+
+from goref.render.panic import PanicReport
+
+
+@pytest.fixture
+def report(goref):
+    def make(**fields):
+        ordinary = {
+            "kind": "panic", "goroutine": None, "thread_id": 7,
+            "fatal_text": None, "values": (), "signal": 0, "signal_code": 0,
+            "signal_addr": None, "signal_pc": None, "deferred": (),
+        }  # fmt: skip
+        panic = goref.Panic(**{**ordinary, **fields})
+        return PanicReport(
+            tool_version="1.2.3", partial=(), panic=panic, backtrace=None
+        )
+
+    return make
+
+
+def test_values(goref, report):
+    values = (
+        goref.PanicValue('"first"', "string", True, True),
+        goref.PanicValue("42", "main.Code", True, False),
+        goref.PanicValue("main.T {X: 1}", "main.T", False, False),
+        goref.PanicValue("*main.T {X: 1}", "*main.T", False, False),
+        goref.PanicValue("nil", None, False, False),
+    )
+    assert report(values=values).lines() == [
+        'panic: "first" [recovered, repanicked]',
+        "    panic: main.Code(42) [recovered]",
+        "    panic: main.T {X: 1}",
+        "    panic: *main.T {X: 1}",
+        "    panic: nil",
+        "thread 7 ran no goroutine: it was in the scheduler",
+    ]
+
+
+def test_nothing(report):
+    found = report(kind=None, thread_id=None)
+    assert found.lines() == [
+        "Nothing has ended the program, and no goroutine panics."
+    ]
+    body = found.body()
+    assert body["goroutine_id"] is body["signal"] is body["address"] is None
+    assert body["values"] == []
+
+
+def test_signals(goref, report):
+    row = report(kind="signal", signal=11, signal_addr=0, signal_pc=0x4000)
+    assert row.lines()[0] == "signal SIGSEGV, address 0x0, pc 0x4000"
+    assert row.body()["address"] == "0x0" and row.body()["signal"] == "SIGSEGV"
+    row = report(kind="signal", signal=99)
+    assert row.lines()[0] == "signal 99"
+    assert row.lines()[1].startswith("It was sent with kill. Thread 7,")
+    row = report(kind="signal", signal=6, signal_code=-6)
+    assert row.lines()[1].startswith("thread 7 ran no goroutine")
+    row = report(kind="fatal error", deferred=(
+        goref.Location(16, "main.f", None, 3),
+    ))  # fmt: skip
+    assert row.lines()[0] == "fatal error: its text is not known"
+    assert row.lines()[-1] == "    main.f at ?:3"

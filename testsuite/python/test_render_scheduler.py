@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref hung --sched: rows to text and JSON."""
+
+import json
+
+import pytest
+
+from goref.render.scheduler import SchedulerReport
+
+
+@pytest.fixture
+def report(goref, make):
+    def make_report(ps=(), ms=(), **fields):
+        row = {
+            **dict.fromkeys(goref.Scheduler._fields, 0),
+            "is_known": True,
+            "is_stopping": False,
+            "is_freezing": False,
+            "is_user_disabled": False,
+            "is_sysmon_asleep": False,
+            "phase": "off",
+            "ps": tuple(ps),
+            "ms": tuple(ms),
+            **fields,
+        }
+        return SchedulerReport(
+            tool_version="1.2.3", partial=(), found=goref.Scheduler(**row)
+        )
+
+    return make_report
+
+
+def p_row(goref, number, status="idle", **fields):
+    row = dict.fromkeys(goref.SchedulerP._fields)
+    row.update(id=number, status=status, queued=0, schedtick=0, syscalltick=0)
+    row.update(stops_world=False, is_awaited=False, is_asked=False)
+    return goref.SchedulerP(**{**row, **fields})
+
+
+def m_row(goref, make, m_id, state="idle", **fields):
+    row = dict.fromkeys(goref.SchedulerM._fields, 0)
+    row.update(id=m_id, state=state, thread_id=100 + m_id, number=None)
+    row.update(at=make.location(None, None, 0), wait_reason=None)
+    row.update(p_id=None, running=None, locked=None, start_function=None)
+    return goref.SchedulerM(**{**row, **fields})
+
+
+def test_no_p_is_free(goref, make, report):
+    at = make.location("main.spin", "/srv/app/main.go", 7)
+    p = p_row(goref, 0, "running", m_id=3, running=9, queued=2, same_ns=2**33)
+    m = m_row(goref, make, 3, "running", p_id=0, running=9, at=at)
+    found = report([p], [m], runnable=2, gomaxprocs=1, ncpu=4)
+    assert found.cause() == "no P is free, and 2 goroutines are runnable"
+    text = found.text()
+    assert "main.spin at main.go:7, the same for at least 8 s" in text
+    assert "GOMAXPROCS: 1 of 4 processors" in text
+    # Not "off", which reads like GOGC=off.
+    assert "collector: no collection running" in text.splitlines()
+    unknown = report([p], [m], phase="unknown").text().splitlines()
+    assert "collector: not known whether a collection runs" in unknown
+    document = json.loads(found.json())
+    assert document["schema"] == 1 and document["cause"] == found.cause()
+    assert document["scheduler"]["ps"][0]["same_ns"] == 2**33
+
+
+def test_nothing_runs_what_is_runnable(goref, make, report):
+    ps = [p_row(goref, 0), p_row(goref, 1, queued=5)]
+    found = report(ps, [m_row(goref, make, 0)], runnable=5)
+    assert found.cause() == (
+        "5 goroutines are runnable, and nothing runs them"
+    )
+    looks = report(ps, [m_row(goref, make, 0, "spinning")], runnable=5)
+    assert looks.cause().startswith("the scheduler works")
+
+
+def test_all_in_c(goref, make, report):
+    ms = [m_row(goref, make, i, "in C", running=i + 1) for i in range(40)]
+    found = report([p_row(goref, 0)], ms)
+    assert found.cause() == (
+        "no goroutine runs or is runnable: 40 threads are in system calls or "
+        "in C"
+    )
+    assert "and 24 more Ms" in found.text()
+
+
+def test_stop(goref, report):
+    ps = [
+        p_row(goref, 0, "stopped", stops_world=True, running=1),
+        p_row(goref, 1, "running", is_awaited=True, running=8),
+        p_row(goref, 2, "stopped"),
+    ]
+    found = report(ps, is_stopping=True, stop_wait=1)
+    assert found.cause() == (
+        "goroutine 1 stops the world, which waits for goroutine 8"
+    )
+    assert "stop of the world: waits for 1 P" in found.text()
+    done = report(ps[:1], is_stopping=True)
+    assert done.cause() == "the world is stopped, by goroutine 1"
+    nobody = report((), is_stopping=True, stop_wait=3)
+    assert nobody.cause().endswith("waits for 3 Ps")
+
+
+def test_system_call_is_named(goref, make, report):
+    m = m_row(goref, make, 2, "in a system call", number=0)
+    found = report((), [m])
+    assert "in system call read (0)" in found.text()
+    call = json.loads(found.json())["scheduler"]["ms"][0]["syscall"]
+    assert call == {"number": 0, "name": "read"}
+
+
+def test_without_debug_information(report):
+    text = report((), is_known=False).text()
+    assert "runtime.sched is not known" in text
+    assert "system monitor" not in text
+
+
+def test_only_the_runtime_may_run(report):
+    found = report((), is_user_disabled=True, disabled=4)
+    assert "only the runtime's own goroutines may run" in found.cause()
+
+
+def test_all_wait(goref, make, report):
+    found = report([p_row(goref, 0)], [m_row(goref, make, 0)])
+    assert found.cause() == "no goroutine runs or is runnable: all of them wait"

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// The container of saved files, and the form of pages in it.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "saved/coder.h"
+#include "saved/frames.h"
+#include "saved/pages.h"
+
+static struct gr_error *append(void *ctx, const void *data, size_t bytes)
+{
+	struct gr_byte_vector *file = ctx;
+
+	assert_true(gr_byte_vector_reserve(file, file->size + bytes));
+	memcpy(file->data + file->size, data, bytes);
+	file->size += bytes;
+	return NULL;
+}
+
+static const char text[] = "what was written comes back, comes back";
+
+/* A file of two frames. */
+static struct gr_byte_vector make_file(uint64_t version)
+{
+	struct gr_byte_vector file = { 0 };
+	struct gr_frame_writer *w;
+
+	assert_null(gr_frame_writer_create(
+		(struct gr_frame_sink){ append, &file }, version, &w));
+	assert_null(gr_frame_write(w, GR_FRAME_MODULE, text, sizeof(text)));
+	assert_null(gr_frame_write(w, GR_FRAME_TABLES, "x", 1));
+	assert_null(gr_frame_writer_end(w));
+	gr_frame_writer_destroy(w);
+	return file;
+}
+
+/* Read all frames. */
+static struct gr_error *read_file(const struct gr_byte_vector *file,
+				  unsigned int *count)
+{
+	struct gr_saved_frame frame = { 0 };
+	struct gr_frame_reader *r = NULL;
+	struct gr_error *err =
+		gr_frame_reader_create("f", file->data, file->size, &r);
+
+	for (*count = 0; !err && frame.kind != GR_FRAME_END; ++*count)
+		err = gr_frame_read(r, &frame);
+	gr_frame_reader_destroy(r);
+	return err;
+}
+
+static void test_there_and_back(void **state)
+{
+	struct gr_byte_vector file = make_file(GR_SAVED_VERSION);
+	struct gr_saved_frame frame;
+	struct gr_frame_reader *r;
+
+	(void)state;
+	assert_null(gr_frame_reader_create("f", file.data, file.size, &r));
+	assert_null(gr_frame_read(r, &frame));
+	assert_int_equal(frame.kind, GR_FRAME_MODULE);
+	assert_int_equal(frame.bytes, sizeof(text));
+	assert_memory_equal(frame.data, text, sizeof(text));
+	assert_null(gr_frame_read(r, &frame));
+	assert_int_equal(frame.kind, GR_FRAME_TABLES);
+	assert_null(gr_frame_read(r, &frame));
+	assert_int_equal(frame.kind, GR_FRAME_END);
+	gr_frame_reader_destroy(r);
+	gr_byte_vector_deinit(&file);
+}
+
+/* Each changed bit and each missing end is noticed. */
+static void test_damage(void **state)
+{
+	struct gr_byte_vector file = make_file(GR_SAVED_VERSION);
+	size_t size = file.size;
+	struct gr_error *err;
+	unsigned int count;
+
+	(void)state;
+	for (size_t i = 0; i < size * 8; i++) {
+		file.data[i / 8] ^= 1 << i % 8;
+		err = read_file(&file, &count);
+		assert_non_null(err);
+		assert_int_equal(err->code, GR_ERROR_FORMAT);
+		gr_error_destroy(err);
+		file.data[i / 8] ^= 1 << i % 8;
+	}
+	for (file.size = 0; file.size < size; file.size++) {
+		err = read_file(&file, &count);
+		assert_non_null(err);
+		assert_int_equal(err->code, GR_ERROR_FORMAT);
+		gr_error_destroy(err);
+	}
+	assert_null(read_file(&file, &count));
+	assert_int_equal(count, 3);
+	gr_byte_vector_deinit(&file);
+}
+
+/* Files of other versions say which goref reads them. */
+static void test_other_versions(void **state)
+{
+	static const uint64_t versions[] = { 0, 1, GR_SAVED_VERSION - 1,
+					     GR_SAVED_VERSION + 1, UINT64_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < GR_ARRAY_SIZE(versions); i++) {
+		struct gr_byte_vector file = make_file(versions[i]);
+		unsigned int count;
+		struct gr_error *err = read_file(&file, &count);
+
+		assert_non_null(err);
+		assert_int_equal(err->code, GR_ERROR_FORMAT);
+		assert_non_null(strstr(err->message,
+				       "open it with the goref that "
+				       "wrote it (" PACKAGE_VERSION ")"));
+		assert_int_equal(!strstr(err->message, "or a newer one"),
+				 versions[i] < GR_SAVED_VERSION);
+		gr_error_destroy(err);
+		gr_byte_vector_deinit(&file);
+	}
+}
+
+// ------------------------------------------------------------------- pages
+
+enum { PAGES = 40 };
+
+/* A page of a list: words that are pointers, numbers, 0 or not there. */
+static void make_page(unsigned int i, struct gr_page_words *page)
+{
+	memset(page, 0, sizeof(*page));
+	page->addr = 0xc000000000 + (uint64_t)i * i * GR_SET_PAGE_BYTES;
+	page->stride = 1 + i % 7;
+	page->column = i % page->stride;
+	for (int w = 0; w < GR_SET_PAGE_WORDS; w++) {
+		if ((w * 7 + i) % 5 == 0 && i % 9)
+			continue;
+		page->present[w / 64] |= UINT64_C(1) << w % 64;
+		page->words[w] = w % 3 == 0 ? 0 :
+				 w % 3 == 1 ? page->addr + w * 64 :
+					      UINT64_MAX - w * i;
+	}
+}
+
+static struct gr_error *compare(void *ctx, const struct gr_page_words *page)
+{
+	unsigned int *i = ctx;
+	struct gr_page_words expected;
+
+	make_page((*i)++, &expected);
+	assert_memory_equal(page, &expected, sizeof(expected));
+	return NULL;
+}
+
+static struct gr_error *accept(void *ctx, const struct gr_page_words *page)
+{
+	*(uint64_t *)ctx += page->addr % GR_SET_PAGE_BYTES;
+	return NULL;
+}
+
+static void test_pages(void **state)
+{
+	struct gr_batch_writer *w = gr_batch_writer_create();
+	struct gr_page_words *page = calloc(1, sizeof(*page));
+
+	(void)state;
+	// The second batch does not depend on the first one.
+	for (int round = 0; round < 2; round++) {
+		unsigned int count = 0;
+		uint64_t sum = 0;
+		bool is_fine;
+
+		for (unsigned int i = 0; i < PAGES; i++) {
+			make_page(i, page);
+			gr_batch_add(w, page);
+		}
+		struct gr_bytes batch = gr_batch_take(w);
+		assert_null(
+			gr_batch_read(batch, page, compare, &count, &is_fine));
+		assert_true(is_fine);
+		assert_int_equal(count, PAGES);
+		// Numbers at the start that make no sense are noticed or
+		// harmless.
+		uint8_t *bytes = malloc(batch.size);
+		for (size_t i = 0; i < 512 && i < batch.size; i++) {
+			memcpy(bytes, batch.data, batch.size);
+			bytes[i] ^= 0xff;
+			assert_null(gr_batch_read(
+				(struct gr_bytes){ bytes, batch.size }, page,
+				accept, &sum, &is_fine));
+		}
+		assert_null(gr_batch_read((struct gr_bytes){ bytes,
+							     batch.size - 1 },
+					  page, accept, &sum, &is_fine));
+		assert_false(is_fine);
+		assert_int_equal(sum, 0);
+		free(bytes);
+	}
+	free(page);
+	gr_batch_writer_destroy(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_there_and_back),
+		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_other_versions),
+		cmocka_unit_test(test_pages),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

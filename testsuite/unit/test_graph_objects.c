@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/* objects: numbers to addresses and back, over runs of all sizes. */
+#include "graph/objects.h"
+
+#include "rows.h"
+
+enum { NROUNDS = 300, MAX_RUNS = 40 };
+
+struct layout {
+	struct gr_run_spec runs[MAX_RUNS];
+	uint32_t nruns;
+	uint64_t *slots;
+	uint32_t nslots;
+};
+
+static uint32_t below(uint64_t *seed, uint32_t n)
+{
+	return (rows_random(seed) >> 16) % n;
+}
+
+/* Runs by chance: touching or apart, empty, full, longer than a rank. */
+static void layout_init(struct layout *l, uint64_t *seed)
+{
+	uint64_t base = 0xc000000000;
+	uint32_t density = below(seed, 5);
+
+	*l = (struct layout){ .nruns = below(seed, MAX_RUNS) };
+	for (uint32_t i = 0; i < l->nruns; i++) {
+		struct gr_run_spec *run = &l->runs[i];
+		run->base = base;
+		run->elem_bytes = 8 * (1 + below(seed, 40));
+		run->head_bytes = below(seed, 2) * 8;
+		run->nslots = below(seed, below(seed, 4) ? 30 : 3000);
+		base += run->elem_bytes * run->nslots;
+		base += below(seed, 2) * below(seed, 1000);
+		l->nslots += run->nslots;
+	}
+	l->slots = calloc(l->nslots / 64 + 1, sizeof(*l->slots));
+	assert_non_null(l->slots);
+	for (uint32_t slot = 0; slot < l->nslots; slot++)
+		if (density && below(seed, 4) < density)
+			gr_bitmap_set(l->slots, slot);
+}
+
+static void check_slot(const struct gr_objects *o,
+		       const struct gr_run_spec *run, uint32_t index,
+		       uint32_t slot, gr_vertex object)
+{
+	uint64_t addr = run->base + index * run->elem_bytes;
+
+	assert_int_equal(gr_objects_rank(o, slot), object);
+	assert_int_equal(gr_objects_slot(o, object), slot);
+	assert_int_equal(gr_objects_addr(o, object), addr + run->head_bytes);
+	assert_int_equal(gr_objects_bytes(o, object), run->elem_bytes);
+	assert_int_equal(gr_objects_find(o, addr), object);
+	assert_int_equal(gr_objects_find(o, addr + run->elem_bytes - 1),
+			 object);
+}
+
+static void check_objects(const struct layout *l, const struct gr_objects *o)
+{
+	gr_vertex object = 0;
+	uint32_t slot = 0;
+
+	for (uint32_t i = 0; i < l->nruns; i++) {
+		const struct gr_run_spec *run = &l->runs[i];
+		uint64_t end = run->base + run->elem_bytes * run->nslots;
+		for (uint32_t j = 0; j < run->nslots; j++, slot++) {
+			uint64_t addr = run->base + j * run->elem_bytes;
+			if (gr_bitmap_test(l->slots, slot))
+				check_slot(o, run, j, slot, object++);
+			else
+				assert_int_equal(gr_objects_find(o, addr),
+						 GR_VERTEX_NONE);
+		}
+		if (i + 1 == l->nruns || l->runs[i + 1].base > end)
+			assert_int_equal(gr_objects_find(o, end),
+					 GR_VERTEX_NONE);
+	}
+	assert_int_equal(o->count, object);
+	assert_int_equal(gr_objects_find(o, 0), GR_VERTEX_NONE);
+	assert_int_equal(gr_objects_find(o, UINT64_MAX), GR_VERTEX_NONE);
+}
+
+static void test_numbers(void **state)
+{
+	(void)state;
+	uint64_t seed = 41;
+
+	for (int i = 0; i < NROUNDS; i++) {
+		struct gr_budget budget = { 0 };
+		struct gr_objects *objects;
+		struct layout l;
+		layout_init(&l, &seed);
+		assert_null(gr_objects_create(&budget, l.runs, l.nruns, l.slots,
+					      &objects));
+		check_objects(&l, objects);
+		gr_objects_destroy(objects);
+		assert_int_equal(budget.held_bytes, 0);
+		free(l.slots);
+	}
+}
+
+/* What an emptied heap costs: five million slots, a hundred thousand kept. */
+static void test_emptied_heap(void **state)
+{
+	(void)state;
+	enum { NRUNS = 5000, SLOTS = 1000 };
+	struct gr_budget budget = { 0 };
+	struct gr_run_spec *runs = calloc(NRUNS, sizeof(*runs));
+	uint64_t *slots = gr_bitmap_alloc(NRUNS * SLOTS);
+	struct gr_objects *objects;
+
+	assert_true(runs && slots);
+	for (uint32_t i = 0; i < NRUNS; i++)
+		runs[i] = (struct gr_run_spec){ .base = i * UINT64_C(8192),
+						.elem_bytes = 8,
+						.nslots = SLOTS };
+	for (uint32_t slot = 0; slot < NRUNS * SLOTS; slot += 50)
+		gr_bitmap_set(slots, slot);
+	assert_null(gr_objects_create(&budget, runs, NRUNS, slots, &objects));
+	assert_int_equal(objects->count, 100000);
+	// A graph of that many objects has 3.3 to 4.2 MB.
+	assert_in_range(budget.held_bytes, 1, 1200 << 10);
+	gr_objects_destroy(objects);
+	free(runs);
+	free(slots);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_emptied_heap),
+	};
+
+	return cmocka_run_group_tests_name("objects", tests, NULL, NULL);
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * marking: the walk by masks over random heaps, held against a naive walker:
+ * what is reached, who is billed in which tier, and over whom.
+ */
+#include "base/cleanup.h"
+
+#include "marking_world.h"
+
+static void test_walk(void **state)
+{
+	(void)state;
+	uint64_t seen = 0, freed = 0;
+
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct world w;
+		struct gr_marking m;
+		struct gr_ledger ledger;
+		uint64_t objects[NROOTS] = { 0 }, count = 0;
+
+		world_init(&w, seed);
+		struct naive *n = naive_walk(&w);
+		walk(&w, false, &ledger, &m);
+		assert_null(gr_tree_finish(&m.tree));
+		for (gr_obj i = 0; i < w.heap->nobjs; i++) {
+			if (gr_marking_is_reached(&m, i) != !!n->billed[i])
+				fail_msg("seed %d: object %u", (int)seed, i);
+			if (n->billed[i])
+				objects[n->billed[i] - 1]++;
+			count += !!n->billed[i];
+		}
+		assert_int_equal(ledger.masked.objects, count);
+		assert_int_equal(m.untyped_total.objects, count);
+		for (size_t i = 0; i < m.tree.nodes.size; i++) {
+			const struct gr_node *node = &m.tree.nodes.data[i];
+			const char *name = m.tree.roots.data[node->root].name;
+
+			objects[name - w.names] -= node->objects;
+		}
+		for (int i = 0; i < NROOTS; i++)
+			assert_int_equal(objects[i], 0);
+		seen += count;
+		freed += w.f->gaps.count[GR_GAP_FREE_SLOT_POINTERS];
+		gr_marking_deinit(&m);
+		free(n);
+		world_deinit(&w);
+	}
+	// The worlds are not trivial.
+	assert_true(seen > 40 * 100 && freed > 40);
+}
+
+static void test_parents(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 50; seed < 70; seed++) {
+		struct world w;
+		struct gr_marking m;
+		struct gr_ledger ledger;
+
+		world_init(&w, seed);
+		struct naive *n = naive_walk(&w);
+		walk(&w, true, &ledger, &m);
+		for (gr_obj i = 0; i < w.heap->nobjs; i++) {
+			const struct gr_parent *parent = &m.parents->of[i];
+			gr_obj top = i;
+			int hops = 0;
+
+			assert_int_equal(!!parent->node, !!n->billed[i]);
+			if (!parent->node)
+				continue;
+			assert_int_equal(gr_parents_above(m.parents, &m.tree,
+							  i),
+					 n->from[i]);
+			for (gr_obj o = i; o != GR_OBJ_NONE;
+			     o = gr_parents_above(m.parents, &m.tree, o)) {
+				assert_true(hops++ < MAX_OBJECTS);
+				top = o;
+			}
+			uint32_t node = gr_parents_top(
+				&m.tree, m.parents->of[top].node - 1);
+			uint32_t root = m.tree.nodes.data[node].root;
+			assert_ptr_equal(m.tree.roots.data[root].name,
+					 &w.names[n->billed[i] - 1]);
+		}
+		// Roots, and two for all objects: no type, and `$sub_objects$`.
+		assert_true(m.tree.nodes.size <= 2 * NROOTS + 2);
+		gr_marking_deinit(&m);
+		free(n);
+		world_deinit(&w);
+	}
+}
+
+/* One walk leaves what another has found, and the heap, as they are. */
+static void test_markings_are_values(void **state)
+{
+	(void)state;
+	struct world w;
+	struct gr_marking first, second;
+	struct gr_ledger ledger;
+	uint8_t states[MAX_OBJECTS];
+
+	world_init(&w, 7);
+	size_t bytes = gr_bitmap_words(w.heap->nobjs) * 8;
+	_cleanup_free_ uint64_t *allocated = malloc(bytes);
+	assert_non_null(allocated);
+	memcpy(allocated, w.heap->allocated, bytes);
+	walk(&w, false, &ledger, &first);
+	memcpy(states, first.states, w.heap->nobjs);
+	w.roots.list.size = 3;
+	walk(&w, false, &ledger, &second);
+	assert_memory_equal(states, first.states, w.heap->nobjs);
+	assert_memory_not_equal(states, second.states, w.heap->nobjs);
+	assert_memory_equal(allocated, w.heap->allocated, bytes);
+	gr_marking_deinit(&first);
+	gr_marking_deinit(&second);
+	world_deinit(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_walk),
+		cmocka_unit_test(test_parents),
+		cmocka_unit_test(test_markings_are_values),
+	};
+
+	return cmocka_run_group_tests_name("marking", tests, NULL, NULL);
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+/* residency: the pages of a process, which may end meanwhile. */
+#include "inferior/residency.h"
+
+#include <sys/mman.h>
+
+#include "image_checks.h"
+#include "forked.h"
+
+enum { PAGES = 1024, TOUCHED = 257 };
+
+struct looked {
+	uint8_t *area;
+	pid_t pid;
+	int polls_left; /* then it ends; -1: never */
+	struct gr_gaps gaps;
+	struct gr_target_module module;
+	struct gr_target target;
+	struct gr_image *image;
+	struct gr_residency residency;
+};
+
+static void touch(void *ctx)
+{
+	const struct looked *looked = ctx;
+
+	for (size_t i = 0; i < TOUCHED; i++)
+		looked->area[3 * i * PAGE] = 1;
+}
+
+static struct gr_error *poll(void *ctx)
+{
+	struct looked *looked = ctx;
+
+	if (looked->polls_left > 0 && !--looked->polls_left) {
+		forked_end(looked->pid);
+		looked->pid = 0;
+	}
+	return NULL;
+}
+
+static void looked_destroy(struct looked *looked)
+{
+	gr_residency_deinit(&looked->residency);
+	gr_image_destroy(looked->image);
+	if (looked->pid)
+		forked_end(looked->pid);
+	munmap(looked->area, PAGES * PAGE);
+	free(looked);
+}
+
+GR_DEFINE_CLEANUP(looked, struct looked, looked_destroy)
+
+static struct looked *looked_create(int polls_left)
+{
+	struct looked *looked = calloc(1, sizeof(*looked));
+
+	looked->area = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	// Pages of our own would be the child's, too; huge ones are not single.
+	madvise(looked->area, PAGES * PAGE, MADV_NOHUGEPAGE);
+	looked->pid = forked_start(touch, looked);
+	looked->module = (struct gr_target_module){ .path = "/proc/self/exe",
+						    .bias = UINT64_MAX };
+	looked->target = (struct gr_target){
+		.kind = GR_TARGET_NATIVE,
+		.pid = looked->pid,
+		.modules = &looked->module,
+		.nmodules = 1,
+		.ops = { .poll = poll },
+		.ctx = looked,
+	};
+	looked->polls_left = -1;
+	assert_null(gr_image_create(&looked->target, &looked->gaps,
+				    &looked->image));
+	looked->polls_left = polls_left;
+	return looked;
+}
+
+static bool is_resident(const struct gr_residency *r, uint64_t addr)
+{
+	for (size_t i = 0; i < r->ranges.size; i++)
+		if (r->ranges.data[i].start <= addr &&
+		    addr < r->ranges.data[i].end)
+			return true;
+	return false;
+}
+
+static void test_each_page(void **state)
+{
+	(void)state;
+	_cleanup_(gr_cleanup_looked) struct looked *looked = looked_create(-1);
+
+	assert_null(gr_residency_read(looked->image, &looked->residency));
+	for (size_t i = 0; i < PAGES; i++)
+		assert_int_equal(
+			is_resident(&looked->residency,
+				    (uintptr_t)looked->area + i * PAGE),
+			i % 3 == 0 && i / 3 < TOUCHED);
+}
+
+/** When it ends. */
+struct end_case {
+	const char *name;
+	int polls;
+};
+
+static const struct end_case end_cases[] = {
+	{ "it ends at the first mapping of smaps", 1 },
+	{ "it ends at the fifth", 5 },
+	{ "it ends when smaps has been read in part", 12 },
+};
+
+/* Nothing is said of a process that is no longer there. */
+static void test_ends(void **state)
+{
+	const struct end_case *c = *state;
+	_cleanup_(gr_cleanup_looked) struct looked *looked =
+		looked_create(c->polls);
+
+	assert_error(gr_residency_read(looked->image, &looked->residency),
+		     GR_ERROR_IO, "has ended");
+	assert_int_equal(looked->pid, 0);
+}
+
+/* Wherever it ends, there is an error, or the pages are those that it had. */
+static void test_ends_anywhere(void **state)
+{
+	(void)state;
+	uint64_t whole = 0;
+
+	for (int polls = 1; polls < 400; polls += 7) {
+		_cleanup_(gr_cleanup_looked) struct looked *looked =
+			looked_create(polls);
+		struct gr_error *err =
+			gr_residency_read(looked->image, &looked->residency);
+		if (err) {
+			assert_error(err, GR_ERROR_IO, NULL);
+			continue;
+		}
+		for (size_t i = 0; i < PAGES; i++)
+			whole +=
+				is_resident(&looked->residency,
+					    (uintptr_t)looked->area + i * PAGE);
+		assert_int_equal(whole, TOUCHED);
+		return;
+	}
+	fail_msg("it was never read to the end");
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[GR_ARRAY_SIZE(end_cases) + 2] = {
+		cmocka_unit_test(test_each_page),
+		cmocka_unit_test(test_ends_anywhere),
+	};
+	size_t count = 2;
+
+	ROWS(end_cases, test_ends);
+	return _cmocka_run_group_tests("residency", tests, count, NULL, NULL);
+}

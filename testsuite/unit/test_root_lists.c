@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Roots of the runtime's lists, where these lead into each other. */
+#include "goruntime/roots/roots.h"
+
+#include "base/arena.h"
+#include "heap_builder.h"
+
+enum {
+	RECORD_BYTES = 32,
+	NRECORDS = 20000,
+	NSPANS = 60,
+	WEAK_KIND = 4,
+	/* Of owned.c: what a list costs that ends in another one. */
+	MARK_STEPS = 64,
+};
+#define RECORDS UINT64_C(0x2000000)
+#define HANDLE UINT64_C(0xc000000010)
+
+struct lists {
+	struct fixture *f;
+	struct gr_arena arena;
+	struct gr_root_list roots;
+	struct gr_sampled_vector sampled;
+};
+
+static int setup_lists(void **state)
+{
+	struct lists *l = calloc(1, sizeof(*l));
+	void *fixture;
+
+	assert_non_null(l);
+	setup(&fixture);
+	l->f = fixture;
+	l->f->rt.arena = &l->arena;
+	struct gr_layout *layout = &l->f->rt.layout;
+	layout->special.size_bytes = 24;
+	layout->special.next = (struct gr_field){ 0, 8 };
+	layout->special.offset = (struct gr_field){ 8, 8 };
+	layout->special.kind = (struct gr_field){ 16, 1 };
+	layout->special_weak_handle.handle = (struct gr_field){ 24, 8 };
+	layout->consts.kind_weak_handle = WEAK_KIND;
+	layout->has.kind_weak_handle = true;
+	fake_add(&l->f->image, RECORDS, NRECORDS * RECORD_BYTES);
+	*state = l;
+	return 0;
+}
+
+static int teardown_lists(void **state)
+{
+	struct lists *l = *state;
+	void *fixture = l->f;
+
+	gr_root_list_deinit(&l->roots);
+	gr_sampled_vector_deinit(&l->sampled);
+	gr_arena_deinit(&l->arena);
+	teardown(&fixture);
+	free(l);
+	return 0;
+}
+
+static uint64_t record_addr(uint64_t i)
+{
+	return RECORDS + i * RECORD_BYTES;
+}
+
+static void put_record(struct lists *l, uint64_t i, uint64_t next)
+{
+	uint64_t at = record_addr(i);
+
+	fake_set(&l->f->image, at, next, 8);
+	fake_set(&l->f->image, at + 16, WEAK_KIND, 1);
+	fake_set(&l->f->image, at + 24, HANDLE, 8);
+}
+
+/* Records 0 to NRECORDS in a row; the last one leads to @p end. */
+static void put_list(struct lists *l, uint64_t end)
+{
+	for (uint64_t i = 0; i < NRECORDS; i++)
+		put_record(l, i, i + 1 < NRECORDS ? record_addr(i + 1) : end);
+}
+
+/* Spans, the specials of span i beginning with record first(i). */
+static void put_spans(struct lists *l, uint64_t (*first)(uint64_t i))
+{
+	for (uint64_t i = 0; i < NSPANS; i++) {
+		uint64_t mspan = MSPANS + l->f->nmspans * MSPAN_BYTES;
+
+		put_span(l->f, (struct shape){ .base = HEAP + i * PAGE,
+					       .npages = 1,
+					       .elem_bytes = 64,
+					       .nelems = 128,
+					       .spanclass = 10 });
+		fake_set(&l->f->image, mspan + 48, record_addr(first(i)), 8);
+	}
+	read_heap(l->f);
+	memset(&l->f->gaps, 0, sizeof(l->f->gaps));
+}
+
+static void read_lists(struct lists *l)
+{
+	struct gr_error *err = gr_roots_read_lists(l->f->heap, &l->f->sched,
+						   &l->roots, &l->sampled);
+
+	if (err)
+		fail_msg("%s", err->message);
+}
+
+static uint64_t first_is_one(uint64_t i)
+{
+	(void)i;
+	return 0;
+}
+
+static uint64_t first_is_own(uint64_t i)
+{
+	return i * 7;
+}
+
+static uint64_t first_is_apart(uint64_t i)
+{
+	return i * (NRECORDS / NSPANS);
+}
+
+/* Many spans whose specials lead into one long list: as many steps as there
+ * are records, not as many for each span. */
+static void test_one_list(void **state)
+{
+	struct lists *l = *state;
+
+	put_list(l, 0);
+	put_spans(l, first_is_one);
+	read_lists(l);
+	assert_in_range(l->roots.size, NRECORDS,
+			NRECORDS + NSPANS * MARK_STEPS);
+	assert_int_equal(l->f->gaps.count[GR_GAP_BROKEN_LISTS], NSPANS - 1);
+	assert_string_equal(l->f->gaps.broken_list, "specials of the heap");
+}
+
+/* Lists that begin apart and go on as one. */
+static void test_common_end(void **state)
+{
+	struct lists *l = *state;
+
+	put_list(l, 0);
+	put_spans(l, first_is_own);
+	read_lists(l);
+	assert_in_range(l->roots.size, NRECORDS,
+			NRECORDS + NSPANS * MARK_STEPS);
+}
+
+/* They all end in a loop. */
+static void test_loop(void **state)
+{
+	struct lists *l = *state;
+
+	put_list(l, record_addr(NRECORDS / 2));
+	put_spans(l, first_is_own);
+	read_lists(l);
+	assert_in_range(l->roots.size, NRECORDS,
+			NRECORDS + NSPANS * 2 * MARK_STEPS);
+	assert_int_equal(l->f->gaps.count[GR_GAP_BROKEN_LISTS], NSPANS);
+}
+
+/* Lists of their own, however long, are no damage. */
+static void test_own_lists(void **state)
+{
+	struct lists *l = *state;
+
+	put_list(l, 0);
+	for (uint64_t i = 1; i < NSPANS; i++)
+		put_record(l, first_is_apart(i) - 1, 0);
+	put_spans(l, first_is_apart);
+	read_lists(l);
+	assert_int_equal(l->roots.size, NRECORDS);
+	assert_int_equal(l->f->gaps.count[GR_GAP_BROKEN_LISTS], 0);
+}
+
+/* Records of sampled objects lead to buckets, also where lists of many spans
+ * run into one; a record of a slot behind the span's last one is none. */
+static void test_sampled(void **state)
+{
+	enum { PROFILE_KIND = 9, SLOT = 64, BUCKET = 0x1230 };
+	struct lists *l = *state;
+	struct gr_layout *layout = &l->f->rt.layout;
+
+	layout->special_profile.size_bytes = 32;
+	layout->special_profile.bucket = (struct gr_field){ 24, 8 };
+	layout->consts.kind_profile = PROFILE_KIND;
+	layout->has.kind_profile = true;
+	put_list(l, 0);
+	for (uint64_t i = 0; i < NRECORDS; i++) {
+		uint64_t at = record_addr(i);
+
+		fake_set(&l->f->image, at + 8, i % 200 * SLOT, 8);
+		fake_set(&l->f->image, at + 16, PROFILE_KIND, 1);
+		fake_set(&l->f->image, at + 24, BUCKET + i, 8);
+	}
+	put_spans(l, first_is_one);
+	read_lists(l);
+	assert_int_equal(l->roots.size, 0);
+	// Spans have 128 slots.
+	assert_in_range(l->sampled.size, NRECORDS / 200 * 128,
+			NRECORDS / 200 * 128 + NSPANS * MARK_STEPS);
+	for (uint64_t i = 0; i < 128; i++) {
+		assert_int_equal(l->sampled.data[i].obj, i);
+		assert_int_equal(l->sampled.data[i].bucket, BUCKET + i);
+	}
+	assert_int_equal(l->f->gaps.count[GR_GAP_BROKEN_LISTS], NSPANS - 1);
+}
+
+/* The timers of all Ps, in one slice; @p timer is that of every slot. */
+static void put_timers(struct lists *l, uint64_t nps, uint64_t count,
+		       uint64_t timer)
+{
+	enum { P_BYTES = 64, STRIDE = 16 };
+	const uint64_t ps = UINT64_C(0x4000000), slots = UINT64_C(0x5000000);
+	struct gr_layout *layout = &l->f->rt.layout;
+
+	layout->p.timer_heap = (struct gr_field){ 0, 24 };
+	layout->p.mcache = (struct gr_field){ 24, 8 };
+	layout->timer_when.size_bytes = STRIDE;
+	layout->timer.size_bytes = 64;
+	layout->timer.f = (struct gr_field){ 24, 8 };
+	layout->timer.arg = (struct gr_field){ 32, 16 };
+	fake_add(&l->f->image, ps, nps * P_BYTES);
+	fake_add(&l->f->image, slots, count * STRIDE);
+	for (uint64_t i = 0; i < count; i++)
+		fake_set(&l->f->image, slots + i * STRIDE, timer, 8);
+	l->f->sched.ps = calloc(nps, sizeof(*l->f->sched.ps));
+	assert_non_null(l->f->sched.ps);
+	l->f->sched.nps = nps;
+	for (uint64_t i = 0; i < nps; i++) {
+		l->f->sched.ps[i] = ps + i * P_BYTES;
+		// Each P's slice begins a slot later than the one before.
+		fake_set(&l->f->image, l->f->sched.ps[i], slots + i * STRIDE,
+			 8);
+		fake_set(&l->f->image, l->f->sched.ps[i] + 8, count - i, 8);
+		fake_set(&l->f->image, l->f->sched.ps[i] + 16, count - i, 8);
+	}
+	read_heap(l->f);
+	memset(&l->f->gaps, 0, sizeof(l->f->gaps));
+}
+
+/* Many Ps that have the same timers. */
+static void test_timers_of_all(void **state)
+{
+	enum { NPS = 100, COUNT = 10000, ROOTS = 3 };
+	struct lists *l = *state;
+
+	put_timers(l, NPS, COUNT, HANDLE);
+	read_lists(l);
+	assert_in_range(l->roots.size, COUNT * ROOTS,
+			(COUNT + NPS * MARK_STEPS) * ROOTS);
+	assert_int_equal(l->f->gaps.count[GR_GAP_BROKEN_LISTS], NPS - 1);
+	free(l->f->sched.ps);
+}
+
+/* A timer whose fields lie at address 0 is none. */
+static void test_timer_at_the_end(void **state)
+{
+	struct lists *l = *state;
+
+	put_timers(l, 1, 1, -UINT64_C(24));
+	read_lists(l);
+	assert_int_equal(l->roots.size, 0);
+	assert_int_equal(l->f->gaps.count[GR_GAP_BROKEN_LISTS], 1);
+	free(l->f->sched.ps);
+}
+
+/* Blocks of queued finalizers that overlap are no more than one. */
+static void test_blocks_overlap(void **state)
+{
+	enum { BLOCK = 4096, COUNT = 1000, ENTRY = 40 };
+	const uint64_t head = UINT64_C(0x4000000), blocks = head + BLOCK;
+	struct lists *l = *state;
+	struct gr_layout *layout = &l->f->rt.layout;
+
+	layout->finalizer.size_bytes = ENTRY;
+	layout->finalizer.arg = (struct gr_field){ 8, 8 };
+	layout->finblock.size_bytes = BLOCK;
+	layout->finblock.alllink = (struct gr_field){ 0, 8 };
+	layout->finblock.cnt = (struct gr_field){ 16, 4 };
+	layout->finblock.fin = (struct gr_field){ 32, 4000 };
+	layout->vars.allfin = head;
+	fake_add(&l->f->image, head, BLOCK + COUNT * 64 + BLOCK);
+	fake_set(&l->f->image, head, blocks, 8);
+	// A list of blocks, 64 bytes apart, all full of functions.
+	for (uint64_t at = 0; at < COUNT * 64 + BLOCK - 8; at += 8)
+		fake_set(&l->f->image, blocks + at, HANDLE, 8);
+	for (uint64_t i = 0; i < COUNT; i++) {
+		fake_set(&l->f->image, blocks + i * 64, blocks + (i + 1) * 64,
+			 8);
+		fake_set(&l->f->image, blocks + i * 64 + 16, 100, 4);
+	}
+	read_heap(l->f);
+	memset(&l->f->gaps, 0, sizeof(l->f->gaps));
+	read_lists(l);
+	assert_in_range(l->roots.size, 1, (COUNT * 64 / BLOCK + 2) * 200);
+	assert_int_equal(l->f->gaps.count[GR_GAP_BROKEN_LISTS], 1);
+}
+
+static struct gr_error *poll_end(void *ctx)
+{
+	uint64_t *left = ctx;
+
+	if (*left) {
+		--*left;
+		return NULL;
+	}
+	return gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
+}
+
+/* What poll says ends it, within its next steps. */
+static void test_interrupted(void **state)
+{
+	struct lists *l = *state;
+	uint64_t left = 1;
+
+	put_list(l, 0);
+	put_spans(l, first_is_own);
+	l->f->rt.poll = poll_end;
+	l->f->rt.poll_ctx = &left;
+	l->f->rt.steps = 0;
+	struct gr_error *err = gr_roots_read_lists(l->f->heap, &l->f->sched,
+						   &l->roots, &l->sampled);
+	assert_non_null(err);
+	assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+	gr_error_destroy(err);
+	assert_in_range(l->roots.size, 1, 3 * GR_POLL_STEPS);
+}
+
+#define WITH_LISTS(test) \
+	cmocka_unit_test_setup_teardown(test, setup_lists, teardown_lists)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_LISTS(test_one_list),
+		WITH_LISTS(test_common_end),
+		WITH_LISTS(test_loop),
+		WITH_LISTS(test_own_lists),
+		WITH_LISTS(test_sampled),
+		WITH_LISTS(test_timers_of_all),
+		WITH_LISTS(test_timer_at_the_end),
+		WITH_LISTS(test_blocks_overlap),
+		WITH_LISTS(test_interrupted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

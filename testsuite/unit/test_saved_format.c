@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bytes of a saved file stay as they are, or its version is raised.
+#include "format_digest.h"
+
+#include "inferior/target.h"
+#include "saved/description.h"
+#include "saved/frames.h"
+#include "saved/pages.h"
+
+static void fill_lists(struct gr_saved *stored, struct gr_mapping *mapping,
+		       struct gr_resident *resident, struct gr_range *range)
+{
+	*mapping = (struct gr_mapping){ .start = 0x1000,
+					.end = 0x3000,
+					.file_off = 0x4000,
+					.flags = 5,
+					.path = "/bin/p" };
+	stored->segments.list.data = mapping;
+	stored->segments.list.size = 1;
+	stored->files.list = stored->segments.list;
+	*resident = (struct gr_resident){ 0x1000, 0x2000, 0, true };
+	stored->has_residency = true;
+	stored->residency = (struct gr_residency){
+		.kind = GR_RESIDENCY_EXACT,
+		.swapped_bytes = 0x7000,
+		.mappings.list = stored->segments.list,
+		.ranges = { .data = resident, .size = 1 },
+	};
+	*range = (struct gr_range){ 0x1000, 0x5000, NULL };
+	stored->memory.data = range;
+	stored->memory.size = 1;
+}
+
+static void fill_modules(struct gr_saved *stored,
+			 struct gr_target_module *module,
+			 struct gr_stored_tables *tables)
+{
+	*module = (struct gr_target_module){ .path = "/bin/p",
+					     .image.size = 17,
+					     .bias = 0x400000 };
+	*tables = (struct gr_stored_tables){ .bytes = 18 };
+	stored->modules = module;
+	stored->tables = tables;
+	stored->nmodules = 1;
+}
+
+static void fill_thread(struct gr_target_thread *thread)
+{
+	*thread = (struct gr_target_thread){ .lwp = 19 };
+	for (size_t i = 0; i < GR_REGS_MAX; i++)
+		thread->regs.value[i] = 300 + i;
+	thread->regs.fs_base = 20;
+	thread->regs.call = 21;
+	thread->regs.is_in_call = true;
+}
+
+/* A description whose members are all different. */
+static void test_description(void **state)
+{
+	static const struct format_digest digests[] = {
+		{ 2, 0xf474c7221c1b6c8d },
+	};
+	struct gr_saved stored = {
+		.tables_version = 1,
+		.origin = "core /tmp/core",
+		.origin_kind = GR_TARGET_SNAPSHOT,
+		.stop = "why",
+		.identity = "who",
+		.warning = "torn",
+		.time_s = -11,
+		.pid = 12,
+		.has_values = true,
+		.mapped_bytes = 13,
+		.readable_bytes = 14,
+		.missing_bytes = 15,
+		.bad_headers = 16,
+	};
+	struct gr_coder coder = { .is_reading = false };
+	struct gr_stored_tables tables;
+	struct gr_target_thread thread;
+	struct gr_target_module module;
+	struct gr_resident resident;
+	struct gr_mapping mapping;
+	struct gr_range range;
+
+	(void)state;
+	fill_thread(&thread);
+	stored.threads.data = &thread;
+	stored.threads.size = 1;
+	fill_modules(&stored, &module, &tables);
+	fill_lists(&stored, &mapping, &resident, &range);
+	gr_code_description(&coder, &stored);
+	format_check(digests, GR_ARRAY_SIZE(digests), GR_SAVED_VERSION,
+		     coder.out.data, coder.out.size);
+	gr_byte_vector_deinit(&coder.out);
+}
+
+/* A range lies in its mapping, and they rise. */
+static void test_resident_ranges(void **state)
+{
+	static const struct {
+		const char *name;
+		struct gr_resident ranges[2];
+		bool is_bad;
+	} rows[] = {
+		{ "apart",
+		  { { 0x1000, 0x2000, 0, true }, { 0x2000, 0x3000, 0, true } },
+		  false },
+		{ "of two",
+		  { { 0x2000, 0x3000, 0, true }, { 0x4000, 0x5000, 1, true } },
+		  false },
+		{ "behind",
+		  { { 0x1000, 0x2000, 0, true }, { 0x2000, 0x4000, 0, true } },
+		  true },
+		{ "before",
+		  { { 0x0000, 0x2000, 0, true }, { 0x2000, 0x3000, 0, true } },
+		  true },
+		{ "overlap",
+		  { { 0x1000, 0x2800, 0, true }, { 0x2000, 0x3000, 0, true } },
+		  true },
+		{ "back",
+		  { { 0x2000, 0x3000, 0, true }, { 0x1000, 0x2000, 0, true } },
+		  true },
+		{ "another first",
+		  { { 0x4000, 0x5000, 1, true }, { 0x1000, 0x2000, 0, true } },
+		  true },
+		{ "no mapping",
+		  { { 0x1000, 0x2000, 0, true }, { 0x4000, 0x5000, 2, true } },
+		  true },
+	};
+	struct gr_mapping mappings[] = {
+		{ .start = 0x1000, .end = 0x3000, .path = "/bin/p" },
+		{ .start = 0x4000, .end = 0x5000, .path = "/bin/q" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < GR_ARRAY_SIZE(rows); i++) {
+		struct gr_target_module module;
+		struct gr_stored_tables tables;
+		struct gr_resident ranges[2];
+		struct gr_coder coder = { .is_reading = false };
+		struct gr_saved stored = { .origin = "core c",
+					   .has_residency = true };
+
+		memcpy(ranges, rows[i].ranges, sizeof(ranges));
+		fill_modules(&stored, &module, &tables);
+		stored.residency.mappings.list.data = mappings;
+		stored.residency.mappings.list.size = 2;
+		stored.residency.ranges.data = ranges;
+		stored.residency.ranges.size = 2;
+		gr_code_description(&coder, &stored);
+		if (coder.is_bad != rows[i].is_bad)
+			fail_msg("%s", rows[i].name);
+		gr_byte_vector_deinit(&coder.out);
+	}
+}
+
+/* Three pages: all words, some of them, and a column of records. */
+static void test_pages(void **state)
+{
+	static const struct format_digest digests[] = {
+		{ 2, 0x4d7511a370d5a9b5 },
+	};
+	struct gr_batch_writer *w = gr_batch_writer_create();
+	struct gr_page_words *page = calloc(1, sizeof(*page));
+
+	(void)state;
+	assert_non_null(w);
+	assert_non_null(page);
+	for (unsigned int i = 0; i < 3; i++) {
+		page->addr = 0xc000000000 + i * GR_SET_PAGE_BYTES * 3;
+		page->stride = 1 + 4 * (i == 2);
+		page->column = 3 * (i == 2);
+		for (unsigned int k = 0; k < GR_SET_PAGE_WORDS; k++) {
+			bool is_there = i != 1 || k % 3;
+
+			page->present[k / 64] &= ~(UINT64_C(1) << k % 64);
+			page->present[k / 64] |= (uint64_t)is_there << k % 64;
+			page->words[k] = is_there ? k % 5 * (page->addr + k) :
+						    0;
+		}
+		gr_batch_add(w, page);
+	}
+	struct gr_bytes batch = gr_batch_take(w);
+	format_check(digests, GR_ARRAY_SIZE(digests), GR_SAVED_VERSION,
+		     batch.data, batch.size);
+	free(page);
+	gr_batch_writer_destroy(w);
+}
+
+static struct gr_error *take(void *ctx, const void *data, size_t bytes)
+{
+	struct gr_byte_vector *file = ctx;
+
+	assert_true(gr_byte_vector_reserve(file, file->size + bytes));
+	memcpy(file->data + file->size, data, bytes);
+	file->size += bytes;
+	return NULL;
+}
+
+/* The head, the last frame, and the numbers of the kinds between them. What
+ * zstd makes of bytes is its own affair. */
+static void test_container(void **state)
+{
+	static const struct format_digest digests[] = {
+		{ 2, 0x5a6bca0813b7dfb1 },
+	};
+	const uint8_t kinds[] = { GR_FRAME_END,	   GR_FRAME_DESCRIPTION,
+				  GR_FRAME_MODULE, GR_FRAME_TABLES,
+				  GR_FRAME_PAGES,  GR_FRAME_LAYOUT };
+	struct gr_byte_vector file = { 0 };
+	struct gr_frame_writer *w;
+
+	(void)state;
+	assert_null(gr_frame_writer_create(
+		(struct gr_frame_sink){ take, &file }, GR_SAVED_VERSION, &w));
+	assert_null(gr_frame_writer_end(w));
+	gr_frame_writer_destroy(w);
+	// Neither the version of goref nor the checksum of that counts.
+	memset(file.data + 16, 0, GR_SAVED_WRITER_BYTES + 8);
+	assert_null(take(&file, kinds, sizeof(kinds)));
+	format_check(digests, GR_ARRAY_SIZE(digests), GR_SAVED_VERSION,
+		     file.data, file.size);
+	gr_byte_vector_deinit(&file);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_description),
+		cmocka_unit_test(test_resident_ranges),
+		cmocka_unit_test(test_pages),
+		cmocka_unit_test(test_container),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Texts of limited length, and Go string literals in them. */
+#include "base/text.h"
+#include "rows.h"
+
+struct quote_case {
+	const char *name;
+	const char *bytes;
+	size_t count;
+	bool is_more;
+	const char *want;
+};
+
+#define BYTES(text) text, sizeof(text) - 1
+
+static const struct quote_case quote_cases[] = {
+	{ "empty", BYTES(""), false, "\"\"" },
+	{ "plain", BYTES("abc"), false, "\"abc\"" },
+	{ "goes on", BYTES("abc"), true, "\"abc...\"" },
+	{ "quote and backslash", BYTES("\"\\'"), false, "\"\\\"\\\\'\"" },
+	{ "control characters", BYTES("\a\b\f\n\r\t\v"), false,
+	  "\"\\a\\b\\f\\n\\r\\t\\v\"" },
+	{ "zero, escape, delete", BYTES("\0\x1b\x7f"), false,
+	  "\"\\x00\\x1b\\x7f\"" },
+	{ "UTF-8", BYTES("\u00fc\u20ac\U0001f600"), false,
+	  "\"\u00fc\u20ac\U0001f600\"" },
+	{ "C1 controls", BYTES("\xc2\x9b"), false, "\"\\u009b\"" },
+	{ "direction of text", BYTES("\u202e\u2066"), false,
+	  "\"\\u202e\\u2066\"" },
+	{ "tags", BYTES("\U000e0041"), false, "\"\\U000e0041\"" },
+	{ "no UTF-8", BYTES("\xff\x80"), false, "\"\\xff\\x80\"" },
+	{ "too long a form", BYTES("\xc0\xaf\xe0\x80\xaf"), false,
+	  "\"\\xc0\\xaf\\xe0\\x80\\xaf\"" },
+	{ "surrogates", BYTES("\xed\xa0\x80"), false, "\"\\xed\\xa0\\x80\"" },
+	{ "beyond Unicode", BYTES("\xf4\x90\x80\x80"), false,
+	  "\"\\xf4\\x90\\x80\\x80\"" },
+	{ "a character's end is missing", BYTES("a\xe2\x82"), false,
+	  "\"a\\xe2\\x82\"" },
+};
+
+static void test_quoted(void **state)
+{
+	const struct quote_case *c = *state;
+	char data[256];
+	struct gr_text text = gr_text_begin(data, sizeof(data));
+
+	gr_text_put_quoted(&text, c->bytes, c->count, c->is_more);
+	assert_string_equal(data, c->want);
+	assert_int_equal(text.bytes, strlen(c->want));
+	assert_false(text.is_cut);
+}
+
+static void test_put(void **state)
+{
+	char data[16];
+	struct gr_text text = gr_text_begin(data, sizeof(data));
+
+	(void)state;
+	assert_string_equal(data, "");
+	gr_text_put(&text, ".%s", "seven77");
+	gr_text_put(&text, "[%d]", 12345);
+	assert_string_equal(data, ".seven77[12345]");
+	assert_int_equal(text.bytes, 15);
+	assert_false(text.is_cut);
+	gr_text_put(&text, "%s", "");
+	assert_false(text.is_cut);
+	gr_text_put(&text, "x");
+	assert_string_equal(data, ".seven77[123...");
+	assert_true(text.is_cut);
+	gr_text_put(&text, "more");
+	gr_text_put_quoted(&text, "more", 4, false);
+	assert_string_equal(data, ".seven77[123...");
+	assert_int_equal(text.bytes, strlen(data));
+}
+
+/* No character is cut in two, wherever the end is. */
+static void test_cut_characters(void **state)
+{
+	static const char euros[] = "\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac";
+	char data[sizeof(euros)];
+
+	(void)state;
+	for (size_t capacity = 4; capacity < sizeof(euros); capacity++) {
+		struct gr_text text = gr_text_begin(data, capacity);
+		gr_text_put(&text, "%s", euros);
+		size_t kept = (capacity - 4) / 3 * 3;
+		assert_int_equal(text.bytes, kept + 3);
+		assert_memory_equal(data, euros, kept);
+		assert_string_equal(data + kept, "...");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_put),
+		cmocka_unit_test(test_cut_characters),
+	};
+	int failed = ROWS_RUN("quotes", quote_cases, test_quoted);
+
+	return failed + cmocka_run_group_tests(tests, NULL, NULL);
+}

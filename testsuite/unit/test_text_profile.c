@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Profiles as text: every byte of small ones; names that have what separates
+// names; a graph that is cut.
+#include "profile_fixture.h"
+
+#include "base/cleanup.h"
+
+static const char *write_text(const struct gr_profile *profile,
+			      enum gr_profile_format format,
+			      struct gr_profile_stats *stats)
+{
+	static char text[65536];
+	struct gr_profile p = *profile;
+
+	p.format = format;
+	must(gr_profile_write(&p, file_path("text"), stats));
+	size_t n = read_bytes(file_path("text"), text, sizeof(text) - 1);
+	text[n] = '\0';
+	return text;
+}
+
+static void test_folded(void **state)
+{
+	(void)state;
+	const struct gr_profile profile = small_profile();
+	struct gr_profile_stats stats;
+
+	assert_string_equal(write_text(&profile, GR_PROFILE_FOLDED, &stats),
+			    "main.cache 100\n"
+			    "main.work.buf 20\n"
+			    "main.cache;next. (*main.Node) 200\n"
+			    "main.work.buf;[0]. (*main.Node) 64\n"
+			    "main.work.buf;[0]. (*main.Node) 128\n");
+	assert_int_equal(stats.samples, 5);
+	assert_int_equal(stats.total.objects, 10);
+	assert_int_equal(stats.total.bytes, 512);
+}
+
+static void test_jsonl(void **state)
+{
+	(void)state;
+	const struct gr_profile profile = small_profile();
+	struct gr_profile_stats stats;
+
+	assert_string_equal(
+		write_text(&profile, GR_PROFILE_JSONL, &stats),
+		"{\"id\": 0, \"parent\": null, \"name\": \"main.cache\", "
+		"\"depth\": 1, \"objects\": 1, \"bytes\": 100, "
+		"\"total_objects\": 3, \"total_bytes\": 300, "
+		"\"kind\": \"global\", \"file\": \"/src/main.go\", "
+		"\"line\": 7}\n"
+		"{\"id\": 1, \"parent\": null, \"name\": \"main.work.buf\", "
+		"\"depth\": 1, \"objects\": 0, \"bytes\": 0, "
+		"\"total_objects\": 1, \"total_bytes\": 64, "
+		"\"kind\": \"local\", \"goroutine_state\": \"waiting\", "
+		"\"file\": \"/src/work.go\", \"line\": 12}\n"
+		"{\"id\": 2, \"parent\": null, \"name\": \"main.work.buf\", "
+		"\"depth\": 1, \"objects\": 2, \"bytes\": 20, "
+		"\"total_objects\": 6, \"total_bytes\": 148, "
+		"\"kind\": \"local\", \"goroutine_state\": \"running\", "
+		"\"file\": \"/src/work.go\", \"line\": 12}\n"
+		"{\"id\": 3, \"parent\": 0, "
+		"\"name\": \"next. (*main.Node)\", "
+		"\"depth\": 2, \"objects\": 2, \"bytes\": 200, "
+		"\"total_objects\": 2, \"total_bytes\": 200}\n"
+		"{\"id\": 4, \"parent\": 1, \"name\": \"[0]. (*main.Node)\", "
+		"\"depth\": 2, \"objects\": 1, \"bytes\": 64, "
+		"\"total_objects\": 1, \"total_bytes\": 64}\n"
+		"{\"id\": 5, \"parent\": 2, \"name\": \"[0]. (*main.Node)\", "
+		"\"depth\": 2, \"objects\": 4, \"bytes\": 128, "
+		"\"total_objects\": 4, \"total_bytes\": 128}\n");
+}
+
+static void test_dot(void **state)
+{
+	(void)state;
+	const struct gr_node nodes[] = { { "main.a", NONE, 0, 1, 250 },
+					 { "b", 0, 0, 1, 500 } };
+	const struct gr_root_total root = { .name = "main.a" };
+	const struct gr_profile profile = make_profile(nodes, 2, &root, 1);
+	struct gr_profile_stats stats;
+
+	assert_string_equal(write_text(&profile, GR_PROFILE_DOT, &stats),
+			    "digraph goref {\n"
+			    "  rankdir=LR;\n"
+			    "  node [shape=box, style=rounded];\n"
+			    "  top [label=\"reached\\n1000 B (100.0 %)\"];\n"
+			    "  n0 [label=\"main.a\\n750 B (75.0 %)\"];\n"
+			    "  top -> n0;\n"
+			    "  n1 [label=\"b\\n500 B (50.0 %)\"];\n"
+			    "  n0 -> n1;\n"
+			    "}\n");
+}
+
+static void test_names_are_escaped(void **state)
+{
+	(void)state;
+	const struct gr_node nodes[] = { { "[\"a;b\\\"]", NONE, 0, 1, 8 },
+					 { ";", 0, 0, 1, 8 } };
+	const struct gr_root_total root = { .name = "r" };
+	const struct gr_profile profile = make_profile(nodes, 2, &root, 1);
+	struct gr_profile_stats stats;
+
+	assert_string_equal(write_text(&profile, GR_PROFILE_FOLDED, &stats),
+			    "[\"a:b\\\"] 8\n[\"a:b\\\"];: 8\n");
+	assert_non_null(strstr(write_text(&profile, GR_PROFILE_JSONL, &stats),
+			       "\"name\": \"[\\\"a;b\\\\\\\"]\""));
+	assert_non_null(strstr(write_text(&profile, GR_PROFILE_DOT, &stats),
+			       "label=\"[\\\"a;b\\\\\\\"]\\n16 B"));
+}
+
+static size_t count(const char *text, const char *part)
+{
+	size_t n = 0;
+
+	for (const char *p = text; (p = strstr(p, part)); p += strlen(part))
+		n++;
+	return n;
+}
+
+/* A hundred roots with a node each; the largest are shown, and how many are
+ * not. */
+static void test_dot_is_cut(void **state)
+{
+	(void)state;
+	enum { N = 100 };
+	struct gr_node nodes[2 * N];
+	struct gr_root_total roots[N];
+	char names[N][8];
+	struct gr_profile_stats stats;
+
+	for (uint32_t i = 0; i < N; i++) {
+		snprintf(names[i], sizeof(names[i]), "r%u", i);
+		nodes[i] = (struct gr_node){ names[i], NONE, i, 1, 1000 - i };
+		nodes[N + i] = (struct gr_node){ "small", i, i, 1, 1 };
+		roots[i] =
+			(struct gr_root_total){ .name = names[i], .node = i };
+	}
+	const struct gr_profile profile = make_profile(nodes, 2 * N, roots, N);
+	const char *text = write_text(&profile, GR_PROFILE_DOT, &stats);
+	assert_int_equal(count(text, "  top -> n"), 60);
+	assert_non_null(strstr(text, "top -> n59;"));
+	assert_non_null(strstr(text, "top_rest [style=\"dashed,rounded\", "
+				     "label=\"40 more\\n"));
+	assert_int_equal(count(text, "label=\"1 more\\n1 B"), 60);
+	assert_int_equal(stats.samples, 2 * N);
+}
+
+/* All formats have the same paths, also when small ones are folded. */
+static void test_small_paths_fold(void **state)
+{
+	(void)state;
+	struct gr_profile profile = small_profile();
+	struct gr_profile_stats stats;
+
+	profile.max_samples = 2;
+	const char *text = write_text(&profile, GR_PROFILE_FOLDED, &stats);
+	assert_int_equal(count(text, "\n"), 2);
+	assert_int_equal(stats.samples, 2);
+	assert_int_equal(stats.total.bytes, 512);
+	write_text(&profile, GR_PROFILE_JSONL, &stats);
+	assert_int_equal(stats.total.bytes, 512);
+}
+
+static struct gr_error *refuse(void *ctx)
+{
+	(void)ctx;
+	return gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
+}
+
+static void test_interrupted(void **state)
+{
+	(void)state;
+	struct gr_profile profile = small_profile();
+	struct gr_profile_stats stats;
+
+	profile.poll = refuse;
+	for (int format = GR_PROFILE_FOLDED; format <= GR_PROFILE_JSONL;
+	     format++) {
+		profile.format = format;
+		struct gr_error *err =
+			gr_profile_write(&profile, file_path("a"), &stats);
+		assert_non_null(err);
+		assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+		gr_error_destroy(err);
+		assert_int_equal(access(file_path("a"), F_OK), -1);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_folded),
+		cmocka_unit_test(test_jsonl),
+		cmocka_unit_test(test_dot),
+		cmocka_unit_test(test_names_are_escaped),
+		cmocka_unit_test(test_dot_is_cut),
+		cmocka_unit_test(test_small_paths_fold),
+		cmocka_unit_test(test_interrupted),
+	};
+
+	if (!mkdtemp(dir))
+		return 99;
+	return cmocka_run_group_tests_name("text profile", tests, NULL,
+					   remove_dir);
+}

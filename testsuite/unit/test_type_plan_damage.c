@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Slot plans of types that make no sense, or too much of it: whatever the
+ * table says, no slot reads outside of the value, and compiling ends.
+ */
+#include "mark/type_plan.h"
+
+#include "type_table.h"
+
+static gr_type_id make_field_outside(struct fixture *f)
+{
+	return ADD_STRUCT(f, "main.Bad", 16, { "A", 0, T_INT_PTR },
+			  { "B", 16, T_INT_PTR }, { "C", 12, T_INT_PTR },
+			  { "D", UINT64_MAX - 7, T_INT_PTR },
+			  { "E", 8, T_INT_PTR }, { "F", 8, T_STRING });
+}
+
+static gr_type_id make_odd_offset(struct fixture *f)
+{
+	return ADD_STRUCT(f, "main.Odd", 24, { "A", 4, T_INT_PTR },
+			  { "B", 16, T_INT_PTR });
+}
+
+static gr_type_id make_short_type(struct fixture *f, const char *name,
+				  uint8_t kind, uint64_t size)
+{
+	return add(f, name, kind, size, T_INT);
+}
+
+static gr_type_id make_short_pointer(struct fixture *f)
+{
+	return make_short_type(f, "*int", GR_KIND_PTR, 4);
+}
+
+static gr_type_id make_short_string(struct fixture *f)
+{
+	return make_short_type(f, "string", GR_KIND_STRING, 0);
+}
+
+static gr_type_id make_short_slice(struct fixture *f)
+{
+	return make_short_type(f, "[]int", GR_KIND_SLICE, 8);
+}
+
+static gr_type_id make_short_interface(struct fixture *f)
+{
+	return make_short_type(f, "interface {}", GR_KIND_INTERFACE, 8);
+}
+
+static gr_type_id make_short_slice_last(struct fixture *f)
+{
+	gr_type_id slice = make_short_slice(f);
+
+	return ADD_STRUCT(f, "main.Bad", 16, { "A", 0, T_INT },
+			  { "B", 8, slice });
+}
+
+static gr_type_id make_short_map(struct fixture *f)
+{
+	return make_short_type(f, "map[int]int", GR_KIND_MAP, 0);
+}
+
+static gr_type_id make_empty_atomic(struct fixture *f)
+{
+	gr_type_id atomic = make_atomic(f, "sync/atomic.Pointer[int]", 0);
+
+	// The word before it belongs to somebody else.
+	return ADD_STRUCT(f, "main.Bad", 16, { "A", 0, T_INT },
+			  { "B", 8, atomic });
+}
+
+static gr_type_id make_trie_outside(struct fixture *f)
+{
+	return ADD_STRUCT(f,
+			  "internal/sync.HashTrieMap[interface {},"
+			  "interface {}]",
+			  16, { "inited", 0, T_INT },
+			  { "root", 800, T_UNSAFE });
+}
+
+static gr_type_id make_short_pool(struct fixture *f)
+{
+	f->plans.pool_local = T_INT;
+	return ADD_STRUCT(f, "sync.Pool", 8, { "local", 0, T_UNSAFE });
+}
+
+static gr_type_id make_turned_pool_entry(struct fixture *f)
+{
+	f->plans.any = T_EFACE;
+	return ADD_STRUCT(f, "sync.eface", 16, { "val", 0, T_UNSAFE },
+			  { "typ", 8, T_UNSAFE });
+}
+
+static gr_type_id make_short_reflect_value(struct fixture *f)
+{
+	f->plans.any = T_EFACE;
+	return ADD_STRUCT(f, "reflect.Value", 16, { "typ_", 0, T_INT_PTR },
+			  { "ptr", 8, T_UNSAFE });
+}
+
+static gr_type_id make_array_too_long(struct fixture *f)
+{
+	gr_type_id list = add_array(f, "[100]*int", 16, T_INT_PTR, 100);
+	gr_type_id few = add_array(f, "[3]*int", 16, T_INT_PTR, 3);
+	gr_type_id wraps = add_array(f, "[...]*int", 16, T_INT_PTR,
+				     (UINT64_C(1) << 61) + 2);
+
+	return ADD_STRUCT(f, "main.Bad", 56, { "A", 0, list }, { "B", 16, few },
+			  { "C", 32, wraps }, { "D", 48, T_INT_PTR });
+}
+
+static gr_type_id make_array_of_unknown(struct fixture *f)
+{
+	return add_array(f, "[4]?", 32, NONE, 4);
+}
+
+static gr_type_id make_array_of_empty(struct fixture *f)
+{
+	gr_type_id empty = add_fields(f, "struct {}", 0, NULL, 0);
+
+	return add_array(f, "[...]struct {}", 0, empty, UINT64_MAX);
+}
+
+static gr_type_id make_struct_of_itself(struct fixture *f)
+{
+	gr_type_id self = f->types->types.size;
+
+	return ADD_STRUCT(f, "main.Self", 16, { "A", 0, self },
+			  { "B", 0, self }, { "C", 8, T_INT });
+}
+
+static gr_type_id make_array_of_itself(struct fixture *f)
+{
+	gr_type_id self = f->types->types.size;
+
+	return add_array(f, "[1]self", 8, self, 1);
+}
+
+/* A struct of `depth` structs around one pointer. */
+static gr_type_id make_deep(struct fixture *f, int depth)
+{
+	gr_type_id id = T_INT_PTR;
+
+	for (int i = 0; i < depth; i++)
+		id = ADD_STRUCT(f, "S", 8, { "f", 0, id });
+	return id;
+}
+
+static gr_type_id make_too_deep(struct fixture *f)
+{
+	gr_type_id deep = make_deep(f, 100);
+
+	return ADD_STRUCT(f, "main.D", 16, { "Deep", 0, deep },
+			  { "P", 8, T_INT_PTR });
+}
+
+static gr_type_id make_far(struct fixture *f)
+{
+	const uint64_t size = UINT64_C(1) << 34;
+
+	return ADD_STRUCT(f, "main.Far", size, { "A", 0, T_INT_PTR },
+			  { "B", size - 8, T_INT_PTR });
+}
+
+static const struct program_case damaged_cases[] = {
+	{ "damaged: fields outside of the struct", make_field_outside,
+	  "0 pointer int: A. (*int);\n1 pointer int: E. (*int);\n" },
+	{ "damaged: pointer at an odd offset", make_odd_offset,
+	  "2 pointer int: B. (*int);\n" },
+	{ "damaged: pointer of four bytes", make_short_pointer, NULL },
+	{ "damaged: string of no bytes", make_short_string, NULL },
+	{ "damaged: slice of one word", make_short_slice, NULL },
+	{ "damaged: slice of one word at the end", make_short_slice_last,
+	  NULL },
+	{ "damaged: interface of one word", make_short_interface, NULL },
+	{ "damaged: map of no bytes", make_short_map, NULL },
+	{ "damaged: atomic.Pointer of no bytes", make_empty_atomic, "" },
+	{ "damaged: root outside of the hash trie", make_trie_outside, NULL },
+	{ "damaged: sync.Pool without lengths", make_short_pool, NULL },
+	{ "damaged: entry of a sync.Pool, turned", make_turned_pool_entry,
+	  NULL },
+	{ "damaged: reflect.Value without flags", make_short_reflect_value,
+	  NULL },
+	{ "damaged: arrays longer than their size", make_array_too_long,
+	  "6 pointer int: D. (*int);\n" },
+	{ "damaged: array of an unknown type", make_array_of_unknown, "" },
+	{ "damaged: 2^64 elements of no bytes", make_array_of_empty, "" },
+	{ "damaged: struct that holds itself", make_struct_of_itself, "" },
+	{ "damaged: array that holds itself", make_array_of_itself, "" },
+	{ "types deeper than the limit are left out", make_too_deep,
+	  "1 pointer int: P. (*int);\n" },
+	{ "words farther than the limit are left out", make_far,
+	  "0 pointer int: A. (*int);\n" },
+};
+
+// ------------------------------------------------------------------ limits
+
+static void test_depth_within_the_limit(void **state)
+{
+	struct fixture *f = *state;
+	const struct gr_type_plan *p =
+		gr_type_plan_get(&f->plans, make_deep(f, 30));
+
+	assert_int_equal(p->nslots, 1);
+	assert_int_equal(p->nsteps, 30);
+	assert_inside(f, p);
+}
+
+/* The slots of one plan are limited; the rest is left to the masks. */
+static void test_too_many_slots(void **state)
+{
+	enum { NFIELDS = 20000 };
+	struct fixture *f = *state;
+	struct gr_type_field *fields = calloc(NFIELDS, sizeof(*fields));
+
+	assert_non_null(fields);
+	for (size_t i = 0; i < NFIELDS; i++)
+		fields[i] = (struct gr_type_field){ "f", i * 8, T_INT_PTR };
+	gr_type_id id =
+		add_fields(f, "main.Wide", NFIELDS * 8, fields, NFIELDS);
+	free(fields);
+	const struct gr_type_plan *p = gr_type_plan_get(&f->plans, id);
+	assert_non_null(p);
+	assert_true(p->nslots >= 1000 && p->nslots < NFIELDS);
+	assert_inside(f, p);
+}
+
+/* Two to the power of many structs: the compiler must come to an end. */
+static void test_exponential_struct(void **state)
+{
+	struct fixture *f = *state;
+	gr_type_id id = T_INT;
+
+	for (int i = 0; i < 39; i++)
+		id = ADD_STRUCT(f, "S", 8, { "a", 0, id }, { "b", 0, id });
+	const struct gr_type_plan *p = gr_type_plan_get(&f->plans, id);
+	assert_non_null(p);
+	assert_true(gr_type_plan_is_empty(p));
+}
+
+/* Levels of structs of two structs each, around @p leaf at offset @p off. */
+static gr_type_id make_tower(struct fixture *f, gr_type_id leaf, uint64_t off,
+			     uint64_t bytes)
+{
+	gr_type_id id = ADD_STRUCT(f, "L", bytes, { "l", off, leaf });
+
+	for (int i = 0; i < 24; i++)
+		id = ADD_STRUCT(f, "S", bytes, { "a", 0, id }, { "b", 0, id });
+	return id;
+}
+
+/* Many types that hold a tower: what is visited in all of them is in
+ * proportion to the types, not 2^20 for each. */
+static void check_towers(struct fixture *f, gr_type_id tower)
+{
+	enum { NTYPES = 100, VISITS = 64, SPARE = 1 << 20 };
+	uint64_t size = gr_types_get(f->types, tower)->size_bytes;
+
+	for (int i = 0; i < NTYPES; i++) {
+		gr_type_id id = ADD_STRUCT(f, "T", size, { "t", 0, tower });
+
+		const struct gr_type_plan *p = gr_type_plan_get(&f->plans, id);
+		assert_non_null(p);
+		assert_inside(f, p);
+	}
+	assert_in_range(f->plans.visited, NTYPES,
+			SPARE + VISITS * (f->types->types.size +
+					  f->types->fields.size));
+}
+
+/* Nothing but numbers: the tower is gone through once. */
+static void test_tower_of_numbers(void **state)
+{
+	struct fixture *f = *state;
+
+	check_towers(f, make_tower(f, T_INT, 0, 8));
+	assert_in_range(f->plans.visited, 100, 1000);
+}
+
+/* Pointers, all in the same place. */
+static void test_tower_of_pointers(void **state)
+{
+	struct fixture *f = *state;
+
+	check_towers(f, make_tower(f, T_INT_PTR, 0, 8));
+}
+
+/* Pointers that no slot is made of. */
+static void test_tower_of_odd_pointers(void **state)
+{
+	struct fixture *f = *state;
+
+	check_towers(f, make_tower(f, T_INT_PTR, 4, 16));
+}
+
+static struct gr_error *poll_end(void *ctx)
+{
+	(void)ctx;
+	return gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
+}
+
+/* Poll ends it within the next type. */
+static void test_interrupted(void **state)
+{
+	struct fixture *f = *state;
+
+	f->rt.poll = poll_end;
+	assert_null(
+		gr_type_plan_get(&f->plans, make_tower(f, T_INT_PTR, 0, 8)));
+	assert_non_null(f->plans.err);
+	assert_int_equal(f->plans.err->code, GR_ERROR_INTERRUPTED);
+}
+
+static void test_direct_of_itself(void **state)
+{
+	struct fixture *f = *state;
+	const struct gr_type_plan *p;
+
+	p = gr_type_plan_get(&f->plans, make_struct_of_itself(f));
+	assert_true(p && !p->is_direct);
+	p = gr_type_plan_get(&f->plans, make_array_of_itself(f));
+	assert_true(p && !p->is_direct);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_FIXTURE(test_depth_within_the_limit),
+		WITH_FIXTURE(test_too_many_slots),
+		WITH_FIXTURE(test_exponential_struct),
+		WITH_FIXTURE(test_tower_of_numbers),
+		WITH_FIXTURE(test_tower_of_pointers),
+		WITH_FIXTURE(test_tower_of_odd_pointers),
+		WITH_FIXTURE(test_interrupted),
+		WITH_FIXTURE(test_direct_of_itself),
+	};
+
+	return ROWS_RUN("damaged types", damaged_cases, test_type_plan) +
+	       cmocka_run_group_tests_name("limits", tests, NULL, NULL);
+}

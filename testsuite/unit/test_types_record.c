@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Types made from the runtime's records, where these repeat themselves. */
+#include "goruntime/types/type_record.h"
+#include "goruntime/types/types_internal.h"
+
+#include "base/arena.h"
+#include "fake_image.h"
+#include "rows.h"
+#include "type_record.h"
+
+enum {
+	TYPES = 0x500000,
+	TYPES_BYTES = 1 << 20,
+	RECORD_BYTES = 0x80,
+};
+#define FIELDS UINT64_C(0x2000000)
+
+struct fixture {
+	struct gr_image image;
+	struct gr_gaps gaps;
+	struct gr_arena arena;
+	struct gr_runtime rt;
+	struct gr_types *types;
+	struct gr_module module;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	f->rt.image = &f->image;
+	f->rt.gaps = &f->gaps;
+	f->rt.arena = &f->arena;
+	f->types = calloc(1, sizeof(*f->types));
+	assert_non_null(f->types);
+	f->types->rt = &f->rt;
+	set_type_layout(&f->rt.layout);
+	fake_add(&f->image, TYPES, TYPES_BYTES);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	gr_types_destroy(f->types);
+	gr_arena_deinit(&f->arena);
+	fake_deinit(&f->image);
+	free(f);
+	return 0;
+}
+
+static uint64_t record_addr(uint64_t i)
+{
+	return TYPES + i * RECORD_BYTES;
+}
+
+static uint64_t put_record(struct fixture *f, uint64_t i, uint8_t kind,
+			   uint64_t bytes)
+{
+	fake_set(&f->image, record_addr(i), bytes, 8);
+	fake_set(&f->image, record_addr(i) + 23, kind, 1);
+	return record_addr(i) + TYPE_BYTES;
+}
+
+static void put_map(struct fixture *f, uint64_t i, uint64_t part)
+{
+	uint64_t at = put_record(f, i, GR_KIND_MAP, 8);
+
+	fake_set(&f->image, at, record_addr(part), 8);
+	fake_set(&f->image, at + 8, record_addr(part), 8);
+}
+
+static const struct gr_type *make(struct fixture *f, uint64_t i)
+{
+	gr_type_id id;
+	struct gr_error *err =
+		gr_types_from_runtime(f->types, record_addr(i), &id);
+
+	if (err)
+		fail_msg("%s", err->message);
+	assert_int_not_equal(id, GR_TYPE_NONE);
+	return gr_types_get(f->types, id);
+}
+
+/* Maps of maps, 30 levels: each name would be twice as long as the last. */
+static void test_maps_of_maps(void **state)
+{
+	enum { LEVELS = 30 };
+	struct fixture *f = *state;
+
+	put_record(f, 0, GR_KIND_INT, 8);
+	for (uint64_t i = 1; i <= LEVELS; i++)
+		put_map(f, i, i - 1);
+	assert_in_range(strlen(make(f, LEVELS)->name), 1, 1 << 14);
+}
+
+/* A map whose keys and elements are such maps. */
+static void test_map_of_itself(void **state)
+{
+	struct fixture *f = *state;
+
+	put_map(f, 1, 1);
+	assert_in_range(strlen(make(f, 1)->name), 1, 100);
+}
+
+/* Structs that have the same fields, more than there is memory for types. */
+static void test_fields_of_all(void **state)
+{
+	enum { NFIELDS = (1 << 16) - 1, NTYPES = 40, MOST = 1 << 20 };
+	struct fixture *f = *state;
+	uint64_t name = FIELDS + UINT64_C(24) * NFIELDS;
+
+	put_record(f, 0, GR_KIND_INT, 8);
+	fake_add(&f->image, FIELDS, UINT64_C(24) * NFIELDS + 16);
+	fake_set(&f->image, name + 1, 1, 1);
+	fake_set(&f->image, name + 2, 'f', 1);
+	for (uint64_t i = 0; i < NFIELDS; i++) {
+		fake_set(&f->image, FIELDS + i * 24, name, 8);
+		fake_set(&f->image, FIELDS + i * 24 + 8, record_addr(0), 8);
+	}
+	for (uint64_t i = 1; i <= NTYPES; i++) {
+		uint64_t at = put_record(f, i, GR_KIND_STRUCT, 8);
+
+		fake_set(&f->image, at + 8, FIELDS, 8);
+		fake_set(&f->image, at + 16, NFIELDS, 8);
+		fake_set(&f->image, at + 24, NFIELDS, 8);
+	}
+	for (uint64_t i = 1; i <= NTYPES; i++)
+		make(f, i);
+	assert_in_range(gr_types_field_count(f->types), NFIELDS, MOST);
+	assert_true(f->gaps.count[GR_GAP_UNKNOWN_TYPES] > 0);
+}
+
+/* Records that begin in each other: at whole words only. */
+static void test_records_overlap(void **state)
+{
+	struct fixture *f = *state;
+	gr_type_id id;
+
+	put_record(f, 0, GR_KIND_INT, 8);
+	assert_null(gr_types_from_runtime(f->types, record_addr(0) + 1, &id));
+	assert_int_equal(id, GR_TYPE_NONE);
+}
+
+static struct gr_error *poll_end(void *ctx)
+{
+	(void)ctx;
+	return gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
+}
+
+/* Every text of the module is the name, and no record has it. */
+static void test_name_everywhere(void **state)
+{
+	struct fixture *f = *state;
+	struct gr_module module = { .types = TYPES,
+				    .etypes = TYPES + TYPES_BYTES };
+	uint64_t addr;
+
+	f->rt.modules = &module;
+	f->rt.nmodules = 1;
+	for (uint64_t i = 0; i + 8 <= TYPES_BYTES; i += 8) {
+		fake_set(&f->image, TYPES + i + 1, 4, 1);
+		memcpy(fake_find(&f->image, TYPES + i + 2, 4), "main", 4);
+	}
+	// The last record has the first name.
+	uint64_t last = TYPES + TYPES_BYTES - RECORD_BYTES;
+	put_record(f, TYPES_BYTES / RECORD_BYTES - 1, GR_KIND_INT, 8);
+	fake_set(&f->image, last + 40, 0, 4);
+	assert_null(gr_type_record_find(&f->rt, &module, "main", &addr));
+	assert_int_equal(addr, last);
+	f->rt.poll = poll_end;
+	struct gr_error *err =
+		gr_type_record_find(&f->rt, &module, "main", &addr);
+	assert_non_null(err);
+	assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+	gr_error_destroy(err);
+}
+
+#define WITH_FIXTURE(test) \
+	cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_FIXTURE(test_maps_of_maps),
+		WITH_FIXTURE(test_map_of_itself),
+		WITH_FIXTURE(test_fields_of_all),
+		WITH_FIXTURE(test_records_overlap),
+		WITH_FIXTURE(test_name_everywhere),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * types_memory: types made by hand, by their ids, and fake memory with values
+ * of them. Maps are those of releases before 1.24.
+ */
+#ifndef GR_UNIT_TYPES_MEMORY_H
+#define GR_UNIT_TYPES_MEMORY_H
+
+#include "rows.h"
+
+#include "fake_image.h"
+#include "goruntime/types/types_internal.h"
+
+#define MEMORY UINT64_C(0xc000000000)
+
+struct types_memory {
+	struct gr_image image;
+	struct gr_runtime rt;
+	struct gr_arena arena;
+	struct gr_gaps gaps;
+	struct gr_types types;
+};
+
+/** Begin with @p bytes bytes of zeros at MEMORY.
+ * @return These bytes. */
+static inline uint8_t *types_memory_init(struct types_memory *m, size_t bytes)
+{
+	struct gr_layout *layout = &m->rt.layout;
+
+	m->rt.image = &m->image;
+	m->rt.arena = &m->arena;
+	m->rt.gaps = &m->gaps;
+	m->types.rt = &m->rt;
+	layout->hmap.size_bytes = 48;
+	layout->hmap.count = (struct gr_field){ 0, 8 };
+	layout->hmap.flags = (struct gr_field){ 8, 1 };
+	layout->hmap.b = (struct gr_field){ 9, 1 };
+	layout->hmap.buckets = (struct gr_field){ 16, 8 };
+	layout->hmap.oldbuckets = (struct gr_field){ 24, 8 };
+	layout->consts.map_max_key = 128;
+	layout->consts.map_max_elem = 128;
+	return fake_add(&m->image, MEMORY, bytes);
+}
+
+static inline void types_memory_deinit(struct types_memory *m)
+{
+	gr_type_vector_deinit(&m->types.types);
+	gr_field_vector_deinit(&m->types.fields);
+	gr_arena_deinit(&m->arena);
+	fake_deinit(&m->image);
+}
+
+/** Add the type @p id, which is the next one. */
+static inline void types_memory_add(struct types_memory *m, gr_type_id id,
+				    struct gr_type type)
+{
+	type.header = GR_TYPE_NONE;
+	assert_int_equal(id, m->types.types.size);
+	assert_true(gr_type_vector_append(&m->types.types, type));
+}
+
+/** Add a field to the type that was added last. */
+static inline void types_memory_add_field(struct types_memory *m, gr_type_id id,
+					  struct gr_type_field field)
+{
+	struct gr_type *of = &m->types.types.data[id];
+
+	if (!of->nfields++)
+		of->first_field = m->types.fields.size;
+	assert_true(gr_field_vector_append(&m->types.fields, field));
+}
+
+#endif /* GR_UNIT_TYPES_MEMORY_H */
