@@ -155,6 +155,76 @@ static void test_preempted(void **state)
 	stack_free(f);
 }
 
+/* What a function gives to the system stack may be dead by its map. */
+static void test_system_stack(void **state)
+{
+	struct stack_fixture *f = begin(STACK_BYTES);
+	size_t away = put_func(
+		f, (struct func_shape){ .name = "runtime.systemstack_switch" });
+	const size_t calls[] = { GOEXIT, MAIN, CALLEE, away };
+
+	(void)state;
+	f->g.status = f->rt.layout.consts.grunning;
+	put_map(f, MAIN, GR_FUNCDATA_LOCALS_POINTER_MAPS, 4, 0x5);
+	put_frames(f, calls, 4, NULL);
+	run_stack_well(f);
+	assert_true(f->g.frames[1].is_conservative);
+	assert_false(f->g.frames[2].is_conservative);
+	stack_free(f);
+}
+
+struct copied_case {
+	const char *name;
+	const char *system_function; /* that the system stack returns to */
+	uint64_t off;		     /* of that word in it */
+	bool is_held, is_running;
+	const char *want;
+};
+
+static const struct copied_case copied_cases[] = {
+	{ "by the collector", "runtime.copystack", 24, true, false, "cccc" },
+	{ "by its own thread", "runtime.copystack", 24, false, true, "cccc" },
+	{ "not this one", "runtime.copystack", 24, false, false, "..p." },
+	{ "none", "runtime.mcall", 24, true, true, "..p." },
+	{ "the last word that is looked at", "runtime.copystack", (1 << 14) - 8,
+	  true, false, "cccc" },
+	{ "the first word that is not", "runtime.copystack", 1 << 14, true,
+	  false, "..p." },
+};
+
+/* A stack that a thread is copying is one of words that may be pointers. */
+static void test_copied(void **state)
+{
+	const struct copied_case *c = *state;
+	struct stack_fixture *f = begin(STACK_BYTES);
+	size_t copier =
+		put_func(f, (struct func_shape){ .name = c->system_function });
+	struct gr_goroutine both[2];
+	uint64_t sps[3];
+
+	put_map(f, CALLEE, GR_FUNCDATA_LOCALS_POINTER_MAPS, 4, 0x4);
+	put_map(f, CALLEE, GR_FUNCDATA_ARGS_POINTER_MAPS, 2, 0);
+	put_frames(f, plain_calls, 3, sps);
+	f->g.is_held = c->is_held;
+	f->g.status = c->is_running ? f->rt.layout.consts.grunning : 0;
+	both[0] = both[1] = f->g;
+	both[1].is_g0 = true;
+	both[1].sp = both[1].pc = 0;
+	both[1].stack_lo = both[1].stack.start = DEFERS;
+	both[1].stack_hi = both[1].stack.end = DEFERS + TABLE_BYTES;
+	fake_set(&f->image, DEFERS + c->off, func_pc(copier), 8);
+	f->sched.goroutines = both;
+	f->sched.ngoroutines = 2;
+	run_stack_well(f);
+	f->g = both[0];
+	check_words(f, sps[2], c->want);
+	free(both[1].values);
+	free(both[1].frames);
+	free(both[1].stack.live);
+	free(both[1].stack.conservative);
+	stack_free(f);
+}
+
 /* Frames of a word each, up to the end: only so many are kept, and someone
  * asks now and then whether to go on. */
 static void test_endless_frames(void **state)
@@ -446,6 +516,7 @@ int main(void)
 		cmocka_unit_test(test_nil_call),
 		cmocka_unit_test(test_trap),
 		cmocka_unit_test(test_preempted),
+		cmocka_unit_test(test_system_stack),
 		cmocka_unit_test(test_endless_frames),
 		cmocka_unit_test(test_maps),
 		cmocka_unit_test(test_no_map),
@@ -458,5 +529,6 @@ int main(void)
 		cmocka_unit_test(test_vector_registers),
 	};
 	return ROWS_RUN("GC programs", program_cases, test_program) +
+	       ROWS_RUN("copied stacks", copied_cases, test_copied) +
 	       cmocka_run_group_tests_name("stacks", tests, NULL, NULL);
 }

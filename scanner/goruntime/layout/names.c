@@ -46,6 +46,11 @@ const struct gr_name gr_names[] = {
 	FUNCTIONS("runtime.typedmemmove", UNSAFE_POINT),
 	FUNCTIONS("runtime.wbMove", UNSAFE_POINT),
 	FUNCTIONS("runtime.wbZero", UNSAFE_POINT),
+	// runtime/asm_amd64.s: the frame that systemstack leaves behind; by
+	// its map, the caller does not need what is given to the other stack
+	FUNCTION("runtime.systemstack_switch", UNSAFE_POINT),
+	// runtime/stack.go
+	FUNCTION("runtime.copystack", COPIES_STACK),
 	// runtime/traceback.go: isSystemGoroutine
 	FUNCTION("runtime.main", STARTS_USER_CODE),
 	FUNCTION("runtime.handleAsyncEvent", STARTS_USER_CODE),

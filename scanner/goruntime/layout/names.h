@@ -22,8 +22,11 @@ enum gr_name_trait {
 	/** Function: an allocator, which may be between taking a slot and
 	 * clearing it. */
 	GR_NAME_ALLOCATES,
-	/** Function: its call sites have no map of live words. */
+	/** Function: its call sites have no map of live words, or one that only
+	 * holds after the call. */
 	GR_NAME_UNSAFE_POINT,
+	/** Function: moves a goroutine to another stack. */
+	GR_NAME_COPIES_STACK,
 	/** Function of the runtime in which goroutines of the user begin. */
 	GR_NAME_STARTS_USER_CODE,
 	/** Function in which the runtime's own goroutines call user code. */

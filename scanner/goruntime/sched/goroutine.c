@@ -364,8 +364,9 @@ static void load_goroutine(struct reader *r, uint64_t addr,
 	memset(g, 0, sizeof(*g));
 	g->addr = addr;
 	g->goid = gr_field_uint(record, layout->g.goid);
-	g->status = gr_field_uint(record, layout->g.atomicstatus) &
-		    ~layout->consts.gscan;
+	g->status = gr_field_uint(record, layout->g.atomicstatus);
+	g->is_held = g->status & layout->consts.gscan;
+	g->status &= ~layout->consts.gscan;
 	g->stack_lo = gr_field_uint(record, layout->g.stack_lo);
 	g->stack_hi = gr_field_uint(record, layout->g.stack_hi);
 	g->gopc = gr_field_uint(record, layout->g.gopc);
@@ -564,8 +565,7 @@ struct gr_error *gr_goroutines_read(struct gr_sched *sched)
 	struct reader r;
 
 	err = reader_init(&r, sched);
-	/* Calls made by reflect need this variable, which has no pointers
-	 * and thus lies outside of every module's data and bss. */
+	// For calls by reflect; it lies outside of every module's data.
 	uint64_t objs = rt->layout.vars.method_value_objs;
 	if (!err && objs)
 		err = gr_image_plan(rt->image, objs,

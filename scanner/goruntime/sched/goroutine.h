@@ -90,6 +90,10 @@ struct gr_goroutine {
 	 * finalizing. The whole stack is scanned conservatively.
 	 */
 	bool is_g0;
+	/** The collector has stopped it to scan its stack (runtime._Gscan). */
+	bool is_held;
+	/** A thread may be copying its stack; see copied.h. */
+	bool is_copied;
 	/** Registers of the thread that runs the goroutine, or NULL. */
 	const struct gr_regs *regs;
 	/** Live words of the stack: [innermost sp, stack_hi). */

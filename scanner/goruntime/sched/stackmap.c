@@ -288,7 +288,8 @@ static struct gr_error *scan_frame(struct stack_scan *s,
 	struct reflect_args args;
 	uint64_t arg_bytes = frame->func->args_bytes;
 
-	bool conservative = frame->is_conservative || s->is_next_conservative;
+	bool conservative = frame->is_conservative || s->g->is_copied ||
+			    s->is_next_conservative;
 	s->is_next_conservative = false;
 	if (!conservative && !frame->continpc)
 		return NULL;

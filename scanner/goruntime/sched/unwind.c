@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "goruntime/layout/names.h"
+#include "goruntime/sched/copied.h"
 #include "inferior/recorder.h"
 
 enum {
@@ -451,7 +452,7 @@ static uint64_t count_defers(const struct gr_sched *sched)
 struct gr_error *gr_goroutines_mark_live(struct gr_sched *sched)
 {
 	uint64_t defers_left = count_defers(sched);
-	struct gr_error *err = NULL;
+	struct gr_error *err = gr_copied_note(sched);
 
 	for (size_t i = 0; !err && i < sched->ngoroutines; i++) {
 		struct gr_goroutine *g = &sched->goroutines[i];
