@@ -138,7 +138,8 @@ def test_moments(farm, variant):
 # The allocator holds a slot that still has what lay there before; calls that
 # the compiler writes no liveness for, as nothing there is a safe point; a
 # function on the system stack has what its caller needs no more; a stack is
-# copied, and its pointers to itself are those to the old one.
+# copied, and its pointers to itself are those to the old one; the sweeper alone
+# has the record of a cleanup.
 MENDED = {
     "clearing a slot": ["runtime.memclrNoHeapPointers"] * 20,
     "write barrier": ["runtime.gcWriteBarrier", "runtime.gcWriteBarrier1",
@@ -148,6 +149,7 @@ MENDED = {
     "system stack": ["runtime.newproc.func1"] * 40 + [
         "runtime.SetFinalizer.func1", "runtime.SetFinalizer.func2"] * 4,
     "copied stack": ["runtime.adjustpointers"] * 40,
+    "sweeper": ["runtime.freeSpecial"] * 20,
 }  # fmt: skip
 
 

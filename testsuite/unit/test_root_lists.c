@@ -299,6 +299,73 @@ static void test_blocks_overlap(void **state)
 	assert_int_equal(l->f->gaps.count[GR_GAP_BROKEN_LISTS], 1);
 }
 
+struct held_case {
+	const char *name;
+	uint64_t in_register, on_stack; /* what the thread has there */
+	bool is_swept;
+	uint64_t offset; /* of the object in its span */
+	size_t nroots;
+};
+
+#define STACK UINT64_C(0x6000000)
+
+static const struct held_case held_cases[] = {
+	{ "in a register", RECORDS, 0, false, 64, 1 },
+	{ "on the stack", 0, RECORDS, false, 64, 1 },
+	{ "no span is being swept", RECORDS, RECORDS, true, 64, 0 },
+	{ "not a record's place", RECORDS + 4, RECORDS - 8, false, 64, 0 },
+	{ "in the heap", HEAP, 0, false, 64, 0 },
+	{ "of an object past all spans", RECORDS, 0, false, 4 * PAGE, 0 },
+};
+
+/* A record that is on no list any more: the sweeper alone leads to it. */
+static void test_held(void **state)
+{
+	enum { CLEANUP_KIND = 5 };
+	static const uint64_t records[] = { RECORDS, HEAP };
+	const struct held_case *c = *state;
+	void *fixture;
+	setup_lists(&fixture);
+	struct lists *l = fixture;
+	struct gr_layout *layout = &l->f->rt.layout;
+	struct gr_regs regs = { .value[0] = c->in_register };
+	struct gr_goroutine g = {
+		.regs = &regs,
+		.stack = { .start = STACK, .end = STACK + 64 },
+	};
+
+	layout->special_cleanup.fn = (struct gr_field){ 24, 8 };
+	layout->consts.kind_cleanup = CLEANUP_KIND;
+	layout->has.kind_cleanup = true;
+	l->f->rt.arch = &gr_arch_x86_64;
+	l->f->sched.goroutines = &g;
+	l->f->sched.ngoroutines = 1;
+	fake_add(&l->f->image, HEAP, PAGE);
+	fake_add(&l->f->image, STACK, 64);
+	for (size_t i = 0; i < GR_ARRAY_SIZE(records); i++) {
+		fake_set(&l->f->image, records[i] + 8, c->offset, 8);
+		fake_set(&l->f->image, records[i] + 16, CLEANUP_KIND, 1);
+		fake_set(&l->f->image, records[i] + 24, HANDLE, 8);
+	}
+	fake_set(&l->f->image, STACK + 40, c->on_stack, 8);
+	put_span(l->f,
+		 (struct shape){ .base = HEAP,
+				 .npages = 1,
+				 .elem_bytes = 64,
+				 .nelems = 128,
+				 .spanclass = 10,
+				 .sweepgen = c->is_swept ? SWEEPGEN :
+							   SWEEPGEN - 1 });
+	read_heap(l->f);
+	read_lists(l);
+	assert_int_equal(l->roots.size, c->nroots);
+	for (size_t i = 0; i < c->nroots; i++) {
+		assert_int_equal(l->roots.data[i].addr, HANDLE);
+		assert_true(l->roots.data[i].is_conservative);
+	}
+	teardown_lists(&fixture);
+}
+
 static struct gr_error *poll_end(void *ctx)
 {
 	uint64_t *left = ctx;
@@ -346,5 +413,6 @@ int main(void)
 		WITH_LISTS(test_interrupted),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return ROWS_RUN("records that are held", held_cases, test_held) +
+	       cmocka_run_group_tests(tests, NULL, NULL);
 }

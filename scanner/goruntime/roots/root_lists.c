@@ -1,51 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Roots from the runtime's own lists: specials of spans (runtime/mheap.go, also
- * those of sampled objects, which are no roots),
+ * Roots from the runtime's own lists: specials of spans (root_specials.c),
  * queued finalizers (runtime/mfinal.go) and cleanups (runtime/mcleanup.go),
  * timers (runtime/time.go), tiny blocks (runtime/malloc.go).
  */
-#include "goruntime/heap/heap.h"
-#include "goruntime/roots/roots.h"
+#include "goruntime/roots/lists_internal.h"
 
 #include "base/cleanup.h"
-#include "goruntime/roots/owned.h"
 
 enum {
 	SPARE_TIMERS = 1 << 16, /* outside the heap: pollDesc */
 	MAX_RECORD_BYTES = 1 << 14,
-	MAX_SPECIAL_BYTES = 64,
 };
 
 /* The user address space ends here on amd64 and arm64. */
 #define MAX_ADDR (UINT64_C(1) << 48)
 
-struct reader {
-	const struct gr_heap *heap;
-	struct gr_runtime *rt;
-	struct gr_types *types;
-	const struct gr_sched *sched;
-	struct gr_root_list *list;
-	struct gr_sampled_vector *sampled;
-	/* Already read: each record, slot and block is in one list only. */
-	struct gr_owned specials, timers;
-	struct gr_number_set blocks;
-	uint64_t timers_left; /* that all Ps may still have */
-	/* Types of runtime.timer and of its fields f and arg. */
-	gr_type_id timer, timer_fields[2];
-};
-
-static void reader_deinit(struct reader *r)
+static void reader_deinit(struct gr_list_reader *r)
 {
 	gr_owned_deinit(&r->specials);
 	gr_owned_deinit(&r->timers);
 	gr_number_set_deinit(&r->blocks);
 }
 
-/* Append a root whose value is a pointer. A value of 0 is ignored. */
-static struct gr_error *add_value(struct reader *r, const char *name,
-				  enum gr_root_kind kind, enum gr_tier tier,
-				  uint64_t value, bool is_func)
+struct gr_error *gr_lists_add_value(struct gr_list_reader *r, const char *name,
+				    enum gr_root_kind kind, enum gr_tier tier,
+				    uint64_t value, bool is_func)
 {
 	struct gr_root root = {
 		.name = gr_arena_intern(r->rt->arena, name, strlen(name)),
@@ -65,166 +45,9 @@ static struct gr_error *add_value(struct reader *r, const char *name,
 	return NULL;
 }
 
-static struct gr_error *add_finalizer(struct reader *r,
-				      const struct gr_span *span,
-				      uint64_t obj_addr, uint64_t record)
-{
-	const typeof(r->rt->layout.special_finalizer) *f =
-		&r->rt->layout.special_finalizer;
-	struct gr_error *err;
-	uint64_t fn, ot;
-
-	err = gr_image_read_u64(r->rt->image, record + f->fn.off, &fn);
-	if (!err)
-		err = gr_image_read_u64(r->rt->image, record + f->ot.off, &ot);
-	if (!err)
-		err = add_value(r, "runtime.SetFinalizer.fn", GR_ROOT_FINALIZER,
-				GR_TIER_DEFERRED, fn, true);
-	if (!err)
-		err = add_value(r, "runtime.SetFinalizer.obj",
-				GR_ROOT_FINALIZER, GR_TIER_DEFERRED,
-				obj_addr + span->header_bytes, false);
-	if (err)
-		return err;
-	r->list->data[r->list->size - 1].form = GR_ROOT_CONTENTS;
-	r->list->data[r->list->size - 1].type_addr = ot;
-	return NULL;
-}
-
-static struct gr_error *add_cleanup_fields(struct reader *r, uint64_t record,
-					   struct gr_field call,
-					   struct gr_field fn,
-					   struct gr_field arg)
-{
-	const struct {
-		struct gr_field field;
-		const char *name;
-		bool is_func;
-	} parts[] = {
-		{ call, "runtime.AddCleanup.call", true },
-		{ fn, "runtime.AddCleanup.fn", true },
-		{ arg, "runtime.AddCleanup.arg", false },
-	};
-
-	for (size_t i = 0; i < GR_ARRAY_SIZE(parts); i++) {
-		uint64_t value;
-		struct gr_error *err;
-
-		if (!gr_field_is_present(parts[i].field))
-			continue;
-		err = gr_image_read_u64(r->rt->image,
-					record + parts[i].field.off, &value);
-		if (!err)
-			err = add_value(r, parts[i].name, GR_ROOT_CLEANUP,
-					GR_TIER_DEFERRED, value,
-					parts[i].is_func);
-		if (err)
-			return err;
-	}
-	return NULL;
-}
-
-/* Note an object of the heap profile. */
-static struct gr_error *add_sampled(struct reader *r,
-				    const struct gr_span *span, uint64_t record,
-				    uint64_t index)
-{
-	struct gr_sampled sampled = { .obj = span->first_obj + (gr_obj)index };
-	struct gr_error *err = gr_image_read_u64(
-		r->rt->image, record + r->rt->layout.special_profile.bucket.off,
-		&sampled.bucket);
-
-	if (err)
-		return err;
-	return gr_sampled_vector_append(r->sampled, sampled) ? NULL :
-							       &gr_enomem;
-}
-
-static struct gr_error *add_kind(struct reader *r, const struct gr_span *span,
-				 uint64_t addr, uint64_t index, int64_t kind)
-{
-	const struct gr_layout *layout = &r->rt->layout;
-
-	if (layout->has.kind_profile && kind == layout->consts.kind_profile &&
-	    layout->special_profile.size_bytes)
-		return add_sampled(r, span, addr, index);
-
-	if (layout->has.kind_finalizer && kind == layout->consts.kind_finalizer)
-		return add_finalizer(r, span, gr_span_slot_addr(span, index),
-				     addr);
-	if (layout->has.kind_cleanup && kind == layout->consts.kind_cleanup)
-		return add_cleanup_fields(r, addr, layout->special_cleanup.call,
-					  layout->special_cleanup.fn,
-					  layout->special_cleanup.arg);
-	if (layout->has.kind_weak_handle &&
-	    kind == layout->consts.kind_weak_handle) {
-		uint64_t handle;
-		struct gr_error *err = gr_image_read_u64(
-			r->rt->image,
-			addr + layout->special_weak_handle.handle.off, &handle);
-		return err ? err :
-			     add_value(r, "weak.Pointer.handle",
-				       GR_ROOT_RUNTIME, GR_TIER_RUNTIME, handle,
-				       false);
-	}
-	return NULL;
-}
-
-/* Add the roots of a record, which belongs to the object at @p offset. */
-static struct gr_error *add_special(struct reader *r,
-				    const struct gr_span *span, uint64_t addr,
-				    uint64_t offset, int64_t kind)
-{
-	uint64_t index = offset / span->elem_bytes;
-	size_t first = r->list->size;
-
-	if (index >= span->nelems)
-		return NULL;
-	struct gr_error *err = add_kind(r, span, addr, index, kind);
-	for (size_t i = first; i < r->list->size; i++)
-		r->list->data[i].object_addr =
-			gr_span_slot_addr(span, index) + span->header_bytes;
-	return err;
-}
-
-/* Read one record. *@p addr becomes the address of the next one. */
-static struct gr_error *read_special(struct reader *r,
-				     const struct gr_span *span, uint64_t *addr)
-{
-	const typeof(r->rt->layout.special) *f = &r->rt->layout.special;
-	uint8_t record[MAX_SPECIAL_BYTES];
-	struct gr_error *err;
-
-	err = gr_image_read(r->rt->image, *addr, record, f->size_bytes);
-	if (!err)
-		err = add_special(r, span, *addr,
-				  gr_field_uint(record, f->offset),
-				  gr_field_uint(record, f->kind));
-	if (!err)
-		*addr = gr_field_word(record, f->next);
-	return err;
-}
-
-static struct gr_error *read_specials(struct reader *r,
-				      const struct gr_span *span)
-{
-	struct gr_owned_list list = { .all = &r->specials };
-	struct gr_error *err = NULL;
-	uint64_t addr = span->specials;
-	bool is_ours = true;
-
-	while (addr && !err && is_ours) {
-		err = gr_owned_visit(r->rt, &list, addr, &is_ours);
-		if (!err && is_ours)
-			err = read_special(r, span, &addr);
-	}
-	if (gr_error_catch(&err, GR_ERROR_FAULT) || !is_ours)
-		gr_gap_broken_list(r->rt->gaps, "specials of the heap");
-	return err;
-}
-
 /* Read one block of queued finalizers, whose first cnt entries are set. */
-static struct gr_error *read_finblock(struct reader *r, const uint8_t *block)
+static struct gr_error *read_finblock(struct gr_list_reader *r,
+				      const uint8_t *block)
 {
 	const struct gr_layout *layout = &r->rt->layout;
 	uint64_t count = gr_field_uint(block, layout->finblock.cnt) &
@@ -236,15 +59,16 @@ static struct gr_error *read_finblock(struct reader *r, const uint8_t *block)
 	for (uint64_t i = 0; !err && i < count && i < most; i++) {
 		const uint8_t *fin =
 			block + layout->finblock.fin.off + i * stride;
-		err = add_value(r, "runtime.SetFinalizer.fn", GR_ROOT_FINALIZER,
-				GR_TIER_DEFERRED,
-				gr_field_word(fin, layout->finalizer.fn), true);
+		err = gr_lists_add_value(
+			r, "runtime.SetFinalizer.fn", GR_ROOT_FINALIZER,
+			GR_TIER_DEFERRED,
+			gr_field_word(fin, layout->finalizer.fn), true);
 		if (!err)
-			err = add_value(r, "runtime.SetFinalizer.obj",
-					GR_ROOT_FINALIZER, GR_TIER_DEFERRED,
-					gr_field_word(fin,
-						      layout->finalizer.arg),
-					false);
+			err = gr_lists_add_value(
+				r, "runtime.SetFinalizer.obj",
+				GR_ROOT_FINALIZER, GR_TIER_DEFERRED,
+				gr_field_word(fin, layout->finalizer.arg),
+				false);
 		// The record ot describes a pointer to the object.
 		if (!err && gr_field_word(fin, layout->finalizer.arg))
 			r->list->data[r->list->size - 1].type_addr =
@@ -254,7 +78,7 @@ static struct gr_error *read_finblock(struct reader *r, const uint8_t *block)
 }
 
 /* Read one block of queued cleanups: funcval pointers or records. */
-static struct gr_error *read_cleanup_block(struct reader *r,
+static struct gr_error *read_cleanup_block(struct gr_list_reader *r,
 					   const uint8_t *block, uint64_t addr)
 {
 	const struct gr_layout *layout = &r->rt->layout;
@@ -269,14 +93,16 @@ static struct gr_error *read_cleanup_block(struct reader *r,
 	for (uint64_t i = 0; !err && i < count && i < most; i++) {
 		uint64_t off = layout->cleanup_block.cleanups.off + i * stride;
 		if (layout->cleanup_fn.size_bytes)
-			err = add_cleanup_fields(r, addr + off,
-						 layout->cleanup_fn.call,
-						 layout->cleanup_fn.fn,
-						 layout->cleanup_fn.arg);
+			err = gr_lists_add_cleanup(r, addr + off,
+						   layout->cleanup_fn.call,
+						   layout->cleanup_fn.fn,
+						   layout->cleanup_fn.arg);
 		else
-			err = add_value(r, "runtime.AddCleanup.fn",
-					GR_ROOT_CLEANUP, GR_TIER_DEFERRED,
-					gr_load_u64(block + off), true);
+			err = gr_lists_add_value(r, "runtime.AddCleanup.fn",
+						 GR_ROOT_CLEANUP,
+						 GR_TIER_DEFERRED,
+						 gr_load_u64(block + off),
+						 true);
 	}
 	return err;
 }
@@ -285,7 +111,7 @@ static struct gr_error *read_cleanup_block(struct reader *r,
  * *@p ret is false if the block was read before. Blocks do not overlap, so no
  * two of them begin within the same multiple of their size.
  */
-static struct gr_error *claim_block(struct reader *r, uint64_t addr,
+static struct gr_error *claim_block(struct gr_list_reader *r, uint64_t addr,
 				    uint64_t bytes, bool *ret)
 {
 	if (!gr_number_set_add(&r->blocks, addr / bytes, ret))
@@ -295,10 +121,11 @@ static struct gr_error *claim_block(struct reader *r, uint64_t addr,
 }
 
 /* Follow a list of blocks by their link and read every block. */
-static struct gr_error *read_blocks(
-	struct reader *r, const char *name, uint64_t head, uint64_t bytes,
-	struct gr_field link,
-	struct gr_error *(*read)(struct reader *, const uint8_t *, uint64_t))
+static struct gr_error *
+read_blocks(struct gr_list_reader *r, const char *name, uint64_t head,
+	    uint64_t bytes, struct gr_field link,
+	    struct gr_error *(*read)(struct gr_list_reader *, const uint8_t *,
+				     uint64_t))
 {
 	_cleanup_free_ uint8_t *block = malloc(bytes + 1);
 	struct gr_error *err;
@@ -325,14 +152,14 @@ static struct gr_error *read_blocks(
 	return err;
 }
 
-static struct gr_error *read_one_finblock(struct reader *r,
+static struct gr_error *read_one_finblock(struct gr_list_reader *r,
 					  const uint8_t *block, uint64_t addr)
 {
 	(void)addr;
 	return read_finblock(r, block);
 }
 
-static struct gr_error *read_queues(struct reader *r)
+static struct gr_error *read_queues(struct gr_list_reader *r)
 {
 	const struct gr_layout *layout = &r->rt->layout;
 	struct gr_error *err = NULL;
@@ -368,7 +195,7 @@ static gr_type_id field_type(const struct gr_types *types, gr_type_id owner,
 
 /* The timer of a deadline lies in the runtime.pollDesc of a descriptor, outside
  * of the heap; whoever waits for that descriptor is asked for its deadline. */
-static struct gr_error *plan_deadline(struct reader *r, uint64_t timer)
+static struct gr_error *plan_deadline(struct gr_list_reader *r, uint64_t timer)
 {
 	uint64_t bytes = r->rt->layout.poll_desc.size_bytes;
 
@@ -378,7 +205,7 @@ static struct gr_error *plan_deadline(struct reader *r, uint64_t timer)
 }
 
 /* Add a timer in a P's heap: its function, its argument, then the timer. */
-static struct gr_error *add_timer(struct reader *r, uint64_t timer)
+static struct gr_error *add_timer(struct gr_list_reader *r, uint64_t timer)
 {
 	struct gr_runtime *rt = r->rt;
 	const struct {
@@ -392,9 +219,9 @@ static struct gr_error *add_timer(struct reader *r, uint64_t timer)
 	struct gr_error *err = plan_deadline(r, timer);
 
 	for (size_t i = 0; !err && i < GR_ARRAY_SIZE(parts); i++) {
-		err = add_value(r, parts[i].name, GR_ROOT_TIMER,
-				GR_TIER_DEFERRED, timer + parts[i].at.off,
-				false);
+		err = gr_lists_add_value(r, parts[i].name, GR_ROOT_TIMER,
+					 GR_TIER_DEFERRED,
+					 timer + parts[i].at.off, false);
 		if (err)
 			return err;
 		struct gr_root *root = &r->list->data[r->list->size - 1];
@@ -402,14 +229,14 @@ static struct gr_error *add_timer(struct reader *r, uint64_t timer)
 		root->bytes = parts[i].at.bytes;
 		root->type = parts[i].type;
 	}
-	err = add_value(r, "time.Timer.f", GR_ROOT_TIMER, GR_TIER_DEFERRED,
-			timer, false);
+	err = gr_lists_add_value(r, "time.Timer.f", GR_ROOT_TIMER,
+				 GR_TIER_DEFERRED, timer, false);
 	if (!err)
 		r->list->data[r->list->size - 1].type = r->timer;
 	return err;
 }
 
-static struct gr_error *read_timers(struct reader *r, uint64_t p)
+static struct gr_error *read_timers(struct gr_list_reader *r, uint64_t p)
 {
 	const struct gr_layout *layout = &r->rt->layout;
 	uint64_t stride = layout->timer_when.size_bytes ?
@@ -446,7 +273,7 @@ static struct gr_error *read_timers(struct reader *r, uint64_t p)
 }
 
 /* Read the tiny block that a P is filling (gcMarkTinyAllocs). */
-static struct gr_error *read_tiny(struct reader *r, uint64_t p)
+static struct gr_error *read_tiny(struct gr_list_reader *r, uint64_t p)
 {
 	const struct gr_layout *layout = &r->rt->layout;
 	struct gr_error *err;
@@ -459,11 +286,12 @@ static struct gr_error *read_tiny(struct reader *r, uint64_t p)
 	err = gr_image_read_u64(r->rt->image, mcache + layout->mcache.tiny.off,
 				&tiny);
 	return err ? err :
-		     add_value(r, "runtime.mcache.tiny", GR_ROOT_TINY,
-			       GR_TIER_RUNTIME, tiny, false);
+		     gr_lists_add_value(r, "runtime.mcache.tiny", GR_ROOT_TINY,
+					GR_TIER_RUNTIME, tiny, false);
 }
 
-static bool is_torn(struct reader *r, const char *name, struct gr_error **err)
+static bool is_torn(struct gr_list_reader *r, const char *name,
+		    struct gr_error **err)
 {
 	if (!gr_error_catch(err, GR_ERROR_FAULT) &&
 	    !gr_error_catch(err, GR_ERROR_FORMAT))
@@ -472,7 +300,7 @@ static bool is_torn(struct reader *r, const char *name, struct gr_error **err)
 	return true;
 }
 
-static struct gr_error *find_timer_types(struct reader *r)
+static struct gr_error *find_timer_types(struct gr_list_reader *r)
 {
 	gr_type_id timer = GR_TYPE_NONE;
 
@@ -485,7 +313,7 @@ static struct gr_error *find_timer_types(struct reader *r)
 }
 
 /* Read the timers and the tiny block of every P. */
-static struct gr_error *read_ps(struct reader *r)
+static struct gr_error *read_ps(struct gr_list_reader *r)
 {
 	struct gr_error *err = find_timer_types(r);
 
@@ -510,7 +338,7 @@ struct gr_error *gr_roots_read_lists(const struct gr_heap *heap,
 				     struct gr_root_list *ret,
 				     struct gr_sampled_vector *sampled)
 {
-	_cleanup_(reader_deinit) struct reader r = {
+	_cleanup_(reader_deinit) struct gr_list_reader r = {
 		.heap = heap,
 		.rt = heap->rt,
 		.types = heap->types,
@@ -521,16 +349,10 @@ struct gr_error *gr_roots_read_lists(const struct gr_heap *heap,
 	};
 	struct gr_error *err = NULL;
 
-	if (heap->rt->layout.special.size_bytes > MAX_SPECIAL_BYTES)
-		return gr_error_format(GR_ERROR_LAYOUT,
-				       "runtime.special is absurdly large");
 	if (sched->nps)
 		err = read_ps(&r);
-	for (uint32_t i = 0; !err && i < heap->nspans; i++) {
-		err = gr_runtime_step(heap->rt, 1);
-		if (!err && heap->spans[i].specials)
-			err = read_specials(&r, &heap->spans[i]);
-	}
+	if (!err)
+		err = gr_lists_read_specials(&r);
 	if (!err)
 		err = read_queues(&r);
 	return err;
