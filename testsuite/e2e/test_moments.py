@@ -135,11 +135,11 @@ def test_moments(farm, variant):
     assert not wrong, "\n".join(wrong)
 
 
-# The allocator holds a slot that still has what lay there before; calls that
-# the compiler writes no liveness for, as nothing there is a safe point; a
-# function on the system stack has what its caller needs no more; a stack is
-# copied, and its pointers to itself are those to the old one; the sweeper alone
-# has the record of a cleanup.
+# The allocator holds a slot that still has what lay there before. The compiler
+# writes no liveness for some calls, as nothing there is a safe point. A function
+# on the system stack holds what the caller's map calls dead. In part of a copied
+# stack, pointers to the stack lead to the old one. Only the sweeper has the
+# record of a cleanup.
 MENDED = {
     "clearing a slot": ["runtime.memclrNoHeapPointers"] * 20,
     "write barrier": ["runtime.gcWriteBarrier", "runtime.gcWriteBarrier1",

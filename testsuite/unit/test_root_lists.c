@@ -4,9 +4,10 @@
 
 #include "base/arena.h"
 #include "heap_builder.h"
+#include "stack_builder.h"
 
 enum {
-	RECORD_BYTES = 32,
+	SPECIAL_BYTES = 32,
 	NRECORDS = 20000,
 	NSPANS = 60,
 	WEAK_KIND = 4,
@@ -40,7 +41,7 @@ static int setup_lists(void **state)
 	layout->special_weak_handle.handle = (struct gr_field){ 24, 8 };
 	layout->consts.kind_weak_handle = WEAK_KIND;
 	layout->has.kind_weak_handle = true;
-	fake_add(&l->f->image, RECORDS, NRECORDS * RECORD_BYTES);
+	fake_add(&l->f->image, RECORDS, NRECORDS * SPECIAL_BYTES);
 	*state = l;
 	return 0;
 }
@@ -60,7 +61,7 @@ static int teardown_lists(void **state)
 
 static uint64_t record_addr(uint64_t i)
 {
-	return RECORDS + i * RECORD_BYTES;
+	return RECORDS + i * SPECIAL_BYTES;
 }
 
 static void put_record(struct lists *l, uint64_t i, uint64_t next)
@@ -301,53 +302,55 @@ static void test_blocks_overlap(void **state)
 
 struct held_case {
 	const char *name;
+	uint8_t kind;
 	uint64_t in_register, on_stack; /* what the thread has there */
+	uint64_t place;			/* of that word on the stack */
 	bool is_swept;
 	uint64_t offset; /* of the object in its span */
+	uint64_t code;	 /* of the closure */
 	size_t nroots;
 };
 
+enum { FINALIZER = 1, CLEANUP = 5, STACK_BYTES = 1024 };
 #define STACK UINT64_C(0x6000000)
+#define CLOSURE UINT64_C(0x6800000)
+#define ASKEW (RECORDS + SPECIAL_BYTES + 4)
 
 static const struct held_case held_cases[] = {
-	{ "in a register", RECORDS, 0, false, 64, 1 },
-	{ "on the stack", 0, RECORDS, false, 64, 1 },
-	{ "no span is being swept", RECORDS, RECORDS, true, 64, 0 },
-	{ "not a record's place", RECORDS + 4, RECORDS - 8, false, 64, 0 },
-	{ "in the heap", HEAP, 0, false, 64, 0 },
-	{ "of an object past all spans", RECORDS, 0, false, 4 * PAGE, 0 },
+	{ "in a register", CLEANUP, RECORDS, 0, 0, false, 64, TEXT, 1 },
+	{ "on the stack", CLEANUP, 0, RECORDS, 0, false, 64, TEXT, 1 },
+	{ "in the last word that is looked at", CLEANUP, 0, RECORDS, 504, false,
+	  64, TEXT, 1 },
+	{ "behind it", CLEANUP, 0, RECORDS, 512, false, 64, TEXT, 0 },
+	{ "of a finalizer", FINALIZER, RECORDS, 0, 0, false, 64, TEXT, 1 },
+	{ "of another kind", WEAK_KIND, RECORDS, 0, 0, false, 64, TEXT, 0 },
+	{ "no span is being swept", CLEANUP, RECORDS, RECORDS, 0, true, 64,
+	  TEXT, 0 },
+	{ "not aligned", CLEANUP, ASKEW, ASKEW, 0, false, 64, TEXT, 0 },
+	{ "not readable", CLEANUP, 64, 64, 0, false, 64, TEXT, 0 },
+	{ "in the heap", CLEANUP, HEAP, 0, 0, false, 64, TEXT, 0 },
+	{ "of an object past all spans", CLEANUP, RECORDS, 0, 0, false,
+	  4 * PAGE, TEXT, 0 },
+	{ "without a function", CLEANUP, RECORDS, 0, 0, false, 64, TEXT + 8,
+	  0 },
 };
 
-/* A record that is on no list any more: the sweeper alone leads to it. */
-static void test_held(void **state)
+/* Records that are on no list any more: only a thread leads to them. */
+static void put_held(struct lists *l, const struct held_case *c)
 {
-	enum { CLEANUP_KIND = 5 };
-	static const uint64_t records[] = { RECORDS, HEAP };
-	const struct held_case *c = *state;
-	void *fixture;
-	setup_lists(&fixture);
-	struct lists *l = fixture;
-	struct gr_layout *layout = &l->f->rt.layout;
-	struct gr_regs regs = { .value[0] = c->in_register };
-	struct gr_goroutine g = {
-		.regs = &regs,
-		.stack = { .start = STACK, .end = STACK + 64 },
-	};
+	static const uint64_t records[] = { RECORDS, HEAP, ASKEW };
+	struct gr_image *image = &l->f->image;
 
-	layout->special_cleanup.fn = (struct gr_field){ 24, 8 };
-	layout->consts.kind_cleanup = CLEANUP_KIND;
-	layout->has.kind_cleanup = true;
-	l->f->rt.arch = &gr_arch_x86_64;
-	l->f->sched.goroutines = &g;
-	l->f->sched.ngoroutines = 1;
-	fake_add(&l->f->image, HEAP, PAGE);
-	fake_add(&l->f->image, STACK, 64);
+	fake_add(image, HEAP, PAGE);
+	fake_add(image, CLOSURE, 8);
+	fake_set(image, CLOSURE, c->code, 8);
+	fake_add(image, STACK, STACK_BYTES);
+	fake_set(image, STACK + c->place, c->on_stack, 8);
 	for (size_t i = 0; i < GR_ARRAY_SIZE(records); i++) {
-		fake_set(&l->f->image, records[i] + 8, c->offset, 8);
-		fake_set(&l->f->image, records[i] + 16, CLEANUP_KIND, 1);
-		fake_set(&l->f->image, records[i] + 24, HANDLE, 8);
+		fake_set(image, records[i] + 8, c->offset, 8);
+		fake_set(image, records[i] + 16, c->kind, 1);
+		fake_set(image, records[i] + 24, CLOSURE, 8);
 	}
-	fake_set(&l->f->image, STACK + 40, c->on_stack, 8);
 	put_span(l->f,
 		 (struct shape){ .base = HEAP,
 				 .npages = 1,
@@ -357,12 +360,48 @@ static void test_held(void **state)
 				 .sweepgen = c->is_swept ? SWEEPGEN :
 							   SWEEPGEN - 1 });
 	read_heap(l->f);
+}
+
+static void set_held_layout(struct gr_layout *layout)
+{
+	layout->special_cleanup.fn = (struct gr_field){ 24, 8 };
+	layout->consts.kind_cleanup = CLEANUP;
+	layout->has.kind_cleanup = true;
+	layout->special_finalizer.fn = (struct gr_field){ 24, 8 };
+	layout->consts.kind_finalizer = FINALIZER;
+	layout->has.kind_finalizer = true;
+}
+
+static void test_held(void **state)
+{
+	const struct held_case *c = *state;
+	void *fixture;
+	setup_lists(&fixture);
+	struct lists *l = fixture;
+	struct gr_regs regs = { .value[0] = c->in_register };
+	struct gr_goroutine g = {
+		.regs = &regs,
+		.stack = { .start = STACK, .end = STACK + STACK_BYTES },
+	};
+
+	struct stack_fixture *code = stack_new(STACK_BYTES);
+
+	put_func(code, (struct func_shape){ .name = "main.main.func1" });
+	set_held_layout(&l->f->rt.layout);
+	l->f->rt.layout.func = code->rt.layout.func;
+	l->f->rt.modules = &code->module;
+	l->f->rt.nmodules = 1;
+	l->f->rt.arch = &gr_arch_x86_64;
+	l->f->sched.goroutines = &g;
+	l->f->sched.ngoroutines = 1;
+	put_held(l, c);
 	read_lists(l);
 	assert_int_equal(l->roots.size, c->nroots);
 	for (size_t i = 0; i < c->nroots; i++) {
-		assert_int_equal(l->roots.data[i].addr, HANDLE);
+		assert_int_equal(l->roots.data[i].addr, CLOSURE);
 		assert_true(l->roots.data[i].is_conservative);
 	}
+	stack_free(code);
 	teardown_lists(&fixture);
 }
 

@@ -155,22 +155,29 @@ static void test_preempted(void **state)
 	stack_free(f);
 }
 
-/* What a function gives to the system stack may be dead by its map. */
-static void test_system_stack(void **state)
+/* A closure that runs on the system stack may be dead by its caller's map; not
+ * that of a goroutine that waits, which the collector scans. */
+static void check_system_stack(bool is_running)
 {
 	struct stack_fixture *f = begin(STACK_BYTES);
 	size_t away = put_func(
 		f, (struct func_shape){ .name = "runtime.systemstack_switch" });
 	const size_t calls[] = { GOEXIT, MAIN, CALLEE, away };
 
-	(void)state;
-	f->g.status = f->rt.layout.consts.grunning;
+	f->g.status = is_running ? f->rt.layout.consts.grunning : 0;
 	put_map(f, MAIN, GR_FUNCDATA_LOCALS_POINTER_MAPS, 4, 0x5);
 	put_frames(f, calls, 4, NULL);
 	run_stack_well(f);
-	assert_true(f->g.frames[1].is_conservative);
+	assert_int_equal(f->g.frames[1].is_conservative, is_running);
 	assert_false(f->g.frames[2].is_conservative);
 	stack_free(f);
+}
+
+static void test_system_stack(void **state)
+{
+	(void)state;
+	check_system_stack(true);
+	check_system_stack(false);
 }
 
 struct copied_case {
@@ -186,6 +193,8 @@ static const struct copied_case copied_cases[] = {
 	{ "by its own thread", "runtime.copystack", 24, false, true, "cccc" },
 	{ "not this one", "runtime.copystack", 24, false, false, "..p." },
 	{ "none", "runtime.mcall", 24, true, true, "..p." },
+	{ "its thread is there itself", "runtime.copystack", 0, true, false,
+	  "cccc" },
 	{ "the last word that is looked at", "runtime.copystack", (1 << 14) - 8,
 	  true, false, "cccc" },
 	{ "the first word that is not", "runtime.copystack", 1 << 14, true,
@@ -199,6 +208,7 @@ static void test_copied(void **state)
 	struct stack_fixture *f = begin(STACK_BYTES);
 	size_t copier =
 		put_func(f, (struct func_shape){ .name = c->system_function });
+	struct gr_regs regs = { 0 };
 	struct gr_goroutine both[2];
 	uint64_t sps[3];
 
@@ -212,7 +222,11 @@ static void test_copied(void **state)
 	both[1].sp = both[1].pc = 0;
 	both[1].stack_lo = both[1].stack.start = DEFERS;
 	both[1].stack_hi = both[1].stack.end = DEFERS + TABLE_BYTES;
-	fake_set(&f->image, DEFERS + c->off, func_pc(copier), 8);
+	regs.value[f->rt.arch->pc] = func_pc(copier);
+	if (c->off)
+		fake_set(&f->image, DEFERS + c->off, func_pc(copier), 8);
+	else
+		both[1].regs = &regs;
 	f->sched.goroutines = both;
 	f->sched.ngoroutines = 2;
 	run_stack_well(f);

@@ -46,8 +46,8 @@ const struct gr_name gr_names[] = {
 	FUNCTIONS("runtime.typedmemmove", UNSAFE_POINT),
 	FUNCTIONS("runtime.wbMove", UNSAFE_POINT),
 	FUNCTIONS("runtime.wbZero", UNSAFE_POINT),
-	// runtime/asm_amd64.s: the frame that systemstack leaves behind; by
-	// its map, the caller does not need what is given to the other stack
+	// runtime/asm_amd64.s: the frame that systemstack leaves behind; the
+	// caller's map calls the closure dead that runs on the other stack
 	FUNCTION("runtime.systemstack_switch", UNSAFE_POINT),
 	// runtime/stack.go
 	FUNCTION("runtime.copystack", COPIES_STACK),

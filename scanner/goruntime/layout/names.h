@@ -22,8 +22,8 @@ enum gr_name_trait {
 	/** Function: an allocator, which may be between taking a slot and
 	 * clearing it. */
 	GR_NAME_ALLOCATES,
-	/** Function: its call sites have no map of live words, or one that only
-	 * holds after the call. */
+	/** Function: its call sites have no map of live words, or a map in which
+	 * the arguments are dead. */
 	GR_NAME_UNSAFE_POINT,
 	/** Function: moves a goroutine to another stack. */
 	GR_NAME_COPIES_STACK,

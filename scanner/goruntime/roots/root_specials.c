@@ -6,8 +6,6 @@
  */
 #include "goruntime/roots/lists_internal.h"
 
-#include "inferior/recorder.h"
-
 enum { MAX_SPECIAL_BYTES = 64, INNERMOST_BYTES = 1 << 9 };
 
 static struct gr_error *add_finalizer(struct gr_list_reader *r,
@@ -171,93 +169,121 @@ static struct gr_error *read_specials(struct gr_list_reader *r,
 	return err;
 }
 
-/* Add what a record that belongs to no list refers to, but for its object. */
-static struct gr_error *add_detached(struct gr_list_reader *r, uint64_t addr,
-				     int64_t kind)
+/* Does the word at an address point to a closure? */
+static struct gr_error *has_closure(struct gr_list_reader *r, uint64_t addr,
+				    uint64_t *closure, bool *ret)
 {
-	const struct gr_layout *layout = &r->rt->layout;
-	size_t first = r->list->size;
-	struct gr_error *err = NULL;
-	uint64_t fn;
+	struct gr_func func;
+	uint64_t code;
+	struct gr_error *err = gr_image_read_u64(r->rt->image, addr, closure);
 
-	if (layout->has.kind_cleanup && kind == layout->consts.kind_cleanup) {
-		err = gr_lists_add_cleanup(r, addr,
-					   layout->special_cleanup.call,
-					   layout->special_cleanup.fn,
-					   layout->special_cleanup.arg);
-	} else if (layout->has.kind_finalizer &&
-		   kind == layout->consts.kind_finalizer) {
-		err = gr_image_read_u64(r->rt->image,
-					addr + layout->special_finalizer.fn.off,
-					&fn);
-		if (!err)
-			err = gr_lists_add_value(r, "runtime.SetFinalizer.fn",
-						 GR_ROOT_FINALIZER,
-						 GR_TIER_DEFERRED, fn, true);
-	}
-	for (size_t i = first; i < r->list->size; i++)
-		r->list->data[i].is_conservative = true;
+	if (!err)
+		err = gr_image_read_u64(r->rt->image, *closure, &code);
+	*ret = !err && gr_func_find(r->rt, code, &func) && func.entry == code;
 	return err;
 }
 
-/* Add the record at an address, if there is one: it may be anything. */
-static struct gr_error *read_detached(struct gr_list_reader *r, uint64_t addr)
+/* Add what a finalizer's record on no list refers to, but for the object. */
+static struct gr_error *add_held_finalizer(struct gr_list_reader *r,
+					   uint64_t addr)
 {
-	const typeof(r->rt->layout.special) *f = &r->rt->layout.special;
+	bool is_closure;
+	uint64_t fn;
+	struct gr_error *err =
+		has_closure(r, addr + r->rt->layout.special_finalizer.fn.off,
+			    &fn, &is_closure);
+
+	return err || !is_closure ?
+		       err :
+		       gr_lists_add_value(r, "runtime.SetFinalizer.fn",
+					  GR_ROOT_FINALIZER, GR_TIER_DEFERRED,
+					  fn, true);
+}
+
+static struct gr_error *add_held_cleanup(struct gr_list_reader *r,
+					 uint64_t addr)
+{
+	const typeof(r->rt->layout.special_cleanup) *f =
+		&r->rt->layout.special_cleanup;
+	bool is_closure;
+	uint64_t fn;
+	struct gr_error *err =
+		has_closure(r, addr + f->fn.off, &fn, &is_closure);
+
+	return err || !is_closure ?
+		       err :
+		       gr_lists_add_cleanup(r, addr, f->call, f->fn, f->arg);
+}
+
+/* Add the record at an address, if there is one: it may be anything. */
+static struct gr_error *read_held(struct gr_list_reader *r, uint64_t addr)
+{
+	const struct gr_layout *layout = &r->rt->layout;
 	uint8_t record[MAX_SPECIAL_BYTES];
+	size_t first = r->list->size;
 	struct gr_error *err;
 
 	if (!addr || addr % GR_WORD_BYTES || gr_heap_span_at(r->heap, addr))
 		return NULL;
-	err = gr_image_read(r->rt->image, addr, record, f->size_bytes);
-	if (!err && gr_field_uint(record, f->offset) < r->unswept_bytes)
-		err = add_detached(r, addr, gr_field_uint(record, f->kind));
+	err = gr_image_read(r->rt->image, addr, record,
+			    layout->special.size_bytes);
+	if (gr_error_catch(&err, GR_ERROR_FAULT) || err ||
+	    gr_field_uint(record, layout->special.offset) >= r->unswept_bytes)
+		return err;
+	int64_t kind = gr_field_uint(record, layout->special.kind);
+	if (layout->has.kind_cleanup && kind == layout->consts.kind_cleanup)
+		err = add_held_cleanup(r, addr);
+	else if (layout->has.kind_finalizer &&
+		 kind == layout->consts.kind_finalizer)
+		err = add_held_finalizer(r, addr);
+	for (size_t i = first; i < r->list->size; i++)
+		r->list->data[i].is_conservative = true;
 	gr_error_catch(&err, GR_ERROR_FAULT);
 	return err;
 }
 
 /* Add the records that a running thread has in its registers or in the
  * innermost part of its stack. */
-static struct gr_error *read_held(struct gr_list_reader *r,
-				  const struct gr_goroutine *g)
+static struct gr_error *read_held_by(struct gr_list_reader *r,
+				     const struct gr_goroutine *g)
 {
 	uint64_t words[INNERMOST_BYTES / GR_WORD_BYTES];
 	uint64_t bytes = g->stack.end - g->stack.start;
-	struct gr_error *err = NULL;
+	struct gr_error *err = gr_runtime_step(
+		r->rt, r->rt->arch->nregs + GR_ARRAY_SIZE(words));
 
 	if (bytes > sizeof(words))
 		bytes = sizeof(words);
 	for (size_t i = 0; i < r->rt->arch->nregs && !err; i++)
-		err = read_detached(r, g->regs->value[i]);
+		err = read_held(r, g->regs->value[i]);
 	if (!err)
 		err = gr_image_read(r->rt->image, g->stack.start, words, bytes);
 	if (gr_error_catch(&err, GR_ERROR_FAULT))
 		return NULL;
 	for (size_t i = 0; i < bytes / GR_WORD_BYTES && !err; i++)
-		err = read_detached(r, words[i]);
+		err = read_held(r, words[i]);
 	return err;
 }
 
 /*
  * The sweeper takes the record of a dead object off the list of the span, and
  * only then queues the cleanup or the finalizer (runtime/mgcsweep.go: sweep,
- * runtime/mheap.go: freeSpecial). In between, nothing but the sweeping thread
- * leads to the record.
+ * runtime/mheap.go: freeSpecial). In between, only the sweeping thread leads to
+ * the record. A saved file does without it: the words that are searched here
+ * may be values.
  */
 static struct gr_error *read_all_held(struct gr_list_reader *r)
 {
 	struct gr_error *err = NULL;
 
-	if (!r->rt->gaps->count[GR_GAP_SPANS_MID_SWEEP])
+	if (!r->rt->gaps->count[GR_GAP_SPANS_MID_SWEEP] || r->rt->recorder ||
+	    gr_image_lacks_values(r->rt->image))
 		return NULL;
-	// What is read here may be values.
-	gr_recorder_pause(r->rt->recorder);
 	for (size_t i = 0; i < r->sched->ngoroutines && !err; i++) {
 		err = gr_runtime_step(r->rt, 1);
 		if (!err && r->sched->goroutines[i].regs)
-			err = read_held(r, &r->sched->goroutines[i]);
+			err = read_held_by(r, &r->sched->goroutines[i]);
 	}
-	gr_recorder_resume(r->rt->recorder);
 	return err;
 }
 

@@ -7,24 +7,33 @@
 /* copystack and what it calls fit in the innermost part of a system stack. */
 enum { SEARCHED_BYTES = 1 << 14 };
 
-/* Does a word of the system stack return to a function that copies a stack? */
-static struct gr_error *returns_to_copy(struct gr_runtime *rt,
-					const struct gr_area *stack, bool *ret)
+static bool is_copy(const struct gr_runtime *rt, uint64_t pc)
 {
+	struct gr_func func;
+
+	return gr_func_find(rt, pc, &func) &&
+	       gr_name_has(func.name, GR_NAME_COPIES_STACK);
+}
+
+/* Is the thread of a system stack in a function that copies a stack, or does it
+ * return to one? */
+static struct gr_error *is_copying(struct gr_runtime *rt,
+				   const struct gr_goroutine *g0, bool *ret)
+{
+	const struct gr_area *stack = &g0->stack;
 	uint64_t bytes = stack->end - stack->start;
 
 	if (bytes > SEARCHED_BYTES)
 		bytes = SEARCHED_BYTES;
+	*ret = g0->regs && (is_copy(rt, g0->regs->value[rt->arch->pc]) ||
+			    (rt->arch->lr != GR_REG_NONE &&
+			     is_copy(rt, g0->regs->value[rt->arch->lr])));
 	for (uint64_t off = 0; off + GR_WORD_BYTES <= bytes && !*ret;
 	     off += GR_WORD_BYTES) {
-		struct gr_func func;
-
-		if (!gr_func_find(rt, gr_load_u64(stack->host + off), &func) ||
-		    !gr_name_has(func.name, GR_NAME_COPIES_STACK))
-			continue;
-		gr_recorder_note(rt->recorder, stack->host + off,
-				 GR_WORD_BYTES);
-		*ret = true;
+		*ret = is_copy(rt, gr_load_u64(stack->host + off));
+		if (*ret)
+			gr_recorder_note(rt->recorder, stack->host + off,
+					 GR_WORD_BYTES);
 	}
 	return gr_runtime_step(rt, bytes / GR_WORD_BYTES);
 }
@@ -39,7 +48,7 @@ static struct gr_error *is_any_copied(const struct gr_sched *sched, bool *ret)
 
 		err = gr_runtime_step(sched->rt, 1);
 		if (!err && g->is_g0 && g->stack.host)
-			err = returns_to_copy(sched->rt, &g->stack, ret);
+			err = is_copying(sched->rt, g, ret);
 	}
 	return err;
 }
@@ -54,14 +63,14 @@ static bool may_be_copied(const struct gr_sched *sched,
 
 struct gr_error *gr_copied_note(struct gr_sched *sched)
 {
-	bool is_copying;
-	struct gr_error *err = is_any_copied(sched, &is_copying);
+	bool is_any;
+	struct gr_error *err = is_any_copied(sched, &is_any);
 
 	for (size_t i = 0; i < sched->ngoroutines && !err; i++) {
 		struct gr_goroutine *g = &sched->goroutines[i];
 
 		err = gr_runtime_step(sched->rt, 1);
-		g->is_copied = is_copying && may_be_copied(sched, g);
+		g->is_copied = is_any && may_be_copied(sched, g);
 	}
 	return err;
 }

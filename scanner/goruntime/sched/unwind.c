@@ -174,8 +174,9 @@ static bool is_allocating(const struct gr_unwinder *u)
 
 /* Return true for functions during whose calls no collection begins. The
  * compiler emits no stack map for such calls (cmd/compile
- * liveness.hasStackMap). Assembly functions have no maps either, but their
- * own frames show that. */
+ * liveness.hasStackMap), or, for calls on the system stack, one in which the
+ * arguments are dead. Assembly functions have no maps either, but their own
+ * frames show that. */
 static bool is_unsafe_point(const struct gr_unwinder *u)
 {
 	return u->g->status == u->rt->layout.consts.grunning &&
