@@ -80,6 +80,19 @@ def test_timeout(words, question):
         check(done.returncode, done.stdout, done.stderr, "timed out")
 
 
+def test_report(words, tmp_path):
+    """The page has what was found before, or there is none."""
+    page = tmp_path / "page.html"
+    words = [*words, "report", page]
+    whole_s = time_of(words)
+    for i in range(MOMENTS):
+        page.unlink(missing_ok=True)
+        seconds = max(whole_s * i / MOMENTS, 1e-6)
+        done = run_cli([*words, "--timeout", f"{seconds:.6f}"])
+        check(done.returncode, done.stdout, done.stderr, "timed out")
+        assert page.exists() == (done.returncode != 1)
+
+
 _IN_THE_GRAPH = """
 import goref.progress as p, goref.commands.overview as o
 def ended(self, *_, call=p.Progress.__call__):

@@ -148,6 +148,8 @@ class _Answers:
             ("rss", self._rss),
         ):
             self._ask(name, ask)
+        if "heap" not in self.parts:  # every section stands on it
+            raise gdb.GdbError(f"goref: {self.missing['heap']}")
         found = {
             "schema": WrittenReport.schema,
             "tool_version": self.version,
@@ -187,10 +189,14 @@ class _Answers:
         except (goref.Error, gdb.GdbError, OSError) as problem:
             self.missing[name] = str(problem).removeprefix("goref: ")
         except KeyboardInterrupt:
-            reason = current.progress.reason if current.progress else ""
-            self.ended = reason or "interrupted"
+            self._end()
             self.missing[name] = self.ended
-            self.partial.append(self.ended)
+
+    def _end(self) -> None:
+        """Ask nothing more: Ctrl-C, or the time limit."""
+        reason = current.progress.reason if current.progress else ""
+        self.ended = reason or "interrupted"
+        self.partial.append(self.ended)
 
     def _lost(self, found: Any) -> list[str]:
         """What the answer lacks; all of them together are what the page
@@ -211,6 +217,9 @@ class _Answers:
             retained = whole.retained(limits.ROWS) if whole else ()
         except (native.load().Error, MemoryError):
             retained = ()
+        except KeyboardInterrupt:
+            retained = ()
+            self._end()
         return ScanReport(
             tool_version=self.version,
             partial=self._lost(result.ledger()),
