@@ -1,50 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ends what gdb waits for, after a time. While it waits for a process to stop,
-gdb heeds no callback and no clock of ours, and SIGINT only sometimes."""
+gdb heeds no callback and no clock of ours, and a SIGINT that it heeds goes to
+the process."""
 
 import os
 import select
 import signal
 import threading
+import time
 from contextlib import suppress
 from typing import NoReturn
 
-_GRACE_S = 1.0
+from . import interrupt
+
+_STEP_S = 0.05
+_GRACE_S = 0.3
+_INTERRUPTED = "goref: interrupted"
 
 
 class Alarm:
-    """A context that lasts some seconds at most. Then SIGINT comes, as if by
-    Ctrl-C, and has_rung tells so. If gdb is deaf to that, this process ends:
-    nothing else lets the one that it has stopped go on."""
+    """A context that lasts some seconds at most, and not much longer than
+    until Ctrl-C. Then our process ends: nothing else lets the one that gdb has
+    stopped go on."""
 
     def __init__(self, seconds: float, last_words: str) -> None:
-        """last_words: the error message for the latter case."""
-        self.has_rung = False
-        self._seconds = seconds
+        """last_words: the error message if the time is over."""
+        self._end_s = time.monotonic() + seconds
         self._last_words = last_words
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def _run(self) -> None:
-        if self._over.wait(self._seconds):
-            return
-        with self._lock:
-            if self._over.is_set():
+        while True:
+            left_s = self._end_s - time.monotonic()
+            if self._over.wait(min(max(left_s, 0.0), _STEP_S)):
                 return
-            self.has_rung = True
-            # Not to this thread: gdb would not wake up.
-            main = threading.main_thread().ident or 0
-            signal.pthread_kill(main, signal.SIGINT)
-        if not self._over.wait(_GRACE_S):
-            self._end()
+            if time.monotonic() >= self._end_s:
+                self._end(self._last_words)
+            if interrupt.has_come() and not self._over.wait(_GRACE_S):
+                self._end(_INTERRUPTED)
 
-    def _end(self) -> NoReturn:
-        """Not held up by a terminal that takes nothing."""
-        with suppress(OSError, ValueError):
-            if select.select([], [2], [], 0)[1]:
-                os.write(2, f"{self._last_words}\n".encode())
-        os._exit(1)
+    def _end(self, last_words: str) -> None:
+        with self._lock:
+            if not self._over.is_set():
+                _exit(last_words)
 
     def __enter__(self) -> None:
         """The thread takes no signal of the process: they are gdb's."""
@@ -60,6 +60,14 @@ class Alarm:
             with self._lock:
                 self._over.set()
         finally:
-            # SIGINT may come while this thread waits for the lock.
+            # An exception may come while this thread waits for the lock.
             self._over.set()
             self._thread.join()
+
+
+def _exit(last_words: str) -> NoReturn:
+    """Not held up by a terminal that takes nothing."""
+    with suppress(OSError, ValueError):
+        if select.select([], [2], [], 0)[1]:
+            os.write(2, f"{last_words}\n".encode())
+    os._exit(1)

@@ -9,8 +9,9 @@ from typing import Any
 
 import gdb
 
-from . import memory, native, params, pause, standing, target
+from . import interrupt, memory, native, params, pause, standing, target
 from .alarm import Alarm
+from .interrupt import Owned
 from .lifeline import Lifeline
 from .progress import Progress
 from .render import units
@@ -36,6 +37,7 @@ class _Deadline(Progress):
         if self.end_s is not None and now > self.end_s:
             raise TimeoutError
         if self.is_stop:
+            interrupt.check()
             self._check(now)
         else:
             super().__call__(done, total)
@@ -229,15 +231,17 @@ class Look:
         """Do what needs the process to stand still."""
         limit = self.max_pause_ms
         before = standing.of(self.pid)
-        with Watch(self.pid):
-            begin = time.monotonic()
-            try:
+        begin = None
+        try:
+            with Owned(), Watch(self.pid):
+                begin = time.monotonic()
                 in_time = self._in_time(work, begin)
-            except (KeyboardInterrupt, native.load().MemoryLimitError):
-                self.progress.clear()
+                stood_s = time.monotonic() - begin
+        except (KeyboardInterrupt, native.load().MemoryLimitError):
+            self.progress.clear()
+            if begin is not None:
                 self.say_outcome(before, time.monotonic() - begin)
-                raise
-            stood_s = time.monotonic() - begin
+            raise
         self.progress.clear()
         if not in_time:
             raise gdb.GdbError(
@@ -289,14 +293,8 @@ class Look:
             "just begun another program; its other threads stood still "
             "meanwhile, and go on"
         )
-        alarm = Alarm(limit_s, why)
-        try:
-            with alarm:
-                held.enter_context(self.stop())
-        except KeyboardInterrupt:
-            if alarm.has_rung:
-                raise gdb.GdbError(why) from None
-            raise
+        with Alarm(limit_s, why):
+            held.enter_context(self.stop())
 
     def _stop_limit_s(self) -> float:
         limit_s = max(_STOP_S, 10 * self.pause_s)

@@ -4,11 +4,14 @@ not."""
 
 import os
 import signal
+import subprocess
+import time
 from contextlib import suppress
 
 import pytest
 
-from session import run_cli
+from counters import tracer_of
+from session import GOREF, environment, run_cli
 from targets import attach_reason, skip_if, start
 from toolchains import build
 
@@ -49,3 +52,26 @@ def test_is_given_up(process, options, ending):
     process.rest()
     done = run_cli(words, timeout=SECONDS)
     assert done.returncode == 0, done.stderr
+
+
+def test_ctrl_c(process):
+    """It ends goref, although gdb waits, and is not passed on."""
+    goref = subprocess.Popen(
+        [str(GOREF), "attach", str(process.pid), "goroutines"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    while not tracer_of(process.pid) and goref.poll() is None:
+        time.sleep(0.001)
+    goref.send_signal(signal.SIGINT)
+    _, said = goref.communicate(timeout=SECONDS)
+    assert goref.returncode == 1, said
+    assert said.splitlines()[-1] == "goref: interrupted", said
+    assert process.popen.poll() is None, "the process has ended"
+    end_child(process)
+    process.rest()
+    assert run_cli(["attach", process.pid, "goroutines"]).returncode == 0

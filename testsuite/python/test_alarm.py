@@ -10,46 +10,53 @@ from pathlib import Path
 
 import pytest
 
+from goref import alarm
 from goref.alarm import Alarm
 
 DEAF = """
-import signal, sys, time
+import os, signal, sys, time
 sys.path[:0] = {path!r}
 from goref.alarm import Alarm
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-with Alarm(0.01, "last words"):
+from goref.interrupt import Owned
+with Owned(), Alarm({seconds}, "last words"):
+    os.kill(os.getpid(), {number})
     time.sleep(60)
 """
+NO_SIGNAL = 0
 
 
-def test_rings():
-    alarm = Alarm(0.01, "")
-    with pytest.raises(KeyboardInterrupt), alarm:
-        time.sleep(60)
-    assert alarm.has_rung
+def run_deaf(seconds, number):
+    """What ends a program that is deaf to everything."""
+    code = DEAF.format(path=sys.path, seconds=seconds, number=int(number))
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, timeout=30
+    )
 
 
-def test_is_silent_when_it_is_over():
-    came = []
-    before = signal.signal(signal.SIGINT, lambda *_: came.append(1))
-    try:
-        for _ in range(100):
-            alarm = Alarm(0.001, "")
-            with alarm:
-                time.sleep(0.001)
-            count = len(came)
-            assert count or not alarm.has_rung
-            time.sleep(0.001)
-            assert len(came) == count
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def test_ends_what_is_deaf():
-    code = DEAF.format(path=sys.path)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=30)
+@pytest.mark.parametrize(
+    "seconds, number, said",
+    [
+        (0.01, NO_SIGNAL, b"last words\n"),
+        (60, signal.SIGINT, b"goref: interrupted\n"),
+    ],
+    ids=["time", "Ctrl-C"],
+)
+def test_ends_what_is_deaf(seconds, number, said):
+    done = run_deaf(seconds, number)
     assert done.returncode == 1
-    assert done.stderr == b"last words\n"
+    assert done.stderr == said
+
+
+def test_is_silent_when_it_is_over(monkeypatch):
+    came = []
+    monkeypatch.setattr(alarm, "_exit", came.append)
+    for _ in range(100):
+        with Alarm(0.001, "over"):
+            time.sleep(0.001)
+        count = len(came)
+        time.sleep(0.001)
+        assert len(came) == count
+    assert {*came} <= {"over"}
 
 
 def blocked(thread_id):
@@ -62,9 +69,9 @@ def blocked(thread_id):
 
 def test_takes_no_signals():
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    alarm = Alarm(60, "")
-    with alarm:
-        theirs = blocked(alarm._thread.native_id)
+    it = Alarm(60, "")
+    with it:
+        theirs = blocked(it._thread.native_id)
         assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
     assert {signal.SIGCHLD, signal.SIGINT, signal.SIGTERM} <= theirs
 
@@ -77,8 +84,8 @@ def test_is_over_when_its_end_is_interrupted():
         raise KeyboardInterrupt
         yield
 
-    alarm = Alarm(60, "")
-    with pytest.raises(KeyboardInterrupt), alarm:
-        alarm._lock = interrupted()
-    assert alarm._over.is_set()
-    assert not alarm._thread.is_alive()
+    it = Alarm(60, "")
+    with pytest.raises(KeyboardInterrupt), it:
+        it._lock = interrupted()
+    assert it._over.is_set()
+    assert not it._thread.is_alive()

@@ -43,6 +43,15 @@ The process stands still only while goref copies memory. goref first says how
 much it copies and for how long. The process goes on even if goref is killed.""",
     (MAX_PAUSE, THREADS, SNAPSHOT),
     """\
+Ctrl-C ends goref and never reaches the process.
+
+A stop, with --snapshot or without, wakes threads that wait in the kernel. The
+kernel begins most calls again. But a blocked write that has written a part of
+its bytes returns early, and so do a few other calls, with EINTR. Every debugger
+has this effect. A hang that consists of such a call may therefore end; goref's
+answer shows it as it was. To ask more than one question about it, use `goref
+attach PID save FILE', or take a core.
+
 With --snapshot, one thread of the process makes a system call that forks the
 process. goref injects the call by ptrace and writes nothing to memory. The
 process stands still while the kernel copies its page tables: 20 to 60 ms for

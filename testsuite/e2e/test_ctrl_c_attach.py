@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C while goref holds a process never reaches that process."""
+
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from counters import BUSY, CENTRAL, threads_of, tracer_of
+from session import GOREF, environment, start_command
+
+# For each row. Before a release: GOREF_STOPS=300.
+MOMENTS = int(os.environ.get("GOREF_STOPS", "5"))
+SECONDS = 60
+# The process is held for about 25 ms.
+LATEST_S = 0.04
+
+VERBS = [
+    ["scan"], ["overview"], ["verify"], ["why", "main.chain"], ["suspects"],
+    ["dominators"], ["rss"], ["goroutines"], ["goroutine", "1", "locals"],
+    ["waits"], ["hung"], ["leaks"], ["profile", "heap", "--out", "p.pb"],
+    ["save", "s.goref"], ["report", "r.html"], ["scan", "--snapshot"],
+]  # fmt: skip
+
+
+def heed_sigint():
+    """A job in the background ignores it, and its children do, too."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def start(command, folder):
+    return subprocess.Popen(
+        [*map(str, command)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        cwd=folder,
+        preexec_fn=heed_sigint,
+    )
+
+
+def wait_until_traced(pid, popen):
+    while not tracer_of(pid) and popen.poll() is None:
+        pass
+
+
+def check_untouched(pid):
+    """It runs, has no tracer, and no signal waits for it."""
+    assert tracer_of(pid) == 0
+    said = threads_of(pid)
+    assert re.search(r"State: [RS]", said), said
+    assert not re.search(r"Pnd: 0*[1-9a-f]", said), said
+
+
+def check_end(status, said):
+    assert "Traceback" not in said, said
+    assert status in (0, 1, 3), said
+    if status == 1:
+        assert said.splitlines()[-1] == "goref: interrupted", said
+
+
+@pytest.mark.parametrize("words", VERBS, ids=" ".join)
+def test_signal(counting, words, tmp_path):
+    process, counter = counting(CENTRAL, BUSY)
+    rng = random.Random(17)
+    for _ in range(MOMENTS):
+        goref = start([GOREF, "attach", process.pid, *words], tmp_path)
+        wait_until_traced(process.pid, goref)
+        time.sleep(rng.random() * LATEST_S)
+        goref.send_signal(signal.SIGINT)
+        _, said = goref.communicate(timeout=SECONDS)
+        check_end(goref.returncode, said)
+        assert process.popen.poll() is None, "the process has ended"
+        check_untouched(process.pid)
+        assert counter.goes_on()
+
+
+def test_inside_gdb(counting, tmp_path):
+    """gdb holds the process when our command begins."""
+    process, counter = counting(CENTRAL, BUSY)
+    rng = random.Random(18)
+    command = start_command(
+        ["-batch", "-p", process.pid,
+         "-ex", "python import os; os.write(2, b'begins')",
+         "-ex", "goref scan",
+         "-ex", "python os.write(2, b'ends')",
+         "-ex", "shell sleep 0.2"]
+    )  # fmt: skip
+    for _ in range(MOMENTS):
+        gdb = start(command, tmp_path)
+        said = ""
+        while "begins" not in said:
+            piece = os.read(gdb.stderr.fileno(), 4096).decode()
+            assert piece, said
+            said += piece
+        time.sleep(rng.random() * 0.2)
+        gdb.send_signal(signal.SIGINT)
+        gdb.communicate(timeout=SECONDS)
+        assert process.popen.poll() is None, "the process has ended"
+        check_untouched(process.pid)
+        assert counter.goes_on()
+
+
+@pytest.fixture
+def shell():
+    """A shell with job control, as a person has it."""
+    child = pexpect.spawn(
+        "bash",
+        ["--norc", "--noprofile", "-i"],
+        env={**environment(), "PS1": "> ", "TERM": "dumb"},
+        encoding="utf-8",
+        timeout=SECONDS,
+        preexec_fn=heed_sigint,
+    )
+    child.expect_exact("> ")
+    yield child
+    child.close(force=True)
+
+
+def type_ctrl_c(shell, pid, rng, number):
+    """While goref holds a process."""
+    shell.sendline(f"{GOREF} attach {pid} scan")
+    while not tracer_of(pid):
+        # On a busy machine it may be over before it was seen.
+        if not shell.expect_exact(["> ", pexpect.TIMEOUT], timeout=0.001):
+            return
+    time.sleep(rng.random() * LATEST_S)
+    shell.sendintr()
+    shell.expect_exact("> ")
+    # What is typed while the command ends may be lost, but not the next line.
+    shell.sendline("")
+    shell.sendline(f"echo end''ed {number}")
+    shell.expect_exact(f"\nended {number}")
+
+
+def test_terminal(counting, shell):
+    """The process belongs to another session."""
+    process, counter = counting(CENTRAL, BUSY)
+    rng = random.Random(19)
+    for i in range(MOMENTS):
+        type_ctrl_c(shell, process.pid, rng, i)
+        assert process.popen.poll() is None, "the process has ended"
+        check_untouched(process.pid)
+    assert counter.goes_on()
+
+
+def test_terminal_and_job(counting, shell):
+    """The process is a job of the shell in which goref is typed: gdb would make
+    it the one that the terminal's keys go to."""
+    exe = counting(CENTRAL, BUSY)[0].exe
+    shell.sendline(f"{exe} {BUSY[0]} >/dev/null & echo pid=$!.")
+    shell.expect(r"pid=(\d+)\.")
+    pid = int(shell.match.group(1))
+    rng = random.Random(20)
+    try:
+        for i in range(MOMENTS):
+            type_ctrl_c(shell, pid, rng, i)
+            assert Path(f"/proc/{pid}/exe").exists(), shell.before
+            check_untouched(pid)
+    finally:
+        shell.sendline("kill -KILL %1")
+        shell.expect_exact("> ")

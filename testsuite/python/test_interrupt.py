@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""While a process is held, SIGINT waits for us."""
+
+import os
+import signal
+
+import pytest
+
+from goref import interrupt
+from goref.interrupt import Owned
+
+HELD = {signal.SIGINT, signal.SIGTSTP}
+
+
+def blocked():
+    return signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+@pytest.fixture(autouse=True)
+def python_handles_sigint():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def send():
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_waits_until_the_end():
+    before = blocked()
+    reached = False
+    with pytest.raises(KeyboardInterrupt), Owned():
+        assert HELD <= blocked()
+        assert not interrupt.has_come()
+        send()
+        assert interrupt.has_come()
+        reached = True
+    assert reached
+    assert blocked() == before
+
+
+def test_check_raises_and_the_end_does_not_again():
+    before = blocked()
+    with pytest.raises(KeyboardInterrupt), Owned():
+        interrupt.check()
+        send()
+        interrupt.check()
+    assert blocked() == before
+    assert not interrupt.has_come()
+
+
+def test_another_error_goes_before():
+    with pytest.raises(ZeroDivisionError), Owned():
+        send()
+        1 / 0
+    assert not interrupt.has_come()
+
+
+def test_nothing_came():
+    with Owned():
+        interrupt.check()
+
+
+def test_what_came_before_is_raised_at_the_beginning(monkeypatch):
+    before = blocked()
+    mask = signal.pthread_sigmask
+
+    def too_late(how, signals):
+        """A signal comes just before the call that blocks it."""
+        old = mask(how, signals)
+        if how == signal.SIG_BLOCK and signals:
+            raise KeyboardInterrupt
+        return old
+
+    with monkeypatch.context() as patch:
+        patch.setattr(signal, "pthread_sigmask", too_late)
+        with pytest.raises(KeyboardInterrupt), Owned():
+            pytest.fail("the process is not to be stopped")
+    assert blocked() == before
