@@ -57,11 +57,12 @@ static struct gr_error *add(struct gr_residency *r, uint32_t mapping,
 
 // ------------------------------------------------------------------- process
 
-/** The files of /proc/PID. */
+/** The files of /proc/PID. Each is of the memory that the process had when the
+ * file was opened. */
 struct process {
 	const struct gr_target *target;
 	FILE *smaps;
-	int pagemap;
+	int pagemap; /**< Opened first and asked last: see check_alive(). */
 	bool has_no_scan;   /**< The kernel has no PAGEMAP_SCAN. */
 	uint64_t rss_bytes; /**< The sum of smaps. */
 	uint64_t found_bytes;
@@ -79,25 +80,37 @@ static struct gr_error *process_open(struct process *p)
 {
 	char name[32];
 
-	snprintf(name, sizeof(name), "/proc/%d/smaps", p->target->pid);
-	p->smaps = fopen(name, "re");
-	if (p->smaps) {
-		snprintf(name, sizeof(name), "/proc/%d/pagemap",
-			 p->target->pid);
-		p->pagemap = open(name, O_RDONLY | O_CLOEXEC);
+	snprintf(name, sizeof(name), "/proc/%d/pagemap", p->target->pid);
+	p->pagemap = open(name, O_RDONLY | O_CLOEXEC);
+	if (p->pagemap >= 0) {
+		snprintf(name, sizeof(name), "/proc/%d/smaps", p->target->pid);
+		p->smaps = fopen(name, "re");
 	}
-	return p->smaps && p->pagemap >= 0 ?
-		       NULL :
-		       gr_error_format(GR_ERROR_IO, "cannot open %s: %s", name,
-				       strerror(errno));
+	return p->smaps ? NULL :
+			  gr_error_format(GR_ERROR_IO, "cannot open %s: %s",
+					  name, strerror(errno));
 }
 
-/* What is said when the files end early: the process has died. */
+/* The process has died, or begun another program. */
 static struct gr_error *error_ended(const struct process *p)
 {
 	return gr_error_format(GR_ERROR_IO,
 			       "process %d has ended: its pages are not there",
 			       p->target->pid);
+}
+
+/* Fail if the memory is gone of which pagemap was opened. smaps then ends early
+ * or fails half way, and PAGEMAP_SCAN finds no page and says that it has looked
+ * at all of them; only a read of pagemap tells (fs/proc/task_mmu.c:
+ * pagemap_read). If the memory is still there, all that was read before is
+ * whole. */
+static struct gr_error *check_alive(const struct process *p)
+{
+	uint64_t entry;
+
+	return pread(p->pagemap, &entry, sizeof(entry), 0) == sizeof(entry) ?
+		       NULL :
+		       error_ended(p);
 }
 
 /* The resident bytes of each mapping, from smaps. */
@@ -124,7 +137,7 @@ static struct gr_error *read_smaps(struct process *p, struct gr_residency *r,
 			r->swapped_bytes += kb * 1024;
 		}
 	}
-	return err || p->rss_bytes ? err : error_ended(p);
+	return err || !ferror(p->smaps) ? err : error_ended(p);
 }
 
 /* Add the resident pages of a mapping: newer kernels tell them by ranges, and
@@ -230,6 +243,8 @@ static struct gr_error *read_process(const struct gr_image *image,
 		if (!err && p.has_no_scan)
 			err = read_pagemap(&p, i, m->start, m->end, r);
 	}
+	if (!err)
+		err = check_alive(&p);
 	// Older kernels do not tell the pages of zeros.
 	r->kind = p.found_bytes == p.rss_bytes ? GR_RESIDENCY_EXACT :
 						 GR_RESIDENCY_ANONYMOUS;

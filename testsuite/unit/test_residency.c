@@ -2,12 +2,35 @@
 /* residency: the pages of a process, which may end meanwhile. */
 #include "inferior/residency.h"
 
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "image_checks.h"
 #include "forked.h"
 
 enum { PAGES = 1024, TOUCHED = 257 };
+
+/* As on a kernel before 6.7. */
+static bool has_no_pagemap_scan;
+
+/* In place of libc's. */
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list list;
+
+	va_start(list, request);
+	void *argument = va_arg(list, void *);
+	va_end(list);
+	if (has_no_pagemap_scan) {
+		errno = ENOTTY;
+		return -1;
+	}
+	return (int)syscall(SYS_ioctl, fd, request, argument);
+}
 
 struct looked {
 	uint8_t *area;
@@ -115,27 +138,32 @@ static const struct end_case end_cases[] = {
 static void test_ends(void **state)
 {
 	const struct end_case *c = *state;
-	_cleanup_(gr_cleanup_looked) struct looked *looked =
-		looked_create(c->polls);
 
-	assert_error(gr_residency_read(looked->image, &looked->residency),
-		     GR_ERROR_IO, "has ended");
-	assert_int_equal(looked->pid, 0);
+	for (int i = 0; i < 2; i++) {
+		has_no_pagemap_scan = i;
+		_cleanup_(gr_cleanup_looked) struct looked *looked =
+			looked_create(c->polls);
+
+		assert_error(gr_residency_read(looked->image,
+					       &looked->residency),
+			     GR_ERROR_IO, "has ended");
+		assert_int_equal(looked->pid, 0);
+	}
 }
 
 /* Wherever it ends, there is an error, or the pages are those that it had. */
-static void test_ends_anywhere(void **state)
+static void ends_anywhere(void)
 {
-	(void)state;
-	uint64_t whole = 0;
-
-	for (int polls = 1; polls < 400; polls += 7) {
+	for (int polls = 1; polls < 400; polls++) {
 		_cleanup_(gr_cleanup_looked) struct looked *looked =
 			looked_create(polls);
 		struct gr_error *err =
 			gr_residency_read(looked->image, &looked->residency);
+		uint64_t whole = 0;
+
 		if (err) {
-			assert_error(err, GR_ERROR_IO, NULL);
+			assert_int_equal(looked->pid, 0);
+			assert_error(err, GR_ERROR_IO, "has ended");
 			continue;
 		}
 		for (size_t i = 0; i < PAGES; i++)
@@ -143,18 +171,42 @@ static void test_ends_anywhere(void **state)
 				is_resident(&looked->residency,
 					    (uintptr_t)looked->area + i * PAGE);
 		assert_int_equal(whole, TOUCHED);
+		assert_true(polls > 1);
 		return;
 	}
 	fail_msg("it was never read to the end");
 }
 
+static void test_ends_anywhere(void **state)
+{
+	(void)state;
+	has_no_pagemap_scan = false;
+	ends_anywhere();
+}
+
+static void test_ends_anywhere_on_an_old_kernel(void **state)
+{
+	(void)state;
+	has_no_pagemap_scan = true;
+	ends_anywhere();
+}
+
+static void test_each_page_on_an_old_kernel(void **state)
+{
+	has_no_pagemap_scan = true;
+	test_each_page(state);
+	has_no_pagemap_scan = false;
+}
+
 int main(void)
 {
-	struct CMUnitTest tests[GR_ARRAY_SIZE(end_cases) + 2] = {
+	struct CMUnitTest tests[GR_ARRAY_SIZE(end_cases) + 4] = {
 		cmocka_unit_test(test_each_page),
+		cmocka_unit_test(test_each_page_on_an_old_kernel),
 		cmocka_unit_test(test_ends_anywhere),
+		cmocka_unit_test(test_ends_anywhere_on_an_old_kernel),
 	};
-	size_t count = 2;
+	size_t count = 4;
 
 	ROWS(end_cases, test_ends);
 	return _cmocka_run_group_tests("residency", tests, count, NULL, NULL);
