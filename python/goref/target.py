@@ -12,7 +12,7 @@ from typing import Any
 
 import gdb
 
-from . import elf
+from . import elf, filenames
 
 _REGISTERS = (
     "rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip"
@@ -128,7 +128,7 @@ def said_by(command: str) -> str:
 
 # Commands take these as they are, in all releases of gdb.
 _PLAIN = re.compile(r"/[A-Za-z0-9_/.,+=@%-]*")
-_opened: dict[str, str] = {}  # what gdb was given -> the file's own name
+_opened: dict[int, str] = {}  # a descriptor that gdb opens -> the name
 
 
 def check_name(path: str) -> None:
@@ -154,20 +154,17 @@ def name_for_gdb(path: str) -> str:
     if _PLAIN.fullmatch(name):
         os.close(fd)
         return name
-    alias = f"/proc/self/fd/{fd}"
-    _opened[alias] = name
-    return alias
+    _opened[fd] = name
+    return f"/proc/self/fd/{fd}"
 
 
 def _own_name(path: str) -> str:
-    return _opened.get(path, path)
+    return filenames.own_name(path, _opened, os.getpid())
 
 
 def with_names(text: str) -> str:
     """Text of gdb in which files have their own names."""
-    return re.sub(
-        r"/proc/self/fd/\d+", lambda match: _own_name(match[0]), text
-    )
+    return filenames.with_own_names(text, _opened, os.getpid())
 
 
 def core_path(inferior: Any) -> str:
@@ -187,10 +184,12 @@ def core_path(inferior: Any) -> str:
 
 
 def exe_path(inferior: Any) -> str | None:
-    """The executable as gdb names it, without `target:`."""
+    """The executable that gdb has open, without `target:` and links."""
     space = inferior.progspace
     path = getattr(space, "executable_filename", None) or space.filename
-    return _own_name(path.removeprefix("target:")) if path else None
+    if not path:
+        return None
+    return filenames.real_name(_own_name(path.removeprefix("target:")))
 
 
 # ---------------------------------------------------------------- identity
