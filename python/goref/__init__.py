@@ -65,7 +65,10 @@ def start(lib_dir: str | None = None, libexec_dir: str | None = None) -> None:
     global _started
     # The script `goref` blocks it until all is loaded (ended.py).
     if signal.SIGINT in signal.sigpending():
-        raise KeyboardInterrupt
+        from . import ended
+
+        if not ended.is_ignored(signal.SIGINT):
+            raise KeyboardInterrupt
     from . import native
 
     # The first loader wins: Python and the module are of one installation.

@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from typing import NoReturn
 
-from . import interrupt
+from .interrupt import Owned
 
 _STEP_S = 0.05
 _GRACE_S = 0.3
@@ -23,8 +23,10 @@ class Alarm:
     until Ctrl-C. Then our process ends: nothing else lets the one that gdb has
     stopped go on."""
 
-    def __init__(self, seconds: float, last_words: str) -> None:
-        """last_words: the error message if the time is over."""
+    def __init__(self, seconds: float, last_words: str, owned: Owned) -> None:
+        """last_words: the error message if the time is over.
+        owned: the context that holds Ctrl-C."""
+        self._owned = owned
         self._end_s = time.monotonic() + seconds
         self._last_words = last_words
         self._lock = threading.Lock()
@@ -38,7 +40,7 @@ class Alarm:
                 return
             if time.monotonic() >= self._end_s:
                 self._end(self._last_words)
-            if interrupt.has_come() and not self._over.wait(_GRACE_S):
+            if self._owned.has_come() and not self._over.wait(_GRACE_S):
                 self._end(_INTERRUPTED)
 
     def _end(self, last_words: str) -> None:

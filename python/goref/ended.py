@@ -43,19 +43,30 @@ def _unraisable(problem: Any) -> None:
         sys.__unraisablehook__(problem)
 
 
+def is_ignored(number: signal.Signals) -> bool:
+    """Did the script find it ignored?"""
+    ignored = int(os.environ.get("GOREF_IGNORED") or "0", 16)
+    return bool(ignored >> (number - 1) & 1)
+
+
 def watch() -> None:
     """Raise Ended on the main thread when a signal comes, or came before;
-    KeyboardInterrupt for SIGINT. What the script found ignored, as nohup has
-    it, stays so."""
+    KeyboardInterrupt for SIGINT. What the script found ignored, as nohup and
+    jobs in the background have it, stays so. gdb sets its handler of SIGINT
+    again now and then: an ignored one stays blocked, too."""
     sys.unraisablehook = _unraisable
-    ignored = int(os.environ.pop("GOREF_IGNORED", "") or "0", 16)
-    for number in _SIGNALS:
-        if ignored >> (number - 1) & 1:
+    awaited = []
+    for number in (*_SIGNALS, signal.SIGINT):
+        if is_ignored(number):
             signal.signal(number, signal.SIG_IGN)
-        else:
+            continue
+        awaited.append(number)
+        if number in _SIGNALS:
             _watched.append(number)
             signal.signal(number, _handle)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, (*_SIGNALS, signal.SIGINT))
+    os.environ.pop("GOREF_IGNORED", None)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, awaited)
 
 
 def check() -> None:

@@ -11,24 +11,12 @@ import signal
 _HELD = (signal.SIGINT, signal.SIGTSTP)
 
 
-def has_come() -> bool:
-    """True if a SIGINT is pending. Any thread may ask, for all threads block
-    it."""
-    return signal.SIGINT in signal.sigpending()
-
-
-def check() -> None:
-    """Raise KeyboardInterrupt if a SIGINT is pending."""
-    if has_come():
-        raise KeyboardInterrupt
-
-
 class Owned:
     """A context in which SIGINT and SIGTSTP stay pending. If a SIGINT has
     come, the end of the context raises KeyboardInterrupt, unless check() has
-    done so."""
+    done so. Where SIGINT was blocked before, it is ignored (ended.py)."""
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> "Owned":
         self.before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
         try:
             # This raises KeyboardInterrupt for a SIGINT that came before.
@@ -36,10 +24,24 @@ class Owned:
         except BaseException:
             self._restore()
             raise
+        return self
+
+    def has_come(self) -> bool:
+        """True if a SIGINT is pending. Any thread may ask, for all threads
+        block it."""
+        is_heeded = signal.SIGINT not in self.before
+        return is_heeded and signal.SIGINT in signal.sigpending()
+
+    def check(self) -> None:
+        """Raise KeyboardInterrupt if a SIGINT is pending."""
+        if self.has_come():
+            raise KeyboardInterrupt
 
     def __exit__(self, kind: object, *_: object) -> None:
         try:
-            came = signal.sigtimedwait({signal.SIGINT}, 0) is not None
+            came = self.has_come()
+            if came:
+                signal.sigtimedwait({signal.SIGINT}, 0)
         finally:
             self._restore()
         if came and kind is None:

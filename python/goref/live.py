@@ -9,7 +9,7 @@ from typing import Any
 
 import gdb
 
-from . import interrupt, memory, native, params, pause, standing, target
+from . import memory, native, params, pause, standing, target
 from .alarm import Alarm
 from .interrupt import Owned
 from .lifeline import Lifeline
@@ -29,15 +29,15 @@ class _Deadline(Progress):
     """Ends a stop that takes too long. Nothing is printed meanwhile: the
     process would wait for a terminal that takes nothing."""
 
-    is_stop = False
+    owned: Owned | None = None  # while the process stands still
     end_s: float | None = None
 
     def __call__(self, done: int = 0, total: int = 0) -> None:
         now = time.monotonic()
         if self.end_s is not None and now > self.end_s:
             raise TimeoutError
-        if self.is_stop:
-            interrupt.check()
+        if self.owned:
+            self.owned.check()
             self._check(now)
         else:
             super().__call__(done, total)
@@ -233,9 +233,9 @@ class Look:
         before = standing.of(self.pid)
         begin = None
         try:
-            with Owned(), Watch(self.pid):
+            with Owned() as owned, Watch(self.pid):
                 begin = time.monotonic()
-                in_time = self._in_time(work, begin)
+                in_time = self._in_time(work, begin, owned)
                 stood_s = time.monotonic() - begin
         except (KeyboardInterrupt, native.load().MemoryLimitError):
             self.progress.clear()
@@ -259,13 +259,15 @@ class Look:
     def say_outcome(self, before: standing.Standing, stood_s: float) -> None:
         say(self._outcome(before, stood_s))
 
-    def _in_time(self, work: Callable[[], None], begin: float) -> bool:
+    def _in_time(
+        self, work: Callable[[], None], begin: float, owned: Owned
+    ) -> bool:
         """Do work, unless its time, counted from begin, runs out."""
         limit = self.max_pause_ms
-        self.progress.is_stop = True
+        self.progress.owned = owned
         try:
             with ExitStack() as held:
-                self._stop(held)
+                self._stop(held, owned)
                 if limit is not None:
                     stopped_s = time.monotonic() - begin
                     left_s = self.expected.work_until_s(limit / 1e3, stopped_s)
@@ -275,11 +277,11 @@ class Look:
         except TimeoutError:
             return False
         finally:
-            self.progress.is_stop = False
+            self.progress.owned = None
             self.progress.end_s = None
         return True
 
-    def _stop(self, held: ExitStack) -> None:
+    def _stop(self, held: ExitStack, owned: Owned) -> None:
         """Have the process stand still until the stack is closed. A thread
         that waits in the kernel, as for a disk or for the child of vfork(),
         does not stop, nor one that execve() has just ended: gdb would wait for
@@ -293,7 +295,7 @@ class Look:
             "just begun another program; its other threads stood still "
             "meanwhile, and go on"
         )
-        with Alarm(limit_s, why):
+        with Alarm(limit_s, why, owned):
             held.enter_context(self.stop())
 
     def _stop_limit_s(self) -> float:

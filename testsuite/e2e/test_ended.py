@@ -221,17 +221,43 @@ def test_twice(farm):
         assert goref.returncode == -signal.SIGHUP or "reached" in out, err
 
 
-def test_nohup(farm):
-    """An ignored SIGHUP stays ignored."""
-    target = farm.target("counter", CENTRAL, args=("3000",))
-    goref = start(
-        ["core", target.exe, target.core],
-        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
-    )
+def is_undisturbed(words, number):
+    """Is the command done as if nothing came, if it ignores a signal that it
+    and all that it runs get?"""
+
+    def ignore():
+        os.setsid()
+        signal.signal(number, signal.SIG_IGN)
+
+    goref = start(words, preexec_fn=ignore)
     while goref.poll() is None:
-        goref.send_signal(signal.SIGHUP)
+        os.killpg(goref.pid, number)
         time.sleep(0.02)
-    assert goref.returncode == 0, goref.communicate()
+    out, err = goref.communicate()
+    assert goref.returncode == 0 and out, err
+    return True
+
+
+# As nohup has it, and a shell's job in the background.
+IGNORED = pytest.mark.parametrize(
+    "number", [signal.SIGHUP, signal.SIGINT], ids=lambda n: n.name
+)
+
+
+@IGNORED
+def test_ignored(farm, number):
+    """An ignored signal stays ignored."""
+    target = farm.target("counter", CENTRAL, args=("3000",))
+    core = [target.exe, target.core]
+    assert is_undisturbed(["core", *core], number)
+    assert is_undisturbed(["diff", *core, *core], number)
+
+
+@IGNORED
+def test_ignored_while_it_attaches(counting, number):
+    process, reader = counting(CENTRAL)
+    assert is_undisturbed(["attach", process.pid], number)
+    assert reader.goes_on()
 
 
 def test_without_env(farm, tmp_path):

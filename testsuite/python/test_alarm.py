@@ -12,13 +12,14 @@ import pytest
 
 from goref import alarm
 from goref.alarm import Alarm
+from goref.interrupt import Owned
 
 DEAF = """
 import os, signal, sys, time
 sys.path[:0] = {path!r}
 from goref.alarm import Alarm
 from goref.interrupt import Owned
-with Owned(), Alarm({seconds}, "last words"):
+with Owned() as owned, Alarm({seconds}, "last words", owned):
     os.kill(os.getpid(), {number})
     time.sleep(60)
 """
@@ -51,7 +52,7 @@ def test_is_silent_when_it_is_over(monkeypatch):
     came = []
     monkeypatch.setattr(alarm, "_exit", came.append)
     for _ in range(100):
-        with Alarm(0.001, "over"):
+        with Owned() as owned, Alarm(0.001, "over", owned):
             time.sleep(0.001)
         count = len(came)
         time.sleep(0.001)
@@ -69,7 +70,8 @@ def blocked(thread_id):
 
 def test_takes_no_signals():
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    it = Alarm(60, "")
+    with Owned() as owned:
+        it = Alarm(60, "", owned)
     with it:
         theirs = blocked(it._thread.native_id)
         assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
@@ -84,7 +86,8 @@ def test_is_over_when_its_end_is_interrupted():
         raise KeyboardInterrupt
         yield
 
-    it = Alarm(60, "")
+    with Owned() as owned:
+        it = Alarm(60, "", owned)
     with pytest.raises(KeyboardInterrupt), it:
         it._lock = interrupted()
     assert it._over.is_set()

@@ -6,7 +6,6 @@ import signal
 
 import pytest
 
-from goref import interrupt
 from goref.interrupt import Owned
 
 HELD = {signal.SIGINT, signal.SIGTSTP}
@@ -30,11 +29,11 @@ def send():
 def test_waits_until_the_end():
     before = blocked()
     reached = False
-    with pytest.raises(KeyboardInterrupt), Owned():
+    with pytest.raises(KeyboardInterrupt), Owned() as owned:
         assert HELD <= blocked()
-        assert not interrupt.has_come()
+        assert not owned.has_come()
         send()
-        assert interrupt.has_come()
+        assert owned.has_come()
         reached = True
     assert reached
     assert blocked() == before
@@ -42,24 +41,37 @@ def test_waits_until_the_end():
 
 def test_check_raises_and_the_end_does_not_again():
     before = blocked()
-    with pytest.raises(KeyboardInterrupt), Owned():
-        interrupt.check()
+    with pytest.raises(KeyboardInterrupt), Owned() as owned:
+        owned.check()
         send()
-        interrupt.check()
+        owned.check()
     assert blocked() == before
-    assert not interrupt.has_come()
+    assert signal.SIGINT not in signal.sigpending()
 
 
 def test_another_error_goes_before():
     with pytest.raises(ZeroDivisionError), Owned():
         send()
         1 / 0
-    assert not interrupt.has_come()
+    assert signal.SIGINT not in signal.sigpending()
 
 
 def test_nothing_came():
-    with Owned():
-        interrupt.check()
+    with Owned() as owned:
+        owned.check()
+
+
+def test_ignored():
+    """What was blocked before is nobody's Ctrl-C."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        with Owned() as owned:
+            send()
+            owned.check()
+        assert signal.SIGINT in blocked()
+        signal.sigtimedwait({signal.SIGINT}, 0)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def test_what_came_before_is_raised_at_the_beginning(monkeypatch):
