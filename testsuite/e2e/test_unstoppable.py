@@ -75,3 +75,17 @@ def test_ctrl_c(process):
     end_child(process)
     process.rest()
     assert run_cli(["attach", process.pid, "goroutines"]).returncode == 0
+
+
+def test_is_given_up_in_the_background(process):
+    """There, SIGINT is ignored: it cannot end the wait."""
+    words = ["-c", 'trap "" INT; exec "$@"', "sh", GOREF]
+    words += ["attach", process.pid, "goroutines", "--max-pause", "2000"]
+    done = run_cli(words, timeout=SECONDS, command="sh")
+    assert done.returncode == 1, done.stderr
+    said = done.stderr.splitlines()[-1]
+    assert said.startswith(f"goref: given up: process {process.pid} did not")
+    end_child(process)
+    process.rest()
+    done = run_cli(["attach", process.pid, "goroutines"], timeout=SECONDS)
+    assert done.returncode == 0, done.stderr
