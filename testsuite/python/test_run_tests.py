@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""run-tests counts every suite: one that does not run to its end is a failure
+that is named, and the last line is the count of all."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+CLOSING = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
+
+# In place of packages and builds.
+SETUP = """
+say() { printf '%s: %s\\n' "$name" "$*"; }
+die() { say "$*" >&2; exit 1; }
+processors() { echo 2; }
+install_missing() { :; }
+install_build_packages() { :; }
+build_in() { [ -d "$1" ] || die "no build here"; }
+"""
+MAKE = """
+check:
+\t@echo "PASS: unit/test_one"
+\t@echo "SKIP: unit/test_two"
+\t@echo "# PASS:  1"
+\t@echo "# SKIP:  1"
+"""
+MAKE_FAILS = """
+check:
+\t@echo "PASS: unit/test_one"
+\t@echo "FAIL: unit/test_two"
+\t@echo "# PASS:  1"
+\t@echo "# FAIL:  1"
+\t@false
+"""
+LOG = """
+[ RUN      ] fine
+[       OK ] fine
+[  ERROR   ] --- no such table
+[  FAILED  ] broken
+"""
+MAKE_STOPS = "check:\n\t@echo cannot compile; false\n"
+MAKE_NOTHING = "check:\n\t@true\n"
+MAKE_FUZZ = """
+fuzz:
+\t@echo "fuzz_heap go1.24: Done 10 runs"
+\t@echo "FAILED fuzz_core go1.24: see core.log"
+\t@echo "fuzz_path go1.24: Done 10 runs"
+\t@false
+"""
+PASSES = "def test_passes():\n    pass\n"
+FAILS = "def test_fails():\n    assert 1 == 2, 'one is\\nno two'\n"
+SKIPS = "import pytest\ndef test_skips():\n    pytest.skip('no Go')\n"
+ENDS = "import os\ndef test_ends():\n    os._exit({})\n"
+
+
+class Tree:
+    """A tree with run-tests and suites of its own."""
+
+    def __init__(self, top):
+        self.top = top
+        for name in (
+            "run-tests",
+            "build-aux/suites.sh",
+            "testsuite/pytest.ini",
+            "testsuite/conftest.py",
+        ):
+            (top / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(TOP / name, top / name)
+        self.write("build-aux/setup.sh", SETUP)
+        self.write("build/Makefile", MAKE)
+        self.write("build-asan/Makefile", MAKE)
+        self.write("testsuite/e2e/toolchains.py", "toolchains = dict")
+        self.write("testsuite/python/test_a.py", PASSES)
+        self.write("testsuite/e2e/test_a.py", PASSES)
+
+    def write(self, name, text):
+        path = self.top / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def run(self, *words, **env):
+        """Its output, and the counts of the last line."""
+        done = subprocess.run(
+            ["env", *(f"{k}={v}" for k, v in env.items()), "./run-tests"]
+            + list(words),
+            cwd=self.top,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+        )
+        *_, last = done.stdout.splitlines()
+        counts = tuple(map(int, CLOSING.fullmatch(last).groups()))
+        assert bool(counts[1]) == bool(done.returncode), done.stdout
+        return done.stdout, counts
+
+
+@pytest.fixture
+def tree(tmp_path):
+    return Tree(tmp_path)
+
+
+def test_all_pass(tree):
+    tree.write("testsuite/python/test_b.py", SKIPS)
+    out, counts = tree.run()
+    assert counts == (4, 0, 3)
+    for line in (
+        "build: 1 passed, 0 failed, 1 skipped",
+        "python: 1 passed, 0 failed, 1 skipped",
+        "build-asan: 1 passed, 0 failed, 1 skipped",
+        "e2e: 1 passed, 0 failed, 0 skipped",
+    ):
+        assert f"run-tests: {line}\n" in out
+    assert "FAILED" not in out
+
+
+@pytest.mark.parametrize("status", [0, 1, 3])
+def test_pytest_ends_early(tree, status):
+    """With what it has counted so far, which is nothing."""
+    tree.write("testsuite/python/test_b.py", ENDS.format(status))
+    out, counts = tree.run("--unit")
+    assert "run-tests: FAILED python: pytest ended" in out
+    assert "run-tests: FAILED: python\n" in out
+    assert counts == (2, 1, 2)
+    # The suites behind it have their own names.
+    assert "run-tests: build-asan: 1 passed" in out
+
+
+def test_a_process_of_pytest_ends_early(tree):
+    """Another takes over; how often, is up to pytest-xdist."""
+    tree.write("testsuite/e2e/test_b.py", ENDS.format(1))
+    out, counts = tree.run("--e2e")
+    assert re.search("^FAILED .*test_b.py", out, re.M)
+    assert "run-tests: FAILED: e2e\n" in out
+    assert counts[:2] >= (1, 1)
+
+
+def test_no_pytest(tree):
+    """An error before the first test."""
+    tree.write("testsuite/python/conftest.py", "import nothing_at_all")
+    out, counts = tree.run("--unit")
+    assert "run-tests: FAILED python: pytest ended with status 4" in out
+    assert counts == (2, 1, 2)
+
+
+def test_no_tests(tree):
+    tree.write("testsuite/python/test_a.py", "")
+    out, counts = tree.run("--unit")
+    assert "run-tests: FAILED python: there is no test" in out
+    assert counts == (2, 1, 2)
+
+
+def test_nothing_selected(tree):
+    """Of the tests that a person named, there may be none."""
+    out, counts = tree.run("-k", "nothing_like_that")
+    assert counts == (0, 0, 0)
+
+
+def test_failures_have_names(tree):
+    """Once when they happen, before the traceback."""
+    tree.write("testsuite/python/test_b.py", FAILS)
+    tree.write("testsuite/e2e/test_b.py", FAILS)
+    out, counts = tree.run()
+    assert counts == (4, 2, 2)
+    for suite in ("python", "e2e"):
+        name = f"FAILED testsuite/{suite}/test_b.py::test_fails"
+        first = f"\n{name} - AssertionError: one is\n"
+        traceback = out.index("== FAILURES ==", out.index(first))
+        assert out.index(first) < traceback
+    assert "run-tests: FAILED: python e2e\n" in out
+
+
+def test_cannot_be_collected(tree):
+    tree.write("testsuite/python/test_b.py", "import nothing_at_all")
+    out, counts = tree.run("--unit")
+    assert "\nERROR testsuite/python/test_b.py" in out
+    assert counts[1] >= 1
+    assert "run-tests: FAILED: python\n" in out
+
+
+def test_signals_ignored(tree):
+    """Tests may send signals, also where this is a job in the background."""
+    test = """
+import os, signal, subprocess
+def test_heeds():
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        os.kill(os.getpid(), number)
+        sleep = subprocess.Popen(["sleep", "100"])
+        sleep.send_signal(number)
+        assert sleep.wait() == -number
+"""
+    tree.write("testsuite/python/test_b.py", test)
+    tree.write("testsuite/e2e/test_b.py", test)
+    (tree.top / "run-tests").rename(tree.top / "tests")
+    tree.write(
+        "run-tests", "trap '' INT HUP TERM; exec sh ./tests \"$@\"\n"
+    )
+    (tree.top / "run-tests").chmod(0o755)
+    out, counts = tree.run()
+    assert counts == (6, 0, 2), out
+
+
+def test_check_fails(tree):
+    """Its output, without the rows that passed."""
+    tree.write("build/Makefile", MAKE_FAILS)
+    tree.write("build/unit/test_two.log", LOG)
+    out, counts = tree.run("--unit")
+    assert counts == (3, 1, 1)
+    assert "\nFAIL: unit/test_two\n" in out
+    assert "no such table\n" in out and "[  FAILED  ] broken" in out
+    assert "OK ] fine" not in out
+    assert "run-tests: FAILED: build\n" in out
+
+
+@pytest.mark.parametrize("make", [MAKE_STOPS, MAKE_NOTHING])
+def test_check_does_not_run(tree, make):
+    tree.write("build/Makefile", make)
+    out, counts = tree.run("--unit")
+    assert counts == (2, 1, 1)
+    assert "run-tests: FAILED build: make check " in out
+    assert make is MAKE_NOTHING or "cannot compile" in out
+
+
+def test_does_not_build(tree):
+    """The other suites run."""
+    shutil.rmtree(tree.top / "build-asan")
+    out, counts = tree.run()
+    assert "run-tests: FAILED build-asan: it does not build" in out
+    assert counts == (3, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "make, expected, name",
+    [
+        (MAKE_FUZZ, (6, 1, 2), "FAILED fuzz_core go1.24: see core.log"),
+        ("fuzz:\n\t@false\n", (4, 1, 2), "FAILED fuzzers: make fuzz ended"),
+        ("fuzz:\n\t@true\n", (4, 1, 2), "FAILED fuzzers: make fuzz ended"),
+        (None, (4, 1, 2), "FAILED fuzzers: they do not build"),
+    ],
+    ids=["one", "all", "none", "build"],
+)
+def test_fuzzers(tree, make, expected, name):
+    if make:
+        tree.write("build-fuzz/Makefile", make)
+    out, counts = tree.run(GOREF_FUZZ_SECONDS="1")
+    assert counts == expected
+    assert name in out
+    assert "run-tests: FAILED: fuzzers\n" in out
+
+
+def test_real_fuzzers_are_named():
+    """The lines that are counted are those of testsuite/fuzz/run."""
+    text = (TOP / "testsuite/fuzz/run").read_text()
+    assert 'echo "fuzz_$1 $2: ' in text
+    assert 'echo "FAILED fuzz_$1 $2: ' in text
