@@ -22,7 +22,7 @@ static inline void assert_error(struct gr_error *err, enum gr_error_code code,
 				const char *message)
 {
 	assert_non_null(err);
-	assert_int_equal(err->code, code);
+	assert_error_code(err, code);
 	if (message && !strstr(err->message, message))
 		fail_msg("\"%s\" is not in \"%s\"", message, err->message);
 	gr_error_destroy(err);

@@ -192,7 +192,7 @@ static void test_little_memory(void **state)
 		struct gr_error *err = write_file(&file, 4);
 		assert_int_equal(err != NULL, wants == 0);
 		if (err)
-			assert_int_equal(err->code, GR_ERROR_LIMIT);
+			assert_error_code(err, GR_ERROR_LIMIT);
 		else
 			assert_memory_equal(file.bytes.data, one.bytes.data,
 					    one.bytes.size);
@@ -214,7 +214,7 @@ static void test_poll(void **state)
 			file.polls_left = polls;
 			struct gr_error *err = write_file(&file, nthreads);
 			assert_non_null(err);
-			assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+			assert_error_code(err, GR_ERROR_INTERRUPTED);
 			gr_error_destroy(err);
 			gr_byte_vector_deinit(&file.bytes);
 		}

@@ -170,7 +170,7 @@ static void test_changed_file(void **state)
 	size_t count;
 	struct gr_error *err = gr_dwarf_locals(dwarf, 0, 1, &locals, &count);
 	assert_non_null(err);
-	assert_int_equal(err->code, GR_ERROR_FORMAT);
+	assert_error_code(err, GR_ERROR_FORMAT);
 	gr_error_destroy(err);
 	gr_dwarf_destroy(dwarf);
 }

@@ -429,7 +429,7 @@ static void check_question(struct file *f, uint64_t *polls, ask_function *ask,
 		refused = 1 + i * (all - 1) / 4;
 		struct gr_error *err = ask(f, &count);
 		assert_non_null(err);
-		assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+		assert_error_code(err, GR_ERROR_INTERRUPTED);
 		assert_int_equal(*polls, refused);
 		gr_error_destroy(err);
 	}
@@ -487,7 +487,7 @@ static void test_all_questions(void **state)
 		assert_true(asked < 1000);
 		err = ask_locals(f, &count);
 	}
-	assert_int_equal(err->code, GR_ERROR_FORMAT);
+	assert_error_code(err, GR_ERROR_FORMAT);
 	gr_error_destroy(err);
 	assert_in_range(asked, 10, 500);
 	assert_in_range(polls, 1 << 14, 1 << 15);
@@ -509,7 +509,7 @@ static void test_packed_too_well(void **state)
 	f->str.bytes += 1000;
 	struct gr_error *err = open_file(f, &polls);
 	assert_non_null(err);
-	assert_int_equal(err->code, GR_ERROR_FORMAT);
+	assert_error_code(err, GR_ERROR_FORMAT);
 	assert_non_null(strstr(err->message, "damaged"));
 	gr_error_destroy(err);
 }

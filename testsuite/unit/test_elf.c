@@ -95,7 +95,7 @@ static void test_parse(void **state)
 		return;
 	}
 	assert_non_null(err);
-	assert_int_equal(err->code, c->code);
+	assert_error_code(err, c->code);
 	assert_non_null(strstr(err->message, c->message));
 	gr_error_destroy(err);
 }
@@ -191,10 +191,10 @@ static void test_open(void **state)
 	gr_elf_deinit(&elf);
 	unlink(path);
 	struct gr_error *err = gr_elf_open(path, &elf);
-	assert_int_equal(err->code, GR_ERROR_IO);
+	assert_error_code(err, GR_ERROR_IO);
 	gr_error_destroy(err);
 	err = gr_elf_open("/", &elf);
-	assert_int_equal(err->code, GR_ERROR_FORMAT);
+	assert_error_code(err, GR_ERROR_FORMAT);
 	gr_error_destroy(err);
 }
 

@@ -88,14 +88,14 @@ static void test_damage(void **state)
 		file.data[i / 8] ^= 1 << i % 8;
 		err = read_file(&file, &count);
 		assert_non_null(err);
-		assert_int_equal(err->code, GR_ERROR_FORMAT);
+		assert_error_code(err, GR_ERROR_FORMAT);
 		gr_error_destroy(err);
 		file.data[i / 8] ^= 1 << i % 8;
 	}
 	for (file.size = 0; file.size < size; file.size++) {
 		err = read_file(&file, &count);
 		assert_non_null(err);
-		assert_int_equal(err->code, GR_ERROR_FORMAT);
+		assert_error_code(err, GR_ERROR_FORMAT);
 		gr_error_destroy(err);
 	}
 	assert_null(read_file(&file, &count));
@@ -116,7 +116,7 @@ static void test_other_versions(void **state)
 		struct gr_error *err = read_file(&file, &count);
 
 		assert_non_null(err);
-		assert_int_equal(err->code, GR_ERROR_FORMAT);
+		assert_error_code(err, GR_ERROR_FORMAT);
 		assert_non_null(strstr(err->message,
 				       "open it with the goref that "
 				       "wrote it (" PACKAGE_VERSION ")"));

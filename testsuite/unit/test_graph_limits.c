@@ -151,7 +151,7 @@ static void test_out_of_memory(void **state)
 			is_armed = false;
 			assert_int_equal(budget.held_bytes, 0);
 			if (err)
-				assert_int_equal(err->code, GR_ERROR_NO_MEMORY);
+				assert_error_code(err, GR_ERROR_NO_MEMORY);
 			else
 				assert_int_equal(
 					retained,
@@ -344,7 +344,7 @@ static void test_ended_by_poll(void **state)
 		if (!err)
 			break;
 		assert_int_equal(npolls, n + 1);
-		assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+		assert_error_code(err, GR_ERROR_INTERRUPTED);
 		gr_error_destroy(err);
 		if (n % 16 == 0) {
 			assert_null(gr_graph_need(g, GR_PART_ALL, NULL));
@@ -443,7 +443,7 @@ static void test_memory_limit(void **state)
 			err = gr_graph_need(g, GR_PART_DOMINATORS, NULL);
 		assert_true(budget.held_bytes <= limit);
 		if (err) {
-			assert_int_equal(err->code, GR_ERROR_NO_MEMORY);
+			assert_error_code(err, GR_ERROR_NO_MEMORY);
 			assert_non_null(strstr(err->message, "memory limit"));
 			nfailed++;
 		} else {
@@ -465,7 +465,7 @@ static void test_memory_limit(void **state)
 static void expect_limit(struct gr_error *err, const char *text)
 {
 	assert_non_null(err);
-	assert_int_equal(err->code, GR_ERROR_LIMIT);
+	assert_error_code(err, GR_ERROR_LIMIT);
 	assert_non_null(strstr(err->message, text));
 	gr_error_destroy(err);
 }

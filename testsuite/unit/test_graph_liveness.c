@@ -319,7 +319,7 @@ static void test_interrupted(void **state)
 		memset(m->alive, 0, sizeof(m->alive));
 		err = gr_graph_liveness(m->graph, &spec, &poll, m->alive, NULL);
 		if (err)
-			assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+			assert_error_code(err, GR_ERROR_INTERRUPTED);
 	} while (gr_error_catch(&err, GR_ERROR_INTERRUPTED));
 	assert_null(err);
 	assert_true(nruns > 4);

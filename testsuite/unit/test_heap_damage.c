@@ -194,7 +194,7 @@ static void test_list(void **state)
 	fake_set(&f->image, MHEAP + 16, c->cap, 8);
 	struct gr_error *err = gr_heap_read(&f->rt, f->types, &f->heap);
 	assert_non_null(err);
-	assert_int_equal(err->code, c->want);
+	assert_error_code(err, c->want);
 	assert_non_null(strstr(err->message, "allspans"));
 	gr_error_destroy(err);
 	teardown(&fixture);
@@ -220,7 +220,7 @@ static void test_geometry(void **state)
 	f->rt.layout.consts.page_bytes = 4096;
 	struct gr_error *err = gr_heap_read(&f->rt, f->types, &f->heap);
 	assert_non_null(err);
-	assert_int_equal(err->code, GR_ERROR_LAYOUT);
+	assert_error_code(err, GR_ERROR_LAYOUT);
 	gr_error_destroy(err);
 }
 
@@ -240,7 +240,7 @@ static void expect_end(struct fixture *f, enum gr_error_code code)
 	if (!err)
 		err = gr_heap_fill(f->heap);
 	assert_non_null(err);
-	assert_int_equal(err->code, code);
+	assert_error_code(err, code);
 	gr_error_destroy(err);
 }
 

@@ -154,7 +154,7 @@ static void test_file_shrinks(void **state)
 		struct gr_error *err = create(&s, n, 0, &hg);
 		err = gr_sigbus_guard_end(&guard, err);
 		assert_non_null(err);
-		assert_int_equal(err->code, GR_ERROR_IO);
+		assert_error_code(err, GR_ERROR_IO);
 		gr_error_destroy(err);
 		gr_heap_graph_destroy(hg);
 		gr_sigbus_forget(area);

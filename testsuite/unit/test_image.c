@@ -90,7 +90,7 @@ static void test_ranges_interrupted(void **state)
 		struct gr_error *err = gr_ranges_init(&ranges, &in, &other);
 
 		assert_non_null(err);
-		assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+		assert_error_code(err, GR_ERROR_INTERRUPTED);
 		assert_int_equal(refusing.seen, last);
 		gr_error_destroy(err);
 	}

@@ -102,7 +102,7 @@ static void test_bad_text(void **state)
 	struct gr_error *err = gr_layout_parse(row->text, &layout);
 
 	assert_non_null(err);
-	assert_int_equal(err->code, GR_ERROR_LAYOUT);
+	assert_error_code(err, GR_ERROR_LAYOUT);
 	assert_non_null(strstr(err->message, row->message));
 	gr_error_destroy(err);
 }

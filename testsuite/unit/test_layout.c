@@ -78,7 +78,7 @@ static void test_missing(void **state)
 		check_answers(layout, i);
 	} else {
 		assert_non_null(err);
-		assert_int_equal(err->code, GR_ERROR_LAYOUT);
+		assert_error_code(err, GR_ERROR_LAYOUT);
 		if (!strstr(err->message, newest))
 			fail_msg("%s is not named: %s", newest, err->message);
 		if (rows[i].kind == FIELD) {
@@ -199,7 +199,7 @@ static void expect_error(const struct gr_dwarf *d, enum gr_error_code code,
 	struct gr_error *err = gr_layout_resolve(d, 0, &layout);
 
 	assert_non_null(err);
-	assert_int_equal(err->code, code);
+	assert_error_code(err, code);
 	if (!strstr(err->message, text))
 		fail_msg("%s", err->message);
 	gr_error_destroy(err);
@@ -337,7 +337,7 @@ static void test_optional_struct_without_bytes(void **state)
 	d->types[type].size_bytes = 0;
 	struct gr_error *err = gr_layout_resolve(d, 0, &layout);
 	if (err)
-		assert_int_equal(err->code, GR_ERROR_LAYOUT);
+		assert_error_code(err, GR_ERROR_LAYOUT);
 	else
 		assert_int_equal(layout.timer.size_bytes, 0);
 	gr_error_destroy(err);

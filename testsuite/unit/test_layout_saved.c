@@ -74,7 +74,7 @@ static void test_saved_damage(void **state)
 	memset(bytes, '\n', 1 << 18);
 	struct gr_error *err = gr_layout_restore(
 		(struct gr_bytes){ bytes, 1 << 18 }, &restored);
-	assert_int_equal(err->code, GR_ERROR_LAYOUT);
+	assert_error_code(err, GR_ERROR_LAYOUT);
 	gr_error_destroy(err);
 	free(bytes);
 	free((void *)text.data);

@@ -31,7 +31,7 @@ static void expect(struct gr_meter *meter, uint64_t more, const char *text)
 		return;
 	}
 	assert_non_null(err);
-	assert_int_equal(err->code, GR_ERROR_MEMORY_LIMIT);
+	assert_error_code(err, GR_ERROR_MEMORY_LIMIT);
 	if (!strstr(err->message, text))
 		fail_msg("%s", err->message);
 	gr_error_destroy(err);

@@ -32,7 +32,7 @@ static void test_interrupted(void **state)
 	struct gr_error *err =
 		gr_profile_write(&profile, file_path("old"), &stats);
 	assert_non_null(err);
-	assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+	assert_error_code(err, GR_ERROR_INTERRUPTED);
 	gr_error_destroy(err);
 	read_bytes(file_path("old"), old, sizeof(old) - 1);
 	assert_string_equal(old, "before");
@@ -90,7 +90,7 @@ static void test_full_disk(void **state)
 		skip();
 	struct gr_error *err = gr_profile_write(&profile, "/dev/full", &stats);
 	assert_non_null(err);
-	assert_int_equal(err->code, GR_ERROR_IO);
+	assert_error_code(err, GR_ERROR_IO);
 	assert_non_null(strstr(err->message, "No space left"));
 	gr_error_destroy(err);
 }

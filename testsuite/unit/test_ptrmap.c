@@ -40,7 +40,7 @@ static void test_detect(void **state)
 	assert_ptr_equal(f->heap.ptrmap, c->want);
 	assert_int_equal(err != NULL, c->want == NULL);
 	if (err)
-		assert_int_equal(err->code, GR_ERROR_LAYOUT);
+		assert_error_code(err, GR_ERROR_LAYOUT);
 	gr_error_destroy(err);
 	teardown(&fixture);
 }

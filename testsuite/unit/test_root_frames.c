@@ -516,7 +516,7 @@ static void test_interrupted(void **state)
 	f->stack->polls_left = 3;
 	struct gr_error *err = collect(f);
 	assert_non_null(err);
-	assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+	assert_error_code(err, GR_ERROR_INTERRUPTED);
 	gr_error_destroy(err);
 	free(many);
 }

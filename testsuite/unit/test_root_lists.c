@@ -430,7 +430,7 @@ static void test_interrupted(void **state)
 	struct gr_error *err = gr_roots_read_lists(l->f->heap, &l->f->sched,
 						   &l->roots, &l->sampled);
 	assert_non_null(err);
-	assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+	assert_error_code(err, GR_ERROR_INTERRUPTED);
 	gr_error_destroy(err);
 	assert_in_range(l->roots.size, 1, 3 * GR_POLL_STEPS);
 }

@@ -69,7 +69,7 @@ static void shrink(struct fixture *f, off_t bytes)
 static void assert_torn(struct gr_error *err)
 {
 	assert_non_null(err);
-	assert_int_equal(err->code, GR_ERROR_IO);
+	assert_error_code(err, GR_ERROR_IO);
 	assert_string_equal(err->message,
 			    "the core changed while it was being read");
 	gr_error_destroy(err);

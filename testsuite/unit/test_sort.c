@@ -80,7 +80,7 @@ static void test_interrupted(void **state)
 	struct gr_error *err = gr_sort(list, COUNT, sizeof(*list), compare,
 				       poll_third, &polls);
 	assert_non_null(err);
-	assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+	assert_error_code(err, GR_ERROR_INTERRUPTED);
 	gr_error_destroy(err);
 	for (size_t i = 0; i < COUNT; i++)
 		sum += list[i].place;

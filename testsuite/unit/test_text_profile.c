@@ -181,7 +181,7 @@ static void test_interrupted(void **state)
 		struct gr_error *err =
 			gr_profile_write(&profile, file_path("a"), &stats);
 		assert_non_null(err);
-		assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+		assert_error_code(err, GR_ERROR_INTERRUPTED);
 		gr_error_destroy(err);
 		assert_int_equal(access(file_path("a"), F_OK), -1);
 	}

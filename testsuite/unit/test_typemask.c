@@ -344,7 +344,7 @@ static void test_program_interrupted(void **state)
 		&f->rt, (struct gr_bytes){ program, sizeof(program) }, bits,
 		NWORDS, &is_fine);
 	assert_non_null(err);
-	assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+	assert_error_code(err, GR_ERROR_INTERRUPTED);
 	gr_error_destroy(err);
 	free(bits);
 }

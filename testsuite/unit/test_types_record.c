@@ -175,7 +175,7 @@ static void test_name_everywhere(void **state)
 	struct gr_error *err =
 		gr_type_record_find(&f->rt, &module, "main", &addr);
 	assert_non_null(err);
-	assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+	assert_error_code(err, GR_ERROR_INTERRUPTED);
 	gr_error_destroy(err);
 }
 

@@ -259,7 +259,7 @@ static void test_endless_frames(void **state)
 	f->polls_left = 10;
 	struct gr_error *err = run_stack(f);
 	assert_non_null(err);
-	assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+	assert_error_code(err, GR_ERROR_INTERRUPTED);
 	gr_error_destroy(err);
 	stack_free(f);
 }

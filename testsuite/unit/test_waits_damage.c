@@ -215,7 +215,7 @@ static void test_interrupted(void **state)
 	w->stack->polls_left = 1;
 	struct gr_error *err = gr_waits_read(&w->stack->sched, &w->waits);
 	assert_non_null(err);
-	assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+	assert_error_code(err, GR_ERROR_INTERRUPTED);
 	gr_error_destroy(err);
 	assert_null(w->waits);
 }
