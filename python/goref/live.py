@@ -45,16 +45,17 @@ class _Deadline(Progress):
 
 class Watch:
     """A context in which the process that we stop goes on even if we die: a
-    watcher process of ours resumes it, or else the kernel (Lifeline)."""
+    watcher process of ours resumes it, or else, until the process stands still,
+    the kernel (Lifeline)."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.watcher: subprocess.Popen[bytes] | None = None
         self.lifeline = ExitStack()
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> "Watch":
         if standing.of(self.pid) is standing.Standing.STOPPED:
-            return  # somebody else's wish
+            return self  # somebody else's wish
         start = target.start_time(self.pid)
         path = native.program(_WATCHER)
         if not path:
@@ -71,6 +72,12 @@ class Watch:
         except BaseException:
             self.__exit__()
             raise
+        return self
+
+    def all_stopped(self) -> None:
+        """gdb has waited for each thread's SIGSTOP, which none will obey any
+        more: a SIGCONT would be one signal too many."""
+        self.lifeline.close()
 
     def _wait_until_ready(self, watcher: subprocess.Popen[bytes]) -> None:
         """Nothing is stopped before."""
@@ -233,9 +240,9 @@ class Look:
         before = standing.of(self.pid)
         begin = None
         try:
-            with Owned() as owned, Watch(self.pid):
+            with Owned() as owned, Watch(self.pid) as watch:
                 begin = time.monotonic()
-                in_time = self._in_time(work, begin, owned)
+                in_time = self._in_time(work, begin, owned, watch)
                 stood_s = time.monotonic() - begin
         except (KeyboardInterrupt, native.load().MemoryLimitError):
             self.progress.clear()
@@ -260,7 +267,11 @@ class Look:
         say(self._outcome(before, stood_s))
 
     def _in_time(
-        self, work: Callable[[], None], begin: float, owned: Owned
+        self,
+        work: Callable[[], None],
+        begin: float,
+        owned: Owned,
+        watch: Watch,
     ) -> bool:
         """Do work, unless its time, counted from begin, runs out."""
         limit = self.max_pause_ms
@@ -268,6 +279,7 @@ class Look:
         try:
             with ExitStack() as held:
                 self._stop(held, owned)
+                watch.all_stopped()
                 if limit is not None:
                     stopped_s = time.monotonic() - begin
                     left_s = self.expected.work_until_s(limit / 1e3, stopped_s)
