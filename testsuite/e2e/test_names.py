@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The name of a file is never a command, whatever is in it."""
 
+import gzip
 import json
 import os
 import shutil
@@ -10,10 +11,12 @@ import pytest
 
 from pprof import Profile
 from session import GDB_GOREF, TOP, environment, run_cli
-from targets import GDB, attach_reason, skip_if
+from targets import GDB, attach_reason, skip_if, start
 from toolchains import Variant
 
 CENTRAL = Variant("go1.24", "default")
+
+HURT_TYPE = "x', file type elf64-x86-64.\n"
 
 # Each would create the file `hurt` if it were parsed by gdb or by a shell.
 HURT = [
@@ -35,7 +38,7 @@ HURT = [
     "\\",
     "a\\\nshell touch hurt",
     "a'b\"c\\d $HOME ${x} %s * ? [a] #!",
-    "x', file type elf64-x86-64.\n",
+    HURT_TYPE,
     "?shell touch hurt?",
     "\x1b[31m\x07\x7f",
     "\u00fc \u2028 \u00a0",
@@ -137,12 +140,10 @@ def test_out(core, tmp_path, name):
         assert Profile.load(tmp_path / name).samples
 
 
-@pytest.mark.parametrize("name", HURT, ids=ids)
+@pytest.mark.parametrize("name", [*HURT[:2], HURT_TYPE], ids=ids)
 def test_attach(farm, tmp_path, name):
     """/proc/PID/exe leads to the name."""
     skip_if(attach_reason())
-    if name != HURT[0] and name != HURT[1] and "type" not in name:
-        pytest.skip("the first ones tell")
     exe = tmp_path / name.replace("/", "_")
     shutil.copy(farm.target("rest", CENTRAL).exe, exe)
     process = subprocess.Popen(
@@ -153,9 +154,48 @@ def test_attach(farm, tmp_path, name):
         done = run_cli(["attach", process.pid, "--json"], cwd=tmp_path)
         assert not (tmp_path / "hurt").exists()
         assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["target"]["exe"] == str(exe)
     finally:
         process.kill()
         process.communicate()
+
+
+def names_in_files(source, exe, folder):
+    """A profile and a saved file name the executable, and not what gdb was
+    given to open."""
+    profile, file = folder / "refs.pb.gz", folder / "heap.goref"
+    for words in (["-o", profile], ["save", file]):
+        done = run_cli([*source, *words])
+        assert done.returncode == 0, done.stderr
+    text = gzip.decompress(profile.read_bytes())
+    assert os.fsencode(exe) in text and b"/proc/" not in text
+    done = run_cli(["open", file, "--json"])
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["target"]["exe"] == str(exe)
+
+
+@pytest.fixture
+def odd(core, tmp_path):
+    """The executable by a name that gdb cannot be given as it is."""
+    exe = tmp_path / "an \u00e4pp"
+    shutil.copy(core.exe, exe)
+    return exe
+
+
+def test_files_of_a_core(core, odd, tmp_path):
+    names_in_files(["core", odd, core.core], odd, tmp_path)
+    link = tmp_path / "link"
+    link.symlink_to(odd)
+    names_in_files(["core", link, core.core], odd, tmp_path)
+
+
+def test_files_of_a_process(odd, tmp_path):
+    skip_if(attach_reason())
+    process = start(odd)
+    try:
+        names_in_files(["attach", process.pid], odd, tmp_path)
+    finally:
+        process.stop()
 
 
 def test_no_text(core, tmp_path):
