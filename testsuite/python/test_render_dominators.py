@@ -53,6 +53,19 @@ def test_tree(make, goref):
     ]
 
 
+def test_address_is_printed_once(make, goref):
+    row = make.dominator("main.T", 60, objects=1, addr=0xC000010000)
+    texts = ["0xc000010000", "824633786368", "0xC000010008", "main.a.b"]
+    found = make.dominators(1000, [], [row] * 4, together=(1, 60))
+    lines = below(report(make, goref, found, texts).text())[2:6]
+    assert [line.split("  1  ")[1] for line in lines] == [
+        "main.T  0xc000010000",
+        "main.T  0xc000010000",
+        "0xC000010008, in main.T  0xc000010000",
+        "main.a.b  0xc000010000",
+    ]
+
+
 def test_asked(make, goref):
     asked = [
         make.dominator("main.a", 100, kind="global", type="[]int"),
@@ -68,7 +81,7 @@ def test_asked(make, goref):
         "Of 1000 B that are reached, kept alive by",
         "  retained   share  count",
         "     100 B  10.0 %         main.a  ([]int)",
-        "      60 B   6.0 %      1  0xc000010000  0xc000010000",
+        "      60 B   6.0 %      1  main.T  0xc000010000",
         "     200 B  20.0 %         all of these (40 B only together)",
         "Below:",
         "  retained   share  count",

@@ -86,7 +86,7 @@ class DominatorsReport(Report):
         """Each alone, and all together."""
         found, whole = self.found, self.found.reached_bytes
         rows = [
-            [*_sizes(row, whole), f"{text}{_of(row)}"]
+            [*_sizes(row, whole), _asked_name(text, row)]
             for text, row in zip(self.asked, found.asked)
         ]
         if len(rows) > 1:
@@ -165,6 +165,17 @@ def _sizes(row: Dominator, whole: int) -> list[str]:
         percent(row.retained_bytes, whole),
         f"{row.vertices:,}" if is_counted else "",
     ]
+
+
+def _asked_name(text: str, row: Dominator) -> str:
+    """What a person typed, and what it names. An address is printed once."""
+    try:
+        addr = int(text, 0)
+    except ValueError:
+        return f"{text}{_of(row)}"
+    if addr == row.addr:
+        return f"{row.name}{_of(row)}"
+    return f"{text}, in {row.name}{_of(row)}"
 
 
 def _of(row: Dominator) -> str:
