@@ -3,7 +3,6 @@
 
 import os
 import re
-import shlex
 import signal
 import sys
 import time
@@ -22,6 +21,7 @@ from . import (
     libraries,
     native,
     params,
+    shell,
     target,
 )
 from .commands import base
@@ -269,10 +269,10 @@ def _not_of_one(
 ) -> _Exit:
     """A verb that names all that it looks at behind itself."""
     verb = words[places[-1]]
-    named = shlex.join(words[at] for at in places[:-1])
+    line = shell.command(verb, *(words[at] for at in places[:-1]))
     return _usage_error(
         verb,
-        f"{verb} is about two heaps: write `goref {verb} {named} ...', "
+        f"{verb} is about two heaps: write `{line} ...', "
         f"without `{source.name}'",
     )
 
@@ -422,7 +422,7 @@ def _run(source: Source, rest: Sequence[str]) -> int:
         _answer(helptext.help_of(_help_name(source, rest)) or "")
         return COMPLETE
     places = question.places
-    base.ask_with(shlex.join(["goref", source.name, *places]))
+    base.ask_with(shell.command(source.name, *places))
     question.check()
     if source.name == "core":
         exe = places[0] if len(places) > 1 else None
@@ -457,7 +457,7 @@ def _run_alone(verb: Verb, words: Sequence[str]) -> int:
     if options.help:
         _answer(helptext.verb_help(verb))
         return COMPLETE
-    base.ask_with(f"goref {verb.name}")
+    base.ask_with(shell.command(verb.name))
     if getattr(options, "out", None) is not None:
         target.check_name(options.out)
     return _ask(verb, options)
@@ -510,7 +510,7 @@ def _no_source(words: list[str]) -> str:
     elif first.isascii() and first.isdigit():
         meant = "attach"
     if meant:
-        whole = shlex.join(["goref", meant, *words])
+        whole = shell.command(meant, *words)
         return f"the word `{meant}' is missing: write `{whole}'"
     what = f"there is no `{first}'" if first else "no command given"
     return f"{what}; try `goref --help'"

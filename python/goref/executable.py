@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from . import corefile, elf
 from .elf import shown
+from .shell import chosen_gdb
 
 
 class NotFoundError(Exception):
@@ -59,7 +60,7 @@ def find(core: str) -> Found:
         origin = corefile.origin(core)
     except OSError as problem:
         raise NotFoundError(f"{core}: {problem.strerror}") from None
-    give = f"give it: `goref core EXE {shown(core)}'"
+    give = f"give it: `{chosen_gdb()}goref core EXE {shown(core)}'"
     if origin is None:
         raise NotFoundError(
             f"{shown(core)} does not name its executable: {give}"

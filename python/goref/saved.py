@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import os
-import shlex
 from typing import TYPE_CHECKING, Any
 
-from . import elf, native
+from . import elf, native, shell
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def _what_else(path: str) -> str | None:
     if elf.is_core(path):
         return (
             f"{name} is a core, not a file of `goref save': open it with "
-            f"`goref core {shlex.quote(name)}'"
+            f"`{shell.command('core', name)}'"
         )
     if elf.is_elf(path):
         return f"{name} is an executable, not a file of `goref save'"

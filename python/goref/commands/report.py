@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import gdb
 
-from .. import args, native, params, partial, target
+from .. import args, native, params, partial, shell, target
 from ..render.panic import PanicReport
 from ..render.scan import ScanReport
 from ..render.target import target_name
@@ -97,9 +97,10 @@ def _check_outside_gdb(path: str) -> None:
 def _way(path: str) -> str:
     """The command that makes it."""
     out = shlex.quote(path)
+    goref = f"{shell.chosen_gdb()}goref"
     if "save" in VERBS:
         return (
-            "run `goref save FILE' here, then `goref open FILE report "
+            f"run `goref save FILE' here, then `{goref} open FILE report "
             f"{out}' in a shell"
         )
     inferior = gdb.selected_inferior()
@@ -107,11 +108,11 @@ def _way(path: str) -> str:
     if kind == "core":
         files = [target.exe_path(inferior), target.core_path(inferior)]
         names = " ".join(shlex.quote(name) for name in files if name)
-        return f"run `goref core {names} report {out}' in a shell"
+        return f"run `{goref} core {names} report {out}' in a shell"
     if kind == "native":
         return (
-            f"detach, then run `goref attach {inferior.pid} report {out}' in "
-            "a shell"
+            f"detach, then run `{goref} attach {inferior.pid} report {out}' "
+            "in a shell"
         )
     return "take a core with `gcore', then run `goref core'"
 

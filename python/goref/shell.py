@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that a shell takes as they are printed. Never imports gdb."""
+
+import os
+import shlex
+
+
+def chosen_gdb() -> str:
+    """What stands before such a command: the gdb that this one was told to
+    use, with a space behind it; nothing for the default."""
+    name = os.environ.get("GDB") or "gdb"
+    return "" if name == "gdb" else f"GDB={shlex.quote(name)} "
+
+
+def command(*words: str) -> str:
+    """A goref command."""
+    return chosen_gdb() + shlex.join(["goref", *words])
