@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tree as somebody gets it: make install with folders of one's own, make
+uninstall."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from session import TOP, environment, run_cli
+
+BUILD = Path(environment()["GOREF_BUILD_DIR"])
+
+
+def make(*words):
+    done = subprocess.run(
+        ["make", "-s", "-C", BUILD, *map(str, words)],
+        capture_output=True, text=True, timeout=600,
+        env={**environment(), "MAKEFLAGS": "", "MAKELEVEL": ""},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def names_in(folder):
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*"))
+
+
+@pytest.fixture(scope="module")
+def built():
+    if not (BUILD / "Makefile").exists():
+        pytest.skip("not a build folder of make")
+    yield BUILD
+    make("loader/goref", "loader/goref.py")  # with their own paths again
+
+
+def runs(goref):
+    done = run_cli(["--version"], command=goref, env={"GOREF_BUILD_DIR": ""})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("goref-gdb ")
+
+
+def test_prefix_of_make_install(built, tmp_path):
+    """What is installed finds its files, where the build had another prefix,
+    and make uninstall takes all of it away again."""
+    prefix = tmp_path / "a" / "usr"
+    told = make("install", f"prefix={prefix}")
+    assert f"source {prefix}/share/goref/goref.py" in told
+    runs(prefix / "bin/goref")
+    loader = prefix / "share/goref/goref.py"
+    gdb = ["gdb", "-nx", "-batch", "-x", loader, "-ex", "goref --version"]
+    done = subprocess.run(gdb, capture_output=True, text=True)
+    assert "No module" not in done.stderr, done.stderr
+    for folder in ("bin", "share/man/man1"):
+        assert os.listdir(prefix / folder)
+    # What gdb's Python compiles on first use.
+    (prefix / "share/goref/python/goref/__pycache__").mkdir(exist_ok=True)
+    make("uninstall", f"prefix={prefix}")
+    assert names_in(tmp_path) == ["a"]
+
+
+def test_two_prefixes(built, tmp_path):
+    """The paths are those of the last one, and the build's own again."""
+    for name in ("a", "b"):
+        make("install", f"prefix={tmp_path / name}")
+    for name in ("a", "b"):
+        runs(tmp_path / name / "bin/goref")
+
+
+def test_destdir(built, tmp_path):
+    """It is no part of the paths, and what was there before stays."""
+    prefix, stage = tmp_path / "usr", tmp_path / "stage"
+    (stage / "etc").mkdir(parents=True)
+    make("install", f"prefix={prefix}", f"DESTDIR={stage}")
+    staged = stage / prefix.relative_to("/")
+    text = (staged / "bin/goref").read_text()
+    assert f"loader='{prefix}/share/goref/goref.py'" in text
+    assert str(stage) not in text
+    shutil.move(staged, prefix)
+    runs(prefix / "bin/goref")
+    shutil.move(prefix, staged)
+    make("uninstall", f"prefix={prefix}", f"DESTDIR={stage}")
+    assert names_in(stage) == ["etc"]
+
+
+def test_uninstall_leaves_others_alone(built, tmp_path):
+    other = tmp_path / "share/zsh/site-functions/_other"
+    other.parent.mkdir(parents=True)
+    other.write_text("")
+    page = tmp_path / "share/man/man1/other.1"
+    page.parent.mkdir(parents=True)
+    page.write_text("")
+    before = names_in(tmp_path)
+    make("install", f"prefix={tmp_path}")
+    make("uninstall", f"prefix={tmp_path}")
+    assert names_in(tmp_path) == before
+
+
+@pytest.mark.parametrize("prefix", ["/usr", "/usr/local"])
+def test_folders_of_the_system_stay(prefix):
+    """Also if they are empty, as those of /usr/local often are."""
+    script = (TOP / "build-aux/remove-folders").read_text()
+    # Names what would be removed, in place of the command.
+    script = script.replace("rmdir", "echo").replace("2>/dev/null", "")
+    script = script.replace("[ ! -d", "[ -z")
+    folders = ["bin", "lib/goref", "libexec/goref", "share/man/man1",
+               "share/goref/python"]  # fmt: skip
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", "", prefix]
+        + [f"{prefix}/{folder}" for folder in folders],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == [
+        f"{prefix}/{folder}"
+        for folder in ("lib/goref", "libexec/goref")
+        + (("libexec",) if prefix == "/usr/local" else ())
+        + ("share/man/man1", "share/goref/python", "share/goref")
+    ]
+
+
+def test_readme(tmp_path):
+    """Its command works where ./quickstart has made a build before."""
+    begin = "    ./autogen.sh && "
+    text = (TOP / "README.md").read_text()
+    (line,) = [x for x in text.splitlines() if x.startswith(begin)]
+    assert line.endswith(" && make install")
+    (tmp_path / "build").mkdir()
+    for name in ("autogen.sh", "configure", "make"):
+        (tmp_path / name).write_text(f'#!/bin/sh\necho {name} "$@"\n')
+        (tmp_path / name).chmod(0o755)
+    done = subprocess.run(
+        ["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True,
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = [line.rstrip() for line in done.stdout.splitlines()]
+    assert told == ["autogen.sh", "configure", "make", "make install"]
