@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tree as somebody gets it: make install with folders of one's own, make
-uninstall."""
+uninstall, and builds of other trees."""
 
 import os
 import shutil
@@ -137,3 +137,34 @@ def test_readme(tmp_path):
     assert done.returncode == 0, done.stderr
     told = [line.rstrip() for line in done.stdout.splitlines()]
     assert told == ["autogen.sh", "configure", "make", "make install"]
+
+
+@pytest.mark.parametrize("script", ["goref", "gdb-goref"])
+def test_build_of_another_tree(tmp_path, script):
+    """Its Python would be run, and not the one beside the script."""
+    other = tmp_path / "other"
+    (other / "python").mkdir(parents=True)
+    for name in ("goref", "gdb-goref"):
+        shutil.copy(TOP / name, other)
+    done = run_cli(["--version"], command=other / script)
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr == (
+        f"{script}: {BUILD} was built from {TOP}, not from {other}: use the "
+        f"{script} there, or build here\n"
+    )
+
+
+@pytest.mark.parametrize("script", ["goref", "gdb-goref"])
+def test_build_that_does_not_say_of_which_tree(tmp_path, script):
+    build = tmp_path / "build"
+    shutil.copytree(BUILD / "loader", build / "loader")
+    (build / "loader/tree").unlink()
+    (build / "_goref.abi3.so").symlink_to(BUILD / "_goref.abi3.so")
+    done = run_cli(
+        ["--version"], command=TOP / script,
+        env={"GOREF_BUILD_DIR": str(build)},
+    )  # fmt: skip
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr == (
+        f"{script}: the build in {build} is too old: run make there\n"
+    )

@@ -212,9 +212,8 @@ def test_no_text(core, tmp_path):
 def test_build_folder(core, tmp_path, script):
     """Where the extension lies is a name, too."""
     build = tmp_path / "b\nshell touch hurt\n"
-    (build / "loader").mkdir(parents=True)
     source = environment()["GOREF_BUILD_DIR"]
-    shutil.copy(f"{source}/loader/goref-build.py", build / "loader")
+    shutil.copytree(f"{source}/loader", build / "loader")
     for file in ("_goref.abi3.so", "goref-ahead"):
         os.symlink(f"{source}/{file}", build / file)
     words = ["core", core.exe, core.core] if script == "goref" else [
