@@ -8,4 +8,9 @@ for tool in autoreconf automake; do
 		exit 1
 	}
 done
+[ -w . ] || {
+	echo "autogen.sh: cannot write to $PWD: copy the tree to a folder that" \
+		"is yours, and run autogen.sh there" >&2
+	exit 1
+}
 exec autoreconf -fi "$@"

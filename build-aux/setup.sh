@@ -11,6 +11,12 @@ die() {
 	exit 1
 }
 
+# need_writable FOLDER: before anything is written there.
+need_writable() {
+	[ -w "$1" ] ||
+		die "cannot write to $1: copy the tree to a folder that is yours, and run $name there"
+}
+
 # Run a command quietly; its output only if it fails.
 quietly() {
 	what=$1
@@ -86,10 +92,13 @@ cmocka_came_after() {
 build_in() {
 	dir=$1
 	shift
+	[ -d "$dir" ] || need_writable "$src"
 	mkdir -p "$dir" || die "cannot make $dir"
+	need_writable "$dir"
 	if [ ! -f "$src/configure" ] ||
 		[ "$src/configure.ac" -nt "$src/configure" ] ||
 		[ "$src/Makefile.am" -nt "$src/Makefile.in" ]; then
+		need_writable "$src"
 		quietly autogen.sh "$dir/autogen.log" "$src/autogen.sh"
 	fi
 	if [ ! -f "$dir/Makefile" ] ||
@@ -105,3 +114,6 @@ build_in() {
 	say "building in $dir"
 	quietly "the build" "$dir/make.log" make -C "$dir" -j"$(processors)"
 }
+
+# At once: before packages are installed for a build that cannot be.
+[ -w "$src/build" ] || need_writable "$src"

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tree as somebody gets it: make install with folders of one's own, make
-uninstall, and builds of other trees."""
+uninstall, builds of other trees, and a tree that cannot be written."""
 
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from session import TOP, environment, run_cli
 
 BUILD = Path(environment()["GOREF_BUILD_DIR"])
+NOBODY = 65534
 
 
 def make(*words):
@@ -167,4 +169,35 @@ def test_build_that_does_not_say_of_which_tree(tmp_path, script):
     assert done.returncode == 1 and not done.stdout
     assert done.stderr == (
         f"{script}: the build in {build} is too old: run make there\n"
+    )
+
+
+@pytest.fixture
+def tree_of_others():
+    """A folder that everybody may read and only root, or nobody, may write."""
+    with tempfile.TemporaryDirectory(prefix="goref-tree-") as name:
+        folder = Path(name)
+        for file in ("run-tests", "quickstart", "autogen.sh", "configure.ac"):
+            shutil.copy(TOP / file, folder)
+        (folder / "build-aux").mkdir()
+        for file in (TOP / "build-aux").glob("*s.sh"):
+            shutil.copy(file, folder / "build-aux")
+        shutil.copy(TOP / "build-aux/setup.sh", folder / "build-aux")
+        folder.chmod(0o555)
+        yield folder
+        folder.chmod(0o755)
+
+
+@pytest.mark.parametrize("script", ["run-tests", "quickstart", "autogen.sh"])
+def test_tree_that_cannot_be_written(tree_of_others, script):
+    as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    done = subprocess.run(
+        [f"./{script}"], cwd=tree_of_others, capture_output=True, text=True,
+        stdin=subprocess.DEVNULL, timeout=60,
+        **(as_nobody if os.getuid() == 0 else {}),
+    )  # fmt: skip
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr == (
+        f"{script}: cannot write to {tree_of_others}: copy the tree to a "
+        f"folder that is yours, and run {script} there\n"
     )
