@@ -22,8 +22,8 @@
 
 enum {
 	MAX_BYTES = 256 << 20,
-	/* Hard limit, for a read that does not return. */
-	MAX_SECONDS = 2,
+	/* Hard limit, for a read that does not return: so much later. */
+	SPARE_SECONDS = 2,
 	/* Size of one read; the kernel reads ahead from there. */
 	STEP_BYTES = 256 << 10,
 };
@@ -102,10 +102,11 @@ int main(int argc, char **argv)
 	 * Inherited pipes are closed, so that nobody waits for us at their end.
 	 */
 	close_range(3, ~0U, 0);
-	alarm(MAX_SECONDS);
 	if (argc < 2)
 		return 2;
-	uint64_t end_ms = now_ms() + strtoul(argv[1], NULL, 10);
+	unsigned long ms = strtoul(argv[1], NULL, 10);
+	alarm(SPARE_SECONDS + (unsigned int)(ms / 1000));
+	uint64_t end_ms = now_ms() + ms;
 	for (int i = 2; i < argc; i++)
 		read_ahead(argv[i], end_ms);
 	return 0;

@@ -100,6 +100,15 @@ class Page:
         driver.get_log("browser")
         self.emulate(size, theme, media)
         driver.get(path.resolve().as_uri())
+        self.settle()
+
+    def settle(self):
+        """Wait until what the page draws at the sight of its size is drawn."""
+        self.driver.set_script_timeout(300)
+        self.driver.execute_async_script(
+            "const done = arguments[0];"
+            "requestAnimationFrame(() => requestAnimationFrame(() => done()))"
+        )
 
     def emulate(self, size, theme, media="screen"):
         width, height = size

@@ -3,6 +3,7 @@
 
 import atexit
 import functools
+import itertools
 import json
 import os
 import shutil
@@ -101,17 +102,27 @@ def status_of(pid, key):
     return None
 
 
-def signal_masks(pid):
+def signal_masks(pid, wanted=lambda _: True):
     """What each thread blocks at all times, by its number: the handlers of
-    Go's runtime block all signals while they run."""
+    Go's runtime block all signals while they run, which may take long on a busy
+    machine. It looks until the masks are the wanted ones, or for too long."""
     masks = {}
-    for _ in range(50):
+    deadline = time.monotonic() + 30
+    for i in itertools.count(1):
         for tid in os.listdir(f"/proc/{pid}/task"):
             with suppress(FileNotFoundError, ProcessLookupError):
                 mask = int(status_of(f"{pid}/task/{tid}", "SigBlk"), 16)
                 masks[tid] = masks.get(tid, mask) & mask
+        if i >= 50 and (wanted(masks) or time.monotonic() > deadline):
+            return masks
         time.sleep(0.01)
-    return masks
+
+
+def block_no_more(masks, before):
+    """Does each thread that there was block only what it blocked?"""
+    return masks.keys() >= before.keys() and not any(
+        masks[tid] & ~mask for tid, mask in before.items()
+    )
 
 
 def children(pid):

@@ -18,7 +18,13 @@ goref.icicle = (() => {
       this.query = "";
       this.drawn = new Map(); // node -> box
       box.addEventListener("keydown", (event) => this.key(event));
-      new ResizeObserver(() => this.draw()).observe(box);
+      this.width = 0; // of the boxes that are drawn, in pixels
+      // Drawing changes the height: only the width counts.
+      new ResizeObserver(() => {
+        if (box.clientWidth !== this.width) {
+          this.draw();
+        }
+      }).observe(box);
     }
 
     open(name) {
@@ -38,6 +44,7 @@ goref.icicle = (() => {
       if (!this.tree || !width) {
         return;
       }
+      this.width = width;
       const hadFocus = this.box.contains(document.activeElement);
       this.drawn.clear();
       const boxes = [];
