@@ -180,12 +180,13 @@ def tree_of_others():
         for file in ("run-tests", "quickstart", "autogen.sh", "configure.ac"):
             shutil.copy(TOP / file, folder)
         (folder / "build-aux").mkdir()
-        for file in (TOP / "build-aux").glob("*s.sh"):
+        for file in (TOP / "build-aux").glob("*.sh"):
             shutil.copy(file, folder / "build-aux")
-        shutil.copy(TOP / "build-aux/setup.sh", folder / "build-aux")
-        folder.chmod(0o555)
+        for path in (folder, *folder.rglob("*")):
+            path.chmod(0o555)
         yield folder
-        folder.chmod(0o755)
+        for path in (folder, folder / "build-aux"):
+            path.chmod(0o755)
 
 
 @pytest.mark.parametrize("script", ["run-tests", "quickstart", "autogen.sh"])
