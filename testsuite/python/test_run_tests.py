@@ -197,9 +197,7 @@ def test_heeds():
     tree.write("testsuite/python/test_b.py", test)
     tree.write("testsuite/e2e/test_b.py", test)
     (tree.top / "run-tests").rename(tree.top / "tests")
-    tree.write(
-        "run-tests", "trap '' INT HUP TERM; exec sh ./tests \"$@\"\n"
-    )
+    tree.write("run-tests", "trap '' INT HUP TERM; exec sh ./tests \"$@\"\n")
     (tree.top / "run-tests").chmod(0o755)
     out, counts = tree.run()
     assert counts == (6, 0, 2), out

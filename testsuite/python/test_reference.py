@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""doc/verbs.md, the reference: it has every verb and every option of the table
+of verbs, and no other."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from goref import verbs as tables
+
+TOP = Path(__file__).resolve().parents[2]
+REFERENCE = TOP / "doc/verbs.md"
+if not REFERENCE.exists():
+    pytest.skip("no doc/ in this tree", allow_module_level=True)
+TEXT = REFERENCE.read_text()
+INTRODUCTION = TEXT[: TEXT.index("\n## ")]
+OPEN = tables.SOURCES["open"]
+VERBS = [*tables.VERBS.values(), *tables.STANDALONE.values(), OPEN]
+# Those of all verbs are in the introduction.
+COMMON = {"memory-limit", "timeout", "json"}
+OTHERS = {"help"}
+
+
+def sections():
+    """The section of each verb; one may be about two."""
+    found = {}
+    for part in re.split(r"^### ", TEXT, flags=re.M)[1:]:
+        heading, _, body = part.partition("\n")
+        body = re.split(r"^## ", body, flags=re.M)[0]
+        for name in heading.split(" and "):
+            found[name] = body
+    return found
+
+
+def prose(section):
+    """Without the transcripts, which only use options."""
+    return re.sub(r"^    .*\n", "", section, flags=re.M)
+
+
+def names(option, text):
+    """Is the option, or its letter, in the text?"""
+    spellings = [f"--{option.name}"]
+    if len(option.name) == 1 or option.letter:
+        spellings.append(f"-{option.letter or option.name}")
+    return any(
+        re.search(rf"(?<![\w-]){spelling}(?![\w-])", text)
+        for spelling in spellings
+    )
+
+
+def test_every_verb_has_a_section():
+    assert sections().keys() == {verb.name for verb in VERBS}
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_contents_lead_to_the_section(verb):
+    linked = re.findall(r"\[([^\]]*)\]\(#([^)]*)\)", INTRODUCTION)
+    assert any(
+        verb.name in text.split(" and ") and text.replace(" ", "-") == link
+        for text, link in linked
+    )
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_section_has_every_option(verb):
+    text = prose(sections()[verb.name])
+    missing = [
+        option.name
+        for option in verb.options
+        if option.name not in COMMON and not names(option, text)
+    ]
+    assert not missing, f"doc/verbs.md, {verb.name}: no word of these options"
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_section_has_every_choice(verb):
+    text = prose(sections()[verb.name])
+    for option in verb.options:
+        for choice in option.choices:
+            assert re.search(
+                rf"(?<![\w-]){choice}(?![\w-])", text
+            ), f"doc/verbs.md, {verb.name}: --{option.name} {choice}"
+
+
+def test_common_options():
+    """What the introduction says of all verbs is true of all."""
+    assert (
+        "Every verb takes `--memory-limit SIZE` and `--timeout SECONDS`."
+        in INTRODUCTION
+    )
+    for verb in tables.VERBS.values():
+        assert {"memory-limit", "timeout"} <= {o.name for o in verb.options}
+    without = [
+        verb.name
+        for verb in tables.VERBS.values()
+        if "json" not in {o.name for o in verb.options}
+    ]
+    listed = " and ".join(f"`{name}`" for name in without)
+    joined = " ".join(INTRODUCTION.split())
+    assert f"All but {listed} take `--json`" in joined
+
+
+def test_options_of_sources():
+    """README has them: they are of no verb."""
+    readme = (TOP / "README.md").read_text()
+    for source in tables.SOURCES.values():
+        for option in source.options:
+            assert names(option, readme), f"README.md: --{option.name}"
+
+
+def test_no_option_that_there_is_not():
+    items = [*VERBS, *tables.SOURCES.values(), *tables.HIDDEN.values()]
+    known = {option.name for item in items for option in item.options}
+    named = set(re.findall(r"`--([a-z][a-z-]*)", prose(TEXT)))
+    assert not named - known - tables.QUESTIONS.keys() - OTHERS
