@@ -79,6 +79,8 @@ run_pytest() {
 	reason=$(why_not_whole "$status" "$summary" "$broken")
 	if [ "$status" = 5 ] && [ -z "${may_be_empty:-}" ]; then
 		reason="there is no test"
+	elif [ "$status" = 5 ]; then
+		say "$suite: no test is selected"
 	fi
 	set -- "${passed:-0}" "$broken" "${skipped:-0}"
 	if [ -n "$reason" ]; then
