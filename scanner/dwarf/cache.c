@@ -1,121 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <time.h>
-
 #include "base/cleanup.h"
 #include "dwarf/internal.h"
 #include "dwarf/stamp.h"
 
-// The cache has the tables of past scans, in one file for each build id, below
-// $XDG_CACHE_HOME or $HOME/.cache. A file is written under another name and
-// then renamed, so that nobody sees a partial file. If two processes write the
-// same file, the last one wins. If anything fails here, the cache is not used.
-
-static const char file_end[] = ".tables";
-static const char new_file[] = ".new-";
-
-static const uint64_t MAX_FILE_BYTES = 128 << 20;
-static const uint64_t MAX_FOLDER_BYTES = 512 << 20;
-enum {
-	MAX_FILES = 4096,
-	STALE_SECONDS = 3600, // the writer of an older new file has given up
-};
-
-static int64_t time_ns(const struct timespec *time)
-{
-	return time->tv_sec * INT64_C(1000000000) + time->tv_nsec;
-}
-
-bool gr_dwarf_key_fits(const struct gr_dwarf_key *key,
-		       const struct stat *status)
-{
-	return key->file_bytes == (uint64_t)status->st_size &&
-	       key->ctime_ns == time_ns(&status->st_ctim);
-}
-
-static bool make_key(const char *path, const char *build_id,
-		     struct gr_dwarf_key *key)
-{
-	struct stat status;
-
-	memset(key, 0, sizeof(*key));
-	if (!build_id || !*build_id ||
-	    strlen(build_id) >= sizeof(key->build_id) || stat(path, &status))
-		return false;
-	memcpy(key->build_id, build_id, strlen(build_id));
-	key->file_bytes = (uint64_t)status.st_size;
-	key->ctime_ns = time_ns(&status.st_ctim);
-	return true;
-}
-
-// ----------------------------------------------------------------- reading
-
-// A build id may be as long as a file name, and Go's has slashes.
-static bool file_name(const struct gr_dwarf_key *key, char *ret, size_t bytes)
-{
-	int n = snprintf(ret, bytes, "%s%s", key->build_id, file_end);
-
-	if (n < 0 || (size_t)n >= bytes || n > NAME_MAX || ret[0] == '.')
-		return false;
-	for (; *ret; ret++)
-		if (*ret == '/')
-			*ret = '.';
-	return true;
-}
-
-static bool read_all(int fd, void *data, size_t bytes)
-{
-	for (size_t done = 0; done < bytes;) {
-		ssize_t n = read(fd, (char *)data + done, bytes - done);
-		if (n <= 0 && !(n < 0 && errno == EINTR))
-			return false;
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return true;
-}
-
-// Only this user can have written the file.
-static bool is_own_file(const struct stat *status)
-{
-	return S_ISREG(status->st_mode) && status->st_uid == geteuid() &&
-	       !(status->st_mode & (S_IWGRP | S_IWOTH));
-}
-
-static void *read_block(int folder, const char *name, size_t *ret_bytes)
-{
-	_cleanup_close_ int fd = openat(
-		folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	_cleanup_free_ void *block = NULL;
-	struct stat status;
-
-	if (fd < 0 || fstat(fd, &status) || !is_own_file(&status) ||
-	    status.st_size <= 0 || (uint64_t)status.st_size > MAX_FILE_BYTES)
-		return NULL;
-	block = malloc((size_t)status.st_size);
-	if (!block || !read_all(fd, block, (size_t)status.st_size))
-		return NULL;
-	// trim() keeps the files that were used last.
-	futimens(fd, NULL);
-	*ret_bytes = (size_t)status.st_size;
-	return_ptr(block);
-}
+// Tables of debug information as files of the cache (cache_files.c).
 
 // Fill the tables from the cache; false if it does not have them.
 static bool load(struct gr_dwarf *dwarf)
 {
-	_cleanup_close_ int folder = gr_dwarf_open_folder(false, NULL);
-	_cleanup_free_ void *block = NULL;
-	char name[NAME_MAX + 1];
 	size_t bytes;
+	_cleanup_free_ void *block =
+		gr_cache_file_read(&dwarf->key, GR_CACHE_TABLES, &bytes);
 
-	if (folder < 0 || !file_name(&dwarf->key, name, sizeof(name)))
-		return false;
-	block = read_block(folder, name, &bytes);
 	if (!block)
 		return false;
 	switch (gr_store_unpack(dwarf, block, bytes, GR_DWARF_STAMP)) {
@@ -123,7 +19,7 @@ static bool load(struct gr_dwarf *dwarf)
 		block = NULL;
 		return true;
 	case GR_STORED_DAMAGED:
-		unlinkat(folder, name, 0);
+		gr_cache_file_remove(&dwarf->key, GR_CACHE_TABLES);
 		return false;
 	case GR_STORED_OTHER:
 		break;
@@ -157,7 +53,7 @@ struct gr_error *gr_dwarf_open_cached(const char *path, const char *debug_path,
 	struct gr_dwarf_key key;
 	struct gr_error *err;
 
-	if (!make_key(file, build_id, &key))
+	if (!gr_dwarf_key_of(file, build_id, &key))
 		return gr_dwarf_open(path, debug_path, poll, ctx, ret);
 	err = gr_dwarf_check_library();
 	if (err)
@@ -230,144 +126,18 @@ void *gr_dwarf_pack(const struct gr_dwarf *dwarf, size_t *ret_bytes)
 	return gr_store_pack(dwarf, GR_DWARF_TABLES_VERSION, ret_bytes);
 }
 
-static bool write_all(int fd, const void *data, size_t bytes)
-{
-	for (size_t done = 0; done < bytes;) {
-		ssize_t n = write(fd, (const char *)data + done, bytes - done);
-		if (n < 0 && errno != EINTR)
-			return false;
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return true;
-}
-
-// Create a file with a unique name for each writer.
-static int create_new(int folder, char *name, size_t bytes)
-{
-	static unsigned int count;
-
-	for (int i = 0; i < 16; i++) {
-		snprintf(name, bytes, "%s%d-%u", new_file, (int)getpid(),
-			 count++);
-		int fd = openat(folder, name,
-				O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-		if (fd >= 0 || errno != EEXIST)
-			return fd;
-	}
-	return -1;
-}
-
-static bool write_block(int folder, const char *name, const void *block,
-			size_t bytes)
-{
-	char temporary[NAME_MAX + 1];
-	int fd = create_new(folder, temporary, sizeof(temporary));
-
-	if (fd < 0)
-		return false;
-	bool is_fine = write_all(fd, block, bytes);
-	if (close(fd) || !is_fine ||
-	    renameat(folder, temporary, folder, name)) {
-		unlinkat(folder, temporary, 0);
-		return false;
-	}
-	return true;
-}
-
-// A file of the cache in the folder.
-struct entry {
-	int64_t used_ns;
-	uint64_t bytes;
-	char name[NAME_MAX + 1];
-};
-GR_VECTOR(entry_vector, struct entry);
-
-static int compare_entries(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-
-	if (x->used_ns != y->used_ns)
-		return x->used_ns < y->used_ns ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
-
-static bool is_ours(const char *name)
-{
-	size_t n = strlen(name), end = strlen(file_end);
-
-	return n > end && !strcmp(name + n - end, file_end);
-}
-
-static void list_entry(int folder, const char *name, struct entry_vector *ret)
-{
-	bool is_new = !strncmp(name, new_file, strlen(new_file));
-	struct stat status;
-	struct entry *entry;
-
-	if ((!is_new && !is_ours(name)) || ret->size >= MAX_FILES ||
-	    fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) ||
-	    !S_ISREG(status.st_mode))
-		return;
-	if (is_new) {
-		if (time(NULL) - status.st_mtime > STALE_SECONDS)
-			unlinkat(folder, name, 0);
-		return;
-	}
-	entry = entry_vector_append_entry(ret);
-	if (!entry)
-		return;
-	entry->used_ns = time_ns(&status.st_ctim);
-	entry->bytes = (uint64_t)status.st_size;
-	snprintf(entry->name, sizeof(entry->name), "%s", name);
-}
-
-// Limit the size of the folder: delete the files that were used longest ago.
-static void trim(int folder, uint64_t max_bytes)
-{
-	_cleanup_(entry_vector_deinit) struct entry_vector entries = { 0 };
-	int fd = dup(folder);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *dirent;
-	uint64_t total = 0;
-
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	while ((dirent = readdir(dir)))
-		list_entry(folder, dirent->d_name, &entries);
-	closedir(dir);
-	if (entries.size)
-		qsort(entries.data, entries.size, sizeof(*entries.data),
-		      compare_entries);
-	for (size_t i = 0; i < entries.size; i++)
-		total += entries.data[i].bytes;
-	for (size_t i = 0; i < entries.size && total > max_bytes; i++) {
-		unlinkat(folder, entries.data[i].name, 0);
-		total -= entries.data[i].bytes;
-	}
-}
-
 void gr_dwarf_save(struct gr_dwarf *dwarf)
 {
-	_cleanup_close_ int folder = -1;
 	_cleanup_free_ void *block = NULL;
-	char name[NAME_MAX + 1];
 	size_t bytes;
 
 	if (!dwarf || !dwarf->is_cached ||
-	    (dwarf->is_saved && dwarf->answers.rows.size == dwarf->nsaved) ||
-	    !file_name(&dwarf->key, name, sizeof(name)))
-		return;
-	folder = gr_dwarf_open_folder(true, NULL);
-	if (folder < 0)
+	    (dwarf->is_saved && dwarf->answers.rows.size == dwarf->nsaved))
 		return;
 	block = gr_store_pack(dwarf, GR_DWARF_STAMP, &bytes);
-	if (!block || bytes > MAX_FILE_BYTES ||
-	    !write_block(folder, name, block, bytes))
+	if (!block ||
+	    !gr_cache_file_write(&dwarf->key, GR_CACHE_TABLES, block, bytes))
 		return;
 	dwarf->is_saved = true;
 	dwarf->nsaved = dwarf->answers.rows.size;
-	trim(folder, MAX_FOLDER_BYTES);
 }

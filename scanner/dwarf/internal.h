@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/vector.h"
 #include "dwarf/answers.h"
+#include "dwarf/cache_files.h"
 #include "dwarf/compat.h"
 #include "dwarf/die.h"
 #include "dwarf/dwarf.h"
@@ -42,15 +43,6 @@ struct gr_dwarf_file {
 	uint64_t unit_off; /**< Offset of the unit DIE; 0: a free entry. */
 	uint64_t number;
 	const char *name;
-};
-
-/** The identity of the file that the tables describe. */
-struct gr_dwarf_key {
-	char build_id[256]; /**< Ends in NUL; empty: no build id. */
-	uint64_t file_bytes;
-	/** When the file or its inode last changed. Nobody can copy that, as
-	 * they can the build id, the size and the time of the contents. */
-	int64_t ctime_ns;
 };
 
 struct gr_dwarf {
@@ -185,7 +177,7 @@ bool gr_ranges_off(struct gr_dwarf *dwarf, Dwarf_Attribute attr,
 		   Dwarf_Half form, uint64_t *ret);
 
 struct stat;
-/** cache.c: does @p status still describe the file of the key? */
+/** cache_files.c: does @p status still describe the file of the key? */
 bool gr_dwarf_key_fits(const struct gr_dwarf_key *key,
 		       const struct stat *status);
 
