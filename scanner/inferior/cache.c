@@ -46,6 +46,11 @@ void gr_cache_destroy(struct gr_cache *cache)
 	free(cache);
 }
 
+void gr_cache_forget(struct gr_cache *cache)
+{
+	memset(cache->tags, 0, cache->nblocks * sizeof(*cache->tags));
+}
+
 // Map a block to its place. Adjacent blocks and blocks 64 MiB apart (Go's
 // arenas) get different places.
 static size_t place_of(const struct gr_cache *cache, uint64_t block_addr)

@@ -202,6 +202,12 @@ struct gr_error *gr_image_refresh(struct gr_image *image)
 			     gr_target_memory_pid(image->target));
 }
 
+void gr_image_forget(struct gr_image *image)
+{
+	if (image->source.ops)
+		gr_cache_forget(image->source.cache);
+}
+
 static struct gr_error *open_remote(struct gr_image *image)
 {
 	image->what = strdup("the remote process");
@@ -357,6 +363,7 @@ struct gr_error *gr_image_create(const struct gr_target *target,
 		err = gr_image_update_ranges(image);
 	if (err)
 		return err;
+	image->file_ranges = image->known.size;
 	*ret = steal_ptr(image);
 	return NULL;
 }
@@ -366,6 +373,7 @@ void gr_image_destroy(struct gr_image *image)
 	if (!image)
 		return;
 	gr_copy_destroy(image->reserve);
+	gr_noted_destroy(image->noted);
 	while (image->copies) {
 		struct gr_copy *next = image->copies->next;
 		gr_copy_destroy(image->copies);

@@ -191,6 +191,28 @@ bool gr_image_mapping(struct gr_image *image, uint64_t addr,
 struct gr_error *gr_image_plan(struct gr_image *image, uint64_t start,
 			       uint64_t end) GR_MUST_CHECK;
 
+/**
+ * Forget what small reads of a process have fetched: the next reads fetch it
+ * anew. For who compares records of a process that runs.
+ */
+void gr_image_forget(struct gr_image *image);
+
+/**
+ * Note from now on which pages are fetched from a process, and which are asked
+ * for in vain in a copy (gr_image_enter_copy()); or note no more.
+ */
+struct gr_error *gr_image_note_fetches(struct gr_image *image,
+				       bool is_noting) GR_MUST_CHECK;
+/** Number of pages noted so far. */
+uint64_t gr_image_noted_pages(const struct gr_image *image);
+/** Plan the noted pages, and nothing else. */
+struct gr_error *gr_image_plan_noted(struct gr_image *image) GR_MUST_CHECK;
+
+/** After a capture: everything is read from it, and nothing is fetched. */
+void gr_image_enter_copy(struct gr_image *image);
+/** Drop the capture: memory is fetched again. Memory that was mapped stays. */
+struct gr_error *gr_image_leave_copy(struct gr_image *image) GR_MUST_CHECK;
+
 /** Bytes of the plan that would be copied (0 on a core). */
 uint64_t gr_image_plan_bytes(const struct gr_image *image);
 

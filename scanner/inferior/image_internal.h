@@ -36,6 +36,8 @@ struct gr_plan_range {
 
 GR_VECTOR(gr_plan, struct gr_plan_range);
 
+struct gr_noted;
+
 struct gr_image {
 	const struct gr_target *target;
 	struct gr_gaps *gaps;
@@ -60,6 +62,8 @@ struct gr_image {
 	struct gr_plan plan;
 	bool is_plan_sorted;
 	size_t kept_ranges;	 /**< Planned ranges that a refresh keeps. */
+	struct gr_noted *noted;	 /**< NULL: fetched pages are not noted. */
+	size_t file_ranges;	 /**< Those of `known` that are of files. */
 	struct gr_copy *reserve; /**< Memory for the next capture, or NULL. */
 	uint64_t private_bytes;
 	struct gr_copy *copies; /**< Pushed atomically. */
@@ -78,6 +82,11 @@ static inline bool gr_image_is_live(const struct gr_image *image)
 {
 	return image->source.ops && !image->is_sealed;
 }
+
+/** noted.c: note the pages of [addr, addr + bytes), if pages are noted. */
+struct gr_error *gr_noted_add(struct gr_noted *noted, uint64_t addr,
+			      uint64_t bytes) GR_MUST_CHECK;
+void gr_noted_destroy(struct gr_noted *noted);
 
 /** Rebuild the table after `known` has grown. Earlier pointers stay valid. */
 struct gr_error *gr_image_update_ranges(struct gr_image *image) GR_MUST_CHECK;

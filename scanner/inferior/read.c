@@ -101,6 +101,19 @@ static struct gr_error *copy_host(const struct gr_image *image, uint8_t *to,
 	return NULL;
 }
 
+// Note what a copy of a process lacks although the process has it.
+static struct gr_error *note_missing(struct gr_image *image, uint64_t addr,
+				     uint64_t bytes)
+{
+	const struct gr_mapping_vector *maps = &image->process.list;
+	size_t i = gr_count_before(maps->size, j, maps->data[j].end <= addr);
+
+	if (!image->noted || i == maps->size || addr < maps->data[i].start ||
+	    bytes > maps->data[i].end - addr || !(maps->data[i].flags & PF_R))
+		return NULL;
+	return gr_noted_add(image->noted, addr, bytes);
+}
+
 // Read bytes that several mappings or the source hold. The caller has checked
 // the length, and says whether the source may be asked.
 static struct gr_error *read_pieces(struct gr_image *image, uint64_t addr,
@@ -109,8 +122,11 @@ static struct gr_error *read_pieces(struct gr_image *image, uint64_t addr,
 {
 	uint64_t end = addr + bytes, got;
 
-	if (!may_fetch && !is_known(&image->ranges, addr, end))
-		return gr_error_fault(addr, bytes);
+	if (!may_fetch && !is_known(&image->ranges, addr, end)) {
+		struct gr_error *err = note_missing(image, addr, bytes);
+
+		return err ? err : gr_error_fault(addr, bytes);
+	}
 	for (uint64_t at = addr; at < end;) {
 		struct stretch stretch = stretch_at(&image->ranges, at, end);
 		uint64_t step = stretch.end - at;
@@ -127,6 +143,9 @@ static struct gr_error *read_pieces(struct gr_image *image, uint64_t addr,
 				return err;
 			if (got < step)
 				return gr_error_fault(addr, bytes);
+			err = gr_noted_add(image->noted, at, step);
+			if (err)
+				return err;
 		}
 		at = stretch.end;
 	}

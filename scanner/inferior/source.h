@@ -81,6 +81,9 @@ struct gr_error *gr_source_read(struct gr_source *source, uint64_t addr,
 struct gr_cache *gr_cache_create(uint64_t block_bytes);
 void gr_cache_destroy(struct gr_cache *cache);
 
+/** Drop all blocks: the next reads fetch them anew. */
+void gr_cache_forget(struct gr_cache *cache);
+
 /** gr_source_read() through the cache. */
 struct gr_error *gr_cache_read(struct gr_source *source, uint64_t addr,
 			       uint8_t *buf, uint64_t bytes,

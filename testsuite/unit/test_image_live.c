@@ -2,6 +2,7 @@
 /* image: processes, copies of them, remote targets. */
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 #include "image_checks.h"
 #include "forked.h"
@@ -390,6 +391,88 @@ static void test_reserve_is_not_forked(void **state)
 	assert_int_equal(status, 0);
 }
 
+static uint8_t read_byte(struct live *live, uint64_t page)
+{
+	uint8_t byte = 0;
+
+	assert_null(gr_image_read(
+		live->image, (uintptr_t)live->area + page * PAGE, &byte, 1));
+	return byte;
+}
+
+// The process changes the first byte of a page.
+static void change(struct live *live, uint64_t page, uint8_t byte)
+{
+	struct iovec from = { &byte, 1 };
+	struct iovec to = { live->area + page * PAGE, 1 };
+
+	assert_int_equal(process_vm_writev(live->pid, &from, 1, &to, 1, 0), 1);
+}
+
+static void test_forget(void **state)
+{
+	_cleanup_(gr_cleanup_live) struct live *live =
+		live_create(&live_cases[0]);
+
+	(void)state;
+	uint8_t before = read_byte(live, 1);
+	change(live, 1, before + 1);
+	assert_int_equal(read_byte(live, 1), before);
+	gr_image_forget(live->image);
+	assert_int_equal(read_byte(live, 1), (uint8_t)(before + 1));
+}
+
+// What was read is copied, page by page, and nothing else is read then.
+static void test_search_in_a_copy(void **state)
+{
+	_cleanup_(gr_cleanup_live) struct live *live =
+		live_create(&live_cases[0]);
+	struct gr_image *image = live->image;
+	uint64_t area = (uintptr_t)live->area;
+	uint8_t byte, buf[PAGE];
+
+	(void)state;
+	read_byte(live, 20);
+	assert_int_equal(gr_image_noted_pages(image), 0);
+	assert_null(gr_image_note_fetches(image, true));
+	uint8_t before = read_byte(live, 1);
+	// The last byte of a page and the first of the next.
+	assert_null(gr_image_read(image, area + 3 * PAGE - 1, buf, 2));
+	gr_error_destroy(
+		gr_image_read(image, area + UNMAPPED_PAGE * PAGE, buf, 1));
+	read_byte(live, 1);
+	assert_int_equal(gr_image_noted_pages(image), 3);
+	assert_null(gr_image_note_fetches(image, false));
+	read_byte(live, 30);
+	assert_int_equal(gr_image_noted_pages(image), 3);
+
+	assert_null(gr_image_refresh(image));
+	assert_null(gr_image_plan_noted(image));
+	assert_int_equal(gr_image_plan_bytes(image), 3 * PAGE);
+	assert_null(gr_image_capture(image));
+	gr_image_enter_copy(image);
+	change(live, 1, before + 1);
+	assert_int_equal(read_byte(live, 1), before);
+
+	// What the copy lacks is noted for the next one, unless nobody has it.
+	assert_null(gr_image_note_fetches(image, true));
+	for (uint64_t page = 4; page <= UNMAPPED_PAGE; page++) {
+		struct gr_error *err =
+			gr_image_read(image, area + page * PAGE, &byte, 1);
+		assert_true(gr_error_catch(&err, GR_ERROR_FAULT));
+	}
+	struct gr_error *err =
+		gr_image_read(image, area + NO_ACCESS_PAGE * PAGE, &byte, 1);
+	assert_true(gr_error_catch(&err, GR_ERROR_FAULT));
+	assert_int_equal(gr_image_noted_pages(image), 4);
+
+	assert_null(gr_image_leave_copy(image));
+	assert_int_equal(read_byte(live, 1), (uint8_t)(before + 1));
+	assert_null(gr_image_refresh(image));
+	assert_null(gr_image_plan_noted(image));
+	assert_int_equal(gr_image_plan_bytes(image), 4 * PAGE);
+}
+
 static void test_no_process(void **state)
 {
 	(void)state;
@@ -412,6 +495,8 @@ int main(void)
 				GR_ARRAY_SIZE(copy_cases) + 5] = {
 		cmocka_unit_test(test_capture_twice),
 		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_forget),
+		cmocka_unit_test(test_search_in_a_copy),
 		cmocka_unit_test(test_no_process),
 		cmocka_unit_test(test_reserve_is_not_forked),
 		cmocka_unit_test(test_round_trips),
