@@ -344,8 +344,7 @@ static bool is_stack_sane(const struct gr_goroutine *g)
 {
 	return g->stack_lo && g->stack_lo < g->stack_hi &&
 	       g->stack_hi - g->stack_lo <= MAX_STACK_BYTES &&
-	       g->stack_lo % GR_WORD_BYTES == 0 &&
-	       g->stack_hi % GR_WORD_BYTES == 0;
+	       (g->stack_lo | g->stack_hi) % GR_WORD_BYTES == 0;
 }
 
 static bool is_gone(const struct gr_layout *layout, uint32_t status)
@@ -472,6 +471,7 @@ static struct gr_error *read_g0(struct reader *r, uint64_t m)
 	if (err || !present)
 		return err;
 	load_goroutine(r, addr, &g);
+	gr_goroutine_bound_g0(&g, MAX_STACK_BYTES);
 	if (!is_stack_sane(&g))
 		return NULL;
 	err = place_g0(r, thread->regs_of, &g);

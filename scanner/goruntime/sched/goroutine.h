@@ -183,6 +183,17 @@ static inline const char *gr_goroutine_no_frame(const struct gr_goroutine *g)
 }
 
 /**
+ * Bound a thread's stack from below. Where a program with C code has no /proc,
+ * the first thread's begins nowhere (search_sched.c: may_be_g0()).
+ */
+static inline void gr_goroutine_bound_g0(struct gr_goroutine *g,
+					 uint64_t max_bytes)
+{
+	if (g->stack_lo < g->stack_hi && g->stack_hi - g->stack_lo > max_bytes)
+		g->stack_lo = g->stack_hi - max_bytes;
+}
+
+/**
  * Enumerate allgs, allm and allp into @p sched. Find every goroutine's
  * innermost frame (from sched, syscall, thread registers or the interrupted
  * signal context) and plan the stacks' memory. The image is lazy.

@@ -210,6 +210,20 @@ static struct gr_error *find_slice(struct gr_search *s, struct found *found,
 	return NULL;
 }
 
+/*
+ * The stack of a g0 is the thread's. An m that waits for a C thread has none
+ * yet. The lower bound of the first thread's may make no sense: the C library
+ * reads it from /proc/self/maps, and where a service has no /proc, the runtime
+ * goes on with a small number (runtime/cgo: _cgo_set_stacklo; mstart0).
+ */
+static bool may_be_g0(const struct gr_layout *layout, const uint8_t *g)
+{
+	uint64_t lo = gr_field_uint(g, layout->g.stack_lo);
+	uint64_t hi = gr_field_uint(g, layout->g.stack_hi);
+
+	return !hi || (lo < hi && hi % GR_WORD_BYTES == 0);
+}
+
 /* Does the m at @p addr have a g0 that leads back? Then go to its next. */
 static struct gr_error *step_m(struct gr_search *s, uint64_t *addr, bool *ret)
 {
@@ -226,9 +240,8 @@ static struct gr_error *step_m(struct gr_search *s, uint64_t *addr, bool *ret)
 	if (err || !gr_search_may_point(g0))
 		return err;
 	err = gr_image_read(image, g0, g, layout->g.size_bytes);
-	// An m that waits for a C thread has no stack yet.
 	if (err || gr_field_uint(g, layout->g.m) != *addr ||
-	    (!has_stack(layout, g) && gr_field_uint(g, layout->g.stack_hi)))
+	    !may_be_g0(layout, g))
 		return err;
 	err = gr_image_read_u64(image, *addr + layout->m.alllink.off, &next);
 	*addr = next;
