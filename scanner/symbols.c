@@ -39,27 +39,47 @@ static bool has_go_section(const struct gr_scan *scan, size_t module)
 	return has;
 }
 
-/* Find the layout of the runtime by search, or read it from the saved file. What
- * the search looks at is all of the program's data: it is not recorded. */
-static struct gr_error *find_layout(struct gr_scan *scan,
-				    const struct gr_elf *elf, uint64_t bias)
+/* Find the layout of the runtime by search. What the search looks at is all of
+ * the program's data: it is not recorded. */
+static struct gr_error *search_layout(struct gr_scan *scan, size_t module,
+				      const struct gr_elf *elf)
+{
+	const struct gr_target_module *m = &scan->target.modules[module];
+	struct gr_search_kept kept = { 0 }, before;
+	const char *build_id = NULL;
+
+	if (scan->target.use_cache) {
+		build_id = gr_scan_build_id(scan, m);
+		gr_search_kept_read(m->path, build_id, &kept);
+	}
+	before = kept;
+	gr_recorder_pause(scan->rt.recorder);
+	struct gr_error *err = gr_search_layout(
+		&scan->rt, elf, gr_image_bias(scan->image, module), &kept);
+	gr_recorder_resume(scan->rt.recorder);
+	if (!err && build_id && memcmp(&before, &kept, sizeof(kept)) != 0)
+		gr_search_kept_write(m->path, build_id, &kept);
+	return err;
+}
+
+/* Find the layout of the runtime, or read it from the saved file. */
+static struct gr_error *find_layout(struct gr_scan *scan, size_t module,
+				    const struct gr_elf *elf)
 {
 	struct gr_runtime *rt = &scan->rt;
 	struct gr_error *err;
 
-	if (!scan->stored) {
-		gr_recorder_pause(rt->recorder);
-		err = gr_search_layout(rt, elf, bias);
-		gr_recorder_resume(rt->recorder);
-		return err;
-	}
+	if (!scan->stored)
+		return search_layout(scan, module, elf);
 	err = gr_layout_restore(scan->stored->layout, &rt->layout);
 	if (gr_error_catch(&err, GR_ERROR_LAYOUT))
 		return gr_error_format(
 			GR_ERROR_FORMAT,
 			"the saved file is damaged (its layout "
 			"makes no sense): copy or save it again");
-	return err ? err : gr_symbols_read(rt, elf, bias);
+	return err ? err :
+		     gr_symbols_read(rt, elf,
+				     gr_image_bias(scan->image, module));
 }
 
 /* Find the runtime without debug information, by its own tables (search.h). */
@@ -82,7 +102,7 @@ static struct gr_error *search_runtime(struct gr_scan *scan, size_t module)
 	err = gr_module_open(&scan->target.modules[module], &elf);
 	if (err)
 		return err;
-	err = find_layout(scan, &elf, gr_image_bias(scan->image, module));
+	err = find_layout(scan, module, &elf);
 	gr_elf_deinit(&elf);
 	if (gr_error_catch(&err, GR_ERROR_NOT_GO))
 		return gr_error_format(GR_ERROR_NOT_GO,

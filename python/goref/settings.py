@@ -83,7 +83,8 @@ class _MaxNodes(_Count):
 
 class _Cache(gdb.Parameter):
     """goref keeps the debug information that it has read in
-    goref-gdb/symbols below $XDG_CACHE_HOME or ~/.cache, 512 MB at most. If
+    goref-gdb/symbols below $XDG_CACHE_HOME or ~/.cache, 512 MB at most, and
+    there, too, where the runtime of a program without such information is. If
     this is off, goref neither reads nor writes there."""
 
     set_doc = "Set whether goref caches debug information."

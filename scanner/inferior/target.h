@@ -86,7 +86,8 @@ struct gr_target {
 	 * is a scan of it: a debugger holds the process.
 	 */
 	bool is_held;
-	/** Keep the tables of debug information in the user's cache folder. */
+	/** Keep the tables of debug information, or where the runtime is
+	 * without them, in the user's cache folder. */
 	bool use_cache;
 	/** Record which words are read, for gr_scan_save(). */
 	bool is_recorded;

@@ -13,12 +13,16 @@
 #include "goruntime/layout/symbols.h"
 #include "goruntime/types/types.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
 	CHUNK_BYTES = 1 << 16,
 	PAGE_BYTES = 4096,
 	MAX_MODULES = 64,
+	/* How often something is searched in a program that runs: what a try
+	 * compares is of different moments. */
+	TRIES = 16,
 };
 /* The bytes that are searched of one range of data. The linker puts small
  * variables first; the rest are large arrays of the program. */
@@ -131,6 +135,21 @@ struct gr_error *gr_search_words(struct gr_search *s,
 	return NULL;
 }
 
+bool gr_search_is_data(const struct gr_search *s, uint64_t addr)
+{
+	for (size_t i = 0; i < s->rt->nmodules && i < MAX_MODULES; i++) {
+		const struct gr_module *m = &s->rt->modules[i];
+
+		if (addr % GR_WORD_BYTES == 0 &&
+		    ((addr >= m->data && addr < m->edata) ||
+		     (addr >= m->bss && addr < m->ebss) ||
+		     (addr >= m->noptrdata && addr < m->enoptrdata) ||
+		     (addr >= m->noptrbss && addr < m->enoptrbss)))
+			return true;
+	}
+	return false;
+}
+
 /* Follow @p links links of a list. */
 static struct gr_error *walk_list(struct gr_search *s, uint64_t addr,
 				  uint32_t link, uint64_t links, uint64_t *ret)
@@ -199,6 +218,28 @@ static struct gr_error *read_symbols(struct gr_search *s)
 	return NULL;
 }
 
+/* Could another layout, or another moment of a program that runs, fit? */
+static bool is_misfit(const struct gr_error *err)
+{
+	return err &&
+	       (err->code == GR_ERROR_LAYOUT || err->code == GR_ERROR_FAULT ||
+		err->code == GR_ERROR_FORMAT);
+}
+
+struct gr_error *gr_search_settle(struct gr_search *s,
+				  struct gr_error *(*find)(struct gr_search *))
+{
+	struct gr_error *err = find(s);
+
+	for (unsigned int i = 1; i < s->tries && is_misfit(err); i++) {
+		gr_error_destroy(err);
+		gr_image_forget(s->rt->image);
+		s->budget = BUDGET;
+		err = find(s);
+	}
+	return err;
+}
+
 /* Make all required checks for one layout and one candidate moduledata. */
 static struct gr_error *try_layout(struct gr_search *s,
 				   const struct gr_layout *layout,
@@ -215,16 +256,23 @@ static struct gr_error *try_layout(struct gr_search *s,
 	if (err)
 		return err;
 	s->stage++;
-	err = gr_search_find_mheap(s);
+	err = gr_search_settle(s, gr_search_find_mheap);
 	if (err)
 		return err;
 	s->stage++;
-	return gr_search_find_sched(s);
+	err = gr_search_settle(s, gr_search_find_gs);
+	if (!err)
+		err = gr_search_settle(s, gr_search_find_ms);
+	if (!err)
+		err = gr_search_settle(s, gr_search_find_ps);
+	return err;
 }
 
 /* The outcome of the search: the layout that fits, and why others do not. */
 struct outcome {
 	struct gr_layout layout;
+	struct gr_module *modules; /* by that layout */
+	size_t nmodules;
 	const char *name;
 	struct gr_error *reason; /* of the layout with the highest stage */
 	unsigned int stage;	 /* the highest stage reached */
@@ -232,6 +280,7 @@ struct outcome {
 
 static void outcome_deinit(struct outcome *o)
 {
+	free(o->modules);
 	gr_error_destroy(o->reason);
 }
 
@@ -244,9 +293,7 @@ static const char *const stages[] = { "the program's moduledata",
 static bool keep_reason(struct outcome *o, unsigned int stage,
 			struct gr_error **err)
 {
-	if (!*err ||
-	    ((*err)->code != GR_ERROR_LAYOUT &&
-	     (*err)->code != GR_ERROR_FAULT && (*err)->code != GR_ERROR_FORMAT))
+	if (!is_misfit(*err))
 		return false;
 	if (!o->reason || stage > o->stage) {
 		gr_error_destroy(o->reason);
@@ -261,14 +308,29 @@ static bool keep_reason(struct outcome *o, unsigned int stage,
 	return true;
 }
 
+/* Take what has fitted out of rt. */
+static void keep_fitting(struct gr_search *s, const char *name,
+			 struct outcome *o)
+{
+	o->name = name;
+	o->layout = s->rt->layout;
+	free(o->modules);
+	o->modules = steal_ptr(s->rt->modules);
+	o->nmodules = s->rt->nmodules;
+	s->rt->nmodules = 0;
+}
+
+/* *@p is_out: this layout does not even fit to the program's file. */
 static struct gr_error *try_known(struct gr_search *s, size_t column,
-				  struct outcome *o)
+				  struct outcome *o, bool *is_out)
 {
 	struct gr_layout layout;
 	struct gr_error *err = gr_known_layout_get(column, &layout);
 
+	*is_out = true;
 	for (size_t i = 0; !err && i < s->moduledatas.size; i++) {
 		err = try_layout(s, &layout, s->moduledatas.data[i]);
+		*is_out = *is_out && !s->stage;
 		if (keep_reason(o, s->stage, &err) || err)
 			continue;
 		if (o->name &&
@@ -279,19 +341,66 @@ static struct gr_error *try_known(struct gr_search *s, size_t column,
 				"there is no debug information, and the "
 				"layouts of %s and %s both fit",
 				o->name, gr_known_layout_names[column]);
-		o->name = gr_known_layout_names[column];
-		o->layout = s->rt->layout;
+		keep_fitting(s, gr_known_layout_names[column], o);
 	}
 	return err;
 }
 
-static struct gr_error *find_layout(struct gr_search *s)
+static struct gr_error *try_all(struct gr_search *s, struct outcome *o,
+				bool *is_out)
 {
-	_cleanup_(outcome_deinit) struct outcome o = { .name = NULL };
 	struct gr_error *err = NULL;
 
 	for (size_t i = 0; !err && i < gr_nknown_layouts; i++)
-		err = try_known(s, i, &o);
+		if (!is_out[i])
+			err = try_known(s, i, o, &is_out[i]);
+	return err;
+}
+
+/* Try what is kept first, as one of the known layouts. */
+static struct gr_error *try_kept(struct gr_search *s, bool *ret)
+{
+	struct gr_layout layout;
+	struct gr_error *err = NULL;
+
+	*ret = false;
+	s->tries = s->rt->is_running ? TRIES : 1;
+	for (size_t i = 0; !err && s->kept.layout[0] && i < gr_nknown_layouts;
+	     i++) {
+		if (strcmp(gr_known_layout_names[i], s->kept.layout) != 0)
+			continue;
+		err = gr_known_layout_get(i, &layout);
+		if (!err)
+			err = try_layout(s, &layout,
+					 s->kept.moduledata + s->bias);
+		*ret = !err;
+		break;
+	}
+	if (is_misfit(err)) {
+		gr_error_destroy(steal_ptr(err));
+		memset(&s->kept, 0, sizeof(s->kept));
+	}
+	return err;
+}
+
+/* Try all layouts with all candidates. */
+static struct gr_error *search_layout(struct gr_search *s)
+{
+	_cleanup_(outcome_deinit) struct outcome o = { .name = NULL };
+	_cleanup_free_ bool *is_out = calloc(gr_nknown_layouts, 1);
+	struct gr_error *err;
+
+	if (!is_out)
+		return &gr_enomem;
+	err = gr_search_find_moduledatas(s);
+	s->tries = 1;
+	if (!err)
+		err = try_all(s, &o, is_out);
+	// A layout that was not given its time does not take that of others.
+	if (!err && !o.name && o.stage && s->rt->is_running) {
+		s->tries = TRIES;
+		err = try_all(s, &o, is_out);
+	}
 	if (err)
 		return err;
 	if (!o.name) {
@@ -302,26 +411,52 @@ static struct gr_error *find_layout(struct gr_search *s)
 			"of the Go runtime fits (%s)",
 			o.reason ? o.reason->message : "none is known");
 	}
-	// Try the layout again: the modules are those of the last attempt.
-	return try_layout(s, &o.layout, o.layout.vars.firstmoduledata);
+	gr_search_forget_modules(s->rt);
+	s->rt->layout = o.layout;
+	s->rt->modules = steal_ptr(o.modules);
+	s->rt->nmodules = o.nmodules;
+	s->stage = GR_ARRAY_SIZE(stages);
+	snprintf(s->kept.layout, sizeof(s->kept.layout), "%s", o.name);
+	return NULL;
+}
+
+static struct gr_error *find_layout(struct gr_search *s)
+{
+	bool is_found;
+	struct gr_error *err = try_kept(s, &is_found);
+
+	return err || is_found ? err : search_layout(s);
+}
+
+/* Keep what was found, as addresses of the file. */
+static void keep(struct gr_search *s, struct gr_search_kept *ret)
+{
+	const typeof(s->rt->layout.vars) *vars = &s->rt->layout.vars;
+
+	*ret = s->kept;
+	ret->moduledata = vars->firstmoduledata - s->bias;
+	ret->mheap = vars->mheap - s->bias;
+	ret->write_barrier =
+		vars->write_barrier ? vars->write_barrier - s->bias : 0;
 }
 
 /* Was the program found, but not its heap or scheduler, which change? */
 static void mark_unsettled(const struct gr_search *s, struct gr_error *err)
 {
 	if (err && s->rt->is_running && s->stage &&
-	    (err->code == GR_ERROR_LAYOUT || err->code == GR_ERROR_FAULT ||
-	     err->code == GR_ERROR_FORMAT || err->code == GR_ERROR_NO_DWARF))
+	    (is_misfit(err) || err->code == GR_ERROR_NO_DWARF))
 		err->code = GR_ERROR_UNSETTLED;
 }
 
 struct gr_error *gr_search_layout(struct gr_runtime *rt,
-				  const struct gr_elf *elf, uint64_t bias)
+				  const struct gr_elf *elf, uint64_t bias,
+				  struct gr_search_kept *kept)
 {
 	_cleanup_(search_deinit) struct gr_search s = {
 		.rt = rt,
 		.elf = elf,
 		.bias = bias,
+		.kept = *kept,
 	};
 	struct gr_gaps *gaps = rt->gaps, ignored = { 0 };
 	struct gr_error *err;
@@ -332,18 +467,19 @@ struct gr_error *gr_search_layout(struct gr_runtime *rt,
 	if (!err)
 		err = gr_symbols_read(rt, elf, bias);
 	if (!err)
-		err = gr_search_find_moduledatas(&s);
-	if (!err)
 		err = find_layout(&s);
+	s.tries = rt->is_running ? TRIES : 1;
 	if (!err)
-		err = gr_search_find_queues(&s);
+		err = gr_search_settle(&s, gr_search_find_queues);
 	if (!err)
-		err = gr_search_find_itabs(&s);
+		err = gr_search_settle(&s, gr_search_find_itabs);
 	if (!err)
 		err = gr_search_find_others(&s);
 	if (!err)
 		err = gr_search_find_pools(&s);
 	rt->gaps = gaps;
+	if (!err)
+		keep(&s, kept);
 	mark_unsettled(&s, err);
 	return err;
 }

@@ -15,15 +15,32 @@
 #include "inferior/elf.h"
 
 /**
+ * What a search has found out about an executable: addresses in the file, 0 if
+ * there is none. It is a hint to the next search, which checks all of it, and
+ * searches without it if a check fails. Zero-initialised, nothing is kept.
+ */
+struct gr_search_kept {
+	char layout[32]; /**< The name of the known layout that fits. */
+	uint64_t moduledata, mheap, write_barrier;
+};
+
+/** Read what is kept for a file in the user's cache folder. */
+void gr_search_kept_read(const char *path, const char *build_id,
+			 struct gr_search_kept *ret);
+void gr_search_kept_write(const char *path, const char *build_id,
+			  const struct gr_search_kept *kept);
+
+/**
  * Fill rt->layout for the executable @p elf, whose load bias is @p bias. Needs
- * rt->image. Also fills rt->symbols, and changes nothing else in @p rt.
+ * rt->image. Also fills rt->symbols, and changes nothing else in @p rt. Uses
+ * @p kept, and fills it with what was found.
  *
  * GR_ERROR_NOT_GO: the file has no table of Go functions. GR_ERROR_NO_DWARF
  * names the item that was not found: only debug information could help.
  * GR_ERROR_UNSETTLED: the item may exist, but changes during the search.
  */
 struct gr_error *gr_search_layout(struct gr_runtime *rt,
-				  const struct gr_elf *elf,
-				  uint64_t bias) GR_MUST_CHECK;
+				  const struct gr_elf *elf, uint64_t bias,
+				  struct gr_search_kept *kept) GR_MUST_CHECK;
 
 #endif /* GR_SEARCH_H */

@@ -159,6 +159,23 @@ static struct gr_error *visit(struct gr_search *s, void *ctx, uint64_t addr,
 	return err;
 }
 
+/* Is the kept address right? No other place has the same spans. */
+static struct gr_error *check_kept(struct gr_search *s, struct found *found)
+{
+	uint64_t mheap = s->kept.mheap ? s->kept.mheap + s->bias : 0;
+	bool is_it = false;
+	struct gr_error *err;
+
+	if (found->mheap || !mheap ||
+	    !gr_search_is_data(s, mheap + s->rt->layout.mheap.allspans.off))
+		return NULL;
+	err = check_mheap(s, mheap, &is_it);
+	gr_error_catch(&err, GR_ERROR_FAULT);
+	if (!err && is_it)
+		*found = (struct found){ mheap, 1 };
+	return err;
+}
+
 struct gr_error *gr_search_find_mheap(struct gr_search *s)
 {
 	struct gr_layout *layout = &s->rt->layout;
@@ -169,10 +186,11 @@ struct gr_error *gr_search_find_mheap(struct gr_search *s)
 	if (!is_layout_sane(layout))
 		return gr_error_format(GR_ERROR_LAYOUT,
 				       "a layout makes no sense");
-	if (found.mheap) {
+	err = check_kept(s, &found);
+	if (!err && !found.count && found.mheap) {
 		err = check_mheap(s, found.mheap, &is_it);
 		found.count = is_it;
-	} else {
+	} else if (!err && !found.count) {
 		err = gr_search_words(s, GR_SEARCH_ALL, visit, &found);
 	}
 	if (err)

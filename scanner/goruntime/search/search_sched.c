@@ -271,7 +271,7 @@ static struct gr_error *visit_m(struct gr_search *s, void *ctx, uint64_t addr,
 	return gr_search_lists_append(lists, list) ? NULL : &gr_enomem;
 }
 
-static struct gr_error *find_allm(struct gr_search *s)
+struct gr_error *gr_search_find_ms(struct gr_search *s)
 {
 	uint64_t *var = &s->rt->layout.vars.allm;
 	struct gr_search_lists lists = { 0 };
@@ -299,29 +299,51 @@ static struct gr_error *find_allm(struct gr_search *s)
 	return err;
 }
 
-/* mcache.alloc has one span of each class, or the span that means "none". */
+/* Does the word at @p addr lead to a span of class @p class, or to the span
+ * that means "none"? */
+static struct gr_error *check_cached(struct gr_search *s, uint64_t addr,
+				     uint32_t class, bool *ret)
+{
+	const struct gr_layout *layout = &s->rt->layout;
+	uint8_t record[GR_SEARCH_MAX_RECORD];
+	uint64_t span;
+	struct gr_error *err = gr_image_read_u64(s->rt->image, addr, &span);
+
+	*ret = false;
+	if (!err)
+		err = gr_search_read_mspan(s, span, record, ret);
+	if (*ret && gr_field_uint(record, layout->mspan.start_addr))
+		*ret = gr_field_uint(record, layout->mspan.spanclass) == class;
+	return err;
+}
+
+/*
+ * mcache.alloc has one span of each class. A program that runs takes another
+ * span many times a second, and the old one may be of another class soon. So a
+ * word that does not fit to its span is read again, with the span.
+ */
 static struct gr_error *check_mcache(struct gr_search *s, uint64_t addr,
 				     bool *ret)
 {
-	const struct gr_layout *layout = &s->rt->layout;
-	struct gr_field alloc = layout->mcache.alloc;
-	uint8_t record[GR_SEARCH_MAX_RECORD];
+	struct gr_field alloc = s->rt->layout.mcache.alloc;
+	unsigned int rereads = s->rt->is_running ? GR_SEARCH_REREADS : 0;
 	struct gr_error *err = NULL;
 
 	*ret = addr && addr % GR_WORD_BYTES == 0;
 	for (uint32_t i = 0; *ret && i < alloc.bytes / GR_WORD_BYTES; i++) {
-		uint64_t span;
-		err = gr_image_read_u64(s->rt->image, addr + alloc.off + i * 8,
-					&span);
-		if (!err)
-			err = gr_search_read_mspan(s, span, record, ret);
+		uint64_t at = addr + alloc.off + i * GR_WORD_BYTES;
+
+		err = check_cached(s, at, i, ret);
+		for (unsigned int j = 0; !err && !*ret && j < rereads; j++) {
+			gr_image_forget(s->rt->image);
+			err = gr_search_pay(s);
+			if (!err)
+				err = check_cached(s, at, i, ret);
+		}
 		if (err) {
 			*ret = false;
 			return err;
 		}
-		if (*ret && gr_field_uint(record, layout->mspan.start_addr))
-			*ret = gr_field_uint(record, layout->mspan.spanclass) ==
-			       i;
 	}
 	return NULL;
 }
@@ -363,20 +385,18 @@ static struct gr_error *check_ps(struct gr_search *s, const struct slice *ps,
 	return NULL;
 }
 
-struct gr_error *gr_search_find_sched(struct gr_search *s)
+struct gr_error *gr_search_find_gs(struct gr_search *s)
 {
-	struct gr_layout *layout = &s->rt->layout;
 	struct found gs = { .check = check_gs, .max_len = MAX_LIST };
-	struct found ps = { .check = check_ps, .max_len = MAX_PS };
-	struct gr_error *err;
 
-	err = find_slice(s, &gs, "the list of goroutines (runtime.allgs)",
-			 &layout->vars.allgs);
-	if (!err)
-		err = find_allm(s);
-	if (!err)
-		err = find_slice(s, &ps,
-				 "the list of processors (runtime.allp)",
-				 &layout->vars.allp);
-	return err;
+	return find_slice(s, &gs, "the list of goroutines (runtime.allgs)",
+			  &s->rt->layout.vars.allgs);
+}
+
+struct gr_error *gr_search_find_ps(struct gr_search *s)
+{
+	struct found ps = { .check = check_ps, .max_len = MAX_PS };
+
+	return find_slice(s, &ps, "the list of processors (runtime.allp)",
+			  &s->rt->layout.vars.allp);
 }

@@ -11,6 +11,7 @@
 enum {
 	MAX_VERSION_BYTES = 100,
 	MAX_TEXT_BYTES = 1 << 25, /* of code that is searched */
+	KEPT_TEXT_BYTES = 1 << 21,
 	TARGETS = 1 << 12,
 	BUILD_INFO_BYTES = 32,
 };
@@ -250,22 +251,21 @@ static uint64_t most_frequent(const struct counter *c)
 }
 
 /*
- * Find runtime.writeBarrier, which is set while the collector marks. Compiled
- * code tests it before every write of a pointer: CMPL $0, off(RIP).
+ * The variable that code compares with zero by far the most often, among the
+ * first @p max_bytes of code: CMPL $0, off(RIP). 0: there is none.
  */
-static struct gr_error *find_write_barrier(struct gr_search *s)
+static struct gr_error *most_compared(struct gr_search *s, uint64_t max_bytes,
+				      uint64_t *ret)
 {
 	static const uint8_t opcode[] = { 0x83, 0x3d };
-	struct gr_layout *layout = &s->rt->layout;
 	const struct gr_module *m = &s->rt->modules[0];
 	struct counter *counter;
 	struct gr_error *err;
 	struct gr_bytes text = { NULL, m->etext - m->text };
 
-	if (layout->vars.write_barrier)
-		return NULL;
-	if (text.size > MAX_TEXT_BYTES)
-		text.size = MAX_TEXT_BYTES;
+	*ret = 0;
+	if (text.size > max_bytes)
+		text.size = max_bytes;
 	err = gr_image_map(s->rt->image, m->text, text.size, &text.data);
 	if (gr_error_catch(&err, GR_ERROR_FAULT))
 		return NULL;
@@ -286,9 +286,29 @@ static struct gr_error *find_write_barrier(struct gr_search *s)
 		at++;
 	}
 	if (!err)
-		layout->vars.write_barrier = most_frequent(counter);
+		*ret = most_frequent(counter);
 	free(counter);
 	return err;
+}
+
+/*
+ * Find runtime.writeBarrier, which is set while the collector marks. Compiled
+ * code tests it before every write of a pointer. To check what is kept, a part
+ * of the code is enough.
+ */
+static struct gr_error *find_write_barrier(struct gr_search *s)
+{
+	uint64_t *var = &s->rt->layout.vars.write_barrier, found;
+	struct gr_error *err = NULL;
+
+	if (*var)
+		return NULL;
+	if (s->kept.write_barrier) {
+		err = most_compared(s, KEPT_TEXT_BYTES, &found);
+		if (!err && found == s->kept.write_barrier + s->bias)
+			*var = found;
+	}
+	return err || *var ? err : most_compared(s, MAX_TEXT_BYTES, var);
 }
 
 struct gr_error *gr_search_find_others(struct gr_search *s)
