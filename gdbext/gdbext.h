@@ -502,6 +502,9 @@ PyObject *gr_py_scan_neighbours(PyObject *obj, PyObject *args,
 PyObject *gr_py_scan_info(PyObject *obj, PyObject *unused);
 PyObject *gr_py_scan_layout(PyObject *obj, PyObject *unused);
 PyObject *gr_py_scan_estimate(PyObject *obj, PyObject *unused);
+PyObject *gr_py_scan_is_unsettled(PyObject *obj, PyObject *unused);
+PyObject *gr_py_scan_copy_searched(PyObject *obj, PyObject *unused);
+PyObject *gr_py_scan_search_copy(PyObject *obj, PyObject *unused);
 PyObject *gr_py_scan_reserve(PyObject *obj, PyObject *unused);
 PyObject *gr_py_scan_capture(PyObject *obj, PyObject *args, PyObject *kwargs);
 PyObject *gr_py_scan_finish(PyObject *obj, PyObject *unused);

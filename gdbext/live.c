@@ -30,6 +30,36 @@ PyObject *gr_py_scan_estimate(PyObject *obj, PyObject *unused)
 	return gr_py_row_new(&gr_py_estimate_row, &estimate);
 }
 
+PyObject *gr_py_scan_is_unsettled(PyObject *obj, PyObject *unused)
+{
+	(void)unused;
+	return PyBool_FromLong(gr_scan_is_unsettled(cast(obj)->scan));
+}
+
+PyObject *gr_py_scan_copy_searched(PyObject *obj, PyObject *unused)
+{
+	struct gr_py_scan *self = cast(obj);
+
+	(void)unused;
+	if (!gr_py_scan_enter_prepared(self))
+		return NULL;
+	struct gr_error *err = gr_scan_copy_searched(self->scan);
+	gr_py_scan_leave(self);
+	return gr_py_none_or_raise(err);
+}
+
+PyObject *gr_py_scan_search_copy(PyObject *obj, PyObject *unused)
+{
+	struct gr_py_scan *self = cast(obj);
+
+	(void)unused;
+	if (!gr_py_scan_enter_prepared(self))
+		return NULL;
+	struct gr_error *err = gr_scan_search_copy(self->scan);
+	gr_py_scan_leave(self);
+	return gr_py_none_or_raise(err);
+}
+
 PyObject *gr_py_scan_reserve(PyObject *obj, PyObject *unused)
 {
 	struct gr_py_scan *self = cast(obj);

@@ -10,7 +10,9 @@
 #include "inferior/sigbus.h"
 
 enum {
-	OPEN_TRIES = 3,
+	/* Copies in which the runtime is searched: each has what the search
+	 * missed in the one before. */
+	MAX_COPIES = 4,
 	/* Memory that every scan still needs: variables of frames, types; and
 	 * half the size of the symbols, when these are kept in a file. */
 	FIXED_BYTES = 4 << 20,
@@ -147,35 +149,46 @@ static struct gr_error *try_reading(struct gr_scan *scan)
 	return err;
 }
 
-/*
- * Open the program, with several tries. Without debug information, the runtime
- * is found by conditions that its heap and its scheduler must meet. A try may
- * fail only because they changed during the search.
- */
-static struct gr_error *open_program(const struct gr_target *target,
-				     enum gr_scan_extent extent,
-				     struct gr_scan **ret)
+/* What the search for the runtime has looked at is to be copied. */
+static void note_searched_estimate(struct gr_scan *scan)
 {
-	uint64_t begin = gr_scan_now_us();
-	struct gr_error *err = NULL;
+	uint64_t bytes = gr_image_noted_pages(scan->image) * GR_PAGE_BYTES;
 
-	// Registers are known only for a stopped process.
-	bool is_running = !target->nthreads;
+	scan->estimate = (struct gr_estimate){
+		.copy_bytes = bytes,
+		.table_bytes = fixed_bytes(scan),
+		.copy_us = bytes / BYTES_PER_US,
+		.is_rough = true,
+	};
+}
 
-	for (unsigned int i = 0; i < OPEN_TRIES; i++) {
-		_cleanup_(gr_cleanup_scan) struct gr_scan *scan = NULL;
+/*
+ * Open the program. Without debug information, the runtime is found by
+ * conditions that its heap and its scheduler must meet. If these change too
+ * fast for that, the scan is unsettled, which is no error: a copy can be
+ * searched.
+ */
+static struct gr_error *open_program(struct gr_scan *scan)
+{
+	struct gr_error *err = gr_scan_open_program(scan);
 
+	scan->is_unsettled = gr_error_catch(&err, GR_ERROR_UNSETTLED);
+	if (scan->is_unsettled)
+		note_searched_estimate(scan);
+	return err;
+}
+
+/* Estimate what a scan of the opened program costs. */
+static struct gr_error *estimate(struct gr_scan *scan)
+{
+	struct gr_error *err = scan->is_unsettled ? NULL : try_reading(scan);
+
+	if (err && err->code != GR_ERROR_INTERRUPTED &&
+	    err->code != GR_ERROR_MEMORY_LIMIT &&
+	    err->code != GR_ERROR_NO_MEMORY) {
 		gr_error_destroy(err);
-		err = gr_scan_new(target, extent, &scan);
-		if (err)
-			return err;
-		scan->rt.is_running = is_running;
-		scan->phase_start_us = begin; // Failed tries count, too.
-		err = gr_scan_open_program(scan);
-		if (!err)
-			*ret = steal_ptr(scan);
-		if (!err || err->code != GR_ERROR_UNSETTLED)
-			return err;
+		err = NULL;
+		note_rough_estimate(scan);
 	}
 	return err;
 }
@@ -189,21 +202,86 @@ struct gr_error *gr_scan_prepare(const struct gr_target *target,
 	struct gr_error *err;
 
 	gr_sigbus_guard_begin(&guard);
-	err = open_program(target, extent, &scan);
+	err = gr_scan_new(target, extent, &scan);
 	if (!err) {
-		err = try_reading(scan);
-		if (err && err->code != GR_ERROR_INTERRUPTED &&
-		    err->code != GR_ERROR_MEMORY_LIMIT &&
-		    err->code != GR_ERROR_NO_MEMORY) {
-			gr_error_destroy(err);
-			err = NULL;
-			note_rough_estimate(scan);
-		}
+		// Registers are known only for a stopped process.
+		scan->rt.is_running = !target->nthreads;
+		err = open_program(scan);
 	}
+	if (!err)
+		err = estimate(scan);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(scan);
 	return err;
+}
+
+bool gr_scan_is_unsettled(const struct gr_scan *scan)
+{
+	return scan->is_unsettled;
+}
+
+struct gr_error *gr_scan_copy_searched(struct gr_scan *scan)
+{
+	struct gr_sigbus_guard guard;
+	struct gr_error *err;
+
+	scan->phase_start_us = gr_scan_now_us();
+	gr_sigbus_guard_begin(&guard);
+	err = gr_image_refresh(scan->image);
+	if (!err)
+		err = gr_image_plan_noted(scan->image);
+	if (!err)
+		err = gr_image_capture(scan->image);
+	if (!err)
+		gr_image_enter_copy(scan->image);
+	return gr_sigbus_guard_end(&guard, err);
+}
+
+/* The search of a copy has failed. If the copy lacked memory that the search
+ * asked for, the next one has it. */
+static struct gr_error *retry_copy(struct gr_scan *scan, uint64_t noted_before,
+				   struct gr_error *err)
+{
+	bool is_searched = err->code == GR_ERROR_NO_DWARF ||
+			   err->code == GR_ERROR_LAYOUT ||
+			   err->code == GR_ERROR_FAULT ||
+			   err->code == GR_ERROR_FORMAT;
+
+	if (!is_searched || gr_image_noted_pages(scan->image) == noted_before)
+		return err;
+	if (scan->searched_copies == MAX_COPIES) {
+		err->code = GR_ERROR_UNSETTLED;
+		return gr_error_prefix(err, "the runtime changes too fast to "
+					    "be found: try again, or look at a "
+					    "core of it (gcore): ");
+	}
+	gr_error_destroy(err);
+	scan->is_unsettled = true;
+	note_searched_estimate(scan);
+	return gr_image_leave_copy(scan->image);
+}
+
+struct gr_error *gr_scan_search_copy(struct gr_scan *scan)
+{
+	uint64_t noted = gr_image_noted_pages(scan->image);
+	struct gr_sigbus_guard guard;
+	struct gr_error *err;
+
+	scan->phase_start_us = gr_scan_now_us();
+	gr_sigbus_guard_begin(&guard);
+	gr_scan_drop_program(scan);
+	scan->rt.is_running = false;
+	scan->is_unsettled = false;
+	scan->searched_copies++;
+	err = gr_image_note_fetches(scan->image, true);
+	if (!err)
+		err = gr_scan_open_program(scan);
+	if (err)
+		err = retry_copy(scan, noted, err);
+	if (!err)
+		err = estimate(scan);
+	return gr_sigbus_guard_end(&guard, err);
 }
 
 void gr_scan_estimate(const struct gr_scan *scan, struct gr_estimate *ret)

@@ -110,6 +110,17 @@ struct gr_estimate {
 struct gr_error *gr_scan_prepare(const struct gr_target *target,
 				 enum gr_scan_extent extent,
 				 struct gr_scan **ret) GR_MUST_CHECK;
+/**
+ * Without debug information, the runtime is searched. If the process changes it
+ * too fast for that, gr_scan_prepare() and gr_scan_search_copy() leave the scan
+ * unsettled. Then copy what the search has looked at with
+ * gr_scan_copy_searched(), when the process is stopped, and search the copy
+ * with gr_scan_search_copy(), when it may run again.
+ */
+bool gr_scan_is_unsettled(const struct gr_scan *scan);
+struct gr_error *gr_scan_copy_searched(struct gr_scan *scan) GR_MUST_CHECK;
+struct gr_error *gr_scan_search_copy(struct gr_scan *scan) GR_MUST_CHECK;
+/** The cost of the scan, or of the copy that is searched. */
 void gr_scan_estimate(const struct gr_scan *scan, struct gr_estimate *ret);
 /** Set memory aside for the copy, as estimated. */
 struct gr_error *gr_scan_reserve(struct gr_scan *scan) GR_MUST_CHECK;

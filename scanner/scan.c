@@ -245,9 +245,10 @@ static struct gr_error *read_program(struct gr_scan *scan)
 
 struct gr_error *gr_scan_open_program(struct gr_scan *scan)
 {
-	struct gr_error *err =
-		gr_image_create(&scan->target, &scan->gaps, &scan->image);
+	struct gr_error *err = NULL;
 
+	if (!scan->image)
+		err = gr_image_create(&scan->target, &scan->gaps, &scan->image);
 	if (err)
 		return err;
 	scan->rt.image = scan->image;
@@ -574,12 +575,7 @@ void gr_scan_destroy(struct gr_scan *scan)
 	gr_scan_drop_graph(scan);
 	gr_scan_drop_chains(scan);
 	gr_scan_drop(scan);
-	gr_types_destroy(scan->types);
-	free(scan->rt.modules);
-	free(scan->rt.symbols);
-	for (size_t i = 0; scan->dwarfs && i < scan->target.nmodules; i++)
-		gr_dwarf_destroy(scan->dwarfs[i]);
-	free(scan->dwarfs);
+	gr_scan_drop_program(scan);
 	gr_scan_drop_residency(scan);
 	gr_image_destroy(scan->image);
 	gr_scan_close_saved(scan);

@@ -74,6 +74,9 @@ struct gr_scan {
 	uint64_t first_private_bytes, peak_private_bytes;
 	uint64_t symbols_bytes; /**< Peak memory after reading the program. */
 	struct gr_estimate estimate;
+	/** The runtime was searched in this number of copies. */
+	unsigned int searched_copies;
+	bool is_unsettled;		     /**< It is not found yet. */
 	struct gr_stack_sample stack_sample; /**< For the estimate. */
 	const struct gr_ledger *walking;     /**< The running walk, or NULL. */
 	struct gr_chains *chains;    /**< Set by the first why; or NULL. */
@@ -148,6 +151,8 @@ struct gr_error *gr_scan_new(const struct gr_target *target,
 			     enum gr_scan_extent extent,
 			     struct gr_scan **ret) GR_MUST_CHECK;
 struct gr_error *gr_scan_open_program(struct gr_scan *scan) GR_MUST_CHECK;
+/** Drop what gr_scan_open_program() has read, but not the image. */
+void gr_scan_drop_program(struct gr_scan *scan);
 
 /** Read runtime.buildVersion, and warn of a release that goref is not tested
  * with. */

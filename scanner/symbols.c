@@ -195,7 +195,19 @@ static size_t runtime_module(const struct gr_scan *scan)
 	return 0;
 }
 
-struct gr_error *gr_scan_open_symbols(struct gr_scan *scan)
+void gr_scan_drop_program(struct gr_scan *scan)
+{
+	gr_types_destroy(steal_ptr(scan->types));
+	free(steal_ptr(scan->rt.modules));
+	free(steal_ptr(scan->rt.symbols));
+	scan->rt.nmodules = scan->rt.nsymbols = 0;
+	for (size_t i = 0; scan->dwarfs && i < scan->target.nmodules; i++)
+		gr_dwarf_destroy(scan->dwarfs[i]);
+	free(steal_ptr(scan->dwarfs));
+	scan->nwarnings = 0;
+}
+
+static struct gr_error *open_symbols(struct gr_scan *scan)
 {
 	size_t module = runtime_module(scan);
 	struct gr_error *err;
@@ -215,6 +227,21 @@ struct gr_error *gr_scan_open_symbols(struct gr_scan *scan)
 	    gr_error_catch(&err, GR_ERROR_NOT_GO))
 		return search_runtime(scan, module);
 	return err;
+}
+
+struct gr_error *gr_scan_open_symbols(struct gr_scan *scan)
+{
+	struct gr_error *err = NULL;
+
+	// If the runtime of a process that runs is not found, what the search
+	// has looked at is copied.
+	if (scan->rt.is_running)
+		err = gr_image_note_fetches(scan->image, true);
+	if (!err)
+		err = open_symbols(scan);
+	if (!err)
+		err = gr_image_note_fetches(scan->image, false);
+	return err ? err : gr_image_leave_copy(scan->image);
 }
 
 /* The debug information of the file that the module was loaded from. */

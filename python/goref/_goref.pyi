@@ -1515,7 +1515,8 @@ class Scan:
         progress: called about every 20 ms with the objects reached and the
             objects that there are, and with 0 and 0 outside of a walk. An
             exception that it raises ends the call.
-        cache: keep tables of debug information in the user's cache folder.
+        cache: keep tables of debug information in the user's cache folder, or
+            where the runtime is without them.
         prepare: do only what can be done while the process still runs. Then
             come estimate(), reserve(), and, while the process stands still,
             capture(), and last finish(). Nothing else works before that.
@@ -1524,7 +1525,18 @@ class Scan:
             More is a MemoryLimitError.
         """
     def estimate(self) -> Estimate:
-        """The cost of a scan."""
+        """The cost of a scan; of one that is not settled, the cost of
+        copy_searched()."""
+    def is_unsettled(self) -> bool:
+        """Was the runtime of a running process not found yet, because it
+        changed while it was searched? Then copy_searched() and search_copy()
+        come before everything else, until it is found."""
+    def copy_searched(self) -> None:
+        """Copy what the search has looked at, while the process stands still:
+        it may run again."""
+    def search_copy(self) -> None:
+        """Search the copy. UnsettledError: nothing was found in several
+        copies."""
     def reserve(self) -> None:
         """Take and touch the memory for the copy."""
     def capture(

@@ -136,29 +136,23 @@ class Look:
         described = target.running(pid)
         self.notes = described.notes
         warn(self.notes)
-        begin = time.monotonic()
-        try:
-            self._open(described, [])
-        except native.load().UnsettledError:
-            # All three tries have failed.
-            self._expect()
-            self.pause_s = self.expected.pause_s(
-                (time.monotonic() - begin) / 2
-            )
-            self._open_stopped(described)
-        self.estimate = self.scan.estimate()
+        self._open(described)
+        while self.scan.is_unsettled():
+            self._search_copy()
         self._expect()
-        read_s = self.estimate.read_us / 1e6
-        copy_s = pause.copy_s(
-            self.pace, self.estimate.copy_us / 1e6, params.threads()
-        )
-        self.pause_s = self.expected.pause_s(read_s + copy_s)
 
     def _expect(self) -> None:
-        """Expect how long a stop takes, by the number of threads now."""
+        """Expect how long a stop takes, by the number of threads now and by
+        what is to be copied."""
+        self.estimate = self.scan.estimate()
         self.pace = pause.measure(self.pid)
         threads = target.count_threads(self.pid)
         self.expected = pause.expect(self.cost, self.pace, threads)
+        copy_s = pause.copy_s(
+            self.pace, self.estimate.copy_us / 1e6, params.threads()
+        )
+        read_s = self.estimate.read_us / 1e6
+        self.pause_s = self.expected.pause_s(read_s + copy_s)
 
     def _refuse_frozen(self) -> None:
         """No tracer can stop it: gdb would wait until it is thawed."""
@@ -169,13 +163,13 @@ class Look:
                 f"control group {group}: thaw it first"
             )
 
-    def _open(self, described: target.Target, threads: list[Any]) -> None:
-        """threads: of a process that stands still; none: it runs on."""
+    def _open(self, described: target.Target) -> None:
+        """While it runs."""
         self.scan = native.load().Scan(
             kind=described.kind,
             read=target.read_memory(gdb.selected_inferior()),
             modules=described.modules,
-            threads=threads,
+            threads=[],
             pid=self.pid,
             progress=self.progress,
             cache=params.cache(),
@@ -185,19 +179,20 @@ class Look:
             extent=self.extent,
         )
 
-    def _open_stopped(self, described: target.Target) -> None:
+    def _search_copy(self) -> None:
         """Without debug information the runtime is searched, and what is
-        searched may change too fast for that."""
+        searched may change too fast for that. Then this is copied first, and
+        the copy is searched while the process runs on."""
+        self._expect()
+        size = units.human_bytes(self.estimate.copy_bytes)
         say(
             f"process {self.pid}: to find the runtime, goref first has to "
-            f"stop it for about {ms(self.pause_s)}"
+            f"copy {size}, which stops it for about {ms(self.pause_s)}"
         )
         self.check_pause()
-        self._hold(
-            lambda: self._open(
-                described, target.stopped_threads(native.load())
-            )
-        )
+        self.scan.reserve()
+        self._hold(self.scan.copy_searched)
+        self.scan.search_copy()
 
     def announce(self, max_nodes: int) -> None:
         e = self.estimate
