@@ -8,7 +8,7 @@
 static const uint64_t max_read_bytes = UINT64_C(1) << 30;
 static const uint64_t max_torn_bytes = UINT64_C(64) << 30;
 
-enum { COPY_BYTES = 4 << 20 };
+enum { COPY_BYTES = 4 << 20, AROUND_BYTES = 32 << 10 };
 
 GR_DEFINE_CLEANUP(copy, struct gr_copy, gr_copy_destroy)
 
@@ -101,7 +101,8 @@ static struct gr_error *copy_host(const struct gr_image *image, uint8_t *to,
 	return NULL;
 }
 
-// Note what a copy of a process lacks although the process has it.
+// Note what a copy of a process lacks although the process has it, and what lies
+// around it: new records lie beside each other.
 static struct gr_error *note_missing(struct gr_image *image, uint64_t addr,
 				     uint64_t bytes)
 {
@@ -111,7 +112,8 @@ static struct gr_error *note_missing(struct gr_image *image, uint64_t addr,
 	if (!image->noted || i == maps->size || addr < maps->data[i].start ||
 	    bytes > maps->data[i].end - addr || !(maps->data[i].flags & PF_R))
 		return NULL;
-	return gr_noted_add(image->noted, addr, bytes);
+	addr &= ~(uint64_t)(AROUND_BYTES - 1);
+	return gr_noted_add(image->noted, addr, bytes + AROUND_BYTES);
 }
 
 // Read bytes that several mappings or the source hold. The caller has checked
