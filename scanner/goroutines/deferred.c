@@ -2,6 +2,7 @@
 #include "deferred.h"
 
 #include "base/chain.h"
+#include "inferior/recorder.h"
 #include "scan.h"
 
 enum {
@@ -28,8 +29,22 @@ static struct gr_error *read_word(struct gr_scan *scan, uint64_t addr,
 {
 	struct gr_error *err = gr_image_read_u64(scan->image, addr, ret);
 
-	if (gr_error_catch(&err, GR_ERROR_FAULT))
+	if (gr_error_catch(&err, GR_ERROR_FAULT) ||
+	    gr_error_catch(&err, GR_ERROR_NOT_SAVED))
 		*ret = 0;
+	return err;
+}
+
+struct gr_error *gr_scan_read_closure(struct gr_scan *scan, uint64_t addr,
+				      struct gr_func *ret, bool *found)
+{
+	size_t mark = gr_recorder_search(scan->rt.recorder);
+	uint64_t pc = 0;
+	struct gr_error *err = addr ? read_word(scan, addr, &pc) : NULL;
+
+	*found = !err && pc && gr_func_find(&scan->rt, pc, ret) &&
+		 ret->entry == pc;
+	gr_recorder_end_search(scan->rt.recorder, mark, *found);
 	return err;
 }
 
@@ -38,14 +53,10 @@ static struct gr_error *read_entry(struct gr_scan *scan, uint64_t addr,
 				   uint64_t *ret)
 {
 	struct gr_func func;
-	struct gr_error *err;
+	bool found;
+	struct gr_error *err = gr_scan_read_closure(scan, addr, &func, &found);
 
-	*ret = 0;
-	if (!addr)
-		return NULL;
-	err = read_word(scan, addr, ret);
-	if (err || !gr_func_find(&scan->rt, *ret, &func) || func.entry != *ret)
-		*ret = 0;
+	*ret = found ? func.entry : 0;
 	return err;
 }
 
@@ -124,10 +135,11 @@ static void find_slots(const struct gr_scan *scan, struct info *info,
 		slots[i] = varp - next_number(info);
 }
 
-/* Defers of one frame that have no record. */
-static struct gr_error *add_open_coded(struct gr_scan *scan,
-				       const struct gr_frame *frame,
-				       struct deferred_vector *ret)
+/* Defers of one frame that have no record. Before the frame has set its bits and
+ * its closures, their slots have what was there before. */
+static struct gr_error *read_open_coded(struct gr_scan *scan,
+					const struct gr_frame *frame,
+					struct deferred_vector *ret)
 {
 	uint64_t slots[MAX_OPEN_CODED] = { 0 }, bits, closure;
 	uint64_t addr = gr_func_funcdata(&scan->rt, frame->func,
@@ -142,7 +154,8 @@ static struct gr_error *add_open_coded(struct gr_scan *scan,
 		err = gr_image_read_uint(scan->image,
 					 frame->varp - next_number(&info), 1,
 					 &bits);
-	if (gr_error_catch(&err, GR_ERROR_FAULT) || err || !bits)
+	if (gr_error_catch(&err, GR_ERROR_FAULT) ||
+	    gr_error_catch(&err, GR_ERROR_NOT_SAVED) || err || !bits)
 		return err;
 	find_slots(scan, &info, frame->varp, slots);
 	for (unsigned int i = MAX_OPEN_CODED; !err && i-- > 0;) {
@@ -157,6 +170,18 @@ static struct gr_error *add_open_coded(struct gr_scan *scan,
 		    !deferred_vector_append(ret, deferred))
 			err = &gr_enomem;
 	}
+	return err;
+}
+
+static struct gr_error *add_open_coded(struct gr_scan *scan,
+				       const struct gr_frame *frame,
+				       struct deferred_vector *ret)
+{
+	size_t mark = gr_recorder_search(scan->rt.recorder);
+	size_t before = ret->size;
+	struct gr_error *err = read_open_coded(scan, frame, ret);
+
+	gr_recorder_end_search(scan->rt.recorder, mark, ret->size > before);
 	return err;
 }
 

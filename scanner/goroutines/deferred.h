@@ -23,4 +23,10 @@ struct gr_error *gr_deferred_find(struct gr_scan *scan,
 				  const struct gr_goroutine *g,
 				  struct gr_u64_vector *ret) GR_MUST_CHECK;
 
+/** Read the function of the closure at @p addr, which may be anything: a saved
+ * file has the word only if there is one. */
+struct gr_error *gr_scan_read_closure(struct gr_scan *scan, uint64_t addr,
+				      struct gr_func *ret,
+				      bool *found) GR_MUST_CHECK;
+
 #endif /* GR_DEFERRED_H */

@@ -9,7 +9,9 @@
  */
 #include "goroutines/wait_table.h"
 
+#include "goroutines/deferred.h"
 #include "goruntime/layout/inline.h"
+#include "inferior/recorder.h"
 #include "scan.h"
 
 enum {
@@ -303,15 +305,22 @@ static struct gr_error *count_captured(struct finder *f, uint64_t pc,
 	return err;
 }
 
-/* The function of the closure at @p addr, if it is the user's. */
-static bool find_closure(struct finder *f, uint64_t addr, struct gr_func *ret)
+/* Read a word that a closure has captured. A file without values has it only if
+ * it is an address; 0 is about no lock. */
+static struct gr_error *read_captured(struct finder *f, uint64_t addr,
+				      uint64_t *ret)
 {
-	uint64_t pc = 0;
-	struct gr_error *err = gr_image_read_u64(f->scan->image, addr, &pc);
+	struct gr_recorder *recorder = f->scan->rt.recorder;
+	size_t mark = gr_recorder_search(recorder);
+	struct gr_mapping_info mapping;
+	struct gr_error *err = gr_image_read_u64(f->scan->image, addr, ret);
 
-	gr_error_destroy(err);
-	return !err && gr_func_find(&f->scan->rt, pc, ret) &&
-	       ret->entry == pc && !gr_lock_is_internal(ret->name);
+	gr_recorder_end_search(recorder, mark,
+			       !err && gr_image_mapping(f->scan->image, *ret,
+							&mapping));
+	if (gr_error_catch(&err, GR_ERROR_NOT_SAVED))
+		*ret = 0;
+	return err;
 }
 
 /* Note the locks of a class that the closure at @p addr unlocks. */
@@ -327,8 +336,7 @@ static struct gr_error *match_closure(struct finder *f, uint64_t addr,
 		return note_named_defer(f, class, at->addr);
 	err = count_captured(f, pc, &n);
 	for (size_t i = 1; !err && i <= n; i++) {
-		err = gr_image_read_u64(f->scan->image,
-					addr + i * GR_WORD_BYTES, &value);
+		err = read_captured(f, addr + i * GR_WORD_BYTES, &value);
 		if (gr_error_catch(&err, GR_ERROR_FAULT))
 			return NULL;
 		if (!err)
@@ -344,10 +352,13 @@ static struct gr_error *look_at_closure(struct finder *f, uint64_t addr)
 	const struct gr_lock_code *code;
 	struct gr_lock_at at;
 	struct gr_func func;
+	bool found;
+	struct gr_error *err =
+		gr_scan_read_closure(f->scan, addr, &func, &found);
 
-	if (!find_closure(f, addr, &func))
-		return NULL;
-	struct gr_error *err = gr_lock_code_of(&f->codes, &func, 1, &code);
+	if (err || !found || gr_lock_is_internal(func.name))
+		return err;
+	err = gr_lock_code_of(&f->codes, &func, 1, &code);
 	for (uint8_t class = 0; !err && class < GR_NLOCK_CLASSES; class ++)
 		if (code->nsites && gr_lock_code_unlocks(code, class, &at))
 			err = match_closure(f, addr, func.entry, class, &at);

@@ -562,8 +562,11 @@ bool gr_image_mapping(struct gr_image *image, uint64_t addr,
 	struct gr_mapping mapping = { 0 };
 	uint8_t byte;
 
+	// Nobody asks for the byte: it may be one of a value.
+	gr_recorder_pause(image->recorder);
 	struct gr_error *err = gr_image_read(image, addr, &byte, 1);
-	bool is_readable = !err;
+	gr_recorder_resume(image->recorder);
+	bool is_readable = !err || err->code == GR_ERROR_NOT_SAVED;
 	gr_error_destroy(err);
 	if (!find_mapping(image, addr, &mapping)) {
 		if (!is_readable)

@@ -18,6 +18,8 @@ struct gr_parts_page {
 	uint64_t addr;
 	UT_hash_handle hh;
 	uint8_t masks[GR_SET_PAGE_WORDS];
+	/** Words that the file has as 0. */
+	uint64_t blank[GR_SET_PAGE_BITMAP];
 };
 
 void gr_recorder_deinit(struct gr_recorder *r)
@@ -36,6 +38,7 @@ void gr_recorder_deinit(struct gr_recorder *r)
 	}
 	gr_word_set_deinit(&r->words);
 	gr_range_vector_deinit(&r->hosts);
+	gr_range_vector_deinit(&r->tried);
 	memset(r, 0, sizeof(*r));
 }
 
@@ -81,6 +84,17 @@ static void add_part(struct gr_recorder *r, uint64_t addr, uint64_t bytes)
 		r->is_out_of_memory = true;
 }
 
+void gr_recorder_add_blank(struct gr_recorder *r, uint64_t addr)
+{
+	uint64_t off = addr % GR_SET_PAGE_BYTES, word = off / 8;
+	struct gr_parts_page *parts = make_parts(r, addr - off);
+
+	if (parts)
+		parts->blank[word / 64] |= UINT64_C(1) << word % 64;
+	else
+		r->is_out_of_memory = true;
+}
+
 bool gr_recorder_list_words(const struct gr_recorder *r,
 			    struct gr_word_set *ret)
 {
@@ -103,6 +117,8 @@ bool gr_recorder_list_words(const struct gr_recorder *r,
 		for (int i = 0; i < GR_SET_PAGE_WORDS; i++)
 			to[i / 64] |= (uint64_t)(parts->masks[i] != 0)
 				      << i % 64;
+		for (int i = 0; i < GR_SET_PAGE_BITMAP; i++)
+			to[i] |= parts->blank[i];
 	}
 	return true;
 }
@@ -127,7 +143,8 @@ void gr_recorder_clear_unread(struct gr_recorder *r, uint64_t page,
 	if (!parts)
 		return;
 	for (int i = 0; i < GR_SET_PAGE_WORDS; i++)
-		if (parts->masks[i] && !(whole && whole[i / 64] >> i % 64 & 1))
+		if ((parts->masks[i] || parts->blank[i / 64] >> i % 64 & 1) &&
+		    !(whole && whole[i / 64] >> i % 64 & 1))
 			words[i] &= spread(parts->masks[i]);
 }
 
@@ -139,12 +156,10 @@ static void add_words(struct gr_recorder *r, uint64_t addr, uint64_t bytes)
 		r->is_out_of_memory = true;
 }
 
-void gr_recorder_add(struct gr_recorder *r, uint64_t addr, uint64_t bytes)
+static void add(struct gr_recorder *r, uint64_t addr, uint64_t bytes)
 {
 	uint64_t before = -addr % 8, after = (addr + bytes) % 8;
 
-	if (r->pauses || !bytes)
-		return;
 	if (GR_LIKELY(!before && !after)) {
 		add_words(r, addr, bytes);
 	} else if (addr % 8 + bytes <= 8) {
@@ -156,6 +171,35 @@ void gr_recorder_add(struct gr_recorder *r, uint64_t addr, uint64_t bytes)
 			add_part(r, addr + bytes - after, after);
 		add_words(r, addr + before, bytes - before - after);
 	}
+}
+
+void gr_recorder_add(struct gr_recorder *r, uint64_t addr, uint64_t bytes)
+{
+	const struct gr_range range = { addr, addr + bytes, NULL };
+
+	if (r->pauses || !bytes)
+		return;
+	if (GR_LIKELY(!r->searches))
+		add(r, addr, bytes);
+	else if (!gr_range_vector_append(&r->tried, range))
+		r->is_out_of_memory = true;
+}
+
+void gr_recorder_end_search(struct gr_recorder *r, size_t mark, bool found)
+{
+	if (!r)
+		return;
+	GR_ASSERT(r->searches && mark <= r->tried.size);
+	r->searches--;
+	// What an inner search has found, the outer one decides about.
+	if (found && r->searches)
+		return;
+	for (size_t i = mark; found && i < r->tried.size; i++) {
+		const struct gr_range *range = &r->tried.data[i];
+
+		add(r, range->start, range->end - range->start);
+	}
+	r->tried.size = mark;
 }
 
 void gr_recorder_add_bits(struct gr_recorder *r, uint64_t page,

@@ -22,7 +22,8 @@ struct gr_parts_page;
 /** Zero-initialised, nothing is recorded. */
 struct gr_recorder {
 	struct gr_word_set words; /**< Of which all bytes were read. */
-	/** Pages with words of which some bytes were read: a uthash table. */
+	/** Pages with words of which some bytes were read, or that count as 0: a
+	 * uthash table. */
 	struct gr_parts_page *parts;
 	struct gr_parts_page *last_parts; /**< The one that was used last. */
 	/** Pages whose words were read from a live target: a uthash table. */
@@ -32,6 +33,9 @@ struct gr_recorder {
 	bool are_hosts_sorted;
 	size_t last_host;
 	unsigned int pauses;
+	/** Of searches that have not ended: what they read. */
+	struct gr_range_vector tried;
+	unsigned int searches;
 	bool is_out_of_memory;
 };
 
@@ -45,6 +49,9 @@ void gr_recorder_add(struct gr_recorder *recorder, uint64_t addr,
  * bits from @p nwords on do not count. */
 void gr_recorder_add_bits(struct gr_recorder *recorder, uint64_t page,
 			  const uint64_t *bits, uint64_t nwords);
+
+/** Record the word at @p addr as 0, unless it is recorded as it is. */
+void gr_recorder_add_blank(struct gr_recorder *recorder, uint64_t addr);
 
 /** gr_recorder_add() of memory that the image does not keep: @p data has the bytes. */
 void gr_recorder_add_data(struct gr_recorder *recorder, uint64_t addr,
@@ -97,5 +104,22 @@ static inline void gr_recorder_resume(struct gr_recorder *recorder)
 	if (recorder)
 		recorder->pauses--;
 }
+
+/**
+ * Begin to look at what may be a record of some kind: the words that are read
+ * now are recorded if it is one, which gr_recorder_end_search() tells. What is
+ * none may have values. @p recorder may be NULL. Searches nest.
+ */
+static inline size_t gr_recorder_search(struct gr_recorder *recorder)
+{
+	if (!recorder)
+		return 0;
+	recorder->searches++;
+	return recorder->tried.size;
+}
+
+/** End the search that returned @p mark. */
+void gr_recorder_end_search(struct gr_recorder *recorder, size_t mark,
+			    bool found);
 
 #endif /* GR_RECORDER_H */

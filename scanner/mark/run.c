@@ -112,6 +112,15 @@ void gr_walk_run_interface(struct gr_walk *w, const struct gr_origin *o,
 	run_interface(w, o, scope, step, at, to);
 }
 
+/* Note the code of a funcval. What a stale variable leads to is none. */
+static void note_code(struct gr_walk *w, const uint8_t *host)
+{
+	struct gr_func func;
+
+	if (w->rt->recorder && gr_func_find(w->rt, gr_load_u64(host), &func))
+		gr_walk_note_read(w, host, GR_WORD_BYTES);
+}
+
 /*
  * Follow a reflect.Value. The word before the pointer is the type, the word
  * after it holds the flags. With flagIndir the pointer leads to the value,
@@ -122,10 +131,13 @@ static void run_reflect_value(struct gr_walk *w, const struct gr_origin *o,
 			      const uint8_t *at)
 {
 	enum { FLAG_INDIR = 1 << 7 };
-	gr_walk_note_read(w, at - GR_WORD_BYTES, 3 * GR_WORD_BYTES);
 	const struct gr_referent *to =
 		gr_walk_runtime_type(w, gr_load_u64(at - GR_WORD_BYTES));
 
+	if (to->type != GR_TYPE_NONE) {
+		gr_walk_note_read(w, at - GR_WORD_BYTES, GR_WORD_BYTES);
+		gr_walk_note_count(w, at + GR_WORD_BYTES);
+	}
 	if (gr_load_u64(at + GR_WORD_BYTES) & FLAG_INDIR)
 		gr_walk_visit(w, o, gr_load_u64(at), to, 0, scope, step);
 	else
@@ -142,7 +154,7 @@ void gr_walk_run_func(struct gr_walk *w, const struct gr_origin *o,
 	uint64_t word, bytes;
 
 	if (gr_walk_locate(w, addr, &host, &word, &bytes)) {
-		gr_walk_note_read(w, host, GR_WORD_BYTES);
+		note_code(w, host);
 		const struct gr_referent *closure =
 			gr_walk_closure_type(w, gr_load_u64(host));
 		if (closure->type != GR_TYPE_NONE)
@@ -189,11 +201,11 @@ static inline void run_interface_slot(struct gr_walk *w,
 	uint64_t word = gr_load_u64(at - GR_WORD_BYTES);
 	const struct gr_referent *to = gr_walk_cached_type(w, word);
 
-	gr_walk_note_read(w, at - GR_WORD_BYTES, GR_WORD_BYTES);
-
 	if (GR_UNLIKELY(!to))
 		to = slot->op == GR_SLOT_EFACE ? gr_walk_runtime_type(w, word) :
 						 gr_walk_itab_type(w, word);
+	if (to->type != GR_TYPE_NONE)
+		gr_walk_note_read(w, at - GR_WORD_BYTES, GR_WORD_BYTES);
 	run_interface(w, o, scope, step, at, to);
 }
 
@@ -206,14 +218,13 @@ static void run_wide_slot(struct gr_walk *w, const struct gr_origin *o,
 
 	switch ((enum gr_slot_op)slot->op) {
 	case GR_SLOT_SLICE:
-		gr_walk_note_read(w, at + GR_WORD_BYTES, 2 * GR_WORD_BYTES);
+		gr_walk_note_count(w, at + GR_WORD_BYTES);
 		run_array(w, o, scope, slot, step, addr,
-			  gr_load_u64(at + 2 * GR_WORD_BYTES));
+			  gr_walk_load_count(w, at + 2 * GR_WORD_BYTES));
 		break;
 	case GR_SLOT_COUNTED: // sync.Pool
-		gr_walk_note_read(w, at + GR_WORD_BYTES, GR_WORD_BYTES);
 		run_array(w, o, scope, slot, step, addr,
-			  gr_load_u64(at + GR_WORD_BYTES));
+			  gr_walk_load_count(w, at + GR_WORD_BYTES));
 		break;
 	case GR_SLOT_EFACE:
 	case GR_SLOT_IFACE:
@@ -268,9 +279,8 @@ static inline const struct gr_referent *slot_referent(struct gr_walk *w,
 		resolve_slot(w, slot);
 	if (slot->op > GR_SLOT_TRIE) {
 		if (slot->op == GR_SLOT_SLICE) {
-			gr_walk_note_read(w, at + GR_WORD_BYTES,
-					  2 * GR_WORD_BYTES);
-			count = gr_load_u64(at + 2 * GR_WORD_BYTES);
+			gr_walk_note_count(w, at + GR_WORD_BYTES);
+			count = gr_walk_load_count(w, at + 2 * GR_WORD_BYTES);
 		}
 		if (!count || count > UINT32_MAX)
 			return NULL;

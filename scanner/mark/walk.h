@@ -465,4 +465,26 @@ static inline void gr_walk_note_read(const struct gr_walk *w, const void *host,
 	gr_recorder_note(w->rt->recorder, host, bytes);
 }
 
+/** A slice with so many elements is none: no address has more bits. */
+#define GR_WALK_MAX_COUNT (UINT64_C(1) << 47)
+
+/** Note a length or a capacity. A stale variable may have any number. */
+static inline void gr_walk_note_count(const struct gr_walk *w,
+				      const uint8_t *host)
+{
+	if (GR_UNLIKELY(w->rt->recorder != NULL) &&
+	    gr_load_u64(host) < GR_WALK_MAX_COUNT)
+		gr_walk_note_read(w, host, GR_WORD_BYTES);
+}
+
+/** Load a number of elements, and note it; 0 if it cannot be one. */
+static inline uint64_t gr_walk_load_count(const struct gr_walk *w,
+					  const uint8_t *host)
+{
+	uint64_t count = gr_load_u64(host);
+
+	gr_walk_note_count(w, host);
+	return GR_LIKELY(count < GR_WALK_MAX_COUNT) ? count : 0;
+}
+
 #endif /* GR_WALK_H */

@@ -2,6 +2,7 @@
 #include "resident/classes.h"
 
 #include "inferior/elf.h"
+#include "inferior/recorder.h"
 
 enum {
 	NO_CLASS = GR_NRSS_CLASSES,
@@ -101,29 +102,43 @@ static struct gr_error *class_bss(struct table *t)
 	return err;
 }
 
-/* Arenas of glibc, by their headers: {arena, previous heap, bytes, ...}. */
+/* Is there the header of an arena of glibc at @p addr: {arena, previous heap,
+ * bytes, ...}? What is none may be a value. */
+static struct gr_error *is_c_arena(const struct table *t, uint64_t addr,
+				   bool *ret)
+{
+	struct gr_recorder *recorder = t->scan->rt.recorder;
+	size_t mark = gr_recorder_search(recorder);
+	uint64_t header[3] = { 0 };
+	struct gr_error *err = gr_image_read_late(t->scan->image, addr, header,
+						  sizeof(header));
+	uint64_t off = header[0] % GR_C_ARENA_BYTES;
+
+	*ret = !err && header[0] && off >= 4 * GR_WORD_BYTES &&
+	       off <= MAX_HEAP_INFO_BYTES && header[2] &&
+	       header[2] % GR_PAGE_BYTES == 0 &&
+	       header[2] <= GR_C_ARENA_BYTES &&
+	       find(t, header[0]) != SIZE_MAX &&
+	       (header[0] - off) % GR_C_ARENA_BYTES == 0;
+	gr_recorder_end_search(recorder, mark, *ret);
+	gr_error_catch(&err, GR_ERROR_FAULT);
+	gr_error_catch(&err, GR_ERROR_NOT_SAVED);
+	return err;
+}
+
 static struct gr_error *class_c_arenas(struct table *t)
 {
 	struct gr_error *err = NULL;
 
 	for (size_t i = 0; !err && i < t->size; i++) {
 		const struct gr_mapping *m = &t->list[i];
-		uint64_t header[3];
+		bool is_arena;
 
 		if (t->classes[i] != NO_CLASS || m->start % GR_C_ARENA_BYTES ||
 		    !(m->flags & PF_W))
 			continue;
-		err = gr_image_read_late(t->scan->image, m->start, header,
-					 sizeof(header));
-		if (gr_error_catch(&err, GR_ERROR_FAULT) || err)
-			continue;
-		uint64_t off = header[0] % GR_C_ARENA_BYTES;
-		if (header[0] && off >= 4 * GR_WORD_BYTES &&
-		    off <= MAX_HEAP_INFO_BYTES && header[2] &&
-		    header[2] % GR_PAGE_BYTES == 0 &&
-		    header[2] <= GR_C_ARENA_BYTES &&
-		    find(t, header[0]) != SIZE_MAX &&
-		    (header[0] - off) % GR_C_ARENA_BYTES == 0)
+		err = is_c_arena(t, m->start, &is_arena);
+		if (!err && is_arena)
 			t->classes[i] = GR_RSS_C_HEAP;
 	}
 	return err;

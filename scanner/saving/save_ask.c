@@ -14,6 +14,7 @@
 #include "save_internal.h"
 
 #include "goroutines/backtrace.h"
+#include "goroutines/deferred.h"
 #include "goroutines/goroutine_list.h"
 #include "goroutines/goroutine_wait.h"
 #include "goroutines/panic.h"
@@ -117,13 +118,14 @@ static struct gr_error *ask_specials(struct gr_scan *scan)
 {
 	const struct gr_root_list *list = &scan->roots.list;
 	struct gr_error *err = NULL;
-	uint64_t pc;
+	struct gr_func func;
+	bool found;
 
 	for (size_t i = 0; !err && i < list->size; i++) {
 		err = gr_runtime_step(&scan->rt, 1);
 		if (!err && list->data[i].is_func)
-			err = gr_save_allow_absent(gr_image_read_u64(
-				scan->image, list->data[i].addr, &pc));
+			err = gr_save_allow_absent(gr_scan_read_closure(
+				scan, list->data[i].addr, &func, &found));
 	}
 	return err;
 }

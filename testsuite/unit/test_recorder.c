@@ -119,12 +119,67 @@ static void test_ends_of_memory(void **state)
 	gr_recorder_deinit(&r);
 }
 
+/* What a search reads is recorded if it finds; an outer one decides last. */
+static void test_searches(void **state)
+{
+	static uint8_t was_read[BYTES];
+	struct gr_recorder r = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 16; i++) {
+		bool outer_finds = i & 1, inner_finds = i & 2;
+		uint64_t off = i * 64;
+		size_t outer = gr_recorder_search(&r);
+
+		gr_recorder_add(&r, base + off, 11);
+		size_t inner = gr_recorder_search(&r);
+		gr_recorder_add(&r, base + off + 24, 3);
+		gr_recorder_end_search(&r, inner, inner_finds);
+		gr_recorder_end_search(&r, outer, outer_finds);
+		if (outer_finds)
+			memset(was_read + off, 1, 11);
+		if (outer_finds && inner_finds)
+			memset(was_read + off + 24, 1, 3);
+		// After a search, reads are recorded at once again.
+		gr_recorder_add(&r, base + off + 40, 8);
+		memset(was_read + off + 40, 1, 8);
+		expect(&r, was_read);
+	}
+	gr_recorder_end_search(NULL, gr_recorder_search(NULL), true);
+	gr_recorder_deinit(&r);
+}
+
+/* A word that leads nowhere is there, and is 0. */
+static void test_blank_words(void **state)
+{
+	static uint8_t was_read[BYTES];
+	struct gr_word_set all = { 0 };
+	struct gr_recorder r = { 0 };
+
+	(void)state;
+	gr_recorder_add_blank(&r, base + 16);
+	gr_recorder_add_blank(&r, base + PAGE + 8);
+	gr_recorder_add_blank(&r, base + PAGE + 24);
+	gr_recorder_add(&r, base + PAGE + 8, 8);
+	gr_recorder_add(&r, base + PAGE + 24, 2);
+	memset(was_read + PAGE + 8, 1, 8);
+	memset(was_read + PAGE + 24, 1, 2);
+	expect(&r, was_read);
+	assert_true(gr_recorder_list_words(&r, &all));
+	assert_true(gr_word_set_has(&all, base + 16, 8));
+	assert_false(gr_word_set_has(&all, base + 8, 8));
+	gr_word_set_deinit(&all);
+	gr_recorder_deinit(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reads_of_all_sizes),
 		cmocka_unit_test(test_bits_of_pages),
 		cmocka_unit_test(test_ends_of_memory),
+		cmocka_unit_test(test_searches),
+		cmocka_unit_test(test_blank_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,8 +68,12 @@ static const struct gr_dictionary *of_slot(struct gr_recorder *recorder,
 	    at >= g->stack.end || g->stack.end - at < GR_WORD_BYTES)
 		return NULL;
 	const uint8_t *host = g->stack.host + (at - g->stack.start);
-	gr_recorder_note(recorder, host, GR_WORD_BYTES);
-	return gr_dictionary_set_at(&generic->dicts, gr_load_u64(host));
+	const struct gr_dictionary *dict =
+		gr_dictionary_set_at(&generic->dicts, gr_load_u64(host));
+	// What else is in the slot may be a value.
+	if (dict)
+		gr_recorder_note(recorder, host, GR_WORD_BYTES);
+	return dict;
 }
 
 // A caller that is not generic loads the address of the dictionary in its

@@ -18,6 +18,9 @@ enum {
 	FRAME_STEPS = 4,
 };
 
+/** No address has more bits. */
+#define MAX_LENGTH (UINT64_C(1) << 47)
+
 struct frames {
 	struct gr_runtime *rt;
 	const struct gr_sched *sched;
@@ -89,11 +92,12 @@ static bool gather_piece(const struct gr_runtime *rt,
 	return true;
 }
 
-/* Is the word at @p off the length of a slice or a string, or the type of an
- * interface? */
+/* Is the word at @p off, which is @p value, the length of a slice or a string, or
+ * the type of an interface? What the slot of a dead one has may be a value. */
 static struct gr_error *is_header(const struct frames *f, gr_type_id type,
-				  uint64_t off, bool *ret)
+				  uint64_t off, uint64_t value, bool *ret)
 {
+	struct gr_mapping_info mapping;
 	char buf[64];
 	struct gr_text name = gr_text_begin(buf, sizeof(buf));
 	struct gr_type_word word;
@@ -104,8 +108,10 @@ static struct gr_error *is_header(const struct frames *f, gr_type_id type,
 	if (err || word.is_nameless || word.type == GR_TYPE_NONE)
 		return err;
 	uint8_t kind = gr_types_get(f->locals.types, word.type)->kind;
-	*ret = kind == GR_KIND_SLICE || kind == GR_KIND_STRING ||
-	       kind == GR_KIND_INTERFACE;
+	if (kind == GR_KIND_SLICE || kind == GR_KIND_STRING)
+		*ret = value < MAX_LENGTH;
+	else if (kind == GR_KIND_INTERFACE)
+		*ret = gr_image_mapping(f->rt->image, value, &mapping);
 	return NULL;
 }
 
@@ -122,10 +128,11 @@ static struct gr_error *note_headers(const struct frames *f, uint32_t index,
 	struct gr_error *err = NULL;
 	bool is_kept;
 
-	for (uint64_t off = 0; !err && host && at && off < size;
+	for (uint64_t off = 0;
+	     !err && host && at && off + GR_WORD_BYTES <= size;
 	     off += GR_WORD_BYTES) {
 		err = is_header(f, local->type, piece->off_bytes + off,
-				&is_kept);
+				gr_load_u64(host + off), &is_kept);
 		if (!err && is_kept)
 			gr_recorder_note(f->rt->recorder, host + off,
 					 GR_WORD_BYTES);

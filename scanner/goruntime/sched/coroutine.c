@@ -3,6 +3,7 @@
 
 #include "goruntime/layout/names.h"
 #include "goruntime/sched/live_words.h"
+#include "inferior/recorder.h"
 
 enum { WORD_STEPS = 4 };
 
@@ -33,10 +34,13 @@ static struct gr_error *has_coro(const struct gr_sched *sched,
 		    (sched->is_heap &&
 		     !sched->is_heap(sched->is_heap_ctx, word)))
 			continue;
+		size_t mark = gr_recorder_search(sched->rt->recorder);
 		err = gr_image_read_u64(sched->rt->image, word + field.off,
 					&value);
 		*found = !err && value == gp;
+		gr_recorder_end_search(sched->rt->recorder, mark, *found);
 		gr_error_catch(&err, GR_ERROR_FAULT);
+		gr_error_catch(&err, GR_ERROR_NOT_SAVED);
 	}
 	return err;
 }

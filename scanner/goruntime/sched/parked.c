@@ -5,6 +5,7 @@
 #include "goruntime/layout/names.h"
 #include "goruntime/sched/live_words.h"
 #include "goruntime/sched/wait_kind.h"
+#include "inferior/recorder.h"
 
 enum {
 	MAX_PARK_FRAMES = 8, /* gopark, goparkunlock, semacquire1 */
@@ -31,11 +32,14 @@ static struct gr_error *find_in_frame(const struct gr_sched *sched,
 	while (!err && !*found && gr_live_words_next(&words, &word)) {
 		if (!may_be_sudog(sched, word))
 			continue;
+		size_t mark = gr_recorder_search(sched->rt->recorder);
 		err = gr_runtime_step(sched->rt, WORD_STEPS);
 		if (!err)
 			err = gr_sudog_read(sched->rt, word, ret);
 		*found = !err && ret->g == g->addr;
+		gr_recorder_end_search(sched->rt->recorder, mark, *found);
 		gr_error_catch(&err, GR_ERROR_FAULT);
+		gr_error_catch(&err, GR_ERROR_NOT_SAVED);
 	}
 	return err;
 }
@@ -97,17 +101,22 @@ static struct gr_error *walk_list(const struct gr_sched *sched,
 	struct gr_cond_waiter *waiter;
 	struct gr_sudog sudog;
 	uint64_t addr = 0;
+	size_t mark = gr_recorder_search(rt->recorder);
 	struct gr_error *err = gr_image_read_u64(
 		rt->image, list + rt->layout.notify_list.head.off, &addr);
+	bool found = false;
 
 	while (!err && addr && (waiter = find_waiter(waiters, addr))) {
+		found = true;
 		waiter->list = list;
 		err = gr_runtime_step(rt, WORD_STEPS);
 		if (!err)
 			err = gr_sudog_read(rt, addr, &sudog);
 		addr = err ? 0 : sudog.next;
 	}
+	gr_recorder_end_search(rt->recorder, mark, found);
 	gr_error_catch(&err, GR_ERROR_FAULT);
+	gr_error_catch(&err, GR_ERROR_NOT_SAVED);
 	return err;
 }
 

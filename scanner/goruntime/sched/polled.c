@@ -3,6 +3,7 @@
 
 #include "goruntime/layout/names.h"
 #include "goruntime/sched/live_words.h"
+#include "inferior/recorder.h"
 
 enum {
 	MAX_FRAMES = 12, /* from the runtime's to the user's call */
@@ -36,6 +37,11 @@ static struct gr_error *prove(const struct gr_sched *sched,
 
 	if (!err)
 		err = read_late(sched, addr + f->wg.off, &wg);
+	// A file has the pollDesc that led to a goroutine, and no other one.
+	if (gr_error_catch(&err, GR_ERROR_NOT_SAVED)) {
+		*is_known = true;
+		return NULL;
+	}
 	*is_known = !gr_error_catch(&err, GR_ERROR_FAULT) && !err;
 	polled->is_proven = *is_known && (rg == g->addr || wg == g->addr);
 	polled->is_write = polled->is_proven && rg != g->addr;
@@ -67,13 +73,37 @@ static struct gr_error *read_fd(const struct gr_sched *sched, uint64_t addr,
 	if (!err)
 		err = gr_image_read_u64(sched->rt->image,
 					addr + layout->poll_fd.pd.off, &desc);
-	if (gr_error_catch(&err, GR_ERROR_FAULT) || err)
+	if (gr_error_catch(&err, GR_ERROR_FAULT) ||
+	    gr_error_catch(&err, GR_ERROR_NOT_SAVED) || err)
 		return err;
 	*found = number < MAX_DESCRIPTOR && desc && desc % GR_WORD_BYTES == 0 &&
 		 (!sched->is_heap || !sched->is_heap(sched->is_heap_ctx, desc));
 	ret->fd = addr;
 	ret->poll_desc = desc;
 	return NULL;
+}
+
+/* Is what @p word leads to a poll.FD? *@p found is false if not. One that cannot
+ * be proven is taken if @p may_be_unproven. */
+static struct gr_error *try_word(const struct gr_sched *sched,
+				 const struct gr_goroutine *g, uint64_t word,
+				 bool may_be_unproven, struct gr_polled *polled,
+				 bool *found)
+{
+	size_t mark = gr_recorder_search(sched->rt->recorder);
+	struct gr_mapping_info mapping;
+	bool is_known = false;
+	struct gr_error *err = read_fd(sched, word, polled, found);
+
+	if (!err && *found)
+		err = prove(sched, g, polled, &is_known);
+	*found = !err && *found &&
+		 (polled->is_proven ||
+		  (may_be_unproven && !is_known &&
+		   gr_image_mapping(sched->rt->image, polled->poll_desc,
+				    &mapping)));
+	gr_recorder_end_search(sched->rt->recorder, mark, *found);
+	return err;
 }
 
 /* Look at the live words of a frame; the first candidate that cannot be proven
@@ -92,16 +122,13 @@ static struct gr_error *find_in_frame(const struct gr_sched *sched,
 
 	while (!err && !ret->is_proven && gr_live_words_next(&words, &word)) {
 		struct gr_polled polled = { .frame = frame };
-		bool found, is_known = false;
+		bool found = false;
 
 		err = gr_runtime_step(sched->rt, WORD_STEPS);
 		if (!err)
-			err = read_fd(sched, word, &polled, &found);
-		if (!err && found)
-			err = prove(sched, g, &polled, &is_known);
-		if (err || !found)
-			continue;
-		if (polled.is_proven || (waits && !is_known && !ret->fd))
+			err = try_word(sched, g, word, waits && !ret->fd,
+				       &polled, &found);
+		if (found)
 			*ret = polled;
 	}
 	return err;

@@ -87,11 +87,9 @@ static bool stack_word(const struct stack_scan *s, uint64_t addr, uint64_t *ret)
 	return true;
 }
 
-/* Read the method value of a call made by reflect. *ok is false if there is no
- * valid one. */
-static struct gr_error *read_method_value(struct stack_scan *s,
-					  const struct gr_frame *frame,
-					  struct reflect_args *args, bool *ok)
+static struct gr_error *try_method_value(struct stack_scan *s,
+					 const struct gr_frame *frame,
+					 struct reflect_args *args, bool *ok)
 {
 	const typeof(s->rt->layout.bitvector) *layout =
 		&s->rt->layout.bitvector;
@@ -111,9 +109,8 @@ static struct gr_error *read_method_value(struct stack_scan *s,
 				    layout->size_bytes);
 	else if (!err)
 		return NULL;
-	if (gr_error_catch(&err, GR_ERROR_FAULT))
-		return NULL;
-	if (err)
+	if (gr_error_catch(&err, GR_ERROR_FAULT) ||
+	    gr_error_catch(&err, GR_ERROR_NOT_SAVED) || err)
 		return err;
 	int32_t n = (int32_t)gr_field_uint(vector, layout->n);
 	args->nwords = n < 0 ? 0 : n;
@@ -122,6 +119,19 @@ static struct gr_error *read_method_value(struct stack_scan *s,
 		args->nwords = mv.arg_bytes / GR_WORD_BYTES;
 	*ok = true;
 	return NULL;
+}
+
+/* Read the method value of a call made by reflect. *ok is false if there is no
+ * valid one. */
+static struct gr_error *read_method_value(struct stack_scan *s,
+					  const struct gr_frame *frame,
+					  struct reflect_args *args, bool *ok)
+{
+	size_t mark = gr_recorder_search(s->rt->recorder);
+	struct gr_error *err = try_method_value(s, frame, args, ok);
+
+	gr_recorder_end_search(s->rt->recorder, mark, *ok);
+	return err;
 }
 
 /* Find the argument map of a function whose arguments are not in its tables:
