@@ -60,6 +60,8 @@ static const struct gr_py_field wait_fields[] = {
 	NETWORK_FIELD(network),
 	NETWORK_FIELD(local),
 	NETWORK_FIELD(remote),
+	{ "has_unsaved_addresses",
+	  offsetof(struct gr_wait_info, network.has_unsaved), gr_py_from_bool },
 	GR_PY_FIELD_AS(gr_wait_info, awaited_id, gr_py_from_u64_or_none),
 	GR_PY_FIELD(gr_wait_info, is_callee),
 	{ NULL, 0, NULL },

@@ -606,6 +606,8 @@ class Wait(NamedTuple):
     local: str | None
     """"127.0.0.1:80", or a path."""
     remote: str | None
+    has_unsaved_addresses: bool
+    """It has addresses, which a file without values does not have."""
     awaited_id: int | None
     """Of a coroutine: the goroutine that it waits for."""
     is_callee: bool

@@ -8,6 +8,7 @@
 #include "goruntime/layout/names.h"
 #include "goruntime/sched/live_words.h"
 #include "goruntime/sched/polled.h"
+#include "inferior/recorder.h"
 #include "scan.h"
 
 #include <arpa/inet.h>
@@ -34,7 +35,8 @@ static struct gr_error *read_late(struct gr_scan *scan, uint64_t addr,
 	struct gr_error *err =
 		gr_image_read_late(scan->image, addr, buf, bytes);
 
-	*found = !gr_error_catch(&err, GR_ERROR_FAULT) && !err;
+	*found = !gr_error_catch(&err, GR_ERROR_FAULT) &&
+		 !gr_error_catch(&err, GR_ERROR_NOT_SAVED) && !err;
 	return err;
 }
 
@@ -353,20 +355,110 @@ static struct gr_error *look_at_calls(struct gr_scan *scan,
 	return err;
 }
 
-static struct gr_error *describe_socket(struct gr_scan *scan, uint64_t poll_fd,
+static bool has_layout(const struct gr_scan *scan)
+{
+	const typeof(scan->rt.layout.net_fd) *f = &scan->rt.layout.net_fd;
+
+	return gr_field_is_present(f->net) && gr_field_is_present(f->laddr) &&
+	       gr_field_is_present(f->raddr);
+}
+
+/* Is this one of Go's own names? A program cannot choose another one, but for the
+ * protocol of raw sockets. */
+static bool is_known_network(const char *text)
+{
+	static const char *const known[] = { "tcp",  "tcp4",	 "tcp6",
+					     "udp",  "udp4",	 "udp6",
+					     "unix", "unixgram", "unixpacket",
+					     "ip",   "ip4",	 "ip6" };
+
+	for (size_t i = 0; i < GR_ARRAY_SIZE(known); i++)
+		if (!strcmp(text, known[i]))
+			return true;
+	return false;
+}
+
+/* Read the name of the network. A file without values has Go's own names. */
+static struct gr_error *read_network(struct gr_scan *scan, uint64_t addr,
+				     const char **ret)
+{
+	size_t mark = gr_recorder_search(scan->rt.recorder);
+	struct gr_error *err = read_string(scan, addr, ret);
+
+	gr_recorder_end_search(scan->rt.recorder, mark,
+			       !err && is_known_network(*ret));
+	return err;
+}
+
+/* Does the socket have an address in the interface at @p addr? */
+static struct gr_error *has_address(struct gr_scan *scan, uint64_t addr,
+				    bool *ret)
+{
+	uint64_t itab = 0;
+	bool found;
+	struct gr_error *err =
+		read_late(scan, addr, &itab, sizeof(itab), &found);
+
+	*ret |= found && itab;
+	return err;
+}
+
+/* The network, and whether there are addresses. */
+static struct gr_error *describe_kind(struct gr_scan *scan, uint64_t fd,
+				      struct gr_network *ret)
+{
+	const typeof(scan->rt.layout.net_fd) *f = &scan->rt.layout.net_fd;
+	struct gr_error *err =
+		read_network(scan, fd + f->net.off, &ret->network);
+
+	if (!err)
+		err = has_address(scan, fd + f->laddr.off, &ret->has_unsaved);
+	return err ? err :
+		     has_address(scan, fd + f->raddr.off, &ret->has_unsaved);
+}
+
+static struct gr_error *describe_ends(struct gr_scan *scan,
+				      const struct gr_goroutine *g,
+				      const struct calls *calls, uint64_t fd,
+				      struct gr_network *ret)
+{
+	const typeof(scan->rt.layout.net_fd) *f = &scan->rt.layout.net_fd;
+	struct gr_error *err = NULL;
+
+	if (has_layout(scan))
+		err = address_text(scan, fd + f->laddr.off, &ret->local);
+	if (!err && has_layout(scan))
+		err = address_text(scan, fd + f->raddr.off, &ret->remote);
+	return err || !calls->is_connect || *ret->remote ?
+		       err :
+		       find_dialled(scan, g, calls->socket, &ret->remote);
+}
+
+/* Describe a socket. Its addresses are values: they are searched and read, but
+ * not recorded. */
+static struct gr_error *describe_socket(struct gr_scan *scan,
+					const struct gr_goroutine *g,
+					const struct calls *calls,
+					uint64_t poll_fd,
 					struct gr_network *ret)
 {
 	const typeof(scan->rt.layout.net_fd) *f = &scan->rt.layout.net_fd;
 	uint64_t fd = poll_fd - f->pfd.off;
-	struct gr_error *err;
+	struct gr_error *err = NULL;
 
-	if (!gr_field_is_present(f->net) || !gr_field_is_present(f->laddr) ||
-	    !gr_field_is_present(f->raddr))
+	if (has_layout(scan))
+		err = describe_kind(scan, fd, ret);
+	if (err)
+		return err;
+	if (!gr_scan_may_have_values(scan)) {
+		ret->has_unsaved |= calls->is_connect;
 		return NULL;
-	err = read_string(scan, fd + f->net.off, &ret->network);
-	if (!err)
-		err = address_text(scan, fd + f->laddr.off, &ret->local);
-	return err ? err : address_text(scan, fd + f->raddr.off, &ret->remote);
+	}
+	ret->has_unsaved = false;
+	gr_recorder_pause(scan->rt.recorder);
+	err = describe_ends(scan, g, calls, fd, ret);
+	gr_recorder_resume(scan->rt.recorder);
+	return err;
 }
 
 struct gr_error *gr_network_find(struct gr_scan *scan,
@@ -395,9 +487,7 @@ struct gr_error *gr_network_find(struct gr_scan *scan,
 		      calls.is_accept  ? "accept" :
 		      polled.is_write  ? "write" :
 					 "read";
-	if (calls.is_socket)
-		err = describe_socket(scan, polled.fd, ret);
-	return err || !calls.is_connect || !calls.is_socket || *ret->remote ?
-		       err :
-		       find_dialled(scan, g, calls.socket, &ret->remote);
+	return calls.is_socket ?
+		       describe_socket(scan, g, &calls, polled.fd, ret) :
+		       NULL;
 }

@@ -14,6 +14,8 @@ struct gr_network {
 	const char *action;  /**< "read", "write", "accept" or "connect" */
 	const char *network; /**< "tcp", "udp", "unix"; "": no socket. */
 	const char *local, *remote; /**< `127.0.0.1:80`, a path; or "". */
+	/** There are addresses, which a file without values does not have. */
+	bool has_unsaved;
 	/** Moment of the program's clock at which the wait ends; 0: none. */
 	uint64_t deadline;
 };

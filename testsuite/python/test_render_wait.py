@@ -27,6 +27,7 @@ def wait_row(goref, kind, **fields):
         "is_in_c": False,
         "is_woken": False,
         "is_callee": False,
+        "has_unsaved_addresses": False,
     }
     ordinary.update(
         dict.fromkeys(
@@ -133,6 +134,16 @@ LOCK = {"primitive": 0x1000, "type": "sync.Mutex"}
             "network",
             {"descriptor": 5, "action": "connect", "network": "tcp"},
             "for a connection (tcp, descriptor 5)",
+        ),
+        (
+            "network",
+            {
+                "descriptor": 5,
+                "action": "read",
+                "network": "tcp",
+                "has_unsaved_addresses": True,
+            },
+            "to read (tcp, addresses not in the file, descriptor 5)",
         ),
         (
             "sleep",

@@ -137,6 +137,8 @@ def _network_text(wait: Wait) -> str:
     facts = [f"descriptor {wait.descriptor}"]
     if wait.local:
         facts.insert(0, f"local address {wait.local}")
+    if wait.has_unsaved_addresses:
+        facts.insert(0, "addresses not in the file")
     if wait.network:
         facts.insert(0, wait.network)
     return f"{verb} ({', '.join(facts)})"
@@ -213,6 +215,7 @@ def wait_document(wait: Wait) -> Document:
             "network": wait.network,
             "local": wait.local,
             "remote": wait.remote,
+            "has_unsaved_addresses": wait.has_unsaved_addresses,
         },
         "coroutine": {
             "waits_for": wait.awaited_id,
