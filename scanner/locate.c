@@ -4,6 +4,8 @@
 
 #include "scan.h"
 
+#include "inferior/stored.h"
+
 #include "goruntime/layout/pclntab.h"
 #include "goruntime/layout/symbols.h"
 
@@ -219,6 +221,11 @@ static struct gr_error *locate_mapping(struct gr_scan *scan,
 	if (!gr_image_mapping(scan->image, at->addr, &mapping)) {
 		at->kind = GR_LOCATED_UNMAPPED;
 		at->text = "unmapped";
+		return NULL;
+	}
+	if (mapping.path && strstr(mapping.path, GR_UNSAVED_PATH)) {
+		at->kind = GR_LOCATED_MAPPED_FILE;
+		at->text = "mapped from a file whose path is not saved";
 		return NULL;
 	}
 	if (mapping.path) {

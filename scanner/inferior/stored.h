@@ -13,6 +13,9 @@
 #include "inferior/ranges.h"
 #include "inferior/residency.h"
 
+/** Of a mapping, in place of its path or of the end of it: the path is a value. */
+#define GR_UNSAVED_PATH "(path not saved)"
+
 /** The tables of the debug information of a module: a block of dwarf/store.c.
  * Not there: 0 bytes. */
 struct gr_stored_tables {

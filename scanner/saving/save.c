@@ -128,22 +128,32 @@ static struct gr_error *add_modules(struct gr_scan *scan,
 	return err;
 }
 
-/* The lists belong to the image; forget them before gr_stored_deinit(). */
-static void share_lists(struct gr_scan *scan, struct gr_saved *stored)
+/* List mappings and resident pages. With values, the lists are those of the image;
+ * forget_lists() goes before gr_stored_deinit(). */
+static struct gr_error *share_lists(struct gr_scan *scan, bool with_values,
+				    struct gr_saved *stored)
 {
+	stored->has_residency = scan->has_residency;
+	if (scan->has_residency)
+		stored->residency = scan->residency;
+	stored->residency.mappings = (struct gr_mappings){ 0 };
+	if (!with_values)
+		return gr_save_copy_mappings(scan, stored);
 	stored->segments = *gr_image_segments(scan->image);
 	stored->files = *gr_image_file_mappings(scan->image);
-	if (scan->has_residency) {
-		stored->has_residency = true;
-		stored->residency = scan->residency;
-	}
+	if (scan->has_residency)
+		stored->residency.mappings = scan->residency.mappings;
+	return NULL;
 }
 
-static void forget_lists(struct gr_saved *stored)
+static void forget_lists(bool with_values, struct gr_saved *stored)
 {
+	stored->residency.ranges = (struct gr_resident_vector){ 0 };
+	if (!with_values) // they are copies
+		return;
 	stored->segments = (struct gr_mappings){ 0 };
 	stored->files = (struct gr_mappings){ 0 };
-	stored->residency = (struct gr_residency){ 0 };
+	stored->residency.mappings = (struct gr_mappings){ 0 };
 }
 
 static struct gr_error *add_threads(struct gr_scan *scan, bool with_values,
@@ -241,12 +251,13 @@ static struct gr_error *write_file(struct gr_scan *scan,
 	};
 	struct gr_error *err = describe(scan, options, &stored, &images);
 
-	share_lists(scan, &stored);
+	if (!err)
+		err = share_lists(scan, options->with_values, &stored);
 	if (!err)
 		err = gr_saved_write(&spec,
 				     (struct gr_frame_sink){ options->write,
 							     options->ctx });
-	forget_lists(&stored);
+	forget_lists(options->with_values, &stored);
 	gr_stored_deinit(&stored);
 	gr_byte_vector_deinit(&images);
 	return err;

@@ -4,6 +4,7 @@
 #define GR_SAVE_INTERNAL_H
 
 #include "inferior/arch.h"
+#include "inferior/stored.h"
 #include "scan.h"
 
 /** save_ask.c: ask all questions; those on values only if they are saved. */
@@ -20,5 +21,10 @@ struct gr_error *gr_save_note_pointers(struct gr_scan *scan) GR_MUST_CHECK;
 
 /** save_pointers.c: clear registers that are no addresses of the target. */
 void gr_save_scrub_registers(const struct gr_scan *scan, struct gr_regs *regs);
+
+/** save_paths.c: copy the lists of mappings to @p stored, with no path that is a
+ * value. The paths belong to the scan. */
+struct gr_error *gr_save_copy_mappings(struct gr_scan *scan,
+				       struct gr_saved *stored) GR_MUST_CHECK;
 
 #endif /* GR_SAVE_INTERNAL_H */
