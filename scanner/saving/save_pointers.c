@@ -2,14 +2,105 @@
 /* Which words of the target's own memory are kept because they are pointers. */
 #include "save_internal.h"
 
+#include "base/sort.h"
 #include "goruntime/heap/ptrmap.h"
 #include "inferior/recorder.h"
 
+/** Where memory is mapped: ranges that are apart, by address. */
+struct places {
+	struct gr_scan *scan;
+	struct gr_range_vector ranges;
+};
+
+static bool add_places(struct places *p, const struct gr_mappings *mappings)
+{
+	for (size_t i = 0; i < mappings->list.size; i++)
+		if (!gr_range_vector_append(
+			    &p->ranges,
+			    (struct gr_range){ mappings->list.data[i].start,
+					       mappings->list.data[i].end,
+					       NULL }))
+			return false;
+	return true;
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct gr_range *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Join ranges that overlap. */
+static void join(struct gr_range_vector *ranges)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ranges->size; i++) {
+		const struct gr_range *range = &ranges->data[i];
+
+		if (!n || range->start > ranges->data[n - 1].end)
+			ranges->data[n++] = *range;
+		else if (range->end > ranges->data[n - 1].end)
+			ranges->data[n - 1].end = range->end;
+	}
+	ranges->size = n;
+}
+
+static struct gr_error *find_places(struct places *p)
+{
+	const struct gr_image *image = p->scan->image;
+	const struct gr_ranges *memory = gr_image_ranges(image);
+	struct gr_runtime *rt = &p->scan->rt;
+
+	if (!add_places(p, gr_image_segments(image)) ||
+	    !add_places(p, gr_image_file_mappings(image)))
+		return &gr_enomem;
+	for (size_t i = 0; i < memory->count; i++)
+		if (!gr_range_vector_append(&p->ranges, memory->data[i]))
+			return &gr_enomem;
+	struct gr_error *err = gr_sort(p->ranges.data, p->ranges.size,
+				       sizeof(*memory->data), compare_ranges,
+				       rt->poll, rt->poll_ctx);
+	if (!err)
+		join(&p->ranges);
+	return err;
+}
+
+/* Is a word the address of something, or 0? A pointer of C or of package unsafe
+ * may be any number. */
+static bool is_address(const struct places *p, uint64_t word)
+{
+	const struct gr_range *list = p->ranges.data;
+
+	if (GR_LIKELY(!word || gr_heap_span_at(p->scan->heap, word)))
+		return true;
+	size_t n = gr_count_before(p->ranges.size, i, list[i].start <= word);
+	return n && word < list[n - 1].end;
+}
+
+/* Of a page's words in @p bits, record those that lead nowhere as 0. */
+static void drop_numbers(const struct places *p, const struct gr_span *span,
+			 uint64_t first, uint64_t end, uint64_t *bits)
+{
+	struct gr_recorder *recorder = gr_image_recorder(p->scan->image);
+
+	for (uint64_t at = first; (at = gr_bitmap_next(bits, at, end)) < end;
+	     at++) {
+		if (is_address(p, gr_load_u64(span->host + at * GR_WORD_BYTES)))
+			continue;
+		gr_bitmap_clear_range(bits, at, at + 1);
+		gr_recorder_add_blank(recorder,
+				      span->base_addr + at * GR_WORD_BYTES);
+	}
+}
+
 /* Record the pointers of a span. @p bits are the collector's, for all slots; those
  * of free slots are cleared. */
-static struct gr_error *note_span(struct gr_scan *scan,
+static struct gr_error *note_span(const struct places *p,
 				  const struct gr_span *span, uint64_t *bits)
 {
+	struct gr_scan *scan = p->scan;
 	struct gr_recorder *recorder = gr_image_recorder(scan->image);
 	uint64_t words = span->elem_bytes / GR_WORD_BYTES;
 	struct gr_error *err = NULL;
@@ -24,6 +115,11 @@ static struct gr_error *note_span(struct gr_scan *scan,
 	bits += span->first_word / 64;
 	for (uint64_t at = 0; !err && at < span->nelems * words;
 	     at += GR_SET_PAGE_WORDS) {
+		uint64_t end = at + GR_SET_PAGE_WORDS;
+
+		if (end > span->nelems * words)
+			end = span->nelems * words;
+		drop_numbers(p, span, at, end, bits);
 		gr_recorder_add_bits(recorder,
 				     span->base_addr + at * GR_WORD_BYTES,
 				     bits + at / 64, span->nelems * words - at);
@@ -32,8 +128,9 @@ static struct gr_error *note_span(struct gr_scan *scan,
 	return err;
 }
 
-static struct gr_error *note_heap(struct gr_scan *scan)
+static struct gr_error *note_heap(const struct places *p)
 {
+	struct gr_scan *scan = p->scan;
 	_cleanup_free_ uint64_t *bits = NULL;
 	struct gr_gaps before = scan->gaps;
 	struct gr_error *err = gr_ptrmap_build(scan->heap, 0, &bits);
@@ -44,7 +141,7 @@ static struct gr_error *note_heap(struct gr_scan *scan)
 		const struct gr_span *span = &scan->heap->spans[i];
 
 		if (!span->is_noscan && span->host)
-			err = note_span(scan, span, bits);
+			err = note_span(p, span, bits);
 	}
 	return err;
 }
@@ -60,18 +157,22 @@ static bool is_place(const struct gr_scan *scan, uint64_t addr)
 	       (i && addr < list->areas[i - 1].end);
 }
 
-/* A word that may be a pointer is kept only if it leads somewhere. */
-static bool is_kept(const struct gr_scan *scan, const struct gr_area *area,
+/* A word is kept only if it leads somewhere; one that may be a pointer, only if
+ * it leads to memory of Go. */
+static bool is_kept(const struct places *p, const struct gr_area *area,
 		    uint64_t word)
 {
-	return !area->conservative ||
-	       !gr_bitmap_test(area->conservative, word) ||
-	       is_place(scan, gr_load_u64(area->host + word * GR_WORD_BYTES));
+	uint64_t value = gr_load_u64(area->host + word * GR_WORD_BYTES);
+
+	return area->conservative && gr_bitmap_test(area->conservative, word) ?
+		       is_place(p->scan, value) :
+		       is_address(p, value);
 }
 
-static struct gr_error *note_area(struct gr_scan *scan,
+static struct gr_error *note_area(const struct places *p,
 				  const struct gr_area *area)
 {
+	struct gr_scan *scan = p->scan;
 	struct gr_recorder *recorder = gr_image_recorder(scan->image);
 	uint64_t end = (area->end - area->start) / GR_WORD_BYTES;
 	struct gr_error *err = NULL;
@@ -80,10 +181,13 @@ static struct gr_error *note_area(struct gr_scan *scan,
 		return NULL;
 	for (uint64_t at = 0;
 	     !err && (at = gr_bitmap_next(area->live, at, end)) < end; at++) {
-		if (is_kept(scan, area, at))
-			gr_recorder_add(recorder,
-					area->start + at * GR_WORD_BYTES,
-					GR_WORD_BYTES);
+		uint64_t addr = area->start + at * GR_WORD_BYTES;
+
+		if (is_kept(p, area, at))
+			gr_recorder_add(recorder, addr, GR_WORD_BYTES);
+		else if (!area->conservative ||
+			 !gr_bitmap_test(area->conservative, at))
+			gr_recorder_add_blank(recorder, addr);
 		err = gr_runtime_step(&scan->rt, 1);
 	}
 	return err;
@@ -92,10 +196,14 @@ static struct gr_error *note_area(struct gr_scan *scan,
 struct gr_error *gr_save_note_pointers(struct gr_scan *scan)
 {
 	const struct gr_area_list *areas = &scan->roots.areas;
-	struct gr_error *err = note_heap(scan);
+	struct places places = { .scan = scan };
+	struct gr_error *err = find_places(&places);
 
+	if (!err)
+		err = note_heap(&places);
 	for (size_t i = 0; !err && i < areas->count; i++)
-		err = note_area(scan, &areas->areas[i]);
+		err = note_area(&places, &areas->areas[i]);
+	gr_range_vector_deinit(&places.ranges);
 	return err;
 }
 
