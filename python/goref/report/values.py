@@ -2,7 +2,8 @@
 """Values of the program in a document: shown, or left out.
 
 Names, types, sizes and addresses are no values. Texts of panics, labels of
-goroutines and keys of maps are: a page is passed on."""
+goroutines (keys, too), addresses of sockets and keys of maps are: a page is
+passed on."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ _QUOTED = re.compile(r'\["(?:[^"\\]|\\.)*(?:"\]?|$)')
 # Any index of an expression may be a key, too: main.accounts[4711], `[4711]'.
 _INDEX = re.compile(r"(?<=[\w\])])\[(?:-?\d+|true|false)\]")
 _STEP = re.compile(r"^\[(?:-?\d+|true|false)\](?=$|\.)")
-# What has expressions.
+# What has texts of the program, and what has expressions.
+_TEXTS = ("value", "local", "remote")
 _EXPRESSIONS = ("path", "accumulation_point", "next")
 
 
@@ -30,7 +32,7 @@ def shown(document: dict[str, Any], with_values: bool) -> dict[str, Any]:
 
 def _without(part: Any, key: str) -> Any:
     if isinstance(part, dict) and key == "labels":
-        return dict.fromkeys(part, HIDDEN)
+        return {HIDDEN: str(len(part))} if part else {}
     if isinstance(part, dict) and key == "panic" and "text" in part:
         return {**part, "text": f"{part['kind']} {HIDDEN}"}
     if isinstance(part, dict):
@@ -39,7 +41,7 @@ def _without(part: Any, key: str) -> Any:
         return [_without(value, key) for value in part]
     if not isinstance(part, str):
         return part
-    return HIDDEN if key == "value" else _name(part, key)
+    return HIDDEN if key in _TEXTS else _name(part, key)
 
 
 def _name(text: str, key: str) -> str:
