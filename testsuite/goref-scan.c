@@ -323,6 +323,12 @@ static int run_unpack(struct gr_scan *scan)
 	if (!scan->stored)
 		return 1;
 	fwrite(threads, sizeof(*threads), n, stdout);
+	for (size_t i = 0;
+	     scan->stored->has_values && i < scan->stored->memory.size; i++) {
+		const struct gr_range *range = &scan->stored->memory.data[i];
+
+		fwrite(range->host, 1, range->end - range->start, stdout);
+	}
 	while (gr_word_set_next_page(&scan->stored->words, &at, &page, &bits)) {
 		for (int i = 0; i < GR_SET_PAGE_WORDS; i++) {
 			const uint8_t *host;

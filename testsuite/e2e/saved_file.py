@@ -8,6 +8,7 @@ import subprocess
 
 DESCRIPTION, MODULE, TABLES, PAGES, LAYOUT = 2, 3, 4, 5, 6
 HEAD_BYTES = 56
+PAGE_WORDS = 512  # of a page of memory
 VERSION, TABLES_VERSION = 2, 1
 # Magic number, version, which goref wrote the file, checksum.
 HEAD = struct.Struct("<8sQ32sQ")
@@ -98,3 +99,64 @@ def write(head, frames):
         )  # fmt: skip
         parts.append(frame.packed)
     return b"".join(parts)
+
+
+def memory(frames):
+    """{address: bytes} of the pages of a file: what pages.c packs."""
+    found = {}
+    for frame in frames:
+        if frame.kind == PAGES:
+            found.update(_pages(bytes(frame.unpack())))
+    return found
+
+
+def _pages(data):
+    """Each word is the difference to the one before in its column, which is a
+    word of a record of `stride` words; the differences are stored by bytes."""
+    npages, npresent, nnonzero, nfull = struct.unpack_from("<4Q", data)
+    at = 32
+    heads = struct.unpack_from(f"<{2 * npages}Q", data, at)
+    at += 16 * npages
+    full = int.from_bytes(data[at : at + (npages + 7) // 8], "little")
+    at += (npages + 7) // 8
+    masks = []
+    for i in range(npages):
+        if full >> i & 1:
+            masks.append((1 << PAGE_WORDS) - 1)
+        else:
+            masks.append(
+                int.from_bytes(data[at : at + PAGE_WORDS // 8], "little")
+            )
+            at += PAGE_WORDS // 8
+    filled = data[at : at + (npresent + 7) // 8]
+    at += (npresent + 7) // 8
+    # The lowest bytes of all differences come first.
+    planes = bytearray(8 * nnonzero)
+    for plane in range(8):
+        planes[plane::8] = data[at : at + nnonzero]
+        at += nnonzero
+    assert at == len(data) and nfull == bin(full).count("1")
+    return _unpack_words(
+        heads, masks, filled, struct.unpack(f"<{nnonzero}Q", planes)
+    )
+
+
+def _unpack_words(heads, masks, filled, differences):
+    found, latest, address = {}, {}, 0
+    place, left = 0, iter(differences)
+    for i, mask in enumerate(masks):
+        address += heads[2 * i] * 8 * PAGE_WORDS
+        stride, column = heads[2 * i + 1] >> 32, heads[2 * i + 1] & 0xFFFFFFFF
+        words = [0] * PAGE_WORDS
+        for word in range(PAGE_WORDS):
+            if mask >> word & 1:
+                if filled[place // 8] >> place % 8 & 1:
+                    code = next(left)
+                    step = code >> 1 ^ -(code & 1)
+                    key = (column + word) % stride
+                    latest[key] = words[word] = (
+                        latest.get(key, 0) + step & MASK
+                    )
+                place += 1
+        found[address] = struct.pack(f"<{PAGE_WORDS}Q", *words)
+    return found

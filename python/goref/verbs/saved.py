@@ -20,8 +20,8 @@ file.
 
 The file has types, names, addresses, pointers and sizes, and what the runtime
 keeps of itself. It has no values (no strings, numbers, keys of maps, labels of
-goroutines or texts of panics) unless --values is given. The file is compressed,
-and small enough to pass on.""",
+goroutines, addresses of sockets, paths of data files or texts of panics) unless
+--values is given. The file is compressed, and small enough to pass on.""",
     (VALUES, *COMMON),
     "FILE",
     """\
@@ -31,11 +31,11 @@ walks the heap and reads what every other question reads.
 To hand over a process without working on its machine, use `goref attach PID
 save FILE': the process stops only to be copied.
 
-A few bytes of values may be in the file although --values is not given: those
-that share a word of eight bytes with a lock or another field of the runtime,
-constants in the code of functions, parts of the hashes of keys of maps, and
-names of types and fields that the program makes at run time
-(reflect.StructOf).""",
+Some facts tell a little about values, and are in every file: lengths and
+capacities, when timers and deadlines are due, constants in the code of
+functions, parts of the hashes of keys of maps, and names of types and fields
+that the program makes at run time (reflect.StructOf). The reference has the
+whole list.""",
     (
         ("core EXE CORE save heap.goref", "save a core"),
         ("attach PID save heap.goref", "save a process, which goes on"),

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program plants a secret of each kind. Without --values, neither a saved file
+nor an answer from it nor a page or an export has a part of one."""
+
+import functools
+import json
+import re
+import struct
+import subprocess
+
+import pytest
+
+import saved_file
+from session import environment, run_cli
+from targets import attach_reason, skip_if
+from toolchains import RELEASES, Variant, variants
+
+PART = 6  # bytes; fewer occur by chance
+DIGITS = 12  # of a number that is written out
+SAMPLE = 6  # secrets of a kind that are looked for one by one
+# What the program itself, or the collector, may have overwritten.
+PASSING = re.compile("dead$|garbage")
+NEWEST = Variant(RELEASES[-1], "default")
+
+
+def planted(truth):
+    """{kind: secrets}; the program prints their complements."""
+    return {
+        kind: [bytes(b ^ 0xFF for b in bytes.fromhex(one)) for one in found]
+        for kind, found in truth["Planted"].items()
+    }
+
+
+@functools.lru_cache(maxsize=8)
+def parts_of(text):
+    """{part: kind} of all secrets of a truth."""
+    return {
+        secret[i : i + PART]: kind
+        for kind, secrets in planted(json.loads(text)).items()
+        for secret in secrets
+        for i in range(len(secret) - PART + 1)
+    }
+
+
+@functools.lru_cache(maxsize=8)
+def numbers_of(text):
+    """{how a document may write it: kind} of all numbers of a truth."""
+    found = {}
+    for kind, secrets in planted(json.loads(text)).items():
+        for secret in secrets:
+            words = secret[: len(secret) // 8 * 8]
+            for (n,) in struct.iter_unpack("<Q", words):
+                for written in (str(n), f"{n:x}", str(n - (1 << 64))):
+                    found[written[:DIGITS].encode()] = kind
+    return found
+
+
+def found_of(known, size, data):
+    return sorted(
+        (known[data[i : i + size]], data[i : i + size])
+        for i in range(len(data) - size + 1)
+        if data[i : i + size] in known
+    )
+
+
+def leaks(truth, data):
+    """The kinds that occur in the bytes of a file."""
+    return found_of(parts_of(json.dumps(truth)), PART, data)
+
+
+def written(truth, data):
+    """The kinds that occur in a document."""
+    numbers = numbers_of(json.dumps(truth))
+    return leaks(truth, data) + found_of(numbers, DIGITS, data)
+
+
+def file_parts(path):
+    """The bytes of a file as they are, those of its frames, and those of its
+    memory, by address."""
+    raw = path.read_bytes()
+    _, frames = saved_file.read(raw)
+    pages = saved_file.memory(frames)
+    memory, before = [], None
+    for address in sorted(pages):
+        if before is None or address != before + len(pages[before]):
+            memory.append(bytes(64))
+        memory.append(pages[address])
+        before = address
+    unpacked = b"".join(bytes(frame.unpack()) for frame in frames)
+    return raw, unpacked, b"".join(memory), pages
+
+
+def check_file(truth, path):
+    raw, frames, memory, pages = file_parts(path)
+    assert len(memory) > 1 << 20
+    for name, data in (("raw", raw), ("frames", frames), ("memory", memory)):
+        assert not leaks(truth, data), name
+    return pages
+
+
+def saved(source, path, *options):
+    done = run_cli([*source, "save", *options, path])
+    assert done.returncode == 0, done.stderr
+    return path
+
+
+def unpacked(path):
+    """All memory of a file with values, and what describes it."""
+    scanner = f"{environment()['GOREF_BUILD_DIR']}/goref-scan"
+    done = subprocess.run(
+        [scanner, "--unpack", path], capture_output=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    _, frames = saved_file.read(path.read_bytes())
+    return done.stdout, bytes(frames[0].unpack())
+
+
+def check_whole(truth, path):
+    """The file with values has them: the test can fail."""
+    memory, description = unpacked(path)
+    left = []
+    for kind, secrets in planted(truth).items():
+        sample = secrets[:SAMPLE] + secrets[-SAMPLE:]
+        lacking = [s for s in sample if s not in memory]
+        if PASSING.search(kind):
+            left.append(len(lacking) < len(sample))
+        else:
+            assert not lacking, (kind, lacking)
+    assert sum(left) > len(left) // 2
+    for path in planted(truth)["path of a mapped file"]:
+        assert path in description, path
+
+
+def places(core, secrets):
+    """The addresses of secrets in the memory of a core."""
+    (headers,) = struct.unpack_from("<Q", core, 32)
+    (count,) = struct.unpack_from("<H", core, 56)
+    for i in range(count):
+        kind, _, off, start, _, size, _, _ = struct.unpack_from(
+            "<IIQQQQQQ", core, headers + 56 * i
+        )
+        if kind != 1:
+            continue
+        for secret in secrets:
+            at = core.find(secret, off, off + size)
+            while at >= 0:
+                yield start + at - off, secret
+                at = core.find(secret, at + 1, off + size)
+
+
+def check_places(truth, core, pages):
+    """Not a single byte of a secret is where the core has it."""
+    sample = [
+        secret
+        for secrets in planted(truth).values()
+        for secret in secrets[: SAMPLE // 3]
+    ]
+    seen, found = 0, []
+    for address, secret in places(core, sample):
+        seen += 1
+        for at in range(address, address + len(secret)):
+            page = pages.get(at & ~0xFFF)
+            if page and page[at & 0xFFF]:
+                found.append((secret, at - address))
+    assert seen >= len(sample) * 2 // 3
+    assert not found, found[:20]
+
+
+@variants("default", "noopt", newest=("stripped", "external"))
+def test_core(farm, variant, tmp_path):
+    target = farm.target("secrets", variant)
+    source = ["core", target.exe, target.core]
+    bare = saved(source, tmp_path / "bare.goref")
+    pages = check_file(target.truth, bare)
+    check_places(target.truth, target.core.read_bytes(), pages)
+    whole = saved(source, tmp_path / "whole.goref", "--values")
+    check_whole(target.truth, whole)
+    # What was saved twice has no more.
+    again = saved(["open", whole], tmp_path / "again.goref")
+    check_file(target.truth, again)
+
+
+@pytest.mark.parametrize("way", [[], ["--snapshot"]], ids=["copy", "snapshot"])
+@variants("default", newest=("stripped",))
+def test_process(farm, variant, way, tmp_path):
+    skip_if(attach_reason())
+    target = farm.target("secrets", variant, "live")
+    source = ["attach", target.process.pid, *way]
+    bare = saved(source, tmp_path / "bare.goref")
+    check_file(target.truth, bare)
+
+
+QUESTIONS = (
+    ["scan"], ["overview"], ["hung"], ["waits"], ["leaks"], ["rss"],
+    ["goroutines", "-t"], ["panic"], ["suspects"], ["dominators"],
+    ["histogram"], ["histogram", "--by", "root"],
+    ["histogram", "--by", "goroutine"], ["histogram", "--by", "field"],
+    ["histogram", "--by", "site"], ["sched"], ["why", "--type", "main.plain"],
+    ["objects", "-addresses"],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("flavour", ["default", "stripped"])
+def test_answers(farm, flavour, tmp_path):
+    """Nor are they in what a file answers."""
+    target = farm.target("secrets", Variant(NEWEST.release, flavour))
+    bare = saved(["core", target.exe, target.core], tmp_path / "bare.goref")
+    for question in QUESTIONS:
+        for form in ([], ["--json"]):
+            done = run_cli(["open", bare, *question, *form])
+            said = (done.stdout + done.stderr).encode()
+            assert not written(target.truth, said), question
+    for address in target.truth["Files"]:
+        done = run_cli(["open", bare, "why", hex(address)])
+        assert not written(target.truth, done.stdout.encode())
+
+
+def test_sockets(farm, tmp_path):
+    """A wait for a socket says that there are addresses, and lacks them."""
+    target = farm.target("sockets", NEWEST)
+    core = ["core", target.exe, target.core]
+    bare = saved(core, tmp_path / "bare.goref")
+    whole = saved(core, tmp_path / "whole.goref", "--values")
+    for case in target.truth:
+        question = ["goroutine", case["id"], "wait"]
+        said = [
+            json.loads(run_cli([*source, *question, "--json"]).stdout)["waits"]
+            for source in (core, ["open", whole], ["open", bare])
+        ]
+        assert said[0] == said[1]
+        ends = said[0][0]["network"]
+        has_ends = bool(ends["local"] or ends["remote"])
+        ends.update(local=None, remote=None, has_unsaved_addresses=has_ends)
+        assert said[0] == said[2], case
+        text = run_cli(["open", bare, *question]).stdout
+        assert ("addresses not in the file" in text) == has_ends, text
+        assert not has_ends or case["network"] in text
+
+
+def test_paths_of_files(farm, tmp_path):
+    """The executable and libraries keep their paths, mapped data does not."""
+    target = farm.target("secrets", Variant(NEWEST.release, "external"))
+    core = ["core", target.exe, target.core]
+    bare = saved(core, tmp_path / "bare.goref")
+    frames = saved_file.read(bare.read_bytes())[1]
+    description = bytes(frames[0].unpack())
+    assert str(target.exe).encode() in description
+    assert b"/libc.so" in description
+    asked = ["why", hex(target.truth["Files"][0])]
+    assert "mapped from /" in run_cli([*core, *asked]).stdout
+    assert "whose path is not saved" in run_cli(["open", bare, *asked]).stdout
+    rss = [
+        json.loads(run_cli([*source, "rss", "--json"]).stdout)["classes"]
+        for source in (core, ["open", bare])
+    ]
+    assert rss[0] == rss[1]
+
+
+@pytest.mark.parametrize("flavour", ["default", "stripped"])
+def test_pages_and_exports(farm, flavour, tmp_path):
+    """They have no values, whether from a core or from a file."""
+    target = farm.target("secrets", Variant(NEWEST.release, flavour))
+    core = ["core", target.exe, target.core]
+    bare = saved(core, tmp_path / "bare.goref")
+    for source in (core, ["open", bare]):
+        out = tmp_path / "out"
+        done = run_cli([*source, "report", out])
+        assert done.returncode == 0, done.stderr
+        assert not written(target.truth, out.read_bytes()), source
+        for form in ("hprof", "heapsnapshot", "jsonl", "folded", "dot"):
+            done = run_cli([*source, "export", "--format", form, out])
+            assert done.returncode == 0, done.stderr
+            assert not written(target.truth, out.read_bytes()), (source, form)
+    done = run_cli([*core, "report", "--values", tmp_path / "values"])
+    assert done.returncode == 0, done.stderr
+    shown = {
+        kind
+        for kind, _ in written(
+            target.truth, (tmp_path / "values").read_bytes()
+        )
+    }
+    assert {"key of a label", "value of a label"} <= shown
