@@ -2,6 +2,7 @@
 #include "deferred.h"
 
 #include "base/chain.h"
+#include "goruntime/layout/record.h"
 #include "inferior/recorder.h"
 #include "scan.h"
 
@@ -93,8 +94,8 @@ static struct gr_error *read_records(struct gr_scan *scan,
 	while (!err && addr && gr_chain_step(&chain, addr)) {
 		err = gr_runtime_step(&scan->rt, 4);
 		if (!err)
-			err = gr_image_read(scan->image, addr, record,
-					    f->size_bytes);
+			err = gr_record_read(&scan->rt, addr, f, sizeof(*f),
+					     record);
 		if (!err)
 			err = add_record(scan, record, ret);
 		addr = gr_field_uint(record, f->link);

@@ -5,6 +5,7 @@
 #include "deferred.h"
 #include "fatal_text.h"
 #include "goruntime/layout/names.h"
+#include "goruntime/layout/record.h"
 #include "goruntime/sched/signal.h"
 #include "scan.h"
 
@@ -297,8 +298,8 @@ static struct gr_error *read_values(struct gr_scan *scan,
 	       gr_chain_step(&chain, addr)) {
 		err = gr_runtime_step(&scan->rt, 4);
 		if (!err)
-			err = gr_image_read(scan->image, addr, record,
-					    f->size_bytes);
+			err = gr_record_read(&scan->rt, addr, f, sizeof(*f),
+					     record);
 		if (!err)
 			err = add_value(scan, query, addr, record, ret);
 		addr = gr_field_uint(record, f->link);

@@ -9,7 +9,8 @@
  * Read the fields of the layout from the record at @p addr into @p ret, each at
  * its place; all other bytes are 0. What is read is in a saved file, and must be
  * no value of the program: a P has vector registers of preempted goroutines
- * (runtime.p.xRegs), an M has random numbers (runtime.m.chacha8).
+ * (runtime.p.xRegs), an M has random numbers (runtime.m.chacha8). A record in a
+ * frame, as of a deferred call, has in its padding what was there before.
  * GR_ERROR_FAULT if a field cannot be read.
  *
  * @param section  A struct of gr_layout, such as `layout.p`, of @p section_bytes.

@@ -5,6 +5,7 @@
 #include "base/chain.h"
 #include "base/cleanup.h"
 #include "base/vector.h"
+#include "goruntime/layout/record.h"
 #include "inferior/recorder.h"
 
 enum {
@@ -158,8 +159,8 @@ static struct gr_error *add_defers(struct gr_runtime *rt,
 		if (!err && !gr_chain_step(&chain, addr))
 			err = gr_error_fault(addr, layout->size_bytes);
 		if (!err)
-			err = gr_image_read(rt->image, addr, record,
-					    layout->size_bytes);
+			err = gr_record_read(rt, addr, layout, sizeof(*layout),
+					     record);
 		if (!err)
 			err = add_defer(rt, g, addr, record, &frame, values);
 	}
