@@ -21,19 +21,32 @@ LOADER = b"/lib64/ld-linux-x86-64.so.2\0"
 SECONDS = 60
 
 
+class Pipes:
+    """Pipes in a folder, with names that fit where those of libraries stood.
+    What held the names stays well-formed: gdb 18 fails an assertion of its own
+    at a core in which names of mapped files are missing."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def instead_of(self, name):
+        """The name of a pipe, as long as this one, which a NUL ends."""
+        path = bytes(self.folder) + b"/"
+        assert len(path) < len(name) - 1
+        path += b"p" * (len(name) - 1 - len(path))
+        if not os.path.exists(path):
+            os.mkfifo(path)
+        return path + b"\0"
+
+    def are_refused(self, said):
+        return re.search(rf"{self.folder}/p+ is not a regular file", said)
+
+
 @pytest.fixture
-def pipe():
-    """A pipe with a short name, which fits where a library's stood."""
+def pipes():
     folder = Path(tempfile.mkdtemp(prefix="g", dir="/tmp"))
-    os.mkfifo(folder / "p")
-    yield folder / "p"
+    yield Pipes(folder)
     shutil.rmtree(folder)
-
-
-def padded(pipe, old):
-    name = bytes(pipe)
-    assert len(name) < len(old)
-    return name.ljust(len(old), b"\0")
 
 
 def ask(*words):
@@ -42,45 +55,45 @@ def ask(*words):
     return json.loads(done.stdout)["reached"], done.stderr
 
 
-def renamed(file, copy, names, pipe):
-    """A copy of a file in which the pipe has the place of names."""
+def renamed(file, copy, names, pipes):
+    """A copy of a file in which pipes have the place of names."""
     copy_sparse(file, copy)
     data = copy.read_bytes()
     found = {name for name in names(data) if name in data}
     assert found
     for name in found:
-        data = data.replace(name, padded(pipe, name))
+        data = data.replace(name, pipes.instead_of(name))
     copy.write_bytes(data)
     return copy
 
 
 @variants("default")
-def test_mapped_files_of_a_core(farm, variant, pipe, tmp_path):
+def test_mapped_files_of_a_core(farm, variant, pipes, tmp_path):
     target = farm.target("rest", variant)
     name = bytes(target.exe) + b"\0"
-    core = renamed(target.core, tmp_path / "core", lambda _: [name], pipe)
+    core = renamed(target.core, tmp_path / "core", lambda _: [name], pipes)
     whole, _ = ask("core", target.exe, target.core)
     assert ask("core", target.exe, core)[0] == whole
 
 
 @variants("external")
-def test_libraries_of_a_core(farm, variant, pipe, tmp_path):
+def test_libraries_of_a_core(farm, variant, pipes, tmp_path):
     target = farm.target("rest", variant)
-    core = renamed(target.core, tmp_path / "core", LIBC.findall, pipe)
+    core = renamed(target.core, tmp_path / "core", LIBC.findall, pipes)
     whole, _ = ask("core", target.exe, target.core)
     reached, said = ask("core", target.exe, core)
     assert reached == whole
-    assert f"{pipe} is not a regular file" in said
+    assert pipes.are_refused(said), said
 
 
 @variants("external")
-def test_loader_of_an_executable(farm, variant, pipe, tmp_path):
+def test_loader_of_an_executable(farm, variant, pipes, tmp_path):
     target = farm.target("rest", variant)
-    exe = renamed(target.exe, tmp_path / "exe", lambda _: [LOADER], pipe)
+    exe = renamed(target.exe, tmp_path / "exe", lambda _: [LOADER], pipes)
     whole, _ = ask("core", target.exe, target.core)
     reached, said = ask("core", exe, target.core)
     assert reached == whole
-    assert f"{pipe} is not a regular file" in said
+    assert pipes.are_refused(said), said
 
 
 @variants("external")
@@ -98,7 +111,7 @@ def test_executable_without_that_section(farm, variant, tmp_path):
     assert "no section .interp" in said
 
 
-def rename_libc(pid, pipe):
+def rename_libc(pid, pipes):
     """In the list that the loader keeps in the memory of a process."""
     found = 0
     with open(f"/proc/{pid}/maps") as maps, open(
@@ -111,17 +124,17 @@ def rename_libc(pid, pipe):
             memory.seek(begin)
             for name in LIBC.finditer(memory.read(end - begin)):
                 memory.seek(begin + name.start())
-                memory.write(padded(pipe, name[0]))
+                memory.write(pipes.instead_of(name[0]))
                 found += 1
     return found
 
 
 @pytest.mark.parametrize("options", [[], ["--snapshot"]], ids=str)
-def test_libraries_of_a_process(pipe, options):
+def test_libraries_of_a_process(pipes, options):
     skip_if(attach_reason())
     process = start(build("rest", "go1.24", "external"))
     try:
-        assert rename_libc(process.pid, pipe)
+        assert rename_libc(process.pid, pipes)
         assert ask("attach", process.pid, *options)[0]["objects"]
     finally:
         process.stop()
