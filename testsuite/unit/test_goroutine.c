@@ -314,6 +314,21 @@ static void test_too_many(void **state)
 	assert_true(f->gaps.count[GR_GAP_BROKEN_LISTS] > 0);
 }
 
+/* A thread's stack with bounds that make no sense. */
+static void test_system_stack_from_nowhere(void **state)
+{
+	struct gr_goroutine g = { .stack_lo = 0x3d8, .stack_hi = STACK };
+
+	(void)state;
+	gr_goroutine_bound_g0(&g, STACK_BYTES);
+	assert_int_equal(g.stack_lo, STACK - STACK_BYTES);
+	gr_goroutine_bound_g0(&g, 2 * STACK_BYTES);
+	assert_int_equal(g.stack_lo, STACK - STACK_BYTES);
+	g.stack_lo = STACK + 8;
+	gr_goroutine_bound_g0(&g, STACK_BYTES);
+	assert_int_equal(g.stack_lo, STACK + 8);
+}
+
 #define WITH_FIXTURE(test) \
 	cmocka_unit_test_setup_teardown(test, setup, teardown)
 
@@ -327,6 +342,7 @@ int main(void)
 		WITH_FIXTURE(test_same_goroutine),
 		WITH_FIXTURE(test_threads_in_a_loop),
 		WITH_FIXTURE(test_too_many),
+		cmocka_unit_test(test_system_stack_from_nowhere),
 	};
 
 	return ROWS_RUN("statuses", status_cases, test_status) +
