@@ -394,7 +394,9 @@ static struct gr_error *map_element(struct gr_scan *scan,
 	err = gr_image_read_u64(scan->image, place->addr, &header);
 	if (err || !header)
 		return err ? err : no_such_key(&s, name);
-	gr_map_find_shape(&scan->rt.layout, scan->types, map, &s.shape);
+	err = gr_map_find_shape(&scan->rt.layout, scan->types, map, &s.shape);
+	if (err)
+		return err;
 	if (!is_sound(&s))
 		return gr_error_format(GR_ERROR_ARGUMENT,
 				       "the debug information of %s makes no "

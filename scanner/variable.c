@@ -11,6 +11,7 @@ enum {
 	MAX_DEPTH = 32,	     /* of structs and arrays in each other */
 	MAX_WORDS = 1 << 20, /* of one variable, that are looked at */
 	MAX_STATICS = 64,    /* values in static memory behind it */
+	NAME_BYTES_A_STEP = 64,
 };
 
 void gr_variable_destroy(struct gr_variable *variable)
@@ -118,6 +119,8 @@ static struct gr_error *look_at_fields(struct holder *h, const char *name,
 			*gr_types_field(h->scan->types, type, i);
 		_cleanup_free_ char *below = NULL;
 
+		if (h->nwords > MAX_WORDS)
+			break;
 		if (asprintf(&below, "%s.%s", name, field.name) < 0) {
 			below = NULL;
 			return &gr_enomem;
@@ -157,7 +160,8 @@ static struct gr_error *look(struct holder *h, const char *name, uint64_t addr,
 {
 	if (id == GR_TYPE_NONE || depth > MAX_DEPTH || h->nwords++ > MAX_WORDS)
 		return NULL;
-	struct gr_error *err = gr_runtime_step(&h->scan->rt, 1);
+	struct gr_error *err = gr_runtime_step(
+		&h->scan->rt, 1 + strlen(name) / NAME_BYTES_A_STEP);
 	if (err)
 		return err;
 	const struct gr_type type = *gr_types_get(h->scan->types, id);

@@ -340,7 +340,10 @@ struct gr_error *gr_word_name_map(struct gr_word *word)
 		gr_word_put_nameless(word);
 		return NULL;
 	}
-	gr_map_find_shape(layout, word->scan->types, &type, &map.shape);
+	struct gr_error *err =
+		gr_map_find_shape(layout, word->scan->types, &type, &map.shape);
+	if (err)
+		return err;
 	if (map.shape.bytes < GR_MAP_SLOTS + GR_WORD_BYTES ||
 	    word->off >= word->in.bytes) {
 		gr_word_put_nameless(word);

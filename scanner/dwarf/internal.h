@@ -24,6 +24,10 @@
 /** Indexes of types, variables, ... are below this; none is GR_DWARF_NONE. */
 #define GR_DWARF_COUNT_MAX (UINT32_MAX / 4)
 
+/** The most fields of one type; more are left out. Many questions compare the
+ * names of all fields of a struct. */
+#define GR_DWARF_FIELDS_MAX (1 << 16)
+
 /** A function without code; inlined and outlined copies refer to it. */
 struct gr_dwarf_abstract {
 	uint64_t die_off;

@@ -71,7 +71,7 @@ static struct gr_error *add_field(struct gr_die_walk *walk, Dwarf_Die handle,
 	struct gr_die die;
 
 	err = gr_dwarf_read_die(dwarf, handle, &die);
-	if (err)
+	if (err || type->nfields == GR_DWARF_FIELDS_MAX)
 		return err;
 	struct gr_dwarf_field field = {
 		.name = gr_dwarf_clean_name(dwarf, die.name ? die.name : ""),

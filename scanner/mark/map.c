@@ -11,17 +11,27 @@ enum {
 	MAX_OVERFLOW = 1 << 20,
 };
 
-/* The shape of this map type; the last shape is cached. */
-static void find_shape(struct gr_container *c, struct gr_map_shape *ret)
+/* The shape of this map type; the last shape is cached. False: the walk has
+ * ended. */
+static bool find_shape(struct gr_container *c, struct gr_map_shape *ret)
 {
 	struct gr_walk *w = c->w;
+	struct gr_error *err;
 
+	if (w->err)
+		return false;
 	if (!w->map_shape.bytes || w->map_shape_type != c->type) {
-		gr_map_find_shape(&w->rt->layout, w->types, c->info,
-				  &w->map_shape);
+		err = gr_map_find_shape(&w->rt->layout, w->types, c->info,
+					&w->map_shape);
 		w->map_shape_type = c->type;
+		if (err) {
+			w->map_shape.bytes = 0;
+			gr_walk_fail(w, err);
+			return false;
+		}
 	}
 	*ret = w->map_shape;
+	return true;
 }
 
 /* Open the names of keys (part 0) or elements (1), if they hold pointers. */
@@ -127,7 +137,8 @@ void gr_map_run_buckets(struct gr_container *c,
 		gr_gap_add(c->w->rt->gaps, GR_GAP_BROKEN_CONTAINERS, 1);
 		return;
 	}
-	find_shape(c, &shape);
+	if (!find_shape(c, &shape))
+		return;
 	open_part(c, &shape, &shape.key, c->info->key, 0);
 	open_part(c, &shape, &shape.elem, c->info->elem, 1);
 	uint64_t count = UINT64_C(1) << b;
@@ -195,7 +206,8 @@ void gr_map_run_groups(struct gr_container *c,
 	gr_walk_note_read(c->w, header->host, f->size_bytes);
 	if (!dir.host)
 		return;
-	find_shape(c, &shape);
+	if (!find_shape(c, &shape))
+		return;
 	open_part(c, &shape, &shape.key, c->info->key, 0);
 	open_part(c, &shape, &shape.elem, c->info->elem, 1);
 	if (!dir_len) {

@@ -8,14 +8,13 @@
 const struct gr_type_plan gr_type_plan_nothing;
 
 enum {
-	MAX_DEPTH = 40,		/* of types inside types */
-	MAX_FLAT_ARRAY = 16,	/* elements that are unrolled */
-	MAX_SLOTS = 1 << 14,	/* of one plan */
-	MAX_WORDS = 1 << 20,	/* that one plan covers */
-	MAX_VISITED = 1 << 16,	/* types and fields inside one type */
-	VISITS_A_TYPE = 64,	/* per type and field, in all plans together */
-	SPARE_VISITS = 1 << 20, /* in addition to these */
+	MAX_DEPTH = 40,	       /* of types inside types */
+	MAX_FLAT_ARRAY = 16,   /* elements that are unrolled */
+	MAX_SLOTS = 1 << 14,   /* of one plan */
+	MAX_WORDS = 1 << 20,   /* that one plan covers */
+	MAX_VISITED = 1 << 16, /* types and fields inside one type */
 	MAX_NAME_BYTES = 4096,
+	NAME_BYTES_A_VISIT = 64,
 	MANY = 10,	    /* elements from here on share a name */
 	AHEAD_POINTERS = 4, /* of a value, for which the walk prefetches */
 };
@@ -36,7 +35,6 @@ struct compiler {
 	struct array_vector arrays;
 	uint64_t nwords;  /* of the value that is compiled */
 	uint32_t visited; /* types gone through, with repetition */
-	uint64_t left;	  /* visits that all plans together may still make */
 	bool is_out_of_memory;
 };
 
@@ -72,89 +70,11 @@ void gr_type_plans_deinit(struct gr_type_plans *plans)
 	gr_arena_deinit(&plans->arena);
 }
 
-/* The values of gr_type_plans.holds: whether a type holds pointers. */
-enum gr_holds {
-	HOLDS_UNKNOWN,
-	HOLDS_BEING_ASKED, /* a type inside itself adds nothing new */
-	HOLDS_NOTHING,
-	HOLDS_POINTERS, /* possibly: some types are nested too deep to tell */
-};
-
-static bool grow_holds(struct gr_type_plans *p, size_t count)
-{
-	size_t old = p->holds_capacity;
-
-	if (count <= old)
-		return true;
-	if (!gr_vector_grow((void **)&p->holds, &p->holds_capacity, count,
-			    sizeof(*p->holds)))
-		return false;
-	memset(p->holds + old, HOLDS_UNKNOWN, p->holds_capacity - old);
-	return true;
-}
-
-static bool may_hold(struct gr_type_plans *p, gr_type_id id,
-		     unsigned int depth);
-
-static bool struct_may_hold(struct gr_type_plans *p, const struct gr_type *type,
-			    unsigned int depth)
-{
-	const struct gr_types *types = p->types;
-
-	if (type->role != GR_ROLE_PLAIN)
-		return true;
-	for (uint32_t i = 0; i < type->nfields; i++)
-		if (may_hold(p, gr_types_field(types, type, i)->type,
-			     depth + 1))
-			return true;
-	return false;
-}
-
-/*
- * May a value of the type hold pointers? Each field of the table is checked
- * once. The compiler enters only types that may hold pointers, so nested
- * structs of numbers cost little.
- */
-static bool may_hold(struct gr_type_plans *p, gr_type_id id, unsigned int depth)
-{
-	const struct gr_type *type = gr_types_get(p->types, id);
-	bool ret = false;
-
-	if (p->holds[id] != HOLDS_UNKNOWN)
-		return p->holds[id] == HOLDS_POINTERS;
-	if (depth > MAX_DEPTH)
-		return true;
-	p->holds[id] = HOLDS_BEING_ASKED;
-	switch (type->kind) {
-	case GR_KIND_PTR:
-	case GR_KIND_UNSAFE_POINTER:
-	case GR_KIND_STRING:
-	case GR_KIND_SLICE:
-	case GR_KIND_INTERFACE:
-	case GR_KIND_MAP:
-	case GR_KIND_CHAN:
-	case GR_KIND_FUNC:
-		ret = true;
-		break;
-	case GR_KIND_ARRAY:
-		ret = type->elem != GR_TYPE_NONE && type->count &&
-		      may_hold(p, type->elem, depth + 1);
-		break;
-	case GR_KIND_STRUCT:
-		ret = struct_may_hold(p, type, depth);
-		break;
-	default:
-		break;
-	}
-	p->holds[id] = ret ? HOLDS_POINTERS : HOLDS_NOTHING;
-	return ret;
-}
-
 /* Is a limit reached? Then the rest of the type is left to the masks. */
 static bool is_full(const struct compiler *c)
 {
 	return c->is_out_of_memory || c->visited >= MAX_VISITED ||
-	       c->visited >= c->left ||
+	       c->visited >= gr_type_plans_visits_left(c->plans) ||
 	       c->slots.size + c->arrays.size >= MAX_SLOTS;
 }
 
@@ -213,6 +133,8 @@ static uint32_t add_step(struct compiler *c, uint32_t parent, const char *name)
 		c->is_out_of_memory = true;
 		return parent;
 	}
+	// A long name takes more memory than all else of a slot.
+	c->visited += strlen(name) / NAME_BYTES_A_VISIT;
 	return c->steps.size - 1;
 }
 
@@ -249,7 +171,7 @@ static void compile_array(struct compiler *c, const struct gr_type *type,
 	uint64_t count = type->count;
 
 	if (elem_id == GR_TYPE_NONE || !count ||
-	    !may_hold(c->plans, elem_id, depth))
+	    !gr_type_may_hold(c->plans, elem_id, depth))
 		return;
 	const struct gr_type *elem = gr_types_get(c->types, elem_id);
 	uint64_t stride = elem->size_bytes;
@@ -354,7 +276,7 @@ static void compile_fields(struct compiler *c, const struct gr_type *type,
 		if (compile_known_field(c, type, field, off + field->off_bytes,
 					step))
 			continue;
-		if (!may_hold(c->plans, field->type, depth))
+		if (!gr_type_may_hold(c->plans, field->type, depth))
 			continue;
 		const char *name = gr_arena_internf(
 			c->plans->rt->arena, "%.*s. (%.*s)", MAX_NAME_BYTES,
@@ -512,7 +434,7 @@ static bool grow_programs(struct gr_type_plans *plans, size_t count)
 		memset(plans->by_type + old, 0,
 		       (plans->capacity - old) * sizeof(*plans->by_type));
 	}
-	return grow_holds(plans, count);
+	return gr_type_holds_grow(plans, count);
 }
 
 /* gr_referent.most_bytes of a type without pointers. It is never more than what
@@ -553,18 +475,6 @@ static void describe(struct gr_type_plans *plans, gr_type_id type,
 	};
 }
 
-/* The visits that all plans may still make: a number for each type and field,
- * plus a constant. */
-static uint64_t visits_left(const struct gr_type_plans *plans)
-{
-	const struct gr_types *types = plans->types;
-	uint64_t all =
-		(uint64_t)gr_types_count(types) + gr_types_field_count(types);
-
-	all = all * VISITS_A_TYPE + SPARE_VISITS;
-	return all > plans->visited ? all - plans->visited : 0;
-}
-
 const struct gr_type_plan *gr_type_plan_compile(struct gr_type_plans *plans,
 						gr_type_id type)
 {
@@ -574,15 +484,13 @@ const struct gr_type_plan *gr_type_plan_compile(struct gr_type_plans *plans,
 		.plans = plans,
 		.types = types,
 		.nwords = bytes / GR_WORD_BYTES,
-		.left = visits_left(plans),
 	};
 
-	if (plans->err || !grow_programs(plans, gr_types_count(types)))
+	if (plans->is_over || !grow_programs(plans, gr_types_count(types)))
 		return NULL;
 	compile_at(&c, type, 0, GR_STEP_SELF, 0);
 	plans->visited += c.visited;
-	plans->err = gr_runtime_step(plans->rt, c.visited);
-	if (plans->err)
+	if (!gr_type_plans_step(plans, c.visited))
 		return NULL;
 	struct gr_type_plan *plan = finish(&c, bytes);
 	if (!plan)

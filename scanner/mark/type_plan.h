@@ -116,8 +116,9 @@ struct gr_type_plans {
 	/** enum gr_holds of each type, computed on demand; for free(). */
 	uint8_t *holds;
 	size_t holds_capacity;
-	uint64_t visited;     /**< Types inside of types, in all plans. */
+	uint64_t visited;     /**< Types and fields in types, in all plans. */
 	struct gr_error *err; /**< An error of poll: why a plan is NULL. */
+	bool is_over; /**< Poll has refused: no plan is compiled any more. */
 	/** `time.Timer` and the runtime's larger struct behind it, or NONE. */
 	gr_type_id time_timer, time_ticker, runtime_timer;
 	gr_type_id timer_chan;		    /**< chan time.Time */
@@ -136,6 +137,23 @@ void gr_type_plans_deinit(struct gr_type_plans *plans);
  */
 const struct gr_type_plan *gr_type_plan_compile(struct gr_type_plans *plans,
 						gr_type_id type);
+
+/** type_holds.c: the visits of types and fields that all plans together may
+ * still make: a number for each type and field, plus a constant. */
+uint64_t gr_type_plans_visits_left(const struct gr_type_plans *plans);
+
+/** type_holds.c: account for visits; false: poll has refused, then or before. */
+bool gr_type_plans_step(struct gr_type_plans *plans, uint64_t nvisits);
+
+/** type_holds.c: make room for that many types; false: no memory. */
+bool gr_type_holds_grow(struct gr_type_plans *plans, size_t count);
+
+/**
+ * type_holds.c: may a value of the type hold pointers? It may if there are no
+ * visits left. Each type is looked into once.
+ */
+bool gr_type_may_hold(struct gr_type_plans *plans, gr_type_id id,
+		      unsigned int depth);
 
 /** The plan of a type that is in use (id below gr_types_count()). */
 static inline const struct gr_type_plan *

@@ -249,7 +249,9 @@ struct gr_error *gr_show_put_map(struct gr_show *s, const struct gr_show_at *at)
 		gr_text_put(s->text, "nil");
 		return NULL;
 	}
-	gr_map_find_shape(layout, s->types, type, &map.shape);
+	err = gr_map_find_shape(layout, s->types, type, &map.shape);
+	if (err)
+		return err;
 	if (at->level <= s->limits.max_depth && map.key != GR_TYPE_NONE &&
 	    map.elem != GR_TYPE_NONE && map.shape.bytes > GR_WORD_BYTES &&
 	    map.shape.bytes < UINT32_MAX)

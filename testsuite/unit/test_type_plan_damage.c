@@ -5,6 +5,8 @@
  */
 #include "mark/type_plan.h"
 
+#include "goruntime/types/map_shape.h"
+#include "polls.h"
 #include "type_table.h"
 
 static gr_type_id make_field_outside(struct fixture *f)
@@ -293,6 +295,170 @@ static void test_tower_of_odd_pointers(void **state)
 	check_towers(f, make_tower(f, T_INT_PTR, 4, 16));
 }
 
+/* A struct of numbers that shares its fields with others, as typedefs do. */
+static gr_type_id share_fields(struct fixture *f, gr_type_id first)
+{
+	gr_type_id id = add(f, "W", GR_KIND_STRUCT, 8, NONE);
+	struct gr_type *types = f->types->types.data;
+
+	types[id].first_field = types[first].first_field;
+	types[id].nfields = types[first].nfields;
+	return id;
+}
+
+/* A struct of many structs that share many fields: to go through them all would
+ * take NSTRUCTS times NFIELDS. */
+static gr_type_id make_shared(struct fixture *f)
+{
+	enum { NSTRUCTS = 20000, NFIELDS = 20000 };
+	struct gr_type_field *fields = calloc(NFIELDS, sizeof(*fields));
+
+	assert_non_null(fields);
+	for (size_t i = 0; i < NFIELDS; i++)
+		fields[i] = (struct gr_type_field){ "f", 0, T_BYTE };
+	gr_type_id first = add_fields(f, "W", 8, fields, NFIELDS);
+	fields[0].type = first;
+	for (size_t i = 1; i < NSTRUCTS; i++)
+		fields[i].type = share_fields(f, first);
+	gr_type_id id = add_fields(f, "T", 8, fields, NSTRUCTS);
+	free(fields);
+	return id;
+}
+
+static void test_shared_fields(void **state)
+{
+	// The last visit may have a long name.
+	enum { VISITS = 64, SPARE = (1 << 20) + 1000 };
+	struct fixture *f = *state;
+	const struct gr_type_plan *p =
+		gr_type_plan_get(&f->plans, make_shared(f));
+
+	assert_non_null(p);
+	assert_inside(f, p);
+	assert_in_range(f->plans.visited, 20000,
+			SPARE + VISITS * (f->types->types.size +
+					  f->types->fields.size));
+}
+
+/* Poll ends it within one type. */
+static void test_shared_fields_interrupted(void **state)
+{
+	struct fixture *f = *state;
+	gr_type_id shared = make_shared(f);
+	struct polls polls;
+
+	polls_set(&polls, &f->rt, 3);
+	assert_null(gr_type_plan_get(&f->plans, shared));
+	polls_check_ended(&polls, steal_ptr(f->plans.err));
+}
+
+/* The names of the steps count, not only their number. */
+static void test_long_names(void **state)
+{
+	enum { NFIELDS = 1000, NAME_BYTES = 4000 };
+	struct fixture *f = *state;
+	struct gr_type_field fields[NFIELDS];
+	char *names = calloc(NFIELDS, NAME_BYTES);
+
+	assert_non_null(names);
+	for (int i = 0; i < NFIELDS; i++) {
+		char *name = names + (size_t)i * NAME_BYTES;
+
+		memset(name, 'n', NAME_BYTES - 1);
+		name[i] = 'm';
+		fields[i] = (struct gr_type_field){ name, 0, T_INT_PTR };
+	}
+	const struct gr_type_plan *p = gr_type_plan_get(
+		&f->plans, add_fields(f, "L", 8, fields, NFIELDS));
+	assert_non_null(p);
+	assert_true(f->plans.visited > NFIELDS * NAME_BYTES / 64);
+	free(names);
+}
+
+// --------------------------------------------------------- shapes of maps
+
+/* The offset of the elements in a group of a map of bytes to @p elem. */
+static uint64_t find_elem(struct fixture *f, gr_type_id elem)
+{
+	struct gr_layout layout = { .swiss_map.size_bytes = 48,
+				    .consts = { .map_max_key = 128,
+						.map_max_elem = 128 } };
+	struct gr_map_shape shape;
+	struct gr_type map = {
+		.kind = GR_KIND_MAP, .key = T_BYTE, .elem = elem, .header = NONE
+	};
+
+	assert_null(gr_map_find_shape(&layout, f->types, &map, &shape));
+	return shape.elem.off_bytes - GR_WORD_BYTES;
+}
+
+static void test_maps_of_structs(void **state)
+{
+	struct fixture *f = *state;
+	gr_type_id half = add(f, "int32", 5, 4, NONE);
+	gr_type_id list = add_array(f, "[3]int32", 12, half, 3);
+
+	assert_int_equal(find_elem(f, T_BYTE), 1);
+	assert_int_equal(find_elem(f, half), 4);
+	assert_int_equal(find_elem(f, T_STRING), 8);
+	assert_int_equal(find_elem(f, add(f, "complex64", 15, 8, NONE)), 4);
+	assert_int_equal(find_elem(f, ADD_STRUCT(f, "S", 16, { "l", 0, list },
+						 { "b", 12, T_BYTE })),
+			 4);
+	assert_int_equal(find_elem(f, ADD_STRUCT(f, "W", 16, { "b", 0, T_BYTE },
+						 { "p", 8, T_INT_PTR })),
+			 8);
+	// Again: it is kept.
+	assert_int_equal(find_elem(f, half), 4);
+}
+
+/* Structs that hold the next one twice: each is looked into once. */
+static void test_maps_of_towers(void **state)
+{
+	struct fixture *f = *state;
+	gr_type_id id = T_BYTE;
+
+	for (int i = 0; i < 60; i++)
+		id = ADD_STRUCT(f, "S", 8, { "a", 0, id }, { "b", 0, id });
+	assert_int_equal(find_elem(f, id), 1);
+	assert_int_equal(f->types->align_visits, 120);
+	assert_int_equal(find_elem(f, make_struct_of_itself(f)), 8);
+	assert_int_equal(find_elem(f, make_array_of_itself(f)), 1);
+	// Nobody asks how deep the compiler goes.
+	find_elem(f, make_deep(f, 10000));
+}
+
+static void test_maps_of_shared_fields(void **state)
+{
+	enum { VISITS = 64, SPARE = 1 << 20 };
+	struct fixture *f = *state;
+
+	find_elem(f, make_shared(f));
+	assert_in_range(f->types->align_visits, 20000,
+			SPARE + VISITS * (f->types->types.size +
+					  f->types->fields.size));
+}
+
+/* What was found before poll refused does not count. */
+static void test_maps_interrupted(void **state)
+{
+	struct fixture *f = *state;
+	gr_type_id shared = make_shared(f);
+	struct gr_layout layout = { .swiss_map.size_bytes = 48 };
+	struct gr_type map = { .kind = GR_KIND_MAP,
+			       .key = T_BYTE,
+			       .elem = shared,
+			       .header = NONE };
+	struct gr_map_shape shape;
+	struct polls polls;
+
+	layout.consts.map_max_key = layout.consts.map_max_elem = 128;
+	polls_set(&polls, &f->rt, 3);
+	polls_check_ended(&polls,
+			  gr_map_find_shape(&layout, f->types, &map, &shape));
+	assert_int_equal(gr_types_get(f->types, shared)->align, 0);
+}
+
 static struct gr_error *poll_end(void *ctx)
 {
 	(void)ctx;
@@ -331,6 +497,13 @@ int main(void)
 		WITH_FIXTURE(test_tower_of_numbers),
 		WITH_FIXTURE(test_tower_of_pointers),
 		WITH_FIXTURE(test_tower_of_odd_pointers),
+		WITH_FIXTURE(test_shared_fields),
+		WITH_FIXTURE(test_shared_fields_interrupted),
+		WITH_FIXTURE(test_long_names),
+		WITH_FIXTURE(test_maps_of_structs),
+		WITH_FIXTURE(test_maps_of_towers),
+		WITH_FIXTURE(test_maps_of_shared_fields),
+		WITH_FIXTURE(test_maps_interrupted),
 		WITH_FIXTURE(test_interrupted),
 		WITH_FIXTURE(test_direct_of_itself),
 	};

@@ -97,29 +97,35 @@ static bool is_within(const struct gr_map_shape *shape,
 		       shape->bytes;
 }
 
-static bool learn_map(struct labels *l, const struct gr_types *types,
-		      const struct gr_type *map)
+static struct gr_error *learn_map(struct labels *l, struct gr_types *types,
+				  const struct gr_type *map, bool *is_fine)
 {
 	l->is_map = true;
-	if (!is_string(types, map->key) || !is_string(types, map->elem))
-		return false;
-	gr_map_find_shape(&l->rt->layout, types, map, &l->shape);
+	*is_fine = is_string(types, map->key) && is_string(types, map->elem);
+	if (!*is_fine)
+		return NULL;
+	struct gr_error *err =
+		gr_map_find_shape(&l->rt->layout, types, map, &l->shape);
 	// Only buckets: the releases with groups have lists of labels.
-	return !l->rt->layout.swiss_map.size_bytes &&
-	       l->shape.bytes <= MAX_BUCKET_BYTES &&
-	       is_within(&l->shape, &l->shape.key) &&
-	       is_within(&l->shape, &l->shape.elem);
+	*is_fine = !err && !l->rt->layout.swiss_map.size_bytes &&
+		   l->shape.bytes <= MAX_BUCKET_BYTES &&
+		   is_within(&l->shape, &l->shape.key) &&
+		   is_within(&l->shape, &l->shape.elem);
+	return err;
 }
 
-/* False: labels cannot be of this type. */
-static bool learn(struct labels *l, const struct gr_types *types,
-		  gr_type_id type)
+/* *@p is_fine is false if labels cannot be of this type. */
+static struct gr_error *learn(struct labels *l, struct gr_types *types,
+			      gr_type_id type, bool *is_fine)
 {
+	*is_fine = false;
 	if (type == GR_TYPE_NONE)
-		return false;
+		return NULL;
 	const struct gr_type *t = gr_types_get(types, type);
-	return t->kind == GR_KIND_MAP ? learn_map(l, types, t) :
-					learn_list(l, types, type);
+	if (t->kind == GR_KIND_MAP)
+		return learn_map(l, types, t, is_fine);
+	*is_fine = learn_list(l, types, type);
+	return NULL;
 }
 
 // --------------------------------------------------------------------- a set
@@ -332,7 +338,7 @@ bool gr_labels_are_there(const struct gr_sched *sched)
 	return false;
 }
 
-struct gr_error *gr_labels_read(const struct gr_types *types, gr_type_id type,
+struct gr_error *gr_labels_read(struct gr_types *types, gr_type_id type,
 				struct gr_sched *sched)
 {
 	struct labels l = {
@@ -342,6 +348,7 @@ struct gr_error *gr_labels_read(const struct gr_types *types, gr_type_id type,
 	_cleanup_free_ struct labelled *gs =
 		calloc(sched->ngoroutines + 1, sizeof(*gs));
 	struct gr_error *err = NULL;
+	bool is_fine = false;
 	size_t n = 0;
 
 	if (!gs)
@@ -351,7 +358,9 @@ struct gr_error *gr_labels_read(const struct gr_types *types, gr_type_id type,
 			gs[n++] = (struct labelled){
 				sched->goroutines[i].labels_addr, i
 			};
-	if (n && learn(&l, types, type))
+	if (n)
+		err = learn(&l, types, type, &is_fine);
+	if (!err && is_fine)
 		err = read_sets(&l, sched, gs, n);
 	label_vector_deinit(&l.found);
 	return err;

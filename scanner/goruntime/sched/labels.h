@@ -31,7 +31,7 @@ bool gr_labels_are_there(const struct gr_sched *sched);
  * Libraries may store other things in g.labels. What cannot be a set of labels
  * is none, and is no gap.
  */
-struct gr_error *gr_labels_read(const struct gr_types *types, gr_type_id type,
+struct gr_error *gr_labels_read(struct gr_types *types, gr_type_id type,
 				struct gr_sched *sched) GR_MUST_CHECK;
 
 #endif /* GR_LABELS_H */

@@ -60,10 +60,11 @@ static inline uint64_t gr_map_full_slots(const struct gr_layout *layout,
 
 /**
  * Find the layout of the buckets or groups of map type @p map, whose kind is
- * GR_KIND_MAP. This creates no type.
+ * GR_KIND_MAP. This creates no type. It fails only if poll refuses.
  */
-void gr_map_find_shape(const struct gr_layout *layout,
-		       const struct gr_types *types, const struct gr_type *map,
-		       struct gr_map_shape *ret);
+struct gr_error *gr_map_find_shape(const struct gr_layout *layout,
+				   struct gr_types *types,
+				   const struct gr_type *map,
+				   struct gr_map_shape *ret) GR_MUST_CHECK;
 
 #endif /* GR_MAP_SHAPE_H */

@@ -7,7 +7,7 @@
 #include "goruntime/types/type_record.h"
 
 /* Limit for the fields of a pointer-shaped struct. All but one are empty. */
-enum { MAX_DIRECT_FIELDS = 256 };
+enum { MAX_DIRECT_FIELDS = 256, MAX_ATOMIC_FIELDS = 16 };
 
 void gr_types_destroy(struct gr_types *types)
 {
@@ -55,11 +55,12 @@ const struct gr_type_field *gr_types_field(const struct gr_types *types,
 	return &types->fields.data[type->first_field + i];
 }
 
-/* Return T of an atomic.Pointer[T], which has a field of type [0]*T. */
+/* Return T of an atomic.Pointer[T], which has a field of type [0]*T and few
+ * others. */
 static gr_type_id atomic_pointee(const struct gr_types *types,
 				 const struct gr_type *type)
 {
-	for (uint32_t i = 0; i < type->nfields; i++) {
+	for (uint32_t i = 0; i < type->nfields && i < MAX_ATOMIC_FIELDS; i++) {
 		const struct gr_type *field = gr_types_get(
 			types, gr_types_field(types, type, i)->type);
 		if (field->kind != GR_KIND_ARRAY || field->count ||

@@ -36,6 +36,7 @@ struct gr_type {
 	 * entry dict_index - 1 of the dictionary (dictionary.h). 0: none.
 	 */
 	uint16_t dict_index;
+	uint8_t align; /**< 0: map_shape.c has not been asked for it. */
 	gr_type_id elem, key;
 	gr_type_id header; /**< Map, chan: the struct behind the pointer. */
 	uint64_t count;	   /**< Length of an array. */

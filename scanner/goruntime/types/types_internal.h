@@ -41,6 +41,7 @@ struct gr_types {
 	struct gr_type_ref *refs;
 	gr_type_id any;		/**< interface {} */
 	uint64_t record_fields; /**< Number read from runtime records. */
+	uint64_t align_visits; /**< Fields, to find the alignment of structs. */
 	/** Types already checked for being slices or weak pointers. */
 	gr_type_id slices_seen, weak_seen;
 	/** What has ended a search by name: gr_types_take_error(). */
