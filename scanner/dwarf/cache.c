@@ -5,26 +5,27 @@
 
 // Tables of debug information as files of the cache (cache_files.c).
 
-// Fill the tables from the cache; false if it does not have them.
-static bool load(struct gr_dwarf *dwarf)
+// Fill the tables from the cache; *@ret is false if it does not have them.
+static struct gr_error *load(struct gr_dwarf *dwarf, bool *ret)
 {
 	size_t bytes;
 	_cleanup_free_ void *block =
 		gr_cache_file_read(&dwarf->key, GR_CACHE_TABLES, &bytes);
+	enum gr_stored state;
 
+	*ret = false;
 	if (!block)
-		return false;
-	switch (gr_store_unpack(dwarf, block, bytes, GR_DWARF_STAMP)) {
-	case GR_STORED_FINE:
+		return NULL;
+	struct gr_error *err =
+		gr_store_unpack(dwarf, block, bytes, GR_DWARF_STAMP, &state);
+	if (err)
+		return err;
+	*ret = state == GR_STORED_FINE;
+	if (*ret)
 		block = NULL;
-		return true;
-	case GR_STORED_DAMAGED:
+	else if (state == GR_STORED_DAMAGED)
 		gr_cache_file_remove(&dwarf->key, GR_CACHE_TABLES);
-		return false;
-	case GR_STORED_OTHER:
-		break;
-	}
-	return false;
+	return NULL;
 }
 
 static struct gr_dwarf *create_empty(const char *path,
@@ -63,12 +64,15 @@ struct gr_error *gr_dwarf_open_cached(const char *path, const char *debug_path,
 		return &gr_enomem;
 	dwarf->poll = poll;
 	dwarf->ctx = ctx;
-	if (load(dwarf)) {
+	bool is_loaded;
+	err = load(dwarf, &is_loaded);
+	if (is_loaded) {
 		*ret = dwarf;
 		return NULL;
 	}
 	gr_dwarf_destroy(dwarf);
-	err = gr_dwarf_open(path, debug_path, poll, ctx, ret);
+	if (!err)
+		err = gr_dwarf_open(path, debug_path, poll, ctx, ret);
 	if (err)
 		return err;
 	// Damaged tables are not cached, so that every scan reports the damage.
@@ -95,17 +99,17 @@ struct gr_error *gr_dwarf_open_packed(const char *path, void *block,
 	dwarf->is_packed = true;
 	dwarf->poll = poll;
 	dwarf->ctx = ctx;
-	enum gr_stored state =
-		gr_store_unpack(dwarf, block, bytes, GR_DWARF_TABLES_VERSION);
-	if (state == GR_STORED_FINE) {
-		dwarf->is_packed = true;
-		dwarf->poll = poll;
-		dwarf->ctx = ctx;
+	enum gr_stored state;
+	struct gr_error *err = gr_store_unpack(dwarf, block, bytes,
+					       GR_DWARF_TABLES_VERSION, &state);
+	if (!err && state == GR_STORED_FINE) {
 		owned = NULL;
 		*ret = dwarf;
 		return NULL;
 	}
 	gr_dwarf_destroy(dwarf);
+	if (err)
+		return err;
 	return gr_error_format(GR_ERROR_FORMAT,
 			       "the saved file is damaged (its tables of types "
 			       "make no sense): copy or save it again");

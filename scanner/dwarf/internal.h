@@ -202,11 +202,13 @@ enum gr_stored {
 
 /**
  * store.c: fill @p dwarf, which has a key but no tables, from a block. Every
- * number in the block is checked. If the result is GR_STORED_FINE, @p dwarf
- * owns the block, which is from malloc(). @p stamp is the one that is read.
+ * number in the block is checked. If *@p ret is GR_STORED_FINE, @p dwarf owns
+ * the block, which is from malloc(). @p stamp is the one that is read. It fails
+ * only if the poll of @p dwarf refuses.
  */
-enum gr_stored gr_store_unpack(struct gr_dwarf *dwarf, void *block,
-			       size_t bytes, uint64_t stamp);
+struct gr_error *gr_store_unpack(struct gr_dwarf *dwarf, void *block,
+				 size_t bytes, uint64_t stamp,
+				 enum gr_stored *ret) GR_MUST_CHECK;
 
 /** store.c: the key in a block; false if it is no block. */
 bool gr_store_key(const void *block, size_t bytes, struct gr_dwarf_key *ret);

@@ -4,6 +4,10 @@
 #include "base/text.h"
 #include "base/vector.h"
 #include "dwarf/index.h"
+#include "dwarf/store_check.h"
+
+// Bytes between two steps.
+enum { PIECE_BYTES = 1 << 18 };
 
 // The slot of a name, or the free one where it belongs. Offset 0: free.
 static uint32_t *slot_of(struct gr_names *names, const char *name)
@@ -87,13 +91,18 @@ bool gr_names_are_clean(const struct gr_names *names)
 
 	if (!bytes || text[0] || text[bytes - 1])
 		return false;
-	for (size_t i = 0; i < bytes;) {
+	for (size_t i = 0, next = PIECE_BYTES; i < bytes;) {
 		size_t n = text[i] == '\0' ?
 				   1 :
 				   gr_text_character(text + i, bytes - i);
 		if (!n)
 			return false;
 		i += n;
+		if (i < next)
+			continue;
+		next = i + PIECE_BYTES;
+		if (!gr_store_check_bytes(names->check, PIECE_BYTES))
+			return false;
 	}
 	return true;
 }

@@ -10,9 +10,13 @@
 
 #include "base/base.h"
 
+struct gr_store_check;
+
 struct gr_names {
 	char *text;
 	size_t text_bytes;
+	/** Only for unpacking: it polls. NULL: nothing does. */
+	struct gr_store_check *check;
 	/* Only for packing: a hash table of the offsets of the names. */
 	size_t capacity;
 	uint32_t *slots;

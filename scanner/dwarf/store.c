@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "dwarf/internal.h"
 #include "dwarf/names.h"
+#include "dwarf/store_check.h"
 #include "dwarf/store_format.h"
 
 // This file packs the tables into one block of bytes and unpacks them. A block
@@ -71,10 +72,12 @@ GR_STORED_PLACE(header, producer, 296, 8);
 GR_STORED_PLACE(header, sections, 304, NSECTIONS * 16);
 _Static_assert(NSECTIONS == 14, GR_STORED_CHANGED);
 
-static uint64_t checksum(const uint8_t *data, size_t bytes)
+// What a loop without steps goes through or copies between two of them.
+enum { PIECE_BYTES = 1 << 20 };
+
+static uint64_t sum_words(uint64_t sum, const uint8_t *data, size_t bytes)
 {
 	const uint64_t prime = 0x9e3779b97f4a7c15u;
-	uint64_t sum = bytes * prime;
 
 	for (; bytes >= 8; data += 8, bytes -= 8) {
 		sum = (sum ^ gr_load_u64(data)) * prime;
@@ -82,17 +85,33 @@ static uint64_t checksum(const uint8_t *data, size_t bytes)
 	}
 	for (; bytes; data++, bytes--)
 		sum = (sum ^ *data) * prime;
+	return sum;
+}
+
+// The checksum of a block. It is not whole if the check has ended.
+static uint64_t checksum(struct gr_store_check *check, const void *block,
+			 size_t bytes)
+{
+	const size_t from = offsetof(struct header, key);
+	const uint8_t *data = (const uint8_t *)block + from;
+	uint64_t sum = (bytes -= from) * 0x9e3779b97f4a7c15u;
+
+	for (size_t n; bytes; data += n, bytes -= n) {
+		n = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
+		sum = sum_words(sum, data, n);
+		if (!gr_store_check_bytes(check, n))
+			break;
+	}
 	return sum ^ sum >> 32;
 }
 
 void gr_store_seal(void *block, size_t bytes)
 {
-	const size_t from = offsetof(struct header, key);
+	struct gr_store_check check = { 0 };
 	struct header *header = block;
 
 	if (bytes >= sizeof(*header))
-		header->checksum =
-			checksum((uint8_t *)block + from, bytes - from);
+		header->checksum = checksum(&check, block, bytes);
 }
 
 // ------------------------------------------------------------------- names
@@ -106,7 +125,8 @@ static bool each_name(struct gr_names *names, visit_name *visit, void *slot,
 {
 	for (size_t i = 0; i < count; i++)
 		if (!visit(names, (const char **)((char *)slot + i * stride),
-			   may_lack))
+			   may_lack) ||
+		    !gr_store_check_step(names->check, 1))
 			return false;
 	return true;
 }
@@ -329,122 +349,34 @@ static bool sections_are_apart(const struct header *header)
 	return true;
 }
 
-// A stored bool may hold any byte.
-static bool is_bool(const bool *flag)
+// Copy rows a piece at a time: what is copied counts as memory at each poll.
+static bool copy_rows(struct gr_store_check *check, void *to, const void *from,
+		      size_t bytes)
 {
-	uint8_t byte;
-
-	memcpy(&byte, flag, 1);
-	return byte <= 1;
-}
-
-static bool is_type(uint32_t type, size_t ntypes)
-{
-	return type == GR_DWARF_NONE || type < ntypes;
-}
-
-static bool types_are_fine(const struct gr_dwarf *dwarf)
-{
-	size_t n = dwarf->types.size, nfields = dwarf->fields.size;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct gr_dwarf_type *type = &dwarf->types.data[i];
-		if (!is_type(type->elem, n) || !is_type(type->key, n) ||
-		    !is_type(type->header, n) || type->kind >= 32 ||
-		    !is_bool(&type->is_interface_with_methods) ||
-		    type->nfields > nfields ||
-		    type->first_field > nfields - type->nfields ||
-		    dwarf->canonical[i] >= n)
+	for (size_t done = 0, n; done < bytes; done += n) {
+		n = bytes - done < PIECE_BYTES ? bytes - done : PIECE_BYTES;
+		memcpy((char *)to + done, (const char *)from + done, n);
+		if (!gr_store_check_bytes(check, n))
 			return false;
 	}
-	for (size_t i = 0; i < nfields; i++)
-		if (!is_type(dwarf->fields.data[i].type, n) ||
-		    !is_bool(&dwarf->fields.data[i].is_embedded))
-			return false;
-	for (size_t i = 0; i < dwarf->variables.size; i++)
-		if (!is_type(dwarf->variables.data[i].type, n))
-			return false;
-	for (size_t i = 0; i < dwarf->constants.size; i++)
-		if (!is_type(dwarf->constants.data[i].type, n))
-			return false;
-	return true;
-}
-
-// A look-up ends at a free slot, so that half of the slots must be free.
-static bool index_is_fine(const struct gr_index *index, size_t nslots,
-			  size_t nrows)
-{
-	size_t used = 0;
-
-	if (!nslots || nslots & (nslots - 1))
-		return false;
-	for (size_t i = 0; i < nslots; i++) {
-		if (index->slots[i] == UINT32_MAX)
-			continue;
-		if (index->slots[i] >= nrows)
-			return false;
-		used++;
-	}
-	return used <= nslots / 2;
-}
-
-static bool local_is_fine(const struct gr_dwarf_local *local, size_t ntypes)
-{
-	if (!is_type(local->type, ntypes) || !is_bool(&local->is_param) ||
-	    local->npieces > GR_DWARF_PIECES_MAX)
-		return false;
-	for (size_t i = 0; i < GR_DWARF_PIECES_MAX; i++)
-		if ((unsigned int)local->pieces[i].kind > GR_LOCATION_UNKNOWN)
-			return false;
-	return true;
-}
-
-static bool answer_is_fine(const struct gr_dwarf *dwarf,
-			   const struct gr_answer *answer)
-{
-	size_t size = gr_question_is_of_locals(answer->question) ?
-			      dwarf->answers.locals.size :
-			      dwarf->answers.captures.size;
-
-	if (answer->question == GR_ASK_FIRST_PARAM)
-		return is_type(answer->first, dwarf->types.size);
-	return answer->question < GR_NQUESTIONS && answer->first <= size &&
-	       answer->count <= size - answer->first;
-}
-
-static bool answers_are_fine(const struct gr_dwarf *dwarf)
-{
-	const struct gr_answers *answers = &dwarf->answers;
-	size_t ntypes = dwarf->types.size;
-
-	for (size_t i = 0; i < answers->locals.size; i++)
-		if (!local_is_fine(&answers->locals.data[i], ntypes))
-			return false;
-	for (size_t i = 0; i < answers->captures.size; i++)
-		if (!is_type(answers->captures.data[i].type, ntypes) ||
-		    !is_bool(&answers->captures.data[i].by_reference))
-			return false;
-	for (size_t i = 0; i < answers->rows.size; i++)
-		if (!answer_is_fine(dwarf, &answers->rows.data[i]) ||
-		    (i && gr_answer_compare(&answers->rows.data[i - 1],
-					    &answers->rows.data[i]) >= 0))
-			return false;
 	return true;
 }
 
 // Answers are copied out of the block because their tables can grow.
-static bool copy_answers(struct gr_dwarf *dwarf, const struct header *header)
+static bool copy_answers(struct gr_store_check *check, struct gr_dwarf *dwarf,
+			 const struct header *header)
 {
 	const char *base = (const char *)header;
 
-#define COPY(type, vector, id)                                         \
-	do {                                                           \
-		size_t count = header->sections[id].count;             \
-		if (!type##_reserve(&(vector), count + 1))             \
-			return false;                                  \
-		memcpy((vector).data, base + header->sections[id].off, \
-		       count * row_bytes[id]);                         \
-		(vector).size = count;                                 \
+#define COPY(type, vector, id)                                  \
+	do {                                                    \
+		size_t count = header->sections[id].count;      \
+		if (!type##_reserve(&(vector), count + 1) ||    \
+		    !copy_rows(check, (vector).data,            \
+			       base + header->sections[id].off, \
+			       count * row_bytes[id]))          \
+			return false;                           \
+		(vector).size = count;                          \
 	} while (0)
 	COPY(gr_answer_vector, dwarf->answers.rows, ANSWERS);
 	COPY(gr_local_vector, dwarf->answers.locals, LOCALS);
@@ -481,27 +413,30 @@ static void point_into(struct gr_dwarf *dwarf, struct header *header)
 	dwarf->producer = header->producer;
 }
 
-static bool indexes_are_fine(const struct gr_dwarf *dwarf,
+static bool indexes_are_fine(struct gr_store_check *check,
+			     const struct gr_dwarf *dwarf,
 			     const struct header *header)
 {
-	return index_is_fine(&dwarf->types_by_name,
-			     header->sections[TYPES_BY_NAME].count,
-			     dwarf->types.size) &&
-	       index_is_fine(&dwarf->types_by_runtime_type,
-			     header->sections[TYPES_BY_RUNTIME_TYPE].count,
-			     dwarf->types.size) &&
-	       index_is_fine(&dwarf->variables_by_name,
-			     header->sections[VARIABLES_BY_NAME].count,
-			     dwarf->variables.size) &&
-	       index_is_fine(&dwarf->constants_by_name,
-			     header->sections[CONSTANTS_BY_NAME].count,
-			     dwarf->constants.size);
+	return gr_store_check_index(check, &dwarf->types_by_name,
+				    header->sections[TYPES_BY_NAME].count,
+				    dwarf->types.size) &&
+	       gr_store_check_index(
+		       check, &dwarf->types_by_runtime_type,
+		       header->sections[TYPES_BY_RUNTIME_TYPE].count,
+		       dwarf->types.size) &&
+	       gr_store_check_index(check, &dwarf->variables_by_name,
+				    header->sections[VARIABLES_BY_NAME].count,
+				    dwarf->variables.size) &&
+	       gr_store_check_index(check, &dwarf->constants_by_name,
+				    header->sections[CONSTANTS_BY_NAME].count,
+				    dwarf->constants.size);
 }
 
-static bool tables_are_fine(struct gr_dwarf *tables, struct header *header,
+static bool tables_are_fine(struct gr_store_check *check,
+			    struct gr_dwarf *tables, struct header *header,
 			    size_t bytes)
 {
-	struct gr_names names = { 0 };
+	struct gr_names names = { .check = check };
 
 	if (!sections_fit(header, bytes) || !sections_are_apart(header))
 		return false;
@@ -509,11 +444,12 @@ static bool tables_are_fine(struct gr_dwarf *tables, struct header *header,
 	names.text_bytes = header->sections[NAMES].count;
 	if (!gr_names_are_clean(&names) ||
 	    !visit_names(&names, gr_names_unpack, header) ||
-	    !copy_answers(tables, header))
+	    !copy_answers(check, tables, header))
 		return false;
 	point_into(tables, header);
-	return types_are_fine(tables) && answers_are_fine(tables) &&
-	       indexes_are_fine(tables, header);
+	return gr_store_check_types(check, tables) &&
+	       gr_store_check_answers(check, tables) &&
+	       indexes_are_fine(check, tables, header);
 }
 
 bool gr_store_key(const void *block, size_t bytes, struct gr_dwarf_key *ret)
@@ -526,31 +462,48 @@ bool gr_store_key(const void *block, size_t bytes, struct gr_dwarf_key *ret)
 	return true;
 }
 
-enum gr_stored gr_store_unpack(struct gr_dwarf *dwarf, void *block,
-			       size_t bytes, uint64_t stamp)
+// Fill tables of a block whose stamp and sums are right.
+static enum gr_stored unpack(struct gr_store_check *check,
+			     struct gr_dwarf *dwarf, struct header *header,
+			     size_t bytes)
 {
-	const size_t from = offsetof(struct header, key);
 	struct gr_dwarf tables = { .key = dwarf->key };
-	struct header *header = block;
 
-	if (bytes < sizeof(*header) ||
-	    memcmp(header->magic, magic, sizeof(magic)))
-		return GR_STORED_DAMAGED;
-	if (header->stamp != stamp)
-		return GR_STORED_OTHER;
-	if (header->checksum != checksum((uint8_t *)block + from, bytes - from))
-		return GR_STORED_DAMAGED;
 	if (memcmp(&header->key, &dwarf->key, sizeof(dwarf->key)))
 		return GR_STORED_OTHER;
-	if (!tables_are_fine(&tables, header, bytes)) {
+	if (!tables_are_fine(check, &tables, header, bytes)) {
 		gr_answers_deinit(&tables.answers);
 		return GR_STORED_DAMAGED;
 	}
 	tables.path = dwarf->path;
 	tables.fd = dwarf->fd;
 	tables.is_cached = dwarf->is_cached;
+	tables.is_packed = dwarf->is_packed;
+	tables.poll = dwarf->poll;
+	tables.ctx = dwarf->ctx;
 	tables.is_saved = true;
-	tables.block = block;
+	tables.block = header;
 	*dwarf = tables;
 	return GR_STORED_FINE;
+}
+
+struct gr_error *gr_store_unpack(struct gr_dwarf *dwarf, void *block,
+				 size_t bytes, uint64_t stamp,
+				 enum gr_stored *ret)
+{
+	struct gr_store_check check = { .dwarf = dwarf };
+	struct header *header = block;
+
+	*ret = GR_STORED_DAMAGED;
+	if (bytes < sizeof(*header) ||
+	    memcmp(header->magic, magic, sizeof(magic)))
+		return NULL;
+	if (header->stamp != stamp) {
+		*ret = GR_STORED_OTHER;
+		return NULL;
+	}
+	uint64_t sum = checksum(&check, block, bytes);
+	if (!check.err && header->checksum == sum)
+		*ret = unpack(&check, dwarf, header, bytes);
+	return check.err;
 }

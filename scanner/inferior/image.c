@@ -234,6 +234,12 @@ static struct gr_error *open_saved(struct gr_image *image)
 	image->core.bad_headers = stored->bad_headers;
 	if (!stored->has_values)
 		image->words = (struct gr_word_set *)&stored->words;
+	struct gr_error *err = gr_image_want(
+		image, stored->memory.size * sizeof(*image->known.data));
+	if (err)
+		return err;
+	if (!gr_range_vector_reserve(&image->known, stored->memory.size))
+		return &gr_enomem;
 	for (size_t i = 0; i < stored->memory.size; i++)
 		if (!gr_range_vector_append(&image->known,
 					    stored->memory.data[i]))

@@ -117,11 +117,17 @@ struct gr_error *gr_ranges_init(struct gr_ranges *ranges,
 {
 	size_t count = by_priority->size;
 	_cleanup_(gr_range_vector_deinit) struct gr_range_vector out = { 0 };
-	_cleanup_free_ struct start *order = calloc(count + 1, sizeof(*order));
-	_cleanup_free_ size_t *heap = calloc(count + 1, sizeof(*heap));
-	struct gr_error *err;
+	_cleanup_free_ struct start *order = NULL;
+	_cleanup_free_ size_t *heap = NULL;
+	struct gr_error *err = gr_source_want(
+		target, count * (sizeof(*order) + sizeof(*heap) +
+				 sizeof(*out.data) + sizeof(uint64_t)));
 
 	memset(ranges, 0, sizeof(*ranges));
+	if (err)
+		return err;
+	order = calloc(count + 1, sizeof(*order));
+	heap = calloc(count + 1, sizeof(*heap));
 	if (!order || !heap)
 		return &gr_enomem;
 	for (size_t i = 0; i < count; i++)

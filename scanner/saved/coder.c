@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "saved/coder.h"
 
-enum { MAX_TEXT_BYTES = 1 << 20 };
+enum { MAX_TEXT_BYTES = 1 << 20, POLL_ROWS = 1 << 12 };
 
 static bool is_over(const struct gr_coder *c)
 {
-	return c->is_bad || c->is_out_of_memory;
+	return c->is_bad || c->is_out_of_memory || c->err;
 }
 
 static void put(struct gr_coder *c, const void *data, size_t bytes)
@@ -135,6 +135,20 @@ void gr_code_count(struct gr_coder *c, size_t *count, size_t least_bytes)
 	    wide > (c->in.size - c->off) / least_bytes)
 		c->is_bad = true;
 	*count = is_over(c) ? 0 : wide;
+}
+
+bool gr_code_want(struct gr_coder *c, uint64_t bytes)
+{
+	if (!is_over(c) && c->want)
+		c->err = c->want(c->ctx, bytes);
+	return !is_over(c);
+}
+
+bool gr_code_row(struct gr_coder *c, size_t i)
+{
+	if (i % POLL_ROWS == 0 && !is_over(c) && c->poll)
+		c->err = c->poll(c->ctx);
+	return !is_over(c);
 }
 
 bool gr_coder_is_done(const struct gr_coder *c)

@@ -1,21 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "saved/description.h"
 
-/* Reading: make room for the records of a list. */
-#define CODE_VECTOR(c, type, vector, least_bytes)                       \
-	do {                                                            \
-		size_t _count = (vector)->size;                         \
-		gr_code_count((c), &_count, (least_bytes));             \
-		if ((c)->is_reading) {                                  \
-			if (!type##_reserve((vector), _count + 1)) {    \
-				(c)->is_out_of_memory = true;           \
-				return;                                 \
-			}                                               \
-			memset((vector)->data, 0,                       \
-			       (_count + 1) * sizeof(*(vector)->data)); \
-			(vector)->size = _count;                        \
-		}                                                       \
+/* More files than this are not mapped in one process. Some questions go through
+ * all of them for each address. */
+enum { MAX_MODULES = 1 << 16 };
+
+/* The number of rows of a list. Reading: make room for them; the list is empty,
+ * and grows with each row. */
+#define CODE_COUNT(c, type, vector, least_bytes, count)                     \
+	do {                                                                \
+		*(count) = (vector)->size;                                  \
+		gr_code_count((c), (count), (least_bytes));                 \
+		if (!(c)->is_reading)                                       \
+			break;                                              \
+		(vector)->size = 0;                                         \
+		if (!gr_code_want((c), *(count) * sizeof(*(vector)->data))) \
+			*(count) = 0;                                       \
+		else if (!type##_reserve((vector), *(count) + 1))           \
+			(c)->is_out_of_memory = true;                       \
 	} while (0)
+
+/* Row i of a list, which is empty if it is to be read. */
+#define CODE_ROW(c, vector, i)                                        \
+	({                                                            \
+		typeof(&(vector)->data[0]) _row = &(vector)->data[i]; \
+		if ((c)->is_reading) {                                \
+			memset(_row, 0, sizeof(*_row));               \
+			(vector)->size = (i) + 1;                     \
+		}                                                     \
+		_row;                                                 \
+	})
 
 /* A range, by its distance from the one before. */
 static void code_range(struct gr_coder *c, uint64_t *at, uint64_t *start,
@@ -39,10 +53,11 @@ static void code_range(struct gr_coder *c, uint64_t *at, uint64_t *start,
 static void code_mappings(struct gr_coder *c, struct gr_mappings *mappings)
 {
 	uint64_t at = 0;
+	size_t count;
 
-	CODE_VECTOR(c, gr_mapping_vector, &mappings->list, 5);
-	for (size_t i = 0; i < mappings->list.size; i++) {
-		struct gr_mapping *m = &mappings->list.data[i];
+	CODE_COUNT(c, gr_mapping_vector, &mappings->list, 5, &count);
+	for (size_t i = 0; i < count && gr_code_row(c, i); i++) {
+		struct gr_mapping *m = CODE_ROW(c, &mappings->list, i);
 
 		code_range(c, &at, &m->start, &m->end);
 		gr_code_u64(c, &m->file_off);
@@ -53,9 +68,11 @@ static void code_mappings(struct gr_coder *c, struct gr_mappings *mappings)
 
 static void code_threads(struct gr_coder *c, struct gr_thread_vector *threads)
 {
-	CODE_VECTOR(c, gr_thread_vector, threads, GR_REGS_MAX + 4);
-	for (size_t i = 0; i < threads->size; i++) {
-		struct gr_target_thread *thread = &threads->data[i];
+	size_t count;
+
+	CODE_COUNT(c, gr_thread_vector, threads, GR_REGS_MAX + 4, &count);
+	for (size_t i = 0; i < count && gr_code_row(c, i); i++) {
+		struct gr_target_thread *thread = CODE_ROW(c, threads, i);
 		uint32_t lwp = (uint32_t)thread->lwp;
 
 		gr_code_u32(c, &lwp);
@@ -70,27 +87,30 @@ static void code_threads(struct gr_coder *c, struct gr_thread_vector *threads)
 
 static void *make_rows(struct gr_coder *c, size_t count, size_t bytes)
 {
-	void *rows = gr_arena_alloc(c->arena, (count + 1) * bytes);
+	void *rows = NULL;
 
-	if (rows)
-		memset(rows, 0, (count + 1) * bytes);
-	else
-		c->is_out_of_memory = true;
+	if (gr_code_want(c, (count + 1) * bytes)) {
+		rows = gr_arena_alloc(c->arena, (count + 1) * bytes);
+		c->is_out_of_memory = !rows;
+	}
 	return rows;
 }
 
 static void code_modules(struct gr_coder *c, struct gr_saved *stored)
 {
-	gr_code_count(c, &stored->nmodules, 4);
+	size_t count = stored->nmodules;
+
+	gr_code_count(c, &count, 4);
+	if (count > MAX_MODULES)
+		c->is_bad = true;
 	if (c->is_reading) {
-		stored->modules = make_rows(c, stored->nmodules,
-					    sizeof(*stored->modules));
-		stored->tables =
-			make_rows(c, stored->nmodules, sizeof(*stored->tables));
-		if (c->is_out_of_memory)
+		stored->modules = make_rows(c, count, sizeof(*stored->modules));
+		stored->tables = make_rows(c, count, sizeof(*stored->tables));
+		if (!stored->modules || !stored->tables)
 			return;
+		stored->nmodules = count;
 	}
-	for (size_t i = 0; i < stored->nmodules; i++) {
+	for (size_t i = 0; i < count && gr_code_row(c, i); i++) {
 		struct gr_target_module *module = &stored->modules[i];
 		uint64_t table_bytes = stored->tables[i].bytes;
 
@@ -127,6 +147,7 @@ static void code_residency(struct gr_coder *c, struct gr_saved *stored)
 	struct gr_residency *r = &stored->residency;
 	uint32_t kind = r->kind;
 	uint64_t at = 0;
+	size_t count;
 
 	gr_code_bool(c, &stored->has_residency);
 	gr_code_u32(c, &kind);
@@ -136,9 +157,9 @@ static void code_residency(struct gr_coder *c, struct gr_saved *stored)
 		r->kind = kind;
 	gr_code_u64(c, &r->swapped_bytes);
 	code_mappings(c, &r->mappings);
-	CODE_VECTOR(c, gr_resident_vector, &r->ranges, 4);
-	for (size_t i = 0; i < r->ranges.size; i++) {
-		struct gr_resident *range = &r->ranges.data[i];
+	CODE_COUNT(c, gr_resident_vector, &r->ranges, 4, &count);
+	for (size_t i = 0; i < count && gr_code_row(c, i); i++) {
+		struct gr_resident *range = CODE_ROW(c, &r->ranges, i);
 
 		code_range(c, &at, &range->start, &range->end);
 		gr_code_u32(c, &range->mapping);
@@ -152,10 +173,11 @@ static void code_residency(struct gr_coder *c, struct gr_saved *stored)
 static void code_memory(struct gr_coder *c, struct gr_range_vector *memory)
 {
 	uint64_t at = 0, end = 0;
+	size_t count;
 
-	CODE_VECTOR(c, gr_range_vector, memory, 2);
-	for (size_t i = 0; i < memory->size; i++) {
-		struct gr_range *range = &memory->data[i];
+	CODE_COUNT(c, gr_range_vector, memory, 2, &count);
+	for (size_t i = 0; i < count && gr_code_row(c, i); i++) {
+		struct gr_range *range = CODE_ROW(c, memory, i);
 
 		code_range(c, &at, &range->start, &range->end);
 		if (range->start < end)

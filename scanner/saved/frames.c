@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "saved/pages.h"
 
 // Of 5 M objects, level 3 makes a file 3 % smaller and takes twice the time of
 // this one to write it; level -5 saves no time that can be measured.
@@ -238,6 +239,9 @@ struct gr_frame_reader {
 	ZSTD_DCtx *zstd;
 	uint8_t *data;
 	size_t data_size;
+	uint64_t unpacked; /* bytes of all frames but pages */
+	struct gr_error *(*want)(void *ctx, uint64_t bytes);
+	void *ctx;
 };
 
 void gr_frame_reader_destroy(struct gr_frame_reader *r)
@@ -337,6 +341,40 @@ struct gr_error *gr_frame_reader_create(const char *path, const uint8_t *file,
 	return NULL;
 }
 
+void gr_frame_reader_ask(struct gr_frame_reader *r,
+			 struct gr_error *(*want)(void *ctx, uint64_t bytes),
+			 void *ctx)
+{
+	r->want = want;
+	r->ctx = ctx;
+}
+
+uint64_t gr_frame_reader_most(const struct gr_frame_reader *r)
+{
+	uint64_t most;
+
+	return __builtin_mul_overflow(r->file.size, GR_FRAME_EXPANSION, &most) ?
+		       UINT64_MAX :
+		       most;
+}
+
+/* Does the file pay for what a frame becomes? Pages do not count: any number of
+ * equal words become a few bytes, and what holds them is asked for. */
+static struct gr_error *check_sizes(struct gr_frame_reader *r,
+				    const struct header *header)
+{
+	bool is_pages = header->kind == GR_FRAME_PAGES;
+
+	if (header->bytes >
+	    (uint64_t)(is_pages ? GR_BATCH_MAX_BYTES : GR_FRAME_MAX_BYTES))
+		return gr_frame_damage(r, "a part is too large");
+	if (!is_pages)
+		r->unpacked += header->bytes;
+	return r->unpacked > gr_frame_reader_most(r) ?
+		       gr_frame_damage(r, "it has more than fits into it") :
+		       NULL;
+}
+
 /* Read a header, whose sizes are then within limits. */
 static struct gr_error *read_header(struct gr_frame_reader *r,
 				    struct header *ret)
@@ -346,24 +384,38 @@ static struct gr_error *read_header(struct gr_frame_reader *r,
 	r->off += sizeof(*ret);
 	if (!gr_bytes_has(r->file, r->off, ret->packed_bytes))
 		return gr_frame_damage(r, "it ends too early");
+	// The sum of more bytes would take long.
+	if (ret->packed_bytes > ZSTD_COMPRESSBOUND((size_t)GR_FRAME_MAX_BYTES))
+		return gr_frame_damage(r, "a part is too large");
 	if (ret->check != check_of(ret, r->count++, r->file.data + r->off))
 		return gr_frame_damage(r, "a checksum is wrong");
-	if (ret->bytes > GR_FRAME_MAX_BYTES)
-		return gr_frame_damage(r, "a part is too large");
+	return check_sizes(r, ret);
+}
+
+static struct gr_error *make_room(struct gr_frame_reader *r, uint64_t bytes)
+{
+	if (bytes <= r->data_size)
+		return NULL;
+	free(r->data);
+	r->data = NULL;
+	r->data_size = 0;
+	struct gr_error *err = r->want ? r->want(r->ctx, bytes) : NULL;
+	if (err)
+		return err;
+	r->data = malloc(bytes);
+	if (!r->data)
+		return &gr_enomem;
+	r->data_size = bytes;
 	return NULL;
 }
 
 static struct gr_error *unpack(struct gr_frame_reader *r,
 			       const struct header *header)
 {
-	if (header->bytes > r->data_size) {
-		free(r->data);
-		r->data_size = 0;
-		r->data = malloc(header->bytes);
-		if (!r->data)
-			return &gr_enomem;
-		r->data_size = header->bytes;
-	}
+	struct gr_error *err = make_room(r, header->bytes);
+
+	if (err)
+		return err;
 	size_t n = ZSTD_decompressDCtx(r->zstd, r->data, header->bytes,
 				       r->file.data + r->off,
 				       header->packed_bytes);
@@ -379,6 +431,8 @@ struct gr_error *gr_frame_read(struct gr_frame_reader *r,
 	struct header header = { 0 };
 	struct gr_error *err = read_header(r, &header);
 
+	if (!err && header.kind == GR_FRAME_END && header.bytes)
+		err = gr_frame_damage(r, "it has no end");
 	if (!err && header.bytes)
 		err = unpack(r, &header);
 	if (!err && header.kind == GR_FRAME_END && r->off != r->file.size)

@@ -27,6 +27,13 @@ enum {
 	GR_SAVED_WRITER_BYTES = 32,
 	/** The most bytes of a frame, before it is compressed. */
 	GR_FRAME_MAX_BYTES = 64 << 20,
+	/**
+	 * All frames but those of pages together have so many bytes for each
+	 * byte of the file, at most. Files that goref writes have 2 at the
+	 * most; a large, very regular list of mappings alone could have 1,000
+	 * for each byte that zstd makes of it.
+	 */
+	GR_FRAME_EXPANSION = 256,
 };
 
 /** What a frame has. Values are part of the format. */
@@ -107,6 +114,14 @@ struct gr_error *
 gr_frame_reader_create(const char *path, const uint8_t *file, uint64_t bytes,
 		       struct gr_frame_reader **ret) GR_MUST_CHECK;
 void gr_frame_reader_destroy(struct gr_frame_reader *reader);
+
+/** Have @p want asked before memory is taken. */
+void gr_frame_reader_ask(struct gr_frame_reader *reader,
+			 struct gr_error *(*want)(void *ctx, uint64_t bytes),
+			 void *ctx);
+
+/** The most bytes that the file may have in all frames but those of pages. */
+uint64_t gr_frame_reader_most(const struct gr_frame_reader *reader);
 
 /**
  * Read the next frame; its data is valid until the next call. After the last

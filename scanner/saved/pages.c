@@ -28,9 +28,7 @@ struct gr_batch_writer {
 	uint8_t is_full[GR_BATCH_PAGES / 8];
 	uint8_t nonzero[MAX_WORDS / 8];
 	uint64_t differences[MAX_WORDS];
-	uint8_t out[NNUMBERS * 8 +
-		    GR_BATCH_PAGES * (HEAD_WORDS + GR_SET_PAGE_BITMAP) * 8 +
-		    GR_BATCH_PAGES / 8 + MAX_WORDS / 8 + MAX_WORDS * PLANES];
+	uint8_t out[GR_BATCH_MAX_BYTES];
 };
 
 struct gr_batch_writer *gr_batch_writer_create(void)

@@ -20,6 +20,12 @@
 enum {
 	GR_BATCH_PAGES = 1024,
 	GR_MAX_STRIDE = 1024, /**< Words: GR_SAVED_MAX_STRIDE. */
+	/** The most bytes of a batch: four numbers; of each page two numbers and
+	 * its bitmap; three bits and eight bytes for all words, at most. */
+	GR_BATCH_MAX_BYTES =
+		32 + GR_BATCH_PAGES * (16 + GR_SET_PAGE_BITMAP * 8) +
+		GR_BATCH_PAGES / 8 + GR_BATCH_PAGES * GR_SET_PAGE_WORDS / 8 +
+		GR_BATCH_PAGES * GR_SET_PAGE_WORDS * 8,
 };
 
 /** A page, its words, and which of these count. */

@@ -11,10 +11,21 @@
 #include "saved/description.h"
 #include "saved/pages.h"
 
-enum { PAGE = GR_SET_PAGE_BYTES };
+enum {
+	PAGE = GR_SET_PAGE_BYTES,
+	POLL_ROWS = 1 << 12,
+	/* Memory for pages is asked for in such pieces. */
+	PIECE_BYTES = 1 << 20,
+};
 
 /* More memory than this is not in one process. */
 #define MAX_MEMORY_BYTES (UINT64_C(1) << 46)
+
+/** Where the frames of one kind go: into the modules, one after another. */
+struct filler {
+	size_t module;
+	uint64_t off; /* of the module's bytes */
+};
 
 /** A file being read. */
 struct reader {
@@ -24,9 +35,10 @@ struct reader {
 	struct gr_frame_reader *frames;
 	struct gr_saved *stored;
 	struct gr_page_words *page;
-	struct gr_byte_vector modules, tables; /* of all, one after another */
-	size_t range;	   /* of the memory, that the last page lies in */
-	uint64_t last_end; /* of the last page */
+	struct filler images, tables;
+	uint64_t piece_left; /* bytes that were asked for */
+	size_t range;	     /* of the memory, that the last page lies in */
+	uint64_t last_end;   /* of the last page */
 	struct gr_error *(*want)(void *ctx, uint64_t bytes);
 	struct gr_error *(*poll)(void *ctx);
 	void *ctx;
@@ -38,8 +50,6 @@ static void reader_deinit(struct reader *r)
 	gr_sigbus_forget(r->area);
 	if (r->file.data)
 		munmap((void *)r->file.data, r->file.size);
-	gr_byte_vector_deinit(&r->modules);
-	gr_byte_vector_deinit(&r->tables);
 	free(r->page);
 }
 
@@ -84,14 +94,15 @@ static struct gr_error *map_file(struct reader *r)
 
 // ------------------------------------------------------------------ the rest
 
-/* Reserve the address space of all memory; pages come when they are used. */
-static struct gr_error *reserve_memory(struct reader *r)
+/* Count the pages that hold all memory. A range keeps its place in a page, and
+ * its words their alignment. */
+static struct gr_error *count_memory(const struct reader *r, uint64_t *ret)
 {
-	struct gr_range_vector *memory = &r->stored->memory;
+	const struct gr_range_vector *memory = &r->stored->memory;
+	struct gr_error *err = NULL;
 	uint64_t bytes = 0;
 
-	// A range keeps its place in a page, and its words their alignment.
-	for (size_t i = 0; i < memory->size; i++) {
+	for (size_t i = 0; !err && i < memory->size; i++) {
 		const struct gr_range *range = &memory->data[i];
 		uint64_t first = range->start & -(uint64_t)PAGE;
 
@@ -100,9 +111,22 @@ static struct gr_error *reserve_memory(struct reader *r)
 		if (range->end - first > MAX_MEMORY_BYTES ||
 		    bytes > MAX_MEMORY_BYTES)
 			return gr_frame_damage(r->frames, "too much memory");
+		if (i % POLL_ROWS == 0)
+			err = r->poll(r->ctx);
 	}
-	if (!bytes)
-		return gr_frame_damage(r->frames, "no memory");
+	*ret = bytes;
+	return err || bytes ? err : gr_frame_damage(r->frames, "no memory");
+}
+
+/* Reserve the address space of all memory; pages come when they are used. */
+static struct gr_error *reserve_memory(struct reader *r)
+{
+	struct gr_range_vector *memory = &r->stored->memory;
+	uint64_t bytes;
+	struct gr_error *err = count_memory(r, &bytes);
+
+	if (err)
+		return err;
 	void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (mapped == MAP_FAILED)
@@ -113,13 +137,32 @@ static struct gr_error *reserve_memory(struct reader *r)
 	r->stored->mapped = mapped;
 	r->stored->mapped_size = bytes;
 	uint8_t *host = mapped;
-	for (size_t i = 0; i < memory->size; i++) {
+	for (size_t i = 0; !err && i < memory->size; i++) {
 		struct gr_range *range = &memory->data[i];
 
 		host += range->start % PAGE;
 		range->host = host;
 		host += range->end - range->start;
 		host += -(uintptr_t)host % PAGE;
+		if (i % POLL_ROWS == 0)
+			err = r->poll(r->ctx);
+	}
+	return err;
+}
+
+/* The sizes that the modules are said to have; the file pays for them. */
+static struct gr_error *check_modules(const struct reader *r)
+{
+	const struct gr_saved *stored = r->stored;
+	uint64_t left = gr_frame_reader_most(r->frames);
+
+	for (size_t i = 0; i < stored->nmodules; i++) {
+		uint64_t image = stored->modules[i].image.size;
+		uint64_t tables = stored->tables[i].bytes;
+
+		if (image > left || tables > left - image)
+			return gr_frame_damage(r->frames, "a module is cut");
+		left -= image + tables;
 	}
 	return NULL;
 }
@@ -131,78 +174,151 @@ static struct gr_error *read_description(struct reader *r,
 		.is_reading = true,
 		.in = { frame->data, frame->bytes },
 		.arena = &r->stored->arena,
+		.want = r->want,
+		.poll = r->poll,
+		.ctx = r->ctx,
 	};
 
 	if (r->stored->origin)
 		return gr_frame_damage(r->frames, "two descriptions");
 	gr_code_description(&coder, r->stored);
-	if (coder.is_out_of_memory)
-		return &gr_enomem;
+	if (coder.err || coder.is_out_of_memory)
+		return coder.err ?: &gr_enomem;
 	if (!gr_coder_is_done(&coder))
 		return gr_frame_damage(r->frames,
 				       "its description makes no sense");
-	return reserve_memory(r);
+	struct gr_error *err = check_modules(r);
+	return err ? err : reserve_memory(r);
 }
 
-static struct gr_error *append(struct reader *r, struct gr_byte_vector *to,
-			       const struct gr_saved_frame *frame)
+// ------------------------------------------------------------------- modules
+
+/* The bytes of a module's image or tables: how many, and where they go. */
+struct module_bytes {
+	uint64_t size;
+	uint8_t *data;
+};
+
+static struct module_bytes bytes_of(const struct reader *r,
+				    const struct filler *f)
 {
-	struct gr_error *err = r->want(r->ctx, frame->bytes);
+	const struct gr_bytes *image = &r->stored->modules[f->module].image;
+	const struct gr_stored_tables *tables = &r->stored->tables[f->module];
+
+	if (f == &r->images)
+		return (struct module_bytes){ image->size,
+					      (uint8_t *)image->data };
+	return (struct module_bytes){ tables->bytes, tables->block };
+}
+
+/* Take memory for a module's bytes. */
+static struct gr_error *take_bytes(struct reader *r, const struct filler *f,
+				   uint64_t bytes)
+{
+	struct gr_error *err = r->want(r->ctx, bytes);
+	void *data = NULL;
 
 	if (err)
 		return err;
-	if (!gr_byte_vector_reserve(to, to->size + frame->bytes))
-		return &gr_enomem;
-	memcpy(to->data + to->size, frame->data, frame->bytes);
-	to->size += frame->bytes;
+	if (f == &r->images)
+		r->stored->modules[f->module].image.data = data =
+			gr_arena_alloc(&r->stored->arena, bytes);
+	else
+		r->stored->tables[f->module].block = data = malloc(bytes);
+	return data ? NULL : &gr_enomem;
+}
+
+/* Go to the next module with bytes that have not come. False: there is none. */
+static bool find_room(const struct reader *r, struct filler *f)
+{
+	while (f->module < r->stored->nmodules &&
+	       f->off == bytes_of(r, f).size) {
+		f->module++;
+		f->off = 0;
+	}
+	return f->module < r->stored->nmodules;
+}
+
+/* Put the bytes of a frame to the modules that they belong to. */
+static struct gr_error *fill(struct reader *r, struct filler *f,
+			     const struct gr_saved_frame *frame)
+{
+	for (uint64_t done = 0, n; done < frame->bytes; done += n) {
+		if (!find_room(r, f))
+			return gr_frame_damage(r->frames,
+					       "a module is too long");
+		struct module_bytes to = bytes_of(r, f);
+		struct gr_error *err = to.data ? NULL :
+						 take_bytes(r, f, to.size);
+		if (err)
+			return err;
+		n = to.size - f->off;
+		n = n < frame->bytes - done ? n : frame->bytes - done;
+		memcpy(bytes_of(r, f).data + f->off, frame->data + done, n);
+		f->off += n;
+	}
 	return NULL;
 }
 
-/* Give each module its image and its tables. */
-static struct gr_error *share_out(struct reader *r)
+/* Have all modules what they are said to have? */
+static struct gr_error *check_filled(struct reader *r)
 {
-	struct gr_bytes images = { r->modules.data, r->modules.size };
-	struct gr_bytes tables = { r->tables.data, r->tables.size };
-	uint64_t image_off = 0, table_off = 0;
+	static const uint8_t nothing;
 
-	for (size_t i = 0; i < r->stored->nmodules; i++) {
-		struct gr_bytes *image = &r->stored->modules[i].image;
-		struct gr_stored_tables *table = &r->stored->tables[i];
-		uint64_t bytes = table->bytes;
-
-		table->bytes = 0;
-		if (!gr_bytes_has(images, image_off, image->size) ||
-		    !gr_bytes_has(tables, table_off, bytes))
-			return gr_frame_damage(r->frames, "a module is cut");
-		uint8_t *copy =
-			gr_arena_alloc(&r->stored->arena, image->size + 1);
-		void *block = bytes ? malloc(bytes) : NULL;
-		if (!copy || (bytes && !block)) {
-			free(block);
-			return &gr_enomem;
-		}
-		if (image->size)
-			memcpy(copy, images.data + image_off, image->size);
-		if (bytes)
-			memcpy(block, tables.data + table_off, bytes);
-		image->data = copy;
-		image_off += image->size;
-		*table = (struct gr_stored_tables){ block, bytes };
-		table_off += bytes;
-	}
-	return image_off == images.size && table_off == tables.size ?
-		       NULL :
-		       gr_frame_damage(r->frames, "a module is too long");
+	if (find_room(r, &r->images) || find_room(r, &r->tables))
+		return gr_frame_damage(r->frames, "a module is cut");
+	// Without an image, the file of that name would be opened.
+	for (size_t i = 0; i < r->stored->nmodules; i++)
+		if (!r->stored->modules[i].image.size)
+			r->stored->modules[i].image.data = &nothing;
+	return NULL;
 }
 
 // --------------------------------------------------------------------- pages
 
-/* Put the words of a page to their places. */
+/* Ask for memory before it is used, a piece at a time. */
+static struct gr_error *pay(struct reader *r, uint64_t bytes)
+{
+	if (bytes > r->piece_left) {
+		struct gr_error *err = r->want(r->ctx, PIECE_BYTES);
+
+		if (!err)
+			err = r->poll(r->ctx);
+		if (err)
+			return err;
+		r->piece_left = PIECE_BYTES;
+	}
+	r->piece_left -= bytes;
+	return NULL;
+}
+
+/* Note which words of a page are there. A page of a stretch that is new takes
+ * a page for the bits of its neighbours, too. */
+static struct gr_error *note_words(struct reader *r,
+				   const struct gr_page_words *page)
+{
+	struct gr_word_set *words = &r->stored->words;
+	bool is_new = !gr_word_set_page(words, page->addr);
+	struct gr_error *err =
+		pay(r, is_new ? 2 * PAGE : sizeof(page->present));
+
+	if (err)
+		return err;
+	uint64_t *bits = gr_word_set_make_page(words, page->addr);
+	if (!bits)
+		return &gr_enomem;
+	memcpy(bits, page->present, sizeof(page->present));
+	return NULL;
+}
+
+/* Put the words of a page to their places. Each range of the page has a page of
+ * its own. */
 static struct gr_error *take_page(void *ctx, const struct gr_page_words *page)
 {
 	struct reader *r = ctx;
 	const struct gr_range_vector *memory = &r->stored->memory;
 	uint64_t end = page->addr + PAGE;
+	struct gr_error *err = NULL;
 
 	if (end < page->addr || page->addr < r->last_end)
 		return gr_frame_damage(r->frames, "its pages are not in order");
@@ -212,6 +328,9 @@ static struct gr_error *take_page(void *ctx, const struct gr_page_words *page)
 		r->range++;
 	for (size_t i = r->range;
 	     i < memory->size && memory->data[i].start < end; i++) {
+		err = pay(r, PAGE);
+		if (err)
+			return err;
 		const struct gr_range *range = &memory->data[i];
 		uint64_t from = range->start > page->addr ? range->start :
 							    page->addr;
@@ -221,13 +340,7 @@ static struct gr_error *take_page(void *ctx, const struct gr_page_words *page)
 		       (const uint8_t *)page->words + (from - page->addr),
 		       to - from);
 	}
-	if (r->stored->has_values)
-		return NULL;
-	uint64_t *bits = gr_word_set_make_page(&r->stored->words, page->addr);
-	if (!bits)
-		return &gr_enomem;
-	memcpy(bits, page->present, sizeof(page->present));
-	return NULL;
+	return r->stored->has_values ? NULL : note_words(r, page);
 }
 
 static struct gr_error *read_pages(struct reader *r,
@@ -235,10 +348,9 @@ static struct gr_error *read_pages(struct reader *r,
 {
 	struct gr_bytes batch = { frame->data, frame->bytes };
 	bool is_fine;
-	struct gr_error *err = r->want(r->ctx, (uint64_t)GR_BATCH_PAGES * PAGE);
+	struct gr_error *err =
+		gr_batch_read(batch, r->page, take_page, r, &is_fine);
 
-	if (!err)
-		err = gr_batch_read(batch, r->page, take_page, r, &is_fine);
 	if (!err && !is_fine)
 		err = gr_frame_damage(r->frames, "a page makes no sense");
 	return err;
@@ -250,6 +362,9 @@ static struct gr_error *read_layout(struct reader *r,
 {
 	if (r->stored->layout.size)
 		return gr_frame_damage(r->frames, "two layouts");
+	struct gr_error *err = r->want(r->ctx, frame->bytes);
+	if (err)
+		return err;
 	uint8_t *copy = gr_arena_alloc(&r->stored->arena, frame->bytes);
 	if (!copy)
 		return &gr_enomem;
@@ -267,9 +382,9 @@ static struct gr_error *read_frame(struct reader *r,
 	case GR_FRAME_DESCRIPTION:
 		return read_description(r, frame);
 	case GR_FRAME_MODULE:
-		return append(r, &r->modules, frame);
+		return fill(r, &r->images, frame);
 	case GR_FRAME_TABLES:
-		return append(r, &r->tables, frame);
+		return fill(r, &r->tables, frame);
 	case GR_FRAME_PAGES:
 		return read_pages(r, frame);
 	case GR_FRAME_LAYOUT:
@@ -324,7 +439,9 @@ struct gr_error *gr_saved_read(
 	if (!err)
 		err = keep_text(&r, gr_frame_reader_goref(r.frames),
 				&ret->goref);
-	if (!err)
+	if (!err) {
+		gr_frame_reader_ask(r.frames, want, ctx);
 		err = read_frames(&r);
-	return err ? err : share_out(&r);
+	}
+	return err ? err : check_filled(&r);
 }

@@ -88,12 +88,12 @@ static struct gr_error *list_memory(struct writer *w)
 static struct gr_error *write_description(struct writer *w)
 {
 	struct gr_saved *stored = w->spec->stored;
-	struct gr_coder coder = { 0 };
-	struct gr_error *err = &gr_enomem;
+	struct gr_coder coder = { .poll = w->spec->poll, .ctx = w->spec->ctx };
 
 	gr_code_description(&coder, stored);
-	if (!coder.is_out_of_memory)
-		err = coder.out.size > GR_FRAME_MAX_BYTES ?
+	struct gr_error *err = coder.err ?: &gr_enomem;
+	if (!coder.err && !coder.is_out_of_memory)
+		err = coder.is_bad || coder.out.size > GR_FRAME_MAX_BYTES ?
 			      gr_error_format(GR_ERROR_LIMIT,
 					      "the target has too many "
 					      "mappings to be saved") :

@@ -6,7 +6,7 @@ import dataclasses
 import struct
 import subprocess
 
-DESCRIPTION, MODULE, TABLES, PAGES, LAYOUT = 2, 3, 4, 5, 6
+END, DESCRIPTION, MODULE, TABLES, PAGES, LAYOUT = 1, 2, 3, 4, 5, 6
 HEAD_BYTES = 56
 PAGE_WORDS = 512  # of a page of memory
 VERSION, TABLES_VERSION = 2, 1

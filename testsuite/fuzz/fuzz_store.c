@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		abort();
 	memcpy(copy, block.file.data, size);
 	gr_store_seal(copy, size);
-	if (gr_store_unpack(dwarf, copy, size, TABLES_STAMP) != GR_STORED_FINE)
+	if (tables_unpack(dwarf, copy, size) != GR_STORED_FINE)
 		free(copy);
 	else if (!tables_use(dwarf))
 		abort();

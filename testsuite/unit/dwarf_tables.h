@@ -137,6 +137,17 @@ static inline void *tables_pack(size_t *bytes)
 	return block;
 }
 
+/* Unpack a block whose poll does not refuse. */
+static inline enum gr_stored tables_unpack(struct gr_dwarf *dwarf, void *block,
+					   size_t bytes)
+{
+	enum gr_stored state;
+
+	tables_must(
+		!gr_store_unpack(dwarf, block, bytes, TABLES_STAMP, &state));
+	return state;
+}
+
 /* What a saved answer is about. */
 static inline bool tables_use_answer(struct gr_dwarf *dwarf,
 				     const struct gr_answer *a, size_t *sum)

@@ -26,8 +26,7 @@ static void test_round_trip(void **state)
 
 	(void)state;
 	void *block = tables_pack(&bytes);
-	assert_int_equal(gr_store_unpack(dwarf, block, bytes, TABLES_STAMP),
-			 GR_STORED_FINE);
+	assert_int_equal(tables_unpack(dwarf, block, bytes), GR_STORED_FINE);
 	assert_string_equal(gr_dwarf_producer(dwarf), "Go cmd/compile go1.99");
 	assert_int_equal(gr_dwarf_find_type(dwarf, "main.Größe"), 2);
 	assert_int_equal(gr_dwarf_find_runtime_type(dwarf, 0x60), 1);
@@ -99,8 +98,7 @@ static enum gr_stored unpack_changed(size_t off, int change, size_t key_off)
 
 	((char *)block)[off] ^= change;
 	((char *)&dwarf->key)[key_off] ^= key_off != 0;
-	enum gr_stored stored =
-		gr_store_unpack(dwarf, block, bytes, TABLES_STAMP);
+	enum gr_stored stored = tables_unpack(dwarf, block, bytes);
 	if (stored != GR_STORED_FINE)
 		free(block);
 	gr_dwarf_destroy(dwarf);
@@ -123,6 +121,40 @@ static void test_others(void **state)
 		GR_STORED_OTHER);
 }
 
+static struct gr_error *refuse(void *ctx)
+{
+	++*(uint64_t *)ctx;
+	return gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
+}
+
+// A large block is not gone through to the end if poll refuses.
+static void test_interrupted(void **state)
+{
+	struct gr_dwarf *dwarf = tables_create_empty();
+	enum gr_stored stored;
+	uint64_t polls = 0;
+	size_t bytes;
+	char *block = tables_pack(&bytes);
+
+	(void)state;
+	// What follows the names belongs to no section.
+	block = realloc(block, bytes + (8 << 20));
+	assert_non_null(block);
+	memset(block + bytes, 0, 8 << 20);
+	bytes += 8 << 20;
+	gr_store_seal(block, bytes);
+	dwarf->poll = refuse;
+	dwarf->ctx = &polls;
+	struct gr_error *err =
+		gr_store_unpack(dwarf, block, bytes, TABLES_STAMP, &stored);
+	assert_non_null(err);
+	assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+	assert_int_equal(polls, 1);
+	gr_error_destroy(err);
+	free(block);
+	gr_dwarf_destroy(dwarf);
+}
+
 // Any bytes under the right checksum: refused, or safe to use.
 static bool survives(const void *block, size_t bytes)
 {
@@ -133,8 +165,7 @@ static bool survives(const void *block, size_t bytes)
 	assert_non_null(copy);
 	memcpy(copy, block, bytes);
 	gr_store_seal(copy, bytes);
-	bool is_fine = gr_store_unpack(dwarf, copy, bytes, TABLES_STAMP) ==
-		       GR_STORED_FINE;
+	bool is_fine = tables_unpack(dwarf, copy, bytes) == GR_STORED_FINE;
 	if (is_fine)
 		assert_true(tables_use(dwarf));
 	else
@@ -197,6 +228,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_format),
+		cmocka_unit_test(test_interrupted),
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_mutations),
 		cmocka_unit_test(test_random_mutations),

@@ -103,6 +103,99 @@ static void test_damage(void **state)
 	gr_byte_vector_deinit(&file);
 }
 
+/* Read all frames, some of which have more than they may. */
+static void check_refused(const struct gr_byte_vector *file, const char *why)
+{
+	unsigned int count;
+	struct gr_error *err = read_file(file, &count);
+
+	assert_non_null(err);
+	assert_int_equal(err->code, GR_ERROR_FORMAT);
+	assert_non_null(strstr(err->message, why));
+	gr_error_destroy(err);
+}
+
+/* What a file unpacks to is in proportion to its bytes. */
+static void test_more_than_fits(void **state)
+{
+	enum { BYTES = 1 << 20 };
+	struct gr_byte_vector file = { 0 };
+	uint8_t *zeros = calloc(1, BYTES);
+	struct gr_frame_writer *w;
+	unsigned int count;
+
+	(void)state;
+	assert_null(gr_frame_writer_create(
+		(struct gr_frame_sink){ append, &file }, GR_SAVED_VERSION, &w));
+	assert_null(gr_frame_write(w, GR_FRAME_TABLES, zeros, BYTES));
+	assert_null(gr_frame_writer_end(w));
+	gr_frame_writer_destroy(w);
+	check_refused(&file, "more than fits");
+	file.size = 0;
+	assert_null(gr_frame_writer_create(
+		(struct gr_frame_sink){ append, &file }, GR_SAVED_VERSION, &w));
+	// Pages do not count, and have a limit of their own.
+	for (int i = 0; i < 4; i++)
+		assert_null(gr_frame_write(w, GR_FRAME_PAGES, zeros, BYTES));
+	assert_null(gr_frame_writer_end(w));
+	gr_frame_writer_destroy(w);
+	assert_null(read_file(&file, &count));
+	assert_int_equal(count, 5);
+	free(zeros);
+	gr_byte_vector_deinit(&file);
+}
+
+static void test_too_large(void **state)
+{
+	static const struct {
+		uint32_t kind;
+		uint64_t bytes;
+		const char *why;
+	} rows[] = {
+		{ GR_FRAME_PAGES, GR_BATCH_MAX_BYTES + 1, "too large" },
+		{ GR_FRAME_TABLES, GR_FRAME_MAX_BYTES + 1, "too large" },
+		{ GR_FRAME_END, 1, "end" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < GR_ARRAY_SIZE(rows); i++) {
+		struct gr_byte_vector file = make_file(GR_SAVED_VERSION);
+		uint8_t *frame = file.data + 56;
+
+		memcpy(frame, &rows[i].kind, 4);
+		memcpy(frame + 8, &rows[i].bytes, 8);
+		gr_frame_seal(frame, file.size - 56, 0);
+		check_refused(&file, rows[i].why);
+		gr_byte_vector_deinit(&file);
+	}
+}
+
+static struct gr_error *refuse(void *ctx, uint64_t bytes)
+{
+	*(uint64_t *)ctx = bytes;
+	return gr_error_format(GR_ERROR_MEMORY_LIMIT, "no");
+}
+
+/* Memory is asked for before it is taken. */
+static void test_asked(void **state)
+{
+	struct gr_byte_vector file = make_file(GR_SAVED_VERSION);
+	struct gr_saved_frame frame;
+	struct gr_frame_reader *r;
+	uint64_t asked = 0;
+
+	(void)state;
+	assert_null(gr_frame_reader_create("f", file.data, file.size, &r));
+	gr_frame_reader_ask(r, refuse, &asked);
+	struct gr_error *err = gr_frame_read(r, &frame);
+	assert_non_null(err);
+	assert_int_equal(err->code, GR_ERROR_MEMORY_LIMIT);
+	assert_int_equal(asked, sizeof(text));
+	gr_error_destroy(err);
+	gr_frame_reader_destroy(r);
+	gr_byte_vector_deinit(&file);
+}
+
 /* Files of other versions say which goref reads them. */
 static void test_other_versions(void **state)
 {
@@ -211,6 +304,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_there_and_back),
 		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_more_than_fits),
+		cmocka_unit_test(test_too_large),
+		cmocka_unit_test(test_asked),
 		cmocka_unit_test(test_other_versions),
 		cmocka_unit_test(test_pages),
 	};

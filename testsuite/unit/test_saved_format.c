@@ -155,6 +155,93 @@ static void test_resident_ranges(void **state)
 	}
 }
 
+/** What is asked while a description is read. */
+struct asked {
+	uint64_t wanted, polls, last_poll;
+	uint64_t most; /* more than this at once is refused */
+};
+
+static struct gr_error *want(void *ctx, uint64_t bytes)
+{
+	struct asked *asked = ctx;
+
+	asked->wanted += bytes;
+	return bytes > asked->most ?
+		       gr_error_format(GR_ERROR_MEMORY_LIMIT, "no memory") :
+		       NULL;
+}
+
+static struct gr_error *poll(void *ctx)
+{
+	struct asked *asked = ctx;
+
+	return ++asked->polls == asked->last_poll ?
+		       gr_error_format(GR_ERROR_INTERRUPTED, "interrupted") :
+		       NULL;
+}
+
+/* Read a description of many ranges; the caller gets the error. */
+static struct gr_error *read_ranges(struct gr_bytes bytes, struct asked *asked,
+				    size_t *nranges)
+{
+	struct gr_saved stored = { 0 };
+	struct gr_coder coder = { .is_reading = true,
+				  .in = bytes,
+				  .arena = &stored.arena,
+				  .want = want,
+				  .poll = poll,
+				  .ctx = asked };
+
+	gr_code_description(&coder, &stored);
+	*nranges = stored.memory.size;
+	assert_int_equal(gr_coder_is_done(&coder), !coder.err);
+	assert_false(coder.is_bad);
+	gr_range_vector_deinit(&stored.memory);
+	gr_arena_deinit(&stored.arena);
+	return coder.err;
+}
+
+/* Rows are asked for before they get memory, and polled for while they are
+ * read. */
+static void test_rows_are_asked_for(void **state)
+{
+	enum { NRANGES = 100000, BYTES = NRANGES * sizeof(struct gr_range) };
+	struct gr_saved stored = { .origin = "core c" };
+	struct gr_coder coder = { .is_reading = false };
+	struct gr_stored_tables tables;
+	struct gr_target_module module;
+	struct gr_error *err;
+	struct asked asked;
+	size_t n;
+
+	(void)state;
+	fill_modules(&stored, &module, &tables);
+	for (uint64_t i = 0; i < NRANGES; i++)
+		assert_true(gr_range_vector_append(
+			&stored.memory,
+			(struct gr_range){ 2 * i, 2 * i + 1, NULL }));
+	gr_code_description(&coder, &stored);
+	struct gr_bytes bytes = { coder.out.data, coder.out.size };
+	asked = (struct asked){ .most = BYTES };
+	assert_null(read_ranges(bytes, &asked, &n));
+	assert_int_equal(n, NRANGES);
+	assert_true(asked.wanted >= BYTES && asked.polls > NRANGES / 10000);
+	uint64_t polls = asked.polls;
+	asked = (struct asked){ .most = BYTES - 1 };
+	err = read_ranges(bytes, &asked, &n);
+	assert_int_equal(err->code, GR_ERROR_MEMORY_LIMIT);
+	assert_int_equal(n, 0);
+	gr_error_destroy(err);
+	asked = (struct asked){ .most = BYTES, .last_poll = polls - 1 };
+	err = read_ranges(bytes, &asked, &n);
+	assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+	assert_int_equal(asked.polls, polls - 1);
+	assert_true(n < NRANGES);
+	gr_error_destroy(err);
+	gr_range_vector_deinit(&stored.memory);
+	gr_byte_vector_deinit(&coder.out);
+}
+
 /* Three pages: all words, some of them, and a column of records. */
 static void test_pages(void **state)
 {
@@ -229,6 +316,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_description),
 		cmocka_unit_test(test_resident_ranges),
+		cmocka_unit_test(test_rows_are_asked_for),
 		cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_container),
 	};

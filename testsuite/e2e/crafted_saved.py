@@ -1,0 +1,635 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Crafted saved files: a real one, with more rows than it has bytes for, or
+with tables that take long. Random damage does not find what these do.
+
+A kind changes the frames of a file that was saved without values. The file is
+large enough to pay for what it unpacks to, unless the kind says so."""
+
+import struct
+
+import saved_file
+import saved_parts
+from saved_file import DESCRIPTION, LAYOUT, MODULE, PAGES, TABLES
+from saved_parts import NO_TYPE, number, signed, text
+
+MOST = 64 << 20  # of a frame
+MOST_FIELDS, MOST_NAMES = 1 << 16, 1000
+KIND_INT, KIND_ARRAY, KIND_MAP, KIND_PTR, KIND_STRUCT = 2, 17, 21, 22, 25
+
+
+def _described(frames, name, rows, count, end=0):
+    """These rows are in a list of the description, too."""
+    description = saved_parts.Description(frames[0].unpack())
+    description.add(name, rows, count, end)
+    return [description.frame(), *frames[1:]]
+
+
+def _many(row, most=MOST - (1 << 20)):
+    count = most // len(row)
+    return row * count, count
+
+
+# ----------------------------------------------------------- the description
+
+
+def _ranges(frames, name, *rest):
+    """As many ranges of a byte each as there can be, a byte apart."""
+    rows, count = _many(signed(1) + number(1) + b"".join(rest))
+    return _described(frames, name, rows, count, 2 * count)
+
+
+def memory(frames):
+    return _ranges(frames, "memory")
+
+
+def segments(frames):
+    return _ranges(frames, "segments", number(0) * 2, text(None))
+
+
+def segments_named(frames):
+    """Each has a name of its own."""
+    return _ranges(frames, "segments", number(0) * 2, text(b"n"))
+
+
+def files(frames):
+    return _ranges(frames, "files", number(0) * 2, text(b"/n"))
+
+
+def threads(frames):
+    row = b"".join(number(0) for _ in saved_parts.THREAD)
+    return _described(frames, "threads", *_many(row))
+
+
+def modules(frames):
+    row = text(b"") + number(0) * 3
+    return _described(frames, "modules", *_many(row))
+
+
+def mappings(frames):
+    """In front of those of the resident ranges, whose numbers are wrong."""
+    return _ranges(frames, "mappings", number(0) * 2, text(None))
+
+
+def resident(frames):
+    """Of one mapping that has all of them."""
+    description = saved_parts.Description(frames[0].unpack())
+    row = signed(1) + number(1) + number(0) * 2
+    rows, count = _many(row)
+    description.replace(
+        "mappings",
+        signed(0) + number(4 * count) + number(0) * 2 + text(None), 1,
+    )  # fmt: skip
+    description.replace("resident", rows, count)
+    return [description.frame(), *frames[1:]]
+
+
+def paths(frames):
+    """Files with names of a megabyte."""
+    row = signed(1) + number(1) + number(0) * 2 + text(b"n" * 1_000_000)
+    rows, count = _many(row)
+    return _described(frames, "files", rows, count, 2 * count)
+
+
+def rows_that_lack(frames):
+    """More rows than the description has bytes."""
+    description = saved_parts.Description(frames[0].unpack())
+    description.lists["memory"][0] = 1 << 40
+    return [description.frame(), *frames[1:]]
+
+
+def sizes(frames):
+    """A module whose tables have half of the address space."""
+    row = text(b"/n") + number(0) * 2 + number(1 << 62)
+    return _described(frames, "modules", row, 1)
+
+
+def image_sizes(frames):
+    row = text(b"/n") + number(0) + number(1 << 62) + number(0)
+    return _described(frames, "modules", row, 1)
+
+
+# ------------------------------------------------------------------- frames
+
+
+def _packed(kind, data):
+    return saved_file.Frame(kind, len(data), saved_file.zstd("-3", data))
+
+
+def _sized(frames, column, count):
+    """One more module, with so many bytes of an image or of tables."""
+    size = MOST * count
+    numbers = (size, 0) if column == "image" else (0, size)
+    row = text(b"/n") + number(0) + b"".join(map(number, numbers))
+    return _described(frames, "modules", row, 1)
+
+
+def table_frames(frames, count=30):
+    """30 frames of 64 MB each."""
+    frame = _packed(TABLES, bytes(MOST))
+    frames = _sized(frames, "tables", count)
+    at = max(i for i, f in enumerate(frames) if f.kind == TABLES) + 1
+    return [*frames[:at], *[frame] * count, *frames[at:]]
+
+
+def module_frames(frames, count=30):
+    frame = _packed(MODULE, bytes(MOST))
+    frames = _sized(frames, "image", count)
+    at = max(i for i, f in enumerate(frames) if f.kind == MODULE) + 1
+    return [*frames[:at], *[frame] * count, *frames[at:]]
+
+
+def unknown_frame(frames):
+    return [frames[0], _packed(99, bytes(MOST)), *frames[1:]]
+
+
+def long_end(frames):
+    return [*frames[:-1], _packed(saved_file.END, bytes(MOST))]
+
+
+def long_layout(frames):
+    return [frames[0], _packed(LAYOUT, b"# \n" * (MOST // 3)), *frames[1:]]
+
+
+def many_frames(frames):
+    """Frames of a byte each, which some module asks for."""
+    count = 500_000
+    row = text(b"/n") + number(0) + number(count) + number(0)
+    frames = _described(frames, "modules", row, 1)
+    frame = _packed(MODULE, b"x")
+    at = max(i for i, f in enumerate(frames) if f.kind == MODULE) + 1
+    return [*frames[:at], *[frame] * count, *frames[at:]]
+
+
+# -------------------------------------------------------------------- pages
+
+
+def _batch(pages, step=1, first=0, is_full=True):
+    """Pages of zeros; `step` pages lie between two of them. `first` is the
+    number of the first one."""
+    present = 0 if not is_full else pages * 512
+    parts = [struct.pack("<4Q", pages, present, 0, pages if is_full else 0)]
+    parts += [
+        struct.pack("<QQ", step if i else first, 1 << 32)
+        for i in range(pages)
+    ]  # fmt: skip
+    flags = (pages + 7) // 8
+    parts.append((b"\xff" if is_full else b"\0") * flags)
+    if not is_full:
+        parts.append(bytes(pages * 64))
+    parts.append(bytes(present // 8))
+    return b"".join(parts)
+
+
+def _with_memory(frames, start, size):
+    """Only this memory, and pages in it."""
+    description = saved_parts.Description(frames[0].unpack())
+    description.replace("memory", signed(start) + number(size), 1)
+    rest = [f for f in frames[1:] if f.kind not in (PAGES, saved_file.END)]
+    return [description.frame(), *rest]
+
+
+def page_frames(frames, count=400):
+    """Frames of 1,024 pages of zeros, which are there."""
+    made = _with_memory(frames, 1 << 20, count * 1024 * 4096)
+    made += [
+        _packed(PAGES, _batch(1024, first=256 + i * 1024))
+        for i in range(count)
+    ]  # fmt: skip
+    return [*made, frames[-1]]
+
+
+def pages_apart(frames, count=32):
+    """Each page lies in another stretch of the set of words."""
+    step = (64 << 20) // 4096
+    size = count * 1024 * (64 << 20)
+    made = _with_memory(frames, 1 << 20, size)
+    made += [
+        _packed(PAGES, _batch(1024, step, 256 + i * 1024 * step))
+        for i in range(count)
+    ]  # fmt: skip
+    return [*made, frames[-1]]
+
+
+def bytes_apart(frames, pages=200):
+    """Each byte of a page is a range of its own."""
+    description = saved_parts.Description(frames[0].unpack())
+    rows = signed(1 << 20) + number(1)
+    rows += (signed(1) + number(1)) * (pages * 2048 - 1)
+    description.replace("memory", rows, pages * 2048)
+    rest = [f for f in frames[1:] if f.kind not in (PAGES, saved_file.END)]
+    made = [description.frame(), *rest]
+    made.append(_packed(PAGES, _batch(pages, first=256)))
+    return [*made, frames[-1]]
+
+
+# ------------------------------------------------------------------- tables
+
+
+def _tabled(frames, change):
+    """The tables of the first module, changed."""
+    at = next(i for i, f in enumerate(frames) if f.kind == TABLES)
+    tables = saved_parts.Tables(frames[at].unpack())
+    before = sum(f.bytes for f in frames if f.kind == TABLES)
+    assert before == frames[at].bytes
+    change(tables)
+    block = tables.bytes()
+    description = saved_parts.Description(frames[0].unpack())
+    old = number(before)
+    count, rows = description.lists["modules"]
+    assert count == 1 and rows.endswith(old)
+    description.replace("modules", rows[: -len(old)] + number(len(block)), 1)
+    saved_file.seal_tables(block)
+    pieces = [block[i : i + MOST] for i in range(0, len(block), MOST)]
+    packed = [
+        saved_file.Frame(TABLES, len(x), saved_file.zstd("-3", bytes(x)))
+        for x in pieces
+    ]
+    return [description.frame(), *frames[1:at], *packed, *frames[at + 1 :]]
+
+
+def _maps_of(tables, key):
+    """All map types have keys and elements of that type."""
+    for i in range(tables.count("types")):
+        if tables.kind_of(i) == KIND_MAP:
+            tables.change_type(i, key=key, elem=key, header=NO_TYPE)
+
+
+def _tower(tables, leaf, levels=40):
+    """Structs that hold the next one twice."""
+    for _ in range(levels):
+        where = tables.add_fields((1, 0, leaf), (1, 0, leaf))
+        leaf = tables.add_type(b"S", 8, KIND_STRUCT, fields=where)
+    return leaf
+
+
+def tower(frames):
+    """In all maps, whose groups are not described."""
+    return _tabled(
+        frames,
+        lambda tables: _maps_of(tables, _tower(tables, tables.find(b"int8"))),
+    )
+
+
+def tower_of_pointers(frames):
+    return _tabled(
+        frames,
+        lambda tables: _maps_of(tables, _tower(tables, tables.find(b"*int"))),
+    )
+
+
+def tower_of_variables(frames):
+    """All package variables are towers of numbers."""
+
+    def change(tables):
+        tables.set_variables(_tower(tables, tables.find(b"int8")))
+
+    return _tabled(frames, change)
+
+
+def deep(frames):
+    """A struct in a struct, a hundred thousand times."""
+
+    def change(tables):
+        leaf = tables.find(b"*int")
+        for _ in range(100_000):
+            where = tables.add_fields((1, 0, leaf))
+            leaf = tables.add_type(b"S", 8, KIND_STRUCT, fields=where)
+        _maps_of(tables, leaf)
+
+    return _tabled(frames, change)
+
+
+def ring(frames):
+    """Structs and arrays that hold each other."""
+
+    def change(tables):
+        first = tables.count("types")
+        where = tables.add_fields((1, 0, first + 1), (1, 0, first + 2))
+        tables.add_type(b"A", 8, KIND_STRUCT, fields=where)
+        tables.add_type(b"B", 8, KIND_ARRAY, elem=first, count=1)
+        tables.add_type(b"C", 8, KIND_ARRAY, elem=first + 1, count=1)
+        _maps_of(tables, first)
+
+    return _tabled(frames, change)
+
+
+def _wide(tables, count, name=1):
+    """A struct of numbers that has so many fields."""
+    row = (name, 0, tables.find(b"int8"))
+    where = tables.add_fields(*[row] * count)
+    return tables.add_type(b"W", 8, KIND_STRUCT, fields=where)
+
+
+def same_fields(frames):
+    """Structs that share 65,536 fields, all of them in one."""
+
+    def change(tables):
+        first = _wide(tables, MOST_FIELDS)
+        where = tables.fields_of(first)
+        tables.repeat_type(first, MOST_FIELDS - 1)
+        rows = [(1, 0, first + i) for i in range(MOST_FIELDS)]
+        where = tables.add_fields(*rows)
+        whole = tables.add_type(b"T", 8, KIND_STRUCT, fields=where)
+        _maps_of(tables, whole)
+
+    return _tabled(frames, change)
+
+
+def wide(frames):
+    """More fields than a struct can have."""
+    return _tabled(frames, lambda tables: _wide(tables, MOST_FIELDS + 1))
+
+
+def wide_records(frames):
+    """The runtime's own structs have as many fields as they can."""
+
+    def change(tables):
+        row = (tables.name(b"y"), 0, tables.find(b"int8"))
+        where = tables.add_fields(*[row] * MOST_FIELDS)
+        for i in range(tables.count("types")):
+            if tables.name_of(i).startswith(b"runtime."):
+                tables.change_type(i, first=where[0], nfields=where[1])
+
+    return _tabled(frames, change)
+
+
+def long_names(frames):
+    """Each step of a type has a name of 8 kB."""
+
+    def change(tables):
+        names = [
+            tables.name(b"%d" % i + b"n" * 4000) for i in range(MOST_NAMES)
+        ]
+        pointer = tables.add_type(b"p" * 4000, 8, KIND_PTR)
+        for _ in range(50):
+            rows = [(name, 0, pointer) for name in names]
+            where = tables.add_fields(*rows)
+            pointer = tables.add_type(
+                b"p" * 4000, 8, KIND_STRUCT, fields=where
+            )
+        tables.set_variables(pointer)
+        _maps_of(tables, pointer)
+
+    return _tabled(frames, change)
+
+
+def atomics(frames):
+    """Structs that look for the type of an atomic pointer."""
+
+    def change(tables):
+        first = _wide(tables, MOST_FIELDS)
+        name = tables.name(b"sync/atomic.Pointer[int]")
+        tables.change_type(first, name=name)
+        tables.repeat_type(first, MOST_FIELDS)
+
+    return _tabled(frames, change)
+
+
+def arrays(frames):
+    """Arrays of arrays, 2^60 elements in all."""
+
+    def change(tables):
+        leaf = tables.find(b"*int")
+        for _ in range(15):
+            leaf = tables.add_type(
+                b"A", 8, KIND_ARRAY, elem=leaf, count=1 << 4
+            )
+        tables.set_variables(leaf)
+        _maps_of(tables, leaf)
+
+    return _tabled(frames, change)
+
+
+def many_types(frames):
+    def change(tables):
+        tables.repeat_type(tables.find(b"*int"), 200_000)
+
+    return _tabled(frames, change)
+
+
+def many_variables(frames):
+    """All of them at one address, in one variable's place."""
+
+    def change(tables):
+        rows = tables.rows["variables"]
+        rows += rows[:24] * 400_000
+
+    return _tabled(frames, change)
+
+
+def many_functions(frames):
+    def change(tables):
+        tables.rows["functions"] += tables.rows["functions"][-32:] * 300_000
+
+    return _tabled(frames, change)
+
+
+def many_constants(frames):
+    def change(tables):
+        tables.rows["constants"] += tables.rows["constants"][-24:] * 400_000
+
+    return _tabled(frames, change)
+
+
+def many_locals(frames):
+    def change(tables):
+        tables.rows["locals"] += tables.rows["locals"][-440:] * 20_000
+
+    return _tabled(frames, change)
+
+
+def many_captures(frames):
+    def change(tables):
+        tables.rows["captures"] += tables.rows["captures"][-24:] * 400_000
+
+    return _tabled(frames, change)
+
+
+def locals_of_all(frames):
+    """Each question about variables has all of them."""
+
+    def change(tables):
+        tables.rows["locals"] += tables.rows["locals"][-440:] * 20_000
+        tables.set_answers(tables.count("locals"))
+
+    return _tabled(frames, change)
+
+
+def large_index(frames):
+    """An index with nothing but free slots."""
+
+    def change(tables):
+        tables.rows["types_by_name"] = bytearray(b"\xff" * (4 << 21))
+
+    return _tabled(frames, change)
+
+
+def full_index(frames):
+    """An index whose slots are taken up to the middle."""
+
+    def change(tables):
+        rows = bytearray(b"\0" * (4 << 19)) + b"\xff" * (4 << 19)
+        for name in ("types_by_name", "variables_by_name"):
+            tables.rows[name] = rows
+
+    return _tabled(frames, change)
+
+
+def names(frames):
+    """A name of 12 MB."""
+    return _tabled(frames, lambda tables: tables.name(b"n" * (12 << 20)))
+
+
+def many_names(frames):
+    """12 million names of nothing."""
+    return _tabled(
+        frames,
+        lambda tables: tables.rows["names"].extend(bytes(12 << 20)),
+    )
+
+
+# ------------------------------------------------------------ files of modules
+
+
+def _imaged(frames, change):
+    """The file of the first module, changed by `change`."""
+    at = next(i for i, f in enumerate(frames) if f.kind == MODULE)
+    image = frames[at].unpack()
+    before = number(len(image))
+    change(image)
+    description = saved_parts.Description(frames[0].unpack())
+    count, rows = description.lists["modules"]
+    tables = number(sum(f.bytes for f in frames if f.kind == TABLES))
+    assert count == 1 and rows.endswith(before + tables)
+    kept = rows[: -len(before + tables)]
+    rows = kept + number(len(image)) + tables
+    description.replace("modules", rows, 1)
+    return [
+        description.frame(), *frames[1:at], _packed(MODULE, bytes(image)),
+        *frames[at + 1 :],
+    ]  # fmt: skip
+
+
+def program_headers(frames):
+    """A million of them."""
+
+    def change(image):
+        (table,) = struct.unpack_from("<Q", image, 0x20)
+        header = image[table : table + 56]
+        struct.pack_into("<Q", image, 0x20, len(image))
+        image += header * 1_000_000
+        # The number of headers is in the first section.
+        struct.pack_into("<H", image, 0x38, 0xFFFF)
+        (sections,) = struct.unpack_from("<Q", image, 0x28)
+        struct.pack_into("<I", image, sections + 44, 1_000_000)
+
+    return _imaged(frames, change)
+
+
+def section_headers(frames):
+    def change(image):
+        (table,) = struct.unpack_from("<Q", image, 0x28)
+        (count,) = struct.unpack_from("<H", image, 0x3C)
+        headers = bytes(image[table : table + count * 64])
+        struct.pack_into("<Q", image, 0x28, len(image))
+        image += headers + headers[-64:] * 60_000
+        struct.pack_into("<H", image, 0x3C, count + 60_000)
+
+    return _imaged(frames, change)
+
+
+def symbols(frames):
+    """The table of symbols has a million rows, and one name."""
+
+    def change(image):
+        (table,) = struct.unpack_from("<Q", image, 0x28)
+        (count,) = struct.unpack_from("<H", image, 0x3C)
+        for i in range(count):
+            at = table + i * 64
+            if struct.unpack_from("<I", image, at + 4)[0] == 2:
+                offset, size = struct.unpack_from("<QQ", image, at + 24)
+                rows = image[offset : offset + size]
+                struct.pack_into(
+                    "<QQ", image, at + 24, len(image), size + 24_000_000
+                )
+                image += rows + rows[-24:] * 1_000_000
+
+    return _imaged(frames, change)
+
+
+def notes(frames):
+    """A segment of notes that are empty."""
+
+    def change(image):
+        (table,) = struct.unpack_from("<Q", image, 0x20)
+        (count,) = struct.unpack_from("<H", image, 0x38)
+        for i in range(count):
+            at = table + i * 56
+            if struct.unpack_from("<I", image, at)[0] == 4:
+                struct.pack_into("<Q", image, at + 8, len(image))
+                struct.pack_into("<Q", image, at + 32, 30 << 20)
+        image += bytes(30 << 20)
+
+    return _imaged(frames, change)
+
+
+# ---------------------------------------------------------------- small files
+
+
+def small(frames):
+    """Nothing pays for the ranges."""
+    return [memory(frames)[0], frames[-1]]
+
+
+def small_segments(frames):
+    return [segments(frames)[0], frames[-1]]
+
+
+def small_modules(frames):
+    return [modules(frames)[0], frames[-1]]
+
+
+def small_tables(frames):
+    return [frames[0], *[_packed(TABLES, bytes(MOST))] * 30, frames[-1]]
+
+
+def small_pages(frames):
+    """There is room for pages; they are counted one by one."""
+    made = page_frames(frames)
+    return [f for f in made if f.kind not in (TABLES, MODULE)]
+
+
+def no_bounds(frames):
+    """All sizes that the target is said to have are as large as can be."""
+    description = saved_parts.Description(frames[0].unpack())
+    head = description.heads["segments"]
+    tail = 0
+    for _ in range(4):
+        # Each number ends in a byte below 0x80.
+        tail += 1
+        while head[-tail - 1] >= 0x80:
+            tail += 1
+    most = number((1 << 63) - 1)
+    description.heads["segments"] = head[:-tail] + most * 2 + number(0) * 2
+    return [description.frame(), *frames[1:]]
+
+
+ALL = (
+    memory, segments, segments_named, files, threads, modules, mappings,
+    resident, paths, rows_that_lack, sizes, image_sizes, table_frames,
+    module_frames, unknown_frame, long_end, long_layout, many_frames,
+    page_frames, pages_apart, bytes_apart, tower, tower_of_pointers,
+    tower_of_variables, deep, ring, same_fields, wide, wide_records,
+    long_names, atomics, arrays, many_types, many_variables, many_functions,
+    many_constants, many_locals, many_captures, locals_of_all, large_index,
+    full_index, names, many_names, program_headers, section_headers, symbols,
+    notes, small, small_segments, small_modules, small_tables, small_pages,
+    no_bounds,
+)  # fmt: skip
+UNPAID = (small, small_segments, small_modules, small_tables)
+
+
+def make(kind, whole):
+    """The file with this craft."""
+    head, frames = saved_file.read(whole)
+    return saved_file.write(head, kind(frames))

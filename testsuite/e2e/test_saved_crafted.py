@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Crafted saved files (crafted_saved.py): each ends with an answer or one line,
+within the memory that it may take, and when poll says so."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+import crafted_saved
+import saved_file
+from session import environment, one_line, run_cli
+from test_saved_damage import BUILT, CENTRAL, MEASURED, save
+from toolchains import variants
+
+LIMIT = 128 << 20
+# Two polls may lie so far apart, and a frame of 64 MB is unpacked before it
+# is known what it has.
+SPARE = 96 << 20
+# A file that does not end takes longer. The machine may be busy.
+SECONDS = 200
+
+
+@pytest.fixture(scope="module")
+def whole(farm, tmp_path_factory):
+    return save(farm, CENTRAL, tmp_path_factory.mktemp("whole") / "whole")
+
+
+def scan(path, *options):
+    """What the scanner says, and the most bytes that it had in memory."""
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, BUILT, *options, path],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=SECONDS,
+        env=environment(),
+    )
+    return done, int(done.stdout.splitlines()[-1]) << 10
+
+
+def errors(done):
+    """Without what --polls says, and warnings."""
+    told = ("warning: ", "polls: ", "longest time", "elapsed: ")
+    return [x for x in done.stderr.splitlines() if not x.startswith(told)]
+
+
+def count_polls(done):
+    return int(re.search(r"^polls: (\d+)$", done.stderr, re.M)[1])
+
+
+@pytest.mark.parametrize(
+    "kind", crafted_saved.ALL, ids=lambda kind: kind.__name__
+)
+def test_limits_hold(whole, kind, tmp_path):
+    path = tmp_path / "crafted.goref"
+    path.write_bytes(crafted_saved.make(kind, whole))
+    limit = ("--memory-limit", str(LIMIT), "--polls")
+    done, used = scan(path, *limit)
+    assert done.returncode in (0, 1), done.stderr
+    assert len(errors(done)) == done.returncode, done.stderr
+    assert used < LIMIT + SPARE, (used, done.stderr)
+    polls = count_polls(done)
+    for last in {polls // 3, polls - 1}:
+        if last <= 0:
+            continue
+        done, _ = scan(path, *limit, "--last-poll", str(last))
+        assert done.returncode == 1, (last, polls, done.stderr)
+        assert errors(done) == ["goref-scan: poll has ended it"], last
+        assert count_polls(done) == last, polls
+    done, _ = scan(path, "--timeout", "1", *limit)
+    assert len(errors(done)) == done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    "kind", crafted_saved.UNPAID, ids=lambda kind: kind.__name__
+)
+def test_no_row_is_free(whole, kind, tmp_path):
+    """What a file unpacks to is in proportion to its bytes: next to nothing
+    is read of one that has more."""
+    path = tmp_path / "small.goref"
+    path.write_bytes(crafted_saved.make(kind, whole))
+    assert path.stat().st_size < 100_000
+    done, used = scan(path)
+    assert done.returncode == 1, done.stderr
+    assert "it has more than fits into it" in done.stderr
+    assert used < 64 << 20, used
+
+
+def test_one_line(whole, tmp_path):
+    """What a person sees of it."""
+    path = tmp_path / "crafted.goref"
+    for kind, told in (
+        (crafted_saved.small, "is damaged (it has more than fits into it)"),
+        (crafted_saved.memory, "not enough memory: more than"),
+        (crafted_saved.long_end, "is damaged (it has no end)"),
+    ):
+        path.write_bytes(crafted_saved.make(kind, whole))
+        done = run_cli(["open", path, "scan", "--memory-limit", "256M"])
+        one_line(done, 1, told)
+
+
+def test_variable_of_towers(whole, tmp_path):
+    """The parts of a variable are gone through up to a limit."""
+    path = tmp_path / "crafted.goref"
+    craft = crafted_saved.tower_of_variables
+    path.write_bytes(crafted_saved.make(craft, whole))
+    done = run_cli(["open", path, "why", "main.cases"])
+    assert done.returncode == 0, done.stderr
+    assert "main.cases: S, 8 bytes" in done.stdout
+
+
+@variants("default", "stripped")
+def test_real_files_pay(farm, variant, tmp_path):
+    """With and without values, by far."""
+    for options in ((), ("--values",)):
+        file = tmp_path / "".join(("file", *options))
+        data = save(farm, variant, file, *options)
+        _, frames = saved_file.read(data)
+        unpacked = sum(f.bytes for f in frames if f.kind != saved_file.PAGES)
+        assert unpacked < 8 * len(data)
+        os.unlink(file)
