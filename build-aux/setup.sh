@@ -115,5 +115,5 @@ build_in() {
 	quietly "the build" "$dir/make.log" make -C "$dir" -j"$(processors)"
 }
 
-# At once: before packages are installed for a build that cannot be.
+# At once, before packages are installed for a build that cannot succeed.
 [ -w "$src/build" ] || need_writable "$src"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How run-tests runs suites and counts their tests: a suite that does not run to
-# its end is a failure, with its name. Sourced after setup.sh, in the top folder.
+# its end is a failure with its name. To be sourced after setup.sh, in the top
+# folder.
 
 total_passed=0 total_failed=0 total_skipped=0
 failed_suites=
@@ -123,7 +124,7 @@ make_check() {
 	broken=$(($(count_checks "$dir/check.log" FAIL) +
 		$(count_checks "$dir/check.log" ERROR) +
 		$(count_checks "$dir/check.log" XPASS)))
-	# A test program does not build, for one.
+	# For example, a test program does not build.
 	if [ "$status" != 0 ] && [ "$broken" = 0 ]; then
 		tail -n 30 "$dir/check.log"
 		lost "$dir" "make check ended with status $status; see $dir/check.log" \

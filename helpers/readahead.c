@@ -22,7 +22,7 @@
 
 enum {
 	MAX_BYTES = 256 << 20,
-	/* Hard limit, for a read that does not return: so much later. */
+	/* The hard limit, for a read that does not return, is so much later. */
 	SPARE_SECONDS = 2,
 	/* Size of one read; the kernel reads ahead from there. */
 	STEP_BYTES = 256 << 10,

@@ -149,7 +149,7 @@ static struct gr_error *try_reading(struct gr_scan *scan)
 	return err;
 }
 
-/* What the search for the runtime has looked at is to be copied. */
+/* Estimate what it costs to copy what the search for the runtime has read. */
 static void note_searched_estimate(struct gr_scan *scan)
 {
 	uint64_t bytes = gr_image_noted_pages(scan->image) * GR_PAGE_BYTES;

@@ -12,9 +12,9 @@ _IGNORED = "GOREF_TESTS_IGNORED"  # for the processes of pytest-xdist
 
 
 def restore_signals():
-    """nohup and shells that start a job in the background have signals ignored,
-    and all that tests start would ignore them, too. A handler that does nothing
-    leaves them without effect here, and is none of a child's."""
+    """nohup and shells that start a job in the background ignore signals, and
+    all that tests start would ignore them, too. With a handler that does
+    nothing, they have no effect here, and children do not inherit it."""
     ignored = set(os.environ.get(_IGNORED, "").split())
     for number in _SIGNALS:
         if signal.getsignal(number) == signal.SIG_IGN:
@@ -28,7 +28,7 @@ restore_signals()
 
 
 class Names:
-    """Prints a line for each failure when it happens; pytest -q has an F."""
+    """Prints a line for each failure when it happens; pytest -q prints an F."""
 
     def __init__(self, config):
         self.config = config

@@ -1530,9 +1530,9 @@ class Scan:
         """The cost of a scan; of one that is not settled, the cost of
         copy_searched()."""
     def is_unsettled(self) -> bool:
-        """Was the runtime of a running process not found yet, because it
-        changed while it was searched? Then copy_searched() and search_copy()
-        come before everything else, until it is found."""
+        """True if the runtime of a running process is not found yet, because
+        it changed while it was searched. Then call copy_searched() and
+        search_copy() before everything else, until it is found."""
     def copy_searched(self) -> None:
         """Copy what the search has looked at, while the process stands still:
         it may run again."""

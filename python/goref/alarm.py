@@ -68,7 +68,7 @@ class Alarm:
 
 
 def _exit(last_words: str) -> NoReturn:
-    """Not held up by a terminal that takes nothing."""
+    """Exit without waiting for a terminal that takes nothing."""
     with suppress(OSError, ValueError):
         if select.select([], [2], [], 0)[1]:
             os.write(2, f"{last_words}\n".encode())

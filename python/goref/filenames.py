@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names that people know of files that gdb has open. Never imports gdb.
+"""The real names of files that gdb has open. Never imports gdb.
 
 gdb 13 resolves all links of an executable's name. gdb 16 resolves those of its
 folder: /proc/self/fd/7 becomes /proc/1234/fd/7, and /proc/1234/exe stays."""
@@ -16,8 +16,8 @@ def _descriptor_in(pid: int) -> re.Pattern[str]:
 
 
 def own_name(path: str, opened: Mapping[int, str], pid: int) -> str:
-    """The name by which we have opened what gdb names by our descriptor; any
-    other name as it is.
+    """The name of a file that gdb names by a descriptor of ours. Any other name
+    stays as it is.
 
     opened: names of files by descriptor of the process pid, which is ours."""
     match = _descriptor_in(pid).fullmatch(path)
@@ -32,7 +32,7 @@ def with_own_names(text: str, opened: Mapping[int, str], pid: int) -> str:
 
 
 def real_name(path: str) -> str:
-    """The name of a file without links. A link of /proc may say a name that
+    """The name of a file without links. A link of /proc may have a name that
     leads to no file or to another one: the file was deleted, or the process
     sees other mounts. Such a link stays."""
     real = os.path.realpath(path)

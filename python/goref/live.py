@@ -75,8 +75,8 @@ class Watch:
         return self
 
     def all_stopped(self) -> None:
-        """gdb has waited for each thread's SIGSTOP, which none will obey any
-        more: a SIGCONT would be one signal too many."""
+        """gdb has consumed the SIGSTOP of each thread. A SIGCONT would be one
+        signal too many."""
         self.lifeline.close()
 
     def _wait_until_ready(self, watcher: subprocess.Popen[bytes]) -> None:

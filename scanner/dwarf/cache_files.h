@@ -27,8 +27,8 @@ enum gr_cache_kind {
 	GR_CACHE_RUNTIME, /**< What the search for the runtime has found. */
 };
 
-/** The contents of a file, for free(); NULL if there is none, or if others than
- * this user could have written it. */
+/** The contents of a file, for free(); NULL if there is none, or if another
+ * user could have written it. */
 void *gr_cache_file_read(const struct gr_dwarf_key *key,
 			 enum gr_cache_kind kind, size_t *ret_bytes);
 

@@ -363,8 +363,8 @@ static bool has_layout(const struct gr_scan *scan)
 	       gr_field_is_present(f->raddr);
 }
 
-/* Is this one of Go's own names? A program cannot choose another one, but for the
- * protocol of raw sockets. */
+/* Is this one of Go's own names? A program cannot choose another one, except
+ * for the protocol of raw sockets. */
 static bool is_known_network(const char *text)
 {
 	static const char *const known[] = { "tcp",  "tcp4",	 "tcp6",

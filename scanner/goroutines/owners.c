@@ -306,7 +306,7 @@ static struct gr_error *count_captured(struct finder *f, uint64_t pc,
 }
 
 /* Read a word that a closure has captured. A file without values has it only if
- * it is an address; 0 is about no lock. */
+ * it is an address; 0 is no lock. */
 static struct gr_error *read_captured(struct finder *f, uint64_t addr,
 				      uint64_t *ret)
 {

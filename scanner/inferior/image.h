@@ -193,7 +193,7 @@ struct gr_error *gr_image_plan(struct gr_image *image, uint64_t start,
 
 /**
  * Forget what small reads of a process have fetched: the next reads fetch it
- * anew. For who compares records of a process that runs.
+ * anew. Use it to compare records of a process that runs.
  */
 void gr_image_forget(struct gr_image *image);
 

@@ -8,7 +8,7 @@
 #include "inferior/image_internal.h"
 
 enum {
-	/* Who reads more at once does not look for something. */
+	/* A larger read is no part of a search. */
 	MAX_NOTE_BYTES = 1 << 20,
 	MAX_PAGES = 1 << 18,
 };

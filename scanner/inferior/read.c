@@ -101,8 +101,8 @@ static struct gr_error *copy_host(const struct gr_image *image, uint8_t *to,
 	return NULL;
 }
 
-// Note what a copy of a process lacks although the process has it, and what lies
-// around it: new records lie beside each other.
+// Note what a process has but its copy lacks, and what lies around it: new
+// records lie beside each other.
 static struct gr_error *note_missing(struct gr_image *image, uint64_t addr,
 				     uint64_t bytes)
 {

@@ -99,9 +99,9 @@ static struct gr_error *error_ended(const struct process *p)
 			       p->target->pid);
 }
 
-/* Fail if the memory is gone of which pagemap was opened. smaps then ends early
- * or fails half way, and PAGEMAP_SCAN finds no page and says that it has looked
- * at all of them; only a read of pagemap tells (fs/proc/task_mmu.c:
+/* Fail if the memory for which pagemap was opened is gone. smaps then ends
+ * early or fails half way, and PAGEMAP_SCAN finds no page and says that it has
+ * looked at all of them. Only a read of pagemap tells (fs/proc/task_mmu.c:
  * pagemap_read). If the memory is still there, all that was read before is
  * whole. */
 static struct gr_error *check_alive(const struct process *p)

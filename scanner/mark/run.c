@@ -112,7 +112,7 @@ void gr_walk_run_interface(struct gr_walk *w, const struct gr_origin *o,
 	run_interface(w, o, scope, step, at, to);
 }
 
-/* Note the code of a funcval. What a stale variable leads to is none. */
+/* Note the code of a funcval. A stale variable may lead to something else. */
 static void note_code(struct gr_walk *w, const uint8_t *host)
 {
 	struct gr_func func;

@@ -465,7 +465,7 @@ static inline void gr_walk_note_read(const struct gr_walk *w, const void *host,
 	gr_recorder_note(w->rt->recorder, host, bytes);
 }
 
-/** A slice with so many elements is none: no address has more bits. */
+/** No slice has so many elements: no address has more bits. */
 #define GR_WALK_MAX_COUNT (UINT64_C(1) << 47)
 
 /** Note a length or a capacity. A stale variable may have any number. */

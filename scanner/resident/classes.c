@@ -103,7 +103,7 @@ static struct gr_error *class_bss(struct table *t)
 }
 
 /* Is there the header of an arena of glibc at @p addr: {arena, previous heap,
- * bytes, ...}? What is none may be a value. */
+ * bytes, ...}? Anything else may be a value. */
 static struct gr_error *is_c_arena(const struct table *t, uint64_t addr,
 				   bool *ret)
 {

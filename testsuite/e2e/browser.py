@@ -103,7 +103,7 @@ class Page:
         self.settle()
 
     def settle(self):
-        """Wait until what the page draws at the sight of its size is drawn."""
+        """Wait until the page has drawn what depends on its size."""
         self.driver.set_script_timeout(300)
         self.driver.execute_async_script(
             "const done = arguments[0];"

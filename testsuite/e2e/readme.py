@@ -20,7 +20,7 @@ STAND_INS = {
     "PID": "$!",
     "VERB": "hung",
 }
-# Of a verb in a table, which stands there without its operand.
+# Operands of verbs, which the table leaves out.
 OPERANDS = {
     "export": "--format dot heap.dot",
     "object": "main.pageCache.order[3]",
@@ -59,7 +59,7 @@ class Command:
 
 
 def _transcript(lines):
-    """Of (number, line): a block between fences."""
+    """The commands of a block between fences, given as (number, line)."""
     found = []
     for number, line in lines:
         if line.startswith("$ "):
@@ -74,7 +74,7 @@ def _transcript(lines):
 
 
 def _blocks(text):
-    """Transcripts, (number, line) of indented lines, and of all others."""
+    """The transcripts, the indented lines and all others as (number, line)."""
     transcripts, indented, prose, fence = [], [], [], None
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):
@@ -126,7 +126,7 @@ def of_readme(text):
 
 
 def of_quickstart(text):
-    """What quickstart prints at its end, for later."""
+    """The commands that quickstart prints at its end."""
     said = text[text.index("cat <<'END'") :]
     return [
         Command(found[1], 0)
@@ -155,7 +155,7 @@ def _step(number, command, folder):
 
 
 def run(commands, cwd, folder, env):
-    """Run them in one shell, and fill in what came of it."""
+    """Run them in one shell, and fill in their status and output."""
     script = ["trap '[ -z \"$!\" ] || kill -KILL $!' EXIT"]
     script += [_step(n, c, folder) for n, c in enumerate(commands)]
     shell = subprocess.Popen(
@@ -182,7 +182,7 @@ def run(commands, cwd, folder, env):
 
 def form(text):
     """Text without what differs from run to run: sizes, addresses, and the
-    blanks and line breaks that follow from these."""
+    blanks and line breaks that depend on these."""
     text = re.sub(r"0x[0-9a-f]+", "#", text)
     text = re.sub(
         r"[<+-]?\d+(?:[,.]\d+)*(?: ?(?:%|(?:[kMGT]?B|[mu]?s)\b))?", "#", text

@@ -119,7 +119,7 @@ def signal_masks(pid, wanted=lambda _: True):
 
 
 def block_no_more(masks, before):
-    """Does each thread that there was block only what it blocked?"""
+    """Does each thread of before block only what it blocked?"""
     return masks.keys() >= before.keys() and not any(
         masks[tid] & ~mask for tid, mask in before.items()
     )

@@ -108,9 +108,7 @@ def test_attach_gives_up_when_it_takes_too_long(counting):
 
 
 @variants("stripped")
-def test_attach_to_what_changes_while_it_is_searched(
-    farm, variant, tmp_path
-):
+def test_attach_to_what_changes_while_it_is_searched(farm, variant, tmp_path):
     """Without debug information the heap and the scheduler are known by what
     must hold of them, and of a busy process it does not at all times."""
     skip_if(attach_reason())
@@ -163,8 +161,8 @@ finally:
 
 
 def unsettled(process, folder, limit=None, late="pass"):
-    """late: happens before the copy. What a look says at a scan that is not settled at first, and then
-    `goref scan'."""
+    """Look at a process with a scan that is not settled at first, then run
+    `goref scan'. The code in late runs before the copy."""
     script = folder / "unsettled.gdb"
     text = UNSETTLED.replace("PID", str(process.pid)).replace("LATE", late)
     script.write_text(text.replace("LIMIT", str(limit)) + "end\n")

@@ -30,7 +30,7 @@ VERBS = [
 
 
 def heed_sigint():
-    """A job in the background ignores it, and its children do, too."""
+    """Restore SIGINT: a job in the background and its children ignore it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -53,7 +53,7 @@ def wait_until_traced(pid, popen):
 
 
 def check_untouched(pid):
-    """It runs, has no tracer, and no signal waits for it."""
+    """The process runs, has no tracer, and no signal waits for it."""
     assert tracer_of(pid) == 0
     said = threads_of(pid)
     assert re.search(r"State: [RS]", said), said

@@ -63,7 +63,7 @@ def ends(whole_s, count):
 
 
 def early_ends(count):
-    """Moments at which goref has just begun, also on a machine that has become
+    """Moments at which goref has just begun, also if the machine has become
     faster meanwhile."""
     delays = (0.02 * (i // 2 % 5) for i in range(count))
     return zip(delays, itertools.cycle(SIGNALS))
@@ -245,7 +245,7 @@ def is_undisturbed(words, number):
     return True
 
 
-# As nohup has it, and a shell's job in the background.
+# As under nohup, or as a job in the background.
 IGNORED = pytest.mark.parametrize(
     "number", [signal.SIGHUP, signal.SIGINT], ids=lambda n: n.name
 )

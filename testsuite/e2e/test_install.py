@@ -45,8 +45,8 @@ def runs(goref):
 
 
 def test_prefix_of_make_install(built, tmp_path):
-    """What is installed finds its files, where the build had another prefix,
-    and make uninstall takes all of it away again."""
+    """What is installed finds its files, though the build had another prefix,
+    and make uninstall removes all of it."""
     prefix = tmp_path / "a" / "usr"
     told = make("install", f"prefix={prefix}")
     assert f"source {prefix}/share/goref/goref.py" in told
@@ -72,7 +72,7 @@ def test_two_prefixes(built, tmp_path):
 
 
 def test_destdir(built, tmp_path):
-    """It is no part of the paths, and what was there before stays."""
+    """DESTDIR is no part of the paths, and what was there before stays."""
     prefix, stage = tmp_path / "usr", tmp_path / "stage"
     (stage / "etc").mkdir(parents=True)
     make("install", f"prefix={prefix}", f"DESTDIR={stage}")
@@ -102,7 +102,7 @@ def test_uninstall_leaves_others_alone(built, tmp_path):
 
 @pytest.mark.parametrize("prefix", ["/usr", "/usr/local"])
 def test_folders_of_the_system_stay(prefix):
-    """Also if they are empty, as those of /usr/local often are."""
+    """Folders of the system stay, even if they are empty."""
     script = (TOP / "build-aux/remove-folders").read_text()
     # Names what would be removed, in place of the command.
     script = script.replace("rmdir", "echo").replace("2>/dev/null", "")
@@ -123,7 +123,7 @@ def test_folders_of_the_system_stay(prefix):
 
 
 def test_readme(tmp_path):
-    """Its command works where ./quickstart has made a build before."""
+    """README's command works where ./quickstart has made a build before."""
     begin = "    ./autogen.sh && "
     text = (TOP / "README.md").read_text()
     (line,) = [x for x in text.splitlines() if x.startswith(begin)]
@@ -143,7 +143,7 @@ def test_readme(tmp_path):
 
 @pytest.mark.parametrize("script", ["goref", "gdb-goref"])
 def test_build_of_another_tree(tmp_path, script):
-    """Its Python would be run, and not the one beside the script."""
+    """It is refused: its Python would run, not the one beside the script."""
     other = tmp_path / "other"
     (other / "python").mkdir(parents=True)
     for name in ("goref", "gdb-goref"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the search for the runtime of a stripped program has found is kept by
-build id: the next search is shorter, and believes nothing that it is told."""
+build id: the next search is shorter, and trusts nothing that is kept."""
 
 import re
 import shutil
@@ -73,8 +73,8 @@ def test_second_search_is_shorter(stripped, variant, tmp_path):
 
 
 def test_whatever_is_in_the_file(stripped, tmp_path):
-    """Each byte is another one, and so is the file: the answer never is. What
-    is wrong is searched, and kept as it was."""
+    """Whatever byte of the file changes, the answer stays. What is wrong is
+    searched, and kept as it was."""
     exe, core = stripped(NEWEST)
     answer, cold = look(exe, core, tmp_path, "--cache")
     [file] = kept(tmp_path)

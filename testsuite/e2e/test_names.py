@@ -161,8 +161,8 @@ def test_attach(farm, tmp_path, name):
 
 
 def names_in_files(source, exe, folder):
-    """A profile and a saved file name the executable, and not what gdb was
-    given to open."""
+    """A profile and a saved file name the executable, and not the alias that
+    gdb was given."""
     profile, file = folder / "refs.pb.gz", folder / "heap.goref"
     for words in (["-o", profile], ["save", file]):
         done = run_cli([*source, *words])

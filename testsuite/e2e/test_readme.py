@@ -62,7 +62,7 @@ for printed in PRINTED:
 
 
 def release():
-    """The one that the transcripts are of."""
+    """The Go release of the transcripts."""
     (found,) = set(re.findall(r"^(go1\.\d+)\.\d+, no", README, re.M))
     if found not in RELEASES:
         pytest.skip(f"{found} is not in GOREF_RELEASES")
@@ -77,7 +77,7 @@ def tour_environment():
 
 
 def make_tour(folder, *options):
-    """As quickstart does."""
+    """Make the folder as quickstart does."""
     done = subprocess.run(
         [MAKE_TOUR, *options, folder],
         env=tour_environment(),
@@ -160,7 +160,8 @@ def test_form():
 
 
 def test_cores_by_gdb(clone, tmp_path):
-    """Where the kernel's cores go elsewhere; they answer the same."""
+    """Cores by gdb, for machines whose kernel's cores go elsewhere, answer the
+    same."""
     make_tour(tmp_path / "tour", "--gdb")
     assert set(os.listdir(tmp_path / "tour")) == FILES
     for words, line in (

@@ -32,7 +32,7 @@ def other_gdb(tmp_path):
 
 
 def paste(line):
-    """What a shell makes of it, without a GDB of its own."""
+    """Run a command in a shell that has no GDB of its own."""
     env = {**environment(), "PATH": f"{GOREF.parent}:{os.environ['PATH']}"}
     env.pop("GDB", None)
     done = subprocess.run(
@@ -71,7 +71,7 @@ def test_default_gdb_is_not(core, gdb):
 
 
 def test_gdb_is_named_in_messages(core, other_gdb):
-    """Which say what to write instead."""
+    """Messages that say what to write instead name the gdb, too."""
     env = {"GDB": str(other_gdb)}
     begin = f"`GDB={shlex.quote(str(other_gdb))} goref "
     for words, instead in (

@@ -55,7 +55,7 @@ def test_is_given_up(process, options, ending):
 
 
 def test_ctrl_c(process):
-    """It ends goref, although gdb waits, and is not passed on."""
+    """Ctrl-C ends goref although gdb waits, and is not passed on."""
     goref = subprocess.Popen(
         [str(GOREF), "attach", str(process.pid), "goroutines"],
         stdin=subprocess.DEVNULL,

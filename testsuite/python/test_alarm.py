@@ -27,7 +27,7 @@ NO_SIGNAL = 0
 
 
 def run_deaf(seconds, number):
-    """What ends a program that is deaf to everything."""
+    """Run a program that is deaf to everything, and return how it ended."""
     code = DEAF.format(path=sys.path, seconds=seconds, number=int(number))
     return subprocess.run(
         [sys.executable, "-c", code], capture_output=True, timeout=30

@@ -62,7 +62,7 @@ def test_nothing_came():
 
 
 def test_ignored():
-    """What was blocked before is nobody's Ctrl-C."""
+    """A SIGINT that was blocked before is ignored."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         with Owned() as owned:

@@ -102,7 +102,7 @@ def test_common_options():
 
 
 def test_options_of_sources():
-    """README has them: they are of no verb."""
+    """README has the options of sources: they belong to no verb."""
     readme = (TOP / "README.md").read_text()
     for source in tables.SOURCES.values():
         for option in source.options:

@@ -127,7 +127,7 @@ def test_all_pass(tree):
 
 @pytest.mark.parametrize("status", [0, 1, 3])
 def test_pytest_ends_early(tree, status):
-    """With what it has counted so far, which is nothing."""
+    """It counts what has run so far, which is nothing."""
     tree.write("testsuite/python/test_b.py", ENDS.format(status))
     out, counts = tree.run("--unit")
     assert "run-tests: FAILED python: pytest ended" in out
@@ -162,14 +162,14 @@ def test_no_tests(tree):
 
 
 def test_nothing_selected(tree):
-    """Of the tests that a person named, there may be none."""
+    """There may be no test of the names that a person chose."""
     out, counts = tree.run("-k", "nothing_like_that")
     assert "run-tests: e2e: no test is selected\n" in out
     assert counts == (0, 0, 0)
 
 
 def test_failures_have_names(tree):
-    """Once when they happen, before the traceback."""
+    """Each name is printed once, when the failure happens."""
     tree.write("testsuite/python/test_b.py", FAILS)
     tree.write("testsuite/e2e/test_b.py", FAILS)
     out, counts = tree.run()

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * cmocka: found before the library's own header, so that no test can do without
- * it. A check of an error prints what the error says, and not the expression
- * alone.
+ * cmocka: the compiler finds this header before the library's own, so that no
+ * test can do without it. A check of an error prints what the error says, not
+ * only the expression.
  */
 #pragma once
 

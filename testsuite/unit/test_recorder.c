@@ -119,7 +119,8 @@ static void test_ends_of_memory(void **state)
 	gr_recorder_deinit(&r);
 }
 
-/* What a search reads is recorded if it finds; an outer one decides last. */
+/* What a search reads is recorded if it finds something. The outermost search
+ * decides. */
 static void test_searches(void **state)
 {
 	static uint8_t was_read[BYTES];

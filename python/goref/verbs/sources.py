@@ -47,7 +47,7 @@ Ctrl-C ends goref and never reaches the process.
 
 A stop, with --snapshot or without, wakes threads that wait in the kernel. The
 kernel begins most calls again. But a blocked write that has written a part of
-its bytes returns early, and so do a few other calls, with EINTR. Every debugger
+its bytes returns early, and a few other calls end with EINTR. Every debugger
 has this effect. A hang that consists of such a call may therefore end; goref's
 answer shows it as it was. To ask more than one question about it, use `goref
 attach PID save FILE', or take a core.

@@ -93,7 +93,7 @@ static bool gather_piece(const struct gr_runtime *rt,
 }
 
 /* Is the word at @p off, which is @p value, the length of a slice or a string, or
- * the type of an interface? What the slot of a dead one has may be a value. */
+ * the type of an interface? The slot of a dead one may have any value. */
 static struct gr_error *is_header(const struct frames *f, gr_type_id type,
 				  uint64_t off, uint64_t value, bool *ret)
 {

@@ -83,8 +83,8 @@ static struct gr_error *read_fd(const struct gr_sched *sched, uint64_t addr,
 	return NULL;
 }
 
-/* Is what @p word leads to a poll.FD? *@p found is false if not. One that cannot
- * be proven is taken if @p may_be_unproven. */
+/* Does @p word lead to a poll.FD? Then *@p found is true. One that cannot be
+ * proven counts only if @p may_be_unproven. */
 static struct gr_error *try_word(const struct gr_sched *sched,
 				 const struct gr_goroutine *g, uint64_t word,
 				 bool may_be_unproven, struct gr_polled *polled,

@@ -308,7 +308,7 @@ static bool keep_reason(struct outcome *o, unsigned int stage,
 	return true;
 }
 
-/* Take what has fitted out of rt. */
+/* Take what fits out of rt. */
 static void keep_fitting(struct gr_search *s, const char *name,
 			 struct outcome *o)
 {
@@ -320,7 +320,7 @@ static void keep_fitting(struct gr_search *s, const char *name,
 	s->rt->nmodules = 0;
 }
 
-/* *@p is_out: this layout does not even fit to the program's file. */
+/* *@p is_out: this layout does not even fit the program's file. */
 static struct gr_error *try_known(struct gr_search *s, size_t column,
 				  struct outcome *o, bool *is_out)
 {

@@ -103,7 +103,7 @@ struct gr_error *gr_search_read_mspan(struct gr_search *s, uint64_t addr,
 enum {
 	GR_SEARCH_MAX_RECORD = 1 << 14,
 	/** How often a record of a process that runs is read again if it does
-	 * not fit to another one, which was read at another moment. */
+	 * not fit another one, which was read at another moment. */
 	GR_SEARCH_REREADS = 8,
 };
 

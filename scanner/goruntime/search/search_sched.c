@@ -212,8 +212,8 @@ static struct gr_error *find_slice(struct gr_search *s, struct found *found,
 
 /*
  * The stack of a g0 is the thread's. An m that waits for a C thread has none
- * yet. The lower bound of the first thread's may make no sense: the C library
- * reads it from /proc/self/maps, and where a service has no /proc, the runtime
+ * yet. The lower bound of the first thread's stack may make no sense: the C
+ * library reads it from /proc/self/maps. If a service has no /proc, the runtime
  * goes on with a small number (runtime/cgo: _cgo_set_stacklo; mstart0).
  */
 static bool may_be_g0(const struct gr_layout *layout, const uint8_t *g)
@@ -320,7 +320,7 @@ static struct gr_error *check_cached(struct gr_search *s, uint64_t addr,
 /*
  * mcache.alloc has one span of each class. A program that runs takes another
  * span many times a second, and the old one may be of another class soon. So a
- * word that does not fit to its span is read again, with the span.
+ * word that does not fit its span is read again, with the span.
  */
 static struct gr_error *check_mcache(struct gr_search *s, uint64_t addr,
 				     bool *ret)
