@@ -204,7 +204,7 @@ enum gr_stored {
  * store.c: fill @p dwarf, which has a key but no tables, from a block. Every
  * number in the block is checked. If *@p ret is GR_STORED_FINE, @p dwarf owns
  * the block, which is from malloc(). @p stamp is the one that is read. It fails
- * only if the poll of @p dwarf refuses.
+ * only if the poll of @p dwarf returns an error.
  */
 struct gr_error *gr_store_unpack(struct gr_dwarf *dwarf, void *block,
 				 size_t bytes, uint64_t stamp,

@@ -6,7 +6,7 @@
 #include "dwarf/index.h"
 #include "dwarf/store_check.h"
 
-// Bytes between two steps.
+// Bytes between two polls.
 enum { PIECE_BYTES = 1 << 18 };
 
 // The slot of a name, or the free one where it belongs. Offset 0: free.

@@ -15,7 +15,7 @@ struct gr_store_check;
 struct gr_names {
 	char *text;
 	size_t text_bytes;
-	/** Only for unpacking: it polls. NULL: nothing does. */
+	/** Polls while names are unpacked; NULL: no polling. */
 	struct gr_store_check *check;
 	/* Only for packing: a hash table of the offsets of the names. */
 	size_t capacity;

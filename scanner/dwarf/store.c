@@ -72,7 +72,7 @@ GR_STORED_PLACE(header, producer, 296, 8);
 GR_STORED_PLACE(header, sections, 304, NSECTIONS * 16);
 _Static_assert(NSECTIONS == 14, GR_STORED_CHANGED);
 
-// What a loop without steps goes through or copies between two of them.
+// Bytes that are read or copied between two polls.
 enum { PIECE_BYTES = 1 << 20 };
 
 static uint64_t sum_words(uint64_t sum, const uint8_t *data, size_t bytes)
@@ -88,7 +88,7 @@ static uint64_t sum_words(uint64_t sum, const uint8_t *data, size_t bytes)
 	return sum;
 }
 
-// The checksum of a block. It is not whole if the check has ended.
+// The checksum of a block. It is incomplete if the check was ended.
 static uint64_t checksum(struct gr_store_check *check, const void *block,
 			 size_t bytes)
 {
@@ -349,7 +349,7 @@ static bool sections_are_apart(const struct header *header)
 	return true;
 }
 
-// Copy rows a piece at a time: what is copied counts as memory at each poll.
+// Copy rows a piece at a time: each poll accounts for the memory of the piece.
 static bool copy_rows(struct gr_store_check *check, void *to, const void *from,
 		      size_t bytes)
 {

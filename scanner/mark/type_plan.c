@@ -133,7 +133,7 @@ static uint32_t add_step(struct compiler *c, uint32_t parent, const char *name)
 		c->is_out_of_memory = true;
 		return parent;
 	}
-	// A long name takes more memory than all else of a slot.
+	// A long name takes more memory than the rest of its slot.
 	c->visited += strlen(name) / NAME_BYTES_A_VISIT;
 	return c->steps.size - 1;
 }

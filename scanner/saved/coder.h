@@ -31,7 +31,7 @@ struct gr_coder {
 	/** Called from time to time; may be NULL. */
 	struct gr_error *(*poll)(void *ctx);
 	void *ctx;
-	struct gr_error *err; /**< What these have said; the caller's. */
+	struct gr_error *err; /**< The error of these; the caller owns it. */
 };
 
 void gr_code_u64(struct gr_coder *coder, uint64_t *value);

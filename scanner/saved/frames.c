@@ -358,8 +358,8 @@ uint64_t gr_frame_reader_most(const struct gr_frame_reader *r)
 		       most;
 }
 
-/* Does the file pay for what a frame becomes? Pages do not count: any number of
- * equal words become a few bytes, and what holds them is asked for. */
+/* Is the unpacked size in proportion to the file? Pages do not count: any number
+ * of equal words becomes a few bytes, and their memory is asked for. */
 static struct gr_error *check_sizes(struct gr_frame_reader *r,
 				    const struct header *header)
 {
@@ -371,7 +371,9 @@ static struct gr_error *check_sizes(struct gr_frame_reader *r,
 	if (!is_pages)
 		r->unpacked += header->bytes;
 	return r->unpacked > gr_frame_reader_most(r) ?
-		       gr_frame_damage(r, "it has more than fits into it") :
+		       gr_frame_damage(
+			       r,
+			       "it unpacks to more than a file of its size may") :
 		       NULL;
 }
 
@@ -432,7 +434,7 @@ struct gr_error *gr_frame_read(struct gr_frame_reader *r,
 	struct gr_error *err = read_header(r, &header);
 
 	if (!err && header.kind == GR_FRAME_END && header.bytes)
-		err = gr_frame_damage(r, "it has no end");
+		err = gr_frame_damage(r, "its end has data");
 	if (!err && header.bytes)
 		err = unpack(r, &header);
 	if (!err && header.kind == GR_FRAME_END && r->off != r->file.size)

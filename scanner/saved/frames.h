@@ -28,10 +28,10 @@ enum {
 	/** The most bytes of a frame, before it is compressed. */
 	GR_FRAME_MAX_BYTES = 64 << 20,
 	/**
-	 * All frames but those of pages together have so many bytes for each
-	 * byte of the file, at most. Files that goref writes have 2 at the
-	 * most; a large, very regular list of mappings alone could have 1,000
-	 * for each byte that zstd makes of it.
+	 * All frames except those of pages may together have this many bytes
+	 * for each byte of the file. Files that goref writes have at most 2: of
+	 * a very regular list of mappings, zstd makes a thousandth, but the rest
+	 * of the file is larger.
 	 */
 	GR_FRAME_EXPANSION = 256,
 };

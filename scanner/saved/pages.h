@@ -20,8 +20,8 @@
 enum {
 	GR_BATCH_PAGES = 1024,
 	GR_MAX_STRIDE = 1024, /**< Words: GR_SAVED_MAX_STRIDE. */
-	/** The most bytes of a batch: four numbers; of each page two numbers and
-	 * its bitmap; three bits and eight bytes for all words, at most. */
+	/** The most bytes of a batch: four numbers, two numbers and a bitmap for
+	 * each page, and eight bytes and three bits for each word. */
 	GR_BATCH_MAX_BYTES =
 		32 + GR_BATCH_PAGES * (16 + GR_SET_PAGE_BITMAP * 8) +
 		GR_BATCH_PAGES / 8 + GR_BATCH_PAGES * GR_SET_PAGE_WORDS / 8 +

@@ -228,7 +228,7 @@ static struct gr_error *take_bytes(struct reader *r, const struct filler *f,
 	return data ? NULL : &gr_enomem;
 }
 
-/* Go to the next module with bytes that have not come. False: there is none. */
+/* Go to the next module that still lacks bytes. False: there is none. */
 static bool find_room(const struct reader *r, struct filler *f)
 {
 	while (f->module < r->stored->nmodules &&
@@ -239,7 +239,7 @@ static bool find_room(const struct reader *r, struct filler *f)
 	return f->module < r->stored->nmodules;
 }
 
-/* Put the bytes of a frame to the modules that they belong to. */
+/* Copy the bytes of a frame into the modules that they belong to. */
 static struct gr_error *fill(struct reader *r, struct filler *f,
 			     const struct gr_saved_frame *frame)
 {
@@ -260,7 +260,7 @@ static struct gr_error *fill(struct reader *r, struct filler *f,
 	return NULL;
 }
 
-/* Have all modules what they are said to have? */
+/* Does each module have the bytes that the description says? */
 static struct gr_error *check_filled(struct reader *r)
 {
 	static const uint8_t nothing;
@@ -292,8 +292,8 @@ static struct gr_error *pay(struct reader *r, uint64_t bytes)
 	return NULL;
 }
 
-/* Note which words of a page are there. A page of a stretch that is new takes
- * a page for the bits of its neighbours, too. */
+/* Note which words of a page are there. The first page of a new stretch also
+ * takes a page for the bits of its neighbours. */
 static struct gr_error *note_words(struct reader *r,
 				   const struct gr_page_words *page)
 {

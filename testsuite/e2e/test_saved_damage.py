@@ -21,7 +21,7 @@ COUNT = int(os.environ.get("GOREF_MUTATIONS", "60"))
 BUILT = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 SCANNER = os.environ.get("GOREF_SAVED_SCANNER", str(BUILT))
 MAX_SECONDS = 60
-# What sanitizers add is not in proportion to what a file has.
+# Sanitizers use memory that is not in proportion to the file.
 LIMIT = 256 << 20 if SCANNER == str(BUILT) else 0
 SPARE = 96 << 20
 QUESTIONS = ((), ("--goroutines",), ("--waits",), ("--retained",),

@@ -127,7 +127,7 @@ static struct gr_error *refuse(void *ctx)
 	return gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
 }
 
-// A large block is not gone through to the end if poll refuses.
+// If poll fails, a large block is not read to its end.
 static void test_interrupted(void **state)
 {
 	struct gr_dwarf *dwarf = tables_create_empty();

@@ -103,7 +103,7 @@ static void test_damage(void **state)
 	gr_byte_vector_deinit(&file);
 }
 
-/* Read all frames, some of which have more than they may. */
+/* Read all frames, some of which are larger than allowed. */
 static void check_refused(const struct gr_byte_vector *file, const char *why)
 {
 	unsigned int count;
@@ -130,7 +130,7 @@ static void test_more_than_fits(void **state)
 	assert_null(gr_frame_write(w, GR_FRAME_TABLES, zeros, BYTES));
 	assert_null(gr_frame_writer_end(w));
 	gr_frame_writer_destroy(w);
-	check_refused(&file, "more than fits");
+	check_refused(&file, "unpacks to more");
 	file.size = 0;
 	assert_null(gr_frame_writer_create(
 		(struct gr_frame_sink){ append, &file }, GR_SAVED_VERSION, &w));

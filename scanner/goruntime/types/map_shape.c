@@ -9,7 +9,7 @@ enum {
 	VISITS_A_TYPE = 64, /* per type and field, for all alignments */
 	FIELDS_A_STEP = 8,  /* whose names are compared */
 };
-/* In addition to these. */
+/* Visits that are allowed in addition. */
 #define SPARE_VISITS (UINT64_C(1) << 20)
 
 /** The search for the shape of a map. */
@@ -70,8 +70,8 @@ static void bucket_shape(struct gr_map_shape *shape)
 		       GR_WORD_BYTES;
 }
 
-/* May one more field be looked at? Structs that share their fields, as the
- * typedefs of one struct do, are looked at one by one. */
+/* May one more field be looked at? Structs may share their fields, as the typedefs
+ * of one struct do, so the number of fields alone is no bound. */
 static bool pay_visit(struct finder *f)
 {
 	const struct gr_types *types = f->types;
@@ -132,7 +132,7 @@ static uint8_t align_of(struct finder *f, gr_type_id id, unsigned int depth)
 	// A type inside itself adds nothing new.
 	type->align = 1;
 	uint8_t align = align_of_kind(f, type, depth);
-	// Nothing is kept of a search that was ended.
+	// Keep no result of a search that was cut short.
 	type->align = f->err ? 0 : align;
 	return align;
 }
