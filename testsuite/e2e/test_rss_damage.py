@@ -236,3 +236,59 @@ def test_c_blocks(farm, tmp_path, size):
     own, large = target.truth["own_bytes"], target.truth["large_bytes"]
     blocks = changed * size if size == 128 << 10 else 0
     assert found["unknown"] >= own + large - blocks
+
+
+def block_headers(path):
+    core = mutate.Core(path)
+    found = [
+        page
+        for page in pages_of(path)
+        if core.u64(page) == 0
+        and core.u64(page + 8) % 4096 == 2
+        and core.u64(page + 8) >> 17
+    ]
+    core.close()
+    return found
+
+
+def move_blocks(path, address):
+    """Move the segment with most blocks, from its first block on, to an address.
+    Returns the number of these blocks."""
+    headers = block_headers(path)
+    core = mutate.Core(path)
+    rows = [list(mutate.HEADER.unpack_from(core.data, at))
+            for at in core.headers]  # fmt: skip
+
+    def blocks(row):
+        return [x for x in headers if row[3] <= x < row[3] + row[5]]
+
+    row = max((r for r in rows if r[0] == 1), key=lambda r: len(blocks(r)))
+    inside = blocks(row)
+    skipped = inside[0] - row[3]
+    row[2:7] = (row[2] + skipped, address, 0, row[5] - skipped,
+                row[6] - skipped)  # fmt: skip
+    rows.sort(key=lambda r: (r[0] == 1, r[3]))
+    for at, values in zip(core.headers, rows):
+        mutate.HEADER.pack_into(core.data, at, *values)
+    core.close()
+    return len(inside)
+
+
+@pytest.mark.parametrize("address", [0x7E0000000000, 0x7E0000001000])
+def test_c_blocks_where_arenas_begin(farm, tmp_path, address):
+    """The kernel maps blocks at multiples of 64 MB now and then, as it does
+    arenas: they are found there, too, and in the saved file."""
+    target = farm.target("cheap", Variant("go1.24", "cgo"))
+    path, file = tmp_path / "core", tmp_path / "heap.goref"
+    mutate.copy_sparse(target.core, path)
+    assert move_blocks(path, address) >= 2
+    moved = ["core", target.exe, path]
+    assert run_cli([*moved, "save", file]).returncode == 0
+    sizes = []
+    for source in (["core", target.exe, target.core], moved, ["open", file]):
+        done = run_cli([*source, "rss", "--json"])
+        assert done.returncode == 0, done.stderr
+        classes = json.loads(done.stdout)["classes"]
+        sizes += [c["bytes"] for c in classes if c["name"] == "c_heap"]
+    assert sizes[0] >= target.truth["large_bytes"]
+    assert sizes == sizes[:1] * 3

@@ -12,6 +12,9 @@ enum {
 	/* DEFAULT_MMAP_THRESHOLD_MIN: smaller blocks have no own mapping. */
 	LEAST_BYTES = 128 << 10,
 	MAX_PROBES = 8192, /* that find no header, in all mappings */
+	/* An arena follows its heap_info of so many bytes (malloc/arena.c). */
+	LEAST_INFO_BYTES = 32,
+	MAX_INFO_BYTES = 64,
 };
 
 /** The search in one mapping. */
@@ -23,31 +26,73 @@ struct search {
 	unsigned int probes_left;
 };
 
-/* May blocks be in this mapping? Where arenas of glibc may begin, they do. */
-static bool is_candidate(const struct gr_image *image,
-			 const struct gr_heap_arenas *arenas,
-			 const struct gr_mapping *m)
+/* Read for the search. What is read may be a value, which a file without values
+ * does not have: that is zeros then. */
+static struct gr_error *read_value(struct gr_runtime *rt, uint64_t addr,
+				   void *ret, size_t bytes)
 {
-	return !m->path && m->start % GR_C_ARENA_BYTES &&
-	       (m->flags & (PF_R | PF_W | PF_X)) == (PF_R | PF_W) &&
-	       !gr_heap_arenas_have(arenas, m->start) &&
-	       gr_image_module_at(image, m->start) == SIZE_MAX;
+	gr_recorder_pause(rt->recorder);
+	struct gr_error *err = gr_image_read(rt->image, addr, ret, bytes);
+	gr_recorder_resume(rt->recorder);
+	if (gr_error_catch(&err, GR_ERROR_FAULT) ||
+	    gr_error_catch(&err, GR_ERROR_NOT_SAVED))
+		memset(ret, 0, bytes);
+	return err;
 }
 
-/* The bytes of the block that begins at @p addr; 0: none does. What is no header
- * may be a value, which a file without values does not have. */
+/*
+ * Is the mapping one of glibc's arenas? At its start is a pointer to the arena,
+ * which follows the heap_info of the same or of another such mapping. The kernel
+ * places other mappings there, too: the addresses above an arena are free.
+ */
+static struct gr_error *is_c_arena(struct gr_runtime *rt,
+				   const struct gr_mapping *m, uint64_t first,
+				   bool *ret)
+{
+	uint64_t arena = 0;
+
+	*ret = m->start % GR_C_ARENA_BYTES == 0;
+	// What is not resident is not read.
+	if (!*ret || first != m->start)
+		return NULL;
+	struct gr_error *err = read_value(rt, m->start, &arena, sizeof(arena));
+	uint64_t off = arena % GR_C_ARENA_BYTES;
+
+	*ret = arena && off >= LEAST_INFO_BYTES && off <= MAX_INFO_BYTES;
+	// The file has this pointer.
+	return err || !*ret ? err :
+			      gr_image_read_u64(rt->image, m->start, &arena);
+}
+
+/* May blocks be in this mapping?
+ * first: its first resident page. */
+static struct gr_error *is_candidate(struct gr_runtime *rt,
+				     const struct gr_heap_arenas *arenas,
+				     const struct gr_mapping *m, uint64_t first,
+				     bool *ret)
+{
+	bool is_arena;
+
+	*ret = !m->path && (m->flags & (PF_R | PF_W | PF_X)) == (PF_R | PF_W) &&
+	       !gr_heap_arenas_have(arenas, m->start) &&
+	       gr_image_module_at(rt->image, m->start) == SIZE_MAX;
+	if (!*ret)
+		return NULL;
+	struct gr_error *err = is_c_arena(rt, m, first, &is_arena);
+
+	*ret = !is_arena;
+	return err;
+}
+
+/* The bytes of the block that begins at @p addr; 0: none does. */
 static struct gr_error *block_at(const struct search *s, uint64_t addr,
 				 uint64_t *ret)
 {
 	uint64_t header[2]; // prev_size, size
 
 	*ret = 0;
-	gr_recorder_pause(s->rt->recorder);
-	struct gr_error *err =
-		gr_image_read(s->rt->image, addr, header, sizeof(header));
-	gr_recorder_resume(s->rt->recorder);
-	if (gr_error_catch(&err, GR_ERROR_FAULT) ||
-	    gr_error_catch(&err, GR_ERROR_NOT_SAVED) || err)
+	struct gr_error *err = read_value(s->rt, addr, header, sizeof(header));
+	if (err)
 		return err;
 	uint64_t bytes = header[1] & ~(uint64_t)FLAG_BITS;
 	if (header[0] || (header[1] & FLAG_BITS) != IS_MMAPPED ||
@@ -102,8 +147,13 @@ struct gr_error *gr_c_blocks_read(struct gr_runtime *rt,
 			&r->mappings.list.data[range->mapping];
 
 		if (range->mapping != last) {
-			s.mapping = is_candidate(rt->image, arenas, m) ? m :
-									 NULL;
+			bool may_have;
+
+			err = is_candidate(rt, arenas, m, range->start,
+					   &may_have);
+			if (err)
+				break;
+			s.mapping = may_have ? m : NULL;
 			// Mappings that overlap are searched once.
 			if (s.at < m->start)
 				s.at = m->start;
