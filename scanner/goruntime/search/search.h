@@ -20,7 +20,7 @@
  * searches without it if a check fails. Zero-initialised, nothing is kept.
  */
 struct gr_search_kept {
-	char layout[32]; /**< The name of the known layout that fits. */
+	char layout[128]; /**< The name of the known layout that fits. */
 	uint64_t moduledata, mheap, write_barrier;
 };
 

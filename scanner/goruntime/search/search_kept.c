@@ -47,7 +47,7 @@ static bool parse(const struct gr_dwarf_key *key, const char *text,
 {
 	char same[MAX_BYTES];
 
-	return sscanf(value_of(text, "\nlayout "), "%31[!-~]", ret->layout) ==
+	return sscanf(value_of(text, "\nlayout "), "%127[ -~]", ret->layout) ==
 		       1 &&
 	       sscanf(value_of(text, "\nmoduledata "), "%" SCNx64,
 		      &ret->moduledata) == 1 &&
