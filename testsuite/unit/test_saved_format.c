@@ -196,6 +196,10 @@ static struct gr_error *read_ranges(struct gr_bytes bytes, struct asked *asked,
 	*nranges = stored.memory.size;
 	assert_int_equal(gr_coder_is_done(&coder), !coder.err);
 	assert_false(coder.is_bad);
+	gr_mappings_deinit(&stored.segments);
+	gr_mappings_deinit(&stored.files);
+	gr_thread_vector_deinit(&stored.threads);
+	gr_residency_deinit(&stored.residency);
 	gr_range_vector_deinit(&stored.memory);
 	gr_arena_deinit(&stored.arena);
 	return coder.err;
