@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * goref-watcher PID START: let process PID go on if gdb, our parent, is killed
- * while it has stopped the process. START is the start time of PID in the ticks
- * of /proc/PID/stat; it detects a reused PID.
+ * goref-watcher PID START [stopped]: let process PID go on if gdb, our parent, is
+ * killed while it has stopped the process. START is the start time of PID in the
+ * ticks of /proc/PID/stat; it detects a reused PID. With `stopped', a signal had
+ * stopped the process before, and it stays so.
  *
  * We print "ready" when gdb may begin. The first byte on standard input means
  * that gdb has let the process go on, and we end. Until then we sleep. Only
@@ -65,7 +66,8 @@ struct gdb {
 struct watched {
 	pid_t pid;
 	unsigned long long start;
-	int fd; /**< Its pidfd; -1 if the kernel has no pidfds. */
+	int fd;		    /**< Its pidfd; -1 if the kernel has no pidfds. */
+	bool stays_stopped; /**< As a signal has wanted it. */
 };
 
 static bool read_stat(pid_t pid, struct stat_line *ret)
@@ -159,9 +161,12 @@ static void watch_out(const struct gdb *gdb, const struct watched *it)
 	for (int i = 0; i < MAX_ROUNDS && quiet < QUIET_ROUNDS; i++) {
 		bool is_left = is_there(it, &stat);
 		quiet++;
-		if (is_left && stat.state == 'T')
+		bool is_stuck = is_left && stat.state == 'T' &&
+				!it->stays_stopped;
+
+		if (is_stuck)
 			let_go(it);
-		if (is_left && (stat.state == 'T' || stat.state == 't'))
+		if (is_stuck || (is_left && stat.state == 't'))
 			quiet = 0;
 		// A search of all processes takes time: the process goes first.
 		if (i % COPY_ROUNDS == 0)
@@ -218,11 +223,13 @@ static int prepare(struct gdb *gdb)
 
 int main(int argc, char **argv)
 {
-	struct watched it = { .pid = argc == 3 ? atoi(argv[1]) : 0 };
+	bool is_fine = argc == 3 || (argc == 4 && !strcmp(argv[3], "stopped"));
+	struct watched it = { .pid = is_fine ? atoi(argv[1]) : 0,
+			      .stays_stopped = argc == 4 };
 	static struct gdb gdb;
 
 	if (it.pid <= 0) {
-		fprintf(stderr, "usage: goref-watcher PID START\n");
+		fprintf(stderr, "usage: goref-watcher PID START [stopped]\n");
 		return STATUS_USAGE;
 	}
 	it.start = strtoull(argv[2], NULL, 10);

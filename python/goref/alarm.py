@@ -14,14 +14,14 @@ from typing import NoReturn
 from .interrupt import Owned
 
 _STEP_S = 0.05
-_GRACE_S = 0.3
+_GRACE_S = 0.4
 _INTERRUPTED = "goref: interrupted"
 
 
 class Alarm:
-    """A context that lasts some seconds at most, and not much longer than
-    until Ctrl-C. Then our process ends: nothing else lets the one that gdb has
-    stopped go on."""
+    """A context that lasts some seconds at most. Ctrl-C ends it earlier if
+    nothing is done any more. Then our process ends: nothing else lets the one
+    that gdb has stopped go on."""
 
     def __init__(self, seconds: float, last_words: str, owned: Owned) -> None:
         """last_words: the error message if the time is over.
@@ -34,13 +34,18 @@ class Alarm:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def _run(self) -> None:
-        while True:
-            left_s = self._end_s - time.monotonic()
-            if self._over.wait(min(max(left_s, 0.0), _STEP_S)):
-                return
-            if time.monotonic() >= self._end_s:
+        """Many threads take long to attach to: while gdb works, Ctrl-C waits.
+        The end of gdb would cost the process a SIGCONT."""
+        worked_s, worked_at = -1.0, 0.0
+        now = time.monotonic()
+        while not self._over.wait(min(max(self._end_s - now, 0.0), _STEP_S)):
+            now = time.monotonic()
+            if now >= self._end_s:
                 self._end(self._last_words)
-            if self._owned.has_come() and not self._over.wait(_GRACE_S):
+            spent_s = time.clock_gettime(self._clock)
+            if spent_s != worked_s or not self._owned.has_come():
+                worked_s, worked_at = spent_s, now
+            elif now - worked_at > _GRACE_S:
                 self._end(_INTERRUPTED)
 
     def _end(self, last_words: str) -> None:
@@ -50,6 +55,7 @@ class Alarm:
 
     def __enter__(self) -> None:
         """The thread takes no signal of the process: they are gdb's."""
+        self._clock = time.pthread_getcpuclockid(threading.get_ident())
         every = signal.valid_signals()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, every)
         try:

@@ -6,7 +6,8 @@ blocks both signals until watch() has set a handler. The handler raises Ended,
 so that a stopped process goes on, and a file that is half written goes.
 
 The script blocks SIGINT, too, which gdb would sometimes lose as it starts. It
-remains gdb's signal, and becomes a KeyboardInterrupt.
+remains gdb's signal, and becomes a KeyboardInterrupt. SIGTSTP stays blocked in
+the threads that gdb has started by then, so that interrupt.py can hold it.
 """
 
 import atexit
@@ -66,7 +67,7 @@ def watch() -> None:
             signal.signal(number, _handle)
     os.environ.pop("GOREF_IGNORED", None)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, awaited)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [*awaited, signal.SIGTSTP])
 
 
 def check() -> None:

@@ -54,21 +54,22 @@ class Watch:
         self.lifeline = ExitStack()
 
     def __enter__(self) -> "Watch":
-        if standing.of(self.pid) is standing.Standing.STOPPED:
-            return self  # somebody else's wish
+        # Somebody else's wish, then.
+        is_stopped = standing.of(self.pid) is standing.Standing.STOPPED
         start = target.start_time(self.pid)
         path = native.program(_WATCHER)
         if not path:
             raise gdb.GdbError(f"goref: no {_WATCHER}: not built?")
         self.watcher = subprocess.Popen(
-            [path, str(self.pid), start or "0"],
+            [path, str(self.pid), start or "0", *["stopped"] * is_stopped],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
         try:
             self._wait_until_ready(self.watcher)
-            self.lifeline.enter_context(Lifeline(self.pid))
+            if not is_stopped:
+                self.lifeline.enter_context(Lifeline(self.pid))
         except BaseException:
             self.__exit__()
             raise

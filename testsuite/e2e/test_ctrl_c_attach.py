@@ -83,6 +83,26 @@ def test_signal(counting, words, tmp_path):
         assert counter.goes_on()
 
 
+def test_signal_while_it_is_stopped(counting, tmp_path):
+    """Whoever has stopped the process lets it go on. Nothing is left that would
+    keep a pipe open, as gdb's own copy does that it attaches with."""
+    process, counter = counting(CENTRAL, BUSY)
+    process.popen.send_signal(signal.SIGSTOP)
+    rng = random.Random(21)
+    for _ in range(MOMENTS):
+        goref = start([GOREF, "attach", process.pid, "scan"], tmp_path)
+        wait_until_traced(process.pid, goref)
+        time.sleep(rng.random() * LATEST_S)
+        goref.send_signal(signal.SIGINT)
+        _, said = goref.communicate(timeout=SECONDS)
+        check_end(goref.returncode, said)
+        assert tracer_of(process.pid) == 0
+        said = threads_of(process.pid)
+        assert re.search(r"State: T", said) and "State: t" not in said
+    process.popen.send_signal(signal.SIGCONT)
+    assert counter.goes_on()
+
+
 def test_inside_gdb(counting, tmp_path):
     """gdb holds the process when our command begins."""
     process, counter = counting(CENTRAL, BUSY)
@@ -125,20 +145,31 @@ def shell():
     child.close(force=True)
 
 
-def type_ctrl_c(shell, pid, rng, number):
-    """While goref holds a process."""
+def begin_to_look(shell, pid, rng):
+    """Return while goref holds a process; False if it is over already."""
     shell.sendline(f"{GOREF} attach {pid} scan")
     while not tracer_of(pid):
         # On a busy machine it may be over before it was seen.
         if not shell.expect_exact(["> ", pexpect.TIMEOUT], timeout=0.001):
-            return
+            return False
     time.sleep(rng.random() * LATEST_S)
-    shell.sendintr()
+    return True
+
+
+def finish_line(shell, command, answer):
+    """Run a command behind the one that ends now: what is typed meanwhile may
+    be lost, but not the next line."""
     shell.expect_exact("> ")
-    # What is typed while the command ends may be lost, but not the next line.
     shell.sendline("")
-    shell.sendline(f"echo end''ed {number}")
-    shell.expect_exact(f"\nended {number}")
+    shell.sendline(command)
+    shell.expect_exact(f"\n{answer}")
+    shell.expect_exact("> ")
+
+
+def type_ctrl_c(shell, pid, rng, number):
+    if begin_to_look(shell, pid, rng):
+        shell.sendintr()
+        finish_line(shell, f"echo end''ed {number}", f"ended {number}")
 
 
 def test_terminal(counting, shell):
@@ -150,6 +181,29 @@ def test_terminal(counting, shell):
         assert process.popen.poll() is None, "the process has ended"
         check_untouched(process.pid)
     assert counter.goes_on()
+
+
+def is_let_go(pid):
+    """Does the tracer leave it, in a time that is none of a person's?"""
+    end = time.monotonic() + SECONDS
+    while tracer_of(pid):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def test_ctrl_z(counting, shell):
+    """goref stops when the process goes on, and not before."""
+    process, counter = counting(CENTRAL, BUSY)
+    rng = random.Random(22)
+    for i in range(MOMENTS):
+        if not begin_to_look(shell, process.pid, rng):
+            continue
+        shell.send("\x1a")
+        assert is_let_go(process.pid)
+        assert counter.goes_on()
+        finish_line(shell, f"kill -KILL %%; echo end''ed {i}", f"ended {i}")
 
 
 def test_terminal_and_job(counting, shell):

@@ -77,10 +77,10 @@ def stays_stopped(pid, seconds=1.5):
 class Parent:
     """What stands for gdb."""
 
-    def __init__(self, pid, start=None):
+    def __init__(self, pid, start=None, more=()):
         self.popen = subprocess.Popen(
             [sys.executable, "-c", PARENT, str(WATCHER), str(pid),
-             start or start_of(pid)],
+             start or start_of(pid), *more],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -116,7 +116,9 @@ def parent():
         it.close()
 
 
-@pytest.mark.parametrize("words", [[], ["1"], ["0", "1"], ["x", "1"]])
+@pytest.mark.parametrize(
+    "words", [[], ["1"], ["0", "1"], ["x", "1"], ["1", "1", "x"]]
+)
 def test_usage(words):
     done = subprocess.run(
         [str(WATCHER), *words], capture_output=True, text=True
@@ -157,6 +159,19 @@ def test_later_stops_are_not_its_own(waiting, parent):
     assert comes(lambda: state(gdb.watcher) in "ZX")
     stop(pid)
     assert stays_stopped(pid)
+
+
+def test_what_a_signal_has_stopped_stays_so(waiting, parent):
+    """Only the stopped copies of gdb end."""
+    pid = waiting(PAUSE).pid
+    stop(pid)
+    gdb = parent(pid, None, ["stopped"])
+    copy = gdb.ask("copy")
+    stop(copy)
+    gdb.kill()
+    assert comes(lambda: state(copy) in "ZX")
+    assert comes(lambda: state(gdb.watcher) in "ZX")
+    assert state(pid) == "T"
 
 
 def test_ends_when_told(waiting, parent):
