@@ -159,19 +159,23 @@ static void forget_lists(bool with_values, struct gr_saved *stored)
 static struct gr_error *add_threads(struct gr_scan *scan, bool with_values,
 				    struct gr_saved *stored)
 {
+	enum { THREAD_STEPS = GR_REGS_MAX };
 	size_t n;
 	const struct gr_target_thread *threads =
 		gr_image_threads(scan->image, &n);
 
-	for (size_t i = 0; i < n; i++) {
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < n; i++) {
 		struct gr_target_thread thread = threads[i];
 
 		if (!with_values)
 			gr_save_scrub_registers(scan, &thread.regs);
 		if (!gr_thread_vector_append(&stored->threads, thread))
 			return &gr_enomem;
+		err = gr_runtime_step(&scan->rt, THREAD_STEPS);
 	}
-	return NULL;
+	return err;
 }
 
 /* Without debug information, the layout cannot be found again: the search needs
