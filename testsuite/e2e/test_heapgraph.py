@@ -67,11 +67,22 @@ class Truth:
         found = (self.slots[v] for v in vertices)
         return collections.Counter(slot for slot in found if slot)
 
+    def is_goroutine(self, addr):
+        """Is it a g? The dump does not list those that have ended, but they are
+        objects like the others, and one may be in use again."""
+        listed = self.dump.goroutines
+        sizes = {self.dump.objects[g][0] for g in listed
+                 if g in self.dump.objects}  # fmt: skip
+        return addr in listed or (
+            self.dump.slot(addr) == addr
+            and self.dump.objects[addr][0] in sizes
+        )
+
     def is_scheduled(self, slot):
         """Is it a g, or the record of a goroutine that waits?"""
-        return slot in self.dump.goroutines or (
+        return self.is_goroutine(slot) or (
             self.dump.objects[slot][0] in SUDOG_BYTES
-            and self.memory.word(slot) in self.dump.goroutines
+            and self.is_goroutine(self.memory.word(slot))
         )
 
 
