@@ -59,8 +59,10 @@ static bool is_sound_arm64(const uint8_t *context, uint64_t addr, uint64_t hi)
 	       !(pstate & 0x1f) && !(pstate >> 32);
 }
 
+/* The kernel does not write the last 64 bytes of the sigcontext of x86-64: they
+ * have what the stack had before, and are not read. */
 static const struct context_shape shapes[] = {
-	{ &gr_arch_x86_64, 40, 40 + 256, 304, is_sound_x86_64 },
+	{ &gr_arch_x86_64, 40, 40 + 192, 304, is_sound_x86_64 },
 	{ &gr_arch_arm64, 184, 184 + 34 * 8, -128, is_sound_arm64 },
 };
 
