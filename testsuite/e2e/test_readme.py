@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ import readme
 from session import TOP, environment
 from targets import attach_reason, kernel_cores_reason, skip_if
 from toolchains import RELEASES, go_binary, go_environment
+from waiting import comes
 
 README = (TOP / "README.md").read_text(encoding="utf-8")
 QUICKSTART = (TOP / "quickstart").read_text(encoding="utf-8")
@@ -208,12 +208,10 @@ def test_ends_with_its_processes(clone, tmp_path, name, options):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    while making.poll() is None and not services(tour):
-        time.sleep(0.01)
+    assert comes(lambda: making.poll() is not None or services(tour))
     making.send_signal(getattr(signal, name))
     assert making.wait() != 0
-    while services(tour):
-        time.sleep(0.01)
+    assert comes(lambda: not services(tour))
     left = set(os.listdir(tour))
     assert left <= {"leaky", "notes", ".work"}
     assert (".work" in left) <= (name == "SIGKILL")

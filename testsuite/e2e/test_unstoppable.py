@@ -5,7 +5,6 @@ not."""
 import os
 import signal
 import subprocess
-import time
 from contextlib import suppress
 
 import pytest
@@ -14,6 +13,7 @@ from counters import tracer_of
 from session import GOREF, environment, run_cli
 from targets import attach_reason, skip_if, start
 from toolchains import build
+from waiting import comes
 
 SECONDS = 60
 
@@ -65,8 +65,7 @@ def test_ctrl_c(process):
         env=environment(),
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    while not tracer_of(process.pid) and goref.poll() is None:
-        time.sleep(0.001)
+    assert comes(lambda: tracer_of(process.pid) or goref.poll() is not None)
     goref.send_signal(signal.SIGINT)
     _, said = goref.communicate(timeout=SECONDS)
     assert goref.returncode == 1, said

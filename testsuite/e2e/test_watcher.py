@@ -14,6 +14,7 @@ import pytest
 
 from session import environment
 from snapshots import PAUSE
+from waiting import comes
 
 WATCHER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-watcher"
 
@@ -54,15 +55,6 @@ def state(pid):
 
 def start_of(pid):
     return stat_of(pid)[19]
-
-
-def comes(condition, timeout=20):
-    end = time.monotonic() + timeout
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def stop(pid):
