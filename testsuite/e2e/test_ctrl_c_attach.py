@@ -19,6 +19,7 @@ from waiting import comes, look_on, looks
 MOMENTS = int(os.environ.get("GOREF_STOPS", "5"))
 SECONDS = 120
 # More looks than there is time for while a process is held, on an idle machine.
+# Most moments are early, while gdb attaches.
 MOST_LOOKS = 1500
 
 GDBS_SIGNALS = sum(
@@ -57,7 +58,7 @@ def interrupt_at_some_moment(goref, pid, rng):
     """Send SIGINT while goref holds the process. On a busy machine, the hold
     may be over before it was seen."""
     assert comes(lambda: tracer_of(pid) or goref.poll() is not None)
-    look_on(lambda: tracer_of(pid), rng.randrange(MOST_LOOKS))
+    look_on(lambda: tracer_of(pid), int(MOST_LOOKS * rng.random() ** 3))
     goref.send_signal(signal.SIGINT)
     _, said = goref.communicate(timeout=SECONDS)
     assert "Traceback" not in said, said
@@ -150,7 +151,9 @@ def begin_to_look(shell, pid, rng):
     shell.sendline(f"{GOREF} attach {pid} scan")
     for _ in looks():
         if tracer_of(pid):
-            look_on(lambda: tracer_of(pid), rng.randrange(MOST_LOOKS))
+            look_on(
+                lambda: tracer_of(pid), int(MOST_LOOKS * rng.random() ** 3)
+            )
             return True
         if not shell.expect_exact(["> ", pexpect.TIMEOUT], timeout=0):
             return False
