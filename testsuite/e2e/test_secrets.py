@@ -15,7 +15,9 @@ from session import environment, run_cli
 from targets import attach_reason, skip_if
 from toolchains import RELEASES, Variant, variants
 
-PART = 6  # bytes; fewer occur by chance
+# Bytes. Of six letters, the tables of a file have some by chance: QQQQQQ. Shorter
+# secrets are looked for in their places (check_places).
+PART = 8
 DIGITS = 12  # of a number that is written out
 SAMPLE = 3  # secrets of a kind that are looked for one by one
 # What the program itself, or the collector, may have overwritten.
