@@ -23,7 +23,7 @@ from targets import attach_reason, kernel_core, kernel_cores_reason, start
 from toolchains import PROGRAMS, TESTSUITE, go_environment, release_of
 
 GOLDEN = TESTSUITE / "layouts"
-BUILD_DIR = Path(os.environ.get("GOREF_BUILD_DIR", TESTSUITE.parent))
+BUILD_DIR = Path(os.environ.get("GOREF_BUILD_DIR", TESTSUITE.parent / "build"))
 
 
 class NotPossible(Exception):

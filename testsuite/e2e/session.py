@@ -28,7 +28,7 @@ def cache_home():
 
 def environment():
     env = dict(os.environ)
-    env.setdefault("GOREF_BUILD_DIR", str(TOP))
+    env.setdefault("GOREF_BUILD_DIR", str(TOP / "build"))
     env["XDG_CACHE_HOME"] = cache_home()
     # Python in gdb compiles each module once for all tests, not at each start.
     env.pop("PYTHONDONTWRITEBYTECODE", None)
