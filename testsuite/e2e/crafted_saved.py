@@ -10,7 +10,8 @@ import struct
 import saved_file
 import saved_parts
 from saved_file import DESCRIPTION, LAYOUT, MODULE, PAGES, TABLES
-from saved_parts import NO_TYPE, number, signed, text
+from saved_parts import NO_TYPE, signed, text
+from varint import varint
 
 MOST = 64 << 20  # of a frame
 MOST_FIELDS, MOST_NAMES = 1 << 16, 1000
@@ -34,7 +35,7 @@ def _many(row, most=MOST - (1 << 20)):
 
 def _ranges(frames, name, *rest):
     """As many ranges of a byte each as there can be, a byte apart."""
-    rows, count = _many(signed(1) + number(1) + b"".join(rest))
+    rows, count = _many(signed(1) + varint(1) + b"".join(rest))
     return _described(frames, name, rows, count, 2 * count)
 
 
@@ -43,41 +44,41 @@ def memory(frames):
 
 
 def segments(frames):
-    return _ranges(frames, "segments", number(0) * 2, text(None))
+    return _ranges(frames, "segments", varint(0) * 2, text(None))
 
 
 def segments_named(frames):
     """Each has a name of its own."""
-    return _ranges(frames, "segments", number(0) * 2, text(b"n"))
+    return _ranges(frames, "segments", varint(0) * 2, text(b"n"))
 
 
 def files(frames):
-    return _ranges(frames, "files", number(0) * 2, text(b"/n"))
+    return _ranges(frames, "files", varint(0) * 2, text(b"/n"))
 
 
 def threads(frames):
-    row = b"".join(number(0) for _ in saved_parts.THREAD)
+    row = b"".join(varint(0) for _ in saved_parts.THREAD)
     return _described(frames, "threads", *_many(row))
 
 
 def modules(frames):
-    row = text(b"") + number(0) * 3
+    row = text(b"") + varint(0) * 3
     return _described(frames, "modules", *_many(row))
 
 
 def mappings(frames):
     """In front of those of the resident ranges, whose numbers are wrong."""
-    return _ranges(frames, "mappings", number(0) * 2, text(None))
+    return _ranges(frames, "mappings", varint(0) * 2, text(None))
 
 
 def resident(frames):
     """Of one mapping that has all of them."""
     description = saved_parts.Description(frames[0].unpack())
-    row = signed(1) + number(1) + number(0) * 2
+    row = signed(1) + varint(1) + varint(0) * 2
     rows, count = _many(row)
     description.replace(
         "mappings",
-        signed(0) + number(4 * count) + number(0) * 2 + text(None), 1,
+        signed(0) + varint(4 * count) + varint(0) * 2 + text(None), 1,
     )  # fmt: skip
     description.replace("resident", rows, count)
     return [description.frame(), *frames[1:]]
@@ -85,7 +86,7 @@ def resident(frames):
 
 def paths(frames):
     """Files with names of a megabyte."""
-    row = signed(1) + number(1) + number(0) * 2 + text(b"n" * 1_000_000)
+    row = signed(1) + varint(1) + varint(0) * 2 + text(b"n" * 1_000_000)
     rows, count = _many(row)
     return _described(frames, "files", rows, count, 2 * count)
 
@@ -99,12 +100,12 @@ def rows_that_lack(frames):
 
 def sizes(frames):
     """A module whose tables have half of the address space."""
-    row = text(b"/n") + number(0) * 2 + number(1 << 62)
+    row = text(b"/n") + varint(0) * 2 + varint(1 << 62)
     return _described(frames, "modules", row, 1)
 
 
 def image_sizes(frames):
-    row = text(b"/n") + number(0) + number(1 << 62) + number(0)
+    row = text(b"/n") + varint(0) + varint(1 << 62) + varint(0)
     return _described(frames, "modules", row, 1)
 
 
@@ -119,7 +120,7 @@ def _sized(frames, column, count):
     """One more module, with so many bytes of an image or of tables."""
     size = MOST * count
     numbers = (size, 0) if column == "image" else (0, size)
-    row = text(b"/n") + number(0) + b"".join(map(number, numbers))
+    row = text(b"/n") + varint(0) + b"".join(map(varint, numbers))
     return _described(frames, "modules", row, 1)
 
 
@@ -153,7 +154,7 @@ def long_layout(frames):
 def many_frames(frames):
     """Frames of a byte each, which some module asks for."""
     count = 500_000
-    row = text(b"/n") + number(0) + number(count) + number(0)
+    row = text(b"/n") + varint(0) + varint(count) + varint(0)
     frames = _described(frames, "modules", row, 1)
     frame = _packed(MODULE, b"x")
     at = max(i for i, f in enumerate(frames) if f.kind == MODULE) + 1
@@ -183,7 +184,7 @@ def _batch(pages, step=1, first=0, is_full=True):
 def _with_memory(frames, start, size):
     """Only this memory, and pages in it."""
     description = saved_parts.Description(frames[0].unpack())
-    description.replace("memory", signed(start) + number(size), 1)
+    description.replace("memory", signed(start) + varint(size), 1)
     rest = [f for f in frames[1:] if f.kind not in (PAGES, saved_file.END)]
     return [description.frame(), *rest]
 
@@ -213,8 +214,8 @@ def pages_apart(frames, count=32):
 def bytes_apart(frames, pages=200):
     """Each byte of a page is a range of its own."""
     description = saved_parts.Description(frames[0].unpack())
-    rows = signed(1 << 20) + number(1)
-    rows += (signed(1) + number(1)) * (pages * 2048 - 1)
+    rows = signed(1 << 20) + varint(1)
+    rows += (signed(1) + varint(1)) * (pages * 2048 - 1)
     description.replace("memory", rows, pages * 2048)
     rest = [f for f in frames[1:] if f.kind not in (PAGES, saved_file.END)]
     made = [description.frame(), *rest]
@@ -234,10 +235,10 @@ def _tabled(frames, change):
     change(tables)
     block = tables.bytes()
     description = saved_parts.Description(frames[0].unpack())
-    old = number(before)
+    old = varint(before)
     count, rows = description.lists["modules"]
     assert count == 1 and rows.endswith(old)
-    description.replace("modules", rows[: -len(old)] + number(len(block)), 1)
+    description.replace("modules", rows[: -len(old)] + varint(len(block)), 1)
     saved_file.seal_tables(block)
     pieces = [block[i : i + MOST] for i in range(0, len(block), MOST)]
     packed = [
@@ -418,38 +419,26 @@ def many_variables(frames):
 
 
 def many_functions(frames):
-    def change(tables):
-        tables.rows["functions"] += tables.rows["functions"][-32:] * 300_000
-
-    return _tabled(frames, change)
+    return _tabled(frames, lambda t: t.repeat_last("functions", 300_000))
 
 
 def many_constants(frames):
-    def change(tables):
-        tables.rows["constants"] += tables.rows["constants"][-24:] * 400_000
-
-    return _tabled(frames, change)
+    return _tabled(frames, lambda t: t.repeat_last("constants", 400_000))
 
 
 def many_locals(frames):
-    def change(tables):
-        tables.rows["locals"] += tables.rows["locals"][-440:] * 20_000
-
-    return _tabled(frames, change)
+    return _tabled(frames, lambda t: t.repeat_last("locals", 20_000))
 
 
 def many_captures(frames):
-    def change(tables):
-        tables.rows["captures"] += tables.rows["captures"][-24:] * 400_000
-
-    return _tabled(frames, change)
+    return _tabled(frames, lambda t: t.repeat_last("captures", 400_000))
 
 
 def locals_of_all(frames):
     """Each question about variables has all of them."""
 
     def change(tables):
-        tables.rows["locals"] += tables.rows["locals"][-440:] * 20_000
+        tables.repeat_last("locals", 20_000)
         tables.set_answers(tables.count("locals"))
 
     return _tabled(frames, change)
@@ -495,14 +484,14 @@ def _imaged(frames, change):
     """The file of the first module, changed by `change`."""
     at = next(i for i, f in enumerate(frames) if f.kind == MODULE)
     image = frames[at].unpack()
-    before = number(len(image))
+    before = varint(len(image))
     change(image)
     description = saved_parts.Description(frames[0].unpack())
     count, rows = description.lists["modules"]
-    tables = number(sum(f.bytes for f in frames if f.kind == TABLES))
+    tables = varint(sum(f.bytes for f in frames if f.kind == TABLES))
     assert count == 1 and rows.endswith(before + tables)
     kept = rows[: -len(before + tables)]
-    rows = kept + number(len(image)) + tables
+    rows = kept + varint(len(image)) + tables
     description.replace("modules", rows, 1)
     return [
         description.frame(), *frames[1:at], _packed(MODULE, bytes(image)),
@@ -609,8 +598,8 @@ def no_bounds(frames):
         tail += 1
         while head[-tail - 1] >= 0x80:
             tail += 1
-    most = number((1 << 63) - 1)
-    description.heads["segments"] = head[:-tail] + most * 2 + number(0) * 2
+    most = varint((1 << 63) - 1)
+    description.heads["segments"] = head[:-tail] + most * 2 + varint(0) * 2
     return [description.frame(), *frames[1:]]
 
 

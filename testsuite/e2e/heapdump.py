@@ -11,6 +11,8 @@ import mmap
 import struct
 from pathlib import Path
 
+from varint import read_varint
+
 MAGIC = b"go1.7 heap dump\n"
 EOF, OBJECT, OTHER_ROOT, TYPE, GOROUTINE, FRAME, PARAMS, FINALIZER = range(8)
 ITAB, THREAD, MEM_STATS, QUEUED, DATA, BSS, DEFER, PANIC = range(8, 16)
@@ -59,14 +61,8 @@ class HeapDump:
         return slot if addr < slot + self.objects[slot][0] else None
 
     def _number(self):
-        value = shift = 0
-        while True:
-            byte = self._data[self._at]
-            self._at += 1
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
-            shift += 7
+        value, self._at = read_varint(self._data, self._at)
+        return value
 
     def _text(self):
         """Bytes that follow their number."""

@@ -8,25 +8,13 @@ profile.proto; fields are named here by their numbers.
 import gzip
 from collections import namedtuple
 
+from varint import read_varint
+
 Sample = namedtuple("Sample", "path values labels frames")
 ValueType = namedtuple("ValueType", "type unit")
 Function = namedtuple("Function", "name filename")
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
-
-
-def read_varint(data, at):
-    """Return (value, position behind it)."""
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-        if shift > 63:
-            raise ValueError("varint of more than ten bytes")
 
 
 def fields(data):

@@ -5,6 +5,7 @@
 import struct
 
 import saved_file
+from varint import read_varint, varint
 
 REGISTERS = 33
 # What a row of a list has, as a letter each: number or text.
@@ -21,22 +22,12 @@ LISTS = (
 )
 
 
-def number(value):
-    """LEB128."""
-    out = bytearray()
-    while value >> 7:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
 def signed(value):
-    return number(value << 1 if value >= 0 else ~value << 1 | 1)
+    return varint(value << 1 if value >= 0 else ~value << 1 | 1)
 
 
 def text(value):
-    return number(0) if value is None else number(len(value) + 1) + value
+    return varint(0) if value is None else varint(len(value) + 1) + value
 
 
 class Description:
@@ -53,14 +44,8 @@ class Description:
         assert self.at == len(data)
 
     def _number(self):
-        value = shift = 0
-        while True:
-            byte = self.data[self.at]
-            self.at += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
+        value, self.at = read_varint(self.data, self.at)
+        return value
 
     def _skip(self, letters):
         start = self.at
@@ -83,12 +68,7 @@ class Description:
     @staticmethod
     def signed(data):
         """The number at the start of these bytes."""
-        bits = shift = 0
-        for byte in data:
-            bits |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                break
+        bits, _ = read_varint(data, 0)
         return bits >> 1 ^ -(bits & 1)
 
     def replace(self, name, rows, count):
@@ -96,7 +76,7 @@ class Description:
 
     def bytes(self):
         return b"".join(
-            self.heads[name] + number(count) + rows
+            self.heads[name] + varint(count) + rows
             for name, (count, rows) in self.lists.items()
         )
 
@@ -192,6 +172,10 @@ class Tables:
         self.rows["canonical"] += struct.pack(
             f"<{count}I", *range(first, first + count)
         )
+
+    def repeat_last(self, section, count):
+        """So many more rows like its last one."""
+        self.rows[section] += self.rows[section][-ROW_BYTES[section] :] * count
 
     def set_variables(self, number):
         """All package variables are of that type."""

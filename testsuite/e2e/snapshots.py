@@ -3,7 +3,6 @@
 
 import atexit
 import functools
-import itertools
 import json
 import os
 import shutil
@@ -14,8 +13,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from session import environment
+from waiting import looks
 
 NOBODY = 65534
+MASK_LOOKS = 200
 HELPER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-snapshot"
 
 PAUSE = """
@@ -107,15 +108,14 @@ def signal_masks(pid, wanted=lambda _: True):
     Go's runtime block all signals while they run, which may take long on a busy
     machine. It looks until the masks are the wanted ones, or for too long."""
     masks = {}
-    deadline = time.monotonic() + 30
-    for i in itertools.count(1):
+    for i, _ in enumerate(looks(), 1):
         for tid in os.listdir(f"/proc/{pid}/task"):
             with suppress(FileNotFoundError, ProcessLookupError):
                 mask = int(status_of(f"{pid}/task/{tid}", "SigBlk"), 16)
                 masks[tid] = masks.get(tid, mask) & mask
-        if i >= 50 and (wanted(masks) or time.monotonic() > deadline):
-            return masks
-        time.sleep(0.01)
+        if i >= MASK_LOOKS and wanted(masks):
+            break
+    return masks
 
 
 def block_no_more(masks, before):

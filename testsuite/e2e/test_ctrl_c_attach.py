@@ -13,14 +13,11 @@ import pytest
 
 from counters import BUSY, CENTRAL, threads_of, tracer_of
 from session import GOREF, environment, start_command
-from waiting import comes, look_on, looks
+from waiting import comes, looks, some_moment
 
 # For each row. Before a release: GOREF_STOPS=300.
 MOMENTS = int(os.environ.get("GOREF_STOPS", "5"))
 SECONDS = 120
-# More looks than there is time for while a process is held, on an idle machine.
-# Most moments are early, while gdb attaches.
-MOST_LOOKS = 1500
 
 GDBS_SIGNALS = sum(
     1 << (number - 1)
@@ -58,7 +55,7 @@ def interrupt_at_some_moment(goref, pid, rng):
     """Send SIGINT while goref holds the process. On a busy machine, the hold
     may be over before it was seen."""
     assert comes(lambda: tracer_of(pid) or goref.poll() is not None)
-    look_on(lambda: tracer_of(pid), int(MOST_LOOKS * rng.random() ** 3))
+    some_moment(lambda: tracer_of(pid), rng)
     goref.send_signal(signal.SIGINT)
     _, said = goref.communicate(timeout=SECONDS)
     assert "Traceback" not in said, said
@@ -122,7 +119,7 @@ def test_inside_gdb(counting, tmp_path):
         mark.write_text("")
         gdb = start(command, tmp_path, stdin=subprocess.PIPE)
         assert comes(mark.read_text)
-        look_on(lambda: mark.read_text() != "ends", rng.randrange(10_000))
+        some_moment(lambda: mark.read_text() != "ends", rng, 10_000)
         gdb.send_signal(signal.SIGINT)
         gdb.communicate(timeout=SECONDS)
         assert process.popen.poll() is None, "the process has ended"
@@ -151,9 +148,7 @@ def begin_to_look(shell, pid, rng):
     shell.sendline(f"{GOREF} attach {pid} scan")
     for _ in looks():
         if tracer_of(pid):
-            look_on(
-                lambda: tracer_of(pid), int(MOST_LOOKS * rng.random() ** 3)
-            )
+            some_moment(lambda: tracer_of(pid), rng)
             return True
         if not shell.expect_exact(["> ", pexpect.TIMEOUT], timeout=0):
             return False

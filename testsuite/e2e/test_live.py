@@ -18,6 +18,7 @@ from counters import too_short, tracer_of, truth_of
 from session import GOREF, environment, left_behind, run_cli, run_gdb
 from session import run_goref, start_command
 from toolchains import variants
+from waiting import LONGEST_S, comes, some_moment
 
 
 @pytest.fixture(params=["freezer.state", "cgroup.freeze"])
@@ -224,16 +225,19 @@ def test_gcore_and_live_see_the_same(farm):
 # ---------------------------------------------------------- ends and stops
 
 
-def settles(pid, timeout=20):
+def states_of(pid):
+    """Of its threads, a letter each."""
+    stats = Path(f"/proc/{pid}/task").glob("*/stat")
+    return {s.read_text().rpartition(")")[2].split()[0] for s in stats}
+
+
+def is_stopped(pid):
+    return states_of(pid) == {"T"}
+
+
+def settles(pid, timeout=LONGEST_S):
     """No thread of it is stopped, soon."""
-    end = time.monotonic() + timeout
-    while time.monotonic() < end:
-        stats = Path(f"/proc/{pid}/task").glob("*/stat")
-        states = {s.read_text().rpartition(")")[2].split()[0] for s in stats}
-        if not states & {"T", "t"}:
-            return True
-        time.sleep(0.02)
-    return False
+    return comes(lambda: not states_of(pid) & {"T", "t"}, timeout)
 
 
 def start_attach(process):
@@ -259,11 +263,8 @@ def test_killed_goref_leaves_the_process_alone(counting, seed):
     """At any moment, that of gdb's attach, too."""
     process, counter = counting(CENTRAL, BUSY)
     goref = start_attach(process)
-    end = time.monotonic() + 20
-    while time.monotonic() < end and goref.poll() is None:
-        if tracer_of(process.pid):
-            break
-    time.sleep(random.Random(seed).uniform(0, 0.03))
+    assert comes(lambda: tracer_of(process.pid) or goref.poll() is not None)
+    some_moment(lambda: tracer_of(process.pid), random.Random(seed))
     goref.kill()
     goref.wait()
     assert process.popen.poll() is None
@@ -312,10 +313,7 @@ def test_killed_while_gdb_tries_the_kernel(counting):
     assert copies, "gdb has not tried"
     assert settles(process.pid)
     assert counter.goes_on()
-    end = time.monotonic() + 20
-    while time.monotonic() < end and any(map(is_alive, copies)):
-        time.sleep(0.05)
-    assert not any(map(is_alive, copies))
+    assert comes(lambda: not any(map(is_alive, copies)))
 
 
 def children_of(pid):
@@ -328,7 +326,7 @@ def kill_with_children(goref):
     """At one moment, as the kernel does with a control group: whoever would
     see that another is gone is stopped before."""
     goref.send_signal(signal.SIGSTOP)
-    time.sleep(0.05)
+    assert comes(lambda: is_stopped(goref.pid))
     children = children_of(goref.pid)
     for child in children:
         os.kill(child, signal.SIGKILL)
@@ -346,7 +344,7 @@ def test_killed_with_its_watcher_while_gdb_attaches(counting):
         while goref.poll() is None and not tracer_of(process.pid):
             pass
         caught += bool(kill_with_children(goref))
-        assert settles(process.pid, timeout=5)
+        assert settles(process.pid)
         assert tracer_of(process.pid) == 0
         assert counter.goes_on()
     assert caught, "the processes were never caught"
@@ -391,7 +389,7 @@ def test_stopped_process_stays_stopped(counting):
     """Somebody has stopped it: that is not ours to undo, nor to deny."""
     process, counter = counting(CENTRAL)
     process.popen.send_signal(signal.SIGSTOP)
-    time.sleep(0.2)
+    assert comes(lambda: is_stopped(process.pid))
     done = run_cli(["attach", process.pid, "--json"])
     assert done.returncode == 0, done.stderr
     assert chain(json.loads(done.stdout)) == truth_of(process)
@@ -406,7 +404,7 @@ def test_stopped_process_stays_stopped(counting):
 def test_stopped_process_that_is_given_up_stays_stopped(counting):
     process, counter = counting(CENTRAL, BUSY)
     process.popen.send_signal(signal.SIGSTOP)
-    time.sleep(0.2)
+    assert comes(lambda: is_stopped(process.pid))
     run = run_gdb([process.exe], [too_short(process.pid)])
     said = run.stderr + run.stdout
     assert "given up" in said and "stays stopped" in said

@@ -4,15 +4,14 @@ within the memory that it may take, and when poll says so."""
 
 import os
 import re
-import subprocess
-import sys
 
 import pytest
 
 import crafted_saved
 import saved_file
-from session import environment, one_line, run_cli
-from test_saved_damage import BUILT, CENTRAL, MEASURED, save
+from measured import run_measured
+from session import one_line, run_cli
+from test_saved_damage import BUILT, CENTRAL, save
 from toolchains import variants
 
 LIMIT = 128 << 20
@@ -29,16 +28,7 @@ def whole(farm, tmp_path_factory):
 
 
 def scan(path, *options):
-    """What the scanner says, and the most bytes that it had in memory."""
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED, BUILT, *options, path],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=SECONDS,
-        env=environment(),
-    )
-    return done, int(done.stdout.splitlines()[-1]) << 10
+    return run_measured([BUILT, *options, path], SECONDS)
 
 
 def errors(done):
@@ -58,19 +48,19 @@ def test_limits_hold(whole, kind, tmp_path):
     path = tmp_path / "crafted.goref"
     path.write_bytes(crafted_saved.make(kind, whole))
     limit = ("--memory-limit", str(LIMIT), "--polls")
-    done, used = scan(path, *limit)
+    done = scan(path, *limit)
     assert done.returncode in (0, 1), done.stderr
     assert len(errors(done)) == done.returncode, done.stderr
-    assert used < LIMIT + SPARE, (used, done.stderr)
+    assert done.used < LIMIT + SPARE, (done.used, done.stderr)
     polls = count_polls(done)
     for last in {polls // 3, polls - 1}:
         if last <= 0:
             continue
-        done, _ = scan(path, *limit, "--last-poll", str(last))
+        done = scan(path, *limit, "--last-poll", str(last))
         assert done.returncode == 1, (last, polls, done.stderr)
         assert errors(done) == ["goref-scan: poll has ended it"], last
         assert count_polls(done) == last, polls
-    done, _ = scan(path, "--timeout", "1", *limit)
+    done = scan(path, "--timeout", "1", *limit)
     assert len(errors(done)) == done.returncode, done.stderr
 
 
@@ -83,10 +73,10 @@ def test_no_row_is_free(whole, kind, tmp_path):
     path = tmp_path / "small.goref"
     path.write_bytes(crafted_saved.make(kind, whole))
     assert path.stat().st_size < 100_000
-    done, used = scan(path)
+    done = scan(path)
     assert done.returncode == 1, done.stderr
     assert "it unpacks to more than a file of its size may" in done.stderr
-    assert used < 64 << 20, used
+    assert done.used < 64 << 20
 
 
 def test_one_line(whole, tmp_path):

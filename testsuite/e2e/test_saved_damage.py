@@ -7,12 +7,11 @@ import os
 import random
 import re
 import struct
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import saved_file
+from measured import run_measured
 from session import environment, one_line, run_cli
 from toolchains import Variant, variants
 
@@ -37,28 +36,8 @@ def save(farm, variant, path, *options):
     return path.read_bytes()
 
 
-# Runs a command and says what its memory was. A child of a large process begins
-# with the memory of that process, as far as the kernel counts.
-MEASURED = """
-import resource, subprocess, sys
-status = subprocess.run(sys.argv[1:]).returncode
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-sys.exit(status if status >= 0 else 128 - status)
-"""
-
-
 def ask(path, *question):
-    """What the scanner says of a file, and the most kilobytes that it had in
-    memory."""
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED, SCANNER, *question, path],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=MAX_SECONDS,
-    )
-    done.kilobytes = int(done.stdout.splitlines()[-1])
-    return done
+    return run_measured([SCANNER, *question, path], MAX_SECONDS)
 
 
 def test_damaged_bytes(farm, tmp_path):
@@ -145,11 +124,11 @@ def test_damage_behind_checksums(farm, tmp_path):
         ]
         assert len(lines) == done.returncode, (i, done.stderr)
         answered += done.returncode == 0
-        used = max(used, done.kilobytes)
+        used = max(used, done.used)
     # Values are free to be anything; counts and places are not.
     assert COUNT / 10 < answered < COUNT, answered
-    assert used << 10 < (LIMIT + SPARE if LIMIT else 1 << 30), used
-    print(f"{answered} of {COUNT} answered, {slowest:.2f} s, {used} kB")
+    assert used < (LIMIT + SPARE if LIMIT else 1 << 30), used
+    print(f"{answered} of {COUNT} answered, {slowest:.2f} s, {used >> 10} kB")
 
 
 @variants("default")
