@@ -36,40 +36,35 @@ PyObject *gr_py_scan_is_unsettled(PyObject *obj, PyObject *unused)
 	return PyBool_FromLong(gr_scan_is_unsettled(cast(obj)->scan));
 }
 
-PyObject *gr_py_scan_copy_searched(PyObject *obj, PyObject *unused)
+/* Take a step of a look at a process that is prepared. */
+static PyObject *take_step(PyObject *obj,
+			   struct gr_error *(*step)(struct gr_scan *scan))
 {
 	struct gr_py_scan *self = cast(obj);
 
-	(void)unused;
 	if (!gr_py_scan_enter_prepared(self))
 		return NULL;
-	struct gr_error *err = gr_scan_copy_searched(self->scan);
+	struct gr_error *err = step(self->scan);
 	gr_py_scan_leave(self);
 	return gr_py_none_or_raise(err);
+}
+
+PyObject *gr_py_scan_copy_searched(PyObject *obj, PyObject *unused)
+{
+	(void)unused;
+	return take_step(obj, gr_scan_copy_searched);
 }
 
 PyObject *gr_py_scan_search_copy(PyObject *obj, PyObject *unused)
 {
-	struct gr_py_scan *self = cast(obj);
-
 	(void)unused;
-	if (!gr_py_scan_enter_prepared(self))
-		return NULL;
-	struct gr_error *err = gr_scan_search_copy(self->scan);
-	gr_py_scan_leave(self);
-	return gr_py_none_or_raise(err);
+	return take_step(obj, gr_scan_search_copy);
 }
 
 PyObject *gr_py_scan_reserve(PyObject *obj, PyObject *unused)
 {
-	struct gr_py_scan *self = cast(obj);
-
 	(void)unused;
-	if (!gr_py_scan_enter_prepared(self))
-		return NULL;
-	struct gr_error *err = gr_scan_reserve(self->scan);
-	gr_py_scan_leave(self);
-	return gr_py_none_or_raise(err);
+	return take_step(obj, gr_scan_reserve);
 }
 
 PyObject *gr_py_scan_capture(PyObject *obj, PyObject *args, PyObject *kwargs)

@@ -312,12 +312,11 @@ static struct gr_error *read_captured(struct finder *f, uint64_t addr,
 {
 	struct gr_recorder *recorder = f->scan->rt.recorder;
 	size_t mark = gr_recorder_search(recorder);
-	struct gr_mapping_info mapping;
 	struct gr_error *err = gr_image_read_u64(f->scan->image, addr, ret);
 
 	gr_recorder_end_search(recorder, mark,
-			       !err && gr_image_mapping(f->scan->image, *ret,
-							&mapping));
+			       !err && gr_image_is_mapped(f->scan->image,
+							  *ret));
 	if (gr_error_catch(&err, GR_ERROR_NOT_SAVED))
 		*ret = 0;
 	return err;

@@ -8,10 +8,6 @@
 /* Headers or notes between two polls; each takes less than a microsecond. */
 enum { POLL_HEADERS = 1 << 12 };
 
-struct gr_plain_range {
-	uint64_t start, end;
-};
-
 void gr_core_deinit(struct gr_core *core)
 {
 	gr_range_vector_deinit(&core->memory);
@@ -131,57 +127,20 @@ static struct gr_error *add_notes(struct gr_core *core,
 	return err;
 }
 
-static int compare_starts(const void *a, const void *b)
-{
-	const struct gr_plain_range *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-// Sort the file mappings by address into *@p ret, which the caller frees. The
-// end of a row is the highest end of all rows up to it.
-static struct gr_error *sort_files(const struct gr_core *core,
-				   const struct gr_target *target,
-				   struct gr_plain_range **ret)
-{
-	size_t count = core->files.list.size;
-	struct gr_plain_range *rows = calloc(count + 1, sizeof(*rows));
-	struct gr_error *err;
-
-	*ret = rows;
-	if (!rows)
-		return &gr_enomem;
-	for (size_t i = 0; i < count; i++)
-		rows[i] = (struct gr_plain_range){
-			core->files.list.data[i].start,
-			core->files.list.data[i].end,
-		};
-	err = gr_sort(rows, count, sizeof(*rows), compare_starts,
-		      target->ops.poll, target->ctx);
-	for (size_t i = 1; !err && i < count; i++)
-		if (rows[i].end < rows[i - 1].end)
-			rows[i].end = rows[i - 1].end;
-	return err;
-}
-
 static struct gr_error *look_for_anonymous(struct gr_core *core,
 					   const struct gr_target *target)
 {
-	_cleanup_free_ struct gr_plain_range *rows = NULL;
-	struct gr_error *err;
+	struct gr_error *err = NULL;
 
 	if (!core->files.list.size || core->bad_headers)
 		return NULL;
-	err = sort_files(core, target, &rows);
 	for (size_t i = 0; !err && i < core->elf.phnum; i++) {
 		Elf64_Phdr header = gr_elf_program_header(&core->elf, i);
 		if (i % POLL_HEADERS == 0)
 			err = gr_source_poll(target);
-		size_t n = gr_count_before(core->files.list.size, j,
-					   rows[j].start <= header.p_vaddr);
 		if (header.p_type == PT_LOAD && header.p_flags & PF_W &&
 		    header.p_filesz &&
-		    (!n || rows[n - 1].end <= header.p_vaddr))
+		    !gr_mappings_find(&core->files, header.p_vaddr))
 			return err;
 	}
 	core->lacks_anonymous = !err;
@@ -233,6 +192,12 @@ static struct gr_error *core_load(const char *path,
 			"damaged",
 			path);
 	err = read_headers(core, target);
+	if (!err)
+		err = gr_mappings_sort(&core->segments, target->ops.poll,
+				       target->ctx);
+	if (!err)
+		err = gr_mappings_sort(&core->files, target->ops.poll,
+				       target->ctx);
 	if (!err)
 		err = look_for_anonymous(core, target);
 	return err ? err :

@@ -184,6 +184,14 @@ struct gr_mapping_info {
 bool gr_image_mapping(struct gr_image *image, uint64_t addr,
 		      struct gr_mapping_info *ret);
 
+/** Is there a mapping at @p addr? A word that is an address leads to one. */
+static inline bool gr_image_is_mapped(struct gr_image *image, uint64_t addr)
+{
+	struct gr_mapping_info unused;
+
+	return gr_image_mapping(image, addr, &unused);
+}
+
 /**
  * Note that [start, end) will be needed after sealing. Ranges may overlap.
  * Costs nothing on a core.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inferior/mappings.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
+#include "base/sort.h"
 #include "inferior/source.h"
 
 void gr_mappings_deinit(struct gr_mappings *mappings)
@@ -33,6 +35,7 @@ struct gr_error *gr_mappings_add(struct gr_mappings *mappings,
 		if (!mapping.path)
 			return &gr_enomem;
 	}
+	mappings->is_sorted = false;
 	if (!gr_mapping_vector_append(&mappings->list, mapping))
 		return &gr_enomem;
 	return NULL;
@@ -120,18 +123,47 @@ struct gr_error *gr_mappings_add_process(struct gr_mappings *mappings,
 	if (ferror(file))
 		return gr_error_format(GR_ERROR_IO, "cannot read %s: %s", name,
 				       strerror(errno));
+	return gr_mappings_sort(mappings, NULL, NULL);
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+	const struct gr_mapping *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+struct gr_error *gr_mappings_sort(struct gr_mappings *mappings,
+				  struct gr_error *(*poll)(void *ctx),
+				  void *ctx)
+{
+	struct gr_mapping *list = mappings->list.data;
+	struct gr_error *err = gr_sort(list, mappings->list.size, sizeof(*list),
+				       compare_starts, poll, ctx);
+
+	if (err)
+		return err;
+	for (size_t i = 0, last = 0; i < mappings->list.size; i++) {
+		if (list[i].end > list[last].end)
+			last = i;
+		list[i].last_end = last;
+	}
+	mappings->is_sorted = true;
 	return NULL;
 }
 
 const struct gr_mapping *gr_mappings_find(const struct gr_mappings *mappings,
 					  uint64_t addr)
 {
-	for (size_t i = 0; i < mappings->list.size; i++) {
-		const struct gr_mapping *mapping = &mappings->list.data[i];
-		if (mapping->start <= addr && addr < mapping->end)
-			return mapping;
-	}
-	return NULL;
+	const struct gr_mapping *list = mappings->list.data;
+
+	assert(mappings->is_sorted || !mappings->list.size);
+	size_t n =
+		gr_count_before(mappings->list.size, i, list[i].start <= addr);
+	if (!n)
+		return NULL;
+	list += list[n - 1].last_end;
+	return addr < list->end ? list : NULL;
 }
 
 static const char *last_component(const char *path)

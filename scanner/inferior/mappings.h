@@ -26,16 +26,21 @@ struct gr_mapping {
 	uint64_t device, inode;
 	/** File path without a final " (deleted)"; NULL if none. */
 	const char *path;
+	/** gr_mappings_sort(): the index of the one that ends last, of this
+	 * mapping and of those before it. */
+	size_t last_end;
 };
 
 GR_VECTOR(gr_mapping_vector, struct gr_mapping);
 
 /**
- * Mappings in the order of their source. Zero-initialised, the list is empty.
+ * Mappings in the order of their source, or sorted by address. Zero-initialised,
+ * the list is empty.
  */
 struct gr_mappings {
 	struct gr_mapping_vector list;
 	struct gr_arena arena; /**< Paths. */
+	bool is_sorted;	       /**< By gr_mappings_sort(). */
 };
 
 void gr_mappings_deinit(struct gr_mappings *mappings);
@@ -52,11 +57,22 @@ struct gr_error *
 gr_mappings_add_note(struct gr_mappings *mappings, struct gr_bytes desc,
 		     const struct gr_target *target) GR_MUST_CHECK;
 
-/** Append the mappings of a process. */
+/** Append the mappings of a process, and sort all. */
 struct gr_error *gr_mappings_add_process(struct gr_mappings *mappings,
 					 int32_t pid) GR_MUST_CHECK;
 
-/** The first mapping that holds @p addr, or NULL. */
+/**
+ * Sort the mappings by address, for gr_mappings_find(). Those of one address stay
+ * in their order. @p poll (may be NULL) is called every few thousand steps.
+ */
+struct gr_error *gr_mappings_sort(struct gr_mappings *mappings,
+				  struct gr_error *(*poll)(void *ctx),
+				  void *ctx) GR_MUST_CHECK;
+
+/**
+ * A mapping that holds @p addr, or NULL. Of several, as a damaged core may have,
+ * it is the one that ends last. The mappings are sorted.
+ */
 const struct gr_mapping *gr_mappings_find(const struct gr_mappings *mappings,
 					  uint64_t addr);
 

@@ -13,9 +13,24 @@
 #include "inferior/image.h"
 #include "inferior/mappings.h"
 
-/** glibc's arenas begin at multiples of this (malloc/arena.c: HEAP_MAX_SIZE).
- */
-enum { GR_C_ARENA_BYTES = 64 << 20 };
+enum {
+	/** glibc's arenas begin at multiples of this (malloc/arena.c:
+	 * HEAP_MAX_SIZE). */
+	GR_C_ARENA_BYTES = 64 << 20,
+	/** A heap_info has four or six words, and is padded. */
+	GR_C_LEAST_INFO_BYTES = 32,
+	GR_C_MOST_INFO_BYTES = 64,
+};
+
+/** Can @p word begin the heap_info of one of glibc's arenas? It points to the
+ * arena, which follows the heap_info of the same or of another mapping. */
+static inline bool gr_is_c_arena_pointer(uint64_t word)
+{
+	uint64_t off = word % GR_C_ARENA_BYTES;
+
+	return word > off && off >= GR_C_LEAST_INFO_BYTES &&
+	       off <= GR_C_MOST_INFO_BYTES;
+}
 
 /** What is known. */
 enum gr_residency_kind {

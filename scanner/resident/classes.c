@@ -4,12 +4,7 @@
 #include "inferior/elf.h"
 #include "inferior/recorder.h"
 
-enum {
-	NO_CLASS = GR_NRSS_CLASSES,
-	/** An arena of glibc follows its heap_info of four or six words
-	 * (malloc/arena.c). */
-	MAX_HEAP_INFO_BYTES = 64,
-};
+enum { NO_CLASS = GR_NRSS_CLASSES };
 
 /** The mappings of a target, sorted by address, and their classes. */
 struct table {
@@ -112,14 +107,10 @@ static struct gr_error *is_c_arena(const struct table *t, uint64_t addr,
 	uint64_t header[3] = { 0 };
 	struct gr_error *err = gr_image_read_late(t->scan->image, addr, header,
 						  sizeof(header));
-	uint64_t off = header[0] % GR_C_ARENA_BYTES;
 
-	*ret = !err && header[0] && off >= 4 * GR_WORD_BYTES &&
-	       off <= MAX_HEAP_INFO_BYTES && header[2] &&
+	*ret = !err && gr_is_c_arena_pointer(header[0]) && header[2] &&
 	       header[2] % GR_PAGE_BYTES == 0 &&
-	       header[2] <= GR_C_ARENA_BYTES &&
-	       find(t, header[0]) != SIZE_MAX &&
-	       (header[0] - off) % GR_C_ARENA_BYTES == 0;
+	       header[2] <= GR_C_ARENA_BYTES && find(t, header[0]) != SIZE_MAX;
 	gr_recorder_end_search(recorder, mark, *ret);
 	gr_error_catch(&err, GR_ERROR_FAULT);
 	gr_error_catch(&err, GR_ERROR_NOT_SAVED);

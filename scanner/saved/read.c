@@ -167,6 +167,16 @@ static struct gr_error *check_modules(const struct reader *r)
 	return NULL;
 }
 
+/* The sort may need the memory of a list once more. */
+static struct gr_error *sort_mappings(struct reader *r,
+				      struct gr_mappings *mappings)
+{
+	struct gr_error *err = r->want(
+		r->ctx, mappings->list.size * sizeof(*mappings->list.data));
+
+	return err ? err : gr_mappings_sort(mappings, r->poll, r->ctx);
+}
+
 static struct gr_error *read_description(struct reader *r,
 					 const struct gr_saved_frame *frame)
 {
@@ -187,7 +197,11 @@ static struct gr_error *read_description(struct reader *r,
 	if (!gr_coder_is_done(&coder))
 		return gr_frame_damage(r->frames,
 				       "its description makes no sense");
-	struct gr_error *err = check_modules(r);
+	struct gr_error *err = sort_mappings(r, &r->stored->segments);
+	if (!err)
+		err = sort_mappings(r, &r->stored->files);
+	if (!err)
+		err = check_modules(r);
 	return err ? err : reserve_memory(r);
 }
 

@@ -210,9 +210,8 @@ struct gr_error *gr_save_note_pointers(struct gr_scan *scan)
 void gr_save_scrub_registers(const struct gr_scan *scan, struct gr_regs *regs)
 {
 	const struct gr_arch *arch = scan->rt.arch;
-	struct gr_mapping_info mapping;
 
 	for (unsigned int i = 0; i < arch->nregs; i++)
-		if (!gr_image_mapping(scan->image, regs->value[i], &mapping))
+		if (!gr_image_is_mapped(scan->image, regs->value[i]))
 			regs->value[i] = 0;
 }

@@ -12,9 +12,6 @@ enum {
 	/* DEFAULT_MMAP_THRESHOLD_MIN: smaller blocks have no own mapping. */
 	LEAST_BYTES = 128 << 10,
 	MAX_PROBES = 8192, /* that find no header, in all mappings */
-	/* An arena follows its heap_info of so many bytes (malloc/arena.c). */
-	LEAST_INFO_BYTES = 32,
-	MAX_INFO_BYTES = 64,
 };
 
 /** The search in one mapping. */
@@ -40,11 +37,8 @@ static struct gr_error *read_value(struct gr_runtime *rt, uint64_t addr,
 	return err;
 }
 
-/*
- * Is the mapping one of glibc's arenas? At its start is a pointer to the arena,
- * which follows the heap_info of the same or of another such mapping. The kernel
- * places other mappings there, too: the addresses above an arena are free.
- */
+/* Is the mapping one of glibc's arenas? The kernel places other mappings there,
+ * too: the addresses above an arena are free. */
 static struct gr_error *is_c_arena(struct gr_runtime *rt,
 				   const struct gr_mapping *m, uint64_t first,
 				   bool *ret)
@@ -56,9 +50,8 @@ static struct gr_error *is_c_arena(struct gr_runtime *rt,
 	if (!*ret || first != m->start)
 		return NULL;
 	struct gr_error *err = read_value(rt, m->start, &arena, sizeof(arena));
-	uint64_t off = arena % GR_C_ARENA_BYTES;
-
-	*ret = arena && off >= LEAST_INFO_BYTES && off <= MAX_INFO_BYTES;
+	*ret = !err && gr_is_c_arena_pointer(arena) &&
+	       gr_image_is_mapped(rt->image, arena);
 	// The file has this pointer.
 	return err || !*ret ? err :
 			      gr_image_read_u64(rt->image, m->start, &arena);

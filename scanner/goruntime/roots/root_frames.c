@@ -49,11 +49,9 @@ static struct gr_root frame_root(const struct gr_sched *sched, uint32_t index,
 static bool is_kept(const struct gr_runtime *rt, const struct gr_area *stack,
 		    uint64_t addr, const uint8_t *host)
 {
-	struct gr_mapping_info mapping;
-
 	return rt->recorder &&
 	       (!gr_area_has_doubt(stack, addr, GR_WORD_BYTES) ||
-		gr_image_mapping(rt->image, gr_load_u64(host), &mapping));
+		gr_image_is_mapped(rt->image, gr_load_u64(host)));
 }
 
 /* Copy one piece of a variable into @p buf and set the root's live words. */
@@ -97,7 +95,6 @@ static bool gather_piece(const struct gr_runtime *rt,
 static struct gr_error *is_header(const struct frames *f, gr_type_id type,
 				  uint64_t off, uint64_t value, bool *ret)
 {
-	struct gr_mapping_info mapping;
 	char buf[64];
 	struct gr_text name = gr_text_begin(buf, sizeof(buf));
 	struct gr_type_word word;
@@ -111,7 +108,7 @@ static struct gr_error *is_header(const struct frames *f, gr_type_id type,
 	if (kind == GR_KIND_SLICE || kind == GR_KIND_STRING)
 		*ret = value < MAX_LENGTH;
 	else if (kind == GR_KIND_INTERFACE)
-		*ret = gr_image_mapping(f->rt->image, value, &mapping);
+		*ret = gr_image_is_mapped(f->rt->image, value);
 	return NULL;
 }
 

@@ -91,7 +91,6 @@ static struct gr_error *try_word(const struct gr_sched *sched,
 				 bool *found)
 {
 	size_t mark = gr_recorder_search(sched->rt->recorder);
-	struct gr_mapping_info mapping;
 	bool is_known = false;
 	struct gr_error *err = read_fd(sched, word, polled, found);
 
@@ -100,8 +99,7 @@ static struct gr_error *try_word(const struct gr_sched *sched,
 	*found = !err && *found &&
 		 (polled->is_proven ||
 		  (may_be_unproven && !is_known &&
-		   gr_image_mapping(sched->rt->image, polled->poll_desc,
-				    &mapping)));
+		   gr_image_is_mapped(sched->rt->image, polled->poll_desc)));
 	gr_recorder_end_search(sched->rt->recorder, mark, *found);
 	return err;
 }

@@ -133,7 +133,6 @@ static void note_context(struct gr_runtime *rt,
 {
 	const struct gr_reg_words *words = &shape->arch->sigcontext;
 	uint64_t end = shape->regs_off + words->count * GR_WORD_BYTES;
-	struct gr_mapping_info mapping;
 
 	if (!rt->recorder)
 		return;
@@ -147,7 +146,7 @@ static void note_context(struct gr_runtime *rt,
 			context + shape->regs_off + i * GR_WORD_BYTES;
 
 		if ((is_call && words->reg[i] == rt->arch->call_reg) ||
-		    gr_image_mapping(rt->image, gr_load_u64(at), &mapping))
+		    gr_image_is_mapped(rt->image, gr_load_u64(at)))
 			gr_recorder_note(rt->recorder, at, GR_WORD_BYTES);
 	}
 }
