@@ -2,15 +2,10 @@
 /* What the tests of the image have in common. */
 #pragma once
 
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "elf_builder.h"
 #include "inferior/image.h"
+#include "rows.h"
 
 enum {
 	HEAP = 0x10000000,
@@ -34,12 +29,3 @@ static inline void assert_bytes(const uint8_t *p, uint64_t addr, uint64_t bytes,
 	for (uint64_t i = 0; i < bytes; i++)
 		assert_int_equal(p[i], builder_byte(addr + i, salt));
 }
-
-/** Adds a test a row of cases to tests[]. */
-#define ROWS(cases, function)                                         \
-	for (size_t i = 0; i < GR_ARRAY_SIZE(cases); i++)             \
-		tests[count++] = (struct CMUnitTest)                  \
-		{                                                     \
-			.name = cases[i].name, .test_func = function, \
-			.initial_state = (void *)&cases[i],           \
-		}

@@ -497,9 +497,7 @@ static void test_identity(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[GR_ARRAY_SIZE(range_cases) +
-				GR_ARRAY_SIZE(damage_cases) +
-				GR_ARRAY_SIZE(identity_cases) + 4] = {
+	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ranges_random),
 		cmocka_unit_test(test_ranges_interrupted),
 		cmocka_unit_test_setup_teardown(test_core_uint, core_setup,
@@ -507,10 +505,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_core_facts, core_setup,
 						core_teardown),
 	};
-	size_t count = 4;
 
-	ROWS(range_cases, test_core_range);
-	ROWS(damage_cases, test_damage);
-	ROWS(identity_cases, test_identity);
-	return _cmocka_run_group_tests("image", tests, count, NULL, NULL);
+	return ROWS_RUN("ranges of a core", range_cases, test_core_range) +
+	       ROWS_RUN("damage", damage_cases, test_damage) +
+	       ROWS_RUN("identity", identity_cases, test_identity) +
+	       cmocka_run_group_tests_name("image", tests, NULL, NULL);
 }

@@ -495,8 +495,7 @@ static void test_no_process(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[3 * GR_ARRAY_SIZE(live_cases) +
-				GR_ARRAY_SIZE(copy_cases) + 5] = {
+	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_capture_twice),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_forget),
@@ -505,11 +504,10 @@ int main(void)
 		cmocka_unit_test(test_reserve_is_not_forked),
 		cmocka_unit_test(test_round_trips),
 	};
-	size_t count = 5;
 
-	ROWS(live_cases, test_live);
-	ROWS(live_cases, test_interrupt);
-	ROWS(live_cases, test_not_held);
-	ROWS(copy_cases, test_copy);
-	return _cmocka_run_group_tests("live image", tests, count, NULL, NULL);
+	return ROWS_RUN("live", live_cases, test_live) +
+	       ROWS_RUN("interrupted", live_cases, test_interrupt) +
+	       ROWS_RUN("not held", live_cases, test_not_held) +
+	       ROWS_RUN("copied", copy_cases, test_copy) +
+	       cmocka_run_group_tests_name("live image", tests, NULL, NULL);
 }

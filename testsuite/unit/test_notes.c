@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inferior/notes.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "elf_builder.h"
 #include "inferior/mappings.h"
+#include "rows.h"
 
 /** Note segments: how many notes are in them. */
 struct walk_case {
@@ -263,29 +259,18 @@ static void test_file_note(void **state)
 	assert_null(gr_mappings_find_file(&mappings, "/bin/exe", 0));
 }
 
-#define ROWS(cases, function)                                         \
-	for (size_t i = 0; i < GR_ARRAY_SIZE(cases); i++)             \
-		tests[count++] = (struct CMUnitTest)                  \
-		{                                                     \
-			.name = cases[i].name, .test_func = function, \
-			.initial_state = (void *)&cases[i],           \
-		}
-
 int main(void)
 {
-	struct CMUnitTest tests[GR_ARRAY_SIZE(walk_cases) +
-				GR_ARRAY_SIZE(entry_cases) +
-				GR_ARRAY_SIZE(file_cases) + 4] = {
+	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_thread),
 		cmocka_unit_test(test_arm64_thread),
 		cmocka_unit_test(test_delve_thread),
 		cmocka_unit_test(test_auxv),
 		cmocka_unit_test(test_build_ids),
 	};
-	size_t count = 4;
 
-	ROWS(walk_cases, test_walk);
-	ROWS(entry_cases, test_delve_entry);
-	ROWS(file_cases, test_file_note);
-	return _cmocka_run_group_tests("notes", tests, count, NULL, NULL);
+	return ROWS_RUN("all notes", walk_cases, test_walk) +
+	       ROWS_RUN("entry points", entry_cases, test_delve_entry) +
+	       ROWS_RUN("mapped files", file_cases, test_file_note) +
+	       cmocka_run_group_tests_name("notes", tests, NULL, NULL);
 }
