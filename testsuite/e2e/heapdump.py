@@ -45,7 +45,8 @@ class HeapDump:
         self._at = len(MAGIC)
         self.objects = {}
         self.goroutines = {}
-        self._frames = []  # of the last goroutine
+        # The last goroutine, and the pointers of its frames.
+        self._goroutine, self._frames = 0, []
         self.statics = []
         assert self._data.startswith(MAGIC)
         while (tag := self._number()) != EOF:
@@ -88,15 +89,16 @@ class HeapDump:
             self.statics += self._pointers(addr)
         elif tag == GOROUTINE:
             g, _, _, _, status, is_system = (self._number() for _ in range(6))
-            self._skip("nn")
-            is_writer = self._text() == b"dumping heap"
-            waits = status == WAITING and not is_system and not is_writer
-            self._frames = []
+            self._skip("nnsnnnn")
+            self._goroutine, self._frames = g, []
+            waits = status == WAITING and not is_system
             self.goroutines[g] = waits, self._frames
-            self._skip("nnnn")
         elif tag == FRAME:
             addr = self._number()
-            self._skip("nnsnnns")
+            self._skip("nnsnnn")
+            # It goes on after the dump. Before Go 1.20, nothing else says so.
+            if self._text() == b"runtime/debug.WriteHeapDump":
+                self.goroutines[self._goroutine] = False, self._frames
             self._frames += self._pointers(addr)
         elif tag == MEM_PROF:
             self._skip("nn")
