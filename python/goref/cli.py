@@ -3,7 +3,6 @@
 
 import os
 import re
-import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -564,9 +563,6 @@ def main() -> None:
         sys.stdout.flush()
         gdb.flush()
         ended.die()
-    # All is said: Ctrl-C would only make Python's own end fail. gdb sets its
-    # handler again as it quits, which must not run then.
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     sys.stdout.flush()
     gdb.flush()
     # Behind each command, gdb looks up the language of the frame, in debug

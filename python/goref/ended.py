@@ -94,8 +94,9 @@ def is_due() -> bool:
 
 
 def block() -> None:
-    """From here on the answer is given: its status stays."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    """From here on the answer is given: its status stays. gdb sets its handler
+    of SIGINT again as it quits, which must not run then."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [*_SIGNALS, signal.SIGINT])
 
 
 def die() -> NoReturn:
