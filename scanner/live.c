@@ -6,6 +6,7 @@
  */
 #include "scan.h"
 
+#include "goruntime/search/search.h"
 #include "inferior/elf.h"
 #include "inferior/sigbus.h"
 
@@ -244,9 +245,7 @@ static struct gr_error *retry_copy(struct gr_scan *scan, uint64_t noted_before,
 				   struct gr_error *err)
 {
 	bool is_searched = err->code == GR_ERROR_NO_DWARF ||
-			   err->code == GR_ERROR_LAYOUT ||
-			   err->code == GR_ERROR_FAULT ||
-			   err->code == GR_ERROR_FORMAT;
+			   gr_search_is_misfit(err);
 
 	if (!is_searched || gr_image_noted_pages(scan->image) == noted_before)
 		return err;

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_BYTES_A_STEP = 64 };
-
 GR_VECTOR(symbol_vector, struct gr_symbol);
 
 static int compare(const void *a, const void *b)
@@ -33,8 +31,7 @@ static struct gr_error *collect(struct gr_runtime *rt, const struct gr_elf *elf,
 			.bytes = symbol.bytes,
 		};
 
-		struct gr_error *err = gr_runtime_step(
-			rt, 1 + strlen(symbol.name) / NAME_BYTES_A_STEP);
+		struct gr_error *err = gr_symbol_step(rt, strlen(symbol.name));
 		if (err)
 			return err;
 		if (symbol.type != STT_OBJECT || !symbol.bytes)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * This file runs the search. It finds candidate moduledatas, then tries every
- * known layout with each of them. Exactly one layout must fit. Then it finds
- * the variables.
+ * known layout with each of them. Exactly one layout must fit, unless the one
+ * that was found before still fits. Then it finds the variables.
  */
 #include "goruntime/search/search.h"
 #include "goruntime/search/search_internal.h"
@@ -200,7 +200,8 @@ static struct gr_error *read_symbols(struct gr_search *s)
 
 	gr_layout_init(&s->symbols);
 	while (gr_elf_next_symbol(s->elf, &at, &symbol)) {
-		struct gr_error *err = gr_runtime_step(s->rt, 1);
+		size_t len = strlen(symbol.name);
+		struct gr_error *err = gr_symbol_step(s->rt, len);
 
 		if (err)
 			return err;
@@ -208,7 +209,6 @@ static struct gr_error *read_symbols(struct gr_search *s)
 			continue;
 		for (size_t i = 0; gr_layout_variable(&s->symbols, i, &row);
 		     i++) {
-			size_t len = strlen(symbol.name);
 			const char *found = strstr(row.names, symbol.name);
 			if (found && (found == row.names || found[-1] == '|') &&
 			    (!found[len] || found[len] == '|'))
@@ -218,23 +218,27 @@ static struct gr_error *read_symbols(struct gr_search *s)
 	return NULL;
 }
 
-/* Could another layout, or another moment of a program that runs, fit? */
-static bool is_misfit(const struct gr_error *err)
+bool gr_search_is_misfit(const struct gr_error *err)
 {
 	return err &&
 	       (err->code == GR_ERROR_LAYOUT || err->code == GR_ERROR_FAULT ||
 		err->code == GR_ERROR_FORMAT);
 }
 
-struct gr_error *gr_search_settle(struct gr_search *s,
-				  struct gr_error *(*find)(struct gr_search *))
+/*
+ * Call @p find, and again if what it has read of a program that runs does not fit
+ * together: each try reads everything anew. The budget is one for all tries: a
+ * list that is too long stays so.
+ */
+static struct gr_error *settle(struct gr_search *s, unsigned int tries,
+			       struct gr_error *(*find)(struct gr_search *))
 {
 	struct gr_error *err = find(s);
 
-	for (unsigned int i = 1; i < s->tries && is_misfit(err); i++) {
+	for (unsigned int i = 1;
+	     i < tries && s->budget && gr_search_is_misfit(err); i++) {
 		gr_error_destroy(err);
 		gr_image_forget(s->rt->image);
-		s->budget = BUDGET;
 		err = find(s);
 	}
 	return err;
@@ -243,7 +247,7 @@ struct gr_error *gr_search_settle(struct gr_search *s,
 /* Make all required checks for one layout and one candidate moduledata. */
 static struct gr_error *try_layout(struct gr_search *s,
 				   const struct gr_layout *layout,
-				   uint64_t moduledata)
+				   uint64_t moduledata, unsigned int tries)
 {
 	struct gr_error *err;
 
@@ -256,15 +260,15 @@ static struct gr_error *try_layout(struct gr_search *s,
 	if (err)
 		return err;
 	s->stage++;
-	err = gr_search_settle(s, gr_search_find_mheap);
+	err = settle(s, tries, gr_search_find_mheap);
 	if (err)
 		return err;
 	s->stage++;
-	err = gr_search_settle(s, gr_search_find_gs);
+	err = settle(s, tries, gr_search_find_gs);
 	if (!err)
-		err = gr_search_settle(s, gr_search_find_ms);
+		err = settle(s, tries, gr_search_find_ms);
 	if (!err)
-		err = gr_search_settle(s, gr_search_find_ps);
+		err = settle(s, tries, gr_search_find_ps);
 	return err;
 }
 
@@ -293,7 +297,7 @@ static const char *const stages[] = { "the program's moduledata",
 static bool keep_reason(struct outcome *o, unsigned int stage,
 			struct gr_error **err)
 {
-	if (!is_misfit(*err))
+	if (!gr_search_is_misfit(*err))
 		return false;
 	if (!o->reason || stage > o->stage) {
 		gr_error_destroy(o->reason);
@@ -322,14 +326,15 @@ static void keep_fitting(struct gr_search *s, const char *name,
 
 /* *@p is_out: this layout does not even fit the program's file. */
 static struct gr_error *try_known(struct gr_search *s, size_t column,
-				  struct outcome *o, bool *is_out)
+				  unsigned int tries, struct outcome *o,
+				  bool *is_out)
 {
 	struct gr_layout layout;
 	struct gr_error *err = gr_known_layout_get(column, &layout);
 
 	*is_out = true;
 	for (size_t i = 0; !err && i < s->moduledatas.size; i++) {
-		err = try_layout(s, &layout, s->moduledatas.data[i]);
+		err = try_layout(s, &layout, s->moduledatas.data[i], tries);
 		*is_out = *is_out && !s->stage;
 		if (keep_reason(o, s->stage, &err) || err)
 			continue;
@@ -346,14 +351,14 @@ static struct gr_error *try_known(struct gr_search *s, size_t column,
 	return err;
 }
 
-static struct gr_error *try_all(struct gr_search *s, struct outcome *o,
-				bool *is_out)
+static struct gr_error *try_all(struct gr_search *s, unsigned int tries,
+				struct outcome *o, bool *is_out)
 {
 	struct gr_error *err = NULL;
 
 	for (size_t i = 0; !err && i < gr_nknown_layouts; i++)
 		if (!is_out[i])
-			err = try_known(s, i, o, &is_out[i]);
+			err = try_known(s, i, tries, o, &is_out[i]);
 	return err;
 }
 
@@ -364,7 +369,6 @@ static struct gr_error *try_kept(struct gr_search *s, bool *ret)
 	struct gr_error *err = NULL;
 
 	*ret = false;
-	s->tries = s->rt->is_running ? TRIES : 1;
 	for (size_t i = 0; !err && s->kept.layout[0] && i < gr_nknown_layouts;
 	     i++) {
 		if (strcmp(gr_known_layout_names[i], s->kept.layout) != 0)
@@ -372,11 +376,13 @@ static struct gr_error *try_kept(struct gr_search *s, bool *ret)
 		err = gr_known_layout_get(i, &layout);
 		if (!err)
 			err = try_layout(s, &layout,
-					 s->kept.moduledata + s->bias);
+					 s->kept.moduledata + s->bias,
+					 s->rt->is_running ? TRIES : 1);
 		*ret = !err;
 		break;
 	}
-	if (is_misfit(err)) {
+	// A program that runs may only have changed: its copy will tell.
+	if (gr_search_is_misfit(err) && !(s->rt->is_running && s->stage)) {
 		gr_error_destroy(steal_ptr(err));
 		memset(&s->kept, 0, sizeof(s->kept));
 	}
@@ -393,14 +399,11 @@ static struct gr_error *search_layout(struct gr_search *s)
 	if (!is_out)
 		return &gr_enomem;
 	err = gr_search_find_moduledatas(s);
-	s->tries = 1;
+	// First each layout once: one that does not fit would use up all tries.
 	if (!err)
-		err = try_all(s, &o, is_out);
-	// A layout that was not given its time does not take that of others.
-	if (!err && !o.name && o.stage && s->rt->is_running) {
-		s->tries = TRIES;
-		err = try_all(s, &o, is_out);
-	}
+		err = try_all(s, 1, &o, is_out);
+	if (!err && !o.name && o.stage && s->rt->is_running)
+		err = try_all(s, TRIES, &o, is_out);
 	if (err)
 		return err;
 	if (!o.name) {
@@ -444,7 +447,7 @@ static void keep(struct gr_search *s, struct gr_search_kept *ret)
 static void mark_unsettled(const struct gr_search *s, struct gr_error *err)
 {
 	if (err && s->rt->is_running && s->stage &&
-	    (is_misfit(err) || err->code == GR_ERROR_NO_DWARF))
+	    (gr_search_is_misfit(err) || err->code == GR_ERROR_NO_DWARF))
 		err->code = GR_ERROR_UNSETTLED;
 }
 
@@ -459,6 +462,7 @@ struct gr_error *gr_search_layout(struct gr_runtime *rt,
 		.kept = *kept,
 	};
 	struct gr_gaps *gaps = rt->gaps, ignored = { 0 };
+	unsigned int tries = rt->is_running ? TRIES : 1;
 	struct gr_error *err;
 
 	// A layout that does not fit is no damage in the target.
@@ -468,11 +472,13 @@ struct gr_error *gr_search_layout(struct gr_runtime *rt,
 		err = gr_symbols_read(rt, elf, bias);
 	if (!err)
 		err = find_layout(&s);
-	s.tries = rt->is_running ? TRIES : 1;
 	if (!err)
-		err = gr_search_settle(&s, gr_search_find_queues);
-	if (!err)
-		err = gr_search_settle(&s, gr_search_find_itabs);
+		err = settle(&s, tries, gr_search_find_queues);
+	if (!err) {
+		err = settle(&s, tries, gr_search_find_itabs);
+		// They are optional, and the last use of the budget.
+		gr_error_catch(&err, GR_ERROR_LAYOUT);
+	}
 	if (!err)
 		err = gr_search_find_others(&s);
 	if (!err)

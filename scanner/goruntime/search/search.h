@@ -43,4 +43,7 @@ struct gr_error *gr_search_layout(struct gr_runtime *rt,
 				  const struct gr_elf *elf, uint64_t bias,
 				  struct gr_search_kept *kept) GR_MUST_CHECK;
 
+/** Could another layout, or another moment of a program that runs, fit? */
+bool gr_search_is_misfit(const struct gr_error *err);
+
 #endif /* GR_SEARCH_H */

@@ -23,8 +23,6 @@ struct gr_search {
 	uint64_t budget;
 	/** What an earlier search has found; 0 where nothing is kept. */
 	struct gr_search_kept kept;
-	/** How often gr_search_settle() tries. */
-	unsigned int tries;
 };
 
 /** Bytes that a visitor can read from its word on, unless data ends before. */
@@ -54,14 +52,6 @@ static inline bool gr_search_may_point(uint64_t word)
 	return word >= 4096 && word % GR_WORD_BYTES == 0 &&
 	       word < UINT64_C(1) << 47;
 }
-
-/**
- * Call @p find, and again if what it has read of a program that runs does not
- * fit together: each try reads everything anew.
- */
-struct gr_error *
-gr_search_settle(struct gr_search *s,
-		 struct gr_error *(*find)(struct gr_search *s)) GR_MUST_CHECK;
 
 /** Is @p addr of a word in the data or bss of the modules? */
 bool gr_search_is_data(const struct gr_search *s, uint64_t addr);
@@ -100,12 +90,7 @@ bool gr_search_is_array(struct gr_search *s, uint64_t addr, uint64_t count);
 struct gr_error *gr_search_read_mspan(struct gr_search *s, uint64_t addr,
 				      uint8_t *record, bool *ret) GR_MUST_CHECK;
 
-enum {
-	GR_SEARCH_MAX_RECORD = 1 << 14,
-	/** How often a record of a process that runs is read again if it does
-	 * not fit another one, which was read at another moment. */
-	GR_SEARCH_REREADS = 8,
-};
+enum { GR_SEARCH_MAX_RECORD = 1 << 14 };
 
 /** search_sched.c: allgs, allm, allp. */
 struct gr_error *gr_search_find_gs(struct gr_search *s) GR_MUST_CHECK;
@@ -115,7 +100,8 @@ struct gr_error *gr_search_find_ps(struct gr_search *s) GR_MUST_CHECK;
 /** search_queues.c: allfin, gcCleanups; absent when nothing is queued. */
 struct gr_error *gr_search_find_queues(struct gr_search *s) GR_MUST_CHECK;
 
-/** search_itabs.c: itabTable; absent unless there is exactly one match. */
+/** search_itabs.c: itabTable. GR_ERROR_LAYOUT unless there is exactly one match:
+ * then it is absent. */
 struct gr_error *gr_search_find_itabs(struct gr_search *s) GR_MUST_CHECK;
 
 /** search_pools.c: add symbols for sync's lists of pools. */

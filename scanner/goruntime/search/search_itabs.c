@@ -99,9 +99,10 @@ struct gr_error *gr_search_find_itabs(struct gr_search *s)
 	    f->count.off + f->count.bytes > f->entries.off)
 		return NULL;
 	err = gr_search_words(s, GR_SEARCH_POINTERS, visit, &found);
-	if (!err && found.count == 1)
-		*var = found.addr;
-	// This is the last use of the budget, and itabs are optional.
-	gr_error_catch(&err, GR_ERROR_LAYOUT);
-	return err;
+	if (err)
+		return err;
+	if (found.count != 1)
+		return gr_search_failed("runtime.itabTable", found.count);
+	*var = found.addr;
+	return NULL;
 }

@@ -18,6 +18,9 @@ enum {
 	SAMPLES = 1024,	 /* even */
 	MAX_PSTATUS = 4, /* _Pdead */
 	MAX_GSTATUS = 15,
+	/* How often a record of a process that runs is read again if it does
+	 * not fit another one, which was read at another moment. */
+	REREADS = 8,
 };
 
 struct slice {
@@ -326,7 +329,7 @@ static struct gr_error *check_mcache(struct gr_search *s, uint64_t addr,
 				     bool *ret)
 {
 	struct gr_field alloc = s->rt->layout.mcache.alloc;
-	unsigned int rereads = s->rt->is_running ? GR_SEARCH_REREADS : 0;
+	unsigned int rereads = s->rt->is_running ? REREADS : 0;
 	struct gr_error *err = NULL;
 
 	*ret = addr && addr % GR_WORD_BYTES == 0;

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/sort.h"
 #include "goruntime/layout/code.h"
+#include "goruntime/layout/symbols.h"
 #include "inferior/elf.h"
 #include "inferior/modules.h"
 
@@ -18,7 +19,6 @@ enum {
 	// runs, and those of the function with each of its variables. More
 	// comparisons in all take many seconds.
 	MAX_COMPARISONS = 1 << 26,
-	NAME_BYTES_A_STEP = 64,
 	LOAD_BYTES = 8, // length of adrp and add; lea is shorter
 };
 
@@ -62,8 +62,8 @@ static struct gr_error *read_symbols(struct gr_types *types,
 			.words = symbol.bytes / GR_WORD_BYTES,
 		};
 
-		struct gr_error *err = gr_runtime_step(
-			types->rt, 1 + strlen(symbol.name) / NAME_BYTES_A_STEP);
+		struct gr_error *err =
+			gr_symbol_step(types->rt, strlen(symbol.name));
 		if (err)
 			return err;
 		const char *mark = symbol.type == STT_OBJECT && dict.words ?
