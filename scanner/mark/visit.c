@@ -45,8 +45,6 @@ find_type(struct gr_walk *w, uint64_t addr,
 	size_t mark = gr_recorder_search(w->rt->recorder);
 	struct gr_error *err = find(w->types, addr, &id);
 	gr_recorder_end_search(w->rt->recorder, mark, id != GR_TYPE_NONE);
-	if (gr_error_catch(&err, GR_ERROR_NOT_SAVED))
-		gr_gap_add(w->rt->gaps, GR_GAP_UNKNOWN_TYPES, 1);
 	if (err) {
 		gr_walk_fail(w, err);
 		return gr_walk_referent(w, GR_TYPE_NONE);

@@ -570,6 +570,11 @@ struct gr_error *gr_types_closure(struct gr_types *types, uint64_t pc,
 		if (gr_error_catch(&err, GR_ERROR_FORMAT))
 			type.nfields = 0;
 	}
+	// No question asked for it when the file was saved.
+	if (gr_error_catch(&err, GR_ERROR_NOT_SAVED)) {
+		gr_gap_add(rt->gaps, GR_GAP_UNKNOWN_TYPES, 1);
+		return gr_type_ref_add(types, GR_REF_CLOSURE, pc, *ret);
+	}
 	if (err)
 		return err;
 	*ret = types->types.size;

@@ -78,6 +78,18 @@ static struct gr_error *read_record(struct gr_runtime *rt, uint64_t addr,
 	return NULL;
 }
 
+/* Is a record, or a part of it, not there? A file without values lacks those that
+ * nobody has read. Then it is counted, and *@p err is dropped. */
+static bool catch_missing(struct gr_runtime *rt, struct gr_error **err)
+{
+	bool is_missing = gr_error_catch(err, GR_ERROR_FAULT) ||
+			  gr_error_catch(err, GR_ERROR_NOT_SAVED);
+
+	if (is_missing)
+		gr_gap_add(rt->gaps, GR_GAP_UNKNOWN_TYPES, 1);
+	return is_missing;
+}
+
 /* Return the id of the type at @p addr. A new type is pending until its parts
  * are read. */
 static struct gr_error *builder_add(struct builder *b, uint64_t addr,
@@ -107,10 +119,8 @@ static struct gr_error *builder_add(struct builder *b, uint64_t addr,
 	// Records are aligned and do not overlap, which limits their number.
 	err = addr % GR_WORD_BYTES ? gr_error_fault(addr, GR_WORD_BYTES) :
 				     read_record(b->rt, addr, &type, &is_named);
-	if (gr_error_catch(&err, GR_ERROR_FAULT)) {
-		gr_gap_add(b->rt->gaps, GR_GAP_UNKNOWN_TYPES, 1);
+	if (catch_missing(b->rt, &err))
 		return gr_type_ref_add(types, GR_REF_RUNTIME, addr, *ret);
-	}
 	if (err)
 		return err;
 	*ret = types->types.size;
@@ -369,8 +379,7 @@ struct gr_error *gr_types_from_runtime(struct gr_types *types, uint64_t addr,
 	err = builder_add(&b, addr, ret);
 	for (size_t i = 0; !err && i < b.pending.size; i++) {
 		err = fill_parts(&b, b.pending.data[i]);
-		if (gr_error_catch(&err, GR_ERROR_FAULT))
-			gr_gap_add(types->rt->gaps, GR_GAP_UNKNOWN_TYPES, 1);
+		catch_missing(types->rt, &err);
 		// A bad record must not cause an endless chain of types.
 		if (i > MAX_PENDING)
 			break;
@@ -394,8 +403,7 @@ struct gr_error *gr_types_from_itab(struct gr_types *types, uint64_t addr,
 				addr + types->rt->layout.itab.type.off, &type);
 	if (!err)
 		err = gr_types_from_runtime(types, type, ret);
-	if (gr_error_catch(&err, GR_ERROR_FAULT))
-		gr_gap_add(types->rt->gaps, GR_GAP_UNKNOWN_TYPES, 1);
+	catch_missing(types->rt, &err);
 	if (err)
 		return err;
 	return gr_type_ref_add(types, GR_REF_ITAB, addr, *ret);
