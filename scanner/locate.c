@@ -225,7 +225,10 @@ static struct gr_error *locate_mapping(struct gr_scan *scan,
 	}
 	if (mapping.path && strstr(mapping.path, GR_UNSAVED_PATH)) {
 		at->kind = GR_LOCATED_MAPPED_FILE;
-		at->text = "mapped from a file whose path is not saved";
+		at->text =
+			*mapping.path == '/' ?
+				"mapped from a file whose path is not saved" :
+				"mapped memory whose name is not saved";
 		return NULL;
 	}
 	if (mapping.path) {

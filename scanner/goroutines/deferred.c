@@ -136,13 +136,28 @@ static void find_slots(const struct gr_scan *scan, struct info *info,
 		slots[i] = varp - next_number(info);
 }
 
+/* Read the closure in a slot. What leads to none is not recorded. */
+static struct gr_error *read_slot(struct gr_scan *scan, uint64_t slot,
+				  uint64_t *ret)
+{
+	size_t mark = gr_recorder_search(scan->rt.recorder);
+	uint64_t closure;
+	struct gr_error *err = read_word(scan, slot, &closure);
+
+	*ret = 0;
+	if (!err)
+		err = read_entry(scan, closure, ret);
+	gr_recorder_end_search(scan->rt.recorder, mark, *ret);
+	return err;
+}
+
 /* Defers of one frame that have no record. Before the frame has set its bits and
  * its closures, their slots have what was there before. */
 static struct gr_error *read_open_coded(struct gr_scan *scan,
 					const struct gr_frame *frame,
 					struct deferred_vector *ret)
 {
-	uint64_t slots[MAX_OPEN_CODED] = { 0 }, bits, closure;
+	uint64_t slots[MAX_OPEN_CODED] = { 0 }, bits;
 	uint64_t addr = gr_func_funcdata(&scan->rt, frame->func,
 					 GR_FUNCDATA_OPEN_CODED_DEFER_INFO);
 	struct info info = { .at = 0 };
@@ -164,9 +179,7 @@ static struct gr_error *read_open_coded(struct gr_scan *scan,
 
 		if (!(bits >> i & 1) || !slots[i])
 			continue;
-		err = read_word(scan, slots[i], &closure);
-		if (!err)
-			err = read_entry(scan, closure, &deferred.entry);
+		err = read_slot(scan, slots[i], &deferred.entry);
 		if (!err && deferred.entry &&
 		    !deferred_vector_append(ret, deferred))
 			err = &gr_enomem;

@@ -314,9 +314,9 @@ static struct gr_error *read_captured(struct finder *f, uint64_t addr,
 	size_t mark = gr_recorder_search(recorder);
 	struct gr_error *err = gr_image_read_u64(f->scan->image, addr, ret);
 
-	gr_recorder_end_search(recorder, mark,
-			       !err && gr_image_is_mapped(f->scan->image,
-							  *ret));
+	gr_recorder_end_search(
+		recorder, mark,
+		recorder && !err && gr_image_is_mapped(f->scan->image, *ret));
 	if (gr_error_catch(&err, GR_ERROR_NOT_SAVED))
 		*ret = 0;
 	return err;
@@ -335,7 +335,10 @@ static struct gr_error *match_closure(struct finder *f, uint64_t addr,
 		return note_named_defer(f, class, at->addr);
 	err = count_captured(f, pc, &n);
 	for (size_t i = 1; !err && i <= n; i++) {
-		err = read_captured(f, addr + i * GR_WORD_BYTES, &value);
+		err = gr_runtime_step(&f->scan->rt, 1);
+		if (!err)
+			err = read_captured(f, addr + i * GR_WORD_BYTES,
+					    &value);
 		if (gr_error_catch(&err, GR_ERROR_FAULT))
 			return NULL;
 		if (!err)

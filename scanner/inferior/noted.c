@@ -4,7 +4,7 @@
  * copied while it stands still, and be read again from the copy.
  */
 #include "base/cleanup.h"
-#include "base/word_set.h"
+#include "base/number_set.h"
 #include "inferior/image_internal.h"
 
 enum {
@@ -14,9 +14,8 @@ enum {
 };
 
 struct gr_noted {
-	struct gr_word_set pages; /**< The first word of each page. */
-	uint64_t count;
-	uint64_t last; /**< The page that was noted last, plus 1. */
+	struct gr_number_set pages; /**< Their numbers. */
+	uint64_t last;		    /**< The one noted last, plus 1. */
 	bool is_over;
 };
 
@@ -24,7 +23,7 @@ void gr_noted_destroy(struct gr_noted *noted)
 {
 	if (!noted)
 		return;
-	gr_word_set_deinit(&noted->pages);
+	gr_number_set_deinit(&noted->pages);
 	free(noted);
 }
 
@@ -32,18 +31,15 @@ struct gr_error *gr_noted_add(struct gr_noted *noted, uint64_t addr,
 			      uint64_t bytes)
 {
 	uint64_t page = addr / GR_PAGE_BYTES;
+	bool is_new;
 
 	if (!noted || noted->is_over || !bytes || bytes > MAX_NOTE_BYTES)
 		return NULL;
 	for (; page <= (addr + bytes - 1) / GR_PAGE_BYTES; page++) {
-		uint64_t at = page * GR_PAGE_BYTES;
-
-		if (noted->count >= MAX_PAGES || page + 1 == noted->last ||
-		    gr_word_set_has(&noted->pages, at, GR_WORD_BYTES))
+		if (noted->pages.count >= MAX_PAGES || page + 1 == noted->last)
 			continue;
-		if (!gr_word_set_add(&noted->pages, at, GR_WORD_BYTES))
+		if (!gr_number_set_add(&noted->pages, page, &is_new))
 			return &gr_enomem;
-		noted->count++;
 		noted->last = page + 1;
 	}
 	return NULL;
@@ -60,23 +56,22 @@ struct gr_error *gr_image_note_fetches(struct gr_image *image, bool is_noting)
 
 uint64_t gr_image_noted_pages(const struct gr_image *image)
 {
-	return image->noted ? image->noted->count : 0;
+	return image->noted ? image->noted->pages.count : 0;
 }
 
 struct gr_error *gr_image_plan_noted(struct gr_image *image)
 {
-	struct gr_word_set_pages at = { 0 };
-	const uint64_t *bits;
+	const struct gr_number_set *pages =
+		image->noted ? &image->noted->pages : NULL;
 	struct gr_error *err = NULL;
-	uint64_t page;
 
 	image->plan.size = image->kept_ranges = 0;
-	if (!image->noted)
-		return NULL;
-	gr_word_set_sort(&image->noted->pages);
-	while (!err &&
-	       gr_word_set_next_page(&image->noted->pages, &at, &page, &bits))
-		err = gr_image_plan(image, page, page + GR_PAGE_BYTES);
+	for (size_t i = 0; pages && !err && i < pages->nslots; i++) {
+		uint64_t page = (pages->slots[i] - 1) * GR_PAGE_BYTES;
+
+		if (pages->slots[i])
+			err = gr_image_plan(image, page, page + GR_PAGE_BYTES);
+	}
 	return err;
 }
 
