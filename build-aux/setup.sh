@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What quickstart and run-tests share: packages, and a build in a folder of
-# its own. Sourced; the script that does so sets src and name.
+# What quickstart, run-tests and make-tour share: packages, and a build in a
+# folder of its own. Sourced; the script that does so sets src and name.
 
 say() {
 	printf '%s: %s\n' "$name" "$*"
@@ -115,5 +115,7 @@ build_in() {
 	quietly "the build" "$dir/make.log" make -C "$dir" -j"$(processors)"
 }
 
-# At once, before packages are installed for a build that cannot succeed.
-[ -w "$src/build" ] || need_writable "$src"
+# Before packages are installed for a build that cannot succeed.
+need_writable_tree() {
+	[ -w "$src/build" ] || need_writable "$src"
+}

@@ -63,11 +63,11 @@ why_not_whole() {
 	esac
 }
 
-# run_pytest SUITE [PYTEST-ARGUMENT]...: none of its tests may be selected if
-# the variable may_be_empty is set.
+# run_pytest SUITE whole|selected [PYTEST-ARGUMENT]...: where tests are selected,
+# there may be none.
 run_pytest() {
-	suite=$1 pytest_log=build/pytest-$1.log
-	shift
+	suite=$1 pytest_log=build/pytest-$1.log extent=$2
+	shift 2
 	keep_status build/pytest.status pytest "$@" | tee "$pytest_log"
 	status=$(kept_status build/pytest.status)
 	summary=$(grep -E '^=* ?([0-9]+ [a-z]+(, [0-9]+ [a-z]+)*|no tests ran) in [0-9.]+' \
@@ -78,7 +78,7 @@ run_pytest() {
 	skipped=$(counted skipped "$summary")
 	broken=$((${broken:-0} + ${errors:-0}))
 	reason=$(why_not_whole "$status" "$summary" "$broken")
-	if [ "$status" = 5 ] && [ -z "${may_be_empty:-}" ]; then
+	if [ "$status" = 5 ] && [ "$extent" = whole ]; then
 		reason="there is no test"
 	elif [ "$status" = 5 ]; then
 		say "$suite: no test is selected"

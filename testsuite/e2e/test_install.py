@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from session import TOP, environment, run_cli
+from targets import GDB
 
 BUILD = Path(environment()["GOREF_BUILD_DIR"])
 NOBODY = 65534
@@ -52,9 +53,10 @@ def test_prefix_of_make_install(built, tmp_path):
     assert f"source {prefix}/share/goref/goref.py" in told
     runs(prefix / "bin/goref")
     loader = prefix / "share/goref/goref.py"
-    gdb = ["gdb", "-nx", "-batch", "-x", loader, "-ex", "goref --version"]
+    gdb = [GDB, "-nx", "-batch", "-x", loader, "-ex", "info goref"]
     done = subprocess.run(gdb, capture_output=True, text=True)
-    assert "No module" not in done.stderr, done.stderr
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert "goref-gdb" in done.stdout
     for folder in ("bin", "share/man/man1"):
         assert os.listdir(prefix / folder)
     # What gdb's Python compiles on first use.
@@ -64,11 +66,13 @@ def test_prefix_of_make_install(built, tmp_path):
 
 
 def test_two_prefixes(built, tmp_path):
-    """The paths are those of the last one, and the build's own again."""
+    """Each has its own paths."""
     for name in ("a", "b"):
         make("install", f"prefix={tmp_path / name}")
     for name in ("a", "b"):
-        runs(tmp_path / name / "bin/goref")
+        goref = tmp_path / name / "bin/goref"
+        assert f"{tmp_path / name}/share/goref" in goref.read_text()
+        runs(goref)
 
 
 def test_destdir(built, tmp_path):
@@ -100,9 +104,10 @@ def test_uninstall_leaves_others_alone(built, tmp_path):
     assert names_in(tmp_path) == before
 
 
-@pytest.mark.parametrize("prefix", ["/usr", "/usr/local"])
-def test_folders_of_the_system_stay(prefix):
+@pytest.mark.parametrize("written", ["/usr", "/usr/local", "//usr/local/"])
+def test_folders_of_the_system_stay(written):
     """Folders of the system stay, even if they are empty."""
+    prefix = written.replace("//", "/").rstrip("/")
     script = (TOP / "build-aux/remove-folders").read_text()
     # Names what would be removed, in place of the command.
     script = script.replace("rmdir", "echo").replace("2>/dev/null", "")
@@ -110,8 +115,8 @@ def test_folders_of_the_system_stay(prefix):
     folders = ["bin", "lib/goref", "libexec/goref", "share/man/man1",
                "share/goref/python"]  # fmt: skip
     done = subprocess.run(
-        ["sh", "-c", script, "sh", "", prefix]
-        + [f"{prefix}/{folder}" for folder in folders],
+        ["sh", "-c", script, "sh", "", written]
+        + [f"{written}/{folder}" for folder in folders],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout.split() == [
