@@ -29,9 +29,9 @@ enum {
 	GR_FRAME_MAX_BYTES = 64 << 20,
 	/**
 	 * All frames except those of pages may together have this many bytes
-	 * for each byte of the file. Files that goref writes have at most 2: of
-	 * a very regular list of mappings, zstd makes a thousandth, but the rest
-	 * of the file is larger.
+	 * for each byte of the file. Files of the tests have 4 at most. A single
+	 * frame may have more, tables up to 31 for each packed byte and a very
+	 * regular list of mappings a thousand: the rest of the file is larger.
 	 */
 	GR_FRAME_EXPANSION = 256,
 };

@@ -307,7 +307,8 @@ static struct gr_error *pay(struct reader *r, uint64_t bytes)
 }
 
 /* Note which words of a page are there. The first page of a new stretch also
- * takes a page for the bits of its neighbours. */
+ * takes a page for the bits of its neighbours. That of 64 other pages is paid for
+ * once it is resident: each frame has 1,024 at most, and asks before it. */
 static struct gr_error *note_words(struct reader *r,
 				   const struct gr_page_words *page)
 {

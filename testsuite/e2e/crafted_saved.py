@@ -199,16 +199,23 @@ def page_frames(frames, count=400):
     return [*made, frames[-1]]
 
 
-def pages_apart(frames, count=32):
-    """Each page lies in another stretch of the set of words."""
-    step = (64 << 20) // 4096
-    size = count * 1024 * (64 << 20)
-    made = _with_memory(frames, 1 << 20, size)
+def _pages_apart(frames, count, step):
+    made = _with_memory(frames, 1 << 20, count * 1024 * step * 4096)
     made += [
         _packed(PAGES, _batch(1024, step, 256 + i * 1024 * step))
         for i in range(count)
     ]  # fmt: skip
     return [*made, frames[-1]]
+
+
+def pages_apart(frames):
+    """Each page lies in another stretch of the set of words."""
+    return _pages_apart(frames, 32, (64 << 20) // 4096)
+
+
+def pages_64_apart(frames):
+    """Each page needs another page of the set's bits."""
+    return _pages_apart(frames, 400, 64)
 
 
 def bytes_apart(frames, pages=200):
@@ -603,18 +610,31 @@ def no_bounds(frames):
     return [description.frame(), *frames[1:]]
 
 
-ALL = (
-    memory, segments, segments_named, files, threads, modules, mappings,
-    resident, paths, rows_that_lack, sizes, image_sizes, table_frames,
-    module_frames, unknown_frame, long_end, long_layout, many_frames,
-    page_frames, pages_apart, bytes_apart, tower, tower_of_pointers,
-    tower_of_variables, deep, ring, same_fields, wide, wide_records,
-    long_names, atomics, arrays, many_types, many_variables, many_functions,
-    many_constants, many_locals, many_captures, locals_of_all, large_index,
-    full_index, names, many_names, program_headers, section_headers, symbols,
-    notes, small, small_segments, small_modules, small_tables, small_pages,
-    no_bounds,
-)  # fmt: skip
+# What each is refused for within 128 MB; those that are answered have nothing.
+ALL = {
+    **dict.fromkeys(
+        (many_frames, tower, tower_of_pointers, tower_of_variables, deep, ring,
+         same_fields, long_names, atomics, arrays, many_types, many_variables,
+         many_functions, many_constants, many_locals, many_captures, names,
+         many_names, program_headers, section_headers, symbols, notes,
+         no_bounds),
+        "",
+    ),
+    **dict.fromkeys(
+        (memory, segments, segments_named, files, threads, mappings, resident,
+         paths, long_layout, page_frames, pages_apart, pages_64_apart,
+         bytes_apart, small_pages),
+        "not enough memory: more than",
+    ),
+    **dict.fromkeys(
+        (modules, rows_that_lack, sizes, image_sizes, table_frames,
+         module_frames, unknown_frame, long_end, wide, large_index, full_index,
+         small, small_segments, small_modules, small_tables),
+        "is damaged (",
+    ),
+    wide_records: "has no field",
+    locals_of_all: "lacks this answer about a function",
+}  # fmt: skip
 UNPAID = (small, small_segments, small_modules, small_tables)
 
 

@@ -10,7 +10,7 @@ from session import environment
 # the kernel counts, so a small one starts the command.
 MEASURED = """
 import resource, subprocess, sys
-status = subprocess.run(sys.argv[1:]).returncode
+status = subprocess.run(sys.argv[2:], timeout=float(sys.argv[1])).returncode
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 sys.exit(status if status >= 0 else 128 - status)
 """
@@ -20,13 +20,13 @@ def run_measured(command, timeout):
     """Run a command; `used` of what is returned is the most bytes that it had
     in memory."""
     done = subprocess.run(
-        [sys.executable, "-c", MEASURED, *command],
+        [sys.executable, "-c", MEASURED, str(timeout), *command],
         capture_output=True,
         text=True,
         errors="replace",
-        timeout=timeout,
         env=environment(),
     )
+    assert "TimeoutExpired" not in done.stderr, command
     done.stdout, _, kilobytes = done.stdout[:-1].rpartition("\n")
     done.used = int(kilobytes) << 10
     return done

@@ -148,7 +148,7 @@ static void test_interrupted(void **state)
 	struct gr_error *err =
 		gr_store_unpack(dwarf, block, bytes, TABLES_STAMP, &stored);
 	assert_non_null(err);
-	assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+	assert_error_code(err, GR_ERROR_INTERRUPTED);
 	assert_int_equal(polls, 1);
 	gr_error_destroy(err);
 	free(block);

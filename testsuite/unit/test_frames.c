@@ -110,7 +110,7 @@ static void check_refused(const struct gr_byte_vector *file, const char *why)
 	struct gr_error *err = read_file(file, &count);
 
 	assert_non_null(err);
-	assert_int_equal(err->code, GR_ERROR_FORMAT);
+	assert_error_code(err, GR_ERROR_FORMAT);
 	assert_non_null(strstr(err->message, why));
 	gr_error_destroy(err);
 }
@@ -154,7 +154,7 @@ static void test_too_large(void **state)
 	} rows[] = {
 		{ GR_FRAME_PAGES, GR_BATCH_MAX_BYTES + 1, "too large" },
 		{ GR_FRAME_TABLES, GR_FRAME_MAX_BYTES + 1, "too large" },
-		{ GR_FRAME_END, 1, "end" },
+		{ GR_FRAME_END, 1, "its end has data" },
 	};
 
 	(void)state;
@@ -189,7 +189,7 @@ static void test_asked(void **state)
 	gr_frame_reader_ask(r, refuse, &asked);
 	struct gr_error *err = gr_frame_read(r, &frame);
 	assert_non_null(err);
-	assert_int_equal(err->code, GR_ERROR_MEMORY_LIMIT);
+	assert_error_code(err, GR_ERROR_MEMORY_LIMIT);
 	assert_int_equal(asked, sizeof(text));
 	gr_error_destroy(err);
 	gr_frame_reader_destroy(r);

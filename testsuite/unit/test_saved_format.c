@@ -233,12 +233,12 @@ static void test_rows_are_asked_for(void **state)
 	uint64_t polls = asked.polls;
 	asked = (struct asked){ .most = BYTES - 1 };
 	err = read_ranges(bytes, &asked, &n);
-	assert_int_equal(err->code, GR_ERROR_MEMORY_LIMIT);
+	assert_error_code(err, GR_ERROR_MEMORY_LIMIT);
 	assert_int_equal(n, 0);
 	gr_error_destroy(err);
 	asked = (struct asked){ .most = BYTES, .last_poll = polls - 1 };
 	err = read_ranges(bytes, &asked, &n);
-	assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+	assert_error_code(err, GR_ERROR_INTERRUPTED);
 	assert_int_equal(asked.polls, polls - 1);
 	assert_true(n < NRANGES);
 	gr_error_destroy(err);
