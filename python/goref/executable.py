@@ -8,9 +8,8 @@ ever run."""
 import os
 from typing import NamedTuple
 
-from . import corefile, elf
+from . import corefile, elf, shell
 from .elf import shown
-from .shell import chosen_gdb
 
 
 class NotFoundError(Exception):
@@ -60,7 +59,7 @@ def find(core: str) -> Found:
         origin = corefile.origin(core)
     except OSError as problem:
         raise NotFoundError(f"{core}: {problem.strerror}") from None
-    give = f"give it: `{chosen_gdb()}goref core EXE {shown(core)}'"
+    give = f"give it: `{shell.command('core', 'EXE', shown(core))}'"
     if origin is None:
         raise NotFoundError(
             f"{shown(core)} does not name its executable: {give}"

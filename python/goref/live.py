@@ -3,8 +3,9 @@
 
 import subprocess
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import suppress
 from typing import Any
 
 import gdb
@@ -42,33 +43,44 @@ class _Deadline(Progress):
         else:
             super().__call__(done, total)
 
+    @contextmanager
+    def held(self, owned: Owned) -> Iterator[None]:
+        """A context in which the process stands still, until end_s."""
+        self.owned = owned
+        try:
+            yield
+        finally:
+            self.owned = None
+            self.end_s = None
+
 
 class Watch:
     """A context in which the process that we stop goes on even if we die: a
     watcher process of ours resumes it, or else, until the process stands still,
     the kernel (Lifeline)."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, is_stopped: bool) -> None:
+        """is_stopped: by somebody else, who lets it go on."""
         self.pid = pid
+        self.is_stopped = is_stopped
         self.watcher: subprocess.Popen[bytes] | None = None
         self.lifeline = ExitStack()
 
     def __enter__(self) -> "Watch":
-        # Somebody else's wish, then.
-        is_stopped = standing.of(self.pid) is standing.Standing.STOPPED
+        wish = ["stopped"] if self.is_stopped else []
         start = target.start_time(self.pid)
         path = native.program(_WATCHER)
         if not path:
             raise gdb.GdbError(f"goref: no {_WATCHER}: not built?")
         self.watcher = subprocess.Popen(
-            [path, str(self.pid), start or "0", *["stopped"] * is_stopped],
+            [path, str(self.pid), start or "0", *wish],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
         try:
             self._wait_until_ready(self.watcher)
-            if not is_stopped:
+            if not self.is_stopped:
                 self.lifeline.enter_context(Lifeline(self.pid))
         except BaseException:
             self.__exit__()
@@ -234,9 +246,10 @@ class Look:
         """Do what needs the process to stand still."""
         limit = self.max_pause_ms
         before = standing.of(self.pid)
+        is_stopped = before is standing.Standing.STOPPED
         begin = None
         try:
-            with Owned() as owned, Watch(self.pid) as watch:
+            with Owned() as owned, Watch(self.pid, is_stopped) as watch:
                 begin = time.monotonic()
                 in_time = self._in_time(work, begin, owned, watch)
                 stood_s = time.monotonic() - begin
@@ -271,9 +284,8 @@ class Look:
     ) -> bool:
         """Do work, unless its time, counted from begin, runs out."""
         limit = self.max_pause_ms
-        self.progress.owned = owned
         try:
-            with ExitStack() as held:
+            with self.progress.held(owned), ExitStack() as held:
                 self._stop(held, owned)
                 watch.all_stopped()
                 if limit is not None:
@@ -284,9 +296,6 @@ class Look:
                 work()
         except TimeoutError:
             return False
-        finally:
-            self.progress.owned = None
-            self.progress.end_s = None
         return True
 
     def _stop(self, held: ExitStack, owned: Owned) -> None:

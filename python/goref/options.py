@@ -533,7 +533,8 @@ REFS = Option("refs", "List the references from the object.")
 PRINT = Option("print", "Print the value, too, as Delve does.")
 VALUES = Option(
     "values",
-    "Also write values: texts of panics, labels of goroutines, keys of maps.",
+    "Also write values: texts of panics, labels of goroutines, keys of maps, "
+    "addresses of sockets.",
 )
 REFERRERS = Option("referrers", "List the references to the object.")
 

@@ -5,7 +5,7 @@ import os
 import shlex
 
 
-def chosen_gdb() -> str:
+def _chosen_gdb() -> str:
     """What stands before such a command: the gdb that this one was told to
     use, with a space behind it; nothing for the default."""
     name = os.environ.get("GDB") or "gdb"
@@ -14,4 +14,4 @@ def chosen_gdb() -> str:
 
 def command(*words: str) -> str:
     """A goref command."""
-    return chosen_gdb() + shlex.join(["goref", *words])
+    return _chosen_gdb() + shlex.join(["goref", *words])

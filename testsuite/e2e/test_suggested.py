@@ -3,6 +3,7 @@
 GDB names."""
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -81,3 +82,15 @@ def test_gdb_is_named_in_messages(core, other_gdb):
     ):
         done = run_cli(words, env=env)
         assert done.returncode and begin + instead in done.stderr
+
+
+def test_names_are_quoted(core, tmp_path):
+    """A command can be pasted although a name has a blank."""
+    moved = tmp_path / "my core"
+    # No executable of that name is anywhere.
+    data = core.core.read_bytes()
+    moved.write_bytes(re.sub(rb"(?<=/)leaky(?=\0)", b"gone!", data))
+    done = run_cli(["core", moved])
+    assert done.returncode == 1, done.stdout
+    command = "goref core EXE " + shlex.quote(str(moved))
+    assert f"give it: `{command}'" in done.stderr, done.stderr

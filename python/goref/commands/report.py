@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import tempfile
 from collections.abc import Callable
 from datetime import datetime, timezone
@@ -96,24 +95,19 @@ def _check_outside_gdb(path: str) -> None:
 
 def _way(path: str) -> str:
     """The command that makes it."""
-    out = shlex.quote(path)
-    goref = f"{shell.chosen_gdb()}goref"
     if "save" in VERBS:
-        return (
-            f"run `goref save FILE' here, then `{goref} open FILE report "
-            f"{out}' in a shell"
-        )
+        command = shell.command("open", "FILE", "report", path)
+        return f"run `goref save FILE' here, then `{command}' in a shell"
     inferior = gdb.selected_inferior()
     kind = target.kind_of(inferior)
     if kind == "core":
         files = [target.exe_path(inferior), target.core_path(inferior)]
-        names = " ".join(shlex.quote(name) for name in files if name)
-        return f"run `{goref} core {names} report {out}' in a shell"
+        names = [name for name in files if name]
+        command = shell.command("core", *names, "report", path)
+        return f"run `{command}' in a shell"
     if kind == "native":
-        return (
-            f"detach, then run `{goref} attach {inferior.pid} report {out}' "
-            "in a shell"
-        )
+        command = shell.command("attach", str(inferior.pid), "report", path)
+        return f"detach, then run `{command}' in a shell"
     return "take a core with `gcore', then run `goref core'"
 
 

@@ -17,8 +17,8 @@ attached to a ticket; a browser opens it without a network.""",
     "FILE",
     """\
 The page has names, types, sizes and addresses of the program. Without --values,
-it has no values: texts of panics, labels of goroutines with their keys, and
-keys of maps are left out.
+it has no values: texts of panics, labels of goroutines with their keys, keys of
+maps and addresses of sockets are left out.
 
 The page has the rows of each tree and table that keep most alive, and says what
 it leaves out. It has 0.2 to 1 MB as a rule, and 10 MB at most. If an answer

@@ -21,7 +21,8 @@ def about(document: Mapping[str, Any]) -> Element:
         "Values of the program are in it (--values)."
         if document["with_values"]
         else "Values of the program are left out: texts of panics, labels of "
-        "goroutines with their keys, keys of maps. --values adds them."
+        "goroutines with their keys, keys of maps, addresses of sockets. "
+        "--values adds them."
     )
     whole = (
         "goref has seen all of the heap."
