@@ -107,13 +107,16 @@ def test_attach_gives_up_when_it_takes_too_long(counting):
     assert counter.goes_on()
 
 
+# One for the answer, and one for each copy that is searched (scanner/live.c).
+MOST_STOPS = 5
+
+
 @variants("stripped")
 def test_attach_to_what_changes_while_it_is_searched(farm, variant, tmp_path):
     """Without debug information the heap and the scheduler are known by what
     must hold of them, and of a busy process it does not at all times."""
     skip_if(attach_reason())
     process = farm.process("churn", variant)
-    stops = 0
     for _ in range(10):
         done = run_cli(
             ["attach", process.pid, "--json"],
@@ -122,10 +125,10 @@ def test_attach_to_what_changes_while_it_is_searched(farm, variant, tmp_path):
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["reached"]["objects"] > 1000
         assert tracer_of(process.pid) == 0
-        stops += done.stderr.count("stood still")
-    # What does not fit together is read again, which nearly always helps: one
-    # stop for each look, and seldom another one for the search.
-    assert stops <= 13
+        # What does not fit together is read again, which nearly always
+        # helps; else it is copied for the search.
+        stops = done.stderr.count("stood still")
+        assert 1 <= stops <= MOST_STOPS
 
 
 # A scan that says of a running process that its runtime was not found yet.

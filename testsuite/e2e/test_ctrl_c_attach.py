@@ -11,11 +11,11 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from counters import BUSY, CENTRAL, threads_of, tracer_of
+from counters import BUSY, CENTRAL, settles, threads_of, tracer_of
 from session import GOREF, environment, start_command
 from waiting import comes, looks, some_moment
 
-# For each row. Before a release: GOREF_STOPS=300.
+# For each row. HACKING.md says how many before a release.
 MOMENTS = int(os.environ.get("GOREF_STOPS", "5"))
 SECONDS = 120
 
@@ -33,11 +33,6 @@ VERBS = [
 ]  # fmt: skip
 
 
-def heed_sigint():
-    """Restore SIGINT: a job in the background and its children ignore it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def start(command, folder, stdin=subprocess.DEVNULL):
     return subprocess.Popen(
         [*map(str, command)],
@@ -47,21 +42,22 @@ def start(command, folder, stdin=subprocess.DEVNULL):
         text=True,
         env=environment(),
         cwd=folder,
-        preexec_fn=heed_sigint,
     )
 
 
 def interrupt_at_some_moment(goref, pid, rng):
-    """Send SIGINT while goref holds the process. On a busy machine, the hold
-    may be over before it was seen."""
+    """Send SIGINT while goref holds the process, and return whether it did. On a
+    busy machine, the hold may be over before it was seen."""
     assert comes(lambda: tracer_of(pid) or goref.poll() is not None)
     some_moment(lambda: tracer_of(pid), rng)
     goref.send_signal(signal.SIGINT)
+    is_held = bool(tracer_of(pid))
     _, said = goref.communicate(timeout=SECONDS)
     assert "Traceback" not in said, said
     assert goref.returncode in (0, 1, 3), said
     if goref.returncode == 1:
         assert said.splitlines()[-1] == "goref: interrupted", said
+    return is_held
 
 
 def check_untouched(pid):
@@ -69,7 +65,7 @@ def check_untouched(pid):
     Go's own are SIGURG."""
     assert tracer_of(pid) == 0
     said = threads_of(pid)
-    assert re.search(r"State: [RS]", said), said
+    assert settles(pid), said
     pending = [int(mask, 16) for mask in re.findall(r"Pnd: (\w+)", said)]
     assert pending and not any(mask & GDBS_SIGNALS for mask in pending), said
 
@@ -80,7 +76,10 @@ def test_signal(counting, words, tmp_path):
     rng = random.Random(17)
     for _ in range(MOMENTS):
         goref = start([GOREF, "attach", process.pid, *words], tmp_path)
-        interrupt_at_some_moment(goref, process.pid, rng)
+        is_held = interrupt_at_some_moment(goref, process.pid, rng)
+        # By a snapshot, Ctrl-C may come when the copy is made already.
+        if is_held and "--snapshot" not in words:
+            assert goref.returncode in (1, 3)
         assert process.popen.poll() is None, "the process has ended"
         check_untouched(process.pid)
         assert counter.goes_on()
@@ -136,7 +135,6 @@ def shell():
         env={**environment(), "PS1": "> ", "TERM": "dumb"},
         encoding="utf-8",
         timeout=SECONDS,
-        preexec_fn=heed_sigint,
     )
     child.expect_exact("> ")
     yield child
@@ -166,19 +164,24 @@ def finish_line(shell, command, answer):
 
 
 def type_ctrl_c(shell, pid, rng, number):
-    if begin_to_look(shell, pid, rng):
-        shell.sendintr()
-        finish_line(shell, f"echo end''ed {number}", f"ended {number}")
+    """Return whether it came while goref held the process."""
+    if not begin_to_look(shell, pid, rng):
+        return False
+    shell.sendintr()
+    finish_line(shell, f"echo end''ed {number}", f"ended {number}")
+    return True
 
 
 def test_terminal(counting, shell):
     """The process belongs to another session."""
     process, counter = counting(CENTRAL, BUSY)
     rng = random.Random(19)
+    caught = 0
     for i in range(MOMENTS):
-        type_ctrl_c(shell, process.pid, rng, i)
+        caught += type_ctrl_c(shell, process.pid, rng, i)
         assert process.popen.poll() is None, "the process has ended"
         check_untouched(process.pid)
+    assert caught, "goref was never caught"
     assert counter.goes_on()
 
 
@@ -186,13 +189,17 @@ def test_ctrl_z(counting, shell):
     """goref stops when the process goes on, and not before."""
     process, counter = counting(CENTRAL, BUSY)
     rng = random.Random(22)
+    caught = 0
     for i in range(MOMENTS):
         if not begin_to_look(shell, process.pid, rng):
             continue
+        caught += 1
         shell.send("\x1a")
         assert comes(lambda: not tracer_of(process.pid))
         assert counter.goes_on()
+        shell.expect_exact("Stopped")
         finish_line(shell, f"kill -KILL %%; echo end''ed {i}", f"ended {i}")
+    assert caught, "goref was never caught"
 
 
 def test_terminal_and_job(counting, shell):

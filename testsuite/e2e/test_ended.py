@@ -15,7 +15,7 @@ from pprof import Profile
 from session import GOREF, environment
 from targets import attach_reason, skip_if
 from toolchains import Variant
-from waiting import comes
+from waiting import LONGEST_S, comes, looks
 
 CENTRAL = Variant("go1.24", "default")
 SIGNALS = [signal.SIGTERM, signal.SIGHUP]
@@ -25,7 +25,7 @@ def start(words, **options):
     return subprocess.Popen(
         [str(GOREF), *map(str, words)],
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
+        stdout=options.pop("stdout", subprocess.PIPE),
         stderr=subprocess.PIPE,
         text=True,
         env={**environment(), **options.pop("env", {})},
@@ -226,21 +226,22 @@ def test_twice(farm):
         assert goref.returncode == -signal.SIGHUP or "reached" in out, err
 
 
-def is_undisturbed(words, number):
-    """Is the command done as if nothing came, if it ignores a signal that it
-    and all that it runs get?"""
+def check_undisturbed(words, number, tmp_path):
+    """The command is done as if nothing came, if it ignores a signal that it
+    and all that it runs get."""
 
     def ignore():
         os.setsid()
         signal.signal(number, signal.SIG_IGN)
 
-    goref = start(words, preexec_fn=ignore)
-    while goref.poll() is None:
-        os.killpg(goref.pid, number)
-        time.sleep(0.02)
-    out, err = goref.communicate()
-    assert goref.returncode == 0 and out, err
-    return True
+    with open(tmp_path / "out", "w+") as out:
+        goref = start(words, preexec_fn=ignore, stdout=out)
+        for _ in looks():
+            if goref.poll() is not None:
+                break
+            os.killpg(goref.pid, number)
+        _, err = goref.communicate(timeout=LONGEST_S)
+        assert goref.returncode == 0 and out.tell(), err
 
 
 # As under nohup, or as a job in the background.
@@ -250,18 +251,18 @@ IGNORED = pytest.mark.parametrize(
 
 
 @IGNORED
-def test_ignored(farm, number):
+def test_ignored(farm, number, tmp_path):
     """An ignored signal stays ignored."""
     target = farm.target("counter", CENTRAL, args=("3000",))
     core = [target.exe, target.core]
-    assert is_undisturbed(["core", *core], number)
-    assert is_undisturbed(["diff", *core, *core], number)
+    check_undisturbed(["core", *core], number, tmp_path)
+    check_undisturbed(["diff", *core, *core], number, tmp_path)
 
 
 @IGNORED
-def test_ignored_while_it_attaches(counting, number):
+def test_ignored_while_it_attaches(counting, number, tmp_path):
     process, reader = counting(CENTRAL)
-    assert is_undisturbed(["attach", process.pid], number)
+    check_undisturbed(["attach", process.pid], number, tmp_path)
     assert reader.goes_on()
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from counters import BUSY, CENTRAL, attach_cli, chain
-from counters import too_short, tracer_of, truth_of
+from counters import settles, states_of, too_short, tracer_of, truth_of
 from session import GOREF, environment, left_behind, run_cli, run_gdb
 from session import run_goref, start_command
 from toolchains import variants
-from waiting import LONGEST_S, comes, some_moment
+from waiting import comes, some_moment
 
 
 @pytest.fixture(params=["freezer.state", "cgroup.freeze"])
@@ -225,19 +225,8 @@ def test_gcore_and_live_see_the_same(farm):
 # ---------------------------------------------------------- ends and stops
 
 
-def states_of(pid):
-    """Of its threads, a letter each."""
-    stats = Path(f"/proc/{pid}/task").glob("*/stat")
-    return {s.read_text().rpartition(")")[2].split()[0] for s in stats}
-
-
 def is_stopped(pid):
     return states_of(pid) == {"T"}
-
-
-def settles(pid, timeout=LONGEST_S):
-    """No thread of it is stopped, soon."""
-    return comes(lambda: not states_of(pid) & {"T", "t"}, timeout)
 
 
 def start_attach(process):

@@ -14,7 +14,7 @@ import readme
 from session import TOP, environment
 from targets import attach_reason, kernel_cores_reason, skip_if
 from toolchains import RELEASES, go_binary, go_environment
-from waiting import comes
+from waiting import LONGEST_S, comes
 
 README = (TOP / "README.md").read_text(encoding="utf-8")
 QUICKSTART = (TOP / "quickstart").read_text(encoding="utf-8")
@@ -209,8 +209,9 @@ def test_ends_with_its_processes(clone, tmp_path, name, options):
         stderr=subprocess.DEVNULL,
     )
     assert comes(lambda: making.poll() is not None or services(tour))
+    assert services(tour), "no service was started"
     making.send_signal(getattr(signal, name))
-    assert making.wait() != 0
+    assert making.wait(LONGEST_S) != 0
     assert comes(lambda: not services(tour))
     left = set(os.listdir(tour))
     assert left <= {"leaky", "notes", ".work"}

@@ -6,7 +6,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from snapshots import HELPER, NOBODY, PAUSE, Helper, children, refusal
 from snapshots import status_of
 from targets import attach_reason, skip_if
 from toolchains import Variant, build_c
+from waiting import comes, looks
 
 CENTRAL = Variant("go1.24", "default")
 
@@ -98,8 +98,7 @@ def test_traced(waiting):
 def test_stopped(waiting):
     popen = waiting(PAUSE)
     popen.send_signal(signal.SIGSTOP)
-    while not status_of(popen.pid, "State").startswith("T"):
-        time.sleep(0.01)
+    assert comes(lambda: status_of(popen.pid, "State").startswith("T"))
     assert refusal(popen.pid).startswith("it is stopped")
     popen.send_signal(signal.SIGCONT)
     assert Helper(popen.pid).end() == 0
@@ -107,17 +106,17 @@ def test_stopped(waiting):
 
 def test_ended():
     popen = subprocess.Popen(["true"])
-    while not status_of(popen.pid, "State").startswith("Z"):
-        time.sleep(0.01)
+    assert comes(lambda: status_of(popen.pid, "State").startswith("Z"))
     assert refusal(popen.pid) == "it has ended"
     popen.wait()
 
 
 def test_never_in_the_kernel(waiting):
     popen = waiting(SPIN)
-    reason = refusal(popen.pid)
-    while "does not stop" in reason:  # it waits for a processor
+    for _ in looks():
         reason = refusal(popen.pid)
+        if "does not stop" not in reason:  # it may wait for a processor
+            break
     assert reason.startswith("none of its threads waits in the kernel")
     assert status_of(popen.pid, "TracerPid") == "0"
 

@@ -63,7 +63,6 @@ def test_ctrl_c(process):
         stderr=subprocess.PIPE,
         text=True,
         env=environment(),
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert comes(lambda: tracer_of(process.pid) or goref.poll() is not None)
     goref.send_signal(signal.SIGINT)
