@@ -12,16 +12,23 @@ struct places {
 	struct gr_range_vector ranges;
 };
 
-static bool add_places(struct places *p, const struct gr_mappings *mappings)
+static struct gr_error *add_place(struct places *p, uint64_t start,
+				  uint64_t end)
 {
-	for (size_t i = 0; i < mappings->list.size; i++)
-		if (!gr_range_vector_append(
-			    &p->ranges,
-			    (struct gr_range){ mappings->list.data[i].start,
-					       mappings->list.data[i].end,
-					       NULL }))
-			return false;
-	return true;
+	if (!gr_range_vector_append(&p->ranges,
+				    (struct gr_range){ start, end, NULL }))
+		return &gr_enomem;
+	return gr_runtime_step(&p->scan->rt, 1);
+}
+
+static struct gr_error *add_places(struct places *p,
+				   const struct gr_mapping_vector *list)
+{
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < list->size; i++)
+		err = add_place(p, list->data[i].start, list->data[i].end);
+	return err;
 }
 
 static int compare_ranges(const void *a, const void *b)
@@ -50,18 +57,29 @@ static void join(struct gr_range_vector *ranges)
 static struct gr_error *find_places(struct places *p)
 {
 	const struct gr_image *image = p->scan->image;
+	const struct gr_mapping_vector *segments =
+		&gr_image_segments(image)->list;
+	const struct gr_mapping_vector *files =
+		&gr_image_file_mappings(image)->list;
 	const struct gr_ranges *memory = gr_image_ranges(image);
 	struct gr_runtime *rt = &p->scan->rt;
+	size_t count = segments->size + files->size + memory->count;
+	// The sort needs as much again.
+	struct gr_error *err =
+		gr_image_want(image, 2 * count * sizeof(*memory->data));
 
-	if (!add_places(p, gr_image_segments(image)) ||
-	    !add_places(p, gr_image_file_mappings(image)))
-		return &gr_enomem;
-	for (size_t i = 0; i < memory->count; i++)
-		if (!gr_range_vector_append(&p->ranges, memory->data[i]))
-			return &gr_enomem;
-	struct gr_error *err = gr_sort(p->ranges.data, p->ranges.size,
-				       sizeof(*memory->data), compare_ranges,
-				       rt->poll, rt->poll_ctx);
+	if (!err && !gr_range_vector_reserve(&p->ranges, count))
+		err = &gr_enomem;
+	if (!err)
+		err = add_places(p, segments);
+	if (!err)
+		err = add_places(p, files);
+	for (size_t i = 0; !err && i < memory->count; i++)
+		err = add_place(p, memory->data[i].start, memory->data[i].end);
+	if (!err)
+		err = gr_sort(p->ranges.data, p->ranges.size,
+			      sizeof(*memory->data), compare_ranges, rt->poll,
+			      rt->poll_ctx);
 	if (!err)
 		join(&p->ranges);
 	return err;

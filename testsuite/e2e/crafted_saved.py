@@ -112,6 +112,17 @@ def image_sizes(frames):
 # ------------------------------------------------------------------- frames
 
 
+def segments_and_threads(frames):
+    """Each register of a thread may lead to one of the segments."""
+    description = saved_parts.Description(frames[0].unpack())
+    count = 500_000
+    row = signed(1) + varint(1) + varint(0) * 2 + text(None)
+    description.add("segments", row * count, count, 2 * count)
+    row = b"".join(varint(0) for _ in saved_parts.THREAD)
+    description.add("threads", row * 1000, 1000)
+    return [description.frame(), *frames[1:]]
+
+
 def _packed(kind, data):
     return saved_file.Frame(kind, len(data), saved_file.zstd("-3", data))
 

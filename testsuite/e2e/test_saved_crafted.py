@@ -80,6 +80,20 @@ def test_no_row_is_free(whole, kind, tmp_path):
     assert done.used < 64 << 20
 
 
+def test_saved_again(whole, tmp_path):
+    """It ends when poll says so."""
+    path, out = tmp_path / "crafted.goref", tmp_path / "again.goref"
+    craft = crafted_saved.segments_and_threads
+    path.write_bytes(crafted_saved.make(craft, whole))
+    done = scan(path, "--polls", "--save", out)
+    assert done.returncode == 0, done.stderr
+    polls = count_polls(done)
+    for last in (polls // 3, polls // 2, polls - 1):
+        done = scan(path, "--polls", "--save", out, "--last-poll", str(last))
+        assert errors(done) == ["goref-scan: poll has ended it"], last
+        assert count_polls(done) == last, polls
+
+
 def test_one_line(whole, tmp_path):
     """What a person sees of it."""
     path = tmp_path / "crafted.goref"
