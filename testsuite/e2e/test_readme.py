@@ -40,7 +40,11 @@ EXEMPT = {
 WHOLE = ("goref report", "goref verify", "goref attach", "goref core")
 PLACE = "/srv/goref-gdb/"  # of the clone in the transcripts
 # Lines of which only the beginning is the same everywhere.
-BEGINNINGS = ("resident: at most",)
+BEGINNINGS = (
+    "resident: at most",
+    # The call of the first goroutine that waits, whichever that is.
+    "  in main.(*Shop).",
+)
 # Lines of a core that the kernel wrote.
 BY_KERNEL = ("ended by SIGABRT", "stopped by SIGABRT", "resident: at most")
 
