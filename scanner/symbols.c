@@ -41,8 +41,8 @@ static bool has_go_section(const struct gr_scan *scan, size_t module)
 
 /* Find the layout of the runtime by search. What the search looks at is all of
  * the program's data: it is not recorded. */
-static struct gr_error *search_layout(struct gr_scan *scan, size_t module,
-				      const struct gr_elf *elf)
+static struct gr_error *search_with_cache(struct gr_scan *scan, size_t module,
+					  const struct gr_elf *elf)
 {
 	const struct gr_target_module *m = &scan->target.modules[module];
 	struct gr_search_kept kept = { 0 }, before;
@@ -63,14 +63,14 @@ static struct gr_error *search_layout(struct gr_scan *scan, size_t module,
 }
 
 /* Find the layout of the runtime, or read it from the saved file. */
-static struct gr_error *find_layout(struct gr_scan *scan, size_t module,
-				    const struct gr_elf *elf)
+static struct gr_error *obtain_layout(struct gr_scan *scan, size_t module,
+				      const struct gr_elf *elf)
 {
 	struct gr_runtime *rt = &scan->rt;
 	struct gr_error *err;
 
 	if (!scan->stored)
-		return search_layout(scan, module, elf);
+		return search_with_cache(scan, module, elf);
 	err = gr_layout_restore(scan->stored->layout, &rt->layout);
 	if (gr_error_catch(&err, GR_ERROR_LAYOUT))
 		return gr_error_format(
@@ -102,7 +102,7 @@ static struct gr_error *search_runtime(struct gr_scan *scan, size_t module)
 	err = gr_module_open(&scan->target.modules[module], &elf);
 	if (err)
 		return err;
-	err = find_layout(scan, module, &elf);
+	err = obtain_layout(scan, module, &elf);
 	gr_elf_deinit(&elf);
 	if (gr_error_catch(&err, GR_ERROR_NOT_GO))
 		return gr_error_format(GR_ERROR_NOT_GO,

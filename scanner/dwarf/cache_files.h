@@ -22,6 +22,11 @@ struct gr_dwarf_key {
 bool gr_dwarf_key_of(const char *path, const char *build_id,
 		     struct gr_dwarf_key *key);
 
+struct stat;
+/** Does @p status still describe the file of the key? */
+bool gr_dwarf_key_fits(const struct gr_dwarf_key *key,
+		       const struct stat *status);
+
 enum gr_cache_kind {
 	GR_CACHE_TABLES,  /**< Tables of debug information. */
 	GR_CACHE_RUNTIME, /**< What the search for the runtime has found. */

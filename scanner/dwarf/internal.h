@@ -180,11 +180,6 @@ struct gr_error *gr_ranges_read(struct gr_dwarf *dwarf, Dwarf_Die handle,
 bool gr_ranges_off(struct gr_dwarf *dwarf, Dwarf_Attribute attr,
 		   Dwarf_Half form, uint64_t *ret);
 
-struct stat;
-/** cache_files.c: does @p status still describe the file of the key? */
-bool gr_dwarf_key_fits(const struct gr_dwarf_key *key,
-		       const struct stat *status);
-
 /**
  * store.c: pack all tables, answers and names into one block of bytes. The
  * caller frees it with free(). @p stamp tells a reader the form of the block.

@@ -3,8 +3,9 @@
  * Which types hold pointers. The compiler of plans enters only these, so that
  * nested structs of numbers cost little.
  */
+#include "mark/type_holds.h"
+
 #include "base/vector.h"
-#include "mark/type_plan.h"
 
 enum {
 	MAX_DEPTH = 40,		/* of types inside types */

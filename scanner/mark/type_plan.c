@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mark/type_plan.h"
+#include "mark/type_holds.h"
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"

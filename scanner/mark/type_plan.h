@@ -138,23 +138,6 @@ void gr_type_plans_deinit(struct gr_type_plans *plans);
 const struct gr_type_plan *gr_type_plan_compile(struct gr_type_plans *plans,
 						gr_type_id type);
 
-/** type_holds.c: the visits of types and fields that all plans together may
- * still make: a number for each type and field, plus a constant. */
-uint64_t gr_type_plans_visits_left(const struct gr_type_plans *plans);
-
-/** type_holds.c: account for visits; false: poll has refused, then or before. */
-bool gr_type_plans_step(struct gr_type_plans *plans, uint64_t nvisits);
-
-/** type_holds.c: make room for that many types; false: no memory. */
-bool gr_type_holds_grow(struct gr_type_plans *plans, size_t count);
-
-/**
- * type_holds.c: may a value of the type hold pointers? It may if there are no
- * visits left. Each type is looked into once.
- */
-bool gr_type_may_hold(struct gr_type_plans *plans, gr_type_id id,
-		      unsigned int depth);
-
 /** The plan of a type that is in use (id below gr_types_count()). */
 static inline const struct gr_type_plan *
 gr_type_plan_get(struct gr_type_plans *p, gr_type_id type)

@@ -465,7 +465,8 @@ static inline void gr_walk_note_read(const struct gr_walk *w, const void *host,
 	gr_recorder_note(w->rt->recorder, host, bytes);
 }
 
-/** No slice has so many elements: no address has more bits. */
+/** No slice has so many elements, unless they have no size: no address has more
+ * bits. */
 #define GR_WALK_MAX_COUNT (UINT64_C(1) << 47)
 
 /** Note a length or a capacity. A stale variable may have any number. */

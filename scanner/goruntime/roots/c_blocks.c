@@ -57,8 +57,7 @@ static struct gr_error *is_c_arena(struct gr_runtime *rt,
 			      gr_image_read_u64(rt->image, m->start, &arena);
 }
 
-/* May blocks be in this mapping?
- * first: its first resident page. */
+/* May blocks be in this mapping? @p first is its first resident page. */
 static struct gr_error *is_candidate(struct gr_runtime *rt,
 				     const struct gr_heap_arenas *arenas,
 				     const struct gr_mapping *m, uint64_t first,

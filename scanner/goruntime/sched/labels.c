@@ -101,14 +101,14 @@ static struct gr_error *learn_map(struct labels *l, struct gr_types *types,
 				  const struct gr_type *map, bool *is_fine)
 {
 	l->is_map = true;
-	*is_fine = is_string(types, map->key) && is_string(types, map->elem);
+	// Only buckets: the releases with groups have lists of labels.
+	*is_fine = is_string(types, map->key) && is_string(types, map->elem) &&
+		   !l->rt->layout.swiss_map.size_bytes;
 	if (!*is_fine)
 		return NULL;
 	struct gr_error *err =
 		gr_map_find_shape(&l->rt->layout, types, map, &l->shape);
-	// Only buckets: the releases with groups have lists of labels.
-	*is_fine = !err && !l->rt->layout.swiss_map.size_bytes &&
-		   l->shape.bytes <= MAX_BUCKET_BYTES &&
+	*is_fine = !err && l->shape.bytes <= MAX_BUCKET_BYTES &&
 		   is_within(&l->shape, &l->shape.key) &&
 		   is_within(&l->shape, &l->shape.elem);
 	return err;
