@@ -251,27 +251,59 @@ def block_headers(path):
     return found
 
 
-def move_blocks(path, address):
-    """Move the segment with most blocks, from its first block on, to an address.
-    Returns the number of these blocks."""
-    headers = block_headers(path)
+def run_of_blocks(path):
+    """Where the most blocks that lie one behind another begin and end, and their
+    number. What the kernel has mapped beside them may be the runtime's."""
     core = mutate.Core(path)
-    rows = [list(mutate.HEADER.unpack_from(core.data, at))
-            for at in core.headers]  # fmt: skip
-
-    def blocks(row):
-        return [x for x in headers if row[3] <= x < row[3] + row[5]]
-
-    row = max((r for r in rows if r[0] == 1), key=lambda r: len(blocks(r)))
-    inside = blocks(row)
-    skipped = inside[0] - row[3]
-    row[2:7] = (row[2] + skipped, address, 0, row[5] - skipped,
-                row[6] - skipped)  # fmt: skip
-    rows.sort(key=lambda r: (r[0] == 1, r[3]))
-    for at, values in zip(core.headers, rows):
-        mutate.HEADER.pack_into(core.data, at, *values)
+    runs = [(0, 0, 0)]
+    for header in block_headers(path):
+        end = header + (core.u64(header + 8) & ~7)
+        begin, last, count = runs[-1]
+        if header == last:
+            runs[-1] = (begin, end, count + 1)
+        else:
+            runs.append((header, end, 1))
     core.close()
-    return len(inside)
+    return max(runs, key=lambda run: run[2])
+
+
+def split(row, begin, end, address):
+    """Rows of the parts of a segment, of which that from begin to end is moved to
+    an address."""
+    kind, flags, offset, start, _, size, memory_size, align = row
+    places = ((start, begin, start), (begin, end, address),
+              (end, start + memory_size, end))  # fmt: skip
+    for first, last, place in places:
+        if first < last:
+            stored = max(min(last, start + size) - first, 0)
+            yield (kind, flags, offset + first - start, place, 0, stored,
+                   last - first, align)  # fmt: skip
+
+
+def set_rows(path, rows):
+    """A core gets another table of segments, behind all it has."""
+    with open(path, "r+b") as file:
+        at = file.seek(0, os.SEEK_END)
+        for row in rows:
+            file.write(mutate.HEADER.pack(*row))
+        file.seek(0x20)
+        file.write(struct.pack("<Q", at))
+        file.seek(0x38)
+        file.write(struct.pack("<H", len(rows)))
+
+
+def move_blocks(path, address):
+    """Move some blocks to an address. Returns their number."""
+    begin, end, count = run_of_blocks(path)
+    core = mutate.Core(path)
+    rows = []
+    for at in core.headers:
+        row = mutate.HEADER.unpack_from(core.data, at)
+        has_blocks = row[0] == 1 and row[3] <= begin < row[3] + row[6]
+        rows += split(row, begin, end, address) if has_blocks else [row]
+    core.close()
+    set_rows(path, sorted(rows, key=lambda row: (row[0] == 1, row[3])))
+    return count
 
 
 @pytest.mark.parametrize("address", [0x7E0000000000, 0x7E0000001000])
