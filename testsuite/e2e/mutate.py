@@ -18,10 +18,13 @@ import time
 from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
+from session import gdb_bears
+
 PAGE = 4096
 HEADER = struct.Struct("<IIQQQQQQ")
 SEGMENT_FIELDS = {"flags": 4, "offset": 8, "vaddr": 16, "filesz": 32, "memsz": 40}
 MAX_SECONDS = 10
+MAX_ATTEMPTS = 10
 # What is asked of each damaged core; of an address in its heap.
 COMMANDS = (
     "core-file {core}",
@@ -379,6 +382,11 @@ KINDS = (
 )  # fmt: skip
 
 
+# What gdb itself reads of a core when it opens it.
+FILE_KINDS = {k.__name__ for k in (truncate, bits, headers, file_header, notes,
+                                   threads)}  # fmt: skip
+
+
 def damage(path, points, seed, kinds=KINDS):
     """Change the core file at path; the name of what was done."""
     rng = random.Random(seed)
@@ -454,11 +462,23 @@ def run_in_gdb(scanner, exe, core, folder, first, count):
     run_way(way, core, folder, first, count)
 
 
+def _damage_bearably(way, core, damaged, seed):
+    """Damage a copy of the core so that gdb opens it or refuses it."""
+    import gdb
+
+    exe = gdb.current_progspace().filename
+    for attempt in range(MAX_ATTEMPTS):
+        copy_sparse(core, damaged)
+        kind = way.damage(damaged, way.points, seed + (attempt << 20))
+        if kind not in FILE_KINDS or gdb_bears(exe, damaged):
+            return kind
+    raise AssertionError(f"gdb fails at each damage of seed {seed}")
+
+
 def run_way(way, core, folder, first, count):
     for seed in range(first, first + count):
         damaged = Path(folder) / f"damaged-{seed}"
-        copy_sparse(core, damaged)
-        kind = way.damage(damaged, way.points, seed)
+        kind = _damage_bearably(way, core, damaged, seed)
         print(json.dumps({"seed": seed, "kind": kind}), flush=True)
         for template in way.questions(way.points, seed, core):
             command = template.replace("{core}", str(damaged))

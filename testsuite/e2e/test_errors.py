@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from mutate import HEADER, SEGMENT_FIELDS, Core, copy_sparse, symbols
-from session import environment, run_cli, run_gdb, run_goref
-from targets import GDB, Target, kernel_cores_reason, skip_if, start
+from session import environment, gdb_bears, run_cli, run_gdb, run_goref
+from targets import Target, kernel_cores_reason, skip_if, start
 from toolchains import Variant, build, build_c, go_binary, go_environment
 from toolchains import variants
 
@@ -130,12 +130,6 @@ def put(offset, value, size=8):
     return change
 
 
-def gdb_bears(target):
-    """gdb 18 ends with an internal error at some such cores, by itself."""
-    words = [GDB, "-nx", "-batch", target.exe, target.core]
-    return subprocess.run(words, capture_output=True).returncode >= 0
-
-
 @pytest.mark.parametrize(
     "change, word",
     [
@@ -156,7 +150,7 @@ def test_core_of_another_kind(farm, tmp_path, change, word):
     assert done.returncode == 1
     lines = done.stderr.splitlines()
     assert len(lines) == 1 and word in lines[0], lines
-    if gdb_bears(target):
+    if gdb_bears(target.exe, target.core):
         assert_one_line(run_goref(target, ["goref scan"]))
 
 
