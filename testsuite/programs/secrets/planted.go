@@ -357,11 +357,11 @@ func startNetwork() {
 // The kernel looks at no argument but the second, the third and the fourth.
 func startCall() {
 	s, t := secret("arguments of a system call"), secret("arguments of a system call")
+	kept = append(kept, &s, &t)
 	start("goroutine in a system call", awaited{call: func() {
 		syscall.Syscall6(syscall.SYS_PPOLL, uintptr(s[0]), 0, 0, 0,
 			uintptr(s[1]), uintptr(t[0]))
 	}})
-	runtime.KeepAlive(&t)
 }
 
 // ----------------------------------------------------------------- elsewhere
