@@ -6,21 +6,26 @@ process, which it may end. SIGINT is therefore blocked from before the attach
 until after the detach, and we look for it ourselves."""
 
 import signal
+from collections.abc import Collection
 
 # Ctrl-Z waits, too: it would stop us, and with us the process.
 _HELD = (signal.SIGINT, signal.SIGTSTP)
 
 
 class Owned:
-    """A context in which SIGINT and SIGTSTP stay pending. If a SIGINT has
-    come, the end of the context raises KeyboardInterrupt, unless check() has
-    done so. Where SIGINT was blocked before, it is ignored (ended.py)."""
+    """A context in which some signals stay pending, by default SIGINT and
+    SIGTSTP. If a SIGINT has come, the end of the context raises
+    KeyboardInterrupt, unless check() has done so. Where SIGINT was blocked
+    before, it is ignored (ended.py)."""
+
+    def __init__(self, signals: Collection[signal.Signals] = _HELD) -> None:
+        self.signals = signals
 
     def __enter__(self) -> "Owned":
         self.before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
         try:
             # This raises KeyboardInterrupt for a SIGINT that came before.
-            signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
+            signal.pthread_sigmask(signal.SIG_BLOCK, self.signals)
         except BaseException:
             self._restore()
             raise

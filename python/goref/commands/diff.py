@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
-import shutil
-import tempfile
 import time
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -22,6 +19,7 @@ from .. import (
     difference,
     lifetime,
     native,
+    scratch,
     sides,
     stamp,
     survivors,
@@ -59,18 +57,12 @@ def run(options: Any) -> list[str]:
     _check_options(options, (old, new))
     mark = stamp.of(options)
     _check_out(options.out, (*old.files, *new.files))
-    # Named before it is made: Ctrl-C leaves nothing.
-    name = f"goref-diff-{secrets.token_hex(8)}"
-    folder = os.path.join(tempfile.gettempdir(), name)
-    try:
-        os.mkdir(folder, 0o700)
+    with scratch.folder("diff") as folder:
         both = (
             _ask(old, "OLD", folder, options),
             _ask(new, "NEW", folder, options),
         )
         report = _compare(*both, options, mark)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     answer(report.json() if options.json else report.text())
     _check_growth(report, options)
     return list(report.partial)

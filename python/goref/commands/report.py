@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable
 from datetime import datetime, timezone
 from types import SimpleNamespace
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import gdb
 
-from .. import args, native, params, partial, shell, target
+from .. import args, native, params, partial, scratch, shell, target
 from ..render.panic import PanicReport
 from ..render.scan import ScanReport
 from ..render.target import target_name
@@ -296,7 +295,7 @@ class _Answers:
         return tree.of_dominators(found)
 
     def _references(self, result: Result) -> Document:
-        with tempfile.TemporaryDirectory(prefix="goref-report-") as folder:
+        with scratch.folder("report") as folder:
             path = os.path.join(folder, "tree")
             result.write_profile(path, limits.PATHS, None, "jsonl")
             with open(path, encoding="utf-8", errors="replace") as lines:
