@@ -11,7 +11,7 @@ from pathlib import Path
 
 from session import run_cli
 from toolchains import Variant
-from waiting import LONGEST_S, comes
+from waiting import LONGEST_S, comes, states_of
 
 CENTRAL = Variant("go1.24", "default")
 BUSY = ("2000000",)
@@ -71,12 +71,6 @@ def threads_of(pid):
             continue
         lines.append(" ".join(" ".join(found).split()))
     return "\n".join(lines)
-
-
-def states_of(pid):
-    """Of its threads, a letter each."""
-    stats = Path(f"/proc/{pid}/task").glob("*/stat")
-    return {s.read_text().rpartition(")")[2].split()[0] for s in stats}
 
 
 def settles(pid, timeout=LONGEST_S):

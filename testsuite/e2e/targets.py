@@ -11,16 +11,17 @@ import signal
 import subprocess
 import tempfile
 import time
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from toolchains import build
+from waiting import comes, states_of
 
 START_TIMEOUT = 90
 TRUTH_TRIES = 3
+SETTLE_S = 5
 GDB = os.environ.get("GDB", "gdb")
 
 
@@ -61,16 +62,8 @@ class Process:
         return line.decode()
 
     def rest(self):
-        """Wait until every thread sleeps. One may end meanwhile."""
-        for _ in range(100):
-            states = set()
-            for task in Path(f"/proc/{self.pid}/task").iterdir():
-                with suppress(FileNotFoundError, ProcessLookupError):
-                    stat = (task / "stat").read_text()
-                    states.add(stat.rpartition(")")[2].split()[0])
-            if states == {"S"}:
-                return
-            time.sleep(0.01)
+        """Wait until every thread sleeps, if they soon do."""
+        comes(lambda: states_of(self.pid) == {"S"}, SETTLE_S)
 
     def stop(self):
         """End it and remove its folder; also when stopped by a tracer."""

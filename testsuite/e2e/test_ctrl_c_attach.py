@@ -13,7 +13,7 @@ import pytest
 
 from counters import BUSY, CENTRAL, settles, threads_of, tracer_of
 from session import GOREF, environment, start_command
-from waiting import comes, looks, some_moment
+from waiting import comes, looks, some_moment, stop
 
 # For each row. HACKING.md says how many before a release.
 MOMENTS = int(os.environ.get("GOREF_STOPS", "5"))
@@ -89,7 +89,7 @@ def test_signal_while_it_is_stopped(counting, tmp_path):
     """Whoever has stopped the process lets it go on. Nothing is left that would
     keep a pipe open, as gdb's own copy does that it attaches with."""
     process, counter = counting(CENTRAL, BUSY)
-    process.popen.send_signal(signal.SIGSTOP)
+    stop(process.pid)
     rng = random.Random(21)
     for _ in range(MOMENTS):
         goref = start([GOREF, "attach", process.pid, "scan"], tmp_path)

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from counters import BUSY, CENTRAL, attach_cli, chain
-from counters import settles, states_of, too_short, tracer_of, truth_of
+from counters import settles, too_short, tracer_of, truth_of
 from session import GOREF, environment, left_behind, run_cli, run_gdb
 from session import run_goref, start_command
 from toolchains import variants
-from waiting import comes, some_moment
+from waiting import comes, is_stopped, some_moment, stop
 
 
 @pytest.fixture(params=["freezer.state", "cgroup.freeze"])
@@ -225,10 +225,6 @@ def test_gcore_and_live_see_the_same(farm):
 # ---------------------------------------------------------- ends and stops
 
 
-def is_stopped(pid):
-    return states_of(pid) == {"T"}
-
-
 def start_attach(process):
     return subprocess.Popen(
         [GOREF, "attach", str(process.pid), "--json"],
@@ -377,8 +373,7 @@ def test_leaves_no_process(counting):
 def test_stopped_process_stays_stopped(counting):
     """Somebody has stopped it: that is not ours to undo, nor to deny."""
     process, counter = counting(CENTRAL)
-    process.popen.send_signal(signal.SIGSTOP)
-    assert comes(lambda: is_stopped(process.pid))
+    stop(process.pid)
     done = run_cli(["attach", process.pid, "--json"])
     assert done.returncode == 0, done.stderr
     assert chain(json.loads(done.stdout)) == truth_of(process)
@@ -392,8 +387,7 @@ def test_stopped_process_stays_stopped(counting):
 
 def test_stopped_process_that_is_given_up_stays_stopped(counting):
     process, counter = counting(CENTRAL, BUSY)
-    process.popen.send_signal(signal.SIGSTOP)
-    assert comes(lambda: is_stopped(process.pid))
+    stop(process.pid)
     run = run_gdb([process.exe], [too_short(process.pid)])
     said = run.stderr + run.stdout
     assert "given up" in said and "stays stopped" in said

@@ -17,6 +17,7 @@ from session import run_cli, run_gdb, run_goref
 from targets import attach_reason, gdb_core, kernel_core, skip_if
 from test_rss_looks import Memory
 from toolchains import RELEASES, Variant, build_c, variant_id, variants
+from waiting import stop
 
 CENTRAL = Variant("go1.24", "default")
 EXTERNAL = Variant("go1.24", "external")
@@ -34,7 +35,7 @@ def smaps_bytes(pid, key="Rss"):
 def standing(process):
     """A signal has stopped it: it changes nothing itself."""
     process.rest()
-    process.popen.send_signal(signal.SIGSTOP)
+    stop(process.pid)
     yield process.pid
     process.popen.send_signal(signal.SIGCONT)
 

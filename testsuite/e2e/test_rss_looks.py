@@ -4,7 +4,6 @@ one page, also of those that do not count as Rss."""
 
 import json
 import re
-import signal
 import struct
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 from session import run_cli, run_gdb
 from targets import attach_reason, skip_if
 from toolchains import variants
+from waiting import stop
 
 # The largest mapping whose pages are looked at: more is reserved only.
 LARGEST = 1 << 30
@@ -60,7 +60,7 @@ def stopped(farm):
     def start(variant, *args):
         process = farm.process("resident", variant, list(args))
         process.rest()
-        process.popen.send_signal(signal.SIGSTOP)
+        stop(process.pid)
         return process
 
     yield start

@@ -19,6 +19,7 @@ from snapshots import NOBODY, PAUSE, Helper, block_no_more, children
 from snapshots import signal_masks, status_of
 from targets import start
 from toolchains import Variant, build, build_c, variants
+from waiting import comes, is_stopped, stop
 
 CENTRAL = Variant("go1.24", "default")
 
@@ -171,16 +172,11 @@ def test_stopped_meanwhile(steady):
     """Ctrl-Z: it stays stopped, and yet keeps no zombie."""
     process = steady(CENTRAL)
     helper = Helper(process.pid)
-    os.kill(process.pid, signal.SIGSTOP)
-    while status_of(process.pid, "State")[0] != "T":
-        time.sleep(0.01)
+    stop(process.pid)
     assert helper.end() == 0, helper.said
     assert not children(process.pid)
     # A thread that is let go runs for a moment before it stops again.
-    end = time.monotonic() + 10
-    while status_of(process.pid, "State")[0] != "T":
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    assert comes(lambda: is_stopped(process.pid))
     os.kill(process.pid, signal.SIGCONT)
     assert process.goes_on()
 

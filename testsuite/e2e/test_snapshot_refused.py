@@ -15,7 +15,7 @@ from snapshots import HELPER, NOBODY, PAUSE, Helper, children, refusal
 from snapshots import status_of
 from targets import attach_reason, skip_if
 from toolchains import Variant, build_c
-from waiting import comes, looks
+from waiting import comes, looks, stop
 
 CENTRAL = Variant("go1.24", "default")
 
@@ -97,8 +97,7 @@ def test_traced(waiting):
 
 def test_stopped(waiting):
     popen = waiting(PAUSE)
-    popen.send_signal(signal.SIGSTOP)
-    assert comes(lambda: status_of(popen.pid, "State").startswith("T"))
+    stop(popen.pid)
     assert refusal(popen.pid).startswith("it is stopped")
     popen.send_signal(signal.SIGCONT)
     assert Helper(popen.pid).end() == 0

@@ -15,7 +15,7 @@ import pytest
 
 from session import environment
 from snapshots import PAUSE
-from waiting import comes
+from waiting import comes, stop
 
 PR_SET_CHILD_SUBREAPER = 36
 QUIET_ROUNDS = 100  # after which the watcher ends, if there is something left
@@ -59,11 +59,6 @@ def state(pid):
 
 def start_of(pid):
     return stat_of(pid)[19]
-
-
-def stop(pid):
-    os.kill(pid, signal.SIGSTOP)
-    assert comes(lambda: state(pid) == "T")
 
 
 def stays_stopped(pid, seconds=1.5):

@@ -2,7 +2,11 @@
 """Tests wait for a state and not for a time, so they pass however busy the
 machine is. The bound only ends a test that has failed."""
 
+import os
+import signal
 import time
+from contextlib import suppress
+from pathlib import Path
 
 LONGEST_S = 120
 # More than there is time for while goref holds a process, on an idle machine.
@@ -20,6 +24,28 @@ def looks(timeout=LONGEST_S):
 def comes(condition, timeout=LONGEST_S):
     """Does the condition come true?"""
     return any(condition() for _ in looks(timeout))
+
+
+def states_of(pid):
+    """The states of its threads, a letter each. One may end meanwhile."""
+    states = set()
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):
+            stat = (task / "stat").read_text()
+            states.add(stat.rpartition(")")[2].split()[0])
+    return states
+
+
+def is_stopped(pid):
+    """Has a signal stopped all its threads?"""
+    return states_of(pid) == {"T"}
+
+
+def stop(pid):
+    """Stop a process by a signal, which each thread obeys only when it next
+    runs."""
+    os.kill(pid, signal.SIGSTOP)
+    assert comes(lambda: is_stopped(pid))
 
 
 def some_moment(lasts, rng, most=MOST_LOOKS):
