@@ -65,6 +65,21 @@ class Crafted:
             core.put(address, value)
         core.close()
 
+    def types_begin(self):
+        """The first type of the program."""
+        core = mutate.Core(self.path)
+        found = core.u64(self.points.module_field("types"))
+        core.close()
+        return found
+
+    def record(self, size, fields):
+        """Bytes of a record: {name: value}."""
+        data = bytearray(size)
+        for name, value in fields.items():
+            offset, length = self.layout[name]
+            data[offset : offset + length] = value.to_bytes(length, "little")
+        return bytes(data)
+
 
 def _at(file, offset, size):
     file.seek(offset)

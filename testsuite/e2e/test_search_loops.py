@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import crafted
-import mutate
 from session import environment
 from toolchains import RELEASES, Variant
 
@@ -44,21 +43,6 @@ class Searched(crafted.Crafted):
                 at("gcdatamask") + bytedata: mask,
             }
         )
-
-    def types_begin(self):
-        """The first type of the program."""
-        core = mutate.Core(self.path)
-        found = core.u64(self.points.module_field("types"))
-        core.close()
-        return found
-
-    def record(self, size, fields):
-        """Bytes of a record: {name: value}."""
-        data = bytearray(size)
-        for name, value in fields.items():
-            offset, length = self.layout[name]
-            data[offset : offset + length] = value.to_bytes(length, "little")
-        return bytes(data)
 
 
 def threads(core):

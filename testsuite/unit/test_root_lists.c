@@ -300,6 +300,58 @@ static void test_blocks_overlap(void **state)
 	assert_int_equal(l->f->gaps.count[GR_GAP_BROKEN_LISTS], 1);
 }
 
+/* A queue of which a search has found three words: those that may be finq and
+ * finc lead to later blocks by now, or nowhere. */
+static void test_words_that_were_equal(void **state)
+{
+	enum { BLOCK = 4096, COUNT = 3, ENTRY = 40 };
+	static const struct {
+		const char *name;
+		unsigned int first[3]; /* blocks of allfin, finq, finc */
+	} cases[] = {
+		{ "still equal", { 1, 1, 1 } },
+		{ "allfin is the first", { 1, 2, 3 } },
+		{ "allfin is the second", { 3, 1, 2 } },
+		{ "allfin is the last", { 0, 2, 1 } },
+		{ "the others are empty", { 1, 0, 0 } },
+	};
+	const uint64_t head = UINT64_C(0x4000000), blocks = head + BLOCK;
+	struct lists *l = *state;
+	struct gr_layout *layout = &l->f->rt.layout;
+	uint64_t *vars[] = { &layout->vars.allfin, &layout->vars.finq,
+			     &layout->vars.finc };
+
+	layout->finalizer.size_bytes = ENTRY;
+	layout->finalizer.arg = (struct gr_field){ 8, 8 };
+	layout->finblock.size_bytes = BLOCK;
+	layout->finblock.alllink = (struct gr_field){ 0, 8 };
+	layout->finblock.cnt = (struct gr_field){ 16, 4 };
+	layout->finblock.fin = (struct gr_field){ 32, 4000 };
+	fake_add(&l->f->image, head, BLOCK + (COUNT + 1) * BLOCK);
+	for (uint64_t i = 1; i <= COUNT; i++) {
+		uint64_t next = i < COUNT ? blocks + (i + 1) * BLOCK : 0;
+		fake_set(&l->f->image, blocks + i * BLOCK, next, 8);
+		fake_set(&l->f->image, blocks + i * BLOCK + 16, 1, 4);
+		fake_set(&l->f->image, blocks + i * BLOCK + 32 + 8, HANDLE, 8);
+	}
+	read_heap(l->f);
+	for (size_t i = 0; i < GR_ARRAY_SIZE(cases); i++) {
+		for (unsigned int j = 0; j < 3; j++) {
+			unsigned int block = cases[i].first[j];
+			*vars[j] = head + 8 * j;
+			fake_set(&l->f->image, *vars[j],
+				 block ? blocks + block * BLOCK : 0, 8);
+		}
+		memset(&l->f->gaps, 0, sizeof(l->f->gaps));
+		l->roots.size = 0;
+		read_lists(l);
+		if (l->roots.size != COUNT)
+			print_error("%s\n", cases[i].name);
+		assert_int_equal(l->roots.size, COUNT);
+		assert_int_equal(l->f->gaps.count[GR_GAP_BROKEN_LISTS], 0);
+	}
+}
+
 struct held_case {
 	const char *name;
 	uint8_t kind;
@@ -449,6 +501,7 @@ int main(void)
 		WITH_LISTS(test_timers_of_all),
 		WITH_LISTS(test_timer_at_the_end),
 		WITH_LISTS(test_blocks_overlap),
+		WITH_LISTS(test_words_that_were_equal),
 		WITH_LISTS(test_interrupted),
 	};
 

@@ -16,6 +16,8 @@
 	X(allm, REQUIRED, "runtime.allm")                                    \
 	X(allp, REQUIRED, "runtime.allp")                                    \
 	X(allfin, REQUIRED, "runtime.allfin")                                \
+	X(finq, OPTIONAL, "runtime.finq")                                    \
+	X(finc, OPTIONAL, "runtime.finc")                                    \
 	X(gc_cleanups, OPTIONAL, "runtime.gcCleanups")                       \
 	X(gcphase, REQUIRED, "runtime.gcphase")                              \
 	X(write_barrier, OPTIONAL, "runtime.writeBarrier")                   \

@@ -120,35 +120,67 @@ static struct gr_error *claim_block(struct gr_list_reader *r, uint64_t addr,
 	return gr_runtime_step(r->rt, bytes / GR_WORD_BYTES);
 }
 
-/* Follow a list of blocks by their link and read every block. */
-static struct gr_error *
-read_blocks(struct gr_list_reader *r, const char *name, uint64_t head,
-	    uint64_t bytes, struct gr_field link,
-	    struct gr_error *(*read)(struct gr_list_reader *, const uint8_t *,
-				     uint64_t))
+/* Blocks of one kind, and what reads one of them. */
+struct block_list {
+	const char *name;
+	uint64_t block_bytes;
+	struct gr_field link;
+	struct gr_error *(*read)(struct gr_list_reader *r, const uint8_t *block,
+				 uint64_t addr);
+};
+
+/* Follow a list from the word at @p head and read every block, but none that was
+ * read before: then *@p ret is false. */
+static struct gr_error *read_list(struct gr_list_reader *r,
+				  const struct block_list *list, uint64_t head,
+				  bool *ret)
 {
-	_cleanup_free_ uint8_t *block = malloc(bytes + 1);
+	_cleanup_free_ uint8_t *block = malloc(list->block_bytes);
 	struct gr_error *err;
-	bool is_new = true;
 	uint64_t addr;
 
-	if (!bytes)
-		return NULL;
-	if (!block || bytes > MAX_RECORD_BYTES)
+	*ret = true;
+	if (!block)
 		return &gr_enomem;
 	err = gr_image_read_u64(r->rt->image, head, &addr);
-	while (!err && addr && is_new) {
-		err = claim_block(r, addr, bytes, &is_new);
-		if (err || !is_new)
+	while (!err && addr) {
+		err = claim_block(r, addr, list->block_bytes, ret);
+		if (err || !*ret)
 			break;
-		err = gr_image_read(r->rt->image, addr, block, bytes);
+		err = gr_image_read(r->rt->image, addr, block,
+				    list->block_bytes);
 		if (!err)
-			err = read(r, block, addr);
-		addr = gr_field_word(block, link);
+			err = list->read(r, block, addr);
+		addr = gr_field_word(block, list->link);
+	}
+	return err;
+}
+
+/* Read the blocks of a list. All but the first of @p heads may lead into it;
+ * those that are 0 are absent. */
+static struct gr_error *read_blocks(struct gr_list_reader *r,
+				    const struct block_list *list,
+				    const uint64_t *heads, size_t nheads)
+{
+	struct gr_error *err = NULL;
+	bool is_broken = false;
+
+	if (!list->block_bytes)
+		return NULL;
+	if (list->block_bytes > MAX_RECORD_BYTES)
+		return &gr_enomem;
+	for (size_t i = 0; !err && i < nheads; i++) {
+		bool is_new;
+
+		if (!heads[i])
+			continue;
+		err = read_list(r, list, heads[i], &is_new);
+		is_broken |= gr_error_catch(&err, GR_ERROR_FAULT) ||
+			     (!i && !is_new);
 	}
 	gr_number_set_deinit(&r->blocks);
-	if (gr_error_catch(&err, GR_ERROR_FAULT) || !is_new)
-		gr_gap_broken_list(r->rt->gaps, name);
+	if (is_broken)
+		gr_gap_broken_list(r->rt->gaps, list->name);
 	return err;
 }
 
@@ -162,24 +194,33 @@ static struct gr_error *read_one_finblock(struct gr_list_reader *r,
 static struct gr_error *read_queues(struct gr_list_reader *r)
 {
 	const struct gr_layout *layout = &r->rt->layout;
-	struct gr_error *err = NULL;
+	const struct block_list finalizers = {
+		.name = "runtime.allfin",
+		.block_bytes = layout->finblock.size_bytes,
+		.link = layout->finblock.alllink,
+		.read = read_one_finblock,
+	};
+	const struct block_list cleanups = {
+		.name = "runtime.gcCleanups",
+		.block_bytes = layout->cleanup_block.size_bytes,
+		.link = layout->cleanup_block.alllink,
+		.read = read_cleanup_block,
+	};
+	// A search cannot tell which of three equal words is allfin, and as the
+	// process goes on, the other two change.
+	const uint64_t heads[] = { layout->vars.allfin, layout->vars.finq,
+				   layout->vars.finc };
+	const uint64_t all =
+		layout->vars.gc_cleanups + layout->cleanup_queue.all.off;
+	struct gr_error *err;
 
 	if (!layout->finalizer.size_bytes)
 		return NULL;
 	// A search cannot find the variable of an empty queue; it is 0 then.
-	if (layout->vars.allfin)
-		err = read_blocks(r, "runtime.allfin", layout->vars.allfin,
-				  layout->finblock.size_bytes,
-				  layout->finblock.alllink, read_one_finblock);
+	err = read_blocks(r, &finalizers, heads, GR_ARRAY_SIZE(heads));
 	if (!err && layout->vars.gc_cleanups &&
-	    layout->cleanup_queue.size_bytes &&
-	    layout->cleanup_block.size_bytes)
-		err = read_blocks(r, "runtime.gcCleanups",
-				  layout->vars.gc_cleanups +
-					  layout->cleanup_queue.all.off,
-				  layout->cleanup_block.size_bytes,
-				  layout->cleanup_block.alllink,
-				  read_cleanup_block);
+	    layout->cleanup_queue.size_bytes)
+		err = read_blocks(r, &cleanups, &all, 1);
 	return err;
 }
 

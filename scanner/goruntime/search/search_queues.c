@@ -51,8 +51,9 @@ static bool is_type_or_none(struct gr_search *s, uint64_t addr)
 	return !addr;
 }
 
-/* An entry has a function, its argument type and the object's type. The types
- * are both present or both absent. */
+/* An entry has a function, its argument, the argument's type and the object's.
+ * Of a cleanup (Go 1.24 queues them here), there is the function alone
+ * (runtime/mheap.go: freeSpecial). */
 static struct gr_error *check_finalizer(struct gr_search *s,
 					const uint8_t *entry, bool *ret)
 {
@@ -61,7 +62,7 @@ static struct gr_error *check_finalizer(struct gr_search *s,
 	uint64_t ot = gr_field_word(entry, f->ot);
 
 	*ret = !fint == !ot && is_type_or_none(s, fint) &&
-	       is_type_or_none(s, ot);
+	       is_type_or_none(s, ot) && !fint == !gr_field_word(entry, f->arg);
 	return *ret ? check_funcval(s, gr_field_word(entry, f->fn), ret) : NULL;
 }
 
@@ -149,14 +150,28 @@ static struct gr_error *visit(struct gr_search *s, void *ctx, uint64_t addr,
 	return gr_search_lists_append(&q->lists, list) ? NULL : &gr_enomem;
 }
 
-/* Find the queue's first word; *@p ret is 0 if nothing is queued. */
+/* Store the addresses of all words that are equal to that of @p best: a search
+ * cannot tell them apart. Those that are too many are left out. */
+static void store_equal(const struct gr_search_lists *lists,
+			const struct gr_search_list *best, uint64_t **ret,
+			size_t nret)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < lists->size && n < nret; i++)
+		if (lists->data[i].first == best->first)
+			*ret[n++] = lists->data[i].addr;
+}
+
+/* Find the queue's first word, and words that are equal to it now. The @p nret
+ * places of @p ret stay as they are if nothing is queued. */
 static struct gr_error *find_queue(struct gr_search *s, struct queue *q,
-				   const char *what, uint64_t *ret)
+				   const char *what, uint64_t **ret,
+				   size_t nret)
 {
 	const struct gr_search_list *best = NULL;
 	struct gr_error *err = NULL;
 
-	*ret = 0;
 	if (q->block_bytes && q->block_bytes <= GR_SEARCH_MAX_RECORD &&
 	    q->entry_bytes && q->entries.off < q->block_bytes &&
 	    q->link.off + q->link.bytes <= q->entries.off &&
@@ -167,7 +182,7 @@ static struct gr_error *find_queue(struct gr_search *s, struct queue *q,
 	if (!err && q->lists.size && !best)
 		err = gr_search_failed(what, q->lists.size);
 	if (best)
-		*ret = best->addr;
+		store_equal(&q->lists, best, ret, nret);
 	gr_search_lists_deinit(&q->lists);
 	return err;
 }
@@ -194,16 +209,19 @@ struct gr_error *gr_search_find_queues(struct gr_search *s)
 		.check_entry = check_cleanup,
 	};
 	struct gr_error *err = NULL;
-	uint64_t head;
+	// finq and finc point into the list of allfin, often to its first block.
+	uint64_t *allfin[] = { &l->vars.allfin, &l->vars.finq, &l->vars.finc };
+	uint64_t head = 0, *all[] = { &head };
 
 	if (!l->vars.allfin)
 		err = find_queue(s, &finalizers,
 				 "the queue of finalizers (runtime.allfin)",
-				 &l->vars.allfin);
+				 allfin, GR_ARRAY_SIZE(allfin));
 	if (err || l->vars.gc_cleanups || !l->cleanup_queue.size_bytes)
 		return err;
 	err = find_queue(s, &cleanups,
-			 "the queue of cleanups (runtime.gcCleanups)", &head);
+			 "the queue of cleanups (runtime.gcCleanups)", all,
+			 GR_ARRAY_SIZE(all));
 	if (!err && head)
 		l->vars.gc_cleanups = head - l->cleanup_queue.all.off;
 	return err;
