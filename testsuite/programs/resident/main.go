@@ -29,7 +29,7 @@ const (
 	goroutines  = 300
 	peakObjects = 10 * objects // more than two arenas of the heap
 	deepStacks  = 300          // of half a megabyte each, the same
-	sparsePages = 1024 // of which as many are touched as of the file
+	sparsePages = 1024         // of which as many are touched as of the file
 	threads     = 1000
 )
 
@@ -38,12 +38,13 @@ var (
 	dropped [][]byte
 	mapped  []byte
 	private []byte
-	unread  []byte
 	started sync.WaitGroup
 	silent  = make(chan int)
 	sum     int
 	sparse  []byte
 	freed   uintptr // an object was there
+
+	unwritten []byte
 )
 
 func fill(n int) [][]byte {
@@ -76,6 +77,13 @@ func check(err error) {
 	}
 }
 
+func mapAnonymous(protection int) []byte {
+	memory, err := syscall.Mmap(-1, 0, filePages*page, protection,
+		syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	check(err)
+	return memory
+}
+
 func mapAll() {
 	// It stays: a core has no pages of a file that is still there.
 	file, err := os.CreateTemp("", "goref-mapped-")
@@ -85,16 +93,13 @@ func mapAll() {
 	mapped, err = syscall.Mmap(int(file.Fd()), 0, filePages*page,
 		syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
 	check(err)
-	for _, memory := range []*[]byte{&private, &unread} {
-		*memory, err = syscall.Mmap(-1, 0, filePages*page,
-			syscall.PROT_READ|syscall.PROT_WRITE,
-			syscall.MAP_PRIVATE|syscall.MAP_ANON)
-		check(err)
-	}
+	private = mapAnonymous(syscall.PROT_READ | syscall.PROT_WRITE)
+	unwritten = mapAnonymous(syscall.PROT_READ) // beside no other memory
 	for i := 0; i < readPages; i++ {
 		mapped[i*page] = 1
 		private[i*page] = 1
-		sum += int(unread[i*page]) // pages of zeros, which do not count
+		// The page of zeros, which does not count, if the kernel has one.
+		sum += int(unwritten[i*page])
 	}
 }
 
@@ -192,6 +197,7 @@ func main() {
 		"pages":     sparsePages,
 		"touched":   readPages,
 		"freed":     fmt.Sprintf("%#x", freed),
+		"unwritten": fmt.Sprintf("%#x", uintptr(unsafe.Pointer(&unwritten[0]))),
 		"metrics":   ownMetrics(),
 	})
 	io.Copy(io.Discard, os.Stdin)
