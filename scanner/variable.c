@@ -11,7 +11,6 @@ enum {
 	MAX_DEPTH = 32,	     /* of structs and arrays in each other */
 	MAX_WORDS = 1 << 20, /* of one variable, that are looked at */
 	MAX_STATICS = 64,    /* values in static memory behind it */
-	NAME_BYTES_A_STEP = 64,
 };
 
 void gr_variable_destroy(struct gr_variable *variable)
@@ -160,8 +159,7 @@ static struct gr_error *look(struct holder *h, const char *name, uint64_t addr,
 {
 	if (id == GR_TYPE_NONE || depth > MAX_DEPTH || h->nwords++ > MAX_WORDS)
 		return NULL;
-	struct gr_error *err = gr_runtime_step(
-		&h->scan->rt, 1 + strlen(name) / NAME_BYTES_A_STEP);
+	struct gr_error *err = gr_runtime_step_name(&h->scan->rt, name);
 	if (err)
 		return err;
 	const struct gr_type type = *gr_types_get(h->scan->types, id);

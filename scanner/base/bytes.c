@@ -24,3 +24,10 @@ const char *gr_bytes_string(struct gr_bytes b, uint64_t off)
 		return NULL;
 	return (const char *)b.data + off;
 }
+
+const char *gr_bytes_name(struct gr_bytes b, uint64_t off)
+{
+	if (off < b.size && b.size - off > GR_NAME_MAX_BYTES + 1)
+		b.size = off + GR_NAME_MAX_BYTES + 1;
+	return gr_bytes_string(b, off);
+}

@@ -90,4 +90,14 @@ bool gr_bytes_uvarint(struct gr_bytes b, uint64_t *off, uint64_t *ret);
 /** The NUL-terminated string at @p off, or NULL if it does not end inside. */
 const char *gr_bytes_string(struct gr_bytes b, uint64_t off);
 
+/**
+ * The longest name that is read from the target, its NUL not counted. Rows may
+ * share one name, and each row hashes, compares or copies all of it: without
+ * this limit, a small file may take any time.
+ */
+#define GR_NAME_MAX_BYTES (16 << 10)
+
+/** gr_bytes_string() of a name; NULL also if it is too long. */
+const char *gr_bytes_name(struct gr_bytes b, uint64_t off);
+
 #endif /* GR_BYTES_H */

@@ -55,12 +55,14 @@ static uint64_t read_ref(Dwarf_Debug dbg, Dwarf_Attribute attr)
 	return value;
 }
 
+/* NULL also if the string is too long for a name. */
 static const char *read_string(Dwarf_Debug dbg, Dwarf_Attribute attr)
 {
 	Dwarf_Error err = NULL;
 	char *value;
 
-	if (gr_die_check(dbg, dwarf_formstring(attr, &value, &err), &err))
+	if (gr_die_check(dbg, dwarf_formstring(attr, &value, &err), &err) ||
+	    strnlen(value, GR_NAME_MAX_BYTES + 1) > GR_NAME_MAX_BYTES)
 		return NULL;
 	return value;
 }

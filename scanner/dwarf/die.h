@@ -10,6 +10,7 @@
 #define GR_DWARF_DIE_H
 
 #include "base/base.h"
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "dwarf/compat.h"

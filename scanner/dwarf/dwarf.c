@@ -15,6 +15,7 @@
 enum {
 	POLL_STEPS = 4096,
 	NAME_BYTES_A_STEP = 64,
+	INDEXED_NAME_BYTES = 64 << 20, /* of all functions: 0.1 s */
 	// For the walk. Even a packed file needs at most one.
 	STEPS_A_BYTE = 4,
 	SPARE_STEPS = 1 << 22,
@@ -523,16 +524,32 @@ static struct gr_column function_names(const struct gr_dwarf *dwarf)
 	return GR_COLUMN(dwarf->functions.data, name);
 }
 
+/* Make the index of functions. A crafted file may have a long name for each
+ * function; then the last ones are not in the index. */
+static bool index_functions(struct gr_dwarf *dwarf)
+{
+	struct gr_index *index = &dwarf->functions_by_name;
+	size_t left = INDEXED_NAME_BYTES;
+
+	if (!gr_index_init(index, dwarf->functions.size))
+		return false;
+	for (uint32_t i = 0; i < dwarf->functions.size; i++) {
+		size_t bytes = strlen(dwarf->functions.data[i].name);
+
+		if (bytes > left)
+			break;
+		left -= bytes;
+		gr_index_add_name(index, function_names(dwarf), i);
+	}
+	return true;
+}
+
 uint32_t gr_dwarf_find_function(struct gr_dwarf *dwarf, const char *name)
 {
 	struct gr_index *index = &dwarf->functions_by_name;
 
-	if (!index->slots) {
-		if (!gr_index_init(index, dwarf->functions.size))
-			return GR_DWARF_NONE;
-		for (uint32_t i = 0; i < dwarf->functions.size; i++)
-			gr_index_add_name(index, function_names(dwarf), i);
-	}
+	if (!index->slots && !index_functions(dwarf))
+		return GR_DWARF_NONE;
 	return gr_index_find_name(index, function_names(dwarf), name);
 }
 

@@ -22,9 +22,10 @@ static const char *unit_file(struct gr_dwarf *dwarf, Dwarf_Die unit,
 		number--;
 	gr_dwarf_count(dwarf, (uint64_t)count);
 	for (Dwarf_Signed i = 0; i < count; i++) {
-		if ((uint64_t)i == number)
-			name = gr_arena_intern(&dwarf->arena, files[i],
-					       strlen(files[i]));
+		size_t bytes = strnlen(files[i], GR_NAME_MAX_BYTES + 1);
+
+		if ((uint64_t)i == number && bytes <= GR_NAME_MAX_BYTES)
+			name = gr_arena_intern(&dwarf->arena, files[i], bytes);
 		dwarf_dealloc(dwarf->dbg, files[i], DW_DLA_STRING);
 	}
 	dwarf_dealloc(dwarf->dbg, files, DW_DLA_LIST);

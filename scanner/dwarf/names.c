@@ -6,8 +6,11 @@
 #include "dwarf/index.h"
 #include "dwarf/store_check.h"
 
-// Bytes between two polls.
-enum { PIECE_BYTES = 1 << 18 };
+enum {
+	PIECE_BYTES = 1 << 18, // between two polls
+	// A variable that has escaped has `&` in front of its name.
+	MOST_BYTES = GR_NAME_MAX_BYTES + 1,
+};
 
 // The slot of a name, or the free one where it belongs. Offset 0: free.
 static uint32_t *slot_of(struct gr_names *names, const char *name)
@@ -91,13 +94,17 @@ bool gr_names_are_clean(const struct gr_names *names)
 
 	if (!bytes || text[0] || text[bytes - 1])
 		return false;
-	for (size_t i = 0, next = PIECE_BYTES; i < bytes;) {
+	for (size_t i = 0, start = 0, next = PIECE_BYTES; i < bytes;) {
 		size_t n = text[i] == '\0' ?
 				   1 :
 				   gr_text_character(text + i, bytes - i);
 		if (!n)
 			return false;
+		if (text[i] == '\0')
+			start = i + 1;
 		i += n;
+		if (i > start + MOST_BYTES)
+			return false;
 		if (i < next)
 			continue;
 		next = i + PIECE_BYTES;

@@ -9,6 +9,7 @@
 #define GR_DWARF_NAMES_H
 
 #include "base/base.h"
+#include "base/bytes.h"
 
 struct gr_store_check;
 
@@ -32,7 +33,8 @@ bool gr_names_pack(struct gr_names *names, const char **slot, bool may_lack);
 
 /**
  * Is a stored text valid and safe to print? It must be UTF-8 without control
- * characters and end in NUL, and its first name must be empty.
+ * characters and end in NUL, its first name must be empty, and none may be too
+ * long.
  */
 bool gr_names_are_clean(const struct gr_names *names);
 

@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 
 enum {
-	MAX_NAME_BYTES = 1 << 14, /* of one symbol */
 	/* Symbols may share the bytes of their names; linkers let few do so. */
 	MAX_NAMES_SHARED = 4,
 	SPARE_NAME_BYTES = 1 << 20,
@@ -317,11 +316,10 @@ struct gr_bytes gr_elf_section(const struct gr_elf *elf, const char *name,
 static const char *symbol_name(struct gr_elf_symbols *at, uint64_t off)
 {
 	uint64_t left = off < at->strings.size ? at->strings.size - off : 0;
-	struct gr_bytes room =
-		gr_bytes_slice(at->strings, off,
-			       left < MAX_NAME_BYTES ? left : MAX_NAME_BYTES);
-	const char *name = gr_bytes_string(room, 0);
-	uint64_t bytes = name ? strlen(name) : room.size;
+	const char *name = gr_bytes_name(at->strings, off);
+	uint64_t bytes = name			  ? strlen(name) :
+			 left < GR_NAME_MAX_BYTES ? left :
+						    GR_NAME_MAX_BYTES;
 
 	if (bytes > at->name_bytes_left) {
 		at->name_bytes_left = 0;

@@ -372,8 +372,7 @@ static struct gr_error *check_sizes(struct gr_frame_reader *r,
 		r->unpacked += header->bytes;
 	return r->unpacked > gr_frame_reader_most(r) ?
 		       gr_frame_damage(
-			       r,
-			       "it unpacks to more than a file of its size may") :
+			       r, "it unpacks to more than its size allows") :
 		       NULL;
 }
 

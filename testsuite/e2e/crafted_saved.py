@@ -7,15 +7,13 @@ large enough to pay for what it unpacks to, unless the kind says so."""
 
 import struct
 
+import crafted_tables
 import saved_file
 import saved_parts
+from crafted_tables import MOST
 from saved_file import DESCRIPTION, LAYOUT, MODULE, PAGES, TABLES
-from saved_parts import NO_TYPE, signed, text
+from saved_parts import signed, text
 from varint import varint
-
-MOST = 64 << 20  # of a frame
-MOST_FIELDS, MOST_NAMES = 1 << 16, 1000
-KIND_INT, KIND_ARRAY, KIND_MAP, KIND_PTR, KIND_STRUCT = 2, 17, 21, 22, 25
 
 
 def _described(frames, name, rows, count, end=0):
@@ -241,260 +239,6 @@ def bytes_apart(frames, pages=200):
     return [*made, frames[-1]]
 
 
-# ------------------------------------------------------------------- tables
-
-
-def _tabled(frames, change):
-    """The tables of the first module, changed."""
-    at = next(i for i, f in enumerate(frames) if f.kind == TABLES)
-    tables = saved_parts.Tables(frames[at].unpack())
-    before = sum(f.bytes for f in frames if f.kind == TABLES)
-    assert before == frames[at].bytes
-    change(tables)
-    block = tables.bytes()
-    description = saved_parts.Description(frames[0].unpack())
-    old = varint(before)
-    count, rows = description.lists["modules"]
-    assert count == 1 and rows.endswith(old)
-    description.replace("modules", rows[: -len(old)] + varint(len(block)), 1)
-    saved_file.seal_tables(block)
-    pieces = [block[i : i + MOST] for i in range(0, len(block), MOST)]
-    packed = [
-        saved_file.Frame(TABLES, len(x), saved_file.zstd("-3", bytes(x)))
-        for x in pieces
-    ]
-    return [description.frame(), *frames[1:at], *packed, *frames[at + 1 :]]
-
-
-def _maps_of(tables, key):
-    """All map types have keys and elements of that type."""
-    for i in range(tables.count("types")):
-        if tables.kind_of(i) == KIND_MAP:
-            tables.change_type(i, key=key, elem=key, header=NO_TYPE)
-
-
-def _tower(tables, leaf, levels=40):
-    """Structs that hold the next one twice."""
-    for _ in range(levels):
-        where = tables.add_fields((1, 0, leaf), (1, 0, leaf))
-        leaf = tables.add_type(b"S", 8, KIND_STRUCT, fields=where)
-    return leaf
-
-
-def tower(frames):
-    """In all maps, whose groups are not described."""
-    return _tabled(
-        frames,
-        lambda tables: _maps_of(tables, _tower(tables, tables.find(b"int8"))),
-    )
-
-
-def tower_of_pointers(frames):
-    return _tabled(
-        frames,
-        lambda tables: _maps_of(tables, _tower(tables, tables.find(b"*int"))),
-    )
-
-
-def tower_of_variables(frames):
-    """All package variables are towers of numbers."""
-
-    def change(tables):
-        tables.set_variables(_tower(tables, tables.find(b"int8")))
-
-    return _tabled(frames, change)
-
-
-def deep(frames):
-    """A struct in a struct, a hundred thousand times."""
-
-    def change(tables):
-        leaf = tables.find(b"*int")
-        for _ in range(100_000):
-            where = tables.add_fields((1, 0, leaf))
-            leaf = tables.add_type(b"S", 8, KIND_STRUCT, fields=where)
-        _maps_of(tables, leaf)
-
-    return _tabled(frames, change)
-
-
-def ring(frames):
-    """Structs and arrays that hold each other."""
-
-    def change(tables):
-        first = tables.count("types")
-        where = tables.add_fields((1, 0, first + 1), (1, 0, first + 2))
-        tables.add_type(b"A", 8, KIND_STRUCT, fields=where)
-        tables.add_type(b"B", 8, KIND_ARRAY, elem=first, count=1)
-        tables.add_type(b"C", 8, KIND_ARRAY, elem=first + 1, count=1)
-        _maps_of(tables, first)
-
-    return _tabled(frames, change)
-
-
-def _wide(tables, count, name=1):
-    """A struct of numbers that has so many fields."""
-    row = (name, 0, tables.find(b"int8"))
-    where = tables.add_fields(*[row] * count)
-    return tables.add_type(b"W", 8, KIND_STRUCT, fields=where)
-
-
-def same_fields(frames):
-    """Structs that share 65,536 fields, all of them in one."""
-
-    def change(tables):
-        first = _wide(tables, MOST_FIELDS)
-        where = tables.fields_of(first)
-        tables.repeat_type(first, MOST_FIELDS - 1)
-        rows = [(1, 0, first + i) for i in range(MOST_FIELDS)]
-        where = tables.add_fields(*rows)
-        whole = tables.add_type(b"T", 8, KIND_STRUCT, fields=where)
-        _maps_of(tables, whole)
-
-    return _tabled(frames, change)
-
-
-def wide(frames):
-    """More fields than a struct can have."""
-    return _tabled(frames, lambda tables: _wide(tables, MOST_FIELDS + 1))
-
-
-def wide_records(frames):
-    """The runtime's own structs have as many fields as they can."""
-
-    def change(tables):
-        row = (tables.name(b"y"), 0, tables.find(b"int8"))
-        where = tables.add_fields(*[row] * MOST_FIELDS)
-        for i in range(tables.count("types")):
-            if tables.name_of(i).startswith(b"runtime."):
-                tables.change_type(i, first=where[0], nfields=where[1])
-
-    return _tabled(frames, change)
-
-
-def long_names(frames):
-    """Each step of a type has a name of 8 kB."""
-
-    def change(tables):
-        names = [
-            tables.name(b"%d" % i + b"n" * 4000) for i in range(MOST_NAMES)
-        ]
-        pointer = tables.add_type(b"p" * 4000, 8, KIND_PTR)
-        for _ in range(50):
-            rows = [(name, 0, pointer) for name in names]
-            where = tables.add_fields(*rows)
-            pointer = tables.add_type(
-                b"p" * 4000, 8, KIND_STRUCT, fields=where
-            )
-        tables.set_variables(pointer)
-        _maps_of(tables, pointer)
-
-    return _tabled(frames, change)
-
-
-def atomics(frames):
-    """Structs that look for the type of an atomic pointer."""
-
-    def change(tables):
-        first = _wide(tables, MOST_FIELDS)
-        name = tables.name(b"sync/atomic.Pointer[int]")
-        tables.change_type(first, name=name)
-        tables.repeat_type(first, MOST_FIELDS)
-
-    return _tabled(frames, change)
-
-
-def arrays(frames):
-    """Arrays of arrays, 2^60 elements in all."""
-
-    def change(tables):
-        leaf = tables.find(b"*int")
-        for _ in range(15):
-            leaf = tables.add_type(
-                b"A", 8, KIND_ARRAY, elem=leaf, count=1 << 4
-            )
-        tables.set_variables(leaf)
-        _maps_of(tables, leaf)
-
-    return _tabled(frames, change)
-
-
-def many_types(frames):
-    def change(tables):
-        tables.repeat_type(tables.find(b"*int"), 200_000)
-
-    return _tabled(frames, change)
-
-
-def many_variables(frames):
-    """All of them at one address, in one variable's place."""
-
-    def change(tables):
-        rows = tables.rows["variables"]
-        rows += rows[:24] * 400_000
-
-    return _tabled(frames, change)
-
-
-def many_functions(frames):
-    return _tabled(frames, lambda t: t.repeat_last("functions", 300_000))
-
-
-def many_constants(frames):
-    return _tabled(frames, lambda t: t.repeat_last("constants", 400_000))
-
-
-def many_locals(frames):
-    return _tabled(frames, lambda t: t.repeat_last("locals", 20_000))
-
-
-def many_captures(frames):
-    return _tabled(frames, lambda t: t.repeat_last("captures", 400_000))
-
-
-def locals_of_all(frames):
-    """Each question about variables has all of them."""
-
-    def change(tables):
-        tables.repeat_last("locals", 20_000)
-        tables.set_answers(tables.count("locals"))
-
-    return _tabled(frames, change)
-
-
-def large_index(frames):
-    """An index with nothing but free slots."""
-
-    def change(tables):
-        tables.rows["types_by_name"] = bytearray(b"\xff" * (4 << 21))
-
-    return _tabled(frames, change)
-
-
-def full_index(frames):
-    """An index whose slots are taken up to the middle."""
-
-    def change(tables):
-        rows = bytearray(b"\0" * (4 << 19)) + b"\xff" * (4 << 19)
-        for name in ("types_by_name", "variables_by_name"):
-            tables.rows[name] = rows
-
-    return _tabled(frames, change)
-
-
-def names(frames):
-    """A name of 12 MB."""
-    return _tabled(frames, lambda tables: tables.name(b"n" * (12 << 20)))
-
-
-def many_names(frames):
-    """12 million names of nothing."""
-    return _tabled(
-        frames,
-        lambda tables: tables.rows["names"].extend(bytes(12 << 20)),
-    )
-
-
 # ------------------------------------------------------------ files of modules
 
 
@@ -624,10 +368,7 @@ def no_bounds(frames):
 # What each is refused for within 128 MB; those that are answered have nothing.
 ALL = {
     **dict.fromkeys(
-        (many_frames, tower, tower_of_pointers, tower_of_variables, deep, ring,
-         same_fields, long_names, atomics, arrays, many_types, many_variables,
-         many_functions, many_constants, many_locals, many_captures, names,
-         many_names, program_headers, section_headers, symbols, notes,
+        (many_frames, program_headers, section_headers, symbols, notes,
          no_bounds),
         "",
     ),
@@ -639,12 +380,11 @@ ALL = {
     ),
     **dict.fromkeys(
         (modules, rows_that_lack, sizes, image_sizes, table_frames,
-         module_frames, unknown_frame, long_end, wide, large_index, full_index,
-         small, small_segments, small_modules, small_tables),
+         module_frames, unknown_frame, long_end, small, small_segments,
+         small_modules, small_tables),
         "is damaged (",
     ),
-    wide_records: "has no field",
-    locals_of_all: "lacks this answer about a function",
+    **crafted_tables.ALL,
 }  # fmt: skip
 UNPAID = (small, small_segments, small_modules, small_tables)
 

@@ -177,6 +177,14 @@ class Tables:
         """So many more rows like its last one."""
         self.rows[section] += self.rows[section][-ROW_BYTES[section] :] * count
 
+    def set_names(self, section, name):
+        """All rows have the name at that offset, and those of variables of
+        functions also a function of that name."""
+        number = 2 if section == "locals" else 1
+        rows = self.rows[section]
+        for at in range(0, len(rows), ROW_BYTES[section]):
+            struct.pack_into(f"<{number}Q", rows, at, *[name] * number)
+
     def set_variables(self, number):
         """All package variables are of that type."""
         for i in range(self.count("variables")):

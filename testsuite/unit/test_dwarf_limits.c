@@ -239,24 +239,49 @@ static size_t count_types(struct file *f)
 	return count;
 }
 
-/* 200,000 types share a name of a megabyte. */
-static void test_shared_name(void **state)
-{
-	enum { NTYPES = 200000, NAME_BYTES = 1 << 20 };
-	struct file *f = *state;
-	uint64_t polls, name = f->str.bytes;
+enum { NTYPES = 200000 };
 
-	memset(f->str.data + name, 'n', NAME_BYTES);
-	f->str.data[name + NAME_BYTES] = '\0';
-	f->str.bytes += NAME_BYTES + 1;
+/* All types share a name of so many bytes. */
+static void put_types(struct file *f, size_t name_bytes)
+{
+	uint64_t name = f->str.bytes;
+
+	memset(f->str.data + name, 'n', name_bytes);
+	f->str.data[name + name_bytes] = '\0';
+	f->str.bytes += name_bytes + 1;
 	for (int i = 0; i < NTYPES; i++) {
 		put_leb(&f->info, TYPE);
 		put_number(&f->info, name, 4);
 		put_number(&f->info, 8, 1);
 	}
+}
+
+/* A name that is too long counts as absent. */
+static void test_too_long_name(void **state)
+{
+	struct file *f = *state;
+	uint64_t polls;
+
+	put_types(f, GR_NAME_MAX_BYTES + 1);
 	assert_null(open_file(f, &polls));
-	assert_in_range(count_types(f), 1, NTYPES / 100);
-	assert_in_range(polls, count_types(f) - 1, UINT32_MAX);
+	size_t count;
+	const struct gr_dwarf_type *types = gr_dwarf_types(f->dwarf, &count);
+
+	assert_int_equal(count, NTYPES);
+	for (size_t i = 0; i < count; i++)
+		assert_null(strstr(types[i].name, "nn"));
+}
+
+/* The longest name is paid for by each type. */
+static void test_shared_name(void **state)
+{
+	struct file *f = *state;
+	uint64_t polls;
+
+	put_types(f, GR_NAME_MAX_BYTES);
+	assert_null(open_file(f, &polls));
+	assert_in_range(count_types(f), 1, NTYPES / 4);
+	assert_in_range(polls, count_types(f) / 16 - 1, UINT32_MAX);
 }
 
 /* 100,000 types of one byte have 3,000 attributes each. */
@@ -550,6 +575,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_FILE(test_shared_name),
+		WITH_FILE(test_too_long_name),
 		WITH_FILE(test_many_attributes),
 		WITH_FILE(test_typedefs_of_one_struct),
 		WITH_FILE(test_packed_too_well),

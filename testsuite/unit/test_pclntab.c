@@ -273,6 +273,24 @@ static void test_bad_name(void **state)
 	assert_string_equal(func.name, "?");
 }
 
+/* The longest name that is taken, and one that has a byte more. */
+static void test_long_name(void **state)
+{
+	static uint8_t long_names[GR_NAME_MAX_BYTES + 2];
+	struct fixture *f = *state;
+	struct gr_func func;
+
+	memset(long_names, 'n', sizeof(long_names) - 1);
+	f->module.funcnametab =
+		(struct gr_bytes){ long_names, sizeof(long_names) };
+	set_field(f->funcs[0], f->rt.layout.func.nameoff, 1);
+	assert_true(gr_func_find(&f->rt, TEXT, &func));
+	assert_int_equal(strlen(func.name), GR_NAME_MAX_BYTES);
+	set_field(f->funcs[0], f->rt.layout.func.nameoff, 0);
+	assert_true(gr_func_find(&f->rt, TEXT, &func));
+	assert_string_equal(func.name, "?");
+}
+
 static void test_tables(void **state)
 {
 	struct fixture *f = *state;
@@ -408,6 +426,7 @@ int main(void)
 		WITH_FIXTURE(test_find_damaged),
 		WITH_FIXTURE(test_find_unsorted),
 		WITH_FIXTURE(test_bad_name),
+		WITH_FIXTURE(test_long_name),
 		WITH_FIXTURE(test_tables),
 		WITH_FIXTURE(test_line),
 		cmocka_unit_test(test_many_long_lookups),

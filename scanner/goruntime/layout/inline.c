@@ -22,8 +22,8 @@ static bool read_entry(struct gr_runtime *rt, const struct gr_func *func,
 		gr_error_destroy(err);
 		return false;
 	}
-	frame->function = gr_bytes_string(func->module->funcnametab,
-					  gr_field_uint(record, f->nameoff));
+	frame->function = gr_bytes_name(func->module->funcnametab,
+					gr_field_uint(record, f->nameoff));
 	frame->func_id = (uint8_t)gr_field_uint(record, f->func_id);
 	uint64_t off = gr_field_uint(record, f->parent_pc);
 	*parent_pc = func->entry + off;

@@ -62,8 +62,8 @@ static bool func_parse(const struct gr_layout *layout,
 	ret->func_id = gr_field_uint(p, layout->func.func_id);
 	ret->flag = gr_field_uint(p, layout->func.flag);
 	ret->nfuncdata = gr_field_uint(p, layout->func.nfuncdata);
-	ret->name = gr_bytes_string(module->funcnametab,
-				    gr_field_uint(p, layout->func.nameoff));
+	ret->name = gr_bytes_name(module->funcnametab,
+				  gr_field_uint(p, layout->func.nameoff));
 	if (!ret->name)
 		ret->name = "?";
 	return true;
@@ -250,7 +250,7 @@ bool gr_func_line(const struct gr_func *func, uint64_t pc, const char **file,
 	if (!gr_bytes_get(module->cutab, index * 4, &off, sizeof(off)) ||
 	    off == UINT32_MAX)
 		return false;
-	*file = gr_bytes_string(module->filetab, off);
+	*file = gr_bytes_name(module->filetab, off);
 	*line = number;
 	return *file != NULL;
 }

@@ -104,6 +104,13 @@ static inline struct gr_error *gr_runtime_step(struct gr_runtime *rt,
 	return rt->poll ? rt->poll(rt->poll_ctx) : NULL;
 }
 
+/** Account for one element and for its name, which may be long. */
+static inline struct gr_error *gr_runtime_step_name(struct gr_runtime *rt,
+						    const char *name)
+{
+	return gr_runtime_step(rt, 1 + strlen(name) / 64);
+}
+
 /**
  * Read a slice header at @p addr. A length above @p max_len or a capacity
  * below the length is GR_ERROR_FORMAT.

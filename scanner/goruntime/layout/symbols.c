@@ -31,7 +31,7 @@ static struct gr_error *collect(struct gr_runtime *rt, const struct gr_elf *elf,
 			.bytes = symbol.bytes,
 		};
 
-		struct gr_error *err = gr_symbol_step(rt, strlen(symbol.name));
+		struct gr_error *err = gr_runtime_step_name(rt, symbol.name);
 		if (err)
 			return err;
 		if (symbol.type != STT_OBJECT || !symbol.bytes)

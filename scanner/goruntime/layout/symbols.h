@@ -15,12 +15,6 @@ struct gr_symbol {
 	uint64_t addr, bytes;
 };
 
-/** Take the steps of a symbol whose name has @p len bytes: it may be long. */
-static inline struct gr_error *gr_symbol_step(struct gr_runtime *rt, size_t len)
-{
-	return gr_runtime_step(rt, 1 + len / 64);
-}
-
 /** Fill rt->symbols from a file whose load bias is @p bias. */
 struct gr_error *gr_symbols_read(struct gr_runtime *rt,
 				 const struct gr_elf *elf,

@@ -49,7 +49,12 @@ static struct gr_error *make_local(struct gr_frame_locals *f,
 	struct gr_runtime *rt = gr_types_runtime(f->types);
 	const char *name = from->name;
 	size_t bytes = from->npieces * sizeof(*ret->pieces);
+	struct gr_error *err = gr_runtime_step_name(rt, name);
 
+	if (!err)
+		err = gr_runtime_step_name(rt, from->function);
+	if (err)
+		return err;
 	// DWARF has a variable that escaped as a pointer to it, `&x`.
 	ret->is_escaped = *name == '&';
 	if (ret->is_escaped)

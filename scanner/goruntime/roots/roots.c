@@ -190,6 +190,8 @@ static struct gr_error *add_globals(struct gr_types *all,
 		    variables[i].type >= ntypes)
 			continue;
 		struct gr_error *err = gr_runtime_step(rt, ROOT_STEPS);
+		if (!err)
+			err = gr_runtime_step_name(rt, variables[i].name);
 		if (err)
 			return err;
 		root.name = intern(rt, variables[i].name);

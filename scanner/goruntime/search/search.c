@@ -201,7 +201,7 @@ static struct gr_error *read_symbols(struct gr_search *s)
 	gr_layout_init(&s->symbols);
 	while (gr_elf_next_symbol(s->elf, &at, &symbol)) {
 		size_t len = strlen(symbol.name);
-		struct gr_error *err = gr_symbol_step(s->rt, len);
+		struct gr_error *err = gr_runtime_step_name(s->rt, symbol.name);
 
 		if (err)
 			return err;
@@ -324,7 +324,7 @@ static void keep_fitting(struct gr_search *s, const char *name,
 	s->rt->nmodules = 0;
 }
 
-/* *@p is_out: this layout does not even fit the program's file. */
+/* *@p is_out is true if this layout does not even fit the program's file. */
 static struct gr_error *try_known(struct gr_search *s, size_t column,
 				  unsigned int tries, struct outcome *o,
 				  bool *is_out)
@@ -381,7 +381,7 @@ static struct gr_error *try_kept(struct gr_search *s, bool *ret)
 		*ret = !err;
 		break;
 	}
-	// A program that runs may only have changed: its copy will tell.
+	// A running program may just have changed: keep the hint for its copy.
 	if (gr_search_is_misfit(err) && !(s->rt->is_running && s->stage)) {
 		gr_error_destroy(steal_ptr(err));
 		memset(&s->kept, 0, sizeof(s->kept));

@@ -63,7 +63,7 @@ static struct gr_error *read_symbols(struct gr_types *types,
 		};
 
 		struct gr_error *err =
-			gr_symbol_step(types->rt, strlen(symbol.name));
+			gr_runtime_step_name(types->rt, symbol.name);
 		if (err)
 			return err;
 		const char *mark = symbol.type == STT_OBJECT && dict.words ?

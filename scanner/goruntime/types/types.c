@@ -242,7 +242,7 @@ static struct gr_error *add_dwarf(struct gr_types *types,
 		};
 
 		gr_type_vector_append(&types->types, type);
-		err = gr_runtime_step(rt, 1);
+		err = gr_runtime_step_name(rt, t->name);
 	}
 	for (size_t i = 0; !err && i < count; i++) {
 		gr_type_set_role(types, base + i);
@@ -272,9 +272,13 @@ struct gr_error *gr_types_create(struct gr_runtime *rt, struct gr_types **ret)
 	}
 	types->any = gr_types_known(types, GR_NAME_EMPTY_INTERFACE);
 	struct gr_error *err = gr_types_take_error(types);
-	for (gr_type_id i = 0; !err && i < types->types.size; i++)
-		if (types->types.data[i].role == GR_ROLE_HASH_TRIE)
+	for (gr_type_id i = 0; !err && i < types->types.size; i++) {
+		const struct gr_type *type = &types->types.data[i];
+
+		err = gr_runtime_step_name(rt, type->name);
+		if (!err && type->role == GR_ROLE_HASH_TRIE)
 			err = gr_type_fill_trie(types, i);
+	}
 	if (err)
 		return err;
 	*ret = steal_ptr(types);

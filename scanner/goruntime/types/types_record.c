@@ -15,7 +15,6 @@ enum {
 	FIELD_BYTES = 24,
 	MAX_NESTED_NAMES = 32, /* *[]map[string]*T ... */
 	MAX_PRINTED_BYTES = 4096,
-	NAME_BYTES_A_STEP = 64,
 };
 
 /* All structs together may have the fields of the modules' types, and this
@@ -174,8 +173,7 @@ static struct gr_error *read_field(struct builder *b, uint64_t addr,
 	if (!err)
 		err = gr_type_record_read_name(b->rt, record[0], &ret->name);
 	if (!err)
-		err = gr_runtime_step(b->rt, 1 + strlen(ret->name) /
-							     NAME_BYTES_A_STEP);
+		err = gr_runtime_step_name(b->rt, ret->name);
 	if (!err)
 		err = builder_add(b, record[1], &ret->type);
 	if (!err)
@@ -355,8 +353,7 @@ static struct gr_error *finish(struct builder *b)
 
 		if (!name)
 			return &gr_enomem;
-		err = gr_runtime_step(b->rt,
-				      1 + strlen(name) / NAME_BYTES_A_STEP);
+		err = gr_runtime_step_name(b->rt, name);
 		if (err)
 			return err;
 		gr_type_set_role(types, id);
