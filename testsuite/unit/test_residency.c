@@ -14,8 +14,17 @@
 
 enum { PAGES = 1024, TOUCHED = 257 };
 
-/* As on a kernel before 6.7. */
-static bool has_no_pagemap_scan;
+/* Words of struct pm_scan_arg (linux/fs.h). */
+enum { END = 3, WALK_END = 4 };
+
+enum kernel {
+	AS_IT_IS,
+	BEFORE_6_7,	  /* it has no PAGEMAP_SCAN */
+	SCANS_WHAT_ENDED, /* with an empty answer, as if nothing were resident */
+};
+
+static enum kernel kernel;
+static pid_t ended_pid; /* the process that is looked at, once it has ended */
 
 /* In place of libc's. */
 int ioctl(int fd, unsigned long request, ...)
@@ -25,9 +34,13 @@ int ioctl(int fd, unsigned long request, ...)
 	va_start(list, request);
 	void *argument = va_arg(list, void *);
 	va_end(list);
-	if (has_no_pagemap_scan) {
+	if (kernel == BEFORE_6_7) {
 		errno = ENOTTY;
 		return -1;
+	}
+	if (kernel == SCANS_WHAT_ENDED && ended_pid) {
+		((uint64_t *)argument)[WALK_END] = ((uint64_t *)argument)[END];
+		return 0;
 	}
 	return (int)syscall(SYS_ioctl, fd, request, argument);
 }
@@ -57,6 +70,7 @@ static struct gr_error *poll(void *ctx)
 
 	if (looked->polls_left > 0 && !--looked->polls_left) {
 		forked_end(looked->pid);
+		ended_pid = looked->pid;
 		looked->pid = 0;
 	}
 	return NULL;
@@ -70,6 +84,7 @@ static void looked_destroy(struct looked *looked)
 		forked_end(looked->pid);
 	munmap(looked->area, PAGES * PAGE);
 	free(looked);
+	ended_pid = 0;
 }
 
 GR_DEFINE_CLEANUP(looked, struct looked, looked_destroy)
@@ -126,16 +141,19 @@ static void test_each_page(void **state)
 struct end_case {
 	const char *name;
 	int polls;
-	bool is_old_kernel;
+	enum kernel kernel;
 };
 
 static const struct end_case end_cases[] = {
-	{ "it ends at the first mapping of smaps", 1, false },
-	{ "it ends at the fifth", 5, false },
-	{ "it ends when smaps has been read in part", 12, false },
-	{ "it ends at the first on an old kernel", 1, true },
-	{ "it ends at the fifth on an old kernel", 5, true },
-	{ "it ends in smaps on an old kernel", 12, true },
+	{ "it ends at the first mapping of smaps", 1, AS_IT_IS },
+	{ "it ends at the fifth", 5, AS_IT_IS },
+	{ "it ends when smaps has been read in part", 12, AS_IT_IS },
+	{ "it ends at the first on an old kernel", 1, BEFORE_6_7 },
+	{ "it ends at the fifth on an old kernel", 5, BEFORE_6_7 },
+	{ "it ends in smaps on an old kernel", 12, BEFORE_6_7 },
+	{ "it ends at the first, and is scanned", 1, SCANS_WHAT_ENDED },
+	{ "it ends at the fifth, and is scanned", 5, SCANS_WHAT_ENDED },
+	{ "it ends in smaps, and is scanned", 12, SCANS_WHAT_ENDED },
 };
 
 /* Nothing is said of a process that is no longer there. */
@@ -146,11 +164,11 @@ static void test_ends(void **state)
 	_cleanup_(gr_cleanup_looked) struct looked *looked =
 		looked_create(c->polls);
 
-	has_no_pagemap_scan = c->is_old_kernel;
+	kernel = c->kernel;
 	struct gr_error *err =
 		gr_residency_read(looked->image, &looked->residency);
 
-	has_no_pagemap_scan = false;
+	kernel = AS_IT_IS;
 	assert_error(err, GR_ERROR_IO, "has ended");
 	assert_int_equal(looked->pid, 0);
 }
@@ -184,30 +202,36 @@ static void test_ends_anywhere(void **state)
 
 /* The shadow of AddressSanitizer is terabytes of address space. An old kernel has
  * to be asked for each page of it. */
-static void pretend_old_kernel(void)
+static void pretend_kernel(void)
 {
 #ifdef __SANITIZE_ADDRESS__
 	skip();
 #endif
-	has_no_pagemap_scan = true;
+	kernel = BEFORE_6_7;
 }
 
-static int end_old_kernel(void **state)
+static int end_kernel(void **state)
 {
 	(void)state;
-	has_no_pagemap_scan = false;
+	kernel = AS_IT_IS;
 	return 0;
 }
 
 static void test_each_page_on_an_old_kernel(void **state)
 {
-	pretend_old_kernel();
+	pretend_kernel();
 	test_each_page(state);
 }
 
 static void test_ends_anywhere_on_an_old_kernel(void **state)
 {
-	pretend_old_kernel();
+	pretend_kernel();
+	test_ends_anywhere(state);
+}
+
+static void test_ends_anywhere_and_is_scanned(void **state)
+{
+	kernel = SCANS_WHAT_ENDED;
 	test_ends_anywhere(state);
 }
 
@@ -217,9 +241,11 @@ int main(void)
 		cmocka_unit_test(test_each_page),
 		cmocka_unit_test(test_ends_anywhere),
 		cmocka_unit_test_teardown(test_each_page_on_an_old_kernel,
-					  end_old_kernel),
+					  end_kernel),
 		cmocka_unit_test_teardown(test_ends_anywhere_on_an_old_kernel,
-					  end_old_kernel),
+					  end_kernel),
+		cmocka_unit_test_teardown(test_ends_anywhere_and_is_scanned,
+					  end_kernel),
 	};
 
 	return ROWS_RUN("a process that ends", end_cases, test_ends) +
