@@ -40,10 +40,15 @@ def test_sums(farm, variant, program):
     # Each object of a type is in what some object of the type retains.
     for document in found[:4]:
         assert all(r["bytes"] <= r["retained_bytes"] for r in document["rows"])
-    # What is only theirs does not overlap.
+    # What is only theirs does not overlap, but the runtime holds its own
+    # goroutines, too (heapgraph.h).
     for document in found[4:]:
-        sizes = [r["retained_bytes"] for r in document["rows"]]
-        assert sum(sizes) <= scan["reached"]["bytes"]
+        assert sum(
+            r["retained_bytes"]
+            for r in document["rows"]
+            if not r["key"].startswith("goroutine ")
+            or "(runtime." not in r["key"]
+        ) <= scan["reached"]["bytes"]
 
 
 # Variables that point into the array of another one. A scan bills the parts of
