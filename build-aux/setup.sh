@@ -88,6 +88,11 @@ cmocka_came_after() {
 		grep -q '^S\["CMOCKA_LIBS"\]=""' "$1/config.status"
 }
 
+# The tree was moved or copied together with its build, which has its old place.
+is_of_elsewhere() {
+	[ -f "$1/loader/tree" ] && ! [ "$(cat "$1/loader/tree")" -ef "$src" ]
+}
+
 # build_in FOLDER [CONFIGURE-OPTION]...: configure if needed, and make.
 build_in() {
 	dir=$1
@@ -103,7 +108,7 @@ build_in() {
 	fi
 	if [ ! -f "$dir/Makefile" ] ||
 		[ "$src/configure" -nt "$dir/config.status" ] ||
-		cmocka_came_after "$dir"; then
+		is_of_elsewhere "$dir" || cmocka_came_after "$dir"; then
 		say "configuring in $dir"
 		(cd "$dir" && "$src/configure" -q "$@") >"$dir/configure.log" 2>&1 || {
 			# All that is missing stands at the end.

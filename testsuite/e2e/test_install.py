@@ -65,6 +65,29 @@ def test_prefix_of_make_install(built, tmp_path):
     assert names_in(tmp_path) == ["a"]
 
 
+@pytest.mark.parametrize(
+    ("prefix", "told"),
+    [
+        ("inst", '"inst" is no absolute path: give prefix=/a/folder'),
+        ("../inst", '"../inst" is no absolute path: give prefix=/a/folder'),
+        ("~/inst", '"~/inst" is no absolute path: give prefix=/a/folder'),
+        ("/tmp/a&b", "/tmp/a&b has a character that no installed script"),
+        ("/tmp/a|b", "/tmp/a|b has a character that no installed script"),
+        ("/tmp/a\\b", "/tmp/a\\b has a character that no installed script"),
+    ],
+)
+def test_prefix_is_refused(built, prefix, told):
+    """Nothing is installed that would not find its files."""
+    done = subprocess.run(
+        ["make", "-s", "-C", BUILD, "install", f"prefix={prefix}"],
+        capture_output=True, text=True, timeout=600,
+        env={**environment(), "MAKEFLAGS": "", "MAKELEVEL": ""},
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert f"make: {told}" in done.stderr
+    assert not list(BUILD.glob("inst")) and not list(BUILD.glob("~"))
+
+
 def test_two_prefixes(built, tmp_path):
     """Each has its own paths."""
     for name in ("a", "b"):
@@ -157,7 +180,7 @@ def test_build_of_another_tree(tmp_path, script):
     assert done.returncode == 1 and not done.stdout
     assert done.stderr == (
         f"{script}: {BUILD} was built from {TOP}, not from {other}: use the "
-        f"{script} there, or build here\n"
+        f"{script} there, or run ./quickstart here\n"
     )
 
 
@@ -175,6 +198,29 @@ def test_build_that_does_not_say_of_which_tree(tmp_path, script):
     assert done.stderr == (
         f"{script}: the build in {build} is too old: run make there\n"
     )
+
+
+@pytest.mark.parametrize("place", ["here", "elsewhere"])
+def test_moved_tree(tmp_path, place):
+    """A tree that was moved with its build is configured again, and only
+    then."""
+    (tmp_path / "build/loader").mkdir(parents=True)
+    for name in ("Makefile", "config.status"):
+        (tmp_path / "build" / name).write_text("all:\n")
+    tree = tmp_path if place == "here" else tmp_path / "before"
+    (tmp_path / "build/loader/tree").write_text(f"{tree}\n")
+    configure = tmp_path / "configure"
+    configure.write_text("#!/bin/sh\ntouch configured\n")
+    configure.chmod(0o755)
+    os.utime(configure, (0, 0))
+    done = subprocess.run(
+        ["sh", "-c", f". {TOP}/build-aux/setup.sh && build_in build"],
+        cwd=tmp_path, capture_output=True, text=True,
+        env={**os.environ, "src": str(tmp_path), "name": "test"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    is_configured = (tmp_path / "build/configured").exists()
+    assert is_configured == (place == "elsewhere")
 
 
 @pytest.fixture
