@@ -45,8 +45,10 @@ kept_status() {
 
 # -------------------------------------------------------------------- pytest
 
+# Its last line is read: no option of the environment may change that.
 pytest() {
-	GOREF_BUILD_DIR=$src/build /usr/bin/python3 -u -m pytest -q -rs "$@" 2>&1
+	env -u PYTEST_ADDOPTS GOREF_BUILD_DIR="$src/build" \
+		/usr/bin/python3 -u -m pytest -q -rs --color=no "$@" 2>&1
 }
 
 # counted WORD SUMMARY: the number before a word in pytest's last line.

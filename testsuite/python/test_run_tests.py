@@ -125,6 +125,18 @@ def test_all_pass(tree):
     assert "FAILED" not in out
 
 
+@pytest.mark.parametrize(
+    "env",
+    [{"FORCE_COLOR": "1"}, {"PY_COLORS": "1"},
+     {"PYTEST_ADDOPTS": "-qq --color=yes"}],
+    ids=str,
+)  # fmt: skip
+def test_environment_of_pytest(tree, env):
+    """Colours and options of the environment leave the counts as they are."""
+    _, counts = tree.run(**env)
+    assert counts[1] == 0 and counts == tree.run()[1]
+
+
 @pytest.mark.parametrize("status", [0, 1, 3])
 def test_pytest_ends_early(tree, status):
     """It counts what has run so far, which is nothing."""
