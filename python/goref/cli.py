@@ -68,9 +68,17 @@ def _answer(text: str) -> None:
 # ------------------------------------------------------------------- targets
 
 
+def _absolute(path: str) -> str:
+    """The current folder may be gone."""
+    try:
+        return os.path.abspath(path)
+    except OSError as problem:
+        raise _Exit(FAILED, f"{path}: {problem.strerror}") from None
+
+
 def _file(path: str) -> str:
     """The name by which gdb can open a file; an unreadable one is an error."""
-    target.check_name(os.path.abspath(path))
+    target.check_name(_absolute(path))
     piped = elf.how_piped(path)
     if piped:
         raise _Exit(FAILED, piped)
@@ -234,7 +242,7 @@ def _open_saved(path: str, options: Any, extent: str) -> None:
     timeout = getattr(options, "timeout", None)
     progress = Progress(params.progress(), timeout, current.command_begin)
     limit = params.memory_limit(options.memory_limit)
-    target.check_name(os.path.abspath(path))
+    target.check_name(_absolute(path))
     try:
         scan = saved.open_scan(path, progress, limit, extent)
     except (Exception, KeyboardInterrupt) as problem:

@@ -6,6 +6,7 @@ it names only regular ones are opened, to compare their build ids. Nothing is
 ever run."""
 
 import os
+from contextlib import suppress
 from typing import NamedTuple
 
 from . import corefile, elf, shell
@@ -48,8 +49,11 @@ def _ids(one: frozenset[elf.Note], other: frozenset[elf.Note]) -> str:
 def _beside(core: str, name: str) -> list[str]:
     """The places to which the file may have been copied with the core."""
     base = os.path.basename(name)
-    folders = dict.fromkeys([os.path.dirname(os.path.abspath(core)), "."])
-    return [os.path.abspath(os.path.join(f, base)) for f in folders]
+    places = []
+    for folder in (os.path.dirname(core), "."):
+        with suppress(OSError):  # the current folder was removed
+            places.append(os.path.abspath(os.path.join(folder, base)))
+    return list(dict.fromkeys(places))
 
 
 def find(core: str) -> Found:

@@ -438,3 +438,31 @@ def test_incomplete_installation(tmp_path):
     script.chmod(0o755)
     done = run_cli(["--version"], command=script)
     one_line(done, 1, "/no/goref.py", "installation is incomplete")
+
+
+@pytest.mark.parametrize("words", [["core", "../x"], ["open", "../x"]])
+def test_current_folder_is_gone(words, tmp_path):
+    """A relative name is an error in one line."""
+    done = run_without_folder(words, tmp_path)
+    assert done.returncode == 1 and not done.stdout
+    assert "Traceback" not in done.stderr
+    # The shell and gdb say so, too.
+    lines = [x for x in done.stderr.splitlines() if x.startswith("goref: ")]
+    assert lines == ["goref: ../x: No such file or directory"], done.stderr
+
+
+def test_absolute_names_need_no_current_folder(farm, tmp_path):
+    target = farm.target("rest", CENTRAL)
+    words = ["core", target.core, "goroutines", "--limit", "1"]
+    done = run_without_folder(words, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Goroutine" in done.stdout and "Traceback" not in done.stderr
+
+
+def run_without_folder(words, tmp_path):
+    gone = tmp_path / "gone"
+    script = 'mkdir "$1" && cd "$1" && rmdir "$1" && shift && exec "$@"'
+    return subprocess.run(
+        ["sh", "-c", script, "sh", gone, GOREF, *map(str, words)],
+        capture_output=True, text=True, env=environment(), timeout=300,
+    )  # fmt: skip
