@@ -251,9 +251,9 @@ static struct gr_error *retry_copy(struct gr_scan *scan, uint64_t noted_before,
 		return err;
 	if (scan->searched_copies == MAX_COPIES) {
 		err->code = GR_ERROR_UNSETTLED;
-		return gr_error_prefix(err, "the runtime changes too fast to "
-					    "be found: try again, or look at a "
-					    "core of it (gcore): ");
+		return gr_error_prefix(err, "the process changes too fast to "
+					    "find its runtime: try again, or "
+					    "take a core (gcore): ");
 	}
 	gr_error_destroy(err);
 	scan->is_unsettled = true;

@@ -607,7 +607,7 @@ class Wait(NamedTuple):
     """"127.0.0.1:80", or a path."""
     remote: str | None
     has_unsaved_addresses: bool
-    """It has addresses, which a file without values does not have."""
+    """The socket has addresses, but the file was saved without values."""
     awaited_id: int | None
     """Of a coroutine: the goroutine that it waits for."""
     is_callee: bool
@@ -1517,8 +1517,8 @@ class Scan:
         progress: called about every 20 ms with the objects reached and the
             objects that there are, and with 0 and 0 outside of a walk. An
             exception that it raises ends the call.
-        cache: keep tables of debug information in the user's cache folder, or
-            where the runtime is without them.
+        cache: keep tables of debug information in the user's cache folder. If
+            there are none, keep the addresses at which the runtime was found.
         prepare: do only what can be done while the process still runs. Then
             come estimate(), reserve(), and, while the process stands still,
             capture(), and last finish(). Nothing else works before that.
@@ -1534,11 +1534,11 @@ class Scan:
         it changed while it was searched. Then call copy_searched() and
         search_copy() before everything else, until it is found."""
     def copy_searched(self) -> None:
-        """Copy what the search has looked at, while the process stands still:
-        it may run again."""
+        """Copy what the search has read. The process must stand still until
+        this returns."""
     def search_copy(self) -> None:
-        """Search the copy. UnsettledError: nothing was found in several
-        copies."""
+        """Search the copy. Raises UnsettledError if several copies have not
+        been enough."""
     def reserve(self) -> None:
         """Take and touch the memory for the copy."""
     def capture(

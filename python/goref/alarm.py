@@ -19,9 +19,9 @@ _INTERRUPTED = "goref: interrupted"
 
 
 class Alarm:
-    """A context that lasts some seconds at most. Ctrl-C ends it earlier if
-    nothing is done any more. Then our process ends: nothing else lets the one
-    that gdb has stopped go on."""
+    """A context with a time limit. At the limit, or at Ctrl-C if gdb makes no
+    progress, our process exits: nothing else resumes the process that gdb has
+    stopped."""
 
     def __init__(self, seconds: float, last_words: str, owned: Owned) -> None:
         """last_words: the error message if the time is over.
@@ -34,8 +34,8 @@ class Alarm:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def _run(self) -> None:
-        """Many threads take long to attach to: while gdb works, Ctrl-C waits.
-        The end of gdb would cost the process a SIGCONT."""
+        """It takes long to attach to many threads. While gdb makes progress,
+        Ctrl-C waits: if gdb ended now, the process would get a SIGCONT."""
         worked_s, worked_at = -1.0, 0.0
         now = time.monotonic()
         while not self._over.wait(min(max(self._end_s - now, 0.0), _STEP_S)):

@@ -94,8 +94,8 @@ def is_due() -> bool:
 
 
 def block() -> None:
-    """From here on the answer is given: its status stays. gdb sets its handler
-    of SIGINT again as it quits, which must not run then."""
+    """Call this when the answer is printed: no signal changes the exit status
+    any more. gdb sets its SIGINT handler again as it quits; it must not run."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [*_SIGNALS, signal.SIGINT])
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keeps Ctrl-C from a process that we hold. Pure: never imports gdb.
 
-gdb sends a SIGINT that it gets while it attaches, holds or detaches on to the
-process, which it may end. SIGINT is therefore blocked from before the attach
-until after the detach, and we look for it ourselves."""
+If gdb gets a SIGINT while it attaches, holds or detaches, it passes the signal
+on to the process, which may end. SIGINT is therefore blocked from before the
+attach until after the detach, and we poll for it ourselves."""
 
 import signal
 from collections.abc import Collection

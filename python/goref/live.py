@@ -88,8 +88,8 @@ class Watch:
         return self
 
     def all_stopped(self) -> None:
-        """gdb has consumed the SIGSTOP of each thread. A SIGCONT would be one
-        signal too many."""
+        """Call this when gdb has consumed the SIGSTOP of each thread: if we
+        die later, the kernel sends no SIGCONT."""
         self.lifeline.close()
 
     def _wait_until_ready(self, watcher: subprocess.Popen[bytes]) -> None:
@@ -193,9 +193,9 @@ class Look:
         )
 
     def _search_copy(self) -> None:
-        """Without debug information the runtime is searched, and what is
-        searched may change too fast for that. Then this is copied first, and
-        the copy is searched while the process runs on."""
+        """Without debug information, the runtime is found by search, and the
+        process may change too fast for that. Then stop it to copy what the
+        search reads, and search the copy while the process runs on."""
         self._expect()
         size = units.human_bytes(self.estimate.copy_bytes)
         say(

@@ -6,8 +6,8 @@ import shlex
 
 
 def _chosen_gdb() -> str:
-    """What stands before such a command: the gdb that this one was told to
-    use, with a space behind it; nothing for the default."""
+    """A prefix that makes a command use the same gdb, such as "GDB=gdb-15 ".
+    It is empty for the default gdb."""
     name = os.environ.get("GDB") or "gdb"
     return "" if name == "gdb" else f"GDB={shlex.quote(name)} "
 

@@ -136,7 +136,7 @@ static void find_slots(const struct gr_scan *scan, struct info *info,
 		slots[i] = varp - next_number(info);
 }
 
-/* Read the closure in a slot. What leads to none is not recorded. */
+/* Read the closure in a slot. A slot without a closure is not recorded. */
 static struct gr_error *read_slot(struct gr_scan *scan, uint64_t slot,
 				  uint64_t *ret)
 {

@@ -191,7 +191,7 @@ void gr_recorder_end_search(struct gr_recorder *r, size_t mark, bool found)
 		return;
 	GR_ASSERT(r->searches && mark <= r->tried.size);
 	r->searches--;
-	// What an inner search has found, the outer one decides about.
+	// The outermost search decides whether these words are recorded.
 	if (found && r->searches)
 		return;
 	for (size_t i = mark; found && i < r->tried.size; i++) {

@@ -33,7 +33,7 @@ struct gr_recorder {
 	bool are_hosts_sorted;
 	size_t last_host;
 	unsigned int pauses;
-	/** Of searches that have not ended: what they read. */
+	/** What searches that have not ended have read. */
 	struct gr_range_vector tried;
 	unsigned int searches;
 	bool is_out_of_memory;

@@ -13,7 +13,8 @@
 #include "inferior/ranges.h"
 #include "inferior/residency.h"
 
-/** Of a mapping, in place of its path or of the end of it: the path is a value. */
+/** Stands for the path of a mapping, or for the end of the path, if that is a
+ * value. */
 #define GR_UNSAVED_PATH "(path not saved)"
 
 /** The tables of the debug information of a module: a block of dwarf/store.c.

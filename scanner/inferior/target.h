@@ -86,8 +86,8 @@ struct gr_target {
 	 * is a scan of it: a debugger holds the process.
 	 */
 	bool is_held;
-	/** Keep the tables of debug information, or where the runtime is
-	 * without them, in the user's cache folder. */
+	/** Use the user's cache folder, for the tables of debug information or,
+	 * without these, for the addresses of the runtime. */
 	bool use_cache;
 	/** Record which words are read, for gr_scan_save(). */
 	bool is_recorded;

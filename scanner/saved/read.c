@@ -161,7 +161,8 @@ static struct gr_error *check_modules(const struct reader *r)
 		uint64_t tables = stored->tables[i].bytes;
 
 		if (image > left || tables > left - image)
-			return gr_frame_damage(r->frames, "a module is cut");
+			return gr_frame_damage(r->frames,
+					       "a module is too large");
 		left -= image + tables;
 	}
 	return NULL;
@@ -280,7 +281,7 @@ static struct gr_error *check_filled(struct reader *r)
 	static const uint8_t nothing;
 
 	if (find_room(r, &r->images) || find_room(r, &r->tables))
-		return gr_frame_damage(r->frames, "a module is cut");
+		return gr_frame_damage(r->frames, "a module is incomplete");
 	// Without an image, the file of that name would be opened.
 	for (size_t i = 0; i < r->stored->nmodules; i++)
 		if (!r->stored->modules[i].image.size)

@@ -97,7 +97,7 @@ static bool is_address(const struct places *p, uint64_t word)
 	return n && word < list[n - 1].end;
 }
 
-/* Of a page's words in @p bits, record those that lead nowhere as 0. */
+/* Record the words of a page in @p bits that lead nowhere as 0. */
 static void drop_numbers(const struct places *p, const struct gr_span *span,
 			 uint64_t first, uint64_t end, uint64_t *bits)
 {

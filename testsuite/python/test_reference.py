@@ -114,3 +114,17 @@ def test_no_option_that_there_is_not():
     known = {option.name for item in items for option in item.options}
     named = set(re.findall(r"`--([a-z][a-z-]*)", prose(TEXT)))
     assert not named - known - tables.QUESTIONS.keys() - OTHERS
+
+
+@pytest.mark.parametrize("place", ["README.md", "doc/verbs.md", "attach"])
+def test_looking_may_end_a_hang(place):
+    """What a stop by ptrace does to a blocked call, and what helps."""
+    text = (
+        tables.SOURCES["attach"].details
+        if place == "attach"
+        else (TOP / place).read_text()
+    )
+    text = " ".join(text.split())
+    for part in ("blocked write", "returns? early", "--snapshot",
+                 "attach PID save FILE", "take a core"):  # fmt: skip
+        assert re.search(part, text.replace("`", "")), part

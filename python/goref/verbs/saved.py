@@ -31,11 +31,11 @@ walks the heap and reads what every other question reads.
 To hand over a process without working on its machine, use `goref attach PID
 save FILE': the process stops only to be copied.
 
-Some facts tell a little about values, and are in every file: lengths and
+Every file has some facts that reveal a little about values: lengths and
 capacities, when timers and deadlines are due, constants in the code of
-functions, parts of the hashes of keys of maps, and names of types and fields
-that the program makes at run time (reflect.StructOf). The reference has the
-whole list.""",
+functions, parts of the hashes of map keys, and names of types and fields that
+the program makes at run time (reflect.StructOf). doc/verbs.md has the whole
+list.""",
     (
         ("core EXE CORE save heap.goref", "save a core"),
         ("attach PID save heap.goref", "save a process, which goes on"),

@@ -45,10 +45,10 @@ much it copies and for how long. The process goes on even if goref is killed."""
     """\
 Ctrl-C ends goref and never reaches the process.
 
-A stop, with --snapshot or without, wakes threads that wait in the kernel. The
-kernel begins most calls again. But a blocked write that has written a part of
-its bytes returns early, and a few other calls end with EINTR. Every debugger
-has this effect. A hang that consists of such a call may therefore end; goref's
+A stop, with or without --snapshot, wakes threads that wait in the kernel. The
+kernel restarts most system calls. But a blocked write that has already written
+some of its bytes returns early, and a few other calls fail with EINTR. Every
+debugger has this effect. A hang in such a call may therefore end; goref's
 answer shows it as it was. To ask more than one question about it, use `goref
 attach PID save FILE', or take a core.
 

@@ -23,8 +23,8 @@ struct search {
 	unsigned int probes_left;
 };
 
-/* Read for the search. What is read may be a value, which a file without values
- * does not have: that is zeros then. */
+/* Read memory for the search, but do not record it: it may be a value. What
+ * cannot be read, or is not in the file, is zeros. */
 static struct gr_error *read_value(struct gr_runtime *rt, uint64_t addr,
 				   void *ret, size_t bytes)
 {

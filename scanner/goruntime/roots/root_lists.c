@@ -129,8 +129,8 @@ struct block_list {
 				 uint64_t addr);
 };
 
-/* Follow a list from the word at @p head and read every block, but none that was
- * read before: then *@p ret is false. */
+/* Follow a list from the word at @p head and read every block. If a block was
+ * read before, stop there and set *@p ret to false. */
 static struct gr_error *read_list(struct gr_list_reader *r,
 				  const struct block_list *list, uint64_t head,
 				  bool *ret)
