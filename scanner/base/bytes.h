@@ -97,6 +97,11 @@ const char *gr_bytes_string(struct gr_bytes b, uint64_t off);
  */
 #define GR_NAME_MAX_BYTES (16 << 10)
 
+static inline bool gr_name_is_too_long(const char *name)
+{
+	return strnlen(name, GR_NAME_MAX_BYTES + 1) > GR_NAME_MAX_BYTES;
+}
+
 /** gr_bytes_string() of a name; NULL also if it is too long. */
 const char *gr_bytes_name(struct gr_bytes b, uint64_t off);
 

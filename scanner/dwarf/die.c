@@ -62,7 +62,7 @@ static const char *read_string(Dwarf_Debug dbg, Dwarf_Attribute attr)
 	char *value;
 
 	if (gr_die_check(dbg, dwarf_formstring(attr, &value, &err), &err) ||
-	    strnlen(value, GR_NAME_MAX_BYTES + 1) > GR_NAME_MAX_BYTES)
+	    gr_name_is_too_long(value))
 		return NULL;
 	return value;
 }

@@ -22,10 +22,9 @@ static const char *unit_file(struct gr_dwarf *dwarf, Dwarf_Die unit,
 		number--;
 	gr_dwarf_count(dwarf, (uint64_t)count);
 	for (Dwarf_Signed i = 0; i < count; i++) {
-		size_t bytes = strnlen(files[i], GR_NAME_MAX_BYTES + 1);
-
-		if ((uint64_t)i == number && bytes <= GR_NAME_MAX_BYTES)
-			name = gr_arena_intern(&dwarf->arena, files[i], bytes);
+		if ((uint64_t)i == number && !gr_name_is_too_long(files[i]))
+			name = gr_arena_intern(&dwarf->arena, files[i],
+					       strlen(files[i]));
 		dwarf_dealloc(dwarf->dbg, files[i], DW_DLA_STRING);
 	}
 	dwarf_dealloc(dwarf->dbg, files, DW_DLA_LIST);
