@@ -110,6 +110,9 @@ build_in() {
 		[ "$src/configure" -nt "$dir/config.status" ] ||
 		is_of_elsewhere "$dir" || cmocka_came_after "$dir"; then
 		say "configuring in $dir"
+		# They name the sources where these were before.
+		! is_of_elsewhere "$dir" ||
+			find "$dir" -name .deps -prune -exec rm -rf {} +
 		(cd "$dir" && "$src/configure" -q "$@") >"$dir/configure.log" 2>&1 || {
 			# All that is missing stands at the end.
 			sed -n '/error: /,$p' "$dir/configure.log" >&2

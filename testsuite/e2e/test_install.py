@@ -209,6 +209,8 @@ def test_moved_tree(tmp_path, place):
         (tmp_path / "build" / name).write_text("all:\n")
     tree = tmp_path if place == "here" else tmp_path / "before"
     (tmp_path / "build/loader/tree").write_text(f"{tree}\n")
+    deps = tmp_path / "build/scanner/.deps"
+    deps.mkdir(parents=True)
     configure = tmp_path / "configure"
     configure.write_text("#!/bin/sh\ntouch configured\n")
     configure.chmod(0o755)
@@ -221,6 +223,8 @@ def test_moved_tree(tmp_path, place):
     assert done.returncode == 0, done.stderr
     is_configured = (tmp_path / "build/configured").exists()
     assert is_configured == (place == "elsewhere")
+    # These name the sources where they were before.
+    assert deps.exists() == (place == "here")
 
 
 @pytest.fixture
