@@ -124,6 +124,13 @@ build_in() {
 }
 
 # Before packages are installed for a build that cannot succeed.
-need_writable_tree() {
+need_buildable_tree() {
+	# What configure refuses without a word of which character it means.
+	case $src in
+	*[[:space:]\"\#\$\&\'\`\\]*)
+		die "$src has a character that configure refuses in a path" \
+			"(a space, \", #, \$, &, ', \` or \\): put the tree elsewhere"
+		;;
+	esac
 	[ -w "$src/build" ] || need_writable "$src"
 }

@@ -227,6 +227,28 @@ def test_moved_tree(tmp_path, place):
     assert deps.exists() == (place == "here")
 
 
+@pytest.mark.parametrize("script", ["quickstart", "run-tests"])
+@pytest.mark.parametrize("name", list(" \t\n\"#$&'`\\"))
+def test_tree_that_configure_refuses(tmp_path, script, name):
+    """It is refused before a package is installed or a file is written."""
+    tree = tmp_path / f"a{name}b"
+    (tree / "build-aux").mkdir(parents=True)
+    shutil.copy(TOP / script, tree)
+    for file in (TOP / "build-aux").glob("*.sh"):
+        shutil.copy(file, tree / "build-aux")
+    before = names_in(tree)
+    done = subprocess.run(
+        [tree / script], env={"PATH": "/usr/bin:/bin"}, capture_output=True,
+        text=True,
+    )  # fmt: skip
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr == (
+        f"{script}: {tree} has a character that configure refuses in a path "
+        "(a space, \", #, $, &, ', ` or \\): put the tree elsewhere\n"
+    )
+    assert names_in(tree) == before
+
+
 @pytest.fixture
 def tree_of_others():
     """A folder that everybody may read and only root, or nobody, may write."""
