@@ -84,7 +84,8 @@ static bool is_context(const struct context_shape *shape,
 	uint64_t stack_bytes = gr_load_u64(context + UC_STACK_SIZE);
 
 	return gr_load_u64(context + UC_FLAGS) <= MAX_UC_FLAGS &&
-	       !gr_load_u64(context + UC_LINK) && stack_sp <= addr &&
+	       !gr_load_u64(context + UC_LINK) &&
+	       stack_bytes <= MAX_SIGNAL_STACK_BYTES && stack_sp <= addr &&
 	       addr - stack_sp < stack_bytes &&
 	       shape->is_sound(context, addr, hi);
 }
@@ -203,7 +204,13 @@ struct gr_error *gr_signal_caught(struct gr_runtime *rt, uint64_t lo,
 				  uint64_t hi, const struct gr_regs *thread,
 				  struct gr_siginfo *ret, bool *found)
 {
-	enum { SI_SIGNO = 0, SI_CODE = 8, SI_ADDR = 16, SI_BYTES = 24 };
+	enum {
+		SI_SIGNO = 0,
+		SI_CODE = 8,
+		SI_ADDR = 16,
+		SI_BYTES = 24,
+		MAX_SIGNO = 64,
+	};
 	uint8_t info[SI_BYTES];
 	struct gr_regs regs;
 	uint64_t context;
@@ -225,5 +232,6 @@ struct gr_error *gr_signal_caught(struct gr_runtime *rt, uint64_t lo,
 		.addr = gr_load_u64(info + SI_ADDR),
 		.pc = regs.value[rt->arch->pc],
 	};
+	*found = ret->number >= 1 && ret->number <= MAX_SIGNO;
 	return NULL;
 }
