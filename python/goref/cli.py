@@ -540,7 +540,9 @@ def _status() -> int:
         if os.isatty(2):
             gdb.execute("set goref progress on")
         base.write_with(_answer)
-        return _dispatch(words)
+        status = _dispatch(words)
+        ended.block()
+        return status
     except _Exit as end:
         text = elf.shown(" ".join(str(end).split()))
         if text:
@@ -561,8 +563,13 @@ def main() -> None:
     """The end of this process."""
     status = FAILED
     try:
-        status = _status()
-        ended.block()
+        try:
+            status = _status()
+            ended.block()
+        except KeyboardInterrupt:
+            # While it said why there is no answer.
+            gdb.write("goref: interrupted\n", gdb.STDERR)
+            ended.block()
     except BaseException:
         # A `finally` that fails on the way out hides Ended.
         if not ended.is_due():
