@@ -123,6 +123,18 @@ def _find_exe(core: str) -> str:
     return found.path
 
 
+def _replace_lost_folder() -> None:
+    """gdb 18 crashes if the current folder was removed, so gdb gets another
+    one. It stays ours: relative names lead nowhere."""
+    try:
+        os.getcwd()
+    except OSError:
+        lost = os.open(".", os.O_PATH)
+        gdb.execute("cd /", to_string=True)
+        os.fchdir(lost)
+        os.close(lost)
+
+
 def _plain(path: str) -> str:
     """Like _file(), but a compressed file is an error."""
     name = _file(path)
@@ -540,6 +552,7 @@ def _status() -> int:
         if os.isatty(2):
             gdb.execute("set goref progress on")
         base.write_with(_answer)
+        _replace_lost_folder()
         status = _dispatch(words)
         ended.block()
         return status

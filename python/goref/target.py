@@ -8,6 +8,7 @@ writes to the target.
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import gdb
@@ -170,7 +171,8 @@ def with_names(text: str) -> str:
 def core_path(inferior: Any) -> str:
     corefile = getattr(inferior, "corefile", None)
     if corefile is not None:
-        return os.path.abspath(_own_name(str(corefile.filename)))
+        with suppress(UnicodeDecodeError):  # for said_by()
+            return os.path.abspath(_own_name(str(corefile.filename)))
     text = said_by("info target")
     begin = re.search(r"Local core dump file:\s+`", text)
     if begin:
