@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from toolchains import build
-from waiting import comes, states_of
+from waiting import LONGEST_S, comes, states_of
 
 START_TIMEOUT = 90
 TRUTH_TRIES = 3
@@ -176,7 +176,7 @@ def kernel_core(process, end=None):
     else:
         process.popen.send_signal(signal.SIGABRT)
     try:
-        process.popen.wait(timeout=60)
+        process.popen.wait(timeout=LONGEST_S)
     except subprocess.TimeoutExpired:
         process.popen.kill()
         raise

@@ -209,7 +209,7 @@ def test_attach_copies_nothing_for_too_long(counting, tmp_path):
 
 def test_attach_gives_up_a_copy_that_takes_too_long(counting, tmp_path):
     process, counter = counting(CENTRAL, BUSY)
-    run = unsettled(process, tmp_path, 2000, late="raise TimeoutError")
+    run = unsettled(process, tmp_path, 600_000, "raise TimeoutError")
     assert "given up" in run.stderr and "and goes on" in run.stderr
     assert "search copy" not in run.stdout
     assert tracer_of(process.pid) == 0
@@ -279,8 +279,10 @@ def test_attach_gives_nodes_for_memory(counting):
     """The tree has fewer nodes before the scan is refused."""
     process, counter = counting(CENTRAL, BUSY)
     done = run_cli(["attach", process.pid, "--memory-limit", "1M"])
-    needed = re.search(r": ([\d.]+) MB are needed", done.stderr)[1]
-    enough = f"{float(needed) + 2}M"
+    # What the look has itself varies by a huge page or two.
+    least = float(re.search(r": ([\d.]+) MB are needed", done.stderr)[1])
+    most = float(re.search(r"up to ([\d.]+) MB of memory", done.stderr)[1])
+    enough = f"{(least + most) / 2:.1f}M"
     done = run_cli(["attach", process.pid, "--memory-limit", enough, "--json"])
     assert done.returncode == 0, done.stderr
     assert "the tree is limited to" in done.stderr

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from counters import Counter, threads_of
+from waiting import comes, states_of
 
 
 class Piped:
@@ -56,6 +57,7 @@ def test_line_in_two_pieces(piped):
 def test_stands_still(piped, capsys):
     """The reason can be read in the output of a failed test."""
     process, counter = piped
+    assert comes(lambda: states_of(process.pid) == {"S"})
     assert not counter.goes_on(timeout=0.2)
     said = capsys.readouterr().out
     assert f"Pid: {process.pid} TracerPid: 0" in said

@@ -182,7 +182,7 @@ def test_thread_of_the_program(waiting):
     rows = asked(waiting, "goroutines --system")["goroutines"]
     on_threads = {g["thread_id"]: g["m_id"] for g in rows if g["thread_id"]}
     assert len(set(on_threads.values())) == len(on_threads) > 1
-    first = min(on_threads)
+    first = waiting.truth["pid"]
     assert all(m > 0 for thread, m in on_threads.items() if thread != first)
     assert {g["m_id"] for g in rows if not g["thread_id"]} == {None}
 

@@ -19,7 +19,7 @@ from snapshots import NOBODY, PAUSE, Helper, block_no_more, children
 from snapshots import signal_masks, status_of
 from targets import start
 from toolchains import Variant, build, build_c, variants
-from waiting import comes, is_stopped, stop
+from waiting import comes, is_stopped, states_of, stop
 
 CENTRAL = Variant("go1.24", "default")
 
@@ -67,7 +67,7 @@ def test_children_of_its_own(steady):
     stopping.set()
     thread.join()
     assert not failures
-    time.sleep(0.1)
+    time.sleep(0.5)
     answer = process.ask()
     # Signals may merge, but none may come of us.
     assert 0 < answer["signals"] <= 100
@@ -138,7 +138,7 @@ def test_copy_stays_as_it_was():
             return int.from_bytes(file.read(8), "little")
 
     try:
-        time.sleep(0.05)
+        assert comes(lambda: states_of(popen.pid) == {"S"})
         helper = Helper(popen.pid)
         assert helper.is_ready, helper.said
         popen.stdin.write(b"abc")
@@ -156,6 +156,13 @@ def test_copy_stays_as_it_was():
         popen.stdout.close()
 
 
+def has_ended(pid):
+    try:
+        return states_of(pid) <= {"X", "Z"}
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def test_process_ends_meanwhile(steady):
     process = steady(CENTRAL)
     helper = Helper(process.pid)
@@ -164,8 +171,7 @@ def test_process_ends_meanwhile(steady):
     assert Path(f"/proc/{helper.copy}/maps").exists()
     assert helper.end() == 0
     # Init, which inherits it, may take its time.
-    path = Path(f"/proc/{helper.copy}")
-    assert not path.exists() or status_of(helper.copy, "State")[0] == "Z"
+    assert comes(lambda: has_ended(helper.copy))
 
 
 def test_stopped_meanwhile(steady):

@@ -8,12 +8,15 @@ import random
 import signal
 import subprocess
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from session import TOP, environment
 from snapshots import HELPER, Helper, children, status_of
 from toolchains import Variant
+from waiting import comes
 
 CENTRAL = Variant("go1.24", "default")
 
@@ -63,9 +66,12 @@ def test_killed_helper(steady):
         assert status_of(process.pid, "TracerPid") == "0"
         assert status_of(process.pid, "State")[0] in "SR"
     assert process.goes_on()
-    time.sleep(0.1)
-    for _pid, stat in children(process.pid):
-        assert stat.rpartition(")")[2].split()[0] == "Z"
+    assert comes(
+        lambda: all(
+            stat.rpartition(")")[2].split()[0] == "Z"
+            for _pid, stat in children(process.pid)
+        )
+    )
 
 
 def test_signals_do_not_reach_the_helper(steady):
@@ -81,23 +87,31 @@ def test_signals_do_not_reach_the_helper(steady):
     assert not children(process.pid)
 
 
+def lives(mark):
+    """Does a process live with this in its environment?"""
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if mark.encode() in path.read_bytes():
+                return True
+    return False
+
+
 @pytest.mark.parametrize("delay", [0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.6])
 def test_killed_gdb(steady, delay):
     """The helper then clears away: no zombie, and nothing is traced."""
+    mark = f"test_killed_gdb {os.getpid()} {delay}"
     process = steady(CENTRAL)
     popen = subprocess.Popen(
         [str(TOP / "goref"), "attach", "--snapshot", str(process.pid)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env=environment(),
+        env={**environment(), "GOREF_TEST": mark},
     )
     time.sleep(delay)
     popen.kill()
     popen.wait()
-    end = time.monotonic() + 10
-    while children(process.pid) and time.monotonic() < end:
-        time.sleep(0.02)
+    assert comes(lambda: not lives(mark))
     assert not children(process.pid)
     assert status_of(process.pid, "TracerPid") == "0"
     assert process.goes_on()

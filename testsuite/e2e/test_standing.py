@@ -80,7 +80,7 @@ def test_no_process(tmp_path):
     assert standing.of(7, str(tmp_path)) is Standing.ENDED
 
 
-def test_settled():
+def test_settled(monkeypatch):
     """One that is stopped a little later than it is looked at."""
     popen = subprocess.Popen(["sleep", "100"])
     try:
@@ -90,6 +90,7 @@ def test_settled():
         assert late is Standing.RUNS
         assert time.monotonic() - begin >= 0.1
         popen.send_signal(signal.SIGSTOP)
+        monkeypatch.setattr(standing, "_SETTLE_S", 120)
         found = standing.settled(popen.pid, Standing.STOPPED)
         assert found is Standing.STOPPED
     finally:

@@ -230,10 +230,12 @@ def test_costs_nothing(waiting, parent):
     def switches():
         return [s for s in path.read_text().splitlines() if "switches" in s]
 
-    time.sleep(0.1)
-    before = switches()
-    time.sleep(0.5)
-    assert switches() == before
+    def rests():
+        before = switches()
+        time.sleep(0.5)
+        return switches() == before
+
+    assert comes(rests, timeout=5)
 
 
 def test_ends_stopped_copies(waiting, parent):

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections import namedtuple
 from pathlib import Path
 
@@ -227,6 +228,10 @@ def _compile(go, program, flavour, folder):
         _compile_host(go, flavour, folder / program)
 
 
+# Tests of another tree may use what they have built.
+KEPT_S = 24 * 3600
+
+
 @functools.lru_cache(maxsize=None)
 def build(program, release, flavour="default"):
     """Path of the built program; kept between runs, by a hash of all that
@@ -238,8 +243,10 @@ def build(program, release, flavour="default"):
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / program).exists():
             for old in cache_dir().glob(f"{name}-{'?' * 16}"):
-                shutil.rmtree(old)
+                if time.time() - old.stat().st_mtime > KEPT_S:
+                    shutil.rmtree(old)
             _compile(go, program, flavour, folder)
+        os.utime(folder)
     return folder / program
 
 

@@ -12,6 +12,7 @@ package main
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 enum {
@@ -74,6 +75,8 @@ static void take_memory(void)
 {
 	pthread_t thread;
 
+	// The kernel would make huge pages of it at any time (khugepaged).
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	take_large_blocks();
 	// All others come from the heaps.
 	mallopt(M_MMAP_THRESHOLD, 1 << 24);

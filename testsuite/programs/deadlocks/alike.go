@@ -41,7 +41,7 @@ func slowIO() {
 		r.Read(make([]byte, 1))
 		w.Close()
 	}()
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	blocked(3, func() { s.get("x") })
 }
 
@@ -56,7 +56,7 @@ func network() {
 		defer s.mu.Unlock()
 		l.Accept()
 	}()
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	blocked(3, func() { s.get("x") })
 }
 
@@ -68,13 +68,13 @@ func sleeper() {
 		b.add(1)
 		sleep()
 	}()
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	go func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		a.add(1)
 	}()
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	blocked(3, func() { b.add(1) })
 }
 
@@ -141,7 +141,7 @@ func workers() {
 func reader() {
 	s := &store{rows: map[string]int{}}
 	go s.readLong()
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	blocked(2, func() { s.change("x") })
 	blocked(2, func() { s.read() })
 }
@@ -201,7 +201,7 @@ func chain() {
 			}
 			accounts[i+1].add(1)
 		}()
-		time.Sleep(20 * time.Millisecond)
+		settle(20 * time.Millisecond)
 	}
 }
 
@@ -215,7 +215,7 @@ func computes() {
 			a.sum += i & 1
 		}
 	}()
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	blocked(3, func() { a.add(1) })
 }
 

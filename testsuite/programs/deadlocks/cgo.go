@@ -45,6 +45,6 @@ var theCodec = &codec{}
 // The library never returns, and all wait for the lock around its call.
 func inCall() {
 	go theCodec.decode(true)
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	blocked(30, func() { theCodec.decode(false) })
 }

@@ -87,7 +87,7 @@ var theMailbox = &mailbox{}
 func silent() {
 	theMailbox.changed = sync.NewCond(&theMailbox.mu)
 	blocked(40, func() { theMailbox.next() })
-	time.Sleep(100 * time.Millisecond)
+	settle(100 * time.Millisecond)
 	theMailbox.mu.Lock()
 	theMailbox.letters = append(theMailbox.letters, "hello")
 	theMailbox.mu.Unlock()
@@ -146,7 +146,7 @@ func backend() {
 	}
 	theClient.conn = textproto.NewReader(bufio.NewReader(conn))
 	go theClient.ask()
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	blocked(30, func() { theClient.ask() })
 }
 
@@ -163,7 +163,7 @@ func quiet() {
 		})
 	}
 	go theUsers.find("bob")
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	lost(unsafe.Pointer(&theUsers.mu))
 	blocked(3, func() { theUsers.find("ann") })
 }

@@ -65,7 +65,7 @@ func readAndWrite(rw *sync.RWMutex, name string) {
 	rw.RLock()
 	for _, lock := range []func(){rw.Lock, rw.Lock, rw.RLock} {
 		blocked(1, lock)
-		time.Sleep(20 * time.Millisecond)
+		settle(20 * time.Millisecond)
 	}
 }
 
@@ -73,7 +73,7 @@ func doTwice(once *sync.Once, name string) {
 	called(unsafe.Pointer(once), name)
 	for _, do := range []func(){func() { select {} }, func() {}} {
 		go once.Do(do)
-		time.Sleep(20 * time.Millisecond)
+		settle(20 * time.Millisecond)
 	}
 }
 

@@ -48,7 +48,7 @@ func sleep() { time.Sleep(time.Hour) }
 
 // crowd starts waiters and decoys.
 func crowd(s *store) {
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	blocked(5, func() { s.get("x") })
 	go s.before()
 	go s.after()
@@ -191,7 +191,7 @@ func inPackage() {
 		count++
 		mutex.Unlock()
 	}()
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	blocked(5, increment)
 	go func() {
 		sleep()
@@ -213,7 +213,7 @@ func inPackageDeferred() {
 		owns(unsafe.Pointer(&another))
 		sleep()
 	}()
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	blocked(5, add)
 	go func() {
 		sleep()
@@ -244,7 +244,7 @@ func (s *session) stay() {
 func inEmbedded() {
 	s := &session{id: 1}
 	go s.stay()
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	blocked(5, s.grow)
 	go func() { sleep(); s.grow() }()
 }
@@ -273,7 +273,7 @@ func inElement() {
 		defer mu.Unlock()
 		sleep()
 	}()
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	blocked(5, func() { update("a") })
 }
 
@@ -302,7 +302,7 @@ func inGeneric() {
 		owns(unsafe.Pointer(&g.mu))
 		sleep()
 	})
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	blocked(5, func() { g.set("x") })
 	go func() { sleep(); g.set("y") }()
 }
@@ -326,7 +326,7 @@ func (s *store) read() int {
 func byWriter() {
 	s := &store{}
 	go s.write()
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	blocked(5, func() { s.read() })
 	go func() { sleep(); s.read() }()
 }
@@ -346,7 +346,7 @@ func (s *store) forget(key string) bool {
 func lostUnlock() {
 	s := &store{rows: map[string]int{}}
 	go s.forget("x")
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	blocked(5, func() { s.get("x") })
 }
 
@@ -369,13 +369,13 @@ func (s *store) change(key string) {
 func behindReaders() {
 	s := &store{rows: map[string]int{}}
 	go s.readLong()
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	go func() {
 		ownsExactly(unsafe.Pointer(&s.rw))
 		addBlocked(self())
 		s.change("first")
 	}()
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	blocked(3, func() { s.change("second") })
 	blocked(2, func() { s.read() })
 }
@@ -400,6 +400,6 @@ func (c *config) get() string {
 func inOnce() {
 	c := &config{}
 	go c.get()
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	blocked(5, func() { c.get() })
 }

@@ -77,7 +77,7 @@ func inversion() {
 	pause := func() { note(); ready() }
 	go theBank.deposit(0, pause)
 	go theBank.report(pause)
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	for i := 0; i < 200; i++ {
 		i := i
 		blocked(1, func() { theBank.deposit(i, nil) })
@@ -116,7 +116,7 @@ var theLimits = &theUsers.limits
 // A request for an unknown user forgets to unlock.
 func forgotten() {
 	go theUsers.find("bob")
-	time.Sleep(50 * time.Millisecond)
+	settle(50 * time.Millisecond)
 	lost(unsafe.Pointer(&theUsers.mu))
 	blocked(100, func() { theUsers.find("ann") })
 }

@@ -305,7 +305,7 @@ func main() {
 	stacks := settle()
 	json.NewEncoder(os.Stdout).Encode(map[string]any{
 		"held": map[string]any{}, "places": map[string]string{},
-		"cases": cases, "stacks": stacks,
+		"cases": cases, "stacks": stacks, "pid": os.Getpid(),
 	})
 	io.Copy(io.Discard, os.Stdin)
 	runtime.KeepAlive(pipes)
