@@ -5,7 +5,8 @@
 // comes out with what must. Any wrong result ends it with status 3.
 //
 // "status" on standard input is answered by one line of JSON: the rounds done,
-// and the SIGCHLD signals seen; "run N" first runs N other programs.
+// and the SIGCHLD signals seen; "run N" first runs N other programs, and counts
+// all of their signals.
 package main
 
 import (
@@ -153,6 +154,18 @@ func readLine() string {
 	}
 }
 
+// countSignals counts the signals that have come, until a later one of ours: the runtime hands
+// over those that wait in the order of their numbers.
+func countSignals(seen <-chan os.Signal, counted chan<- bool) {
+	for one := range seen {
+		if one == syscall.SIGWINCH {
+			counted <- true
+		} else {
+			atomic.AddUint64(&signals, 1)
+		}
+	}
+}
+
 func main() {
 	for i := 0; i < 20000; i++ {
 		chain = &Link{chain, "link " + strconv.Itoa(i)}
@@ -163,12 +176,9 @@ func main() {
 	}
 	sum = crc32.ChecksumIEEE(block)
 	seen := make(chan os.Signal, 1024)
-	signal.Notify(seen, syscall.SIGCHLD)
-	go func() {
-		for range seen {
-			atomic.AddUint64(&signals, 1)
-		}
-	}()
+	counted := make(chan bool)
+	signal.Notify(seen, syscall.SIGCHLD, syscall.SIGWINCH)
+	go countSignals(seen, counted)
 	known("chain", 40000, 0)
 	tell()
 	for i := 0; i < 30; i++ {
@@ -185,6 +195,8 @@ func main() {
 		if words[0] == "run" {
 			times, _ := strconv.Atoi(words[1])
 			run(times)
+			syscall.Kill(os.Getpid(), syscall.SIGWINCH)
+			<-counted
 		}
 		os.Stdout.WriteString(`{"rounds": ` +
 			strconv.FormatUint(atomic.LoadUint64(&rounds), 10) +
