@@ -110,8 +110,16 @@ def test_ended():
     popen.wait()
 
 
+def user_ticks(pid):
+    """How long it has run its own code (utime of /proc/PID/stat)."""
+    text = Path(f"/proc/{pid}/stat").read_text()
+    return int(text.rpartition(")")[2].split()[11])
+
+
 def test_never_in_the_kernel(waiting):
     popen = waiting(SPIN)
+    # Before it computes, it is in system calls of its start.
+    assert comes(lambda: user_ticks(popen.pid) > 5)
     for _ in looks():
         reason = refusal(popen.pid)
         if "does not stop" not in reason:  # it may wait for a processor
