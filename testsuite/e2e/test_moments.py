@@ -164,44 +164,59 @@ def test_mended(farm, variant, names):
     assert not wrong, "\n".join(wrong)
 
 
-# Only the function that stores holds the object.
+# What a barrier's functions are, and the function that stores. Only that one
+# holds the object.
+BARRIERS = {
+    "block": ("main.store", ["runtime.wbMove", "runtime.typedmemmove"]),
+    "pointer": ("main.storePointer",
+                ["gcWriteBarrier", "runtime.gcWriteBarrier",
+                 "runtime.gcWriteBarrier1", "runtime.gcWriteBarrier2"]),
+}  # fmt: skip
+
 IN_BARRIER = """
-def is_in_store():
+gdb.execute("set breakpoint pending off")
+def is_in(function):
     frame = gdb.newest_frame()
     for _ in range(8):
-        if frame and frame.name() == "main.store":
+        if frame and frame.name() == function:
             return True
         frame = frame and frame.older()
     return False
-def barrier():
+def break_at(names):
+    for name in names:
+        try:
+            gdb.execute("break *'%s'" % name, to_string=True)
+        except gdb.error:
+            pass  # of other releases
+def barrier(function):
     for _ in range(300):
         gdb.execute("continue", to_string=True)
-        if is_in_store():
+        if is_in(function):
             break
     else:
         return
     gdb.write("@latest %#x\\n" % int(gdb.parse_and_eval("'main.kLatest'")))
     gdb.execute("goref objects --addresses")
-for name in "runtime.wbMove", "runtime.typedmemmove":
-    gdb.execute("break '%s'" % name, to_string=True)
 """
 
 
+@pytest.mark.parametrize("function, names", BARRIERS.values(), ids=BARRIERS)
 @variants("default")
-def test_locals_in_the_write_barrier(farm, variant):
+def test_locals_in_the_write_barrier(farm, variant, function, names):
     """The compiler tells nothing of what is live where a pointer is stored:
     what it told of the call before is another matter."""
     skip_if(attach_reason())
     process = farm.process("barrier", variant)
     run = run_gdb(
         [process.exe],
-        [f"attach {process.pid}", in_gdb(IN_BARRIER)]
-        + ["python barrier()"] * 5
+        [f"attach {process.pid}", in_gdb(IN_BARRIER),
+         f"python break_at({names})"]
+        + [f"python barrier({function!r})"] * 5
         + ["detach"],
-    )
+    )  # fmt: skip
     farm.forget("barrier")
     seen = 0
-    for text in run.parts[2:7]:
+    for text in run.parts[3:8]:
         _, found, text = text.partition("@latest ")
         latest, _, text = text.partition("\n")
         if found:

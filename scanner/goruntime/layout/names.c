@@ -42,6 +42,8 @@ const struct gr_name gr_names[] = {
 	// cmd/compile/internal/liveness: hasStackMap
 	FUNCTIONS("runtime.duffcopy", UNSAFE_POINT),
 	FUNCTIONS("runtime.duffzero", UNSAFE_POINT),
+	FUNCTION("gcWriteBarrier", UNSAFE_POINT),
+	FUNCTIONS("runtime.gcWriteBarrier", UNSAFE_POINT),
 	FUNCTIONS("runtime.typedmemclr", UNSAFE_POINT),
 	FUNCTIONS("runtime.typedmemmove", UNSAFE_POINT),
 	FUNCTIONS("runtime.wbMove", UNSAFE_POINT),

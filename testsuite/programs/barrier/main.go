@@ -41,6 +41,29 @@ func store(i int) uint64 {
 	return use(held[i%len(held)])
 }
 
+// storePointer stores one pointer. So many words are at hand there that no
+// register is left for k.
+//
+//go:noinline
+func storePointer(i int, words *[12]uint64) uint64 {
+	k := new(Kept)
+	kLatest = uintptr(unsafe.Pointer(k))
+	if i < 0 {
+		kList = k // never: it is on the heap
+	}
+	var held [4]*Kept
+	held[i%len(held)] = k
+	a, b, c, d := words[0], words[1], words[2], words[3]
+	e, f, g, h := words[4], words[5], words[6], words[7]
+	l, m, n, o := words[8], words[9], words[10], words[11]
+	kTo[i%len(kTo)] = kFrom[i%len(kFrom)]
+	a, b, c, d = a*b+1, b*c+1, c*d+1, d*e+1
+	e, f, g, h = e*f+1, f*g+1, g*h+1, h*l+1
+	l, m, n, o = l*m+1, m*n+1, n*o+1, o*a+1
+	return use(held[i%len(held)]) ^ a ^ b ^ c ^ d ^ e ^ f ^ g ^ h ^
+		l ^ m ^ n ^ o
+}
+
 func main() {
 	for i := 0; i < 300000; i++ {
 		kList = &Kept{Next: kList}
@@ -58,7 +81,9 @@ func main() {
 		os.Exit(0)
 	}()
 	fmt.Println("{}")
+	var words [12]uint64
 	for i := 0; ; i++ {
 		store(i)
+		words[i%len(words)] ^= storePointer(i, &words)
 	}
 }
