@@ -305,25 +305,35 @@ static bool try_one(struct gr_threads *threads, pid_t tid)
 	return false;
 }
 
-struct gr_tracee *gr_threads_stop_one(struct gr_threads *threads)
+/* The next threads to try, one in a futex and one in another call; 0: no more,
+ * and the first one is next. Their numbers rise in the directory, mostly. */
+static void find_next(const struct gr_threads *threads, struct gr_tried *tried)
 {
-	pid_t futex = 0, other = 0;
+	struct gr_tried next = { 0 };
 	char name[64];
 
 	snprintf(name, sizeof(name), "/proc/%d/task", threads->pid);
 	_cleanup_closedir_ DIR *dir = opendir(name);
-	for (struct dirent *d; dir && !futex && (d = readdir(dir));) {
+	for (struct dirent *d; dir && !next.in_futex && (d = readdir(dir));) {
 		pid_t tid = atoi(d->d_name);
 		enum gr_fitness fitness = tid ? gr_arch_call_fitness(waits_in(
 							threads->pid, tid)) :
 						GR_FITNESS_NONE;
-		if (fitness == GR_FITNESS_FUTEX)
-			futex = tid;
-		else if (fitness == GR_FITNESS_CALL)
-			other = tid;
+		if (fitness == GR_FITNESS_FUTEX && tid > tried->in_futex)
+			next.in_futex = tid;
+		else if (fitness == GR_FITNESS_CALL && !next.in_call &&
+			 tid > tried->in_call)
+			next.in_call = tid;
 	}
-	if ((futex && try_one(threads, futex)) ||
-	    (other && try_one(threads, other)))
+	*tried = next;
+}
+
+struct gr_tracee *gr_threads_stop_one(struct gr_threads *threads,
+				      struct gr_tried *tried)
+{
+	find_next(threads, tried);
+	if ((tried->in_futex && try_one(threads, tried->in_futex)) ||
+	    (tried->in_call && try_one(threads, tried->in_call)))
 		return &threads->list.data[0];
 	return NULL;
 }

@@ -185,6 +185,69 @@ def test_stopped_meanwhile(steady):
     assert process.goes_on()
 
 
+# The first thread is about to run a handler, and has left its call.
+HANDLES = """
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <unistd.h>
+static sem_t never;
+static void handle(int signal) { (void)signal; }
+static void *wait_for_ever(void *arg)
+{
+	while (sem_wait(&never))
+		continue;
+	return arg;
+}
+int main(void)
+{
+	pthread_t thread;
+	signal(SIGUSR1, handle);
+	sem_init(&never, 0, 0);
+	pthread_create(&thread, NULL, wait_for_ever, NULL);
+	write(1, "r", 1);
+	wait_for_ever(NULL);
+	return 0;
+}
+"""
+FUTEX = "202"  # the number of the call on x86-64
+
+
+def waits_in_futex(pid):
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return all((t / "syscall").read_text().split()[0] == FUTEX for t in tasks)
+
+
+def stop_before_a_handler(pid, cpu):
+    """Both signals are there before it runs: it never interrupts us."""
+    mine = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cpu)
+    try:
+        os.kill(pid, signal.SIGUSR1)
+        os.kill(pid, signal.SIGSTOP)
+    finally:
+        os.sched_setaffinity(0, mine)
+    assert comes(lambda: is_stopped(pid))
+
+
+def test_stopped_before_a_handler(waiting):
+    """It is another thread, then, that waits for its dead children."""
+    pid = waiting(HANDLES).pid
+    cpu = {min(os.sched_getaffinity(0))}
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        os.sched_setaffinity(int(tid), cpu)
+        os.sched_setscheduler(int(tid), os.SCHED_IDLE, os.sched_param(0))
+    for _ in range(8):
+        assert comes(lambda: waits_in_futex(pid))
+        helper = Helper(pid)
+        assert helper.is_ready, helper.said
+        assert comes(lambda: waits_in_futex(pid))
+        stop_before_a_handler(pid, cpu)
+        assert helper.end() == 0, helper.said
+        assert not children(pid)
+        os.kill(pid, signal.SIGCONT)
+
+
 def test_under_a_shower_of_signals(steady):
     process = steady(CENTRAL)
     stopping = threading.Event()
