@@ -236,7 +236,7 @@ def test_stopped_before_a_handler(waiting):
     cpu = {min(os.sched_getaffinity(0))}
     for tid in os.listdir(f"/proc/{pid}/task"):
         os.sched_setaffinity(int(tid), cpu)
-        os.sched_setscheduler(int(tid), os.SCHED_IDLE, os.sched_param(0))
+        os.sched_setscheduler(int(tid), os.SCHED_BATCH, os.sched_param(0))
     for _ in range(8):
         assert comes(lambda: waits_in_futex(pid))
         helper = Helper(pid)
