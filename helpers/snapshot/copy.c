@@ -261,11 +261,11 @@ static struct gr_error *end_zombies(struct gr_process_copy *copy)
 {
 	const pid_t own_tids[2] = { copy->between.own_tid, copy->copy.own_tid };
 	struct gr_threads *threads = &copy->threads;
-	struct gr_tried tried = { 0 };
 	char state[32];
+	size_t nth = 0;
 
 	for (int i = 0; i < MAX_END_TRIES; i++) {
-		struct gr_tracee *t = gr_threads_stop_one(threads, &tried);
+		struct gr_tracee *t = gr_threads_stop_one(threads, &nth);
 		struct gr_error *err = t ? wait_in(t, own_tids) : NULL;
 		if (t)
 			gr_threads_release(threads);

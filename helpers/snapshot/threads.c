@@ -305,35 +305,35 @@ static bool try_one(struct gr_threads *threads, pid_t tid)
 	return false;
 }
 
-/* The next threads to try, one in a futex and one in another call; 0: no more,
- * and the first one is next. Their numbers rise in the directory, mostly. */
-static void find_next(const struct gr_threads *threads, struct gr_tried *tried)
+/* Return the thread of number *@p nth among those in a call of that fitness. If
+ * these are fewer, return 0 and reduce *@p nth by their number. */
+static pid_t find_in_call(const struct gr_threads *threads,
+			  enum gr_fitness fitness, size_t *nth)
 {
-	struct gr_tried next = { 0 };
 	char name[64];
 
 	snprintf(name, sizeof(name), "/proc/%d/task", threads->pid);
 	_cleanup_closedir_ DIR *dir = opendir(name);
-	for (struct dirent *d; dir && !next.in_futex && (d = readdir(dir));) {
+	for (struct dirent *d; dir && (d = readdir(dir));) {
 		pid_t tid = atoi(d->d_name);
-		enum gr_fitness fitness = tid ? gr_arch_call_fitness(waits_in(
-							threads->pid, tid)) :
-						GR_FITNESS_NONE;
-		if (fitness == GR_FITNESS_FUTEX && tid > tried->in_futex)
-			next.in_futex = tid;
-		else if (fitness == GR_FITNESS_CALL && !next.in_call &&
-			 tid > tried->in_call)
-			next.in_call = tid;
+		long number = tid ? waits_in(threads->pid, tid) : -1;
+
+		if (!tid || gr_arch_call_fitness(number) != fitness)
+			continue;
+		if (!*nth)
+			return tid;
+		--*nth;
 	}
-	*tried = next;
+	return 0;
 }
 
-struct gr_tracee *gr_threads_stop_one(struct gr_threads *threads,
-				      struct gr_tried *tried)
+struct gr_tracee *gr_threads_stop_one(struct gr_threads *threads, size_t *nth)
 {
-	find_next(threads, tried);
-	if ((tried->in_futex && try_one(threads, tried->in_futex)) ||
-	    (tried->in_call && try_one(threads, tried->in_call)))
-		return &threads->list.data[0];
-	return NULL;
+	size_t left = *nth;
+	pid_t tid = find_in_call(threads, GR_FITNESS_FUTEX, &left);
+
+	if (!tid)
+		tid = find_in_call(threads, GR_FITNESS_CALL, &left);
+	*nth = tid ? *nth + 1 : 0;
+	return tid && try_one(threads, tid) ? &threads->list.data[0] : NULL;
 }

@@ -45,21 +45,15 @@ void gr_threads_release(struct gr_threads *threads);
 /** The stopped thread that is best suited to make a call, or NULL. */
 struct gr_tracee *gr_threads_pick(struct gr_threads *threads);
 
-/** The threads that were tried last; 0: the first one is next. */
-struct gr_tried {
-	pid_t in_futex;
-	pid_t in_call;
-};
-
 /**
  * Stop one thread of the process that can make a call; the others keep running.
- * The thread is added to the list. NULL if those tried are not fit: the next
- * call tries others. In a stopped process a thread stays as it is.
+ * The thread is added to the list. NULL if the thread is not fit: the next call
+ * tries another one. In a stopped process, threads stay as they are.
  *
- * @param[in,out] tried Zeros at first.
+ * @param[in,out] nth Which thread to try, those in a futex first: 0 at first, and
+ *	after the last one.
  */
-struct gr_tracee *gr_threads_stop_one(struct gr_threads *threads,
-				      struct gr_tried *tried);
+struct gr_tracee *gr_threads_stop_one(struct gr_threads *threads, size_t *nth);
 
 static inline void gr_cleanup_closedir(DIR **dir)
 {

@@ -164,8 +164,8 @@ def test_mended(farm, variant, names):
     assert not wrong, "\n".join(wrong)
 
 
-# What a barrier's functions are, and the function that stores. Only that one
-# holds the object.
+# The function that stores, which alone holds the object, and the functions of
+# the barrier that it calls.
 BARRIERS = {
     "block": ("main.store", ["runtime.wbMove", "runtime.typedmemmove"]),
     "pointer": ("main.storePointer",

@@ -154,8 +154,8 @@ func readLine() string {
 	}
 }
 
-// countSignals counts the signals that have come, until a later one of ours: the runtime hands
-// over those that wait in the order of their numbers.
+// countSignals counts the signals that have come, until a later one of ours: the
+// runtime hands over those that wait in the order of their numbers.
 func countSignals(seen <-chan os.Signal, counted chan<- bool) {
 	for one := range seen {
 		if one == syscall.SIGWINCH {
