@@ -4,7 +4,7 @@
 #define GR_WAIT_TABLE_H
 
 #include "base/vector.h"
-#include "goroutines/lock_code.h"
+#include "goroutines/locks/lock_code.h"
 #include "goruntime/sched/waits.h"
 
 /** How likely it is that a goroutine has a lock, or will do what others wait

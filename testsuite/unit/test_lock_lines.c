@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the order of lines says of a lock: random functions against the plainest
  * reading of them, line by line, and the most sites that a function has. */
-#include "goroutines/lock_code.h"
+#include "goroutines/locks/lock_code.h"
 
 #include "rows.h"
 

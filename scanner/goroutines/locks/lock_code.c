@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "goroutines/lock_code.h"
+#include "goroutines/locks/lock_code.h"
 
 #include "base/cleanup.h"
 #include "goruntime/layout/code.h"

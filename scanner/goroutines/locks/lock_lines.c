@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the order of lines says of a lock at a place. */
-#include "goroutines/lock_code.h"
+#include "goroutines/locks/lock_code.h"
 
 static bool is_about(const struct gr_lock_site *site, uint8_t class,
 		     const struct gr_lock_at *at)
