@@ -64,11 +64,27 @@ static PyObject *deadlock_ids(const void *value)
 	return from_ids(deadlock->ids, deadlock->nids);
 }
 
+static PyObject *deadlock_awaits(const void *value)
+{
+	const struct gr_deadlock *deadlock = value;
+
+	return from_ids(deadlock->awaits, deadlock->nids);
+}
+
+static PyObject *deadlock_owners(const void *value)
+{
+	const struct gr_deadlock *deadlock = value;
+
+	return from_ids(deadlock->owner_ids, deadlock->nids);
+}
+
 GR_PY_DEFINE_ROWS(primitives_of, gr_deadlock, primitives, nprimitives,
 		  gr_py_wait_group_row)
 
 static const struct gr_py_field deadlock_fields[] = {
 	GR_PY_FIELD_OF(ids, deadlock_ids),
+	GR_PY_FIELD_OF(awaits, deadlock_awaits),
+	GR_PY_FIELD_OF(owners, deadlock_owners),
 	GR_PY_FIELD_OF(primitives, primitives_of),
 	GR_PY_FIELD(gr_deadlock, is_certain),
 	GR_PY_FIELD(gr_deadlock, behind),

@@ -669,13 +669,17 @@ class Deadlock(NamedTuple):
     """Goroutines that wait for each other."""
 
     ids: tuple[int, ...]
-    """Each waits for the primitive of its index."""
+    awaits: tuple[int, ...]
+    """By goroutine: the index of what it waits for in primitives."""
+    owners: tuple[int, ...]
+    """By goroutine: the member that alone owns that or could use it; 0: several
+    could."""
     primitives: tuple[Awaited, ...]
     """Without waiters and owners."""
     is_certain: bool
-    """All owners are."""
+    """It is proven that none of them goes on."""
     behind: int
-    """Others that wait for these primitives."""
+    """Others that wait for what they hold, or for one that does."""
 
 class WaitBlocker(NamedTuple):
     """A goroutine that keeps others waiting, and waits for no owner itself, or

@@ -475,7 +475,7 @@ SCHED = Option(
     "The heap is not read.",
 )
 FAIL_ON_DEADLOCK = Option(
-    "fail-on-deadlock", "End with status 4 if there is a deadlock."
+    "fail-on-deadlock", "End with status 4 if there is a proven deadlock."
 )
 DEPTH_CALLS = Option(
     "depth",

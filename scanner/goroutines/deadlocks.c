@@ -29,7 +29,7 @@ static void waiting_deinit(struct waiting *w)
 void gr_cycles_deinit(struct gr_cycle_vector *cycles)
 {
 	for (size_t i = 0; i < cycles->size; i++) {
-		gr_u32_vector_deinit(&cycles->data[i].goroutines);
+		gr_cycle_member_vector_deinit(&cycles->data[i].members);
 		gr_u32_vector_deinit(&cycles->data[i].primitives);
 	}
 	gr_cycle_vector_deinit(cycles);
@@ -153,80 +153,205 @@ static struct gr_error *add_edges(struct waiting *w)
 
 // -------------------------------------------------------------------- cycles
 
-/* The edge of @p v inside of its cycle; UINT32_MAX: it has none. */
-static uint32_t next_of(const struct waiting *w, uint32_t v)
+/* Is it proven that the primitive is let go of only if the goroutine goes on? */
+static bool is_edge_certain(const struct waiting *w, uint32_t primitive,
+			    uint32_t goroutine)
 {
-	for (uint32_t i = w->first[v]; i < w->first[v + 1]; i++)
-		if (w->cycle[w->to.data[i]] == w->cycle[v])
-			return w->to.data[i];
-	return UINT32_MAX;
-}
+	const struct gr_primitive *p = &w->table->primitives[primitive];
 
-static bool is_edge_certain(const struct waiting *w,
-			    const struct gr_primitive *p, uint32_t goroutine)
-{
 	if (is_closed(w, p))
 		return true;
 	for (uint32_t i = 0; i < p->nowners; i++)
 		if (p->owners[i].goroutine == goroutine)
-			return p->owners[i].rank == GR_OWNER_EXACT;
+			return p->owners[i].is_proven;
 	return false;
 }
 
-/* Add the members in the order of waiting, as far as one edge leads to the
- * next. @p done has a byte a vertex. */
-static bool follow(const struct waiting *w, uint32_t v, uint8_t *done,
-		   struct gr_cycle *cycle)
+/* The edge of @p v inside of its cycle, a certain one if there is one, and how
+ * many there are; UINT32_MAX: it has none. */
+static uint32_t next_of(const struct waiting *w, uint32_t v, uint32_t *count)
 {
-	uint32_t next;
+	uint32_t ret = UINT32_MAX;
+	bool is_certain = false;
 
-	for (; v != UINT32_MAX && !done[v]; v = next) {
-		struct gr_u32_vector *list = v < w->ngoroutines ?
-						     &cycle->goroutines :
-						     &cycle->primitives;
-		uint32_t value = v < w->ngoroutines ? v : v - w->ngoroutines;
+	*count = 0;
+	for (uint32_t i = w->first[v]; i < w->first[v + 1]; i++) {
+		uint32_t to = w->to.data[i];
 
-		done[v] = 1;
-		next = next_of(w, v);
-		if (!gr_u32_vector_append(list, value))
+		if (w->cycle[to] != w->cycle[v])
+			continue;
+		++*count;
+		if (ret != UINT32_MAX && (v < w->ngoroutines || is_certain))
+			continue;
+		is_certain = v >= w->ngoroutines &&
+			     is_edge_certain(w, v - w->ngoroutines, to);
+		if (ret == UINT32_MAX || is_certain)
+			ret = to;
+	}
+	return ret;
+}
+
+/** Builds the cycles from the vertices in them. */
+struct builder {
+	const struct waiting *w;
+	uint8_t *done;	 /* by vertex */
+	uint32_t *place; /* by primitive: in the primitives of its cycle */
+	struct gr_cycle_vector *ret;
+	size_t before; /* cycles that were there */
+};
+
+static struct gr_cycle *cycle_of(const struct builder *b, uint32_t v)
+{
+	return &b->ret->data[b->before + b->w->cycle[v]];
+}
+
+/* Add a goroutine; what it waits for, and whom, is filled in when all are
+ * there. */
+static bool add_vertex(struct builder *b, uint32_t v)
+{
+	const struct waiting *w = b->w;
+	struct gr_cycle *cycle = cycle_of(b, v);
+
+	if (v < w->ngoroutines)
+		return gr_cycle_member_vector_append(
+			&cycle->members,
+			(struct gr_cycle_member){ v, 0, UINT32_MAX });
+	b->place[v - w->ngoroutines] = cycle->primitives.size;
+	return gr_u32_vector_append(&cycle->primitives, v - w->ngoroutines);
+}
+
+/* Add the members in the order of waiting, as far as one leads to the next. */
+static bool follow(struct builder *b, uint32_t v)
+{
+	uint32_t count;
+
+	for (; v != UINT32_MAX && !b->done[v]; v = next_of(b->w, v, &count)) {
+		b->done[v] = 1;
+		if (!add_vertex(b, v))
 			return false;
-		if (v >= w->ngoroutines && next != UINT32_MAX)
-			cycle->is_certain &= is_edge_certain(
-				w, &w->table->primitives[value], next);
 	}
 	return true;
 }
 
-static void count_behind(const struct waiting *w, struct gr_cycle *cycle)
+/* Whom a member waits for. */
+static void fill_in(const struct builder *b, struct gr_cycle *cycle,
+		    struct gr_cycle_member *member)
 {
-	uint64_t waiters = 0;
+	const struct waiting *w = b->w;
+	uint32_t count, p = next_of(w, member->goroutine, &count);
 
-	for (size_t i = 0; i < cycle->primitives.size; i++)
-		waiters +=
-			w->table->primitives[cycle->primitives.data[i]].nwaiters;
-	cycle->behind = waiters > cycle->goroutines.size ?
-				waiters - cycle->goroutines.size :
-				0;
+	if (p == UINT32_MAX)
+		return;
+	uint32_t owner = next_of(w, p, &count);
+	member->awaits = b->place[p - w->ngoroutines];
+	if (count == 1)
+		member->owner = owner;
+	cycle->is_certain &= owner == UINT32_MAX ||
+			     is_edge_certain(w, p - w->ngoroutines, owner);
+}
+
+/* A goroutine that has leaked waits forever, whoever owns what it waits for. */
+static void judge(const struct builder *b, struct gr_cycle *cycle)
+{
+	bool have_leaked = true;
+
+	cycle->is_certain = true;
+	for (size_t i = 0; i < cycle->members.size; i++) {
+		struct gr_cycle_member *member = &cycle->members.data[i];
+
+		fill_in(b, cycle, member);
+		have_leaked &= has_leaked(b->w, member->goroutine);
+	}
+	cycle->is_certain |= have_leaked;
+}
+
+static bool builder_init(struct builder *b)
+{
+	b->done = calloc((size_t)b->w->nvertices + 1, 1);
+	b->place = calloc(b->w->table->nprimitives + 1, sizeof(*b->place));
+	return b->done && b->place;
+}
+
+static void builder_deinit(struct builder *b)
+{
+	free(b->done);
+	free(b->place);
 }
 
 static struct gr_error *make_cycles(const struct waiting *w, uint32_t count,
 				    struct gr_cycle_vector *ret)
 {
-	_cleanup_free_ uint8_t *done = calloc(w->nvertices + 1, 1);
-	size_t before = ret->size;
+	_cleanup_(builder_deinit) struct builder b = {
+		.w = w,
+		.ret = ret,
+		.before = ret->size,
+	};
 
-	if (!done || !gr_cycle_vector_reserve(ret, before + count))
+	if (!builder_init(&b) ||
+	    !gr_cycle_vector_reserve(ret, b.before + count))
 		return &gr_enomem;
-	for (uint32_t i = 0; i < count; i++)
-		ret->data[before + i] = (struct gr_cycle){ .is_certain = true };
-	ret->size = before + count;
+	memset(ret->data + b.before, 0, count * sizeof(*ret->data));
+	ret->size = b.before + count;
 	for (uint32_t v = 0; v < w->nvertices; v++)
-		if (w->cycle[v] != UINT32_MAX &&
-		    !follow(w, v, done, &ret->data[before + w->cycle[v]]))
+		if (w->cycle[v] != UINT32_MAX && !follow(&b, v))
 			return &gr_enomem;
 	for (uint32_t i = 0; i < count; i++)
-		count_behind(w, &ret->data[before + i]);
+		judge(&b, &ret->data[b.before + i]);
 	return NULL;
+}
+
+// -------------------------------------------------------------------- behind
+
+/* The next vertex on the way of a stuck vertex to a cycle; UINT32_MAX: there is
+ * none. */
+static uint32_t stuck_next(const struct waiting *w, uint32_t v)
+{
+	for (uint32_t i = w->first[v]; i < w->first[v + 1]; i++)
+		if (w->is_stuck[w->to.data[i]])
+			return w->to.data[i];
+	return UINT32_MAX;
+}
+
+/* Enter the cycle that @p start leads to for all on the way, which is as long as
+ * @p trail. */
+static void follow_stuck(const struct waiting *w, uint32_t start,
+			 uint32_t *behind, uint32_t *trail)
+{
+	uint32_t v = start, n = 0, cycle = UINT32_MAX;
+
+	while (v != UINT32_MAX && behind[v] == UINT32_MAX &&
+	       w->cycle[v] == UINT32_MAX && n < w->nvertices) {
+		trail[n++] = v;
+		v = stuck_next(w, v);
+	}
+	if (v != UINT32_MAX)
+		cycle = w->cycle[v] != UINT32_MAX ? w->cycle[v] : behind[v];
+	// w->nvertices: it leads to none.
+	while (n)
+		behind[trail[--n]] = cycle == UINT32_MAX ? w->nvertices : cycle;
+}
+
+/* Count those that wait for what a cycle's members hold, or for one that does. */
+static struct gr_error *count_behind(const struct waiting *w,
+				     struct gr_cycle *cycles)
+{
+	size_t bytes = ((size_t)w->nvertices + 1) * sizeof(uint32_t);
+	_cleanup_free_ uint32_t *behind = malloc(bytes);
+	_cleanup_free_ uint32_t *trail = malloc(bytes);
+	struct gr_error *err = NULL;
+
+	if (!behind || !trail)
+		return &gr_enomem;
+	memset(behind, 0xff, bytes);
+	for (uint32_t v = 0; !err && v < w->ngoroutines; v++) {
+		err = gr_runtime_step((struct gr_runtime *)&w->scan->rt, 1);
+		if (!w->is_stuck[v] || w->cycle[v] != UINT32_MAX)
+			continue;
+		follow_stuck(w, v, behind, trail);
+		if (behind[v] < w->nvertices)
+			cycles[behind[v]].behind++;
+	}
+	return err;
 }
 
 static struct gr_error *find(struct waiting *w, struct gr_cycle_vector *ret)
@@ -242,7 +367,10 @@ static struct gr_error *find(struct waiting *w, struct gr_cycle_vector *ret)
 	if (!err)
 		err = gr_blocked_cycles(&blocked, w->is_stuck, &poll, w->cycle,
 					&count);
-	return err ? err : make_cycles(w, count, ret);
+	size_t before = ret->size;
+	if (!err)
+		err = make_cycles(w, count, ret);
+	return err ? err : count_behind(w, ret->data + before);
 }
 
 struct gr_error *gr_cycles_find(struct gr_scan *scan,

@@ -13,13 +13,26 @@
 #include "goroutines/closed_sets.h"
 #include "mark/tree.h"
 
-/** A cycle. Goroutine i of it waits for primitive i, which goroutine i + 1 (the
- * first one, after the last) owns. Of a cycle that branches, only members. */
+/** A member of a cycle, and what it waits for there. */
+struct gr_cycle_member {
+	uint32_t goroutine; /**< Index. */
+	uint32_t awaits;    /**< Index in the cycle's primitives. */
+	/** Index of the goroutine of the cycle that alone owns that, or could
+	 * use it; UINT32_MAX: several could. */
+	uint32_t owner;
+};
+GR_VECTOR(gr_cycle_member_vector, struct gr_cycle_member);
+
+/** A cycle. Its members are in the order of waiting, as far as one leads to the
+ * next. */
 struct gr_cycle {
-	struct gr_u32_vector goroutines; /**< Indices. */
+	struct gr_cycle_member_vector members;
 	struct gr_u32_vector primitives; /**< Indices. */
+	/** It is proven that none of its members goes on: the owners are, or
+	 * nothing that may still run reaches what they wait for. */
 	bool is_certain;
-	/** Goroutines that wait for its primitives and are not in it. */
+	/** Goroutines that wait for what its members hold, or for one that
+	 * does, and are not in it. */
 	uint64_t behind;
 };
 GR_VECTOR(gr_cycle_vector, struct gr_cycle);

@@ -6,11 +6,10 @@
 #include "goroutines/deadlocks.h"
 #include "goroutines/primitive_path.h"
 #include "goroutines/wait_table.h"
+#include "goroutines/wait_words.h"
 #include "goroutine_index.h"
 #include "goruntime/layout/inline.h"
 #include "scan.h"
-
-#include <inttypes.h>
 
 GR_VECTOR(primitive_list, const struct gr_primitive *);
 
@@ -22,7 +21,6 @@ struct reporter {
 	struct gr_closed_sets sets;
 	struct gr_cycle_vector cycles;
 	struct gr_blocker_vector blockers;
-	uint32_t unknown[GR_NLOCK_CLASSES];
 	/** Those that are asked about, most waiters first. */
 	struct primitive_list order;
 	size_t ngroups; /* of these, that are described */
@@ -53,6 +51,8 @@ void gr_wait_report_destroy(struct gr_wait_report *report)
 		group_deinit(&report->groups[i]);
 	for (size_t i = 0; i < report->ndeadlocks; i++) {
 		free(report->deadlocks[i].ids);
+		free(report->deadlocks[i].awaits);
+		free(report->deadlocks[i].owner_ids);
 		free(report->deadlocks[i].primitives);
 	}
 	free(report->groups);
@@ -62,179 +62,7 @@ void gr_wait_report_destroy(struct gr_wait_report *report)
 }
 GR_DEFINE_CLEANUP(wait_report, struct gr_wait_report, gr_wait_report_destroy)
 
-// --------------------------------------------------------------------- texts
-
-static const char *kind_text(uint8_t kind)
-{
-	switch (kind) {
-	case GR_WAIT_CHAN_SEND:
-		return "chan send";
-	case GR_WAIT_CHAN_RECEIVE:
-		return "chan receive";
-	case GR_WAIT_SELECT_SEND:
-	case GR_WAIT_SELECT_RECEIVE:
-		return "select";
-	case GR_WAIT_NIL_CHAN:
-		return "nil chan";
-	case GR_WAIT_EMPTY_SELECT:
-		return "empty select";
-	case GR_WAIT_MUTEX:
-		return "mutex";
-	case GR_WAIT_RWMUTEX_READ:
-		return "read lock";
-	case GR_WAIT_RWMUTEX_WRITE:
-		return "write lock";
-	case GR_WAIT_WAITGROUP:
-		return "wait group";
-	case GR_WAIT_COND:
-		return "condition";
-	default:
-		return "semaphore";
-	}
-}
-
-/* The fill of a channel. */
-static const char *channel_text(struct gr_scan *scan, uint64_t chan)
-{
-	const typeof(scan->rt.layout.hchan) *f = &scan->rt.layout.hchan;
-	uint64_t count = 0, size = 0;
-	struct gr_error *err =
-		gr_image_read_u64(scan->image, chan + f->qcount.off, &count);
-
-	if (!err)
-		err = gr_image_read_u64(scan->image, chan + f->dataqsiz.off,
-					&size);
-	if (err) {
-		gr_error_destroy(err);
-		return "";
-	}
-	if (!size)
-		return "unbuffered";
-	return gr_arena_internf(&scan->arena, "%s%" PRIu64 " of %" PRIu64,
-				count >= size ? "full, " :
-				!count	      ? "empty, " :
-						"",
-				count, size);
-}
-
-/* What the primitive's own words say; NULL: no memory. */
-static const char *state_text(struct reporter *r, const struct gr_primitive *p)
-{
-	if (gr_wait_kind_is_channel(p->kind))
-		return channel_text(r->scan, p->object);
-	if (!p->is_state_known)
-		return "";
-	switch (p->kind) {
-	case GR_WAIT_MUTEX:
-		return p->is_unlocked ? "unlocked" : "locked";
-	case GR_WAIT_RWMUTEX_WRITE:
-		return gr_arena_internf(&r->scan->arena, "%" PRId32 " reader%s",
-					p->count, p->count == 1 ? "" : "s");
-	case GR_WAIT_WAITGROUP:
-		return gr_arena_internf(&r->scan->arena, "counter %" PRId32,
-					p->count);
-	default:
-		return "";
-	}
-}
-
-static bool is_likely(const struct gr_owner *owner)
-{
-	return owner->rank >= GR_OWNER_BETWEEN;
-}
-
-/* Nobody is a likely owner: what does that mean? */
-static const char *verdict_text(const struct reporter *r,
-				const struct gr_primitive *p)
-{
-	enum gr_lock_class class = gr_wait_kind_class(p->kind);
-	bool may_be_other = class < GR_NLOCK_CLASSES && r->unknown[class];
-
-	if (p->nowners && is_likely(&p->owners[0]))
-		return "";
-	switch (p->kind) {
-	case GR_WAIT_NIL_CHAN:
-	case GR_WAIT_EMPTY_SELECT:
-		return "nothing can ever wake them";
-	case GR_WAIT_MUTEX:
-		if (p->is_state_known && p->is_unlocked)
-			return "it is free: a waiter is about to take it";
-		if (!p->nowners && !may_be_other)
-			return "locked, and no goroutine can reach it: a lost "
-			       "Unlock";
-		return may_be_other ?
-			       "locked, and no goroutine is known to hold it" :
-			       "locked, and no goroutine is between Lock and "
-			       "Unlock of it: perhaps a lost Unlock";
-	case GR_WAIT_RWMUTEX_READ:
-	case GR_WAIT_RWMUTEX_WRITE:
-		if (!p->nowners && !may_be_other)
-			return p->kind == GR_WAIT_RWMUTEX_READ ?
-				       "locked, and no goroutine can reach it: "
-				       "a lost Unlock" :
-				       "locked, and no goroutine can reach it: "
-				       "a lost RUnlock";
-		return "locked, and no goroutine is known to hold it";
-	case GR_WAIT_WAITGROUP:
-		return p->nowners ? "no goroutine is seen to call Done later" :
-				    "no goroutine can reach it: a missing Done";
-	default:
-		return p->nowners ? "" :
-				    "no goroutine but its waiters has it on "
-				    "its stack";
-	}
-}
-
-static const char *lines_text(struct gr_scan *scan,
-			      const struct gr_owner *owner)
-{
-	const struct gr_lock_lines *lines = &owner->lines;
-
-	if (lines->locked)
-		return gr_arena_internf(
-			&scan->arena,
-			"is at line %" PRIu32 " of %s, which locks it at line "
-			"%" PRIu32 " and unlocks it at line %" PRIu32,
-			owner->line, owner->function, lines->locked,
-			lines->unlocked);
-	return gr_arena_internf(&scan->arena,
-				"is at line %" PRIu32
-				" of %s, which calls Done at line %" PRIu32,
-				owner->line, owner->function, lines->unlocked);
-}
-
-/* Why a goroutine is an owner; NULL: no memory. */
-static const char *evidence_text(struct reporter *r,
-				 const struct gr_primitive *p,
-				 const struct gr_owner *owner)
-{
-	struct gr_arena *arena = &r->scan->arena;
-	const struct gr_goroutine *g =
-		&r->scan->sched.goroutines[owner->goroutine];
-	const char *frame = owner->frame < g->nframes ?
-				    g->frames[owner->frame].func->name :
-				    "?";
-	bool is_group = p->kind == GR_WAIT_WAITGROUP;
-
-	switch ((enum gr_owner_rank)owner->rank) {
-	case GR_OWNER_EXACT:
-		return owner->function ?
-			       "is inside the call that sync.Once makes" :
-			       "has locked it, and waits for its readers";
-	case GR_OWNER_DEFERS:
-		return gr_arena_internf(arena, "has deferred %s in %s",
-					is_group ? "Done" : "its unlocking",
-					frame);
-	case GR_OWNER_BETWEEN:
-		return lines_text(r->scan, owner);
-	case GR_OWNER_REACHES:
-		return gr_arena_internf(arena, "has a pointer to it in %s",
-					frame);
-	case GR_OWNER_LATER:
-		return gr_arena_internf(arena, "will lock it in %s", frame);
-	}
-	return "";
-}
+// -------------------------------------------------------------------- groups
 
 /* The innermost call that is not the library's: whose waiting it is. */
 static struct gr_error *find_place(struct reporter *r, uint32_t index,
@@ -267,8 +95,6 @@ static struct gr_error *find_place(struct reporter *r, uint32_t index,
 	return err;
 }
 
-// -------------------------------------------------------------------- groups
-
 static struct gr_error *describe_owner(struct reporter *r,
 				       const struct gr_primitive *p,
 				       const struct gr_owner *owner,
@@ -279,9 +105,9 @@ static struct gr_error *describe_owner(struct reporter *r,
 
 	*ret = (struct gr_wait_owner){
 		.id = g->goid,
-		.is_certain = owner->rank == GR_OWNER_EXACT,
-		.is_likely = is_likely(owner),
-		.evidence = evidence_text(r, p, owner),
+		.is_certain = owner->is_proven,
+		.is_likely = gr_owner_is_likely(owner),
+		.evidence = gr_owner_evidence(r->scan, p, owner),
 		.state = g->state,
 		.wait_reason = g->wait_reason,
 	};
@@ -330,14 +156,15 @@ static struct gr_error *describe(struct reporter *r,
 {
 	struct gr_awaited_name name;
 	struct gr_error *err = gr_awaited_find_name(&r->names, p, &name);
+	const uint8_t *states = r->sets.states;
 
 	*group = (struct gr_wait_group){
-		.kind = kind_text(p->kind),
+		.kind = gr_awaited_kind(p->kind),
 		.addr = p->object,
 		.path = name.path,
 		.type = name.type,
-		.state = state_text(r, p),
-		.verdict = verdict_text(r, p),
+		.state = gr_awaited_state(r->scan, p),
+		.verdict = gr_awaited_verdict(&r->table, states, p),
 		.waiters = p->nwaiters,
 		.reaching = p->nreaching,
 		.user = { 0, "", "", 0 },
@@ -355,7 +182,7 @@ static bool is_about(const struct reporter *r, const struct gr_primitive *p)
 		ret = goroutines[r->table.waiters[p->first_waiter + i]].goid ==
 		      id;
 	for (uint32_t i = 0; !ret && i < p->nowners; i++)
-		ret = is_likely(&p->owners[i]) &&
+		ret = gr_owner_is_likely(&p->owners[i]) &&
 		      goroutines[p->owners[i].goroutine].goid == id;
 	return ret;
 }
@@ -412,23 +239,44 @@ static struct gr_error *add_groups(struct reporter *r,
 
 // ----------------------------------------------------------------- deadlocks
 
+static struct gr_error *add_members(const struct reporter *r,
+				    const struct gr_cycle *cycle,
+				    struct gr_deadlock *ret)
+{
+	const struct gr_goroutine *goroutines = r->scan->sched.goroutines;
+	size_t n = cycle->members.size + 1;
+
+	ret->ids = calloc(n, sizeof(*ret->ids));
+	ret->awaits = calloc(n, sizeof(*ret->awaits));
+	ret->owner_ids = calloc(n, sizeof(*ret->owner_ids));
+	if (!ret->ids || !ret->awaits || !ret->owner_ids)
+		return &gr_enomem;
+	for (size_t i = 0; i < cycle->members.size; i++) {
+		const struct gr_cycle_member *member = &cycle->members.data[i];
+
+		ret->ids[i] = goroutines[member->goroutine].goid;
+		ret->awaits[i] = member->awaits;
+		if (member->owner != UINT32_MAX)
+			ret->owner_ids[i] = goroutines[member->owner].goid;
+	}
+	ret->nids = cycle->members.size;
+	return NULL;
+}
+
 static struct gr_error *add_deadlock(struct reporter *r,
 				     const struct gr_cycle *cycle,
 				     struct gr_deadlock *ret)
 {
-	struct gr_error *err = NULL;
+	struct gr_error *err = add_members(r, cycle, ret);
 
+	if (err)
+		return err;
 	ret->is_certain = cycle->is_certain;
 	ret->behind = cycle->behind;
-	ret->ids = calloc(cycle->goroutines.size + 1, sizeof(*ret->ids));
 	ret->primitives =
 		calloc(cycle->primitives.size + 1, sizeof(*ret->primitives));
-	if (!ret->ids || !ret->primitives)
+	if (!ret->primitives)
 		return &gr_enomem;
-	for (size_t i = 0; i < cycle->goroutines.size; i++)
-		ret->ids[ret->nids++] =
-			r->scan->sched.goroutines[cycle->goroutines.data[i]]
-				.goid;
 	for (size_t i = 0; !err && i < cycle->primitives.size; i++)
 		err = describe(r,
 			       &r->table.primitives[cycle->primitives.data[i]],
@@ -440,8 +288,9 @@ static bool has_member(const struct reporter *r, const struct gr_cycle *cycle)
 {
 	bool ret = !r->query->goroutine_id;
 
-	for (size_t i = 0; !ret && i < cycle->goroutines.size; i++)
-		ret = r->scan->sched.goroutines[cycle->goroutines.data[i]]
+	for (size_t i = 0; !ret && i < cycle->members.size; i++)
+		ret = r->scan->sched
+			      .goroutines[cycle->members.data[i].goroutine]
 			      .goid == r->query->goroutine_id;
 	return ret;
 }
@@ -517,6 +366,22 @@ static struct gr_error *add_blockers(struct reporter *r,
 
 // -------------------------------------------------------------------- answer
 
+/* A goroutine whose select has several channels waits once. */
+static uint64_t count_waiters(const struct reporter *r)
+{
+	const struct gr_waits *waits = r->table.waits;
+	uint64_t ret = 0;
+
+	for (size_t g = 0; g < r->scan->sched.ngoroutines; g++) {
+		uint32_t i = waits->first[g], end = waits->first[g + 1];
+
+		while (i < end && r->table.of_row[i] == UINT32_MAX)
+			i++;
+		ret += i < end;
+	}
+	return ret;
+}
+
 /* Everything that will be described: groups, cycles, blockers. */
 static struct gr_error *find_names(struct reporter *r)
 {
@@ -553,7 +418,7 @@ static struct gr_error *answer(struct reporter *r,
 	if (!err)
 		err = gr_wait_table_make(r->scan, &r->table);
 	if (!err)
-		err = gr_owners_find(r->scan, &r->table, r->unknown);
+		err = gr_owners_find(r->scan, &r->table);
 	if (!err && r->scan->graph)
 		err = gr_closed_sets_find(r->scan, &r->table, &r->sets);
 	if (!err)
@@ -564,7 +429,7 @@ static struct gr_error *answer(struct reporter *r,
 		err = gr_blockers_find(r->scan, &r->table, &r->blockers);
 	if (err)
 		return err;
-	report->goroutines = r->table.nrows;
+	report->goroutines = count_waiters(r);
 	err = sort_groups(r);
 	if (!err)
 		err = find_names(r);

@@ -41,12 +41,16 @@ struct gr_wait_group {
 
 /** Goroutines that wait for each other. */
 struct gr_deadlock {
-	uint64_t *ids; /**< Each waits for the primitive of its index. */
+	uint64_t *ids;
+	/** By member: the index of what it waits for in primitives, and the
+	 * member that alone owns that or could use it; 0: several could. */
+	uint64_t *awaits, *owner_ids;
 	size_t nids;
 	struct gr_wait_group *primitives; /**< Without waiters and owners. */
 	size_t nprimitives;
-	bool is_certain; /**< All owners are. */
-	uint64_t behind; /**< Others that wait for these primitives. */
+	bool is_certain; /**< It is proven that none goes on. */
+	/** Others that wait for what they hold, or for one that does. */
+	uint64_t behind;
 };
 
 /** A goroutine that keeps others waiting, and waits for no owner itself, or is

@@ -24,12 +24,22 @@ struct gr_owner {
 	uint8_t rank; /**< enum gr_owner_rank */
 	/** The pointer is to the lock itself, not to what lies around it. */
 	bool is_pointer;
+	/** It is the owner unless the program is about to end by an Unlock of
+	 * what is not locked. */
+	bool is_proven;
 	uint32_t line; /**< Where the frame is. */
 	struct gr_lock_lines lines;
 	const char *function; /**< The frame's call; or NULL. */
 };
 
 enum { GR_MAX_OWNERS = 8 };
+
+/** Of one goroutine, the innermost frames that unlock for their callers, and
+ * lock for them; UINT32_MAX: none does. */
+struct gr_inner_frames {
+	uint32_t goroutine; /**< Its index plus one. */
+	uint32_t unlocks, locks;
+};
 
 /** A thing that goroutines wait for. */
 struct gr_primitive {
@@ -48,6 +58,7 @@ struct gr_primitive {
 	uint32_t nreaching; /**< All that were found, those above included. */
 	/** What is being looked at: a goroutine's index plus one. */
 	uint32_t seen, awaited;
+	struct gr_inner_frames inner;
 };
 
 struct gr_wait_table {
@@ -84,13 +95,9 @@ bool gr_wait_kind_is_channel(uint8_t kind);
 /**
  * Find who may own each of the table's primitives. Linear in the words of all
  * stacks, but for a search among the primitives.
- *
- * @param[out] unknown By class: goroutines that have locked something that could
- *	not be found.
  */
-struct gr_error *
-gr_owners_find(struct gr_scan *scan, struct gr_wait_table *table,
-	       uint32_t unknown[GR_NLOCK_CLASSES]) GR_MUST_CHECK;
+struct gr_error *gr_owners_find(struct gr_scan *scan,
+				struct gr_wait_table *table) GR_MUST_CHECK;
 
 /** The longest time in nanoseconds that one of its waiters has waited for at
  * least; 0: nothing is known. */

@@ -208,9 +208,18 @@ class Maker:
         return self.goref.Awaited(**{**ordinary, **fields})
 
     def deadlock(self, ids, primitives, **fields):
-        ordinary = {"is_certain": False, "behind": 0}
+        """Each waits for the primitive of its index, which the next one has."""
+        count = len(primitives)
+        ordinary = {
+            "awaits": tuple(i % count for i in range(len(ids))),
+            "owners": (*ids[1:], ids[0]),
+            "is_certain": False,
+            "behind": 0,
+        }
         return self.goref.Deadlock(
-            tuple(ids), tuple(primitives), **{**ordinary, **fields}
+            ids=tuple(ids),
+            primitives=tuple(primitives),
+            **{**ordinary, **fields},
         )
 
     def waits(self, groups=(), deadlocks=(), **fields):

@@ -82,7 +82,7 @@ def test_deadlock_first(report, make):
     )
     lines = report(found, make.leaks()).lines()
     assert lines[0] == (
-        "1 deadlock of 2 goroutines; 9 more wait for what they hold"
+        "1 likely deadlock of 2 goroutines; 9 more wait for what they hold"
     )
     assert lines[2].startswith("deadlock 1: 2 goroutines")
     assert not any("likely owner: goroutine" in line for line in lines[:7])
@@ -92,7 +92,7 @@ def test_deadlock_first(report, make):
 def test_blocker(report, make):
     shown = report(blocked(make), make.leaks())
     assert shown.lines()[:8] == [
-        "no deadlock; 9 goroutines wait for goroutine 8, the likely owner of "
+        "no deadlock found; 9 goroutines wait for goroutine 8, the likely owner of "
         "main.store.mu (mutex, locked) in main.Store, which is [sleep] in "
         "main.hold at f.go:20",
         "",
@@ -160,7 +160,7 @@ def test_lost_lock_before_idle_workers(report, make):
     lost = make.awaited(waiters=3, verdict="a lost Unlock")
     cause = report(make.waits([workers, lost])).cause()
     assert cause == (
-        "no deadlock; 3 goroutines wait for main.store.mu (mutex, locked) in "
+        "no deadlock found; 3 goroutines wait for main.store.mu (mutex, locked) in "
         "main.Store: a lost Unlock"
     )
 
@@ -188,7 +188,7 @@ def test_parked_main(report, make):
     idle = make.awaited(kind="condition", state=None, waiters=40)
     shown = report(make.waits([idle, parked]), make.leaks())
     assert shown.cause() == (
-        "no deadlock; 40 goroutines wait for main.store.mu (condition) in "
+        "no deadlock found; 40 goroutines wait for main.store.mu (condition) in "
         "main.Store"
     )
     alone = report(make.waits([parked]), make.leaks())
@@ -212,7 +212,7 @@ def test_crowd(report, goref, make):
     own = make.awaited(kind="select", waiters=1)
     shown = report(make.waits([own]), crowd=crowd(goref, make, 115, "select"))
     assert shown.cause() == (
-        "no deadlock; 115 goroutines wait in main.f at f.go:7 [select], for "
+        "no deadlock found; 115 goroutines wait in main.f at f.go:7 [select], for "
         "different things"
     )
 
@@ -221,13 +221,13 @@ def test_crowd_of_locks(report, goref, make):
     found = make.waits([make.awaited(verdict="a lost Unlock")])
     many = crowd(goref, make, 400, "sync.Mutex.Lock")
     assert report(found, crowd=many).cause() == (
-        "no deadlock; 400 goroutines wait in main.f at f.go:7 "
+        "no deadlock found; 400 goroutines wait in main.f at f.go:7 "
         "[sync.Mutex.Lock]; 2 goroutines wait for main.store.mu (mutex, "
         "locked) in main.Store: a lost Unlock"
     )
     elsewhere = crowd(goref, make, 400, "select", line=70)
     assert report(found, crowd=elsewhere).cause() == (
-        "no deadlock; 2 goroutines wait for main.store.mu (mutex, locked) in "
+        "no deadlock found; 2 goroutines wait for main.store.mu (mutex, locked) in "
         "main.Store: a lost Unlock"
     )
 
@@ -247,7 +247,7 @@ def test_main_waits_for_workers(report, make):
     blocker = make.wait_blocker(1, primitive=group)
     found = make.waits([group], blockers=(blocker,))
     leaks = make.leaks(make.leak_group([17, 18, 19]))
-    assert report(found, leaks).cause().startswith("no deadlock; 3 leaked")
+    assert report(found, leaks).cause().startswith("no deadlock found; 3 leaked")
     assert "goroutine 8, the likely owner" in report(found).cause()
 
 
@@ -256,10 +256,10 @@ def test_senders_have_leaked(report, make):
     stage = make.awaited(kind="chan send", waiters=1, ids=(17,))
     leaks = make.leaks(make.leak_group([17, 18, 19]))
     cause = report(make.waits([stage]), leaks).cause()
-    assert cause.startswith("no deadlock; 3 leaked goroutines")
+    assert cause.startswith("no deadlock found; 3 leaked goroutines")
     other = make.awaited(kind="chan send", waiters=1, ids=(4,))
     cause = report(make.waits([other]), leaks).cause()
-    assert cause.startswith("no deadlock; 1 goroutine waits for")
+    assert cause.startswith("no deadlock found; 1 goroutine waits for")
 
 
 def test_large_deadlock(report, goref, make):
@@ -281,7 +281,7 @@ def test_leaks_before_receivers(report, make):
     found = make.waits([make.awaited(kind="chan receive", waiters=1)])
     leaks = make.leaks(make.leak_group([17, 18, 19]))
     cause = report(found, leaks).cause()
-    assert cause.startswith("no deadlock; 3 leaked goroutines in 1 group")
+    assert cause.startswith("no deadlock found; 3 leaked goroutines in 1 group")
 
 
 def test_outside(report, goref, make):
@@ -289,7 +289,7 @@ def test_outside(report, goref, make):
     of Go's own library."""
     rows = [outside(goref, make, True), outside(goref, make, False)]
     shown = report(make.waits(), make.leaks(), rows)
-    assert shown.cause() == "no deadlock; 2 goroutines are in C"
+    assert shown.cause() == "no deadlock found; 2 goroutines are in C"
     text = shown.text()
     assert (
         "  2 goroutines wait for C to return (cgo) on thread 99: C.wait, "

@@ -148,7 +148,7 @@ def test_deadlocks_and_leaks(make):
     waits = make.waits((), [make.deadlock([5, 6], [make.awaited()] * 2)])
     shown = report(make, waits=waits, leaks=make.leaks(make.leak_group([7])))
     lines = shown.lines()
-    at = lines.index("1 deadlock of 2 goroutines")
+    at = lines.index("1 likely deadlock of 2 goroutines")
     assert lines[at + 1].startswith("1 leaked goroutine in 1 group retains")
     document = shown.document()
     assert document["deadlocks"] == [[5, 6]]

@@ -17,7 +17,7 @@ def test_owner(make):
     assert (
         report(found).text()
         == """\
-no deadlock; 1 group of goroutines waits for locks or channels
+no deadlock found; 1 group of goroutines waits for locks or channels
 
 2 goroutines wait for main.store.mu (mutex, locked) in main.Store
   in main.f at f.go:7: 17, 18
@@ -54,15 +54,46 @@ def test_deadlock(make):
     mutexes = [make.awaited(), make.awaited(path=None, type=None)]
     found = make.waits((), [make.deadlock([5, 6], mutexes, behind=9)])
     assert report(found).lines() == [
-        "1 deadlock of 2 goroutines; 9 more wait for what they hold",
+        "1 likely deadlock of 2 goroutines; 9 more wait for what they hold",
         "",
-        "deadlock 1: 2 goroutines (owners are likely, not certain)",
+        "deadlock 1: 2 goroutines (likely: an owner is not proven)",
         "  goroutine 5 waits for main.store.mu (mutex, locked) in main.Store, "
         "owned by goroutine 6",
         "  goroutine 6 waits for 0xc000012340 (mutex, locked), owned by "
         "goroutine 5",
         "  9 other goroutines wait for these",
     ]
+
+
+def test_proven_and_likely(make):
+    """Each kind is counted apart."""
+    mutexes = [make.awaited()] * 2
+    likely = make.deadlock([5, 6], mutexes)
+    proven = make.deadlock([7, 8], mutexes, is_certain=True, behind=1)
+    lines = report(make.waits((), [proven, likely])).lines()
+    assert lines[0] == (
+        "1 deadlock of 2 goroutines, 1 likely deadlock of 2 goroutines; "
+        "1 more waits for what they hold"
+    )
+    assert lines[2] == "deadlock 1: 2 goroutines"
+
+
+def test_members_and_what_they_await(make):
+    """The senders of an errgroup wait for the channel, and Wait for them."""
+    group = make.awaited(kind="wait group", path="main.g", type=None)
+    channel = make.awaited(kind="chan send", path="main.c", type=None)
+    deadlock = make.deadlock(
+        [5, 6, 7], [group, channel], awaits=(0, 1, 1), owners=(0, 5, 5)
+    )
+    lines = report(make.waits((), [deadlock])).lines()
+    assert [line.partition(" waits for ")[2] for line in lines[3:6]] == [
+        "main.g (wait group, locked), owned by several of them",
+        "main.c (chan send, locked), in reach of goroutine 5",
+        "main.c (chan send, locked), in reach of goroutine 5",
+    ]
+    document = json.loads(report(make.waits((), [deadlock])).json())
+    (found,) = document["deadlocks"]
+    assert (found["awaits"], found["owners"]) == ([0, 1, 1], [None, 5, 5])
 
 
 def test_large_deadlock(make):

@@ -497,13 +497,13 @@ def test_nothing_found_is_good_only_if_all_was_looked_for():
 def test_each_may_wait_for_a_thing_of_its_own():
     """Many at one place are a finding, and one alone is none."""
     found = {
-        "hung": {"cause": "no deadlock; 55 goroutines wait in main.f at "
+        "hung": {"cause": "no deadlock found; 55 goroutines wait in main.f at "
                  "f.go:7 [select], for different things", "outside": []},
         "waits": {"ndeadlocks": 0, "waits": [awaited("a"), awaited("b")],
                   "owners": []},
     }  # fmt: skip
     assert titles(**found) == ["Waiting"]
-    found["hung"]["cause"] = "no deadlock; 1 goroutine waits for main.a"
+    found["hung"]["cause"] = "no deadlock found; 1 goroutine waits for main.a"
     assert "Waiting" not in titles(**found)
 
 

@@ -162,6 +162,27 @@ static void check_blockers(const struct world *w)
 		assert_true(found.data[i - 1].behind >= found.data[i].behind);
 }
 
+/* All that come to a member of the cycle, and are in none. */
+static uint32_t naive_waiters(const struct world *w,
+			      const struct gr_cycle *cycle)
+{
+	uint32_t ret = 0;
+	bool is_cycle;
+
+	for (uint32_t g = 0; g < w->n; g++) {
+		uint32_t at = g;
+		bool comes = false;
+
+		for (uint32_t i = 0; i < w->n && at != NOBODY; i++)
+			at = w->next[at];
+		for (size_t j = 0; j < cycle->members.size; j++)
+			comes |= cycle->members.data[j].goroutine == at;
+		naive_behind(w, g, &is_cycle);
+		ret += comes && !is_cycle;
+	}
+	return ret;
+}
+
 /* Each goroutine of a cycle waits for the primitive of its index, which the next
  * one owns; all that come to themselves are in one. */
 static void check_cycles(const struct world *w)
@@ -173,16 +194,22 @@ static void check_cycles(const struct world *w)
 	assert_null(gr_cycles_find(w->scan, &w->table, NULL, &found));
 	for (size_t i = 0; i < found.size; i++) {
 		const struct gr_cycle *cycle = &found.data[i];
-		size_t n = cycle->goroutines.size;
+		size_t n = cycle->members.size;
 
 		assert_int_equal(cycle->primitives.size, n);
 		assert_false(cycle->is_certain);
+		assert_int_equal(cycle->behind, naive_waiters(w, cycle));
 		for (size_t j = 0; j < n; j++) {
-			uint32_t g = cycle->goroutines.data[j];
+			const struct gr_cycle_member *member =
+				&cycle->members.data[j];
+			uint32_t g = member->goroutine;
 
-			assert_int_equal(cycle->primitives.data[j], w->next[g]);
-			assert_int_equal(cycle->goroutines.data[(j + 1) % n],
+			assert_int_equal(cycle->primitives.data[member->awaits],
 					 w->next[g]);
+			assert_int_equal(member->owner, w->next[g]);
+			assert_int_equal(
+				cycle->members.data[(j + 1) % n].goroutine,
+				w->next[g]);
 			naive_behind(w, g, &is_cycle);
 			assert_true(is_cycle);
 		}

@@ -158,14 +158,14 @@ class HungReport(Report):
         in_c = sum(o.group.goroutines for o in self.outside if o.is_in_c)
         cause = cause_of_waits(found, self.listed, self.leaks, in_c)
         if cause:
-            return f"no deadlock; {cause}"
+            return f"no deadlock found; {cause}"
         return "no goroutine waits for a lock or a channel"
 
     def _blocker_cause(self, blocker: WaitBlocker) -> str:
         owner = blocker.owner
         kind = "" if owner.is_certain else "likely "
         return (
-            f"no deadlock; {waiters(blocker.behind)} for "
+            f"no deadlock found; {waiters(blocker.behind)} for "
             f"goroutine {owner.id}, the {kind}owner of "
             f"{awaited_text(blocker.primitive)}, which is "
             f"{self._doing(blocker)}"

@@ -61,15 +61,19 @@ _OWNED = ("mutex", "read lock", "write lock", "wait group")
 
 
 def deadlocks_line(found: Waits) -> str:
-    """How many there are, in one line."""
-    count = sum(len(deadlock.ids) for deadlock in found.deadlocks)
+    """How many there are, in one line: those that are proven first."""
+    proven = [d for d in found.deadlocks if d.is_certain]
+    likely = [d for d in found.deadlocks if not d.is_certain]
     behind = sum(deadlock.behind for deadlock in found.deadlocks)
-    line = (
-        f"{counted(len(found.deadlocks), 'deadlock')} of "
-        f"{counted(count, 'goroutine')}"
+    line = ", ".join(
+        f"{counted(len(rows), what)} of "
+        f"{counted(sum(len(row.ids) for row in rows), 'goroutine')}"
+        for rows, what in ((proven, "deadlock"), (likely, "likely deadlock"))
+        if rows
     )
     if behind:
-        line += f"; {behind:,} more wait for what they hold"
+        verb = "waits" if behind == 1 else "wait"
+        line += f"; {behind:,} more {verb} for what they hold"
     return line
 
 
@@ -80,19 +84,16 @@ def deadlock_lines(
     max_calls: int = _CALLS,
 ) -> list[str]:
     """Who waits for what, with the calls of each; without calls, where."""
-    doubt = "" if deadlock.is_certain else " (owners are likely, not certain)"
+    doubt = "" if deadlock.is_certain else " (likely: an owner is not proven)"
     lines = [
         f"deadlock {number}: {counted(len(deadlock.ids), 'goroutine')}{doubt}"
     ]
     for i, goroutine in enumerate(deadlock.ids[:MEMBERS]):
-        awaited = deadlock.primitives[i % len(deadlock.primitives)]
-        owner = deadlock.ids[(i + 1) % len(deadlock.ids)]
-        whom = "itself" if owner == goroutine else f"goroutine {owner}"
-        has = "owned by" if awaited.kind in _OWNED else "in reach of"
+        awaited = deadlock.primitives[deadlock.awaits[i]]
         where = "" if max_calls else _where(stacks.get(goroutine))
         line = (
             f"  goroutine {goroutine}{where} waits for "
-            f"{awaited_text(awaited)}, {has} {whom}"
+            f"{awaited_text(awaited)}, {_whose(deadlock, i)}"
         )
         lines += wrapped(line) if len(deadlock.ids) <= MEMBERS else [line]
         if goroutine in stacks and max_calls:
@@ -106,6 +107,17 @@ def deadlock_lines(
             f"{'wait' if deadlock.behind > 1 else 'waits'} for these"
         )
     return lines
+
+
+def _whose(deadlock: Deadlock, i: int) -> str:
+    """Who owns what a member waits for, or could use it."""
+    kind = deadlock.primitives[deadlock.awaits[i]].kind
+    has = "owned by" if kind in _OWNED else "in reach of"
+    owner = deadlock.owners[i]
+    if not owner:
+        return f"{has} several of them"
+    is_own = owner == deadlock.ids[i]
+    return f"{has} {'itself' if is_own else f'goroutine {owner}'}"
 
 
 def _where(backtrace: Backtrace | None) -> str:
@@ -198,6 +210,8 @@ def wait_document(group: Awaited) -> Document:
 def deadlock_document(deadlock: Deadlock) -> Document:
     return {
         "ids": list(deadlock.ids),
+        "awaits": list(deadlock.awaits),
+        "owners": [owner or None for owner in deadlock.owners],
         "primitives": [awaited_document(p) for p in deadlock.primitives],
         "certain": deadlock.is_certain,
         "behind": deadlock.behind,
@@ -257,7 +271,7 @@ class WaitsReport(Report):
         if not found.total:
             return "no goroutine waits for a lock or a channel"
         return (
-            f"no deadlock; {counted(found.total, 'group')} of goroutines "
+            f"no deadlock found; {counted(found.total, 'group')} of goroutines "
             f"{'wait' if found.total > 1 else 'waits'} for locks or channels"
         )
 

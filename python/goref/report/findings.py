@@ -119,7 +119,7 @@ def _blocked(document: Mapping[str, Any]) -> list[Finding]:
     hung, waits = document.get("hung"), document.get("waits")
     if not hung or not waits or waits["ndeadlocks"]:
         return []
-    cause = hung["cause"].removeprefix("no deadlock; ")
+    cause = hung["cause"].removeprefix("no deadlock found; ")
     if cause == hung["cause"] or "leaked goroutine" in cause:
         return []
     pile = max((row["count"] for row in waits["waits"]), default=0)

@@ -8,7 +8,6 @@
 enum {
 	MAX_SITES = 256,	  /* of a function */
 	MAX_CODE_BYTES = 1 << 22, /* of a function */
-	CALL_BYTES = 5,		  /* e8 rel32 of x86-64 */
 	A64_BYTES = 4,
 	FETCH_WINDOW = 48, /* an inlined Lock up to its atomic instruction */
 	BASE_WINDOW = 32,  /* from the load of its operand to that */
@@ -310,7 +309,7 @@ static uint64_t call_target(const struct code_reader *r, uint64_t pc)
 			       0;
 	}
 	return *p == 0xe8 ?
-		       pc + CALL_BYTES +
+		       pc + GR_LOCK_CALL_BYTES +
 			       (uint64_t)(int64_t)(int32_t)gr_load_u32(p + 1) :
 		       0;
 }
@@ -402,7 +401,9 @@ static struct gr_error *add_helper_call(struct code_reader *r, uint64_t pc,
 	struct gr_error *err = gr_lock_code_of(r->codes, callee, depth, &code);
 
 	for (uint8_t class = 0; !err && class < GR_NLOCK_CLASSES; class ++) {
-		if (!sum_up(code, class, &site))
+		// What it locks, one of its deferred calls unlocks.
+		if (!sum_up(code, class, &site) ||
+		    (!site.unlocks && callee->deferreturn))
 			continue;
 		site.pc = pc;
 		err = gr_inline_frames(r->codes->rt, r->func, pc, calls, &n);
@@ -430,7 +431,7 @@ static struct gr_error *add_call(struct code_reader *r, uint64_t pc,
 
 static struct gr_error *add_calls(struct code_reader *r, uint32_t depth)
 {
-	uint64_t width = r->is_arm64 ? A64_BYTES : CALL_BYTES;
+	uint64_t width = r->is_arm64 ? A64_BYTES : GR_LOCK_CALL_BYTES;
 	uint64_t step = r->is_arm64 ? A64_BYTES : 1;
 	struct gr_error *err = NULL;
 

@@ -23,6 +23,8 @@ enum gr_lock_class {
 	GR_NLOCK_CLASSES,
 };
 
+enum { GR_LOCK_CALL_BYTES = 5 }; /**< e8 rel32 of x86-64: the longest. */
+
 /** The distance is not known. */
 #define GR_ANY_DISTANCE INT64_MIN
 
@@ -73,6 +75,9 @@ struct gr_lock_question {
 	uint32_t line;
 	uint64_t pc;
 	bool is_locking; /**< Its own call at that place is one of sync. */
+	/** A call at that place has not returned: what it locks on the whole is
+	 * not locked yet. */
+	bool is_in_call;
 	uint8_t class;
 	struct gr_lock_at at;
 };
@@ -83,6 +88,12 @@ struct gr_lock_lines {
 	uint32_t unlocked; /**< The first line behind that unlocks; or 0. */
 	bool is_between;   /**< Locked and not yet unlocked, it seems. */
 	bool is_before;	   /**< It will lock, and has not yet. */
+	bool locks_next;   /**< The next line behind that counts locks. */
+	/** Locks less unlocks on the lines before; below 0: it has unlocked what
+	 * a caller has locked, it seems. */
+	int before;
+	bool unlocks_before; /**< A line before unlocks, perhaps. */
+	bool is_in_progress; /**< The call at the place locks or unlocks. */
 };
 
 struct gr_lock_lines gr_lock_ask(const struct gr_lock_code *code,

@@ -37,9 +37,8 @@ static int sum_line(const struct gr_lock_code *code,
 	return locks - unlocks;
 }
 
-/** The sums of lines before and behind a place. */
+/** The sums of lines behind a place, and what is said of those before. */
 struct sums {
-	int before;
 	int next;	    /* of the next line that does something */
 	uint32_t next_line; /* UINT32_MAX: none */
 	struct gr_lock_lines lines;
@@ -52,7 +51,8 @@ static void add_line(struct sums *s, const struct gr_lock_question *q,
 	bool is_before = is_here ? site->pc < q->pc : site->line < q->line;
 
 	if (is_before) {
-		s->before += sum;
+		s->lines.before += sum;
+		s->lines.unlocks_before |= sum < 0;
 		if (sum > 0 && site->line > s->lines.locked)
 			s->lines.locked = site->line;
 		return;
@@ -79,6 +79,15 @@ static bool is_first_of_line(const struct gr_lock_code *code, size_t i,
 	return true;
 }
 
+/* Is the site the call that has not returned at the place of the question? */
+static bool is_in_progress(const struct gr_lock_site *site,
+			   const struct gr_lock_question *q)
+{
+	return site->line == q->line &&
+	       (q->is_locking || (q->is_in_call && site->pc <= q->pc &&
+				  q->pc - site->pc < GR_LOCK_CALL_BYTES));
+}
+
 struct gr_lock_lines gr_lock_ask(const struct gr_lock_code *code,
 				 const struct gr_lock_question *q)
 {
@@ -90,9 +99,9 @@ struct gr_lock_lines gr_lock_ask(const struct gr_lock_code *code,
 		if (!is_about(site, q->class, &q->at) ||
 		    strcmp(site->function, q->function) != 0)
 			continue;
-		if (site->line == q->line && q->is_locking)
-			continue;
-		if (site->line == q->line)
+		if (is_in_progress(site, q))
+			s.lines.is_in_progress = true;
+		else if (site->line == q->line)
 			add_line(&s, q, site, site->unlocks ? -1 : 1);
 		else if (is_first_of_line(code, i, q))
 			add_line(&s, q, site, sum_line(code, q, site->line));
@@ -102,7 +111,8 @@ struct gr_lock_lines gr_lock_ask(const struct gr_lock_code *code,
 		s.lines.is_between = s.lines.unlocked;
 	else
 		s.lines.is_between = s.lines.locked && s.lines.unlocked &&
-				     (s.before > 0 || s.next < 0);
-	s.lines.is_before = !s.lines.locked && s.next > 0;
+				     (s.lines.before > 0 || s.next < 0);
+	s.lines.locks_next = s.next > 0;
+	s.lines.is_before = !s.lines.locked && s.lines.locks_next;
 	return s.lines;
 }

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What speaks for an owner: the lines of a frame that has a pointer to the lock,
+ * and a deferred call that will unlock it. What has been unlocked by hand, or in
+ * a call that has not returned, is held by nobody there; what such a call is
+ * about to lock is not held yet.
+ */
+#include "goroutines/locks/owner_search.h"
+
+#include "scan.h"
+
+enum { SITE_STEPS = 16 }; /* pairs of sites in the time of a step */
+
+// -------------------------------------------------------------------- owners
+
+static bool is_likelier(const struct gr_owner *a, const struct gr_owner *b)
+{
+	if (a->rank != b->rank)
+		return a->rank > b->rank;
+	if (a->is_proven != b->is_proven)
+		return a->is_proven;
+	if (a->is_pointer != b->is_pointer)
+		return a->is_pointer;
+	return a->goroutine < b->goroutine;
+}
+
+static void remove_owner(struct gr_primitive *p, uint32_t i)
+{
+	memmove(&p->owners[i], &p->owners[i + 1],
+		(p->nowners - i - 1) * sizeof(*p->owners));
+	p->nowners--;
+}
+
+void gr_owner_add(struct gr_primitive *p, const struct gr_owner *owner)
+{
+	uint32_t i = 0;
+
+	if (p->seen != owner->goroutine + 1)
+		p->nreaching++;
+	p->seen = owner->goroutine + 1;
+	while (i < p->nowners && p->owners[i].goroutine != owner->goroutine)
+		i++;
+	if (i < p->nowners) {
+		if (!is_likelier(owner, &p->owners[i]))
+			return;
+		remove_owner(p, i);
+	}
+	for (i = p->nowners; i > 0 && is_likelier(owner, &p->owners[i - 1]);)
+		i--;
+	if (i == GR_MAX_OWNERS)
+		return;
+	if (p->nowners == GR_MAX_OWNERS)
+		p->nowners--;
+	memmove(&p->owners[i + 1], &p->owners[i],
+		(p->nowners - i) * sizeof(*p->owners));
+	p->owners[i] = *owner;
+	p->nowners++;
+}
+
+// --------------------------------------------------------------------- lines
+
+static struct gr_error *need_calls(struct gr_owner_search *s)
+{
+	if (s->ncalls)
+		return NULL;
+	return gr_inline_frames(&s->scan->rt, s->frame->func,
+				gr_frame_call_pc(s->frame), s->calls,
+				&s->ncalls);
+}
+
+/* Is the frame's call one of package sync, in which the goroutine waits? */
+static bool is_locking(const struct gr_owner_search *s)
+{
+	const char *callee;
+
+	if (s->frame_index != s->user_frame || !s->user_frame)
+		return false;
+	callee = s->g->frames[s->user_frame - 1].func->name;
+	return !strncmp(callee, "sync.", 5) ||
+	       !strncmp(callee, "internal/sync.", 14);
+}
+
+/* What the lines of one of the frame's calls say of a lock. */
+static struct gr_lock_lines ask_call(const struct gr_owner_search *s, size_t i,
+				     uint8_t class, const struct gr_lock_at *at)
+{
+	const struct gr_lock_question question = {
+		.function = s->calls[i].function,
+		.line = s->calls[i].line,
+		.pc = gr_frame_call_pc(s->frame),
+		.is_locking = is_locking(s),
+		.is_in_call = s->frame_index > 0,
+		.class = class,
+		.at = *at,
+	};
+
+	return gr_lock_ask(s->code, &question);
+}
+
+/* Each line is summed up by all sites. */
+static struct gr_error *prepare(struct gr_owner_search *s)
+{
+	struct gr_error *err = need_calls(s);
+
+	return err ? err :
+		     gr_runtime_step(&s->scan->rt, (uint64_t)s->code->nsites *
+							   s->code->nsites /
+							   SITE_STEPS);
+}
+
+/* What the lines of the frame's calls say of a lock; the innermost call that is
+ * between Lock and Unlock, else the innermost one that will lock. */
+static struct gr_error *ask_lines(struct gr_owner_search *s, uint8_t class,
+				  const struct gr_lock_at *at,
+				  struct gr_owner *ret)
+{
+	struct gr_error *err = prepare(s);
+
+	for (size_t i = 0; !err && i < s->ncalls; i++) {
+		if (gr_lock_is_internal(s->calls[i].function))
+			continue;
+		struct gr_lock_lines lines = ask_call(s, i, class, at);
+		if (!ret->function || lines.is_between ||
+		    (lines.is_before && !ret->lines.is_before)) {
+			ret->function = s->calls[i].function;
+			ret->line = s->calls[i].line;
+			ret->lines = lines;
+		}
+		if (lines.is_between)
+			break;
+	}
+	return err;
+}
+
+/* What the lines of the frame's function say of a lock, those that are inlined
+ * there included. */
+static struct gr_error *ask_function(struct gr_owner_search *s, uint8_t class,
+				     const struct gr_lock_at *at,
+				     struct gr_lock_lines *ret)
+{
+	struct gr_error *err = prepare(s);
+
+	*ret = (struct gr_lock_lines){ 0 };
+	if (!err && s->ncalls)
+		*ret = ask_call(s, s->ncalls - 1, class, at);
+	return err;
+}
+
+// --------------------------------------------------------------- inner frames
+
+/* Has the frame unlocked what a caller has locked? */
+static bool unlocks_for_caller(const struct gr_lock_lines *lines)
+{
+	return lines->before < 0 && !lines->is_between;
+}
+
+struct gr_error *gr_owner_note_unlocks(struct gr_owner_search *s)
+{
+	const struct gr_lock_at any = { 0, GR_ANY_DISTANCE };
+	struct gr_error *err = NULL;
+
+	for (uint8_t class = 0;
+	     !err && s->code->nsites && class < GR_NLOCK_CLASSES; class ++) {
+		struct gr_lock_lines lines;
+
+		if (s->unlocks_inside[class] != UINT32_MAX)
+			continue;
+		err = ask_function(s, class, &any, &lines);
+		if (!err && unlocks_for_caller(&lines))
+			s->unlocks_inside[class] = s->frame_index;
+	}
+	return err;
+}
+
+/* Note what the frame does to the primitive for its callers. */
+static void note_inner(const struct gr_owner_search *s, struct gr_primitive *p,
+		       const struct gr_lock_lines *lines)
+{
+	struct gr_inner_frames *inner = &p->inner;
+
+	if (inner->goroutine != s->index + 1)
+		*inner = (struct gr_inner_frames){ s->index + 1, UINT32_MAX,
+						   UINT32_MAX };
+	if (unlocks_for_caller(lines) && inner->unlocks == UINT32_MAX)
+		inner->unlocks = s->frame_index;
+	if (lines->before > 0 && inner->locks == UINT32_MAX)
+		inner->locks = s->frame_index;
+}
+
+/* Has a call that has not returned let go of it? */
+static bool is_let_go(const struct gr_owner_search *s,
+		      const struct gr_primitive *p)
+{
+	return p->object == s->let_go || (p->inner.goroutine == s->index + 1 &&
+					  p->inner.unlocks < s->frame_index);
+}
+
+/* Has a call that has not returned locked it? */
+static bool is_locked_inside(const struct gr_owner_search *s,
+			     const struct gr_primitive *p)
+{
+	return p->inner.goroutine == s->index + 1 &&
+	       p->inner.locks < s->frame_index;
+}
+
+// --------------------------------------------------------------------- claims
+
+/* The helper that the frame calls has locked it already. */
+static void add_helper(const struct gr_owner_search *s,
+		       const struct gr_primitive *p, struct gr_owner *owner)
+{
+	struct gr_lock_lines *lines = &owner->lines;
+
+	if (!lines->is_in_progress || lines->locked || !lines->unlocked ||
+	    !is_locked_inside(s, p))
+		return;
+	lines->locked = owner->line;
+	lines->is_between = true;
+}
+
+/* Whoever waits for a lock has it only if it has locked it before: that is sure
+ * of one that the code names, not of one of several that it has pointers to. */
+static bool may_have_twice(const struct gr_lock_at *at,
+			   const struct gr_lock_lines *lines)
+{
+	return at->addr && lines->is_between && !lines->is_in_progress;
+}
+
+static struct gr_error *note_lock(struct gr_owner_search *s,
+				  struct gr_primitive *p,
+				  const struct gr_lock_at *at,
+				  struct gr_owner *owner)
+{
+	uint8_t class = gr_wait_kind_class(p->kind);
+	struct gr_lock_lines lines;
+	struct gr_error *err = ask_lines(s, class, at, owner);
+
+	if (!err)
+		err = ask_function(s, class, at, &lines);
+	if (err)
+		return err;
+	add_helper(s, p, owner);
+	if (owner->lines.is_between && !is_let_go(s, p))
+		owner->rank = GR_OWNER_BETWEEN;
+	else if (owner->lines.is_before)
+		owner->rank = GR_OWNER_LATER;
+	note_inner(s, p, &lines);
+	if (!gr_owner_is_waiter(s, p) || (owner->rank == GR_OWNER_BETWEEN &&
+					  may_have_twice(at, &owner->lines)))
+		gr_owner_add(p, owner);
+	return NULL;
+}
+
+struct gr_error *gr_owner_note_reach(struct gr_owner_search *s,
+				     struct gr_primitive *p,
+				     const struct gr_lock_at *at,
+				     bool is_pointer)
+{
+	bool is_waiter = gr_owner_is_waiter(s, p);
+	struct gr_owner owner = {
+		.goroutine = s->index,
+		.frame = s->frame_index,
+		.rank = GR_OWNER_REACHES,
+		.is_pointer = is_pointer,
+	};
+
+	if (is_waiter && s->frame_index <= s->user_frame)
+		return NULL;
+	if (gr_wait_kind_class(p->kind) != GR_NLOCK_CLASSES)
+		return note_lock(s, p, at, &owner);
+	if (!is_waiter)
+		gr_owner_add(p, &owner);
+	return NULL;
+}
+
+/* The frame's own function, not one that is inlined there, has the deferred
+ * call. Which lock its lines are about is known of a variable only. */
+static struct gr_error *ask_deferring(struct gr_owner_search *s,
+				      const struct gr_primitive *p,
+				      uint8_t class, struct gr_lock_lines *ret)
+{
+	bool is_in_heap = gr_heap_span_at(s->scan->heap, p->object);
+	const struct gr_lock_at at = { is_in_heap ? 0 : p->object,
+				       GR_ANY_DISTANCE };
+
+	return ask_function(s, class, &at, ret);
+}
+
+/* Is what the deferred call will unlock locked now? A deferred Done needs no
+ * call before it. */
+static bool is_still_locked(const struct gr_owner_search *s,
+			    const struct gr_primitive *p, uint8_t class,
+			    const struct gr_lock_lines *lines)
+{
+	if (class == GR_LOCK_GROUP)
+		return true;
+	if (is_let_go(s, p))
+		return false;
+	// Its caller may have locked it, or a call that is no site.
+	return lines->before > 0 ||
+	       (!lines->unlocks_before && !lines->is_before &&
+		(!lines->is_in_progress || is_locked_inside(s, p)));
+}
+
+/* A program that unlocks what is not locked ends. So the goroutine has it if it
+ * has locked it before, nothing has unlocked it since, and no line behind locks
+ * it, before the deferred call runs. */
+static bool is_proof(const struct gr_owner_search *s, uint8_t class,
+		     const struct gr_lock_lines *lines)
+{
+	if (class == GR_LOCK_GROUP)
+		return true;
+	return lines->before > 0 && !lines->unlocks_before &&
+	       !lines->locks_next && !lines->is_in_progress &&
+	       s->unlocks_inside[class] >= s->frame_index;
+}
+
+/* Has the frame locked something before the goroutine began to wait? */
+static bool is_outside(const struct gr_owner_search *s,
+		       const struct gr_lock_lines *lines)
+{
+	return s->frame_index > s->user_frame ||
+	       (s->frame_index == s->user_frame && lines->before > 0);
+}
+
+struct gr_error *gr_owner_note_defer(struct gr_owner_search *s,
+				     struct gr_primitive *p, uint8_t class,
+				     bool is_pointer)
+{
+	bool is_waiter = gr_owner_is_waiter(s, p);
+	struct gr_owner owner = {
+		.goroutine = s->index,
+		.frame = s->frame_index,
+		.rank = GR_OWNER_DEFERS,
+		.is_pointer = is_pointer,
+	};
+	struct gr_lock_lines lines;
+	struct gr_error *err = ask_deferring(s, p, class, &lines);
+
+	// `defer mu.Unlock(); mu.Lock()` does not own it yet.
+	if (err || !is_still_locked(s, p, class, &lines) ||
+	    (is_waiter && !is_outside(s, &lines)))
+		return err;
+	owner.is_proven = is_pointer && is_proof(s, class, &lines);
+	gr_owner_add(p, &owner);
+	return NULL;
+}

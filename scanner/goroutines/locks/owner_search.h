@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** owner_search: what the search for owners has found so far, and its parts. */
+#ifndef GR_OWNER_SEARCH_H
+#define GR_OWNER_SEARCH_H
+
+#include "goroutines/wait_table.h"
+#include "goruntime/layout/inline.h"
+
+enum {
+	GR_OWNER_MAX_AROUND = 4096, /* from a pointer to the lock it is about */
+	GR_OWNER_MAX_MATCHES = 8,   /* locks that one pointer may be about */
+};
+
+/** The frame that is being looked at, and its goroutine. */
+struct gr_owner_search {
+	struct gr_scan *scan;
+	struct gr_wait_table *table;
+	struct gr_lock_codes codes;
+	const struct gr_goroutine *g;
+	uint32_t index;	     /**< Of g. */
+	uint32_t user_frame; /**< The first one that is not the library's. */
+	const struct gr_frame *frame;
+	uint32_t frame_index;
+	const struct gr_lock_code *code; /**< Of the frame. */
+	struct gr_logical_frame calls[GR_MAX_INLINED];
+	size_t ncalls; /**< 0: not read yet. */
+	/** The goroutine is in sync.(*Cond).Wait, which has unlocked this
+	 * lock, and will lock it again; 0: it is not. */
+	uint64_t let_go;
+	/** By class: the innermost frame that has unlocked what a caller has
+	 * locked, it seems; UINT32_MAX: none has. */
+	uint32_t unlocks_inside[GR_NLOCK_CLASSES];
+};
+
+/** Enter an owner in its place; a goroutine is entered once. */
+void gr_owner_add(struct gr_primitive *p, const struct gr_owner *owner);
+
+/** Does the goroutine wait for the primitive? */
+static inline bool gr_owner_is_waiter(const struct gr_owner_search *s,
+				      const struct gr_primitive *p)
+{
+	return p->awaited == s->index + 1;
+}
+
+/** Note in s->unlocks_inside what the frame's lines say. */
+struct gr_error *gr_owner_note_unlocks(struct gr_owner_search *s) GR_MUST_CHECK;
+
+/** The goroutine has a pointer to the primitive, or its code names it. */
+struct gr_error *gr_owner_note_reach(struct gr_owner_search *s,
+				     struct gr_primitive *p,
+				     const struct gr_lock_at *at,
+				     bool is_pointer) GR_MUST_CHECK;
+
+/** A deferred call of the frame will unlock a lock of @p class, which may be the
+ * primitive. */
+struct gr_error *gr_owner_note_defer(struct gr_owner_search *s,
+				     struct gr_primitive *p, uint8_t class,
+				     bool is_pointer) GR_MUST_CHECK;
+
+/** If there is a closure at @p addr that unlocks, note the locks that it is
+ * about. */
+struct gr_error *gr_owner_look_at_closure(struct gr_owner_search *s,
+					  uint64_t addr) GR_MUST_CHECK;
+
+#endif /* GR_OWNER_SEARCH_H */

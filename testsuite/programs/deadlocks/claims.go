@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Goroutines that look like owners of a lock, and are none: they have unlocked
+// it by hand, in a wait for a condition, or in a helper; or they are about to
+// lock it.
+package main
+
+import (
+	"sync"
+	"time"
+	"unsafe"
+)
+
+func init() {
+	modes["byhand"] = byHand
+	modes["released"] = released
+	modes["woken"] = woken
+	modes["inhelper"] = inHelper
+	modes["nested"] = nested
+	modes["letgo"] = letGo
+	modes["past"] = past
+	modes["busygroup"] = busyGroup
+}
+
+// hold locks for ever.
+//
+//go:noinline
+func (s *store) hold() {
+	s.mu.Lock()
+	owns(unsafe.Pointer(&s.mu))
+	sleep()
+	s.rows["hold"]++
+	s.mu.Unlock()
+}
+
+func newStore() *store { return &store{rows: map[string]int{}} }
+
+func heldStore() *store {
+	s := newStore()
+	go s.hold()
+	settle(50 * time.Millisecond)
+	return s
+}
+
+// pause unlocks while it uses the other one.
+//
+//go:noinline
+func (s *store) pause(other *store, ready func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rows["pause"]++
+	s.mu.Unlock()
+	ready()
+	other.get("x")
+	s.mu.Lock()
+	s.rows["pause"]--
+}
+
+// Each of two has unlocked its store and waits for that of the other one.
+func byHand() {
+	a, b := newStore(), newStore()
+	unlocked, taken := make(chan bool), make(chan bool)
+	ready := func() {
+		unlocked <- true
+		<-taken
+	}
+	go a.pause(b, ready)
+	go b.pause(a, ready)
+	<-unlocked
+	<-unlocked
+	go a.hold()
+	go b.hold()
+	settle(50 * time.Millisecond)
+	close(taken)
+	settle(50 * time.Millisecond)
+	blocked(2, func() { a.get("x") })
+}
+
+type bell struct {
+	mu   sync.Mutex
+	ring *sync.Cond
+	n    int
+}
+
+//go:noinline
+func (b *bell) wait(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for b.n < n {
+		b.ring.Wait()
+	}
+}
+
+//go:noinline
+func (b *bell) hold() {
+	b.mu.Lock()
+	owns(unsafe.Pointer(&b.mu))
+	b.n = 1
+	b.ring.Broadcast()
+	sleep()
+	b.mu.Unlock()
+}
+
+//go:noinline
+func (b *bell) add() {
+	b.mu.Lock()
+	b.n++
+	b.mu.Unlock()
+}
+
+func waitersFor(n int) {
+	b := &bell{}
+	b.ring = sync.NewCond(&b.mu)
+	for i := 0; i < 3; i++ {
+		go b.wait(n)
+	}
+	settle(50 * time.Millisecond)
+	go b.hold()
+	settle(50 * time.Millisecond)
+	blocked(2, b.add)
+}
+
+// Three wait for a condition, and have unlocked its lock for that.
+func released() { waitersFor(2) }
+
+// Three have been told, and wait to lock it again.
+func woken() { waitersFor(1) }
+
+// use is in a helper that waits for the lock.
+//
+//go:noinline
+func (s *store) use() {
+	s.lock()
+	s.rows["use"]++
+	s.unlock()
+}
+
+// inHelper has owners to be that a helper locks for.
+func inHelper() {
+	s := heldStore()
+	for i := 0; i < 3; i++ {
+		go s.use()
+	}
+}
+
+// move has one lock and waits for another one of the same type, in a call.
+//
+//go:noinline
+func (s *store) move(to *store) {
+	s.mu.Lock()
+	to.put("x")
+	s.rows["x"]--
+	to.rows["y"]--
+	s.mu.Unlock()
+}
+
+//go:noinline
+func (s *store) put(key string) {
+	s.mu.Lock()
+	s.rows[key]++
+	s.mu.Unlock()
+}
+
+func nested() {
+	to := heldStore()
+	go newStore().move(to)
+}
+
+// withoutLock unlocks what its caller has locked, and waits.
+//
+//go:noinline
+func (s *store) withoutLock(other *store) {
+	s.mu.Unlock()
+	other.get("x")
+	s.mu.Lock()
+}
+
+//go:noinline
+func (s *store) around(other *store) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.withoutLock(other)
+	s.rows["around"]++
+}
+
+func letGo() {
+	s, other := newStore(), heldStore()
+	go s.around(other)
+	settle(50 * time.Millisecond)
+	go s.hold()
+	settle(50 * time.Millisecond)
+	blocked(2, func() { s.get("x") })
+}
+
+// lockAndLoad has locked for its caller, and is still busy.
+//
+//go:noinline
+func (s *store) lockAndLoad() {
+	s.mu.Lock()
+	owns(unsafe.Pointer(&s.mu))
+	sleep()
+	s.rows["load"]++
+}
+
+//go:noinline
+func (s *store) loaded() {
+	s.lockAndLoad()
+	s.rows["loaded"]++
+	s.unlock()
+}
+
+// past has an owner whose helper has locked.
+func past() {
+	s := newStore()
+	go s.loaded()
+	settle(50 * time.Millisecond)
+	blocked(2, func() { s.get("x") })
+}
+
+type job struct {
+	wg   sync.WaitGroup
+	rows map[string]int
+}
+
+//go:noinline
+func (j *job) work(name string) {
+	sleep()
+	j.rows[name]++
+	j.finish()
+}
+
+//go:noinline
+func (j *job) finish() {
+	if len(j.rows) > 0 {
+		j.wg.Done()
+	}
+}
+
+// busyGroup waits for three workers that reach it through their job.
+func busyGroup() {
+	j := &job{rows: map[string]int{}}
+	j.wg.Add(3)
+	for _, name := range []string{"a", "b", "c"} {
+		go j.work(name)
+	}
+	blocked(1, j.wg.Wait)
+}
