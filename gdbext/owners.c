@@ -52,6 +52,7 @@ static const struct gr_py_field group_fields[] = {
 	GR_PY_FIELD_AS(gr_wait_group, user, gr_py_from_location),
 	GR_PY_FIELD_OF(owners, owners_of),
 	GR_PY_FIELD(gr_wait_group, reaching),
+	GR_PY_FIELD(gr_wait_group, likely),
 	{ NULL, 0, NULL },
 };
 

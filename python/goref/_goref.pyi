@@ -664,6 +664,8 @@ class Awaited(NamedTuple):
     """The likeliest first."""
     reaching: int
     """Goroutines that have a pointer to it."""
+    likely: int
+    """Of these, those that something speaks for."""
 
 class Deadlock(NamedTuple):
     """Goroutines that wait for each other."""
@@ -1709,7 +1711,7 @@ class Scan:
 
         goroutine_id: only what it waits for, or may own; 0: all.
         max_groups: also of blockers; 0: no limit.
-        max_ids: of a group; 0: no limit.
+        max_ids: of a group; 0: no limit, nor of owners.
         with_paths: name things by the object graph, which is made.
         """
     def dominators(

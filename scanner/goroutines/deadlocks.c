@@ -2,6 +2,7 @@
 #include "goroutines/deadlocks.h"
 
 #include "goroutines/leaks.h"
+#include "goroutines/locks/owner_list.h"
 #include "graph/blocked.h"
 #include "scan.h"
 
@@ -81,13 +82,13 @@ static bool add_goroutine(struct waiting *w, uint32_t index)
  * that several hold. */
 static uint32_t count_owners(const struct gr_primitive *p)
 {
-	bool is_shared = p->kind == GR_WAIT_RWMUTEX_WRITE ||
-			 p->kind == GR_WAIT_WAITGROUP;
+	bool is_shared = gr_primitive_is_shared(p);
 	uint32_t n = 0;
 
 	while (n < p->nowners && p->owners[n].rank >= GR_OWNER_BETWEEN &&
 	       (is_shared ||
 		(p->owners[n].rank == p->owners[0].rank &&
+		 p->owners[n].is_proven == p->owners[0].is_proven &&
 		 p->owners[n].is_pointer == p->owners[0].is_pointer)))
 		n++;
 	return n;
@@ -126,7 +127,7 @@ static bool add_primitive(struct waiting *w, uint32_t index)
 		return add_closed(w, index);
 	if (p->is_state_known && p->is_unlocked)
 		return true;
-	if (p->kind == GR_WAIT_RWMUTEX_WRITE || p->kind == GR_WAIT_WAITGROUP)
+	if (gr_primitive_is_shared(p))
 		owners = p->is_state_known && p->count > 0 ?
 				 (uint32_t)p->count :
 				 0;

@@ -4,6 +4,7 @@
 #include "base/sort.h"
 #include "goroutines/blockers.h"
 #include "goroutines/deadlocks.h"
+#include "goroutines/locks/owner_list.h"
 #include "goroutines/primitive_path.h"
 #include "goroutines/wait_table.h"
 #include "goroutines/wait_words.h"
@@ -119,15 +120,19 @@ static struct gr_error *add_owners(struct reporter *r,
 				   const struct gr_primitive *p,
 				   struct gr_wait_group *group)
 {
+	const struct gr_owner *owner;
 	struct gr_error *err = NULL;
+	size_t n = 0;
 
-	group->owners = calloc(p->nowners + 1, sizeof(*group->owners));
+	while (gr_owner_of(&r->table, p, n))
+		n++;
+	group->owners = calloc(n + 1, sizeof(*group->owners));
 	if (!group->owners)
 		return &gr_enomem;
-	for (uint32_t i = 0; !err && i < p->nowners; i++)
-		err = describe_owner(r, p, &p->owners[i],
+	while (!err && (owner = gr_owner_of(&r->table, p, group->nowners)))
+		err = describe_owner(r, p, owner,
 				     &group->owners[group->nowners++]);
-	return err;
+	return err ? err : gr_runtime_step(&r->scan->rt, n);
 }
 
 static struct gr_error *add_ids(struct reporter *r,
@@ -167,6 +172,7 @@ static struct gr_error *describe(struct reporter *r,
 		.verdict = gr_awaited_verdict(&r->table, states, p),
 		.waiters = p->nwaiters,
 		.reaching = p->nreaching,
+		.likely = p->nlikely,
 		.user = { 0, "", "", 0 },
 	};
 	return err || group->state ? err : &gr_enomem;
@@ -417,6 +423,7 @@ static struct gr_error *answer(struct reporter *r,
 		err = gr_scan_need_graph(r->scan, 0);
 	if (!err)
 		err = gr_wait_table_make(r->scan, &r->table);
+	r->table.keeps_all = !r->query->max_ids;
 	if (!err)
 		err = gr_owners_find(r->scan, &r->table);
 	if (!err && r->scan->graph)

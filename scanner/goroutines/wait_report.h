@@ -37,6 +37,7 @@ struct gr_wait_group {
 	struct gr_wait_owner *owners; /**< The likeliest first. */
 	size_t nowners;
 	uint64_t reaching; /**< All goroutines that have a pointer to it. */
+	uint64_t likely;   /**< Of these, those that something speaks for. */
 };
 
 /** Goroutines that wait for each other. */
@@ -67,7 +68,7 @@ struct gr_wait_blocker {
 struct gr_waits_query {
 	uint64_t goroutine_id; /**< What it waits for, or may own; 0: all. */
 	uint32_t max_groups;   /**< And blockers; 0: no limit. */
-	uint32_t max_ids;      /**< Of a group; 0: no limit. */
+	uint32_t max_ids;      /**< Of a group; 0: no limit, nor of owners. */
 	bool with_paths;       /**< Make the object graph for paths. */
 };
 

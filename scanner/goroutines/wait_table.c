@@ -8,6 +8,7 @@ enum {
 	MAX_VARIABLES = 256, /* primitives in data whose variable is found */
 	MUTEX_LOCKED = 1,    /* sync/mutex.go: mutexLocked */
 	READER_WAIT = 20,    /* in a RWMutex: sync/rwmutex.go */
+	LOCK_FRAMES = 8,     /* from gopark() up to RWMutex.Lock */
 	COUNTER = 4,	     /* in a WaitGroup, the high half of its state */
 };
 
@@ -23,6 +24,7 @@ void gr_wait_table_deinit(struct gr_wait_table *table)
 	free(table->primitives);
 	free(table->of_row);
 	free(table->waiters);
+	gr_owner_row_vector_deinit(&table->all);
 }
 
 enum gr_lock_class gr_wait_kind_class(uint8_t kind)
@@ -39,6 +41,11 @@ enum gr_lock_class gr_wait_kind_class(uint8_t kind)
 	default:
 		return GR_NLOCK_CLASSES;
 	}
+}
+
+enum gr_lock_class gr_primitive_class(const struct gr_primitive *p)
+{
+	return p->is_of_writers ? GR_LOCK_WRITE : gr_wait_kind_class(p->kind);
 }
 
 bool gr_wait_kind_is_channel(uint8_t kind)
@@ -168,6 +175,15 @@ static void read_state(struct gr_scan *scan, struct gr_primitive *p)
 	}
 }
 
+/* Does the goroutine wait in RWMutex.Lock, for other writers? */
+static bool is_writer(const struct gr_goroutine *g)
+{
+	for (size_t i = 0; i < g->nframes && i < LOCK_FRAMES; i++)
+		if (!strcmp(g->frames[i].func->name, "sync.(*RWMutex).Lock"))
+			return true;
+	return false;
+}
+
 /* Find what the primitive lies in. */
 static struct gr_error *find_around(struct gr_scan *scan,
 				    struct gr_primitive *p, uint32_t *left)
@@ -212,8 +228,13 @@ struct gr_error *gr_wait_table_make(struct gr_scan *scan,
 		ret->of_row[i] = UINT32_MAX;
 	add_rows(ret, rows, n);
 	for (size_t i = 0; !err && i < ret->nprimitives; i++) {
-		read_state(scan, &ret->primitives[i]);
-		err = find_around(scan, &ret->primitives[i], &variables_left);
+		struct gr_primitive *p = &ret->primitives[i];
+		uint32_t waiter = ret->waiters[p->first_waiter];
+
+		read_state(scan, p);
+		p->is_of_writers = p->kind == GR_WAIT_MUTEX &&
+				   is_writer(&scan->sched.goroutines[waiter]);
+		err = find_around(scan, p, &variables_left);
 		if (!err)
 			err = gr_runtime_step(&scan->rt, 1);
 	}

@@ -48,6 +48,8 @@ struct gr_primitive {
 	uint8_t kind;
 	bool is_unlocked; /**< Of a mutex: its bit is not set. */
 	bool is_state_known;
+	/** Of a mutex: it is that of a RWMutex, to which writers come first. */
+	bool is_of_writers;
 	int32_t count; /**< Readers waited for; a WaitGroup's counter. */
 	/** The object or the variable that it lies in begins here. */
 	uint64_t around;
@@ -56,10 +58,20 @@ struct gr_primitive {
 	struct gr_owner owners[GR_MAX_OWNERS]; /**< The likeliest first. */
 	uint8_t nowners;
 	uint32_t nreaching; /**< All that were found, those above included. */
+	uint32_t nlikely; /**< Of these, of rank GR_OWNER_BETWEEN and above. */
 	/** What is being looked at: a goroutine's index plus one. */
-	uint32_t seen, awaited;
+	uint32_t seen, seen_likely, awaited;
 	struct gr_inner_frames inner;
+	/** Its last row in gr_wait_table.all, plus one; then its first row. */
+	size_t row;
 };
+
+/** An owner of any number of owners. */
+struct gr_owner_row {
+	uint32_t primitive; /**< Index. */
+	struct gr_owner owner;
+};
+GR_VECTOR(gr_owner_row_vector, struct gr_owner_row);
 
 struct gr_wait_table {
 	const struct gr_waits *waits;
@@ -68,11 +80,15 @@ struct gr_wait_table {
 	uint32_t *of_row;  /**< By row: its primitive, or UINT32_MAX. */
 	uint32_t *waiters; /**< Indices of goroutines. */
 	size_t nrows;
+	/** All owners, if they are kept (locks/owner_list.h). */
+	struct gr_owner_row_vector all;
+	bool keeps_all;
 };
 
 struct gr_scan;
 
-/** Group the rows of scan->sched.waits, and read the state of locks. */
+/** Group the rows of scan->sched.waits, and read the state of locks. Whoever
+ * wants more than GR_MAX_OWNERS owners sets keeps_all then. */
 struct gr_error *gr_wait_table_make(struct gr_scan *scan,
 				    struct gr_wait_table *ret) GR_MUST_CHECK;
 void gr_wait_table_deinit(struct gr_wait_table *table);
@@ -88,6 +104,9 @@ struct gr_primitive *gr_wait_table_find(const struct gr_wait_table *table,
 /** How an owner lets go of a thing of that kind; GR_NLOCK_CLASSES: it is no
  * lock. */
 enum gr_lock_class gr_wait_kind_class(uint8_t kind);
+
+/** The same of a primitive: writers unlock the mutex of a RWMutex. */
+enum gr_lock_class gr_primitive_class(const struct gr_primitive *p);
 
 /** Is it a channel, also of a select? */
 bool gr_wait_kind_is_channel(uint8_t kind);

@@ -204,6 +204,7 @@ class Maker:
             "user": self.location(),
             "owners": tuple(owners),
             "reaching": len(owners),
+            "likely": sum(owner.is_likely for owner in owners),
         }
         return self.goref.Awaited(**{**ordinary, **fields})
 

@@ -37,6 +37,21 @@ def test_nobody_likely(make):
     assert lines[6] == "  and 2 more"
 
 
+def test_candidates(make):
+    """Only one can have it, so that each is one of them; all are listed on
+    request. Of a wait group, each is an owner."""
+    owners = [make.wait_owner(id=number) for number in range(8, 14)]
+    group = make.awaited(owners)
+    lines = report(make.waits([group])).lines()
+    assert lines[4].startswith("  one of 6 likely owners: goroutine 8 [sleep]")
+    assert lines[-1] == "  and 3 more"
+    lines = report(make.waits([group]), most=None).lines()
+    assert sum("one of 6 likely owners" in line for line in lines) == 6
+    group = make.awaited(owners, kind="wait group")
+    lines = report(make.waits([group])).lines()
+    assert lines[4].startswith("  likely owner: goroutine 8 [sleep]")
+
+
 def test_waited(make):
     """From a minute on."""
     for seconds, end in ((59, ""), (60, ", at least 1 min")):

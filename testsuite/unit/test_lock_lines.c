@@ -14,10 +14,7 @@ static const char *const names[] = { "main.f", "main.g" };
 static bool is_asked(const struct gr_lock_site *site,
 		     const struct gr_lock_question *q)
 {
-	bool same = site->class == q->class ||
-		    (q->class == GR_LOCK_MUTEX && site->class == GR_LOCK_WRITE);
-
-	return same && !strcmp(site->function, q->function);
+	return site->class == q->class && !strcmp(site->function, q->function);
 }
 
 /* Is there a site of that line that locks, or unlocks? */

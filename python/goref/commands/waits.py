@@ -28,14 +28,18 @@ def run(options: Any) -> list[str]:
     groups = options.limit
     if groups is None:
         groups = GROUPS if is_text else 0
+    # Whoever asks about one goroutine, or for all groups, gets all owners.
+    shows_all = bool(number) or options.limit == 0
+    ids = SHOWN_IDS if is_text and not shows_all else 0
     with running(options.memory_limit, options.timeout) as scan:
-        found = scan.waits(number, groups, SHOWN_IDS if is_text else 0)
+        found = scan.waits(number, groups, ids)
         report = WaitsReport(
             tool_version=native.load().VERSION,
             partial=partial.reasons(scan.info(), None),
             found=found,
             stacks=stacks(scan, found),
             goroutine_id=number or None,
+            **({"most": None} if shows_all else {}),
             how=how(),
         )
     if options.format == "dot" and not options.json:

@@ -28,6 +28,7 @@ from .waits import (
     deadlock_lines,
     deadlocks_line,
     group_lines,
+    owner_kind,
 )
 from .waits import wait_document as pile_document
 
@@ -163,10 +164,11 @@ class HungReport(Report):
 
     def _blocker_cause(self, blocker: WaitBlocker) -> str:
         owner = blocker.owner
-        kind = "" if owner.is_certain else "likely "
+        kind = owner_kind(blocker.primitive, owner)
+        kind = kind if kind.startswith("one of") else f"the {kind}"
         return (
             f"no deadlock found; {waiters(blocker.behind)} for "
-            f"goroutine {owner.id}, the {kind}owner of "
+            f"goroutine {owner.id}, {kind} of "
             f"{awaited_text(blocker.primitive)}, which is "
             f"{self._doing(blocker)}"
         )
@@ -213,7 +215,7 @@ class HungReport(Report):
         lines: list[str] = []
         for blocker in blockers_of(self.found)[:1]:
             owner = blocker.owner
-            kind = "owner" if owner.is_certain else "likely owner"
+            kind = owner_kind(blocker.primitive, owner)
             lines += [
                 "",
                 *wrapped(

@@ -125,8 +125,12 @@ def _where(backtrace: Backtrace | None) -> str:
     return f" in {place(own.at)}" if own else ""
 
 
-def group_lines(group: Awaited, title: str = "") -> list[str]:
-    """A group of waiters, and who could wake them."""
+def group_lines(
+    group: Awaited, title: str = "", most: int | None = _OWNERS
+) -> list[str]:
+    """A group of waiters, and who could wake them.
+
+    most: owners; None: all."""
     verb = "waits" if group.waiters == 1 else "wait"
     ids = ", ".join(map(str, group.ids[:_IDS]))
     more = ", ..." if group.waiters > min(len(group.ids), _IDS) else ""
@@ -140,26 +144,37 @@ def group_lines(group: Awaited, title: str = "") -> list[str]:
     ]
     if group.verdict:
         lines.append(f"  {group.verdict}")
-    for line in _owner_lines(group):
+    for line in _owner_lines(group, most):
         lines += wrapped(f"  {line}")
     return lines
 
 
-def _owner_lines(group: Awaited) -> list[str]:
+def _owner_lines(group: Awaited, most: int | None = _OWNERS) -> list[str]:
     likely = [owner for owner in group.owners if owner.is_likely]
-    shown = (likely or group.owners)[:_OWNERS]
+    shown = (likely or group.owners)[:most]
     lines = []
     for owner in shown:
         kind = "others that reach it"
-        if owner.is_certain:
-            kind = "owner"
-        elif owner.is_likely:
-            kind = "likely owner"
+        if owner.is_likely:
+            kind = owner_kind(group, owner)
         lines.append(f"{kind}: {owner_text(owner)}")
-    left = (len(likely) or group.reaching) - len(shown)
+    left = (group.likely if likely else group.reaching) - len(shown)
     if left > 0:
         lines.append(f"and {left:,} more")
     return lines
+
+
+# Several goroutines read a lock at a time, or have to call Done.
+_SHARED = ("write lock", "wait group")
+
+
+def owner_kind(group: Awaited, owner: WaitOwner) -> str:
+    """What is said of an owner: sure, likely, or one of several candidates."""
+    if owner.is_certain:
+        return "owner"
+    if group.likely > 1 and group.kind not in _SHARED:
+        return f"one of {group.likely:,} likely owners"
+    return "likely owner"
 
 
 def first_owner(group: Awaited) -> WaitOwner | None:
@@ -190,6 +205,7 @@ def wait_document(group: Awaited) -> Document:
         "line": group.user.line,
         "verdict": group.verdict,
         "reaching": group.reaching,
+        "likely": group.likely,
         "owners": [
             {
                 "id": owner.id,
@@ -231,14 +247,17 @@ class WaitsReport(Report):
         found: Waits,
         stacks: Mapping[int, Backtrace] | None = None,
         goroutine_id: int | None = None,
+        most: int | None = _OWNERS,
         how: str = "goref",
     ) -> None:
         """stacks: of the goroutines of deadlocks.
+        most: owners of a group; None: all.
         how: the command up to the verb, as a person types it."""
         super().__init__(tool_version=tool_version, partial=partial)
         self.found = found
         self.stacks = stacks or {}
         self.goroutine_id = goroutine_id
+        self.most = most
         self.how = how
 
     def lines(self) -> list[str]:
@@ -250,7 +269,7 @@ class WaitsReport(Report):
         if left > 0:
             lines += ["", f"and {counted(left, 'more deadlock')}"]
         for group in found.groups:
-            lines += ["", *group_lines(group)]
+            lines += ["", *group_lines(group, most=self.most)]
         left = found.total - len(found.groups)
         if left:
             lines += [

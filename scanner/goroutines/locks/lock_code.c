@@ -515,7 +515,5 @@ bool gr_lock_code_unlocks(const struct gr_lock_code *code, uint8_t class,
 	struct gr_lock_at locked;
 	bool unlocks = count_sites(code, class, true, at);
 
-	if (class == GR_LOCK_MUTEX && !unlocks)
-		return gr_lock_code_unlocks(code, GR_LOCK_WRITE, at);
 	return unlocks && !count_sites(code, class, false, &locked);
 }

@@ -5,9 +5,7 @@
 static bool is_about(const struct gr_lock_site *site, uint8_t class,
 		     const struct gr_lock_at *at)
 {
-	// To lock a RWMutex to write is to lock the mutex that it begins with.
-	if (site->class != class &&
-	    !(class == GR_LOCK_MUTEX && site->class == GR_LOCK_WRITE))
+	if (site->class != class)
 		return false;
 	if (at->addr || site->at.addr)
 		return at->addr == site->at.addr ||

@@ -7,55 +7,10 @@
  */
 #include "goroutines/locks/owner_search.h"
 
+#include "goroutines/locks/owner_list.h"
 #include "scan.h"
 
 enum { SITE_STEPS = 16 }; /* pairs of sites in the time of a step */
-
-// -------------------------------------------------------------------- owners
-
-static bool is_likelier(const struct gr_owner *a, const struct gr_owner *b)
-{
-	if (a->rank != b->rank)
-		return a->rank > b->rank;
-	if (a->is_proven != b->is_proven)
-		return a->is_proven;
-	if (a->is_pointer != b->is_pointer)
-		return a->is_pointer;
-	return a->goroutine < b->goroutine;
-}
-
-static void remove_owner(struct gr_primitive *p, uint32_t i)
-{
-	memmove(&p->owners[i], &p->owners[i + 1],
-		(p->nowners - i - 1) * sizeof(*p->owners));
-	p->nowners--;
-}
-
-void gr_owner_add(struct gr_primitive *p, const struct gr_owner *owner)
-{
-	uint32_t i = 0;
-
-	if (p->seen != owner->goroutine + 1)
-		p->nreaching++;
-	p->seen = owner->goroutine + 1;
-	while (i < p->nowners && p->owners[i].goroutine != owner->goroutine)
-		i++;
-	if (i < p->nowners) {
-		if (!is_likelier(owner, &p->owners[i]))
-			return;
-		remove_owner(p, i);
-	}
-	for (i = p->nowners; i > 0 && is_likelier(owner, &p->owners[i - 1]);)
-		i--;
-	if (i == GR_MAX_OWNERS)
-		return;
-	if (p->nowners == GR_MAX_OWNERS)
-		p->nowners--;
-	memmove(&p->owners[i + 1], &p->owners[i],
-		(p->nowners - i) * sizeof(*p->owners));
-	p->owners[i] = *owner;
-	p->nowners++;
-}
 
 // --------------------------------------------------------------------- lines
 
@@ -231,7 +186,7 @@ static struct gr_error *note_lock(struct gr_owner_search *s,
 				  const struct gr_lock_at *at,
 				  struct gr_owner *owner)
 {
-	uint8_t class = gr_wait_kind_class(p->kind);
+	uint8_t class = gr_primitive_class(p);
 	struct gr_lock_lines lines;
 	struct gr_error *err = ask_lines(s, class, at, owner);
 
@@ -247,7 +202,7 @@ static struct gr_error *note_lock(struct gr_owner_search *s,
 	note_inner(s, p, &lines);
 	if (!gr_owner_is_waiter(s, p) || (owner->rank == GR_OWNER_BETWEEN &&
 					  may_have_twice(at, &owner->lines)))
-		gr_owner_add(p, owner);
+		gr_owner_add(s->table, p, owner);
 	return NULL;
 }
 
@@ -266,10 +221,10 @@ struct gr_error *gr_owner_note_reach(struct gr_owner_search *s,
 
 	if (is_waiter && s->frame_index <= s->user_frame)
 		return NULL;
-	if (gr_wait_kind_class(p->kind) != GR_NLOCK_CLASSES)
+	if (gr_primitive_class(p) != GR_NLOCK_CLASSES)
 		return note_lock(s, p, at, &owner);
 	if (!is_waiter)
-		gr_owner_add(p, &owner);
+		gr_owner_add(s->table, p, &owner);
 	return NULL;
 }
 
@@ -342,6 +297,6 @@ struct gr_error *gr_owner_note_defer(struct gr_owner_search *s,
 	    (is_waiter && !is_outside(s, &lines)))
 		return err;
 	owner.is_proven = is_pointer && is_proof(s, class, &lines);
-	gr_owner_add(p, &owner);
+	gr_owner_add(s->table, p, &owner);
 	return NULL;
 }

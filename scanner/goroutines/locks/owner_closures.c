@@ -25,7 +25,7 @@ static struct gr_error *match_captured(struct gr_owner_search *s,
 
 		if (distance >= GR_OWNER_MAX_AROUND || value < p->around)
 			break;
-		if (gr_wait_kind_class(p->kind) == class &&
+		if (gr_primitive_class(p) == class &&
 		    (at->distance == GR_ANY_DISTANCE ||
 		     at->distance == distance))
 			err = gr_owner_note_defer(
@@ -44,7 +44,7 @@ static struct gr_error *note_named_defer(struct gr_owner_search *s,
 	struct gr_error *err = NULL;
 
 	for (; !err && p && p < end && p->object == addr; p++)
-		if (gr_wait_kind_class(p->kind) == class)
+		if (gr_primitive_class(p) == class)
 			err = gr_owner_note_defer(s, p, class, true);
 	return err;
 }

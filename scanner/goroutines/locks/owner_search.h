@@ -32,9 +32,6 @@ struct gr_owner_search {
 	uint32_t unlocks_inside[GR_NLOCK_CLASSES];
 };
 
-/** Enter an owner in its place; a goroutine is entered once. */
-void gr_owner_add(struct gr_primitive *p, const struct gr_owner *owner);
-
 /** Does the goroutine wait for the primitive? */
 static inline bool gr_owner_is_waiter(const struct gr_owner_search *s,
 				      const struct gr_primitive *p)

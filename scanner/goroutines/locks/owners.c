@@ -7,6 +7,7 @@
  * or in the closure of a deferred call. A package-level lock needs no pointer:
  * the code of the frame names it.
  */
+#include "goroutines/locks/owner_list.h"
 #include "goroutines/locks/owner_search.h"
 
 #include "scan.h"
@@ -67,7 +68,7 @@ static void note_once(struct gr_owner_search *s, uint64_t value)
 		p = gr_wait_table_find(s->table, value + ONCE_MUTEX,
 				       GR_WAIT_MUTEX);
 	if (p && s->frame_index > s->user_frame)
-		gr_owner_add(p, &owner);
+		gr_owner_add(s->table, p, &owner);
 }
 
 static struct gr_error *look_at_word(struct gr_owner_search *s, uint64_t value,
@@ -262,9 +263,9 @@ static void note_writers(struct gr_wait_table *table)
 		struct gr_primitive *readers = gr_wait_table_find(
 			table, p->object, GR_WAIT_RWMUTEX_READ);
 		if (mutex)
-			gr_owner_add(mutex, &owner);
+			gr_owner_add(table, mutex, &owner);
 		if (readers)
-			gr_owner_add(readers, &owner);
+			gr_owner_add(table, readers, &owner);
 	}
 }
 
@@ -283,7 +284,8 @@ struct gr_error *gr_owners_find(struct gr_scan *scan,
 		if (!err && !scan->sched.goroutines[i].is_g0)
 			err = look_at_goroutine(&s, i);
 	}
-	if (!err)
-		note_writers(table);
-	return err;
+	if (err)
+		return err;
+	note_writers(table);
+	return gr_owners_settle(scan, table);
 }
