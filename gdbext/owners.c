@@ -47,6 +47,7 @@ static const struct gr_py_field group_fields[] = {
 	GR_PY_FIELD_AS(gr_wait_group, state, gr_py_from_text_or_none),
 	GR_PY_FIELD_AS(gr_wait_group, verdict, gr_py_from_text_or_none),
 	GR_PY_FIELD(gr_wait_group, waiters),
+	GR_PY_FIELD(gr_wait_group, senders),
 	GR_PY_FIELD_AS(gr_wait_group, waited_ns, gr_py_from_u64_or_none),
 	GR_PY_FIELD_OF(ids, group_ids),
 	GR_PY_FIELD_AS(gr_wait_group, user, gr_py_from_location),
@@ -108,6 +109,7 @@ static const struct gr_py_field blocker_fields[] = {
 	GR_PY_FIELD_AS(gr_wait_blocker, owner, from_owner),
 	GR_PY_FIELD_AS(gr_wait_blocker, primitive, from_primitive),
 	GR_PY_FIELD(gr_wait_blocker, behind),
+	GR_PY_FIELD(gr_wait_blocker, depth),
 	GR_PY_FIELD(gr_wait_blocker, is_in_cycle),
 	{ NULL, 0, NULL },
 };

@@ -654,6 +654,8 @@ class Awaited(NamedTuple):
     verdict: str | None
     """What can be said if nobody is a likely owner."""
     waiters: int
+    senders: int
+    """Of these, those that would send to it in a select."""
     waited_ns: int | None
     """One of them has waited for at least so long."""
     ids: tuple[int, ...]
@@ -693,6 +695,8 @@ class WaitBlocker(NamedTuple):
     owners."""
     behind: int
     """Goroutines that wait for it, or for one that does."""
+    depth: int
+    """Of the longest chain that leads to it."""
     is_in_cycle: bool
 
 class Waits(NamedTuple):

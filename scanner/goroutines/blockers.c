@@ -16,6 +16,7 @@ struct chains {
 	uint64_t *weight; /* those that lead to it, itself included */
 	uint32_t *via;	  /* the primitive that most come by; or NOBODY */
 	uint64_t *best;	  /* how many these are */
+	uint32_t *depth;  /* the longest chain that leads to it */
 };
 
 static void chains_deinit(struct chains *c)
@@ -26,6 +27,7 @@ static void chains_deinit(struct chains *c)
 	free(c->weight);
 	free(c->via);
 	free(c->best);
+	free(c->depth);
 }
 
 static bool chains_init(struct chains *c)
@@ -38,11 +40,13 @@ static bool chains_init(struct chains *c)
 	c->weight = calloc(n, sizeof(*c->weight));
 	c->via = calloc(n, sizeof(*c->via));
 	c->best = calloc(n, sizeof(*c->best));
+	c->depth = calloc(n, sizeof(*c->depth));
 	return c->next && c->awaits && c->before && c->weight && c->via &&
-	       c->best;
+	       c->best && c->depth;
 }
 
-/* The likeliest owner of what a row waits for. */
+/* The likeliest owner of what a row waits for; of what is no lock, the only one
+ * that can use it. */
 static uint32_t owner_of(const struct chains *c, uint32_t row)
 {
 	uint32_t index = c->table->of_row[row];
@@ -51,26 +55,39 @@ static uint32_t owner_of(const struct chains *c, uint32_t row)
 	if (index == UINT32_MAX)
 		return NOBODY;
 	p = &c->table->primitives[index];
-	if (gr_wait_kind_class(p->kind) == GR_NLOCK_CLASSES ||
-	    (p->is_state_known && p->is_unlocked) || !p->nowners ||
-	    p->owners[0].rank < GR_OWNER_BETWEEN)
+	if ((p->is_state_known && p->is_unlocked) || !p->nowners ||
+	    p->owners[0].rank < GR_OWNER_ALONE)
 		return NOBODY;
 	return p->owners[0].goroutine;
 }
 
-static struct gr_error *make_links(struct chains *c)
+/* Whom a goroutine waits for, if the cases of its select do not differ in that. */
+static void make_link(struct chains *c, uint32_t g)
 {
 	const struct gr_waits *waits = c->table->waits;
+	bool differs = false;
+
+	for (uint32_t i = waits->first[g]; i < waits->first[g + 1]; i++) {
+		uint32_t owner = owner_of(c, i);
+
+		if (owner == NOBODY)
+			continue;
+		differs |= c->next[g] != NOBODY && c->next[g] != owner;
+		c->next[g] = owner;
+		c->awaits[g] = c->table->of_row[i];
+	}
+	if (differs)
+		c->next[g] = NOBODY;
+}
+
+static struct gr_error *make_links(struct chains *c)
+{
 	struct gr_error *err = NULL;
 
 	for (uint32_t g = 0; !err && g < c->n; g++) {
 		c->next[g] = c->via[g] = NOBODY;
 		c->weight[g] = 1;
-		for (uint32_t i = waits->first[g];
-		     i < waits->first[g + 1] && c->next[g] == NOBODY; i++) {
-			c->next[g] = owner_of(c, i);
-			c->awaits[g] = c->table->of_row[i];
-		}
+		make_link(c, g);
 		err = gr_runtime_step(&c->scan->rt, 1);
 	}
 	for (uint32_t g = 0; g < c->n; g++)
@@ -85,6 +102,8 @@ static void pass_on(struct chains *c, uint32_t g)
 	uint32_t to = c->next[g];
 
 	c->weight[to] += c->weight[g];
+	if (c->depth[g] + 1 > c->depth[to])
+		c->depth[to] = c->depth[g] + 1;
 	if (c->weight[g] > c->best[to]) {
 		c->best[to] = c->weight[g];
 		c->via[to] = c->awaits[g];
@@ -118,7 +137,13 @@ static struct gr_error *count(struct chains *c)
 static struct gr_error *add(struct chains *c, uint32_t g, uint64_t behind,
 			    bool is_in_cycle, struct gr_blocker_vector *ret)
 {
-	struct gr_blocker row = { g, c->via[g], behind, is_in_cycle };
+	const struct gr_blocker row = {
+		.goroutine = g,
+		.primitive = c->via[g],
+		.behind = behind,
+		.depth = c->depth[g],
+		.is_in_cycle = is_in_cycle,
+	};
 
 	return gr_blocker_vector_append(ret, row) ? NULL : &gr_enomem;
 }

@@ -2,8 +2,9 @@
 /**
  * blockers: goroutines that keep others waiting.
  *
- * A waiter leads to the likeliest owner of the lock that it waits for, and that
- * one, if it waits itself, to the next. What such a chain ends at is a blocker.
+ * A waiter leads to the likeliest owner of the lock that it waits for, or to the
+ * only goroutine that can use the channel, and that one, if it waits itself, to
+ * the next. What such a chain ends at is a blocker.
  */
 #ifndef GR_BLOCKERS_H
 #define GR_BLOCKERS_H
@@ -17,6 +18,9 @@ struct gr_blocker {
 	uint32_t primitive;
 	/** Goroutines that wait for it, or for one that does. */
 	uint64_t behind;
+	/** Of the longest chain that leads to it: 1 if nobody waits for those
+	 * that wait for it. Of a member of a cycle, without the cycle. */
+	uint32_t depth;
 	bool is_in_cycle;
 };
 GR_VECTOR(gr_blocker_vector, struct gr_blocker);

@@ -11,9 +11,12 @@ struct waiting {
 	const struct gr_scan *scan;
 	const struct gr_wait_table *table;
 	const struct gr_closed_sets *sets; /* or NULL */
+	const struct gr_reach_sets *reach; /* or NULL */
 	uint32_t ngoroutines, nvertices;
 	uint32_t *first;
 	struct gr_u32_vector to;
+	/* Edges to goroutines that wait for the vertex themselves. */
+	struct gr_u32_vector back;
 	uint8_t *need, *is_stuck;
 	uint32_t *cycle;
 };
@@ -22,6 +25,7 @@ static void waiting_deinit(struct waiting *w)
 {
 	free(w->first);
 	gr_u32_vector_deinit(&w->to);
+	gr_u32_vector_deinit(&w->back);
 	free(w->need);
 	free(w->is_stuck);
 	free(w->cycle);
@@ -55,12 +59,31 @@ static bool has_leaked(const struct waiting *w, uint32_t goroutine)
 	return w->sets && w->sets->states[goroutine] == GR_LEAK_LEAKED;
 }
 
+/* Is it known who alone can use the primitive, which is no lock? */
+static bool is_known(const struct waiting *w, uint32_t index)
+{
+	return w->reach && gr_bitmap_test(w->reach->is_complete, index);
+}
+
+/* Is it known of all that a goroutine waits for? */
+static bool knows_all(const struct waiting *w, uint32_t goroutine)
+{
+	const struct gr_waits *waits = w->table->waits;
+	bool ret = true;
+
+	for (uint32_t i = waits->first[goroutine];
+	     ret && i < waits->first[goroutine + 1]; i++)
+		ret = w->table->of_row[i] != UINT32_MAX &&
+		      is_known(w, w->table->of_row[i]);
+	return ret;
+}
+
 /* A goroutine waits for its locks. What else it waits for may come, unless it
- * has leaked; one case of a select is enough. */
+ * has leaked or others are known to keep it; one case of a select is enough. */
 static bool add_goroutine(struct waiting *w, uint32_t index)
 {
 	const struct gr_waits *waits = w->table->waits;
-	bool ok = true;
+	bool is_kept = has_leaked(w, index) || knows_all(w, index), ok = true;
 
 	for (uint32_t i = waits->first[index];
 	     ok && i < waits->first[index + 1]; i++) {
@@ -71,7 +94,7 @@ static bool add_goroutine(struct waiting *w, uint32_t index)
 		if (is_lock(&w->table->primitives[p]))
 			ok = add_edge(w, index, w->ngoroutines + p,
 				      GR_NEED_ALL);
-		else if (has_leaked(w, index))
+		else if (is_kept)
 			ok = add_edge(w, index, w->ngoroutines + p,
 				      GR_NEED_ANY);
 	}
@@ -115,6 +138,24 @@ static bool is_closed(const struct waiting *w, const struct gr_primitive *p)
 	       (!is_lock(p) || (p->kind == GR_WAIT_WAITGROUP && !p->nowners));
 }
 
+/* What certain goroutines alone can use comes if one of them goes on. */
+static bool add_reach(struct waiting *w, uint32_t index)
+{
+	const struct gr_reach_sets *reach = w->reach;
+	uint32_t v = w->ngoroutines + index;
+	bool ok = true;
+
+	w->need[v] = GR_NEED_ANY;
+	for (uint32_t i = reach->first[index];
+	     ok && i < reach->first[index + 1]; i++) {
+		if (reach->rows.data[i].is_waiter)
+			ok = gr_u32_vector_append(&w->back, w->to.size);
+		ok = ok &&
+		     add_edge(w, v, reach->rows.data[i].goroutine, GR_NEED_ANY);
+	}
+	return ok;
+}
+
 /* A primitive is let go of when its owners go on. If there are more candidates
  * than owners, one that goes on is enough to doubt. */
 static bool add_primitive(struct waiting *w, uint32_t index)
@@ -125,6 +166,8 @@ static bool add_primitive(struct waiting *w, uint32_t index)
 
 	if (is_closed(w, p))
 		return add_closed(w, index);
+	if (is_known(w, index) && (!is_lock(p) || !n))
+		return add_reach(w, index);
 	if (p->is_state_known && p->is_unlocked)
 		return true;
 	if (gr_primitive_is_shared(p))
@@ -160,7 +203,8 @@ static bool is_edge_certain(const struct waiting *w, uint32_t primitive,
 {
 	const struct gr_primitive *p = &w->table->primitives[primitive];
 
-	if (is_closed(w, p))
+	if (is_closed(w, p) ||
+	    (is_known(w, primitive) && (!is_lock(p) || !count_owners(p))))
 		return true;
 	for (uint32_t i = 0; i < p->nowners; i++)
 		if (p->owners[i].goroutine == goroutine)
@@ -355,6 +399,25 @@ static struct gr_error *count_behind(const struct waiting *w,
 	return err;
 }
 
+/* Who waits for a channel and could also use it has been asked whether he goes
+ * on: that is no cycle of its own. */
+static void drop_back_edges(struct waiting *w)
+{
+	size_t n = 0, back = 0, v = 0;
+
+	for (size_t i = 0; i <= w->to.size; i++) {
+		while (v <= w->nvertices && w->first[v] == i)
+			w->first[v++] = n;
+		if (i == w->to.size)
+			break;
+		if (back < w->back.size && w->back.data[back] == i)
+			back++;
+		else
+			w->to.data[n++] = w->to.data[i];
+	}
+	w->to.size = n;
+}
+
 static struct gr_error *find(struct waiting *w, struct gr_cycle_vector *ret)
 {
 	const struct gr_poll poll = { gr_scan_poll, (void *)w->scan };
@@ -365,6 +428,7 @@ static struct gr_error *find(struct waiting *w, struct gr_cycle_vector *ret)
 
 	if (!err)
 		err = gr_blocked_forever(&blocked, &poll, w->is_stuck);
+	drop_back_edges(w);
 	if (!err)
 		err = gr_blocked_cycles(&blocked, w->is_stuck, &poll, w->cycle,
 					&count);
@@ -377,12 +441,14 @@ static struct gr_error *find(struct waiting *w, struct gr_cycle_vector *ret)
 struct gr_error *gr_cycles_find(struct gr_scan *scan,
 				const struct gr_wait_table *table,
 				const struct gr_closed_sets *sets,
+				const struct gr_reach_sets *reach,
 				struct gr_cycle_vector *ret)
 {
 	_cleanup_(waiting_deinit) struct waiting w = {
 		.scan = scan,
 		.table = table,
 		.sets = sets,
+		.reach = reach,
 		.ngoroutines = scan->sched.ngoroutines,
 		.nvertices = scan->sched.ngoroutines + table->nprimitives,
 	};

@@ -3,14 +3,16 @@
  * deadlocks: goroutines that wait for each other.
  *
  * A goroutine that waits for a lock goes on when its owner does; a lock that is
- * taken to read, when all readers do. A cycle of these is a deadlock. What no
- * goroutine can reach but those that have leaked, such as a channel, only these
- * could use: if they wait for each other, that is a deadlock, too.
+ * taken to read, when all readers do. A cycle of these is a deadlock. Where it
+ * is known which goroutines alone can use a channel (reach_sets.h), it goes on
+ * when one of them does, so that it may be part of a cycle; and so is what only
+ * leaked goroutines reach (closed_sets.h).
  */
 #ifndef GR_DEADLOCKS_H
 #define GR_DEADLOCKS_H
 
 #include "goroutines/closed_sets.h"
+#include "goroutines/reach_sets.h"
 #include "mark/tree.h"
 
 /** A member of a cycle, and what it waits for there. */
@@ -39,11 +41,12 @@ GR_VECTOR(gr_cycle_vector, struct gr_cycle);
 
 struct gr_scan;
 
-/** Find the cycles. The owners of the table's primitives are known. @p sets is
- * NULL: only those of locks. */
+/** Find the cycles. The owners of the table's primitives are known. @p sets and
+ * @p reach are NULL: only those of locks. */
 struct gr_error *gr_cycles_find(struct gr_scan *scan,
 				const struct gr_wait_table *table,
 				const struct gr_closed_sets *sets,
+				const struct gr_reach_sets *reach,
 				struct gr_cycle_vector *ret) GR_MUST_CHECK;
 void gr_cycles_deinit(struct gr_cycle_vector *cycles);
 

@@ -276,8 +276,7 @@ static struct gr_error *leave_out_tiny_blocks(struct judge *j)
 
 // --------------------------------------------------------------------- verdict
 
-/* May pointers be missing from the graph? */
-static bool lacks_memory(const struct gr_scan *scan)
+bool gr_scan_lacks_memory(const struct gr_scan *scan)
 {
 	const uint64_t *count = scan->graph_gaps.count;
 
@@ -325,7 +324,7 @@ static struct gr_error *mark(struct judge *j)
 		.hidden = j->hidden.data,
 		.nhidden = j->hidden.size,
 	};
-	bool lacks = lacks_memory(j->scan);
+	bool lacks = gr_scan_lacks_memory(j->scan);
 
 	if (!alive)
 		return &gr_enomem;

@@ -26,4 +26,8 @@
 struct gr_error *gr_leak_rule_apply(struct gr_scan *scan,
 				    uint8_t *states) GR_MUST_CHECK;
 
+/** May pointers be missing from the graph? Then what nothing leads to is not
+ * proven. */
+bool gr_scan_lacks_memory(const struct gr_scan *scan);
+
 #endif /* GR_LEAK_RULE_H */

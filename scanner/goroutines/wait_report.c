@@ -6,6 +6,7 @@
 #include "goroutines/deadlocks.h"
 #include "goroutines/locks/owner_list.h"
 #include "goroutines/primitive_path.h"
+#include "goroutines/reach_sets.h"
 #include "goroutines/wait_table.h"
 #include "goroutines/wait_words.h"
 #include "goroutine_index.h"
@@ -19,6 +20,7 @@ struct reporter {
 	struct gr_scan *scan;
 	const struct gr_waits_query *query;
 	struct gr_wait_table table;
+	struct gr_reach_sets reach;
 	struct gr_closed_sets sets;
 	struct gr_cycle_vector cycles;
 	struct gr_blocker_vector blockers;
@@ -31,6 +33,7 @@ struct reporter {
 static void reporter_deinit(struct reporter *r)
 {
 	gr_wait_table_deinit(&r->table);
+	gr_reach_sets_deinit(&r->reach);
 	gr_closed_sets_deinit(&r->sets);
 	gr_cycles_deinit(&r->cycles);
 	gr_blocker_vector_deinit(&r->blockers);
@@ -171,6 +174,7 @@ static struct gr_error *describe(struct reporter *r,
 		.state = gr_awaited_state(r->scan, p),
 		.verdict = gr_awaited_verdict(&r->table, states, p),
 		.waiters = p->nwaiters,
+		.senders = p->nsenders,
 		.reaching = p->nreaching,
 		.likely = p->nlikely,
 		.user = { 0, "", "", 0 },
@@ -360,6 +364,7 @@ static struct gr_error *add_blockers(struct reporter *r,
 			continue;
 		ret = &report->blockers[report->nblockers++];
 		ret->behind = found->behind;
+		ret->depth = found->depth;
 		ret->is_in_cycle = found->is_in_cycle;
 		err = describe_owner(r, p, &p->owners[0], &ret->owner);
 		if (!err)
@@ -424,13 +429,17 @@ static struct gr_error *answer(struct reporter *r,
 	if (!err)
 		err = gr_wait_table_make(r->scan, &r->table);
 	r->table.keeps_all = !r->query->max_ids;
+	if (!err && r->scan->graph)
+		err = gr_reach_sets_find(r->scan, &r->table, &r->reach);
 	if (!err)
-		err = gr_owners_find(r->scan, &r->table);
+		err = gr_owners_find(r->scan, &r->table,
+				     r->scan->graph ? &r->reach : NULL);
 	if (!err && r->scan->graph)
 		err = gr_closed_sets_find(r->scan, &r->table, &r->sets);
 	if (!err)
 		err = gr_cycles_find(r->scan, &r->table,
 				     r->scan->graph ? &r->sets : NULL,
+				     r->scan->graph ? &r->reach : NULL,
 				     &r->cycles);
 	if (!err)
 		err = gr_blockers_find(r->scan, &r->table, &r->blockers);

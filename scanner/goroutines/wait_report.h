@@ -29,6 +29,7 @@ struct gr_wait_group {
 	/** What can be said if nobody is a likely owner; or "". */
 	const char *verdict;
 	uint64_t waiters;
+	uint64_t senders; /**< Of these, those that would send in a select. */
 	/** Nanoseconds that one of them has waited for at least; 0: not known. */
 	uint64_t waited_ns;
 	uint64_t *ids; /**< Of the first waiters. */
@@ -62,6 +63,7 @@ struct gr_wait_blocker {
 	 * owners. */
 	struct gr_wait_group primitive;
 	uint64_t behind; /**< That wait for it, or for one that does. */
+	uint32_t depth;	 /**< Of the longest chain that leads to it. */
 	bool is_in_cycle;
 };
 

@@ -137,6 +137,8 @@ static void add_rows(struct gr_wait_table *table, const struct keyed_row *rows,
 			continue;
 		table->waiters[table->nrows++] = g;
 		p->nwaiters++;
+		p->nsenders += table->waits->rows[rows[i].row].kind ==
+			       GR_WAIT_SELECT_SEND;
 	}
 }
 

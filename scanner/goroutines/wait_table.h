@@ -12,6 +12,7 @@
 enum gr_owner_rank {
 	GR_OWNER_LATER,	  /**< Has a pointer to it, and will lock it later. */
 	GR_OWNER_REACHES, /**< Has a pointer to it. */
+	GR_OWNER_ALONE,	  /**< Nobody else but its waiters reaches it. */
 	GR_OWNER_BETWEEN, /**< By its lines, between Lock and Unlock. */
 	GR_OWNER_DEFERS,  /**< A deferred call of it will unlock it. */
 	GR_OWNER_EXACT,	  /**< The runtime tells. */
@@ -20,6 +21,7 @@ enum gr_owner_rank {
 /** A goroutine that may be the owner, and the frame that says so. */
 struct gr_owner {
 	uint32_t goroutine; /**< Index. */
+	/** UINT32_MAX: the object graph says so. */
 	uint32_t frame;
 	uint8_t rank; /**< enum gr_owner_rank */
 	/** The pointer is to the lock itself, not to what lies around it. */
@@ -55,6 +57,7 @@ struct gr_primitive {
 	uint64_t around;
 	/** Its waiters: table->waiters[first_waiter, + nwaiters). */
 	uint32_t first_waiter, nwaiters;
+	uint32_t nsenders; /**< Those that would send to it in a select. */
 	struct gr_owner owners[GR_MAX_OWNERS]; /**< The likeliest first. */
 	uint8_t nowners;
 	uint32_t nreaching; /**< All that were found, those above included. */
@@ -111,12 +114,17 @@ enum gr_lock_class gr_primitive_class(const struct gr_primitive *p);
 /** Is it a channel, also of a select? */
 bool gr_wait_kind_is_channel(uint8_t kind);
 
+struct gr_reach_sets;
+
 /**
  * Find who may own each of the table's primitives. Linear in the words of all
  * stacks, but for a search among the primitives.
+ *
+ * @param reach NULL: only stacks tell.
  */
-struct gr_error *gr_owners_find(struct gr_scan *scan,
-				struct gr_wait_table *table) GR_MUST_CHECK;
+struct gr_error *
+gr_owners_find(struct gr_scan *scan, struct gr_wait_table *table,
+	       const struct gr_reach_sets *reach) GR_MUST_CHECK;
 
 /** The longest time in nanoseconds that one of its waiters has waited for at
  * least; 0: nothing is known. */

@@ -81,7 +81,7 @@ const char *gr_awaited_state(struct gr_scan *scan, const struct gr_primitive *p)
 
 bool gr_owner_is_likely(const struct gr_owner *owner)
 {
-	return owner->rank >= GR_OWNER_BETWEEN;
+	return owner->rank >= GR_OWNER_ALONE;
 }
 
 const char *gr_awaited_verdict(const struct gr_wait_table *table,
@@ -162,7 +162,11 @@ const char *gr_owner_evidence(struct gr_scan *scan,
 					frame);
 	case GR_OWNER_BETWEEN:
 		return lines_text(scan, owner);
+	case GR_OWNER_ALONE:
+		return "no other goroutine can reach it";
 	case GR_OWNER_REACHES:
+		if (owner->frame == UINT32_MAX)
+			return "can reach it from its stack";
 		return gr_arena_internf(arena, "has a pointer to it in %s",
 					frame);
 	case GR_OWNER_LATER:

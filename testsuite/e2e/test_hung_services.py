@@ -35,6 +35,12 @@ CAUSES = {
     "backend": r"no deadlock found; 30 goroutines wait for goroutine \d+, the "
     r"owner of main\.theClient\.mu \(mutex, locked\) in main\.client, which is "
     r"\[IO wait\] in main\.\(\*client\)\.ask at crowds\.go:\d+",
+    "promises": r"no deadlock found; 100 goroutines wait, one for another, for "
+    r"goroutine \d+, which alone can reach \(chan struct \{\}\)\(0x\w+\) "
+    r"\(chan receive, unbuffered\), and is \[IO wait\] in "
+    r"main\.\(\*promise\)\.read at services\.go:\d+",
+    "stages": r"nothing looks wrong: 4 of 13 goroutines wait for the network or "
+    r"timers, 8 for channels or conditions",
 }
 
 
@@ -55,6 +61,15 @@ def test_cause(farm, variant, what):
     lines = ask(target).stdout.splitlines()
     assert re.match(CAUSES[what], lines[0]), lines
     assert len(lines) <= SCREEN
+
+
+def test_head_of_a_queue(farm):
+    """Each waits for a channel of the one before: the first one is named."""
+    target = farm.target("deadlocks", CENTRAL, args=["promises"])
+    (head,) = target.truth["heads"]
+    (owner,) = document(target)["owners"]
+    assert (owner["id"], owner["behind"]) == (head, 100)
+    assert owner["certain"] and not owner["in_deadlock"]
 
 
 def test_owner_in_the_library(farm):
@@ -149,7 +164,7 @@ def test_chain(farm):
     assert found["deadlocks"] == []
     (owner,) = found["owners"]
     assert (owner["wait_reason"], owner["behind"]) == ("sleep", 3)
-    assert f"3 goroutines wait for goroutine {owner['id']}" in found["cause"]
+    assert f"3 goroutines wait, one for another, for goroutine {owner['id']}" in found["cause"]
 
 
 def test_owner_beside_a_deadlock(farm):

@@ -19,7 +19,8 @@ MUTEXES = (
 EXACT = ("behindreaders", "once")
 CYCLES = (
     "two", "three", "five", "twice", "upgrade", "upgrades", "global",
-    "transfer", "channels", "mixed", "results", "vault",
+    "transfer", "channels", "mixed", "results", "vault", "lockchannel",
+    "senders", "stuckreaders",
 )  # fmt: skip
 ALIKE = (
     "slowio", "network", "sleeper", "timer", "ticker", "livecase", "workers",

@@ -86,6 +86,23 @@ def ended(farm):
     return get
 
 
+@endings("error deadlock")
+def test_hung(farm, variant, how):
+    """How the program ended comes first, without the values of a panic."""
+    skip_if(kernel_cores_reason())
+    target, said = core_of(farm, variant, how)
+    done = run_cli(["core", target.exe, target.core, "hung"])
+    assert done.returncode in (0, 3), done.stderr
+    first = done.stdout.splitlines()[0]
+    if how == "deadlock":
+        assert first.startswith(
+            "ended by fatal error: all goroutines are asleep - deadlock!"
+        )
+    else:
+        wanted = f"ended by panic.*; goroutine {printed_goroutine(said)} in main"
+        assert re.match(wanted, first), first
+
+
 def asked(target):
     run = run_goref(target, ["goref panic --json", "goref panic"])
     assert run.rc == 0, run.stderr

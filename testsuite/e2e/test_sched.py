@@ -109,6 +109,13 @@ def asked(target, *words, status=0):
     return done.stdout
 
 
+def first_line_of_hung(target):
+    """Without --sched: the scheduler is what all hangs on."""
+    done = run_cli(["core", target.exe, target.core, "hung"])
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[0]
+
+
 def number(text):
     """A number that schedtrace prints; None: nil, or -1 in older releases."""
     return None if text in ("nil", "-1") else int(text)
@@ -179,6 +186,7 @@ def test_no_p_is_free(settled, variant):
     assert monitor["start_function"] == "runtime.sysmon"
     text = asked(target)
     assert text.startswith(document["cause"] + "\n")
+    assert first_line_of_hung(target) == document["cause"]
     assert "main.loop at main.go" in text
     assert len(text.splitlines()) <= SCREEN
 
@@ -188,7 +196,8 @@ def test_world_does_not_stop(settled, variant):
     """A collection waits for a goroutine that has no place to stop at."""
     process, trace = settled(variant, "stopping")
     truth = process.truth
-    document = json.loads(asked(core_of(process), "--json"))
+    target = core_of(process)
+    document = json.loads(asked(target, "--json"))
     scheduler = document["scheduler"]
     check(scheduler, trace)
     assert scheduler["stopping_world"] and scheduler["stop_wait"] == 1
@@ -200,6 +209,7 @@ def test_world_does_not_stop(settled, variant):
         f"goroutine {truth['stopper']} stops the world, which waits for "
         f"goroutine {truth['loop']}"
     )
+    assert first_line_of_hung(target) == document["cause"]
 
 
 @variants("default")

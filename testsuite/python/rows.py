@@ -199,6 +199,7 @@ class Maker:
             "state": "locked",
             "verdict": None,
             "waiters": 2,
+            "senders": 0,
             "waited_ns": None,
             "ids": (17, 18),
             "user": self.location(),
@@ -236,7 +237,11 @@ class Maker:
         )
 
     def wait_blocker(self, behind, owner=None, **fields):
-        ordinary = {"primitive": self.awaited(), "is_in_cycle": False}
+        ordinary = {
+            "primitive": self.awaited(),
+            "depth": 1,
+            "is_in_cycle": False,
+        }
         return self.goref.WaitBlocker(
             owner=owner or self.wait_owner(),
             behind=behind,

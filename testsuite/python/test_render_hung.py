@@ -12,7 +12,13 @@ from test_render_wait import wait_row
 @pytest.fixture
 def report(goref, make):
     def make_report(
-        found, leaks=None, outside=(), unknown="", crowd=None, **fields
+        found,
+        leaks=None,
+        outside=(),
+        unknown="",
+        crowd=None,
+        states=None,
+        **fields,
     ):
         count = goref.GoroutineCount("waiting", "sync.Mutex.Lock", False, 3)
         listed = goref.GoroutineList(
@@ -27,7 +33,7 @@ def report(goref, make):
         return HungReport(
             tool_version="1.2.3",
             partial=(),
-            states=[count],
+            states=states if states is not None else [count],
             listed=listed,
             found=found,
             leaks=leaks,
@@ -98,7 +104,7 @@ def test_blocker(report, make):
         "",
         "largest pile-up: 9 goroutines wait for main.store.mu (mutex, locked) "
         "in main.Store",
-        "  in main.f at f.go:7: 17, 18, ...",
+        "  17, 18, ...; the first one in main.f at f.go:7",
         "",
         "likely owner: goroutine 8, [sleep] in main.hold at f.go:20",
         "  has deferred its unlocking in main.hold",
@@ -113,7 +119,7 @@ def test_blocker_in_no_cycle(report, make):
     others = make.wait_blocker(9, is_in_cycle=True)
     free = make.wait_blocker(2, owner=make.wait_owner(id=7))
     shown = report(make.waits([make.awaited()], blockers=(others, free)))
-    assert "goroutine 7, the likely owner" in shown.cause()
+    assert "goroutine 7, the likely owner" in shown.cause.text
     assert "owner: goroutine 8" not in shown.text()
 
 
@@ -149,7 +155,7 @@ def test_long_lines_are_wrapped(report, goref, make):
 def test_blocker_in_c(report, make):
     at = make.location("main._Cfunc_wait", "_cgo_gotypes.go", 46)
     owner = make.wait_owner(user=at, is_certain=True)
-    text = report(blocked(make, owner=owner), make.leaks()).cause()
+    text = report(blocked(make, owner=owner), make.leaks()).cause.text
     assert text.endswith("which is in C: C.wait")
     assert "the owner of" in text
 
@@ -158,7 +164,7 @@ def test_lost_lock_before_idle_workers(report, make):
     """A receiver may be a worker without work, however many there are."""
     workers = make.awaited(kind="chan receive", waiters=500, verdict="idle")
     lost = make.awaited(waiters=3, verdict="a lost Unlock")
-    cause = report(make.waits([workers, lost])).cause()
+    cause = report(make.waits([workers, lost])).cause.text
     assert cause == (
         "no deadlock found; 3 goroutines wait for main.store.mu (mutex, locked) in "
         "main.Store: a lost Unlock"
@@ -166,6 +172,14 @@ def test_lost_lock_before_idle_workers(report, make):
 
 
 PARKED = {"kind": "empty select", "addr": None, "waiters": 1, "ids": (1,)}
+
+
+def states(goref, **counts):
+    """IO_wait=3: three goroutines that wait for the network."""
+    return [
+        goref.GoroutineCount("waiting", reason.replace("_", " "), False, count)
+        for reason, count in counts.items()
+    ]
 
 
 def crowd(goref, make, count, wait_reason, line=7):
@@ -187,12 +201,12 @@ def test_parked_main(report, make):
     parked = make.awaited(**PARKED)
     idle = make.awaited(kind="condition", state=None, waiters=40)
     shown = report(make.waits([idle, parked]), make.leaks())
-    assert shown.cause() == (
+    assert shown.cause.text == (
         "no deadlock found; 40 goroutines wait for main.store.mu (condition) in "
         "main.Store"
     )
     alone = report(make.waits([parked]), make.leaks())
-    assert alone.cause() == "no goroutine waits for a lock or a channel"
+    assert alone.cause.kind == "idle"
     assert "pile-up" not in alone.text()
 
 
@@ -211,7 +225,7 @@ def test_crowd(report, goref, make):
     """Many at one place, each for a thing of its own."""
     own = make.awaited(kind="select", waiters=1)
     shown = report(make.waits([own]), crowd=crowd(goref, make, 115, "select"))
-    assert shown.cause() == (
+    assert shown.cause.text == (
         "no deadlock found; 115 goroutines wait in main.f at f.go:7 [select], for "
         "different things"
     )
@@ -220,13 +234,13 @@ def test_crowd(report, goref, make):
 def test_crowd_of_locks(report, goref, make):
     found = make.waits([make.awaited(verdict="a lost Unlock")])
     many = crowd(goref, make, 400, "sync.Mutex.Lock")
-    assert report(found, crowd=many).cause() == (
+    assert report(found, crowd=many).cause.text == (
         "no deadlock found; 400 goroutines wait in main.f at f.go:7 "
         "[sync.Mutex.Lock]; 2 goroutines wait for main.store.mu (mutex, "
         "locked) in main.Store: a lost Unlock"
     )
     elsewhere = crowd(goref, make, 400, "select", line=70)
-    assert report(found, crowd=elsewhere).cause() == (
+    assert report(found, crowd=elsewhere).cause.text == (
         "no deadlock found; 2 goroutines wait for main.store.mu (mutex, locked) in "
         "main.Store: a lost Unlock"
     )
@@ -235,8 +249,81 @@ def test_crowd_of_locks(report, goref, make):
 def test_crowd_of_the_network(report, goref, make):
     """Connections without work do not wait for each other."""
     many = crowd(goref, make, 1000, "IO wait")
-    shown = report(make.waits(), crowd=many)
-    assert shown.cause() == "no goroutine waits for a lock or a channel"
+    shown = report(
+        make.waits(), crowd=many, states=states(goref, IO_wait=1000, select=9)
+    )
+    assert shown.cause.text == (
+        "nothing looks wrong: 1,000 of 1,009 goroutines wait for the network "
+        "or timers, 9 for channels or conditions"
+    )
+    assert json.loads(shown.json())["cause_kind"] == "idle"
+
+
+def test_idle_pool(report, goref, make):
+    """A pool of workers is a fact, and no cause; one that is larger than what
+    waits for the world outside is said, for it may be a crowd of requests."""
+    pool = make.awaited(kind="chan receive", waiters=9, state="unbuffered")
+    shown = report(
+        make.waits([pool]), make.leaks(), states=states(goref, IO_wait=12)
+    )
+    assert shown.cause.kind == "idle"
+    assert "largest group: 9 goroutines wait for" in shown.text()
+    assert "pile-up" not in shown.text()
+    few = states(goref, IO_wait=3)
+    shown = report(make.waits([pool]), make.leaks(), states=few)
+    assert shown.cause.kind == "crowd"
+    assert shown.cause.text.startswith("no deadlock found; 9 goroutines wait")
+
+
+def test_senders_in_a_select(report, goref, make):
+    """Workers without work do not wait to send."""
+    stuck = make.awaited(kind="select", waiters=9, senders=9)
+    many = states(goref, IO_wait=100)
+    shown = report(make.waits([stuck]), make.leaks(), states=many)
+    assert shown.cause.kind == "waits"
+    assert shown.cause.text.startswith("no deadlock found; 9 goroutines wait")
+
+
+def queue(make, **fields):
+    channel = make.awaited(kind="chan receive", path="main.done", type=None)
+    owner = make.wait_owner(
+        wait_reason=None, state="runnable", evidence="no other", is_certain=True
+    )
+    return make.wait_blocker(101, owner, primitive=channel, **fields)
+
+
+def test_queue_through_channels(report, make):
+    """Its head is named first."""
+    found = make.waits([make.awaited(kind="chan receive")], blockers=(
+        queue(make, depth=101),
+    ))  # fmt: skip
+    shown = report(found, make.leaks())
+    assert shown.cause == (
+        "owner",
+        "no deadlock found; 101 goroutines wait, one for another, for "
+        "goroutine 8, which alone can reach main.done (chan receive, locked), "
+        "and is [runnable] in main.hold at f.go:20",
+    )
+    short = make.waits((), blockers=(queue(make, depth=1),))
+    assert report(short, make.leaks()).cause.kind == "idle"
+
+
+def test_ended(report, goref, make):
+    """How the program ended comes before what its goroutines wait for."""
+    shown = report(
+        make.waits((), [make.deadlock([5, 6], [make.awaited()] * 2)]),
+        ended="ended by fatal error: all goroutines are asleep - deadlock!",
+    )
+    assert shown.cause.kind == "ended"
+    assert shown.lines()[0] == (
+        "ended by fatal error: all goroutines are asleep - deadlock!; "
+        "1 likely deadlock of 2 goroutines"
+    )
+
+
+def test_scheduler(report, make):
+    text = "no P is free, and 301 goroutines are runnable"
+    assert report(make.waits(), scheduler=text).cause == ("scheduler", text)
 
 
 def test_main_waits_for_workers(report, make):
@@ -247,18 +334,18 @@ def test_main_waits_for_workers(report, make):
     blocker = make.wait_blocker(1, primitive=group)
     found = make.waits([group], blockers=(blocker,))
     leaks = make.leaks(make.leak_group([17, 18, 19]))
-    assert report(found, leaks).cause().startswith("no deadlock found; 3 leaked")
-    assert "goroutine 8, the likely owner" in report(found).cause()
+    assert report(found, leaks).cause.text.startswith("no deadlock found; 3 leaked")
+    assert "goroutine 8, the likely owner" in report(found).cause.text
 
 
 def test_senders_have_leaked(report, make):
     """Stages of one pipeline wait for different channels."""
     stage = make.awaited(kind="chan send", waiters=1, ids=(17,))
     leaks = make.leaks(make.leak_group([17, 18, 19]))
-    cause = report(make.waits([stage]), leaks).cause()
+    cause = report(make.waits([stage]), leaks).cause.text
     assert cause.startswith("no deadlock found; 3 leaked goroutines")
     other = make.awaited(kind="chan send", waiters=1, ids=(4,))
-    cause = report(make.waits([other]), leaks).cause()
+    cause = report(make.waits([other]), leaks).cause.text
     assert cause.startswith("no deadlock found; 1 goroutine waits for")
 
 
@@ -280,7 +367,7 @@ def test_leaks_before_receivers(report, make):
     """Each of those that leaked may wait for a thing of its own."""
     found = make.waits([make.awaited(kind="chan receive", waiters=1)])
     leaks = make.leaks(make.leak_group([17, 18, 19]))
-    cause = report(found, leaks).cause()
+    cause = report(found, leaks).cause.text
     assert cause.startswith("no deadlock found; 3 leaked goroutines in 1 group")
 
 
@@ -289,7 +376,7 @@ def test_outside(report, goref, make):
     of Go's own library."""
     rows = [outside(goref, make, True), outside(goref, make, False)]
     shown = report(make.waits(), make.leaks(), rows)
-    assert shown.cause() == "no deadlock found; 2 goroutines are in C"
+    assert shown.cause.text == "no deadlock found; 2 goroutines are in C"
     text = shown.text()
     assert (
         "  2 goroutines wait for C to return (cgo) on thread 99: C.wait, "
@@ -311,7 +398,9 @@ def test_outside_without_paths(report, goref, make):
 
 def test_nothing(report, make):
     lines = report(make.waits(), make.leaks()).lines()
-    assert lines[0] == "no goroutine waits for a lock or a channel"
+    assert lines[0] == (
+        "nothing looks wrong: 3 of 3 goroutines wait for channels or conditions"
+    )
     assert "no goroutine has leaked" in lines
 
 

@@ -50,7 +50,7 @@ def test_no_p_is_free(goref, make, report):
     p = p_row(goref, 0, "running", m_id=3, running=9, queued=2, same_ns=2**33)
     m = m_row(goref, make, 3, "running", p_id=0, running=9, at=at)
     found = report([p], [m], runnable=2, gomaxprocs=1, ncpu=4)
-    assert found.cause() == "no P is free, and 2 goroutines are runnable"
+    assert found.lines()[0] == "no P is free, and 2 goroutines are runnable"
     text = found.text()
     assert "main.spin at main.go:7, the same for at least 8 s" in text
     assert "GOMAXPROCS: 1 of 4 processors" in text
@@ -59,24 +59,24 @@ def test_no_p_is_free(goref, make, report):
     unknown = report([p], [m], phase="unknown").text().splitlines()
     assert "collector: not known whether a collection runs" in unknown
     document = json.loads(found.json())
-    assert document["schema"] == 1 and document["cause"] == found.cause()
+    assert document["schema"] == 1 and document["cause"] == found.lines()[0]
     assert document["scheduler"]["ps"][0]["same_ns"] == 2**33
 
 
 def test_nothing_runs_what_is_runnable(goref, make, report):
     ps = [p_row(goref, 0), p_row(goref, 1, queued=5)]
     found = report(ps, [m_row(goref, make, 0)], runnable=5)
-    assert found.cause() == (
+    assert found.lines()[0] == (
         "5 goroutines are runnable, and nothing runs them"
     )
     looks = report(ps, [m_row(goref, make, 0, "spinning")], runnable=5)
-    assert looks.cause().startswith("the scheduler works")
+    assert looks.lines()[0].startswith("the scheduler works")
 
 
 def test_all_in_c(goref, make, report):
     ms = [m_row(goref, make, i, "in C", running=i + 1) for i in range(40)]
     found = report([p_row(goref, 0)], ms)
-    assert found.cause() == (
+    assert found.lines()[0] == (
         "no goroutine runs or is runnable: 40 threads are in system calls or "
         "in C"
     )
@@ -90,14 +90,14 @@ def test_stop(goref, report):
         p_row(goref, 2, "stopped"),
     ]
     found = report(ps, is_stopping=True, stop_wait=1)
-    assert found.cause() == (
+    assert found.lines()[0] == (
         "goroutine 1 stops the world, which waits for goroutine 8"
     )
     assert "stop of the world: waits for 1 P" in found.text()
     done = report(ps[:1], is_stopping=True)
-    assert done.cause() == "the world is stopped, by goroutine 1"
+    assert done.lines()[0] == "the world is stopped, by goroutine 1"
     nobody = report((), is_stopping=True, stop_wait=3)
-    assert nobody.cause().endswith("waits for 3 Ps")
+    assert nobody.lines()[0].endswith("waits for 3 Ps")
 
 
 def test_system_call_is_named(goref, make, report):
@@ -116,9 +116,9 @@ def test_without_debug_information(report):
 
 def test_only_the_runtime_may_run(report):
     found = report((), is_user_disabled=True, disabled=4)
-    assert "only the runtime's own goroutines may run" in found.cause()
+    assert "only the runtime's own goroutines may run" in found.lines()[0]
 
 
 def test_all_wait(goref, make, report):
     found = report([p_row(goref, 0)], [m_row(goref, make, 0)])
-    assert found.cause() == "no goroutine runs or is runnable: all of them wait"
+    assert found.lines()[0] == "no goroutine runs or is runnable: all of them wait"

@@ -20,7 +20,7 @@ def test_owner(make):
 no deadlock found; 1 group of goroutines waits for locks or channels
 
 2 goroutines wait for main.store.mu (mutex, locked) in main.Store
-  in main.f at f.go:7: 17, 18
+  17, 18; the first one in main.f at f.go:7
   likely owner: goroutine 8 [sleep] in main.hold at f.go:20: has deferred its \
 unlocking in main.hold
 """
@@ -143,6 +143,19 @@ def test_nothing(make):
     assert report(make.waits(), goroutine_id=7).lines() == [
         "goroutine 7 waits for no lock and no channel, and nobody waits for it"
     ]
+
+
+def test_equal_names(make):
+    """Of things with one name, addresses tell which is which."""
+    groups = [
+        make.awaited(path="main.conn.done", addr=addr)
+        for addr in (0xC000010000, 0xC000020000)
+    ]
+    other = make.awaited(path="main.jobs", addr=0xC000030000)
+    text = report(make.waits([*groups, other])).text()
+    assert "main.conn.done at 0xc000010000 (mutex" in text
+    assert "main.conn.done at 0xc000020000 (mutex" in text
+    assert "main.jobs (mutex" in text
 
 
 def test_left_out(make):

@@ -485,7 +485,8 @@ def test_one_suspect_has_its_size_once():
 def test_nothing_found_is_good_only_if_all_was_looked_for():
     assert titles() == ["Not known"]
     known = {
-        "hung": {"cause": "no goroutine waits for a lock or a channel",
+        "hung": {"cause": "nothing looks wrong: 3 of 4 goroutines wait for "
+                 "the network or timers", "cause_kind": "idle",
                  "outside": []},
         "waits": {"ndeadlocks": 0, "waits": [], "owners": []},
         "suspects": {"suspects": []},
@@ -495,16 +496,22 @@ def test_nothing_found_is_good_only_if_all_was_looked_for():
 
 
 def test_each_may_wait_for_a_thing_of_its_own():
-    """Many at one place are a finding, and one alone is none."""
+    """Many at one place, who may be an idle pool, are a fact; those that wait
+    for a lock are a finding, and one alone is none."""
     found = {
         "hung": {"cause": "no deadlock found; 55 goroutines wait in main.f at "
-                 "f.go:7 [select], for different things", "outside": []},
+                 "f.go:7 [select], for different things",
+                 "cause_kind": "crowd", "outside": []},
+        "suspects": {"suspects": []},
+        "leaks": {"leaked": 0},
         "waits": {"ndeadlocks": 0, "waits": [awaited("a"), awaited("b")],
                   "owners": []},
     }  # fmt: skip
-    assert titles(**found) == ["Waiting"]
-    found["hung"]["cause"] = "no deadlock found; 1 goroutine waits for main.a"
+    assert titles(**found) == ["Nothing stands out", "Waiting"]
+    found["hung"]["cause_kind"] = "waits"
     assert "Waiting" not in titles(**found)
+    found["waits"]["waits"][0]["count"] = 55
+    assert titles(**found) == ["Waiting"]
 
 
 # ------------------------------------------------------------------ vendored

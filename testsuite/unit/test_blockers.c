@@ -125,6 +125,26 @@ static uint32_t naive_behind(const struct world *w, uint32_t v, bool *is_cycle)
 	return behind;
 }
 
+/* The longest way to @p v by goroutines that are in no cycle. */
+static uint32_t naive_depth(const struct world *w, uint32_t v)
+{
+	uint32_t depth = 0;
+
+	for (uint32_t g = 0; g < w->n; g++) {
+		uint32_t at = g, steps = 0;
+		bool is_cycle = false;
+
+		while (at != v && at != NOBODY && !is_cycle && steps <= w->n) {
+			naive_behind(w, at, &is_cycle);
+			at = w->next[at];
+			steps++;
+		}
+		if (at == v && !is_cycle && steps > depth)
+			depth = steps;
+	}
+	return depth;
+}
+
 static const struct gr_blocker *find_row(const struct gr_blocker_vector *rows,
 					 uint32_t g)
 {
@@ -153,6 +173,7 @@ static void check_blockers(const struct world *w)
 		}
 		assert_non_null(row);
 		assert_int_equal(row->behind, behind);
+		assert_int_equal(row->depth, naive_depth(w, g));
 		assert_int_equal(row->is_in_cycle, is_cycle);
 		assert_int_equal(row->primitive, g);
 		nwanted++;
@@ -191,7 +212,7 @@ static void check_cycles(const struct world *w)
 	uint32_t nmembers = 0, nwanted = 0;
 	bool is_cycle;
 
-	assert_null(gr_cycles_find(w->scan, &w->table, NULL, &found));
+	assert_null(gr_cycles_find(w->scan, &w->table, NULL, NULL, &found));
 	for (size_t i = 0; i < found.size; i++) {
 		const struct gr_cycle *cycle = &found.data[i];
 		size_t n = cycle->members.size;
@@ -300,7 +321,8 @@ static struct gr_error *find_all(struct world *w,
 	_cleanup_(gr_cycles_deinit) struct gr_cycle_vector cycles = { 0 };
 	struct gr_error *err = gr_blockers_find(w->scan, &w->table, blockers);
 
-	return err ? err : gr_cycles_find(w->scan, &w->table, NULL, &cycles);
+	return err ? err :
+		     gr_cycles_find(w->scan, &w->table, NULL, NULL, &cycles);
 }
 
 /* In linear time; and whatever it does then, poll ends it. */

@@ -6,8 +6,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import args, native, params, partial
-from ..render.hung import HungReport, Outside
+from ..render.hung import GROUPS, HungReport, Outside
 from ..render.hung_cause import blockers_of
+from ..render.hung_stop import ended_text, scheduler_text
 from ..render.scheduler import SchedulerReport
 from ..session import current, running
 from .base import answer, how
@@ -16,13 +17,14 @@ from .waits import check_deadlocks, stacks
 
 if TYPE_CHECKING:
     from .._goref import Backtrace, GoroutineList, GoroutineWait
-    from .._goref import Leaks, Scan, Waits
+    from .._goref import Leaks, Panic, Scan, Scheduler, Waits
 
 _GROUPS = 100  # of waiters: few with a lost lock, behind many idle ones
 _IDS = 8
 _EXAMPLES = 8  # goroutines of a group
 _OUTSIDE = 8  # places outside of Go
 _CALLS = 40
+_PANIC = (120, 4, 2)  # the longest text, elements, depth of its value
 _OUTSIDE_GO = (("state", False, "syscall"),)
 
 
@@ -80,8 +82,10 @@ def report(scan: Scan) -> HungReport:
         leaks=leaks,
         unknown=unknown,
         outside=outside,
-        stacks={} if is_ended else _stacks(scan, found),
+        stacks={} if is_ended else _stacks(scan, found, listed),
         awaits={} if is_ended else _awaits(scan, found),
+        ended=ended_text(_panic(scan)),
+        scheduler=scheduler_text(_records(scan), _most(found)),
         how=how(),
     )
 
@@ -110,14 +114,40 @@ def _leaks(scan: Scan) -> tuple[Leaks | None, str, bool]:
         return None, ended or "interrupted", True
 
 
-def _stacks(scan: Scan, found: Waits) -> dict[int, Backtrace]:
-    """The calls of those that wait for each other, or keep others waiting."""
+def _panic(scan: Scan) -> Panic | None:
+    """What ended the program; None: not known."""
+    try:
+        return scan.panic(*_PANIC)
+    except (native.load().Error, MemoryError):
+        return None
+
+
+def _records(scan: Scan) -> Scheduler | None:
+    """Those of the scheduler; None: the target does not have them."""
+    try:
+        return scan.scheduler()
+    except (native.load().Error, MemoryError):
+        return None
+
+
+def _most(found: Waits) -> int:
+    return max((group.waiters for group in found.groups), default=0)
+
+
+def _stacks(
+    scan: Scan, found: Waits, listed: GoroutineList
+) -> dict[int, Backtrace]:
+    """The calls of those that wait for each other, or keep others waiting, and
+    of the examples that are shown."""
+    shown = [
+        row.id
+        for group in listed.groups[:GROUPS]
+        for row in listed.rows[group.first : group.first + group.nrows]
+    ]
+    shown += [blocker.owner.id for blocker in blockers_of(found)[:1]]
     return {
         **stacks(scan, found),
-        **{
-            blocker.owner.id: scan.backtrace(blocker.owner.id, _CALLS)
-            for blocker in blockers_of(found)[:1]
-        },
+        **{number: scan.backtrace(number, _CALLS) for number in shown},
     }
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .command import command, next_lines
 from .hung_cause import (
+    Findings,
     blockers_of,
-    cause_of_waits,
-    most_waiting,
+    cause_of,
     pile_heading,
     pile_of,
     waiters,
@@ -22,11 +22,11 @@ from .table import table, wrapped
 from .units import counted, human_bytes
 from .wait import wait_document, wait_lines, wait_text
 from .waits import (
+    OWNED,
     awaited_document,
     awaited_text,
     deadlock_document,
     deadlock_lines,
-    deadlocks_line,
     group_lines,
     owner_kind,
 )
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from .report import Document
 
 _STATES = 5
-_GROUPS = 4
+GROUPS = 4
 _CALLS = 3  # of a stack
 _MEMBERS = 3  # of a deadlock, with their calls
 _LEAKS = 2
@@ -89,11 +89,16 @@ class HungReport(Report):
         outside: Sequence[Outside] = (),
         stacks: Mapping[int, Backtrace] | None = None,
         awaits: Mapping[int, GoroutineWait] | None = None,
+        ended: str = "",
+        scheduler: str = "",
         how: str = "goref",
     ) -> None:
         """listed: goroutines by the user's line, with examples.
         leaks: None: unknown says why not.
-        stacks: of the goroutines of deadlocks, and of the first blockers.
+        stacks: of the goroutines of deadlocks, of the first blockers, and of
+            the examples.
+        ended: what has ended the program.
+        scheduler: what keeps goroutines from running, if it is the scheduler.
         awaits: what the first blockers wait for.
         how: the command up to the verb, as a person types it."""
         super().__init__(tool_version=tool_version, partial=partial)
@@ -106,10 +111,18 @@ class HungReport(Report):
         self.stacks = stacks or {}
         self.awaits = awaits or {}
         self.how = how
+        blocker = next(iter(blockers_of(found)), None)
+        in_c = sum(o.group.goroutines for o in self.outside if o.is_in_c)
+        self.findings = Findings(
+            found, listed, leaks, self.states, in_c, ended, scheduler
+        )
+        self.cause = cause_of(
+            self.findings, self._doing(blocker) if blocker else ""
+        )
 
     def lines(self) -> list[str]:
         return [
-            self.cause(),
+            self.cause.text,
             *partial_lines(self.partial),
             *self._deadlock_lines(),
             *self._pile_lines(),
@@ -124,7 +137,8 @@ class HungReport(Report):
         found = self.found
         pile = pile_of(found)
         return {
-            "cause": self.cause(),
+            "cause": self.cause.text,
+            "cause_kind": self.cause.kind,
             "states": [
                 {
                     "state": row.state,
@@ -144,34 +158,6 @@ class HungReport(Report):
             "no_leaks": self.unknown or None,
             "next": [row[0] for row in self._next()],
         }
-
-    # ------------------------------------------------------------- the cause
-
-    def cause(self) -> str:
-        """The answer in one line."""
-        found = self.found
-        if found.deadlocks:
-            return deadlocks_line(found)
-        for blocker in blockers_of(self.found)[:1]:
-            most = most_waiting(found, self.listed, self.leaks)
-            if blocker.behind >= most:
-                return self._blocker_cause(blocker)
-        in_c = sum(o.group.goroutines for o in self.outside if o.is_in_c)
-        cause = cause_of_waits(found, self.listed, self.leaks, in_c)
-        if cause:
-            return f"no deadlock found; {cause}"
-        return "no goroutine waits for a lock or a channel"
-
-    def _blocker_cause(self, blocker: WaitBlocker) -> str:
-        owner = blocker.owner
-        kind = owner_kind(blocker.primitive, owner)
-        kind = kind if kind.startswith("one of") else f"the {kind}"
-        return (
-            f"no deadlock found; {waiters(blocker.behind)} for "
-            f"goroutine {owner.id}, {kind} of "
-            f"{awaited_text(blocker.primitive)}, which is "
-            f"{self._doing(blocker)}"
-        )
 
     def _doing(self, blocker: WaitBlocker) -> str:
         owner = blocker.owner
@@ -215,7 +201,9 @@ class HungReport(Report):
         lines: list[str] = []
         for blocker in blockers_of(self.found)[:1]:
             owner = blocker.owner
-            kind = owner_kind(blocker.primitive, owner)
+            kind = "alone reaches it"
+            if blocker.primitive.kind in OWNED:
+                kind = owner_kind(blocker.primitive, owner)
             lines += [
                 "",
                 *wrapped(
@@ -225,7 +213,7 @@ class HungReport(Report):
             ]
             if not self._blocked_pile():
                 lines += wrapped(
-                    f"  {waiters(blocker.behind)} for it, at last: it owns "
+                    f"  {waiters(blocker.behind)} for it, at last: by "
                     f"{awaited_text(blocker.primitive)}"
                 )
             if not c_function(owner.user):
@@ -270,11 +258,15 @@ class HungReport(Report):
             head += f" ({', '.join(states)})"
         groups = self.listed.groups
         rows = [
-            [f"{g.goroutines:,}", _state(self._members(g)[0]), place(g.at)]
-            for g in groups[:_GROUPS]
+            [
+                f"{g.goroutines:,}",
+                _state(self._members(g)[0]),
+                self._group_place(g),
+            ]
+            for g in groups[:GROUPS]
         ]
         lines = ["", head, *(table(rows, left=[1, 2]) if rows else [])]
-        left = groups[_GROUPS:]
+        left = groups[GROUPS:]
         if left:
             count = sum(group.goroutines for group in left)
             lines.append(
@@ -282,6 +274,20 @@ class HungReport(Report):
                 f"{counted(len(left), 'more place')}"
             )
         return lines
+
+    def _group_place(self, group: GoroutineGroup) -> str:
+        """The program's own call, where all members are known to be in it; else
+        where one of them is."""
+        members = self._members(group)
+        stacks = [self.stacks.get(row.id) for row in members]
+        owns = [own_call(stack.calls) if stack else None for stack in stacks]
+        places = {place(own.at) if own else None for own in owns}
+        first = owns[0]
+        if not first or first.at[1:] == group.at[1:]:
+            return place(group.at)
+        if len(places) == 1 and len(members) == group.goroutines:
+            return place(first.at)
+        return f"{place(group.at)}, one in {place(first.at)}"
 
     def _members(self, group: GoroutineGroup) -> Sequence[Goroutine]:
         return self.listed.rows[group.first : group.first + group.nrows]
@@ -338,7 +344,7 @@ class HungReport(Report):
         elif pile and pile.ids:
             rows.append(
                 (["goroutine", str(pile.ids[0]), "wait"],
-                 "what one of the pile-up waits for")
+                 "what one of them waits for")
             )  # fmt: skip
         asked = {words[1] for words, _what in rows if len(words) > 1}
         outside = [str(row.first.id) for row in self.outside[:1]]

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""goref hung: which of all waits a service hangs on."""
+"""goref hung: which of all waits a service hangs on, and which are no more than
+facts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .leaks import leaks_line
 from .stack import place
 from .units import counted
-from .waits import awaited_text, first_owner
+from .waits import awaited_text, deadlocks_line, owner_kind
 
 if TYPE_CHECKING:
-    from .._goref import Awaited, Goroutine, GoroutineGroup, GoroutineList
-    from .._goref import Leaks, WaitBlocker, Waits
+    from .._goref import Awaited, Goroutine, GoroutineCount, GoroutineGroup
+    from .._goref import GoroutineList, Leaks, WaitBlocker, Waits
 
 # Who is never woken if nobody lets go or counts down; a receiver without a
 # sender may as well be a worker without work.
@@ -27,19 +28,70 @@ _SERIOUS = (
 )
 # The reasons of those that wait for each other, not for the world outside.
 _INSIDE = ("chan ", "select", "sync.", "semacquire")
+_OUTSIDE = ("IO wait", "sleep")
+_LOCKS = ("mutex", "read lock", "write lock", "wait group")
+# So many goroutines that wait one for another are no pipeline without work.
+_LONG_QUEUE = 10
+_PROVEN = "no goroutine that can still run reaches it"
+
+
+class Cause(NamedTuple):
+    """What a service hangs on."""
+
+    kind: str
+    """ended, scheduler, deadlock, owner, waits, leaks, in C; facts: idle,
+    crowd."""
+    text: str
+
+
+FACTS = ("idle", "crowd")
+
+
+class Findings(NamedTuple):
+    """What the cause is chosen from."""
+
+    found: Waits
+    listed: GoroutineList
+    """By the user's line, with examples."""
+    leaks: Leaks | None
+    states: Sequence[GoroutineCount]
+    in_c: int
+    """Goroutines."""
+    ended: str = ""
+    scheduler: str = ""
 
 
 def is_serious(group: Awaited) -> bool:
     """A single goroutine that waits for a WaitGroup mostly waits for workers:
-    only if nobody will call Done, it hangs."""
+    only if nobody can call Done, it hangs. A worker does not wait to send."""
     if group.kind == "wait group":
-        return group.waiters > 1 or not first_owner(group)
-    return group.kind in _SERIOUS
+        is_dead = (group.verdict or "").startswith(_PROVEN)
+        return group.waiters > 1 or is_dead
+    return group.kind in _SERIOUS or group.senders > 1
 
 
 def blockers_of(found: Waits) -> list[WaitBlocker]:
     """Who keeps others waiting, and is in no cycle with them."""
-    return [b for b in found.blockers if not b.is_in_cycle]
+    return [
+        blocker
+        for blocker in found.blockers
+        if not blocker.is_in_cycle and _holds_up(blocker)
+    ]
+
+
+def _holds_up(blocker: WaitBlocker) -> bool:
+    """Whoever owns a lock does. Of a channel, receivers may be workers without
+    work, and a short chain of them a pipeline."""
+    if blocker.primitive.kind in _LOCKS:
+        return True
+    if blocker.primitive.kind == "chan send" or blocker.primitive.senders:
+        return True
+    is_idle = (blocker.owner.wait_reason or "").startswith(
+        (*_OUTSIDE, "chan receive", "select", "sync.Cond.Wait")
+    )
+    return blocker.depth > 1 and (
+        not is_idle or blocker.behind >= _LONG_QUEUE
+    )
 
 
 def is_parked_main(group: Awaited) -> bool:
@@ -64,7 +116,10 @@ def pile_heading(found: Waits, pile: Awaited) -> str:
     if pile.waiters == 1:
         return ""
     most = max(group.waiters for group in found.groups)
-    return "largest pile-up: " if pile.waiters == most else "pile-up: "
+    is_largest = pile.waiters == most
+    if not is_serious(pile):
+        return "largest group: " if is_largest else "a group: "
+    return "largest pile-up: " if is_largest else "pile-up: "
 
 
 def crowd_of(
@@ -82,16 +137,13 @@ def crowd_of(
     return None
 
 
-def most_waiting(
-    found: Waits, listed: GoroutineList, leaks: Leaks | None
-) -> int:
+def most_waiting(from_: Findings) -> int:
     """How many goroutines an owner must keep waiting to be the cause."""
-    pile = pile_of(found)
-    crowd = crowd_of(listed, pile)
-    most = crowd.goroutines if crowd else pile.waiters if pile else 0
-    if leaks and not (pile and is_serious(pile)):
-        most = max(most, leaks.leaked)
-    return most
+    pile = pile_of(from_.found)
+    if not pile or not is_serious(pile):
+        return from_.leaks.leaked if from_.leaks else 0
+    crowd = crowd_of(from_.listed, pile)
+    return crowd.goroutines if crowd else pile.waiters
 
 
 def _members(
@@ -111,33 +163,117 @@ def _crowd_text(listed: GoroutineList, group: GoroutineGroup) -> str:
     )
 
 
-def pile_cause(group: Awaited) -> str:
+def _pile_text(group: Awaited) -> str:
     text = f"{waiters(group.waiters)} for {awaited_text(group)}"
     return f"{text}: {group.verdict}" if group.verdict else text
 
 
-def cause_of_waits(
-    found: Waits, listed: GoroutineList, leaks: Leaks | None, in_c: int
-) -> str:
-    """In one line, if there is no deadlock and nobody keeps all waiting."""
-    pile = pile_of(found)
-    crowd = crowd_of(listed, pile)
+# ------------------------------------------------------------------ the cause
+
+
+def cause_of(from_: Findings, doing: str = "") -> Cause:
+    """The answer, in one line. doing: what the first blocker does."""
+    if from_.ended:
+        return _ended(from_)
+    if from_.scheduler:
+        return Cause("scheduler", from_.scheduler)
+    if from_.found.deadlocks:
+        return Cause("deadlock", deadlocks_line(from_.found))
+    for blocker in blockers_of(from_.found)[:1]:
+        if blocker.behind >= most_waiting(from_):
+            return _found("owner", blocker_text(blocker, doing))
+    return _waits(from_) or _fact(from_)
+
+
+def _found(kind: str, text: str) -> Cause:
+    return Cause(kind, f"no deadlock found; {text}")
+
+
+def _ended(from_: Findings) -> Cause:
+    text = from_.ended
+    if from_.found.deadlocks:
+        text += f"; {deadlocks_line(from_.found)}"
+    return Cause("ended", text)
+
+
+def blocker_text(blocker: WaitBlocker, doing: str) -> str:
+    owner, awaited = blocker.owner, awaited_text(blocker.primitive)
+    if blocker.primitive.kind in _LOCKS:
+        kind = owner_kind(blocker.primitive, owner)
+        kind = kind if kind.startswith("one of") else f"the {kind}"
+        who = f"{kind} of {awaited}"
+    else:
+        who = f"which alone can reach {awaited}"
+    queue = ", one for another," if blocker.depth > 1 else ""
+    joint = "which is" if blocker.primitive.kind in _LOCKS else "and is"
+    return (
+        f"{waiters(blocker.behind)}{queue} for goroutine {owner.id}, "
+        f"{who}, {joint} {doing}"
+    )
+
+
+def _waits(from_: Findings) -> Cause | None:
+    """If there is no deadlock and nobody keeps all waiting."""
+    pile = pile_of(from_.found)
+    serious = pile if pile and is_serious(pile) else None
+    leaks = from_.leaks
     leaked = leaks.leaked if leaks else 0
-    if leaks and leaked > (pile.waiters if pile else 0):
-        if not pile or not is_serious(pile) or _has_leaked(pile, leaks):
-            return leaks_line(leaks)
-    if pile and (is_serious(pile) or pile.owners):
-        if not crowd:
-            return pile_cause(pile)
-        if is_serious(pile):
+    if leaks and leaked > (serious.waiters if serious else 0):
+        if not serious or _has_leaked(serious, leaks):
+            return _found("leaks", leaks_line(leaks))
+    if serious:
+        crowd = crowd_of(from_.listed, serious)
+        text = _pile_text(serious)
+        if crowd:
             # Its waiters may be at several places.
-            return f"{_crowd_text(listed, crowd)}; {pile_cause(pile)}"
-    if in_c:
-        verb = "is" if in_c == 1 else "are"
-        return f"{counted(in_c, 'goroutine')} {verb} in C"
-    if crowd:
-        return f"{_crowd_text(listed, crowd)}, for different things"
-    return pile_cause(pile) if pile else ""
+            text = f"{_crowd_text(from_.listed, crowd)}; {text}"
+        return _found("waits", text)
+    if from_.in_c:
+        verb = "is" if from_.in_c == 1 else "are"
+        text = f"{counted(from_.in_c, 'goroutine')} {verb} in C"
+        return _found("in C", text)
+    return None
+
+
+def _fact(from_: Findings) -> Cause:
+    """Nobody waits for a lock, or to send: an idle service, unless more
+    goroutines wait in one place, or for one thing, than for the world
+    outside."""
+    pile = pile_of(from_.found)
+    outside = _count(from_.states, _OUTSIDE)
+    crowd = crowd_of(from_.listed, None)
+    most = max(outside, 2)
+    if pile and pile.waiters > most:
+        if not crowd or pile.waiters >= crowd.goroutines:
+            text = f"{waiters(pile.waiters)} for {awaited_text(pile)}"
+            return _found("crowd", text)
+    if crowd and crowd.goroutines > most:
+        text = f"{_crowd_text(from_.listed, crowd)}, for different things"
+        return _found("crowd", text)
+    return Cause("idle", _idle_text(from_.states, outside))
+
+
+def _idle_text(states: Sequence[GoroutineCount], outside: int) -> str:
+    total = counted(sum(row.goroutines for row in states), "goroutine")
+    inside = _count(states, _INSIDE)
+    parts = [
+        (outside, "the network or timers"),
+        (inside, "channels or conditions"),
+    ]
+    if not outside + inside:
+        return "no goroutine waits for a lock or a channel"
+    (first, what), *others = [part for part in parts if part[0]]
+    verb = "waits" if first == 1 else "wait"
+    text = f"nothing looks wrong: {first:,} of {total} {verb} for {what}"
+    return text + "".join(f", {count:,} for {what}" for count, what in others)
+
+
+def _count(states: Sequence[GoroutineCount], reasons: tuple[str, ...]) -> int:
+    return sum(
+        row.goroutines
+        for row in states
+        if (row.wait_reason or "").startswith(reasons)
+    )
 
 
 def _has_leaked(pile: Awaited, leaks: Leaks) -> bool:

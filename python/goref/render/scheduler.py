@@ -40,6 +40,71 @@ _STATES = (
 _OUTSIDE = ("in C", "in a system call")
 
 
+def scheduler_cause(found: Scheduler) -> str:
+    """The answer in one line."""
+    if found.is_freezing:
+        return "the program is ending, and the runtime stops all Ps"
+    if found.is_stopping:
+        return _stop_cause(found)
+    if found.is_user_disabled:
+        return (
+            f"only the runtime's own goroutines may run; "
+            f"goroutines of the user that wait to run: {found.disabled:,}"
+        )
+    return _run_cause(found)
+
+
+def _run_cause(found: Scheduler) -> str:
+    runnable = counted(found.runnable, "goroutine")
+    are = "is" if found.runnable == 1 else "are"
+    idle = sum(p.status == "idle" for p in found.ps)
+    outside = sum(m.state in _OUTSIDE for m in found.ms)
+    if found.runnable and found.ps and not idle:
+        return f"no P is free, and {runnable} {are} runnable"
+    if found.runnable and not _is_looking(found):
+        return f"{runnable} {are} runnable, and nothing runs them"
+    is_idle = found.ps and idle == len(found.ps) and not found.runnable
+    if is_idle and outside:
+        return (
+            f"no goroutine runs or is runnable: "
+            f"{counted(outside, 'thread')} {_is(outside)} in system "
+            f"calls or in C"
+        )
+    if is_idle:
+        return "no goroutine runs or is runnable: all of them wait"
+    return (
+        f"the scheduler works: {idle} of {counted(len(found.ps), 'P')} "
+        f"{_is(idle)} idle, {runnable} {are} runnable"
+    )
+
+
+def _is_looking(found: Scheduler) -> bool:
+    """Does a thread look for goroutines, or run them?"""
+    return any(
+        m.state in ("running", "spinning", "scheduling", "starting")
+        for m in found.ms
+    )
+
+
+def _stop_cause(found: Scheduler) -> str:
+    stopper = next((p for p in found.ps if p.stops_world), None)
+    who = "a goroutine"
+    if stopper and stopper.running:
+        who = f"goroutine {stopper.running}"
+    if not found.stop_wait:
+        return f"the world is stopped, by {who}"
+    awaited = [p for p in found.ps if p.is_awaited]
+    names = [
+        f"goroutine {p.running}" if p.running else f"P {p.id}"
+        for p in awaited[:_IDS]
+    ]
+    line = f"{who} stops the world, which waits for "
+    line += ", ".join(names) or counted(found.stop_wait, "P")
+    if len(awaited) > _IDS:
+        line += f" and {len(awaited) - _IDS} more"
+    return line
+
+
 class SchedulerReport(Report):
     """Ps, Ms, run queues, the collector."""
 
@@ -53,72 +118,11 @@ class SchedulerReport(Report):
         self.ps = found.ps
         self.ms = sorted(found.ms, key=lambda m: _STATES.index(m.state))
 
-    # ------------------------------------------------------------- the cause
-
-    def cause(self) -> str:
-        """The answer in one line."""
-        found = self.found
-        if found.is_freezing:
-            return "the program is ending, and the runtime stops all Ps"
-        if found.is_stopping:
-            return self._stop_cause()
-        runnable = counted(found.runnable, "goroutine")
-        are = "is" if found.runnable == 1 else "are"
-        idle = sum(p.status == "idle" for p in self.ps)
-        outside = sum(m.state in _OUTSIDE for m in self.ms)
-        if found.is_user_disabled:
-            return (
-                f"only the runtime's own goroutines may run; "
-                f"goroutines of the user that wait to run: {found.disabled:,}"
-            )
-        if found.runnable and self.ps and not idle:
-            return f"no P is free, and {runnable} {are} runnable"
-        if found.runnable and not self._is_looking():
-            return f"{runnable} {are} runnable, and nothing runs them"
-        is_idle = self.ps and idle == len(self.ps) and not found.runnable
-        if is_idle and outside:
-            return (
-                f"no goroutine runs or is runnable: "
-                f"{counted(outside, 'thread')} {_is(outside)} in system "
-                f"calls or in C"
-            )
-        if is_idle:
-            return "no goroutine runs or is runnable: all of them wait"
-        return (
-            f"the scheduler works: {idle} of {counted(len(self.ps), 'P')} "
-            f"{_is(idle)} idle, {runnable} {are} runnable"
-        )
-
-    def _is_looking(self) -> bool:
-        """Does a thread look for goroutines, or run them?"""
-        return any(
-            m.state in ("running", "spinning", "scheduling", "starting")
-            for m in self.ms
-        )
-
-    def _stop_cause(self) -> str:
-        stopper = next((p for p in self.ps if p.stops_world), None)
-        who = "a goroutine"
-        if stopper and stopper.running:
-            who = f"goroutine {stopper.running}"
-        if not self.found.stop_wait:
-            return f"the world is stopped, by {who}"
-        awaited = [p for p in self.ps if p.is_awaited]
-        names = [
-            f"goroutine {p.running}" if p.running else f"P {p.id}"
-            for p in awaited[:_IDS]
-        ]
-        line = f"{who} stops the world, which waits for "
-        line += ", ".join(names) or counted(self.found.stop_wait, "P")
-        if len(awaited) > _IDS:
-            line += f" and {len(awaited) - _IDS} more"
-        return line
-
     # -------------------------------------------------------------- sections
 
     def lines(self) -> list[str]:
         return [
-            self.cause(),
+            scheduler_cause(self.found),
             *partial_lines(self.partial, "what is missing is not shown"),
             "",
             *self._p_lines(),
@@ -247,7 +251,7 @@ class SchedulerReport(Report):
     def body(self) -> Document:
         found = self.found
         return {
-            "cause": self.cause(),
+            "cause": scheduler_cause(self.found),
             "scheduler": {
                 "known": found.is_known,
                 "gomaxprocs": found.gomaxprocs,

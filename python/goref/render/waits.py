@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -38,11 +39,16 @@ def awaited_name(group: Awaited) -> str:
     return group.path or f"{group.addr:#x}"
 
 
-def awaited_text(group: Awaited) -> str:
+def awaited_text(group: Awaited, with_address: bool = False) -> str:
+    """with_address: other things have the same name."""
     words = [group.kind]
     if group.state:
         words.append(group.state)
-    text = f"{awaited_name(group)} ({', '.join(words)})"
+    name = awaited_name(group)
+    if with_address and group.addr is not None:
+        if f"{group.addr:#x}" not in name:
+            name += f" at {group.addr:#x}"
+    text = f"{name} ({', '.join(words)})"
     if group.type and not group.type.startswith(_PLAIN_TYPES):
         text += f" in {group.type}"
     return text
@@ -57,7 +63,7 @@ def owner_text(owner: WaitOwner) -> str:
 
 
 # What else goroutines wait for is in the reach of some.
-_OWNED = ("mutex", "read lock", "write lock", "wait group")
+OWNED = ("mutex", "read lock", "write lock", "wait group")
 
 
 def deadlocks_line(found: Waits) -> str:
@@ -112,7 +118,7 @@ def deadlock_lines(
 def _whose(deadlock: Deadlock, i: int) -> str:
     """Who owns what a member waits for, or could use it."""
     kind = deadlock.primitives[deadlock.awaits[i]].kind
-    has = "owned by" if kind in _OWNED else "in reach of"
+    has = "owned by" if kind in OWNED else "in reach of"
     owner = deadlock.owners[i]
     if not owner:
         return f"{has} several of them"
@@ -126,27 +132,38 @@ def _where(backtrace: Backtrace | None) -> str:
 
 
 def group_lines(
-    group: Awaited, title: str = "", most: int | None = _OWNERS
+    group: Awaited,
+    title: str = "",
+    most: int | None = _OWNERS,
+    with_address: bool = False,
 ) -> list[str]:
     """A group of waiters, and who could wake them.
 
-    most: owners; None: all."""
+    most: owners; None: all.
+    with_address: other groups have the same name."""
     verb = "waits" if group.waiters == 1 else "wait"
-    ids = ", ".join(map(str, group.ids[:_IDS]))
-    more = ", ..." if group.waiters > min(len(group.ids), _IDS) else ""
     waited = waited_words(group.waited_ns)
     lines = [
         *wrapped(
             f"{title}{counted(group.waiters, 'goroutine')} {verb} for "
-            f"{', '.join([awaited_text(group), *waited])}"
+            f"{', '.join([awaited_text(group, with_address), *waited])}"
         ),
-        f"  in {place(group.user)}: {ids}{more}",
+        *wrapped(f"  {_waiters_text(group)}"),
     ]
     if group.verdict:
         lines.append(f"  {group.verdict}")
     for line in _owner_lines(group, most):
         lines += wrapped(f"  {line}")
     return lines
+
+
+def _waiters_text(group: Awaited) -> str:
+    """Who they are, and where the first one is: others may be elsewhere."""
+    ids = ", ".join(map(str, group.ids[:_IDS]))
+    if group.waiters == 1:
+        return f"in {place(group.user)}: {ids}"
+    more = ", ..." if group.waiters > min(len(group.ids), _IDS) else ""
+    return f"{ids}{more}; the first one in {place(group.user)}"
 
 
 def _owner_lines(group: Awaited, most: int | None = _OWNERS) -> list[str]:
@@ -170,6 +187,8 @@ _SHARED = ("write lock", "wait group")
 
 def owner_kind(group: Awaited, owner: WaitOwner) -> str:
     """What is said of an owner: sure, likely, or one of several candidates."""
+    if group.kind not in OWNED:
+        return "alone reaches it"
     if owner.is_certain:
         return "owner"
     if group.likely > 1 and group.kind not in _SHARED:
@@ -198,6 +217,7 @@ def wait_document(group: Awaited) -> Document:
     return {
         **awaited_document(group),
         "count": group.waiters,
+        "senders": group.senders,
         "waited_ns": group.waited_ns,
         "waiters": list(group.ids),
         "function": group.user.function,
@@ -268,8 +288,10 @@ class WaitsReport(Report):
         left = len(found.deadlocks) - _DEADLOCKS
         if left > 0:
             lines += ["", f"and {counted(left, 'more deadlock')}"]
+        names = Counter(map(awaited_name, found.groups))
         for group in found.groups:
-            lines += ["", *group_lines(group, most=self.most)]
+            is_one = names[awaited_name(group)] == 1
+            lines += ["", *group_lines(group, "", self.most, not is_one)]
         left = found.total - len(found.groups)
         if left:
             lines += [

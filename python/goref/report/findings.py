@@ -14,7 +14,7 @@ _FAULTS = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGSYS", "SIGTRAP")
 
 
 class Finding(NamedTuple):
-    """grade: "bad", "warn" or "good". link: the section that says more."""
+    """grade: "bad", "warn", "good" or "fact". link: the section that says more."""
 
     grade: str
     title: str
@@ -31,9 +31,7 @@ def findings(document: Mapping[str, Any]) -> list[Finding]:
         *_suspects(document),
         *_leaks(document),
     ]
-    if found:
-        return found
-    return [_nothing(document)]
+    return [*(found or [_nothing(document)]), *_facts(document)]
 
 
 def _nothing(document: Mapping[str, Any]) -> Finding:
@@ -114,27 +112,41 @@ def _deadlocks(document: Mapping[str, Any]) -> list[Finding]:
     ]
 
 
+# Idle pools and services are facts; the others have findings of their own.
+_BLOCKED = ("scheduler", "owner", "waits", "in C")
+
+
 def _blocked(document: Mapping[str, Any]) -> list[Finding]:
     """What most goroutines wait for, if that is no deadlock and no leak."""
     hung, waits = document.get("hung"), document.get("waits")
     if not hung or not waits or waits["ndeadlocks"]:
         return []
     cause = hung["cause"].removeprefix("no deadlock found; ")
-    if cause == hung["cause"] or "leaked goroutine" in cause:
+    if hung["cause_kind"] not in _BLOCKED:
         return []
     pile = max((row["count"] for row in waits["waits"]), default=0)
     behind = max((row["behind"] for row in waits["owners"]), default=0)
-    if max(pile, behind) < 2 and " goroutines wait " not in cause:
+    if max(pile, behind) < 2 and hung["cause_kind"] == "waits":
         return []  # a lone waiter
     return [
         Finding(
-            "bad" if behind > 1 or "lost" in cause else "warn",
+            "bad" if behind > 1 else "warn",
             "Waiting",
             cause,
             "waits",
             f"{document['command']} waits",
         )
     ]
+
+
+def _facts(document: Mapping[str, Any]) -> list[Finding]:
+    """Where most goroutines wait, if that may be an idle pool."""
+    hung = document.get("hung")
+    if not hung or hung["cause_kind"] != "crowd":
+        return []
+    cause = hung["cause"].removeprefix("no deadlock found; ")
+    command = f"{document['command']} waits"
+    return [Finding("fact", "Waiting", cause, "waits", command)]
 
 
 def _suspects(document: Mapping[str, Any]) -> list[Finding]:

@@ -196,7 +196,7 @@ def _members(deadlock: Mapping[str, Any]) -> dict[str, Any]:
 
 def hung(document: Document) -> Document:
     """The cause, and who is outside of Go; waits and leaks have the rest."""
-    keys = ("schema", "cause", "states", "outside", "next")
+    keys = ("schema", "cause", "cause_kind", "states", "outside", "next")
     return {key: document[key] for key in keys}
 
 

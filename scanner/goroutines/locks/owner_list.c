@@ -68,7 +68,7 @@ void gr_owner_add(struct gr_wait_table *table, struct gr_primitive *p,
 
 	p->nreaching += p->seen != seen;
 	p->seen = seen;
-	if (owner->rank >= GR_OWNER_BETWEEN) {
+	if (owner->rank >= GR_OWNER_ALONE) {
 		p->nlikely += p->seen_likely != seen;
 		p->seen_likely = seen;
 	}

@@ -15,6 +15,7 @@ enum {
 struct gr_owner_search {
 	struct gr_scan *scan;
 	struct gr_wait_table *table;
+	const struct gr_reach_sets *reach; /**< Or NULL. */
 	struct gr_lock_codes codes;
 	const struct gr_goroutine *g;
 	uint32_t index;	     /**< Of g. */

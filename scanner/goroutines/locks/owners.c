@@ -10,6 +10,7 @@
 #include "goroutines/locks/owner_list.h"
 #include "goroutines/locks/owner_search.h"
 
+#include "goroutines/reach_sets.h"
 #include "scan.h"
 
 enum {
@@ -221,6 +222,30 @@ static struct gr_error *look_at_waits(struct gr_owner_search *s)
 	return err;
 }
 
+/* What the graph says that the goroutine reaches. */
+static struct gr_error *look_at_reach(struct gr_owner_search *s)
+{
+	const struct gr_reach_sets *reach = s->reach;
+	uint32_t first = reach ? reach->first_of[s->index] : 0;
+	uint32_t end = reach ? reach->first_of[s->index + 1] : 0;
+
+	for (uint32_t i = first; i < end; i++) {
+		const struct gr_reach *row = &reach->rows.data[reach->of[i]];
+		const struct gr_owner owner = {
+			.goroutine = s->index,
+			.frame = UINT32_MAX,
+			.rank = row->is_alone ? GR_OWNER_ALONE :
+						GR_OWNER_REACHES,
+			.is_proven = row->is_alone,
+		};
+		if (!row->is_waiter)
+			gr_owner_add(s->table,
+				     &s->table->primitives[row->primitive],
+				     &owner);
+	}
+	return gr_runtime_step(&s->scan->rt, end - first);
+}
+
 static struct gr_error *look_at_goroutine(struct gr_owner_search *s,
 					  uint32_t index)
 {
@@ -236,6 +261,8 @@ static struct gr_error *look_at_goroutine(struct gr_owner_search *s,
 	       gr_lock_is_internal(s->g->frames[s->user_frame].func->name))
 		s->user_frame++;
 	err = look_at_waits(s);
+	if (!err)
+		err = look_at_reach(s);
 	for (size_t i = 0; !err && i < s->g->nframes; i++) {
 		s->frame_index = i;
 		s->frame = &s->g->frames[i];
@@ -270,11 +297,13 @@ static void note_writers(struct gr_wait_table *table)
 }
 
 struct gr_error *gr_owners_find(struct gr_scan *scan,
-				struct gr_wait_table *table)
+				struct gr_wait_table *table,
+				const struct gr_reach_sets *reach)
 {
 	_cleanup_(search_deinit) struct gr_owner_search s = {
 		.scan = scan,
 		.table = table,
+		.reach = reach,
 		.codes = { .rt = &scan->rt },
 	};
 	struct gr_error *err = NULL;

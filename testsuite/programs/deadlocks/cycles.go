@@ -4,6 +4,7 @@ package main
 
 import (
 	"sync"
+	"time"
 	"unsafe"
 )
 
@@ -19,6 +20,9 @@ func init() {
 	modes["results"] = results
 	modes["global"] = globalOrder
 	modes["transfer"] = transfers
+	modes["lockchannel"] = lockChannel
+	modes["senders"] = senders
+	modes["stuckreaders"] = stuckReaders
 	modes["vault"] = func() { inOtherOrder(vault.cells[1], vault.cells[2]) }
 }
 
@@ -234,6 +238,67 @@ func results() {
 		group.Wait()
 		<-found
 	}()
+}
+
+var ledger account
+
+// One holds a package-level lock and waits to send; the only receiver waits for
+// the lock.
+func lockChannel() {
+	note, ready := ids(2), barrier(2)
+	sums := make(chan int)
+	go func() {
+		ledger.mu.Lock()
+		defer ledger.mu.Unlock()
+		owns(unsafe.Pointer(&ledger.mu))
+		note()
+		ready()
+		sums <- ledger.sum
+	}()
+	go func() {
+		note()
+		ready()
+		ledger.add(1)
+		ledger.add(<-sums)
+	}()
+}
+
+// Three send their results, and whoever takes them waits for all three first.
+func senders() {
+	note := ids(4)
+	found := make(chan int)
+	go func() {
+		var group sync.WaitGroup
+		for i := 0; i < 3; i++ {
+			i := i
+			group.Add(1)
+			go func() {
+				defer group.Done()
+				note()
+				found <- i
+			}()
+		}
+		note()
+		group.Wait()
+		for i := 0; i < 3; i++ {
+			<-found
+		}
+	}()
+}
+
+//go:noinline
+func (t *table) size() int {
+	t.rw.RLock()
+	defer t.rw.RUnlock()
+	return len(t.rows)
+}
+
+// Readers wait behind a writer that waits for itself.
+func stuckReaders() {
+	t := &table{rows: map[string]int{}}
+	go t.put("x", ids(1))
+	settle(50 * time.Millisecond)
+	blocked(7, func() { t.size() })
 }
 
 // A cell begins with its lock and has no pointers; only a map leads to it.

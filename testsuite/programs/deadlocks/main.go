@@ -41,6 +41,7 @@ var truth struct {
 	Locks     []Lock  `json:"locks"`
 	Blocked   []int   `json:"blocked"` // wait, but in no cycle
 	Names     []Name  `json:"names"`
+	Heads     []int   `json:"heads"` // keep others waiting, through channels
 }
 
 // self is the number of the goroutine that calls it.
@@ -144,6 +145,7 @@ func main() {
 		"locks":     truth.Locks,
 		"blocked":   truth.Blocked,
 		"names":     truth.Names,
+		"heads":     truth.Heads,
 	})
 	truth.Unlock()
 	io.Copy(io.Discard, os.Stdin)

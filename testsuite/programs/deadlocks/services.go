@@ -5,6 +5,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"sync"
 	"time"
 	"unsafe"
@@ -15,6 +16,8 @@ func init() {
 	modes["forgotten"] = forgotten
 	modes["fullqueue"] = fullQueue
 	modes["miscount"] = miscount
+	modes["promises"] = promises
+	modes["stages"] = stages
 }
 
 type accounts struct {
@@ -164,4 +167,80 @@ func miscount() {
 		}()
 	}
 	blocked(20, theBatch.finish)
+}
+
+type promise struct {
+	done  chan struct{}
+	value int
+}
+
+// get waits for the promise of the one before, and keeps its own.
+//
+//go:noinline
+func (p *promise) get(before *promise) {
+	defer close(p.done)
+	<-before.done
+	p.value = before.value + 1
+}
+
+//go:noinline
+func (p *promise) read(file *os.File) {
+	defer close(p.done)
+	addHead(self())
+	file.Read(make([]byte, 1))
+}
+
+// addHead notes who keeps all others waiting.
+func addHead(id int) {
+	truth.Lock()
+	truth.Heads = append(truth.Heads, id)
+	truth.Unlock()
+}
+
+// A hundred calls, each of which waits for the one before; the first one reads.
+func promises() {
+	file, writer, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	kept = append(kept, writer)
+	before := &promise{done: make(chan struct{})}
+	go before.read(file)
+	for i := 0; i < 100; i++ {
+		next := &promise{done: make(chan struct{})}
+		go next.get(before)
+		before = next
+	}
+}
+
+var kept []*os.File
+
+// Pipelines without work.
+func stages() {
+	for i := 0; i < 4; i++ {
+		file, writer, err := os.Pipe()
+		if err != nil {
+			panic(err)
+		}
+		kept = append(kept, writer)
+		first, second := make(chan int), make(chan int)
+		go func() {
+			buf := make([]byte, 1)
+			for {
+				if _, err := file.Read(buf); err != nil {
+					return
+				}
+				first <- int(buf[0])
+			}
+		}()
+		go func() {
+			for x := range first {
+				second <- x
+			}
+		}()
+		go func() {
+			for range second {
+			}
+		}()
+	}
 }
