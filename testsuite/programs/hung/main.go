@@ -66,6 +66,30 @@ func inOneSlice(count int) func(r *Request) {
 	}
 }
 
+// inQueue waits for the one before it; the first one reads from a pipe.
+func inQueue() func() func(r *Request) {
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	pipes = append(pipes, writer)
+	var last chan struct{}
+	return func() func(r *Request) {
+		before, mine := last, make(chan struct{})
+		last = mine
+		return func(r *Request) {
+			defer close(mine)
+			if before == nil {
+				reader.Read(r.Body)
+			} else {
+				<-before
+			}
+		}
+	}
+}
+
+var pipes []*os.File
+
 // serve is as deep as a handler of a real service.
 //
 //go:noinline
@@ -84,6 +108,10 @@ func main() {
 	if os.Args[1] == "slice" {
 		wait = inOneSlice(count)
 	}
+	next := func() func(r *Request) { return wait }
+	if os.Args[1] == "queue" {
+		next = inQueue()
+	}
 	depth := 0
 	if len(os.Args) > 3 {
 		depth, _ = strconv.Atoi(os.Args[3])
@@ -100,7 +128,7 @@ func main() {
 	}
 	ended := make(chan int)
 	for i := 0; i < count; i++ {
-		go serve(wait, &Request{i, make([]byte, 16)}, depth)
+		go serve(next(), &Request{i, make([]byte, 16)}, depth)
 	}
 	// Those that run begin first: it is later that they wait.
 	for int(atomic.LoadInt32(&started)) < count {
