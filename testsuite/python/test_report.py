@@ -335,7 +335,7 @@ def document(**parts):
     """The least of a document: a heap, and nothing else."""
     heap = {
         "target": {"kind": "core", "exe": f"/srv/{HOSTILE}", "core": "/c",
-                   "pid": None},
+                   "pid": None, "origin": None},
         "go_version": "go1.24", "gc_phase": "off", "build_id": None,
         "target_name": "core /c",
         "heap": {"allocated_objects": 0, "allocated_bytes": 0},
@@ -468,6 +468,32 @@ def test_a_signal_that_was_sent_is_no_finding():
     )  # fmt: skip
     overview["panic"] = None
     assert "sent by the program itself" in first._stopped(found)[1]
+
+
+@pytest.mark.parametrize(
+    "kind, origin, has_overview, shown",
+    (
+        ("native", None, False, ("goref", "to be copied; the process went on")),
+        ("native", None, True, ("goref", "to be copied; the process went on")),
+        ("snapshot", None, True,
+         ("goref", "to be copied; the process went on")),
+        ("core", None, False, ("not known", "timed out")),
+        ("core", None, True, ("not known", "the core does not tell")),
+        ("saved", "core /c", False, ("not known", "timed out")),
+        ("saved", "core /c", True, ("not known", "the core does not tell")),
+        ("saved", "process 7", False, ("not known", "timed out")),
+        ("saved", "process 7", True,
+         ("goref", "to be saved; the process went on")),
+    ),
+)  # fmt: skip
+def test_what_has_not_stopped_it(kind, origin, has_overview, shown):
+    """A core goes on no more, and an answer that is missing tells nothing."""
+    overview = {"stopped_by": None, "own_pid": None, "panic": None}
+    found = document(**({"overview": overview} if has_overview else {}))
+    found["heap"]["target"] |= {"kind": kind, "origin": origin}
+    if not has_overview:
+        found["missing"]["overview"] = "timed out"
+    assert first._stopped(found) == shown
 
 
 def test_one_suspect_has_its_size_once():

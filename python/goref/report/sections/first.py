@@ -126,7 +126,7 @@ def _states(overview: Mapping[str, Any]) -> str:
 def _stopped(document: Mapping[str, Any]) -> tuple[str, str]:
     stop = (document.get("overview") or {}).get("stopped_by")
     if not stop:
-        return "goref", "to be copied; the process went on"
+        return _not_by_a_debugger(document)
     signal = stop["signal"]
     thread = f"thread {stop['thread']}"
     if stop["goroutine_id"]:
@@ -140,6 +140,20 @@ def _stopped(document: Mapping[str, Any]) -> tuple[str, str]:
             return signal, f"{thread}; the Go runtime raised it afterwards"
         return signal, f"{thread}, sent by the program itself"
     return signal, f"{thread}, sent by process {stop['sent_by']}"
+
+
+def _not_by_a_debugger(document: Mapping[str, Any]) -> tuple[str, str]:
+    """Without a stop: goref has copied a process, or the answer is
+    missing."""
+    target = document["heap"]["target"]
+    if target["kind"] in ("native", "snapshot"):
+        return "goref", "to be copied; the process went on"
+    if "overview" not in document:
+        return "not known", document["missing"].get("overview", "")
+    saved_of = target["origin"] or ""
+    if target["kind"] == "core" or saved_of.startswith("core "):
+        return "not known", "the core does not tell"
+    return "goref", "to be saved; the process went on"
 
 
 def stop(document: Mapping[str, Any]) -> Element:
