@@ -43,6 +43,8 @@ def test_text_of_a_small_scan(make):
             peak_private_bytes=10 << 20,
             gaps=make.gaps(unknown_types=1234),
         ),
+        elapsed_us=2_600_000,
+        graph_us=700_000,
     ).text()
     assert (
         text
@@ -66,7 +68,7 @@ Top types by bytes and by objects
     size   share  objects
   5.0 MB  83.3 %      700  main.Entry
 
-took 1.52 s (symbols 20 ms, typed 1.50 s), 10.0 MB of memory
+took 2.60 s; the scan: symbols 20 ms, typed 1.50 s, object graph 700 ms, 10.0 MB of memory
 """
     )  # noqa: E501
 
@@ -85,7 +87,7 @@ def test_text_of_nothing(make):
     assert (
         "Top roots by bytes and by objects\n  billed  share  objects\n" in text
     )
-    assert text.endswith("took 0 ms, 0 B of memory\n")
+    assert text.endswith("took 0 ms; the scan: 0 B of memory\n")
 
 
 def test_places_of_targets(make):

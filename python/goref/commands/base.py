@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shlex
 import stat
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -113,6 +114,15 @@ def ask(
         )
     answer(report.json() if options.json else report.text())
     return report
+
+
+def elapsed_us() -> int:
+    """The time since the running command began: of the command line, with
+    the opening of its target."""
+    progress = current.progress
+    if progress is None:
+        return 0
+    return round((time.monotonic() - progress.begin) * 1e6)
 
 
 class ConditionHolds(gdb.GdbError):

@@ -11,6 +11,7 @@ from ..render.overview import TOP, OverviewReport
 from ..session import current, running
 from .base import (
     answer,
+    elapsed_us,
     graph_is_too_large,
     how,
     nodes,
@@ -191,9 +192,9 @@ def report(scan: Scan, options: Any) -> OverviewReport:
         top=options.top,
         kept=kept,
         unknown=unknown,
-        graph_phases=scan.graph_phases(),
         unfinished=unfinished,
         resident=resident,
         rss_bytes=rss_bytes,
         panic=_panic(scan),
+        elapsed_us=elapsed_us(),
     )

@@ -17,6 +17,7 @@ from .base import (
     CUT_SAMPLES,
     answer,
     check_writable,
+    elapsed_us,
     nodes,
     partial_reasons,
     why_limits,
@@ -121,6 +122,8 @@ def _scan(scan: Scan, options: Any) -> ScanReport:
         warnings=[*current.notes, *info.warnings],
         retained=retained,
         with_retained=options.retained,
+        elapsed_us=elapsed_us(),
+        graph_us=sum(scan.graph_phases()),
     )
 
 

@@ -64,17 +64,15 @@ def gap_lines(gaps: Gaps) -> list[str]:
     return [f"  gaps: {text}"] if text else []
 
 
-def timing_line(phases: Phases, peak_bytes: int) -> str:
-    parts = ", ".join(
-        f"{name} {seconds(us)}"
-        for name, us in zip(phases._fields, phases)
-        if us >= 500
-    )
-    detail = f" ({parts})" if parts else ""
-    return (
-        f"took {seconds(sum(phases))}{detail}, "
-        f"{human_bytes(peak_bytes)} of memory"
-    )
+def timing_line(
+    elapsed_us: int, phases: Phases, graph_us: int, peak_bytes: int
+) -> str:
+    """The phases are those of the scan, which an earlier question may have
+    made: elapsed_us is the time of this command."""
+    named = [*zip(phases._fields, phases), ("object graph", graph_us)]
+    parts = [f"{name} {seconds(us)}" for name, us in named if us >= 500]
+    parts.append(f"{human_bytes(peak_bytes)} of memory")
+    return f"took {seconds(elapsed_us)}; the scan: {', '.join(parts)}"
 
 
 def total_document(total: Total) -> Document:

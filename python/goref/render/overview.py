@@ -89,7 +89,7 @@ class OverviewReport(Report):
         top: int | None = None,
         kept: Dominators | None = None,
         unknown: str = "",
-        graph_phases: Sequence[int] = (),
+        elapsed_us: int = 0,
         unfinished: str = "",
         resident: Rss | None = None,
         rss_bytes: int | None = None,
@@ -101,7 +101,7 @@ class OverviewReport(Report):
         suspects, waits, leaks: None if they were not looked for.
         top: rows of each table; 0: all; not given: as many as fit.
         kept: what keeps most alive; None: unknown says why not.
-        graph_phases: the times of the object graph.
+        elapsed_us: the time of the command so far.
         unfinished: what the last reason of partial has ended, if the walk was
             complete by then.
         resident: the classes of resident memory, if the target tells.
@@ -120,7 +120,7 @@ class OverviewReport(Report):
         self.top_billed = TOP_BILLED if top is None and kept else self.top
         self.kept = kept
         self.unknown = unknown
-        self.graph_phases = graph_phases
+        self.elapsed_us = elapsed_us
         self.unfinished = unfinished
         self.resident = resident
         self.rss_bytes = rss_bytes
@@ -131,8 +131,7 @@ class OverviewReport(Report):
 
     def lines(self) -> list[str]:
         lines = [line for make in SECTIONS for line in make(self).lines]
-        spent = sum(self.ledger.phases_us) + sum(self.graph_phases)
-        return [*lines, f"took {seconds(spent)}"]
+        return [*lines, f"took {seconds(self.elapsed_us)}"]
 
     def body(self) -> Document:
         body: Document = {}

@@ -58,6 +58,8 @@ class ScanReport(Report):
         warnings: Sequence[str] = (),
         retained: Sequence[int | None] = (),
         with_retained: bool = False,
+        elapsed_us: int = 0,
+        graph_us: int = 0,
     ) -> None:
         """
         top: rows of each table, 0: all; not given: TOP of text, all of JSON.
@@ -66,6 +68,8 @@ class ScanReport(Report):
         sampling: the samples that it is made of, None: it has all objects.
         retained: what each of roots alone keeps alive; none: not known.
         with_retained: a person asked for these.
+        elapsed_us: the time of the command so far.
+        graph_us: what the object graph took, if there is one.
         """
         super().__init__(tool_version=tool_version, partial=partial)
         self.info = info
@@ -82,6 +86,8 @@ class ScanReport(Report):
         self.warnings = warnings
         self.retained = [*retained, *[None] * (len(roots) - len(retained))]
         self.with_retained = with_retained
+        self.elapsed_us = elapsed_us
+        self.graph_us = graph_us
 
     def lines(self) -> list[str]:
         known = any(size is not None for size in self.retained)
@@ -108,7 +114,10 @@ class ScanReport(Report):
             lines.append(_profile_line(self.out, self.profile, self.format))
             lines += self._sampling_lines(self.profile)
         phases, peak = self.ledger.phases_us, self.ledger.peak_private_bytes
-        return [*lines, timing_line(phases, peak)]
+        return [
+            *lines,
+            timing_line(self.elapsed_us, phases, self.graph_us, peak),
+        ]
 
     def _sampling_lines(self, profile: ProfileStats) -> list[str]:
         """What samples stand for, or why there are none."""
