@@ -128,12 +128,92 @@ static void print_id(const struct gr_build_id *id, bool is_gnu, char *text,
 		snprintf(text + 2 * i, bytes - 2 * i, "%02x", id->gnu[i]);
 }
 
-static struct gr_error *mismatch(const struct gr_module_file *file,
-				 const char *what, bool is_gnu,
-				 const struct gr_build_id *ours,
-				 const struct gr_build_id *theirs)
+/** What is compared: a file, and the module of a target. */
+struct pair {
+	const struct gr_module_file *file;
+	const char *what;    /* names the target */
+	const char *program; /* its path, if the target tells another; or NULL */
+	bool is_main;
+};
+
+/* Has the file a tag in its dynamic section, with all of @p bits? */
+static bool has_dynamic_tag(const struct gr_elf *elf, int64_t tag,
+			    uint64_t bits)
+{
+	for (size_t i = 0; i < elf->phnum; i++) {
+		Elf64_Phdr header = gr_elf_program_header(elf, i);
+		Elf64_Dyn entry;
+
+		if (header.p_type != PT_DYNAMIC)
+			continue;
+		struct gr_bytes bytes = gr_elf_segment_bytes(elf, &header);
+		for (uint64_t off = 0; off + sizeof(entry) <= bytes.size;
+		     off += sizeof(entry)) {
+			memcpy(&entry, bytes.data + off, sizeof(entry));
+			if (entry.d_tag == tag)
+				return (entry.d_un.d_val & bits) == bits;
+		}
+	}
+	return false;
+}
+
+/* Programs may lie anywhere, as libraries do, and libc can be run; but only
+ * libraries have a name, and a program has an interpreter or says what it is. */
+static bool is_library(const struct gr_elf *elf)
+{
+	bool has_interpreter = false;
+
+	if (elf->header.e_type != ET_DYN)
+		return false;
+	for (size_t i = 0; i < elf->phnum; i++)
+		has_interpreter |= gr_elf_program_header(elf, i).p_type ==
+				   PT_INTERP;
+	return has_dynamic_tag(elf, DT_SONAME, 0) ||
+	       (!has_interpreter &&
+		!has_dynamic_tag(elf, DT_FLAGS_1, DF_1_PIE));
+}
+
+/* The path of the target's program, if it is known and not that of the file. */
+static const char *other_program(const struct gr_module_file *file,
+				 struct gr_auxv auxv,
+				 const struct gr_mappings *files)
+{
+	const struct gr_mapping *mapping =
+		auxv.entry ? gr_mappings_find(files, auxv.entry) : NULL;
+
+	return mapping && mapping->path && strcmp(mapping->path, file->path) ?
+		       mapping->path :
+		       NULL;
+}
+
+/* @p why: how they differ. */
+static struct gr_error *mismatch(const struct pair *pair, const char *why)
+{
+	const char *path = pair->file->path;
+	const char *then = pair->program ? "; the program is " : "";
+	const char *program = pair->program ? pair->program : "";
+
+	if (!pair->is_main)
+		return gr_error_format(GR_ERROR_MISMATCH,
+				       "%s is not the file that %s has mapped "
+				       "(%s)",
+				       path, pair->what, why);
+	if (is_library(&pair->file->elf))
+		return gr_error_format(GR_ERROR_MISMATCH,
+				       "%s is a shared library, and not the "
+				       "program of %s%s%s",
+				       path, pair->what, then, program);
+	return gr_error_format(GR_ERROR_MISMATCH,
+			       "%s is not the program of %s (%s)%s%s", path,
+			       pair->what, why, then, program);
+}
+
+static struct gr_error *mismatch_ids(const struct pair *pair, bool is_gnu,
+				     const struct gr_build_id *ours,
+				     const struct gr_build_id *theirs)
 {
 	char our_text[257] = "", their_text[257] = "";
+	char why[2 * sizeof(our_text) + 32];
 
 	print_id(ours, is_gnu, our_text, sizeof(our_text));
 	print_id(theirs, is_gnu, their_text, sizeof(their_text));
@@ -141,21 +221,18 @@ static struct gr_error *mismatch(const struct gr_module_file *file,
 	int n = strncmp(our_text, their_text, SHORT_ID_CHARS) ?
 			SHORT_ID_CHARS :
 			(int)sizeof(our_text);
-	return gr_error_format(GR_ERROR_MISMATCH,
-			       "%s is not the program of %s (build ids %.*s, "
-			       "%.*s)",
-			       file->path, what, n, our_text, n, their_text);
+	snprintf(why, sizeof(why), "build ids %.*s, %.*s", n, our_text, n,
+		 their_text);
+	return mismatch(pair, why);
 }
 
-static struct gr_error *mismatch_entry(const struct gr_module_file *file,
-				       const char *what, uint64_t entry)
+static struct gr_error *mismatch_entry(const struct pair *pair, uint64_t entry)
 {
-	return gr_error_format(GR_ERROR_MISMATCH,
-			       "%s (entry point 0x%" PRIx64
-			       ") is not the program of %s (entry point "
-			       "0x%" PRIx64 ")",
-			       file->path, file->elf.header.e_entry, what,
-			       entry);
+	char why[96];
+
+	snprintf(why, sizeof(why), "entry points 0x%" PRIx64 ", 0x%" PRIx64,
+		 (uint64_t)pair->file->elf.header.e_entry, entry);
+	return mismatch(pair, why);
 }
 
 // Stripping changes the file but not what is loaded.
@@ -212,16 +289,16 @@ static bool has_other_pages(const struct gr_module_file *file,
 	return false;
 }
 
-static struct gr_error *check_entry(const struct gr_module_file *file,
-				    struct gr_auxv auxv, const char *what)
+static struct gr_error *check_entry(const struct pair *pair,
+				    struct gr_auxv auxv)
 {
-	uint64_t entry = file->elf.header.e_entry;
-	bool is_fixed = file->elf.header.e_type == ET_EXEC;
+	uint64_t entry = pair->file->elf.header.e_entry;
+	bool is_fixed = pair->file->elf.header.e_type == ET_EXEC;
 
 	if (auxv.entry &&
 	    (is_fixed ? auxv.entry != entry :
 			(auxv.entry - entry) % GR_PAGE_BYTES != 0))
-		return mismatch_entry(file, what, auxv.entry);
+		return mismatch_entry(pair, auxv.entry);
 	return NULL;
 }
 
@@ -230,6 +307,8 @@ struct gr_error *gr_module_file_check(const struct gr_module_file *file,
 				      const struct gr_mappings *files,
 				      struct gr_image *image, const char *what)
 {
+	const struct pair pair = { file, what, other_program(file, auxv, files),
+				   is_main };
 	struct gr_error *err = NULL;
 
 	_cleanup_free_ struct mapped_elf *mapped = calloc(1, sizeof(*mapped));
@@ -244,24 +323,21 @@ struct gr_error *gr_module_file_check(const struct gr_module_file *file,
 			if (ours.gnu_bytes == theirs.gnu_bytes &&
 			    !memcmp(ours.gnu, theirs.gnu, ours.gnu_bytes))
 				return NULL;
-			return mismatch(file, what, true, &ours, &theirs);
+			return mismatch_ids(&pair, true, &ours, &theirs);
 		}
 		if (ours.go_bytes && theirs.go_bytes) {
 			if (ours.go_bytes == theirs.go_bytes &&
 			    !memcmp(ours.go, theirs.go, ours.go_bytes))
 				return NULL;
-			return mismatch(file, what, false, &ours, &theirs);
+			return mismatch_ids(&pair, false, &ours, &theirs);
 		}
 	}
 	if (is_main)
-		err = check_entry(file, auxv, what);
+		err = check_entry(&pair, auxv);
 	if (err)
 		return err;
 	if ((is_found && !has_same_segments(&file->elf, &mapped->elf)) ||
 	    has_other_pages(file, image))
-		return gr_error_format(GR_ERROR_MISMATCH,
-				       "%s is not the program of %s (what is "
-				       "mapped there differs)",
-				       file->path, what);
+		return mismatch(&pair, "what is mapped there differs");
 	return NULL;
 }

@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -201,6 +202,23 @@ def test_executable_of_another_build(moved, tmp_path, how):
     # Nor if it is given.
     done = run_cli(["core", other, core], cwd=tmp_path)
     one_line(done, 1, other, "is not the program of", "build ids")
+
+
+def test_a_library_is_no_program(moved, tmp_path):
+    """A library is one, with the name of what it stands in for. That libc can
+    be run makes it no program; and a program of another name is not ours."""
+    exe, core = moved
+    libc = next(line.split()[-1] for line in
+                Path("/proc/self/maps").read_text().splitlines()
+                if "/libc.so" in line)  # fmt: skip
+    done = run_cli(["core", libc, core])
+    one_line(done, 1, f"{libc} is a shared library, and not the program of",
+             "the program is ", f"/{exe.name}")  # fmt: skip
+    other = tmp_path / "other"
+    shutil.copy(build("values", CENTRAL.release, "noopt"), other)
+    done = run_cli(["core", other, core])
+    one_line(done, 1, f"{other} is not the program of", "build ids",
+             "; the program is ", f"/{exe.name}")  # fmt: skip
 
 
 def test_what_lies_beside_is_not_run(moved, tmp_path):

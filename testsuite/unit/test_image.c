@@ -456,26 +456,32 @@ struct identity_case {
 	bool has_header_page;
 	uint64_t given_entry;
 	const char *message; /**< NULL: they belong together. */
+	uint16_t given_type;
 };
 
 static const struct identity_case identity_cases[] = {
-	{ "same GNU build id", "AB", NULL, "AB", NULL, true, EXE_ENTRY, NULL },
+	{ "same GNU build id", "AB", NULL, "AB", NULL, true, EXE_ENTRY, NULL,
+	  ET_EXEC },
 	{ "other GNU build id", "AB", NULL, "AC", NULL, true, EXE_ENTRY,
-	  "(build ids 4143, 4142)" },
-	{ "GNU comes before Go", "AB", "x", "AB", "y", true, EXE_ENTRY, NULL },
-	{ "same Go build id", NULL, "a/b", NULL, "a/b", true, EXE_ENTRY, NULL },
+	  "(build ids 4143, 4142)", ET_EXEC },
+	{ "GNU comes before Go", "AB", "x", "AB", "y", true, EXE_ENTRY, NULL,
+	  ET_EXEC },
+	{ "same Go build id", NULL, "a/b", NULL, "a/b", true, EXE_ENTRY, NULL,
+	  ET_EXEC },
 	{ "other Go build id", NULL, "a/b", NULL, "a/c", true, EXE_ENTRY,
-	  "(build ids a/c, a/b)" },
+	  "(build ids a/c, a/b)", ET_EXEC },
 	{ "one has no build id: not comparable", NULL, "a/b", NULL, NULL, true,
-	  EXE_ENTRY, NULL },
+	  EXE_ENTRY, NULL, ET_EXEC },
 	{ "no build ids, same entry", NULL, NULL, NULL, NULL, true, EXE_ENTRY,
-	  NULL },
+	  NULL, ET_EXEC },
 	{ "no build ids, other entry", NULL, NULL, NULL, NULL, true,
-	  EXE_ENTRY + 16, "(entry point 0x400810)" },
+	  EXE_ENTRY + 16, "(entry points 0x400810, 0x400800)", ET_EXEC },
 	{ "no header page, other build id: not comparable", NULL, "a/b", NULL,
-	  "a/c", false, EXE_ENTRY, NULL },
+	  "a/c", false, EXE_ENTRY, NULL, ET_EXEC },
 	{ "no header page, other entry", NULL, "a/b", NULL, "a/c", false,
-	  EXE_ENTRY + 16, "(entry point 0x400800)" },
+	  EXE_ENTRY + 16, "(entry points 0x400810, 0x400800)", ET_EXEC },
+	{ "a library", "AB", NULL, "AC", NULL, true, EXE_ENTRY,
+	  "is a shared library, and not the program of", ET_DYN },
 };
 
 static void test_identity(void **state)
@@ -487,6 +493,7 @@ static void test_identity(void **state)
 	build_core(&f->core, c->has_header_page ? &f->exe : NULL);
 	build_exe(&f->exe, c->given_gnu, c->given_go);
 	f->exe.header.e_entry = c->given_entry;
+	f->exe.header.e_type = c->given_type;
 	builder_finish(&f->exe);
 	struct gr_error *err = fixture_open(f, f->core.bytes);
 	if (c->message)
