@@ -37,22 +37,20 @@ void gr_residency_deinit(struct gr_residency *r)
 	gr_resident_vector_deinit(&r->ranges);
 }
 
-static struct gr_error *add(struct gr_residency *r, uint32_t mapping,
-			    uint64_t start, uint64_t end, bool is_anonymous)
+/* Append a range, or join it with the one before. */
+static struct gr_error *add(struct gr_residency *r, struct gr_resident range)
 {
 	struct gr_resident *last =
 		r->ranges.size ? &r->ranges.data[r->ranges.size - 1] : NULL;
 
-	if (last && last->mapping == mapping && last->end == start &&
-	    last->is_anonymous == is_anonymous) {
-		last->end = end;
+	if (last && last->mapping == range.mapping &&
+	    last->end == range.start &&
+	    last->is_anonymous == range.is_anonymous &&
+	    last->is_zeros == range.is_zeros) {
+		last->end = range.end;
 		return NULL;
 	}
-	return gr_resident_vector_append(
-		       &r->ranges, (struct gr_resident){ start, end, mapping,
-							 is_anonymous }) ?
-		       NULL :
-		       &gr_enomem;
+	return gr_resident_vector_append(&r->ranges, range) ? NULL : &gr_enomem;
 }
 
 // ------------------------------------------------------------------- process
@@ -171,8 +169,13 @@ static struct gr_error *scan_mapping(struct process *p, uint32_t mapping,
 			return error_ended(p);
 		for (int i = 0; !err && i < n; i++) {
 			p->found_bytes += regions[i].end - regions[i].start;
-			err = add(r, mapping, regions[i].start, regions[i].end,
-				  !(regions[i].categories & SCAN_FILE));
+			err = add(r, (struct gr_resident){
+					     .start = regions[i].start,
+					     .end = regions[i].end,
+					     .mapping = mapping,
+					     .is_anonymous =
+						     !(regions[i].categories &
+						       SCAN_FILE) });
 		}
 		start = args.walk_end;
 		if (!err)
@@ -206,8 +209,12 @@ static struct gr_error *read_pagemap(struct process *p, uint32_t mapping,
 			if (!(entries[i] & PAGEMAP_PRESENT))
 				continue;
 			p->found_bytes += GR_PAGE_BYTES;
-			err = add(r, mapping, page, page + GR_PAGE_BYTES,
-				  !(entries[i] & PAGEMAP_FILE));
+			err = add(r, (struct gr_resident){
+					     .start = page,
+					     .end = page + GR_PAGE_BYTES,
+					     .mapping = mapping,
+					     .is_anonymous = !(entries[i] &
+							       PAGEMAP_FILE) });
 		}
 		start += n * GR_PAGE_BYTES;
 		if (!err)
@@ -270,25 +277,90 @@ static bool is_by_kernel(const struct gr_elf *elf)
 	return false;
 }
 
-/* Add the parts of a segment that the file has: the rest are holes. */
-static struct gr_error *add_segment(struct gr_residency *r, uint32_t mapping,
-				    int fd, const Elf64_Phdr *header,
-				    uint64_t *found_bytes)
+/** Reads the segments of a core. */
+struct reader {
+	const struct gr_image *image;
+	struct gr_residency *residency;
+	int fd; /**< Of the core, to find holes; -1: none is looked for. */
+	bool with_zeros; /**< Tell pages of zeros apart; holes are zeros. */
+	uint64_t found_bytes; /**< Of segments, that are in no hole. */
+	uint64_t file_bytes;  /**< Of segments. */
+};
+
+/* Add [start, end) of the mapping, which begins at @p off of the file, with its
+ * pages of zeros apart. */
+static struct gr_error *add_pages(struct reader *r, struct gr_resident range,
+				  const uint8_t *data)
+{
+	enum { POLL_BYTES = 4 << 20 };
+	uint64_t end = range.end;
+	struct gr_error *err = NULL;
+
+	while (!err && range.start < end) {
+		range.end = (range.start | (GR_PAGE_BYTES - 1)) + 1;
+		if (range.end > end || !range.end)
+			range.end = end;
+		uint64_t bytes = range.end - range.start;
+		range.is_zeros = !data[0] && !memcmp(data, data + 1, bytes - 1);
+		err = add(r->residency, range);
+		if (!err && range.start % POLL_BYTES == 0)
+			err = gr_source_poll(r->image->target);
+		data += bytes;
+		range.start = range.end;
+	}
+	return err;
+}
+
+/* Add [start, end) of a segment, from offsets of the file. */
+static struct gr_error *add_part(struct reader *r, struct gr_resident range,
+				 uint64_t off, bool is_hole)
+{
+	if (range.start == range.end)
+		return NULL;
+	if (r->with_zeros && !is_hole)
+		return add_pages(r, range, r->image->core.elf.file.data + off);
+	range.is_zeros = is_hole;
+	return !is_hole || r->with_zeros ? add(r->residency, range) : NULL;
+}
+
+/* The next bytes of the file from @p at on, before @p end, that are in no hole. A
+ * file system that does not tell has no holes. */
+static void find_data(int fd, off_t at, off_t end, off_t *data, off_t *hole)
+{
+	*data = fd < 0 ? at : lseek(fd, at, SEEK_DATA);
+	if (*data < 0 && errno == ENXIO)
+		*data = end;
+	if (*data < at)
+		*data = at;
+	if (*data > end)
+		*data = end;
+	*hole = fd < 0 ? end : lseek(fd, *data, SEEK_HOLE);
+	if (*hole <= *data || *hole > end)
+		*hole = end;
+}
+
+/* Add a segment: what the file has of it, and the holes if they are wanted. */
+static struct gr_error *add_segment(struct reader *r, uint32_t mapping,
+				    const Elf64_Phdr *header)
 {
 	off_t at = header->p_offset, end = at + header->p_filesz;
+	uint64_t addr = header->p_vaddr - header->p_offset; // of the file
 	struct gr_error *err = NULL;
 
 	while (!err && at < end) {
-		off_t data = fd < 0 ? at : lseek(fd, at, SEEK_DATA);
-		off_t hole = fd < 0 ? end : lseek(fd, data, SEEK_HOLE);
+		off_t data, hole;
 
-		if (data < at || data >= end || hole <= data)
-			break;
-		if (hole > end)
-			hole = end;
-		*found_bytes += hole - data;
-		uint64_t start = header->p_vaddr + (data - header->p_offset);
-		err = add(r, mapping, start, start + (hole - data), true);
+		find_data(r->fd, at, end, &data, &hole);
+		struct gr_resident range = { .start = addr + at,
+					     .end = addr + data,
+					     .mapping = mapping,
+					     .is_anonymous = true };
+		err = add_part(r, range, at, true);
+		range.start = addr + data;
+		range.end = addr + hole;
+		if (!err)
+			err = add_part(r, range, data, false);
+		r->found_bytes += hole - data;
 		at = hole;
 	}
 	return err;
@@ -320,16 +392,14 @@ static struct gr_error *add_mappings(const struct gr_image *image,
 }
 
 /* Add what the file has. Segments come in the order of their headers. */
-static struct gr_error *add_segments(const struct gr_image *image,
-				     struct gr_residency *r, int fd,
-				     uint64_t *found_bytes,
-				     uint64_t *file_bytes)
+static struct gr_error *add_segments(struct reader *r)
 {
-	const struct gr_elf *elf = &image->core.elf;
-	const struct gr_mapping_vector *list = &r->mappings.list;
-	struct gr_error *err = add_mappings(image, r);
+	const struct gr_elf *elf = &r->image->core.elf;
+	const struct gr_mapping_vector *list = &r->residency->mappings.list;
+	struct gr_error *err = NULL;
 	size_t next = 0;
 
+	r->found_bytes = r->file_bytes = 0;
 	for (size_t i = 0; !err && i < elf->phnum && next < list->size; i++) {
 		Elf64_Phdr header = gr_elf_program_header(elf, i);
 
@@ -341,31 +411,35 @@ static struct gr_error *add_segments(const struct gr_image *image,
 		if (header.p_filesz > header.p_memsz ||
 		    header.p_offset > elf->file.size ||
 		    header.p_filesz > elf->file.size - header.p_offset ||
-		    header.p_filesz > elf->file.size - *file_bytes)
+		    header.p_filesz > elf->file.size - r->file_bytes)
 			continue;
-		*file_bytes += header.p_filesz;
-		err = add_segment(r, mapping, fd, &header, found_bytes);
+		r->file_bytes += header.p_filesz;
+		err = add_segment(r, mapping, &header);
 		if (!err)
-			err = gr_source_poll(image->target);
+			err = gr_source_poll(r->image->target);
 	}
 	return err;
 }
 
 static struct gr_error *read_core(const struct gr_image *image,
-				  struct gr_residency *r)
+				  struct gr_residency *ret)
 {
-	bool by_kernel = is_by_kernel(&image->core.elf);
-	uint64_t found_bytes = 0, file_bytes = 0;
-	_cleanup_close_ int fd = by_kernel ? open(image->target->core_path,
-						  O_RDONLY | O_CLOEXEC) :
-					     -1;
-	struct gr_error *err =
-		add_segments(image, r, fd, &found_bytes, &file_bytes);
+	_cleanup_close_ int fd =
+		open(image->target->core_path, O_RDONLY | O_CLOEXEC);
+	struct reader r = { .image = image, .residency = ret, .fd = fd };
+	struct gr_error *err = add_mappings(image, ret);
 
+	if (!err && fd >= 0 && is_by_kernel(&image->core.elf))
+		err = add_segments(&r);
+	if (r.found_bytes < r.file_bytes)
+		ret->kind = GR_RESIDENCY_ANONYMOUS;
+	if (err || ret->kind == GR_RESIDENCY_ANONYMOUS)
+		return err;
 	// A copy without holes tells as little as a core of gdb.
-	r->kind = fd >= 0 && found_bytes < file_bytes ? GR_RESIDENCY_ANONYMOUS :
-							GR_RESIDENCY_UNKNOWN;
-	return err;
+	ret->kind = GR_RESIDENCY_UNKNOWN;
+	ret->ranges.size = 0;
+	r.with_zeros = true;
+	return add_segments(&r);
 }
 
 // --------------------------------------------------------------- saved files

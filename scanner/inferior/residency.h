@@ -34,7 +34,8 @@ static inline bool gr_is_c_arena_pointer(uint64_t word)
 
 /** What is known. */
 enum gr_residency_kind {
-	/** Nothing: the ranges are all memory that can be read. */
+	/** Nothing: the ranges are all memory that can be read, and those of
+	 * zeros are apart. */
 	GR_RESIDENCY_UNKNOWN,
 	/** The ranges are the anonymous pages, or a few more. */
 	GR_RESIDENCY_ANONYMOUS,
@@ -47,6 +48,9 @@ struct gr_resident {
 	uint64_t start, end;
 	uint32_t mapping;  /**< Index of the mapping that holds them. */
 	bool is_anonymous; /**< No pages of a file or of shared memory. */
+	/** Pages of zeros. Known of cores of which nothing is known: many of
+	 * these pages may be ones that the process has never had. */
+	bool is_zeros;
 };
 GR_VECTOR(gr_resident_vector, struct gr_resident);
 

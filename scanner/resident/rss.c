@@ -187,8 +187,11 @@ static struct gr_error *add_all(struct adder *a, const struct gr_residency *r,
 		rss->total_bytes += bytes;
 		if (range->is_anonymous)
 			rss->anonymous_bytes += bytes;
-		err = add_range(a, classes[range->mapping], range->start,
-				range->end);
+		if (range->is_zeros)
+			add(a, GR_RSS_ZEROS, range->start, range->end);
+		else
+			err = add_range(a, classes[range->mapping],
+					range->start, range->end);
 	}
 	return err;
 }

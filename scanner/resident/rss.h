@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * rss: where the resident memory is: every resident page, or part of one,
- * belongs to one class, so that the classes add up.
+ * belongs to one class, so that the classes add up. Of a core that does not tell
+ * which pages were resident, so do all pages that it has, and those of zeros,
+ * which the process may never have had, are one class.
  */
 #ifndef GR_RSS_H
 #define GR_RSS_H
@@ -36,7 +38,9 @@ struct gr_scan;
 	X(C_HEAP, "c_heap", "C heap (glibc)")                                  \
 	X(SHARED, "shared", "shared memory")                                   \
 	X(OTHER, "other_anonymous", "named anonymous memory")                  \
-	X(UNKNOWN, "unknown", "unknown")
+	X(UNKNOWN, "unknown", "unknown")                                       \
+	X(ZEROS, "zero_pages",                                                 \
+	  "pages of zeros, which may never have been touched")
 
 enum gr_rss_class {
 #define X(id, name, text) GR_RSS_##id,

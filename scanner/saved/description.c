@@ -142,6 +142,19 @@ static bool is_range_good(const struct gr_residency *r, size_t i)
 		range[-1].end <= range->start);
 }
 
+static void code_flags(struct gr_coder *c, struct gr_resident *range)
+{
+	enum { ANONYMOUS = 1, ZEROS = 2 };
+	uint32_t flags = (range->is_anonymous ? ANONYMOUS : 0) |
+			 (range->is_zeros ? ZEROS : 0);
+
+	gr_code_u32(c, &flags);
+	if (flags > (ANONYMOUS | ZEROS))
+		c->is_bad = true;
+	range->is_anonymous = flags & ANONYMOUS;
+	range->is_zeros = flags & ZEROS;
+}
+
 static void code_residency(struct gr_coder *c, struct gr_saved *stored)
 {
 	struct gr_residency *r = &stored->residency;
@@ -163,7 +176,7 @@ static void code_residency(struct gr_coder *c, struct gr_saved *stored)
 
 		code_range(c, &at, &range->start, &range->end);
 		gr_code_u32(c, &range->mapping);
-		gr_code_bool(c, &range->is_anonymous);
+		code_flags(c, range);
 		if (!is_range_good(r, i))
 			c->is_bad = true;
 	}

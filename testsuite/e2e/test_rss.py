@@ -384,13 +384,14 @@ def file_bytes_of_core(pid):
 
 
 @pytest.mark.parametrize("variant", CORES, ids=variant_id)
-def test_cores(resident, variant):
+def test_cores(resident, variant, tmp_path):
     """The anonymous memory of a core of the kernel is that of the process
     just before; a core of gdb does not tell."""
     process = resident(variant)
     # gdb reads pages that were not there; some kernels count them afterwards.
     gcore = gdb_core(process)
-    live = classes_of(asked(process))
+    standing_still = asked(process)
+    live = classes_of(standing_still)
     anonymous = smaps_bytes(process.pid, "Anonymous")
     files = file_bytes_of_core(process.pid)
     core = kernel_core(process)
@@ -411,7 +412,21 @@ def test_cores(resident, variant):
     document = json.loads(done.stdout)
     assert document["residency"] == "unknown"
     assert document["rss_bytes"] is document["anonymous_bytes"] is None
-    assert classes_of(document)["go_heap_live"]
+    found = classes_of(document)
+    zeros = found.pop("zero_pages")
+    # The rest is what is not zeros, so that the process has had all of it, but
+    # for pages of files.
+    assert document["total_bytes"] > zeros > 0
+    assert sum(found.values()) <= standing_still["rss_bytes"] + files
+    # A 256th of the objects is zeros itself.
+    kept = process.truth["kept"]
+    assert kept * 0.98 < found["go_heap_live"] <= live["go_heap_live"]
+    assert found["go_heap_garbage"] <= live["go_heap_garbage"]
+    saved = tmp_path / "saved"
+    done = run_cli(["core", process.exe, gcore, "save", saved])
+    assert done.returncode == 0, done.stderr
+    done = run_cli(["open", saved, "rss", "--json"])
+    assert json.loads(done.stdout)["classes"] == document["classes"]
 
 
 def test_overview(resident):
@@ -446,7 +461,8 @@ def test_overview_of_gcore(resident):
         for line in done.stdout.splitlines()
         if line.startswith("resident: ")
     ]
-    assert line.startswith("resident: not known; ")
+    assert line.startswith("resident: not known; the core has ")
+    assert line.endswith(" of zeros, which may never have been touched")
     assert " Go heap in use" in line
     done = run_cli(["core", process.exe, core, "overview", "--json"])
     found = json.loads(done.stdout)["resident"]

@@ -195,10 +195,17 @@ def test_resident_of_a_process(make):
         "rss_bytes": 3 << 20,
         "anonymous_bytes": None,
     }
-    unknown = report(make, resident=make.rss("unknown", go_heap_live=9))
+    unknown = report(
+        make,
+        resident=make.rss(
+            "unknown", go_heap_live=99, unknown=1, zero_pages=100_000
+        ),
+    )
     [line] = [x for x in unknown.lines() if x.startswith("resident: ")]
-    assert line.startswith("resident: not known; ")
-    assert line.endswith("9 B Go heap in use")
+    assert line == (
+        "resident: not known; the core has 100 B: 99 B Go heap in use, 1 B "
+        "unknown, beside 97.7 kB of zeros, which may never have been touched"
+    )
     assert unknown.document()["resident"] == {
         "residency": "unknown",
         "rss_bytes": None,

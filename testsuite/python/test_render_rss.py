@@ -61,6 +61,31 @@ def test_settings(make):
     assert "GOGC" not in text
 
 
+def test_pages_of_zeros_are_counted_apart(make):
+    """Nothing of a core that does not tell is called resident, and what may
+    never have been touched is no part of what it has."""
+    found = make.rss(
+        "unknown", go_heap_live=3 << 20, unknown=1 << 20, zero_pages=1 << 30
+    )
+    assert report(found).lines()[:6] == [
+        "4.0 MB in the core, beside 1.0 GB of zeros, which may never have "
+        "been touched; which pages were resident is not known",
+        "objects, which a heap profile counts: 3.0 MB, beside those in pages "
+        "of zeros",
+        "the rest: 1.0 MB, of which unknown 1.0 MB",
+        "",
+        "  3.0 MB  75.0 %  ########################  go heap live",
+        "  1.0 MB  25.0 %  ########                  unknown",
+    ]
+    document = report(found).document()
+    assert document["classes"][-1] == {"name": "zero_pages", "bytes": 1 << 30}
+    assert document["total_bytes"] == (4 << 20) + (1 << 30)
+    head = report(make.rss("unknown", go_heap_live=3 << 20)).lines()[0]
+    assert head == (
+        "3.0 MB in the core; which pages were resident is not known"
+    )
+
+
 def test_nothing(make):
     assert report(make.rss()).lines()[0].startswith("0 B resident")
 

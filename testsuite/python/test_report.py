@@ -496,6 +496,35 @@ def test_what_has_not_stopped_it(kind, origin, has_overview, shown):
     assert first._stopped(found) == shown
 
 
+@pytest.mark.parametrize(
+    "residency, title, size, more",
+    (
+        ("exact", "Resident", "1.0 GB", "page by page (Rss)"),
+        ("anonymous", "Resident", "1.0 GB", "of anonymous memory, at most"),
+        ("unknown", "In the core", "4.0 MB",
+         "beside 1020.0 MB of zeros, which may never have been touched; "
+         "which pages were resident is not known"),
+    ),
+)  # fmt: skip
+def test_resident_is_what_was_so(residency, title, size, more):
+    """Pages of zeros that a core has may be ones that the process never had:
+    neither the first screen nor the section counts them."""
+    zeros = (1020 << 20) if residency == "unknown" else 0
+    classes = [{"name": "go_heap_live", "bytes": (1 << 30) - zeros},
+               {"name": "zero_pages", "bytes": zeros}]  # fmt: skip
+    rss = {
+        "residency": residency, "total_bytes": 1 << 30, "texts": {},
+        "classes": classes,
+        "go": {"gogc": None, "memory_limit": None, "goal_bytes": None,
+               "next_gc_frees_bytes": 0},
+    }  # fmt: skip
+    assert first._memory(rss) == (title, size, more)
+    text = "".join(Seen(page(document(rss=rss))).texts)
+    assert ("Resident memory" in text) == (residency != "unknown")
+    assert f"{size} are resident" in text or residency != "exact"
+    assert "zero_pages" not in text.partition('"schema"')[0]
+
+
 def test_one_suspect_has_its_size_once():
     row = {"name": "main.a", "retained_bytes": 3 << 20}
     for rows, text in (

@@ -2,6 +2,7 @@
 /* image: ranges; cores and the executables that they need. */
 #include "image_checks.h"
 #include "inferior/image_internal.h"
+#include "inferior/residency.h"
 
 enum {
 	EXE_TEXT = 0x400000,
@@ -502,6 +503,49 @@ static void test_identity(void **state)
 		fail_msg("%s", err->message);
 }
 
+/* --- what a core tells of residency ----------------------------------- */
+
+/* A page, two of zeros, and one with a last byte that is not. */
+static void build_core_with_zeros(struct elf_builder *b)
+{
+	builder_init(b, ET_CORE);
+	add_core_notes(b);
+	Elf64_Phdr *header =
+		builder_load(b, HEAP, 4 * PAGE, PF_R | PF_W, CORE_SALT);
+	uint8_t *pages = b->file + header->p_offset;
+
+	memset(pages + PAGE, 0, 3 * PAGE);
+	pages[4 * PAGE - 1] = 1;
+	builder_finish(b);
+}
+
+/* A core without holes does not tell what was resident. Its pages of zeros may
+ * be ones that the process never had. */
+static void test_zeros(void **state)
+{
+	static const struct gr_resident ranges[] = {
+		{ HEAP, HEAP + PAGE, 0, true, false },
+		{ HEAP + PAGE, HEAP + 3 * PAGE, 0, true, true },
+		{ HEAP + 3 * PAGE, HEAP + 4 * PAGE, 0, true, false },
+	};
+	_cleanup_(gr_cleanup_fixture) struct fixture *f = calloc(1, sizeof(*f));
+	struct gr_residency r = { 0 };
+
+	(void)state;
+	build_exe(&f->exe, NULL, "go-id");
+	build_core_with_zeros(&f->core);
+	assert_null(fixture_open(f, f->core.bytes));
+	assert_null(gr_residency_read(f->image, &r));
+	assert_int_equal(r.kind, GR_RESIDENCY_UNKNOWN);
+	assert_int_equal(r.ranges.size, GR_ARRAY_SIZE(ranges));
+	for (size_t i = 0; i < GR_ARRAY_SIZE(ranges); i++) {
+		assert_int_equal(r.ranges.data[i].start, ranges[i].start);
+		assert_int_equal(r.ranges.data[i].end, ranges[i].end);
+		assert_int_equal(r.ranges.data[i].is_zeros, ranges[i].is_zeros);
+	}
+	gr_residency_deinit(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -511,6 +555,7 @@ int main(void)
 						core_teardown),
 		cmocka_unit_test_setup_teardown(test_core_facts, core_setup,
 						core_teardown),
+		cmocka_unit_test(test_zeros),
 	};
 
 	return ROWS_RUN("ranges of a core", range_cases, test_core_range) +

@@ -18,7 +18,7 @@ static void fill_lists(struct gr_saved *stored, struct gr_mapping *mapping,
 	stored->segments.list.data = mapping;
 	stored->segments.list.size = 1;
 	stored->files.list = stored->segments.list;
-	*resident = (struct gr_resident){ 0x1000, 0x2000, 0, true };
+	*resident = (struct gr_resident){ 0x1000, 0x2000, 0, true, true };
 	stored->has_residency = true;
 	stored->residency = (struct gr_residency){
 		.kind = GR_RESIDENCY_EXACT,
@@ -59,6 +59,7 @@ static void test_description(void **state)
 {
 	static const struct format_digest digests[] = {
 		{ 2, 0xf474c7221c1b6c8d },
+		{ 3, 0x7f19be36bfc31243 },
 	};
 	struct gr_saved stored = {
 		.tables_version = 1,
@@ -95,6 +96,12 @@ static void test_description(void **state)
 	gr_byte_vector_deinit(&coder.out);
 }
 
+/* Anonymous, and not of zeros. */
+#define RANGE(start, end, mapping)               \
+	{                                        \
+		start, end, mapping, true, false \
+	}
+
 /* A range lies in its mapping, and they rise. */
 static void test_resident_ranges(void **state)
 {
@@ -104,28 +111,28 @@ static void test_resident_ranges(void **state)
 		bool is_bad;
 	} rows[] = {
 		{ "apart",
-		  { { 0x1000, 0x2000, 0, true }, { 0x2000, 0x3000, 0, true } },
+		  { RANGE(0x1000, 0x2000, 0), RANGE(0x2000, 0x3000, 0) },
 		  false },
 		{ "of two",
-		  { { 0x2000, 0x3000, 0, true }, { 0x4000, 0x5000, 1, true } },
+		  { RANGE(0x2000, 0x3000, 0), RANGE(0x4000, 0x5000, 1) },
 		  false },
 		{ "behind",
-		  { { 0x1000, 0x2000, 0, true }, { 0x2000, 0x4000, 0, true } },
+		  { RANGE(0x1000, 0x2000, 0), RANGE(0x2000, 0x4000, 0) },
 		  true },
 		{ "before",
-		  { { 0x0000, 0x2000, 0, true }, { 0x2000, 0x3000, 0, true } },
+		  { RANGE(0x0000, 0x2000, 0), RANGE(0x2000, 0x3000, 0) },
 		  true },
 		{ "overlap",
-		  { { 0x1000, 0x2800, 0, true }, { 0x2000, 0x3000, 0, true } },
+		  { RANGE(0x1000, 0x2800, 0), RANGE(0x2000, 0x3000, 0) },
 		  true },
 		{ "back",
-		  { { 0x2000, 0x3000, 0, true }, { 0x1000, 0x2000, 0, true } },
+		  { RANGE(0x2000, 0x3000, 0), RANGE(0x1000, 0x2000, 0) },
 		  true },
 		{ "another first",
-		  { { 0x4000, 0x5000, 1, true }, { 0x1000, 0x2000, 0, true } },
+		  { RANGE(0x4000, 0x5000, 1), RANGE(0x1000, 0x2000, 0) },
 		  true },
 		{ "no mapping",
-		  { { 0x1000, 0x2000, 0, true }, { 0x4000, 0x5000, 2, true } },
+		  { RANGE(0x1000, 0x2000, 0), RANGE(0x4000, 0x5000, 2) },
 		  true },
 	};
 	struct gr_mapping mappings[] = {
@@ -251,6 +258,7 @@ static void test_pages(void **state)
 {
 	static const struct format_digest digests[] = {
 		{ 2, 0x4d7511a370d5a9b5 },
+		{ 3, 0x4d7511a370d5a9b5 },
 	};
 	struct gr_batch_writer *w = gr_batch_writer_create();
 	struct gr_page_words *page = calloc(1, sizeof(*page));
@@ -295,6 +303,7 @@ static void test_container(void **state)
 {
 	static const struct format_digest digests[] = {
 		{ 2, 0x5a6bca0813b7dfb1 },
+		{ 3, 0xda759866aebe9c68 },
 	};
 	const uint8_t kinds[] = { GR_FRAME_END,	   GR_FRAME_DESCRIPTION,
 				  GR_FRAME_MODULE, GR_FRAME_TABLES,

@@ -17,6 +17,7 @@ from .leaks import leaks_line
 from .ledger import gap_lines, gaps_document, total_document
 from .panic import cause_text, is_sent
 from .report import BOTH, LOWER_BOUNDS, Report, partial_lines
+from .rss import ZEROS, beside_zeros, zero_bytes
 from .scan import Ranked, merged_roots, ranking, root_document
 from .suspects import commands, overview_line
 from .table import of_how_many, table
@@ -265,7 +266,11 @@ _GROUPS = {
 def _resident_text(resident: Rss) -> str:
     """The classes that have a hundredth of the memory or more."""
     groups: dict[str, int] = {}
+    zeros = zero_bytes(resident.classes)
+    whole = resident.total_bytes - zeros
     for row in resident.classes:
+        if row.name == ZEROS:
+            continue
         is_runtime = row.name.startswith("go_runtime")
         other = "Go runtime" if is_runtime else "other"
         group = _GROUPS.get(row.name, other)
@@ -273,13 +278,13 @@ def _resident_text(resident: Rss) -> str:
     parts = [
         f"{human_bytes(size)} {group}"
         for group, size in sorted(groups.items(), key=lambda g: -g[1])
-        if size * 100 >= resident.total_bytes
+        if size * 100 >= whole
     ]
-    total = human_bytes(resident.total_bytes)
+    total = human_bytes(whole)
     if resident.residency == "unknown":
         return (
-            "resident: not known; the core has all memory, resident or not: "
-            f"{total}: {', '.join(parts)}"
+            f"resident: not known; the core has {total}: "
+            f"{', '.join(parts)}{beside_zeros(zeros)}"
         )
     if resident.residency == "anonymous":
         total = f"at most {total} anonymous"
@@ -467,7 +472,10 @@ def _next(report: OverviewReport) -> Section:
     more = (["dominators"], "what keeps how much alive, in more detail")
     if _blocked(report).lines:  # instead: all fits on one screen
         more = (["hung"], "why goroutines wait, and for whom")
-    rss = (["rss"], "where the resident memory is, beyond the heap")
+    found = report.resident
+    is_known = not found or found.residency != "unknown"
+    memory = "the resident memory" if is_known else "the core's memory"
+    rss = (["rss"], f"where {memory} is, beyond the heap")
     others = [
         more,
         (["scan"], "all tables: roots and types by bytes and objects"),

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from .report import Report, partial_lines
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _BAR = 24  # characters of the longest bar
 _NO_LIMIT = 2**63 - 1
 _OBJECTS = ("go_heap_live", "go_heap_garbage")
+ZEROS = "zero_pages"
 _NAMED = 3  # classes of the rest, if they have a hundredth of it
 _CONSEQUENCE = "live objects may count as garbage"
 
@@ -24,9 +25,21 @@ _HEADS = {
     "exact": "{} resident (Rss), page by page",
     "anonymous": "at most {} of anonymous memory were resident; "
     "nothing is known of pages of files",
-    "unknown": "{} of memory; the core does not tell which pages were "
-    "resident",
+    "unknown": "{} in the core{}; which pages were resident is not known",
 }
+
+
+def zero_bytes(classes: Iterable[RssClass]) -> int:
+    """The pages of zeros of a core that does not tell what was resident."""
+    return sum(c.bytes for c in classes if c.name == ZEROS)
+
+
+def beside_zeros(count: int) -> str:
+    """Pages of zeros may be ones that the process has never had."""
+    if not count:
+        return ""
+    size = human_bytes(count)
+    return f", beside {size} of zeros, which may never have been touched"
 
 
 class RssReport(Report):
@@ -39,10 +52,15 @@ class RssReport(Report):
     ) -> None:
         super().__init__(tool_version=tool_version, partial=partial)
         self.found = found
+        self.zero_bytes = zero_bytes(found.classes)
+        # What the table has.
+        self.whole = found.total_bytes - self.zero_bytes
 
     def lines(self) -> list[str]:
         found = self.found
-        head = _HEADS[found.residency].format(human_bytes(found.total_bytes))
+        head = _HEADS[found.residency].format(
+            human_bytes(self.whole), beside_zeros(self.zero_bytes)
+        )
         return [
             head,
             *partial_lines(self.partial, _CONSEQUENCE),
@@ -62,7 +80,9 @@ class RssReport(Report):
 
     def _classes(self) -> list[RssClass]:
         """What has memory, the largest first."""
-        classes = [c for c in self.found.classes if c.bytes]
+        classes = [
+            c for c in self.found.classes if c.bytes and c.name != ZEROS
+        ]
         return sorted(classes, key=lambda c: -c.bytes)
 
     def _beside_a_profile(self) -> list[str]:
@@ -70,9 +90,11 @@ class RssReport(Report):
         rest = [c for c in self._classes() if c.name not in _OBJECTS]
         rest_bytes = sum(c.bytes for c in rest)
         untouched = self.found.untouched_bytes
-        counted = human_bytes(self.found.total_bytes - rest_bytes)
+        counted = human_bytes(self.whole - rest_bytes)
         if untouched:
             counted += f", beside {human_bytes(untouched)} not resident"
+        elif self.zero_bytes:
+            counted += ", beside those in pages of zeros"
         parts = [
             f"{c.text} {human_bytes(c.bytes)}"
             for c in rest[:_NAMED]
@@ -94,7 +116,7 @@ class RssReport(Report):
             [
                 (
                     human_bytes(c.bytes),
-                    percent(c.bytes, self.found.total_bytes),
+                    percent(c.bytes, self.whole),
                     "#" * max(1, _BAR * c.bytes // largest),
                     c.text,
                 )

@@ -55,8 +55,9 @@ give back to the system, and what is allocated and was never touched.
 
 Of a process, the classes add up to its Rss (residency: exact). A core of the
 kernel has the anonymous pages (anonymous); their sum is an upper bound. Other
-cores do not tell which pages were resident (unknown): the classes are then all
-memory that the core has.""",
+cores do not tell which pages were resident (unknown): the classes are then what
+the core has, and pages of zeros are counted apart, because the process may
+never have touched them.""",
     COMMON,
     details="""\
 The kernel says which pages are resident (/proc/PID/smaps and pagemap), and

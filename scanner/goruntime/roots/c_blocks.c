@@ -151,7 +151,7 @@ struct gr_error *gr_c_blocks_read(struct gr_runtime *rt,
 				s.at = m->start;
 		}
 		last = range->mapping;
-		if (s.mapping && range->is_anonymous)
+		if (s.mapping && range->is_anonymous && !range->is_zeros)
 			err = search_range(&s, range->start, range->end);
 		if (!err)
 			err = gr_runtime_step(rt, 1);

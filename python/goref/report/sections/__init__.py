@@ -47,7 +47,7 @@ PARTS = (
     Part("waits", "Waiting", waits.waits),
     Part("goroutines", "Goroutines", goroutines.goroutines),
     Part("leaks", "Leaks", goroutines.leaks),
-    Part("rss", "Resident", resident.resident),
+    Part("rss", "Memory", resident.resident),
     Part("stop", "Stop", first.stop),
     Part("about", "About", about.about),
 )

@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...render.rss import beside_zeros
 from ...render.units import counted, human_bytes, percent
 from ..findings import Finding, ended_text, findings
 from ..markup import code, el, empty, section, unbroken
 from .parts import missing, own_calls, stack
+from .resident import zero_pages
 
 if TYPE_CHECKING:
     from ..markup import Child, Element
@@ -90,9 +92,7 @@ def _facts(document: Mapping[str, Any]) -> list[Element]:
     ]
     rss = document.get("rss")
     if rss:
-        rows.append(
-            ("Resident", human_bytes(rss["total_bytes"]), _residency(rss))
-        )
+        rows.append(_memory(rss))
     overview = document.get("overview")
     if overview:
         total = overview["goroutines"]["total"]
@@ -105,11 +105,19 @@ def _facts(document: Mapping[str, Any]) -> list[Element]:
     ]  # fmt: skip
 
 
-def _residency(rss: Mapping[str, Any]) -> str:
-    return {
-        "exact": "page by page (Rss)",
-        "anonymous": "of anonymous memory, at most",
-    }.get(rss["residency"], "in the core; residency is not known")
+def _memory(rss: Mapping[str, Any]) -> tuple[str, str, str]:
+    """A core that does not tell which pages were resident has pages of zeros
+    that the process may never have had."""
+    size = human_bytes(rss["total_bytes"])
+    if rss["residency"] == "exact":
+        return "Resident", size, "page by page (Rss)"
+    if rss["residency"] == "anonymous":
+        return "Resident", size, "of anonymous memory, at most"
+    zeros = zero_pages(rss)
+    text = "which pages were resident is not known"
+    if zeros:
+        text = f"{beside_zeros(zeros)[2:]}; {text}"
+    return "In the core", human_bytes(rss["total_bytes"] - zeros), text
 
 
 def _states(overview: Mapping[str, Any]) -> str:

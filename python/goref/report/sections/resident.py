@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...render.rss import ZEROS, beside_zeros
 from ...render.units import human_bytes
 from ..markup import note, section
 from .parts import command, missing
@@ -18,28 +19,38 @@ _LEADS = {
     "exact": "{} are resident (Rss). Each resident page is in one class.",
     "anonymous": "At most {} of anonymous memory were resident. Nothing is "
     "known of pages of files.",
-    "unknown": "The core has {} of memory, and does not tell which pages "
-    "were resident.",
+    "unknown": "The core has {}{}; which pages were resident is not known.",
 }
+
+
+def zero_pages(found: Mapping[str, Any]) -> int:
+    """The bytes of pages of zeros in a core that does not tell which pages
+    were resident."""
+    return sum(r["bytes"] for r in found["classes"] if r["name"] == ZEROS)
 
 
 def resident(document: Mapping[str, Any]) -> Element:
     title = "Resident memory"
     found = document.get("rss")
+    if found and found["residency"] == "unknown":
+        title = "Memory in the core"
     if found is None:
         reason = missing(document, "rss", "where the resident memory is")
         return section("rss", title, None, reason)
-    whole = found["total_bytes"]
+    zeros = zero_pages(found)
+    whole = found["total_bytes"] - zeros
     parts = [
         Part(found["texts"].get(row["name"], row["name"]), row["bytes"],
              colour=i)
         for i, row in enumerate(found["classes"])
-        if row["bytes"]
+        if row["bytes"] and row["name"] != ZEROS
     ]  # fmt: skip
     return section(
         "rss",
         title,
-        _LEADS[found["residency"]].format(human_bytes(whole)),
+        _LEADS[found["residency"]].format(
+            human_bytes(whole), beside_zeros(zeros)
+        ),
         stacked("rss-classes", parts, whole),
         note(_collector(found["go"])),
         command(f"{document['command']} rss"),
