@@ -149,6 +149,21 @@ static struct gr_error *find_parts(struct finder *f)
 	return err;
 }
 
+/* What each of the vertices of one root keeps, as a sum, and whether they keep
+ * more together. */
+static uint64_t sum_of(const struct finder *f, const struct part *parts,
+		       size_t count, bool *may_be_more)
+{
+	struct gr_graph *g = f->scan->graph->graph;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += g->retained[parts[i].vertex];
+	*may_be_more = count > 1 &&
+		       sum < f->result->roots[parts->rank].total.bytes;
+	return sum;
+}
+
 /* What the vertices of one root keep together. */
 static struct gr_error *keeps(const struct finder *f, const struct part *parts,
 			      size_t count, uint64_t *ret)
@@ -156,20 +171,22 @@ static struct gr_error *keeps(const struct finder *f, const struct part *parts,
 	struct gr_graph *g = f->scan->graph->graph;
 	const struct gr_poll poll = { gr_scan_poll, f->scan };
 	struct gr_kept kept;
-	uint64_t sum = 0;
+	bool may_be_more;
 
-	for (size_t i = 0; i < count; i++)
-		sum += g->retained[parts[i].vertex];
-	*ret = sum;
-	if (count == 1 || sum >= f->result->roots[parts->rank].total.bytes)
+	*ret = sum_of(f, parts, count, &may_be_more);
+	if (!may_be_more)
 		return NULL;
+	// With reverse edges a small set needs no mark of the whole heap.
+	struct gr_error *err = gr_scan_need_graph(
+		f->scan, GR_PART_DOMINATORS | GR_PART_REVERSE);
+	if (err)
+		return err;
 	_cleanup_free_ gr_vertex *vertices = calloc(count, sizeof(*vertices));
 	if (!vertices)
 		return &gr_enomem;
 	for (size_t i = 0; i < count; i++)
 		vertices[i] = parts[i].vertex;
-	struct gr_error *err =
-		gr_graph_keeps(g, vertices, count, &poll, NULL, &kept);
+	err = gr_graph_keeps(g, vertices, count, &poll, NULL, &kept);
 	if (!err)
 		*ret = kept.bytes;
 	return err;
@@ -196,9 +213,10 @@ static struct gr_error *fill(struct finder *f, size_t max_roots, uint64_t *ret)
 static struct gr_error *answer(struct finder *f, size_t max_roots,
 			       uint64_t *ret)
 {
-	// With reverse edges a small set needs no mark of the whole heap.
+	// A few roots rarely need more than the dominators; see keeps().
+	unsigned int parts = GR_PART_DOMINATORS;
 	struct gr_error *err = gr_scan_need_graph(
-		f->scan, GR_PART_DOMINATORS | GR_PART_REVERSE);
+		f->scan, max_roots ? parts : parts | GR_PART_REVERSE);
 
 	if (!err)
 		err = sort_ids(f);

@@ -355,7 +355,11 @@ def test_scan_says_what_is_shared(farm, variant):
     assert " billed   share  retained  objects\n" in asked
     assert " are held by others, too\n" in asked
     # The graph is there by now.
-    assert " billed   share  objects\n" in later
+    assert " billed   share  retained  objects\n" in later
+    for text in (asked, later):
+        keeps = text.index("What keeps most alive (retained: ")
+        assert keeps < text.index("Top roots by")
+    assert "What keeps" not in first
     assert " are held by others, too\n" in later
     sizes = {r["name"]: r["retained_bytes"] for r in run.json(3)["roots"]}
     assert sizes["main.sTieA"] == 0
@@ -393,6 +397,12 @@ def test_overview_leads_with_what_keeps_most(farm, variant):
     assert closer and all(name in run.parts[3] for name in closer), overview["next"]
     text = run.parts[3]
     assert text.index("What keeps most alive") < text.index("Billed to")
+    assert " billed   share  retained  objects\n" in text
+    alone = {r["name"]: r["retained_bytes"] for r in overview["roots"]
+             if "retained_bytes" in r}  # fmt: skip
+    keeps = {r["name"]: r["retained_bytes"] for r in tree["children"]}
+    same = [name for name in alone if name in keeps]
+    assert same and all(alone[name] == keeps[name] for name in same)
     assert len(text.splitlines()) <= 40
 
 

@@ -290,7 +290,8 @@ def test_overview(farm, variant):
 
 def test_overview_agrees_with_scan(core):
     run = run_goref(
-        core, ["goref overview --json", "goref scan --json --top 5"]
+        core,
+        ["goref overview --json", "goref scan --json --top 5 --retained"],
     )
     overview, scan = run.json(0), run.json(1)
     assert overview["schema"] == 1

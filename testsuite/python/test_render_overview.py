@@ -52,6 +52,20 @@ def test_what_keeps_most_alive_comes_first(make):
     assert text.index("What keeps") < text.index("Billed")
 
 
+def test_bills_stand_beside_what_is_retained(make):
+    """A root to which much is billed may hold nothing alone. What is not known
+    is left blank."""
+    answer = report(make, kept=kept(make), retained=[16, 90 - 1])
+    assert section(answer.text(), "Billed to")[1:] == [
+        "  billed  share  retained  objects",
+        "    90 B  9.0 %      16 B        9  main.r0  (global, *main.T)",
+        "    89 B  8.9 %      89 B        8  main.r1  (global, *main.T)",
+        "    88 B  8.8 %                  7  main.r2  (global, *main.T)",
+    ]
+    sizes = [r.get("retained_bytes") for r in answer.document()["roots"]]
+    assert sizes == [16, 89, None, None, None]
+
+
 def test_document(make):
     document = report(make, kept=kept(make)).document()
     assert document["no_dominators"] is None

@@ -346,13 +346,26 @@ def test_retained_sizes_are_a_column(make):
     ]
 
 
-def test_what_is_shared_is_said_without_the_column(make):
+def test_what_is_known_is_a_column_that_nobody_asked_for(make):
+    """The graph is there: a root to which much is billed may hold nothing. A
+    script gets what it asked for."""
     answer = report(make, roots=roots(make), retained=[0, 300], top=2)
     text = answer.text()
-    assert "retained" not in text
+    assert "   600 B  <0.1 %       0 B       10  main.a" in text
     assert "  of 900 B billed to these, 600 B are held by others" in text
     for root in answer.document()["roots"]:
         assert "retained_bytes" not in root
+
+
+def test_what_keeps_most_alive_comes_before_bills(make):
+    rows = [make.dominator("the program", 1000, kind="top"),
+            make.dominator("main.f.x", 300, 1, kind="local")]  # fmt: skip
+    kept = make.dominators(1000, rows)
+    text = report(make, roots=roots(make), retained=[0], kept=kept).text()
+    titles = ["What keeps most alive (", "Top roots ", "Top types "]
+    places = [text.index(f"\n\n{title}") for title in titles]
+    assert places == sorted(places)
+    assert "What keeps" not in report(make, roots=roots(make)).text()
 
 
 def test_retained_sizes_need_a_whole_walk(make):

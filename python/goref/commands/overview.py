@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import native, params, stop
 from ..render.overview import TOP, OverviewReport
+from ..render.scan import TOP as SCAN_TOP
 from ..session import current, running
 from .base import (
     answer,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         Info,
         Leaks,
         Panic,
+        Result,
         RootTotal,
         Rss,
         Scan,
@@ -122,6 +124,20 @@ def _blocked(
         return None, None, _ended()
 
 
+def _retained(
+    result: Result, options: Any
+) -> tuple[Sequence[int | None], str]:
+    """What each of the first roots alone keeps alive; none if memory is
+    short; or why the search was ended."""
+    count = SCAN_TOP if options.top is None else options.top
+    try:
+        return result.retained(max_roots=count), ""
+    except (native.load().Error, MemoryError):
+        return (), ""
+    except KeyboardInterrupt:
+        return (), _ended()
+
+
 _PAGE_BYTES = 4096
 
 
@@ -173,6 +189,12 @@ def report(scan: Scan, options: Any) -> OverviewReport:
         waits, leaks, ended = _blocked(scan, kept)
         if ended:
             lost, unfinished = [*lost, ended], "search for leaks"
+    retained: Sequence[int | None] = ()
+    if kept is not None and not unfinished:
+        retained, ended = _retained(result, options)
+        if ended:
+            lost, unfinished = [*lost, ended], "retained sizes of roots"
+    # Those without objects come last.
     roots = [root for root in result.roots() if root.total.objects]
     resident, rss_bytes = _resident(scan, info)
     return OverviewReport(
@@ -197,4 +219,5 @@ def report(scan: Scan, options: Any) -> OverviewReport:
         rss_bytes=rss_bytes,
         panic=_panic(scan),
         elapsed_us=elapsed_us(),
+        retained=retained[: len(roots)],
     )

@@ -24,7 +24,7 @@ from .base import (
 )
 
 if TYPE_CHECKING:
-    from .._goref import Ledger, Result, Scan
+    from .._goref import Dominators, Ledger, Result, Scan
 
 
 def extent(options: Any) -> str:
@@ -86,8 +86,10 @@ def _scan(scan: Scan, options: Any) -> ScanReport:
     lost = partial_reasons(info, ledger)
     roots = result.roots()
     retained: Sequence[int | None] = ()
+    kept = None
     if not ledger.is_partial:
         retained = _retained(scan, result, places, options.retained)
+        kept = _kept(scan, places, options)
     samples = options.max_samples
     profile = sampling = None
     begin = time.monotonic()
@@ -122,6 +124,7 @@ def _scan(scan: Scan, options: Any) -> ScanReport:
         warnings=[*current.notes, *info.warnings],
         retained=retained,
         with_retained=options.retained,
+        kept=kept,
         elapsed_us=elapsed_us(),
         graph_us=sum(scan.graph_phases()),
     )
@@ -144,6 +147,19 @@ def _view(result: Result, ledger: Ledger, options: Any) -> Result:
             "goref: no view of dominators: the walk is not complete"
         )
     return result.dominators(*limits)
+
+
+def _kept(
+    scan: Scan, places: tuple[Any, ...], options: Any
+) -> Dominators | None:
+    """What keeps most alive, if the object graph is there."""
+    if places or options.json or not any(scan.graph_phases()):
+        return None
+    rows = SCAN_TOP if options.top is None else options.top
+    try:
+        return scan.dominators(max_depth=1, max_children=rows)
+    except (native.load().Error, MemoryError):
+        return None
 
 
 def _retained(

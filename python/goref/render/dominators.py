@@ -130,6 +130,16 @@ class DominatorsReport(Report):
         }
 
 
+def kept_lines(kept: Dominators) -> list[str]:
+    """What keeps most of the program alive, as a table; or nothing."""
+    first = branches(kept.rows)
+    if first is None or not first.below:
+        return []
+    cells = tree_cells(first, kept.reached_bytes, True)
+    title = "What keeps most alive (retained: freed without this one alone)"
+    return ["", title, *table([HEADS, *cells], left=[3])]
+
+
 def tree_cells(first: Branch, whole: int, is_top: bool) -> list[list[str]]:
     """Cells of a table: the rows below the first one, each indented, and
     behind those of each level what was left out.

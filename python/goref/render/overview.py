@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from .command import command, next_lines
-from .dominators import HEADS, below_document, branches, tree_cells
+from .dominators import below_document, branches, kept_lines
 from .leaks import leaks_line
 from .ledger import gap_lines, gaps_document, total_document
 from .panic import cause_text, is_sent
@@ -20,7 +20,7 @@ from .report import BOTH, LOWER_BOUNDS, Report, partial_lines
 from .rss import ZEROS, beside_zeros, zero_bytes
 from .scan import Ranked, merged_roots, ranking, root_document
 from .suspects import commands, overview_line
-from .table import of_how_many, table
+from .table import of_how_many
 from .target import collector_text, target_document, target_name
 from .units import human_bytes, percent, seconds
 from .waits import deadlocks_line
@@ -91,6 +91,7 @@ class OverviewReport(Report):
         kept: Dominators | None = None,
         unknown: str = "",
         elapsed_us: int = 0,
+        retained: Sequence[int | None] = (),
         unfinished: str = "",
         resident: Rss | None = None,
         rss_bytes: int | None = None,
@@ -103,6 +104,7 @@ class OverviewReport(Report):
         top: rows of each table; 0: all; not given: as many as fit.
         kept: what keeps most alive; None: unknown says why not.
         elapsed_us: the time of the command so far.
+        retained: what each of roots alone keeps alive, as far as it is known.
         unfinished: what the last reason of partial has ended, if the walk was
             complete by then.
         resident: the classes of resident memory, if the target tells.
@@ -122,6 +124,7 @@ class OverviewReport(Report):
         self.kept = kept
         self.unknown = unknown
         self.elapsed_us = elapsed_us
+        self.retained = [*retained, *[None] * (len(roots) - len(retained))]
         self.unfinished = unfinished
         self.resident = resident
         self.rss_bytes = rss_bytes
@@ -388,12 +391,9 @@ def _kept(report: OverviewReport) -> Section:
     first = branches(kept.rows)
     document: Document = {"reached_bytes": kept.reached_bytes}
     keys = {"dominators": document, "no_dominators": None}
-    if first is None or not first.below:
-        return Section(keys=keys)
-    document |= below_document(first)
-    cells = tree_cells(first, kept.reached_bytes, True)
-    title = "What keeps most alive (retained: freed without this one alone)"
-    return Section(["", title, *table([HEADS, *cells], left=[3])], keys)
+    if first is not None and first.below:
+        document |= below_document(first)
+    return Section(kept_lines(kept), keys)
 
 
 def _suspects(report: OverviewReport) -> Section:
@@ -410,15 +410,15 @@ def _suspects(report: OverviewReport) -> Section:
 
 
 def _holders(report: OverviewReport) -> Section:
-    roots = report.roots[: report.top or None]
+    roots = zip(report.roots[: report.top or None], report.retained)
     return Section(
         _top(
             "Billed to the nearest root",
-            merged_roots(report.roots),
+            merged_roots(report.roots, report.retained),
             report,
             "billed",
         ),
-        {"roots": [root_document(root) for root in roots]},
+        {"roots": [root_document(root, size) for root, size in roots]},
     )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from .dominators import kept_lines
 from .ledger import (
     gaps_document,
     ledger_lines,
@@ -22,6 +23,7 @@ from .units import counted, human_bytes, percent
 
 if TYPE_CHECKING:
     from .._goref import (
+        Dominators,
         Info,
         Ledger,
         ProfileStats,
@@ -58,6 +60,7 @@ class ScanReport(Report):
         warnings: Sequence[str] = (),
         retained: Sequence[int | None] = (),
         with_retained: bool = False,
+        kept: Dominators | None = None,
         elapsed_us: int = 0,
         graph_us: int = 0,
     ) -> None:
@@ -68,6 +71,7 @@ class ScanReport(Report):
         sampling: the samples that it is made of, None: it has all objects.
         retained: what each of roots alone keeps alive; none: not known.
         with_retained: a person asked for these.
+        kept: what keeps most alive; None: not known.
         elapsed_us: the time of the command so far.
         graph_us: what the object graph took, if there is one.
         """
@@ -86,6 +90,7 @@ class ScanReport(Report):
         self.warnings = warnings
         self.retained = [*retained, *[None] * (len(roots) - len(retained))]
         self.with_retained = with_retained
+        self.kept = kept
         self.elapsed_us = elapsed_us
         self.graph_us = graph_us
 
@@ -101,9 +106,8 @@ class ScanReport(Report):
         if self.attribution != "nearest":
             lines.append(f"billed to the {self.attribution} root")
         lines += ["", *ledger_lines(self.ledger)]
-        roots = merged_roots(
-            self.roots, self.retained if self.with_retained else ()
-        )
+        lines += kept_lines(self.kept) if self.kept else []
+        roots = merged_roots(self.roots, self.retained)
         lines += self._rankings("roots", roots, "billed")
         lines += self._shared_lines()
         lines += self._rankings(
