@@ -69,6 +69,7 @@ gr_py_convert_fn gr_py_from_text;	  /**< NULL: None. */
 gr_py_convert_fn gr_py_from_text_or_none; /**< NULL and "": None. */
 gr_py_convert_fn gr_py_from_i32_or_none;  /**< 0: None. */
 gr_py_convert_fn gr_py_from_u64_or_none;  /**< 0: None. */
+gr_py_convert_fn gr_py_from_bytes;	  /**< UINT64_MAX: None. */
 gr_py_convert_fn gr_py_from_addr; /**< uint64_t; repr() shows it in hex. */
 gr_py_convert_fn gr_py_from_addr_or_none; /**< The same, 0: None. */
 gr_py_convert_fn gr_py_from_texts;     /**< NULL-terminated array to tuple. */

@@ -42,15 +42,6 @@ static PyObject *from_collector(const void *value)
 	return gr_py_row_new(&gr_py_collector_row, value);
 }
 
-static PyObject *from_bytes(const void *value)
-{
-	uint64_t bytes = *(const uint64_t *)value;
-
-	if (bytes == UINT64_MAX)
-		Py_RETURN_NONE;
-	return PyLong_FromUnsignedLongLong(bytes);
-}
-
 static const struct gr_py_field rss_fields[] = {
 	GR_PY_FIELD(gr_rss, residency),
 	{ "classes", offsetof(struct gr_rss, rows), from_classes },
@@ -58,8 +49,8 @@ static const struct gr_py_field rss_fields[] = {
 	GR_PY_FIELD(gr_rss, anonymous_bytes),
 	GR_PY_FIELD(gr_rss, allocated_bytes),
 	GR_PY_FIELD(gr_rss, garbage_bytes),
-	GR_PY_FIELD_AS(gr_rss, returnable_bytes, from_bytes),
-	GR_PY_FIELD_AS(gr_rss, untouched_bytes, from_bytes),
+	GR_PY_FIELD_AS(gr_rss, returnable_bytes, gr_py_from_bytes),
+	GR_PY_FIELD_AS(gr_rss, untouched_bytes, gr_py_from_bytes),
 	GR_PY_FIELD_AS(gr_rss, collector, from_collector),
 	GR_PY_FIELD(gr_rss, gaps),
 	{ NULL, 0, NULL },

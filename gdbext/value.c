@@ -53,6 +53,15 @@ PyObject *gr_py_from_i32_or_none(const void *value)
 	return gr_py_from_i32(value);
 }
 
+PyObject *gr_py_from_bytes(const void *value)
+{
+	uint64_t bytes = *(const uint64_t *)value;
+
+	if (bytes == UINT64_MAX)
+		Py_RETURN_NONE;
+	return PyLong_FromUnsignedLongLong(bytes);
+}
+
 PyObject *gr_py_from_u64_or_none(const void *value)
 {
 	if (!*(const uint64_t *)value)

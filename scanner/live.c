@@ -306,6 +306,13 @@ static struct gr_error *read_residency(struct gr_scan *scan)
 			   gr_extent_is_recorded(scan->extent);
 	struct gr_error *err = NULL;
 
+	if (scan->extent == GR_EXTENT_PAGES) {
+		err = gr_scan_read_pages(scan);
+		// If the process has ended, the next steps fail.
+		gr_error_catch(&err, GR_ERROR_ARGUMENT);
+		gr_error_catch(&err, GR_ERROR_IO);
+		return err;
+	}
 	if (scan->extent == GR_EXTENT_RESIDENCY || is_optional)
 		err = gr_scan_read_residency(scan);
 	if (is_optional && gr_error_catch(&err, GR_ERROR_ARGUMENT))

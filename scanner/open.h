@@ -58,9 +58,12 @@ enum gr_scan_extent {
 	GR_EXTENT_GOROUTINES, /**< Goroutines and their calls: no heap. */
 	GR_EXTENT_VALUES,     /**< As sites, and values: strings, numbers. */
 	GR_EXTENT_RESIDENCY,  /**< All, and which pages are resident. */
-	GR_EXTENT_BUCKETS,    /**< The runtime's own profiles, nothing else. */
-	GR_EXTENT_SITES,      /**< All, and where objects were allocated. */
-	GR_EXTENT_REPORT,     /**< Sites, and which pages are resident. */
+	/** All, and which pages are resident if that can be known: no more of
+	 * it than that. */
+	GR_EXTENT_PAGES,
+	GR_EXTENT_BUCKETS, /**< The runtime's own profiles, nothing else. */
+	GR_EXTENT_SITES,   /**< All, and where objects were allocated. */
+	GR_EXTENT_REPORT,  /**< Sites, and which pages are resident. */
 	/** All, residency and profiles; what is read is recorded for
 	 * gr_scan_save(). */
 	GR_EXTENT_SAVE,

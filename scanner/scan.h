@@ -51,6 +51,7 @@ struct gr_scan {
 	struct gr_c_blocks c_blocks;	 /**< The same. */
 	struct gr_sys_memory sys_memory; /**< The same. */
 	bool has_residency;
+	bool has_pages; /**< Of the residency, its pages and no more. */
 	struct gr_image *image;
 	struct gr_dwarf **dwarfs; /**< One for each module, or NULL. */
 	struct gr_runtime rt;
@@ -328,6 +329,17 @@ struct gr_error *gr_scan_enter(struct gr_scan *scan,
 struct gr_error *
 gr_scan_residency(struct gr_scan *scan,
 		  const struct gr_residency **ret) GR_MUST_CHECK;
+
+/**
+ * The resident pages, if the target tells them: not if nothing was read of a
+ * process in its stop, and not of a core that has all pages. NULL: not known.
+ */
+struct gr_error *
+gr_scan_known_pages(struct gr_scan *scan,
+		    const struct gr_residency **ret) GR_MUST_CHECK;
+
+/** Read the pages alone, as gr_scan_read_residency() does. */
+struct gr_error *gr_scan_read_pages(struct gr_scan *scan) GR_MUST_CHECK;
 
 /** Read it in a stop, before anything else is read. Drops an earlier one. */
 struct gr_error *gr_scan_read_residency(struct gr_scan *scan) GR_MUST_CHECK;

@@ -9,7 +9,7 @@ void gr_scan_drop_residency(struct gr_scan *scan)
 	gr_page_bits_deinit(&scan->page_bits);
 	gr_c_blocks_deinit(&scan->c_blocks);
 	gr_sys_memory_deinit(&scan->sys_memory);
-	scan->has_residency = false;
+	scan->has_residency = scan->has_pages = false;
 }
 
 /* Read which resident pages are the heap's, and which of those are free. */
@@ -34,6 +34,7 @@ struct gr_error *gr_scan_read_residency(struct gr_scan *scan)
 {
 	gr_scan_drop_residency(scan);
 	struct gr_error *err = gr_residency_read(scan->image, &scan->residency);
+	scan->has_pages = !err;
 	if (!err)
 		err = gr_residency_plan_heads(&scan->residency, scan->image);
 	if (!err)
@@ -46,6 +47,30 @@ struct gr_error *gr_scan_read_residency(struct gr_scan *scan)
 	if (!err)
 		err = gr_sys_memory_read(scan->types, &scan->sys_memory);
 	scan->has_residency = !err;
+	return err;
+}
+
+struct gr_error *gr_scan_read_pages(struct gr_scan *scan)
+{
+	gr_scan_drop_residency(scan);
+	struct gr_error *err =
+		gr_residency_read_known(scan->image, &scan->residency);
+	scan->has_pages = !err;
+	return err;
+}
+
+struct gr_error *gr_scan_known_pages(struct gr_scan *scan,
+				     const struct gr_residency **ret)
+{
+	struct gr_error *err = NULL;
+
+	if (!scan->has_pages && gr_target_is_file(&scan->target))
+		err = gr_scan_read_pages(scan);
+	// A file that was saved without them.
+	gr_error_catch(&err, GR_ERROR_ARGUMENT);
+	*ret = scan->has_pages && scan->residency.kind != GR_RESIDENCY_UNKNOWN ?
+		       &scan->residency :
+		       NULL;
 	return err;
 }
 

@@ -834,6 +834,8 @@ class Suspect(NamedTuple):
     objects: int
     """How many alike; of a holder 1."""
     retained_bytes: int
+    resident_bytes: int | None
+    """The part of them that is resident; None: not known."""
     accumulation_point: str
     """As text: "map[string]*main.T in main.cache"."""
     at: Vertex
@@ -900,6 +902,8 @@ class Suspects(NamedTuple):
     """That a suspect retains here."""
     runtime_bytes: int
     """What only the runtime keeps alive; it is no suspect."""
+    residency: str
+    """"exact"; "anonymous": resident bytes are upper bounds; "unknown"."""
     suspects: tuple[Suspect, ...]
     """Most bytes first."""
     largest_name: str | None
@@ -1507,7 +1511,8 @@ class Scan:
         extent: "heap" for all questions; "goroutines" for those on goroutines
             and their calls, which need no heap; "values" to copy strings and
             numbers of a process, too; "residency" to read which of its pages
-            are resident; "buckets" for the runtime's own profiles alone;
+            are resident; "pages" to read that and nothing else of it, if it
+            can be known; "buckets" for the runtime's own profiles alone;
             "sites" for the heap and these; "report" for these and residency;
             "save" and "save-values" for save(): all questions and residency,
             without and with values. The scan of a core reads the heap when a

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _MAX_RESULTS = 2
 _SAVES = ("save", "save-values")  # extents that record what is read
-_WHOLE = ("heap", "residency", *_SAVES)  # extents with the heap
+_WHOLE = ("heap", "pages", "residency", *_SAVES)  # extents with the heap
 _HELD = {"values": "goroutines", "sites": "heap"}
 
 # Not in every gdb: what is absent is made up for by comparing identities.

@@ -422,7 +422,7 @@ static struct gr_error *add_segments(struct reader *r)
 }
 
 static struct gr_error *read_core(const struct gr_image *image,
-				  struct gr_residency *ret)
+				  bool with_unknown, struct gr_residency *ret)
 {
 	_cleanup_close_ int fd =
 		open(image->target->core_path, O_RDONLY | O_CLOEXEC);
@@ -439,7 +439,7 @@ static struct gr_error *read_core(const struct gr_image *image,
 	ret->kind = GR_RESIDENCY_UNKNOWN;
 	ret->ranges.size = 0;
 	r.with_zeros = true;
-	return add_segments(&r);
+	return with_unknown ? add_segments(&r) : NULL;
 }
 
 // --------------------------------------------------------------- saved files
@@ -460,13 +460,13 @@ static struct gr_error *copy_residency(const struct gr_residency *from,
 	return err;
 }
 
-struct gr_error *gr_residency_read(const struct gr_image *image,
-				   struct gr_residency *ret)
+static struct gr_error *read_all(const struct gr_image *image,
+				 bool with_unknown, struct gr_residency *ret)
 {
 	*ret = (struct gr_residency){ 0 };
 	switch (image->target->kind) {
 	case GR_TARGET_CORE:
-		return read_core(image, ret);
+		return read_core(image, with_unknown, ret);
 	case GR_TARGET_NATIVE:
 		return read_process(image, ret);
 	case GR_TARGET_SAVED:
@@ -482,6 +482,29 @@ struct gr_error *gr_residency_read(const struct gr_image *image,
 			       "resident pages are known of a process on this "
 			       "machine and of a core, not of a snapshot or a "
 			       "remote process");
+}
+
+struct gr_error *gr_residency_read(const struct gr_image *image,
+				   struct gr_residency *ret)
+{
+	return read_all(image, true, ret);
+}
+
+struct gr_error *gr_residency_read_known(const struct gr_image *image,
+					 struct gr_residency *ret)
+{
+	return read_all(image, false, ret);
+}
+
+const char *gr_residency_name(enum gr_residency_kind kind)
+{
+	static const char *const names[] = {
+		[GR_RESIDENCY_UNKNOWN] = "unknown",
+		[GR_RESIDENCY_ANONYMOUS] = "anonymous",
+		[GR_RESIDENCY_EXACT] = "exact",
+	};
+
+	return names[kind];
 }
 
 struct gr_error *gr_residency_plan_heads(const struct gr_residency *residency,

@@ -74,6 +74,15 @@ struct gr_residency {
 struct gr_error *gr_residency_read(const struct gr_image *image,
 				   struct gr_residency *ret) GR_MUST_CHECK;
 
+/** gr_residency_read() for questions on what was resident: a core that does not
+ * tell has no ranges, and is not read for pages of zeros. */
+struct gr_error *
+gr_residency_read_known(const struct gr_image *image,
+			struct gr_residency *ret) GR_MUST_CHECK;
+
+/** The name of a kind: "exact", "anonymous", "unknown". */
+const char *gr_residency_name(enum gr_residency_kind kind);
+
 /**
  * Plan the capture of the first bytes of mappings where arenas of glibc may
  * begin.

@@ -215,18 +215,13 @@ static struct gr_error *count_garbage(const struct adder *a, struct gr_rss *rss)
 static void fill_rows(const struct adder *a, enum gr_residency_kind kind,
 		      struct gr_rss *rss)
 {
-	static const char *const kinds[] = {
-		[GR_RESIDENCY_UNKNOWN] = "unknown",
-		[GR_RESIDENCY_ANONYMOUS] = "anonymous",
-		[GR_RESIDENCY_EXACT] = "exact",
-	};
 	static const char *const texts[][2] = {
 #define X(id, name, text) { name, text },
 		GR_RSS_CLASSES(X)
 #undef X
 	};
 
-	rss->residency = kinds[kind];
+	rss->residency = gr_residency_name(kind);
 	for (size_t i = 0; i < GR_NRSS_CLASSES; i++)
 		rss->rows[i] = (struct gr_rss_row){ texts[i][0], texts[i][1],
 						    a->bytes[i] };

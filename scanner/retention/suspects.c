@@ -6,7 +6,6 @@
 #include "suspects.h"
 
 #include "graph/merged.h"
-#include "graph/suspects.h"
 #include "suspects_internal.h"
 
 enum {
@@ -284,6 +283,32 @@ static struct gr_error *make_names(struct maker *m,
 	return gr_suspect_point_text(m->scan, at, &info->accumulation_point);
 }
 
+/* How much of each suspect is resident, if the target tells. It is no reason to
+ * fail if there is no memory for it. */
+static struct gr_error *find_pages(struct maker *m,
+				   const struct gr_suspects *found,
+				   struct gr_suspect_report *report,
+				   uint64_t *ret)
+{
+	const struct gr_suspect_pages pages = { m->g, found, &m->question,
+						&m->poll };
+	const struct gr_residency *residency;
+	struct gr_error *err = gr_scan_known_pages(m->scan, &residency);
+
+	for (uint32_t i = 0; i < found->count; i++)
+		ret[i] = UINT64_MAX;
+	report->residency = gr_residency_name(GR_RESIDENCY_UNKNOWN);
+	if (err || !residency || !found->count)
+		return err;
+	err = gr_suspect_pages(&pages, residency, ret);
+	if (!err)
+		report->residency = gr_residency_name(residency->kind);
+	if (gr_error_catch(&err, GR_ERROR_NO_MEMORY))
+		for (uint32_t i = 0; i < found->count; i++)
+			ret[i] = UINT64_MAX;
+	return err;
+}
+
 static struct gr_error *describe(struct maker *m,
 				 const struct gr_suspect *suspect,
 				 struct gr_suspect_info *info)
@@ -335,8 +360,16 @@ static struct gr_error *fill(struct maker *m, struct gr_suspect_report *report)
 	if (!report->suspects)
 		return &gr_enomem;
 	report->count = found.count;
-	for (uint32_t i = 0; !err && i < found.count; i++)
+	_cleanup_free_ uint64_t *resident =
+		calloc(found.count + 1, sizeof(*resident));
+	if (!resident)
+		return &gr_enomem;
+	if (!err)
+		err = find_pages(m, &found, report, resident);
+	for (uint32_t i = 0; !err && i < found.count; i++) {
+		report->suspects[i].resident_bytes = resident[i];
 		err = describe(m, &found.suspects[i], &report->suspects[i]);
+	}
 	return err;
 }
 
@@ -345,7 +378,8 @@ static struct gr_error *answer(struct gr_scan *scan,
 {
 	_cleanup_(gr_cleanup_report) struct gr_suspect_report *report =
 		calloc(1, sizeof(*report));
-	struct gr_error *err = gr_scan_need_graph(scan, GR_PART_CHILDREN);
+	struct gr_error *err =
+		gr_scan_need_graph(scan, GR_PART_NEAREST | GR_PART_CHILDREN);
 
 	if (err)
 		return err;

@@ -62,6 +62,8 @@ struct gr_suspect_info {
 	const char *name;
 	uint64_t objects; /**< Members of a group; 1. */
 	uint64_t retained_bytes;
+	/** The part of retained_bytes that is resident; UINT64_MAX: not known. */
+	uint64_t resident_bytes;
 	/** Where it accumulates, as text: `map[string]*main.T in main.cache`. */
 	const char *accumulation_point;
 	/** The same as a vertex. Of a group: what leads to nearly all of it. */
@@ -85,6 +87,9 @@ struct gr_suspect_report {
 	uint64_t reached_bytes;
 	uint64_t min_bytes;	/**< That a suspect retains here. */
 	uint64_t runtime_bytes; /**< What only the runtime keeps alive. */
+	/** What is known of resident pages: gr_residency_name(). If it is
+	 * "anonymous", resident bytes are upper bounds. */
+	const char *residency;
 	struct gr_suspect_info *suspects; /**< Most bytes first. */
 	size_t count;
 	/** What retains most, suspect or not; "" if nothing is reached. */

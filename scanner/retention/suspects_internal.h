@@ -3,7 +3,26 @@
 #ifndef GR_SUSPECTS_INTERNAL_H
 #define GR_SUSPECTS_INTERNAL_H
 
+#include "graph/suspects.h"
+#include "inferior/residency.h"
 #include "scan.h"
+
+/** What the residency of suspects is found from. */
+struct gr_suspect_pages {
+	const struct gr_graph *graph; /**< Has the nearest paths, too. */
+	const struct gr_suspects *found;
+	const struct gr_suspect_question *question;
+	const struct gr_poll *poll;
+};
+
+/**
+ * Find how much of what each suspect retains is resident (suspect_pages.c).
+ *
+ * @param[out] ret Bytes by suspect, in their order; UINT64_MAX: not known.
+ */
+struct gr_error *gr_suspect_pages(const struct gr_suspect_pages *pages,
+				  const struct gr_residency *residency,
+				  uint64_t *ret) GR_MUST_CHECK;
 
 /** The parts of one thing have the same key: the label of an object, the start
  * function of a goroutine, the name of a root. 0 of an object without a type. @p

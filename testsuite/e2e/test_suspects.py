@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """goref suspects: planted leaks are named first, and nothing else is."""
 
+import json
 import re
 
 import pytest
 
 from session import run_cli, run_goref
+from targets import (
+    attach_reason,
+    gdb_core,
+    kernel_core,
+    kernel_cores_reason,
+    skip_if,
+)
 from toolchains import variants
 
 # Where the holder is a vertex that has nothing beside the leak.
@@ -103,6 +111,60 @@ def test_two_leaks(farm, variant):
     assert "2. main.history holds" in run.parts[0]
     assert "2. " not in run.parts[1]
     assert run.parts[1].endswith("and 1 more (--top 0 shows all)\n")
+
+
+# What lies beside the pages that the program counts: the array of buffers, and
+# a page that was resident before.
+BESIDE = 4 * 4096
+
+
+@variants("default")
+def test_untouched(farm, variant, tmp_path):
+    """A suspect whose pages are not resident says so, where that is known: of a
+    process, of the kernel's core, and of what was saved of either. A core of
+    gdb has all pages, and does not tell."""
+    skip_if(attach_reason())
+    process = farm.process("suspects", variant, ["untouched"])
+    touched = process.truth["touched"]
+    saved = tmp_path / "saved"
+    gcore = gdb_core(process)
+    done = run_cli(["attach", process.pid, "save", saved])
+    assert done.returncode == 0, done.stderr
+    live = ["attach", process.pid]
+    asked = [run_cli([*words, "suspects", "--json"])
+             for words in (live, ["open", saved])]  # fmt: skip
+    core = kernel_core(process)
+    cores = [["core", process.exe, path] for path in (core, gcore)]
+    asked += [run_cli([*words, "suspects", "--json"]) for words in cores]
+    documents = [json.loads(done.stdout) for done in asked]
+    kinds = [document["residency"] for document in documents]
+    assert kinds[0] == kinds[1] != "unknown"
+    assert kinds[2:] == ["anonymous", "unknown"]
+    sizes = [document["suspects"][0]["resident_bytes"]
+             for document in documents]  # fmt: skip
+    assert sizes[3] is None
+    for size in sizes[:3]:
+        assert touched <= size <= touched + BESIDE
+    text = run_cli([*cores[0], "suspects"]).stdout
+    share = f"{100 * sizes[2] / process.truth['bytes']:.1f} %"
+    assert re.search(rf"\n   memory  at most .* of it resident \({share}\)\n", text)
+    [line] = [line for line in run_cli(cores[0]).stdout.splitlines()
+              if line.startswith("suspect: ")]  # fmt: skip
+    size = f"{sizes[2] / (1 << 20):.1f} MB"
+    assert f", at most {size} of it resident ({share}), where: " in line
+    text = run_cli([*cores[1], "suspects"]).stdout
+    assert "main.buffers holds" in text and "resident" not in text
+
+
+@pytest.mark.parametrize("leak", HOLDERS + SHARED)
+@variants("default", releases=("go1.24",))
+def test_what_was_written_is_resident(farm, variant, leak):
+    """All that it holds, whatever the suspect is, with the objects' slots."""
+    skip_if(kernel_cores_reason())
+    target = farm.target("suspects", variant, args=[leak])
+    [first] = suspects(target)["suspects"]
+    assert first["resident_bytes"] > 0.97 * first["retained_bytes"]
+    assert first["resident_bytes"] <= first["retained_bytes"]
 
 
 @pytest.mark.parametrize("program", ["idle", "hello"])

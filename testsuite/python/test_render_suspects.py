@@ -45,6 +45,31 @@ def test_holder(make):
     )
 
 
+@pytest.mark.parametrize(
+    "residency, resident, memory, is_noted",
+    (
+        ("unknown", None, None, False),
+        ("exact", 0, "0 B of it resident (0.0 %)", True),
+        ("exact", 3 << 20, "3.0 MB of it resident (50.0 %)", True),
+        ("anonymous", 3 << 20, "at most 3.0 MB of it resident (50.0 %)", True),
+        ("exact", 6 << 20, "6.0 MB of it resident (100.0 %)", False),
+    ),
+)
+def test_how_much_is_resident(make, residency, resident, memory, is_noted):
+    """Where it is known; and in one line only if it is not nearly all."""
+    suspect = make.suspect(resident_bytes=resident)
+    found = make.suspects(suspect, residency=residency)
+    lines = report(found).lines()
+    assert (f"   memory  {memory}" in lines) == (memory is not None)
+    assert ("resident" in "".join(lines)) == (memory is not None)
+    line = overview_line(found)
+    assert (f"(75.0 %), {memory}, where: " in line) == is_noted
+    assert ("resident" in line) == is_noted
+    document = report(found).document()
+    assert document["residency"] == residency
+    assert document["suspects"][0]["resident_bytes"] == resident
+
+
 def test_document(make):
     found = make.suspects(make.suspect(contents=CONTENTS))
     document = json.loads(report(found).json())

@@ -100,10 +100,11 @@ def ask(
     options: Any,
     report_type: Callable[..., _Listed],
     question: Callable[[Any], Any],
+    extent: str = "heap",
 ) -> _Listed:
     """Ask the scan a question, and print the answer: a report of what was
-    found."""
-    with running(options.memory_limit, options.timeout) as scan:
+    found. extent: what the question needs of the program."""
+    with running(options.memory_limit, options.timeout, extent) as scan:
         found = question(scan)
         report = report_type(
             tool_version=native.load().VERSION,

@@ -10,8 +10,18 @@ from ..render.suspects import SuspectsReport
 from .base import ConditionHolds, ask
 
 
+def extent(_options: Any) -> str:
+    """All, and which pages are resident, if that can be known."""
+    return "pages"
+
+
 def run(options: Any) -> list[str]:
-    report = ask(options, SuspectsReport, lambda scan: scan.suspects())
+    report = ask(
+        options,
+        SuspectsReport,
+        lambda scan: scan.suspects(),
+        extent(options),
+    )
     holder = report.over(options.fail_above)
     if holder:
         limit = human_bytes(options.fail_above)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 TOP = 3  # suspects as text, so that they fit on one screen
 _CONTENTS = 4  # types of what accumulates, as text
 _HOPS = 8  # of a path, as text
+_TOUCHED = 90  # percent; that less is resident is worth a word in one line
 
 
 class SuspectsReport(TopReport["Suspects"]):
@@ -46,7 +47,7 @@ class SuspectsReport(TopReport["Suspects"]):
         ]
         for number, suspect in enumerate(shown, 1):
             lines += ["", f"{number}. {_title(suspect, found.reached_bytes)}"]
-            lines += _details(suspect, self.how)
+            lines += _details(suspect, found.residency, self.how)
         left = len(found.suspects) - len(shown)
         if left:
             lines += ["", f"and {left:,} more (--top 0 shows all)"]
@@ -58,6 +59,7 @@ class SuspectsReport(TopReport["Suspects"]):
             "reached_bytes": found.reached_bytes,
             "min_bytes": found.min_bytes,
             "runtime_bytes": found.runtime_bytes,
+            "residency": found.residency,
             "largest": {
                 "name": found.largest_name,
                 "retained_bytes": found.largest_bytes,
@@ -99,6 +101,8 @@ def overview_line(found: Suspects, is_partial: bool = False) -> str:
         return suspects_line(found, is_partial)
     first = found.suspects[0]
     line = f"suspect: {_title(first, found.reached_bytes)}"
+    sizes = first.resident_bytes, first.retained_bytes
+    line += untouched_text(*sizes, found.residency)
     if first.kind != "goroutines" and first.accumulation_point != first.name:
         line += f", where: {first.accumulation_point}"
     left = len(found.suspects) - 1
@@ -119,9 +123,35 @@ def _title(suspect: Suspect, reached_bytes: int) -> str:
     return f"{_subject(suspect)} {size} ({share})"
 
 
-def _details(suspect: Suspect, how: str) -> list[str]:
+def resident_text(
+    resident_bytes: int | None, retained_bytes: int, residency: str
+) -> str:
+    """How much of what a suspect retains is resident, if that is known. The
+    pages of a core may be a few more than were resident."""
+    if resident_bytes is None:
+        return ""
+    most = "at most " if residency == "anonymous" else ""
+    share = percent(resident_bytes, retained_bytes)
+    return f"{most}{human_bytes(resident_bytes)} of it resident ({share})"
+
+
+def untouched_text(
+    resident_bytes: int | None, retained_bytes: int, residency: str
+) -> str:
+    """The same for a line that has other things to say: if it is less than
+    nearly all."""
+    if (resident_bytes or 0) * 100 >= retained_bytes * _TOUCHED:
+        return ""
+    text = resident_text(resident_bytes, retained_bytes, residency)
+    return f", {text}" if text else ""
+
+
+def _details(suspect: Suspect, residency: str, how: str) -> list[str]:
+    sizes = suspect.resident_bytes, suspect.retained_bytes
+    memory = resident_text(*sizes, residency)
     sections = [
         ("where", [_where(suspect)]),
+        ("memory", [memory] if memory else []),
         ("what", _contents(suspect)),
         ("path", _path(suspect)),
         ("closer", commands(suspect, how)),
@@ -251,6 +281,7 @@ def _document(suspect: Suspect, how: str) -> Document:
         "kind": suspect.kind,
         "objects": suspect.objects,
         "retained_bytes": suspect.retained_bytes,
+        "resident_bytes": suspect.resident_bytes,
         "accumulation_point": suspect.accumulation_point,
         "address": _address(suspect.at),
         "is_list": suspect.is_chain,

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ..render.suspects import untouched_text
 from ..render.units import counted, human_bytes, percent
 from .values import HIDDEN
 
@@ -149,6 +150,12 @@ def _facts(document: Mapping[str, Any]) -> list[Finding]:
     return [Finding("fact", "Waiting", cause, "waits", command)]
 
 
+def _untouched(row: Mapping[str, Any], found: Mapping[str, Any]) -> str:
+    return untouched_text(
+        row["resident_bytes"], row["retained_bytes"], found["residency"]
+    )
+
+
 def _suspects(document: Mapping[str, Any]) -> list[Finding]:
     found = document.get("suspects")
     if not found or not found["suspects"]:
@@ -158,6 +165,7 @@ def _suspects(document: Mapping[str, Any]) -> list[Finding]:
     parts = [
         f"{row['name']} {human_bytes(row['retained_bytes'])} "
         f"({percent(row['retained_bytes'], found['reached_bytes'])})"
+        f"{_untouched(row, found)}"
         for row in rows[:3]
     ]
     if len(rows) > 3:
@@ -168,7 +176,7 @@ def _suspects(document: Mapping[str, Any]) -> list[Finding]:
     )
     text = f"{len(rows):,} suspects hold {whole}: {'; '.join(parts)}"
     if len(rows) == 1:
-        text = f"{rows[0]['name']} holds {whole}"
+        text = f"{rows[0]['name']} holds {whole}{_untouched(rows[0], found)}"
     return [
         Finding(
             "warn",

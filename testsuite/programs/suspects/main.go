@@ -10,7 +10,9 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
+	"unsafe"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 	payload  = 200
 )
 
-// A Session is what most of the leaks are made of.
+// A Session is what most of the leaks are made of. All of its pages are written.
 type Session struct {
 	ID   string
 	Data *[payload]byte
@@ -28,7 +30,9 @@ type Session struct {
 
 //go:noinline
 func newSession(i int) *Session {
-	return &Session{ID: newString("session", i), Data: new([payload]byte)}
+	data := new([payload]byte)
+	data[0] = 1
+	return &Session{ID: newString("session", i), Data: data}
 }
 
 type truth struct {
@@ -36,6 +40,7 @@ type truth struct {
 	Accumulation string `json:"where"` // the type where it accumulates
 	Type         string `json:"type"`  // what accumulates
 	Count        int    `json:"count"`
+	Touched      uint64 `json:"touched"` // bytes of it in resident pages
 	Bytes        uint64 `json:"bytes"`
 }
 
@@ -49,6 +54,7 @@ var (
 	collectSize func() int
 	byID, byTag map[string]*Session
 	index       *Index
+	buffers     [][]byte
 )
 
 // The compiler lays out what it refers to in data: that has no name.
@@ -272,6 +278,50 @@ func leakTwo() truth {
 	return leakMap()
 }
 
+// forbidHugePages keeps the kernel from making pages resident that the program
+// has not touched.
+func forbidHugePages() {
+	const prSetTHPDisable = 41
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetTHPDisable, 1,
+		0, 0, 0, 0)
+	if errno != 0 {
+		panic(errno)
+	}
+}
+
+// residentBytes asks the kernel for the pages of a buffer, which begins at one.
+func residentBytes(buffer []byte) (found uint64) {
+	const page = 4096
+	pages := make([]byte, len(buffer)/page)
+	_, _, errno := syscall.RawSyscall(syscall.SYS_MINCORE,
+		uintptr(unsafe.Pointer(&buffer[0])), uintptr(len(buffer)),
+		uintptr(unsafe.Pointer(&pages[0])))
+	if errno != 0 {
+		panic(errno)
+	}
+	for _, state := range pages {
+		found += uint64(state&1) * page
+	}
+	return found
+}
+
+// leakUntouched: large buffers of which hardly any page was written, as those
+// of a table that is made for the worst case. The runtime sometimes clears one.
+func leakUntouched() truth {
+	const count, bytes, step = 8, 8 << 20, 16 * 4096
+	forbidHugePages()
+	told := truth{Name: "main.buffers", Accumulation: "main.buffers",
+		Type: "[]uint8 data", Count: count}
+	for i := 0; i < count; i++ {
+		buffers = append(buffers, make([]byte, bytes))
+		for at := 0; at < bytes/2; at += step {
+			buffers[i][at] = 1
+		}
+		told.Touched += residentBytes(buffers[i])
+	}
+	return told
+}
+
 // idle: some of all these, but not much.
 func idle() truth {
 	sessions = map[string]*Session{}
@@ -318,6 +368,8 @@ func plant(kind string, stop <-chan bool) truth {
 		return leakShared()
 	case "two":
 		return leakTwo()
+	case "untouched":
+		return leakUntouched()
 	case "idle":
 		return idle()
 	}

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...render.suspects import resident_text
 from ...render.units import human_bytes
 from ..markup import bar, code, el, empty, section, share_text, size
 from ..tables import Column, bytes_, name, number, share, table
@@ -38,7 +39,7 @@ def suspects(document: Mapping[str, Any]) -> Element:
         lead,
         _table(rows, found["reached_bytes"]),
         [
-            _details(i, row, found["reached_bytes"])
+            _details(i, row, found)
             for i, row in enumerate(rows[:_DETAILED], 1)
         ],
     )
@@ -71,8 +72,11 @@ def _table(rows: list[Mapping[str, Any]], whole: int) -> Element:
     return table("suspects-table", "Suspects", columns, cells)
 
 
-def _details(number_: int, row: Mapping[str, Any], whole: int) -> Element:
-    held = row["retained_bytes"]
+def _details(
+    number_: int, row: Mapping[str, Any], found: Mapping[str, Any]
+) -> Element:
+    held, whole = row["retained_bytes"], found["reached_bytes"]
+    resident = resident_text(row["resident_bytes"], held, found["residency"])
     return el(
         "details",
         {"class": "card", "open": number_ <= 2},
@@ -83,6 +87,7 @@ def _details(number_: int, row: Mapping[str, Any], whole: int) -> Element:
             " ",
             size(held),
             f" ({share_text(held, whole)})",
+            f", {resident}" if resident else None,
         ),
         el(
             "div",
