@@ -3,6 +3,7 @@
 
 #include "goroutines/part_path.h"
 #include "goroutines/primitive_path.h"
+#include "goruntime/layout/names.h"
 #include "mark/parents.h"
 #include "scan.h"
 #include "why.h"
@@ -171,6 +172,23 @@ static bool is_internal(const char *name)
 	       !strncmp(name, "runtime.", 8);
 }
 
+/* Is the chain a name: short, and the program's from end to end, without words
+ * that have no variable or no type? The last hop is the object itself. */
+static bool is_name(const struct gr_why *why, const char *text)
+{
+	bool is_variable = why->root_kind == GR_ROOT_GLOBAL ||
+			   why->root_kind == GR_ROOT_LOCAL;
+
+	if (!is_variable || why->nhops > GR_MAX_NAME_STEPS + 1 ||
+	    strstr(text, "$sub_objects$"))
+		return false;
+	for (size_t i = 0; i + 1 < why->nhops; i++)
+		if (gr_name_is_in_runtime(why->hops[i].type) ||
+		    gr_name_has(why->hops[i].type, GR_NAME_TIME_TIMER))
+			return false;
+	return true;
+}
+
 static void name_by_chain(struct namer *n, const struct gr_why *why)
 {
 	const struct gr_span *span;
@@ -181,7 +199,7 @@ static void name_by_chain(struct namer *n, const struct gr_why *why)
 	if (!why->is_reachable || obj == GR_OBJ_NONE)
 		return;
 	put_path(&text, why);
-	if (is_internal(data))
+	if (is_internal(data) || !is_name(why, data))
 		text = gr_text_begin(data, sizeof(data));
 	gr_type_id id = type_of_object(n->scan, obj);
 	if (n->is_channel && !why->offset) {

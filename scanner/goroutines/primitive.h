@@ -15,8 +15,10 @@ struct gr_primitive_name {
 	/**
 	 * From a package variable: `main.store.mu`, `main.sessions["a"].lock`.
 	 * If only stacks lead to it, from the root over which a walk bills the
-	 * object: `main.serve.s.lock`; or, if that is internal to package sync,
-	 * `(*main.Store)(0xc000012340).lock`. "": not even that is known.
+	 * object: `main.serve.s.lock`. No path leads over many pointers, or over
+	 * the runtime's own structures: then it begins with the nearest object
+	 * with a type, `(*main.Store)(0xc000012340).lock`. "": not even that is
+	 * known.
 	 */
 	const char *path;
 	/** Type of the object or variable that has it: `main.Store`; "": the

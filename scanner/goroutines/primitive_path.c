@@ -180,18 +180,129 @@ static uint32_t better_label(const struct writer *w, uint32_t label,
 	return size > known && size <= room ? pointee : label;
 }
 
-/* Could this be a block of the tiny allocator, which has several values and one
- * name? Not if a pointer says that one value fills it. */
-static bool may_be_tiny(const struct writer *w, gr_vertex v, gr_type_id pointee)
+/* Could this be a block of the tiny allocator, which has several values? */
+static bool may_be_tiny(const struct gr_scan *scan, gr_vertex v)
+{
+	const struct gr_objects *objects = scan->graph->graph->objects;
+	const struct gr_span *span =
+		gr_heap_span_at(scan->heap, gr_objects_addr(objects, v));
+
+	return span && gr_span_may_be_tiny(span);
+}
+
+static void begin_again(struct writer *w)
+{
+	w->text = gr_text_begin(w->text.data, w->text.capacity);
+}
+
+/* Append what a typed pointer leads to: `(*main.Store)(0xc000012340)`. */
+static void put_typed(struct writer *w, const char *type, uint64_t addr)
+{
+	gr_text_put(&w->text, "(*%s)(0x%" PRIx64 ")", type, addr);
+}
+
+/* Does the last pointer of a way lead to the value that has the byte at @p off of
+ * the object? */
+static bool covers(const struct writer *w, const struct gr_variable_way *way,
+		   uint64_t off)
+{
+	return way->pointee != GR_TYPE_NONE && off >= way->pointee_off &&
+	       off - way->pointee_off <
+		       gr_types_get(w->scan->types, way->pointee)->size_bytes;
+}
+
+static bool says_whose(const struct writer *w, gr_type_id id)
+{
+	return gr_owner_class_of_type(&w->names->paths.types, id) ==
+	       GR_OWNER_NAMED;
+}
+
+/* The name by one pointer to the value that has the lock; no text: this pointer
+ * leads to another value, or tells no name. */
+static struct gr_error *try_link(struct writer *w,
+				 const struct gr_near_link *near, uint64_t off,
+				 struct gr_awaited_name *ret)
+{
+	struct gr_variable_way way = { .pointee = GR_TYPE_NONE };
+
+	begin_again(w);
+	struct gr_error *err = gr_variable_paths_put_holder(
+		&w->names->paths, near->link.from, &w->text);
+	bool has_way = w->text.bytes;
+	if (!err)
+		err = gr_variable_way_put_link(&w->names->paths.types,
+					       &near->link, GR_VERTEX_NONE,
+					       &w->text, &way);
+	if (err)
+		return err;
+	bool is_whole = covers(w, &way, off);
+	if (!has_way || !is_whole)
+		begin_again(w);
+	w->is_of_variable = has_way && is_whole;
+	if (!is_whole || (!has_way && !says_whose(w, way.pointee)))
+		return NULL;
+	ret->type = gr_types_get(w->scan->types, way.pointee)->name;
+	if (!has_way)
+		put_typed(w, ret->type,
+			  gr_objects_addr(w->scan->graph->graph->objects,
+					  near->link.to) +
+				  way.pointee_off);
+	put_from_pointee(w, &way, off);
+	return NULL;
+}
+
+/* The name by a pointer that leads to the value that has the lock: from a
+ * variable if there is such a way, else from the value on. */
+static struct gr_error *name_by_links(struct writer *w, gr_vertex v,
+				      uint64_t off, struct gr_awaited_name *ret)
+{
+	const struct gr_near_holders *holders = &w->names->holders;
+	const struct gr_near_link *typed = NULL;
+	struct gr_error *err = NULL;
+
+	for (const struct gr_near_link *link =
+		     gr_near_holders_links(holders, v);
+	     !err && link && !w->is_of_variable;
+	     link = gr_near_holders_next(holders, link)) {
+		err = try_link(w, link, off, ret);
+		if (w->text.bytes)
+			typed = link;
+	}
+	if (err || w->is_of_variable)
+		return err;
+	begin_again(w);
+	return typed ? try_link(w, typed, off, ret) : NULL;
+}
+
+/* The name from the nearest object that has a type, which is the one that the
+ * lock lies in, or points to it. */
+static struct gr_error *name_nearby(struct writer *w, gr_vertex v, uint64_t off,
+				    uint32_t label, bool is_channel,
+				    struct gr_awaited_name *ret)
 {
 	const struct gr_objects *objects = w->scan->graph->graph->objects;
-	const struct gr_span *span =
-		gr_heap_span_at(w->scan->heap, gr_objects_addr(objects, v));
+	bool is_typed = label != GR_TYPE_NONE && !(label & GR_LABEL_FLAGS);
+	struct gr_error *err = NULL;
+	struct gr_variable_way way = { .pointee = GR_TYPE_NONE };
 
-	return span && gr_span_may_be_tiny(span) &&
-	       (pointee == GR_TYPE_NONE ||
-		gr_types_get(w->scan->types, pointee)->size_bytes !=
-			GR_TINY_BYTES);
+	if (!is_channel && !(is_typed && says_whose(w, label)))
+		err = name_by_links(w, v, off, ret);
+	if (err || w->text.bytes)
+		return err;
+	if (is_channel || !(is_typed && says_whose(w, label)))
+		err = gr_near_holders_put(&w->names->holders, v, &w->text,
+					  &way);
+	if (err || is_channel)
+		return err;
+	if (w->text.bytes && way.pointee != GR_TYPE_NONE) {
+		put_from_pointee(w, &way, off);
+		return NULL;
+	}
+	if (!w->text.bytes && is_typed)
+		put_typed(w, ret->type, gr_objects_addr(objects, v));
+	if (w->text.bytes)
+		put_in_object(w, label, off);
+	return NULL;
 }
 
 static struct gr_error *name_in_object(struct writer *w, gr_vertex v,
@@ -202,28 +313,24 @@ static struct gr_error *name_in_object(struct writer *w, gr_vertex v,
 	const struct gr_slot_run *run = gr_objects_run(objects, v);
 	uint64_t room = run->elem_bytes - run->head_bytes;
 	struct gr_variable_way way;
+
+	if (!is_channel && may_be_tiny(w->scan, v))
+		return name_by_links(w, v, off, ret);
 	struct gr_error *err =
 		gr_variable_paths_put(&w->names->paths, v, &w->text, &way);
-
-	w->is_of_variable = w->text.bytes && !way.is_cut;
-	if (err || is_channel)
+	w->is_of_variable = w->text.bytes;
+	if (err || (is_channel && w->is_of_variable))
 		return err;
 	gr_type_id whole = way.pointee_off || way.is_slice ? GR_TYPE_NONE :
 							     way.pointee;
-	if (may_be_tiny(w, v, whole)) {
-		w->text = gr_text_begin(w->text.data, w->text.capacity);
-		w->is_of_variable = false;
-		return NULL;
-	}
 	uint32_t label = better_label(w, objects->type[v], room, whole);
-	ret->type = gr_scan_memory_name(w->scan, label, room);
-	if (!w->text.bytes && label != GR_TYPE_NONE &&
-	    !(label & GR_LABEL_FLAGS))
-		gr_text_put(&w->text, "(*%s)(0x%" PRIx64 ")", ret->type,
-			    gr_objects_addr(objects, v));
+	if (!is_channel)
+		ret->type = gr_scan_memory_name(w->scan, label, room);
+	if (!w->text.bytes)
+		return name_nearby(w, v, off, label, is_channel, ret);
 	if (way.pointee != GR_TYPE_NONE)
 		put_from_pointee(w, &way, off);
-	else if (w->text.bytes && !way.is_cut)
+	else
 		put_in_object(w, label, off);
 	return NULL;
 }
@@ -331,8 +438,60 @@ struct gr_error *gr_awaited_find_name(struct gr_awaited_names *names,
 
 void gr_awaited_names_deinit(struct gr_awaited_names *names)
 {
+	gr_near_holders_deinit(&names->holders);
 	gr_variable_paths_deinit(&names->paths);
 	gr_data_variables_deinit(&names->variables);
+}
+
+/* Does the name of a primitive need more than one way to its object? */
+static bool needs_links(const struct gr_awaited_names *names,
+			const struct gr_primitive *primitive, gr_vertex v)
+{
+	if (!gr_wait_kind_is_channel(primitive->kind) &&
+	    may_be_tiny(names->scan, v))
+		return true;
+	return gr_variable_paths_steps(&names->paths, v) == UINT32_MAX;
+}
+
+/* The links to an object may begin at ways, too. */
+static struct gr_error *want_holders(struct gr_awaited_names *names,
+				     gr_vertex v)
+{
+	const struct gr_near_holders *holders = &names->holders;
+	gr_vertex end = gr_graph_first_root(names->scan->graph->graph);
+	struct gr_error *err = NULL;
+
+	for (const struct gr_near_link *link =
+		     gr_near_holders_links(holders, v);
+	     !err && link; link = gr_near_holders_next(holders, link))
+		if (link->link.from < end)
+			err = gr_variable_paths_want(&names->paths,
+						     link->link.from);
+	return err;
+}
+
+static struct gr_error *find_links(struct gr_awaited_names *names,
+				   const struct gr_primitive *const *wanted,
+				   size_t nwanted)
+{
+	struct gr_error *err = NULL;
+
+	names->holders.types = &names->paths.types;
+	for (size_t i = 0; !err && i < nwanted; i++) {
+		gr_vertex v = vertex_of(names->scan, wanted[i]);
+
+		if (v != GR_VERTEX_NONE && needs_links(names, wanted[i], v))
+			err = gr_near_holders_want(&names->holders, v);
+	}
+	if (!err)
+		err = gr_near_holders_find(&names->holders);
+	for (size_t i = 0; !err && i < nwanted; i++) {
+		gr_vertex v = vertex_of(names->scan, wanted[i]);
+
+		if (v != GR_VERTEX_NONE)
+			err = want_holders(names, v);
+	}
+	return err;
 }
 
 static struct gr_error *find_paths(struct gr_awaited_names *names,
@@ -348,6 +507,8 @@ static struct gr_error *find_paths(struct gr_awaited_names *names,
 		if (v != GR_VERTEX_NONE)
 			err = gr_variable_paths_want(&names->paths, v);
 	}
+	if (!err)
+		err = find_links(names, wanted, nwanted);
 	return err ? err : gr_variable_paths_read(&names->paths);
 }
 

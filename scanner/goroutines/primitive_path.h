@@ -4,6 +4,7 @@
 #define GR_PRIMITIVE_PATH_H
 
 #include "retention/data_variables.h"
+#include "retention/near_holders.h"
 #include "retention/variable_paths.h"
 #include "goroutines/wait_table.h"
 
@@ -12,8 +13,10 @@ struct gr_scan;
 /** Strings belong to the scan and are never NULL. */
 struct gr_awaited_name {
 	/**
-	 * From a package variable on, `main.store.sessions.mu`; if only stacks
-	 * lead there, `(*main.Store)(0xc000012340).mu`; or "".
+	 * From a package variable on, over few pointers, and none of them in the
+	 * runtime's own structures: `main.store.sessions.mu`. Else from the
+	 * nearest object with a type on: `(*main.Store)(0xc000012340).mu`. Else
+	 * the type and the address of the primitive, or "".
 	 */
 	const char *path;
 	/** Of a channel, `chan T`, as the channel itself says. Of a lock, the
@@ -30,6 +33,7 @@ struct gr_awaited_name {
 struct gr_awaited_names {
 	struct gr_scan *scan;
 	struct gr_variable_paths paths; /**< If there is a graph. */
+	struct gr_near_holders holders; /**< The same. */
 	struct gr_data_variables variables;
 };
 

@@ -2,6 +2,7 @@
 #include "data_variables.h"
 
 #include "base/sort.h"
+#include "goruntime/layout/names.h"
 #include "scan.h"
 
 #include <inttypes.h>
@@ -65,15 +66,16 @@ static struct gr_error *add_pointed(struct gr_scan *scan,
 }
 
 /* Add a variable; if it is a pointer, a slice or a channel, then also the memory
- * behind it. */
+ * behind it, unless the runtime points there: that is no name. */
 static struct gr_error *add(struct gr_scan *scan, struct gr_data_variables *ret,
 			    const struct gr_data_variable *variable)
 {
 	uint8_t kind = gr_types_get(scan->types, variable->type)->kind;
 	struct gr_error *err = append(scan->types, &ret->own, *variable, 1);
 
-	if (err || (kind != GR_KIND_PTR && kind != GR_KIND_SLICE &&
-		    kind != GR_KIND_CHAN))
+	if (err || gr_name_is_in_runtime(variable->name) ||
+	    (kind != GR_KIND_PTR && kind != GR_KIND_SLICE &&
+	     kind != GR_KIND_CHAN))
 		return err;
 	return add_pointed(scan, ret, variable);
 }

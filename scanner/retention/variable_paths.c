@@ -2,44 +2,35 @@
 #include "variable_paths.h"
 
 #include "base/sort.h"
+#include "goruntime/types/word.h"
 #include "graph/paths.h"
 #include "scan.h"
 
-enum { MAX_HOPS = 64 }; /* of a way that is printed whole */
+/* Of a way: a map of Go 1.19 may have long chains of buckets. */
+enum { MAX_HOPS = 64 };
 
 void gr_variable_paths_deinit(struct gr_variable_paths *paths)
 {
 	gr_array_free(paths->parent);
 	gr_array_free(paths->hop_of);
 	gr_variable_hop_vector_deinit(&paths->hops);
-}
-
-/* Is this an edge to a root that is no package variable? Whoever waits has a
- * pointer to what it waits for on its stack. */
-static bool leads_to_no_variable(void *ctx, gr_vertex from, gr_vertex to)
-{
-	const struct gr_heap_graph *hg = ctx;
-	gr_vertex first = gr_graph_first_root(hg->graph);
-
-	(void)from;
-	if (to < first || to >= gr_graph_first_group(hg->graph))
-		return false;
-	uint32_t holder = hg->roots.data[to - first].holder;
-	return holder != GR_GROUP_VARIABLES &&
-	       holder < GR_NROOT_GROUPS + hg->ngoroutines;
+	gr_owner_types_deinit(&paths->types);
 }
 
 struct gr_error *gr_variable_paths_find(struct gr_scan *scan,
 					struct gr_variable_paths *ret)
 {
 	struct gr_heap_graph *hg = scan->graph;
-	const struct gr_edge_filter filter = { leads_to_no_variable, hg };
 	const struct gr_poll poll = { gr_scan_poll, scan };
 	uint64_t n = hg->graph->nvertices;
-	struct gr_error *err =
-		gr_graph_parents(hg->graph, &filter, &poll, &ret->parent);
+	struct gr_error *err = gr_owner_types_make(scan, &ret->types);
 
 	ret->scan = scan;
+	if (err)
+		return err;
+	const struct gr_edge_filter filter =
+		gr_owner_variables_filter(&ret->types);
+	err = gr_graph_parents(hg->graph, &filter, &poll, &ret->parent);
 	if (err)
 		return err;
 	ret->hop_of =
@@ -48,6 +39,18 @@ struct gr_error *gr_variable_paths_find(struct gr_scan *scan,
 		return gr_budget_error(hg->graph->budget);
 	memset(ret->hop_of, 0xff, n * sizeof(*ret->hop_of));
 	return NULL;
+}
+
+/* Does the edge lead to another piece of the same container, as of a map? It has
+ * no name in Go. */
+static bool is_inside(const struct gr_variable_paths *paths, gr_vertex from,
+		      gr_vertex to)
+{
+	const struct gr_objects *objects = paths->scan->graph->graph->objects;
+
+	return from < objects->count && objects->type[to] != GR_TYPE_NONE &&
+	       objects->type[to] & GR_LABEL_DATA &&
+	       objects->type[to] == objects->type[from];
 }
 
 /* Of the hops from @p first on, each leads to where the one before it begins:
@@ -59,11 +62,26 @@ static void measure(struct gr_variable_paths *paths, size_t first)
 	for (size_t i = paths->hops.size; i-- > first;) {
 		gr_vertex from = hops[i].link.from;
 		uint32_t before = paths->hop_of[from];
+		bool is_first = before == UINT32_MAX;
 
-		hops[i].root = before == UINT32_MAX ? from : hops[before].root;
-		hops[i].depth = before == UINT32_MAX ? 1 :
-						       hops[before].depth + 1;
+		hops[i].root = is_first ? from : hops[before].root;
+		hops[i].depth = 1 + (is_first ? 0 : hops[before].depth);
+		hops[i].steps = !is_inside(paths, from, hops[i].link.to) +
+				(is_first ? 0 : hops[before].steps);
 	}
+}
+
+uint32_t gr_variable_paths_steps(const struct gr_variable_paths *paths,
+				 gr_vertex object)
+{
+	uint32_t last = paths->hop_of[object];
+
+	if (last == UINT32_MAX)
+		return UINT32_MAX;
+	const struct gr_variable_hop *hop = &paths->hops.data[last];
+	return hop->steps <= GR_MAX_NAME_STEPS && hop->depth <= MAX_HOPS ?
+		       hop->steps :
+		       UINT32_MAX;
 }
 
 struct gr_error *gr_variable_paths_want(struct gr_variable_paths *paths,
@@ -173,25 +191,50 @@ static void find_pointee(const struct gr_scan *scan, const struct gr_link *link,
 	ret->pointee_off = value - start;
 }
 
-/* Pieces of a map or a channel have no name in Go: the element that follows is
- * that of the whole. */
-static struct gr_error *put_hop(const struct gr_variable_paths *paths,
-				const struct gr_variable_hop *hop,
-				gr_vertex holder, struct gr_text *text,
-				struct gr_variable_way *ret)
+/* The allocator has a type of the runtime's for a timer. The pointer that leads
+ * there has the public one, of which it begins with the fields. */
+static bool is_public_timer(const struct gr_owner_types *types,
+			    const struct gr_link *link, gr_type_id pointee)
 {
+	return gr_owner_class_of_type(types, pointee) == GR_OWNER_TIMER &&
+	       gr_owner_class_of(types, link->from) == GR_OWNER_TIMER &&
+	       link->off_bytes <
+		       gr_types_get(types->scan->types, pointee)->size_bytes;
+}
+
+struct gr_error *gr_variable_way_put_link(const struct gr_owner_types *types,
+					  const struct gr_link *link,
+					  gr_vertex holder,
+					  struct gr_text *text,
+					  struct gr_variable_way *way)
+{
+	gr_type_id before = way->pointee_off ? GR_TYPE_NONE : way->pointee;
+	struct gr_scan *scan = types->scan;
+	struct gr_type_word word;
 	struct gr_word_name name;
 
-	*ret = (struct gr_variable_way){ .pointee = GR_TYPE_NONE };
-	if (!hop->is_read)
-		return NULL;
-	struct gr_error *err =
-		gr_link_name(paths->scan, &hop->link, holder, &name);
+	*way = (struct gr_variable_way){ .pointee = GR_TYPE_NONE };
+	if (is_public_timer(types, link, before))
+		return gr_types_name_word(scan->types, before, link->off_bytes,
+					  text, &word);
+	struct gr_error *err = gr_link_name(scan, link, holder, &name);
 	if (err)
 		return err;
 	if (name.kind != GR_WORD_PIECE)
 		gr_text_put(text, "%s", name.text);
-	find_pointee(paths->scan, &hop->link, &name, ret);
+	find_pointee(scan, link, &name, way);
+	return NULL;
+}
+
+static struct gr_error *put_hop(const struct gr_variable_paths *paths,
+				const struct gr_variable_hop *hop,
+				gr_vertex holder, struct gr_text *text,
+				struct gr_variable_way *way)
+{
+	if (hop->is_read)
+		return gr_variable_way_put_link(&paths->types, &hop->link,
+						holder, text, way);
+	*way = (struct gr_variable_way){ .pointee = GR_TYPE_NONE };
 	return NULL;
 }
 
@@ -203,7 +246,7 @@ struct gr_error *gr_variable_paths_put(struct gr_variable_paths *paths,
 	struct gr_vertex_info root;
 
 	*ret = (struct gr_variable_way){ .pointee = GR_TYPE_NONE };
-	if (last == UINT32_MAX)
+	if (gr_variable_paths_steps(paths, object) == UINT32_MAX)
 		return NULL;
 	const struct gr_variable_hop *hops = paths->hops.data;
 	uint32_t depth = hops[last].depth;
@@ -212,11 +255,6 @@ struct gr_error *gr_variable_paths_put(struct gr_variable_paths *paths,
 	if (err)
 		return err;
 	gr_text_put(text, "%s", root.name);
-	if (depth > MAX_HOPS) {
-		gr_text_put(text, "...");
-		ret->is_cut = true;
-		return NULL;
-	}
 	for (uint32_t i = depth; i--;
 	     last = paths->hop_of[hops[last].link.from])
 		chain[i] = last;
@@ -225,5 +263,26 @@ struct gr_error *gr_variable_paths_put(struct gr_variable_paths *paths,
 			      i > 1 ? hops[chain[i - 1]].link.from :
 				      GR_VERTEX_NONE,
 			      text, ret);
+	return err;
+}
+
+struct gr_error *gr_variable_paths_put_holder(struct gr_variable_paths *paths,
+					      gr_vertex holder,
+					      struct gr_text *text)
+{
+	struct gr_scan *scan = paths->scan;
+	struct gr_variable_way way;
+	struct gr_vertex_info root;
+
+	if (holder < gr_graph_first_root(scan->graph->graph)) {
+		if (gr_variable_paths_steps(paths, holder) >= GR_MAX_NAME_STEPS)
+			return NULL;
+		return gr_variable_paths_put(paths, holder, text, &way);
+	}
+	if (gr_owner_class_of(&paths->types, holder) != GR_OWNER_VARIABLE)
+		return NULL;
+	struct gr_error *err = gr_scan_vertex(scan, holder, &root);
+	if (!err)
+		gr_text_put(text, "%s", root.name);
 	return err;
 }

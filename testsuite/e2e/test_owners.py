@@ -302,8 +302,8 @@ def test_dot(farm):
 @variants("default")
 def test_small_objects(farm, variant):
     """A lock that is the first field of a small object is called by the
-    object's type, though the waiters' pointers to the lock are nearer. Values
-    that may share their memory with others have no such name."""
+    object's type, though the waiters' pointers to the lock are nearer. Of
+    several values in one block, each has the name of its own pointer."""
     target = farm.target("deadlocks", variant, args=["small"])
     found = {w["primitive"]: w for w in waits(target)["waits"]}
     groups = [found[lock["addr"]] for lock in target.truth["locks"]]
@@ -315,4 +315,4 @@ def test_small_objects(farm, variant):
         )
         assert gauge["type"] == "main.gauge"
         assert gauge["path"] == f"main.theGauges[{number}].mu"
-        assert flag["path"] == f"(*sync.Mutex)({flag['primitive']})"
+        assert flag["path"] == f"main.theFlags[{number}]"

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "owner_types.h"
+
+#include "goruntime/layout/names.h"
+#include "mark/parents.h"
+#include "scan.h"
+
+void gr_owner_types_deinit(struct gr_owner_types *types)
+{
+	free(steal_ptr(types->class_of));
+}
+
+static bool begins(const char *name, const char *prefix)
+{
+	return !strncmp(name, prefix, strlen(prefix));
+}
+
+/* A channel's own header is not the runtime's: its elements are the program's.
+ */
+static bool is_of_runtime(const char *name)
+{
+	return gr_name_is_in_runtime(name) &&
+	       strcmp(name, "runtime.hchan") != 0;
+}
+
+static bool is_timer(const char *name)
+{
+	return gr_name_has(name, GR_NAME_TIME_TIMER) ||
+	       gr_name_has(name, GR_NAME_TIME_TICKER) ||
+	       gr_name_has(name, GR_NAME_CHANNEL_TIMER);
+}
+
+static bool is_general(const struct gr_type *type)
+{
+	return begins(type->name, "sync.") || begins(type->name, "sync/") ||
+	       begins(type->name, "internal/") ||
+	       begins(type->name, "context.");
+}
+
+static enum gr_owner_class class_of_type(const struct gr_type *type)
+{
+	if (is_timer(type->name))
+		return GR_OWNER_TIMER;
+	if (is_of_runtime(type->name))
+		return GR_OWNER_RUNTIME;
+	if (type->role == GR_ROLE_CLOSURE)
+		return GR_OWNER_CONTAINER;
+	if (is_general(type))
+		return GR_OWNER_GENERAL;
+	return type->kind == GR_KIND_STRUCT && strchr(type->name, '.') &&
+			       !begins(type->name, "struct") ?
+		       GR_OWNER_NAMED :
+		       GR_OWNER_UNKNOWN;
+}
+
+struct gr_error *gr_owner_types_make(struct gr_scan *scan,
+				     struct gr_owner_types *ret)
+{
+	size_t n = gr_types_count(scan->types);
+	struct gr_error *err = NULL;
+
+	ret->scan = scan;
+	ret->class_of = calloc(n + 1, sizeof(*ret->class_of));
+	if (!ret->class_of)
+		return &gr_enomem;
+	ret->ntypes = n;
+	for (size_t i = 0; !err && i < n; i++) {
+		ret->class_of[i] = class_of_type(gr_types_get(scan->types, i));
+		err = gr_runtime_step(&scan->rt, 1);
+	}
+	return err;
+}
+
+enum gr_owner_class gr_owner_class_of_type(const struct gr_owner_types *types,
+					   gr_type_id id)
+{
+	if (id < types->ntypes)
+		return types->class_of[id];
+	return id == GR_TYPE_NONE ?
+		       GR_OWNER_UNKNOWN :
+		       class_of_type(gr_types_get(types->scan->types, id));
+}
+
+static enum gr_owner_class class_of_object(const struct gr_owner_types *types,
+					   gr_vertex v)
+{
+	uint32_t label = types->scan->graph->graph->objects->type[v];
+
+	if (label == GR_TYPE_NONE)
+		return GR_OWNER_UNKNOWN;
+	if (label & GR_LABEL_DATA)
+		return GR_OWNER_CONTAINER;
+	bool is_begin = label & GR_LABEL_BEGIN;
+	label &= ~(uint32_t)GR_LABEL_FLAGS;
+	enum gr_owner_class class = gr_owner_class_of_type(types, label);
+	return is_begin && class != GR_OWNER_RUNTIME ? GR_OWNER_UNKNOWN : class;
+}
+
+enum gr_owner_class gr_owner_class_of(const struct gr_owner_types *types,
+				      gr_vertex v)
+{
+	const struct gr_heap_graph *hg = types->scan->graph;
+	gr_vertex first = gr_graph_first_root(hg->graph);
+
+	if (v < first)
+		return class_of_object(types, v);
+	if (v >= gr_graph_first_group(hg->graph))
+		return GR_OWNER_UNKNOWN;
+	const struct gr_root_vertex *root = &hg->roots.data[v - first];
+	bool is_variable = root->holder == GR_GROUP_VARIABLES ||
+			   root->holder >= GR_NROOT_GROUPS + hg->ngoroutines;
+	if (is_variable && root->tier == GR_TIER_USER)
+		return GR_OWNER_VARIABLE;
+	return root->holder == GR_GROUP_RUNTIME ? GR_OWNER_UNKNOWN :
+						  GR_OWNER_ROOT;
+}
+
+/* Does the label of an object say that it is a channel? */
+static bool is_channel(const struct gr_scan *scan, gr_vertex v)
+{
+	uint32_t label = scan->graph->graph->objects->type[v];
+
+	return label != GR_TYPE_NONE &&
+	       gr_types_get(scan->types, label & ~(uint32_t)GR_LABEL_FLAGS)
+			       ->kind == GR_KIND_CHAN;
+}
+
+bool gr_owner_is_blind(const struct gr_owner_types *types, gr_vertex from,
+		       gr_vertex to)
+{
+	gr_vertex first = gr_graph_first_root(types->scan->graph->graph);
+
+	if (to >= first)
+		return false;
+	if (class_of_object(types, to) == GR_OWNER_RUNTIME)
+		return true;
+	if (from >= first)
+		return false;
+	enum gr_owner_class class = class_of_object(types, from);
+	return class == GR_OWNER_RUNTIME ||
+	       (class == GR_OWNER_TIMER && !is_channel(types->scan, to));
+}
+
+static bool leads_to_no_variable(void *ctx, gr_vertex from, gr_vertex to)
+{
+	const struct gr_owner_types *types = ctx;
+	const struct gr_graph *g = types->scan->graph->graph;
+
+	if (to < gr_graph_first_root(g))
+		return gr_owner_is_blind(types, from, to);
+	return to < gr_graph_first_group(g) &&
+	       gr_owner_class_of(types, to) != GR_OWNER_VARIABLE;
+}
+
+struct gr_edge_filter gr_owner_variables_filter(struct gr_owner_types *types)
+{
+	return (struct gr_edge_filter){ leads_to_no_variable, types };
+}
