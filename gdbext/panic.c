@@ -46,6 +46,8 @@ static const struct gr_py_field panic_fields[] = {
 	GR_PY_FIELD(gr_panic, signal_code),
 	GR_PY_FIELD_OF(signal_addr, signal_addr_of),
 	GR_PY_FIELD_AS(gr_panic, signal_pc, gr_py_from_addr_or_none),
+	GR_PY_FIELD_AS(gr_panic, signal_function, gr_py_from_text_or_none),
+	GR_PY_FIELD_AS(gr_panic, signal_file, gr_py_from_text_or_none),
 	GR_PY_FIELD_OF(deferred, deferred_of),
 	{ NULL, 0, NULL },
 };

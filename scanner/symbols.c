@@ -200,7 +200,8 @@ void gr_scan_drop_program(struct gr_scan *scan)
 	gr_types_destroy(steal_ptr(scan->types));
 	free(steal_ptr(scan->rt.modules));
 	free(steal_ptr(scan->rt.symbols));
-	scan->rt.nmodules = scan->rt.nsymbols = 0;
+	free(steal_ptr(scan->rt.c_functions));
+	scan->rt.nmodules = scan->rt.nsymbols = scan->rt.nc_functions = 0;
 	for (size_t i = 0; scan->dwarfs && i < scan->target.nmodules; i++)
 		gr_dwarf_destroy(scan->dwarfs[i]);
 	free(steal_ptr(scan->dwarfs));

@@ -469,6 +469,11 @@ class Panic(NamedTuple):
     signal_addr: int | None
     """Of a fault."""
     signal_pc: int | None
+    signal_function: str | None
+    """The function of C that has signal_pc. None: it is in Go code, or no symbol
+    has it."""
+    signal_file: str | None
+    """The path of the file that has the C code."""
     deferred: tuple[Location, ...]
     """Functions that have not run, the next first."""
 

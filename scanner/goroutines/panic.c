@@ -4,6 +4,7 @@
 #include "base/chain.h"
 #include "deferred.h"
 #include "fatal_text.h"
+#include "goruntime/layout/c_function.h"
 #include "goruntime/layout/names.h"
 #include "goruntime/layout/record.h"
 #include "goruntime/sched/signal.h"
@@ -209,6 +210,24 @@ static struct gr_error *read_caught_signal(struct gr_scan *scan,
 	// faults have addresses.
 	panic->has_signal_addr = info.code > 0 &&
 				 (info.number == 11 || info.number == 7);
+	return NULL;
+}
+
+/* Name what has the instruction, if that is C's. */
+static struct gr_error *name_c_function(struct gr_scan *scan,
+					struct gr_panic *panic)
+{
+	struct gr_c_function c;
+	struct gr_func go;
+
+	if (!panic->signal_pc || gr_func_find(&scan->rt, panic->signal_pc, &go))
+		return NULL;
+	struct gr_error *err =
+		gr_c_function_find(&scan->rt, panic->signal_pc, &c);
+	if (err || c.module == SIZE_MAX)
+		return err;
+	panic->signal_function = c.name;
+	panic->signal_file = scan->target.modules[c.module].path;
 	return NULL;
 }
 
@@ -439,6 +458,10 @@ static struct gr_error *answer_dying(struct gr_scan *scan,
 		err = read_caught_signal(scan, dying, panic);
 	else if (!err && g)
 		err = read_own_signal(scan, g->addr, panic);
+	// A fault in C, or in the runtime itself, ends the program on the
+	// thread's own stack (runtime.sigpanic).
+	if (!err && dying->is_throw && !panic->signal && dying->g0)
+		err = read_own_signal(scan, dying->g0, panic);
 	if (!err && dying->is_throw && !dying->is_signal &&
 	    has_values(scan, query))
 		err = find_text(scan, dying, g, panic);
@@ -486,12 +509,15 @@ struct gr_error *gr_scan_panic(struct gr_scan *scan,
 	if (!panic)
 		return &gr_enomem;
 	panic->kind = panic->fatal_text = "";
+	panic->signal_function = panic->signal_file = "";
 	err = gr_scan_enter_goroutines(scan, &guard);
 	if (!err)
 		err = find_dying(scan, &dying, &found);
 	if (!err)
 		err = found ? answer_dying(scan, query, &dying, panic) :
 			      answer_panicking(scan, query, panic);
+	if (!err)
+		err = name_c_function(scan, panic);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(panic);

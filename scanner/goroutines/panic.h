@@ -38,6 +38,9 @@ struct gr_panic {
 	uint32_t signal;
 	uint64_t signal_code, signal_addr, signal_pc;
 	bool has_signal_addr;
+	/** If signal_pc is not in Go code: the function of C, and the path of
+	 * its file. "": it is, or that is not known. They belong to the scan. */
+	const char *signal_function, *signal_file;
 	/** Entries of deferred functions that have not run, the next first. */
 	struct gr_source_place *deferred;
 	size_t ndeferred;

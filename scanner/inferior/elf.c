@@ -335,8 +335,10 @@ bool gr_elf_next_symbol(const struct gr_elf *elf, struct gr_elf_symbols *at,
 	Elf64_Sym symbol;
 
 	if (!at->off) {
-		at->table = gr_elf_section(elf, ".symtab", NULL);
-		at->strings = gr_elf_section(elf, ".strtab", NULL);
+		at->table = gr_elf_section(
+			elf, at->is_dynamic ? ".dynsym" : ".symtab", NULL);
+		at->strings = gr_elf_section(
+			elf, at->is_dynamic ? ".dynstr" : ".strtab", NULL);
 		at->name_bytes_left =
 			at->strings.size * MAX_NAMES_SHARED + SPARE_NAME_BYTES;
 	}

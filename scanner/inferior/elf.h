@@ -91,7 +91,7 @@ struct gr_bytes gr_elf_section(const struct gr_elf *elf, const char *name,
 			       uint64_t *addr);
 
 /**
- * A symbol of .symtab. One without a name or without an address in the file's
+ * A symbol of .symtab or .dynsym. One without a name or without an address in the file's
  * own sections has the name "" and zeros.
  */
 struct gr_elf_symbol {
@@ -103,13 +103,14 @@ struct gr_elf_symbol {
 
 /** An iterator over the symbols. Zero-initialised, it is at the start. */
 struct gr_elf_symbols {
+	bool is_dynamic; /**< Those of .dynsym, which a stripped file has. */
 	struct gr_bytes table, strings;
 	uint64_t off;
 	uint64_t name_bytes_left; /**< For the names of all other symbols. */
 };
 
 /**
- * The next symbol; false at the end, or if the file has no .symtab. All names
+ * The next symbol; false at the end, or if the file has no such table. All names
  * together are four times as long as .strtab at most, and a megabyte; symbols
  * beyond that have none.
  */

@@ -86,7 +86,7 @@ static bool add_symbols(struct skeleton *s,
 	for (size_t i = 0; ok && i < count; i++) {
 		symbol = (Elf64_Sym){
 			.st_name = strings.size,
-			.st_info = ELF64_ST_INFO(STB_LOCAL, STT_OBJECT),
+			.st_info = ELF64_ST_INFO(STB_LOCAL, symbols[i].type),
 			.st_shndx = 1,
 			.st_value = symbols[i].addr,
 			.st_size = symbols[i].bytes,

@@ -16,10 +16,11 @@
 struct gr_kept_symbol {
 	const char *name;
 	uint64_t addr, bytes;
+	uint8_t type; /**< STT_OBJECT or STT_FUNC. */
 };
 
 /**
- * Append the skeleton of @p elf with @p symbols, which are objects.
+ * Append the skeleton of @p elf with @p symbols.
  * @return false if no memory is left.
  */
 bool gr_skeleton_make(const struct gr_elf *elf,

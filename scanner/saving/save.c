@@ -40,8 +40,8 @@ struct symbols {
 	size_t count;
 };
 
-static void add_symbol(struct symbols *symbols, const char *name, uint64_t addr,
-		       uint64_t bytes)
+static void add_symbol(struct symbols *symbols, uint8_t type, const char *name,
+		       uint64_t addr, uint64_t bytes)
 {
 	struct gr_image *image = symbols->scan->image;
 
@@ -50,10 +50,12 @@ static void add_symbol(struct symbols *symbols, const char *name, uint64_t addr,
 			.name = name,
 			.addr = addr - gr_image_bias(image, symbols->module),
 			.bytes = bytes,
+			.type = type,
 		};
 }
 
-/* The dictionaries, and without debug information the names of variables. */
+/* The dictionaries, without debug information the names of variables, and the
+ * functions of C that answers have named. */
 static struct gr_error *list_symbols(struct symbols *symbols)
 {
 	const struct gr_scan *scan = symbols->scan;
@@ -62,15 +64,19 @@ static struct gr_error *list_symbols(struct symbols *symbols)
 	const struct gr_dictionary *list =
 		gr_dictionaries_list(scan->types, &n);
 
-	symbols->rows = calloc(n + rt->nsymbols + 1, sizeof(*symbols->rows));
+	symbols->rows = calloc(n + rt->nsymbols + rt->nc_functions + 1,
+			       sizeof(*symbols->rows));
 	if (!symbols->rows)
 		return &gr_enomem;
 	for (size_t i = 0; i < n; i++)
-		add_symbol(symbols, list[i].name, list[i].addr,
+		add_symbol(symbols, STT_OBJECT, list[i].name, list[i].addr,
 			   list[i].words * GR_WORD_BYTES);
 	for (size_t i = 0; i < rt->nsymbols; i++)
-		add_symbol(symbols, rt->symbols[i].name, rt->symbols[i].addr,
-			   rt->symbols[i].bytes);
+		add_symbol(symbols, STT_OBJECT, rt->symbols[i].name,
+			   rt->symbols[i].addr, rt->symbols[i].bytes);
+	for (size_t i = 0; i < rt->nc_functions; i++)
+		add_symbol(symbols, STT_FUNC, rt->c_functions[i].name,
+			   rt->c_functions[i].addr, rt->c_functions[i].bytes);
 	return NULL;
 }
 

@@ -46,9 +46,9 @@ def endings(hows):
     return pytest.mark.parametrize("variant, how", rows, ids=names)
 
 
-def core_of(farm, variant, how):
+def core_of(farm, variant, how, program="panics"):
     """A core, and what the runtime printed."""
-    process = farm.process("panics", variant, (how,))
+    process = farm.process(program, variant, (how,))
     core = kernel_core(process, process.popen.stdin.close)
     target = Target("core", process.exe, process.truth, core=core)
     printed = process.folder / "stderr"
@@ -232,6 +232,41 @@ def test_first_look(farm, how):
     assert lines[2].startswith(f"ended by {told['text']}")
     if how != "nil":
         assert "SIGABRT, which the Go runtime raised afterwards" in lines[3]
+
+
+@variants("cgo")
+def test_fault_in_c(farm, variant, tmp_path):
+    """The function of C has the name of its symbol, from a saved file, too. In
+    Go 1.19, the runtime calls it a fatal error of its own."""
+    skip_if(kernel_cores_reason())
+    target, said = core_of(farm, variant, "own", "faults")
+    document, text = asked(target)
+    address, pc = re.search(r" addr=(\w+)(?: pc=(\w+))?", said).groups()
+    pc = pc or re.search(r"^PC=(\w+)", said, re.M)[1]
+    assert document["signal"] == "SIGSEGV" and document["address"] == address
+    assert document["pc"] == pc and document["c_function"] == "readFrom"
+    assert document["c_file"] == str(target.exe)
+    fault = "in C: readFrom of faults"
+    assert f"\nsignal SIGSEGV, address 0x0, pc {pc} {fault}\n" in f"\n{text}"
+    line = ["core", target.exe, target.core]
+    lines = run_cli(line).stdout.splitlines()
+    assert f"SIGSEGV at address 0x0 {fault}" in lines[2]
+    file = tmp_path / "fault.goref"
+    assert run_cli([*line, "save", file]).returncode == 0
+    told = json.loads(run_cli(["open", file, "panic", "--json"]).stdout)
+    for key in ("signal", "address", "pc", "c_function", "c_file"):
+        assert told[key] == document[key]
+
+
+def test_fault_in_a_library(farm):
+    """The library has the symbols that others may use; not all its functions
+    have one."""
+    skip_if(kernel_cores_reason())
+    target, _said = core_of(farm, Variant(RELEASES[-1], "cgo"), "library",
+                            "faults")  # fmt: skip
+    document, text = asked(target)
+    assert document["c_file"].rpartition("/")[2].startswith("libc.so")
+    assert " in C: " in text.splitlines()[0]
 
 
 def test_deferred_calls_run_still(farm):

@@ -3,7 +3,7 @@
 
 import pytest
 
-from goref.render.panic import PanicReport
+from goref.render.panic import PanicReport, cause_text
 
 
 @pytest.fixture
@@ -12,7 +12,8 @@ def report(goref):
         ordinary = {
             "kind": "panic", "goroutine": None, "thread_id": 7,
             "fatal_text": None, "values": (), "signal": 0, "signal_code": 0,
-            "signal_addr": None, "signal_pc": None, "deferred": (),
+            "signal_addr": None, "signal_pc": None, "signal_function": None,
+            "signal_file": None, "deferred": (),
         }  # fmt: skip
         panic = goref.Panic(**{**ordinary, **fields})
         return PanicReport(
@@ -64,3 +65,21 @@ def test_signals(goref, report):
     ))  # fmt: skip
     assert row.lines()[0] == "fatal error: its text is not known"
     assert row.lines()[-1] == "    main.f at ?:3"
+
+
+def test_signals_in_c(report):
+    fields = {"signal": 11, "signal_code": 1, "signal_addr": 0,
+              "signal_pc": 0x4000, "signal_file": "/lib/libfoo.so.1"}  # fmt: skip
+    row = report(kind="signal", signal_function="parse", **fields)
+    assert row.lines()[0] == (
+        "signal SIGSEGV, address 0x0, pc 0x4000 in C: parse of libfoo.so.1"
+    )
+    assert cause_text(row.panic) == (
+        "SIGSEGV at address 0x0 in C: parse of libfoo.so.1"
+    )
+    assert row.body()["c_function"] == "parse"
+    assert row.body()["c_file"] == "/lib/libfoo.so.1"
+    row = report(kind="fatal error", fatal_text="unexpected", **fields)
+    assert cause_text(row.panic) == (
+        "fatal error: unexpected (SIGSEGV at address 0x0 in C: libfoo.so.1)"
+    )

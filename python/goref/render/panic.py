@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os.path
 import signal
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Optional
@@ -48,17 +49,35 @@ def is_sent(panic: Panic) -> bool:
     )
 
 
+def c_code_text(panic: Panic) -> str:
+    """Where the signal was, if that is C: ` in C: parse of libfoo.so.1'."""
+    if not panic.signal_file:
+        return ""
+    file = os.path.basename(panic.signal_file)
+    function = panic.signal_function
+    return f" in C: {function} of {file}" if function else f" in C: {file}"
+
+
+def fault_text(panic: Panic) -> str:
+    """A signal that nobody has sent, and where it was."""
+    text = signal_name(panic.signal)
+    if panic.signal_addr is not None:
+        text += f" at address {panic.signal_addr:#x}"
+    return text + c_code_text(panic)
+
+
 def cause_text(panic: Panic) -> str:
     """What ended a program, in one line."""
     text = panic.kind or ""
     if panic.kind == "signal" and panic.signal:
-        text = signal_name(panic.signal)
         if is_sent(panic):
-            text += ", sent with kill"
-        elif panic.signal_addr is not None:
-            text += f" at address {panic.signal_addr:#x}"
+            text = f"{signal_name(panic.signal)}, sent with kill"
+        else:
+            text = fault_text(panic)
     elif panic.kind == "fatal error":
         text += f": {panic.fatal_text}" if panic.fatal_text else ""
+        if panic.signal and panic.signal_file:
+            text += f" ({fault_text(panic)})"
     elif panic.values:
         text += f": {value_text(panic.values[-1])}"
     text = " ".join(text.split())
@@ -138,7 +157,7 @@ class PanicReport(Report):
         if panic.signal_addr is not None:
             words.append(f"address {panic.signal_addr:#x}")
         if panic.signal_pc:
-            words.append(f"pc {panic.signal_pc:#x}")
+            words.append(f"pc {panic.signal_pc:#x}{c_code_text(panic)}")
         return [f"signal {', '.join(words)}"]
 
     def _goroutine_lines(self) -> list[str]:
@@ -202,6 +221,8 @@ class PanicReport(Report):
             "sent_with_kill": is_sent(panic),
             "address": None if address is None else f"{address:#x}",
             "pc": f"{pc:#x}" if pc else None,
+            "c_function": panic.signal_function,
+            "c_file": panic.signal_file,
             "deferred": [location_document(at) for at in panic.deferred],
             "frames": [
                 {**location_document(call.at), "inlined": call.is_inlined}

@@ -82,6 +82,9 @@ struct gr_runtime {
 	/** Sorted by address; used without debug information (symbols.h). */
 	struct gr_symbol *symbols;
 	size_t nsymbols;
+	/** Functions of C that answers have named (c_function.h). */
+	struct gr_symbol *c_functions;
+	size_t nc_functions;
 	struct gr_pc_lookups *pc_lookups; /**< NULL: they have no limit. */
 };
 
