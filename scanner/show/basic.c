@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Values without parts, strings, functions and channels. */
-#include "goruntime/layout/pclntab.h"
+/* Values without parts, and strings. */
 #include "show/show_internal.h"
 
 #include <inttypes.h>
@@ -170,67 +169,4 @@ struct gr_error *gr_show_put_string(struct gr_show *s,
 				  "...+%" PRIu64 " more", header[1] - bytes);
 	gr_text_put_quoted(s->text, buf, bytes, false);
 	return NULL;
-}
-
-// ----------------------------------------------------- functions and channels
-
-/* The name that the debug information gives the function at @p pc, or else the
- * function tables; NULL: there is no function. */
-static const char *function_name(const struct gr_runtime *rt, uint64_t pc)
-{
-	const struct gr_module *m = gr_runtime_module_at(rt, pc);
-	struct gr_func func;
-	size_t count;
-
-	if (m && m->dwarf) {
-		uint32_t i = gr_dwarf_function_at(m->dwarf, pc - m->bias);
-
-		if (i != GR_DWARF_NONE)
-			return gr_dwarf_functions(m->dwarf, &count)[i].name;
-	}
-	return gr_func_find(rt, pc, &func) ? func.name : NULL;
-}
-
-struct gr_error *gr_show_put_func(struct gr_show *s,
-				  const struct gr_show_at *at)
-{
-	struct gr_error *err;
-	uint64_t addr, pc;
-
-	if (!gr_show_read(s, at, 0, &addr, sizeof(addr), &err))
-		return err;
-	if (!addr) {
-		gr_text_put(s->text, "nil");
-		return NULL;
-	}
-	if (!gr_show_read_memory(s, addr, &pc, sizeof(pc), &err))
-		return err;
-	const char *name = function_name(s->rt, pc);
-	if (name)
-		gr_text_put(s->text, "%s", name);
-	else
-		gr_text_put(s->text,
-			    "(unreadable no function at 0x%" PRIx64 ")", pc);
-	return NULL;
-}
-
-struct gr_error *gr_show_put_chan(struct gr_show *s,
-				  const struct gr_show_at *at)
-{
-	const typeof(s->rt->layout.hchan) *f = &s->rt->layout.hchan;
-	const char *name = gr_show_type(s, at)->name;
-	uint64_t addr, elements, capacity;
-	struct gr_error *err;
-
-	if (!gr_show_read(s, at, 0, &addr, sizeof(addr), &err))
-		return err;
-	if (!addr) {
-		gr_text_put(s->text, "%s nil", name);
-		return NULL;
-	}
-	if (gr_show_read_field(s, addr, f->qcount, &elements, &err) &&
-	    gr_show_read_field(s, addr, f->dataqsiz, &capacity, &err))
-		gr_text_put(s->text, "%s %" PRIu64 "/%" PRIu64, name, elements,
-			    capacity);
-	return err;
 }

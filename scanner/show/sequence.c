@@ -4,19 +4,27 @@
 
 #include <inttypes.h>
 
-/* Append @p count values from @p first on, in brackets. */
-static struct gr_error *put_elements(struct gr_show *s,
-				     const struct gr_show_at *first,
-				     uint64_t stride, uint64_t count)
+static uint64_t size_of(const struct gr_show *s, gr_type_id type)
 {
+	return type == GR_TYPE_NONE ? 0 :
+				      gr_types_get(s->types, type)->size_bytes;
+}
+
+struct gr_error *gr_show_put_elements(struct gr_show *s,
+				      const struct gr_show_at *first,
+				      const struct gr_show_ring *ring)
+{
+	uint64_t stride = size_of(s, first->value.type), count = ring->count;
 	uint64_t shown =
 		count < s->limits.max_elements ? count : s->limits.max_elements;
+	uint64_t before_end = ring->capacity - ring->first;
 	struct gr_error *err = NULL;
 
 	gr_text_put(s->text, "[");
 	for (uint64_t i = 0; !err && i < shown && !s->text->is_cut; i++) {
+		uint64_t at = i < before_end ? ring->first + i : i - before_end;
 		struct gr_show_at element =
-			gr_show_part(first, first->value.type, i * stride);
+			gr_show_part(first, first->value.type, at * stride);
 
 		if (i)
 			gr_text_put(s->text, ",");
@@ -30,24 +38,18 @@ static struct gr_error *put_elements(struct gr_show *s,
 	return err;
 }
 
-static uint64_t size_of(const struct gr_show *s, gr_type_id type)
-{
-	return type == GR_TYPE_NONE ? 0 :
-				      gr_types_get(s->types, type)->size_bytes;
-}
-
 struct gr_error *gr_show_put_array(struct gr_show *s,
 				   const struct gr_show_at *at)
 {
 	const struct gr_type *type = gr_show_type(s, at);
-	uint64_t count = type->count;
+	const struct gr_show_ring all = { 0, type->count, type->count };
 	struct gr_show_at first = gr_show_part(at, type->elem, 0);
 
 	first.flags = 0;
 	first.level++;
 	if (at->flags & GR_SHOW_TYPE)
 		gr_text_put(s->text, "%s ", type->name);
-	return put_elements(s, &first, size_of(s, type->elem), count);
+	return gr_show_put_elements(s, &first, &all);
 }
 
 struct gr_error *gr_show_put_slice(struct gr_show *s,
@@ -78,5 +80,6 @@ struct gr_error *gr_show_put_slice(struct gr_show *s,
 		.value = { .type = type->elem, .addr = header[0] },
 		.level = at->level + 1,
 	};
-	return put_elements(s, &first, size_of(s, type->elem), header[1]);
+	const struct gr_show_ring all = { 0, header[1], header[1] };
+	return gr_show_put_elements(s, &first, &all);
 }

@@ -14,7 +14,7 @@
 /** How much of a value is printed. */
 struct gr_show_limits {
 	uint32_t max_string;   /**< Bytes of a string. */
-	uint32_t max_elements; /**< Of an array, a slice or a map. */
+	uint32_t max_elements; /**< Of an array, a slice, a map or a channel. */
 	/** Structs in structs. Of a deeper one only the address is printed. */
 	uint32_t max_depth;
 };
@@ -37,8 +37,12 @@ struct gr_shown {
  * - `3`, `Tuesday (2)`, `1.5`, `(1 + 2i)`, `true`, `"abc...+5 more"`
  * - `[]int len: 2, cap: 4, [1,2]`, `[2]int [1,2]`, `map[int]bool [1: true, ]`
  * - `main.T {A: 1, B: "x"}`, `*main.T {A: 1}`, `(*main.T)(0xc000012345)`
- * - `error(*errors.errorString) *{s: "x"}`, `chan int 0/3`, `main.f`
+ * - `error(*errors.errorString) *{s: "x"}`, `main.f`,
+ *   `main.f.func1 {x: 3}` with what it has captured
+ * - `chan int 2/3 [7,8]`: what is received next is first
  * - `(unreadable 0xc000012345 was not captured)`
+ *
+ * Inside structs, what is captured or in a channel needs a larger max_depth.
  *
  * @return only an error that ends the question; damage is part of the text.
  */

@@ -55,6 +55,18 @@ bool gr_show_read_field(struct gr_show *s, uint64_t addr, struct gr_field field,
 struct gr_error *gr_show_put(struct gr_show *s,
 			     const struct gr_show_at *at) GR_MUST_CHECK;
 
+/** Elements of an array. Those of a channel may go on at its start. */
+struct gr_show_ring {
+	uint64_t first; /**< Less than the capacity, or 0. */
+	uint64_t count, capacity;
+};
+
+/** Append elements in brackets; @p start is the place of element 0 of the array.
+ */
+struct gr_error *
+gr_show_put_elements(struct gr_show *s, const struct gr_show_at *start,
+		     const struct gr_show_ring *ring) GR_MUST_CHECK;
+
 /* One kind each. */
 struct gr_error *gr_show_put_number(struct gr_show *s,
 				    const struct gr_show_at *at) GR_MUST_CHECK;

@@ -118,6 +118,8 @@ static int start(void **state)
 	f->limits = GR_SHOW_DEFAULTS;
 	f->m.rt.layout.hchan.qcount = (struct gr_field){ 0, 8 };
 	f->m.rt.layout.hchan.dataqsiz = (struct gr_field){ 8, 8 };
+	f->m.rt.layout.hchan.buf = (struct gr_field){ 16, 8 };
+	f->m.rt.layout.hchan.recvx = (struct gr_field){ 24, 8 };
 	add_types(f);
 	*state = f;
 	return 0;
@@ -433,10 +435,43 @@ static void test_others(void **state)
 	set(f, 0, MEMORY + 0x100);
 	set(f, 0x100, 2);
 	set(f, 0x108, 4);
+	set(f, 0x118, 4); // no element of the buffer
 	assert_string_equal(show(f, T_CHAN), "chan int 2/4");
+	set(f, 0x100, 5); // more than there is room for
+	assert_string_equal(show(f, T_CHAN), "chan int 5/4");
 	assert_string_equal(show(f, T_EMPTY), "main.E {}");
 	set(f, 0, 0);
 	assert_string_equal(show(f, T_DEEP), "**main.Node nil");
+}
+
+/* The elements that wait in a channel, around the end of its buffer. */
+static void test_channel(void **state)
+{
+	struct fixture *f = *state;
+
+	set(f, 0, MEMORY + 0x100);
+	set(f, 0x100, 3);
+	set(f, 0x108, 4);
+	set(f, 0x110, MEMORY + 0x200);
+	set(f, 0x118, 2);
+	for (uint64_t i = 0; i < 4; i++)
+		set(f, 0x200 + 8 * i, 10 + i);
+	assert_string_equal(show(f, T_CHAN), "chan int 3/4 [12,13,10]");
+	f->limits.max_elements = 2;
+	assert_string_equal(show(f, T_CHAN), "chan int 3/4 [12,13,...+1 more]");
+	f->limits.max_depth = 0;
+	assert_string_equal(show(f, T_CHAN), "chan int 3/4");
+	f->limits.max_depth = 1;
+	set(f, 0x110, 0x10);
+	assert_string_equal(show(f, T_CHAN),
+			    "chan int 3/4 [(unreadable no memory at 0x20),"
+			    "(unreadable no memory at 0x28),...+1 more]");
+	// Numbers without any sense.
+	set(f, 0x100, UINT64_MAX);
+	set(f, 0x108, UINT64_MAX);
+	set(f, 0x118, UINT64_MAX - 1);
+	f->limits.max_elements = 3;
+	assert_non_null(strstr(show(f, T_CHAN), "...+18446744073709551612"));
 }
 
 /* What one value needs ends with the caller's memory. */
@@ -460,21 +495,14 @@ static void test_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_floats),
-		TEST(test_strings),
-		TEST(test_slices),
-		TEST(test_slice_of_itself),
-		TEST(test_pointers),
-		TEST(test_registers),
-		TEST(test_time),
-		TEST(test_buckets),
-		TEST(test_chain_of_itself),
-		TEST(test_empty_buckets),
-		TEST(test_groups),
-		TEST(test_empty_groups),
-		TEST(test_same_tables),
-		TEST(test_map_of_itself),
-		TEST(test_others),
+		TEST(test_floats),	  TEST(test_strings),
+		TEST(test_slices),	  TEST(test_slice_of_itself),
+		TEST(test_pointers),	  TEST(test_registers),
+		TEST(test_channel),	  TEST(test_time),
+		TEST(test_buckets),	  TEST(test_chain_of_itself),
+		TEST(test_empty_buckets), TEST(test_groups),
+		TEST(test_empty_groups),  TEST(test_same_tables),
+		TEST(test_map_of_itself), TEST(test_others),
 		TEST(test_cut),
 	};
 

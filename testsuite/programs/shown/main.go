@@ -104,6 +104,26 @@ func argued(number int, name string, list []int, point Point, at *Point,
 	keep(number, name, list, point, at, problem)
 }
 
+// captured has a closure that changes what it has captured, and a channel whose
+// elements go around the end of its buffer.
+//
+//go:noinline
+func captured(ready chan struct{}) {
+	aName, aCount := "captured", 5
+	aCounter := func() int { aCount++; return aCount + len(aName) }
+	aCount += 2
+	aLateChannel := make(chan Point, 3)
+	for i := 1; i < 5; i++ {
+		if len(aLateChannel) == cap(aLateChannel) {
+			<-aLateChannel
+		}
+		aLateChannel <- Point{i, i}
+	}
+	close(ready)
+	select {}
+	keep(aCounter, aLateChannel)
+}
+
 //go:noinline
 func show() {
 	yes, no := true, false
@@ -244,6 +264,9 @@ func main() {
 	ready := make(chan struct{})
 	go argued(42, "argument", []int{1, 2}, Point{3, 4}, &Point{5, 6},
 		errors.New("e"), ready)
+	<-ready
+	ready = make(chan struct{})
+	go captured(ready)
 	<-ready
 	show()
 }
