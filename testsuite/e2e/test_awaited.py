@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of locks and channels that goroutines wait for: a short path from a
-package variable, or the nearest object with a type."""
+"""The names of locks and channels that goroutines wait for: a short path from
+a package variable, or the nearest object with a type."""
 
 import re
 
@@ -44,7 +44,7 @@ def test_waits(farm, variant, tmp_path):
 
 @variants("default")
 def test_one_goroutine(farm, variant):
-    """If only stacks lead there, the name may begin with a variable of a frame."""
+    """If only stacks lead there, a variable of a frame may begin the name."""
     target = farm.target("awaited", variant)
     cases = target.truth["cases"]
     run = run_goref(

@@ -140,7 +140,8 @@ def waiting_in(target, function):
 def test_arguments(farm, variant):
     """Spilled to the stack when the goroutine blocks, or lost."""
     target = farm.target("shown", variant)
-    got = goref_values(target, "main.argued", waiting_in(target, "main.argued"))
+    function = "main.argued"
+    got = goref_values(target, function, waiting_in(target, function))
     want = {
         "number": "42",
         "name": '"argument"',

@@ -68,8 +68,10 @@ def test_signals(goref, report):
 
 
 def test_signals_in_c(report):
-    fields = {"signal": 11, "signal_code": 1, "signal_addr": 0,
-              "signal_pc": 0x4000, "signal_file": "/lib/libfoo.so.1"}  # fmt: skip
+    fields = {
+        "signal": 11, "signal_code": 1, "signal_addr": 0,
+        "signal_pc": 0x4000, "signal_file": "/lib/libfoo.so.1",
+    }  # fmt: skip
     row = report(kind="signal", signal_function="parse", **fields)
     assert row.lines()[0] == (
         "signal SIGSEGV, address 0x0, pc 0x4000 in C: parse of libfoo.so.1"
@@ -83,3 +85,12 @@ def test_signals_in_c(report):
     assert cause_text(row.panic) == (
         "fatal error: unexpected (SIGSEGV at address 0x0 in C: libfoo.so.1)"
     )
+
+
+def test_long_values(goref, report):
+    fields = ", ".join(f'Field{i}: "a text"' for i in range(6))
+    value = goref.PanicValue(f"main.T {{{fields}}}", "main.T", True, False)
+    lines = report(values=(value,)).lines()
+    assert lines[0] == "panic: main.T {"
+    assert lines[1] == '    Field0: "a text",'
+    assert lines[7] == "} [recovered]"

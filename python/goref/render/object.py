@@ -11,6 +11,7 @@ from .report import UNCERTAIN, Report, partial_lines
 from .sites import allocation_document, allocation_lines
 from .table import table
 from .units import counted, human_bytes
+from .values import value_lines
 
 if TYPE_CHECKING:
     from .._goref import (
@@ -83,7 +84,7 @@ class ObjectReport(Report):
             if (self.info.type or "").startswith("map["):
                 what = "not known: this is a piece of a map"
             return [f"value: {what} (name a variable that leads to it)"]
-        return [f"value: {self.value}"]
+        return value_lines("value: ", self.value)
 
     def body(self) -> Document:
         return {**self._body(), "value": self.value or None}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Optional
 
 from .goroutines import call_lines, labels_text, location_document, status_text
 from .report import Report, partial_lines
+from .values import value_lines
 
 if TYPE_CHECKING:
     from .._goref import Backtrace, Panic, PanicValue
@@ -129,7 +130,8 @@ class PanicReport(Report):
             ]
             state = f" [{', '.join(words)}]" if words else ""
             colon = ":" if value.text is not None else ""
-            lines.append(f"{indent}panic{colon} {value_text(value)}{state}")
+            lines += value_lines(f"{indent}panic{colon} ", value_text(value))
+            lines[-1] += state
             indent = "    "
         if panic.kind == "fatal error":
             text = panic.fatal_text
