@@ -384,7 +384,8 @@ class Goroutine(NamedTuple):
     current: Location
     """The innermost call."""
     user: Location
-    """The innermost call that is the user's."""
+    """The innermost call that is the user's: neither the runtime's, nor
+    package sync's, nor that of an internal package."""
     go: Location
     """The go statement."""
     start: Location
@@ -506,8 +507,7 @@ class GoroutineGroup(NamedTuple):
     """"FILE:LINE in FUNCTION", a state, or all calls with "; " between; for
     "wait" a state and a place."""
     at: Location
-    """For "wait": the innermost call that is neither the runtime's nor package
-    sync's."""
+    """For "wait": the innermost call that is the user's."""
     goroutines: int
     first: int
     """The first of its rows in GoroutineList.rows."""
@@ -924,7 +924,7 @@ class LeakGroup(NamedTuple):
     """ "leaked"; "unknown wait" or "missing memory": unproven."""
     goroutines: int
     at: Location
-    """The innermost call that is neither the runtime's nor package sync's."""
+    """The innermost call that is the user's."""
     start: Location
     """The goroutines' function."""
     go: Location

@@ -36,7 +36,6 @@ struct lister {
 	const struct gr_goroutine_query *query;
 	struct gr_keys by_pc; /* (pc, is exact) -> index in places */
 	struct places_vector places;
-	struct gr_user_pcs user_pcs; /* for groups by GR_BY_WAIT */
 	struct member_vector members;
 	struct group_vector groups;
 	struct gr_keys by_key; /* hash of a group's key, probe -> group */
@@ -52,7 +51,6 @@ static void lister_deinit(struct lister *l)
 	member_vector_deinit(&l->members);
 	group_vector_deinit(&l->groups);
 	gr_keys_deinit(&l->by_key);
-	gr_user_pcs_deinit(&l->user_pcs);
 	gr_set_member_vector_deinit(&l->sets);
 }
 
@@ -95,7 +93,7 @@ static struct gr_error *read_places(struct lister *l,
 	ret->current = location_of(&frames[0], pc);
 	ret->user.pc = 0;
 	for (size_t i = 0; i < n && !ret->user.pc; i++)
-		if (gr_name_is_user_place(frames[i].function))
+		if (gr_is_user_call(frames[i].function))
 			ret->user = location_of(&frames[i], pc);
 	return NULL;
 }
@@ -295,51 +293,16 @@ is_wanted(struct lister *l, const struct gr_goroutine_info *info, bool *ret)
 
 // -------------------------------------------------------------------- groups
 
-/* Where a goroutine waits or runs, which is read once for each frame's pc. */
-static struct gr_error *find_wait_place(struct lister *l,
-					const struct gr_goroutine *g,
-					struct gr_source_place *ret)
-{
-	enum { IS_WAIT_PLACE = 2 };
-	struct pc_places places = { .user = { 0, "", "", 0 } };
-	const struct gr_frame *frame;
-	struct gr_error *err = gr_user_frame(&l->user_pcs, g, &frame);
-	uint32_t i, flags;
-
-	*ret = (struct gr_source_place){ 0, "", "", 0 };
-	if (err || !frame)
-		return err;
-	flags = IS_WAIT_PLACE | frame->is_exact_pc;
-	i = gr_keys_find(&l->by_pc, frame->pc, flags);
-	if (i != UINT32_MAX) {
-		*ret = l->places.data[i].current;
-		return NULL;
-	}
-	err = gr_user_place(&l->user_pcs, g, ret);
-	places.current = *ret;
-	i = l->places.size;
-	if (!err && (!places_vector_append(&l->places, places) ||
-		     !gr_keys_add(&l->by_pc, frame->pc, flags, i)))
-		err = &gr_enomem;
-	return err;
-}
-
 /* The key of a group, which is interned; and its place. */
 static struct gr_error *interned_key(struct lister *l,
-				     const struct gr_goroutine *g,
 				     const struct gr_goroutine_info *info,
 				     struct gr_goroutine_group *group)
 {
-	struct gr_error *err = NULL;
-
-	group->at = (struct gr_source_place){ 0, "", "", 0 };
 	if (l->query->group != GR_BY_WAIT) {
 		group->key = field_text(l, info, l->query->group);
 		return group->key ? NULL : &gr_enomem;
 	}
-	err = find_wait_place(l, g, &group->at);
-	if (err)
-		return err;
+	group->at = info->user;
 	group->key = gr_arena_internf(
 		&l->scan->arena, "%s at %s:%" PRIu32 " in %s",
 		*info->wait_reason ? info->wait_reason : info->state,
@@ -364,7 +327,7 @@ static struct gr_error *group_key(struct lister *l,
 	} else if (l->query->group == GR_BY_WAITING_ON) {
 		*ret = gr_wait_key(l->scan, g - l->scan->sched.goroutines);
 	} else {
-		err = interned_key(l, g, info, group);
+		err = interned_key(l, info, group);
 		*ret = (uintptr_t)group->key;
 	}
 	return err;
@@ -575,7 +538,6 @@ struct gr_error *gr_scan_list_goroutines(struct gr_scan *scan,
 	_cleanup_(lister_deinit) struct lister l = {
 		.scan = scan,
 		.query = query,
-		.user_pcs = { .rt = &scan->rt },
 	};
 	struct gr_sigbus_guard guard;
 	struct gr_error *err;

@@ -29,8 +29,9 @@ struct gr_goroutine_info {
 	uint64_t creator_id;	  /**< 0: not known. */
 	uint64_t waited_ns;	  /**< At least, by moments.h; 0: not known. */
 	struct gr_source_place current; /**< Innermost call. */
-	struct gr_source_place user; /**< Innermost call that is the user's. */
-	struct gr_source_place go;   /**< The go statement. */
+	/** Innermost call that is the user's: gr_is_user_call(). */
+	struct gr_source_place user;
+	struct gr_source_place go; /**< The go statement. */
 	/** The goroutine's function, without a wrapper that `go' may need. */
 	struct gr_source_place start;
 	uint64_t stack_bytes;	  /**< In use. */
@@ -98,8 +99,7 @@ struct gr_goroutine_group {
 	 * labels, with `, ` between; for "wait" a state and @ref at; what they
 	 * wait for: `Mutex main.mu at 0x4d9080`. */
 	const char *key;
-	/** For "wait": the innermost call that is neither the runtime's nor
-	 * package sync's. Else pc is 0. */
+	/** For "wait": the innermost call that is the user's. Else pc is 0. */
 	struct gr_source_place at;
 	uint64_t goroutines;
 	size_t first, nrows; /**< Its rows: [first, first + nrows). */

@@ -211,8 +211,8 @@ static struct gr_error *describe(struct finder *f, const struct member *first,
 	group->go = info.go;
 	group->wait_reason = info.wait_reason;
 	group->awaited = wait->key ? awaited_name(wait->kind) : "";
-	err = gr_user_place(&f->user_pcs, g, &group->at);
-	if (!err && strcmp(group->awaited, "channel") == 0)
+	group->at = info.user;
+	if (strcmp(group->awaited, "channel") == 0)
 		err = element_type(f->scan, wait->key, &group->element_type);
 	return err;
 }

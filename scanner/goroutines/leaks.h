@@ -32,7 +32,7 @@ struct gr_leak_group {
 	enum gr_leak_state state; /**< GR_LEAK_LEAKED, or an unproven one. */
 	const char *verdict;	  /**< The name of @ref state. */
 	uint64_t goroutines;
-	/** The innermost call that is neither the runtime's nor package sync's. */
+	/** The innermost call that is the user's. */
 	struct gr_source_place at;
 	struct gr_source_place start; /**< The goroutines' function. */
 	struct gr_source_place go;    /**< The go statement. */

@@ -111,6 +111,34 @@ def test_stacks(farm, variant):
             assert unwrapped(go["function"]) == function
 
 
+def is_users(function):
+    """Not the runtime's, nor of package sync or of one that is internal."""
+    library = ("runtime.", "sync.", "sync/", "internal/", "iter.")
+    return function.startswith("sync.(*WaitGroup).Go") or not (
+        "." not in function or function.startswith(library)
+    )
+
+
+@pytest.mark.parametrize("program", ["stacks", "waits"])
+@variants("default", "noopt", "stripped")
+def test_users_place(farm, program, variant):
+    """The innermost call of each stack that is the user's, inlined ones
+    included: nobody is in package sync, who waits for a lock."""
+    target = farm.target(program, variant)
+    rows = asked(target, "goroutines -exec bt -depth 0")["goroutines"]
+    in_sync = 0
+    for row in rows:
+        calls = [f for f in row["frames"] if f["function"] != "runtime.goexit"]
+        own = next((f for f in calls if is_users(f["function"])), calls[0])
+        keys = ("function", "file", "line", "pc")
+        assert [row[k] for k in keys] == [own[k] for k in keys]
+        in_sync += any(f["function"].startswith("sync.") for f in calls)
+        assert not row["function"].startswith(("sync.", "internal/"))
+    assert in_sync > 2
+    groups = asked(target, "goroutines -group userloc")["groups"]
+    assert not [g["key"] for g in groups if " in sync." in g["key"]]
+
+
 @variants("default")
 def test_inlined(farm, variant):
     target = farm.target("stacks", variant)

@@ -183,22 +183,3 @@ bool gr_name_is_runtime_frame(const char *function)
 	return gr_name_is_in_runtime(function) ||
 	       has_prefix(function, "internal/runtime/");
 }
-
-bool gr_name_is_user_place(const char *function)
-{
-	static const char runtime[] = "runtime.";
-
-	if (!strchr(function, '.') || has_prefix(function, "internal/") ||
-	    has_prefix(function, "runtime/internal") ||
-	    has_prefix(function, "iter."))
-		return false;
-	if (!has_prefix(function, runtime))
-		return true;
-	char first = function[sizeof(runtime) - 1];
-	return first >= 'A' && first <= 'Z';
-}
-
-bool gr_name_is_sync(const char *function)
-{
-	return has_prefix(function, "sync.");
-}

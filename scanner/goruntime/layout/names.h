@@ -138,14 +138,4 @@ bool gr_name_is_internal(const char *name);
 /** Is @p function in the runtime: runtime, internal/runtime/...? */
 bool gr_name_is_runtime_frame(const char *function);
 
-/**
- * Is a function the user's own place, below what it calls of the runtime? The
- * rule is Delve's (proc.G.UserCurrent): exported functions of runtime count,
- * the runtime's and library's internals and iter do not.
- */
-bool gr_name_is_user_place(const char *function);
-
-/** Is it a function of package sync? */
-bool gr_name_is_sync(const char *function);
-
 #endif /* GR_LAYOUT_NAMES_H */
