@@ -216,6 +216,11 @@ PyObject *gr_py_scan_goroutines(PyObject *obj, PyObject *args, PyObject *kwargs)
 					 &channel, &with_bytes) ||
 	    (group && !parse_field(group, &query.group)))
 		return NULL;
+	if (query.group == GR_BY_CALL) {
+		PyErr_SetString(gr_py_argument_error,
+				"goroutines are not grouped by call");
+		return NULL;
+	}
 	filters = parse_filters(tuple, &query.nfilters);
 	if (!filters || !gr_py_scan_enter(self))
 		return NULL;

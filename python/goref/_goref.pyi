@@ -1638,9 +1638,9 @@ class Scan:
 
         filters: each a field, whether the condition is negated, and a text
             that must be in it: userloc, curloc, goloc, startloc, state,
-            waiting; label takes KEY or KEY=VALUE; running and user take no
-            text.
-        group: one of these fields, stack, wait (state and place), or
+            waiting; call, that of a function of the stack; label takes KEY
+            or KEY=VALUE; running and user take no text.
+        group: one of these fields but call, stack, wait (state and place), or
             waiting-on, which needs the heap.
         max_rows: of the list, or of each group. 0: no limit.
         group_label: the key of the only label that counts.

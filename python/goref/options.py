@@ -368,13 +368,15 @@ _GOROUTINE_FIELDS = (
     "running",
     "user",
     "label",
+    "call",
 )
 WITH = Option(
     "with",
     "Only goroutines whose place (userloc, curloc, goloc, startloc: "
     "`FILE:LINE in FUNCTION'), wait reason (waiting) or state contains TEXT; "
     "that a thread runs (running); that are not the runtime's own (user); "
-    "with the label KEY or KEY=VALUE. May be repeated.",
+    "with the label KEY or KEY=VALUE; with a call of a function whose name "
+    "contains TEXT anywhere in the stack (call). May be repeated.",
     kind="condition",
     value="FIELD [TEXT]",
     choices=_GOROUTINE_FIELDS,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The list of goroutines: places of each, filters, groups. */
+#include "call_match.h"
 #include "goroutine_bytes.h"
 #include "goroutine_labels.h"
 #include "goroutine_places.h"
@@ -36,6 +37,7 @@ struct lister {
 	const struct gr_goroutine_query *query;
 	struct gr_keys by_pc; /* (pc, is exact) -> index in places */
 	struct places_vector places;
+	struct gr_call_match *matches; /* of each filter; of calls, in use */
 	struct member_vector members;
 	struct group_vector groups;
 	struct gr_keys by_key; /* hash of a group's key, probe -> group */
@@ -48,6 +50,9 @@ static void lister_deinit(struct lister *l)
 {
 	gr_keys_deinit(&l->by_pc);
 	places_vector_deinit(&l->places);
+	for (size_t i = 0; l->matches && i < l->query->nfilters; i++)
+		gr_call_match_deinit(&l->matches[i]);
+	free(l->matches);
 	member_vector_deinit(&l->members);
 	group_vector_deinit(&l->groups);
 	gr_keys_deinit(&l->by_key);
@@ -248,6 +253,7 @@ static const char *field_text(struct lister *l,
 	case GR_BY_LABEL:
 		return gr_goroutine_labels_text(&l->scan->arena, info,
 						l->query->group_label);
+	case GR_BY_CALL:
 	case GR_BY_STACK:
 	case GR_BY_WAIT:
 	case GR_BY_WAITING_ON:
@@ -257,13 +263,16 @@ static const char *field_text(struct lister *l,
 	return "";
 }
 
-/* Is it true of the goroutine what the filter says? */
-static struct gr_error *holds(struct lister *l,
-			      const struct gr_goroutine_info *info,
-			      const struct gr_goroutine_filter *f, bool *ret)
+/* Is it true of the goroutine what the filter of that number says? */
+static struct gr_error *holds(struct lister *l, const struct gr_goroutine *g,
+			      const struct gr_goroutine_info *info, size_t i,
+			      bool *ret)
 {
+	const struct gr_goroutine_filter *f = &l->query->filters[i];
 	const char *text = "";
 
+	if (f->field == GR_BY_CALL)
+		return gr_call_match_any(&l->matches[i], g, ret);
 	if (f->field == GR_BY_RUNNING) {
 		*ret = info->thread_id != 0;
 	} else if (f->field == GR_BY_USER) {
@@ -277,18 +286,31 @@ static struct gr_error *holds(struct lister *l,
 	return text ? NULL : &gr_enomem;
 }
 
-static struct gr_error *
-is_wanted(struct lister *l, const struct gr_goroutine_info *info, bool *ret)
+static struct gr_error *is_wanted(struct lister *l,
+				  const struct gr_goroutine *g,
+				  const struct gr_goroutine_info *info,
+				  bool *ret)
 {
 	struct gr_error *err = NULL;
 
 	for (size_t i = 0; !err && *ret && i < l->query->nfilters; i++) {
-		const struct gr_goroutine_filter *f = &l->query->filters[i];
-
-		err = holds(l, info, f, ret);
-		*ret = *ret != f->is_negated;
+		err = holds(l, g, info, i, ret);
+		*ret = *ret != l->query->filters[i].is_negated;
 	}
 	return err;
+}
+
+static struct gr_error *make_matches(struct lister *l)
+{
+	size_t n = l->query->nfilters;
+
+	l->matches = calloc(n + 1, sizeof(*l->matches));
+	for (size_t i = 0; l->matches && i < n; i++)
+		l->matches[i] = (struct gr_call_match){
+			.rt = &l->scan->rt,
+			.text = l->query->filters[i].text,
+		};
+	return l->matches ? NULL : &gr_enomem;
 }
 
 // -------------------------------------------------------------------- groups
@@ -405,7 +427,7 @@ static struct gr_error *add_goroutine(struct lister *l,
 	struct gr_error *err = fill_info(l, g, &info);
 
 	if (!err)
-		err = is_wanted(l, &info, &wanted);
+		err = is_wanted(l, g, &info, &wanted);
 	return err || !wanted ? err : add_member(l, g, &info);
 }
 
@@ -517,7 +539,7 @@ static bool is_listed(const struct lister *l, size_t index)
 static struct gr_error *answer(struct lister *l, struct gr_goroutine_list *list)
 {
 	const struct gr_sched *sched = &l->scan->sched;
-	struct gr_error *err = NULL;
+	struct gr_error *err = make_matches(l);
 
 	for (size_t i = 0; !err && i < sched->ngoroutines; i++) {
 		err = gr_runtime_step(&l->scan->rt, 8);

@@ -53,6 +53,7 @@ struct gr_goroutine_info {
 	X(RUNNING, "running")   \
 	X(USER, "user")         \
 	X(LABEL, "label")       \
+	X(CALL, "call")         \
 	X(STACK, "stack")       \
 	X(WAIT, "wait")         \
 	X(WAITING_ON, "waiting-on")
@@ -71,7 +72,8 @@ enum gr_goroutine_field gr_goroutine_field_of(const char *name);
 /**
  * A condition: a place's `FILE:LINE in FUNCTION` contains @p text; the wait
  * reason (waiting) or the state contains it; a thread runs it (running); it is
- * not the runtime's own (user); a label's key or `KEY=VALUE` is the text.
+ * not the runtime's own (user); a label's key or `KEY=VALUE` is the text; the
+ * function of a call of its stack, inlined or not, contains it (call).
  */
 struct gr_goroutine_filter {
 	enum gr_goroutine_field field;
@@ -87,8 +89,9 @@ struct gr_goroutine_query {
 	 * too. 0: all. */
 	uint64_t channel;
 	bool with_bytes; /**< What they keep alive; makes the object graph. */
-	enum gr_goroutine_field group; /**< GR_BY_NOTHING: no groups. */
-	const char *group_label;       /**< Only this label counts; or NULL. */
+	/** GR_BY_NOTHING: no groups. Not GR_BY_CALL. */
+	enum gr_goroutine_field group;
+	const char *group_label; /**< Only this label counts; or NULL. */
 	/** Goroutines of the list, or of each group; 0: no limit. */
 	uint32_t max_rows;
 };

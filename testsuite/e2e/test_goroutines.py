@@ -205,6 +205,29 @@ def test_filters(central):
     assert ids(central, "-with running") == running
 
 
+def test_calls(central):
+    """By the calls of all stacks: any call counts, inlined ones, too."""
+    rows = asked(central, "goroutines --system -exec bt -depth 0")
+    functions = {
+        g["id"]: {f["function"] for f in g["frames"]}
+        for g in rows["goroutines"]
+    }
+    for text in ("main.inner", "main.outer", "runtime.gopark", "deep", "no."):
+        wanted = {
+            number
+            for number, names in functions.items()
+            if any(text in name for name in names)
+        }
+        assert bool(wanted) == (text != "no.")
+        assert ids(central, f"-system -with call {text}") == wanted
+        rest = set(functions) - wanted
+        assert ids(central, f"-system -without call {text}") == rest
+    both = "-with call main.inner -with call main.outer"
+    assert len(ids(central, both)) == 1
+    refused = run_goref(central, ["goref goroutines --with call"])
+    assert "--with call: which text?" in refused.stderr
+
+
 def test_thread_of_the_program(waiting):
     """The first thread of a program is M 0; others have other numbers."""
     rows = asked(waiting, "goroutines --system")["goroutines"]
