@@ -72,6 +72,30 @@ static const struct gr_py_field goroutine_fields[] = {
 
 struct gr_py_row gr_py_goroutine_row = { "Goroutine", goroutine_fields, NULL };
 
+static PyObject *nawaited_of(const void *value)
+{
+	const struct gr_goroutine_group *group = value;
+
+	return PyLong_FromUnsignedLongLong(group->awaited.count);
+}
+
+static PyObject *awaited_of(const void *value)
+{
+	const struct gr_awaited_things *things =
+		&((const struct gr_goroutine_group *)value)->awaited;
+	Py_ssize_t n = things->count < GR_MAX_AWAITED ?
+			       (Py_ssize_t)things->count :
+			       GR_MAX_AWAITED;
+	PyObject *addrs = PyTuple_New(n);
+
+	for (Py_ssize_t i = 0; addrs && i < n; i++) {
+		PyObject *addr = PyLong_FromUnsignedLongLong(things->addrs[i]);
+		if (!addr || PyTuple_SetItem(addrs, i, addr))
+			Py_CLEAR(addrs);
+	}
+	return addrs;
+}
+
 static const struct gr_py_field group_fields[] = {
 	GR_PY_FIELD(gr_goroutine_group, key),
 	GR_PY_FIELD_AS(gr_goroutine_group, at, gr_py_from_location),
@@ -80,6 +104,8 @@ static const struct gr_py_field group_fields[] = {
 	GR_PY_FIELD_AS(gr_goroutine_group, nrows, gr_py_from_u64),
 	GR_PY_FIELD(gr_goroutine_group, stack_size),
 	GR_PY_FIELD(gr_goroutine_group, exclusive_bytes),
+	GR_PY_FIELD_OF(nawaited, nawaited_of),
+	GR_PY_FIELD_OF(awaited, awaited_of),
 	{ NULL, 0, NULL },
 };
 

@@ -505,7 +505,8 @@ class GoroutineGroup(NamedTuple):
 
     key: str
     """"FILE:LINE in FUNCTION", a state, or all calls with "; " between; for
-    "wait" a state and a place."""
+    "wait" a state and a place; for "waiting-on" what they wait for, named by a
+    variable, or by the type and the field that have it."""
     at: Location
     """For "wait": the innermost call that is the user's."""
     goroutines: int
@@ -515,6 +516,10 @@ class GoroutineGroup(NamedTuple):
     stack_size: int
     exclusive_bytes: int
     """What only they keep alive; if asked for."""
+    nawaited: int
+    """For "waiting-on": how many different things they wait for."""
+    awaited: tuple[int, ...]
+    """The addresses of the first of these."""
 
 class GoroutineList(NamedTuple):
     """The answer of Scan.goroutines()."""

@@ -375,8 +375,8 @@ WITH = Option(
     "Only goroutines whose place (userloc, curloc, goloc, startloc: "
     "`FILE:LINE in FUNCTION'), wait reason (waiting) or state contains TEXT; "
     "that a thread runs (running); that are not the runtime's own (user); "
-    "with the label KEY or KEY=VALUE; with a call of a function whose name "
-    "contains TEXT anywhere in the stack (call). May be repeated.",
+    "with the label KEY or KEY=VALUE; with a function in the stack whose name "
+    "contains TEXT (call). May be repeated.",
     kind="condition",
     value="FIELD [TEXT]",
     choices=_GOROUTINE_FIELDS,
@@ -394,7 +394,7 @@ GROUP = Option(
     "group",
     "Count goroutines that have this in common, with examples. stack: all "
     "calls. label: all labels, or only that of KEY. waiting-on: the lock or "
-    "channel.",
+    "channel, or its type and field.",
     kind="condition",
     value="FIELD [KEY]",
     choices=(

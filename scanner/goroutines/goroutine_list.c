@@ -9,7 +9,7 @@
 #include "wait_key.h"
 
 #include "goruntime/layout/inline.h"
-#include "goruntime/layout/names.h"
+#include "goruntime/sched/waits.h"
 #include "graph/keys.h"
 #include "scan.h"
 
@@ -41,6 +41,7 @@ struct lister {
 	struct member_vector members;
 	struct group_vector groups;
 	struct gr_keys by_key; /* hash of a group's key, probe -> group */
+	struct gr_wait_keys wait_keys;	  /* for groups by GR_BY_WAITING_ON */
 	struct gr_set_member_vector sets; /* of all, for their bytes */
 	uint64_t total;
 	uint64_t stack_size;
@@ -56,6 +57,7 @@ static void lister_deinit(struct lister *l)
 	member_vector_deinit(&l->members);
 	group_vector_deinit(&l->groups);
 	gr_keys_deinit(&l->by_key);
+	gr_wait_keys_deinit(&l->wait_keys);
 	gr_set_member_vector_deinit(&l->sets);
 }
 
@@ -347,7 +349,8 @@ static struct gr_error *group_key(struct lister *l,
 	if (l->query->group == GR_BY_STACK) {
 		*ret = gr_stack_key(g);
 	} else if (l->query->group == GR_BY_WAITING_ON) {
-		*ret = gr_wait_key(l->scan, g - l->scan->sched.goroutines);
+		err = gr_wait_key(&l->wait_keys, g - l->scan->sched.goroutines,
+				  ret);
 	} else {
 		err = interned_key(l, info, group);
 		*ret = (uintptr_t)group->key;
@@ -360,8 +363,8 @@ group_text(struct lister *l, const struct gr_goroutine *g, const char **ret)
 {
 	return l->query->group == GR_BY_STACK ?
 		       gr_stack_key_text(l->scan, g, ret) :
-		       gr_wait_key_text(l->scan, g - l->scan->sched.goroutines,
-					ret);
+		       gr_wait_key_text(&l->wait_keys,
+					g - l->scan->sched.goroutines, ret);
 }
 
 /* The group of a goroutine; it is made if it is new. */
@@ -400,6 +403,11 @@ static struct gr_error *add_member(struct lister *l,
 
 	if (l->query->group != GR_BY_NOTHING) {
 		struct gr_error *err = find_group(l, g, info, &member.group);
+		if (!err && l->query->group == GR_BY_WAITING_ON)
+			err = gr_wait_key_count(
+				&l->wait_keys, g - l->scan->sched.goroutines,
+				member.group,
+				&l->groups.data[member.group].awaited);
 		if (err)
 			return err;
 		before = l->groups.data[member.group].goroutines++;
@@ -541,6 +549,8 @@ static struct gr_error *answer(struct lister *l, struct gr_goroutine_list *list)
 	const struct gr_sched *sched = &l->scan->sched;
 	struct gr_error *err = make_matches(l);
 
+	if (!err && l->query->group == GR_BY_WAITING_ON)
+		err = gr_wait_keys_make(l->scan, &l->wait_keys);
 	for (size_t i = 0; !err && i < sched->ngoroutines; i++) {
 		err = gr_runtime_step(&l->scan->rt, 8);
 		if (!err && is_listed(l, i))

@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "base/error.h"
+#include "goroutines/wait_key.h"
 #include "goruntime/sched/labels.h"
 
 struct gr_scan;
@@ -100,14 +101,15 @@ struct gr_goroutine_query {
 struct gr_goroutine_group {
 	/** `FILE:LINE in FUNCTION`; a state; all calls, with `; ` between;
 	 * labels, with `, ` between; for "wait" a state and @ref at; what they
-	 * wait for: `Mutex main.mu at 0x4d9080`. */
+	 * wait for: `Mutex main.shop.mu`, `channel receive main.conn.ctx`. */
 	const char *key;
 	/** For "wait": the innermost call that is the user's. Else pc is 0. */
 	struct gr_source_place at;
 	uint64_t goroutines;
 	size_t first, nrows; /**< Its rows: [first, first + nrows). */
 	uint64_t stack_size;
-	uint64_t exclusive_bytes; /**< What only they keep alive. */
+	uint64_t exclusive_bytes;	  /**< What only they keep alive. */
+	struct gr_awaited_things awaited; /**< For "waiting-on". */
 };
 
 /** The answer. Belongs to the caller. */

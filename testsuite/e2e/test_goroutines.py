@@ -327,7 +327,8 @@ def test_channel(waiting, path):
 
 
 def test_groups_of_awaited(waiting):
-    """One group for each thing that the program says is waited for."""
+    """Goroutines that the program says wait for one thing are in one group,
+    which counts its things."""
     found = asked(waiting, "goroutines -group waiting-on")
     wanted = {}
     for case in waiting.truth["cases"]:
@@ -337,14 +338,61 @@ def test_groups_of_awaited(waiting):
         wanted.setdefault(key, set()).add(case["id"])
     groups = {g["key"]: set(g["ids"]) for g in found["groups"]}
     told = set().union(*wanted.values())
-    got = [ids & told for ids in groups.values() if ids & told]
-    assert sorted(map(sorted, got)) == sorted(map(sorted, wanted.values()))
+    for key, numbers in wanted.items():
+        (group,) = [g for g in found["groups"] if numbers & set(g["ids"])]
+        assert numbers <= set(group["ids"])
+        if set(group["ids"]) <= told:
+            addresses = {
+                address
+                for others, n in wanted.items()
+                if n & set(group["ids"])
+                for _, address in others
+                if address
+            }
+            assert group["awaited_count"] == len(addresses)
+            assert {int(a, 16) for a in group["addresses"]} <= addresses
     receivers = waiting_for(waiting, "main.requests")
     selects = ids(waiting, "-with waiting select")
     (key,) = [k for k, v in groups.items() if v & told == receivers - selects]
-    assert key.startswith("channel receive main.requests at 0x")
+    assert key == "channel receive main.requests"
     (key,) = [k for k in groups if k.count("; ") == 2]
-    assert "select send main.store.jobs at 0x" in key
+    assert "select send main.store.jobs" in key.split("; ")
+    assert not [k for k in groups if "0x" in k]
+
+
+@variants("default", "noopt")
+def test_groups_of_like_things(farm, variant):
+    """Things of their own are one group by type and field, however many there
+    are and whatever leads to them; named ones are apart."""
+    target = farm.target("apart", variant)
+    count = target.truth["count"]
+    found = asked(target, "goroutines -group waiting-on")
+    got = {
+        g["key"]: (g["count"], g["awaited_count"]) for g in found["groups"]
+    }
+    assert {k: n for k, n in got.items() if n[1]} == {
+        "Mutex main.session.lock": (2 * count, 2 * count),
+        "channel receive main.conn.ctx": (2 * count, 2 * count),
+        "channel receive main.conn.done": (count, count),
+        "channel receive main.reply.answer": (count, count),
+        "select receive main.conn.ctx; select receive main.shop.jobs": (
+            count,
+            count + 1,
+        ),
+        "Mutex main.shop.mu": (3, 1),
+        "Mutex main.depot.mu": (3, 1),
+        "channel receive main.shop.jobs": (3, 1),
+        "channel receive main.depot.jobs": (3, 1),
+        "channel receive main.plain": (3, 1),
+    }
+    run = run_goref(target, ["goref goroutines -group waiting-on -limit 1"])
+    assert re.search(
+        rf"^{2 * count} goroutines for {2 * count} things: "
+        r"Mutex main\.session\.lock\n    at 0x\w+, 0x\w+, 0x\w+ and "
+        rf"{2 * count - 3} more$",
+        run.parts[0],
+        re.M,
+    )
 
 
 @variants("default")

@@ -72,7 +72,7 @@ def outside(goref, make, is_in_c, file="/srv/app/f.go"):
     )
     at = calls[1 if is_in_c else 2].at
     return Outside(
-        goref.GoroutineGroup("", at, 2, 0, 1, 4096, 0),
+        goref.GoroutineGroup("", at, 2, 0, 1, 4096, 0, 0, ()),
         row,
         wait_row(goref, "system call", is_in_c=is_in_c, number=0),
         goref.Backtrace(row, calls, False),
@@ -192,7 +192,7 @@ def crowd(goref, make, count, wait_reason, line=7):
             "wait_reason": wait_reason,
         }
     )
-    group = goref.GoroutineGroup("", at, count, 0, 1, 4096, 0)
+    group = goref.GoroutineGroup("", at, count, 0, 1, 4096, 0, 0, ())
     return {"rows": (row,), "groups": (group,)}
 
 

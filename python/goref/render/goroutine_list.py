@@ -27,11 +27,22 @@ if TYPE_CHECKING:
     from .report import Document, Json
 
 _MAX_GROUPS = 20
+_MAX_ADDRESSES = 3
 
 
 def _numbers(group: GoroutineGroup) -> range:
     """Of the rows of its members."""
     return range(group.first, group.first + group.nrows)
+
+
+def _awaited_lines(group: GoroutineGroup) -> list[str]:
+    """Where in memory lies what they wait for."""
+    if not group.nawaited:
+        return []
+    shown = group.awaited[:_MAX_ADDRESSES]
+    text = ", ".join(f"{address:#x}" for address in shown)
+    more = group.nawaited - len(shown)
+    return [f"    at {text}" + (f" and {more:,} more" if more else "")]
 
 
 def _counted(number: int) -> str:
@@ -116,8 +127,11 @@ class GoroutinesReport(Report):
         for group in self.found.groups[:_MAX_GROUPS]:
             first, *rest = group.key.split("; ")
             counted = _counted(group.goroutines) + self._bytes(group)
+            if group.nawaited > 1:
+                counted += f" for {group.nawaited:,} things"
             lines.append(f"{counted}: {first}")
             lines += [f"    {line}" for line in rest]
+            lines += _awaited_lines(group)
             lines += ["  " + line for line in self._rows(self._members(group))]
             if group.nrows < group.goroutines:
                 lines.append(
@@ -167,6 +181,15 @@ class GoroutinesReport(Report):
             "count": group.goroutines,
             "ids": [self.found.rows[i].id for i in _numbers(group)],
             **self._bytes_document(group),
+            **self._awaited_document(group),
+        }
+
+    def _awaited_document(self, group: GoroutineGroup) -> Document:
+        if self.group != "waiting-on":
+            return {}
+        return {
+            "awaited_count": group.nawaited,
+            "addresses": [f"{address:#x}" for address in group.awaited],
         }
 
     def _bytes_document(
