@@ -204,6 +204,11 @@ gr_scan_describe_goroutine(struct gr_scan *scan, const struct gr_goroutine *g,
 /** Fill the goroutines of the scan's information, by state (goroutines.c). */
 struct gr_error *gr_scan_count_goroutines(struct gr_scan *scan) GR_MUST_CHECK;
 
+/** The runtime's text for the reason why a goroutine waits, or ""; "signal wait"
+ * of the one in os/signal, which the runtime takes for a system call. */
+const char *gr_scan_wait_reason(const struct gr_scan *scan,
+				const struct gr_goroutine *g);
+
 /** Add a warning beside the result. @p text is copied; NULL adds nothing. */
 struct gr_error *gr_scan_warn(struct gr_scan *scan,
 			      const char *text) GR_MUST_CHECK;

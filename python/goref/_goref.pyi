@@ -574,7 +574,7 @@ class Wait(NamedTuple):
 
     kind: str
     """"channel send", "select receive", "Mutex", "RWMutex write", "sleep",
-    "network", "system call" ..."""
+    "network", "system call", "signal" ..."""
     primitive: int | None
     """Address of the lock or the channel."""
     type: str | None

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Goroutines, counted by what they do. */
+#include "goruntime/sched/wait_kind.h"
 #include "scan.h"
 
 GR_VECTOR(gr_count_vector, struct gr_goroutine_count);
@@ -19,21 +20,30 @@ struct gr_error *gr_scan_moments(struct gr_scan *scan,
 	return err;
 }
 
+const char *gr_scan_wait_reason(const struct gr_scan *scan,
+				const struct gr_goroutine *g)
+{
+	static const char signal[] = "signal wait";
+
+	return gr_waits_for_signal(&scan->rt.layout, g) ? signal :
+							  g->wait_reason;
+}
+
 /* The row of goroutines like @p g, made if new; NULL without memory. There are
  * some dozen of wait reasons, each text interned. */
 static struct gr_goroutine_count *row_of(struct gr_count_vector *rows,
-					 const struct gr_goroutine *g)
+					 const struct gr_goroutine *g,
+					 const char *wait_reason)
 {
 	for (size_t i = 0; i < rows->size; i++) {
 		struct gr_goroutine_count *row = &rows->data[i];
 
-		if (row->state == g->state &&
-		    row->wait_reason == g->wait_reason &&
+		if (row->state == g->state && row->wait_reason == wait_reason &&
 		    row->is_system == g->is_system)
 			return row;
 	}
-	struct gr_goroutine_count row = { g->state, g->wait_reason,
-					  g->is_system, 0 };
+	struct gr_goroutine_count row = { g->state, wait_reason, g->is_system,
+					  0 };
 	return gr_count_vector_append(rows, row) ? &rows->data[rows->size - 1] :
 						   NULL;
 }
@@ -56,8 +66,10 @@ struct gr_error *gr_scan_count_goroutines(struct gr_scan *scan)
 	info->goroutines = 0;
 	for (size_t i = 0; i < scan->sched.ngoroutines; i++) {
 		const struct gr_goroutine *g = &scan->sched.goroutines[i];
-		struct gr_goroutine_count *row = g->is_g0 ? NULL :
-							    row_of(&rows, g);
+		struct gr_goroutine_count *row =
+			g->is_g0 ?
+				NULL :
+				row_of(&rows, g, gr_scan_wait_reason(scan, g));
 
 		if (row)
 			row->goroutines++;

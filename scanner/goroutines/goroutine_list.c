@@ -185,7 +185,7 @@ static struct gr_error *fill_info(struct lister *l,
 	*info = (struct gr_goroutine_info){
 		.id = g->goid,
 		.state = g->state,
-		.wait_reason = g->wait_reason,
+		.wait_reason = gr_scan_wait_reason(l->scan, g),
 		.is_system = g->is_system,
 		.thread_id = running ? running->thread_id : 0,
 		.m_id = running ? running->m_id : -1,

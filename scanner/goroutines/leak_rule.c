@@ -72,6 +72,7 @@ static enum gr_leak_state state_of_kind(enum gr_wait_kind kind)
 	case GR_WAIT_SLEEP:
 	case GR_WAIT_NETWORK:
 	case GR_WAIT_SYSCALL:
+	case GR_WAIT_SIGNAL:
 	case GR_WAIT_COROUTINE:
 	case GR_WAIT_SYNCTEST:
 	case GR_WAIT_RUNTIME:

@@ -4,6 +4,7 @@
 #include "goroutines/thread_call.h"
 #include "goruntime/layout/names.h"
 #include "goruntime/sched/sched_records.h"
+#include "goruntime/sched/wait_kind.h"
 #include "graph/keys.h"
 #include "scan.h"
 
@@ -226,6 +227,8 @@ static const char *state_of(const struct describer *d,
 		return "starting";
 	if (m->is_extra_in_c || (m->is_in_c && !g) || (g && calls_c(g)))
 		return "in C";
+	if (in_call && gr_waits_for_signal(&d->scan->rt.layout, g))
+		return "waiting for a signal";
 	if (in_call)
 		return "in a system call";
 	if (g)

@@ -360,6 +360,34 @@ def test_groups_of_awaited(waiting):
     assert not [k for k in groups if "0x" in k]
 
 
+@variants("default", "stripped")
+def test_wait_for_signals(farm, variant):
+    """The goroutine of os/signal is in no system call of its own: it is idle,
+    for every verb."""
+    target = farm.target("apart", variant)
+    (row,) = asked(target, "goroutines -with call os/signal.signal_recv")[
+        "goroutines"
+    ]
+    assert (row["state"], row["wait_reason"]) == ("syscall", "signal wait")
+    run = run_goref(
+        target,
+        [f"goref goroutine {row['id']} wait --json",
+         "goref hung --json", "goref hung -sched --json",
+         "goref goroutines -with state syscall --json"],
+    )  # fmt: skip
+    assert run.rc == 0, run.stderr
+    (wait,) = run.json(0)["waits"]
+    assert (wait["kind"], wait["syscall"]) == ("signal", None)
+    hung = run.json(1)
+    assert hung["outside"] == []
+    (state,) = [s for s in hung["states"] if s["state"] == "syscall"]
+    assert (state["wait_reason"], state["count"]) == ("signal wait", 1)
+    ms = run.json(2)["scheduler"]["ms"]
+    (m,) = [m for m in ms if m["goroutine_id"] == row["id"]]
+    assert m["state"] == "waiting for a signal"
+    assert run.json(3)["goroutines"] == []
+
+
 @variants("default", "noopt")
 def test_groups_of_like_things(farm, variant):
     """Things of their own are one group by type and field, however many there

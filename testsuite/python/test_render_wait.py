@@ -164,6 +164,7 @@ LOCK = {"primitive": 0x1000, "type": "sync.Mutex"}
         ("system call", {}, "for a system call on thread 99"),
         ("system call", {"is_in_c": True}, "for C to return (cgo) on thread "
          "99"),
+        ("signal", {}, "for a signal of the operating system (os/signal)"),
         ("nil channel", {}, "for a nil channel: nothing can end this wait"),
         ("unknown", {}, "for something: the target does not tell what"),
     ],

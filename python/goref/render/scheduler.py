@@ -34,6 +34,7 @@ _STATES = (
     "in the runtime",
     "system monitor",
     "template thread",
+    "waiting for a signal",
     "idle, locked",
     "idle",
 )

@@ -26,6 +26,7 @@ _PLAIN = {
     "can end this wait",
     "sleep": "for the end of a sleep",
     "network": "for the network, a pipe or a terminal",
+    "signal": "for a signal of the operating system (os/signal)",
     "coroutine": "for the other side of a coroutine (iter.Pull)",
     "synctest": "for the goroutines of its synctest bubble",
     "runtime": "for the runtime",

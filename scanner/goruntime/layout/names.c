@@ -76,6 +76,8 @@ const struct gr_name gr_names[] = {
 	FUNCTION("runtime.templateThread", TEMPLATE_THREAD),
 	// runtime/cgocall.go
 	FUNCTION("runtime.cgocall", CALLS_C),
+	// runtime/sigqueue.go
+	FUNCTION("os/signal.signal_recv", WAITS_FOR_SIGNAL),
 	// internal/poll/fd_unix.go, net/fd_posix.go, net/fd_unix.go
 	FUNCTIONS("internal/poll.(*FD).", WAITS_FOR_POLLER),
 	FUNCTIONS("net.(*netFD).", OF_SOCKET),

@@ -47,6 +47,9 @@ enum gr_name_trait {
 	GR_NAME_TEMPLATE_THREAD,
 	/** Function in which a goroutine is while it runs C. */
 	GR_NAME_CALLS_C,
+	/** Function in which a goroutine sleeps until a signal comes. To the
+	 * scheduler, it is in a system call. */
+	GR_NAME_WAITS_FOR_SIGNAL,
 	/** Functions that park a goroutine on a semaphore, or on the notify
 	 * list of a sync.Cond. */
 	GR_NAME_PARKS_ON_SEMAPHORE,

@@ -125,6 +125,21 @@ bool gr_wait_kind_is_semaphore(enum gr_wait_kind kind)
 	       kind == GR_WAIT_SEMAPHORE;
 }
 
+bool gr_waits_for_signal(const struct gr_layout *layout,
+			 const struct gr_goroutine *g)
+{
+	// signal_recv and what it calls of runtime/lock_futex.go.
+	enum { MAX_SLEEP_FRAMES = 4 };
+
+	if (g->status != layout->consts.gsyscall)
+		return false;
+	for (size_t i = 0; i < g->nframes && i < MAX_SLEEP_FRAMES; i++)
+		if (gr_name_has(g->frames[i].func->name,
+				GR_NAME_WAITS_FOR_SIGNAL))
+			return true;
+	return false;
+}
+
 uint64_t gr_wait_key_offset(const struct gr_layout *layout,
 			    enum gr_wait_kind kind)
 {

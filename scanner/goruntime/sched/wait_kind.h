@@ -35,6 +35,11 @@ gr_wait_kind_of_semaphore(struct gr_runtime *rt, const struct gr_goroutine *g,
 /** Is it a wait for a semaphore (runtime.semacquire1)? */
 bool gr_wait_kind_is_semaphore(enum gr_wait_kind kind);
 
+/** Does a goroutine that seems to be in a system call sleep in os/signal until a
+ * signal comes? Nobody waits for that: it is idle. */
+bool gr_waits_for_signal(const struct gr_layout *layout,
+			 const struct gr_goroutine *g);
+
 /** Bytes from the start of the primitive to its semaphore or notify list;
  * UINT64_MAX if the kind has no such primitive. */
 uint64_t gr_wait_key_offset(const struct gr_layout *layout,

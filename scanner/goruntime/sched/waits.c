@@ -283,10 +283,11 @@ static struct gr_error *read_goroutine(struct reader *r, uint32_t index)
 		return err;
 	if (is_waiting)
 		return read_parked(r, index, kind);
-	if (g->status == layout->consts.gsyscall)
-		return add_row(r, (struct gr_wait){ .goroutine = index,
-						    .kind = GR_WAIT_SYSCALL });
-	return NULL;
+	if (g->status != layout->consts.gsyscall)
+		return NULL;
+	kind = gr_waits_for_signal(layout, g) ? GR_WAIT_SIGNAL :
+						GR_WAIT_SYSCALL;
+	return add_row(r, (struct gr_wait){ .goroutine = index, .kind = kind });
 }
 
 /* Note the addresses of Conds in the rows of their waiters. */

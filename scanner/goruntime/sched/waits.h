@@ -39,6 +39,8 @@
 	X(NETWORK, "network")                                                   \
 	/** In a system call or in C. */                                        \
 	X(SYSCALL, "system call")                                               \
+	/** A signal of the operating system, for os/signal. */                 \
+	X(SIGNAL, "signal")                                                     \
 	X(COROUTINE, "coroutine")                                               \
 	/** synctest.Run or Wait. */                                            \
 	X(SYNCTEST, "synctest")                                                 \

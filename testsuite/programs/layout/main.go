@@ -9,6 +9,7 @@ import (
 	"context"
 	"net"
 	"os"
+	_ "os/signal" // its function that waits for signals
 	"reflect"
 	"runtime"
 	"runtime/pprof"
