@@ -305,6 +305,8 @@ extern struct gr_py_row gr_py_suspect_content_row; /**< suspects.c */
 extern struct gr_py_row gr_py_suspect_row;	   /**< suspects.c */
 extern struct gr_py_row gr_py_suspects_row;	   /**< suspects.c */
 extern struct gr_py_row gr_py_leak_group_row;	   /**< leaks.c */
+extern struct gr_py_row gr_py_leak_ignored_row;	   /**< leaks.c */
+extern struct gr_py_row gr_py_blocked_place_row;   /**< leaks.c */
 extern struct gr_py_row gr_py_leaks_row;	   /**< leaks.c */
 extern struct gr_py_row gr_py_histogram_row_row;   /**< histogram.c */
 extern struct gr_py_row gr_py_histogram_row;	   /**< histogram.c */
@@ -482,7 +484,7 @@ PyObject *gr_py_scan_list_objects(PyObject *obj, PyObject *args,
 PyObject *gr_py_scan_export(PyObject *obj, PyObject *args, PyObject *kwargs);
 PyObject *gr_py_scan_histogram(PyObject *obj, PyObject *args, PyObject *kwargs);
 PyObject *gr_py_scan_suspects(PyObject *obj, PyObject *unused);
-PyObject *gr_py_scan_leaks(PyObject *obj, PyObject *unused);
+PyObject *gr_py_scan_leaks(PyObject *obj, PyObject *args, PyObject *kwargs);
 PyObject *gr_py_scan_scheduler(PyObject *obj, PyObject *unused);
 PyObject *gr_py_scan_rss(PyObject *obj, PyObject *args, PyObject *kwargs);
 PyObject *gr_py_scan_save(PyObject *obj, PyObject *args, PyObject *kwargs);

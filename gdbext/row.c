@@ -77,6 +77,8 @@ static struct gr_py_row *const all_rows[] = {
 	&gr_py_suspect_row,
 	&gr_py_suspects_row,
 	&gr_py_leak_group_row,
+	&gr_py_leak_ignored_row,
+	&gr_py_blocked_place_row,
 	&gr_py_leaks_row,
 	&gr_py_rss_class_row,
 	&gr_py_collector_row,

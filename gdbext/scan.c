@@ -224,7 +224,7 @@ static PyMethodDef methods[] = {
 		     "($self, places=(), max_depth=1, max_children=0, "
 		     "max_rows=0, min_bytes=0)"),
 	GR_PY_GETTER(suspects, gr_py_scan_suspects),
-	GR_PY_GETTER(leaks, gr_py_scan_leaks),
+	GR_PY_METHOD(leaks, gr_py_scan_leaks, "($self, ignored=())"),
 	GR_PY_GETTER(scheduler, gr_py_scan_scheduler),
 	GR_PY_METHOD(rss, gr_py_scan_rss, "($self, marked=True)"),
 	GR_PY_METHOD(save, gr_py_scan_save,

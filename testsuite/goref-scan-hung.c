@@ -90,7 +90,7 @@ static struct gr_error *put_report(struct gr_scan *scan)
 static struct gr_error *put_leaks(struct gr_scan *scan)
 {
 	_cleanup_(gr_cleanup_leaks) struct gr_leak_report *report = NULL;
-	struct gr_error *err = gr_scan_leaks(scan, &report);
+	struct gr_error *err = gr_scan_leaks(scan, NULL, &report);
 
 	if (!err)
 		printf("leaks\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",

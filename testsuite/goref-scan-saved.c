@@ -115,7 +115,7 @@ static struct gr_error *ask_waits(struct gr_scan *scan)
 	struct gr_error *err = gr_scan_waits(scan, &query, &waits);
 
 	if (!err)
-		err = gr_scan_leaks(scan, &leaks);
+		err = gr_scan_leaks(scan, NULL, &leaks);
 	return err ? err :
 		     gr_scan_goroutine_profile(scan, GR_GOROUTINES_LEAKED,
 					       &profile);

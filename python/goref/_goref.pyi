@@ -950,6 +950,25 @@ class LeakGroup(NamedTuple):
     """Their ids are Leaks.ids[first : first + nids]."""
     nids: int
 
+class LeakIgnored(NamedTuple):
+    """What a pattern has left out of everything but Leaks.goroutines and
+    Leaks.blocked."""
+
+    blocked: int
+    """Goroutines that wait for a channel, in a select, or for package sync."""
+    leaked: int
+    """Of these."""
+
+class BlockedPlace(NamedTuple):
+    """Blocked goroutines that wait for the same reason in the same line."""
+
+    at: Location
+    """The innermost call that is the user's."""
+    wait_reason: str | None
+    goroutines: int
+    leaked: int
+    """Of these."""
+
 class Leaks(NamedTuple):
     """Goroutines that nobody can wake any more."""
 
@@ -966,6 +985,10 @@ class Leaks(NamedTuple):
     groups: tuple[LeakGroup, ...]
     """Those that leaked first, most retained bytes first."""
     ids: tuple[int, ...]
+    ignored: tuple[LeakIgnored, ...]
+    """By pattern."""
+    places: tuple[BlockedPlace, ...]
+    """Where goroutines are blocked that are not ignored, most first."""
     gaps: Gaps
 
 class SchedulerP(NamedTuple):
@@ -1804,9 +1827,19 @@ class Scan:
         identity: which process it is; the opener gets it as Info.identity."""
     def suspects(self) -> Suspects:
         """The few holders that keep most of the heap alive."""
-    def leaks(self) -> Leaks:
+    def leaks(
+        self,
+        ignored: tuple[
+            tuple[Literal["top", "any", "created-by"], str], ...
+        ] = (),
+    ) -> Leaks:
         """The goroutines that nobody can wake any more, by the rule of the
-        runtime's own goroutineleak profile."""
+        runtime's own goroutineleak profile.
+
+        ignored: patterns of goroutines to leave out: the name of a function,
+            in which `*' stands for any characters; "top" compares it with the
+            calls up to the innermost one that is the user's, "any" with all
+            calls, "created-by" with the function of the go statement."""
     def scheduler(self) -> Scheduler:
         """Ps, Ms, run queues, and who stops the world."""
     def list_objects(

@@ -214,6 +214,41 @@ OBJECTS_FILE = Option(
 FAIL_ON_LEAKS = Option(
     "fail-on-leaks", "End with status 4 if a goroutine has leaked."
 )
+IGNORE = Option(
+    "ignore",
+    "Leave out goroutines that wait in the function PATTERN (with `*'); "
+    "any:PATTERN: that is anywhere in the stack; created-by:PATTERN. May be "
+    "repeated.",
+    kind="text",
+    value="PATTERN",
+    repeats=True,
+)
+IGNORE_FILE = Option(
+    "ignore-file",
+    "The same for each line of FILE. May be repeated.",
+    kind="file",
+    value="FILE",
+    repeats=True,
+)
+BASELINE = Option(
+    "baseline",
+    "Leaks that FILE knows are no leaks for --fail-on-leaks.",
+    kind="file",
+    value="FILE",
+)
+WRITE_BASELINE = Option(
+    "write-baseline",
+    "Write what has leaked to FILE, for --baseline.",
+    kind="file",
+    value="FILE",
+)
+FAIL_ABOVE_BLOCKED = Option(
+    "fail-above-blocked",
+    "End with status 4 if more than N goroutines are blocked in one place, "
+    "leaked or not.",
+    kind="count",
+    value="N",
+)
 TOP_LEAKS = Option(
     "top",
     "Groups to print (default 4). With --json, all are printed by default.",

@@ -12,6 +12,9 @@ enum {
 	HAS_USER = 4,
 };
 
+/** In the keys of pcs, where frames have whether theirs is exact. */
+enum { IS_LONE_PC = 2 };
+
 void gr_call_match_deinit(struct gr_call_match *match)
 {
 	gr_keys_deinit(&match->names);
@@ -135,13 +138,20 @@ struct gr_error *gr_call_match_pc(struct gr_call_match *match, uint64_t pc,
 				  bool *ret)
 {
 	struct gr_logical_frame calls[GR_MAX_INLINED];
+	uint32_t known = gr_keys_find(&match->pcs, pc, IS_LONE_PC);
 	struct gr_func func;
 	size_t n = 0;
 
-	*ret = false;
-	if (!pc || !gr_func_find(match->rt, pc, &func))
+	*ret = known == HAS_MATCH;
+	if (known != UINT32_MAX || !pc || !gr_func_find(match->rt, pc, &func))
 		return NULL;
 	struct gr_error *err = gr_inline_frames(
 		match->rt, &func, pc == func.entry ? pc : pc - 1, calls, &n);
-	return err || !n ? err : match_name(match, calls[0].function, ret);
+	if (!err && n)
+		err = match_name(match, calls[0].function, ret);
+	if (err)
+		return err;
+	return gr_keys_add(&match->pcs, pc, IS_LONE_PC, *ret ? HAS_MATCH : 0) ?
+		       NULL :
+		       &gr_enomem;
 }

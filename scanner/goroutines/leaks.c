@@ -28,6 +28,8 @@ struct finder {
 	struct gr_scan *scan;
 	struct gr_leak_report *report;
 	struct gr_user_pcs user_pcs;
+	struct gr_ignores ignores;
+	struct gr_blocked_places places;
 	struct member_vector members;
 	struct group_vector groups;
 };
@@ -35,6 +37,8 @@ struct finder {
 static void finder_deinit(struct finder *f)
 {
 	gr_user_pcs_deinit(&f->user_pcs);
+	gr_ignores_deinit(&f->ignores);
+	gr_blocked_places_deinit(&f->places);
 	member_vector_deinit(&f->members);
 	group_vector_deinit(&f->groups);
 }
@@ -45,6 +49,8 @@ void gr_leak_report_destroy(struct gr_leak_report *report)
 		return;
 	free(report->groups);
 	free(report->ids);
+	free(report->ignored);
+	free(report->places);
 	free(report);
 }
 
@@ -62,23 +68,46 @@ static const char *state_name(enum gr_leak_state state)
 // --------------------------------------------------------------------- members
 
 static struct gr_error *add_member(struct finder *f, uint32_t index,
-				   uint8_t state)
+				   const struct gr_frame *frame, uint8_t state)
 {
 	const struct gr_goroutine *g = &f->scan->sched.goroutines[index];
 	struct member member = {
 		.go_pc = g->gopc,
 		.wait_reason = g->wait_reason,
 		.id = g->goid,
+		.pc = frame ? frame->pc : 0,
 		.goroutine = index,
 		.state = state,
 	};
+
+	f->report->leaked += state == GR_LEAK_LEAKED;
+	f->report->unproven += state > GR_LEAK_LEAKED;
+	return member_vector_append(&f->members, member) ? NULL : &gr_enomem;
+}
+
+/* Count a blocked goroutine, unless it is left out. */
+static struct gr_error *add_blocked(struct finder *f, uint32_t index,
+				    uint8_t state)
+{
+	const struct gr_goroutine *g = &f->scan->sched.goroutines[index];
+	bool is_leaked = state == GR_LEAK_LEAKED;
 	const struct gr_frame *frame;
-	struct gr_error *err = gr_user_frame(&f->user_pcs, g, &frame);
+	size_t pattern;
+	struct gr_error *err = gr_ignores_find(&f->ignores, g, &pattern);
 
 	if (err)
 		return err;
-	member.pc = frame ? frame->pc : 0;
-	return member_vector_append(&f->members, member) ? NULL : &gr_enomem;
+	if (pattern < f->ignores.npatterns) {
+		f->report->ignored[pattern].blocked++;
+		f->report->ignored[pattern].leaked += is_leaked;
+		return NULL;
+	}
+	err = gr_user_frame(&f->user_pcs, g, &frame);
+	if (!err)
+		err = gr_blocked_places_add(&f->places, g, frame, is_leaked);
+	return err || state < GR_LEAK_LEAKED ?
+		       err :
+		       add_member(f, index, frame, state);
 }
 
 /* Count all goroutines, and collect those that belong to the answer. */
@@ -94,12 +123,10 @@ static struct gr_error *collect(struct finder *f, const uint8_t *states)
 		if (err || g->is_g0 || g->is_system)
 			continue;
 		report->goroutines++;
-		report->blocked += states[i] != GR_LEAK_NO_CANDIDATE;
-		if (states[i] < GR_LEAK_LEAKED)
+		if (states[i] == GR_LEAK_NO_CANDIDATE)
 			continue;
-		report->leaked += states[i] == GR_LEAK_LEAKED;
-		report->unproven += states[i] > GR_LEAK_LEAKED;
-		err = add_member(f, i, states[i]);
+		report->blocked++;
+		err = add_blocked(f, i, states[i]);
 	}
 	return err;
 }
@@ -335,6 +362,9 @@ static struct gr_error *finish(struct finder *f)
 	report->nids = n;
 	report->ngroups = f->groups.size;
 	report->groups = steal_ptr(f->groups.data);
+	gr_blocked_places_sort(&f->places);
+	report->nplaces = f->places.rows.size;
+	report->places = steal_ptr(f->places.rows.data);
 	report->gaps = f->scan->graph_gaps;
 	if (report->ngroups)
 		qsort(report->groups, report->ngroups, sizeof(*report->groups),
@@ -361,7 +391,22 @@ static struct gr_error *find(struct finder *f)
 	return err ? err : finish(f);
 }
 
+static struct gr_error *make_ignores(struct finder *f,
+				     const struct gr_leak_query *query)
+{
+	size_t n = query ? query->nignored : 0;
+
+	f->report->nignored = n;
+	f->report->ignored = calloc(n + 1, sizeof(*f->report->ignored));
+	return f->report->ignored ?
+		       gr_ignores_make(&f->scan->rt,
+				       query ? query->ignored : NULL, n,
+				       &f->ignores) :
+		       &gr_enomem;
+}
+
 struct gr_error *gr_scan_leaks(struct gr_scan *scan,
+			       const struct gr_leak_query *query,
 			       struct gr_leak_report **ret)
 {
 	_cleanup_(gr_cleanup_leak_report) struct gr_leak_report *report =
@@ -370,12 +415,15 @@ struct gr_error *gr_scan_leaks(struct gr_scan *scan,
 		.scan = scan,
 		.report = report,
 		.user_pcs = { .rt = &scan->rt },
+		.places = { .scan = scan },
 	};
 	struct gr_sigbus_guard guard;
 
 	if (!report)
 		return &gr_enomem;
 	struct gr_error *err = gr_scan_enter(scan, &guard);
+	if (!err)
+		err = make_ignores(&f, query);
 	if (!err)
 		err = find(&f);
 	err = gr_sigbus_guard_end(&guard, err);

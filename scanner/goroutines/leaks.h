@@ -3,7 +3,8 @@
 #ifndef GR_LEAKS_H
 #define GR_LEAKS_H
 
-#include "goroutine_list.h"
+#include "blocked_places.h"
+#include "leak_ignore.h"
 
 #include "inferior/gaps.h"
 
@@ -49,6 +50,17 @@ struct gr_leak_group {
 	size_t first, nids;   /**< Their ids: [first, first + nids). */
 };
 
+/** What a pattern has left out. */
+struct gr_leak_ignored {
+	uint64_t blocked; /**< Goroutines, leaked or not. */
+	uint64_t leaked;  /**< Of these. */
+};
+
+struct gr_leak_query {
+	const struct gr_ignore_pattern *ignored;
+	size_t nignored;
+};
+
 /** The answer. Belongs to the caller. */
 struct gr_leak_report {
 	uint64_t goroutines; /**< Without the runtime's own. */
@@ -64,12 +76,20 @@ struct gr_leak_report {
 	size_t ngroups;
 	uint64_t *ids;
 	size_t nids;
+	/** By pattern of the query: goroutines that no other number or group has,
+	 * but for @ref goroutines and @ref blocked. */
+	struct gr_leak_ignored *ignored;
+	size_t nignored;
+	/** Of blocked goroutines, most goroutines first. */
+	struct gr_blocked_place *places;
+	size_t nplaces;
 	struct gr_gaps gaps; /**< Of the target and of the walk. */
 };
 
 /** Find leaked goroutines by the rule of the runtime (leak_rule.h). Makes the
- * object graph. */
+ * object graph. @p query may be NULL: no goroutine is left out. */
 struct gr_error *gr_scan_leaks(struct gr_scan *scan,
+			       const struct gr_leak_query *query,
 			       struct gr_leak_report **ret) GR_MUST_CHECK;
 void gr_leak_report_destroy(struct gr_leak_report *report);
 

@@ -107,7 +107,7 @@ def look_at_goroutines(scan, out):
              **values)  # fmt: skip
     call(scan, "waits", goroutine_id=0, max_groups=0, max_ids=9,
          with_paths=True)  # fmt: skip
-    call(scan, "leaks")
+    call(scan, "leaks", ignored=(("top", "no.*"), ("any", "no.f")))
     call(scan, "scheduler")
     call(scan, "panic", **values)
     call(scan, "rss", marked=True)

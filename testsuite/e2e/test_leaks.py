@@ -321,3 +321,106 @@ def test_about_to_run(farm, tmp_path):
     assert "It has been woken, and is about to run." in run.parts[0]
     groups = run.json(1)["waits"]
     assert channel not in {group["primitive"] for group in groups}
+
+
+def run_leaks(target, *words):
+    """The status, the output, and the last line of the errors."""
+    done = run_cli(["core", target.exe, target.core, "leaks", *words])
+    lines = done.stderr.splitlines() or [""]
+    return done.returncode, done.stdout, lines[-1]
+
+
+@pytest.fixture(scope="module")
+def apart(farm):
+    """Leaks `count' goroutines in main.reply, and as many in main.hidden."""
+    return farm.target("apart", CENTRAL)
+
+
+def test_baseline(apart, tmp_path):
+    """What is known is no leak, line by line of the file that goref wrote."""
+    count, file = apart.truth["count"], tmp_path / "known"
+    status, text, _ = run_leaks(apart, "--write-baseline", file)
+    assert status == 0 and f"baseline: 2 places written to {file}" in text
+    written = file.read_text()
+    rows = [
+        f"{count}\tchan receive\tmain.{function}\tmain.startAll\n"
+        for function in ("hidden", "reply")
+    ]
+    assert written.endswith("".join(rows)) and written.startswith("# ")
+    gate = ("--fail-on-leaks", "--baseline", file)
+    assert run_leaks(apart, *gate)[0] == 0
+    file.write_text(written.replace(rows[1], rows[1][1:]))
+    known = int(rows[1][1:].split()[0])
+    status, text, error = run_leaks(apart, *gate)
+    new = count - known
+    assert status == 4 and error == (
+        f"goref: leaks: {new} goroutines have leaked that {file} does not know"
+    )
+    assert f"baseline: {new} new, {count + known} known to {file}" in text
+    assert "in      main.reply at " in text and "main.hidden at" not in text
+    assert run_leaks(apart, "--fail-on-leaks")[0] == 4
+    file.write_text("<<<<<<< HEAD\n" + written)
+    status, text, error = run_leaks(apart, *gate)
+    assert (status, text) == (1, "") and "is no baseline of leaks" in error
+
+
+@pytest.mark.parametrize(
+    "pattern, blocked, leaked",
+    [
+        ("main.reply", 1, 1),
+        ("top:main.re*", 1, 1),
+        ("main.startAll", 0, 0),
+        ("created-by:main.startAll", None, 2),
+        ("created-by:main.main", 0, 0),
+        # As a list for goleak has it: the innermost call.
+        ("runtime.gopark", None, 2),
+        ("any:main.(*session).*", 0, 0),
+        ("any:main.hidden", 1, 1),
+    ],
+)
+def test_ignored(apart, pattern, blocked, leaked, tmp_path):
+    """Goroutines that a pattern takes are in no other number, whether it is
+    an option or a line of a file."""
+    count, file = apart.truth["count"], tmp_path / "patterns"
+    file.write_text(f"# known\n{pattern}\n")
+    found = asked(apart.exe, apart.core, "--ignore", pattern)
+    assert found == asked(apart.exe, apart.core, "--ignore-file", file)
+    (row,) = found["ignored"]
+    assert row["leaked"] == leaked * count
+    assert row["blocked"] == (
+        found["blocked"] if blocked is None else blocked * count
+    )
+    assert found["leaked"] == (2 - leaked) * count
+    left = sum(place["count"] for place in found["blocked_places"])
+    assert left == found["blocked"] - row["blocked"]
+    functions = {place["function"] for place in found["blocked_places"]}
+    assert leaked == 0 or pattern.split(":")[-1] not in functions
+
+
+def test_blocked_places(apart):
+    """Those that can still be woken count, too; others do not: who sleeps or
+    waits for a signal."""
+    count = apart.truth["count"]
+    found = asked(apart.exe, apart.core)["blocked_places"]
+    assert {p["function"]: (p["count"], p["leaked"]) for p in found} == {
+        "main.use": (2 * count, 0),
+        "main.watch": (count, 0),
+        "main.finish": (count, 0),
+        "main.hidden": (count, count),
+        "main.either": (count, 0),
+        "main.reply": (count, count),
+        "main.buy": (6, 0),
+        "main.serve": (6, 0),
+        "main.startAll.func1": (3, 0),
+    }
+    status, text, error = run_leaks(apart, "--fail-above-blocked", str(count))
+    assert status == 4
+    line = f"{2 * count} goroutines are blocked in main.use at "
+    assert f"more than {count} in one place: {line}" in text
+    assert text.count("in one place") == 1
+    assert error.startswith(f"goref: leaks: {line}")
+    ignore = ("--ignore", "main.use")
+    limit = ("--fail-above-blocked", str(count))
+    assert run_leaks(apart, *limit, *ignore)[0] == 0
+    assert run_leaks(apart, "--fail-above-blocked", str(2 * count))[0] == 0
+    assert run_leaks(apart, "--fail-above-blocked", "0")[0] == 0

@@ -183,7 +183,7 @@ static struct gr_error *ask_waits(struct gr_scan *scan)
 static struct gr_error *ask_leaks(struct gr_scan *scan)
 {
 	struct gr_leak_report *report;
-	struct gr_error *err = gr_scan_leaks(scan, &report);
+	struct gr_error *err = gr_scan_leaks(scan, NULL, &report);
 
 	if (err)
 		return err;

@@ -539,6 +539,8 @@ class Maker:
             "stack_bytes": sum(row.stack_bytes for row in leaked),
             "groups": tuple(rows),
             "ids": ids,
+            "ignored": (),
+            "places": (),
             "gaps": self.gaps(),
         }
         return self.goref.Leaks(**{**ordinary, **fields})

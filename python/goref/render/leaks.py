@@ -4,17 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..known_leaks import Compared, counts
 from .report import TopReport, partial_lines
 from .units import counted, human_bytes
 
 if TYPE_CHECKING:
-    from .._goref import LeakGroup, Leaks, Location
+    from .._goref import BlockedPlace, LeakGroup, Leaks, Location
+    from ..known_leaks import Baseline, Pattern
     from .report import Document
 
 TOP = 4  # groups as text, so that they fit on one screen
 _IDS = 5  # goroutines of a group, as text
+_PLACES = 4  # where too many are blocked, as text
 _REASONS = {
     "unknown wait": "what they wait for could not be found",
     "missing memory": "a pointer to what they wait for may lie in the "
@@ -27,11 +30,46 @@ class LeaksReport(TopReport["Leaks"]):
 
     schema = 1
 
+    def __init__(
+        self,
+        *,
+        patterns: Sequence[Pattern] = (),
+        baseline: Baseline | None = None,
+        max_blocked: int | None = None,
+        written: str | None = None,
+        **rest: Any,
+    ) -> None:
+        """patterns: of what was left out, as scan.leaks() was asked.
+        baseline: what was known before; None: nobody asked.
+        max_blocked: name each place where more goroutines are blocked; 0 or
+            None: nobody asked.
+        written: the file to which a baseline has been written."""
+        super().__init__(**rest)
+        self.patterns = patterns
+        self.compared = baseline and Compared(baseline, self.found.groups)
+        self.max_blocked = max_blocked
+        self.written = written
+
+    def above(self) -> list[BlockedPlace]:
+        """Places where more than the wanted number is blocked."""
+        limit = self.max_blocked
+        return [
+            place
+            for place in self.found.places
+            if limit and place.goroutines > limit
+        ]
+
     def lines(self) -> list[str]:
         top = TOP if self.top is None else self.top
-        groups = self._groups(is_leaked=True)
+        groups = self._news()
         shown = groups[: top or None]
-        lines = [leaks_line(self.found), *partial_lines(self.partial)]
+        lines = [
+            leaks_line(self.found),
+            *partial_lines(self.partial),
+            *self._known_lines(),
+            *self._ignored_lines(),
+            *self._above_lines(),
+        ]
         for number, group in enumerate(shown, 1):
             lines += ["", f"{number}. {_title(group)}"]
             lines += self._details(group)
@@ -57,12 +95,111 @@ class LeaksReport(TopReport["Leaks"]):
             "retained_objects": found.retained_objects,
             "stack_bytes": found.stack_bytes,
             "groups": [
-                self._document(group)
+                {**self._document(group), **self._known(group)}
                 for group in self._groups(is_leaked=True)[:limit]
             ],
             "unproven_groups": [
                 {**self._document(group), "reason": group.verdict}
                 for group in self._groups(is_leaked=False)[:limit]
+            ],
+            "baseline": self._baseline_document(),
+            "ignored": [
+                {
+                    "pattern": str(pattern),
+                    "blocked": row.blocked,
+                    "leaked": row.leaked,
+                }
+                for pattern, row in zip(self.patterns, self.found.ignored)
+            ],
+            "blocked_places": [
+                _place_document(place) for place in self.found.places[:limit]
+            ],
+            "written": self.written,
+        }
+
+    def _news(self) -> list[LeakGroup]:
+        """Leaked groups without those that the baseline knows."""
+        return [
+            group
+            for group in self._groups(is_leaked=True)
+            if not self.compared or self.compared.has_grown(group)
+        ]
+
+    def _known_lines(self) -> list[str]:
+        """What the baseline says, and what has become of it."""
+        compared, written = self.compared, self.written
+        if written:
+            count = counted(len(counts(self.found.groups)), "place")
+            return [f"baseline: {count} written to {written}"]
+        if not compared:
+            return []
+        lines = [
+            f"baseline: {compared.new:,} new, {compared.old:,} known to "
+            f"{compared.path}"
+        ]
+        shrunk = len(compared.shrunk())
+        if shrunk:
+            have = "has" if shrunk == 1 else "have"
+            lines.append(
+                f"baseline: {counted(shrunk, 'place')} {have} fewer leaks "
+                "than it says: write it again"
+            )
+        return lines
+
+    def _ignored_lines(self) -> list[str]:
+        rows = self.found.ignored
+        if not self.patterns:
+            return []
+        leaked, blocked = (
+            sum(row.leaked for row in rows),
+            sum(row.blocked for row in rows),
+        )
+        lines = [
+            f"ignored: {_goroutines(blocked)} that "
+            f"{'waits' if blocked == 1 else 'wait'}, of which {leaked:,} "
+            f"{'has' if leaked == 1 else 'have'} leaked"
+        ]
+        useless = [
+            str(pattern)
+            for pattern, row in zip(self.patterns, rows)
+            if not row.blocked
+        ]
+        if useless:
+            more = f" and {len(useless) - 1:,} more" if useless[1:] else ""
+            lines.append(f"ignored: no goroutine matches {useless[0]}{more}")
+        return lines
+
+    def _above_lines(self) -> list[str]:
+        found = self.above()
+        lines = [
+            f"more than {self.max_blocked:,} in one place: "
+            f"{blocked_line(place)}"
+            for place in found[:_PLACES]
+        ]
+        if len(found) > _PLACES:
+            lines.append(f"and {counted(len(found) - _PLACES, 'more place')}")
+        return lines
+
+    def _known(self, group: LeakGroup) -> Document:
+        """Of a leaked group, by the baseline."""
+        if not self.compared:
+            return {}
+        return {
+            "known": self.compared.known_of(group),
+            "new": self.compared.has_grown(group),
+        }
+
+    def _baseline_document(self) -> Document | None:
+        compared = self.compared
+        if not compared:
+            return None
+        return {
+            "file": compared.path,
+            "new": compared.new,
+            "known": compared.old,
+            "shrunk": [
+                {**key._asdict(), "known": known, "count": count}
+                for key, known, count in compared.shrunk()
             ],
         }
 
@@ -85,10 +222,20 @@ class LeaksReport(TopReport["Leaks"]):
             ("in", f"{group.at.function or '?'}{_at(group.at)}"),
             ("on", _awaited(group)),
             ("created", _created(group)),
+            ("known", self._known_text(group)),
             ("ids", shown),
             ("closer", f"{self.how} goroutine {ids[0]}"),
         ]
         return [f"   {title:8}{text}" for title, text in rows if text]
+
+    def _known_text(self, group: LeakGroup) -> str:
+        """How a group has grown, if its place was known."""
+        if not self.compared or not self.compared.known_of(group):
+            return ""
+        return (
+            f"{self.compared.known_of(group):,} of "
+            f"{self.compared.found_of(group):,} like these"
+        )
 
     def _unproven_lines(self, top: int) -> list[str]:
         groups = self._groups(is_leaked=False)
@@ -160,6 +307,31 @@ def leaks_line(found: Leaks) -> str:
         f"{human_bytes(found.retained_bytes)}, and "
         f"{human_bytes(found.stack_bytes)} of stacks"
     )
+
+
+def blocked_line(place: BlockedPlace) -> str:
+    """A place where goroutines are blocked."""
+    verb = "is" if place.goroutines == 1 else "are"
+    leaked = ""
+    if place.leaked:
+        have = "has" if place.leaked == 1 else "have"
+        leaked = f", of which {place.leaked:,} {have} leaked"
+    return (
+        f"{_goroutines(place.goroutines)} {verb} blocked in "
+        f"{place.at.function or '?'}{_at(place.at)} "
+        f"[{place.wait_reason or '?'}]{leaked}"
+    )
+
+
+def _place_document(place: BlockedPlace) -> Document:
+    return {
+        "function": place.at.function,
+        "file": place.at.file,
+        "line": place.at.line,
+        "wait_reason": place.wait_reason,
+        "count": place.goroutines,
+        "leaked": place.leaked,
+    }
 
 
 def _goroutines(count: int) -> str:

@@ -216,6 +216,7 @@ def leaks(document: Document) -> Document:
         **document,
         "groups": [_numbers(group) for group in leaked],
         "unproven_groups": [_numbers(group) for group in unproven],
+        "blocked_places": [],
     }
 
 

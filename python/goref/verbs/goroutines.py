@@ -2,15 +2,19 @@
 """Questions on goroutines: where they are, and what they wait for."""
 
 from ..options import (
+    BASELINE,
     BYTES,
     CHAN,
     COMMON,
     DEPTH_CALLS,
     EXEC,
+    FAIL_ABOVE_BLOCKED,
     FAIL_ON_DEADLOCK,
     FAIL_ON_LEAKS,
     FORMAT_WAITS,
     GROUP,
+    IGNORE,
+    IGNORE_FILE,
     LIMIT_GOROUTINES,
     LIMIT_WAITS,
     LOCATION,
@@ -23,6 +27,7 @@ from ..options import (
     TOP_LEAKS,
     WITH,
     WITHOUT,
+    WRITE_BASELINE,
 )
 from .verb import Verb
 
@@ -104,28 +109,27 @@ if it waits for a channel, in a select, or for a lock, a WaitGroup or a Cond of
 package sync, and nothing that can still run can reach what it waits for. This
 is the rule of Go's own goroutineleak profile (Go 1.26 and later). goref applies
 it to every release, after the fact.""",
-    (TOP_LEAKS, FAIL_ON_LEAKS, *COMMON),
+    (
+        TOP_LEAKS,
+        IGNORE,
+        IGNORE_FILE,
+        BASELINE,
+        WRITE_BASELINE,
+        FAIL_ON_LEAKS,
+        FAIL_ABOVE_BLOCKED,
+        *COMMON,
+    ),
     details="""\
-goref marks everything that the roots lead to, without the stacks of goroutines
-that wait like this. If the mark finds what such a goroutine waits for, somebody
-may still wake it, and the mark goes on through its stack. Those that are left
-have leaked. Package variables, timers, finalizers and all other goroutines are
-roots: a goroutine that waits for something in a package variable never counts
-as leaked. Nor does one that sleeps, waits for the network, or is in a system
-call or in C.
-
-The bytes of a group are those of the objects that would be freed without its
-goroutines. The memory of their stacks is counted apart. Groups may share
-objects, so the total may be more than the sum of the groups.
-
-Goroutines are unproven if goref does not know what they wait for, or if a
-pointer to it may lie in memory that the core lacks. For --fail-on-leaks, an
-unproven goroutine is no leak.""",
+A goroutine that waits for something in a package variable never counts as
+leaked. Groups may share objects, so the total may be more than the sum of the
+groups. For --fail-on-leaks, a goroutine is no leak if it is unproven: goref
+does not know what it waits for, or a pointer to that may be in memory that the
+core lacks.""",
     examples=(
         ("core EXE CORE leaks", "which goroutines have leaked?"),
         (
-            "attach PID leaks --fail-on-leaks",
-            "status 4 if one has leaked, for scripts",
+            "attach PID leaks --fail-on-leaks --baseline FILE",
+            "status 4 if one has leaked that FILE does not know, for scripts",
         ),
     ),
 )
