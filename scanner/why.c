@@ -51,6 +51,8 @@ struct gr_error *gr_scan_need_chains(struct gr_scan *scan,
 	gr_gaps_end_walk(&scan->gaps, &before);
 	if (!err)
 		err = gr_tree_finish(&m.tree);
+	if (!err)
+		err = gr_parents_finish(m.parents, gr_scan_poll, scan);
 	if (err)
 		return err;
 	scan->chains = calloc(1, sizeof(*scan->chains));

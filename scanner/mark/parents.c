@@ -2,6 +2,7 @@
 #include "mark/parents.h"
 
 #include "base/cleanup.h"
+#include "base/sort.h"
 
 GR_DEFINE_CLEANUP(parents, struct gr_parents, gr_parents_destroy)
 
@@ -69,10 +70,28 @@ gr_obj gr_parents_above(const struct gr_parents *parents,
 		       GR_OBJ_NONE;
 }
 
+static int compare_objects(const void *a, const void *b)
+{
+	const struct gr_frame_object *x = a, *y = b;
+
+	return (x->obj > y->obj) - (x->obj < y->obj);
+}
+
+struct gr_error *gr_parents_finish(struct gr_parents *parents,
+				   struct gr_error *(*poll)(void *ctx),
+				   void *ctx)
+{
+	return gr_sort(parents->on_stack.data, parents->on_stack.size,
+		       sizeof(*parents->on_stack.data), compare_objects, poll,
+		       ctx);
+}
+
 uint32_t gr_parents_goroutine(const struct gr_parents *parents, gr_obj obj)
 {
-	for (size_t i = 0; i < parents->on_stack.size; i++)
-		if (parents->on_stack.data[i].obj == obj)
-			return parents->on_stack.data[i].goroutine;
-	return UINT32_MAX;
+	const struct gr_stack_object_vector *rows = &parents->on_stack;
+	size_t i = gr_count_before(rows->size, k, rows->data[k].obj < obj);
+
+	return i < rows->size && rows->data[i].obj == obj ?
+		       rows->data[i].goroutine :
+		       UINT32_MAX;
 }

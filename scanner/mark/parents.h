@@ -44,6 +44,7 @@ GR_VECTOR(gr_stack_object_vector, struct gr_frame_object);
 
 struct gr_parents {
 	struct gr_parent *of; /**< Indexed by object. */
+	/** In the order of the walk, until gr_parents_finish(). */
 	struct gr_stack_object_vector on_stack;
 	/** Node + 1 by type id + 1; 0: none yet. */
 	struct gr_u32_vector anchors;
@@ -78,9 +79,15 @@ gr_obj gr_parents_above(const struct gr_parents *parents,
 /** The node of the root or of the anchor above @p node. */
 uint32_t gr_parents_top(const struct gr_tree *tree, uint32_t node);
 
+/** Sort the objects on stacks, when the walk has ended: the first of those that
+ * are equal stays the first. */
+struct gr_error *gr_parents_finish(struct gr_parents *parents,
+				   struct gr_error *(*poll)(void *ctx),
+				   void *ctx) GR_MUST_CHECK;
+
 /**
  * The goroutine on whose stack a chain begins. @p obj is the first object of
- * the chain.
+ * the chain. gr_parents_finish() has been called.
  *
  * @return the index of the goroutine; UINT32_MAX if the chain begins on no
  * stack.

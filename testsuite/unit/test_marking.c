@@ -49,6 +49,29 @@ static void test_walk(void **state)
 	assert_true(seen > 40 * 100 && freed > 40);
 }
 
+/* The first goroutine that led to an object is the one, in whatever order. */
+static void test_goroutine_of_chain(void **state)
+{
+	static const struct gr_frame_object rows[] = {
+		{ 7, 1 }, { 3, 2 }, { 9, 3 }, { 3, 4 }, { 0, 5 },
+	};
+	struct gr_parents *parents;
+
+	(void)state;
+	assert_null(gr_parents_create(10, &parents));
+	for (size_t i = 0; i < GR_ARRAY_SIZE(rows); i++)
+		assert_true(gr_stack_object_vector_append(&parents->on_stack,
+							  rows[i]));
+	assert_null(gr_parents_finish(parents, NULL, NULL));
+	assert_int_equal(gr_parents_goroutine(parents, 0), 5);
+	assert_int_equal(gr_parents_goroutine(parents, 3), 2);
+	assert_int_equal(gr_parents_goroutine(parents, 7), 1);
+	assert_int_equal(gr_parents_goroutine(parents, 9), 3);
+	assert_int_equal(gr_parents_goroutine(parents, 4), UINT32_MAX);
+	assert_int_equal(gr_parents_goroutine(parents, 10), UINT32_MAX);
+	gr_parents_destroy(parents);
+}
+
 static void test_parents(void **state)
 {
 	(void)state;
@@ -121,6 +144,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_walk),
 		cmocka_unit_test(test_parents),
+		cmocka_unit_test(test_goroutine_of_chain),
 		cmocka_unit_test(test_markings_are_values),
 	};
 
