@@ -36,7 +36,7 @@ CAUSES = {
     r"owner of main\.theClient\.mu \(mutex, locked\) in main\.client, which is "
     r"\[IO wait\] in main\.\(\*client\)\.ask at crowds\.go:\d+",
     "promises": r"no deadlock found; 100 goroutines wait, one for another, for "
-    r"goroutine \d+, which alone can reach \(chan struct \{\}\)\(0x\w+\) "
+    r"goroutine \d+, which alone can reach \(\*main\.promise\)\(0x\w+\)\.done "
     r"\(chan receive, unbuffered\), and is \[IO wait\] in "
     r"main\.\(\*promise\)\.read at services\.go:\d+",
     "stages": r"nothing looks wrong: 4 of 13 goroutines wait for the network or "
