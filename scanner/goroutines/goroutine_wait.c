@@ -12,9 +12,8 @@ enum {
 	MAX_VALUE_BYTES = 1 << 16,
 	MAX_TYPE_BYTES = 512,
 	// sync/rwmutex.go, sync/waitgroup.go: the same in all releases.
-	READER_COUNT = 16, /* of a RWMutex */
+	READER_WAIT = 20, /* of a RWMutex: sync/rwmutex.go */
 	WAITGROUP_STATE = 0,
-	MAX_READERS = 1 << 30, /* rwmutexMaxReaders */
 };
 
 /** The goroutine whose waits are described. */
@@ -138,15 +137,16 @@ static const char *lock_type(enum gr_wait_kind kind)
 	return types[kind] ? types[kind] : "";
 }
 
-/* How many are not done, or hold it to read. */
+/* How many are not done, or hold it to read. The count of all readers includes
+ * those that wait behind the writer. */
 static struct gr_error *count_holders(struct query *q,
 				      const struct gr_wait *wait,
 				      struct gr_wait_info *ret)
 {
 	const struct gr_field state = { WAITGROUP_STATE + 4, 4 };
-	const struct gr_field readers = { READER_COUNT, 4 };
+	const struct gr_field readers = { READER_WAIT, 4 };
 	uint64_t count;
-	struct gr_error *err = NULL;
+	struct gr_error *err;
 
 	if (wait->kind == GR_WAIT_WAITGROUP)
 		return gr_scan_read_field(q->scan, wait->object, state,
@@ -154,9 +154,8 @@ static struct gr_error *count_holders(struct query *q,
 	if (wait->kind != GR_WAIT_RWMUTEX_WRITE)
 		return NULL;
 	err = gr_scan_read_field(q->scan, wait->object, readers, &count);
-	int64_t pending = (int64_t)(int32_t)count + MAX_READERS;
-	if (!err && (int32_t)count < 0 && pending >= 0)
-		ret->holders = pending;
+	if (!err && (int32_t)count > 0)
+		ret->holders = count;
 	return err;
 }
 

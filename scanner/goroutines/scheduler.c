@@ -361,7 +361,17 @@ static void fill_globals(struct describer *d)
 	ret->disabled = sched->disabled;
 	ret->phase = phase_of(&d->scan->rt.layout, sched->phase);
 	ret->cycles = sched->cycles;
-	ret->poll_waiters = sched->poll_waiters;
+}
+
+/* The runtime's own counter does not fall in all releases. */
+static struct gr_error *count_poll_waiters(struct describer *d)
+{
+	const struct gr_sched *sched = &d->scan->sched;
+
+	for (size_t i = 0; i < sched->ngoroutines; i++)
+		d->ret->poll_waiters +=
+			!strcmp(sched->goroutines[i].wait_reason, "IO wait");
+	return gr_runtime_step(&d->scan->rt, sched->ngoroutines / 16);
 }
 
 static struct gr_error *describe(struct describer *d)
@@ -378,7 +388,9 @@ static struct gr_error *describe(struct describer *d)
 	if (err)
 		return err;
 	fill_globals(d);
-	err = read_ms(d);
+	err = count_poll_waiters(d);
+	if (!err)
+		err = read_ms(d);
 	if (!err)
 		err = read_ps(d);
 	return err ? err : fill_ms(d);

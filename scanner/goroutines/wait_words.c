@@ -115,9 +115,10 @@ const char *gr_awaited_verdict(const struct gr_wait_table *table,
 	default:
 		if (is_out)
 			return "no goroutine that can still run reaches it";
-		return p->nowners ? "" :
-				    "no goroutine but its waiters has it on "
-				    "its stack";
+		return p->nowners || p->kind != GR_WAIT_CHAN_SEND ?
+			       "" :
+			       "no goroutine but its waiters has it on its "
+			       "stack";
 	}
 }
 

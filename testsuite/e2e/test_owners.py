@@ -108,6 +108,15 @@ def test_locked_in_a_call(farm, variant):
     assert (first["id"], first["likely"]) == (lock["owner"], True)
 
 
+@variants("default")
+def test_readers_that_wait(farm, variant):
+    """Those behind a writer do not hold the lock."""
+    target = farm.target("deadlocks", variant, args=["stuckreaders"])
+    ((writer,),) = target.truth["deadlocks"]
+    run = run_goref(target, [f"goref goroutine {writer} wait"])
+    assert "to write; 1 reader holds it" in run.parts[0], run.parts[0]
+
+
 @anyhow
 def test_busy_group(farm, variant):
     """Workers that reach a WaitGroup by their job: nothing is missing."""

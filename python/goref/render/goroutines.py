@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Optional
 
 from .report import Report, partial_lines
+from .values import value_lines
 
 if TYPE_CHECKING:
     from .._goref import (
@@ -107,7 +108,11 @@ def _one_call(
     return [
         f"{number:3}  {at.function or '?'}{inlined}",
         f"       {at.file or '?'}:{at.line} ({at.pc:#x})",
-        *(f"         {v.name} = {v.value}" for v in variables),
+        *(
+            line
+            for v in variables
+            for line in value_lines(f"         {v.name} = ", v.value)
+        ),
     ]
 
 

@@ -397,7 +397,8 @@ def _state(row: Goroutine) -> str:
 
 def _outside_text(row: Outside) -> str:
     first = row.first
-    text = f"{waiters(row.group.goroutines)} "
+    count = row.group.goroutines
+    text = f"{waiters(count)}{', the first one' if count > 1 else ''} "
     text += wait_text(row.wait, first) if row.wait else "for a system call"
     in_c = c_function(row.group.at)
     if in_c:

@@ -28,7 +28,7 @@ _SERIOUS = (
 )
 # The reasons of those that wait for each other, not for the world outside.
 _INSIDE = ("chan ", "select", "sync.", "semacquire")
-_OUTSIDE = ("IO wait", "sleep")
+_OUTSIDE = ("IO wait", "sleep", "signal wait")
 _LOCKS = ("mutex", "read lock", "write lock", "wait group")
 # So many goroutines that wait one for another are no pipeline without work.
 _LONG_QUEUE = 10
@@ -238,16 +238,15 @@ def _waits(from_: Findings) -> Cause | None:
 def _fact(from_: Findings) -> Cause:
     """Nobody waits for a lock, or to send: an idle service, unless more
     goroutines wait in one place, or for one thing, than for the world
-    outside."""
+    outside. A select in many a place has a case for the end of the program."""
     pile = pile_of(from_.found)
     outside = _count(from_.states, _OUTSIDE)
     crowd = crowd_of(from_.listed, None)
-    most = max(outside, 2)
-    if pile and pile.waiters > most:
+    if pile and pile.kind != "select" and pile.waiters > outside:
         if not crowd or pile.waiters >= crowd.goroutines:
             text = f"{waiters(pile.waiters)} for {awaited_text(pile)}"
             return _found("crowd", text)
-    if crowd and crowd.goroutines > most:
+    if crowd and crowd.goroutines > outside:
         text = f"{_crowd_text(from_.listed, crowd)}, for different things"
         return _found("crowd", text)
     return Cause("idle", _idle_text(from_.states, outside))

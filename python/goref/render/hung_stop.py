@@ -13,7 +13,7 @@ from .stack import place
 if TYPE_CHECKING:
     from .._goref import Panic, Scheduler
 
-_PER_P = 4  # runnable goroutines: a busy service has some
+_PER_P = 8  # runnable goroutines: a busy service has some
 
 
 def ended_text(panic: Panic | None) -> str:

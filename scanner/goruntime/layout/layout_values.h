@@ -44,7 +44,6 @@
 	X(work, OPTIONAL, "runtime.work")                                    \
 	X(worldsema, OPTIONAL, "runtime.worldsema")                          \
 	X(gc_blacken_enabled, OPTIONAL, "runtime.gcBlackenEnabled")          \
-	X(netpoll_waiters, OPTIONAL, "runtime.netpollWaiters")               \
 	X(panicking, OPTIONAL, "runtime.panicking")                          \
 	X(method_value_objs, OPTIONAL, "runtime.methodValueCallFrameObjs")
 

@@ -48,7 +48,6 @@ struct gr_error *gr_sched_records_plan(const struct gr_sched *sched)
 		{ layout->vars.gomaxprocs, sizeof(uint32_t) },
 		{ layout->vars.ncpu, sizeof(uint32_t) },
 		{ layout->vars.gcphase, sizeof(uint32_t) },
-		{ layout->vars.netpoll_waiters, sizeof(uint32_t) },
 		{ layout->vars.init_time, sizeof(uint64_t) },
 	};
 	struct gr_error *err = NULL;
@@ -251,8 +250,5 @@ struct gr_error *gr_sched_read_globals(const struct gr_sched *sched,
 		err = read_u32(sched->rt, layout->vars.ncpu, &ret->ncpu);
 	if (!err)
 		err = read_u32(sched->rt, layout->vars.gcphase, &ret->phase);
-	if (!err)
-		err = read_u32(sched->rt, layout->vars.netpoll_waiters,
-			       &ret->poll_waiters);
 	return err ? err : read_cycles(sched, ret);
 }

@@ -46,7 +46,7 @@ struct gr_sched_record {
 	bool is_freezing;
 	uint32_t safe_point_wait;
 	uint32_t disabled; /**< Goroutines that wait for the user's turn. */
-	uint32_t gomaxprocs, ncpu, phase, cycles, poll_waiters;
+	uint32_t gomaxprocs, ncpu, phase, cycles;
 };
 
 /** The capture of what is read here and lies outside of the heap. The lists of
