@@ -16,7 +16,7 @@
 #include "goroutines/leaks.h"
 #include "goroutines/panic.h"
 #include "goroutines/scheduler.h"
-#include "goroutines/wait_report.h"
+#include "goroutines/waits/wait_report.h"
 #include "retention/dominators.h"
 #include "retention/holders.h"
 #include "retention/histogram.h"

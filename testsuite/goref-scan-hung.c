@@ -6,7 +6,7 @@
 #include "goroutines/leaks.h"
 #include "goroutines/panic.h"
 #include "goroutines/scheduler.h"
-#include "goroutines/wait_report.h"
+#include "goroutines/waits/wait_report.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "goroutines/goroutine_wait.h"
 #include "goroutines/leaks.h"
 #include "goroutines/scheduler.h"
-#include "goroutines/wait_report.h"
+#include "goroutines/waits/wait_report.h"
 #include "profiles/goroutine_profile.h"
 #include "profiles/site_table.h"
 #include "resident/rss.h"

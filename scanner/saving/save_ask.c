@@ -19,7 +19,7 @@
 #include "goroutines/goroutine_wait.h"
 #include "goroutines/panic.h"
 #include "goroutines/scheduler.h"
-#include "goroutines/wait_report.h"
+#include "goroutines/waits/wait_report.h"
 #include "graph/keys.h"
 #include "profiles/bucket_profile.h"
 #include "profiles/goroutine_profile.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* blockers and cycles: who keeps whom waiting, on random tables of locks against
  * the plainest of algorithms, and on the longest chains. */
-#include "goroutines/blockers.h"
-#include "goroutines/deadlocks.h"
+#include "goroutines/waits/blockers.h"
+#include "goroutines/waits/deadlocks.h"
 #include "scan.h"
 
 #include "polls.h"

@@ -3,7 +3,7 @@
 #ifndef GR_OWNER_SEARCH_H
 #define GR_OWNER_SEARCH_H
 
-#include "goroutines/wait_table.h"
+#include "goroutines/waits/wait_table.h"
 #include "goruntime/layout/inline.h"
 
 enum {

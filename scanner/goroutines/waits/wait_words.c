@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "goroutines/wait_words.h"
+#include "goroutines/waits/wait_words.h"
 
 #include "goroutines/leaks.h"
 #include "scan.h"

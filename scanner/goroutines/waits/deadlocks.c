@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "goroutines/deadlocks.h"
+#include "goroutines/waits/deadlocks.h"
 
 #include "goroutines/leaks.h"
 #include "goroutines/locks/owner_list.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "goroutines/blockers.h"
+#include "goroutines/waits/blockers.h"
 
 #include "scan.h"
 

@@ -3,7 +3,7 @@
 #ifndef GR_WAIT_REPORT_H
 #define GR_WAIT_REPORT_H
 
-#include "goroutine_list.h"
+#include "goroutines/goroutine_list.h"
 
 /** A goroutine that owns what others wait for, or may. Strings belong to the
  * scan. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "goroutines/closed_sets.h"
+#include "goroutines/waits/closed_sets.h"
 
 #include "base/sort.h"
 #include "goroutines/leak_rule.h"

@@ -11,8 +11,8 @@
 #ifndef GR_DEADLOCKS_H
 #define GR_DEADLOCKS_H
 
-#include "goroutines/closed_sets.h"
-#include "goroutines/reach_sets.h"
+#include "goroutines/waits/closed_sets.h"
+#include "goroutines/waits/reach_sets.h"
 #include "mark/tree.h"
 
 /** A member of a cycle, and what it waits for there. */
