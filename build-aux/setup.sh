@@ -70,7 +70,8 @@ install_build_packages() {
 		"$include/libdwarf/libdwarf.h:libdwarf-dev" \
 		"$include/protobuf-c/protobuf-c.h:libprotobuf-c-dev" \
 		protoc-c:protobuf-c-compiler "$include/zlib.h:zlib1g-dev" \
-		"$include/zstd.h:libzstd-dev" "$include/uthash.h:uthash-dev" "$@"
+		"$include/zstd.h:libzstd-dev" "$include/uthash.h:uthash-dev" \
+		"$include/capstone/capstone.h:libcapstone-dev" "$@"
 }
 
 # "3.11", or nothing if there is no gdb or it has no Python.

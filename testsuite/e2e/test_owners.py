@@ -78,14 +78,20 @@ def test_owners(farm, variant):
     check_owners(waits(target), target)
 
 
-CLAIMS = ("byhand", "released", "woken", "inhelper", "nested", "letgo")
+HEAP = 0xC000000000  # its first arena, on Linux
+
+CLAIMS = (
+    "byhand", "released", "woken", "inhelper", "nested", "letgo", "continues",
+    "onebranch", "ondemand", "tried",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", CLAIMS)
 @anyhow
 def test_no_false_owner(farm, variant, mode):
-    """Who has unlocked it by hand, in a wait for a condition or in a call, and
-    who is about to lock it, is no owner; and there is no deadlock."""
+    """Who has unlocked it by hand, in a branch, in a wait for a condition or in a
+    call, who has not locked it on its way, and who is about to lock it, is no
+    owner; and there is no deadlock."""
     target = farm.target("deadlocks", variant, args=[mode])
     found = waits(target, "--fail-on-deadlock")
     owners = {int(k["addr"], 16): k["owner"] for k in target.truth["locks"]}
@@ -96,6 +102,34 @@ def test_no_false_owner(farm, variant, mode):
         seen |= likely
     assert found["deadlocks"] == []
     assert seen == set(owners.values())
+
+
+@anyhow
+def test_locked_on_one_way(farm, variant):
+    """Whether the lock was taken, the place does not tell: an owner it may be, no
+    likely one."""
+    target = farm.target("deadlocks", variant, args=["ondemand"])
+    (lock,) = target.truth["locks"]
+    (group,) = groups_at(waits(target), int(lock["addr"], 16))
+    first, *others = group["owners"]
+    assert (first["id"], first["likely"]) == (lock["owner"], True)
+    way = r"may have locked it at line \d+, on one way to line \d+ of main\."
+    assert len([o for o in others if re.match(way, o["evidence"])]) == 2
+
+
+@anyhow
+def test_named_locks(farm, variant):
+    """A lock that the code names, and unlocks on each way on, is proven to be
+    locked; a pointer to what may be another lock proves nothing."""
+    target = farm.target("deadlocks", variant, args=["package", "branch"])
+    found = waits(target)
+    assert len(target.truth["locks"]) == 2
+    for lock in target.truth["locks"]:
+        addr = int(lock["addr"], 16)
+        (group,) = groups_at(found, addr)
+        first = group["owners"][0]
+        assert (first["id"], first["likely"]) == (lock["owner"], True)
+        assert first["certain"] == (addr < HEAP)
 
 
 @anyhow
@@ -292,7 +326,7 @@ def test_text(farm):
     target = farm.target("deadlocks", CENTRAL, args=KINDS["cycles"])
     done = ask(target, "waits", "--fail-on-deadlock")
     assert done.returncode == 4
-    assert done.stdout.startswith(f"{len(CYCLES) - 2} deadlocks of ")
+    assert done.stdout.startswith(f"{len(CYCLES) - 1} deadlocks of ")
     waits = r"goroutine \d+ waits for .*(\n {8}.*)?\n {6}main\."
     assert re.search(waits, done.stdout)
     assert "main.(*account).take at cycles.go:" in done.stdout

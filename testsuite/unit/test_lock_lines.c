@@ -94,7 +94,7 @@ static void check(const struct gr_lock_code *code,
 static void test_random(void **state)
 {
 	struct gr_lock_site sites[MAX_SITES];
-	struct gr_lock_code code = { sites, 0 };
+	struct gr_lock_code code = { sites, 0, NULL };
 
 	(void)state;
 	srand(1);
@@ -118,7 +118,7 @@ static void test_most_sites(void **state)
 {
 	static const uint32_t lines[] = { 1, 2, MAX_LINE };
 	struct gr_lock_site sites[MAX_SITES];
-	struct gr_lock_code code = { sites, 0 };
+	struct gr_lock_code code = { sites, 0, NULL };
 
 	(void)state;
 	for (size_t i = 0; i < 3 * GR_NLOCK_CLASSES; i++) {
@@ -160,7 +160,7 @@ static void test_own_line(void **state)
 		// Of another lock: it tells nothing.
 		{ names[0], 12, 7, GR_LOCK_MUTEX, true, { 0x80, 0 } },
 	};
-	const struct gr_lock_code code = { sites, GR_ARRAY_SIZE(sites) };
+	const struct gr_lock_code code = { sites, GR_ARRAY_SIZE(sites), NULL };
 	const struct gr_lock_question q = {
 		.function = names[0],
 		.line = 7,

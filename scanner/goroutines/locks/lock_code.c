@@ -2,41 +2,20 @@
 #include "goroutines/locks/lock_code.h"
 
 #include "base/cleanup.h"
+#include "goroutines/locks/lock_flow.h"
+#include "goroutines/locks/lock_operation.h"
+#include "goroutines/locks/locked_word.h"
 #include "goruntime/layout/code.h"
 #include "goruntime/layout/inline.h"
 
 enum {
 	MAX_SITES = 256,	  /* of a function */
+	MAX_EFFECTS = 1024,	  /* of a function */
 	MAX_CODE_BYTES = 1 << 22, /* of a function */
 	A64_BYTES = 4,
-	FETCH_WINDOW = 48, /* an inlined Lock up to its atomic instruction */
-	BASE_WINDOW = 32,  /* from the load of its operand to that */
 };
 
 GR_VECTOR(site_vector, struct gr_lock_site);
-
-/** What a method of package sync does. */
-struct operation {
-	const char *name;
-	uint8_t class;
-	bool unlocks;
-	/** From the lock to the word that its inlined code changes. */
-	uint8_t word_off;
-};
-
-/* Exported methods: these names stay. */
-static const struct operation operations[] = {
-	{ "sync.(*Mutex).Lock", GR_LOCK_MUTEX, false, 0 },
-	{ "sync.(*Mutex).TryLock", GR_LOCK_MUTEX, false, 0 },
-	{ "sync.(*Mutex).Unlock", GR_LOCK_MUTEX, true, 0 },
-	{ "sync.(*RWMutex).Lock", GR_LOCK_WRITE, false, 0 },
-	{ "sync.(*RWMutex).TryLock", GR_LOCK_WRITE, false, 0 },
-	{ "sync.(*RWMutex).Unlock", GR_LOCK_WRITE, true, 0 },
-	{ "sync.(*RWMutex).RLock", GR_LOCK_READ, false, 16 },
-	{ "sync.(*RWMutex).TryRLock", GR_LOCK_READ, false, 16 },
-	{ "sync.(*RWMutex).RUnlock", GR_LOCK_READ, true, 16 },
-	{ "sync.(*WaitGroup).Done", GR_LOCK_GROUP, true, 0 },
-};
 
 /** Reads the sites of one function. */
 struct code_reader {
@@ -45,41 +24,19 @@ struct code_reader {
 	const uint8_t *code; /* of [func->entry, func->end) */
 	bool is_arm64;
 	struct site_vector sites;
+	struct gr_lock_effect_vector effects;
 };
 
 void gr_lock_codes_deinit(struct gr_lock_codes *codes)
 {
 	for (size_t i = 0; i < codes->all.size; i++) {
+		gr_lock_flow_destroy(codes->all.data[i]->flow);
 		free(codes->all.data[i]->sites);
 		free(codes->all.data[i]);
 	}
 	gr_lock_code_vector_deinit(&codes->all);
 	gr_keys_deinit(&codes->by_entry);
-}
-
-static const struct operation *find_operation(const char *name)
-{
-	if (strncmp(name, "sync.(", 6) != 0)
-		return NULL;
-	for (size_t i = 0; i < GR_ARRAY_SIZE(operations); i++)
-		if (!strcmp(operations[i].name, name))
-			return &operations[i];
-	return NULL;
-}
-
-static bool has_prefix(const char *text, const char *prefix)
-{
-	return !strncmp(text, prefix, strlen(prefix));
-}
-
-bool gr_lock_is_internal(const char *function)
-{
-	return has_prefix(function, "runtime.") ||
-	       has_prefix(function, "sync/") ||
-	       has_prefix(function, "internal/") ||
-	       (has_prefix(function, "sync.") &&
-		// It calls the user's function, and Done behind it.
-		!has_prefix(function, "sync.(*WaitGroup).Go"));
+	gr_code_reader_deinit(&codes->reader);
 }
 
 // --------------------------------------------------------------------- sites
@@ -138,121 +95,85 @@ static struct gr_error *add_callers(struct code_reader *r,
 	return err;
 }
 
-/* The outermost operation among calls, and the calls around it. */
-static const struct operation *outermost(const struct gr_logical_frame *calls,
-					 size_t n, size_t *around)
+/* Add an effect of an instruction of @p call. */
+static struct gr_error *add_effect(struct code_reader *r,
+				   const struct gr_logical_frame *call,
+				   struct gr_lock_effect effect)
 {
-	for (size_t i = n; i > 0; i--) {
-		const struct operation *op =
-			find_operation(calls[i - 1].function);
-
-		*around = i;
-		if (op)
-			return op;
-	}
-	return NULL;
+	if (gr_lock_is_internal(call->function) ||
+	    r->effects.size > MAX_EFFECTS)
+		return NULL;
+	effect.function = call->function;
+	effect.line = call->line;
+	return gr_lock_effect_vector_append(&r->effects, effect) ? NULL :
+								   &gr_enomem;
 }
 
 // ------------------------------------------------------------- inlined calls
 
-/** The operand of an atomic instruction. */
-struct operand {
-	uint64_t addr; /* relative to the instruction pointer; else 0 */
-	int32_t displacement;
-	uint8_t base; /* register */
-};
-
-/* Decode the operand of `lock cmpxchg` or `lock xadd` of x86-64 at @p p, which
- * has @p n bytes. */
-static bool decode_locked(const uint8_t *p, size_t n, uint64_t addr,
-			  struct operand *ret)
+/* Has the instruction at @p pc the line of the call around an inlined operation,
+ * and is it no one of another inlined function? */
+static struct gr_error *has_line(struct code_reader *r, uint64_t pc,
+				 const struct gr_logical_frame *call, bool *ret)
 {
-	size_t i = 1;
-	uint8_t rex = 0;
+	struct gr_logical_frame calls[GR_MAX_INLINED];
+	size_t n;
+	struct gr_error *err =
+		gr_inline_frames(r->codes->rt, r->func, pc, calls, &n);
 
-	if (n < 10 || p[0] != 0xf0)
-		return false;
-	if ((p[i] & 0xf0) == 0x40)
-		rex = p[i++];
-	if (p[i] != 0x0f || (p[i + 1] != 0xb1 && p[i + 1] != 0xc1))
-		return false;
-	i += 2;
-	uint8_t mod = p[i] >> 6, rm = p[i] & 7;
-	*ret = (struct operand){ .base = rm | (rex & 1) << 3 };
-	i += rm == 4 ? 2 : 1; // SIB
-	if (mod == 1)
-		ret->displacement = (int8_t)p[i];
-	else if ((mod == 2 || (mod == 0 && rm == 5)) && n >= i + 4)
-		ret->displacement = (int32_t)gr_load_u32(p + i);
-	else if (mod != 0)
-		return false;
-	if (mod == 0 && rm == 5)
-		ret->addr = addr + i + 4 + (uint64_t)(int64_t)ret->displacement;
-	return true;
+	*ret = !err && n && calls[0].line == call->line &&
+	       !strcmp(calls[0].function, call->function);
+	return err;
 }
 
-/* Does the instruction at @p p give a register another value: `mov` to it from
- * memory or from a register, or a call? */
-static bool overwrites(const uint8_t *p, uint8_t base)
+/* Find the atomic instruction of an operation, which a run is a piece of.
+ * *@p pc is 0 if there is none. */
+static struct gr_error *find_atomic(struct code_reader *r,
+				    const struct gr_pc_run *run,
+				    const struct gr_logical_frame *call,
+				    const struct gr_lock_operation *op,
+				    uint64_t *pc, struct gr_lock_at *at)
 {
-	uint8_t reg = (p[2] >> 3 & 7) | (p[0] & 4) << 1;
-	uint8_t rm = (p[2] & 7) | (p[0] & 1) << 3;
+	bool found = false;
+	struct gr_error *err = NULL;
 
-	if (p[0] == 0xe8)
-		return true;
-	return (p[0] & 0xf8) == 0x48 &&
-	       ((p[1] == GR_OP_LOAD && reg == base) ||
-		(p[1] == 0x89 && p[2] >> 6 == 3 && rm == base));
-}
-
-/* The address that was loaded into the base register of the instruction at @p
- * pc shortly before; 0: none was, it seems. */
-static uint64_t find_base(const struct code_reader *r, uint64_t pc,
-			  uint8_t base)
-{
-	uint64_t off = pc - r->func->entry;
-
-	for (uint64_t back = 3; back <= BASE_WINDOW && back <= off; back++) {
-		const uint8_t *p = r->code + off - back;
-		uint64_t addr =
-			back < GR_RIP_BYTES ?
-				0 :
-				gr_code_rip_target(p, pc - back, GR_OP_LEA);
-
-		if (addr && ((p[2] >> 3 & 7) | (p[0] & 4) << 1) == base)
-			return addr;
-		if (overwrites(p, base))
-			return 0;
+	*pc = 0;
+	if (r->is_arm64 ||
+	    gr_locked_word_find(r->func, r->code, run, op->word_off, pc, at))
+		return NULL;
+	if (gr_locked_word_before(r->func, r->code, run->start, op->word_off,
+				  pc, at))
+		err = has_line(r, *pc, call, &found);
+	if (!found) {
+		*pc = 0;
+		*at = (struct gr_lock_at){ 0, GR_ANY_DISTANCE };
 	}
-	return 0;
+	return err;
 }
 
-/* Which lock the atomic instruction in [start, end) changes. */
-static struct gr_lock_at find_locked(const struct code_reader *r,
-				     uint64_t start, uint64_t end,
-				     uint8_t word_off)
+/* The atomic instruction of an inlined operation has its effect; the other
+ * pieces have none. */
+static struct gr_error *add_piece(struct code_reader *r,
+				  const struct gr_pc_run *run, uint64_t atomic,
+				  const struct gr_logical_frame *call,
+				  const struct gr_lock_operation *op,
+				  const struct gr_lock_at *at)
 {
-	struct gr_lock_at at = { 0, GR_ANY_DISTANCE };
-	uint64_t last = end - start > FETCH_WINDOW ? start + FETCH_WINDOW : end;
-	struct operand operand;
+	const struct gr_lock_effect_vector *effects = &r->effects;
 
-	if (r->is_arm64 || end > r->func->end)
-		return at;
-	while (start < last &&
-	       !decode_locked(r->code + (start - r->func->entry),
-			      r->func->end - start, start, &operand))
-		start++;
-	if (start >= last)
-		return at;
-	int64_t displacement = (int64_t)operand.displacement - word_off;
-	uint64_t base = find_base(r, start, operand.base);
-	if (operand.addr)
-		at.addr = operand.addr - word_off;
-	else if (base)
-		at.addr = base + (uint64_t)displacement;
-	else
-		at.distance = displacement;
-	return at;
+	// Another piece of the same call has found it.
+	if (atomic && effects->size &&
+	    effects->data[effects->size - 1].pc == atomic)
+		return NULL;
+	return add_effect(r, call,
+			  (struct gr_lock_effect){
+				  .pc = atomic ? atomic : run->start,
+				  .class = op->class,
+				  .unlocks = op->unlocks,
+				  .is_try = gr_lock_operation_tries(op),
+				  .is_slow = !atomic,
+				  .at = *at,
+			  });
 }
 
 static struct gr_error *add_run(struct code_reader *r,
@@ -261,22 +182,27 @@ static struct gr_error *add_run(struct code_reader *r,
 	struct gr_runtime *rt = r->codes->rt;
 	struct gr_logical_frame calls[GR_MAX_INLINED];
 	const char *name = gr_inline_name(rt, r->func, run->value);
+	uint64_t atomic;
 	size_t n, around;
 
 	if (!name || !gr_lock_is_internal(name))
 		return NULL;
 	struct gr_error *err =
 		gr_inline_frames(rt, r->func, run->start, calls, &n);
-	const struct operation *op = err ? NULL : outermost(calls, n, &around);
-	if (!op)
+	const struct gr_lock_operation *op =
+		err ? NULL : gr_lock_operation_around(calls, n, &around);
+	if (!op || around == n)
 		return err;
-	const struct gr_lock_site site = {
+	struct gr_lock_site site = {
 		.pc = run->start,
 		.class = op->class,
 		.unlocks = op->unlocks,
-		.at = find_locked(r, run->start, run->end, op->word_off),
+		.at = { 0, GR_ANY_DISTANCE },
 	};
-	return add_callers(r, calls + around, n - around, site);
+	err = find_atomic(r, run, &calls[around], op, &atomic, &site.at);
+	if (!err)
+		err = add_piece(r, run, atomic, &calls[around], op, &site.at);
+	return err ? err : add_callers(r, calls + around, n - around, site);
 }
 
 static struct gr_error *add_inlined(struct code_reader *r)
@@ -331,8 +257,9 @@ static struct gr_lock_at loaded_before(const struct code_reader *r, uint64_t pc)
 }
 
 static struct gr_error *add_operation_call(struct code_reader *r, uint64_t pc,
-					   const struct operation *callee)
+					   const char *name)
 {
+	const struct gr_lock_operation *callee = gr_lock_operation_find(name);
 	struct gr_logical_frame calls[GR_MAX_INLINED];
 	size_t n, around;
 	struct gr_error *err =
@@ -340,12 +267,13 @@ static struct gr_error *add_operation_call(struct code_reader *r, uint64_t pc,
 
 	if (err)
 		return err;
-	const struct operation *op = outermost(calls, n, &around);
+	const struct gr_lock_operation *op =
+		gr_lock_operation_around(calls, n, &around);
 	if (!op) {
 		op = callee;
 		around = 0;
 	}
-	if (!op)
+	if (!op || around == n)
 		return NULL;
 	const struct gr_lock_site site = {
 		.pc = pc,
@@ -353,7 +281,18 @@ static struct gr_error *add_operation_call(struct code_reader *r, uint64_t pc,
 		.unlocks = op->unlocks,
 		.at = loaded_before(r, pc),
 	};
-	return add_callers(r, calls + around, n - around, site);
+	const struct gr_lock_effect effect = {
+		.pc = pc,
+		.class = op->class,
+		.unlocks = op->unlocks,
+		.is_call = true,
+		.is_try = gr_lock_operation_tries(op),
+		.is_slow = around > 0,
+		.is_whole = gr_lock_operation_has_name(op, name),
+		.at = site.at,
+	};
+	err = add_effect(r, &calls[around], effect);
+	return err ? err : add_callers(r, calls + around, n - around, site);
 }
 
 static uint32_t count_sites(const struct gr_lock_code *code, uint8_t class,
@@ -390,6 +329,19 @@ static bool sum_up(const struct gr_lock_code *code, uint8_t class,
 	return true;
 }
 
+static struct gr_lock_effect helper_effect(const struct gr_lock_site *site,
+					   bool is_maybe)
+{
+	return (struct gr_lock_effect){
+		.pc = site->pc,
+		.class = site->class,
+		.unlocks = site->unlocks,
+		.is_call = true,
+		.is_maybe = is_maybe,
+		.at = site->at,
+	};
+}
+
 static struct gr_error *add_helper_call(struct code_reader *r, uint64_t pc,
 					const struct gr_func *callee,
 					uint32_t depth)
@@ -397,6 +349,7 @@ static struct gr_error *add_helper_call(struct code_reader *r, uint64_t pc,
 	struct gr_logical_frame calls[GR_MAX_INLINED];
 	const struct gr_lock_code *code;
 	struct gr_lock_site site;
+	bool always;
 	size_t n;
 	struct gr_error *err = gr_lock_code_of(r->codes, callee, depth, &code);
 
@@ -407,6 +360,13 @@ static struct gr_error *add_helper_call(struct code_reader *r, uint64_t pc,
 			continue;
 		site.pc = pc;
 		err = gr_inline_frames(r->codes->rt, r->func, pc, calls, &n);
+		if (!err)
+			err = gr_lock_flow_always(r->codes->rt, code->flow,
+						  class, &site.at, site.unlocks,
+						  &always);
+		if (!err && n)
+			err = add_effect(r, &calls[0],
+					 helper_effect(&site, !always));
 		if (!err)
 			err = add_callers(r, calls, n, site);
 	}
@@ -421,9 +381,9 @@ static struct gr_error *add_call(struct code_reader *r, uint64_t pc,
 	if (!gr_func_find(r->codes->rt, target, &callee) ||
 	    callee.entry != target || target == r->func->entry)
 		return NULL;
-	if (has_prefix(callee.name, "sync.") ||
-	    has_prefix(callee.name, "internal/sync."))
-		return add_operation_call(r, pc, find_operation(callee.name));
+	if (gr_has_prefix(callee.name, "sync.") ||
+	    gr_has_prefix(callee.name, "internal/sync."))
+		return add_operation_call(r, pc, callee.name);
 	if (!depth || gr_lock_is_internal(callee.name))
 		return NULL;
 	return add_helper_call(r, pc, &callee, depth - 1);
@@ -450,6 +410,81 @@ static struct gr_error *add_calls(struct code_reader *r, uint32_t depth)
 
 // ---------------------------------------------------------------------- code
 
+/* Functions of the runtime that end the goroutine, or a call of it by a panic. */
+static bool never_returns(void *ctx, uint64_t target)
+{
+	static const char *const prefixes[] = {
+		"runtime.gopanic", "runtime.goPanic",	 "runtime.panic",
+		"runtime.throw",   "runtime.fatalthrow", "runtime.block",
+	};
+	const struct gr_lock_codes *codes = ctx;
+	struct gr_func func;
+
+	if (!gr_func_find(codes->rt, target, &func) || func.entry != target)
+		return false;
+	for (size_t i = 0; i < GR_ARRAY_SIZE(prefixes); i++)
+		if (gr_has_prefix(func.name, prefixes[i]))
+			return true;
+	return false;
+}
+
+/* Is there an instruction that has the effect of the inlined operation that the
+ * piece belongs to: an atomic one, or a call of the same method? */
+static bool has_effect(const struct code_reader *r,
+		       const struct gr_lock_effect *piece, bool is_atomic)
+{
+	for (size_t i = 0; i < r->effects.size; i++) {
+		const struct gr_lock_effect *effect = &r->effects.data[i];
+		bool has = is_atomic ? !effect->is_slow && !effect->is_call :
+				       effect->is_whole;
+
+		if (has && effect->line == piece->line &&
+		    effect->class == piece->class &&
+		    effect->unlocks == piece->unlocks &&
+		    !strcmp(effect->function, piece->function))
+			return true;
+	}
+	return false;
+}
+
+/* Which instruction has the effect of each inlined operation: false if that is
+ * not known of all of them. */
+static bool settle_pieces(struct code_reader *r)
+{
+	for (size_t i = 0; i < r->effects.size; i++) {
+		struct gr_lock_effect *effect = &r->effects.data[i];
+
+		if (!effect->is_slow || has_effect(r, effect, true))
+			continue;
+		if (!has_effect(r, effect, false))
+			return false;
+		effect->is_slow = !effect->is_whole;
+	}
+	return true;
+}
+
+/* Follow the branches of the function, if it locks anything. */
+static struct gr_error *read_flow(struct code_reader *r,
+				  struct gr_lock_flow **ret)
+{
+	struct gr_lock_codes *codes = r->codes;
+	uint64_t nbytes = r->func->end - r->func->entry;
+	size_t n = r->effects.size;
+
+	*ret = NULL;
+	if (!n || n > MAX_EFFECTS || r->is_arm64)
+		return NULL;
+	codes->reader.never_returns = never_returns;
+	codes->reader.ctx = codes;
+	struct gr_error *err = gr_runtime_step(codes->rt, n * n / 64);
+	if (!err)
+		err = gr_runtime_step(codes->rt, nbytes / 16);
+	return err || !settle_pieces(r) ?
+		       err :
+		       gr_lock_flow_create(&codes->reader, r->code, nbytes,
+					   r->func->entry, &r->effects, ret);
+}
+
 /* Read the sites of the function; none if its code is not there. */
 static struct gr_error *read_code(struct code_reader *r, uint32_t depth)
 {
@@ -468,10 +503,9 @@ static struct gr_error *read_code(struct code_reader *r, uint32_t depth)
 }
 
 /* Enter what was read; the sites belong to the table then. */
-static struct gr_error *keep_code(struct gr_lock_codes *codes,
-				  struct site_vector *sites, uint64_t entry,
-				  uint32_t depth)
+static struct gr_error *keep_code(struct code_reader *r, uint32_t depth)
 {
+	struct gr_lock_codes *codes = r->codes;
 	uint32_t i = codes->all.size;
 	struct gr_lock_code *code = calloc(1, sizeof(*code));
 
@@ -479,10 +513,21 @@ static struct gr_error *keep_code(struct gr_lock_codes *codes,
 		free(code);
 		return &gr_enomem;
 	}
-	*code = (struct gr_lock_code){ sites->data, sites->size };
-	memset(sites, 0, sizeof(*sites));
-	return gr_keys_add(&codes->by_entry, entry, depth, i) ? NULL :
-								&gr_enomem;
+	code->sites = r->sites.data;
+	code->nsites = r->sites.size;
+	memset(&r->sites, 0, sizeof(r->sites));
+	struct gr_error *err = read_flow(r, &code->flow);
+	if (err)
+		return err;
+	return gr_keys_add(&codes->by_entry, r->func->entry, depth, i) ?
+		       NULL :
+		       &gr_enomem;
+}
+
+static void code_reader_deinit(struct code_reader *r)
+{
+	site_vector_deinit(&r->sites);
+	gr_lock_effect_vector_deinit(&r->effects);
 }
 
 struct gr_error *gr_lock_code_of(struct gr_lock_codes *codes,
@@ -490,7 +535,7 @@ struct gr_error *gr_lock_code_of(struct gr_lock_codes *codes,
 				 const struct gr_lock_code **ret)
 {
 	uint32_t i = gr_keys_find(&codes->by_entry, func->entry, depth);
-	struct code_reader r = {
+	_cleanup_(code_reader_deinit) struct code_reader r = {
 		.codes = codes,
 		.func = func,
 		.is_arm64 = codes->rt->arch == &gr_arch_arm64,
@@ -501,8 +546,7 @@ struct gr_error *gr_lock_code_of(struct gr_lock_codes *codes,
 		err = read_code(&r, depth);
 		i = codes->all.size;
 		if (!err)
-			err = keep_code(codes, &r.sites, func->entry, depth);
-		site_vector_deinit(&r.sites);
+			err = keep_code(&r, depth);
 	}
 	if (!err)
 		*ret = codes->all.data[i];

@@ -4,13 +4,13 @@
  *
  * A site is a call of Lock, Unlock and the like: one that the compiler inlined,
  * a call instruction, or a call of a small function that does only one of these
- * itself. Code is not executed and branches are not followed: what is between a
- * Lock and an Unlock is told by the order of lines, and therefore likely, not
- * certain.
+ * itself. What is between a Lock and an Unlock is told by the branches of the
+ * function (lock_flow.h), or, where these are not known, by the order of lines.
  */
 #ifndef GR_LOCK_CODE_H
 #define GR_LOCK_CODE_H
 
+#include "goroutines/locks/code_blocks.h"
 #include "goruntime/layout/pclntab.h"
 #include "graph/keys.h"
 
@@ -47,6 +47,7 @@ struct gr_lock_site {
 struct gr_lock_code {
 	struct gr_lock_site *sites;
 	size_t nsites;
+	struct gr_lock_flow *flow; /**< NULL: its branches are not known. */
 };
 
 GR_VECTOR(gr_lock_code_vector, struct gr_lock_code *);
@@ -56,6 +57,7 @@ struct gr_lock_codes {
 	struct gr_runtime *rt;
 	struct gr_keys by_entry; /**< (entry, depth) -> index in all. */
 	struct gr_lock_code_vector all;
+	struct gr_code_reader reader;
 };
 
 void gr_lock_codes_deinit(struct gr_lock_codes *codes);
@@ -82,7 +84,7 @@ struct gr_lock_question {
 	struct gr_lock_at at;
 };
 
-/** What the lines say. */
+/** What the lines say; and the branches, if these are known. */
 struct gr_lock_lines {
 	uint32_t locked;   /**< The last line before that locks; or 0. */
 	uint32_t unlocked; /**< The first line behind that unlocks; or 0. */
@@ -94,10 +96,26 @@ struct gr_lock_lines {
 	int before;
 	bool unlocks_before; /**< A line before unlocks, perhaps. */
 	bool is_in_progress; /**< The call at the place locks or unlocks. */
+	bool is_followed;    /**< The branches are known. */
+	bool may_hold;	 /**< Locked on some ways to the place, not on all. */
+	bool is_certain; /**< gr_lock_ways.is_certain */
 };
 
 struct gr_lock_lines gr_lock_ask(const struct gr_lock_code *code,
 				 const struct gr_lock_question *question);
+
+struct gr_lock_ways;
+
+/** Put what the branches say of the place into what its lines say. */
+void gr_lock_lines_follow(struct gr_lock_lines *lines,
+			  const struct gr_lock_code *code,
+			  const struct gr_lock_question *question,
+			  const struct gr_lock_ways *ways);
+
+/** Is a site of @p class that knows @p at perhaps about the lock that is known by
+ * the other two? */
+bool gr_lock_is_about(uint8_t site_class, const struct gr_lock_at *site_at,
+		      uint8_t class, const struct gr_lock_at *at);
 
 /** Does a function on the whole unlock a lock of @p class? The lock it is about
  * is *@p at. */

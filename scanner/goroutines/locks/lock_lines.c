@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the order of lines says of a lock at a place. */
 #include "goroutines/locks/lock_code.h"
+#include "goroutines/locks/lock_flow.h"
+
+bool gr_lock_is_about(uint8_t site_class, const struct gr_lock_at *site_at,
+		      uint8_t class, const struct gr_lock_at *at)
+{
+	if (site_class != class)
+		return false;
+	if (at->addr || site_at->addr)
+		return at->addr == site_at->addr ||
+		       (at->addr && !site_at->addr &&
+			site_at->distance == GR_ANY_DISTANCE);
+	return at->distance == GR_ANY_DISTANCE ||
+	       site_at->distance == GR_ANY_DISTANCE ||
+	       at->distance == site_at->distance;
+}
 
 static bool is_about(const struct gr_lock_site *site, uint8_t class,
 		     const struct gr_lock_at *at)
 {
-	if (site->class != class)
-		return false;
-	if (at->addr || site->at.addr)
-		return at->addr == site->at.addr ||
-		       (at->addr && !site->at.addr &&
-			site->at.distance == GR_ANY_DISTANCE);
-	return at->distance == GR_ANY_DISTANCE ||
-	       site->at.distance == GR_ANY_DISTANCE ||
-	       at->distance == site->at.distance;
+	return gr_lock_is_about(site->class, &site->at, class, at);
 }
 
 /* What a line other than that of the question does: it locks (1), unlocks (-1),
@@ -113,4 +120,45 @@ struct gr_lock_lines gr_lock_ask(const struct gr_lock_code *code,
 	s.lines.locks_next = s.next > 0;
 	s.lines.is_before = !s.lines.locked && s.lines.locks_next;
 	return s.lines;
+}
+
+/* A line of the function that locks, or unlocks; 0: none does. */
+static uint32_t any_line(const struct gr_lock_code *code,
+			 const struct gr_lock_question *q, bool unlocks)
+{
+	for (size_t i = 0; i < code->nsites; i++)
+		if (code->sites[i].unlocks == unlocks &&
+		    is_about(&code->sites[i], q->class, &q->at) &&
+		    !strcmp(code->sites[i].function, q->function))
+			return code->sites[i].line;
+	return 0;
+}
+
+void gr_lock_lines_follow(struct gr_lock_lines *lines,
+			  const struct gr_lock_code *code,
+			  const struct gr_lock_question *q,
+			  const struct gr_lock_ways *ways)
+{
+	bool is_held = ways->verdict == GR_LOCK_HELD;
+
+	if (ways->verdict == GR_LOCK_UNKNOWN)
+		return;
+	lines->is_followed = true;
+	lines->may_hold = ways->verdict == GR_LOCK_MAY;
+	// Who does not unlock it here has locked it for others.
+	lines->is_between = is_held && ways->unlocks_next;
+	lines->is_certain = ways->is_certain;
+	lines->is_before = !is_held && ways->must_lock_next;
+	lines->before = is_held				   ? 1 :
+			ways->is_below && !lines->may_hold ? -1 :
+							     0;
+	lines->unlocks_before = ways->unlocks_before;
+	lines->locks_next = ways->locks_next;
+	if (!lines->is_between && !lines->may_hold)
+		return;
+	// In a loop, these may be on lines behind the place, or before.
+	if (!lines->locked)
+		lines->locked = any_line(code, q, false);
+	if (!lines->unlocked)
+		lines->unlocked = any_line(code, q, true);
 }

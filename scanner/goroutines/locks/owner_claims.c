@@ -7,6 +7,7 @@
  */
 #include "goroutines/locks/owner_search.h"
 
+#include "goroutines/locks/lock_flow.h"
 #include "goroutines/locks/owner_list.h"
 #include "scan.h"
 
@@ -35,11 +36,11 @@ static bool is_locking(const struct gr_owner_search *s)
 	       !strncmp(callee, "internal/sync.", 14);
 }
 
-/* What the lines of one of the frame's calls say of a lock. */
-static struct gr_lock_lines ask_call(const struct gr_owner_search *s, size_t i,
-				     uint8_t class, const struct gr_lock_at *at)
+static struct gr_lock_question question_on(const struct gr_owner_search *s,
+					   size_t i, uint8_t class,
+					   const struct gr_lock_at *at)
 {
-	const struct gr_lock_question question = {
+	return (struct gr_lock_question){
 		.function = s->calls[i].function,
 		.line = s->calls[i].line,
 		.pc = gr_frame_call_pc(s->frame),
@@ -48,8 +49,32 @@ static struct gr_lock_lines ask_call(const struct gr_owner_search *s, size_t i,
 		.class = class,
 		.at = *at,
 	};
+}
 
-	return gr_lock_ask(s->code, &question);
+/* What the lines of one of the frame's calls say of a lock, and the branches of
+ * its function. */
+static struct gr_lock_lines ask_call(const struct gr_owner_search *s, size_t i,
+				     uint8_t class, const struct gr_lock_at *at,
+				     const struct gr_lock_ways *ways)
+{
+	const struct gr_lock_question question = question_on(s, i, class, at);
+	struct gr_lock_lines lines = gr_lock_ask(s->code, &question);
+
+	gr_lock_lines_follow(&lines, s->code, &question, ways);
+	return lines;
+}
+
+/* What the branches of the frame's function say. */
+static struct gr_error *ask_ways(struct gr_owner_search *s, uint8_t class,
+				 const struct gr_lock_at *at,
+				 struct gr_lock_ways *ret)
+{
+	const struct gr_lock_question question = question_on(s, 0, class, at);
+
+	*ret = (struct gr_lock_ways){ 0 };
+	return s->ncalls ? gr_lock_flow_ask(&s->scan->rt, s->code->flow,
+					    &question, ret) :
+			   NULL;
 }
 
 /* Each line is summed up by all sites. */
@@ -63,25 +88,42 @@ static struct gr_error *prepare(struct gr_owner_search *s)
 							   SITE_STEPS);
 }
 
+static int count_lines(const struct gr_lock_lines *lines)
+{
+	return (lines->locked != 0) + (lines->unlocked != 0);
+}
+
+/* Does a call say more than the one inside it? What branches say is the same for
+ * all calls of a frame. */
+static bool says_more(const struct gr_lock_lines *lines,
+		      const struct gr_lock_lines *inner)
+{
+	return lines->is_followed ? count_lines(lines) > count_lines(inner) :
+				    lines->is_between || (lines->is_before &&
+							  !inner->is_before);
+}
+
 /* What the lines of the frame's calls say of a lock; the innermost call that is
  * between Lock and Unlock, else the innermost one that will lock. */
 static struct gr_error *ask_lines(struct gr_owner_search *s, uint8_t class,
 				  const struct gr_lock_at *at,
 				  struct gr_owner *ret)
 {
+	struct gr_lock_ways ways;
 	struct gr_error *err = prepare(s);
 
+	if (!err)
+		err = ask_ways(s, class, at, &ways);
 	for (size_t i = 0; !err && i < s->ncalls; i++) {
 		if (gr_lock_is_internal(s->calls[i].function))
 			continue;
-		struct gr_lock_lines lines = ask_call(s, i, class, at);
-		if (!ret->function || lines.is_between ||
-		    (lines.is_before && !ret->lines.is_before)) {
+		struct gr_lock_lines lines = ask_call(s, i, class, at, &ways);
+		if (!ret->function || says_more(&lines, &ret->lines)) {
 			ret->function = s->calls[i].function;
 			ret->line = s->calls[i].line;
 			ret->lines = lines;
 		}
-		if (lines.is_between)
+		if (lines.is_between && !lines.is_followed)
 			break;
 	}
 	return err;
@@ -93,11 +135,14 @@ static struct gr_error *ask_function(struct gr_owner_search *s, uint8_t class,
 				     const struct gr_lock_at *at,
 				     struct gr_lock_lines *ret)
 {
+	struct gr_lock_ways ways;
 	struct gr_error *err = prepare(s);
 
 	*ret = (struct gr_lock_lines){ 0 };
+	if (!err)
+		err = ask_ways(s, class, at, &ways);
 	if (!err && s->ncalls)
-		*ret = ask_call(s, s->ncalls - 1, class, at);
+		*ret = ask_call(s, s->ncalls - 1, class, at, &ways);
 	return err;
 }
 
@@ -166,7 +211,8 @@ static void add_helper(const struct gr_owner_search *s,
 {
 	struct gr_lock_lines *lines = &owner->lines;
 
-	if (!lines->is_in_progress || lines->locked || !lines->unlocked ||
+	if (!lines->is_in_progress || lines->is_between ||
+	    (lines->locked && !lines->is_followed) || !lines->unlocked ||
 	    !is_locked_inside(s, p))
 		return;
 	lines->locked = owner->line;
@@ -178,7 +224,19 @@ static void add_helper(const struct gr_owner_search *s,
 static bool may_have_twice(const struct gr_lock_at *at,
 			   const struct gr_lock_lines *lines)
 {
-	return at->addr && lines->is_between && !lines->is_in_progress;
+	return at->addr && lines->is_between &&
+	       (lines->is_followed || !lines->is_in_progress);
+}
+
+/* The code names the lock, has locked it on all ways to this place, and unlocks
+ * it on all ways from here: a program that unlocks what is not locked ends. */
+static bool is_named_proof(const struct gr_owner_search *s,
+			   const struct gr_primitive *p,
+			   const struct gr_lock_at *at,
+			   const struct gr_lock_lines *lines)
+{
+	return at->addr == p->object && lines->is_certain &&
+	       s->unlocks_inside[gr_primitive_class(p)] >= s->frame_index;
 }
 
 static struct gr_error *note_lock(struct gr_owner_search *s,
@@ -197,9 +255,13 @@ static struct gr_error *note_lock(struct gr_owner_search *s,
 	add_helper(s, p, owner);
 	if (owner->lines.is_between && !is_let_go(s, p))
 		owner->rank = GR_OWNER_BETWEEN;
+	else if (owner->lines.may_hold && !is_let_go(s, p))
+		owner->rank = GR_OWNER_MAY;
 	else if (owner->lines.is_before)
 		owner->rank = GR_OWNER_LATER;
 	note_inner(s, p, &lines);
+	owner->is_proven = owner->rank == GR_OWNER_BETWEEN &&
+			   is_named_proof(s, p, at, &lines);
 	if (!gr_owner_is_waiter(s, p) || (owner->rank == GR_OWNER_BETWEEN &&
 					  may_have_twice(at, &owner->lines)))
 		gr_owner_add(s->table, p, owner);
@@ -228,14 +290,23 @@ struct gr_error *gr_owner_note_reach(struct gr_owner_search *s,
 	return NULL;
 }
 
+static bool names_lock(const struct gr_lock_code *code, uint64_t addr)
+{
+	for (size_t i = 0; i < code->nsites; i++)
+		if (code->sites[i].at.addr == addr)
+			return true;
+	return false;
+}
+
 /* The frame's own function, not one that is inlined there, has the deferred
- * call. Which lock its lines are about is known of a variable only. */
+ * call. Which lock its lines are about is known only of a variable that it
+ * names: pointers may lead to any. */
 static struct gr_error *ask_deferring(struct gr_owner_search *s,
 				      const struct gr_primitive *p,
 				      uint8_t class, struct gr_lock_lines *ret)
 {
-	bool is_in_heap = gr_heap_span_at(s->scan->heap, p->object);
-	const struct gr_lock_at at = { is_in_heap ? 0 : p->object,
+	bool is_named = names_lock(s->code, p->object);
+	const struct gr_lock_at at = { is_named ? p->object : 0,
 				       GR_ANY_DISTANCE };
 
 	return ask_function(s, class, &at, ret);
@@ -265,8 +336,9 @@ static bool is_proof(const struct gr_owner_search *s, uint8_t class,
 {
 	if (class == GR_LOCK_GROUP)
 		return true;
-	return lines->before > 0 && !lines->unlocks_before &&
-	       !lines->locks_next && !lines->is_in_progress &&
+	return (lines->before > 0 || lines->may_hold) &&
+	       !lines->unlocks_before && !lines->locks_next &&
+	       !lines->is_in_progress &&
 	       s->unlocks_inside[class] >= s->frame_index;
 }
 

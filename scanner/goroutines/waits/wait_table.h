@@ -12,6 +12,7 @@
 enum gr_owner_rank {
 	GR_OWNER_LATER,	  /**< Has a pointer to it, and will lock it later. */
 	GR_OWNER_REACHES, /**< Has a pointer to it. */
+	GR_OWNER_MAY,	  /**< On one way to its place, it has locked it. */
 	GR_OWNER_ALONE,	  /**< Nobody else but its waiters reaches it. */
 	GR_OWNER_BETWEEN, /**< By its lines, between Lock and Unlock. */
 	GR_OWNER_DEFERS,  /**< A deferred call of it will unlock it. */

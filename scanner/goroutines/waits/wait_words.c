@@ -123,11 +123,17 @@ const char *gr_awaited_verdict(const struct gr_wait_table *table,
 }
 
 static const char *lines_text(struct gr_scan *scan,
-			      const struct gr_owner *owner)
+			      const struct gr_owner *owner, bool is_group)
 {
 	const struct gr_lock_lines *lines = &owner->lines;
 
-	if (lines->locked)
+	if (!is_group && !lines->unlocked)
+		return gr_arena_internf(&scan->arena,
+					"is at line %" PRIu32 " of %s, which "
+					"locks it at line %" PRIu32,
+					owner->line, owner->function,
+					lines->locked);
+	if (!is_group)
 		return gr_arena_internf(
 			&scan->arena,
 			"is at line %" PRIu32 " of %s, which locks it at line "
@@ -162,9 +168,16 @@ const char *gr_owner_evidence(struct gr_scan *scan,
 					is_group ? "Done" : "its unlocking",
 					frame);
 	case GR_OWNER_BETWEEN:
-		return lines_text(scan, owner);
+		return lines_text(scan, owner, is_group);
 	case GR_OWNER_ALONE:
 		return "no other goroutine can reach it";
+	case GR_OWNER_MAY:
+		return gr_arena_internf(arena,
+					"may have locked it at line %" PRIu32
+					", on one way to line %" PRIu32
+					" of %s",
+					owner->lines.locked, owner->line,
+					owner->function);
 	case GR_OWNER_REACHES:
 		if (owner->frame == UINT32_MAX)
 			return "can reach it from its stack";

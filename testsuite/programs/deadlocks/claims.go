@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Goroutines that look like owners of a lock, and are none: they have unlocked
-// it by hand, in a wait for a condition, or in a helper; or they are about to
-// lock it.
+// it by hand, in a branch, in a wait for a condition, or in a helper; they have
+// not locked it on their way; or they are about to lock it.
 package main
 
 import (
@@ -19,6 +19,10 @@ func init() {
 	modes["nested"] = nested
 	modes["letgo"] = letGo
 	modes["past"] = past
+	modes["continues"] = continues
+	modes["onebranch"] = oneBranch
+	modes["ondemand"] = onDemand
+	modes["tried"] = tried
 	modes["busygroup"] = busyGroup
 }
 
@@ -213,6 +217,114 @@ func (s *store) loaded() {
 func past() {
 	s := newStore()
 	go s.loaded()
+	settle(50 * time.Millisecond)
+	blocked(2, func() { s.get("x") })
+}
+
+// gossip unlocks in a branch before it waits and begins again.
+//
+//go:noinline
+func (s *store) gossip(inbox chan int) {
+	for {
+		s.mu.Lock()
+		if len(s.rows) == 0 {
+			s.mu.Unlock()
+			<-inbox
+			continue
+		}
+		delete(s.rows, "gossip")
+		s.mu.Unlock()
+		sleep()
+	}
+}
+
+func continues() {
+	s, inbox := newStore(), make(chan int)
+	for i := 0; i < 2; i++ {
+		go s.gossip(inbox)
+	}
+	settle(50 * time.Millisecond)
+	go s.hold()
+	settle(50 * time.Millisecond)
+	blocked(2, func() { s.get("x") })
+}
+
+// fill unlocks in the branch in which it uses the other one.
+//
+//go:noinline
+func (s *store) fill(other *store, ready func()) {
+	s.mu.Lock()
+	if len(s.rows) == 0 {
+		s.mu.Unlock()
+		ready()
+		n := other.get("x")
+		s.rows["fill"] = n
+		return
+	}
+	s.rows["fill"]++
+	s.mu.Unlock()
+}
+
+// Each of two has unlocked its store and waits for that of the other one.
+func oneBranch() {
+	a, b := newStore(), newStore()
+	unlocked, taken := make(chan bool), make(chan bool)
+	ready := func() {
+		unlocked <- true
+		<-taken
+	}
+	go a.fill(b, ready)
+	go b.fill(a, ready)
+	<-unlocked
+	<-unlocked
+	go a.hold()
+	go b.hold()
+	settle(50 * time.Millisecond)
+	close(taken)
+	settle(50 * time.Millisecond)
+	blocked(2, func() { a.get("x") })
+}
+
+// next locks if it is told to.
+//
+//go:noinline
+func (s *store) next(lock bool, values chan int) {
+	if lock {
+		s.mu.Lock()
+	}
+	n := <-values
+	s.rows["next"] += n
+	if lock {
+		s.mu.Unlock()
+	}
+}
+
+// Two have not been told to.
+func onDemand() {
+	s, values := heldStore(), make(chan int)
+	for i := 0; i < 2; i++ {
+		go s.next(false, values)
+	}
+	settle(50 * time.Millisecond)
+	blocked(2, func() { s.get("x") })
+}
+
+// try does without what it cannot lock.
+//
+//go:noinline
+func (s *store) try() {
+	if !s.mu.TryLock() {
+		sleep()
+		s.rows["try"]++
+		return
+	}
+	s.rows["tried"]++
+	s.mu.Unlock()
+}
+
+func tried() {
+	s := heldStore()
+	go s.try()
 	settle(50 * time.Millisecond)
 	blocked(2, func() { s.get("x") })
 }

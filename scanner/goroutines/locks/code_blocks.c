@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "goroutines/locks/code_blocks.h"
+
+#include "base/bitmap.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#include <capstone/capstone.h>
+
+enum {
+	MAX_FLOW_BYTES = 1 << 18, /* of a function; time is linear in it */
+	MAX_BLOCKS = 1 << 14,	  /* of a function */
+	MAX_ALL_BLOCKS = 1 << 20, /* of all functions: 32 MB */
+};
+
+/** An instruction that does not go on to the next one, or not always. */
+struct turn {
+	uint64_t end;	 /* of the instruction */
+	uint64_t target; /* 0: none in this function */
+	bool goes_on;	 /* to the next one, too */
+	bool returns;
+};
+
+GR_VECTOR(turn_vector, struct turn);
+
+/** The code that is being read. */
+struct pass {
+	struct gr_code_reader *reader;
+	struct gr_code_blocks *blocks;
+	struct turn_vector turns;
+	uint64_t *leaders; /* a bit for each byte: blocks begin */
+	bool is_clear;	   /* all has been understood so far */
+};
+
+static void pass_deinit(struct pass *pass)
+{
+	turn_vector_deinit(&pass->turns);
+	free(pass->leaders);
+}
+
+void gr_code_reader_deinit(struct gr_code_reader *reader)
+{
+	if (reader->disassembler)
+		cs_close(&reader->disassembler);
+	reader->disassembler = 0;
+}
+
+void gr_code_blocks_deinit(struct gr_code_blocks *blocks)
+{
+	gr_code_block_vector_deinit(&blocks->all);
+	free(blocks->starts);
+	memset(blocks, 0, sizeof(*blocks));
+}
+
+bool gr_code_blocks_has(const struct gr_code_blocks *blocks, uint64_t addr)
+{
+	return addr - blocks->addr < blocks->nbytes &&
+	       gr_bitmap_test(blocks->starts, addr - blocks->addr);
+}
+
+uint32_t gr_code_blocks_at(const struct gr_code_blocks *blocks, uint64_t addr)
+{
+	size_t i = gr_count_before(blocks->all.size, i,
+				   blocks->all.data[i].end <= addr);
+
+	return i < blocks->all.size && blocks->all.data[i].start <= addr ?
+		       (uint32_t)i :
+		       GR_NO_BLOCK;
+}
+
+static struct gr_error *open_disassembler(struct gr_code_reader *reader)
+{
+	if (reader->disassembler)
+		return NULL;
+	if (cs_open(CS_ARCH_X86, CS_MODE_64, &reader->disassembler) !=
+		    CS_ERR_OK ||
+	    cs_option(reader->disassembler, CS_OPT_DETAIL, CS_OPT_ON) !=
+		    CS_ERR_OK)
+		return &gr_enomem;
+	return NULL;
+}
+
+// -------------------------------------------------------------- instructions
+
+/* The address that a jump or a call names; 0: it is computed. */
+static uint64_t named_target(const cs_insn *insn)
+{
+	const cs_x86 *x86 = &insn->detail->x86;
+
+	return x86->op_count == 1 && x86->operands[0].type == X86_OP_IMM ?
+		       (uint64_t)x86->operands[0].imm :
+		       0;
+}
+
+static bool is_loop(unsigned int id)
+{
+	return id == X86_INS_LOOP || id == X86_INS_LOOPE ||
+	       id == X86_INS_LOOPNE;
+}
+
+static bool is_end(unsigned int id)
+{
+	return id == X86_INS_UD2 || id == X86_INS_INT3 || id == X86_INS_HLT;
+}
+
+/* A jump to the function itself, or out of it. */
+static void note_jump(struct pass *pass, const cs_insn *insn, struct turn *turn)
+{
+	uint64_t target = named_target(insn);
+
+	turn->goes_on = insn->id != X86_INS_JMP;
+	if (target - pass->blocks->addr < pass->blocks->nbytes)
+		turn->target = target;
+	else
+		turn->returns = target;
+	pass->is_clear &= target != 0;
+}
+
+/* Does the instruction turn? */
+static bool read_turn(struct pass *pass, const cs_insn *insn, struct turn *ret)
+{
+	const struct gr_code_reader *reader = pass->reader;
+
+	*ret = (struct turn){ .end = insn->address + insn->size };
+	if (cs_insn_group(reader->disassembler, insn, CS_GRP_JUMP) ||
+	    is_loop(insn->id)) {
+		note_jump(pass, insn, ret);
+		return true;
+	}
+	if (insn->id == X86_INS_CALL)
+		return named_target(insn) && reader->never_returns &&
+		       reader->never_returns(reader->ctx, named_target(insn));
+	ret->returns = cs_insn_group(reader->disassembler, insn, CS_GRP_RET) ||
+		       insn->id == X86_INS_RET;
+	return ret->returns || is_end(insn->id);
+}
+
+static struct gr_error *read_instructions(struct pass *pass, cs_insn *insn,
+					  const uint8_t *code)
+{
+	const struct gr_code_blocks *blocks = pass->blocks;
+	uint64_t addr = blocks->addr;
+	size_t left = blocks->nbytes;
+	struct turn turn;
+
+	while (left && cs_disasm_iter(pass->reader->disassembler, &code, &left,
+				      &addr, insn)) {
+		gr_bitmap_set(blocks->starts, insn->address - blocks->addr);
+		if (read_turn(pass, insn, &turn) &&
+		    !turn_vector_append(&pass->turns, turn))
+			return &gr_enomem;
+	}
+	pass->is_clear &= !left;
+	return NULL;
+}
+
+// -------------------------------------------------------------------- blocks
+
+/* Blocks begin where a turn leads to, and behind it. */
+static void mark_leaders(struct pass *pass)
+{
+	const struct gr_code_blocks *blocks = pass->blocks;
+
+	gr_bitmap_set(pass->leaders, 0);
+	for (size_t i = 0; i < pass->turns.size; i++) {
+		const struct turn *turn = &pass->turns.data[i];
+		uint64_t behind = turn->end - blocks->addr;
+
+		if (behind < blocks->nbytes)
+			gr_bitmap_set(pass->leaders, behind);
+		if (!turn->target)
+			continue;
+		gr_bitmap_set(pass->leaders, turn->target - blocks->addr);
+		pass->is_clear &= gr_code_blocks_has(blocks, turn->target);
+	}
+}
+
+static struct gr_error *add_blocks(struct pass *pass)
+{
+	struct gr_code_blocks *blocks = pass->blocks;
+	size_t start = 0;
+
+	while (start < blocks->nbytes) {
+		size_t end = gr_bitmap_next(pass->leaders, start + 1,
+					    blocks->nbytes);
+		const struct gr_code_block block = {
+			.start = blocks->addr + start,
+			.end = blocks->addr + end,
+			.next = { GR_NO_BLOCK, GR_NO_BLOCK },
+		};
+
+		pass->is_clear = blocks->all.size < MAX_BLOCKS &&
+				 pass->reader->nblocks++ < MAX_ALL_BLOCKS;
+		if (!pass->is_clear)
+			return NULL;
+		if (!gr_code_block_vector_append(&blocks->all, block))
+			return &gr_enomem;
+		start = end;
+	}
+	return NULL;
+}
+
+/* Tell each block which ones follow. */
+static void link_blocks(struct pass *pass)
+{
+	struct gr_code_block_vector *all = &pass->blocks->all;
+	size_t t = 0;
+
+	for (size_t i = 0; i < all->size; i++) {
+		struct gr_code_block *block = &all->data[i];
+		uint32_t behind = i + 1 < all->size ? i + 1 : GR_NO_BLOCK;
+		const struct turn *turn = &pass->turns.data[t];
+
+		if (t == pass->turns.size || turn->end != block->end) {
+			block->next[0] = behind;
+			continue;
+		}
+		t++;
+		block->returns = turn->returns;
+		if (turn->goes_on)
+			block->next[0] = behind;
+		if (turn->target)
+			block->next[1] =
+				gr_code_blocks_at(pass->blocks, turn->target);
+	}
+}
+
+static struct gr_error *read_blocks(struct pass *pass, const uint8_t *code)
+{
+	cs_insn *insn = cs_malloc(pass->reader->disassembler);
+	struct gr_error *err;
+
+	if (!insn)
+		return &gr_enomem;
+	err = read_instructions(pass, insn, code);
+	cs_free(insn, 1);
+	if (err || !pass->is_clear)
+		return err;
+	mark_leaders(pass);
+	if (!pass->is_clear)
+		return NULL;
+	err = add_blocks(pass);
+	if (!err && pass->is_clear)
+		link_blocks(pass);
+	return err;
+}
+
+struct gr_error *gr_code_blocks_read(struct gr_code_reader *reader,
+				     const uint8_t *code, uint64_t nbytes,
+				     uint64_t addr, struct gr_code_blocks *ret,
+				     bool *found)
+{
+	_cleanup_(pass_deinit) struct pass pass = {
+		.reader = reader,
+		.blocks = ret,
+		.is_clear = true,
+	};
+
+	*found = false;
+	*ret = (struct gr_code_blocks){ .addr = addr, .nbytes = nbytes };
+	if (!nbytes || nbytes > MAX_FLOW_BYTES)
+		return NULL;
+	ret->starts = gr_bitmap_alloc(nbytes);
+	pass.leaders = gr_bitmap_alloc(nbytes);
+	if (!ret->starts || !pass.leaders)
+		return &gr_enomem;
+	struct gr_error *err = open_disassembler(reader);
+	if (!err)
+		err = read_blocks(&pass, code);
+	*found = !err && pass.is_clear;
+	return err;
+}
