@@ -143,6 +143,34 @@ def test_locked_in_a_call(farm, variant):
 
 
 @variants("default")
+def test_holders_of_semaphores(farm, variant):
+    """Who has sent to a channel without values, and will receive: in a variable,
+    in a field, by a deferred call, in a package variable."""
+    target = farm.target("deadlocks", variant, args=["slots"])
+    holders = {}
+    for lock in target.truth["locks"]:
+        holders.setdefault(int(lock["addr"], 16), set()).add(lock["owner"])
+    groups = waits(target)["waits"]
+    assert len(groups) == len(holders) == 4
+    for group in groups:
+        likely = {o["id"] for o in group["owners"] if o["likely"]}
+        assert likely == holders[int(group["primitive"], 16)], group
+        assert not any(o["certain"] for o in group["owners"])
+    assert "likely holder: goroutine" in ask(target, "waits").stdout
+    assert waits(target)["deadlocks"] == []
+
+
+@variants("default")
+def test_queues_are_no_semaphores(farm, variant):
+    """Those that work on what was sent hold nothing."""
+    target = farm.target("deadlocks", variant, args=["jobs"])
+    for group in waits(target)["waits"]:
+        assert not any(
+            o["likely"] and not o["certain"] for o in group["owners"]
+        ), group
+
+
+@variants("default")
 def test_readers_that_wait(farm, variant):
     """Those behind a writer do not hold the lock."""
     target = farm.target("deadlocks", variant, args=["stuckreaders"])

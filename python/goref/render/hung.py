@@ -22,7 +22,6 @@ from .table import table, wrapped
 from .units import counted, human_bytes
 from .wait import wait_document, wait_lines, wait_text
 from .waits import (
-    OWNED,
     awaited_document,
     awaited_text,
     deadlock_document,
@@ -201,9 +200,7 @@ class HungReport(Report):
         lines: list[str] = []
         for blocker in blockers_of(self.found)[:1]:
             owner = blocker.owner
-            kind = "alone reaches it"
-            if blocker.primitive.kind in OWNED:
-                kind = owner_kind(blocker.primitive, owner)
+            kind = owner_kind(blocker.primitive, owner)
             lines += [
                 "",
                 *wrapped(

@@ -197,18 +197,19 @@ def _ended(from_: Findings) -> Cause:
 
 
 def blocker_text(blocker: WaitBlocker, doing: str) -> str:
-    owner, awaited = blocker.owner, awaited_text(blocker.primitive)
-    if blocker.primitive.kind in _LOCKS:
-        kind = owner_kind(blocker.primitive, owner)
-        kind = kind if kind.startswith("one of") else f"the {kind}"
-        who = f"{kind} of {awaited}"
-    else:
-        who = f"which alone can reach {awaited}"
+    owner = blocker.owner
+    kind = owner_kind(blocker.primitive, owner)
+    who, joint = f"the {kind} of", "which is"
+    if kind.startswith("one of"):
+        who = f"{kind} of"
+    elif kind.startswith("alone"):
+        who, joint = "which alone can reach", "and is"
+    elif kind.endswith("holder"):
+        who = "a likely holder of"
     queue = ", one for another," if blocker.depth > 1 else ""
-    joint = "which is" if blocker.primitive.kind in _LOCKS else "and is"
     return (
         f"{waiters(blocker.behind)}{queue} for goroutine {owner.id}, "
-        f"{who}, {joint} {doing}"
+        f"{who} {awaited_text(blocker.primitive)}, {joint} {doing}"
     )
 
 

@@ -188,7 +188,7 @@ _SHARED = ("write lock", "wait group")
 def owner_kind(group: Awaited, owner: WaitOwner) -> str:
     """What is said of an owner: sure, likely, or one of several candidates."""
     if group.kind not in OWNED:
-        return "alone reaches it"
+        return "alone reaches it" if owner.is_certain else "likely holder"
     if owner.is_certain:
         return "owner"
     if group.likely > 1 and group.kind not in _SHARED:

@@ -256,6 +256,27 @@ static struct gr_lock_at loaded_before(const struct code_reader *r, uint64_t pc)
 	return at;
 }
 
+enum { CHANNEL_WINDOW = 32 }; /* from the load of a channel to the call */
+
+/* The package-level variable whose channel is loaded into the first argument
+ * shortly before the call at @p pc: `mov var(%rip),%rax`. */
+static struct gr_lock_at channel_before(const struct code_reader *r,
+					uint64_t pc)
+{
+	struct gr_lock_at at = { 0, GR_ANY_DISTANCE };
+	uint64_t off = pc - r->func->entry;
+
+	for (uint64_t back = GR_RIP_BYTES;
+	     !r->is_arm64 && !at.addr && back <= CHANNEL_WINDOW && back <= off;
+	     back++) {
+		const uint8_t *p = r->code + off - back;
+
+		if (p[2] >> 3 == 0 && !(p[0] & 4))
+			at.addr = gr_code_rip_target(p, pc - back, GR_OP_LOAD);
+	}
+	return at;
+}
+
 static struct gr_error *add_operation_call(struct code_reader *r, uint64_t pc,
 					   const char *name)
 {
@@ -279,7 +300,8 @@ static struct gr_error *add_operation_call(struct code_reader *r, uint64_t pc,
 		.pc = pc,
 		.class = op->class,
 		.unlocks = op->unlocks,
-		.at = loaded_before(r, pc),
+		.at = op->class == GR_LOCK_SLOT ? channel_before(r, pc) :
+						  loaded_before(r, pc),
 	};
 	const struct gr_lock_effect effect = {
 		.pc = pc,
@@ -382,7 +404,8 @@ static struct gr_error *add_call(struct code_reader *r, uint64_t pc,
 	    callee.entry != target || target == r->func->entry)
 		return NULL;
 	if (gr_has_prefix(callee.name, "sync.") ||
-	    gr_has_prefix(callee.name, "internal/sync."))
+	    gr_has_prefix(callee.name, "internal/sync.") ||
+	    gr_lock_operation_find(callee.name))
 		return add_operation_call(r, pc, callee.name);
 	if (!depth || gr_lock_is_internal(callee.name))
 		return NULL;

@@ -20,6 +20,9 @@ enum gr_lock_class {
 	GR_LOCK_READ,  /**< sync.RWMutex, to read */
 	/** sync.WaitGroup: Done() is what others wait for. */
 	GR_LOCK_GROUP,
+	/** A place in a channel that is a semaphore: who sends takes it, who
+	 * receives gives it back. */
+	GR_LOCK_SLOT,
 	GR_NLOCK_CLASSES,
 };
 
@@ -30,7 +33,9 @@ enum { GR_LOCK_CALL_BYTES = 5 }; /**< e8 rel32 of x86-64: the longest. */
 
 /** Which lock a site is about, as far as the code tells. */
 struct gr_lock_at {
-	uint64_t addr; /**< Of a package-level lock; or 0. */
+	/** Of a package-level lock, or of the variable that has the channel; or
+	 * 0. */
+	uint64_t addr;
 	/** From a pointer that the code has in a register to the lock. */
 	int64_t distance;
 };

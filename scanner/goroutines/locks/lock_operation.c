@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "goroutines/locks/lock_operation.h"
 
-/* Exported methods: these names stay. */
+/* Exported methods, whose names stay, and what the compiler calls to send and to
+ * receive. */
 static const struct gr_lock_operation operations[] = {
 	{ "sync.(*Mutex).Lock", GR_LOCK_MUTEX, false, 0 },
 	{ "sync.(*Mutex).TryLock", GR_LOCK_MUTEX, false, 0 },
@@ -13,11 +14,15 @@ static const struct gr_lock_operation operations[] = {
 	{ "sync.(*RWMutex).TryRLock", GR_LOCK_READ, false, 16 },
 	{ "sync.(*RWMutex).RUnlock", GR_LOCK_READ, true, 16 },
 	{ "sync.(*WaitGroup).Done", GR_LOCK_GROUP, true, 0 },
+	{ "runtime.chansend1", GR_LOCK_SLOT, false, 0 },
+	{ "runtime.chanrecv1", GR_LOCK_SLOT, true, 0 },
+	{ "runtime.chanrecv2", GR_LOCK_SLOT, true, 0 },
 };
 
 const struct gr_lock_operation *gr_lock_operation_find(const char *name)
 {
-	if (strncmp(name, "sync.(", 6) != 0)
+	if (!gr_has_prefix(name, "sync.(") &&
+	    !gr_has_prefix(name, "runtime.chan"))
 		return NULL;
 	for (size_t i = 0; i < GR_ARRAY_SIZE(operations); i++)
 		if (!strcmp(operations[i].name, name))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** lock_operation: the methods of package sync that lock and unlock, by name. */
+/** lock_operation: the functions that lock and unlock, by name: methods of package
+ * sync, and those that send to a channel and receive from it. */
 #ifndef GR_LOCK_OPERATION_H
 #define GR_LOCK_OPERATION_H
 

@@ -368,7 +368,9 @@ struct gr_error *gr_owner_note_defer(struct gr_owner_search *s,
 	if (err || !is_still_locked(s, p, class, &lines) ||
 	    (is_waiter && !is_outside(s, &lines)))
 		return err;
-	owner.is_proven = is_pointer && is_proof(s, class, &lines);
+	// To receive from an empty channel ends no program.
+	owner.is_proven = is_pointer && class != GR_LOCK_SLOT &&
+			  is_proof(s, class, &lines);
 	gr_owner_add(s->table, p, &owner);
 	return NULL;
 }

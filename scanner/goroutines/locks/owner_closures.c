@@ -91,6 +91,8 @@ static struct gr_error *match_closure(struct gr_owner_search *s, uint64_t addr,
 	uint64_t value;
 	size_t n;
 
+	if (at->addr && class == GR_LOCK_SLOT)
+		return gr_owner_look_for_slots(s, at->addr, true);
 	if (at->addr)
 		return note_named_defer(s, class, at->addr);
 	err = count_captured(s, pc, &n);
@@ -103,6 +105,8 @@ static struct gr_error *match_closure(struct gr_owner_search *s, uint64_t addr,
 			return NULL;
 		if (!err)
 			err = match_captured(s, value, class, at);
+		if (!err && class == GR_LOCK_SLOT)
+			err = gr_owner_look_for_slots(s, value, true);
 	}
 	return err;
 }

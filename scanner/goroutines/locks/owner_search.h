@@ -60,4 +60,13 @@ struct gr_error *gr_owner_note_defer(struct gr_owner_search *s,
 struct gr_error *gr_owner_look_at_closure(struct gr_owner_search *s,
 					  uint64_t addr) GR_MUST_CHECK;
 
+/**
+ * Note the semaphores among the primitives whose channel is in the object or
+ * variable at @p value, or is what is at @p value: `s.sem`. If a deferred call
+ * has it, that will receive from them.
+ */
+struct gr_error *gr_owner_look_for_slots(struct gr_owner_search *s,
+					 uint64_t value,
+					 bool is_deferred) GR_MUST_CHECK;
+
 #endif /* GR_OWNER_SEARCH_H */

@@ -72,6 +72,20 @@ static void note_once(struct gr_owner_search *s, uint64_t value)
 		gr_owner_add(s->table, p, &owner);
 }
 
+/* Does the frame's function take and give back places of a semaphore? */
+static bool has_slots(const struct gr_owner_search *s)
+{
+	bool takes = false, gives = false;
+
+	for (size_t i = 0; s->table->nsemaphores && i < s->code->nsites; i++) {
+		const struct gr_lock_site *site = &s->code->sites[i];
+
+		takes |= site->class == GR_LOCK_SLOT && !site->unlocks;
+		gives |= site->class == GR_LOCK_SLOT && site->unlocks;
+	}
+	return takes && gives;
+}
+
 static struct gr_error *look_at_word(struct gr_owner_search *s, uint64_t value,
 				     bool is_internal)
 {
@@ -84,6 +98,8 @@ static struct gr_error *look_at_word(struct gr_owner_search *s, uint64_t value,
 		return NULL;
 	}
 	err = match(s, value);
+	if (!err && has_slots(s))
+		err = gr_owner_look_for_slots(s, value, false);
 	if (!err && s->frame->func->deferreturn)
 		err = gr_owner_look_at_closure(s, value);
 	return err;
@@ -137,6 +153,13 @@ static struct gr_error *look_at_code(struct gr_owner_search *s)
 
 	for (size_t i = 0; !err && i < s->code->nsites; i++) {
 		const struct gr_lock_at at = s->code->sites[i].at;
+
+		if (s->code->sites[i].class == GR_LOCK_SLOT) {
+			if (at.addr)
+				err = gr_owner_look_for_slots(s, at.addr,
+							      false);
+			continue;
+		}
 		struct gr_primitive *p =
 			at.addr ? gr_wait_table_at(s->table, at.addr) : NULL;
 		const struct gr_primitive *end =

@@ -2,6 +2,7 @@
 #include "goroutines/waits/wait_table.h"
 
 #include "base/sort.h"
+#include "goruntime/sched/channel.h"
 #include "scan.h"
 
 enum {
@@ -45,6 +46,8 @@ enum gr_lock_class gr_wait_kind_class(uint8_t kind)
 
 enum gr_lock_class gr_primitive_class(const struct gr_primitive *p)
 {
+	if (p->is_semaphore)
+		return GR_LOCK_SLOT;
 	return p->is_of_writers ? GR_LOCK_WRITE : gr_wait_kind_class(p->kind);
 }
 
@@ -186,6 +189,23 @@ static bool is_writer(const struct gr_goroutine *g)
 	return false;
 }
 
+/* Do its waiters wait to send to a full channel of struct{}? */
+static struct gr_error *find_semaphore(struct gr_scan *scan,
+				       struct gr_primitive *p)
+{
+	struct gr_channel channel;
+	struct gr_error *err;
+
+	if (!p->object || (p->kind != GR_WAIT_CHAN_SEND && !p->nsenders))
+		return NULL;
+	err = gr_channel_read(&scan->rt, p->object, &channel);
+	if (gr_error_catch(&err, GR_ERROR_FAULT) || err)
+		return err;
+	p->is_semaphore = channel.capacity && !channel.elem_bytes &&
+			  channel.count == channel.capacity;
+	return NULL;
+}
+
 /* Find what the primitive lies in. */
 static struct gr_error *find_around(struct gr_scan *scan,
 				    struct gr_primitive *p, uint32_t *left)
@@ -236,7 +256,10 @@ struct gr_error *gr_wait_table_make(struct gr_scan *scan,
 		read_state(scan, p);
 		p->is_of_writers = p->kind == GR_WAIT_MUTEX &&
 				   is_writer(&scan->sched.goroutines[waiter]);
-		err = find_around(scan, p, &variables_left);
+		err = find_semaphore(scan, p);
+		ret->nsemaphores += p->is_semaphore;
+		if (!err)
+			err = find_around(scan, p, &variables_left);
 		if (!err)
 			err = gr_runtime_step(&scan->rt, 1);
 	}

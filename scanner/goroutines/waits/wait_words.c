@@ -123,10 +123,18 @@ const char *gr_awaited_verdict(const struct gr_wait_table *table,
 }
 
 static const char *lines_text(struct gr_scan *scan,
-			      const struct gr_owner *owner, bool is_group)
+			      const struct gr_owner *owner, bool is_group,
+			      bool is_slot)
 {
 	const struct gr_lock_lines *lines = &owner->lines;
 
+	if (is_slot)
+		return gr_arena_internf(
+			&scan->arena,
+			"is at line %" PRIu32 " of %s, which sends to it at "
+			"line %" PRIu32 " and receives at line %" PRIu32,
+			owner->line, owner->function, lines->locked,
+			lines->unlocked);
 	if (!is_group && !lines->unlocked)
 		return gr_arena_internf(&scan->arena,
 					"is at line %" PRIu32 " of %s, which "
@@ -165,10 +173,12 @@ const char *gr_owner_evidence(struct gr_scan *scan,
 			       "has locked it, and waits for its readers";
 	case GR_OWNER_DEFERS:
 		return gr_arena_internf(arena, "has deferred %s in %s",
-					is_group ? "Done" : "its unlocking",
+					is_group	? "Done" :
+					p->is_semaphore ? "a receive from it" :
+							  "its unlocking",
 					frame);
 	case GR_OWNER_BETWEEN:
-		return lines_text(scan, owner, is_group);
+		return lines_text(scan, owner, is_group, p->is_semaphore);
 	case GR_OWNER_ALONE:
 		return "no other goroutine can reach it";
 	case GR_OWNER_MAY:
