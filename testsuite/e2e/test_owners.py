@@ -82,7 +82,7 @@ HEAP = 0xC000000000  # its first arena, on Linux
 
 CLAIMS = (
     "byhand", "released", "woken", "inhelper", "nested", "letgo", "continues",
-    "onebranch", "ondemand", "tried",
+    "onebranch", "ondemand", "tried", "cases",
 )  # fmt: skip
 
 

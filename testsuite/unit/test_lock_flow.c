@@ -24,7 +24,9 @@ enum {
 #define PANIC 0xe8, 0, 0, 0x20, 0, 0x90
 #define RET 0xc3, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc
 #define UD2 0x0f, 0x0b, 0xcc, 0xcc, 0xcc, 0xcc
-#define SWITCH 0xff, 0x24, 0xc8, 0x90, 0x90, 0x90 /* jmp *(%rax,%rcx,8) */
+#define SWITCH 0xff, 0x24, 0xc8, 0x90, 0x90, 0x90  /* jmp *(%rax,%rcx,8) */
+#define LEA_TABLE(way) 0x48, 0x8d, 0x05, way, 0, 0 /* lea way(%rip), %rax */
+#define JUMP_TABLE 0, 0xff, 0x24, 0xc8, 0x90, 0x90 /* jmp *(%rax,%rcx,8) */
 #define BAD 0x06, 0x06, 0x06, 0x06, 0x06, 0x06
 #define INTO_MIDST 0xeb, 0x01, 0xe8, 0, 0, 0
 
@@ -166,7 +168,13 @@ static const struct flow_row rows[] = {
 	  6,
 	  { CALLED(0, TRY), AT(3, UNLOCK) },
 	  2,
-	  { GR_LOCK_MAY, .unlocks_next = true } },
+	  { GR_LOCK_HELD, .unlocks_next = true } },
+	{ "tried and failed",
+	  { CALL, BRANCH(12), CALL, RET, CALL, PLAIN, RET },
+	  7,
+	  { CALLED(0, TRY), AT(5, UNLOCK) },
+	  2,
+	  { .verdict = GR_LOCK_MAY } },
 	{ "tried and unlocked",
 	  { CALL, BRANCH(12), CALL, PLAIN, CALL, RET },
 	  6,
@@ -178,12 +186,34 @@ static const struct flow_row rows[] = {
 	  5,
 	  { AT(0, LOCK), CALLED(1, MAYBE_UNLOCK), AT(3, UNLOCK) },
 	  2,
-	  { GR_LOCK_MAY, .unlocks_before = true, .unlocks_next = true } },
+	  { GR_LOCK_HELD, .unlocks_before = true, .unlocks_next = true } },
 	{ "computed jump",
 	  { PLAIN, CALL, SWITCH, PLAIN, RET },
 	  5,
 	  { AT(0, LOCK), AT(3, UNLOCK) },
 	  1,
+	  { GR_LOCK_UNKNOWN } },
+	// switch x { case 0: mu.Unlock(); f(); case 1: f(); mu.Unlock() }
+	{ "jump table, unlocked in the case",
+	  { PLAIN, LEA_TABLE(0), JUMP_TABLE, PLAIN, CALL, RET, CALL, PLAIN,
+	    RET },
+	  9,
+	  { AT(0, LOCK), AT(3, UNLOCK), AT(7, UNLOCK) },
+	  4,
+	  { GR_LOCK_NOT, .unlocks_before = true } },
+	{ "jump table, not yet unlocked",
+	  { PLAIN, LEA_TABLE(0), JUMP_TABLE, PLAIN, CALL, RET, CALL, PLAIN,
+	    RET },
+	  9,
+	  { AT(0, LOCK), AT(3, UNLOCK), AT(7, UNLOCK) },
+	  6,
+	  { GR_LOCK_HELD, .is_certain = true, .unlocks_next = true } },
+	{ "jump table without targets",
+	  { PLAIN, LEA_TABLE(16), JUMP_TABLE, PLAIN, CALL, RET, CALL, PLAIN,
+	    RET },
+	  9,
+	  { AT(0, LOCK), AT(3, UNLOCK), AT(7, UNLOCK) },
+	  6,
 	  { GR_LOCK_UNKNOWN } },
 	{ "no instruction",
 	  { PLAIN, CALL, PLAIN, RET, BAD },
@@ -206,6 +236,16 @@ static bool never_returns(void *ctx, uint64_t target)
 	const uint64_t *base = ctx;
 
 	return target - *base > 0x180000;
+}
+
+/* A table of two targets, which the instruction in slot 1 loads. */
+static bool read_word(void *ctx, uint64_t addr, uint64_t *ret)
+{
+	const uint64_t *base = ctx;
+	uint64_t i = (addr - (*base + SLOT + 7)) / 8;
+
+	*ret = *base + (i ? 6 : 3) * SLOT;
+	return i < 2 && addr == *base + SLOT + 7 + i * 8;
 }
 
 static void add(struct gr_lock_effect_vector *effects,
@@ -237,6 +277,7 @@ static struct gr_lock_flow *read_flow(const uint8_t *code, uint8_t nslots,
 	const uint64_t base = BASE;
 	struct gr_code_reader reader = {
 		.never_returns = never_returns,
+		.read_word = read_word,
 		.ctx = (void *)&base,
 	};
 	struct gr_lock_flow *flow;
@@ -371,6 +412,9 @@ static void sum_up(struct function *f)
 	f->want.is_certain = f->want.verdict == GR_LOCK_HELD &&
 			     f->want.unlocks_next && !f->want.locks_next &&
 			     !f->may_end;
+	if (f->want.verdict == GR_LOCK_MAY && f->want.unlocks_next &&
+	    !f->want.locks_next && !f->may_end)
+		f->want.verdict = GR_LOCK_HELD;
 	f->want.must_lock_next = f->want.locks_next && !f->want.unlocks_next &&
 				 !f->may_end;
 	if (f->want.verdict == GR_LOCK_UNKNOWN)

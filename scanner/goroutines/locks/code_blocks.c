@@ -9,6 +9,7 @@
 
 enum {
 	MAX_FLOW_BYTES = 1 << 18, /* of a function; time is linear in it */
+	MAX_TARGETS = 1 << 10,	  /* of a jump table */
 	MAX_BLOCKS = 1 << 14,	  /* of a function */
 	MAX_ALL_BLOCKS = 1 << 20, /* of all functions: 32 MB */
 };
@@ -17,6 +18,8 @@ enum {
 struct turn {
 	uint64_t end;	 /* of the instruction */
 	uint64_t target; /* 0: none in this function */
+	uint64_t table;	 /* of targets; 0: none */
+	size_t ntargets; /* in that */
 	bool goes_on;	 /* to the next one, too */
 	bool returns;
 };
@@ -30,6 +33,11 @@ struct pass {
 	struct turn_vector turns;
 	uint64_t *leaders; /* a bit for each byte: blocks begin */
 	bool is_clear;	   /* all has been understood so far */
+	/* The register that the instruction before has loaded with an address;
+	 * 0: none. */
+	unsigned int loaded;
+	uint64_t loaded_addr;
+	size_t ntargets; /* of all tables */
 };
 
 static void pass_deinit(struct pass *pass)
@@ -60,10 +68,10 @@ bool gr_code_blocks_has(const struct gr_code_blocks *blocks, uint64_t addr)
 
 uint32_t gr_code_blocks_at(const struct gr_code_blocks *blocks, uint64_t addr)
 {
-	size_t i = gr_count_before(blocks->all.size, i,
+	size_t i = gr_count_before(blocks->ncode, i,
 				   blocks->all.data[i].end <= addr);
 
-	return i < blocks->all.size && blocks->all.data[i].start <= addr ?
+	return i < blocks->ncode && blocks->all.data[i].start <= addr ?
 		       (uint32_t)i :
 		       GR_NO_BLOCK;
 }
@@ -103,6 +111,34 @@ static bool is_end(unsigned int id)
 	return id == X86_INS_UD2 || id == X86_INS_INT3 || id == X86_INS_HLT;
 }
 
+/* Note the register that `lea addr(%rip), reg` loads. */
+static void note_loaded(struct pass *pass, const cs_insn *insn)
+{
+	const cs_x86_op *ops = insn->detail->x86.operands;
+
+	if (insn->id == X86_INS_NOP)
+		return;
+	pass->loaded = 0;
+	if (insn->id != X86_INS_LEA || ops[1].mem.base != X86_REG_RIP)
+		return;
+	pass->loaded = ops[0].reg;
+	pass->loaded_addr =
+		insn->address + insn->size + (uint64_t)ops[1].mem.disp;
+}
+
+/* The table of a jump `jmp *(reg,index,8)`, whose address the instruction before
+ * has loaded; or 0. */
+static uint64_t table_of(const struct pass *pass, const cs_insn *insn)
+{
+	const cs_x86_op *op = &insn->detail->x86.operands[0];
+
+	return pass->loaded && pass->reader->read_word &&
+			       op->type == X86_OP_MEM && op->mem.scale == 8 &&
+			       !op->mem.disp && op->mem.base == pass->loaded ?
+		       pass->loaded_addr :
+		       0;
+}
+
 /* A jump to the function itself, or out of it. */
 static void note_jump(struct pass *pass, const cs_insn *insn, struct turn *turn)
 {
@@ -113,7 +149,8 @@ static void note_jump(struct pass *pass, const cs_insn *insn, struct turn *turn)
 		turn->target = target;
 	else
 		turn->returns = target;
-	pass->is_clear &= target != 0;
+	turn->table = target ? 0 : table_of(pass, insn);
+	pass->is_clear &= target || turn->table;
 }
 
 /* Does the instruction turn? */
@@ -149,6 +186,7 @@ static struct gr_error *read_instructions(struct pass *pass, cs_insn *insn,
 		if (read_turn(pass, insn, &turn) &&
 		    !turn_vector_append(&pass->turns, turn))
 			return &gr_enomem;
+		note_loaded(pass, insn);
 	}
 	pass->is_clear &= !left;
 	return NULL;
@@ -156,16 +194,48 @@ static struct gr_error *read_instructions(struct pass *pass, cs_insn *insn,
 
 // -------------------------------------------------------------------- blocks
 
+/* The target in place @p i of a table; 0: the table ends before. Words behind it
+ * that look like targets are those of another table of the function. */
+static uint64_t target_in(const struct pass *pass, uint64_t table, size_t i)
+{
+	const struct gr_code_reader *reader = pass->reader;
+	uint64_t target;
+
+	return i < MAX_TARGETS &&
+			       reader->read_word(reader->ctx,
+						 table + i * sizeof(target),
+						 &target) &&
+			       gr_code_blocks_has(pass->blocks, target) ?
+		       target :
+		       0;
+}
+
+static void mark_targets(struct pass *pass, struct turn *turn)
+{
+	uint64_t target;
+
+	while ((target = target_in(pass, turn->table, turn->ntargets))) {
+		gr_bitmap_set(pass->leaders, target - pass->blocks->addr);
+		turn->ntargets++;
+	}
+	pass->ntargets += turn->ntargets;
+	// A table that goes on would have more ways.
+	pass->is_clear &= turn->ntargets > 0 && turn->ntargets < MAX_TARGETS &&
+			  pass->ntargets < MAX_BLOCKS;
+}
+
 /* Blocks begin where a turn leads to, and behind it. */
 static void mark_leaders(struct pass *pass)
 {
 	const struct gr_code_blocks *blocks = pass->blocks;
 
 	gr_bitmap_set(pass->leaders, 0);
-	for (size_t i = 0; i < pass->turns.size; i++) {
-		const struct turn *turn = &pass->turns.data[i];
+	for (size_t i = 0; pass->is_clear && i < pass->turns.size; i++) {
+		struct turn *turn = &pass->turns.data[i];
 		uint64_t behind = turn->end - blocks->addr;
 
+		if (turn->table)
+			mark_targets(pass, turn);
 		if (behind < blocks->nbytes)
 			gr_bitmap_set(pass->leaders, behind);
 		if (!turn->target)
@@ -175,12 +245,25 @@ static void mark_leaders(struct pass *pass)
 	}
 }
 
+static struct gr_error *add_block(struct pass *pass,
+				  const struct gr_code_block *block)
+{
+	struct gr_code_block_vector *all = &pass->blocks->all;
+
+	pass->is_clear = all->size < MAX_BLOCKS &&
+			 pass->reader->nblocks++ < MAX_ALL_BLOCKS;
+	return !pass->is_clear || gr_code_block_vector_append(all, *block) ?
+		       NULL :
+		       &gr_enomem;
+}
+
 static struct gr_error *add_blocks(struct pass *pass)
 {
 	struct gr_code_blocks *blocks = pass->blocks;
+	struct gr_error *err = NULL;
 	size_t start = 0;
 
-	while (start < blocks->nbytes) {
+	while (!err && pass->is_clear && start < blocks->nbytes) {
 		size_t end = gr_bitmap_next(pass->leaders, start + 1,
 					    blocks->nbytes);
 		const struct gr_code_block block = {
@@ -189,26 +272,51 @@ static struct gr_error *add_blocks(struct pass *pass)
 			.next = { GR_NO_BLOCK, GR_NO_BLOCK },
 		};
 
-		pass->is_clear = blocks->all.size < MAX_BLOCKS &&
-				 pass->reader->nblocks++ < MAX_ALL_BLOCKS;
-		if (!pass->is_clear)
-			return NULL;
-		if (!gr_code_block_vector_append(&blocks->all, block))
-			return &gr_enomem;
+		err = add_block(pass, &block);
 		start = end;
 	}
-	return NULL;
+	blocks->ncode = blocks->all.size;
+	return err;
+}
+
+/* A chain of empty blocks leads from block @p i to the targets of a table. */
+static struct gr_error *link_targets(struct pass *pass, size_t i,
+				     const struct turn *turn)
+{
+	struct gr_code_blocks *blocks = pass->blocks;
+	const struct gr_code_block empty = {
+		.start = turn->end,
+		.end = turn->end,
+		.next = { GR_NO_BLOCK, GR_NO_BLOCK },
+	};
+	struct gr_error *err = NULL;
+
+	for (size_t n = 0; !err && n < turn->ntargets; n++) {
+		uint64_t target = target_in(pass, turn->table, n);
+
+		blocks->all.data[i].next[0] = gr_code_blocks_at(blocks, target);
+		if (n + 1 == turn->ntargets)
+			break;
+		err = add_block(pass, &empty);
+		if (err || !pass->is_clear)
+			break;
+		blocks->all.data[i].next[1] = blocks->all.size - 1;
+		i = blocks->all.size - 1;
+	}
+	return err;
 }
 
 /* Tell each block which ones follow. */
-static void link_blocks(struct pass *pass)
+static struct gr_error *link_blocks(struct pass *pass)
 {
 	struct gr_code_block_vector *all = &pass->blocks->all;
+	struct gr_error *err = NULL;
 	size_t t = 0;
 
-	for (size_t i = 0; i < all->size; i++) {
+	for (size_t i = 0; !err && i < pass->blocks->ncode; i++) {
 		struct gr_code_block *block = &all->data[i];
-		uint32_t behind = i + 1 < all->size ? i + 1 : GR_NO_BLOCK;
+		uint32_t behind = i + 1 < pass->blocks->ncode ? i + 1 :
+								GR_NO_BLOCK;
 		const struct turn *turn = &pass->turns.data[t];
 
 		if (t == pass->turns.size || turn->end != block->end) {
@@ -222,7 +330,10 @@ static void link_blocks(struct pass *pass)
 		if (turn->target)
 			block->next[1] =
 				gr_code_blocks_at(pass->blocks, turn->target);
+		if (turn->table)
+			err = link_targets(pass, i, turn);
 	}
+	return err;
 }
 
 static struct gr_error *read_blocks(struct pass *pass, const uint8_t *code)
@@ -240,9 +351,7 @@ static struct gr_error *read_blocks(struct pass *pass, const uint8_t *code)
 	if (!pass->is_clear)
 		return NULL;
 	err = add_blocks(pass);
-	if (!err && pass->is_clear)
-		link_blocks(pass);
-	return err;
+	return err || !pass->is_clear ? err : link_blocks(pass);
 }
 
 struct gr_error *gr_code_blocks_read(struct gr_code_reader *reader,

@@ -26,12 +26,17 @@ struct gr_code_reader {
 	size_t nblocks;	     /**< Of all functions that were read. */
 	/** Does a call of the function at @p target never return? */
 	bool (*never_returns)(void *ctx, uint64_t target);
+	/** Read a word of a jump table; false: it is not there. NULL: jump
+	 * tables are not known. */
+	bool (*read_word)(void *ctx, uint64_t addr, uint64_t *ret);
 	void *ctx;
 };
 
-/** Of one function. Blocks are in the order of addresses. */
+/** Of one function. The first @c ncode blocks are in the order of addresses; the
+ * others are empty, and lead from a jump table to its targets. */
 struct gr_code_blocks {
 	struct gr_code_block_vector all;
+	size_t ncode;
 	uint64_t addr, nbytes; /**< Of the code. */
 	uint64_t *starts;      /**< A bit for each byte: instructions begin. */
 };
@@ -45,7 +50,7 @@ void gr_code_blocks_deinit(struct gr_code_blocks *blocks);
  *
  * @param[out] found False: they are not known. The code is too long or has too
  *	many branches, it has an instruction that cannot be decoded, a branch into
- *	the midst of one, or a jump to a computed address.
+ *	the midst of one, or a jump to a computed address that is in no table.
  */
 struct gr_error *gr_code_blocks_read(struct gr_code_reader *reader,
 				     const uint8_t *code, uint64_t nbytes,

@@ -451,6 +451,16 @@ static bool never_returns(void *ctx, uint64_t target)
 	return false;
 }
 
+static bool read_word(void *ctx, uint64_t addr, uint64_t *ret)
+{
+	const struct gr_lock_codes *codes = ctx;
+	struct gr_error *err = gr_image_read_u64(codes->rt->image, addr, ret);
+	bool is_read = !err;
+
+	gr_error_destroy(err);
+	return is_read;
+}
+
 /* Is there an instruction that has the effect of the inlined operation that the
  * piece belongs to: an atomic one, or a call of the same method? */
 static bool has_effect(const struct code_reader *r,
@@ -498,6 +508,7 @@ static struct gr_error *read_flow(struct code_reader *r,
 	if (!n || n > MAX_EFFECTS || r->is_arm64)
 		return NULL;
 	codes->reader.never_returns = never_returns;
+	codes->reader.read_word = read_word;
 	codes->reader.ctx = codes;
 	struct gr_error *err = gr_runtime_step(codes->rt, n * n / 64);
 	if (!err)

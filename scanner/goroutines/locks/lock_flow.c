@@ -464,6 +464,15 @@ static const struct gr_lock_effect *slow_call(const struct gr_lock_flow *flow,
 		       NULL;
 }
 
+/* A program that unlocks what is not locked ends: where each way on unlocks, as
+ * behind a TryLock that has succeeded, it is locked. */
+static enum gr_lock_verdict judge_both(enum gr_lock_verdict before,
+				       uint8_t next)
+{
+	return before == GR_LOCK_MAY && next == NEXT_UNLOCK ? GR_LOCK_HELD :
+							      before;
+}
+
 static enum gr_lock_verdict judge(uint8_t set)
 {
 	if (!(set & NUMBERS))
@@ -510,7 +519,7 @@ struct gr_error *gr_lock_flow_ask(struct gr_runtime *rt,
 	if (err || !set)
 		return err;
 	*ret = (struct gr_lock_ways){
-		.verdict = judge(set),
+		.verdict = judge_both(judge(set), next),
 		.is_below = set & BELOW,
 		.unlocks_before = set & UNLOCKED,
 		.unlocks_next = next & NEXT_UNLOCK,

@@ -38,7 +38,8 @@ enum gr_lock_verdict {
 	GR_LOCK_UNKNOWN, /**< The ways are not known. */
 	GR_LOCK_NOT,	 /**< On no way has the frame locked it. */
 	GR_LOCK_MAY,	 /**< On some ways. */
-	GR_LOCK_HELD,	 /**< On all ways. */
+	/** On all ways; or on some, and on all ways on it is unlocked next. */
+	GR_LOCK_HELD,
 };
 
 /** What the ways to a place, and on from there, say. */

@@ -23,6 +23,7 @@ func init() {
 	modes["onebranch"] = oneBranch
 	modes["ondemand"] = onDemand
 	modes["tried"] = tried
+	modes["cases"] = inCases
 	modes["busygroup"] = busyGroup
 }
 
@@ -322,9 +323,67 @@ func (s *store) try() {
 	s.mu.Unlock()
 }
 
+// tryAndHold has locked what it has tried to.
+//
+//go:noinline
+func (s *store) tryAndHold() {
+	if s.mu.TryLock() {
+		owns(unsafe.Pointer(&s.mu))
+		sleep()
+		s.rows["try"]++
+		s.mu.Unlock()
+	}
+}
+
+// One has tried and has it, the other one has not.
 func tried() {
-	s := heldStore()
+	s := newStore()
+	go s.tryAndHold()
+	settle(50 * time.Millisecond)
 	go s.try()
+	settle(50 * time.Millisecond)
+	blocked(2, func() { s.get("x") })
+}
+
+// serve unlocks in one of many cases, for which the compiler makes a table.
+//
+//go:noinline
+func (s *store) serve(kind int, values chan int) {
+	s.mu.Lock()
+	switch kind {
+	case 0:
+		s.mu.Unlock()
+		s.rows["none"] += <-values
+		return
+	case 1:
+		s.rows["one"]++
+	case 2:
+		s.rows["two"]++
+	case 3:
+		s.rows["three"]++
+	case 4:
+		s.rows["four"]++
+	case 5:
+		s.rows["five"]++
+	case 6:
+		s.rows["six"]++
+	case 7:
+		s.rows["seven"]++
+	case 8:
+		s.rows["eight"]++
+	case 9:
+		s.rows["nine"]++
+	}
+	s.mu.Unlock()
+}
+
+func inCases() {
+	s, values := newStore(), make(chan int)
+	for i := 0; i < 2; i++ {
+		go s.serve(0, values)
+	}
+	settle(50 * time.Millisecond)
+	go s.hold()
 	settle(50 * time.Millisecond)
 	blocked(2, func() { s.get("x") })
 }
