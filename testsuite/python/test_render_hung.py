@@ -275,6 +275,32 @@ def test_idle_pool(report, goref, make):
     assert shown.cause.text.startswith("no deadlock found; 9 goroutines wait")
 
 
+def test_own_calls(report, goref, make):
+    """A place in Go's library is that of the program's call, where all are in
+    it; else where one of them is."""
+    library = make.location("net/http.(*persistConn).loop", "/go/src/net/h.go")
+    own = make.location("main.fetch", "/srv/f.go", 12)
+    runtime = make.location("runtime.gopark", "/go/src/runtime/proc.go", 1)
+    calls = tuple(
+        goref.Call(at, False, 0, 0, False, ()) for at in (runtime, library, own)
+    )
+    many = crowd(goref, make, 9, "select")
+    row = many["rows"][0]._replace(id=17)
+    group = many["groups"][0]._replace(at=library)
+    stacks = {17: goref.Backtrace(None, calls, False)}
+    seen = []
+    for count in (1, 9):
+        listed = {
+            "rows": (row,),
+            "groups": (group._replace(goroutines=count),),
+        }
+        shown = report(make.waits(), crowd=listed, stacks=stacks)
+        seen.append([t for t in shown.lines() if "main.fetch" in t][-1])
+    assert seen[0].endswith("  main.fetch at f.go:12")
+    assert seen[1].endswith(".loop at h.go:7, one in main.fetch at f.go:12")
+    assert "one in main.fetch" in shown.cause.text
+
+
 def test_senders_in_a_select(report, goref, make):
     """Workers without work do not wait to send."""
     stuck = make.awaited(kind="select", waiters=9, senders=9)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import args, native, params, partial
 from ..render.hung import GROUPS, HungReport, Outside
-from ..render.hung_cause import blockers_of
+from ..render.hung_cause import blockers_of, pile_of
 from ..render.hung_stop import ended_text, scheduler_text
 from ..render.scheduler import SchedulerReport
 from ..session import current, running
@@ -145,6 +145,8 @@ def _stacks(
         for row in listed.rows[group.first : group.first + group.nrows]
     ]
     shown += [blocker.owner.id for blocker in blockers_of(found)[:1]]
+    pile = pile_of(found)
+    shown += pile.ids[:1] if pile else ()
     return {
         **stacks(scan, found),
         **{number: scan.backtrace(number, _CALLS) for number in shown},

@@ -113,8 +113,9 @@ class HungReport(Report):
         blocker = next(iter(blockers_of(found)), None)
         in_c = sum(o.group.goroutines for o in self.outside if o.is_in_c)
         self.findings = Findings(
-            found, listed, leaks, self.states, in_c, ended, scheduler
-        )
+            found, listed, leaks, self.states, in_c, ended, scheduler,
+            self._group_place,
+        )  # fmt: skip
         self.cause = cause_of(
             self.findings, self._doing(blocker) if blocker else ""
         )
@@ -187,6 +188,10 @@ class HungReport(Report):
             return []
         if self._blocked_pile():
             pile = pile._replace(owners=(), reaching=0)
+        stack = self.stacks.get(pile.ids[0]) if pile.ids else None
+        own = own_call(stack.calls) if stack else None
+        if own:
+            pile = pile._replace(user=own.at)
         return ["", *group_lines(pile, pile_heading(self.found, pile))]
 
     def _blocked_pile(self) -> bool:

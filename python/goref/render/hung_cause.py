@@ -4,7 +4,7 @@ facts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from .leaks import leaks_line
@@ -59,6 +59,8 @@ class Findings(NamedTuple):
     """Goroutines."""
     ended: str = ""
     scheduler: str = ""
+    place_of: Callable[[GoroutineGroup], str] = lambda group: place(group.at)
+    """Where the goroutines of a group are, in the program's own calls."""
 
 
 def is_serious(group: Awaited) -> bool:
@@ -156,10 +158,10 @@ def _reason(listed: GoroutineList, group: GoroutineGroup) -> str:
     return next((row.wait_reason or "" for row in _members(listed, group)), "")
 
 
-def _crowd_text(listed: GoroutineList, group: GoroutineGroup) -> str:
+def _crowd_text(from_: Findings, group: GoroutineGroup) -> str:
     return (
-        f"{waiters(group.goroutines)} in {place(group.at)} "
-        f"[{_reason(listed, group)}]"
+        f"{waiters(group.goroutines)} in {from_.place_of(group)} "
+        f"[{_reason(from_.listed, group)}]"
     )
 
 
@@ -227,7 +229,7 @@ def _waits(from_: Findings) -> Cause | None:
         text = _pile_text(serious)
         if crowd:
             # Its waiters may be at several places.
-            text = f"{_crowd_text(from_.listed, crowd)}; {text}"
+            text = f"{_crowd_text(from_, crowd)}; {text}"
         return _found("waits", text)
     if from_.in_c:
         verb = "is" if from_.in_c == 1 else "are"
@@ -248,7 +250,7 @@ def _fact(from_: Findings) -> Cause:
             text = f"{waiters(pile.waiters)} for {awaited_text(pile)}"
             return _found("crowd", text)
     if crowd and crowd.goroutines > outside:
-        text = f"{_crowd_text(from_.listed, crowd)}, for different things"
+        text = f"{_crowd_text(from_, crowd)}, for different things"
         return _found("crowd", text)
     return Cause("idle", _idle_text(from_.states, outside))
 
