@@ -170,6 +170,19 @@ def test_queues_are_no_semaphores(farm, variant):
         ), group
 
 
+@anyhow
+def test_captured_by_a_deferred_call(farm, variant):
+    """It has pointers to two locks, and unlocks one: neither is proven."""
+    target = farm.target("deadlocks", variant, args=["captured"])
+    found = waits(target)
+    for lock in target.truth["locks"]:
+        (group,) = groups_at(found, int(lock["addr"], 16))
+        certain = {o["id"] for o in group["owners"] if o["certain"]}
+        assert certain <= {lock["owner"]}, group
+        likely = {o["id"] for o in group["owners"] if o["likely"]}
+        assert lock["owner"] in likely, group
+
+
 @variants("default")
 def test_readers_that_wait(farm, variant):
     """Those behind a writer do not hold the lock."""

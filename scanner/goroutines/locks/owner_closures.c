@@ -6,10 +6,23 @@
 #include "inferior/recorder.h"
 #include "scan.h"
 
-enum { CAPTURED_WORDS = 4 };
+enum {
+	CAPTURED_WORDS = 4,
+	MAX_CLOSURE_BYTES = 4096, /* of code that is looked at */
+};
+
+/** A closure that unlocks. */
+struct closure {
+	uint64_t addr;
+	const struct gr_func *func;
+	uint32_t words; /* bit i: word i of it may lead to the lock */
+	/* Only one of them may: the lock is that one's. */
+	bool is_sole;
+};
 
 /* A captured word of a deferred call that unlocks. */
 static struct gr_error *match_captured(struct gr_owner_search *s,
+				       const struct closure *closure,
 				       uint64_t value, uint8_t class,
 				       const struct gr_lock_at *at)
 {
@@ -30,7 +43,8 @@ static struct gr_error *match_captured(struct gr_owner_search *s,
 		     at->distance == distance))
 			err = gr_owner_note_defer(
 				s, p, class,
-				!distance || at->distance == distance);
+				closure->is_sole && (!distance ||
+						     at->distance == distance));
 	}
 	return err;
 }
@@ -46,22 +60,6 @@ static struct gr_error *note_named_defer(struct gr_owner_search *s,
 	for (; !err && p && p < end && p->object == addr; p++)
 		if (gr_primitive_class(p) == class)
 			err = gr_owner_note_defer(s, p, class, true);
-	return err;
-}
-
-/* How many words of a closure may be captured: as the debug information has it,
- * else one, the receiver of a deferred method. */
-static struct gr_error *count_captured(struct gr_owner_search *s, uint64_t pc,
-				       size_t *ret)
-{
-	gr_type_id type = GR_TYPE_NONE;
-	struct gr_error *err = gr_types_closure(s->scan->types, pc, &type);
-	uint64_t bytes = type == GR_TYPE_NONE ?
-				 0 :
-				 gr_types_get(s->scan->types, type)->size_bytes;
-	uint64_t n = bytes / GR_WORD_BYTES;
-
-	*ret = n < 2 ? 1 : n > CAPTURED_WORDS ? CAPTURED_WORDS : n - 1;
 	return err;
 }
 
@@ -82,33 +80,131 @@ static struct gr_error *read_captured(struct gr_owner_search *s, uint64_t addr,
 	return err;
 }
 
-/* Note the locks of a class that the closure at @p addr unlocks. */
-static struct gr_error *match_closure(struct gr_owner_search *s, uint64_t addr,
-				      uint64_t pc, uint8_t class,
+/* Does the instruction at @p p copy the closure's own register, rdx, or put it
+ * on the stack? */
+static bool keeps_context(const uint8_t *p)
+{
+	return p[0] == 0x48 && p[1] == 0x89 &&
+	       ((p[2] & 0xf8) == 0xd0 || p[2] == 0x54 || p[2] == 0x94);
+}
+
+/* The captured words that the code loads, `mov 8(%rdx),%rax`. A byte that looks
+ * like a load and is none makes that unsure. */
+static struct gr_error *find_loads(struct gr_owner_search *s,
+				   struct closure *closure)
+{
+	uint64_t bytes = closure->func->end - closure->func->entry;
+	const uint8_t *code;
+	struct gr_error *err;
+
+	closure->words = 1 << 1;
+	if (s->scan->rt.arch == &gr_arch_arm64 || bytes > MAX_CLOSURE_BYTES)
+		return NULL;
+	err = gr_image_map(s->scan->image, closure->func->entry, bytes, &code);
+	if (gr_error_catch(&err, GR_ERROR_FAULT) || err)
+		return err;
+	uint32_t found = 0;
+	bool is_sure = true;
+	for (uint64_t i = 0; i + 4 < bytes; i++) {
+		const uint8_t *p = code + i;
+		bool is_load = (p[0] & 0xf8) == 0x48 && p[1] == 0x8b &&
+			       (p[2] & 7) == 2 && p[2] >> 6 < 3;
+
+		if (is_load && p[2] >> 6 == 1 && p[3] % GR_WORD_BYTES == 0 &&
+		    p[3] / GR_WORD_BYTES <= CAPTURED_WORDS)
+			found |= 1u << p[3] / GR_WORD_BYTES;
+		else if (is_load || keeps_context(p))
+			is_sure = false;
+	}
+	if (found & ~1u)
+		closure->words = found & ~1u;
+	closure->is_sole = is_sure && found && !(found & (found - 1));
+	return NULL;
+}
+
+/* Is only one of the captured words a pointer? */
+static struct gr_error *has_one_pointer(struct gr_owner_search *s,
+					const struct closure *closure,
+					bool *ret)
+{
+	struct gr_error *err = NULL;
+	size_t pointers = 0;
+	uint64_t value = 0;
+
+	for (size_t i = 1; !err && i <= CAPTURED_WORDS; i++) {
+		if (!(closure->words >> i & 1))
+			continue;
+		err = read_captured(s, closure->addr + i * GR_WORD_BYTES,
+				    &value);
+		if (gr_error_catch(&err, GR_ERROR_FAULT))
+			value = 0;
+		pointers += gr_image_is_mapped(s->scan->image, value);
+	}
+	*ret = pointers == 1;
+	return err;
+}
+
+/* What a closure has captured: as the debug information has it, else what its
+ * code loads. */
+static struct gr_error *read_closure(struct gr_owner_search *s,
+				     struct closure *closure)
+{
+	gr_type_id type = GR_TYPE_NONE;
+	struct gr_error *err =
+		gr_types_closure(s->scan->types, closure->func->entry, &type);
+	uint64_t bytes = type == GR_TYPE_NONE ?
+				 0 :
+				 gr_types_get(s->scan->types, type)->size_bytes;
+	uint64_t n = bytes / GR_WORD_BYTES;
+
+	if (err)
+		return err;
+	if (n < 2)
+		return find_loads(s, closure);
+	bool is_whole = n <= CAPTURED_WORDS + 1;
+	closure->words = ((1u << (is_whole ? n : CAPTURED_WORDS + 1)) - 1) &
+			 ~1u;
+	return is_whole ? has_one_pointer(s, closure, &closure->is_sole) : NULL;
+}
+
+/* Note the locks of a class that the closure unlocks. */
+static struct gr_error *match_closure(struct gr_owner_search *s,
+				      const struct closure *closure,
+				      uint8_t class,
 				      const struct gr_lock_at *at)
 {
 	struct gr_error *err = NULL;
 	uint64_t value;
-	size_t n;
 
 	if (at->addr && class == GR_LOCK_SLOT)
 		return gr_owner_look_for_slots(s, at->addr, true);
 	if (at->addr)
 		return note_named_defer(s, class, at->addr);
-	err = count_captured(s, pc, &n);
-	for (size_t i = 1; !err && i <= n; i++) {
+	for (size_t i = 1; !err && i <= CAPTURED_WORDS; i++) {
 		err = gr_runtime_step(&s->scan->rt, 1);
+		if (!(closure->words >> i & 1))
+			continue;
 		if (!err)
-			err = read_captured(s, addr + i * GR_WORD_BYTES,
-					    &value);
+			err = read_captured(
+				s, closure->addr + i * GR_WORD_BYTES, &value);
 		if (gr_error_catch(&err, GR_ERROR_FAULT))
 			return NULL;
 		if (!err)
-			err = match_captured(s, value, class, at);
+			err = match_captured(s, closure, value, class, at);
 		if (!err && class == GR_LOCK_SLOT)
 			err = gr_owner_look_for_slots(s, value, true);
 	}
 	return err;
+}
+
+static bool unlocks(const struct gr_lock_code *code)
+{
+	struct gr_lock_at at;
+	bool ret = false;
+
+	for (uint8_t class = 0; class < GR_NLOCK_CLASSES; class ++)
+		ret |= code->nsites && gr_lock_code_unlocks(code, class, &at);
+	return ret;
 }
 
 struct gr_error *gr_owner_look_at_closure(struct gr_owner_search *s,
@@ -117,6 +213,7 @@ struct gr_error *gr_owner_look_at_closure(struct gr_owner_search *s,
 	const struct gr_lock_code *code;
 	struct gr_lock_at at;
 	struct gr_func func;
+	struct closure closure = { .addr = addr, .func = &func };
 	bool found;
 	struct gr_error *err =
 		gr_scan_read_closure(s->scan, addr, &func, &found);
@@ -124,8 +221,11 @@ struct gr_error *gr_owner_look_at_closure(struct gr_owner_search *s,
 	if (err || !found || gr_lock_is_internal(func.name))
 		return err;
 	err = gr_lock_code_of(&s->codes, &func, 1, &code);
+	if (err || !unlocks(code))
+		return err;
+	err = read_closure(s, &closure);
 	for (uint8_t class = 0; !err && class < GR_NLOCK_CLASSES; class ++)
-		if (code->nsites && gr_lock_code_unlocks(code, class, &at))
-			err = match_closure(s, addr, func.entry, class, &at);
+		if (gr_lock_code_unlocks(code, class, &at))
+			err = match_closure(s, &closure, class, &at);
 	return err;
 }

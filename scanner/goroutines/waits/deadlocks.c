@@ -335,7 +335,8 @@ static struct gr_error *make_cycles(const struct waiting *w, uint32_t count,
 	if (!builder_init(&b) ||
 	    !gr_cycle_vector_reserve(ret, b.before + count))
 		return &gr_enomem;
-	memset(ret->data + b.before, 0, count * sizeof(*ret->data));
+	for (uint32_t i = 0; i < count; i++)
+		ret->data[b.before + i] = (struct gr_cycle){ 0 };
 	ret->size = b.before + count;
 	for (uint32_t v = 0; v < w->nvertices; v++)
 		if (w->cycle[v] != UINT32_MAX && !follow(&b, v))

@@ -12,7 +12,7 @@ import (
 )
 
 func init() {
-	modes["byhand"] = byHand
+	modes["byhand"] = func() { eachForOther((*store).pause) }
 	modes["released"] = released
 	modes["woken"] = woken
 	modes["inhelper"] = inHelper
@@ -20,11 +20,12 @@ func init() {
 	modes["letgo"] = letGo
 	modes["past"] = past
 	modes["continues"] = continues
-	modes["onebranch"] = oneBranch
+	modes["onebranch"] = func() { eachForOther((*store).fill) }
 	modes["ondemand"] = onDemand
 	modes["tried"] = tried
 	modes["cases"] = inCases
 	modes["busygroup"] = busyGroup
+	modes["captured"] = captured
 }
 
 // hold locks for ever.
@@ -61,16 +62,17 @@ func (s *store) pause(other *store, ready func()) {
 	s.rows["pause"]--
 }
 
-// Each of two has unlocked its store and waits for that of the other one.
-func byHand() {
+// eachForOther has two goroutines, each of which has unlocked its store and waits
+// for that of the other one, which somebody else holds by then.
+func eachForOther(use func(s, other *store, ready func())) {
 	a, b := newStore(), newStore()
 	unlocked, taken := make(chan bool), make(chan bool)
 	ready := func() {
 		unlocked <- true
 		<-taken
 	}
-	go a.pause(b, ready)
-	go b.pause(a, ready)
+	go use(a, b, ready)
+	go use(b, a, ready)
 	<-unlocked
 	<-unlocked
 	go a.hold()
@@ -266,26 +268,6 @@ func (s *store) fill(other *store, ready func()) {
 	s.mu.Unlock()
 }
 
-// Each of two has unlocked its store and waits for that of the other one.
-func oneBranch() {
-	a, b := newStore(), newStore()
-	unlocked, taken := make(chan bool), make(chan bool)
-	ready := func() {
-		unlocked <- true
-		<-taken
-	}
-	go a.fill(b, ready)
-	go b.fill(a, ready)
-	<-unlocked
-	<-unlocked
-	go a.hold()
-	go b.hold()
-	settle(50 * time.Millisecond)
-	close(taken)
-	settle(50 * time.Millisecond)
-	blocked(2, func() { a.get("x") })
-}
-
 // next locks if it is told to.
 //
 //go:noinline
@@ -415,4 +397,32 @@ func busyGroup() {
 		go j.work(name)
 	}
 	blocked(1, j.wg.Wait)
+}
+
+// both captures two stores, and unlocks one of them.
+//
+//go:noinline
+func (s *store) both(other *store, ready func()) {
+	s.mu.Lock()
+	owns(unsafe.Pointer(&s.mu))
+	defer func() {
+		other.rows["both"]++
+		s.mu.Unlock()
+	}()
+	ready()
+	sleep()
+	s.rows["both"]++
+}
+
+// captured has an owner whose deferred call has a pointer to another lock, too,
+// which somebody else holds.
+func captured() {
+	a, b := newStore(), heldStore()
+	var ready sync.WaitGroup
+	ready.Add(1)
+	go a.both(b, ready.Done)
+	ready.Wait()
+	blocked(2, func() { a.get("x") })
+	blocked(2, func() { b.get("x") })
+	settle(50 * time.Millisecond)
 }
