@@ -92,8 +92,8 @@ static bool parse_pattern(PyObject *item, struct gr_ignore_pattern *ret)
 		return false;
 	ret->field = gr_ignore_field_of(field);
 	if (ret->field == GR_NIGNORE_FIELDS)
-		PyErr_Format(gr_py_argument_error,
-			     "goroutines are not ignored by %s", field);
+		PyErr_Format(gr_py_argument_error, "no field of patterns: %s",
+			     field);
 	return ret->field != GR_NIGNORE_FIELDS;
 }
 

@@ -638,9 +638,10 @@ class WaitOwner(NamedTuple):
 
     id: int
     is_certain: bool
-    """The runtime tells."""
+    """It is proven: by the runtime, by the machine code, or by the object
+    graph."""
     is_likely: bool
-    """Or something speaks for it, besides a pointer."""
+    """It is certain, or there is more evidence than a pointer."""
     evidence: str
     """A sentence without a subject."""
     state: str

@@ -75,8 +75,8 @@ def pattern(text: str) -> Pattern:
         )
     if not name or "\0" in name or len(name) > _MAX_PATTERN:
         raise ValueError(
-            f"not a pattern: {text[:80]!r} (which function, of at most "
-            f"{_MAX_PATTERN:,} characters?)"
+            f"not a pattern: {text[:80]!r} (a function's name has 1 to "
+            f"{_MAX_PATTERN:,} characters)"
         )
     return Pattern(field, name)
 

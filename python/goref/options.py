@@ -216,8 +216,9 @@ FAIL_ON_LEAKS = Option(
 )
 IGNORE = Option(
     "ignore",
-    "Leave out goroutines that wait in the function PATTERN (with `*'); "
-    "any:PATTERN: that is anywhere in the stack; created-by:PATTERN. May be "
+    "Leave out goroutines that wait in a function that PATTERN names; `*' "
+    "stands for any characters. any:PATTERN: with the function anywhere on the "
+    "stack. created-by:PATTERN: whose go statement is in the function. May be "
     "repeated.",
     kind="text",
     value="PATTERN",
@@ -225,14 +226,15 @@ IGNORE = Option(
 )
 IGNORE_FILE = Option(
     "ignore-file",
-    "The same for each line of FILE. May be repeated.",
+    "Ignore the patterns in FILE, one on each line. May be repeated.",
     kind="file",
     value="FILE",
     repeats=True,
 )
 BASELINE = Option(
     "baseline",
-    "Leaks that FILE knows are no leaks for --fail-on-leaks.",
+    "Describe only leaks that are not in FILE, and count only these for "
+    "--fail-on-leaks.",
     kind="file",
     value="FILE",
 )

@@ -7,9 +7,9 @@
 #include "graph/keys.h"
 
 /**
- * A text that names of functions match, with what is known of those that it was
- * compared with: a name is compared once, and a pc is read once. The owner sets
- * the first three fields.
+ * A text to compare with names of functions, and a cache of the results: each
+ * name is compared once, and each pc is read once. The owner sets the first
+ * three fields.
  */
 struct gr_call_match {
 	struct gr_runtime *rt;

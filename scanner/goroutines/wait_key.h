@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * wait_key: what goroutines are grouped by that wait for the same thing, or each
- * for a thing of its own that is like those of the others.
+ * wait_key: the keys that group goroutines which wait for the same thing, or
+ * each for a thing of its own that is like those of the others.
  *
  * A thing has a name if one path of variables and fields leads to it alone:
  * `main.shop.mu`. Without a name, it goes by the type and the field that have

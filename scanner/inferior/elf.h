@@ -91,8 +91,8 @@ struct gr_bytes gr_elf_section(const struct gr_elf *elf, const char *name,
 			       uint64_t *addr);
 
 /**
- * A symbol of .symtab or .dynsym. One without a name or without an address in the file's
- * own sections has the name "" and zeros.
+ * A symbol of .symtab or .dynsym. One without a name or without an address in
+ * the file's own sections has the name "" and zeros.
  */
 struct gr_elf_symbol {
 	const char *name; /**< In the mapped file, or "". */

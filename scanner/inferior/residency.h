@@ -48,8 +48,8 @@ struct gr_resident {
 	uint64_t start, end;
 	uint32_t mapping;  /**< Index of the mapping that holds them. */
 	bool is_anonymous; /**< No pages of a file or of shared memory. */
-	/** Pages of zeros. Known of cores of which nothing is known: many of
-	 * these pages may be ones that the process has never had. */
+	/** Pages of zeros; only set if the kind is GR_RESIDENCY_UNKNOWN. The
+	 * process may never have had many of these pages. */
 	bool is_zeros;
 };
 GR_VECTOR(gr_resident_vector, struct gr_resident);

@@ -89,9 +89,9 @@ CLAIMS = (
 @pytest.mark.parametrize("mode", CLAIMS)
 @anyhow
 def test_no_false_owner(farm, variant, mode):
-    """Who has unlocked it by hand, in a branch, in a wait for a condition or in a
-    call, who has not locked it on its way, and who is about to lock it, is no
-    owner; and there is no deadlock."""
+    """A goroutine is no owner if it has unlocked the lock by hand, in a branch,
+    in a wait for a condition or in a call, if it has not locked it on its way,
+    or if it is about to lock it. There is no deadlock."""
     target = farm.target("deadlocks", variant, args=[mode])
     found = waits(target, "--fail-on-deadlock")
     owners = {int(k["addr"], 16): k["owner"] for k in target.truth["locks"]}
@@ -106,8 +106,8 @@ def test_no_false_owner(farm, variant, mode):
 
 @anyhow
 def test_locked_on_one_way(farm, variant):
-    """Whether the lock was taken, the place does not tell: an owner it may be, no
-    likely one."""
+    """The place does not tell whether the lock was taken: the goroutine may be
+    the owner, but is not a likely one."""
     target = farm.target("deadlocks", variant, args=["ondemand"])
     (lock,) = target.truth["locks"]
     (group,) = groups_at(waits(target), int(lock["addr"], 16))

@@ -43,7 +43,7 @@ PLACE = "/srv/goref-gdb/"  # of the clone in the transcripts
 BEGINNINGS = (
     "resident: at most",
     # The call of the first goroutine that waits, whichever that is.
-    "  in main.(*Shop).",
+    "  420, 421, 422, 423, 424, 426, ...; the first one in main.(*Shop).",
 )
 # Lines of a core that the kernel wrote.
 BY_KERNEL = ("ended by SIGABRT", "stopped by SIGABRT", "resident: at most")

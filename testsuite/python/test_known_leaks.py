@@ -127,7 +127,8 @@ def test_new_and_known(make):
     lines = answer.lines()
     assert lines[1:3] == [
         "baseline: 12 new, 17 known to FILE",
-        "baseline: 2 places have fewer leaks than it says: write it again",
+        "baseline: 2 places have fewer leaks than the file says: write the "
+        "file again",
     ]
     assert "   known   12 of 20 like these" in lines
     assert "   in      main.new at /src/pool.go:31" in lines

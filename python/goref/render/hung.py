@@ -215,8 +215,8 @@ class HungReport(Report):
             ]
             if not self._blocked_pile():
                 lines += wrapped(
-                    f"  {waiters(blocker.behind)} for it, at last: by "
-                    f"{awaited_text(blocker.primitive)}"
+                    f"  {waiters(blocker.behind)} for it in the end, "
+                    f"because of {awaited_text(blocker.primitive)}"
                 )
             if not c_function(owner.user):
                 lines += self._awaits(owner.id)

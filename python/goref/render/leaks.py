@@ -142,7 +142,7 @@ class LeaksReport(TopReport["Leaks"]):
             have = "has" if shrunk == 1 else "have"
             lines.append(
                 f"baseline: {counted(shrunk, 'place')} {have} fewer leaks "
-                "than it says: write it again"
+                "than the file says: write the file again"
             )
         return lines
 

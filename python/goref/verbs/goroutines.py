@@ -88,11 +88,11 @@ PANIC = Verb(
     "Say what ended the program",
     """\
 Prints the values of the panics, the oldest first, or the text of the fatal
-error; the signal and its address; the goroutine with its calls; and the
-deferred calls that have not run. Errors appear as their texts, because the
-runtime calls their Error method before it ends the program. If nothing has
-ended it, goref prints the goroutine that panics and whose deferred calls still
-run.
+error; the signal, its address and, for a fault in C, the C function; the
+goroutine with its calls; and the deferred calls that have not run. Errors
+appear as their texts, because the runtime calls their Error method before it
+ends the program. If nothing has ended the program, goref prints the goroutine
+that panics and whose deferred calls are still running.
 
 The heap is not walked.""",
     (DEPTH_CALLS, SHOW_STRING, SHOW_ELEMENTS, SHOW_DEPTH, *COMMON),
@@ -140,11 +140,12 @@ WAITS = Verb(
     """\
 Prints deadlocks, then goroutines by the lock, channel, wait group or condition
 that they wait for, with its owner. With ID, prints what this goroutine waits
-for and what it owns. An owner is certain where the runtime knows it: a writer
-that waits for readers, the call of a sync.Once. All others are likely, each
-with its evidence. A deadlock is a cycle of locks and their owners, or of
-channels and conditions that only the goroutines of the cycle, and others that
-have leaked, can reach.""",
+for and what it owns. An owner is proven by the runtime or by the machine code;
+all others are likely, each with its evidence. A deadlock is a cycle: each
+goroutine waits for a lock that the next one owns, or for a channel, condition
+or wait group that no goroutine outside the cycle can use. It is proven if all
+its owners are proven or all its goroutines have leaked; otherwise, it is
+likely.""",
     (LIMIT_WAITS, FORMAT_WAITS, FAIL_ON_DEADLOCK, *COMMON),
     "[ID]",
     examples=(("core EXE CORE waits", "why do they wait, and for whom?"),),
@@ -174,7 +175,7 @@ the program is ending, which is no hang.""",
         ),
         (
             "core EXE CORE hung --fail-on-deadlock",
-            "status 4 if there is a deadlock, for scripts",
+            "status 4 if a deadlock is proven, for scripts",
         ),
         ("core EXE CORE hung --sched", "is a P free, and what runs?"),
     ),

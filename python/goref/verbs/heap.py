@@ -85,7 +85,8 @@ For each suspect, prints what it retains, where that accumulates, how much of it
 is resident, what it consists of, a path from a root, and the commands to look
 closer. A suspect is one holder, or many goroutines or objects that are alike.
 It retains 10 % of what is reached or more, and 4 MB or more. What only the
-runtime itself holds is none. On a heap without a suspect, one line says so.""",
+runtime itself holds is no suspect. On a heap without a suspect, one line says
+so.""",
     (TOP_SUSPECTS, FAIL_ABOVE, *COMMON),
     details="""\
 A suspect retains what would be freed without it. A root that only shares an
@@ -96,9 +97,10 @@ It accumulates where the retained size drops: many objects hang there side by
 side, and none of them has most of it. If a list accumulates, each element
 holds the rest of it. The path is a shortest one; others may exist.
 
-What is resident is known of a process on this machine, and of a core of the
-kernel that leaves out untouched pages (an upper bound). Otherwise, nothing is
-printed: pages that were allocated and never written may be most of a suspect.""",
+Pages that were allocated and never written are not resident; they may be most
+of a suspect. goref knows what is resident of a process on this machine, and an
+upper bound for a core in which the kernel left out untouched pages. Otherwise,
+it does not print the line.""",
     examples=(
         ("core EXE CORE suspects", "who leaks?"),
         (

@@ -400,8 +400,8 @@ static struct gr_error *count_behind(const struct waiting *w,
 	return err;
 }
 
-/* Who waits for a channel and could also use it has been asked whether he goes
- * on: that is no cycle of its own. */
+/* Drop the edges from a channel to waiters that could also use it: whether
+ * these go on has been decided, and alone they are no cycle. */
 static void drop_back_edges(struct waiting *w)
 {
 	size_t n = 0, back = 0, v = 0;

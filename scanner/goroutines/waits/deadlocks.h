@@ -2,11 +2,12 @@
 /**
  * deadlocks: goroutines that wait for each other.
  *
- * A goroutine that waits for a lock goes on when its owner does; a lock that is
- * taken to read, when all readers do. A cycle of these is a deadlock. Where it
- * is known which goroutines alone can use a channel (reach_sets.h), it goes on
- * when one of them does, so that it may be part of a cycle; and so is what only
- * leaked goroutines reach (closed_sets.h).
+ * A goroutine that waits for a lock goes on when the lock's owner goes on, or,
+ * if the lock is taken to read, when all readers go on. A cycle of such waits
+ * is a deadlock. If it is known which goroutines alone can use a channel
+ * (reach_sets.h), its waiters go on when one of these goes on, so the channel
+ * may be part of a cycle. So may what only leaked goroutines reach
+ * (closed_sets.h).
  */
 #ifndef GR_DEADLOCKS_H
 #define GR_DEADLOCKS_H

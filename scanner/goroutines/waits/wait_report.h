@@ -9,8 +9,8 @@
  * scan. */
 struct gr_wait_owner {
 	uint64_t id;
-	bool is_certain;      /**< The runtime tells. */
-	bool is_likely;	      /**< Or something speaks for it. */
+	bool is_certain;      /**< It is proven (gr_owner.is_proven). */
+	bool is_likely;	      /**< gr_owner_is_likely() */
 	const char *evidence; /**< A sentence without a subject. */
 	const char *state, *wait_reason;
 	struct gr_source_place user; /**< Where it is. */
@@ -21,11 +21,10 @@ struct gr_wait_group {
 	/** "mutex", "read lock", "write lock", "wait group", "condition",
 	 * "chan send", "chan receive", "select", "nil chan", "empty select". */
 	const char *kind;
-	uint64_t addr;	  /**< 0: there is nothing. */
-	const char *path; /**< `main.store.mu`; or "". */
-	const char *type; /**< Of what it lies in; or "". */
-	const char *
-		state; /**< `locked`, `counter 1`, `full, 10 elements`; or "" */
+	uint64_t addr;	   /**< 0: there is nothing. */
+	const char *path;  /**< `main.store.mu`; or "". */
+	const char *type;  /**< Of what it lies in; or "". */
+	const char *state; /**< `locked`, `counter 1`, `full, 10 of 10`; or "" */
 	/** What can be said if nobody is a likely owner; or "". */
 	const char *verdict;
 	uint64_t waiters;

@@ -142,7 +142,7 @@ func (s *store) use() {
 	s.unlock()
 }
 
-// inHelper has owners to be that a helper locks for.
+// inHelper starts goroutines for which a helper is about to lock.
 func inHelper() {
 	s := heldStore()
 	for i := 0; i < 3; i++ {
