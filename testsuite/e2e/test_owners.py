@@ -161,6 +161,22 @@ def test_holders_of_semaphores(farm, variant):
 
 
 @variants("default")
+def test_holders_of_a_pool(farm, variant):
+    """Who has received a value and will send it back by a deferred call; not
+    the workers of a queue."""
+    target = farm.target("deadlocks", variant, args=["pooled"])
+    (addr,) = {int(lock["addr"], 16) for lock in target.truth["locks"]}
+    holders = {lock["owner"] for lock in target.truth["locks"]}
+    assert len(holders) == 3
+    for group in waits(target)["waits"]:
+        likely = {
+            o["id"] for o in group["owners"] if o["likely"] and not o["certain"]
+        }
+        is_pool = int(group["primitive"], 16) == addr
+        assert likely == (holders if is_pool else set()), group
+
+
+@variants("default")
 def test_queues_are_no_semaphores(farm, variant):
     """Those that work on what was sent hold nothing."""
     target = farm.target("deadlocks", variant, args=["jobs"])

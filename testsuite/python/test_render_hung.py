@@ -334,6 +334,19 @@ def test_queue_through_channels(report, make):
     assert report(short, make.leaks()).cause.kind == "idle"
 
 
+def test_holder_of_a_pool(report, make):
+    """Those that wait for a pool whose values others hold are no idle pool."""
+    pool = make.awaited(kind="chan receive", path="main.pool", type=None)
+    found = make.waits([pool], blockers=(make.wait_blocker(9, primitive=pool),))
+    shown = report(found, make.leaks())
+    assert shown.cause == (
+        "owner",
+        "no deadlock found; 9 goroutines wait for goroutine 8, a likely holder "
+        "of main.pool (chan receive, locked), which is [sleep] in main.hold at "
+        "f.go:20",
+    )
+
+
 def test_ended(report, goref, make):
     """How the program ended comes before what its goroutines wait for."""
     shown = report(

@@ -82,9 +82,10 @@ def blockers_of(found: Waits) -> list[WaitBlocker]:
 
 
 def _holds_up(blocker: WaitBlocker) -> bool:
-    """Whoever owns a lock does. Of a channel, receivers may be workers without
-    work, and a short chain of them a pipeline."""
-    if blocker.primitive.kind in _LOCKS:
+    """Whoever owns a lock, or holds a place of a semaphore or a value of a pool,
+    does. Of other channels, receivers may be workers without work, and a short
+    chain of them a pipeline."""
+    if blocker.primitive.kind in _LOCKS or not blocker.owner.is_certain:
         return True
     if blocker.primitive.kind == "chan send" or blocker.primitive.senders:
         return True

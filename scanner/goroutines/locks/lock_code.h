@@ -23,6 +23,9 @@ enum gr_lock_class {
 	/** A place in a channel that is a semaphore: who sends takes it, who
 	 * receives gives it back. */
 	GR_LOCK_SLOT,
+	/** A value of a channel that is a pool: who receives takes it, who sends
+	 * gives it back. No site has this class. */
+	GR_LOCK_POOLED,
 	GR_NLOCK_CLASSES,
 };
 

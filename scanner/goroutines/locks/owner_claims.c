@@ -283,7 +283,7 @@ struct gr_error *gr_owner_note_reach(struct gr_owner_search *s,
 
 	if (is_waiter && s->frame_index <= s->user_frame)
 		return NULL;
-	if (gr_primitive_class(p) != GR_NLOCK_CLASSES)
+	if (gr_primitive_class(p) < GR_LOCK_POOLED)
 		return note_lock(s, p, at, &owner);
 	if (!is_waiter)
 		gr_owner_add(s->table, p, &owner);
@@ -369,7 +369,7 @@ struct gr_error *gr_owner_note_defer(struct gr_owner_search *s,
 	    (is_waiter && !is_outside(s, &lines)))
 		return err;
 	// To receive from an empty channel ends no program.
-	owner.is_proven = is_pointer && class != GR_LOCK_SLOT &&
+	owner.is_proven = is_pointer && class < GR_LOCK_SLOT &&
 			  is_proof(s, class, &lines);
 	gr_owner_add(s->table, p, &owner);
 	return NULL;

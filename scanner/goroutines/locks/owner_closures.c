@@ -176,8 +176,8 @@ static struct gr_error *match_closure(struct gr_owner_search *s,
 	struct gr_error *err = NULL;
 	uint64_t value;
 
-	if (at->addr && class == GR_LOCK_SLOT)
-		return gr_owner_look_for_slots(s, at->addr, true);
+	if (at->addr && class >= GR_LOCK_SLOT)
+		return gr_owner_look_for_slots(s, at->addr, class, true);
 	if (at->addr)
 		return note_named_defer(s, class, at->addr);
 	for (size_t i = 1; !err && i <= CAPTURED_WORDS; i++) {
@@ -191,10 +191,31 @@ static struct gr_error *match_closure(struct gr_owner_search *s,
 			return NULL;
 		if (!err)
 			err = match_captured(s, closure, value, class, at);
-		if (!err && class == GR_LOCK_SLOT)
-			err = gr_owner_look_for_slots(s, value, true);
+		if (!err && class >= GR_LOCK_SLOT)
+			err = gr_owner_look_for_slots(s, value, class, true);
 	}
 	return err;
+}
+
+/* Does the code unlock on the whole? What is sent to a channel is given back to
+ * a pool. */
+static bool gives_back(const struct gr_lock_code *code, uint8_t class,
+		       struct gr_lock_at *at)
+{
+	bool sends = false, receives = false;
+
+	if (class != GR_LOCK_POOLED)
+		return code->nsites && gr_lock_code_unlocks(code, class, at);
+	for (size_t i = 0; i < code->nsites; i++) {
+		const struct gr_lock_site *site = &code->sites[i];
+
+		if (site->class != GR_LOCK_SLOT)
+			continue;
+		receives |= site->unlocks;
+		sends |= !site->unlocks;
+		*at = site->at;
+	}
+	return sends && !receives;
 }
 
 static bool unlocks(const struct gr_lock_code *code)
@@ -203,7 +224,7 @@ static bool unlocks(const struct gr_lock_code *code)
 	bool ret = false;
 
 	for (uint8_t class = 0; class < GR_NLOCK_CLASSES; class ++)
-		ret |= code->nsites && gr_lock_code_unlocks(code, class, &at);
+		ret |= gives_back(code, class, &at);
 	return ret;
 }
 
@@ -225,7 +246,7 @@ struct gr_error *gr_owner_look_at_closure(struct gr_owner_search *s,
 		return err;
 	err = read_closure(s, &closure);
 	for (uint8_t class = 0; !err && class < GR_NLOCK_CLASSES; class ++)
-		if (gr_lock_code_unlocks(code, class, &at))
+		if (gives_back(code, class, &at))
 			err = match_closure(s, &closure, class, &at);
 	return err;
 }

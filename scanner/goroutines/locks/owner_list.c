@@ -80,7 +80,7 @@ void gr_owner_add(struct gr_wait_table *table, struct gr_primitive *p,
 bool gr_primitive_is_shared(const struct gr_primitive *p)
 {
 	return p->kind == GR_WAIT_RWMUTEX_WRITE ||
-	       p->kind == GR_WAIT_WAITGROUP || p->is_semaphore;
+	       p->kind == GR_WAIT_WAITGROUP || p->is_semaphore || p->is_pool;
 }
 
 /* Does one owner leave no room for others? */

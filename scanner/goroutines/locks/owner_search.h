@@ -61,12 +61,12 @@ struct gr_error *gr_owner_look_at_closure(struct gr_owner_search *s,
 					  uint64_t addr) GR_MUST_CHECK;
 
 /**
- * Note the semaphores among the primitives whose channel is in the object or
- * variable at @p value, or is what is at @p value: `s.sem`. If a deferred call
- * has it, that will receive from them.
+ * Note the semaphores or pools, as @p class says, among the primitives whose
+ * channel is in the object or variable at @p value: `s.sem`. If a deferred call
+ * has it, that call will give back a place or a value.
  */
 struct gr_error *gr_owner_look_for_slots(struct gr_owner_search *s,
-					 uint64_t value,
+					 uint64_t value, uint8_t class,
 					 bool is_deferred) GR_MUST_CHECK;
 
 #endif /* GR_OWNER_SEARCH_H */

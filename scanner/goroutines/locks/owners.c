@@ -77,7 +77,7 @@ static bool has_slots(const struct gr_owner_search *s)
 {
 	bool takes = false, gives = false;
 
-	for (size_t i = 0; s->table->nsemaphores && i < s->code->nsites; i++) {
+	for (size_t i = 0; s->table->nslots && i < s->code->nsites; i++) {
 		const struct gr_lock_site *site = &s->code->sites[i];
 
 		takes |= site->class == GR_LOCK_SLOT && !site->unlocks;
@@ -99,7 +99,7 @@ static struct gr_error *look_at_word(struct gr_owner_search *s, uint64_t value,
 	}
 	err = match(s, value);
 	if (!err && has_slots(s))
-		err = gr_owner_look_for_slots(s, value, false);
+		err = gr_owner_look_for_slots(s, value, GR_LOCK_SLOT, false);
 	if (!err && s->frame->func->deferreturn)
 		err = gr_owner_look_at_closure(s, value);
 	return err;
@@ -156,8 +156,8 @@ static struct gr_error *look_at_code(struct gr_owner_search *s)
 
 		if (s->code->sites[i].class == GR_LOCK_SLOT) {
 			if (at.addr)
-				err = gr_owner_look_for_slots(s, at.addr,
-							      false);
+				err = gr_owner_look_for_slots(
+					s, at.addr, GR_LOCK_SLOT, false);
 			continue;
 		}
 		struct gr_primitive *p =

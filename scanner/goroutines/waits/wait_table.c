@@ -48,6 +48,8 @@ enum gr_lock_class gr_primitive_class(const struct gr_primitive *p)
 {
 	if (p->is_semaphore)
 		return GR_LOCK_SLOT;
+	if (p->is_pool)
+		return GR_LOCK_POOLED;
 	return p->is_of_writers ? GR_LOCK_WRITE : gr_wait_kind_class(p->kind);
 }
 
@@ -189,20 +191,23 @@ static bool is_writer(const struct gr_goroutine *g)
 	return false;
 }
 
-/* Do its waiters wait to send to a full channel of struct{}? */
-static struct gr_error *find_semaphore(struct gr_scan *scan,
-				       struct gr_primitive *p)
+/* Do its waiters wait to send to a full channel of struct{}, or to receive from
+ * an empty one of values? */
+static struct gr_error *find_slots(struct gr_scan *scan, struct gr_primitive *p)
 {
 	struct gr_channel channel;
 	struct gr_error *err;
 
-	if (!p->object || (p->kind != GR_WAIT_CHAN_SEND && !p->nsenders))
+	if (!p->object || !gr_wait_kind_is_channel(p->kind))
 		return NULL;
 	err = gr_channel_read(&scan->rt, p->object, &channel);
 	if (gr_error_catch(&err, GR_ERROR_FAULT) || err)
 		return err;
-	p->is_semaphore = channel.capacity && !channel.elem_bytes &&
+	bool sends = p->kind == GR_WAIT_CHAN_SEND || p->nsenders;
+	p->is_semaphore = sends && channel.capacity && !channel.elem_bytes &&
 			  channel.count == channel.capacity;
+	p->is_pool = !sends && channel.capacity && channel.elem_bytes &&
+		     !channel.count;
 	return NULL;
 }
 
@@ -256,8 +261,8 @@ struct gr_error *gr_wait_table_make(struct gr_scan *scan,
 		read_state(scan, p);
 		p->is_of_writers = p->kind == GR_WAIT_MUTEX &&
 				   is_writer(&scan->sched.goroutines[waiter]);
-		err = find_semaphore(scan, p);
-		ret->nsemaphores += p->is_semaphore;
+		err = find_slots(scan, p);
+		ret->nslots += p->is_semaphore || p->is_pool;
 		if (!err)
 			err = find_around(scan, p, &variables_left);
 		if (!err)

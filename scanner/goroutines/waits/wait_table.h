@@ -56,6 +56,9 @@ struct gr_primitive {
 	/** A channel without values that is full, so that senders wait: each
 	 * that has sent is to receive when it is done. */
 	bool is_semaphore;
+	/** A channel with room for values that has none, so that receivers wait:
+	 * perhaps a pool. */
+	bool is_pool;
 	int32_t count; /**< Readers waited for; a WaitGroup's counter. */
 	/** The object or the variable that it lies in begins here. */
 	uint64_t around;
@@ -84,9 +87,9 @@ struct gr_wait_table {
 	const struct gr_waits *waits;
 	struct gr_primitive *primitives; /**< By object, then by kind. */
 	size_t nprimitives;
-	size_t nsemaphores; /**< Of these. */
-	uint32_t *of_row;   /**< By row: its primitive, or UINT32_MAX. */
-	uint32_t *waiters;  /**< Indices of goroutines. */
+	size_t nslots;	   /**< Of these, semaphores and pools. */
+	uint32_t *of_row;  /**< By row: its primitive, or UINT32_MAX. */
+	uint32_t *waiters; /**< Indices of goroutines. */
 	size_t nrows;
 	/** All owners, if they are kept (locks/owner_list.h). */
 	struct gr_owner_row_vector all;

@@ -175,6 +175,7 @@ const char *gr_owner_evidence(struct gr_scan *scan,
 		return gr_arena_internf(arena, "has deferred %s in %s",
 					is_group	? "Done" :
 					p->is_semaphore ? "a receive from it" :
+					p->is_pool	? "a send to it" :
 							  "its unlocking",
 					frame);
 	case GR_OWNER_BETWEEN:

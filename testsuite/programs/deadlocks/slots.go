@@ -12,6 +12,7 @@ import (
 func init() {
 	modes["slots"] = slots
 	modes["jobs"] = fullJobs
+	modes["pooled"] = pooled
 }
 
 // holds notes that the caller has a place of the semaphore.
@@ -113,4 +114,50 @@ func fullJobs() {
 	settle(50 * time.Millisecond)
 	results <- struct{}{}
 	blocked(2, func() { results <- struct{}{} })
+}
+
+type item struct{ id int }
+
+type itemPool struct {
+	name  string
+	items chan *item
+}
+
+//go:noinline
+func (p *itemPool) with(work func()) int {
+	it := <-p.items
+	defer func() { p.items <- it }()
+	work()
+	return it.id
+}
+
+//go:noinline
+func process(items chan *item, results chan int) {
+	for it := range items {
+		sleep()
+		results <- it.id
+	}
+}
+
+// pooled has three holders of the values of a pool and two waiters, and beside
+// them a queue with three workers, one of which works.
+func pooled() {
+	p := &itemPool{name: "items", items: make(chan *item, 3)}
+	for i := 0; i < 3; i++ {
+		p.items <- &item{i}
+	}
+	for i := 0; i < 3; i++ {
+		go p.with(func() {
+			owns(*(*unsafe.Pointer)(unsafe.Pointer(&p.items)))
+			sleep()
+		})
+	}
+	settle(50 * time.Millisecond)
+	blocked(2, func() { p.with(func() {}) })
+	queue, results := make(chan *item, 4), make(chan int)
+	for i := 0; i < 3; i++ {
+		go process(queue, results)
+	}
+	queue <- &item{7}
+	settle(50 * time.Millisecond)
 }
