@@ -61,6 +61,11 @@ class Baseline(NamedTuple):
 # ------------------------------------------------------------------ patterns
 
 
+def _shown(text: str) -> str:
+    """As it is, if a terminal can show it."""
+    return text if text.isprintable() else repr(text[:80])
+
+
 def pattern(text: str) -> Pattern:
     """ValueError, with the mistake, if it is none."""
     head, colon, rest = text.partition(":")
@@ -70,7 +75,7 @@ def pattern(text: str) -> Pattern:
         field, name = head, rest
     else:
         raise ValueError(
-            f"not a pattern: {text} (a function, which `top:', `any:' or "
+            f"not a pattern: {_shown(text)} (a function, which `top:', `any:' or "
             "`created-by:' may precede)"
         )
     if not name or "\0" in name or len(name) > _MAX_PATTERN:

@@ -181,3 +181,13 @@ def test_too_many_in_one_place(make, goref):
         (8, 0),
         (3, 1),
     ]
+
+
+def test_patterns_that_are_no_text(tmp_path):
+    """The message can be printed, and names the file and the line."""
+    path = tmp_path / "binary"
+    path.write_bytes(b"main.f\n\xff:\xfe\n")
+    with pytest.raises(FileError) as problem:
+        known_leaks.read_patterns(str(path))
+    str(problem.value).encode("ascii")
+    assert f"{path}:2: not a pattern" in str(problem.value)

@@ -341,8 +341,8 @@ def test_holder_of_a_pool(report, make):
     shown = report(found, make.leaks())
     assert shown.cause == (
         "owner",
-        "no deadlock found; 9 goroutines wait for goroutine 8, a likely holder "
-        "of main.pool (chan receive, locked), which is [sleep] in main.hold at "
+        "no deadlock found; 9 goroutines wait for goroutine 8, the likely "
+        "holder of main.pool (chan receive, locked), which is [sleep] in main.hold at "
         "f.go:20",
     )
 
@@ -360,6 +360,14 @@ def test_ended(report, goref, make):
     )
 
 
+def test_more_runnable_than_run(report, goref, make):
+    """No cause, but not a service that looks fine."""
+    text = "no P is free, and 10 goroutines are runnable"
+    few = states(goref, IO_wait=3)
+    shown = report(make.waits(), make.leaks(), states=few, runnable=text)
+    assert shown.cause == ("crowd", text)
+
+
 def test_scheduler(report, make):
     text = "no P is free, and 301 goroutines are runnable"
     assert report(make.waits(), scheduler=text).cause == ("scheduler", text)
@@ -374,7 +382,7 @@ def test_main_waits_for_workers(report, make):
     found = make.waits([group], blockers=(blocker,))
     leaks = make.leaks(make.leak_group([17, 18, 19]))
     assert report(found, leaks).cause.text.startswith("no deadlock found; 3 leaked")
-    assert "goroutine 8, the likely owner" in report(found).cause.text
+    assert report(found).cause.kind == "crowd"
 
 
 def test_senders_have_leaked(report, make):

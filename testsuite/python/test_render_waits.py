@@ -38,8 +38,7 @@ def test_nobody_likely(make):
 
 
 def test_candidates(make):
-    """Only one can have it, so that each is one of them; all are listed on
-    request. Of a wait group, each is an owner."""
+    """Each is one of them; all are listed on request."""
     owners = [make.wait_owner(id=number) for number in range(8, 14)]
     group = make.awaited(owners)
     lines = report(make.waits([group])).lines()
@@ -49,7 +48,7 @@ def test_candidates(make):
     assert sum("one of 6 likely owners" in line for line in lines) == 6
     group = make.awaited(owners, kind="wait group")
     lines = report(make.waits([group])).lines()
-    assert lines[4].startswith("  likely owner: goroutine 8 [sleep]")
+    assert lines[4].startswith("  one of 6 likely owners: goroutine 8 [sleep]")
 
 
 def test_waited(make):

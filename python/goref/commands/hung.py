@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .. import args, native, params, partial
 from ..render.hung import GROUPS, HungReport, Outside
 from ..render.hung_cause import blockers_of, pile_of
-from ..render.hung_stop import ended_text, scheduler_text
+from ..render.hung_stop import ended_text, runnable_text, scheduler_text
 from ..render.scheduler import SchedulerReport
 from ..session import current, running
 from .base import answer, how
@@ -71,6 +71,7 @@ def report(scan: Scan) -> HungReport:
     listed = scan.goroutines((), False, "wait", _EXAMPLES)
     outside = _outside(scan)
     leaks, unknown, is_ended = _leaks(scan)
+    records = _records(scan)
     info = scan.info()
     lost = partial.reasons(info, leaks)
     return HungReport(
@@ -85,7 +86,8 @@ def report(scan: Scan) -> HungReport:
         stacks={} if is_ended else _stacks(scan, found, listed),
         awaits={} if is_ended else _awaits(scan, found),
         ended=ended_text(_panic(scan)),
-        scheduler=scheduler_text(_records(scan), _most(found)),
+        scheduler=scheduler_text(records, _most(found)),
+        runnable=runnable_text(records),
         how=how(),
     )
 

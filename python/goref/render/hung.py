@@ -90,6 +90,7 @@ class HungReport(Report):
         awaits: Mapping[int, GoroutineWait] | None = None,
         ended: str = "",
         scheduler: str = "",
+        runnable: str = "",
         how: str = "goref",
     ) -> None:
         """listed: goroutines by the user's line, with examples.
@@ -98,6 +99,7 @@ class HungReport(Report):
             the examples.
         ended: what has ended the program.
         scheduler: what keeps goroutines from running, if it is the scheduler.
+        runnable: what is said if all Ps are busy and more are runnable.
         awaits: what the first blockers wait for.
         how: the command up to the verb, as a person types it."""
         super().__init__(tool_version=tool_version, partial=partial)
@@ -114,7 +116,7 @@ class HungReport(Report):
         in_c = sum(o.group.goroutines for o in self.outside if o.is_in_c)
         self.findings = Findings(
             found, listed, leaks, self.states, in_c, ended, scheduler,
-            self._group_place,
+            runnable, self._group_place,
         )  # fmt: skip
         self.cause = cause_of(
             self.findings, self._doing(blocker) if blocker else ""

@@ -59,6 +59,8 @@ class Findings(NamedTuple):
     """Goroutines."""
     ended: str = ""
     scheduler: str = ""
+    runnable: str = ""
+    """What is said if all Ps are busy and goroutines are runnable."""
     place_of: Callable[[GoroutineGroup], str] = lambda group: place(group.at)
     """Where the goroutines of a group are, in the program's own calls."""
 
@@ -82,9 +84,12 @@ def blockers_of(found: Waits) -> list[WaitBlocker]:
 
 
 def _holds_up(blocker: WaitBlocker) -> bool:
-    """Whoever owns a lock, or holds a place of a semaphore or a value of a pool,
+    """A single goroutine that waits for a WaitGroup waits for workers. Whoever
+    owns a lock, or holds a place of a semaphore or a value of a pool,
     does. Of other channels, receivers may be workers without work, and a short
     chain of them a pipeline."""
+    if blocker.primitive.kind == "wait group":
+        return blocker.behind > 1
     if blocker.primitive.kind in _LOCKS or not blocker.owner.is_certain:
         return True
     if blocker.primitive.kind == "chan send" or blocker.primitive.senders:
@@ -208,7 +213,7 @@ def blocker_text(blocker: WaitBlocker, doing: str) -> str:
     elif kind.startswith("alone"):
         who, joint = "which alone can reach", "and is"
     elif kind.endswith("holder"):
-        who = "a likely holder of"
+        who = f"the {kind} of"
     queue = ", one for another," if blocker.depth > 1 else ""
     return (
         f"{waiters(blocker.behind)}{queue} for goroutine {owner.id}, "
@@ -253,15 +258,20 @@ def _fact(from_: Findings) -> Cause:
     if crowd and crowd.goroutines > outside:
         text = f"{_crowd_text(from_, crowd)}, for different things"
         return _found("crowd", text)
+    if from_.runnable:
+        return Cause("crowd", from_.runnable)
     return Cause("idle", _idle_text(from_.states, outside))
 
 
 def _idle_text(states: Sequence[GoroutineCount], outside: int) -> str:
     total = counted(sum(row.goroutines for row in states), "goroutine")
     inside = _count(states, _INSIDE)
+    calls = sum(row.goroutines for row in states if row.state == "syscall")
+    calls -= _count(states, ("signal wait",))
     parts = [
         (outside, "the network or timers"),
         (inside, "channels or conditions"),
+        (calls, "system calls or C"),
     ]
     if not outside + inside:
         return "no goroutine waits for a lock or a channel"

@@ -51,3 +51,13 @@ def scheduler_text(found: Scheduler | None, most_waiting: int) -> str:
     if has_idle or found.runnable <= max(most_waiting, _PER_P * len(found.ps)):
         return ""
     return scheduler_cause(found)
+
+
+def runnable_text(found: Scheduler | None) -> str:
+    """What is said, but is no cause, if more goroutines are runnable than the
+    Ps can run."""
+    if not found or not found.is_known or found.runnable <= len(found.ps):
+        return ""
+    if any(p.status == "idle" for p in found.ps):
+        return ""
+    return scheduler_cause(found)

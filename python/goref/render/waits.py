@@ -181,19 +181,14 @@ def _owner_lines(group: Awaited, most: int | None = _OWNERS) -> list[str]:
     return lines
 
 
-# Several goroutines read a lock at a time, or have to call Done.
-_SHARED = ("write lock", "wait group")
-
-
 def owner_kind(group: Awaited, owner: WaitOwner) -> str:
     """What is said of an owner: sure, likely, or one of several candidates."""
-    if group.kind not in OWNED:
-        return "alone reaches it" if owner.is_certain else "likely holder"
-    if owner.is_certain:
-        return "owner"
-    if group.likely > 1 and group.kind not in _SHARED:
-        return f"one of {group.likely:,} likely owners"
-    return "likely owner"
+    if group.kind not in OWNED and owner.is_certain:
+        return "alone reaches it"
+    what = "owner" if group.kind in OWNED else "holder"
+    if not owner.is_certain:
+        what = f"likely {what}"
+    return f"one of {group.likely:,} {what}s" if group.likely > 1 else what
 
 
 def first_owner(group: Awaited) -> WaitOwner | None:

@@ -48,7 +48,7 @@ def _nothing(document: Mapping[str, Any]) -> Finding:
     return Finding(
         "good",
         "Nothing stands out",
-        "no crash, no deadlock, no leaked goroutine, and nothing that holds "
+        "no crash, no deadlock or leaked goroutine found, and nothing that holds "
         "much of the heap alone",
         "heap",
     )

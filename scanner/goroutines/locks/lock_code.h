@@ -33,6 +33,8 @@ enum { GR_LOCK_CALL_BYTES = 5 }; /**< e8 rel32 of x86-64: the longest. */
 
 /** The distance is not known. */
 #define GR_ANY_DISTANCE INT64_MIN
+/** A question is about all locks, those that the code names included. */
+#define GR_ANY_ADDR UINT64_MAX
 
 /** Which lock a site is about, as far as the code tells. */
 struct gr_lock_at {

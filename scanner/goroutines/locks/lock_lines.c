@@ -8,6 +8,8 @@ bool gr_lock_is_about(uint8_t site_class, const struct gr_lock_at *site_at,
 {
 	if (site_class != class)
 		return false;
+	if (at->addr == GR_ANY_ADDR)
+		return true;
 	if (at->addr || site_at->addr)
 		return at->addr == site_at->addr ||
 		       (at->addr && !site_at->addr &&

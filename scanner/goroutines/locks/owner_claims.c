@@ -156,7 +156,7 @@ static bool unlocks_for_caller(const struct gr_lock_lines *lines)
 
 struct gr_error *gr_owner_note_unlocks(struct gr_owner_search *s)
 {
-	const struct gr_lock_at any = { 0, GR_ANY_DISTANCE };
+	const struct gr_lock_at any = { GR_ANY_ADDR, GR_ANY_DISTANCE };
 	struct gr_error *err = NULL;
 
 	for (uint8_t class = 0;
@@ -191,8 +191,11 @@ static void note_inner(const struct gr_owner_search *s, struct gr_primitive *p,
 static bool is_let_go(const struct gr_owner_search *s,
 		      const struct gr_primitive *p)
 {
-	return p->object == s->let_go || (p->inner.goroutine == s->index + 1 &&
-					  p->inner.unlocks < s->frame_index);
+	return p->object == s->let_go ||
+	       // The lock of the condition may be of a type of its own.
+	       (gr_owner_is_waiter(s, p) && s->cond_frame < s->frame_index) ||
+	       (p->inner.goroutine == s->index + 1 &&
+		p->inner.unlocks < s->frame_index);
 }
 
 /* Has a call that has not returned locked it? */
@@ -236,6 +239,7 @@ static bool is_named_proof(const struct gr_owner_search *s,
 			   const struct gr_lock_lines *lines)
 {
 	return at->addr == p->object && lines->is_certain &&
+	       s->cond_frame >= s->frame_index &&
 	       s->unlocks_inside[gr_primitive_class(p)] >= s->frame_index;
 }
 
@@ -262,8 +266,10 @@ static struct gr_error *note_lock(struct gr_owner_search *s,
 	note_inner(s, p, &lines);
 	owner->is_proven = owner->rank == GR_OWNER_BETWEEN &&
 			   is_named_proof(s, p, at, &lines);
-	if (!gr_owner_is_waiter(s, p) || (owner->rank == GR_OWNER_BETWEEN &&
-					  may_have_twice(at, &owner->lines)))
+	if (!gr_owner_is_waiter(s, p) ||
+	    (owner->rank == GR_OWNER_BETWEEN &&
+	     (s->frame_index > s->user_frame || lines.before > 0) &&
+	     may_have_twice(at, &owner->lines)))
 		gr_owner_add(s->table, p, owner);
 	return NULL;
 }
@@ -281,7 +287,7 @@ struct gr_error *gr_owner_note_reach(struct gr_owner_search *s,
 		.is_pointer = is_pointer,
 	};
 
-	if (is_waiter && s->frame_index <= s->user_frame)
+	if (is_waiter && s->frame_index < s->user_frame)
 		return NULL;
 	if (gr_primitive_class(p) < GR_LOCK_POOLED)
 		return note_lock(s, p, at, &owner);
@@ -334,11 +340,15 @@ static bool is_still_locked(const struct gr_owner_search *s,
 static bool is_proof(const struct gr_owner_search *s, uint8_t class,
 		     const struct gr_lock_lines *lines)
 {
+	uint32_t locked = lines->before > 0 ? (uint32_t)lines->before :
+					      lines->may_hold;
+
 	if (class == GR_LOCK_GROUP)
 		return true;
-	return (lines->before > 0 || lines->may_hold) &&
+	// Of two deferred calls, one may be about what is not locked yet.
+	return locked && locked >= s->ndeferred[class] &&
 	       !lines->unlocks_before && !lines->locks_next &&
-	       !lines->is_in_progress &&
+	       !lines->is_in_progress && s->cond_frame >= s->frame_index &&
 	       s->unlocks_inside[class] >= s->frame_index;
 }
 

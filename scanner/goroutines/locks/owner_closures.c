@@ -2,7 +2,7 @@
 /* Deferred calls that unlock: which lock a closure is about. */
 #include "goroutines/locks/owner_search.h"
 
-#include "goroutines/deferred.h"
+#include "goroutines/locks/lock_flow.h"
 #include "inferior/recorder.h"
 #include "scan.h"
 
@@ -18,6 +18,7 @@ struct closure {
 	uint32_t words; /* bit i: word i of it may lead to the lock */
 	/* Only one of them may: the lock is that one's. */
 	bool is_sole;
+	bool always; /* It unlocks on all its ways. */
 };
 
 /* A captured word of a deferred call that unlocks. */
@@ -35,22 +36,24 @@ static struct gr_error *match_captured(struct gr_owner_search *s,
 	     !err && i < t->nprimitives && n < GR_OWNER_MAX_MATCHES; i++, n++) {
 		struct gr_primitive *p = &t->primitives[i];
 		int64_t distance = (int64_t)(p->object - value);
+		bool is_pointer = !distance || at->distance == distance;
 
 		if (distance >= GR_OWNER_MAX_AROUND || value < p->around)
 			break;
 		if (gr_primitive_class(p) == class &&
 		    (at->distance == GR_ANY_DISTANCE ||
 		     at->distance == distance))
-			err = gr_owner_note_defer(
-				s, p, class,
-				closure->is_sole && (!distance ||
-						     at->distance == distance));
+			err = gr_owner_note_defer(s, p, class,
+						  is_pointer &&
+							  closure->is_sole &&
+							  closure->always);
 	}
 	return err;
 }
 
 static struct gr_error *note_named_defer(struct gr_owner_search *s,
-					 uint8_t class, uint64_t addr)
+					 uint8_t class, uint64_t addr,
+					 bool always)
 {
 	struct gr_primitive *p = gr_wait_table_at(s->table, addr);
 	const struct gr_primitive *end =
@@ -59,7 +62,7 @@ static struct gr_error *note_named_defer(struct gr_owner_search *s,
 
 	for (; !err && p && p < end && p->object == addr; p++)
 		if (gr_primitive_class(p) == class)
-			err = gr_owner_note_defer(s, p, class, true);
+			err = gr_owner_note_defer(s, p, class, always);
 	return err;
 }
 
@@ -179,7 +182,7 @@ static struct gr_error *match_closure(struct gr_owner_search *s,
 	if (at->addr && class >= GR_LOCK_SLOT)
 		return gr_owner_look_for_slots(s, at->addr, class, true);
 	if (at->addr)
-		return note_named_defer(s, class, at->addr);
+		return note_named_defer(s, class, at->addr, closure->always);
 	for (size_t i = 1; !err && i <= CAPTURED_WORDS; i++) {
 		err = gr_runtime_step(&s->scan->rt, 1);
 		if (!(closure->words >> i & 1))
@@ -228,6 +231,77 @@ static bool unlocks(const struct gr_lock_code *code)
 	return ret;
 }
 
+/* Is the function one of the goroutine's deferred ones that have not run? The
+ * frame's slot keeps the closure of one that has. */
+static struct gr_error *is_pending(struct gr_owner_search *s, uint64_t entry,
+				   bool *ret)
+{
+	struct gr_error *err = NULL;
+
+	*ret = false;
+	if (!s->has_pending) {
+		s->pending.size = 0;
+		err = gr_deferred_find(s->scan, s->g, &s->pending);
+		s->has_pending = !err;
+	}
+	for (size_t i = 0; !err && !*ret && i < s->pending.size; i++)
+		*ret = s->pending.data[i] == entry;
+	return err ? err : gr_runtime_step(&s->scan->rt, s->pending.size);
+}
+
+/* Find the code of the closure at @p addr, if it unlocks and is still to run;
+ * else *@p code is NULL. */
+static struct gr_error *find_closure(struct gr_owner_search *s, uint64_t addr,
+				     struct gr_func *func,
+				     const struct gr_lock_code **code)
+{
+	bool found;
+	struct gr_error *err =
+		gr_scan_read_closure(s->scan, addr, func, &found);
+
+	*code = NULL;
+	if (err || !found || gr_lock_is_internal(func->name))
+		return err;
+	err = gr_lock_code_of(&s->codes, func, 1, code);
+	if (err || !unlocks(*code)) {
+		*code = NULL;
+		return err;
+	}
+	err = is_pending(s, func->entry, &found);
+	if (!found)
+		*code = NULL;
+	return err;
+}
+
+struct gr_error *gr_owner_count_closure(struct gr_owner_search *s,
+					uint64_t addr)
+{
+	const struct gr_lock_code *code;
+	struct gr_lock_at at;
+	struct gr_func func;
+	struct gr_error *err = find_closure(s, addr, &func, &code);
+
+	for (uint8_t class = 0; !err && code && class < GR_NLOCK_CLASSES;
+	     class ++)
+		s->ndeferred[class] += gives_back(code, class, &at);
+	return err;
+}
+
+/* One that unlocks on some of its ways proves nothing. What the compiler makes of
+ * `defer mu.Unlock()` always does. */
+static struct gr_error *note_always(struct gr_owner_search *s,
+				    const struct gr_lock_code *code,
+				    uint8_t class, struct closure *closure)
+{
+	const struct gr_lock_at any = { GR_ANY_ADDR, GR_ANY_DISTANCE };
+
+	closure->always = strstr(closure->func->name, ".deferwrap");
+	return closure->always ?
+		       NULL :
+		       gr_lock_flow_always(&s->scan->rt, code->flow, class,
+					   &any, true, &closure->always);
+}
+
 struct gr_error *gr_owner_look_at_closure(struct gr_owner_search *s,
 					  uint64_t addr)
 {
@@ -235,18 +309,19 @@ struct gr_error *gr_owner_look_at_closure(struct gr_owner_search *s,
 	struct gr_lock_at at;
 	struct gr_func func;
 	struct closure closure = { .addr = addr, .func = &func };
-	bool found;
-	struct gr_error *err =
-		gr_scan_read_closure(s->scan, addr, &func, &found);
+	struct gr_error *err = find_closure(s, addr, &func, &code);
 
-	if (err || !found || gr_lock_is_internal(func.name))
-		return err;
-	err = gr_lock_code_of(&s->codes, &func, 1, &code);
-	if (err || !unlocks(code))
+	if (err || !code)
 		return err;
 	err = read_closure(s, &closure);
-	for (uint8_t class = 0; !err && class < GR_NLOCK_CLASSES; class ++)
-		if (gives_back(code, class, &at))
-			err = match_closure(s, &closure, class, &at);
+	for (uint8_t class = 0; !err && class < GR_NLOCK_CLASSES; class ++) {
+		struct closure one = closure;
+
+		if (!gives_back(code, class, &at))
+			continue;
+		err = note_always(s, code, class, &one);
+		if (!err)
+			err = match_closure(s, &one, class, &at);
+	}
 	return err;
 }

@@ -90,6 +90,20 @@ static bool has_sole_owner(const struct gr_primitive *p)
 	       p->owners[0].is_proven;
 }
 
+/* Does something speak for a second owner of what only one can have? Then the
+ * code does not prove the first one. The runtime does. */
+static bool is_contradicted(const struct gr_primitive *p)
+{
+	return has_sole_owner(p) && p->owners[0].rank < GR_OWNER_EXACT &&
+	       p->owners[0].rank > GR_OWNER_ALONE && p->nowners > 1 &&
+	       p->owners[1].rank >= GR_OWNER_MAY;
+}
+
+static void unprove(struct gr_owner *owner)
+{
+	owner->is_proven &= owner->rank == GR_OWNER_EXACT;
+}
+
 static void demote(struct gr_owner *owner)
 {
 	if (!owner->is_proven && owner->rank > GR_OWNER_REACHES)
@@ -111,9 +125,15 @@ static struct gr_error *sort_all(struct gr_scan *scan,
 	struct gr_owner_row_vector *all = &table->all;
 	struct gr_error *err;
 
-	for (size_t i = 0; i < all->size; i++)
-		if (has_sole_owner(&table->primitives[all->data[i].primitive]))
+	for (size_t i = 0; i < all->size; i++) {
+		const struct gr_primitive *p =
+			&table->primitives[all->data[i].primitive];
+
+		if (p->is_contradicted)
+			unprove(&all->data[i].owner);
+		else if (has_sole_owner(p))
 			demote(&all->data[i].owner);
+	}
 	err = gr_sort(all->data, all->size, sizeof(*all->data), compare_rows,
 		      scan->rt.poll, scan->rt.poll_ctx);
 	for (size_t i = all->size; !err && i > 0; i--)
@@ -127,6 +147,9 @@ struct gr_error *gr_owners_settle(struct gr_scan *scan,
 	for (size_t i = 0; i < table->nprimitives; i++) {
 		struct gr_primitive *p = &table->primitives[i];
 
+		p->is_contradicted = is_contradicted(p);
+		for (uint32_t j = 0; p->is_contradicted && j < p->nowners; j++)
+			unprove(&p->owners[j]);
 		if (!has_sole_owner(p))
 			continue;
 		p->nlikely = 0;

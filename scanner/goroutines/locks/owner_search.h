@@ -3,6 +3,7 @@
 #ifndef GR_OWNER_SEARCH_H
 #define GR_OWNER_SEARCH_H
 
+#include "goroutines/deferred.h"
 #include "goroutines/waits/wait_table.h"
 #include "goruntime/layout/inline.h"
 
@@ -28,6 +29,14 @@ struct gr_owner_search {
 	/** The goroutine is in sync.(*Cond).Wait, which has unlocked this
 	 * lock, and will lock it again; 0: it is not. */
 	uint64_t let_go;
+	/** The frame of sync.(*Cond).Wait; UINT32_MAX: it is not in it. */
+	uint32_t cond_frame;
+	/** The entries of its deferred functions that have not run, read when
+	 * they are needed. */
+	struct gr_u64_vector pending;
+	bool has_pending;
+	/** By class: deferred calls of the frame that unlock. */
+	uint32_t ndeferred[GR_NLOCK_CLASSES];
 	/** By class: the innermost frame that has unlocked what a caller has
 	 * locked, it seems; UINT32_MAX: none has. */
 	uint32_t unlocks_inside[GR_NLOCK_CLASSES];
@@ -55,10 +64,14 @@ struct gr_error *gr_owner_note_defer(struct gr_owner_search *s,
 				     struct gr_primitive *p, uint8_t class,
 				     bool is_pointer) GR_MUST_CHECK;
 
-/** If there is a closure at @p addr that unlocks, note the locks that it is
- * about. */
+/** If there is a closure at @p addr that unlocks, and that is still to run, note
+ * the locks that it is about. */
 struct gr_error *gr_owner_look_at_closure(struct gr_owner_search *s,
 					  uint64_t addr) GR_MUST_CHECK;
+
+/** Count the closure at @p addr in s->ndeferred, if it is such a one. */
+struct gr_error *gr_owner_count_closure(struct gr_owner_search *s,
+					uint64_t addr) GR_MUST_CHECK;
 
 /**
  * Note the semaphores or pools, as @p class says, among the primitives whose

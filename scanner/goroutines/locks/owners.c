@@ -25,6 +25,7 @@ static const char cond_wait[] = "sync.(*Cond).Wait";
 static void search_deinit(struct gr_owner_search *s)
 {
 	gr_lock_codes_deinit(&s->codes);
+	gr_u64_vector_deinit(&s->pending);
 }
 
 /* Note the primitives that a pointer is about. */
@@ -52,7 +53,7 @@ static struct gr_error *match(struct gr_owner_search *s, uint64_t value)
 // -------------------------------------------------------------------- frames
 
 /* The holder of a Once is inside the call that it makes. */
-static void note_once(struct gr_owner_search *s, uint64_t value)
+static struct gr_error *note_once(struct gr_owner_search *s, uint64_t value)
 {
 	const struct gr_owner owner = {
 		.goroutine = s->index,
@@ -68,8 +69,9 @@ static void note_once(struct gr_owner_search *s, uint64_t value)
 	if (!p)
 		p = gr_wait_table_find(s->table, value + ONCE_MUTEX,
 				       GR_WAIT_MUTEX);
-	if (p && s->frame_index > s->user_frame)
+	if (value >= GR_HEAP_PAGE_BYTES && p && s->frame_index > s->user_frame)
 		gr_owner_add(s->table, p, &owner);
+	return NULL;
 }
 
 /* Does the frame's function take and give back places of a semaphore? */
@@ -86,17 +88,12 @@ static bool has_slots(const struct gr_owner_search *s)
 	return takes && gives;
 }
 
-static struct gr_error *look_at_word(struct gr_owner_search *s, uint64_t value,
-				     bool is_internal)
+static struct gr_error *look_at_word(struct gr_owner_search *s, uint64_t value)
 {
 	struct gr_error *err = NULL;
 
 	if (value < GR_HEAP_PAGE_BYTES)
 		return NULL;
-	if (is_internal) {
-		note_once(s, value);
-		return NULL;
-	}
 	err = match(s, value);
 	if (!err && has_slots(s))
 		err = gr_owner_look_for_slots(s, value, GR_LOCK_SLOT, false);
@@ -117,9 +114,10 @@ static uint64_t end_of_words(const struct gr_frame *frame)
 		       frame->argp + bytes;
 }
 
-/* Look at the live words of the frame. */
-static struct gr_error *look_at_words(struct gr_owner_search *s,
-				      bool is_internal)
+typedef struct gr_error *word_fn(struct gr_owner_search *s, uint64_t value);
+
+/* Call @p look for the live words of the frame. */
+static struct gr_error *for_each_word(struct gr_owner_search *s, word_fn *look)
 {
 	const struct gr_area *stack = &s->g->stack;
 	uint64_t start = s->frame->sp, end = end_of_words(s->frame);
@@ -138,9 +136,7 @@ static struct gr_error *look_at_words(struct gr_owner_search *s,
 	size_t last = (end - stack->start) / GR_WORD_BYTES;
 	for (size_t i = gr_bitmap_next(stack->live, first, last);
 	     !err && i < last; i = gr_bitmap_next(stack->live, i + 1, last))
-		err = look_at_word(s,
-				   gr_load_u64(stack->host + i * GR_WORD_BYTES),
-				   is_internal);
+		err = look(s, gr_load_u64(stack->host + i * GR_WORD_BYTES));
 	return err ? err :
 		     gr_runtime_step(&s->scan->rt,
 				     1 + (last - first) / WORD_STEPS);
@@ -171,6 +167,20 @@ static struct gr_error *look_at_code(struct gr_owner_search *s)
 	return err;
 }
 
+static struct gr_error *count_word(struct gr_owner_search *s, uint64_t value)
+{
+	return value < GR_HEAP_PAGE_BYTES ? NULL :
+					    gr_owner_count_closure(s, value);
+}
+
+/* Count the deferred calls of the frame that unlock. */
+static struct gr_error *count_deferred(struct gr_owner_search *s)
+{
+	memset(s->ndeferred, 0, sizeof(s->ndeferred));
+	return s->frame->func->deferreturn ? for_each_word(s, count_word) :
+					     NULL;
+}
+
 static struct gr_error *look_at_frame(struct gr_owner_search *s)
 {
 	const char *name = s->frame->func->name;
@@ -179,14 +189,16 @@ static struct gr_error *look_at_frame(struct gr_owner_search *s)
 	s->ncalls = 0;
 	if (gr_lock_is_internal(name))
 		return !strncmp(name, once_prefix, sizeof(once_prefix) - 1) ?
-			       look_at_words(s, true) :
+			       for_each_word(s, note_once) :
 			       gr_runtime_step(&s->scan->rt, 1);
 	err = gr_lock_code_of(&s->codes, s->frame->func, 1, &s->code);
 	if (!err)
 		err = gr_owner_note_unlocks(s);
 	if (!err)
+		err = count_deferred(s);
+	if (!err)
 		err = look_at_code(s);
-	return err ? err : look_at_words(s, false);
+	return err ? err : for_each_word(s, look_at_word);
 }
 
 /* Registers of a goroutine that runs, and records of deferred calls. */
@@ -205,6 +217,8 @@ static struct gr_error *look_at_values(struct gr_owner_search *s)
 		if (gr_lock_is_internal(s->frame->func->name))
 			continue;
 		err = gr_lock_code_of(&s->codes, s->frame->func, 1, &s->code);
+		// How many more the frame has is not known.
+		memset(s->ndeferred, 0x7f, sizeof(s->ndeferred));
 		if (!err && value->kind == GR_VALUE_DEFER)
 			err = gr_owner_look_at_closure(s, value->value);
 		else if (!err)
@@ -223,8 +237,11 @@ static struct gr_error *look_at_waits(struct gr_owner_search *s)
 	struct gr_error *err = NULL;
 	bool is_in_cond = false;
 
-	for (size_t i = 0; i < s->user_frame; i++)
-		is_in_cond |= !strcmp(s->g->frames[i].func->name, cond_wait);
+	for (size_t i = 0; !is_in_cond && i < s->g->nframes; i++) {
+		is_in_cond = !strcmp(s->g->frames[i].func->name, cond_wait);
+		s->cond_frame = is_in_cond ? i : UINT32_MAX;
+	}
+	is_in_cond &= s->cond_frame < s->user_frame;
 	for (uint32_t i = waits->first[s->index];
 	     !err && i < waits->first[s->index + 1]; i++) {
 		const struct gr_wait *row = &waits->rows[i];
@@ -254,12 +271,15 @@ static struct gr_error *look_at_reach(struct gr_owner_search *s)
 
 	for (uint32_t i = first; i < end; i++) {
 		const struct gr_reach *row = &reach->rows.data[reach->of[i]];
+		// Others may have to call Done; it may not have to.
+		bool is_alone = row->is_alone &&
+				s->table->primitives[row->primitive].kind !=
+					GR_WAIT_WAITGROUP;
 		const struct gr_owner owner = {
 			.goroutine = s->index,
 			.frame = UINT32_MAX,
-			.rank = row->is_alone ? GR_OWNER_ALONE :
-						GR_OWNER_REACHES,
-			.is_proven = row->is_alone,
+			.rank = is_alone ? GR_OWNER_ALONE : GR_OWNER_REACHES,
+			.is_proven = is_alone,
 		};
 		if (!row->is_waiter)
 			gr_owner_add(s->table,
@@ -277,6 +297,7 @@ static struct gr_error *look_at_goroutine(struct gr_owner_search *s,
 	s->g = &s->scan->sched.goroutines[index];
 	s->index = index;
 	s->let_go = 0;
+	s->has_pending = false;
 	for (uint8_t class = 0; class < GR_NLOCK_CLASSES; class ++)
 		s->unlocks_inside[class] = UINT32_MAX;
 	s->user_frame = 0;

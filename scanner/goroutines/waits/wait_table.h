@@ -59,6 +59,8 @@ struct gr_primitive {
 	/** A channel with room for values that has none, so that receivers wait:
 	 * perhaps a pool. */
 	bool is_pool;
+	/** Something speaks for two owners of what one can have. */
+	bool is_contradicted;
 	int32_t count; /**< Readers waited for; a WaitGroup's counter. */
 	/** The object or the variable that it lies in begins here. */
 	uint64_t around;

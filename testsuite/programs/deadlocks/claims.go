@@ -26,6 +26,11 @@ func init() {
 	modes["cases"] = inCases
 	modes["busygroup"] = busyGroup
 	modes["captured"] = captured
+	modes["afterwards"] = afterwards
+	modes["hooked"] = hooked
+	modes["guarded"] = byVariable
+	modes["twodefers"] = twoDefers
+	modes["ownlocker"] = ownLocker
 }
 
 // hold locks for ever.
@@ -424,5 +429,156 @@ func captured() {
 	ready.Wait()
 	blocked(2, func() { a.get("x") })
 	blocked(2, func() { b.get("x") })
+	settle(50 * time.Millisecond)
+}
+
+// report is deferred before the lock is taken, so that it runs behind the Unlock.
+//
+//go:noinline
+func (s *store) report(ready func()) {
+	ready()
+	s.mu.Lock()
+	s.rows["report"]++
+	s.mu.Unlock()
+}
+
+//go:noinline
+func (s *store) reported(ready func()) {
+	defer s.report(ready)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rows["reported"]++
+}
+
+// taken lets use go on to wait for a lock when somebody else holds it.
+func taken(hold func(), use func(ready func())) {
+	here, gone := make(chan bool), make(chan bool)
+	go use(func() {
+		here <- true
+		<-gone
+	})
+	<-here
+	go hold()
+	settle(50 * time.Millisecond)
+	close(gone)
+	settle(50 * time.Millisecond)
+}
+
+// afterwards has a deferred Unlock that has run, and whose closure is still in
+// its slot.
+func afterwards() {
+	s := newStore()
+	taken(s.hold, s.reported)
+}
+
+var hookMutex sync.Mutex
+
+//go:noinline
+func hook(ready func()) {
+	hookMutex.Unlock()
+	ready()
+	hookMutex.Lock()
+}
+
+//go:noinline
+func callHook(h func(func()), ready func()) {
+	hookMutex.Lock()
+	h(ready)
+	hookMutex.Unlock()
+}
+
+//go:noinline
+func holdHookMutex() {
+	hookMutex.Lock()
+	owns(unsafe.Pointer(&hookMutex))
+	sleep()
+	count++
+	hookMutex.Unlock()
+}
+
+// hooked has a package-level lock that a function unlocks for its caller.
+func hooked() {
+	taken(holdHookMutex, func(ready func()) { callHook(hook, ready) })
+}
+
+//go:noinline
+func (s *store) letTwo() { s.letOne() }
+
+//go:noinline
+func (s *store) letOne() { s.mu.Unlock() }
+
+//go:noinline
+func (s *store) guardedBy(ready func()) {
+	locked := true
+	s.mu.Lock()
+	defer func() {
+		if locked {
+			s.mu.Unlock()
+		}
+	}()
+	s.letTwo()
+	locked = false
+	ready()
+	s.get("x")
+}
+
+// byVariable has a deferred Unlock that depends on a variable.
+func byVariable() {
+	s := newStore()
+	taken(s.hold, s.guardedBy)
+}
+
+//go:noinline
+func (s *store) deferBoth(other *store, l sync.Locker, ready func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer other.mu.Unlock()
+	ready()
+	l.Lock()
+	other.rows["both"]++
+}
+
+// twoDefers has deferred an Unlock before it locks, by an interface.
+func twoDefers() {
+	s, other := newStore(), newStore()
+	taken(other.hold, func(ready func()) {
+		s.deferBoth(other, &other.mu, ready)
+	})
+}
+
+type countingLocker struct {
+	mu *sync.Mutex
+	n  int
+}
+
+//go:noinline
+func (l *countingLocker) Lock() {
+	l.mu.Lock()
+	l.n++
+}
+
+//go:noinline
+func (l *countingLocker) Unlock() {
+	l.n--
+	l.mu.Unlock()
+}
+
+//go:noinline
+func (b *bell) waitBy(ready func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ready()
+	for b.n == 0 {
+		b.ring.Wait()
+	}
+}
+
+// ownLocker has a condition whose lock is of a type of its own.
+func ownLocker() {
+	b := &bell{}
+	b.ring = sync.NewCond(&countingLocker{mu: &b.mu, n: 1})
+	go b.waitBy(func() {})
+	settle(50 * time.Millisecond)
+	go b.hold()
 	settle(50 * time.Millisecond)
 }

@@ -44,7 +44,7 @@ def waits(document: Mapping[str, Any]) -> Element:
 
 def _deadlocks(found: Mapping[str, Any]) -> list[Element]:
     if not found["ndeadlocks"]:
-        return [el("p", {"class": "good"}, "There is no deadlock.")]
+        return [el("p", {"class": "good"}, "No deadlock was found.")]
     shown = [
         _deadlock(i, deadlock, found["stacks"])
         for i, deadlock in enumerate(found["deadlocks"], 1)
