@@ -78,8 +78,6 @@ def test_owners(farm, variant):
     check_owners(waits(target), target)
 
 
-HEAP = 0xC000000000  # its first arena, on Linux
-
 CLAIMS = (
     "byhand", "released", "woken", "inhelper", "nested", "letgo", "continues",
     "onebranch", "ondemand", "tried", "cases",
@@ -104,7 +102,10 @@ def test_no_false_owner(farm, variant, mode):
     assert seen == set(owners.values())
 
 
-UNPROVEN = ("afterwards", "hooked", "guarded", "twodefers", "ownlocker")
+UNPROVEN = (
+    "afterwards", "hooked", "guarded", "twodefers", "ownlocker", "letdeep",
+    "bymethod",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", UNPROVEN)
@@ -138,17 +139,16 @@ def test_locked_on_one_way(farm, variant):
 
 @anyhow
 def test_named_locks(farm, variant):
-    """A lock that the code names, and unlocks on each way on, is proven to be
-    locked; a pointer to what may be another lock proves nothing."""
+    """Without a deferred call that will unlock it, nothing proves an owner: a
+    call may have let go of it, and another goroutine may unlock it."""
     target = farm.target("deadlocks", variant, args=["package", "branch"])
     found = waits(target)
     assert len(target.truth["locks"]) == 2
     for lock in target.truth["locks"]:
-        addr = int(lock["addr"], 16)
-        (group,) = groups_at(found, addr)
+        (group,) = groups_at(found, int(lock["addr"], 16))
         first = group["owners"][0]
         assert (first["id"], first["likely"]) == (lock["owner"], True)
-        assert first["certain"] == (addr < HEAP)
+        assert not first["certain"]
 
 
 @anyhow
@@ -402,7 +402,7 @@ def test_text(farm):
     target = farm.target("deadlocks", CENTRAL, args=KINDS["cycles"])
     done = ask(target, "waits", "--fail-on-deadlock")
     assert done.returncode == 4
-    assert done.stdout.startswith(f"{len(CYCLES) - 1} deadlocks of ")
+    assert done.stdout.startswith(f"{len(CYCLES) - 2} deadlocks of ")
     waits = r"goroutine \d+ waits for .*(\n {8}.*)?\n {6}main\."
     assert re.search(waits, done.stdout)
     assert "main.(*account).take at cycles.go:" in done.stdout

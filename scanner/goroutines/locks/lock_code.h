@@ -107,8 +107,7 @@ struct gr_lock_lines {
 	bool unlocks_before; /**< A line before unlocks, perhaps. */
 	bool is_in_progress; /**< The call at the place locks or unlocks. */
 	bool is_followed;    /**< The branches are known. */
-	bool may_hold;	 /**< Locked on some ways to the place, not on all. */
-	bool is_certain; /**< gr_lock_ways.is_certain */
+	bool may_hold; /**< Locked on some ways to the place, not on all. */
 };
 
 struct gr_lock_lines gr_lock_ask(const struct gr_lock_code *code,

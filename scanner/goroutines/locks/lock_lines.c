@@ -149,7 +149,6 @@ void gr_lock_lines_follow(struct gr_lock_lines *lines,
 	lines->may_hold = ways->verdict == GR_LOCK_MAY;
 	// Who does not unlock it here has locked it for others.
 	lines->is_between = is_held && ways->unlocks_next;
-	lines->is_certain = ways->is_certain;
 	lines->is_before = !is_held && ways->must_lock_next;
 	lines->before = is_held				   ? 1 :
 			ways->is_below && !lines->may_hold ? -1 :

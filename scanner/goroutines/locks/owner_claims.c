@@ -180,11 +180,14 @@ static void note_inner(const struct gr_owner_search *s, struct gr_primitive *p,
 
 	if (inner->goroutine != s->index + 1)
 		*inner = (struct gr_inner_frames){ s->index + 1, UINT32_MAX,
-						   UINT32_MAX };
+						   UINT32_MAX, false };
 	if (unlocks_for_caller(lines) && inner->unlocks == UINT32_MAX)
 		inner->unlocks = s->frame_index;
 	if (lines->before > 0 && inner->locks == UINT32_MAX)
 		inner->locks = s->frame_index;
+	if (s->frame_index == s->user_frame)
+		inner->is_paired = lines->unlocked ||
+				   s->frame->func->deferreturn;
 }
 
 /* Has a call that has not returned let go of it? */
@@ -231,16 +234,14 @@ static bool may_have_twice(const struct gr_lock_at *at,
 	       (lines->is_followed || !lines->is_in_progress);
 }
 
-/* The code names the lock, has locked it on all ways to this place, and unlocks
- * it on all ways from here: a program that unlocks what is not locked ends. */
-static bool is_named_proof(const struct gr_owner_search *s,
-			   const struct gr_primitive *p,
-			   const struct gr_lock_at *at,
-			   const struct gr_lock_lines *lines)
+/* A goroutine that waits for a lock may have it by an outer frame. That frame
+ * calls a function that would lock it again, and unlock it: one that only locks
+ * may lock for its callers what they have let go of. */
+static bool has_by_frame(const struct gr_owner_search *s,
+			 const struct gr_primitive *p)
 {
-	return at->addr == p->object && lines->is_certain &&
-	       s->cond_frame >= s->frame_index &&
-	       s->unlocks_inside[gr_primitive_class(p)] >= s->frame_index;
+	return s->frame_index > s->user_frame &&
+	       p->inner.goroutine == s->index + 1 && p->inner.is_paired;
 }
 
 static struct gr_error *note_lock(struct gr_owner_search *s,
@@ -264,11 +265,10 @@ static struct gr_error *note_lock(struct gr_owner_search *s,
 	else if (owner->lines.is_before)
 		owner->rank = GR_OWNER_LATER;
 	note_inner(s, p, &lines);
-	owner->is_proven = owner->rank == GR_OWNER_BETWEEN &&
-			   is_named_proof(s, p, at, &lines);
 	if (!gr_owner_is_waiter(s, p) ||
 	    (owner->rank == GR_OWNER_BETWEEN &&
-	     (s->frame_index > s->user_frame || lines.before > 0) &&
+	     (has_by_frame(s, p) ||
+	      (s->frame_index == s->user_frame && lines.before > 0)) &&
 	     may_have_twice(at, &owner->lines)))
 		gr_owner_add(s->table, p, owner);
 	return NULL;
@@ -354,10 +354,13 @@ static bool is_proof(const struct gr_owner_search *s, uint8_t class,
 
 /* Has the frame locked something before the goroutine began to wait? */
 static bool is_outside(const struct gr_owner_search *s,
+		       const struct gr_primitive *p, uint8_t class,
 		       const struct gr_lock_lines *lines)
 {
-	return s->frame_index > s->user_frame ||
-	       (s->frame_index == s->user_frame && lines->before > 0);
+	if (s->frame_index == s->user_frame)
+		return lines->before > 0;
+	return s->frame_index > s->user_frame &&
+	       (class >= GR_LOCK_GROUP || has_by_frame(s, p));
 }
 
 struct gr_error *gr_owner_note_defer(struct gr_owner_search *s,
@@ -376,7 +379,7 @@ struct gr_error *gr_owner_note_defer(struct gr_owner_search *s,
 
 	// `defer mu.Unlock(); mu.Lock()` does not own it yet.
 	if (err || !is_still_locked(s, p, class, &lines) ||
-	    (is_waiter && !is_outside(s, &lines)))
+	    (is_waiter && !is_outside(s, p, class, &lines)))
 		return err;
 	// To receive from an empty channel ends no program.
 	owner.is_proven = is_pointer && class < GR_LOCK_SLOT &&

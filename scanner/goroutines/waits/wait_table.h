@@ -42,6 +42,8 @@ enum { GR_MAX_OWNERS = 8 };
 struct gr_inner_frames {
 	uint32_t goroutine; /**< Its index plus one. */
 	uint32_t unlocks, locks;
+	/** The innermost one of the user's both locks and unlocks it. */
+	bool is_paired;
 };
 
 /** A thing that goroutines wait for. */

@@ -31,6 +31,8 @@ func init() {
 	modes["guarded"] = byVariable
 	modes["twodefers"] = twoDefers
 	modes["ownlocker"] = ownLocker
+	modes["letdeep"] = letDeep
+	modes["bymethod"] = byMethod
 }
 
 // hold locks for ever.
@@ -581,4 +583,59 @@ func ownLocker() {
 	settle(50 * time.Millisecond)
 	go b.hold()
 	settle(50 * time.Millisecond)
+}
+
+//go:noinline
+func letTwoDeep() { letOneDeep() }
+
+//go:noinline
+func letOneDeep() { hookMutex.Unlock() }
+
+//go:noinline
+func lockTwoDeep() { lockOneDeep() }
+
+//go:noinline
+func lockOneDeep() { hookMutex.Lock() }
+
+//go:noinline
+func letGoBetween(ready func()) {
+	hookMutex.Lock()
+	letTwoDeep()
+	ready()
+	lockTwoDeep()
+	count++
+	hookMutex.Unlock()
+}
+
+//go:noinline
+func holdByInterface(l sync.Locker) {
+	l.Lock()
+	owns(unsafe.Pointer(&hookMutex))
+	sleep()
+	l.Unlock()
+}
+
+// letDeep has a call that unlocks, two calls deep.
+func letDeep() {
+	taken(func() { holdByInterface(&hookMutex) }, letGoBetween)
+}
+
+//go:noinline
+func without(ready func()) {
+	unlock, lock := hookMutex.Unlock, hookMutex.Lock
+	unlock()
+	ready()
+	lock()
+}
+
+//go:noinline
+func callWithout(ready func()) {
+	hookMutex.Lock()
+	without(ready)
+	hookMutex.Unlock()
+}
+
+// byMethod has methods as values that unlock and lock.
+func byMethod() {
+	taken(func() { holdByInterface(&hookMutex) }, callWithout)
 }
