@@ -15,7 +15,7 @@
 enum {
 	MAX_TEXT_BYTES = 4096,
 	MAX_CASES = 16, /* of a select that are written */
-	MAX_NAMED = 8,	/* things of one class that keep their names */
+	MAX_NAMED = 8,	/* things of a class, up to which they keep names */
 };
 
 /** A thing that is waited for in one way. Texts are interned. */
@@ -163,7 +163,7 @@ static struct gr_error *drop_shared_paths(struct maker *m)
 	return NULL;
 }
 
-static struct gr_error *count_names(struct maker *m)
+static struct gr_error *count_classes(struct maker *m)
 {
 	const struct thing *things = m->things.data;
 
@@ -172,7 +172,7 @@ static struct gr_error *count_names(struct maker *m)
 					   things[i].kind);
 		if (!count)
 			return &gr_enomem;
-		*count += *things[i].path != 0;
+		++*count;
 	}
 	return NULL;
 }
@@ -234,7 +234,7 @@ struct gr_error *gr_wait_keys_make(struct gr_scan *scan,
 	if (!err)
 		err = drop_shared_paths(&m);
 	if (!err)
-		err = count_names(&m);
+		err = count_classes(&m);
 	return err ? err : make_labels(&m);
 }
 
