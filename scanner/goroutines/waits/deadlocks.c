@@ -379,7 +379,7 @@ static void follow_stuck(const struct waiting *w, uint32_t start,
 
 /* Count those that wait for what a cycle's members hold, or for one that does. */
 static struct gr_error *count_behind(const struct waiting *w,
-				     struct gr_cycle *cycles)
+				     struct gr_cycle_vector *ret, size_t before)
 {
 	size_t bytes = ((size_t)w->nvertices + 1) * sizeof(uint32_t);
 	_cleanup_free_ uint32_t *behind = malloc(bytes);
@@ -395,7 +395,7 @@ static struct gr_error *count_behind(const struct waiting *w,
 			continue;
 		follow_stuck(w, v, behind, trail);
 		if (behind[v] < w->nvertices)
-			cycles[behind[v]].behind++;
+			ret->data[before + behind[v]].behind++;
 	}
 	return err;
 }
@@ -436,7 +436,7 @@ static struct gr_error *find(struct waiting *w, struct gr_cycle_vector *ret)
 	size_t before = ret->size;
 	if (!err)
 		err = make_cycles(w, count, ret);
-	return err ? err : count_behind(w, ret->data + before);
+	return err ? err : count_behind(w, ret, before);
 }
 
 struct gr_error *gr_cycles_find(struct gr_scan *scan,
