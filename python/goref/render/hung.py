@@ -343,7 +343,7 @@ class HungReport(Report):
             number = blockers[0].owner.id
             rows.append(
                 (["goroutine", str(number), "locals"],
-                 "the likely owner, with its variables")
+                 "who keeps them waiting, with its variables")
             )  # fmt: skip
         elif pile and pile.ids:
             rows.append(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .panic import is_sent, signal_name
+from .panic import fault_text, is_sent
 from .scheduler import scheduler_cause
 from .stack import place
 
@@ -25,7 +25,7 @@ def ended_text(panic: Panic | None) -> str:
     if panic.kind == "signal":
         if is_sent(panic) or not panic.signal:
             return ""
-        text = signal_name(panic.signal)
+        text = fault_text(panic)
     elif panic.kind == "fatal error":
         text += f": {panic.fatal_text}" if panic.fatal_text else ""
     elif panic.values and panic.values[-1].type:
