@@ -177,7 +177,7 @@ static void test_ends(void **state)
 static void test_ends_anywhere(void **state)
 {
 	(void)state;
-	for (int polls = 1; polls < 400; polls++) {
+	for (int polls = 1; polls < 4000; polls++) {
 		_cleanup_(gr_cleanup_looked) struct looked *looked =
 			looked_create(polls);
 		struct gr_error *err =
