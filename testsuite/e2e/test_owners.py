@@ -124,6 +124,14 @@ def test_no_false_proof(farm, variant, mode):
     assert ask(target, "hung", "--fail-on-deadlock").returncode == 0
 
 
+def test_weak_pointer(farm):
+    """The mark does not follow it, but the program does: that is no proof."""
+    target = farm.target("deadlocks", CENTRAL, args=["weak"])
+    found = waits(target, "--fail-on-deadlock")
+    assert found["waits"]
+    assert not any(deadlock["certain"] for deadlock in found["deadlocks"])
+
+
 @anyhow
 def test_locked_on_one_way(farm, variant):
     """The place does not tell whether the lock was taken: the goroutine may be

@@ -70,7 +70,7 @@ def test_deadlock(make):
     assert report(found).lines() == [
         "1 likely deadlock of 2 goroutines; 9 more wait for what they hold",
         "",
-        "deadlock 1: 2 goroutines (likely: an owner is not proven)",
+        "deadlock 1: 2 goroutines (likely, not proven)",
         "  goroutine 5 waits for main.store.mu (mutex, locked) in main.Store, "
         "owned by goroutine 6",
         "  goroutine 6 waits for 0xc000012340 (mutex, locked), owned by "

@@ -90,7 +90,7 @@ def deadlock_lines(
     max_calls: int = _CALLS,
 ) -> list[str]:
     """Who waits for what, with the calls of each; without calls, where."""
-    doubt = "" if deadlock.is_certain else " (likely: an owner is not proven)"
+    doubt = "" if deadlock.is_certain else " (likely, not proven)"
     lines = [
         f"deadlock {number}: {counted(len(deadlock.ids), 'goroutine')}{doubt}"
     ]

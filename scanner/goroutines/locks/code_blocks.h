@@ -60,7 +60,7 @@ struct gr_error *gr_code_blocks_read(struct gr_code_reader *reader,
 /** Does an instruction begin at @p addr? */
 bool gr_code_blocks_has(const struct gr_code_blocks *blocks, uint64_t addr);
 
-/** The block of an address; GR_NO_BLOCK: it is none of the function. */
+/** The block of an address; GR_NO_BLOCK: the address is not in the function. */
 uint32_t gr_code_blocks_at(const struct gr_code_blocks *blocks, uint64_t addr);
 
 #endif /* GR_CODE_BLOCKS_H */

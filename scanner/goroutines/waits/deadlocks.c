@@ -308,6 +308,10 @@ static void judge(const struct builder *b, struct gr_cycle *cycle)
 		have_leaked &= has_leaked(b->w, member->goroutine);
 	}
 	cycle->is_certain |= have_leaked;
+	for (size_t i = 0; b->w->reach && i < cycle->primitives.size; i++)
+		if (gr_bitmap_test(b->w->reach->is_special,
+				   cycle->primitives.data[i]))
+			cycle->is_certain = false;
 }
 
 static bool builder_init(struct builder *b)

@@ -10,7 +10,7 @@ enum { MAX_OBJECTS = 256, MAX_EDGES = 4096, WAITER_EDGES = 8 };
 enum { MAX_SET = 64 };
 
 /* What an object of the scheduler leads back to. */
-enum { PLAIN, RECORD, ANYBODY, GOROUTINE };
+enum { PLAIN, RECORD, ANYBODY, SPECIAL, GOROUTINE };
 
 struct search {
 	struct gr_scan *scan;
@@ -18,7 +18,8 @@ struct search {
 	struct gr_reach_sets *ret;
 	const struct gr_graph *graph;
 	gr_vertex first_root;
-	/** By vertex: PLAIN; RECORD of a wait; ANYBODY; or GOROUTINE + index. */
+	/** By vertex: PLAIN; RECORD of a wait; ANYBODY; SPECIAL: by a weak pointer
+	 * or a finalizer; or GOROUTINE + index. */
 	uint32_t *owner;
 	/** By vertex, and by goroutine: the primitive plus one that it was seen
 	 * for last. */
@@ -44,6 +45,7 @@ void gr_reach_sets_deinit(struct gr_reach_sets *sets)
 	free(sets->first_of);
 	free(sets->of);
 	free(sets->is_complete);
+	free(sets->is_special);
 }
 
 static gr_vertex vertex_at(const struct search *s, uint64_t addr)
@@ -78,6 +80,18 @@ static struct gr_error *note_scheduler(struct search *s)
 	for (size_t i = 0; i < sched->nps; i++)
 		set_owner(s, sched->ps[i], ANYBODY);
 	return gr_runtime_step(&s->scan->rt, sched->ngoroutines);
+}
+
+/* Whoever has a weak pointer to an object may get at it, and its finalizer will;
+ * no edge leads from these to it. */
+static struct gr_error *note_specials(struct search *s)
+{
+	const struct gr_root_list *list = &s->scan->roots.list;
+
+	for (size_t i = 0; i < list->size; i++)
+		if (list->data[i].object_addr)
+			set_owner(s, list->data[i].object_addr, SPECIAL);
+	return gr_runtime_step(&s->scan->rt, list->size / 4);
 }
 
 // -------------------------------------------------------------------- search
@@ -142,7 +156,10 @@ static bool look_at(struct search *s, gr_vertex v)
 		return meet_root(s, v);
 	if (s->owner[v] >= GOROUTINE)
 		return meet(s, s->owner[v] - GOROUTINE);
-	if (s->owner[v] == ANYBODY || s->nqueued == MAX_OBJECTS) {
+	if (s->owner[v] == SPECIAL)
+		gr_bitmap_set(s->ret->is_special, s->primitive);
+	if (s->owner[v] == ANYBODY || s->owner[v] == SPECIAL ||
+	    s->nqueued == MAX_OBJECTS) {
 		s->is_open = true;
 		return true;
 	}
@@ -273,6 +290,8 @@ static struct gr_error *search_all(struct search *s)
 	size_t n = gr_scan_lacks_memory(s->scan) ? 0 : s->table->nprimitives;
 	struct gr_error *err = note_scheduler(s);
 
+	if (!err)
+		err = note_specials(s);
 	for (size_t i = 0; !err && i < n; i++) {
 		s->ret->first[i] = s->ret->rows.size;
 		err = search_primitive(s, i);
@@ -301,7 +320,9 @@ struct gr_error *gr_reach_sets_find(struct gr_scan *scan,
 		return err;
 	ret->first = calloc(table->nprimitives + 2, sizeof(*ret->first));
 	ret->is_complete = gr_bitmap_alloc(table->nprimitives + 1);
-	if (!ret->first || !ret->is_complete || !search_init(&s))
+	ret->is_special = gr_bitmap_alloc(table->nprimitives + 1);
+	if (!ret->first || !ret->is_complete || !ret->is_special ||
+	    !search_init(&s))
 		return &gr_enomem;
 	return search_all(&s);
 }

@@ -34,6 +34,9 @@ struct gr_reach_sets {
 	/** A bit a primitive: nobody else reaches it. Sets of others are
 	 * empty. */
 	uint64_t *is_complete;
+	/** A bit a primitive: a weak pointer or a finalizer leads to it, which the
+	 * mark does not follow. */
+	uint64_t *is_special;
 };
 
 /**

@@ -70,7 +70,7 @@ def _deadlock(
             counted(deadlock["count"], "goroutine"),
             None
             if deadlock["certain"]
-            else " (likely: an owner is not proven)",
+            else " (likely, not proven)",
             f"; {behind:,} more {'waits' if behind == 1 else 'wait'} for what "
             "they hold"
             if behind
