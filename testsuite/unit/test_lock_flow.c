@@ -71,7 +71,7 @@ static const struct flow_row rows[] = {
 	  4,
 	  { AT(0, LOCK), AT(2, UNLOCK) },
 	  1,
-	  { GR_LOCK_HELD, .is_certain = true, .unlocks_next = true } },
+	  { GR_LOCK_HELD, .unlocks_next = true } },
 	{ "behind both",
 	  { PLAIN, PLAIN, PLAIN, RET },
 	  4,
@@ -97,7 +97,7 @@ static const struct flow_row rows[] = {
 	  8,
 	  { AT(0, LOCK), AT(2, UNLOCK), AT(6, UNLOCK) },
 	  5,
-	  { GR_LOCK_HELD, .is_certain = true, .unlocks_next = true } },
+	  { GR_LOCK_HELD, .unlocks_next = true } },
 	// for { mu.Lock(); if none { mu.Unlock(); f(); continue }; mu.Unlock() }
 	{ "continue",
 	  { PLAIN, BRANCH(18), PLAIN, CALL, JUMP_BACK(29), PLAIN,
@@ -112,7 +112,7 @@ static const struct flow_row rows[] = {
 	  7,
 	  { AT(0, LOCK), AT(3, UNLOCK) },
 	  5,
-	  { GR_LOCK_HELD, .is_certain = true, .unlocks_next = true } },
+	  { GR_LOCK_HELD, .unlocks_next = true } },
 	{ "in the midst of an inlined Lock",
 	  { PLAIN, BRANCH(18), CALL, PLAIN, RET, CALL, JUMP_BACK(29) },
 	  7,
@@ -143,7 +143,7 @@ static const struct flow_row rows[] = {
 	  7,
 	  { AT(1, UNLOCK), AT(3, LOCK), AT(5, UNLOCK) },
 	  4,
-	  { GR_LOCK_HELD, .is_certain = true, .unlocks_next = true } },
+	  { GR_LOCK_HELD, .unlocks_next = true } },
 	{ "no way behind a panic",
 	  { PANIC, CALL, RET },
 	  3,
@@ -155,7 +155,7 @@ static const struct flow_row rows[] = {
 	  5,
 	  { AT(0, LOCK), OTHER(1, UNLOCK, OTHER_ADDR), AT(3, UNLOCK) },
 	  2,
-	  { GR_LOCK_HELD, .is_certain = true, .unlocks_next = true } },
+	  { GR_LOCK_HELD, .unlocks_next = true } },
 	{ "perhaps another lock unlocked",
 	  { PLAIN, PLAIN, CALL, PLAIN, RET },
 	  5,
@@ -207,7 +207,7 @@ static const struct flow_row rows[] = {
 	  9,
 	  { AT(0, LOCK), AT(3, UNLOCK), AT(7, UNLOCK) },
 	  6,
-	  { GR_LOCK_HELD, .is_certain = true, .unlocks_next = true } },
+	  { GR_LOCK_HELD, .unlocks_next = true } },
 	{ "jump table without targets",
 	  { PLAIN, LEA_TABLE(16), JUMP_TABLE, PLAIN, CALL, RET, CALL, PLAIN,
 	    RET },
@@ -308,7 +308,6 @@ static void check(const struct gr_lock_ways *found,
 		  const struct gr_lock_ways *want)
 {
 	assert_int_equal(found->verdict, want->verdict);
-	assert_int_equal(found->is_certain, want->is_certain);
 	assert_int_equal(found->is_below, want->is_below);
 	assert_int_equal(found->unlocks_before, want->unlocks_before);
 	assert_int_equal(found->unlocks_next, want->unlocks_next);
@@ -409,9 +408,6 @@ static void sum_up(struct function *f)
 			  !above	  ? GR_LOCK_NOT :
 			  none		  ? GR_LOCK_MAY :
 					    GR_LOCK_HELD;
-	f->want.is_certain = f->want.verdict == GR_LOCK_HELD &&
-			     f->want.unlocks_next && !f->want.locks_next &&
-			     !f->may_end;
 	if (f->want.verdict == GR_LOCK_MAY && f->want.unlocks_next &&
 	    !f->want.locks_next && !f->may_end)
 		f->want.verdict = GR_LOCK_HELD;

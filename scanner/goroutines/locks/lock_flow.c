@@ -37,7 +37,6 @@ enum {
 /** The sets of all blocks at their starts, for one lock. */
 struct answer {
 	uint8_t class;
-	bool is_strict;
 	struct gr_lock_at at;
 	uint8_t *before, *next; /* by block; NULL: too many rounds */
 };
@@ -142,8 +141,6 @@ void gr_lock_flow_destroy(struct gr_lock_flow *flow)
 /** What an effect does to the lock of an answer. */
 enum deed { NOTHING, LOCKS, TRIES, MAY_LOCK, UNLOCKS, MAY_UNLOCK };
 
-/* A strict answer is about one address: a Lock of what may be another lock is
- * none, an Unlock of it may be one. */
 static enum deed deed_of(const struct answer *answer,
 			 const struct gr_lock_effect *effect)
 {
@@ -152,11 +149,6 @@ static enum deed deed_of(const struct answer *answer,
 	if (effect->is_slow || !gr_lock_is_about(effect->class, &effect->at,
 						 answer->class, &answer->at))
 		return NOTHING;
-	if (answer->is_strict && effect->at.addr != answer->at.addr) {
-		if (!effect->unlocks)
-			return NOTHING;
-		is_maybe = true;
-	}
 	if (effect->unlocks)
 		return is_maybe ? MAY_UNLOCK : UNLOCKS;
 	return effect->is_try ? TRIES : is_maybe ? MAY_LOCK : LOCKS;
@@ -350,7 +342,7 @@ static struct gr_lock_at named_at(const struct gr_lock_flow *flow,
  * the next one is asked for. */
 static struct gr_error *answer_on(struct gr_runtime *rt,
 				  struct gr_lock_flow *flow, uint8_t class,
-				  const struct gr_lock_at *at, bool is_strict,
+				  const struct gr_lock_at *at,
 				  const struct answer **ret)
 {
 	struct answer_vector *answers = &flow->answers;
@@ -360,7 +352,6 @@ static struct gr_error *answer_on(struct gr_runtime *rt,
 
 	while (i < answers->size &&
 	       (answers->data[i].class != class ||
-		answers->data[i].is_strict != is_strict ||
 		answers->data[i].at.addr != named.addr ||
 		answers->data[i].at.distance != named.distance))
 		i++;
@@ -371,8 +362,7 @@ static struct gr_error *answer_on(struct gr_runtime *rt,
 		answer = answer_vector_append_entry(answers);
 		if (!answer)
 			return &gr_enomem;
-		*answer =
-			(struct answer){ class, is_strict, named, NULL, NULL };
+		*answer = (struct answer){ class, named, NULL, NULL };
 		struct gr_error *err = solve(rt, flow, answer);
 		if (err)
 			return err;
@@ -484,14 +474,13 @@ static enum gr_lock_verdict judge(uint8_t set)
 
 /* The sets before the place and of what comes next. */
 static struct gr_error *look(struct gr_runtime *rt, struct gr_lock_flow *flow,
-			     const struct gr_lock_question *q, bool is_strict,
-			     uint8_t *set, uint8_t *next)
+			     const struct gr_lock_question *q, uint8_t *set,
+			     uint8_t *next)
 {
 	uint32_t block = gr_code_blocks_at(&flow->blocks, q->pc);
 	const struct gr_lock_effect *slow = slow_call(flow, q);
 	const struct answer *answer;
-	struct gr_error *err =
-		answer_on(rt, flow, q->class, &q->at, is_strict, &answer);
+	struct gr_error *err = answer_on(rt, flow, q->class, &q->at, &answer);
 
 	*set = 0;
 	*next = NEXT_ALL;
@@ -515,7 +504,7 @@ struct gr_error *gr_lock_flow_ask(struct gr_runtime *rt,
 	*ret = (struct gr_lock_ways){ 0 };
 	// Done() needs no call before it.
 	if (flow && q->class != GR_LOCK_GROUP)
-		err = look(rt, flow, q, false, &set, &next);
+		err = look(rt, flow, q, &set, &next);
 	if (err || !set)
 		return err;
 	*ret = (struct gr_lock_ways){
@@ -526,12 +515,7 @@ struct gr_error *gr_lock_flow_ask(struct gr_runtime *rt,
 		.locks_next = next & NEXT_LOCK,
 		.must_lock_next = next == NEXT_LOCK,
 	};
-	if (ret->verdict != GR_LOCK_HELD || !q->at.addr)
-		return NULL;
-	err = look(rt, flow, q, true, &set, &next);
-	ret->is_certain = !err && judge(set) == GR_LOCK_HELD &&
-			  next == NEXT_UNLOCK;
-	return err;
+	return NULL;
 }
 
 struct gr_error *gr_lock_flow_always(struct gr_runtime *rt,
@@ -545,7 +529,7 @@ struct gr_error *gr_lock_flow_always(struct gr_runtime *rt,
 	*ret = false;
 	if (!flow)
 		return NULL;
-	struct gr_error *err = answer_on(rt, flow, class, at, false, &answer);
+	struct gr_error *err = answer_on(rt, flow, class, at, &answer);
 	if (err || !answer)
 		return err;
 	for (size_t i = 0; i < flow->blocks.all.size; i++)

@@ -45,10 +45,7 @@ enum gr_lock_verdict {
 /** What the ways to a place, and on from there, say. */
 struct gr_lock_ways {
 	uint8_t verdict; /**< enum gr_lock_verdict */
-	/** Of a lock that the code names: nothing else may have been meant, on
-	 * all ways it is locked, and on all ways it is unlocked next. */
-	bool is_certain;
-	bool is_below; /**< It may have unlocked what its caller locked. */
+	bool is_below;	 /**< It may have unlocked what its caller locked. */
 	bool unlocks_before; /**< On some way to the place. */
 	bool unlocks_next;   /**< On some way, before it locks. */
 	bool locks_next;     /**< On some way, before it unlocks. */
