@@ -312,6 +312,10 @@ extern struct gr_py_row gr_py_histogram_row_row;   /**< histogram.c */
 extern struct gr_py_row gr_py_histogram_row;	   /**< histogram.c */
 extern struct gr_py_row gr_py_listed_row;	   /**< listing.c */
 extern struct gr_py_row gr_py_exported_row;	   /**< export.c */
+extern struct gr_py_row gr_py_elf_facts_row;	   /**< facts.c */
+extern struct gr_py_row gr_py_core_facts_row;	   /**< facts.c */
+extern struct gr_py_row gr_py_module_row;	   /**< facts.c */
+extern struct gr_py_row gr_py_core_modules_row;	   /**< facts.c */
 extern struct gr_py_row gr_py_wait_row;		   /**< waits.c */
 extern struct gr_py_row gr_py_goroutine_wait_row;  /**< waits.c */
 
@@ -448,6 +452,11 @@ PyObject *gr_py_frames(const struct gr_stacks *stacks, uint32_t stack);
 /** Functions of the module: see _goref.pyi. */
 PyObject *gr_py_read_registers(PyObject *module, PyObject *args,
 			       PyObject *kwargs);
+PyObject *gr_py_elf_facts(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *gr_py_core_facts(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *gr_py_core_modules(PyObject *module, PyObject *args,
+			     PyObject *kwargs);
+PyObject *gr_py_debug_file(PyObject *module, PyObject *args, PyObject *kwargs);
 
 /** Methods of Scan, each in the file of its topic: see _goref.pyi. */
 PyObject *gr_py_scan_walk(PyObject *obj, PyObject *args, PyObject *kwargs);
@@ -486,6 +495,8 @@ PyObject *gr_py_scan_histogram(PyObject *obj, PyObject *args, PyObject *kwargs);
 PyObject *gr_py_scan_suspects(PyObject *obj, PyObject *unused);
 PyObject *gr_py_scan_leaks(PyObject *obj, PyObject *args, PyObject *kwargs);
 PyObject *gr_py_scan_scheduler(PyObject *obj, PyObject *unused);
+PyObject *gr_py_scan_goroutine_of_thread(PyObject *obj, PyObject *args,
+					 PyObject *kwargs);
 PyObject *gr_py_scan_rss(PyObject *obj, PyObject *args, PyObject *kwargs);
 PyObject *gr_py_scan_save(PyObject *obj, PyObject *args, PyObject *kwargs);
 PyObject *gr_py_scan_graph_phases(PyObject *obj, PyObject *unused);

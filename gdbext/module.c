@@ -52,6 +52,13 @@ static PyMethodDef functions[] = {
 		     "partial=None, exe_path=None, build_id=None, labels=(), "
 		     "time_ns=0)"),
 	GR_PY_METHOD(write_file, write_file, "($module, path, data)"),
+	GR_PY_METHOD(elf_facts, gr_py_elf_facts, "($module, path)"),
+	GR_PY_METHOD(core_facts, gr_py_core_facts, "($module, path)"),
+	GR_PY_METHOD(core_modules, gr_py_core_modules,
+		     "($module, core, exe, debug_folder='" GR_DEBUG_FOLDER
+		     "')"),
+	GR_PY_METHOD(debug_file, gr_py_debug_file,
+		     "($module, path, folder='" GR_DEBUG_FOLDER "')"),
 	{ "__getattr__", gr_py_rows_getattr, METH_O, NULL },
 	{ "__dir__", gr_py_rows_dir, METH_NOARGS, NULL },
 	{ NULL, NULL, 0, NULL },

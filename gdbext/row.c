@@ -87,6 +87,10 @@ static struct gr_py_row *const all_rows[] = {
 	&gr_py_histogram_row,
 	&gr_py_listed_row,
 	&gr_py_exported_row,
+	&gr_py_elf_facts_row,
+	&gr_py_core_facts_row,
+	&gr_py_module_row,
+	&gr_py_core_modules_row,
 };
 // clang-format on
 

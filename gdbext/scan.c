@@ -226,6 +226,8 @@ static PyMethodDef methods[] = {
 	GR_PY_GETTER(suspects, gr_py_scan_suspects),
 	GR_PY_METHOD(leaks, gr_py_scan_leaks, "($self, ignored=())"),
 	GR_PY_GETTER(scheduler, gr_py_scan_scheduler),
+	GR_PY_METHOD(goroutine_of_thread, gr_py_scan_goroutine_of_thread,
+		     "($self, thread_id)"),
 	GR_PY_METHOD(rss, gr_py_scan_rss, "($self, marked=True)"),
 	GR_PY_METHOD(save, gr_py_scan_save,
 		     "($self, path, values=False, stop=None, identity=None)"),

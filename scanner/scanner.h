@@ -10,12 +10,17 @@
 #define GR_SCANNER_H
 
 #include "export/export.h"
+#include "facts/core_facts.h"
+#include "facts/core_modules.h"
+#include "facts/debug_file.h"
+#include "facts/elf_facts.h"
 #include "goroutines/backtrace.h"
 #include "goroutines/goroutine_list.h"
 #include "goroutines/goroutine_wait.h"
 #include "goroutines/leaks.h"
 #include "goroutines/panic.h"
 #include "goroutines/scheduler.h"
+#include "goroutines/thread_goroutine.h"
 #include "goroutines/waits/wait_report.h"
 #include "retention/dominators.h"
 #include "retention/holders.h"

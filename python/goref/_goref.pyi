@@ -104,6 +104,86 @@ _RootKind = Literal[
 ]
 _TargetKind = Literal["core", "native", "snapshot", "remote", "saved"]
 
+# ----------------------------------------------------------- rows: files
+
+class ElfFacts(NamedTuple):
+    """What a file says of itself. What it does not tell is None, or 0."""
+
+    file_bytes: int
+    compression: str | None
+    """gzip, zstd, xz, lz4 or bzip2."""
+    kind: Literal["executable", "shared object", "core", "other"] | None
+    """executable: at a fixed address; shared object: a library, or an
+    executable that may lie anywhere. None: the file is not ELF."""
+    machine: str | None
+    """The processor: x86-64, AArch64, ... None: goref has no name for it."""
+    missing_part: str | None
+    """The part of a core's start that lies past the end of the file: ELF
+    header, program headers, or notes. None: the start is whole, or the file
+    is no core."""
+    needed_bytes: int
+    """The end of the missing part."""
+    entry: int | None
+    """e_entry. None: the file has no 64-bit little-endian header, and the
+    fields that follow say nothing."""
+    lowest_page: int | None
+    """The page of the segment with the lowest address."""
+    text_addr: int | None
+    """The address of the first section .text in the file."""
+    text_bytes: int
+    loader: str | None
+    """What the only section .interp names."""
+    gnu_build_id: bytes
+    go_build_id: bytes
+
+class CoreFacts(NamedTuple):
+    """What a core says of the program that it is a core of."""
+
+    exe_path: str | None
+    """The executable as the kernel knew it, without " (deleted)". Bytes that
+    are not printable are question marks. None: the core does not name it."""
+    gnu_build_id: bytes
+    """Of the executable as memory shows it; empty if the core lacks it."""
+    go_build_id: bytes
+    pid: int
+    """0: the core does not tell."""
+    random: bytes
+    """The 16 bytes that the kernel gave the program when it began; fewer if
+    they are not there. They guard stacks: only a digest may be shown or
+    written."""
+    signal: int | None
+    """The number of the signal that ended the program. A debugger that takes a
+    core of a running process may leave its own one."""
+    signal_code: int | None
+    """si_code of that signal: 0 and less if a process has sent it. None: the
+    core does not tell where the signal came from."""
+    sender_pid: int | None
+    """The process that has sent the signal, if the code says that one has."""
+    fault_addr: int | None
+    """The address of a fault, if the code says that it is one."""
+    code_files: tuple[str, ...]
+    """Other mapped files that hold code, by address: libraries, the loader."""
+    thread_ids: tuple[int, ...]
+    """In the order of the core. The signal came to the first one."""
+
+class Module(NamedTuple):
+    """A file that Scan() takes as one of its modules."""
+
+    path: str
+    debug_path: str | None
+    bias: int | None
+
+class CoreModules(NamedTuple):
+    """The files that a scan of a core needs."""
+
+    modules: tuple[Module, ...]
+    """The executable, then the libraries in the order of the loader's list, as
+    far as they are regular files here. Whether a library is the one that was
+    loaded is for the scan to find out."""
+    special: tuple[str, ...]
+    """Libraries that are left out because something else than a regular file
+    has their name."""
+
 # ------------------------------------------------------------- rows: a walk
 
 class Total(NamedTuple):
@@ -1485,6 +1565,34 @@ class Verdict(NamedTuple):
 
 # ----------------------------------------------------------------- functions
 
+def elf_facts(path: str) -> ElfFacts:
+    """What the file at path says of itself. It need not be ELF.
+
+    Opening never waits. FileError: the file cannot be opened, or it shrinks
+    meanwhile. FormatError: it is not a regular file."""
+
+def core_facts(path: str) -> CoreFacts:
+    """What a core says of its program. Nothing that it names is opened.
+
+    FileError, FormatError (no core, or one without program headers),
+    ArchitectureError: as of Scan()."""
+
+def core_modules(
+    core: str, exe: str, debug_folder: str = "/usr/lib/debug"
+) -> CoreModules:
+    """The modules of a core for Scan(): the executable at exe, and what its
+    loader had loaded, each with its debug_file(). Errors as of core_facts().
+
+    If exe cannot be read or is of another program, it is the only module:
+    Scan() says why."""
+
+def debug_file(path: str, folder: str = "/usr/lib/debug") -> str | None:
+    """The separate file with the debug information of the file at path, as gdb
+    finds it: by build id in folder, or as section .gnu_debuglink says. It is a
+    regular file that proves by its build id, or without one by its checksum,
+    that it belongs to path. None: there is no such file, or path has debug
+    information itself."""
+
 def check_writable(path: str) -> None:
     """FileError if a profile could not be written there. Changes nothing."""
 
@@ -1843,6 +1951,12 @@ class Scan:
             calls, "created-by" with the function of the go statement."""
     def scheduler(self) -> Scheduler:
         """Ps, Ms, run queues, and who stops the world."""
+    def goroutine_of_thread(self, thread_id: int) -> int | None:
+        """The goroutine that a thread runs. None: the thread is of no M of the
+        runtime, or its M runs no goroutine.
+
+        thread_id: in the target's own pid namespace.
+        """
     def list_objects(
         self,
         where: str | Callable[[str], object],

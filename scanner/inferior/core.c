@@ -65,6 +65,13 @@ static struct gr_error *add_auxv(struct gr_core *core, struct gr_bytes desc)
 	return NULL;
 }
 
+/* Each thread may have a note about its own signal. */
+static void add_siginfo(struct gr_core *core, const struct gr_note *note)
+{
+	if (!core->siginfo.number && core->threads.size <= 1)
+		core->siginfo = gr_note_siginfo(note);
+}
+
 static struct gr_error *add_note(struct gr_core *core,
 				 const struct gr_target *target,
 				 const struct gr_note *note)
@@ -78,6 +85,8 @@ static struct gr_error *add_note(struct gr_core *core,
 		return NULL;
 	switch (note->type) {
 	case NT_PRSTATUS:
+		if (!core->signal)
+			core->signal = gr_note_signal(note);
 		is_thread = gr_note_thread(note, core->elf.arch, &thread);
 		break;
 	case GR_NOTE_DELVE_THREAD:
@@ -86,6 +95,13 @@ static struct gr_error *add_note(struct gr_core *core,
 	case GR_NOTE_DELVE_HEADER:
 		if (!core->auxv.entry)
 			gr_note_delve_entry(note, &core->auxv.entry);
+		break;
+	case NT_PRPSINFO:
+		if (!core->pid)
+			core->pid = gr_note_pid(note);
+		break;
+	case NT_SIGINFO:
+		add_siginfo(core, note);
 		break;
 	case NT_AUXV:
 		return add_auxv(core, note->desc);

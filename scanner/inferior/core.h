@@ -29,6 +29,11 @@ struct gr_core {
 	struct gr_mappings files; /**< NT_FILE. */
 	struct gr_thread_vector threads;
 	struct gr_auxv auxv;
+	int32_t pid; /**< The process; 0: the core does not tell. */
+	/** The signal that ended the program; 0: none, or not known. */
+	int32_t signal;
+	/** What the first thread got; number 0: not known. */
+	struct gr_siginfo siginfo;
 	uint64_t promised_bytes; /**< Promised by all valid headers. */
 	/** Promised bytes past the end of the file. */
 	uint64_t missing_bytes;

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inferior/elf.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
-#include "base/cleanup.h"
+#include "inferior/mapped_file.h"
 
 enum {
 	/* Symbols may share the bytes of their names; linkers let few do so. */
@@ -28,23 +25,40 @@ static const struct {
 	{ "BZh", 3, "bzip2", "bunzip2" },
 };
 
+/* The row of @p file in the table; its size if there is none. */
+static size_t compression(struct gr_bytes file)
+{
+	size_t i = 0;
+
+	while (i < GR_ARRAY_SIZE(compressed) &&
+	       (file.size < compressed[i].bytes ||
+		memcmp(file.data, compressed[i].magic, compressed[i].bytes)))
+		i++;
+	return i;
+}
+
+const char *gr_elf_compression(struct gr_bytes file)
+{
+	size_t i = compression(file);
+
+	return i < GR_ARRAY_SIZE(compressed) ? compressed[i].format : NULL;
+}
+
 static struct gr_error *not_elf(const char *path, struct gr_bytes file)
 {
-	for (size_t i = 0; i < GR_ARRAY_SIZE(compressed); i++)
-		if (file.size >= compressed[i].bytes &&
-		    !memcmp(file.data, compressed[i].magic,
-			    compressed[i].bytes))
-			return gr_error_format(
-				GR_ERROR_FORMAT,
-				"%s is compressed with %s: unpack it first "
-				"(%s)",
-				path, compressed[i].format, compressed[i].tool);
+	size_t i = compression(file);
+
+	if (i < GR_ARRAY_SIZE(compressed))
+		return gr_error_format(
+			GR_ERROR_FORMAT,
+			"%s is compressed with %s: unpack it first (%s)", path,
+			compressed[i].format, compressed[i].tool);
 	if (!file.size)
 		return gr_error_format(GR_ERROR_FORMAT, "%s is empty", path);
 	return gr_error_format(GR_ERROR_FORMAT, "%s is not an ELF file", path);
 }
 
-static const char *machine_name(uint16_t machine)
+const char *gr_elf_machine_name(uint16_t machine)
 {
 	switch (machine) {
 	case EM_X86_64:
@@ -75,7 +89,7 @@ static struct gr_error *wrong_machine(const char *path, const uint8_t *ident,
 {
 	const char *bits = ident[EI_CLASS] == ELFCLASS64 ? "64" : "32";
 	const char *order = ident[EI_DATA] == ELFDATA2LSB ? "little" : "big";
-	const char *name = machine_name(machine);
+	const char *name = gr_elf_machine_name(machine);
 
 	if (name)
 		return gr_error_format(GR_ERROR_ARCH,
@@ -113,10 +127,33 @@ static uint64_t header_count(const struct gr_elf *elf)
 	return PN_XNUM;
 }
 
+bool gr_elf_view(struct gr_bytes file, struct gr_elf *ret)
+{
+	struct gr_elf elf = { .file = file };
+
+	if (!gr_bytes_get(file, 0, &elf.header, sizeof(elf.header)) ||
+	    memcmp(elf.header.e_ident, ELFMAG, SELFMAG) ||
+	    elf.header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    elf.header.e_ident[EI_DATA] != ELFDATA2LSB)
+		return false;
+	elf.arch = gr_arch_find(elf.header.e_machine);
+	// Another size means a damaged file, or a file without program headers.
+	uint64_t phoff = elf.header.e_phoff;
+	if (elf.header.e_phentsize == sizeof(Elf64_Phdr)) {
+		uint64_t fit = phoff > file.size ?
+				       0 :
+				       (file.size - phoff) / sizeof(Elf64_Phdr);
+		uint64_t promised = header_count(&elf);
+		elf.phnum = promised < fit ? promised : fit;
+		elf.lost_headers = promised - elf.phnum;
+	}
+	*ret = elf;
+	return true;
+}
+
 struct gr_error *gr_elf_parse(const char *path, struct gr_bytes file,
 			      struct gr_elf *ret)
 {
-	struct gr_elf elf = { .file = file };
 	uint8_t ident[EI_NIDENT];
 
 	if (!gr_bytes_get(file, 0, ident, sizeof(ident)) ||
@@ -131,71 +168,34 @@ struct gr_error *gr_elf_parse(const char *path, struct gr_bytes file,
 	if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB ||
 	    !gr_arch_find(machine))
 		return wrong_machine(path, ident, machine);
-	elf.arch = gr_arch_find(machine);
-	if (!gr_bytes_get(file, 0, &elf.header, sizeof(elf.header)))
+	if (!gr_elf_view(file, ret))
 		return gr_error_format(GR_ERROR_FORMAT,
 				       "%s ends inside its ELF header", path);
-	// Another size means a damaged file, or a file without program headers.
-	uint64_t phoff = elf.header.e_phoff;
-	if (elf.header.e_phentsize == sizeof(Elf64_Phdr)) {
-		uint64_t fit = phoff > file.size ?
-				       0 :
-				       (file.size - phoff) / sizeof(Elf64_Phdr);
-		uint64_t promised = header_count(&elf);
-		elf.phnum = promised < fit ? promised : fit;
-		elf.lost_headers = promised - elf.phnum;
-	}
-	*ret = elf;
-	return NULL;
-}
-
-static struct gr_error *map_file(const char *path, struct gr_bytes *ret)
-{
-	struct stat st;
-
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 || fstat(fd, &st))
-		return gr_error_format(GR_ERROR_IO, "cannot open %s: %s", path,
-				       strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return gr_error_format(GR_ERROR_FORMAT,
-				       "%s is not a regular file", path);
-	*ret = (struct gr_bytes){ NULL, 0 };
-	if (!st.st_size)
-		return NULL;
-	void *data = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (data == MAP_FAILED)
-		return gr_error_format(GR_ERROR_IO, "cannot map %s: %s", path,
-				       strerror(errno));
-	*ret = (struct gr_bytes){ data, st.st_size };
 	return NULL;
 }
 
 struct gr_error *gr_elf_open(const char *path, struct gr_elf *ret)
 {
-	struct gr_bytes file;
+	struct gr_mapped_file file;
 
-	struct gr_error *err = map_file(path, &file);
+	struct gr_error *err = gr_mapped_file_open(path, &file);
 	if (err)
 		return err;
-	if (!file.data)
-		return gr_elf_parse(path, file, ret);
-	struct gr_sigbus_area *area = gr_sigbus_watch(file, path);
-	err = area ? gr_elf_parse(path, file, ret) : &gr_enomem;
-	if (!err) {
-		ret->area = area;
-		return NULL;
-	}
-	gr_sigbus_forget(area);
-	munmap((void *)file.data, file.size);
+	err = gr_elf_parse(path, file.bytes, ret);
+	if (err)
+		gr_mapped_file_close(&file);
+	else
+		ret->area = file.area;
 	return err;
 }
 
 void gr_elf_deinit(struct gr_elf *elf)
 {
 	// Other bytes are not ours.
-	if (elf->area)
+	if (elf->area) {
+		gr_sigbus_forget(elf->area);
 		munmap((void *)elf->file.data, elf->file.size);
+	}
 	memset(elf, 0, sizeof(*elf));
 }
 
@@ -274,41 +274,50 @@ static bool section_header(const struct gr_elf *elf, uint64_t i,
 			    ret, sizeof(*ret));
 }
 
+bool gr_elf_next_section(const struct gr_elf *elf, struct gr_elf_sections *at,
+			 const char *name, Elf64_Shdr *ret)
+{
+	Elf64_Shdr first, names;
+
+	if (!at->next) {
+		if (!section_header(elf, 0, &first))
+			return false;
+		// Numbers that do not fit 16 bits are in section header 0.
+		at->count = elf->header.e_shnum ? elf->header.e_shnum :
+						  (uint32_t)first.sh_size;
+		uint32_t index = elf->header.e_shstrndx == SHN_XINDEX ?
+					 first.sh_link :
+					 elf->header.e_shstrndx;
+		if (!section_header(elf, index, &names))
+			return false;
+		at->names = gr_bytes_slice(elf->file, names.sh_offset,
+					   names.sh_size);
+		at->next = 1;
+	}
+	while (at->next < at->count && section_header(elf, at->next, ret)) {
+		at->next++;
+		// Only as many bytes of the name as needed are compared.
+		struct gr_bytes found = gr_bytes_slice(at->names, ret->sh_name,
+						       strlen(name) + 1);
+		if (found.data && !memcmp(found.data, name, found.size))
+			return true;
+	}
+	return false;
+}
+
 struct gr_bytes gr_elf_section(const struct gr_elf *elf, const char *name,
 			       uint64_t *addr)
 {
 	static const struct gr_bytes none = { NULL, 0 };
-	Elf64_Shdr first, names, section;
+	struct gr_elf_sections at = { .next = 0 };
+	Elf64_Shdr section;
 
-	if (!section_header(elf, 0, &first))
+	if (!gr_elf_next_section(elf, &at, name, &section) ||
+	    section.sh_type == SHT_NOBITS || section.sh_flags & SHF_COMPRESSED)
 		return none;
-	// Numbers that do not fit 16 bits are in section header 0.
-	uint32_t count = elf->header.e_shnum ? elf->header.e_shnum :
-					       (uint32_t)first.sh_size;
-	uint32_t names_index = elf->header.e_shstrndx == SHN_XINDEX ?
-				       first.sh_link :
-				       elf->header.e_shstrndx;
-	if (!section_header(elf, names_index, &names))
-		return none;
-	struct gr_bytes strings =
-		gr_bytes_slice(elf->file, names.sh_offset, names.sh_size);
-	for (uint32_t i = 1; i < count; i++) {
-		if (!section_header(elf, i, &section))
-			return none;
-		// Only as many bytes of the name as needed are compared.
-		struct gr_bytes found = gr_bytes_slice(strings, section.sh_name,
-						       strlen(name) + 1);
-		if (!found.data || memcmp(found.data, name, found.size))
-			continue;
-		if (section.sh_type == SHT_NOBITS ||
-		    section.sh_flags & SHF_COMPRESSED)
-			return none;
-		if (addr)
-			*addr = section.sh_addr;
-		return gr_bytes_slice(elf->file, section.sh_offset,
-				      section.sh_size);
-	}
-	return none;
+	if (addr)
+		*addr = section.sh_addr;
+	return gr_bytes_slice(elf->file, section.sh_offset, section.sh_size);
 }
 
 /* Return "" if there is no name, if it is too long, or if the names of all

@@ -53,6 +53,21 @@ void gr_elf_deinit(struct gr_elf *elf);
 struct gr_error *gr_elf_parse(const char *path, struct gr_bytes file,
 			      struct gr_elf *ret) GR_MUST_CHECK;
 
+/**
+ * Read the header of any ELF64 little-endian file; its processor may be one
+ * that is not supported, and `arch` is NULL then. The caller keeps owning the
+ * bytes.
+ *
+ * @return false if it is no such file, or if it ends inside its header.
+ */
+bool gr_elf_view(struct gr_bytes file, struct gr_elf *ret);
+
+/** The processor of an e_machine, for people; NULL if it has no name here. */
+const char *gr_elf_machine_name(uint16_t machine);
+
+/** The name of the format in which a file is compressed: "gzip"; or NULL. */
+const char *gr_elf_compression(struct gr_bytes file);
+
 /** "an executable", "a core file" and so on, for messages. */
 const char *gr_elf_type_name(const struct gr_elf *elf);
 
@@ -82,8 +97,21 @@ bool gr_segments_next(struct gr_segments *segments, uint32_t type,
 /** Address of the lowest PT_LOAD, rounded down to a page; 0 if none. */
 uint64_t gr_elf_lowest_addr(const struct gr_elf *elf);
 
+/** An iterator over sections. Zero-initialised, it is at the start. */
+struct gr_elf_sections {
+	uint32_t next, count;
+	struct gr_bytes names;
+};
+
 /**
- * The bytes of the section @p name. They are empty if there is no such section,
+ * The next section with that @p name; false at the end. Section header 0 is
+ * none. at->count is the number of sections that the file promises.
+ */
+bool gr_elf_next_section(const struct gr_elf *elf, struct gr_elf_sections *at,
+			 const char *name, Elf64_Shdr *ret);
+
+/**
+ * The bytes of the first section @p name. They are empty if there is no such section,
  * if it has no bytes in the file, or if it is compressed. *@p addr (may be
  * NULL) is its address.
  */

@@ -11,23 +11,13 @@
 
 #include "base/cleanup.h"
 #include "inferior/image.h"
+#include "inferior/mapped_elf.h"
 #include "inferior/modules.h"
 
 enum {
-	/* No program has more program headers or longer notes. */
-	MAX_HEADERS = 512,
-	MAX_NOTE_BYTES = 64 << 10,
 	MAX_SAMPLES = 8,
 	/* A debugger's breakpoints change some bytes of a page of text. */
 	MAX_CHANGED_BYTES = 64,
-};
-
-/** The module as target memory shows it. */
-struct mapped_elf {
-	struct gr_image *image;
-	uint64_t addr; /**< Address of the ELF header. */
-	uint8_t bytes[sizeof(Elf64_Ehdr) + MAX_HEADERS * sizeof(Elf64_Phdr)];
-	struct gr_elf elf; /**< Parsed from `bytes`. */
 };
 
 static bool read_bytes(struct gr_image *image, uint64_t addr, void *buf,
@@ -40,27 +30,11 @@ static bool read_bytes(struct gr_image *image, uint64_t addr, void *buf,
 	return is_read;
 }
 
-static bool mapped_elf_read(struct mapped_elf *mapped)
+/* Memory of an image: all of the bytes, or none. */
+static uint64_t read_memory(void *image, uint64_t addr, void *buf,
+			    uint64_t bytes)
 {
-	Elf64_Ehdr header;
-
-	if (!read_bytes(mapped->image, mapped->addr, &header, sizeof(header)) ||
-	    memcmp(header.e_ident, ELFMAG, SELFMAG) ||
-	    header.e_phnum > MAX_HEADERS ||
-	    header.e_phentsize != sizeof(Elf64_Phdr))
-		return false;
-	// In `bytes` the program headers always follow the file header.
-	if (!read_bytes(mapped->image, mapped->addr + header.e_phoff,
-			mapped->bytes + sizeof(header),
-			header.e_phnum * sizeof(Elf64_Phdr)))
-		return false;
-	header.e_phoff = sizeof(header);
-	memcpy(mapped->bytes, &header, sizeof(header));
-	struct gr_bytes view = { mapped->bytes, sizeof(mapped->bytes) };
-	struct gr_error *err = gr_elf_parse("", view, &mapped->elf);
-	bool is_fine = !err;
-	gr_error_destroy(err);
-	return is_fine;
+	return read_bytes(image, addr, buf, bytes) ? bytes : 0;
 }
 
 // Find the module's ELF header in the target. The most reliable place comes
@@ -69,7 +43,8 @@ static bool mapped_elf_read(struct mapped_elf *mapped)
 static bool find_mapped_elf(const struct gr_module_file *file, bool is_main,
 			    struct gr_auxv auxv,
 			    const struct gr_mappings *files,
-			    struct mapped_elf *mapped)
+			    const struct gr_memory *memory,
+			    struct gr_mapped_elf *mapped)
 {
 	uint64_t places[3];
 	size_t count = 0;
@@ -84,32 +59,11 @@ static bool find_mapped_elf(const struct gr_module_file *file, bool is_main,
 	if (mapping && mapping->path)
 		places[count++] = mapping->start;
 	places[count++] = file->bias + gr_elf_lowest_addr(&file->elf);
-	for (size_t i = 0; i < count; i++) {
-		mapped->addr = places[i];
-		if (mapped_elf_read(mapped))
+	for (size_t i = 0; i < count; i++)
+		if (gr_mapped_elf_read(memory, places[i], mapped) &&
+		    !mapped->elf.lost_headers)
 			return true;
-	}
 	return false;
-}
-
-static struct gr_build_id mapped_build_id(const struct mapped_elf *mapped)
-{
-	uint64_t bias = mapped->addr - gr_elf_lowest_addr(&mapped->elf);
-	struct gr_build_id id = { .gnu_bytes = 0 };
-
-	for (size_t i = 0; i < mapped->elf.phnum; i++) {
-		Elf64_Phdr header = gr_elf_program_header(&mapped->elf, i);
-		if (header.p_type != PT_NOTE || !header.p_filesz ||
-		    header.p_filesz > MAX_NOTE_BYTES)
-			continue;
-		_cleanup_free_ uint8_t *notes = malloc(header.p_filesz);
-		if (!notes || !read_bytes(mapped->image, bias + header.p_vaddr,
-					  notes, header.p_filesz))
-			continue;
-		gr_build_id_collect((struct gr_bytes){ notes, header.p_filesz },
-				    &id);
-	}
-	return id;
 }
 
 enum { SHORT_ID_CHARS = 12 };
@@ -311,14 +265,16 @@ struct gr_error *gr_module_file_check(const struct gr_module_file *file,
 				   is_main };
 	struct gr_error *err = NULL;
 
-	_cleanup_free_ struct mapped_elf *mapped = calloc(1, sizeof(*mapped));
+	const struct gr_memory memory = { read_memory, image };
+
+	_cleanup_free_ struct gr_mapped_elf *mapped = malloc(sizeof(*mapped));
 	if (!mapped)
 		return &gr_enomem;
-	mapped->image = image;
-	bool is_found = find_mapped_elf(file, is_main, auxv, files, mapped);
+	bool is_found = find_mapped_elf(file, is_main, auxv, files, &memory,
+					mapped);
 	if (is_found) {
 		struct gr_build_id ours = gr_build_id_of(&file->elf);
-		struct gr_build_id theirs = mapped_build_id(mapped);
+		struct gr_build_id theirs = gr_mapped_elf_id(&memory, mapped);
 		if (ours.gnu_bytes && theirs.gnu_bytes) {
 			if (ours.gnu_bytes == theirs.gnu_bytes &&
 			    !memcmp(ours.gnu, theirs.gnu, ours.gnu_bytes))

@@ -2,8 +2,12 @@
 #include "inferior/notes.h"
 
 enum {
+	PRSTATUS_SIGNAL_OFF = 12,
 	PRSTATUS_PID_OFF = 32,
 	PRSTATUS_REGS_OFF = 112,
+	PRPSINFO_PID_OFF = 24,
+	SIGINFO_CODE_OFF = 8,
+	SIGINFO_FIELDS_OFF = 16,
 	GO_BUILD_ID_NOTE = 4,
 };
 
@@ -56,6 +60,37 @@ bool gr_note_thread(const struct gr_note *note, const struct gr_arch *arch,
 	ret->regs.is_in_call = arch->user_call != GR_REG_NONE &&
 			       ret->regs.call != UINT64_MAX;
 	return true;
+}
+
+int32_t gr_note_signal(const struct gr_note *note)
+{
+	uint16_t number = 0;
+
+	gr_bytes_get(note->desc, PRSTATUS_SIGNAL_OFF, &number, sizeof(number));
+	return (int16_t)number;
+}
+
+int32_t gr_note_pid(const struct gr_note *note)
+{
+	uint32_t pid = 0;
+
+	gr_bytes_get(note->desc, PRPSINFO_PID_OFF, &pid, sizeof(pid));
+	return (int32_t)pid;
+}
+
+struct gr_siginfo gr_note_siginfo(const struct gr_note *note)
+{
+	struct gr_siginfo ret = { .number = 0 };
+	const uint8_t *p = note->desc.data;
+
+	if (!gr_bytes_has(note->desc, SIGINFO_FIELDS_OFF, sizeof(uint64_t)))
+		return ret;
+	ret.number = (int32_t)gr_load_u32(p);
+	ret.code = (int32_t)gr_load_u32(p + SIGINFO_CODE_OFF);
+	// The fields of different kinds of signals share their place.
+	ret.sender_pid = (int32_t)gr_load_u32(p + SIGINFO_FIELDS_OFF);
+	ret.fault_addr = gr_load_u64(p + SIGINFO_FIELDS_OFF);
+	return ret;
 }
 
 static int reg_by_name(const struct gr_arch *arch, struct gr_bytes name)
@@ -147,6 +182,10 @@ struct gr_auxv gr_auxv_parse(struct gr_bytes auxv)
 			ret.entry = gr_load_u64(auxv.data + off + 8);
 		else if (type == AT_PHDR)
 			ret.phdr = gr_load_u64(auxv.data + off + 8);
+		else if (type == AT_RANDOM)
+			ret.random = gr_load_u64(auxv.data + off + 8);
+		else if (type == AT_EXECFN)
+			ret.execfn = gr_load_u64(auxv.data + off + 8);
 		else if (type == AT_NULL)
 			break;
 	}

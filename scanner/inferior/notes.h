@@ -36,6 +36,23 @@ bool gr_note_is_owned_by(const struct gr_note *note, const char *owner);
 bool gr_note_thread(const struct gr_note *note, const struct gr_arch *arch,
 		    struct gr_target_thread *ret);
 
+/** NT_PRSTATUS: the signal that the thread got; 0: none, or not known. */
+int32_t gr_note_signal(const struct gr_note *note);
+
+/** NT_PRPSINFO: the number of the process; 0 if the note is too short. */
+int32_t gr_note_pid(const struct gr_note *note);
+
+/** NT_SIGINFO: a signal, and where it came from. */
+struct gr_siginfo {
+	int32_t number; /**< 0: there is none. */
+	int32_t code;	/**< si_code; 0 and less: a process has sent it. */
+	int32_t sender_pid;  /**< If a process has sent it. */
+	uint64_t fault_addr; /**< If it is that of a fault. */
+};
+
+/** All zeros if the note is too short. */
+struct gr_siginfo gr_note_siginfo(const struct gr_note *note);
+
 /** Types of the notes in a core that Delve wrote. */
 enum {
 	GR_NOTE_DELVE_HEADER = 0x444C5645,
@@ -54,6 +71,8 @@ bool gr_note_delve_entry(const struct gr_note *note, uint64_t *ret);
 struct gr_auxv {
 	uint64_t entry; /**< AT_ENTRY: run-time entry point. */
 	uint64_t phdr;	/**< AT_PHDR: run-time program headers. */
+	uint64_t random; /**< AT_RANDOM: address of 16 random bytes. */
+	uint64_t execfn; /**< AT_EXECFN: address of the executable's name. */
 };
 
 struct gr_auxv gr_auxv_parse(struct gr_bytes auxv);

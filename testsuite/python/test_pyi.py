@@ -65,6 +65,10 @@ def test_the_stub_is_understood():
     assert len(METHODS) > 10
     assert set(FUNCTIONS) == {
         "check_writable",
+        "core_facts",
+        "core_modules",
+        "debug_file",
+        "elf_facts",
         "read_registers",
         "write_tree_profile",
         "write_file",
