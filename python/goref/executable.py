@@ -9,7 +9,7 @@ import os
 from contextlib import suppress
 from typing import NamedTuple
 
-from . import corefile, elf, shell
+from . import elf, shell
 from .elf import shown
 
 
@@ -20,6 +20,30 @@ class NotFoundError(Exception):
 class Found(NamedTuple):
     path: str
     warning: str = ""
+
+
+class Origin(NamedTuple):
+    """path: as the kernel knew the executable; identity: the build ids that
+    memory shows, none if that page is not in the core."""
+
+    path: str
+    identity: frozenset[elf.Note]
+
+
+def _origin(core: str) -> Origin | None:
+    """None: the core does not name its executable, or is no core."""
+    from . import native  # only needed here
+
+    goref = native.load()
+    try:
+        facts = goref.core_facts(core)
+    except goref.FormatError:
+        return None
+    except (goref.FileError, goref.ArchitectureError) as problem:
+        raise NotFoundError(str(problem)) from None
+    if facts.exe_path is None:
+        return None
+    return Origin(facts.exe_path, elf.ids_of(facts))
 
 
 def _agree(
@@ -59,10 +83,7 @@ def _beside(core: str, name: str) -> list[str]:
 def find(core: str) -> Found:
     """The executable of a core. Elsewhere than where the core names it, only
     a file with the same build id is one."""
-    try:
-        origin = corefile.origin(core)
-    except OSError as problem:
-        raise NotFoundError(f"{core}: {problem.strerror}") from None
+    origin = _origin(core)
     give = f"give it: `{shell.command('core', 'EXE', shown(core))}'"
     if origin is None:
         raise NotFoundError(

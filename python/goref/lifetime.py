@@ -13,8 +13,6 @@ import re
 import struct
 from typing import Any, NamedTuple
 
-from . import corefile
-
 _AT_RANDOM = 25
 _BYTES = 16
 _MAX_AUXV = 4096
@@ -35,11 +33,14 @@ def _of(pids: set[int], secret: bytes) -> Lifetime | None:
 
 def of_core(path: str) -> Lifetime | None:
     """The process that a core is of; None: it does not tell."""
+    from . import native  # only needed here
+
+    goref = native.load()
     try:
-        facts = corefile.birth(path)
-    except (OSError, ValueError, OverflowError, struct.error):
+        facts = goref.core_facts(path)
+    except (goref.Error, ValueError):
         return None
-    return _of({facts.pid} - {0}, facts.secret)
+    return _of({facts.pid} - {0}, facts.random)
 
 
 def _pids(pid: int) -> set[int]:

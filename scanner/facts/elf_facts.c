@@ -153,7 +153,9 @@ struct gr_error *gr_elf_facts_parse(struct gr_bytes file,
 	if (facts.has_header) {
 		facts.entry = elf.header.e_entry;
 		facts.lowest_page = lowest_page(&elf);
-		facts.id = gr_build_id_of(&elf);
+		// A core has notes about the program, which may be many.
+		if (elf.header.e_type != ET_CORE)
+			facts.id = gr_build_id_of(&elf);
 		read_text(&elf, &facts);
 		struct gr_error *err = read_loader(&elf, &facts);
 		if (err)

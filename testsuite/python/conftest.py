@@ -9,6 +9,7 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,16 @@ def goref():
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def native_half(goref):
+    """The module _goref is what the Python code gets from native.load()."""
+    sys.modules.setdefault("gdb", types.ModuleType("gdb"))
+    from goref import native
+
+    native._module = goref
+    return goref
 
 
 @pytest.fixture(scope="session")
