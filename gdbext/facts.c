@@ -30,14 +30,13 @@ static PyObject *go_id_of(const void *value)
 }
 
 /* The fields of a struct @p tag whose ids are in its member `id`. */
-#define ID_FIELDS(tag)                                         \
-	{ .name = "gnu_build_id",                              \
-	  .offset = offsetof(struct tag, id),                  \
-	  .convert = gnu_id_of },                              \
-	{                                                      \
-		.name = "go_build_id",                         \
-		.offset = offsetof(struct tag, id),            \
-		.convert = go_id_of                            \
+#define ID_FIELDS(tag)                                                     \
+	{ .name = "gnu_build_id",                                          \
+	  .offset = offsetof(struct tag, id),                              \
+	  .convert = gnu_id_of },                                          \
+	{                                                                  \
+		.name = "go_build_id", .offset = offsetof(struct tag, id), \
+		.convert = go_id_of                                        \
 	}
 
 /* -------------------------------------------------------------------- a file */
@@ -149,8 +148,7 @@ static PyObject *code_files_of(const void *value)
 static PyObject *thread_ids_of(const void *value)
 {
 	const struct gr_core_facts *facts = value;
-	_cleanup_py_ PyObject *tuple =
-		PyTuple_New((Py_ssize_t)facts->nthreads);
+	_cleanup_py_ PyObject *tuple = PyTuple_New((Py_ssize_t)facts->nthreads);
 
 	for (size_t i = 0; tuple && i < facts->nthreads; i++) {
 		PyObject *item = PyLong_FromLong(facts->thread_ids[i]);

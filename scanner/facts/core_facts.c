@@ -52,8 +52,8 @@ static struct gr_error *name_by_auxv(struct gr_core_facts *facts,
 	const struct gr_auxv *auxv = &memory->core.auxv;
 	char name[GR_FACTS_MAX_PATH + 1];
 
-	name[gr_core_memory_read(memory, auxv->execfn, name,
-				 GR_FACTS_MAX_PATH)] = '\0';
+	name[gr_core_memory_read(memory, auxv->execfn, name, GR_FACTS_MAX_PATH)] =
+		'\0';
 	if (*name != '/')
 		return NULL;
 	char *end = name + strlen(name) - strlen(deleted);
@@ -156,9 +156,9 @@ static struct gr_error *read_facts(struct gr_core_memory *memory,
 	// Only what belongs to that signal tells where it came from.
 	if (core->siginfo.number == facts->signal)
 		facts->siginfo = core->siginfo;
-	facts->random_bytes =
-		gr_core_memory_read(memory, core->auxv.random, facts->random,
-				    sizeof(facts->random));
+	facts->random_bytes = gr_core_memory_read(memory, core->auxv.random,
+						  facts->random,
+						  sizeof(facts->random));
 	struct gr_error *err = find_executable(facts, memory);
 	if (!err)
 		err = find_code_files(facts, core);

@@ -43,13 +43,13 @@ static struct gr_error *add_module(struct finder *f, const char *path,
 	struct gr_core_module *module = &f->list.data[f->list.count];
 	_cleanup_free_ char *debug = NULL;
 
-	struct gr_error *err = gr_debug_file_find(path, f->debug_folder, &debug);
+	struct gr_error *err =
+		gr_debug_file_find(path, f->debug_folder, &debug);
 	if (err)
 		return err;
 	module->bias = bias;
 	module->path = copy_text(&f->list.arena, path);
-	module->debug_path = debug ? copy_text(&f->list.arena, debug) :
-				     NULL;
+	module->debug_path = debug ? copy_text(&f->list.arena, debug) : NULL;
 	if (!module->path || (debug && !module->debug_path))
 		return &gr_enomem;
 	f->list.count++;
@@ -126,10 +126,10 @@ static struct gr_error *find(struct finder *f, const char *core,
 	if (err)
 		return err;
 	size_t room = f->loaded.size + 1;
-	f->list.data = gr_arena_alloc(&f->list.arena,
-				      room * sizeof(*f->list.data));
-	f->list.special = gr_arena_alloc(&f->list.arena,
-					 room * sizeof(*f->list.special));
+	f->list.data =
+		gr_arena_alloc(&f->list.arena, room * sizeof(*f->list.data));
+	f->list.special =
+		gr_arena_alloc(&f->list.arena, room * sizeof(*f->list.special));
 	if (!f->list.data || !f->list.special)
 		return &gr_enomem;
 	if (stat(exe, &f->exe))

@@ -18,7 +18,7 @@
 struct gr_core_module {
 	const char *path;
 	const char *debug_path; /**< Its separate debug file, or NULL. */
-	uint64_t bias; /**< UINT64_MAX: the scan finds it. */
+	uint64_t bias;		/**< UINT64_MAX: the scan finds it. */
 };
 
 /** Zero-initialised, the list is empty. */
@@ -41,10 +41,10 @@ struct gr_core_modules {
  * belong to the core, it is the only module: the scan says why. @p ret needs
  * gr_core_modules_deinit() after success.
  */
-struct gr_error *gr_core_modules_find(const char *core, const char *exe,
-				      const char *debug_folder,
-				      struct gr_core_modules *ret)
-	GR_MUST_CHECK;
+struct gr_error *
+gr_core_modules_find(const char *core, const char *exe,
+		     const char *debug_folder,
+		     struct gr_core_modules *ret) GR_MUST_CHECK;
 void gr_core_modules_deinit(struct gr_core_modules *modules);
 
 #endif /* GR_CORE_MODULES_H */

@@ -144,10 +144,9 @@ static struct gr_error *try_id(const struct wanted *wanted, const char *folder,
 		return NULL;
 	for (size_t i = 0; i < id->gnu_bytes; i++)
 		snprintf(hex + 2 * i, 3, "%02x", id->gnu[i]);
-	return try_name(wanted,
-			join("%s/.build-id/%.2s/%s.debug", folder, hex,
-			     hex + 2),
-			ret);
+	return try_name(
+		wanted,
+		join("%s/.build-id/%.2s/%s.debug", folder, hex, hex + 2), ret);
 }
 
 /* @p own: the folder of the file, without a final slash. */

@@ -47,8 +47,8 @@ static void read_common(struct gr_bytes file, struct gr_elf_facts *ret)
 /* Is it a core as far as it goes? A file may end inside its header. */
 static bool begins_as_core(struct gr_bytes file)
 {
-	static const uint8_t magic[] = { 0x7f, 'E', 'L', 'F', ELFCLASS64,
-					 ELFDATA2LSB };
+	static const uint8_t magic[] = { 0x7f, 'E',	   'L',
+					 'F',  ELFCLASS64, ELFDATA2LSB };
 	uint64_t known = file.size < sizeof(magic) ? file.size : sizeof(magic);
 	uint64_t type_off = offsetof(Elf64_Ehdr, e_type);
 

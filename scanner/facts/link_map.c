@@ -38,8 +38,8 @@ static bool read_words(const struct reader *r, uint64_t addr, uint64_t *words,
 {
 	uint64_t bytes = count * sizeof(*words);
 
-	return addr && r->memory->read(r->memory->ctx, addr, words, bytes) ==
-			       bytes;
+	return addr &&
+	       r->memory->read(r->memory->ctx, addr, words, bytes) == bytes;
 }
 
 /* The address of r_debug, which the loader writes into the executable's dynamic
@@ -55,8 +55,10 @@ static uint64_t find_debug(const struct reader *r, const struct gr_elf *exe,
 
 		if (header.p_type != PT_DYNAMIC)
 			continue;
-		for (uint64_t k = 0; k < count && k < MAX_DYNAMIC_ENTRIES; k++) {
-			uint64_t addr = bias + header.p_vaddr + k * sizeof(pair);
+		for (uint64_t k = 0; k < count && k < MAX_DYNAMIC_ENTRIES;
+		     k++) {
+			uint64_t addr =
+				bias + header.p_vaddr + k * sizeof(pair);
 
 			if (!read_words(r, addr, pair, 2) || pair[0] == DT_NULL)
 				return 0;

@@ -30,10 +30,9 @@ GR_VECTOR(gr_loaded_file_vector, struct gr_loaded_file);
  * The list ends where memory is missing, where it loops, and after 16384 files.
  * An executable without a loader has no list.
  */
-struct gr_error *gr_link_map_read(const struct gr_memory *memory,
-				  const struct gr_elf *exe, uint64_t bias,
-				  struct gr_arena *arena,
-				  struct gr_loaded_file_vector *ret)
-	GR_MUST_CHECK;
+struct gr_error *
+gr_link_map_read(const struct gr_memory *memory, const struct gr_elf *exe,
+		 uint64_t bias, struct gr_arena *arena,
+		 struct gr_loaded_file_vector *ret) GR_MUST_CHECK;
 
 #endif /* GR_LINK_MAP_H */

@@ -35,8 +35,7 @@ static struct gr_error *find(struct gr_scan *scan, int32_t thread_id,
 		if (err || id != (uint32_t)thread_id)
 			continue;
 		err = read_field(scan, m, layout->m.curg, &curg);
-		return err ? err :
-			     read_field(scan, curg, layout->g.goid, goid);
+		return err ? err : read_field(scan, curg, layout->g.goid, goid);
 	}
 	return err;
 }

@@ -270,8 +270,8 @@ struct gr_error *gr_module_file_check(const struct gr_module_file *file,
 	_cleanup_free_ struct gr_mapped_elf *mapped = malloc(sizeof(*mapped));
 	if (!mapped)
 		return &gr_enomem;
-	bool is_found = find_mapped_elf(file, is_main, auxv, files, &memory,
-					mapped);
+	bool is_found =
+		find_mapped_elf(file, is_main, auxv, files, &memory, mapped);
 	if (is_found) {
 		struct gr_build_id ours = gr_build_id_of(&file->elf);
 		struct gr_build_id theirs = gr_mapped_elf_id(&memory, mapped);

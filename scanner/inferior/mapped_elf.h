@@ -22,7 +22,7 @@ enum { GR_MAPPED_ELF_MAX_HEADERS = 512 };
 
 /** It is large: allocate it. */
 struct gr_mapped_elf {
-	uint64_t addr; /**< Address of the ELF header. */
+	uint64_t addr;	   /**< Address of the ELF header. */
 	struct gr_elf elf; /**< Parsed from `bytes`. */
 	uint8_t bytes[sizeof(Elf64_Ehdr) +
 		      GR_MAPPED_ELF_MAX_HEADERS * sizeof(Elf64_Phdr)];

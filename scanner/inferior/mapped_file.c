@@ -25,12 +25,11 @@ struct gr_error *gr_mapped_file_open(const char *path,
 	file.device = st.st_dev;
 	file.inode = st.st_ino;
 	if (st.st_size) {
-		void *data = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd,
-				  0);
+		void *data =
+			mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (data == MAP_FAILED)
-			return gr_error_format(GR_ERROR_IO,
-					       "cannot map %s: %s", path,
-					       strerror(errno));
+			return gr_error_format(GR_ERROR_IO, "cannot map %s: %s",
+					       path, strerror(errno));
 		file.bytes = (struct gr_bytes){ data, st.st_size };
 		file.area = gr_sigbus_watch(file.bytes, path);
 		if (!file.area) {

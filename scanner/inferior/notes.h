@@ -44,8 +44,8 @@ int32_t gr_note_pid(const struct gr_note *note);
 
 /** NT_SIGINFO: a signal, and where it came from. */
 struct gr_siginfo {
-	int32_t number; /**< 0: there is none. */
-	int32_t code;	/**< si_code; 0 and less: a process has sent it. */
+	int32_t number;	     /**< 0: there is none. */
+	int32_t code;	     /**< si_code; 0 and less: a process has sent it. */
 	int32_t sender_pid;  /**< If a process has sent it. */
 	uint64_t fault_addr; /**< If it is that of a fault. */
 };
@@ -69,8 +69,8 @@ bool gr_note_delve_entry(const struct gr_note *note, uint64_t *ret);
 
 /** The needed values of the auxiliary vector; 0 if absent. */
 struct gr_auxv {
-	uint64_t entry; /**< AT_ENTRY: run-time entry point. */
-	uint64_t phdr;	/**< AT_PHDR: run-time program headers. */
+	uint64_t entry;	 /**< AT_ENTRY: run-time entry point. */
+	uint64_t phdr;	 /**< AT_PHDR: run-time program headers. */
 	uint64_t random; /**< AT_RANDOM: address of 16 random bytes. */
 	uint64_t execfn; /**< AT_EXECFN: address of the executable's name. */
 };

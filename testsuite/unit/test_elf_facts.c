@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What files say of themselves: good ones, and damaged ones. */
+#include "facts/elf_facts.h"
+
+#include "base/cleanup.h"
+#include "elf_builder.h"
+#include "rows.h"
+
+#include <sys/stat.h>
+
+/** A file of which one field of the header is changed. */
+struct kind_case {
+	const char *name;
+	size_t off, bytes;
+	uint64_t value;
+	size_t cut_bytes; /**< Size of the file; 0: all of it. */
+	const char *kind, *machine, *compression, *missing_part;
+	bool has_header;
+};
+
+#define FIELD(name) offsetof(Elf64_Ehdr, name), sizeof(((Elf64_Ehdr *)0)->name)
+
+static const struct kind_case kind_cases[] = {
+	{ "executable", FIELD(e_type), ET_EXEC, 0, "executable", "x86-64", NULL,
+	  NULL, true },
+	{ "library", FIELD(e_type), ET_DYN, 0, "shared object", "x86-64", NULL,
+	  NULL, true },
+	{ "object file", FIELD(e_type), ET_REL, 0, "other", "x86-64", NULL,
+	  NULL, true },
+	{ "core", FIELD(e_type), ET_CORE, 0, "core", "x86-64", NULL, NULL,
+	  true },
+	{ "arm64", FIELD(e_machine), EM_AARCH64, 0, "core", "AArch64", NULL,
+	  NULL, true },
+	{ "unknown processor", FIELD(e_machine), 0x7777, 0, "core", NULL, NULL,
+	  NULL, true },
+	{ "32 bits", EI_CLASS, 1, ELFCLASS32, 0, "core", "x86-64", NULL, NULL,
+	  false },
+	{ "big-endian", EI_DATA, 1, ELFDATA2MSB, 0, "other", NULL, NULL, NULL,
+	  false },
+	{ "text", 0, 4, 0x6f6c6c65, 0, NULL, NULL, NULL, NULL, false },
+	{ "gzip", 0, 2, 0x8b1f, 0, NULL, NULL, "gzip", NULL, false },
+	{ "nothing", 0, 0, 0, SIZE_MAX, NULL, NULL, NULL, NULL, false },
+	{ "one byte", 0, 0, 0, 1, NULL, NULL, NULL, "ELF header", false },
+	{ "a core of 63 bytes", 0, 0, 0, 63, "core", "x86-64", NULL,
+	  "ELF header", false },
+	{ "an executable of 63 bytes", FIELD(e_type), ET_EXEC, 63, "executable",
+	  "x86-64", NULL, NULL, false },
+	{ "a core that ends in its program headers", 0, 0, 0, 64 + 56 + 1,
+	  "core", "x86-64", NULL, "program headers", true },
+	{ "a core with program headers past all", FIELD(e_phoff),
+	  UINT64_MAX - 7, 0, "core", "x86-64", NULL, "program headers", true },
+	{ "program headers of another size", FIELD(e_phentsize), 55, 0, "core",
+	  "x86-64", NULL, NULL, true },
+	{ "a core that ends in its notes", 0, 0, 0,
+	  sizeof(Elf64_Ehdr) + BUILDER_MAX_HEADERS * sizeof(Elf64_Phdr) + 8,
+	  "core", "x86-64", NULL, "notes", true },
+};
+
+static void build_core(struct elf_builder *b)
+{
+	builder_init(b, ET_CORE);
+	Elf64_Phdr *notes = builder_header(b, PT_NOTE);
+	builder_note(b, notes, "CORE", NT_AUXV, "0123456789abcdef", 16);
+	builder_load(b, 0x1000, 64, PF_R, 0);
+	builder_finish(b);
+}
+
+static void check_text(const char *found, const char *wanted)
+{
+	if (wanted) {
+		assert_non_null(found);
+		assert_string_equal(found, wanted);
+	} else {
+		assert_null(found);
+	}
+}
+
+static void test_kind(void **state)
+{
+	const struct kind_case *c = *state;
+	_cleanup_free_ struct elf_builder *b = malloc(sizeof(*b));
+	struct gr_elf_facts facts;
+
+	build_core(b);
+	memcpy(b->file + c->off, &c->value, c->bytes);
+	size_t bytes = c->cut_bytes == SIZE_MAX ? 0 :
+		       c->cut_bytes		? c->cut_bytes :
+						  b->bytes;
+	// An exact allocation, so that reading past it is seen.
+	_cleanup_free_ uint8_t *exact = malloc(bytes ? bytes : 1);
+	memcpy(exact, b->file, bytes);
+	assert_null(
+		gr_elf_facts_parse((struct gr_bytes){ exact, bytes }, &facts));
+	check_text(facts.kind, c->kind);
+	check_text(facts.machine, c->machine);
+	check_text(facts.compression, c->compression);
+	check_text(facts.missing_part, c->missing_part);
+	assert_int_equal(facts.has_header, c->has_header);
+	assert_int_equal(facts.file_bytes, bytes);
+	if (c->missing_part)
+		assert_true(facts.needed_bytes > bytes);
+	gr_elf_facts_deinit(&facts);
+}
+
+/** An executable with sections. */
+struct section_case {
+	const char *name;
+	const char *names[2]; /**< Of two sections. */
+	uint32_t type;
+	uint16_t nsections; /**< That the header promises; 0: all. */
+	const char *loader;
+	uint64_t text_addr;
+};
+
+static const struct section_case section_cases[] = {
+	{ "loader", { ".interp", ".text" }, SHT_PROGBITS, 0, "/lib/ld", 0x600 },
+	{ "two loaders",
+	  { ".interp", ".interp" },
+	  SHT_PROGBITS,
+	  0,
+	  NULL,
+	  UINT64_MAX },
+	{ "no bytes", { ".interp", ".text" }, SHT_NOBITS, 0, NULL, 0x600 },
+	{ "no loader", { ".data", ".text" }, SHT_PROGBITS, 0, NULL, 0x600 },
+	{ "two .text", { ".text", ".text" }, SHT_PROGBITS, 0, NULL, 0x500 },
+	{ "more sections than there are",
+	  { ".interp", ".text" },
+	  SHT_PROGBITS,
+	  9000,
+	  NULL,
+	  0x600 },
+};
+
+static void test_sections(void **state)
+{
+	const struct section_case *c = *state;
+	_cleanup_free_ struct elf_builder *b = malloc(sizeof(*b));
+	struct gr_elf_facts facts;
+	char names[64] = "";
+	size_t second = 1 + strlen(c->names[0]) + 1;
+
+	memcpy(names + 1, c->names[0], strlen(c->names[0]));
+	memcpy(names + second, c->names[1], strlen(c->names[1]));
+	builder_init(b, ET_EXEC);
+	b->header.e_entry = 0x401234;
+	builder_load(b, 0x401234, 100, PF_R, 0);
+	size_t loader_off = b->bytes;
+	builder_append(b, "/lib/ld", 8);
+	size_t names_off = b->bytes;
+	builder_append(b, names, sizeof(names));
+	const Elf64_Shdr sections[] = {
+		{ 0 },
+		{ .sh_type = SHT_STRTAB,
+		  .sh_offset = names_off,
+		  .sh_size = sizeof(names) },
+		{ .sh_name = 1,
+		  .sh_type = c->type,
+		  .sh_addr = 0x500,
+		  .sh_offset = loader_off,
+		  .sh_size = 8 },
+		{ .sh_name = second,
+		  .sh_type = c->type,
+		  .sh_addr = 0x600,
+		  .sh_offset = loader_off,
+		  .sh_size = 8 },
+	};
+	b->header.e_shoff = b->bytes;
+	b->header.e_shentsize = sizeof(Elf64_Shdr);
+	b->header.e_shnum = c->nsections ? c->nsections : 4;
+	b->header.e_shstrndx = 1;
+	builder_append(b, sections, sizeof(sections));
+	builder_finish(b);
+	assert_null(gr_elf_facts_parse((struct gr_bytes){ b->file, b->bytes },
+				       &facts));
+	check_text(facts.loader, c->loader);
+	assert_int_equal(facts.text_addr, c->text_addr);
+	assert_int_equal(facts.entry, 0x401234);
+	assert_int_equal(facts.lowest_page, 0x401000);
+	gr_elf_facts_deinit(&facts);
+}
+
+/* Nobody writes into the pipe: an open() that waits never returns. */
+static void test_other_files(void **state)
+{
+	struct gr_elf_facts facts;
+	char path[64];
+	struct gr_error *err;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/goref-unit-pipe-%d", getpid());
+	assert_int_equal(mkfifo(path, 0600), 0);
+	err = gr_elf_facts_read(path, &facts);
+	unlink(path);
+	assert_non_null(err);
+	assert_int_equal(err->code, GR_ERROR_FORMAT);
+	gr_error_destroy(err);
+	err = gr_elf_facts_read(path, &facts);
+	assert_non_null(err);
+	assert_int_equal(err->code, GR_ERROR_IO);
+	gr_error_destroy(err);
+	err = gr_elf_facts_read("/", &facts);
+	assert_non_null(err);
+	assert_int_equal(err->code, GR_ERROR_FORMAT);
+	gr_error_destroy(err);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_other_files),
+	};
+
+	return ROWS_RUN("kinds of files", kind_cases, test_kind) +
+	       ROWS_RUN("sections", section_cases, test_sections) +
+	       cmocka_run_group_tests_name("elf facts", tests, NULL, NULL);
+}
