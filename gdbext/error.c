@@ -17,7 +17,8 @@
 	X(GR_ERROR_NOT_FOUND, NotFoundError, "The name does not exist.")     \
 	X(GR_ERROR_LIMIT, LimitError, "More than we can number.")            \
 	X(GR_ERROR_MEMORY_LIMIT, MemoryLimitError, "More than it may take.") \
-	X(GR_ERROR_NOT_SAVED, NoMemoryError, "The saved file lacks it.")
+	X(GR_ERROR_NOT_SAVED, NoMemoryError, "The saved file lacks it.")     \
+	X(GR_ERROR_PROCESS, ProcessError, "It cannot be stopped.")
 
 // References borrowed from the module, which lives as long as the process.
 #define X(code, name, doc) static PyObject *exception_##name;

@@ -337,7 +337,8 @@ struct gr_py_target {
  * Fill in a target from Python's description of it.
  *
  * @param modules sequence of (path, debug path or None, bias or None)
- * @param threads sequence of (lwp, registers as of read_registers())
+ * @param threads sequence of (lwp, registers as of read_registers()), or a
+ *	Process that is held
  * @return 0, or -1 with an exception set.
  */
 int gr_py_target_init(struct gr_py_target *t, const char *kind,
@@ -355,6 +356,23 @@ gr_py_convert_fn gr_py_from_target_kind;
  */
 int gr_py_threads(PyObject *threads, struct gr_target_thread **ret,
 		  size_t *count);
+
+// -------------------------------------------------------------- process.c
+
+/** Make the type Process and add it to the module. @return 0, or -1. */
+int gr_py_process_init(PyObject *module);
+
+/**
+ * The threads of a Process that is held, as an array for free().
+ *
+ * @return 1; 0 if @p obj is no Process; or -1 with an exception set.
+ */
+int gr_py_process_threads(PyObject *obj, struct gr_target_thread **ret,
+			  size_t *count);
+
+/** Rows of process.c. */
+extern struct gr_py_row gr_py_late_row;
+extern struct gr_py_row gr_py_stop_row;
 
 // ----------------------------------------------------------------- scan.c
 
@@ -450,6 +468,10 @@ extern struct gr_py_row gr_py_allocation_row;
 PyObject *gr_py_frames(const struct gr_stacks *stacks, uint32_t stack);
 
 /** Functions of the module: see _goref.pyi. */
+PyObject *gr_py_process_reader(PyObject *module, PyObject *args,
+			       PyObject *kwargs);
+PyObject *gr_py_why_not_traced(PyObject *module, PyObject *args,
+			       PyObject *kwargs);
 PyObject *gr_py_read_registers(PyObject *module, PyObject *args,
 			       PyObject *kwargs);
 PyObject *gr_py_elf_facts(PyObject *module, PyObject *args, PyObject *kwargs);

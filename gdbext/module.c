@@ -47,6 +47,8 @@ static PyObject *write_file(PyObject *module, PyObject *args, PyObject *kwargs)
 static PyMethodDef functions[] = {
 	GR_PY_METHOD(check_writable, check_writable, "($module, path)"),
 	GR_PY_METHOD(read_registers, gr_py_read_registers, "($module, tid)"),
+	GR_PY_METHOD(process_reader, gr_py_process_reader, "($module, pid)"),
+	GR_PY_METHOD(why_not_traced, gr_py_why_not_traced, "($module, pid)"),
 	GR_PY_METHOD(write_tree_profile, gr_py_write_tree_profile,
 		     "($module, path, places, label_sets, nodes, comment=None, "
 		     "partial=None, exe_path=None, build_id=None, labels=(), "
@@ -82,7 +84,8 @@ static int fill_module(PyObject *module)
 		return -1;
 	}
 	if (gr_py_rows_type_init(module) || gr_py_scan_init(module) ||
-	    gr_py_result_init(module) || gr_py_view_init(module))
+	    gr_py_result_init(module) || gr_py_view_init(module) ||
+	    gr_py_process_init(module))
 		return -1;
 	if (PyModule_AddIntConstant(module, "MAX_SAMPLES",
 				    GR_PROFILE_MAX_SAMPLES))

@@ -14,6 +14,8 @@ static struct gr_py_row *const all_rows[] = {
 	&gr_py_sampling_row,
 	&gr_py_info_row,
 	&gr_py_estimate_row,
+	&gr_py_late_row,
+	&gr_py_stop_row,
 	&gr_py_place_row,
 	&gr_py_held_row,
 	&gr_py_variable_row,

@@ -123,9 +123,12 @@ static int parse_thread(PyObject *item, struct gr_target_thread *ret)
 int gr_py_threads(PyObject *threads, struct gr_target_thread **ret,
 		  size_t *count)
 {
-	Py_ssize_t n = PySequence_Size(threads);
+	int is_process = gr_py_process_threads(threads, ret, count);
 	struct gr_target_thread *list;
 
+	if (is_process)
+		return is_process < 0 ? -1 : 0;
+	Py_ssize_t n = PySequence_Size(threads);
 	if (n < 0)
 		return -1;
 	list = calloc((size_t)n + 1, sizeof(*list));

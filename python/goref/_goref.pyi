@@ -79,11 +79,17 @@ class NotFoundError(Error):
 class LimitError(Error):
     """There is more than the scanner can number."""
 
+class ProcessError(Error):
+    """A process cannot be stopped; str() says why, without its number: "there is
+    no such process", "process 12 (gdb) already traces it"."""
+
 class MemoryLimitError(Error):
     """The scan would take more memory than it may."""
 
 _Registers = Sequence[int]
 """rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip (DWARF's order), fs_base."""
+
+_Threads = Sequence[tuple[int, _Registers]] | Process
 
 _Labels = Sequence[tuple[str, str]]
 """Keys and values that all samples of a profile get."""
@@ -364,6 +370,28 @@ class Info(NamedTuple):
     """The same by state and wait reason, most first."""
     types: int
     """Types known by name."""
+
+class LateThread(NamedTuple):
+    """A thread that did not stop in time; the others stand still."""
+
+    tid: int
+    state: str
+    """The letter of /proc/PID/stat: "D" waits in the kernel."""
+    has_place: bool
+    """Its stack pointer and its system call are known. Its other registers
+    are not."""
+
+class Stop(NamedTuple):
+    """What it took to stop a process."""
+
+    threads: int
+    """How many stand still."""
+    late: tuple[LateThread, ...]
+    """Those that do not: an answer about the process is partial."""
+    was_stopped: bool
+    """A signal such as SIGSTOP had stopped the process before."""
+    stop_us: int
+    """From the first request to stop until all stood still."""
 
 class Estimate(NamedTuple):
     """The cost of a scan; for a core, only that of the tables."""
@@ -1600,6 +1628,15 @@ def write_file(path: str, data: bytes) -> None:
     """Write a file whole or not at all, as write_profile() does. FileError if
     it cannot be written."""
 
+def process_reader(pid: int) -> int:
+    """The thread by which /proc shows the memory and the files of a process:
+    the process itself, or a thread that lives if its first one has ended. 0 if
+    all have."""
+
+def why_not_traced(pid: int) -> str:
+    """The reason why a process may not be traced, and what would help, if a
+    debugger was not permitted to."""
+
 def read_registers(tid: int) -> tuple[int, ...]:
     """The registers of a stopped thread that this process traces, in the
     order that Scan takes them, and the number of its system call or 2**64 - 1; OSError if they cannot be read.
@@ -1628,6 +1665,36 @@ def write_tree_profile(
     """
 
 @final
+class Process:
+    """A process that goref holds still, for Scan.
+
+    A thread of this process traces it. However that ends, the process goes on
+    with its state and its signals: by release(), with the last reference, with
+    the interpreter, or if this process is killed. Any thread of Python may call
+    the methods. After os.fork(), the child holds nothing.
+
+    Code in this process that waits for any child, as os.wait() does, may get
+    the process in place of a child while it is being stopped."""
+
+    def __new__(cls, pid: int) -> Process:
+        """Nothing is stopped. ProcessError: there is no such process, it is a
+        thread, it has ended, or somebody traces it."""
+    def stop(
+        self, limit_s: float, poll: Callable[[], None] | None = None
+    ) -> Stop:
+        """Stop all threads and read their registers.
+
+        limit_s: how long to wait for all threads. Some may not stop: they wait
+            in the kernel, as for a disk or for the child of vfork().
+        poll: called every 10 ms. An exception that it raises, or Ctrl-C, ends
+            the call, and the process goes on.
+
+        ProcessError: why the process cannot be stopped. It goes on then."""
+    def release(self) -> int:
+        """Let the process go on; nothing happens if it is not held. Returns
+        for how many microseconds it was stopped."""
+
+@final
 class Scan:
     """One stopped target, opened once: what it holds does not change."""
 
@@ -1636,7 +1703,7 @@ class Scan:
         kind: str,
         read: Callable[[int, int], bytes | bytearray | memoryview],
         modules: Sequence[tuple[str, str | None, int | None]],
-        threads: Sequence[tuple[int, _Registers]],
+        threads: _Threads,
         core: str | None = None,
         pid: int = 0,
         progress: Callable[[int, int], None] | None = None,
@@ -1668,7 +1735,8 @@ class Scan:
         read: (address, length) -> the bytes. Any exception but
             KeyboardInterrupt means that they are not there.
         modules: (path, separate debug file, load bias), executable first.
-        threads: (lwp as the target counts, registers); none for cores.
+        threads: (lwp as the target counts, registers), or a Process that is
+            held; none for cores.
         core: the path of the core.
         pid: the process, if it runs on this machine.
         progress: called about every 20 ms with the objects reached and the
@@ -1699,7 +1767,7 @@ class Scan:
     def reserve(self) -> None:
         """Take and touch the memory for the copy."""
     def capture(
-        self, threads: Sequence[tuple[int, _Registers]], copy_pid: int = 0
+        self, threads: _Threads, copy_pid: int = 0
     ) -> None:
         """Copy what is needed: the process may run again.
 

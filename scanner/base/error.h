@@ -31,6 +31,7 @@ enum gr_error_code {
 	GR_ERROR_MEMORY_LIMIT,
 	/** Memory that a saved file has left out: it was saved without values. */
 	GR_ERROR_NOT_SAVED,
+	GR_ERROR_PROCESS, /**< The process cannot be stopped. */
 };
 
 /** One failure: its kind and a one-line message for the user. */

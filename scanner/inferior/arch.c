@@ -3,6 +3,8 @@
 
 #include <elf.h>
 
+#include "base/bytes.h"
+
 #define WORDS(array)                        \
 	{                                   \
 		array, GR_ARRAY_SIZE(array) \
@@ -103,4 +105,34 @@ const struct gr_arch *gr_arch_find(uint16_t machine)
 		if (all[i]->machine == machine)
 			return all[i];
 	return NULL;
+}
+
+const struct gr_arch *gr_arch_native(void)
+{
+#if defined(__x86_64__)
+	return &gr_arch_x86_64;
+#elif defined(__aarch64__)
+	return &gr_arch_arm64;
+#else
+#error "add this processor to the table above"
+#endif
+}
+
+struct gr_regs gr_arch_load_user(const struct gr_arch *arch,
+				 const uint8_t *words)
+{
+	struct gr_regs ret = { .is_in_call = false };
+
+	for (size_t i = 0; i < arch->user.count; i++)
+		if (arch->user.reg[i] != GR_REG_NONE)
+			ret.value[arch->user.reg[i]] =
+				gr_load_u64(words + GR_WORD_BYTES * i);
+	if (arch->user_fs_base != GR_REG_NONE)
+		ret.fs_base =
+			gr_load_u64(words + GR_WORD_BYTES * arch->user_fs_base);
+	if (arch->user_call == GR_REG_NONE)
+		return ret;
+	ret.call = gr_load_u64(words + GR_WORD_BYTES * arch->user_call);
+	ret.is_in_call = ret.call != UINT64_MAX;
+	return ret;
 }

@@ -49,6 +49,11 @@ struct gr_regs {
 	uint64_t fs_base; /**< 0 if not known. */
 	uint64_t call; /**< Number of the system call that the thread is in. */
 	bool is_in_call; /**< False: it is in none, or nobody knows. */
+	/**
+	 * The thread did not stop: only pc, sp and the system call are known,
+	 * and not even these if sp is 0. All other registers are 0.
+	 */
+	bool is_partial;
 };
 
 /** Positions of registers in a record that is an array of words. */
@@ -97,6 +102,13 @@ extern const struct gr_arch gr_arch_x86_64, gr_arch_arm64;
 
 /** The processor with this e_machine, or NULL. */
 const struct gr_arch *gr_arch_find(uint16_t machine);
+
+/** The processor that we run on. */
+const struct gr_arch *gr_arch_native(void);
+
+/** Load registers from the kernel's record of them: gr_arch.user words. */
+struct gr_regs gr_arch_load_user(const struct gr_arch *arch,
+				 const uint8_t *words);
 
 /** "rax" and so on. */
 static inline const char *gr_arch_reg_name(const struct gr_arch *arch,

@@ -48,17 +48,7 @@ bool gr_note_thread(const struct gr_note *note, const struct gr_arch *arch,
 		return false;
 	memset(ret, 0, sizeof(*ret));
 	ret->lwp = (int32_t)gr_load_u32(note->desc.data + PRSTATUS_PID_OFF);
-	for (size_t i = 0; i < arch->user.count; i++)
-		if (arch->user.reg[i] != GR_REG_NONE)
-			ret->regs.value[arch->user.reg[i]] =
-				gr_load_u64(words.data + 8 * i);
-	if (arch->user_fs_base != GR_REG_NONE)
-		ret->regs.fs_base =
-			gr_load_u64(words.data + 8 * arch->user_fs_base);
-	if (arch->user_call != GR_REG_NONE)
-		ret->regs.call = gr_load_u64(words.data + 8 * arch->user_call);
-	ret->regs.is_in_call = arch->user_call != GR_REG_NONE &&
-			       ret->regs.call != UINT64_MAX;
+	ret->regs = gr_arch_load_user(arch, words.data);
 	return true;
 }
 

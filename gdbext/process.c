@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// class Process: a process that goref itself holds still.
+#include "gdbext.h"
+
+#include <errno.h>
+
+struct gr_py_process {
+	PyObject_HEAD struct gr_process *process;
+	bool is_busy; /**< It is being stopped. */
+	/** The ones beside it in the list of all. */
+	struct gr_py_process *before, *after;
+};
+
+// References borrowed from the module, which lives as long as the process.
+static PyTypeObject *process_type;
+
+// All that exist: the end of the interpreter lets their processes go.
+static struct gr_py_process *all;
+
+static PyObject *from_letter(const void *value)
+{
+	return PyUnicode_FromStringAndSize(value, 1);
+}
+
+static const struct gr_py_field late_fields[] = {
+	GR_PY_FIELD(gr_process_late, tid),
+	GR_PY_FIELD_AS(gr_process_late, state, from_letter),
+	GR_PY_FIELD(gr_process_late, has_place),
+	{ NULL, 0, NULL },
+};
+
+struct gr_py_row gr_py_late_row = { "LateThread", late_fields, NULL };
+
+GR_PY_DEFINE_ROWS(from_late, gr_process_stop, late, nlate, gr_py_late_row)
+
+static const struct gr_py_field stop_fields[] = {
+	GR_PY_FIELD(gr_process_stop, threads),
+	GR_PY_FIELD_OF(late, from_late),
+	GR_PY_FIELD(gr_process_stop, was_stopped),
+	GR_PY_FIELD(gr_process_stop, stop_us),
+	{ NULL, 0, NULL },
+};
+
+struct gr_py_row gr_py_stop_row = { "Stop", stop_fields, NULL };
+
+static struct gr_py_process *cast(PyObject *self)
+{
+	return (struct gr_py_process *)self;
+}
+
+// -------------------------------------------------------------- life cycle
+
+static void list_add(struct gr_py_process *self)
+{
+	self->after = all;
+	if (all)
+		all->before = self;
+	all = self;
+}
+
+static void list_remove(struct gr_py_process *self)
+{
+	if (self->before)
+		self->before->after = self->after;
+	else if (all == self)
+		all = self->after;
+	if (self->after)
+		self->after->before = self->before;
+}
+
+/* There is no Python any more. */
+static void release_all(void)
+{
+	for (struct gr_py_process *p = all; p; p = p->after)
+		gr_process_release(p->process);
+}
+
+static PyObject *process_new(PyTypeObject *type, PyObject *args,
+			     PyObject *kwargs)
+{
+	static char *names[] = { "pid", NULL };
+	struct gr_process *process;
+	int pid;
+
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "i:Process", names,
+					 &pid))
+		return NULL;
+	struct gr_error *err = gr_process_create(pid, &process);
+	if (err)
+		return gr_py_raise(err);
+	allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+	PyObject *obj = alloc(type, 0);
+	if (!obj) {
+		gr_process_destroy(process);
+		return NULL;
+	}
+	cast(obj)->process = process;
+	list_add(cast(obj));
+	return obj;
+}
+
+static void process_dealloc(PyObject *obj)
+{
+	struct gr_py_process *self = cast(obj);
+	PyTypeObject *type = Py_TYPE(obj);
+	freefunc free_object = (freefunc)PyType_GetSlot(type, Py_tp_free);
+
+	list_remove(self);
+	gr_process_destroy(self->process);
+	free_object(obj);
+	Py_DECREF(type);
+}
+
+// ----------------------------------------------------------------- methods
+
+/* The process stands still as long as this function keeps the interpreter, so
+ * other threads of Python get a turn only here. */
+static struct gr_error *poll(void *ctx)
+{
+	PyObject *callable = ctx;
+
+	if (PyErr_CheckSignals())
+		return gr_py_interrupted();
+	Py_BEGIN_ALLOW_THREADS;
+	Py_END_ALLOW_THREADS;
+	if (!callable)
+		return NULL;
+	_cleanup_py_ PyObject *ret = PyObject_CallNoArgs(callable);
+	return ret ? NULL : gr_py_interrupted();
+}
+
+/* Return false with an exception if the limit makes no sense. */
+static bool parse_limit(double limit_s, int64_t *ret)
+{
+	static const double most_s = 1e9;
+
+	if (!(limit_s >= 0)) {
+		PyErr_SetString(gr_py_argument_error, "no time limit");
+		return false;
+	}
+	*ret = (int64_t)((limit_s < most_s ? limit_s : most_s) * 1e6);
+	return true;
+}
+
+/* Claim the process for one call; false with an exception if it is busy. */
+static bool enter(struct gr_py_process *self)
+{
+	if (self->is_busy)
+		PyErr_SetString(gr_py_argument_error,
+				"the process is being stopped");
+	return !self->is_busy;
+}
+
+static PyObject *process_stop(PyObject *obj, PyObject *args, PyObject *kwargs)
+{
+	static char *names[] = { "limit_s", "poll", NULL };
+	struct gr_py_process *self = cast(obj);
+	PyObject *callable = Py_None;
+	struct gr_process_stop stop;
+	double limit_s;
+
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "d|O:stop", names,
+					 &limit_s, &callable))
+		return NULL;
+	struct gr_process_patience patience = {
+		.poll = poll,
+		.ctx = callable == Py_None ? NULL : callable,
+	};
+	if (!parse_limit(limit_s, &patience.limit_us) || !enter(self))
+		return NULL;
+	self->is_busy = true;
+	struct gr_error *err = gr_process_stop(self->process, &patience, &stop);
+	self->is_busy = false;
+	if (err)
+		return gr_py_raise(err);
+	PyObject *row = gr_py_row_new(&gr_py_stop_row, &stop);
+	if (!row)
+		gr_process_release(self->process);
+	return row;
+}
+
+static PyObject *process_release(PyObject *obj, PyObject *unused)
+{
+	(void)unused;
+	if (!enter(cast(obj)))
+		return NULL;
+	return PyLong_FromLongLong(gr_process_release(cast(obj)->process));
+}
+
+int gr_py_process_threads(PyObject *obj, struct gr_target_thread **ret,
+			  size_t *count)
+{
+	const struct gr_target_thread *threads;
+
+	if (!PyObject_TypeCheck(obj, process_type))
+		return 0;
+	threads = gr_process_threads(cast(obj)->process, count);
+	if (!threads || cast(obj)->is_busy) {
+		PyErr_SetString(gr_py_argument_error,
+				"the process is not held");
+		return -1;
+	}
+	*ret = calloc(*count + 1, sizeof(**ret));
+	if (!*ret) {
+		PyErr_NoMemory();
+		return -1;
+	}
+	memcpy(*ret, threads, *count * sizeof(**ret));
+	return 1;
+}
+
+static PyMethodDef methods[] = {
+	GR_PY_METHOD(stop, process_stop, "($self, limit_s, poll=None)"),
+	GR_PY_GETTER(release, process_release),
+	{ NULL, NULL, 0, NULL },
+};
+
+// The first lines of the text are the signature of the constructor.
+static const char doc[] = "Process(pid)\n--\n\n"
+			  "A process that goref holds still. See _goref.pyi.";
+
+static PyType_Slot slots[] = {
+	{ Py_tp_doc, (void *)(uintptr_t)doc },
+	{ Py_tp_new, process_new },
+	{ Py_tp_dealloc, process_dealloc },
+	{ Py_tp_methods, methods },
+	{ 0, NULL },
+};
+
+static PyType_Spec spec = {
+	.name = "_goref.Process",
+	.basicsize = sizeof(struct gr_py_process),
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+	.slots = slots,
+};
+
+int gr_py_process_init(PyObject *module)
+{
+	process_type = (PyTypeObject *)PyType_FromSpec(&spec);
+	if (!process_type || Py_AtExit(release_all))
+		return -1;
+	int rc = PyModule_AddType(module, process_type);
+	Py_DECREF(process_type);
+	return rc;
+}
+
+// --------------------------------------------------- functions of the module
+
+static bool parse_pid(PyObject *args, PyObject *kwargs, int *ret)
+{
+	static char *names[] = { "pid", NULL };
+
+	return PyArg_ParseTupleAndKeywords(args, kwargs, "i", names, ret);
+}
+
+PyObject *gr_py_process_reader(PyObject *module, PyObject *args,
+			       PyObject *kwargs)
+{
+	int pid;
+
+	(void)module;
+	if (!parse_pid(args, kwargs, &pid))
+		return NULL;
+	return PyLong_FromLong(gr_process_reader(pid));
+}
+
+PyObject *gr_py_why_not_traced(PyObject *module, PyObject *args,
+			       PyObject *kwargs)
+{
+	int pid;
+
+	(void)module;
+	if (!parse_pid(args, kwargs, &pid))
+		return NULL;
+	struct gr_error *err = gr_refusal_of(pid, pid, EPERM);
+	_cleanup_py_ PyObject *text = gr_py_string(err->message);
+	gr_error_destroy(err);
+	return steal_ptr(text);
+}

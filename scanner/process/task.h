@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * task: a task that the calling thread traces.
+ *
+ * The room process stops processes. It knows ptrace and /proc; it knows nothing
+ * about Go. Tasks are seized: this does not stop them, and nothing remains when
+ * the tracing thread ends, for whatever reason. So that no signal is lost then,
+ * the kernel keeps what a task has stopped for (WNOWAIT), until it is detached.
+ *
+ * ptrace belongs to a thread: all calls for one task come from the thread that
+ * has seized it.
+ */
+#ifndef GR_PROCESS_TASK_H
+#define GR_PROCESS_TASK_H
+
+#include <sys/types.h>
+#include <sys/user.h>
+
+#include "base/base.h"
+#include "base/error.h"
+#include "inferior/arch.h"
+
+/** The stop in which a task was found. */
+enum gr_stop {
+	GR_STOP_NONE,	 /**< It is not stopped. */
+	GR_STOP_TRAP,	 /**< At our request, on its return to user mode. */
+	GR_STOP_SIGNAL,	 /**< A signal is about to reach it. */
+	GR_STOP_SYSCALL, /**< Entering or leaving a system call. */
+	GR_STOP_CLONE,	 /**< In a call that created a process. */
+	GR_STOP_EXEC,	 /**< It has just begun another program. */
+	GR_STOP_ENDED,	 /**< It is no more, is a zombie, or not ours now. */
+};
+
+struct gr_task {
+	pid_t tid;
+	pid_t own_tid; /**< Its ID in its own pid namespace. */
+	enum gr_stop stop;
+	int signal; /**< Delivered when it goes on; 0 if none. */
+	/** A trap found it in a process that a signal such as SIGSTOP has
+	 * stopped. It stays so when it is detached. */
+	bool is_group_stop;
+	bool has_filter; /**< It is under seccomp; for injected calls. */
+	/** The registers at its first stop (NT_PRSTATUS). */
+	struct user_regs_struct regs;
+};
+
+/** Microseconds of a monotonic clock. */
+int64_t gr_now_us(void);
+
+/**
+ * Become the tracer of t->tid; the task keeps running.
+ *
+ * @return 0, or an errno: ESRCH if there is no such task (any more); EPERM, too,
+ *	if it is a zombie.
+ */
+int gr_task_seize(struct gr_task *t) GR_MUST_CHECK;
+
+/** Ask the task to stop. */
+void gr_task_interrupt(struct gr_task *t);
+
+/**
+ * Look whether a task of which nothing is known (GR_STOP_NONE) has stopped or
+ * ended. Does not wait.
+ *
+ * @return t->stop
+ */
+enum gr_stop gr_task_look(struct gr_task *t);
+
+/** The same for a stop that other code of our process has reaped, with a wait
+ * for any child: the kernel tells it no more to waitid(). */
+enum gr_stop gr_task_look_reaped(struct gr_task *t);
+
+/** Fill t->regs of a stopped task. False if it has ended meanwhile, which is
+ * then its stop, or if it runs a 32-bit program. */
+bool gr_task_read_registers(struct gr_task *t);
+
+/** Convert t->regs to the scanner's form. */
+struct gr_regs gr_task_registers(const struct gr_task *t);
+
+/**
+ * Stop tracing the task; a pending signal is delivered to it, and its stop is
+ * GR_STOP_ENDED.
+ *
+ * @return false if it has not stopped: it is still traced, and stops later. It
+ *	goes on if the tracing thread ends.
+ */
+bool gr_task_detach(struct gr_task *t);
+
+/** Wait for a task that has ended, so that it is no zombie of ours. The first
+ * task of a process belongs to its parent, and is left alone. */
+void gr_task_reap(const struct gr_task *t, pid_t pid);
+
+/**
+ * Wait for all ended tasks of a process that a thread of ours traces. execve()
+ * waits for that, and PTRACE_SEIZE of any task waits for execve(): any other
+ * thread of ours can resolve that. The first task is left alone.
+ */
+void gr_tasks_reap_ended(pid_t pid);
+
+#endif /* GR_PROCESS_TASK_H */

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/tasks.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "process/refusal.h"
+#include "process/status.h"
+
+enum {
+	/* Each pass finds the tasks that those of the last one have created. */
+	MAX_PASSES = 1000,
+	SPARE_TASKS = 64,
+	/* The pauses between two looks. */
+	LEAST_NAP_NS = 20000,
+	MOST_NAP_NS = 1000000,
+	/* After this time without a stop, a task may have ended. */
+	SUSPICIOUS_US = 5000,
+	REAP_US = 20000,
+	/* The least time for the tasks of one pass. */
+	PASS_US = 20000,
+	/* How long tasks may appear after the limit. */
+	STORM_US = 1000000,
+};
+
+void gr_tasks_deinit(struct gr_tasks *tasks)
+{
+	gr_task_vector_deinit(&tasks->list);
+	gr_number_set_deinit(&tasks->known);
+	*tasks = (struct gr_tasks){ .pid = tasks->pid,
+				    .is_nested = tasks->is_nested };
+}
+
+static bool is_cancelled(const struct gr_tasks_patience *patience)
+{
+	return patience->is_cancelled &&
+	       __atomic_load_n(patience->is_cancelled, __ATOMIC_RELAXED);
+}
+
+// ------------------------------------------------------------------- seizing
+
+/* Seize a task; *@p is_there is false if it has ended. */
+static struct gr_error *seize(struct gr_tasks *tasks, struct gr_task *t,
+			      const struct gr_tasks_patience *patience,
+			      bool *is_there)
+{
+	bool *flag = patience->is_seizing;
+
+	if (flag)
+		__atomic_store_n(flag, true, __ATOMIC_RELAXED);
+	int number = gr_task_seize(t);
+	if (flag)
+		__atomic_store_n(flag, false, __ATOMIC_RELAXED);
+	*is_there = !number;
+	if (!number || number == ESRCH)
+		return NULL;
+	// A zombie cannot be traced, either; this is not an error.
+	char state = gr_task_state(tasks->pid, t->tid);
+	if (state == 'Z')
+		tasks->zombies++;
+	return state == 'Z' || state == 'X' || state == 'x' ?
+		       NULL :
+		       gr_refusal_of(tasks->pid, t->tid, number);
+}
+
+/* Seize the tasks from number @p first on. Those that have ended, and all after
+ * an error, are dropped from the list. */
+static struct gr_error *seize_listed(struct gr_tasks *tasks, size_t first,
+				     const struct gr_tasks_patience *patience)
+{
+	struct gr_task_vector *list = &tasks->list;
+	struct gr_error *err = NULL;
+	size_t end = first;
+	bool is_there;
+
+	for (size_t i = first; i < list->size && !err; i++) {
+		err = seize(tasks, &list->data[i], patience, &is_there);
+		if (is_there)
+			list->data[end++] = list->data[i];
+	}
+	list->size = end;
+	return err;
+}
+
+struct gr_error *gr_tasks_seize(struct gr_tasks *tasks, pid_t tid,
+				const struct gr_tasks_patience *patience)
+{
+	struct gr_task t = { .tid = tid, .own_tid = tid };
+
+	if (!gr_task_vector_append(&tasks->list, t))
+		return &gr_enomem;
+	return seize_listed(tasks, tasks->list.size - 1, patience);
+}
+
+/* List the tasks that are not known yet. */
+static struct gr_error *list_new(struct gr_tasks *tasks)
+{
+	bool is_new;
+
+	_cleanup_closedir_ DIR *dir = gr_tasks_open(tasks->pid);
+	if (!dir)
+		return gr_error_format(GR_ERROR_PROCESS, "it has ended");
+	for (pid_t tid; (tid = gr_tasks_next(dir));) {
+		struct gr_task t = { .tid = tid, .own_tid = tid };
+
+		if (!gr_number_set_add(&tasks->known, (uint64_t)tid, &is_new))
+			return &gr_enomem;
+		if (!is_new)
+			continue;
+		if (tasks->is_nested)
+			t.own_tid = gr_task_own_tid(tasks->pid, tid);
+		if (!gr_task_vector_append(&tasks->list, t))
+			return &gr_enomem;
+	}
+	return NULL;
+}
+
+/* A task that is seized stops for each signal: all are listed first. */
+static struct gr_error *seize_new(struct gr_tasks *tasks,
+				  const struct gr_tasks_patience *patience)
+{
+	size_t first = tasks->list.size;
+	struct gr_error *err = list_new(tasks);
+
+	if (err)
+		tasks->list.size = first;
+	return err ? err : seize_listed(tasks, first, patience);
+}
+
+// ------------------------------------------------------------------ stopping
+
+/* Look at a task. One that has stopped has its registers read. */
+static void look(struct gr_tasks *tasks, struct gr_task *t, bool is_suspicious)
+{
+	enum gr_stop stop = gr_task_look(t);
+
+	if (stop == GR_STOP_NONE && is_suspicious)
+		stop = gr_task_look_reaped(t);
+	// The kernel does not tell that the first task has ended while others
+	// have not.
+	if (stop == GR_STOP_NONE && is_suspicious && t->tid == tasks->pid &&
+	    gr_task_state(tasks->pid, t->tid) == 'Z')
+		stop = t->stop = GR_STOP_ENDED;
+	if (stop == GR_STOP_ENDED)
+		gr_task_reap(t, tasks->pid);
+	else if (stop != GR_STOP_NONE && !gr_task_read_registers(t) &&
+		 t->stop != GR_STOP_ENDED)
+		tasks->has_32_bits = true;
+}
+
+/* Look at the tasks from *@p first on; return the number of those that run. The
+ * ones before *@p first do not. */
+static size_t look_at_all(struct gr_tasks *tasks, size_t *first,
+			  bool is_suspicious)
+{
+	size_t left = 0;
+
+	for (size_t i = *first; i < tasks->list.size; i++) {
+		struct gr_task *t = &tasks->list.data[i];
+
+		if (t->stop == GR_STOP_NONE)
+			look(tasks, t, is_suspicious);
+		if (t->stop == GR_STOP_NONE)
+			left++;
+		else if (!left)
+			*first = i + 1;
+	}
+	return left;
+}
+
+static void nap(int64_t *ns)
+{
+	const struct timespec time = { 0, *ns };
+
+	nanosleep(&time, NULL);
+	*ns = *ns * 2 < MOST_NAP_NS ? *ns * 2 : MOST_NAP_NS;
+}
+
+/* The time at which tasks are waited for no longer. */
+static int64_t find_end(const struct gr_tasks *tasks, int64_t now_us,
+			const struct gr_tasks_patience *patience)
+{
+	int64_t end_us = tasks->begin_us + patience->limit_us;
+
+	return end_us > now_us + PASS_US ? end_us : now_us + PASS_US;
+}
+
+/* Wait for the tasks from number @p first on. */
+static void await(struct gr_tasks *tasks, size_t first,
+		  const struct gr_tasks_patience *patience)
+{
+	int64_t now_us = gr_now_us(), quiet_since_us = now_us;
+	int64_t end_us = find_end(tasks, now_us, patience);
+	int64_t nap_ns = LEAST_NAP_NS, reap_us = now_us + REAP_US;
+	size_t left, left_before = SIZE_MAX;
+
+	for (;; now_us = gr_now_us()) {
+		bool is_suspicious = now_us - quiet_since_us > SUSPICIOUS_US;
+
+		left = look_at_all(tasks, &first, is_suspicious);
+		if (!left || is_cancelled(patience) || now_us > end_us ||
+		    now_us - quiet_since_us > patience->quiet_us)
+			return;
+		if (left < left_before) {
+			quiet_since_us = now_us;
+			nap_ns = LEAST_NAP_NS;
+		}
+		left_before = left;
+		// A task in execve() waits until the other ones are reaped.
+		if (now_us > reap_us) {
+			gr_tasks_reap_ended(tasks->pid);
+			reap_us = now_us + REAP_US;
+		}
+		nap(&nap_ns);
+	}
+}
+
+void gr_tasks_stop_listed(struct gr_tasks *tasks, size_t first,
+			  const struct gr_tasks_patience *patience)
+{
+	if (!tasks->begin_us)
+		tasks->begin_us = gr_now_us();
+	for (size_t i = first; i < tasks->list.size; i++)
+		gr_task_interrupt(&tasks->list.data[i]);
+	await(tasks, first, patience);
+}
+
+/* Are all tasks of the process known? Those that the list has cannot go away
+ * without us, so their number tells. */
+static bool knows_all(const struct gr_tasks *tasks)
+{
+	size_t alive = 0;
+
+	for (size_t i = 0; i < tasks->list.size; i++)
+		alive += tasks->list.data[i].stop != GR_STOP_ENDED;
+	return gr_tasks_count(tasks->pid) == alive + tasks->zombies;
+}
+
+/* Look again at a task that has stopped: since then, execve() of another one
+ * may have ended it, or have given it the ID of the first task. */
+static void look_again(const struct gr_tasks *tasks, struct gr_task *t)
+{
+	struct gr_task now = { .tid = t->tid };
+
+	if (t->stop == GR_STOP_ENDED || t->stop == GR_STOP_NONE)
+		return;
+	gr_task_look(&now);
+	if (now.stop == GR_STOP_ENDED)
+		gr_task_reap(&now, tasks->pid);
+	if (now.stop == GR_STOP_ENDED || now.stop == GR_STOP_EXEC)
+		t->stop = now.stop;
+}
+
+/* Look again at the first task, or at all of them. */
+static void look_again_at(struct gr_tasks *tasks, bool is_all)
+{
+	for (size_t i = 0; i < tasks->list.size; i++) {
+		struct gr_task *t = &tasks->list.data[i];
+
+		if (is_all || t->tid == tasks->pid)
+			look_again(tasks, t);
+	}
+}
+
+static struct gr_error *begun_another(void)
+{
+	return gr_error_format(GR_ERROR_PROCESS,
+			       "it has just begun another program: try again");
+}
+
+/* Check what was found, once no more tasks appear. */
+static struct gr_error *check_all(const struct gr_tasks *tasks)
+{
+	bool is_alive = false;
+
+	if (tasks->has_32_bits)
+		return gr_error_format(GR_ERROR_PROCESS,
+				       "it is not a 64-bit program");
+	for (size_t i = 0; i < tasks->list.size; i++) {
+		if (tasks->list.data[i].stop == GR_STOP_EXEC)
+			return begun_another();
+		if (tasks->list.data[i].stop != GR_STOP_ENDED)
+			is_alive = true;
+	}
+	if (is_alive)
+		return NULL;
+	// After execve(), the only task has the ID of the first one, which we
+	// knew, but it may be one that we have not seized.
+	return gr_process_reader(tasks->pid) ?
+		       begun_another() :
+		       gr_error_format(GR_ERROR_PROCESS, "it has ended");
+}
+
+static struct gr_error *too_fast(void)
+{
+	return gr_error_format(GR_ERROR_PROCESS,
+			       "it creates threads faster than they can be "
+			       "stopped: try again");
+}
+
+/* Stop the tasks that are seized and those that appear meanwhile. */
+static struct gr_error *stop_seized(struct gr_tasks *tasks,
+				    const struct gr_tasks_patience *patience)
+{
+	struct gr_error *err = NULL;
+	size_t first = 0;
+
+	for (int i = 0; !err && i < MAX_PASSES; i++) {
+		gr_tasks_stop_listed(tasks, first, patience);
+		if (is_cancelled(patience))
+			return gr_error_format(GR_ERROR_INTERRUPTED,
+					       "interrupted");
+		look_again_at(tasks, false);
+		if (knows_all(tasks))
+			return check_all(tasks);
+		first = tasks->list.size;
+		err = seize_new(tasks, patience);
+		if (!err && first == tasks->list.size) {
+			look_again_at(tasks, true);
+			return check_all(tasks);
+		}
+		if (gr_now_us() - tasks->begin_us - STORM_US >
+		    patience->limit_us)
+			break;
+	}
+	return err ? err : too_fast();
+}
+
+static struct gr_error *stop_all(struct gr_tasks *tasks,
+				 const struct gr_tasks_patience *patience)
+{
+	size_t count = gr_tasks_count(tasks->pid);
+
+	if (!gr_task_vector_reserve(&tasks->list, count + SPARE_TASKS))
+		return &gr_enomem;
+	// The tasks still run while the first ones are seized.
+	struct gr_error *err = seize_new(tasks, patience);
+	return err ? err : stop_seized(tasks, patience);
+}
+
+struct gr_error *gr_tasks_stop(struct gr_tasks *tasks,
+			       const struct gr_tasks_patience *patience)
+{
+	gr_tasks_deinit(tasks);
+	struct gr_error *err = stop_all(tasks, patience);
+
+	tasks->end_us = gr_now_us();
+	if (err)
+		gr_tasks_release(tasks);
+	return err;
+}
+
+bool gr_tasks_release(struct gr_tasks *tasks)
+{
+	bool are_all = true;
+
+	for (size_t i = 0; i < tasks->list.size; i++)
+		if (!gr_task_detach(&tasks->list.data[i]))
+			are_all = false;
+	return are_all;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * tasks: stops all tasks of a process, and lets them go. All functions are
+ * called by one thread, which becomes the tracer.
+ */
+#ifndef GR_PROCESS_TASKS_H
+#define GR_PROCESS_TASKS_H
+
+#include "base/base.h"
+#include "base/error.h"
+#include "base/number_set.h"
+#include "base/vector.h"
+#include "process/task.h"
+
+GR_VECTOR(gr_task_vector, struct gr_task);
+
+/** Zero-initialised but for its first two members, it has no tasks. */
+struct gr_tasks {
+	pid_t pid;
+	bool is_nested; /**< In a pid namespace below ours. */
+	/** The tasks that were seized. Those that do not stop have GR_STOP_NONE,
+	 * those that have ended meanwhile GR_STOP_ENDED. */
+	struct gr_task_vector list;
+	struct gr_number_set known; /**< The IDs of all that were seen. */
+	size_t zombies;		    /**< Those seen that had ended before. */
+	bool has_32_bits;	    /**< A task runs a 32-bit program. */
+	int64_t begin_us; /**< When the first task was asked to stop. */
+	int64_t end_us;	  /**< When all that stop stood still. */
+};
+
+/** How long gr_tasks_stop() waits. */
+struct gr_tasks_patience {
+	int64_t limit_us; /**< For all tasks together. */
+	int64_t quiet_us; /**< Since the last task has stopped. */
+	/** Set by another thread to have it give up. NULL: nobody does. */
+	const bool *is_cancelled;
+	/** Set while a task is seized, which may wait for execve(); another
+	 * thread then calls gr_tasks_reap_ended(). NULL: nobody does. */
+	bool *is_seizing;
+};
+
+/** Free the lists. No task may be stopped at this point. */
+void gr_tasks_deinit(struct gr_tasks *tasks);
+
+/**
+ * Seize one task of the process and add it to the list, unless it has ended.
+ * Errors are those of gr_refusal_of().
+ */
+struct gr_error *
+gr_tasks_seize(struct gr_tasks *tasks, pid_t tid,
+	       const struct gr_tasks_patience *patience) GR_MUST_CHECK;
+
+/**
+ * Stop the tasks of the list from number @p first on and read their registers.
+ * If they do not stop in time, they stay GR_STOP_NONE.
+ */
+void gr_tasks_stop_listed(struct gr_tasks *tasks, size_t first,
+			  const struct gr_tasks_patience *patience);
+
+/**
+ * Stop all tasks of the process and read their registers.
+ *
+ * A task in vfork() or in an uninterruptible wait does not stop. It is no error
+ * if such a task keeps GR_STOP_NONE: the other ones stand still. After an error
+ * all tasks are let go; GR_ERROR_PROCESS says why the process cannot be
+ * stopped, GR_ERROR_INTERRUPTED that it was cancelled.
+ */
+struct gr_error *
+gr_tasks_stop(struct gr_tasks *tasks,
+	      const struct gr_tasks_patience *patience) GR_MUST_CHECK;
+
+/**
+ * Let all tasks go and stop tracing them.
+ *
+ * @return false if tasks have not stopped yet: these are still traced, and go on
+ *	when the calling thread ends.
+ */
+bool gr_tasks_release(struct gr_tasks *tasks);
+
+#endif /* GR_PROCESS_TASKS_H */
