@@ -318,6 +318,11 @@ extern struct gr_py_row gr_py_module_row;	   /**< facts.c */
 extern struct gr_py_row gr_py_core_modules_row;	   /**< facts.c */
 extern struct gr_py_row gr_py_wait_row;		   /**< waits.c */
 extern struct gr_py_row gr_py_goroutine_wait_row;  /**< waits.c */
+extern struct gr_py_row gr_py_field_info_row;	   /**< values.c */
+extern struct gr_py_row gr_py_type_info_row;	   /**< values.c */
+extern struct gr_py_row gr_py_dynamic_type_row;	   /**< values.c */
+extern struct gr_py_row gr_py_value_place_row;	   /**< values.c */
+extern struct gr_py_row gr_py_local_value_row;	   /**< values.c */
 
 gr_py_convert_fn gr_py_from_total;
 gr_py_convert_fn gr_py_from_gaps;
@@ -391,6 +396,7 @@ struct gr_py_scan {
 int gr_py_scan_init(PyObject *module);
 int gr_py_result_init(PyObject *module);
 int gr_py_view_init(PyObject *module);
+int gr_py_maps_init(PyObject *module);
 
 /** Claim the scanner for one call; false with an exception set if busy. */
 bool gr_py_scan_enter(struct gr_py_scan *self);
@@ -532,6 +538,23 @@ PyObject *gr_py_scan_dominator(PyObject *obj, PyObject *args, PyObject *kwargs);
 PyObject *gr_py_scan_retained(PyObject *obj, PyObject *args, PyObject *kwargs);
 PyObject *gr_py_scan_paths(PyObject *obj, PyObject *args, PyObject *kwargs);
 PyObject *gr_py_scan_links(PyObject *obj, PyObject *args, PyObject *kwargs);
+PyObject *gr_py_scan_type_info(PyObject *obj, PyObject *args, PyObject *kwargs);
+PyObject *gr_py_scan_find_type(PyObject *obj, PyObject *args, PyObject *kwargs);
+PyObject *gr_py_scan_dynamic_type(PyObject *obj, PyObject *args,
+				  PyObject *kwargs);
+PyObject *gr_py_scan_function_name(PyObject *obj, PyObject *args,
+				   PyObject *kwargs);
+PyObject *gr_py_scan_read_memory(PyObject *obj, PyObject *args,
+				 PyObject *kwargs);
+PyObject *gr_py_scan_show(PyObject *obj, PyObject *args, PyObject *kwargs);
+PyObject *gr_py_scan_value_place(PyObject *obj, PyObject *args,
+				 PyObject *kwargs);
+PyObject *gr_py_scan_local_values(PyObject *obj, PyObject *args,
+				  PyObject *kwargs);
+PyObject *gr_py_scan_length(PyObject *obj, PyObject *args, PyObject *kwargs);
+PyObject *gr_py_scan_map_find(PyObject *obj, PyObject *args, PyObject *kwargs);
+PyObject *gr_py_scan_map_entries(PyObject *obj, PyObject *args,
+				 PyObject *kwargs);
 PyObject *gr_py_scan_iterate(PyObject *obj, PyObject *args, PyObject *kwargs);
 PyObject *gr_py_scan_neighbours(PyObject *obj, PyObject *args,
 				PyObject *kwargs);

@@ -93,6 +93,11 @@ static struct gr_py_row *const all_rows[] = {
 	&gr_py_core_facts_row,
 	&gr_py_module_row,
 	&gr_py_core_modules_row,
+	&gr_py_field_info_row,
+	&gr_py_type_info_row,
+	&gr_py_dynamic_type_row,
+	&gr_py_value_place_row,
+	&gr_py_local_value_row,
 };
 // clang-format on
 

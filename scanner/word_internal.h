@@ -53,6 +53,10 @@ void gr_word_put_nameless(struct gr_word *word);
 struct gr_error *gr_word_put_entry(struct gr_word *word, gr_type_id type,
 				   uint64_t key_addr) GR_MUST_CHECK;
 
+/** Is the object the header of a map, rather than another piece of it? It is
+ * told by its size and by what its words lead to (word_map.c). */
+struct gr_error *gr_word_is_map_header(struct gr_word *word,
+				       bool *ret) GR_MUST_CHECK;
 /** Name a word of a piece of a map (word_map.c). */
 struct gr_error *gr_word_name_map(struct gr_word *word) GR_MUST_CHECK;
 /** Name a word of a channel or of its buffer (word_container.c). */

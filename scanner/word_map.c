@@ -329,25 +329,50 @@ static struct gr_error *name_buckets(struct gr_word *word,
 	return NULL;
 }
 
+/* Find out what the pieces of a map look like. False: its types are not known,
+ * or make no sense. */
+static bool find_map(struct gr_word *word, struct map *map,
+		     struct gr_error **err)
+{
+	// This is a copy because types may be made.
+	struct gr_type type = *gr_types_get(word->scan->types, word->type);
+
+	*map = (struct map){ .key = type.key, .elem = type.elem };
+	*err = NULL;
+	if (map->key == GR_TYPE_NONE || map->elem == GR_TYPE_NONE)
+		return false;
+	*err = gr_map_find_shape(&word->scan->rt.layout, word->scan->types,
+				 &type, &map->shape);
+	return !*err && map->shape.bytes >= GR_MAP_SLOTS + GR_WORD_BYTES &&
+	       word->off < word->in.bytes;
+}
+
+struct gr_error *gr_word_is_map_header(struct gr_word *word, bool *ret)
+{
+	bool is_swiss = word->scan->rt.layout.swiss_map.size_bytes;
+	struct gr_error *err;
+	struct map map;
+
+	*ret = false;
+	if (!find_map(word, &map, &err) || word->in.is_noscan)
+		return err;
+	*ret = is_swiss ? !is_table(word, &map, word->in) &&
+				  !is_directory(word, &map, word->in) &&
+				  is_header(word, &map) :
+			  is_hmap(word, &map);
+	return NULL;
+}
+
 struct gr_error *gr_word_name_map(struct gr_word *word)
 {
 	const struct gr_layout *layout = &word->scan->rt.layout;
-	// This is a copy because types may be made.
-	struct gr_type type = *gr_types_get(word->scan->types, word->type);
-	struct map map = { .key = type.key, .elem = type.elem };
+	struct gr_error *err;
+	struct map map;
 
-	if (map.key == GR_TYPE_NONE || map.elem == GR_TYPE_NONE) {
-		gr_word_put_nameless(word);
-		return NULL;
-	}
-	struct gr_error *err =
-		gr_map_find_shape(layout, word->scan->types, &type, &map.shape);
-	if (err)
+	if (!find_map(word, &map, &err)) {
+		if (!err)
+			gr_word_put_nameless(word);
 		return err;
-	if (map.shape.bytes < GR_MAP_SLOTS + GR_WORD_BYTES ||
-	    word->off >= word->in.bytes) {
-		gr_word_put_nameless(word);
-		return NULL;
 	}
 	if (layout->swiss_map.size_bytes)
 		return name_swiss(word, &map);

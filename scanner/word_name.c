@@ -169,6 +169,17 @@ struct gr_error *gr_scan_name_word(struct gr_scan *scan, gr_obj obj,
 	return gr_scan_name_held_word(scan, GR_OBJ_NONE, obj, label, off, ret);
 }
 
+struct gr_error *gr_scan_is_map_header(struct gr_scan *scan, gr_obj obj,
+				       gr_type_id map, bool *ret)
+{
+	struct gr_word_name unused;
+	struct gr_word word = begin(scan, 0, &unused);
+
+	word.in = gr_word_extent(scan, gr_heap_object_addr(scan->heap, obj));
+	word.type = map;
+	return gr_word_is_map_header(&word, ret);
+}
+
 struct gr_error *gr_scan_name_root_word(struct gr_scan *scan,
 					const struct gr_root *root,
 					uint64_t off, struct gr_word_name *ret)

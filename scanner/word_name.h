@@ -77,6 +77,10 @@ struct gr_error *gr_scan_name_held_word(struct gr_scan *scan, gr_obj holder,
 					uint64_t off,
 					struct gr_word_name *ret) GR_MUST_CHECK;
 
+/** Is an object that belongs to a map of type @p map the header of that map? */
+struct gr_error *gr_scan_is_map_header(struct gr_scan *scan, gr_obj obj,
+				       gr_type_id map, bool *ret) GR_MUST_CHECK;
+
 /**
  * Name the word at byte @p off of a root's variable, or of the object whose
  * contents the root holds. The name of the root itself is not part of the name.

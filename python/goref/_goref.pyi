@@ -876,6 +876,80 @@ class NamedLink(NamedTuple):
     off_bytes: int
     """The offset of the word in the object or variable."""
 
+class FieldInfo(NamedTuple):
+    """A field of a struct."""
+
+    name: str
+    offset: int
+    """In bytes."""
+    type: int
+    """The number of its type."""
+    is_embedded: bool
+    """Its own fields are promoted."""
+
+class TypeInfo(NamedTuple):
+    """A type of the program."""
+
+    name: str
+    kind: str
+    """"bool", "int", "uint", "float", "complex", "string", "slice", "array",
+    "struct", "pointer", "map", "chan", "func", "interface", "unsafe pointer";
+    "unknown" of types of C and of damaged ones."""
+    size: int
+    """In bytes."""
+    elem: int | None
+    """The number of another type: of what a pointer, array, slice or channel
+    leads to, or of the elements of a map."""
+    key: int | None
+    """Of the keys of a map."""
+    count: int
+    """The length of an array; else 0."""
+    has_itab: bool
+    """Whether it is an interface with methods."""
+    fields: tuple[FieldInfo, ...]
+
+class DynamicType(NamedTuple):
+    """The type of what an interface holds."""
+
+    type: int | None
+    """None: not known."""
+    is_direct: bool
+    """The data word is the value itself, and not a pointer to it."""
+
+class ValuePlace(NamedTuple):
+    """Where the value of an object or of a root lies."""
+
+    form: str
+    """"value": a value of the type; "array": `count` of them; "text": `count`
+    bytes of a string; "header": what a value of this map or channel type points
+    to; "target": what a pointer to the type leads to; "piece": a part of a map,
+    a channel or a closure; "unknown": the type is not known."""
+    type: int | None
+    """The number of the type."""
+    addr: int | None
+    """None: it was in registers or in pieces."""
+    count: int
+    """Of values or bytes; else 0."""
+    content: bytes | None
+    """What was in registers or in pieces."""
+
+class LocalValue(NamedTuple):
+    """An argument or a local variable of a call."""
+
+    name: str
+    type: int | None
+    """The number of the type; None: not known."""
+    state: str
+    """"there"; "optimized out"; "unreadable": it was moved to the heap, and the
+    pointer to it cannot be read."""
+    addr: int | None
+    """None: it was in registers or in pieces, or it is not there."""
+    content: bytes | None
+    """What was in registers or in pieces."""
+    is_argument: bool
+    line: int
+    """Of its declaration; 0: not known."""
+
 class GraphSize(NamedTuple):
     """Numbers of vertices: objects are below `objects`, roots behind them and
     below `roots_end`."""
@@ -2100,6 +2174,45 @@ class Scan:
     def links(self, source: int, target: int) -> list[NamedLink]:
         """The pointers from an object or a root to an object, in the order of
         words."""
+    def type_info(self, type: int) -> TypeInfo:
+        """Describe the type of a number."""
+    def find_type(self, name: str) -> int:
+        """The number of the type of that name. NotFoundError: there is none;
+        it names the near ones."""
+    def dynamic_type(self, interface: int, word: int) -> DynamicType:
+        """The type of what an interface value holds, by its first word, which is
+        not 0. interface: the number of the interface type."""
+    def function_name(self, pc: int) -> str | None:
+        """The name of the function at a pc."""
+    def read(self, addr: int, bytes: int) -> bytes:
+        """Memory of the stop, at most 1 GiB. FaultError: not all of it is
+        there. NoMemoryError: the file was saved without values."""
+    def show(
+        self,
+        type: int,
+        addr: int,
+        content: bytes | None = None,
+        max_string: int = 64,
+        max_elements: int = 64,
+        max_depth: int = 1,
+    ) -> str:
+        """A value, as Delve prints it: at an address, or of bytes."""
+    def value_place(self, vertex: int) -> ValuePlace:
+        """Where the value of an object or of a root lies."""
+    def local_values(
+        self, goroutine_id: int, call: int
+    ) -> tuple[LocalValue, ...]:
+        """The variables of a call (0: the innermost), in the order of their
+        declaration, arguments first."""
+    def length(self, type: int, header: int) -> int:
+        """The number of entries of a map, or of elements that wait in a channel,
+        by the address of its header; 0 of nil."""
+    def map_find(
+        self, type: int, header: int, key: bytes | int | bool
+    ) -> int | None:
+        """The address of the element with a key; None: there is none."""
+    def map_entries(self, type: int, header: int) -> MapEntries:
+        """The entries of the map with a header."""
     def iterate(self, type: str | None = None, min_bytes: int = 0) -> Vertices:
         """Objects by address; of one type, as it is printed, and of at least so many
         bytes."""
@@ -2129,6 +2242,13 @@ class Vertices:
 
     def __iter__(self) -> Vertices: ...
     def __next__(self) -> int: ...
+
+@final
+class MapEntries:
+    """Addresses of the key and of the element of each entry of a map."""
+
+    def __iter__(self) -> MapEntries: ...
+    def __next__(self) -> tuple[int, int]: ...
 
 @final
 class Result:

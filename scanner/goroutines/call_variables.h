@@ -7,9 +7,8 @@
 #include "scan.h"
 
 /**
- * Add the variables of the calls that the query asks for. A variable is in
- * scope if its block covers the pc and its declaration is not below the line of
- * the call. Variables that the compiler made for itself are left out.
+ * Add the variables of the calls that the query asks for, as text. Which they are
+ * is described in call_values.h.
  */
 struct gr_error *
 gr_call_variables_add(struct gr_scan *scan, const struct gr_goroutine *g,

@@ -42,22 +42,32 @@ static struct gr_error *as_slice(struct gr_scan *scan, gr_type_id id,
 	return NULL;
 }
 
-/* A channel is printed if the object is its header, which knows the type of
- * its elements; not if it is its buffer. */
-static struct gr_error *as_channel(struct gr_scan *scan, gr_type_id id,
-				   const struct gr_located *at,
-				   struct value *value)
+struct gr_error *gr_scan_is_channel(struct gr_scan *scan, gr_type_id id,
+				    uint64_t addr, bool *ret)
 {
 	gr_type_id elem = GR_TYPE_NONE;
 	struct gr_channel channel;
-	struct gr_error *err =
-		gr_channel_read(&scan->rt, at->base_addr, &channel);
+	struct gr_error *err = gr_channel_read(&scan->rt, addr, &channel);
 
 	if (!err && channel.elem_type_addr)
 		err = gr_types_from_runtime(scan->types, channel.elem_type_addr,
 					    &elem);
-	if (gr_error_catch(&err, GR_ERROR_FAULT) || err ||
-	    elem == GR_TYPE_NONE || elem != gr_types_get(scan->types, id)->elem)
+	*ret = !gr_error_catch(&err, GR_ERROR_FAULT) && !err &&
+	       elem != GR_TYPE_NONE &&
+	       elem == gr_types_get(scan->types, id)->elem;
+	return err;
+}
+
+/* A channel is printed if the object is its header; not if it is its buffer. */
+static struct gr_error *as_channel(struct gr_scan *scan, gr_type_id id,
+				   const struct gr_located *at,
+				   struct value *value)
+{
+	bool is_channel;
+	struct gr_error *err =
+		gr_scan_is_channel(scan, id, at->base_addr, &is_channel);
+
+	if (err || !is_channel)
 		return err;
 	value->header[0] = at->base_addr;
 	value->shown = (struct gr_shown){

@@ -61,7 +61,7 @@ def public(names):
 def test_the_stub_is_understood():
     """No test below is about nothing."""
     assert len(ROWS) > 10
-    assert PLAIN == ["Process", "Scan", "Vertices", "Result"]
+    assert PLAIN == ["Process", "Scan", "Vertices", "MapEntries", "Result"]
     assert len(METHODS) > 10
     assert set(FUNCTIONS) == {
         "check_writable",

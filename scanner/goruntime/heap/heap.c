@@ -358,10 +358,12 @@ struct gr_error *gr_heap_map(struct gr_heap *heap)
 				       sizeof(*heap->scan_page_spans));
 	if (!heap->scan_page_spans)
 		return &gr_enomem;
+	heap->span_bytes = 0;
 	for (uint32_t i = 0; i < heap->nspans; i++) {
 		struct gr_span *span = &heap->spans[i];
 		uint64_t bytes = span->limit_addr - span->base_addr;
 
+		heap->span_bytes += bytes;
 		if (span->is_noscan)
 			continue;
 		bytes = (bytes + (1 << GR_PAGE_SHIFT) - 1) &

@@ -197,6 +197,7 @@ static struct gr_error *add_dwarf_fields(struct gr_types *types,
 			.name = fields[i].name,
 			.off_bytes = fields[i].off_bytes,
 			.type = offset_id(base, fields[i].type, ntypes),
+			.is_embedded = fields[i].is_embedded,
 		};
 
 		(*ret)[i] = types->fields.size;
@@ -471,7 +472,7 @@ static struct gr_error *closure_field(struct gr_types *types,
 				      struct gr_type *closure, const char *name,
 				      uint64_t off, gr_type_id type)
 {
-	struct gr_type_field field = { name, off, type };
+	struct gr_type_field field = { name, off, type, false };
 	uint64_t end = off + gr_types_get(types, type)->size_bytes;
 
 	if (off < GR_WORD_BYTES || end < off || end > 1 << 20)

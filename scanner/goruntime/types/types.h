@@ -47,6 +47,7 @@ struct gr_type_field {
 	const char *name;
 	uint64_t off_bytes;
 	gr_type_id type;
+	bool is_embedded; /**< Its own fields are promoted. */
 };
 
 /**

@@ -160,6 +160,19 @@ static bool has_room(struct builder *b, uint64_t nfields)
 	return true;
 }
 
+/* Does the name of a field, which has been read, say that it is embedded
+ * (internal/abi/type.go: Name.IsEmbedded)? */
+static struct gr_error *read_embedded(struct builder *b, uint64_t name,
+				      bool *ret)
+{
+	uint64_t flags;
+	struct gr_error *err =
+		gr_image_read_uint(b->rt->image, name, 1, &flags);
+
+	*ret = !err && flags & 8;
+	return err;
+}
+
 /* Read one field {Name, Typ, Offset}. Its type is GR_TYPE_NONE if the record of
  * the type is invalid. */
 static struct gr_error *read_field(struct builder *b, uint64_t addr,
@@ -174,6 +187,8 @@ static struct gr_error *read_field(struct builder *b, uint64_t addr,
 		err = gr_type_record_read_name(b->rt, record[0], &ret->name);
 	if (!err)
 		err = gr_runtime_step_name(b->rt, ret->name);
+	if (!err)
+		err = read_embedded(b, record[0], &ret->is_embedded);
 	if (!err)
 		err = builder_add(b, record[1], &ret->type);
 	if (!err)

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** near_names: the types that a person may have meant by a wrong name. */
+#ifndef GR_NEAR_NAMES_H
+#define GR_NEAR_NAMES_H
+
+#include "goruntime/types/types.h"
+
+/**
+ * Find the type with the name @p name among all types, those that were made of
+ * runtime records and of closures included. *@p ret is GR_TYPE_NONE if there is
+ * none.
+ */
+struct gr_error *gr_types_find_any(struct gr_types *types, const char *name,
+				   gr_type_id *ret) GR_MUST_CHECK;
+
+/**
+ * True if @p name is that of a type, or is made of one as the names of memory
+ * are: `[48]main.T`, `[]main.T data`, `string data`, `begins with main.T`.
+ */
+struct gr_error *gr_types_is_name(struct gr_types *types, const char *name,
+				  bool *ret) GR_MUST_CHECK;
+
+/**
+ * Make the error (GR_ERROR_NOT_FOUND) for a name that no type has. It names up
+ * to three types whose names are near by edit distance: `there is no type
+ * main.Sesion: is it main.Session?`. Each name is compared once, in a band of a
+ * few letters.
+ */
+struct gr_error *gr_types_no_such(struct gr_types *types,
+				  const char *name) GR_MUST_CHECK;
+
+/**
+ * The number of letters that must be put in, taken out or replaced to make @p a
+ * into @p b; @p max + 1 if it is more than @p max. A text of more than
+ * GR_NEAR_BYTES bytes is far from all others.
+ */
+unsigned int gr_edit_distance(const char *a, const char *b, unsigned int max);
+
+enum { GR_NEAR_BYTES = 255 };
+
+#endif /* GR_NEAR_NAMES_H */

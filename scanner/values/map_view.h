@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** map_view: the entries of maps and the lengths of containers, for scripts. */
+#ifndef GR_MAP_VIEW_H
+#define GR_MAP_VIEW_H
+
+#include "goruntime/types/map_entries.h"
+#include "literal.h"
+
+struct gr_scan;
+
+/**
+ * The number of entries of a map, or of elements that wait in a channel, by the
+ * address of the header; 0 of nil.
+ *
+ * @param type The id of the map or channel type.
+ */
+struct gr_error *gr_scan_length(struct gr_scan *scan, uint32_t type,
+				uint64_t header, uint64_t *ret) GR_MUST_CHECK;
+
+/** Begin in front of the first entry of the map with a header. */
+struct gr_error *gr_scan_map_begin(struct gr_scan *scan, uint32_t type,
+				   uint64_t header,
+				   struct gr_map_cursor *ret) GR_MUST_CHECK;
+
+/**
+ * Read the next entries.
+ *
+ * @param max As many as @p ret has room for.
+ * @param[out] count Fewer than @p max: the map ends.
+ */
+struct gr_error *gr_scan_map_next(struct gr_scan *scan,
+				  struct gr_map_cursor *cursor,
+				  struct gr_map_entry *ret, size_t max,
+				  size_t *count) GR_MUST_CHECK;
+
+/**
+ * Find the entry whose key equals a literal. Entries are searched through, not
+ * hashed: the hash depends on a seed and on the processor. The key is of a
+ * string, an integer or a bool type.
+ *
+ * @param[out] elem_addr 0: there is no such key.
+ * @return GR_ERROR_ARGUMENT if keys of the map are of another kind.
+ */
+struct gr_error *gr_scan_map_find(struct gr_scan *scan, uint32_t type,
+				  uint64_t header, const struct gr_literal *key,
+				  uint64_t *elem_addr) GR_MUST_CHECK;
+
+#endif /* GR_MAP_VIEW_H */

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "value_place.h"
+
+#include "retention/object_value.h"
+#include "scan.h"
+#include "word_name.h"
+
+static const char *form_name(enum gr_value_form form)
+{
+	static const char *const names[] = {
+#define X(id, name) [GR_FORM_##id] = name,
+		GR_VALUE_FORMS(X)
+#undef X
+	};
+
+	return names[form];
+}
+
+/* A place before it is described: form as a number. */
+struct place {
+	enum gr_value_form form;
+	struct gr_value_place is;
+};
+
+// ------------------------------------------------------------------- objects
+
+static struct gr_error *find_header(struct gr_scan *scan, gr_obj obj,
+				    struct place *place)
+{
+	bool is_chan = gr_types_get(scan->types, place->is.type)->kind ==
+		       GR_KIND_CHAN;
+	bool is_header = false;
+	struct gr_error *err =
+		is_chan ? gr_scan_is_channel(scan, place->is.type,
+					     place->is.addr, &is_header) :
+			  gr_scan_is_map_header(scan, obj, place->is.type,
+						&is_header);
+
+	place->form = is_header ? GR_FORM_HEADER : GR_FORM_PIECE;
+	return err;
+}
+
+/* Memory of @p bytes bytes that belongs to a value of the type, or consists of
+ * such values (memory_name.c has their names). */
+static struct gr_error *find_data(struct gr_scan *scan, gr_obj obj,
+				  uint64_t bytes, struct place *place)
+{
+	const struct gr_type *type = gr_types_get(scan->types, place->is.type);
+
+	place->form = GR_FORM_PIECE;
+	switch (type->kind) {
+	case GR_KIND_STRING:
+		place->form = GR_FORM_TEXT;
+		place->is.count = bytes;
+		return NULL;
+	case GR_KIND_MAP:
+	case GR_KIND_CHAN:
+		return find_header(scan, obj, place);
+	case GR_KIND_FUNC:
+		return NULL;
+	case GR_KIND_SLICE:
+		place->is.type = type->elem;
+		break;
+	default:
+		if (type->role == GR_ROLE_HASH_TRIE)
+			return NULL;
+	}
+	if (place->is.type == GR_TYPE_NONE) {
+		place->form = GR_FORM_UNKNOWN;
+		return NULL;
+	}
+	uint64_t elem = gr_types_get(scan->types, place->is.type)->size_bytes;
+	place->form = GR_FORM_ARRAY;
+	place->is.count = elem ? bytes / elem : 0;
+	return NULL;
+}
+
+static struct gr_error *find_object(struct gr_scan *scan, gr_obj obj,
+				    uint32_t label, struct place *place)
+{
+	const struct gr_span *span = gr_heap_span_of(scan->heap, obj);
+	struct gr_error *err = NULL;
+
+	place->is.addr = gr_heap_object_addr(scan->heap, obj);
+	if (label == GR_TYPE_NONE)
+		err = gr_scan_header_label(scan, span, obj - span->first_obj,
+					   &label);
+	if (err || label == GR_TYPE_NONE)
+		return err;
+	place->form = GR_FORM_VALUE;
+	place->is.type = label & ~(uint32_t)GR_LABEL_FLAGS;
+	if (!(label & GR_LABEL_DATA))
+		return NULL;
+	return find_data(scan, obj, span->elem_bytes - span->header_bytes,
+			 place);
+}
+
+// --------------------------------------------------------------------- roots
+
+/* The object whose contents a root holds. */
+static struct gr_error *find_contents(struct gr_scan *scan, uint64_t addr,
+				      struct place *place)
+{
+	const struct gr_objects *objects = scan->graph->graph->objects;
+	const struct gr_span *span;
+	gr_obj obj = gr_heap_object_at(scan->heap, addr, &span);
+	gr_vertex v = obj == GR_OBJ_NONE ? GR_VERTEX_NONE :
+					   gr_object_vertex(objects, obj);
+
+	if (obj == GR_OBJ_NONE)
+		return NULL;
+	return find_object(
+		scan, obj,
+		v == GR_VERTEX_NONE ? GR_TYPE_NONE : objects->type[v], place);
+}
+
+static struct gr_error *find_listed(struct gr_scan *scan,
+				    const struct gr_root *root,
+				    struct place *place)
+{
+	struct gr_error *err = NULL;
+
+	place->is.type = root->type;
+	if (root->type == GR_TYPE_NONE && root->type_addr)
+		err = gr_types_from_runtime(scan->types, root->type_addr,
+					    &place->is.type);
+	if (err)
+		return err;
+	if (root->form == GR_ROOT_CONTENTS && place->is.type == GR_TYPE_NONE)
+		return find_contents(scan, root->addr, place);
+	place->form = place->is.type == GR_TYPE_NONE ? GR_FORM_UNKNOWN :
+		      root->form == GR_ROOT_VALUE    ? GR_FORM_TARGET :
+						       GR_FORM_VALUE;
+	place->is.addr = root->bytes_at ? 0 : root->addr;
+	place->is.bytes = root->bytes_at;
+	place->is.nbytes = root->bytes_at ? root->bytes : 0;
+	return NULL;
+}
+
+static struct gr_error *find_root(struct gr_scan *scan, gr_vertex v,
+				  struct place *place)
+{
+	const struct gr_heap_graph *hg = scan->graph;
+	const struct gr_root *list = scan->roots.list.data;
+	uint32_t first_static = hg->ngoroutines;
+	uint32_t group;
+
+	if (gr_graph_kind(hg->graph, v) == GR_VERTEX_ROOT) {
+		const struct gr_root_vertex *root =
+			&hg->roots.data[v - gr_graph_first_root(hg->graph)];
+
+		if (root->source == GR_FROM_LIST)
+			return find_listed(scan, &list[root->index], place);
+		// A word that no variable covers.
+		place->is.addr = root->source == GR_FROM_AREA ? root->addr : 0;
+		return NULL;
+	}
+	group = v - gr_graph_first_group(hg->graph) - first_static;
+	if (v >= gr_graph_first_group(hg->graph) + first_static &&
+	    group < hg->statics.size)
+		return find_listed(scan, &list[hg->statics.data[group]], place);
+	return gr_error_format(GR_ERROR_ARGUMENT,
+			       "vertex %u is neither an object nor a root", v);
+}
+
+static struct gr_error *find_place(struct gr_scan *scan, uint32_t vertex,
+				   struct place *place)
+{
+	struct gr_error *err = gr_scan_need_graph(scan, GR_PART_NEAREST);
+
+	if (err)
+		return err;
+	const struct gr_graph *graph = scan->graph->graph;
+	if (vertex >= graph->nvertices)
+		return gr_error_format(GR_ERROR_ARGUMENT, "no vertex %u",
+				       vertex);
+	if (gr_graph_kind(graph, vertex) != GR_VERTEX_OBJECT)
+		return find_root(scan, vertex, place);
+	return find_object(scan, gr_objects_slot(graph->objects, vertex),
+			   graph->objects->type[vertex], place);
+}
+
+struct gr_error *gr_scan_value_place(struct gr_scan *scan, uint32_t vertex,
+				     struct gr_value_place *ret)
+{
+	struct place place = { .is = { .type = GR_TYPE_NONE } };
+	struct gr_sigbus_guard guard;
+	struct gr_error *err = gr_scan_enter(scan, &guard);
+
+	if (!err)
+		err = find_place(scan, vertex, &place);
+	*ret = place.is;
+	ret->form = form_name(place.form);
+	return gr_sigbus_guard_end(&guard, err);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** value_place: where the value of an object or of a root lies. */
+#ifndef GR_VALUE_PLACE_H
+#define GR_VALUE_PLACE_H
+
+#include "base/base.h"
+#include "base/error.h"
+
+struct gr_scan;
+
+#define GR_VALUE_FORMS(X)                                        \
+	X(UNKNOWN, "unknown") /* the type is not known */        \
+	X(VALUE, "value")     /* a value of the type */          \
+	X(ARRAY, "array")     /* `count` values of the type */   \
+	X(TEXT, "text")	      /* `count` bytes of a string */    \
+	X(HEADER, "header")   /* what a map or chan points to */ \
+	X(TARGET, "target")   /* the value of a pointer to it */ \
+	X(PIECE, "piece")     /* a part of a map, a channel ... */
+
+enum gr_value_form {
+#define X(id, name) GR_FORM_##id,
+	GR_VALUE_FORMS(X)
+#undef X
+};
+
+/** Where a value lies. Strings belong to the scan. */
+struct gr_value_place {
+	const char *form; /**< The name of a gr_value_form. */
+	uint32_t type;	  /**< Its id; GR_TYPE_NONE: not known. */
+	uint64_t addr;	  /**< 0: in registers, or in pieces. */
+	uint64_t count;	  /**< Of values or bytes, for some forms; else 0. */
+	/** The bytes that were in registers or pieces, or NULL; of the scan. */
+	const uint8_t *bytes;
+	uint64_t nbytes;
+};
+
+/**
+ * Find the value of a vertex: of an object by the type of its memory, of a root
+ * by its variable. The graph is made.
+ *
+ * @return GR_ERROR_ARGUMENT if the vertex is neither.
+ */
+struct gr_error *gr_scan_value_place(struct gr_scan *scan, uint32_t vertex,
+				     struct gr_value_place *ret) GR_MUST_CHECK;
+
+#endif /* GR_VALUE_PLACE_H */
