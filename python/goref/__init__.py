@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""goref in gdb: who holds the memory of a Go program.
+"""goref: who holds the memory of a Go program.
 
-Importing this package changes nothing; start() registers the commands. The
-native half, _goref, is loaded when a command first needs it. Scripts begin with
-heap(); api.py has the classes.
+    import goref
+    with goref.core("core.1234") as heap:
+        print(heap.ledger)
+
+core(), open() and attach() give the heap of a core, of a file of `goref save'
+and of a process; in gdb, heap() gives that of what gdb looks at. api.py has the
+classes. Importing this package starts nothing: the native half, _goref, is
+loaded when a question first needs it.
 """
 
 from __future__ import annotations
-
-import signal
 
 # Every start of gdb may import this module: it does without typing.
 TYPE_CHECKING = False
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .api import (
+        Error,
         Frame,
         Goroutine,
         Heap,
@@ -25,12 +29,15 @@ if TYPE_CHECKING:
         Root,
         StaleError,
         Wait,
+        attach,
+        core,
         heap,
         open,
         time_of,
     )
 
 __all__ = [
+    "Error",
     "Frame",
     "Goroutine",
     "Heap",
@@ -40,14 +47,12 @@ __all__ = [
     "Root",
     "StaleError",
     "Wait",
+    "attach",
+    "core",
     "heap",
-    "is_started",
     "open",
-    "start",
     "time_of",
 ]
-
-_started = False
 
 
 def __getattr__(name: str) -> Any:
@@ -60,31 +65,8 @@ def __getattr__(name: str) -> Any:
 
 
 def start(lib_dir: str | None = None, libexec_dir: str | None = None) -> None:
-    """Register the commands. lib_dir holds _goref.abi3.so, libexec_dir the
-    programs that run beside gdb; default: Python's path and lib_dir."""
-    global _started
-    # The script `goref` blocks it until all is loaded (ended.py).
-    if signal.SIGINT in signal.sigpending():
-        from . import ended
+    """Register the commands of gdb. lib_dir holds _goref.abi3.so, libexec_dir
+    the programs that run beside gdb; default: Python's path and lib_dir."""
+    from . import ingdb
 
-        if not ended.is_ignored(signal.SIGINT):
-            raise KeyboardInterrupt
-    from . import native
-
-    # The first loader wins: Python and the module are of one installation.
-    if lib_dir and not native.has_dirs():
-        native.set_dirs(lib_dir, libexec_dir or lib_dir)
-    if _started:
-        return
-    from . import commands, functions, readahead, settings
-
-    readahead.end_with_gdb()
-    settings.register()
-    commands.register()
-    functions.register()
-    _started = True
-
-
-def is_started() -> bool:
-    """Do all commands and parameters exist? Ctrl-C may have come first."""
-    return _started
+    ingdb.start(lib_dir, libexec_dir)

@@ -1,44 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The heap for scripts in gdb's Python.
+"""The heap for scripts.
 
     import goref
-    heap = goref.heap()
-    for session in heap.objects(type="main.Session", min_bytes=64):
-        print(session, session.retained_size)
+    with goref.core("core.1234") as heap:
+        for session in heap.objects(type="main.Session", min_bytes=64):
+            print(session, session.retained_size)
 
-A Heap is one stop of the program. When the program has run on, the Heap and
-all that came from it raise StaleError. All plurals are iterators that keep no
-list: a heap of millions of objects is walked in constant memory. Two objects
-are equal if they are the same object of the same stop.
+A Heap is one stop of a program. All plurals are iterators that keep no list: a
+heap of millions of objects is walked in constant memory. Two objects are equal
+if they are the same object of the same stop. In gdb, heap() is the heap of what
+gdb looks at; when that has run on, it and all that came from it raise
+StaleError.
 """
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, SupportsInt, Union
 
-import gdb
-
-from . import (
-    elf,
-    evaluate,
-    is_started,
-    native,
-    params,
-    partial,
-    saved,
-    start,
-    target,
-)
+from . import evaluate, params, partial
+from .errors import Error
 from .progress import Progress
-from .session import as_gdb_error, current, running
+from .session import as_error, current, running
+from .sources import Source
 
 if TYPE_CHECKING:
     from ._goref import Backtrace, Call, Ledger, NamedLink, Scan, Vertex
     from ._goref import Wait as WaitRow
 
 __all__ = [
+    "Error",
     "Frame",
     "Goroutine",
     "Heap",
@@ -48,40 +40,80 @@ __all__ = [
     "Root",
     "StaleError",
     "Wait",
+    "attach",
+    "core",
     "heap",
     "open",
     "time_of",
 ]
 
 
-class StaleError(gdb.GdbError):
-    """The program has run on, or gdb has opened another one."""
+class StaleError(Error):
+    """The program has run on, or the heap is closed."""
 
 
-class NoMemoryError(gdb.GdbError):
+class NoMemoryError(Error):
     """The value's memory is not there."""
 
 
 def heap() -> Heap:
     """The heap of the program that gdb looks at. The first call of a stop
     reads it, and the graph is made when a question needs it."""
-    if not is_started():
-        start()
     with running() as scan:
-        return Heap(scan)
+        return Heap(scan, current.look())
+
+
+def _open(source: Source, extent: str) -> Heap:
+    progress = Progress("off")
+    try:
+        limit = params.memory_limit(None)
+        return Heap(source.open(progress, limit, source.extent(extent)), source)
+    except BaseException as problem:
+        source.close()
+        raise as_error(problem, progress.reason) from None
+
+
+def core(path: str, exe: str | None = None) -> Heap:
+    """The heap of a core file. exe: the executable that it came from; None:
+    the one that the core names."""
+    from .sources.core import Core
+
+    return _open(Core(path, exe), "heap")
 
 
 def open(path: str) -> Heap:
-    """The heap of a file that `goref save` has written. It does not depend on
-    the program that gdb looks at, and never becomes stale."""
-    if not is_started():
-        start()
-    progress = Progress("off")
-    limit = params.memory_limit(None)
-    try:
-        return _SavedHeap(saved.open_scan(path, progress, limit))
-    except (Exception, KeyboardInterrupt) as problem:
-        raise as_gdb_error(problem, progress.reason) from None
+    """The heap of a file that `goref save' has written."""
+    from .sources.saved import Saved
+
+    return _open(Saved(path), "heap")
+
+
+def attach(
+    pid: int,
+    *,
+    hold: bool = False,
+    values: bool = False,
+    snapshot: bool = False,
+    max_pause_ms: int | None = None,
+) -> Heap:
+    """The heap of a running process, which stands still only while its memory
+    is copied: it runs on before this returns.
+
+    hold: it stands still until the heap is closed; values are read when they
+    are asked for. values: copy strings, numbers and other values, too.
+    snapshot: copy a fork of the process. max_pause_ms: Error if it would stand
+    still for longer."""
+    from .sources.process import Process
+
+    extent = "values" if values else "sites"
+    process = Process(
+        pid,
+        extent,
+        max_pause_ms=max_pause_ms,
+        with_snapshot=snapshot,
+        is_held=hold,
+    )
+    return _open(process, extent)
 
 
 def _check_count(name: str, value: int) -> None:
@@ -109,38 +141,77 @@ def time_of(value: Any) -> datetime.datetime:
 class Heap:
     """The heap at one stop."""
 
-    __slots__ = ("_opened", "_size")
+    __slots__ = (
+        "_opened",
+        "_key",
+        "_source",
+        "_identity",
+        "_moves",
+        "_size",
+    )
 
-    def __init__(self, scan: Scan) -> None:
-        self._opened = scan
+    def __init__(self, scan: Scan, source: Source) -> None:
+        self._opened: Scan | None = scan
+        self._key = id(scan)
+        self._source = source
+        self._identity = source.identify()
+        self._moves = source.moves
         self._size: Any = None
 
+    def __enter__(self) -> Heap:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Forget the heap. A process that is held runs on. May be called
+        twice."""
+        self._opened = None
+        if not self._source.is_shared:
+            self._source.close()
+
     def is_valid(self) -> bool:
-        """Is the program still at this stop?"""
-        return current.scan is self._opened and current.is_current()
+        """Is the program still at this stop, and the heap not closed?"""
+        try:
+            identity = self._source.identify()
+        except Error:
+            return False
+        is_there = self._opened is not None
+        return is_there and identity == self._identity
 
     def __repr__(self) -> str:
+        if self._opened is None:
+            return "<goref.Heap, closed>"
         info = self._opened.info()
-        return f"<goref.Heap of {info.core_path or info.exe_path}>"
+        name = info.saved_path or info.core_path or info.exe_path
+        return f"<goref.Heap of {name}>"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Heap) and self._opened is other._opened
+        if not isinstance(other, Heap):
+            return NotImplemented
+        return self is other or (
+            self._opened is not None and self._opened is other._opened
+        )
 
     def __hash__(self) -> int:
-        return id(self._opened)
+        return self._key
 
     def _scan(self) -> Scan:
-        """The scan, if it is the current one. Cheap: gdb's events drop it."""
-        if current.scan is not self._opened:
+        """The scan, if the program is still there. This is cheap."""
+        if self._opened is None:
+            raise StaleError("goref: the heap is closed")
+        if self._source.moves != self._moves:
             raise StaleError("goref: the program is no longer at this stop")
         return self._opened
 
     def _asked(self) -> Scan:
-        """The same at the start of a question, where gdb is asked, too: not
-        every gdb has events for all that can change."""
+        """The same at the start of a question, where the source is asked, too:
+        not every gdb has events for all that can change."""
+        scan = self._scan()
         if not self.is_valid():
             raise StaleError("goref: the program is no longer at this stop")
-        return self._opened
+        return scan
 
     def _make(self, vertex: int) -> Object | Root | Goroutine | None:
         """What a vertex is for a script; None for groups and the top."""
@@ -170,7 +241,7 @@ class Heap:
         ledger: Ledger = scan.walk(1, 1).ledger()
         return ledger
 
-    def object(self, where: int | gdb.Value) -> Object | None:
+    def object(self, where: SupportsInt) -> Object | None:
         """The object at an address; None if it is in none, or in garbage. Any
         byte of the object will do."""
         place = ("", int(where), evaluate.NO_TYPE, False, 0)
@@ -182,7 +253,7 @@ class Heap:
         """The object or the package variable of an expression, as `goref
         object` takes it."""
         scan = self._asked()
-        found = scan.find(evaluate.place(scan, text))
+        found = scan.find(evaluate.place(scan, text, self._source))
         made = None if found is None else self._make(found)
         return made if isinstance(made, (Object, Root)) else None
 
@@ -269,49 +340,6 @@ class _Vertex:
             yield Reference(self.heap, self._vertex, target)
 
 
-class _SavedHeap(Heap):
-    """The heap of a saved file, which no event of gdb changes."""
-
-    __slots__ = ()
-
-    def is_valid(self) -> bool:
-        return True
-
-    def _scan(self) -> Scan:
-        return self._opened
-
-    def _value(self, vertex: int, name: str) -> Any:
-        """An object as a gdb.Value of the type of that name. The file has the
-        bytes and gdb the type, if it has opened the executable."""
-        gdb_: Any = gdb  # mypy's stubs have little of it
-        info = self._opened.info()
-        try:
-            content = self._opened.content(vertex)
-        except native.load().Error as problem:
-            raise NoMemoryError(f"goref: {problem}") from None
-        other = f"or use `goref open {info.saved_path} object --print'"
-        exe = target.exe_path(gdb.selected_inferior())
-        if not exe or not elf.has_build_id(exe, info.build_id or ""):
-            why = (
-                f"{exe} does not have the build id of the saved program"
-                if exe
-                else "gdb needs the executable for the types of values"
-            )
-            raise gdb.GdbError(
-                f"goref: {why}: write `file {info.exe_path}' first, {other}"
-            )
-        try:
-            type_ = evaluate.type_of_name(name)
-            return gdb_.Value(content[: type_.sizeof], type_)
-        except (gdb.error, ValueError) as problem:
-            raise gdb.GdbError(
-                f"goref: gdb has no value of type {name}: {problem}; {other}"
-            ) from None
-
-    def __repr__(self) -> str:
-        return f"<goref.Heap of {self._opened.info().saved_path}>"
-
-
 class Object(_Vertex):
     """An object of the heap."""
 
@@ -336,24 +364,6 @@ class Object(_Vertex):
     def __repr__(self) -> str:
         row = self._row()
         return f"<goref.Object {row.addr:#x} {row.type or '?'}>"
-
-    def value(self) -> Any:
-        """The object as a gdb.Value of its type."""
-        row = self._row()
-        gdb_: Any = gdb  # mypy's stubs have little of it
-        if isinstance(self.heap, _SavedHeap):
-            return self.heap._value(self._vertex, row.type or "void")
-        try:
-            type_ = evaluate.type_of_name(row.type or "void").pointer()
-            value = gdb_.Value(row.addr).cast(type_).dereference()
-            value.fetch_lazy()
-        except gdb_.MemoryError as problem:
-            raise NoMemoryError(f"goref: {problem}") from None
-        except gdb.error as problem:
-            raise gdb.GdbError(
-                f"goref: gdb has no value of type {row.type}: {problem}"
-            ) from None
-        return value
 
     def referrers(self) -> Iterator[Reference]:
         """What points to it: objects and roots."""

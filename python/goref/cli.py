@@ -1,31 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """`goref`, the command line: gdb in batch mode, driven from inside."""
 
+from __future__ import annotations
+
 import os
 import re
-import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import Any
-
-import gdb
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import (
     args,
     commands,
     elf,
     ended,
+    filenames,
+    front,
     helptext,
-    libraries,
     native,
-    params,
     shell,
-    target,
 )
 from .commands import base
+from .errors import Error
+from .session import current, running
 from .verbs import (
-    HIDDEN,
     OVERVIEW,
     QUESTIONS,
     SCAN,
@@ -35,8 +33,9 @@ from .verbs import (
     Source,
     Verb,
 )
-from .progress import Progress
-from .session import as_gdb_error, current, warn
+
+if TYPE_CHECKING:
+    from .sources import Source as Target
 
 COMPLETE, FAILED, USAGE, PARTIAL, CONDITION = 0, 1, 2, 3, 4
 
@@ -51,217 +50,66 @@ class _Closed(Exception):
     """Whoever read our output has enough, as `head` has."""
 
 
+class _Terminal(front.Front):
+    """The command line as the front end."""
+
+    def write(self, text: str) -> None:
+        """Write all of it, or say why not."""
+        ended.check()
+        left = text.encode("utf-8", "surrogateescape")
+        try:
+            while left:
+                left = left[os.write(1, left) :]
+        except BrokenPipeError:
+            raise _Closed from None
+        except OSError as problem:
+            raise _Exit(FAILED, f"cannot write: {problem.strerror}") from None
+
+
 def _answer(text: str) -> None:
-    """gdb would not say that it could not write."""
-    ended.check()
-    gdb.flush()
-    left = text.encode("utf-8", "surrogateescape")
-    try:
-        while left:
-            left = left[os.write(1, left) :]
-    except BrokenPipeError:
-        raise _Closed from None
-    except OSError as problem:
-        raise _Exit(FAILED, f"cannot write: {problem.strerror}") from None
+    front.current.write(text)
 
 
 # ------------------------------------------------------------------- targets
 
 
-def _absolute(path: str) -> str:
-    """The current folder may be gone."""
-    try:
-        return os.path.abspath(path)
-    except OSError as problem:
-        raise _Exit(FAILED, f"{path}: {problem.strerror}") from None
-
-
-def _file(path: str) -> str:
-    """The name by which gdb can open a file; an unreadable one is an error."""
-    target.check_name(_absolute(path))
-    piped = elf.how_piped(path)
-    if piped:
-        raise _Exit(FAILED, piped)
-    try:
-        return target.name_for_gdb(path)
-    except OSError as problem:
-        raise _Exit(FAILED, f"{path}: {problem.strerror}") from None
-
-
-def _quietly(command: str) -> None:
-    """Without what gdb prints, which to_string does not catch all of."""
-    gdb.flush()
-    kept = os.dup(1)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 1)
-        gdb.execute(command, to_string=True)
-        gdb.flush()
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.close(nowhere)
-    ended.check()
-
-
-def _open_exe(exe: str, needs_symbols: bool) -> None:
-    """gdb's own reading of symbols is the longest part of its start, and
-    only expressions that goref does not understand itself need them.
-    exe: as target.name_for_gdb() gives it."""
-    with ended.at_once():
-        _quietly(f"file {'' if needs_symbols else '-readnever '}{exe}")
-
-
-def _find_exe(core: str) -> str:
-    from . import executable  # only needed here
-
-    try:
-        found = executable.find(core)
-    except executable.NotFoundError as problem:
-        raise _Exit(FAILED, str(problem)) from None
-    warn([found.warning] if found.warning else [])
-    return found.path
-
-
-def _replace_lost_folder() -> None:
-    """gdb 18 crashes if the current folder was removed, so gdb gets another
-    one. It stays ours: relative names lead nowhere."""
-    try:
-        os.getcwd()
-    except OSError:
-        lost = os.open(".", os.O_PATH)
-        gdb.execute("cd /", to_string=True)
-        os.fchdir(lost)
-        os.close(lost)
-
-
-def _plain(path: str) -> str:
-    """Like _file(), but a compressed file is an error."""
-    name = _file(path)
-    packed = elf.how_packed(path)
-    if packed:
-        raise _Exit(FAILED, packed)
-    return name
-
-
-def _check_processor(core: str) -> None:
-    """gdb 16 crashes on a core of a processor that it does not know."""
-    name = elf.foreign_processor(core)
-    if name and name not in gdb.architecture_names():
-        raise _Exit(
-            FAILED,
-            f"{core} is of {name}, which this gdb does not know: install "
-            "gdb-multiarch, and set GDB=gdb-multiarch",
-        )
-
-
-def _load_pair(exe: str, core: str, needs_symbols: bool) -> None:
-    """Both as target.name_for_gdb() gives them."""
-    _open_exe(exe, needs_symbols)
-    with ended.at_once():
-        _quietly(f"core-file {core}")
-
-
-def _load_core(exe: str, core: str, needs_symbols: bool) -> None:
-    """The same, with the libraries."""
-    sysroot = libraries.hide()
-    try:
-        _load_pair(exe, core, needs_symbols)
-    except gdb.error:
-        if not needs_symbols:
-            raise
-        # Damaged debug information: what goref understands itself needs none
-        # of gdb's symbols.
-        _load_pair(exe, core, False)
-    reason = libraries.why_hidden(exe)
-    if reason is None:
-        with ended.at_once():
-            _quietly(f"set sysroot {sysroot}")
-    elif reason:
-        warn([f"no library is loaded: {reason}"])
-
-
-def _open_core(exe: str | None, core: str, needs_symbols: bool) -> None:
-    """Without exe, it is found."""
-    names = [_plain(path) for path in (exe, core) if path is not None]
-    _check_processor(core)
-    if exe is None:
-        names.insert(0, _file(_find_exe(core)))
-    try:
-        _load_core(names[0], names[1], needs_symbols)
-    except gdb.error as problem:
-        wrong = elf.how_cut(core) or target.with_names(str(problem))
-        raise _Exit(FAILED, " ".join(wrong.split())) from None
-
-
-@contextmanager
-def stopped(pid: int) -> Iterator[None]:
-    """A context within which gdb keeps the process stopped."""
-    try:
-        # Separate debug files of shared libraries would be read now.
-        _quietly(f"with debug-file-directory -- attach {pid}")
-        yield
-    except gdb.error as problem:
-        if gdb.selected_inferior().pid:
-            raise
-        raise target.why_not_attached(str(pid), str(problem)) from None
-    finally:
-        if gdb.selected_inferior().pid:
-            _quietly("detach")
-
-
-def _attach(text: str, options: Any, extent: str) -> None:
-    """extent: what the question needs of the process."""
-    from . import lifetime, live, snapshot  # only needed here
-
+def _pid(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) >> 31:
         raise _Exit(
             USAGE, f"not a process number: {text}; try `goref attach --help'"
         )
-    pid = int(text)
-    if not os.access(f"/proc/{pid}/mem", os.R_OK):
-        raise target.why_not_attached(str(pid), "not permitted")
-    if not os.path.exists(f"/proc/{pid}/exe"):
-        raise target.why_not_attached(str(pid), target.NO_EXE)
-    if options.threads is not None:
-        gdb.execute(f"set goref threads {options.threads}")
-    # Nothing that gdb reads of files is to be read while the process waits.
-    _quietly("set auto-solib-add off")
-    # libthread_db would read pages of libc and of stacks that the process does
-    # not have in memory, and which count as its Rss from then on. It only
-    # names threads.
-    _quietly("set libthread-db-search-path /dev/null")
-    # Nor any file that the process names itself.
-    libraries.hide()
-    _open_exe(f"/proc/{pid}/exe", needs_symbols=False)
-    current.life = lifetime.of_process(pid)
-    live.look(
+    return int(text)
+
+
+def _attached(text: str, options: Any, extent: str) -> Target:
+    """extent: what the question needs of the process."""
+    from .sources import process  # only needed here
+
+    pid = _pid(text)
+    return process.Process(
         pid,
-        lambda: stopped(pid),
-        options.max_pause,
-        params.memory_limit(options.memory_limit),
-        getattr(options, "max_nodes", None) or params.max_nodes(),
-        getattr(options, "timeout", None),
         extent,
-        snapshot.Look if options.snapshot else live.Look,
+        max_pause_ms=options.max_pause,
+        max_nodes=getattr(options, "max_nodes", None),
+        with_snapshot=options.snapshot,
+        threads=options.threads,
     )
 
 
-def _open_saved(path: str, options: Any, extent: str) -> None:
-    """extent: what the question needs of the file."""
-    from . import saved  # only needed here
+def _target(
+    source: Source, places: Sequence[str], options: Any, extent: str
+) -> Target:
+    """What the words on the command line name."""
+    if source.name == "core":
+        from .sources import core
 
-    timeout = getattr(options, "timeout", None)
-    progress = Progress(params.progress(), timeout, current.command_begin)
-    limit = params.memory_limit(options.memory_limit)
-    target.check_name(_absolute(path))
-    try:
-        scan = saved.open_scan(path, progress, limit, extent)
-    except (Exception, KeyboardInterrupt) as problem:
-        progress.clear()
-        raise as_gdb_error(problem, progress.reason) from None
-    warn(scan.info().warnings)
-    current.keep(scan, [])
+        exe = places[0] if len(places) > 1 else None
+        return core.Core(places[-1], exe)
+    if source.name == "open":
+        from .sources import saved
+
+        return saved.Saved(places[0])
+    return _attached(places[0], options, extent)
 
 
 # ----------------------------------------------------------------- questions
@@ -278,7 +126,7 @@ def _count_places(source: Source, words: Sequence[str]) -> int:
         return 1
     if not words:
         return 2
-    is_last = len(words) == 1 or words[1] in {**VERBS, **HIDDEN}
+    is_last = len(words) == 1 or words[1] in VERBS
     is_packed = is_last and elf.how_packed(words[0])
     return 1 if is_packed or elf.is_core(words[0]) else 2
 
@@ -301,7 +149,7 @@ def _take_verb(
 ) -> tuple[int, Verb | None, list[str]]:
     """The number of operands before the verb, the verb, and all other words.
     An option's value is not an operand: all options are known here."""
-    verbs = {**VERBS, **HIDDEN}
+    verbs = VERBS
     every = [o for v in verbs.values() for o in v.options]
     every += [*QUESTIONS.values(), *source.options]
     places = args.Parser("goref", every).operands(words)
@@ -367,7 +215,7 @@ def _check_words(verb: Verb, options: Any) -> None:
 def _missing(source: Source, words: Sequence[str]) -> _Exit:
     """Fewer operands than it takes to name what to look at."""
     if source.name == "core" and words:
-        _file(words[0])
+        filenames.check_readable(words[0])
         cut = elf.how_cut(words[0])
         if cut:
             return _Exit(FAILED, cut)
@@ -408,13 +256,7 @@ class _Question:
             self.verb = _guess_verb(source, options)
         args.add_defaults(options, self.verb.options)
         if getattr(options, "out", None) is not None:
-            target.check_name(options.out)
-
-    def needs_symbols(self) -> bool:
-        assert self.verb
-        if self.verb.operands == "FILE":
-            return False
-        return bool(self.options.words or getattr(self.options, "why", None))
+            filenames.check(options.out)
 
     def check(self) -> None:
         """An error if its options make no sense."""
@@ -443,15 +285,14 @@ def _run(source: Source, rest: Sequence[str]) -> int:
     places = question.places
     base.ask_with(shell.command(source.name, *places))
     question.check()
-    if source.name == "core":
-        exe = places[0] if len(places) > 1 else None
-        _open_core(exe, places[-1], question.needs_symbols())
-    elif source.name == "open":
-        _open_saved(places[0], question.options, question.extent())
-    else:
-        _attach(places[0], question.options, question.extent())
+    options, extent = question.options, question.extent()
+    current.source = _target(source, places, options, extent)
+    with running(
+        options.memory_limit, getattr(options, "timeout", None), extent
+    ):
+        pass
     assert question.verb
-    return _ask(question.verb, question.options)
+    return _ask(question.verb, options)
 
 
 def _ask(verb: Verb, options: Any) -> int:
@@ -478,7 +319,7 @@ def _run_alone(verb: Verb, words: Sequence[str]) -> int:
         return COMPLETE
     base.ask_with(shell.command(verb.name))
     if getattr(options, "out", None) is not None:
-        target.check_name(options.out)
+        filenames.check(options.out)
     return _ask(verb, options)
 
 
@@ -502,7 +343,7 @@ def _dispatch(words: list[str]) -> int:
     if first in ("-h", "--help", "help"):
         return _help(words[1:])
     if first in ("-V", "--version"):
-        _answer(f"goref-gdb {native.load().VERSION}, gdb {gdb.VERSION}\n")
+        _answer(f"goref-gdb {native.load().VERSION}\n")
         return COMPLETE
     if first in VERBS:
         if {"-h", "--help"} & {*words}:
@@ -538,63 +379,67 @@ def _no_source(words: list[str]) -> str:
 # ---------------------------------------------------------------------- main
 
 
-def _arguments() -> list[str]:
-    """The words of the command line, which the shell passes in variables."""
-    count = int(os.environ.pop("GOREF_ARGC", "0"))
-    return [os.environ.pop(f"GOREF_ARG{i}") for i in range(count)]
+def _say(problem: BaseException) -> None:
+    """Print an error in one line."""
+    text = elf.shown(" ".join(str(problem).split()))
+    if text:
+        begin = "" if text.startswith("goref") else "goref: "
+        front.current.note(f"{begin}{text}\n")
 
 
-def _status() -> int:
+def _status(words: list[str]) -> int:
     try:
         ended.watch()
         current.command_begin = time.monotonic()
-        words = _arguments()
-        if os.isatty(2):
-            gdb.execute("set goref progress on")
-        base.write_with(_answer)
-        _replace_lost_folder()
         status = _dispatch(words)
         ended.block()
         return status
     except _Exit as end:
-        text = elf.shown(" ".join(str(end).split()))
-        if text:
-            gdb.write(f"goref: {text}\n", gdb.STDERR)
+        _say(end)
         return end.status
     except _Closed:
         return FAILED
     except KeyboardInterrupt:
-        gdb.write("goref: interrupted\n", gdb.STDERR)
-    except (gdb.GdbError, gdb.error, UnicodeError) as problem:
-        text = elf.shown(" ".join(str(problem).split()))
-        begin = "" if text.startswith("goref") else "goref: "
-        gdb.write(f"{begin}{text}\n", gdb.STDERR)
+        front.current.note("goref: interrupted\n")
+    except (Error, UnicodeError) as problem:
+        _say(problem)
     return FAILED
 
 
-def main() -> None:
-    """The end of this process."""
-    status = FAILED
+def _whole_status(words: list[str]) -> int:
+    """The status, whenever a signal comes."""
     try:
         try:
-            status = _status()
+            status = _status(words)
             ended.block()
+            return status
         except KeyboardInterrupt:
             # While it said why there is no answer.
-            gdb.write("goref: interrupted\n", gdb.STDERR)
+            front.current.note("goref: interrupted\n")
             ended.block()
     except BaseException:
         # A `finally` that fails on the way out hides Ended.
         if not ended.is_due():
             raise
+    return FAILED
+
+
+def main(words: list[str]) -> NoReturn:
+    """The end of this process."""
+    terminal = _Terminal()
+    terminal.settings["progress"] = "on" if _is_terminal(2) else "auto"
+    front.use(terminal)
+    status = _whole_status(words)
+    current.close()
     if ended.is_due():
-        sys.stdout.flush()
-        gdb.flush()
         ended.die()
-    sys.stdout.flush()
-    gdb.flush()
-    # Behind each command, gdb looks up the language of the frame, in debug
-    # information that may be damaged.
-    with suppress(gdb.error):
-        gdb.execute("set confirm off")
-    gdb.execute(f"quit {status}")
+    # Nothing is left to clear away, and the memory of a large heap takes long
+    # to give back piece by piece.
+    os._exit(status)
+
+
+def _is_terminal(fd: int) -> bool:
+    try:
+        return os.isatty(fd)
+    except OSError:
+        return False

@@ -1,21 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """SIGTERM and SIGHUP end the command line as they end any program.
 
-gdb alone would exit with status 0 and without an answer. The script `goref`
-blocks both signals until watch() has set a handler. The handler raises Ended,
-so that a stopped process goes on, and a file that is half written goes.
-
-The script blocks SIGINT, too, which gdb would sometimes lose as it starts. It
-remains gdb's signal, and becomes a KeyboardInterrupt. SIGTSTP stays blocked in
-the threads that gdb has started by then, so that interrupt.py can hold it.
+The handler raises Ended, so that a stopped process goes on, and a file that is
+half written goes. The script `goref` blocks these signals and SIGINT until
+watch() has set the handlers: none may come while Python loads modules.
 """
 
-import atexit
 import os
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -38,55 +31,28 @@ def _handle(number: int, _frame: FrameType | None) -> None:
 
 
 def _unraisable(problem: Any) -> None:
-    """Ended may be raised where Python cannot pass it on, as in a callback of
-    the garbage collector. The next check() raises it again."""
+    """Print what Python cannot pass on, but for Ended, which the next check()
+    raises again."""
     if problem.exc_type is not Ended:
         sys.__unraisablehook__(problem)
 
 
-def is_ignored(number: signal.Signals) -> bool:
-    """Did the script find it ignored?"""
-    ignored = int(os.environ.get("GOREF_IGNORED") or "0", 16)
-    return bool(ignored >> (number - 1) & 1)
-
-
 def watch() -> None:
     """Raise Ended on the main thread when a signal comes, or came before;
-    KeyboardInterrupt for SIGINT. What the script found ignored, as nohup and
-    jobs in the background have it, stays so. gdb sets its handler of SIGINT
-    again now and then: an ignored one stays blocked, too."""
+    KeyboardInterrupt for SIGINT. What is ignored, as nohup and jobs in the
+    background have it, stays so."""
     sys.unraisablehook = _unraisable
-    awaited = []
-    for number in (*_SIGNALS, signal.SIGINT):
-        if is_ignored(number):
-            signal.signal(number, signal.SIG_IGN)
-            continue
-        awaited.append(number)
-        if number in _SIGNALS:
+    for number in _SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
             _watched.append(number)
             signal.signal(number, _handle)
-    os.environ.pop("GOREF_IGNORED", None)
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [*awaited, signal.SIGTSTP])
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [*_SIGNALS, signal.SIGINT])
 
 
 def check() -> None:
-    """Raise Ended again: gdb prints and drops what its events raise."""
+    """Raise Ended again, if something has dropped it."""
     if _received:
         raise Ended
-
-
-@contextmanager
-def at_once() -> Iterator[None]:
-    """A context in which a signal kills: gdb works for long without a look at
-    Python's handlers, and nothing is to be cleared away."""
-    for number in _watched:
-        signal.signal(number, signal.SIG_DFL)
-    try:
-        yield
-    finally:
-        for number in _watched:
-            signal.signal(number, _handle)
 
 
 def is_due() -> bool:
@@ -95,14 +61,12 @@ def is_due() -> bool:
 
 def block() -> None:
     """Call this when the answer is printed: no signal changes the exit status
-    any more. gdb sets its SIGINT handler again as it quits; it must not run."""
+    any more."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [*_SIGNALS, signal.SIGINT])
 
 
 def die() -> NoReturn:
     """End by the signal that was received."""
-    # Children are waited for, as at any end.
-    atexit._run_exitfuncs()
     signal.signal(_received, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     os.kill(os.getpid(), _received)

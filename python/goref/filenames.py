@@ -1,34 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The real names of files that gdb has open. Never imports gdb.
-
-gdb 13 resolves all links of an executable's name. gdb 16 resolves those of its
-folder: /proc/self/fd/7 becomes /proc/1234/fd/7, and /proc/1234/exe stays."""
+"""Names of files."""
 
 import os
-import re
-from collections.abc import Mapping
 
-_DESCRIPTOR = r"/proc/(?:self|{})/fd/(\d+)"
+from .errors import Error
 
 
-def _descriptor_in(pid: int) -> re.Pattern[str]:
-    return re.compile(_DESCRIPTOR.format(pid))
+def check(path: str) -> None:
+    """An error for a name that is not UTF-8: a profile takes no other text."""
+    shown = path.encode("utf-8", "surrogateescape")
+    try:
+        shown.decode()
+    except UnicodeDecodeError:
+        name = shown.decode("utf-8", "backslashreplace")
+        raise Error(
+            f"goref: {name}: the name is not UTF-8: rename it or link to it"
+        ) from None
 
 
-def own_name(path: str, opened: Mapping[int, str], pid: int) -> str:
-    """The name of a file that gdb names by a descriptor of ours. Any other name
-    stays as it is.
+def absolute(path: str) -> str:
+    """The absolute name. Error: the current folder is gone."""
+    try:
+        return os.path.abspath(path)
+    except OSError as problem:
+        raise Error(f"goref: {path}: {problem.strerror}") from None
 
-    opened: names of files by descriptor of the process pid, which is ours."""
-    match = _descriptor_in(pid).fullmatch(path)
-    return opened.get(int(match[1]), path) if match else path
 
-
-def with_own_names(text: str, opened: Mapping[int, str], pid: int) -> str:
-    """Text of gdb in which files have their own names."""
-    return _descriptor_in(pid).sub(
-        lambda match: opened.get(int(match[1]), match[0]), text
-    )
+def check_readable(path: str) -> None:
+    """Error in one line: the file cannot be read."""
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
+    except OSError as problem:
+        raise Error(f"goref: {path}: {problem.strerror}") from None
 
 
 def real_name(path: str) -> str:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads the native half, once, the way it must be loaded inside gdb."""
+"""Loads the native half, once."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-import gdb
+from .errors import Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,10 @@ def has_dirs() -> bool:
 
 
 def _find(folder: str | None, name: str) -> str | None:
-    for folder in [folder] if folder else sys.path:
+    """The file of that name: in a folder that was set, or else in the package,
+    or beside it on Python's path."""
+    package = os.path.dirname(os.path.abspath(__file__))
+    for folder in [folder] if folder else [package, *sys.path]:
         path = os.path.join(folder, name)
         if os.path.exists(path):
             return path
@@ -38,7 +41,7 @@ def _find(folder: str | None, name: str) -> str | None:
 
 
 def program(name: str) -> str | None:
-    """The path of a program that runs beside gdb, or None."""
+    """The path of a program that runs beside goref, or None."""
     return _find(_libexec_dir, name)
 
 
@@ -51,10 +54,11 @@ def _import(path: str) -> ModuleType:
         "_goref", path, loader=loader
     )
     assert spec
-    # gdb's process holds libdw, which has 34 functions of libdwarf's names:
-    # bound to those, a walk of the DIEs would see next to nothing.
     flags = sys.getdlopenflags()
-    sys.setdlopenflags(os.RTLD_NOW | os.RTLD_DEEPBIND)
+    if "gdb" in sys.modules:
+        # gdb's process holds libdw, which has 34 functions of libdwarf's
+        # names: bound to those, a walk of the DIEs would see next to nothing.
+        sys.setdlopenflags(os.RTLD_NOW | os.RTLD_DEEPBIND)
     try:
         module = importlib.util.module_from_spec(spec)
         loader.exec_module(module)
@@ -64,17 +68,17 @@ def _import(path: str) -> ModuleType:
 
 
 def load() -> Any:
-    """The module _goref; gdb.GdbError in one line if it cannot be had."""
+    """The module _goref; Error in one line if it cannot be had."""
     global _module
     if _module:
         return _module
     path = _find(_lib_dir, FILE)
     if not path:
         where = _lib_dir or "Python's path"
-        raise gdb.GdbError(f"goref: no {FILE} in {where}: not built?")
+        raise Error(f"goref: no {FILE} in {where}: not built?")
     try:
         _module = _import(path)
     except Exception as problem:
         reason = " ".join(str(problem).split())
-        raise gdb.GdbError(f"goref: cannot load {path}: {reason}") from None
+        raise Error(f"goref: cannot load {path}: {reason}") from None
     return _module

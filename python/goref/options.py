@@ -202,15 +202,6 @@ OUT_DIFFERENCE = Option(
     value="FILE",
     letter="o",
 )
-TREE_FILE = Option(
-    "tree", "Write the tree of references.", kind="file", value="FILE"
-)
-OBJECTS_FILE = Option(
-    "addresses-of",
-    "Write the list of objects.",
-    kind="file",
-    value="FILE",
-)
 FAIL_ON_LEAKS = Option(
     "fail-on-leaks", "End with status 4 if a goroutine has leaked."
 )

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the settings of gdb (settings.py) and the options of a verb mean for a
-scan."""
+"""What settings (settings.py) and the options of a verb mean for a scan."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-import gdb
-
-from . import args, memory
+from . import args, front, memory
+from .errors import Error
 from .render.units import human_bytes
 
 if TYPE_CHECKING:
@@ -19,7 +17,7 @@ UNLIMITED = args.UNLIMITED
 
 
 def _count(name: str) -> int:
-    return int(gdb.parameter(f"goref {name}") or UNLIMITED)
+    return int(str(front.current.setting(name) or UNLIMITED))
 
 
 def max_depth() -> int:
@@ -31,18 +29,18 @@ def max_nodes() -> int:
 
 
 def cache() -> bool:
-    return bool(gdb.parameter("goref cache"))
+    return bool(front.current.setting("cache"))
 
 
 def threads() -> int:
-    text = str(gdb.parameter("goref threads"))
+    text = str(front.current.setting("threads"))
     if text == "auto":
         return min(2, len(os.sched_getaffinity(0)))
     return args.threads(text)
 
 
 def memory_is_auto(option: int | None = None) -> bool:
-    text = str(gdb.parameter("goref memory-limit"))
+    text = str(front.current.setting("memory-limit"))
     return option is None and "auto".startswith(text)
 
 
@@ -51,7 +49,7 @@ def memory_limit(option: int | None = None) -> int | None:
     if memory_is_auto(option):
         return memory.least_free_bytes()
     if option is None:
-        option = args.size(str(gdb.parameter("goref memory-limit")))
+        option = args.size(str(front.current.setting("memory-limit")))
     return option or None
 
 
@@ -78,7 +76,7 @@ def nodes_within(estimate: Estimate, max_nodes: int, limit: int | None) -> int:
     say = human_bytes
     copied = estimate.copy_bytes
     of_it = f", {say(copied)} of it to copy the process" if copied else ""
-    raise gdb.GdbError(
+    raise Error(
         f"goref: not enough memory: "
         f"{say(memory.needed_bytes(estimate, memory.MIN_NODES))} "
         f"are needed{of_it}, the limit is {say(limit or 0)} {MEMORY_WAY_OUT}"
@@ -86,4 +84,4 @@ def nodes_within(estimate: Estimate, max_nodes: int, limit: int | None) -> int:
 
 
 def progress() -> str:
-    return str(gdb.parameter("goref progress"))
+    return str(front.current.setting("progress"))

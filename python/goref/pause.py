@@ -51,11 +51,8 @@ class Cost(NamedTuple):
     release_thread: float
 
 
-# gdb stops thread by thread, and at its first attach forks itself to try what
-# the kernel can do.
-GDB = Cost(320, 3.2, 16, 0.5)
-# goref-snapshot asks all threads to stop at once.
-SNAPSHOT = Cost(8, 0.4, 2, 0.15)
+# All threads are asked to stop at once.
+STOP = Cost(8, 0.4, 2, 0.15)
 
 
 class Stop(NamedTuple):

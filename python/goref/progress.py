@@ -5,37 +5,11 @@ import math
 import os
 import time
 
-import gdb
-
-from . import ended
+from . import ended, front
 
 _FIRST_S = 0.5
 _STEP_S = 0.2
 _PLAIN_STEP_S = 5.0
-
-
-def _is_batch() -> bool:
-    try:
-        with open("/proc/self/cmdline", "rb") as file:
-            words = file.read().split(b"\0")
-    except OSError:
-        return False
-    return b"-batch" in words or b"--batch" in words
-
-
-def _is_terminal() -> bool:
-    try:
-        return os.isatty(1) and os.environ.get("TERM", "dumb") != "dumb"
-    except OSError:
-        return False
-
-
-def _is_tui() -> bool:
-    try:
-        text = gdb.execute("info win", to_string=True)
-    except gdb.error:
-        return False
-    return "not active" not in text
 
 
 def _count(number: float) -> str:
@@ -57,7 +31,7 @@ def _left(seconds: float) -> str:
 
 class Progress:
     """Called often while a scan runs; prints seldom. The line is written
-    beside gdb's streams: it is no part of what is logged or piped.
+    beside the answer: it is no part of what is logged or piped.
 
     It also ends what takes too long, as Ctrl-C would; reason then says so."""
 
@@ -71,9 +45,11 @@ class Progress:
         now = time.monotonic()
         self.begin = now if begin is None else begin
         self.next = now + _FIRST_S
-        self.is_line = _is_terminal()
+        self.is_line = front.current.has_line()
         self.is_on = mode == "on" or (
-            mode == "auto" and self.is_line and not _is_batch()
+            mode == "auto"
+            and self.is_line
+            and front.current.is_interactive()
         )
         self.is_shown = False
         self.timeout_s = timeout_s
@@ -89,15 +65,15 @@ class Progress:
             self.walk_begin = now
         if not self.is_on or now < self.next:
             return
-        if not self.is_shown and self.is_line and _is_tui():
+        if not self.is_shown and not front.current.may_draw():
             self.is_on = False
             return
         text = f"goref: scanning, {self._amount(now, done, total)}"
         if self.is_line:
-            gdb.flush()
+            front.current.flush()
             os.write(1, f"\r{text} (Ctrl-C stops)\x1b[K".encode())
         else:
-            gdb.write(text + "\n", gdb.STDERR)
+            front.current.note(text + "\n")
         self.is_shown = True
         self.next = now + (_STEP_S if self.is_line else _PLAIN_STEP_S)
 
@@ -138,11 +114,3 @@ class Progress:
         """The last of it."""
         self.clear()
         self.is_on = False
-
-
-def is_asked() -> bool:
-    """Is there somebody to answer a question?"""
-    try:
-        return os.isatty(0) and os.isatty(1) and not _is_batch()
-    except OSError:
-        return False

@@ -1,111 +1,113 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scan of the current stop: made when first needed, kept for the
-questions that follow, dropped when the target may have changed."""
+"""The scan of what is looked at: made when first needed, kept for the
+questions that follow, dropped when the program may have changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import gdb
-
-from . import elf, native, params, target
+from . import front, native, params
+from .errors import Error
+from .front import warn
 from .progress import Progress
 
 if TYPE_CHECKING:
-    from .lifetime import Lifetime
+    from .sources import Source
 
 _MAX_RESULTS = 2
 _SAVES = ("save", "save-values")  # extents that record what is read
 _WHOLE = ("heap", "pages", "residency", *_SAVES)  # extents with the heap
-_HELD = {"values": "goroutines", "sites": "heap"}
-
-# Not in every gdb: what is absent is made up for by comparing identities.
-_EVENTS = (
-    "cont",
-    "exited",
-    "memory_changed",
-    "register_changed",
-    "new_objfile",
-    "clear_objfiles",
-    "free_objfile",
-    "new_inferior",
-    "inferior_deleted",
-    "new_thread",
-    "inferior_call",
-    "executable_changed",
-    "corefile_changed",
-)
 
 
 class Session:
     """At most one scan, and the latest of its walks."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: Source | None = None, file: str = "") -> None:
+        """source: what is looked at. file: the saved file that the user has
+        named for it in gdb."""
+        self.source = source
+        self.file = file
         self.scan: Any = None
-        self.file = ""  # that `goref open' was told in gdb
         self.extent = ""  # as goref.Scan() takes it
         self.identity: Any = None
-        self.notes: list[str] = []
         self.results: dict[Any, Any] = {}
         self.last: Any = None  # the result that `info goref` shows
         self.progress: Progress | None = None
-        self.is_kept = False
-        # Whose life it was before the command line looked at a process.
-        self.life: Lifetime | None = None
-        # Of the command line, which asks one question only.
+        # The command line asks one question only.
         self.command_begin: float | None = None
 
-    def keep(self, scan: Any, notes: list[str]) -> None:
-        """A scan of what is gone: all questions are about it."""
-        self.drop()
-        _watch_events()
-        self.scan, self.notes = scan, notes
-        self.is_kept = True
+    def look(self) -> Source:
+        """What is looked at."""
+        if self.source is None:
+            self.source = front.current.source(self.drop)
+        return self.source
+
+    def switch(self, to: Session) -> Session:
+        """Take the place of another session; returns what this one was."""
+        before = Session()
+        before.__dict__.update(self.__dict__)
+        self.__dict__.update(to.__dict__)
+        self.command_begin = before.command_begin
+        return before
 
     @contextmanager
-    def instead(
-        self, scan: Any, notes: list[str], file: str = ""
-    ) -> Iterator[None]:
-        """A context in which all questions are about another scan, which is
-        kept until its end. file: where the user says that it comes from."""
-        before = dict(self.__dict__)
-        self.__dict__.update(Session().__dict__)
-        self.keep(scan, notes)
-        self.file = file
+    def instead(self, source: Source, file: str = "") -> Iterator[None]:
+        """A context in which all questions are about another source."""
+        before = self.switch(Session(source, file))
         try:
             yield
         finally:
-            self.__dict__.update(before)
+            self.switch(before)
 
     def drop(self, *_: object) -> None:
-        if self.is_kept:
-            return
+        """Forget the scan and its walks."""
         self.scan = None
         self.identity = None
-        self.notes = []
         self.results = {}
         self.last = None
 
+    def close(self) -> None:
+        """Let go of what is looked at."""
+        self.drop()
+        if self.source is not None:
+            self.source.close()
+
+    @property
+    def notes(self) -> list[str]:
+        """Lines about what is looked at."""
+        return self.source.notes if self.source else []
+
+    def files(self) -> list[tuple[str, str]]:
+        """What the open files are, and their names."""
+        return self.source.files() if self.source else []
+
     def is_current(self) -> bool:
-        """True if the scan is one of the selected target as it is now."""
-        if self.scan is None or self.is_kept:
-            return self.is_kept
+        """True if the scan is one of the program as it is now."""
+        if self.scan is None or self.source is None:
+            return False
         try:
-            return bool(target.identify() == self.identity)
-        except (gdb.GdbError, gdb.error):
+            return bool(self.source.identify() == self.identity)
+        except Error:
             return False
 
+    def is_read(self) -> bool:
+        """True if all that will ever be read is read."""
+        return bool(self.scan and self.source and self.source.is_whole)
+
     def _suffices(self, extent: str) -> bool:
-        """Can the scan answer a question of this extent? That of a core reads
-        what it lacks, and nothing else is left of what a kept one was of."""
+        """Can the scan answer a question of this extent? That of a file reads
+        what it lacks, and nothing more can be read of what is whole."""
+        assert self.source
+        if self.source.is_whole:
+            return True
         if extent in _SAVES:
-            return self.is_kept or extent == self.extent
+            return extent == self.extent
         is_whole = extent == self.extent or (
             self.extent in _WHOLE and extent != "residency"
         )
-        return is_whole or self.is_kept or self.scan.info().kind == "core"
+        return is_whole or self.scan.info().kind in ("core", "saved")
 
     def _extend(self, progress: Progress, extent: str) -> None:
         if self.extent in (*_WHOLE, extent):
@@ -117,44 +119,20 @@ class Session:
     def open(
         self, progress: Progress, memory_limit: int | None, extent: str
     ) -> Any:
-        """The scan of the selected target. extent: what the question needs;
-        see Scan in _goref.pyi."""
-        # gdb holds the process: what is not pointers is read late.
-        extent = _HELD.get(extent, extent)
+        """The scan of what is looked at. extent: what the question needs; see
+        Scan in _goref.pyi."""
+        source = self.look()
+        extent = source.extent(extent)
         if self.is_current() and self._suffices(extent):
             self.scan.set_memory_limit(memory_limit or 0)
-            if not self.is_kept or self.scan.info().kind == "saved":
+            if not source.is_whole:
                 self._extend(progress, extent)
             return self.scan
         self.drop()
-        _watch_events()
-        goref = native.load()
-        identity = target.identify()
-        described = target.collect(goref)
-        warn(described.notes)
-        is_native = described.kind == "native"
-        scan = goref.Scan(
-            kind=described.kind,
-            read=target.read_memory(gdb.selected_inferior()),
-            modules=described.modules,
-            threads=described.threads,
-            core=described.core,
-            pid=described.pid,
-            progress=progress,
-            cache=params.cache(),
-            copy_threads=params.threads(),
-            prepare=is_native,
-            memory_limit=memory_limit or 0,
-            extent=extent,
-            held=True,
-        )
-        if is_native:
-            params.nodes_within(scan.estimate(), 0, memory_limit)
-            scan.capture(described.threads)
-            scan.finish()
+        identity = source.identify()
+        scan = source.open(progress, memory_limit, extent)
         progress.clear()
         warn(scan.info().warnings)
-        self.notes = described.notes
         self.scan, self.identity, self.extent = scan, identity, extent
         return scan
 
@@ -189,11 +167,6 @@ class Session:
 current = Session()
 
 
-def warn(lines: Sequence[str]) -> None:
-    for line in lines:
-        gdb.write(f"warning: {elf.shown(line)}\n", gdb.STDERR)
-
-
 class running:
     """One command's use of the scan: the progress line, and errors in one
     line. `with running() as scan: ...`
@@ -222,7 +195,7 @@ class running:
         except BaseException as problem:
             self.progress.clear()
             current.progress = None
-            raise as_gdb_error(problem, self.progress.reason) from None
+            raise as_error(problem, self.progress.reason) from None
 
     def __exit__(self, kind: Any, problem: Any, trace: Any) -> None:
         self.progress.clear()
@@ -230,33 +203,22 @@ class running:
         if current.scan is not None:
             current.scan.set_progress(None)
         if problem is not None:
-            raise as_gdb_error(problem, self.progress.reason) from None
+            raise as_error(problem, self.progress.reason) from None
 
 
-def as_gdb_error(problem: BaseException, reason: str = "") -> BaseException:
-    """reason: why it was ended, if not by Ctrl-C."""
+def as_error(problem: BaseException, reason: str = "") -> BaseException:
+    """An error of the scanner or the system as one in a line for a person.
+    reason: why the scan was ended, if not by Ctrl-C."""
     goref = native.load()
     if isinstance(problem, KeyboardInterrupt) and reason:
-        return gdb.GdbError(f"goref: {reason}")
+        return Error(f"goref: {reason}")
     if isinstance(problem, goref.MemoryLimitError):
-        return gdb.GdbError(f"goref: {problem} {params.MEMORY_WAY_OUT}")
+        return Error(f"goref: {problem} {params.MEMORY_WAY_OUT}")
     if isinstance(problem, goref.Error):
-        return gdb.GdbError(f"goref: {problem}")
+        return Error(f"goref: {problem}")
     if isinstance(problem, MemoryError):
-        return gdb.GdbError(f"goref: {params.no_memory(problem)}")
-    if isinstance(problem, gdb.error):
-        return gdb.GdbError(f"goref: {' '.join(str(problem).split())}")
+        return Error(f"goref: {params.no_memory(problem)}")
+    own = front.current.own_error(problem)
+    if own is not None:
+        return Error(f"goref: {own}")
     return problem
-
-
-_is_watching = False
-
-
-def _watch_events() -> None:
-    """From the first scan on."""
-    global _is_watching
-    for name in () if _is_watching else _EVENTS:
-        registry = getattr(gdb.events, name, None)
-        if registry is not None:
-            registry.connect(current.drop)
-    _is_watching = True

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A process is copied by a fork of its own, and the copy is looked at."""
 
+from __future__ import annotations
+
 import subprocess
 import time
 from typing import Any
 
-import gdb
-
-from . import live, native, pause, standing, target
-from .session import warn
+from . import live, native, pause, procfs, standing
+from .errors import Error
+from .front import warn
 
 _HELPER = "goref-snapshot"
 
@@ -20,7 +21,7 @@ class Copy:
     def __init__(self, pid: int, max_pause_ms: int | None) -> None:
         path = native.program(_HELPER)
         if not path:
-            raise gdb.GdbError(f"goref: no {_HELPER}: not built?")
+            raise Error(f"goref: no {_HELPER}: not built?")
         self.of = pid
         self.words = [path, str(pid)]
         if max_pause_ms is not None:
@@ -61,8 +62,8 @@ class Copy:
                 raise self._error(rest)
         raise self._error(f"{_HELPER} was killed")
 
-    def _error(self, reason: str) -> gdb.GdbError:
-        return gdb.GdbError(
+    def _error(self, reason: str) -> Error:
+        return Error(
             f"goref: no snapshot of process {self.of}: {reason}"
         )
 
@@ -87,12 +88,12 @@ class Copy:
 class Look(live.Look):
     """A look for which the process stands still only to be forked."""
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        tables = target.status_kb(self.pid, "VmPTE") // 4
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        tables = procfs.status_kb(self.pid, "VmPTE") // 4
         fork_s = pause.fork_s(self.pace, tables)
-        threads = target.count_threads(self.pid)
-        expected = pause.expect(pause.SNAPSHOT, self.pace, threads)
+        threads = procfs.count_threads(self.pid)
+        expected = pause.expect(pause.STOP, self.pace, threads)
         self.pause_s = expected.pause_s(fork_s)
 
     def plan(self, about: str, size: str) -> str:
@@ -105,11 +106,11 @@ class Look(live.Look):
         self.scan.reserve()
         before = standing.of(self.pid)
         with Copy(self.pid, self.max_pause_ms) as copy:
-            begin, faults = time.monotonic(), target.page_faults(self.pid)
+            begin, faults = time.monotonic(), procfs.page_faults(self.pid)
             self.say_outcome(before, copy.pause_us / 1e6)
             self.scan.capture(copy.threads, copy.pid)
             copy.check()
-            faults = target.page_faults(self.pid) - faults
+            faults = procfs.page_faults(self.pid) - faults
         self.progress.clear()
         self._say_slowed(time.monotonic() - begin, faults)
 

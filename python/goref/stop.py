@@ -1,118 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds out why the program stopped, from gdb and the runtime's list of
-threads. Nothing is selected in gdb, and only a few words are read."""
+"""Why the program stopped: the answer of the source, or of a saved file."""
 
-import re
 import signal
 from typing import Any
 
-import gdb
-
-from . import evaluate, native, target
+from . import native
 from .render.overview import Signal, Stop
 from .session import current
 
 # By which debuggers stop a process, and gcore leaves in its cores.
-_OF_DEBUGGERS = (signal.SIGTRAP, signal.SIGSTOP, signal.SIGINT)
-_WITH_ADDRESS = (
-    signal.SIGSEGV,
-    signal.SIGBUS,
-    signal.SIGFPE,
-    signal.SIGILL,
-)
-_MAX_THREADS = 1 << 16  # of a list that need not end
-_BY_PROCESS = 0  # and less: si_code of what a process has sent
+OF_DEBUGGERS = (signal.SIGTRAP, signal.SIGSTOP, signal.SIGINT)
 
 
-def _number(expression: str) -> int | None:
-    """None: gdb cannot tell."""
-    try:
-        with evaluate.Neutral():
-            return int(gdb.parse_and_eval(expression))
-    except (gdb.error, RuntimeError, ValueError, OverflowError):
-        return None
-
-
-def _signal(inferior: Any) -> Signal | None:
-    """The signal that ended the program of a core or stopped the process."""
-    number = _number("$_siginfo.si_signo")
-    is_core = target.kind_of(inferior) == "core"
-    if is_core:
-        ended = gdb.convenience_variable("_exitsignal")
-        if ended is None:
-            return None
-        is_known = int(ended) == number
-        number = int(ended)
-    else:
-        is_known = True
-    if not number or number in _OF_DEBUGGERS:
-        return None
-    signal_ = Signal(_name(number))
-    return _with_details(signal_, number) if is_known else signal_
-
-
-def _name(number: int) -> str:
+def name_of(number: int) -> str:
+    """The name of a signal."""
     try:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
 
 
-def _with_details(found: Signal, number: int) -> Signal:
-    """Add the sender or the address of the fault from siginfo."""
-    code = _number("$_siginfo.si_code")
-    if code is None:
-        return found
-    if code <= _BY_PROCESS:
-        sender = _number("$_siginfo._sifields._kill.si_pid")
-        return found._replace(sent_by=sender)
-    if number in _WITH_ADDRESS:
-        place = "$_siginfo._sifields._sigfault.si_addr"
-        return found._replace(addr=_number(f"(unsigned long) {place}"))
-    return found
-
-
-def _thread(inferior: Any) -> Any:
-    """The one that the signal came to: the first of a core; gdb selects it
-    in a process."""
-    if target.kind_of(inferior) == "core":
-        threads = sorted(inferior.threads(), key=lambda t: int(t.num))
-        return threads[0] if threads else None
-    return gdb.selected_thread()
-
-
-class _Words:
-    """Fields of the runtime's structs, by the names of the layout table."""
-
-    def __init__(self, scan: Any, inferior: Any) -> None:
-        self.read = inferior.read_memory
-        self.offsets = {
-            name: int(off)
-            for name, off in re.findall(
-                r"^([mg]\.\w+) (\d+) 8$", scan.layout(), re.M
-            )
-        }
-
-    def field(self, struct: int, name: str) -> int:
-        at = struct + self.offsets[name]
-        return int.from_bytes(bytes(self.read(at, 8)), "little")
-
-
-def _goroutine(scan: Any, inferior: Any, tid: int) -> int | None:
-    """The goroutine that a thread runs: of the M with its number."""
-    try:
-        words = _Words(scan, inferior)
-        m = scan.resolve("runtime.allm").value
-        for _ in range(_MAX_THREADS):
-            if not m:
-                break
-            if words.field(m, "m.procid") == tid:
-                g = words.field(m, "m.curg")
-                return words.field(g, "g.goid") if g else None
-            m = words.field(m, "m.alllink")
-    except (native.load().Error, gdb.error, KeyError, OverflowError):
-        pass  # without debug information, or damaged
-    return None
+def of_core(scan: Any, path: str) -> Stop | None:
+    """Why the program of a core ended. None: the core has no thread."""
+    facts = native.load().core_facts(path)
+    if not facts.thread_ids:
+        return None
+    thread = facts.thread_ids[0]
+    found = None
+    if facts.signal and facts.signal not in OF_DEBUGGERS:
+        found = Signal(
+            name_of(facts.signal), facts.sender_pid, facts.fault_addr
+        )
+    return Stop(facts.pid, thread, scan.goroutine_of_thread(thread), found)
 
 
 def pack(stop: Stop | None) -> str | None:
@@ -146,24 +65,7 @@ def _unpack(text: str | None) -> Stop | None:
 
 
 def reason(scan: Any) -> Stop | None:
-    """None: the process goes on."""
+    """None: the process goes on, or nobody knows."""
     if scan.info().kind == "saved":
         return _unpack(scan.info().stop)
-    if current.is_kept:
-        return None
-    inferior = gdb.selected_inferior()
-    thread = _thread(inferior)
-    if thread is None:
-        return None
-    tid = thread.ptid[1]
-    if not tid:
-        return None  # a core of a processor that this gdb does not know
-    own = tid
-    if target.kind_of(inferior) == "native":
-        own = target.own_tid(inferior.pid, tid)
-    return Stop(
-        pid=inferior.pid,
-        thread=tid,
-        goroutine_id=_goroutine(scan, inferior, own),
-        signal=_signal(inferior),
-    )
+    return current.source.stop(scan) if current.source else None

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
 from goref import elf, executable
 
-pytestmark = pytest.mark.usefixtures("native_half")
+pytestmark = pytest.mark.usefixtures("goref")
 
 BASE = 0x400000
 GNU = (b"GNU\0", 3)

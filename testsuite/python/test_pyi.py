@@ -69,7 +69,9 @@ def test_the_stub_is_understood():
         "core_modules",
         "debug_file",
         "elf_facts",
+        "process_reader",
         "read_registers",
+        "why_not_traced",
         "write_tree_profile",
         "write_file",
     }

@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""goref and its verbs: each is the function run() of a module of its name,
+"""The verbs of goref: each is the function run() of a module of its name,
 which is loaded when it is first asked. A function check() of that module
 refuses options that make no sense, before anything is opened."""
 
 from __future__ import annotations
 
 from importlib import import_module
-
-from ..verbs import STANDALONE, SUMMARY, VERBS
-from ..prefix import Prefix
-from . import info
-from .registered import Command, Open
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,22 +36,3 @@ def extent(name: str, options: Any) -> str:
         return "heap"
     needed: str = module.extent(options)
     return needed
-
-
-class _Goref(Prefix):
-    __doc__ = f"""{SUMMARY}.
-    Usage: goref VERB [ARGUMENT]...
-
-    The program is a core that gdb has open or a process that it has stopped.
-    Nothing is written to it and none of it runs. `goref overview' is where to
-    begin."""
-
-    name = "goref"
-
-
-def register() -> None:
-    _Goref()
-    for name in (*VERBS, *STANDALONE):
-        Command(name, run)
-    Open(run)
-    info.register()

@@ -10,13 +10,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import gdb
-
-from .. import memory, native, params, partial, target
+from .. import front, memory, native, params, partial
+from ..errors import Error
+from ..front import warn
 from ..render.units import human_bytes, percent
-from ..progress import is_asked
 from ..render.report import Report, TopReport
-from ..session import current, running, warn
+from ..session import current, running
 
 if TYPE_CHECKING:
     from .._goref import Info, Ledger, Scan, StackFrame
@@ -27,19 +26,10 @@ _Listed = TypeVar("_Listed", bound=TopReport[Any])
 CUT_SAMPLES = "the runtime's list of samples is damaged"
 MENTIONED_BYTES = 1 << 30  # of memory that a scan needs, before it begins
 
-_write: Callable[[str], Any] = gdb.write
-
-
-def write_with(write: Callable[[str], Any]) -> None:
-    """Send answers elsewhere than to gdb's output."""
-    global _write
-    _write = write
-
-
 def answer(text: str) -> None:
     """Print a piece of an answer. No progress line follows."""
     current.end_progress()
-    _write(text)
+    front.current.write(text)
 
 
 def answer_report(report: Report, as_json: bool) -> None:
@@ -72,7 +62,7 @@ def check_has(scan: Scan, what: str) -> None:
     """Refuse a question about values of a file that was saved without them."""
     info = scan.info()
     if info.kind == "saved" and not info.has_values:
-        raise gdb.GdbError(
+        raise Error(
             f"goref: this file was saved without values: it has no {what} "
             "(`goref save --values' keeps all values)"
         )
@@ -85,15 +75,10 @@ def how() -> str:
     return _how
 
 
-def is_session() -> bool:
-    """Is this somebody's gdb, and not the command line?"""
-    return _how == "goref"
-
-
 def is_terminal() -> bool:
     """Does the command line print to a terminal? In gdb, its pager stops a
     long answer, and `pipe' may take it."""
-    return _how != "goref" and os.isatty(1)
+    return not front.current.is_gdb and os.isatty(1)
 
 
 def ask(
@@ -126,7 +111,7 @@ def elapsed_us() -> int:
     return round((time.monotonic() - progress.begin) * 1e6)
 
 
-class ConditionHolds(gdb.GdbError):
+class ConditionHolds(Error):
     """A --fail-... condition holds: the command line ends with status 4."""
 
 
@@ -136,22 +121,21 @@ def check_writable(path: str | None) -> None:
     if path is None:
         return
     if path == "-":
-        raise gdb.GdbError(
+        raise Error(
             "goref: cannot write to standard output: name a file (./- if its "
             "name is -)"
         )
     if os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode):
-        raise gdb.GdbError(f"goref: cannot write {path}: it is a named pipe")
-    opened = current.scan.info().saved_path if current.is_kept else None
-    for what, file in target.files(opened):
-        if file and os.path.exists(path) and os.path.samefile(path, file):
-            raise gdb.GdbError(
-                f"goref: cannot write {path}: it is the {what} that gdb has open"
+        raise Error(f"goref: cannot write {path}: it is a named pipe")
+    for what, file in current.files():
+        if os.path.exists(path) and os.path.samefile(path, file):
+            raise Error(
+                f"goref: cannot write {path}: it is the {what} that is open"
             )
     try:
         goref.check_writable(path)
     except goref.Error as problem:
-        raise gdb.GdbError(f"goref: {problem}") from None
+        raise Error(f"goref: {problem}") from None
 
 
 def nodes(scan: Scan, wanted: int, memory_limit: int | None) -> int:
@@ -162,11 +146,10 @@ def nodes(scan: Scan, wanted: int, memory_limit: int | None) -> int:
         estimate = estimate._replace(copy_bytes=0)  # it is there already
     found = params.nodes_within(estimate, wanted, limit)
     needed = memory.needed_bytes(estimate, found)
-    if needed >= MENTIONED_BYTES and not current.is_kept:
-        gdb.write(
+    if needed >= MENTIONED_BYTES and not current.is_read():
+        front.current.note(
             f"up to {human_bytes(needed)} of memory needed, "
-            f"{memory.report(human_bytes)}\n",
-            gdb.STDERR,
+            f"{memory.report(human_bytes)}\n"
         )
     if found < wanted:
         warn([f"the tree is limited to {found:,} nodes: not enough memory"])
@@ -215,7 +198,7 @@ def _is_wanted(reason: str, ledger: Ledger) -> bool:
     """Ask, as gdb does, whether to show what a walk found until it was
     ended. Yes where nobody is asked."""
     current.end_progress()
-    if not is_asked() or not gdb.parameter("confirm"):
+    if not front.current.may_ask():
         return True
     share = percent(ledger.reached.objects, ledger.allocated.objects)
     question = (
@@ -231,4 +214,4 @@ def _is_wanted(reason: str, ledger: Ledger) -> bool:
             return True
         if reply in ("n", "no"):
             return False
-        gdb.write("Please answer y or n.\n")
+        front.current.write("Please answer y or n.\n")

@@ -1,43 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""goref diff: what has grown from one heap to another. Each side is asked for
-its totals in a process of its own, one after the other; what gdb looks at is
-asked here."""
+"""goref diff: what has grown from one heap to another. Each side is opened,
+asked for its totals and closed, one after the other."""
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from types import SimpleNamespace
 from typing import Any, NamedTuple
-
-import gdb
 
 from .. import (
     args,
-    child,
     difference,
+    front,
     lifetime,
     native,
     scratch,
     sides,
     stamp,
     survivors,
-    target,
     trees,
 )
-from ..render.units import human_bytes
+from ..errors import Error
 from ..render.diff import DiffReport
+from ..render.units import human_bytes
 from ..session import current, running
-from . import totals
-from .base import ConditionHolds, answer, check_writable, is_session
+from ..sources import Source
+from .base import ConditionHolds, answer, check_writable
+from .diff_totals import totals
 
-_FAILED, _PARTIAL = 1, 3
+_EXTENT = "sites"
 _PATHS = 1000  # that are named
 
 
 class _Asked(NamedTuple):
-    """One side: its totals, files that its gdb wrote, and whose life it is."""
+    """One side: its totals, files that were written, and whose life it is."""
 
     side: sides.Side
     totals: Any
@@ -47,9 +43,9 @@ class _Asked(NamedTuple):
 
 
 def run(options: Any) -> list[str]:
-    loaded = _loaded() if is_session() else None
-    if is_session() and len(options.words) == 1 and loaded is None:
-        raise gdb.GdbError(
+    loaded = _loaded() if front.current.is_gdb else None
+    if loaded is None and front.current.is_gdb and len(options.words) == 1:
+        raise Error(
             "goref: gdb looks at no program to compare with: write `goref "
             "diff OLD NEW', or open a core or a process first"
         )
@@ -69,14 +65,14 @@ def run(options: Any) -> list[str]:
 
 
 def _loaded() -> sides.Side | None:
-    """What gdb looks at."""
-    inferior = gdb.selected_inferior()
-    kind = target.kind_of(inferior)
-    if kind is None:
+    """What gdb looks at, or the file that it has opened."""
+    source = current.look()
+    try:
+        source.identify()
+    except Error:
         return None
-    files = [file for _, file in target.files() if file]
-    pid = inferior.pid if kind != "core" else None
-    return sides.Side((), pid, tuple(files), is_open=True)
+    files = tuple(name for _, name in source.files())
+    return sides.Side((), source.pid, files, True)
 
 
 def _check_options(options: Any, both: tuple[sides.Side, sides.Side]) -> None:
@@ -94,78 +90,78 @@ def _check_out(out: str | None, files: tuple[str, ...]) -> None:
     check_writable(out)
     for file in files:
         if out and os.path.exists(out) and os.path.samefile(out, file):
-            raise gdb.GdbError(f"goref: cannot write {out}: it is compared")
+            raise Error(f"goref: cannot write {out}: it is compared")
 
 
-def _limits(side: sides.Side, options: Any) -> list[str]:
-    """The options that a side gets, too."""
-    words = []
-    left = options.timeout
-    if left is not None:
-        left -= time.monotonic() - (current.command_begin or time.monotonic())
-        words += ["--timeout", f"{max(left, 0.001):.3f}"]
-    if options.memory_limit is not None:
-        words += ["--memory-limit", str(options.memory_limit)]
-    if side.pid is None:
-        return words
-    if options.max_pause is not None:
-        words += ["--max-pause", str(options.max_pause)]
-    if options.threads is not None:
-        words += ["--threads", str(options.threads)]
-    return words + ["--snapshot"] * options.snapshot
+def _source(side: sides.Side, options: Any) -> Source:
+    """How a side is opened."""
+    kind, *places = side.source
+    if kind == "core":
+        from ..sources import core
+
+        return core.Core(places[-1], places[0] if places[1:] else None)
+    if kind == "open":
+        from ..sources import saved
+
+        return saved.Saved(places[0])
+    from ..sources import process
+
+    assert side.pid is not None
+    return process.Process(
+        side.pid,
+        _EXTENT,
+        max_pause_ms=options.max_pause,
+        with_snapshot=options.snapshot,
+        threads=options.threads,
+    )
+
+
+def _left_s(options: Any) -> float | None:
+    """The part of --timeout that is left."""
+    if options.timeout is None or current.command_begin is None:
+        left: float | None = options.timeout
+        return left
+    spent_s = time.monotonic() - current.command_begin
+    return max(float(options.timeout) - spent_s, 0.001)
 
 
 def _ask(side: sides.Side, what: str, folder: str, options: Any) -> _Asked:
-    """Of a process, life is what it was before and after: it may have begun
-    another program meanwhile."""
+    """Ask one side. Errors say which."""
     if side.is_open:
-        return _ask_here(side, folder, options)
-    out, tree, addresses = (
-        os.path.join(folder, f"{what}.{kind}")
-        for kind in ("json", "tree", "addresses")
-    )
-    source, *places = side.source
-    words = [source, *_limits(side, options), *places, "totals"]
-    words += ["--tree", tree]
-    if options.survivors:
-        words += ["--addresses-of", addresses]
-    life = _life(side)
-    found = child.ask(words, out)
-    if found.status not in (0, _PARTIAL):
-        said = found.errors[-1] if found.errors else "goref: no answer"
-        said = said.removeprefix("goref: ")
+        return _totals(side, what, folder, options)
+    try:
+        source = _source(side, options)
+        with current.instead(source):
+            try:
+                return _totals(side, what, folder, options)
+            finally:
+                current.close()
+    except Error as problem:
+        said = str(problem).removeprefix("goref: ")
         where = what if side.name in said else f"{what}, {side.name}"
-        raise gdb.GdbError(f"goref: {where}: {said}")
-    if side.pid is not None and life != _life(side):
-        life = None
-    with open(out, encoding="utf-8", errors="surrogateescape") as file:
-        document = json.load(file)
-    if source == "open":
-        life = lifetime.unpack(document["identity"])
-    return _Asked(side, document, tree, addresses, life)
+        raise Error(f"goref: {where}: {said}") from None
 
 
-def _ask_here(side: sides.Side, folder: str, options: Any) -> _Asked:
-    """What gdb looks at: the scan of this stop answers."""
+def _totals(side: sides.Side, what: str, folder: str, options: Any) -> _Asked:
     tree, addresses = (
-        os.path.join(folder, name) for name in ("tree", "addresses")
+        os.path.join(folder, f"{what}.{kind}") for kind in ("tree", "addresses")
     )
-    wanted = SimpleNamespace(
-        memory_limit=options.memory_limit,
-        tree=tree,
-        addresses_of=addresses if options.survivors else None,
-    )
-    limits = options.memory_limit, options.timeout
-    with running(*limits, totals.extent(options)) as scan:
-        document, _ = totals.totals(scan, wanted)
-        life = lifetime.of_target(scan.info())
+    with running(options.memory_limit, _left_s(options), _EXTENT) as scan:
+        document, _ = totals(
+            scan,
+            options.memory_limit,
+            tree,
+            addresses if options.survivors else None,
+        )
+        life = _life(side, scan)
     return _Asked(side, document, tree, addresses, life)
 
 
-def _life(side: sides.Side) -> lifetime.Lifetime | None:
-    if side.pid is not None:
-        return lifetime.of_process(side.pid)
-    return lifetime.of_core(side.files[-1])  # a saved file is none
+def _life(side: sides.Side, scan: Any) -> lifetime.Lifetime | None:
+    """The run of the program. A process may have begun another program
+    meanwhile."""
+    before = current.source.lifetime() if current.source else None
+    return lifetime.of_target(scan.info(), before)
 
 
 def _compare(

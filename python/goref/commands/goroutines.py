@@ -6,9 +6,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Optional
 
-import gdb
-
 from .. import args, evaluate, native, partial
+from ..errors import Error
 from ..render.goroutine_list import GoroutinesReport
 from ..options import GROUP, WITH
 from ..session import running
@@ -94,9 +93,9 @@ def _channel(scan: Scan, text: str) -> int:
         return value or address
     type_ = scan.variable(found, 0).type
     if not re.match(r"(<-)?chan\b", type_):
-        raise gdb.GdbError(f"goref: {name} is not a channel, but a {type_}")
+        raise Error(f"goref: {name} is not a channel, but a {type_}")
     if not value:
-        raise gdb.GdbError(
+        raise Error(
             f"goref: {name} is nil: nothing can end a wait for it"
         )
     return value

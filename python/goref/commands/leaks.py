@@ -6,9 +6,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import gdb
-
 from .. import args, native
+from ..errors import Error
 from ..known_leaks import (
     Baseline,
     FileError,
@@ -92,7 +91,7 @@ def _patterns(options: Any) -> list[Pattern]:
         for path in options.ignore_file:
             found += read_patterns(path)
     except FileError as problem:
-        raise gdb.GdbError(f"goref: {problem}") from None
+        raise Error(f"goref: {problem}") from None
     return found
 
 
@@ -102,11 +101,11 @@ def _baseline(options: Any) -> Baseline | None:
     try:
         return read_baseline(options.baseline)
     except FileError as problem:
-        raise gdb.GdbError(f"goref: {problem}") from None
+        raise Error(f"goref: {problem}") from None
 
 
 def _write(path: str, found: Leaks) -> None:
     try:
         native.load().write_file(path, baseline_text(found.groups))
     except native.load().Error as problem:
-        raise gdb.GdbError(f"goref: {problem}") from None
+        raise Error(f"goref: {problem}") from None

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import gdb
-
-from .. import args, partial
+from .. import args, front, partial
 from ..render.objects import (
     left_text,
     nothing_text,
@@ -72,11 +70,11 @@ def run(options: Any) -> list[str]:
     if options.out:
         answer(objects_text(total, options.out))
     if not total.objects:  # a file or a pipe stays empty
-        gdb.write(nothing_text(options.type, options.min_bytes), gdb.STDERR)
+        front.current.note(nothing_text(options.type, options.min_bytes))
     if left and is_terminal():
         answer(left_text(left))
     elif left:  # no line of the list
-        gdb.write(left_text(left), gdb.STDERR)
+        front.current.note(left_text(left))
     if lost:
-        gdb.write(partial_text(lost, _has_retained(options)), gdb.STDERR)
+        front.current.note(partial_text(lost, _has_retained(options)))
     return lost

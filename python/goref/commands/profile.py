@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import gdb
-
-from .. import args, native, partial, stamp
+from .. import args, front, native, partial, stamp
+from ..errors import Error
+from ..front import warn
 from ..render.profile import (
     BucketProfileReport,
     GoroutineProfileReport,
@@ -15,7 +15,7 @@ from ..render.profile import (
     stacks_text,
 )
 from ..render.units import counted
-from ..session import running, warn
+from ..session import running
 from .base import CUT_SAMPLES, answer, check_writable
 
 if TYPE_CHECKING:
@@ -149,8 +149,8 @@ def _print_text(
             with open(out, "w", encoding="utf-8") as file:
                 file.write(text)
         except OSError as problem:
-            raise gdb.GdbError(
+            raise Error(
                 f"goref: cannot write {out}: {problem.strerror}"
             ) from None
     for line in stacks_notes(kind, found, lost):
-        gdb.write(f"{line}\n", gdb.STDERR)
+        front.current.note(f"{line}\n")

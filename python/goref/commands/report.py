@@ -9,9 +9,8 @@ from datetime import datetime, timezone
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import gdb
-
-from .. import args, native, params, partial, scratch, shell, target
+from .. import args, front, native, params, partial, scratch, shell
+from ..errors import Error
 from ..render.panic import PanicReport
 from ..render.scan import ScanReport
 from ..render.target import target_name
@@ -24,7 +23,6 @@ from ..render.waits import WaitsReport
 from ..render.written import WrittenReport
 from ..report import limits, page, tree, values
 from ..session import current, running
-from ..verbs import VERBS
 from . import hung, overview, waits
 from .base import (
     CUT_SAMPLES,
@@ -32,7 +30,6 @@ from .base import (
     check_has,
     check_writable,
     how,
-    is_session,
     nodes,
     partial_reasons,
 )
@@ -66,7 +63,7 @@ def run(options: Any) -> list[str]:
     try:
         native.load().write_file(path, text)
     except native.load().Error as problem:
-        raise gdb.GdbError(f"goref: {problem}") from None
+        raise Error(f"goref: {problem}") from None
     report = WrittenReport(
         tool_version=native.load().VERSION,
         partial=found["partial"],
@@ -81,33 +78,21 @@ def run(options: Any) -> list[str]:
 def _file(words: list[str]) -> str:
     if len(words) != 1:
         raise args.UsageError(f"one FILE, not {' '.join(words) or 'none'}")
-    return args.file_name(words[0]) if is_session() else words[0]
+    return args.file_name(words[0]) if front.current.is_gdb else words[0]
 
 
 def _check_outside_gdb(path: str) -> None:
     """In gdb, the page would take memory of somebody's debugger: refuse it,
     and say how to make it elsewhere."""
-    if not is_session():
+    if not front.current.is_gdb:
         return
-    raise gdb.GdbError(f"goref: a report is made outside of gdb: {_way(path)}")
+    raise Error(f"goref: a report is made outside of gdb: {_way(path)}")
 
 
 def _way(path: str) -> str:
     """The command that makes it."""
-    if "save" in VERBS:
-        command = shell.command("open", "FILE", "report", path)
-        return f"run `goref save FILE' here, then `{command}' in a shell"
-    inferior = gdb.selected_inferior()
-    kind = target.kind_of(inferior)
-    if kind == "core":
-        files = [target.exe_path(inferior), target.core_path(inferior)]
-        names = [name for name in files if name]
-        command = shell.command("core", *names, "report", path)
-        return f"run `{command}' in a shell"
-    if kind == "native":
-        command = shell.command("attach", str(inferior.pid), "report", path)
-        return f"detach, then run `{command}' in a shell"
-    return "take a core with `gcore', then run `goref core'"
+    command = shell.command("open", "FILE", "report", path)
+    return f"run `goref save FILE' here, then `{command}' in a shell"
 
 
 class _Answers:
@@ -143,7 +128,7 @@ class _Answers:
         ):
             self._ask(name, ask)
         if "heap" not in self.parts:  # every section stands on it
-            raise gdb.GdbError(f"goref: {self.missing['heap']}")
+            raise Error(f"goref: {self.missing['heap']}")
         found = {
             "schema": WrittenReport.schema,
             "tool_version": self.version,
@@ -180,7 +165,7 @@ class _Answers:
             self.parts[name] = ask()
         except (goref.MemoryLimitError, MemoryError) as problem:
             self.missing[name] = params.no_memory(problem)
-        except (goref.Error, gdb.GdbError, OSError) as problem:
+        except (goref.Error, Error, OSError) as problem:
             self.missing[name] = str(problem).removeprefix("goref: ")
         except KeyboardInterrupt:
             self._end()
@@ -341,7 +326,7 @@ class _Answers:
 
     def _rss(self) -> Document:
         if self.scan.info().kind == "snapshot":
-            raise gdb.GdbError("the pages of a snapshot are not the process's")
+            raise Error("the pages of a snapshot are not the process's")
         found = self.scan.rss()
         return RssReport(
             tool_version=self.version,

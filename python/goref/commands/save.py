@@ -28,7 +28,9 @@ def run(options: Any) -> list[str]:
         options.memory_limit, options.timeout, extent(options)
     ) as opened:
         reason = stop.reason(opened)
-        life = lifetime.of_target(opened.info(), current.life)
+        life = lifetime.of_target(
+            opened.info(), current.look().lifetime()
+        )
         opened.save(
             path, options.values, stop.pack(reason), lifetime.pack(life)
         )

@@ -7,9 +7,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import gdb
-
 from .. import args, evaluate, native, params, stamp
+from ..errors import Error
 from ..render.scan import TOP as SCAN_TOP
 from ..render.scan import ScanReport
 from ..session import current, running
@@ -138,12 +137,12 @@ def _view(result: Result, ledger: Ledger, options: Any) -> Result:
     )
     if options.sites:
         if ledger.is_partial:
-            raise gdb.GdbError("goref: no sites: the walk is not complete")
+            raise Error("goref: no sites: the walk is not complete")
         return result.sites(*limits)
     if options.view == "references":
         return result
     if ledger.is_partial:
-        raise gdb.GdbError(
+        raise Error(
             "goref: no view of dominators: the walk is not complete"
         )
     return result.dominators(*limits)

@@ -3,9 +3,8 @@
 
 from typing import Any
 
-import gdb
-
 from .. import native, partial
+from ..errors import Error
 from ..render.verify import VerifyReport, unexplained
 from ..session import running
 from .base import answer
@@ -24,5 +23,5 @@ def run(options: Any) -> list[str]:
     answer(report.json() if options.json else report.text())
     # The missing part of a truncated core explains a difference.
     if verdict.unexplained and not info.missing_bytes:
-        raise gdb.GdbError("goref verify: " + unexplained(verdict.unexplained))
+        raise Error("goref verify: " + unexplained(verdict.unexplained))
     return list(report.partial)

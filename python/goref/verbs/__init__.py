@@ -2,11 +2,11 @@
 """The table of verbs. The parsers, gdb's help, `goref --help', the manual pages
 and the completion of shells are made from it.
 
-Data only: never imports gdb.
+Data only.
 """
 
 from ..options import VERIFY, WHY
-from .compare import DIFF, TOTALS
+from .compare import DIFF
 from .goroutines import GOROUTINE, GOROUTINES, HUNG, LEAKS, PANIC, WAITS
 from .heap import (
     DOMINATORS,
@@ -35,7 +35,6 @@ __all__ = [
     "GOROUTINE",
     "GOROUTINES",
     "HISTOGRAM",
-    "HIDDEN",
     "HUNG",
     "LEAKS",
     "NO_LIMIT",
@@ -94,9 +93,6 @@ VERBS = {
 # Verbs whose operands name what they look at: on the command line they are no
 # question on one source.
 STANDALONE = {DIFF.name: DIFF}
-
-# What goref asks itself.
-HIDDEN = {TOTALS.name: TOTALS}
 
 SOURCES = {s.name: s for s in (CORE, ATTACH, OPEN)}
 

@@ -8,14 +8,12 @@ from ..options import (
     LABEL,
     MAX_PAUSE,
     MIN_BYTES_GROWTH,
-    OBJECTS_FILE,
     OUT_DIFFERENCE,
     SNAPSHOT,
     SURVIVORS,
     THREADS,
     TIME,
     TOP_DIFFERENCE,
-    TREE_FILE,
 )
 from .verb import Verb
 
@@ -87,9 +85,3 @@ A file whose name is a number needs a path before it, as in ./1234.""",
 
 # The command line asks each side of a comparison for this document; it has no
 # help.
-TOTALS = Verb(
-    "totals",
-    "Print the totals that diff compares",
-    "Prints one JSON document.",
-    (TREE_FILE, OBJECTS_FILE, *COMMON),
-)

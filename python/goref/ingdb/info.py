@@ -3,6 +3,8 @@
 
 import gdb
 
+from ..errors import Error
+
 
 class _Info(gdb.Command):
     """Show what goref knows of the current target.
@@ -17,7 +19,7 @@ class _Info(gdb.Command):
     def invoke(self, arg: str, from_tty: bool) -> None:
         self.dont_repeat()
         if arg.strip():
-            raise gdb.GdbError("info goref takes no argument")
+            raise Error("info goref takes no argument")
         from .. import native
         from ..render.info import info_text
         from ..session import current

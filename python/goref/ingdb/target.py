@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes from gdb the target, as plain data for _goref.
+"""Takes the target from gdb, as plain data for _goref.
 
 Nothing here selects a thread or a frame for longer than it takes, and nothing
 writes to the target.
@@ -13,7 +13,8 @@ from typing import Any
 
 import gdb
 
-from . import elf, filenames
+from .. import elf, filenames, native, procfs
+from ..errors import Error
 
 _REGISTERS = (
     "rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip"
@@ -61,54 +62,30 @@ def _why_not_opened(path: str) -> str | None:
     return elf.how_piped(path) or elf.how_packed(path) or elf.how_cut(path)
 
 
-def _no_target() -> gdb.GdbError:
+def _not_attached(word: str) -> Error:
+    """gdb was told to attach to a process, and did not."""
+    pid = int(word) if word.isascii() and word.isdigit() else 0
+    try:
+        native.load().Process(pid)
+        reason = "gdb has not attached"
+    except (native.load().Error, OverflowError) as problem:
+        reason = str(problem)
+    return procfs.why_not_attached(pid, reason)
+
+
+def _no_target() -> Error:
     with open("/proc/self/cmdline", "rb") as file:
         words = file.read().decode(errors="replace").split("\0")
     for i, word in enumerate(words):
         match = re.fullmatch(r"--?(?:p|pid)(?:=(\d+))?", word)
         if match and (match[1] or words[i + 1 : i + 2]):
-            return why_not_attached(match[1] or words[i + 1])
+            return _not_attached(match[1] or words[i + 1])
         wrong = _why_not_opened(word) if i else None
         if wrong:
-            return gdb.GdbError(f"goref: {wrong}")
-    return gdb.GdbError(
+            return Error(f"goref: {wrong}")
+    return Error(
         "goref: no program to look at: open a core (`gdb EXE CORE`), "
         "attach to a process (`attach PID`) or start one"
-    )
-
-
-NO_EXE = "it has no executable (it has ended, or is of the kernel)"
-
-
-def why_not_attached(pid: str, said: str = "") -> gdb.GdbError:
-    """gdb was told to attach, and did not: say what would help.
-    said: gdb's own words, if they are known."""
-    return gdb.GdbError(
-        f"goref: not attached to process {pid}: {_attach_help(pid, said)}"
-    )
-
-
-def _attach_help(pid: str, said: str) -> str:
-    if not os.path.exists(f"/proc/{pid}"):
-        return "there is no such process"
-    if said == NO_EXE:
-        return said
-    tracer = _status(pid, "TracerPid")
-    if tracer and tracer[0] != "0":
-        return f"process {tracer[0]} already traces it"
-    if said and "ermitted" not in said:
-        return " ".join(said.split())
-    try:
-        with open("/proc/sys/kernel/yama/ptrace_scope") as file:
-            scope = int(file.read())
-    except (OSError, ValueError):
-        scope = 0
-    if scope == 3:
-        return "kernel.yama.ptrace_scope=3 forbids it until reboot"
-    return (
-        "run as root or with CAP_SYS_PTRACE (in a container: "
-        "--cap-add=SYS_PTRACE)"
-        + (f"; kernel.yama.ptrace_scope is {scope}" if scope else "")
     )
 
 
@@ -125,64 +102,21 @@ def said_by(command: str) -> str:
         return file.read().decode("utf-8", "surrogateescape")
 
 
-# ----------------------------------------------------- names of files for gdb
-
-# Commands take these as they are, in all releases of gdb.
-_PLAIN = re.compile(r"/[A-Za-z0-9_/.,+=@%-]*")
-_opened: dict[int, str] = {}  # a descriptor that gdb opens -> the name
-
-
-def check_name(path: str) -> None:
-    """Neither gdb nor a profile takes other text than UTF-8."""
-    shown = path.encode("utf-8", "surrogateescape")
-    try:
-        shown.decode()
-    except UnicodeDecodeError:
-        name = shown.decode("utf-8", "backslashreplace")
-        raise gdb.GdbError(
-            f"goref: {name}: the name is not UTF-8: rename it or link to it"
-        ) from None
-
-
-def name_for_gdb(path: str) -> str:
-    """An absolute name of a file that stands in a command as one word. The
-    name itself does, if it is plain. Any other one may hold what the parser
-    makes more of, a newline and a second command even: gdb then opens the
-    file by a descriptor of ours, which stays open. OSError: it cannot be
-    read."""
-    name = os.path.abspath(path)
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    if _PLAIN.fullmatch(name):
-        os.close(fd)
-        return name
-    _opened[fd] = name
-    return f"/proc/self/fd/{fd}"
-
-
-def _own_name(path: str) -> str:
-    return filenames.own_name(path, _opened, os.getpid())
-
-
-def with_names(text: str) -> str:
-    """Text of gdb in which files have their own names."""
-    return filenames.with_own_names(text, _opened, os.getpid())
-
-
 def core_path(inferior: Any) -> str:
     corefile = getattr(inferior, "corefile", None)
     if corefile is not None:
         with suppress(UnicodeDecodeError):  # for said_by()
-            return os.path.abspath(_own_name(str(corefile.filename)))
+            return os.path.abspath(str(corefile.filename))
     text = said_by("info target")
     begin = re.search(r"Local core dump file:\s+`", text)
     if begin:
         # The name may itself hold what stands behind it.
         for end in re.finditer(r"', file type", text):
-            name = _own_name(text[begin.end() : end.start()])
+            name = text[begin.end() : end.start()]
             if os.path.isfile(name):
-                check_name(name)
+                filenames.check(name)
                 return os.path.abspath(name)
-    raise gdb.GdbError("goref: gdb does not say which core it has open")
+    raise Error("goref: gdb does not say which core it has open")
 
 
 def exe_path(inferior: Any) -> str | None:
@@ -191,17 +125,16 @@ def exe_path(inferior: Any) -> str | None:
     path = getattr(space, "executable_filename", None) or space.filename
     if not path:
         return None
-    return filenames.real_name(_own_name(path.removeprefix("target:")))
+    return filenames.real_name(path.removeprefix("target:"))
 
 
 # ---------------------------------------------------------------- identity
 
 
-def files(saved: str | None = None) -> list[tuple[str, str | None]]:
-    """The files that gdb has open and that exist: never to be written over.
-    saved: the saved file that is asked."""
+def files() -> list[tuple[str, str]]:
+    """The files that gdb has open and that exist: never to be written over."""
     inferior = gdb.selected_inferior()
-    found = [("executable", exe_path(inferior)), ("saved file", saved)]
+    found = [("executable", exe_path(inferior))]
     if kind_of(inferior) == "core":
         found.append(("core", core_path(inferior)))
     return [(w, f) for w, f in found if f and os.path.exists(f)]
@@ -213,53 +146,6 @@ def _file_identity(path: str | None) -> tuple[Any, ...]:
     except OSError:
         return (path,)
     return (path, st.st_dev, st.st_ino, st.st_size, st.st_mtime_ns)
-
-
-def _stat(pid: int, field: int) -> str | None:
-    """A field of /proc/PID/stat, counted from the one behind the name."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[field].decode()
-    except (OSError, IndexError):
-        return None
-
-
-def status_kb(pid: int, key: str) -> int:
-    """A size of /proc/PID/status; 0 if it is not there."""
-    words = _status(str(pid), key)
-    return int(words[0]) if words else 0
-
-
-def start_time(pid: int) -> str | None:
-    """The start of a process in ticks. With the pid, it is unique."""
-    return _stat(pid, 19)
-
-
-def page_faults(pid: int) -> int:
-    """The page faults of a process so far that needed no disk."""
-    return int(_stat(pid, 7) or 0)
-
-
-def count_threads(pid: int) -> int:
-    """0 if there is no such process, or not any more."""
-    try:
-        return len(os.listdir(f"/proc/{pid}/task"))
-    except OSError:
-        return 0
-
-
-def _run_counts(pid: int) -> tuple[Any, ...]:
-    """How often each thread was given a processor. Two such answers tell
-    whether the process has run in between."""
-    counts = []
-    folder = f"/proc/{pid}/task"
-    try:
-        for tid in os.listdir(folder):
-            with open(f"{folder}/{tid}/schedstat") as file:
-                counts.append((tid, file.read()))
-    except OSError:
-        return ()
-    return tuple(sorted(counts))
 
 
 def identify() -> tuple[Any, ...]:
@@ -280,54 +166,8 @@ def identify() -> tuple[Any, ...]:
         identity += _file_identity(core_path(inferior))
     if kind == "native":
         pid = inferior.pid
-        identity += (start_time(pid), _run_counts(pid))
+        identity += (procfs.start_time(pid), procfs.run_counts(pid))
     return identity
-
-
-# -------------------------------------------------------------- executable
-
-
-def _same_file(one: str, other: str) -> bool:
-    try:
-        return os.path.samefile(one, other)
-    except OSError:
-        return False
-
-
-def _native_exe(pid: int, path: str | None, notes: list[str]) -> str:
-    """A file that we can open and that is what the process runs."""
-    proc = f"/proc/{pid}/exe"
-    if path and _same_file(path, proc):
-        return path
-    known = elf.identity(proc)
-    if path and known and known & elf.identity(path):
-        # The same build, say with its debug information.
-        return path
-    try:
-        link = os.readlink(proc)
-        os.stat(proc)
-    except OSError as problem:
-        if path:
-            return path
-        raise gdb.GdbError(
-            f"goref: cannot open {proc}: {problem.strerror}"
-        ) from None
-    if link.endswith(" (deleted)"):
-        name = link.removesuffix(" (deleted)")
-        notes.append(
-            f"{name} was deleted or replaced since process {pid} started: "
-            f"using {proc}"
-        )
-    elif not _same_file(link, proc):
-        notes.append(
-            f"{link} of process {pid} is not visible here (another mount "
-            f"namespace): using {proc}"
-        )
-    elif path:
-        notes.append(
-            f"process {pid} runs {link}, not {path}: using what it runs"
-        )
-    return proc
 
 
 def _core_exe(path: str | None, core: str) -> str:
@@ -339,11 +179,11 @@ def _core_exe(path: str | None, core: str) -> str:
     if match:
         hint = match[1]
     if hint != "EXE" and not os.path.isfile(hint):
-        raise gdb.GdbError(
+        raise Error(
             f"goref: {core} needs the executable that it came from, which "
             f"was {hint} and is not there: fetch it, then `file EXE`"
         )
-    raise gdb.GdbError(
+    raise Error(
         f"goref: {core} needs the executable that it came from: "
         f"`file {hint}` (or `gdb {hint} {core}`)"
     )
@@ -376,7 +216,7 @@ def _modules(exe: str, named: str | None) -> list[Any]:
             others.append(name)
     modules = [(exe, debug.get(named or exe), None)]
     for name in others:
-        if name not in (exe, named) and not _same_file(name, exe):
+        if name not in (exe, named) and not procfs.is_same_file(name, exe):
             modules.append((name, debug.get(name), None))
     return modules
 
@@ -397,29 +237,6 @@ def _library_biases() -> dict[str, int]:
 
 
 # ----------------------------------------------------------------- threads
-
-
-def _status(pid: str, key: str, tid: str | None = None) -> list[str]:
-    path = f"/proc/{pid}/task/{tid}/status" if tid else f"/proc/{pid}/status"
-    try:
-        with open(path, errors="replace") as file:
-            for line in file:
-                if line.startswith(key + ":"):
-                    return line.split()[1:]
-    except OSError:
-        pass
-    return []
-
-
-def _is_nested(pid: int) -> bool:
-    """Does the process run in a pid namespace below ours?"""
-    return len(_status(str(pid), "NSpid")) > 1
-
-
-def own_tid(pid: int, tid: int) -> int:
-    """The thread's number in its own pid namespace, as its runtime has it."""
-    numbers = _status(str(pid), "NSpid", str(tid))
-    return int(numbers[-1]) if numbers else tid
 
 
 def _frame_registers(thread: Any) -> tuple[int, ...]:
@@ -458,17 +275,17 @@ class _Selection:
 def _threads(native: Any, inferior: Any, kind: str) -> list[Any]:
     threads = []
     slow = []
-    is_nested = kind == "native" and _is_nested(inferior.pid)
+    is_nested = kind == "native" and procfs.is_nested(inferior.pid)
     for thread in inferior.threads():
         if thread.is_running():
-            raise gdb.GdbError(
+            raise Error(
                 "goref: the program is running: stop it first (`interrupt`)"
             )
         tid = thread.ptid[1]
         if kind != "native":
             slow.append((thread, tid))
             continue
-        own = own_tid(inferior.pid, tid) if is_nested else tid
+        own = procfs.own_tid(inferior.pid, tid) if is_nested else tid
         try:
             threads.append((own, native.read_registers(tid)))
         except OSError:
@@ -497,55 +314,14 @@ def collect(native: Any) -> Target:
         return Target(kind, _modules(exe, named), core=core)
     threads = _threads(native, inferior, kind)
     if kind == "native":
-        exe = _native_exe(inferior.pid, named, notes)
+        exe = procfs.executable(inferior.pid, named, notes)
         modules = _modules(exe, named)
         return Target(kind, modules, threads, pid=inferior.pid, notes=notes)
     if not named:
-        raise gdb.GdbError("goref: no executable: load it with `file EXE`")
+        raise Error("goref: no executable: load it with `file EXE`")
     modules = _modules(named, named)
     modules[0] = (*modules[0][:2], _entry_bias(named))
     biases = _library_biases()
     for i, (path, debug, _) in enumerate(modules[1:], 1):
         modules[i] = (path, debug, biases.get(os.path.realpath(path)))
     return Target(kind, modules, threads)
-
-
-def _mapped_files(pid: int) -> list[str]:
-    """The other files whose code a process runs, as names that we can open."""
-    found: dict[tuple[str, str], str] = {}
-    try:
-        with open(f"/proc/{pid}/maps", errors="surrogateescape") as file:
-            for line in file:
-                words = line.rstrip("\n").split(None, 5)
-                if len(words) == 6 and "x" in words[1]:
-                    found.setdefault((words[3], words[4]), words[5])
-    except OSError:
-        return []
-    names = []
-    for path in found.values():
-        inside = f"/proc/{pid}/root{path}"
-        if path.startswith("/") and os.path.isfile(inside):
-            names.append(path if _same_file(path, inside) else inside)
-    return names
-
-
-def running(pid: int) -> Target:
-    """A process that gdb is not attached to; the executable is what gdb has
-    open. Its registers come when it stands still."""
-    notes: list[str] = []
-    exe = _native_exe(pid, exe_path(gdb.selected_inferior()), notes)
-    modules = _modules(exe, exe)
-    for name in _mapped_files(pid):
-        if not _same_file(name, f"/proc/{pid}/exe"):
-            modules.append((name, None, None))
-    return Target("native", modules, pid=pid, notes=notes)
-
-
-def stopped_threads(native: Any) -> list[Any]:
-    """The threads of the process that gdb is attached to."""
-    return _threads(native, gdb.selected_inferior(), "native")
-
-
-def read_memory(inferior: Any) -> Any:
-    """The read callback of _goref.Scan."""
-    return inferior.read_memory

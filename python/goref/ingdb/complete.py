@@ -6,8 +6,8 @@ from typing import Any
 
 import gdb
 
-from . import args, native
-from .session import current
+from .. import args, native
+from ..session import current
 
 
 def _matches(parser: args.Parser, token: str) -> list[str]:

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""goref totals: what goref diff has to know of each side, in one pass."""
+"""What goref diff has to know of each side, in one pass."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import native, params, partial
-from ..render.report import as_json
 from ..render.sites import sites_note, stack_text
-from ..session import current, running
-from .base import CUT_SAMPLES, answer, nodes
+from ..session import current
+from .base import CUT_SAMPLES, nodes
 
 if TYPE_CHECKING:
     from .._goref import Histogram, Scan, Suspects
@@ -22,34 +21,26 @@ _MAX_NODES = 1 << 18  # Python reads the trees of both sides
 _GOROUTINE = re.compile(r"goroutine (\d+)\b")
 
 
-def extent(_options: Any) -> str:
-    return "sites"
+def totals(
+    scan: Scan, memory_limit: int | None, tree: str, addresses: str | None
+) -> tuple[Document, list[str]]:
+    """The document, and why it is not about all of the memory.
 
-
-def run(options: Any) -> list[str]:
-    limits = options.memory_limit, options.timeout
-    with running(*limits, extent(options)) as scan:
-        document, lost = totals(scan, options)
-    answer(as_json(document))
-    return lost
-
-
-def totals(scan: Scan, options: Any) -> tuple[Document, list[str]]:
-    """The document, and why it is not about all of the memory."""
+    tree, addresses: files to write: the tree of references as JSON lines, and
+    the addresses of all objects."""
     wanted = min(params.max_nodes(), _MAX_NODES)
     result = current.walk(
         params.max_depth(),
-        nodes(scan, wanted, options.memory_limit),
+        nodes(scan, wanted, memory_limit),
         (),
         "nearest",
         False,
     )
     ledger = result.ledger()
     lost = partial.reasons(scan.info(), ledger)
-    if options.tree:
-        result.write_profile(options.tree, 0, None, "jsonl")
-    if options.addresses_of:
-        scan.list_objects(options.addresses_of, merged_types=True)
+    result.write_profile(tree, 0, None, "jsonl")
+    if addresses:
+        scan.list_objects(addresses, merged_types=True)
     tables = {by: _rows(scan.histogram(by, True)) for by in _KEYS}
     tables["goroutine"] = _goroutines(scan)
     tables["site"], site_note, is_cut = _sites(scan)

@@ -3,6 +3,8 @@
 
 import gdb
 
+from ..errors import Error
+
 
 class Prefix(gdb.Command):
     """Alone it prints its help."""
@@ -15,7 +17,7 @@ class Prefix(gdb.Command):
     def invoke(self, arg: str, from_tty: bool) -> None:
         self.dont_repeat()
         if arg:
-            raise gdb.GdbError(
+            raise Error(
                 f'Undefined {self.name} command: "{arg.split()[0]}".  '
                 f'Try "help {self.name}".'
             )

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import gdb
 
+from ..errors import Error
+
 # The rest is loaded at the first call: every start of gdb may register these.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._goref import Why
+    from .._goref import Why
 
     class _Function:  # the stubs of gdb have none
         def __init__(self, name: str) -> None:
@@ -24,26 +26,26 @@ _MASK = (1 << 64) - 1
 def _address(name: str, values: tuple[gdb.Value, ...]) -> int:
     """The only argument of a function: an address, or what points there."""
     if len(values) != 1:
-        raise gdb.GdbError(f"goref: ${name} takes one address")
+        raise Error(f"goref: ${name} takes one address")
     try:
         address = int(values[0])
     except (gdb.error, TypeError, ValueError, OverflowError) as problem:
-        raise gdb.GdbError(
+        raise Error(
             f"goref: ${name} takes an address or a pointer: {problem}"
         ) from None
     if not 0 <= address <= _MASK:
-        raise gdb.GdbError(f"goref: ${name}: {address} is not an address")
+        raise Error(f"goref: ${name}: {address} is not an address")
     return address
 
 
 def _object(address: int) -> Why:
-    from .commands.base import why_limits
-    from .session import running
+    from ..commands.base import why_limits
+    from ..session import running
 
     with running() as scan:
         found: Why = scan.why(address, *why_limits("nearest"))
     if not found.is_object:
-        raise gdb.GdbError(
+        raise Error(
             f"goref: {found.addr:#x} is not an object of the heap: "
             f"{found.description}"
         )
@@ -84,19 +86,19 @@ class _Retained(_Function):
 
     def invoke(self, *values: gdb.Value) -> int:
         address = _address("_goref_retained", values)
-        from . import evaluate
-        from .session import current
+        from .. import evaluate
+        from ..session import current
 
         scan = current.scan if current.is_current() else None
         if scan is None or not scan.has_retained():
-            raise gdb.GdbError(
+            raise Error(
                 "goref: $_goref_retained needs retained sizes: run `goref "
                 "dominators' first"
             )
         place = ("", address, evaluate.NO_TYPE, False, 0)
         vertex = scan.find(place)
         if vertex is None:
-            raise gdb.GdbError(
+            raise Error(
                 f"goref: no reached object of the heap is at {address:#x}"
             )
         retained: int = scan.vertex(vertex, True).retained_bytes

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The front end: where answers and notes go, and where settings come from.
+
+There are two: a plain process, such as the command line or a script, and gdb
+(ingdb/front.py), which installs its own when it loads goref."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from . import elf, settings
+from .errors import Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from .sources import Source
+
+
+class Front:
+    """A plain process. gdb's front end overrides all of it."""
+
+    is_gdb = False
+
+    def __init__(self) -> None:
+        self.settings = dict(settings.DEFAULTS)
+
+    def setting(self, name: str) -> object:
+        """The value of a setting, as settings.DEFAULTS has it."""
+        return self.settings[name]
+
+    def write(self, text: str) -> None:
+        """Write a piece of an answer."""
+        sys.stdout.write(text)
+
+    def note(self, text: str) -> None:
+        """Write a note for the person to stderr."""
+        sys.stdout.flush()
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+        sys.stdout.flush()
+
+    def has_line(self) -> bool:
+        """Can a line of progress be drawn over on this terminal?"""
+        try:
+            return os.isatty(1) and os.environ.get("TERM", "dumb") != "dumb"
+        except OSError:
+            return False
+
+    def may_draw(self) -> bool:
+        """May progress be shown now? Not on a screen that something else
+        draws."""
+        return True
+
+    def is_interactive(self) -> bool:
+        """Does a person type commands here?"""
+        return False
+
+    def may_ask(self) -> bool:
+        """Is there somebody who answers questions?"""
+        return False
+
+    def source(self, on_move: Callable[[], None]) -> Source:
+        """What is looked at if nothing else is named. on_move: called when
+        the program may have changed."""
+        raise Error("goref: nothing is looked at")
+
+    def own_error(self, problem: BaseException) -> str | None:
+        """The line for an error of the front end itself; None: it is none."""
+        return None
+
+
+current = Front()
+
+
+def use(front: Front) -> None:
+    """Use another front end from now on."""
+    global current
+    current = front
+
+
+def warn(lines: Iterable[str]) -> None:
+    """Write warnings, one line each."""
+    for line in lines:
+        current.note(f"warning: {elf.shown(line)}\n")

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process as /proc shows it: its executable, its mapped files, its threads,
+and why it cannot be attached."""
+
+from __future__ import annotations
+
+import os
+
+from . import elf
+from .errors import Error
+
+NO_EXE = "it has no executable (it has ended, or is of the kernel)"
+
+
+def why_not_attached(pid: int, reason: str) -> Error:
+    """The error for a process that cannot be looked at."""
+    return Error(f"goref: not attached to process {pid}: {reason}")
+
+
+def stat(pid: int, field: int) -> str | None:
+    """A field of /proc/PID/stat, counted from the one behind the name."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[field].decode()
+    except (OSError, IndexError):
+        return None
+
+
+def status_kb(pid: int, key: str) -> int:
+    """A size of /proc/PID/status; 0 if it is not there."""
+    words = status(str(pid), key)
+    return int(words[0]) if words else 0
+
+
+def start_time(pid: int) -> str | None:
+    """The start of a process in ticks. With the pid, it is unique."""
+    return stat(pid, 19)
+
+
+def page_faults(pid: int) -> int:
+    """The page faults of a process so far that needed no disk."""
+    return int(stat(pid, 7) or 0)
+
+
+def count_threads(pid: int) -> int:
+    """0 if there is no such process, or not any more."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/task"))
+    except OSError:
+        return 0
+
+
+def run_counts(pid: int) -> tuple[tuple[str, str], ...]:
+    """How often each thread was given a processor. Two such answers tell
+    whether the process has run in between."""
+    counts = []
+    folder = f"/proc/{pid}/task"
+    try:
+        for tid in os.listdir(folder):
+            with open(f"{folder}/{tid}/schedstat") as file:
+                counts.append((tid, file.read()))
+    except OSError:
+        return ()
+    return tuple(sorted(counts))
+
+
+
+
+def is_same_file(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
+def executable(pid: int, path: str | None, notes: list[str]) -> str:
+    """A file that we can open and that is what the process runs."""
+    proc = f"/proc/{pid}/exe"
+    if path and is_same_file(path, proc):
+        return path
+    known = elf.identity(proc)
+    if path and known and known & elf.identity(path):
+        # The same build, say with its debug information.
+        return path
+    try:
+        link = os.readlink(proc)
+        os.stat(proc)
+    except OSError as problem:
+        if path:
+            return path
+        raise Error(
+            f"goref: cannot open {proc}: {problem.strerror}"
+        ) from None
+    if link.endswith(" (deleted)"):
+        name = link.removesuffix(" (deleted)")
+        notes.append(
+            f"{name} was deleted or replaced since process {pid} started: "
+            f"using {proc}"
+        )
+    elif not is_same_file(link, proc):
+        notes.append(
+            f"{link} of process {pid} is not visible here (another mount "
+            f"namespace): using {proc}"
+        )
+    elif path:
+        notes.append(
+            f"process {pid} runs {link}, not {path}: using what it runs"
+        )
+    return proc
+
+
+def status(pid: str, key: str, tid: str | None = None) -> list[str]:
+    path = f"/proc/{pid}/task/{tid}/status" if tid else f"/proc/{pid}/status"
+    try:
+        with open(path, errors="replace") as file:
+            for line in file:
+                if line.startswith(key + ":"):
+                    return line.split()[1:]
+    except OSError:
+        pass
+    return []
+
+
+def is_nested(pid: int) -> bool:
+    """Does the process run in a pid namespace below ours?"""
+    return len(status(str(pid), "NSpid")) > 1
+
+
+def own_tid(pid: int, tid: int) -> int:
+    """The thread's number in its own pid namespace, as its runtime has it."""
+    numbers = status(str(pid), "NSpid", str(tid))
+    return int(numbers[-1]) if numbers else tid
+
+
+def mapped_files(pid: int) -> list[str]:
+    """The other files whose code a process runs, as names that we can open."""
+    found: dict[tuple[str, str], str] = {}
+    try:
+        with open(f"/proc/{pid}/maps", errors="surrogateescape") as file:
+            for line in file:
+                words = line.rstrip("\n").split(None, 5)
+                if len(words) == 6 and "x" in words[1]:
+                    found.setdefault((words[3], words[4]), words[5])
+    except OSError:
+        return []
+    names = []
+    for path in found.values():
+        inside = f"/proc/{pid}/root{path}"
+        if path.startswith("/") and os.path.isfile(inside):
+            names.append(path if is_same_file(path, inside) else inside)
+    return names
+
+

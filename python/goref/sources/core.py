@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A core file, and the executable that it came from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import elf, executable, filenames, native, params, stop
+from ..errors import Error
+from ..front import warn
+from .source import Source
+
+if TYPE_CHECKING:
+    from .._goref import Scan
+    from ..progress import Progress
+    from ..render.overview import Stop
+
+# A core is there as long as it is asked: what is not pointers is read late.
+_LATER = {"values": "goroutines", "sites": "heap"}
+
+
+def _read_nothing(_address: int, _length: int) -> bytes:
+    raise OSError  # the scanner reads the core itself
+
+
+class Core(Source):
+    """A core."""
+
+    def __init__(self, core: str, exe: str | None = None) -> None:
+        """exe: the executable; None: the core names it. Error: a file cannot
+        be read, is no core, or there is no executable."""
+        super().__init__()
+        for path in (exe, core):
+            if path is not None:
+                _check(path)
+        exe = self._find(core) if exe is None else exe
+        self.exe = filenames.real_name(filenames.absolute(exe))
+        self.core = filenames.absolute(core)
+
+    def _find(self, core: str) -> str:
+        try:
+            found = executable.find(core)
+        except executable.NotFoundError as problem:
+            raise Error(f"goref: {problem}") from None
+        if found.warning:
+            self.notes.append(found.warning)
+        filenames.check(found.path)
+        return found.path
+
+    def extent(self, extent: str) -> str:
+        return _LATER.get(extent, extent)
+
+    def open(
+        self, progress: Progress, memory_limit: int | None, extent: str
+    ) -> Scan:
+        goref = native.load()
+        found = goref.core_modules(self.core, self.exe)
+        for name in found.special:
+            shown = elf.shown(name)
+            self.notes.append(f"{shown} is left out: it is no regular file")
+        warn(self.notes)
+        scan: Scan = goref.Scan(
+            kind="core",
+            read=_read_nothing,
+            modules=found.modules,
+            threads=(),
+            core=self.core,
+            progress=progress,
+            cache=params.cache(),
+            memory_limit=memory_limit or 0,
+            extent=extent,
+            held=True,
+        )
+        return scan
+
+    def files(self) -> list[tuple[str, str]]:
+        return [("executable", self.exe), ("core", self.core)]
+
+    def stop(self, scan: Scan) -> Stop | None:
+        return stop.of_core(scan, self.core)
+
+
+def _check(path: str) -> None:
+    """Error: the file cannot be read, or has to be unpacked first."""
+    filenames.check(filenames.absolute(path))
+    piped = elf.how_piped(path)
+    if piped:
+        raise Error(f"goref: {piped}")
+    filenames.check_readable(path)
+    packed = elf.how_packed(path)
+    if packed:
+        raise Error(f"goref: {packed}")

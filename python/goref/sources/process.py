@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process on this machine, which goref stops itself, or a copy that it makes
+of itself."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from .. import filenames, lifetime, live, native, params, procfs, standing
+from ..errors import Error
+from ..front import warn
+from .source import Source
+
+if TYPE_CHECKING:
+    from .._goref import Scan
+    from ..progress import Progress
+
+
+class Process(Source):
+    """A running process: it stands still only to be copied."""
+
+    is_whole = True
+
+    def __init__(
+        self,
+        pid: int,
+        extent: str,
+        *,
+        max_pause_ms: int | None = None,
+        max_nodes: int | None = None,
+        with_snapshot: bool = False,
+        threads: int | None = None,
+        is_held: bool = False,
+    ) -> None:
+        """extent: what all questions need; nothing more can be read later.
+        max_nodes: of the tree of a walk. threads: of ours, that copy; None: as
+        the setting has it. is_held: the process stands still until close()."""
+        super().__init__()
+        self._pid = pid
+        self.needed = extent
+        self.max_pause_ms = max_pause_ms
+        self.max_nodes = max_nodes
+        self.with_snapshot = with_snapshot
+        self.threads = threads
+        self.is_held = is_held
+        self.look: live.Look | None = None
+        self.check()
+        self.life = lifetime.of_process(pid)
+
+    @property
+    def pid(self) -> int:
+        return self._pid
+
+    def check(self) -> None:
+        """Error: it cannot be attached."""
+        try:
+            native.load().Process(self.pid)
+        except native.load().ProcessError as problem:
+            raise procfs.why_not_attached(self.pid, str(problem)) from None
+        if not os.path.exists(f"/proc/{self.pid}/exe"):
+            raise procfs.why_not_attached(self.pid, procfs.NO_EXE)
+
+    def extent(self, extent: str) -> str:
+        return self.needed
+
+    def lifetime(self) -> lifetime.Lifetime | None:
+        return self.life
+
+    def _modules(self) -> list[live.Module]:
+        """The executable, then the libraries, each with its separate debug
+        file."""
+        proc = f"/proc/{self.pid}/exe"
+        named = filenames.real_name(proc)
+        exe = procfs.executable(self.pid, named, self.notes)
+        paths = [exe]
+        for path in procfs.mapped_files(self.pid):
+            if not procfs.is_same_file(path, proc):
+                paths.append(path)
+        debug_file = native.load().debug_file
+        return [(path, debug_file(path), None) for path in paths]
+
+    def open(
+        self, progress: Progress, memory_limit: int | None, extent: str
+    ) -> Scan:
+        deadline = live.Deadline(
+            params.progress(), progress.timeout_s, progress.begin
+        )
+        try:
+            return self._look(deadline, memory_limit, extent)
+        finally:
+            progress.reason = deadline.reason
+            deadline.clear()
+
+    def _look(
+        self, progress: live.Deadline, memory_limit: int | None, extent: str
+    ) -> Scan:
+        modules = self._modules()
+        warn(self.notes)
+        way = live.Look
+        if self.with_snapshot:
+            from ..snapshot import Look
+
+            way = Look
+        it = way(
+            self.pid,
+            modules,
+            progress,
+            self.max_pause_ms,
+            memory_limit,
+            extent,
+            threads=self.threads or params.threads(),
+            is_held=self.is_held,
+        )
+        nodes = self.max_nodes or params.max_nodes()
+        it.announce(nodes)
+        params.nodes_within(it.estimate, nodes, memory_limit)
+        it.check_pause()
+        self.look = it
+        self._copy(it)
+        it.finish()
+        return it.scan
+
+    def _copy(self, it: live.Look) -> None:
+        try:
+            it.copy()
+        except Exception:
+            if standing.of(self.pid) is not standing.Standing.ENDED:
+                raise
+            raise Error(
+                f"goref: process {self.pid} ended meanwhile"
+            ) from None
+
+    def close(self) -> None:
+        if self.look is not None:
+            self.look.release()

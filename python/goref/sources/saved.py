@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A file that `goref save' has written."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from .. import elf, filenames, native, shell
+from ..errors import Error
+from .source import Source
+
+if TYPE_CHECKING:
+    from .._goref import Scan
+    from ..progress import Progress
+
+# A file has what it has: only what records what is read differs.
+_OPENED = ("save", "save-values", "goroutines")
+_LATER = {"values": "goroutines", "sites": "heap"}
+
+
+def _read_nothing(_address: int, _length: int) -> bytes:
+    raise OSError  # the file has all memory that there is
+
+
+def _what_else(path: str) -> str | None:
+    """What a file is that people take for a saved one, and how it is opened;
+    None: the scanner will say what is wrong, if anything is."""
+    if not os.path.isfile(path):
+        return None
+    packed = elf.how_packed(path)
+    if packed:
+        return packed
+    name = elf.shown(path)
+    if elf.is_core(path):
+        return (
+            f"{name} is a core, not a file of `goref save': open it with "
+            f"`{shell.command('core', name)}'"
+        )
+    if elf.is_elf(path):
+        return f"{name} is an executable, not a file of `goref save'"
+    return None
+
+
+class Saved(Source):
+    """A saved file."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        filenames.check(filenames.absolute(path))
+        self.path = path
+
+    def extent(self, extent: str) -> str:
+        return _LATER.get(extent, extent)
+
+    def open(
+        self, progress: Progress, memory_limit: int | None, extent: str
+    ) -> Scan:
+        goref = native.load()
+        other = _what_else(self.path)
+        if other:
+            raise goref.FormatError(other)
+        scan: Scan = goref.Scan(
+            kind="saved",
+            read=_read_nothing,
+            modules=(),
+            threads=(),
+            progress=progress,
+            memory_limit=memory_limit or 0,
+            extent=extent if extent in _OPENED else "goroutines",
+            saved=self.path,
+        )
+        if extent not in _OPENED:
+            scan.extend(extent)
+        return scan
+
+    def identify(self) -> tuple[Any, ...]:
+        """The file may be written anew."""
+        try:
+            st = os.stat(self.path)
+        except OSError as problem:
+            raise Error(f"goref: {self.path}: {problem.strerror}") from None
+        return (st.st_dev, st.st_ino, st.st_size, st.st_mtime_ns)
+
+    def files(self) -> list[tuple[str, str]]:
+        return [("saved file", self.path)]
