@@ -37,10 +37,27 @@ static int add_exception(PyObject *module, const char *name, const char *doc,
 	return *ret ? PyModule_AddObjectRef(module, name, *ret) : -1;
 }
 
+/* The class goref.errors.Error, which all errors of goref derive from; NULL
+ * without an exception if the module is loaded without the package. */
+static PyObject *package_error(void)
+{
+	PyObject *errors = PyImport_ImportModule("goref.errors");
+	PyObject *ret = errors ? PyObject_GetAttrString(errors, "Error") : NULL;
+
+	Py_XDECREF(errors);
+	if (!ret)
+		PyErr_Clear();
+	return ret;
+}
+
 int gr_py_errors_init(PyObject *module)
 {
-	if (add_exception(module, "Error", "What the scanner cannot do.", NULL,
-			  &base_error))
+	PyObject *base = package_error();
+	int rc = add_exception(module, "Error", "What the scanner cannot do.",
+			       base, &base_error);
+
+	Py_XDECREF(base);
+	if (rc)
 		return -1;
 #define X(code, name, doc)                                                    \
 	if (add_exception(module, #name, doc, base_error, &exception_##name)) \

@@ -16,6 +16,8 @@ parameters, and the fields of every row with their order.
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, TypeVar, final, overload
 
+from . import errors
+
 VERSION: str
 """The version of goref-gdb."""
 
@@ -35,7 +37,7 @@ class Rows(Sequence[_Row]):
     @overload
     def __getitem__(self, key: slice, /) -> tuple[_Row, ...]: ...
 
-class Error(Exception):
+class Error(errors.Error):
     """The scanner cannot do what was asked; str() is one line for a person.
 
     MemoryError and KeyboardInterrupt are raised as what they are."""

@@ -430,7 +430,8 @@ def main(words: list[str]) -> NoReturn:
     terminal.settings["progress"] = "on" if _is_terminal(2) else "auto"
     front.use(terminal)
     status = _whole_status(words)
-    current.close()
+    if current.source is not None:
+        current.source.close()
     if ended.is_due():
         ended.die()
     # Nothing is left to clear away, and the memory of a large heap takes long

@@ -68,7 +68,10 @@ class Front:
     def source(self, on_move: Callable[[], None]) -> Source:
         """What is looked at if nothing else is named. on_move: called when
         the program may have changed."""
-        raise Error("goref: nothing is looked at")
+        raise Error(
+            "goref: there is no gdb here: use goref.core(), goref.open() or "
+            "goref.attach()"
+        )
 
     def own_error(self, problem: BaseException) -> str | None:
         """The line for an error of the front end itself; None: it is none."""

@@ -33,6 +33,11 @@ class Core(Source):
         for path in (exe, core):
             if path is not None:
                 _check(path)
+        wrong = elf.how_cut(core)
+        if not wrong and not elf.is_core(core):
+            wrong = f"{elf.shown(core)} is not a core file"
+        if wrong:
+            raise Error(f"goref: {wrong}")
         exe = self._find(core) if exe is None else exe
         self.exe = filenames.real_name(filenames.absolute(exe))
         self.core = filenames.absolute(core)

@@ -54,6 +54,8 @@ class Process(Source):
 
     def check(self) -> None:
         """Error: it cannot be attached."""
+        if not 0 < self.pid < 1 << 31:
+            raise Error(f"goref: not a process number: {self.pid}")
         try:
             native.load().Process(self.pid)
         except native.load().ProcessError as problem:
