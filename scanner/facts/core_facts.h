@@ -30,7 +30,7 @@ struct gr_core_facts {
 	/** The signal that ended the program; 0: none, or not known. */
 	int32_t signal;
 	/** Where it came from; its number is 0 if that is not known. */
-	struct gr_siginfo siginfo;
+	struct gr_core_signal siginfo;
 	/** Paths of the other mapped files that hold code, by address. */
 	const char **code_files;
 	size_t ncode_files;

@@ -33,7 +33,7 @@ struct gr_core {
 	/** The signal that ended the program; 0: none, or not known. */
 	int32_t signal;
 	/** What the first thread got; number 0: not known. */
-	struct gr_siginfo siginfo;
+	struct gr_core_signal siginfo;
 	uint64_t promised_bytes; /**< Promised by all valid headers. */
 	/** Promised bytes past the end of the file. */
 	uint64_t missing_bytes;

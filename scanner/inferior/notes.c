@@ -68,9 +68,9 @@ int32_t gr_note_pid(const struct gr_note *note)
 	return (int32_t)pid;
 }
 
-struct gr_siginfo gr_note_siginfo(const struct gr_note *note)
+struct gr_core_signal gr_note_siginfo(const struct gr_note *note)
 {
-	struct gr_siginfo ret = { .number = 0 };
+	struct gr_core_signal ret = { .number = 0 };
 	const uint8_t *p = note->desc.data;
 
 	if (!gr_bytes_has(note->desc, SIGINFO_FIELDS_OFF, sizeof(uint64_t)))

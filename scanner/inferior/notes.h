@@ -43,7 +43,7 @@ int32_t gr_note_signal(const struct gr_note *note);
 int32_t gr_note_pid(const struct gr_note *note);
 
 /** NT_SIGINFO: a signal, and where it came from. */
-struct gr_siginfo {
+struct gr_core_signal {
 	int32_t number;	     /**< 0: there is none. */
 	int32_t code;	     /**< si_code; 0 and less: a process has sent it. */
 	int32_t sender_pid;  /**< If a process has sent it. */
@@ -51,7 +51,7 @@ struct gr_siginfo {
 };
 
 /** All zeros if the note is too short. */
-struct gr_siginfo gr_note_siginfo(const struct gr_note *note);
+struct gr_core_signal gr_note_siginfo(const struct gr_note *note);
 
 /** Types of the notes in a core that Delve wrote. */
 enum {
