@@ -161,7 +161,7 @@ class CoreFacts(NamedTuple):
     written."""
     signal: int | None
     """The number of the signal that ended the program. A debugger that takes a
-    core of a running process may leave its own one."""
+    core of a running process may leave its own one, or none."""
     signal_code: int | None
     """si_code of that signal: 0 and less if a process has sent it. None: the
     core does not tell where the signal came from."""

@@ -152,8 +152,9 @@ static struct gr_error *read_facts(struct gr_core_memory *memory,
 	const struct gr_core *core = &memory->core;
 
 	facts->pid = core->pid;
-	facts->signal = core->signal ? core->signal : core->siginfo.number;
-	// Only what belongs to that signal tells where it came from.
+	facts->signal = core->signal;
+	// Only what belongs to that signal tells where it came from: a debugger
+	// that takes a core has stopped the process by another one.
 	if (core->siginfo.number == facts->signal)
 		facts->siginfo = core->siginfo;
 	facts->random_bytes = gr_core_memory_read(memory, core->auxv.random,
