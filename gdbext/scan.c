@@ -268,7 +268,7 @@ static PyMethodDef methods[] = {
 		     "max_elements=64, max_depth=1)"),
 	GR_PY_METHOD(value_place, gr_py_scan_value_place, "($self, vertex)"),
 	GR_PY_METHOD(local_values, gr_py_scan_local_values,
-		     "($self, goroutine_id, call)"),
+		     "($self, goroutine_id, first_call, ncalls)"),
 	GR_PY_METHOD(length, gr_py_scan_length, "($self, type, header)"),
 	GR_PY_METHOD(map_find, gr_py_scan_map_find,
 		     "($self, type, header, key)"),

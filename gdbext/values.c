@@ -230,6 +230,7 @@ static PyObject *local_bytes(const void *value)
 }
 
 static const struct gr_py_field local_value_fields[] = {
+	GR_PY_FIELD(gr_local_value, call),
 	GR_PY_FIELD(gr_local_value, name),
 	GR_PY_FIELD_AS(gr_local_value, type, from_type_or_none),
 	GR_PY_FIELD(gr_local_value, state),
@@ -246,18 +247,18 @@ struct gr_py_row gr_py_local_value_row = { "LocalValue", local_value_fields,
 PyObject *gr_py_scan_local_values(PyObject *obj, PyObject *args,
 				  PyObject *kwargs)
 {
-	static char *names[] = { "goroutine_id", "call", NULL };
+	static char *names[] = { "goroutine_id", "first_call", "ncalls", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_local_values_deinit) struct gr_local_values list = { 0 };
 	unsigned long long id;
 	struct gr_error *err;
-	unsigned int call;
+	unsigned int first, count;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "KI:local_values", names,
-					 &id, &call) ||
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "KII:local_values",
+					 names, &id, &first, &count) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
-	err = gr_scan_local_values(self->scan, id, call, &list);
+	err = gr_scan_local_values(self->scan, id, first, count, &list);
 	gr_py_scan_leave(self);
 	return err ? gr_py_raise(err) :
 		     gr_py_row_tuple(&gr_py_local_value_row, list.values,

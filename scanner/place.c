@@ -7,6 +7,7 @@
 #include "scan.h"
 
 #include "goruntime/layout/symbols.h"
+#include "goruntime/types/near_names.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -197,9 +198,13 @@ static struct gr_error *resolve_cast(struct gr_scan *scan, const char *text,
 	struct gr_error *err = gr_types_take_error(scan->types);
 	if (err)
 		return err;
-	if (ret->type == GR_TYPE_NONE)
-		return gr_error_format(GR_ERROR_ARGUMENT,
-				       "no type is called \"%s\"", name);
+	if (ret->type == GR_TYPE_NONE) {
+		err = gr_types_no_such(scan->types, name);
+		// It is clear what was meant: no debugger knows better.
+		if (err->code == GR_ERROR_NOT_FOUND)
+			err->code = GR_ERROR_ARGUMENT;
+		return err;
+	}
 	if (!end[1])
 		return NULL;
 	return gr_place_walk(scan, text, end + 1, ret);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "type_filter.h"
 
+#include "goruntime/types/near_names.h"
 #include "scan.h"
 
 void gr_type_filter_deinit(struct gr_type_filter *filter)
@@ -41,4 +42,13 @@ struct gr_error *gr_type_filter_check(struct gr_scan *scan,
 	}
 	*ret = found;
 	return NULL;
+}
+
+struct gr_error *gr_type_filter_no_object(struct gr_scan *scan,
+					  const char *name)
+{
+	bool is_name;
+	struct gr_error *err = gr_types_is_name(scan->types, name, &is_name);
+
+	return err || is_name ? err : gr_types_no_such(scan->types, name);
 }

@@ -26,6 +26,10 @@ struct gr_type_filter {
 struct gr_error *gr_type_filter_check(struct gr_scan *scan,
 				      struct gr_type_filter *filter,
 				      gr_vertex v, bool *ret) GR_MUST_CHECK;
+/** GR_ERROR_NOT_FOUND if no object has a type of that name because there is no
+ * such type. It names the near ones. */
+struct gr_error *gr_type_filter_no_object(struct gr_scan *scan,
+					  const char *name) GR_MUST_CHECK;
 void gr_type_filter_deinit(struct gr_type_filter *filter);
 
 #endif /* GR_TYPE_FILTER_H */

@@ -121,6 +121,7 @@ struct gr_object_cursor {
 	struct gr_type_filter filter;
 	uint64_t min_bytes;
 	gr_vertex next;
+	bool has_found; /* an object */
 };
 
 struct gr_error *gr_object_cursor_create(const char *type, uint64_t min_bytes,
@@ -182,13 +183,16 @@ struct gr_error *gr_scan_next_object(struct gr_scan *scan,
 
 		err = check_object(scan, cursor, v, &is_match);
 		if (!err && is_match) {
+			cursor->has_found = true;
 			*ret = v;
 			return NULL;
 		}
 		if (!err && v % GR_GRAPH_POLL_STEPS == 0)
 			err = gr_scan_poll(scan);
 	}
-	return err;
+	return err || cursor->has_found || !cursor->type ?
+		       err :
+		       gr_type_filter_no_object(scan, cursor->type);
 }
 
 // ---------------------------------------------------------------- neighbours

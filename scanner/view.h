@@ -53,7 +53,9 @@ gr_object_cursor_create(const char *type, uint64_t min_bytes,
 			struct gr_object_cursor **ret) GR_MUST_CHECK;
 void gr_object_cursor_destroy(struct gr_object_cursor *cursor);
 
-/** The next object; @p ret is UINT32_MAX behind the last one. */
+/** The next object; @p ret is UINT32_MAX behind the last one. If there is no
+ * object at all, and no type has the cursor's name: GR_ERROR_NOT_FOUND, which
+ * names the near ones. */
 struct gr_error *gr_scan_next_object(struct gr_scan *scan,
 				     struct gr_object_cursor *cursor,
 				     uint32_t *ret) GR_MUST_CHECK;

@@ -23,11 +23,17 @@ if TYPE_CHECKING:
         Frame,
         Goroutine,
         Heap,
+        Local,
+        Locals,
+        NoFieldError,
         NoMemoryError,
+        NotInGdbError,
         Object,
         Reference,
         Root,
         StaleError,
+        UnknownTypeError,
+        Value,
         Wait,
         attach,
         core,
@@ -41,11 +47,17 @@ __all__ = [
     "Frame",
     "Goroutine",
     "Heap",
+    "Local",
+    "Locals",
+    "NoFieldError",
     "NoMemoryError",
+    "NotInGdbError",
     "Object",
     "Reference",
     "Root",
     "StaleError",
+    "UnknownTypeError",
+    "Value",
     "Wait",
     "attach",
     "core",
@@ -62,6 +74,11 @@ def __getattr__(name: str) -> Any:
 
         return getattr(api, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The API."""
+    return sorted(__all__)
 
 
 def start(lib_dir: str | None = None, libexec_dir: str | None = None) -> None:

@@ -649,6 +649,8 @@ class GoroutineList(NamedTuple):
 class CallVariable(NamedTuple):
     """An argument or a local variable of a call."""
 
+    call: int
+    """0: the innermost."""
     name: str
     type: str
     value: str
@@ -2202,10 +2204,11 @@ class Scan:
     def value_place(self, vertex: int) -> ValuePlace:
         """Where the value of an object or of a root lies."""
     def local_values(
-        self, goroutine_id: int, call: int
+        self, goroutine_id: int, first_call: int, ncalls: int
     ) -> tuple[LocalValue, ...]:
-        """The variables of a call (0: the innermost), in the order of their
-        declaration, arguments first."""
+        """The variables of the calls from first_call on (0: the innermost), in
+        the order of their declaration, arguments first. The goroutine may have
+        fewer calls."""
     def length(self, type: int, header: int) -> int:
         """The number of entries of a map, or of elements that wait in a channel,
         by the address of its header; 0 of nil."""

@@ -19,11 +19,21 @@ import datetime
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, SupportsInt, Union
 
-from . import evaluate, params, partial
-from .errors import Error
+from . import evaluate, front, native, objectvalue, params, partial
+from .errors import (
+    Error,
+    NoFieldError,
+    NoMemoryError,
+    NotInGdbError,
+    StaleError,
+    UnknownTypeError,
+)
+from .locals import CallLocals, Local, Locals
 from .progress import Progress
 from .session import as_error, current, running
 from .sources import Source
+from .value import Value
+from .valuereader import ValueReader
 
 if TYPE_CHECKING:
     from ._goref import Backtrace, Call, Ledger, NamedLink, Scan, Vertex
@@ -34,11 +44,17 @@ __all__ = [
     "Frame",
     "Goroutine",
     "Heap",
+    "Local",
+    "Locals",
+    "NoFieldError",
     "NoMemoryError",
+    "NotInGdbError",
     "Object",
     "Reference",
     "Root",
     "StaleError",
+    "UnknownTypeError",
+    "Value",
     "Wait",
     "attach",
     "core",
@@ -46,14 +62,6 @@ __all__ = [
     "open",
     "time_of",
 ]
-
-
-class StaleError(Error):
-    """The program has run on, or the heap is closed."""
-
-
-class NoMemoryError(Error):
-    """The value's memory is not there."""
 
 
 def heap() -> Heap:
@@ -126,7 +134,7 @@ _SECONDS_TO_1885 = 59453308800  # since the first of January of the year 1
 
 
 def time_of(value: Any) -> datetime.datetime:
-    """A time.Time of Go, to the microsecond (time/time.go: Time.sec, nsec). The
+    """A time.Time of Go as a Value or a gdb.Value, to the microsecond (time/time.go: Time.sec, nsec). The
     zero time is the first of January of the year 1."""
     wall, ext = int(value["wall"]), int(value["ext"])
     seconds = ext
@@ -148,6 +156,7 @@ class Heap:
         "_identity",
         "_moves",
         "_size",
+        "_reader",
     )
 
     def __init__(self, scan: Scan, source: Source) -> None:
@@ -157,6 +166,7 @@ class Heap:
         self._identity = source.identify()
         self._moves = source.moves
         self._size: Any = None
+        self._reader: ValueReader | None = None
 
     def __enter__(self) -> Heap:
         return self
@@ -213,6 +223,18 @@ class Heap:
             raise StaleError("goref: the program is no longer at this stop")
         return scan
 
+    @property
+    def _values(self) -> ValueReader:
+        """What values of this stop are read from."""
+        if self._reader is None:
+            self._reader = ValueReader(
+                self._scan,
+                native.load(),
+                self.object,
+                front.current.gdb_value(self._source, self._asked()),
+            )
+        return self._reader
+
     def _make(self, vertex: int) -> Object | Root | Goroutine | None:
         """What a vertex is for a script; None for groups and the top."""
         if self._size is None:
@@ -263,11 +285,14 @@ class Heap:
         """The reached objects by address: of one type, and of at least so many
         bytes. A type is named as objects are printed (`main.T`, `[48]main.T`,
         `string data`), as several are (`[]main.T data`), or as types() has it
-        (`[]main.T`, `string`)."""
+        (`[]main.T`, `string`). UnknownTypeError: there is no such type."""
         _check_count("min_bytes", min_bytes)
-        for vertex in self._asked().iterate(type, min_bytes):
-            self._scan()
-            yield Object(self, vertex)
+        try:
+            for vertex in self._asked().iterate(type, min_bytes):
+                self._scan()
+                yield Object(self, vertex)
+        except native.load().NotFoundError as problem:
+            raise UnknownTypeError(f"goref: {problem}") from None
 
     def roots(self) -> Iterator[Root]:
         """All roots that lead to an object. A variable with static memory
@@ -365,6 +390,12 @@ class Object(_Vertex):
         row = self._row()
         return f"<goref.Object {row.addr:#x} {row.type or '?'}>"
 
+    def value(self) -> Value:
+        """The value that it has: of its type, or an array of such values. Error:
+        its type is not known, or it is a part of a map or a channel."""
+        what = f"the object at {self.address:#x}"
+        return objectvalue.of_vertex(self.heap._values, self._vertex, what)
+
     def referrers(self) -> Iterator[Reference]:
         """What points to it: objects and roots."""
         scan = self.heap._scan()
@@ -407,6 +438,12 @@ class Root(_Vertex):
     @property
     def address(self) -> int | None:
         return self._row().addr
+
+    def value(self) -> Value:
+        """The value of the variable; of a root that is itself a pointer, what it
+        points to. Error: its type is not known."""
+        what = f"the root {self.name}"
+        return objectvalue.of_vertex(self.heap._values, self._vertex, what)
 
     @property
     def goroutine(self) -> Goroutine | None:
@@ -460,8 +497,9 @@ class Goroutine(_Vertex):
 
     def frames(self) -> Iterator[Frame]:
         """Its calls, the innermost first, with those that were inlined."""
-        for call in self._backtrace(0).calls:
-            yield Frame(call)
+        calls = CallLocals(self.heap._values, self.id)
+        for i, call in enumerate(self._backtrace(0).calls):
+            yield Frame(call, Locals(calls, i))
 
     def roots(self) -> Iterator[Root]:
         """The variables and words of its stack that lead to an object."""
@@ -476,9 +514,14 @@ class Goroutine(_Vertex):
 class Frame:
     """A call of a goroutine."""
 
-    __slots__ = ("pc", "sp", "function", "file", "line", "is_inlined")
+    __slots__ = (
+        "pc", "sp", "function", "file", "line", "is_inlined", "locals",
+    )  # fmt: skip
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Call, locals: Locals) -> None:
+        self.locals = locals
+        """Its arguments and local variables by their names; read when they are
+        first asked for."""
         self.pc = call.at.pc
         self.sp = call.sp
         self.function = call.at.function

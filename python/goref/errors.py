@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The base of all errors that goref raises for a person to read.
+"""The errors that goref raises for a person to read.
 
 str() of such an error is one line. In gdb, the base derives from gdb.GdbError,
 which gdb prints without a traceback."""
@@ -19,3 +19,26 @@ else:
 
 class Error(_Base):
     """goref cannot do what it was asked; str() says why in one line."""
+
+
+class StaleError(Error):
+    """The program has run on, or the heap is closed."""
+
+
+class NoMemoryError(Error):
+    """The value's memory is not there."""
+
+
+class UnknownTypeError(Error):
+    """There is no type of that name."""
+
+
+class NoFieldError(Error, KeyError, AttributeError):
+    """The struct has no field of that name."""
+
+    # KeyError would print quotes around the text.
+    __str__ = Exception.__str__
+
+
+class NotInGdbError(Error, AttributeError):
+    """There is no value of gdb outside of gdb."""

@@ -16,7 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from ._goref import Scan
     from .sources import Source
+    from .value import Value
 
 
 class Front:
@@ -72,6 +74,12 @@ class Front:
             "goref: there is no gdb here: use goref.core(), goref.open() or "
             "goref.attach()"
         )
+
+    def gdb_value(
+        self, source: Source, scan: Scan
+    ) -> Callable[[Value], object] | None:
+        """What makes a gdb.Value of a value; None outside of gdb."""
+        return None
 
     def own_error(self, problem: BaseException) -> str | None:
         """The line for an error of the front end itself; None: it is none."""

@@ -447,6 +447,8 @@ static struct gr_error *find_exact(struct counter *c, struct gr_histogram *h)
 		err = gr_graph_set_keeps(c->scan->graph->graph, set, &c->poll,
 					 NULL, &kept);
 	if (!err && !kept.objects)
+		err = gr_type_filter_no_object(c->scan, filter.name);
+	if (!err && !kept.objects)
 		return gr_error_format(GR_ERROR_NOT_FOUND,
 				       "no reached object has the type \"%s\"; "
 				       "`goref histogram' lists the types",

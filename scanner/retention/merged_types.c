@@ -41,6 +41,8 @@ static struct gr_error *find_targets(struct gr_scan *scan, uint64_t *targets,
 		ret->bytes += gr_graph_own_bytes(g, v);
 	}
 	if (!err && !ret->objects)
+		err = gr_type_filter_no_object(scan, ret->type);
+	if (!err && !ret->objects)
 		err = gr_error_format(GR_ERROR_NOT_FOUND,
 				      "no reached object has the type \"%s\"; "
 				      "`goref histogram' lists the types",

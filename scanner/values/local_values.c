@@ -3,8 +3,6 @@
 
 #include "goroutines/call_values.h"
 
-#include <inttypes.h>
-
 GR_DEFINE_CLEANUP(backtrace, struct gr_backtrace, gr_backtrace_destroy)
 
 void gr_local_values_deinit(struct gr_local_values *values)
@@ -39,9 +37,16 @@ static struct gr_error *copy_bytes(const struct gr_shown *shown,
 	return NULL;
 }
 
+/* The variables so far, and the call whose variables come. */
+struct listing {
+	struct gr_local_values *list;
+	uint32_t call;
+};
+
 static struct gr_error *add_value(void *ctx, const struct gr_call_value *value)
 {
-	struct gr_local_values *list = ctx;
+	const struct listing *listing = ctx;
+	struct gr_local_values *list = listing->list;
 	struct gr_local_value *grown =
 		realloc(list->values, (list->count + 1) * sizeof(*grown));
 
@@ -50,6 +55,7 @@ static struct gr_error *add_value(void *ctx, const struct gr_call_value *value)
 	list->values = grown;
 	grown += list->count++;
 	*grown = (struct gr_local_value){
+		.call = listing->call,
 		.name = value->name,
 		.type = value->type,
 		.state = state_name(value->state),
@@ -63,31 +69,32 @@ static struct gr_error *add_value(void *ctx, const struct gr_call_value *value)
 }
 
 static struct gr_error *list_values(struct gr_scan *scan, uint64_t id,
-				    uint32_t index, struct gr_local_values *ret)
+				    uint32_t first, uint32_t count,
+				    struct gr_local_values *ret)
 {
 	const struct gr_backtrace_query query = { .goroutine_id = id };
 	_cleanup_(gr_call_values_deinit) struct gr_call_values values = { 0 };
 	_cleanup_(gr_cleanup_backtrace) struct gr_backtrace *backtrace = NULL;
+	struct listing listing = { .list = ret };
 	const struct gr_goroutine *g;
 	struct gr_error *err = gr_scan_backtrace(scan, &query, &backtrace);
 
 	if (!err)
 		err = gr_scan_need_goroutine(scan, id, &g);
-	if (err)
-		return err;
-	if (index >= backtrace->ncalls)
-		return gr_error_format(GR_ERROR_NOT_FOUND,
-				       "goroutine %" PRIu64
-				       " has no call number %u",
-				       id, index);
-	err = gr_call_values_init(scan, g, &values);
-	return err ? err :
-		     gr_call_values_each(&values, &backtrace->calls[index],
-					 add_value, ret);
+	if (!err)
+		err = gr_call_values_init(scan, g, &values);
+	for (uint64_t i = first;
+	     !err && i < backtrace->ncalls && i - first < count; i++) {
+		listing.call = (uint32_t)i;
+		err = gr_call_values_each(&values, &backtrace->calls[i],
+					  add_value, &listing);
+	}
+	return err;
 }
 
 struct gr_error *gr_scan_local_values(struct gr_scan *scan,
-				      uint64_t goroutine_id, uint32_t index,
+				      uint64_t goroutine_id, uint32_t first,
+				      uint32_t count,
 				      struct gr_local_values *ret)
 {
 	struct gr_sigbus_guard guard;
@@ -97,6 +104,6 @@ struct gr_error *gr_scan_local_values(struct gr_scan *scan,
 	if (!err && !gr_scan_may_have_values(scan))
 		err = gr_error_not_saved();
 	if (!err)
-		err = list_values(scan, goroutine_id, index, ret);
+		err = list_values(scan, goroutine_id, first, count, ret);
 	return gr_sigbus_guard_end(&guard, err);
 }

@@ -170,6 +170,6 @@ def test_options(farm, variant):
     done = run_cli([*ask_cli, "--exact", "main.Nothing"])
     assert done.returncode == 1
     assert done.stderr == (
-        'goref: no reached object has the type "main.Nothing"; '
+        "goref: there is no type main.Nothing; "
         "`goref histogram' lists the types\n"
     )

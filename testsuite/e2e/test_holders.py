@@ -215,5 +215,5 @@ def test_merged_paths_of_nothing(farm):
     run = run_goref(target, ["goref why --type main.Nothing"])
     assert run.rc == 1
     (line,) = run.error_lines()
-    assert 'no reached object has the type "main.Nothing"' in line
+    assert "there is no type main.Nothing" in line
     assert "`goref histogram' lists the types" in line

@@ -99,7 +99,7 @@ def test_star_needs_a_type(shared, command):
             "main.Chain",
             ["main.Chain is a type", "`goref why --type main.Chain'"],
         ),
-        ("(*main.Nothing)(0x10)", ['no type is called "main.Nothing"']),
+        ("(*main.Nothing)(0x10)", ["there is no type main.Nothing"]),
         ("(*main.Chain)(zz)", ["a cast is written"]),
         ("(*)(", ["a cast is written"]),
     ],

@@ -13,7 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .._goref import Scan
     from ..sources import Source
+    from ..value import Value
 
 
 def _is_batch() -> bool:
@@ -67,6 +69,16 @@ class GdbFront(Front):
         from ..sources.gdb import Gdb
 
         return Gdb(on_move)
+
+    def gdb_value(
+        self, source: Source, scan: Scan
+    ) -> Callable[[Value], object] | None:
+        from ..sources.gdb import Gdb
+        from . import values
+
+        if isinstance(source, Gdb):
+            return values.of_memory
+        return lambda value: values.of_saved(scan, value)
 
     def own_error(self, problem: BaseException) -> str | None:
         if isinstance(problem, gdb.error):

@@ -228,8 +228,9 @@ struct gr_error *gr_types_no_such(struct gr_types *types, const char *name)
 	switch (found.count) {
 	case 0:
 		return gr_error_format(GR_ERROR_NOT_FOUND,
-				       "there is no type %.*s", SHOWN_BYTES,
-				       name);
+				       "there is no type %.*s; `goref "
+				       "histogram' lists the types",
+				       SHOWN_BYTES, name);
 	case 1:
 		return gr_error_format(GR_ERROR_NOT_FOUND,
 				       "there is no type %.*s: is it %.*s?",

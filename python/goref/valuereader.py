@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What values are read from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from .errors import Error, NoMemoryError
+from .gotypes import GoType, Types
+
+if TYPE_CHECKING:
+    from ._goref import Scan
+    from .api import Object
+    from .value import Value
+
+
+class ValueReader:
+    """What values are read from: one stop of a program."""
+
+    def __init__(
+        self,
+        scan: Callable[[], Scan],
+        native: ModuleType | Any,
+        object_at: Callable[[int], Object | None] = lambda address: None,
+        gdb_value: Callable[[Value], Any] | None = None,
+    ) -> None:
+        """native: the module _goref, for its errors. gdb_value: makes a value
+        of gdb; None: outside of gdb."""
+        self.object_at = object_at
+        self.gdb_value = gdb_value
+        self.types = Types(scan)
+        self._scan = scan
+        self._native = native
+
+    def _failed(self, problem: Exception) -> Error:
+        missing = (self._native.FaultError, self._native.NoMemoryError)
+        made = NoMemoryError if isinstance(problem, missing) else Error
+        return made(f"goref: {problem}")
+
+    def ask(self, name: str, *args: Any) -> Any:
+        """Call a method of the scan."""
+        scan = self._scan()
+        try:
+            return getattr(scan, name)(*args)
+        except self._native.Error as problem:
+            raise self._failed(problem) from None
+
+    def each(self, entries: Iterator[Any]) -> Iterator[Any]:
+        """What an iterator of the scan gives, while the stop lasts."""
+        while True:
+            self._scan()
+            try:
+                entry = next(entries)
+            except StopIteration:
+                return
+            except self._native.Error as problem:
+                raise self._failed(problem) from None
+            yield entry
+
+    def type(self, number: int | None) -> GoType:
+        if number is None:
+            raise Error("goref: its type is not known")
+        return self.types.of(number)
