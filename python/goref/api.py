@@ -279,6 +279,13 @@ class Heap:
         made = None if found is None else self._make(found)
         return made if isinstance(made, (Object, Root)) else None
 
+    def value(self, text: str) -> Value:
+        """The value of a package variable, or of a place behind one:
+        `main.cache.rows[3]`, `(*main.T)(0xc000012345)`. Error: there is none,
+        or its type is not known."""
+        self._asked()
+        return objectvalue.of_expression(self._source, text)
+
     def objects(
         self, type: str | None = None, min_bytes: int = 0
     ) -> Iterator[Object]:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from ._goref import ValuePlace
     from .valuereader import ValueReader
 
+NO_TYPE = 0xFFFFFFFF
+
 
 def of_vertex(reader: ValueReader, vertex: int, what: str) -> Value:
     """The value of an object or of a root. what: its name, for errors."""
@@ -36,3 +38,11 @@ def of_vertex(reader: ValueReader, vertex: int, what: str) -> Value:
         header = address.to_bytes(WORD, "little")
         return Value(reader, type_, content=header)
     return Value(reader, type_, place.addr, place.content, "not there")
+
+
+def of_expression(reader: ValueReader, text: str) -> Value:
+    """The value of an expression."""
+    place = reader.ask("resolve", text)
+    if place.type == NO_TYPE:
+        raise Error(f"goref: {text} has no type that is known")
+    return Value(reader, reader.types.of(place.type), place.addr)

@@ -186,7 +186,6 @@ static struct gr_error *next_bucket(struct gr_map_cursor *c, uint64_t *ret)
 {
 	struct gr_error *err = NULL;
 
-	*ret = 0;
 	if (c->piece)
 		err = read_word(c->rt,
 				c->piece + c->shape.bytes - GR_WORD_BYTES, ret);
@@ -236,9 +235,11 @@ static struct gr_error *next_group(struct gr_map_cursor *c, uint64_t *ret)
 static struct gr_error *next_piece(struct gr_map_cursor *c)
 {
 	uint8_t control[GR_WORD_BYTES];
-	struct gr_error *err = c->is_swiss ? next_group(c, &c->piece) :
-					     next_bucket(c, &c->piece);
+	uint64_t piece = 0;
+	struct gr_error *err = c->is_swiss ? next_group(c, &piece) :
+					     next_bucket(c, &piece);
 
+	c->piece = piece;
 	if (err || !c->piece)
 		return err;
 	if (!c->pieces_left--)
