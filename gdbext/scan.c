@@ -252,7 +252,7 @@ static PyMethodDef methods[] = {
 	GR_PY_METHOD(dominator, gr_py_scan_dominator, "($self, vertex)"),
 	GR_PY_METHOD(retained, gr_py_scan_retained, "($self, vertices)"),
 	GR_PY_METHOD(paths, gr_py_scan_paths, "($self, vertex, max_paths)"),
-	GR_PY_METHOD(links, gr_py_scan_links, "($self, source, target)"),
+	GR_PY_METHOD(links, gr_py_scan_links, "($self, source, target, max=0)"),
 	GR_PY_METHOD(iterate, gr_py_scan_iterate,
 		     "($self, type=None, min_bytes=0)"),
 	GR_PY_METHOD(neighbours, gr_py_scan_neighbours,

@@ -208,7 +208,7 @@ PyObject *gr_py_scan_paths(PyObject *obj, PyObject *args, PyObject *kwargs)
 }
 
 static const struct gr_py_field named_link_fields[] = {
-	GR_PY_FIELD(gr_named_link, name),
+	GR_PY_FIELD_AS(gr_named_link, name, gr_py_from_text),
 	GR_PY_FIELD_AS(gr_named_link, addr, gr_py_from_addr_or_none),
 	GR_PY_FIELD_AS(gr_named_link, off_bytes, gr_py_from_u64),
 	{ NULL, 0, NULL },
@@ -219,17 +219,17 @@ struct gr_py_row gr_py_named_link_row = { "NamedLink", named_link_fields,
 
 PyObject *gr_py_scan_links(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "source", "target", NULL };
+	static char *names[] = { "source", "target", "max", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_named_links_deinit) struct gr_named_links links = { 0 };
-	unsigned int source, target;
+	unsigned int source, target, max = 0;
 	struct gr_error *err;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "II:links", names,
-					 &source, &target))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "II|I:links", names,
+					 &source, &target, &max))
 		return NULL;
 	CALL(self, err,
-	     gr_scan_named_links(self->scan, source, target, &links));
+	     gr_scan_named_links(self->scan, source, target, max, &links));
 	return err ? gr_py_raise(err) :
 		     gr_py_row_list(&gr_py_named_link_row, links.links,
 				    sizeof(*links.links), links.count);

@@ -350,6 +350,7 @@ void gr_scan_drop(struct gr_scan *scan)
 	gr_sampled_vector_deinit(&scan->sampled);
 	gr_goroutine_index_deinit(&scan->goroutine_index);
 	gr_memo_destroy(steal_ptr(scan->names));
+	gr_memo_destroy(steal_ptr(scan->links));
 	gr_moments_deinit(&scan->moments);
 	scan->has_moments = false;
 	gr_goroutines_deinit(&scan->sched);

@@ -61,6 +61,7 @@ struct gr_scan {
 	struct gr_sched sched;
 	struct gr_goroutine_index goroutine_index;
 	struct gr_memo *names;	   /**< Of goroutines/primitive.c; or NULL. */
+	struct gr_memo *links;	   /**< Of retention/link_cache.c; or NULL. */
 	struct gr_moments moments; /**< See gr_scan_moments(). */
 	bool has_moments;
 	struct gr_root_list lists;

@@ -56,6 +56,7 @@ void gr_scan_make_room(struct gr_scan *scan)
 
 void gr_scan_drop_graph(struct gr_scan *scan)
 {
+	gr_memo_destroy(steal_ptr(scan->links));
 	gr_heap_graph_destroy(steal_ptr(scan->graph));
 	scan->graph_phases = (struct gr_graph_phases){ 0 };
 }

@@ -28,6 +28,7 @@
 #include "retention/listing.h"
 #include "locate.h"
 #include "retention/merged_types.h"
+#include "retention/named_links.h"
 #include "retention/object.h"
 #include "retention/object_value.h"
 #include "objects.h"

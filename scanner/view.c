@@ -3,7 +3,6 @@
 
 #include "graph/paths.h"
 #include "graph/sets.h"
-#include "link.h"
 #include "scan.h"
 #include "type_filter.h"
 
@@ -257,79 +256,6 @@ struct gr_error *gr_scan_retained(struct gr_scan *scan,
 		err = gr_graph_keeps(scan->graph->graph, vertices, count, &poll,
 				     NULL, &kept);
 	*ret = kept.bytes;
-	return err;
-}
-
-// --------------------------------------------------------------------- links
-
-enum { MAX_LINKS = 1 << 16 };
-
-void gr_named_links_deinit(struct gr_named_links *links)
-{
-	free(links->links);
-	memset(links, 0, sizeof(*links));
-}
-
-static struct gr_error *name_links(struct gr_scan *scan,
-				   const struct gr_link_vector *links,
-				   struct gr_named_links *ret)
-{
-	struct gr_error *err = NULL;
-	struct gr_word_name name;
-
-	ret->links = calloc(links->size + 1, sizeof(*ret->links));
-	if (!ret->links)
-		return &gr_enomem;
-	for (size_t i = 0; !err && i < links->size; i++) {
-		const struct gr_link *link = &links->data[i];
-
-		err = gr_link_name(scan, link, GR_VERTEX_NONE, &name);
-		if (err)
-			break;
-		ret->links[i] = (struct gr_named_link){
-			.name = gr_arena_intern(&scan->arena, name.text,
-						strlen(name.text)),
-			.addr = link->addr,
-			.off_bytes = link->off_bytes,
-		};
-		if (!ret->links[i].name)
-			err = &gr_enomem;
-		ret->count = i + 1;
-	}
-	return err;
-}
-
-static struct gr_error *find_links(struct gr_scan *scan, uint32_t from,
-				   uint32_t to, struct gr_named_links *ret)
-{
-	_cleanup_(gr_link_reader_deinit) struct gr_link_reader reader = {
-		.scan = scan
-	};
-	_cleanup_(gr_link_vector_deinit) struct gr_link_vector links = { 0 };
-	struct gr_error *err = need_vertex(scan, GR_PART_NEAREST, from);
-
-	if (!err)
-		err = check_vertex(scan, to);
-	if (!err && from >= gr_graph_first_group(scan->graph->graph))
-		return NULL;
-	if (!err)
-		err = gr_links_read(&reader, from, to, MAX_LINKS, &links);
-	return err ? err : name_links(scan, &links, ret);
-}
-
-struct gr_error *gr_scan_named_links(struct gr_scan *scan, uint32_t from,
-				     uint32_t to, struct gr_named_links *ret)
-{
-	struct gr_sigbus_guard guard;
-	struct gr_error *err;
-
-	memset(ret, 0, sizeof(*ret));
-	err = gr_scan_enter(scan, &guard);
-	if (!err)
-		err = find_links(scan, from, to, ret);
-	err = gr_sigbus_guard_end(&guard, err);
-	if (err)
-		gr_named_links_deinit(ret);
 	return err;
 }
 

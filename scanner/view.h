@@ -80,25 +80,6 @@ struct gr_error *gr_scan_retained(struct gr_scan *scan,
 				  const uint32_t *vertices, uint32_t count,
 				  uint64_t *ret) GR_MUST_CHECK;
 
-/** A pointer from one vertex to another. */
-struct gr_named_link {
-	const char *name;   /**< As gr_link_name(); of the scan. */
-	uint64_t addr;	    /**< Of the word; 0: it lies in no memory. */
-	uint64_t off_bytes; /**< In the object, or in the root's variable. */
-};
-
-/** Pointers in the order of words. For the caller to free. */
-struct gr_named_links {
-	struct gr_named_link *links;
-	size_t count;
-};
-
-/** The pointers from @p from, an object or a root, to the object @p to. */
-struct gr_error *gr_scan_named_links(struct gr_scan *scan, uint32_t from,
-				     uint32_t to,
-				     struct gr_named_links *ret) GR_MUST_CHECK;
-void gr_named_links_deinit(struct gr_named_links *links);
-
 /** A shortest chain from one root, root first. */
 struct gr_vertex_path {
 	uint32_t *vertices;

@@ -2175,9 +2175,11 @@ class Scan:
         """Bytes that vertices keep alive together."""
     def paths(self, vertex: int, max_paths: int) -> list[list[int]]:
         """Shortest chains from distinct roots, each root first."""
-    def links(self, source: int, target: int) -> list[NamedLink]:
+    def links(
+        self, source: int, target: int, max: int = 0
+    ) -> list[NamedLink]:
         """The pointers from an object or a root to an object, in the order of
-        words."""
+        words. max: the first ones alone; 0: 65,536 at most."""
     def type_info(self, type: int) -> TypeInfo:
         """Describe the type of a number."""
     def find_type(self, name: str) -> int:

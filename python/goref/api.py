@@ -235,13 +235,17 @@ class Heap:
             )
         return self._reader
 
-    def _make(self, vertex: int) -> Object | Root | Goroutine | None:
-        """What a vertex is for a script; None for groups and the top."""
+    def _graph_size(self) -> Any:
         if self._size is None:
             self._size = self._scan().graph_size()
-        if vertex < self._size.objects:
+        return self._size
+
+    def _make(self, vertex: int) -> Object | Root | Goroutine | None:
+        """What a vertex is for a script; None for groups and the top."""
+        size = self._graph_size()
+        if vertex < size.objects:
             return Object(self, vertex)
-        if vertex < self._size.roots_end:
+        if vertex < size.roots_end:
             return Root(self, vertex)
         kind = self._scan().vertex(vertex).kind
         if kind == "goroutine":
@@ -581,16 +585,19 @@ class Reference:
         """The field, element or map key with the pointer: `.next`, `["a"]`; of
         a root with the name of its variable. If several words lead there, the
         first one's. Empty if it is not known."""
-        links = self._links()
-        source = self.source
+        links = self._links(1)
+        source = None if self._from_object() else self.source
         variable = source.name if isinstance(source, Root) else ""
         return variable + (links[0].name if links else "")
+
+    def _from_object(self) -> bool:
+        return self._source < self.heap._graph_size().objects
 
     @property
     def offset(self) -> int | None:
         """The offset of that word in the object or variable; None if it lies
         in no memory."""
-        links = self._links()
+        links = self._links(1)
         return links[0].off_bytes if links and links[0].addr else None
 
     @property
@@ -598,8 +605,8 @@ class Reference:
         """The names of all words that lead there."""
         return [link.name for link in self._links()]
 
-    def _links(self) -> list[NamedLink]:
-        return self.heap._scan().links(self._source, self._target)
+    def _links(self, max: int = 0) -> list[NamedLink]:
+        return self.heap._scan().links(self._source, self._target, max)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Reference) and (

@@ -166,7 +166,8 @@ static struct gr_error *find_root(struct gr_scan *scan, gr_vertex v,
 static struct gr_error *find_place(struct gr_scan *scan, uint32_t vertex,
 				   struct place *place)
 {
-	struct gr_error *err = gr_scan_need_graph(scan, GR_PART_NEAREST);
+	struct gr_error *err =
+		scan->graph ? NULL : gr_scan_need_graph(scan, GR_PART_NEAREST);
 
 	if (err)
 		return err;

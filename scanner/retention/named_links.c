@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "named_links.h"
+
+#include "link_cache.h"
+#include "scan.h"
+
+enum { MAX_LINKS = 1 << 16 };
+
+void gr_named_links_deinit(struct gr_named_links *links)
+{
+	for (size_t i = 0; i < links->count; i++)
+		free(links->links[i].name);
+	free(links->links);
+	memset(links, 0, sizeof(*links));
+}
+
+static struct gr_error *name_links(struct gr_scan *scan,
+				   const struct gr_link_vector *links,
+				   struct gr_named_links *ret)
+{
+	struct gr_error *err = NULL;
+	struct gr_word_name name;
+
+	ret->links = calloc(links->size + 1, sizeof(*ret->links));
+	if (!ret->links)
+		return &gr_enomem;
+	for (size_t i = 0; !err && i < links->size; i++) {
+		const struct gr_link *link = &links->data[i];
+
+		err = gr_link_name(scan, link, GR_VERTEX_NONE, &name);
+		if (err)
+			break;
+		ret->links[i] = (struct gr_named_link){
+			.name = strdup(name.text),
+			.addr = link->addr,
+			.off_bytes = link->off_bytes,
+		};
+		if (!ret->links[i].name)
+			err = &gr_enomem;
+		ret->count = i + 1;
+	}
+	return err;
+}
+
+static struct gr_error *check_vertex(const struct gr_scan *scan,
+				     uint32_t vertex)
+{
+	return vertex < scan->graph->graph->nvertices ?
+		       NULL :
+		       gr_error_format(GR_ERROR_ARGUMENT, "no vertex %u",
+				       vertex);
+}
+
+/* Make the graph, if it is not there: to look for its memory takes longer than
+ * to name a link. */
+static struct gr_error *need_graph(struct gr_scan *scan)
+{
+	return scan->graph ? NULL : gr_scan_need_graph(scan, GR_PART_NEAREST);
+}
+
+static struct gr_error *find_links(struct gr_scan *scan, uint32_t from,
+				   uint32_t to, uint32_t max,
+				   struct gr_named_links *ret)
+{
+	_cleanup_(gr_link_vector_deinit) struct gr_link_vector links = { 0 };
+	struct gr_link_cache *cache;
+	struct gr_error *err = need_graph(scan);
+
+	if (!err)
+		err = check_vertex(scan, from);
+	if (!err)
+		err = check_vertex(scan, to);
+	if (!err && from >= gr_graph_first_group(scan->graph->graph))
+		return NULL;
+	if (!err)
+		err = gr_link_cache_of(scan, &cache);
+	if (!err)
+		err = gr_link_cache_read(
+			cache, from, to,
+			max && max < MAX_LINKS ? max : MAX_LINKS, &links);
+	return err ? err : name_links(scan, &links, ret);
+}
+
+struct gr_error *gr_scan_named_links(struct gr_scan *scan, uint32_t from,
+				     uint32_t to, uint32_t max,
+				     struct gr_named_links *ret)
+{
+	struct gr_sigbus_guard guard;
+	struct gr_error *err;
+
+	memset(ret, 0, sizeof(*ret));
+	err = gr_scan_enter(scan, &guard);
+	if (!err)
+		err = find_links(scan, from, to, max, ret);
+	err = gr_sigbus_guard_end(&guard, err);
+	if (err)
+		gr_named_links_deinit(ret);
+	return err;
+}
