@@ -84,7 +84,7 @@ _goref_options()
 {{
 	case $1 in
 {options}
-	*) REPLY='--help --version' ;;
+	*) REPLY='--help --version --python-path' ;;
 	esac
 }}
 
@@ -185,7 +185,8 @@ _goref_options()
 {{
 	case $1 in
 {options}
-	*) options=('--help:print help' '--version:print the version') ;;
+	*) options=('--help:print help' '--version:print the version'
+		"--python-path:print what PYTHONPATH needs for \`import goref'") ;;
 	esac
 }}
 

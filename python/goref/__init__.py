@@ -81,9 +81,8 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def start(lib_dir: str | None = None, libexec_dir: str | None = None) -> None:
-    """Register the commands of gdb. lib_dir holds _goref.abi3.so, libexec_dir
-    the programs that run beside gdb; default: Python's path and lib_dir."""
+def start() -> None:
+    """Register the commands of gdb."""
     from . import ingdb
 
-    ingdb.start(lib_dir, libexec_dir)
+    ingdb.start()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`goref`, the command line: gdb in batch mode, driven from inside."""
+"""`goref`, the command line. It needs no gdb."""
 
 from __future__ import annotations
 
@@ -344,6 +344,9 @@ def _dispatch(words: list[str]) -> int:
         return _help(words[1:])
     if first in ("-V", "--version"):
         _answer(f"goref-gdb {native.load().VERSION}\n")
+        return COMPLETE
+    if first == "--python-path":
+        _answer(f"{native.python_path()}\n")
         return COMPLETE
     if first in VERBS:
         if {"-h", "--help"} & {*words}:

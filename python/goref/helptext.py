@@ -200,6 +200,9 @@ def main_help() -> str:
     lines += ["Options:"]
     lines += _row("-h, --help", "Print this help, or that of a verb.")
     lines += _row("-V, --version", "Print the version.")
+    lines += _row(
+        "--python-path", "Print what PYTHONPATH needs for `import goref'."
+    )
     lines += ["", "Exit status:"]
     lines += [f"  {number}  {what}" for number, what in STATUSES]
     return "\n".join([*lines, *wrapped(STATUS_NOTE)]) + "\n"

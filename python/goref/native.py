@@ -13,27 +13,21 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-_lib_dir: str | None = None
-_libexec_dir: str | None = None
 _module: ModuleType | None = None
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 FILE = "_goref.abi3.so"
 
 
-def set_dirs(lib_dir: str, libexec_dir: str) -> None:
-    global _lib_dir, _libexec_dir
-    _lib_dir, _libexec_dir = lib_dir, libexec_dir
+def python_path() -> str:
+    """The folder that Python's path needs for `import goref'."""
+    return os.path.dirname(_PACKAGE)
 
 
-def has_dirs() -> bool:
-    return _lib_dir is not None
-
-
-def _find(folder: str | None, name: str) -> str | None:
-    """The file of that name: in a folder that was set, or else in the package,
-    or beside it on Python's path."""
-    package = os.path.dirname(os.path.abspath(__file__))
-    for folder in [folder] if folder else [package, *sys.path]:
+def _find(name: str) -> str | None:
+    """A file that was built: in the package, where it is installed, or beside
+    it in a build folder."""
+    for folder in (_PACKAGE, python_path()):
         path = os.path.join(folder, name)
         if os.path.exists(path):
             return path
@@ -41,8 +35,8 @@ def _find(folder: str | None, name: str) -> str | None:
 
 
 def program(name: str) -> str | None:
-    """The path of a program that runs beside goref, or None."""
-    return _find(_libexec_dir, name)
+    """The path of a program that goref runs, or None."""
+    return _find(name)
 
 
 def _import(path: str) -> ModuleType:
@@ -72,10 +66,12 @@ def load() -> Any:
     global _module
     if _module:
         return _module
-    path = _find(_lib_dir, FILE)
+    path = _find(FILE)
     if not path:
-        where = _lib_dir or "Python's path"
-        raise Error(f"goref: no {FILE} in {where}: not built?")
+        raise Error(
+            f"goref: no {FILE} in {_PACKAGE}: set PYTHONPATH to what `goref "
+            "--python-path' prints, or install goref again"
+        )
     try:
         _module = _import(path)
     except Exception as problem:

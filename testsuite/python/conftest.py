@@ -15,13 +15,11 @@ from rows import Maker
 
 TOP = Path(__file__).resolve().parent.parent.parent
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(TOP / "python"))
+BUILD = os.environ.get("GOREF_BUILD_DIR", str(TOP / "build"))
+sys.path.insert(0, f"{BUILD}/python")
 
 from goref import native
 
-
-BUILD = os.environ.get("GOREF_BUILD_DIR", str(TOP / "build"))
-native.set_dirs(BUILD, BUILD)
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ when it is first used."""
 
 from __future__ import annotations
 
-from .. import native
 from ..front import use
 from . import commands, functions, info, settings
 from .front import GdbFront
@@ -13,13 +12,9 @@ from .front import GdbFront
 _started = False
 
 
-def start(lib_dir: str | None, libexec_dir: str | None) -> None:
-    """Register the commands. lib_dir holds _goref.abi3.so, libexec_dir the
-    programs that run beside gdb; default: Python's path and lib_dir."""
+def start() -> None:
+    """Register the commands, once."""
     global _started
-    # The first loader wins: Python and the module are of one installation.
-    if lib_dir and not native.has_dirs():
-        native.set_dirs(lib_dir, libexec_dir or lib_dir)
     if _started:
         return
     use(GdbFront())

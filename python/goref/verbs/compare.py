@@ -41,9 +41,9 @@ gone. An object counts where scan bills it.""",
     ),
     "OLD NEW",
     """\
-Each side is opened by a gdb of its own, one after the other, so that only one
-heap is in memory at a time. Rows of both sides are matched by their names. If
-the build ids differ, these are different programs, and a line says so.
+The sides are opened one after the other, so that only one heap is in memory at
+a time. Rows of both sides are matched by their names. If the build ids differ,
+these are different programs, and a line says so.
 
 Retained sizes are those of `goref histogram --retained' and `goref goroutines
 --group startloc --bytes': exact for roots and for the goroutines of a function.

@@ -59,8 +59,7 @@ each GB. Until goref has read the copy, each page that the process writes to
 exists twice. Twice, for less than 0.1 ms (a few ms on a busy machine), that
 thread's registers are not its own.
 
-If goref or gdb is killed, the process goes on as it was, and a helper cleans
-up. Only if the helper itself (goref-snapshot) is killed by SIGKILL, two ended
+If goref is killed, the process goes on as it was, and a helper cleans up. Only if the helper itself (goref-snapshot) is killed by SIGKILL, two ended
 processes stay in the process's list of children until it ends. If that happens
 in those 0.1 ms, a wait in that thread ends early, and signals stay blocked in
 it. goref refuses, and says why, if limits on processes or memory, or the state
