@@ -61,12 +61,11 @@ install_missing() {
 }
 
 # What the build needs, and what is named as for install_missing: all at once,
-# so that who is not root is told once. gdb's Python is the one that counts.
+# so that who is not root is told once.
 install_build_packages() {
 	include=/usr/include
-	python_h=$include/python$(python_of_gdb)/Python.h
 	install_missing gcc:gcc make:make autoreconf:autoconf \
-		automake:automake gdb:gdb "$python_h:libpython3-dev" \
+		automake:automake "$(python_headers)/Python.h:python3-dev" \
 		"$include/libdwarf/libdwarf.h:libdwarf-dev" \
 		"$include/protobuf-c/protobuf-c.h:libprotobuf-c-dev" \
 		protoc-c:protobuf-c-compiler "$include/zlib.h:zlib1g-dev" \
@@ -74,9 +73,11 @@ install_build_packages() {
 		"$include/capstone/capstone.h:libcapstone-dev" "$@"
 }
 
-# "3.11", or nothing if there is no gdb or it has no Python.
-python_of_gdb() {
-	"${GDB:-gdb}" -nx -batch -ex 'python import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null
+# The folder of the headers of the Python that configure takes.
+python_headers() {
+	PATH=/usr/bin:$PATH "${PYTHON:-python3}" -I -c \
+		'import sysconfig; print(sysconfig.get_path("include"))' \
+		2>/dev/null || echo /usr/include/python3
 }
 
 processors() {
