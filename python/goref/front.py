@@ -71,8 +71,8 @@ class Front:
         """What is looked at if nothing else is named. on_move: called when
         the program may have changed."""
         raise Error(
-            "goref: there is no gdb here: use goref.core(), goref.open() or "
-            "goref.attach()"
+            "goref: goref.heap() is for scripts in gdb; elsewhere, use "
+            "goref.core(), goref.open() or goref.attach()"
         )
 
     def gdb_value(

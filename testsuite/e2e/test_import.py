@@ -35,11 +35,12 @@ def test_import_starts_nothing():
         modules = sorted(set(sys.modules) - before)
         tasks = os.listdir("/proc/self/task")
         children = open(f"/proc/self/task/{os.getpid()}/children").read()
-        files = [os.readlink(f"/proc/self/fd/{fd}") for fd in (0, 1, 2)]
         maps = open("/proc/self/maps").read()
         print(json.dumps([modules, len(tasks), children, "_goref" in maps]))
     """)
-    assert got == [["goref"], 1, "", False]
+    modules, *rest = got
+    assert set(modules) <= {"goref", "__future__"}
+    assert rest == [1, "", False]
 
 
 def test_dir_shows_the_api():
@@ -148,14 +149,15 @@ def test_two_heaps_at_once(farm, leaky, tmp_path):
 
 ERRORS = [
     ("no core", "goref.core('/nowhere')", r"/nowhere: No such file"),
-    ("an executable", "goref.core(sys.argv[1])", r"no core"),
+    ("an executable", "goref.core(sys.argv[1])", r"leaky"),
     ("no file", "goref.open('/nowhere')", r"/nowhere: No such file"),
     ("a core, not a file", "goref.open(sys.argv[2])", r"goref core "),
-    ("another executable", "goref.core(sys.argv[2], sys.executable)", r"build"),
+    ("another executable", "goref.core(sys.argv[2], sys.executable)",
+     r"is not the program of core"),
     ("no process", "goref.attach(2**31 - 1)", r"process 2147483647"),
     ("itself", "import os; goref.attach(os.getpid())", r"process \d+"),
-    ("no gdb", "goref.heap()", r"gdb"),
-]
+    ("no gdb", "goref.heap()", r"goref\.core\(\)"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text, said", [row[1:] for row in ERRORS],
@@ -182,7 +184,7 @@ def test_attach(farm):
     it is held."""
     skip_if(attach_reason())
     process = farm.process("leaky", CENTRAL)
-    got = told(
+    done = run_plain(
         """
         import json, sys, goref
         pid = int(sys.argv[1])
@@ -202,7 +204,9 @@ def test_attach(farm):
         print(json.dumps([counts, traced]))
         """,
         process.pid,
-    )
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    got = json.loads(done.stdout)
     assert got == [[process.truth["sessions"]] * 2, [False, True, False]]
     assert process.popen.poll() is None
 
