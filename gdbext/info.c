@@ -45,6 +45,7 @@ static const struct gr_py_field info_fields[] = {
 	GR_PY_FIELD(gr_scan_info, missing_bytes),
 	GR_PY_FIELD(gr_scan_info, broken_list),
 	GR_PY_FIELD(gr_scan_info, bad_headers),
+	GR_PY_FIELD(gr_scan_info, late_threads),
 	GR_PY_FIELD_AS(gr_scan_info, warnings, gr_py_from_texts),
 	GR_PY_FIELD(gr_scan_info, goroutines),
 	GR_PY_FIELD_OF(goroutine_counts, goroutine_counts_of),

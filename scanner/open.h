@@ -43,6 +43,8 @@ struct gr_scan_info {
 	uint64_t missing_bytes;	 /**< Bytes missing from a truncated core. */
 	const char *broken_list; /**< As in gr_gaps; NULL if none. */
 	uint64_t bad_headers;	 /**< Lost or invalid headers of a core. */
+	/** Threads that did not stop; the other ones stood still. */
+	uint64_t late_threads;
 	/** One line each, NULL-terminated: torn core, untested release ... */
 	const char *const *warnings;
 	uint64_t goroutines;

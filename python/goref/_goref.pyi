@@ -365,6 +365,8 @@ class Info(NamedTuple):
     """The name of the first list that Gaps.broken_lists counts."""
     bad_headers: int
     """Program headers of a core that are lost or make no sense."""
+    late_threads: int
+    """Threads of a process that did not stop; the other ones stood still."""
     warnings: tuple[str, ...]
     """One line each."""
     goroutines: int

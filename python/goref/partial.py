@@ -46,6 +46,17 @@ def _loss(count: int, one: str, many: str, wrong: str) -> str:
     return f"{count:,} {many} {_WRONG[wrong][1]}"
 
 
+def _late(threads: int) -> str:
+    """Threads that wait in the kernel, as for a disk or for the child of
+    vfork()."""
+    if threads == 1:
+        return "1 thread did not stop, and may have changed memory meanwhile"
+    return (
+        f"{threads:,} threads did not stop, and may have changed memory "
+        "meanwhile"
+    )
+
+
 def reasons(
     info: Info,
     answer: (
@@ -67,6 +78,8 @@ def reasons(
     if info.bad_headers:
         words = ("program header of the core", "program headers of the core")
         found.append(_loss(info.bad_headers, *words, "senseless"))
+    if info.late_threads:
+        found.append(_late(info.late_threads))
     gaps = getattr(answer, "gaps", answer)
     for gap, (one, many, wrong) in _LOSSES.items():
         count: int = getattr(gaps, gap) if gaps else 0

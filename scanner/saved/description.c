@@ -70,7 +70,7 @@ static void code_threads(struct gr_coder *c, struct gr_thread_vector *threads)
 {
 	size_t count;
 
-	CODE_COUNT(c, gr_thread_vector, threads, GR_REGS_MAX + 4, &count);
+	CODE_COUNT(c, gr_thread_vector, threads, GR_REGS_MAX + 5, &count);
 	for (size_t i = 0; i < count && gr_code_row(c, i); i++) {
 		struct gr_target_thread *thread = CODE_ROW(c, threads, i);
 		uint32_t lwp = (uint32_t)thread->lwp;
@@ -82,6 +82,7 @@ static void code_threads(struct gr_coder *c, struct gr_thread_vector *threads)
 		gr_code_u64(c, &thread->regs.fs_base);
 		gr_code_u64(c, &thread->regs.call);
 		gr_code_bool(c, &thread->regs.is_in_call);
+		gr_code_bool(c, &thread->regs.is_partial);
 	}
 }
 

@@ -22,7 +22,7 @@ enum {
 	 * Every change raises it, unless it is one of the tables, which have a
 	 * version of their own (GR_DWARF_TABLES_VERSION). Files of another
 	 * version are refused; test_saved_format notices a change. */
-	GR_SAVED_VERSION = 3,
+	GR_SAVED_VERSION = 4,
 	/** The most bytes of the text that names the goref, with its NUL. */
 	GR_SAVED_WRITER_BYTES = 32,
 	/** The most bytes of a frame, before it is compressed. */

@@ -9,7 +9,7 @@ from varint import read_varint, varint
 
 REGISTERS = 33
 # What a row of a list has, as a letter each: number or text.
-MAPPING, THREAD = "nnnnt", "n" * (REGISTERS + 4)
+MAPPING, THREAD = "nnnnt", "n" * (REGISTERS + 5)
 LISTS = (
     # What stands in front of the list, its name, its rows.
     ("nt" + "n" + "ttt" + "nnn" + "nnnn", "segments", MAPPING),

@@ -58,6 +58,7 @@ class Maker:
             "missing_bytes": 0,
             "broken_list": None,
             "bad_headers": 0,
+            "late_threads": 0,
             "warnings": (),
             "goroutines": 7,
             "goroutine_counts": (),

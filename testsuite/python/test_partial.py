@@ -51,6 +51,19 @@ def test_damaged_headers(make):
     ]
 
 
+@pytest.mark.parametrize(
+    "threads, reason",
+    [
+        (1, "1 thread did not stop, and may have changed memory meanwhile"),
+        (2, "2 threads did not stop, and may have changed memory meanwhile"),
+    ],
+    ids=["one", "two"],
+)
+def test_threads_that_did_not_stop(make, threads, reason):
+    info = make.info(late_threads=threads)
+    assert partial.reasons(info, make.ledger()) == [reason]
+
+
 def test_ended_walk(make):
     ledger = make.ledger(is_partial=True)
     assert partial.reasons(make.info(), ledger) == ["interrupted"]

@@ -60,6 +60,7 @@ static void test_description(void **state)
 	static const struct format_digest digests[] = {
 		{ 2, 0xf474c7221c1b6c8d },
 		{ 3, 0x7f19be36bfc31243 },
+		{ 4, 0xaff4666b93eb4f6b },
 	};
 	struct gr_saved stored = {
 		.tables_version = 1,
@@ -259,6 +260,7 @@ static void test_pages(void **state)
 	static const struct format_digest digests[] = {
 		{ 2, 0x4d7511a370d5a9b5 },
 		{ 3, 0x4d7511a370d5a9b5 },
+		{ 4, 0x4d7511a370d5a9b5 },
 	};
 	struct gr_batch_writer *w = gr_batch_writer_create();
 	struct gr_page_words *page = calloc(1, sizeof(*page));
@@ -304,6 +306,7 @@ static void test_container(void **state)
 	static const struct format_digest digests[] = {
 		{ 2, 0x5a6bca0813b7dfb1 },
 		{ 3, 0xda759866aebe9c68 },
+		{ 4, 0xd08c03e486b6d08f },
 	};
 	const uint8_t kinds[] = { GR_FRAME_END,	   GR_FRAME_DESCRIPTION,
 				  GR_FRAME_MODULE, GR_FRAME_TABLES,
