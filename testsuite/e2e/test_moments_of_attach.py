@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref is killed, interrupted and ended at random moments, whatever it is
+asked and in whichever way it looks: the process goes on with its state and its
+signals, and nothing of goref is left.
+
+GOREF_MOMENTS is the number of moments of each row; HACKING.md says how many
+before a release. GOREF_SEED repeats a run: failures print it.
+"""
+
+import itertools
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+
+import pexpect
+import pytest
+
+from session import GOREF, environment
+from signalled import Signalled, is_traced, living
+from targets import attach_reason, skip_if
+from toolchains import Variant
+from waiting import LONGEST_S, comes, looks, some_moment, stop
+
+CENTRAL = Variant("go1.24", "default")
+MOMENTS = int(os.environ.get("GOREF_MOMENTS", "8"))
+SEED = int(os.environ.get("GOREF_SEED", "0")) or random.randrange(1, 1 << 30)
+OBJECTS = "300000"
+
+VERBS = [
+    ["scan"], ["overview"], ["verify"], ["why", "main.chain"], ["suspects"],
+    ["histogram"], ["objects"], ["object", "main.chain"], ["dominators"],
+    ["rss"], ["goroutines"], ["goroutine", "1", "locals"], ["waits"],
+    ["hung"], ["leaks"], ["panic"], ["scan", "--out", "out.pb"],
+    ["profile", "heap", "--out", "out.pb"],
+    ["profile", "goroutine", "--out", "out.pb"],
+    ["export", "out.hprof", "--format", "hprof"],
+    ["save", "out.goref"], ["save", "--values", "out.goref"],
+    ["report", "out.html"],
+]  # fmt: skip
+WAYS = [[], ["--snapshot"]]
+OUTS = {"out.pb", "out.hprof", "out.goref", "out.html"}
+UNFINISHED = re.compile(r"out\.\w+\.\d+-\d+\.tmp|goref-report-\w+")
+
+
+@pytest.fixture(params=["running", "stopped"])
+def target(farm, request):
+    """A process that counts its signals, which another signal may have
+    stopped; check() says that it is as it was."""
+    skip_if(attach_reason())
+    it = Signalled(farm.process("signalled", CENTRAL, [OBJECTS]))
+    it.is_stopped = request.param == "stopped"
+    if it.is_stopped:
+        stop(it.pid)
+    yield it
+    it.process.stop()
+
+
+class Run:
+    """A run of goref in a folder, at a moment that a seed has chosen."""
+
+    count = itertools.count()
+    whole_s = 1.0  # measured before the first one of a test
+
+    def __init__(self, target, folder, rng):
+        self.target = target
+        self.folder = folder
+        self.rng = rng
+        self.mark = f"GOREF_TEST_MARK={os.getpid()}.{next(self.count)}"
+        way = [] if target.is_stopped else rng.choice(WAYS)
+        self.words = [*rng.choice(VERBS), *way]
+        self.command = [str(GOREF), "attach", str(target.pid), *self.words]
+
+    def environment(self):
+        name, _, value = self.mark.partition("=")
+        return {**environment(), name: value, "TMPDIR": str(self.folder)}
+
+    def begin(self):
+        self.goref = subprocess.Popen(
+            self.command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=self.environment(),
+            cwd=self.folder,
+            start_new_session=True,
+        )
+
+    def await_moment(self, has_ended=None):
+        """Half of all moments are while goref traces the process, where there
+        is most to break; the other ones are anywhere."""
+        has_ended = has_ended or (lambda: self.goref.poll() is not None)
+        if self.rng.random() < 0.5:
+            time.sleep(self.rng.random() * Run.whole_s * 1.1)
+        else:
+            for _ in looks():
+                if is_traced(self.target.pid) or has_ended():
+                    break
+            some_moment(lambda: is_traced(self.target.pid), self.rng, 200)
+        self.was_traced = is_traced(self.target.pid)
+
+    def end(self):
+        out, err = self.goref.communicate(timeout=LONGEST_S)
+        return self.goref.returncode, out, err
+
+    def check_nothing_left(self, is_killed):
+        """Processes, files. What is killed may leave the beginning of a file
+        by another name, as there is nobody to clear it away."""
+        assert comes(lambda: not living(self.mark)), living(self.mark)
+        left = {path.name for path in self.folder.iterdir()} - OUTS
+        if is_killed:
+            left = {name for name in left if not UNFINISHED.fullmatch(name)}
+        assert not left, left
+
+    def check_target(self):
+        if self.target.is_stopped:
+            self.target.check_stopped()
+        else:
+            self.target.check()
+
+
+def measure(target, folder):
+    """How long a look takes now."""
+    begin = time.monotonic()
+    run = Run(target, folder, random.Random(1))
+    run.begin()
+    run.end()
+    Run.whole_s = time.monotonic() - begin
+
+
+def moments(target, folder, name):
+    """Runs, each in a folder of its own, before which the process is sent a
+    signal of its own. A failure names its number and the seed."""
+    measure(target, folder)
+    for i in range(MOMENTS):
+        rng = random.Random(f"{SEED} {name} {target.is_stopped} {i}")
+        own = folder / str(i)
+        own.mkdir()
+        run = Run(target, own, rng)
+        print(f"GOREF_SEED={SEED} moment {i}: {' '.join(run.words)}")
+        yield run
+        print(f"moment {i} of {name}: traced: {run.was_traced}")
+        run.check_target()
+        for path in own.iterdir():
+            if path.is_file():
+                path.unlink()
+
+
+def send_own(target, rng):
+    """One that it has to get; of one that is stopped, it is pending."""
+    if not target.is_stopped:
+        target.send(rng.choice([signal.SIGUSR1, signal.SIGWINCH]))
+
+
+@pytest.mark.parametrize("whom", ["goref", "group"])
+def test_killed(target, tmp_path, whom):
+    for run in moments(target, tmp_path, f"killed {whom}"):
+        run.begin()
+        run.await_moment()
+        send_own(target, run.rng)
+        if whom == "group":
+            os.killpg(run.goref.pid, signal.SIGKILL)
+        else:
+            run.goref.kill()
+        run.end()
+        run.check_nothing_left(is_killed=True)
+
+
+def check_said(number, status, out, err):
+    """One line, or an answer that is partial or whole."""
+    assert "Traceback" not in err and "Error" not in err, err
+    own = [line for line in err.splitlines() if not line.startswith("process")]
+    own = [line for line in own if not line.startswith("warning:")]
+    if status == -number:
+        # It is the end of any program by this signal.
+        assert not own, err
+        return
+    assert status in (0, 1, 3), (status, out, err)
+    if status == 1:
+        assert own == ["goref: interrupted"], err
+    if status == 3:
+        assert "PARTIAL: interrupted" in out, (out, err)
+
+
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGINT, signal.SIGTERM, signal.SIGHUP],
+    ids=lambda number: number.name,
+)
+def test_ended(target, tmp_path, number):
+    for run in moments(target, tmp_path, f"ended {number.name}"):
+        run.begin()
+        run.await_moment()
+        send_own(target, run.rng)
+        run.goref.send_signal(number)
+        check_said(number, *run.end())
+        run.check_nothing_left(is_killed=False)
+
+
+def test_ctrl_c(target, tmp_path):
+    """The terminal sends SIGINT to the group, and goref-snapshot is of another
+    session."""
+    for run in moments(target, tmp_path, "Ctrl-C"):
+        child = pexpect.spawn(
+            run.command[0],
+            run.command[1:],
+            env=run.environment(),
+            cwd=str(run.folder),
+            encoding="utf-8",
+            timeout=LONGEST_S,
+        )
+        run.await_moment(lambda c=child: not c.isalive())
+        send_own(target, run.rng)
+        child.sendintr()
+        said = child.read()
+        child.close()
+        assert "Traceback" not in said, said
+        assert child.exitstatus in (0, 1, 3) or (
+            child.signalstatus == signal.SIGINT
+        ), said
+        if child.exitstatus == 1:
+            assert "goref: interrupted" in said, said
+        if child.exitstatus == 3:
+            assert "PARTIAL: interrupted" in said, said
+        run.check_nothing_left(is_killed=False)
+
+
+def test_pending_signals_come_once(target, tmp_path):
+    """They were pending when goref came, and are when it is killed."""
+    if not target.is_stopped:
+        pytest.skip("what runs takes its signals at once")
+    target.send(signal.SIGUSR1)
+    target.send(signal.SIGRTMIN + 5)
+    for run in moments(target, tmp_path, "pending"):
+        run.begin()
+        run.await_moment()
+        run.goref.kill()
+        run.end()
+    os.kill(target.pid, signal.SIGCONT)
+    target.sent[str(int(signal.SIGCONT))] = 1
+    target.is_stopped = False
+    target.check()
