@@ -1,15 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Why the program stopped: the answer of the source, or of a saved file."""
 
+from __future__ import annotations
+
 import signal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import native
 from .render.overview import Signal, Stop
 from .session import current
 
+if TYPE_CHECKING:
+    from ._goref import CoreFacts
+
 # By which debuggers stop a process, and gcore leaves in its cores.
 OF_DEBUGGERS = (signal.SIGTRAP, signal.SIGSTOP, signal.SIGINT)
+# With the address of a fault, if the kernel has sent them.
+WITH_ADDRESS = (
+    signal.SIGSEGV,
+    signal.SIGBUS,
+    signal.SIGFPE,
+    signal.SIGILL,
+)
+BY_PROCESS = 0  # and less: si_code of what a process has sent
 
 
 def name_of(number: int) -> str:
@@ -20,18 +33,30 @@ def name_of(number: int) -> str:
         return f"signal {number}"
 
 
+def _signal(facts: CoreFacts) -> Signal | None:
+    """The signal that ended the program of a core."""
+    number, code = facts.signal, facts.signal_code
+    if not number or number in OF_DEBUGGERS:
+        return None
+    found = Signal(name_of(number))
+    if code is None:
+        return found
+    if code <= BY_PROCESS:
+        return found._replace(sent_by=facts.sender_pid)
+    if number in WITH_ADDRESS:
+        return found._replace(addr=facts.fault_addr)
+    return found
+
+
 def of_core(scan: Any, path: str) -> Stop | None:
     """Why the program of a core ended. None: the core has no thread."""
     facts = native.load().core_facts(path)
     if not facts.thread_ids:
         return None
     thread = facts.thread_ids[0]
-    found = None
-    if facts.signal and facts.signal not in OF_DEBUGGERS:
-        found = Signal(
-            name_of(facts.signal), facts.sender_pid, facts.fault_addr
-        )
-    return Stop(facts.pid, thread, scan.goroutine_of_thread(thread), found)
+    return Stop(
+        facts.pid, thread, scan.goroutine_of_thread(thread), _signal(facts)
+    )
 
 
 def pack(stop: Stop | None) -> str | None:

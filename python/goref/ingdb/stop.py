@@ -1,24 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds out from gdb why the program stopped. Nothing is selected in gdb."""
 
-import signal
 from typing import Any
 
 import gdb
 
 from .. import procfs
 from ..render.overview import Signal, Stop
-from ..stop import OF_DEBUGGERS, name_of
+from ..stop import BY_PROCESS, OF_DEBUGGERS, WITH_ADDRESS, name_of
 from . import target
 from .expressions import Neutral
-
-_WITH_ADDRESS = (
-    signal.SIGSEGV,
-    signal.SIGBUS,
-    signal.SIGFPE,
-    signal.SIGILL,
-)
-_BY_PROCESS = 0  # and less: si_code of what a process has sent
 
 
 def _number(expression: str) -> int | None:
@@ -53,10 +44,10 @@ def _with_details(found: Signal, number: int) -> Signal:
     code = _number("$_siginfo.si_code")
     if code is None:
         return found
-    if code <= _BY_PROCESS:
+    if code <= BY_PROCESS:
         sender = _number("$_siginfo._sifields._kill.si_pid")
         return found._replace(sent_by=sender)
-    if number in _WITH_ADDRESS:
+    if number in WITH_ADDRESS:
         place = "$_siginfo._sifields._sigfault.si_addr"
         return found._replace(addr=_number(f"(unsigned long) {place}"))
     return found
