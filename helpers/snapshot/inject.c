@@ -92,8 +92,8 @@ static struct gr_error *not_prepared(const struct gr_tracee *t)
 		return gr_error_format(
 			GR_ERROR_IO,
 			"its seccomp filter may kill it for the injected call; "
-			"suspending the filter needs root on the host: run gdb "
-			"there, or attach without a snapshot");
+			"suspending the filter needs root on the host: run "
+			"goref there, or attach without a snapshot");
 	return failed(t, "cannot be prepared");
 }
 

@@ -70,8 +70,8 @@ struct gr_error *gr_threads_init(struct gr_threads *threads, pid_t pid)
 	if (threads->mem_fd >= 0)
 		return check_right_to_end(pid);
 	return gr_error_format(GR_ERROR_IO,
-			       "not permitted to read it: %s (run gdb as root "
-			       "or with CAP_SYS_PTRACE)",
+			       "not permitted to read it: %s (run as root or "
+			       "with CAP_SYS_PTRACE)",
 			       strerror(errno));
 }
 

@@ -23,8 +23,8 @@ struct gr_error *gr_tracee_seize(struct gr_tracee *t, bool *ret)
 	if (*ret || errno == ESRCH)
 		return NULL;
 	return gr_error_format(GR_ERROR_IO,
-			       "thread %d cannot be traced: %s (run gdb as "
-			       "root or with CAP_SYS_PTRACE)",
+			       "thread %d cannot be traced: %s (run as root or "
+			       "with CAP_SYS_PTRACE)",
 			       t->tid, strerror(errno));
 }
 

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from .options import Option
 
 UNLIMITED = 0xFFFFFFFF  # as the scanner has it
+_MAX_DIGITS = 20  # of a number: Python refuses to convert thousands
 _OPEN = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -71,6 +72,16 @@ def unquote(word: str) -> str:
     )
 
 
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdigit() and len(word) <= _MAX_DIGITS
+
+
+def process_number(word: str) -> int | None:
+    """The number of a process; None: the word is none."""
+    number = int(word) if _is_number(word) else 1 << 31
+    return None if number >> 31 else number
+
+
 def text(word: str) -> str:
     """A text without the quotes around it."""
     is_quoted = len(word) > 1 and word[0] == word[-1] and word[0] in "\"'"
@@ -86,7 +97,7 @@ def count(word: str) -> int:
     text = unquote(word)
     if text and "unlimited".startswith(text):
         return 0
-    if not text.isascii() or not text.isdigit():
+    if not _is_number(text):
         raise argparse.ArgumentTypeError(f"not a number: {text}")
     return int(text)
 
@@ -102,7 +113,7 @@ def size(word: str) -> int:
     found = re.fullmatch(
         r"(\d+(?:\.\d+)?)([kmgt]?)(?:i?b)?", text, re.I | re.A
     )
-    if not found:
+    if not found or len(found[1]) > _MAX_DIGITS:
         raise argparse.ArgumentTypeError(
             f"not a size: {text} (as 500M, 1.5G, or unlimited)"
         )
@@ -121,7 +132,7 @@ def seconds(word: str) -> float:
 
 def milliseconds(word: str) -> int:
     text = word.removesuffix("ms")
-    if not text.isascii() or not text.isdigit() or not int(text):
+    if not _is_number(text) or not int(text):
         raise argparse.ArgumentTypeError(f"not a time in ms: {word}")
     return int(text)
 

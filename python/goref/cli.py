@@ -74,11 +74,12 @@ def _answer(text: str) -> None:
 
 
 def _pid(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) >> 31:
+    number = args.process_number(text)
+    if number is None:
         raise _Exit(
             USAGE, f"not a process number: {text}; try `goref attach --help'"
         )
-    return int(text)
+    return number
 
 
 def _attached(text: str, options: Any, extent: str) -> Target:

@@ -34,7 +34,10 @@ def _take(words: Sequence[str], what: str) -> tuple[Side, int]:
     """The side that begins with the first word, and how many words it has."""
     first = words[0]
     if first.isascii() and first.isdigit():
-        return Side(("attach", first), pid=int(first)), 1
+        pid = args.process_number(first)
+        if pid is None:
+            raise args.UsageError(f"{what}: {first} is not a process number")
+        return Side(("attach", first), pid=pid), 1
     if elf.is_core(first) or elf.how_packed(first) or elf.how_cut(first):
         return Side(("core", first), files=(first,)), 1
     if os.path.isfile(first) and not elf.is_elf(first):

@@ -123,6 +123,25 @@ def run_cli(args, cwd=None, timeout=TIMEOUT, env=None, command=GOREF):
     )
 
 
+def python_path():
+    """The folders of goref for a Python that has not installed it."""
+    build = environment()["GOREF_BUILD_DIR"]
+    return os.pathsep.join([f"{build}/python", str(TOP / "python"), build])
+
+
+def run_python(text, args=(), timeout=TIMEOUT, env=None):
+    """Run a script that imports goref in plain Python."""
+    return subprocess.run(
+        [sys.executable, "-c", text, *map(str, args)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        env={**environment(), "PYTHONPATH": python_path(), **(env or {})},
+        timeout=timeout,
+    )
+
+
 # Takes over what is left behind, and waits only for what it has started.
 REAPER = """
 import ctypes, os, subprocess, sys

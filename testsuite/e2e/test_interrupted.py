@@ -2,6 +2,7 @@
 """Ctrl-C and --timeout end the command line at any moment: with a status that
 says so, and with what was found so far or nothing."""
 
+import json
 import re
 import signal
 import subprocess
@@ -9,7 +10,7 @@ import time
 
 import pytest
 
-from session import GOREF, environment, run_cli, run_gdb
+from session import GOREF, environment, run_cli, run_python
 from targets import attach_reason, skip_if
 from toolchains import Variant
 
@@ -38,7 +39,7 @@ def whole(words):
 
 
 def check(status, out, err, reason, whole=""):
-    """status: -2 if the script was ended, before gdb has begun.
+    """status: -2 if the script was ended, before Python has begun.
     whole: an answer that may have been printed before it was ended."""
     assert status in (0, 1, 3, -signal.SIGINT), (out, err)
     assert "Traceback" not in err and "Error in" not in err, err
@@ -77,7 +78,8 @@ def test_ctrl_c(words, question):
 
 
 # SIGINT comes at the very end: behind the answer, before it is blocked.
-LATE = """python
+LATE = """
+import sys
 from goref import cli, ended
 block, calls = ended.block, []
 def late():
@@ -86,23 +88,18 @@ def late():
         raise KeyboardInterrupt
     block()
 ended.block = late
-cli.main()
-end
+cli.main(sys.argv[1:])
 """
 
 
 @pytest.mark.parametrize(
     "word, said", [("--version", "goref-gdb"), ("no-verb", "no-verb")]
 )
-def test_ctrl_c_at_the_end(tmp_path, word, said):
-    script = tmp_path / "late.gdb"
-    script.write_text(LATE)
-    run = run_gdb(
-        [], [f"source {script}"], env={"GOREF_ARGC": "1", "GOREF_ARG0": word}
-    )
-    assert said in run.stdout + run.stderr
-    assert run.stderr.splitlines()[-1] == "goref: interrupted"
-    assert "Traceback" not in run.stderr and "Error" not in run.stderr
+def test_ctrl_c_at_the_end(word, said):
+    done = run_python(LATE, [word])
+    assert said in done.stdout + done.stderr
+    assert done.stderr.splitlines()[-1] == "goref: interrupted"
+    assert "Traceback" not in done.stderr and "Error" not in done.stderr
 
 
 @QUESTIONS
@@ -129,6 +126,8 @@ def test_report(words, tmp_path):
 
 
 _IN_THE_GRAPH = """
+import sys
+from goref import cli
 import goref.progress as p, goref.commands.overview as o
 def ended(self, *_, call=p.Progress.__call__):
     p.Progress.__call__ = call
@@ -137,39 +136,19 @@ def kept(*args, kept=o._kept):
     p.Progress.__call__ = ended
     return kept(*args)
 o._kept = kept
+cli.main(sys.argv[1:])
 """
 
 
-def test_the_end_of_the_graph_is_partial(words, tmp_path):
+def test_the_end_of_the_graph_is_partial(words):
     """The walk is complete, what the overview leads with is not there."""
-    hook = tmp_path / "hook.py"
-    hook.write_text(_IN_THE_GRAPH)
-    run = run_gdb(words[1:], [f"source {hook}", "goref overview --json"])
-    document = run.json(1)
+    done = run_python(_IN_THE_GRAPH, [*words, "overview", "--json"])
+    assert done.returncode == 3, done.stderr
+    document = json.loads(done.stdout)
     assert document["dominators"] is None
     assert document["no_dominators"] == "timed out"
     assert document["partial"] == ["timed out"]
     assert not document["complete"]
-
-
-_AT_ONCE = """#!/bin/sh
-exec gdb -iex 'python import os, signal; os.kill(os.getpid(), 2)' "$@"
-"""
-_BETWEEN = """#!/bin/sh
-exec gdb "$@" -iex 'python import os, signal; os.kill(os.getpid(), 2)'
-"""
-
-
-@pytest.mark.parametrize("script", [_AT_ONCE, _BETWEEN])
-def test_ctrl_c_while_gdb_starts(words, tmp_path, script):
-    """gdb prints a KeyboardInterrupt of its own start, and goes on."""
-    gdb = tmp_path / "gdb"
-    gdb.write_text(script)
-    gdb.chmod(0o755)
-    goref = start(words, GDB=str(gdb))
-    out, err = goref.communicate(timeout=60)
-    assert (goref.returncode, out) == (1, ""), (out, err)
-    assert err.startswith("goref: interrupted") and err.count("\n") == 1
 
 
 def test_timeout_before_the_stop(farm):

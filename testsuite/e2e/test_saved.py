@@ -473,7 +473,7 @@ def test_other_files(farm, tmp_path):
         one_line(done, 1, "cannot write to standard output")
     one_line(run_cli([*core, "save"]), 2, "no FILE")
     one_line(run_cli([*core, "save", tmp_path / "no/file"]), 1, "cannot")
-    one_line(run_cli([*core, "save", target.core]), 1, "the core that gdb")
+    one_line(run_cli([*core, "save", target.core]), 1, "it is the core")
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,10 @@ def test_help(text):
         ("--memory-limit much", ["much", "500M"]),
         ("--memory-limit 0.5", ["less than a byte"]),
         ("--timeout 0", ["0"]),
+        ("--top " + "9" * 5000, ["not a number: 999"]),
+        ("--memory-limit " + "9" * 5000, ["not a size: 999"]),
     ],
+    ids=lambda value: value[:24] if isinstance(value, str) else "",
 )
 def test_refused(text, words):
     refused(text, *words)
@@ -157,6 +160,23 @@ def test_sizes(text, value):
 
 EVERY = [o for v in VERBS.values() for o in v.options]
 EVERY += [*QUESTIONS.values(), *SOURCES["attach"].options]
+
+
+@pytest.mark.parametrize(
+    "word, number",
+    [
+        ("1", 1),
+        ("2147483647", 2147483647),
+        ("2147483648", None),
+        ("9" * 5000, None),  # more digits than Python converts
+        ("-1", None),
+        ("\u0661", None),
+        ("", None),
+    ],
+    ids=lambda value: ascii(value)[:12],
+)
+def test_process_number(word, number):
+    assert args.process_number(word) == number
 
 
 @pytest.mark.parametrize(
