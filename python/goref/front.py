@@ -67,9 +67,9 @@ class Front:
         """Is there somebody who answers questions?"""
         return False
 
-    def source(self, on_move: Callable[[], None]) -> Source:
-        """What is looked at if nothing else is named. on_move: called when
-        the program may have changed."""
+    def source(self, on_move: Callable[[Source], None]) -> Source:
+        """What is looked at if nothing else is named. on_move: called with it
+        when the program may have changed."""
         raise Error(
             "goref: goref.heap() is for scripts in gdb; elsewhere, use "
             "goref.core(), goref.open() or goref.attach()"

@@ -41,7 +41,7 @@ class Session:
     def look(self) -> Source:
         """What is looked at."""
         if self.source is None:
-            self.source = front.current.source(self.drop)
+            self.source = front.current.source(self._moved)
         return self.source
 
     def switch(self, to: Session) -> Session:
@@ -61,7 +61,13 @@ class Session:
         finally:
             self.switch(before)
 
-    def drop(self, *_: object) -> None:
+    def _moved(self, source: Source) -> None:
+        """The program of a source may have changed. While a file is looked at,
+        the one that gdb has is another session's, which finds out later."""
+        if self.source is source:
+            self.drop()
+
+    def drop(self) -> None:
         """Forget the scan and its walks."""
         self.scan = None
         self.identity = None

@@ -146,6 +146,23 @@ def waiting():
 
 
 @pytest.fixture
+def terminal():
+    """terminal(*args): gdb on a terminal, as terminal.Terminal takes it."""
+    pytest.importorskip("pexpect")
+    from terminal import Terminal
+
+    opened = []
+
+    def open_terminal(*args, **options):
+        opened.append(Terminal(*args, **options))
+        return opened[-1]
+
+    yield open_terminal
+    for one in opened:
+        one.close()
+
+
+@pytest.fixture
 def counting(farm):
     """counting(variant, args): a process that counts, and its reader."""
     skip_if(attach_reason())

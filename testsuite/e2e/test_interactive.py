@@ -4,89 +4,21 @@
 import re
 import sys
 import time
-from contextlib import suppress
 
 import pytest
 
-from session import TOP, environment, start_command
+from session import TOP
 from toolchains import Variant
 
 sys.path.insert(0, str(TOP / "python"))
 
 from goref.verbs import OVERVIEW
 
-pexpect = pytest.importorskip("pexpect")
+pytest.importorskip("pexpect")
+
+from terminal import GENEROUS, PROMPT, plain
 
 CENTRAL = Variant("go1.24", "default")
-PROMPT = r"\(gdb\) $"
-# A bound that only a hang breaks; what a person feels is measured elsewhere.
-GENEROUS = 20
-
-
-def plain(text):
-    """Without colours, cursor movements and carriage returns."""
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
-    return text.replace("\x1b[?2004h", "").replace("\r", "")
-
-
-class Terminal:
-    def __init__(self, args=(), height=0):
-        line = start_command(["-q", *args])
-        env = {**environment(), "INPUTRC": "/dev/null", "TERM": "vt100"}
-        self.child = pexpect.spawn(
-            line[0], line[1:], env=env, encoding="utf-8", timeout=60,
-            dimensions=(40, 200), codec_errors="replace",
-        )  # fmt: skip
-        self.child.expect(PROMPT)
-        self.run("set confirm off")
-        self.run(f"set height {height}")
-        self.run("set style enabled off")
-
-    def run(self, command, timeout=120):
-        """Send a line; return what came before the next prompt."""
-        self.child.sendline(command)
-        self.child.expect(PROMPT, timeout=timeout)
-        return plain(self.child.before)
-
-    def settle(self):
-        """Come to rest at a prompt, however many there were before."""
-        self.child.sendline("echo settled\\n")
-        self.child.expect("settled\r?\n", timeout=GENEROUS)
-        self.child.expect(PROMPT)
-
-    def complete(self, text):
-        """What TAB TAB makes of a beginning; the line is then dropped."""
-        self.child.send(text + "\t\t")
-        self.child.expect([pexpect.TIMEOUT], timeout=1.5)
-        shown = plain(self.child.before)
-        self.child.sendcontrol("u")
-        self.settle()
-        return shown
-
-    def close(self):
-        if self.child.isalive():
-            self.child.sendcontrol("c")
-            self.child.sendline("kill")
-            self.child.sendline("quit")
-        try:
-            self.child.close(force=True)
-        except pexpect.ExceptionPexpect:
-            # It is killed, and ends when it gets a processor.
-            with suppress(pexpect.ExceptionPexpect):
-                self.child.wait()
-
-
-@pytest.fixture
-def terminal(farm):
-    opened = []
-
-    def open_terminal(*args, **options):
-        opened.append(Terminal(*args, **options))
-        return opened[-1]
-
-    yield open_terminal
-    for one in opened:
-        one.close()
 
 
 @pytest.fixture

@@ -72,7 +72,12 @@ class Open(gdb.Command):
             "\nand later goref commands are about the file until `goref close'."
             "\n\n" + OPEN.details.strip()
         )
-        super().__init__("goref open", gdb.COMMAND_DATA, gdb.COMPLETE_FILENAME)
+        super().__init__("goref open", gdb.COMMAND_DATA)
+
+    def complete(self, text: str, word: str | None) -> Any:
+        from .complete import complete_open
+
+        return complete_open(text, word)
 
     def invoke(self, arg: str, from_tty: bool) -> None:
         self.dont_repeat()
@@ -109,14 +114,18 @@ class _Files:
 
 
 def _ask(name: str, options: Any) -> None:
-    """Answer one question. While a saved file is open, the answer begins with
-    its name."""
+    """Answer one question. If it is about a file that is open, the text begins
+    with its name; the answer of diff names both sides itself."""
     from .. import front
-    from .open import title
+    from ..session import current
 
-    line = title()
-    if line and not getattr(options, "json", False):
-        front.current.write(line)
+    if current.file and name in VERBS:
+        from .open import title
+
+        commands.check(name, options)
+        line = title(options, commands.extent(name, options))
+        if not getattr(options, "json", False):
+            front.current.write(line)
     commands.run(name, options)
 
 

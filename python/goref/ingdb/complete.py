@@ -8,6 +8,7 @@ import gdb
 
 from .. import args, native
 from ..session import current
+from ..verbs import VERBS
 
 
 def _matches(parser: args.Parser, token: str) -> list[str]:
@@ -41,6 +42,12 @@ def _files(token: str) -> list[str]:
     return found
 
 
+def _ends(found: list[str], token: str, word: str) -> list[str]:
+    """What gdb puts in place of its last word."""
+    done = len(token) - len(word) if token.endswith(word) else 0
+    return [match[done:] for match in found]
+
+
 def _variables(token: str) -> list[str]:
     """Only from a scan that is there: completion must not stop to scan."""
     if len(token) < 2 or not current.is_current():
@@ -51,9 +58,15 @@ def _variables(token: str) -> list[str]:
         return []
 
 
-def complete(parser: args.Parser, text: str, word: str | None) -> Any:
+def complete(
+    parser: args.Parser,
+    text: str,
+    word: str | None,
+    is_current: bool = True,
+) -> Any:
     """text: all arguments so far; word: what gdb takes for the last word,
-    for which a dash is a border."""
+    for which a dash is a border. is_current: the question is about what is
+    looked at."""
     words = text.split()
     token = words.pop() if words and not text[-1].isspace() else ""
     option = parser.option(words[-1]) if words else None
@@ -69,9 +82,25 @@ def complete(parser: args.Parser, text: str, word: str | None) -> Any:
         found = [c for c in option.choices if c.startswith(token)]
     elif token.startswith("-"):
         found = _matches(parser, token)
-    elif parser.takes_words:
+    elif parser.takes_words and is_current:
         found = _variables(token)
     else:
         found = []
-    done = len(token) - len(word) if token.endswith(word) else 0
-    return [match[done:] for match in found]
+    return _ends(found, token, word)
+
+
+def complete_open(text: str, word: str | None) -> Any:
+    """The arguments of `goref open`: a file, a verb, and those of the verb."""
+    words = text.split()
+    token = words.pop() if words and not text[-1].isspace() else ""
+    verb = VERBS.get(words[1]) if len(words) > 1 else None
+    if verb is not None:
+        parser = args.Parser(verb.name, verb.options)
+        rest = "".join(text.split(None, 2)[2:])
+        return complete(parser, rest, word, is_current=False)
+    if word is None:
+        return gdb.COMPLETE_NONE if words else gdb.COMPLETE_FILENAME
+    if len(words) > 1:
+        return []
+    found = [v for v in VERBS if v.startswith(token)] if words else _files(token)
+    return _ends(found, token, word)

@@ -65,7 +65,7 @@ class GdbFront(Front):
             return False
         return is_heard and bool(gdb.parameter("confirm"))
 
-    def source(self, on_move: Callable[[], None]) -> Source:
+    def source(self, on_move: Callable[[Source], None]) -> Source:
         from ..sources.gdb import Gdb
 
         return Gdb(on_move)

@@ -19,9 +19,11 @@ _USAGE = "goref open FILE [VERB] [ARGUMENT]..."
 
 
 class Files:
-    """The file that is open, or the latest one that was asked."""
+    """The file that is open, and the latest one that was asked one question:
+    it is not read again for the next one."""
 
     def __init__(self, run: Callable[[str, Any], object]) -> None:
+        """run: answers a question, given its verb and options."""
         self.run = run
         self.latest: Session | None = None
         self.before: Session | None = None  # while a file is open
@@ -30,10 +32,11 @@ class Files:
         """words: FILE [VERB] [ARGUMENT]..."""
         if not words:
             raise Error(f"goref open: no FILE given: {_USAGE}")
-        path, rest = os.path.expanduser(words[0]), words[1:]
-        verb, stays = OVERVIEW, not rest
+        # gdb's command `cd' does not change which file it is.
+        path = os.path.abspath(os.path.expanduser(words[0]))
+        verb, stays, rest = OVERVIEW, True, words[1:]
         if rest and rest[0] in VERBS:
-            verb, rest = VERBS[rest[0]], rest[1:]
+            verb, stays, rest = VERBS[rest[0]], False, rest[1:]
         elif rest and rest[0] in STANDALONE:
             asked = f"goref {rest[0]} {shlex.quote(words[0])} ..."
             raise Error(
@@ -58,38 +61,37 @@ class Files:
 
     def _ask(self, path: str, verb: str, options: Any, stays: bool) -> None:
         """stays: later commands are about the file, too."""
-        filenames.check(os.path.abspath(path))
-        before = current.switch(self._session(path))
-        try:
-            with running(options.memory_limit, options.timeout, "goroutines"):
-                pass
+        filenames.check(path)
+        if path == current.file:
             self.run(verb, options)
-        except BaseException:
-            stays = False
-            raise
+        else:
+            self._ask_instead(path, verb, options, stays)
+        if stays and not options.json:
+            front.current.write(
+                f"{path} is what goref looks at until `goref close'\n"
+            )
+
+    def _ask_instead(
+        self, path: str, verb: str, options: Any, stays: bool
+    ) -> None:
+        """Ask a file that is not what is looked at."""
+        before = current.switch(self._session(path))
+        is_answered = False
+        try:
+            self.run(verb, options)
+            is_answered = True
         finally:
-            if stays:
-                self._stay(before)
-            else:
+            if not (is_answered and stays):
                 self.latest = current.switch(before)
+            elif self.before is None:
+                self.before = before
 
     def _session(self, path: str) -> Session:
-        """The session of the file: the latest one, if it is still the same
-        file."""
+        """The latest one, if it is of this file."""
         latest, self.latest = self.latest, None
-        for known in (latest, current):
-            if known is not None and known.file == path:
-                return known
+        if latest is not None and latest.file == path:
+            return latest
         return Session(Saved(path), path)
-
-    def _stay(self, before: Session) -> None:
-        """Look at the file until close()."""
-        if self.before is None:
-            self.before = before
-        file = current.file
-        front.current.write(
-            f"{file} is what goref looks at until `goref close'\n"
-        )
 
     def close(self) -> None:
         """Go back to what gdb looks at."""
@@ -99,10 +101,9 @@ class Files:
         current.switch(before)
 
 
-def title() -> str:
-    """The line that names the open file before an answer; "" if gdb itself is
-    looked at."""
-    if not current.file or current.scan is None:
-        return ""
-    info = current.scan.info()
+def title(options: Any, extent: str) -> str:
+    """The line that names the open file before an answer. Opens the file for a
+    question of this extent; Error if it cannot."""
+    with running(options.memory_limit, options.timeout, extent) as scan:
+        info = scan.info()
     return f"{current.file}: {info.origin} of {info.exe_path}\n"

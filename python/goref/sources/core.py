@@ -92,6 +92,6 @@ def _check(path: str) -> None:
     if piped:
         raise Error(f"goref: {piped}")
     filenames.check_readable(path)
-    packed = elf.how_packed(path)
-    if packed:
-        raise Error(f"goref: {packed}")
+    wrong = elf.how_packed(path) or elf.how_cut(path)
+    if wrong:
+        raise Error(f"goref: {wrong}")

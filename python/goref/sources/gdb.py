@@ -43,15 +43,15 @@ class Gdb(Source):
 
     is_shared = True
 
-    def __init__(self, on_move: Callable[[], None]) -> None:
-        """on_move: called when the program may have changed."""
+    def __init__(self, on_move: Callable[[Source], None]) -> None:
+        """on_move: called with this when the program may have changed."""
         super().__init__()
         self.on_move = on_move
         self.is_watching = False
 
     def _moved(self, *_: object) -> None:
         self.moves += 1
-        self.on_move()
+        self.on_move(self)
 
     def _watch(self) -> None:
         """Heed gdb's events from the first scan on."""
@@ -68,7 +68,7 @@ class Gdb(Source):
         from ..ingdb import target
 
         try:
-            return target.identify()
+            return (self.moves, *target.identify())
         except gdb.error as problem:
             raise Error(f"goref: {' '.join(str(problem).split())}") from None
 
