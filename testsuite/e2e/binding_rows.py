@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sourced by gdb (test_binding.py): calls every method of the native module
-with all its parameters by name, and holds what it gives against the
+"""Run by test_binding.py, in plain Python: calls every method of the native
+module with all its parameters by name, and holds what it gives against the
 annotations of _goref.pyi. Prints a line for each error, then the rows that were
-looked at. $GOREF_TEST_QUESTIONS says which methods are called."""
+looked at. Its arguments: an executable, its core, which methods are called, and
+a name for files."""
 
 import ast
 import gc
 import inspect
 import os
+import sys
 
 import goref
 from goref import native
 from goref.session import current, running
+from goref.sources.core import Core
 
 PYI = os.path.join(os.path.dirname(goref.__file__), "_goref.pyi")
 with open(PYI) as file:
     STUB = ast.parse(file.read())
 CLASSES = {n.name: n for n in STUB.body if isinstance(n, ast.ClassDef)}
+FUNCTIONS = {n.name: n for n in STUB.body if isinstance(n, ast.FunctionDef)}
 ALIASES = {
     n.targets[0].id: n.value for n in STUB.body if isinstance(n, ast.Assign)
 }
@@ -63,9 +67,12 @@ def check_row(row, node):
 
 
 def call(owner, name, /, **arguments):
-    """Call a method, giving all of its parameters by name."""
-    node = CLASSES[type(owner).__name__]
-    declared = next(m for m in node.body if getattr(m, "name", "") == name)
+    """Call a method, or a function of the module, giving all of its parameters
+    by name."""
+    declared = FUNCTIONS.get(name)
+    if owner is not MODULE:
+        node = CLASSES[type(owner).__name__]
+        declared = next(m for m in node.body if getattr(m, "name", "") == name)
     function = getattr(owner, name)
     if list(arguments) != list(inspect.signature(function).parameters):
         print(f"{name} takes {inspect.signature(function)}")
@@ -269,10 +276,21 @@ def check_rows_outlive_the_scan():
     assert [repr(row) for row in rows] == before
 
 
-questions = os.environ["GOREF_TEST_QUESTIONS"]
-path = os.environ["GOREF_TEST_OUT"]
+def look_at_files(exe, core):
+    """What files say without a scan."""
+    for path in (exe, core):
+        call(MODULE, "elf_facts", path=path)
+    call(MODULE, "core_facts", path=core)
+    folder = "/usr/lib/debug"
+    call(MODULE, "core_modules", core=core, exe=exe, debug_folder=folder)
+    call(MODULE, "debug_file", path=exe, folder=folder)
+
+
+exe, core, questions, path = sys.argv[1:]
+current.source = Core(core, exe)
 with running() as opened:
     if questions == "all":
+        look_at_files(exe, core)
         look(opened, path)
         look_at_graph(opened)
         look_at_files(opened)

@@ -4,7 +4,7 @@
 import ast
 from pathlib import Path
 
-from session import TOP, run_goref
+from session import TOP, run_python
 from targets import Target, kernel_core, kernel_cores_reason, skip_if
 from toolchains import Variant
 
@@ -17,16 +17,10 @@ CENTRAL = Variant("go1.24", "default")
 
 
 def rows_of(target, questions, tmp_path):
-    run = run_goref(
-        target,
-        [f"source {SCRIPT}"],
-        env={
-            "GOREF_TEST_OUT": str(tmp_path / questions),
-            "GOREF_TEST_QUESTIONS": questions,
-        },
-    )
-    said, _, rows = run.parts[0].partition("seen: ")
-    assert not said and rows, (said, run.stderr)
+    words = [target.exe, target.core, questions, tmp_path / questions]
+    done = run_python(SCRIPT.read_text(), words)
+    said, _, rows = done.stdout.partition("seen: ")
+    assert not said and rows, (said, done.stderr)
     return set(rows.split())
 
 

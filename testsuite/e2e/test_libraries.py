@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A core, a process or an executable may name anything as its libraries. What
-is not a regular file is not opened: gdb would wait at a pipe for ever."""
+is not a regular file is not opened: at a pipe, that would wait for ever."""
 
 import json
 import os
@@ -88,17 +88,15 @@ def test_libraries_of_a_core(farm, variant, pipes, tmp_path):
 
 @variants("external")
 def test_loader_of_an_executable(farm, variant, pipes, tmp_path):
+    """Its name does not matter: the core names what the loader has loaded."""
     target = farm.target("rest", variant)
     exe = renamed(target.exe, tmp_path / "exe", lambda _: [LOADER], pipes)
     whole, _ = ask("core", target.exe, target.core)
-    reached, said = ask("core", exe, target.core)
-    assert reached == whole
-    assert pipes.are_refused(said), said
+    assert ask("core", exe, target.core)[0] == whole
 
 
 @variants("external")
 def test_executable_without_that_section(farm, variant, tmp_path):
-    """gdb then takes the loader's name from the core."""
     target = farm.target("rest", variant)
     exe = tmp_path / "exe"
     copy_sparse(target.exe, exe)
@@ -106,9 +104,7 @@ def test_executable_without_that_section(farm, variant, tmp_path):
     assert data.count(b"\0.interp\0") == 1
     exe.write_bytes(data.replace(b"\0.interp\0", b"\0.nterp_\0"))
     whole, _ = ask("core", target.exe, target.core)
-    reached, said = ask("core", exe, target.core)
-    assert reached == whole
-    assert "no section .interp" in said
+    assert ask("core", exe, target.core)[0] == whole
 
 
 def rename_libc(pid, pipes):

@@ -297,7 +297,7 @@ def test_bad_lines(service, tmp_path):
     one_line(run_cli([*line, tmp_path / "a", tmp_path / "b"]), 2, "one FILE")
     missing = tmp_path / "missing" / "page.html"
     one_line(run_cli([*line, missing]), 1, str(missing))
-    one_line(run_cli([*line, service.core]), 1, "gdb has open")
+    one_line(run_cli([*line, service.core]), 1, "core that is open")
 
 
 def test_a_file_stays_as_it_is(service, tmp_path):

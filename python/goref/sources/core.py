@@ -62,7 +62,7 @@ class Core(Source):
         found = goref.core_modules(self.core, self.exe)
         for name in found.special:
             shown = elf.shown(name)
-            self.notes.append(f"{shown} is left out: it is no regular file")
+            self.notes.append(f"{shown} is not a regular file: it is left out")
         warn(self.notes)
         scan: Scan = goref.Scan(
             kind="core",
