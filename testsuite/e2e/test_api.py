@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from session import TOP, run_gdb, run_goref
+from session import TOP, run_goref, run_python
 from targets import Target, attach_reason, gdb_core, skip_if, start
 from toolchains import RELEASES, Variant, go_binary, go_environment
 
@@ -27,23 +27,32 @@ def script_of_the_manual():
     return textwrap.dedent(text[begin:end]).removeprefix("(gdb) ")
 
 
-def run_script(target, tmp_path, text, before=(), after=()):
-    """What a script prints as JSON."""
+def run_script(target, text):
+    """What a script prints as JSON, in plain Python. It finds the heap in the
+    variable heap."""
+    opened = f"heap = goref.core({str(target.core)!r}, {str(target.exe)!r})\n"
+    script = "import json\nimport goref\n" + opened + textwrap.dedent(text)
+    done = run_python(script)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def run_in_gdb(target, tmp_path, text):
+    """The same in gdb, of what it looks at."""
     script = tmp_path / "script.py"
-    script.write_text("import json\nimport goref\n" + textwrap.dedent(text))
-    run = run_goref(target, [*before, f"source {script}", *after])
+    begin = "import json\nimport gdb\nimport goref\nheap = goref.heap()\n"
+    script.write_text(begin + textwrap.dedent(text))
+    run = run_goref(target, [f"source {script}"])
     assert run.rc == 0 and "Traceback" not in run.stderr, run.stderr
-    return json.loads(run.parts[len(before)])
+    return json.loads(run.parts[0])
 
 
-def test_top_holders(leaky, tmp_path):
+def test_top_holders(leaky):
     """The first example of doc/python.md."""
     got = run_script(
         leaky,
-        tmp_path,
         """
         from collections import Counter
-        heap = goref.heap()
         holders = Counter()
         for session in heap.objects(type="main.Session"):
             for reference in session.referrers():
@@ -54,21 +63,18 @@ def test_top_holders(leaky, tmp_path):
     assert got == [["map[string]*main.Session data", 50000]]
 
 
-def test_older_than(leaky, tmp_path):
+def test_older_than(leaky):
     """The second one: sessions that were seen before a date."""
     suspect = leaky.truth["suspect"]
     got = run_script(
         leaky,
-        tmp_path,
         f"""
-        heap = goref.heap()
         limit = goref.time_of(heap.object({suspect}).value()["Seen"])
         old = []
         for session in heap.objects(type="main.Session"):
             value = session.value()
             if goref.time_of(value["Seen"]) < limit:
-                name = value["ID"]
-                old.append(name["str"].string(length=int(name["len"])))
+                old.append(str(value.ID))
         print(json.dumps([limit.year, old]))
     """,
     )
@@ -79,13 +85,11 @@ def test_older_than(leaky, tmp_path):
     assert numbers == list(range(len(numbers))) and len(numbers) <= 25000
 
 
-def test_rule(leaky, tmp_path):
+def test_rule(leaky):
     """The third one: goroutines that keep more than so much alive."""
     got = run_script(
         leaky,
-        tmp_path,
         """
-        heap = goref.heap()
         stuck = [g for g in heap.goroutines() if g.retained_size > 500]
         names = {root.name for g in stuck for root in g.roots()}
         one = stuck[0]
@@ -106,13 +110,12 @@ def test_rule(leaky, tmp_path):
     ]
 
 
-def test_labels(farm, tmp_path):
+def test_labels(farm):
     target = farm.target("labelled", CENTRAL)
     got = run_script(
         target,
-        tmp_path,
         """
-        print(json.dumps({g.id: g.labels for g in goref.heap().goroutines()}))
+        print(json.dumps({g.id: g.labels for g in heap.goroutines()}))
     """,
     )
     wanted = target.truth["labels"]
@@ -120,17 +123,16 @@ def test_labels(farm, tmp_path):
     assert {number: got[number] for number in wanted} == wanted
 
 
-def test_waits(farm, tmp_path):
+def test_waits(farm):
     """Each lock of a cycle of five, and one of a package variable."""
     target = farm.target("deadlocks", CENTRAL, args=["five", "package"])
     got = run_script(
         target,
-        tmp_path,
         """
         print(json.dumps([
             [g.id, [[w.kind, w.address, w.type, w.path, repr(w)]
                     for w in g.waits()]]
-            for g in goref.heap().goroutines()]))
+            for g in heap.goroutines()]))
     """,
     )
     waits = {number: waits for number, waits in got if waits}
@@ -143,13 +145,11 @@ def test_waits(farm, tmp_path):
     assert "<goref.Wait Mutex main.mutex>" in [text for *_, text in found]
 
 
-def test_objects(leaky, tmp_path):
+def test_objects(leaky):
     """Counts, sums and equality."""
     got = run_script(
         leaky,
-        tmp_path,
         """
-        heap = goref.heap()
         first = next(heap.objects())
         whole = list(heap.objects())
         print(json.dumps({
@@ -176,15 +176,13 @@ def test_objects(leaky, tmp_path):
     assert got["inside"] and got["nothing"] and got["partial"] == []
 
 
-def test_graph(leaky, tmp_path):
+def test_graph(leaky):
     """Paths, dominators and retained sizes of one session, all of which is
     its own."""
     suspect = leaky.truth["suspect"]
     got = run_script(
         leaky,
-        tmp_path,
         f"""
-        heap = goref.heap()
         session = heap.object({suspect})
         root, *chain = next(session.paths())
         seen, queue = set(), [session]
@@ -223,12 +221,11 @@ def test_graph(leaky, tmp_path):
 def test_names(leaky, tmp_path):
     """Each word lies at its offset, and leads to its target."""
     suspect = leaky.truth["suspect"]
-    got = run_script(
+    got = run_in_gdb(
         leaky,
         tmp_path,
         f"""
-        import gdb
-        session = goref.heap().object({suspect})
+        session = heap.object({suspect})
         def leads(reference):
             word = reference.source.address + reference.offset
             value = int(gdb.Value(word).cast(
@@ -237,7 +234,7 @@ def test_names(leaky, tmp_path):
             return at.address <= value < at.address + at.size
         references = list(session.references())
         [referrer] = session.referrers()
-        root = goref.heap().evaluate("main.sessionsByToken")
+        root = heap.evaluate("main.sessionsByToken")
         print(json.dumps([
             {{r.name: leads(r) for r in references}},
             [referrer.name, leads(referrer)],
@@ -252,14 +249,12 @@ def test_names(leaky, tmp_path):
     ]
 
 
-def test_static_memory(leaky, tmp_path):
+def test_static_memory(leaky):
     """A variable whose value lies in static memory is a root that retains what
     this memory holds."""
     got = run_script(
         leaky,
-        tmp_path,
         """
-        heap = goref.heap()
         cache = heap.evaluate("main.pageCache")
         page = heap.evaluate("main.pageCache.order[3]")
         print(json.dumps([
@@ -275,12 +270,10 @@ def test_stale(farm, tmp_path):
     """After the program has run on, nothing answers."""
     skip_if(attach_reason())
     target = farm.target("leaky", CENTRAL, "live")
-    got = run_script(
+    got = run_in_gdb(
         target,
         tmp_path,
         """
-        import gdb
-        heap = goref.heap()
         objects = heap.objects()
         first = next(objects)
         references = next(heap.roots()).references()
@@ -302,9 +295,39 @@ def test_stale(farm, tmp_path):
     assert got == [True, False, ["stale"] * 7]
 
 
-def test_imports_register_nothing(tmp_path):
-    run = run_gdb([], ["python import goref; print(goref.is_started())"])
-    assert run.rc == 0, run.stderr
+_TOLD = """
+def told(heap):
+    objects = list(heap.objects())
+    last = objects[-1]
+    return [len(objects), last.address, last.retained_size,
+            [r.name for r in last.referrers()], heap.partial,
+            len(list(heap.roots())), len(list(heap.goroutines()))]
+"""
+
+
+def test_the_heap_of_gdb_is_that_of_the_core(leaky, tmp_path):
+    here = run_in_gdb(leaky, tmp_path, _TOLD + "print(json.dumps(told(heap)))")
+    assert run_script(leaky, _TOLD + "print(json.dumps(told(heap)))") == here
+
+
+def test_two_heaps_at_once(leaky):
+    """Each answers for itself, and closing one leaves the other."""
+    one, two, again, is_same, said = run_script(
+        leaky,
+        f"""{_TOLD}
+with goref.core({str(leaky.core)!r}) as other:
+    both = [told(heap), told(other)]
+    is_same = next(heap.objects()) == next(other.objects())
+    first = next(other.objects())
+try:
+    said = str(first.size)
+except goref.StaleError as problem:
+    said = str(problem)
+print(json.dumps([*both, told(heap), is_same, said]))
+""",
+    )
+    assert one == two == again
+    assert not is_same and said == "goref: the heap is closed"
 
 
 def test_functions(leaky):
@@ -340,13 +363,11 @@ def test_functions_refuse(leaky, expression, words):
     assert words in run.stderr and "Traceback" not in run.stderr
 
 
-def test_negative_counts(leaky, tmp_path):
+def test_negative_counts(leaky):
     """They are not taken for no limit, or for a large one."""
     got = run_script(
         leaky,
-        tmp_path,
         """
-        heap = goref.heap()
         first = next(heap.objects())
         said = []
         for ask in (lambda: heap.objects(min_bytes=-1),
@@ -364,13 +385,11 @@ def test_negative_counts(leaky, tmp_path):
     ]
 
 
-def test_odd_arguments(leaky, tmp_path):
+def test_odd_arguments(leaky):
     """What is no object of the heap is a mistake in the script."""
     got = run_script(
         leaky,
-        tmp_path,
         """
-        heap = goref.heap()
         said = []
         for thing in (5, None, "main.pageCache", next(heap.types())):
             try:
@@ -415,14 +434,12 @@ def test_five_million_objects(farm, tmp_path):
     check_examples(target, tmp_path)
     got = run_script(
         target,
-        tmp_path,
         """
         import ctypes
         from pathlib import Path
         # The kernel adds no huge pages of its own (PR_SET_THP_DISABLE).
         assert not ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)
         status = Path("/proc/self/status")
-        heap = goref.heap()
         next(heap.objects())
         peak = lambda: int(
             status.read_text().partition("VmHWM:")[2].split()[0]
@@ -496,13 +513,11 @@ def widgets(request, tmp_path):
         process.stop()
 
 
-def test_value_of_a_package_that_gdb_mangles(widgets, tmp_path):
+def test_value_of_a_package_that_gdb_mangles(widgets):
     """gdb finds no type whose name begins with `go.'."""
     got = run_script(
         widgets,
-        tmp_path,
         f"""
-        heap = goref.heap()
         widget = heap.object({widgets.truth["widget"]}).value()
         box = heap.object({widgets.truth["box"]}).value()
         print(json.dumps([

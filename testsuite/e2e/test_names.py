@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -213,11 +214,9 @@ def test_build_folder(core, tmp_path, script):
     """Where the extension lies is a name, too."""
     build = tmp_path / "b\nshell touch hurt\n"
     source = environment()["GOREF_BUILD_DIR"]
-    (build / "loader").mkdir(parents=True)
-    for file in ("goref-build.py", "tree"):
-        shutil.copy(f"{source}/loader/{file}", build / "loader")
-    for file in ("_goref.abi3.so", "goref-ahead"):
-        os.symlink(f"{source}/{file}", build / file)
+    shutil.copytree(f"{source}/loader", build / "loader")
+    for file in Path(source).glob("[!l]*"):
+        os.symlink(file, build / file.name)
     words = ["core", core.exe, core.core] if script == "goref" else [
         "-nx", "-batch", core.exe, core.core, "-ex", "goref scan"
     ]  # fmt: skip
