@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from plain import run_plain, told
 from session import TOP, environment, run_cli
 from targets import GDB
 
 BUILD = Path(environment()["GOREF_BUILD_DIR"])
 NOBODY = 65534
+IMPORTS = "import goref; print(goref.__file__); goref.core('/proc/self/exe')"
 
 
 def make(*words):
@@ -40,9 +42,30 @@ def built():
 
 
 def runs(goref):
-    done = run_cli(["--version"], command=goref, env={"GOREF_BUILD_DIR": ""})
+    """The folder of its package, where Python finds the module, too."""
+    env = {"GOREF_BUILD_DIR": ""}
+    done = run_cli(["--version"], command=goref, env=env)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("goref-gdb ")
+    done = run_cli(["--python-path"], command=goref, env=env)
+    assert done.returncode == 0, done.stderr
+    path = Path(done.stdout.removesuffix("\n"))
+    imports(path)
+    return path
+
+
+def imports(path, **options):
+    """The package of that folder is found, and its native half is loaded: it
+    refuses what is no core."""
+    done = run_plain(IMPORTS, path=options.pop("path_set", path), **options)
+    assert done.stdout == f"{path}/goref/__init__.py\n", done.stderr
+    assert done.stderr.splitlines()[-1].startswith("goref.errors.Error: ")
+
+
+def is_searched(path, python):
+    """Does Python look for modules there by itself?"""
+    text = "import json, sys; print(json.dumps(sys.path))"
+    return str(path) in told(text, path="", python=python)
 
 
 def test_prefix_of_make_install(built, tmp_path):
@@ -51,7 +74,9 @@ def test_prefix_of_make_install(built, tmp_path):
     prefix = tmp_path / "a" / "usr"
     told = make("install", f"prefix={prefix}")
     assert f"source {prefix}/share/goref/goref.py" in told
-    runs(prefix / "bin/goref")
+    path = runs(prefix / "bin/goref")
+    assert f"set PYTHONPATH={path}\n" in told
+    assert path.is_relative_to(prefix)
     loader = prefix / "share/goref/goref.py"
     gdb = [GDB, "-nx", "-batch", "-x", loader, "-ex", "info goref"]
     done = subprocess.run(gdb, capture_output=True, text=True)
@@ -59,8 +84,6 @@ def test_prefix_of_make_install(built, tmp_path):
     assert "goref-gdb" in done.stdout
     for folder in ("bin", "share/man/man1"):
         assert os.listdir(prefix / folder)
-    # What gdb's Python compiles on first use.
-    (prefix / "share/goref/python/goref/__pycache__").mkdir(exist_ok=True)
     make("uninstall", f"prefix={prefix}")
     assert names_in(tmp_path) == ["a"]
 
@@ -94,8 +117,7 @@ def test_two_prefixes(built, tmp_path):
         make("install", f"prefix={tmp_path / name}")
     for name in ("a", "b"):
         goref = tmp_path / name / "bin/goref"
-        assert f"{tmp_path / name}/share/goref" in goref.read_text()
-        runs(goref)
+        assert runs(goref).is_relative_to(tmp_path / name)
 
 
 def test_destdir(built, tmp_path):
@@ -104,14 +126,72 @@ def test_destdir(built, tmp_path):
     (stage / "etc").mkdir(parents=True)
     make("install", f"prefix={prefix}", f"DESTDIR={stage}")
     staged = stage / prefix.relative_to("/")
-    text = (staged / "bin/goref").read_text()
-    assert f"loader='{prefix}/share/goref/goref.py'" in text
-    assert str(stage) not in text
+    for file in ("bin/goref", "share/goref/goref.py"):
+        text = (staged / file).read_text()
+        assert f"{prefix}/lib/" in text and str(stage) not in text
     shutil.move(staged, prefix)
-    runs(prefix / "bin/goref")
+    path = runs(prefix / "bin/goref")
+    # Nor of what was compiled.
+    for compiled in path.rglob("*.pyc"):
+        assert str(stage).encode() not in compiled.read_bytes()
     shutil.move(prefix, staged)
     make("uninstall", f"prefix={prefix}", f"DESTDIR={stage}")
     assert names_in(stage) == ["etc"]
+
+
+@pytest.mark.parametrize("prefix", ["/usr", "/usr/local"])
+def test_folder_of_python(built, tmp_path, prefix):
+    """The package is where the Python of the build looks for modules of this
+    prefix, and only there."""
+    python = (BUILD / "loader/python").read_text().strip()
+    make("install", f"prefix={prefix}", f"DESTDIR={tmp_path}")
+    (found,) = tmp_path.rglob("_goref.abi3.so")
+    folder = Path("/") / found.parent.parent.relative_to(tmp_path)
+    assert folder.is_relative_to(prefix)
+    assert is_searched(folder, python)
+    local = Path("/usr/local") in folder.parents
+    assert local == (prefix == "/usr/local")
+    make("uninstall", f"prefix={prefix}", f"DESTDIR={tmp_path}")
+    assert names_in(tmp_path) == []
+
+
+def test_folder_of_a_venv(built, tmp_path):
+    """A virtual environment that is the prefix finds the package by itself."""
+    venv = tmp_path / "venv"
+    python = (BUILD / "loader/python").read_text().strip()
+    done = subprocess.run(
+        [python, "-m", "venv", "--without-pip", venv], capture_output=True
+    )
+    if done.returncode:
+        pytest.skip("no venv")
+    told = make("install", f"prefix={venv}")
+    path = runs(venv / "bin/goref")
+    imports(path, path_set="", python=venv / "bin/python")
+    assert "gdbinit" in told
+
+
+def test_folder_that_is_given(built, tmp_path):
+    """pythondir, as other packages have it."""
+    prefix, folder = tmp_path / "usr", tmp_path / "modules"
+    words = [f"prefix={prefix}", f"pythondir={folder}"]
+    make("install", *words)
+    assert runs(prefix / "bin/goref") == folder
+    make("uninstall", *words)
+    assert names_in(tmp_path) == ["modules"]
+
+
+def test_nothing_is_written_later(built, tmp_path):
+    """What is installed was compiled then, and remains as it is."""
+    make("install", f"prefix={tmp_path}")
+    before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")}
+    sources = {p.stem for p in tmp_path.rglob("goref/**/*.py")}
+    compiled = {p.name.split(".")[0] for p in tmp_path.rglob("*.pyc")}
+    assert sources - {"goref"} <= compiled  # goref.py is the loader for gdb
+    goref = tmp_path / "bin/goref"
+    for words in (["--help"], ["core", "/proc/self/exe"], ["attach", "1"]):
+        run_cli(words, command=goref, env={"GOREF_BUILD_DIR": ""})
+    runs(goref)
+    assert before == {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")}
 
 
 def test_uninstall_leaves_others_alone(built, tmp_path):
@@ -135,8 +215,9 @@ def test_folders_of_the_system_stay(written):
     # Names what would be removed, in place of the command.
     script = script.replace("rmdir", "echo").replace("2>/dev/null", "")
     script = script.replace("[ ! -d", "[ -z")
-    folders = ["bin", "lib/goref", "libexec/goref", "share/man/man1",
-               "share/goref/python"]  # fmt: skip
+    folders = ["bin", "lib/goref", "lib/python3/dist-packages/goref/verbs",
+               "lib/python3.11/dist-packages/goref", "share/man/man1",
+               "share/goref"]  # fmt: skip
     done = subprocess.run(
         ["sh", "-c", script, "sh", "", written]
         + [f"{written}/{folder}" for folder in folders],
@@ -144,9 +225,14 @@ def test_folders_of_the_system_stay(written):
     )  # fmt: skip
     assert done.stdout.split() == [
         f"{prefix}/{folder}"
-        for folder in ("lib/goref", "libexec/goref")
-        + (("libexec",) if prefix == "/usr/local" else ())
-        + ("share/man/man1", "share/goref/python", "share/goref")
+        for folder in (
+            "lib/goref",
+            "lib/python3/dist-packages/goref/verbs",
+            "lib/python3/dist-packages/goref",
+            "lib/python3.11/dist-packages/goref",
+            "share/man/man1",
+            "share/goref",
+        )
     ]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from plain import PYTHON, python_path
 from session import TOP, environment, run_goref, start_command
 from toolchains import variants
 
@@ -23,12 +24,12 @@ LATER = {
     "goref.api",
     "goref.args",
     "goref.commands.base",
-    "goref.complete",
+    "goref.ingdb.complete",
+    "goref.ingdb.target",
     "goref.native",
     "goref.params",
     "goref.render",
     "goref.session",
-    "goref.target",
 }
 REPORT = (
     "python import json, sys; "
@@ -57,7 +58,7 @@ def test_start_is_quiet_and_loads_little():
     modules, path, names = report("-x", LOADER)
     added = set(modules) - set(plain_modules)
     assert "goref" in added
-    assert not added & (LATER - {"goref.native"})
+    assert not added & LATER
     # What else runs in this gdb finds what it would find without goref.
     assert path == plain_path
     assert set(names) <= set(plain_names) | {"__file__", "sys", "json"}
@@ -72,7 +73,7 @@ NEEDLESS = {
     "goref.lifetime",
     "goref.live",
     "goref.render.why",
-    "goref.saved",
+    "goref.sources.process",
 }
 
 
@@ -81,13 +82,26 @@ def test_a_question_loads_only_what_it_needs(farm, variant):
     """What a small question pays for is mostly modules of Python."""
     target = farm.target("values", variant, "core", (), None)
     modules = "python import sys; print(*sys.modules, sep=chr(10))"
-    run = run_goref(
-        target,
-        [modules, "python from goref import cli", "goref goroutines", modules],
-    )
-    before, after = (set(run.parts[i].split()) for i in (0, 3))
+    run = run_goref(target, [modules, "goref goroutines", modules])
+    before, after = (set(run.parts[i].split()) for i in (0, 2))
     assert "goref.render.goroutine_list" in after - before
     assert not (after - before) & NEEDLESS
+
+
+@variants("default")
+def test_so_does_the_command_line(farm, variant):
+    target = farm.target("values", variant, "core", (), None)
+    text = "import sys; from goref.cli import main; main(sys.argv[1:])"
+    done = subprocess.run(
+        [PYTHON, "-I", "-S", "-X", "importtime", "-c",
+         f"import sys; sys.path.append({python_path()!r}); {text}",
+         "core", target.exe, target.core, "goroutines"],
+        capture_output=True, text=True, env=environment(),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    loaded = set(re.findall(r"\| +([\w.]+)$", done.stderr, re.M))
+    assert "goref.render.goroutine_list" in loaded
+    assert not loaded & (NEEDLESS | {"gdb", "goref.sources.gdb"})
 
 
 def test_all_commands_are_there():
@@ -116,11 +130,11 @@ def test_a_wrong_setting_is_one_line(setting):
 
 
 def copy_of(folder):
-    """Another installation: Python and module of its own."""
+    """Another installation: Python of its own."""
     shutil.copytree(TOP / "python/goref", folder / "python/goref")
     text, count = re.subn(
-        r'_load_goref\("(.*)", "(.*)", "(.*)"\)',
-        f'_load_goref("{folder}/python", "{folder}/lib", "{folder}/libexec")',
+        r'_load_goref\("(.*)"\)',
+        f'_load_goref("{folder}/python")',
         LOADER.read_text(),
     )
     assert count == 1
@@ -134,10 +148,11 @@ def test_of_two_loaders_the_first_wins(tmp_path):
     where = "python from goref import native; print(goref.__file__, "
     done = gdb(
         "-x", LOADER, "-x", other, "-ex", "python import goref",
-        "-ex", where + "native._lib_dir)",
+        "-ex", where + "native.load().__file__)",
     )  # fmt: skip
-    file, lib_dir = done.stdout.split()
-    assert TOP.samefile(Path(file).parents[2]) and BUILD.samefile(lib_dir)
+    file, module = map(Path, done.stdout.split())
+    assert file.samefile(TOP / "python/goref/__init__.py")
+    assert module.samefile(BUILD / "_goref.abi3.so")
 
 
 def test_build_tree_says_that_it_has_its_own_loader():
