@@ -29,7 +29,6 @@ EXEMPT = {
     "source ": "a line of ~/.gdbinit",
     "apt-get ": "installs packages: testsuite/fresh-debian does",
     "./run-tests": "runs this test",
-    "GDB=gdb-multiarch ": "is for a core of arm64: test_arm64.py has one",
     "go tool pprof -http": "serves until it is ended",
     "gdb-goref -p PID": "waits at gdb's prompt: test_live.py has it",
     "goref report": "names the verb",
