@@ -174,6 +174,8 @@ int gr_py_target_init(struct gr_py_target *t, const char *kind,
 	t->target.core_path = t->core_path;
 	t->target.saved_path = t->saved_path;
 	t->target.pid = pid;
+	if (t->target.kind == GR_TARGET_NATIVE)
+		t->target.reader = gr_process_reader(pid);
 	if (parse_modules(t, modules) ||
 	    gr_py_threads(threads, &t->threads, &t->target.nthreads))
 		return -1;

@@ -118,7 +118,7 @@ void gr_scan_note_estimate(struct gr_scan *scan)
  * ran. The copy cannot be larger than the process. */
 static void note_rough_estimate(struct gr_scan *scan)
 {
-	uint64_t bytes = resident_bytes(scan->target.pid);
+	uint64_t bytes = resident_bytes(gr_target_memory_pid(&scan->target));
 
 	scan->estimate = (struct gr_estimate){
 		.copy_bytes = bytes,

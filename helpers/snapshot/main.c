@@ -55,6 +55,13 @@ static struct gr_error *check_process(pid_t pid)
 		return gr_error_format(
 			GR_ERROR_IO, "it is a thread: the process is %s", text);
 	gr_thread_status(pid, pid, "State", text, sizeof(text));
+	if (*text == 'Z' && gr_thread_status(pid, pid, "Threads", text,
+					     sizeof(text)) &&
+	    atoi(text) > 1)
+		return gr_error_format(GR_ERROR_IO,
+				       "its first thread has ended: attach "
+				       "without a snapshot");
+	gr_thread_status(pid, pid, "State", text, sizeof(text));
 	if (*text == 'Z' || *text == 'X')
 		return gr_error_format(GR_ERROR_IO, "it has ended");
 	if (!gr_thread_status(pid, pid, "VmRSS", text, sizeof(text)))

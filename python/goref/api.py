@@ -113,6 +113,8 @@ def attach(
     still for longer."""
     from .sources.process import Process
 
+    if hold and snapshot:
+        raise ValueError("goref: hold and snapshot exclude each other")
     extent = "values" if values else "sites"
     process = Process(
         pid,

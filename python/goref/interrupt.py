@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps Ctrl-C from a process that we hold. Pure: never imports gdb.
+"""Keeps Ctrl-C from interrupting what holds a process. Pure: never imports
+gdb.
 
-If gdb gets a SIGINT while it attaches, holds or detaches, it passes the signal
-on to the process, which may end. SIGINT is therefore blocked from before the
-attach until after the detach, and we poll for it ourselves."""
+An exception between a stop and its end could come where nothing lets the
+process go. SIGINT is therefore blocked meanwhile, and we poll for it. Nothing
+changes for a host with a handler of its own, nor for its other threads."""
 
+import os
 import signal
+from _thread import get_native_id
 from collections.abc import Collection
 
 # Ctrl-Z waits, too: it would stop us, and with us the process.
@@ -16,7 +19,8 @@ class Owned:
     """A context in which some signals stay pending, by default SIGINT and
     SIGTSTP. If a SIGINT has come, the end of the context raises
     KeyboardInterrupt, unless check() has done so. Where SIGINT was blocked
-    before, it is ignored (ended.py)."""
+    before, it is ignored (ended.py); a handler of the host's own runs at the
+    end."""
 
     def __init__(self, signals: Collection[signal.Signals] = _HELD) -> None:
         self.signals = signals
@@ -31,11 +35,17 @@ class Owned:
             raise
         return self
 
+    def _is_heeded(self) -> bool:
+        """Is it up to us to raise KeyboardInterrupt?"""
+        if signal.SIGINT in self.before or get_native_id() != os.getpid():
+            return False
+        handler = signal.getsignal(signal.SIGINT)
+        return handler is signal.default_int_handler or not callable(handler)
+
     def has_come(self) -> bool:
-        """True if a SIGINT is pending. Any thread may ask, for all threads
-        block it."""
-        is_heeded = signal.SIGINT not in self.before
-        return is_heeded and signal.SIGINT in signal.sigpending()
+        """True if a SIGINT is pending that this thread has to heed: it is the
+        main one."""
+        return self._is_heeded() and signal.SIGINT in signal.sigpending()
 
     def check(self) -> None:
         """Raise KeyboardInterrupt if a SIGINT is pending."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ._goref import Scan
 
 _STOP_S = 5.0  # what takes much longer to stop never will
+_STUCK_S = 0.1  # nor do threads that wait in the kernel, and others are faster
 
 Module = tuple[str, str | None, int | None]
 
@@ -62,6 +63,7 @@ class Look:
     """One look at a process: what needs it to stand still, and what not."""
 
     cost = pause.STOP
+    has_stuck_thread = False
 
     def __init__(
         self,
@@ -196,6 +198,7 @@ class Look:
         """Do what needs the process to stand still. stays: it stands still
         until release(), unless this fails."""
         before = standing.of(self.pid)
+        self.has_stuck_thread = procfs.has_stuck_thread(self.pid)
         begin = None
         in_time = False
         try:
@@ -257,7 +260,9 @@ class Look:
             raise procfs.why_not_attached(self.pid, str(problem)) from None
 
     def _stop_limit_s(self) -> float:
-        limit_s = min(max(_STOP_S, 10 * self.pause_s), self.progress.left_s())
+        enough_s = _STUCK_S if self.has_stuck_thread else _STOP_S
+        limit_s = max(enough_s, 10 * self.pause_s)
+        limit_s = min(limit_s, self.progress.left_s())
         if self.max_pause_ms is not None:
             limit_s = min(limit_s, self.max_pause_ms / 2e3)
         return limit_s

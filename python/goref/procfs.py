@@ -5,9 +5,12 @@ and why it cannot be attached."""
 from __future__ import annotations
 
 import os
+import time
 
 from . import elf
 from .errors import Error
+
+_STUCK_S = 0.05  # a disk is read within this time
 
 NO_EXE = "it has no executable (it has ended, or is of the kernel)"
 
@@ -50,6 +53,34 @@ def count_threads(pid: int) -> int:
         return 0
 
 
+def _stuck(pid: int, tid: str) -> str | None:
+    """How often a thread that waits uninterruptibly was given a processor;
+    None: it does not wait so."""
+    folder = f"/proc/{pid}/task/{tid}"
+    try:
+        with open(f"{folder}/stat", "rb") as file:
+            if file.read().rpartition(b")")[2].split()[0] != b"D":
+                return None
+        with open(f"{folder}/schedstat") as file:
+            return file.read()
+    except (OSError, IndexError):
+        return None
+
+
+def has_stuck_thread(pid: int) -> bool:
+    """Does a thread wait in the kernel for longer than a disk takes, as for
+    the child of vfork()? No tracer can stop it."""
+    try:
+        tids = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return False
+    before = {tid: _stuck(pid, tid) for tid in tids}
+    waiting = {tid: told for tid, told in before.items() if told}
+    if waiting:
+        time.sleep(_STUCK_S)
+    return any(_stuck(pid, tid) == told for tid, told in waiting.items())
+
+
 def run_counts(pid: int) -> tuple[tuple[str, str], ...]:
     """How often each thread was given a processor. Two such answers tell
     whether the process has run in between."""
@@ -62,8 +93,6 @@ def run_counts(pid: int) -> tuple[tuple[str, str], ...]:
     except OSError:
         return ()
     return tuple(sorted(counts))
-
-
 
 
 def is_same_file(one: str, other: str) -> bool:
@@ -149,5 +178,3 @@ def mapped_files(pid: int) -> list[str]:
         if path.startswith("/") and os.path.isfile(inside):
             names.append(path if is_same_file(path, inside) else inside)
     return names
-
-

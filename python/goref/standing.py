@@ -2,6 +2,7 @@
 """Finds out whether a process runs, and otherwise what stops it. Pure: never
 imports gdb."""
 
+import os
 import time
 from collections.abc import Iterator
 from enum import Enum
@@ -72,15 +73,28 @@ def frozen_group(pid: int, proc: str = "/proc", top: str = "") -> str | None:
     return None
 
 
-def _state(pid: int, proc: str) -> str:
-    """The letter in /proc/PID/stat; X if there is no such process."""
-    text = "\n".join(_lines(f"{proc}/{pid}/stat"))
-    words = text.rpartition(")")[2].split()
+def _letter(path: str) -> str:
+    """The state in a file stat of /proc; X if there is no such file."""
+    words = "\n".join(_lines(path)).rpartition(")")[2].split()
     return words[0] if words else "X"
 
 
+def _state(pid: int, proc: str) -> str:
+    """The state of the first thread, or of another one if the first one has
+    ended before them."""
+    found = _letter(f"{proc}/{pid}/stat")
+    if found != "Z":
+        return found
+    try:
+        tids = os.listdir(f"{proc}/{pid}/task")
+    except OSError:
+        return found
+    letters = (_letter(f"{proc}/{pid}/task/{tid}/stat") for tid in tids)
+    return next((it for it in letters if it not in "ZXx"), found)
+
+
 def of(pid: int, proc: str = "/proc", top: str = "") -> Standing:
-    """The state of a process now, by its first thread."""
+    """The state of a process now, by one of its threads."""
     found = _BY_STATE.get(_state(pid, proc), Standing.RUNS)
     if found is Standing.RUNS and frozen_group(pid, proc, top):
         return Standing.FROZEN

@@ -76,12 +76,13 @@ static void process_deinit(struct process *p)
 
 static struct gr_error *process_open(struct process *p)
 {
+	int32_t pid = gr_target_memory_pid(p->target);
 	char name[32];
 
-	snprintf(name, sizeof(name), "/proc/%d/pagemap", p->target->pid);
+	snprintf(name, sizeof(name), "/proc/%d/pagemap", pid);
 	p->pagemap = open(name, O_RDONLY | O_CLOEXEC);
 	if (p->pagemap >= 0) {
-		snprintf(name, sizeof(name), "/proc/%d/smaps", p->target->pid);
+		snprintf(name, sizeof(name), "/proc/%d/smaps", pid);
 		p->smaps = fopen(name, "re");
 	}
 	return p->smaps ? NULL :
@@ -231,7 +232,8 @@ static struct gr_error *read_process(const struct gr_image *image,
 	struct gr_error *err = process_open(&p);
 
 	if (!err)
-		err = gr_mappings_add_process(&r->mappings, p.target->pid);
+		err = gr_mappings_add_process(&r->mappings,
+					      gr_target_memory_pid(p.target));
 	if (err)
 		return err;
 	size_t n = r->mappings.list.size;

@@ -70,6 +70,9 @@ struct gr_target {
 	const char *saved_path; /**< GR_TARGET_SAVED: the file, else NULL. */
 	int32_t pid;		/**< The process, else 0. */
 	int32_t copy_pid; /**< The copy of a GR_TARGET_SNAPSHOT, else 0. */
+	/** A GR_TARGET_NATIVE is read by this task of it: by another one than
+	 * its first, if that has ended before the others. 0: by its first. */
+	int32_t reader;
 	/** The executable first, then shared objects. At least one. */
 	const struct gr_target_module *modules;
 	size_t nmodules;
@@ -106,11 +109,12 @@ static inline bool gr_target_is_file(const struct gr_target *target)
 	       target->kind == GR_TARGET_SAVED;
 }
 
-/** The process whose memory is read. */
+/** The process, or the task of it, whose memory is read. */
 static inline int32_t gr_target_memory_pid(const struct gr_target *target)
 {
-	return target->kind == GR_TARGET_SNAPSHOT ? target->copy_pid :
-						    target->pid;
+	if (target->kind == GR_TARGET_SNAPSHOT)
+		return target->copy_pid;
+	return target->reader ? target->reader : target->pid;
 }
 
 #endif /* GR_TARGET_H */

@@ -14,6 +14,7 @@ import re
 import signal
 import subprocess
 import time
+from contextlib import suppress
 
 import pexpect
 import pytest
@@ -162,7 +163,8 @@ def test_killed(target, tmp_path, whom):
         run.await_moment()
         send_own(target, run.rng)
         if whom == "group":
-            os.killpg(run.goref.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it is done
+                os.killpg(run.goref.pid, signal.SIGKILL)
         else:
             run.goref.kill()
         run.end()

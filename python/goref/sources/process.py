@@ -46,7 +46,7 @@ class Process(Source):
         self.is_held = is_held
         self.look: live.Look | None = None
         self.check()
-        self.life = lifetime.of_process(pid)
+        self.life = lifetime.of_process(self.reader)
 
     @property
     def pid(self) -> int:
@@ -60,7 +60,8 @@ class Process(Source):
             native.load().Process(self.pid)
         except native.load().ProcessError as problem:
             raise procfs.why_not_attached(self.pid, str(problem)) from None
-        if not os.path.exists(f"/proc/{self.pid}/exe"):
+        self.reader = native.load().process_reader(self.pid)
+        if not os.path.exists(f"/proc/{self.reader}/exe"):
             raise procfs.why_not_attached(self.pid, procfs.NO_EXE)
 
     def extent(self, extent: str) -> str:
@@ -72,11 +73,11 @@ class Process(Source):
     def _modules(self) -> list[live.Module]:
         """The executable, then the libraries, each with its separate debug
         file."""
-        proc = f"/proc/{self.pid}/exe"
+        proc = f"/proc/{self.reader}/exe"
         named = filenames.real_name(proc)
-        exe = procfs.executable(self.pid, named, self.notes)
+        exe = procfs.executable(self.reader, named, self.notes)
         paths = [exe]
-        for path in procfs.mapped_files(self.pid):
+        for path in procfs.mapped_files(self.reader):
             if not procfs.is_same_file(path, proc):
                 paths.append(path)
         debug_file = native.load().debug_file
