@@ -22,6 +22,8 @@ enum {
 	PROBE_US = 100000,
 	/* Limit of the time in which a thread that is told to end does so. */
 	END_US = 2000000,
+	/* How much longer than its limit a stop may take on a busy machine. */
+	SLOW_US = 10000000,
 	END_NAP_NS = 50000,
 };
 
@@ -43,11 +45,10 @@ struct stop {
 	unsigned int users;
 	enum phase phase;
 	bool is_release_wanted;
-	bool is_cancelled;   /**< Atomic; without the mutex. */
-	bool is_seizing;     /**< Atomic; without the mutex. */
-	bool are_all_let_go; /**< Else, its end lets the others go. */
-	pid_t owner;	     /**< The process that holds. */
-	pid_t tracer;	     /**< The tracing thread. */
+	bool is_cancelled; /**< Atomic; without the mutex. */
+	bool is_seizing;   /**< Atomic; without the mutex. */
+	pid_t owner;	   /**< The process that holds. */
+	pid_t tracer;	   /**< The tracing thread. */
 	int64_t limit_us;
 	int64_t release_us;
 	struct gr_error *err;
@@ -188,6 +189,8 @@ static void set_up_thread(struct stop *stop)
 	// These are the thread's own. Short naps would take 50 us longer.
 	prctl(PR_SET_TIMERSLACK, 1);
 	prctl(PR_SET_NAME, "goref-tracer");
+	gr_set_urgent(0, true);
+
 	stop->tracer = (pid_t)syscall(SYS_gettid);
 }
 
@@ -206,9 +209,10 @@ static void *trace(void *arg)
 	if (!stop->err) {
 		enter_phase(stop, PHASE_HOLDING);
 		hold(stop);
-		stop->are_all_let_go = gr_tasks_release(&stop->tasks);
-		stop->release_us = gr_now_us();
 	}
+	// With the end of this thread, all tasks go on at once.
+	gr_tasks_pass_signals(&stop->tasks);
+	stop->release_us = gr_now_us();
 	enter_phase(stop, PHASE_ENDED);
 	stop_leave(stop);
 	return NULL;
@@ -285,7 +289,7 @@ static void end_tracing(struct stop *stop)
 	if (!has_ended)
 		start_helper(stop);
 	pthread_mutex_unlock(&stop->mutex);
-	if (has_ended && !stop->are_all_let_go)
+	if (has_ended)
 		await_end(stop);
 }
 
@@ -293,7 +297,7 @@ static void end_tracing(struct stop *stop)
 static struct gr_error *await_stop(struct stop *stop,
 				   const struct gr_process_patience *patience)
 {
-	int64_t end_us = gr_now_us() + patience->limit_us + END_US;
+	int64_t end_us = gr_now_us() + patience->limit_us + SLOW_US;
 	struct gr_error *err = NULL;
 
 	pthread_mutex_lock(&stop->mutex);
@@ -308,9 +312,9 @@ static struct gr_error *await_stop(struct stop *stop,
 			err = patience->poll(patience->ctx);
 		if (!err && gr_now_us() > end_us)
 			err = gr_error_format(GR_ERROR_PROCESS,
-					      "it is beginning another "
-					      "program, and does not get on "
-					      "with it: try again");
+					      "it did not stop in time: it "
+					      "begins another program, or "
+					      "this machine is too busy");
 		pthread_mutex_lock(&stop->mutex);
 	}
 	pthread_mutex_unlock(&stop->mutex);

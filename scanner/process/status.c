@@ -83,8 +83,8 @@ char gr_task_state(pid_t pid, pid_t tid)
 struct gr_task_place gr_task_place(pid_t pid, pid_t tid)
 {
 	struct gr_task_place ret = { .is_known = false };
-	static const char form[] = "%" SCNd64 " %*x %*x %*x %*x %*x %*x %" SCNx64
-			   " %" SCNx64;
+	static const char form[] =
+		"%" SCNd64 " %*x %*x %*x %*x %*x %*x %" SCNx64 " %" SCNx64;
 	int64_t call = -1;
 	char text[256];
 

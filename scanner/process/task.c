@@ -3,8 +3,10 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -127,4 +129,14 @@ void gr_tasks_reap_ended(pid_t pid)
 
 		gr_task_reap(&t, pid);
 	}
+}
+
+void gr_set_urgent(pid_t tid, bool is_urgent)
+{
+	enum { HIGHEST = -20 };
+	const struct sched_param param = { .sched_priority = is_urgent };
+	int policy = is_urgent ? SCHED_FIFO : SCHED_OTHER;
+
+	if (sched_setscheduler(tid, policy, &param))
+		setpriority(PRIO_PROCESS, (id_t)tid, is_urgent ? HIGHEST : 0);
 }

@@ -97,4 +97,11 @@ void gr_task_reap(const struct gr_task *t, pid_t pid);
  */
 void gr_tasks_reap_ended(pid_t pid);
 
+/**
+ * Raise the scheduling priority of our task @p tid (0: the calling thread), for
+ * which a stopped process waits, or restore it. The call has no effect if it is
+ * not permitted.
+ */
+void gr_set_urgent(pid_t tid, bool is_urgent);
+
 #endif /* GR_PROCESS_TASK_H */

@@ -148,24 +148,12 @@ static void look(struct gr_tasks *tasks, struct gr_task *t, bool is_suspicious)
 		tasks->has_32_bits = true;
 }
 
-/* Look at the tasks from *@p first on; return the number of those that run. The
- * ones before *@p first do not. */
-static size_t look_at_all(struct gr_tasks *tasks, size_t *first,
-			  bool is_suspicious)
+/* Look at all tasks from number @p first on that run. */
+static void look_at_all(struct gr_tasks *tasks, size_t first)
 {
-	size_t left = 0;
-
-	for (size_t i = *first; i < tasks->list.size; i++) {
-		struct gr_task *t = &tasks->list.data[i];
-
-		if (t->stop == GR_STOP_NONE)
-			look(tasks, t, is_suspicious);
-		if (t->stop == GR_STOP_NONE)
-			left++;
-		else if (!left)
-			*first = i + 1;
-	}
-	return left;
+	for (size_t i = first; i < tasks->list.size; i++)
+		if (tasks->list.data[i].stop == GR_STOP_NONE)
+			look(tasks, &tasks->list.data[i], true);
 }
 
 static void nap(int64_t *ns)
@@ -185,29 +173,23 @@ static int64_t find_end(const struct gr_tasks *tasks, int64_t now_us,
 	return end_us > now_us + PASS_US ? end_us : now_us + PASS_US;
 }
 
-/* Wait for the tasks from number @p first on. */
-static void await(struct gr_tasks *tasks, size_t first,
+/* Wait for one task until @p end_us. Return false when the time is over. */
+static bool await(struct gr_tasks *tasks, struct gr_task *t, int64_t end_us,
 		  const struct gr_tasks_patience *patience)
 {
-	int64_t now_us = gr_now_us(), quiet_since_us = now_us;
-	int64_t end_us = find_end(tasks, now_us, patience);
+	int64_t now_us = gr_now_us(), begin_us = now_us;
 	int64_t nap_ns = LEAST_NAP_NS, reap_us = now_us + REAP_US;
-	size_t left, left_before = SIZE_MAX;
 
 	for (;; now_us = gr_now_us()) {
-		bool is_suspicious = now_us - quiet_since_us > SUSPICIOUS_US;
-
-		left = look_at_all(tasks, &first, is_suspicious);
-		if (!left || is_cancelled(patience) || now_us > end_us ||
-		    now_us - quiet_since_us > patience->quiet_us)
-			return;
-		if (left < left_before) {
-			quiet_since_us = now_us;
-			nap_ns = LEAST_NAP_NS;
-		}
-		left_before = left;
+		look(tasks, t, now_us - begin_us > SUSPICIOUS_US);
+		if (t->stop != GR_STOP_NONE)
+			return true;
+		if (is_cancelled(patience) || now_us > end_us ||
+		    now_us - begin_us > patience->quiet_us)
+			return false;
 		// A task in execve() waits until the other ones are reaped.
 		if (now_us > reap_us) {
+			look_at_all(tasks, 0);
 			gr_tasks_reap_ended(tasks->pid);
 			reap_us = now_us + REAP_US;
 		}
@@ -222,7 +204,13 @@ void gr_tasks_stop_listed(struct gr_tasks *tasks, size_t first,
 		tasks->begin_us = gr_now_us();
 	for (size_t i = first; i < tasks->list.size; i++)
 		gr_task_interrupt(&tasks->list.data[i]);
-	await(tasks, first, patience);
+	// All stop at the same time, so the order does not matter.
+	int64_t end_us = find_end(tasks, gr_now_us(), patience);
+	for (size_t i = first; i < tasks->list.size; i++)
+		if (tasks->list.data[i].stop == GR_STOP_NONE &&
+		    !await(tasks, &tasks->list.data[i], end_us, patience))
+			break;
+	look_at_all(tasks, first);
 }
 
 /* Are all tasks of the process known? Those that the list has cannot go away
@@ -345,9 +333,14 @@ struct gr_error *gr_tasks_stop(struct gr_tasks *tasks,
 	struct gr_error *err = stop_all(tasks, patience);
 
 	tasks->end_us = gr_now_us();
-	if (err)
-		gr_tasks_release(tasks);
 	return err;
+}
+
+void gr_tasks_pass_signals(struct gr_tasks *tasks)
+{
+	for (size_t i = 0; i < tasks->list.size; i++)
+		if (tasks->list.data[i].stop == GR_STOP_SIGNAL)
+			gr_task_detach(&tasks->list.data[i]);
 }
 
 bool gr_tasks_release(struct gr_tasks *tasks)

@@ -61,16 +61,25 @@ void gr_tasks_stop_listed(struct gr_tasks *tasks, size_t first,
  * Stop all tasks of the process and read their registers.
  *
  * A task in vfork() or in an uninterruptible wait does not stop. It is no error
- * if such a task keeps GR_STOP_NONE: the other ones stand still. After an error
- * all tasks are let go; GR_ERROR_PROCESS says why the process cannot be
- * stopped, GR_ERROR_INTERRUPTED that it was cancelled.
+ * if such a task keeps GR_STOP_NONE: the other ones stand still. GR_ERROR_PROCESS
+ * says why the process cannot be stopped, GR_ERROR_INTERRUPTED that it was
+ * cancelled; some tasks may be stopped then.
  */
 struct gr_error *
 gr_tasks_stop(struct gr_tasks *tasks,
 	      const struct gr_tasks_patience *patience) GR_MUST_CHECK;
 
 /**
- * Let all tasks go and stop tracing them.
+ * Let the tasks go that have stopped for a signal. The kernel passes the signal
+ * on, too, if the tracing thread ends, but not if other code has reaped the
+ * stop.
+ */
+void gr_tasks_pass_signals(struct gr_tasks *tasks);
+
+/**
+ * Let all tasks go and stop tracing them. If the calling thread can end, that is
+ * better: the kernel then lets all go at once. Tasks that are let go one by one
+ * compete with the caller for the processors.
  *
  * @return false if tasks have not stopped yet: these are still traced, and go on
  *	when the calling thread ends.
