@@ -60,7 +60,4 @@ bool gr_arch_is_interrupted(const struct user_regs_struct *regs);
 /** Keep the kernel from making or restarting a call with these registers. */
 void gr_arch_cancel_call(struct user_regs_struct *regs);
 
-/** Convert the registers to the scanner's form. */
-struct gr_regs gr_arch_registers(const struct user_regs_struct *regs);
-
 #endif /* GR_SNAPSHOT_ARCH_H */

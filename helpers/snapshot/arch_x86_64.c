@@ -71,14 +71,3 @@ void gr_arch_cancel_call(struct user_regs_struct *regs)
 {
 	regs->orig_rax = UINT64_MAX;
 }
-
-struct gr_regs gr_arch_registers(const struct user_regs_struct *regs)
-{
-	return (struct gr_regs){
-		.value = { regs->rax, regs->rdx, regs->rcx, regs->rbx,
-			   regs->rsi, regs->rdi, regs->rbp, regs->rsp, regs->r8,
-			   regs->r9, regs->r10, regs->r11, regs->r12, regs->r13,
-			   regs->r14, regs->r15, regs->rip },
-		.fs_base = regs->fs_base,
-	};
-}

@@ -12,6 +12,8 @@
 
 #include "base/cleanup.h"
 #include "helpers/snapshot/inject.h"
+#include "helpers/snapshot/tracee.h"
+#include "process/status.h"
 
 enum {
 	/* A call that does not copy the memory. */
@@ -51,9 +53,9 @@ static struct gr_error *clone_failed(int64_t result)
  * Let @p by create a process. *@p child is that process, stopped; it ends with
  * us.
  */
-static struct gr_error *make_child(struct gr_tracee *by, uint64_t flags,
+static struct gr_error *make_child(struct gr_task *by, uint64_t flags,
 				   uint64_t stack, int64_t deadline_us,
-				   struct gr_tracee *child)
+				   struct gr_task *child)
 {
 	const uint64_t args[GR_CALL_ARGS] = { flags, stack };
 	struct gr_call call;
@@ -75,7 +77,7 @@ static struct gr_error *make_child(struct gr_tracee *by, uint64_t flags,
 }
 
 static struct gr_error *make_between(struct gr_process_copy *copy,
-				     struct gr_tracee *t)
+				     struct gr_task *t)
 {
 	struct gr_error *err, *end_err;
 	int64_t begin_us = gr_now_us();
@@ -114,17 +116,17 @@ static struct gr_error *copy_stopped(struct gr_process_copy *copy,
 				     int64_t max_pause_us)
 {
 	struct gr_threads *threads = &copy->threads;
-	struct gr_tracee *t = gr_threads_pick(threads);
+	struct gr_task *t = gr_threads_pick(threads);
 	struct gr_error *err = NULL;
 
 	if (t)
 		err = make_between(copy, t);
 	if (t && !err)
 		err = make_child(&copy->between, CLONE_PARENT | CLONE_FILES, 0,
-				 threads->stopped_us + max_pause_us,
+				 threads->tasks.begin_us + max_pause_us,
 				 &copy->copy);
 	gr_threads_release(threads);
-	copy->pause_us = gr_now_us() - threads->stopped_us;
+	copy->pause_us = gr_now_us() - threads->tasks.begin_us;
 	if (copy->pause_us > max_pause_us && err && !copy->copy.tid &&
 	    copy->between.tid) {
 		gr_error_destroy(err);
@@ -170,7 +172,7 @@ static struct gr_error *check_pause(pid_t pid, int64_t max_pause_us)
 {
 	char text[64];
 
-	if (!gr_thread_status(pid, pid, "VmPTE", text, sizeof(text)))
+	if (!gr_task_status(pid, pid, "VmPTE", text, sizeof(text)))
 		return NULL;
 	int64_t us = strtoll(text, NULL, 10) / 4 * TABLE_PAGE_US;
 	if (us <= max_pause_us)
@@ -200,7 +202,7 @@ static void offer_to_oom_killer(pid_t pid)
  * the process, so it keeps nothing open. Kernels before 5.9 lack the call; the
  * table stays shared.
  */
-static struct gr_error *let_files_go(struct gr_tracee *t)
+static struct gr_error *let_files_go(struct gr_task *t)
 {
 	const uint64_t args[GR_CALL_ARGS] = { 0, UINT32_MAX,
 					      CLOSE_RANGE_UNSHARE };
@@ -232,7 +234,7 @@ struct gr_error *gr_process_copy_make(struct gr_process_copy *copy, pid_t pid,
 
 // ----------------------------------------------------------------- the ending
 
-static struct gr_error *wait_in(struct gr_tracee *t, const pid_t own_tids[2])
+static struct gr_error *wait_in(struct gr_task *t, const pid_t own_tids[2])
 {
 	struct gr_error *err;
 	struct gr_call call;
@@ -265,15 +267,15 @@ static struct gr_error *end_zombies(struct gr_process_copy *copy)
 	size_t nth = 0;
 
 	for (int i = 0; i < MAX_END_TRIES; i++) {
-		struct gr_tracee *t = gr_threads_stop_one(threads, &nth);
+		struct gr_task *t = gr_threads_stop_one(threads, &nth);
 		struct gr_error *err = t ? wait_in(t, own_tids) : NULL;
 		if (t)
 			gr_threads_release(threads);
 		if (t && !err)
 			return NULL;
 		gr_error_destroy(err);
-		if (!gr_thread_status(threads->pid, threads->pid, "State",
-				      state, sizeof(state)) ||
+		if (!gr_task_status(threads->pid, threads->pid, "State", state,
+				    sizeof(state)) ||
 		    *state == 'Z' || *state == 'X')
 			return NULL;
 		usleep(BETWEEN_TRIES_US);

@@ -19,13 +19,13 @@
 #include "base/base.h"
 #include "base/error.h"
 #include "helpers/snapshot/threads.h"
-#include "helpers/snapshot/tracee.h"
+#include "process/task.h"
 
 /** Zero-initialised, it is no copy. */
 struct gr_process_copy {
 	struct gr_threads threads; /**< Threads at the time of the copy. */
-	struct gr_tracee between;  /**< B; tid 0 if it was never made. */
-	struct gr_tracee copy;	   /**< C; the same. */
+	struct gr_task between;	   /**< B; tid 0 if it was never made. */
+	struct gr_task copy;	   /**< C; the same. */
 	int64_t pause_us;	   /**< How long the process was stopped. */
 	int64_t altered_us;	   /**< How long T's registers were altered. */
 };

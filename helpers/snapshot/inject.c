@@ -4,13 +4,15 @@
 #include <errno.h>
 #include <sys/ptrace.h>
 
+#include "helpers/snapshot/tracee.h"
+
 enum {
 	END_US = 5000000,
 	MAX_TRAPS = 3,
 };
 
 /* Set the ptrace options for its calls; suspend its filter during our calls. */
-static bool set_options(const struct gr_tracee *t, uintptr_t more)
+static bool set_options(const struct gr_task *t, uintptr_t more)
 {
 	uintptr_t options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | more;
 
@@ -20,13 +22,13 @@ static bool set_options(const struct gr_tracee *t, uintptr_t more)
 }
 
 // A SIGSTOP can cause this: it cannot be blocked.
-static struct gr_error *interrupted(const struct gr_tracee *t)
+static struct gr_error *interrupted(const struct gr_task *t)
 {
 	return gr_error_format(GR_ERROR_INTERRUPTED,
 			       "a signal interrupts its thread %d", t->tid);
 }
 
-static struct gr_error *failed(const struct gr_tracee *t, const char *what)
+static struct gr_error *failed(const struct gr_task *t, const char *what)
 {
 	if (t->stop == GR_STOP_ENDED)
 		return gr_error_format(GR_ERROR_IO, "thread %d has ended",
@@ -36,7 +38,7 @@ static struct gr_error *failed(const struct gr_tracee *t, const char *what)
 	return gr_error_format(GR_ERROR_IO, "thread %d %s", t->tid, what);
 }
 
-static bool set_registers(struct gr_tracee *t,
+static bool set_registers(struct gr_task *t,
 			  const struct user_regs_struct *regs)
 {
 	struct user_regs_struct copy = *regs;
@@ -45,14 +47,14 @@ static bool set_registers(struct gr_tracee *t,
 }
 
 // Continue to the next stop at a system call.
-static enum gr_stop step(struct gr_tracee *t, int64_t deadline_us)
+static enum gr_stop step(struct gr_task *t, int64_t deadline_us)
 {
 	if (ptrace(PTRACE_SYSCALL, t->tid, NULL, NULL))
 		return t->stop = GR_STOP_ENDED;
 	return gr_tracee_wait(t, deadline_us);
 }
 
-struct gr_error *gr_inject_call(struct gr_tracee *t, long number,
+struct gr_error *gr_inject_call(struct gr_task *t, long number,
 				const uint64_t args[GR_CALL_ARGS],
 				int64_t deadline_us, struct gr_call *ret)
 {
@@ -84,7 +86,7 @@ struct gr_error *gr_inject_call(struct gr_tracee *t, long number,
 	return NULL;
 }
 
-static struct gr_error *not_prepared(const struct gr_tracee *t)
+static struct gr_error *not_prepared(const struct gr_task *t)
 {
 	// The kernel requires CAP_SYS_ADMIN in the initial user namespace and a
 	// tracer without a filter of its own.
@@ -97,7 +99,7 @@ static struct gr_error *not_prepared(const struct gr_tracee *t)
 	return failed(t, "cannot be prepared");
 }
 
-struct gr_error *gr_inject_begin(struct gr_tracee *t, uint64_t *mask)
+struct gr_error *gr_inject_begin(struct gr_task *t, uint64_t *mask)
 {
 	uint64_t all = UINT64_MAX;
 
@@ -112,7 +114,7 @@ struct gr_error *gr_inject_begin(struct gr_tracee *t, uint64_t *mask)
 // Registers can only be restored where the kernel still checks for an
 // interrupted call to restart. This is not the stop after our own call, but a
 // stop that we request before the next instruction.
-static void leave_call(struct gr_tracee *t)
+static void leave_call(struct gr_task *t)
 {
 	struct user_regs_struct regs;
 
@@ -120,15 +122,15 @@ static void leave_call(struct gr_tracee *t)
 		return;
 	gr_arch_cancel_call(&regs);
 	set_registers(t, &regs);
-	gr_tracee_interrupt(t);
+	gr_task_interrupt(t);
 	if (!ptrace(PTRACE_CONT, t->tid, NULL, NULL))
 		gr_tracee_wait(t, gr_now_us() + END_US);
 }
 
-struct gr_error *gr_inject_end(struct gr_tracee *t, uint64_t mask)
+struct gr_error *gr_inject_end(struct gr_task *t, uint64_t mask)
 {
 	if (t->stop == GR_STOP_NONE) { // A deadline passed.
-		gr_tracee_interrupt(t);
+		gr_task_interrupt(t);
 		gr_tracee_wait(t, gr_now_us() + END_US);
 	}
 	if (t->stop == GR_STOP_SYSCALL || t->stop == GR_STOP_CLONE)
@@ -139,13 +141,13 @@ struct gr_error *gr_inject_end(struct gr_tracee *t, uint64_t mask)
 	return NULL;
 }
 
-struct gr_error *gr_inject_adopt(struct gr_tracee *child, int64_t deadline_us)
+struct gr_error *gr_inject_adopt(struct gr_task *child, int64_t deadline_us)
 {
 	if (gr_tracee_wait(child, deadline_us) != GR_STOP_TRAP)
 		return failed(child, "of the copy did not stop");
 	if (!set_options(child, PTRACE_O_EXITKILL))
 		return failed(child, "of the copy cannot be bound to us");
-	if (!gr_tracee_read_registers(child))
+	if (!gr_task_read_registers(child))
 		return failed(child, "of the copy does not give registers");
 	return NULL;
 }

@@ -12,7 +12,7 @@
 #include "base/base.h"
 #include "base/error.h"
 #include "helpers/snapshot/arch.h"
-#include "helpers/snapshot/tracee.h"
+#include "process/task.h"
 
 /** The result of one system call. */
 struct gr_call {
@@ -26,7 +26,7 @@ struct gr_call {
  * stopped again, with registers other than t->regs. GR_ERROR_INTERRUPTED if a
  * signal arrived before the call; the call was not made.
  */
-struct gr_error *gr_inject_call(struct gr_tracee *t, long number,
+struct gr_error *gr_inject_call(struct gr_task *t, long number,
 				const uint64_t args[GR_CALL_ARGS],
 				int64_t deadline_us,
 				struct gr_call *ret) GR_MUST_CHECK;
@@ -35,18 +35,17 @@ struct gr_error *gr_inject_call(struct gr_tracee *t, long number,
  * Set the ptrace options for its calls, suspend its seccomp filter, and block
  * its signals. GR_ERROR_IO if the filter may not be suspended.
  */
-struct gr_error *gr_inject_begin(struct gr_tracee *t,
+struct gr_error *gr_inject_begin(struct gr_task *t,
 				 uint64_t *mask) GR_MUST_CHECK;
 
 /** Restore registers and signals; the thread stays stopped. */
-struct gr_error *gr_inject_end(struct gr_tracee *t,
-			       uint64_t mask) GR_MUST_CHECK;
+struct gr_error *gr_inject_end(struct gr_task *t, uint64_t mask) GR_MUST_CHECK;
 
 /**
  * Prepare a process that gr_inject_call() has created: wait for it to stop,
  * make it die with us, suspend its seccomp filter, and read its registers.
  */
-struct gr_error *gr_inject_adopt(struct gr_tracee *child,
+struct gr_error *gr_inject_adopt(struct gr_task *child,
 				 int64_t deadline_us) GR_MUST_CHECK;
 
 #endif /* GR_SNAPSHOT_INJECT_H */

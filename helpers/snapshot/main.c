@@ -23,6 +23,8 @@
 
 #include "helpers/snapshot/copy.h"
 #include "helpers/snapshot/room.h"
+#include "process/refusal.h"
+#include "process/status.h"
 
 enum {
 	STATUS_REFUSED = 1,
@@ -31,47 +33,18 @@ enum {
 	MAX_PAUSE_MS = 3600000,
 };
 
-static struct gr_error *check_tracer(pid_t pid)
-{
-	char tracer[64], name[64] = "";
-
-	if (!gr_thread_status(pid, pid, "TracerPid", tracer, sizeof(tracer)) ||
-	    !strcmp(tracer, "0"))
-		return NULL;
-	pid_t tid = atoi(tracer);
-	gr_thread_status(tid, tid, "Name", name, sizeof(name));
-	return gr_error_format(GR_ERROR_IO, "process %d (%s) traces it already",
-			       tid, name);
-}
-
 /* Run the checks that do not touch the process. */
 static struct gr_error *check_process(pid_t pid)
 {
-	char text[64];
+	struct gr_error *err = gr_refusal_check(pid);
 
-	if (!gr_thread_status(pid, pid, "Tgid", text, sizeof(text)))
-		return gr_error_format(GR_ERROR_IO, "there is no such process");
-	if (atoi(text) != pid)
-		return gr_error_format(
-			GR_ERROR_IO, "it is a thread: the process is %s", text);
-	gr_thread_status(pid, pid, "State", text, sizeof(text));
-	if (*text == 'Z' && gr_thread_status(pid, pid, "Threads", text,
-					     sizeof(text)) &&
-	    atoi(text) > 1)
+	if (err)
+		return err;
+	if (gr_process_reader(pid) != pid)
 		return gr_error_format(GR_ERROR_IO,
 				       "its first thread has ended: attach "
 				       "without a snapshot");
-	gr_thread_status(pid, pid, "State", text, sizeof(text));
-	if (*text == 'Z' || *text == 'X')
-		return gr_error_format(GR_ERROR_IO, "it has ended");
-	if (!gr_thread_status(pid, pid, "VmRSS", text, sizeof(text)))
-		return gr_error_format(GR_ERROR_IO,
-				       "it has no memory of its own");
-	struct gr_error *err = check_tracer(pid);
-	if (err)
-		return err;
-	gr_thread_status(pid, pid, "State", text, sizeof(text));
-	if (*text == 'T')
+	if (gr_task_state(pid, pid) == 'T')
 		return gr_error_format(GR_ERROR_IO,
 				       "it is stopped: attach without a "
 				       "snapshot, or let it go on (SIGCONT)");
@@ -80,11 +53,11 @@ static struct gr_error *check_process(pid_t pid)
 
 static void print_threads(const struct gr_threads *threads)
 {
-	for (size_t i = 0; i < threads->list.size; i++) {
-		const struct gr_tracee *t = &threads->list.data[i];
+	for (size_t i = 0; i < threads->tasks.list.size; i++) {
+		const struct gr_task *t = &threads->tasks.list.data[i];
 		if (t->stop == GR_STOP_ENDED)
 			continue;
-		struct gr_regs regs = gr_arch_registers(&t->regs);
+		struct gr_regs regs = gr_task_registers(t);
 		printf("thread %d", t->own_tid);
 		for (size_t j = 0; j < GR_NREGS; j++)
 			printf(" %" PRIx64, regs.value[j]);

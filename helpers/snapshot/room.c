@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 #include "base/cleanup.h"
-#include "helpers/snapshot/threads.h"
+#include "process/status.h"
 
 enum {
 	/* Threads that the process must still be able to create. */
@@ -21,7 +21,7 @@ static uint64_t status_bytes(pid_t pid, const char *key)
 {
 	char text[64];
 
-	if (!gr_thread_status(pid, pid, key, text, sizeof(text)))
+	if (!gr_task_status(pid, pid, key, text, sizeof(text)))
 		return 0;
 	return strtoull(text, NULL, 10) << 10;
 }
@@ -175,10 +175,10 @@ static uint64_t count_tasks(const char *uid)
 	for (struct dirent *d; dir && (d = readdir(dir));) {
 		pid_t pid = atoi(d->d_name);
 		if (!pid ||
-		    !gr_thread_status(pid, pid, "Uid", text, sizeof(text)) ||
+		    !gr_task_status(pid, pid, "Uid", text, sizeof(text)) ||
 		    strncmp(text, uid, uid_bytes + 1) != 0)
 			continue;
-		if (gr_thread_status(pid, pid, "Threads", text, sizeof(text)))
+		if (gr_task_status(pid, pid, "Threads", text, sizeof(text)))
 			tasks += strtoull(text, NULL, 10);
 	}
 	return tasks;
@@ -192,7 +192,7 @@ static uint64_t user_room(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/limits", pid);
 	uint64_t limit = number_after(path, "Max processes");
 	if (limit == UINT64_MAX ||
-	    !gr_thread_status(pid, pid, "Uid", uid, sizeof(uid)) ||
+	    !gr_task_status(pid, pid, "Uid", uid, sizeof(uid)) ||
 	    atoi(uid) == 0)
 		return UINT64_MAX;
 	uint64_t tasks = count_tasks(uid);

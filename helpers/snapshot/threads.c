@@ -1,47 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helpers/snapshot/threads.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 
 #include "base/cleanup.h"
+#include "helpers/snapshot/tracee.h"
+#include "process/status.h"
 
 enum {
-	STOP_US = 50000,     // time for a thread to stop
+	STOP_US = 50000,     // time for a thread to stop, after the last one
 	THREAD_US = 20,	     // additional time for each thread
+	LIMIT_US = 60000000, // time for all of them
 	LET_GO_US = 5000000, // time for a late thread
-	MAX_PASSES = 1000,
 };
-
-bool gr_thread_status(pid_t pid, pid_t tid, const char *key, char *buf,
-		      size_t bytes)
-{
-	size_t key_bytes = strlen(key);
-	char line[512];
-
-	snprintf(line, sizeof(line), "/proc/%d/task/%d/status", pid, tid);
-	_cleanup_fclose_ FILE *file = fopen(line, "re");
-	while (file && fgets(line, sizeof(line), file)) {
-		if (strncmp(line, key, key_bytes) || line[key_bytes] != ':')
-			continue;
-		char *value = line + key_bytes + 1;
-		value += strspn(value, " \t");
-		value[strcspn(value, "\n")] = '\0';
-		snprintf(buf, bytes, "%s", value);
-		return true;
-	}
-	return false;
-}
 
 // True if the thread has a seccomp filter, or if this is not known.
 static bool has_filter(pid_t pid, pid_t tid)
 {
 	char text[32];
 
-	return !gr_thread_status(pid, tid, "Seccomp", text, sizeof(text)) ||
+	return !gr_task_status(pid, tid, "Seccomp", text, sizeof(text)) ||
 	       strcmp(text, "0") != 0;
 }
 
@@ -62,9 +42,8 @@ struct gr_error *gr_threads_init(struct gr_threads *threads, pid_t pid)
 
 	*threads = (struct gr_threads){ .pid = pid, .mem_fd = -1 };
 	threads->is_filtered = has_filter(pid, pid);
-	threads->is_nested =
-		gr_thread_status(pid, pid, "NSpid", text, sizeof(text)) &&
-		strpbrk(text, " \t");
+	threads->tasks.pid = pid;
+	threads->tasks.is_nested = gr_process_is_nested(pid);
 	snprintf(text, sizeof(text), "/proc/%d/mem", pid);
 	threads->mem_fd = open(text, O_RDONLY | O_CLOEXEC);
 	if (threads->mem_fd >= 0)
@@ -79,136 +58,45 @@ void gr_threads_deinit(struct gr_threads *threads)
 {
 	if (threads->pid && threads->mem_fd >= 0)
 		close(threads->mem_fd);
-	gr_tracees_deinit(&threads->list);
+	gr_tasks_deinit(&threads->tasks);
 	memset(threads, 0, sizeof(*threads));
 }
 
 // ------------------------------------------------------------------ stopping
 
-// Threads are listed in the order of their creation, so *@p hint only grows.
-static bool is_known(const struct gr_threads *threads, pid_t tid, size_t *hint)
+static struct gr_tasks_patience patience_for(size_t count)
 {
-	const struct gr_tracees *list = &threads->list;
-
-	if (*hint < list->size && list->data[*hint].tid == tid) {
-		++*hint;
-		return true;
-	}
-	for (size_t i = 0; i < list->size; i++) {
-		if (list->data[i].tid == tid) {
-			*hint = i + 1;
-			return true;
-		}
-	}
-	return false;
+	return (struct gr_tasks_patience){
+		.limit_us = LIMIT_US,
+		.quiet_us = STOP_US + (int64_t)count * THREAD_US,
+	};
 }
 
-static struct gr_error *seize_one(struct gr_threads *threads, pid_t tid)
+// The error for the first thread that has not stopped; NULL if all have.
+static struct gr_error *check_stopped(const struct gr_threads *threads)
 {
-	struct gr_tracee t = { .tid = tid, .own_tid = tid };
-	char state[32] = "";
-	bool is_there;
+	const struct gr_task_vector *list = &threads->tasks.list;
+	size_t i = 0;
 
-	if (!gr_tracees_reserve(&threads->list, threads->list.size + 1))
-		return &gr_enomem;
-	struct gr_error *err = gr_tracee_seize(&t, &is_there);
-	if (err) {
-		// A zombie cannot be traced, either; this is not an error.
-		gr_thread_status(threads->pid, tid, "State", state,
-				 sizeof(state));
-		if (*state && *state != 'Z' && *state != 'X')
-			return err;
-		gr_error_destroy(err);
+	while (i < list->size && list->data[i].stop != GR_STOP_NONE)
+		i++;
+	if (i == list->size)
 		return NULL;
-	}
-	if (is_there)
-		threads->list.data[threads->list.size++] = t;
-	return NULL;
-}
-
-static struct gr_error *seize_new(struct gr_threads *threads)
-{
-	struct gr_error *err = NULL;
-	size_t hint = 0;
-	char name[64];
-
-	snprintf(name, sizeof(name), "/proc/%d/task", threads->pid);
-	_cleanup_closedir_ DIR *dir = opendir(name);
-	if (!dir)
-		return gr_error_format(GR_ERROR_IO, "it has ended");
-	for (struct dirent *d; !err && (d = readdir(dir));) {
-		pid_t tid = atoi(d->d_name);
-		if (isdigit((unsigned char)d->d_name[0]) &&
-		    !is_known(threads, tid, &hint))
-			err = seize_one(threads, tid);
-	}
-	return err;
-}
-
-static struct gr_error *does_not_stop(const struct gr_threads *threads,
-				      const struct gr_tracee *t)
-{
-	char state[32] = "unknown";
-
-	gr_thread_status(threads->pid, t->tid, "State", state, sizeof(state));
+	pid_t tid = list->data[i].tid;
 	return gr_error_format(GR_ERROR_LIMIT,
-			       "its thread %d does not stop (state %s): try "
+			       "its thread %d does not stop (state %c): try "
 			       "again later, or attach without a snapshot",
-			       t->tid, state);
-}
-
-// Stop the threads from number @p first on.
-static struct gr_error *stop_from(struct gr_threads *threads, size_t first)
-{
-	struct gr_tracees *list = &threads->list;
-	int64_t stop_us = STOP_US + (int64_t)list->size * THREAD_US;
-
-	for (size_t i = first; i < list->size; i++)
-		gr_tracee_interrupt(&list->data[i]);
-	for (size_t i = first; i < list->size; i++) {
-		struct gr_tracee *t = &list->data[i];
-		if (gr_tracee_wait(t, gr_now_us() + stop_us) == GR_STOP_NONE)
-			return does_not_stop(threads, t);
-		if (t->stop != GR_STOP_ENDED)
-			gr_tracee_read_registers(t);
-	}
-	return NULL;
-}
-
-static void read_own_tids(struct gr_threads *threads)
-{
-	char text[128];
-
-	for (size_t i = 0; threads->is_nested && i < threads->list.size; i++) {
-		struct gr_tracee *t = &threads->list.data[i];
-		if (!gr_thread_status(threads->pid, t->tid, "NSpid", text,
-				      sizeof(text)))
-			continue;
-		const char *last = strrchr(text, '\t');
-		if (last)
-			t->own_tid = atoi(last + 1);
-	}
+			       (int)tid, gr_task_state(threads->pid, tid));
 }
 
 struct gr_error *gr_threads_stop(struct gr_threads *threads)
 {
-	size_t first = 0;
+	const struct gr_tasks_patience patience =
+		patience_for(gr_tasks_count(threads->pid));
+	struct gr_error *err = gr_tasks_stop(&threads->tasks, &patience);
 
-	threads->list.size = 0;
-	// The threads still run during the first pass.
-	struct gr_error *err = seize_new(threads);
-	threads->stopped_us = gr_now_us();
-	for (int i = 0; !err && i < MAX_PASSES; i++) {
-		err = stop_from(threads, first);
-		first = threads->list.size;
-		if (!err)
-			err = seize_new(threads);
-		if (!err && first == threads->list.size)
-			break;
-	}
-	read_own_tids(threads);
-	if (!err && !threads->list.size)
-		err = gr_error_format(GR_ERROR_IO, "it has ended");
+	if (!err)
+		err = check_stopped(threads);
 	if (err)
 		gr_threads_release(threads);
 	return err;
@@ -216,22 +104,18 @@ struct gr_error *gr_threads_stop(struct gr_threads *threads)
 
 void gr_threads_release(struct gr_threads *threads)
 {
-	struct gr_tracees *list = &threads->list;
-	bool is_late = false;
+	struct gr_task_vector *list = &threads->tasks.list;
 
-	for (size_t i = 0; i < list->size; i++) {
-		if (list->data[i].stop == GR_STOP_NONE)
-			is_late = true;
-		gr_tracee_detach(&list->data[i]);
-	}
-	if (!is_late)
+	if (gr_tasks_release(&threads->tasks))
 		return;
 	// A thread that has not stopped yet is detached once it stops.
 	int64_t deadline_us = gr_now_us() + LET_GO_US;
 	for (size_t i = 0; i < list->size; i++) {
-		gr_tracee_interrupt(&list->data[i]);
+		if (list->data[i].stop != GR_STOP_NONE)
+			continue;
+		gr_task_interrupt(&list->data[i]);
 		gr_tracee_wait(&list->data[i], deadline_us);
-		gr_tracee_detach(&list->data[i]);
+		gr_task_detach(&list->data[i]);
 	}
 }
 
@@ -239,7 +123,7 @@ void gr_threads_release(struct gr_threads *threads)
 
 // If only some threads have a filter, the others are fit.
 static enum gr_fitness fitness_of(const struct gr_threads *threads,
-				  struct gr_tracee *t)
+				  struct gr_task *t)
 {
 	uint8_t code[GR_CALL_BYTES];
 
@@ -256,14 +140,14 @@ static enum gr_fitness fitness_of(const struct gr_threads *threads,
 	return fitness;
 }
 
-struct gr_tracee *gr_threads_pick(struct gr_threads *threads)
+struct gr_task *gr_threads_pick(struct gr_threads *threads)
 {
 	enum gr_fitness best = GR_FITNESS_NONE;
-	struct gr_tracee *ret = NULL;
+	struct gr_task *ret = NULL;
 
-	for (size_t i = 0; i < threads->list.size && best != GR_FITNESS_FUTEX;
-	     i++) {
-		struct gr_tracee *t = &threads->list.data[i];
+	for (size_t i = 0;
+	     i < threads->tasks.list.size && best != GR_FITNESS_FUTEX; i++) {
+		struct gr_task *t = &threads->tasks.list.data[i];
 		// The cheap check comes first: nothing is read for a thread
 		// that is not better.
 		if (gr_arch_fitness(&t->regs) <= best)
@@ -277,29 +161,20 @@ struct gr_tracee *gr_threads_pick(struct gr_threads *threads)
 	return ret;
 }
 
-// Return the system call in which a running thread waits, or -1.
-static long waits_in(pid_t pid, pid_t tid)
-{
-	char name[64];
-	long number;
-
-	snprintf(name, sizeof(name), "/proc/%d/task/%d/syscall", pid, tid);
-	_cleanup_fclose_ FILE *file = fopen(name, "re");
-	return file && fscanf(file, "%ld", &number) == 1 ? number : -1;
-}
-
 static bool try_one(struct gr_threads *threads, pid_t tid)
 {
+	const struct gr_tasks_patience patience = patience_for(1);
 	struct gr_error *err;
 
-	threads->list.size = 0;
-	err = seize_one(threads, tid);
+	gr_tasks_deinit(&threads->tasks);
+	err = gr_tasks_seize(&threads->tasks, tid, &patience);
 	gr_error_destroy(err);
-	if (!threads->list.size)
+	if (!threads->tasks.list.size)
 		return false;
-	err = stop_from(threads, 0);
+	gr_tasks_stop_listed(&threads->tasks, 0, &patience);
+	err = check_stopped(threads);
 	gr_error_destroy(err);
-	if (!err && fitness_of(threads, &threads->list.data[0]))
+	if (!err && fitness_of(threads, &threads->tasks.list.data[0]))
 		return true;
 	gr_threads_release(threads);
 	return false;
@@ -310,15 +185,13 @@ static bool try_one(struct gr_threads *threads, pid_t tid)
 static pid_t find_in_call(const struct gr_threads *threads,
 			  enum gr_fitness fitness, size_t *nth)
 {
-	char name[64];
+	_cleanup_closedir_ DIR *dir = gr_tasks_open(threads->pid);
 
-	snprintf(name, sizeof(name), "/proc/%d/task", threads->pid);
-	_cleanup_closedir_ DIR *dir = opendir(name);
-	for (struct dirent *d; dir && (d = readdir(dir));) {
-		pid_t tid = atoi(d->d_name);
-		long number = tid ? waits_in(threads->pid, tid) : -1;
+	for (pid_t tid; dir && (tid = gr_tasks_next(dir));) {
+		struct gr_task_place place = gr_task_place(threads->pid, tid);
 
-		if (!tid || gr_arch_call_fitness(number) != fitness)
+		if (!place.is_in_call ||
+		    gr_arch_call_fitness((long)place.call) != fitness)
 			continue;
 		if (!*nth)
 			return tid;
@@ -327,7 +200,7 @@ static pid_t find_in_call(const struct gr_threads *threads,
 	return 0;
 }
 
-struct gr_tracee *gr_threads_stop_one(struct gr_threads *threads, size_t *nth)
+struct gr_task *gr_threads_stop_one(struct gr_threads *threads, size_t *nth)
 {
 	size_t left = *nth;
 	pid_t tid = find_in_call(threads, GR_FITNESS_FUTEX, &left);
@@ -335,5 +208,6 @@ struct gr_tracee *gr_threads_stop_one(struct gr_threads *threads, size_t *nth)
 	if (!tid)
 		tid = find_in_call(threads, GR_FITNESS_CALL, &left);
 	*nth = tid ? *nth + 1 : 0;
-	return tid && try_one(threads, tid) ? &threads->list.data[0] : NULL;
+	return tid && try_one(threads, tid) ? &threads->tasks.list.data[0] :
+					      NULL;
 }

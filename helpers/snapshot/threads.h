@@ -3,26 +3,17 @@
 #ifndef GR_SNAPSHOT_THREADS_H
 #define GR_SNAPSHOT_THREADS_H
 
-#include <dirent.h>
-
 #include "base/base.h"
-#include "base/cleanup.h"
 #include "base/error.h"
-#include "base/vector.h"
 #include "helpers/snapshot/arch.h"
-#include "helpers/snapshot/tracee.h"
-
-GR_VECTOR(gr_tracees, struct gr_tracee);
+#include "process/tasks.h"
 
 /** Zero-initialised, it has no threads. */
 struct gr_threads {
 	pid_t pid;
 	int mem_fd;	  /**< /proc/PID/mem. */
-	bool is_nested;	  /**< In a pid namespace below ours. */
 	bool is_filtered; /**< Its first thread is under seccomp. */
-	/** Time at which the first thread was asked to stop. */
-	int64_t stopped_us;
-	struct gr_tracees list;
+	struct gr_tasks tasks;
 };
 
 /** Open process @p pid; nothing is stopped. */
@@ -43,7 +34,7 @@ struct gr_error *gr_threads_stop(struct gr_threads *threads) GR_MUST_CHECK;
 void gr_threads_release(struct gr_threads *threads);
 
 /** The stopped thread that is best suited to make a call, or NULL. */
-struct gr_tracee *gr_threads_pick(struct gr_threads *threads);
+struct gr_task *gr_threads_pick(struct gr_threads *threads);
 
 /**
  * Stop one thread of the process that can make a call; the others keep running.
@@ -53,19 +44,6 @@ struct gr_tracee *gr_threads_pick(struct gr_threads *threads);
  * @param[in,out] nth Which thread to try, those in a futex first: 0 at first, and
  *	after the last one.
  */
-struct gr_tracee *gr_threads_stop_one(struct gr_threads *threads, size_t *nth);
-
-static inline void gr_cleanup_closedir(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
-/** closedir() at the end of the scope. */
-#define _cleanup_closedir_ _cleanup_(gr_cleanup_closedir)
-
-/** Read the value of a line "key: value" of /proc/PID/task/TID/status. */
-bool gr_thread_status(pid_t pid, pid_t tid, const char *key, char *buf,
-		      size_t bytes);
+struct gr_task *gr_threads_stop_one(struct gr_threads *threads, size_t *nth);
 
 #endif /* GR_SNAPSHOT_THREADS_H */
