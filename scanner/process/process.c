@@ -155,6 +155,11 @@ static bool is_gone(const struct gr_tasks *tasks)
 		if (stop == GR_STOP_NONE || stop == GR_STOP_ENDED)
 			continue;
 		gr_task_look(&now);
+		// The kernel tells that the first task has ended only when the
+		// others are reaped.
+		if (now.stop == GR_STOP_NONE && now.tid == tasks->pid &&
+		    gr_task_state(tasks->pid, now.tid) == 'Z')
+			return true;
 		return now.stop == GR_STOP_ENDED || now.stop == GR_STOP_EXEC;
 	}
 	return false;
