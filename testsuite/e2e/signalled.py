@@ -87,9 +87,10 @@ def is_traced(pid):
 def threads_of_all(pid):
     """TracerPid of each thread: those that have not stopped have one, too."""
     found = []
-    for path in Path(f"/proc/{pid}/task").glob("*/status"):
+    for tid in os.listdir(f"/proc/{pid}/task"):
         with suppress(OSError):
-            tracer = re.search(r"(?m)^TracerPid:\s+\d+", path.read_text())
+            text = Path(f"/proc/{pid}/task/{tid}/status").read_text()
+            tracer = re.search(r"(?m)^TracerPid:\s+\d+", text)
             found.append(" ".join(tracer[0].split()))
     return "\n".join(found)
 
@@ -97,8 +98,9 @@ def threads_of_all(pid):
 def living(mark):
     """The processes with this in their environment."""
     found = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
+    for name in filter(str.isdigit, os.listdir("/proc")):
         with suppress(OSError):
-            if mark.encode() in path.read_bytes():
-                found.append(path.parent.name)
+            text = Path(f"/proc/{name}/environ").read_bytes()
+            if mark.encode() in text.split(b"\0"):
+                found.append(name)
     return found

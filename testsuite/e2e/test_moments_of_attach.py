@@ -70,8 +70,9 @@ class Run:
         self.folder = folder
         self.rng = rng
         self.mark = f"GOREF_TEST_MARK={os.getpid()}.{next(self.count)}"
-        way = [] if target.is_stopped else rng.choice(WAYS)
-        self.words = [*rng.choice(VERBS), *way]
+        verb = rng.choice(VERBS)
+        is_copied = target.is_stopped or verb == ["rss"]
+        self.words = [*verb, *([] if is_copied else rng.choice(WAYS))]
         self.command = [str(GOREF), "attach", str(target.pid), *self.words]
 
     def environment(self):

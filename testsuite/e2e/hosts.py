@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plain Python as the host of goref: no gdb, no command line."""
+
+import subprocess
+import sys
+
+from session import TOP, environment
+from waiting import LONGEST_S
+
+# What a script needs that uses a build which is not installed.
+HEAD = """
+import os, signal, sys, threading
+sys.path[:0] = [{python!r}, {build!r}]
+import goref
+from goref import native
+native.set_dirs({build!r}, {build!r})
+PID = {pid}
+
+def say(*words):
+    print(*words, flush=True)
+
+def status(number):
+    with open(f"/proc/{{number}}/status") as file:
+        return dict(line.split()[:2] for line in file if len(line.split()) > 1)
+
+def tracer(pid=PID):
+    "The process of the thread that traces it, or 0."
+    tid = status(pid)["TracerPid:"]
+    return int(status(tid)["Tgid:"]) if tid != "0" else 0
+"""
+
+
+def start_host(pid, code, **options):
+    """A Python that runs code, in which PID is the process to look at."""
+    build = environment()["GOREF_BUILD_DIR"]
+    head = HEAD.format(python=str(TOP / "python"), build=build, pid=pid)
+    return subprocess.Popen(
+        [sys.executable, "-B", "-c", head + code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        **options,
+    )
+
+
+def run_host(pid, code):
+    """Its status, and what it printed and complained about."""
+    host = start_host(pid, code)
+    out, err = host.communicate(timeout=LONGEST_S)
+    return host.returncode, out, err
+
+
+def lines_of(pid, code):
+    """The lines of a script that does not fail."""
+    status, out, err = run_host(pid, code)
+    assert status == 0, err
+    return out.splitlines()
