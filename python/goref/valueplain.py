@@ -125,7 +125,7 @@ class Plain:
         if self._type.id is None:
             return self._made_text()
         if self._content is None and self._address is None:
-            return f"({self._missing})"
+            raise NoMemoryError(f"goref: {self._missing}")
         text: str = self._reader.ask(
             "show", self._type.id, self._address or 0, self._content
         )

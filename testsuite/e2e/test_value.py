@@ -286,3 +286,366 @@ def test_as_python(typed, tmp_path):
         "goref: unhashable type: []int",
         "goref: a value of type string has no element 'x'",
     ]
+
+
+# The same in gdb's values and in ours. Fields of `_' have no name that counts.
+AGAINST_GDB = """
+import gdb
+checked = wrong = 0
+seen = {}
+
+def same(value, theirs):
+    kind = value.kind
+    if kind in ("int", "uint", "bool"):
+        return int(value) == int(theirs)
+    if kind == "float":
+        theirs = float(theirs)
+        return float(value) == theirs or theirs != theirs
+    if kind == "string":
+        return value.content() == int(theirs["str"]).to_bytes(8, "little") \\
+            + int(theirs["len"]).to_bytes(8, "little")
+    if kind == "slice":
+        return b"".join(
+            int(theirs[name]).to_bytes(8, "little")
+            for name in ("array", "len", "cap")) == value.content()
+    if kind == "struct":
+        names = [f.name for f in theirs.type.strip_typedefs().fields()
+                 if f.name != "_"]
+        return names == list(value.keys()) and all(
+            same(value[name], theirs[name]) for name in names)
+    if kind == "array":
+        low, high = theirs.type.strip_typedefs().range()
+        return high - low + 1 == len(value) and all(
+            same(value[i], theirs[i]) for i in range(min(len(value), 40)))
+    if kind == "interface":
+        first = [f.name for f in theirs.type.strip_typedefs().fields()][0]
+        return value.content() == int(theirs[first]).to_bytes(8, "little") \\
+            + int(theirs["data"]).to_bytes(8, "little")
+    if kind in ("pointer", "map", "chan", "unsafe pointer"):
+        return int(value) == int(theirs)
+    if kind == "func":  # gdb takes it for the code itself
+        return value.address == int(theirs.address)
+    return kind == "complex"
+
+heap = goref.heap()
+missing, bad = set(), set()
+for o in heap.objects():
+    number = seen[o.type] = seen.get(o.type, 0) + 1
+    if number > 100 or not o.type:
+        continue
+    try:
+        value = o.value()
+        theirs = value.gdb
+    except goref.Error as problem:
+        missing.add(o.type)
+        continue
+    checked += 1
+    if not same(value, theirs):
+        bad.add(f"{o.type} {o.address:#x}")
+print(json.dumps([checked, sorted(bad)[:10], sorted(missing), len(seen)]))
+"""
+
+
+@pytest.mark.parametrize("program", ["values", "shown", "generics", "typed"])
+@variants("noopt")
+def test_same_as_gdb(farm, variant, program, tmp_path):
+    """All fields of the objects of each type, where gdb knows the type."""
+    target = farm.target(program, variant)
+    checked, wrong, missing, types = run_script(target, tmp_path, AGAINST_GDB)
+    assert wrong == []
+    assert checked > 50 and types - len(missing) > 10, missing
+
+
+LOCALS = """
+heap = goref.heap()
+def is_ours(frame):
+    return frame.function == "main.locals"
+[frame] = [f for g in heap.goroutines() for f in g.frames() if is_ours(f)]
+"""
+
+
+@variants("noopt")
+def test_locals(typed, tmp_path):
+    """Arguments and variables: in memory, moved to the heap, shadowed."""
+    got = run_script(
+        typed,
+        tmp_path,
+        LOCALS
+        + """
+found = {}
+for name, value in frame.locals.items():
+    try:
+        found[name] = plain(value) if value.kind != "chan" else None
+    except goref.NoMemoryError as problem:
+        found[name] = str(problem)
+print(json.dumps([
+    found, list(frame.locals) == list(found), len(frame.locals),
+    [[v.name, v.is_argument, v.line > 0] for v in frame.locals.all],
+    frame.locals["escaped"].address == int(heap.value("main.kept")),
+    "nothing" in frame.locals, repr(frame.locals),
+]))
+""",
+    )
+    found, same, count, all_, is_escaped, nothing, text = got
+    assert same and count == len(found) and not nothing
+    # The inner one of two variables called text is what "text" means.
+    assert found == {
+        "count": 12, "name": "argument", "at": {"X": 30, "Y": 31},
+        "list": [1, 2, 3], "ready": None, "sum": 6, "text": "outer2",
+        "escaped": {"X": 1, "Y": 2}, "i": 2,
+    }  # fmt: skip
+    assert is_escaped
+    arguments = [name for name, is_argument, _ in all_ if is_argument]
+    assert arguments == ["count", "name", "at", "list", "ready"]
+    assert [name for name, *_ in all_].count("text") == 2
+    assert text.startswith("<goref.Locals count, name, at, list")
+
+
+@every_release
+def test_locals_as_printed(typed, tmp_path):
+    """In optimized code, in registers and lost, they are what `goref goroutine
+    locals' prints, which Delve prints, too."""
+    got = run_script(
+        typed,
+        tmp_path,
+        """
+        heap = goref.heap()
+        def text(value):
+            try:
+                if value.kind != "string":
+                    return str(value)
+                return value._source.ask("show", value._type.id,
+                    value.address or 0, value._content or
+                    (None if value.address else value.content()))
+            except goref.NoMemoryError:
+                return "(optimized out)"
+        differ, count, lost = [], 0, 0
+        for g in heap.goroutines():
+            calls = heap._scan().backtrace(g.id, with_variables=True).calls
+            for frame, call in zip(g.frames(), calls, strict=True):
+                ours = [(v.name, v.value.type, text(v.value), v.is_argument,
+                         v.line) for v in frame.locals.all]
+                theirs = [(v.name, v.type or "unknown", v.value,
+                           v.is_argument, v.line) for v in call.variables]
+                count += len(theirs)
+                lost += sum(v[2] == "(optimized out)" for v in theirs)
+                if ours != theirs:
+                    differ.append([frame.function, ours, theirs])
+        print(json.dumps([differ, count, lost]))
+    """,
+    )
+    differ, count, _lost = got
+    assert differ == [] and count > 30
+
+
+@every_release
+def test_roots(typed, tmp_path):
+    """A root has the value of its variable; a word without one has none."""
+    got = run_script(
+        typed,
+        tmp_path,
+        """
+        heap = goref.heap()
+        wrong, refused, right = [], set(), 0
+        for root in heap.roots():
+            try:
+                value = root.value()
+            except goref.Error:
+                refused.add(root.kind)
+                continue
+            if root.type and value.type != root.type:
+                wrong.append([root.name, root.type, value.type])
+            repr(value)
+            right += 1
+        print(json.dumps([wrong, sorted(refused), right,
+            len(heap.evaluate("main.growing").value())]))
+    """,
+    )
+    wrong, _refused, right, count = got
+    assert wrong == [] and right > 20
+    assert count == len(typed.truth["growing"])
+
+
+@every_release
+def test_every_object(typed, tmp_path):
+    """Each object has a value, or says why it has none; what has a value is of
+    the object's type and in its memory, and can be printed."""
+    got = run_script(
+        typed,
+        tmp_path,
+        """
+        heap = goref.heap()
+        wrong, kinds, seen = [], {}, {}
+        for o in heap.objects():
+            seen[o.type] = seen.get(o.type, 0) + 1
+            if seen[o.type] > 50:
+                continue
+            try:
+                value = o.value()
+            except goref.Error as problem:
+                kinds.setdefault(str(problem).split(" is ")[1][:12], o.type)
+                continue
+            try:
+                text = str(value)
+                repr(value)
+            except goref.NoMemoryError:
+                text = ""
+            if value.address not in (None, o.address) or not text:
+                wrong.append([o.type, hex(o.address)])
+            if value.kind in ("map", "chan") and value.object != o:
+                wrong.append([o.type, hex(o.address), "header"])
+        large = heap.value("main.huge").object
+        [one] = [o for o in heap.objects(type=large.type)
+                 if o == large]
+        print(json.dumps([wrong, kinds, len(one.value())]))
+    """,
+    )
+    wrong, refused, length = got
+    assert wrong == []
+    assert {text.split()[0] for text in refused} <= {"a", "not"}
+    assert length == typed.truth["length"]
+
+
+@pytest.fixture
+def saved(farm, tmp_path):
+    """The program, and its saved files with and without values."""
+    target = farm.target("typed", CENTRAL)
+    whole, bare = tmp_path / "whole.goref", tmp_path / "bare.goref"
+    run = run_goref(
+        target, [f"goref save {whole} --values", f"goref save {bare}"]
+    )
+    assert run.rc == 0, run.stderr
+    return target, whole, bare
+
+
+def test_saved_files(saved, tmp_path):
+    """With values, a file gives what the core gives; without them, a clear
+    error when a value is read, and the types all the same."""
+    target, whole, bare = saved
+    got = run_script(
+        target,
+        tmp_path,
+        f"""
+        heap = goref.open({str(whole)!r})
+        bare = goref.open({str(bare)!r})
+        world = bare.value("main.world")
+        said = []
+        for ask in (lambda: plain(world), lambda: len(world.Large),
+                    lambda: world.Text == "x", lambda: str(world.At),
+                    lambda: list(bare.value("main.huge")),
+                    lambda: next(bare.goroutines()).__class__ and
+                    [f.locals["count"] for g in bare.goroutines()
+                     for f in g.frames() if f.function == "main.locals"]):
+            try:
+                said.append(str(ask()))
+            except goref.NoMemoryError as problem:
+                said.append(str(problem))
+        [frame] = [f for g in heap.goroutines() for f in g.frames()
+                   if f.function == "main.locals"]
+        print(json.dumps([
+            plain(heap.value("main.world")),
+            sum(int(v) for v in heap.value("main.huge").values()),
+            str(frame.locals["name"]), world.type, repr(world.Text), said]))
+    """,
+    )
+    world, total, name, type_, text, said = got
+    assert world == target.truth["world"]
+    assert total == -sum(range(target.truth["length"]))
+    assert name in ("argument", "(optimized out)")
+    assert type_ == "main.World"
+    assert text == "<goref.Value string (not there)>"
+    assert len(said) == 6
+    assert all("this file was saved without values" in s for s in said), said
+
+
+def test_unknown_types(farm, tmp_path):
+    """An unknown name is an error that names the near ones; a type without an
+    object is none."""
+    target = farm.target("leaky", CENTRAL)
+    got = run_script(
+        target,
+        tmp_path,
+        """
+        heap = goref.heap()
+        said = []
+        for name in ("main.Sesion", "main.session", "Session", "nothing.AtAll",
+                     "[]main.Sesion data", "[4]main.Itm"):
+            try:
+                next(heap.objects(type=name), None)
+                said.append(name)
+            except goref.UnknownTypeError as problem:
+                said.append(str(problem))
+        empty = [len(list(heap.objects(type=name, min_bytes=1 << 40)))
+                 for name in ("main.Session", "[]main.Session", "string data",
+                              "map[string]*main.Session data", "[9]main.Item",
+                              "runtime.hex")]
+        print(json.dumps([said, empty]))
+    """,
+    )
+    said, empty = got
+    assert said[0] == (
+        "goref: there is no type main.Sesion: is it main.Session?"
+    )
+    assert said[1].startswith("goref: there is no type main.session: is it ")
+    assert "main.Session" in said[1] and "main.Session" in said[2]
+    assert said[3] == (
+        "goref: there is no type nothing.AtAll; `goref histogram' lists the "
+        "types"
+    )
+    assert said[4:] == [
+        "goref: there is no type main.Sesion: is it main.Session?",
+        "goref: there is no type main.Itm: is it main.Item?",
+    ]
+    assert empty == [0] * 6
+
+
+def test_names_of_references(farm, tmp_path):
+    """The name and the offset of each reference are those of the first of its
+    links, whatever was asked before, forwards, backwards and at random."""
+    target = farm.target("typed", CENTRAL)
+    got = run_script(
+        target,
+        tmp_path,
+        """
+        import random
+        heap = goref.heap()
+        scan = heap._scan()
+        naive = {}
+        for source in list(heap.objects()) + list(heap.roots()):
+            for reference in source.references():
+                key = (reference._source, reference._target)
+                if key not in naive:
+                    # All links of the source, in the order of words.
+                    naive[key] = reference
+        keys = list(naive)
+        random.Random(1).shuffle(keys)
+        wrong = []
+        for key in keys:
+            names = naive[key].names
+            links = scan.links(*key, 1)
+            if [link.name for link in links] != names[:1]:
+                wrong.append(key)
+            offsets = [link.off_bytes for link in scan.links(*key)]
+            if offsets != sorted(set(offsets)):
+                wrong.append(key)
+        back = sum(1 for o in heap.objects() for r in o.referrers()
+                   if (r._source, r._target) in naive)
+        words = {}
+        for o in heap.objects():
+            for r in o.references():
+                words.setdefault(o, []).append(r.offset)
+        print(json.dumps([wrong, len(keys), back,
+                          sum(None in w for w in words.values())]))
+    """,
+    )
+    wrong, count, back, without = got
+    assert wrong == [] and count > 5000 and back >= 5000 and without == 0
+
+
+def test_dir():
+    """dir(goref) shows the API."""
+    from session import run_gdb
+
+    run = run_gdb([], ["python import goref; print(dir(goref) == "
+                       "sorted(goref.__all__))"])  # fmt: skip
+    assert "True" in run.stdout, run.stderr

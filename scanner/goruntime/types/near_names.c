@@ -187,10 +187,12 @@ static const char *last_part(const char *name)
 }
 
 /* How far a type is from the name: equal but for the package is near, because
- * nobody writes a path by heart. */
+ * nobody writes a path by heart. Nobody forgets the star of a pointer. */
 static unsigned int distance_to(const char *type, const char *name,
 				unsigned int max)
 {
+	if ((*type == '*') != (*name == '*'))
+		return max + 1;
 	if (strpbrk(type, "[*{( "))
 		return gr_edit_distance(type, name, max);
 	if (!strcmp(last_part(type), last_part(name)))
@@ -217,15 +219,12 @@ static struct gr_error *find_nearest(struct gr_types *types, const char *name,
 	return err;
 }
 
-struct gr_error *gr_types_no_such(struct gr_types *types, const char *name)
+static struct gr_error *name_nearest(const struct nearest *found,
+				     const char *name)
 {
-	struct nearest found = { .count = 0 };
-	struct gr_error *err = find_nearest(types, name, &found);
+	const char *const *near = found->names;
 
-	if (err)
-		return err;
-	const char *const *near = found.names;
-	switch (found.count) {
+	switch (found->count) {
 	case 0:
 		return gr_error_format(GR_ERROR_NOT_FOUND,
 				       "there is no type %.*s; `goref "
@@ -247,4 +246,19 @@ struct gr_error *gr_types_no_such(struct gr_types *types, const char *name)
 			       "%.*s?",
 			       SHOWN_BYTES, name, SHOWN_BYTES, near[0],
 			       SHOWN_BYTES, near[1], SHOWN_BYTES, near[2]);
+}
+
+struct gr_error *gr_types_no_such(struct gr_types *types, const char *name)
+{
+	_cleanup_free_ char *bare = bare_name(name);
+	struct nearest found = { .count = 0 };
+	const char *rest = bare;
+	struct gr_error *err;
+
+	if (!bare)
+		return &gr_enomem;
+	for (int i = 0; i < PARTS && skip_brackets(&rest); i++)
+		;
+	err = find_nearest(types, rest, &found);
+	return err ? err : name_nearest(&found, rest);
 }

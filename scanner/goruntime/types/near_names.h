@@ -21,9 +21,9 @@ struct gr_error *gr_types_is_name(struct gr_types *types, const char *name,
 				  bool *ret) GR_MUST_CHECK;
 
 /**
- * Make the error (GR_ERROR_NOT_FOUND) for a name that no type has. It names up
- * to three types whose names are near by edit distance: `there is no type
- * main.Sesion: is it main.Session?`. Each name is compared once, in a band of a
+ * Make the error (GR_ERROR_NOT_FOUND) for a name that no type has, or for that
+ * of memory that no type makes. It names up to three types whose names are near
+ * by edit distance: `there is no type main.Sesion: is it main.Session?`. Each name is compared once, in a band of a
  * few letters.
  */
 struct gr_error *gr_types_no_such(struct gr_types *types,
