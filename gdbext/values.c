@@ -41,7 +41,7 @@ static const struct gr_py_field type_info_fields[] = {
 	GR_PY_FIELD(gr_type_info, size),
 	GR_PY_FIELD_AS(gr_type_info, elem, from_type_or_none),
 	GR_PY_FIELD_AS(gr_type_info, key, from_type_or_none),
-	GR_PY_FIELD(gr_type_info, count),
+	GR_PY_FIELD(gr_type_info, length),
 	GR_PY_FIELD(gr_type_info, has_itab),
 	GR_PY_FIELD_OF(fields, fields_of),
 	{ NULL, 0, NULL },
@@ -195,7 +195,7 @@ static const struct gr_py_field value_place_fields[] = {
 	GR_PY_FIELD(gr_value_place, form),
 	GR_PY_FIELD_AS(gr_value_place, type, from_type_or_none),
 	GR_PY_FIELD_AS(gr_value_place, addr, gr_py_from_addr_or_none),
-	GR_PY_FIELD(gr_value_place, count),
+	GR_PY_FIELD(gr_value_place, length),
 	GR_PY_FIELD_OF(content, place_bytes),
 	{ NULL, 0, NULL },
 };

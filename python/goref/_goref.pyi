@@ -651,8 +651,6 @@ class GoroutineList(NamedTuple):
 class CallVariable(NamedTuple):
     """An argument or a local variable of a call."""
 
-    call: int
-    """0: the innermost."""
     name: str
     type: str
     value: str
@@ -908,7 +906,7 @@ class TypeInfo(NamedTuple):
     leads to, or of the elements of a map."""
     key: int | None
     """Of the keys of a map."""
-    count: int
+    length: int
     """The length of an array; else 0."""
     has_itab: bool
     """Whether it is an interface with methods."""
@@ -926,7 +924,7 @@ class ValuePlace(NamedTuple):
     """Where the value of an object or of a root lies."""
 
     form: str
-    """"value": a value of the type; "array": `count` of them; "text": `count`
+    """"value": a value of the type; "array": `length` of them; "text": `length`
     bytes of a string; "header": what a value of this map or channel type points
     to; "target": what a pointer to the type leads to; "piece": a part of a map,
     a channel or a closure; "unknown": the type is not known."""
@@ -934,7 +932,7 @@ class ValuePlace(NamedTuple):
     """The number of the type."""
     addr: int | None
     """None: it was in registers or in pieces."""
-    count: int
+    length: int
     """Of values or bytes; else 0."""
     content: bytes | None
     """What was in registers or in pieces."""
@@ -942,6 +940,8 @@ class ValuePlace(NamedTuple):
 class LocalValue(NamedTuple):
     """An argument or a local variable of a call."""
 
+    call: int
+    """0: the innermost."""
     name: str
     type: int | None
     """The number of the type; None: not known."""

@@ -593,7 +593,7 @@ class Reference:
         return variable + (links[0].name if links else "")
 
     def _from_object(self) -> bool:
-        return self._source < self.heap._graph_size().objects
+        return bool(self._source < self.heap._graph_size().objects)
 
     @property
     def offset(self) -> int | None:

@@ -124,7 +124,7 @@ class Types:
         info = self._scan().type_info(number)
         made = GoType(self, info.name, info.kind, info.size)
         made.id = number
-        made.count = info.count
+        made.count = info.length
         made.has_itab = info.has_itab
         made.fields = info.fields
         made._elem, made._key = info.elem, info.key

@@ -30,10 +30,10 @@ def of_vertex(reader: ValueReader, vertex: int, what: str) -> Value:
         )
     if place.form == "text":
         # The bytes of its slot: those of the string may be fewer.
-        bytes_ = reader.types.array(reader.types.byte(), place.count)
+        bytes_ = reader.types.array(reader.types.byte(), place.length)
         return Value(reader, bytes_, address)
     if place.form == "array":
-        return Value(reader, reader.types.array(type_, place.count), address)
+        return Value(reader, reader.types.array(type_, place.length), address)
     if place.form == "header":
         header = address.to_bytes(WORD, "little")
         return Value(reader, type_, content=header)

@@ -107,7 +107,8 @@ class Value(Plain):
             raise NoMemoryError("goref: a part of it was in no register")
         if self._address is None:
             raise NoMemoryError(f"goref: {self._missing}")
-        return self._reader.ask("read", self._address + offset, size)
+        content: bytes = self._reader.ask("read", self._address + offset, size)
+        return content
 
     def content(self) -> bytes:
         """Its own bytes: the header of a string or a slice."""
@@ -347,7 +348,7 @@ class Value(Plain):
         first, length = value._first()
         return (value._at(first, i) for i in range(length - 1, -1, -1))
 
-    def __contains__(self, key: object) -> bool:
+    def __contains__(self, key: Any) -> bool:
         """Is this a key of the map, an element of the slice or the array, a part
         of the string?"""
         value = self._followed()
@@ -370,7 +371,7 @@ class Value(Plain):
         for key_addr, elem_addr in reader.each(entries):
             yield Value(reader, key, key_addr), Value(reader, elem, elem_addr)
 
-    def _find(self, key: object) -> Value | None:
+    def _find(self, key: Any) -> Value | None:
         """The element with a key; None: there is none."""
         plain = key._native() if isinstance(key, Value) else key
         if isinstance(plain, str):
@@ -387,20 +388,20 @@ class Value(Plain):
             None if found is None else Value(self._reader, self._elem(), found)
         )
 
-    def _compare(self, key: object) -> Value | None:
+    def _compare(self, key: Any) -> Value | None:
         """The element with a key of another kind, found by comparing."""
         for known, element in self._entries():
             if known == key:
                 return element
         return None
 
-    def _map_element(self, key: object) -> Value:
+    def _map_element(self, key: Any) -> Value:
         found = self._find(key)
         if found is None:
             raise KeyError(key)
         return found
 
-    def get(self, key: object, default: Any = None) -> Any:
+    def get(self, key: Any, default: Any = None) -> Any:
         """The element of a map with a key, or default."""
         value = self._followed()
         if value.kind != "map":
@@ -437,6 +438,8 @@ _SOUGHT = {"string": bytes, "int": int, "uint": int, "bool": bool}
 
 
 class _Keys(KeysView):  # type: ignore[type-arg]
+    _mapping: Any
+
     def __iter__(self) -> Iterator[Any]:
         return (key for key, _value in self._mapping._pairs())
 
@@ -445,6 +448,8 @@ class _Keys(KeysView):  # type: ignore[type-arg]
 
 
 class _Values(ValuesView):  # type: ignore[type-arg]
+    _mapping: Any
+
     def __iter__(self) -> Iterator[Value]:
         return (value for _key, value in self._mapping._pairs())
 
@@ -453,6 +458,8 @@ class _Values(ValuesView):  # type: ignore[type-arg]
 
 
 class _Items(ItemsView):  # type: ignore[type-arg]
+    _mapping: Any
+
     # The default would look each key up again.
     def __iter__(self) -> Iterator[tuple[Any, Value]]:
         return iter(self._mapping._pairs())

@@ -37,10 +37,22 @@ class Plain:
         _address: int | None
         _content: bytes | None
         _missing: str
-        type: str
-        kind: str
-        is_nil: bool
-        dynamic: Value | None
+
+        @property
+        def type(self) -> str:
+            ...
+
+        @property
+        def kind(self) -> str:
+            ...
+
+        @property
+        def is_nil(self) -> bool:
+            ...
+
+        @property
+        def dynamic(self) -> Value | None:
+            ...
 
         def _read(self, offset: int = 0, size: int | None = None) -> bytes:
             ...

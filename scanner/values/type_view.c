@@ -93,7 +93,7 @@ struct gr_error *gr_scan_describe_type(struct gr_scan *scan, uint32_t id,
 		.size = type->size_bytes,
 		.elem = has_elem ? type->elem : GR_TYPE_NONE,
 		.key = type->kind == GR_KIND_MAP ? type->key : GR_TYPE_NONE,
-		.count = type->kind == GR_KIND_ARRAY ? type->count : 0,
+		.length = type->kind == GR_KIND_ARRAY ? type->count : 0,
 		.has_itab = type->has_itab,
 	};
 	return describe_fields(scan, type, ret);

@@ -25,9 +25,9 @@ struct gr_type_info {
 	uint64_t size; /**< In bytes. */
 	/** Of a pointer, array, slice, chan or map; or GR_TYPE_NONE. */
 	uint32_t elem;
-	uint32_t key;	/**< Of a map; or GR_TYPE_NONE. */
-	uint64_t count; /**< Length of an array; else 0. */
-	bool has_itab;	/**< Interface with methods. */
+	uint32_t key;	 /**< Of a map; or GR_TYPE_NONE. */
+	uint64_t length; /**< Length of an array; else 0. */
+	bool has_itab;	 /**< Interface with methods. */
 	struct gr_field_info *fields;
 	size_t nfields;
 };

@@ -51,7 +51,7 @@ static struct gr_error *find_data(struct gr_scan *scan, gr_obj obj,
 	switch (type->kind) {
 	case GR_KIND_STRING:
 		place->form = GR_FORM_TEXT;
-		place->is.count = bytes;
+		place->is.length = bytes;
 		return NULL;
 	case GR_KIND_MAP:
 	case GR_KIND_CHAN:
@@ -71,7 +71,7 @@ static struct gr_error *find_data(struct gr_scan *scan, gr_obj obj,
 	}
 	uint64_t elem = gr_types_get(scan->types, place->is.type)->size_bytes;
 	place->form = GR_FORM_ARRAY;
-	place->is.count = elem ? bytes / elem : 0;
+	place->is.length = elem ? bytes / elem : 0;
 	return NULL;
 }
 

@@ -11,8 +11,8 @@ struct gr_scan;
 #define GR_VALUE_FORMS(X)                                        \
 	X(UNKNOWN, "unknown") /* the type is not known */        \
 	X(VALUE, "value")     /* a value of the type */          \
-	X(ARRAY, "array")     /* `count` values of the type */   \
-	X(TEXT, "text")	      /* `count` bytes of a string */    \
+	X(ARRAY, "array")     /* `length` values of the type */  \
+	X(TEXT, "text")	      /* `length` bytes of a string */   \
 	X(HEADER, "header")   /* what a map or chan points to */ \
 	X(TARGET, "target")   /* the value of a pointer to it */ \
 	X(PIECE, "piece")     /* a part of a map, a channel ... */
@@ -28,7 +28,7 @@ struct gr_value_place {
 	const char *form; /**< The name of a gr_value_form. */
 	uint32_t type;	  /**< Its id; GR_TYPE_NONE: not known. */
 	uint64_t addr;	  /**< 0: in registers, or in pieces. */
-	uint64_t count;	  /**< Of values or bytes, for some forms; else 0. */
+	uint64_t length;  /**< Of values or bytes, for some forms; else 0. */
 	/** The bytes that were in registers or pieces, or NULL; of the scan. */
 	const uint8_t *bytes;
 	uint64_t nbytes;
