@@ -68,7 +68,8 @@ static struct gr_error *describe_fields(struct gr_scan *scan,
 			.name = field->name,
 			.offset = field->off_bytes,
 			.type = field->type,
-			.is_embedded = field->is_embedded,
+			.is_embedded =
+				gr_types_is_embedded(scan->types, type, i),
 		};
 		err = gr_runtime_step(&scan->rt, 1);
 	}

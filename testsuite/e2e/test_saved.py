@@ -377,7 +377,7 @@ import goref
 
 objects = goref.open({str(file)!r}).objects(min_bytes=64)
 try:
-    print("value", next(iter(objects)).value())
+    print("value", bytes(next(iter(objects)).value()))
 except goref.NoMemoryError as problem:
     print("caught", problem)
 """

@@ -22,6 +22,7 @@ void gr_types_destroy(struct gr_types *types)
 	}
 	gr_type_vector_deinit(&types->types);
 	gr_field_vector_deinit(&types->fields);
+	gr_index_vector_deinit(&types->embedded);
 	free(types->first_id);
 	gr_dictionaries_destroy(types->dictionaries);
 	gr_type_masks_destroy(types->masks);
@@ -53,6 +54,26 @@ const struct gr_type_field *gr_types_field(const struct gr_types *types,
 					   uint32_t i)
 {
 	return &types->fields.data[type->first_field + i];
+}
+
+bool gr_types_is_embedded(const struct gr_types *types,
+			  const struct gr_type *type, uint32_t i)
+{
+	const struct gr_index_vector *all = &types->embedded;
+	uint32_t field = type->first_field + i;
+	size_t at = gr_count_before(all->size, k, all->data[k] < field);
+
+	return at < all->size && all->data[at] == field;
+}
+
+bool gr_type_add_field(struct gr_types *types, struct gr_type_field field,
+		       bool is_embedded)
+{
+	if (is_embedded &&
+	    !gr_index_vector_append(&types->embedded,
+				    (uint32_t)types->fields.size))
+		return false;
+	return gr_field_vector_append(&types->fields, field);
 }
 
 /* Return T of an atomic.Pointer[T], which has a field of type [0]*T and few
@@ -197,12 +218,11 @@ static struct gr_error *add_dwarf_fields(struct gr_types *types,
 			.name = fields[i].name,
 			.off_bytes = fields[i].off_bytes,
 			.type = offset_id(base, fields[i].type, ntypes),
-			.is_embedded = fields[i].is_embedded,
 		};
 
 		(*ret)[i] = types->fields.size;
 		if (field.type != GR_TYPE_NONE &&
-		    !gr_field_vector_append(&types->fields, field))
+		    !gr_type_add_field(types, field, fields[i].is_embedded))
 			err = &gr_enomem;
 		if (!err)
 			err = gr_runtime_step(rt, 1);
@@ -472,7 +492,7 @@ static struct gr_error *closure_field(struct gr_types *types,
 				      struct gr_type *closure, const char *name,
 				      uint64_t off, gr_type_id type)
 {
-	struct gr_type_field field = { name, off, type, false };
+	struct gr_type_field field = { name, off, type };
 	uint64_t end = off + gr_types_get(types, type)->size_bytes;
 
 	if (off < GR_WORD_BYTES || end < off || end > 1 << 20)

@@ -47,7 +47,6 @@ struct gr_type_field {
 	const char *name;
 	uint64_t off_bytes;
 	gr_type_id type;
-	bool is_embedded; /**< Its own fields are promoted. */
 };
 
 /**
@@ -74,6 +73,10 @@ const struct gr_type *gr_types_get(const struct gr_types *types, gr_type_id id);
 const struct gr_type_field *gr_types_field(const struct gr_types *types,
 					   const struct gr_type *type,
 					   uint32_t i);
+
+/** Is a field embedded, so that its own fields are promoted? */
+bool gr_types_is_embedded(const struct gr_types *types,
+			  const struct gr_type *type, uint32_t i);
 
 /**
  * Return the type with the DWARF name @p name, or GR_TYPE_NONE. In a module

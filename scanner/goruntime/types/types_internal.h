@@ -30,6 +30,8 @@ struct gr_type_ref {
 	gr_type_id id;
 };
 
+GR_VECTOR(gr_index_vector, uint32_t);
+
 struct gr_types {
 	struct gr_runtime *rt;
 	struct gr_type_masks *masks;
@@ -37,6 +39,7 @@ struct gr_types {
 	uint64_t mask_words_max; /**< Limit of a mask; 0: not known. */
 	struct gr_type_vector types;
 	struct gr_field_vector fields;
+	struct gr_index_vector embedded; /**< Of `fields`, rising. */
 	gr_type_id *first_id; /**< First DWARF type of each module. */
 	struct gr_type_ref *refs;
 	gr_type_id any;		/**< interface {} */
@@ -53,6 +56,9 @@ struct gr_type_ref *gr_type_ref_find(struct gr_types *types,
 struct gr_error *gr_type_ref_add(struct gr_types *types,
 				 enum gr_type_ref_kind kind, uint64_t key,
 				 gr_type_id id) GR_MUST_CHECK;
+/** Append a field; false: no memory. */
+bool gr_type_add_field(struct gr_types *types, struct gr_type_field field,
+		       bool is_embedded) GR_MUST_CHECK;
 /** Set the role of a struct type by its name. */
 void gr_type_set_role(struct gr_types *types, gr_type_id id);
 /** Set key and elem of a hash trie. All types must be known. */

@@ -176,7 +176,7 @@ static struct gr_error *read_embedded(struct builder *b, uint64_t name,
 /* Read one field {Name, Typ, Offset}. Its type is GR_TYPE_NONE if the record of
  * the type is invalid. */
 static struct gr_error *read_field(struct builder *b, uint64_t addr,
-				   struct gr_type_field *ret)
+				   struct gr_type_field *ret, bool *is_embedded)
 {
 	uint64_t record[FIELD_BYTES / GR_WORD_BYTES];
 	struct gr_error *err =
@@ -188,7 +188,7 @@ static struct gr_error *read_field(struct builder *b, uint64_t addr,
 	if (!err)
 		err = gr_runtime_step_name(b->rt, ret->name);
 	if (!err)
-		err = read_embedded(b, record[0], &ret->is_embedded);
+		err = read_embedded(b, record[0], is_embedded);
 	if (!err)
 		err = builder_add(b, record[1], &ret->type);
 	if (!err)
@@ -218,13 +218,15 @@ static struct gr_error *fill_struct(struct builder *b, gr_type_id id,
 	types->types.data[id].first_field = types->fields.size;
 	for (uint64_t i = 0; i < fields.len; i++) {
 		struct gr_type_field field;
+		bool is_embedded = false;
 
-		err = read_field(b, fields.addr + i * FIELD_BYTES, &field);
+		err = read_field(b, fields.addr + i * FIELD_BYTES, &field,
+				 &is_embedded);
 		if (err)
 			return err;
 		if (field.type == GR_TYPE_NONE)
 			continue;
-		if (!gr_field_vector_append(&types->fields, field))
+		if (!gr_type_add_field(types, field, is_embedded))
 			return &gr_enomem;
 		types->types.data[id].nfields++;
 	}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Types that a person may have meant by a wrong name. */
+#include "goruntime/types/near_names.h"
+
+#include "polls.h"
+#include "types_memory.h"
+
+enum { MANY = 3000 };
+
+struct fixture {
+	struct types_memory m;
+};
+
+static void add(struct fixture *f, const char *name)
+{
+	types_memory_add(&f->m, (gr_type_id)f->m.types.types.size,
+			 (struct gr_type){ .name = name,
+					   .elem = GR_TYPE_NONE,
+					   .key = GR_TYPE_NONE });
+}
+
+static int start(void **state)
+{
+	static const char *const names[] = {
+		"int",
+		"string",
+		"main.Session",
+		"*main.Session",
+		"main.Sessions",
+		"main.Item",
+		"main.item",
+		"main.Cat",
+		"example.org/a/b.Widget",
+		"main.main.func1",
+	};
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	types_memory_init(&f->m, 16);
+	for (size_t i = 0; i < GR_ARRAY_SIZE(names); i++)
+		add(f, names[i]);
+	*state = f;
+	return 0;
+}
+
+static int stop(void **state)
+{
+	struct fixture *f = *state;
+
+	types_memory_deinit(&f->m);
+	free(f);
+	return 0;
+}
+
+/* The table of the textbook. */
+static unsigned int naive(const char *a, const char *b)
+{
+	static unsigned int d[80][80];
+	size_t na = strlen(a), nb = strlen(b);
+
+	for (size_t i = 0; i <= na; i++)
+		for (size_t j = 0; j <= nb; j++) {
+			unsigned int best = (unsigned int)(i ? i : j);
+
+			if (i && j) {
+				best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+				best = d[i - 1][j] + 1 < best ?
+					       d[i - 1][j] + 1 :
+					       best;
+				best = d[i][j - 1] + 1 < best ?
+					       d[i][j - 1] + 1 :
+					       best;
+			}
+			d[i][j] = best;
+		}
+	return d[na][nb];
+}
+
+static void test_distance(void **state)
+{
+	uint64_t seed = 7;
+	char a[72], b[72];
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		size_t na = rows_random(&seed) % (round % 50 ? 12 : 70);
+		size_t nb = rows_random(&seed) % (round % 50 ? 12 : 70);
+		unsigned int max = rows_random(&seed) % 9;
+
+		for (size_t i = 0; i < na; i++)
+			a[i] = (char)('a' + rows_random(&seed) % 3);
+		for (size_t i = 0; i < nb; i++)
+			b[i] = (char)('a' + rows_random(&seed) % 3);
+		a[na] = b[nb] = '\0';
+		unsigned int want = naive(a, b);
+		want = want > max ? max + 1 : want;
+		if (gr_edit_distance(a, b, max) != want)
+			fail_msg("%s %s within %u: %u, not %u", a, b, max,
+				 gr_edit_distance(a, b, max), want);
+	}
+}
+
+static void test_long_names(void **state)
+{
+	char a[4 * GR_NEAR_BYTES], b[GR_NEAR_BYTES + 1];
+
+	(void)state;
+	memset(a, 'a', sizeof(a) - 1);
+	a[sizeof(a) - 1] = '\0';
+	memset(b, 'a', sizeof(b) - 1);
+	b[sizeof(b) - 1] = '\0';
+	assert_int_equal(gr_edit_distance(a, a, 3), 4);
+	assert_int_equal(gr_edit_distance(b, b, 3), 0);
+	assert_int_equal(gr_edit_distance(b, b + 2, 3), 2);
+	assert_int_equal(gr_edit_distance("", "", 0), 0);
+	assert_int_equal(gr_edit_distance("", "abc", 3), 3);
+}
+
+static void test_errors(void **state)
+{
+	static const struct {
+		const char *name, *want;
+	} rows[] = {
+		{ "main.Sesion",
+		  "there is no type main.Sesion: is it main.Session or "
+		  "main.Sessions?" },
+		{ "main.Itm", "there is no type main.Itm: is it main.Item or "
+			      "main.item?" },
+		{ "[]main.Sesion data",
+		  "there is no type main.Sesion: is it main.Session or "
+		  "main.Sessions?" },
+		{ "[3][]main.Caf", "there is no type main.Caf: is it "
+				   "main.Cat?" },
+		{ "begins with main.Caf",
+		  "there is no type main.Caf: is it main.Cat?" },
+		{ "*main.Sesion",
+		  "there is no type *main.Sesion: is it *main.Session?" },
+		{ "b.Widget", "there is no type b.Widget: is it "
+			      "example.org/a/b.Widget?" },
+		{ "xyz.Nothing", "there is no type xyz.Nothing; `goref "
+				 "histogram' lists the types" },
+		{ "", "there is no type ; `goref histogram' lists the types" },
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < GR_ARRAY_SIZE(rows); i++) {
+		struct gr_error *err =
+			gr_types_no_such(&f->m.types, rows[i].name);
+
+		assert_non_null(err);
+		assert_int_equal(err->code, GR_ERROR_NOT_FOUND);
+		assert_string_equal(err->message, rows[i].want);
+		gr_error_destroy(err);
+	}
+}
+
+static void test_names(void **state)
+{
+	static const struct {
+		const char *name;
+		bool want;
+	} rows[] = {
+		{ "main.Session", true },
+		{ "[]main.Session", true },
+		{ "[48]main.Session", true },
+		{ "[][2]main.Session data", true },
+		{ "string data", true },
+		{ "begins with main.Item", true },
+		{ "main.main.func1", true },
+		{ "main.Sesion", false },
+		{ "[]", false },
+		{ "[x]main.Session", false },
+		{ " data", false },
+		{ "begins with ", false },
+		{ "", false },
+	};
+	struct fixture *f = *state;
+	bool is_name;
+
+	for (size_t i = 0; i < GR_ARRAY_SIZE(rows); i++) {
+		assert_null(
+			gr_types_is_name(&f->m.types, rows[i].name, &is_name));
+		if (is_name != rows[i].want)
+			fail_msg("%s", rows[i].name);
+	}
+}
+
+/* Many types are compared in steps, and the search ends when it may not go
+ * on. */
+static void test_many(void **state)
+{
+	struct fixture *f = *state;
+	struct polls polls = { .last = 0 };
+	char name[GR_NEAR_BYTES + 1];
+
+	memset(name, 'm', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	for (int i = 0; i < MANY; i++)
+		add(f, name);
+	f->m.rt.poll = polls_call;
+	f->m.rt.poll_ctx = &polls;
+	struct gr_error *err = gr_types_no_such(&f->m.types, "main.Sesion");
+	assert_int_equal(err->code, GR_ERROR_NOT_FOUND);
+	gr_error_destroy(err);
+	assert_true(polls.seen >= MANY * GR_NEAR_BYTES / GR_POLL_STEPS);
+	polls = (struct polls){ .last = 2 };
+	err = gr_types_no_such(&f->m.types, "main.Sesion");
+	assert_int_equal(err->code, GR_ERROR_INTERRUPTED);
+	gr_error_destroy(err);
+	assert_int_equal(polls.seen, 2);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_distance), TEST(test_long_names), TEST(test_errors),
+		TEST(test_names),    TEST(test_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
