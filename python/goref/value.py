@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _MAX_INT = (1 << 63) - 1
 _MAX_HOPS = 32  # pointers to pointers
+_MANY = 1 << 26  # elements: list() sets memory aside for what len() says
 
 
 class Value(Plain):
@@ -249,8 +250,13 @@ class Value(Plain):
         value = self._followed()
         if value.kind == "array":
             return value._type.count
-        if value.kind in ("slice", "string"):
+        if value.kind == "string":
             return value._span()[1]
+        if value.kind == "slice":
+            first, length = value._first()
+            if length > _MANY:
+                value._check_end(first, length)
+            return length
         if value.kind not in ("map", "chan"):
             raise value._refuse("has no length")
         length = value._reader.ask("length", value._type.id, value._word())
@@ -310,11 +316,15 @@ class Value(Plain):
             content=header,
         )
 
+    def _check_end(self, first: Value, length: int) -> None:
+        """A length from garbage leads to where nothing can be read."""
+        if first._type.size:
+            self._at(first, length - 1)._read(first._type.size - 1, 1)
+
     def _elements(self) -> Iterator[Value]:
         first, length = self._first()
-        if length and self.kind == "slice" and first._type.size:
-            # A length from garbage leads to where nothing can be read.
-            self._at(first, length - 1)._read(first._type.size - 1, 1)
+        if length and (self.kind == "slice" or length > _MANY):
+            self._check_end(first, length)
         for index in range(length):
             yield self._at(first, index)
 

@@ -326,14 +326,15 @@ def test_from_scripts(farm, tmp_path):
 
 
 def test_values_from_scripts(farm, tmp_path):
-    """value() of a file with values: what gdb has of the core."""
+    """Values of a file with values, and those of gdb: what the core has."""
     target = farm.target("roots", CENTRAL)
     whole, bare = tmp_path / "whole.goref", tmp_path / "bare.goref"
     save(target, whole, "--values")
     save(target, bare)
     code = (
         "for o in list(heap.objects(type={!r}))[:20]: "
-        "print('value', hex(o.address), str(o.value()).split())"
+        "print('value', hex(o.address), str(o.value()).split(), "
+        "str(o.value().gdb).split())"
     )
     commands = ["python import goref", "python heap = goref.heap()"]
     types = [
@@ -349,7 +350,7 @@ def test_values_from_scripts(farm, tmp_path):
     )
     lines = [x for x in done.stdout.splitlines() if x.startswith("value 0x")]
     assert lines and lines[: len(lines) // 2] == lines[len(lines) // 2 :]
-    first = "python print(next(iter(heap.objects(type={!r}))).value())"
+    first = "python print(next(iter(heap.objects(type={!r}))).value().gdb)"
     for file, exe, told in (
         (bare, target.exe, "goref: this file was saved without values"),
         (whole, None, f"types of values: write `file {target.exe}' first"),

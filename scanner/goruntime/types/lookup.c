@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Variables and fields of the runtime, by the names of the debug information. */
-#include "goruntime/types/types.h"
+/* Variables and fields of the runtime, by the names of the debug information, and
+ * which fields are embedded. */
+#include "goruntime/types/types_internal.h"
 
 const struct gr_type_field *gr_types_field_named(const struct gr_types *types,
 						 gr_type_id id,
@@ -39,4 +40,24 @@ bool gr_types_variable(const struct gr_types *types, const char *name,
 		return true;
 	}
 	return false;
+}
+
+bool gr_types_is_embedded(const struct gr_types *types,
+			  const struct gr_type *type, uint32_t i)
+{
+	const struct gr_index_vector *all = &types->embedded;
+	uint32_t field = type->first_field + i;
+	size_t at = gr_count_before(all->size, k, all->data[k] < field);
+
+	return at < all->size && all->data[at] == field;
+}
+
+bool gr_type_add_field(struct gr_types *types, struct gr_type_field field,
+		       bool is_embedded)
+{
+	if (is_embedded &&
+	    !gr_index_vector_append(&types->embedded,
+				    (uint32_t)types->fields.size))
+		return false;
+	return gr_field_vector_append(&types->fields, field);
 }

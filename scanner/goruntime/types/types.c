@@ -56,26 +56,6 @@ const struct gr_type_field *gr_types_field(const struct gr_types *types,
 	return &types->fields.data[type->first_field + i];
 }
 
-bool gr_types_is_embedded(const struct gr_types *types,
-			  const struct gr_type *type, uint32_t i)
-{
-	const struct gr_index_vector *all = &types->embedded;
-	uint32_t field = type->first_field + i;
-	size_t at = gr_count_before(all->size, k, all->data[k] < field);
-
-	return at < all->size && all->data[at] == field;
-}
-
-bool gr_type_add_field(struct gr_types *types, struct gr_type_field field,
-		       bool is_embedded)
-{
-	if (is_embedded &&
-	    !gr_index_vector_append(&types->embedded,
-				    (uint32_t)types->fields.size))
-		return false;
-	return gr_field_vector_append(&types->fields, field);
-}
-
 /* Return T of an atomic.Pointer[T], which has a field of type [0]*T and few
  * others. */
 static gr_type_id atomic_pointee(const struct gr_types *types,
