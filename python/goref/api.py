@@ -28,16 +28,25 @@ from .errors import (
     StaleError,
     UnknownTypeError,
 )
-from .locals import CallLocals, Local, Locals
+from .locals import Local, Locals
 from .progress import Progress
 from .session import as_error, current, running
 from .sources import Source
 from .value import Value
 from .valuereader import ValueReader
+from .vertices import (
+    Frame,
+    Goroutine,
+    Object,
+    Reference,
+    Root,
+    Vertex,
+    Wait,
+    check_count,
+)
 
 if TYPE_CHECKING:
-    from ._goref import Backtrace, Call, Ledger, NamedLink, Scan, Vertex
-    from ._goref import Wait as WaitRow
+    from ._goref import Ledger, Scan
 
 __all__ = [
     "Error",
@@ -124,11 +133,6 @@ def attach(
         is_held=hold,
     )
     return _open(process, extent)
-
-
-def _check_count(name: str, value: int) -> None:
-    if value < 0:
-        raise ValueError(f"goref: {name} is negative: {value}")
 
 
 _HAS_MONOTONIC = 1 << 63
@@ -290,7 +294,7 @@ class Heap:
         `main.cache.rows[3]`, `(*main.T)(0xc000012345)`. Error: there is none,
         or its type is not known."""
         self._asked()
-        return objectvalue.of_expression(self._source, text)
+        return objectvalue.of_expression(self._values, text)
 
     def objects(
         self, type: str | None = None, min_bytes: int = 0
@@ -299,7 +303,7 @@ class Heap:
         bytes. A type is named as objects are printed (`main.T`, `[48]main.T`,
         `string data`), as several are (`[]main.T data`), or as types() has it
         (`[]main.T`, `string`). UnknownTypeError: there is no such type."""
-        _check_count("min_bytes", min_bytes)
+        check_count("min_bytes", min_bytes)
         try:
             for vertex in self._asked().iterate(type, min_bytes):
                 self._scan()
@@ -334,7 +338,7 @@ class Heap:
         them. Not the sum of what each one retains."""
         scan = self._asked()
         for thing in things:
-            if not isinstance(thing, _Vertex):
+            if not isinstance(thing, Vertex):
                 raise TypeError(
                     "goref: not an object, a root or a goroutine of the heap: "
                     f"{thing!r}"
@@ -342,288 +346,6 @@ class Heap:
             if thing.heap != self:
                 raise ValueError("goref: it belongs to another heap")
         return scan.retained([thing._vertex for thing in things])
-
-
-class _Vertex:
-    """A vertex of the object graph."""
-
-    __slots__ = ("heap", "_vertex")
-
-    def __init__(self, heap: Heap, vertex: int) -> None:
-        self.heap = heap
-        self._vertex = vertex
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, _Vertex)
-            and self._vertex == other._vertex
-            and self.heap == other.heap
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.heap, self._vertex))
-
-    def _row(self) -> Vertex:
-        return self.heap._scan().vertex(self._vertex)
-
-    @property
-    def retained_size(self) -> int:
-        """Bytes that only this keeps alive, itself included."""
-        return self.heap._scan().vertex(self._vertex, True).retained_bytes
-
-    def references(self) -> Iterator[Reference]:
-        """What it points to. An object that it points to twice comes twice."""
-        scan = self.heap._scan()
-        for target in scan.neighbours(self._vertex, "references"):
-            yield Reference(self.heap, self._vertex, target)
-
-
-class Object(_Vertex):
-    """An object of the heap."""
-
-    __slots__ = ()
-
-    @property
-    def address(self) -> int:
-        """Its first byte, behind a malloc header."""
-        return self._row().addr or 0
-
-    @property
-    def size(self) -> int:
-        """Bytes of its memory, without a malloc header."""
-        return self._row().bytes
-
-    @property
-    def type(self) -> str | None:
-        """Of its memory: `main.T`, `[48]main.T`, `string data` ...; None if it
-        is not known."""
-        return self._row().type
-
-    def __repr__(self) -> str:
-        row = self._row()
-        return f"<goref.Object {row.addr:#x} {row.type or '?'}>"
-
-    def value(self) -> Value:
-        """The value that it has: of its type, or an array of such values. Error:
-        its type is not known, or it is a part of a map or a channel."""
-        what = f"the object at {self.address:#x}"
-        return objectvalue.of_vertex(self.heap._values, self._vertex, what)
-
-    def referrers(self) -> Iterator[Reference]:
-        """What points to it: objects and roots."""
-        scan = self.heap._scan()
-        for source in scan.neighbours(self._vertex, "referrers"):
-            yield Reference(self.heap, source, self._vertex)
-
-    @property
-    def dominator(self) -> Object | Root | Goroutine | None:
-        """The last one before it on all paths to it: nothing that it retains
-        is reached without that one. None: several groups of roots hold it."""
-        found = self.heap._scan().dominator(self._vertex)
-        return self.heap._make(found)
-
-    def paths(self, k: int = 1) -> Iterator[list[Root | Object]]:
-        """The k shortest chains from distinct roots, each root first."""
-        _check_count("k", k)
-        for chain in self.heap._scan().paths(self._vertex, k):
-            made = [self.heap._make(vertex) for vertex in chain]
-            yield [x for x in made if isinstance(x, (Root, Object))]
-
-
-class Root(_Vertex):
-    """A variable, or another word outside of the heap that points into it."""
-
-    __slots__ = ()
-
-    @property
-    def name(self) -> str:
-        return self._row().name
-
-    @property
-    def kind(self) -> str:
-        """`global`, `local`, `stack`, `timer` ..."""
-        return self._row().kind
-
-    @property
-    def type(self) -> str | None:
-        return self._row().type
-
-    @property
-    def address(self) -> int | None:
-        return self._row().addr
-
-    def value(self) -> Value:
-        """The value of the variable; of a root that is itself a pointer, what it
-        points to. Error: its type is not known."""
-        what = f"the root {self.name}"
-        return objectvalue.of_vertex(self.heap._values, self._vertex, what)
-
-    @property
-    def goroutine(self) -> Goroutine | None:
-        """The goroutine on whose stack it is."""
-        found = self.heap._scan().dominator(self._vertex)
-        made = self.heap._make(found)
-        return made if isinstance(made, Goroutine) else None
-
-    def __repr__(self) -> str:
-        row = self._row()
-        return f"<goref.Root {row.name} ({row.kind})>"
-
-
-class Goroutine(_Vertex):
-    """A goroutine, with all that its stack holds."""
-
-    __slots__ = ()
-
-    @property
-    def id(self) -> int:
-        return self._row().goroutine_id or 0
-
-    def _backtrace(self, max_calls: int) -> Backtrace:
-        return self.heap._scan().backtrace(self.id, max_calls)
-
-    @property
-    def state(self) -> str:
-        """`waiting`, `running` ..."""
-        return self._backtrace(1).goroutine.state
-
-    @property
-    def wait_reason(self) -> str | None:
-        """`chan receive` ...; None if it does not wait."""
-        return self._backtrace(1).goroutine.wait_reason
-
-    @property
-    def created_by(self) -> int | None:
-        """The number of the goroutine that created it; None before Go 1.21."""
-        return self._backtrace(1).goroutine.creator_id
-
-    @property
-    def labels(self) -> dict[str, str] | None:
-        """Those of runtime/pprof; None: a file without values lacks them."""
-        labels = self._backtrace(1).goroutine.labels
-        return None if labels is None else {t.key: t.value for t in labels}
-
-    def waits(self) -> Iterator[Wait]:
-        """What it waits for: each case of a select is one."""
-        for row in self.heap._scan().goroutine_wait(self.id).waits:
-            yield Wait(row)
-
-    def frames(self) -> Iterator[Frame]:
-        """Its calls, the innermost first, with those that were inlined."""
-        calls = CallLocals(self.heap._values, self.id)
-        for i, call in enumerate(self._backtrace(0).calls):
-            yield Frame(call, Locals(calls, i))
-
-    def roots(self) -> Iterator[Root]:
-        """The variables and words of its stack that lead to an object."""
-        scan = self.heap._scan()
-        for vertex in scan.neighbours(self._vertex, "references"):
-            yield Root(self.heap, vertex)
-
-    def __repr__(self) -> str:
-        return f"<goref.Goroutine {self._row().name}>"
-
-
-class Frame:
-    """A call of a goroutine."""
-
-    __slots__ = (
-        "pc", "sp", "function", "file", "line", "is_inlined", "locals",
-    )  # fmt: skip
-
-    def __init__(self, call: Call, locals: Locals) -> None:
-        self.locals = locals
-        """Its arguments and local variables by their names; read when they are
-        first asked for."""
-        self.pc = call.at.pc
-        self.sp = call.sp
-        self.function = call.at.function
-        self.file = call.at.file
-        self.line = call.at.line
-        self.is_inlined = call.is_inlined
-
-    def __repr__(self) -> str:
-        return f"<goref.Frame {self.function} {self.file}:{self.line}>"
-
-
-class Wait:
-    """A thing that a goroutine waits for."""
-
-    __slots__ = ("kind", "address", "type", "path")
-
-    def __init__(self, row: WaitRow) -> None:
-        self.kind = row.kind
-        """`Mutex`, `channel send`, `network` ..."""
-        self.address = row.primitive
-        """Of the lock or the channel; None for other kinds."""
-        self.type = row.type
-        self.path = row.path
-        """`main.store.mu`; None: nothing leads there."""
-
-    def __repr__(self) -> str:
-        return f"<goref.Wait {self.kind} {self.path or self.type or ''}>"
-
-
-class Reference:
-    """A pointer from an object or a root to an object."""
-
-    __slots__ = ("heap", "_source", "_target")
-
-    def __init__(self, heap: Heap, source: int, target: int) -> None:
-        self.heap = heap
-        self._source = source
-        self._target = target
-
-    @property
-    def source(self) -> Object | Root | Goroutine | None:
-        return self.heap._make(self._source)
-
-    @property
-    def target(self) -> Object | Root | Goroutine | None:
-        return self.heap._make(self._target)
-
-    @property
-    def name(self) -> str:
-        """The field, element or map key with the pointer: `.next`, `["a"]`; of
-        a root with the name of its variable. If several words lead there, the
-        first one's. Empty if it is not known."""
-        links = self._links(1)
-        source = None if self._from_object() else self.source
-        variable = source.name if isinstance(source, Root) else ""
-        return variable + (links[0].name if links else "")
-
-    def _from_object(self) -> bool:
-        return bool(self._source < self.heap._graph_size().objects)
-
-    @property
-    def offset(self) -> int | None:
-        """The offset of that word in the object or variable; None if it lies
-        in no memory."""
-        links = self._links(1)
-        return links[0].off_bytes if links and links[0].addr else None
-
-    @property
-    def names(self) -> list[str]:
-        """The names of all words that lead there."""
-        return [link.name for link in self._links()]
-
-    def _links(self, max: int = 0) -> list[NamedLink]:
-        return self.heap._scan().links(self._source, self._target, max)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Reference) and (
-            self.heap,
-            self._source,
-            self._target,
-        ) == (other.heap, other._source, other._target)
-
-    def __hash__(self) -> int:
-        return hash((self.heap, self._source, self._target))
-
-    def __repr__(self) -> str:
-        return (
-            f"<goref.Reference {self.source!r} {self.name} -> {self.target!r}>"
-        )
 
 
 Thing = Union[Object, Root, Goroutine]
