@@ -12,7 +12,7 @@ from goref.gotypes import GoType
 from goref.locals import CallLocals, Locals
 from goref.objectvalue import of_vertex
 from goref.value import Value
-from goref.valuesource import Source
+from goref.valuereader import ValueReader
 
 BASE = 0xC000000000
 WORD = 8
@@ -143,7 +143,7 @@ def scan():
 
 @pytest.fixture
 def source(scan):
-    return Source(lambda: scan, NATIVE)
+    return ValueReader(lambda: scan, NATIVE)
 
 
 @pytest.fixture
