@@ -13,6 +13,14 @@ loaded when a question first needs it.
 
 from __future__ import annotations
 
+import sys
+
+if sys.version_info < (3, 11):
+    raise ImportError(
+        "goref needs Python 3.11 or newer; this is %d.%d"
+        % sys.version_info[:2]
+    )
+
 # Every start of gdb may import this module: it does without typing.
 TYPE_CHECKING = False
 if TYPE_CHECKING:

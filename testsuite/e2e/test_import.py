@@ -43,6 +43,18 @@ def test_import_starts_nothing():
     assert rest == [1, "", False]
 
 
+def test_an_old_python_is_refused():
+    done = run_plain("""
+        import sys
+        sys.version_info = (3, 10, 0)
+        import goref
+    """)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        "ImportError: goref needs Python 3.11 or newer; this is 3.10"
+    )
+
+
 def test_dir_shows_the_api():
     names = told("""
         import json, goref
