@@ -29,6 +29,26 @@ def tracer(pid=PID):
     return int(status(tid)["Tgid:"]) if tid != "0" else 0
 """
 
+# The command line as the script `goref` begins it, with some code before.
+MAIN = """import sys
+sys.path.insert(0, sys.argv[1])
+from goref import native
+native.set_dirs(*sys.argv[2:4])
+{hook}
+from goref.cli import main
+main(sys.argv[4:])
+"""
+
+
+def hooked(hook, words):
+    """The command line `goref WORDS`, in which the hook runs first."""
+    build = environment()["GOREF_BUILD_DIR"]
+    return [
+        "env", "--block-signal=INT,TERM,HUP", sys.executable, "-I", "-S",
+        "-X", "utf8", "-c", MAIN.format(hook=hook), str(TOP / "python"),
+        build, build, *map(str, words),
+    ]  # fmt: skip
+
 
 def start_host(pid, code, **options):
     """A Python that runs code, in which PID is the process to look at."""

@@ -4,16 +4,12 @@
 import ast
 import json
 import re
-import subprocess
-from pathlib import Path
 
-import pytest
-
-from counters import BUSY, CENTRAL, attach_cli, chain
-from counters import too_short, tracer_of, truth_of
-from session import run_cli, run_gdb
+from counters import BUSY, CENTRAL, TOO_SHORT, chain, tracer_of, truth_of
+from hosts import lines_of, run_host
+from session import run_cli
 from targets import attach_reason, skip_if
-from toolchains import Variant, variants
+from toolchains import variants
 
 
 @variants("default", "pie", "nodwarf")
@@ -37,33 +33,36 @@ def test_attach_copies_and_lets_go(counting, variant):
     assert counter.goes_on()
 
 
-def build_id_of(file):
-    notes = subprocess.run(
-        ["readelf", "-n", file], capture_output=True, text=True, check=True
-    )
-    return re.search(r"Build ID: ([0-9a-f]+)", notes.stdout)[1]
+# What is open when the process is to be stopped is all that is needed then.
+CUT_OFF = """
+from goref import live
+in_time, added = live.Look._in_time, []
+def cut_off(self, work, begin):
+    def watch(event, arguments):
+        if event == "open" and not str(arguments[0]).startswith("/proc/"):
+            added.append(arguments[0])
+    sys.addaudithook(lambda *words: begin_s and watch(*words))
+    begin_s = True
+    before = {os.readlink(f"/proc/self/fd/{n}") for n in files()}
+    try:
+        return in_time(self, work, begin)
+    finally:
+        begin_s = False
+        now = {os.readlink(f"/proc/self/fd/{n}") for n in files()}
+        added.extend(p for p in now - before if not p.startswith("/proc/"))
+def files():
+    return [n for n in os.listdir("/proc/self/fd")
+            if os.path.exists(f"/proc/self/fd/{n}")]
+live.Look._in_time = cut_off
+goref.attach(PID)
+say(added)
+"""
 
 
-def test_no_debug_file_is_read_while_it_stands_still(counting, tmp_path):
-    """libc's, if it is installed, is what gdb would take longest to read."""
-    process, counter = counting(Variant("go1.24", "external"))
-    maps = Path(f"/proc/{process.pid}/maps").read_text()
-    libc = re.search(r"/\S*/libc\.so\S*", maps)[0]
-    name = build_id_of(libc)
-    debug = tmp_path / ".build-id" / name[:2] / f"{name[2:]}.debug"
-    debug.parent.mkdir(parents=True)
-    subprocess.run(["objcopy", "--only-keep-debug", libc, debug], check=True)
-    files = "python print(sum(bool(o.owner) for o in gdb.objfiles()))"
-    for attach, count in (
-        (f"attach {process.pid}", 1),
-        (f"python from goref import cli; it = cli.stopped({process.pid}); "
-         "it.__enter__()", 0),
-    ):  # fmt: skip
-        run = run_gdb(
-            [], [f"set debug-file-directory {tmp_path}", attach, files]
-        )
-        assert run.rc == 0, run.stderr
-        assert int(run.parts[2].split()[0]) == count, run.stdout
+def test_no_file_is_opened_while_it_stands_still(counting):
+    """Symbols and debug files are read before: that may take long."""
+    process, counter = counting(CENTRAL, BUSY)
+    assert lines_of(process.pid, CUT_OFF) == ["[]"]
     assert counter.goes_on()
 
 
@@ -99,10 +98,9 @@ def test_attach_refuses_a_long_pause(counting):
 def test_attach_gives_up_when_it_takes_too_long(counting):
     """The estimate was wrong: within a millisecond nothing can be copied."""
     process, counter = counting(CENTRAL, BUSY)
-    run = run_gdb([process.exe], [too_short(process.pid), "info inferiors"])
-    said = run.stderr + run.stdout
+    status, _, said = run_host(process.pid, TOO_SHORT)
+    assert status == 1
     assert "given up, --max-pause is 1:" in said and "goes on" in said
-    assert f"process {process.pid}" not in run.parts[1]
     assert tracer_of(process.pid) == 0
     assert counter.goes_on()
 
@@ -132,9 +130,8 @@ def test_attach_to_what_changes_while_it_is_searched(farm, variant, tmp_path):
 
 
 # A scan that says of a running process that its runtime was not found yet.
-UNSETTLED = """python
-import gdb
-from goref import cli, live, native
+UNSETTLED = """
+from goref import native
 made, events = native.load().Scan, []
 class Scan:
     is_new = True
@@ -142,7 +139,7 @@ class Scan:
         self.scan = made(**arguments)
         self.note("search")
     def note(self, what):
-        events.append((what, gdb.selected_inferior().pid))
+        events.append((what, bool(tracer())))
     def is_unsettled(self):
         is_new, self.is_new = self.is_new, False
         return is_new or self.scan.is_unsettled()
@@ -157,61 +154,59 @@ class Scan:
         return getattr(self.scan, name)
 native.load().Scan = Scan
 try:
-    live.look(PID, lambda: cli.stopped(PID), LIMIT, None, 1 << 20, None)
+    heap = goref.attach(PID, max_pause_ms=LIMIT)
+    say("objects", sum(1 for _ in heap.objects()))
 finally:
-    print("events", events)
+    say("events", events)
 """
 
 
-def unsettled(process, folder, limit=None, late="pass"):
-    """Look at a process with a scan that is not settled at first, then run
-    `goref scan'. The code in late runs before the copy."""
-    script = folder / "unsettled.gdb"
-    text = UNSETTLED.replace("PID", str(process.pid)).replace("LATE", late)
-    script.write_text(text.replace("LIMIT", str(limit)) + "end\n")
-    return run_gdb(
-        [process.exe],
-        [f"source {script}", "goref scan --json"],
-        env={"XDG_CACHE_HOME": str(folder)},
-    )
+def unsettled(process, limit=None, late="pass"):
+    """Look at a process with a scan that is not settled at first. The code in
+    late runs before the copy."""
+    code = UNSETTLED.replace("LATE", late).replace("LIMIT", str(limit))
+    return run_host(process.pid, code)
 
 
 COPIES_FIRST = "to find the runtime, goref first has to copy"
 
 
 @variants("stripped")
-def test_attach_searches_a_copy(farm, variant, tmp_path):
+def test_attach_searches_a_copy(farm, variant):
     """While the process stands still, nothing is searched."""
     skip_if(attach_reason())
     process = farm.process("churn", variant)
-    run = unsettled(process, tmp_path)
-    assert COPIES_FIRST in run.stderr
-    events = ast.literal_eval(run.parts[0].partition("events ")[2])
-    assert events[0] == ("search", 0)
+    status, out, err = unsettled(process)
+    assert status == 0, err
+    assert COPIES_FIRST in err
+    objects, events = out.splitlines()
+    events = ast.literal_eval(events.partition("events ")[2])
+    assert events[0] == ("search", False)
     # The next copy has what the search missed in the one before.
     copies = len(events) // 2
     assert 1 <= copies <= 4
-    assert events[1:] == [("copy", process.pid), ("search copy", 0)] * copies
-    assert run.stderr.count("and goes on") == copies + 1
-    assert run.json(1)["reached"]["objects"] > 1000
+    assert events[1:] == [("copy", True), ("search copy", False)] * copies
+    assert err.count("and goes on") == copies + 1
+    assert int(objects.split()[1]) > 1000
     assert tracer_of(process.pid) == 0
 
 
-def test_attach_copies_nothing_for_too_long(counting, tmp_path):
+def test_attach_copies_nothing_for_too_long(counting):
     process, counter = counting(CENTRAL, BUSY)
-    run = unsettled(process, tmp_path, limit=1)
-    assert COPIES_FIRST in run.stderr
-    assert "not attached" in run.stderr and "--max-pause 1" in run.stderr
-    assert "events [('search', 0)]" in run.stdout
+    status, out, err = unsettled(process, limit=1)
+    assert status == 1 and COPIES_FIRST in err
+    assert "not attached" in err and "--max-pause 1" in err
+    assert "events [('search', False)]" in out
     assert tracer_of(process.pid) == 0
     assert counter.goes_on()
 
 
-def test_attach_gives_up_a_copy_that_takes_too_long(counting, tmp_path):
+def test_attach_gives_up_a_copy_that_takes_too_long(counting):
     process, counter = counting(CENTRAL, BUSY)
-    run = unsettled(process, tmp_path, 600_000, "raise TimeoutError")
-    assert "given up" in run.stderr and "and goes on" in run.stderr
-    assert "search copy" not in run.stdout
+    status, out, err = unsettled(process, 600_000, "raise TimeoutError")
+    assert status == 1
+    assert "given up" in err and "and goes on" in err
+    assert "search copy" not in out
     assert tracer_of(process.pid) == 0
     assert counter.goes_on()
 
@@ -226,51 +221,48 @@ def test_attach_refuses_for_want_of_memory(counting):
 
 
 # A line of progress at every step.
-CHATTY = """python
-from goref import cli, live, progress
+CHATTY = """
+from goref import front, live, progress
+front.current.settings["progress"] = "on"
 progress._FIRST_S = progress._PLAIN_STEP_S = 0
 said = []
-class Chatty(live._Deadline):
+class Chatty(live.Deadline):
     def _amount(self, *_):
-        said.append(gdb.selected_inferior().pid)
+        said.append(bool(tracer()))
         return ""
-it = live.Look(PID, lambda: cli.stopped(PID), Chatty("on"), None, None)
-it.copy()
-print("said", set(said))
+live.Deadline = Chatty
+goref.attach(PID)
+say("said", set(said))
 """
 
 
-def test_nothing_is_printed_while_it_stands_still(counting, tmp_path):
+def test_nothing_is_printed_while_it_stands_still(counting):
     """A terminal that takes nothing (Ctrl-S) would hold the process up."""
     process, counter = counting(CENTRAL, BUSY)
-    script = tmp_path / "chatty.gdb"
-    script.write_text(CHATTY.replace("PID", str(process.pid)) + "end\n")
-    run = run_gdb([process.exe], [f"source {script}"])
-    assert "said {0}" in run.stdout, run.stdout + run.stderr
+    assert lines_of(process.pid, CHATTY) == ["said {False}"]
     assert counter.goes_on()
 
 
 # What is said before is true of a smaller process.
-GROWN = """python
-from goref import cli, live
+GROWN = """
+from goref import live
 capture = live.Look._capture
 def grown(self):
     self.scan.set_memory_limit(1 << 20)
     self.filler = b"x" * (64 << 20)
     capture(self)
 live.Look._capture = grown
-live.look(PID, lambda: cli.stopped(PID), None, 1 << 30, 1 << 20, None)
+goref.attach(PID)
 """
 
 
-def test_attach_gives_up_for_want_of_memory(counting, tmp_path):
+def test_attach_gives_up_for_want_of_memory(counting):
     process, counter = counting(CENTRAL, BUSY)
-    script = tmp_path / "grown.gdb"
-    script.write_text(GROWN.replace("PID", str(process.pid)) + "end\n")
-    run = run_gdb([process.exe], [f"source {script}"])
-    assert "not enough memory: more than" in run.stderr, run.stderr
-    assert "the limit is 1.0 MB" in run.stderr
-    assert run.stderr.count("and goes on") == 1
+    status, _, err = run_host(process.pid, GROWN)
+    assert status == 1
+    assert "not enough memory: more than" in err, err
+    assert "the limit is 1.0 MB" in err
+    assert err.count("and goes on") == 1
     assert tracer_of(process.pid) == 0
     assert counter.goes_on()
 

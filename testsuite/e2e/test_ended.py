@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hosts import hooked
 from pprof import Profile
 from session import GOREF, environment
 from targets import attach_reason, skip_if
@@ -89,7 +90,7 @@ def test_core(farm, tmp_path):
 
 
 def test_symbols(farm):
-    """gdb's own reading of symbols does not delay the end."""
+    """The reading of symbols does not delay the end."""
     target = farm.target("counter", CENTRAL, args=("3000",))
     words = ["core", target.exe, target.core, "--why", "$rsp"]
     for delay, number in ends(time_of(words), 12):
@@ -124,68 +125,60 @@ def test_attach(farm, options):
     assert target.process.popen.poll() is None
 
 
-_AT = """#!/bin/sh
-exec gdb "$@" -iex 'python
+_AT = """
 import os, signal, {module} as m
 def wrap(*words, _old=m.{name}, **more):
     os.kill(os.getpid(), signal.SIGTERM)
     return _old(*words, **more)
-m.{name} = wrap'
+m.{name} = wrap
 """
+
+
+def start_hooked(hook, words):
+    return subprocess.Popen(
+        hooked(hook, words),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
 
 
 @pytest.mark.parametrize(
     "module, name",
     [
         ("goref.live", "Look._capture"),
-        ("goref.live", "Watch.__enter__"),
-        ("goref.live", "Watch.__exit__"),
+        ("goref.live", "Look._stop"),
+        ("goref.live", "Look.release"),
         ("goref.live", "Look.finish"),
-        ("goref.target", "stopped_threads"),
+        ("goref.interrupt", "Owned.__enter__"),
+        ("goref.interrupt", "Owned.__exit__"),
         ("goref.commands", "run"),
     ],
 )
-def test_attach_at(farm, tmp_path, module, name):
+def test_attach_at(farm, module, name):
     """At moments that are too short to be met by chance."""
     skip_if(attach_reason())
-    gdb = tmp_path / "gdb"
-    gdb.write_text(_AT.format(module=module, name=name))
-    gdb.chmod(0o755)
     target = farm.target("counter", CENTRAL, "live", args=("3000",))
-    goref = start(["attach", target.process.pid], env={"GDB": str(gdb)})
+    hook = _AT.format(module=module, name=name)
+    goref = start_hooked(hook, ["attach", target.process.pid])
     out, err = goref.communicate(timeout=60)
     assert goref.returncode == -signal.SIGTERM, (out, err)
     assert not out and "Traceback" not in err, (out, err)
     assert_goes_on(target.process.pid)
 
 
-_HIDDEN = """#!/bin/sh
-exec gdb "$@" -iex 'python
+_HIDDEN = """
 import argparse, os, signal
 def parse(*words, **more):
     try:
         os.kill(os.getpid(), signal.SIGTERM)
     finally:
         raise AttributeError("save_required")
-argparse.ArgumentParser.parse_known_intermixed_args = parse'
+argparse.ArgumentParser.parse_known_intermixed_args = parse
 """
-
-
-def test_hidden(farm, tmp_path):
-    """A library that cleans up and fails does not hide the signal, as argparse
-    does when the signal comes while it sets its attributes."""
-    gdb = tmp_path / "gdb"
-    gdb.write_text(_HIDDEN)
-    gdb.chmod(0o755)
-    target = farm.target("counter", CENTRAL, args=("3000",))
-    goref = start(["core", target.exe, target.core], env={"GDB": str(gdb)})
-    out, err = goref.communicate(timeout=60)
-    assert goref.returncode == -signal.SIGTERM, (out, err)
-    assert not out and "Traceback" not in err, (out, err)
-
-
-_IN_CALLBACK = """#!/bin/sh
-exec gdb "$@" -iex 'python
+_IN_CALLBACK = """
 import os, signal, weakref, goref.commands as m
 class Thing: pass
 def run(*words, _old=m.run, **more):
@@ -196,17 +189,19 @@ def run(*words, _old=m.run, **more):
     kept = weakref.ref(thing, gone)
     del thing
     return _old(*words, **more)
-m.run = run'
+m.run = run
 """
 
 
-def test_in_a_callback(farm, tmp_path):
-    """Where Python drops an exception, as while it imports a module."""
-    gdb = tmp_path / "gdb"
-    gdb.write_text(_IN_CALLBACK)
-    gdb.chmod(0o755)
+@pytest.mark.parametrize(
+    "hook", [_HIDDEN, _IN_CALLBACK], ids=["hidden", "callback"]
+)
+def test_not_lost(farm, hook):
+    """A library that cleans up and fails does not hide the signal, as argparse
+    does when the signal comes while it sets its attributes; nor is it lost where
+    Python drops an exception, as while it imports a module."""
     target = farm.target("counter", CENTRAL, args=("3000",))
-    goref = start(["core", target.exe, target.core], env={"GDB": str(gdb)})
+    goref = start_hooked(hook, ["core", target.exe, target.core])
     out, err = goref.communicate(timeout=60)
     assert goref.returncode == -signal.SIGTERM, (out, err)
     assert not out and "Traceback" not in err, (out, err)

@@ -2,7 +2,6 @@
 """Ctrl-C and --timeout end the command line at any moment: with a status that
 says so, and with what was found so far or nothing."""
 
-import json
 import re
 import signal
 import subprocess
@@ -10,7 +9,8 @@ import time
 
 import pytest
 
-from session import GOREF, environment, run_cli, run_python
+from hosts import hooked
+from session import GOREF, environment, run_cli, run_gdb
 from targets import attach_reason, skip_if
 from toolchains import Variant
 
@@ -39,7 +39,7 @@ def whole(words):
 
 
 def check(status, out, err, reason, whole=""):
-    """status: -2 if the script was ended, before Python has begun.
+    """status: -2 if the script was ended, before gdb has begun.
     whole: an answer that may have been printed before it was ended."""
     assert status in (0, 1, 3, -signal.SIGINT), (out, err)
     assert "Traceback" not in err and "Error in" not in err, err
@@ -79,8 +79,7 @@ def test_ctrl_c(words, question):
 
 # SIGINT comes at the very end: behind the answer, before it is blocked.
 LATE = """
-import sys
-from goref import cli, ended
+from goref import ended
 block, calls = ended.block, []
 def late():
     calls.append(None)
@@ -88,15 +87,25 @@ def late():
         raise KeyboardInterrupt
     block()
 ended.block = late
-cli.main(sys.argv[1:])
 """
+
+
+def run_hooked(hook, words):
+    return subprocess.run(
+        hooked(hook, words),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=60,
+    )
 
 
 @pytest.mark.parametrize(
     "word, said", [("--version", "goref-gdb"), ("no-verb", "no-verb")]
 )
 def test_ctrl_c_at_the_end(word, said):
-    done = run_python(LATE, [word])
+    done = run_hooked(LATE, [word])
     assert said in done.stdout + done.stderr
     assert done.stderr.splitlines()[-1] == "goref: interrupted"
     assert "Traceback" not in done.stderr and "Error" not in done.stderr
@@ -126,8 +135,6 @@ def test_report(words, tmp_path):
 
 
 _IN_THE_GRAPH = """
-import sys
-from goref import cli
 import goref.progress as p, goref.commands.overview as o
 def ended(self, *_, call=p.Progress.__call__):
     p.Progress.__call__ = call
@@ -136,19 +143,29 @@ def kept(*args, kept=o._kept):
     p.Progress.__call__ = ended
     return kept(*args)
 o._kept = kept
-cli.main(sys.argv[1:])
 """
 
 
-def test_the_end_of_the_graph_is_partial(words):
+def test_the_end_of_the_graph_is_partial(words, tmp_path):
     """The walk is complete, what the overview leads with is not there."""
-    done = run_python(_IN_THE_GRAPH, [*words, "overview", "--json"])
-    assert done.returncode == 3, done.stderr
-    document = json.loads(done.stdout)
+    hook = tmp_path / "hook.py"
+    hook.write_text(_IN_THE_GRAPH)
+    run = run_gdb(words[1:], [f"source {hook}", "goref overview --json"])
+    document = run.json(1)
     assert document["dominators"] is None
     assert document["no_dominators"] == "timed out"
     assert document["partial"] == ["timed out"]
     assert not document["complete"]
+
+
+_AT_ONCE = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
+
+
+def test_ctrl_c_while_goref_starts(words):
+    """It waits until there is somebody to say so."""
+    done = run_hooked(_AT_ONCE, words)
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr
+    assert done.stderr == "goref: interrupted\n"
 
 
 def test_timeout_before_the_stop(farm):
