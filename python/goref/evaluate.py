@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 Place = tuple[str, int, int, bool, int]  # as _goref.pyi has it
 
 NO_TYPE = 0xFFFFFFFF
+# What is meant as the name of a variable.
+_NAME = r"[A-Za-z_][^\s()*&]*"
 _UNDERSTOOD = (
-    "goref understands variables and conversions ((*main.T)(0xc000012345)) "
-    "with fields (main.cache.head) and constant indexes (main.users[3]), and "
-    "& before them"
+    "goref understands addresses, variables and conversions "
+    "((*main.T)(0xc000012345)) with fields (main.cache.head) and constant "
+    "indexes (main.users[3]), and & before them"
 )
 
 
@@ -52,9 +54,12 @@ def place(scan: Any, text: str, source: Source | None = None) -> Place:
         return (text, source.address_of(text), NO_TYPE, False, 0)
     except Error as problem:
         reason = str(problem)
-        if "syntax error" in reason and re.match(r"[*&]*[\w/]+\.\w", text):
+        is_go = re.match(r"[*&]*[\w/]+\.\w", text)
+        if "syntax error" in reason and is_go:
             # In C, which is not what was written.
             reason = _UNDERSTOOD
+        if not reason and not re.fullmatch(_NAME, text.strip()):
+            reason = f"{_UNDERSTOOD}; in gdb, gdb's expressions, too"
     raise Error(f"goref: {ours}" + (f"; {reason}" if reason else ""))
 
 

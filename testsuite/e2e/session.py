@@ -11,7 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-TOP = Path(__file__).resolve().parent.parent.parent
+HERE = Path(__file__).resolve().parent
+TOP = HERE.parent.parent
 GDB_GOREF = TOP / "gdb-goref"
 GOREF = TOP / "goref"
 TIMEOUT = 180
@@ -104,9 +105,17 @@ def run_gdb(args, commands, timeout=TIMEOUT, env=None):
     return Run(done.returncode, done.stdout, done.stderr, len(commands))
 
 
-def run_goref(target, commands, **options):
-    """The same on a target of targets.py."""
-    return run_gdb(target.gdb_args, commands, **options)
+def run_goref(target, commands, in_gdb=False, **options):
+    """Run commands on a target of targets.py, one after the other. Questions
+    to goref about a core are asked in plain Python, unless in_gdb: gdb runs
+    what only gdb can."""
+    questions = [command.removeprefix("goref ") for command in commands]
+    is_plain = all(command.startswith("goref ") for command in commands)
+    if in_gdb or not target.core or not is_plain:
+        return run_gdb(target.gdb_args, commands, **options)
+    words = [MARK, target.exe, target.core, *questions]
+    done = run_python((HERE / "answers.py").read_text(), words, **options)
+    return Run(done.returncode, done.stdout, done.stderr, len(commands))
 
 
 def run_cli(args, cwd=None, timeout=TIMEOUT, env=None, command=GOREF):

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from mutate import HEADER, SEGMENT_FIELDS, Core, copy_sparse, symbols
-from session import environment, gdb_bears, run_cli, run_gdb, run_goref
+from session import environment, gdb_bears, one_line, run_cli, run_gdb
+from session import run_goref
 from targets import Target, kernel_cores_reason, skip_if, start
 from toolchains import Variant, build, build_c, go_binary, go_environment
 from toolchains import variants
@@ -337,6 +338,16 @@ def test_wrong_arguments(farm, command, word):
     assert_one_line(run, word)
 
 
+@pytest.mark.parametrize("place", ["$rsp", "-1", "(char)-2", "main.f(3)"])
+@pytest.mark.parametrize("verb", ["why", "scan", "object", "dominators"])
+def test_expressions_of_gdb_are_for_gdb(farm, verb, place):
+    """Elsewhere, a line says what goref understands."""
+    target = farm.target("rest", CENTRAL)
+    done = run_cli(["core", target.exe, target.core, verb, "--", place])
+    one_line(done, 1, f'"{place}"', "goref understands addresses, variables",
+             "(main.cache.head)", "in gdb, gdb's expressions, too")  # fmt: skip
+
+
 @pytest.mark.parametrize("value", ["-5", "much"])
 def test_wrong_settings(value):
     run = run_gdb([], [f"set goref max-depth {value}"])
@@ -399,8 +410,9 @@ def test_status_is_that_of_the_last_command(farm):
     assert run.rc == 1
 
 
-def why(target, *questions):
-    run = run_goref(target, [f"goref why {q} --json" for q in questions])
+def why(target, *questions, **options):
+    asked = [f"goref why {q} --json" for q in questions]
+    run = run_goref(target, asked, **options)
     return [run.json(n) for n in range(len(questions))]
 
 
@@ -408,7 +420,8 @@ def why(target, *questions):
 def test_why_of_what_is_no_object(farm, variant):
     """A stack, text, data and nothing at all."""
     target = farm.target("rest", variant)
-    answers = why(target, "0x10", "$sp", "&main.users", "$pc")
+    places = ("0x10", "$sp", "&main.users", "$pc")
+    answers = why(target, *places, in_gdb=True)
     for answer in answers:
         assert not answer.get("object"), answer
         assert not answer.get("reachable"), answer

@@ -151,7 +151,7 @@ def test_no_object(farm):
     target = farm.target("shared", CENTRAL)
     places = ["0x10", "$sp", "main.sServer"]
     commands = [f"goref {v} {p}" for p in places for v in ("object", "why")]
-    run = run_goref(target, commands)
+    run = run_goref(target, commands, in_gdb=True)
     assert run.rc == 0, run.stderr
     for i in range(0, len(commands), 2):
         assert run.parts[i] == run.parts[i + 1] != ""

@@ -22,9 +22,9 @@ def values(farm):
     return farm.target("values", CENTRAL)
 
 
-def refused(target, command, *words):
+def refused(target, command, *words, in_gdb=False):
     """With one line that has these words."""
-    run = run_goref(target, [command])
+    run = run_goref(target, [command], in_gdb)
     assert run.rc == 1, (command, run.stdout)
     lines = run.error_lines()
     assert len(lines) == 1 and "Traceback" not in run.stderr, lines
@@ -62,7 +62,7 @@ def test_scan_of_an_address_has_its_type(shared):
     ],
 )
 def test_scan_of_no_object(shared, place, words):
-    refused(shared, f"goref scan {place}", *words)
+    refused(shared, f"goref scan {place}", *words, in_gdb="$" in place)
 
 
 def test_scan_of_the_address_of_a_variable(shared):
@@ -75,7 +75,8 @@ def test_scan_of_the_address_of_a_variable(shared):
 @pytest.mark.parametrize("command", ["why", "scan"])
 @pytest.mark.parametrize("number", ["-1", "(char)-2"])
 def test_no_address(shared, command, number):
-    refused(shared, f"goref {command} -- {number}", "is not an address")
+    asked = f"goref {command} -- {number}"
+    refused(shared, asked, "is not an address", in_gdb=True)
 
 
 @pytest.mark.parametrize("command", ["why", "scan"])
