@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 from goref import elf, lifetime
 from test_executable import AUXV, BASE, auxv, core_of, note, program
 
-pytestmark = pytest.mark.usefixtures("native_half")
+pytestmark = pytest.mark.usefixtures("goref")
 
 MEMORY = program([((b"GNU\0", 3), b"\x12" * 20)])
 VECTOR = auxv() + struct.pack("<QQ", 25, BASE + 8)
