@@ -19,6 +19,7 @@ from session import (
     run_cli,
     run_gdb,
     run_goref,
+    run_python,
 )
 from targets import (
     Target,
@@ -432,6 +433,84 @@ def test_in_gdb_without_a_program(tmp_path):
     run = run_gdb([], ["goref diff old", "goref diff /nowhere /nowhere"])
     assert "goref: gdb looks at no program to compare with" in run.stderr
     assert "OLD: /nowhere: No such file" in run.stderr
+
+
+@variants("default", releases=("go1.24",))
+def test_both_sides_are_the_same(story, variant, tmp_path):
+    """A file on both sides has not grown."""
+    told = story(variant, "plain")
+    file = saved(["core", told.exe, told.new], tmp_path / "new.goref")
+    for sides in ((told.new, told.new), (file, file), (file, told.new)):
+        document = ask(*sides, "--survivors")
+        assert document["one_process"] and not document["growth_objects"]
+        for by in ("type", "root", "goroutine"):
+            rows = document["by"][by]["rows"]
+            assert not any(row["growth_bytes"] for row in rows), (by, sides)
+        survivors = document["survivors"]
+        assert survivors["objects"] == survivors["old_objects"] > 20000
+
+
+def test_one_heap_in_memory_at_a_time(farm):
+    """That of OLD is gone before NEW is opened: goref needs no more for both
+    than for one."""
+    target = farm.target("counter", CENTRAL, args=("1000000",))
+    done = run_python(
+        """
+import os, sys
+from goref import cli
+from goref.sources import core
+def private():
+    with open("/proc/self/smaps_rollup") as file:
+        rows = dict(line.split()[:2] for line in file if "kB" in line)
+    return int(rows["Private_Dirty:"])
+def opened(self, *words, _old=core.Core.open):
+    print(private(), file=sys.stderr)
+    return _old(self, *words)
+core.Core.open = opened
+def ended(status):
+    print(private(), file=sys.stderr)
+    os.kill(os.getpid(), 9)
+os._exit = ended
+cli.main(sys.argv[1:])
+""",
+        ["diff", target.exe, target.core, target.exe, target.core, "--json"],
+    )
+    before, between, after = map(int, done.stderr.split())
+    heap_kb = 1_000_000 * 16 // 1024  # of a million objects, 16 bytes each
+    grown = [between - before, after - before]
+    assert max(grown) < heap_kb, grown
+
+
+@variants("default", releases=("go1.24",))
+@pytest.mark.parametrize("which", [0, 1])
+def test_the_side_that_ends(story, variant, which):
+    """Ctrl-C and --timeout while either side is asked: one line, no answer."""
+    told = story(variant, "plain")
+    hook = """
+import sys
+import goref.commands.diff as d
+from goref import cli
+asked = []
+def totals(side, what, *words, _old=d._totals):
+    asked.append(what)
+    if len(asked) == {which} + 1:
+        {do}
+    return _old(side, what, *words)
+d._totals = totals
+cli.main(sys.argv[1:])
+"""
+    interrupt = hook.format(which=which, do="raise KeyboardInterrupt")
+    done = run_python(interrupt, ["diff", *told.cores])
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "goref: interrupted\n"
+    wait = hook.format(which=which, do="import time; time.sleep(0.3)")
+    done = run_python(wait, ["diff", *told.cores, "--timeout", "0.25"])
+    side, core = (("OLD", told.old), ("NEW", told.new))[which]
+    assert (done.returncode, done.stdout) == (1, "")
+    # Under load, the time may be over while OLD is asked.
+    expected = [f"goref: {side}, {core}: timed out\n",
+                f"goref: OLD, {told.old}: timed out\n"]  # fmt: skip
+    assert done.stderr in expected
 
 
 def test_interrupted(farm, tmp_path):
