@@ -101,5 +101,8 @@ PyObject *gr_py_none_or_raise(struct gr_error *err)
 {
 	if (err)
 		return gr_py_raise(err);
+	// What was interrupted may have been an estimate, which can fail.
+	if (PyErr_Occurred())
+		return NULL;
 	Py_RETURN_NONE;
 }

@@ -55,7 +55,8 @@ static bool open_target(struct gr_py_scan *self, enum gr_scan_extent extent)
 	self->is_busy = false;
 	if (err)
 		gr_py_raise(err);
-	return !err;
+	// What was interrupted may have been an estimate, which can fail.
+	return !PyErr_Occurred();
 }
 
 static bool parse_extent(const char *name, enum gr_scan_extent *ret)

@@ -97,17 +97,20 @@ struct gr_error *gr_threads_stop(struct gr_threads *threads)
 
 	if (!err)
 		err = check_stopped(threads);
-	if (err)
-		gr_threads_release(threads);
+	// A thread that is still traced cannot be seized in another try.
+	if (err && !gr_threads_release(threads) &&
+	    err->code == GR_ERROR_LIMIT)
+		err->code = GR_ERROR_IO;
 	return err;
 }
 
-void gr_threads_release(struct gr_threads *threads)
+bool gr_threads_release(struct gr_threads *threads)
 {
 	struct gr_task_vector *list = &threads->tasks.list;
+	bool are_all = true;
 
 	if (gr_tasks_release(&threads->tasks))
-		return;
+		return true;
 	// A thread that has not stopped yet is detached once it stops.
 	int64_t deadline_us = gr_now_us() + LET_GO_US;
 	for (size_t i = 0; i < list->size; i++) {
@@ -115,8 +118,10 @@ void gr_threads_release(struct gr_threads *threads)
 			continue;
 		gr_task_interrupt(&list->data[i]);
 		gr_tracee_wait(&list->data[i], deadline_us);
-		gr_task_detach(&list->data[i]);
+		if (!gr_task_detach(&list->data[i]))
+			are_all = false;
 	}
+	return are_all;
 }
 
 // ------------------------------------------------------------------ choosing

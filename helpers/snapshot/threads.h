@@ -26,12 +26,17 @@ void gr_threads_deinit(struct gr_threads *threads);
  * Stop all threads and read their registers.
  *
  * If a thread does not stop in time (as in an uninterruptible wait), all
- * threads go on and the error is GR_ERROR_LIMIT.
+ * threads go on and the error is GR_ERROR_LIMIT; GR_ERROR_IO if one still does
+ * not stop much later, so that another try makes no sense.
  */
 struct gr_error *gr_threads_stop(struct gr_threads *threads) GR_MUST_CHECK;
 
-/** Let all threads go on and stop tracing them. */
-void gr_threads_release(struct gr_threads *threads);
+/**
+ * Let all threads go on and stop tracing them.
+ *
+ * @return false if a thread has not stopped for too long: it is still traced.
+ */
+bool gr_threads_release(struct gr_threads *threads);
 
 /** The stopped thread that is best suited to make a call, or NULL. */
 struct gr_task *gr_threads_pick(struct gr_threads *threads);

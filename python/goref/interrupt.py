@@ -40,6 +40,8 @@ class Owned:
         if signal.SIGINT in self.before or get_native_id() != os.getpid():
             return False
         handler = signal.getsignal(signal.SIGINT)
+        if handler is signal.SIG_IGN:
+            return False
         return handler is signal.default_int_handler or not callable(handler)
 
     def has_come(self) -> bool:
