@@ -19,7 +19,7 @@ from waiting import comes, looks, some_moment, stop
 MOMENTS = int(os.environ.get("GOREF_STOPS", "5"))
 SECONDS = 120
 
-GDBS_SIGNALS = sum(
+OUR_SIGNALS = sum(
     1 << (number - 1)
     for number in (signal.SIGINT, signal.SIGSTOP, signal.SIGCONT,
                    signal.SIGTSTP)
@@ -61,13 +61,13 @@ def interrupt_at_some_moment(goref, pid, rng):
 
 
 def check_untouched(pid):
-    """The process runs, has no tracer, and none of gdb's signals waits for it.
-    Go's own are SIGURG."""
+    """The process runs, has no tracer, and no signal of ours waits for it. Go's
+    own are SIGURG."""
     assert tracer_of(pid) == 0
     said = threads_of(pid)
     assert settles(pid), said
     pending = [int(mask, 16) for mask in re.findall(r"Pnd: (\w+)", said)]
-    assert pending and not any(mask & GDBS_SIGNALS for mask in pending), said
+    assert pending and not any(mask & OUR_SIGNALS for mask in pending), said
 
 
 @pytest.mark.parametrize("words", VERBS, ids=" ".join)
@@ -86,8 +86,7 @@ def test_signal(counting, words, tmp_path):
 
 
 def test_signal_while_it_is_stopped(counting, tmp_path):
-    """Whoever has stopped the process lets it go on. Nothing is left that would
-    keep a pipe open, as gdb's own copy does that it attaches with."""
+    """Whoever has stopped the process lets it go on."""
     process, counter = counting(CENTRAL, BUSY)
     stop(process.pid)
     rng = random.Random(21)
@@ -210,8 +209,7 @@ def test_ctrl_z(counting, shell):
 
 
 def test_terminal_and_job(counting, shell):
-    """The process is a job of the shell in which goref is typed: gdb would make
-    it the one that the terminal's keys go to."""
+    """The process is a job of the shell in which goref is typed."""
     exe = counting(CENTRAL, BUSY)[0].exe
     shell.sendline(f"{exe} {BUSY[0]} >/dev/null & echo pid=$!.")
     shell.expect(r"pid=(\d+)\.")

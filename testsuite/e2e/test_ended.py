@@ -92,7 +92,7 @@ def test_core(farm, tmp_path):
 def test_symbols(farm):
     """The reading of symbols does not delay the end."""
     target = farm.target("counter", CENTRAL, args=("3000",))
-    words = ["core", target.exe, target.core, "--why", "$rsp"]
+    words = ["core", target.exe, target.core, "--why", "main.chain"]
     for delay, number in ends(time_of(words), 12):
         end_after(words, delay, number)
 

@@ -8,12 +8,11 @@ import random
 import signal
 import subprocess
 import time
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
 from session import TOP, environment
+from signalled import living
 from snapshots import HELPER, Helper, children, status_of
 from toolchains import Variant
 from waiting import comes
@@ -87,19 +86,10 @@ def test_signals_do_not_reach_the_helper(steady):
     assert not children(process.pid)
 
 
-def lives(mark):
-    """Does a process live with this in its environment?"""
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):
-            if mark.encode() in path.read_bytes():
-                return True
-    return False
-
-
 @pytest.mark.parametrize("delay", [0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.6])
-def test_killed_gdb(steady, delay):
+def test_killed_goref(steady, delay):
     """The helper then clears away: no zombie, and nothing is traced."""
-    mark = f"test_killed_gdb {os.getpid()} {delay}"
+    mark = f"test_killed_goref {os.getpid()} {delay}"
     process = steady(CENTRAL)
     popen = subprocess.Popen(
         [str(TOP / "goref"), "attach", "--snapshot", str(process.pid)],
@@ -111,7 +101,7 @@ def test_killed_gdb(steady, delay):
     time.sleep(delay)
     popen.kill()
     popen.wait()
-    assert comes(lambda: not lives(mark))
+    assert comes(lambda: not living(f"GOREF_TEST={mark}"))
     assert not children(process.pid)
     assert status_of(process.pid, "TracerPid") == "0"
     assert process.goes_on()

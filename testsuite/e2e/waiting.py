@@ -50,8 +50,7 @@ def stop(pid):
 
 def some_moment(lasts, rng, most=MOST_LOOKS):
     """Look at a state until some moment of it, or until it is over. Most moments
-    are early: of the states that goref holds a process in, gdb's attach is the
-    first."""
+    are early: the process is still being stopped then."""
     for _ in range(int(most * rng.random() ** 3)):
         if not lasts():
             return
