@@ -142,17 +142,6 @@ def knows_arm64(gdb):
     return done.stdout == "True\n"
 
 
-def test_gdb_that_does_not_know_it(look):
-    """Some would crash."""
-    if knows_arm64(GDB):
-        pytest.skip("this gdb knows arm64")
-    rest = look("rest", Variant("go1.27", "arm64"))
-    done = run_cli(["core", rest.exe, rest.core])
-    assert done.returncode == 1 and not done.stdout
-    assert done.stderr.count("\n") == 1
-    assert "aarch64" in done.stderr and "GDB=gdb-multiarch" in done.stderr
-
-
 def test_overview_in_a_gdb_that_does_not_know_it(look):
     """It sees no thread and no signal: that says nothing of the program."""
     if knows_arm64(GDB):
@@ -167,13 +156,10 @@ def test_overview_in_a_gdb_that_does_not_know_it(look):
 
 @ALL
 def test_command_line(look, variant, tmp_path):
-    gdb = GDB if knows_arm64(GDB) else shutil.which("gdb-multiarch")
-    if not gdb:
-        pytest.skip("no gdb-multiarch")
     rest = look("rest", variant)
 
     def ask(*words):
-        done = run_cli(words, env={"GDB": gdb})
+        done = run_cli(words)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

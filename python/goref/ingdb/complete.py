@@ -102,5 +102,7 @@ def complete_open(text: str, word: str | None) -> Any:
         return gdb.COMPLETE_NONE if words else gdb.COMPLETE_FILENAME
     if len(words) > 1:
         return []
-    found = [v for v in VERBS if v.startswith(token)] if words else _files(token)
+    found = (
+        [v for v in VERBS if v.startswith(token)] if words else _files(token)
+    )
     return _ends(found, token, word)
