@@ -89,7 +89,8 @@ bool gr_task_read_registers(struct gr_task *t)
 		return false;
 	}
 	// A 32-bit program has fewer and shorter ones.
-	return regs.iov_len == sizeof(t->regs);
+	t->is_read = regs.iov_len == sizeof(t->regs);
+	return t->is_read;
 }
 
 struct gr_regs gr_task_registers(const struct gr_task *t)
