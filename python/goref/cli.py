@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -52,6 +53,10 @@ class _Closed(Exception):
 
 class _Terminal(front.Front):
     """The command line as the front end."""
+
+    def note(self, text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
     def write(self, text: str) -> None:
         """Write all of it, or say why not."""

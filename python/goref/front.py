@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The front end: where answers and notes go, and where settings come from.
 
-There are two: a plain process, such as the command line or a script, and gdb
-(ingdb/front.py), which installs its own when it loads goref."""
+There are three: a script, the command line (cli.py), and gdb (ingdb/front.py).
+Each of the last two installs its own when it starts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Front:
-    """A plain process. gdb's front end overrides all of it."""
+    """A script."""
 
     is_gdb = False
 
@@ -38,10 +38,8 @@ class Front:
         sys.stdout.write(text)
 
     def note(self, text: str) -> None:
-        """Write a note for the person to stderr."""
-        sys.stdout.flush()
-        sys.stderr.write(text)
-        sys.stderr.flush()
+        """Write a note for the person at the terminal. A script has none: it
+        asks a heap for its warnings."""
 
     def flush(self) -> None:
         """Write what is buffered."""
