@@ -45,7 +45,9 @@ class Pace(NamedTuple):
     contention: float
     """Elapsed time for each second of processor time, 1 or more."""
     wake_s: float = 0.0
-    """The longest time that a thread which slept waits for a processor."""
+    """How long a thread that slept waits for a processor, usually."""
+    longest_wake_s: float = 0.0
+    """The longest such time."""
 
 
 class Cost(NamedTuple):
@@ -89,10 +91,13 @@ class Stop(NamedTuple):
 def expect(cost: Cost, pace: Pace, threads: int) -> Stop:
     """The stop of a process with so many threads."""
     read_s = pace.read_s * pace.contention
-    # All wait at the same time: for the processor, and each for its turn.
+    # Our tracing thread begins, the threads stop at the same time, and we are
+    # told; then the tracing thread is told, and tells us.
+    stop_wakes_s = 2 * pace.wake_s + pace.longest_wake_s
     return Stop(
-        (cost.stop + cost.stop_thread * threads) * read_s + pace.wake_s,
-        (cost.release + cost.release_thread * threads) * read_s,
+        (cost.stop + cost.stop_thread * threads) * read_s + stop_wakes_s,
+        (cost.release + cost.release_thread * threads) * read_s
+        + 2 * pace.wake_s,
         pace.contention,
     )
 
@@ -137,15 +142,14 @@ def _read_status(pid: int) -> int:
     return count
 
 
-def _wake_s() -> float:
-    """The longest time by which a short sleep of this thread is late."""
-    longest_s = 0.0
+def _wakes_s() -> list[float]:
+    """The times by which short sleeps of this thread are late."""
+    late_s = []
     for _ in range(_SLEEPS):
         begin_s = time.monotonic()
         time.sleep(_SLEEP_S)
-        late_s = time.monotonic() - begin_s - _SLEEP_S
-        longest_s = max(longest_s, late_s)
-    return longest_s
+        late_s.append(time.monotonic() - begin_s - _SLEEP_S)
+    return late_s
 
 
 def measure(pid: int) -> Pace:
@@ -155,4 +159,6 @@ def measure(pid: int) -> Pace:
     count = _read_status(pid)
     cpu_s = time.thread_time() - begin_s
     read_s = cpu_s / count if count else _READ_S
-    return Pace(read_s, _contention(), _wake_s())
+    wakes_s = _wakes_s()
+    usual_s = sum(wakes_s) / len(wakes_s)
+    return Pace(read_s, _contention(), usual_s, max(wakes_s))

@@ -18,7 +18,7 @@ _spec.loader.exec_module(pause)
 # As on the machine on which the costs were measured: idle, and with many more
 # busy threads than processors.
 IDLE = pause.Pace(16e-6, 1.0)
-BUSY = pause.Pace(16e-6, 2.1, 0.02)
+BUSY = pause.Pace(16e-6, 2.1, 0.002, 0.02)
 # A slower one, on which snapshots were measured.
 SLOWER = pause.Pace(25e-6, 1.0)
 
@@ -34,11 +34,11 @@ def test_threads_count(threads, ms):
 
 @pytest.mark.parametrize("threads", [1, 50, 500])
 def test_threads_wait_for_a_processor(threads):
-    """All at the same time: of a busy machine, this is most of the pause."""
+    """All at the same time: on a busy machine, this is most of the pause."""
     idle = pause.expect(pause.STOP, IDLE, threads)
     busy = pause.expect(pause.STOP, BUSY, threads)
-    assert busy.stop_s == pytest.approx(2.1 * idle.stop_s + 0.02)
-    assert busy.release_s == pytest.approx(2.1 * idle.release_s)
+    assert busy.stop_s == pytest.approx(2.1 * idle.stop_s + 0.024)
+    assert busy.release_s == pytest.approx(2.1 * idle.release_s + 0.004)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_pace():
     pace = pause.measure(os.getpid())
     assert 0 < pace.read_s < 0.1
     assert 1 <= pace.contention <= 8
-    assert 0 <= pace.wake_s < 60
+    assert 0 <= pace.wake_s <= pace.longest_wake_s < 60
 
 
 def test_pace_of_no_process():
