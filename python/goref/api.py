@@ -140,8 +140,9 @@ _SECONDS_TO_1885 = 59453308800  # since the first of January of the year 1
 
 
 def time_of(value: Any) -> datetime.datetime:
-    """A time.Time of Go as a Value or a gdb.Value, to the microsecond (time/time.go: Time.sec, nsec). The
-    zero time is the first of January of the year 1."""
+    """A time.Time of Go, as a Value or a gdb.Value, to the microsecond
+    (time/time.go: Time.sec, nsec). The zero time is the first of January of
+    the year 1."""
     wall, ext = int(value["wall"]), int(value["ext"])
     seconds = ext
     if wall & _HAS_MONOTONIC:

@@ -67,8 +67,8 @@ class CallLocals:
 
 
 class Locals(Mapping[str, Value]):
-    """The variables of one call by their names. Of several with one name, it has
-    the innermost; `all` has every one, in the order of their declaration,
+    """The variables of one call by their names. Of several with one name, it
+    has the innermost; `all` has every one, in the order of their declaration,
     arguments first."""
 
     __slots__ = ("_calls", "_call", "_all")

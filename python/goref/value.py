@@ -6,8 +6,8 @@
     for key, item in session.Basket.items():
         print(key, item.Price)
 
-Nothing is read before it is asked for. Lengths come from the program and may be
-garbage: no more memory is taken than twice what can be read.
+Nothing is read before it is asked for. Lengths come from the program and may
+be garbage: no more memory is taken than twice what can be read.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ class Value(Plain):
 
     A struct has its fields as attributes, value.Name, and by value["Name"],
     those of embedded structs included. A field whose name is that of a method
-    here is reached in brackets alone. Slices and arrays are sequences, maps are
-    mappings. Pointers and interfaces are followed, as Go does it for fields.
+    here is reached in brackets alone. Slices and arrays are sequences, maps
+    are mappings. Pointers and interfaces are followed, as Go does it for
+    fields.
     """
 
     __slots__ = ("_reader", "_type", "_address", "_content", "_missing")
@@ -71,9 +72,9 @@ class Value(Plain):
 
     @property
     def kind(self) -> str:
-        """`bool`, `int`, `uint`, `float`, `complex`, `string`, `slice`, `array`,
-        `struct`, `pointer`, `map`, `chan`, `func`, `interface`, `unsafe
-        pointer`; `unknown` of types of C."""
+        """`bool`, `int`, `uint`, `float`, `complex`, `string`, `slice`,
+        `array`, `struct`, `pointer`, `map`, `chan`, `func`, `interface`,
+        `unsafe pointer`; `unknown` of types of C."""
         return self._type.kind
 
     @property
@@ -175,8 +176,8 @@ class Value(Plain):
     @property
     def object(self) -> Object | None:
         """The object of the heap that it points to: of a pointer, a map, a
-        channel, a func, of the data of a slice, a string or an interface. None:
-        it points to none."""
+        channel, a func, of the data of a slice, a string or an interface.
+        None: it points to none."""
         index = 1 if self.kind == "interface" else 0
         if self.kind not in WORDS | {"interface", "slice", "string"}:
             raise self._refuse("points to nothing")
@@ -299,8 +300,8 @@ class Value(Plain):
         return self._at(first, at)
 
     def _slice(self, part: slice) -> Value | list[Value]:
-        """As Go's: a slice of the same memory. With a step, or of an array that
-        was in registers, a list."""
+        """As Go's: a slice of the same memory. With a step, or of an array
+        that was in registers, a list."""
         first, length = self._first()
         start, stop, step = part.indices(length)
         if step != 1 or first._address is None:
@@ -329,8 +330,8 @@ class Value(Plain):
             yield self._at(first, index)
 
     def __getitem__(self, key: Any) -> Any:
-        """A field by its name, an element by its index, the element of a map by
-        its key, or a part: value[1:3]."""
+        """A field by its name, an element by its index, the element of a map
+        by its key, or a part: value[1:3]."""
         value = self._followed()
         if value.kind == "struct" and isinstance(key, str):
             return value.field(key)
@@ -359,8 +360,8 @@ class Value(Plain):
         return (value._at(first, i) for i in range(length - 1, -1, -1))
 
     def __contains__(self, key: Any) -> bool:
-        """Is this a key of the map, an element of the slice or the array, a part
-        of the string?"""
+        """Is this a key of the map, an element of the slice or the array, a
+        part of the string?"""
         value = self._followed()
         if value.kind == "map":
             return value._find(key) is not None

@@ -220,8 +220,8 @@ class Plain:
 
     def __eq__(self, other: object) -> bool:
         """With values of Python: numbers, texts, bytes, None (nil), lists and
-        tuples (slices, arrays), dicts (maps). With another value: as in Go, and
-        slices by their elements."""
+        tuples (slices, arrays), dicts (maps). With another value: as in Go,
+        and slices by their elements."""
         if other is None:
             return self.is_nil
         if self.kind == "interface":

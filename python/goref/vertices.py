@@ -83,8 +83,8 @@ class Object(Vertex):
         return f"<goref.Object {row.addr:#x} {row.type or '?'}>"
 
     def value(self) -> Value:
-        """The value that it has: of its type, or an array of such values. Error:
-        its type is not known, or it is a part of a map or a channel."""
+        """The value that it has: of its type, or an array of such values.
+        Error: its type is not known, or it is a part of a map or a channel."""
         what = f"the object at {self.address:#x}"
         return objectvalue.of_vertex(self.heap._values, self._vertex, what)
 
@@ -132,8 +132,8 @@ class Root(Vertex):
         return self._row().addr
 
     def value(self) -> Value:
-        """The value of the variable; of a root that is itself a pointer, what it
-        points to. Error: its type is not known."""
+        """The value of the variable; of a root that is itself a pointer, what
+        it points to. Error: its type is not known."""
         what = f"the root {self.name}"
         return objectvalue.of_vertex(self.heap._values, self._vertex, what)
 

@@ -41,7 +41,7 @@ struct gr_link_cache {
 	/** By the number of the span: of those with one number, the last. */
 	struct gr_link_reader readers[READERS];
 	struct source *sources;
-	uint64_t kept_bytes, max_bytes;
+	uint64_t kept_bytes; /* at most MAX_KEPT_BYTES */
 };
 
 // ----------------------------------------------------------------- lifetime
@@ -90,23 +90,12 @@ struct gr_error *gr_link_cache_of(struct gr_scan *scan,
 			return &gr_enomem;
 		cache->memo.destroy = cache_destroy;
 		cache->scan = scan;
-		cache->max_bytes = MAX_KEPT_BYTES;
 		for (size_t i = 0; i < READERS; i++)
 			cache->readers[i].scan = scan;
 		scan->links = &cache->memo;
 	}
 	*ret = cache;
 	return NULL;
-}
-
-void gr_link_cache_limit(struct gr_link_cache *cache, uint64_t bytes)
-{
-	cache->max_bytes = bytes;
-}
-
-uint64_t gr_link_cache_bytes(const struct gr_link_cache *cache)
-{
-	return cache->kept_bytes;
 }
 
 // ------------------------------------------------------------ small sources
@@ -212,7 +201,7 @@ static struct gr_error *read_places(struct gr_link_cache *cache,
 static void make_room(struct gr_link_cache *cache, uint64_t bytes)
 {
 	// uthash lists entries in the order in which they were entered.
-	while (cache->sources && cache->kept_bytes + bytes > cache->max_bytes)
+	while (cache->sources && cache->kept_bytes + bytes > MAX_KEPT_BYTES)
 		drop_source(cache, cache->sources);
 }
 

@@ -32,10 +32,4 @@ struct gr_error *gr_link_cache_read(struct gr_link_cache *cache, gr_vertex from,
 				    gr_vertex to, size_t max,
 				    struct gr_link_vector *ret) GR_MUST_CHECK;
 
-/** Limit the bytes of what is kept of large sources; for tests. */
-void gr_link_cache_limit(struct gr_link_cache *cache, uint64_t bytes);
-
-/** Bytes that are kept of large sources. */
-uint64_t gr_link_cache_bytes(const struct gr_link_cache *cache);
-
 #endif /* GR_LINK_CACHE_H */

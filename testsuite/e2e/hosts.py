@@ -4,16 +4,15 @@
 import subprocess
 import sys
 
-from session import TOP, environment
+from session import environment
 from waiting import LONGEST_S
 
 # What a script needs that uses a build which is not installed.
 HEAD = """
 import os, signal, sys, threading
-sys.path[:0] = [{python!r}, {build!r}]
+sys.path.insert(0, {python!r})
 import goref
 from goref import native
-native.set_dirs({build!r}, {build!r})
 PID = {pid}
 
 def say(*words):
@@ -32,28 +31,29 @@ def tracer(pid=PID):
 # The command line as the script `goref` begins it, with some code before.
 MAIN = """import sys
 sys.path.insert(0, sys.argv[1])
-from goref import native
-native.set_dirs(*sys.argv[2:4])
 {hook}
 from goref.cli import main
-main(sys.argv[4:])
+main(sys.argv[2:])
 """
+
+
+def _modules():
+    """The folder of the build that PYTHONPATH needs."""
+    return f"{environment()['GOREF_BUILD_DIR']}/python"
 
 
 def hooked(hook, words):
     """The command line `goref WORDS`, in which the hook runs first."""
-    build = environment()["GOREF_BUILD_DIR"]
     return [
         "env", "--block-signal=INT,TERM,HUP", sys.executable, "-I", "-S",
-        "-X", "utf8", "-c", MAIN.format(hook=hook), str(TOP / "python"),
-        build, build, *map(str, words),
+        "-X", "utf8", "-c", MAIN.format(hook=hook), _modules(),
+        *map(str, words),
     ]  # fmt: skip
 
 
 def start_host(pid, code, **options):
     """A Python that runs code, in which PID is the process to look at."""
-    build = environment()["GOREF_BUILD_DIR"]
-    head = HEAD.format(python=str(TOP / "python"), build=build, pid=pid)
+    head = HEAD.format(python=_modules(), pid=pid)
     return subprocess.Popen(
         [sys.executable, "-B", "-c", head + code],
         stdin=subprocess.PIPE,

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""goref.Value, by what the program says of its variables, and against gdb's own
-values of all objects."""
+"""goref.Value, by what the program says of its variables, and against gdb's
+own values of all objects."""
 
 import json
 import textwrap
 
 import pytest
 
-from session import run_goref
+from session import TOP, run_gdb, run_goref
 from toolchains import RELEASES, Variant, variants
 
 CENTRAL = Variant("go1.24", "default")
@@ -269,7 +269,8 @@ def test_as_python(typed, tmp_path):
     *values, when, said = got
     assert values == [
         "0xff", True, True, True, -128.0, False, [True, True], True,
-        [98, 121, 116, 101, 115, 0, 255], True, True, True, 7, "ümlaut", 10000,
+        [98, 121, 116, 101, 115, 0, 255], True, True, True, 7, "ümlaut",
+        10000,
         "*main.Circle", 2, "struct", 3, None, True, True, True, False, True,
         True, 2, "chan int 2/5 [1,2]", values[28],
         "<goref.Value string 'a \"text\"\\n'>", "<goref.Value int -12345>",
@@ -644,8 +645,23 @@ def test_names_of_references(farm, tmp_path):
 
 def test_dir():
     """dir(goref) shows the API."""
-    from session import run_gdb
-
     run = run_gdb([], ["python import goref; print(dir(goref) == "
                        "sorted(goref.__all__))"])  # fmt: skip
     assert "True" in run.stdout, run.stderr
+
+
+def test_example_of_the_manual(farm, tmp_path):
+    """The script of the section "Values" of doc/python.md runs as it is
+    printed."""
+    target = farm.target("leaky", CENTRAL)
+    text = (TOP / "doc/python.md").read_text().split("\n## Values\n")[1]
+    begin = text.index("    (gdb) python\n") + len("    (gdb) python\n")
+    script = textwrap.dedent(text[begin : text.index("    end\n", begin)])
+    typed = tmp_path / "typed.py"
+    typed.write_text(f"import goref\nheap = goref.heap()\n{script}")
+    run = run_goref(target, [f"source {typed}"])
+    assert run.rc == 0 and "Traceback" not in run.stderr, run.stderr
+    first, *items, last = run.parts[0].splitlines()
+    token, _user, count = first.split()
+    assert token.startswith("token-") and len(items) == int(count)
+    assert last == "True False"
