@@ -354,3 +354,15 @@ struct gr_error *gr_scan_finish(struct gr_scan *scan)
 	return gr_sigbus_guard_end(
 		&guard, gr_scan_build(scan, gr_extent_stages(scan->extent)));
 }
+
+uint64_t gr_scan_count_late(const struct gr_scan *scan)
+{
+	const struct gr_target_thread *threads;
+	uint64_t count = 0;
+	size_t n;
+
+	threads = gr_image_threads(scan->image, &n);
+	for (size_t i = 0; i < n; i++)
+		count += threads[i].regs.is_partial;
+	return count;
+}

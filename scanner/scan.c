@@ -407,8 +407,6 @@ static struct gr_error *mark_stacks(struct gr_scan *scan)
 /* Fill in the information for the user, as far as it is known by now. */
 static struct gr_error *fill_info(struct gr_scan *scan)
 {
-	const struct gr_target_thread *threads;
-	size_t nthreads;
 	const struct gr_ptrmap_ops *scheme = gr_ptrmap_find(&scan->rt.layout);
 	struct gr_scan_info *info = &scan->info;
 
@@ -421,8 +419,7 @@ static struct gr_error *fill_info(struct gr_scan *scan)
 	info->missing_bytes = gr_image_missing_bytes(scan->image);
 	info->broken_list = scan->gaps.broken_list;
 	info->bad_headers = gr_image_bad_headers(scan->image);
-	threads = gr_image_threads(scan->image, &nthreads);
-	info->late_threads = gr_target_late_threads(threads, nthreads);
+	info->late_threads = gr_scan_count_late(scan);
 	info->types = gr_types_count(scan->types);
 	info->warnings = scan->warnings;
 	struct gr_error *err = gr_scan_count_goroutines(scan);

@@ -184,6 +184,8 @@ bool gr_scan_may_have_values(const struct gr_scan *scan);
 void gr_scan_fill_saved(struct gr_scan *scan);
 /** The kind of the target, or of what a saved file was made of. */
 enum gr_target_kind gr_scan_origin_kind(const struct gr_scan *scan);
+/** The threads of a process that did not stop. */
+uint64_t gr_scan_count_late(const struct gr_scan *scan);
 /** Undo gr_scan_read() and gr_scan_build(). */
 void gr_scan_drop(struct gr_scan *scan);
 /** Keep a copy of the threads and their registers. */

@@ -98,8 +98,7 @@ struct gr_error *gr_threads_stop(struct gr_threads *threads)
 	if (!err)
 		err = check_stopped(threads);
 	// A thread that is still traced cannot be seized in another try.
-	if (err && !gr_threads_release(threads) &&
-	    err->code == GR_ERROR_LIMIT)
+	if (err && !gr_threads_release(threads) && err->code == GR_ERROR_LIMIT)
 		err->code = GR_ERROR_IO;
 	return err;
 }

@@ -117,15 +117,4 @@ static inline int32_t gr_target_memory_pid(const struct gr_target *target)
 	return target->reader ? target->reader : target->pid;
 }
 
-/** The number of threads that did not stop: only their place is known. */
-static inline uint64_t
-gr_target_late_threads(const struct gr_target_thread *threads, size_t nthreads)
-{
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < nthreads; i++)
-		count += threads[i].regs.is_partial;
-	return count;
-}
-
 #endif /* GR_TARGET_H */

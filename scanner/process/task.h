@@ -40,7 +40,7 @@ struct gr_task {
 	 * stopped. It stays so when it is detached. */
 	bool is_group_stop;
 	bool has_filter; /**< It is under seccomp; for injected calls. */
-	bool is_read; /**< Its registers were read, also if it runs again. */
+	bool is_read;	 /**< Its registers were read, also if it runs again. */
 	/** The registers at its first stop (NT_PRSTATUS). */
 	struct user_regs_struct regs;
 };
