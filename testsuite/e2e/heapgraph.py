@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
+from asking import GOREF_SCAN
 from session import environment
 from toolchains import build_c
 
-SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 MARK = Path(__file__).parent / "mark.c"
 
 
 def run_scanner(exe, core, *options, text=None, rc=0):
     """What goref-scan prints of a core."""
-    if not SCANNER.exists():
-        pytest.skip(f"{SCANNER} is not built")
+    if not GOREF_SCAN.exists():
+        pytest.skip(f"{GOREF_SCAN} is not built")
     done = subprocess.run(
-        [SCANNER, *options, exe, core],
+        [GOREF_SCAN, *options, exe, core],
         input=text,
         capture_output=True,
         text=True,

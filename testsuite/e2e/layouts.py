@@ -4,7 +4,7 @@
 
     testsuite/e2e/layouts.py [--update] GO...
 
-Builds a small program with each toolchain, lets goref-scan resolve the layout
+Builds a small program with each toolchain, lets the scanner resolve the layout
 table, and prints the difference to the golden text of its release (of the
 newest one, for a new release). --update writes the golden text instead.
 """
@@ -19,6 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from asking import SCANNER
 from targets import attach_reason, kernel_core, kernel_cores_reason, start
 from toolchains import PROGRAMS, TESTSUITE, go_environment, release_of
 
@@ -70,17 +71,16 @@ def _build(go, folder):
 
 
 def _scan(args):
-    tool = BUILD_DIR / "goref-scan"
-    if not tool.exists():
-        raise NotPossible(f"{tool} is not there: build it first")
+    if not (BUILD_DIR / "_goref.abi3.so").exists():
+        raise NotPossible(f"nothing is built in {BUILD_DIR}")
     done = subprocess.run(
-        [tool, "--layout", *map(str, args)], capture_output=True, text=True
+        [SCANNER, "--layout", *map(str, args)], capture_output=True, text=True
     )
     return done.stdout if done.returncode == 0 else done.stderr
 
 
 def layout_text(go):
-    """What goref-scan says of a program that `go` built; an error of it too,
+    """What the scanner says of a program that `go` built; an error of it too,
     since that names the field to look for."""
     if kernel_cores_reason() and attach_reason():
         raise NotPossible(f"{kernel_cores_reason()}; {attach_reason()}")

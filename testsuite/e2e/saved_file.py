@@ -101,16 +101,30 @@ def write(head, frames):
     return b"".join(parts)
 
 
+def words(frames):
+    """{address of a page: a mask of the words that the file has of it}"""
+    found = {}
+    for frame in frames:
+        if frame.kind == PAGES:
+            heads, masks, *_ = _parse_pages(bytes(frame.unpack()))
+            address = 0
+            for i, mask in enumerate(masks):
+                address += heads[2 * i] * 8 * PAGE_WORDS
+                found[address] = mask
+    return found
+
+
 def memory(frames):
     """{address: bytes} of the pages of a file: what pages.c packs."""
     found = {}
     for frame in frames:
         if frame.kind == PAGES:
-            found.update(_pages(bytes(frame.unpack())))
+            pages = _parse_pages(bytes(frame.unpack()))
+            found.update(_unpack_words(*pages))
     return found
 
 
-def _pages(data):
+def _parse_pages(data):
     """Each word is the difference to the one before in its column, which is a
     word of a record of `stride` words; the differences are stored by bytes."""
     npages, npresent, nnonzero, nfull = struct.unpack_from("<4Q", data)
@@ -136,9 +150,7 @@ def _pages(data):
         planes[plane::8] = data[at : at + nnonzero]
         at += nnonzero
     assert at == len(data) and nfull == bin(full).count("1")
-    return _unpack_words(
-        heads, masks, filled, struct.unpack(f"<{nnonzero}Q", planes)
-    )
+    return heads, masks, filled, struct.unpack(f"<{nnonzero}Q", planes)
 
 
 def _unpack_words(heads, masks, filled, differences):

@@ -1,24 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs for arm64: built here, run by qemu, which writes a core of them.
-goref-scan reads it, and goref with a gdb that knows arm64."""
+goref reads it, and goref in a gdb that knows arm64."""
 
 import json
 import shutil
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
 
 from pprof import Profile
-from session import environment, run_cli, run_gdb
+from session import run_cli, run_gdb
 from targets import GDB, start_undisturbed
 from test_roots import STACKS, check_calls_by_reflection
 from test_verify import addresses, complaints
 from toolchains import Variant, build, variants
 
-SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 QEMU = shutil.which("qemu-aarch64")
 ALL = variants("arm64")
 # qemu takes its time.
@@ -26,16 +24,14 @@ ONE = variants("arm64", releases=("go1.27",))
 RUNNING = 2  # GOMAXPROCS, of start()
 
 
-def run_scanner(*arguments):
-    done = subprocess.run(
-        [SCANNER, *arguments], capture_output=True, text=True, check=False
-    )
+def ask(exe, core, *words):
+    done = run_cli(["core", exe, core, *words])
     assert not done.stderr, done.stderr
     return done.stdout
 
 
 class Look:
-    """What the scanner says of the core of one program."""
+    """What goref says of the core of one program."""
 
     def __init__(self, program, variant, settle=0.5):
         self.process = start_undisturbed(
@@ -46,9 +42,9 @@ class Look:
         exe = self.exe = build(program, variant.release, "arm64")
         core = self.core = self._take_core()
         out = self.process.folder / "refs.pb"
-        self.verdict = json.loads(run_scanner("--verify", exe, core))
-        self.objects = addresses(run_scanner("--objects", exe, core))
-        self.ledger = json.loads(run_scanner("--out", out, exe, core))
+        self.verdict = json.loads(ask(exe, core, "verify", "--json"))
+        self.objects = addresses(ask(exe, core, "objects", "--addresses"))
+        self.ledger = json.loads(ask(exe, core, "scan", "--json", "-o", out))
         self.profile = Profile.load(out)
 
     def _take_core(self):

@@ -9,12 +9,12 @@ import subprocess
 
 import pytest
 
+from asking import GOREF_SCAN, SCANNER
 from pprof import Profile
-from session import environment, run_cli, run_goref
+from session import run_cli, run_goref
 from targets import attach_reason, skip_if
 from toolchains import Variant, variants
 
-SCANNER = environment()["GOREF_BUILD_DIR"] + "/goref-scan"
 CENTRAL = Variant("go1.24", "default")
 PROGRAMS = (
     "barrier busy churn counter crash cycle generics hung indexes layout leaky "
@@ -422,14 +422,15 @@ def test_estimate_knows_the_graph(farm):
     """The estimate is no less than what making it took, and not twice it."""
     target = farm.target("leaky", CENTRAL)
 
-    def ask(option):
+    def ask(program, option):
         done = subprocess.run(
-            [SCANNER, option, target.exe, target.core],
+            [program, option, target.exe, target.core],
             capture_output=True, check=True, text=True,
         )  # fmt: skip
         return json.loads(done.stdout)
 
-    estimate, made = ask("--estimate")["graph_bytes"], ask("--graph")
+    estimate = ask(SCANNER, "--estimate")["graph_bytes"]
+    made = ask(GOREF_SCAN, "--graph")
     assert made["peak_bytes"] < estimate < 2 * made["peak_bytes"]
 
 

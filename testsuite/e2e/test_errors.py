@@ -5,11 +5,11 @@ import os
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from mutate import HEADER, SEGMENT_FIELDS, Core, copy_sparse, symbols
+from asking import SCANNER
 from session import environment, gdb_bears, one_line, run_cli, run_gdb
 from session import run_goref
 from targets import Target, kernel_cores_reason, skip_if, start
@@ -144,9 +144,8 @@ def put(offset, value, size=8):
 def test_core_of_another_kind(farm, tmp_path, change, word):
     """gdb itself may refuse it; then it has no core, which is said."""
     target = damaged(farm.target("rest", CENTRAL), tmp_path, change)
-    scanner = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
     done = subprocess.run(
-        [scanner, target.exe, target.core], capture_output=True, text=True
+        [SCANNER, target.exe, target.core], capture_output=True, text=True
     )
     assert done.returncode == 1
     lines = done.stderr.splitlines()

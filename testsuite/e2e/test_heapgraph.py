@@ -12,7 +12,8 @@ import subprocess
 import pytest
 
 from heapdump import HeapDump, Memory
-from heapgraph import SCANNER, Graph
+from heapgraph import Graph
+from asking import SCANNER
 from session import environment
 from toolchains import EXPERIMENTS, RELEASES, variant_id, variants, Variant
 
@@ -241,7 +242,7 @@ def test_interrupted(graph_of, variant):
     """However far it had come: no retained sizes of a part of the heap, and
     one line says so."""
     target, _graph = graph_of(variant)
-    place = SCANNER, "--threads", "2", target.exe, target.core
+    place = SCANNER, target.exe, target.core
     whole = run([*place, "--retained", "--polls"])
     npolls = int(re.search(r"^polls: (\d+)", whole.stderr, re.M)[1])
     assert npolls > 50
@@ -249,7 +250,7 @@ def test_interrupted(graph_of, variant):
         number = str(i * npolls // 40 + 1)
         done = run([*place, "--retained", "--last-poll", number])
         assert done.returncode == 1 and not done.stdout
-        assert done.stderr == "goref-scan: poll has ended it\n"
+        assert done.stderr == "scanner: poll has ended it\n"
 
 
 def run(command):

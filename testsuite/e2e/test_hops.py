@@ -5,16 +5,15 @@ to another. The program knows its hops."""
 import random
 import subprocess
 from collections import namedtuple
-from pathlib import Path
 
 import pytest
 
 import mutate
+from asking import GOREF_SCAN
 from session import environment
 from targets import attach_reason, skip_if
 from toolchains import RELEASES, Variant, variant_id, variants
 
-SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 
 # What a word leads to, its address, the object that has it (0: a root), the type
 # of that memory; the name, the type of its field, the offset in the field, the
@@ -25,7 +24,7 @@ Word = namedtuple("Word", "target addr holder memory name type offset kind")
 def goref_scan(target, *options):
     what = [target.exe, target.core] if target.core else [target.process.pid]
     done = subprocess.run(
-        [SCANNER, *options, *map(str, what)],
+        [GOREF_SCAN, *options, *map(str, what)],
         capture_output=True,
         text=True,
         errors="surrogateescape",
@@ -171,7 +170,7 @@ def damaged(target, words, folder, seed):
         )
     core.close()
     done = subprocess.run(
-        [SCANNER, "--name-words", target.exe, path],
+        [GOREF_SCAN, "--name-words", target.exe, path],
         capture_output=True,
         text=True,
         errors="surrogateescape",

@@ -4,23 +4,20 @@
 import json
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
+from asking import SCANNER
 from session import environment, run_cli
 from toolchains import variants
 
-SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 FEW, MANY = 1_000, 8_000
 
 
-def polled(target, *options):
+def asked(target, *options):
     """What a scan printed, and its lines of numbers."""
-    if not SCANNER.exists():
-        pytest.skip(f"{SCANNER} is not built")
     done = subprocess.run(
-        [SCANNER, "--polls", *options, target.exe, target.core],
+        [SCANNER, *options, target.exe, target.core],
         capture_output=True,
         text=True,
         env=environment(),
@@ -33,11 +30,10 @@ def polled(target, *options):
 
 
 def measure(target):
-    """How often a scan polled, which it does after so and so many steps; the
-    milliseconds that it took by its own clock; and what it found."""
-    done, said = polled(target)
-    elapsed_ms = float(said["elapsed"].removesuffix(" ms"))
-    return int(said["polls"]), elapsed_ms, json.loads(done.stdout)
+    """How often a scan polled, which it does after so and so many steps, and
+    what it found."""
+    done, said = asked(target, "--polls")
+    return int(said["polls"]), json.loads(done.stdout)
 
 
 @pytest.mark.parametrize("what", ["mutex", "send", "receive", "select"])
@@ -46,15 +42,17 @@ def test_growth(farm, variant, what):
     """Eight times as many goroutines take not much more than eight times as
     many steps; every microsecond belongs to a phase."""
     few = measure(farm.target("hung", variant, args=[what, str(FEW)]))
-    many = measure(farm.target("hung", variant, args=[what, str(MANY)]))
+    target = farm.target("hung", variant, args=[what, str(MANY)])
+    many = measure(target)
+    done, said = asked(target, "--elapsed")
     farm.forget("hung")
-    for count, scan in (FEW, few[2]), (MANY, many[2]):
+    for count, scan in (FEW, few[1]), (MANY, many[1]):
         types = {t["type"]: t["objects"] for t in scan["types"]}
         assert types["main.Request"] == count
     assert many[0] < 10 * few[0], (few[0], many[0])
-    _polls, elapsed_ms, scan = many
-    phases_ms = sum(scan["phases_ms"].values())
-    assert 0.9 * elapsed_ms < phases_ms <= elapsed_ms, scan["phases_ms"]
+    phases = json.loads(done.stdout)["phases_ms"]
+    elapsed_ms = float(said["elapsed"].removesuffix(" ms"))
+    assert 0.9 * elapsed_ms < sum(phases.values()) <= elapsed_ms, phases
 
 
 @pytest.mark.parametrize(
@@ -68,7 +66,7 @@ def test_growth_of_answers(farm, variant, what):
     polls = []
     for count in FEW // 2, MANY // 2:
         target = farm.target("hung", variant, args=[what, str(count)])
-        done, said = polled(target, "--hung")
+        done, said = asked(target, "--polls", "--hung")
         polls.append(int(said["polls"]))
         rows = [line.split("\t") for line in done.stdout.splitlines()]
         assert sum(row[0] == "wait" and row[2] > "0" for row in rows) >= count
@@ -142,7 +140,7 @@ def test_estimate(farm, variant, depth):
     """What goroutines with few frames or many need is known before."""
     args = ["mutex", "5000", str(depth)]
     target = farm.target("hung", variant, args=args)
-    used = measure(target)[2]["peak_private_bytes"]
+    used = measure(target)[1]["peak_private_bytes"]
     done = subprocess.run(
         [SCANNER, "--estimate", target.exe, target.core],
         capture_output=True,

@@ -5,16 +5,15 @@ build id: the next search is shorter, and trusts nothing that is kept."""
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
+from asking import SCANNER
 from session import environment
 from toolchains import FLAGS, RELEASES, Variant, variants
 
 FLAGS.setdefault("nameless", ["-ldflags=-s -w -buildid="])
 
-SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 NEWEST = Variant(RELEASES[-1], "default")
 LINES = ["goref-gdb", "file", "layout", "moduledata", "mheap", "write_barrier"]
 

@@ -7,14 +7,14 @@ import os
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
 import mutate
 from heapgraph import Graph
 from leaksuite import PROFILES, build_suite, expected
-from session import environment, run_cli, run_goref
+from asking import SCANNER
+from session import run_cli, run_goref
 from targets import GDB, attach_reason, kernel_core, kernel_cores_reason
 from targets import skip_if, start
 from toolchains import RELEASES, Variant, variants
@@ -256,8 +256,7 @@ class Records:
 
     def __init__(self, target, path):
         mutate.copy_sparse(target.core, path)
-        scanner = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
-        points = mutate.Points(scanner, target.exe, path)
+        points = mutate.Points(SCANNER, target.exe, path)
         self.core = mutate.Core(path)
         self.layout = points.layout
         self.gs = {self.word(g, "g.goid"): g for g in points.gs}

@@ -6,25 +6,24 @@ import os
 import re
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
 
 import crafted
+from asking import SCANNER, sanitizers
 from session import environment, run_cli
 from toolchains import Variant, variants
 
-SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 LIMIT = 256 << 20
 # Two polls may lie so far apart, and gdb or the libraries take some.
 SPARE = 96 << 20
+# Ctrl-C is answered so soon.
+MAX_BEHIND_MS = 500
 # Generous: the machine may be busy. What is measured is said in loops.md.
 SECONDS = 120
 
 
 def craft(farm, variant, kind, folder):
-    if not SCANNER.exists():
-        pytest.skip(f"{SCANNER} is not built")
     target = farm.target("rest", variant)
     core = crafted.Crafted(SCANNER, target, folder / "crafted")
     kind(core)
@@ -66,6 +65,11 @@ def count_polls(said):
     return int(re.search(r"^polls: (\d+)$", said, re.M)[1])
 
 
+def behind_ms(said):
+    """Processor time between the poll that has refused and the end."""
+    return float(re.search(r"^time behind .*: ([\d.]+) ms$", said, re.M)[1])
+
+
 def kinds():
     return pytest.mark.parametrize("kind", crafted.ALL, ids=lambda k: k.__name__)
 
@@ -76,7 +80,7 @@ def test_within_the_limit(farm, variant, kind, tmp_path):
     target, core = craft(farm, variant, kind, tmp_path)
     rc, said, most = scan(target, core, "--memory-limit", str(LIMIT))
     assert rc in (0, 1), said
-    assert most < LIMIT + SPARE, (most, said)
+    assert sanitizers() or most < LIMIT + SPARE, (most, said)
     if rc:
         assert "not enough memory" in said, said
 
@@ -92,6 +96,7 @@ def test_ended_by_poll(farm, variant, kind, tmp_path):
         rc, said, _ = scan(target, core, *limit, "--last-poll", str(last))
         assert rc == 1 and "poll has ended it" in said, (last, polls, said)
         assert count_polls(said) == last, polls
+        assert behind_ms(said) < MAX_BEHIND_MS, said
 
 
 @kinds()
@@ -105,7 +110,7 @@ def test_ended(farm, kind, tmp_path):
             "--memory-limit", str(LIMIT),
         )  # fmt: skip
         assert rc in (0, 1), said
-        assert most < LIMIT + SPARE
+        assert sanitizers() or most < LIMIT + SPARE
         if rc:
             assert "timed out" in said or "not enough mem" in said, said
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import mutate
+from asking import SCANNER
 from session import environment, run_gdb, start_command
 from toolchains import RELEASES, Variant, variants
 
 COUNT = int(os.environ.get("GOREF_MUTATIONS", "30"))
-SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 MAX_PEAK_KB = 1 << 20  # of gdb; without a damaged core it takes a tenth
 CENTRAL = Variant("go1.24", "default")
 
@@ -26,8 +26,6 @@ BAD_WORDS = ("Traceback", "Python Exception", "internal-error", "Fatal signal",
 
 def run_mutations(target, folder, first, count, module=mutate):
     """What the run in gdb printed: its rows, and stderr."""
-    if not SCANNER.exists():
-        pytest.skip(f"{SCANNER} is not built")
     arguments = (str(SCANNER), str(target.exe), str(target.core), str(folder))
     code = "; ".join(
         (

@@ -4,11 +4,11 @@ and memory that holds many values, or a part of one."""
 
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
-from session import environment, run_goref
+from asking import GOREF_SCAN
+from session import run_goref
 from toolchains import Variant, variants
 
 MANY = 1000
@@ -163,13 +163,12 @@ def test_the_second_question_needs_no_walk(farm):
     assert said == ["True", "False", "False", "True"]
 
 
-SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 
 
 def locate(target, address):
     """kind, base, bytes, type, name, section, goroutine, slot, span class"""
     done = subprocess.run(
-        [SCANNER, "--locate", hex(address), target.exe, target.core],
+        [GOREF_SCAN, "--locate", hex(address), target.exe, target.core],
         capture_output=True,
         text=True,
         check=True,

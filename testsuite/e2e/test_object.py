@@ -5,16 +5,15 @@ the edges of the graph; what the programs say of their own objects."""
 import random
 import subprocess
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from corewords import CoreWords
-from session import environment, run_cli, run_goref
+from asking import GOREF_SCAN
+from session import run_cli, run_goref
 from toolchains import Variant, variants
 
 CENTRAL = Variant("go1.24", "default")
-SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 DRAWN = 150
 
 
@@ -28,7 +27,7 @@ def asked(target, places, options="--json"):
 def edges_of(target):
     """Edges between objects, by their ends, as goref-scan --edges has them."""
     done = subprocess.run(
-        [SCANNER, "--edges", target.exe, target.core],
+        [GOREF_SCAN, "--edges", target.exe, target.core],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     forward, back = {}, {}

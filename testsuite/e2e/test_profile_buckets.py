@@ -7,14 +7,14 @@ import json
 import re
 import struct
 import subprocess
-from pathlib import Path
 
 import pytest
 
 import mutate
 from crafted import Crafted
+from asking import SCANNER
 from pprof import Profile
-from session import environment, run_cli, run_goref
+from session import run_cli, run_goref
 from targets import attach_reason, skip_if
 from toolchains import Variant, go_environment, pprof_binary, variants
 
@@ -26,7 +26,6 @@ SAMPLE_TYPES = {
     "heap": MEMORY_TYPES, "allocs": MEMORY_TYPES,
     "block": CONTENTION_TYPES, "mutex": CONTENTION_TYPES,
 }  # fmt: skip
-SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 
 
 @pytest.fixture(scope="module")

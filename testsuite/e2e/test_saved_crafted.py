@@ -9,17 +9,17 @@ import pytest
 import crafted_saved
 import crafted_tables
 import saved_file
-from measured import run_measured
+from asking import run_scanner, sanitizers
 from session import one_line, run_cli
-from test_saved_damage import BUILT, CENTRAL, save
+from test_saved_damage import CENTRAL, save
 from toolchains import variants
 
 LIMIT = 128 << 20
 # Two polls may lie so far apart, and a frame of 64 MB is unpacked before it
 # is known what it has.
 SPARE = 96 << 20
-# A file that does not end takes longer. The machine may be busy.
-SECONDS = 200
+# Of processor time: a file that does not end takes longer.
+SECONDS = 100
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +28,12 @@ def whole(farm, tmp_path_factory):
 
 
 def scan(path, *options):
-    return run_measured([BUILT, *options, path], SECONDS)
+    return run_scanner(*options, path, max_seconds=SECONDS)
 
 
 def errors(done):
     """Without what --polls says, and warnings."""
-    told = ("warning: ", "polls: ", "longest time", "elapsed: ")
+    told = ("warning: ", "polls: ", "longest time", "time behind")
     return [x for x in done.stderr.splitlines() if not x.startswith(told)]
 
 
@@ -53,14 +53,14 @@ def test_limits_hold(whole, kind, tmp_path):
     assert done.returncode == bool(refused), done.stderr
     assert len(errors(done)) == done.returncode, done.stderr
     assert refused in "".join(errors(done))
-    assert done.used < LIMIT + SPARE, (done.used, done.stderr)
+    assert sanitizers() or done.used < LIMIT + SPARE, (done.used, done.stderr)
     polls = count_polls(done)
     for last in {polls // 3, polls - 1}:
         if last <= 0:
             continue
         done = scan(path, *limit, "--last-poll", str(last))
         assert done.returncode == 1, (last, polls, done.stderr)
-        assert errors(done) == ["goref-scan: poll has ended it"], last
+        assert errors(done) == ["scanner: poll has ended it"], last
         assert count_polls(done) == last, polls
     done = scan(path, "--timeout", "1", *limit)
     assert len(errors(done)) == done.returncode, done.stderr
@@ -78,7 +78,7 @@ def test_no_row_is_free(whole, kind, tmp_path):
     done = scan(path)
     assert done.returncode == 1, done.stderr
     assert "it unpacks to more than its size allows" in done.stderr
-    assert done.used < 64 << 20
+    assert sanitizers() or done.used < 64 << 20
 
 
 def test_saved_again(whole, tmp_path):
@@ -91,7 +91,7 @@ def test_saved_again(whole, tmp_path):
     polls = count_polls(done)
     for last in (polls // 3, polls // 2, polls - 1):
         done = scan(path, "--polls", "--save", out, "--last-poll", str(last))
-        assert errors(done) == ["goref-scan: poll has ended it"], last
+        assert errors(done) == ["scanner: poll has ended it"], last
         assert count_polls(done) == last, polls
 
 

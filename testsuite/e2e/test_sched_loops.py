@@ -6,18 +6,17 @@ says so."""
 import json
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
 import mutate
 import mutate_waits
+from asking import SCANNER
 from session import environment
 from test_mutation_waits import with_code
 from test_owners import KINDS
 from toolchains import RELEASES, Variant
 
-SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 # Only a scan that does not end takes so long.
 SECONDS = 300
 # What is left of a damaged list, and the clock, in polls.
@@ -234,8 +233,6 @@ def tree_of_all(craft):
 
 def crafted(farm, rows, name, path):
     """The target, and a copy of its core that is changed."""
-    if not SCANNER.exists():
-        pytest.skip(f"{SCANNER} is not built")
     what, count, _, change = rows[name]
     target = farm.target("hung", NEWEST, args=[what, str(count)])
     craft = Craft(target, path)
@@ -268,8 +265,6 @@ def test_answers(farm, tmp_path, name):
 @pytest.mark.parametrize("name", ["main.", "sync.(*Mutex).Lock"])
 def test_calls_everywhere(farm, tmp_path, name):
     """Functions that consist of calls alone: of each other, or of Lock."""
-    if not SCANNER.exists():
-        pytest.skip(f"{SCANNER} is not built")
     process = farm.process("deadlocks", NEWEST, KINDS["owners"])
     target = with_code(process)
     path = tmp_path / "core"

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import crafted
+from asking import SCANNER
 from session import environment
 from toolchains import RELEASES, Variant
 
-SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 NEWEST = Variant(RELEASES[-1], "default")
 # Only a search that does not end takes so long.
 SECONDS = 300
@@ -173,8 +173,6 @@ def run(exe, core, *options):
 @pytest.fixture(scope="module")
 def stripped(farm, tmp_path_factory):
     """A target, and its program without any symbols."""
-    if not SCANNER.exists():
-        pytest.skip(f"{SCANNER} is not built")
     target = farm.target("rest", NEWEST)
     exe = tmp_path_factory.mktemp("stripped") / "rest"
     subprocess.run(["strip", "-o", exe, target.exe], check=True)

@@ -4,16 +4,14 @@ queue is found, what only looks like one is not."""
 
 import struct
 import subprocess
-from pathlib import Path
 
 import pytest
 
 import crafted
 import mutate
-from session import environment
+from asking import SCANNER
 from toolchains import variants
 
-SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 BYTES = 8192  # more than a block has
 VARIABLES = ("allfin", "finq", "finc")
 

@@ -6,12 +6,11 @@ import functools
 import json
 import re
 import struct
-import subprocess
 
 import pytest
 
 import saved_file
-from session import environment, run_cli
+from session import run_cli
 from targets import attach_reason, skip_if
 from toolchains import RELEASES, Variant, variants
 
@@ -109,13 +108,10 @@ def saved(source, path, *options):
 
 def unpacked(path):
     """All memory of a file with values, and what describes it."""
-    scanner = f"{environment()['GOREF_BUILD_DIR']}/goref-scan"
-    done = subprocess.run(
-        [scanner, "--unpack", path], capture_output=True, timeout=60
-    )
-    assert done.returncode == 0, done.stderr
     _, frames = saved_file.read(path.read_bytes())
-    return done.stdout, bytes(frames[0].unpack())
+    pages = saved_file.memory(frames)
+    memory = b"".join(pages[page] for page in sorted(pages))
+    return memory, bytes(frames[0].unpack())
 
 
 def check_whole(truth, path):

@@ -6,17 +6,16 @@ import random
 import re
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
 
 import mutate
 from delves import delve, run_delve
+from asking import SCANNER
 from session import environment, run_goref
 from targets import attach_reason, skip_if
 from toolchains import Variant, variants
 
-SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 CENTRAL = Variant("go1.24", "noopt")
 
 # Prints all variables of main.show on one line each, as `bt -full' does, but

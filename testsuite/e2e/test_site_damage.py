@@ -4,16 +4,15 @@ on."""
 
 import json
 import struct
-from pathlib import Path
 
 import pytest
 
 import mutate
 from crafted import Crafted
-from session import environment, run_cli
+from asking import SCANNER
+from session import run_cli
 from test_sites import CENTRAL
 
-SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 STEP = 32  # bytes of a record, at least
 
 

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from crafted import Crafted
-from session import environment, run_cli, run_gdb, run_goref
+from asking import SCANNER
+from session import run_cli, run_gdb, run_goref
 from targets import attach_reason, skip_if
 from toolchains import Variant, variants
 
@@ -56,8 +57,7 @@ def test_no_heap_is_read(hung, tmp_path):
     """The list of spans is lost. Nothing is missing of the goroutines."""
     target = hung(CENTRAL)
     whole = answers(target, [LISTED, "goref goroutine 1 --json"])
-    scanner = environment()["GOREF_BUILD_DIR"] + "/goref-scan"
-    crafted = Crafted(scanner, target, tmp_path / "core")
+    crafted = Crafted(SCANNER, target, tmp_path / "core")
     spans = crafted.points.mheap_field("allspans")
     crafted.put({spans: 0, spans + 8: 0})
     verbs = [LISTED, "goref goroutine 1 --json", SCAN, LISTED]

@@ -12,11 +12,11 @@ import pytest
 
 import mutate
 from crafted import Crafted
+from asking import SCANNER
 from session import environment
 from targets import skip_if
 from toolchains import RELEASES, variants
 
-SCANNER = environment()["GOREF_BUILD_DIR"] + "/goref-scan"
 # Longer than what the search looks at of a list.
 LONG = 4000
 # Cores of many goroutines take their time: one, unless releases are asked for.

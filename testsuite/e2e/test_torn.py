@@ -5,18 +5,17 @@ import json
 import os
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 
 import mutate
-from session import environment, run_cli, run_gdb
+from asking import SCANNER
+from session import run_cli, run_gdb
 from toolchains import Variant
 
 CENTRAL = Variant("go1.24", "default")
 # Where Go's heap begins on 64-bit Linux.
 HEAP = 0xC000000000
-SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 
 
 @pytest.fixture(scope="module")

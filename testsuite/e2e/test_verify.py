@@ -9,20 +9,19 @@ usual run, 200 times before a release.
 import os
 import random
 import time
-from pathlib import Path
 
 import pytest
 
 from mutate import Core, Points, copy_sparse
+from asking import SCANNER
 from pprof import Profile
-from session import environment, run_gdb, run_goref
+from session import run_gdb, run_goref
 from targets import Target, attach_reason, kernel_core, kernel_cores_reason
 from targets import skip_if
 from test_rest import ROWS
 from toolchains import Variant, variant_id, variants
 
 CENTRAL = Variant("go1.24", "default")
-SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 STOPS = int(os.environ.get("GOREF_STOPS", "3"))
 STOPS_A_SESSION = 20
 

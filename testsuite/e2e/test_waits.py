@@ -3,27 +3,26 @@
 
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
 import mutate
+from asking import GOREF_SCAN, SCANNER
 from session import environment, run_cli, run_goref
 from targets import attach_reason, skip_if
 from test_goroutines import said
 from toolchains import RELEASES, Variant, variants
 
-SCANNER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-scan"
 NEWEST = Variant(RELEASES[-1], "default")
 
 
 def scanned(target):
     """The lines of `goref-scan --waits'."""
-    if not SCANNER.exists():
-        pytest.skip(f"{SCANNER} is not built")
+    if not GOREF_SCAN.exists():
+        pytest.skip(f"{GOREF_SCAN} is not built")
     named = [target.exe, target.core] if target.core else [target.process.pid]
     done = subprocess.run(
-        [SCANNER, "--waits", *map(str, named)],
+        [GOREF_SCAN, "--waits", *map(str, named)],
         capture_output=True,
         text=True,
         env=environment(),

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of the tests that run goref in plain Python: what has to be loaded
+before it, and a server that forks for each question, which is ten times as
+fast as a start."""
+
+import atexit
+import functools
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).resolve().parent
+SCANNER = HERE / "scanner.py"
+SANITIZER_STATUS = 99  # as the script goref sets it
+CLOCKED = ("--polls", "--last-poll")  # options that count polls
+
+
+def build_dir():
+    return Path(
+        os.environ.get("GOREF_BUILD_DIR", HERE.parent.parent / "build")
+    )
+
+
+# What is left of questions in C: testsuite/goref-scan.c.
+GOREF_SCAN = build_dir() / "goref-scan"
+
+
+def sanitizers():
+    """The libraries that a build with sanitizers needs before all others."""
+    try:
+        return (build_dir() / "loader" / "preload").read_text().split()
+    except FileNotFoundError:
+        return []
+
+
+def clock():
+    """The library of clock.c."""
+    source = (HERE / "clock.c").read_text()
+    key = hashlib.sha256(source.encode()).hexdigest()[:16]
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    path = Path(home) / "goref-gdb" / f"clock-{key}.so"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made = path.with_name(f"{path.name}.{os.getpid()}")
+        subprocess.run(
+            ["cc", "-shared", "-fPIC", "-O2", "-x", "c", "-o", made, "-"],
+            input=source, text=True, check=True,
+        )  # fmt: skip
+        made.replace(path)
+    return str(path)
+
+
+def environment(words=()):
+    """What a program with these words needs in its environment."""
+    wanted = sanitizers()
+    if {*CLOCKED} & {*words}:
+        wanted = [*wanted, clock()]
+    options = f"detect_leaks=0:exitcode={SANITIZER_STATUS}"
+    return {
+        "LD_PRELOAD": " ".join(wanted),
+        "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", options),
+        "UBSAN_OPTIONS": f"print_stacktrace=1:exitcode={SANITIZER_STATUS}",
+        "PYTHONMALLOC": "malloc" if sanitizers() else "default",
+    }
+
+
+def start(argv):
+    """Start the program again if it lacks something; argv: with its file."""
+    wanted = environment(argv)
+    if os.environ.get("LD_PRELOAD", "") != wanted["LD_PRELOAD"]:
+        os.environ.update(wanted)
+        os.execv(sys.executable, [sys.executable, "-B", *argv])
+
+
+class Done(NamedTuple):
+    """A run that has ended. returncode is negative for a signal, `hangs' for
+    one that took more than its processor time."""
+
+    returncode: int | str
+    stdout: str
+    stderr: str
+    used: int
+    """The most bytes that it had in memory."""
+    seconds: float
+    """Of processor time."""
+
+
+class Server:
+    """Runs `goref' and scanner.py, each run in a process of its own."""
+
+    def __init__(self, env=None, clocked=False):
+        """clocked: for runs that count polls."""
+        words = CLOCKED if clocked else ()
+        self._process = subprocess.Popen(
+            [sys.executable, "-B", HERE / "forks.py"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **(env or {}), **environment(words)},
+        )
+
+    def close(self):
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait()
+
+    def _run(self, **question):
+        self._process.stdin.write(json.dumps(question) + "\n")
+        self._process.stdin.flush()
+        return Done(**json.loads(self._process.stdout.readline()))
+
+    def scanner(self, *words, max_seconds=60):
+        """Run scanner.py."""
+        return self._run(
+            program="scanner", words=[*map(str, words)],
+            max_seconds=max_seconds,
+        )  # fmt: skip
+
+    def goref(self, *words, max_seconds=60, interrupt_at=0):
+        """Run the command line. interrupt_at: Ctrl-C comes when it looks for
+        the so-maniest time whether it is to end."""
+        return self._run(
+            program="goref", words=[*map(str, words)],
+            max_seconds=max_seconds, interrupt_at=interrupt_at,
+        )  # fmt: skip
+
+
+@functools.cache
+def _server(clocked):
+    from session import environment as of_tests
+
+    made = Server(of_tests(), clocked)
+    atexit.register(made.close)
+    return made
+
+
+def run_scanner(*words, max_seconds=60):
+    """Run scanner.py by a server that all tests share."""
+    clocked = bool({*CLOCKED} & {*words})
+    return _server(clocked).scanner(*words, max_seconds=max_seconds)
+
+
+def run_goref(*words, **how):
+    """The same for the command line; how: as Server.goref() has it."""
+    return _server(False).goref(*words, **how)
