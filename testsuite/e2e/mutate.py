@@ -1,47 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged cores: a real core, changed in one of many seeded ways.
+"""Damaged cores: a real core, changed in one of many seeded ways, and questions
+about each, which plain.py's server runs. As a program:
 
-As a module of gdb's Python: run_in_gdb(). As a program, for a scanner built
-with sanitizers:
+    mutate.py [--keep FOLDER] EXE CORE COUNT [FIRST]
 
-    mutate.py [--keep FOLDER] GOREF-SCAN EXE CORE COUNT [FIRST]
+With GOREF_BUILD_DIR=build-asan, the questions run with sanitizers.
 """
 
 import json
 import mmap
 import os
 import random
+import shlex
 import struct
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
-from session import gdb_bears
+import asking
 
 PAGE = 4096
 HEADER = struct.Struct("<IIQQQQQQ")
 SEGMENT_FIELDS = {"flags": 4, "offset": 8, "vaddr": 16, "filesz": 32, "memsz": 40}
-MAX_SECONDS = 10
-MAX_ATTEMPTS = 10
+MAX_SECONDS = 60 if asking.sanitizers() else 10  # of processor time
+MAX_BYTES = 1 << 30  # in memory; without damage it takes a tenth
 # What is asked of each damaged core; of an address in its heap.
 COMMANDS = (
-    "core-file {core}",
-    "goref scan --json",
-    "goref why {address} --json",
-    "goref verify --json",
-    "goref suspects --json",
-    "goref dominators --json",
-    "goref why {address} --paths 3 --all-roots --json",
-    "goref object {address} --refs --referrers --json",
-    "goref histogram --retained --json",
-    "goref histogram --by field --json",
-    "goref leaks --json",
-    "goref waits --json",
-    "goref export --format hprof /dev/null",
-    "core-file",
+    "scan --json",
+    "why {address} --json",
+    "verify --json",
+    "suspects --json",
+    "dominators --json",
+    "why {address} --paths 3 --all-roots --json",
+    "object {address} --refs --referrers --json",
+    "histogram --retained --json",
+    "histogram --by field --json",
+    "leaks --json",
+    "waits --json",
+    "export --format hprof /dev/null",
 )
+# The scanner's own questions, of some cores.
+SCANS = ("--every", "--names", "--exports")
 
 # ------------------------------------------------------------ what is damaged
 
@@ -382,11 +382,6 @@ KINDS = (
 )  # fmt: skip
 
 
-# What gdb itself reads of a core when it opens it.
-FILE_KINDS = {k.__name__ for k in (truncate, bits, headers, file_header, notes,
-                                   threads)}  # fmt: skip
-
-
 def damage(path, points, seed, kinds=KINDS):
     """Change the core file at path; the name of what was done."""
     rng = random.Random(seed)
@@ -407,40 +402,41 @@ def question(points, seed, core_path):
     return address
 
 
-# --------------------------------------------------------------- in gdb
+# ------------------------------------------------------------ what is asked
 
 
-def _execute(command):
-    """The row of a command: seconds, the error if there was one, the total
-    that was listed, and whether the answer is complete."""
-    import gdb  # only there in gdb's own Python
+class Question(NamedTuple):
+    """A verb with its options, or options of scanner.py."""
 
-    ours = command.startswith("goref")
-    start = time.monotonic()
-    error, document = None, {}
-    try:
-        # What gdb itself says of a damaged core need not be text.
-        said = gdb.execute(command, to_string=ours)
-        if command.endswith("--json"):
-            # Warnings come before the document.
-            decoder = json.JSONDecoder()
-            document = decoder.raw_decode(said[said.find("{") :])[0]
-    except gdb.error as problem:
-        error = str(problem)
-    except KeyboardInterrupt:  # Ctrl-C, which a question has sent
-        error = "goref: interrupted"
-    return {
-        "seconds": round(time.monotonic() - start, 3),
-        "error": error,
-        "total": document.get("total"),
-        "complete": document.get("complete"),
-    }
+    text: str
+    interrupt_at: int = 0
+
+    @property
+    def is_scan(self):
+        return self.text.startswith("--")
+
+    def ask(self, exe, core):
+        words = shlex.split(self.text)
+        if self.is_scan:
+            return asking.run_scanner(
+                *words, exe, core, max_seconds=MAX_SECONDS
+            )
+        return asking.run_goref(
+            "core", exe, core, *words,
+            max_seconds=MAX_SECONDS, interrupt_at=self.interrupt_at,
+        )  # fmt: skip
 
 
-def peak_kb():
-    """Of this program: ru_maxrss is also that of who started it."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0])
+class Answer(NamedTuple):
+    """What came of a question. error: its line, or None; document: empty if
+    there is none."""
+
+    seed: int
+    kind: str
+    question: Question
+    done: plain.Done
+    error: str | None
+    document: dict[str, Any]
 
 
 class Way(NamedTuple):
@@ -448,99 +444,91 @@ class Way(NamedTuple):
 
     points: Any
     damage: Callable[..., str]  # (path, points, seed)
-    questions: Callable[..., Any]  # (points, seed, whole core)
+    questions: Callable[..., list[Question]]  # (points, seed, whole core)
 
 
-def _commands(points, seed, core):
+def questions(points, seed, core):
     address = hex(question(points, seed, core))
-    return [c.replace("{address}", address) for c in COMMANDS]
+    asked = [Question(c.format(address=address)) for c in COMMANDS]
+    return [*asked, Question(SCANS[seed // len(KINDS) % len(SCANS)])]
 
 
-def run_in_gdb(scanner, exe, core, folder, first, count):
-    """Damage, open, ask; a line of JSON for each command."""
-    way = Way(Points(scanner, exe, core), damage, _commands)
-    run_way(way, core, folder, first, count)
+def way_of(exe, core):
+    return Way(Points(asking.SCANNER, exe, core), damage, questions)
 
 
-def _damage_bearably(way, core, damaged, seed):
-    """Damage a copy of the core so that gdb opens it or refuses it."""
-    import gdb
+def _read(question, done):
+    """The error of a run, and its document."""
+    lines = [
+        line
+        for line in done.stderr.splitlines()
+        if not line.startswith(("warning: ", "goref: warning: "))
+    ]
+    error = "\n".join(lines) if done.returncode == 1 else None
+    is_json = done.stdout.startswith("{") and "--json" in question.text
+    return error, json.loads(done.stdout) if is_json else {}
 
-    exe = gdb.current_progspace().filename
-    for attempt in range(MAX_ATTEMPTS):
-        copy_sparse(core, damaged)
-        kind = way.damage(damaged, way.points, seed + (attempt << 20))
-        if kind not in FILE_KINDS or gdb_bears(exe, damaged):
-            return kind
-    raise AssertionError(f"gdb fails at each damage of seed {seed}")
 
-
-def run_way(way, core, folder, first, count):
+def run(way, target, folder, first, count, keep=None):
+    """Damage, ask: an Answer for each question. target: its exe and core are
+    looked at. keep: a folder for cores at which something ends badly."""
+    damaged = Path(folder) / "damaged"
     for seed in range(first, first + count):
-        damaged = Path(folder) / f"damaged-{seed}"
-        kind = _damage_bearably(way, core, damaged, seed)
-        print(json.dumps({"seed": seed, "kind": kind}), flush=True)
-        for template in way.questions(way.points, seed, core):
-            command = template.replace("{core}", str(damaged))
-            said = command.replace(str(damaged), "DAMAGED")
-            row = {"seed": seed, "command": said, **_execute(command)}
-            print(json.dumps(row), flush=True)
-        damaged.unlink()
-    print(json.dumps({"done": count, "peak_kb": peak_kb()}), flush=True)
-
-
-# ------------------------------------------------------- a scanner of its own
-
-
-def _options(points, seed, core):
-    why = ["--why", hex(question(points, seed, core))]
-    return [], why, ["--verify"], ["--graph"], ["--paths"], ["--exports"]
-
-
-def run_scanner(scanner, exe, core, count, first, keep):
-    way = Way(Points(scanner, exe, core), damage, _options)
-    return scan_way(way, [scanner, exe, core], count, first, keep)
-
-
-def scan_way(way, named, count, first, keep):
-    scanner, exe, core = named
-    damaged = Path(keep or ".") / "damaged"
-    bad, slowest, failed = 0, 0.0, 0
-    for seed in range(first, first + count):
-        copy_sparse(core, damaged)
+        copy_sparse(target.core, damaged)
         kind = way.damage(damaged, way.points, seed)
-        for option in way.questions(way.points, seed, core):
-            start = time.monotonic()
-            try:
-                done = subprocess.run(
-                    [scanner, *option, exe, damaged],
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
-                    timeout=MAX_SECONDS * 6,
-                )
-                code, said = done.returncode, done.stderr
-            except subprocess.TimeoutExpired as problem:
-                code, said = "hangs", problem.stderr or b""
-            seconds = time.monotonic() - start
-            slowest = max(slowest, seconds)
-            failed += code == 1
-            if code not in (0, 1) or seconds > MAX_SECONDS:
-                bad += 1
-                print(f"seed {seed} {kind} {option}: {code}, {seconds:.1f} s")
-                print(said.decode(errors="replace")[:3000], flush=True)
-                if keep:
-                    copy_sparse(damaged, Path(keep) / f"seed-{seed}")
-    print(f"{count} cores, {bad} bad, {failed} refused, slowest {slowest:.1f} s")
-    return bad
+        for asked in way.questions(way.points, seed, target.core):
+            done = asked.ask(target.exe, damaged)
+            answer = Answer(
+                seed, kind, asked, done, *_read(asked, done)
+            )
+            if keep and is_bad(answer):
+                copy_sparse(damaged, Path(keep) / f"seed-{seed}")
+            yield answer
+    damaged.unlink(missing_ok=True)
 
 
-def main(argv, run=run_scanner):
+def is_bad(answer):
+    """A crash, a traceback, a report of a sanitizer, more than one line, much
+    time or memory."""
+    done = answer.done
+    lines = (answer.error or "").splitlines()
+    begin = "scanner" if answer.question.is_scan else "goref"
+    return (
+        done.returncode not in (0, 1, 3)
+        or "Traceback" in done.stderr
+        or (done.returncode == 1 and len(lines) != 1)
+        or not all(line.startswith(begin) for line in lines)
+        or (done.used > MAX_BYTES and not asking.sanitizers())
+    )
+
+
+# ---------------------------------------------------------------- as a program
+
+
+class _Files(NamedTuple):
+    exe: str
+    core: str
+
+
+def main(argv, make_way=way_of):
     keep = None
     if argv[:1] == ["--keep"]:
         keep, argv = argv[1], argv[2:]
-    scanner, exe, core, count = argv[:4]
-    first = int(argv[4]) if len(argv) > 4 else 0
-    return run(scanner, exe, core, int(count), first, keep) != 0
+    target, count = _Files(*argv[:2]), int(argv[2])
+    first = int(argv[3]) if len(argv) > 3 else 0
+    bad = asked = refused = 0
+    seconds = 0.0
+    way = make_way(target.exe, target.core)
+    for answer in run(way, target, keep or ".", first, count, keep):
+        asked += 1
+        refused += answer.done.returncode == 1
+        seconds += answer.done.seconds
+        if is_bad(answer):
+            bad += 1
+            print(answer.seed, answer.kind, *answer.question, answer.done)
+    print(f"{count} cores, {asked} questions, {bad} bad, {refused} refused, "
+          f"{seconds:.1f} s")  # fmt: skip
+    return bad != 0
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random damage of what `goref rss` reads of a core: the tables of pages, the
-lists of the runtime's memory. Runs inside gdb, which asks after each damage."""
+lists of the runtime's memory."""
 
 import json
 import random
-import time
 
 import mutate
+import asking
+from session import run_gdb
 
 MAX_SECONDS = 20
 HEAP = "'runtime.mheap_'"
@@ -14,28 +15,33 @@ VARIABLES = ("persistentChunks", "mbuckets", "bbuckets", "xbuckets",
              "buckhash", "gcBitsArenas", "allp", "gcController")  # fmt: skip
 
 
-def _address(expression):
-    import gdb
-
-    return int(gdb.parse_and_eval(f"(unsigned long)&{expression}"))
+PAGES = ("start", "end", "summary", "chunks")
+LISTS = ("allspans", "arenas")
 
 
-def points(core):
-    """{name: addresses of words}. core: a mutate.Core, undamaged."""
+def _addresses(exe, core):
+    """{name: the address of a variable}, by gdb."""
+    named = {name: f"{HEAP}.pages.{name}" for name in PAGES}
+    named |= {name: f"{HEAP}.{name}" for name in LISTS}
+    named |= {name: f"'runtime.{name}'" for name in VARIABLES}
+    commands = [f"output (unsigned long)&{e}" for e in named.values()]
+    run = run_gdb([exe, core], ["set language c", *commands])
+    return dict(zip(named, map(int, run.parts[1:])))
+
+
+def points(core, at):
+    """{name: addresses of words}. core: a mutate.Core, undamaged; at: of
+    _addresses()."""
     found = {}
 
     def add(name, first, count=1):
         found.setdefault(name, []).extend(first + 8 * i for i in range(count))
 
-    for name in ("start", "end"):
-        add(name, _address(f"{HEAP}.pages.{name}"))
-    add("summary", _address(f"{HEAP}.pages.summary"), 15)
-    add("allspans", _address(f"{HEAP}.allspans"), 3)
-    add("arenas", _address(f"{HEAP}.arenas"))
-    for name in VARIABLES:
-        add(name, _address(f"'runtime.{name}'"), 5)
-    chunks = _address(f"{HEAP}.pages.chunks")
-    slot = chunks + (core.u64(found["start"][0]) >> 13) * 8
+    counts = {"start": 1, "end": 1, "summary": 15, "allspans": 3, "arenas": 1}
+    counts |= dict.fromkeys(VARIABLES, 5)
+    for name, count in counts.items():
+        add(name, at[name], count)
+    slot = at["chunks"] + (core.u64(found["start"][0]) >> 13) * 8
     add("chunks", slot)
     start = core.u64(found["start"][0]) % (1 << 13)
     add("entries", core.u64(slot) + start * 128, 64)
@@ -44,12 +50,12 @@ def points(core):
     add("span records", core.u64(found["allspans"][0]), 64)
     add("ps", core.u64(found["allp"][0]), 2)
     for name, count in (("persistentChunks", 1), ("mbuckets", 8)):
-        at = core.u64(found[name][0])
+        record = core.u64(found[name][0])
         for _ in range(8):
-            if core.offset(at) is None:
+            if core.offset(record) is None:
                 break
-            add(f"{name} records", at, count)
-            at = core.u64(at + (8 if name == "mbuckets" else 0))
+            add(f"{name} records", record, count)
+            record = core.u64(record + (8 if name == "mbuckets" else 0))
     return found
 
 
@@ -76,44 +82,41 @@ def damage(rng, core, places):
     return before
 
 
-def _ask(path):
-    """What is wrong with the answer, or None; and whether there is one."""
-    import gdb
-
-    gdb.execute(f"core-file {path}", to_string=True)
-    try:
-        text = gdb.execute("goref rss --json", to_string=True)
-    except gdb.error as problem:
-        lines = str(problem).splitlines()
+def _ask(exe, path):
+    """What is wrong with the answer, or None; whether there is one; and the
+    processor time."""
+    done = asking.run_goref(
+        "core", exe, path, "rss", "--json", max_seconds=MAX_SECONDS
+    )
+    problem, is_answer = None, done.returncode in (0, 3)
+    if is_answer:
+        document = json.loads(done.stdout)
+        total = sum(c["bytes"] for c in document["classes"])
+        if total != document["total_bytes"]:
+            problem = f"{total} of {document['total_bytes']} bytes"
+    else:
+        lines = done.stderr.splitlines()
         is_ours = len(lines) == 1 and lines[0].startswith("goref")
-        return (None if is_ours else str(problem)), False
-    document = json.loads(text[text.index("{") :])
-    total = sum(c["bytes"] for c in document["classes"])
-    if total != document["total_bytes"]:
-        return f"{total} of {document['total_bytes']} bytes", True
-    return None, True
+        if done.returncode != 1 or not is_ours:
+            problem = f"{done.returncode}: {done.stderr}"
+    return problem, is_answer, done.seconds
 
 
-def run_in_gdb(path, first, count):
-    """Print one line of JSON: how many answers, and what went wrong."""
-    import gdb
-
-    gdb.execute(f"core-file {path}", to_string=True)
-    gdb.execute("set language c")
+def run(exe, path, first, count):
+    """How many answers came of damage, and what went wrong."""
+    at = _addresses(exe, path)
     core = mutate.Core(path)
-    places = points(core)
+    places = points(core, at)
     answers, wrong, slowest = 0, [], 0.0
     for seed in range(first, first + count):
         before = damage(random.Random(seed), core, places)
-        begin = time.process_time()
-        problem, is_answer = _ask(path)
-        slowest = max(slowest, time.process_time() - begin)
+        problem, is_answer, seconds = _ask(exe, path)
+        slowest = max(slowest, seconds)
         answers += is_answer
         if problem:
             wrong.append([seed, problem])
         for address, value in reversed(before):
             core.put(address, value)
     core.close()
-    found = {"done": count, "answers": answers, "wrong": wrong,
-             "slowest": slowest, "places": len(places)}  # fmt: skip
-    print(json.dumps(found), flush=True)
+    return {"answers": answers, "wrong": wrong, "slowest": slowest,
+            "places": len(places)}  # fmt: skip

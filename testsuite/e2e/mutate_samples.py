@@ -2,10 +2,9 @@
 """Damaged records of the runtime's profiles: buckets of memory, of blocking and
 of mutexes, and the specials that lead from sampled objects to them.
 
-As a module of gdb's Python: run_in_gdb(). As a program, for a scanner built
-with sanitizers:
+As a program:
 
-    mutate_samples.py [--keep FOLDER] GOREF-SCAN EXE CORE COUNT [FIRST]
+    mutate_samples.py [--keep FOLDER] EXE CORE COUNT [FIRST]
 """
 
 import random
@@ -14,6 +13,7 @@ from functools import partial
 
 import mutate
 import mutate_records
+import asking
 from mutate_records import copies, many, put, value_of
 
 # What is asked of each damaged core.
@@ -24,12 +24,9 @@ QUESTIONS = (
     "histogram --by site --garbage", "scan --sites -o /dev/null",
     "object {sampled}",
 )  # fmt: skip
-SCANNER_LIMITS = (
-    ["--samples", "--timeout", "20"],
-    ["--samples", "--memory-limit", "6000000"],
-    ["--samples", "--last-poll", "3"],
-    ["--save", "/dev/null"],
-)
+SCANS = ("--samples", "--samples --timeout 20",
+         "--samples --memory-limit 6000000", "--samples --last-poll 3",
+         "--save /dev/null")  # fmt: skip
 HEADS = ("mbuckets", "bbuckets", "xbuckets")
 SETTINGS = (
     "MemProfileRate", "mProfCycle", "disableMemoryProfiling",
@@ -149,41 +146,28 @@ KINDS = (
 damage = partial(mutate.damage, kinds=KINDS)
 
 
-# --------------------------------------------------------------- in gdb
+# ------------------------------------------------------------ what is asked
 
 
-def commands(points, seed, _core):
+def questions(points, seed, _core):
     """What is asked of a damaged core. One question more has little time, and
     one little memory."""
     rng = random.Random(~seed)
     sampled = hex(rng.choice(points.sampled))
     asked = [question.format(sampled=sampled) for question in QUESTIONS]
     limit, timeout = rng.choice((1, 2, 4, 8)), rng.random() / 10
-    return [
-        "core-file {core}",
-        *[f"goref {question} --json" for question in asked],
-        f"goref {rng.choice(asked)} --json --memory-limit {limit}M",
-        f"goref {rng.choice(asked)} --json --timeout {timeout:.4f}",
-        "core-file",
+    texts = [
+        *[f"{question} --json" for question in asked],
+        f"{rng.choice(asked)} --json --memory-limit {limit}M",
+        f"{rng.choice(asked)} --json --timeout {timeout:.4f}",
+        SCANS[seed // len(KINDS) % len(SCANS)],
     ]
+    return [mutate.Question(text) for text in texts]
 
 
-def run_in_gdb(scanner, exe, core, folder, first, count):
-    """Damage, open, ask; a line of JSON for each command."""
-    way = mutate.Way(Points(scanner, exe, core), damage, commands)
-    mutate.run_way(way, core, folder, first, count)
-
-
-def options(_points, seed, _core):
-    """All questions, and all of them with little time or memory, or as a saved
-    file asks them."""
-    return ["--samples"], SCANNER_LIMITS[seed // len(KINDS) % len(SCANNER_LIMITS)]
-
-
-def run_scanner(scanner, exe, core, count, first, keep):
-    way = mutate.Way(Points(scanner, exe, core), damage, options)
-    return mutate.scan_way(way, [scanner, exe, core], count, first, keep)
+def way_of(exe, core):
+    return mutate.Way(Points(asking.SCANNER, exe, core), damage, questions)
 
 
 if __name__ == "__main__":
-    sys.exit(mutate.main(sys.argv[1:], run_scanner))
+    sys.exit(mutate.main(sys.argv[1:], way_of))

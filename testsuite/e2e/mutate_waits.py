@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Damaged records of goroutines that wait or panic: sudogs, trees of semaphores,
 queues of channels, locks, deferred calls and panics. If the core has the code of
-the program (coredump_filter), its functions are damaged, too.
+the program (coredump_filter), its functions are damaged, too. As a program:
 
-As a module of gdb's Python: run_in_gdb(). As a program, for a scanner built
-with sanitizers:
-
-    mutate_waits.py [--keep FOLDER] GOREF-SCAN EXE CORE COUNT [FIRST]
+    mutate_waits.py [--keep FOLDER] EXE CORE COUNT [FIRST]
 """
 
 import bisect
@@ -17,6 +14,7 @@ from functools import partial
 
 import mutate
 import mutate_records
+import asking
 from mutate_records import copies, many, put
 
 # What is asked of each damaged core.
@@ -24,12 +22,8 @@ QUESTIONS = (
     "panic", "goroutines -group waiting-on -bytes", "goroutines -group stack",
     "goroutines -exec wait", "waits", "leaks", "hung", "hung --sched",
 )  # fmt: skip
-SCANNER_OPTIONS = (
-    ["--hung"],
-    ["--hung", "--timeout", "20"],
-    ["--hung", "--memory-limit", "6000000"],
-    ["--hung", "--last-poll", "3"],
-)
+SCANS = ("--hung", "--hung --timeout 20", "--hung --memory-limit 6000000",
+         "--hung --last-poll 3", "--locals")  # fmt: skip
 MAX_NODES = 10_000
 SEMAPHORE_WORDS = 4  # around the word that goroutines wait for
 # Fields of a g that say what it does.
@@ -271,52 +265,29 @@ KINDS = (
 damage = partial(mutate.damage, kinds=KINDS)
 
 
-# --------------------------------------------------------------- in gdb
+# ------------------------------------------------------------ what is asked
 
 
-def interrupt_after(looks):
-    """Python code: Ctrl-C when a scan looks for the so-maniest time."""
-    return (
-        "python import os, goref.progress as p; p.looks = %d; "
-        "p.whole = getattr(p, 'whole', p.Progress.__call__); "
-        "p.Progress.__call__ = lambda self, *a: (setattr(p, 'looks', "
-        "p.looks - 1), os.kill(os.getpid(), 2) if not p.looks else None, "
-        "p.whole(self, *a))[2]" % looks
-    )
-
-
-def commands(points, seed, _core):
+def questions(_points, seed, _core):
     """What is asked of a damaged core. One question more has little time, one
     little memory, and of one Ctrl-C is the end."""
     rng = random.Random(~seed)
-    asked = [f"goref {question} --json" for question in QUESTIONS]
+    asked = [f"{question} --json" for question in QUESTIONS]
     little = rng.choice(QUESTIONS), rng.choice(QUESTIONS)
     limit, timeout = rng.choice((1, 2, 4, 8)), rng.random() / 10
-    return [
-        "core-file {core}",
-        *asked,
-        f"goref {little[0]} --json --memory-limit {limit}M",
-        f"goref {little[1]} --json --timeout {timeout:.4f}",
-        "core-file",
-        "core-file {core}",
-        interrupt_after(rng.choice((1, 2, 5, 20, 60))),
-        f"goref {rng.choice(QUESTIONS)} --json",
-        "core-file",
+    asked += [
+        f"{little[0]} --json --memory-limit {limit}M",
+        f"{little[1]} --json --timeout {timeout:.4f}",
+        SCANS[seed // len(KINDS) % len(SCANS)],
     ]
+    looks = rng.choice((1, 2, 5, 20, 60))
+    last = mutate.Question(f"{rng.choice(QUESTIONS)} --json", looks)
+    return [*map(mutate.Question, asked), last]
 
 
-def run_in_gdb(scanner, exe, core, folder, first, count):
-    """Damage, open, ask; a line of JSON for each command."""
-    way = mutate.Way(Points(scanner, exe, core), damage, commands)
-    mutate.run_way(way, core, folder, first, count)
-
-
-def run_scanner(scanner, exe, core, count, first, keep):
-    way = mutate.Way(
-        Points(scanner, exe, core), damage, lambda *_: SCANNER_OPTIONS
-    )
-    return mutate.scan_way(way, [scanner, exe, core], count, first, keep)
+def way_of(exe, core):
+    return mutate.Way(Points(asking.SCANNER, exe, core), damage, questions)
 
 
 if __name__ == "__main__":
-    sys.exit(mutate.main(sys.argv[1:], run_scanner))
+    sys.exit(mutate.main(sys.argv[1:], way_of))

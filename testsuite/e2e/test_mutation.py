@@ -1,50 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged cores: an answer or one line of error, in little time, and gdb goes
-on. GOREF_MUTATIONS=1000 for the long run."""
+"""Damaged cores: an answer or one line of error, in little time and memory; and
+gdb goes on. GOREF_MUTATIONS=1000 for the long run, with a build with sanitizers
+in GOREF_BUILD_DIR, too."""
 
-import json
 import os
 import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 
 import mutate
-from asking import SCANNER
-from session import environment, run_gdb, start_command
+from session import gdb_bears, run_gdb
 from toolchains import RELEASES, Variant, variants
 
 COUNT = int(os.environ.get("GOREF_MUTATIONS", "30"))
-MAX_PEAK_KB = 1 << 20  # of gdb; without a damaged core it takes a tenth
 CENTRAL = Variant("go1.24", "default")
+IN_GDB = ["goref scan --json", "goref waits --json", "goref leaks --json"]
 
 # Words of a traceback, of gdb's own failures, of a sanitizer.
 BAD_WORDS = ("Traceback", "Python Exception", "internal-error", "Fatal signal",
              "Recursive internal", "Sanitizer")  # fmt: skip
-
-
-def run_mutations(target, folder, first, count, module=mutate):
-    """What the run in gdb printed: its rows, and stderr."""
-    arguments = (str(SCANNER), str(target.exe), str(target.core), str(folder))
-    code = "; ".join(
-        (
-            f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})",
-            f"import {module.__name__} as m",
-            f"m.run_in_gdb(*{arguments!r}, {first}, {count})",
-        )
-    )
-    done = subprocess.run(
-        start_command(["-batch", "-ex", f"python {code}", target.exe]),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        env=environment(),
-        timeout=60 + count * mutate.MAX_SECONDS,
-    )
-    lines = (x for x in done.stdout.splitlines() if x.startswith('{"'))
-    return done, [json.loads(line) for line in lines]
 
 
 @variants("default")
@@ -52,26 +26,38 @@ def test_damaged_cores(farm, variant, tmp_path):
     count = -(-COUNT // len(RELEASES))
     first = RELEASES.index(variant.release) * count
     target = farm.target("rest", variant)
-    done, rows = run_mutations(target, tmp_path, first, count)
-    last = rows[-1] if rows else None
-    assert rows and last.get("done") == count, (last, done.stderr[-2000:])
-    assert last["peak_kb"] < MAX_PEAK_KB, last
-    for word in BAD_WORDS:
-        assert word not in done.stderr, done.stderr[-2000:]
-    answers = [row for row in rows if "command" in row]
-    assert len(answers) == len(mutate.COMMANDS) * count
-    for row in answers:
-        assert row["seconds"] <= mutate.MAX_SECONDS, row
-        if row["command"].startswith("goref") and row["error"] is not None:
-            assert row["error"].startswith("goref"), row
-            assert len(row["error"].splitlines()) == 1, row
+    way = mutate.way_of(target.exe, target.core)
+    outcomes = {}
+    for answer in mutate.run(way, target, tmp_path, first, count):
+        assert not mutate.is_bad(answer), answer
+        verb = answer.question.text.split()[0]
+        outcomes.setdefault(verb, []).append(answer.done.returncode)
+    assert sum(map(len, outcomes.values())) == count * (
+        len(mutate.COMMANDS) + 1
+    )
     # The damage is real, and not such that nothing is left to look at.
     for verb in ("scan", "suspects", "dominators", "histogram"):
-        errors = [
-            r["error"] for r in answers if r["command"].startswith(f"goref {verb}")
-        ]
-        assert None in errors
-        assert count < 20 or any(errors)
+        assert {0, 3} & {*outcomes[verb]}
+        assert count < 20 or 1 in outcomes[verb]
+
+
+@variants("default")
+def test_in_gdb(farm, variant, tmp_path):
+    """gdb itself opens or refuses what is damaged, and goes on."""
+    target = farm.target("rest", variant)
+    way = mutate.way_of(target.exe, target.core)
+    damaged = tmp_path / "damaged"
+    for seed in range(-(-COUNT // len(RELEASES) // 3)):
+        mutate.copy_sparse(target.core, damaged)
+        way.damage(damaged, way.points, seed)
+        if not gdb_bears(target.exe, damaged):
+            continue
+        run = run_gdb([target.exe, damaged], [*IN_GDB, "echo alive\\n"])
+        assert "alive" in run.parts[-1], (seed, run.stderr)
+        for word in BAD_WORDS:
+            assert word not in run.stderr, (seed, run.stderr[-2000:])
+        lines = [x for x in run.error_lines() if x.startswith("goref")]
+        assert len(lines) <= len(IN_GDB), (seed, lines)
 
 
 @pytest.fixture
@@ -102,7 +88,7 @@ def test_names_that_are_no_text(copied):
 def test_core_shrinks_between_commands(copied):
     """The scan is kept, the memory below it is gone."""
     target, core = copied
-    keep = "import goref.target as t; same = t.identify()"
+    keep = "import goref.ingdb.target as t; same = t.identify()"
     commands = (
         ["goref scan --top 1", f"python {keep}; t.identify = lambda: same"]
         + [f"shell truncate -s 20000 {core}"]
@@ -137,7 +123,7 @@ def test_executable_shrinks(farm, tmp_path):
     target = farm.target("rest", CENTRAL)
     exe = tmp_path / "exe"
     shutil.copy(target.exe, exe)
-    keep = "import goref.target as t; same = t.identify()"
+    keep = "import goref.ingdb.target as t; same = t.identify()"
     run = run_gdb(
         [exe, target.core],
         ["goref scan --top 1", f"python {keep}; t.identify = lambda: same",

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Damaged cores of programs that wait or panic: an answer or one line of error,
-in little time and memory, with Ctrl-C, too, and gdb goes on.
-GOREF_MUTATIONS=1000 for the long run."""
+in little time and memory, with Ctrl-C, too. GOREF_MUTATIONS=1000 for the long
+run, with a build with sanitizers in GOREF_BUILD_DIR, too."""
 
+import json
 import os
 from pathlib import Path
 
@@ -10,9 +11,8 @@ import pytest
 
 import mutate
 import mutate_waits
-from session import run_goref
+from asking import run_goref
 from targets import Target, kernel_core, kernel_cores_reason, skip_if
-from test_mutation import BAD_WORDS, MAX_PEAK_KB, run_mutations
 from test_owners import KINDS
 from toolchains import RELEASES, variants
 
@@ -27,7 +27,7 @@ RECORDS = ("states", "sudogs", "trees", "queues", "locks", "endings",
 ELSEWHERE = ("trees", "queues", "locks")
 # Goroutines are damaged in their place.
 WITHOUT_SUDOGS = ("panics", "sockets")
-LISTING = "goref goroutines -group stack --json"
+LISTING = "goroutines -group stack --json"
 
 
 def with_code(process):
@@ -53,15 +53,14 @@ def made(farm, program, variant):
     return Target("core", process.exe, process.truth, core=core)
 
 
-def check(row, kind):
-    assert row["seconds"] <= mutate.MAX_SECONDS, row
-    error = row["error"]
-    if not row["command"].startswith("goref") or error is None:
+def check(answer):
+    assert not mutate.is_bad(answer), answer
+    ends = ("--memory-limit", "--timeout", "--last-poll")
+    text, error = answer.question.text, answer.error
+    if answer.kind not in RECORDS or any(word in text for word in ends):
         return
-    assert error.startswith("goref") and "\n" not in error, row
-    ends = "--memory-limit" in row["command"] or "--timeout" in row["command"]
-    if kind in RECORDS and not ends and error != "goref: interrupted":
-        assert "is not the program of core" in error, (kind, row)
+    if error not in (None, "goref: interrupted"):
+        assert "is not the program of core" in error, answer
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -73,21 +72,15 @@ def test_damaged_cores(farm, variant, program, tmp_path):
         + RELEASES.index(variant.release)
     ) * count
     target = made(farm, program, variant)
-    done, rows = run_mutations(target, tmp_path, first, count, mutate_waits)
-    last = rows[-1] if rows else None
-    assert rows and last.get("done") == count, (last, done.stderr[-2000:])
-    assert last["peak_kb"] < MAX_PEAK_KB, last
-    for word in BAD_WORDS:
-        assert word not in done.stderr, done.stderr[-2000:]
-    whole = run_goref(target, [LISTING]).json(0)["total"]
-    kind, answers = None, 0
-    for row in rows[:-1]:
-        kind = row.get("kind", kind)
-        if "command" not in row:
-            continue
-        check(row, kind)
-        answers += row["command"].startswith("goref")
-        if kind in ELSEWHERE and program not in WITHOUT_SUDOGS:
-            is_listing = row["command"] == LISTING and not row["error"]
-            assert not is_listing or row["total"] == whole, (row, whole)
-    assert answers == count * (len(mutate_waits.QUESTIONS) + 3)
+    listed = run_goref("core", target.exe, target.core, *LISTING.split())
+    whole = json.loads(listed.stdout)["total"]
+    way = mutate_waits.way_of(target.exe, target.core)
+    answers = 0
+    for answer in mutate.run(way, target, tmp_path, first, count):
+        check(answer)
+        answers += 1
+        if answer.kind in ELSEWHERE and program not in WITHOUT_SUDOGS:
+            is_listing = answer.question == mutate.Question(LISTING)
+            if is_listing and not answer.error:
+                assert answer.document["total"] == whole, answer
+    assert answers == count * (len(mutate_waits.QUESTIONS) + 4)

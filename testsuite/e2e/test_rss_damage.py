@@ -5,14 +5,12 @@ crashes. GOREF_MUTATIONS=1000 for the long run."""
 import json
 import os
 import struct
-import subprocess
-from pathlib import Path
 
 import pytest
 
 import mutate
 import mutate_rss
-from session import environment, run_cli, run_gdb, start_command
+from session import run_cli, run_gdb
 from toolchains import RELEASES, Variant, variants
 
 COUNT = int(os.environ.get("GOREF_MUTATIONS", "60"))
@@ -38,26 +36,8 @@ def test_mutations(copied, variant):
     count = -(-COUNT // len(RELEASES))
     first = RELEASES.index(variant.release) * count
     exe, core = copied(variant)
-    code = "; ".join(
-        (
-            f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})",
-            "import mutate_rss",
-            f"mutate_rss.run_in_gdb({str(core)!r}, {first}, {count})",
-        )
-    )
-    done = subprocess.run(
-        start_command(["-batch", exe, "-ex", f"python {code}"]),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        env=environment(),
-        timeout=120 + count * mutate_rss.MAX_SECONDS,
-    )
-    lines = [x for x in done.stdout.splitlines() if x.startswith('{"done')]
-    assert lines, done.stderr[-2000:]
-    found = json.loads(lines[0])
-    assert found["done"] == count and not found["wrong"]
+    found = mutate_rss.run(exe, core, first, count)
+    assert not found["wrong"], found
     assert found["places"] > 15
     # Nearly all damage is in what only rss reads, and leaves an answer.
     assert found["answers"] > count / 2
