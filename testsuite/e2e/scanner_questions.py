@@ -138,11 +138,9 @@ def some_objects(scan):
 
 
 def _links(scan, vertex):
-    """The names of all references, and where the value lies."""
+    """The names of all references."""
     for target in set(scan.neighbours(vertex, "references")):
         scan.links(vertex, target)
-    with absent():
-        scan.value_place(vertex)
 
 
 def names(scan):
