@@ -48,8 +48,7 @@ static struct gr_error *open_process(struct subject *s, pid_t pid)
 	s->modules[0].path = s->exe;
 	s->target.kind = GR_TARGET_NATIVE;
 	s->target.pid = pid;
-	s->target.threads =
-		gr_process_threads(s->process, &s->target.nthreads);
+	s->target.threads = gr_process_threads(s->process, &s->target.nthreads);
 	return NULL;
 }
 
