@@ -82,25 +82,6 @@ def call(owner, name, /, **arguments):
     return value
 
 
-def look_at_files(scan):
-    """Functions of the module: they take files."""
-    functions = {
-        n.name: n for n in STUB.body if isinstance(n, ast.FunctionDef)
-    }
-    exe, core = scan.info().exe_path, scan.info().core_path
-    for name, arguments in {
-        "elf_facts": (exe,),
-        "core_facts": (core,),
-        "core_modules": (core, exe),
-        "debug_file": (exe,),
-    }.items():
-        value = getattr(MODULE, name)(*arguments)
-        if not matches(value, functions[name].returns):
-            print(f"{name} gives {value!r}")
-    for thread in MODULE.core_facts(core).thread_ids:
-        call(scan, "goroutine_of_thread", thread_id=thread)
-
-
 def check_sequence(rows):
     """Rows behave as a tuple of them does."""
     all_rows = tuple(rows)
@@ -293,7 +274,6 @@ with running() as opened:
         look_at_files(exe, core)
         look(opened, path)
         look_at_graph(opened)
-        look_at_files(opened)
     if questions == "sites":
         look_at_sites(opened, path)
     else:

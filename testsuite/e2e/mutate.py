@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Damaged cores: a real core, changed in one of many seeded ways, and questions
-about each, which plain.py's server runs. As a program:
+about each, which asking.py's server runs. As a program:
 
     mutate.py [--keep FOLDER] EXE CORE COUNT [FIRST]
 
@@ -434,7 +434,7 @@ class Answer(NamedTuple):
     seed: int
     kind: str
     question: Question
-    done: plain.Done
+    done: asking.Done
     error: str | None
     document: dict[str, Any]
 

@@ -10,7 +10,7 @@ import pytest
 
 from mutate import HEADER, SEGMENT_FIELDS, Core, copy_sparse, symbols
 from asking import SCANNER
-from session import environment, gdb_bears, one_line, run_cli, run_gdb
+from session import gdb_bears, one_line, run_cli, run_gdb
 from session import run_goref
 from targets import Target, kernel_cores_reason, skip_if, start
 from toolchains import Variant, build, build_c, go_binary, go_environment

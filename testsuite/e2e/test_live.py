@@ -19,7 +19,7 @@ from hosts import run_host
 from session import GOREF, environment, left_behind, run_cli, run_gdb
 from session import run_goref, start_command
 from toolchains import variants
-from waiting import comes, is_stopped, some_moment, stop
+from waiting import comes, some_moment, stop
 
 
 @pytest.fixture(params=["freezer.state", "cgroup.freeze"])
