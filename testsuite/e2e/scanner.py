@@ -29,7 +29,8 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent.parent / "python")]
+BUILD = os.environ.get("GOREF_BUILD_DIR", str(HERE.parent.parent / "build"))
+sys.path[:0] = [str(HERE), f"{BUILD}/python"]
 
 import scanner_questions  # noqa: E402
 
@@ -95,14 +96,6 @@ def parse(words):
     return parser.parse_args(words)
 
 
-def module():
-    from goref import native
-
-    build = os.environ.get("GOREF_BUILD_DIR", str(HERE.parent.parent / "build"))
-    native.set_dirs(build, build)
-    return native.load()
-
-
 def _nothing(_address, _length):
     raise OSError  # the scanner reads files itself
 
@@ -113,11 +106,15 @@ def _extent(options):
     return "sites" if options.samples else "heap"
 
 
-def _process(pid, options, polls):
-    from goref.sources import process
+def _of_process(pid, options):
+    """A scan of the copy of a process."""
+    from goref.progress import Progress
+    from goref.sources.process import Process
 
-    source = process.Process(pid, _extent(options))
-    return source.open(polls, options.memory_limit, _extent(options)), source
+    extent = _extent(options)
+    return Process(pid, extent).open(
+        Progress("off"), options.memory_limit, extent
+    )
 
 
 def open_scan(goref, options, polls):
@@ -128,6 +125,8 @@ def open_scan(goref, options, polls):
         "memory_limit": options.memory_limit,
         "extent": _extent(options),
     }
+    if len(options.target) == 1 and options.target[0].isdigit():
+        return _of_process(int(options.target[0]), options)
     if len(options.target) == 1:
         return goref.Scan(
             "saved", _nothing, (), NO_THREADS,
@@ -154,8 +153,10 @@ def _answer(goref, options, polls):
 
 def run(words):
     """The status of a run; what it says is printed."""
+    from goref import native
+
     options = parse(words)
-    goref, polls = module(), Polls(options)
+    goref, polls = native.load(), Polls(options)
     status, begin = 0, time.monotonic()
     try:
         _answer(goref, options, polls)
