@@ -8,7 +8,9 @@ a name for files."""
 import ast
 import gc
 import inspect
+import itertools
 import os
+import subprocess
 import sys
 
 import goref
@@ -137,7 +139,7 @@ def look_at_graph(scan):
         [target, *_] = call(
             scan, "neighbours", vertex=root, which="references"
         )
-        call(scan, "links", source=root, target=target)
+        call(scan, "links", source=root, target=target, max=0)
     assert call(scan, "retained", vertices=[root]) >= 0
     assert call(scan, "dominator", vertex=root) >= size.objects
     call(scan, "paths", vertex=target, max_paths=2)
@@ -267,6 +269,36 @@ def look_at_files(exe, core):
     call(MODULE, "debug_file", path=exe, folder=folder)
 
 
+def look_at_dynamic_types(scan, place):
+    """Of the fields of an object that are interfaces."""
+    described = call(scan, "type_info", type=place.type)
+    for field in described.fields if place.form == "value" else ():
+        if scan.type_info(field.type).kind != "interface":
+            continue
+        word = int.from_bytes(scan.read(place.addr + field.offset, 8), "little")
+        if word:
+            call(scan, "dynamic_type", interface=field.type, word=word)
+
+
+def look_at_values(scan):
+    """Of some objects, and of the variables of some goroutines."""
+    for vertex in itertools.islice(scan.iterate(), 500):
+        place = call(scan, "value_place", vertex=vertex)
+        if place.type is not None:
+            look_at_dynamic_types(scan, place)
+    for goroutine in scan.goroutines(filters=(), with_system=True).rows:
+        call(scan, "local_values", goroutine_id=goroutine.id, first_call=0,
+             ncalls=5)  # fmt: skip
+
+
+def look_at_a_process():
+    with subprocess.Popen(["sleep", "1000"]) as popen:
+        process = MODULE.Process(popen.pid)
+        call(process, "stop", limit_s=60.0, poll=None)
+        call(process, "release")
+        popen.kill()
+
+
 exe, core, questions, path = sys.argv[1:]
 current.source = Core(core, exe)
 with running() as opened:
@@ -274,6 +306,8 @@ with running() as opened:
         look_at_files(exe, core)
         look(opened, path)
         look_at_graph(opened)
+        look_at_values(opened)
+        look_at_a_process()
     if questions == "sites":
         look_at_sites(opened, path)
     else:

@@ -10,7 +10,7 @@ from toolchains import Variant
 
 SCRIPT = Path(__file__).parent / "binding_rows.py"
 # Rows that this target has none of, or that no method gives yet.
-ABSENT = {"FreeSlot"}
+ABSENT = {"FreeSlot", "LateThread"}
 
 
 CENTRAL = Variant("go1.24", "default")
