@@ -306,8 +306,8 @@ with running() as opened:
         look_at_files(exe, core)
         look(opened, path)
         look_at_graph(opened)
-        look_at_values(opened)
         look_at_a_process()
+    look_at_values(opened)
     if questions == "sites":
         look_at_sites(opened, path)
     else:
