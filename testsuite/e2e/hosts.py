@@ -12,8 +12,15 @@ HEAD = """
 import os, signal, sys, threading
 sys.path.insert(0, {python!r})
 import goref
-from goref import native
+from goref import front, native
 PID = {pid}
+
+class Terminal(front.Front):
+    "Shows what the command line shows."
+    def note(self, text):
+        sys.stderr.write(text)
+
+front.use(Terminal())
 
 def say(*words):
     print(*words, flush=True)
