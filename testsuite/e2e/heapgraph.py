@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from asking import GOREF_SCAN
+from asking import GOREF_SCAN, SCANNER
 from session import environment
 from toolchains import build_c
 
@@ -94,6 +94,17 @@ class Graph:
 
     def run(self, *options, **settings):
         return run_scanner(*self._place, *options, *self._options, **settings)
+
+    def walked(self, *options):
+        """What scanner.py prints: of a walk, or of a question."""
+        done = subprocess.run(
+            [SCANNER, *options, *self._options, *self._place],
+            capture_output=True,
+            text=True,
+            env=environment(),
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     @property
     def ranks(self):

@@ -193,14 +193,14 @@ def test_top(graph_of, variant):
 
 
 def check_top(graph):
-    ledger = json.loads(graph.run())
+    ledger = json.loads(graph.walked())
     totals = graph.totals
     assert totals["garbage"] == 0
     assert totals["objects"] == ledger["reached"]["objects"]
     assert totals["retained_bytes"] == ledger["reached"]["bytes"]
     held = sum(totals["groups"].values()) + totals["shared_bytes"]
     assert held == ledger["reached"]["bytes"]
-    listed = graph.run("--objects").splitlines()
+    listed = graph.walked("--objects").splitlines()
     assert graph.objects == sorted(int(x.split()[0], 16) for x in listed)
 
 
