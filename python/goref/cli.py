@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -51,12 +50,8 @@ class _Closed(Exception):
     """Whoever read our output has enough, as `head` has."""
 
 
-class _Terminal(front.Front):
+class _Terminal(front.Terminal):
     """The command line as the front end."""
-
-    def note(self, text: str) -> None:
-        sys.stderr.write(text)
-        sys.stderr.flush()
 
     def write(self, text: str) -> None:
         """Write all of it, or say why not."""

@@ -84,6 +84,15 @@ class Front:
         return None
 
 
+class Terminal(Front):
+    """A process at a terminal."""
+
+    def note(self, text: str) -> None:
+        sys.stdout.flush()
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
 current = Front()
 
 

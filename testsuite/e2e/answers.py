@@ -29,6 +29,7 @@ def answer(question):
 def main(mark, exe, core, *questions):
     """The exit status: gdb's is that of the last command, too."""
     status = 0
+    front.use(front.Terminal())
     front.current.note(mark + "\n")
     for question in questions:
         print(mark)

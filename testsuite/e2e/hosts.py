@@ -15,12 +15,7 @@ import goref
 from goref import front, native
 PID = {pid}
 
-class Terminal(front.Front):
-    "Shows what the command line shows."
-    def note(self, text):
-        sys.stderr.write(text)
-
-front.use(Terminal())
+front.use(front.Terminal())
 
 def say(*words):
     print(*words, flush=True)

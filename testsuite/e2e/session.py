@@ -110,7 +110,11 @@ def run_goref(target, commands, in_gdb=False, **options):
     to goref about a core are asked in plain Python, unless in_gdb: gdb runs
     what only gdb can."""
     questions = [command.removeprefix("goref ") for command in commands]
-    is_plain = all(command.startswith("goref ") for command in commands)
+    is_plain = all(
+        command.startswith("goref ")
+        and not command.startswith(("goref open", "goref close"))
+        for command in commands
+    )
     if in_gdb or not target.core or not is_plain:
         return run_gdb(target.gdb_args, commands, **options)
     words = [MARK, target.exe, target.core, *questions]
