@@ -33,11 +33,17 @@ def frozen(request):
         "cgroup.freeze": ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
     }
 
+    # A file that a folder has only if it is one of control groups.
+    mark = {
+        "freezer.state": "cgroup.procs",
+        "cgroup.freeze": "cgroup.controllers",
+    }
+
     @contextmanager
     def freeze(pid):
         for root in map(Path, roots[name]):
             folder = root / f"goref-test-{os.getpid()}"
-            if not (root / "cgroup.procs").exists():
+            if not (root / mark[name]).exists():
                 continue
             with suppress(OSError):
                 folder.mkdir()
