@@ -16,7 +16,6 @@ from . import (
     ended,
     filenames,
     front,
-    helptext,
     native,
     shell,
 )
@@ -273,6 +272,13 @@ class _Question:
         return commands.extent(self.verb.name, self.options)
 
 
+def _help_of(name: str) -> None:
+    """Print the help of a verb or of a source."""
+    from . import helptext  # only needed here
+
+    _answer(helptext.help_of(name) or "")
+
+
 def _help_name(source: Source, rest: Sequence[str]) -> str:
     """`goref core why --help' is about why."""
     return next((word for word in rest if word in VERBS), source.name)
@@ -281,7 +287,7 @@ def _help_name(source: Source, rest: Sequence[str]) -> str:
 def _run(source: Source, rest: Sequence[str]) -> int:
     question = _Question(source, rest)
     if question.options.help:
-        _answer(helptext.help_of(_help_name(source, rest)) or "")
+        _help_of(_help_name(source, rest))
         return COMPLETE
     places = question.places
     base.ask_with(shell.command(source.name, *places))
@@ -316,7 +322,7 @@ def _run_alone(verb: Verb, words: Sequence[str]) -> int:
     except args.UsageError as problem:
         raise _usage_error(verb.name, str(problem)) from None
     if options.help:
-        _answer(helptext.verb_help(verb))
+        _help_of(verb.name)
         return COMPLETE
     base.ask_with(shell.command(verb.name))
     if getattr(options, "out", None) is not None:
@@ -325,6 +331,8 @@ def _run_alone(verb: Verb, words: Sequence[str]) -> int:
 
 
 def _help(words: Sequence[str]) -> int:
+    from . import helptext  # only needed here
+
     text = helptext.main_help()
     if words:
         found = helptext.help_of(words[0], is_full=True)
@@ -351,7 +359,7 @@ def _dispatch(words: list[str]) -> int:
         return COMPLETE
     if first in VERBS:
         if {"-h", "--help"} & {*words}:
-            _answer(helptext.verb_help(VERBS[first]))
+            _help_of(first)
             return COMPLETE
         raise _Exit(
             USAGE,

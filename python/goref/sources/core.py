@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import elf, executable, filenames, native, params, stop
+from .. import elf, filenames, native, params
 from ..errors import Error
 from ..front import warn
 from .source import Source
@@ -43,6 +43,8 @@ class Core(Source):
         self.core = filenames.absolute(core)
 
     def _find(self, core: str) -> str:
+        from .. import executable  # only needed here
+
         try:
             found = executable.find(core)
         except executable.NotFoundError as problem:
@@ -82,6 +84,8 @@ class Core(Source):
         return [("executable", self.exe), ("core", self.core)]
 
     def stop(self, scan: Scan) -> Stop | None:
+        from .. import stop  # only a few questions need it
+
         return stop.of_core(scan, self.core)
 
 
