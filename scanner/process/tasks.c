@@ -39,18 +39,27 @@ static bool is_cancelled(const struct gr_tasks_patience *patience)
 
 // ------------------------------------------------------------------- seizing
 
-/* Seize a task; *@p is_there is false if it has ended. */
-static struct gr_error *seize(struct gr_tasks *tasks, struct gr_task *t,
-			      const struct gr_tasks_patience *patience,
-			      bool *is_there)
+static int seize_flagged(struct gr_task *t, bool *flag)
 {
-	bool *flag = patience->is_seizing;
-
 	if (flag)
 		__atomic_store_n(flag, true, __ATOMIC_RELAXED);
 	int number = gr_task_seize(t);
 	if (flag)
 		__atomic_store_n(flag, false, __ATOMIC_RELAXED);
+	return number;
+}
+
+/* Seize a task; *@p is_there is false if it has ended. */
+static struct gr_error *seize(struct gr_tasks *tasks, struct gr_task *t,
+			      const struct gr_tasks_patience *patience,
+			      bool *is_there)
+{
+	int number = seize_flagged(t, patience->is_seizing);
+
+	// The first task may have ended, and another one may have taken its ID
+	// by execve().
+	if (number == EPERM && t->tid == tasks->pid)
+		number = seize_flagged(t, patience->is_seizing);
 	*is_there = !number;
 	if (!number || number == ESRCH)
 		return NULL;
