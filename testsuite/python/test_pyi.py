@@ -19,8 +19,15 @@ METHODS = {
 }
 
 
+def name_of(base):
+    """Of `Base', `Base[...]' or `module.Base'."""
+    if isinstance(base, ast.Attribute):
+        return base.attr
+    return getattr(base, "value", base).id
+
+
 def bases_of(node):
-    return [getattr(base, "value", base).id for base in node.bases]
+    return [name_of(base) for base in node.bases]
 
 
 ROWS = [n for n, node in CLASSES.items() if bases_of(node) == ["NamedTuple"]]
