@@ -15,7 +15,7 @@ from heapgraph import Graph
 from leaksuite import PROFILES, build_suite, expected
 from asking import SCANNER
 from session import run_cli, run_goref
-from targets import GDB, attach_reason, kernel_core, kernel_cores_reason
+from targets import GDB, Target, attach_reason, kernel_core, kernel_cores_reason
 from targets import skip_if, start
 from toolchains import RELEASES, Variant, variants
 
@@ -58,11 +58,6 @@ def suite():
         process.stop()
 
 
-class Core:
-    def __init__(self, exe, core):
-        self.gdb_args = [str(exe), str(core)]
-
-
 def reasons(group):
     """As the newest release writes them."""
     if group["wait_reason"] != "semacquire":
@@ -89,7 +84,7 @@ def leak_lines(groups, all_names):
 def calls_of(exe, core, groups):
     ids = [group["ids"][0] for group in groups]
     commands = [f"goref goroutine {i} --depth 0 --json" for i in ids]
-    run = run_goref(Core(exe, core), commands)
+    run = run_goref(Target("core", exe, {}, core=core), commands)
     found = {}
     for at, number in enumerate(ids):
         calls = [frame["function"] for frame in run.json(at)["frames"]]
@@ -182,7 +177,7 @@ def test_bytes(farm, variant):
     target = farm.target("leaks", variant, args=["leaked"])
     document = asked(target.exe, target.core)
     graph = Graph(target)
-    lines = graph.run("--goroutines").splitlines()
+    lines = graph.walked("--goroutines").splitlines()
     first = graph.totals["roots"]
     vertex = {
         int(line.split("\t")[0]): graph.others[first + i]
@@ -314,7 +309,7 @@ def test_about_to_run(farm, tmp_path):
     after = asked(target.exe, tmp_path / "core")
     assert sorted([*after.ids, woken]) == sorted(before.ids)
     run = run_goref(
-        Core(target.exe, tmp_path / "core"),
+        Target("core", target.exe, {}, core=tmp_path / "core"),
         [f"goref goroutine {woken} wait", "goref waits --json"],
     )
     assert "It has been woken, and is about to run." in run.parts[0]
