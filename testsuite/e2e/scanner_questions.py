@@ -166,6 +166,16 @@ def goroutines(scan):
         put(row.id, row.state, row.wait_reason)
 
 
+def vertices(scan):
+    """The goroutines, each with the number of its vertex among those of the
+    graph that are no objects."""
+    size = scan.graph_size()
+    for number in range(size.roots_end, size.vertices):
+        row = scan.vertex(number)
+        if row.kind == "goroutine":
+            put(number - size.objects, row.goroutine_id)
+
+
 def _groups(scan):
     for group in GROUPS:
         found = scan.goroutines(
@@ -255,6 +265,7 @@ def save(scan, options):
 
 ALL = {
     "goroutines": goroutines,
+    "vertices": vertices,
     "hung": hung,
     "samples": samples,
     "locals": local_variables,

@@ -177,11 +177,11 @@ def test_bytes(farm, variant):
     target = farm.target("leaks", variant, args=["leaked"])
     document = asked(target.exe, target.core)
     graph = Graph(target)
-    lines = graph.walked("--goroutines").splitlines()
-    first = graph.totals["roots"]
     vertex = {
-        int(line.split("\t")[0]): graph.others[first + i]
-        for i, line in enumerate(lines)
+        int(number): graph.others[int(at)]
+        for at, number in map(
+            str.split, graph.walked("--vertices").splitlines()
+        )
     }
     sets = [[vertex[i] for i in g["ids"]] for g in document["groups"]]
     lost = graph.lost([*sets, [vertex[i] for i in document.ids]])
