@@ -7,8 +7,8 @@ GOREF_BUILD_DIR=build-asan it runs with sanitizers.
     scanner.py [OPTION]... EXE CORE | PID | FILE
 
 Questions (scanner_questions.py); without one, it walks and prints JSON:
-    --goroutines --vertices --hung --samples --locals --objects --exports --retained
-    --names --every --estimate --layout --save FILE [--values]
+    --goroutines --vertices --hung --samples --locals --objects --exports
+    --retained --names --every --estimate --layout --save FILE [--values]
     [--unsaved AGAIN: save, ask --every, save again]
 How:
     --library FILE         another file that is loaded; may be repeated
