@@ -58,7 +58,7 @@ of its format.""",
     """\
 In gdb, `goref open FILE VERB' asks the file, and the program that gdb looks at
 stays what all other commands are about. `goref open FILE' alone makes the file
-what they are about, until `goref close'.""",
+what they are about, until `goref close' goes back to the program.""",
     (
         ("open FILE", "an overview"),
         ("open FILE why 0xc000782240", "what holds this object"),
