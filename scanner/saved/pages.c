@@ -142,6 +142,9 @@ struct reader {
 	uint64_t numbers[NNUMBERS];
 	const uint8_t *heads, *is_full, *present, *nonzero, *planes;
 	uint64_t npresent, nnonzero; /* read so far */
+	/** Differences [first_ahead, first_ahead + PLANES). At first, these
+	 * are none that there can be. */
+	uint64_t ahead[PLANES], first_ahead;
 	uint64_t addr;
 	struct columns columns;
 };
@@ -174,14 +177,53 @@ static bool open_batch(struct reader *r, struct gr_bytes batch)
 	return off == batch.size;
 }
 
-static uint64_t difference(const struct reader *r, uint64_t i)
+/* Exchange the blocks of a square of 8 x 8 bytes that lie beside its diagonal,
+ * for blocks of @p bits, and blocks of blocks of that size. */
+static void exchange(uint64_t *rows, unsigned int distance, unsigned int bits,
+		     uint64_t mask)
+{
+	for (unsigned int i = 0; i < PLANES; i++) {
+		if (i & distance)
+			continue;
+		uint64_t other = (rows[i] >> bits ^ rows[i + distance]) & mask;
+
+		rows[i + distance] ^= other;
+		rows[i] ^= other << bits;
+	}
+}
+
+/* Read PLANES differences at once: their bytes lie in as many planes. */
+static void look_ahead(struct reader *r, uint64_t first)
+{
+	uint64_t *rows = r->ahead;
+
+	for (unsigned int plane = 0; plane < PLANES; plane++)
+		rows[plane] = gr_load_u64(r->planes +
+					  plane * r->numbers[NNONZERO] + first);
+	exchange(rows, 1, 8, UINT64_C(0x00ff00ff00ff00ff));
+	exchange(rows, 2, 16, UINT64_C(0x0000ffff0000ffff));
+	exchange(rows, 4, 32, UINT64_C(0x00000000ffffffff));
+	r->first_ahead = first;
+}
+
+static uint64_t difference_alone(const struct reader *r, uint64_t i)
 {
 	uint64_t bits = 0;
 
 	for (unsigned int plane = 0; plane < PLANES; plane++)
 		bits |= (uint64_t)r->planes[plane * r->numbers[NNONZERO] + i]
 			<< plane * 8;
-	return unzigzag(bits);
+	return bits;
+}
+
+static uint64_t difference(struct reader *r, uint64_t i)
+{
+	if (i - r->first_ahead < PLANES)
+		return unzigzag(r->ahead[i - r->first_ahead]);
+	if (r->numbers[NNONZERO] - i < PLANES)
+		return unzigzag(difference_alone(r, i));
+	look_ahead(r, i);
+	return unzigzag(r->ahead[0]);
 }
 
 static bool read_words(struct reader *r, struct gr_page_words *page)
@@ -249,6 +291,7 @@ struct gr_error *gr_batch_read(
 	if (!r)
 		return &gr_enomem;
 	*is_fine = open_batch(r, batch);
+	r->first_ahead = -(uint64_t)PLANES;
 	for (uint64_t i = 0; *is_fine && !err && i < r->numbers[NPAGES]; i++) {
 		*is_fine = read_page(r, i, &nfull, page);
 		if (*is_fine)
