@@ -10,16 +10,19 @@
 #include <zlib.h>
 
 #include "base/cleanup.h"
+#include "proto/nameless.h"
 
 enum {
 	MAX_LINKS = 40, // the kernel's own limit
+	MAX_NAMES = 100,
 	COPY_BYTES = 1 << 16,
 	MAX_LIST_BYTES = 4096, // some 500 users
 };
 
-/** The new content of a file that stays the file that it is. */
-struct gr_output_copy {
-	int from, to;
+/** The new content of a regular file. */
+struct gr_output_content {
+	int from; // open for longer than gz
+	int to;	  // the existing file that it is copied to; -1: it replaces it
 };
 
 static struct gr_error *cannot_write(const char *path, int error)
@@ -28,21 +31,34 @@ static struct gr_error *cannot_write(const char *path, int error)
 			       strerror(error));
 }
 
-// Create a file beside @path. Its name shows where it comes from if we are
-// killed before it is removed.
-static int create_temp(const char *path, mode_t mode, char **ret)
+// Return a name for a file beside @path, which shows where it comes from if we
+// are killed before it is removed.
+static char *temp_name(const char *path, unsigned int number)
 {
-	for (unsigned int i = 0; i < 100; i++) {
-		_cleanup_free_ char *temp = NULL;
+	char *temp;
 
-		if (asprintf(&temp, "%s.%d-%u.tmp", path, (int)getpid(), i) <
-		    0) {
-			temp = NULL;
-			errno = ENOMEM;
+	if (asprintf(&temp, "%s.%d-%u.tmp", path, (int)getpid(), number) < 0) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return temp;
+}
+
+// Create a file with a name beside @path; or, unless @nameless is -1, give it
+// the name, and return it. -1 and errno on failure.
+static int name_temp(const char *path, int nameless, mode_t mode, char **ret)
+{
+	for (unsigned int i = 0; i < MAX_NAMES; i++) {
+		_cleanup_free_ char *temp = temp_name(path, i);
+
+		if (!temp)
 			return -1;
-		}
-		int fd =
-			open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+		int fd = nameless;
+		if (nameless < 0)
+			fd = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+				  mode);
+		else if (gr_nameless_link(nameless, temp))
+			fd = -1;
 		if (fd >= 0) {
 			*ret = steal_ptr(temp);
 			return fd;
@@ -51,6 +67,20 @@ static int create_temp(const char *path, mode_t mode, char **ret)
 			return -1;
 	}
 	return -1;
+}
+
+static int create_named(const char *path, mode_t mode, char **ret)
+{
+	return name_temp(path, -1, mode, ret);
+}
+
+// Create a file in the folder of @path. It has no name, and *ret stays NULL,
+// where this is possible.
+static int create_temp(const char *path, mode_t mode, char **ret)
+{
+	int fd = gr_nameless_create(path, mode);
+
+	return fd >= 0 ? fd : create_named(path, mode, ret);
 }
 
 // Return the path @target of a link at @path, relative to the current folder.
@@ -68,9 +98,12 @@ static char *join_link(const char *path, const char *target)
 }
 
 // Resolve the links of @path, because a rename would replace a link. The
-// resulting file need not exist.
+// resulting file need not exist. The link to a file without a name stays: what
+// it seems to lead to is no path.
 static char *resolve(const char *path)
 {
+	if (gr_nameless_is(path))
+		return strdup(path);
 	char *at = realpath(path, NULL);
 	char target[PATH_MAX];
 
@@ -125,21 +158,24 @@ static bool take_over(int fd, const char *path, const struct stat *old,
 	return !fchmod(fd, old->st_mode & (is_private ? 0700 : 0777));
 }
 
-// Create the file that will replace @path. It has the owner and mode of @path;
-// if it cannot have them, no file is created.
-static int create_beside(const char *path, bool is_private, char **ret)
+// Create the file that will replace @path, by @create. It has the owner and
+// mode of @path; if it cannot have them, no file is created.
+static int create_beside(const char *path, bool is_private,
+			 int (*create)(const char *, mode_t, char **),
+			 char **ret)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat old;
 
 	if (stat(path, &old))
-		return create_temp(path, is_private ? 0600 : 0666, ret);
+		return create(path, is_private ? 0600 : 0666, ret);
 	// Nobody else may read the file until it has its owner.
-	fd = create_temp(path, 0600, ret);
+	fd = create(path, 0600, ret);
 	if (fd < 0)
 		return -1;
 	if (!take_over(fd, path, &old, is_private)) {
-		unlink(*ret);
+		if (*ret)
+			unlink(*ret);
 		free(*ret);
 		*ret = NULL;
 		return -1;
@@ -149,12 +185,15 @@ static int create_beside(const char *path, bool is_private, char **ret)
 	return made;
 }
 
-// True if @path exists and must be written in place: a device or a pipe.
+// True if @path exists and must be written in place: a device, a pipe, or a
+// file without a name.
 static bool is_special(const char *path)
 {
 	struct stat st;
 
-	return !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+	if (stat(path, &st) || S_ISDIR(st.st_mode))
+		return false;
+	return !S_ISREG(st.st_mode) || gr_nameless_is(path);
 }
 
 static struct gr_error *check_target(const char *path)
@@ -186,20 +225,51 @@ struct gr_error *gr_output_check(const char *path)
 		return err;
 	_cleanup_close_ int fd = create_temp(real, 0600, &temp);
 	int error = errno;
-	if (fd >= 0)
+	if (temp)
 		unlink(temp);
-	else if (access(real, W_OK))
+	if (fd < 0 && access(real, W_OK))
 		return cannot_write(path, error);
 	return NULL;
 }
 
-// A file without a name, for the time until the copy.
-static int create_nameless(void)
+// A file outside of the folder, which takes none, for the time until the copy.
+static int create_elsewhere(void)
 {
 	const char *folder = getenv("TMPDIR");
 
 	return open(folder && *folder ? folder : "/tmp",
 		    O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+}
+
+// Keep the content @fd, which gz will close, and the file @to that it is copied
+// to; -1: none.
+static bool keep_content(struct gr_output *out, int fd, int to)
+{
+	_cleanup_close_ int own_to = to;
+
+	out->content = malloc(sizeof(*out->content));
+	if (!out->content) {
+		errno = ENOMEM;
+		return false;
+	}
+	out->content->to = own_to;
+	own_to = -1;
+	out->content->from = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return out->content->from >= 0;
+}
+
+// Create the file that will be at out->path. The caller writes to the result;
+// -1 and errno on failure.
+static int begin_new(struct gr_output *out)
+{
+	_cleanup_close_ int fd = create_beside(out->path, out->is_private,
+					       create_temp, &out->temp_path);
+
+	if (fd < 0 || !keep_content(out, fd, -1))
+		return -1;
+	int made = fd;
+	fd = -1;
+	return made;
 }
 
 // Create the file whose content will be copied to out->path, which exists. The
@@ -209,31 +279,27 @@ static int begin_copy(struct gr_output *out)
 	_cleanup_close_ int fd = create_temp(out->path, 0600, &out->temp_path);
 
 	if (fd < 0)
-		fd = create_nameless();
+		fd = create_elsewhere();
 	if (fd < 0)
 		return -1;
-	out->copy = malloc(sizeof(*out->copy));
-	if (!out->copy)
-		return -1;
-	out->copy->to = open(out->path, O_WRONLY | O_CLOEXEC);
-	out->copy->from = dup(fd);
-	if (out->copy->to < 0 || out->copy->from < 0)
+	int to = open(out->path, O_WRONLY | O_CLOEXEC);
+	if (to < 0 || !keep_content(out, fd, to))
 		return -1;
 	int made = fd;
 	fd = -1;
 	return made;
 }
 
-static void end_copy(struct gr_output *out)
+static void drop_content(struct gr_output *out)
 {
-	if (!out->copy)
+	if (!out->content)
 		return;
-	if (out->copy->from >= 0)
-		close(out->copy->from);
-	if (out->copy->to >= 0)
-		close(out->copy->to);
-	free(out->copy);
-	out->copy = NULL;
+	if (out->content->from >= 0)
+		close(out->content->from);
+	if (out->content->to >= 0)
+		close(out->content->to);
+	free(out->content);
+	out->content = NULL;
 }
 
 struct gr_error *gr_output_init(struct gr_output *out, const char *path,
@@ -249,15 +315,15 @@ struct gr_error *gr_output_init(struct gr_output *out, const char *path,
 	if (err)
 		return err;
 	if (!is_special(out->path))
-		out->fd = create_beside(out->path, out->is_private,
-					&out->temp_path);
+		out->fd = begin_new(out);
 	int error = errno;
 	// If no new file can be created in the folder, or if no new file can
 	// replace the old one, the old one gets the new content in the end.
 	if (out->fd < 0 && is_special(out->path)) {
 		out->fd = open(out->path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 		error = errno;
-	} else if (out->fd < 0 && !access(out->path, W_OK)) {
+	} else if (out->fd < 0 && !out->content && !out->temp_path &&
+		   !access(out->path, W_OK)) {
 		out->fd = begin_copy(out);
 		error = errno;
 	}
@@ -279,7 +345,7 @@ void gr_output_deinit(struct gr_output *out)
 		gzclose(out->gz);
 	if (out->fd >= 0)
 		close(out->fd);
-	end_copy(out);
+	drop_content(out);
 	if (out->temp_path)
 		unlink(out->temp_path);
 	free(out->temp_path);
@@ -328,7 +394,7 @@ static bool copy_bytes(int from, int to, off_t bytes)
 // the room that it needs.
 static struct gr_error *copy_over(struct gr_output *out)
 {
-	const struct gr_output_copy *copy = out->copy;
+	const struct gr_output_content *copy = out->content;
 	struct stat old, new;
 
 	if (fstat(copy->to, &old) || fstat(copy->from, &new))
@@ -348,10 +414,45 @@ static struct gr_error *copy_over(struct gr_output *out)
 				       "or its folder: remove it, or name "
 				       "another file",
 				       out->path, strerror(errno));
+	// Who kills us during the copy finds the whole beside it.
+	if (!out->temp_path)
+		(void)name_temp(out->path, copy->from, 0, &out->temp_path);
 	if (!copy_bytes(copy->from, copy->to, new.st_size))
 		return cannot_write(out->path, errno);
 	if (out->temp_path)
 		unlink(out->temp_path);
+	return NULL;
+}
+
+// Copy the content to a file that has a name: the file system can have files
+// without one, but give them none.
+static bool copy_to_named(struct gr_output *out, char **ret)
+{
+	_cleanup_close_ int fd =
+		create_beside(out->path, out->is_private, create_named, ret);
+	struct stat st;
+
+	return fd >= 0 && !fstat(out->content->from, &st) &&
+	       copy_bytes(out->content->from, fd, st.st_size);
+}
+
+// Put the new file at out->path. The kernel gives a file without a name no name
+// that another file has. The file then gets a name of its own for the shortest
+// time that there is: what kills us between these two calls leaves it.
+static struct gr_error *put_in_place(struct gr_output *out)
+{
+	int whole = out->content->from;
+
+	if (!out->temp_path && !gr_nameless_link(whole, out->path))
+		return NULL;
+	if (!out->temp_path &&
+	    name_temp(out->path, whole, 0, &out->temp_path) < 0 &&
+	    !copy_to_named(out, &out->temp_path))
+		return cannot_write(out->path, errno);
+	if (rename(out->temp_path, out->path))
+		return cannot_write(out->path, errno);
+	free(out->temp_path);
+	out->temp_path = NULL;
 	return NULL;
 }
 
@@ -362,13 +463,7 @@ struct gr_error *gr_output_commit(struct gr_output *out)
 	out->gz = NULL;
 	if (rc != Z_OK)
 		return cannot_write(out->path, errno ? errno : EIO);
-	if (out->copy)
-		return copy_over(out);
-	if (!out->temp_path)
+	if (!out->content)
 		return NULL;
-	if (rename(out->temp_path, out->path))
-		return cannot_write(out->path, errno);
-	free(out->temp_path);
-	out->temp_path = NULL;
-	return NULL;
+	return out->content->to >= 0 ? copy_over(out) : put_in_place(out);
 }

@@ -9,9 +9,11 @@
 #include "scanner.h"
 
 /**
- * A file being written. Regular files are written beside their place and
- * renamed by gr_output_commit(); devices and pipes are written as they are. An
- * existing file is replaced by one with its owner, mode and access control
+ * A file being written. Until gr_output_commit(), a regular file has no name,
+ * and whoever kills us leaves nothing. Where the file system has no such files,
+ * or no /proc is there, it has a name beside its place, PATH.PID-N.tmp.
+ * Devices, pipes, and files without a name (/proc/self/fd/N) are written in
+ * place. An existing file is replaced by one with its owner, mode and access control
  * list; other hard links keep the old content. If a new file cannot have these
  * (as for another user's file) or its folder takes none, the old one stays the
  * file that it is: gr_output_commit() makes sure of the room on the disk, and
@@ -21,11 +23,11 @@
  */
 struct gr_output {
 	char *path;	 /**< The final path; links are resolved. */
-	char *temp_path; /**< The temporary path; NULL: it has none. */
+	char *temp_path; /**< The name until the end; NULL: it has none. */
 	void *gz;	 /**< gzFile */
 	int fd;		 /**< -1 once gz owns it. */
-	/** If the existing file stays: the content to copy; else NULL. */
-	struct gr_output_copy *copy;
+	/** What is written; NULL: it is written in place. */
+	struct gr_output_content *content;
 	bool is_private;
 };
 

@@ -2,15 +2,63 @@
 // What becomes of the file that is written: whole or not at all.
 #include "profile_fixture.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 
 #include "base/cleanup.h"
+#include "proto/nameless.h"
 #include "proto/output.h"
 
 enum { NOBODY = 65534 };
+
+// Each test runs in each of these ways.
+static int no_nameless; // what creating files without a name fails with
+static int no_link;	// or giving them their name
+static int last_nameless;
+
+int __real_gr_nameless_create(const char *path, mode_t mode);
+int __wrap_gr_nameless_create(const char *path, mode_t mode);
+int __wrap_gr_nameless_create(const char *path, mode_t mode)
+{
+	errno = no_nameless;
+	last_nameless = no_nameless ? -1 :
+				      __real_gr_nameless_create(path, mode);
+	return last_nameless;
+}
+
+int __real_gr_nameless_link(int fd, const char *path);
+int __wrap_gr_nameless_link(int fd, const char *path);
+int __wrap_gr_nameless_link(int fd, const char *path)
+{
+	errno = no_link;
+	return no_link ? -1 : __real_gr_nameless_link(fd, path);
+}
+
+static int no_owner; // what fchown() fails with
+
+int __real_fchown(int fd, uid_t uid, gid_t gid);
+int __wrap_fchown(int fd, uid_t uid, gid_t gid);
+int __wrap_fchown(int fd, uid_t uid, gid_t gid)
+{
+	errno = no_owner;
+	return no_owner ? -1 : __real_fchown(fd, uid, gid);
+}
+
+static size_t count_files(void)
+{
+	DIR *list = opendir(dir);
+	size_t found = 0;
+
+	assert_non_null(list);
+	while (readdir(list))
+		found++;
+	closedir(list);
+	return found;
+}
 
 static struct gr_error *interrupt(void *ctx)
 {
@@ -194,9 +242,125 @@ static void test_mode_meanwhile(void **state)
 
 	create("secret", "old", 0600);
 	must(gr_output_init(&out, file_path("secret"), GR_OUTPUT_PLAIN));
-	assert_non_null(out.temp_path);
-	assert_int_equal(stat(out.temp_path, &st), 0);
+	if (out.temp_path)
+		assert_int_equal(stat(out.temp_path, &st), 0);
+	else
+		assert_int_equal(fstat(last_nameless, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
+}
+
+// What kills us before the end leaves no name, if the file system can do it.
+static void test_names_meanwhile(void **state)
+{
+	static const char *const names[] = { "fresh", "kept", "mine" };
+
+	(void)state;
+	unlink(file_path("fresh"));
+	create("kept", "old", 0644);
+	create("mine", "old", 0644);
+	for (size_t i = 0; i < GR_ARRAY_SIZE(names); i++) {
+		_cleanup_(gr_output_deinit) struct gr_output out;
+		size_t before = count_files();
+		bool is_copied = !strcmp(names[i], "mine");
+
+		if (is_copied && geteuid())
+			continue;
+		if (is_copied)
+			assert_int_equal(chown(file_path("mine"), NOBODY, 0),
+					 0);
+		no_owner = EPERM;
+		must(gr_output_check(file_path(names[i])));
+		must(gr_output_init(&out, file_path(names[i]),
+				    GR_OUTPUT_PLAIN));
+		no_owner = 0;
+		must(gr_output_write(&out, "new", 3));
+		assert_int_equal(count_files(), before + !!no_nameless);
+		must(gr_output_commit(&out));
+		assert_int_equal(count_files(), before + !i);
+		expect_file(names[i], "new", is_copied ? NOBODY : geteuid(),
+			    0644);
+	}
+	unlink(file_path("mine"));
+}
+
+// A file that others have put there meanwhile is replaced.
+static void test_comes_meanwhile(void **state)
+{
+	(void)state;
+	_cleanup_(gr_output_deinit) struct gr_output out;
+	mode_t umask_before = umask(022);
+
+	unlink(file_path("fresh"));
+	must(gr_output_init(&out, file_path("fresh"), GR_OUTPUT_PLAIN));
+	umask(umask_before);
+	must(gr_output_write(&out, "new", 3));
+	create("fresh", "of others", 0600);
+	size_t before = count_files();
+	must(gr_output_commit(&out));
+	assert_int_equal(count_files(), before - !!no_nameless);
+	// Only the copy asks again who may read it.
+	expect_file("fresh", "new", geteuid(),
+		    no_link && !no_nameless ? 0600 : 0644);
+}
+
+// A file without a name is written in place. What its link seems to lead to is
+// another file.
+static void test_nameless_target(void **state)
+{
+	char path[64], seen[300] = "", have[16] = "";
+
+	(void)state;
+	int fd = __real_gr_nameless_create(file_path("x"), 0600);
+	if (fd < 0)
+		skip();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	assert_true(readlink(path, seen, sizeof(seen) - 1) > 0);
+	for (int i = 0; i < 2; i++) {
+		size_t before = count_files();
+		_cleanup_(gr_output_deinit) struct gr_output out;
+
+		must(gr_output_check(path));
+		must(gr_output_init(&out, path, GR_OUTPUT_PLAIN));
+		must(gr_output_write(&out, i ? "short" : "longer text",
+				     i ? 5 : 11));
+		must(gr_output_commit(&out));
+		memset(have, 0, sizeof(have));
+		assert_true(pread(fd, have, sizeof(have) - 1, 0) > 0);
+		assert_string_equal(have, i ? "short" : "longer text");
+		assert_int_equal(count_files(), before);
+		// The second time, the name is there.
+		int other = open(seen, O_CREAT | O_RDWR, 0600);
+		assert_true(other >= 0);
+		assert_int_equal(pread(other, have, 1, 0), 0);
+		close(other);
+	}
+	unlink(seen);
+	close(fd);
+}
+
+// The umask holds, and so does the list that a folder gives its files.
+static void test_folder_list(void **state)
+{
+	// user::rwx group::r-x other::---
+	static const uint16_t list[] = {
+		2, 0,	   0x01,   7,	 0xffff, 0xffff, 0x04,
+		5, 0xffff, 0xffff, 0x20, 0,	 0xffff, 0xffff,
+	};
+	mode_t umask_before = umask(077);
+
+	(void)state;
+	unlink(file_path("fresh"));
+	write_text("fresh", "new");
+	expect_file("fresh", "new", geteuid(), 0600);
+	unlink(file_path("fresh"));
+	int rc = setxattr(dir, "system.posix_acl_default", list, sizeof(list),
+			  0);
+	if (!rc) {
+		write_text("fresh", "new");
+		expect_file("fresh", "new", geteuid(), 0640);
+		removexattr(dir, "system.posix_acl_default");
+	}
+	umask(umask_before);
 }
 
 // Root writes another user's file, which stays that user's.
@@ -249,16 +413,6 @@ static void test_hard_link(void **state)
 	write_text("one", "new");
 	expect_file("one", "new", geteuid(), 0640);
 	expect_file("two", "a longer text", geteuid(), 0640);
-}
-
-static int no_owner; // what fchown() fails with
-
-int __real_fchown(int fd, uid_t uid, gid_t gid);
-int __wrap_fchown(int fd, uid_t uid, gid_t gid);
-int __wrap_fchown(int fd, uid_t uid, gid_t gid)
-{
-	errno = no_owner;
-	return no_owner ? -1 : __real_fchown(fd, uid, gid);
 }
 
 static int full_disk; // or what else fallocate() fails with
@@ -394,9 +548,9 @@ static void test_circular_link(void **state)
 static int remove_all(void **state)
 {
 	static const char *const names[] = {
-		"kept",	 "fresh",  "secret", "theirs", "shared",
-		"group", "made",   "one",    "two",    "first",
-		"third", "astray", "round",  "listed", "below/second",
+		"mine",	  "kept",  "fresh",  "secret",	     "theirs", "shared",
+		"group",  "made",  "one",    "two",	     "first",  "third",
+		"astray", "round", "listed", "below/second",
 	};
 
 	for (size_t i = 0; i < GR_ARRAY_SIZE(names); i++)
@@ -405,7 +559,7 @@ static int remove_all(void **state)
 	return remove_dir(state);
 }
 
-int main(void)
+static int run(const char *name)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_interrupted),
@@ -415,6 +569,10 @@ int main(void)
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_mode),
 		cmocka_unit_test(test_mode_meanwhile),
+		cmocka_unit_test(test_names_meanwhile),
+		cmocka_unit_test(test_comes_meanwhile),
+		cmocka_unit_test(test_nameless_target),
+		cmocka_unit_test(test_folder_list),
 		cmocka_unit_test(test_owner),
 		cmocka_unit_test(test_not_the_owner),
 		cmocka_unit_test(test_hard_link),
@@ -425,7 +583,30 @@ int main(void)
 		cmocka_unit_test(test_circular_link),
 	};
 
-	if (!mkdtemp(dir))
-		return 99;
-	return cmocka_run_group_tests_name("output", tests, NULL, remove_all);
+	return cmocka_run_group_tests_name(name, tests, NULL, remove_all);
+}
+
+int main(void)
+{
+	static const struct way {
+		const char *name;
+		int no_nameless, no_link;
+	} ways[] = {
+		{ "output", 0, 0 },
+		{ "output without nameless files", EOPNOTSUPP, 0 },
+		{ "output where nameless files get no name", 0, EPERM },
+	};
+	static const char template[] = "XXXXXX";
+	int failures = 0;
+
+	for (size_t i = 0; i < GR_ARRAY_SIZE(ways); i++) {
+		no_nameless = ways[i].no_nameless;
+		no_link = ways[i].no_link;
+		memcpy(dir + strlen(dir) - strlen(template), template,
+		       sizeof(template));
+		if (!mkdtemp(dir))
+			return 99;
+		failures += run(ways[i].name);
+	}
+	return failures;
 }
