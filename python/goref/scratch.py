@@ -1,41 +1,63 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder for the files of one answer. Pure: never imports gdb."""
+"""Files for one answer, which have no name: the kernel removes them, however
+we end. Pure: never imports gdb."""
 
 import os
-import secrets
-import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from typing import IO
 
 from .interrupt import Owned
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def _parent() -> str:
-    """The folder for temporary files. Python tries it with a file of its own,
-    which a signal would leave there."""
-    with Owned(_ENDING):
-        return tempfile.gettempdir()
+def _folders() -> list[str]:
+    """Where a file may be, best first. Python's own choice tries each folder
+    with a file that has a name."""
+    given = (os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
+    return [*filter(None, given), "/tmp", "/var/tmp", "."]
+
+
+def _path(file: IO[bytes]) -> str:
+    return f"/proc/self/fd/{file.fileno()}"
+
+
+def _create(folder: str) -> tuple[IO[bytes], str]:
+    """A file, and a path that leads to it: a name only if no /proc is
+    there."""
+    file: IO[bytes] = tempfile.TemporaryFile(prefix="goref-", dir=folder)
+    if os.path.exists(_path(file)):
+        return file, _path(file)
+    file.close()
+    named = tempfile.NamedTemporaryFile(prefix="goref-", dir=folder)
+    return named, named.name
+
+
+def _create_somewhere() -> tuple[IO[bytes], str]:
+    problem: OSError | None = None
+    for folder in _folders():
+        try:
+            return _create(folder)
+        except OSError as why:
+            problem = problem or why
+    assert problem
+    raise problem
 
 
 @contextmanager
-def folder(what: str) -> Iterator[str]:
-    """A context with a new folder that only this user can read. The folder is
-    gone at the end, even if a signal is the reason.
-
-    what: the folder is called goref-WHAT-..."""
-    # It has its name before it exists: a signal between leaves nothing.
-    name = f"goref-{what}-{secrets.token_hex(8)}"
-    path = os.path.join(_parent(), name)
-    try:
-        os.mkdir(path, 0o700)
-        yield path
-    finally:
-        try:
-            shutil.rmtree(path, ignore_errors=True)
-        except BaseException:  # a signal has cut it short
-            shutil.rmtree(path, ignore_errors=True)
-            raise
+def files(count: int) -> Iterator[list[str]]:
+    """A context with new files that only this user can open, by their paths.
+    They are gone at the end, even if a signal is the reason. The paths are for
+    this process."""
+    with ExitStack() as opened:
+        paths = []
+        for _ in range(count):
+            # Where the kernel needs names, a signal would leave one.
+            with Owned(_ENDING):
+                file, path = _create_somewhere()
+                opened.callback(file.close)
+                paths.append(path)
+        yield paths

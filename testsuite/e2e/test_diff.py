@@ -8,6 +8,8 @@ import shutil
 import signal
 import subprocess
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -513,6 +515,15 @@ cli.main(sys.argv[1:])
     assert done.stderr in expected
 
 
+def has_file_in(pid, folder):
+    """Is a file in the folder open in the process? It may have no name."""
+    for number in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(OSError):
+            if os.readlink(number).startswith(f"{folder}/"):
+                return True
+    return False
+
+
 def test_interrupted(farm, tmp_path):
     """The process goes on, and nothing is left."""
     skip_if(attach_reason())
@@ -521,9 +532,10 @@ def test_interrupted(farm, tmp_path):
     command = [GOREF, "diff", str(process.pid), str(process.pid)]
     env = {**environment(), "TMPDIR": str(tmp_path)}
     popen = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
-    while not list(tmp_path.iterdir()):
+    while not has_file_in(popen.pid, tmp_path):
         assert popen.poll() is None
         time.sleep(0.01)
+    assert not list(tmp_path.iterdir())
     popen.send_signal(signal.SIGINT)
     _, said = popen.communicate(timeout=60)
     assert popen.returncode == 1 and said == "goref: interrupted\n"

@@ -10,7 +10,6 @@ before a release. GOREF_SEED repeats a run: failures print it.
 import itertools
 import os
 import random
-import re
 import signal
 import subprocess
 import time
@@ -39,11 +38,10 @@ VERBS = [
     ["profile", "goroutine", "--out", "out.pb"],
     ["export", "out.hprof", "--format", "hprof"],
     ["save", "out.goref"], ["save", "--values", "out.goref"],
-    ["report", "out.html"],
+    ["report", "out.html"], ["diff", "--survivors", "--out", "out.pb"],
 ]  # fmt: skip
 WAYS = [[], ["--snapshot"]]
 OUTS = {"out.pb", "out.hprof", "out.goref", "out.html"}
-UNFINISHED = re.compile(r"out\.\w+\.\d+-\d+\.tmp|goref-report-\w+")
 
 
 @pytest.fixture(params=["running", "stopped"])
@@ -74,6 +72,9 @@ class Run:
         is_copied = target.is_stopped or verb == ["rss"]
         self.words = [*verb, *([] if is_copied else rng.choice(WAYS))]
         self.command = [str(GOREF), "attach", str(target.pid), *self.words]
+        if verb[0] == "diff":
+            both = [str(target.pid)] * 2
+            self.command = [str(GOREF), "diff", *both, *self.words[1:]]
 
     def environment(self):
         name, _, value = self.mark.partition("=")
@@ -108,13 +109,10 @@ class Run:
         out, err = self.goref.communicate(timeout=LONGEST_S)
         return self.goref.returncode, out, err
 
-    def check_nothing_left(self, is_killed):
-        """Processes, files. What is killed may leave the beginning of a file
-        by another name, as there is nobody to clear it away."""
+    def check_nothing_left(self):
+        """Processes, files: an answer is whole, or it has no name."""
         assert comes(lambda: not living(self.mark)), living(self.mark)
         left = {path.name for path in self.folder.iterdir()} - OUTS
-        if is_killed:
-            left = {name for name in left if not UNFINISHED.fullmatch(name)}
         assert not left, left
 
     def check_target(self):
@@ -169,7 +167,7 @@ def test_killed(target, tmp_path, whom):
         else:
             run.goref.kill()
         run.end()
-        run.check_nothing_left(is_killed=True)
+        run.check_nothing_left()
 
 
 def check_said(number, status, out, err):
@@ -200,7 +198,7 @@ def test_ended(target, tmp_path, number):
         send_own(target, run.rng)
         run.goref.send_signal(number)
         check_said(number, *run.end())
-        run.check_nothing_left(is_killed=False)
+        run.check_nothing_left()
 
 
 def test_ctrl_c(target, tmp_path):
@@ -228,7 +226,7 @@ def test_ctrl_c(target, tmp_path):
             assert "goref: interrupted" in said, said
         if child.exitstatus == 3:
             assert "PARTIAL: interrupted" in said, said
-        run.check_nothing_left(is_killed=False)
+        run.check_nothing_left()
 
 
 def test_pending_signals_come_once(target, tmp_path):

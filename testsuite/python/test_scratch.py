@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder for the files of one answer is gone at the end, whenever a signal
-comes."""
+"""The files of one answer have no name and are gone at the end, whenever a
+signal comes."""
 
 import os
-import shutil
 import signal
 import tempfile
 
@@ -34,19 +33,49 @@ def handlers():
 
 @pytest.fixture(autouse=True)
 def parent(monkeypatch, tmp_path):
-    """The folder for temporary files, which Python has not tried yet."""
+    """The folder for temporary files."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(tempfile, "tempdir", None)
     return tmp_path
 
 
-def test_is_there_and_then_gone(parent):
-    with scratch.folder("diff") as folder:
-        assert os.path.dirname(folder) == str(parent)
-        assert os.path.basename(folder).startswith("goref-diff-")
-        assert os.stat(folder).st_mode & 0o777 == 0o700
-        with open(os.path.join(folder, "a file"), "w") as file:
-            file.write("some text")
+@pytest.fixture(params=["nameless", "without O_TMPFILE", "without /proc"])
+def way(request, monkeypatch):
+    """Both the kernel's way, and what is done where it is missing."""
+    if request.param != "nameless":
+        monkeypatch.setattr(tempfile, "_O_TMPFILE_WORKS", False)
+    if request.param == "without /proc":
+        monkeypatch.setattr(scratch, "_path", lambda _file: "/none")
+    return request.param
+
+
+def fds():
+    return sorted(os.listdir("/proc/self/fd"))
+
+
+def test_is_there_and_then_gone(parent, way):
+    before = fds()
+    with scratch.files(2) as paths:
+        names = list(parent.iterdir())
+        assert len(names) == (2 if way == "without /proc" else 0)
+        for path in paths:
+            assert os.stat(path).st_mode & 0o777 == 0o600
+            with open(path, "w") as file:
+                file.write(f"some text for {path}")
+        for path in paths:
+            with open(path) as file:
+                assert file.read() == f"some text for {path}"
+    assert not list(parent.iterdir())
+    assert fds() == before
+
+
+def test_module_writes_in_place(goref, parent, way):
+    """It replaces files that have names."""
+    with scratch.files(1) as (path,):
+        for text in (b"a longer text", b"short"):
+            goref.check_writable(path)
+            goref.write_file(path, text)
+            with open(path, "rb") as file:
+                assert file.read() == text
     assert not list(parent.iterdir())
 
 
@@ -71,50 +100,46 @@ SIGNALS = pytest.mark.parametrize(
 
 
 @SIGNALS
-@pytest.mark.parametrize(
-    "module, name",
-    [
-        (os, "open"),
-        (os, "close"),
-        (os, "mkdir"),
-        (os, "listdir"),
-        (os, "rmdir"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_signal_after(module, name, number, error, monkeypatch, parent):
+@pytest.mark.parametrize("name", ["open", "close", "unlink", "stat"])
+def test_signal_after(name, number, error, monkeypatch, parent, way):
+    before = fds()
     with monkeypatch.context() as patch, pytest.raises(error):
-        patch.setattr(module, name, after(getattr(module, name), number))
-        with scratch.folder("diff") as folder:
-            os.listdir(folder)
+        patch.setattr(os, name, after(getattr(os, name), number))
+        with scratch.files(1) as (path,):
+            os.close(os.open(path, os.O_RDONLY))
+            os.stat(path)
+            other = parent / "other"
+            other.touch()
+            os.unlink(other)
     assert not list(parent.iterdir())
+    assert fds() == before
 
 
 @SIGNALS
-def test_signal_in_the_context(number, error, parent):
-    with pytest.raises(error), scratch.folder("diff"):
+def test_signal_in_the_context(number, error, parent, way):
+    with pytest.raises(error), scratch.files(1):
         os.kill(os.getpid(), number)
     assert not list(parent.iterdir())
 
 
-@SIGNALS
-def test_signal_before_it_is_removed(number, error, monkeypatch, parent):
-    remove, calls = shutil.rmtree, []
-
-    def cut_short(*args, **options):
-        calls.append(args)
-        if len(calls) == 1:
-            os.kill(os.getpid(), number)
-        remove(*args, **options)
-
-    with monkeypatch.context() as patch, pytest.raises(error):
-        patch.setattr(shutil, "rmtree", cut_short)
-        with scratch.folder("diff"):
-            pass
+def test_killed(goref, parent):
+    """Nobody is left to remove it."""
+    if not (pid := os.fork()):
+        with scratch.files(2) as paths:
+            goref.write_file(paths[0], b"some text")
+            os.kill(os.getpid(), signal.SIGKILL)
+    assert os.waitpid(pid, 0)[1] == signal.SIGKILL
     assert not list(parent.iterdir())
 
 
+def test_next_folder(monkeypatch, parent):
+    monkeypatch.setenv("TMPDIR", str(parent / "none"))
+    monkeypatch.setenv("TEMP", str(parent))
+    with scratch.files(1) as (path,):
+        assert os.readlink(path).startswith(f"{parent}/")
+
+
 def test_cannot_be_made(monkeypatch, parent):
-    monkeypatch.setattr(tempfile, "tempdir", str(parent / "none"))
-    with pytest.raises(FileNotFoundError), scratch.folder("diff"):
+    monkeypatch.setattr(scratch, "_folders", lambda: [str(parent / "none")])
+    with pytest.raises(FileNotFoundError), scratch.files(1):
         pytest.fail("there is no such folder")

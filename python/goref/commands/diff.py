@@ -53,10 +53,10 @@ def run(options: Any) -> list[str]:
     _check_options(options, (old, new))
     mark = stamp.of(options)
     _check_out(options.out, (*old.files, *new.files))
-    with scratch.folder("diff") as folder:
+    with scratch.files(4) as files:
         both = (
-            _ask(old, "OLD", folder, options),
-            _ask(new, "NEW", folder, options),
+            _ask(old, "OLD", files[:2], options),
+            _ask(new, "NEW", files[2:], options),
         )
         report = _compare(*both, options, mark)
     answer(report.json() if options.json else report.text())
@@ -125,15 +125,19 @@ def _left_s(options: Any) -> float | None:
     return max(float(options.timeout) - spent_s, 0.001)
 
 
-def _ask(side: sides.Side, what: str, folder: str, options: Any) -> _Asked:
-    """Ask one side. Errors say which."""
+def _ask(
+    side: sides.Side, what: str, files: list[str], options: Any
+) -> _Asked:
+    """Ask one side. Errors say which.
+
+    files: two, for the tree and for the addresses."""
     if side.is_open:
-        return _totals(side, what, folder, options)
+        return _totals(side, files, options)
     try:
         source = _source(side, options)
         with current.instead(source):
             try:
-                return _totals(side, what, folder, options)
+                return _totals(side, files, options)
             finally:
                 current.close()
     except Error as problem:
@@ -142,10 +146,8 @@ def _ask(side: sides.Side, what: str, folder: str, options: Any) -> _Asked:
         raise Error(f"goref: {where}: {said}") from None
 
 
-def _totals(side: sides.Side, what: str, folder: str, options: Any) -> _Asked:
-    tree, addresses = (
-        os.path.join(folder, f"{what}.{kind}") for kind in ("tree", "addresses")
-    )
+def _totals(side: sides.Side, files: list[str], options: Any) -> _Asked:
+    tree, addresses = files
     with running(options.memory_limit, _left_s(options), _EXTENT) as scan:
         document, _ = totals(
             scan,

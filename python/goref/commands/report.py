@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from datetime import datetime, timezone
 from types import SimpleNamespace
@@ -280,8 +279,7 @@ class _Answers:
         return tree.of_dominators(found)
 
     def _references(self, result: Result) -> Document:
-        with scratch.folder("report") as folder:
-            path = os.path.join(folder, "tree")
+        with scratch.files(1) as (path,):
             result.write_profile(path, limits.PATHS, None, "jsonl")
             with open(path, encoding="utf-8", errors="replace") as lines:
                 return tree.of_references(lines)
