@@ -16,8 +16,9 @@ import scanner
 
 def load():
     """All that a run of goref loads."""
-    scanner.module()
-    import goref.cli  # noqa: F401
+    import goref.cli
+
+    goref.cli.native.load()
 
     for folder in "commands", "render", "sources", "verbs":
         package = importlib.import_module(f"goref.{folder}")
