@@ -8,8 +8,6 @@ import shutil
 import signal
 import subprocess
 import time
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -32,6 +30,7 @@ from targets import (
     skip_if,
 )
 from toolchains import Variant, go_environment, pprof_binary, variants
+from waiting import has_file_in
 
 CENTRAL = Variant("go1.24", "default")
 BYTES = {"order": 64, "session": 128, "item": 256, "page": 512,
@@ -513,15 +512,6 @@ cli.main(sys.argv[1:])
     expected = [f"goref: {side}, {core}: timed out\n",
                 f"goref: OLD, {told.old}: timed out\n"]  # fmt: skip
     assert done.stderr in expected
-
-
-def has_file_in(pid, folder):
-    """Is a file in the folder open in the process? It may have no name."""
-    for number in Path(f"/proc/{pid}/fd").iterdir():
-        with suppress(OSError):
-            if os.readlink(number).startswith(f"{folder}/"):
-                return True
-    return False
 
 
 def test_interrupted(farm, tmp_path):

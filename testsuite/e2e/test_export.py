@@ -18,6 +18,7 @@ import memlab
 from session import GOREF, TIMEOUT, environment, one_line, run_cli
 from targets import attach_reason, skip_if
 from toolchains import Variant, variants
+from waiting import has_file_in
 
 CENTRAL = Variant("go1.24", "default")
 SESSIONS = 300
@@ -453,8 +454,9 @@ def test_interrupt(farm, tmp_path):
         text=True,
         env=environment(),
     )
-    while goref.poll() is None and not os.listdir(tmp_path):
+    while goref.poll() is None and not has_file_in(goref.pid, tmp_path, 1):
         time.sleep(0.005)
+    assert os.listdir(tmp_path) == []
     goref.send_signal(signal.SIGINT)
     goref.communicate(timeout=TIMEOUT)
     assert goref.returncode in (1, -signal.SIGINT)

@@ -54,3 +54,16 @@ def some_moment(lasts, rng, most=MOST_LOOKS):
     for _ in range(int(most * rng.random() ** 3)):
         if not lasts():
             return
+
+
+def has_file_in(pid, folder, nbytes=0):
+    """Does a process have a file of so many bytes open in a folder? It may
+    have no name."""
+    with suppress(OSError):
+        for number in os.listdir(f"/proc/{pid}/fd"):
+            path = f"/proc/{pid}/fd/{number}"
+            with suppress(OSError):
+                is_there = os.readlink(path).startswith(f"{folder}/")
+                if is_there and os.stat(path).st_size >= nbytes:
+                    return True
+    return False
