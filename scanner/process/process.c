@@ -144,31 +144,40 @@ static void enter_phase(struct stop *stop, enum phase phase)
 	pthread_mutex_unlock(&stop->mutex);
 }
 
+/* The task whose end shows that of a process that is held; NULL: none stands
+ * still. The kernel tells the end of the first task only after those of all
+ * others, which we trace. */
+static const struct gr_task *find_witness(const struct gr_tasks *tasks)
+{
+	const struct gr_task *ret = NULL;
+
+	for (size_t i = 0; i < tasks->list.size; i++) {
+		const struct gr_task *t = &tasks->list.data[i];
+
+		if (t->stop == GR_STOP_NONE || t->stop == GR_STOP_ENDED)
+			continue;
+		ret = t;
+		if (t->tid != tasks->pid)
+			break;
+	}
+	return ret;
+}
+
 /* Has a process that is held ended, or begun another program? Both end all tasks
  * that stand still. */
-static bool is_gone(const struct gr_tasks *tasks)
+static bool is_gone(const struct gr_task *witness)
 {
-	for (size_t i = 0; i < tasks->list.size; i++) {
-		struct gr_task now = { .tid = tasks->list.data[i].tid };
-		enum gr_stop stop = tasks->list.data[i].stop;
+	struct gr_task now = { .tid = witness ? witness->tid : 0 };
 
-		if (stop == GR_STOP_NONE || stop == GR_STOP_ENDED)
-			continue;
-		gr_task_look(&now);
-		// The kernel tells that the first task has ended only when the
-		// others are reaped.
-		if (now.stop == GR_STOP_NONE && now.tid == tasks->pid &&
-		    gr_task_state(tasks->pid, now.tid) == 'Z')
-			return true;
-		return now.stop == GR_STOP_ENDED || now.stop == GR_STOP_EXEC;
-	}
-	return false;
+	return witness && (gr_task_look(&now) == GR_STOP_ENDED ||
+			   now.stop == GR_STOP_EXEC);
 }
 
 /* Hold the process until the release, or until it is gone: its parent and
  * execve() wait for what we trace. */
 static void hold(struct stop *stop)
 {
+	const struct gr_task *witness = find_witness(&stop->tasks);
 	bool is_over = false;
 
 	pthread_mutex_lock(&stop->mutex);
@@ -177,7 +186,7 @@ static void hold(struct stop *stop)
 		if (stop->is_release_wanted)
 			break;
 		pthread_mutex_unlock(&stop->mutex);
-		is_over = is_gone(&stop->tasks);
+		is_over = is_gone(witness);
 		pthread_mutex_lock(&stop->mutex);
 	}
 	pthread_mutex_unlock(&stop->mutex);

@@ -9,9 +9,10 @@
  * signals.
  *
  * The kernel sends SIGCHLD to our process for each task that stops. Code of ours
- * that waits for any child, in any thread, may reap such a stop. This is noticed;
- * but if it was the stop for a signal, and we are killed before the process is
- * let go, that signal is lost.
+ * that waits for any child, or for this one, may reap such a stop, in any thread:
+ * while the process is being stopped, and later that of a task which has stopped
+ * for a signal. This is noticed; but if we are killed before the process is let
+ * go, such a signal is lost.
  *
  * After fork(), the child holds nothing: the thread is its parent's.
  */

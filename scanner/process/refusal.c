@@ -2,9 +2,12 @@
 #include "process/refusal.h"
 
 #include <errno.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "process/status.h"
+
+enum { TRIES = 5, TRY_NS = 1000000 };
 
 #define SCOPE_FILE "/proc/sys/kernel/yama/ptrace_scope"
 
@@ -29,6 +32,25 @@ static struct gr_error *check_tracer(pid_t pid, pid_t tid)
 			       name);
 }
 
+/* The task that leads to the memory; 0: there is none. In the middle of execve(),
+ * the tasks that end are seen without memory. */
+static pid_t find_reader(pid_t pid)
+{
+	const struct timespec nap = { 0, TRY_NS };
+	char text[64];
+
+	for (int i = 0; i < TRIES; i++) {
+		pid_t reader = gr_process_reader(pid);
+
+		if (!reader)
+			return 0;
+		if (gr_task_status(pid, reader, "VmSize", text, sizeof(text)))
+			return reader;
+		nanosleep(&nap, NULL);
+	}
+	return 0;
+}
+
 struct gr_error *gr_refusal_check(pid_t pid)
 {
 	char text[64];
@@ -41,12 +63,11 @@ struct gr_error *gr_refusal_check(pid_t pid)
 				       text);
 	if (pid == getpid())
 		return refuse("it is the process that goref itself runs in");
-	pid_t reader = gr_process_reader(pid);
-	if (!reader)
-		return refuse("it has ended");
-	if (!gr_task_status(pid, reader, "VmSize", text, sizeof(text)))
-		return refuse("it has no memory of its own");
-	return check_tracer(pid, reader);
+	pid_t reader = find_reader(pid);
+	if (reader)
+		return check_tracer(pid, reader);
+	return refuse(gr_process_reader(pid) ? "it has no memory of its own" :
+					       "it has ended");
 }
 
 static int read_scope(void)

@@ -5,6 +5,9 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>
+#include <time.h>
+
+enum { TRIES = 3, TRY_NS = 1000000 };
 
 DIR *gr_tasks_open(pid_t pid)
 {
@@ -124,7 +127,7 @@ static bool is_dead(char state)
 	return state == 'Z' || state == 'X' || state == 'x';
 }
 
-pid_t gr_process_reader(pid_t pid)
+static pid_t find_living(pid_t pid)
 {
 	if (!is_dead(gr_task_state(pid, pid)))
 		return pid;
@@ -133,4 +136,18 @@ pid_t gr_process_reader(pid_t pid)
 		if (!is_dead(gr_task_state(pid, tid)))
 			return tid;
 	return 0;
+}
+
+pid_t gr_process_reader(pid_t pid)
+{
+	const struct timespec nap = { 0, TRY_NS };
+	pid_t ret = find_living(pid);
+
+	// While execve() gives a task the ID of the first one, neither may be
+	// seen alive.
+	for (int i = 1; !ret && i < TRIES && gr_tasks_count(pid); i++) {
+		nanosleep(&nap, NULL);
+		ret = find_living(pid);
+	}
+	return ret;
 }

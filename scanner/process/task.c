@@ -66,7 +66,12 @@ enum gr_stop gr_task_look(struct gr_task *t)
 		return GR_STOP_NONE;
 	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
 		return t->stop = GR_STOP_ENDED;
-	return t->stop = stop_of(t, info.si_status);
+	t->stop = stop_of(t, info.si_status);
+	// Other code of our process that waits for this child must not take the
+	// stop for its end. No signal gets lost with it.
+	if (t->stop == GR_STOP_TRAP)
+		waitid(P_PID, (id_t)t->tid, &info, how & ~(WNOWAIT | WEXITED));
+	return t->stop;
 }
 
 enum gr_stop gr_task_look_reaped(struct gr_task *t)
@@ -89,8 +94,7 @@ bool gr_task_read_registers(struct gr_task *t)
 		return false;
 	}
 	// A 32-bit program has fewer and shorter ones.
-	t->is_read = regs.iov_len == sizeof(t->regs);
-	return t->is_read;
+	return regs.iov_len == sizeof(t->regs);
 }
 
 struct gr_regs gr_task_registers(const struct gr_task *t)
@@ -105,10 +109,11 @@ bool gr_task_detach(struct gr_task *t)
 	if (t->stop == GR_STOP_NONE && gr_task_look(t) == GR_STOP_NONE)
 		return false;
 	signal = (uintptr_t)t->signal;
+	if (t->stop == GR_STOP_ENDED || t->stop == GR_STOP_LET_GO)
+		return true;
 	// This fails only if the task has ended.
-	if (t->stop != GR_STOP_ENDED)
-		ptrace(PTRACE_DETACH, t->tid, NULL, (void *)signal);
-	t->stop = GR_STOP_ENDED;
+	ptrace(PTRACE_DETACH, t->tid, NULL, (void *)signal);
+	t->stop = GR_STOP_LET_GO;
 	t->signal = 0;
 	return true;
 }

@@ -28,6 +28,7 @@ enum gr_stop {
 	GR_STOP_SYSCALL, /**< Entering or leaving a system call. */
 	GR_STOP_CLONE,	 /**< In a call that created a process. */
 	GR_STOP_EXEC,	 /**< It has just begun another program. */
+	GR_STOP_LET_GO,	 /**< It was detached, and runs. */
 	GR_STOP_ENDED,	 /**< It is no more, is a zombie, or not ours now. */
 };
 
@@ -40,7 +41,6 @@ struct gr_task {
 	 * stopped. It stays so when it is detached. */
 	bool is_group_stop;
 	bool has_filter; /**< It is under seccomp; for injected calls. */
-	bool is_read;	 /**< Its registers were read, also if it runs again. */
 	/** The registers at its first stop (NT_PRSTATUS). */
 	struct user_regs_struct regs;
 };
@@ -61,7 +61,7 @@ void gr_task_interrupt(struct gr_task *t);
 
 /**
  * Look whether a task of which nothing is known (GR_STOP_NONE) has stopped or
- * ended. Does not wait.
+ * ended. Does not wait. The kernel tells each trap once.
  *
  * @return t->stop
  */
@@ -79,8 +79,7 @@ bool gr_task_read_registers(struct gr_task *t);
 struct gr_regs gr_task_registers(const struct gr_task *t);
 
 /**
- * Stop tracing the task; a pending signal is delivered to it, and its stop is
- * GR_STOP_ENDED.
+ * Stop tracing the task (GR_STOP_LET_GO); a pending signal is delivered to it.
  *
  * @return false if it has not stopped: it is still traced, and stops later. It
  *	goes on if the tracing thread ends.

@@ -10,6 +10,8 @@
 enum {
 	/* Each pass finds the tasks that those of the last one have created. */
 	MAX_PASSES = 1000,
+	/* Lists without a new task, although there are more tasks. */
+	MAX_TRIES = 10,
 	SPARE_TASKS = 64,
 	/* The pauses between two looks. */
 	LEAST_NAP_NS = 20000,
@@ -39,34 +41,25 @@ static bool is_cancelled(const struct gr_tasks_patience *patience)
 
 // ------------------------------------------------------------------- seizing
 
-static int seize_flagged(struct gr_task *t, bool *flag)
-{
-	if (flag)
-		__atomic_store_n(flag, true, __ATOMIC_RELAXED);
-	int number = gr_task_seize(t);
-	if (flag)
-		__atomic_store_n(flag, false, __ATOMIC_RELAXED);
-	return number;
-}
-
 /* Seize a task; *@p is_there is false if it has ended. */
 static struct gr_error *seize(struct gr_tasks *tasks, struct gr_task *t,
 			      const struct gr_tasks_patience *patience,
 			      bool *is_there)
 {
-	int number = seize_flagged(t, patience->is_seizing);
+	bool *flag = patience->is_seizing;
 
-	// The first task may have ended, and another one may have taken its ID
-	// by execve().
-	if (number == EPERM && t->tid == tasks->pid)
-		number = seize_flagged(t, patience->is_seizing);
+	if (flag)
+		__atomic_store_n(flag, true, __ATOMIC_RELAXED);
+	int number = gr_task_seize(t);
+	if (flag)
+		__atomic_store_n(flag, false, __ATOMIC_RELAXED);
 	*is_there = !number;
 	if (!number || number == ESRCH)
 		return NULL;
 	// A zombie cannot be traced, either; this is not an error.
 	char state = gr_task_state(tasks->pid, t->tid);
-	if (state == 'Z')
-		tasks->zombies++;
+	if (state == 'Z' && t->tid == tasks->pid)
+		tasks->is_first_zombie = true;
 	return state == 'Z' || state == 'X' || state == 'x' ?
 		       NULL :
 		       gr_refusal_of(tasks->pid, t->tid, number);
@@ -148,8 +141,10 @@ static void look(struct gr_tasks *tasks, struct gr_task *t, bool is_suspicious)
 	// The kernel does not tell that the first task has ended while others
 	// have not.
 	if (stop == GR_STOP_NONE && is_suspicious && t->tid == tasks->pid &&
-	    gr_task_state(tasks->pid, t->tid) == 'Z')
+	    gr_task_state(tasks->pid, t->tid) == 'Z') {
+		tasks->is_first_zombie = true;
 		stop = t->stop = GR_STOP_ENDED;
+	}
 	if (stop == GR_STOP_ENDED)
 		gr_task_reap(t, tasks->pid);
 	else if (stop != GR_STOP_NONE && !gr_task_read_registers(t) &&
@@ -230,7 +225,7 @@ static bool knows_all(const struct gr_tasks *tasks)
 
 	for (size_t i = 0; i < tasks->list.size; i++)
 		alive += tasks->list.data[i].stop != GR_STOP_ENDED;
-	return gr_tasks_count(tasks->pid) == alive + tasks->zombies;
+	return gr_tasks_count(tasks->pid) == alive + tasks->is_first_zombie;
 }
 
 /* Look again at a task that has stopped: since then, execve() of another one
@@ -295,14 +290,25 @@ static struct gr_error *too_fast(void)
 			       "stopped: try again");
 }
 
+/* Has it been far too long that tasks appear? */
+static bool is_late(const struct gr_tasks *tasks,
+		    const struct gr_tasks_patience *patience)
+{
+	return tasks->begin_us &&
+	       gr_now_us() - tasks->begin_us - STORM_US > patience->limit_us;
+}
+
 /* Stop the tasks that are seized and those that appear meanwhile. */
 static struct gr_error *stop_seized(struct gr_tasks *tasks,
 				    const struct gr_tasks_patience *patience)
 {
+	int64_t nap_ns = LEAST_NAP_NS;
 	struct gr_error *err = NULL;
 	size_t first = 0;
+	int tries = 0;
 
-	for (int i = 0; !err && i < MAX_PASSES; i++) {
+	for (int i = 0; !err && i < MAX_PASSES && !is_late(tasks, patience);
+	     i++) {
 		gr_tasks_stop_listed(tasks, first, patience);
 		if (is_cancelled(patience))
 			return gr_error_format(GR_ERROR_INTERRUPTED,
@@ -312,13 +318,15 @@ static struct gr_error *stop_seized(struct gr_tasks *tasks,
 			return check_all(tasks);
 		first = tasks->list.size;
 		err = seize_new(tasks, patience);
-		if (!err && first == tasks->list.size) {
+		if (err || first < tasks->list.size)
+			continue;
+		// A list is cut off at a task that ends. Such tasks, which we
+		// do not trace, count until they are gone.
+		if (++tries > MAX_TRIES) {
 			look_again_at(tasks, true);
 			return check_all(tasks);
 		}
-		if (gr_now_us() - tasks->begin_us - STORM_US >
-		    patience->limit_us)
-			break;
+		nap(&nap_ns);
 	}
 	return err ? err : too_fast();
 }

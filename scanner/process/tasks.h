@@ -22,8 +22,10 @@ struct gr_tasks {
 	 * those that have ended meanwhile GR_STOP_ENDED. */
 	struct gr_task_vector list;
 	struct gr_number_set known; /**< The IDs of all that were seen. */
-	size_t zombies;		    /**< Those seen that had ended before. */
-	bool has_32_bits;	    /**< A task runs a 32-bit program. */
+	/** The first task had ended before. It stays, as a zombie, as long as
+	 * other tasks live. */
+	bool is_first_zombie;
+	bool has_32_bits; /**< A task runs a 32-bit program. */
 	int64_t begin_us; /**< When the first task was asked to stop. */
 	int64_t end_us;	  /**< When all that stop stood still. */
 };

@@ -256,6 +256,34 @@ static void test_one_of_a_thread(void **state)
 	assert_null(g[1].regs);
 }
 
+/* A thread did not stop. Its goroutine is where its stack pointer is; if that is
+ * not known, it may be anywhere on its stack. */
+static void test_not_stopped(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t known = put_g(f, RUNNING, 0), unknown = put_g(f, RUNNING, 0);
+
+	fake_set(&f->image, unknown + f->rt.layout.g.sched_sp.off,
+		 STACK + STACK_BYTES + 0x800, 8);
+	put_m(f, 50, known);
+	put_m(f, 51, unknown);
+	f->threads[0].lwp = 50;
+	f->threads[1].lwp = 51;
+	f->threads[0].regs = (struct gr_regs){ .is_partial = true };
+	f->threads[0].regs.value[GR_REG_RSP] = STACK + 0xf00;
+	f->threads[0].regs.value[GR_REG_RIP] = 0x400200;
+	f->threads[1].regs = (struct gr_regs){ .is_partial = true };
+	read_well(f);
+	const struct gr_goroutine *g = f->sched.goroutines;
+	assert_int_equal(g[0].stack.start, STACK + 0xf00);
+	assert_int_equal(g[0].pc, 0x400200);
+	assert_true(g[0].regs->is_partial);
+	assert_null(g[1].regs);
+	assert_int_equal(g[1].sp, 0);
+	assert_int_equal(g[1].stack.start, STACK + STACK_BYTES);
+	assert_int_equal(f->gaps.count[GR_GAP_THREADS_NOT_STOPPED], 2);
+}
+
 /* One stack is one goroutine's. */
 static void test_same_stack(void **state)
 {
@@ -338,6 +366,7 @@ int main(void)
 		WITH_FIXTURE(test_dead),
 		WITH_FIXTURE(test_places),
 		WITH_FIXTURE(test_one_of_a_thread),
+		WITH_FIXTURE(test_not_stopped),
 		WITH_FIXTURE(test_same_stack),
 		WITH_FIXTURE(test_same_goroutine),
 		WITH_FIXTURE(test_threads_in_a_loop),

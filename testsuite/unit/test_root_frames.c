@@ -389,6 +389,23 @@ static void test_register(void **state)
 	f->stack->g.regs = NULL;
 }
 
+/* The registers of a thread that did not stop are not known. */
+static void test_unknown_register(void **state)
+{
+	struct frames_fixture *f = *state;
+	static const struct gr_dwarf_local local =
+		LOCAL("x", T_PTR, { .kind = GR_LOCATION_REGISTER, .reg = 3 });
+	struct gr_regs regs = { .is_partial = true };
+
+	put_stack(f, 0);
+	f->stack->g.regs = &regs;
+	f->stack->g.frames[0].is_exact_pc = true;
+	put_locals(f, CALLEE, func_pc(CALLEE), &local, 1);
+	collect_well(f);
+	assert_int_equal(f->roots.size, 0);
+	f->stack->g.regs = NULL;
+}
+
 /* Frames of the runtime that user code calls come later than that code, those
  * of the runtime's own goroutines last. */
 static void test_tiers(void **state)
@@ -527,10 +544,15 @@ static void test_interrupted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_FRAMES(test_plain),       WITH_FRAMES(test_random),
-		WITH_FRAMES(test_doubt),       WITH_FRAMES(test_pieces),
-		WITH_FRAMES(test_wild_pieces), WITH_FRAMES(test_spilled),
-		WITH_FRAMES(test_register),    WITH_FRAMES(test_tiers),
+		WITH_FRAMES(test_plain),
+		WITH_FRAMES(test_random),
+		WITH_FRAMES(test_doubt),
+		WITH_FRAMES(test_pieces),
+		WITH_FRAMES(test_wild_pieces),
+		WITH_FRAMES(test_spilled),
+		WITH_FRAMES(test_register),
+		WITH_FRAMES(test_unknown_register),
+		WITH_FRAMES(test_tiers),
 		WITH_FRAMES(test_interrupted),
 	};
 	int failed = ROWS_RUN("values", values, test_value);
