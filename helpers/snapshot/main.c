@@ -55,8 +55,7 @@ static void print_threads(const struct gr_threads *threads)
 {
 	for (size_t i = 0; i < threads->tasks.list.size; i++) {
 		const struct gr_task *t = &threads->tasks.list.data[i];
-		// They run again by now.
-		if (!t->is_read)
+		if (t->stop == GR_STOP_ENDED)
 			continue;
 		struct gr_regs regs = gr_task_registers(t);
 		printf("thread %d", t->own_tid);

@@ -230,6 +230,8 @@ class Gaps(NamedTuple):
     """Maps, channels and the like whose header makes no sense."""
     unknown_locations: int
     """Locations of variables in DWARF that cannot be followed."""
+    threads_not_stopped: int
+    """Threads that did not stop: their registers are not known."""
 
 class Phases(NamedTuple):
     """The microseconds of each phase of a scan, in their order."""

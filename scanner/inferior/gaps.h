@@ -36,7 +36,9 @@
 	/** Maps, channels and the like whose header made no sense. */          \
 	X(BROKEN_CONTAINERS, "broken_containers")                               \
 	/** Locations of variables that DWARF gives and we cannot follow. */    \
-	X(UNKNOWN_LOCATIONS, "unknown_locations")
+	X(UNKNOWN_LOCATIONS, "unknown_locations")                               \
+	/** Threads that did not stop: their registers are not known. */        \
+	X(THREADS_NOT_STOPPED, "threads_not_stopped")
 
 enum gr_gap {
 #define X(id, name) GR_GAP_##id,

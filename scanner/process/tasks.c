@@ -51,6 +51,10 @@ static struct gr_error *seize(struct gr_tasks *tasks, struct gr_task *t,
 	if (flag)
 		__atomic_store_n(flag, true, __ATOMIC_RELAXED);
 	int number = gr_task_seize(t);
+	// The first task may have ended, and another one may have taken its ID
+	// by execve().
+	if (number == EPERM && t->tid == tasks->pid)
+		number = gr_task_seize(t);
 	if (flag)
 		__atomic_store_n(flag, false, __ATOMIC_RELAXED);
 	*is_there = !number;

@@ -342,7 +342,8 @@ const uint8_t *gr_frame_piece(const struct gr_runtime *rt,
 		return stack->host + (*at - stack->start);
 	}
 	if (piece->kind != GR_LOCATION_REGISTER || !g->regs ||
-	    !frame->is_innermost || piece->reg >= rt->arch->nregs || *size > 8)
+	    g->regs->is_partial || !frame->is_innermost ||
+	    piece->reg >= rt->arch->nregs || *size > 8)
 		return NULL;
 	return (const uint8_t *)&g->regs->value[piece->reg];
 }

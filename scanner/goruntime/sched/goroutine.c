@@ -263,10 +263,9 @@ static struct gr_error *place_running(struct reader *r, uint64_t m,
 				      struct gr_goroutine *g)
 {
 	const struct gr_layout *layout = &r->rt->layout;
-	struct gr_error *err;
 	bool present;
+	struct gr_error *err = read_m(r, m, &present);
 
-	err = read_m(r, m, &present);
 	if (err || !present ||
 	    gr_field_uint(r->m_record, layout->m.curg) != g->addr)
 		return err;
@@ -288,8 +287,10 @@ static struct gr_error *place_running(struct reader *r, uint64_t m,
 		g->sp = vdso_sp;
 		return NULL;
 	}
-	/* The thread is in systemstack or mcall, which filled in g.sched. */
-	place_at_sched(r, g);
+	/* The thread is in systemstack or mcall, which filled in g.sched. If it
+	 * ran on, nobody knows where it is. */
+	if (!thread->regs.is_partial || thread->regs.value[r->rt->arch->sp])
+		place_at_sched(r, g);
 	return NULL;
 }
 
@@ -561,10 +562,9 @@ static struct gr_error *read_all(struct reader *r)
 struct gr_error *gr_goroutines_read(struct gr_sched *sched)
 {
 	struct gr_runtime *rt = sched->rt;
-	struct gr_error *err;
 	struct reader r;
+	struct gr_error *err = reader_init(&r, sched);
 
-	err = reader_init(&r, sched);
 	// For calls by reflect; it lies outside of every module's data.
 	uint64_t objs = rt->layout.vars.method_value_objs;
 	if (!err && objs)

@@ -224,12 +224,25 @@ static int by_g(const void *a, const void *b)
 	return (x->thread_id > y->thread_id) - (x->thread_id < y->thread_id);
 }
 
+/* Goroutines that such threads run may lack roots. */
+static void note_not_stopped(struct gr_runtime *rt)
+{
+	size_t n;
+	const struct gr_target_thread *threads =
+		gr_image_threads(rt->image, &n);
+
+	for (size_t i = 0; i < n; i++)
+		gr_gap_add(rt->gaps, GR_GAP_THREADS_NOT_STOPPED,
+			   threads[i].regs.is_partial);
+}
+
 struct gr_error *gr_sched_read_running(struct gr_sched *sched)
 {
 	struct gr_runtime *rt = sched->rt;
 	struct running_vector running = { 0 };
 	struct gr_error *err = NULL;
 
+	note_not_stopped(rt);
 	for (size_t i = 0; !err && i < sched->nms; i++) {
 		err = gr_runtime_step(rt, RECORD_STEPS);
 		if (!err)

@@ -17,7 +17,8 @@
 struct gr_error *gr_sched_lists_read(struct gr_sched *sched, uint64_t **gs,
 				     size_t *ngs) GR_MUST_CHECK;
 
-/** Fill running of @p sched, whose ms are known. */
+/** Fill running of @p sched, whose ms are known. Threads that did not stop are
+ * gaps. */
 struct gr_error *gr_sched_read_running(struct gr_sched *sched) GR_MUST_CHECK;
 
 /** Read the ID of the thread of the m at @p addr; 0 if it cannot be read. */

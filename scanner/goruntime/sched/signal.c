@@ -97,6 +97,7 @@ static void load_context(const struct context_shape *shape,
 	const struct gr_reg_words *words = &shape->arch->sigcontext;
 
 	*ret = *thread;
+	ret->is_partial = false;
 	for (size_t i = 0; i < words->count; i++)
 		ret->value[words->reg[i]] = gr_load_u64(
 			context + shape->regs_off + i * GR_WORD_BYTES);

@@ -36,7 +36,7 @@ static struct gr_error *add_registers(const struct gr_sched *sched,
 {
 	struct gr_runtime *rt = sched->rt;
 
-	if (!g->regs)
+	if (!g->regs || g->regs->is_partial)
 		return NULL;
 	for (size_t i = 0; i < rt->arch->nregs; i++) {
 		struct gr_value_root root = {
