@@ -22,7 +22,7 @@ from session import GOREF, environment
 from signalled import Signalled, is_traced, living
 from targets import attach_reason, skip_if
 from toolchains import Variant
-from waiting import LONGEST_S, comes, looks, some_moment, stop
+from waiting import LONGEST_S, comes, has_file_in, looks, some_moment, stop
 
 CENTRAL = Variant("go1.24", "default")
 MOMENTS = int(os.environ.get("GOREF_MOMENTS", "8"))
@@ -63,12 +63,12 @@ class Run:
     count = itertools.count()
     whole_s = 1.0  # measured before the first one of a test
 
-    def __init__(self, target, folder, rng):
+    def __init__(self, target, folder, rng, verb=None):
         self.target = target
         self.folder = folder
         self.rng = rng
         self.mark = f"GOREF_TEST_MARK={os.getpid()}.{next(self.count)}"
-        verb = rng.choice(VERBS)
+        verb = verb or rng.choice(VERBS)
         is_copied = target.is_stopped or verb == ["rss"]
         self.words = [*verb, *([] if is_copied else rng.choice(WAYS))]
         self.command = [str(GOREF), "attach", str(target.pid), *self.words]
@@ -168,6 +168,30 @@ def test_killed(target, tmp_path, whom):
             run.goref.kill()
         run.end()
         run.check_nothing_left()
+
+
+WRITING = [verb for verb in VERBS if OUTS & {*verb}]
+
+
+@pytest.mark.parametrize("verb", WRITING, ids=" ".join)
+def test_killed_while_it_writes(target, tmp_path, verb):
+    """The random moments are seldom there."""
+    rng = random.Random(f"{SEED} {verb} {target.is_stopped}")
+    for i in range(MOMENTS):
+        own = tmp_path / str(i)
+        own.mkdir()
+        run = Run(target, own, rng, verb)
+        run.begin()
+        for _ in looks():
+            if has_file_in(run.goref.pid, own, 1):
+                break
+            if run.goref.poll() is not None:
+                break
+        time.sleep(rng.random() * 0.003)
+        run.goref.kill()
+        run.end()
+        run.check_nothing_left()
+        run.check_target()
 
 
 def check_said(number, status, out, err):
