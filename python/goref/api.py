@@ -135,6 +135,7 @@ def attach(
     return _open(process, extent)
 
 
+_NOT_KNOWN = "(type not known)"  # as a histogram has it
 _HAS_MONOTONIC = 1 << 63
 _SECONDS_TO_1885 = 59453308800  # since the first of January of the year 1
 
@@ -305,6 +306,10 @@ class Heap:
         `string data`), as several are (`[]main.T data`), or as types() has it
         (`[]main.T`, `string`). UnknownTypeError: there is no such type."""
         check_count("min_bytes", min_bytes)
+        if type == _NOT_KNOWN:
+            every = self.objects(min_bytes=min_bytes)
+            yield from (each for each in every if each.type is None)
+            return
         try:
             for vertex in self._asked().iterate(type, min_bytes):
                 self._scan()

@@ -9,7 +9,7 @@ import subprocess
 END, DESCRIPTION, MODULE, TABLES, PAGES, LAYOUT = 1, 2, 3, 4, 5, 6
 HEAD_BYTES = 56
 PAGE_WORDS = 512  # of a page of memory
-VERSION, TABLES_VERSION = 3, 1
+VERSION, TABLES_VERSION = 4, 1
 # Magic number, version, which goref wrote the file, checksum.
 HEAD = struct.Struct("<8sQ32sQ")
 HEADER = struct.Struct("<IIQQQ")  # kind, 0, bytes, packed bytes, checksum

@@ -18,7 +18,8 @@ NO_TYPE = 0xFFFFFFFF
 
 
 def put(*words):
-    print(*words, sep="\t")
+    """Print a line. What there is not is empty."""
+    print(*("" if word is None else word for word in words), sep="\t")
 
 
 def errors():

@@ -245,8 +245,8 @@ def test_commands_run_as_they_are_printed(farm, variant, leak):
     "words, status, text",
     [
         (["dominators", "--depth", "65"], 2, "at most 64 levels"),
-        (["why", "--type", "[]main.No"], 1, 'the type "[]main.No"'),
-        (["histogram", "--exact", "main.No"], 1, 'the type "main.No"'),
+        (["why", "--type", "[]main.No"], 1, "there is no type main.No"),
+        (["histogram", "--exact", "main.No"], 1, "there is no type main.No"),
     ],
 )
 def test_refusals(leaky, words, status, text):

@@ -315,7 +315,7 @@ def test_a_file_stays_as_it_is(service, tmp_path):
 def test_in_gdb(service, tmp_path):
     """Someone's gdb is told what to run, and what it is told works."""
     path = tmp_path / "page.html"
-    run = run_goref(service, [f"goref report {path}"])
+    run = run_goref(service, [f"goref report {path}"], in_gdb=True)
     [line] = run.error_lines()
     assert "outside of gdb" in line and not path.exists()
     assert re.search(r"`goref (core|open) .* report ", line), line

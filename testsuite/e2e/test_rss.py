@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import mutate
-from session import run_cli, run_gdb, run_goref
+from session import run_cli, run_gdb
 from targets import attach_reason, gdb_core, kernel_core, skip_if
 from test_rss_looks import Memory
 from toolchains import RELEASES, Variant, build_c, variant_id, variants
@@ -349,8 +349,8 @@ def test_session(resident):
     process = resident(CENTRAL)
     process.rest()
     before = smaps_bytes(process.pid)
-    run = run_goref(
-        type("Target", (), {"gdb_args": ["-p", str(process.pid)]}),
+    run = run_gdb(
+        ["-p", process.pid],
         ["goref goroutines --json", "goref rss --json", "goref scan --json"],
     )
     assert run.rc == 0, run.stderr
