@@ -415,7 +415,7 @@ def test_locals_as_printed(typed, tmp_path):
             try:
                 if value.kind != "string":
                     return str(value)
-                return value._source.ask("show", value._type.id,
+                return value._reader.ask("show", value._type.id,
                     value.address or 0, value._content or
                     (None if value.address else value.content()))
             except goref.NoMemoryError:
@@ -655,8 +655,8 @@ def test_example_of_the_manual(farm, tmp_path):
     printed."""
     target = farm.target("leaky", CENTRAL)
     text = (TOP / "doc/python.md").read_text().split("\n## Values\n")[1]
-    begin = text.index("    (gdb) python\n") + len("    (gdb) python\n")
-    script = textwrap.dedent(text[begin : text.index("    end\n", begin)])
+    begin = text.index("    session = ")
+    script = textwrap.dedent(text[begin : text.index("\n\n", begin)])
     typed = tmp_path / "typed.py"
     typed.write_text(f"import goref\nheap = goref.heap()\n{script}")
     run = run_goref(target, [f"source {typed}"])
