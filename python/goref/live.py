@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from . import front, memory, native, params, pause, procfs, standing
@@ -49,6 +50,24 @@ class Deadline(Progress):
         finally:
             self.owned = None
             self.end_s = None
+
+
+@contextmanager
+def awake() -> Iterator[None]:
+    """A context in which this thread, and those that it starts, do not run at
+    idle priority: on a busy machine, the process would stand still while we
+    wait for a processor."""
+    policy = os.sched_getscheduler(0)
+    is_idle = policy == os.SCHED_IDLE
+    with suppress(OSError):
+        if is_idle:
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            if is_idle:
+                os.sched_setscheduler(0, policy, os.sched_param(0))
 
 
 def say(text: str) -> None:
@@ -202,7 +221,7 @@ class Look:
         begin = None
         in_time = False
         try:
-            with Owned() as owned, self.progress.held(owned):
+            with Owned() as owned, self.progress.held(owned), awake():
                 begin = time.monotonic()
                 try:
                     in_time = self._in_time(work, begin)

@@ -279,3 +279,26 @@ def test_attach_gives_nodes_for_memory(counting):
     assert done.returncode == 0, done.stderr
     assert "the tree is limited to" in done.stderr
     assert chain(json.loads(done.stdout)) == truth_of(process)
+
+
+def test_not_at_idle_priority_while_it_stands_still(counting):
+    """On a busy machine the process would wait as long as we do."""
+    process, counter = counting(CENTRAL, BUSY)
+    status, out, err = run_host(process.pid, POLICY)
+    assert status == 0, err
+    assert out.split() == ["5", "0", "5"]
+    assert counter.goes_on()
+
+
+POLICY = """
+from goref import live
+capture = live.Look._capture
+def noted(self):
+    say(os.sched_getscheduler(0))
+    capture(self)
+live.Look._capture = noted
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+say(os.sched_getscheduler(0))
+goref.attach(PID)
+say(os.sched_getscheduler(0))
+"""
