@@ -5,7 +5,6 @@ asked for its totals and closed, one after the other."""
 from __future__ import annotations
 
 import os
-import time
 from typing import Any, NamedTuple
 
 from .. import (
@@ -116,15 +115,6 @@ def _source(side: sides.Side, options: Any) -> Source:
     )
 
 
-def _left_s(options: Any) -> float | None:
-    """The part of --timeout that is left."""
-    if options.timeout is None or current.command_begin is None:
-        left: float | None = options.timeout
-        return left
-    spent_s = time.monotonic() - current.command_begin
-    return max(float(options.timeout) - spent_s, 0.001)
-
-
 def _ask(
     side: sides.Side, what: str, files: list[str], options: Any
 ) -> _Asked:
@@ -148,7 +138,7 @@ def _ask(
 
 def _totals(side: sides.Side, files: list[str], options: Any) -> _Asked:
     tree, addresses = files
-    with running(options.memory_limit, _left_s(options), _EXTENT) as scan:
+    with running(options.memory_limit, options.timeout, _EXTENT) as scan:
         document, _ = totals(
             scan,
             options.memory_limit,
