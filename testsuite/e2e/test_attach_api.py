@@ -193,14 +193,14 @@ cells = [
 ]
 async def main():
     loop, names = asyncio.get_running_loop(), globals()
-    interrupted = []
-    loop.add_signal_handler(signal.SIGINT, lambda: interrupted.append(1))
+    interrupted = asyncio.Event()
+    loop.add_signal_handler(signal.SIGINT, interrupted.set)
     for cell in cells:
         await asyncio.sleep(0)
         os.kill(os.getpid(), signal.SIGINT)
         exec(compile(cell, "cell", "exec"), names)
-    await asyncio.sleep(0.01)
-    say(bool(interrupted))
+    await asyncio.wait_for(interrupted.wait(), 120)
+    say(interrupted.is_set())
 asyncio.run(main())
 """
 

@@ -12,7 +12,6 @@ import os
 import random
 import signal
 import subprocess
-import time
 from contextlib import suppress
 
 import pexpect
@@ -22,7 +21,8 @@ from session import GOREF, environment
 from signalled import Signalled, is_traced, living
 from targets import attach_reason, skip_if
 from toolchains import Variant
-from waiting import LONGEST_S, comes, has_file_in, looks, some_moment, stop
+from waiting import LONGEST_S, comes, faults_of, has_file_in, looks
+from waiting import some_moment, stop
 
 CENTRAL = Variant("go1.24", "default")
 MOMENTS = int(os.environ.get("GOREF_MOMENTS", "8"))
@@ -61,7 +61,7 @@ class Run:
     """A run of goref in a folder, at a moment that a seed has chosen."""
 
     count = itertools.count()
-    whole_s = 1.0  # measured before the first one of a test
+    faults = 0  # of a whole run, counted before the first one of a test
 
     def __init__(self, target, folder, rng, verb=None):
         self.target = target
@@ -92,12 +92,23 @@ class Run:
             start_new_session=True,
         )
 
+    def faults_so_far(self):
+        """Of all processes of this run: a shell may have started it."""
+        found = 0
+        for pid in living(self.mark):
+            with suppress(FileNotFoundError, ProcessLookupError):
+                found += faults_of(pid)
+        return found
+
     def await_moment(self, has_ended=None):
         """Half of all moments are while goref traces the process, where there
         is most to break; the other ones are anywhere."""
         has_ended = has_ended or (lambda: self.goref.poll() is not None)
         if self.rng.random() < 0.5:
-            time.sleep(self.rng.random() * Run.whole_s * 1.1)
+            enough = self.rng.random() * Run.faults * 1.1
+            for _ in looks():
+                if has_ended() or self.faults_so_far() >= enough:
+                    break
         else:
             for _ in looks():
                 if is_traced(self.target.pid) or has_ended():
@@ -123,12 +134,12 @@ class Run:
 
 
 def measure(target, folder):
-    """How long a look takes now."""
-    begin = time.monotonic()
+    """How many page faults a look takes."""
     run = Run(target, folder, random.Random(1))
     run.begin()
+    os.waitid(os.P_PID, run.goref.pid, os.WEXITED | os.WNOWAIT)
+    Run.faults = faults_of(run.goref.pid)
     run.end()
-    Run.whole_s = time.monotonic() - begin
 
 
 def moments(target, folder, name):
@@ -187,7 +198,7 @@ def test_killed_while_it_writes(target, tmp_path, verb):
                 break
             if run.goref.poll() is not None:
                 break
-        time.sleep(rng.random() * 0.003)
+        some_moment(lambda: run.goref.poll() is None, rng)
         run.goref.kill()
         run.end()
         run.check_nothing_left()

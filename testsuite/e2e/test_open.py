@@ -3,8 +3,8 @@
 close. The truth is what the command line answers of the same file."""
 
 import json
+import random
 import shutil
-import time
 
 import pytest
 
@@ -12,6 +12,7 @@ from session import run_cli, run_gdb, run_goref
 from targets import attach_reason, skip_if
 from test_saved import lasting, save
 from toolchains import Variant
+from waiting import comes, some_moment, states_of
 
 CENTRAL = Variant("go1.24", "default")
 NO_PROGRAM = "goref: no program to look at"
@@ -206,7 +207,7 @@ def test_difference(file, other, rest):
     for number, new in ((0, [rest.exe, rest.core]), (2, [file])):
         done = run_cli(["diff", other, *new, "--json"])
         assert lasting(run.json(number)) == lasting(json.loads(done.stdout))
-    # It names both sides, and the open file is none of them.
+    # The command names both sides. The open file is not one of them.
     assert str(file) not in run.parts[3]
     assert lasting(run.json(4)) == told(file)
 
@@ -264,10 +265,12 @@ def test_ctrl_c(terminal, farm, tmp_path):
     gdb.child.sendline(f"goref open {heap}")
     gdb.child.expect("until `goref close'")
     gdb.settle()
-    for depth, delay in enumerate((0.05, 0.1, 0.03, 0.15, 0.02), 100):
+    rng = random.Random(5)
+    for depth in range(100, 105):
         # Another depth each time: a walk that was finished is kept.
         gdb.child.sendline(f"goref scan --max-depth {depth}")
-        time.sleep(delay)
+        assert comes(lambda: "R" in states_of(gdb.child.pid))
+        some_moment(lambda: "R" in states_of(gdb.child.pid), rng)
         gdb.child.sendcontrol("c")
         gdb.settle()
     text = gdb.run("goref scan --top 5")

@@ -96,7 +96,7 @@ def test_zombie(waiting, way):
 # The process does something when it is about to be stopped, or is.
 JUST_BEFORE = """
 from goref import live
-import os, signal, time
+import os, select, signal, time
 stop = live.Look._stop
 def late(self):
     DO
@@ -123,10 +123,17 @@ def last_line(done):
     return done.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize("wait_s", [0, 0.0005, 0.002, 0.01])
-def test_ends_during_the_stop(signalled, wait_s):
+# After the last line, the process has ended as far as the kernel tells.
+ENDING = "fd = os.pidfd_open(PID); os.kill(PID, 9)"
+ENDED = f"{ENDING}; select.select([fd], [], [])"
+
+
+@pytest.mark.parametrize(
+    "action", [ENDING, ENDED], ids=["is ending", "has ended"]
+)
+def test_ends_during_the_stop(signalled, action):
     target = signalled()
-    action = f"os.kill({target.pid}, 9); time.sleep({wait_s})"
+    action = action.replace("PID", str(target.pid))
     done = attach_when(target.pid, action)
     said = last_line(done)
     assert said.startswith("goref: "), said

@@ -12,18 +12,24 @@ from pathlib import Path
 
 import pytest
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "e2e"))
+
+from waiting import LONGEST_S, comes, states_of
+
 THREADS = 5
 LIMIT_S = 60.0
-LONGEST_S = 120
-# It has threads that sleep and one that counts; SIGTERM ends none of them.
+# It has threads that sleep, and one that waits for signals.
 COUNTER = f"""
 import signal, threading, time
 signal.signal(signal.SIGUSR1, lambda *_: print("signal", flush=True))
+# The first thread gets the signals, so that they wake it.
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
 for _ in range({THREADS - 1}):
     threading.Thread(target=time.sleep, args=(3600,), daemon=True).start()
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1])
 print("ready", flush=True)
 while True:
-    time.sleep(0.001)
+    signal.pause()
 """
 # Holds a process in an interpreter of its own, and ends as it is told.
 HOLDER = """
@@ -40,27 +46,12 @@ exec(ending)
 """
 
 
-def comes(condition):
-    end = time.monotonic() + LONGEST_S
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.001)
-    return True
-
-
-def states_of(pid):
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    stats = [(task / "stat").read_text() for task in tasks]
-    return [stat.rpartition(")")[2].split()[0] for stat in stats]
-
-
 def is_held(pid):
-    return set(states_of(pid)) == {"t"}
+    return states_of(pid) == {"t"}
 
 
 def runs(pid):
-    return comes(lambda: set(states_of(pid)) <= {"S", "R", "D"})
+    return comes(lambda: states_of(pid) <= {"S", "R", "D"})
 
 
 @pytest.fixture
@@ -78,22 +69,23 @@ def counter():
 def test_held(goref, counter):
     process = goref.Process(counter.pid)
     stop = process.stop(LIMIT_S)
+    begin_us = time.monotonic_ns() // 1000
     assert is_held(counter.pid)
     assert (stop.threads, stop.late, stop.was_stopped) == (THREADS, (), False)
     assert stop.stop_us >= 0
-    time.sleep(0.01)
-    assert process.release() >= 10000
+    least_us = time.monotonic_ns() // 1000 - begin_us
+    assert process.release() >= least_us
     assert runs(counter.pid)
     assert process.release() == 0
 
 
 def test_stopped_by_a_signal(goref, counter):
     counter.send_signal(signal.SIGSTOP)
-    assert comes(lambda: set(states_of(counter.pid)) == {"T"})
+    assert comes(lambda: states_of(counter.pid) == {"T"})
     process = goref.Process(counter.pid)
     assert process.stop(LIMIT_S).was_stopped
     process.release()
-    assert comes(lambda: set(states_of(counter.pid)) == {"T"})
+    assert comes(lambda: states_of(counter.pid) == {"T"})
     counter.send_signal(signal.SIGCONT)
     assert runs(counter.pid)
 
