@@ -67,6 +67,7 @@ class Run:
         self.target = target
         self.folder = folder
         self.rng = rng
+        self.goref = None  # a shell may start it
         self.mark = f"GOREF_TEST_MARK={os.getpid()}.{next(self.count)}"
         verb = verb or rng.choice(VERBS)
         is_copied = target.is_stopped or verb == ["rss"]
@@ -93,9 +94,9 @@ class Run:
         )
 
     def faults_so_far(self):
-        """Of all processes of this run: a shell may have started it."""
+        """The page faults of goref, or of all processes of this run."""
         found = 0
-        for pid in living(self.mark):
+        for pid in [self.goref.pid] if self.goref else living(self.mark):
             with suppress(FileNotFoundError, ProcessLookupError):
                 found += faults_of(pid)
         return found
