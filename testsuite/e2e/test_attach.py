@@ -290,15 +290,22 @@ def test_not_at_idle_priority_while_it_stands_still(counting):
     assert counter.goes_on()
 
 
+# Only around the stop: on a busy machine, an idle look takes minutes.
 POLICY = """
+from contextlib import contextmanager
 from goref import live
-capture = live.Look._capture
+awake, capture = live.awake, live.Look._capture
 def noted(self):
     say(os.sched_getscheduler(0))
     capture(self)
-live.Look._capture = noted
-os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-say(os.sched_getscheduler(0))
+@contextmanager
+def from_idle():
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    say(os.sched_getscheduler(0))
+    with awake():
+        yield
+    say(os.sched_getscheduler(0))
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+live.awake, live.Look._capture = from_idle, noted
 goref.attach(PID)
-say(os.sched_getscheduler(0))
 """

@@ -29,6 +29,11 @@ def make(*words):
     return done.stdout
 
 
+def python_of_build():
+    """What the script starts: the first line of that file."""
+    return (BUILD / "loader/python").read_text().splitlines()[0]
+
+
 def names_in(folder):
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*"))
 
@@ -143,7 +148,7 @@ def test_destdir(built, tmp_path):
 def test_folder_of_python(built, tmp_path, prefix):
     """The package is where the Python of the build looks for modules of this
     prefix, and only there."""
-    python = (BUILD / "loader/python").read_text().strip()
+    python = python_of_build()
     make("install", f"prefix={prefix}", f"DESTDIR={tmp_path}")
     (found,) = tmp_path.rglob("_goref.abi3.so")
     folder = Path("/") / found.parent.parent.relative_to(tmp_path)
@@ -158,7 +163,7 @@ def test_folder_of_python(built, tmp_path, prefix):
 def test_folder_of_a_venv(built, tmp_path):
     """A virtual environment that is the prefix finds the package by itself."""
     venv = tmp_path / "venv"
-    python = (BUILD / "loader/python").read_text().strip()
+    python = python_of_build()
     done = subprocess.run(
         [python, "-m", "venv", "--without-pip", venv], capture_output=True
     )
