@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "saved/frames.h"
 
+#include <pthread.h>
 #include <zstd.h>
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/huge.h"
+#include "base/thread.h"
 #include "saved/pages.h"
 
 // Of 5 M objects, level 3 makes a file 3 % smaller and takes twice the time of
@@ -230,26 +233,54 @@ struct gr_error *gr_frame_writer_end(struct gr_frame_writer *w)
 
 // ----------------------------------------------------------------- reading
 
+/** A frame that is unpacked, by a thread of its own if one can be had. */
+struct unpacking {
+	struct header header;
+	struct gr_error *err; /* why there is no such frame */
+	const uint8_t *packed;
+	ZSTD_DCtx *zstd;
+	uint8_t *data;
+	size_t data_size; /* allocated */
+	size_t result;	  /* of zstd */
+	pthread_t thread;
+	bool is_started;
+};
+
+/*
+ * While the caller looks at a frame, the next one is unpacked. Invariant between
+ * two calls: `next` is NULL before the first frame and after an error or the
+ * last frame; else it is begun.
+ */
 struct gr_frame_reader {
 	const char *path;
 	struct gr_bytes file;
 	struct head head;
 	uint64_t off;
 	uint64_t count; /* of frames so far */
-	ZSTD_DCtx *zstd;
-	uint8_t *data;
-	size_t data_size;
+	struct unpacking frames[2];
+	struct unpacking *next;
 	uint64_t unpacked; /* bytes of all frames but pages */
 	struct gr_error *(*want)(void *ctx, uint64_t bytes);
 	void *ctx;
 };
 
+static void wait_for(struct unpacking *u)
+{
+	if (u->is_started)
+		pthread_join(u->thread, NULL);
+	u->is_started = false;
+}
+
 void gr_frame_reader_destroy(struct gr_frame_reader *r)
 {
 	if (!r)
 		return;
-	ZSTD_freeDCtx(r->zstd);
-	free(r->data);
+	for (size_t i = 0; i < GR_ARRAY_SIZE(r->frames); i++) {
+		wait_for(&r->frames[i]);
+		gr_error_destroy(r->frames[i].err);
+		ZSTD_freeDCtx(r->frames[i].zstd);
+		free(r->frames[i].data);
+	}
 	free(r);
 }
 GR_DEFINE_CLEANUP(reader, struct gr_frame_reader, gr_frame_reader_destroy)
@@ -334,9 +365,11 @@ struct gr_error *gr_frame_reader_create(const char *path, const uint8_t *file,
 	struct gr_error *err = read_head(r);
 	if (err)
 		return err;
-	r->zstd = ZSTD_createDCtx();
-	if (!r->zstd)
-		return &gr_enomem;
+	for (size_t i = 0; i < GR_ARRAY_SIZE(r->frames); i++) {
+		r->frames[i].zstd = ZSTD_createDCtx();
+		if (!r->frames[i].zstd)
+			return &gr_enomem;
+	}
 	*ret = steal_ptr(r);
 	return NULL;
 }
@@ -393,53 +426,89 @@ static struct gr_error *read_header(struct gr_frame_reader *r,
 	return check_sizes(r, ret);
 }
 
-static struct gr_error *make_room(struct gr_frame_reader *r, uint64_t bytes)
+static struct gr_error *make_room(const struct gr_frame_reader *r,
+				  struct unpacking *u, uint64_t bytes)
 {
-	if (bytes <= r->data_size)
+	if (bytes <= u->data_size)
 		return NULL;
-	free(r->data);
-	r->data = NULL;
-	r->data_size = 0;
+	free(u->data);
+	u->data = NULL;
+	u->data_size = 0;
 	struct gr_error *err = r->want ? r->want(r->ctx, bytes) : NULL;
 	if (err)
 		return err;
-	r->data = malloc(bytes);
-	if (!r->data)
+	u->data = malloc(bytes);
+	if (!u->data)
 		return &gr_enomem;
-	r->data_size = bytes;
+	gr_huge_advise(u->data, bytes);
+	u->data_size = bytes;
 	return NULL;
 }
 
-static struct gr_error *unpack(struct gr_frame_reader *r,
-			       const struct header *header)
+static void *unpack(void *arg)
 {
-	struct gr_error *err = make_room(r, header->bytes);
+	struct unpacking *u = arg;
 
+	u->result = ZSTD_decompressDCtx(u->zstd, u->data, u->header.bytes,
+					u->packed, u->header.packed_bytes);
+	return NULL;
+}
+
+/* Read the header of the next frame, and begin to unpack it. */
+static struct gr_error *begin(struct gr_frame_reader *r, struct unpacking *u)
+{
+	struct header *header = &u->header;
+	struct gr_error *err = read_header(r, header);
+	bool is_end = header->kind == GR_FRAME_END;
+
+	if (!err && is_end && header->bytes)
+		err = gr_frame_damage(r, "its end has data");
+	if (!err && !is_end && !header->bytes)
+		err = gr_frame_damage(r, "a part is empty");
+	if (!err)
+		err = make_room(r, u, header->bytes);
 	if (err)
 		return err;
-	size_t n = ZSTD_decompressDCtx(r->zstd, r->data, header->bytes,
-				       r->file.data + r->off,
-				       header->packed_bytes);
+	if (is_end)
+		return r->off == r->file.size ?
+			       NULL :
+			       gr_frame_damage(r, "bytes follow its end");
+	u->packed = r->file.data + r->off;
 	r->off += header->packed_bytes;
-	if (ZSTD_isError(n) || n != header->bytes)
+	u->is_started = gr_thread_start(&u->thread, unpack, u);
+	if (!u->is_started)
+		unpack(u);
+	return NULL;
+}
+
+/* Take the frame that has been begun. */
+static struct gr_error *finish(const struct gr_frame_reader *r,
+			       struct unpacking *u, struct gr_saved_frame *ret)
+{
+	const struct header *header = &u->header;
+
+	wait_for(u);
+	if (u->err)
+		return steal_ptr(u->err);
+	if (header->kind != GR_FRAME_END &&
+	    (ZSTD_isError(u->result) || u->result != header->bytes))
 		return gr_frame_damage(r, "a part cannot be unpacked");
+	*ret = (struct gr_saved_frame){ header->kind, u->data, header->bytes };
 	return NULL;
 }
 
 struct gr_error *gr_frame_read(struct gr_frame_reader *r,
 			       struct gr_saved_frame *ret)
 {
-	struct header header = { 0 };
-	struct gr_error *err = read_header(r, &header);
+	struct unpacking *now = r->next ?: &r->frames[0];
 
-	if (!err && header.kind == GR_FRAME_END && header.bytes)
-		err = gr_frame_damage(r, "its end has data");
-	if (!err && header.bytes)
-		err = unpack(r, &header);
-	if (!err && header.kind == GR_FRAME_END && r->off != r->file.size)
-		err = gr_frame_damage(r, "bytes follow its end");
-	if (!err && header.kind != GR_FRAME_END && !header.bytes)
-		err = gr_frame_damage(r, "a part is empty");
-	*ret = (struct gr_saved_frame){ header.kind, r->data, header.bytes };
-	return err;
+	if (!r->next)
+		now->err = begin(r, now);
+	r->next = NULL;
+	struct gr_error *err = finish(r, now, ret);
+	if (err || ret->kind == GR_FRAME_END)
+		return err;
+	r->next = &r->frames[now == &r->frames[0]];
+	r->next->err = begin(r, r->next);
+	return NULL;
 }

@@ -103,6 +103,32 @@ static void test_damage(void **state)
 	gr_byte_vector_deinit(&file);
 }
 
+/* A frame is there, whatever the one behind it is: that is unpacked meanwhile,
+ * whether it is wanted or not. */
+static void test_frame_before_damage(void **state)
+{
+	struct gr_byte_vector file = make_file(GR_SAVED_VERSION);
+	struct gr_saved_frame frame;
+	struct gr_frame_reader *r;
+
+	(void)state;
+	assert_null(gr_frame_reader_create("f", file.data, file.size, &r));
+	assert_null(gr_frame_read(r, &frame));
+	assert_memory_equal(frame.data, text, sizeof(text));
+	gr_frame_reader_destroy(r);
+	// The end, whose header has 32 bytes, and the last byte before it.
+	file.data[file.size - 33] ^= 1;
+	assert_null(gr_frame_reader_create("f", file.data, file.size, &r));
+	assert_null(gr_frame_read(r, &frame));
+	assert_memory_equal(frame.data, text, sizeof(text));
+	struct gr_error *err = gr_frame_read(r, &frame);
+	assert_non_null(err);
+	assert_error_code(err, GR_ERROR_FORMAT);
+	gr_error_destroy(err);
+	gr_frame_reader_destroy(r);
+	gr_byte_vector_deinit(&file);
+}
+
 /* Read all frames, some of which are larger than allowed. */
 static void check_refused(const struct gr_byte_vector *file, const char *why)
 {
@@ -304,6 +330,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_there_and_back),
 		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_frame_before_damage),
 		cmocka_unit_test(test_more_than_fits),
 		cmocka_unit_test(test_too_large),
 		cmocka_unit_test(test_asked),
