@@ -416,17 +416,14 @@ static struct gr_error *capture_run(struct gr_image *image,
 	return err;
 }
 
-// Allocate memory from the kernel, in huge pages if available. gdb forks itself
-// when it first attaches, while the process is stopped. MADV_DONTFORK keeps the
-// page tables of this area out of that fork.
+// Allocate memory from the kernel, in huge pages if available. A fork of our own
+// process has it, too: a script may ask the copy in a child.
 static struct gr_copy *new_area(uint64_t bytes)
 {
 	struct gr_copy *area = gr_copy_map(bytes);
 
-	if (area) {
+	if (area)
 		madvise(area->mapped, area->mapped_bytes, MADV_HUGEPAGE);
-		madvise(area->mapped, area->mapped_bytes, MADV_DONTFORK);
-	}
 	return area;
 }
 

@@ -239,6 +239,26 @@ def test_after_fork(target):
     target.check()
 
 
+ASK_IN_CHILD = """
+import multiprocessing
+heap = goref.attach(PID, hold=HELD)
+it = multiprocessing.get_context("fork").Process(
+    target=lambda: say(COUNT))
+it.start()
+it.join()
+say(it.exitcode)
+heap.close()
+"""
+
+
+@pytest.mark.parametrize("held", [False, True], ids=["copy", "hold"])
+def test_a_child_asks(target, held):
+    """What was copied is in a fork of the script, too."""
+    code = ASK_IN_CHILD.replace("HELD", str(held)).replace("COUNT", COUNT)
+    assert lines_of(target.pid, code) == [str(OBJECTS // 2), "0"]
+    target.check()
+
+
 HANDLERS = """
 def state():
     numbers = sorted(signal.valid_signals())
