@@ -7,6 +7,7 @@ import os
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import (
@@ -51,6 +52,11 @@ class _Closed(Exception):
 
 class _Terminal(front.Terminal):
     """The command line as the front end."""
+
+    def note(self, text: str) -> None:
+        """Write a note. Where nobody can read it, the answer still comes."""
+        with suppress(OSError):
+            os.write(2, text.encode("utf-8", "backslashreplace"))
 
     def write(self, text: str) -> None:
         """Write all of it, or say why not."""

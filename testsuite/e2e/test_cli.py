@@ -145,6 +145,19 @@ def test_output_that_cannot_be_written(core, where, words):
     one_line(done, 1, "goref: cannot write: ")
 
 
+@pytest.mark.parametrize("where", ["2>/dev/full", "2>&-"])
+def test_notes_that_cannot_be_written(farm, where):
+    """The answer comes, and nothing of it is where an error would be."""
+    skip_if(attach_reason())
+    target = farm.target("values", CENTRAL, "live")
+    line = f"{TOP}/goref attach {target.process.pid} scan --json {where}"
+    done = subprocess.run(
+        ["sh", "-c", line], capture_output=True, text=True, env=environment()
+    )
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["complete"]
+
+
 @pytest.mark.parametrize("command", ["core", "attach"])
 def test_help(command):
     done = run_cli([command, "--help"])
