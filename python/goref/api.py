@@ -16,6 +16,7 @@ StaleError.
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, SupportsInt, Union
 
@@ -47,6 +48,8 @@ from .vertices import (
 
 if TYPE_CHECKING:
     from ._goref import Ledger, Scan
+
+    _Path = str | os.PathLike[str]
 
 __all__ = [
     "Error",
@@ -90,19 +93,20 @@ def _open(source: Source, extent: str) -> Heap:
         raise as_error(problem, progress.reason) from None
 
 
-def core(path: str, exe: str | None = None) -> Heap:
+def core(path: _Path, exe: _Path | None = None) -> Heap:
     """The heap of a core file. exe: the executable that it came from; None:
     the one that the core names."""
     from .sources.core import Core
 
-    return _open(Core(path, exe), "heap")
+    name = None if exe is None else os.fspath(exe)
+    return _open(Core(os.fspath(path), name), "heap")
 
 
-def open(path: str) -> Heap:
+def open(path: _Path) -> Heap:
     """The heap of a file that `goref save' has written."""
     from .sources.saved import Saved
 
-    return _open(Saved(path), "heap")
+    return _open(Saved(os.fspath(path)), "heap")
 
 
 def attach(
@@ -266,6 +270,11 @@ class Heap:
         """Why the heap is not complete; empty if it is."""
         scan = self._asked()
         return tuple(partial.reasons(scan.info(), scan.gaps()))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was noticed when it was opened, a line each."""
+        return (*self._source.notes, *self._asked().info().warnings)
 
     @property
     def ledger(self) -> Ledger:

@@ -5,6 +5,7 @@ the programs print of themselves."""
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -112,6 +113,25 @@ def test_core_without_exe(leaky):
     assert got == leaky.truth["sessions"]
 
 
+def test_warnings(leaky, tmp_path):
+    """Those of the command line; a script prints none."""
+    cut = tmp_path / "core"
+    shutil.copy(leaky.core, cut)
+    os.truncate(cut, cut.stat().st_size - 4096)
+    words = ["core", leaky.exe, cut, "scan", "--json"]
+    said = json.loads(run_cli(words).stdout)["warnings"]
+    got = told(
+        """
+        import json, pathlib, sys, goref
+        exe, *cores = map(pathlib.Path, sys.argv[1:])
+        heaps = [goref.core(core, exe) for core in cores]
+        print(json.dumps([heap.warnings for heap in heaps]))
+        """,
+        leaky.exe, cut, leaky.core,
+    )  # fmt: skip
+    assert got == [said, []] and "truncated" in said[0]
+
+
 def test_two_heaps_at_once(farm, leaky, tmp_path):
     """Each has its own objects, in any order of questions, and a file beside
     them; one that is closed says so, and the other answers."""
@@ -121,10 +141,10 @@ def test_two_heaps_at_once(farm, leaky, tmp_path):
     assert done.returncode == 0, done.stderr
     got = told(
         """
-        import json, sys, goref
+        import json, pathlib, sys, goref
         exe, core, second, saved = sys.argv[1:]
         heaps = [goref.core(core, exe), goref.core(second, exe),
-                 goref.open(saved)]
+                 goref.open(pathlib.Path(saved))]
         iterators = [h.objects(type="main.Session") for h in heaps]
         counts = [0] * 3
         for row in zip(*iterators):  # to the end of the shortest
