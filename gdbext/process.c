@@ -187,6 +187,12 @@ static PyObject *process_release(PyObject *obj, PyObject *unused)
 	return PyLong_FromLongLong(gr_process_release(cast(obj)->process));
 }
 
+static PyObject *process_is_held(PyObject *obj, PyObject *unused)
+{
+	(void)unused;
+	return PyBool_FromLong(gr_process_is_held(cast(obj)->process));
+}
+
 int gr_py_process_threads(PyObject *obj, struct gr_target_thread **ret,
 			  size_t *count)
 {
@@ -212,6 +218,7 @@ int gr_py_process_threads(PyObject *obj, struct gr_target_thread **ret,
 static PyMethodDef methods[] = {
 	GR_PY_METHOD(stop, process_stop, "($self, limit_s, poll=None)"),
 	GR_PY_GETTER(release, process_release),
+	GR_PY_GETTER(is_held, process_is_held),
 	{ NULL, NULL, 0, NULL },
 };
 

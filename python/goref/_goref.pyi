@@ -1775,6 +1775,9 @@ class Process:
     def release(self) -> int:
         """Let the process go on; nothing happens if it is not held. Returns
         for how many microseconds it was stopped."""
+    def is_held(self) -> bool:
+        """Does it stand still? False, too, if it was held and has ended or
+        begun another program."""
 
 @final
 class Scan:

@@ -43,7 +43,7 @@ struct stop {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	unsigned int users;
-	enum phase phase;
+	enum phase phase; /**< Written atomically, with the mutex. */
 	bool is_release_wanted;
 	bool is_cancelled; /**< Atomic; without the mutex. */
 	bool is_seizing;   /**< Atomic; without the mutex. */
@@ -139,7 +139,7 @@ static void wait_for_change(struct stop *stop, int64_t us)
 static void enter_phase(struct stop *stop, enum phase phase)
 {
 	pthread_mutex_lock(&stop->mutex);
-	stop->phase = phase;
+	__atomic_store_n(&stop->phase, phase, __ATOMIC_RELAXED);
 	pthread_cond_broadcast(&stop->changed);
 	pthread_mutex_unlock(&stop->mutex);
 }
@@ -478,6 +478,14 @@ int64_t gr_process_release(struct gr_process *process)
 		stop->release_us ? stop->release_us - stop->tasks.begin_us : 0;
 	stop_leave(stop);
 	return held_us;
+}
+
+bool gr_process_is_held(const struct gr_process *process)
+{
+	// Without the mutex: another thread may have had it at a fork.
+	return process->stop &&
+	       __atomic_load_n(&process->stop->phase, __ATOMIC_RELAXED) ==
+		       PHASE_HOLDING;
 }
 
 const struct gr_target_thread *

@@ -79,6 +79,13 @@ struct gr_error *gr_process_stop(struct gr_process *process,
 int64_t gr_process_release(struct gr_process *process);
 
 /**
+ * Does the process stand still? False, too, if it was held and has ended or begun
+ * another program: this is noticed within a fraction of a second. A fork of our
+ * process is told what was so when it was made.
+ */
+bool gr_process_is_held(const struct gr_process *process);
+
+/**
  * The threads of a process that is held, with their registers. Those that are
  * late have partial registers. They are valid until the next stop.
  *

@@ -113,6 +113,25 @@ def test_what_is_held_stands_still(target):
     host.communicate("\n", timeout=LONGEST_S)
 
 
+KILLED = HOLD + """
+before = heap.is_valid()
+os.kill(PID, signal.SIGKILL)
+while heap.is_valid():
+    pass
+try:
+    heap.ledger
+except goref.StaleError as problem:
+    say(before, problem)
+heap.close()
+"""
+
+
+def test_killed_while_it_is_held(other):
+    """Its number may soon be that of another process."""
+    lines = lines_of(other.pid, KILLED)
+    assert lines[1:] == ["True goref: the program is no longer at this stop"]
+
+
 THREAD = """
 def work():
     with goref.attach(PID, hold=HELD) as heap:

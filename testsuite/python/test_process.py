@@ -68,13 +68,16 @@ def counter():
 
 def test_held(goref, counter):
     process = goref.Process(counter.pid)
+    assert not process.is_held()
     stop = process.stop(LIMIT_S)
+    assert process.is_held()
     begin_us = time.monotonic_ns() // 1000
     assert is_held(counter.pid)
     assert (stop.threads, stop.late, stop.was_stopped) == (THREADS, (), False)
     assert stop.stop_us >= 0
     least_us = time.monotonic_ns() // 1000 - begin_us
     assert process.release() >= least_us
+    assert not process.is_held()
     assert runs(counter.pid)
     assert process.release() == 0
 

@@ -5,7 +5,7 @@ of itself."""
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import filenames, lifetime, live, native, params, procfs, standing
 from ..errors import Error
@@ -133,6 +133,12 @@ class Process(Source):
             raise Error(
                 f"goref: process {self.pid} ended meanwhile"
             ) from None
+
+    def identify(self) -> tuple[Any, ...]:
+        """A copy stays what it is; a process that is held may be killed."""
+        if self.is_held and not (self.look and self.look.process.is_held()):
+            raise Error(f"goref: process {self.pid} is held no more")
+        return ()
 
     def close(self) -> None:
         if self.look is not None:
