@@ -365,19 +365,23 @@ def test_values_from_scripts(farm, tmp_path):
     lines = [x for x in done.stdout.splitlines() if x.startswith("value 0x")]
     assert lines and lines[: len(lines) // 2] == lines[len(lines) // 2 :]
     first = "python print(next(iter(heap.objects(type={!r}))).value().gdb)"
-    for file, exe, told in (
-        (bare, target.exe, "goref: this file was saved without values"),
-        (whole, None, f"types of values: write `file {target.exe}' first"),
-        (whole, farm.target("rest", CENTRAL).exe,
-         f"build id of the saved program: write `file {target.exe}' first"),
+    write = f"write `file {target.exe}' first"
+    core = f"core({str(target.core)!r}, {str(target.exe)!r})"
+    for heap, exe, told in (
+        (f"open({str(bare)!r})", target.exe,
+         "goref: this file was saved without values"),
+        (f"open({str(whole)!r})", None,
+         f"types of values: {write}, or use `goref open {whole} "),
+        (f"open({str(whole)!r})", farm.target("rest", CENTRAL).exe,
+         f"build id of the saved program: {write}"),
+        (core, None, f"types of values: {write}, or use str()"),
     ):
         done = run_gdb(
             [exe] if exe else [],
-            ["python import goref",
-             f"python heap = goref.open({str(file)!r})",
+            ["python import goref", f"python heap = goref.{heap}",
              first.format(types[0])],
         )  # fmt: skip
-        assert told in done.stderr, (file, done.stderr)
+        assert told in done.stderr, (heap, done.stderr)
 
 
 def test_value_that_was_not_saved(farm, tmp_path):

@@ -37,11 +37,15 @@ def of_memory(value: Value) -> Any:
 
 
 def of_saved(scan: Scan, value: Value) -> Any:
-    """A gdb.Value of what a saved file has. The file has the bytes and gdb the
-    type, if it has opened the executable."""
+    """A gdb.Value of a heap that is not gdb's: a saved file, a core, a process.
+    The heap has the bytes and gdb the type, if it has opened the executable."""
     info = scan.info()
     content = value.content()
-    other = f"or use `goref open {info.saved_path} object --print'"
+    other = (
+        f"use `goref open {info.saved_path} object --print'"
+        if info.saved_path
+        else "use str()"
+    )
     exe = target.exe_path(gdb.selected_inferior())
     if not exe or not elf.has_build_id(exe, info.build_id or ""):
         why = (
@@ -50,12 +54,13 @@ def of_saved(scan: Scan, value: Value) -> Any:
             else "gdb needs the executable for the types of values"
         )
         raise Error(
-            f"goref: {why}: write `file {info.exe_path}' first, {other}"
+            f"goref: {why}: write `file {info.exe_path}' first, or {other}"
         )
     try:
         type_ = expressions.type_of_name(value.type)
         return gdb_.Value(content[: type_.sizeof], type_)
     except (gdb.error, ValueError) as problem:
         raise Error(
-            f"goref: gdb has no value of type {value.type}: {problem}; {other}"
+            f"goref: gdb has no value of type {value.type}: {problem}; "
+            f"{other}"
         ) from None
