@@ -282,20 +282,31 @@ def test_another_user(way):
         process.stop()
 
 
-def test_not_permitted():
+ASK_AS_NOBODY = {
+    "attach": "goref.attach(PID)",
+    "snapshot": "goref.attach(PID, snapshot=True)",
+    "native": "native.load().Process(PID).stop(1)",
+}
+
+
+@pytest.mark.parametrize("ask", ASK_AS_NOBODY.values(), ids=ASK_AS_NOBODY)
+def test_not_permitted(ask):
     """nobody looks at a process of root: one line that says what would help."""
     if os.geteuid():
         pytest.skip("needs root")
     code = (
-        "from goref import native\n"
+        "goref.attach\n"
+        "from goref.sources import process\n"
+        "native.load()\n"
+        "os.setuid(65534)\n"
         "try:\n"
-        "    native.load().Process(PID).stop(1)\n"
-        "except native.load().ProcessError as problem:\n"
+        f"    {ask}\n"
+        "except (goref.Error, native.load().ProcessError) as problem:\n"
         "    say(problem)"
     )
     popen = subprocess.Popen(["sleep", "1000"])
     try:
-        (said,) = lines_of(popen.pid, "native.load()\nos.setuid(65534)\n" + code)
+        (said,) = lines_of(popen.pid, code)
         assert "CAP_SYS_PTRACE" in said
         assert tracer_of(popen.pid) == 0
     finally:

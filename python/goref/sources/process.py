@@ -61,8 +61,15 @@ class Process(Source):
         except native.load().ProcessError as problem:
             raise procfs.why_not_attached(self.pid, str(problem)) from None
         self.reader = native.load().process_reader(self.pid)
-        if not os.path.exists(f"/proc/{self.reader}/exe"):
-            raise procfs.why_not_attached(self.pid, procfs.NO_EXE)
+        try:
+            os.stat(f"/proc/{self.reader}/exe")
+        except PermissionError:
+            reason = native.load().why_not_traced(self.pid)
+            raise procfs.why_not_attached(self.pid, reason) from None
+        except OSError:
+            raise procfs.why_not_attached(
+                self.pid, procfs.NO_EXE
+            ) from None
 
     def extent(self, extent: str) -> str:
         return self.needed
