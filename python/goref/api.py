@@ -43,7 +43,7 @@ from .vertices import (
     Root,
     Vertex,
     Wait,
-    check_count,
+    count,
 )
 
 if TYPE_CHECKING:
@@ -314,7 +314,7 @@ class Heap:
         bytes. A type is named as objects are printed (`main.T`, `[48]main.T`,
         `string data`), as several are (`[]main.T data`), or as types() has it
         (`[]main.T`, `string`). UnknownTypeError: there is no such type."""
-        check_count("min_bytes", min_bytes)
+        min_bytes = count("min_bytes", min_bytes, 64)
         if type == _NOT_KNOWN:
             every = self.objects(min_bytes=min_bytes)
             yield from (each for each in every if each.type is None)

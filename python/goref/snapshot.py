@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import time
 from typing import Any
@@ -12,6 +13,7 @@ from .errors import Error
 from .front import warn
 
 _HELPER = "goref-snapshot"
+_MOST_MS = 3600000  # that the helper takes
 
 
 class Copy:
@@ -25,7 +27,7 @@ class Copy:
         self.of = pid
         self.words = [path, str(pid)]
         if max_pause_ms is not None:
-            self.words.append(str(max_pause_ms))
+            self.words.append(str(min(math.ceil(max_pause_ms), _MOST_MS)))
         self.pid = 0
         self.pause_us = 0
         self.threads: list[tuple[int, tuple[int, ...]]] = []

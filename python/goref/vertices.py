@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from .api import Heap
 
 
-def check_count(name: str, value: int) -> None:
+def count(name: str, value: int, bits: int) -> int:
+    """A number for the native half, which takes so many bits; the greatest of
+    them for one that is greater."""
     if value < 0:
         raise ValueError(f"goref: {name} is negative: {value}")
+    return min(value, (1 << bits) - 1)
 
 
 class Vertex:
@@ -103,8 +106,8 @@ class Object(Vertex):
 
     def paths(self, k: int = 1) -> Iterator[list[Root | Object]]:
         """The k shortest chains from distinct roots, each root first."""
-        check_count("k", k)
-        for chain in self.heap._scan().paths(self._vertex, k):
+        most = count("k", k, 32)
+        for chain in self.heap._scan().paths(self._vertex, most):
             made = [self.heap._make(vertex) for vertex in chain]
             yield [x for x in made if isinstance(x, (Root, Object))]
 

@@ -385,6 +385,21 @@ def test_negative_counts(leaky):
     ]
 
 
+def test_counts_beyond_words(leaky):
+    """No bits are cut off: there are no more than all, and none that large."""
+    all_paths, paths, large = run_script(
+        leaky,
+        """
+        first = next(heap.objects())
+        lengths = [len(list(first.paths(k))) for k in (1000000, 2**70)]
+        print(json.dumps([*lengths, len(list(heap.objects(None, 2**70)))]))
+        """,
+    )
+    assert (paths, large) == (all_paths, 0)
+    assert paths
+
+
+
 def test_odd_arguments(leaky):
     """What is no object of the heap is a mistake in the script."""
     got = run_script(

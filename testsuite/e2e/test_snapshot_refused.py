@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hosts import lines_of
 from session import run_cli
 from snapshots import HELPER, NOBODY, PAUSE, Helper, children, refusal
 from snapshots import status_of
@@ -189,6 +190,14 @@ def test_max_pause(farm):
     assert "--max-pause 1" in done.stderr.splitlines()[-1]
     assert status_of(process.pid, "State")[0] in "SR"
     assert not children(process.pid)
+
+
+@pytest.mark.parametrize("pause", ["100.5", "10**10"])
+def test_max_pause_of_scripts(steady, pause):
+    """The helper takes whole numbers up to an hour."""
+    process = steady(CENTRAL)
+    code = f"goref.attach(PID, snapshot=True, max_pause_ms={pause}); say(1)"
+    assert lines_of(process.pid, code)[-1] == "1"
 
 
 def test_pause_too_long():
