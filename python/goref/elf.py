@@ -6,8 +6,6 @@ import shlex
 import stat
 from typing import Any
 
-_FOREIGN = {"AArch64": "aarch64"}
-
 Note = tuple[bytes, int, bytes]
 """Name, kind, content."""
 
@@ -67,13 +65,6 @@ def is_elf(path: str) -> bool:
 def is_core(path: str) -> bool:
     facts = _facts(path)
     return facts is not None and facts.kind == "core"
-
-
-def foreign_processor(path: str) -> str | None:
-    """gdb's name of the file's processor, if goref supports it but not every
-    gdb does."""
-    facts = _facts(path)
-    return None if facts is None else _FOREIGN.get(facts.machine)
 
 
 def shown(path: str) -> str:
