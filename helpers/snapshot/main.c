@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * goref-snapshot PID [MAX_PAUSE_MS]: make a stopped copy of a process, print
- * its PID, and keep it until standard input ends.
+ * its PID, and keep it until standard input ends or has a byte.
  *
  * The answer is lines of text, on standard output: "refused REASON", or
  *
@@ -81,13 +81,15 @@ static int refuse(struct gr_error *err)
 	return STATUS_REFUSED;
 }
 
-static void wait_for_end_of_input(void)
+/* Our input ends when all have closed it: a fork of a script has it, too, and
+ * may live long. So the script writes something. */
+static void wait_for_input(void)
 {
 	char buf[64];
 
 	for (;;) {
 		ssize_t n = read(STDIN_FILENO, buf, sizeof(buf));
-		if (!n || (n < 0 && errno != EINTR))
+		if (n >= 0 || errno != EINTR)
 			return;
 	}
 }
@@ -129,7 +131,7 @@ int main(int argc, char **argv)
 		err = gr_process_copy_make(&copy, (pid_t)pid, ms * 1000);
 	if (!err) {
 		print_copy(&copy);
-		wait_for_end_of_input();
+		wait_for_input();
 	}
 	struct gr_error *end_err = gr_process_copy_end(&copy);
 	if (err) {

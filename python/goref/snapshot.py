@@ -77,8 +77,9 @@ class Copy:
             )
 
     def _end(self) -> str:
-        """The last words of the helper."""
-        said, _ = self.helper.communicate()
+        """The last words of the helper. The end of its input is not enough:
+        a fork of ours may have it open."""
+        said, _ = self.helper.communicate("\n")
         return said.removeprefix("refused ").strip()
 
     def __exit__(self, *_: object) -> None:

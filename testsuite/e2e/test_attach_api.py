@@ -258,6 +258,26 @@ def test_after_fork(target):
     target.check()
 
 
+FORK_DURING_A_SNAPSHOT = """
+import time
+from goref.snapshot import Copy
+with Copy(PID, None):
+    child = os.fork()
+    if not child:
+        time.sleep(LONG)
+        os._exit(0)
+say(os.waitpid(child, os.WNOHANG)[0])
+os.kill(child, signal.SIGKILL)
+"""
+
+
+def test_fork_during_a_snapshot(target):
+    """The copy does not wait for a child that has all that was open."""
+    code = FORK_DURING_A_SNAPSHOT.replace("LONG", str(10 * LONGEST_S))
+    assert lines_of(target.pid, code) == ["0"]
+    target.check()
+
+
 ASK_IN_CHILD = """
 import multiprocessing
 heap = goref.attach(PID, hold=HELD)
