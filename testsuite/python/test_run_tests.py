@@ -18,6 +18,7 @@ SETUP = """
 say() { printf '%s: %s\\n' "$name" "$*"; }
 die() { say "$*" >&2; exit 1; }
 processors() { echo 2; }
+need_buildable_tree() { :; }
 install_missing() { :; }
 install_build_packages() { :; }
 build_in() { [ -d "$1" ] || die "no build here"; }
