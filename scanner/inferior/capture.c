@@ -14,6 +14,7 @@
 #include "base/sort.h"
 #include "base/thread.h"
 #include "inferior/image_internal.h"
+#include "inferior/presence.h"
 
 enum {
 	/* Bytes read between two polls: the process is stopped meanwhile. */
@@ -21,6 +22,8 @@ enum {
 	BATCH_PIECES = 512,
 	/* One more thread is started for each so many bytes. */
 	THREAD_BYTES = 8 << 20,
+	/* Pages without access that are looked at for one plan: 1 GB. */
+	MAX_SEALED_PAGES = 1 << 18,
 };
 
 /* No single planned range is larger; longer ranges are damage. */
@@ -118,10 +121,25 @@ static bool add_unknown(const struct gr_ranges *ranges, uint64_t start,
 	return add_piece(out, start, end);
 }
 
-// Add the readable, unknown parts of a range. The mappings of a process and the
-// plan are both sorted, so *@p hint only grows.
+// Add the unknown parts of [start, end), which may not be read by the process
+// itself: the pages that are there. The rest is reserved.
+static bool add_sealed(const struct gr_image *image, uint64_t start,
+		       uint64_t end, uint64_t *pages_left,
+		       struct gr_pieces *out)
+{
+	for (uint64_t stop;
+	     gr_presence_find(&image->source, &start, end, pages_left, &stop);
+	     start = stop)
+		if (!add_unknown(&image->ranges, start, stop, out))
+			return false;
+	return true;
+}
+
+// Add the unknown parts of a range that are mapped. The mappings of a process and
+// the plan are both sorted, so *@p hint only grows.
 static bool add_mapped(const struct gr_image *image, size_t *hint,
-		       struct gr_plan_range range, struct gr_pieces *out)
+		       struct gr_plan_range range, uint64_t *pages_left,
+		       struct gr_pieces *out)
 {
 	const struct gr_mapping_vector *maps = &image->process.list;
 
@@ -133,12 +151,15 @@ static bool add_mapped(const struct gr_image *image, size_t *hint,
 		const struct gr_mapping *map = &maps->data[i];
 		if (map->start >= range.end)
 			break;
-		if (!(map->flags & PF_R))
-			continue;
-		if (!add_unknown(
-			    &image->ranges,
-			    map->start > range.start ? map->start : range.start,
-			    map->end < range.end ? map->end : range.end, out))
+		uint64_t start = map->start > range.start ? map->start :
+							    range.start;
+		uint64_t end = map->end < range.end ? map->end : range.end;
+		bool is_added =
+			map->flags & PF_R ?
+				add_unknown(&image->ranges, start, end, out) :
+				map->inode || add_sealed(image, start, end,
+							 pages_left, out);
+		if (!is_added)
 			return false;
 	}
 	return true;
@@ -149,13 +170,14 @@ static struct gr_error *plan_pieces(const struct gr_image *image,
 				    struct gr_pieces *ret)
 {
 	_cleanup_(gr_plan_deinit) struct gr_plan merged = { 0 };
+	uint64_t pages_left = MAX_SEALED_PAGES;
 	size_t hint = 0;
 
 	struct gr_error *err = merge_plan(image, &merged);
 	if (err)
 		return err;
 	for (size_t i = 0; i < merged.size; i++)
-		if (!add_mapped(image, &hint, merged.data[i], ret))
+		if (!add_mapped(image, &hint, merged.data[i], &pages_left, ret))
 			return &gr_enomem;
 	return NULL;
 }

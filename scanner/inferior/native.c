@@ -47,22 +47,51 @@ static ssize_t read_vectors(struct gr_source *source, const struct gr_run *runs,
 				count, remote, count, 0);
 }
 
-// /proc/PID/mem ignores permissions: a reservation without access would read as
-// zeros. So only readable mappings are read.
+/*
+ * The leading bytes of [addr, addr + bytes) that /proc/PID/mem may be asked for.
+ * It ignores permissions. In memory without access, only the pages that are there
+ * are read: a reservation would read as zeros, and its page tables would grow. The
+ * memory of a device is never read so.
+ */
+static uint64_t file_bytes(const struct gr_source *source,
+			   const struct gr_mapping *mapping, uint64_t addr,
+			   uint64_t bytes)
+{
+	uint64_t start = addr, end, pages = GR_PRESENCE_PAGES;
+
+	if (bytes > mapping->end - addr)
+		bytes = mapping->end - addr;
+	if (mapping->flags & PF_R)
+		return bytes;
+	return !mapping->inode &&
+			       gr_presence_find(source, &start, addr + bytes,
+						&pages, &end) &&
+			       start == addr ?
+		       end - addr :
+		       0;
+}
+
 static ssize_t read_file(struct gr_source *source, const struct gr_piece *piece)
 {
 	const struct gr_mapping *mapping =
 		gr_mappings_find(source->maps, piece->addr);
+	uint64_t bytes =
+		mapping && piece->addr <= (uint64_t)INT64_MAX ?
+			file_bytes(source, mapping, piece->addr, piece->bytes) :
+			0;
 
-	if (!mapping || !(mapping->flags & PF_R) ||
-	    piece->addr > (uint64_t)INT64_MAX) {
+	if (!bytes) {
 		errno = EFAULT;
 		return -1;
 	}
-	uint64_t bytes = mapping->end - piece->addr;
-	if (bytes > piece->bytes)
-		bytes = piece->bytes;
 	return pread(source->mem_fd, piece->buf, bytes, piece->addr);
+}
+
+static bool is_without_access(const struct gr_source *source, uint64_t addr)
+{
+	const struct gr_mapping *mapping = gr_mappings_find(source->maps, addr);
+
+	return mapping && !(mapping->flags & PF_R);
 }
 
 /* Read the first present one of the runs, or all of them. */
@@ -81,7 +110,11 @@ static ssize_t read_present(struct gr_source *source, const struct gr_run *runs,
 		if (n < 0 && (errno == EPERM || errno == ENOSYS))
 			source->is_only_file = true;
 	}
-	return source->is_only_file ? read_file(source, &runs[first].piece) : n;
+	bool is_refused = n < 0 && errno == EFAULT &&
+			  is_without_access(source, runs[first].piece.addr);
+	return source->is_only_file || is_refused ?
+		       read_file(source, &runs[first].piece) :
+		       n;
 }
 
 /*
@@ -165,16 +198,15 @@ struct gr_error *gr_source_init_native(struct gr_source *source,
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return process_error(pid, errno);
-	// The pages of a snapshot are its own: it may have more by reading.
 	snprintf(name, sizeof(name), "/proc/%d/pagemap", pid);
 	*source = (struct gr_source){
 		.target = target,
 		.ops = &native_ops,
 		.maps = maps,
 		.mem_fd = fd,
-		.pagemap_fd = target->kind == GR_TARGET_NATIVE ?
-				      open(name, O_RDONLY | O_CLOEXEC) :
-				      -1,
+		.pagemap_fd = open(name, O_RDONLY | O_CLOEXEC),
+		// The pages of a snapshot are its own: it may have more by reading.
+		.reads_absent = target->kind == GR_TARGET_SNAPSHOT,
 		// process_vm_readv() pins pages. For this, the kernel first
 		// copies the pages that a snapshot shares with its process.
 		.is_only_file = target->kind == GR_TARGET_SNAPSHOT,

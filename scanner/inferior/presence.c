@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "inferior/elf.h"
 
-enum { WINDOW_PAGES = 1024 };
+enum { WINDOW_PAGES = GR_PRESENCE_PAGES };
 
 /* Entries of /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst). */
 #define PAGEMAP_IN_MEMORY (UINT64_C(1) << 63)
@@ -58,11 +58,16 @@ static const struct gr_mapping *find_mapping(const struct gr_source *source,
 							       NULL;
 }
 
+static bool is_held(uint64_t entry)
+{
+	return entry & (PAGEMAP_IN_MEMORY | PAGEMAP_IN_SWAP);
+}
+
 /* How the bytes of a page of @p mapping (may be NULL) are had. */
 static enum gr_run_kind kind_of(uint64_t entry,
 				const struct gr_mapping *mapping)
 {
-	if (entry & (PAGEMAP_IN_MEMORY | PAGEMAP_IN_SWAP))
+	if (is_held(entry))
 		return GR_RUN_PRESENT;
 	// What cannot be read, or is new, the process says itself.
 	if (!mapping || !(mapping->flags & PF_R))
@@ -128,7 +133,8 @@ size_t gr_presence_cut(const struct gr_source *source,
 
 		while (left.bytes && nruns < max_runs) {
 			struct gr_run run = { left, GR_RUN_PRESENT, NULL };
-			bool is_told = source->pagemap_fd >= 0;
+			bool is_told = source->pagemap_fd >= 0 &&
+				       !source->reads_absent;
 
 			if (is_told &&
 			    left.addr / GR_PAGE_BYTES - w.page >= w.count)
@@ -143,6 +149,44 @@ size_t gr_presence_cut(const struct gr_source *source,
 		}
 	}
 	return nruns;
+}
+
+/* The entries of the window from @p i on that are held, or not. */
+static uint64_t count_same(const struct window *w, uint64_t i)
+{
+	uint64_t first = i;
+
+	while (i < w->count &&
+	       is_held(w->entries[i]) == is_held(w->entries[first]))
+		i++;
+	return i - first;
+}
+
+bool gr_presence_find(const struct gr_source *source, uint64_t *start,
+		      uint64_t end, uint64_t *pages_left, uint64_t *ret_end)
+{
+	struct window w; // Large: only what is read is set.
+
+	while (source->pagemap_fd >= 0 && *start < end && *pages_left) {
+		const struct gr_piece piece = { .addr = *start,
+						.bytes = end - *start };
+		if (!window_read(&w, source, *start, &piece, 1))
+			return false;
+		bool is_here = is_held(w.entries[0]);
+		uint64_t before = is_here ? 0 : count_same(&w, 0);
+		uint64_t looked = before < w.count ?
+					  before + count_same(&w, before) :
+					  before;
+
+		*pages_left -= looked < *pages_left ? looked : *pages_left;
+		if (!is_here)
+			*start = (w.page + before) * GR_PAGE_BYTES;
+		*ret_end = (w.page + looked) * GR_PAGE_BYTES;
+		*ret_end = *ret_end < end ? *ret_end : end;
+		if (looked > before)
+			return *start < end;
+	}
+	return false;
 }
 
 /* Open a regular file that @p name leads to; -1: there is none. A device is not

@@ -30,7 +30,8 @@ struct gr_run {
 
 /**
  * Cut the leading bytes of @p pieces into at most @p max_runs runs, in order.
- * Without /proc/PID/pagemap all is GR_RUN_PRESENT.
+ * Without /proc/PID/pagemap, and if the source reads absent pages, all is
+ * GR_RUN_PRESENT.
  *
  * @return the number of runs; at least one if there is a piece.
  */
@@ -46,5 +47,21 @@ size_t gr_presence_cut(const struct gr_source *source,
  */
 int64_t gr_presence_fill(const struct gr_source *source,
 			 const struct gr_run *run);
+
+enum {
+	/** The pages that one look at memory without access is worth. */
+	GR_PRESENCE_PAGES = 1024,
+};
+
+/**
+ * Find memory that is there: the first pages from *@p start on, and below @p end,
+ * that are in memory or in swap. At most *@p pages_left pages or GR_PRESENCE_PAGES
+ * more are looked at, which are counted down.
+ *
+ * @return true: they are [*@p start, *@p ret_end), and more may follow. False:
+ *	there are none before *@p start, or all of this is not known.
+ */
+bool gr_presence_find(const struct gr_source *source, uint64_t *start,
+		      uint64_t end, uint64_t *pages_left, uint64_t *ret_end);
 
 #endif /* GR_PRESENCE_H */

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "inferior/image_internal.h"
+#include "inferior/presence.h"
 
 /* Lengths come from the target; longer ones are invalid. */
 static const uint64_t max_read_bytes = UINT64_C(1) << 30;
@@ -311,6 +312,27 @@ static void torn_count(struct torn *torn, uint64_t start, uint64_t end)
 	}
 }
 
+// Return the start of the bytes from @p at on that a mapping has: its start, or
+// in memory without access the first page that is there, as far as one look
+// tells.
+static uint64_t mapped_from(const struct gr_image *image,
+			    const struct gr_mapping *mapping, uint64_t at,
+			    uint64_t end)
+{
+	uint64_t pages = GR_PRESENCE_PAGES, stop;
+
+	if (mapping->start > at)
+		at = mapping->start;
+	if (mapping->flags & PF_R)
+		return at;
+	if (mapping->end < end)
+		end = mapping->end;
+	uint64_t start = at;
+	bool is_found =
+		gr_presence_find(&image->source, &start, end, &pages, &stop);
+	return is_found || start > at ? start : end;
+}
+
 // Return the end of the unmapped range at @p at, according to the maps of the
 // process. One look-up replaces a failed read for each page.
 static uint64_t unmapped_end(const struct gr_image *image, uint64_t at,
@@ -322,12 +344,12 @@ static uint64_t unmapped_end(const struct gr_image *image, uint64_t at,
 		return at;
 	for (size_t i = 0; i < image->process.list.size; i++) {
 		const struct gr_mapping *mapping = &image->process.list.data[i];
-		if (!(mapping->flags & PF_R) || mapping->end <= at)
+		if (mapping->end <= at || mapping->start >= stop ||
+		    (!(mapping->flags & PF_R) && mapping->inode))
 			continue;
-		if (mapping->start <= at)
-			return at;
-		if (mapping->start < stop)
-			stop = mapping->start;
+		uint64_t start = mapped_from(image, mapping, at, end);
+		if (start < stop)
+			stop = start;
 	}
 	return stop;
 }

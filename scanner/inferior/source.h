@@ -44,7 +44,8 @@ struct gr_source {
 	const struct gr_source_ops *ops;
 	const struct gr_mappings *maps; /**< Maps of a process, else NULL. */
 	int mem_fd;	   /**< /proc/PID/mem, while ops is not NULL. */
-	int pagemap_fd;	   /**< /proc/PID/pagemap; -1: all is read. */
+	int pagemap_fd;	   /**< /proc/PID/pagemap; -1: it is not known. */
+	bool reads_absent; /**< Pages that are not in memory are read, too. */
 	bool is_only_file; /**< process_vm_readv() is not used. */
 	struct gr_cache *cache;
 };

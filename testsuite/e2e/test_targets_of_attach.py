@@ -67,6 +67,23 @@ def test_first_thread_has_ended(signalled):
 
 
 @WAYS
+def test_memory_without_access(farm, way):
+    """What the process may not read itself is read, too."""
+    skip_if(attach_reason())
+    process = farm.process("sealed", CENTRAL)
+    try:
+        process.rest()
+        done = run_cli(["attach", *way, process.pid, "scan", "--json"])
+        assert done.returncode == 0, done.stderr
+        truth = process.truth["held"]["main.chain"]
+        roots = json.loads(done.stdout)["roots"]
+        (found,) = [r for r in roots if r["name"] == "main.chain"]
+        assert {key: found[key] for key in truth} == truth
+    finally:
+        process.stop()
+
+
+@WAYS
 def test_traced_by_another(signalled, way):
     target = signalled()
     tracer = Helper(target.pid)
