@@ -202,12 +202,32 @@ static inline void expect_error(struct gr_error *err, enum gr_error_code code)
 	gr_error_destroy(err);
 }
 
-/** Stop a process that can be stopped. */
-static inline struct gr_process *hold(pid_t pid, struct gr_process_stop *ret)
+/** Stop a process; threads that do not stop within @p limit_us are late. */
+static inline struct gr_process *hold_within(pid_t pid, int64_t limit_us,
+					     struct gr_process_stop *ret)
 {
 	struct gr_process *process;
 
 	assert_null(gr_process_create(pid, &process));
-	assert_null(stop_within(process, LIMIT_US, ret));
+	assert_null(stop_within(process, limit_us, ret));
 	return process;
+}
+
+/** Stop a process that can be stopped. */
+static inline struct gr_process *hold(pid_t pid, struct gr_process_stop *ret)
+{
+	return hold_within(pid, LIMIT_US, ret);
+}
+
+/** Stop a process of @p threads threads by a signal. */
+static inline void stop_by_signal(const struct target *t, size_t threads)
+{
+	kill(t->pid, SIGSTOP);
+	WAIT_UNTIL(count_tasks(t->pid, "T") == threads);
+}
+
+static inline void continue_by_signal(const struct target *t)
+{
+	kill(t->pid, SIGCONT);
+	WAIT_UNTIL(is_counting(t));
 }

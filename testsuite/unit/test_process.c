@@ -166,16 +166,14 @@ static void test_stopped_before(void **state)
 	struct gr_process_stop stop;
 
 	(void)state;
-	kill(t->pid, SIGSTOP);
-	WAIT_UNTIL(count_tasks(t->pid, "T") == 24);
+	stop_by_signal(t, 24);
 	struct gr_process *process = hold(t->pid, &stop);
 	assert_true(stop.was_stopped);
 	assert_int_equal(stop.threads, 24);
 	gr_process_destroy(process);
 	WAIT_UNTIL(count_tasks(t->pid, "T") == 24);
 	assert_false(is_counting(t));
-	kill(t->pid, SIGCONT);
-	WAIT_UNTIL(is_counting(t));
+	continue_by_signal(t);
 	target_end(t);
 }
 
@@ -186,8 +184,7 @@ static void test_continued_meanwhile(void **state)
 	struct gr_process_stop stop;
 
 	(void)state;
-	kill(t->pid, SIGSTOP);
-	WAIT_UNTIL(count_tasks(t->pid, "T") == 24);
+	stop_by_signal(t, 24);
 	struct gr_process *process = hold(t->pid, &stop);
 	kill(t->pid, SIGCONT);
 	assert_int_equal(count_tasks(t->pid, "t"), 24);
@@ -208,8 +205,7 @@ static void test_stopped_meanwhile(void **state)
 	kill(t->pid, SIGSTOP);
 	gr_process_destroy(process);
 	WAIT_UNTIL(count_tasks(t->pid, "T") == 24);
-	kill(t->pid, SIGCONT);
-	WAIT_UNTIL(is_counting(t));
+	continue_by_signal(t);
 	target_end(t);
 }
 
@@ -249,12 +245,10 @@ static struct target *start_vfork(void (*run)(struct target *t))
 static void test_vfork(void **state)
 {
 	struct target *t = start_vfork(run_vfork);
-	struct gr_process *process;
 	struct gr_process_stop stop;
 
 	(void)state;
-	assert_null(gr_process_create(t->pid, &process));
-	assert_null(stop_within(process, SHORT_US, &stop));
+	struct gr_process *process = hold_within(t->pid, SHORT_US, &stop);
 	assert_int_equal(stop.threads, 2);
 	check_late(t, &stop, process);
 	gr_process_destroy(process);
@@ -269,12 +263,10 @@ static void test_vfork(void **state)
 static void test_vfork_ends_meanwhile(void **state)
 {
 	struct target *t = start_vfork(run_vfork);
-	struct gr_process *process;
 	struct gr_process_stop stop;
 
 	(void)state;
-	assert_null(gr_process_create(t->pid, &process));
-	assert_null(stop_within(process, SHORT_US, &stop));
+	struct gr_process *process = hold_within(t->pid, SHORT_US, &stop);
 	close(t->pipe[1]);
 	WAIT_UNTIL(count_tasks(t->pid, "t") == 3);
 	assert_false(is_counting(t));
@@ -287,12 +279,10 @@ static void test_vfork_ends_meanwhile(void **state)
 static void test_vfork_alone(void **state)
 {
 	struct target *t = start_vfork(run_vfork_alone);
-	struct gr_process *process;
 	struct gr_process_stop stop;
 
 	(void)state;
-	assert_null(gr_process_create(t->pid, &process));
-	assert_null(stop_within(process, SHORT_US, &stop));
+	struct gr_process *process = hold_within(t->pid, SHORT_US, &stop);
 	assert_int_equal(stop.threads, 0);
 	check_late(t, &stop, process);
 	gr_process_destroy(process);

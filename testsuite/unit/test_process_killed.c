@@ -167,8 +167,7 @@ static void test_killed_of_stopped(void **state)
 	uint64_t seed = 0x5eed;
 
 	(void)state;
-	kill(t->pid, SIGSTOP);
-	WAIT_UNTIL(count_tasks(t->pid, "T") == 4);
+	stop_by_signal(t, 4);
 	for (int i = 0; i < KILLS / 4; i++) {
 		pid_t tracer = start_tracer(t->pid);
 
@@ -178,8 +177,7 @@ static void test_killed_of_stopped(void **state)
 		WAIT_UNTIL(count_tasks(t->pid, "T") == 4);
 	}
 	assert_false(is_counting(t));
-	kill(t->pid, SIGCONT);
-	WAIT_UNTIL(is_counting(t));
+	continue_by_signal(t);
 	target_end(t);
 }
 
