@@ -10,6 +10,7 @@
 
 #include "fake_image.h"
 #include "goruntime/types/types_internal.h"
+#include "map_layouts.h"
 #include "place_internal.h"
 
 #define MEMORY UINT64_C(0x10000)
@@ -104,25 +105,14 @@ static inline void path_add_types(struct path_fixture *f)
 	f->scan.types->types.data[T_FLOATS].key = T_NODE;
 }
 
-/* The fields of both designs of maps, as in Go 1.23 and 1.24. */
 static inline void path_set_layout(struct gr_layout *layout, bool is_swiss)
 {
 	memset(layout, 0, sizeof(*layout));
 	layout->consts.map_max_key = layout->consts.map_max_elem = 128;
-	if (is_swiss) {
-		layout->swiss_map.size_bytes = 48;
-		layout->swiss_map.dir_ptr = (struct gr_field){ 16, 8 };
-		layout->swiss_map.dir_len = (struct gr_field){ 24, 8 };
-		layout->swiss_table.size_bytes = 32;
-		layout->swiss_table.groups_data = (struct gr_field){ 16, 8 };
-		layout->swiss_table.groups_mask = (struct gr_field){ 24, 8 };
-		return;
-	}
-	layout->hmap.size_bytes = 48;
-	layout->hmap.flags = (struct gr_field){ 8, 1 };
-	layout->hmap.b = (struct gr_field){ 9, 1 };
-	layout->hmap.buckets = (struct gr_field){ 16, 8 };
-	layout->hmap.oldbuckets = (struct gr_field){ 24, 8 };
+	if (is_swiss)
+		map_layout_use_groups(layout);
+	else
+		map_layout_use_buckets(layout);
 }
 
 static inline struct path_fixture *path_fixture_create(void)

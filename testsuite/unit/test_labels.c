@@ -75,15 +75,6 @@ static int start(void **state)
 	return 0;
 }
 
-static int stop(void **state)
-{
-	struct fixture *f = *state;
-
-	types_memory_deinit(&f->m);
-	free(f);
-	return 0;
-}
-
 static void put(struct fixture *f, uint64_t off, uint64_t value, size_t bytes)
 {
 	fake_set(&f->m.image, MEMORY + off, value, bytes);
@@ -245,18 +236,16 @@ static void test_count_of_a_map(void **state)
 	assert_null(read_one(f, T_MAP));
 }
 
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, start, types_memory_stop)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_list, start, stop),
-		cmocka_unit_test_setup_teardown(test_map, start, stop),
-		cmocka_unit_test_setup_teardown(test_map_that_grows, start,
-						stop),
-		cmocka_unit_test_setup_teardown(test_no_labels, start, stop),
-		cmocka_unit_test_setup_teardown(test_long_list, start, stop),
-		cmocka_unit_test_setup_teardown(test_endless_map, start, stop),
-		cmocka_unit_test_setup_teardown(test_count_of_a_map, start,
-						stop),
+		TEST(test_list),	   TEST(test_map),
+		TEST(test_map_that_grows), TEST(test_no_labels),
+		TEST(test_long_list),	   TEST(test_endless_map),
+		TEST(test_count_of_a_map),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

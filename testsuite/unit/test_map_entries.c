@@ -52,15 +52,6 @@ static int start(void **state)
 	return 0;
 }
 
-static int stop(void **state)
-{
-	struct fixture *f = *state;
-
-	types_memory_deinit(&f->m);
-	free(f);
-	return 0;
-}
-
 static void set(struct fixture *f, uint64_t off, uint64_t value)
 {
 	fake_set(&f->m.image, MEMORY + off, value, 8);
@@ -186,19 +177,6 @@ static void test_wild_buckets(void **state)
 
 // -------------------------------------------------------------------- groups
 
-static void use_groups(struct fixture *f)
-{
-	struct gr_layout *layout = &f->m.rt.layout;
-
-	layout->swiss_map.size_bytes = 48;
-	layout->swiss_map.used = (struct gr_field){ 0, 8 };
-	layout->swiss_map.dir_ptr = (struct gr_field){ 16, 8 };
-	layout->swiss_map.dir_len = (struct gr_field){ 24, 8 };
-	layout->swiss_table.size_bytes = 32;
-	layout->swiss_table.groups_data = (struct gr_field){ 16, 8 };
-	layout->swiss_table.groups_mask = (struct gr_field){ 24, 8 };
-}
-
 /* A group whose first @p count slots are in use. */
 static void fill_group(struct fixture *f, uint64_t off, unsigned int count)
 {
@@ -226,7 +204,7 @@ static void test_groups(void **state)
 {
 	struct fixture *f = *state;
 
-	use_groups(f);
+	map_layout_use_groups(&f->m.rt.layout);
 	set_dir(f, 0, 0);
 	assert_null(walk(f, T_MAP));
 	assert_int_equal(f->entries, 0);
@@ -254,7 +232,7 @@ static void test_wild_groups(void **state)
 {
 	struct fixture *f = *state;
 
-	use_groups(f);
+	map_layout_use_groups(&f->m.rt.layout);
 	set_dir(f, MEMORY + 0x200, UINT64_MAX);
 	set(f, 0x200, MEMORY + 0x280);
 	set_table(f, 0x280, MEMORY + PIECES, UINT64_MAX);
@@ -279,7 +257,7 @@ static void test_large_elements(void **state)
 {
 	struct fixture *f = *state;
 
-	use_groups(f);
+	map_layout_use_groups(&f->m.rt.layout);
 	set_dir(f, MEMORY + PIECES, 0);
 	fill_group(f, PIECES, 1);
 	set(f, PIECES + 8 + 8, MEMORY + 0x3000); // a pointer to the element
@@ -291,7 +269,7 @@ static void test_types(void **state)
 {
 	struct fixture *f = *state;
 
-	use_groups(f);
+	map_layout_use_groups(&f->m.rt.layout);
 	fails(f, T_UNKNOWN, GR_ERROR_FORMAT);
 	// A key of no size that can be is no reason to read beside the map.
 	f->m.types.types.data[T_WIDE].size_bytes = UINT64_MAX / 4;
@@ -316,7 +294,8 @@ static void test_interrupted(void **state)
 	assert_int_equal(polls.seen, 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, start, types_memory_stop)
 
 int main(void)
 {

@@ -43,15 +43,6 @@ static int start(void **state)
 	return 0;
 }
 
-static int stop(void **state)
-{
-	struct fixture *f = *state;
-
-	types_memory_deinit(&f->m);
-	free(f);
-	return 0;
-}
-
 /* The table of the textbook. */
 static unsigned int naive(const char *a, const char *b)
 {
@@ -210,7 +201,8 @@ static void test_many(void **state)
 	assert_int_equal(polls.seen, 2);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, start, types_memory_stop)
 
 int main(void)
 {

@@ -96,19 +96,6 @@ static void add_types(struct fixture *f)
 	add(f, T_FAR_PTR, "*a/b.T", GR_KIND_PTR, 8, T_FAR);
 }
 
-static void use_groups(struct fixture *f)
-{
-	struct gr_layout *layout = &f->m.rt.layout;
-
-	layout->swiss_map.size_bytes = 48;
-	layout->swiss_map.used = (struct gr_field){ 0, 8 };
-	layout->swiss_map.dir_ptr = (struct gr_field){ 16, 8 };
-	layout->swiss_map.dir_len = (struct gr_field){ 24, 8 };
-	layout->swiss_table.size_bytes = 32;
-	layout->swiss_table.groups_data = (struct gr_field){ 16, 8 };
-	layout->swiss_table.groups_mask = (struct gr_field){ 24, 8 };
-}
-
 static int start(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
@@ -122,15 +109,6 @@ static int start(void **state)
 	f->m.rt.layout.hchan.recvx = (struct gr_field){ 24, 8 };
 	add_types(f);
 	*state = f;
-	return 0;
-}
-
-static int stop(void **state)
-{
-	struct fixture *f = *state;
-
-	types_memory_deinit(&f->m);
-	free(f);
 	return 0;
 }
 
@@ -370,7 +348,7 @@ static void test_groups(void **state)
 {
 	struct fixture *f = *state;
 
-	use_groups(f);
+	map_layout_use_groups(&f->m.rt.layout);
 	set_map(f, 1);
 	set(f, 0x110, MEMORY + 0x200);
 	set(f, 0x200, UINT64_C(0x8080808080800580));
@@ -383,7 +361,7 @@ static void test_empty_groups(void **state)
 {
 	struct fixture *f = *state;
 
-	use_groups(f);
+	map_layout_use_groups(&f->m.rt.layout);
 	set_map(f, UINT64_MAX);
 	set(f, 0x110, MEMORY + 0x200); // directory
 	set(f, 0x118, 1);
@@ -400,7 +378,7 @@ static void test_same_tables(void **state)
 {
 	struct fixture *f = *state;
 
-	use_groups(f);
+	map_layout_use_groups(&f->m.rt.layout);
 	set_map(f, 7);
 	set(f, 0x110, MEMORY + 0x400);
 	set(f, 0x118, UINT64_MAX);
@@ -490,7 +468,8 @@ static void test_cut(void **state)
 	assert_string_equal(small, "[]int len: 9...");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, start, types_memory_stop)
 
 int main(void)
 {

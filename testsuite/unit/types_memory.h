@@ -10,6 +10,7 @@
 
 #include "fake_image.h"
 #include "goruntime/types/types_internal.h"
+#include "map_layouts.h"
 
 #define MEMORY UINT64_C(0xc000000000)
 
@@ -31,12 +32,7 @@ static inline uint8_t *types_memory_init(struct types_memory *m, size_t bytes)
 	m->rt.arena = &m->arena;
 	m->rt.gaps = &m->gaps;
 	m->types.rt = &m->rt;
-	layout->hmap.size_bytes = 48;
-	layout->hmap.count = (struct gr_field){ 0, 8 };
-	layout->hmap.flags = (struct gr_field){ 8, 1 };
-	layout->hmap.b = (struct gr_field){ 9, 1 };
-	layout->hmap.buckets = (struct gr_field){ 16, 8 };
-	layout->hmap.oldbuckets = (struct gr_field){ 24, 8 };
+	map_layout_use_buckets(layout);
 	layout->consts.map_max_key = 128;
 	layout->consts.map_max_elem = 128;
 	return fake_add(&m->image, MEMORY, bytes);
@@ -48,6 +44,15 @@ static inline void types_memory_deinit(struct types_memory *m)
 	gr_field_vector_deinit(&m->types.fields);
 	gr_arena_deinit(&m->arena);
 	fake_deinit(&m->image);
+}
+
+/** The teardown of a test whose fixture, from calloc(), has a struct
+ * types_memory as its first member. */
+static inline int types_memory_stop(void **state)
+{
+	types_memory_deinit(*state);
+	free(*state);
+	return 0;
 }
 
 /** Add the type @p id, which is the next one. */
