@@ -96,11 +96,44 @@ static inline void builder_note(struct elf_builder *b, Elf64_Phdr *header,
 	header->p_filesz = header->p_memsz = b->bytes - header->p_offset;
 }
 
+/**
+ * Append section headers, which the file's header names.
+ *
+ * @param names The number of the section that has their names.
+ */
+static inline void builder_sections(struct elf_builder *b,
+				    const Elf64_Shdr *sections, uint16_t count,
+				    uint16_t names)
+{
+	b->header.e_shoff = b->bytes;
+	b->header.e_shentsize = sizeof(*sections);
+	b->header.e_shnum = count;
+	b->header.e_shstrndx = names;
+	builder_append(b, sections, count * sizeof(*sections));
+}
+
 /** Put the headers into the file's bytes. */
 static inline void builder_finish(struct elf_builder *b)
 {
 	memcpy(b->file, &b->header, sizeof(b->header));
 	memcpy(b->file + sizeof(b->header), b->headers, sizeof(b->headers));
+}
+
+/**
+ * A copy of the file, whose size is that of its allocation: reading past it is
+ * seen.
+ *
+ * @param cut_bytes Size of the copy; 0: all of the file; SIZE_MAX: nothing.
+ * @return For free().
+ */
+static inline uint8_t *builder_copy(const struct elf_builder *b,
+				    size_t cut_bytes, size_t *bytes)
+{
+	*bytes = cut_bytes == SIZE_MAX ? 0 : cut_bytes ? cut_bytes : b->bytes;
+	uint8_t *copy = malloc(*bytes ? *bytes : 1);
+	assert(copy);
+	memcpy(copy, b->file, *bytes);
+	return copy;
 }
 
 /** Write the first @p bytes to a new file; @p path gets its name. */

@@ -53,11 +53,7 @@ static void fill_file(struct elf_builder *b, const struct content *c)
 		  .sh_size = nlink },
 		{ .sh_name = c->section ? 16 : 0, .sh_type = SHT_PROGBITS },
 	};
-	b->header.e_shoff = b->bytes;
-	b->header.e_shentsize = sizeof(Elf64_Shdr);
-	b->header.e_shnum = 4;
-	b->header.e_shstrndx = 1;
-	builder_append(b, sections, sizeof(sections));
+	builder_sections(b, sections, 4, 1);
 	builder_finish(b);
 }
 

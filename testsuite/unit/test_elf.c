@@ -75,12 +75,8 @@ static void test_parse(void **state)
 
 	build(b);
 	memcpy(b->file + c->off, &c->value, c->bytes);
-	size_t bytes = c->cut_bytes == SIZE_MAX ? 0 :
-		       c->cut_bytes		? c->cut_bytes :
-						  b->bytes;
-	// An exact allocation, so that reading past it is seen.
-	_cleanup_free_ uint8_t *exact = malloc(bytes ? bytes : 1);
-	memcpy(exact, b->file, bytes);
+	size_t bytes;
+	_cleanup_free_ uint8_t *exact = builder_copy(b, c->cut_bytes, &bytes);
 	struct gr_error *err =
 		gr_elf_parse("F", (struct gr_bytes){ exact, bytes }, &elf);
 	if (c->code < 0) {
@@ -145,11 +141,7 @@ static void test_sections(void **state)
 	build(b);
 	size_t names_off = b->bytes;
 	builder_append(b, names, sizeof(names));
-	b->header.e_shoff = b->bytes;
-	b->header.e_shentsize = sizeof(Elf64_Shdr);
-	b->header.e_shnum = 5;
-	b->header.e_shstrndx = 1;
-	Elf64_Shdr sections[5] = {
+	const Elf64_Shdr sections[5] = {
 		[1] = { .sh_name = 1,
 			.sh_type = SHT_STRTAB,
 			.sh_offset = names_off,
@@ -165,7 +157,7 @@ static void test_sections(void **state)
 			.sh_offset = 10,
 			.sh_size = 20 },
 	};
-	builder_append(b, sections, sizeof(sections));
+	builder_sections(b, sections, 5, 1);
 	builder_finish(b);
 	assert_null(gr_elf_parse("F", (struct gr_bytes){ b->file, b->bytes },
 				 &elf));
@@ -290,11 +282,7 @@ static void test_symbols_share_a_name(void **state)
 	builder_append(b, symbols, NSYMBOLS * sizeof(*symbols));
 	builder_append(b, text, sizeof(text));
 	builder_append(b, names, sizeof(names));
-	b->header.e_shoff = b->bytes;
-	b->header.e_shentsize = sizeof(Elf64_Shdr);
-	b->header.e_shnum = 4;
-	b->header.e_shstrndx = 3;
-	builder_append(b, sections, sizeof(sections));
+	builder_sections(b, sections, 4, 3);
 	builder_finish(b);
 	assert_null(gr_elf_parse("F", (struct gr_bytes){ b->file, b->bytes },
 				 &elf));

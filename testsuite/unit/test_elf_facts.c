@@ -83,12 +83,8 @@ static void test_kind(void **state)
 
 	build_core(b);
 	memcpy(b->file + c->off, &c->value, c->bytes);
-	size_t bytes = c->cut_bytes == SIZE_MAX ? 0 :
-		       c->cut_bytes		? c->cut_bytes :
-						  b->bytes;
-	// An exact allocation, so that reading past it is seen.
-	_cleanup_free_ uint8_t *exact = malloc(bytes ? bytes : 1);
-	memcpy(exact, b->file, bytes);
+	size_t bytes;
+	_cleanup_free_ uint8_t *exact = builder_copy(b, c->cut_bytes, &bytes);
 	assert_null(
 		gr_elf_facts_parse((struct gr_bytes){ exact, bytes }, &facts));
 	check_text(facts.kind, c->kind);
@@ -164,11 +160,9 @@ static void test_sections(void **state)
 		  .sh_offset = loader_off,
 		  .sh_size = 8 },
 	};
-	b->header.e_shoff = b->bytes;
-	b->header.e_shentsize = sizeof(Elf64_Shdr);
-	b->header.e_shnum = c->nsections ? c->nsections : 4;
-	b->header.e_shstrndx = 1;
-	builder_append(b, sections, sizeof(sections));
+	builder_sections(b, sections, 4, 1);
+	if (c->nsections)
+		b->header.e_shnum = c->nsections;
 	builder_finish(b);
 	assert_null(gr_elf_facts_parse((struct gr_bytes){ b->file, b->bytes },
 				       &facts));
