@@ -47,6 +47,23 @@ PyObject *gr_py_none_or_raise(struct gr_error *err);
 /** _goref.ArgumentError, for arguments that only Python can get wrong. */
 extern PyObject *gr_py_argument_error;
 
+// ----------------------------------------------------------------- type.c
+
+/**
+ * Make a type and add it to the module.
+ *
+ * @param[out] ret a reference that is never given up, because a script may
+ *	delete the name from the module.
+ * @return 0, or -1 with an exception set.
+ */
+int gr_py_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject **ret);
+
+/** Make an object of zeros; NULL with an exception set. */
+PyObject *gr_py_type_alloc(PyTypeObject *type);
+
+/** Free an object from gr_py_type_alloc(): the end of its Py_tp_dealloc. */
+void gr_py_type_free(PyObject *obj);
+
 // ---------------------------------------------------------------- value.c
 
 /** Make a str from a C string, which need not be UTF-8; None for NULL. */
@@ -74,6 +91,10 @@ gr_py_convert_fn gr_py_from_addr; /**< uint64_t; repr() shows it in hex. */
 gr_py_convert_fn gr_py_from_addr_or_none; /**< The same, 0: None. */
 gr_py_convert_fn gr_py_from_texts;     /**< NULL-terminated array to tuple. */
 gr_py_convert_fn gr_py_from_root_kind; /**< The name of the kind. */
+
+/** Make a tuple of the @p count values at @p values, @p stride bytes apart. */
+PyObject *gr_py_tuple(const void *values, size_t stride, size_t count,
+		      gr_py_convert_fn *convert);
 
 // ---------------------------------------------------------------- stamp.c
 
@@ -264,7 +285,6 @@ extern struct gr_py_row gr_py_goroutine_row;	   /**< goroutines.c */
 extern struct gr_py_row gr_py_goroutine_group_row; /**< goroutines.c */
 extern struct gr_py_row gr_py_goroutine_list_row;  /**< goroutines.c */
 extern struct gr_py_row gr_py_call_row;		   /**< goroutines.c */
-extern struct gr_py_row gr_py_call_variable_row;   /**< goroutines.c */
 extern struct gr_py_row gr_py_call_variable_row;   /**< goroutines.c */
 extern struct gr_py_row gr_py_backtrace_row;	   /**< goroutines.c */
 extern struct gr_py_row gr_py_rss_class_row;	   /**< rss.c */

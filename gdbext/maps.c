@@ -96,12 +96,9 @@ static PyTypeObject *iterator_type;
 static void iterator_dealloc(PyObject *obj)
 {
 	struct iterator *it = (struct iterator *)obj;
-	PyTypeObject *type = Py_TYPE(obj);
-	freefunc free_object = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
 	Py_XDECREF((PyObject *)it->scan);
-	free_object(obj);
-	Py_DECREF(type);
+	gr_py_type_free(obj);
 }
 
 static bool read_batch(struct iterator *it)
@@ -139,7 +136,6 @@ PyObject *gr_py_scan_map_entries(PyObject *obj, PyObject *args,
 {
 	static char *names[] = { "type", "header", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
-	allocfunc alloc = (allocfunc)PyType_GetSlot(iterator_type, Py_tp_alloc);
 	unsigned long long header;
 	struct gr_error *err;
 	unsigned int type;
@@ -147,7 +143,7 @@ PyObject *gr_py_scan_map_entries(PyObject *obj, PyObject *args,
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "IK:map_entries", names,
 					 &type, &header))
 		return NULL;
-	_cleanup_py_ PyObject *made = alloc(iterator_type, 0);
+	_cleanup_py_ PyObject *made = gr_py_type_alloc(iterator_type);
 	struct iterator *it = (struct iterator *)made;
 	if (!it || !gr_py_scan_enter(self))
 		return NULL;
@@ -160,16 +156,10 @@ PyObject *gr_py_scan_map_entries(PyObject *obj, PyObject *args,
 	return steal_ptr(made);
 }
 
-static PyObject *iterator_self(PyObject *obj)
-{
-	Py_INCREF(obj);
-	return obj;
-}
-
 static PyType_Slot slots[] = {
 	{ Py_tp_doc, "Addresses of keys and elements of a map." },
 	{ Py_tp_dealloc, iterator_dealloc },
-	{ Py_tp_iter, iterator_self },
+	{ Py_tp_iter, PyObject_SelfIter },
 	{ Py_tp_iternext, iterator_next },
 	{ 0, NULL },
 };
@@ -184,6 +174,5 @@ static PyType_Spec spec = {
 
 int gr_py_maps_init(PyObject *module)
 {
-	iterator_type = (PyTypeObject *)PyType_FromSpec(&spec);
-	return iterator_type ? PyModule_AddType(module, iterator_type) : -1;
+	return gr_py_type_add(module, &spec, &iterator_type);
 }

@@ -11,7 +11,6 @@ struct gr_py_process {
 	struct gr_py_process *before, *after;
 };
 
-// References borrowed from the module, which lives as long as the process.
 static PyTypeObject *process_type;
 
 // All that exist: the end of the interpreter lets their processes go.
@@ -88,8 +87,7 @@ static PyObject *process_new(PyTypeObject *type, PyObject *args,
 	struct gr_error *err = gr_process_create(pid, &process);
 	if (err)
 		return gr_py_raise(err);
-	allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-	PyObject *obj = alloc(type, 0);
+	PyObject *obj = gr_py_type_alloc(type);
 	if (!obj) {
 		gr_process_destroy(process);
 		return NULL;
@@ -102,13 +100,10 @@ static PyObject *process_new(PyTypeObject *type, PyObject *args,
 static void process_dealloc(PyObject *obj)
 {
 	struct gr_py_process *self = cast(obj);
-	PyTypeObject *type = Py_TYPE(obj);
-	freefunc free_object = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
 	list_remove(self);
 	gr_process_destroy(self->process);
-	free_object(obj);
-	Py_DECREF(type);
+	gr_py_type_free(obj);
 }
 
 // ----------------------------------------------------------------- methods
@@ -243,12 +238,9 @@ static PyType_Spec spec = {
 
 int gr_py_process_init(PyObject *module)
 {
-	process_type = (PyTypeObject *)PyType_FromSpec(&spec);
-	if (!process_type || Py_AtExit(release_all))
+	if (Py_AtExit(release_all))
 		return -1;
-	int rc = PyModule_AddType(module, process_type);
-	Py_DECREF(process_type);
-	return rc;
+	return gr_py_type_add(module, &spec, &process_type);
 }
 
 // --------------------------------------------------- functions of the module

@@ -18,8 +18,7 @@ static struct result *cast(PyObject *self)
 
 PyObject *gr_py_result_new(struct gr_py_scan *scan, struct gr_result *result)
 {
-	allocfunc alloc = (allocfunc)PyType_GetSlot(result_type, Py_tp_alloc);
-	PyObject *self = alloc(result_type, 0);
+	PyObject *self = gr_py_type_alloc(result_type);
 
 	if (!self) {
 		gr_result_destroy(result);
@@ -34,14 +33,11 @@ PyObject *gr_py_result_new(struct gr_py_scan *scan, struct gr_result *result)
 static void result_dealloc(PyObject *obj)
 {
 	struct result *self = cast(obj);
-	PyTypeObject *type = Py_TYPE(obj);
-	freefunc free_object = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
 	// The result points into the scan, so the scan is released after it.
 	gr_result_destroy(self->result);
 	Py_XDECREF((PyObject *)self->scan);
-	free_object(obj);
-	Py_DECREF(type);
+	gr_py_type_free(obj);
 }
 
 // -------------------------------------------------------------------- rows
@@ -237,8 +233,5 @@ static PyType_Spec spec = {
 
 int gr_py_result_init(PyObject *module)
 {
-	// gr_py_result_new() needs the type; the module lives as long as the
-	// process.
-	result_type = (PyTypeObject *)PyType_FromSpec(&spec);
-	return result_type ? PyModule_AddType(module, result_type) : -1;
+	return gr_py_type_add(module, &spec, &result_type);
 }

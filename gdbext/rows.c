@@ -63,8 +63,7 @@ PyObject *gr_py_owner_new(struct gr_py_scan *scan, void *answer,
 PyObject *gr_py_rows_new(PyObject *owner, struct gr_py_row *row,
 			 const void *values, size_t stride, size_t count)
 {
-	allocfunc alloc = (allocfunc)PyType_GetSlot(rows_type, Py_tp_alloc);
-	PyObject *self = alloc(rows_type, 0);
+	PyObject *self = gr_py_type_alloc(rows_type);
 
 	if (!self)
 		return NULL;
@@ -78,12 +77,8 @@ PyObject *gr_py_rows_new(PyObject *owner, struct gr_py_row *row,
 
 static void rows_dealloc(PyObject *obj)
 {
-	PyTypeObject *type = Py_TYPE(obj);
-	freefunc free_object = (freefunc)PyType_GetSlot(type, Py_tp_free);
-
 	Py_XDECREF(cast(obj)->owner);
-	free_object(obj);
-	Py_DECREF(type);
+	gr_py_type_free(obj);
 }
 
 // ----------------------------------------------------------------- elements
@@ -154,8 +149,5 @@ static PyType_Spec spec = {
 
 int gr_py_rows_type_init(PyObject *module)
 {
-	// gr_py_rows_new() needs the type; the module lives as long as the
-	// process.
-	rows_type = (PyTypeObject *)PyType_FromSpec(&spec);
-	return rows_type ? PyModule_AddType(module, rows_type) : -1;
+	return gr_py_type_add(module, &spec, &rows_type);
 }

@@ -105,8 +105,7 @@ static PyObject *scan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 		    &is_held, &saved) ||
 	    !parse_extent(extent_name, &extent))
 		return NULL;
-	allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-	_cleanup_py_ PyObject *obj = alloc(type, 0);
+	_cleanup_py_ PyObject *obj = gr_py_type_alloc(type);
 	if (!obj)
 		return NULL;
 	struct gr_py_scan *self = cast(obj);
@@ -126,15 +125,12 @@ static PyObject *scan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static void scan_dealloc(PyObject *obj)
 {
 	struct gr_py_scan *self = cast(obj);
-	PyTypeObject *type = Py_TYPE(obj);
-	freefunc free_object = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
 	gr_scan_destroy(self->scan);
 	gr_py_target_deinit(&self->target);
 	Py_XDECREF(self->read);
 	Py_XDECREF(self->progress);
-	free_object(obj);
-	Py_DECREF(type);
+	gr_py_type_free(obj);
 }
 
 // ----------------------------------------------------------------- methods
@@ -316,11 +312,7 @@ static PyType_Spec spec = {
 
 int gr_py_scan_init(PyObject *module)
 {
-	PyObject *type = PyType_FromSpec(&spec);
+	PyTypeObject *type;
 
-	if (!type)
-		return -1;
-	int rc = PyModule_AddType(module, (PyTypeObject *)type);
-	Py_DECREF(type);
-	return rc;
+	return gr_py_type_add(module, &spec, &type);
 }

@@ -87,19 +87,26 @@ PyObject *gr_py_from_root_kind(const void *value)
 	return gr_py_string(gr_root_kind_name(*kind));
 }
 
-PyObject *gr_py_from_texts(const void *value)
+PyObject *gr_py_tuple(const void *values, size_t stride, size_t count,
+		      gr_py_convert_fn *convert)
 {
-	const char *const *texts = *(const char *const *const *)value;
-	Py_ssize_t count = 0;
+	_cleanup_py_ PyObject *tuple = PyTuple_New((Py_ssize_t)count);
 
-	while (texts && texts[count])
-		count++;
-	_cleanup_py_ PyObject *tuple = PyTuple_New(count);
-	for (Py_ssize_t i = 0; tuple && i < count; i++) {
-		PyObject *text = gr_py_string(texts[i]);
+	for (size_t i = 0; tuple && i < count; i++) {
+		PyObject *item = convert((const char *)values + i * stride);
 
-		if (!text || PyTuple_SetItem(tuple, i, text))
+		if (!item || PyTuple_SetItem(tuple, (Py_ssize_t)i, item))
 			return NULL;
 	}
 	return steal_ptr(tuple);
+}
+
+PyObject *gr_py_from_texts(const void *value)
+{
+	const char *const *texts = *(const char *const *const *)value;
+	size_t count = 0;
+
+	while (texts && texts[count])
+		count++;
+	return gr_py_tuple(texts, sizeof(*texts), count, gr_py_from_text);
 }

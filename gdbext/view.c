@@ -249,8 +249,8 @@ static PyTypeObject *iterator_type;
 
 static struct iterator *iterator_new(struct gr_py_scan *scan)
 {
-	allocfunc alloc = (allocfunc)PyType_GetSlot(iterator_type, Py_tp_alloc);
-	struct iterator *it = (struct iterator *)alloc(iterator_type, 0);
+	struct iterator *it =
+		(struct iterator *)gr_py_type_alloc(iterator_type);
 
 	if (it) {
 		Py_INCREF((PyObject *)scan);
@@ -262,13 +262,10 @@ static struct iterator *iterator_new(struct gr_py_scan *scan)
 static void iterator_dealloc(PyObject *obj)
 {
 	struct iterator *it = (struct iterator *)obj;
-	PyTypeObject *type = Py_TYPE(obj);
-	freefunc free_object = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
 	gr_object_cursor_destroy(it->cursor);
 	Py_XDECREF((PyObject *)it->scan);
-	free_object(obj);
-	Py_DECREF(type);
+	gr_py_type_free(obj);
 }
 
 static PyObject *iterator_next(PyObject *obj)
@@ -337,16 +334,10 @@ PyObject *gr_py_scan_neighbours(PyObject *obj, PyObject *args, PyObject *kwargs)
 	return NULL;
 }
 
-static PyObject *iterator_self(PyObject *obj)
-{
-	Py_INCREF(obj);
-	return obj;
-}
-
 static PyType_Slot slots[] = {
 	{ Py_tp_doc, "Numbers of vertices, one by one." },
 	{ Py_tp_dealloc, iterator_dealloc },
-	{ Py_tp_iter, iterator_self },
+	{ Py_tp_iter, PyObject_SelfIter },
 	{ Py_tp_iternext, iterator_next },
 	{ 0, NULL },
 };
@@ -361,6 +352,5 @@ static PyType_Spec spec = {
 
 int gr_py_view_init(PyObject *module)
 {
-	iterator_type = (PyTypeObject *)PyType_FromSpec(&spec);
-	return iterator_type ? PyModule_AddType(module, iterator_type) : -1;
+	return gr_py_type_add(module, &spec, &iterator_type);
 }
