@@ -14,6 +14,19 @@ static PyObject *from_path(const void *value)
 	return PyUnicode_DecodeFSDefault(path);
 }
 
+/* The only argument, a path, as bytes; NULL with an exception set. */
+static PyObject *parse_path(PyObject *args, PyObject *kwargs,
+			    const char *format)
+{
+	static char *names[] = { "path", NULL };
+	PyObject *path = NULL;
+
+	return PyArg_ParseTupleAndKeywords(args, kwargs, format, names,
+					   PyUnicode_FSConverter, &path) ?
+		       path :
+		       NULL;
+}
+
 static PyObject *gnu_id_of(const void *value)
 {
 	const struct gr_build_id *id = value;
@@ -70,13 +83,11 @@ struct gr_py_row gr_py_elf_facts_row = { "ElfFacts", elf_fields, NULL };
 
 PyObject *gr_py_elf_facts(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "path", NULL };
-	_cleanup_py_ PyObject *path = NULL;
+	_cleanup_py_ PyObject *path = parse_path(args, kwargs, "O&:elf_facts");
 	struct gr_elf_facts facts;
 
 	(void)module;
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&:elf_facts", names,
-					 PyUnicode_FSConverter, &path))
+	if (!path)
 		return NULL;
 	struct gr_error *err =
 		gr_elf_facts_read(PyBytes_AsString(path), &facts);
@@ -127,15 +138,7 @@ static PyObject *fault_of(const void *value)
 
 static PyObject *paths(const char *const *values, size_t count)
 {
-	_cleanup_py_ PyObject *tuple = PyTuple_New((Py_ssize_t)count);
-
-	for (size_t i = 0; tuple && i < count; i++) {
-		PyObject *item = PyUnicode_DecodeFSDefault(values[i]);
-
-		if (!item || PyTuple_SetItem(tuple, (Py_ssize_t)i, item))
-			return NULL;
-	}
-	return steal_ptr(tuple);
+	return gr_py_tuple(values, sizeof(*values), count, from_path);
 }
 
 static PyObject *code_files_of(const void *value)
@@ -148,15 +151,9 @@ static PyObject *code_files_of(const void *value)
 static PyObject *thread_ids_of(const void *value)
 {
 	const struct gr_core_facts *facts = value;
-	_cleanup_py_ PyObject *tuple = PyTuple_New((Py_ssize_t)facts->nthreads);
 
-	for (size_t i = 0; tuple && i < facts->nthreads; i++) {
-		PyObject *item = PyLong_FromLong(facts->thread_ids[i]);
-
-		if (!item || PyTuple_SetItem(tuple, (Py_ssize_t)i, item))
-			return NULL;
-	}
-	return steal_ptr(tuple);
+	return gr_py_tuple(facts->thread_ids, sizeof(*facts->thread_ids),
+			   facts->nthreads, gr_py_from_i32);
 }
 
 static const struct gr_py_field core_fields[] = {
@@ -177,13 +174,11 @@ struct gr_py_row gr_py_core_facts_row = { "CoreFacts", core_fields, NULL };
 
 PyObject *gr_py_core_facts(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "path", NULL };
-	_cleanup_py_ PyObject *path = NULL;
+	_cleanup_py_ PyObject *path = parse_path(args, kwargs, "O&:core_facts");
 	struct gr_core_facts facts;
 
 	(void)module;
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&:core_facts", names,
-					 PyUnicode_FSConverter, &path))
+	if (!path)
 		return NULL;
 	struct gr_error *err =
 		gr_core_facts_read(PyBytes_AsString(path), &facts);

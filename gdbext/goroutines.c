@@ -83,17 +83,11 @@ static PyObject *awaited_of(const void *value)
 {
 	const struct gr_awaited_things *things =
 		&((const struct gr_goroutine_group *)value)->awaited;
-	Py_ssize_t n = things->count < GR_MAX_AWAITED ?
-			       (Py_ssize_t)things->count :
-			       GR_MAX_AWAITED;
-	PyObject *addrs = PyTuple_New(n);
+	size_t n = things->count < GR_MAX_AWAITED ? things->count :
+						    GR_MAX_AWAITED;
 
-	for (Py_ssize_t i = 0; addrs && i < n; i++) {
-		PyObject *addr = PyLong_FromUnsignedLongLong(things->addrs[i]);
-		if (!addr || PyTuple_SetItem(addrs, i, addr))
-			Py_CLEAR(addrs);
-	}
-	return addrs;
+	return gr_py_tuple(things->addrs, sizeof(*things->addrs), n,
+			   gr_py_from_u64);
 }
 
 static const struct gr_py_field group_fields[] = {

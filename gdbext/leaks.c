@@ -56,14 +56,9 @@ GR_PY_DEFINE_ROWS(places_of, gr_leak_report, places, nplaces,
 static PyObject *ids_of(const void *value)
 {
 	const struct gr_leak_report *report = value;
-	PyObject *ids = PyTuple_New((Py_ssize_t)report->nids);
 
-	for (size_t i = 0; ids && i < report->nids; i++) {
-		PyObject *id = PyLong_FromUnsignedLongLong(report->ids[i]);
-		if (!id || PyTuple_SetItem(ids, (Py_ssize_t)i, id))
-			Py_CLEAR(ids);
-	}
-	return ids;
+	return gr_py_tuple(report->ids, sizeof(*report->ids), report->nids,
+			   gr_py_from_u64);
 }
 
 static const struct gr_py_field report_fields[] = {

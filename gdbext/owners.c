@@ -5,15 +5,7 @@
 
 static PyObject *from_ids(const uint64_t *ids, size_t count)
 {
-	_cleanup_py_ PyObject *tuple = PyTuple_New((Py_ssize_t)count);
-
-	for (size_t i = 0; tuple && i < count; i++) {
-		PyObject *id = gr_py_from_u64(&ids[i]);
-
-		if (!id || PyTuple_SetItem(tuple, (Py_ssize_t)i, id))
-			return NULL;
-	}
-	return steal_ptr(tuple);
+	return gr_py_tuple(ids, sizeof(*ids), count, gr_py_from_u64);
 }
 
 static const struct gr_py_field owner_fields[] = {
