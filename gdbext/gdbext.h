@@ -442,6 +442,13 @@ struct gr_error *gr_py_interrupted(void);
 
 // ---------------------------------------------------------------- methods
 
+/** A method whose arguments may be given by name: see GR_PY_METHOD. */
+typedef PyObject *gr_py_method_fn(PyObject *self, PyObject *args,
+				  PyObject *kwargs);
+
+/** A method without arguments: see GR_PY_GETTER. */
+typedef PyObject *gr_py_getter_fn(PyObject *self, PyObject *unused);
+
 /**
  * A row of a PyMethodDef array whose arguments may be given by name.
  * @p signature is the text that Python shows: "($self, addr, max_depth)".
@@ -494,99 +501,78 @@ extern struct gr_py_row gr_py_allocation_row;
 PyObject *gr_py_frames(const struct gr_stacks *stacks, uint32_t stack);
 
 /** Functions of the module: see _goref.pyi. */
-PyObject *gr_py_process_reader(PyObject *module, PyObject *args,
-			       PyObject *kwargs);
-PyObject *gr_py_why_not_traced(PyObject *module, PyObject *args,
-			       PyObject *kwargs);
-PyObject *gr_py_read_registers(PyObject *module, PyObject *args,
-			       PyObject *kwargs);
-PyObject *gr_py_elf_facts(PyObject *module, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_core_facts(PyObject *module, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_core_modules(PyObject *module, PyObject *args,
-			     PyObject *kwargs);
-PyObject *gr_py_debug_file(PyObject *module, PyObject *args, PyObject *kwargs);
+gr_py_method_fn gr_py_process_reader;
+gr_py_method_fn gr_py_why_not_traced;
+gr_py_method_fn gr_py_read_registers;
+gr_py_method_fn gr_py_elf_facts;
+gr_py_method_fn gr_py_core_facts;
+gr_py_method_fn gr_py_core_modules;
+gr_py_method_fn gr_py_debug_file;
 
 /** Methods of Scan, each in the file of its topic: see _goref.pyi. */
-PyObject *gr_py_scan_walk(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_why(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_verify(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_allocation(PyObject *obj, PyObject *args,
-				PyObject *kwargs);
-PyObject *gr_py_scan_sites(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_holders(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_merge_type(PyObject *obj, PyObject *args,
-				PyObject *kwargs);
-PyObject *gr_py_scan_object(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_print_value(PyObject *obj, PyObject *args,
-				 PyObject *kwargs);
-PyObject *gr_py_scan_objects(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_variable(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_resolve(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_complete(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_goroutines(PyObject *obj, PyObject *args,
-				PyObject *kwargs);
-PyObject *gr_py_scan_backtrace(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_goroutine_profile(PyObject *obj, PyObject *args,
-				       PyObject *kwargs);
-PyObject *gr_py_scan_goroutine_wait(PyObject *obj, PyObject *args,
-				    PyObject *kwargs);
-PyObject *gr_py_scan_panic(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_bucket_profile(PyObject *obj, PyObject *args,
-				    PyObject *kwargs);
-PyObject *gr_py_scan_waits(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_dominators(PyObject *obj, PyObject *args,
-				PyObject *kwargs);
-PyObject *gr_py_scan_list_objects(PyObject *obj, PyObject *args,
-				  PyObject *kwargs);
-PyObject *gr_py_scan_export(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_histogram(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_suspects(PyObject *obj, PyObject *unused);
-PyObject *gr_py_scan_leaks(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_scheduler(PyObject *obj, PyObject *unused);
-PyObject *gr_py_scan_goroutine_of_thread(PyObject *obj, PyObject *args,
-					 PyObject *kwargs);
-PyObject *gr_py_scan_rss(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_save(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_graph_phases(PyObject *obj, PyObject *unused);
-PyObject *gr_py_scan_gaps(PyObject *obj, PyObject *unused);
-PyObject *gr_py_scan_graph_size(PyObject *obj, PyObject *unused);
-PyObject *gr_py_scan_has_retained(PyObject *obj, PyObject *unused);
-PyObject *gr_py_scan_vertex(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_content(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_find(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_dominator(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_retained(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_paths(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_links(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_type_info(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_find_type(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_dynamic_type(PyObject *obj, PyObject *args,
-				  PyObject *kwargs);
-PyObject *gr_py_scan_function_name(PyObject *obj, PyObject *args,
-				   PyObject *kwargs);
-PyObject *gr_py_scan_read_memory(PyObject *obj, PyObject *args,
-				 PyObject *kwargs);
-PyObject *gr_py_scan_show(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_value_place(PyObject *obj, PyObject *args,
-				 PyObject *kwargs);
-PyObject *gr_py_scan_local_values(PyObject *obj, PyObject *args,
-				  PyObject *kwargs);
-PyObject *gr_py_scan_length(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_map_find(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_map_entries(PyObject *obj, PyObject *args,
-				 PyObject *kwargs);
-PyObject *gr_py_scan_iterate(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_neighbours(PyObject *obj, PyObject *args,
-				PyObject *kwargs);
-PyObject *gr_py_scan_info(PyObject *obj, PyObject *unused);
-PyObject *gr_py_scan_layout(PyObject *obj, PyObject *unused);
-PyObject *gr_py_scan_estimate(PyObject *obj, PyObject *unused);
-PyObject *gr_py_scan_is_unsettled(PyObject *obj, PyObject *unused);
-PyObject *gr_py_scan_copy_searched(PyObject *obj, PyObject *unused);
-PyObject *gr_py_scan_search_copy(PyObject *obj, PyObject *unused);
-PyObject *gr_py_scan_reserve(PyObject *obj, PyObject *unused);
-PyObject *gr_py_scan_capture(PyObject *obj, PyObject *args, PyObject *kwargs);
-PyObject *gr_py_scan_finish(PyObject *obj, PyObject *unused);
+gr_py_method_fn gr_py_scan_walk;
+gr_py_method_fn gr_py_scan_why;
+gr_py_method_fn gr_py_scan_verify;
+gr_py_method_fn gr_py_scan_allocation;
+gr_py_method_fn gr_py_scan_sites;
+gr_py_method_fn gr_py_scan_holders;
+gr_py_method_fn gr_py_scan_merge_type;
+gr_py_method_fn gr_py_scan_object;
+gr_py_method_fn gr_py_scan_print_value;
+gr_py_method_fn gr_py_scan_objects;
+gr_py_method_fn gr_py_scan_variable;
+gr_py_method_fn gr_py_scan_resolve;
+gr_py_method_fn gr_py_scan_complete;
+gr_py_method_fn gr_py_scan_goroutines;
+gr_py_method_fn gr_py_scan_backtrace;
+gr_py_method_fn gr_py_scan_goroutine_profile;
+gr_py_method_fn gr_py_scan_goroutine_wait;
+gr_py_method_fn gr_py_scan_panic;
+gr_py_method_fn gr_py_scan_bucket_profile;
+gr_py_method_fn gr_py_scan_waits;
+gr_py_method_fn gr_py_scan_dominators;
+gr_py_method_fn gr_py_scan_list_objects;
+gr_py_method_fn gr_py_scan_export;
+gr_py_method_fn gr_py_scan_histogram;
+gr_py_getter_fn gr_py_scan_suspects;
+gr_py_method_fn gr_py_scan_leaks;
+gr_py_getter_fn gr_py_scan_scheduler;
+gr_py_method_fn gr_py_scan_goroutine_of_thread;
+gr_py_method_fn gr_py_scan_rss;
+gr_py_method_fn gr_py_scan_save;
+gr_py_getter_fn gr_py_scan_graph_phases;
+gr_py_getter_fn gr_py_scan_gaps;
+gr_py_getter_fn gr_py_scan_graph_size;
+gr_py_getter_fn gr_py_scan_has_retained;
+gr_py_method_fn gr_py_scan_vertex;
+gr_py_method_fn gr_py_scan_content;
+gr_py_method_fn gr_py_scan_find;
+gr_py_method_fn gr_py_scan_dominator;
+gr_py_method_fn gr_py_scan_retained;
+gr_py_method_fn gr_py_scan_paths;
+gr_py_method_fn gr_py_scan_links;
+gr_py_method_fn gr_py_scan_type_info;
+gr_py_method_fn gr_py_scan_find_type;
+gr_py_method_fn gr_py_scan_dynamic_type;
+gr_py_method_fn gr_py_scan_function_name;
+gr_py_method_fn gr_py_scan_read_memory;
+gr_py_method_fn gr_py_scan_show;
+gr_py_method_fn gr_py_scan_value_place;
+gr_py_method_fn gr_py_scan_local_values;
+gr_py_method_fn gr_py_scan_length;
+gr_py_method_fn gr_py_scan_map_find;
+gr_py_method_fn gr_py_scan_map_entries;
+gr_py_method_fn gr_py_scan_iterate;
+gr_py_method_fn gr_py_scan_neighbours;
+gr_py_getter_fn gr_py_scan_info;
+gr_py_getter_fn gr_py_scan_layout;
+gr_py_getter_fn gr_py_scan_estimate;
+gr_py_getter_fn gr_py_scan_is_unsettled;
+gr_py_getter_fn gr_py_scan_copy_searched;
+gr_py_getter_fn gr_py_scan_search_copy;
+gr_py_getter_fn gr_py_scan_reserve;
+gr_py_method_fn gr_py_scan_capture;
+gr_py_getter_fn gr_py_scan_finish;
 
 /** Method of Result. */
 PyObject *gr_py_write_profile(struct gr_py_scan *scan,
@@ -594,7 +580,6 @@ PyObject *gr_py_write_profile(struct gr_py_scan *scan,
 			      PyObject *kwargs);
 
 /** Function of the module. */
-PyObject *gr_py_write_tree_profile(PyObject *module, PyObject *args,
-				   PyObject *kwargs);
+gr_py_method_fn gr_py_write_tree_profile;
 
 #endif /* GR_GDBEXT_H */
