@@ -143,6 +143,15 @@ static struct gr_error *describe_group(struct gr_scan *scan,
 	return NULL;
 }
 
+struct gr_error *gr_scan_check_vertex(const struct gr_scan *scan,
+				      uint32_t vertex)
+{
+	return vertex < scan->graph->graph->nvertices ?
+		       NULL :
+		       gr_error_format(GR_ERROR_ARGUMENT, "no vertex %u",
+				       vertex);
+}
+
 struct gr_error *gr_scan_vertex(struct gr_scan *scan, uint32_t vertex,
 				struct gr_vertex_info *ret)
 {

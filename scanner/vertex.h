@@ -59,6 +59,10 @@ struct gr_vertex_info {
 	uint64_t goroutine_id; /**< Of a goroutine and of its roots; else 0. */
 };
 
+/** GR_ERROR_ARGUMENT unless the graph, which has been made, has this vertex. */
+struct gr_error *gr_scan_check_vertex(const struct gr_scan *scan,
+				      uint32_t vertex) GR_MUST_CHECK;
+
 /**
  * Describe a vertex of the graph, which has been made. @ref retained_bytes is 0
  * if dominators have not been made.

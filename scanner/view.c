@@ -21,22 +21,13 @@ static struct gr_error *need(struct gr_scan *scan, unsigned int parts)
 	return gr_sigbus_guard_end(&guard, err);
 }
 
-static struct gr_error *check_vertex(const struct gr_scan *scan,
-				     uint32_t vertex)
-{
-	return vertex < scan->graph->graph->nvertices ?
-		       NULL :
-		       gr_error_format(GR_ERROR_ARGUMENT, "no vertex %u",
-				       vertex);
-}
-
 /* Make parts, and check that the graph has a vertex. */
 static struct gr_error *need_vertex(struct gr_scan *scan, unsigned int parts,
 				    uint32_t vertex)
 {
 	struct gr_error *err = need(scan, parts);
 
-	return err ? err : check_vertex(scan, vertex);
+	return err ? err : gr_scan_check_vertex(scan, vertex);
 }
 
 struct gr_error *gr_scan_graph_size(struct gr_scan *scan,
@@ -251,7 +242,7 @@ struct gr_error *gr_scan_retained(struct gr_scan *scan,
 	struct gr_kept kept = { 0 };
 
 	for (uint32_t i = 0; !err && i < count; i++)
-		err = check_vertex(scan, vertices[i]);
+		err = gr_scan_check_vertex(scan, vertices[i]);
 	if (!err)
 		err = gr_graph_keeps(scan->graph->graph, vertices, count, &poll,
 				     NULL, &kept);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inferior/elf.h"
 
-#include <sys/mman.h>
-
 #include "inferior/mapped_file.h"
 
 enum {
@@ -191,11 +189,10 @@ struct gr_error *gr_elf_open(const char *path, struct gr_elf *ret)
 
 void gr_elf_deinit(struct gr_elf *elf)
 {
-	// Other bytes are not ours.
-	if (elf->area) {
-		gr_sigbus_forget(elf->area);
-		munmap((void *)elf->file.data, elf->file.size);
-	}
+	// Without an area, the bytes are not ours, and stay.
+	struct gr_mapped_file file = { .bytes = elf->file, .area = elf->area };
+
+	gr_mapped_file_close(&file);
 	memset(elf, 0, sizeof(*elf));
 }
 

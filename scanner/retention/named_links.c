@@ -42,15 +42,6 @@ static struct gr_error *name_links(struct gr_scan *scan,
 	return err;
 }
 
-static struct gr_error *check_vertex(const struct gr_scan *scan,
-				     uint32_t vertex)
-{
-	return vertex < scan->graph->graph->nvertices ?
-		       NULL :
-		       gr_error_format(GR_ERROR_ARGUMENT, "no vertex %u",
-				       vertex);
-}
-
 /* Make the graph, if it is not there: to look for its memory takes longer than
  * to name a link. */
 static struct gr_error *need_graph(struct gr_scan *scan)
@@ -67,9 +58,9 @@ static struct gr_error *find_links(struct gr_scan *scan, uint32_t from,
 	struct gr_error *err = need_graph(scan);
 
 	if (!err)
-		err = check_vertex(scan, from);
+		err = gr_scan_check_vertex(scan, from);
 	if (!err)
-		err = check_vertex(scan, to);
+		err = gr_scan_check_vertex(scan, to);
 	if (!err && from >= gr_graph_first_group(scan->graph->graph))
 		return NULL;
 	if (!err)

@@ -169,12 +169,11 @@ static struct gr_error *find_place(struct gr_scan *scan, uint32_t vertex,
 	struct gr_error *err =
 		scan->graph ? NULL : gr_scan_need_graph(scan, GR_PART_NEAREST);
 
+	if (!err)
+		err = gr_scan_check_vertex(scan, vertex);
 	if (err)
 		return err;
 	const struct gr_graph *graph = scan->graph->graph;
-	if (vertex >= graph->nvertices)
-		return gr_error_format(GR_ERROR_ARGUMENT, "no vertex %u",
-				       vertex);
 	if (gr_graph_kind(graph, vertex) != GR_VERTEX_OBJECT)
 		return find_root(scan, vertex, place);
 	return find_object(scan, gr_objects_slot(graph->objects, vertex),
