@@ -34,9 +34,7 @@ struct gr_error *gr_scan_map_next(struct gr_scan *scan,
 				  size_t *count) GR_MUST_CHECK;
 
 /**
- * Find the entry whose key equals a literal. Entries are searched through, not
- * hashed: the hash depends on a seed and on the processor. The key is of a
- * string, an integer or a bool type.
+ * Find the entry whose key equals a literal: a string, an integer or a bool.
  *
  * @param[out] elem_addr 0: there is no such key.
  * @return GR_ERROR_ARGUMENT if keys of the map are of another kind.

@@ -46,7 +46,6 @@ struct path_fixture {
 	struct gr_image image;
 	struct gr_gaps gaps;
 	struct gr_heap heap;
-	struct gr_span span;
 	struct gr_scan scan;
 	uint8_t *memory;
 	uint64_t npolls;
@@ -122,10 +121,7 @@ static inline struct path_fixture *path_fixture_create(void)
 	if (!f)
 		abort();
 	f->memory = fake_add(&f->image, MEMORY, MEMORY_BYTES);
-	f->span.base_addr = MEMORY;
-	f->span.limit_addr = MEMORY + MEMORY_BYTES;
-	f->heap.spans = &f->span;
-	f->heap.nspans = 1;
+	f->heap.span_bytes = MEMORY_BYTES;
 	f->scan.image = f->scan.rt.image = &f->image;
 	f->scan.rt.gaps = &f->gaps;
 	f->scan.heap = &f->heap;

@@ -57,13 +57,23 @@ static void set(struct fixture *f, uint64_t off, uint64_t value)
 	fake_set(&f->m.image, MEMORY + off, value, 8);
 }
 
+/* Begin in front of the map with the header at HEADER. */
+static struct gr_error *begin(struct fixture *f, gr_type_id type)
+{
+	bool is_swiss = f->m.rt.layout.swiss_map.size_bytes;
+
+	return gr_map_cursor_begin(
+		&f->m.types, type, MEMORY + HEADER,
+		(uint64_t)MAX_PIECES * (is_swiss ? GROUP_BYTES : BUCKET_BYTES),
+		&f->cursor);
+}
+
 /* Walk through all entries of the map with the header at HEADER. */
 static struct gr_error *walk(struct fixture *f, gr_type_id type)
 {
 	struct gr_map_entry entry;
 	bool is_end = false;
-	struct gr_error *err = gr_map_cursor_begin(
-		&f->m.types, type, MEMORY + HEADER, MAX_PIECES, &f->cursor);
+	struct gr_error *err = begin(f, type);
 
 	f->entries = 0;
 	while (!err) {
@@ -81,6 +91,66 @@ static struct gr_error *walk(struct fixture *f, gr_type_id type)
 static void fails(struct fixture *f, gr_type_id type, enum gr_error_code code)
 {
 	struct gr_error *err = walk(f, type);
+
+	assert_non_null(err);
+	assert_int_equal(err->code, code);
+	gr_error_destroy(err);
+}
+
+/* The slot with the number that @p ctx leads to. */
+static struct gr_error *find_number(void *ctx, const struct gr_map_keys *keys,
+				    unsigned int *slot)
+{
+	const uint64_t *number = ctx;
+
+	for (*slot = 0; *slot < GR_MAP_SLOTS; ++*slot)
+		if (keys->full >> *slot * 8 & 0x80 &&
+		    gr_load_u64(keys->first + *slot * keys->stride) == *number)
+			break;
+	return NULL;
+}
+
+static struct gr_error *find(struct fixture *f, gr_type_id type,
+			     uint64_t number, uint64_t *elem_addr)
+{
+	struct gr_error *err = begin(f, type);
+
+	return err ? err :
+		     gr_map_cursor_find(&f->cursor, find_number, &number,
+					elem_addr);
+}
+
+/* Number the keys of all entries: each is found, with the element that the walk
+ * has for it, and no other number is. */
+static void check_find(struct fixture *f, gr_type_id type)
+{
+	struct gr_map_entry entries[32];
+	uint64_t count = 0, elem_addr;
+	bool is_end = false;
+
+	assert_null(begin(f, type));
+	for (;;) {
+		assert_true(count < GR_ARRAY_SIZE(entries));
+		assert_null(gr_map_cursor_next(&f->cursor, &entries[count],
+					       &is_end));
+		if (is_end)
+			break;
+		set(f, entries[count].key_addr - MEMORY, count + 2);
+		count++;
+	}
+	for (uint64_t i = 0; i <= count + 1; i++) {
+		assert_null(find(f, type, i + 1, &elem_addr));
+		assert_int_equal(elem_addr, i && i <= count ?
+						    entries[i - 1].elem_addr :
+						    0);
+	}
+}
+
+static void fails_to_find(struct fixture *f, gr_type_id type,
+			  enum gr_error_code code)
+{
+	uint64_t elem_addr;
+	struct gr_error *err = find(f, type, 7, &elem_addr);
 
 	assert_non_null(err);
 	assert_int_equal(err->code, code);
@@ -119,6 +189,7 @@ static void test_buckets(void **state)
 	assert_int_equal(f->entries, 11);
 	assert_int_equal(f->first_key, PIECES + 8);
 	assert_int_equal(f->last_elem, PIECES + BUCKET_BYTES + 8 + 64);
+	check_find(f, T_MAP);
 	assert_null(gr_map_count(&f->m.rt, MEMORY + HEADER, &count));
 	assert_int_equal(count, 3);
 	assert_null(gr_map_count(&f->m.rt, 0, &count));
@@ -143,6 +214,7 @@ static void test_growing(void **state)
 	assert_null(walk(f, T_MAP));
 	assert_int_equal(f->entries, 5);
 	assert_int_equal(f->first_key, 0x2000 + 8);
+	check_find(f, T_MAP);
 }
 
 static void test_wild_buckets(void **state)
@@ -155,6 +227,7 @@ static void test_wild_buckets(void **state)
 	set(f, PIECES + OVERFLOW, MEMORY + PIECES);
 	fails(f, T_MAP, GR_ERROR_FORMAT);
 	assert_int_equal(f->entries, MAX_PIECES);
+	fails_to_find(f, T_MAP, GR_ERROR_FORMAT);
 	// Empty buckets, too.
 	fill_bucket(f, PIECES, 0);
 	fake_set(&f->m.image, MEMORY + PIECES, 0, 8);
@@ -215,6 +288,7 @@ static void test_groups(void **state)
 	assert_int_equal(f->entries, 3);
 	assert_int_equal(f->first_key, PIECES + 8);
 	assert_int_equal(f->last_elem, PIECES + 8 + 2 * 16 + 8);
+	check_find(f, T_MAP);
 	// Two tables, of which the first stands in two entries.
 	set_dir(f, MEMORY + 0x200, 3);
 	set(f, 0x200, MEMORY + 0x280);
@@ -226,6 +300,7 @@ static void test_groups(void **state)
 	fill_group(f, 0x2000, 1);
 	assert_null(walk(f, T_MAP));
 	assert_int_equal(f->entries, 12);
+	check_find(f, T_MAP);
 }
 
 static void test_wild_groups(void **state)
@@ -243,6 +318,7 @@ static void test_wild_groups(void **state)
 	fails(f, T_MAP, GR_ERROR_FAULT);
 	set_dir(f, 0x10, 0);
 	fails(f, T_MAP, GR_ERROR_FAULT);
+	fails_to_find(f, T_MAP, GR_ERROR_FAULT);
 	// Two tables that follow each other for ever.
 	set_dir(f, MEMORY + 0x8000, 0x1000);
 	for (unsigned int i = 0; i < 0x1000 - 1; i++)
@@ -263,6 +339,7 @@ static void test_large_elements(void **state)
 	set(f, PIECES + 8 + 8, MEMORY + 0x3000); // a pointer to the element
 	assert_null(walk(f, T_WIDE_MAP));
 	assert_int_equal(f->last_elem, 0x3000);
+	check_find(f, T_WIDE_MAP);
 }
 
 static void test_types(void **state)
@@ -275,6 +352,7 @@ static void test_types(void **state)
 	f->m.types.types.data[T_WIDE].size_bytes = UINT64_MAX / 4;
 	set_dir(f, MEMORY + PIECES, 0);
 	assert_null(walk(f, T_HUGE_KEY)); // behind pointers
+	fails_to_find(f, T_HUGE_KEY, GR_ERROR_FORMAT);
 	f->m.rt.layout.consts.map_max_key = INT64_MAX;
 	fails(f, T_HUGE_KEY, GR_ERROR_FORMAT);
 }

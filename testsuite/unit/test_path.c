@@ -203,8 +203,7 @@ static void test_polls(void **state)
 	struct path_fixture *f = path_fixture_create();
 
 	(void)state;
-	f->span.base_addr = 0;
-	f->span.limit_addr = 1 << 28;
+	f->heap.span_bytes = 1 << 28;
 	put_hmap(f, 0, GROUP, 0);
 	set(f, GROUP + 80, GROUP);
 	bad(f, ".byLevel[1]", "larger than the heap");

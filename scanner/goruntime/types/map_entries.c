@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "goruntime/types/map_entries.h"
 
+#include "base/cleanup.h"
 #include "inferior/recorder.h"
 
 enum {
@@ -140,7 +141,7 @@ struct gr_error *gr_map_count(struct gr_runtime *rt, uint64_t header,
 }
 
 struct gr_error *gr_map_cursor_begin(struct gr_types *types, gr_type_id map,
-				     uint64_t header, uint64_t max_pieces,
+				     uint64_t header, uint64_t max_bytes,
 				     struct gr_map_cursor *ret)
 {
 	struct gr_runtime *rt = gr_types_runtime(types);
@@ -149,11 +150,11 @@ struct gr_error *gr_map_cursor_begin(struct gr_types *types, gr_type_id map,
 	*ret = (struct gr_map_cursor){
 		.rt = rt,
 		.is_swiss = rt->layout.swiss_map.size_bytes,
-		.pieces_left = max_pieces,
 	};
 	err = find_shape(types, map, ret);
 	if (err || !header)
 		return err;
+	ret->pieces_left = max_bytes / ret->shape.bytes;
 	return ret->is_swiss ? begin_groups(ret, header) :
 			       begin_buckets(ret, header);
 }
@@ -184,11 +185,13 @@ static struct gr_error *find_bucket(struct gr_map_cursor *c, uint64_t i,
 /* The next bucket: of the chain at hand, or the first one of the next chain. */
 static struct gr_error *next_bucket(struct gr_map_cursor *c, uint64_t *ret)
 {
+	uint64_t overflow = c->shape.bytes - GR_WORD_BYTES;
 	struct gr_error *err = NULL;
 
-	if (c->piece)
-		err = read_word(c->rt,
-				c->piece + c->shape.bytes - GR_WORD_BYTES, ret);
+	if (c->piece && c->copy)
+		*ret = gr_load_u64(c->copy + overflow);
+	else if (c->piece)
+		err = read_word(c->rt, c->piece + overflow, ret);
 	while (!err && !*ret && c->next < c->count) {
 		err = gr_runtime_step(c->rt, 1);
 		if (!err)
@@ -231,10 +234,23 @@ static struct gr_error *next_group(struct gr_map_cursor *c, uint64_t *ret)
 	return err;
 }
 
+/* Find the slots in use of the piece at hand. A search needs all bytes of it. */
+static struct gr_error *read_piece(struct gr_map_cursor *c)
+{
+	uint8_t control[GR_WORD_BYTES];
+	uint8_t *bytes = c->copy ? c->copy : control;
+	struct gr_error *err =
+		read_bytes(c->rt, c->piece, bytes,
+			   c->copy ? c->shape.bytes : sizeof(control));
+
+	if (!err)
+		c->full = gr_map_full_slots(&c->rt->layout, bytes);
+	return err;
+}
+
 /* Go to the next bucket or group; c->piece is 0 behind the last one. */
 static struct gr_error *next_piece(struct gr_map_cursor *c)
 {
-	uint8_t control[GR_WORD_BYTES];
 	uint64_t piece = 0;
 	struct gr_error *err = c->is_swiss ? next_group(c, &piece) :
 					     next_bucket(c, &piece);
@@ -247,11 +263,7 @@ static struct gr_error *next_piece(struct gr_map_cursor *c)
 				       "the map makes no sense: it is larger "
 				       "than the heap");
 	err = gr_runtime_step(c->rt, 1 + c->shape.bytes / STEP_BYTES);
-	if (!err)
-		err = read_bytes(c->rt, c->piece, control, sizeof(control));
-	if (!err)
-		c->full = gr_map_full_slots(&c->rt->layout, control);
-	return err;
+	return err ? err : read_piece(c);
 }
 
 // ------------------------------------------------------------------- entries
@@ -281,4 +293,43 @@ struct gr_error *gr_map_cursor_next(struct gr_map_cursor *c,
 	c->full &= c->full - 1;
 	err = find_part(c, &c->shape.key, slot, &ret->key_addr);
 	return err ? err : find_part(c, &c->shape.elem, slot, &ret->elem_addr);
+}
+
+static struct gr_error *search(struct gr_map_cursor *c, gr_map_keys_fn *find,
+			       void *ctx, uint64_t *elem_addr)
+{
+	struct gr_map_keys keys = { .first = c->copy + c->shape.key.off_bytes,
+				    .stride = c->shape.key.stride };
+	unsigned int slot = GR_MAP_SLOTS;
+
+	while (slot == GR_MAP_SLOTS) {
+		struct gr_error *err = next_piece(c);
+
+		if (err || !c->piece)
+			return err;
+		keys.full = c->full;
+		err = find(ctx, &keys, &slot);
+		if (err)
+			return err;
+	}
+	return find_part(c, &c->shape.elem, slot, elem_addr);
+}
+
+struct gr_error *gr_map_cursor_find(struct gr_map_cursor *c,
+				    gr_map_keys_fn *find, void *ctx,
+				    uint64_t *elem_addr)
+{
+	_cleanup_free_ uint8_t *copy = malloc(c->shape.bytes);
+
+	*elem_addr = 0;
+	if (!copy)
+		return &gr_enomem;
+	if (c->shape.key.is_indirect)
+		return gr_error_format(GR_ERROR_FORMAT,
+				       "the keys of the map are too large to "
+				       "be looked for");
+	c->copy = copy;
+	struct gr_error *err = search(c, find, ctx, elem_addr);
+	c->copy = NULL;
+	return err;
 }

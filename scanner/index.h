@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** index: the element of a map with a constant key. */
+#ifndef GR_INDEX_H
+#define GR_INDEX_H
+
+#include "goruntime/types/map_entries.h"
+#include "literal.h"
+
+struct gr_scan;
+
+/** Begin in front of the first entry of the map with a header. */
+struct gr_error *gr_scan_map_cursor(struct gr_scan *scan, gr_type_id map,
+				    uint64_t header,
+				    struct gr_map_cursor *ret) GR_MUST_CHECK;
+
+/**
+ * Can a key of this map type equal the literal? Keys of strings, integers and
+ * bools can.
+ */
+bool gr_scan_key_fits(const struct gr_scan *scan, gr_type_id map,
+		      const struct gr_literal *key);
+
+/**
+ * Find the element whose key equals a literal that fits. Entries are searched
+ * through, not hashed: the hash depends on a seed and on the processor.
+ *
+ * @param[out] elem_addr 0: there is no such key.
+ */
+struct gr_error *gr_scan_find_key(struct gr_scan *scan, gr_type_id map,
+				  uint64_t header, const struct gr_literal *key,
+				  uint64_t *elem_addr) GR_MUST_CHECK;
+
+#endif /* GR_INDEX_H */
