@@ -8,22 +8,15 @@ from typing import TYPE_CHECKING
 from .. import elf, filenames, native, params
 from ..errors import Error
 from ..front import warn
-from .source import Source
+from .source import FileSource
 
 if TYPE_CHECKING:
     from .._goref import Scan
     from ..progress import Progress
     from ..render.overview import Stop
 
-# A core is there as long as it is asked: what is not pointers is read late.
-_LATER = {"values": "goroutines", "sites": "heap"}
 
-
-def _read_nothing(_address: int, _length: int) -> bytes:
-    raise OSError  # the scanner reads the core itself
-
-
-class Core(Source):
+class Core(FileSource):
     """A core."""
 
     def __init__(self, core: str, exe: str | None = None) -> None:
@@ -54,9 +47,6 @@ class Core(Source):
         filenames.check(found.path)
         return found.path
 
-    def extent(self, extent: str) -> str:
-        return _LATER.get(extent, extent)
-
     def open(
         self, progress: Progress, memory_limit: int | None, extent: str
     ) -> Scan:
@@ -68,7 +58,7 @@ class Core(Source):
         warn(self.notes)
         scan: Scan = goref.Scan(
             kind="core",
-            read=_read_nothing,
+            read=self.read,
             modules=found.modules,
             threads=(),
             core=self.core,

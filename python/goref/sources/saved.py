@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import elf, filenames, native, shell
 from ..errors import Error
-from .source import Source
+from .source import FileSource
 
 if TYPE_CHECKING:
     from .._goref import Scan
@@ -16,11 +16,6 @@ if TYPE_CHECKING:
 
 # A file has what it has: only what records what is read differs.
 _OPENED = ("save", "save-values", "goroutines")
-_LATER = {"values": "goroutines", "sites": "heap"}
-
-
-def _read_nothing(_address: int, _length: int) -> bytes:
-    raise OSError  # the file has all memory that there is
 
 
 def _what_else(path: str) -> str | None:
@@ -42,16 +37,13 @@ def _what_else(path: str) -> str | None:
     return None
 
 
-class Saved(Source):
+class Saved(FileSource):
     """A saved file."""
 
     def __init__(self, path: str) -> None:
         super().__init__()
         filenames.check(filenames.absolute(path))
         self.path = path
-
-    def extent(self, extent: str) -> str:
-        return _LATER.get(extent, extent)
 
     def open(
         self, progress: Progress, memory_limit: int | None, extent: str
@@ -62,7 +54,7 @@ class Saved(Source):
             raise goref.FormatError(other)
         scan: Scan = goref.Scan(
             kind="saved",
-            read=_read_nothing,
+            read=self.read,
             modules=(),
             threads=(),
             progress=progress,
