@@ -13,7 +13,8 @@ be garbage: no more memory is taken than twice what can be read.
 from __future__ import annotations
 
 import struct
-from collections.abc import ItemsView, Iterator, KeysView, ValuesView
+from collections.abc import ItemsView, Iterator, KeysView, MappingView
+from collections.abc import ValuesView
 from typing import TYPE_CHECKING, Any
 
 from .errors import Error, NoFieldError, NoMemoryError, NotInGdbError
@@ -448,36 +449,27 @@ class Value(Plain):
 _SOUGHT = {"string": bytes, "int": int, "uint": int, "bool": bool}
 
 
-class _Keys(KeysView):  # type: ignore[type-arg]
+class _View(MappingView):
+    """A view of a map, or of a struct, which has no length of its own."""
+
     _mapping: Any
 
+    def __len__(self) -> int:
+        of = self._mapping
+        return len(of._type.names() if of.kind == "struct" else of)
+
+
+class _Keys(_View, KeysView):  # type: ignore[type-arg]
     def __iter__(self) -> Iterator[Any]:
         return (key for key, _value in self._mapping._pairs())
 
-    def __len__(self) -> int:
-        return _length(self._mapping)
 
-
-class _Values(ValuesView):  # type: ignore[type-arg]
-    _mapping: Any
-
+class _Values(_View, ValuesView):  # type: ignore[type-arg]
     def __iter__(self) -> Iterator[Value]:
         return (value for _key, value in self._mapping._pairs())
 
-    def __len__(self) -> int:
-        return _length(self._mapping)
 
-
-class _Items(ItemsView):  # type: ignore[type-arg]
-    _mapping: Any
-
+class _Items(_View, ItemsView):  # type: ignore[type-arg]
     # The default would look each key up again.
     def __iter__(self) -> Iterator[tuple[Any, Value]]:
         return iter(self._mapping._pairs())
-
-    def __len__(self) -> int:
-        return _length(self._mapping)
-
-
-def _length(mapping: Any) -> int:
-    return len(mapping._type.names() if mapping.kind == "struct" else mapping)
