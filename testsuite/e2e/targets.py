@@ -11,6 +11,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -102,6 +103,31 @@ def start(exe, args=(), env=None, errors=subprocess.DEVNULL):
         process.stop()
         raise
     return process
+
+
+@contextmanager
+def unshared(program, args=(), root=None):
+    """A program in a pid namespace of its own, as in a container: gives the
+    process `unshare', which has its truth, and its number out here. root: a
+    folder that becomes its root, with the program as /app/service."""
+    unshare = shutil.which("unshare")
+    if not unshare or os.geteuid():
+        pytest.skip("needs unshare and root")
+    options = ["--pid", "--fork", "--kill-child"]
+    if root:
+        (root / "app").mkdir(parents=True)
+        shutil.copy(program, root / "app/service")
+        program = "/app/service"
+        options += ["--mount", "--root", str(root)]
+    try:
+        process = start(unshare, [*options, program, *args])
+    except (EOFError, TimeoutError):
+        pytest.skip("no new namespaces may be made here")
+    try:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        yield process, int(children.read_text().split()[0])
+    finally:
+        process.stop()
 
 
 def start_undisturbed(exe, args=(), env=None):

@@ -187,32 +187,16 @@ def test_replaced_binary(farm, counting, tmp_path):
 
 def test_another_mount_and_pid_namespace(farm, tmp_path):
     """As in a container: the file's name means nothing out here."""
-    from targets import start
+    from targets import unshared
     from toolchains import build
 
-    if not shutil.which("unshare") or os.geteuid():
-        pytest.skip("needs unshare and root")
-    root = tmp_path / "root"
-    (root / "app").mkdir(parents=True)
-    shutil.copy(build("counter", CENTRAL.release), root / "app" / "counter")
-    try:
-        process = start(
-            shutil.which("unshare"),
-            ["--mount", "--pid", "--fork", "--kill-child", "--root",
-             str(root), "/app/counter", "20000"],
-        )  # fmt: skip
-    except (EOFError, TimeoutError):
-        pytest.skip("no new namespaces may be made here")
-    try:
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        inner = int(children.read_text().split()[0])
+    counter = build("counter", CENTRAL.release)
+    with unshared(counter, ["20000"], tmp_path / "root") as (process, inner):
         run = run_gdb(["-p", inner], ["goref scan --json"])
         assert run.rc == 0, run.stderr
         assert chain(run.json(0)) == truth_of(process)
         assert chain(attach_cli(inner)) == truth_of(process)
         assert tracer_of(inner) == 0
-    finally:
-        process.stop()
 
 
 def test_gcore_and_live_see_the_same(farm):

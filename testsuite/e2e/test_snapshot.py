@@ -5,7 +5,6 @@ knows nor suffers."""
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import threading
@@ -17,7 +16,7 @@ import pytest
 from session import run_cli
 from snapshots import NOBODY, PAUSE, Helper, block_no_more, children
 from snapshots import signal_masks, status_of
-from targets import start
+from targets import start, unshared
 from toolchains import Variant, build, build_c, variants
 from waiting import comes, is_stopped, states_of, stop
 
@@ -339,18 +338,8 @@ def page_faults(pid):
 
 def test_first_of_a_pid_namespace():
     """As in a container: what it leaves would be its own to reap."""
-    if not shutil.which("unshare") or os.geteuid():
-        pytest.skip("needs unshare and root")
     exe = build("counter", CENTRAL.release)
-    try:
-        process = start(
-            shutil.which("unshare"),
-            ["--pid", "--fork", "--kill-child", exe, "20000"],
-        )
-    except (EOFError, TimeoutError):
-        pytest.skip("no new namespaces may be made here")
-    try:
-        inner = children(process.pid)[0][0]
+    with unshared(exe, ["20000"]) as (process, inner):
         assert status_of(inner, "NSpid").split()[-1] == "1"
         helper = Helper(inner)
         assert helper.is_ready, helper.said
@@ -363,8 +352,6 @@ def test_first_of_a_pid_namespace():
         truth = process.truth["held"]["main.chain"]["objects"]
         assert roots["main.chain"]["objects"] == truth
         assert not children(inner)
-    finally:
-        process.stop()
 
 
 def test_why(steady):

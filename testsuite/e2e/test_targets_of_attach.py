@@ -16,7 +16,7 @@ from hosts import hooked, lines_of
 from session import environment, one_line, run_cli
 from signalled import Signalled, check_let_go
 from snapshots import NOBODY, PAUSE, Helper, children, for_others
-from targets import attach_reason, skip_if, start
+from targets import attach_reason, skip_if, start, unshared
 from toolchains import Variant, build
 from waiting import LONGEST_S, comes, states_of
 
@@ -250,22 +250,10 @@ def test_begins_another_program_during_the_stop(waiting):
 @WAYS
 def test_other_namespaces(way, tmp_path):
     """Another pid and mount namespace, as in a container."""
-    if not shutil.which("unshare") or os.geteuid():
-        pytest.skip("needs unshare and root")
-    root = tmp_path / "root"
-    (root / "app").mkdir(parents=True)
-    shutil.copy(build("signalled", CENTRAL.release), root / "app" / "service")
-    try:
-        process = start(
-            shutil.which("unshare"),
-            ["--mount", "--pid", "--fork", "--kill-child", "--root",
-             str(root), "/app/service", str(OBJECTS)],
-        )  # fmt: skip
-    except (EOFError, TimeoutError):
-        pytest.skip("no new namespaces may be made here")
-    try:
+    exe = build("signalled", CENTRAL.release)
+    with unshared(exe, [str(OBJECTS)], tmp_path / "root") as (process, pid):
         inner = Signalled(process)
-        inner.pid = children(process.pid)[0][0]
+        inner.pid = pid
         done = run_cli(["attach", *way, inner.pid, "scan", "--json"])
         assert done.returncode == 0, done.stderr
         assert chain_of(done) == OBJECTS
@@ -273,8 +261,6 @@ def test_other_namespaces(way, tmp_path):
         assert tracer_of(inner.pid) == 0
         assert not children(inner.pid)
         inner.check_counts()
-    finally:
-        process.stop()
 
 
 @WAYS
