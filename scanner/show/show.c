@@ -24,22 +24,26 @@ struct gr_show_at gr_show_part(const struct gr_show_at *at, gr_type_id type,
 	return part;
 }
 
-bool gr_show_read_memory(struct gr_show *s, uint64_t addr, void *buf,
-			 uint64_t bytes, struct gr_error **err)
+void gr_show_put_missing(struct gr_show *s, uint64_t addr)
 {
 	struct gr_mapping_info mapping;
 
+	gr_text_put(s->text,
+		    gr_image_mapping(s->rt->image, addr, &mapping) ?
+			    "(unreadable 0x%" PRIx64 " was not captured)" :
+			    "(unreadable no memory at 0x%" PRIx64 ")",
+		    addr);
+}
+
+bool gr_show_read_memory(struct gr_show *s, uint64_t addr, void *buf,
+			 uint64_t bytes, struct gr_error **err)
+{
 	// Values are not for saved files without them.
 	gr_recorder_pause(s->rt->recorder);
 	*err = gr_image_read_late(s->rt->image, addr, buf, bytes);
 	gr_recorder_resume(s->rt->recorder);
 	if (gr_error_catch(err, GR_ERROR_FAULT)) {
-		gr_text_put(s->text,
-			    gr_image_mapping(s->rt->image, addr, &mapping) ?
-				    "(unreadable 0x%" PRIx64
-				    " was not captured)" :
-				    "(unreadable no memory at 0x%" PRIx64 ")",
-			    addr);
+		gr_show_put_missing(s, addr);
 		return false;
 	}
 	return !*err;

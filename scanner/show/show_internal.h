@@ -38,6 +38,9 @@ static inline const struct gr_type *gr_show_type(const struct gr_show *s,
 struct gr_show_at gr_show_part(const struct gr_show_at *at, gr_type_id type,
 			       uint64_t off);
 
+/** Append `(unreadable ...)` for memory at @p addr that is not there. */
+void gr_show_put_missing(struct gr_show *s, uint64_t addr);
+
 /** Copy bytes [off, off + bytes) of the value. False: `(unreadable ...)` is
  * printed instead of it, or *@p err is set. */
 bool gr_show_read(struct gr_show *s, const struct gr_show_at *at, uint64_t off,

@@ -321,6 +321,55 @@ static void test_buckets(void **state)
 	assert_string_equal(show(f, T_MAP), "map[int]int [1: 10, ,...+1 more]");
 }
 
+/* What is not there is said where it would stand. */
+static void test_missing_buckets(void **state)
+{
+	struct fixture *f = *state;
+
+	set_map(f, 3);
+	set(f, 0x110, MEMORY + 0x200);
+	fake_set(&f->m.image, MEMORY + 0x200, 5, 1);
+	set(f, 0x288, NOWHERE); // overflow
+	assert_string_equal(show(f, T_MAP),
+			    "map[int]int [0: 0, (unreadable 0xdead0000 was not "
+			    "captured),...+2 more]");
+	// Elements behind pointers, of which one leads nowhere.
+	f->m.rt.layout.consts.map_max_elem = 4;
+	fake_set(&f->m.image, MEMORY + 0x201, 5, 1);
+	set(f, 0x248, NOWHERE);
+	set(f, 0x250, MEMORY + 0x208);
+	assert_string_equal(show(f, T_MAP),
+			    "map[int]int [0: (unreadable 0xdead0000 was not "
+			    "captured), 0: 0, (unreadable 0xdead0000 was not "
+			    "captured),...+1 more]");
+	set(f, 0x110, 0x10);
+	assert_string_equal(show(f, T_MAP),
+			    "map[int]int [(unreadable no memory at 0x10)...]");
+	set(f, 0, 0x20); // no header
+	assert_string_equal(show(f, T_MAP), "(unreadable no memory at 0x20)");
+}
+
+static void test_missing_groups(void **state)
+{
+	struct fixture *f = *state;
+
+	map_layout_use_groups(&f->m.rt.layout);
+	set_map(f, 2);
+	set(f, 0x110, NOWHERE); // directory
+	assert_string_equal(show(f, T_MAP),
+			    "map[int]int [(unreadable 0xdead0000 was not "
+			    "captured)...]");
+	set(f, 0x118, 2);
+	set(f, 0x110, MEMORY + 0x200);
+	set(f, 0x200, MEMORY + 0x300); // table
+	set(f, 0x208, 0x30);	       // no table
+	set(f, 0x310, MEMORY + 0x400); // groups
+	set(f, 0x400, UINT64_C(0x8080808080808005));
+	assert_string_equal(show(f, T_MAP),
+			    "map[int]int [0: 0, (unreadable no memory at 0x40)"
+			    ",...+1 more]");
+}
+
 static void test_chain_of_itself(void **state)
 {
 	struct fixture *f = *state;
@@ -474,14 +523,24 @@ static void test_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_floats),	  TEST(test_strings),
-		TEST(test_slices),	  TEST(test_slice_of_itself),
-		TEST(test_pointers),	  TEST(test_registers),
-		TEST(test_channel),	  TEST(test_time),
-		TEST(test_buckets),	  TEST(test_chain_of_itself),
-		TEST(test_empty_buckets), TEST(test_groups),
-		TEST(test_empty_groups),  TEST(test_same_tables),
-		TEST(test_map_of_itself), TEST(test_others),
+		TEST(test_floats),
+		TEST(test_strings),
+		TEST(test_slices),
+		TEST(test_slice_of_itself),
+		TEST(test_pointers),
+		TEST(test_registers),
+		TEST(test_channel),
+		TEST(test_time),
+		TEST(test_buckets),
+		TEST(test_missing_buckets),
+		TEST(test_missing_groups),
+		TEST(test_chain_of_itself),
+		TEST(test_empty_buckets),
+		TEST(test_groups),
+		TEST(test_empty_groups),
+		TEST(test_same_tables),
+		TEST(test_map_of_itself),
+		TEST(test_others),
 		TEST(test_cut),
 	};
 

@@ -12,17 +12,20 @@ enum {
 };
 
 /* Keys and elements are values, which a file may be saved without. */
-static struct gr_error *read_bytes(struct gr_runtime *rt, uint64_t addr,
+static struct gr_error *read_bytes(struct gr_map_cursor *c, uint64_t addr,
 				   void *buf, uint64_t bytes)
 {
-	gr_recorder_pause(rt->recorder);
-	struct gr_error *err = gr_image_read_late(rt->image, addr, buf, bytes);
-	gr_recorder_resume(rt->recorder);
+	gr_recorder_pause(c->rt->recorder);
+	struct gr_error *err =
+		gr_image_read_late(c->rt->image, addr, buf, bytes);
+	gr_recorder_resume(c->rt->recorder);
+	if (err && err->code == GR_ERROR_FAULT)
+		c->missing_addr = addr;
 	return err;
 }
 
 /* Read an unsigned field of the runtime's record at @p addr. */
-static struct gr_error *read_field(struct gr_runtime *rt, uint64_t addr,
+static struct gr_error *read_field(struct gr_map_cursor *c, uint64_t addr,
 				   struct gr_field field, uint64_t *ret)
 {
 	uint8_t bytes[sizeof(*ret)] = { 0 };
@@ -30,16 +33,16 @@ static struct gr_error *read_field(struct gr_runtime *rt, uint64_t addr,
 
 	if (field.bytes > sizeof(bytes))
 		field.bytes = sizeof(bytes);
-	err = read_bytes(rt, addr + field.off, bytes, field.bytes);
+	err = read_bytes(c, addr + field.off, bytes, field.bytes);
 	*ret = gr_load_u64(bytes);
 	return err;
 }
 
-static struct gr_error *read_word(struct gr_runtime *rt, uint64_t addr,
+static struct gr_error *read_word(struct gr_map_cursor *c, uint64_t addr,
 				  uint64_t *ret)
 {
 	*ret = 0;
-	return read_bytes(rt, addr, ret, sizeof(*ret));
+	return read_bytes(c, addr, ret, sizeof(*ret));
 }
 
 // --------------------------------------------------------------------- begin
@@ -87,14 +90,14 @@ static struct gr_error *begin_buckets(struct gr_map_cursor *c, uint64_t header)
 {
 	const typeof(c->rt->layout.hmap) *f = &c->rt->layout.hmap;
 	uint64_t log = 0, flags = 0;
-	struct gr_error *err = read_field(c->rt, header, f->b, &log);
+	struct gr_error *err = read_field(c, header, f->b, &log);
 
 	if (!err)
-		err = read_field(c->rt, header, f->flags, &flags);
+		err = read_field(c, header, f->flags, &flags);
 	if (!err)
-		err = read_field(c->rt, header, f->buckets, &c->array);
+		err = read_field(c, header, f->buckets, &c->array);
 	if (!err)
-		err = read_field(c->rt, header, f->oldbuckets, &c->old);
+		err = read_field(c, header, f->oldbuckets, &c->old);
 	if (err)
 		return err;
 	if (log > MAX_B)
@@ -113,10 +116,10 @@ static struct gr_error *begin_buckets(struct gr_map_cursor *c, uint64_t header)
 static struct gr_error *begin_groups(struct gr_map_cursor *c, uint64_t header)
 {
 	const typeof(c->rt->layout.swiss_map) *f = &c->rt->layout.swiss_map;
-	struct gr_error *err = read_field(c->rt, header, f->dir_ptr, &c->dir);
+	struct gr_error *err = read_field(c, header, f->dir_ptr, &c->dir);
 
 	if (!err)
-		err = read_field(c->rt, header, f->dir_len, &c->tables);
+		err = read_field(c, header, f->dir_len, &c->tables);
 	if (err || c->tables)
 		return err;
 	// A small map: the pointer is that of its only group.
@@ -129,11 +132,12 @@ struct gr_error *gr_map_count(struct gr_runtime *rt, uint64_t header,
 			      uint64_t *ret)
 {
 	const struct gr_layout *layout = &rt->layout;
+	struct gr_map_cursor cursor = { .rt = rt };
 
 	*ret = 0;
 	if (!header)
 		return NULL;
-	return read_field(rt, header,
+	return read_field(&cursor, header,
 			  layout->swiss_map.size_bytes ?
 				  layout->swiss_map.used :
 				  layout->hmap.count,
@@ -176,7 +180,7 @@ static struct gr_error *find_bucket(struct gr_map_cursor *c, uint64_t i,
 	if (!c->old)
 		return NULL;
 	old = c->old + (i & (c->old_count - 1)) * c->shape.bytes;
-	struct gr_error *err = read_field(c->rt, old, first, &top);
+	struct gr_error *err = read_field(c, old, first, &top);
 	if (!err && (top <= EMPTY_ONE || top >= GR_MAP_MIN_TOP_HASH))
 		*ret = i < c->old_count ? old : 0;
 	return err;
@@ -191,7 +195,7 @@ static struct gr_error *next_bucket(struct gr_map_cursor *c, uint64_t *ret)
 	if (c->piece && c->copy)
 		*ret = gr_load_u64(c->copy + overflow);
 	else if (c->piece)
-		err = read_word(c->rt, c->piece + overflow, ret);
+		err = read_word(c, c->piece + overflow, ret);
 	while (!err && !*ret && c->next < c->count) {
 		err = gr_runtime_step(c->rt, 1);
 		if (!err)
@@ -208,15 +212,15 @@ static struct gr_error *enter_table(struct gr_map_cursor *c)
 	struct gr_error *err = gr_runtime_step(c->rt, 1);
 
 	if (!err)
-		err = read_word(c->rt, c->dir + c->next_table++ * GR_WORD_BYTES,
+		err = read_word(c, c->dir + c->next_table++ * GR_WORD_BYTES,
 				&table);
 	// Neighbouring entries may lead to one table.
 	if (err || table == c->last_table)
 		return err;
 	c->last_table = table;
-	err = read_field(c->rt, table, f->groups_data, &c->array);
+	err = read_field(c, table, f->groups_data, &c->array);
 	if (!err)
-		err = read_field(c->rt, table, f->groups_mask, &mask);
+		err = read_field(c, table, f->groups_mask, &mask);
 	c->next = 0;
 	c->count = err ? 0 : mask < UINT64_MAX ? mask + 1 : mask;
 	return err;
@@ -239,9 +243,8 @@ static struct gr_error *read_piece(struct gr_map_cursor *c)
 {
 	uint8_t control[GR_WORD_BYTES];
 	uint8_t *bytes = c->copy ? c->copy : control;
-	struct gr_error *err =
-		read_bytes(c->rt, c->piece, bytes,
-			   c->copy ? c->shape.bytes : sizeof(control));
+	struct gr_error *err = read_bytes(
+		c, c->piece, bytes, c->copy ? c->shape.bytes : sizeof(control));
 
 	if (!err)
 		c->full = gr_map_full_slots(&c->rt->layout, bytes);
@@ -268,31 +271,46 @@ static struct gr_error *next_piece(struct gr_map_cursor *c)
 
 // ------------------------------------------------------------------- entries
 
-/* Where a key or an element of a slot lies, behind a pointer if it is large. */
-static struct gr_error *find_part(struct gr_map_cursor *c,
-				  const struct gr_map_part *part,
-				  unsigned int slot, uint64_t *ret)
+static uint64_t slot_addr(const struct gr_map_cursor *c,
+			  const struct gr_map_part *part, unsigned int slot)
 {
-	*ret = c->piece + part->off_bytes + slot * part->stride;
-	return part->is_indirect ? read_word(c->rt, *ret, ret) : NULL;
+	return c->piece + part->off_bytes + slot * part->stride;
 }
 
-struct gr_error *gr_map_cursor_next(struct gr_map_cursor *c,
-				    struct gr_map_entry *ret, bool *is_end)
+/* Go from a slot to the key or element, behind a pointer if that is large. */
+static struct gr_error *follow(struct gr_map_cursor *c,
+			       const struct gr_map_part *part, uint64_t *addr)
 {
-	struct gr_error *err = NULL;
+	return part->is_indirect ? read_word(c, *addr, addr) : NULL;
+}
 
+struct gr_error *gr_map_cursor_next_slot(struct gr_map_cursor *c,
+					 struct gr_map_entry *ret, bool *is_end)
+{
 	*is_end = false;
 	while (!c->full) {
-		err = next_piece(c);
+		struct gr_error *err = next_piece(c);
+
 		*is_end = !err && !c->piece;
 		if (err || *is_end)
 			return err;
 	}
 	unsigned int slot = (unsigned int)__builtin_ctzll(c->full) / 8;
 	c->full &= c->full - 1;
-	err = find_part(c, &c->shape.key, slot, &ret->key_addr);
-	return err ? err : find_part(c, &c->shape.elem, slot, &ret->elem_addr);
+	ret->key_addr = slot_addr(c, &c->shape.key, slot);
+	ret->elem_addr = slot_addr(c, &c->shape.elem, slot);
+	return NULL;
+}
+
+struct gr_error *gr_map_cursor_next(struct gr_map_cursor *c,
+				    struct gr_map_entry *ret, bool *is_end)
+{
+	struct gr_error *err = gr_map_cursor_next_slot(c, ret, is_end);
+
+	if (err || *is_end)
+		return err;
+	err = follow(c, &c->shape.key, &ret->key_addr);
+	return err ? err : follow(c, &c->shape.elem, &ret->elem_addr);
 }
 
 static struct gr_error *search(struct gr_map_cursor *c, gr_map_keys_fn *find,
@@ -312,7 +330,8 @@ static struct gr_error *search(struct gr_map_cursor *c, gr_map_keys_fn *find,
 		if (err)
 			return err;
 	}
-	return find_part(c, &c->shape.elem, slot, elem_addr);
+	*elem_addr = slot_addr(c, &c->shape.elem, slot);
+	return follow(c, &c->shape.elem, elem_addr);
 }
 
 struct gr_error *gr_map_cursor_find(struct gr_map_cursor *c,

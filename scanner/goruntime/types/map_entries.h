@@ -16,16 +16,18 @@ struct gr_map_entry {
 
 /**
  * A place in a map. It keeps no list, so that a map of any size is walked in
- * constant memory. Members are for map_entries.c.
+ * constant memory. Other members than @ref shape and @ref missing_addr are for
+ * map_entries.c.
  */
 struct gr_map_cursor {
 	struct gr_runtime *rt;
 	struct gr_map_shape shape;
 	bool is_swiss;
-	uint64_t pieces_left; /**< Buckets or groups that may still come. */
-	uint64_t piece;	      /**< The one at hand; 0: none. */
-	uint64_t full;	      /**< Its slots that are still to come. */
-	uint8_t *copy;	      /**< Its bytes, during a search; else NULL. */
+	uint64_t pieces_left;  /**< Buckets or groups that may still come. */
+	uint64_t piece;	       /**< The one at hand; 0: none. */
+	uint64_t full;	       /**< Its slots that are still to come. */
+	uint8_t *copy;	       /**< Its bytes, during a search; else NULL. */
+	uint64_t missing_addr; /**< After GR_ERROR_FAULT: what is not there. */
 	/** Buckets, or groups of one table: [next, count) of an array. */
 	uint64_t array, next, count;
 	uint64_t old, old_count; /**< Of a map that grows: old buckets. */
@@ -59,6 +61,14 @@ struct gr_error *gr_map_cursor_begin(struct gr_types *types, gr_type_id map,
 struct gr_error *gr_map_cursor_next(struct gr_map_cursor *cursor,
 				    struct gr_map_entry *ret,
 				    bool *is_end) GR_MUST_CHECK;
+
+/**
+ * Go to the next entry, without following pointers to large keys or elements
+ * (gr_map_part.is_indirect): @p ret has the addresses of the pointers.
+ */
+struct gr_error *gr_map_cursor_next_slot(struct gr_map_cursor *cursor,
+					 struct gr_map_entry *ret,
+					 bool *is_end) GR_MUST_CHECK;
 
 /** The keys of a bucket or group, each with as many bytes as its type has. */
 struct gr_map_keys {
