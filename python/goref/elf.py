@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The little of ELF that choosing an executable needs. Never imports gdb."""
+"""What goref needs to know of an ELF file before it is scanned. Never imports
+gdb."""
 
 import os
 import shlex
@@ -21,8 +22,8 @@ _PACKED = {
 
 
 def _facts(path: str) -> Any:
-    """What the native half reads of a file (ElfFacts). None: the file cannot
-    be opened, or is no regular file."""
+    """The facts that the native half reads from a file (ElfFacts). None: the
+    file cannot be opened, or is not a regular file."""
     from . import native  # only needed here
 
     goref = native.load()
@@ -68,14 +69,14 @@ def is_core(path: str) -> bool:
 
 
 def shown(path: str) -> str:
-    """A name that anybody may have chosen, for a line of ours."""
+    """A name from an untrusted source, made safe to print in one line."""
     text = path.encode("utf-8", "surrogateescape")
     name = text.decode("utf-8", "backslashreplace")
     return "".join(c if c.isprintable() else "?" for c in name)
 
 
 def _is_empty(path: str) -> bool:
-    """Is it a file that could be read, and in which nothing is?"""
+    """Is it an empty file that can be read?"""
     try:
         found = os.stat(path)
     except (OSError, ValueError):
@@ -85,8 +86,8 @@ def _is_empty(path: str) -> bool:
 
 
 def how_cut(path: str) -> str | None:
-    """The error message for a core without its start, which gdb does not
-    recognise; None for any other file."""
+    """The error message for an empty file, or for a core that ends before its
+    headers and notes do; None for any other file."""
     if how_piped(path):
         return None
     if _is_empty(path):
@@ -130,14 +131,6 @@ def entry_point(path: str) -> int | None:
     """e_entry of a file, or None."""
     facts = _facts(path)
     return None if facts is None else facts.entry
-
-
-def loader(path: str) -> str | None:
-    """The loader that an executable names in its section .interp. None if
-    there is no such section, or not just one: gdb then takes a name from
-    elsewhere, such as the memory of the target."""
-    facts = _facts(path)
-    return None if facts is None else facts.loader
 
 
 def load_bias(path: str, start: int, end: int) -> int | None:

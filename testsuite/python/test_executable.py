@@ -338,6 +338,6 @@ def with_sections(names, gap=0, shnum=None, type_=1):
     ids=["one", "far name", "none", "two", "no section", "no table",
          "truncated", "empty"],
 )  # fmt: skip
-def test_loader(tmp_path, content, name):
+def test_loader(goref, tmp_path, content, name):
     (tmp_path / "exe").write_bytes(content)
-    assert elf.loader(str(tmp_path / "exe")) == name
+    assert goref.elf_facts(str(tmp_path / "exe")).loader == name
