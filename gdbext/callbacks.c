@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scanner's callbacks to the debugger: reading memory, and polling.
+// The scanner's callbacks into Python: reading memory, and polling.
 #include "gdbext.h"
 
 #include <time.h>
@@ -61,7 +61,7 @@ struct gr_error *gr_py_scan_poll(void *ctx)
 	return NULL;
 }
 
-// Make the error for a failed read of gdb.
+// Make the error for a read that failed in Python.
 static struct gr_error *read_failed(uint64_t addr, size_t bytes)
 {
 	if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))

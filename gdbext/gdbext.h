@@ -2,8 +2,8 @@
 /**
  * gdbext: the extension module `_goref`. It unpacks arguments, calls one
  * function of the scanner or the profile writer, and wraps the answer in
- * rows. It has no logic and does not use gdb: gdb's data comes as arguments
- * from python/goref.
+ * rows. It has no logic and does not use gdb: what a source knows of the
+ * target comes as arguments from python/goref.
  *
  * python/goref/_goref.pyi documents everything that Python sees.
  */

@@ -200,7 +200,7 @@ static struct gr_error *resolve_cast(struct gr_scan *scan, const char *text,
 		return err;
 	if (ret->type == GR_TYPE_NONE) {
 		err = gr_types_no_such(scan->types, name);
-		// It is clear what was meant: no debugger knows better.
+		// This is meant as a Go type: gdb need not be asked.
 		if (err->code == GR_ERROR_NOT_FOUND)
 			err->code = GR_ERROR_ARGUMENT;
 		return err;

@@ -17,8 +17,8 @@ struct gr_scan;
  * goroutine 17, `$data+0x1f40`); fields, constant indexes and keys behind these
  * (`main.cache.rows[3]["key"]`).
  *
- * GR_ERROR_NOT_FOUND if it is something else (a debugger's evaluator may know
- * more); GR_ERROR_ARGUMENT if it is malformed.
+ * GR_ERROR_NOT_FOUND if it is something else (gdb's evaluator may know more);
+ * GR_ERROR_ARGUMENT if it is malformed.
  */
 struct gr_error *gr_scan_resolve(struct gr_scan *scan, const char *text,
 				 struct gr_place *ret) GR_MUST_CHECK;

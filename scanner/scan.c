@@ -119,7 +119,7 @@ struct gr_error *gr_scan_set_threads(struct gr_scan *scan,
 	return NULL;
 }
 
-/* Copy the debugger's target, which need not outlive the call. */
+/* Copy the caller's target, which need not outlive the call. */
 static struct gr_error *copy_target(struct gr_scan *scan,
 				    const struct gr_target *target)
 {

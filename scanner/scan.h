@@ -108,7 +108,7 @@ struct gr_result {
 struct gr_error *gr_result_sort_roots(struct gr_result *result) GR_MUST_CHECK;
 
 /**
- * rt.poll: ask the debugger whether to continue, and check the memory limit of
+ * rt.poll: ask the caller whether to continue, and check the memory limit of
  * the scan. @p ctx is the scan.
  */
 struct gr_error *gr_scan_poll(void *ctx) GR_MUST_CHECK;

@@ -12,8 +12,8 @@
  *	ready
  *
  * The helper is a separate process in its own session and blocks all signals.
- * If the debugger ends (Ctrl-C, a crash, SIGKILL), this only closes our input,
- * and then the copy is removed.
+ * If goref ends (Ctrl-C, a crash, SIGKILL), this only closes our input, and
+ * then the copy is removed.
  */
 #include <errno.h>
 #include <inttypes.h>

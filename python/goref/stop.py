@@ -13,16 +13,16 @@ from .session import current
 if TYPE_CHECKING:
     from ._goref import CoreFacts
 
-# By which debuggers stop a process, and gcore leaves in its cores.
+# Debuggers stop a process by these signals; gcore leaves them in its cores.
 OF_DEBUGGERS = (signal.SIGTRAP, signal.SIGSTOP, signal.SIGINT)
-# With the address of a fault, if the kernel has sent them.
+# These come with the address of a fault if the kernel has sent them.
 WITH_ADDRESS = (
     signal.SIGSEGV,
     signal.SIGBUS,
     signal.SIGFPE,
     signal.SIGILL,
 )
-BY_PROCESS = 0  # and less: si_code of what a process has sent
+BY_PROCESS = 0  # si_code is this or less if a process has sent the signal
 
 
 def name_of(number: int) -> str:

@@ -10,8 +10,8 @@
 #include <string.h>
 
 /*
- * By default, uthash exits the process when memory is short; our process is
- * gdb.
+ * By default, uthash exits the process when memory is short; our process may
+ * be a script of the user, or gdb.
  */
 #define HASH_NONFATAL_OOM 1
 #define HASH_FUNCTION GR_UTHASH_FUNCTION

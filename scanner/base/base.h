@@ -57,8 +57,9 @@ typedef uint32_t gr_obj;
 	})
 
 /**
- * An invariant of our own. It is checked in builds with AddressSanitizer. In
- * other builds it costs nothing, because we run inside the user's gdb.
+ * An invariant of our own. It is checked in builds with AddressSanitizer.
+ * Other builds do not check it: a failure must not end the user's Python or
+ * gdb.
  */
 #ifdef __SANITIZE_ADDRESS__
 #define GR_ASSERT(x) assert(x)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * thread: short-lived threads inside a debugger, which has signals of its own.
+ * thread: short-lived threads inside a process that handles signals itself:
+ * the command line, a script, or gdb.
  */
 #ifndef GR_THREAD_H
 #define GR_THREAD_H
@@ -11,8 +12,8 @@
 #include <time.h>
 
 /**
- * Start a thread with signals blocked: signals are for the debugger's own
- * threads. SIGBUS is not blocked: a core that shrinks faults where it is read,
+ * Start a thread with signals blocked: signals are for the threads of the
+ * host. SIGBUS is not blocked: a core that shrinks faults where it is read,
  * and a fault whose signal is blocked ends the process (inferior/sigbus.h).
  *
  * @return false if no thread can be had.

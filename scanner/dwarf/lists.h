@@ -5,9 +5,9 @@
  * meaning.
  *
  * libdwarf 20210528 reads past the end of a torn list and frees twice after a
- * torn header; 0.11 does neither. Both bugs would crash gdb, so that the lists
- * are checked first. Compressed sections need no check: zlib's checksum
- * detects a torn one.
+ * torn header; 0.11 does neither. Both bugs would crash our process, so that
+ * the lists are checked first. Compressed sections need no check: zlib's
+ * checksum detects a torn one.
  */
 #ifndef GR_DWARF_LISTS_H
 #define GR_DWARF_LISTS_H

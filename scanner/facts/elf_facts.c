@@ -116,8 +116,8 @@ static void read_text(const struct gr_elf *elf, struct gr_elf_facts *ret)
 	ret->text_bytes = section.sh_size;
 }
 
-/* A debugger takes the loader's name from this section, if it is the only
- * one of its name, in a table that is whole. */
+/* Read the loader's name from section .interp, as gdb does: only if just one
+ * section has this name, and the table of sections is whole. */
 static struct gr_error *read_loader(const struct gr_elf *elf,
 				    struct gr_elf_facts *ret)
 {

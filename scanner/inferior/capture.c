@@ -233,7 +233,7 @@ struct capture {
 struct copier {
 	struct capture *capture;
 	struct gr_source source; /**< A copy: its state is not shared. */
-	bool may_poll;		 /**< True on the debugger's own thread. */
+	bool may_poll;		 /**< True on the caller's thread. */
 	pthread_t thread;
 	uint64_t got_bytes;
 	struct gr_range_vector found;

@@ -577,7 +577,7 @@ bool gr_image_mapping(struct gr_image *image, uint64_t addr,
 	if (!find_mapping(image, addr, &mapping)) {
 		if (!is_readable)
 			return false;
-		// A read through the debugger shows only that this page exists.
+		// A read through gdb shows only that this page exists.
 		mapping.start = addr & ~(GR_PAGE_BYTES - 1);
 		mapping.end = mapping.start + GR_PAGE_BYTES;
 		if (mapping.end < mapping.start)

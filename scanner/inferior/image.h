@@ -2,7 +2,7 @@
 /**
  * image: the target's address space as the scanner sees it.
  *
- * The image knows files, processes and the debugger's read callback; it knows
+ * The image knows files, processes and the caller's read callback; it knows
  * nothing about Go. It has two states. While it is *lazy*, small reads go to
  * the source through a page cache, and a capture plan is collected. Once it is
  * *sealed*, the plan has been captured, nothing more is fetched, and every read
@@ -243,7 +243,7 @@ struct gr_error *gr_image_reserve(struct gr_image *image,
 				  uint64_t bytes) GR_MUST_CHECK;
 
 /**
- * Read the planned ranges in large reads, polling the debugger between them.
+ * Read the planned ranges in large reads, polling the caller between them.
  * Later reads and maps inside these ranges are served from that copy. May be
  * called again after further ranges have been planned.
  */

@@ -2,8 +2,8 @@
 /**
  * notes: the records in an ELF file's note segments.
  *
- * Iterates over notes and decodes those that a debugger needs: threads,
- * auxiliary vector, mapped files, build IDs. The bytes are not trusted.
+ * Iterates over notes and decodes those that goref needs: threads, auxiliary
+ * vector, mapped files, build IDs. The bytes are not trusted.
  */
 #ifndef GR_NOTES_H
 #define GR_NOTES_H

@@ -3,7 +3,7 @@
 #include "inferior/source.h"
 
 enum {
-	/* Larger requests make the debugger allocate fresh buffers. */
+	/* Larger requests make gdb allocate fresh buffers. */
 	REQUEST_BYTES = 1 << 20,
 	/*
 	 * The round trip is the cost, and gdbserver's largest answer holds
@@ -20,8 +20,8 @@ static uint64_t request_bytes(const struct gr_piece *piece, uint64_t done,
 	return bytes < piece->bytes - done ? bytes : piece->bytes - done;
 }
 
-// The debugger fails a whole request if one page is missing. The bytes before
-// that page are then read page by page.
+// gdb fails a whole request if one page is missing. The bytes before that page
+// are then read page by page.
 static struct gr_error *remote_read(struct gr_source *source,
 				    const struct gr_piece *pieces,
 				    size_t npieces, uint64_t *got)
@@ -62,8 +62,8 @@ struct gr_error *gr_source_init_remote(struct gr_source *source,
 	memset(source, 0, sizeof(*source));
 	if (!target->ops.read)
 		return gr_error_format(GR_ERROR_ARGUMENT,
-				       "the debugger offers no way to read "
-				       "the target's memory");
+				       "there is no function that reads the "
+				       "target's memory");
 	*source = (struct gr_source){
 		.target = target,
 		.ops = &remote_ops,

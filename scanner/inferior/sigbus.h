@@ -3,7 +3,7 @@
  * sigbus: handles files that shrink while they are mapped.
  *
  * The kernel answers a read beyond a file's new end with SIGBUS, which would
- * end the debugger that we run in. While a guard is active, our handler maps
+ * end the process that we run in. While a guard is active, our handler maps
  * zeros there and records the fault; the end of the guard returns an error. The
  * handler covers only watched mappings. Any other fault is passed to the
  * previous handler.

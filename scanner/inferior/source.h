@@ -2,8 +2,8 @@
 /**
  * source: the memory of a live target, read piece by piece.
  *
- * A source is a process on this machine (native.c) or any target of the
- * debugger (remote.c), with a page cache for small reads (cache.c). A read
+ * A source is a process on this machine (native.c) or any other target that
+ * gdb reads (remote.c), with a page cache for small reads (cache.c). A read
  * returns the leading bytes that are readable. Missing memory is a short read,
  * not an error.
  */
@@ -63,7 +63,7 @@ gr_source_init_remote(struct gr_source *source,
 /** Close the source: nothing can be read afterwards. May be called twice. */
 void gr_source_deinit(struct gr_source *source);
 
-/** Ask the debugger whether to go on. */
+/** Ask the caller, by gr_target_ops.poll, whether to go on. */
 struct gr_error *gr_source_poll(const struct gr_target *target) GR_MUST_CHECK;
 
 /** Check the memory limit before an allocation of @p bytes. */

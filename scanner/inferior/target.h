@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The target, as a debugger provides it: plain data and two callbacks. Besides
- * files, this is the scanner's only interface to the outside.
+ * The target, as a source describes it (python/goref/sources): plain data and
+ * two callbacks. Besides files and processes, this is the scanner's only
+ * interface to the outside.
  */
 #ifndef GR_TARGET_H
 #define GR_TARGET_H
@@ -17,7 +18,7 @@ enum gr_target_kind {
 	GR_TARGET_NATIVE, /**< A stopped process on this machine. */
 	/** A permanently stopped copy of a process; the process itself runs. */
 	GR_TARGET_SNAPSHOT,
-	GR_TARGET_REMOTE, /**< Any other: read through the debugger. */
+	GR_TARGET_REMOTE, /**< Any other: read through gdb. */
 	GR_TARGET_SAVED,  /**< A file that `goref save' has written. */
 };
 
@@ -41,13 +42,13 @@ struct gr_target_module {
 	const char *debug_path; /**< Separate debug file, or NULL. */
 	/**
 	 * Run-time address minus address in the file. It is UINT64_MAX if the
-	 * debugger does not know it; the scanner then finds it.
+	 * caller does not know it; the scanner then finds it.
 	 */
 	uint64_t bias;
 };
 
 /**
- * Callbacks into the debugger. The scanner calls them only on the thread that
+ * Callbacks into the caller. The scanner calls them only on the thread that
  * started it.
  */
 struct gr_target_ops {
@@ -70,8 +71,8 @@ struct gr_target {
 	const char *saved_path; /**< GR_TARGET_SAVED: the file, else NULL. */
 	int32_t pid;		/**< The process, else 0. */
 	int32_t copy_pid; /**< The copy of a GR_TARGET_SNAPSHOT, else 0. */
-	/** A GR_TARGET_NATIVE is read by this task of it: by another one than
-	 * its first, if that has ended before the others. 0: by its first. */
+	/** The task by which a GR_TARGET_NATIVE is read. It is not the first
+	 * one if the first one has ended before the others. 0: the first. */
 	int32_t reader;
 	/** The executable first, then shared objects. At least one. */
 	const struct gr_target_module *modules;
@@ -86,7 +87,7 @@ struct gr_target {
 	unsigned int copy_threads;
 	/**
 	 * The target stands still, and its memory can be read, as long as there
-	 * is a scan of it: a debugger holds the process.
+	 * is a scan of it: gdb or goref itself holds the process.
 	 */
 	bool is_held;
 	/** Use the user's cache folder, for the tables of debug information or,
@@ -98,7 +99,7 @@ struct gr_target {
 	uint64_t memory_limit_bytes;
 	struct gr_target_ops ops;
 	void *ctx;
-	/** Set by the scan; the debugger leaves it NULL. */
+	/** Set by the scan; the caller leaves it NULL. */
 	struct gr_meter *meter;
 };
 

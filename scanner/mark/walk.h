@@ -434,7 +434,7 @@ static inline void gr_walk_fail(struct gr_walk *w, struct gr_error *err)
 		w->err = err;
 }
 
-/** Ask the debugger whether to continue; a refusal becomes w->err. */
+/** Ask the caller whether to continue; a refusal becomes w->err. */
 static inline void gr_walk_poll(struct gr_walk *w)
 {
 	struct gr_error *err = w->rt->poll(w->rt->poll_ctx);
@@ -442,7 +442,7 @@ static inline void gr_walk_poll(struct gr_walk *w)
 		gr_walk_fail(w, err);
 }
 
-/** Count steps of the walk, and poll the debugger every few milliseconds. */
+/** Count steps of the walk, and poll the caller every few milliseconds. */
 static inline void gr_walk_tick(struct gr_walk *w, uint32_t nsteps)
 {
 	uint64_t before = w->nsteps;

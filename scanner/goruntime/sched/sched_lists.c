@@ -224,7 +224,7 @@ static int by_g(const void *a, const void *b)
 	return (x->thread_id > y->thread_id) - (x->thread_id < y->thread_id);
 }
 
-/* Goroutines that such threads run may lack roots. */
+/* Note the threads that did not stop: their goroutines may lack roots. */
 static void note_not_stopped(struct gr_runtime *rt)
 {
 	size_t n;
