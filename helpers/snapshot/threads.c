@@ -25,8 +25,8 @@ static bool has_filter(pid_t pid, pid_t tid)
 	       strcmp(text, "0") != 0;
 }
 
-/* A copy is as the process is: who may not end the one may not end the other.
- * ptrace needs another right. */
+/* A copy belongs to the user of the process. Ending it takes the right to send
+ * signals to that user's processes, which ptrace does not need. */
 static struct gr_error *check_right_to_end(pid_t pid)
 {
 	if (!kill(pid, 0) || errno != EPERM)
@@ -72,7 +72,8 @@ static struct gr_tasks_patience patience_for(size_t count)
 	};
 }
 
-// The error for the first thread that has not stopped; NULL if all have.
+// The error for the first thread that has not stopped; NULL if all have
+// stopped.
 static struct gr_error *check_stopped(const struct gr_threads *threads)
 {
 	const struct gr_task_vector *list = &threads->tasks.list;

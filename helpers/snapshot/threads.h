@@ -26,8 +26,8 @@ void gr_threads_deinit(struct gr_threads *threads);
  * Stop all threads and read their registers.
  *
  * If a thread does not stop in time (as in an uninterruptible wait), all
- * threads go on and the error is GR_ERROR_LIMIT; GR_ERROR_IO if one still does
- * not stop much later, so that another try makes no sense.
+ * threads go on and the error is GR_ERROR_LIMIT. It is GR_ERROR_IO if the
+ * thread still does not stop much later, so that another try makes no sense.
  */
 struct gr_error *gr_threads_stop(struct gr_threads *threads) GR_MUST_CHECK;
 

@@ -21,7 +21,7 @@ enum gr_stop gr_tracee_wait(struct gr_task *t, int64_t deadline_us)
 					 left % 1000000 * 1000 };
 		sigtimedwait(&child, NULL, &wait);
 	}
-	// Whoever else waits for it may do so only after its tracer has.
+	// Its parent can reap it only after its tracer has.
 	if (t->stop == GR_STOP_ENDED)
 		waitpid(t->tid, NULL, __WALL | WNOHANG);
 	return t->stop;

@@ -4,7 +4,7 @@
  *
  * The room snapshot makes a stopped copy of a process that keeps running. It
  * knows ptrace and /proc; it knows nothing about Go. The room process stops the
- * tasks of a process; here, one of them is let run in steps.
+ * tasks of a process; the room snapshot then runs one of them step by step.
  */
 #ifndef GR_SNAPSHOT_TRACEE_H
 #define GR_SNAPSHOT_TRACEE_H

@@ -20,7 +20,7 @@ enum {
 	POLL_US = 10000,
 	/* How often the tracing thread looks whether the process has ended. */
 	PROBE_US = 100000,
-	/* Limit of the time in which a thread that is told to end does so. */
+	/* How long a thread that is told to end may take. */
 	END_US = 2000000,
 	/* How much longer than its limit a stop may take on a busy machine. */
 	SLOW_US = 10000000,
@@ -31,13 +31,12 @@ enum {
 enum phase {
 	PHASE_STOPPING,
 	PHASE_HOLDING,
-	PHASE_ENDED, /**< It makes no more calls of ptrace. */
+	PHASE_ENDED, /**< It calls ptrace no more. */
 };
 
 /**
- * One stop, shared by the tracing thread and the caller. The last one of both
- * frees it: a tracing thread may hang in the kernel for longer than its caller
- * waits.
+ * One stop, shared by the tracing thread and the caller. The last user frees
+ * it: a tracing thread may hang in the kernel for longer than its caller waits.
  */
 struct stop {
 	pthread_mutex_t mutex;
@@ -47,7 +46,7 @@ struct stop {
 	bool is_release_wanted;
 	bool is_cancelled; /**< Atomic; without the mutex. */
 	bool is_seizing;   /**< Atomic; without the mutex. */
-	pid_t owner;	   /**< The process that holds. */
+	pid_t owner;	   /**< Our process, which holds the other. */
 	pid_t tracer;	   /**< The tracing thread. */
 	int64_t limit_us;
 	int64_t release_us;
@@ -125,7 +124,7 @@ static void stop_leave(struct stop *stop)
 	free(stop);
 }
 
-/* Wait until the other side says something, or for @p us. */
+/* Wait until the other side signals a change, at most for @p us. */
 static void wait_for_change(struct stop *stop, int64_t us)
 {
 	struct timespec until;
@@ -144,9 +143,9 @@ static void enter_phase(struct stop *stop, enum phase phase)
 	pthread_mutex_unlock(&stop->mutex);
 }
 
-/* The task whose end shows that of a process that is held; NULL: none stands
- * still. The kernel tells the end of the first task only after those of all
- * others, which we trace. */
+/* The task whose end shows that a held process has ended; NULL: no task stands
+ * still. It is not the first task if there is another one: the kernel reports
+ * the end of the first task only after we have reaped all others. */
 static const struct gr_task *find_witness(const struct gr_tasks *tasks)
 {
 	const struct gr_task *ret = NULL;
@@ -163,7 +162,7 @@ static const struct gr_task *find_witness(const struct gr_tasks *tasks)
 	return ret;
 }
 
-/* Has a process that is held ended, or begun another program? Both end all tasks
+/* Has a held process ended, or begun another program? Either ends all tasks
  * that stand still. */
 static bool is_gone(const struct gr_task *witness)
 {
@@ -173,8 +172,9 @@ static bool is_gone(const struct gr_task *witness)
 			   now.stop == GR_STOP_EXEC);
 }
 
-/* Hold the process until the release, or until it is gone: its parent and
- * execve() wait for what we trace. */
+/* Hold the process until its release. If it ends or begins another program,
+ * stop tracing it: its parent, or its execve(), waits until we have reaped its
+ * tasks. */
 static void hold(struct stop *stop)
 {
 	const struct gr_task *witness = find_witness(&stop->tasks);
@@ -200,7 +200,8 @@ static void set_up_thread(struct stop *stop)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
-	// These are the thread's own. Short naps would take 50 us longer.
+	// These settings are the thread's own. With the usual slack of timers,
+	// each short nap would take 50 us longer.
 	prctl(PR_SET_TIMERSLACK, 1);
 	prctl(PR_SET_NAME, "goref-tracer");
 	gr_set_urgent(0, true);
@@ -242,13 +243,14 @@ static struct gr_error *start(struct stop *stop)
 		return NULL;
 	}
 	stop->users--;
-	return gr_error_format(GR_ERROR_LIMIT, "no thread can be had");
+	return gr_error_format(GR_ERROR_LIMIT, "cannot start a thread");
 }
 
 // ---------------------------------------------------------------- the caller
 
-/* Wait until the kernel knows the tracing thread no more. It detaches what the
- * thread still traces before that, but after the thread's last instruction. */
+/* Wait until the tracing thread no longer exists for the kernel. The kernel
+ * detaches the tasks that the thread still traces before that, but after the
+ * thread's last instruction. */
 static void await_end(const struct stop *stop)
 {
 	int64_t end_us = gr_now_us() + END_US;
@@ -259,8 +261,8 @@ static void await_end(const struct stop *stop)
 		nanosleep(&nap, NULL);
 }
 
-/* A tracing thread waits for a task that waits in execve() for those that it has
- * traced: reap these until it ends. */
+/* Reap ended tasks until the tracing thread ends. It may hang: it waits for a
+ * task in execve(), which waits until all traced tasks are reaped. */
 static void *help_out(void *arg)
 {
 	struct stop *stop = arg;
@@ -288,7 +290,7 @@ static void start_helper(struct stop *stop)
 		stop->users--;
 }
 
-/* Have the tracing thread end, and wait for that. */
+/* Tell the tracing thread to end, and wait until it does. */
 static void end_tracing(struct stop *stop)
 {
 	int64_t end_us = gr_now_us() + END_US;
@@ -376,13 +378,12 @@ static struct gr_error *does_not_stop(const struct gr_process *process)
 	const struct gr_process_late *late = &process->late.data[0];
 
 	return gr_error_format(GR_ERROR_PROCESS,
-			       "it does not stop: its thread %d is in state %c "
-			       "of the kernel, and no other one stops: try "
-			       "again later",
+			       "it does not stop: its thread %d is in state "
+			       "%c, and no other thread stops: try again later",
 			       (int)late->tid, late->state);
 }
 
-/* Describe a stop of which the tracing thread changes nothing any more. */
+/* Describe a stop that the tracing thread no longer changes. */
 static struct gr_error *describe(struct gr_process *process,
 				 struct gr_process_stop *ret)
 {
@@ -406,7 +407,7 @@ static struct gr_error *describe(struct gr_process *process,
 	return ret->threads || has_place ? NULL : does_not_stop(process);
 }
 
-/* Forget a stop that is another process's: fork() has copied it. */
+/* Forget a stop of our parent process, which fork() has copied. */
 static void forget_after_fork(struct gr_process *process)
 {
 	if (process->stop && process->stop->owner != getpid())

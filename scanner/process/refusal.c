@@ -32,8 +32,8 @@ static struct gr_error *check_tracer(pid_t pid, pid_t tid)
 			       name);
 }
 
-/* The task that leads to the memory; 0: there is none. In the middle of execve(),
- * the tasks that end are seen without memory. */
+/* The task by which the memory is read; 0: there is none. During execve(), the
+ * tasks that end are seen without memory: wait until one has memory. */
 static pid_t find_reader(pid_t pid)
 {
 	const struct timespec nap = { 0, TRY_NS };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * status: what /proc tells of a process and its tasks. Nothing is stopped.
+ * status: the state of a process and its tasks, from /proc. Nothing is stopped.
  *
- * A task is a thread as the kernel numbers it; a process is known by the
- * number of its first task.
+ * A task is a thread as the kernel numbers it. The number of its first task
+ * identifies a process.
  */
 #ifndef GR_PROCESS_STATUS_H
 #define GR_PROCESS_STATUS_H
@@ -31,8 +31,8 @@ DIR *gr_tasks_open(pid_t pid);
 /** The next task of a folder; 0 at its end. */
 pid_t gr_tasks_next(DIR *dir);
 
-/** The number of tasks, those that are zombies included; 0 if there is no such
- * process. This is much cheaper than listing them. */
+/** The number of tasks, including zombies; 0 if there is no such process. This
+ * is much cheaper than listing them. */
 size_t gr_tasks_count(pid_t pid);
 
 /** Read the value of a line "key: value" of /proc/PID/task/TID/status. */
@@ -43,7 +43,7 @@ bool gr_task_status(pid_t pid, pid_t tid, const char *key, char *buf,
  * the kernel and cannot be disturbed, 'Z' has ended. 'X' if it is gone. */
 char gr_task_state(pid_t pid, pid_t tid);
 
-/** Where a task is that does not stop. */
+/** The place at which a task that does not stop waits. */
 struct gr_task_place {
 	bool is_known;	 /**< False: it runs, so sp and pc mean nothing. */
 	bool is_in_call; /**< `call' is the number of a system call. */
@@ -60,9 +60,9 @@ pid_t gr_task_own_tid(pid_t pid, pid_t tid);
 bool gr_process_is_nested(pid_t pid);
 
 /**
- * The task by which a process is read: the memory and the files of /proc are
- * those of this task. It is the first one, or another one if the first one has
- * ended before them. 0 if none is alive.
+ * The task whose files in /proc show the memory and the open files of a
+ * process. It is the first task, or another one if the first has ended. 0 if no
+ * task is alive.
  */
 pid_t gr_process_reader(pid_t pid);
 

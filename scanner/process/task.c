@@ -34,7 +34,7 @@ void gr_task_interrupt(struct gr_task *t)
 	ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 }
 
-/* @p status is the signal, and above its 8 bits the event. */
+/* The low 8 bits of @p status are the signal; the bits above are the event. */
 static enum gr_stop stop_of(struct gr_task *t, int status)
 {
 	int signal = status & 0xff, event = status >> 8;
@@ -67,8 +67,8 @@ enum gr_stop gr_task_look(struct gr_task *t)
 	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
 		return t->stop = GR_STOP_ENDED;
 	t->stop = stop_of(t, info.si_status);
-	// Other code of our process that waits for this child must not take the
-	// stop for its end. No signal gets lost with it.
+	// Reap the trap: other code of our process that waits for this child
+	// would take it for the child's end. A trap carries no signal.
 	if (t->stop == GR_STOP_TRAP)
 		waitid(P_PID, (id_t)t->tid, &info, how & ~(WNOWAIT | WEXITED));
 	return t->stop;
@@ -93,7 +93,7 @@ bool gr_task_read_registers(struct gr_task *t)
 		t->stop = GR_STOP_ENDED;
 		return false;
 	}
-	// A 32-bit program has fewer and shorter ones.
+	// A 32-bit program has fewer and shorter registers.
 	return regs.iov_len == sizeof(t->regs);
 }
 

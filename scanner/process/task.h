@@ -3,9 +3,10 @@
  * task: a task that the calling thread traces.
  *
  * The room process stops processes. It knows ptrace and /proc; it knows nothing
- * about Go. Tasks are seized: this does not stop them, and nothing remains when
- * the tracing thread ends, for whatever reason. So that no signal is lost then,
- * the kernel keeps what a task has stopped for (WNOWAIT), until it is detached.
+ * about Go. Tasks are seized (PTRACE_SEIZE): this does not stop them, and when
+ * the tracing thread ends, for whatever reason, they go on. The signal for
+ * which a task has stopped stays with the kernel (WNOWAIT) until the task is
+ * detached, so that it is not lost either.
  *
  * ptrace belongs to a thread: all calls for one task come from the thread that
  * has seized it.
@@ -29,7 +30,7 @@ enum gr_stop {
 	GR_STOP_CLONE,	 /**< In a call that created a process. */
 	GR_STOP_EXEC,	 /**< It has just begun another program. */
 	GR_STOP_LET_GO,	 /**< It was detached, and runs. */
-	GR_STOP_ENDED,	 /**< It is no more, is a zombie, or not ours now. */
+	GR_STOP_ENDED,	 /**< It has ended, or is no longer traced by us. */
 };
 
 struct gr_task {
@@ -37,8 +38,8 @@ struct gr_task {
 	pid_t own_tid; /**< Its ID in its own pid namespace. */
 	enum gr_stop stop;
 	int signal; /**< Delivered when it goes on; 0 if none. */
-	/** A trap found it in a process that a signal such as SIGSTOP has
-	 * stopped. It stays so when it is detached. */
+	/** Its process had been stopped before, by a signal such as SIGSTOP.
+	 * The process stays stopped when the task is detached. */
 	bool is_group_stop;
 	bool has_filter; /**< It is under seccomp; for injected calls. */
 	/** The registers at its first stop (NT_PRSTATUS). */
@@ -60,19 +61,19 @@ int gr_task_seize(struct gr_task *t) GR_MUST_CHECK;
 void gr_task_interrupt(struct gr_task *t);
 
 /**
- * Look whether a task of which nothing is known (GR_STOP_NONE) has stopped or
- * ended. Does not wait. The kernel tells each trap once.
+ * Look whether a task that has run so far (GR_STOP_NONE) has stopped or ended.
+ * The call does not wait. The kernel reports each trap once.
  *
  * @return t->stop
  */
 enum gr_stop gr_task_look(struct gr_task *t);
 
-/** The same for a stop that other code of our process has reaped, with a wait
- * for any child: the kernel tells it no more to waitid(). */
+/** The same for a stop that other code of our process may have reaped by a wait
+ * for any child. waitid() does not report such a stop again. */
 enum gr_stop gr_task_look_reaped(struct gr_task *t);
 
-/** Fill t->regs of a stopped task. False if it has ended meanwhile, which is
- * then its stop, or if it runs a 32-bit program. */
+/** Fill t->regs of a stopped task. False if it has ended meanwhile (t->stop is
+ * then GR_STOP_ENDED), or if it runs a 32-bit program. */
 bool gr_task_read_registers(struct gr_task *t);
 
 /** Convert t->regs to the scanner's form. */
@@ -91,16 +92,17 @@ bool gr_task_detach(struct gr_task *t);
 void gr_task_reap(const struct gr_task *t, pid_t pid);
 
 /**
- * Wait for all ended tasks of a process that a thread of ours traces. execve()
- * waits for that, and PTRACE_SEIZE of any task waits for execve(): any other
- * thread of ours can resolve that. The first task is left alone.
+ * Wait for all ended tasks of a process that a thread of ours traces. A task in
+ * execve() waits until this is done. PTRACE_SEIZE in the tracing thread waits
+ * for that execve(), so another thread of ours has to call this function. The
+ * first task is left alone.
  */
 void gr_tasks_reap_ended(pid_t pid);
 
 /**
- * Raise the scheduling priority of our task @p tid (0: the calling thread), for
- * which a stopped process waits, or restore it. The call has no effect if it is
- * not permitted.
+ * Raise or restore the scheduling priority of our task @p tid (0: the calling
+ * thread). A stopped process waits for this task. The call has no effect if it
+ * is not permitted.
  */
 void gr_set_urgent(pid_t tid, bool is_urgent);
 

@@ -8,20 +8,20 @@
 #include "process/status.h"
 
 enum {
-	/* Each pass finds the tasks that those of the last one have created. */
+	/* Each pass finds tasks that were created during the last one. */
 	MAX_PASSES = 1000,
-	/* Lists without a new task, although there are more tasks. */
+	/* Lists that lack a new task although the count has it. */
 	MAX_TRIES = 10,
 	SPARE_TASKS = 64,
 	/* The pauses between two looks. */
 	LEAST_NAP_NS = 20000,
 	MOST_NAP_NS = 1000000,
-	/* After this time without a stop, a task may have ended. */
+	/* After this time without a stop, look whether the task has ended. */
 	SUSPICIOUS_US = 5000,
 	REAP_US = 20000,
 	/* The least time for the tasks of one pass. */
 	PASS_US = 20000,
-	/* How long tasks may appear after the limit. */
+	/* How long after the limit new tasks may still appear. */
 	STORM_US = 1000000,
 };
 
@@ -121,7 +121,8 @@ static struct gr_error *list_new(struct gr_tasks *tasks)
 	return NULL;
 }
 
-/* A task that is seized stops for each signal: all are listed first. */
+/* Seize the tasks that are not known yet. All are listed before the first one
+ * is seized, because a seized task stops for each signal. */
 static struct gr_error *seize_new(struct gr_tasks *tasks,
 				  const struct gr_tasks_patience *patience)
 {
@@ -135,15 +136,15 @@ static struct gr_error *seize_new(struct gr_tasks *tasks,
 
 // ------------------------------------------------------------------ stopping
 
-/* Look at a task. One that has stopped has its registers read. */
+/* Look at a task, and read its registers if it has stopped. */
 static void look(struct gr_tasks *tasks, struct gr_task *t, bool is_suspicious)
 {
 	enum gr_stop stop = gr_task_look(t);
 
 	if (stop == GR_STOP_NONE && is_suspicious)
 		stop = gr_task_look_reaped(t);
-	// The kernel does not tell that the first task has ended while others
-	// have not.
+	// The kernel does not report the end of the first task as long as other
+	// tasks live.
 	if (stop == GR_STOP_NONE && is_suspicious && t->tid == tasks->pid &&
 	    gr_task_state(tasks->pid, t->tid) == 'Z') {
 		tasks->is_first_zombie = true;
@@ -156,7 +157,7 @@ static void look(struct gr_tasks *tasks, struct gr_task *t, bool is_suspicious)
 		tasks->has_32_bits = true;
 }
 
-/* Look at all tasks from number @p first on that run. */
+/* Look at all running tasks from number @p first on. */
 static void look_at_all(struct gr_tasks *tasks, size_t first)
 {
 	for (size_t i = first; i < tasks->list.size; i++)
@@ -172,7 +173,7 @@ static void nap(int64_t *ns)
 	*ns = *ns * 2 < MOST_NAP_NS ? *ns * 2 : MOST_NAP_NS;
 }
 
-/* The time at which tasks are waited for no longer. */
+/* The time at which to stop waiting for tasks. */
 static int64_t find_end(const struct gr_tasks *tasks, int64_t now_us,
 			const struct gr_tasks_patience *patience)
 {
@@ -221,8 +222,8 @@ void gr_tasks_stop_listed(struct gr_tasks *tasks, size_t first,
 	look_at_all(tasks, first);
 }
 
-/* Are all tasks of the process known? Those that the list has cannot go away
- * without us, so their number tells. */
+/* Are all tasks of the process known? A task of the list stays until we reap
+ * it, so it is enough to compare the numbers. */
 static bool knows_all(const struct gr_tasks *tasks)
 {
 	size_t alive = 0;
@@ -264,7 +265,7 @@ static struct gr_error *begun_another(void)
 			       "it has just begun another program: try again");
 }
 
-/* Check what was found, once no more tasks appear. */
+/* Check the tasks, once no more of them appear. */
 static struct gr_error *check_all(const struct gr_tasks *tasks)
 {
 	bool is_alive = false;
@@ -280,8 +281,8 @@ static struct gr_error *check_all(const struct gr_tasks *tasks)
 	}
 	if (is_alive)
 		return NULL;
-	// After execve(), the only task has the ID of the first one, which we
-	// knew, but it may be one that we have not seized.
+	// After execve(), the only task has the ID of the first one, but it may
+	// be a task that we have not seized.
 	return gr_process_reader(tasks->pid) ?
 		       begun_another() :
 		       gr_error_format(GR_ERROR_PROCESS, "it has ended");
@@ -294,7 +295,7 @@ static struct gr_error *too_fast(void)
 			       "stopped: try again");
 }
 
-/* Has it been far too long that tasks appear? */
+/* Have new tasks appeared for far too long? */
 static bool is_late(const struct gr_tasks *tasks,
 		    const struct gr_tasks_patience *patience)
 {
@@ -324,8 +325,8 @@ static struct gr_error *stop_seized(struct gr_tasks *tasks,
 		err = seize_new(tasks, patience);
 		if (err || first < tasks->list.size)
 			continue;
-		// A list is cut off at a task that ends. Such tasks, which we
-		// do not trace, count until they are gone.
+		// The kernel cuts off the list at a task that ends. Such tasks
+		// are not traced, but count until they are gone.
 		if (++tries > MAX_TRIES) {
 			look_again_at(tasks, true);
 			return check_all(tasks);
@@ -342,7 +343,7 @@ static struct gr_error *stop_all(struct gr_tasks *tasks,
 
 	if (!gr_task_vector_reserve(&tasks->list, count + SPARE_TASKS))
 		return &gr_enomem;
-	// The tasks still run while the first ones are seized.
+	// The tasks still run while the first ones are being seized.
 	struct gr_error *err = seize_new(tasks, patience);
 	return err ? err : stop_seized(tasks, patience);
 }

@@ -22,22 +22,22 @@ struct gr_tasks {
 	 * those that have ended meanwhile GR_STOP_ENDED. */
 	struct gr_task_vector list;
 	struct gr_number_set known; /**< The IDs of all that were seen. */
-	/** The first task had ended before. It stays, as a zombie, as long as
-	 * other tasks live. */
+	/** The first task had ended before. It stays a zombie as long as other
+	 * tasks live. */
 	bool is_first_zombie;
 	bool has_32_bits; /**< A task runs a 32-bit program. */
 	int64_t begin_us; /**< When the first task was asked to stop. */
-	int64_t end_us;	  /**< When all that stop stood still. */
+	int64_t end_us;	  /**< When the stop was complete. */
 };
 
 /** How long gr_tasks_stop() waits. */
 struct gr_tasks_patience {
 	int64_t limit_us; /**< For all tasks together. */
 	int64_t quiet_us; /**< Since the last task has stopped. */
-	/** Set by another thread to have it give up. NULL: nobody does. */
+	/** Another thread sets it to make the stop give up. May be NULL. */
 	const bool *is_cancelled;
-	/** Set while a task is seized, which may wait for execve(); another
-	 * thread then calls gr_tasks_reap_ended(). NULL: nobody does. */
+	/** True while a task is being seized, which may wait for execve():
+	 * another thread then calls gr_tasks_reap_ended(). May be NULL. */
 	bool *is_seizing;
 };
 
@@ -62,29 +62,29 @@ void gr_tasks_stop_listed(struct gr_tasks *tasks, size_t first,
 /**
  * Stop all tasks of the process and read their registers.
  *
- * A task in vfork() or in an uninterruptible wait does not stop. It is no error
- * if such a task keeps GR_STOP_NONE: the other ones stand still. GR_ERROR_PROCESS
- * says why the process cannot be stopped, GR_ERROR_INTERRUPTED that it was
- * cancelled; some tasks may be stopped then.
+ * A task in vfork() or in an uninterruptible wait does not stop. That is not an
+ * error: the task keeps GR_STOP_NONE, and all others stand still.
+ * GR_ERROR_PROCESS says why the process cannot be stopped; GR_ERROR_INTERRUPTED
+ * means that the stop was cancelled. Some tasks may be stopped after an error.
  */
 struct gr_error *
 gr_tasks_stop(struct gr_tasks *tasks,
 	      const struct gr_tasks_patience *patience) GR_MUST_CHECK;
 
 /**
- * Let the tasks go that have stopped for a signal. The kernel passes the signal
- * on, too, if the tracing thread ends, but not if other code has reaped the
- * stop.
+ * Detach the tasks that have stopped for a signal, and deliver it. The kernel
+ * does this, too, when the tracing thread ends, but not if other code has
+ * reaped the stop.
  */
 void gr_tasks_pass_signals(struct gr_tasks *tasks);
 
 /**
- * Let all tasks go and stop tracing them. If the calling thread can end, that is
- * better: the kernel then lets all go at once. Tasks that are let go one by one
- * compete with the caller for the processors.
+ * Detach all tasks, which then go on. It is better to end the calling thread,
+ * if that is possible: the kernel then detaches all tasks at once. Tasks that
+ * are detached one by one compete with the caller for the processors.
  *
- * @return false if tasks have not stopped yet: these are still traced, and go on
- *	when the calling thread ends.
+ * @return false if some tasks have not stopped yet: these are still traced, and
+ *	are detached when the calling thread ends.
  */
 bool gr_tasks_release(struct gr_tasks *tasks);
 
