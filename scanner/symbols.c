@@ -106,9 +106,10 @@ static struct gr_error *search_runtime(struct gr_scan *scan, size_t module)
 	gr_elf_deinit(&elf);
 	if (gr_error_catch(&err, GR_ERROR_NOT_GO))
 		return gr_error_format(GR_ERROR_NOT_GO,
-				       "%s is not a Go program, and none of "
-				       "the libraries that were found is one "
-				       "(in gdb: `info sharedlibrary`)",
+				       "%s is not a Go program, and no Go "
+				       "library of it was found: a library has "
+				       "to be at the path from which the "
+				       "program loaded it",
 				       path);
 	if (err)
 		return scan->stored ? err : gr_error_prefix(err, "%s: ", path);
@@ -118,7 +119,7 @@ static struct gr_error *search_runtime(struct gr_scan *scan, size_t module)
 		"runtime's own tables; for all names use the "
 		"executable as built without -s and -w, or put its debug "
 		"file where its build id or .gnu_debuglink names it, such "
-		"as below /usr/lib/debug (in gdb: `symbol-file')");
+		"as below /usr/lib/debug");
 }
 
 const char *gr_scan_build_id(struct gr_scan *scan,

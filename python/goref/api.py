@@ -273,13 +273,13 @@ class Heap:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was noticed when it was opened, a line each."""
+        """The warnings that the command line would print, one line each."""
         return (*self._source.notes, *self._asked().info().warnings)
 
     @property
     def ledger(self) -> Ledger:
-        """The totals of a walk: allocated, reached, how their types were
-        found."""
+        """The totals of a walk: the objects that are allocated and reached,
+        and how their types were found."""
         scan = self._asked()
         ledger: Ledger = scan.walk(1, 1).ledger()
         return ledger

@@ -68,7 +68,7 @@ def test_no_dwarf(farm, variant):
     run = run_goref(target, ["goref scan --json"])
     assert run.rc == 0, run.stderr
     [warning] = [w for w in run.json()["warnings"] if "debug inf" in w]
-    assert "symbol-file" in warning
+    assert ".gnu_debuglink" in warning
 
 
 def identities(exe, release):

@@ -154,7 +154,7 @@ def test_library_is_gone(farm, variant, tmp_path):
     lines = run.error_lines()
     assert len(lines) == 1, lines
     assert "is not a Go program" in lines[0]
-    assert "sharedlibrary" in lines[0]
+    assert "no Go library of it was found" in lines[0]
 
 
 # ------------------------------------------------------- split debug files
