@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """SIGTERM and SIGHUP end the command line as they end any program.
 
-The handler raises Ended, so that a stopped process goes on, and a file that is
-half written goes. The script `goref` blocks these signals and SIGINT until
-watch() has set the handlers: none may come while Python loads modules.
+The handler raises Ended, so that a stopped process goes on and a half-written
+file is removed. The script `goref` blocks these signals and SIGINT until
+watch() has set the handlers: none may arrive while Python loads modules.
 """
 
 import os
@@ -24,23 +24,23 @@ class Ended(BaseException):
 def _handle(number: int, _frame: FrameType | None) -> None:
     global _received
     _received = number
-    # The rest is short, and must not be cut short.
+    # The rest is short. A second signal must not interrupt it.
     for other in _watched:
         signal.signal(other, signal.SIG_IGN)
     raise Ended
 
 
 def _unraisable(problem: Any) -> None:
-    """Print what Python cannot pass on, but for Ended, which the next check()
-    raises again."""
+    """Print an exception that Python cannot raise, except Ended, which the
+    next check() raises again."""
     if problem.exc_type is not Ended:
         sys.__unraisablehook__(problem)
 
 
 def watch() -> None:
-    """Raise Ended on the main thread when a signal comes, or came before;
-    KeyboardInterrupt for SIGINT. What is ignored, as nohup and jobs in the
-    background have it, stays so."""
+    """From now on, a signal raises Ended on the main thread, and SIGINT raises
+    KeyboardInterrupt; so does a signal that is pending. A signal that is
+    ignored, as under nohup and in background jobs, stays ignored."""
     sys.unraisablehook = _unraisable
     for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -50,7 +50,7 @@ def watch() -> None:
 
 
 def check() -> None:
-    """Raise Ended again, if something has dropped it."""
+    """Raise Ended again if it was raised before and got lost."""
     if _received:
         raise Ended
 
@@ -60,8 +60,8 @@ def is_due() -> bool:
 
 
 def block() -> None:
-    """Call this when the answer is printed: no signal changes the exit status
-    any more."""
+    """Call this when the answer is printed: from then on, no signal changes
+    the exit status."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [*_SIGNALS, signal.SIGINT])
 
 

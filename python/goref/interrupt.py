@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps Ctrl-C from interrupting what holds a process. Pure: never imports
-gdb.
+"""Holds back Ctrl-C while a process stands still. Pure: never imports gdb.
 
-An exception between a stop and its end could come where nothing lets the
-process go. SIGINT is therefore blocked meanwhile, and we poll for it. Nothing
-changes for a host with a handler of its own, nor for its other threads."""
+KeyboardInterrupt could otherwise come at a point where no code releases the
+process. SIGINT is therefore blocked in this thread, and goref polls for it. A
+SIGINT handler of the host still gets the signal, at the end; other threads of
+the host are not affected."""
 
 import os
 import signal
 from _thread import get_native_id
 from collections.abc import Collection
 
-# Ctrl-Z waits, too: it would stop us, and with us the process.
+# Ctrl-Z has to wait, too: it would stop us while the process stands still.
 _HELD = (signal.SIGINT, signal.SIGTSTP)
 
 
 class Owned:
     """A context in which some signals stay pending, by default SIGINT and
     SIGTSTP. If a SIGINT has come, the end of the context raises
-    KeyboardInterrupt, unless check() has done so. Where SIGINT was blocked
-    before, it is ignored (ended.py); a handler of the host's own runs at the
-    end."""
+    KeyboardInterrupt, unless check() has raised it before. If SIGINT was
+    already blocked, nothing is raised. If the host has its own handler, that
+    one runs at the end."""
 
     def __init__(self, signals: Collection[signal.Signals] = _HELD) -> None:
         self.signals = signals
@@ -36,7 +36,7 @@ class Owned:
         return self
 
     def _is_heeded(self) -> bool:
-        """Is it up to us to raise KeyboardInterrupt?"""
+        """Do we have to raise KeyboardInterrupt?"""
         if signal.SIGINT in self.before or get_native_id() != os.getpid():
             return False
         handler = signal.getsignal(signal.SIGINT)
@@ -45,8 +45,8 @@ class Owned:
         return handler is signal.default_int_handler or not callable(handler)
 
     def has_come(self) -> bool:
-        """True if a SIGINT is pending that this thread has to heed: it is the
-        main one."""
+        """True if a SIGINT is pending that this thread, as the main one, has
+        to handle."""
         return self._is_heeded() and signal.SIGINT in signal.sigpending()
 
     def check(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process is looked at while it runs on: it stands still for the copy."""
+"""Reads a running process. It stands still only while it is copied."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .render import units
 if TYPE_CHECKING:
     from ._goref import Scan
 
-_STOP_S = 5.0  # what takes much longer to stop never will
-_STUCK_S = 0.1  # nor do threads that wait in the kernel, and others are faster
+_STOP_S = 5.0  # a thread that has not stopped by then will not stop soon
+_STUCK_S = 0.1  # the same if a thread is known to wait in the kernel
 
 Module = tuple[str, str | None, int | None]
 
@@ -54,9 +54,9 @@ class Deadline(Progress):
 
 @contextmanager
 def awake() -> Iterator[None]:
-    """A context in which this thread, and those that it starts, do not run at
-    idle priority: on a busy machine, the process would stand still while we
-    wait for a processor."""
+    """A context in which this thread, and threads that it starts, do not run
+    at idle priority. At idle priority on a busy machine, the process would
+    stand still for as long as we wait for a processor."""
     policy = os.sched_getscheduler(0)
     is_idle = policy == os.SCHED_IDLE
     with suppress(OSError):
@@ -79,7 +79,8 @@ def ms(seconds: float) -> str:
 
 
 class Look:
-    """One look at a process: what needs it to stand still, and what not."""
+    """Reads a process once: first while it runs, then while it stands still,
+    then its copy."""
 
     cost = pause.STOP
     has_stuck_thread = False
@@ -96,11 +97,11 @@ class Look:
         threads: int,
         is_held: bool = False,
     ) -> None:
-        """Read files and symbols, and find out what there is to copy.
+        """Read files and symbols, and find out how much there is to copy.
 
-        modules: as goref.Scan() takes them.
-        extent: what the question needs of the program.
-        threads: the number of ours that copy.
+        modules: as for _goref.Scan().
+        extent: the parts of the program that the question needs.
+        threads: the number of our threads that copy.
         is_held: the process stands still after copy(), until release()."""
         self.pid = pid
         self.progress = progress
@@ -119,8 +120,8 @@ class Look:
         self._expect()
 
     def _expect(self) -> None:
-        """Expect how long a stop takes, by the number of threads now and by
-        what is to be copied."""
+        """Estimate how long a stop takes, by the number of threads now and by
+        the bytes to copy."""
         self.estimate = self.scan.estimate()
         self.pace = pause.measure(self.pid)
         threads = procfs.count_threads(self.pid)
@@ -132,7 +133,7 @@ class Look:
         self.pause_s = self.expected.pause_s(read_s + copy_s)
 
     def _refuse_frozen(self) -> None:
-        """No tracer can stop it."""
+        """Error if the process is frozen: no tracer can stop it."""
         group = standing.frozen_group(self.pid)
         if group:
             raise Error(
@@ -141,7 +142,7 @@ class Look:
             )
 
     def _open(self, modules: list[Module], extent: str) -> Scan:
-        """Open it while it runs."""
+        """Open the process while it runs."""
         scan: Scan = native.load().Scan(
             kind="native",
             read=_read_nothing,
@@ -214,7 +215,7 @@ class Look:
         self.process.release()
 
     def _hold(self, work: Callable[[], None], stays: bool = False) -> None:
-        """Do what needs the process to stand still. stays: it stands still
+        """Stop the process and do work. stays: the process then stands still
         until release(), unless this fails."""
         before = standing.of(self.pid)
         self.has_stuck_thread = procfs.has_stuck_thread(self.pid)
@@ -254,8 +255,8 @@ class Look:
         say(self._outcome(before, stood_s))
 
     def _in_time(self, work: Callable[[], None], begin: float) -> bool:
-        """Stop the process and do work, unless the time for both, counted from
-        begin, runs out."""
+        """Stop the process and do work. False if the time for both, counted
+        from begin, has run out."""
         limit = self.max_pause_ms
         try:
             self._stop()
@@ -270,9 +271,9 @@ class Look:
         return True
 
     def _stop(self) -> None:
-        """Stop the process. A thread that waits in the kernel, as for a disk or
-        for the child of vfork(), does not stop: after a while, the others are
-        looked at without it."""
+        """Stop the process. A thread that waits in the kernel, such as for a
+        disk or for the child of vfork(), may not stop. After a time limit,
+        goref reads the process without this thread."""
         try:
             self.process.stop(self._stop_limit_s(), self.progress)
         except native.load().ProcessError as problem:
@@ -292,4 +293,4 @@ class Look:
 
 
 def _read_nothing(_address: int, _length: int) -> bytes:
-    raise OSError  # the scanner reads a process on this machine itself
+    raise OSError  # the scanner itself reads a process on this machine

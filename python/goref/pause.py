@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Estimates the pause of a process. Pure: never imports gdb.
 
-What it takes to stop threads is mostly calls of the kernel, one after the
-other. Their cost is counted in reads of /proc/PID/task/TID/status, which are
-timed on the running process: they are as slow as this machine is, and need
-nothing stopped. What waits for a processor meanwhile waits in the same way when
-the process stands still. A thread that sleeps must also be given a processor
-before it can stop, which takes as long as a short sleep of ours is late.
+Stopping threads is mostly a series of system calls. Their cost is expressed in
+reads of /proc/PID/task/TID/status. These reads are timed on the running
+process: they are as slow as this machine is, and stop nothing. They also wait
+for a processor as the calls of a real stop would. A sleeping thread needs a
+processor before it can stop. goref estimates that delay by the time by which
+its own short sleeps are late.
 """
 
 import os
@@ -17,21 +17,22 @@ from typing import NamedTuple
 # Reads for a measurement, and when it ends at the latest.
 _READS = 200
 _MEASURE_S = 0.02
-# Sleeps for a measurement. They are long enough for others to take a processor.
+# Sleeps for a measurement: long enough for others to take the processor.
 _SLEEPS = 8
 _SLEEP_S = 0.0005
-# A guess where nothing could be read.
+# The assumed time of a read if none succeeded.
 _READ_S = 25e-6
-# Beyond this the next moment is as likely to be better.
+# A contention above this does not last.
 _MAX_CONTENTION = 8.0
-# A copied page of page tables, which covers 2 MB: measured 45 to 50 us where a
+# Copying a page of page tables, which covers 2 MB, took 45 to 50 us where a
 # read takes 25.
 _TABLE_READS = 1.8
 # The speed that each further thread adds to copying, and the number of threads
 # up to which this holds.
 _SPEED_UP = 0.5
 _MAX_FASTER = 4
-# The part of a longest pause that is kept for work under way at its end.
+# The part of the longest pause that is reserved: work may be under way when
+# its time is over.
 _RESERVE = 1 / 8
 _MAX_RESERVE_S = 0.05
 _MAX_SLOWER = 3.0
@@ -45,13 +46,14 @@ class Pace(NamedTuple):
     contention: float
     """Elapsed time for each second of processor time, 1 or more."""
     wake_s: float = 0.0
-    """How long a thread that slept waits for a processor, usually."""
+    """How long a thread that wakes up usually waits for a processor."""
     longest_wake_s: float = 0.0
     """The longest such time."""
 
 
 class Cost(NamedTuple):
-    """Reads that stopping and letting go are worth, fixed and a thread."""
+    """The cost of a stop and of its end, in reads: a fixed part, and a part
+    for each thread."""
 
     stop: float
     stop_thread: float
@@ -59,21 +61,21 @@ class Cost(NamedTuple):
     release_thread: float
 
 
-# All threads are asked to stop at once, and the end of their tracer lets them go:
-# measured 0.12, 0.51 and 4.45 ms for 5, 54 and 504 threads, and 0.02 to 0.07 ms
-# to let them go, where a read takes 15 to 17 us.
+# All threads are asked to stop at once, and the end of their tracer resumes
+# them. On a machine where a read takes 15 to 17 us, stopping 5, 54 and 504
+# threads took 0.12, 0.51 and 4.45 ms, and resuming them 0.02 to 0.07 ms.
 STOP = Cost(6, 0.53, 2, 0.01)
 
 
 class Stop(NamedTuple):
-    """Times of one stop, in seconds, as they are expected."""
+    """The expected times of one stop, in seconds."""
 
     stop_s: float
     release_s: float
     contention: float
 
     def pause_s(self, work_s: float) -> float:
-        """The whole, with so much work between."""
+        """The whole pause, if work takes work_s."""
         return self.stop_s + work_s + self.release_s
 
     def work_until_s(self, limit_s: float, stopped_s: float) -> float:
@@ -81,7 +83,7 @@ class Stop(NamedTuple):
         time.
 
         limit_s: the longest pause; stopped_s: the time that stopping took. If
-        that was longer than expected, everything else will be slow, too."""
+        stopping took longer than expected, so will everything else."""
         slower = max(1.0, stopped_s / self.stop_s)
         reserve_s = min(limit_s * _RESERVE, _MAX_RESERVE_S)
         reserve_s *= min(slower * self.contention, _MAX_SLOWER)
@@ -89,10 +91,10 @@ class Stop(NamedTuple):
 
 
 def expect(cost: Cost, pace: Pace, threads: int) -> Stop:
-    """The stop of a process with so many threads."""
+    """The expected stop of a process with this number of threads."""
     read_s = pace.read_s * pace.contention
-    # Our tracing thread begins, the threads stop at the same time, and we are
-    # told; then the tracing thread is told, and tells us.
+    # To stop: the tracing thread wakes up, then all threads at the same time,
+    # then we. To resume: the tracing thread wakes up, then we.
     stop_wakes_s = 2 * pace.wake_s + pace.longest_wake_s
     return Stop(
         (cost.stop + cost.stop_thread * threads) * read_s + stop_wakes_s,
@@ -103,13 +105,13 @@ def expect(cost: Cost, pace: Pace, threads: int) -> Stop:
 
 
 def fork_s(pace: Pace, tables: int) -> float:
-    """The time of a fork that copies so many pages of page tables."""
+    """The time of a fork that copies this number of pages of page tables."""
     return tables * _TABLE_READS * pace.read_s
 
 
 def copy_s(pace: Pace, one_s: float, threads: int) -> float:
-    """The time in which so many threads copy what one thread copies in one_s.
-    They share the bandwidth of memory and the free processors."""
+    """The time in which the threads copy what one thread copies in one_s. They
+    share the bandwidth of memory and the free processors."""
     speed = 1 + _SPEED_UP * (min(max(threads, 1), _MAX_FASTER) - 1)
     return one_s * pace.contention / speed
 
@@ -125,8 +127,8 @@ def _contention() -> float:
 
 
 def _read_status(pid: int) -> int:
-    """Read what the kernel tells of a process's threads, again and again;
-    gives how often."""
+    """Read the status of a process's threads again and again; returns the
+    number of reads."""
     folder = f"/proc/{pid}/task"
     end_s = time.monotonic() + _MEASURE_S
     count = 0
@@ -153,8 +155,7 @@ def _wakes_s() -> list[float]:
 
 
 def measure(pid: int) -> Pace:
-    """Time reads of what the kernel tells of a process's threads, and sleeps:
-    a thread that is to stop has to be given a processor first."""
+    """Time reads of the status of a process's threads, and short sleeps."""
     begin_s = time.thread_time()
     count = _read_status(pid)
     cpu_s = time.thread_time() - begin_s

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files for one answer, which have no name: the kernel removes them, however
-we end. Pure: never imports gdb."""
+"""Temporary files of one answer. They have no name, so the kernel removes them
+however this process ends. Pure: never imports gdb."""
 
 import os
 import signal
@@ -15,8 +15,8 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def _folders() -> list[str]:
-    """Where a file may be, best first. Python's own choice tries each folder
-    with a file that has a name."""
+    """The folders to try, best first. Python's tempfile.gettempdir() would
+    create a file with a name in each of them."""
     given = (os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
     return [*filter(None, given), "/tmp", "/var/tmp", "."]
 
@@ -26,8 +26,8 @@ def _path(file: IO[bytes]) -> str:
 
 
 def _create(folder: str) -> tuple[IO[bytes], str]:
-    """A file, and a path that leads to it: a name only if no /proc is
-    there."""
+    """A file, and a path that leads to it. The file has a name only if there
+    is no /proc."""
     file: IO[bytes] = tempfile.TemporaryFile(prefix="goref-", dir=folder)
     if os.path.exists(_path(file)):
         return file, _path(file)
@@ -49,13 +49,13 @@ def _create_somewhere() -> tuple[IO[bytes], str]:
 
 @contextmanager
 def files(count: int) -> Iterator[list[str]]:
-    """A context with new files that only this user can open, by their paths.
-    They are gone at the end, even if a signal is the reason. The paths are for
-    this process."""
+    """A context with new files that only this user can open; gives their
+    paths, which are valid in this process only. The files are gone at the end,
+    even if a signal ends the process."""
     with ExitStack() as opened:
         paths = []
         for _ in range(count):
-            # Where the kernel needs names, a signal would leave one.
+            # Without /proc, a file has a name, which a signal could leave.
             with Owned(_ENDING):
                 file, path = _create_somewhere()
                 opened.callback(file.close)

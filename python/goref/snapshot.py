@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process is copied by a fork of its own, and the copy is looked at."""
+"""Makes a process fork, and reads the fork."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _MOST_MS = 3600000  # that the helper takes
 
 
 class Copy:
-    """A context within which there is a stopped copy of a process, which is
-    another process's care: it is gone if we are killed, too."""
+    """A context with a stopped copy of a process. A helper process keeps the
+    copy, and removes it even if we are killed."""
 
     def __init__(self, pid: int, max_pause_ms: int | None) -> None:
         path = native.program(_HELPER)
@@ -70,15 +70,16 @@ class Copy:
         )
 
     def check(self) -> None:
-        """Check that the copy still exists; a dead one reads as nothing."""
+        """Check that the copy still exists: reads of an ended one return
+        nothing."""
         if standing.of(self.pid) is not standing.Standing.TRACED:
             raise self._error(
                 "it was killed while it was read (is memory short?)"
             )
 
     def _end(self) -> str:
-        """The last words of the helper. The end of its input is not enough:
-        a fork of ours may have it open."""
+        """End the helper; returns the error that it reports, or "". The end of
+        its input is not enough: a fork of ours may have it open."""
         said, _ = self.helper.communicate("\n")
         return said.removeprefix("refused ").strip()
 
@@ -89,7 +90,7 @@ class Copy:
 
 
 class Look(live.Look):
-    """A look for which the process stands still only to be forked."""
+    """Reads a snapshot: the process stands still only while it forks."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -118,8 +119,8 @@ class Look(live.Look):
         self._say_slowed(time.monotonic() - begin, faults)
 
     def _say_slowed(self, seconds: float, faults: int) -> None:
-        """Report the cost of the copy beside the pause: while the copy
-        existed, the first write to each page made a copy of that page."""
+        """Report the cost that the copy has beside the pause: while the copy
+        existed, the first write to each page copied that page."""
         if faults > 0:
             live.say(
                 f"process {self.pid} was slowed down for another "

@@ -65,7 +65,7 @@ def test_until_close(roots, rest, file):
     )  # fmt: skip
     assert run.rc == 0, run.stderr
     title = f"{file}: core {roots.core} of {roots.exe}"
-    stays = f"{file} is what goref looks at until `goref close'"
+    stays = f"goref looks at {file} until `goref close'"
     first = run.parts[1].splitlines()
     assert (first[0], first[-1]) == (title, stays)
     assert lasting(run.json(2)) == told(file)

@@ -68,8 +68,9 @@ class Open(gdb.Command):
         # gdb shows this one.
         self.__doc__ = (
             f"{OPEN.summary}.\nUsage: goref open FILE [VERB] [ARGUMENT]...\n\n"
-            "With VERB, asks the file one question. Without, prints an overview,"
-            "\nand later goref commands are about the file until `goref close'."
+            "With VERB, asks the file one question. Without VERB, prints an"
+            "\noverview; later commands of goref ask the file until"
+            "\n`goref close'."
             "\n\n" + OPEN.details.strip()
         )
         super().__init__("goref open", gdb.COMMAND_DATA)
@@ -85,7 +86,7 @@ class Open(gdb.Command):
 
 
 class Close(gdb.Command):
-    """Look again at what gdb has, and no more at a saved file.
+    """Look again at the program that gdb has, instead of a saved file.
     Usage: goref close"""
 
     def __init__(self, files: _Files) -> None:
@@ -100,7 +101,7 @@ class Close(gdb.Command):
 
 
 class _Files:
-    """What `open` and `close` share, loaded when it is first used."""
+    """The state that `open` and `close` share, loaded at its first use."""
 
     def __init__(self) -> None:
         self.loaded: Any = None
@@ -114,8 +115,8 @@ class _Files:
 
 
 def _ask(name: str, options: Any) -> None:
-    """Answer one question. If it is about a file that is open, the text begins
-    with its name; the answer of diff names both sides itself."""
+    """Answer one question. If a file is open, the answer begins with its name,
+    except that of diff, which names both sides itself."""
     from .. import front
     from ..session import current
 

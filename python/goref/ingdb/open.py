@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""goref open in gdb: a saved file as what is looked at, for one question or
-until `goref close'."""
+"""goref open in gdb: commands ask a saved file, for one question or until
+`goref close'."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ _USAGE = "goref open FILE [VERB] [ARGUMENT]..."
 
 
 class Files:
-    """The file that is open, and the latest one that was asked one question:
-    it is not read again for the next one."""
+    """The open file, and the last file that was asked a single question: the
+    next question about that file does not read it again."""
 
     def __init__(self, run: Callable[[str, Any], object]) -> None:
-        """run: answers a question, given its verb and options."""
+        """run: the function that answers a question, by its verb and
+        options."""
         self.run = run
         self.latest: Session | None = None
         self.before: Session | None = None  # while a file is open
@@ -32,7 +33,7 @@ class Files:
         """words: FILE [VERB] [ARGUMENT]..."""
         if not words:
             raise Error(f"goref open: no FILE given: {_USAGE}")
-        # gdb's command `cd' does not change which file it is.
+        # An absolute path stays valid after gdb's command `cd'.
         path = os.path.abspath(os.path.expanduser(words[0]))
         verb, stays, rest = OVERVIEW, True, words[1:]
         if rest and rest[0] in VERBS:
@@ -68,13 +69,13 @@ class Files:
             self._ask_instead(path, verb, options, stays)
         if stays and not options.json:
             front.current.write(
-                f"{path} is what goref looks at until `goref close'\n"
+                f"goref looks at {path} until `goref close'\n"
             )
 
     def _ask_instead(
         self, path: str, verb: str, options: Any, stays: bool
     ) -> None:
-        """Ask a file that is not what is looked at."""
+        """Ask a file that is not the open one."""
         before = current.switch(self._session(path))
         is_answered = False
         try:
@@ -87,7 +88,7 @@ class Files:
                 self.before = before
 
     def _session(self, path: str) -> Session:
-        """The latest one, if it is of this file."""
+        """The last session if it has this file, or else a new one."""
         latest, self.latest = self.latest, None
         if latest is not None and latest.file == path:
             return latest

@@ -53,14 +53,14 @@ only --json has them.
 Sites are those of the objects that the runtime has sampled (see `goref help
 histogram'). Their growth is estimated unless every allocation is sampled.
 
-Of paths, the 1,000 with the greatest change have rows. If a side has more than
+The 1,000 paths with the greatest change have rows. If a side has more than
 262,144 paths, objects on further ones are counted on the paths above them, also
 in the profile; a line says so.
 
 --survivors compares the addresses of objects. That makes sense only if both
-sides are of one process: the kernel gives each program random bytes when it
-begins, and these, the number of the process and the build id must be the same.
-Saved files keep a digest of them. The collector may have given the memory of a
+sides are of one process. goref compares the number of the process, the build id
+and the random bytes that the kernel gives each program when it begins; saved
+files keep a digest of these bytes. The collector may have given the memory of a
 dead object to a new one, so the number of survivors is an upper bound. It is
 exact if no collection has run or ended between the two. Counting takes about 1 s
 for a million objects.
@@ -69,8 +69,7 @@ The profile of --out has the samples of NEW, and those of OLD below zero, with
 the label pprof::base, as `go tool pprof -diff_base' makes them.
 
 In gdb, `goref diff OLD' compares OLD with the program that gdb looks at, and
-`goref diff OLD NEW' two others. These are opened by the command goref, which
-has to be there.
+`goref diff OLD NEW' compares two other heaps.
 
 A file whose name is a number needs a path before it, as in ./1234.""",
     (

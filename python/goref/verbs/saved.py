@@ -56,9 +56,9 @@ says so in one line. Every build of goref reads the file if it knows the version
 of its format.""",
     (),
     """\
-In gdb, `goref open FILE VERB' asks the file, and the program that gdb looks at
-stays what all other commands are about. `goref open FILE' alone makes the file
-what they are about, until `goref close' goes back to the program.""",
+In gdb, `goref open FILE VERB' asks the file one question. All other commands
+still ask the program that gdb looks at. After `goref open FILE' alone, they ask
+the file, until `goref close' returns to the program.""",
     (
         ("open FILE", "an overview"),
         ("open FILE why 0xc000782240", "what holds this object"),

@@ -40,7 +40,8 @@ ATTACH = Source(
     "Read a running process, which stops only to be copied",
     """\
 The process stands still only while goref copies memory. goref first says how
-much it copies and for how long. The process goes on even if goref is killed.""",
+much it will copy and how long the process will stop. The process goes on even
+if goref is killed.""",
     (MAX_PAUSE, THREADS, SNAPSHOT),
     """\
 Ctrl-C ends goref and never reaches the process.
@@ -59,12 +60,13 @@ each GB. Until goref has read the copy, each page that the process writes to
 exists twice. Twice, for less than 0.1 ms (a few ms on a busy machine), that
 thread's registers are not its own.
 
-If goref is killed, the process goes on as it was, and a helper cleans up. Only if the helper itself (goref-snapshot) is killed by SIGKILL, two ended
-processes stay in the process's list of children until it ends. If that happens
-in those 0.1 ms, a wait in that thread ends early, and signals stay blocked in
-it. goref refuses, and says why, if limits on processes or memory, or the state
-of the threads, would make a snapshot unsafe. Memory that the process shares
-with others is not copied.
+If goref is killed, the process goes on as before, and the helper process
+goref-snapshot cleans up. If SIGKILL ends the helper itself, two ended processes
+stay in the process's list of children until it ends. If the helper is killed in
+those 0.1 ms, a wait in that thread ends early, and signals stay blocked in it.
+goref refuses, and says why, if limits on processes or memory, or the state of
+the threads, would make a snapshot unsafe. Memory that the process shares with
+others is not copied.
 
 Containers have a seccomp filter by default. goref suspends the filter in that
 one thread while the process stands still; the thread's own calls do not escape
