@@ -6,9 +6,9 @@
         print(heap.ledger)
 
 core(), open() and attach() give the heap of a core, of a file of `goref save'
-and of a process; in gdb, heap() gives that of what gdb looks at. api.py has the
-classes. Importing this package starts nothing: the native half, _goref, is
-loaded when a question first needs it.
+and of a process. In gdb, heap() gives the heap of the program that gdb looks
+at. api.py has the classes. Importing this package starts nothing: the native
+module _goref is loaded when it is first needed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if sys.version_info < (3, 11):
         % sys.version_info[:2]
     )
 
-# Every start of gdb may import this module: it does without typing.
+# A start of gdb may import this module, so it does not import typing.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any

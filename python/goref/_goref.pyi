@@ -82,8 +82,9 @@ class LimitError(Error):
     """There is more than the scanner can number."""
 
 class ProcessError(Error):
-    """A process cannot be stopped; str() says why, without its number: "there is
-    no such process", "process 12 (gdb) already traces it"."""
+    """A process cannot be stopped. str() says why, without the number of the
+    process: "there is no such process", "process 12 (gdb) already traces
+    it"."""
 
 class MemoryLimitError(Error):
     """The scan would take more memory than it may."""
@@ -115,14 +116,15 @@ _TargetKind = Literal["core", "native", "snapshot", "remote", "saved"]
 # ----------------------------------------------------------- rows: files
 
 class ElfFacts(NamedTuple):
-    """What a file says of itself. What it does not tell is None, or 0."""
+    """Facts about a file, from the file itself. Unknown facts are None, or
+    0."""
 
     file_bytes: int
     compression: str | None
     """gzip, zstd, xz, lz4 or bzip2."""
     kind: Literal["executable", "shared object", "core", "other"] | None
-    """executable: at a fixed address; shared object: a library, or an
-    executable that may lie anywhere. None: the file is not ELF."""
+    """executable: an executable at a fixed address; shared object: a library,
+    or an executable at any address. None: the file is not ELF."""
     machine: str | None
     """The processor: x86-64, AArch64, ... None: goref has no name for it."""
     missing_part: str | None
@@ -133,46 +135,47 @@ class ElfFacts(NamedTuple):
     """The end of the missing part."""
     entry: int | None
     """e_entry. None: the file has no 64-bit little-endian header, and the
-    fields that follow say nothing."""
+    fields that follow are unknown, too."""
     lowest_page: int | None
     """The page of the segment with the lowest address."""
     text_addr: int | None
     """The address of the first section .text in the file."""
     text_bytes: int
     loader: str | None
-    """What the only section .interp names."""
+    """The name in section .interp, if there is just one such section."""
     gnu_build_id: bytes
     go_build_id: bytes
 
 class CoreFacts(NamedTuple):
-    """What a core says of the program that it is a core of."""
+    """Facts about the program of a core, from the core."""
 
     exe_path: str | None
     """The executable as the kernel knew it, without " (deleted)". Bytes that
     are not printable are question marks. None: the core does not name it."""
     gnu_build_id: bytes
-    """Of the executable as memory shows it; empty if the core lacks it."""
+    """The build id of the executable, from memory; empty if the core lacks
+    it."""
     go_build_id: bytes
     pid: int
-    """0: the core does not tell."""
+    """0: unknown."""
     random: bytes
-    """The 16 bytes that the kernel gave the program when it began; fewer if
-    they are not there. They guard stacks: only a digest may be shown or
-    written."""
+    """The 16 random bytes that the kernel gave the program when it began;
+    fewer if the core lacks some. They guard stacks: only a digest may be shown
+    or written."""
     signal: int | None
-    """The number of the signal that ended the program. A debugger that takes a
-    core of a running process may leave its own one, or none."""
+    """The number of the signal that ended the program. In a core of a running
+    process, it may be a signal of the debugger that wrote it, or None."""
     signal_code: int | None
-    """si_code of that signal: 0 and less if a process has sent it. None: the
-    core does not tell where the signal came from."""
+    """si_code of that signal: 0 or less if a process has sent it. None:
+    unknown."""
     sender_pid: int | None
-    """The process that has sent the signal, if the code says that one has."""
+    """The process that has sent the signal, if si_code says that one has."""
     fault_addr: int | None
-    """The address of a fault, if the code says that it is one."""
+    """The address of the fault, if si_code is that of a fault."""
     code_files: tuple[str, ...]
-    """Other mapped files that hold code, by address: libraries, the loader."""
+    """The other mapped files with code, by address: libraries, the loader."""
     thread_ids: tuple[int, ...]
-    """In the order of the core. The signal came to the first one."""
+    """Threads in the order of the core. The first one got the signal."""
 
 class Module(NamedTuple):
     """A file that Scan() takes as one of its modules."""
@@ -185,12 +188,11 @@ class CoreModules(NamedTuple):
     """The files that a scan of a core needs."""
 
     modules: tuple[Module, ...]
-    """The executable, then the libraries in the order of the loader's list, as
-    far as they are regular files here. Whether a library is the one that was
-    loaded is for the scan to find out."""
+    """The executable, then those libraries of the loader's list, in its order,
+    that are regular files here. The scan checks whether a library is the one
+    that was loaded."""
     special: tuple[str, ...]
-    """Libraries that are left out because something else than a regular file
-    has their name."""
+    """Libraries that are left out because they are not regular files here."""
 
 # ------------------------------------------------------------- rows: a walk
 
@@ -368,7 +370,7 @@ class Info(NamedTuple):
     bad_headers: int
     """Program headers of a core that are lost or make no sense."""
     late_threads: int
-    """Threads of a process that did not stop; the other ones stood still."""
+    """Threads of a process that did not stop; all others stood still."""
     warnings: tuple[str, ...]
     """One line each."""
     goroutines: int
@@ -378,7 +380,7 @@ class Info(NamedTuple):
     """Types known by name."""
 
 class LateThread(NamedTuple):
-    """A thread that did not stop in time; the others stand still."""
+    """A thread that did not stop in time; all others stand still."""
 
     tid: int
     state: str
@@ -388,12 +390,12 @@ class LateThread(NamedTuple):
     are not."""
 
 class Stop(NamedTuple):
-    """What it took to stop a process."""
+    """The outcome of a stop of a process."""
 
     threads: int
-    """How many stand still."""
+    """The number of threads that stand still."""
     late: tuple[LateThread, ...]
-    """Those that do not: an answer about the process is partial."""
+    """The other threads. If there are any, answers are partial."""
     was_stopped: bool
     """A signal such as SIGSTOP had stopped the process before."""
     stop_us: int
@@ -891,7 +893,7 @@ class FieldInfo(NamedTuple):
     type: int
     """The number of its type."""
     is_embedded: bool
-    """Its own fields are promoted."""
+    """The field is embedded: its own fields are promoted."""
 
 class TypeInfo(NamedTuple):
     """A type of the program."""
@@ -900,44 +902,45 @@ class TypeInfo(NamedTuple):
     kind: str
     """"bool", "int", "uint", "float", "complex", "string", "slice", "array",
     "struct", "pointer", "map", "chan", "func", "interface", "unsafe pointer";
-    "unknown" of types of C and of damaged ones."""
+    "unknown" for types of C and for damaged types."""
     size: int
     """In bytes."""
     elem: int | None
-    """The number of another type: of what a pointer, array, slice or channel
-    leads to, or of the elements of a map."""
+    """The number of the type of the elements of an array, a slice, a channel
+    or a map, or of the target of a pointer."""
     key: int | None
-    """Of the keys of a map."""
+    """The number of the type of the keys of a map."""
     length: int
     """The length of an array; else 0."""
     has_itab: bool
-    """Whether it is an interface with methods."""
+    """The type is an interface with methods."""
     fields: tuple[FieldInfo, ...]
 
 class DynamicType(NamedTuple):
-    """The type of what an interface holds."""
+    """The type of the value in an interface."""
 
     type: int | None
-    """None: not known."""
+    """None: unknown."""
     is_direct: bool
-    """The data word is the value itself, and not a pointer to it."""
+    """The data word is the value itself, not a pointer to it."""
 
 class ValuePlace(NamedTuple):
     """Where the value of an object or of a root lies."""
 
     form: str
-    """"value": a value of the type; "array": `length` of them; "text": `length`
-    bytes of a string; "header": what a value of this map or channel type points
-    to; "target": what a pointer to the type leads to; "piece": a part of a map,
-    a channel or a closure; "unknown": the type is not known."""
+    """"value": a value of the type; "array": `length` values of the type;
+    "text": `length` bytes of a string; "header": the header to which a map or
+    channel of this type points; "target": the target of a pointer to the type;
+    "piece": a part of a map, a channel or a closure; "unknown": the type is
+    not known."""
     type: int | None
     """The number of the type."""
     addr: int | None
-    """None: it was in registers or in pieces."""
+    """None: the value was in registers or in pieces."""
     length: int
-    """Of values or bytes; else 0."""
+    """The number of values or bytes, for "array" and "text"; else 0."""
     content: bytes | None
-    """What was in registers or in pieces."""
+    """The bytes of a value that was in registers or in pieces."""
 
 class LocalValue(NamedTuple):
     """An argument or a local variable of a call."""
@@ -948,15 +951,15 @@ class LocalValue(NamedTuple):
     type: int | None
     """The number of the type; None: not known."""
     state: str
-    """"there"; "optimized out"; "unreadable": it was moved to the heap, and the
-    pointer to it cannot be read."""
+    """"there"; "optimized out"; "unreadable": the variable was moved to the
+    heap, and the pointer to it cannot be read."""
     addr: int | None
-    """None: it was in registers or in pieces, or it is not there."""
+    """None: the value was in registers or in pieces, or is missing."""
     content: bytes | None
-    """What was in registers or in pieces."""
+    """The bytes of a value that was in registers or in pieces."""
     is_argument: bool
     line: int
-    """Of its declaration; 0: not known."""
+    """The line of its declaration; 0: unknown."""
 
 class GraphSize(NamedTuple):
     """Numbers of vertices: objects are below `objects`, roots behind them and
@@ -1676,13 +1679,14 @@ class Verdict(NamedTuple):
 # ----------------------------------------------------------------- functions
 
 def elf_facts(path: str) -> ElfFacts:
-    """What the file at path says of itself. It need not be ELF.
+    """Facts about the file at path, from the file itself. It need not be ELF.
 
     Opening never waits. FileError: the file cannot be opened, or it shrinks
     meanwhile. FormatError: it is not a regular file."""
 
 def core_facts(path: str) -> CoreFacts:
-    """What a core says of its program. Nothing that it names is opened.
+    """Facts about the program of a core, from the core. No file that the core
+    names is opened.
 
     FileError, FormatError (no core, or one without program headers),
     ArchitectureError: as of Scan()."""
@@ -1690,18 +1694,19 @@ def core_facts(path: str) -> CoreFacts:
 def core_modules(
     core: str, exe: str, debug_folder: str = "/usr/lib/debug"
 ) -> CoreModules:
-    """The modules of a core for Scan(): the executable at exe, and what its
-    loader had loaded, each with its debug_file(). Errors as of core_facts().
+    """The modules of a core for Scan(): the executable at exe, and the
+    libraries that its loader had loaded, each with its debug_file(). Errors
+    are those of core_facts().
 
-    If exe cannot be read or is of another program, it is the only module:
-    Scan() says why."""
+    If exe cannot be read or belongs to another program, it is the only module,
+    and Scan() says what is wrong."""
 
 def debug_file(path: str, folder: str = "/usr/lib/debug") -> str | None:
-    """The separate file with the debug information of the file at path, as gdb
-    finds it: by build id in folder, or as section .gnu_debuglink says. It is a
-    regular file that proves by its build id, or without one by its checksum,
-    that it belongs to path. None: there is no such file, or path has debug
-    information itself."""
+    """The separate file with the debug information of the file at path, found
+    as gdb finds it: by build id in folder, or by section .gnu_debuglink. Its
+    build id, or its checksum if path has no build id, shows that it belongs to
+    path. None: there is no such regular file, or path itself has debug
+    information."""
 
 def check_writable(path: str) -> None:
     """FileError if a profile could not be written there. Changes nothing."""
@@ -1711,13 +1716,13 @@ def write_file(path: str, data: bytes) -> None:
     it cannot be written."""
 
 def process_reader(pid: int) -> int:
-    """The thread by which /proc shows the memory and the files of a process:
-    the process itself, or a thread that lives if its first one has ended. 0 if
-    all have."""
+    """The thread whose files in /proc show the memory and the open files of a
+    process: the first one, or a living one if the first has ended. 0 if all
+    have ended."""
 
 def why_not_traced(pid: int) -> str:
-    """The reason why a process may not be traced, and what would help, if a
-    debugger was not permitted to."""
+    """The reason for which the kernel does not permit tracing a process: the
+    process that already traces it, or the permission that is needed."""
 
 def read_registers(tid: int) -> tuple[int, ...]:
     """The registers of a stopped thread that this process traces, in the
@@ -1750,31 +1755,33 @@ def write_tree_profile(
 class Process:
     """A process that goref holds still, for Scan.
 
-    A thread of this process traces it. However that ends, the process goes on
-    with its state and its signals: by release(), with the last reference, with
-    the interpreter, or if this process is killed. Any thread of Python may call
-    the methods. After os.fork(), the child holds nothing.
+    A thread of Python's own process traces it. When that thread ends, the
+    process goes on with its state and its signals. The thread ends by
+    release(), with the last reference, with the interpreter, or when Python's
+    process is killed. Any thread of Python may call the methods. After
+    os.fork(), the child holds nothing.
 
-    Code in this process that waits for any child, as os.wait() does, may get
-    the process in place of a child while it is being stopped."""
+    Code in Python's process that waits for any child, as os.wait() does, may
+    get the number of the traced process while that is being stopped."""
 
     def __new__(cls, pid: int) -> Process:
-        """Nothing is stopped. ProcessError: there is no such process, it is a
-        thread, it has ended, or somebody traces it."""
+        """Check a process; nothing is stopped. ProcessError: there is no such
+        process, it is a thread, it has ended, or another process traces it."""
     def stop(
         self, limit_s: float, poll: Callable[[], None] | None = None
     ) -> Stop:
         """Stop all threads and read their registers.
 
-        limit_s: how long to wait for all threads. Some may not stop: they wait
-            in the kernel, as for a disk or for the child of vfork().
+        limit_s: how long to wait for all threads. A thread does not stop while
+            it waits in the kernel, such as for a disk or for the child of
+            vfork().
         poll: called every 10 ms. An exception that it raises, or Ctrl-C, ends
             the call, and the process goes on.
 
-        ProcessError: why the process cannot be stopped. It goes on then."""
+        ProcessError: the process cannot be stopped, and goes on."""
     def release(self) -> int:
         """Let the process go on; nothing happens if it is not held. Returns
-        for how many microseconds it was stopped."""
+        the microseconds for which it was stopped."""
     def is_held(self) -> bool:
         """Does it stand still? False, too, if it was held and has ended or
         begun another program."""
@@ -1811,11 +1818,9 @@ class Scan:
             "save" and "save-values" for save(): all questions and residency,
             without and with values. The scan of a core reads the heap when a
             question needs it.
-        held: the process stands still while there is a scan of it, so that
-            values can be read late.
-
+        held: the process stands still as long as the scan exists, so that
+            values can be read when they are needed.
         saved: the path of a saved file.
-
         kind: "core", "native", "snapshot", "remote" or "saved".
         read: (address, length) -> the bytes. Any exception but
             KeyboardInterrupt means that they are not there.
@@ -2186,20 +2191,20 @@ class Scan:
         self, source: int, target: int, max: int = 0
     ) -> list[NamedLink]:
         """The pointers from an object or a root to an object, in the order of
-        words. max: the first ones alone; 0: 65,536 at most."""
+        words. max: return at most this many; 0: at most 65,536."""
     def type_info(self, type: int) -> TypeInfo:
-        """Describe the type of a number."""
+        """Describe the type with a number."""
     def find_type(self, name: str) -> int:
-        """The number of the type of that name. NotFoundError: there is none;
-        it names the near ones."""
+        """The number of the type with a name. NotFoundError: there is none;
+        the message suggests similar names."""
     def dynamic_type(self, interface: int, word: int) -> DynamicType:
-        """The type of what an interface value holds, by its first word, which is
-        not 0. interface: the number of the interface type."""
+        """The type of the value in an interface, by the first word of the
+        interface, which is not 0. interface: the number of its type."""
     def function_name(self, pc: int) -> str | None:
         """The name of the function at a pc."""
     def read(self, addr: int, bytes: int) -> bytes:
-        """Memory of the stop, at most 1 GiB. FaultError: not all of it is
-        there. NoMemoryError: the file was saved without values."""
+        """Read memory, at most 1 GiB. FaultError: some of it is missing.
+        NoMemoryError: the file was saved without values."""
     def show(
         self,
         type: int,
@@ -2209,24 +2214,25 @@ class Scan:
         max_elements: int = 64,
         max_depth: int = 1,
     ) -> str:
-        """A value, as Delve prints it: at an address, or of bytes."""
+        """The text of a value as Delve prints it. The value is at an address,
+        or it is content."""
     def value_place(self, vertex: int) -> ValuePlace:
         """Where the value of an object or of a root lies."""
     def local_values(
         self, goroutine_id: int, first_call: int, ncalls: int
     ) -> tuple[LocalValue, ...]:
-        """The variables of the calls from first_call on (0: the innermost), in
-        the order of their declaration, arguments first. The goroutine may have
-        fewer calls."""
+        """The variables of ncalls calls from first_call on (0: the innermost),
+        in the order of their declaration, arguments first. The goroutine may
+        have fewer calls."""
     def length(self, type: int, header: int) -> int:
-        """The number of entries of a map, or of elements that wait in a channel,
-        by the address of its header; 0 of nil."""
+        """The number of entries of a map, or of elements that wait in a
+        channel, by the address of its header. It is 0 for nil."""
     def map_find(
         self, type: int, header: int, key: bytes | int | bool
     ) -> int | None:
         """The address of the element with a key; None: there is none."""
     def map_entries(self, type: int, header: int) -> MapEntries:
-        """The entries of the map with a header."""
+        """The entries of the map whose header is at an address."""
     def iterate(self, type: str | None = None, min_bytes: int = 0) -> Vertices:
         """Objects by address; of one type, as it is printed, and of at least so many
         bytes."""
@@ -2259,7 +2265,7 @@ class Vertices:
 
 @final
 class MapEntries:
-    """Addresses of the key and of the element of each entry of a map."""
+    """The addresses of the key and of the element of each entry of a map."""
 
     def __iter__(self) -> MapEntries: ...
     def __next__(self) -> tuple[int, int]: ...

@@ -6,10 +6,11 @@
         for session in heap.objects(type="main.Session", min_bytes=64):
             print(session, session.retained_size)
 
-A Heap is one stop of a program. All plurals are iterators that keep no list: a
-heap of millions of objects is walked in constant memory. Two objects are equal
-if they are the same object of the same stop. In gdb, heap() is the heap of what
-gdb looks at; when that has run on, it and all that came from it raise
+A Heap is the heap of a program at one stop. Methods with a plural name return
+iterators that keep no list, so a heap of millions of objects is walked in
+constant memory. Two objects are equal if they stand for the same object of the
+same stop. In gdb, heap() is the heap of the program that gdb looks at. When
+that program has run on, the heap and all objects that came from it raise
 StaleError.
 """
 
@@ -77,8 +78,8 @@ __all__ = [
 
 
 def heap() -> Heap:
-    """The heap of the program that gdb looks at. The first call of a stop
-    reads it, and the graph is made when a question needs it."""
+    """The heap of the program that gdb looks at. The first call at a stop
+    reads it; the object graph is made when a method needs it."""
     with running() as scan:
         return Heap(scan, current.look())
 
@@ -94,8 +95,8 @@ def _open(source: Source, extent: str) -> Heap:
 
 
 def core(path: _Path, exe: _Path | None = None) -> Heap:
-    """The heap of a core file. exe: the executable that it came from; None:
-    the one that the core names."""
+    """The heap of a core file. exe: the executable that ran; None: the one
+    that the core names."""
     from .sources.core import Core
 
     name = None if exe is None else os.fspath(exe)
@@ -117,13 +118,13 @@ def attach(
     snapshot: bool = False,
     max_pause_ms: int | None = None,
 ) -> Heap:
-    """The heap of a running process, which stands still only while its memory
-    is copied: it runs on before this returns.
+    """The heap of a running process. The process stands still only while its
+    memory is copied, and runs again before this returns.
 
-    hold: it stands still until the heap is closed; values are read when they
-    are asked for. values: copy strings, numbers and other values, too.
-    snapshot: copy a fork of the process. max_pause_ms: Error if it would stand
-    still for longer."""
+    hold: the process stands still until the heap is closed; values are read
+    when they are used. values: copy strings, numbers and other values, too.
+    snapshot: make the process fork, and copy the fork. max_pause_ms: raise an
+    Error if the process would stand still for longer."""
     from .sources.process import Process
 
     if hold and snapshot:
@@ -187,14 +188,14 @@ class Heap:
         self.close()
 
     def close(self) -> None:
-        """Forget the heap. A process that is held runs on. May be called
+        """Close the heap. A process that is held runs on. May be called
         twice."""
         self._opened = None
         if not self._source.is_shared:
             self._source.close()
 
     def is_valid(self) -> bool:
-        """Is the program still at this stop, and the heap not closed?"""
+        """True if the program is still at this stop, and the heap is open."""
         try:
             identity = self._source.identify()
         except Error:
@@ -220,7 +221,8 @@ class Heap:
         return self._key
 
     def _scan(self) -> Scan:
-        """The scan, if the program is still there. This is cheap."""
+        """The scan. StaleError if the heap is closed, or if the source knows
+        that the program has moved. This is cheap."""
         if self._opened is None:
             raise StaleError("goref: the heap is closed")
         if self._source.moves != self._moves:
@@ -228,8 +230,8 @@ class Heap:
         return self._opened
 
     def _asked(self) -> Scan:
-        """The same at the start of a question, where the source is asked, too:
-        not every gdb has events for all that can change."""
+        """The same at the start of a question. It also asks the source for the
+        program's identity: not every gdb reports every change by an event."""
         scan = self._scan()
         if not self.is_valid():
             raise StaleError("goref: the program is no longer at this stop")
@@ -237,7 +239,7 @@ class Heap:
 
     @property
     def _values(self) -> ValueReader:
-        """What values of this stop are read from."""
+        """The reader of the values of this stop."""
         if self._reader is None:
             self._reader = ValueReader(
                 self._scan,
@@ -253,7 +255,7 @@ class Heap:
         return self._size
 
     def _make(self, vertex: int) -> Object | Root | Goroutine | None:
-        """What a vertex is for a script; None for groups and the top."""
+        """The Python object of a vertex; None for groups and the top."""
         size = self._graph_size()
         if vertex < size.objects:
             return Object(self, vertex)
@@ -267,7 +269,7 @@ class Heap:
 
     @property
     def partial(self) -> tuple[str, ...]:
-        """Why the heap is not complete; empty if it is."""
+        """The reasons why the heap is not complete; empty if it is."""
         scan = self._asked()
         return tuple(partial.reasons(scan.info(), scan.gaps()))
 
@@ -285,8 +287,8 @@ class Heap:
         return ledger
 
     def object(self, where: SupportsInt) -> Object | None:
-        """The object at an address; None if it is in none, or in garbage. Any
-        byte of the object will do."""
+        """The object with an address, which may be that of any of its bytes.
+        None: the address is in no object, or in garbage."""
         place = ("", int(where), evaluate.NO_TYPE, False, 0)
         found = self._asked().find(place)
         made = None if found is None else self._make(found)
@@ -301,19 +303,20 @@ class Heap:
         return made if isinstance(made, (Object, Root)) else None
 
     def value(self, text: str) -> Value:
-        """The value of a package variable, or of a place behind one:
-        `main.cache.rows[3]`, `(*main.T)(0xc000012345)`. Error: there is none,
-        or its type is not known."""
+        """The value of an expression, such as `main.cache.rows[3]` or
+        `(*main.T)(0xc000012345)`. Error: there is no such value, or its type
+        is not known."""
         self._asked()
         return objectvalue.of_expression(self._values, text)
 
     def objects(
         self, type: str | None = None, min_bytes: int = 0
     ) -> Iterator[Object]:
-        """The reached objects by address: of one type, and of at least so many
-        bytes. A type is named as objects are printed (`main.T`, `[48]main.T`,
-        `string data`), as several are (`[]main.T data`), or as types() has it
-        (`[]main.T`, `string`). UnknownTypeError: there is no such type."""
+        """The reached objects by address, of one type and of min_bytes or
+        more. type: the name with which goref prints objects (`main.T`,
+        `[48]main.T`, `string data`) or groups of objects (`[]main.T data`), or
+        that of types() (`[]main.T`, `string`). UnknownTypeError: there is no
+        such type."""
         min_bytes = count("min_bytes", min_bytes, 64)
         if type == _NOT_KNOWN:
             every = self.objects(min_bytes=min_bytes)
@@ -327,9 +330,9 @@ class Heap:
             raise UnknownTypeError(f"goref: {problem}") from None
 
     def roots(self) -> Iterator[Root]:
-        """All roots that lead to an object. A variable with static memory
-        behind it comes behind the words of this memory, which are roots, too;
-        it retains what they hold together."""
+        """All roots that lead to an object. The words of static memory are
+        roots of their own. The variable to which such memory belongs follows
+        after them, and retains what these words hold together."""
         size = self._asked().graph_size()
         for vertex in range(size.objects, size.vertices):
             made = self._make(vertex)
@@ -343,14 +346,14 @@ class Heap:
                 yield Goroutine(self, vertex)
 
     def types(self) -> Iterator[tuple[str, int, int]]:
-        """Type, objects and bytes of each type; the most bytes first. objects()
-        takes each of these types."""
+        """The name, the number of objects and the bytes of each type, the most
+        bytes first. objects() takes each of these names."""
         for row in self._asked().histogram("type").rows:
             yield row.key, row.objects, row.bytes
 
     def retained(self, *things: Thing) -> int:
-        """Bytes that these keep alive together: they would be freed without
-        them. Not the sum of what each one retains."""
+        """The bytes that these keep alive together, which would be freed
+        without them. This is not the sum of their retained sizes."""
         scan = self._asked()
         for thing in things:
             if not isinstance(thing, Vertex):

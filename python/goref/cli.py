@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`goref`, the command line. It needs no gdb."""
+"""The command line `goref`. It needs no gdb."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class _Exit(Exception):
 
 
 class _Closed(Exception):
-    """Whoever read our output has enough, as `head` has."""
+    """The reader of our output has closed it, as `head` does."""
 
 
 class _Terminal(front.Terminal):
-    """The command line as the front end."""
+    """The front end of the command line."""
 
     def note(self, text: str) -> None:
         """Write a note. Where nobody can read it, the answer still comes."""
@@ -59,7 +59,7 @@ class _Terminal(front.Terminal):
             os.write(2, text.encode("utf-8", "backslashreplace"))
 
     def write(self, text: str) -> None:
-        """Write all of it, or say why not."""
+        """Write all of the text, or raise an error."""
         ended.check()
         left = text.encode("utf-8", "surrogateescape")
         try:
@@ -105,7 +105,7 @@ def _attached(text: str, options: Any, extent: str) -> Target:
 def _target(
     source: Source, places: Sequence[str], options: Any, extent: str
 ) -> Target:
-    """What the words on the command line name."""
+    """The source that the words on the command line name."""
     if source.name == "core":
         from .sources import core
 
@@ -140,7 +140,7 @@ def _count_places(source: Source, words: Sequence[str]) -> int:
 def _not_of_one(
     source: Source, words: Sequence[str], places: Sequence[int]
 ) -> _Exit:
-    """A verb that names all that it looks at behind itself."""
+    """The error for a verb about two heaps, which stand behind the verb."""
     verb = words[places[-1]]
     line = shell.command(verb, *(words[at] for at in places[:-1]))
     return _usage_error(
@@ -171,7 +171,8 @@ def _take_verb(
 
 
 def _check_no_verb(source: Source, word: str) -> None:
-    """Every name of a Go program has a dot: a bare word is meant as a verb."""
+    """Error if the word seems to be a misspelled verb. Every name of a Go
+    program has a dot, so a word without one is meant as a verb."""
     if source.name == "core" and elf.is_elf(word):
         raise _usage_error(source.name, f"EXE comes before CORE: {word}")
     if not re.fullmatch(r"[a-z][a-z-]*", word):
@@ -219,7 +220,7 @@ def _check_words(verb: Verb, options: Any) -> None:
 
 
 def _missing(source: Source, words: Sequence[str]) -> _Exit:
-    """Fewer operands than it takes to name what to look at."""
+    """The error for a command that does not name what to look at."""
     if source.name == "core" and words:
         filenames.check_readable(words[0])
         cut = elf.how_cut(words[0])
@@ -265,7 +266,7 @@ class _Question:
             filenames.check(options.out)
 
     def check(self) -> None:
-        """An error if its options make no sense."""
+        """Raise an error if its options make no sense."""
         assert self.verb
         try:
             commands.check(self.verb.name, self.options)
@@ -273,7 +274,7 @@ class _Question:
             raise _usage_error(self.verb.name, str(problem)) from None
 
     def extent(self) -> str:
-        """What it needs of the program, by options that make sense."""
+        """What it needs of the program. check() must have succeeded."""
         assert self.verb
         return commands.extent(self.verb.name, self.options)
 
@@ -425,25 +426,25 @@ def _status(words: list[str]) -> int:
 
 
 def _whole_status(words: list[str]) -> int:
-    """The status, whenever a signal comes."""
+    """The exit status. A signal may come at any time meanwhile."""
     try:
         try:
             status = _status(words)
             ended.block()
             return status
         except KeyboardInterrupt:
-            # While it said why there is no answer.
+            # Ctrl-C came while an error message was being written.
             front.current.note("goref: interrupted\n")
             ended.block()
     except BaseException:
-        # A `finally` that fails on the way out hides Ended.
+        # An error in a `finally` may have replaced Ended.
         if not ended.is_due():
             raise
     return FAILED
 
 
 def main(words: list[str]) -> NoReturn:
-    """The end of this process."""
+    """Run a command line, and end this process with its exit status."""
     terminal = _Terminal()
     terminal.settings["progress"] = "on" if _is_terminal(2) else "auto"
     front.use(terminal)
@@ -452,8 +453,8 @@ def main(words: list[str]) -> NoReturn:
         current.source.close()
     if ended.is_due():
         ended.die()
-    # Nothing is left to clear away, and the memory of a large heap takes long
-    # to give back piece by piece.
+    # Nothing is left to clean up. Freeing the memory of a large heap piece by
+    # piece would take long.
     os._exit(status)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The errors that goref raises for a person to read.
+"""The errors of goref that are meant for a person.
 
 str() of such an error is one line. In gdb, the base derives from gdb.GdbError,
 which gdb prints without a traceback."""
@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     _Base = Exception
 else:
-    # gdb's own interpreter has the module from its start.
+    # Inside gdb, the module gdb is loaded before any other.
     _gdb = sys.modules.get("gdb")
     _Base = getattr(_gdb, "GdbError", Exception)
 
@@ -26,7 +26,7 @@ class StaleError(Error):
 
 
 class NoMemoryError(Error):
-    """The value's memory is not there."""
+    """The memory of the value is missing."""
 
 
 class UnknownTypeError(Error):
@@ -41,4 +41,4 @@ class NoFieldError(Error, KeyError, AttributeError):
 
 
 class NotInGdbError(Error, AttributeError):
-    """There is no value of gdb outside of gdb."""
+    """Value.gdb was used outside of gdb."""

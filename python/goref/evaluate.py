@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Place = tuple[str, int, int, bool, int]  # as _goref.pyi has it
 
 NO_TYPE = 0xFFFFFFFF
-# What is meant as the name of a variable.
+# A text that is meant as the name of a variable.
 _NAME = r"[A-Za-z_][^\s()*&]*"
 _UNDERSTOOD = (
     "goref understands addresses, variables and conversions "
@@ -26,8 +26,8 @@ _UNDERSTOOD = (
 
 
 def place(scan: Any, text: str, source: Source | None = None) -> Place:
-    """Evaluate an expression: by our own tables, or else by the source, which
-    is that of the session by default."""
+    """Evaluate an expression by goref's own tables or else by the source. The
+    default source is that of the session."""
     goref = native.load()
     # gdb would read an int of C at that address.
     bare = re.fullmatch(r"\s*\*\s*(0[xX][0-9a-fA-F]+|\d+)\s*", text)

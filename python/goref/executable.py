@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the executable that a core comes from. Never imports gdb.
 
-All of the core is input: what is read of it is bounded, and of the files that
-it names only regular ones are opened, to compare their build ids. Nothing is
-ever run."""
+A core is untrusted input. goref reads a bounded part of it. Of the files that
+it names, goref opens only regular ones, to compare their build ids. It runs
+none of them."""
 
 import os
 from contextlib import suppress
@@ -23,8 +23,8 @@ class Found(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """path: as the kernel knew the executable; identity: the build ids that
-    memory shows, none if that page is not in the core."""
+    """path: the executable as the kernel knew it; identity: its build ids from
+    memory, empty if the core lacks that page."""
 
     path: str
     identity: frozenset[elf.Note]

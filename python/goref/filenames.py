@@ -7,7 +7,7 @@ from .errors import Error
 
 
 def check(path: str) -> None:
-    """An error for a name that is not UTF-8: a profile takes no other text."""
+    """Raise an Error if a name is not UTF-8: profiles have no other text."""
     shown = path.encode("utf-8", "surrogateescape")
     try:
         shown.decode()
@@ -27,7 +27,7 @@ def absolute(path: str) -> str:
 
 
 def check_readable(path: str) -> None:
-    """Error in one line: the file cannot be read."""
+    """Raise an Error if the file cannot be read."""
     try:
         os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
     except OSError as problem:

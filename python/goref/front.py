@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The front end: where answers and notes go, and where settings come from.
 
-There are three: a script, the command line (cli.py), and gdb (ingdb/front.py).
-Each of the last two installs its own when it starts."""
+There are three: a script (the default), the command line (cli.py), and gdb
+(ingdb/front.py). The last two call use() when they start."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Front:
         sys.stdout.write(text)
 
     def note(self, text: str) -> None:
-        """Write a note for the person at the terminal. A script has none: it
-        asks a heap for its warnings."""
+        """Write a note for the person at the terminal. In a script, this does
+        nothing: the script reads Heap.warnings."""
 
     def flush(self) -> None:
         """Write what is buffered."""
@@ -53,8 +53,8 @@ class Front:
             return False
 
     def may_draw(self) -> bool:
-        """May progress be shown now? Not on a screen that something else
-        draws."""
+        """May progress be shown now? False if something else draws the
+        screen."""
         return True
 
     def is_interactive(self) -> bool:
@@ -66,8 +66,8 @@ class Front:
         return False
 
     def source(self, on_move: Callable[[Source], None]) -> Source:
-        """What is looked at if nothing else is named. on_move: called with it
-        when the program may have changed."""
+        """The source that is used if no other one is named. on_move: called
+        with the source when the program may have changed."""
         raise Error(
             "goref: goref.heap() is for scripts in gdb; elsewhere, use "
             "goref.core(), goref.open() or goref.attach()"
@@ -76,11 +76,13 @@ class Front:
     def gdb_value(
         self, source: Source, scan: Scan
     ) -> Callable[[Value], object] | None:
-        """What makes a gdb.Value of a value; None outside of gdb."""
+        """A function that makes a gdb.Value of a value; None outside of
+        gdb."""
         return None
 
     def own_error(self, problem: BaseException) -> str | None:
-        """The line for an error of the front end itself; None: it is none."""
+        """The message of an error that is the front end's own (gdb.error);
+        None for any other error."""
         return None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types of Go, for values. Pure: never imports gdb."""
+"""The Go types of values. Pure: never imports gdb."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .errors import NoFieldError
 if TYPE_CHECKING:
     from ._goref import FieldInfo, Scan
 
-MAX_FIELDS = 1 << 16  # that are looked through for a promoted one
+MAX_FIELDS = 1 << 16  # fields that a search for a promoted one looks at
 WORD = 8
 
 
 class GoType:
-    """A type. Its parts are read when they are asked for."""
+    """A type. Its parts are read when they are first used."""
 
     __slots__ = (
         "id", "name", "kind", "size", "count", "has_itab", "fields",
@@ -25,7 +25,7 @@ class GoType:
     )  # fmt: skip
 
     id: int | None
-    """Its number; None: no type of the program, but one made by goref."""
+    """The number of a type of the program; None: goref has made the type."""
     name: str
     kind: str
     """As `TypeInfo.kind` in _goref.pyi."""
@@ -61,26 +61,28 @@ class GoType:
 
     @property
     def elem(self) -> GoType | None:
-        """Of an array, slice, pointer, map or channel; None: not known."""
+        """The element type of an array, slice, pointer, map or channel; None:
+        unknown."""
         if isinstance(self._elem, int):
             self._elem = self._types.of(self._elem)
         return self._elem
 
     @property
     def key(self) -> GoType | None:
-        """Of a map; None: not known."""
+        """The key type of a map; None: unknown."""
         return None if self._key is None else self._types.of(self._key)
 
     def path(self, name: str) -> tuple[FieldInfo, ...]:
-        """The fields that lead to one: several if it is promoted, those of
-        embedded structs before it."""
+        """The fields on the way to a field: those of embedded structs, if the
+        field is promoted, then the field itself."""
         found = self._paths.get(name)
         if found is None:
             found = self._paths[name] = self._find(name)
         return found
 
     def _find(self, name: str) -> tuple[FieldInfo, ...]:
-        """By Go's rule: the one at the least depth."""
+        """Search the fields by Go's rule: the field at the least depth
+        counts."""
         level: list[tuple[tuple[FieldInfo, ...], GoType]] = [((), self)]
         seen, left = {self.id}, MAX_FIELDS
         while level and left > 0:
@@ -105,19 +107,19 @@ class GoType:
         return f"{text}: is it {near[0]}?" if near else text
 
     def names(self) -> list[str]:
-        """The names of the fields; those of `_` are not among them."""
+        """The names of the fields, without blank ones (`_`)."""
         return [field.name for field in self.fields if field.name != "_"]
 
 
 class Types:
-    """The types of one stop, each made once."""
+    """The types of one stop. Each is made once."""
 
     def __init__(self, scan: Callable[[], Scan]) -> None:
         self._scan = scan
         self._known: dict[int, GoType] = {}
 
     def of(self, number: int) -> GoType:
-        """The type of a number."""
+        """The type with a number."""
         known = self._known.get(number)
         if known is not None:
             return known
@@ -132,7 +134,7 @@ class Types:
         return made
 
     def embedded(self, number: int) -> GoType | None:
-        """The struct whose fields an embedded field promotes."""
+        """The struct that an embedded field of this type embeds, or None."""
         found: GoType | None = self.of(number)
         if found and found.kind == "pointer":
             found = found.elem

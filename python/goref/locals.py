@@ -24,10 +24,11 @@ class Local:
     def __init__(self, reader: ValueReader, row: LocalValue) -> None:
         self.name = row.name
         self.value = _value(reader, row)
-        """It raises NoMemoryError when it is read, if it is optimized out."""
+        """Reading it raises NoMemoryError if the variable was optimized
+        out."""
         self.is_argument = row.is_argument
         self.line = row.line
-        """Of its declaration; 0: not known."""
+        """The line of its declaration; 0: unknown."""
 
     def __repr__(self) -> str:
         return f"<goref.Local {self.name} {self.value!r}>"
@@ -54,7 +55,7 @@ class CallLocals:
         self._rows: list[LocalValue] = []
 
     def of(self, call: int) -> list[Local]:
-        """Those of one call (0: the innermost)."""
+        """The variables of one call (0: the innermost)."""
         batch = call // _BATCH
         if batch != self._batch:
             self._rows = self._reader.ask(
@@ -67,9 +68,9 @@ class CallLocals:
 
 
 class Locals(Mapping[str, Value]):
-    """The variables of one call by their names. Of several with one name, it
-    has the innermost; `all` has every one, in the order of their declaration,
-    arguments first."""
+    """The variables of one call by their names. If several variables share a
+    name, this has the innermost. `all` lists all variables in the order of
+    their declaration, arguments first."""
 
     __slots__ = ("_calls", "_call", "_all")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads the native half, once."""
+"""Loads the native module _goref, once."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def python_path() -> str:
 
 
 def _find(name: str) -> str | None:
-    """A file that was built: in the package, where it is installed, or beside
-    it in a build folder."""
+    """The path of a built file. An installation has it in the package, a build
+    folder beside the package."""
     for folder in (_PACKAGE, python_path()):
         path = os.path.join(folder, name)
         if os.path.exists(path):
@@ -62,7 +62,7 @@ def _import(path: str) -> ModuleType:
 
 
 def load() -> Any:
-    """The module _goref; Error in one line if it cannot be had."""
+    """The module _goref. Error: it is missing or cannot be loaded."""
     global _module
     if _module:
         return _module

@@ -29,7 +29,7 @@ def of_vertex(reader: ValueReader, vertex: int, what: str) -> Value:
             f"{type_.kind} that refers to it"
         )
     if place.form == "text":
-        # The bytes of its slot: those of the string may be fewer.
+        # These are the bytes of its slot; the string may be shorter.
         bytes_ = reader.types.array(reader.types.byte(), place.length)
         return Value(reader, bytes_, address)
     if place.form == "array":

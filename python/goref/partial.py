@@ -47,8 +47,8 @@ def _loss(count: int, one: str, many: str, wrong: str) -> str:
 
 
 def _late(threads: int) -> str:
-    """Threads that wait in the kernel, as for a disk or for the child of
-    vfork()."""
+    """The reason for threads that did not stop, because they waited in the
+    kernel, such as for a disk or for the child of vfork()."""
     if threads == 1:
         return "1 thread did not stop, and may have changed memory meanwhile"
     return (

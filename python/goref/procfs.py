@@ -10,13 +10,13 @@ import time
 from . import elf
 from .errors import Error
 
-_STUCK_S = 0.05  # a disk is read within this time
+_STUCK_S = 0.05  # a wait for a disk is usually shorter
 
-NO_EXE = "it has no executable (it has ended, or is of the kernel)"
+NO_EXE = "it has no executable (it has ended, or belongs to the kernel)"
 
 
 def why_not_attached(pid: int, reason: str) -> Error:
-    """The error for a process that cannot be looked at."""
+    """The error for a process that cannot be read."""
     return Error(f"goref: not attached to process {pid}: {reason}")
 
 
@@ -36,17 +36,18 @@ def status_kb(pid: int, key: str) -> int:
 
 
 def start_time(pid: int) -> str | None:
-    """The start of a process in ticks. With the pid, it is unique."""
+    """The start of a process in ticks. Together with the pid, it identifies a
+    process."""
     return stat(pid, 19)
 
 
 def page_faults(pid: int) -> int:
-    """The page faults of a process so far that needed no disk."""
+    """The number of page faults of a process so far that needed no disk."""
     return int(stat(pid, 7) or 0)
 
 
 def count_threads(pid: int) -> int:
-    """0 if there is no such process, or not any more."""
+    """The number of threads; 0 if there is no such process."""
     try:
         return len(os.listdir(f"/proc/{pid}/task"))
     except OSError:
@@ -54,8 +55,8 @@ def count_threads(pid: int) -> int:
 
 
 def _stuck(pid: int, tid: str) -> str | None:
-    """How often a thread that waits uninterruptibly was given a processor;
-    None: it does not wait so."""
+    """The scheduling counters of a thread in an uninterruptible wait. None:
+    the thread is not in such a wait."""
     folder = f"/proc/{pid}/task/{tid}"
     try:
         with open(f"{folder}/stat", "rb") as file:
@@ -68,8 +69,8 @@ def _stuck(pid: int, tid: str) -> str | None:
 
 
 def has_stuck_thread(pid: int) -> bool:
-    """Does a thread wait in the kernel for longer than a disk takes, as for
-    the child of vfork()? No tracer can stop it."""
+    """Does a thread wait in the kernel for longer than a disk takes, such as
+    for the child of vfork()? No tracer can stop it."""
     try:
         tids = os.listdir(f"/proc/{pid}/task")
     except OSError:
@@ -82,8 +83,8 @@ def has_stuck_thread(pid: int) -> bool:
 
 
 def run_counts(pid: int) -> tuple[tuple[str, str], ...]:
-    """How often each thread was given a processor. Two such answers tell
-    whether the process has run in between."""
+    """The scheduling counters of each thread. They differ between two calls if
+    the process has run in between."""
     counts = []
     folder = f"/proc/{pid}/task"
     try:
@@ -103,13 +104,14 @@ def is_same_file(one: str, other: str) -> bool:
 
 
 def executable(pid: int, path: str | None, notes: list[str]) -> str:
-    """A file that we can open and that is what the process runs."""
+    """The path of a file that we can open and that the process runs. path: the
+    file that is meant; notes: gets a line if it is another one."""
     proc = f"/proc/{pid}/exe"
     if path and is_same_file(path, proc):
         return path
     known = elf.identity(proc)
     if path and known and known & elf.identity(path):
-        # The same build, say with its debug information.
+        # The same build, such as one that still has its debug information.
         return path
     try:
         link = os.readlink(proc)
@@ -133,7 +135,7 @@ def executable(pid: int, path: str | None, notes: list[str]) -> str:
         )
     elif path:
         notes.append(
-            f"process {pid} runs {link}, not {path}: using what it runs"
+            f"process {pid} runs {link}, not {path}: using {link}"
         )
     return proc
 
@@ -156,13 +158,15 @@ def is_nested(pid: int) -> bool:
 
 
 def own_tid(pid: int, tid: int) -> int:
-    """The thread's number in its own pid namespace, as its runtime has it."""
+    """The number of a thread in its own pid namespace: the runtime of the
+    program knows the thread by this number."""
     numbers = status(str(pid), "NSpid", str(tid))
     return int(numbers[-1]) if numbers else tid
 
 
 def mapped_files(pid: int) -> list[str]:
-    """The other files whose code a process runs, as names that we can open."""
+    """The files with code that a process has mapped, as paths that we can
+    open."""
     found: dict[tuple[str, str], str] = {}
     try:
         with open(f"/proc/{pid}/maps", errors="surrogateescape") as file:

@@ -30,8 +30,8 @@ def _left(seconds: float) -> str:
 
 
 class Progress:
-    """Called often while a scan runs; prints seldom. The line is written
-    beside the answer: it is no part of what is logged or piped.
+    """Called often while a scan runs; prints seldom. The progress line is not
+    part of the answer: it is neither logged nor piped.
 
     It also ends what takes too long, as Ctrl-C would; reason then says so."""
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scan of what is looked at: made when first needed, kept for the
-questions that follow, dropped when the program may have changed."""
+"""The scan of the current source. It is made when a question first needs it,
+kept for the questions that follow, and dropped when the program may have
+changed."""
 
 from __future__ import annotations
 
@@ -25,27 +26,27 @@ class Session:
     """At most one scan, and the latest of its walks."""
 
     def __init__(self, source: Source | None = None, file: str = "") -> None:
-        """source: what is looked at. file: the saved file that the user has
-        named for it in gdb."""
+        """source: the current source; None: the one of the front end. file:
+        its path, if it is a saved file that was opened in gdb."""
         self.source = source
         self.file = file
         self.scan: Any = None
-        self.extent = ""  # as goref.Scan() takes it
+        self.extent = ""  # as for _goref.Scan()
         self.identity: Any = None
         self.results: dict[Any, Any] = {}
         self.last: Any = None  # the result that `info goref` shows
         self.progress: Progress | None = None
-        # The command line asks one question only.
+        # Only the command line sets this: it asks one question.
         self.command_begin: float | None = None
 
     def look(self) -> Source:
-        """What is looked at."""
+        """The current source."""
         if self.source is None:
             self.source = front.current.source(self._moved)
         return self.source
 
     def switch(self, to: Session) -> Session:
-        """Take the place of another session; returns what this one was."""
+        """Become the session `to`. Returns a copy of this one as it was."""
         before = Session()
         before.__dict__.update(self.__dict__)
         self.__dict__.update(to.__dict__)
@@ -62,8 +63,9 @@ class Session:
             self.switch(before)
 
     def _moved(self, source: Source) -> None:
-        """The program of a source may have changed. While a file is looked at,
-        the one that gdb has is another session's, which finds out later."""
+        """The program of a source may have changed. If another source is
+        current, such as a saved file, this scan stays; the session with the
+        moved source notices the change by identify()."""
         if self.source is source:
             self.drop()
 
@@ -75,22 +77,22 @@ class Session:
         self.last = None
 
     def close(self) -> None:
-        """Let go of what is looked at."""
+        """Close the current source."""
         self.drop()
         if self.source is not None:
             self.source.close()
 
     @property
     def notes(self) -> list[str]:
-        """Lines about what is looked at."""
+        """Notes about the current source, one line each."""
         return self.source.notes if self.source else []
 
     def files(self) -> list[tuple[str, str]]:
-        """What the open files are, and their names."""
+        """The open files: what each one is, and its path."""
         return self.source.files() if self.source else []
 
     def is_current(self) -> bool:
-        """True if the scan is one of the program as it is now."""
+        """True if there is a scan, and the program has not moved since."""
         if self.scan is None or self.source is None:
             return False
         try:
@@ -103,8 +105,8 @@ class Session:
         return bool(self.scan and self.source and self.source.is_whole)
 
     def _suffices(self, extent: str) -> bool:
-        """Can the scan answer a question of this extent? That of a file reads
-        what it lacks, and nothing more can be read of what is whole."""
+        """Can the scan answer a question of this extent? The scan of a file
+        reads more when it is needed. A whole source cannot read more."""
         assert self.source
         if self.source.is_whole:
             return True
@@ -125,7 +127,7 @@ class Session:
     def open(
         self, progress: Progress, memory_limit: int | None, extent: str
     ) -> Any:
-        """The scan of what is looked at. extent: what the question needs; see
+        """The scan of the current source. extent: what the question needs; see
         Scan in _goref.pyi."""
         source = self.look()
         extent = source.extent(extent)
@@ -174,10 +176,10 @@ current = Session()
 
 
 class running:
-    """One command's use of the scan: the progress line, and errors in one
-    line. `with running() as scan: ...`
+    """A context in which one command uses the scan: `with running() as scan:
+    ...`. It shows progress, and turns errors into errors of one line.
 
-    memory_limit: as options have it; None: the setting.
+    memory_limit: as in options; None: the setting.
     extent: what the question needs of the program."""
 
     def __init__(

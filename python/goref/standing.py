@@ -80,8 +80,8 @@ def _letter(path: str) -> str:
 
 
 def _state(pid: int, proc: str) -> str:
-    """The state of the first thread, or of another one if the first one has
-    ended before them."""
+    """The state of the first thread, or of another one if the first has
+    ended."""
     found = _letter(f"{proc}/{pid}/stat")
     if found != "Z":
         return found

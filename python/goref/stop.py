@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why the program stopped: the answer of the source, or of a saved file."""
+"""The reason why the program stopped, from its source or from a saved file."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def _signal(facts: CoreFacts) -> Signal | None:
 
 
 def of_core(scan: Any, path: str) -> Stop | None:
-    """Why the program of a core ended. None: the core has no thread."""
+    """The reason why the program of a core ended. None: the core has no
+    thread."""
     facts = native.load().core_facts(path)
     if not facts.thread_ids:
         return None
@@ -90,7 +91,7 @@ def _unpack(text: str | None) -> Stop | None:
 
 
 def reason(scan: Any) -> Stop | None:
-    """None: the process goes on, or nobody knows."""
+    """The reason of the stop. None: the process goes on, or it is unknown."""
     if scan.info().kind == "saved":
         return _unpack(scan.info().stop)
     return current.source.stop(scan) if current.source else None

@@ -6,8 +6,9 @@
     for key, item in session.Basket.items():
         print(key, item.Price)
 
-Nothing is read before it is asked for. Lengths come from the program and may
-be garbage: no more memory is taken than twice what can be read.
+A value reads memory only when it is used. Lengths come from the program and
+may be garbage: goref never allocates more than twice the memory that can be
+read.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ _MANY = 1 << 26  # elements: list() sets memory aside for what len() says
 class Value(Plain):
     """A value of Go.
 
-    A struct has its fields as attributes, value.Name, and by value["Name"],
-    those of embedded structs included. A field whose name is that of a method
-    here is reached in brackets alone. Slices and arrays are sequences, maps
-    are mappings. Pointers and interfaces are followed, as Go does it for
-    fields.
+    The fields of a struct, including those of embedded structs, are value.Name
+    and value["Name"]. If a field has the name of a method of this class, only
+    brackets work. Slices and arrays are sequences, maps are mappings. As in
+    Go, fields of a pointer are those of its target; here, the same holds for
+    interfaces.
     """
 
     __slots__ = ("_reader", "_type", "_address", "_content", "_missing")
@@ -56,8 +57,8 @@ class Value(Plain):
         content: bytes | None = None,
         missing: str = "",
     ) -> None:
-        """A value in memory, or of bytes that were in registers. With neither,
-        missing says why it is not there."""
+        """A value in memory, or in bytes that were in registers. Without an
+        address and content, missing says why the value is not there."""
         self._reader = reader
         self._type = type
         self._address = address
@@ -80,17 +81,17 @@ class Value(Plain):
 
     @property
     def size(self) -> int:
-        """The bytes of a value of its type: 16 of each string."""
+        """The size of its type in bytes: 16 for every string."""
         return self._type.size
 
     @property
     def address(self) -> int | None:
-        """Where it lies; None: in registers, or nowhere."""
+        """Its address; None: it was in registers, or is missing."""
         return self._address
 
     @property
     def gdb(self) -> Any:
-        """The same as a gdb.Value, in gdb."""
+        """This value as a gdb.Value, in gdb."""
         if self._reader.gdb_value is None:
             raise self._not_in_gdb()
         return self._reader.gdb_value(self)
@@ -101,7 +102,7 @@ class Value(Plain):
     # ------------------------------------------------------------- its memory
 
     def _read(self, offset: int = 0, size: int | None = None) -> bytes:
-        """Bytes of it."""
+        """Read a part of its bytes."""
         size = self._type.size - offset if size is None else size
         if self._content is not None:
             part = self._content[offset : offset + size]
@@ -114,7 +115,7 @@ class Value(Plain):
         return content
 
     def content(self) -> bytes:
-        """Its own bytes: the header of a string or a slice."""
+        """Its own bytes; for a string or a slice, those of its header."""
         return self._read()
 
     def _word(self, index: int = 0) -> int:
@@ -169,16 +170,16 @@ class Value(Plain):
 
     @property
     def is_nil(self) -> bool:
-        """Is it nil? Of a kind that cannot be nil: False."""
+        """True if it is nil. False for a kind that cannot be nil."""
         if self.kind in WORDS or self.kind in ("interface", "slice"):
             return self._word() == 0
         return False
 
     @property
     def object(self) -> Object | None:
-        """The object of the heap that it points to: of a pointer, a map, a
-        channel, a func, of the data of a slice, a string or an interface.
-        None: it points to none."""
+        """The object of the heap to which it points: the target of a pointer,
+        a map, a channel or a func, or the data of a slice, a string or an
+        interface. None: it points to no object."""
         index = 1 if self.kind == "interface" else 0
         if self.kind not in WORDS | {"interface", "slice", "string"}:
             raise self._refuse("points to nothing")
@@ -186,7 +187,8 @@ class Value(Plain):
         return self._reader.object_at(address) if address else None
 
     def _followed(self) -> Value:
-        """Itself, or what pointers and interfaces lead to."""
+        """The value itself, or the value to which pointers and interfaces
+        lead."""
         value = self
         for _hop in range(_MAX_HOPS):
             if value.kind == "pointer":
@@ -203,7 +205,7 @@ class Value(Plain):
     # ----------------------------------------------------------------- fields
 
     def field(self, name: str) -> Value:
-        """A field of a struct, as value["Name"] has it."""
+        """A field of a struct; the same as value["Name"]."""
         value = self._followed()
         if value.kind != "struct":
             raise NoFieldError(f"goref: {value.type} has no fields: no {name}")
@@ -271,7 +273,7 @@ class Value(Plain):
 
     @property
     def capacity(self) -> int:
-        """Of a slice: elements that its array has room for."""
+        """The capacity of a slice, in elements."""
         value = self._followed()
         if value.kind != "slice":
             raise value._refuse("has no capacity")
@@ -301,8 +303,8 @@ class Value(Plain):
         return self._at(first, at)
 
     def _slice(self, part: slice) -> Value | list[Value]:
-        """As Go's: a slice of the same memory. With a step, or of an array
-        that was in registers, a list."""
+        """A slice of the same memory, as in Go. With a step, or for an array
+        that was in registers, it is a list."""
         first, length = self._first()
         start, stop, step = part.indices(length)
         if step != 1 or first._address is None:
@@ -319,7 +321,7 @@ class Value(Plain):
         )
 
     def _check_end(self, first: Value, length: int) -> None:
-        """A length from garbage leads to where nothing can be read."""
+        """Error if the length is garbage: memory at the end cannot be read."""
         if first._type.size:
             self._at(first, length - 1)._read(first._type.size - 1, 1)
 
@@ -401,7 +403,8 @@ class Value(Plain):
         )
 
     def _compare(self, key: Any) -> Value | None:
-        """The element with a key of another kind, found by comparing."""
+        """The element with a key of a kind that C does not search for. All
+        keys are compared."""
         for known, element in self._entries():
             if known == key:
                 return element
@@ -436,7 +439,7 @@ class Value(Plain):
         return _Values(self._mapping())  # type: ignore[arg-type]
 
     def items(self) -> ItemsView[Any, Value]:
-        """Both, in the order of the map's memory."""
+        """Keys and elements, in the order of the map's memory."""
         return _Items(self._mapping())  # type: ignore[arg-type]
 
     def _pairs(self) -> Iterator[tuple[Any, Value]]:
@@ -445,7 +448,7 @@ class Value(Plain):
         return ((name, self.field(name)) for name in self._type.names())
 
 
-# The keys that C looks for, by their kind.
+# The kinds of keys that C searches for, and their Python types.
 _SOUGHT = {"string": bytes, "int": int, "uint": int, "bool": bool}
 
 

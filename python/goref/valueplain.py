@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values as Python sees them: text, numbers, comparison. Pure."""
+"""Converts values to text and numbers, and compares them. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NUMBERS = frozenset(("int", "uint", "bool", "float", "complex"))
 
 @functools.total_ordering
 class Plain:
-    """What value.Value has beside its parts."""
+    """The methods of value.Value that convert and compare."""
 
     __slots__ = ()
 
@@ -96,7 +96,8 @@ class Plain:
     # ------------------------------------------------------------- its content
 
     def _native(self) -> Any:
-        """As a value of Python if it is of a basic kind; else itself."""
+        """The Python value of a value of a basic kind; any other value
+        itself."""
         kind = self.kind
         if kind not in BASIC:
             return self
@@ -124,14 +125,15 @@ class Plain:
         return content
 
     def __bytes__(self) -> bytes:
-        """The bytes of a string, or of the elements of a slice; else those of
-        the value itself."""
+        """The bytes of a string, or of the elements of a slice; for other
+        kinds, the bytes of the value itself."""
         if self.kind in ("string", "slice"):
             return self._bytes()
         return self._read()
 
     def __str__(self) -> str:
-        """The text of a string; else as Delve prints it."""
+        """The text of a string; for other kinds, the text that Delve
+        prints."""
         if self.kind == "string":
             return self._bytes().decode("utf-8", "replace")
         if self._type.id is None:
@@ -193,8 +195,8 @@ class Plain:
         return value._native()
 
     def __int__(self) -> int:
-        """Of a number or a bool; of a pointer, a map, a channel or a func its
-        address."""
+        """The number of a number or a bool; the address of a pointer, a map, a
+        channel or a func."""
         return int(self._number(_INTS | {"float"}, "number"))
 
     def __index__(self) -> int:
@@ -207,7 +209,8 @@ class Plain:
         return complex(self._number(_NUMBERS, "number"))
 
     def __bool__(self) -> bool:
-        """Of a bool itself; of others: not zero, not empty, not nil."""
+        """The value of a bool; for other kinds: not zero, not empty, not
+        nil."""
         if self.kind in BASIC:
             return bool(self._native())
         if self.kind in ("slice", "map", "array"):
@@ -219,9 +222,9 @@ class Plain:
     # -------------------------------------------------------------- comparison
 
     def __eq__(self, other: object) -> bool:
-        """With values of Python: numbers, texts, bytes, None (nil), lists and
-        tuples (slices, arrays), dicts (maps). With another value: as in Go,
-        and slices by their elements."""
+        """Compare with a Python value: a number, text, bytes, None (nil), a
+        list or tuple (slices, arrays), a dict (maps). Two values compare as in
+        Go; slices compare by their elements."""
         if other is None:
             return self.is_nil
         if self.kind == "interface":
@@ -296,8 +299,8 @@ class Plain:
         return value._native() if value.kind in BASIC else self
 
     def __hash__(self) -> int:
-        """As that of the equal value of Python, so that values are keys beside
-        these."""
+        """The hash of the equal Python value: both are the same key of a
+        dict."""
         if self.kind == "interface":
             return hash(self.dynamic)
         if self.kind in BASIC:

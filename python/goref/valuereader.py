@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What values are read from."""
+"""Reads values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ValueReader:
-    """What values are read from: one stop of a program."""
+    """Reads the values of a program at one stop."""
 
     def __init__(
         self,
@@ -26,8 +26,8 @@ class ValueReader:
         object_at: Callable[[int], Object | None] = lambda address: None,
         gdb_value: Callable[[Value], Any] | None = None,
     ) -> None:
-        """native: the module _goref, for its errors. gdb_value: makes a value
-        of gdb; None: outside of gdb."""
+        """native: the module _goref, for its errors. gdb_value: makes a
+        gdb.Value of a value; None outside of gdb."""
         self.object_at = object_at
         self.gdb_value = gdb_value
         self.types = Types(scan)
@@ -48,7 +48,8 @@ class ValueReader:
             raise self._failed(problem) from None
 
     def each(self, entries: Iterator[Any]) -> Iterator[Any]:
-        """What an iterator of the scan gives, while the stop lasts."""
+        """The items of an iterator of the scan, as long as the program stays
+        at this stop."""
         while True:
             self._scan()
             try:

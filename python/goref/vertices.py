@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a heap is made of, for scripts: objects, roots and goroutines, and the
+"""The parts of a heap for scripts: objects, roots and goroutines, and the
 references between them. api.py has the heap."""
 
 from __future__ import annotations
@@ -50,11 +50,12 @@ class Vertex:
 
     @property
     def retained_size(self) -> int:
-        """Bytes that only this keeps alive, itself included."""
+        """The bytes that only this keeps alive, including its own."""
         return self.heap._scan().vertex(self._vertex, True).retained_bytes
 
     def references(self) -> Iterator[Reference]:
-        """What it points to. An object that it points to twice comes twice."""
+        """The references from here. If two words point to one object, there
+        are two references."""
         scan = self.heap._scan()
         for target in scan.neighbours(self._vertex, "references"):
             yield Reference(self.heap, self._vertex, target)
@@ -67,18 +68,18 @@ class Object(Vertex):
 
     @property
     def address(self) -> int:
-        """Its first byte, behind a malloc header."""
+        """The address of its first byte, after a malloc header."""
         return self._row().addr or 0
 
     @property
     def size(self) -> int:
-        """Bytes of its memory, without a malloc header."""
+        """The bytes of its memory, without a malloc header."""
         return self._row().bytes
 
     @property
     def type(self) -> str | None:
-        """Of its memory: `main.T`, `[48]main.T`, `string data` ...; None if it
-        is not known."""
+        """The type of its memory: `main.T`, `[48]main.T`, `string data` ...;
+        None if it is not known."""
         return self._row().type
 
     def __repr__(self) -> str:
@@ -86,26 +87,28 @@ class Object(Vertex):
         return f"<goref.Object {row.addr:#x} {row.type or '?'}>"
 
     def value(self) -> Value:
-        """The value that it has: of its type, or an array of such values.
-        Error: its type is not known, or it is a part of a map or a channel."""
+        """Its value: a value of its type, or an array of such values. Error:
+        its type is not known, or it is a part of a map or a channel."""
         what = f"the object at {self.address:#x}"
         return objectvalue.of_vertex(self.heap._values, self._vertex, what)
 
     def referrers(self) -> Iterator[Reference]:
-        """What points to it: objects and roots."""
+        """The references to it, from objects and roots."""
         scan = self.heap._scan()
         for source in scan.neighbours(self._vertex, "referrers"):
             yield Reference(self.heap, source, self._vertex)
 
     @property
     def dominator(self) -> Object | Root | Goroutine | None:
-        """The last one before it on all paths to it: nothing that it retains
-        is reached without that one. None: several groups of roots hold it."""
+        """Its immediate dominator: the last object, root or goroutine before
+        it that is on all paths to it. None: several groups of roots hold
+        it."""
         found = self.heap._scan().dominator(self._vertex)
         return self.heap._make(found)
 
     def paths(self, k: int = 1) -> Iterator[list[Root | Object]]:
-        """The k shortest chains from distinct roots, each root first."""
+        """The k shortest chains of references from distinct roots. Each chain
+        begins with its root."""
         most = count("k", k, 32)
         for chain in self.heap._scan().paths(self._vertex, most):
             made = [self.heap._make(vertex) for vertex in chain]
@@ -135,14 +138,14 @@ class Root(Vertex):
         return self._row().addr
 
     def value(self) -> Value:
-        """The value of the variable; of a root that is itself a pointer, what
-        it points to. Error: its type is not known."""
+        """The value of the variable. If the root is only a pointer, the value
+        to which it points. Error: its type is not known."""
         what = f"the root {self.name}"
         return objectvalue.of_vertex(self.heap._values, self._vertex, what)
 
     @property
     def goroutine(self) -> Goroutine | None:
-        """The goroutine on whose stack it is."""
+        """The goroutine whose stack has the root; None: it is on no stack."""
         found = self.heap._scan().dominator(self._vertex)
         made = self.heap._make(found)
         return made if isinstance(made, Goroutine) else None
@@ -181,17 +184,18 @@ class Goroutine(Vertex):
 
     @property
     def labels(self) -> dict[str, str] | None:
-        """Those of runtime/pprof; None: a file without values lacks them."""
+        """The labels of runtime/pprof. None: the file was saved without
+        values."""
         labels = self._backtrace(1).goroutine.labels
         return None if labels is None else {t.key: t.value for t in labels}
 
     def waits(self) -> Iterator[Wait]:
-        """What it waits for: each case of a select is one."""
+        """The things that it waits for: one for each case of a select."""
         for row in self.heap._scan().goroutine_wait(self.id).waits:
             yield Wait(row)
 
     def frames(self) -> Iterator[Frame]:
-        """Its calls, the innermost first, with those that were inlined."""
+        """Its calls, the innermost first, including inlined calls."""
         calls = CallLocals(self.heap._values, self.id)
         for i, call in enumerate(self._backtrace(0).calls):
             yield Frame(call, Locals(calls, i))
@@ -215,8 +219,8 @@ class Frame:
 
     def __init__(self, call: Call, locals: Locals) -> None:
         self.locals = locals
-        """Its arguments and local variables by their names; read when they are
-        first asked for."""
+        """Its arguments and local variables by their names. They are read when
+        they are first used."""
         self.pc = call.at.pc
         self.sp = call.sp
         self.function = call.at.function
@@ -237,10 +241,10 @@ class Wait:
         self.kind = row.kind
         """`Mutex`, `channel send`, `network` ..."""
         self.address = row.primitive
-        """Of the lock or the channel; None for other kinds."""
+        """The address of the lock or the channel; None for other kinds."""
         self.type = row.type
         self.path = row.path
-        """`main.store.mu`; None: nothing leads there."""
+        """A path to it, such as `main.store.mu`; None: no path leads there."""
 
     def __repr__(self) -> str:
         return f"<goref.Wait {self.kind} {self.path or self.type or ''}>"
@@ -266,9 +270,10 @@ class Reference:
 
     @property
     def name(self) -> str:
-        """The field, element or map key with the pointer: `.next`, `["a"]`; of
-        a root with the name of its variable. If several words lead there, the
-        first one's. Empty if it is not known."""
+        """The field, element or map key with the pointer, such as `.next` or
+        `["a"]`. For a root, it begins with the name of the variable. If
+        several words point there, this is the name of the first. It is empty
+        if it is not known."""
         links = self._links(1)
         source = None if self._from_object() else self.source
         variable = source.name if isinstance(source, Root) else ""
@@ -279,14 +284,14 @@ class Reference:
 
     @property
     def offset(self) -> int | None:
-        """The offset of that word in the object or variable; None if it lies
-        in no memory."""
+        """The offset of that word in the object or variable; None if the word
+        was not in memory."""
         links = self._links(1)
         return links[0].off_bytes if links and links[0].addr else None
 
     @property
     def names(self) -> list[str]:
-        """The names of all words that lead there."""
+        """The names of all words that point there."""
         return [link.name for link in self._links()]
 
     def _links(self, max: int = 0) -> list[NamedLink]:

@@ -100,21 +100,6 @@ def test_core(farm, variant):
     assert goroutines > truth["goroutines"]
 
 
-@variants("nodwarf")
-def test_warnings(farm, variant):
-    """A script prints no warnings, but can ask for them."""
-    target = farm.target("rest", variant)
-    [warning] = told(
-        """
-        import json, sys, goref
-        with goref.core(*sys.argv[1:]) as heap:
-            print(json.dumps(heap.warnings))
-        """,
-        target.core, target.exe,
-    )  # fmt: skip
-    assert warning.startswith("no debug information: ")
-
-
 def test_core_without_exe(leaky):
     """The core names its executable."""
     got = told(

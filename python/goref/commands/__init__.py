@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs of goref: each is the function run() of a module of its name,
-which is loaded when it is first asked. A function check() of that module
-refuses options that make no sense, before anything is opened."""
+"""The verbs of goref. Each is the function run() of a module with its name,
+which is loaded at its first use. A function check() of that module refuses
+options that make no sense, before anything is opened."""
 
 from __future__ import annotations
 

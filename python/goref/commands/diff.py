@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""goref diff: what has grown from one heap to another. Each side is opened,
-asked for its totals and closed, one after the other."""
+"""goref diff: shows what has grown from one heap to another. The two sides are
+opened, asked for their totals and closed one after the other."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ _PATHS = 1000  # that are named
 
 
 class _Asked(NamedTuple):
-    """One side: its totals, files that were written, and whose life it is."""
+    """One side: its totals, the files with its tree and its addresses, and the
+    run of the program."""
 
     side: sides.Side
     totals: Any
@@ -64,7 +65,8 @@ def run(options: Any) -> list[str]:
 
 
 def _loaded() -> sides.Side | None:
-    """What gdb looks at, or the file that it has opened."""
+    """The program that gdb looks at, or the file of `goref open', as a
+    side."""
     source = current.look()
     try:
         source.identify()
@@ -93,7 +95,7 @@ def _check_out(out: str | None, files: tuple[str, ...]) -> None:
 
 
 def _source(side: sides.Side, options: Any) -> Source:
-    """How a side is opened."""
+    """The source of a side."""
     kind, *places = side.source
     if kind == "core":
         from ..sources import core
@@ -118,9 +120,9 @@ def _source(side: sides.Side, options: Any) -> Source:
 def _ask(
     side: sides.Side, what: str, files: list[str], options: Any
 ) -> _Asked:
-    """Ask one side. Errors say which.
+    """Ask one side. Errors name the side.
 
-    files: two, for the tree and for the addresses."""
+    files: two paths, for the tree and for the addresses."""
     if side.is_open:
         return _totals(side, files, options)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goref diff has to know of each side, in one pass."""
+"""Collects the facts that goref diff needs about each side, in one pass."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _GOROUTINE = re.compile(r"goroutine (\d+)\b")
 def totals(
     scan: Scan, memory_limit: int | None, tree: str, addresses: str | None
 ) -> tuple[Document, list[str]]:
-    """The document, and why it is not about all of the memory.
+    """The document, and the reasons why it is partial.
 
-    tree, addresses: files to write: the tree of references as JSON lines, and
-    the addresses of all objects."""
+    tree, addresses: paths of files to write: the tree of references as JSON
+    lines, and the addresses of all objects."""
     wanted = min(params.max_nodes(), _MAX_NODES)
     result = current.walk(
         params.max_depth(),
@@ -79,8 +79,9 @@ def _rows(found: Histogram) -> list[Document]:
 
 
 def _goroutines(scan: Scan) -> list[Document]:
-    """Goroutines by their first function: ids mean nothing to another
-    program. What only those of a function keep alive is no sum."""
+    """Goroutines by their first function: goroutine ids do not match between
+    programs. The bytes that the goroutines of a function keep alive together
+    are not the sum of their retained sizes."""
     listed = scan.goroutines((), True)
     names = {
         g.id: f"goroutines of {g.start.function or '?'}" for g in listed.rows
@@ -115,8 +116,8 @@ def _goroutines(scan: Scan) -> list[Document]:
 
 
 def _sites(scan: Scan) -> tuple[list[Document], str, bool]:
-    """What the runtime has sampled, what that means, and whether a part is
-    missing."""
+    """The sites that the runtime has sampled, a note about the samples, and
+    whether some are missing."""
     try:
         found = scan.sites()
     except native.load().NotFoundError as problem:

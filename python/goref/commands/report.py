@@ -81,15 +81,15 @@ def _file(words: list[str]) -> str:
 
 
 def _check_outside_gdb(path: str) -> None:
-    """In gdb, the page would take memory of somebody's debugger: refuse it,
-    and say how to make it elsewhere."""
+    """Error in gdb: making the page takes memory that a debugger should not
+    take. The message says how to make the page elsewhere."""
     if not front.current.is_gdb:
         return
     raise Error(f"goref: a report is made outside of gdb: {_way(path)}")
 
 
 def _way(path: str) -> str:
-    """The command that makes it."""
+    """The commands that make the page outside of gdb."""
     command = shell.command("open", "FILE", "report", path)
     return f"run `goref save FILE' here, then `{command}' in a shell"
 

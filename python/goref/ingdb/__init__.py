@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""goref as commands of gdb. With sources/gdb.py, these are the only modules that
-import gdb. Every start of gdb may load this one: what a command needs is loaded
-when it is first used."""
+"""goref as commands of gdb. Only these modules and sources/gdb.py import gdb.
+A start of gdb may load this module, so modules that only a command needs are
+loaded when it is first used."""
 
 from __future__ import annotations
 

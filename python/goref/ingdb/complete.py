@@ -43,13 +43,14 @@ def _files(token: str) -> list[str]:
 
 
 def _ends(found: list[str], token: str, word: str) -> list[str]:
-    """What gdb puts in place of its last word."""
+    """The texts with which gdb replaces its last word."""
     done = len(token) - len(word) if token.endswith(word) else 0
     return [match[done:] for match in found]
 
 
 def _variables(token: str) -> list[str]:
-    """Only from a scan that is there: completion must not stop to scan."""
+    """Variables that continue a word, if there is a scan: completion must not
+    wait for a scan."""
     if len(token) < 2 or not current.is_current():
         return []
     try:

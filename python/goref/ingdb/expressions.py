@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gdb's own expressions and types."""
+"""Evaluates expressions and looks up types by gdb."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ _NUMBERS = (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_ENUM, gdb.TYPE_CODE_CHAR)
 
 
 class Neutral:
-    """C, and no calls: gdb 13 aborts on some expressions in language Go, and
-    a question must not run the program."""
+    """A context in which gdb evaluates expressions in language C and calls no
+    functions: gdb 13 aborts on some expressions in language Go, and a question
+    must not run the program."""
 
     settings = (("language", "c"), ("may-call-functions", "off"))
 

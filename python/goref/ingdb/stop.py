@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds out from gdb why the program stopped. Nothing is selected in gdb."""
+"""Finds out from gdb why the program stopped. The user's thread and frame stay
+selected."""
 
 from typing import Any
 
@@ -54,8 +55,8 @@ def _with_details(found: Signal, number: int) -> Signal:
 
 
 def _thread(inferior: Any) -> Any:
-    """The one that the signal came to: the first of a core; gdb selects it
-    in a process."""
+    """The thread that got the signal: the first one of a core, or the one that
+    gdb has selected in a process."""
     if target.kind_of(inferior) == "core":
         threads = sorted(inferior.threads(), key=lambda t: int(t.num))
         return threads[0] if threads else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes the target from gdb, as plain data for _goref.
+"""Describes the target of gdb as plain data for _goref.
 
 Nothing here selects a thread or a frame for longer than it takes, and nothing
 writes to the target.
@@ -23,7 +23,7 @@ _AT_ENTRY = 9
 
 
 class Target:
-    """Arguments of _goref.Scan, and what to say beside."""
+    """Arguments of _goref.Scan, and notes for the user."""
 
     def __init__(
         self,
@@ -58,12 +58,13 @@ def kind_of(inferior: Any) -> str | None:
 
 
 def _why_not_opened(path: str) -> str | None:
-    """The error message for a core that gdb did not open; None if fine."""
+    """The error message for a core that gdb cannot open; None for a good
+    one."""
     return elf.how_piped(path) or elf.how_packed(path) or elf.how_cut(path)
 
 
 def _not_attached(word: str) -> Error:
-    """gdb was told to attach to a process, and did not."""
+    """The error for a process to which gdb was told to attach, but has not."""
     pid = int(word) if word.isascii() and word.isdigit() else 0
     try:
         native.load().Process(pid)
@@ -149,7 +150,8 @@ def _file_identity(path: str | None) -> tuple[Any, ...]:
 
 
 def identify() -> tuple[Any, ...]:
-    """Two equal answers: the same target, unmoved between."""
+    """The identity of the target. If two calls return the same, the target has
+    not moved in between."""
     inferior = gdb.selected_inferior()
     kind = kind_of(inferior)
     if not kind:
@@ -240,7 +242,7 @@ def _library_biases() -> dict[str, int]:
 
 
 def _frame_registers(thread: Any) -> tuple[int, ...]:
-    """Through gdb's frames: slow, and it selects the thread."""
+    """Registers from gdb's frames. This is slow, and selects the thread."""
     thread.switch()
     frame = gdb.newest_frame()
     values = [int(frame.read_register(r)) for r in _REGISTERS]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of gdb for those of goref."""
+"""Makes a gdb.Value of a goref.Value."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the memory and the threads of a program come from: one interface, and
-one module for each of the four sources. No question is answered here.
+"""The four sources of the memory and the threads of a program. They have one
+interface, and a module each. No question is answered here.
 
 core     a core file, and the executable
 saved    a file of `goref save'
 process  a running process, which goref stops itself
-gdb      what gdb has: a core, a process that it holds, a remote target
+gdb      the target of gdb: a core, a process that gdb holds, a remote target
 
-Each module is imported where it is used: only `gdb' needs gdb."""
+Each module is imported where it is used, because `gdb' needs gdb."""
 
 from .source import Source
 

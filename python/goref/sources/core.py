@@ -20,8 +20,8 @@ class Core(FileSource):
     """A core."""
 
     def __init__(self, core: str, exe: str | None = None) -> None:
-        """exe: the executable; None: the core names it. Error: a file cannot
-        be read, is no core, or there is no executable."""
+        """exe: the executable; None: the one that the core names. Error: a
+        file cannot be read, is not a core, or there is no executable."""
         super().__init__()
         for path in (exe, core):
             if path is not None:
@@ -54,7 +54,7 @@ class Core(FileSource):
         found = goref.core_modules(self.core, self.exe)
         for name in found.special:
             shown = elf.shown(name)
-            self.notes.append(f"{shown} is not a regular file: it is left out")
+            self.notes.append(f"{shown} is not a regular file: left out")
         warn(self.notes)
         scan: Scan = goref.Scan(
             kind="core",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What gdb has: a core, a process that it holds, or a remote target."""
+"""The target of gdb: a core, a process that gdb holds, or a remote target."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..progress import Progress
     from ..render.overview import Stop
 
-# Not in every gdb: what is absent is made up for by comparing identities.
+# Not every gdb has all of these events: identify() finds what they would tell.
 _EVENTS = (
     "cont",
     "exited",
@@ -34,7 +34,7 @@ _EVENTS = (
     "executable_changed",
     "corefile_changed",
 )
-# gdb holds the process: what is not pointers is read late.
+# The target stays: objects without pointers are read when they are needed.
 _HELD = {"values": "goroutines", "sites": "heap"}
 
 
@@ -44,7 +44,8 @@ class Gdb(Source):
     is_shared = True
 
     def __init__(self, on_move: Callable[[Source], None]) -> None:
-        """on_move: called with this when the program may have changed."""
+        """on_move: called with this source when the program may have
+        changed."""
         super().__init__()
         self.on_move = on_move
         self.is_watching = False
@@ -54,7 +55,7 @@ class Gdb(Source):
         self.on_move(self)
 
     def _watch(self) -> None:
-        """Heed gdb's events from the first scan on."""
+        """Watch gdb's events from the first scan on."""
         for name in () if self.is_watching else _EVENTS:
             registry = getattr(gdb.events, name, None)
             if registry is not None:

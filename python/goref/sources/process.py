@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process on this machine, which goref stops itself, or a copy that it makes
-of itself."""
+"""A process on this machine. goref stops it itself, or makes it fork."""
 
 from __future__ import annotations
 
@@ -34,8 +33,9 @@ class Process(Source):
         is_held: bool = False,
     ) -> None:
         """extent: what all questions need; nothing more can be read later.
-        max_nodes: of the tree of a walk. threads: of ours, that copy; None: as
-        the setting has it. is_held: the process stands still until close()."""
+        max_nodes: the largest number of nodes of a tree. threads: the number
+        of our threads that copy; None: the setting. is_held: the process
+        stands still until close()."""
         super().__init__()
         self._pid = pid
         self.needed = extent
@@ -53,7 +53,7 @@ class Process(Source):
         return self._pid
 
     def check(self) -> None:
-        """Error: it cannot be attached."""
+        """Raise an Error if the process cannot be attached."""
         if not 0 < self.pid < 1 << 31:
             raise Error(f"goref: not a process number: {self.pid}")
         try:

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from .._goref import Scan
     from ..progress import Progress
 
-# A file has what it has: only what records what is read differs.
+# Only these extents are opened as they are: they record what is read, or need
+# no heap. For all others, the file is opened for goroutines and extended.
 _OPENED = ("save", "save-values", "goroutines")
 
 
 def _what_else(path: str) -> str | None:
-    """What a file is that people take for a saved one, and how it is opened;
-    None: the scanner will say what is wrong, if anything is."""
+    """The error message for a file of another kind, which says how to open it.
+    None: the scanner finds out whether anything is wrong with the file."""
     if not os.path.isfile(path):
         return None
     packed = elf.how_packed(path)
@@ -67,7 +68,8 @@ class Saved(FileSource):
         return scan
 
     def identify(self) -> tuple[Any, ...]:
-        """The file may be written anew."""
+        """The file's identity, which changes when the file is written
+        again."""
         try:
             st = os.stat(self.path)
         except OSError as problem:

@@ -15,63 +15,66 @@ if TYPE_CHECKING:
 
 
 class Source:
-    """Where the memory and the threads of one program come from."""
+    """A source of the memory and the threads of one program."""
 
     is_whole = False
-    """All that will ever be read is read when the scan is open."""
+    """The scan reads everything when it is opened, and nothing later."""
 
     is_shared = False
-    """Others look at it, too: it is not for one user to close."""
+    """Others use the source, too: a heap does not close it."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
-        """Lines for the person about what is looked at; open() sets them."""
+        """Notes about the program, one line each; open() sets them."""
         self.moves = 0
-        """Grows whenever the program may have changed."""
+        """A number that grows whenever the program may have changed."""
 
     @property
     def pid(self) -> int | None:
-        """The process; None: it is a file or not known."""
+        """The process; None: the source is a file, or the process is
+        unknown."""
         return None
 
     def open(
         self, progress: Progress, memory_limit: int | None, extent: str
     ) -> Scan:
         """Open the program. extent: what the question needs; see Scan in
-        _goref.pyi. The error of the scanner, Error or KeyboardInterrupt."""
+        _goref.pyi. Raises an error of the scanner, Error or
+        KeyboardInterrupt."""
         raise NotImplementedError
 
     def identify(self) -> tuple[Any, ...]:
-        """Two equal answers mean the same program, unmoved between. Error:
-        there is no program any more. A source that never changes returns
-        nothing."""
+        """The identity of the program at its current stop. If two calls return
+        the same, the program has not moved in between. Error: there is no
+        program any more. A source that never changes returns ()."""
         return ()
 
     def extent(self, extent: str) -> str:
-        """What open() needs for a question of this extent."""
+        """The extent with which to call open() for a question of an extent."""
         return extent
 
     def files(self) -> list[tuple[str, str]]:
-        """What the open files are, and their names: nothing may be written
-        over them."""
+        """The open files, which must not be overwritten: what each one is, and
+        its path."""
         return []
 
     def lifetime(self) -> Lifetime | None:
-        """The run of the program that was looked at; None: the scan or nobody
-        knows."""
+        """The run of the program; None: the scan has to tell, if it can."""
         return None
 
     def stop(self, scan: Scan) -> Stop | None:
-        """Why the program stands still; None: it runs on."""
+        """Why the program stopped; None: it runs on, or the reason is
+        unknown."""
         return None
 
     def close(self) -> None:
-        """Let go of the program. May be called twice."""
+        """Close the source; a process that is held goes on. May be called
+        twice."""
 
     def address_of(self, text: str) -> int:
-        """The address that an expression is or has. goref's own tables do not
-        know the expression; Error, in words that continue a line: nor does
-        this source."""
+        """The address of an expression that goref's own tables do not know.
+        Error, whose text continues a line: this source does not know it
+        either."""
         raise Error("")
 
 
