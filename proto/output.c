@@ -21,8 +21,8 @@ enum {
 
 /** The new content of a regular file. */
 struct gr_output_content {
-	int from; // open for longer than gz
-	int to;	  // the existing file that it is copied to; -1: it replaces it
+	int from; // the content; stays open after gz is closed
+	int to;	  // the existing file to copy to; -1: the content replaces it
 };
 
 static struct gr_error *cannot_write(const char *path, int error)
@@ -31,8 +31,8 @@ static struct gr_error *cannot_write(const char *path, int error)
 			       strerror(error));
 }
 
-// Return a name for a file beside @path, which shows where it comes from if we
-// are killed before it is removed.
+// Return a name for a file beside @path. It shows the origin of the file, if we
+// are killed before the file is removed.
 static char *temp_name(const char *path, unsigned int number)
 {
 	char *temp;
@@ -44,8 +44,8 @@ static char *temp_name(const char *path, unsigned int number)
 	return temp;
 }
 
-// Create a file with a name beside @path; or, unless @nameless is -1, give it
-// the name, and return it. -1 and errno on failure.
+// Create a file with a name beside @path. If there is a file @nameless (not
+// -1), give it that name instead. Return the file; -1 and errno on failure.
 static int name_temp(const char *path, int nameless, mode_t mode, char **ret)
 {
 	for (unsigned int i = 0; i < MAX_NAMES; i++) {
@@ -74,8 +74,8 @@ static int create_named(const char *path, mode_t mode, char **ret)
 	return name_temp(path, -1, mode, ret);
 }
 
-// Create a file in the folder of @path. It has no name, and *ret stays NULL,
-// where this is possible.
+// Create a file in the folder of @path, without a name if this is possible;
+// *ret then stays NULL.
 static int create_temp(const char *path, mode_t mode, char **ret)
 {
 	int fd = gr_nameless_create(path, mode);
@@ -98,8 +98,8 @@ static char *join_link(const char *path, const char *target)
 }
 
 // Resolve the links of @path, because a rename would replace a link. The
-// resulting file need not exist. The link to a file without a name stays: what
-// it seems to lead to is no path.
+// resulting file need not exist. A link to a file without a name stays: its
+// target is not a path.
 static char *resolve(const char *path)
 {
 	if (gr_nameless_is(path))
@@ -158,8 +158,8 @@ static bool take_over(int fd, const char *path, const struct stat *old,
 	return !fchmod(fd, old->st_mode & (is_private ? 0700 : 0777));
 }
 
-// Create the file that will replace @path, by @create. It has the owner and
-// mode of @path; if it cannot have them, no file is created.
+// Create the file that will replace @path, by the function @create. It has the
+// owner and mode of @path; if it cannot have them, no file is created.
 static int create_beside(const char *path, bool is_private,
 			 int (*create)(const char *, mode_t, char **),
 			 char **ret)
@@ -232,7 +232,8 @@ struct gr_error *gr_output_check(const char *path)
 	return NULL;
 }
 
-// A file outside of the folder, which takes none, for the time until the copy.
+// Create a file elsewhere, for the time until the copy: the folder of the
+// output takes no new file.
 static int create_elsewhere(void)
 {
 	const char *folder = getenv("TMPDIR");
@@ -241,8 +242,8 @@ static int create_elsewhere(void)
 		    O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
 }
 
-// Keep the content @fd, which gz will close, and the file @to that it is copied
-// to; -1: none.
+// Keep a descriptor of the content @fd, because gz will close @fd, and the file
+// @to to which the content is copied (-1: none).
 static bool keep_content(struct gr_output *out, int fd, int to)
 {
 	_cleanup_close_ int own_to = to;
@@ -258,8 +259,8 @@ static bool keep_content(struct gr_output *out, int fd, int to)
 	return out->content->from >= 0;
 }
 
-// Create the file that will be at out->path. The caller writes to the result;
-// -1 and errno on failure.
+// Create the new file for out->path. The caller writes to the result; -1 and
+// errno on failure.
 static int begin_new(struct gr_output *out)
 {
 	_cleanup_close_ int fd = create_beside(out->path, out->is_private,

@@ -10,23 +10,25 @@
 
 /**
  * A file being written. Until gr_output_commit(), a regular file has no name,
- * and whoever kills us leaves nothing. Where the file system has no such files,
- * or no /proc is there, it has a name beside its place, PATH.PID-N.tmp.
- * Devices, pipes, and files without a name (/proc/self/fd/N) are written in
- * place. An existing file is replaced by one with its owner, mode and access control
- * list; other hard links keep the old content. If a new file cannot have these
- * (as for another user's file) or its folder takes none, the old one stays the
- * file that it is: gr_output_commit() makes sure of the room on the disk, and
- * then copies the whole new content into it. Only a process that is killed
- * during this copy leaves a part; the whole is then beside it, if there is room
- * for it in the folder.
+ * so nothing is left if we are killed. If the file system has no files without
+ * a name, or if there is no /proc, the file has the name PATH.PID-N.tmp in the
+ * same folder. Devices, pipes, and files without a name (/proc/self/fd/N) are
+ * written in place.
+ *
+ * An existing file is replaced by a file with its owner, mode and access
+ * control list; other hard links keep the old content. If a new file cannot
+ * have these (such as for another user's file), or if the folder takes no new
+ * file, the old file is kept: gr_output_commit() reserves the room on the disk,
+ * and then copies the whole new content into the old file. If we are killed
+ * during this copy, the old file has a part of the content. The whole content
+ * is then in a file beside it, if the folder takes one.
  */
 struct gr_output {
 	char *path;	 /**< The final path; links are resolved. */
-	char *temp_path; /**< The name until the end; NULL: it has none. */
+	char *temp_path; /**< The name until the commit, or NULL. */
 	void *gz;	 /**< gzFile */
 	int fd;		 /**< -1 once gz owns it. */
-	/** What is written; NULL: it is written in place. */
+	/** The new content; NULL: the file is written in place. */
 	struct gr_output_content *content;
 	bool is_private;
 };

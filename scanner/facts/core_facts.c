@@ -18,7 +18,7 @@ void gr_core_facts_deinit(struct gr_core_facts *facts)
 
 /* ------------------------------------------------------------ the executable */
 
-/* Where the file begins of which @p part is a mapping; 0 if no mapping says. */
+/* The address at which the file of the mapping @p part begins; 0: unknown. */
 static uint64_t head_of(const struct gr_mappings *files,
 			const struct gr_mapping *part)
 {
@@ -43,7 +43,8 @@ static struct gr_error *set_path(struct gr_core_facts *facts, const char *path)
 	return facts->exe_path ? NULL : &gr_enomem;
 }
 
-/* Without a list of files, the name is the one that was given to execve(). */
+/* Take the name that was given to execve(), for a core without a list of
+ * files. */
 static struct gr_error *name_by_auxv(struct gr_core_facts *facts,
 				     struct gr_core_memory *memory,
 				     uint64_t *head)
@@ -91,8 +92,8 @@ static struct gr_error *find_executable(struct gr_core_facts *facts,
 
 /* ------------------------------------------------------------------ the rest */
 
-/* Does the mapping of a file hold code? The list of files has no permissions;
- * the segments have. */
+/* Does the mapping of a file hold code? The segments have permissions; the list
+ * of files has none. */
 static bool has_code(const struct gr_core *core, const struct gr_mapping *file)
 {
 	const struct gr_mapping *segment =
@@ -153,8 +154,8 @@ static struct gr_error *read_facts(struct gr_core_memory *memory,
 
 	facts->pid = core->pid;
 	facts->signal = core->signal;
-	// Only what belongs to that signal tells where it came from: a debugger
-	// that takes a core has stopped the process by another one.
+	// A siginfo of another signal does not tell the origin of this one: a
+	// debugger that writes a core has stopped the process by a signal.
 	if (core->siginfo.number == facts->signal)
 		facts->siginfo = core->siginfo;
 	facts->random_bytes = gr_core_memory_read(memory, core->auxv.random,

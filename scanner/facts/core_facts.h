@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * core_facts: what a core says of the program that it is a core of, before
- * there is a scan.
+ * core_facts: facts about the program of a core, from the core, before a scan.
  *
- * All of the core is input. No file that it names is opened here.
+ * The core is untrusted input. No file that it names is opened here.
  */
 #ifndef GR_CORE_FACTS_H
 #define GR_CORE_FACTS_H
@@ -20,7 +19,7 @@ struct gr_core_facts {
 	/** The executable as the kernel knew it; NULL: the core does not name
 	 * it. At most GR_FACTS_MAX_PATH bytes. */
 	const char *exe_path;
-	/** Its build ids that memory shows; none if the core lacks that page. */
+	/** Its build ids from memory; none if the core lacks that page. */
 	struct gr_build_id id;
 	int32_t pid; /**< 0: the core does not tell. */
 	/** The random bytes that the kernel gave the program when it began;
@@ -29,7 +28,7 @@ struct gr_core_facts {
 	uint64_t random_bytes;
 	/** The signal that ended the program; 0: none, or not known. */
 	int32_t signal;
-	/** Where it came from; its number is 0 if that is not known. */
+	/** The origin of that signal; its number is 0 if it is not known. */
 	struct gr_core_signal siginfo;
 	/** Paths of the other mapped files that hold code, by address. */
 	const char **code_files;

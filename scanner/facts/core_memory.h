@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** core_memory: an open core, and reads of the memory that is in it. */
+/** core_memory: an open core, and reads of its memory. */
 #ifndef GR_CORE_MEMORY_H
 #define GR_CORE_MEMORY_H
 
@@ -23,7 +23,7 @@ void gr_core_memory_close(struct gr_core_memory *memory);
 /** The memory as an interface. It is valid while @p memory is open. */
 struct gr_memory gr_core_memory_of(struct gr_core_memory *memory);
 
-/** Copy the bytes from @p addr on; @return how many of them there are. */
+/** Copy the bytes from @p addr on; @return the number of bytes copied. */
 uint64_t gr_core_memory_read(struct gr_core_memory *memory, uint64_t addr,
 			     void *buf, uint64_t bytes);
 

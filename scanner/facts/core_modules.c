@@ -15,10 +15,10 @@
 /** The state of gr_core_modules_find(). */
 struct finder {
 	const char *debug_folder;
-	struct stat exe; /**< All zeros if it is not there. */
+	struct stat exe; /**< All zeros if there is no executable. */
 	struct gr_core_memory memory;
 	struct gr_loaded_file_vector loaded;
-	struct gr_number_set names; /**< Those of `loaded` that are done. */
+	struct gr_number_set names; /**< Names of `loaded` that are done. */
 	struct gr_core_modules list;
 };
 
@@ -28,7 +28,7 @@ void gr_core_modules_deinit(struct gr_core_modules *modules)
 	memset(modules, 0, sizeof(*modules));
 }
 
-/* Names are for opening files: no byte of them is replaced. */
+/* Copy a name as it is. It is for opening a file, so no byte is replaced. */
 static const char *copy_text(struct gr_arena *arena, const char *text)
 {
 	size_t bytes = strlen(text) + 1;
@@ -56,8 +56,8 @@ static struct gr_error *add_module(struct finder *f, const char *path,
 	return NULL;
 }
 
-/* A relative name is one for the program's own folder; the kernel knows the
- * whole name. */
+/* The absolute name of a loaded file. A relative name is relative to the
+ * program's current folder; the kernel's list of files has the absolute one. */
 static const char *name_of(const struct finder *f,
 			   const struct gr_loaded_file *file)
 {
@@ -80,8 +80,8 @@ static struct gr_error *add_library(struct finder *f,
 
 	if (!name)
 		return NULL;
-	// Equal names are one string then. A file that is loaded twice is listed
-	// once, or a damaged list would have any file opened many times.
+	// Equal names are one string after this. A file that is loaded twice is
+	// listed once: a damaged list must not open a file many times.
 	name = gr_arena_intern(&f->list.arena, name, strlen(name));
 	if (!name || !gr_number_set_add(&f->names, (uintptr_t)name, &is_new))
 		return &gr_enomem;

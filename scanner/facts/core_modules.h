@@ -3,8 +3,8 @@
  * core_modules: the files that a scan of a core needs: the executable, the
  * libraries that its loader had loaded, and their debug files.
  *
- * Names come from the core. Only a regular file is opened, and only to be
- * compared; whether it is the one that was loaded is for the scan to find out
+ * Names come from the core. Only regular files are opened, and only to compare
+ * them. The scan checks whether a file is the one that was loaded
  * (inferior/identity.c).
  */
 #ifndef GR_CORE_MODULES_H
@@ -26,19 +26,19 @@ struct gr_core_modules {
 	/** The executable first, then libraries in the loader's order. */
 	struct gr_core_module *data;
 	size_t count;
-	/** Names of libraries that are left out because something else than a
-	 * regular file has the name. */
+	/** The names of libraries that are left out because they are not
+	 * regular files. */
 	const char **special;
 	size_t nspecial;
 	struct gr_arena arena;
 };
 
 /**
- * Find the modules of the core at @p core, which is of the executable @p exe.
- * @p debug_folder as in gr_debug_file_find().
+ * Find the modules of the core at @p core of the executable @p exe. @p
+ * debug_folder is that of gr_debug_file_find().
  *
  * Errors as in gr_core_open(). If the executable cannot be read or does not
- * belong to the core, it is the only module: the scan says why. @p ret needs
+ * belong to the core, it is the only module; the scan says why. @p ret needs
  * gr_core_modules_deinit() after success.
  */
 struct gr_error *

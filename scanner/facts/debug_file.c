@@ -13,10 +13,10 @@
 
 enum { MAX_NAME_BYTES = 255, STEP_BYTES = 1 << 20 };
 
-/* A larger file is not read through for its checksum. */
+/* The checksum of a larger file is not computed. */
 static const uint64_t max_summed_bytes = UINT64_C(2) << 30;
 
-/** A file, and what a debug file of it must have. */
+/** A file, and the build id or checksum that its debug file must have. */
 struct wanted {
 	const char *path;
 	struct gr_mapped_file file;
@@ -56,7 +56,7 @@ static struct gr_build_id id_of(const struct gr_elf *elf)
 	return id;
 }
 
-/* Have both files a build id of one kind, and the same? */
+/* Do both files have the same build id, GNU's if there is one? */
 static bool has_same_id(const struct gr_build_id *a,
 			const struct gr_build_id *b)
 {
@@ -81,7 +81,7 @@ static bool has_sum(struct gr_bytes file, uint32_t crc)
 	return sum == crc;
 }
 
-/* Does the file at @p path exist, and prove that it belongs to the other? */
+/* Is there a file at @p path that belongs to the wanted one? */
 static struct gr_error *belongs(const struct wanted *wanted, const char *path,
 				bool *ret)
 {
@@ -106,7 +106,8 @@ static struct gr_error *belongs(const struct wanted *wanted, const char *path,
 	return NULL;
 }
 
-/* Try the file that this name is of, which is freed if it does not belong. */
+/* Try the file with a name. *ret is the name if the file belongs to the wanted
+ * one; else the name is freed. */
 static struct gr_error *try_name(const struct wanted *wanted, char *name,
 				 char **ret)
 {
@@ -163,7 +164,7 @@ static struct gr_error *try_link(const struct wanted *wanted, const char *own,
 	return err;
 }
 
-/* The file's folder: as it is named, then without links. */
+/* Search beside the file: first by its name, then by its name without links. */
 static struct gr_error *try_links(const struct wanted *wanted,
 				  const char *folder, char **ret)
 {
@@ -174,7 +175,7 @@ static struct gr_error *try_links(const struct wanted *wanted,
 	for (size_t i = 0; !err && !*ret && i < GR_ARRAY_SIZE(names); i++) {
 		const char *slash = names[i] ? strrchr(names[i], '/') : NULL;
 
-		// A name of the current folder has another one: the real one.
+		// A relative name is skipped: the real name is absolute.
 		if (*(names[i] ? names[i] : "") != '/')
 			continue;
 		_cleanup_free_ char *own = strndup(names[i], slash - names[i]);

@@ -3,9 +3,9 @@
  * debug_file: the separate file with the debug information of an executable or
  * a library, found as gdb finds it: by build id, or by section .gnu_debuglink.
  *
- * Anybody may have put what lies in these places. Only a regular file is
- * opened, and it must prove that it belongs to the other one: by the same build
- * id, or, if that one has none, by the checksum in .gnu_debuglink.
+ * The files in these places are untrusted. Only a regular file is opened. It
+ * must have the build id of the other file or, if that has none, the checksum
+ * in its .gnu_debuglink.
  */
 #ifndef GR_DEBUG_FILE_H
 #define GR_DEBUG_FILE_H
@@ -28,12 +28,12 @@ struct gr_elf;
 bool gr_debuglink_read(const struct gr_elf *elf, struct gr_debuglink *ret);
 
 /**
- * Find the debug file of @p path. @p folder is what gdb calls
- * debug-file-directory, as /usr/lib/debug.
+ * Find the debug file of @p path. @p folder is gdb's debug-file-directory, such
+ * as /usr/lib/debug.
  *
- * *@p ret is its name, for free(); NULL if the file has debug information
- * itself, if it is no ELF file, or if no file proves to belong to it. These are
- * no errors.
+ * *@p ret is its name, for free(). It is NULL, without an error, if the file
+ * itself has debug information, if it is not an ELF file, or if no file belongs
+ * to it.
  */
 struct gr_error *gr_debug_file_find(const char *path, const char *folder,
 				    char **ret) GR_MUST_CHECK;

@@ -7,7 +7,7 @@
 #include "inferior/elf.h"
 #include "inferior/mapped_file.h"
 
-/* Bytes of the file header that ELF files of all classes have alike. */
+/* The bytes of the file header that are alike in all classes of ELF files. */
 enum { COMMON_BYTES = 20 };
 
 static const char *kind_of(uint16_t type)
@@ -24,7 +24,7 @@ static const char *kind_of(uint16_t type)
 	}
 }
 
-/* The fields that a file of any class and byte order has. */
+/* Read the fields that a file of any class and byte order has. */
 static void read_common(struct gr_bytes file, struct gr_elf_facts *ret)
 {
 	uint8_t head[COMMON_BYTES];
@@ -44,7 +44,7 @@ static void read_common(struct gr_bytes file, struct gr_elf_facts *ret)
 
 /* ------------------------------------------------------- the start of a core */
 
-/* Is it a core as far as it goes? A file may end inside its header. */
+/* Is it a core, as far as its bytes show? A file may end inside its header. */
 static bool begins_as_core(struct gr_bytes file)
 {
 	static const uint8_t magic[] = { 0x7f, 'E',	   'L',
@@ -153,7 +153,7 @@ struct gr_error *gr_elf_facts_parse(struct gr_bytes file,
 	if (facts.has_header) {
 		facts.entry = elf.header.e_entry;
 		facts.lowest_page = lowest_page(&elf);
-		// A core has notes about the program, which may be many.
+		// The notes of a core are about its program, and may be many.
 		if (elf.header.e_type != ET_CORE)
 			facts.id = gr_build_id_of(&elf);
 		read_text(&elf, &facts);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * elf_facts: what a file says of itself, before there is a scan of it.
+ * elf_facts: facts about a file, from the file itself, before a scan.
  *
- * Any file may be asked, of any processor, damaged or not ELF at all. What it
- * does not tell is absent; nothing is invented.
+ * The file may be of any processor, damaged, or not ELF at all. Facts that it
+ * does not have are absent; nothing is guessed.
  */
 #ifndef GR_ELF_FACTS_H
 #define GR_ELF_FACTS_H
@@ -23,7 +23,7 @@ struct gr_elf_facts {
 	/** "executable" (at a fixed address), "shared object" (it may be an
 	 * executable, too), "core" or "other"; NULL if the file is not ELF. */
 	const char *kind;
-	/** The processor for people, as "x86-64"; NULL if it has no name. */
+	/** The name of the processor, such as "x86-64"; NULL: unknown. */
 	const char *machine;
 	/**
 	 * The part of a core's start that lies past the end of the file, and
@@ -40,7 +40,8 @@ struct gr_elf_facts {
 	/** The first section .text: its address is UINT64_MAX if there is
 	 * none. */
 	uint64_t text_addr, text_bytes;
-	/** What the only section .interp names, or NULL; for free(). */
+	/** The name in section .interp, if there is just one such section; else
+	 * NULL. For free(). */
 	char *loader;
 	struct gr_build_id id;
 };
@@ -56,7 +57,7 @@ struct gr_error *gr_elf_facts_read(const char *path,
 				   struct gr_elf_facts *ret) GR_MUST_CHECK;
 void gr_elf_facts_deinit(struct gr_elf_facts *facts);
 
-/** The same of a file in memory. */
+/** Read the facts about a file in memory. */
 struct gr_error *gr_elf_facts_parse(struct gr_bytes file,
 				    struct gr_elf_facts *ret) GR_MUST_CHECK;
 

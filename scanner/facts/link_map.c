@@ -11,11 +11,11 @@ enum {
 	MAX_NAMESPACES = 64,
 	MAX_DYNAMIC_ENTRIES = 1 << 12,
 	MAX_NAME_BYTES = 4096,
-	/** Of the version of r_debug that has a list of namespaces. */
+	/** The first version of r_debug that has a list of namespaces. */
 	VERSION_WITH_NEXT = 2,
 };
 
-/* Words of struct r_debug (glibc's r_debug_extended), and of struct link_map. */
+/* The words of struct r_debug (glibc's r_debug_extended) and struct link_map. */
 enum {
 	DEBUG_VERSION,
 	DEBUG_MAP,
@@ -24,15 +24,15 @@ enum {
 };
 enum { MAP_ADDR, MAP_NAME, MAP_DYNAMIC, MAP_NEXT, MAP_WORDS };
 
-/** What is read, and what has been found. */
+/** The memory to read, and the files found so far. */
 struct reader {
 	const struct gr_memory *memory;
 	struct gr_arena *arena;
 	struct gr_loaded_file_vector *found;
-	struct gr_chain files; /**< Of all namespaces. */
+	struct gr_chain files; /**< The files of all namespaces. */
 };
 
-/* Read words whole. */
+/* Read words; false unless all of them can be read. */
 static bool read_words(const struct reader *r, uint64_t addr, uint64_t *words,
 		       size_t count)
 {
@@ -79,7 +79,7 @@ static struct gr_error *add_file(struct reader *r, const uint64_t *map)
 				 0;
 
 	name[bytes] = '\0';
-	// A name whose end is missing is another one.
+	// A name whose end is missing is not used: it would name another file.
 	if (strlen(name) == bytes)
 		*name = '\0';
 	const char *own = gr_arena_intern(r->arena, name, strlen(name));

@@ -119,7 +119,7 @@ static bool is_small_root(const struct gr_scan *scan, gr_vertex from)
 		scan->roots.list.data[vertex->index].bytes <= SMALL_BYTES);
 }
 
-/* Is it as cheap to read the source as to find it in a table? */
+/* Is the source small, so that reading it is as cheap as finding it? */
 static bool is_small(const struct gr_scan *scan, gr_vertex from)
 {
 	const struct gr_graph *g = scan->graph->graph;
@@ -133,7 +133,7 @@ static bool is_small(const struct gr_scan *scan, gr_vertex from)
 	       span->limit_addr - span->base_addr <= SMALL_SPAN_BYTES;
 }
 
-/* The reader that has, or will have, the pointer bits of the source's span. */
+/* The reader that keeps the pointer bits of the source's span. */
 static struct gr_link_reader *reader_of(struct gr_link_cache *cache,
 					gr_vertex from)
 {
@@ -197,7 +197,8 @@ static struct gr_error *read_places(struct gr_link_cache *cache,
 	return err;
 }
 
-/* Drop what was not used for the longest time until @p bytes more have room. */
+/* Make room for @p bytes: drop the sources that were not used for the longest
+ * time. */
 static void make_room(struct gr_link_cache *cache, uint64_t bytes)
 {
 	// uthash lists entries in the order in which they were entered.
@@ -232,7 +233,7 @@ static struct gr_error *add_source(struct gr_link_cache *cache, gr_vertex from,
 	return NULL;
 }
 
-/* Find a source, or read it. It becomes the one that was used last. */
+/* Find a source in the cache, or read it, and note that it was used last. */
 static struct gr_error *need_source(struct gr_link_cache *cache, gr_vertex from,
 				    struct source **ret)
 {

@@ -42,8 +42,8 @@ static struct gr_error *name_links(struct gr_scan *scan,
 	return err;
 }
 
-/* Make the graph, if it is not there: to look for its memory takes longer than
- * to name a link. */
+/* Make the graph if there is none. gr_scan_need_graph() is not called
+ * otherwise: its check of the memory takes longer than naming a link. */
 static struct gr_error *need_graph(struct gr_scan *scan)
 {
 	return scan->graph ? NULL : gr_scan_need_graph(scan, GR_PART_NEAREST);

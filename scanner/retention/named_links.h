@@ -24,7 +24,7 @@ struct gr_named_links {
 /**
  * The pointers from @p from, an object or a root, to the object @p to.
  *
- * @param max The first ones, at most so many; 0: 65,536.
+ * @param max The largest number of pointers to return; 0: 65,536.
  */
 struct gr_error *gr_scan_named_links(struct gr_scan *scan, uint32_t from,
 				     uint32_t to, uint32_t max,

@@ -142,8 +142,8 @@ struct reader {
 	uint64_t numbers[NNUMBERS];
 	const uint8_t *heads, *is_full, *present, *nonzero, *planes;
 	uint64_t npresent, nnonzero; /* read so far */
-	/** Differences [first_ahead, first_ahead + PLANES). At first, these
-	 * are none that there can be. */
+	/** Differences [first_ahead, first_ahead + PLANES). At first, no
+	 * difference is in this range. */
 	uint64_t ahead[PLANES], first_ahead;
 	uint64_t addr;
 	struct columns columns;

@@ -10,14 +10,14 @@ struct gr_scan;
 
 /**
  * The number of entries of a map, or of elements that wait in a channel, by the
- * address of the header; 0 of nil.
+ * address of the header. It is 0 for nil.
  *
  * @param type The id of the map or channel type.
  */
 struct gr_error *gr_scan_length(struct gr_scan *scan, uint32_t type,
 				uint64_t header, uint64_t *ret) GR_MUST_CHECK;
 
-/** Begin in front of the first entry of the map with a header. */
+/** Set the cursor before the first entry of the map at address @p header. */
 struct gr_error *gr_scan_map_begin(struct gr_scan *scan, uint32_t type,
 				   uint64_t header,
 				   struct gr_map_cursor *ret) GR_MUST_CHECK;
@@ -25,8 +25,8 @@ struct gr_error *gr_scan_map_begin(struct gr_scan *scan, uint32_t type,
 /**
  * Read the next entries.
  *
- * @param max As many as @p ret has room for.
- * @param[out] count Fewer than @p max: the map ends.
+ * @param max The number of entries for which @p ret has room.
+ * @param[out] count The number of entries read; fewer than @p max at the end.
  */
 struct gr_error *gr_scan_map_next(struct gr_scan *scan,
 				  struct gr_map_cursor *cursor,
@@ -34,7 +34,8 @@ struct gr_error *gr_scan_map_next(struct gr_scan *scan,
 				  size_t *count) GR_MUST_CHECK;
 
 /**
- * Find the entry whose key equals a literal: a string, an integer or a bool.
+ * Find the entry whose key equals a literal: a string, an integer or a bool. All
+ * entries are searched: the hash depends on a seed and on the processor.
  *
  * @param[out] elem_addr 0: there is no such key.
  * @return GR_ERROR_ARGUMENT if keys of the map are of another kind.

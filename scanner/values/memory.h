@@ -11,11 +11,11 @@ struct gr_scan;
 enum { GR_MAX_READ_BYTES = 1 << 30 };
 
 /**
- * Read [addr, addr + bytes). Lengths come from the target: no more memory is
- * taken than twice what can be read.
+ * Read [addr, addr + bytes). Lengths come from the target, so the function
+ * never allocates more than twice the memory that can be read.
  *
  * @param[out] ret For free().
- * @return GR_ERROR_FAULT if not all of it is there, or if it is more than
+ * @return GR_ERROR_FAULT if some of it is missing, or if it is more than
  *	GR_MAX_READ_BYTES; GR_ERROR_NOT_SAVED if a file was saved without values.
  */
 struct gr_error *gr_scan_read_memory(struct gr_scan *scan, uint64_t addr,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** type_view: types, for scripts. Ids stay as long as the scan lives. */
+/** type_view: types, for scripts. Ids are valid as long as the scan lives. */
 #ifndef GR_TYPE_VIEW_H
 #define GR_TYPE_VIEW_H
 
@@ -12,7 +12,7 @@ struct gr_field_info {
 	const char *name;
 	uint64_t offset;  /**< In bytes. */
 	uint32_t type;	  /**< Its id. */
-	bool is_embedded; /**< Its own fields are promoted. */
+	bool is_embedded; /**< The field's own fields are promoted. */
 };
 
 /** A type. Strings belong to the scan. */
@@ -20,12 +20,13 @@ struct gr_type_info {
 	const char *name;
 	/** "bool", "int", "uint", "float", "complex", "string", "slice",
 	 * "array", "struct", "pointer", "map", "chan", "func", "interface",
-	 * "unsafe pointer"; "unknown" of types of C and of damaged ones. */
+	 * "unsafe pointer"; "unknown" for types of C and damaged types. */
 	const char *kind;
 	uint64_t size; /**< In bytes. */
-	/** Of a pointer, array, slice, chan or map; or GR_TYPE_NONE. */
+	/** The element type of a pointer, array, slice, chan or map; or
+	 * GR_TYPE_NONE. */
 	uint32_t elem;
-	uint32_t key;	 /**< Of a map; or GR_TYPE_NONE. */
+	uint32_t key;	 /**< The key type of a map; or GR_TYPE_NONE. */
 	uint64_t length; /**< Length of an array; else 0. */
 	bool has_itab;	 /**< Interface with methods. */
 	struct gr_field_info *fields;
@@ -41,7 +42,7 @@ struct gr_error *gr_scan_describe_type(struct gr_scan *scan, uint32_t id,
 				       struct gr_type_info *ret) GR_MUST_CHECK;
 void gr_type_info_deinit(struct gr_type_info *info);
 
-/** Find the type of that name; GR_ERROR_NOT_FOUND names the near ones. */
+/** Find the type with a name; GR_ERROR_NOT_FOUND suggests similar names. */
 struct gr_error *gr_scan_find_type(struct gr_scan *scan, const char *name,
 				   uint32_t *ret) GR_MUST_CHECK;
 

@@ -23,20 +23,21 @@ enum gr_value_form {
 #undef X
 };
 
-/** Where a value lies. Strings belong to the scan. */
+/** The place of a value. Strings belong to the scan. */
 struct gr_value_place {
 	const char *form; /**< The name of a gr_value_form. */
-	uint32_t type;	  /**< Its id; GR_TYPE_NONE: not known. */
+	uint32_t type;	  /**< The id of the type; GR_TYPE_NONE: unknown. */
 	uint64_t addr;	  /**< 0: in registers, or in pieces. */
-	uint64_t length;  /**< Of values or bytes, for some forms; else 0. */
-	/** The bytes that were in registers or pieces, or NULL; of the scan. */
+	uint64_t length;  /**< Number of values or bytes, for ARRAY and TEXT. */
+	/** The bytes of a value that was in registers or in pieces, or NULL.
+	 * They belong to the scan. */
 	const uint8_t *bytes;
 	uint64_t nbytes;
 };
 
 /**
- * Find the value of a vertex: of an object by the type of its memory, of a root
- * by its variable. The graph is made.
+ * Find the value of an object, by the type of its memory, or of a root, by its
+ * variable. The function makes the graph if there is none.
  *
  * @return GR_ERROR_ARGUMENT if the vertex is neither.
  */

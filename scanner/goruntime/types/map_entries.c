@@ -47,7 +47,7 @@ static struct gr_error *read_word(struct gr_map_cursor *c, uint64_t addr,
 
 // --------------------------------------------------------------------- begin
 
-/* Does a part of all slots lie in the piece? */
+/* Do the keys, or the elements, of all slots lie inside a piece? */
 static bool is_part_sound(const struct gr_map_shape *shape,
 			  const struct gr_map_part *part, uint64_t bytes)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** near_names: the types that a person may have meant by a wrong name. */
+/** near_names: suggests types whose names are similar to a wrong name. */
 #ifndef GR_NEAR_NAMES_H
 #define GR_NEAR_NAMES_H
 
@@ -21,10 +21,10 @@ struct gr_error *gr_types_is_name(struct gr_types *types, const char *name,
 				  bool *ret) GR_MUST_CHECK;
 
 /**
- * Make the error (GR_ERROR_NOT_FOUND) for a name that no type has, or for that
- * of memory that no type makes. It names up to three types whose names are near
- * by edit distance: `there is no type main.Sesion: is it main.Session?`. Each name is compared once, in a band of a
- * few letters.
+ * Make the error (GR_ERROR_NOT_FOUND) for an unknown name of a type or of
+ * memory. It suggests up to three types whose names are near by edit distance:
+ * `there is no type main.Sesion: is it main.Session?`. Each name is compared
+ * once, in a band of a few letters.
  */
 struct gr_error *gr_types_no_such(struct gr_types *types,
 				  const char *name) GR_MUST_CHECK;
