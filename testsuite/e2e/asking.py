@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
 SCANNER = HERE / "scanner.py"
-SANITIZER_STATUS = 99  # as the script goref sets it
+SANITIZER_STATUS = 99  # the value that the script goref sets
 CLOCKED = ("--polls", "--last-poll")  # options that count polls
 
 
@@ -25,12 +25,12 @@ def build_dir():
     )
 
 
-# What is left of questions in C: testsuite/goref-scan.c.
+# The questions that are asked in C: testsuite/goref-scan.c.
 GOREF_SCAN = build_dir() / "goref-scan"
 
 
 def sanitizers():
-    """The libraries that a build with sanitizers needs before all others."""
+    """The libraries that a build with sanitizers must load first."""
     try:
         return (build_dir() / "loader" / "preload").read_text().split()
     except FileNotFoundError:
@@ -55,7 +55,7 @@ def clock():
 
 
 def environment(words=()):
-    """What a program with these words needs in its environment."""
+    """The environment that a program with these words needs."""
     wanted = sanitizers()
     if {*CLOCKED} & {*words}:
         wanted = [*wanted, clock()]
@@ -84,9 +84,9 @@ class Done(NamedTuple):
     stdout: str
     stderr: str
     used: int
-    """The most bytes that it had in memory."""
+    """The largest number of bytes that it had in memory."""
     seconds: float
-    """Of processor time."""
+    """Seconds of processor time."""
 
 
 class Server:
@@ -121,8 +121,8 @@ class Server:
         )  # fmt: skip
 
     def goref(self, *words, max_seconds=60, interrupt_at=0):
-        """Run the command line. interrupt_at: Ctrl-C comes when it looks for
-        the so-maniest time whether it is to end."""
+        """Run the command line. interrupt_at: N lets Ctrl-C come when goref
+        looks for it for the Nth time."""
         return self._run(
             program="goref", words=[*map(str, words)],
             max_seconds=max_seconds, interrupt_at=interrupt_at,
@@ -145,5 +145,5 @@ def run_scanner(*words, max_seconds=60):
 
 
 def run_goref(*words, **how):
-    """The same for the command line; how: as Server.goref() has it."""
+    """The same for the command line; how: arguments of Server.goref()."""
     return _server(False).goref(*words, **how)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A clock that goes on by a second whenever it is looked at. The module _goref
-// looks for Ctrl-C at most every 20 ms; with this library before it, it does so
-// at each poll of the scanner: what depends on time depends on steps.
+// A clock that advances by a second whenever it is read. The module _goref
+// looks for Ctrl-C at most every 20 ms. With this library preloaded, it does so
+// at each poll of the scanner, so that tests depend on steps instead of time.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <time.h>

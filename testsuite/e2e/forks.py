@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The server of asking.py: reads a question in a line of JSON, forks, runs it, and
-writes what came of it. All modules are loaded once."""
+"""The server of asking.py. It reads a question in a line of JSON, runs it in a
+child that it forks, and writes the result. All modules are loaded once."""
 
 import importlib
 import json
@@ -15,7 +15,7 @@ import scanner
 
 
 def load():
-    """All that a run of goref loads."""
+    """Load all modules that a run of goref loads."""
     import goref.cli
 
     goref.cli.native.load()
@@ -28,7 +28,7 @@ def load():
 
 
 def interrupt_at(looks):
-    """Ctrl-C at the so-maniest look for it."""
+    """Raise KeyboardInterrupt when goref looks for Ctrl-C for the Nth time."""
     from goref import progress
 
     whole, left = progress.Progress.__call__, [looks]

@@ -7,7 +7,7 @@ import sys
 from session import environment
 from waiting import LONGEST_S
 
-# What a script needs that uses a build which is not installed.
+# The beginning of a script that uses a build which is not installed.
 HEAD = """
 import os, signal, sys, threading
 sys.path.insert(0, {python!r})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The questions of scanner.py: each asks a scan for all of something, and prints
-lines with tabs. ALL has them by their option."""
+"""The questions of scanner.py. Each asks a scan for all rows of one kind, and
+prints lines with tabs. ALL maps options to questions."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ NO_TYPE = 0xFFFFFFFF
 
 
 def put(*words):
-    """Print a line. What there is not is empty."""
+    """Print a line. None is an empty field."""
     print(*("" if word is None else word for word in words), sep="\t")
 
 
@@ -186,7 +186,7 @@ def _groups(scan):
 
 
 def hung(scan):
-    """All that is asked of a program that hangs or has ended."""
+    """All questions about a program that hangs or has ended."""
     ended = scan.panic()
     put("panic", ended.kind, ended.fatal_text, len(ended.values),
         len(ended.deferred))  # fmt: skip
@@ -202,7 +202,7 @@ def hung(scan):
 
 
 def waiting(scan):
-    """What a saved file is asked about goroutines."""
+    """The questions about goroutines that a saved file answers."""
     scan.goroutines((), True, with_bytes=True)
     for row in _all_goroutines(scan):
         with absent():
@@ -229,7 +229,7 @@ def sites(scan):
 
 
 def samples(scan):
-    """All that is asked of the runtime's own profiles."""
+    """All questions about the runtime's own profiles."""
     for name in PROFILES:
         done = scan.bucket_profile(name, NOWHERE)
         put("profile", name, done.samples, done.is_cut)

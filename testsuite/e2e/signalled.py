@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that count the signals which reach them, and what is to be seen of
-them after somebody has looked."""
+"""Processes that count the signals that reach them, and checks of their state
+after goref has read them."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from counters import threads_of, tracer_of
 from snapshots import children
 from waiting import comes, states_of
 
-# Never sent by a test, and by nobody else: their pending bits stay clear.
+# Nobody sends these signals, so their pending bits stay clear.
 NOT_OURS = sum(
     1 << (number - 1)
     for number in (signal.SIGINT, signal.SIGSTOP, signal.SIGTRAP,
@@ -40,14 +40,15 @@ class Signalled:
         self.sent[str(int(number))] = self.sent.get(str(int(number)), 0) + 1
 
     def check_counts(self):
-        """It works on, and has got what was sent, once, and nothing else."""
+        """Check that it still works, and has got each signal that was sent
+        once, and no other signal."""
         before = self.ask()["rounds"]
         assert comes(lambda: self.ask()["rounds"] > before), self.said()
         assert comes(lambda: self.has_come()), (self.ask(), self.sent)
         assert self.ask()["signals"] == self.sent
 
     def has_come(self):
-        """Have at least so many signals come as were sent?"""
+        """Have all signals that were sent arrived?"""
         come = self.ask()["signals"]
         return all(come.get(n, 0) >= count for n, count in self.sent.items())
 

@@ -30,8 +30,8 @@ def asked(target, *options):
 
 
 def measure(target):
-    """How often a scan polled, which it does after so and so many steps, and
-    what it found."""
+    """The number of polls of a scan, which stands for its steps, and its
+    answer."""
     done, said = asked(target, "--polls")
     return int(said["polls"]), json.loads(done.stdout)
 

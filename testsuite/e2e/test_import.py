@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`import goref` in plain Python: it starts nothing, and what it answers is what
-the programs print of themselves."""
+"""`import goref` in plain Python: it starts nothing, and its answers are those
+that the programs print about themselves."""
 
 import json
 import os

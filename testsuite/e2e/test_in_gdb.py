@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of gdb answer as plain Python does, of the same core."""
+"""The commands in gdb give the answers of plain Python about the same core."""
 
 import re
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A core, a process or an executable may name anything as its libraries. What
-is not a regular file is not opened: at a pipe, that would wait for ever."""
+"""A core, a process or an executable may name anything as its libraries. Only
+regular files are opened: opening a pipe would wait for ever."""
 
 import json
 import os

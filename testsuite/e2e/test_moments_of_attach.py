@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""goref is killed, interrupted and ended at random moments, whatever it is
-asked and in whichever way it looks: the process goes on with its state and its
-signals, and nothing of goref is left.
+"""goref is killed, interrupted and ended at random moments, for all kinds of
+questions, with and without a snapshot. The process goes on with its state and
+its signals, and no process or file of goref is left.
 
 GOREF_MOMENTS is the number of moments of each row; HACKING.md says how many
 before a release. GOREF_SEED repeats a run: failures print it.
@@ -102,8 +102,8 @@ class Run:
         return found
 
     def await_moment(self, has_ended=None):
-        """Half of all moments are while goref traces the process, where there
-        is most to break; the other ones are anywhere."""
+        """Half of all moments are while goref traces the process, where most
+        can break; the others are anywhere."""
         has_ended = has_ended or (lambda: self.goref.poll() is not None)
         if self.rng.random() < 0.5:
             enough = self.rng.random() * Run.faults * 1.1
@@ -135,7 +135,7 @@ class Run:
 
 
 def measure(target, folder):
-    """How many page faults a look takes."""
+    """The number of page faults that one run of goref takes."""
     run = Run(target, folder, random.Random(1))
     run.begin()
     os.waitid(os.P_PID, run.goref.pid, os.WEXITED | os.WNOWAIT)

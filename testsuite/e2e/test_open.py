@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""goref open in gdb: a saved file is what later commands are about until goref
-close. The truth is what the command line answers of the same file."""
+"""goref open in gdb: later commands ask a saved file, until goref close. The
+truth is the answer of the command line about the same file."""
 
 import json
 import random

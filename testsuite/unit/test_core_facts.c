@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What cores say of their programs, and the list of the loader in them. */
+/* Facts about programs from cores, and the list of the loader in cores. */
 #include "facts/core_facts.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which file proves to have the debug information of another one. */
+/* The search for the file with the debug information of another file. */
 #include "facts/debug_file.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What files say of themselves: good ones, and damaged ones. */
+/* Facts from files, good and damaged. */
 #include "facts/elf_facts.h"
 
 #include "base/cleanup.h"
