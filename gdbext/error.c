@@ -37,8 +37,8 @@ static int add_exception(PyObject *module, const char *name, const char *doc,
 	return *ret ? PyModule_AddObjectRef(module, name, *ret) : -1;
 }
 
-/* The class goref.errors.Error, which all errors of goref derive from; NULL
- * without an exception if the module is loaded without the package. */
+/* The class goref.errors.Error, from which all errors of goref derive. NULL
+ * without an exception: the module was loaded without the package. */
 static PyObject *package_error(void)
 {
 	PyObject *errors = PyImport_ImportModule("goref.errors");
@@ -101,7 +101,7 @@ PyObject *gr_py_none_or_raise(struct gr_error *err)
 {
 	if (err)
 		return gr_py_raise(err);
-	// What was interrupted may have been an estimate, which can fail.
+	// An estimate may fail without an error; it may have been interrupted.
 	if (PyErr_Occurred())
 		return NULL;
 	Py_RETURN_NONE;

@@ -22,7 +22,7 @@ PyObject *gr_py_scan_length(PyObject *obj, PyObject *args, PyObject *kwargs)
 	return err ? gr_py_raise(err) : PyLong_FromUnsignedLongLong(length);
 }
 
-// An integer of Python as a literal; false with an exception set.
+// Make a literal of an integer of Python. False with an exception set.
 static bool parse_number(PyObject *key, struct gr_literal *ret)
 {
 	int overflow;
@@ -82,13 +82,13 @@ PyObject *gr_py_scan_map_find(PyObject *obj, PyObject *args, PyObject *kwargs)
 
 // ------------------------------------------------------------------ iterator
 
-// Entries are read in batches, and given out one by one.
+// Entries are read in batches, and returned one by one.
 struct iterator {
 	PyObject_HEAD struct gr_py_scan *scan;
 	struct gr_map_cursor cursor;
 	struct gr_map_entry entries[BATCH];
 	size_t next, count;
-	bool is_end; // behind the batch
+	bool is_end; // no entries follow the batch
 };
 
 static PyTypeObject *iterator_type;

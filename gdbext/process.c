@@ -67,7 +67,7 @@ static void list_remove(struct gr_py_process *self)
 		self->after->before = self->before;
 }
 
-/* There is no Python any more. */
+/* Release all processes when the interpreter has ended. */
 static void release_all(void)
 {
 	for (struct gr_py_process *p = all; p; p = p->after)
@@ -108,8 +108,8 @@ static void process_dealloc(PyObject *obj)
 
 // ----------------------------------------------------------------- methods
 
-/* The process stands still as long as this function keeps the interpreter, so
- * other threads of Python get a turn only here. */
+/* Check for Ctrl-C, let other threads of Python run, and call the caller's
+ * function. stop() keeps the interpreter at all other times. */
 static struct gr_error *poll(void *ctx)
 {
 	PyObject *callable = ctx;

@@ -55,7 +55,7 @@ static bool open_target(struct gr_py_scan *self, enum gr_scan_extent extent)
 	self->is_busy = false;
 	if (err)
 		gr_py_raise(err);
-	// What was interrupted may have been an estimate, which can fail.
+	// An estimate may fail without an error; it may have been interrupted.
 	return !PyErr_Occurred();
 }
 

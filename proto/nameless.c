@@ -47,8 +47,9 @@ static mode_t current_umask(void)
 	return 0077;
 }
 
-// Some kernels apply no umask to a file without a name where the file system
-// has no access control lists. With lists, the file system applies it.
+// Apply the umask to a new file. Some kernels do not apply it to a file without
+// a name if the file system has no access control lists. With lists, the file
+// system applies it.
 static bool apply_umask(int fd)
 {
 	struct stat st;
@@ -106,8 +107,8 @@ bool gr_nameless_is(const char *path)
 
 	if (stat(path, &st) || !S_ISREG(st.st_mode) || st.st_nlink)
 		return false;
-	// Some file systems count no links. What /proc calls the file may be
-	// the name of another one.
+	// Some file systems do not count links. The name of the file in /proc
+	// may be the name of another file.
 	_cleanup_free_ char *real = realpath(path, NULL);
 	return !real || stat(real, &named) || !is_same_file(&st, &named);
 }

@@ -12,10 +12,11 @@
 
 /**
  * Create a file in the folder of @p path that gr_nameless_link() can name.
- * @param mode As of open(): the umask or the folder's list applies.
+ * @param mode As for open(): the umask or the folder's access control list
+ * applies.
  * @return A descriptor that the caller owns, for reading and writing. -1 and
  * errno if the kernel, the file system or the folder cannot have such a file,
- * or if no /proc is there to name it.
+ * or if there is no /proc to name it.
  */
 int gr_nameless_create(const char *path, mode_t mode);
 
