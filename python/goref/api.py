@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, SupportsInt, Union
 
@@ -30,6 +31,7 @@ from .errors import (
     StaleError,
     UnknownTypeError,
 )
+from .gotypes import Types
 from .locals import Local, Locals
 from .progress import Progress
 from .session import as_error, current, running
@@ -169,7 +171,8 @@ class Heap:
         "_identity",
         "_moves",
         "_size",
-        "_reader",
+        "_types",
+        "__weakref__",
     )
 
     def __init__(self, scan: Scan, source: Source) -> None:
@@ -179,7 +182,10 @@ class Heap:
         self._identity = source.identify()
         self._moves = source.moves
         self._size: Any = None
-        self._reader: ValueReader | None = None
+        # A strong reference back would keep a held process stopped until the
+        # collector of cycles runs. The values have one to the heap.
+        weak: Heap = weakref.proxy(self)
+        self._types = Types(lambda: weak._scan())
 
     def __enter__(self) -> Heap:
         return self
@@ -239,15 +245,14 @@ class Heap:
 
     @property
     def _values(self) -> ValueReader:
-        """The reader of the values of this stop."""
-        if self._reader is None:
-            self._reader = ValueReader(
-                self._scan,
-                native.load(),
-                self.object,
-                front.current.gdb_value(self._source, self._asked()),
-            )
-        return self._reader
+        """A reader of the values of this stop. It refers to the heap."""
+        return ValueReader(
+            self._scan,
+            self._types,
+            native.load(),
+            self.object,
+            front.current.gdb_value(self._source, self._scan()),
+        )
 
     def _graph_size(self) -> Any:
         if self._size is None:

@@ -8,11 +8,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .errors import Error, NoMemoryError
-from .gotypes import GoType, Types
 
 if TYPE_CHECKING:
     from ._goref import Scan
     from .api import Object
+    from .gotypes import GoType, Types
     from .value import Value
 
 
@@ -22,6 +22,7 @@ class ValueReader:
     def __init__(
         self,
         scan: Callable[[], Scan],
+        types: Types,
         native: ModuleType | Any,
         object_at: Callable[[int], Object | None] = lambda address: None,
         gdb_value: Callable[[Value], Any] | None = None,
@@ -30,7 +31,7 @@ class ValueReader:
         gdb.Value of a value; None outside of gdb."""
         self.object_at = object_at
         self.gdb_value = gdb_value
-        self.types = Types(scan)
+        self.types = types
         self._scan = scan
         self._native = native
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from goref import errors
-from goref.gotypes import GoType
+from goref.gotypes import GoType, Types
 from goref.locals import CallLocals, Locals
 from goref.objectvalue import of_vertex
 from goref.value import Value
@@ -143,7 +143,7 @@ def scan():
 
 @pytest.fixture
 def source(scan):
-    return ValueReader(lambda: scan, NATIVE)
+    return ValueReader(lambda: scan, Types(lambda: scan), NATIVE)
 
 
 @pytest.fixture
