@@ -361,7 +361,8 @@ struct gr_py_target {
 /**
  * Fill in a target from Python's description of it.
  *
- * @param modules sequence of (path, debug path or None, bias or None)
+ * @param modules sequence of (path, debug path or None, bias or None), and the
+ *	name in answers if that is not the path
  * @param threads sequence of (lwp, registers as of read_registers()), or a
  *	Process that is held
  * @return 0, or -1 with an exception set.

@@ -37,10 +37,11 @@ static char *copy_string(const char *text)
 
 static int parse_module(PyObject *item, struct gr_target_module *ret)
 {
-	const char *path, *debug_path;
+	const char *path, *debug_path, *name = NULL;
 	PyObject *bias;
 
-	if (!PyArg_ParseTuple(item, "szO;module", &path, &debug_path, &bias))
+	if (!PyArg_ParseTuple(item, "szO|z;module", &path, &debug_path, &bias,
+			      &name))
 		return -1;
 	ret->bias = UINT64_MAX;
 	if (bias != Py_None) {
@@ -53,7 +54,9 @@ static int parse_module(PyObject *item, struct gr_target_module *ret)
 		return -1;
 	if (debug_path)
 		ret->debug_path = copy_string(debug_path);
-	return debug_path && !ret->debug_path ? -1 : 0;
+	if (name)
+		ret->name = copy_string(name);
+	return PyErr_Occurred() ? -1 : 0;
 }
 
 static int parse_modules(struct gr_py_target *t, PyObject *modules)
@@ -193,6 +196,7 @@ void gr_py_target_deinit(struct gr_py_target *t)
 	for (size_t i = 0; i < t->target.nmodules; i++) {
 		free((char *)(uintptr_t)t->modules[i].path);
 		free((char *)(uintptr_t)t->modules[i].debug_path);
+		free((char *)(uintptr_t)t->modules[i].name);
 	}
 	free(t->modules);
 	free(t->threads);

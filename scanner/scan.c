@@ -411,7 +411,7 @@ static struct gr_error *fill_info(struct gr_scan *scan)
 	struct gr_scan_info *info = &scan->info;
 
 	info->pointer_scheme = scheme ? scheme->name : "unknown";
-	info->exe_path = scan->target.modules[0].path;
+	info->exe_path = gr_target_module_name(scan->target.modules);
 	info->core_path = scan->target.core_path;
 	info->pid = scan->target.pid;
 	info->kind = scan->target.kind;

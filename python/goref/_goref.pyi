@@ -92,6 +92,10 @@ class MemoryLimitError(Error):
 _Registers = Sequence[int]
 """rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip (DWARF's order), fs_base."""
 
+_Module = (
+    tuple[str, str | None, int | None]
+    | tuple[str, str | None, int | None, str]
+)
 _Threads = Sequence[tuple[int, _Registers]] | Process
 
 _Labels = Sequence[tuple[str, str]]
@@ -1794,7 +1798,7 @@ class Scan:
         cls,
         kind: str,
         read: Callable[[int, int], bytes | bytearray | memoryview],
-        modules: Sequence[tuple[str, str | None, int | None]],
+        modules: Sequence[_Module],
         threads: _Threads,
         core: str | None = None,
         pid: int = 0,
@@ -1824,7 +1828,8 @@ class Scan:
         kind: "core", "native", "snapshot", "remote" or "saved".
         read: (address, length) -> the bytes. Any exception but
             KeyboardInterrupt means that they are not there.
-        modules: (path, separate debug file, load bias), executable first.
+        modules: (path, separate debug file, load bias), executable first. A
+            fourth item is the name in answers, if that is not the path.
         threads: (lwp as the target counts, registers), or a Process that is
             held; none for cores.
         core: the path of the core.

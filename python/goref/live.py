@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _STOP_S = 5.0  # a thread that has not stopped by then will not stop soon
 _STUCK_S = 0.1  # the same if a thread is known to wait in the kernel
 
-Module = tuple[str, str | None, int | None]
+Module = tuple[str, str | None, int | None, str]
 
 
 class Deadline(Progress):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import time
+from typing import NamedTuple
 
 from . import elf
 from .errors import Error
@@ -103,41 +104,48 @@ def is_same_file(one: str, other: str) -> bool:
         return False
 
 
-def executable(pid: int, path: str | None, notes: list[str]) -> str:
-    """The path of a file that we can open and that the process runs. path: the
-    file that is meant; notes: gets a line if it is another one."""
-    proc = f"/proc/{pid}/exe"
-    if path and is_same_file(path, proc):
-        return path
+class Executable(NamedTuple):
+    """path: a file that we can open; name: the name by which the process
+    started it."""
+
+    path: str
+    name: str
+
+
+def _is_build(path: str, proc: str) -> bool:
+    """Is it the same file, or one of the same build, such as one that still
+    has its debug information?"""
     known = elf.identity(proc)
-    if path and known and known & elf.identity(path):
-        # The same build, such as one that still has its debug information.
-        return path
+    return is_same_file(path, proc) or bool(known & elf.identity(path))
+
+
+def executable(pid: int, path: str | None, notes: list[str]) -> Executable:
+    """The file that a process runs. path: the file that is meant; None: any.
+    notes: gets a line if it is another one, or if its name does not lead to
+    it."""
+    proc = f"/proc/{pid}/exe"
+    if path and path != proc and _is_build(path, proc):
+        return Executable(path, path)
     try:
         link = os.readlink(proc)
         os.stat(proc)
     except OSError as problem:
         if path:
-            return path
+            return Executable(path, path)
         raise Error(
             f"goref: cannot open {proc}: {problem.strerror}"
         ) from None
-    if link.endswith(" (deleted)"):
-        name = link.removesuffix(" (deleted)")
-        notes.append(
-            f"{name} was deleted or replaced since process {pid} started: "
-            f"using {proc}"
-        )
-    elif not is_same_file(link, proc):
-        notes.append(
-            f"{link} of process {pid} is not visible here (another mount "
-            f"namespace): using {proc}"
-        )
-    elif path:
-        notes.append(
-            f"process {pid} runs {link}, not {path}: using {link}"
-        )
-    return proc
+    if is_same_file(link, proc):
+        if path and path != proc:
+            notes.append(f"the process runs {link}, not {path}: using {link}")
+        return Executable(link, link)
+    name = link.removesuffix(" (deleted)")
+    if name != link:
+        why = "was deleted or replaced since the process started"
+    else:
+        why = "is not visible here (another mount namespace)"
+    notes.append(f"{name} {why}: using {proc}, which is the one that runs")
+    return Executable(proc, elf.shown(name))
 
 
 def status(pid: str, key: str, tid: str | None = None) -> list[str]:

@@ -227,7 +227,8 @@ static struct gr_error *name_c_function(struct gr_scan *scan,
 	if (err || c.module == SIZE_MAX)
 		return err;
 	panic->signal_function = c.name;
-	panic->signal_file = scan->target.modules[c.module].path;
+	panic->signal_file =
+		gr_target_module_name(&scan->target.modules[c.module]);
 	return NULL;
 }
 

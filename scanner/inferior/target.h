@@ -36,6 +36,7 @@ struct gr_target_thread {
 /** One ELF file mapped in the target. */
 struct gr_target_module {
 	const char *path; /**< The file that we can open. */
+	const char *name; /**< Its name in answers; NULL: the path. */
 	/** The bytes of the file, if it is not to be opened: see
 	 * saved/skeleton.h. Else empty. */
 	struct gr_bytes image;
@@ -46,6 +47,13 @@ struct gr_target_module {
 	 */
 	uint64_t bias;
 };
+
+/** The name of a module in answers. */
+static inline const char *
+gr_target_module_name(const struct gr_target_module *module)
+{
+	return module->name ? module->name : module->path;
+}
 
 /**
  * Callbacks into the caller. The scanner calls them only on the thread that

@@ -115,7 +115,7 @@ static struct gr_error *add_modules(struct gr_scan *scan,
 	stored->nmodules = n;
 	for (size_t i = 0; !err && i < n; i++) {
 		stored->modules[i] = (struct gr_target_module){
-			.path = scan->target.modules[i].path,
+			.path = gr_target_module_name(&scan->target.modules[i]),
 			.bias = gr_image_bias(scan->image, i),
 		};
 		err = make_image(scan, i, images);

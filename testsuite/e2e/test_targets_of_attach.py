@@ -263,6 +263,37 @@ def test_other_namespaces(way, tmp_path):
         inner.check_counts()
 
 
+HIDDEN = """
+mount -t tmpfs none "$1" && cp "$2" "$1/service" && exec "$1/service" "$3"
+"""
+
+
+def test_executable_that_is_not_visible(tmp_path):
+    """The file is on a file system that only the process has mounted, as in a
+    container: the answer has its name, and a note says what is read."""
+    unshare = shutil.which("unshare") or pytest.skip("no unshare")
+    exe = build("signalled", CENTRAL.release)
+    words = ["sh", "-c", HIDDEN, "sh", str(tmp_path), str(exe), str(OBJECTS)]
+    try:
+        process = start(unshare, ["--mount", *words])
+    except (EOFError, TimeoutError):
+        pytest.skip("no file system may be mounted here")
+    try:
+        assert not os.listdir(tmp_path)
+        done = run_cli(["attach", process.pid, "scan", "--json"])
+        assert done.returncode == 0, done.stderr
+        assert chain_of(done) == OBJECTS
+        name = f"{tmp_path}/service"
+        assert json.loads(done.stdout)["target"]["exe"] == name
+        (line,) = (x for x in done.stderr.splitlines() if name in x)
+        assert line == (
+            f"warning: {name} is not visible here (another mount namespace): "
+            f"using /proc/{process.pid}/exe, which is the one that runs"
+        )
+    finally:
+        process.stop()
+
+
 @WAYS
 def test_another_user(way):
     """root looks at a process of somebody else."""

@@ -316,8 +316,9 @@ def collect(native: Any) -> Target:
         return Target(kind, _modules(exe, named), core=core)
     threads = _threads(native, inferior, kind)
     if kind == "native":
-        exe = procfs.executable(inferior.pid, named, notes)
-        modules = _modules(exe, named)
+        runs = procfs.executable(inferior.pid, named, notes)
+        modules = _modules(runs.path, named)
+        modules[0] = (*modules[0], runs.name)
         return Target(kind, modules, threads, pid=inferior.pid, notes=notes)
     if not named:
         raise Error("goref: no executable: load it with `file EXE`")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from .. import filenames, lifetime, live, native, params, procfs, standing
+from .. import lifetime, live, native, params, procfs, standing
 from ..errors import Error
 from ..front import warn
 from .source import Source
@@ -81,14 +81,12 @@ class Process(Source):
         """The executable, then the libraries, each with its separate debug
         file."""
         proc = f"/proc/{self.reader}/exe"
-        named = filenames.real_name(proc)
-        exe = procfs.executable(self.reader, named, self.notes)
-        paths = [exe]
+        files = [procfs.executable(self.reader, None, self.notes)]
         for path in procfs.mapped_files(self.reader):
             if not procfs.is_same_file(path, proc):
-                paths.append(path)
+                files.append(procfs.Executable(path, path))
         debug_file = native.load().debug_file
-        return [(path, debug_file(path), None) for path in paths]
+        return [(f.path, debug_file(f.path), None, f.name) for f in files]
 
     def open(
         self, progress: Progress, memory_limit: int | None, extent: str
