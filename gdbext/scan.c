@@ -255,10 +255,8 @@ static PyMethodDef methods[] = {
 	GR_PY_METHOD(neighbours, gr_py_scan_neighbours,
 		     "($self, vertex, which)"),
 	GR_PY_METHOD(type_info, gr_py_scan_type_info, "($self, type)"),
-	GR_PY_METHOD(find_type, gr_py_scan_find_type, "($self, name)"),
 	GR_PY_METHOD(dynamic_type, gr_py_scan_dynamic_type,
 		     "($self, interface, word)"),
-	GR_PY_METHOD(function_name, gr_py_scan_function_name, "($self, pc)"),
 	GR_PY_METHOD(read, gr_py_scan_read_memory, "($self, addr, bytes)"),
 	GR_PY_METHOD(show, gr_py_scan_show,
 		     "($self, type, addr, content=None, max_string=64, "

@@ -67,23 +67,6 @@ PyObject *gr_py_scan_type_info(PyObject *obj, PyObject *args, PyObject *kwargs)
 		     gr_py_row_new(&gr_py_type_info_row, &info);
 }
 
-PyObject *gr_py_scan_find_type(PyObject *obj, PyObject *args, PyObject *kwargs)
-{
-	static char *names[] = { "name", NULL };
-	struct gr_py_scan *self = (struct gr_py_scan *)obj;
-	struct gr_error *err;
-	const char *name;
-	uint32_t type;
-
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s:find_type", names,
-					 &name) ||
-	    !gr_py_scan_enter(self))
-		return NULL;
-	err = gr_scan_find_type(self->scan, name, &type);
-	gr_py_scan_leave(self);
-	return err ? gr_py_raise(err) : PyLong_FromUnsignedLong(type);
-}
-
 static const struct gr_py_field dynamic_type_fields[] = {
 	GR_PY_FIELD_AS(gr_dynamic_type, type, from_type_or_none),
 	GR_PY_FIELD(gr_dynamic_type, is_direct),
@@ -111,24 +94,6 @@ PyObject *gr_py_scan_dynamic_type(PyObject *obj, PyObject *args,
 	gr_py_scan_leave(self);
 	return err ? gr_py_raise(err) :
 		     gr_py_row_new(&gr_py_dynamic_type_row, &dynamic);
-}
-
-PyObject *gr_py_scan_function_name(PyObject *obj, PyObject *args,
-				   PyObject *kwargs)
-{
-	static char *names[] = { "pc", NULL };
-	struct gr_py_scan *self = (struct gr_py_scan *)obj;
-	const char *name = NULL;
-	unsigned long long pc;
-	struct gr_error *err;
-
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "K:function_name", names,
-					 &pc) ||
-	    !gr_py_scan_enter(self))
-		return NULL;
-	err = gr_scan_function_name(self->scan, pc, &name);
-	gr_py_scan_leave(self);
-	return err ? gr_py_raise(err) : gr_py_from_text_or_none(&name);
 }
 
 // -------------------------------------------------------------------- memory

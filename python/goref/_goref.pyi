@@ -2199,14 +2199,9 @@ class Scan:
         words. max: return at most this many; 0: at most 65,536."""
     def type_info(self, type: int) -> TypeInfo:
         """Describe the type with a number."""
-    def find_type(self, name: str) -> int:
-        """The number of the type with a name. NotFoundError: there is none;
-        the message suggests similar names."""
     def dynamic_type(self, interface: int, word: int) -> DynamicType:
         """The type of the value in an interface, by the first word of the
         interface, which is not 0. interface: the number of its type."""
-    def function_name(self, pc: int) -> str | None:
-        """The name of the function at a pc."""
     def read(self, addr: int, bytes: int) -> bytes:
         """Read memory, at most 1 GiB. FaultError: some of it is missing.
         NoMemoryError: the file was saved without values."""

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "type_view.h"
 
-#include "goruntime/layout/pclntab.h"
-#include "goruntime/types/near_names.h"
-#include "place.h"
 #include "scan.h"
 
 enum {
@@ -100,20 +97,6 @@ struct gr_error *gr_scan_describe_type(struct gr_scan *scan, uint32_t id,
 	return describe_fields(scan, type, ret);
 }
 
-struct gr_error *gr_scan_find_type(struct gr_scan *scan, const char *name,
-				   uint32_t *ret)
-{
-	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter_goroutines(scan, &guard);
-
-	*ret = GR_TYPE_NONE;
-	if (!err)
-		err = gr_types_find_any(scan->types, name, ret);
-	if (!err && *ret == GR_TYPE_NONE)
-		err = gr_types_no_such(scan->types, name);
-	return gr_sigbus_guard_end(&guard, err);
-}
-
 static struct gr_error *find_dynamic(struct gr_scan *scan, uint32_t interface,
 				     uint64_t word, struct gr_dynamic_type *ret)
 {
@@ -141,20 +124,5 @@ struct gr_error *gr_scan_dynamic_type(struct gr_scan *scan, uint32_t interface,
 	err = gr_scan_enter_goroutines(scan, &guard);
 	if (!err)
 		err = find_dynamic(scan, interface, word, ret);
-	return gr_sigbus_guard_end(&guard, err);
-}
-
-struct gr_error *gr_scan_function_name(struct gr_scan *scan, uint64_t pc,
-				       const char **ret)
-{
-	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter_goroutines(scan, &guard);
-	struct gr_func func;
-
-	*ret = "";
-	if (!err && gr_func_find(&scan->rt, pc, &func))
-		*ret = gr_scan_keep_name(scan, func.name);
-	if (!err && !*ret)
-		err = &gr_enomem;
 	return gr_sigbus_guard_end(&guard, err);
 }

@@ -42,10 +42,6 @@ struct gr_error *gr_scan_describe_type(struct gr_scan *scan, uint32_t id,
 				       struct gr_type_info *ret) GR_MUST_CHECK;
 void gr_type_info_deinit(struct gr_type_info *info);
 
-/** Find the type with a name; GR_ERROR_NOT_FOUND suggests similar names. */
-struct gr_error *gr_scan_find_type(struct gr_scan *scan, const char *name,
-				   uint32_t *ret) GR_MUST_CHECK;
-
 /** The dynamic type of an interface value. */
 struct gr_dynamic_type {
 	uint32_t type;	/**< GR_TYPE_NONE: not known. */
@@ -61,9 +57,5 @@ struct gr_dynamic_type {
 struct gr_error *
 gr_scan_dynamic_type(struct gr_scan *scan, uint32_t interface, uint64_t word,
 		     struct gr_dynamic_type *ret) GR_MUST_CHECK;
-
-/** The name of the function of a func value, by its pc; "" if there is none. */
-struct gr_error *gr_scan_function_name(struct gr_scan *scan, uint64_t pc,
-				       const char **ret) GR_MUST_CHECK;
 
 #endif /* GR_TYPE_VIEW_H */

@@ -68,8 +68,10 @@ unsigned int gr_edit_distance(const char *a, const char *b, unsigned int max)
 
 // --------------------------------------------------------------------- names
 
-struct gr_error *gr_types_find_any(struct gr_types *types, const char *name,
-				   gr_type_id *ret)
+/* Find the type with a name among all types, including those that were made of
+ * runtime records and of closures; GR_TYPE_NONE if there is none. */
+static struct gr_error *find_any(struct gr_types *types, const char *name,
+				 gr_type_id *ret)
 {
 	struct gr_runtime *rt = gr_types_runtime(types);
 	gr_type_id id = gr_types_find(types, name);
@@ -128,11 +130,11 @@ struct gr_error *gr_types_is_name(struct gr_types *types, const char *name,
 
 	if (!bare)
 		return &gr_enomem;
-	err = gr_types_find_any(types, rest, &id);
+	err = find_any(types, rest, &id);
 	for (int i = 0; !err && id == GR_TYPE_NONE && i < PARTS; i++) {
 		if (!skip_brackets(&rest))
 			break;
-		err = gr_types_find_any(types, rest, &id);
+		err = find_any(types, rest, &id);
 	}
 	*ret = !err && id != GR_TYPE_NONE;
 	return err;

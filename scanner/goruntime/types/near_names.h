@@ -6,14 +6,6 @@
 #include "goruntime/types/types.h"
 
 /**
- * Find the type with the name @p name among all types, those that were made of
- * runtime records and of closures included. *@p ret is GR_TYPE_NONE if there is
- * none.
- */
-struct gr_error *gr_types_find_any(struct gr_types *types, const char *name,
-				   gr_type_id *ret) GR_MUST_CHECK;
-
-/**
  * True if @p name is that of a type, or is made of one as the names of memory
  * are: `[48]main.T`, `[]main.T data`, `string data`, `begins with main.T`.
  */
