@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts that all verbs share: gdb's command, the output, checks."""
+"""The parts that all verbs share: the output, the limits, the checks."""
 
 from __future__ import annotations
 
