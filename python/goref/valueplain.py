@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .errors import Error, NoMemoryError
+from .errors import Error, NoMemoryError, StaleError
 
 if TYPE_CHECKING:
     from .gotypes import GoType
@@ -162,6 +162,9 @@ class Plain:
             return f"<goref.Value {self.type} {self._brief()}>"
         except NoMemoryError:
             return f"<goref.Value {self.type} (not there)>"
+        except StaleError as problem:
+            why = str(problem).removeprefix("goref: ")
+            return f"<goref.Value {self.type} ({why})>"
         except Error:
             return f"<goref.Value {self.type} (makes no sense)>"
 

@@ -331,6 +331,17 @@ def test_without_values(scan, at):
     assert at(NODE).n.type == "int"
 
 
+def test_closed_heap(scan):
+    def closed():
+        raise errors.StaleError("goref: the heap is closed")
+
+    source = ValueReader(closed, Types(lambda: scan), NATIVE)
+    for type_ in STRING, INT, POINTER:
+        value = Value(source, source.types.of(type_), BASE)
+        name = f"<goref.Value {value.type}"
+        assert repr(value) == f"{name} (the heap is closed)>"
+
+
 def test_no_gdb(at):
     with pytest.raises(errors.NotInGdbError, match="there is no gdb"):
         at(INT).gdb
