@@ -145,6 +145,12 @@ class Plain:
         )
         return text
 
+    def __format__(self, spec: str) -> str:
+        """Format the Python value of a number or a bool; for other kinds, and
+        without a format, the text of str()."""
+        is_number = spec and self.kind in _NUMBERS
+        return format(self._native() if is_number else str(self), spec)
+
     def _made_text(self) -> str:
         """The text of an array or a slice whose type goref has made."""
         if self.kind not in LONG:

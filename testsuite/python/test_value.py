@@ -182,6 +182,20 @@ def test_numbers(scan, at):
         at(INT).dereference()
 
 
+def test_formats(scan, at):
+    scan.put(0, -5, BASE + 64, 3)
+    scan.memory[64:67] = b"abc"
+    scan.memory[32:40] = struct.pack("<d", 2.5)
+    assert f"{at(INT):d}|{at(INT):>5}|{at(UINT8):#x}" == "-5|   -5|0xfb"
+    assert f"{at(BOOL, 16):d}|{at(FLOAT, 32):.2f}" == "1|2.50"
+    assert f"{at(STRING, 8):>5}|{at(STRING, 8):.2}" == "  abc|ab"
+    for value in at(INT), at(BOOL, 16), at(STRING, 8), at(NODE):
+        assert f"{value}" == str(value)
+    assert f"{at(NODE):>99}" == str(at(NODE)).rjust(99)
+    with pytest.raises(ValueError, match="format code 'd'"):
+        f"{at(STRING, 8):d}"
+
+
 def test_wild_lengths(scan, at):
     """They allocate nothing, and say what is wrong."""
     for words, error, said in (
