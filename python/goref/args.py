@@ -78,8 +78,8 @@ def _is_number(word: str) -> bool:
 
 def process_number(word: str) -> int | None:
     """The number of a process; None: the word is none."""
-    number = int(word) if _is_number(word) else 1 << 31
-    return None if number >> 31 else number
+    number = int(word) if _is_number(word) else 0
+    return number if 0 < number < 1 << 31 else None
 
 
 def text(word: str) -> str:

@@ -187,6 +187,7 @@ def test_version_and_help():
         (["scan"], "goref core [EXE] CORE scan"),
         (["help", "nonsense"], "nonsense"),
         (["attach"], "no PID"),
+        (["attach", "0"], "not a process number: 0"),
         (["attach", "12x"], "12x"),
         (["attach", "99999999999999999999"], "99999999999999999999"),
         (["core", "exe", "core", "--nonsense"], "--nonsense"),

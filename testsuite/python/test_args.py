@@ -168,6 +168,7 @@ EVERY += [*QUESTIONS.values(), *SOURCES["attach"].options]
         ("1", 1),
         ("2147483647", 2147483647),
         ("2147483648", None),
+        ("0", None),
         ("9" * 5000, None),  # more digits than Python converts
         ("-1", None),
         ("\u0661", None),
