@@ -223,9 +223,9 @@ def _missing(source: Source, words: Sequence[str]) -> _Exit:
     """The error for a command that does not name what to look at."""
     if source.name == "core" and words:
         filenames.check_readable(words[0])
-        cut = elf.how_cut(words[0])
-        if cut:
-            return _Exit(FAILED, cut)
+        wrong = elf.how_piped(words[0]) or elf.how_cut(words[0])
+        if wrong:
+            return _Exit(FAILED, wrong)
         what = f"no CORE given: {words[0]} is not a core file"
     else:
         what = f"no {source.places.split()[-1]} given"
