@@ -17,10 +17,11 @@ StaleError.
 from __future__ import annotations
 
 import datetime
+import operator
 import os
 import weakref
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, SupportsInt, Union
+from typing import TYPE_CHECKING, Any, SupportsIndex, SupportsInt, Union
 
 from . import evaluate, front, native, objectvalue, params, partial
 from .errors import (
@@ -52,7 +53,7 @@ from .vertices import (
 if TYPE_CHECKING:
     from ._goref import Ledger, Scan
 
-    _Path = str | os.PathLike[str]
+    _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 __all__ = [
     "Error",
@@ -101,19 +102,26 @@ def core(path: _Path, exe: _Path | None = None) -> Heap:
     that the core names."""
     from .sources.core import Core
 
-    name = None if exe is None else os.fspath(exe)
-    return _open(Core(os.fspath(path), name), "heap")
+    name = None if exe is None else os.fsdecode(exe)
+    return _open(Core(os.fsdecode(path), name), "heap")
 
 
 def open(path: _Path) -> Heap:
     """The heap of a file that `goref save' has written."""
     from .sources.saved import Saved
 
-    return _open(Saved(os.fspath(path)), "heap")
+    return _open(Saved(os.fsdecode(path)), "heap")
+
+
+def _process_number(pid: SupportsIndex) -> int:
+    """The number as an int. A bool is an int of Python, but is never meant."""
+    if isinstance(pid, bool) or not hasattr(pid, "__index__"):
+        raise TypeError(f"goref: pid is not a whole number: {pid!r}")
+    return operator.index(pid)
 
 
 def attach(
-    pid: int,
+    pid: SupportsIndex,
     *,
     hold: bool = False,
     values: bool = False,
@@ -133,7 +141,7 @@ def attach(
         raise ValueError("goref: hold and snapshot exclude each other")
     extent = "values" if values else "sites"
     process = Process(
-        pid,
+        _process_number(pid),
         extent,
         max_pause_ms=max_pause_ms,
         with_snapshot=snapshot,

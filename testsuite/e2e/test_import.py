@@ -113,6 +113,43 @@ def test_core_without_exe(leaky):
     assert got == leaky.truth["sessions"]
 
 
+def test_paths_of_bytes(leaky, tmp_path):
+    saved = tmp_path / "leaky.goref"
+    done = run_cli(["core", leaky.exe, leaky.core, "save", saved])
+    assert done.returncode == 0, done.stderr
+    got = told(
+        """
+        import json, os, sys, goref
+        exe, core, saved = map(os.fsencode, sys.argv[1:])
+        heaps = goref.core(core), goref.core(core, exe), goref.open(saved)
+        print(json.dumps([h.ledger.reached.objects for h in heaps]))
+        """,
+        leaky.exe, leaky.core, saved,
+    )  # fmt: skip
+    assert len(set(got)) == 1
+
+
+PIDS = {
+    "text": '"12"',
+    "None": "None",
+    "bool": "True",
+    "float": "12.0",
+    "bytes": 'b"12"',
+}
+
+
+@pytest.mark.parametrize("pid", PIDS.values(), ids=PIDS)
+def test_what_is_no_pid(pid):
+    done = run_plain(f"""
+        import goref
+        goref.attach({pid})
+    """)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        "TypeError: goref: pid is not a whole number: " + pid.replace('"', "'")
+    )
+
+
 def test_warnings(leaky, tmp_path):
     """Those of the command line; a script prints none."""
     cut = tmp_path / "core"
