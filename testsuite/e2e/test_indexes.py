@@ -57,8 +57,8 @@ def target(farm):
     return farm.target("indexes", CENTRAL)
 
 
-@pytest.mark.parametrize("release", ["go1.19", "go1.24"])
-def test_what_is_no_element(farm, tmp_path, release):
+@variants("default")
+def test_what_is_no_element(farm, tmp_path, variant):
     """With both designs of maps."""
     rows = [
         ("main.bank.accounts[5]",
@@ -107,7 +107,7 @@ def test_what_is_no_element(farm, tmp_path, release):
          'main.nilPtr: there is a nil pointer before "accounts[0]"'),
         ("main." + "x." * 3000, "the expression is too long"),
     ]  # fmt: skip
-    target = farm.target("indexes", Variant(release, "default"))
+    target = farm.target("indexes", variant)
     told = ask(target, tmp_path, [text for text, _ in rows])
     for (text, wanted), answer in zip(rows, told):
         assert isinstance(answer, str) and wanted in answer, (text, answer)
