@@ -179,9 +179,10 @@ static bool open_batch(struct reader *r, struct gr_bytes batch)
 
 /* Exchange the blocks of a square of 8 x 8 bytes that lie beside its diagonal,
  * for blocks of @p bits, and blocks of blocks of that size. */
-static void exchange(uint64_t *rows, unsigned int distance, unsigned int bits,
-		     uint64_t mask)
+static inline void exchange(uint64_t *rows, unsigned int distance,
+			    unsigned int bits, uint64_t mask)
 {
+#pragma GCC unroll 8
 	for (unsigned int i = 0; i < PLANES; i++) {
 		if (i & distance)
 			continue;
@@ -195,14 +196,16 @@ static void exchange(uint64_t *rows, unsigned int distance, unsigned int bits,
 /* Read PLANES differences at once: their bytes lie in as many planes. */
 static void look_ahead(struct reader *r, uint64_t first)
 {
-	uint64_t *rows = r->ahead;
+	uint64_t rows[PLANES];
 
+#pragma GCC unroll 8
 	for (unsigned int plane = 0; plane < PLANES; plane++)
 		rows[plane] = gr_load_u64(r->planes +
 					  plane * r->numbers[NNONZERO] + first);
 	exchange(rows, 1, 8, UINT64_C(0x00ff00ff00ff00ff));
 	exchange(rows, 2, 16, UINT64_C(0x0000ffff0000ffff));
 	exchange(rows, 4, 32, UINT64_C(0x00000000ffffffff));
+	memcpy(r->ahead, rows, sizeof(rows));
 	r->first_ahead = first;
 }
 
