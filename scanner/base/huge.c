@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/huge.h"
 
-#include <pthread.h>
 #include <sys/mman.h>
+
+#include "base/thread.h"
 
 /* A unit that is in no array. */
 struct unit {
@@ -169,4 +170,50 @@ void gr_huge_free(void *data, size_t bytes)
 
 	for (char *at = data; at < end; at += GR_HUGE_BYTES)
 		give_unit(at);
+}
+
+// ------------------------------------------------------------------ one ahead
+
+static void *make_ready(void *arg)
+{
+	struct gr_huge_next *next = arg;
+	volatile char *unit = gr_huge_alloc(GR_HUGE_BYTES);
+
+	// One touch, unless the kernel has small pages only.
+	for (size_t at = 0; unit && at < GR_HUGE_BYTES; at += 4096)
+		unit[at] = 0;
+	next->unit = (void *)unit;
+	atomic_store(&next->is_ready, true);
+	return NULL;
+}
+
+/* Wait for the thread. @return its unit, or NULL */
+static void *join(struct gr_huge_next *next)
+{
+	if (!next->is_started)
+		return NULL;
+	pthread_join(next->thread, NULL);
+	next->is_started = false;
+	return next->unit;
+}
+
+/* A thread that has not had its turn on a busy machine is not waited for. */
+void *gr_huge_next_alloc(struct gr_huge_next *next)
+{
+	void *unit = atomic_load(&next->is_ready) ? join(next) : NULL;
+
+	if (!next->is_started && !gr_huge_spare_bytes()) {
+		atomic_store(&next->is_ready, false);
+		next->is_started =
+			gr_thread_start(&next->thread, make_ready, next);
+	}
+	return unit ? unit : gr_huge_alloc(GR_HUGE_BYTES);
+}
+
+void gr_huge_next_deinit(struct gr_huge_next *next)
+{
+	void *unit = join(next);
+
+	if (unit)
+		gr_huge_free(unit, GR_HUGE_BYTES);
 }

@@ -14,6 +14,9 @@
 
 #include "base/base.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 /** Bytes of a huge page on machines with small pages of 4096 bytes. */
 enum { GR_HUGE_BYTES = 2 << 20 };
 
@@ -56,5 +59,25 @@ void gr_huge_release(void);
 
 /** Bytes of the units that are kept and in no array. */
 size_t gr_huge_spare_bytes(void);
+
+/**
+ * A unit that a thread makes ready while its user still fills the one before: the
+ * first touch is then not waited for. Zeros: there is none.
+ */
+struct gr_huge_next {
+	pthread_t thread;
+	bool is_started;
+	atomic_bool is_ready;
+	void *unit; /**< The thread's until is_ready; NULL: no memory. */
+};
+
+/**
+ * An array of one unit: the one that is ready, or as gr_huge_alloc(). Then another
+ * one is begun, if a thread can be had. gr_huge_free() frees the array.
+ */
+void *gr_huge_next_alloc(struct gr_huge_next *next);
+
+/** Wait for the thread, and free what it has made. */
+void gr_huge_next_deinit(struct gr_huge_next *next);
 
 #endif /* GR_HUGE_H */

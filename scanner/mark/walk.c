@@ -10,14 +10,13 @@
 static struct gr_region_chunk *new_chunk(struct gr_region_queue *queue)
 {
 	enum { SMALL_BYTES = 64 << 10 };
-	bool is_long = queue->size * sizeof(struct gr_region) >=
-		       4 * GR_HUGE_BYTES;
+	bool is_long = queue->size * sizeof(struct gr_region) >= GR_HUGE_BYTES;
 	size_t bytes = is_long ? GR_HUGE_BYTES : SMALL_BYTES;
 	struct gr_region_chunk *chunk = steal_ptr(queue->spare);
 
 	if (chunk)
 		return chunk;
-	chunk = is_long ? gr_huge_alloc(bytes) : malloc(bytes);
+	chunk = is_long ? gr_huge_next_alloc(&queue->next) : malloc(bytes);
 	if (!chunk)
 		return NULL;
 	chunk->is_huge = is_long;
@@ -103,6 +102,7 @@ static void queue_deinit(struct gr_region_queue *queue)
 		queue->head = next;
 	}
 	free_chunk(queue->spare);
+	gr_huge_next_deinit(&queue->next);
 }
 
 void gr_walk_destroy(struct gr_walk *w)

@@ -20,6 +20,7 @@
 
 #include "inferior/recorder.h"
 #include "base/cleanup.h"
+#include "base/huge.h"
 #include "goruntime/heap/heap.h"
 #include "goruntime/roots/roots.h"
 #include "goruntime/types/map_shape.h"
@@ -88,6 +89,7 @@ struct gr_region_chunk {
  */
 struct gr_region_queue {
 	struct gr_region_chunk *head, *tail, *spare;
+	struct gr_huge_next next; /**< The next chunk of a long queue. */
 	uint64_t size;
 };
 

@@ -164,6 +164,37 @@ static void test_holders(void **state)
 	assert_int_equal(gr_huge_spare_bytes(), 0);
 }
 
+/* Each array is new, whether a thread had it ready or not, and kept units come
+ * first. */
+static void test_next(void **state)
+{
+	enum { COUNT = 20 };
+	struct gr_huge_next next = { .is_started = false };
+	char *units[COUNT];
+
+	(void)state;
+	gr_huge_hold();
+	for (int i = 0; i < COUNT; i++) {
+		units[i] = gr_huge_next_alloc(&next);
+		assert_non_null(units[i]);
+		memset(units[i], i, UNIT);
+	}
+	for (int i = 0; i < COUNT; i++) {
+		assert_int_equal(units[i][0], i);
+		assert_int_equal(units[i][UNIT - 1], i);
+		gr_huge_free(units[i], UNIT);
+	}
+	assert_int_equal(gr_huge_spare_bytes(), COUNT * UNIT);
+	units[0] = gr_huge_next_alloc(&next);
+	assert_in_range(gr_huge_spare_bytes(), (COUNT - 2) * UNIT,
+			COUNT * UNIT);
+	gr_huge_free(units[0], UNIT);
+	gr_huge_next_deinit(&next);
+	gr_huge_next_deinit(&next);
+	gr_huge_release();
+	assert_int_equal(gr_huge_spare_bytes(), 0);
+}
+
 static void test_no_memory(void **state)
 {
 	(void)state;
@@ -184,6 +215,7 @@ int main(void)
 		cmocka_unit_test(test_units_that_cannot_move),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_holders),
+		cmocka_unit_test(test_next),
 		cmocka_unit_test(test_no_memory),
 	};
 
