@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 _watched: list[signal.Signals] = []
 _received = 0
+_has_lost_interrupt = False
 
 
 class Ended(BaseException):
@@ -31,9 +32,12 @@ def _handle(number: int, _frame: FrameType | None) -> None:
 
 
 def _unraisable(problem: Any) -> None:
-    """Print an exception that Python cannot raise, except Ended, which the
-    next check() raises again."""
-    if problem.exc_type is not Ended:
+    """Print what Python cannot pass on, as from a callback of its own imports.
+    Ended and KeyboardInterrupt are raised again by the next check()."""
+    global _has_lost_interrupt
+    if problem.exc_type is KeyboardInterrupt:
+        _has_lost_interrupt = True
+    elif problem.exc_type is not Ended:
         sys.__unraisablehook__(problem)
 
 
@@ -50,9 +54,13 @@ def watch() -> None:
 
 
 def check() -> None:
-    """Raise Ended again if it was raised before and got lost."""
+    """Raise Ended or KeyboardInterrupt again, if something has dropped it."""
+    global _has_lost_interrupt
     if _received:
         raise Ended
+    if _has_lost_interrupt:
+        _has_lost_interrupt = False
+        raise KeyboardInterrupt
 
 
 def is_due() -> bool:

@@ -111,6 +111,32 @@ def test_ctrl_c_at_the_end(word, said):
     assert "Traceback" not in done.stderr and "Error" not in done.stderr
 
 
+# A signal comes in a callback of the garbage collection, as Python's imports
+# have some: nothing can be raised there.
+LOST = """
+from goref import session
+import signal, weakref
+class Thing:
+    pass
+def begin(self, *words, begin=session.running.__init__):
+    thing = Thing()
+    ref = weakref.ref(thing, lambda _: signal.raise_signal(signal.{name}))
+    del thing
+    begin(self, *words)
+session.running.__init__ = begin
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_signal_that_nothing_can_raise(words, name):
+    done = run_hooked(LOST.format(name=name), [*words, "scan"])
+    assert done.stdout == ""
+    if name == "SIGINT":
+        assert (done.returncode, done.stderr) == (1, "goref: interrupted\n")
+    else:
+        assert (done.returncode, done.stderr) == (-signal.SIGTERM, "")
+
+
 @QUESTIONS
 def test_timeout(words, question):
     """The time begins with the command, not with the scan."""
