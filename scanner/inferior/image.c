@@ -86,6 +86,11 @@ uint64_t gr_image_mapped_bytes(const struct gr_image *image)
 	return sum;
 }
 
+bool gr_image_is_mapped_core(const struct gr_image *image)
+{
+	return image->target->kind == GR_TARGET_CORE && !image->target->stored;
+}
+
 uint64_t gr_image_readable_bytes(const struct gr_image *image)
 {
 	const struct gr_range_vector *core = &image->core.memory;

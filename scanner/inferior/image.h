@@ -48,6 +48,10 @@ struct gr_recorder *gr_image_recorder(const struct gr_image *image);
  * have only the bytes that somebody has read. */
 bool gr_image_lacks_values(const struct gr_image *image);
 
+/** Does its memory lie in a core that is mapped, whose pages come with their first
+ * touch? */
+bool gr_image_is_mapped_core(const struct gr_image *image);
+
 /** The table of the memory that the image has. */
 const struct gr_ranges *gr_image_ranges(const struct gr_image *image);
 

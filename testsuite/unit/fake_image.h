@@ -128,6 +128,12 @@ struct gr_error *gr_image_plan(struct gr_image *image, uint64_t start,
 	return NULL;
 }
 
+bool gr_image_is_mapped_core(const struct gr_image *image)
+{
+	(void)image;
+	return false;
+}
+
 bool gr_image_lacks_values(const struct gr_image *image)
 {
 	(void)image;

@@ -2,6 +2,7 @@
 #include "goruntime/heap/ptrmap.h"
 
 #include "base/cleanup.h"
+#include "goruntime/heap/touch.h"
 
 /* The newest scheme comes first. */
 static const struct gr_ptrmap_ops *const schemes[] = {
@@ -42,32 +43,42 @@ struct gr_error *gr_ptrmap_prepare(struct gr_heap *heap)
 	return NULL;
 }
 
+static struct gr_error *fill_all(const struct gr_heap *heap, uint64_t *words)
+{
+	for (uint32_t i = 0; i < heap->nspans; i++) {
+		const struct gr_span *span = &heap->spans[i];
+
+		if (span->is_noscan || !span->host)
+			continue;
+		struct gr_error *err = gr_runtime_step(heap->rt, 2);
+
+		if (!err)
+			err = heap->ptrmap->fill(heap, span, words);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
 struct gr_error *gr_ptrmap_build(const struct gr_heap *heap,
 				 uint64_t extra_words, uint64_t **ret)
 {
-	struct gr_runtime *rt = heap->rt;
 	_cleanup_free_ uint64_t *words = NULL;
-	struct gr_error *err =
-		gr_image_want(rt->image, (heap->nwords + extra_words) / 8);
+	struct gr_touch touch;
+	struct gr_error *err = gr_image_want(heap->rt->image,
+					     (heap->nwords + extra_words) / 8);
 
 	if (err)
 		return err;
 	words = gr_bitmap_alloc(heap->nwords + extra_words);
 	if (!words)
 		return &gr_enomem;
-	for (uint32_t i = 0; i < heap->nspans; i++) {
-		const struct gr_span *span = &heap->spans[i];
-
-		if (span->is_noscan || !span->host)
-			continue;
-		err = gr_runtime_step(rt, 2);
-		if (!err)
-			err = heap->ptrmap->fill(heap, span, words);
-		if (err)
-			return err;
-	}
-	*ret = steal_ptr(words);
-	return NULL;
+	gr_touch_begin(&touch, heap);
+	err = fill_all(heap, words);
+	gr_touch_end(&touch);
+	if (!err)
+		*ret = steal_ptr(words);
+	return err;
 }
 
 struct gr_error *gr_ptrmap_build_span(const struct gr_heap *heap,
