@@ -3,17 +3,21 @@
 gdb goes on. GOREF_MUTATIONS=1000 for the long run, with a build with sanitizers
 in GOREF_BUILD_DIR, too."""
 
+import json
 import os
 import shutil
+import subprocess
 
 import pytest
 
 import mutate
-from session import gdb_bears, run_gdb
+from session import GOREF, environment, gdb_bears, run_gdb
 from toolchains import RELEASES, Variant, variants
+from waiting import LONGEST_S, comes, faults_of
 
 COUNT = int(os.environ.get("GOREF_MUTATIONS", "30"))
 CENTRAL = Variant("go1.24", "default")
+FAULTS = 6000  # in a scan of a core of 100 MB
 IN_GDB = ["goref scan --json", "goref waits --json", "goref leaks --json"]
 
 # Words of a traceback, of gdb's own failures, of a sanitizer.
@@ -116,6 +120,42 @@ def test_core_shrinks_during_a_scan(copied, delay_ms):
     assert len(run.error_lines()) <= 1, run.stderr
     for word in BAD_WORDS:
         assert word not in run.stderr
+
+
+def test_large_core_shrinks(farm, tmp_path):
+    """Threads read a large core, each at its own place: the answer is the
+    program's, or one line. Moments are counted in page faults."""
+    target = farm.target("counter", CENTRAL, args=("2000000",))
+    core = tmp_path / "core"
+    words = [GOREF, "core", target.exe, core, "scan", "--json"]
+
+    def ask(moment):
+        """Cut the core when so many page faults are over; how it went."""
+        shutil.copyfile(target.core, core)
+        goref = subprocess.Popen(
+            list(map(str, words)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        )
+        comes(lambda: goref.poll() is not None
+              or faults_of(goref.pid) >= moment)  # fmt: skip
+        os.truncate(core, 20000)
+        return goref, *goref.communicate(timeout=LONGEST_S)
+
+    goref, out, err = ask(10**9)
+    roots = {r["name"]: r["objects"] for r in json.loads(out)["roots"]}
+    assert roots["main.chain"] == target.truth["held"]["main.chain"]["objects"]
+    changed = 0
+    for i in range(10):
+        goref, out, err = ask(i * FAULTS // 10)
+        assert goref.returncode in (0, 1, 3), err
+        assert not any(word in err for word in BAD_WORDS), err
+        if goref.returncode == 1:
+            assert len(err.splitlines()) == 1 and not out, err
+            changed += "changed while it was being read" in err
+    assert changed
 
 
 def test_executable_shrinks(farm, tmp_path):
