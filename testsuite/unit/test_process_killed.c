@@ -22,9 +22,12 @@ static void count_signal(int number)
 	__atomic_add_fetch(&handler_shared->signals, 1, __ATOMIC_SEQ_CST);
 }
 
-static void sleep_us(uint64_t us)
+/* Go on after fewer than @p most looks at the threads of a process: at some
+ * moment, on a busy machine as on an idle one. */
+static void look_on(pid_t pid, uint64_t *seed, unsigned int most)
 {
-	nanosleep(&(struct timespec){ 0, (long)us * 1000 }, NULL);
+	for (uint64_t n = rows_random(seed) % most; n; n--)
+		count_tasks(pid, "tT");
 }
 
 // ------------------------------------------------------- what a child may be
@@ -70,7 +73,7 @@ static void run_short(struct target *t)
 	for (int i = 0; i < THREADS; i++)
 		start_thread(i % 2 ? count_on : wait_for_ever, t->shared);
 	target_is_ready(t);
-	sleep_us(rows_random(&seed) % 3000);
+	look_on(getpid(), &seed, 50);
 	_exit(7);
 }
 
@@ -91,7 +94,7 @@ static void *begin_again(void *arg)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	seed ^= (uint64_t)now.tv_nsec;
-	sleep_us(rows_random(&seed) % 1000);
+	look_on(getpid(), &seed, 25);
 	execv(args[0], args);
 	_exit(1);
 }
@@ -145,7 +148,7 @@ static void test_killed(void **state)
 		pid_t tracer = start_tracer(t->pid);
 
 		for (int j = 0; j < SIGNALS_A_ROUND; j++) {
-			sleep_us(rows_random(&seed) % 1000);
+			look_on(t->pid, &seed, 25);
 			sent += !sigqueue(t->pid, SIGRTMIN,
 					  (union sigval){ 0 });
 		}
@@ -171,7 +174,7 @@ static void test_killed_of_stopped(void **state)
 	for (int i = 0; i < KILLS / 4; i++) {
 		pid_t tracer = start_tracer(t->pid);
 
-		sleep_us(rows_random(&seed) % 4000);
+		look_on(t->pid, &seed, 100);
 		kill(tracer, SIGKILL);
 		assert_int_equal(waitpid(tracer, NULL, 0), tracer);
 		WAIT_UNTIL(count_tasks(t->pid, "T") == 4);
