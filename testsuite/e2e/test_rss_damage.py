@@ -20,10 +20,11 @@ NEWEST = Variant(RELEASES[-1], "default")
 
 @pytest.fixture
 def copied(farm, tmp_path):
-    """copied(variant): the executable, and a copy of its core to damage."""
+    """copied(variant, program): the executable, and a copy of its core to
+    damage."""
 
-    def copy(variant):
-        target = farm.target("resident", variant)
+    def copy(variant, program="resident"):
+        target = farm.target(program, variant)
         path = tmp_path / "core"
         mutate.copy_sparse(target.core, path)
         return target.exe, path
@@ -156,7 +157,7 @@ def test_arenas(copied, value):
 def test_queues(copied, off, value):
     """The collector's list of queues leads astray (spanSPMC: allnode.next at
     8, cap at 40, ring at 48)."""
-    exe, path = copied(NEWEST)
+    exe, path = copied(NEWEST, "queued")
     before = run_cli(["core", exe, path, "rss", "--json"])
     run = run_gdb(
         [exe, path],
