@@ -61,8 +61,8 @@ void gr_huge_release(void);
 size_t gr_huge_spare_bytes(void);
 
 /**
- * A unit that a thread makes ready while its user still fills the one before: the
- * first touch is then not waited for. Zeros: there is none.
+ * A unit that a thread makes ready while its user still fills the one before:
+ * the first touch is then not waited for. Zeros: there is none.
  */
 struct gr_huge_next {
 	pthread_t thread;
@@ -72,8 +72,8 @@ struct gr_huge_next {
 };
 
 /**
- * An array of one unit: the one that is ready, or as gr_huge_alloc(). Then another
- * one is begun, if a thread can be had. gr_huge_free() frees the array.
+ * An array of one unit: the one that is ready, or as gr_huge_alloc(). Then
+ * another one is begun, if a thread can be had. gr_huge_free() frees the array.
  */
 void *gr_huge_next_alloc(struct gr_huge_next *next);
 

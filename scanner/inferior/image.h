@@ -48,8 +48,8 @@ struct gr_recorder *gr_image_recorder(const struct gr_image *image);
  * have only the bytes that somebody has read. */
 bool gr_image_lacks_values(const struct gr_image *image);
 
-/** Does its memory lie in a core that is mapped, whose pages come with their first
- * touch? */
+/** True if its memory lies in a core that is mapped: each page comes with its
+ * first touch. */
 bool gr_image_is_mapped_core(const struct gr_image *image);
 
 /** The table of the memory that the image has. */

@@ -9,9 +9,14 @@
 /* Below this, a thread costs more than it saves: 32 MB in spans of a page. */
 enum { MIN_SPANS = 4096 };
 
-/* Touch the pages of a span. @return false: one is not in the page cache. To read
- * the file at two places is slower than to read it in order. */
-static bool touch_span(const struct gr_span *span)
+static bool is_over(const struct gr_touch *touch)
+{
+	return atomic_load_explicit(&touch->is_over, memory_order_relaxed);
+}
+
+/* Touch the pages of a span. @return false: nobody needs more, or a page is not
+ * in the page cache. To read the file at two places is slower than in order. */
+static bool touch_span(const struct gr_touch *touch, const struct gr_span *span)
 {
 	const uint8_t *end = span->host + (span->limit_addr - span->base_addr);
 	const uint8_t *page =
@@ -19,7 +24,8 @@ static bool touch_span(const struct gr_span *span)
 	unsigned char is_cached;
 
 	for (; page < end; page += GR_PAGE_BYTES) {
-		if (mincore((void *)page, GR_PAGE_BYTES, &is_cached) ||
+		if (is_over(touch) ||
+		    mincore((void *)page, GR_PAGE_BYTES, &is_cached) ||
 		    !(is_cached & 1))
 			return false;
 		(void)*(const volatile uint8_t *)page;
@@ -35,9 +41,9 @@ static void *run(void *arg)
 	for (uint32_t i = heap->nspans; i > heap->nspans / 2; i--) {
 		const struct gr_span *span = &heap->spans[i - 1];
 
-		if (atomic_load_explicit(&touch->is_over, memory_order_relaxed))
+		if (is_over(touch))
 			break;
-		if (!span->is_noscan && span->host && !touch_span(span))
+		if (!span->is_noscan && span->host && !touch_span(touch, span))
 			break;
 	}
 	return NULL;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A wide heap: one variable leads to thousands of small objects that have
-// pointers. The collector that marks by spans finds more of their spans, one
-// after another, than a queue of its own P has room to keep from other Ps, so
-// that it makes a ring of spans for them (runtime/mgcmark_greenteagc.go:
-// spanQueue.put).
+// pointers. When the collector scans the variable, one P puts 256 spans into its
+// queue in a row. After 64 of them it makes a ring, and hands spans to other Ps
+// in it (runtime/mgcmark_greenteagc.go: spanQueue.put).
 package main
 
 import (
