@@ -2,7 +2,7 @@
 /*
  * The scanner's view of a Go release, as text: the offsets of the runtime's
  * fields, and which of the names known to the scanner the release has. The
- * golden texts in testsuite/layouts come from this.
+ * golden columns of testsuite/layouts.txt come from this.
  */
 #include "scan.h"
 

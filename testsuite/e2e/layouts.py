@@ -5,8 +5,9 @@
     testsuite/e2e/layouts.py [--update] GO...
 
 Builds a small program with each toolchain, lets the scanner resolve the layout
-table, and prints the difference to the golden text of its release (of the
-newest one, for a new release). --update writes the golden text instead.
+table, and prints the difference to the column of its release in
+testsuite/layouts.txt (of the newest one, for a new release). --update writes
+the column instead. GO:EXPERIMENT builds with that GOEXPERIMENT.
 """
 
 import argparse
@@ -23,25 +24,73 @@ from asking import SCANNER
 from targets import attach_reason, kernel_core, kernel_cores_reason, start
 from toolchains import PROGRAMS, TESTSUITE, go_environment, release_of
 
-GOLDEN = TESTSUITE / "layouts"
+TABLE = TESTSUITE / "layouts.txt"
 BUILD_DIR = Path(os.environ.get("GOREF_BUILD_DIR", TESTSUITE.parent / "build"))
+HEAD = """\
+# The rows of `scanner.py --layout`, a column for each Go release and for each
+# GOEXPERIMENT of it: the size of a struct, the offset and bytes of a field, the
+# value of a constant, or whether a name is there; "-" is absent. An empty cell
+# says what the one to its left says. Written by testsuite/e2e/layouts.py.
+"""
 
 
 class NotPossible(Exception):
     """Why no layout can be had here."""
 
 
-def golden_path(release):
-    return GOLDEN / f"{release}.txt"
+def _order(column):
+    """go1.9 before go1.10, a release before its experiments."""
+    number = re.match(r"go1\.(\d+)", column)
+    return int(number[1]), column
 
 
-def _order(release):
-    return [int(n) for n in re.findall(r"\d+", release)]
+def load():
+    """{column: {key: value}} of the table, oldest release first."""
+    lines = TABLE.read_text().splitlines()
+    _, *names = next(x for x in lines if x.startswith("|")).split("|")
+    columns = {name: {} for name in names}
+    for line in lines:
+        key, *cells = line.split("|")
+        if not cells or not key:
+            continue
+        value = "-"
+        for i, name in enumerate(names):
+            value = (cells[i] if i < len(cells) else "") or value
+            columns[name][key] = value
+    return columns
+
+
+def save(columns, keys):
+    """Write the table with these rows."""
+    names = sorted(columns, key=_order)
+    lines = ["|" + "|".join(names)]
+    for key in keys:
+        cells, left = [], None
+        for name in names:
+            value = columns[name].get(key, "-")
+            cells.append("" if value == left else value)
+            left = value
+        lines.append(f"{key}|{'|'.join(cells)}".rstrip("|"))
+    TABLE.write_text(HEAD + "\n".join(lines) + "\n")
+
+
+def rows_of(text):
+    """{key: value} of a text of the scanner."""
+    kinds = r"(?:const|var) \S+|name .*(?= )|\S+"
+    return dict(
+        re.fullmatch(rf"({kinds}) (.*)", line).groups()
+        for line in text.splitlines()
+    )
+
+
+def golden_text(column):
+    """The text of a column, as the scanner would say it."""
+    return "".join(f"{k} {v}\n" for k, v in load()[column].items())
 
 
 def golden_releases():
-    """Releases that have a golden text, oldest first."""
-    return sorted((p.stem for p in GOLDEN.glob("go*.txt")), key=_order)
+    """Releases that have a column, oldest first."""
+    return [name for name in load() if "-" not in name]
 
 
 def cached_go(release):
@@ -53,7 +102,7 @@ def cached_go(release):
     return go if os.access(go, os.X_OK) else None
 
 
-def _build(go, folder):
+def _build(go, experiment, folder):
     source = folder / "src"
     source.mkdir()
     for file in sorted((PROGRAMS / "layout").glob("*.go")):
@@ -61,7 +110,7 @@ def _build(go, folder):
     done = subprocess.run(
         [go, "build", "-o", folder / "layout", "."],
         cwd=source,
-        env=go_environment(),
+        env={**go_environment(), "GOEXPERIMENT": experiment},
         capture_output=True,
         text=True,
     )
@@ -79,13 +128,13 @@ def _scan(args):
     return done.stdout if done.returncode == 0 else done.stderr
 
 
-def layout_text(go):
+def layout_text(go, experiment=""):
     """What the scanner says of a program that `go` built; an error of it too,
     since that names the field to look for."""
     if kernel_cores_reason() and attach_reason():
         raise NotPossible(f"{kernel_cores_reason()}; {attach_reason()}")
     with tempfile.TemporaryDirectory(prefix="goref-layout-") as folder:
-        process = start(_build(go, Path(folder)))
+        process = start(_build(go, experiment, Path(folder)))
         try:
             if kernel_cores_reason():
                 return _scan([process.pid])
@@ -94,18 +143,16 @@ def layout_text(go):
             process.stop()
 
 
-def difference(release, text):
-    """The difference to the golden text that is nearest, as a unified diff;
+def difference(column, text):
+    """The difference to the golden column that is nearest, as a unified diff;
     empty if there is none."""
-    known = golden_releases()
-    nearest = release if release in known else (known or [None])[-1]
-    golden = golden_path(nearest).read_text() if nearest else ""
+    nearest = column if column in load() else golden_releases()[-1]
     return "".join(
         difflib.unified_diff(
-            golden.splitlines(True),
+            golden_text(nearest).splitlines(True),
             text.splitlines(True),
-            f"testsuite/layouts/{nearest}.txt",
-            f"{release} as it is",
+            f"{nearest} in testsuite/layouts.txt",
+            f"{column} as it is",
             n=0,
         )
     )
@@ -117,20 +164,24 @@ def main():
     parser.add_argument("go", nargs="+", help="path of a go command")
     args = parser.parse_args()
     status = 0
-    for go in args.go:
-        release = release_of(go)
+    for argument in args.go:
+        go, _, experiment = argument.partition(":")
+        column = release_of(go)
         try:
-            if not release:
+            if not column:
                 raise NotPossible(f"{go} does not tell its release")
-            text = layout_text(go)
+            text = layout_text(go, experiment)
         except NotPossible as reason:
             sys.exit(f"check-layouts: {reason}")
+        if experiment:
+            column += f"-{experiment}"
         if args.update and "\n" in text.rstrip():
-            golden_path(release).write_text(text)
-            print(f"{golden_path(release)} written")
+            rows = rows_of(text)
+            save({**load(), column: rows}, rows)
+            print(f"{column} of {TABLE} written")
             continue
-        diff = difference(release, text)
-        print(diff or f"{release} is as testsuite/layouts has it")
+        diff = difference(column, text)
+        print(diff or f"{column} is as testsuite/layouts.txt has it")
         status = status or bool(diff)
     sys.exit(status)
 

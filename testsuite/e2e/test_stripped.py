@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from session import TOP, run_goref
+from session import run_goref
 from targets import Target
 from test_verify import addresses
 from toolchains import FLAGS, RELEASES, Variant, variant_id, variants
@@ -213,16 +213,6 @@ def test_itabs_of_a_process(farm, variant):
     types = {t["type"]: t["objects"] for t in run.json(0)["types"]}
     assert types.get("main.Answer") == 2
     assert run.json(0)["gaps"]["unknown_types"] == 0
-
-
-def test_known_layouts_are_the_golden_ones():
-    """The table in the sources is what the script makes of the texts."""
-    done = subprocess.run(
-        [TOP / "build-aux/make-known-layouts"], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    table = TOP / "scanner/goruntime/layout/known_layouts.c"
-    assert table.read_text() == done.stdout
 
 
 @variants("stripped")

@@ -49,7 +49,7 @@ static bool is_known_row(const char *line, size_t len)
 	return false;
 }
 
-/* A new row of the table needs new golden texts, and they a new table. */
+/* A new row of the table needs new golden columns. */
 static void test_up_to_date(void **state)
 {
 	struct gr_layout layout;
@@ -63,7 +63,7 @@ static void test_up_to_date(void **state)
 		if (strncmp(at, "var ", 4) &&
 		    !is_known_row(at, strcspn(at, "\n")))
 			fail_msg("no known layout has the row of \"%.*s\": "
-				 "run build-aux/make-known-layouts",
+				 "run testsuite/e2e/layouts.py --update",
 				 (int)strcspn(at, "\n"), at);
 	free(text);
 }

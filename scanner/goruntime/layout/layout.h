@@ -5,8 +5,8 @@
  * The tables have the names of the runtime's structs, variables and constants,
  * newest spelling first. They are filled from the target's own DWARF. No
  * condition compares a Go version: a field is present or absent, and has its
- * width. A new Go release needs alternatives in the rows and a golden text
- * under testsuite/layouts/ (HACKING.md).
+ * width. A new Go release needs alternatives in the rows and a column of
+ * testsuite/layouts.txt (HACKING.md).
  */
 #ifndef GR_LAYOUT_H
 #define GR_LAYOUT_H

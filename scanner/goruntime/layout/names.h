@@ -2,7 +2,7 @@
 /**
  * names: one table of every function, type and variable of Go's runtime and
  * library whose name has a meaning for the scanner. A renamed function needs a
- * new row. testsuite/layouts/names lists the names that each Go release has.
+ * new row. testsuite/layouts.txt has the names of each Go release.
  *
  * The fields of the runtime's structs are not here: layout.h has those.
  */

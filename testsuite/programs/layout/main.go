@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the golden texts in testsuite/layouts are made from: a program that
-// uses enough of the runtime for the linker to keep all that goref looks at.
-// Built without programs/common: a change here may change the texts.
+// testsuite/layouts.txt is made from this program, which uses enough of the
+// runtime for the linker to keep all that goref looks at.
+// Built without programs/common: a change here may change the table.
 package main
 
 import (
