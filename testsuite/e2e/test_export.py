@@ -14,7 +14,7 @@ import pytest
 
 import hprof
 import hprof_format
-import memlab
+from devtools import DevTools
 from session import GOREF, TIMEOUT, environment, one_line, run_cli
 from targets import attach_reason, skip_if
 from toolchains import Variant, variants
@@ -333,13 +333,19 @@ def test_calls_are_those_of_the_goroutines(farm, java, tmp_path, variant):
 # -------------------------------------------------------------- heapsnapshot
 
 
+@pytest.fixture(scope="module")
+def devtools():
+    reader = DevTools()
+    yield reader
+    reader.end()
+
+
 @variants("default")
-def test_snapshot(exported, tmp_path, variant):
+def test_snapshot(exported, tmp_path, devtools, variant):
     """Objects come behind the top, in the order of addresses."""
-    skip_if(memlab.reason())
     target, objects = exported(variant)
     path = export(target, "heapsnapshot", tmp_path / "heap.heapsnapshot")
-    top, *nodes = memlab.read(path)
+    top, *nodes = devtools.read(path)
     assert top["retained"] == reached(target)["bytes"]
     ids = {address: node["id"] for address, node in zip(objects, nodes)}
     for (address, row), node in zip(objects.items(), nodes):
@@ -365,7 +371,7 @@ def test_snapshot(exported, tmp_path, variant):
 
 
 @variants("default", releases=("go1.24",))
-def test_merged_snapshot(farm, tmp_path, variant):
+def test_merged_snapshot(farm, tmp_path, request, variant):
     """More nodes than its tools can deal with: one for each type."""
     count = 550000
     target = farm.target("counter", variant, args=[str(2 * count)])
@@ -382,8 +388,8 @@ def test_merged_snapshot(farm, tmp_path, variant):
     [link] = [n for n in nodes if names[n[1]] == "main.Link"]
     assert link[3] == count * 24
     assert sum(n[3] for n in nodes) == reached(target)["bytes"]
-    skip_if(memlab.reason())
-    assert memlab.read(path)[0]["retained"] == reached(target)["bytes"]
+    [top, *_] = request.getfixturevalue("devtools").read(path)
+    assert top["retained"] == reached(target)["bytes"]
 
 
 # -------------------------------------------------------------- folded, dot
