@@ -67,7 +67,7 @@ def run(options: Any) -> list[str]:
         tool_version=native.load().VERSION,
         partial=found["partial"],
         out=path,
-        bytes_=len(text),
+        bytes=len(text),
         missing=found["missing"],
     )
     answer(report.json() if options.json else report.text())

@@ -117,7 +117,7 @@ def _scan(scan: Scan, options: Any) -> ScanReport:
         places=options.words,
         attribution=options.attribution,
         out=options.out,
-        format_=options.format,
+        format=options.format,
         profile=profile,
         sampling=sampling,
         warnings=[*current.notes, *info.warnings],

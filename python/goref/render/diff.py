@@ -62,38 +62,24 @@ def _shortened(path: str) -> str:
 
 
 class DiffReport(Report):
-    """What has grown, and what is gone."""
+    """What has grown, and what is gone.
 
-    schema = 1
+    names, totals: of OLD and NEW.
+    by: the only table; None: all of them.
+    top: rows of each; 0: all; None: all in JSON, a screen as text."""
 
-    def __init__(
-        self,
-        *,
-        tool_version: str,
-        partial: Sequence[str],
-        names: tuple[str, str],
-        totals: tuple[Mapping[str, Any], Mapping[str, Any]],
-        found: Difference,
-        is_one_process: bool,
-        survivors: Survivors | None = None,
-        survivors_wanted: bool = False,
-        by: str | None = None,
-        top: int | None = None,
-        out: str | None = None,
-    ) -> None:
-        """names, totals: of OLD and NEW.
-        by: the only table; None: all of them.
-        top: rows of each; 0: all; None: all in JSON, a screen as text."""
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.names = names
-        self.old, self.new = totals
-        self.found = found
-        self.is_one_process = is_one_process
-        self.survivors = survivors
-        self.survivors_wanted = survivors_wanted
-        self.by = by
-        self.top = top
-        self.out = out
+    names: tuple[str, str]
+    totals: tuple[Mapping[str, Any], Mapping[str, Any]]
+    found: Difference
+    is_one_process: bool
+    survivors: Survivors | None = None
+    survivors_wanted: bool = False
+    by: str | None = None
+    top: int | None = None
+    out: str | None = None
+
+    def __post_init__(self) -> None:
+        self.old, self.new = self.totals
 
     def tables(self) -> list[Table]:
         every = self.found.tables

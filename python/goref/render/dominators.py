@@ -39,26 +39,14 @@ def branches(rows: Sequence[Dominator]) -> Branch | None:
 
 
 class DominatorsReport(Report):
-    """What keeps how much of the heap alive."""
+    """What keeps how much of the heap alive.
 
-    schema = 1
+    asked: what a person typed, for each row of found.asked."""
 
-    def __init__(
-        self,
-        *,
-        tool_version: str,
-        partial: Sequence[str],
-        info: Info,
-        found: Dominators,
-        phases: GraphPhases,
-        asked: Sequence[str] = (),
-    ) -> None:
-        """asked: what a person typed, for each row of found.asked."""
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.info = info
-        self.found = found
-        self.phases = phases
-        self.asked = asked
+    info: Info
+    found: Dominators
+    phases: GraphPhases
+    asked: Sequence[str] = ()
 
     def lines(self) -> list[str]:
         found = self.found

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
 from .goroutines import (
     call_lines,
@@ -52,27 +52,12 @@ def _counted(number: int) -> str:
 class GoroutinesReport(Report):
     """A list of goroutines, or groups of them."""
 
-    schema = 1
-
-    def __init__(
-        self,
-        *,
-        tool_version: str,
-        partial: Sequence[str],
-        found: GoroutineList,
-        calls: Mapping[int, Backtrace],
-        waits: Mapping[int, GoroutineWait],
-        location: str = "userloc",
-        group: Optional[str] = None,
-        with_bytes: bool = False,
-    ) -> None:
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.found = found
-        self.calls = calls
-        self.waits = waits
-        self.location = location
-        self.group = group
-        self.with_bytes = with_bytes
+    found: GoroutineList
+    calls: Mapping[int, Backtrace]
+    waits: Mapping[int, GoroutineWait]
+    location: str = "userloc"
+    group: str | None = None
+    with_bytes: bool = False
 
     def lines(self) -> list[str]:
         shown = (

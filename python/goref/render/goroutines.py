@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
 from .report import Report, partial_lines
 from .values import value_lines
@@ -188,19 +188,8 @@ def goroutine_document(row: Goroutine) -> Document:
 class GoroutineReport(Report):
     """The calls of one goroutine, or one of them."""
 
-    schema = 1
-
-    def __init__(
-        self,
-        *,
-        tool_version: str,
-        partial: Sequence[str],
-        backtrace: Backtrace,
-        frame: Optional[int] = None,
-    ) -> None:
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.backtrace = backtrace
-        self.frame = frame
+    backtrace: Backtrace
+    frame: int | None = None
 
     def lines(self) -> list[str]:
         row = self.backtrace.goroutine

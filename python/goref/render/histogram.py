@@ -21,37 +21,25 @@ _EXACT = ("root", "goroutine")
 
 
 class HistogramReport(Report):
-    """The objects of the heap, counted by what they have in common."""
+    """The objects of the heap, counted by what they have in common.
 
-    schema = 1
+    exact: the type that found.exact_bytes is about.
+    is_wanted: only rows whose key is; None: all.
+    top: rows; 0: all; None: all in JSON, 20 as text."""
 
-    def __init__(
-        self,
-        *,
-        tool_version: str,
-        partial: Sequence[str],
-        found: Histogram,
-        by: str = "type",
-        with_retained: bool = False,
-        is_garbage: bool = False,
-        exact: str | None = None,
-        is_wanted: Callable[[str], bool] | None = None,
-        top: int | None = None,
-    ) -> None:
-        """exact: the type that found.exact_bytes is about.
-        is_wanted: only rows whose key is; None: all.
-        top: rows; 0: all; None: all in JSON, 20 as text."""
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.found = found
-        self.by = by
-        self.with_retained = with_retained
-        self.is_garbage = is_garbage
-        self.exact = exact
-        self.top = top
+    found: Histogram
+    by: str = "type"
+    with_retained: bool = False
+    is_garbage: bool = False
+    exact: str | None = None
+    is_wanted: Callable[[str], bool] | None = None
+    top: int | None = None
+
+    def __post_init__(self) -> None:
         self.rows = [
             row
-            for row in found.rows
-            if is_wanted is None or is_wanted(row.key)
+            for row in self.found.rows
+            if self.is_wanted is None or self.is_wanted(row.key)
         ]
 
     def lines(self) -> list[str]:

@@ -71,52 +71,38 @@ class Outside(NamedTuple):
 
 
 class HungReport(Report):
-    """Why it hangs."""
+    """Why it hangs.
 
-    schema = 1
+    listed: goroutines by the user's line, with examples.
+    leaks: None: unknown says why not.
+    stacks: of the goroutines of deadlocks, of the first blockers, and of
+        the examples.
+    ended: what has ended the program.
+    scheduler: what keeps goroutines from running, if it is the scheduler.
+    runnable: what is said if all Ps are busy and more are runnable.
+    awaits: what the first blockers wait for.
+    how: the command up to the verb, as a person types it."""
 
-    def __init__(
-        self,
-        *,
-        tool_version: str,
-        partial: Sequence[str],
-        states: Sequence[GoroutineCount],
-        listed: GoroutineList,
-        found: Waits,
-        leaks: Leaks | None = None,
-        unknown: str = "",
-        outside: Sequence[Outside] = (),
-        stacks: Mapping[int, Backtrace] | None = None,
-        awaits: Mapping[int, GoroutineWait] | None = None,
-        ended: str = "",
-        scheduler: str = "",
-        runnable: str = "",
-        how: str = "goref",
-    ) -> None:
-        """listed: goroutines by the user's line, with examples.
-        leaks: None: unknown says why not.
-        stacks: of the goroutines of deadlocks, of the first blockers, and of
-            the examples.
-        ended: what has ended the program.
-        scheduler: what keeps goroutines from running, if it is the scheduler.
-        runnable: what is said if all Ps are busy and more are runnable.
-        awaits: what the first blockers wait for.
-        how: the command up to the verb, as a person types it."""
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.states = [row for row in states if not row.is_system]
-        self.listed = listed
-        self.found = found
-        self.leaks = leaks
-        self.unknown = unknown
-        self.outside = outside
-        self.stacks = stacks or {}
-        self.awaits = awaits or {}
-        self.how = how
-        blocker = next(iter(blockers_of(found)), None)
+    states: Sequence[GoroutineCount]
+    listed: GoroutineList
+    found: Waits
+    leaks: Leaks | None = None
+    unknown: str = ""
+    outside: Sequence[Outside] = ()
+    stacks: Mapping[int, Backtrace] = {}
+    awaits: Mapping[int, GoroutineWait] = {}
+    ended: str = ""
+    scheduler: str = ""
+    runnable: str = ""
+    how: str = "goref"
+
+    def __post_init__(self) -> None:
+        self.states = [row for row in self.states if not row.is_system]
+        blocker = next(iter(blockers_of(self.found)), None)
         in_c = sum(o.group.goroutines for o in self.outside if o.is_in_c)
         self.findings = Findings(
-            found, listed, leaks, self.states, in_c, ended, scheduler,
-            runnable, self._group_place,
+            self.found, self.listed, self.leaks, self.states, in_c,
+            self.ended, self.scheduler, self.runnable, self._group_place,
         )  # fmt: skip
         self.cause = cause_of(
             self.findings, self._doing(blocker) if blocker else ""

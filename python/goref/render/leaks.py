@@ -26,29 +26,23 @@ _REASONS = {
 
 
 class LeaksReport(TopReport["Leaks"]):
-    """Goroutines that nobody can wake any more, in groups."""
+    """Goroutines that nobody can wake any more, in groups.
 
-    schema = 1
+    patterns: of what was left out, as scan.leaks() was asked.
+    baseline: what was known before; None: nobody asked.
+    max_blocked: name each place where more goroutines are blocked; 0 or
+        None: nobody asked.
+    written: the file to which a baseline has been written."""
 
-    def __init__(
-        self,
-        *,
-        patterns: Sequence[Pattern] = (),
-        baseline: Baseline | None = None,
-        max_blocked: int | None = None,
-        written: str | None = None,
-        **rest: Any,
-    ) -> None:
-        """patterns: of what was left out, as scan.leaks() was asked.
-        baseline: what was known before; None: nobody asked.
-        max_blocked: name each place where more goroutines are blocked; 0 or
-            None: nobody asked.
-        written: the file to which a baseline has been written."""
-        super().__init__(**rest)
-        self.patterns = patterns
-        self.compared = baseline and Compared(baseline, self.found.groups)
-        self.max_blocked = max_blocked
-        self.written = written
+    patterns: Sequence[Pattern] = ()
+    baseline: Baseline | None = None
+    max_blocked: int | None = None
+    written: str | None = None
+
+    def __post_init__(self) -> None:
+        self.compared = self.baseline and Compared(
+            self.baseline, self.found.groups
+        )
 
     def above(self) -> list[BlockedPlace]:
         """Places where more than the wanted number is blocked."""

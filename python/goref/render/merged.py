@@ -21,17 +21,7 @@ _MAX_INDENT = 12
 class MergedReport(Report):
     """How many objects of a type each branch leads to."""
 
-    schema = 1
-
-    def __init__(
-        self,
-        *,
-        tool_version: str,
-        partial: Sequence[str],
-        merged: MergedTypes,
-    ) -> None:
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.merged = merged
+    merged: MergedTypes
 
     def lines(self) -> list[str]:
         merged = self.merged

@@ -30,32 +30,19 @@ _SEVERAL = ("group", "top")  # roots, of which none holds it alone
 
 
 class ObjectReport(Report):
-    """One object of the heap."""
+    """One object of the heap.
 
-    schema = 1
+    asked: what a person typed, if the address was read from there.
+    instead: what `why` says of an address in no object.
+    value: as Delve prints it; "": it is not known how; None: it was not
+    asked for.
+    stack: the calls that allocated it; None: not sampled."""
 
-    def __init__(
-        self,
-        *,
-        tool_version: str,
-        partial: Sequence[str],
-        info: ObjectInfo,
-        asked: str | None = None,
-        instead: WhyReport | None = None,
-        value: str | None = None,
-        stack: Sequence[StackFrame] | None = None,
-    ) -> None:
-        """asked: what a person typed, if the address was read from there.
-        instead: what `why` says of an address in no object.
-        value: as Delve prints it; "": it is not known how; None: it was not
-        asked for.
-        stack: the calls that allocated it; None: not sampled."""
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.info = info
-        self.asked = asked
-        self.instead = instead
-        self.value = value
-        self.stack = stack
+    info: ObjectInfo
+    asked: str | None = None
+    instead: WhyReport | None = None
+    value: str | None = None
+    stack: Sequence[StackFrame] | None = None
 
     def lines(self) -> list[str]:
         if self.instead:

@@ -67,71 +67,51 @@ class Stop(NamedTuple):
 
 
 class OverviewReport(Report):
-    """A first look."""
+    """A first look.
 
-    schema = 1
+    stop: None if the program goes on.
+    how: the command up to the verb, as a person types it.
+    suspect: without suspects, the package variable to ask about next.
+    suspects, waits, leaks: None if they were not looked for.
+    top: rows of each table; 0: all; not given: as many as fit.
+    kept: what keeps most alive; None: unknown says why not.
+    elapsed_us: the time of the command so far.
+    retained: what each of roots alone keeps alive, as far as it is known.
+    unfinished: what the last reason of partial has ended, if the walk was
+        complete by then.
+    resident: the classes of resident memory, if the target tells.
+    rss_bytes: of a process, what the kernel says of it just now.
+    panic: what ended the program, if anything did."""
 
-    def __init__(
-        self,
-        *,
-        tool_version: str,
-        partial: Sequence[str],
-        info: Info,
-        ledger: Ledger,
-        roots: Sequence[RootTotal],
-        types: Sequence[TypeTotal],
-        warnings: Sequence[str] = (),
-        stop: Stop | None = None,
-        how: str = "goref",
-        suspect: str | None = None,
-        suspects: Suspects | None = None,
-        waits: Waits | None = None,
-        leaks: Leaks | None = None,
-        top: int | None = None,
-        kept: Dominators | None = None,
-        unknown: str = "",
-        elapsed_us: int = 0,
-        retained: Sequence[int | None] = (),
-        unfinished: str = "",
-        resident: Rss | None = None,
-        rss_bytes: int | None = None,
-        panic: Panic | None = None,
-    ) -> None:
-        """stop: None if the program goes on.
-        how: the command up to the verb, as a person types it.
-        suspect: without suspects, the package variable to ask about next.
-        suspects, waits, leaks: None if they were not looked for.
-        top: rows of each table; 0: all; not given: as many as fit.
-        kept: what keeps most alive; None: unknown says why not.
-        elapsed_us: the time of the command so far.
-        retained: what each of roots alone keeps alive, as far as it is known.
-        unfinished: what the last reason of partial has ended, if the walk was
-            complete by then.
-        resident: the classes of resident memory, if the target tells.
-        rss_bytes: of a process, what the kernel says of it just now.
-        panic: what ended the program, if anything did."""
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.info = info
-        self.ledger = ledger
-        self.roots = roots
-        self.types = types
-        self.warnings = warnings
-        self.stop = stop
-        self.how = how
-        self.suspect = suspect
-        self.top = TOP if top is None else top
-        self.top_billed = TOP_BILLED if top is None and kept else self.top
-        self.kept = kept
-        self.unknown = unknown
-        self.elapsed_us = elapsed_us
-        self.retained = [*retained, *[None] * (len(roots) - len(retained))]
-        self.unfinished = unfinished
-        self.resident = resident
-        self.rss_bytes = rss_bytes
-        self.panic = panic if panic and panic.kind else None
-        self.suspects = suspects
-        self.waits = waits
-        self.leaks = leaks
+    info: Info
+    ledger: Ledger
+    roots: Sequence[RootTotal]
+    types: Sequence[TypeTotal]
+    warnings: Sequence[str] = ()
+    stop: Stop | None = None
+    how: str = "goref"
+    suspect: str | None = None
+    suspects: Suspects | None = None
+    waits: Waits | None = None
+    leaks: Leaks | None = None
+    top: int | None = None
+    kept: Dominators | None = None
+    unknown: str = ""
+    elapsed_us: int = 0
+    retained: Sequence[int | None] = ()
+    unfinished: str = ""
+    resident: Rss | None = None
+    rss_bytes: int | None = None
+    panic: Panic | None = None
+
+    def __post_init__(self) -> None:
+        is_first = self.top is None and self.kept
+        self.top = TOP if self.top is None else self.top
+        self.top_billed = TOP_BILLED if is_first else self.top
+        unknown = [None] * (len(self.roots) - len(self.retained))
+        self.retained = [*self.retained, *unknown]
+        if self.panic and not self.panic.kind:
+            self.panic = None
 
     def lines(self) -> list[str]:
         lines = [line for make in SECTIONS for line in make(self).lines]

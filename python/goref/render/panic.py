@@ -6,7 +6,7 @@ from __future__ import annotations
 import os.path
 import signal
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
 from .goroutines import call_lines, labels_text, location_document, status_text
 from .report import Report, partial_lines
@@ -88,21 +88,9 @@ def cause_text(panic: Panic) -> str:
 class PanicReport(Report):
     """What ended the program."""
 
-    schema = 1
-
-    def __init__(
-        self,
-        *,
-        tool_version: str,
-        partial: Sequence[str],
-        panic: Panic,
-        backtrace: Optional[Backtrace],
-        has_values: bool = True,
-    ) -> None:
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.panic = panic
-        self.backtrace = backtrace
-        self.has_values = has_values
+    panic: Panic
+    backtrace: Backtrace | None
+    has_values: bool = True
 
     def lines(self) -> list[str]:
         if self.panic.kind is None:

@@ -123,21 +123,9 @@ def stacks_notes(
 class GoroutineProfileReport(Report):
     """What was written."""
 
-    schema = 1
-
-    def __init__(
-        self,
-        *,
-        tool_version: str,
-        partial: Sequence[str],
-        kind: str,
-        found: GoroutineProfile,
-        out: str,
-    ) -> None:
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.kind = kind
-        self.found = found
-        self.out = out
+    kind: str
+    found: GoroutineProfile
+    out: str
 
     def _samples(self) -> Sequence[GoroutineSample]:
         return self.found.samples
@@ -190,26 +178,14 @@ def bucket_notes(kind: str, found: BucketProfile) -> list[str]:
 
 
 class BucketProfileReport(Report):
-    """What was written of the runtime's buckets."""
+    """What was written of the runtime's buckets.
 
-    schema = 1
+    is_now: in use is what exists at this moment."""
 
-    def __init__(
-        self,
-        *,
-        tool_version: str,
-        partial: Sequence[str],
-        kind: str,
-        found: BucketProfile,
-        out: str,
-        is_now: bool = False,
-    ) -> None:
-        """is_now: in use is what exists at this moment."""
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.kind = kind
-        self.found = found
-        self.out = out
-        self.is_now = is_now
+    kind: str
+    found: BucketProfile
+    out: str
+    is_now: bool = False
 
     def _is_memory(self) -> bool:
         return self.kind in ("heap", "allocs")

@@ -45,16 +45,11 @@ def beside_zeros(count: int) -> str:
 class RssReport(Report):
     """Where the resident memory is."""
 
-    schema = 1
+    found: Rss
 
-    def __init__(
-        self, *, tool_version: str, partial: Sequence[str], found: Rss
-    ) -> None:
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.found = found
-        self.zero_bytes = zero_bytes(found.classes)
-        # What the table has.
-        self.whole = found.total_bytes - self.zero_bytes
+    def __post_init__(self) -> None:
+        self.zero_bytes = zero_bytes(self.found.classes)
+        self.whole = self.found.total_bytes - self.zero_bytes
 
     def lines(self) -> list[str]:
         found = self.found

@@ -20,25 +20,11 @@ _CONSEQUENCE = "the file lacks what the target lacks"
 class SaveReport(Report):
     """A file was written."""
 
-    schema = 1
-
-    def __init__(
-        self,
-        *,
-        tool_version: str,
-        partial: Sequence[str],
-        info: Info,
-        path: str,
-        file_bytes: int,
-        has_values: bool,
-        warnings: Sequence[str],
-    ) -> None:
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.info = info
-        self.path = path
-        self.file_bytes = file_bytes
-        self.has_values = has_values
-        self.warnings = warnings
+    info: Info
+    path: str
+    file_bytes: int
+    has_values: bool
+    warnings: Sequence[str]
 
     def lines(self) -> list[str]:
         values = "with all values" if self.has_values else "without values"

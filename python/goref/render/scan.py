@@ -37,62 +37,39 @@ TOP = 10
 
 
 class ScanReport(Report):
-    """The roots and the types that hold most of the heap."""
+    """The roots and the types that hold most of the heap.
 
-    schema = 1
+    top: rows of each table, 0: all; not given: TOP of text, all of JSON.
+    places: what a person typed: only what these hold.
+    out: the file of a profile that was written; profile: what is in it;
+    sampling: the samples that it is made of, None: it has all objects.
+    retained: what each of roots alone keeps alive; none: not known.
+    with_retained: a person asked for these.
+    kept: what keeps most alive; None: not known.
+    elapsed_us: the time of the command so far.
+    graph_us: what the object graph took, if there is one."""
 
-    def __init__(
-        self,
-        *,
-        tool_version: str,
-        partial: Sequence[str],
-        info: Info,
-        ledger: Ledger,
-        roots: Sequence[RootTotal],
-        types: Sequence[TypeTotal],
-        top: int | None = None,
-        places: Sequence[str] = (),
-        attribution: str = "nearest",
-        out: str | None = None,
-        profile: ProfileStats | None = None,
-        sampling: Sampling | None = None,
-        format_: str = "pprof",
-        warnings: Sequence[str] = (),
-        retained: Sequence[int | None] = (),
-        with_retained: bool = False,
-        kept: Dominators | None = None,
-        elapsed_us: int = 0,
-        graph_us: int = 0,
-    ) -> None:
-        """
-        top: rows of each table, 0: all; not given: TOP of text, all of JSON.
-        places: what a person typed: only what these hold.
-        out: the file of a profile that was written; profile: what is in it;
-        sampling: the samples that it is made of, None: it has all objects.
-        retained: what each of roots alone keeps alive; none: not known.
-        with_retained: a person asked for these.
-        kept: what keeps most alive; None: not known.
-        elapsed_us: the time of the command so far.
-        graph_us: what the object graph took, if there is one.
-        """
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.info = info
-        self.ledger = ledger
-        self.roots = roots
-        self.types = types
-        self.top = top
-        self.places = places
-        self.attribution = attribution
-        self.out = out
-        self.profile = profile
-        self.sampling = sampling
-        self.format = format_
-        self.warnings = warnings
-        self.retained = [*retained, *[None] * (len(roots) - len(retained))]
-        self.with_retained = with_retained
-        self.kept = kept
-        self.elapsed_us = elapsed_us
-        self.graph_us = graph_us
+    info: Info
+    ledger: Ledger
+    roots: Sequence[RootTotal]
+    types: Sequence[TypeTotal]
+    top: int | None = None
+    places: Sequence[str] = ()
+    attribution: str = "nearest"
+    out: str | None = None
+    profile: ProfileStats | None = None
+    sampling: Sampling | None = None
+    format: str = "pprof"
+    warnings: Sequence[str] = ()
+    retained: Sequence[int | None] = ()
+    with_retained: bool = False
+    kept: Dominators | None = None
+    elapsed_us: int = 0
+    graph_us: int = 0
+
+    def __post_init__(self) -> None:
+        unknown = [None] * (len(self.roots) - len(self.retained))
+        self.retained = [*self.retained, *unknown]
 
     def lines(self) -> list[str]:
         known = any(size is not None for size in self.retained)

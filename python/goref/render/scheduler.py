@@ -109,15 +109,11 @@ def _stop_cause(found: Scheduler) -> str:
 class SchedulerReport(Report):
     """Ps, Ms, run queues, the collector."""
 
-    schema = 1
+    found: Scheduler
 
-    def __init__(
-        self, *, tool_version: str, partial: Sequence[str], found: Scheduler
-    ) -> None:
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.found = found
-        self.ps = found.ps
-        self.ms = sorted(found.ms, key=lambda m: _STATES.index(m.state))
+    def __post_init__(self) -> None:
+        self.ps = self.found.ps
+        self.ms = sorted(self.found.ms, key=lambda m: _STATES.index(m.state))
 
     # -------------------------------------------------------------- sections
 

@@ -88,32 +88,22 @@ def sites_note(found: SiteTable | Sampling) -> str:
 
 
 class SitesReport(Report):
-    """Sampled objects, counted by where they were allocated."""
+    """Sampled objects, counted by where they were allocated.
 
-    schema = 1
+    is_wanted: only rows of which a call or the root is; None: all.
+    top: rows; 0: all; None: all in JSON, 20 as text."""
 
-    def __init__(
-        self,
-        *,
-        tool_version: str,
-        partial: Sequence[str],
-        found: SiteTable,
-        by: str = "site",
-        is_garbage: bool = False,
-        is_wanted: Callable[[str], bool] | None = None,
-        top: int | None = None,
-    ) -> None:
-        """is_wanted: only rows of which a call or the root is; None: all.
-        top: rows; 0: all; None: all in JSON, 20 as text."""
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.found = found
-        self.by = by
-        self.is_garbage = is_garbage
-        self.top = top
+    found: SiteTable
+    by: str = "site"
+    is_garbage: bool = False
+    is_wanted: Callable[[str], bool] | None = None
+    top: int | None = None
+
+    def __post_init__(self) -> None:
         self.rows = [
             row
-            for row in found.rows
-            if is_wanted is None or _is_wanted(row, is_wanted)
+            for row in self.found.rows
+            if self.is_wanted is None or _is_wanted(row, self.is_wanted)
         ]
 
     def notes(self) -> list[str]:

@@ -28,8 +28,6 @@ _TOUCHED = 90  # percent; that less is resident is worth a word in one line
 class SuspectsReport(TopReport["Suspects"]):
     """The few holders that keep most of the heap alive."""
 
-    schema = 1
-
     def over(self, limit: int | None) -> str:
         """Who retains more, suspect or not; without a limit: nobody."""
         found = self.found

@@ -26,19 +26,8 @@ _MOST_LOST = [
 class VerifyReport(Report):
     """A walk against the allocator's own books."""
 
-    schema = 1
-
-    def __init__(
-        self,
-        *,
-        tool_version: str,
-        partial: Sequence[str],
-        info: Info,
-        verdict: Verdict,
-    ) -> None:
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.info = info
-        self.verdict = verdict
+    info: Info
+    verdict: Verdict
 
     def lines(self) -> list[str]:
         verdict = self.verdict

@@ -241,17 +241,7 @@ def waits_document(found: GoroutineWait) -> Document:
 class GoroutineWaitReport(Report):
     """What one goroutine waits for."""
 
-    schema = 1
-
-    def __init__(
-        self,
-        *,
-        tool_version: str,
-        partial: Sequence[str],
-        found: GoroutineWait,
-    ) -> None:
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.found = found
+    found: GoroutineWait
 
     def lines(self) -> list[str]:
         row = self.found.goroutine

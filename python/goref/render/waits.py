@@ -250,30 +250,17 @@ def deadlock_document(deadlock: Deadlock) -> Document:
 
 
 class WaitsReport(Report):
-    """What goroutines wait for."""
+    """What goroutines wait for.
 
-    schema = 1
+    stacks: of the goroutines of deadlocks.
+    most: owners of a group; None: all.
+    how: the command up to the verb, as a person types it."""
 
-    def __init__(
-        self,
-        *,
-        tool_version: str,
-        partial: Sequence[str],
-        found: Waits,
-        stacks: Mapping[int, Backtrace] | None = None,
-        goroutine_id: int | None = None,
-        most: int | None = _OWNERS,
-        how: str = "goref",
-    ) -> None:
-        """stacks: of the goroutines of deadlocks.
-        most: owners of a group; None: all.
-        how: the command up to the verb, as a person types it."""
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.found = found
-        self.stacks = stacks or {}
-        self.goroutine_id = goroutine_id
-        self.most = most
-        self.how = how
+    found: Waits
+    stacks: Mapping[int, Backtrace] = {}
+    goroutine_id: int | None = None
+    most: int | None = _OWNERS
+    how: str = "goref"
 
     def lines(self) -> list[str]:
         found = self.found

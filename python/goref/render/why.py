@@ -32,46 +32,27 @@ _NOT_KNOWN = "not known: in no part of the heap that could be read"
 
 
 class WhyReport(Report):
-    """The chain of references that holds an object."""
+    """The chain of references that holds an object.
 
-    schema = 1
+    asked: what a person typed, if the address was read from there.
+    variable: what was asked for, if it lies in no object.
+    holders: who keeps the object alive, with paths and roots.
+    not_known: why that is not known.
+    vertices: hops of the chain by address, for their sizes.
+    freed_bytes: what would be freed without the variable.
+    stack: the calls that allocated it; None: not sampled."""
 
-    def __init__(
-        self,
-        *,
-        tool_version: str,
-        partial: Sequence[str],
-        why: Why,
-        asked: str | None = None,
-        variable: Variable | None = None,
-        holders: Holders | None = None,
-        not_known: str = "",
-        vertices: Mapping[int, Vertex] | None = None,
-        freed_bytes: int | None = None,
-        shows_paths: bool = False,
-        shows_roots: bool = False,
-        exclude_weak: bool = False,
-        stack: Sequence[StackFrame] | None = None,
-    ) -> None:
-        """asked: what a person typed, if the address was read from there.
-        variable: what was asked for, if it lies in no object.
-        holders: who keeps the object alive, with paths and roots.
-        not_known: why that is not known.
-        vertices: hops of the chain by address, for their sizes.
-        freed_bytes: what would be freed without the variable.
-        stack: the calls that allocated it; None: not sampled."""
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.why = why
-        self.asked = asked
-        self.variable = variable
-        self.holders = holders
-        self.not_known = not_known
-        self.vertices = vertices or {}
-        self.freed_bytes = freed_bytes
-        self.shows_paths = shows_paths
-        self.shows_roots = shows_roots
-        self.exclude_weak = exclude_weak
-        self.stack = stack
+    why: Why
+    asked: str | None = None
+    variable: Variable | None = None
+    holders: Holders | None = None
+    not_known: str = ""
+    vertices: Mapping[int, Vertex] = {}
+    freed_bytes: int | None = None
+    shows_paths: bool = False
+    shows_roots: bool = False
+    exclude_weak: bool = False
+    stack: Sequence[StackFrame] | None = None
 
     def lines(self) -> list[str]:
         why = self.why

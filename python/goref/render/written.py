@@ -14,24 +14,13 @@ if TYPE_CHECKING:
 
 
 class WrittenReport(Report):
-    """A page was written."""
+    """A page was written.
 
-    schema = 1
+    missing: answers that the page lacks, and why."""
 
-    def __init__(
-        self,
-        *,
-        tool_version: str,
-        partial: Sequence[str],
-        out: str,
-        bytes_: int,
-        missing: Mapping[str, str],
-    ) -> None:
-        """missing: answers that the page lacks, and why."""
-        super().__init__(tool_version=tool_version, partial=partial)
-        self.out = out
-        self.bytes = bytes_
-        self.missing = missing
+    out: str
+    bytes: int
+    missing: Mapping[str, str]
 
     def lines(self) -> list[str]:
         return [
