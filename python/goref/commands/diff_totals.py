@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from .. import native, params, partial
+from ..render.report import fields_of
 from ..render.sites import sites_note, stack_text
 from ..session import current
 from .base import CUT_SAMPLES, nodes
@@ -51,11 +52,7 @@ def totals(
         "partial": lost,
         "go_version": info.go_version,
         "exe": info.exe_path,
-        "build_id": info.build_id,
-        "gc_phase": info.gc_phase,
-        "last_gc_ns": info.last_gc_ns,
-        "identity": info.identity,
-        "goroutines": info.goroutines,
+        **fields_of(info, "build_id gc_phase last_gc_ns identity goroutines"),
         "objects": ledger.reached.objects,
         "bytes": ledger.reached.bytes,
         "folded_bytes": ledger.folded.bytes,
@@ -68,12 +65,7 @@ def totals(
 
 def _rows(found: Histogram) -> list[Document]:
     return [
-        {
-            "key": row.key,
-            "objects": row.objects,
-            "bytes": row.bytes,
-            "retained_bytes": row.retained_bytes,
-        }
+        fields_of(row, "key objects bytes retained_bytes")
         for row in found.rows
     ]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from .report import UNCERTAIN, Report, partial_lines
+from .report import UNCERTAIN, Report, fields_of, partial_lines
 from .table import table
 from .target import headline, target_document
 from .units import human_bytes, percent, seconds
@@ -190,15 +190,11 @@ def _of(row: Dominator) -> str:
 
 def row_document(row: Dominator) -> Document:
     return {
-        "name": row.name,
-        "kind": row.kind,
-        "type": row.type,
+        **fields_of(row, "name kind type"),
         "address": None if row.addr is None else f"{row.addr:#x}",
         "goroutine_id": row.goroutine_id,
         "count": row.vertices,
-        "objects": row.objects,
-        "bytes": row.bytes,
-        "retained_bytes": row.retained_bytes,
+        **fields_of(row, "objects bytes retained_bytes"),
     }
 
 

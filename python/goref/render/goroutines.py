@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .report import Report, partial_lines
+from .report import Report, fields_of, partial_lines
 from .values import value_lines
 
 if TYPE_CHECKING:
@@ -144,8 +144,7 @@ def frames_document(calls: Sequence[Call], is_cut: bool) -> Document:
                 "inlined": call.is_inlined,
                 "sp": f"{call.sp:#x}",
                 "variables": [
-                    {"name": v.name, "type": v.type, "value": v.value}
-                    for v in call.variables
+                    fields_of(v, "name type value") for v in call.variables
                 ],
             }
             for call in calls
@@ -155,28 +154,18 @@ def frames_document(calls: Sequence[Call], is_cut: bool) -> Document:
 
 def location_document(at: Location) -> Document:
     return {
-        "function": at.function,
-        "file": at.file,
-        "line": at.line,
+        **fields_of(at, "function file line"),
         "pc": f"{at.pc:#x}",
     }
 
 
 def goroutine_document(row: Goroutine) -> Document:
     return {
-        "id": row.id,
-        "state": row.state,
-        "wait_reason": row.wait_reason,
-        "waited_ns": row.waited_ns,
-        "function": row.user.function,
-        "file": row.user.file,
-        "line": row.user.line,
+        **fields_of(row, "id state wait_reason waited_ns"),
+        **fields_of(row.user, "function file line"),
         "pc": f"{row.user.pc:#x}",
         "system": row.is_system,
-        "thread_id": row.thread_id,
-        "m_id": row.m_id,
-        "locked_thread_id": row.locked_thread_id,
-        "creator_id": row.creator_id,
+        **fields_of(row, "thread_id m_id locked_thread_id creator_id"),
         "current": location_document(row.current),
         "go": location_document(row.go),
         "start": location_document(row.start),

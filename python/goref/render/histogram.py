@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from .report import BOTH, LOWER_BOUNDS, Report, partial_lines
+from .report import BOTH, LOWER_BOUNDS, Report, fields_of, partial_lines
 from .table import of_how_many, table
 from .units import counted, human_bytes, percent
 
@@ -105,9 +105,7 @@ class HistogramReport(Report):
             "exact": self._exact_document(),
             "rows": [
                 {
-                    "key": row.key,
-                    "objects": row.objects,
-                    "bytes": row.bytes,
+                    **fields_of(row, "key objects bytes"),
                     "retained_bytes": (
                         row.retained_bytes if self.with_retained else None
                     ),

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from .report import fields_of
 from .table import table
 from .units import counted, human_bytes
 
@@ -209,12 +210,7 @@ def _hex(addr: int | None) -> str | None:
 def goroutine_document(goroutine: GoroutineBrief | None) -> Document | None:
     if not goroutine:
         return None
-    return {
-        "id": goroutine.id,
-        "state": goroutine.state,
-        "wait_reason": goroutine.wait_reason,
-        "function": goroutine.function,
-    }
+    return fields_of(goroutine, "id state wait_reason function")
 
 
 def holder_document(holder: Holder) -> Document:
@@ -246,10 +242,7 @@ def path_document(path: Path) -> list[Document]:
             "name": hop.name,
             "type": hop.vertex.type,
             "address": _hex(hop.vertex.addr),
-            "bytes": hop.vertex.bytes,
-            "retained_bytes": hop.vertex.retained_bytes,
-            "kind": hop.vertex.kind,
-            "goroutine_id": hop.vertex.goroutine_id,
+            **fields_of(hop.vertex, "bytes retained_bytes kind goroutine_id"),
             "word": _hex(hop.word_addr),
             "left_out": hop.left_out,
         }
@@ -260,9 +253,7 @@ def path_document(path: Path) -> list[Document]:
 def root_documents(holders: Holders) -> list[Document]:
     return [
         {
-            "name": root.vertex.name,
-            "kind": root.vertex.kind,
-            "type": root.vertex.type,
+            **fields_of(root.vertex, "name kind type"),
             "address": _hex(root.vertex.addr),
             "distance": root.distance,
             "goroutine": goroutine_document(root.goroutine),
@@ -274,9 +265,7 @@ def root_documents(holders: Holders) -> list[Document]:
 def root_group_documents(holders: Holders) -> list[Document]:
     return [
         {
-            "name": group.name,
-            "kind": group.kind,
-            "roots": group.roots,
+            **fields_of(group, "name kind roots"),
             "distance": group.least_distance,
         }
         for group in holders.groups

@@ -16,7 +16,7 @@ from .hung_cause import (
     waiters,
 )
 from .leaks import leaks_line
-from .report import Report, partial_lines
+from .report import Report, fields_of, partial_lines
 from .stack import c_function, own_call, place, stack_lines
 from .table import table, wrapped
 from .units import counted, human_bytes
@@ -359,9 +359,7 @@ class HungReport(Report):
             "count": group.goroutines,
             "state": first.state,
             "wait_reason": first.wait_reason,
-            "function": group.at.function,
-            "file": group.at.file,
-            "line": group.at.line,
+            **fields_of(group.at, "function file line"),
             "ids": [row.id for row in members],
         }
 
@@ -369,9 +367,7 @@ class HungReport(Report):
         return [
             {
                 "count": group.goroutines,
-                "function": group.at.function,
-                "file": group.at.file,
-                "line": group.at.line,
+                **fields_of(group.at, "function file line"),
                 "wait_reason": group.wait_reason,
                 "created_by": group.go.function,
                 "retained_bytes": group.retained_bytes,
@@ -406,12 +402,8 @@ def _blocker_document(blocker: WaitBlocker) -> Document:
     return {
         "id": owner.id,
         "certain": owner.is_certain,
-        "evidence": owner.evidence,
-        "state": owner.state,
-        "wait_reason": owner.wait_reason,
-        "function": owner.user.function,
-        "file": owner.user.file,
-        "line": owner.user.line,
+        **fields_of(owner, "evidence state wait_reason"),
+        **fields_of(owner.user, "function file line"),
         "owns": awaited_document(blocker.primitive),
         "behind": blocker.behind,
         "in_deadlock": blocker.is_in_cycle,
@@ -424,9 +416,7 @@ def _outside_document(row: Outside) -> Document:
         "count": row.group.goroutines,
         "id": row.first.id,
         "thread_id": row.first.thread_id,
-        "function": at.function,
-        "file": at.file,
-        "line": at.line,
+        **fields_of(at, "function file line"),
         "c_function": c_function(row.group.at),
         "wait": row.wait and wait_document(row.wait),
     }

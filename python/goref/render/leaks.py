@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..known_leaks import Compared, counts
-from .report import TopReport, partial_lines
+from .report import TopReport, fields_of, partial_lines
 from .units import counted, human_bytes
 
 if TYPE_CHECKING:
@@ -81,13 +81,11 @@ class LeaksReport(TopReport["Leaks"]):
         found = self.found
         limit = self.top or None
         return {
-            "leaked": found.leaked,
-            "unproven": found.unproven,
-            "goroutines": found.goroutines,
-            "blocked": found.blocked,
-            "retained_bytes": found.retained_bytes,
-            "retained_objects": found.retained_objects,
-            "stack_bytes": found.stack_bytes,
+            **fields_of(
+                found,
+                "leaked unproven goroutines blocked retained_bytes "
+                "retained_objects stack_bytes",
+            ),
             "groups": [
                 {**self._document(group), **self._known(group)}
                 for group in self._groups(is_leaked=True)[:limit]
@@ -266,20 +264,14 @@ class LeaksReport(TopReport["Leaks"]):
     def _document(self, group: LeakGroup) -> Document:
         return {
             "count": group.goroutines,
-            "function": group.at.function,
-            "file": group.at.file,
-            "line": group.at.line,
-            "wait_reason": group.wait_reason,
-            "awaited": group.awaited,
-            "element_type": group.element_type,
+            **fields_of(group.at, "function file line"),
+            **fields_of(group, "wait_reason awaited element_type"),
             "awaited_count": group.nawaited,
             "created_by": group.go.function,
             "created_file": group.go.file,
             "created_line": group.go.line,
             "start_function": group.start.function,
-            "retained_bytes": group.retained_bytes,
-            "retained_objects": group.retained_objects,
-            "stack_bytes": group.stack_bytes,
+            **fields_of(group, "retained_bytes retained_objects stack_bytes"),
             "ids": list(self._ids(group)),
         }
 
@@ -319,9 +311,7 @@ def blocked_line(place: BlockedPlace) -> str:
 
 def _place_document(place: BlockedPlace) -> Document:
     return {
-        "function": place.at.function,
-        "file": place.at.file,
-        "line": place.at.line,
+        **fields_of(place.at, "function file line"),
         "wait_reason": place.wait_reason,
         "count": place.goroutines,
         "leaked": place.leaked,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .report import Report, partial_lines
+from .report import Report, fields_of, partial_lines
 from .table import table
 from .units import counted, human_bytes
 
@@ -47,10 +47,7 @@ class MergedReport(Report):
     def body(self) -> Document:
         merged = self.merged
         return {
-            "type": merged.type,
-            "objects": merged.objects,
-            "bytes": merged.bytes,
-            "unreached": merged.unreached,
+            **fields_of(merged, "type objects bytes unreached"),
             "branches": [_document(branch) for branch in merged.branches],
         }
 
@@ -99,8 +96,5 @@ def _document(branch: MergedBranch) -> Document:
         "field": branch.field,
         "type": vertex.type,
         "example": None if vertex.addr is None else f"{vertex.addr:#x}",
-        "vertices": branch.vertices,
-        "objects": branch.objects,
-        "bytes": branch.bytes,
-        "cut": branch.cut,
+        **fields_of(branch, "vertices objects bytes cut"),
     }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .holders import exact_bytes
-from .report import UNCERTAIN, Report, partial_lines
+from .report import UNCERTAIN, Report, fields_of, partial_lines
 from .sites import allocation_document, allocation_lines
 from .table import table
 from .units import counted, human_bytes
@@ -89,11 +89,7 @@ class ObjectReport(Report):
         return {
             **_EMPTY,
             "address": f"{info.base_addr:#x}",
-            "offset": info.offset,
-            "type": info.type,
-            "type_source": info.type_source,
-            "bytes": info.bytes,
-            "retained_bytes": info.retained_bytes,
+            **fields_of(info, "offset type type_source bytes retained_bytes"),
             "reachable": info.is_reachable,
             "unswept": info.is_unswept,
             "fresh": info.is_fresh,
@@ -327,10 +323,9 @@ def _documents(references: References) -> list[Document]:
             "address": _hex(reference.vertex.addr),
             "type": reference.vertex.type,
             "name": reference.name,
-            "kind": reference.vertex.kind,
-            "bytes": reference.vertex.bytes,
-            "retained_bytes": reference.vertex.retained_bytes,
-            "goroutine_id": reference.vertex.goroutine_id,
+            **fields_of(
+                reference.vertex, "kind bytes retained_bytes goroutine_id"
+            ),
             "word": _hex(reference.word_addr),
         }
         for reference in references.list
@@ -339,10 +334,7 @@ def _documents(references: References) -> list[Document]:
 
 def _group_document(group: ReferenceGroup) -> Document:
     return {
-        "name": group.name,
-        "type": group.type,
-        "references": group.references,
-        "bytes": group.bytes,
+        **fields_of(group, "name type references bytes"),
         "example": _hex(group.example_addr),
     }
 

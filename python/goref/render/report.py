@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 _PIECE_CHARS = 1 << 18  # of an answer that is written in pieces
 
 
+def fields_of(row: object, names: str) -> Document:
+    """The fields of a row whose names are their keys in a document, too, in
+    this order."""
+    return {name: getattr(row, name) for name in names.split()}
+
+
 class Listed:
     """A list in a document that may be long: each entry is made as it is
     written, and has a line of its own in JSON."""

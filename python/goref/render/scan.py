@@ -15,7 +15,7 @@ from .ledger import (
     timing_line,
     total_document,
 )
-from .report import BOTH, LOWER_BOUNDS, Report, partial_lines
+from .report import BOTH, LOWER_BOUNDS, Report, fields_of, partial_lines
 from .sites import sites_note
 from .table import of_how_many, table
 from .target import headline, target_document
@@ -290,9 +290,7 @@ def _profile_line(out: str, profile: ProfileStats, format_: str) -> str:
 def root_document(root: RootTotal, retained: int | None = None) -> Document:
     """retained: what it alone keeps alive, if that is known."""
     document: Document = {
-        "name": root.name,
-        "kind": root.kind,
-        "type": root.type,
+        **fields_of(root, "name kind type"),
         **total_document(root.total),
     }
     if retained is not None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .. import syscalls
-from .report import Report, partial_lines
+from .report import Report, fields_of, partial_lines
 from .table import table
 from .target import collector_text
 from .units import counted
@@ -256,10 +256,9 @@ class SchedulerReport(Report):
                 "runnable": found.runnable,
                 "global_queue": found.queued,
                 "global_queue_first": found.queue_head,
-                "idle_ps": found.idle_ps,
-                "idle_ms": found.idle_ms,
-                "idle_locked_ms": found.idle_locked_ms,
-                "spinning_ms": found.spinning_ms,
+                **fields_of(
+                    found, "idle_ps idle_ms idle_locked_ms spinning_ms"
+                ),
                 "user_disabled": found.is_user_disabled,
                 "stopping_world": found.is_stopping,
                 "stop_wait": found.stop_wait,
@@ -312,11 +311,7 @@ def _p_document(p: SchedulerP) -> Document:
         "m": p.m_id,
         "goroutine_id": p.running,
         "next": p.next_id,
-        "queued": p.queued,
-        "schedtick": p.schedtick,
-        "syscalltick": p.syscalltick,
-        "same_ns": p.same_ns,
-        "mark_worker": p.mark_worker,
+        **fields_of(p, "queued schedtick syscalltick same_ns mark_worker"),
         "asked_to_preempt": p.is_asked,
         "stops_world": p.stops_world,
         "awaited": p.is_awaited,
@@ -325,24 +320,17 @@ def _p_document(p: SchedulerP) -> Document:
 
 def _m_document(m: SchedulerM) -> Document:
     return {
-        "id": m.id,
-        "thread_id": m.thread_id,
-        "state": m.state,
+        **fields_of(m, "id thread_id state"),
         "p": m.p_id,
         "goroutine_id": m.running,
         "wait_reason": m.wait_reason,
-        "function": m.at.function,
-        "file": m.at.file,
-        "line": m.at.line,
+        **fields_of(m.at, "function file line"),
         "start_function": m.start_function,
         "syscall": None
         if m.number is None
         else {"number": m.number, "name": syscalls.name(m.number)},
         "locked_by": m.locked,
-        "mallocing": m.mallocing,
-        "throwing": m.throwing,
-        "locks": m.locks,
-        "dying": m.dying,
+        **fields_of(m, "mallocing throwing locks dying"),
         "cgo_calls": m.ncgo,
         "spinning": m.is_spinning,
         "blocked": m.is_blocked,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from .report import LOWER_BOUNDS, Report, partial_lines
+from .report import LOWER_BOUNDS, Report, fields_of, partial_lines
 from .table import of_how_many, table
 from .units import counted, human_bytes, percent
 
@@ -22,10 +22,7 @@ NEXT_CALL = " < "
 
 def stack_document(frames: Sequence[StackFrame]) -> list[Document]:
     """The calls of a stack, the innermost first."""
-    return [
-        {"function": f.function, "file": f.file, "line": f.line}
-        for f in frames
-    ]
+    return [fields_of(f, "function file line") for f in frames]
 
 
 def call_text(frame: StackFrame) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .command import command, operand
-from .report import UNCERTAIN, TopReport, partial_lines
+from .report import UNCERTAIN, TopReport, fields_of, partial_lines
 from .units import counted, human_bytes, percent
 
 if TYPE_CHECKING:
@@ -54,10 +54,9 @@ class SuspectsReport(TopReport["Suspects"]):
     def body(self) -> Document:
         found = self.found
         return {
-            "reached_bytes": found.reached_bytes,
-            "min_bytes": found.min_bytes,
-            "runtime_bytes": found.runtime_bytes,
-            "residency": found.residency,
+            **fields_of(
+                found, "reached_bytes min_bytes runtime_bytes residency"
+            ),
             "largest": {
                 "name": found.largest_name,
                 "retained_bytes": found.largest_bytes,
@@ -275,20 +274,18 @@ def _address(vertex: Vertex) -> str | None:
 
 def _document(suspect: Suspect, how: str) -> Document:
     return {
-        "name": suspect.name,
-        "kind": suspect.kind,
-        "objects": suspect.objects,
-        "retained_bytes": suspect.retained_bytes,
-        "resident_bytes": suspect.resident_bytes,
-        "accumulation_point": suspect.accumulation_point,
+        **fields_of(
+            suspect,
+            "name kind objects retained_bytes resident_bytes "
+            "accumulation_point",
+        ),
         "address": _address(suspect.at),
         "is_list": suspect.is_chain,
         "created_by": suspect.created_by,
         "path": [_hop_document(hop) for hop in suspect.hops],
         "path_left_out": suspect.hops_left_out,
         "accumulated": [
-            {"type": c.type, "objects": c.objects, "bytes": c.bytes}
-            for c in suspect.contents
+            fields_of(c, "type objects bytes") for c in suspect.contents
         ],
         "next": commands(suspect, how),
     }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .ledger import gap_lines, gaps_document, total_document
-from .report import Report, partial_lines
+from .report import Report, fields_of, partial_lines
 from .table import of_how_many, table
 from .target import headline, target_document
 
@@ -250,7 +250,5 @@ def _class_document(total: ClassTotal) -> Document:
 def _difference_document(difference: Difference) -> Document:
     return {
         "address": f"{difference.addr:#x}",
-        "bytes": difference.bytes,
-        "type": difference.type,
-        "reason": difference.reason,
+        **fields_of(difference, "bytes type reason"),
     }

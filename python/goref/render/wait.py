@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .. import syscalls
 from .goroutines import goroutine_document, status_text
-from .report import Report, partial_lines
+from .report import Report, fields_of, partial_lines
 
 if TYPE_CHECKING:
     from .._goref import Goroutine, GoroutineWait, Wait
@@ -193,12 +193,7 @@ def wait_document(wait: Wait) -> Document:
     return {
         "kind": "cgo call" if wait.is_in_c else wait.kind,
         "primitive": wait.primitive and f"{wait.primitive:#x}",
-        "type": wait.type,
-        "path": wait.path,
-        "holder_type": wait.holder_type,
-        "field": wait.field,
-        "part_of": wait.part_of,
-        "waiters": wait.waiters,
+        **fields_of(wait, "type path holder_type field part_of waiters"),
         "woken": wait.is_woken,
         "count": wait.count if is_channel else None,
         "capacity": wait.capacity if is_channel else None,
@@ -210,14 +205,10 @@ def wait_document(wait: Wait) -> Document:
         else None,
         "network": None
         if wait.descriptor is None
-        else {
-            "descriptor": wait.descriptor,
-            "action": wait.action,
-            "network": wait.network,
-            "local": wait.local,
-            "remote": wait.remote,
-            "has_unsaved_addresses": wait.has_unsaved_addresses,
-        },
+        else fields_of(
+            wait,
+            "descriptor action network local remote " "has_unsaved_addresses",
+        ),
         "coroutine": {
             "waits_for": wait.awaited_id,
             "is_callee": wait.is_callee,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .goroutines import waited_words
-from .report import Listed, Report, partial_lines
+from .report import Listed, Report, fields_of, partial_lines
 from .stack import own_call, place, stack_lines
 from .table import wrapped
 from .units import counted
@@ -201,10 +201,7 @@ def first_owner(group: Awaited) -> WaitOwner | None:
 def awaited_document(group: Awaited) -> Document:
     return {
         "primitive": None if group.addr is None else f"{group.addr:#x}",
-        "kind": group.kind,
-        "path": group.path,
-        "type": group.type,
-        "state": group.state,
+        **fields_of(group, "kind path type state"),
     }
 
 
@@ -215,23 +212,15 @@ def wait_document(group: Awaited) -> Document:
         "senders": group.senders,
         "waited_ns": group.waited_ns,
         "waiters": list(group.ids),
-        "function": group.user.function,
-        "file": group.user.file,
-        "line": group.user.line,
-        "verdict": group.verdict,
-        "reaching": group.reaching,
-        "likely": group.likely,
+        **fields_of(group.user, "function file line"),
+        **fields_of(group, "verdict reaching likely"),
         "owners": [
             {
                 "id": owner.id,
                 "certain": owner.is_certain,
                 "likely": owner.is_likely,
-                "evidence": owner.evidence,
-                "state": owner.state,
-                "wait_reason": owner.wait_reason,
-                "function": owner.user.function,
-                "file": owner.user.file,
-                "line": owner.user.line,
+                **fields_of(owner, "evidence state wait_reason"),
+                **fields_of(owner.user, "function file line"),
             }
             for owner in group.owners
         ],

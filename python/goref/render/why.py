@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from . import holders as of_holders
-from .report import UNCERTAIN, Report, as_json, partial_lines
+from .report import UNCERTAIN, Report, as_json, fields_of, partial_lines
 from .sites import allocation_document, allocation_lines
 from .table import table
 from .units import human_bytes
@@ -270,9 +270,7 @@ def _held_document(held: Held) -> Document:
 def _object_document(why: Why) -> Document:
     return {
         "base": f"{why.base_addr:#x}",
-        "bytes": why.bytes,
-        "type": why.type,
-        "offset": why.offset,
+        **fields_of(why, "bytes type offset"),
     }
 
 
