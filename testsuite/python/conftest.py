@@ -19,7 +19,7 @@ BUILD = os.environ.get("GOREF_BUILD_DIR", str(TOP / "build"))
 sys.path.insert(0, f"{BUILD}/python")
 
 from goref import native
-
+from goref.render.report import Report
 
 
 @pytest.fixture(scope="session")
@@ -32,3 +32,23 @@ def goref():
 def make(goref):
     """Makes rows (rows.py)."""
     return Maker(goref)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def documents():
+    """Each report of the tests so far, with the keys of its document."""
+    found = []
+    keys = Report._keys
+
+    def noting_keys(report):
+        found.append((report, keys(report)))
+        return found[-1][1]
+
+    Report._keys = noting_keys
+    yield found
+    Report._keys = keys
+
+
+def pytest_collection_modifyitems(items):
+    """The documents of all other tests come before those that look at them."""
+    items.sort(key=lambda item: "documents" in item.function.__code__.co_varnames)

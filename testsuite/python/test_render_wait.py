@@ -5,6 +5,8 @@ import pytest
 
 from goref import syscalls
 from goref.render import wait as of_waits
+from goref.render.goroutine_list import GoroutinesReport
+from goref.render.goroutines import GoroutineReport
 
 
 def wait_row(goref, kind, **fields):
@@ -213,3 +215,36 @@ def test_duration(nanoseconds, text):
 )  # fmt: skip
 def test_syscalls(number, name):
     assert syscalls.name(number) == name
+
+
+def test_document_of_one_and_of_many(goref):
+    """A list has the keys that the question about one goroutine has."""
+    common = {"tool_version": "1", "partial": ()}
+    found = answer(goref, wait_row(goref, "sleep"))
+    nowhere = goref.Location(0, None, None, 0)
+    variable = goref.CallVariable("x", "int", "1", True, 7)
+    call = goref.Call(nowhere, False, 0, 0, False, (variable,))
+    calls = goref.Backtrace(found.goroutine, (call,), False)
+    group = goref.GoroutineGroup(
+        **{
+            **dict.fromkeys(goref.GoroutineGroup._fields, 0),
+            "key": "main.f",
+            "awaited": (),
+        }
+    )
+    one = GoroutineReport(**common, backtrace=calls).document()
+    of_wait = of_waits.GoroutineWaitReport(**common, found=found).document()
+    many = GoroutinesReport(
+        **common,
+        found=goref.GoroutineList(1, 0, 0, 0, (found.goroutine,), (group,)),
+        calls={7: calls},
+        waits={7: found},
+        group="waiting-on",
+        with_bytes=True,
+    ).document()
+    listed = many["goroutines"][0]
+    assert {**one, **of_wait}.keys() - listed.keys() == {
+        "schema", "tool_version", "complete", "partial",
+    }  # fmt: skip
+    assert all(listed[key] == of_wait[key] for key in ("id", "waits"))
+    assert many["groups"][0]["key"] == "main.f"
