@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What both suites have in common: failures are named as they happen, and the
-signals that tests send arrive, however the run was started."""
+"""What both suites have in common: failures are named as they happen, the costs
+of each file are noted, and the signals that tests send arrive, however the run
+was started."""
 
+import json
 import os
 import signal
+from collections import Counter, defaultdict
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -57,7 +62,85 @@ class Names:
             self.say(report)
 
 
+class Costs:
+    """Sums the costs up that the reports carry. A run with --costs FILE leaves
+    them there, and begins with the files that took longest when it was last
+    written: none of these is then what the other processes wait for."""
+
+    def __init__(self, path):
+        self.path = path
+        self.files = defaultdict(Counter)
+        self.made = defaultdict(Counter)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report):
+        file = self.files[Path(report.nodeid.partition("::")[0]).name]
+        file["tests"] += report.when == "call"
+        file["wall_s"] += report.duration
+        file["cpu_s"] += getattr(report, "cpu_s", 0)
+        for what, seconds in getattr(report, "made", ()):
+            self.made[what]["count"] += 1
+            self.made[what]["wall_s"] += seconds
+
+    def pytest_sessionfinish(self):
+        longest = sorted(self.files, key=lambda name: -self.files[name]["wall_s"])
+        costs = {
+            "files": {name: rounded(self.files[name]) for name in longest},
+            "made": {what: rounded(self.made[what]) for what in self.made},
+        }
+        Path(self.path).write_text(json.dumps(costs, indent=1) + "\n")
+
+
+def rounded(counts):
+    return {name: round(count, 2) for name, count in counts.items()}
+
+
+def seconds_of(path):
+    """The seconds that each file took, as a run has left them, if one has."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        files = json.loads(Path(path).read_text())["files"]
+        return {name: float(files[name]["wall_s"]) for name in files}
+    return {}
+
+
+def pytest_addoption(parser):
+    parser.addoption("--costs", help="where the costs of the files are kept")
+
+
+def pytest_collection_modifyitems(config, items):
+    """The longest files come first; those with most tests where that is not
+    known."""
+    seconds = seconds_of(config.getoption("--costs") or os.devnull)
+    tests = Counter(item.path for item in items)
+    items.sort(
+        key=lambda item: (
+            -seconds.get(item.path.name, float("inf")),
+            -tests[item.path],
+            item.path,
+        )
+    )
+
+
+@pytest.hookimpl(hookwrapper=True, trylast=True)
+def pytest_runtest_makereport(item):
+    """A report gets the processor time since the last one, with that of the
+    processes that have ended."""
+    outcome = yield
+    now = sum(os.times()[:4])
+    outcome.get_result().cpu_s = now - item.config.stash.get(SPENT, now)
+    item.config.stash[SPENT] = now
+
+
+SPENT = pytest.StashKey[float]()
+
+
 def pytest_configure(config):
     """Of several processes, the one that hears of all tests prints."""
-    if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Names(config))
+    # pytest-xdist 3.5 and later would sort the files themselves.
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+    if hasattr(config, "workerinput"):
+        return
+    config.pluginmanager.register(Names(config))
+    if config.getoption("--costs"):
+        config.pluginmanager.register(Costs(config.getoption("--costs")))

@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import costs
+
 HERE = Path(__file__).resolve().parent
 SCANNER = HERE / "scanner.py"
 SANITIZER_STATUS = 99  # the value that the script goref sets
@@ -111,7 +113,9 @@ class Server:
     def _run(self, **question):
         self._process.stdin.write(json.dumps(question) + "\n")
         self._process.stdin.flush()
-        return Done(**json.loads(self._process.stdout.readline()))
+        done = Done(**json.loads(self._process.stdout.readline()))
+        costs.used(done.seconds)
+        return done
 
     def scanner(self, *words, max_seconds=60):
         """Run scanner.py."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import costs
 from counters import Counter
 from pprof import Profile
 from session import run_goref, start_command
@@ -26,21 +27,22 @@ def pytest_addoption(parser):
     )
 
 
-# Begun first where several processes share the files: none of these is then what
-# the others wait for at the end. pytest-xdist 3.5 and later sort them themselves.
-LONGEST = ("attach", "diff", "dominators", "heapgraph", "interrupted",
-           "limits", "live", "saved", "sched", "values", "verify")  # fmt: skip
-
-
 def pytest_collection_modifyitems(config, items):
-    longest = {f"test_{name}.py" for name in LONGEST}
-    items.sort(key=lambda item: item.path.name not in longest)
     wanted = config.getoption("--releases").split(",")
     for item in items:
         row = getattr(item, "callspec", None)
         variant = row and row.params.get("variant")
         if variant and variant.release not in wanted:
             item.add_marker(pytest.mark.skip(reason="not in --releases"))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport():
+    """Behind that of testsuite/conftest.py."""
+    outcome = yield
+    report = outcome.get_result()
+    report.made, used = costs.take()
+    report.cpu_s += used
 
 
 @pytest.fixture(scope="session", autouse=True)

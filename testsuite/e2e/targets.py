@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+import costs
 from toolchains import build
 from waiting import LONGEST_S, comes, states_of
 
@@ -275,7 +276,8 @@ class Farm:
     def process(self, program, variant, args=(), env=None):
         """A new process, of which the farm takes care."""
         exe = build(program, variant.release, variant.flavour)
-        process = start_undisturbed(exe, args, env)
+        with costs.making("process"):
+            process = start_undisturbed(exe, args, env)
         self._processes.append(process)
         return process
 
@@ -292,12 +294,14 @@ class Farm:
         skip_if(kernel_cores_reason())
         process = self.process(program, variant, args, env)
         self._settle(process, program)
-        core = kernel_core(process)
+        with costs.making("core"):
+            core = kernel_core(process)
         return Target("core", process.exe, process.truth, core=core)
 
     def _gcore(self, program, variant, args, env):
         live = self.target(program, variant, "live", args, env)
-        core = gdb_core(live.process)
+        with costs.making("gcore"):
+            core = gdb_core(live.process)
         return Target("gcore", live.exe, live.truth, core=core)
 
     def _live(self, program, variant, args, env):

@@ -43,7 +43,7 @@ def test_no_option_twice(item):
 
 
 @pytest.mark.parametrize(
-    "option", set(every_option()), ids=lambda option: option.name
+    "option", dict.fromkeys(every_option()), ids=lambda option: option.name
 )
 def test_option_is_whole(option):
     assert option.help[0].isupper() and option.help.endswith((".", ")."))
