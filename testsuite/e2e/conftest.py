@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import costs
+import kept_cores
 from counters import Counter
 from pprof import Profile
 from session import run_goref, start_command
@@ -25,6 +26,11 @@ def pytest_addoption(parser):
         default=",".join(RELEASES),
         help="Go releases to test with, like go1.24,go1.27",
     )
+
+
+def pytest_configure(config):
+    if not hasattr(config, "workerinput"):
+        kept_cores.sweep()
 
 
 def pytest_collection_modifyitems(config, items):

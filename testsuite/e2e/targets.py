@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 import costs
+import kept_cores
 from toolchains import build
 from waiting import LONGEST_S, comes, states_of
 
@@ -272,6 +273,7 @@ class Farm:
     def __init__(self):
         self._targets = {}
         self._processes = []
+        self._kept = kept_cores.Kept()
 
     def process(self, program, variant, args=(), env=None):
         """A new process, of which the farm takes care."""
@@ -281,30 +283,43 @@ class Farm:
         self._processes.append(process)
         return process
 
-    def target(self, program, variant, kind="core", args=(), env=None):
-        """kind: core (of the kernel), gcore, or live."""
-        key = (program, variant, kind, tuple(args))
+    def target(
+        self, program, variant, kind="core", args=(), env=None, fresh=False
+    ):
+        """kind: core (of the kernel), gcore, or live. A core may be that of an
+        earlier run; fresh: a new process ends for it."""
+        env_key = tuple(sorted((env or {}).items()))
+        key = (program, variant, kind, tuple(args), env_key, fresh)
         if key not in self._targets:
             make = {"core": self._core, "gcore": self._gcore,
-                    "live": self._live}[kind]
-            self._targets[key] = make(program, variant, args, env)
+                    "live": self._live}[kind]  # fmt: skip
+            self._targets[key] = make(program, variant, args, env, fresh)
         return self._targets[key]
 
-    def _core(self, program, variant, args, env):
+    def _core(self, program, variant, args, env, fresh):
         skip_if(kernel_cores_reason())
-        process = self.process(program, variant, args, env)
-        self._settle(process, program)
-        with costs.making("core"):
-            core = kernel_core(process)
-        return Target("core", process.exe, process.truth, core=core)
+        exe = build(program, variant.release, variant.flavour)
 
-    def _gcore(self, program, variant, args, env):
-        live = self.target(program, variant, "live", args, env)
+        def make():
+            process = self.process(program, variant, args, env)
+            self._settle(process, program)
+            with costs.making("core"):
+                core = kernel_core(process)
+            return core, process.truth, process.folder
+
+        if fresh:
+            core, truth, _ = make()
+        else:
+            core, truth = self._kept.find(kept_cores.key(exe, args, env), make)
+        return Target("core", exe, truth, core=core)
+
+    def _gcore(self, program, variant, args, env, fresh):
+        live = self.target(program, variant, "live", args, env, fresh)
         with costs.making("gcore"):
             core = gdb_core(live.process)
         return Target("gcore", live.exe, live.truth, core=core)
 
-    def _live(self, program, variant, args, env):
+    def _live(self, program, variant, args, env, _fresh):
         skip_if(attach_reason())
         process = self.process(program, variant, args, env)
         self._settle(process, program)
@@ -331,3 +346,4 @@ class Farm:
             process.stop()
         self._processes.clear()
         self._targets.clear()
+        self._kept.close()

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cores of the kernel that are made once, and kept for other modules, other
+processes of pytest-xdist and later runs.
+
+A core lies in a folder `cores/KEY' of the cache, with the program's truth and
+what else the program has left. KEY tells what goes into it: the program with
+its toolchain and flags, the arguments, the environment, the kernel, the C
+library, and how it is made. Who uses it holds a shared lock on `KEY.lock'. A
+core that was not used for a day is removed, and the least recently used ones
+where all take too much of the disk.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import struct
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from toolchains import KEPT_S, cache_dir
+
+MOST_BYTES = 6 << 30  # of all cores on the disk
+MOST_BYTES_OF_ONE = 256 << 20
+HOW = Path(__file__).with_name("targets.py")
+PT_PHDR_AT, PT_COUNT_AT = 32, 56  # in the header of an ELF file
+
+
+def folder():
+    path = cache_dir() / "cores"
+    path.mkdir(exist_ok=True)
+    return path
+
+
+def libc():
+    """The C library that programs with cgo load: its core needs the same."""
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        if "/libc.so" in line or "/libc-2" in line:
+            path = Path(line.split(maxsplit=5)[5])
+            return str(path), path.stat().st_mtime_ns
+    return None
+
+
+def key(exe, args, env):
+    """The name of the core's folder; the name of exe's says how it is built."""
+    parts = list(map(str, args)), sorted((env or {}).items()), os.uname(), libc()
+    digest = hashlib.sha256(repr(parts).encode() + HOW.read_bytes())
+    return f"{exe.parent.name}-{digest.hexdigest()[:16]}"
+
+
+def is_whole(core):
+    """Are all segments in the file? A full disk cuts a core off."""
+    with open(core, "rb") as file:
+        head = file.read(64)
+        (begin,) = struct.unpack_from("<Q", head, PT_PHDR_AT)
+        (count,) = struct.unpack_from("<H", head, PT_COUNT_AT)
+        file.seek(begin)
+        table = file.read(56 * count)
+    size = os.stat(core).st_size
+    rows = [struct.unpack_from("<6Q", table, 56 * i) for i in range(count)]
+    return all(row[1] + row[4] <= size for row in rows)
+
+
+def disk_bytes(path):
+    return sum(file.lstat().st_blocks << 9 for file in path.iterdir())
+
+
+class Kept:
+    """The cores that one farm uses, and holds the locks of."""
+
+    def __init__(self):
+        self._locks = {}
+
+    def _lock(self, name, how):
+        if name not in self._locks:
+            path = folder() / f"{name}.lock"
+            self._locks[name] = open(path, "w", encoding="ascii")
+        fcntl.flock(self._locks[name], how)
+
+    def find(self, name, make):
+        """Path and truth of the core of that name. If there is none, make()
+        gives path, truth, and the folder that is to be kept."""
+        kept = folder() / name
+        self._lock(name, fcntl.LOCK_SH)
+        if not kept.exists():
+            self._lock(name, fcntl.LOCK_EX)
+        try:
+            if not kept.exists():
+                core, truth, made = make()
+                if not is_whole(core) or disk_bytes(made) > MOST_BYTES_OF_ONE:
+                    self._drop(name)
+                    return core, truth
+                _move(made, kept, truth, core.name)
+        except BaseException:
+            self._drop(name)
+            raise
+        os.utime(kept)
+        self._lock(name, fcntl.LOCK_SH)
+        told = json.loads((kept / "truth.json").read_text())
+        return kept / told["core"], told["truth"]
+
+    def _drop(self, name):
+        self._locks.pop(name).close()
+
+    def close(self):
+        for name in list(self._locks):
+            self._drop(name)
+
+
+def _move(made, kept, truth, name):
+    """What is half there has another name, also where a disk is left."""
+    half = kept.with_name(f"{kept.name}.half")
+    shutil.rmtree(half, ignore_errors=True)
+    subprocess.run(["mv", made, half], check=True)
+    told = {"core": name, "truth": truth}
+    (half / "truth.json").write_text(json.dumps(told))
+    half.rename(kept)
+
+
+def _remove(path):
+    """Remove a core, unless somebody uses it. Did it go?"""
+    with open(f"{path}.lock", "w", encoding="ascii") as lock:
+        with suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(path, ignore_errors=True)
+            return True
+    return False
+
+
+def sweep():
+    """Remove what is old, and what is too much."""
+    cores = [path for path in folder().iterdir() if path.is_dir()]
+    sizes = {path: disk_bytes(path) for path in cores}
+    used = {path: path.stat().st_mtime for path in cores}
+    total, now = sum(sizes.values()), time.time()
+    for path in sorted(cores, key=used.get):
+        if now - used[path] <= KEPT_S and total <= MOST_BYTES:
+            break
+        if _remove(path):
+            total -= sizes[path]
