@@ -43,4 +43,5 @@ def main(mark, exe, core, *questions):
     return status
 
 
-sys.exit(main(*sys.argv[1:]))
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

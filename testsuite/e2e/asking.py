@@ -8,6 +8,7 @@ import functools
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,8 @@ HERE = Path(__file__).resolve().parent
 SCANNER = HERE / "scanner.py"
 SANITIZER_STATUS = 99  # the value that the script goref sets
 CLOCKED = ("--polls", "--last-poll")  # options that count polls
+# Variables that are read when a process starts begin so.
+AT_START = ("ASAN_", "GLIBC_", "GOREF_", "LD_", "MALLOC_", "PYTHON", "UBSAN_")
 
 
 def build_dir():
@@ -91,12 +94,30 @@ class Done(NamedTuple):
     """Seconds of processor time."""
 
 
+def at_start(env):
+    return {name: env[name] for name in env if name.startswith(AT_START)}
+
+
+def circumstances(cwd, env, timeout):
+    """Where a process of ours would run."""
+    masks = Path("/proc/self/status").read_text().partition("Umask:")[2]
+    return {
+        "cwd": os.path.abspath(cwd or "."),
+        "umask": int(masks.split()[0], 8),
+        "processors": sorted(os.sched_getaffinity(0)),
+        "env": env,
+        "timeout": timeout,
+    }
+
+
 class Server:
-    """Runs `goref' and scanner.py, each run in a process of its own."""
+    """Runs `goref', answers.py and scanner.py, each run in a process of its
+    own."""
 
     def __init__(self, env=None, clocked=False):
         """clocked: for runs that count polls."""
         words = CLOCKED if clocked else ()
+        self._at_start = at_start({**os.environ, **(env or {})})
         self._process = subprocess.Popen(
             [sys.executable, "-B", HERE / "forks.py"],
             stdin=subprocess.PIPE,
@@ -117,6 +138,19 @@ class Server:
         costs.used(done.seconds)
         return done
 
+    def can_ask(self, env):
+        """Would a process with this environment start as the server has?"""
+        return at_start(env) == self._at_start
+
+    def ask(self, program, words, cwd, env, timeout):
+        """Run `goref' or `answers' as subprocess.run() would."""
+        done = self._run(
+            program=program, words=words, **circumstances(cwd, env, timeout)
+        )
+        if done.returncode == -signal.SIGALRM:
+            raise subprocess.TimeoutExpired(words, timeout)
+        return done
+
     def scanner(self, *words, max_seconds=60):
         """Run scanner.py."""
         return self._run(
@@ -134,7 +168,8 @@ class Server:
 
 
 @functools.cache
-def _server(clocked):
+def server(clocked=False):
+    """The server that all tests of this process share."""
     from session import environment as of_tests
 
     made = Server(of_tests(), clocked)
@@ -143,11 +178,11 @@ def _server(clocked):
 
 
 def run_scanner(*words, max_seconds=60):
-    """Run scanner.py by a server that all tests share."""
+    """Run scanner.py by the server of all tests."""
     clocked = bool({*CLOCKED} & {*words})
-    return _server(clocked).scanner(*words, max_seconds=max_seconds)
+    return server(clocked).scanner(*words, max_seconds=max_seconds)
 
 
 def run_goref(*words, **how):
     """The same for the command line; how: arguments of Server.goref()."""
-    return _server(False).goref(*words, **how)
+    return server(False).goref(*words, **how)

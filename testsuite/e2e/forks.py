@@ -7,11 +7,14 @@ import json
 import os
 import pkgutil
 import resource
+import selectors
 import signal
 import sys
-import tempfile
 
+import answers
 import scanner
+
+MOST_FILES = 256  # of the server, which its children do not need
 
 
 def load():
@@ -42,25 +45,47 @@ def interrupt_at(looks):
     progress.Progress.__call__ = look
 
 
+def settle(question):
+    """Be in the folder and environment of who asks, as a child of its own."""
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.closerange(3, MOST_FILES)
+    if "cwd" in question:
+        os.chdir(question["cwd"])
+        os.umask(question["umask"])
+        os.sched_setaffinity(0, question["processors"])
+        os.environ.clear()
+        os.environ.update(question["env"])
+        signal.setitimer(signal.ITIMER_REAL, question["timeout"])
+    if question.get("max_seconds"):
+        seconds = question["max_seconds"]
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if question.get("interrupt_at"):
+        interrupt_at(question["interrupt_at"])
+
+
+def run(program, words):
+    """The exit status; goref ends this process itself."""
+    if program == "goref":
+        from goref import cli
+
+        cli.main(words)
+    return answers.main(*words) if program == "answers" else scanner.run(words)
+
+
 def child(question, out, err):
     """Answer, and end."""
-    status = 98
+    status = 1
     try:
         os.dup2(out, 1)
         os.dup2(err, 2)
-        seconds = question["max_seconds"]
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        if question.get("interrupt_at"):
-            interrupt_at(question["interrupt_at"])
-        if question["program"] == "goref":
-            from goref import cli
-
-            cli.main(question["words"])
-        status = scanner.run(question["words"])
+        settle(question)
+        status = run(question["program"], question["words"])
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:
+        sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
 
@@ -72,28 +97,44 @@ def status_of(code):
     return "hangs" if number == signal.SIGXCPU else -number
 
 
-def said(file):
-    file.seek(0)
-    return file.read().decode(errors="surrogateescape")
+def said(*pipes):
+    """All that comes out of pipes, until nobody can write to them."""
+    texts = {pipe: bytearray() for pipe in pipes}
+    with selectors.DefaultSelector() as waiting:
+        for pipe in pipes:
+            waiting.register(pipe, selectors.EVENT_READ)
+        while waiting.get_map():
+            for key, _ in waiting.select():
+                piece = os.read(key.fd, 1 << 16)
+                texts[key.fd] += piece
+                if not piece:
+                    waiting.unregister(key.fd)
+                    os.close(key.fd)
+    return [text.decode(errors="surrogateescape") for text in texts.values()]
+
+
+def answer(question):
+    out, err = os.pipe(), os.pipe()
+    pid = os.fork()
+    if not pid:
+        child(question, out[1], err[1])
+    os.close(out[1])
+    os.close(err[1])
+    stdout, stderr = said(out[0], err[0])
+    _, code, usage = os.wait4(pid, 0)
+    return {
+        "returncode": status_of(code),
+        "stdout": stdout,
+        "stderr": stderr,
+        "used": usage.ru_maxrss << 10,
+        "seconds": usage.ru_utime + usage.ru_stime,
+    }
 
 
 def serve():
     load()
     for line in sys.stdin:
-        question = json.loads(line)
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            pid = os.fork()
-            if not pid:
-                child(question, out.fileno(), err.fileno())
-            _, code, usage = os.wait4(pid, 0)
-            done = {
-                "returncode": status_of(code),
-                "stdout": said(out),
-                "stderr": said(err),
-                "used": usage.ru_maxrss << 10,
-                "seconds": usage.ru_utime + usage.ru_stime,
-            }
-        print(json.dumps(done), flush=True)
+        print(json.dumps(answer(json.loads(line))), flush=True)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
+
+import asking
 
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parent.parent
@@ -118,12 +121,22 @@ def run_goref(target, commands, in_gdb=False, **options):
     if in_gdb or not target.core or not is_plain:
         return run_gdb(target.gdb_args, commands, **options)
     words = [MARK, target.exe, target.core, *questions]
-    done = run_python((HERE / "answers.py").read_text(), words, **options)
+    done = run_answers([*map(str, words)], **options)
     return Run(done.returncode, done.stdout, done.stderr, len(commands))
 
 
-def run_cli(args, cwd=None, timeout=TIMEOUT, env=None, command=GOREF):
-    """Run the command line `goref`."""
+def run_answers(words, timeout=TIMEOUT, env=None):
+    """Run answers.py."""
+    settings = {**environment(), **(env or {})}
+    if not is_served(settings):
+        text = (HERE / "answers.py").read_text()
+        return run_python(text, words, timeout, env)
+    done = asking.server().ask("answers", words, None, settings, timeout)
+    return completed(["answers.py", *words], done)
+
+
+def start_cli(args, cwd=None, timeout=TIMEOUT, env=None, command=GOREF):
+    """Start the command line `goref`, for what is about its start."""
     return subprocess.run(
         [str(command), *map(str, args)],
         stdin=subprocess.DEVNULL,
@@ -134,6 +147,32 @@ def run_cli(args, cwd=None, timeout=TIMEOUT, env=None, command=GOREF):
         env={**environment(), **(env or {})},
         timeout=timeout,
     )
+
+
+def run_cli(args, cwd=None, timeout=TIMEOUT, env=None, command=GOREF):
+    """The same without its start: a process that has loaded goref forks."""
+    words = [str(command), *map(str, args)]
+    settings = {**environment(), **(env or {})}
+    if command != GOREF or not is_served(settings):
+        return start_cli(args, cwd, timeout, env, command)
+    done = asking.server().ask("goref", words[1:], cwd, settings, timeout)
+    return completed(words, done)
+
+
+def is_served(settings):
+    """May the server be asked? It has one pipe for its questions."""
+    is_main = threading.current_thread() is threading.main_thread()
+    return is_main and asking.server().can_ask(settings)
+
+
+def completed(words, done):
+    """What subprocess.run() returns for it, as text."""
+    texts = (
+        text.encode(errors="surrogateescape").decode(errors="replace")
+        for text in (done.stdout, done.stderr)
+    )
+    lines = (text.replace("\r\n", "\n").replace("\r", "\n") for text in texts)
+    return subprocess.CompletedProcess(words, done.returncode, *lines)
 
 
 def python_path():

@@ -12,7 +12,8 @@ import time
 import pytest
 
 from pprof import Profile
-from session import GOREF, TOP, environment, one_line
+from session import run_goref, run_python
+from session import start_cli as run_cli  # each is a start
 from session import run_cli, run_goref, run_python
 from targets import attach_reason, skip_if
 from toolchains import Variant, variants

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from plain import run_plain, told
-from session import TOP, environment, run_cli
+from session import TOP, environment
+from session import start_cli as run_cli  # each is a start
 from targets import GDB
 
 BUILD = Path(environment()["GOREF_BUILD_DIR"])

@@ -10,7 +10,8 @@ import time
 import pytest
 
 from hosts import hooked
-from session import GOREF, environment, run_cli, run_gdb
+from session import GOREF, environment, run_gdb
+from session import start_cli as run_cli  # each is a start
 from targets import attach_reason, skip_if
 from toolchains import Variant
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from pprof import Profile
-from session import GDB_GOREF, TOP, environment, run_cli
+from session import GDB_GOREF, TOP, environment
+from session import start_cli as run_cli  # each is a start
 from targets import GDB, attach_reason, skip_if, start
 from toolchains import Variant
 
