@@ -162,7 +162,7 @@ def long_layout(frames):
 
 def many_frames(frames):
     """Frames of a byte each, which some module asks for."""
-    count = 500_000
+    count = 100_000
     row = text(b"/n") + varint(0) + varint(count) + varint(0)
     frames = _described(frames, "modules", row, 1)
     frame = _packed(MODULE, b"x")

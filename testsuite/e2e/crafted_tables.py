@@ -300,7 +300,7 @@ def one_name_of_tries(frames):
         head = b"internal/sync.HashTrieMap["
         name = head + b"n" * (LONGEST - len(head) - 1) + b"]"
         first = tables.add_type(name, 8, KIND_STRUCT)
-        tables.repeat_type(first, 20_000)
+        tables.repeat_type(first, 10_000)
 
     return tabled(frames, change)
 
