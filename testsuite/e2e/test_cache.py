@@ -30,7 +30,7 @@ def files(folder):
     return sorted((folder / "goref-gdb" / "symbols").glob("*"))
 
 
-@variants("default", "noopt")
+@variants(newest=("default", "noopt"))
 def test_same_answers(farm, variant, tmp_path):
     target = farm.target("values", variant, "core", (), None)
     out = tmp_path / "refs.pb"
@@ -47,7 +47,7 @@ def test_same_answers(farm, variant, tmp_path):
     assert off == cold == cached
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_question_on_goroutines(farm, variant, tmp_path):
     """A question that needs no heap leaves its tables to the next one."""
     target = farm.target("values", variant, "core", (), None)
@@ -68,7 +68,7 @@ def test_question_on_goroutines(farm, variant, tmp_path):
     assert added == answers(target, tmp_path / "fresh", out)
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_damaged_file(farm, variant, tmp_path):
     target = farm.target("values", variant, "core", (), None)
     out = tmp_path / "refs.pb"
@@ -87,7 +87,7 @@ def test_damaged_file(farm, variant, tmp_path):
         assert file.stat().st_size == len(data)
 
 
-@variants("plain-dwarf")
+@variants(newest=("plain-dwarf",))
 def test_another_file_of_that_build(farm, variant, tmp_path):
     """Build id, size and time can be those of another executable. Its types
     are not taken for those of this one."""
@@ -105,7 +105,7 @@ def test_another_file_of_that_build(farm, variant, tmp_path):
     assert answers(target, tmp_path, out) == right
 
 
-@variants("default")
+@variants(newest=("default",))
 @pytest.mark.parametrize("home", ["a file", "/proc/nowhere", ""])
 def test_no_folder(farm, variant, tmp_path, home):
     target = farm.target("values", variant, "core", (), None)
@@ -123,7 +123,7 @@ def test_no_folder(farm, variant, tmp_path, home):
     assert run.json(0)["reached"]["objects"] > 0
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_folder_of_others(farm, variant, tmp_path):
     """Where others can write, nothing is read or written; a warning says so."""
     target = farm.target("values", variant, "core", (), None)

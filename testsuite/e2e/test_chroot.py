@@ -44,7 +44,7 @@ def furnish(folder, exe, is_stripped):
 
 @pytest.mark.parametrize("is_stripped", [False, True])
 @pytest.mark.parametrize("unshared", [[], UNSHARED])
-@variants("default", "cgo")
+@variants(newest=("default", "cgo"))
 def test_service_without_proc(variant, is_stripped, unshared, tmp_path):
     skip_if(chroot_reason())
     program = "cgo" if variant.flavour == "cgo" else "rest"

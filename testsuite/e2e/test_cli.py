@@ -26,7 +26,7 @@ def core(farm):
     return farm.target("values", CENTRAL)
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_core(farm, variant, tmp_path):
     target = farm.target("values", variant)
     out = tmp_path / "refs.pb"
@@ -257,7 +257,7 @@ def test_closed_output(core):
     assert not done.stderr
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_attach(farm, variant):
     skip_if(attach_reason())
     target = farm.target("values", variant, "live")
@@ -394,7 +394,7 @@ def test_timeout(farm):
     assert "PARTIAL: timed out: " in done.stdout
 
 
-@variants("c-shared", "external")
+@variants(newest=("c-shared", "external"))
 def test_attach_to_libraries(farm, variant):
     """Go code beside the executable."""
     skip_if(attach_reason())

@@ -151,7 +151,7 @@ def lines_of_blocked(text, frames):
 
 
 @pytest.mark.parametrize("program", ["stacks", "labelled"])
-@variants("default", "noopt")
+@variants(newest=("default", "noopt"))
 def test_places(known, program, variant, tmp_path):
     """Of goroutines that no thread runs: Delve takes the thread's own place,
     with the runtime's calls on its own stack, and a wait reason that is an old
@@ -190,7 +190,7 @@ def test_places(known, program, variant, tmp_path):
 
 
 @pytest.mark.parametrize("program", ["stacks", "labelled"])
-@variants("noopt")
+@variants(newest=("noopt",))
 def test_filters(known, program, variant, tmp_path):
     target = known(program, variant)
     words = [f"-{w} {c}" for c in _CONDITIONS for w in ("with", "without")]
@@ -210,7 +210,7 @@ def named(key):
 
 
 @pytest.mark.parametrize("program", ["stacks", "labelled"])
-@variants("noopt")
+@variants(newest=("noopt",))
 def test_groups(known, program, variant, tmp_path):
     target = known(program, variant)
     words = [f"-without running -group {g}" for g in _GROUPS]
@@ -231,7 +231,7 @@ def test_groups(known, program, variant, tmp_path):
         assert wanted == {k: n for k, n in counts.items() if n}, group
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_labels(known, variant, tmp_path):
     target = known("labelled", variant)
     (text,) = delve_parts(target, tmp_path, ["goroutines -l"])

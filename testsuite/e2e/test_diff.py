@@ -153,7 +153,7 @@ def test_what_was_added_and_dropped(story, variant, mode):
             )
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_tables_add_up(story, variant):
     document = story(variant, "plain").documents[1]
     for by in ("type", "package", "goroutine", "path"):
@@ -165,7 +165,7 @@ def test_tables_add_up(story, variant):
         assert keys == sorted(keys, reverse=True)
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_suspects(story, variant):
     found = {
         row["name"]: (row["change"], row["old_bytes"], row["new_bytes"])
@@ -229,7 +229,7 @@ def pprof(variant, *words):
     return done.stdout
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_profile(story, variant, tmp_path):
     """It is what pprof makes of the profiles of both sides."""
     told = story(variant, "plain")
@@ -295,7 +295,7 @@ def saved(source, file, *options):
 
 
 @MODES
-@variants("default")
+@variants(newest=("default",))
 def test_saved(story, variant, mode, tmp_path):
     """A saved file is as good as the core that it was made of, also for the
     survivors: it tells which process it is."""

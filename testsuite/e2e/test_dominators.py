@@ -13,16 +13,10 @@ from asking import GOREF_SCAN, SCANNER
 from pprof import Profile
 from session import run_cli, run_goref
 from targets import attach_reason, skip_if
+from test_sums import check_sums, everything
 from toolchains import Variant, variants
 
 CENTRAL = Variant("go1.24", "default")
-PROGRAMS = (
-    "barrier busy churn counter crash cycle generics hung indexes layout leaky "
-    "named reflected rest roots shared values"
-).split()
-ARGUMENTS = {"hung": ["lost", "100"]}
-LIMITS = ("", "--max-depth 2", "--max-nodes 9", "--max-samples 5")
-PHASES = ["masks", "edges", "nearest", "reverse", "dominators"]
 
 
 def dominators(target, *questions):
@@ -33,51 +27,7 @@ def dominators(target, *questions):
     return [run.json(i) for i in range(len(questions) + 1)]
 
 
-def check_sums(row, retained):
-    """@return the number of rows below."""
-    if "children" not in row:
-        return 0
-    below = row["children"]
-    sizes = [child["retained_bytes"] for child in below]
-    assert sizes == sorted(sizes, reverse=True)
-    whole = sum(sizes) + row["cut"]["retained_bytes"] + row.get("bytes", 0)
-    assert whole == retained, row.get("name")
-    return len(below) + sum(
-        check_sums(child, child["retained_bytes"]) for child in below
-    )
-
-
-def everything(rows):
-    for row in rows:
-        yield row
-        yield from everything(row.get("children", ()))
-
-
-@variants("default")
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_rows_add_up(farm, program, variant):
-    target = farm.target(program, variant, args=ARGUMENTS.get(program, ()))
-    whole, top, cut, scan = dominators(
-        target, "--top 0 --depth 0", "--top 0", "--top 3 --depth 4"
-    )
-    reached = scan["reached"]
-    assert whole["reached_bytes"] == reached["bytes"]
-    assert check_sums(whole, reached["bytes"]) >= len(whole["children"]) > 10
-    # Nothing is cut, so every object is in one row.
-    rows = list(everything(whole["children"]))
-    assert not any(row.get("cut", {}).get("children") for row in rows)
-    assert sum(row["objects"] for row in rows) == reached["objects"]
-    assert sum(row["bytes"] for row in rows) == reached["bytes"]
-    assert top["cut"] == {"children": 0, "retained_bytes": 0}
-    assert sum(row["retained_bytes"] for row in top["children"]) == (
-        reached["bytes"]
-    )
-    assert len(cut["children"]) == 3
-    assert check_sums(cut, reached["bytes"]) >= 3
-    assert list(whole["phases_ms"]) == PHASES
-
-
-@variants("default", "noopt")
+@variants("default", newest=("noopt",))
 def test_values_keep_what_was_counted(farm, variant):
     """A variable that shares nothing keeps alive what it is billed."""
     target = farm.target("values", variant)
@@ -94,14 +44,6 @@ def test_values_keep_what_was_counted(farm, variant):
         if document["together"] != truth:
             wrong[name] = document["together"]
     assert wrong == {}
-
-
-@variants("stripped")
-@pytest.mark.parametrize("program", ["roots", "values"])
-def test_rows_of_a_stripped_program_add_up(farm, program, variant):
-    target = farm.target(program, variant)
-    whole, scan = dominators(target, "--top 0 --depth 0")
-    assert check_sums(whole, scan["reached"]["bytes"]) > 10
 
 
 @variants("stripped", releases=("go1.24",))
@@ -137,7 +79,7 @@ def alone_and_together(target, *names):
     return alone, document["together"]
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_shared(farm, variant):
     target = farm.target("shared", variant)
     # Two variables, one list of 20 leaves.
@@ -180,7 +122,7 @@ def test_nested_and_twice(farm):
     assert 0 < inner["together"]["bytes"] == outer["together"]["bytes"]
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_leaky(farm, variant):
     """The leaks come first, as the program counts them."""
     target = farm.target("leaky", variant)
@@ -300,43 +242,7 @@ def test_variable_that_keeps_nothing(farm):
 # ------------------------------------------------------------ scan --retained
 
 
-@variants("default")
-@pytest.mark.parametrize("program", ["leaky", "roots", "shared", "values"])
-def test_retained_sizes_of_scan(farm, program, variant):
-    """A root alone keeps no more alive than what is billed to it; and a
-    variable as much as `dominators' says."""
-    target = farm.target(program, variant)
-    run = run_goref(
-        target,
-        [
-            "goref scan --json --retained",
-            "goref scan --json --retained --per-goroutine",
-            "goref dominators --json --top 0",
-        ],
-    )
-    together, apart, tree = (run.json(i) for i in range(3))
-    keeps = {row["name"]: row for row in tree["children"]
-             if row["kind"] in ("global", "runtime")}  # fmt: skip
-    compared = 0
-    for scan in (together, apart):
-        for root in scan["roots"]:
-            assert 0 <= root["retained_bytes"] <= root["bytes"], root
-            row = keeps.get(root["name"])
-            if row and row["count"] == 1 and row["kind"] == root["kind"]:
-                assert root["retained_bytes"] == row["retained_bytes"], root
-                compared += 1
-    assert compared > 10
-    # All goroutines with a local let it go, or only one of them.
-    alone = {}
-    for root in apart["roots"]:
-        alone.setdefault(root["name"], []).append(root["retained_bytes"])
-    for root in together["roots"]:
-        assert root["retained_bytes"] >= sum(alone[root["name"]]) or (
-            sum(r["name"] == root["name"] for r in together["roots"]) > 1
-        )
-
-
-@variants("default")
+@variants(newest=("default",))
 def test_scan_says_what_is_shared(farm, variant):
     target = farm.target("shared", variant)
     run = run_goref(
@@ -372,7 +278,7 @@ def test_scan_says_what_is_shared(farm, variant):
 # ----------------------------------------------------------------- the overview
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_overview_leads_with_what_keeps_most(farm, variant):
     target = farm.target("leaky", variant)
     run = run_goref(
@@ -444,35 +350,7 @@ def write(target, out, *options):
     return json.loads(done.stdout)
 
 
-@variants("default")
-@pytest.mark.parametrize("program", ["leaky", "roots", "shared", "values"])
-def test_view_adds_up(farm, program, variant, tmp_path):
-    """The flame graph is what was reached, and its first level what
-    `dominators' says."""
-    target = farm.target(program, variant)
-    outs = {limits: tmp_path / f"refs{limits}.pb" for limits in LIMITS}
-    run = run_goref(
-        target,
-        ["goref dominators --json --top 0"]
-        + [f"goref scan --json --view dominators {limits} -o '{out}'"
-           for limits, out in outs.items()],
-    )  # fmt: skip
-    tree = run.json()
-    keeps = {row["name"]: row["retained_bytes"] for row in tree["children"]
-             if row["kind"] == "global"}  # fmt: skip
-    for number, (limits, out) in enumerate(outs.items(), 1):
-        reached = run.json(number)["reached"]
-        profile = Profile.load(out)
-        objects = sum(sample.values[0] for sample in profile.samples)
-        size = sum(sample.values[1] for sample in profile.samples)
-        assert objects == reached["objects"], limits
-        assert size == reached["bytes"] == tree["reached_bytes"], limits
-    profile = Profile.load(outs[""])
-    for name, retained in keeps.items():
-        assert profile.root(name)[1] == retained, name
-
-
-@variants("default")
+@variants(newest=("default",))
 def test_formats_have_the_same_paths(farm, variant, tmp_path):
     target = farm.target("leaky", variant)
     formats = ("pprof", "folded", "jsonl", "dot")

@@ -82,7 +82,7 @@ def add_up(objects, bytes_of):
     return sums
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_json_lines_add_up(exported, variant):
     target, objects = exported(variant)
     told = reached(target)
@@ -189,7 +189,7 @@ def frame_of(dump, root):
     return dump.threads[root["thread"]]["frames"][root["frame"]][:2]
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_java_heap_dump(exported, java, tmp_path, variant):
     target, objects = exported(variant)
     path = export(target, "hprof", tmp_path / "heap.hprof")
@@ -258,7 +258,7 @@ def held_at(objects, address):
     return address
 
 
-@variants("default", "noopt")
+@variants(newest=("default", "noopt"))
 def test_roots_have_their_kinds(farm, variant, tmp_path):
     """What the program holds in a local variable, for a timer, for a finalizer
     and for a cleanup; and each record of the file is as its format says."""
@@ -340,7 +340,7 @@ def devtools():
     reader.end()
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_snapshot(exported, tmp_path, devtools, variant):
     """Objects come behind the top, in the order of addresses."""
     target, objects = exported(variant)

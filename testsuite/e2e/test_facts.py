@@ -68,7 +68,7 @@ def scan_of(goref, modules, core):
 
 
 @pytest.mark.parametrize("kind", ["core", "gcore"])
-@variants("default", "pie", "external")
+@variants("default", newest=("pie", "external"))
 def test_core(goref, farm, variant, kind):
     target = farm.target("rest", variant, kind)
     said = ask_gdb(target)
@@ -83,7 +83,7 @@ def test_core(goref, farm, variant, kind):
     assert scan.goroutine_of_thread(1 << 30) is None
 
 
-@variants("default")
+@variants(newest=("default",))
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT])
 def test_signals(goref, farm, variant, number):
     """What a process has sent has a sender."""
@@ -102,7 +102,7 @@ def name_of(path):
     return os.path.realpath(path)
 
 
-@variants("cgo", "c-shared", "plugin", "external")
+@variants(newest=("cgo", "c-shared", "plugin", "external"))
 def test_modules(goref, farm, variant):
     """In the order of gdb, with its debug files and addresses."""
     program = "cgo" if variant.flavour == "cgo" else "rest"
@@ -126,7 +126,7 @@ def test_modules(goref, farm, variant):
     assert {name_of(m.path) for m in modules[1:]} <= loaded
 
 
-@variants("cgo", "c-shared", "plugin", "plugin-stripped", "external")
+@variants(newest=("cgo", "c-shared", "plugin", "plugin-stripped", "external"))
 def test_answers(goref, farm, variant):
     """Those of a scan without gdb are those of a scan in gdb."""
     program = "cgo" if variant.flavour == "cgo" else "rest"
@@ -172,7 +172,7 @@ def debug_in_gdb(exe, folder):
     return run.parts[-1].strip() or None
 
 
-@variants("default", "external")
+@variants(newest=("default", "external"))
 @pytest.mark.parametrize("is_right", [True, False])
 def test_debug_link(goref, farm, variant, is_right, tmp_path):
     """A file by .gnu_debuglink: gdb takes the same, and not a damaged one."""
@@ -187,7 +187,7 @@ def test_debug_link(goref, farm, variant, is_right, tmp_path):
     assert found == wanted == (str(debug) if is_right else None)
 
 
-@variants("external")
+@variants(newest=("external",))
 def test_debug_by_build_id(goref, farm, variant, tmp_path):
     target = farm.target("rest", variant)
     exe, debug = split_debug(target.exe, tmp_path / "bin", link=False)

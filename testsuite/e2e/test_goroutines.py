@@ -120,7 +120,7 @@ def is_users(function):
 
 
 @pytest.mark.parametrize("program", ["stacks", "waits"])
-@variants("default", "noopt", "stripped")
+@variants(newest=("default", "noopt", "stripped"))
 def test_users_place(farm, program, variant):
     """The innermost call of each stack that is the user's, inlined ones
     included: nobody is in package sync, who waits for a lock."""
@@ -139,7 +139,7 @@ def test_users_place(farm, program, variant):
     assert not [g["key"] for g in groups if " in sync." in g["key"]]
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_inlined(farm, variant):
     target = farm.target("stacks", variant)
     listed = asked(target, "goroutines")["goroutines"]
@@ -388,7 +388,7 @@ def test_wait_for_signals(farm, variant):
     assert run.json(3)["goroutines"] == []
 
 
-@variants("default", "noopt")
+@variants(newest=("default", "noopt"))
 def test_groups_of_like_things(farm, variant):
     """Things of their own are one group by type and field, however many there
     are and whatever leads to them; named ones are apart."""
@@ -423,7 +423,7 @@ def test_groups_of_like_things(farm, variant):
     )
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_bytes(farm, variant):
     """Of one group: what leaks says of the same goroutines. Of each goroutine:
     the parts, and what they share, are the whole."""

@@ -3,18 +3,15 @@
 Go runtime makes of the same heap; its retained sizes, against a plain mark."""
 
 import collections
-import json
 import random
 import re
-import shutil
-import subprocess
 
 import pytest
 
 from heapdump import HeapDump, Memory
 from heapgraph import Graph
-from asking import SCANNER
-from session import environment
+from asking import run_scanner
+from test_sums import check_stripped, check_top
 from toolchains import EXPERIMENTS, RELEASES, variant_id, variants, Variant
 
 LARGEST, DRAWN, SETS = 100, 500, 50
@@ -192,19 +189,7 @@ def test_top(graph_of, variant):
     check_top(graph_of(variant)[1])
 
 
-def check_top(graph):
-    ledger = json.loads(graph.walked())
-    totals = graph.totals
-    assert totals["garbage"] == 0
-    assert totals["objects"] == ledger["reached"]["objects"]
-    assert totals["retained_bytes"] == ledger["reached"]["bytes"]
-    held = sum(totals["groups"].values()) + totals["shared_bytes"]
-    assert held == ledger["reached"]["bytes"]
-    listed = graph.walked("--objects").splitlines()
-    assert graph.objects == sorted(int(x.split()[0], 16) for x in listed)
-
-
-@variants("default")
+@variants(newest=("default",))
 def test_threads(graph_of, variant):
     """The same answer with one, two and three threads, and once more."""
     _target, graph = graph_of(variant)
@@ -214,64 +199,22 @@ def test_threads(graph_of, variant):
             assert graph.run(question, "--threads", threads) == answer
 
 
-def check_stripped(target, graph, folder):
-    """Without names every object retains the same."""
-    if not shutil.which("strip"):
-        return
-    file = folder / (graph.library or target.exe).name
-    subprocess.run(
-        ["strip", "-o", file, graph.library or target.exe], check=True
-    )
-    bare = (
-        Graph(target, library=file)
-        if graph.library
-        else Graph(target, exe=file)
-    )
-    lines, bare_lines = graph.object_lines(), bare.object_lines()
-    assert len(lines) == len(bare_lines) > 0
-    assert not [pair for pair in zip(lines, bare_lines) if pair[0] != pair[1]]
-
-
-@variants("default")
+@variants(newest=("default",))
 def test_stripped(graph_of, variant, tmp_path):
     check_stripped(*graph_of(variant), tmp_path)
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_interrupted(graph_of, variant):
     """However far it had come: no retained sizes of a part of the heap, and
     one line says so."""
     target, _graph = graph_of(variant)
-    place = SCANNER, target.exe, target.core
-    whole = run([*place, "--retained", "--polls"])
+    place = target.exe, target.core
+    whole = run_scanner(*place, "--retained", "--polls")
     npolls = int(re.search(r"^polls: (\d+)", whole.stderr, re.M)[1])
     assert npolls > 50
     for i in range(1, 40):
-        number = str(i * npolls // 40 + 1)
-        done = run([*place, "--retained", "--last-poll", number])
+        number = i * npolls // 40 + 1
+        done = run_scanner(*place, "--retained", "--last-poll", number)
         assert done.returncode == 1 and not done.stdout
         assert done.stderr == "scanner: poll has ended it\n"
-
-
-def run(command):
-    return subprocess.run(
-        command, capture_output=True, text=True, env=environment()
-    )
-
-
-@pytest.mark.parametrize(
-    "program",
-    ["busy", "churn", "counter", "crash", "cycle", "generics", "growing",
-     "indexes", "leaky", "named", "offers", "reflected", "rest", "roots",
-     "shared", "values"],
-)  # fmt: skip
-@variants("default")
-def test_programs(farm, program, variant, tmp_path):
-    target = farm.target(program, variant)
-    graph = Graph(target)
-    check_top(graph)
-    asked = random.Random(9).sample(graph.objects, 50) + graph.others[-20:]
-    lost = graph.lost([[v] for v in asked])
-    assert lost == [graph.retained[v] for v in asked]
-    check_stripped(target, graph, tmp_path)
-    farm.forget(program)

@@ -61,7 +61,7 @@ def test_freed_bytes_are_freed(cleared, variant):
     assert found == {name: ("reference", falls[name]) for name in names}
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_two_fields(cleared, variant):
     """No field alone holds the list; the variable does."""
     target, falls = cleared(variant)
@@ -72,7 +72,7 @@ def test_two_fields(cleared, variant):
     assert holder["freed_bytes"] == falls["main.hTwo"] > 0
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_two_variables(cleared, variant):
     target, _ = cleared(variant)
     (document,) = asked(
@@ -91,7 +91,7 @@ def test_two_variables(cleared, variant):
     assert "held by 2 roots, none alone; all paths go through" in text
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_goroutine(cleared, variant):
     """A stack root comes with its goroutine."""
     target, _ = cleared(variant)
@@ -157,7 +157,7 @@ def check_path(core, path, asked_for):
     assert start <= asked_for < start + max(path[-1]["bytes"], 1)
 
 
-@variants("default")
+@variants(newest=("default",))
 @pytest.mark.parametrize("program", ["holders", "shared", "rest"])
 def test_hops_are_true(farm, program, variant):
     """Of drawn objects; of a small core, of all."""
@@ -178,7 +178,7 @@ def test_hops_are_true(farm, program, variant):
     core.close()
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_merged_paths(farm, variant):
     """Each object of a type is on one path: branches add up."""
     target = farm.target("shared", variant)

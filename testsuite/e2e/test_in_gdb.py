@@ -21,7 +21,7 @@ def lasting(text):
 
 
 @pytest.mark.parametrize("program", ["roots", "waits"])
-@variants("default", newest=("stripped", "external"))
+@variants(newest=("default", "stripped", "external"))
 def test_each_verb(farm, variant, program, tmp_path):
     target = farm.target(program, variant)
     place = next(iter(target.truth.get("places", {}).values()), "0x10")

@@ -27,7 +27,7 @@ def labels_of(document):
     return {g["id"]: g["labels"] for g in document["goroutines"]}
 
 
-@variants("default", "noopt", "stripped")
+@variants("default", newest=("noopt", "stripped"))
 def test_labels(farm, variant):
     """Without labels are also those whose pointer a library has taken."""
     target = farm.target("labelled", variant)

@@ -29,7 +29,7 @@ def listed(target, *options):
 
 
 @pytest.mark.parametrize("program", ["rest", "values"])
-@variants("default", "stripped")
+@variants(newest=("default", "stripped"))
 def test_the_objects_are_those_of_the_walk(farm, variant, program):
     target = farm.target(program, variant)
     done = run_cli(["core", *target.gdb_args, "objects"])
@@ -44,7 +44,7 @@ def test_the_objects_are_those_of_the_walk(farm, variant, program):
     assert addresses == sorted(addresses)
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_orders(farm, variant):
     target = farm.target("rest", variant)
     by_address = listed(target, "--retained")
@@ -58,7 +58,7 @@ def test_orders(farm, variant):
     ]
 
 
-@variants("default", "noopt")
+@variants(newest=("default", "noopt"))
 def test_selections(farm, variant):
     target = farm.target("suspects", variant, args=["slice"])
     count = target.truth["count"]

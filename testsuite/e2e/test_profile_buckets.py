@@ -136,7 +136,7 @@ def check_contention(target, kind, found, document):
     assert document["contentions"] and document["delay"]
 
 
-@variants("default", "noopt", "nodwarf")
+@variants("default", newest=("noopt", "nodwarf"))
 def test_contention(farm, variant, tmp_path):
     if variant.flavour == "noopt" and variant.release != CENTRAL.release:
         pytest.skip("one release is built without optimisation")
@@ -190,7 +190,7 @@ class Pprof:
 
 
 @pytest.mark.parametrize("rate", RATES)
-@variants("default")
+@variants(newest=("default",))
 def test_go_tool_pprof(farm, variant, rate, tmp_path):
     """`go tool pprof -diff_base' is empty, for each value of each profile."""
     target = farm.target("sampled", variant, args=[rate])

@@ -47,7 +47,7 @@ def served():
         server.stderr.close()
 
 
-@variants("default", "pie", "c-shared")
+@variants(newest=("default", "pie", "c-shared"))
 def test_as_native(farm, served, variant, tmp_path):
     native = farm.target("rest", variant, "live")
     questions = ["goref scan --json", "goref why main.sessions",

@@ -50,7 +50,7 @@ def path(service, tmp_path_factory):
 # ------------------------------------------------- what the verbs say, too
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_figures_are_those_of_the_verbs(farm, variant, tmp_path):
     target = farm.target("leaky", variant, args=["1000", "refunds"])
     path = tmp_path / "page.html"

@@ -4,22 +4,11 @@
 import pytest
 
 from session import run_goref
+from test_rest import targets
 from test_verify import addresses
-from toolchains import RELEASES, Variant, variant_id, variants
+from toolchains import variants
 
-ROWS = [
-    (Variant(release, flavour), "core")
-    for release in RELEASES
-    for flavour in ("default", "noopt", "pie")
-] + [
-    (Variant(release, "default"), kind)
-    for release in RELEASES
-    for kind in ("live", "gcore")
-]
-
-rows = pytest.mark.parametrize(
-    "variant, kind", ROWS, ids=[f"{variant_id(v)}-{k}" for v, k in ROWS]
-)
+rows = targets("live")
 
 STACKS = [
     "holdReceive.", "holdSelect.", "holdMutex.", "holdSleep.",
@@ -42,12 +31,13 @@ def test_truth_counts_by_hand(scan):
 
 
 @rows
-@pytest.mark.parametrize("function", STACKS)
-def test_stack_holds(scan, function):
+def test_stack_holds(scan):
     """All that only one function's frames hold is billed to these frames."""
-    name = "main." + function
-    objects = scan.profile.prefix(name)[0]
-    assert objects == scan.target.held[name]["objects"]
+    names = ["main." + function for function in STACKS]
+    held = scan.target.held
+    assert {name: scan.profile.prefix(name)[0] for name in names} == {
+        name: held[name]["objects"] for name in names
+    }
 
 
 @rows
@@ -250,8 +240,7 @@ def test_ledger_equals_allocator(scan):
 STALE = 6
 
 
-@variants("default", "noopt")
-@pytest.mark.parametrize("kind", ["core", "live"])
+@rows
 def test_running_goroutines(scanned, variant, kind):
     """One is on a processor, the other was preempted in its loop; whichever
     is which, both hold their rings."""

@@ -67,7 +67,7 @@ def stopped(farm):
     farm.forget("resident")
 
 
-@variants("default", "external")
+@variants(newest=("default", "external"))
 @pytest.mark.parametrize(
     "question", ["rss", "overview", "scan", "goroutines", "profile heap"]
 )
@@ -100,7 +100,7 @@ def rss_bytes(path):
     return 1024 * sum(map(int, re.findall(r"(?m)^Rss: +(\d+)", path.read_text())))
 
 
-@variants("default", "external")
+@variants(newest=("default", "external"))
 def test_in_a_session(stopped, variant, tmp_path):
     """In a session, where gdb has read all that it wants: no question changes
     the Rss by a page."""

@@ -93,7 +93,7 @@ def record_of_a_finalizer(core, function):
     ids=lambda value: getattr(value, "__name__", ""),
 )
 @pytest.mark.parametrize("count", range(1, len(VARIABLES) + 1))
-@variants("default")
+@variants(newest=("default",))
 def test_block(stripped, variant, make, is_block, count):
     """count: of words that lead to it. All are found, for the search cannot
     tell which of them is runtime.allfin."""

@@ -78,7 +78,7 @@ def is_same(got, delve_text):
     return got == delve_text
 
 
-@variants("noopt", "default")
+@variants(newest=("noopt", "default"))
 def test_values_are_those_of_delve(farm, variant, tmp_path):
     target = farm.target("shown", variant)
     want = delve_values(target, tmp_path)
@@ -93,7 +93,7 @@ def test_values_are_those_of_delve(farm, variant, tmp_path):
         assert len(want) > _LEAST and set(got) == set(want)
 
 
-@variants("noopt")
+@variants(newest=("noopt",))
 def test_channels_and_functions(farm, variant):
     """What a channel has, in the order in which it is received, and what a
     closure has captured: before Go 1.23, that is in no debug information."""
@@ -135,7 +135,7 @@ def waiting_in(target, function):
     return run.json()["goroutines"][0]["id"]
 
 
-@variants("noopt", "default")
+@variants(newest=("noopt", "default"))
 def test_arguments(farm, variant):
     """Spilled to the stack when the goroutine blocks, or lost."""
     target = farm.target("shown", variant)
@@ -295,7 +295,7 @@ def printed(target, places, options=""):
     ]
 
 
-@variants("noopt")
+@variants(newest=("noopt",))
 def test_values_of_objects(farm, variant):
     """An expression has the value that the call's variable has, with the same
     limits; an address is the object that lies there."""
@@ -314,7 +314,7 @@ def test_values_of_objects(farm, variant):
     assert limited == [short[n] for n in sorted(known)]
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_value_at_an_address(farm, variant):
     target = farm.target("waits", variant)
     run = run_goref(

@@ -56,7 +56,7 @@ def now(target, tmp_path):
     return Profile.load(path), document, run.json(1)
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_now(farm, variant, tmp_path):
     """The objects that exist: those of the last profile, and those since then,
     dead or alive. What is missing of the heap was there before the program
@@ -128,7 +128,7 @@ def heap_of(process, tmp_path):
     return document["inuse_bytes"], json.loads(told(process, "stats"))["heap_alloc"]
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_now_equals_the_heap(farm, variant, tmp_path):
     """At a rate of 1, all that is allocated is sampled, a block of tiny objects
     once. Only what the runtime makes before it reads its settings, and for a
@@ -152,7 +152,7 @@ def test_now_equals_the_heap(farm, variant, tmp_path):
     assert allocated[3] < allocated[2]
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_object_and_why(farm, variant):
     """Both print where the object was allocated."""
     target = farm.target("sites", variant, args=["1"])
@@ -202,7 +202,7 @@ def paths_of(profile):
 
 
 @pytest.mark.parametrize("rate", ["1", str(DEFAULT_RATE)])
-@variants("default")
+@variants(newest=("default",))
 def test_scan_sites(farm, variant, rate, tmp_path):
     """A path leads from the holder to the object, and on through the calls
     that allocated it; its sums are those of the histogram."""

@@ -37,7 +37,7 @@ def raw(variant, path):
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-@variants("default")
+@variants(newest=("default",))
 def test_stamp(farm, variant, question, tmp_path):
     target = farm.target("profiled", variant)
     out = tmp_path / "p.pb.gz"

@@ -110,7 +110,7 @@ def test_files_named_like_verbs(core, tmp_path):
     assert json.loads(done.stdout)["heap_alloc"], done.stderr
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_attach_with_a_verb(farm, variant):
     skip_if(attach_reason())
     target = farm.target("values", variant, "live")
@@ -157,7 +157,7 @@ def moved(core, tmp_path):
     return exe, tmp_path / "cores" / "core"
 
 
-@variants("default", "pie", "external")
+@variants(newest=("default", "pie", "external"))
 def test_core_alone(farm, variant):
     target = farm.target("rest", variant)
     done = run_cli(["core", target.core, "scan", "--json"])
@@ -268,7 +268,7 @@ def test_no_core_at_all(tmp_path, name):
 # ---------------------------------------------------------------- the first look
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_overview(farm, variant):
     target = farm.target("values", variant)
     done = run_cli(["core", target.core])

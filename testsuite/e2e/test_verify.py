@@ -18,16 +18,14 @@ from pprof import Profile
 from session import run_gdb, run_goref
 from targets import Target, attach_reason, kernel_core, kernel_cores_reason
 from targets import skip_if
-from test_rest import ROWS
+from test_rest import targets
 from toolchains import Variant, variant_id, variants
 
 CENTRAL = Variant("go1.24", "default")
 STOPS = int(os.environ.get("GOREF_STOPS", "3"))
 STOPS_A_SESSION = 20
 
-rows = pytest.mark.parametrize(
-    "variant, kind", ROWS, ids=[f"{variant_id(v)}-{k}" for v, k in ROWS]
-)
+rows = targets("live")
 
 
 def addresses(text):
