@@ -19,25 +19,23 @@ from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
 import asking
+from samples import DOCUMENTS, samples
 
 PAGE = 4096
 HEADER = struct.Struct("<IIQQQQQQ")
 SEGMENT_FIELDS = {"flags": 4, "offset": 8, "vaddr": 16, "filesz": 32, "memsz": 40}
 MAX_SECONDS = 60 if asking.sanitizers() else 10  # of processor time
 MAX_BYTES = 1 << 30  # in memory; without damage it takes a tenth
-# What is asked of each damaged core; of an address in its heap.
+# The questions about each damaged core; {address} is one in its heap.
 COMMANDS = (
-    "scan --json",
-    "why {address} --json",
-    "verify --json",
-    "suspects --json",
-    "dominators --json",
+    *(
+        " ".join([*words, "--json"])
+        for words in samples(DOCUMENTS, place="{address}")
+    ),
     "why {address} --paths 3 --all-roots --json",
     "object {address} --refs --referrers --json",
     "histogram --retained --json",
     "histogram --by field --json",
-    "leaks --json",
-    "waits --json",
     "export --format hprof /dev/null",
 )
 # The scanner's own questions, of some cores.

@@ -12,6 +12,7 @@ import pexpect
 import pytest
 
 from counters import BUSY, CENTRAL, settles, threads_of, tracer_of
+from samples import samples
 from session import GOREF, environment, start_command
 from waiting import comes, looks, some_moment, stop
 
@@ -26,11 +27,10 @@ OUR_SIGNALS = sum(
 )  # fmt: skip
 
 VERBS = [
-    ["scan"], ["overview"], ["verify"], ["why", "main.chain"], ["suspects"],
-    ["dominators"], ["rss"], ["goroutines"], ["goroutine", "1", "locals"],
-    ["waits"], ["hung"], ["leaks"], ["profile", "heap", "--out", "p.pb"],
-    ["save", "s.goref"], ["report", "r.html"], ["scan", "--snapshot"],
-]  # fmt: skip
+    *samples(),
+    ["profile", "heap", "--out", "p.pb"],
+    ["scan", "--snapshot"],
+]
 
 
 def start(command, folder, stdin=subprocess.DEVNULL):

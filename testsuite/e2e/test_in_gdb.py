@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from samples import DOCUMENTS, samples
 from session import run_goref
 from toolchains import Variant, variants
 
@@ -26,15 +27,12 @@ def test_each_verb(farm, variant, program, tmp_path):
     target = farm.target(program, variant)
     place = next(iter(target.truth.get("places", {}).values()), "0x10")
     questions = [
-        f"{verb}{form}"
-        for verb in (
-            "overview", "hung", "suspects", "rss", "scan", "histogram",
-            "histogram --by site", "histogram --garbage", "dominators",
-            f"why {place}", f"object {place}", "goroutines",
-            "goroutines --with stack", "goroutine 1", "panic", "leaks",
-            "waits", "verify",
-        )
-        for form in ("", " --json")
+        " ".join([*words, *form])
+        for words in [
+            *samples(DOCUMENTS, place=place), ["histogram", "--by", "site"],
+            ["histogram", "--garbage"], ["goroutines", "-t"], ["goroutine", "1"],
+        ]
+        for form in ([], ["--json"])
     ]  # fmt: skip
     questions += ["objects --addresses", "why main.noSuchVariable", "scan --top x",
                   f"save {tmp_path}/heap.goref", "report page.html a b"]  # fmt: skip

@@ -17,6 +17,7 @@ from contextlib import suppress
 import pexpect
 import pytest
 
+from samples import samples
 from session import GOREF, environment
 from signalled import Signalled, is_traced, living
 from targets import attach_reason, skip_if
@@ -30,18 +31,12 @@ SEED = int(os.environ.get("GOREF_SEED", "0")) or random.randrange(1, 1 << 30)
 OBJECTS = "300000"
 
 VERBS = [
-    ["scan"], ["overview"], ["verify"], ["why", "main.chain"], ["suspects"],
-    ["histogram"], ["objects"], ["object", "main.chain"], ["dominators"],
-    ["rss"], ["goroutines"], ["goroutine", "1", "locals"], ["waits"],
-    ["hung"], ["leaks"], ["panic"], ["scan", "--out", "out.pb"],
-    ["profile", "heap", "--out", "out.pb"],
-    ["profile", "goroutine", "--out", "out.pb"],
-    ["export", "out.hprof", "--format", "hprof"],
-    ["save", "out.goref"], ["save", "--values", "out.goref"],
-    ["report", "out.html"], ["diff", "--survivors", "--out", "out.pb"],
+    *samples(),
+    ["scan", "--out", "out"], ["profile", "heap", "--out", "out"],
+    ["save", "--values", "out"], ["diff", "--survivors", "--out", "out"],
 ]  # fmt: skip
 WAYS = [[], ["--snapshot"]]
-OUTS = {"out.pb", "out.hprof", "out.goref", "out.html"}
+OUTS = {"out"}
 
 
 @pytest.fixture(params=["running", "stopped"])

@@ -11,13 +11,17 @@ import subprocess
 import pytest
 
 import mutate
+from samples import DOCUMENTS, samples
 from session import GOREF, environment, gdb_bears, run_gdb
 from toolchains import RELEASES, Variant, variants
 from waiting import LONGEST_S, comes, faults_of, states_of
 
 COUNT = int(os.environ.get("GOREF_MUTATIONS", "30"))
 CENTRAL = Variant("go1.24", "default")
-IN_GDB = ["goref scan --json", "goref waits --json", "goref leaks --json"]
+IN_GDB = [
+    f"goref {' '.join(words)} --json"
+    for words in samples(DOCUMENTS, place="0x10")
+]
 
 # Words of a traceback, of gdb's own failures, of a sanitizer.
 BAD_WORDS = ("Traceback", "Python Exception", "internal-error", "Fatal signal",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from samples import DOCUMENTS, samples
 from session import run_cli, run_gdb
 from targets import attach_reason, skip_if
 from toolchains import variants
@@ -105,7 +106,8 @@ def test_in_a_session(stopped, variant, tmp_path):
     """In a session, where gdb has read all that it wants: no question changes
     the Rss by a page."""
     process = stopped(variant)
-    questions = ["rss", "scan", "waits", "suspects", "verify", "goroutines"]
+    questions = [" ".join(words) for words in samples(DOCUMENTS, place="0x10")]
+    questions.sort(key=lambda question: question != "rss")
     paths = [tmp_path / f"{i}" for i in range(len(questions) + 1)]
     commands = [PROBE.format(out=str(paths[0]), pid=process.pid)]
     for question, path in zip(questions, paths[1:]):

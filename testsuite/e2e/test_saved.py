@@ -13,6 +13,7 @@ import pytest
 
 import saved_file
 from asking import SCANNER
+from samples import DOCUMENTS, samples
 from session import one_line, run_cli, run_gdb, run_goref
 from targets import attach_reason, kernel_cores_reason, skip_if
 from test_panic import core_of
@@ -26,24 +27,15 @@ PASSING = {
     "graph_phases_ms", "tool_version", "next", "seconds",
 }  # fmt: skip
 
+# Beside the sample of each verb. A file without values refuses `goroutine'.
 QUESTIONS = (
-    ["scan", "--json"],
-    ["histogram", "--json"],
-    ["histogram", "--by", "package", "--retained", "--json"],
-    ["histogram", "--garbage", "--json"],
-    ["histogram", "--garbage", "--by", "span-class", "--json"],
-    ["histogram", "--by", "root", "--json"],
-    ["histogram", "--by", "goroutine", "--json"],
-    ["histogram", "--by", "field", "--json"],
-    ["dominators", "--json"],
-    ["suspects", "--json"],
-    ["goroutines", "-t", "--json"],
-    ["waits", "--json"],
-    ["leaks", "--json"],
-    ["hung", "--json"],
-    ["rss", "--json"],
-    ["overview", "--json"],
-    ["verify", "--json"],
+    "histogram --by package --retained",
+    "histogram --garbage",
+    "histogram --garbage --by span-class",
+    "histogram --by root",
+    "histogram --by goroutine",
+    "histogram --by field",
+    "goroutines -t",
 )
 
 
@@ -88,7 +80,9 @@ def test_the_same_answers(farm, variant, program, tmp_path):
     file = tmp_path / "heap.goref"
     target = farm.target(program, variant)
     core = save(target, file)
-    words = [" ".join(question) for question in QUESTIONS]
+    place = next(iter(target.truth.get("places", {}).values()), "0x10")
+    asked = samples((n for n in DOCUMENTS if n != "goroutine"), place=place)
+    words = [f"{q} --json" for q in (*map(" ".join, asked), *QUESTIONS)]
     run = run_goref(
         target,
         [f"goref {text}" for text in words]

@@ -81,6 +81,7 @@ selected thread and frame stay as they are.""",
         ("core EXE CORE goroutine 17 frame 2", "the variables of call 2"),
         ("core EXE CORE goroutine 17 wait", "what it waits for"),
     ),
+    sample="1 locals",
 )
 
 PANIC = Verb(

@@ -283,6 +283,7 @@ counted on one path only: a branch does not keep its objects alone.""",
         ("core EXE CORE why --type main.Session", "what holds all of these"),
         ("core EXE CORE why main.cache.head", "what holds the list's head"),
     ),
+    sample="{place}",
 )
 
 OBJECT = Verb(
@@ -320,6 +321,7 @@ malloc header included.""",
         ("core EXE CORE object 0xc000782240", "what this object is"),
         ("core EXE CORE object main.cache --referrers", "who refers to it"),
     ),
+    sample="{place}",
 )
 
 OBJECTS = Verb(
@@ -356,6 +358,7 @@ objects | COMMAND'.""",
             "only addresses and bytes, for other tools",
         ),
     ),
+    sample="--addresses",
 )
 
 EXPORT = Verb(
@@ -391,6 +394,7 @@ FILE appears when it is whole, and replaces an existing file only then.""",
             "all objects and references, for a script",
         ),
     ),
+    sample="--format hprof {file}",
 )
 
 VERIFY_VERB = Verb(

@@ -40,6 +40,7 @@ heap.""",
             "of a process that answers no HTTP",
         ),
     ),
+    sample="goroutine --out {file}",
 )
 
 RSS = Verb(

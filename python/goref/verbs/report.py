@@ -32,4 +32,5 @@ a debugger should not take. Save the target there (`goref save FILE'), and run
         ("attach PID report page.html", "a page of a running process"),
         ("open FILE report page.html", "a page of a saved file"),
     ),
+    sample="{file}",
 )

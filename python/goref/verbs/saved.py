@@ -41,6 +41,7 @@ list.""",
         ("attach PID save heap.goref", "save a process, which goes on"),
         ("open heap.goref dominators", "ask the file"),
     ),
+    sample="{file}",
 )
 
 OPEN = Source(

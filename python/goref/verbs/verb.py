@@ -11,7 +11,9 @@ class Verb(NamedTuple):
 
     text: paragraphs that fit on the first screen of help.
     details: the rest, for `goref help VERB' and the manual page.
-    examples: the words after `goref', and what they do."""
+    examples: the words after `goref', and what they do.
+    sample: words after the verb with which tests ask it; {place} stands for an
+        address or a variable, {file} for a file to write."""
 
     name: str
     summary: str
@@ -20,6 +22,7 @@ class Verb(NamedTuple):
     operands: str = ""
     details: str = ""
     examples: tuple[tuple[str, str], ...] = ()
+    sample: str = ""
 
 
 class Source(NamedTuple):
