@@ -406,6 +406,13 @@ class Parser(argparse.ArgumentParser):
         return any(not o.is_flag for o in known)
 
 
+def defaults(table: Iterable[Option], **given: Any) -> Any:
+    """The options of a verb that another verb asks."""
+    options = argparse.Namespace(**given)
+    add_defaults(options, table)
+    return options
+
+
 def add_defaults(options: Any, table: Iterable[Option]) -> None:
     """Set each option that was not given to its start value."""
     for option in table:

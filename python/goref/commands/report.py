@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timezone
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from .. import args, front, native, params, partial, scratch, shell
@@ -22,6 +21,7 @@ from ..render.waits import WaitsReport
 from ..render.written import WrittenReport
 from ..report import limits, page, tree, values
 from ..session import current, running
+from ..verbs import OVERVIEW
 from . import hung, overview, waits
 from .base import (
     CUT_SAMPLES,
@@ -216,8 +216,10 @@ class _Answers:
         }
 
     def _overview(self) -> Document:
-        options = SimpleNamespace(
-            memory_limit=self.options.memory_limit, top=limits.FIRST
+        options = args.defaults(
+            OVERVIEW.options,
+            memory_limit=self.options.memory_limit,
+            top=limits.FIRST,
         )
         report = overview.report(self.scan, options)
         own = report.stop.pid if report.stop else None

@@ -21,7 +21,7 @@ def extent(_options: Any) -> str:
 
 
 def check(options: Any) -> None:
-    if getattr(options, "type", None):
+    if options.type:
         if options.words or options.paths is not None or options.all_roots:
             raise args.UsageError(
                 "--type takes no expression, no --paths and no --all-roots"
@@ -33,7 +33,7 @@ def check(options: Any) -> None:
 def run(options: Any) -> list[str]:
     """options.why: several expressions, of the command line without a verb.
     With --json their answers are one array."""
-    if getattr(options, "type", None):
+    if options.type:
         return _merged(options)
     expressions = getattr(options, "why", None)
     if not expressions:
@@ -69,9 +69,9 @@ def report(scan: Scan, text: str, options: Any) -> WhyReport:
         not_known=not_known,
         vertices=vertices,
         freed_bytes=freed_bytes,
-        shows_paths=getattr(options, "paths", None) is not None,
-        shows_roots=getattr(options, "all_roots", False),
-        exclude_weak=getattr(options, "exclude_weak", False),
+        shows_paths=options.paths is not None,
+        shows_roots=options.all_roots,
+        exclude_weak=options.exclude_weak,
         stack=allocation_stack(scan, held.addr) if held.is_object else None,
     )
 
@@ -106,15 +106,15 @@ def _holders(
     if not held.is_object or not held.is_reachable:
         return None, ""
     goref = native.load()
-    paths = getattr(options, "paths", None)
+    paths = options.paths
     try:
         return (
             scan.holders(
                 held.addr,
                 0 if paths is None else min(paths or _MAX_PATHS, _MAX_PATHS),
                 _MAX_ROOTS,
-                getattr(options, "all_roots", False),
-                getattr(options, "exclude_weak", False),
+                options.all_roots,
+                options.exclude_weak,
             ),
             "",
         )
@@ -153,7 +153,7 @@ def _why(
 ) -> tuple[str | None, Why, Variable | None]:
     """The answer; the variable's name if it is about what that points to; the
     variable if that is no object: it is what the question is about, then."""
-    limits = why_limits(getattr(options, "attribution", "nearest"))
+    limits = why_limits(options.attribution)
     place = evaluate.place(scan, text)
     name, address, type_, is_variable, value = place
     held = scan.why(value or address, *limits)
