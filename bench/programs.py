@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured: programs built here, running, and as cores."""
+"""The programs that are measured: built here, running, and as cores."""
 
 import json
 import os
@@ -61,7 +61,7 @@ func (t *T%(i)d) Each(f func(key string, v *T%(i)d) bool) (count int) {
 
 
 class Failure(Exception):
-    """What a person is told in one line."""
+    """The one line that a person is told."""
 
 
 # ---------------------------------------------------------------------- go
@@ -94,7 +94,7 @@ def release_of(go, env):
 
 
 def fetched(releases, said):
-    """What testsuite/fetch-go has of releases, its lines kept in said."""
+    """The releases of testsuite/fetch-go, its lines kept in said."""
     done = subprocess.run([TOP / "testsuite" / "fetch-go", *releases],
                           capture_output=True, text=True)
     said += done.stdout.splitlines() or [done.stderr.strip()]
@@ -201,7 +201,7 @@ class Program:
         raise Failure("GODEBUG=gctrace=1 printed no line that is understood")
 
     def watched(self, look):
-        """What look() returns, and the longest time in ms for which the
+        """The result of look(), and the longest time in ms for which the
         process itself did not run meanwhile."""
         self.ask("watch")
         time.sleep(0.05)

@@ -60,8 +60,8 @@ install_missing() {
 	rm -f "$log"
 }
 
-# What the build needs, and what is named as for install_missing: all at once,
-# so that who is not root is told once.
+# The packages that the build needs, named as for install_missing: all at once,
+# so that a user who is not root is told once.
 install_build_packages() {
 	include=/usr/include
 	install_missing gcc:gcc make:make autoreconf:autoconf \
@@ -127,7 +127,7 @@ build_in() {
 
 # Before packages are installed for a build that cannot succeed.
 need_buildable_tree() {
-	# What configure refuses without a word of which character it means.
+	# configure refuses some characters without a word of which one it means.
 	case $src in
 	*[[:space:]\"\#\$\&\'\`\\]*)
 		die "$src has a character that configure refuses in a path" \

@@ -63,7 +63,7 @@ def _long(options: Iterable[Option]) -> str:
 
 # Both shells read this.
 _VALUE = """\
-# What an option takes: a file, one of some words, or anything (none).
+# The value of an option: a file, one of some words, or anything (none).
 _goref_value()
 {{
 	local value

@@ -103,7 +103,7 @@ count_checks() {
 	echo "${count:-0}"
 }
 
-# What the tests that failed have printed, without the rows that passed.
+# The output of the tests that failed, without the rows that passed.
 show_failures() {
 	sed -n 's/^\(FAIL\|ERROR\|XPASS\): //p' "$1/check.log" | sort -u |
 		while read -r test; do

@@ -162,8 +162,8 @@ _TYPE = r"\[\d*\]|\*|map\[|(<-)?chan |func\("
 
 
 def matcher(text: str | None) -> Callable[[str], bool] | None:
-    """What has a match of a regular expression, or the text itself: types are
-    written with brackets. None: no text was given."""
+    """A test whether a name has a match of a regular expression, or the text
+    itself: types are written with brackets. None: no text was given."""
     if text is None:
         return None
     literal = text

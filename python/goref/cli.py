@@ -274,7 +274,8 @@ class _Question:
             raise _usage_error(self.verb.name, str(problem)) from None
 
     def extent(self) -> str:
-        """What it needs of the program. check() must have succeeded."""
+        """The part of the program that it needs. check() must have
+        succeeded."""
         assert self.verb
         return commands.extent(self.verb.name, self.options)
 

@@ -14,7 +14,7 @@ EXACT = ("root", "goroutine")
 
 
 class Amount(NamedTuple):
-    """What a row has on one side. retained_bytes: None: not known."""
+    """One side of a row. retained_bytes: None: not known."""
 
     objects: int = 0
     bytes: int = 0
@@ -71,7 +71,7 @@ class Table(NamedTuple):
         return [row for row in self.rows if _rank(row) < _NOTHING]
 
     def shrunk(self) -> list[Row]:
-        """What shrank most comes first."""
+        """Rows that shrank, the largest loss first."""
         return [row for row in reversed(self.rows) if _rank(row) > _NOTHING]
 
 
@@ -87,7 +87,7 @@ class SuspectChange(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Of two documents of totals."""
+    """The difference between two documents of totals."""
 
     tables: Mapping[str, Table]
     suspects: tuple[SuspectChange, ...]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goref needs to know of an ELF file before it is scanned. Never imports
+"""Facts about an ELF file that goref needs before it is scanned. Never imports
 gdb."""
 
 import os

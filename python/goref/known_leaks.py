@@ -43,8 +43,8 @@ class Pattern(NamedTuple):
 
 
 class Key(NamedTuple):
-    """What makes leaks the same in two programs. No line number: it moves with
-    each change of the file."""
+    """The place that makes leaks the same in two programs. No line number: it
+    moves with each change of the file."""
 
     wait_reason: str
     function: str
@@ -109,7 +109,7 @@ def key_of(group: LeakGroup) -> Key:
 
 
 def counts(groups: Iterable[LeakGroup]) -> dict[Key, int]:
-    """Of those that have leaked."""
+    """The counts of leaked goroutines by their places."""
     found: dict[Key, int] = {}
     for group in groups:
         if group.verdict == "leaked":
@@ -151,7 +151,7 @@ def read_baseline(path: str) -> Baseline:
 
 
 class Compared:
-    """What leaked, beside a baseline."""
+    """Leaks beside a baseline."""
 
     def __init__(
         self, baseline: Baseline, groups: Sequence[LeakGroup]
@@ -198,7 +198,7 @@ def _unescaped(text: str) -> str:
 
 
 def _text(path: str) -> str:
-    """Of a regular file of a sensible size: a pipe may never end."""
+    """The text of a regular file of a sensible size: a pipe may never end."""
     try:
         # Opening a pipe must not wait for its other end.
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -75,7 +75,7 @@ def pack(life: Lifetime | None) -> str | None:
 
 
 def unpack(text: str | None) -> Lifetime | None:
-    """What a file has; None if its text makes no sense."""
+    """The lifetime that a file has; None if its text makes no sense."""
     try:
         digest, *pids = json.loads(text or "[]")
     except (TypeError, ValueError, RecursionError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What settings (settings.py) and the options of a verb mean for a scan."""
+"""The meaning of settings (settings.py) and of a verb's options for a scan."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ _MAX_LABELS = 30  # as stores of profiles have it
 
 
 class Stamp(NamedTuple):
-    """What the user says of a profile, as write_profile() takes it."""
+    """The user's words about a profile, as write_profile() takes them."""
 
     labels: tuple[tuple[str, str], ...]
     time_ns: int

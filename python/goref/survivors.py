@@ -50,8 +50,8 @@ def count(old_path: str, new_path: str, is_exact: bool) -> Survivors:
 
 
 def no_collection_between(old: Any, new: Any) -> bool:
-    """Of two documents of totals of one process: has nothing been freed? The
-    times of the last collection are equal, and none runs."""
+    """Whether nothing was freed between two documents of totals of one
+    process: the times of the last collection are equal, and none runs."""
     return (
         old["last_gc_ns"] is not None
         and old["last_gc_ns"] == new["last_gc_ns"]

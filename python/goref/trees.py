@@ -92,8 +92,8 @@ def _name(number: int, steps: list[tuple[int, str]]) -> str:
 def paths(
     old: list[Node], new: list[Node], most: int
 ) -> tuple[dict[str, Amount], dict[str, Amount]]:
-    """What each path has on both sides: of those that differ, as many as are
-    asked for, with the greatest change. Names of all paths together may be
+    """The amounts of each path on both sides: of those that differ, as many as
+    are asked for, with the greatest change. Names of all paths together may be
     much longer than the trees."""
     numbers = _Numbers()
     before, after = _by_path(old, numbers), _by_path(new, numbers)

@@ -144,7 +144,7 @@ class Value(Plain):
     # ------------------------------------------------- pointers and interfaces
 
     def dereference(self) -> Value:
-        """What a pointer points to."""
+        """The value that a pointer points to."""
         if self.kind != "pointer":
             raise self._refuse("is no pointer")
         address = self._word()
@@ -154,7 +154,7 @@ class Value(Plain):
 
     @property
     def dynamic(self) -> Value | None:
-        """What an interface holds; None if it is nil."""
+        """The value that an interface holds; None if it is nil."""
         if self.kind != "interface":
             raise self._refuse("is no interface")
         word = self._word()

@@ -29,8 +29,8 @@ def run(name: str, options: Any) -> list[str]:
 
 
 def extent(name: str, options: Any) -> str:
-    """What a question needs of the program, as goref.Scan() takes it: all of
-    the heap, unless the module of the verb has a function extent()."""
+    """The part of the program that a question needs, as goref.Scan() takes it:
+    all of the heap, unless the module of the verb has a function extent()."""
     module = import_module(f".{name}", __name__)
     if not hasattr(module, "extent"):
         return "heap"

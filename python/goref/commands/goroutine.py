@@ -16,7 +16,7 @@ _NO_LIMIT = 2**32 - 1
 
 
 class Question(NamedTuple):
-    """What is asked of the goroutine."""
+    """The question about the goroutine."""
 
     goroutine_id: int
     with_variables: bool

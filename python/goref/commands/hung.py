@@ -117,7 +117,7 @@ def _leaks(scan: Scan) -> tuple[Leaks | None, str, bool]:
 
 
 def _panic(scan: Scan) -> Panic | None:
-    """What ended the program; None: not known."""
+    """The end of the program; None: not known."""
     try:
         return scan.panic(*_PANIC)
     except (native.load().Error, MemoryError):
@@ -156,7 +156,7 @@ def _stacks(
 
 
 def _awaits(scan: Scan, found: Waits) -> dict[int, GoroutineWait]:
-    """What those wait for who keep others waiting."""
+    """The waits of those who keep others waiting."""
     return {
         blocker.owner.id: scan.goroutine_wait(blocker.owner.id, False)
         for blocker in blockers_of(found)[:1]

@@ -48,7 +48,8 @@ def _has_retained(options: Any) -> bool:
 
 
 def _list(scan: Scan, options: Any) -> tuple[Total, int]:
-    """What was listed, and how many objects are beyond the limit."""
+    """The sum of the listed objects, and how many objects are beyond the
+    limit."""
     where = options.out or answer
     if options.addresses:
         return scan.objects(where), 0

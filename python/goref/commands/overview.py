@@ -74,8 +74,9 @@ def _ended() -> str:
 def _kept(
     scan: Scan, max_nodes: int, options: Any
 ) -> tuple[Dominators | None, str, bool]:
-    """What keeps most alive; or why that is not known, and whether because it
-    was ended. Too little memory for the graph makes no answer partial."""
+    """The holders that keep most alive; or why that is not known, and whether
+    because it was ended. Too little memory for the graph makes no answer
+    partial."""
     goref = native.load()
     reason = graph_is_too_large(scan, max_nodes, options.memory_limit)
     if reason:
@@ -127,8 +128,8 @@ def _blocked(
 def _retained(
     result: Result, options: Any
 ) -> tuple[Sequence[int | None], str]:
-    """What each of the first roots alone keeps alive; none if memory is
-    short; or why the search was ended."""
+    """The bytes that each of the first roots alone keeps alive; none if memory
+    is short; or why the search was ended."""
     count = SCAN_TOP if options.top is None else options.top
     try:
         return result.retained(max_roots=count), ""
@@ -142,8 +143,8 @@ _PAGE_BYTES = 4096
 
 
 def _resident(scan: Scan, info: Info) -> tuple[Rss | None, int | None]:
-    """What is resident: of a core or a saved file by classes, which takes no
-    walk; of a process one number, because the page tables are not read in
+    """The resident memory: of a core or a saved file by classes, which takes
+    no walk; of a process one number, because the page tables are not read in
     every stop."""
     if info.kind in ("core", "saved"):
         try:
@@ -163,7 +164,7 @@ _PANIC = (120, 4, 2)  # the longest text, elements, depth of its value
 
 
 def _panic(scan: Scan) -> Panic | None:
-    """What ended the program; None: not known."""
+    """The end of the program; None: not known."""
     try:
         return scan.panic(*_PANIC)
     except (native.load().Error, MemoryError, KeyboardInterrupt):

@@ -177,8 +177,8 @@ class _Answers:
         self.partial.append(self.ended)
 
     def _lost(self, found: Any) -> list[str]:
-        """What the answer lacks; all of them together are what the page
-        lacks."""
+        """The parts that the answer lacks; the page lacks all of them
+        together."""
         lost = partial.reasons(self.scan.info(), found)
         self.partial += [line for line in lost if line not in self.partial]
         return lost

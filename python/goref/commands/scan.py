@@ -130,7 +130,7 @@ def _scan(scan: Scan, options: Any) -> ScanReport:
 
 
 def _view(result: Result, ledger: Ledger, options: Any) -> Result:
-    """What the profile is made of."""
+    """The result from which the profile is made."""
     limits = (
         options.max_depth or params.max_depth(),
         options.max_nodes or params.max_nodes(),
@@ -151,7 +151,7 @@ def _view(result: Result, ledger: Ledger, options: Any) -> Result:
 def _kept(
     scan: Scan, places: tuple[Any, ...], options: Any
 ) -> Dominators | None:
-    """What keeps most alive, if the object graph is there."""
+    """The holders that keep most alive, if the object graph is there."""
     if places or options.json or not any(scan.graph_phases()):
         return None
     rows = SCAN_TOP if options.top is None else options.top
@@ -164,8 +164,8 @@ def _kept(
 def _retained(
     scan: Scan, result: Result, places: tuple[Any, ...], is_asked: bool
 ) -> Sequence[int | None]:
-    """What each root alone keeps alive; of the first roots if nobody asked
-    and the object graph is there; none if it would have to be made."""
+    """The bytes that each root alone keeps alive; of the first roots if nobody
+    asked and the object graph is there; none if it would have to be made."""
     if places and is_asked:
         found = scan.dominators(places).asked
         sizes = {

@@ -101,8 +101,8 @@ _MAX_ROOTS = 1000  # that are described one by one
 def _holders(
     scan: Scan, held: Why, options: Any
 ) -> tuple[Holders | None, str]:
-    """What the object graph knows, or why it is not there: the chain alone
-    takes less memory."""
+    """The holders that the object graph knows, or why it is not there: the
+    chain alone takes less memory."""
     if not held.is_object or not held.is_reachable:
         return None, ""
     goref = native.load()
@@ -134,8 +134,8 @@ def _vertices(scan: Scan, held: Why) -> dict[int, Vertex]:
 
 
 def _freed_bytes(scan: Scan, place: evaluate.Place) -> int | None:
-    """What a variable alone keeps alive; None: there is no memory to know
-    that."""
+    """The bytes that a variable alone keeps alive; None: there is no memory to
+    know that."""
     try:
         number = scan.find(place)
         return (

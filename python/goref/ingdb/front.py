@@ -28,7 +28,7 @@ def _is_batch() -> bool:
 
 
 class GdbFront(Front):
-    """What runs inside gdb."""
+    """The front end inside gdb."""
 
     is_gdb = True
 

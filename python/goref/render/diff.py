@@ -62,7 +62,7 @@ def _shortened(path: str) -> str:
 
 
 class DiffReport(Report):
-    """What has grown, and what is gone.
+    """The objects that have grown, and those that are gone.
 
     names, totals: of OLD and NEW.
     by: the only table; None: all of them.
@@ -170,7 +170,7 @@ class DiffReport(Report):
         grown, shrunk = one.grown(), one.shrunk()
         if not limit:
             return grown, shrunk
-        # What shrank has a third of the room, and more if there is some.
+        # Rows that shrank have a third of the room, and more if there is some.
         left = min(len(shrunk), max(limit // 3, limit - len(grown)))
         return grown[: limit - left], shrunk[:left]
 
@@ -190,7 +190,7 @@ class DiffReport(Report):
         ]
 
     def _note(self, by: str) -> str | None:
-        """What has to be known of a table."""
+        """The note that a table needs; None: none."""
         if by == "site":
             notes = [self.old["site_note"], self.new["site_note"]]
             return "; ".join(dict.fromkeys(notes))

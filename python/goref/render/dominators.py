@@ -39,7 +39,7 @@ def branches(rows: Sequence[Dominator]) -> Branch | None:
 
 
 class DominatorsReport(Report):
-    """What keeps how much of the heap alive.
+    """The dominators: who keeps how much of the heap alive.
 
     asked: what a person typed, for each row of found.asked."""
 
@@ -119,7 +119,8 @@ class DominatorsReport(Report):
 
 
 def kept_lines(kept: Dominators) -> list[str]:
-    """What keeps most of the program alive, as a table; or nothing."""
+    """A table of the holders that keep most of the program alive; or
+    nothing."""
     first = branches(kept.rows)
     if first is None or not first.below:
         return []
@@ -166,7 +167,8 @@ def _sizes(row: Dominator, whole: int) -> list[str]:
 
 
 def _asked_name(text: str, row: Dominator) -> str:
-    """What a person typed, and what it names. An address is printed once."""
+    """The words that a person typed, and what they name. An address is printed
+    once."""
     try:
         addr = int(text, 0)
     except ValueError:
@@ -177,7 +179,7 @@ def _asked_name(text: str, row: Dominator) -> str:
 
 
 def _of(row: Dominator) -> str:
-    """What is behind a row's name: the address of an object; of a variable
+    """The words behind a row's name: the address of an object; of a variable
     its kind, if it is no package variable, its goroutine and its type."""
     if row.kind == "object":
         return "" if row.addr is None else f"  {row.addr:#x}"

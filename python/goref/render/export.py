@@ -16,7 +16,7 @@ _CONSEQUENCE = f"objects may be missing, {UNCERTAIN}"
 
 
 def export_text(found: Exported, path: str, reasons: Sequence[str]) -> str:
-    """What a file of objects has."""
+    """The text about a file of objects."""
     parts = [
         f"{found.total.objects:,} objects, {human_bytes(found.total.bytes)}"
     ]
@@ -43,7 +43,7 @@ def export_text(found: Exported, path: str, reasons: Sequence[str]) -> str:
 def profile_text(
     written: ProfileStats, path: str, reasons: Sequence[str]
 ) -> str:
-    """What a file of paths has."""
+    """The text about a file of paths."""
     total = written.total
     lines = [
         f"{path}: {written.samples:,} paths, {total.objects:,} objects, "

@@ -31,7 +31,7 @@ _MAX_ADDRESSES = 3
 
 
 def _numbers(group: GoroutineGroup) -> range:
-    """Of the rows of its members."""
+    """The numbers of the rows of its members."""
     return range(group.first, group.first + group.nrows)
 
 
@@ -91,7 +91,7 @@ class GoroutinesReport(Report):
         return lines
 
     def _bytes(self, row: Goroutine | GoroutineGroup) -> str:
-        """What goroutines cost, behind their line."""
+        """The costs of goroutines, which stand behind their line."""
         if not self.with_bytes:
             return ""
         return (
@@ -100,7 +100,7 @@ class GoroutinesReport(Report):
         )
 
     def _details(self, row: Goroutine) -> list[str]:
-        """What was asked of each goroutine."""
+        """The lines that were asked for of each goroutine."""
         calls, wait = self.calls.get(row.id), self.waits.get(row.id)
         return [
             *(call_lines(calls.calls, calls.is_cut) if calls else ()),

@@ -62,7 +62,7 @@ class Outside(NamedTuple):
     group: GoroutineGroup
     first: Goroutine
     wait: Wait | None
-    """What the first one waits for; None: it is on its way out."""
+    """The wait of the first one; None: it is on its way out."""
     backtrace: Backtrace
 
     @property
@@ -218,7 +218,7 @@ class HungReport(Report):
         return lines
 
     def _awaits(self, number: int) -> list[str]:
-        """What an owner waits for itself, if that is one thing."""
+        """The wait of an owner itself, if it is one thing."""
         awaited = self.awaits.get(number)
         lines = wait_lines(awaited) if awaited and awaited.waits else []
         return wrapped(f"  {lines[0]}") if len(lines) == 1 else []

@@ -36,7 +36,7 @@ _PROVEN = "no goroutine that can still run reaches it"
 
 
 class Cause(NamedTuple):
-    """What a service hangs on."""
+    """The cause of a hang."""
 
     kind: str
     """ended, scheduler, deadlock, owner, waits, leaks, in C; facts: idle,
@@ -48,7 +48,7 @@ FACTS = ("idle", "crowd")
 
 
 class Findings(NamedTuple):
-    """What the cause is chosen from."""
+    """The findings that the cause is chosen from."""
 
     found: Waits
     listed: GoroutineList
@@ -60,7 +60,8 @@ class Findings(NamedTuple):
     ended: str = ""
     scheduler: str = ""
     runnable: str = ""
-    """What is said if all Ps are busy and goroutines are runnable."""
+    """The sentence for the case that all Ps are busy and goroutines are
+    runnable."""
     place_of: Callable[[GoroutineGroup], str] = lambda group: place(group.at)
     """Where the goroutines of a group are, in the program's own calls."""
 
@@ -120,7 +121,7 @@ def waiters(count: int) -> str:
 
 
 def pile_heading(found: Waits, pile: Awaited) -> str:
-    """What is said before a group: whether it is a pile-up at all."""
+    """The words before a group: whether it is a pile-up at all."""
     if pile.waiters == 1:
         return ""
     most = max(group.waiters for group in found.groups)

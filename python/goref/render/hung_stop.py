@@ -17,8 +17,8 @@ _PER_P = 8  # runnable goroutines: a busy service has some
 
 
 def ended_text(panic: Panic | None) -> str:
-    """What ended the program, without values of it; "" if nothing did, or if
-    somebody has sent a signal to see it."""
+    """The cause of the program's end, without values of it; "" if nothing did,
+    or if somebody has sent a signal to see it."""
     if not panic or not panic.kind or panic.kind == "panicking":
         return ""
     text: str = panic.kind
@@ -54,7 +54,7 @@ def scheduler_text(found: Scheduler | None, most_waiting: int) -> str:
 
 
 def runnable_text(found: Scheduler | None) -> str:
-    """What is said, but is no cause, if more goroutines are runnable than the
+    """A sentence that names no cause, if more goroutines are runnable than the
     Ps can run."""
     if not found or not found.is_known or found.runnable <= len(found.ps):
         return ""

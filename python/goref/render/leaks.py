@@ -118,7 +118,7 @@ class LeaksReport(TopReport["Leaks"]):
         ]
 
     def _known_lines(self) -> list[str]:
-        """What the baseline says, and what has become of it."""
+        """The lines about the baseline, and about what has become of it."""
         compared, written = self.compared, self.written
         if written:
             count = counted(len(counts(self.found.groups)), "place")
@@ -173,7 +173,7 @@ class LeaksReport(TopReport["Leaks"]):
         return lines
 
     def _known(self, group: LeakGroup) -> Document:
-        """Of a leaked group, by the baseline."""
+        """The keys of a leaked group that the baseline tells."""
         if not self.compared:
             return {}
         return {
@@ -248,7 +248,7 @@ class LeaksReport(TopReport["Leaks"]):
         return lines
 
     def _basis_lines(self) -> list[str]:
-        """What the verdict rests on."""
+        """The lines about the ground that the verdict rests on."""
         found = self.found
         if not found.blocked:
             return []

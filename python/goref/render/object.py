@@ -152,7 +152,8 @@ def dominator_name(vertex: Vertex) -> str:
 
 
 def unused_bytes(info: ObjectInfo) -> int | None:
-    """What the slot wastes; None if the size of the value is not known."""
+    """The bytes that the slot wastes; None if the size of the value is not
+    known."""
     if info.type_bytes is None or info.type_bytes > info.bytes:
         return None
     return info.slot_bytes - info.type_bytes

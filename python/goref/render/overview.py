@@ -154,7 +154,7 @@ def _target(report: OverviewReport) -> Section:
 
 
 def _ended(report: OverviewReport) -> Section:
-    """What ended it, in the runtime's own words."""
+    """The cause of its end, in the runtime's own words."""
     panic = report.panic
     if panic is None:
         return Section(keys={"panic": None})

@@ -68,7 +68,7 @@ def fault_text(panic: Panic) -> str:
 
 
 def cause_text(panic: Panic) -> str:
-    """What ended a program, in one line."""
+    """The cause of a program's end, in one line."""
     text = panic.kind or ""
     if panic.kind == "signal" and panic.signal:
         if is_sent(panic):
@@ -86,7 +86,7 @@ def cause_text(panic: Panic) -> str:
 
 
 class PanicReport(Report):
-    """What ended the program."""
+    """The cause of the program's end."""
 
     panic: Panic
     backtrace: Backtrace | None

@@ -24,7 +24,7 @@ NO_LEAKS = "no goroutine has leaked"
 
 
 def leak_note(kind: str, found: GoroutineProfile) -> str | None:
-    """What a profile of leaked goroutines does not have."""
+    """The note of a profile of leaked goroutines about those that it lacks."""
     if kind != "goroutineleak":
         return None
     if found.unproven:
@@ -61,7 +61,7 @@ def _frame_lines(frames: Sequence[StackFrame]) -> list[str]:
         function = frame.function or "?"
         if not _is_shown(function, i == 0):
             continue
-        # Of an inlined call there is no pc of its own.
+        # An inlined call has no pc of its own.
         off = f" +{frame.off_bytes:#x}" if not frame.is_inlined else ""
         lines.append(f"{printable(_name(function))}(...)")
         lines.append(f"\t{_place(frame.file, frame.line)}{off}")
@@ -112,7 +112,7 @@ def stacks_text(found: GoroutineProfile) -> str:
 def stacks_notes(
     kind: str, found: GoroutineProfile, lost: Sequence[str]
 ) -> list[str]:
-    """What belongs beside the text."""
+    """The notes that belong beside the text."""
     note = leak_note(kind, found)
     lines = [note] if note else []
     if lost:
@@ -121,7 +121,7 @@ def stacks_notes(
 
 
 class GoroutineProfileReport(Report):
-    """What was written."""
+    """A profile of goroutines was written."""
 
     kind: str
     found: GoroutineProfile
@@ -153,7 +153,7 @@ class GoroutineProfileReport(Report):
 
 
 def bucket_notes(kind: str, found: BucketProfile) -> list[str]:
-    """What explains the numbers, or that there are none."""
+    """Notes that explain the numbers, or that there are none."""
     notes = []
     if found.is_disabled:
         notes.append(NOT_LINKED)
@@ -178,7 +178,7 @@ def bucket_notes(kind: str, found: BucketProfile) -> list[str]:
 
 
 class BucketProfileReport(Report):
-    """What was written of the runtime's buckets.
+    """A profile of the runtime's buckets was written.
 
     is_now: in use is what exists at this moment."""
 

@@ -191,7 +191,7 @@ def _in_pieces(parts: Iterable[str]) -> Iterator[str]:
 
 
 LOWER_BOUNDS = "sizes are lower bounds"
-# What lies in a gap may be held by an object, or may hold what it holds.
+# Memory in a gap may be held by an object, or may hold what it holds.
 UNCERTAIN = "retained sizes may be too small or too large"
 BOTH = f"{LOWER_BOUNDS}, {UNCERTAIN}"
 

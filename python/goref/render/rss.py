@@ -74,14 +74,14 @@ class RssReport(Report):
         ]
 
     def _classes(self) -> list[RssClass]:
-        """What has memory, the largest first."""
+        """The classes that have memory, the largest first."""
         classes = [
             c for c in self.found.classes if c.bytes and c.name != ZEROS
         ]
         return sorted(classes, key=lambda c: -c.bytes)
 
     def _beside_a_profile(self) -> list[str]:
-        """What a heap profile accounts for, and where the rest is."""
+        """The part that a heap profile accounts for, and where the rest is."""
         rest = [c for c in self._classes() if c.name not in _OBJECTS]
         rest_bytes = sum(c.bytes for c in rest)
         untouched = self.found.untouched_bytes

@@ -101,7 +101,7 @@ class ScanReport(Report):
         ]
 
     def _sampling_lines(self, profile: ProfileStats) -> list[str]:
-        """What samples stand for, or why there are none."""
+        """The objects that samples stand for, or why there are none."""
         if self.sampling is None:
             return []
         about = "about " if self.sampling.rate > 1 else ""
@@ -154,7 +154,7 @@ class ScanReport(Report):
         ]
 
     def _sites(self) -> Document | None:
-        """What the profile's samples are, with the keys of a histogram by
+        """The samples of the profile, with the keys of a histogram by
         site."""
         if self.sampling is None or self.profile is None:
             return None

@@ -153,7 +153,7 @@ class SchedulerReport(Report):
         return lines
 
     def _doing(self, p: SchedulerP) -> str:
-        """What a P does, and for how long."""
+        """The work of a P, and for how long."""
         m = next((m for m in self.ms if m.id == p.m_id), None)
         words = []
         if p.stops_world:

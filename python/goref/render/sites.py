@@ -59,7 +59,7 @@ def allocation_document(
 
 
 def sampling_text(rate: int) -> str:
-    """What the rate of the runtime means."""
+    """The meaning of the runtime's rate."""
     if rate == 1:
         return "every allocation is sampled"
     return (
@@ -76,7 +76,7 @@ SAMPLING_IS_OFF = "memory profiling is off: runtime.MemProfileRate is 0"
 
 
 def sites_note(found: SiteTable | Sampling) -> str:
-    """What explains the numbers, or that there are none."""
+    """Notes that explain the numbers, or that there are none."""
     if found.is_disabled:
         return NOT_LINKED
     if not found.rate:

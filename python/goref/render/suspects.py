@@ -226,7 +226,7 @@ def _hop_text(hop: SuspectHop) -> str:
 
 
 def commands(suspect: Suspect, how: str) -> list[str]:
-    """What shows more of it."""
+    """Commands that show more of it."""
     if suspect.kind == "goroutines":
         return _goroutine_commands(suspect, how)
     lines = []

@@ -30,7 +30,7 @@ _COLLECTOR = {
 
 
 def collector_text(phase: str) -> str:
-    """What the garbage collector was doing. The runtime calls its phase "off"
+    """The phase of the garbage collector. The runtime calls its phase "off"
     when it waits for the next collection, which reads like GOGC=off."""
     return _COLLECTOR.get(phase, "not known whether a collection runs")
 

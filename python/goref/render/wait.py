@@ -154,7 +154,7 @@ def _coroutine_text(wait: Wait) -> str:
 
 
 def wait_text(wait: Wait, row: Goroutine) -> str:
-    """What follows `It waits': one thing that a goroutine waits for."""
+    """The words behind `It waits': one thing that a goroutine waits for."""
     if wait.kind in _VERBS:
         return "to " + _channel_text(wait)
     if wait.kind == "system call":
@@ -169,7 +169,7 @@ def wait_text(wait: Wait, row: Goroutine) -> str:
 
 
 def wait_lines(found: GoroutineWait) -> list[str]:
-    """What a goroutine waits for, below its own line."""
+    """The waits of a goroutine, below its own line."""
     bubble = []
     if found.is_in_bubble:
         number = f" {found.bubble_id}" if found.bubble_id else ""
@@ -230,7 +230,7 @@ def waits_document(found: GoroutineWait) -> Document:
 
 
 class GoroutineWaitReport(Report):
-    """What one goroutine waits for."""
+    """The waits of one goroutine."""
 
     found: GoroutineWait
 

@@ -62,7 +62,7 @@ def owner_text(owner: WaitOwner) -> str:
     )
 
 
-# What else goroutines wait for is in the reach of some.
+# All else that goroutines wait for is in the reach of some.
 OWNED = ("mutex", "read lock", "write lock", "wait group")
 
 
@@ -182,7 +182,7 @@ def _owner_lines(group: Awaited, most: int | None = _OWNERS) -> list[str]:
 
 
 def owner_kind(group: Awaited, owner: WaitOwner) -> str:
-    """What is said of an owner: sure, likely, or one of several candidates."""
+    """The words about an owner: sure, likely, or one of several candidates."""
     if group.kind not in OWNED and owner.is_certain:
         return "alone reaches it"
     what = "owner" if group.kind in OWNED else "holder"
@@ -239,7 +239,7 @@ def deadlock_document(deadlock: Deadlock) -> Document:
 
 
 class WaitsReport(Report):
-    """What goroutines wait for.
+    """The things that goroutines wait for.
 
     stacks: of the goroutines of deadlocks.
     most: owners of a group; None: all.

@@ -106,7 +106,7 @@ class WhyReport(Report):
         return self.why.description
 
     def _holder_lines(self) -> list[str]:
-        """What the object graph knows."""
+        """The lines about the holder, by the object graph."""
         if self.not_known:
             return [f"who else holds it is not known: {self.not_known}"]
         if not self.holders or not self.holders.holder:

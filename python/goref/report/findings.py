@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong, the worst first: the first screen of the page."""
+"""The findings, the worst first: the first screen of the page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..render.suspects import untouched_text
 from ..render.units import counted, human_bytes, percent
 from .values import HIDDEN
 
-# What ends a program that is wrong, and not one that was told to end.
+# Signals that end a program that is wrong, not one that was told to end.
 _FAULTS = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGSYS", "SIGTRAP")
 
 
@@ -69,7 +69,7 @@ def _ended(document: Mapping[str, Any]) -> list[Finding]:
 
 
 def ended_text(panic: Mapping[str, Any]) -> str:
-    """What ended the program, in one line."""
+    """The cause of the program's end, in one line."""
     where = ""
     if panic["goroutine_id"]:
         where = f" in goroutine {panic['goroutine_id']}"
@@ -118,7 +118,7 @@ _BLOCKED = ("scheduler", "owner", "waits", "in C")
 
 
 def _blocked(document: Mapping[str, Any]) -> list[Finding]:
-    """What most goroutines wait for, if that is no deadlock and no leak."""
+    """The wait of most goroutines, if that is no deadlock and no leak."""
     hung, waits = document.get("hung"), document.get("waits")
     if not hung or not waits or waits["ndeadlocks"]:
         return []

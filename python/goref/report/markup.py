@@ -118,7 +118,7 @@ def note(*children: Child) -> Element:
 
 
 def empty(*children: Child) -> Element:
-    """What a section says if there is nothing to show."""
+    """The sentence of a section that has nothing to show."""
     return el("p", {"class": "empty"}, *children)
 
 

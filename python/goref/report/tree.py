@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def of_dominators(found: Dominators) -> Document:
-    """Of Scan.dominators() of the program."""
+    """The tree of Scan.dominators() of the program."""
     nodes: list[dict[str, Any]] = []
     line: list[int] = []  # the last row of each depth
     for row in found.rows:
@@ -68,7 +68,7 @@ def _dominator(row: Dominator, parent: int | None) -> dict[str, Any]:
 
 
 def of_references(lines: Iterable[str]) -> Document:
-    """Of the lines of a profile in the format jsonl: the largest nodes. A
+    """The largest nodes of a profile, by its lines in the format jsonl. A
     parent has at least the bytes of its child and comes first, so the largest
     are a tree."""
     rows = [json.loads(line) for line in lines]

@@ -17,7 +17,7 @@ _QUOTED = re.compile(r'\["(?:[^"\\]|\\.)*(?:"\]?|$)')
 # Any index of an expression may be a key, too: main.accounts[4711], `[4711]'.
 _INDEX = re.compile(r"(?<=[\w\])])\[(?:-?\d+|true|false)\]")
 _STEP = re.compile(r"^\[(?:-?\d+|true|false)\](?=$|\.)")
-# What has texts of the program, and what has expressions.
+# Keys that have texts of the program, and those that have expressions.
 _TEXTS = ("value", "local", "remote")
 _EXPRESSIONS = ("path", "accumulation_point", "next")
 

@@ -15,8 +15,8 @@ NODES = 40  # more are hard to read
 
 
 def graph(waits: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a document of waits, bounded by limits.waits(). left_out: groups of
-    waiters that the picture has no room for."""
+    """The graph of a document of waits, bounded by limits.waits(). left_out:
+    groups of waiters that the picture has no room for."""
     made = _Graph(waits["stacks"])
     for deadlock in waits["deadlocks"]:
         if made.has_room(2 * len(deadlock["ids"])):

@@ -78,7 +78,7 @@ class Source:
         raise Error("")
 
 
-# What is not pointers is read when it is asked for.
+# Memory without pointers is read when it is asked for.
 _LATER = {"values": "goroutines", "sites": "heap"}
 
 

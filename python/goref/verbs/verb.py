@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a verb and a source are."""
+"""A verb and a source of the table."""
 
 from typing import NamedTuple
 

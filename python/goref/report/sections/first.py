@@ -42,7 +42,7 @@ def _target(document: Mapping[str, Any]) -> str:
 
 
 def _partial(document: Mapping[str, Any]) -> Element | None:
-    """What could not be found is said before what was."""
+    """The warning about what could not be found, which comes first."""
     lost = "; ".join(document["partial"])
     absent = "; ".join(
         f"{name}: {reason}" for name, reason in document["missing"].items()

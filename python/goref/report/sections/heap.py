@@ -75,7 +75,7 @@ def _folded(heap: Mapping[str, Any]) -> Element | None:
 
 
 def _gaps(heap: Mapping[str, Any]) -> Element | None:
-    """What could not be read or made no sense."""
+    """The counts of what could not be read or made no sense."""
     gaps = [
         f"{cause.replace('_', ' ')}: {count:,}"
         for cause, count in heap["gaps"].items()

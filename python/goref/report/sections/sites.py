@@ -30,7 +30,7 @@ def sites(document: Mapping[str, Any]) -> Element:
         return section("sites", title, lead, reason)
     said = [f"{line[:1].upper()}{line[1:]}." for line in found["notes"]]
     if _OFF & {*found["notes"]}:
-        # What was sampled before that says nothing of the rest.
+        # Samples from before that say nothing of the rest.
         return section("sites", title, lead, [empty(line) for line in said])
     notes = [note(line) for line in said]
     if not found["rows"]:
