@@ -6,7 +6,7 @@
 #include "retention/data_variables.h"
 #include "retention/near_holders.h"
 #include "retention/variable_paths.h"
-#include "goroutines/waits/wait_table.h"
+#include "goroutines/wait_table.h"
 
 struct gr_scan;
 

@@ -2,7 +2,7 @@
 #include "goroutines/wait_class.h"
 
 #include "base/text.h"
-#include "goroutines/waits/wait_table.h"
+#include "goroutines/wait_table.h"
 #include "scan.h"
 #include "why.h"
 

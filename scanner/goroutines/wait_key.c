@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "goroutines/goroutine_wait.h"
 #include "goroutines/wait_class.h"
-#include "goroutines/waits/wait_table.h"
+#include "goroutines/wait_table.h"
 #include "goruntime/sched/waits.h"
 #include "graph/keys.h"
 #include "scan.h"

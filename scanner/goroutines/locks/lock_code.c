@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "goroutines/locks/lock_flow.h"
-#include "goroutines/locks/lock_operation.h"
+#include "goroutines/lock_operation.h"
 #include "goroutines/locks/locked_word.h"
 #include "goruntime/layout/code.h"
 #include "goruntime/layout/inline.h"

@@ -3,7 +3,7 @@
 #ifndef GR_OWNER_LIST_H
 #define GR_OWNER_LIST_H
 
-#include "goroutines/waits/wait_table.h"
+#include "goroutines/wait_table.h"
 
 /** Enter an owner in its place; a goroutine is entered once. The goroutines come
  * one after the other. If memory is short, a list of all owners lacks it. */

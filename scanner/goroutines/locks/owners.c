@@ -10,7 +10,7 @@
 #include "goroutines/locks/owner_list.h"
 #include "goroutines/locks/owner_search.h"
 
-#include "goroutines/waits/reach_sets.h"
+#include "goroutines/locks/reach_sets.h"
 #include "scan.h"
 
 enum {

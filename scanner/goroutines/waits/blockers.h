@@ -9,7 +9,7 @@
 #ifndef GR_BLOCKERS_H
 #define GR_BLOCKERS_H
 
-#include "goroutines/waits/wait_table.h"
+#include "goroutines/wait_table.h"
 
 /** The end of a chain of waiters, or a member of a cycle of them. */
 struct gr_blocker {

@@ -9,7 +9,7 @@
 #ifndef GR_CLOSED_SETS_H
 #define GR_CLOSED_SETS_H
 
-#include "goroutines/waits/wait_table.h"
+#include "goroutines/wait_table.h"
 
 /** A leaked goroutine that can reach what others wait for. */
 struct gr_waker {

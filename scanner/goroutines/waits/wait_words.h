@@ -4,7 +4,7 @@
 #ifndef GR_WAIT_WORDS_H
 #define GR_WAIT_WORDS_H
 
-#include "goroutines/waits/wait_table.h"
+#include "goroutines/wait_table.h"
 
 /** "mutex", "chan send" ... */
 const char *gr_awaited_kind(uint8_t kind);

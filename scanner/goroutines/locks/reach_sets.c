@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "goroutines/waits/reach_sets.h"
+#include "goroutines/locks/reach_sets.h"
 
 #include "goroutines/leak_rule.h"
 #include "scan.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "goroutines/locks/lock_operation.h"
+#include "goroutines/lock_operation.h"
 
 /* Exported methods, whose names stay, and what the compiler calls to send and to
  * receive. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "goroutines/waits/wait_table.h"
+#include "goroutines/wait_table.h"
 
 #include "base/sort.h"
 #include "goruntime/sched/channel.h"

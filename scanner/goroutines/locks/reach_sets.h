@@ -11,7 +11,7 @@
 #ifndef GR_REACH_SETS_H
 #define GR_REACH_SETS_H
 
-#include "goroutines/waits/wait_table.h"
+#include "goroutines/wait_table.h"
 
 /** A goroutine, and a primitive that it reaches. */
 struct gr_reach {
