@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "goroutine_places.h"
 
-#include "goroutines/locks/lock_code.h"
+#include "goroutines/lock_operation.h"
 #include "goruntime/layout/inline.h"
 #include "goruntime/layout/names.h"
 

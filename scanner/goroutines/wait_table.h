@@ -4,7 +4,7 @@
 #define GR_WAIT_TABLE_H
 
 #include "base/vector.h"
-#include "goroutines/locks/lock_code.h"
+#include "goroutines/lock_operation.h"
 #include "goruntime/sched/waits.h"
 
 /** How likely it is that a goroutine has a lock, or will do what others wait
@@ -125,18 +125,6 @@ enum gr_lock_class gr_primitive_class(const struct gr_primitive *p);
 
 /** Is it a channel, also of a select? */
 bool gr_wait_kind_is_channel(uint8_t kind);
-
-struct gr_reach_sets;
-
-/**
- * Find who may own each of the table's primitives. Linear in the words of all
- * stacks, but for a search among the primitives.
- *
- * @param reach NULL: only stacks tell.
- */
-struct gr_error *
-gr_owners_find(struct gr_scan *scan, struct gr_wait_table *table,
-	       const struct gr_reach_sets *reach) GR_MUST_CHECK;
 
 /** The longest time in nanoseconds that one of its waiters has waited for at
  * least; 0: nothing is known. */

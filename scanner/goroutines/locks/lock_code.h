@@ -10,24 +10,10 @@
 #ifndef GR_LOCK_CODE_H
 #define GR_LOCK_CODE_H
 
+#include "goroutines/lock_operation.h"
 #include "goroutines/locks/code_blocks.h"
 #include "goruntime/layout/pclntab.h"
 #include "graph/keys.h"
-
-enum gr_lock_class {
-	GR_LOCK_MUTEX, /**< sync.Mutex */
-	GR_LOCK_WRITE, /**< sync.RWMutex, to write */
-	GR_LOCK_READ,  /**< sync.RWMutex, to read */
-	/** sync.WaitGroup: Done() is what others wait for. */
-	GR_LOCK_GROUP,
-	/** A place in a channel that is a semaphore: who sends takes it, who
-	 * receives gives it back. */
-	GR_LOCK_SLOT,
-	/** A value of a channel that is a pool: who receives takes it, who sends
-	 * gives it back. No site has this class. */
-	GR_LOCK_POOLED,
-	GR_NLOCK_CLASSES,
-};
 
 enum { GR_LOCK_CALL_BYTES = 5 }; /**< e8 rel32 of x86-64: the longest. */
 
@@ -94,22 +80,6 @@ struct gr_lock_question {
 	struct gr_lock_at at;
 };
 
-/** What the lines say; and the branches, if these are known. */
-struct gr_lock_lines {
-	uint32_t locked;   /**< The last line before that locks; or 0. */
-	uint32_t unlocked; /**< The first line behind that unlocks; or 0. */
-	bool is_between;   /**< Locked and not yet unlocked, it seems. */
-	bool is_before;	   /**< It will lock, and has not yet. */
-	bool locks_next;   /**< The next line behind that counts locks. */
-	/** Locks less unlocks on the lines before; below 0: it has unlocked what
-	 * a caller has locked, it seems. */
-	int before;
-	bool unlocks_before; /**< A line before unlocks, perhaps. */
-	bool is_in_progress; /**< The call at the place locks or unlocks. */
-	bool is_followed;    /**< The branches are known. */
-	bool may_hold; /**< Locked on some ways to the place, not on all. */
-};
-
 struct gr_lock_lines gr_lock_ask(const struct gr_lock_code *code,
 				 const struct gr_lock_question *question);
 
@@ -130,8 +100,5 @@ bool gr_lock_is_about(uint8_t site_class, const struct gr_lock_at *site_at,
  * is *@p at. */
 bool gr_lock_code_unlocks(const struct gr_lock_code *code, uint8_t class,
 			  struct gr_lock_at *at);
-
-/** Is @p function one of package sync, or of the runtime below it? */
-bool gr_lock_is_internal(const char *function);
 
 #endif /* GR_LOCK_CODE_H */

@@ -4,6 +4,7 @@
 #define GR_OWNER_SEARCH_H
 
 #include "goroutines/deferred.h"
+#include "goroutines/locks/lock_code.h"
 #include "goroutines/wait_table.h"
 #include "goruntime/layout/inline.h"
 

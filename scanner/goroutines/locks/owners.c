@@ -7,9 +7,10 @@
  * or in the closure of a deferred call. A package-level lock needs no pointer:
  * the code of the frame names it.
  */
+#include "goroutines/locks/owners.h"
+
 #include "goroutines/locks/owner_list.h"
 #include "goroutines/locks/owner_search.h"
-
 #include "goroutines/locks/reach_sets.h"
 #include "scan.h"
 

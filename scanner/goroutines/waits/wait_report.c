@@ -5,6 +5,7 @@
 #include "goroutines/waits/blockers.h"
 #include "goroutines/waits/deadlocks.h"
 #include "goroutines/locks/owner_list.h"
+#include "goroutines/locks/owners.h"
 #include "goroutines/primitive_path.h"
 #include "goroutines/locks/reach_sets.h"
 #include "goroutines/wait_table.h"
