@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""testsuite/rooms, the table of rooms, as the checkers read it."""
+
+import os
+from pathlib import Path
+
+TOP = Path(os.environ.get("GOREF_SRC_DIR", Path(__file__).parent.parent))
+
+
+def room_of(path):
+    """The room of a file that is named from the top."""
+    return path.rpartition("/")[0].removeprefix("scanner/")
+
+
+def read_table():
+    """{room: the rooms of its line}"""
+    table = {}
+    for line in (TOP / "testsuite/rooms").read_text().splitlines():
+        if line and not line.startswith("#"):
+            room, _, known = line.partition(":")
+            table[room] = known.split()
+    return table
+
+
+def known_of(table, room):
+    """All that a room knows: what its line names, and what these know."""
+    known, left = set(), list(table.get(room, ()))
+    while left:
+        name = left.pop()
+        if name not in known:
+            known.add(name)
+            left += table.get(name, ())
+    return known
+
+
+def sources(pattern):
+    """The files of the rooms, named from the top; no generated ones."""
+    for folder in ("scanner", "proto", "gdbext", "helpers"):
+        for path in sorted((TOP / folder).rglob(pattern)):
+            if ".pb-c." not in path.name:
+                yield str(path.relative_to(TOP))
