@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "link.h"
 
-#include "scan.h"
+#include "scan/scan.h"
 
 #include "goruntime/heap/ptrmap.h"
 

@@ -2,7 +2,8 @@
 /* The memory at an address, without a walk. */
 #include "locate.h"
 
-#include "scan.h"
+#include "memory_name.h"
+#include "scan/scan.h"
 
 #include "inferior/stored.h"
 

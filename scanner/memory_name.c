@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Types of the heap's memory: by a label of a walk, or by the header. */
-#include "scan.h"
+#include "memory_name.h"
 
 #include "mark/parents.h"
+#include "scan/scan.h"
 
 #include <inttypes.h>
 

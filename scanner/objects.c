@@ -2,7 +2,7 @@
 // The objects of the heap, as text.
 #include "objects.h"
 
-#include "scan.h"
+#include "scan/scan.h"
 
 #include <inttypes.h>
 

@@ -4,7 +4,7 @@
 #include "place.h"
 
 #include "place_internal.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 #include "goruntime/layout/symbols.h"
 #include "goruntime/types/near_names.h"

@@ -4,7 +4,7 @@
 #define GR_PLACE_INTERNAL_H
 
 #include "literal.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 /**
  * The address that the first words of a place point to. It is 0 for nil, and

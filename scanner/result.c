@@ -2,7 +2,8 @@
 /* The result of a walk for the user: the ledger, sorted roots and types. */
 #include "result.h"
 
-#include "scan.h"
+#include "result_internal.h"
+#include "scan/scan.h"
 
 void gr_result_destroy(struct gr_result *result)
 {

@@ -2,7 +2,8 @@
 #include "type_filter.h"
 
 #include "goruntime/types/near_names.h"
-#include "scan.h"
+#include "memory_name.h"
+#include "scan/scan.h"
 
 void gr_type_filter_deinit(struct gr_type_filter *filter)
 {

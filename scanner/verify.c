@@ -4,9 +4,10 @@
  * sweep over all reached objects must lead to no new object.
  */
 #include "verify.h"
+#include "memory_name.h"
 #include "objects.h"
 
-#include "scan.h"
+#include "scan/scan.h"
 
 #include "base/vector.h"
 #include "mark/edges.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vertex.h"
 
-#include "scan.h"
+#include "memory_name.h"
+#include "scan/scan.h"
 
 #include <inttypes.h>
 

@@ -10,24 +10,6 @@
 
 struct gr_scan;
 
-/**
- * What making the graph of a stop took: building pointer masks, sweeping edges,
- * nearest parents, reverse edges, dominators. The walk before is not in it.
- */
-#define GR_GRAPH_PHASES(X) X(masks) X(edges) X(nearest) X(reverse) X(dominators)
-
-struct gr_graph_phases {
-#define X(phase) uint64_t phase##_us;
-	GR_GRAPH_PHASES(X)
-#undef X
-};
-
-/** The times of the graph that there is; zeros if there is none. */
-const struct gr_graph_phases *gr_scan_graph_phases(const struct gr_scan *scan);
-
-/** The gaps of the target, and of the walk of the graph if there is one. */
-const struct gr_gaps *gr_scan_gaps(const struct gr_scan *scan);
-
 #define GR_VERTEX_KINDS(X)        \
 	X(OBJECT, "object")       \
 	X(ROOT, "root")           \
@@ -79,5 +61,9 @@ struct gr_error *gr_scan_vertex(struct gr_scan *scan, uint32_t vertex,
  */
 void gr_scan_find_vertex(struct gr_scan *scan, const struct gr_place *place,
 			 uint32_t *ret);
+
+/** The name of goroutines that begin where the one of that index does:
+ * `goroutines (main.serve)`. NULL: no memory. */
+const char *gr_scan_goroutines_name(struct gr_scan *scan, uint32_t index);
 
 #endif /* GR_VERTEX_H */

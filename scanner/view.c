@@ -3,7 +3,7 @@
 
 #include "graph/paths.h"
 #include "graph/sets.h"
-#include "scan.h"
+#include "scan/scan.h"
 #include "type_filter.h"
 
 /* Make parts of the graph, under the guard against files that shrink. */

@@ -6,9 +6,10 @@
  */
 #include "why.h"
 #include "locate.h"
+#include "memory_name.h"
 #include "place.h"
 
-#include "scan.h"
+#include "scan/scan.h"
 
 #include <inttypes.h>
 

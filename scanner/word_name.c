@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names of words: by the label of their object, or by their root. */
+#include "memory_name.h"
 #include "word_internal.h"
 
 #include "goruntime/types/word.h"

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "scan.h"
+#include "scan/scan.h"
 
 /** Print totals, times, the groups of roots, and their ranks as JSON. */
 struct gr_error *put_graph(struct gr_scan *scan) GR_MUST_CHECK;

@@ -3,7 +3,7 @@
 #ifndef GR_GOREF_SCAN_WAITS_H
 #define GR_GOREF_SCAN_WAITS_H
 
-#include "scan.h"
+#include "scan/scan.h"
 
 // Print a line for each wait: the goroutine's number, the kind, the addresses
 // of the object, of what the runtime waits on, and of the sudog; of a channel,

@@ -2,7 +2,8 @@
 #include "goref-scan-words.h"
 
 #include "mark/edges.h"
-#include "scan.h"
+#include "memory_name.h"
+#include "scan/scan.h"
 #include "word_name.h"
 
 #include <inttypes.h>

@@ -36,7 +36,7 @@
 #include "goref-scan-subject.h"
 #include "goref-scan-waits.h"
 #include "goref-scan-words.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 struct options {
 	const char *save;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/jsonl.h"
 
+#include "memory_name.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -3,6 +3,7 @@
 
 #include "export/shape_words.h"
 #include "mark/parents.h"
+#include "memory_name.h"
 
 /* Keys of shapes that objects of all sizes share. No object is that large. */
 enum { ARRAY_KEY_SHIFT = 62 };

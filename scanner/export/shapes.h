@@ -13,7 +13,7 @@
 
 #include "graph/keys.h"
 #include "link.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 enum gr_shape_form {
 	GR_SHAPE_RECORD,

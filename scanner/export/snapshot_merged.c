@@ -6,6 +6,9 @@
  */
 #include "export/snapshot_merged.h"
 
+#include "memory_name.h"
+#include "vertex.h"
+
 struct node {
 	uint32_t name;
 	uint8_t type;

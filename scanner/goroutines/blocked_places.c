@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "blocked_places.h"
 
-#include "scan.h"
+#include "scan/scan.h"
 
 #include <inttypes.h>
 

@@ -4,7 +4,7 @@
 #include "base/chain.h"
 #include "goruntime/layout/record.h"
 #include "inferior/recorder.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 enum {
 	MAX_RECORD_BYTES = 256,

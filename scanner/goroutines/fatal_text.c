@@ -2,7 +2,7 @@
 #include "fatal_text.h"
 
 #include "goruntime/layout/names.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 enum {
 	MAX_STACK_WORDS = 1 << 16, /* the frame is among the innermost ones */

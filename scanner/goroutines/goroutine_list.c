@@ -11,7 +11,7 @@
 #include "goruntime/layout/inline.h"
 #include "goruntime/sched/waits.h"
 #include "graph/keys.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 #include <inttypes.h>
 

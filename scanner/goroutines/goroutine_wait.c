@@ -6,7 +6,7 @@
 #include "goruntime/sched/channel.h"
 #include "goruntime/sched/coroutine.h"
 #include "goruntime/sched/waits.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 enum {
 	MAX_VALUE_BYTES = 1 << 16,

@@ -8,7 +8,7 @@
 #include "goruntime/layout/names.h"
 #include "goruntime/layout/record.h"
 #include "goruntime/sched/signal.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 #include <inttypes.h>
 

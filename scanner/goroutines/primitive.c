@@ -5,7 +5,7 @@
 #include "goroutines/primitive_path.h"
 #include "goruntime/layout/names.h"
 #include "mark/parents.h"
-#include "scan.h"
+#include "scan/scan.h"
 #include "why.h"
 #include "word_name.h"
 

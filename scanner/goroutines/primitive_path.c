@@ -4,7 +4,9 @@
 #include "goroutines/part_path.h"
 #include "base/text.h"
 #include "goruntime/sched/channel.h"
-#include "scan.h"
+#include "locate.h"
+#include "memory_name.h"
+#include "scan/scan.h"
 
 #include <inttypes.h>
 

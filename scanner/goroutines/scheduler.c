@@ -6,7 +6,7 @@
 #include "goruntime/sched/sched_records.h"
 #include "goruntime/sched/wait_kind.h"
 #include "graph/keys.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 enum { M_STEPS = 16 };
 

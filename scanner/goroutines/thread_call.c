@@ -2,7 +2,7 @@
 #include "goroutines/thread_call.h"
 
 #include "goruntime/sched/signal.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 struct gr_error *gr_scan_read_field(struct gr_scan *scan, uint64_t record,
 				    struct gr_field field, uint64_t *ret)

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "goroutines/wait_table.h"
-#include "scan.h"
+#include "scan/scan.h"
 #include "why.h"
 
 enum { MAX_CLASS_BYTES = 1024 };

@@ -8,7 +8,7 @@
 #include "goroutines/wait_table.h"
 #include "goruntime/sched/waits.h"
 #include "graph/keys.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 #include <inttypes.h>
 

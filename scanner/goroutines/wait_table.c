@@ -3,7 +3,8 @@
 
 #include "base/sort.h"
 #include "goruntime/sched/channel.h"
-#include "scan.h"
+#include "locate.h"
+#include "scan/scan.h"
 
 enum {
 	MAX_VARIABLES = 256, /* primitives in data whose variable is found */

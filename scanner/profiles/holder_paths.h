@@ -7,7 +7,7 @@
 #define GR_HOLDER_PATHS_H
 
 #include "graph/keys.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 /** Invariant: a node's parent has a smaller number. */
 struct gr_holder_paths {

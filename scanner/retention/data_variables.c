@@ -3,7 +3,7 @@
 
 #include "base/sort.h"
 #include "goruntime/layout/names.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 #include <inttypes.h>
 

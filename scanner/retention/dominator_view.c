@@ -3,7 +3,8 @@
 #include "result.h"
 
 #include "dominators.h"
-#include "scan.h"
+#include "result_internal.h"
+#include "scan/scan.h"
 
 GR_DEFINE_CLEANUP(result, struct gr_result, gr_result_destroy)
 GR_DEFINE_CLEANUP(dominators, struct gr_dominators, gr_dominators_destroy)

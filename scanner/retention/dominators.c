@@ -4,7 +4,9 @@
 
 #include "dominator_tree.h"
 #include "graph/sets.h"
-#include "scan.h"
+#include "memory_name.h"
+#include "scan/scan.h"
+#include "vertex.h"
 
 void gr_dominators_destroy(struct gr_dominators *dominators)
 {

@@ -2,7 +2,7 @@
 #include "field_words.h"
 
 #include "link.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 struct notes {
 	const struct gr_graph *g;

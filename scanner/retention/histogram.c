@@ -12,9 +12,11 @@
 #include "mark/parents.h"
 #include "billed.h"
 #include "field_words.h"
-#include "scan.h"
+#include "memory_name.h"
+#include "scan/scan.h"
 #include "type_filter.h"
 #include "type_text.h"
+#include "vertex.h"
 #include "word_name.h"
 
 #include <inttypes.h>

@@ -9,7 +9,7 @@
 
 #include "link.h"
 #include "references.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 enum {
 	MAX_REFERRERS = 1000, /* that are looked at for a claim on edges */

@@ -5,7 +5,7 @@
 #include "holder.h"
 #include "link.h"
 #include "references.h"
-#include "scan.h"
+#include "scan/scan.h"
 #include "weak.h"
 
 enum {

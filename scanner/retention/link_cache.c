@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "base/sort.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 #define HASH_NONFATAL_OOM 1
 #define HASH_FUNCTION GR_UTHASH_FUNCTION

@@ -8,7 +8,8 @@
 #include "base/vector.h"
 #include "graph/children.h"
 #include "graph/keys.h"
-#include "scan.h"
+#include "memory_name.h"
+#include "scan/scan.h"
 #include "type_text.h"
 
 #include <inttypes.h>

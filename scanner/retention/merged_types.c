@@ -4,7 +4,7 @@
 #include "graph/internal.h"
 #include "graph/merged.h"
 #include "link.h"
-#include "scan.h"
+#include "scan/scan.h"
 #include "type_filter.h"
 #include "weak.h"
 

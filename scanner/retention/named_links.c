@@ -2,7 +2,8 @@
 #include "named_links.h"
 
 #include "link_cache.h"
-#include "scan.h"
+#include "scan/scan.h"
+#include "vertex.h"
 
 enum { MAX_LINKS = 1 << 16 };
 

@@ -2,7 +2,8 @@
 #include "near_holders.h"
 
 #include "base/bitmap.h"
-#include "scan.h"
+#include "scan/scan.h"
+#include "vertex.h"
 
 #include <inttypes.h>
 

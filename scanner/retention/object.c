@@ -3,8 +3,9 @@
 #include "object.h"
 
 #include "locate.h"
+#include "memory_name.h"
 #include "references.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 GR_VECTOR(gr_special_vector, struct gr_special);
 

@@ -2,7 +2,9 @@
 #include "object_value.h"
 
 #include "goruntime/sched/channel.h"
-#include "scan.h"
+#include "locate.h"
+#include "memory_name.h"
+#include "scan/scan.h"
 
 enum { MAX_VALUE_BYTES = 1 << 20 /* of the text */ };
 

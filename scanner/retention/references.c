@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "references.h"
 
-#include "scan.h"
+#include "scan/scan.h"
 
 enum { MAX_GROUPS = 256 };
 

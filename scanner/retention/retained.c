@@ -9,7 +9,8 @@
 #include "result.h"
 
 #include "graph/sets.h"
-#include "scan.h"
+#include "result_internal.h"
+#include "scan/scan.h"
 
 /* A root of the walk, by what the tree tells roots apart by (mark/tree.c):
  * strings are interned. */

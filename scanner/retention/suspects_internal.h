@@ -5,7 +5,7 @@
 
 #include "graph/suspects.h"
 #include "inferior/residency.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 /** What the residency of suspects is found from. */
 struct gr_suspect_pages {

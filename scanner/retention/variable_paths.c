@@ -4,7 +4,8 @@
 #include "base/sort.h"
 #include "goruntime/types/word.h"
 #include "graph/paths.h"
-#include "scan.h"
+#include "scan/scan.h"
+#include "vertex.h"
 
 /* Of a way: a map of Go 1.19 may have long chains of buckets. */
 enum { MAX_HOPS = 64 };

@@ -10,7 +10,7 @@
 #include "saved/batches.h"
 #include "saved/saved.h"
 #include "saved/skeleton.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 static const char *origin_of(struct gr_scan *scan)
 {

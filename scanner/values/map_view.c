@@ -3,7 +3,7 @@
 
 #include "goruntime/sched/channel.h"
 #include "index.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 static struct gr_error *check_kind(const struct gr_scan *scan, uint32_t type,
 				   uint8_t kind)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory.h"
 
-#include "scan.h"
+#include "scan/scan.h"
 
 #include <inttypes.h>
 

@@ -105,7 +105,7 @@ def test_attach_gives_up_when_it_takes_too_long(counting):
     assert counter.goes_on()
 
 
-# One for the answer, and one for each copy that is searched (scanner/live.c).
+# One for the answer, and one for each copy that is searched (scan/live.c).
 MOST_STOPS = 5
 
 

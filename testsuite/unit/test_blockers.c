@@ -3,7 +3,7 @@
  * the plainest of algorithms, and on the longest chains. */
 #include "goroutines/waits/blockers.h"
 #include "goroutines/waits/deadlocks.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 #include "polls.h"
 

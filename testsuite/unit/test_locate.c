@@ -6,7 +6,7 @@
  */
 #define FAKE_HAS_MAPPINGS
 #include "locate.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 #include "goruntime/layout/symbols.h"
 #include "goruntime/types/types_internal.h"

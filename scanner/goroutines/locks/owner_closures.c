@@ -4,7 +4,7 @@
 
 #include "goroutines/locks/lock_flow.h"
 #include "inferior/recorder.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 enum {
 	CAPTURED_WORDS = 4,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "goroutines/waits/blockers.h"
 
-#include "scan.h"
+#include "scan/scan.h"
 
 #define NOBODY UINT32_MAX
 

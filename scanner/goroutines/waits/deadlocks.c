@@ -4,7 +4,7 @@
 #include "goroutines/leaks.h"
 #include "goroutines/locks/owner_list.h"
 #include "graph/blocked.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 /** Vertices: goroutines, then primitives. */
 struct waiting {

@@ -10,9 +10,9 @@
 #include "goroutines/locks/reach_sets.h"
 #include "goroutines/wait_table.h"
 #include "goroutines/waits/wait_words.h"
-#include "goroutine_index.h"
+#include "scan/goroutine_index.h"
 #include "goruntime/layout/inline.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 GR_VECTOR(primitive_list, const struct gr_primitive *);
 

@@ -2,7 +2,7 @@
 #include "goroutines/waits/wait_words.h"
 
 #include "goroutines/leaks.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 #include <inttypes.h>
 

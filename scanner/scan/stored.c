@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A scan of a saved file. */
-#include "scan.h"
+#include "scan/scan.h"
 
 #include "inferior/source.h"
 #include "saved/saved.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** scan: one opened target; shared by scan.c, result.c, place.c and why.c. */
+/** scan: one opened target, which stages fill. */
 #ifndef GR_SCAN_H
 #define GR_SCAN_H
 
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "goroutine_index.h"
+#include "scan/goroutine_index.h"
 #include "goruntime/sched/goroutine.h"
 #include "goruntime/sched/moments.h"
 #include "goruntime/heap/heap.h"
@@ -16,11 +16,9 @@
 #include "goruntime/roots/sys_memory.h"
 #include "heapgraph/heapgraph.h"
 #include "mark/walk.h"
-#include "locate.h"
-#include "collector.h"
-#include "open.h"
-#include "result.h"
-#include "vertex.h"
+#include "scan/collector.h"
+#include "scan/graph.h"
+#include "scan/open.h"
 #include "inferior/recorder.h"
 #include "inferior/residency.h"
 #include "inferior/sigbus.h"
@@ -92,21 +90,6 @@ struct gr_scan {
 
 GR_DEFINE_CLEANUP(scan, struct gr_scan, gr_scan_destroy)
 
-/** A finished walk. Names belong to the scan. */
-struct gr_result {
-	struct gr_tree tree;
-	struct gr_ledger ledger;
-	struct gr_root_total *roots; /**< Sorted. */
-	struct gr_type_total *types; /**< Sorted. */
-	size_t ntypes;
-	struct gr_node_line *lines; /**< Of nodes; or NULL. */
-	bool is_sampled;
-	struct gr_result_sampling sampling; /**< If it is sampled. */
-};
-
-/** Make roots of the tree's roots, which have their totals. */
-struct gr_error *gr_result_sort_roots(struct gr_result *result) GR_MUST_CHECK;
-
 /**
  * rt.poll: ask the caller whether to continue, and check the memory limit of
  * the scan. @p ctx is the scan.
@@ -175,7 +158,7 @@ struct gr_error *gr_scan_need(struct gr_scan *scan,
 void gr_scan_note_estimate(struct gr_scan *scan);
 /** Estimate the memory of the object graph; better once bitmaps are read. */
 void gr_scan_note_graph_estimate(struct gr_scan *scan);
-/** Read the saved file of the target, which has the modules (scan_saved.c). */
+/** Read the saved file of the target, which has the modules (stored.c). */
 struct gr_error *gr_scan_open_saved(struct gr_scan *scan) GR_MUST_CHECK;
 void gr_scan_close_saved(struct gr_scan *scan);
 /** Has the target the program's values, or is it a file without them? */
@@ -193,18 +176,11 @@ struct gr_error *gr_scan_set_threads(struct gr_scan *scan,
 				     const struct gr_target_thread *threads,
 				     size_t nthreads) GR_MUST_CHECK;
 
-struct gr_goroutine_info;
-
 /** Read the moments of the program's clock, once; the goroutines are known. */
 struct gr_error *gr_scan_moments(struct gr_scan *scan,
 				 const struct gr_moments **ret) GR_MUST_CHECK;
 
-/** Describe one goroutine (goroutine_list.c). */
-struct gr_error *
-gr_scan_describe_goroutine(struct gr_scan *scan, const struct gr_goroutine *g,
-			   struct gr_goroutine_info *ret) GR_MUST_CHECK;
-
-/** Fill the goroutines of the scan's information, by state (goroutines.c). */
+/** Fill the goroutines of the scan's information, by state. */
 struct gr_error *gr_scan_count_goroutines(struct gr_scan *scan) GR_MUST_CHECK;
 
 /** The runtime's text for the reason why a goroutine waits, or ""; "signal wait"
@@ -219,18 +195,18 @@ struct gr_error *gr_scan_warn(struct gr_scan *scan,
 /**
  * Find the file of the target that has the Go runtime (the executable, or a
  * library that a C program loaded), open its debug information, and fill
- * rt.layout from it (symbols.c).
+ * rt.layout from it (files.c).
  */
 struct gr_error *gr_scan_open_symbols(struct gr_scan *scan) GR_MUST_CHECK;
 
 /**
  * Read the runtime's list of modules (plugins after the first one), each with
- * the debug information of the file that it was loaded from (symbols.c).
+ * the debug information of the file that it was loaded from (files.c).
  */
 struct gr_error *gr_scan_read_modules(struct gr_scan *scan) GR_MUST_CHECK;
 
 /** Read the dictionaries of generics in the files with debug information. Only
- * those files tell the purpose of a dictionary (symbols.c). */
+ * those files tell the purpose of a dictionary (files.c). */
 struct gr_error *gr_scan_read_dictionaries(struct gr_scan *scan) GR_MUST_CHECK;
 
 /** Microseconds of a monotonic clock. */
@@ -257,17 +233,6 @@ void gr_scan_end_walk(struct gr_scan *scan);
 /** Save the tables of the debug information in the cache. */
 void gr_scan_save_symbols(struct gr_scan *scan);
 
-/**
- * Make the parts (bits of gr_graph_part) of the object graph that are not there
- * yet (scan_graph.c). The graph stays until the scan is destroyed or until
- * memory is short.
- */
-struct gr_error *gr_scan_need_graph(struct gr_scan *scan,
-				    unsigned int parts) GR_MUST_CHECK;
-void gr_scan_drop_graph(struct gr_scan *scan);
-/** Drop the graph if a walk has no memory otherwise. */
-void gr_scan_make_room(struct gr_scan *scan);
-
 /** The processors that this process may use, at least 1. */
 unsigned int gr_scan_processors(void);
 
@@ -285,42 +250,6 @@ gr_scan_need_chains(struct gr_scan *scan,
 
 /** Free the chains of `why`, to have memory for another walk (why.c). */
 void gr_scan_drop_chains(struct gr_scan *scan);
-
-/** gr_scan_locate() for callers that hold the guard (locate.c). */
-struct gr_error *gr_scan_find_location(struct gr_scan *scan, uint64_t addr,
-				       struct gr_located *ret) GR_MUST_CHECK;
-
-/**
- * The name of an object of @p bytes with a label (mark/parents.h): the type of
- * exactly that memory, `[48]main.T`, `string data`, `map[K]V data` (any piece
- * of a map), `begins with main.T` if only that is known; or "".
- */
-const char *gr_scan_memory_name(struct gr_scan *scan, uint32_t label,
-				uint64_t bytes);
-
-/**
- * The label of an object that no walk reached, as its malloc header or its span
- * tells: a type, or GR_LABEL_DATA with a slice type; or GR_TYPE_NONE.
- */
-struct gr_error *gr_scan_header_label(struct gr_scan *scan,
-				      const struct gr_span *span,
-				      uint32_t index,
-				      uint32_t *ret) GR_MUST_CHECK;
-
-/** The type that it tells, as gr_scan_memory_name() writes it; or "". */
-const char *gr_scan_header_type(struct gr_scan *scan,
-				const struct gr_span *span, uint32_t index);
-
-/** The name of objects of any size with a label: `[]main.T data`. */
-const char *gr_scan_merged_name(struct gr_scan *scan, uint32_t label);
-
-/** The same in a table of types, without what the memory is for: `[]main.T`,
- * `string`, `map[K]V`. */
-const char *gr_scan_row_name(struct gr_scan *scan, uint32_t label);
-
-/** The name of goroutines that begin where the one of that index does:
- * `goroutines (main.serve)`. NULL: no memory. */
-const char *gr_scan_goroutines_name(struct gr_scan *scan, uint32_t index);
 
 /**
  * Begin a question: the guard against files that shrink, before any use of the

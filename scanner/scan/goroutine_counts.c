@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Goroutines, counted by what they do. */
 #include "goruntime/sched/wait_kind.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 GR_VECTOR(gr_count_vector, struct gr_goroutine_count);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Source: runtime/mgcpacer.go (gcControllerState). Its numbers are atomic. */
-#include "collector.h"
+#include "scan/collector.h"
 
-#include "scan.h"
+#include "scan/scan.h"
 
 /* Read field @p name, an atomic number of @p bytes. */
 static struct gr_error *read_atomic(struct gr_scan *scan, uint64_t addr,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* version: the Go release that the target says it is built with. */
-#include "scan.h"
+#include "scan/scan.h"
 
 /* Releases that goref was tested with; others get a warning. */
 static const char *const tested_releases[] = { "1.19", "1.21", "1.22", "1.23",

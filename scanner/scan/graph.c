@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The object graph of a scan: made by the first question that needs it, and
  * kept for the next ones. */
-#include "scan.h"
+#include "scan/graph.h"
 
 #include "base/huge.h"
 #include "graph/ahead.h"
+#include "scan/scan.h"
 
 #include <sched.h>
 

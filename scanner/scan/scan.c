@@ -3,7 +3,7 @@
  * A scan, phase by phase. gr_scan_create() is the table of contents of the
  * whole scanner: read it first.
  */
-#include "scan.h"
+#include "scan/scan.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"

@@ -5,7 +5,7 @@
  * plugins there are several under one runtime; a C program may have loaded Go
  * libraries, with a runtime each.
  */
-#include "scan.h"
+#include "scan/scan.h"
 
 #include "goruntime/layout/symbols.h"
 #include "goruntime/types/dictionary.h"

@@ -4,7 +4,7 @@
  * fields, and which of the names known to the scanner the release has. The
  * golden columns of testsuite/layouts.txt come from this.
  */
-#include "scan.h"
+#include "scan/scan.h"
 
 #include "goruntime/layout/names.h"
 #include "goruntime/layout/pclntab.h"

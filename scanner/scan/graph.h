@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** graph: the object graph of a scan, made by the first question that needs it. */
+#ifndef GR_SCAN_GRAPH_H
+#define GR_SCAN_GRAPH_H
+
+#include "base/base.h"
+#include "base/error.h"
+#include "inferior/gaps.h"
+
+struct gr_scan;
+
+/**
+ * What making the graph of a stop took: building pointer masks, sweeping edges,
+ * nearest parents, reverse edges, dominators. The walk before is not in it.
+ */
+#define GR_GRAPH_PHASES(X) X(masks) X(edges) X(nearest) X(reverse) X(dominators)
+
+struct gr_graph_phases {
+#define X(phase) uint64_t phase##_us;
+	GR_GRAPH_PHASES(X)
+#undef X
+};
+
+/** The times of the graph that there is; zeros if there is none. */
+const struct gr_graph_phases *gr_scan_graph_phases(const struct gr_scan *scan);
+
+/** The gaps of the target, and of the walk of the graph if there is one. */
+const struct gr_gaps *gr_scan_gaps(const struct gr_scan *scan);
+
+/**
+ * Make the parts (bits of gr_graph_part) of the object graph that are not there
+ * yet. The graph stays until the scan is destroyed or until
+ * memory is short.
+ */
+struct gr_error *gr_scan_need_graph(struct gr_scan *scan,
+				    unsigned int parts) GR_MUST_CHECK;
+void gr_scan_drop_graph(struct gr_scan *scan);
+/** Drop the graph if a walk has no memory otherwise. */
+void gr_scan_make_room(struct gr_scan *scan);
+
+#endif /* GR_SCAN_GRAPH_H */
