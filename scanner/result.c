@@ -3,6 +3,8 @@
 #include "result.h"
 
 #include "result_internal.h"
+#include "scan/kept_walk.h"
+#include "scan/mark.h"
 #include "scan/scan.h"
 
 void gr_result_destroy(struct gr_result *result)
@@ -141,87 +143,6 @@ static void finish_ledger(struct gr_scan *scan, struct gr_ledger *ledger)
 		ledger->phases_us[i] = scan->phases_us[i];
 	ledger->gaps = scan->gaps;
 	ledger->peak_private_bytes = scan->peak_private_bytes;
-}
-
-struct gr_error *gr_scan_mark(struct gr_scan *scan,
-			      const struct gr_walk_options *options,
-			      bool keep_parents, struct gr_ledger *ledger,
-			      struct gr_marking *ret)
-{
-	_cleanup_(gr_cleanup_walk) struct gr_walk *w = NULL;
-	uint64_t start_us = gr_scan_now_us();
-	struct gr_error *err;
-
-	memset(ret, 0, sizeof(*ret));
-	err = gr_walk_create(scan->heap, &scan->sched, &scan->roots, options,
-			     ledger, &w);
-	// Finding the pointer words is part of the walk.
-	ledger->phases_us[GR_PHASE_typed] += gr_scan_now_us() - start_us;
-	if (!err && keep_parents)
-		err = gr_walk_keep_parents(w);
-	gr_scan_begin_walk(scan, ledger);
-	if (!err)
-		err = gr_walk_tiers(w, options);
-	gr_scan_end_walk(scan);
-	if (w && options->keep_partial)
-		gr_scan_catch_end(scan, &err, ledger);
-	gr_scan_note_memory(scan);
-	// No more names will be needed.
-	if (!err)
-		gr_scan_save_symbols(scan);
-	if (!err) {
-		*ret = w->m;
-		memset(&w->m, 0, sizeof(w->m));
-	}
-	return err;
-}
-
-void gr_scan_progress(const struct gr_scan *scan, uint64_t *done,
-		      uint64_t *total)
-{
-	const struct gr_ledger *ledger = scan->walking;
-
-	*done = *total = 0;
-	if (!ledger)
-		return;
-	*done = ledger->typed.objects + ledger->runtime_type.objects +
-		ledger->header.objects + ledger->masked.objects;
-	*total = scan->heap->allocated_objects;
-}
-
-struct gr_error *gr_scan_sort_free_slots(struct gr_scan *scan,
-					 const struct gr_walk_options *options,
-					 struct gr_ledger *ledger,
-					 struct gr_marking *ret)
-{
-	struct gr_walk_options precise = {
-		.max_depth = 1,
-		.max_nodes = 1,
-		.attribution = options->attribution,
-		.precise_only = true,
-		.places = options->places,
-		.nplaces = options->nplaces,
-	};
-	uint64_t *count = ledger->gaps.count;
-	struct gr_gaps before = scan->gaps;
-	struct gr_ledger again = { 0 };
-	struct gr_error *err;
-
-	memset(ret, 0, sizeof(*ret));
-	if (!count[GR_GAP_FREE_SLOT_POINTERS])
-		return NULL;
-	memset(&scan->gaps, 0, sizeof(scan->gaps));
-	err = gr_scan_mark(scan, &precise, false, &again, ret);
-	uint64_t sure = scan->gaps.count[GR_GAP_FREE_SLOT_POINTERS];
-	scan->gaps = before;
-	for (int i = 0; i < GR_NPHASES; i++)
-		ledger->phases_us[i] += again.phases_us[i];
-	if (err || sure >= count[GR_GAP_FREE_SLOT_POINTERS])
-		return err;
-	count[GR_GAP_CONSERVATIVE_FREE_SLOTS] +=
-		count[GR_GAP_FREE_SLOT_POINTERS] - sure;
-	count[GR_GAP_FREE_SLOT_POINTERS] = sure;
-	return NULL;
 }
 
 /* Walk and fill in the result. */

@@ -7,6 +7,8 @@
 #include "memory_name.h"
 #include "objects.h"
 
+#include "scan/kept_walk.h"
+#include "scan/mark.h"
 #include "scan/scan.h"
 
 #include "base/vector.h"

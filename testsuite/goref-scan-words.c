@@ -3,6 +3,7 @@
 
 #include "mark/edges.h"
 #include "memory_name.h"
+#include "scan/mark.h"
 #include "scan/scan.h"
 #include "word_name.h"
 

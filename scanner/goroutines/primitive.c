@@ -5,6 +5,7 @@
 #include "goroutines/primitive_path.h"
 #include "goruntime/layout/names.h"
 #include "mark/parents.h"
+#include "scan/kept_walk.h"
 #include "scan/scan.h"
 #include "why.h"
 #include "word_name.h"

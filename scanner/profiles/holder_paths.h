@@ -7,6 +7,7 @@
 #define GR_HOLDER_PATHS_H
 
 #include "graph/keys.h"
+#include "scan/kept_walk.h"
 #include "scan/scan.h"
 
 /** Invariant: a node's parent has a smaller number. */

@@ -3,6 +3,8 @@
 
 #include "mark/marking.h"
 #include "resident/classes.h"
+#include "scan/kept_walk.h"
+#include "scan/mark.h"
 
 /** The sums, as they grow. */
 struct adder {

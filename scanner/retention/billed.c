@@ -2,6 +2,7 @@
 #include "billed.h"
 
 #include "mark/parents.h"
+#include "scan/kept_walk.h"
 #include "scan/scan.h"
 
 struct gr_error *gr_billed_init(struct gr_billed *billed, struct gr_scan *scan,

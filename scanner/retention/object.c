@@ -5,6 +5,7 @@
 #include "locate.h"
 #include "memory_name.h"
 #include "references.h"
+#include "scan/kept_walk.h"
 #include "scan/scan.h"
 
 GR_VECTOR(gr_special_vector, struct gr_special);

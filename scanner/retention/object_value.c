@@ -4,6 +4,7 @@
 #include "goruntime/sched/channel.h"
 #include "locate.h"
 #include "memory_name.h"
+#include "scan/kept_walk.h"
 #include "scan/scan.h"
 
 enum { MAX_VALUE_BYTES = 1 << 20 /* of the text */ };

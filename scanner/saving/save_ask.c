@@ -27,6 +27,8 @@
 #include "profiles/site_table.h"
 #include "resident/rss.h"
 #include "result.h"
+#include "scan/kept_walk.h"
+#include "scan/mark.h"
 
 struct gr_error *gr_save_allow_absent(struct gr_error *err)
 {

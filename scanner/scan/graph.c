@@ -5,6 +5,7 @@
 
 #include "base/huge.h"
 #include "graph/ahead.h"
+#include "scan/kept_walk.h"
 #include "scan/scan.h"
 
 #include <sched.h>

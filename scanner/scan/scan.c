@@ -15,6 +15,7 @@
 #include "inferior/elf.h"
 #include "inferior/notes.h"
 #include "inferior/source.h"
+#include "scan/kept_walk.h"
 
 #include <inttypes.h>
 #include <time.h>

@@ -34,6 +34,8 @@ static inline void gr_memo_destroy(struct gr_memo *memo)
 		memo->destroy(memo);
 }
 
+struct gr_chains;
+
 struct gr_scan {
 	struct gr_target target; /**< Our own copy. */
 	struct gr_saved *stored; /**< Of a saved file; else NULL. */
@@ -236,21 +238,6 @@ void gr_scan_save_symbols(struct gr_scan *scan);
 /** The processors that this process may use, at least 1. */
 unsigned int gr_scan_processors(void);
 
-/** A finished walk that knows how each object was reached. */
-struct gr_chains {
-	enum gr_attribution attribution;
-	struct gr_gaps gaps; /**< Gaps of the target and of the walk. */
-	struct gr_marking m; /**< With parents, without states. */
-};
-
-/** Make scan->chains, unless they are there already (why.c). */
-struct gr_error *
-gr_scan_need_chains(struct gr_scan *scan,
-		    enum gr_attribution attribution) GR_MUST_CHECK;
-
-/** Free the chains of `why`, to have memory for another walk (why.c). */
-void gr_scan_drop_chains(struct gr_scan *scan);
-
 /**
  * Begin a question: the guard against files that shrink, before any use of the
  * target's memory, and all stages. The caller needs gr_sigbus_guard_end() even
@@ -292,25 +279,5 @@ gr_scan_enter_goroutines(struct gr_scan *scan,
 struct gr_error *
 gr_scan_enter_buckets(struct gr_scan *scan,
 		      struct gr_sigbus_guard *guard) GR_MUST_CHECK;
-
-/**
- * Walk with @p options. @p ret needs gr_marking_deinit() even if this fails.
- */
-struct gr_error *gr_scan_mark(struct gr_scan *scan,
-			      const struct gr_walk_options *options,
-			      bool keep_parents, struct gr_ledger *ledger,
-			      struct gr_marking *ret) GR_MUST_CHECK;
-
-/**
- * A conservative word may lead to garbage, and garbage to objects that were
- * swept already. Of the pointers to free slots that a walk with @p options has
- * counted in @p ledger, only those that are reached without such words count as
- * precise. This takes another walk. Its marking is *@p ret, for
- * gr_marking_deinit(); it is empty if there are no such pointers.
- */
-struct gr_error *gr_scan_sort_free_slots(struct gr_scan *scan,
-					 const struct gr_walk_options *options,
-					 struct gr_ledger *ledger,
-					 struct gr_marking *ret) GR_MUST_CHECK;
 
 #endif /* GR_SCAN_H */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** mark: a walk of the scan's heap, which counts for its time and memory. */
+#ifndef GR_SCAN_MARK_H
+#define GR_SCAN_MARK_H
+
+#include "mark/walk.h"
+
+struct gr_scan;
+
+/**
+ * Walk with @p options. @p ret needs gr_marking_deinit() even if this fails.
+ */
+struct gr_error *gr_scan_mark(struct gr_scan *scan,
+			      const struct gr_walk_options *options,
+			      bool keep_parents, struct gr_ledger *ledger,
+			      struct gr_marking *ret) GR_MUST_CHECK;
+
+/**
+ * A conservative word may lead to garbage, and garbage to objects that were
+ * swept already. Of the pointers to free slots that a walk with @p options has
+ * counted in @p ledger, only those that are reached without such words count as
+ * precise. This takes another walk. Its marking is *@p ret, for
+ * gr_marking_deinit(); it is empty if there are no such pointers.
+ */
+struct gr_error *gr_scan_sort_free_slots(struct gr_scan *scan,
+					 const struct gr_walk_options *options,
+					 struct gr_ledger *ledger,
+					 struct gr_marking *ret) GR_MUST_CHECK;
+
+#endif /* GR_SCAN_MARK_H */
