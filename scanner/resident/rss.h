@@ -8,7 +8,7 @@
 #ifndef GR_RSS_H
 #define GR_RSS_H
 
-#include "scan/collector.h"
+#include "goruntime/memory/collector.h"
 #include "inferior/gaps.h"
 
 struct gr_scan;

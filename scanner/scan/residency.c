@@ -38,7 +38,7 @@ struct gr_error *gr_scan_read_residency(struct gr_scan *scan)
 	if (!err)
 		err = gr_residency_plan_heads(&scan->residency, scan->image);
 	if (!err)
-		err = gr_scan_read_collector(scan, &scan->collector);
+		err = gr_collector_read(scan->types, &scan->collector);
 	if (!err)
 		err = read_heap_pages(scan);
 	if (!err && gr_mappings_have_libraries(&scan->residency.mappings))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "goruntime/roots/sys_memory.h"
+#include "goruntime/memory/sys_memory.h"
 
 #include "base/chain.h"
 #include "base/sort.h"

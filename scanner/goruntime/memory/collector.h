@@ -6,7 +6,7 @@
 #include "base/base.h"
 #include "base/error.h"
 
-struct gr_scan;
+struct gr_types;
 
 /** Numbers of the runtime; INT64_MIN: not known. */
 struct gr_collector {
@@ -20,7 +20,7 @@ struct gr_collector {
  * Read them by the debug information; without it they are not known. The image
  * is lazy, or that of a core.
  */
-struct gr_error *gr_scan_read_collector(struct gr_scan *scan,
-					struct gr_collector *ret) GR_MUST_CHECK;
+struct gr_error *gr_collector_read(const struct gr_types *types,
+				   struct gr_collector *ret) GR_MUST_CHECK;
 
 #endif /* GR_COLLECTOR_H */

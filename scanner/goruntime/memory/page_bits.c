@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "goruntime/heap/page_bits.h"
+#include "goruntime/memory/page_bits.h"
 
 #include "base/bitmap.h"
 #include "goruntime/heap/heap.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "goruntime/roots/c_blocks.h"
+#include "goruntime/memory/c_blocks.h"
 
 #include "inferior/elf.h"
 #include "inferior/recorder.h"
