@@ -7,7 +7,7 @@
 #include "why.h"
 #include "locate.h"
 #include "memory_name.h"
-#include "place.h"
+#include "expr/place.h"
 
 #include "scan/kept_walk.h"
 #include "scan/scan.h"

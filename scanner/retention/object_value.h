@@ -3,7 +3,7 @@
 #ifndef GR_OBJECT_VALUE_H
 #define GR_OBJECT_VALUE_H
 
-#include "place.h"
+#include "expr/place.h"
 #include "show/show.h"
 
 /**

@@ -4,7 +4,7 @@
 #define GR_MAP_VIEW_H
 
 #include "goruntime/types/map_entries.h"
-#include "literal.h"
+#include "expr/literal.h"
 
 struct gr_scan;
 

@@ -11,7 +11,7 @@
 #include "fake_image.h"
 #include "goruntime/types/types_internal.h"
 #include "map_layouts.h"
-#include "place_internal.h"
+#include "expr/place_internal.h"
 
 #define MEMORY UINT64_C(0x10000)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* literal: constants as Go writes them. */
-#include "literal.h"
+#include "expr/literal.h"
 
 #include "rows.h"
 

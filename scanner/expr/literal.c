@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Source: the Go specification, "Lexical elements". */
-#include "literal.h"
+#include "expr/literal.h"
 
 #include <ctype.h>
 #include <stdlib.h>

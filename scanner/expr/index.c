@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Elements by a constant index or key. */
-#include "index.h"
+#include "expr/index.h"
 
-#include "place_internal.h"
+#include "expr/place_internal.h"
 
 #include <inttypes.h>
 

@@ -3,7 +3,7 @@
 #ifndef GR_VARIABLE_H
 #define GR_VARIABLE_H
 
-#include "place.h"
+#include "expr/place.h"
 
 /** A pointer in a variable, to an object of the heap. */
 struct gr_held {

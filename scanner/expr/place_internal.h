@@ -3,7 +3,7 @@
 #ifndef GR_PLACE_INTERNAL_H
 #define GR_PLACE_INTERNAL_H
 
-#include "literal.h"
+#include "expr/literal.h"
 #include "scan/scan.h"
 
 /**

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Resolving expressions of the user: addresses, Delve's casts, package
  * variables. */
-#include "place.h"
+#include "expr/place.h"
 
-#include "place_internal.h"
+#include "expr/place_internal.h"
 #include "scan/scan.h"
 
 #include "goruntime/layout/symbols.h"

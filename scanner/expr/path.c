@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Paths from one place to another: fields, elements, and pointers. */
-#include "place_internal.h"
+#include "expr/place_internal.h"
 
 uint64_t gr_place_pointee(struct gr_scan *scan, uint64_t addr, gr_type_id id)
 {

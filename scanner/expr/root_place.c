@@ -4,7 +4,7 @@
  * words that no variable covers (`main.f.$stack+0x18`, `$data+0x1f40`). Many
  * goroutines may run one function: `main.handle.r@17` is that of goroutine 17.
  */
-#include "place_internal.h"
+#include "expr/place_internal.h"
 
 #include <ctype.h>
 #include <errno.h>

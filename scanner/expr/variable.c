@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The objects that the words of a variable point to, without a walk, and those
  * of the static memory behind it: `var cache Store = &store{}`. */
-#include "variable.h"
+#include "expr/variable.h"
 
-#include "place_internal.h"
+#include "expr/place_internal.h"
 
 #include <inttypes.h>
 
