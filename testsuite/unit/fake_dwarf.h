@@ -4,7 +4,7 @@
 
 #include "goruntime/layout/layout.h"
 
-#include "rows.h"
+#include "suite.h"
 
 enum { MAX_TYPES = 2048, MAX_MEMBERS = 4096, MAX_NAMED = 512 };
 

@@ -7,7 +7,7 @@
 #ifndef GR_UNIT_FORMAT_DIGEST_H
 #define GR_UNIT_FORMAT_DIGEST_H
 
-#include "rows.h"
+#include "suite.h"
 
 /** The bytes that a version writes for the same content. */
 struct format_digest {

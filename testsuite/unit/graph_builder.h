@@ -9,7 +9,7 @@
 #include "graph/graph.h"
 #include "graph/internal.h"
 
-#include "rows.h"
+#include "suite.h"
 
 enum { BUILD_MAX_VERTICES = 64, BUILD_MAX_EDGES = 512 };
 
@@ -35,7 +35,7 @@ static inline gr_vertex build_top(const struct build *b)
 
 static inline uint32_t build_below(uint64_t *seed, uint32_t n)
 {
-	return (rows_random(seed) >> 16) % n;
+	return (suite_random(seed) >> 16) % n;
 }
 
 /** A run for each object: sizes differ. */

@@ -7,7 +7,7 @@
 #include "goruntime/types/types.h"
 
 #include "fake_image.h"
-#include "rows.h"
+#include "suite.h"
 
 enum {
 	MHEAP = 0x10000,
@@ -80,7 +80,7 @@ static inline void set_layout(struct gr_layout *layout)
 	layout->has.min_size_for_header = true;
 }
 
-static inline int setup(void **state)
+static inline struct fixture *setup(void)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
@@ -99,19 +99,15 @@ static inline int setup(void **state)
 	fake_set(&f->image, MHEAP, SPAN_LIST, 8);
 	fake_set(&f->image, MHEAP + 24, SWEEPGEN, 4);
 	fake_set(&f->image, MHEAP + 32, ARENA_MAP, 8);
-	*state = f;
-	return 0;
+	return f;
 }
 
-static inline int teardown(void **state)
+static inline void teardown(struct fixture *f)
 {
-	struct fixture *f = *state;
-
 	gr_types_destroy(f->types);
 	gr_heap_destroy(f->heap);
 	fake_deinit(&f->image);
 	free(f);
-	return 0;
 }
 
 static inline void put_span(struct fixture *f, struct shape s)
@@ -177,5 +173,4 @@ static inline void check_address(const struct gr_heap *heap, uint64_t addr,
 			 slot + span->header_bytes);
 }
 
-#define WITH_FIXTURE(test) \
-	cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define FIXTURE struct fixture *f, setup, teardown

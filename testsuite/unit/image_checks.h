@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "elf_builder.h"
 #include "inferior/image.h"
-#include "rows.h"
+#include "suite.h"
 
 enum {
 	HEAP = 0x10000000,

@@ -161,18 +161,16 @@ static inline struct gr_dwarf *dwarf_create(const struct change *change)
 	return d;
 }
 
-static inline int setup(void **state)
+static inline struct gr_dwarf *setup(void)
 {
-	*state = dwarf_create(&no_change);
-	return 0;
+	return dwarf_create(&no_change);
 }
 
-static inline int teardown(void **state)
+static inline void teardown(struct gr_dwarf *d)
 {
-	free(*state);
-	return 0;
+	free(d);
 }
 
-#define WITH_DWARF(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define FIXTURE struct gr_dwarf *d, setup, teardown
 
 #endif /* GR_LAYOUT_ROWS_H */

@@ -36,7 +36,7 @@ struct world {
 
 static inline uint64_t below(struct world *w, uint64_t n)
 {
-	return rows_random(&w->seed) % n;
+	return suite_random(&w->seed) % n;
 }
 
 /* Slots of three sizes with pointers, and of one without. */
@@ -78,7 +78,7 @@ static inline uint64_t random_pointer(struct world *w)
 	case 3:
 		return 0;
 	case 4:
-		return rows_random(&w->seed);
+		return suite_random(&w->seed);
 	case 5:
 		return HEAP + below(w, NPAGES * PAGE);
 	default:
@@ -136,12 +136,9 @@ static inline void make_roots(struct world *w)
 
 static inline void world_init(struct world *w, uint64_t seed)
 {
-	void *fixture;
-
 	memset(w, 0, sizeof(*w));
 	w->seed = seed;
-	setup(&fixture);
-	w->f = fixture;
+	w->f = setup();
 	w->f->rt.arena = &w->arena;
 	make_spans(w);
 	make_words(w);
@@ -152,14 +149,12 @@ static inline void world_init(struct world *w, uint64_t seed)
 
 static inline void world_deinit(struct world *w)
 {
-	void *fixture = w->f;
-
 	gr_root_list_deinit(&w->roots.list);
 	gr_arena_deinit(&w->arena);
 	free(w->area.live);
 	free(w->area.conservative);
 	free(pointer_bits);
-	teardown(&fixture);
+	teardown(w->f);
 }
 
 // ------------------------------------------------------------- naive walker

@@ -9,7 +9,7 @@
 
 #include "goruntime/layout/runtime.h"
 
-#include "rows.h"
+#include "suite.h"
 
 #include <unistd.h>
 

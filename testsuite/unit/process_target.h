@@ -4,7 +4,8 @@
 
 #include "base/base.h"
 
-#include <cmocka.h>
+#include "suite.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "proto/profile_writer.h"
-#include "rows.h"
+#include "suite.h"
 
 #define NONE GR_NODE_NONE
 
@@ -105,6 +105,12 @@ static inline size_t read_bytes(const char *path, char *data, size_t size)
 	size_t n = fread(data, 1, size, f);
 	fclose(f);
 	return n;
+}
+
+static inline int make_dir(void **state)
+{
+	(void)state;
+	return !mkdtemp(dir);
 }
 
 static inline int remove_dir(void **state)

@@ -10,7 +10,7 @@
 #include "goruntime/heap/ptrmap.h"
 #include "goruntime/types/typemask.h"
 #include "goruntime/types/types.h"
-#include "rows.h"
+#include "suite.h"
 #include "type_record.h"
 
 enum {
@@ -44,7 +44,7 @@ static inline struct gr_error *poll_nothing(void *ctx)
 	return NULL;
 }
 
-static inline int setup(void **state)
+static inline struct fixture *setup(void)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
@@ -63,20 +63,16 @@ static inline int setup(void **state)
 		f->chunks[i] = &f->chunk[i];
 		f->chunk[i].arena = ARENA_RECORD(i);
 	}
-	*state = f;
-	return 0;
+	return f;
 }
 
-static inline int teardown(void **state)
+static inline void teardown(struct fixture *f)
 {
-	struct fixture *f = *state;
-
 	gr_types_destroy(f->heap.types);
 	fake_deinit(&f->image);
 	free(f->heap.allocated);
 	free(f->words);
 	free(f);
-	return 0;
 }
 
 /* A span whose memory is there, with every slot in use. */
@@ -113,7 +109,7 @@ static inline void release_slot(struct fixture *f, gr_obj obj)
 static inline void fill_random(uint8_t *bytes, size_t n, uint64_t *seed)
 {
 	for (size_t i = 0; i < n; i++)
-		bytes[i] = rows_random(seed) >> 21;
+		bytes[i] = suite_random(seed) >> 21;
 }
 
 /* A span alone has the bits that it has among all, and counts no gap again. */
@@ -164,7 +160,6 @@ static inline uint64_t span_words(const struct gr_span *span)
 	return (span->limit_addr - span->base_addr) / 8;
 }
 
-#define WITH_FIXTURE(test) \
-	cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define FIXTURE struct fixture *f, setup, teardown
 
 #endif /* GR_UNIT_PTRMAP_FIXTURE_H */

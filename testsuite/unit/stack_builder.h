@@ -10,7 +10,7 @@
 #include "goruntime/sched/goroutine.h"
 
 #include "fake_image.h"
-#include "rows.h"
+#include "suite.h"
 
 enum {
 	TEXT = 0x400000,

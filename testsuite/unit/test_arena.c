@@ -2,20 +2,20 @@
 /* arena: blocks, interned strings, and what becomes of bytes that are no text. */
 #include "base/arena.h"
 
-#include "rows.h"
+#include "suite.h"
 
-static int setup(void **state)
+static struct gr_arena *setup(void)
 {
-	*state = calloc(1, sizeof(struct gr_arena));
-	return !*state;
+	return calloc(1, sizeof(struct gr_arena));
 }
 
-static int teardown(void **state)
+static void teardown(struct gr_arena *arena)
 {
-	gr_arena_deinit(*state);
-	free(*state);
-	return 0;
+	gr_arena_deinit(arena);
+	free(arena);
 }
+
+#define FIXTURE struct gr_arena *arena, setup, teardown
 
 static bool is_zero(const uint8_t *p, size_t bytes)
 {
@@ -25,10 +25,9 @@ static bool is_zero(const uint8_t *p, size_t bytes)
 	return true;
 }
 
-static void test_alloc(void **state)
+TEST_F(alloc)
 {
 	static const size_t sizes[] = { 0, 1, 7, 8, 9, 63, 64, 4096, 65535 };
-	struct gr_arena *arena = *state;
 	uint8_t *pieces[64 * GR_ARRAY_SIZE(sizes)];
 	size_t n = 0;
 
@@ -47,10 +46,9 @@ static void test_alloc(void **state)
 			assert_int_equal(pieces[n][i], n % 255 + 1);
 }
 
-static void test_big_block_keeps_the_current_one(void **state)
+TEST_F(big_block_keeps_the_current_one)
 {
 	enum { BIG = 3 << 20 };
-	struct gr_arena *arena = *state;
 	uint8_t *first = gr_arena_alloc(arena, 8);
 	uint8_t *big = gr_arena_alloc(arena, BIG);
 	uint8_t *second = gr_arena_alloc(arena, 8);
@@ -62,10 +60,9 @@ static void test_big_block_keeps_the_current_one(void **state)
 	assert_true(is_zero(second, 8));
 }
 
-static void test_big_block_first(void **state)
+TEST_F(big_block_first)
 {
 	enum { BIG = 1 << 20 };
-	struct gr_arena *arena = *state;
 	uint8_t *big = gr_arena_alloc(arena, BIG);
 	uint8_t *small = gr_arena_alloc(arena, 16);
 
@@ -75,19 +72,16 @@ static void test_big_block_first(void **state)
 	assert_true(is_zero(small, 16));
 }
 
-static void test_absurd_size(void **state)
+TEST_F(absurd_size)
 {
-	struct gr_arena *arena = *state;
-
 	assert_null(gr_arena_alloc(arena, SIZE_MAX));
 	assert_null(gr_arena_alloc(arena, SIZE_MAX - 7));
 	assert_null(gr_arena_alloc(arena, PTRDIFF_MAX));
 	assert_non_null(gr_arena_alloc(arena, 8));
 }
 
-static void test_intern_once(void **state)
+TEST_F(intern_once)
 {
-	struct gr_arena *arena = *state;
 	char text[] = "main.Node";
 	const char *first = gr_arena_intern(arena, text, 9);
 
@@ -101,9 +95,8 @@ static void test_intern_once(void **state)
 	assert_ptr_not_equal(gr_arena_intern(arena, text, 9), first);
 }
 
-static void test_intern_prefixes(void **state)
+TEST_F(intern_prefixes)
 {
-	struct gr_arena *arena = *state;
 	const char *all = gr_arena_intern(arena, "abcdef", 6);
 	const char *part = gr_arena_intern(arena, "abcdef", 3);
 
@@ -113,18 +106,17 @@ static void test_intern_prefixes(void **state)
 	assert_ptr_equal(gr_arena_intern(arena, "abc", 3), part);
 }
 
-static void test_intern_empty(void **state)
+TEST_F(intern_empty)
 {
-	struct gr_arena *arena = *state;
 	const char *empty = gr_arena_intern(arena, "", 0);
 
 	assert_string_equal(empty, "");
 	assert_ptr_equal(gr_arena_internf(arena, "%s", ""), empty);
 }
 
-static void test_two_arenas(void **state)
+TEST_F(two_arenas)
 {
-	struct gr_arena *arena = *state, other = { NULL, NULL };
+	struct gr_arena other = { NULL, NULL };
 	const char *text = gr_arena_intern(&other, "x", 1);
 
 	assert_ptr_not_equal(gr_arena_intern(arena, "x", 1), text);
@@ -134,10 +126,9 @@ static void test_two_arenas(void **state)
 	gr_arena_deinit(&other);
 }
 
-static void test_intern_many(void **state)
+TEST_F(intern_many)
 {
 	enum { MANY = 20000 };
-	struct gr_arena *arena = *state;
 	const char **texts = calloc(MANY, sizeof(*texts));
 	char want[32];
 
@@ -153,10 +144,9 @@ static void test_intern_many(void **state)
 	free(texts);
 }
 
-static void test_intern_long(void **state)
+TEST_F(intern_long)
 {
 	enum { LONG = 1 << 20 };
-	struct gr_arena *arena = *state;
 	char *text = malloc(LONG);
 
 	assert_non_null(text);
@@ -210,9 +200,8 @@ static const struct text_case text_cases[] = {
 	{ "first byte past f4", "\xf5\x80\x80\x80", 4, "????" },
 };
 
-static void test_text(void **state)
+TEST_ROWS(text, text_cases, c)
 {
-	const struct text_case *c = *state;
 	struct gr_arena arena = { NULL, NULL };
 	char *exact = malloc(c->bytes);
 
@@ -227,23 +216,4 @@ static void test_text(void **state)
 	gr_arena_deinit(&arena);
 }
 
-#define WITH_ARENA(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_ARENA(test_alloc),
-		WITH_ARENA(test_big_block_keeps_the_current_one),
-		WITH_ARENA(test_big_block_first),
-		WITH_ARENA(test_absurd_size),
-		WITH_ARENA(test_intern_once),
-		WITH_ARENA(test_intern_prefixes),
-		WITH_ARENA(test_intern_empty),
-		WITH_ARENA(test_two_arenas),
-		WITH_ARENA(test_intern_many),
-		WITH_ARENA(test_intern_long),
-	};
-
-	return ROWS_RUN("text of the target", text_cases, test_text) +
-	       cmocka_run_group_tests_name("arena", tests, NULL, NULL);
-}
+GR_SUITE("arena")

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pages that several threads pack: the same file, and an end at any time.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "suite.h"
 
 #include "saved/batches.h"
 #include "saved/coder.h"
@@ -126,7 +124,7 @@ static struct gr_error *check_page(void *ctx, const struct gr_page_words *page)
 	return NULL;
 }
 
-static void test_all_pages_come_back(void **state)
+TEST(all_pages_come_back)
 {
 	struct file file = new_file();
 	struct gr_frame_reader *r;
@@ -135,7 +133,6 @@ static void test_all_pages_come_back(void **state)
 	uint64_t i = 0;
 	bool is_fine;
 
-	(void)state;
 	setup();
 	assert_null(write_file(&file, 3));
 	assert_null(gr_frame_reader_create("f", file.bytes.data,
@@ -157,12 +154,11 @@ static void test_all_pages_come_back(void **state)
 	gr_byte_vector_deinit(&file.bytes);
 }
 
-static void test_number_of_threads(void **state)
+TEST(number_of_threads)
 {
 	static const unsigned int counts[] = { 2, 3, 5, GR_BATCH_THREADS };
 	struct file one = new_file();
 
-	(void)state;
 	setup();
 	assert_null(write_file(&one, 1));
 	for (size_t i = 0; i < GR_ARRAY_SIZE(counts); i++) {
@@ -178,11 +174,10 @@ static void test_number_of_threads(void **state)
 }
 
 /* With less memory there are fewer threads; without any, there is no file. */
-static void test_little_memory(void **state)
+TEST(little_memory)
 {
 	struct file one = new_file();
 
-	(void)state;
 	setup();
 	assert_null(write_file(&one, 1));
 	for (uint64_t wants = 0; wants < 4; wants++) {
@@ -203,9 +198,8 @@ static void test_little_memory(void **state)
 }
 
 /* Whenever poll refuses, this is the error, and no thread is left. */
-static void test_poll(void **state)
+TEST(poll)
 {
-	(void)state;
 	setup();
 	for (unsigned int nthreads = 1; nthreads < 4; nthreads++)
 		for (uint64_t polls = 0; polls < 9; polls++) {
@@ -220,14 +214,4 @@ static void test_poll(void **state)
 		}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_pages_come_back),
-		cmocka_unit_test(test_number_of_threads),
-		cmocka_unit_test(test_little_memory),
-		cmocka_unit_test(test_poll),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("batches")

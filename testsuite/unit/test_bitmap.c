@@ -2,7 +2,7 @@
 /* bitmap: every function against a naive one over an array of bools. */
 #include "base/bitmap.h"
 
-#include "rows.h"
+#include "suite.h"
 
 enum { BITS = 5 * 64, ROUNDS = 2000 };
 
@@ -12,30 +12,28 @@ struct pair {
 	bool naive[BITS + 128];
 };
 
-static int setup(void **state)
+static struct pair *setup(void)
 {
 	struct pair *p = calloc(1, sizeof(*p));
 
 	assert_non_null(p);
 	p->map = gr_bitmap_alloc(BITS);
 	assert_non_null(p->map);
-	*state = p;
-	return 0;
+	return p;
 }
 
-static int teardown(void **state)
+static void teardown(struct pair *p)
 {
-	struct pair *p = *state;
-
 	free(p->map);
 	free(p);
-	return 0;
 }
+
+#define FIXTURE struct pair *p, setup, teardown
 
 static void fill_random(struct pair *p, uint64_t *seed)
 {
 	for (size_t i = 0; i < BITS; i++) {
-		p->naive[i] = rows_random(seed) >> 40 & 1;
+		p->naive[i] = suite_random(seed) >> 40 & 1;
 		if (p->naive[i])
 			gr_bitmap_set(p->map, i);
 		else
@@ -77,9 +75,8 @@ static uint64_t naive_extract(const struct pair *p, size_t bit,
 	return bits;
 }
 
-static void test_words(void **state)
+TEST(words)
 {
-	(void)state;
 	assert_int_equal(gr_bitmap_words(0), 0);
 	assert_int_equal(gr_bitmap_words(1), 1);
 	assert_int_equal(gr_bitmap_words(64), 1);
@@ -87,9 +84,8 @@ static void test_words(void **state)
 	assert_int_equal(gr_bitmap_words(SIZE_MAX), SIZE_MAX / 64 + 1);
 }
 
-static void test_alloc(void **state)
+TEST(alloc)
 {
-	(void)state;
 	uint64_t *map = gr_bitmap_alloc(0);
 
 	// gr_bitmap_extract() may read the word after the last.
@@ -102,10 +98,8 @@ static void test_alloc(void **state)
 	free(map);
 }
 
-static void test_single_bits(void **state)
+TEST_F(single_bits)
 {
-	struct pair *p = *state;
-
 	for (size_t i = 0; i < BITS; i++) {
 		assert_true(gr_bitmap_set_new(p->map, i));
 		assert_false(gr_bitmap_set_new(p->map, i));
@@ -166,14 +160,10 @@ static void check_set_and_clear(struct pair *p, size_t start, size_t end)
 	check_range(p, start, end);
 }
 
-static void test_range(void **state)
+TEST_F_ROWS(range, range_cases, c)
 {
-	const struct range_case *c = *state;
 	uint64_t seed = 20;
-	void *fixture;
 
-	setup(&fixture);
-	struct pair *p = fixture;
 	check_range(p, c->start, c->end);
 	check_set_and_clear(p, c->start, c->end);
 	for (int i = 0; i < 20; i++) {
@@ -181,13 +171,10 @@ static void test_range(void **state)
 		check_range(p, c->start, c->end);
 		check_set_and_clear(p, c->start, c->end);
 	}
-	teardown(&fixture);
 }
 
-static void test_next_sees_only_the_range(void **state)
+TEST_F(next_sees_only_the_range)
 {
-	struct pair *p = *state;
-
 	gr_bitmap_set(p->map, 10);
 	gr_bitmap_set(p->map, 200);
 	assert_int_equal(gr_bitmap_next(p->map, 0, BITS), 10);
@@ -198,14 +185,13 @@ static void test_next_sees_only_the_range(void **state)
 	assert_int_equal(gr_bitmap_next(p->map, 250, 20), 20);
 }
 
-static void test_random_ranges(void **state)
+TEST_F(random_ranges)
 {
-	struct pair *p = *state;
 	uint64_t seed = 30;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		size_t start = rows_random(&seed) % (BITS + 1);
-		size_t end = start + rows_random(&seed) % (BITS + 1 - start);
+		size_t start = suite_random(&seed) % (BITS + 1);
+		size_t end = start + suite_random(&seed) % (BITS + 1 - start);
 
 		if (i % 16 == 0)
 			fill_random(p, &seed);
@@ -215,9 +201,8 @@ static void test_random_ranges(void **state)
 	}
 }
 
-static void test_extract(void **state)
+TEST_F(extract)
 {
-	struct pair *p = *state;
 	uint64_t seed = 40;
 
 	fill_random(p, &seed);
@@ -228,14 +213,13 @@ static void test_extract(void **state)
 				fail_msg("%u bits from %zu on", count, bit);
 }
 
-static void test_or(void **state)
+TEST_F(or)
 {
-	struct pair *p = *state;
 	uint64_t seed = 50;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		size_t bit = rows_random(&seed) % (BITS - 63);
-		uint64_t bits = rows_random(&seed) & rows_random(&seed);
+		size_t bit = suite_random(&seed) % (BITS - 63);
+		uint64_t bits = suite_random(&seed) & suite_random(&seed);
 
 		if (i % 8 == 0) {
 			memset(p->naive, 0, sizeof(p->naive));
@@ -248,14 +232,13 @@ static void test_or(void **state)
 	}
 }
 
-static void test_and_not(void **state)
+TEST_F(and_not)
 {
-	struct pair *p = *state;
 	uint64_t seed = 60;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		size_t bit = rows_random(&seed) % (BITS - 63);
-		uint64_t bits = rows_random(&seed);
+		size_t bit = suite_random(&seed) % (BITS - 63);
+		uint64_t bits = suite_random(&seed);
 
 		if (i % 4 == 0)
 			fill_random(p, &seed);
@@ -267,9 +250,8 @@ static void test_and_not(void **state)
 }
 
 /* Bits past the last word are not touched when they are zeros. */
-static void test_or_at_the_last_word(void **state)
+TEST(or_at_the_last_word)
 {
-	(void)state;
 	uint64_t map[2] = { 0, 0 };
 	uint64_t *one = malloc(sizeof(*one));
 
@@ -286,22 +268,4 @@ static void test_or_at_the_last_word(void **state)
 	free(one);
 }
 
-#define WITH_PAIR(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_words),
-		cmocka_unit_test(test_alloc),
-		WITH_PAIR(test_single_bits),
-		WITH_PAIR(test_next_sees_only_the_range),
-		WITH_PAIR(test_random_ranges),
-		WITH_PAIR(test_extract),
-		WITH_PAIR(test_or),
-		WITH_PAIR(test_and_not),
-		cmocka_unit_test(test_or_at_the_last_word),
-	};
-
-	return ROWS_RUN("bitmap ranges", range_cases, test_range) +
-	       cmocka_run_group_tests_name("bitmaps", tests, NULL, NULL);
-}
+GR_SUITE("bitmaps")

@@ -243,18 +243,17 @@ static void check_cycles(const struct world *w)
 	assert_int_equal(nmembers, nwanted);
 }
 
-static void test_random(void **state)
+TEST(random)
 {
 	uint64_t seed = 3;
 
-	(void)state;
 	for (int i = 0; i < NTABLES; i++) {
-		uint32_t n = 1 + (rows_random(&seed) >> 16) % MAX_GOROUTINES;
-		uint32_t density = 1 + (rows_random(&seed) >> 16) % 8;
+		uint32_t n = 1 + (suite_random(&seed) >> 16) % MAX_GOROUTINES;
+		uint32_t density = 1 + (suite_random(&seed) >> 16) % 8;
 		struct world *w = world_new(n);
 
 		for (uint32_t g = 0; g < n; g++) {
-			uint64_t chance = rows_random(&seed) >> 16;
+			uint64_t chance = suite_random(&seed) >> 16;
 
 			w->next[g] = chance % 8 < density ? (chance >> 8) % n :
 							    NOBODY;
@@ -326,9 +325,8 @@ static struct gr_error *find_all(struct world *w,
 }
 
 /* In linear time; and whatever it does then, poll ends it. */
-static void test_many(void **state)
+TEST_ROWS(many, shapes, shape)
 {
-	const struct shape *shape = *state;
 	struct world *w = world_new(MANY);
 
 	for (uint32_t g = 0; g < MANY; g++)
@@ -350,14 +348,4 @@ static void test_many(void **state)
 	world_free(w);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random),
-	};
-	int failed = cmocka_run_group_tests_name("blockers", tests,
-						 polls_set_alarm, NULL);
-
-	return failed + rows_run("many", shapes, GR_ARRAY_SIZE(shapes),
-				 sizeof(*shapes), test_many);
-}
+GR_SUITE_WITH("blockers", polls_set_alarm, NULL)

@@ -2,7 +2,7 @@
 /* bytes: bounds of views, LEB128 numbers, strings. */
 #include "base/bytes.h"
 
-#include "rows.h"
+#include "suite.h"
 
 /* A view of exactly these bytes, so that a sanitizer sees what is past it. */
 static struct gr_bytes exact(const void *data, size_t bytes)
@@ -45,10 +45,9 @@ static const struct bounds_case bounds_cases[] = {
 	{ "the largest of both", 8, UINT64_MAX, UINT64_MAX, false },
 };
 
-static void test_bounds(void **state)
+TEST_ROWS(bounds, bounds_cases, c)
 {
 	static const char text[] = "abcdefgh";
-	const struct bounds_case *c = *state;
 	struct gr_bytes b = exact(text, c->size);
 	struct gr_bytes slice = gr_bytes_slice(b, c->off, c->bytes);
 	uint8_t buf[8] = { 0 };
@@ -115,9 +114,8 @@ static const struct number_case unsigned_cases[] = {
 	  0 },
 };
 
-static void test_unsigned(void **state)
+TEST_ROWS(unsigned, unsigned_cases, c)
 {
-	const struct number_case *c = *state;
 	struct gr_bytes b = exact(c->bytes, c->nbytes);
 	uint64_t off = 0, value;
 
@@ -130,9 +128,8 @@ static void test_unsigned(void **state)
 	release(b);
 }
 
-static void test_number_past_the_end(void **state)
+TEST(number_past_the_end)
 {
-	(void)state;
 	static const uint8_t bytes[] = { 1, 2 };
 	struct gr_bytes b = { bytes, sizeof(bytes) };
 	uint64_t value, offs[] = { 2, 3, UINT64_MAX };
@@ -154,13 +151,12 @@ static uint8_t encode(uint64_t value, uint8_t *ret)
 	return n;
 }
 
-static void test_random_numbers(void **state)
+TEST(random_numbers)
 {
-	(void)state;
 	uint64_t seed = 1;
 
 	for (int i = 0; i < 5000; i++) {
-		uint64_t want = rows_random(&seed) >> (i % 64), value, off = 0;
+		uint64_t want = suite_random(&seed) >> (i % 64), value, off = 0;
 		uint8_t bytes[10];
 		struct gr_bytes b = { bytes, encode(want, bytes) };
 
@@ -172,9 +168,8 @@ static void test_random_numbers(void **state)
 
 // ------------------------------------------------------------ loads, texts
 
-static void test_loads(void **state)
+TEST(loads)
 {
-	(void)state;
 	static const uint8_t bytes[] = { 0xee, 1, 2, 3, 4, 5, 6, 7, 0x88 };
 
 	// From an odd address: alignment must not matter.
@@ -187,9 +182,8 @@ static void test_loads(void **state)
 	assert_true(gr_load_uint(bytes + 1, 8) == U(0x8807060504030201));
 }
 
-static void test_load_of_other_widths(void **state)
+TEST(load_of_other_widths)
 {
-	(void)state;
 	static const unsigned int widths[] = { 0, 3, 5, 6, 7, 9, 16, 1 << 30 };
 	const uint64_t ones = UINT64_MAX;
 
@@ -197,9 +191,8 @@ static void test_load_of_other_widths(void **state)
 		assert_int_equal(gr_load_uint(&ones, widths[i]), 0);
 }
 
-static void test_string(void **state)
+TEST(string)
 {
-	(void)state;
 	struct gr_bytes b = exact("one\0two\0\0open", 13);
 
 	assert_string_equal(gr_bytes_string(b, 0), "one");
@@ -215,17 +208,4 @@ static void test_string(void **state)
 	assert_null(gr_bytes_string((struct gr_bytes){ NULL, 0 }, 0));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_number_past_the_end),
-		cmocka_unit_test(test_random_numbers),
-		cmocka_unit_test(test_loads),
-		cmocka_unit_test(test_load_of_other_widths),
-		cmocka_unit_test(test_string),
-	};
-
-	return ROWS_RUN("bounds", bounds_cases, test_bounds) +
-	       ROWS_RUN("unsigned numbers", unsigned_cases, test_unsigned) +
-	       cmocka_run_group_tests_name("bytes", tests, NULL, NULL);
-}
+GR_SUITE("bytes")

@@ -3,7 +3,7 @@
 #include "goroutines/call_match.h"
 #include "goroutines/goroutine_places.h"
 
-#include "rows.h"
+#include "suite.h"
 
 struct pattern_case {
 	const char *name, *text, *pattern;
@@ -29,10 +29,8 @@ static const struct pattern_case pattern_cases[] = {
 	{ "no pattern", "main.f", "", false },
 };
 
-static void test_pattern(void **state)
+TEST_ROWS(pattern, pattern_cases, c)
 {
-	const struct pattern_case *c = *state;
-
 	assert_int_equal(gr_name_matches_pattern(c->text, c->pattern),
 			 c->matches);
 }
@@ -59,15 +57,9 @@ static const struct call_case call_cases[] = {
 	{ "without a package", "aeshashbody", false },
 };
 
-static void test_call(void **state)
+TEST_ROWS(call, call_cases, c)
 {
-	const struct call_case *c = *state;
-
 	assert_int_equal(gr_is_user_call(c->function), c->is_user);
 }
 
-int main(void)
-{
-	return ROWS_RUN("patterns", pattern_cases, test_pattern) +
-	       ROWS_RUN("calls", call_cases, test_call);
-}
+GR_SUITE("call match")

@@ -2,10 +2,7 @@
 /* Lists that end, and lists that do not. */
 #include "base/chain.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "suite.h"
 
 /* Steps until a list of @before records and then a loop of @loop (0: none)
  * must be left; all of them if it ends. */
@@ -22,24 +19,21 @@ static uint64_t follow(uint64_t before, uint64_t loop, uint64_t limit)
 	return chain.seen;
 }
 
-static void test_ends(void **state)
+TEST(ends)
 {
-	(void)state;
 	for (uint64_t n = 0; n < 100; n++)
 		assert_int_equal(follow(n, 0, 1000), n);
 }
 
-static void test_too_long(void **state)
+TEST(too_long)
 {
-	(void)state;
 	assert_int_equal(follow(1000, 0, 10), 10);
 	assert_int_equal(follow(1000, 0, 0), 0);
 	assert_int_equal(follow(0, 1000, 10), 10);
 }
 
-static void test_loops(void **state)
+TEST(loops)
 {
-	(void)state;
 	for (uint64_t before = 0; before < 70; before++)
 		for (uint64_t loop = 1; loop < 70; loop++) {
 			uint64_t steps = follow(before, loop, UINT64_MAX);
@@ -49,13 +43,4 @@ static void test_loops(void **state)
 		}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_too_long),
-		cmocka_unit_test(test_loops),
-	};
-
-	return cmocka_run_group_tests_name("chains", tests, NULL, NULL);
-}
+GR_SUITE("chains")

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "rows.h"
+#include "suite.h"
 
 enum { MAX_BYTES = 4096 };
 
@@ -132,9 +132,8 @@ static void run_case(const struct check_case *c, struct outcome *o)
 	waitpid(pid, &o->status, 0);
 }
 
-static void test_prints(void **state)
+TEST_ROWS(prints, cases, c)
 {
-	const struct check_case *c = *state;
 	const struct outcome *o = &outcomes[c - cases];
 
 	assert_true(WIFEXITED(o->status));
@@ -145,15 +144,14 @@ static void test_prints(void **state)
 		fail_msg("no line is named in \"%s\"", o->printed);
 }
 
-static void test_passes(void **state)
+TEST(passes)
 {
-	(void)state;
 	struct gr_error *err = NULL;
 	const void *none = NULL;
 
 	assert_null(err);
 	assert_null(none);
-	assert_non_null(state);
+	assert_non_null(&none);
 	err = fails();
 	assert_non_null(err);
 	assert_error_code(err, GR_ERROR_IO);
@@ -162,10 +160,7 @@ static void test_passes(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_passes) };
-
 	for (size_t i = 0; i < GR_ARRAY_SIZE(cases); i++)
 		run_case(&cases[i], &outcomes[i]);
-	return ROWS_RUN("checks that fail", cases, test_prints) +
-	       cmocka_run_group_tests_name("checks", tests, NULL, NULL);
+	return suite_run("checks", NULL, NULL);
 }

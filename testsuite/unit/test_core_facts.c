@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "elf_builder.h"
 #include "facts/core_modules.h"
-#include "rows.h"
+#include "suite.h"
 
 #include <signal.h>
 
@@ -159,12 +159,11 @@ static void add_all_notes(struct world *w, Elf64_Phdr *notes)
 	add_siginfo(&w->core, notes, SIGUSR1, 0, 3);
 }
 
-static void test_facts(void **state)
+TEST(facts)
 {
 	_cleanup_(gr_cleanup_world) struct world *w = malloc(sizeof(*w));
 	struct gr_core_facts facts;
 
-	(void)state;
 	world_init(w, add_all_notes);
 	world_write(w);
 	assert_null(gr_core_facts_read(w->core_path, &facts));
@@ -222,9 +221,8 @@ static const struct less_case less_cases[] = {
 	{ "short notes", add_short_notes, 0, 0, 0 },
 };
 
-static void test_less(void **state)
+TEST_ROWS(less, less_cases, c)
 {
-	const struct less_case *c = *state;
 	_cleanup_(gr_cleanup_world) struct world *w = malloc(sizeof(*w));
 	struct gr_core_facts facts;
 
@@ -260,11 +258,10 @@ static void check_modules(struct world *w, size_t count, size_t nspecial)
 }
 
 /* The loader's list has the executable first. A library is there once. */
-static void test_modules(void **state)
+TEST(modules)
 {
 	_cleanup_(gr_cleanup_world) struct world *w = malloc(sizeof(*w));
 
-	(void)state;
 	world_init(w, add_all_notes);
 	put_map(w, 0, 0x9000, "", false);
 	put_map(w, 1, 0x1000, "/proc/self/exe", false);
@@ -276,11 +273,10 @@ static void test_modules(void **state)
 	check_modules(w, 2, 1);
 }
 
-static void test_list_that_loops(void **state)
+TEST(list_that_loops)
 {
 	_cleanup_(gr_cleanup_world) struct world *w = malloc(sizeof(*w));
 
-	(void)state;
 	world_init(w, add_all_notes);
 	put_map(w, 0, 0, "", false);
 	put_map(w, 1, 0x1000, "/proc/self/exe", false);
@@ -289,11 +285,10 @@ static void test_list_that_loops(void **state)
 }
 
 /* Of a second namespace, the first file is none to leave out. */
-static void test_namespaces(void **state)
+TEST(namespaces)
 {
 	_cleanup_(gr_cleanup_world) struct world *w = malloc(sizeof(*w));
 
-	(void)state;
 	world_init(w, add_all_notes);
 	put_word(w, DEBUG, 2);
 	put_word(w, DEBUG + 40, DATA + 0x180);
@@ -305,26 +300,13 @@ static void test_namespaces(void **state)
 	check_modules(w, 2, 0);
 }
 
-static void test_no_list(void **state)
+TEST(no_list)
 {
 	_cleanup_(gr_cleanup_world) struct world *w = malloc(sizeof(*w));
 
-	(void)state;
 	world_init(w, add_all_notes);
 	put_word(w, 8, UINT64_MAX - 3);
 	check_modules(w, 1, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_facts),
-		cmocka_unit_test(test_modules),
-		cmocka_unit_test(test_list_that_loops),
-		cmocka_unit_test(test_namespaces),
-		cmocka_unit_test(test_no_list),
-	};
-
-	return ROWS_RUN("cores that tell less", less_cases, test_less) +
-	       cmocka_run_group_tests_name("core facts", tests, NULL, NULL);
-}
+GR_SUITE("core facts")

@@ -75,7 +75,7 @@ static void put_core(FILE *file)
 	put_notes(file);
 }
 
-static int setup(void **state)
+static struct fixture *setup(void)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
@@ -88,23 +88,17 @@ static int setup(void **state)
 	assert_int_equal(fclose(file), 0);
 	f->target.ops.poll = polls_call;
 	f->target.ctx = &f->polls;
-	*state = f;
-	return 0;
+	return f;
 }
 
-static int teardown(void **state)
+static void teardown(struct fixture *f)
 {
-	struct fixture *f = *state;
-
 	unlink(f->path);
 	free(f);
-	return 0;
 }
 
-static void test_many_of_all(void **state)
+TEST_WITH(many_of_all, struct fixture *f, setup, teardown)
 {
-	struct fixture *f = *state;
-
 	f->polls = (struct polls){ .last = 0 };
 	assert_null(gr_core_open(f->path, &f->target, &f->core));
 	assert_int_equal(f->core.memory.size, NHEADERS);
@@ -120,12 +114,4 @@ static void test_many_of_all(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_many_of_all, setup,
-						teardown),
-	};
-
-	return cmocka_run_group_tests(tests, polls_set_alarm, NULL);
-}
+GR_SUITE_WITH("core limits", polls_set_alarm, NULL)

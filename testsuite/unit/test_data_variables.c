@@ -2,7 +2,7 @@
 /* Which variable has an address, where variables lie in each other's memory. */
 #include "retention/data_variables.h"
 
-#include "rows.h"
+#include "suite.h"
 
 enum {
 	NROWS = 400,
@@ -48,11 +48,10 @@ naive_find(const struct gr_data_variable_vector *list, size_t n, uint64_t addr)
 }
 
 /* All rows that have a byte are found, the nearest first. */
-static void test_against_naive(void **state)
+TEST(against_naive)
 {
 	unsigned int seed = 1;
 
-	(void)state;
 	for (int round = 0; round < ROUNDS; round++) {
 		struct gr_data_variable_vector list = make_rows(&seed);
 
@@ -77,12 +76,11 @@ static void test_against_naive(void **state)
 
 /* A million variables of a damaged file, each of which ends within the one
  * before: only so many are looked at for an address in the outermost one. */
-static void test_nested_without_end(void **state)
+TEST(nested_without_end)
 {
 	struct gr_data_variable_vector list = { 0 };
 	uint64_t addr = 2 * (uint64_t)MANY - GR_MAX_NESTED_VARIABLES;
 
-	(void)state;
 	for (uint32_t i = 0; i < MANY; i++) {
 		struct gr_data_variable row = {
 			.start = i,
@@ -103,12 +101,4 @@ static void test_nested_without_end(void **state)
 	gr_data_variable_vector_deinit(&list);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_against_naive),
-		cmocka_unit_test(test_nested_without_end),
-	};
-
-	return cmocka_run_group_tests_name("data variables", tests, NULL, NULL);
-}
+GR_SUITE("data variables")

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "elf_builder.h"
-#include "rows.h"
+#include "suite.h"
 
 #include <sys/stat.h>
 #include <zlib.h>
@@ -216,9 +216,8 @@ static void check_search(const char *exe, const char *folder,
 	assert_string_equal(found, wanted);
 }
 
-static void test_search(void **state)
+TEST_ROWS(search, search_cases, c)
 {
-	const struct search_case *c = *state;
 	char folder[PATH_BYTES], exe[PATH_BYTES + 32];
 	char debug_folder[PATH_BYTES + 32], debug[PATH_BYTES + 64];
 	struct content file = c->file;
@@ -245,20 +244,11 @@ static void test_search(void **state)
 	remove_folders(folder);
 }
 
-static void test_no_elf_file(void **state)
+TEST(no_elf_file)
 {
-	(void)state;
 	check_search("/", GR_DEBUG_FOLDER, NULL);
 	check_search("/dev/null", GR_DEBUG_FOLDER, NULL);
 	check_search("/is/not/here", GR_DEBUG_FOLDER, NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_no_elf_file),
-	};
-
-	return ROWS_RUN("debug files", search_cases, test_search) +
-	       cmocka_run_group_tests_name("debug file", tests, NULL, NULL);
-}
+GR_SUITE("debug file")

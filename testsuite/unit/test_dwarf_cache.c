@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "rows.h"
+#include "suite.h"
 
 // The files of the cache. What is in one: test_dwarf_store.
 
@@ -29,7 +29,7 @@ static GR_PRINTF(1, 2) void run(const char *format, ...)
 }
 
 // A cache folder of its own, and a copy of this program as a file with DWARF.
-static int set_up(void **state)
+static struct place *set_up(void)
 {
 	struct place *place = calloc(1, sizeof(*place));
 
@@ -46,18 +46,16 @@ static int set_up(void **state)
 	char self[256] = "";
 	assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
 	run("cp '%s' '%s'", self, place->exe);
-	*state = place;
-	return 0;
+	return place;
 }
 
-static int tear_down(void **state)
+static void tear_down(struct place *place)
 {
-	struct place *place = *state;
-
 	run("rm -rf '%s'", place->folder);
 	free(place);
-	return 0;
 }
+
+#define FIXTURE struct place *place, set_up, tear_down
 
 // From the file itself or the cache; skips where this program has no DWARF.
 static struct gr_dwarf *open_exe(const struct place *place)
@@ -105,11 +103,10 @@ static size_t count_files(const struct place *place, const char *end)
 	return n;
 }
 
-static void test_saved(void **state)
+TEST_F(saved)
 {
 	struct gr_dwarf_local *first_locals = NULL, *again_locals = NULL;
 	size_t n, m, first_count, again_count;
-	const struct place *place = *state;
 	struct stat status;
 	char name[256];
 
@@ -156,10 +153,8 @@ static void test_saved(void **state)
 	gr_dwarf_destroy(again);
 }
 
-static void test_changed_file(void **state)
+TEST_F(changed_file)
 {
-	const struct place *place = *state;
-
 	save_exe(place);
 	assert_true(is_from_cache(place));
 	struct gr_dwarf *dwarf = open_exe(place);
@@ -175,10 +170,8 @@ static void test_changed_file(void **state)
 	gr_dwarf_destroy(dwarf);
 }
 
-static void test_damaged_file(void **state)
+TEST_F(damaged_file)
 {
-	const struct place *place = *state;
-
 	save_exe(place);
 	run("printf x | dd of='%s/ab.cd.tables' bs=1 seek=5000 conv=notrunc "
 	    "2>/dev/null",
@@ -193,9 +186,8 @@ static void test_damaged_file(void **state)
 	assert_true(is_from_cache(place));
 }
 
-static void test_no_folder(void **state)
+TEST_F(no_folder)
 {
-	const struct place *place = *state;
 	char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
 
 	setenv("XDG_CACHE_HOME", place->exe, 1);
@@ -214,10 +206,8 @@ static void test_no_folder(void **state)
 	free(home);
 }
 
-static void test_bounded(void **state)
+TEST_F(bounded)
 {
-	const struct place *place = *state;
-
 	save_exe(place);
 	for (int i = 0; i < 3; i++)
 		run("truncate -s 200M '%s/%d.tables' && "
@@ -234,9 +224,8 @@ static void test_bounded(void **state)
 	assert_true(is_from_cache(place));
 }
 
-static void test_writers(void **state)
+TEST_F(writers)
 {
-	const struct place *place = *state;
 	struct gr_dwarf *dwarf = open_exe(place);
 	int status;
 
@@ -297,10 +286,8 @@ static void expect_empty(const struct place *place, const char *name)
 	run("test -z \"$(ls -A '%s/%s')\"", place->folder, name);
 }
 
-static void test_open_to_all(void **state)
+TEST_F(open_to_all)
 {
-	const struct place *place = *state;
-
 	use_folder(place, "all", 0777);
 	expect_refused(place, "/all can be written by other users");
 	expect_empty(place, "all");
@@ -317,10 +304,8 @@ static void test_open_to_all(void **state)
 	expect_refused(place, "/goref-gdb can be written by other users");
 }
 
-static void test_link_of_others(void **state)
+TEST_F(link_of_others)
 {
-	const struct place *place = *state;
-
 	run("mkdir '%s/aim'", place->folder);
 	use_folder(place, "all", 01777);
 	run("ln -s ../aim '%s/all/goref-gdb'", place->folder);
@@ -338,10 +323,8 @@ static void test_link_of_others(void **state)
 }
 
 // Where only we can make links, they lead where we want.
-static void test_link_of_ours(void **state)
+TEST_F(link_of_ours)
 {
-	const struct place *place = *state;
-
 	run("cd '%s' && mkdir -p aim own && ln -s ../aim own/goref-gdb",
 	    place->folder);
 	use_folder(place, "own", 0700);
@@ -360,10 +343,8 @@ static void test_link_of_ours(void **state)
 	assert_false(is_from_cache(place));
 }
 
-static void test_owner(void **state)
+TEST_F(owner)
 {
-	const struct place *place = *state;
-
 	if (geteuid())
 		skip();
 	use_folder(place, "theirs", 0755);
@@ -377,9 +358,8 @@ static void test_owner(void **state)
 }
 
 // A file that others can write is not read, and gives way to a new one.
-static void test_file_of_others(void **state)
+TEST_F(file_of_others)
 {
-	const struct place *place = *state;
 	struct stat status;
 	char name[256];
 
@@ -405,30 +385,4 @@ static void test_file_of_others(void **state)
 	assert_false(is_from_cache(place));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_saved, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_changed_file, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_damaged_file, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_no_folder, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_bounded, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_writers, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_open_to_all, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_link_of_others, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_link_of_ours, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_owner, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_file_of_others, set_up,
-						tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("dwarf cache")

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "fake_image.h"
-#include "rows.h"
+#include "suite.h"
 
 #include <elf.h>
 #include <libdwarf/dwarf.h>
@@ -78,7 +78,7 @@ enum {
 };
 enum { LOW_PC = 0x1000, FUNCTION_BYTES = 0x100000 };
 
-static int setup(void **state)
+static struct file *setup(void)
 {
 	struct file *f = calloc(1, sizeof(*f));
 
@@ -136,14 +136,11 @@ static int setup(void **state)
 	put_leb(&f->info, UNIT);
 	put_number(&f->info, DW_LANG_Go, 1);
 	put(&f->str, "name", 5);
-	*state = f;
-	return 0;
+	return f;
 }
 
-static int teardown(void **state)
+static void teardown(struct file *f)
 {
-	struct file *f = *state;
-
 	gr_dwarf_destroy(f->dwarf);
 	if (f->path[0])
 		unlink(f->path);
@@ -152,8 +149,9 @@ static int teardown(void **state)
 	free(f->str.data);
 	free(f->ranges.data);
 	free(f);
-	return 0;
 }
+
+#define FIXTURE struct file *f, setup, teardown
 
 /* Headers, sections one after the other, section headers. */
 static void write_file(struct file *f)
@@ -257,9 +255,8 @@ static void put_types(struct file *f, size_t name_bytes)
 }
 
 /* A name that is too long counts as absent. */
-static void test_too_long_name(void **state)
+TEST_F(too_long_name)
 {
-	struct file *f = *state;
 	uint64_t polls;
 
 	put_types(f, GR_NAME_MAX_BYTES + 1);
@@ -273,9 +270,8 @@ static void test_too_long_name(void **state)
 }
 
 /* The longest name is paid for by each type. */
-static void test_shared_name(void **state)
+TEST_F(shared_name)
 {
-	struct file *f = *state;
 	uint64_t polls;
 
 	put_types(f, GR_NAME_MAX_BYTES);
@@ -285,10 +281,9 @@ static void test_shared_name(void **state)
 }
 
 /* 100,000 types of one byte have 3,000 attributes each. */
-static void test_many_attributes(void **state)
+TEST_F(many_attributes)
 {
 	enum { NTYPES = 100000, NATTRS = 3000 };
-	struct file *f = *state;
 	uint64_t polls;
 
 	put_abbrev(f, MANY, DW_TAG_base_type, false);
@@ -304,10 +299,9 @@ static void test_many_attributes(void **state)
 }
 
 /* 2,000 names for a struct of 2,000 fields: these are there once. */
-static void test_typedefs_of_one_struct(void **state)
+TEST_F(typedefs_of_one_struct)
 {
 	enum { NFIELDS = 2000, NTYPEDEFS = 2000 };
-	struct file *f = *state;
 	struct gr_arena arena = { 0 };
 	struct gr_module module = { .addr = 1 };
 	struct gr_image image = { 0 };
@@ -390,10 +384,9 @@ static void open_function(struct file *f, uint64_t *polls, unsigned int nblocks,
 }
 
 /* Many functions whose code lies in the same 100,000 pieces. */
-static void test_many_ranges(void **state)
+TEST_F(many_ranges)
 {
 	enum { NFUNCTIONS = 10000, NRANGES = 100000, KEPT = 4096 };
-	struct file *f = *state;
 	uint64_t polls;
 	size_t count;
 
@@ -461,34 +454,33 @@ static void check_question(struct file *f, uint64_t *polls, ask_function *ask,
 	refused = 0;
 }
 
-static void test_many_locals(void **state)
+TEST_F(many_locals)
 {
 	uint64_t polls;
 
-	open_function(*state, &polls, 0, 100000);
-	check_question(*state, &polls, ask_locals, 4096);
+	open_function(f, &polls, 0, 100000);
+	check_question(f, &polls, ask_locals, 4096);
 }
 
-static void test_many_captures(void **state)
+TEST_F(many_captures)
 {
 	uint64_t polls;
 
-	open_function(*state, &polls, 5, 100000);
-	check_question(*state, &polls, ask_captures, 1024);
+	open_function(f, &polls, 5, 100000);
+	check_question(f, &polls, ask_captures, 1024);
 }
 
-static void test_no_first_param(void **state)
+TEST_F(no_first_param)
 {
 	uint64_t polls;
 
-	open_function(*state, &polls, 0, 100000);
-	check_question(*state, &polls, ask_first_param, 0);
+	open_function(f, &polls, 0, 100000);
+	check_question(f, &polls, ask_first_param, 0);
 }
 
 /* Blocks in blocks: those far inside are not entered. */
-static void test_deep_blocks(void **state)
+TEST_F(deep_blocks)
 {
-	struct file *f = *state;
 	uint64_t polls;
 	size_t count;
 
@@ -500,9 +492,8 @@ static void test_deep_blocks(void **state)
 }
 
 /* All questions together end before a file of this size has so much to say. */
-static void test_all_questions(void **state)
+TEST_F(all_questions)
 {
-	struct file *f = *state;
 	struct gr_error *err = NULL;
 	uint64_t polls;
 	size_t count, asked = 0;
@@ -519,12 +510,11 @@ static void test_all_questions(void **state)
 }
 
 /* A section that says that it unpacks to a gigabyte. */
-static void test_packed_too_well(void **state)
+TEST_F(packed_too_well)
 {
 	const Elf64_Chdr packed = { .ch_type = ELFCOMPRESS_ZLIB,
 				    .ch_size = 1 << 30,
 				    .ch_addralign = 1 };
-	struct file *f = *state;
 	uint64_t polls;
 
 	f->str.flags = SHF_COMPRESSED;
@@ -540,7 +530,7 @@ static void test_packed_too_well(void **state)
 }
 
 /* Names that all belong into one slot of an index. */
-static void test_one_slot(void **state)
+TEST(one_slot)
 {
 	enum { NNAMES = 2000, MASK = 4095, NAME_BYTES = 16 };
 	char(*text)[NAME_BYTES] = calloc(NNAMES, NAME_BYTES);
@@ -549,7 +539,6 @@ static void test_one_slot(void **state)
 	struct gr_index index;
 	size_t count = 0;
 
-	(void)state;
 	assert_true(text && names);
 	for (unsigned int i = 0; count < NNAMES; i++) {
 		snprintf(text[count], NAME_BYTES, "n%u", i);
@@ -569,24 +558,4 @@ static void test_one_slot(void **state)
 	free(text);
 }
 
-#define WITH_FILE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FILE(test_shared_name),
-		WITH_FILE(test_too_long_name),
-		WITH_FILE(test_many_attributes),
-		WITH_FILE(test_typedefs_of_one_struct),
-		WITH_FILE(test_packed_too_well),
-		WITH_FILE(test_many_ranges),
-		WITH_FILE(test_many_locals),
-		WITH_FILE(test_many_captures),
-		WITH_FILE(test_no_first_param),
-		WITH_FILE(test_deep_blocks),
-		WITH_FILE(test_all_questions),
-		cmocka_unit_test(test_one_slot),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("dwarf limits")

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dwarf/lists.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "suite.h"
 
 // Torn lists of DWARF 5 must be seen before libdwarf reads them.
 
@@ -116,9 +113,8 @@ static const struct list_case cases[] = {
 	  false },
 };
 
-static void test_list(void **state)
+TEST_ROWS(list, cases, row)
 {
-	const struct list_case *row = *state;
 	// An allocation of its own, so that the sanitizer sees its end.
 	uint8_t *copy = malloc(row->nbytes + 1);
 	struct gr_bytes bytes = { copy + 1, row->nbytes };
@@ -134,15 +130,4 @@ static void test_list(void **state)
 	assert_int_equal(is_sound, row->is_sound);
 }
 
-int main(void)
-{
-	struct CMUnitTest tests[GR_ARRAY_SIZE(cases)];
-
-	for (size_t i = 0; i < GR_ARRAY_SIZE(cases); i++)
-		tests[i] = (struct CMUnitTest){
-			.name = cases[i].name,
-			.test_func = test_list,
-			.initial_state = (void *)&cases[i],
-		};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("dwarf lists")

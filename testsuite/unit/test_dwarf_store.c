@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dwarf_tables.h"
 #include "format_digest.h"
-#include "rows.h"
+#include "suite.h"
 
 // Tables as a block and back, and blocks that are damaged.
 
@@ -16,7 +16,7 @@ static void *copy_of(const void *data, size_t bytes)
 	return copy;
 }
 
-static void test_round_trip(void **state)
+TEST(round_trip)
 {
 	struct gr_dwarf *dwarf = tables_create_empty();
 	struct gr_dwarf_capture *captures;
@@ -24,7 +24,6 @@ static void test_round_trip(void **state)
 	size_t bytes, count;
 	int64_t value;
 
-	(void)state;
 	void *block = tables_pack(&bytes);
 	assert_int_equal(tables_unpack(dwarf, block, bytes), GR_STORED_FINE);
 	assert_string_equal(gr_dwarf_producer(dwarf), "Go cmd/compile go1.99");
@@ -61,7 +60,7 @@ static void test_round_trip(void **state)
 
 // Saved files have such blocks: all builds of a version read the same bytes.
 // The fixture has every section, every bool, and the slots of the indexes.
-static void test_format(void **state)
+TEST(format)
 {
 	static const struct format_digest digests[] = {
 		{ 1, 0x52fc1b1bba2764ed },
@@ -79,7 +78,6 @@ static void test_format(void **state)
 	size_t bytes;
 	uint8_t *block = tables_pack(&bytes);
 
-	(void)state;
 	uint8_t *all = malloc(bytes + sizeof(numbers));
 	assert_non_null(all);
 	memcpy(all, block, bytes);
@@ -105,9 +103,8 @@ static enum gr_stored unpack_changed(size_t off, int change, size_t key_off)
 	return stored;
 }
 
-static void test_others(void **state)
+TEST(others)
 {
-	(void)state;
 	assert_int_equal(unpack_changed(0, 0, 0), GR_STORED_FINE);
 	assert_int_equal(unpack_changed(HEADER_MAGIC, 1, 0), GR_STORED_DAMAGED);
 	assert_int_equal(unpack_changed(HEADER_STAMP, 1, 0), GR_STORED_OTHER);
@@ -128,7 +125,7 @@ static struct gr_error *refuse(void *ctx)
 }
 
 // If poll fails, a large block is not read to its end.
-static void test_interrupted(void **state)
+TEST(interrupted)
 {
 	struct gr_dwarf *dwarf = tables_create_empty();
 	enum gr_stored stored;
@@ -136,7 +133,6 @@ static void test_interrupted(void **state)
 	size_t bytes;
 	char *block = tables_pack(&bytes);
 
-	(void)state;
 	// What follows the names belongs to no section.
 	block = realloc(block, bytes + (8 << 20));
 	assert_non_null(block);
@@ -174,13 +170,12 @@ static bool survives(const void *block, size_t bytes)
 	return is_fine;
 }
 
-static void test_mutations(void **state)
+TEST(mutations)
 {
 	static const uint8_t values[] = { 0, 1, 0x7f, 0x80, 0xff };
 	size_t bytes, fine = 0;
 	uint8_t *block = tables_pack(&bytes);
 
-	(void)state;
 	for (size_t i = 0; i < bytes; i++) {
 		uint8_t was = block[i];
 		for (size_t j = 0; j < GR_ARRAY_SIZE(values); j++) {
@@ -194,46 +189,31 @@ static void test_mutations(void **state)
 	free(block);
 }
 
-static void test_random_mutations(void **state)
+TEST(random_mutations)
 {
 	uint64_t seed = 20210528;
 	size_t bytes;
 	uint8_t *block = tables_pack(&bytes);
 
-	(void)state;
 	for (int i = 0; i < 4000; i++) {
 		uint8_t *copy = copy_of(block, bytes);
-		for (uint64_t n = rows_random(&seed) % 8 + 1; n; n--)
-			copy[rows_random(&seed) % bytes] =
-				(uint8_t)rows_random(&seed);
+		for (uint64_t n = suite_random(&seed) % 8 + 1; n; n--)
+			copy[suite_random(&seed) % bytes] =
+				(uint8_t)suite_random(&seed);
 		survives(copy, bytes);
 		free(copy);
 	}
 	free(block);
 }
 
-static void test_truncations(void **state)
+TEST(truncations)
 {
 	size_t bytes;
 	uint8_t *block = tables_pack(&bytes);
 
-	(void)state;
 	for (size_t i = 0; i < bytes; i++)
 		assert_false(survives(block, i));
 	free(block);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_format),
-		cmocka_unit_test(test_interrupted),
-		cmocka_unit_test(test_others),
-		cmocka_unit_test(test_mutations),
-		cmocka_unit_test(test_random_mutations),
-		cmocka_unit_test(test_truncations),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("dwarf store")

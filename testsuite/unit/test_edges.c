@@ -124,9 +124,8 @@ static void check_edges(struct world *w, const struct gr_marking *m,
 	free(want);
 }
 
-static void test_edges(void **state)
+TEST(edges)
 {
-	(void)state;
 	for (uint64_t seed = 100; seed < 120; seed++) {
 		struct world w;
 		struct gr_marking m;
@@ -152,9 +151,8 @@ static struct gr_error *refuse(void *ctx, const struct gr_edge *edges,
 	return &gr_enomem;
 }
 
-static void test_edges_end_with_an_error(void **state)
+TEST(edges_end_with_an_error)
 {
-	(void)state;
 	struct world w;
 
 	world_init(&w, 3);
@@ -163,12 +161,4 @@ static void test_edges_end_with_an_error(void **state)
 	world_deinit(&w);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_edges),
-		cmocka_unit_test(test_edges_end_with_an_error),
-	};
-
-	return cmocka_run_group_tests_name("edges", tests, NULL, NULL);
-}
+GR_SUITE("edges")

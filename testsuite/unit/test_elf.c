@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inferior/elf.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "suite.h"
 
 #include "base/cleanup.h"
 #include "elf_builder.h"
@@ -67,9 +64,8 @@ static void build(struct elf_builder *b)
 	builder_finish(b);
 }
 
-static void test_parse(void **state)
+TEST_ROWS(parse, parse_cases, c)
 {
-	const struct parse_case *c = *state;
 	_cleanup_free_ struct elf_builder *b = malloc(sizeof(*b));
 	struct gr_elf elf = { .phnum = 0 };
 
@@ -96,9 +92,8 @@ static void test_parse(void **state)
 	gr_error_destroy(err);
 }
 
-static void test_lowest(void **state)
+TEST(lowest)
 {
-	(void)state;
 	_cleanup_free_ struct elf_builder *b = malloc(sizeof(*b));
 	struct gr_elf elf;
 
@@ -108,9 +103,8 @@ static void test_lowest(void **state)
 	assert_int_equal(gr_elf_lowest_addr(&elf), 0x401000);
 }
 
-static void test_many_headers(void **state)
+TEST(many_headers)
 {
-	(void)state;
 	_cleanup_free_ struct elf_builder *b = malloc(sizeof(*b));
 	Elf64_Shdr section = { .sh_info = 14 };
 	struct gr_elf elf;
@@ -130,9 +124,8 @@ static void test_many_headers(void **state)
 	assert_int_equal(elf.phnum, 12);
 }
 
-static void test_sections(void **state)
+TEST(sections)
 {
-	(void)state;
 	static const char names[] = "\0.names\0.data.x\0.zeros";
 	_cleanup_free_ struct elf_builder *b = malloc(sizeof(*b));
 	struct gr_elf elf;
@@ -169,9 +162,8 @@ static void test_sections(void **state)
 	assert_null(gr_elf_section(&elf, ".absent", NULL).data);
 }
 
-static void test_open(void **state)
+TEST(open)
 {
-	(void)state;
 	_cleanup_free_ struct elf_builder *b = malloc(sizeof(*b));
 	struct gr_elf elf;
 	char path[64];
@@ -191,7 +183,7 @@ static void test_open(void **state)
 }
 
 /* Many headers for the same bytes: those are given twice, no more. */
-static void test_segments_again(void **state)
+TEST(segments_again)
 {
 	_cleanup_free_ struct elf_builder *b = malloc(sizeof(*b));
 	struct gr_segments segments = { 0 };
@@ -200,7 +192,6 @@ static void test_segments_again(void **state)
 	struct gr_elf elf;
 	size_t count = 0;
 
-	(void)state;
 	assert_non_null(b);
 	builder_init(b, ET_EXEC);
 	for (size_t i = 0; i < BUILDER_MAX_HEADERS; i++)
@@ -218,7 +209,7 @@ static void test_segments_again(void **state)
 }
 
 /* A core whose headers give its notes again and again. */
-static void test_notes_again(void **state)
+TEST(notes_again)
 {
 	enum { NOTES_BYTES = 1 << 16 };
 	_cleanup_free_ struct elf_builder *b = malloc(sizeof(*b));
@@ -226,7 +217,6 @@ static void test_notes_again(void **state)
 	struct gr_core core;
 	char path[64];
 
-	(void)state;
 	assert_non_null(b);
 	builder_init(b, ET_CORE);
 	for (size_t i = 0; i < BUILDER_MAX_HEADERS; i++)
@@ -244,7 +234,7 @@ static void test_notes_again(void **state)
 
 /* Many symbols with one long name: they cannot all have it. Those without a
  * name are given, too, so that the caller takes a step for each. */
-static void test_symbols_share_a_name(void **state)
+TEST(symbols_share_a_name)
 {
 	enum { NSYMBOLS = 20000, NAME_BYTES = 10000 };
 	static const char names[] = "\0.symtab\0.strtab";
@@ -256,7 +246,6 @@ static void test_symbols_share_a_name(void **state)
 	size_t count = 0, named = 0;
 	struct gr_elf elf;
 
-	(void)state;
 	assert_true(b && symbols);
 	memset(text, 'n', NAME_BYTES);
 	for (size_t i = 0; i < NSYMBOLS; i++)
@@ -294,24 +283,4 @@ static void test_symbols_share_a_name(void **state)
 	assert_in_range(named, 100, (4 * NAME_BYTES + (1 << 20)) / NAME_BYTES);
 }
 
-int main(void)
-{
-	enum { NPARSE = GR_ARRAY_SIZE(parse_cases) };
-	struct CMUnitTest tests[NPARSE + 7] = {
-		[NPARSE] = cmocka_unit_test(test_lowest),
-		cmocka_unit_test(test_many_headers),
-		cmocka_unit_test(test_sections),
-		cmocka_unit_test(test_open),
-		cmocka_unit_test(test_segments_again),
-		cmocka_unit_test(test_notes_again),
-		cmocka_unit_test(test_symbols_share_a_name),
-	};
-
-	for (size_t i = 0; i < NPARSE; i++)
-		tests[i] = (struct CMUnitTest){
-			.name = parse_cases[i].name,
-			.test_func = test_parse,
-			.initial_state = (void *)&parse_cases[i],
-		};
-	return cmocka_run_group_tests_name("elf", tests, NULL, NULL);
-}
+GR_SUITE("elf")

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "elf_builder.h"
-#include "rows.h"
+#include "suite.h"
 
 #include <sys/stat.h>
 
@@ -75,9 +75,8 @@ static void check_text(const char *found, const char *wanted)
 	}
 }
 
-static void test_kind(void **state)
+TEST_ROWS(kind, kind_cases, c)
 {
-	const struct kind_case *c = *state;
 	_cleanup_free_ struct elf_builder *b = malloc(sizeof(*b));
 	struct gr_elf_facts facts;
 
@@ -127,9 +126,8 @@ static const struct section_case section_cases[] = {
 	  0x600 },
 };
 
-static void test_sections(void **state)
+TEST_ROWS(sections, section_cases, c)
 {
-	const struct section_case *c = *state;
 	_cleanup_free_ struct elf_builder *b = malloc(sizeof(*b));
 	struct gr_elf_facts facts;
 	char names[64] = "";
@@ -174,13 +172,12 @@ static void test_sections(void **state)
 }
 
 /* Nobody writes into the pipe: an open() that waits never returns. */
-static void test_other_files(void **state)
+TEST(other_files)
 {
 	struct gr_elf_facts facts;
 	char path[64];
 	struct gr_error *err;
 
-	(void)state;
 	snprintf(path, sizeof(path), "/tmp/goref-unit-pipe-%d", getpid());
 	assert_int_equal(mkfifo(path, 0600), 0);
 	err = gr_elf_facts_read(path, &facts);
@@ -198,13 +195,4 @@ static void test_other_files(void **state)
 	gr_error_destroy(err);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_other_files),
-	};
-
-	return ROWS_RUN("kinds of files", kind_cases, test_kind) +
-	       ROWS_RUN("sections", section_cases, test_sections) +
-	       cmocka_run_group_tests_name("elf facts", tests, NULL, NULL);
-}
+GR_SUITE("elf facts")

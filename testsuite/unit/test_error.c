@@ -2,11 +2,10 @@
 /* error: messages, prefixes, catching, and the static out-of-memory error. */
 #include "base/error.h"
 
-#include "rows.h"
+#include "suite.h"
 
-static void test_format(void **state)
+TEST(format)
 {
-	(void)state;
 	struct gr_error *err = gr_error_format(GR_ERROR_LAYOUT, "%s has no %d",
 					       "runtime.g", 42);
 
@@ -15,9 +14,8 @@ static void test_format(void **state)
 	gr_error_destroy(err);
 }
 
-static void test_format_empty(void **state)
+TEST(format_empty)
 {
-	(void)state;
 	struct gr_error *err = gr_error_format(GR_ERROR_IO, "%s", "");
 
 	assert_string_equal(err->message, "");
@@ -26,9 +24,8 @@ static void test_format_empty(void **state)
 	gr_error_destroy(err);
 }
 
-static void test_format_long(void **state)
+TEST(format_long)
 {
-	(void)state;
 	enum { LONG = 100000 };
 	char *text = malloc(LONG + 1);
 
@@ -42,9 +39,8 @@ static void test_format_long(void **state)
 	free(text);
 }
 
-static void test_fault(void **state)
+TEST(fault)
 {
-	(void)state;
 	struct gr_error *err = gr_error_fault(UINT64_MAX, 1 << 20);
 
 	assert_int_equal(err->code, GR_ERROR_FAULT);
@@ -53,9 +49,8 @@ static void test_fault(void **state)
 	gr_error_destroy(err);
 }
 
-static void test_prefix_keeps_the_kind(void **state)
+TEST(prefix_keeps_the_kind)
 {
-	(void)state;
 	struct gr_error *err = gr_error_fault(0x1000, 8);
 	struct gr_error *same = gr_error_prefix(err, "allgs[%d]: ", 7);
 
@@ -67,9 +62,8 @@ static void test_prefix_keeps_the_kind(void **state)
 	gr_error_destroy(same);
 }
 
-static void test_prefix_twice(void **state)
+TEST(prefix_twice)
 {
-	(void)state;
 	struct gr_error *err = gr_error_format(GR_ERROR_IO, "no such file");
 
 	err = gr_error_prefix(err, "main.debug: ");
@@ -79,9 +73,8 @@ static void test_prefix_twice(void **state)
 }
 
 /* Names of files and expressions may hold anything. */
-static void test_format_controls(void **state)
+TEST(format_controls)
 {
-	(void)state;
 	struct gr_error *err =
 		gr_error_format(GR_ERROR_IO, "cannot open %s",
 				"a\nb\x1b[31m\x7f\t\xff\xc3\xbc");
@@ -97,9 +90,8 @@ static void test_format_controls(void **state)
 }
 
 /* A message is text, not a format: what it quotes comes from the target. */
-static void test_prefix_percent_signs(void **state)
+TEST(prefix_percent_signs)
 {
-	(void)state;
 	struct gr_error *err = gr_error_format(GR_ERROR_FORMAT, "%s", "%s%n");
 
 	err = gr_error_prefix(err, "%s: ", "%d");
@@ -107,9 +99,8 @@ static void test_prefix_percent_signs(void **state)
 	gr_error_destroy(err);
 }
 
-static void test_enomem_stays_itself(void **state)
+TEST(enomem_stays_itself)
 {
-	(void)state;
 	struct gr_error *err = gr_error_prefix(&gr_enomem, "reading: ");
 
 	assert_ptr_equal(err, &gr_enomem);
@@ -120,15 +111,13 @@ static void test_enomem_stays_itself(void **state)
 	assert_string_equal(gr_enomem.message, "out of memory");
 }
 
-static void test_destroy_null(void **state)
+TEST(destroy_null)
 {
-	(void)state;
 	gr_error_destroy(NULL);
 }
 
-static void test_catch_enomem(void **state)
+TEST(catch_enomem)
 {
-	(void)state;
 	struct gr_error *err = &gr_enomem;
 
 	assert_false(gr_error_catch(&err, GR_ERROR_FAULT));
@@ -138,9 +127,8 @@ static void test_catch_enomem(void **state)
 	assert_string_equal(gr_enomem.message, "out of memory");
 }
 
-static void test_catch_nothing(void **state)
+TEST(catch_nothing)
 {
-	(void)state;
 	struct gr_error *err = NULL;
 
 	assert_false(gr_error_catch(&err, GR_ERROR_NO_MEMORY));
@@ -170,10 +158,8 @@ static const struct catch_case catch_cases[] = {
 	{ "catch: limit", GR_ERROR_LIMIT },
 };
 
-static void test_catch(void **state)
+TEST_ROWS(catch, catch_cases, c)
 {
-	const struct catch_case *c = *state;
-
 	for (size_t i = 0; i < GR_ARRAY_SIZE(catch_cases); i++) {
 		struct gr_error *err = gr_error_format(c->code, "text");
 		bool caught = gr_error_catch(&err, catch_cases[i].code);
@@ -187,23 +173,4 @@ static void test_catch(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_format),
-		cmocka_unit_test(test_format_empty),
-		cmocka_unit_test(test_format_long),
-		cmocka_unit_test(test_format_controls),
-		cmocka_unit_test(test_fault),
-		cmocka_unit_test(test_prefix_keeps_the_kind),
-		cmocka_unit_test(test_prefix_twice),
-		cmocka_unit_test(test_prefix_percent_signs),
-		cmocka_unit_test(test_enomem_stays_itself),
-		cmocka_unit_test(test_destroy_null),
-		cmocka_unit_test(test_catch_enomem),
-		cmocka_unit_test(test_catch_nothing),
-	};
-
-	return ROWS_RUN("catching errors", catch_cases, test_catch) +
-	       cmocka_run_group_tests_name("errors", tests, NULL, NULL);
-}
+GR_SUITE("errors")

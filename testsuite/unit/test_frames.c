@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The container of saved files, and the form of pages in it.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "suite.h"
 
 #include "saved/coder.h"
 #include "saved/frames.h"
@@ -69,12 +67,11 @@ static struct gr_frame_reader *read_first(const struct gr_byte_vector *file)
 	return r;
 }
 
-static void test_there_and_back(void **state)
+TEST(there_and_back)
 {
 	struct gr_byte_vector file = make_file(GR_SAVED_VERSION);
 	struct gr_saved_frame frame;
 
-	(void)state;
 	struct gr_frame_reader *r = read_first(&file);
 	assert_null(gr_frame_read(r, &frame));
 	assert_int_equal(frame.kind, GR_FRAME_TABLES);
@@ -85,14 +82,13 @@ static void test_there_and_back(void **state)
 }
 
 /* Each changed bit and each missing end is noticed. */
-static void test_damage(void **state)
+TEST(damage)
 {
 	struct gr_byte_vector file = make_file(GR_SAVED_VERSION);
 	size_t size = file.size;
 	struct gr_error *err;
 	unsigned int count;
 
-	(void)state;
 	for (size_t i = 0; i < size * 8; i++) {
 		file.data[i / 8] ^= 1 << i % 8;
 		err = read_file(&file, &count);
@@ -114,12 +110,11 @@ static void test_damage(void **state)
 
 /* A frame is there, whatever the one behind it is: that is unpacked meanwhile,
  * whether it is wanted or not. */
-static void test_frame_before_damage(void **state)
+TEST(frame_before_damage)
 {
 	struct gr_byte_vector file = make_file(GR_SAVED_VERSION);
 	struct gr_saved_frame frame;
 
-	(void)state;
 	gr_frame_reader_destroy(read_first(&file));
 	// The end, whose header has 32 bytes, and the last byte before it.
 	file.data[file.size - 33] ^= 1;
@@ -145,7 +140,7 @@ static void check_refused(const struct gr_byte_vector *file, const char *why)
 }
 
 /* What a file unpacks to is in proportion to its bytes. */
-static void test_more_than_fits(void **state)
+TEST(more_than_fits)
 {
 	enum { BYTES = 1 << 20 };
 	struct gr_byte_vector file = { 0 };
@@ -153,7 +148,6 @@ static void test_more_than_fits(void **state)
 	struct gr_frame_writer *w;
 	unsigned int count;
 
-	(void)state;
 	assert_null(gr_frame_writer_create(
 		(struct gr_frame_sink){ append, &file }, GR_SAVED_VERSION, &w));
 	assert_null(gr_frame_write(w, GR_FRAME_TABLES, zeros, BYTES));
@@ -174,7 +168,7 @@ static void test_more_than_fits(void **state)
 	gr_byte_vector_deinit(&file);
 }
 
-static void test_too_large(void **state)
+TEST(too_large)
 {
 	static const struct {
 		uint32_t kind;
@@ -186,7 +180,6 @@ static void test_too_large(void **state)
 		{ GR_FRAME_END, 1, "its end has data" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < GR_ARRAY_SIZE(rows); i++) {
 		struct gr_byte_vector file = make_file(GR_SAVED_VERSION);
 		uint8_t *frame = file.data + 56;
@@ -206,14 +199,13 @@ static struct gr_error *refuse(void *ctx, uint64_t bytes)
 }
 
 /* Memory is asked for before it is taken. */
-static void test_asked(void **state)
+TEST(asked)
 {
 	struct gr_byte_vector file = make_file(GR_SAVED_VERSION);
 	struct gr_saved_frame frame;
 	struct gr_frame_reader *r;
 	uint64_t asked = 0;
 
-	(void)state;
 	assert_null(gr_frame_reader_create("f", file.data, file.size, &r));
 	gr_frame_reader_ask(r, refuse, &asked);
 	struct gr_error *err = gr_frame_read(r, &frame);
@@ -226,12 +218,11 @@ static void test_asked(void **state)
 }
 
 /* Files of other versions say which goref reads them. */
-static void test_other_versions(void **state)
+TEST(other_versions)
 {
 	static const uint64_t versions[] = { 0, 1, GR_SAVED_VERSION - 1,
 					     GR_SAVED_VERSION + 1, UINT64_MAX };
 
-	(void)state;
 	for (size_t i = 0; i < GR_ARRAY_SIZE(versions); i++) {
 		struct gr_byte_vector file = make_file(versions[i]);
 		unsigned int count;
@@ -286,12 +277,11 @@ static struct gr_error *accept(void *ctx, const struct gr_page_words *page)
 	return NULL;
 }
 
-static void test_pages(void **state)
+TEST(pages)
 {
 	struct gr_batch_writer *w = gr_batch_writer_create();
 	struct gr_page_words *page = calloc(1, sizeof(*page));
 
-	(void)state;
 	// The second batch does not depend on the first one.
 	for (int round = 0; round < 2; round++) {
 		unsigned int count = 0;
@@ -328,18 +318,4 @@ static void test_pages(void **state)
 	gr_batch_writer_destroy(w);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_there_and_back),
-		cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_frame_before_damage),
-		cmocka_unit_test(test_more_than_fits),
-		cmocka_unit_test(test_too_large),
-		cmocka_unit_test(test_asked),
-		cmocka_unit_test(test_other_versions),
-		cmocka_unit_test(test_pages),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("frames")

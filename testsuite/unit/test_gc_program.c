@@ -3,7 +3,7 @@
 #include "goruntime/types/typemask.h"
 
 #include "base/bitmap.h"
-#include "rows.h"
+#include "suite.h"
 
 enum { MAX_BITS = 4096 };
 
@@ -170,9 +170,8 @@ static const struct program_case program_cases[] = {
 	  NULL },
 };
 
-static void test_program(void **state)
+TEST_ROWS(program, program_cases, c)
 {
-	const struct program_case *c = *state;
 	uint8_t *copy = malloc(c->nbytes + 1);
 	uint64_t *bits = gr_bitmap_alloc(c->nwords);
 
@@ -200,21 +199,20 @@ static void test_program(void **state)
 }
 
 /* Random bytes: no crash, no endless loop, nothing past the end. */
-static void test_random_programs(void **state)
+TEST(random_programs)
 {
-	(void)state;
 	uint64_t seed = 70;
 	uint64_t *bits = gr_bitmap_alloc(MAX_BITS);
 
 	assert_non_null(bits);
 	for (int i = 0; i < 3000; i++) {
-		size_t n = rows_random(&seed) % 64;
-		uint64_t nwords = rows_random(&seed) % (MAX_BITS - 64);
+		size_t n = suite_random(&seed) % 64;
+		uint64_t nwords = suite_random(&seed) % (MAX_BITS - 64);
 		uint8_t *program = malloc(n ? n : 1);
 
 		assert_non_null(program);
 		for (size_t j = 0; j < n; j++)
-			program[j] = rows_random(&seed) >> 13;
+			program[j] = suite_random(&seed) >> 13;
 		gr_bitmap_clear_range(bits, 0, MAX_BITS);
 		struct gr_runtime rt = { .nmodules = 0 };
 		bool is_fine;
@@ -228,13 +226,4 @@ static void test_random_programs(void **state)
 	free(bits);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random_programs),
-	};
-
-	return ROWS_RUN("GC programs", program_cases, test_program) +
-	       cmocka_run_group_tests_name("random programs", tests, NULL,
-					   NULL);
-}
+GR_SUITE("GC programs")

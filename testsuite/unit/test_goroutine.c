@@ -3,7 +3,7 @@
 #include "goruntime/sched/goroutine.h"
 
 #include "fake_image.h"
-#include "rows.h"
+#include "suite.h"
 
 enum {
 	ALLGS = 0x1000, /* the variables */
@@ -89,7 +89,7 @@ static void put_reasons(struct fixture *f)
 	}
 }
 
-static int setup(void **state)
+static struct fixture *setup(void)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
@@ -111,20 +111,18 @@ static int setup(void **state)
 	f->threads[1].lwp = 50;
 	f->image.threads = f->threads;
 	f->image.nthreads = 2;
-	*state = f;
-	return 0;
+	return f;
 }
 
-static int teardown(void **state)
+static void teardown(struct fixture *f)
 {
-	struct fixture *f = *state;
-
 	gr_goroutines_deinit(&f->sched);
 	gr_arena_deinit(&f->arena);
 	fake_deinit(&f->image);
 	free(f);
-	return 0;
 }
+
+#define FIXTURE struct fixture *f, setup, teardown
 
 /* A goroutine with a stack of its own; its address. */
 static uint64_t put_g(struct fixture *f, uint32_t status, uint8_t reason)
@@ -188,26 +186,18 @@ static const struct status_case status_cases[] = {
 	{ "no such status", 77, 1, "unknown", "" },
 };
 
-static void test_status(void **state)
+TEST_F_ROWS(status, status_cases, c)
 {
-	const struct status_case *c = *state;
-	void *made;
-
-	setup(&made);
-	struct fixture *f = made;
 	put_g(f, c->status, c->reason);
 	read_well(f);
 	assert_int_equal(f->sched.ngoroutines, 1);
 	assert_string_equal(f->sched.goroutines[0].state, c->state);
 	assert_string_equal(f->sched.goroutines[0].wait_reason, c->want_reason);
 	assert_int_equal(f->sched.goroutines[0].goid, 1);
-	teardown(&made);
 }
 
-static void test_dead(void **state)
+TEST_F(dead)
 {
-	struct fixture *f = *state;
-
 	put_g(f, DEAD, 0);
 	put_g(f, RUNNABLE, 0);
 	read_well(f);
@@ -216,9 +206,8 @@ static void test_dead(void **state)
 }
 
 /* Where it left its stack, or in the system call. */
-static void test_places(void **state)
+TEST_F(places)
 {
-	struct fixture *f = *state;
 	const typeof(f->rt.layout.g) *l = &f->rt.layout.g;
 	uint64_t away = put_g(f, WAITING, 1), call = put_g(f, SYSCALL, 0);
 
@@ -239,9 +228,8 @@ static void test_places(void **state)
 }
 
 /* A thread runs one goroutine, whatever their records say. */
-static void test_one_of_a_thread(void **state)
+TEST_F(one_of_a_thread)
 {
-	struct fixture *f = *state;
 	uint64_t first = put_g(f, RUNNING, 0), second = put_g(f, RUNNING, 0);
 
 	put_m(f, 50, first);
@@ -258,9 +246,8 @@ static void test_one_of_a_thread(void **state)
 
 /* A thread did not stop. Its goroutine is where its stack pointer is; if that is
  * not known, it may be anywhere on its stack. */
-static void test_not_stopped(void **state)
+TEST_F(not_stopped)
 {
-	struct fixture *f = *state;
 	uint64_t known = put_g(f, RUNNING, 0), unknown = put_g(f, RUNNING, 0);
 
 	fake_set(&f->image, unknown + f->rt.layout.g.sched_sp.off,
@@ -285,9 +272,8 @@ static void test_not_stopped(void **state)
 }
 
 /* One stack is one goroutine's. */
-static void test_same_stack(void **state)
+TEST_F(same_stack)
 {
-	struct fixture *f = *state;
 	const typeof(f->rt.layout.g) *l = &f->rt.layout.g;
 
 	put_g(f, WAITING, 1);
@@ -304,9 +290,8 @@ static void test_same_stack(void **state)
 	assert_true(g[2].stack.start < g[2].stack.end);
 }
 
-static void test_same_goroutine(void **state)
+TEST_F(same_goroutine)
 {
-	struct fixture *f = *state;
 	uint64_t addr = put_g(f, WAITING, 1);
 
 	for (uint64_t i = 0; i < MAX_GS; i++)
@@ -316,10 +301,8 @@ static void test_same_goroutine(void **state)
 	assert_int_equal(f->image.planned_bytes, 0x800);
 }
 
-static void test_threads_in_a_loop(void **state)
+TEST_F(threads_in_a_loop)
 {
-	struct fixture *f = *state;
-
 	put_m(f, 50, 0);
 	uint64_t last = put_m(f, 70, 0);
 	fake_set(&f->image, last + f->rt.layout.m.alllink.off, MS, 8);
@@ -330,10 +313,8 @@ static void test_threads_in_a_loop(void **state)
 	assert_string_equal(f->gaps.broken_list, "runtime.allm");
 }
 
-static void test_too_many(void **state)
+TEST_F(too_many)
 {
-	struct fixture *f = *state;
-
 	put_g(f, WAITING, 1);
 	fake_set(&f->image, ALLGS + 8, UINT64_C(1) << 27, 8);
 	fake_set(&f->image, ALLGS + 16, UINT64_C(1) << 27, 8);
@@ -343,11 +324,10 @@ static void test_too_many(void **state)
 }
 
 /* A thread's stack with bounds that make no sense. */
-static void test_system_stack_from_nowhere(void **state)
+TEST(system_stack_from_nowhere)
 {
 	struct gr_goroutine g = { .stack_lo = 0x3d8, .stack_hi = STACK };
 
-	(void)state;
 	gr_goroutine_bound_g0(&g, STACK_BYTES);
 	assert_int_equal(g.stack_lo, STACK - STACK_BYTES);
 	gr_goroutine_bound_g0(&g, 2 * STACK_BYTES);
@@ -357,23 +337,4 @@ static void test_system_stack_from_nowhere(void **state)
 	assert_int_equal(g.stack_lo, STACK + 8);
 }
 
-#define WITH_FIXTURE(test) \
-	cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FIXTURE(test_dead),
-		WITH_FIXTURE(test_places),
-		WITH_FIXTURE(test_one_of_a_thread),
-		WITH_FIXTURE(test_not_stopped),
-		WITH_FIXTURE(test_same_stack),
-		WITH_FIXTURE(test_same_goroutine),
-		WITH_FIXTURE(test_threads_in_a_loop),
-		WITH_FIXTURE(test_too_many),
-		cmocka_unit_test(test_system_stack_from_nowhere),
-	};
-
-	return ROWS_RUN("statuses", status_cases, test_status) +
-	       cmocka_run_group_tests_name("goroutines", tests, NULL, NULL);
-}
+GR_SUITE("goroutines")

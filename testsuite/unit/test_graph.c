@@ -185,9 +185,8 @@ static void check_all(const struct build *b, const struct gr_graph *g)
 
 // -------------------------------------------------------------------- random
 
-static void test_random(void **state)
+TEST(random)
 {
-	(void)state;
 	uint64_t seed = 1;
 	struct build b;
 
@@ -208,9 +207,8 @@ static void test_random(void **state)
 }
 
 /* Every part at its own time, in any order. */
-static void test_parts_in_any_order(void **state)
+TEST(parts_in_any_order)
 {
-	(void)state;
 	uint64_t seed = 2;
 	struct build b;
 
@@ -254,9 +252,8 @@ static void assert_equal_graphs(const struct gr_graph *a,
 
 /* The number of parts that edges come from changes nothing, nor does the way
  * through the dominators, nor making a part again. */
-static void test_deterministic(void **state)
+TEST(deterministic)
 {
-	(void)state;
 	uint64_t seed = 3;
 	struct build b;
 
@@ -292,9 +289,8 @@ static uint64_t key_of(void *ctx, gr_vertex v)
 	return v % *modulus;
 }
 
-static void test_groups_of_children(void **state)
+TEST(groups_of_children)
 {
-	(void)state;
 	uint64_t seed = 5, modulus = 3;
 	struct build b;
 
@@ -339,9 +335,8 @@ static void test_groups_of_children(void **state)
 
 // -------------------------------------------------------------------- shapes
 
-static void test_kinds(void **state)
+TEST(kinds)
 {
-	(void)state;
 	struct gr_budget budget = { 0 };
 	struct build b = {
 		.nobjects = 2,
@@ -366,15 +361,4 @@ static void test_kinds(void **state)
 	gr_graph_destroy(g);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_parts_in_any_order),
-		cmocka_unit_test(test_deterministic),
-		cmocka_unit_test(test_groups_of_children),
-		cmocka_unit_test(test_kinds),
-	};
-
-	return cmocka_run_group_tests_name("graph", tests, NULL, NULL);
-}
+GR_SUITE("graph")

@@ -3,7 +3,7 @@
  * of algorithms. */
 #include "graph/blocked.h"
 
-#include "rows.h"
+#include "suite.h"
 
 enum { NGRAPHS = 20000, MAX_VERTICES = 12, MANY = 200000 };
 
@@ -16,7 +16,7 @@ struct sample {
 
 static uint32_t below(uint64_t *seed, uint32_t n)
 {
-	return (rows_random(seed) >> 16) % n;
+	return (suite_random(seed) >> 16) % n;
 }
 
 static void make_sample(struct sample *s, uint64_t *seed)
@@ -96,9 +96,8 @@ static void check_cycles(const struct sample *s, const uint8_t *is_stuck,
 	assert_int_equal(seen, (1u << count) - 1);
 }
 
-static void test_random(void **state)
+TEST(random)
 {
-	(void)state;
 	uint64_t seed = 31;
 	struct sample s;
 	uint32_t stuck = 0, cycles = 0;
@@ -124,9 +123,8 @@ static void test_random(void **state)
 
 /* Deep graphs need no deep stack: a queue of waiters whose first one waits for
  * the last, and then for nobody. */
-static void test_long(void **state)
+TEST(long)
 {
-	(void)state;
 	uint32_t *first = calloc(MANY + 1, sizeof(*first));
 	uint32_t *to = calloc(MANY, sizeof(*to));
 	uint32_t *cycle = calloc(MANY, sizeof(*cycle));
@@ -162,9 +160,8 @@ static struct gr_error *refuse(void *ctx)
 	return gr_error_format(GR_ERROR_INTERRUPTED, "enough");
 }
 
-static void test_interrupted(void **state)
+TEST(interrupted)
 {
-	(void)state;
 	const uint32_t first[] = { 0, 1 }, to[] = { 0 };
 	const uint8_t need[] = { GR_NEED_ALL };
 	const struct gr_blocked b = { 1, first, to, need };
@@ -181,13 +178,4 @@ static void test_interrupted(void **state)
 	gr_error_destroy(err);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_long),
-		cmocka_unit_test(test_interrupted),
-	};
-
-	return cmocka_run_group_tests_name("graph blocked", tests, NULL, NULL);
-}
+GR_SUITE("graph blocked")

@@ -46,9 +46,8 @@ static void check_kept(const struct build *b, uint64_t without,
 	assert_int_equal(kept->objects, __builtin_popcountll(objects));
 }
 
-static void test_random(void **state)
+TEST(random)
 {
-	(void)state;
 	uint64_t seed = 41, nshared = 0;
 	struct build b;
 	struct sets s;
@@ -138,9 +137,8 @@ static struct gr_error *refuse(void *ctx)
 			   gr_error_format(GR_ERROR_INTERRUPTED, "enough");
 }
 
-static void test_many_sets(void **state)
+TEST(many_sets)
 {
-	(void)state;
 	struct many *m = calloc(1, sizeof(*m));
 	struct gr_budget budget = { 0 };
 	struct gr_graph *g = build_list(&budget);
@@ -177,12 +175,4 @@ static void test_many_sets(void **state)
 	free(m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_many_sets),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("graph exclusive")

@@ -270,17 +270,12 @@ static void check_shape(const struct shape_case *c)
 	large_deinit(&l);
 }
 
-static void test_shape(void **state)
+TEST_ROWS(shape, shapes, c)
 {
-	const struct shape_case *c = *state;
-
 	is_scattered = false;
 	check_shape(c);
 	is_scattered = true;
 	check_shape(c);
 }
 
-int main(void)
-{
-	return ROWS_RUN("graph shapes", shapes, test_shape);
-}
+GR_SUITE("graph large")

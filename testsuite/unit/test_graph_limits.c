@@ -131,9 +131,8 @@ static struct gr_error *live(struct gr_budget *budget, struct build *b,
 }
 
 /* Nothing leaks, the error is that of memory, and what was told is true. */
-static void test_out_of_memory(void **state)
+TEST(out_of_memory)
 {
-	(void)state;
 	uint64_t seed = 31, retained = 0;
 	struct build b;
 	uint32_t nfailed = 0;
@@ -174,8 +173,8 @@ static gr_vertex target_of(gr_vertex source, uint32_t i)
 {
 	uint64_t seed = source * UINT64_C(0x9e3779b97f4a7c15) + i + 1;
 
-	rows_random(&seed);
-	return rows_random(&seed) % N;
+	suite_random(&seed);
+	return suite_random(&seed) % N;
 }
 
 static struct gr_objects *make_objects(struct gr_budget *budget)
@@ -253,9 +252,8 @@ static void assert_equal_graphs(const struct gr_graph *a,
 	assert_memory_equal(a->child, b->child, (a->nreached - 1) * 4);
 }
 
-static void test_threads(void **state)
+TEST(threads)
 {
-	(void)state;
 	struct gr_budget budget = { 0 };
 	struct gr_graph *one = make_large(&budget, 1);
 
@@ -272,9 +270,8 @@ static void test_threads(void **state)
 
 /* The reverse edges are equal when a thread makes them while other parts are
  * made. When they are not wanted, they are whole or absent. */
-static void test_ahead(void **state)
+TEST(ahead)
 {
-	(void)state;
 	struct gr_budget budget = { 0 };
 	struct gr_graph *one = make_large(&budget, 1);
 	struct gr_graph *other = make_large(&budget, 1);
@@ -326,9 +323,8 @@ static struct gr_error *poll_some(void *ctx)
 
 /* Ended at each poll in turn, all parts are whole or absent, and made again
  * they are equal. */
-static void test_ended_by_poll(void **state)
+TEST(ended_by_poll)
 {
-	(void)state;
 	struct gr_budget budget = { 0 };
 	struct gr_graph *g = make_large(&budget, 1);
 	struct gr_graph *whole = make_large(&budget, 1);
@@ -371,9 +367,8 @@ static void assert_rises(const uint64_t *array, uint64_t count)
 
 /* An array keeps its elements when it becomes large and when it no longer is,
  * and a limit that refuses leaves it as it was. */
-static void test_array_lengths(void **state)
+TEST(array_lengths)
 {
-	(void)state;
 	static const uint64_t counts[] = { 10,	    3 << 20, 5 << 20,
 					   100,	    4 << 20, 4 << 20,
 					   2 << 20, 1,	     6 << 20 };
@@ -409,12 +404,11 @@ static void test_array_lengths(void **state)
 
 /* A large array that becomes small is copied. It keeps its place if the limit
  * leaves no room for both. */
-static void test_shrink(void **state)
+TEST(shrink)
 {
 	struct gr_budget budget = { .limit_bytes = 20 << 20 };
 	uint32_t *array = gr_array_alloc(&budget, 4 << 20, sizeof(*array));
 
-	(void)state;
 	assert_non_null(array);
 	array[1 << 18] = 42;
 	array = gr_array_resize(array, 2 << 20, sizeof(*array));
@@ -426,9 +420,8 @@ static void test_shrink(void **state)
 }
 
 /* With any limit the answer is the right one or a clear line. */
-static void test_memory_limit(void **state)
+TEST(memory_limit)
 {
-	(void)state;
 	struct gr_budget other = { 0 }, budget = { 0 };
 	struct gr_graph *whole = make_large(&other, 1);
 	struct gr_graph *g = make_large(&budget, 1);
@@ -471,9 +464,8 @@ static void expect_limit(struct gr_error *err, const char *text)
 }
 
 /* 2^32 - 1 edges, without the memory for them. */
-static void test_too_many_edges(void **state)
+TEST(too_many_edges)
 {
-	(void)state;
 	struct gr_budget budget = { 0 };
 	struct gr_graph *graph = NULL;
 	struct gr_edges part;
@@ -497,9 +489,8 @@ static void test_too_many_edges(void **state)
 	assert_int_equal(budget.held_bytes, 0);
 }
 
-static void test_too_many_vertices(void **state)
+TEST(too_many_vertices)
 {
-	(void)state;
 	struct gr_budget budget = { 0 };
 	struct gr_graph *graph = NULL;
 	struct gr_edges part;
@@ -518,9 +509,8 @@ static void test_too_many_vertices(void **state)
 	assert_int_equal(budget.held_bytes, 0);
 }
 
-static void test_too_many_slots(void **state)
+TEST(too_many_slots)
 {
-	(void)state;
 	struct gr_budget budget = { 0 };
 	struct gr_objects *objects = NULL;
 	const uint64_t none = 0;
@@ -536,20 +526,4 @@ static void test_too_many_slots(void **state)
 	assert_int_equal(budget.held_bytes, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_out_of_memory),
-		cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_ahead),
-		cmocka_unit_test(test_ended_by_poll),
-		cmocka_unit_test(test_array_lengths),
-		cmocka_unit_test(test_shrink),
-		cmocka_unit_test(test_memory_limit),
-		cmocka_unit_test(test_too_many_edges),
-		cmocka_unit_test(test_too_many_vertices),
-		cmocka_unit_test(test_too_many_slots),
-	};
-
-	return cmocka_run_group_tests_name("graph limits", tests, NULL, NULL);
-}
+GR_SUITE("graph limits")

@@ -123,9 +123,8 @@ static struct gr_liveness_spec lists_of(const struct spec *s)
 	};
 }
 
-static void test_random(void **state)
+TEST(random)
 {
-	(void)state;
 	uint64_t seed = 31, nalive = 0, ndead = 0;
 	struct build b;
 	struct spec s;
@@ -238,9 +237,8 @@ static void many_destroy(struct many *m)
 	free(m);
 }
 
-static void test_chain(void **state)
+TEST(chain)
 {
-	(void)state;
 	// Candidate i awaits the object that candidate i + 1 holds; the last one
 	// awaits an object that everybody can reach. Rounds would be as many as
 	// candidates.
@@ -255,9 +253,8 @@ static void test_chain(void **state)
 	many_destroy(m);
 }
 
-static void test_ring(void **state)
+TEST(ring)
 {
-	(void)state;
 	// The last one awaits what the first one holds: nobody comes alive.
 	struct many *m = many_create(0);
 
@@ -269,9 +266,8 @@ static void test_ring(void **state)
 	many_destroy(m);
 }
 
-static void test_crowd(void **state)
+TEST(crowd)
 {
-	(void)state;
 	// All of them await one object, that only the last one holds, except
 	// for the last one, which awaits the reached one.
 	struct many *m = many_create(7);
@@ -295,9 +291,8 @@ static struct gr_error *refuse(void *ctx)
 			   gr_error_format(GR_ERROR_INTERRUPTED, "enough");
 }
 
-static void test_interrupted(void **state)
+TEST(interrupted)
 {
-	(void)state;
 	struct many *m = many_create(0);
 	struct gr_error *err = NULL;
 	uint64_t nruns = 0;
@@ -326,9 +321,8 @@ static void test_interrupted(void **state)
 	many_destroy(m);
 }
 
-static void test_within_the_limit(void **state)
+TEST(within_the_limit)
 {
-	(void)state;
 	struct many *m = many_create(0);
 	const struct gr_liveness_spec spec = {
 		.first_held = m->first_held,
@@ -343,16 +337,4 @@ static void test_within_the_limit(void **state)
 	many_destroy(m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_ring),
-		cmocka_unit_test(test_crowd),
-		cmocka_unit_test(test_interrupted),
-		cmocka_unit_test(test_within_the_limit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("graph liveness")

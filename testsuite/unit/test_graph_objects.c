@@ -2,7 +2,7 @@
 /* objects: numbers to addresses and back, over runs of all sizes. */
 #include "graph/objects.h"
 
-#include "rows.h"
+#include "suite.h"
 
 enum { NROUNDS = 300, MAX_RUNS = 40 };
 
@@ -15,7 +15,7 @@ struct layout {
 
 static uint32_t below(uint64_t *seed, uint32_t n)
 {
-	return (rows_random(seed) >> 16) % n;
+	return (suite_random(seed) >> 16) % n;
 }
 
 /* Runs by chance: touching or apart, empty, full, longer than a rank. */
@@ -82,9 +82,8 @@ static void check_objects(const struct layout *l, const struct gr_objects *o)
 	assert_int_equal(gr_objects_find(o, UINT64_MAX), GR_VERTEX_NONE);
 }
 
-static void test_numbers(void **state)
+TEST(numbers)
 {
-	(void)state;
 	uint64_t seed = 41;
 
 	for (int i = 0; i < NROUNDS; i++) {
@@ -102,9 +101,8 @@ static void test_numbers(void **state)
 }
 
 /* What an emptied heap costs: five million slots, a hundred thousand kept. */
-static void test_emptied_heap(void **state)
+TEST(emptied_heap)
 {
-	(void)state;
 	enum { NRUNS = 5000, SLOTS = 1000 };
 	struct gr_budget budget = { 0 };
 	struct gr_run_spec *runs = calloc(NRUNS, sizeof(*runs));
@@ -127,12 +125,4 @@ static void test_emptied_heap(void **state)
 	free(slots);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_emptied_heap),
-	};
-
-	return cmocka_run_group_tests_name("objects", tests, NULL, NULL);
-}
+GR_SUITE("graph objects")

@@ -125,9 +125,8 @@ static void check_paths(struct gr_graph *g, gr_vertex target, uint32_t max,
 	gr_root_paths_deinit(&paths);
 }
 
-static void test_root_paths(void **state)
+TEST(root_paths)
 {
-	(void)state;
 	uint64_t seed = 11;
 	struct build b;
 
@@ -282,9 +281,8 @@ static void check_parents(struct gr_graph *g,
 	gr_array_free(parent);
 }
 
-static void test_parents(void **state)
+TEST(parents)
 {
-	(void)state;
 	uint64_t seed = 12;
 	struct build b;
 
@@ -302,9 +300,8 @@ static void test_parents(void **state)
 	}
 }
 
-static void test_merged_paths(void **state)
+TEST(merged_paths)
 {
-	(void)state;
 	uint64_t seed = 12;
 	struct build b;
 
@@ -318,7 +315,7 @@ static void test_merged_paths(void **state)
 			.max_rows = i % 3 ? 1000 : 1 + build_below(&seed, 9),
 			.filter = i % 5 ? no_filter : weak_filter,
 		};
-		check_merged(g, rows_random(&seed) & all, &options);
+		check_merged(g, suite_random(&seed) & all, &options);
 		check_merged(g, 0, &options);
 		check_merged(g, all, &options);
 		gr_graph_destroy(g);
@@ -335,9 +332,8 @@ static uint64_t tens_of(void *ctx, gr_vertex v)
 
 /* A map of ten boxes with a value each: one row for the boxes, one for the
  * values. */
-static void test_merged_by_type(void **state)
+TEST(merged_by_type)
 {
-	(void)state;
 	struct gr_budget budget = { 0 };
 	struct build b = { .nobjects = 21, .nroots = 1, .holders = { 22 } };
 	const struct gr_merge_options options = { .key = tens_of,
@@ -369,14 +365,4 @@ static void test_merged_by_type(void **state)
 	gr_graph_destroy(g);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_root_paths),
-		cmocka_unit_test(test_parents),
-		cmocka_unit_test(test_merged_paths),
-		cmocka_unit_test(test_merged_by_type),
-	};
-
-	return cmocka_run_group_tests_name("graph paths", tests, NULL, NULL);
-}
+GR_SUITE("graph paths")

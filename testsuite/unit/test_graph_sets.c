@@ -14,11 +14,11 @@ enum { NGRAPHS = 10000 };
 static uint64_t random_set(uint64_t *seed, const struct build *b)
 {
 	uint64_t all = (UINT64_C(2) << build_top(b)) - 1;
-	uint64_t set = rows_random(seed) & all;
+	uint64_t set = suite_random(seed) & all;
 
 	// Small ones are more like questions that are asked.
 	return build_below(seed, 2) ?
-		       set & rows_random(seed) & rows_random(seed) :
+		       set & suite_random(seed) & suite_random(seed) :
 		       set;
 }
 
@@ -37,9 +37,8 @@ static void check_set(const struct build *b, struct gr_graph *g, uint64_t set)
 	assert_int_equal(total.bytes, naive_bytes(b, lost));
 }
 
-static void test_sets(void **state)
+TEST(sets)
 {
-	(void)state;
 	uint64_t seed = 21;
 	struct build b;
 
@@ -59,9 +58,8 @@ static void test_sets(void **state)
 }
 
 /* A set of one is what the dominators say; a list may name one twice. */
-static void test_sets_of_one(void **state)
+TEST(sets_of_one)
 {
-	(void)state;
 	uint64_t seed = 22;
 	struct build b;
 
@@ -148,9 +146,8 @@ static void shape_wrap(struct shape *s, gr_vertex first, gr_vertex count)
 }
 
 /* Five wrappers, the last of which holds a thousand objects. */
-static void test_drop(void **state)
+TEST(drop)
 {
-	(void)state;
 	struct shape *s = shape_create(1005);
 	struct gr_accumulation a;
 
@@ -171,9 +168,8 @@ static void test_drop(void **state)
 }
 
 /* Three wrappers and a list of a thousand elements. */
-static void test_chain(void **state)
+TEST(chain)
 {
-	(void)state;
 	struct shape *s = shape_create(1003);
 	struct gr_accumulation a;
 
@@ -192,9 +188,8 @@ static void test_chain(void **state)
 }
 
 /* One object that is large itself. */
-static void test_large_object(void **state)
+TEST(large_object)
 {
-	(void)state;
 	struct shape *s = shape_create(2);
 	struct gr_accumulation a;
 
@@ -212,9 +207,8 @@ static void test_large_object(void **state)
 }
 
 /* A few wrappers that each hold a fifth: the one that holds most. */
-static void test_steepest(void **state)
+TEST(steepest)
 {
-	(void)state;
 	struct shape *s = shape_create(4);
 	struct gr_accumulation a;
 
@@ -232,16 +226,4 @@ static void test_steepest(void **state)
 	shape_destroy(s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sets),
-		cmocka_unit_test(test_sets_of_one),
-		cmocka_unit_test(test_drop),
-		cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_large_object),
-		cmocka_unit_test(test_steepest),
-	};
-
-	return cmocka_run_group_tests_name("graph sets", tests, NULL, NULL);
-}
+GR_SUITE("graph sets")

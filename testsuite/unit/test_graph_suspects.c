@@ -51,7 +51,7 @@ static struct gr_suspect_question question_of(struct shape *s)
 }
 
 /* All objects have one byte at first; two roots in a group. */
-static int begin(void **state)
+static struct shape *begin(void)
 {
 	struct shape *s = calloc(1, sizeof(*s));
 
@@ -63,19 +63,17 @@ static int begin(void **state)
 		s->b.bytes[v] = 1;
 	s->b.holders[0] = s->b.holders[1] = GROUP;
 	s->b.holders[2] = GROUP + 1;
-	*state = s;
-	return 0;
+	return s;
 }
 
-static int end(void **state)
+static void end(struct shape *s)
 {
-	struct shape *s = *state;
-
 	gr_suspects_deinit(&s->found);
 	gr_graph_destroy(s->graph);
 	free(s);
-	return 0;
 }
+
+#define FIXTURE struct shape *s, begin, end
 
 static void find(struct shape *s)
 {
@@ -120,10 +118,8 @@ static void hang(struct shape *s, gr_vertex above, gr_vertex first, gr_vertex n,
 	}
 }
 
-static void test_small_heap(void **state)
+TEST_F(small_heap)
 {
-	struct shape *s = *state;
-
 	hang(s, ROOT, 0, 9, SMALL, 7);
 	hang(s, ROOT + 1, 9, 2, SMALL, 7);
 	find(s);
@@ -132,10 +128,8 @@ static void test_small_heap(void **state)
 	assert_int_equal(s->found.largest.retained_bytes, 90);
 }
 
-static void test_array(void **state)
+TEST_F(array)
 {
-	struct shape *s = *state;
-
 	hang(s, ROOT, 0, 1, SMALL, 1);
 	hang(s, 0, 1, 20, SMALL, 7);
 	hang(s, ROOT + 1, 30, 2, SMALL, 7);
@@ -151,10 +145,8 @@ static void test_array(void **state)
 }
 
 /* One root has a service with two caches, and something of its own. */
-static void test_fork(void **state)
+TEST_F(fork)
 {
-	struct shape *s = *state;
-
 	hang(s, ROOT, 0, 1, SMALL, 1);
 	hang(s, 0, 1, 1, SMALL, 2);
 	hang(s, 0, 2, 1, SMALL, 3);
@@ -169,10 +161,8 @@ static void test_fork(void **state)
 }
 
 /* The heavy path goes on, and a smaller cache branches off. */
-static void test_branch(void **state)
+TEST_F(branch)
 {
-	struct shape *s = *state;
-
 	hang(s, ROOT, 0, 1, SMALL, 1);
 	hang(s, 0, 1, 1, SMALL, 2);
 	hang(s, 0, 2, 1, SMALL, 3);
@@ -188,10 +178,8 @@ static void test_branch(void **state)
 }
 
 /* Four large shards are no four suspects; nor are the pieces of one map. */
-static void test_alike(void **state)
+TEST_F(alike)
 {
-	struct shape *s = *state;
-
 	hang(s, ROOT, 0, 1, SMALL, 1);
 	hang(s, 0, 1, 4, 2 * MIN_BYTES, 2);
 	hang(s, ROOT + 1, 10, 1, SMALL, 3);
@@ -211,10 +199,8 @@ static void test_alike(void **state)
 }
 
 /* Only an element that has half of a container is a suspect of its own. */
-static void test_container(void **state)
+TEST_F(container)
 {
-	struct shape *s = *state;
-
 	s->forms[0] = s->forms[10] = GR_FORM_CONTAINER;
 	hang(s, ROOT, 0, 1, SMALL, 1);
 	hang(s, 0, 1, 1, 2 * MIN_BYTES, 2);
@@ -238,10 +224,8 @@ static void test_container(void **state)
 
 /* A tree whose nodes hold each other over arrays: its branches are no suspects
  * of their own, and the arrays of its nodes are seen through. */
-static void test_tree(void **state)
+TEST_F(tree)
 {
-	struct shape *s = *state;
-
 	s->forms[2] = s->forms[5] = s->forms[16] = GR_FORM_CONTAINER;
 	hang(s, ROOT, 0, 1, SMALL, 1);
 	hang(s, 0, 1, 1, SMALL, 2);
@@ -265,10 +249,8 @@ static void test_tree(void **state)
 	gr_child_groups_deinit(&groups);
 }
 
-static void test_list(void **state)
+TEST_F(list)
 {
-	struct shape *s = *state;
-
 	build_edge(&s->b, ROOT, 0);
 	for (gr_vertex v = 0; v < 20; v++) {
 		if (v < 19)
@@ -288,9 +270,8 @@ static void test_list(void **state)
 }
 
 /* Objects that two roots share are a suspect together. */
-static void test_shared(void **state)
+TEST_F(shared)
 {
-	struct shape *s = *state;
 	const struct gr_suspect_question question = question_of(s);
 	uint64_t bits[2] = { 0 };
 
@@ -315,10 +296,8 @@ static void test_shared(void **state)
 
 /* Objects whose types are not known are no suspect together; each large one is
  * one of its own, unless several are below one object. */
-static void test_unknown(void **state)
+TEST_F(unknown)
 {
-	struct shape *s = *state;
-
 	hang(s, ROOT, 0, 15, SMALL, UNKNOWN);
 	for (gr_vertex v = 0; v < 15; v++)
 		build_edge(&s->b, ROOT + 1, v);
@@ -336,10 +315,8 @@ static void test_unknown(void **state)
 }
 
 /* Roots with one name are one suspect; what is ignored is none. */
-static void test_roots(void **state)
+TEST_F(roots)
 {
-	struct shape *s = *state;
-
 	s->keys[ROOT] = s->keys[ROOT + 1] = 9;
 	hang(s, ROOT, 0, 1, LARGE, 7);
 	hang(s, ROOT + 1, 1, 1, LARGE, 8);
@@ -354,10 +331,8 @@ static void test_roots(void **state)
 	gr_child_groups_deinit(&groups);
 }
 
-static void test_ignored(void **state)
+TEST_F(ignored)
 {
-	struct shape *s = *state;
-
 	s->forms[ROOT] = GR_FORM_IGNORED;
 	hang(s, ROOT, 0, 1, 2 * MIN_BYTES, 7);
 	hang(s, ROOT + 1, 1, 1, LARGE, 8);
@@ -367,11 +342,10 @@ static void test_ignored(void **state)
 }
 
 /* Suspects of graphs by chance do not overlap, and each is large enough. */
-static void test_random(void **state)
+TEST(random)
 {
 	uint64_t seed = 1;
 
-	(void)state;
 	for (int i = 0; i < 2000; i++) {
 		struct shape s = { 0 };
 		uint64_t sum = 0;
@@ -410,11 +384,10 @@ static bool is_topmost(const struct gr_graph *g, const uint32_t *kinds,
 	return true;
 }
 
-static void test_topmost(void **state)
+TEST(topmost)
 {
 	uint64_t seed = 7;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		uint64_t want[4] = { 0 }, got[4] = { 0 };
 		uint32_t kinds[BUILD_MAX_VERTICES];
@@ -436,26 +409,4 @@ static void test_topmost(void **state)
 	}
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, begin, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(small_heap),
-		TEST(array),
-		TEST(fork),
-		TEST(branch),
-		TEST(alike),
-		TEST(container),
-		TEST(tree),
-		TEST(list),
-		TEST(shared),
-		TEST(unknown),
-		TEST(roots),
-		TEST(ignored),
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_topmost),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("graph suspects")

@@ -36,15 +36,11 @@ static const struct class_case class_cases[] = {
 };
 
 /* Every byte of a span, its neighbours, and the page before and after. */
-static void test_class(void **state)
+TEST_F_ROWS(class, class_cases, c)
 {
-	const struct class_case *c = *state;
 	uint64_t base = HEAP + 5 * PAGE, bytes = c->npages * (uint64_t)PAGE;
 	uint32_t nelems = bytes / c->elem_bytes;
-	void *fixture;
 
-	setup(&fixture);
-	struct fixture *f = fixture;
 	put_span(f, (struct shape){ .base = base + bytes,
 				    .npages = 1,
 				    .elem_bytes = 4096,
@@ -76,14 +72,12 @@ static void test_class(void **state)
 			      naive_object(heap, base + bytes + off));
 	assert_int_equal(heap->spans[1].header_bytes,
 			 c->elem_bytes > 512 ? 8 : 0);
-	teardown(&fixture);
 }
 
 // ------------------------------------------------------------------- edges
 
-static void test_no_spans(void **state)
+TEST_F(no_spans)
 {
-	struct fixture *f = *state;
 	const struct gr_heap *heap = read_heap(f);
 	const uint64_t addrs[] = { 0, 1, HEAP, ARENA, UINT64_MAX };
 
@@ -95,9 +89,8 @@ static void test_no_spans(void **state)
 	}
 }
 
-static void test_edges(void **state)
+TEST_F(edges)
 {
-	struct fixture *f = *state;
 	uint64_t far = HEAP + 7 * ARENA - PAGE;
 
 	put_span(f, (struct shape){ .base = far,
@@ -139,9 +132,8 @@ static void test_edges(void **state)
 }
 
 /* One object across arenas, past 4 GiB, and no span in its last arena's rest. */
-static void test_large_object(void **state)
+TEST_F(large_object)
 {
-	struct fixture *f = *state;
 	uint64_t base = HEAP + ARENA - 3 * PAGE, bytes = UINT64_C(5) << 30;
 
 	put_span(f, (struct shape){ .base = base,
@@ -159,9 +151,8 @@ static void test_large_object(void **state)
 }
 
 /* runtime/arena.go: the chunk ends with a map and a type, outside the limit. */
-static void test_user_arena_chunk(void **state)
+TEST_F(user_arena_chunk)
 {
-	struct fixture *f = *state;
 	const uint64_t bytes = ARENA - ARENA / 64 - 48;
 
 	put_span(f, (struct shape){ .base = HEAP,
@@ -179,10 +170,8 @@ static void test_user_arena_chunk(void **state)
 	check_address(heap, HEAP + ARENA - 1, GR_OBJ_NONE);
 }
 
-static void test_arenas(void **state)
+TEST_F(arenas)
 {
-	struct fixture *f = *state;
-
 	fake_set(&f->image, ARENA_MAP + HEAP / ARENA * 8, 0x7000, 8);
 	fake_set(&f->image, ARENA_MAP + (HEAP / ARENA + 2) * 8, 0x9000, 8);
 	put_span(f, (struct shape){ .base = HEAP,
@@ -205,16 +194,15 @@ static void test_arenas(void **state)
 }
 
 /* A heap of many spans of random classes: every lookup against the naive. */
-static void test_random_heap(void **state)
+TEST_F(random_heap)
 {
-	struct fixture *f = *state;
 	uint64_t seed = 90, base = HEAP + 4 * ARENA - 40 * PAGE;
 
 	for (int i = 0; i < 40; i++) {
 		const struct class_case *c =
-			&class_cases[rows_random(&seed) %
+			&class_cases[suite_random(&seed) %
 				     GR_ARRAY_SIZE(class_cases)];
-		uint8_t noscan = rows_random(&seed) & 1;
+		uint8_t noscan = suite_random(&seed) & 1;
 
 		put_span(f, (struct shape){
 				    .base = base,
@@ -223,14 +211,14 @@ static void test_random_heap(void **state)
 				    .nelems = c->npages * PAGE / c->elem_bytes,
 				    .spanclass = 4 | noscan,
 			    });
-		base += (c->npages + rows_random(&seed) % 3) * PAGE;
+		base += (c->npages + suite_random(&seed) % 3) * PAGE;
 	}
 	const struct gr_heap *heap = read_heap(f);
 	assert_int_equal(heap->nspans, 40);
 	uint64_t start = HEAP + 4 * ARENA - 41 * PAGE;
 	for (int i = 0; i < 20000; i++) {
 		uint64_t addr =
-			start + rows_random(&seed) % (base + 2 * PAGE - start);
+			start + suite_random(&seed) % (base + 2 * PAGE - start);
 		check_address(heap, addr, naive_object(heap, addr));
 	}
 	// Numbers are dense, and words of spans do not share a bitmap's word.
@@ -244,19 +232,18 @@ static void test_random_heap(void **state)
 
 // --------------------------------------------------------- allocation bits
 
-static void test_allocated(void **state)
+TEST_F(allocated)
 {
-	struct fixture *f = *state;
 	enum { SPANS = 30, ELEMS = 170 };
 	uint64_t seed = 100, objects = 0;
 	bool want[SPANS * ELEMS];
 
 	for (int i = 0; i < SPANS; i++) {
 		uint64_t bits = BITS + i * 64;
-		uint16_t freeindex = rows_random(&seed) % (ELEMS + 20);
+		uint16_t freeindex = suite_random(&seed) % (ELEMS + 20);
 
 		for (int j = 0; j < 24; j++)
-			fake_set(&f->image, bits + j, rows_random(&seed), 1);
+			fake_set(&f->image, bits + j, suite_random(&seed), 1);
 		for (int j = 0; j < ELEMS; j++) {
 			uint8_t byte = *fake_find(&f->image, bits + j / 8, 1);
 
@@ -281,10 +268,8 @@ static void test_allocated(void **state)
 	assert_int_equal(f->gaps.count[GR_GAP_BAD_SPANS], 0);
 }
 
-static void test_lost_bits(void **state)
+TEST_F(lost_bits)
 {
-	struct fixture *f = *state;
-
 	put_span(f, (struct shape){ .base = HEAP,
 				    .npages = 1,
 				    .elem_bytes = 48,
@@ -305,10 +290,8 @@ static void test_lost_bits(void **state)
 	assert_int_equal(f->gaps.count[GR_GAP_BAD_SPANS], 1);
 }
 
-static void test_mid_sweep(void **state)
+TEST_F(mid_sweep)
 {
-	struct fixture *f = *state;
-
 	for (int i = 0; i < 5; i++)
 		put_span(f, (struct shape){ .base = HEAP + i * PAGE,
 					    .npages = 1,
@@ -320,10 +303,8 @@ static void test_mid_sweep(void **state)
 	assert_int_equal(f->gaps.count[GR_GAP_SPANS_MID_SWEEP], 1);
 }
 
-static void test_map(void **state)
+TEST_F(map)
 {
-	struct fixture *f = *state;
-
 	put_span(f, (struct shape){ .base = HEAP,
 				    .npages = 1,
 				    .elem_bytes = 48,
@@ -351,21 +332,4 @@ static void test_map(void **state)
 	assert_int_equal(f->image.planned_bytes, 3 * PAGE);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FIXTURE(test_no_spans),
-		WITH_FIXTURE(test_edges),
-		WITH_FIXTURE(test_large_object),
-		WITH_FIXTURE(test_user_arena_chunk),
-		WITH_FIXTURE(test_arenas),
-		WITH_FIXTURE(test_random_heap),
-		WITH_FIXTURE(test_allocated),
-		WITH_FIXTURE(test_lost_bits),
-		WITH_FIXTURE(test_mid_sweep),
-		WITH_FIXTURE(test_map),
-	};
-
-	return ROWS_RUN("size classes", class_cases, test_class) +
-	       cmocka_run_group_tests_name("heap", tests, NULL, NULL);
-}
+GR_SUITE("heap")

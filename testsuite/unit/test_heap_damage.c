@@ -97,13 +97,8 @@ static const struct damaged_case damaged_cases[] = {
 	  true },
 };
 
-static void test_damaged(void **state)
+TEST_F_ROWS(damaged, damaged_cases, c)
 {
-	const struct damaged_case *c = *state;
-	void *fixture;
-
-	setup(&fixture);
-	struct fixture *f = fixture;
 	const struct shape good = {
 		.npages = 2, .elem_bytes = 16384, .nelems = 1, .spanclass = 5
 	};
@@ -121,16 +116,14 @@ static void test_damaged(void **state)
 	check_address(heap, HEAP + 5, 0);
 	check_address(heap, MID + 5, GR_OBJ_NONE);
 	check_address(heap, HEAP + 9 * PAGE + 5, 1);
-	teardown(&fixture);
 }
 
 /*
  * A span as large as 32 bits of offset allow: either it is left out, or an
  * address leads to its own object and never past the span's numbers.
  */
-static void test_large_span_of_small_objects(void **state)
+TEST_F(large_span_of_small_objects)
 {
-	struct fixture *f = *state;
 	const uint64_t npages = UINT32_MAX / PAGE;
 	const uint32_t nelems = npages * PAGE / 24;
 
@@ -151,10 +144,8 @@ static void test_large_span_of_small_objects(void **state)
 	}
 }
 
-static void test_unreadable_record(void **state)
+TEST_F(unreadable_record)
 {
-	struct fixture *f = *state;
-
 	for (int i = 0; i < 3; i++)
 		put_span(f, (struct shape){ .base = HEAP + i * PAGE,
 					    .npages = 1,
@@ -182,13 +173,8 @@ static const struct list_case list_cases[] = {
 	  GR_ERROR_FORMAT },
 };
 
-static void test_list(void **state)
+TEST_F_ROWS(list, list_cases, c)
 {
-	const struct list_case *c = *state;
-	void *fixture;
-
-	setup(&fixture);
-	struct fixture *f = fixture;
 	fake_set(&f->image, MHEAP, c->addr, 8);
 	fake_set(&f->image, MHEAP + 8, c->len, 8);
 	fake_set(&f->image, MHEAP + 16, c->cap, 8);
@@ -197,14 +183,11 @@ static void test_list(void **state)
 	assert_error_code(err, c->want);
 	assert_non_null(strstr(err->message, "allspans"));
 	gr_error_destroy(err);
-	teardown(&fixture);
 }
 
 /* A list that is nowhere: gaps, and an end before 2^28 of them. */
-static void test_list_nowhere(void **state)
+TEST_F(list_nowhere)
 {
-	struct fixture *f = *state;
-
 	fake_set(&f->image, MHEAP, 0x66660000, 8);
 	fake_set(&f->image, MHEAP + 8, 1 << 28, 8);
 	fake_set(&f->image, MHEAP + 16, 1 << 28, 8);
@@ -213,10 +196,8 @@ static void test_list_nowhere(void **state)
 	assert_true(f->gaps.count[GR_GAP_BAD_SPANS] > 0);
 }
 
-static void test_geometry(void **state)
+TEST_F(geometry)
 {
-	struct fixture *f = *state;
-
 	f->rt.layout.consts.page_bytes = 4096;
 	struct gr_error *err = gr_heap_read(&f->rt, f->types, &f->heap);
 	assert_non_null(err);
@@ -245,10 +226,9 @@ static void expect_end(struct fixture *f, enum gr_error_code code)
 }
 
 /* One record claims 2^22 pages: what is made of them can be ended. */
-static void test_span_of_all_pages(void **state)
+TEST_F(span_of_all_pages)
 {
 	const uint64_t npages = 1 << 22;
-	struct fixture *f = *state;
 	uint64_t count = 0;
 
 	f->rt.poll = poll_fifth;
@@ -261,10 +241,9 @@ static void test_span_of_all_pages(void **state)
 }
 
 /* What spans cover is in proportion to what is mapped. */
-static void test_span_of_more_than_there_is(void **state)
+TEST_F(span_of_more_than_there_is)
 {
 	const uint64_t npages = 1 << 22;
-	struct fixture *f = *state;
 
 	f->image.mapped_bytes = 1 << 20;
 	put_span(f, (struct shape){ .base = HEAP,
@@ -294,9 +273,8 @@ static void put_all_objects(struct fixture *f)
 				    .spanclass = 2 });
 }
 
-static void test_span_of_all_objects(void **state)
+TEST_F(span_of_all_objects)
 {
-	struct fixture *f = *state;
 	uint64_t count = 0;
 
 	f->rt.poll = poll_fifth;
@@ -306,29 +284,11 @@ static void test_span_of_all_objects(void **state)
 }
 
 /* Their states are not even allocated if there may not be so much. */
-static void test_objects_over_the_limit(void **state)
+TEST_F(objects_over_the_limit)
 {
-	struct fixture *f = *state;
-
 	f->image.limit_bytes = 1 << 20;
 	put_all_objects(f);
 	expect_end(f, GR_ERROR_MEMORY_LIMIT);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FIXTURE(test_large_span_of_small_objects),
-		WITH_FIXTURE(test_unreadable_record),
-		WITH_FIXTURE(test_list_nowhere),
-		WITH_FIXTURE(test_geometry),
-		WITH_FIXTURE(test_span_of_all_pages),
-		WITH_FIXTURE(test_span_of_more_than_there_is),
-		WITH_FIXTURE(test_span_of_all_objects),
-		WITH_FIXTURE(test_objects_over_the_limit),
-	};
-
-	return ROWS_RUN("damaged spans", damaged_cases, test_damaged) +
-	       ROWS_RUN("damaged lists", list_cases, test_list) +
-	       cmocka_run_group_tests_name("damaged heap", tests, NULL, NULL);
-}
+GR_SUITE("damaged heap")

@@ -287,9 +287,8 @@ static void check_groups(const struct gr_heap_graph *hg)
 		assert_int_equal(holder[gr_group_vertex(hg, i)], top);
 }
 
-static void test_graph(void **state)
+TEST(graph)
 {
-	(void)state;
 	uint64_t nedges = 0, left_out = 0, nroots = 0;
 
 	for (uint64_t seed = 1; seed <= 60; seed++) {
@@ -314,9 +313,8 @@ static void test_graph(void **state)
 }
 
 /* Nothing is reached: all that there is are groups. */
-static void test_empty(void **state)
+TEST(empty)
 {
-	(void)state;
 	for (unsigned int n = 1; n <= 3; n++) {
 		struct service s;
 		struct gr_heap_graph *hg;
@@ -338,12 +336,4 @@ static void test_empty(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_graph),
-		cmocka_unit_test(test_empty),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("heapgraph")

@@ -20,9 +20,8 @@ static struct gr_error *fill_bad_span(const struct gr_heap *heap,
 }
 
 /* The walk has counted what makes no sense; the graph does not do so again. */
-static void test_gaps(void **state)
+TEST(gaps)
 {
-	(void)state;
 	static const struct gr_ptrmap_ops bad_maps = { .name = "bad",
 						       .fill = fill_bad_span };
 	struct service s;
@@ -37,9 +36,8 @@ static void test_gaps(void **state)
 	service_deinit(&s);
 }
 
-static void test_threads(void **state)
+TEST(threads)
 {
-	(void)state;
 	for (uint64_t seed = 70; seed < 90; seed++) {
 		struct service s;
 		struct gr_heap_graph *one, *many;
@@ -74,9 +72,8 @@ static struct gr_error *refuse_later(void *ctx)
 			  gr_error_format(GR_ERROR_INTERRUPTED, "enough");
 }
 
-static void test_poll_ends_it(void **state)
+TEST(poll_ends_it)
 {
-	(void)state;
 	for (unsigned int n = 1; n <= 4; n++) {
 		struct service s;
 		struct gr_heap_graph *hg;
@@ -100,9 +97,8 @@ static void test_poll_ends_it(void **state)
 	}
 }
 
-static void test_limit(void **state)
+TEST(limit)
 {
-	(void)state;
 	struct service s;
 	struct gr_heap_graph *hg;
 	struct gr_error *err;
@@ -139,9 +135,8 @@ static struct gr_bytes map_file(struct service *s)
 	return (struct gr_bytes){ map, size };
 }
 
-static void test_file_shrinks(void **state)
+TEST(file_shrinks)
 {
-	(void)state;
 	for (unsigned int n = 1; n <= 4; n++) {
 		struct service s;
 		struct gr_heap_graph *hg;
@@ -163,15 +158,4 @@ static void test_file_shrinks(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_gaps),
-		cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_poll_ends_it),
-		cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_file_shrinks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("heapgraph limits")

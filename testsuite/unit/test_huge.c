@@ -2,7 +2,7 @@
 /* huge: arrays of units keep what is in them, wherever the units come from. */
 #include "base/huge.h"
 
-#include "rows.h"
+#include "suite.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -52,7 +52,7 @@ static void assert_filled(const struct array *a, size_t bytes)
 
 static size_t random_bytes(uint64_t *seed)
 {
-	return 1 + rows_random(seed) % (MAX_UNITS * (size_t)UNIT);
+	return 1 + suite_random(seed) % (MAX_UNITS * (size_t)UNIT);
 }
 
 /* Allocate, change or free an array at random. */
@@ -62,8 +62,8 @@ static void step(struct array *a, uint64_t *seed)
 		a->bytes = random_bytes(seed);
 		a->data = gr_huge_alloc(a->bytes);
 		assert_non_null(a->data);
-		fill(a, 0, rows_random(seed));
-	} else if (rows_random(seed) % 3) {
+		fill(a, 0, suite_random(seed));
+	} else if (suite_random(seed) % 3) {
 		size_t before = a->bytes, bytes = random_bytes(seed);
 		a->data = gr_huge_resize(a->data, before, bytes);
 		assert_non_null(a->data);
@@ -83,7 +83,7 @@ static void *step_often(void *ctx)
 	uint64_t seed = *(uint64_t *)ctx;
 
 	for (int i = 0; i < STEPS; i++)
-		step(&arrays[rows_random(&seed) % ARRAYS], &seed);
+		step(&arrays[suite_random(&seed) % ARRAYS], &seed);
 	for (int i = 0; i < ARRAYS; i++) {
 		if (!arrays[i].data)
 			continue;
@@ -93,9 +93,8 @@ static void *step_often(void *ctx)
 	return NULL;
 }
 
-static void test_contents(void **state)
+TEST(contents)
 {
-	(void)state;
 	uint64_t seed = 1;
 
 	step_often(&seed);
@@ -107,9 +106,8 @@ static void test_contents(void **state)
 	assert_int_equal(gr_huge_spare_bytes(), 0);
 }
 
-static void test_units_that_cannot_move(void **state)
+TEST(units_that_cannot_move)
 {
-	(void)state;
 	uint64_t seed = 2;
 
 	is_refused = true;
@@ -119,9 +117,8 @@ static void test_units_that_cannot_move(void **state)
 	is_refused = false;
 }
 
-static void test_threads(void **state)
+TEST(threads)
 {
-	(void)state;
 	pthread_t threads[3];
 	uint64_t seeds[] = { 3, 4, 5 };
 
@@ -138,9 +135,8 @@ static void test_threads(void **state)
 
 /* New memory is taken only when no unit is left, and the last holder gives all
  * of them back. */
-static void test_holders(void **state)
+TEST(holders)
 {
-	(void)state;
 	gr_huge_hold();
 	char *data = gr_huge_alloc(7 * UNIT);
 
@@ -166,13 +162,12 @@ static void test_holders(void **state)
 
 /* Each array is new, whether a thread had it ready or not, and kept units come
  * first. */
-static void test_next(void **state)
+TEST(next)
 {
 	enum { COUNT = 20 };
 	struct gr_huge_next next = { .is_started = false };
 	char *units[COUNT];
 
-	(void)state;
 	gr_huge_hold();
 	for (int i = 0; i < COUNT; i++) {
 		units[i] = gr_huge_next_alloc(&next);
@@ -195,9 +190,8 @@ static void test_next(void **state)
 	assert_int_equal(gr_huge_spare_bytes(), 0);
 }
 
-static void test_no_memory(void **state)
+TEST(no_memory)
 {
-	(void)state;
 	char *data = gr_huge_alloc(UNIT);
 
 	assert_non_null(data);
@@ -208,16 +202,4 @@ static void test_no_memory(void **state)
 	gr_huge_free(data, UNIT);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_contents),
-		cmocka_unit_test(test_units_that_cannot_move),
-		cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_holders),
-		cmocka_unit_test(test_next),
-		cmocka_unit_test(test_no_memory),
-	};
-
-	return cmocka_run_group_tests_name("huge pages", tests, NULL, NULL);
-}
+GR_SUITE("huge pages")

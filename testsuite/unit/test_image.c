@@ -15,9 +15,8 @@ enum {
 /* --- ranges ----------------------------------------------------------- */
 
 /* Many small random ranges against an array that says who owns an address. */
-static void test_ranges_random(void **state)
+TEST(ranges_random)
 {
-	(void)state;
 	enum { SPACE = 200, ROUNDS = 300 };
 	static const uint8_t memory[1 << 16];
 	const struct gr_target target = { .kind = GR_TARGET_CORE };
@@ -67,7 +66,7 @@ static struct gr_error *count_poll(void *ctx)
 }
 
 /* Many ranges, each inside of the one before it, out of order. */
-static void test_ranges_interrupted(void **state)
+TEST(ranges_interrupted)
 {
 	enum { COUNT = 1 << 18, POLLS = 1000000 };
 	static const uint8_t host[1];
@@ -77,7 +76,6 @@ static void test_ranges_interrupted(void **state)
 					  .ctx = &polls };
 	struct gr_ranges ranges;
 
-	(void)state;
 	for (uint64_t i = COUNT; i--;)
 		assert_true(gr_range_vector_append(
 			&in, (struct gr_range){ i, 2 * COUNT - i, host }));
@@ -199,7 +197,7 @@ static void fixture_destroy(struct fixture *f)
 
 GR_DEFINE_CLEANUP(fixture, struct fixture, fixture_destroy)
 
-static int core_setup(void **state)
+static struct fixture *core_setup(void)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
@@ -208,15 +206,10 @@ static int core_setup(void **state)
 	struct gr_error *err = fixture_open(f, f->core.bytes);
 	if (err)
 		fail_msg("%s", err->message);
-	*state = f;
-	return 0;
+	return f;
 }
 
-static int core_teardown(void **state)
-{
-	fixture_destroy(*state);
-	return 0;
-}
+#define FIXTURE struct fixture *f, core_setup, fixture_destroy
 
 /** One range, asked for by read, map and map_torn. */
 struct range_case {
@@ -272,13 +265,8 @@ static void check_torn(const struct range_case *c, const uint8_t *p)
 	}
 }
 
-static void test_core_range(void **state)
+TEST_F_ROWS(core_range, range_cases, c)
 {
-	const struct range_case *c = *state;
-	void *fixture;
-
-	core_setup(&fixture);
-	_cleanup_(gr_cleanup_fixture) struct fixture *f = fixture;
 	uint8_t buf[4 * PAGE];
 	const uint8_t *p;
 
@@ -305,9 +293,8 @@ static void test_core_range(void **state)
 		check_torn(c, p);
 }
 
-static void test_core_uint(void **state)
+TEST_F(core_uint)
 {
-	struct fixture *f = *state;
 	uint64_t value, expected;
 
 	for (unsigned int bytes = 1; bytes <= 8; bytes++) {
@@ -323,9 +310,8 @@ static void test_core_uint(void **state)
 		     GR_ERROR_FAULT, "0x10003ff9");
 }
 
-static void test_core_facts(void **state)
+TEST_F(core_facts)
 {
-	struct fixture *f = *state;
 	struct gr_mapping_info info;
 	size_t nthreads;
 
@@ -418,9 +404,8 @@ static const struct damage_case damage_cases[] = {
 	  "the core has no thread registers", 0, CORE_SALT },
 };
 
-static void test_damage(void **state)
+TEST_ROWS(damage, damage_cases, c)
 {
-	const struct damage_case *c = *state;
 	_cleanup_(gr_cleanup_fixture) struct fixture *f = calloc(1, sizeof(*f));
 	uint8_t byte;
 
@@ -485,9 +470,8 @@ static const struct identity_case identity_cases[] = {
 	  "is a shared library, and not the program of", ET_DYN },
 };
 
-static void test_identity(void **state)
+TEST_ROWS(identity, identity_cases, c)
 {
-	const struct identity_case *c = *state;
 	_cleanup_(gr_cleanup_fixture) struct fixture *f = calloc(1, sizeof(*f));
 
 	build_exe(&f->exe, c->ran_gnu, c->ran_go);
@@ -521,7 +505,7 @@ static void build_core_with_zeros(struct elf_builder *b)
 
 /* A core without holes does not tell what was resident. Its pages of zeros may
  * be ones that the process never had. */
-static void test_zeros(void **state)
+TEST(zeros)
 {
 	static const struct gr_resident ranges[] = {
 		{ HEAP, HEAP + PAGE, 0, true, false },
@@ -531,7 +515,6 @@ static void test_zeros(void **state)
 	_cleanup_(gr_cleanup_fixture) struct fixture *f = calloc(1, sizeof(*f));
 	struct gr_residency r = { 0 };
 
-	(void)state;
 	build_exe(&f->exe, NULL, "go-id");
 	build_core_with_zeros(&f->core);
 	assert_null(fixture_open(f, f->core.bytes));
@@ -546,20 +529,4 @@ static void test_zeros(void **state)
 	gr_residency_deinit(&r);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ranges_random),
-		cmocka_unit_test(test_ranges_interrupted),
-		cmocka_unit_test_setup_teardown(test_core_uint, core_setup,
-						core_teardown),
-		cmocka_unit_test_setup_teardown(test_core_facts, core_setup,
-						core_teardown),
-		cmocka_unit_test(test_zeros),
-	};
-
-	return ROWS_RUN("ranges of a core", range_cases, test_core_range) +
-	       ROWS_RUN("damage", damage_cases, test_damage) +
-	       ROWS_RUN("identity", identity_cases, test_identity) +
-	       cmocka_run_group_tests_name("image", tests, NULL, NULL);
-}
+GR_SUITE("image")

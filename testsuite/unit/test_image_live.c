@@ -173,9 +173,8 @@ static void check_live(struct live *live)
 					 0);
 }
 
-static void test_live(void **state)
+TEST_ROWS(live, live_cases, c)
 {
-	const struct live_case *c = *state;
 	_cleanup_(gr_cleanup_live) struct live *live = live_create(c);
 	uint64_t addr = (uintptr_t)live->area, value;
 
@@ -203,9 +202,8 @@ static void test_live(void **state)
 	assert_true(live->largest_read <= 1 << 20);
 }
 
-static void test_capture_twice(void **state)
+TEST(capture_twice)
 {
-	(void)state;
 	_cleanup_(gr_cleanup_live) struct live *live =
 		live_create(&live_cases[0]);
 	uint64_t addr = (uintptr_t)live->area;
@@ -225,9 +223,8 @@ static void test_capture_twice(void **state)
 }
 
 // The first two pages are captured, and change afterwards like all others.
-static void test_late(void **state)
+TEST(late)
 {
-	(void)state;
 	_cleanup_(gr_cleanup_live) struct live *live =
 		live_create(&live_cases[2]);
 	uint64_t addr = (uintptr_t)live->area;
@@ -251,9 +248,8 @@ static void test_late(void **state)
 }
 
 // The process may have gone on.
-static void test_not_held(void **state)
+TEST_ROWS(not_held, live_cases, c)
 {
-	const struct live_case *c = *state;
 	_cleanup_(gr_cleanup_live) struct live *live = live_create(c);
 	uint64_t addr = (uintptr_t)live->area;
 	uint8_t byte;
@@ -314,9 +310,8 @@ static void check_many(struct live *live, const uint8_t *area)
 			 (MANY_PAGES - holes) * PAGE);
 }
 
-static void test_copy(void **state)
+TEST_ROWS(copy, copy_cases, c)
 {
-	const struct copy_case *c = *state;
 	uint64_t bytes = MANY_PAGES * PAGE;
 	uint8_t *area = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -338,9 +333,8 @@ static void test_copy(void **state)
 	munmap(area, bytes);
 }
 
-static void test_interrupt(void **state)
+TEST_ROWS(interrupt, live_cases, c)
 {
-	const struct live_case *c = *state;
 	_cleanup_(gr_cleanup_live) struct live *live = live_create(c);
 	uint64_t addr = (uintptr_t)live->area, value;
 
@@ -355,9 +349,8 @@ static void test_interrupt(void **state)
 }
 
 // What a remote target costs are its round trips.
-static void test_round_trips(void **state)
+TEST(round_trips)
 {
-	(void)state;
 	_cleanup_(gr_cleanup_live) struct live *live =
 		live_create(&live_cases[2]);
 	uint64_t addr = ((uintptr_t)live->area + 10 * PAGE) | PAGE, value;
@@ -379,9 +372,8 @@ static void test_round_trips(void **state)
 }
 
 // A script may fork, and ask the copy in the child.
-static void test_fork_has_the_copy(void **state)
+TEST(fork_has_the_copy)
 {
-	(void)state;
 	_cleanup_(gr_cleanup_live) struct live *live =
 		live_create(&live_cases[0]);
 	uint64_t addr = (uintptr_t)live->area;
@@ -417,12 +409,11 @@ static void change(struct live *live, uint64_t page, uint8_t byte)
 	assert_int_equal(process_vm_writev(live->pid, &from, 1, &to, 1, 0), 1);
 }
 
-static void test_forget(void **state)
+TEST(forget)
 {
 	_cleanup_(gr_cleanup_live) struct live *live =
 		live_create(&live_cases[0]);
 
-	(void)state;
 	uint8_t before = read_byte(live, 1);
 	change(live, 1, before + 1);
 	assert_int_equal(read_byte(live, 1), before);
@@ -431,7 +422,7 @@ static void test_forget(void **state)
 }
 
 // What was read is copied, page by page, and nothing else is read then.
-static void test_search_in_a_copy(void **state)
+TEST(search_in_a_copy)
 {
 	_cleanup_(gr_cleanup_live) struct live *live =
 		live_create(&live_cases[0]);
@@ -439,7 +430,6 @@ static void test_search_in_a_copy(void **state)
 	uint64_t area = (uintptr_t)live->area;
 	uint8_t byte, buf[PAGE];
 
-	(void)state;
 	read_byte(live, 20);
 	assert_int_equal(gr_image_noted_pages(image), 0);
 	assert_null(gr_image_note_fetches(image, true));
@@ -485,9 +475,8 @@ static void test_search_in_a_copy(void **state)
 	read_byte(live, 4);
 }
 
-static void test_no_process(void **state)
+TEST(no_process)
 {
-	(void)state;
 	struct gr_target_module module = { .path = "/proc/self/exe",
 					   .bias = UINT64_MAX };
 	struct gr_target target = { .kind = GR_TARGET_NATIVE,
@@ -501,21 +490,4 @@ static void test_no_process(void **state)
 		     "there is no process 2147483647");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_capture_twice),
-		cmocka_unit_test(test_late),
-		cmocka_unit_test(test_forget),
-		cmocka_unit_test(test_search_in_a_copy),
-		cmocka_unit_test(test_no_process),
-		cmocka_unit_test(test_fork_has_the_copy),
-		cmocka_unit_test(test_round_trips),
-	};
-
-	return ROWS_RUN("live", live_cases, test_live) +
-	       ROWS_RUN("interrupted", live_cases, test_interrupt) +
-	       ROWS_RUN("not held", live_cases, test_not_held) +
-	       ROWS_RUN("copied", copy_cases, test_copy) +
-	       cmocka_run_group_tests_name("live image", tests, NULL, NULL);
-}
+GR_SUITE("live image")

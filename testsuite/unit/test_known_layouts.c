@@ -5,7 +5,7 @@
  */
 #include "goruntime/layout/known_layouts.h"
 
-#include "rows.h"
+#include "suite.h"
 
 static void get(size_t i, struct gr_layout *layout)
 {
@@ -15,21 +15,19 @@ static void get(size_t i, struct gr_layout *layout)
 		fail_msg("%s: %s", gr_known_layout_names[i], err->message);
 }
 
-static void test_whole(void **state)
+TEST(whole)
 {
 	struct gr_layout layout;
 
-	(void)state;
 	assert_true(gr_nknown_layouts > 0);
 	for (size_t i = 0; i < gr_nknown_layouts; i++)
 		get(i, &layout);
 }
 
-static void test_different(void **state)
+TEST(different)
 {
 	struct gr_layout one, other;
 
-	(void)state;
 	for (size_t i = 0; i < gr_nknown_layouts; i++)
 		for (size_t j = 0; j < i; j++) {
 			get(i, &one);
@@ -50,12 +48,11 @@ static bool is_known_row(const char *line, size_t len)
 }
 
 /* A new row of the table needs new golden columns. */
-static void test_up_to_date(void **state)
+TEST(up_to_date)
 {
 	struct gr_layout layout;
 	char *text;
 
-	(void)state;
 	get(0, &layout);
 	text = gr_layout_text(&layout);
 	assert_non_null(text);
@@ -68,11 +65,10 @@ static void test_up_to_date(void **state)
 	free(text);
 }
 
-static void test_text_reads_back(void **state)
+TEST(text_reads_back)
 {
 	struct gr_layout layout, again;
 
-	(void)state;
 	for (size_t i = 0; i < gr_nknown_layouts; i++) {
 		get(i, &layout);
 		char *text = gr_layout_text(&layout);
@@ -95,9 +91,8 @@ static const struct bad_row {
 	{ "a key without end", "const ", "const " },
 };
 
-static void test_bad_text(void **state)
+TEST_ROWS(bad_text, bad_rows, row)
 {
-	const struct bad_row *row = *state;
 	struct gr_layout layout;
 	struct gr_error *err = gr_layout_parse(row->text, &layout);
 
@@ -107,15 +102,4 @@ static void test_bad_text(void **state)
 	gr_error_destroy(err);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_different),
-		cmocka_unit_test(test_up_to_date),
-		cmocka_unit_test(test_text_reads_back),
-	};
-
-	return ROWS_RUN("layout texts", bad_rows, test_bad_text) +
-	       cmocka_run_group_tests_name("known layouts", tests, NULL, NULL);
-}
+GR_SUITE("known layouts")

@@ -50,7 +50,7 @@ static void add_field(struct fixture *f, gr_type_id id, uint64_t off,
 			       (struct gr_type_field){ "", off, type });
 }
 
-static int start(void **state)
+static struct fixture *start(void)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
@@ -71,9 +71,10 @@ static int start(void **state)
 	f->sched.goroutines = f->goroutines;
 	f->sched.ngoroutines = NGOROUTINES;
 	f->goroutines[1].labels_addr = MEMORY + SET;
-	*state = f;
-	return 0;
+	return f;
 }
+
+#define FIXTURE struct fixture *f, start, types_memory_stop
 
 static void put(struct fixture *f, uint64_t off, uint64_t value, size_t bytes)
 {
@@ -132,9 +133,8 @@ static const struct gr_label_set *read_one(struct fixture *f, gr_type_id type)
 
 // --------------------------------------------------------------------- tests
 
-static void test_list(void **state)
+TEST_F(list)
 {
-	struct fixture *f = *state;
 	const struct gr_label_set *set;
 
 	put_slice(f, 3, 4);
@@ -148,9 +148,8 @@ static void test_list(void **state)
 			 set->labels[0].key);
 }
 
-static void test_map(void **state)
+TEST_F(map)
 {
-	struct fixture *f = *state;
 	const struct gr_label_set *set;
 
 	put_map(f, 10, 0);
@@ -163,10 +162,8 @@ static void test_map(void **state)
 }
 
 /* Half of the buckets are old ones still. */
-static void test_map_that_grows(void **state)
+TEST_F(map_that_grows)
 {
-	struct fixture *f = *state;
-
 	put_map(f, 5, 1);
 	put_bucket(f, 0, 2, 0);
 	put_bucket(f, 1, 0, 0);
@@ -175,10 +172,8 @@ static void test_map_that_grows(void **state)
 	assert_int_equal(read_one(f, T_MAP)->nlabels, 5);
 }
 
-static void test_no_labels(void **state)
+TEST_F(no_labels)
 {
-	struct fixture *f = *state;
-
 	put_slice(f, 2, 2);
 	assert_null(read_one(f, GR_TYPE_NONE));
 	assert_null(read_one(f, T_INT));
@@ -200,10 +195,8 @@ static void test_no_labels(void **state)
 	assert_false(gr_labels_are_there(&f->sched));
 }
 
-static void test_long_list(void **state)
+TEST_F(long_list)
 {
-	struct fixture *f = *state;
-
 	put_slice(f, MOST, MOST);
 	assert_int_equal(read_one(f, T_SET)->nlabels, MOST);
 	put_slice(f, MOST + 1, MOST + 1);
@@ -211,10 +204,8 @@ static void test_long_list(void **state)
 }
 
 /* A bucket that leads to itself, with and without labels. */
-static void test_endless_map(void **state)
+TEST_F(endless_map)
 {
-	struct fixture *f = *state;
-
 	put_map(f, MOST, 8);
 	for (unsigned int i = 0; i < 256; i++)
 		put_bucket(f, i, 0, 1);
@@ -227,26 +218,11 @@ static void test_endless_map(void **state)
 }
 
 /* The count that the map has is not that of its entries. */
-static void test_count_of_a_map(void **state)
+TEST_F(count_of_a_map)
 {
-	struct fixture *f = *state;
-
 	put_map(f, 3, 0);
 	put_bucket(f, 0, 2, 0);
 	assert_null(read_one(f, T_MAP));
 }
 
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(name, start, types_memory_stop)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_list),	   TEST(test_map),
-		TEST(test_map_that_grows), TEST(test_no_labels),
-		TEST(test_long_list),	   TEST(test_endless_map),
-		TEST(test_count_of_a_map),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("labels")

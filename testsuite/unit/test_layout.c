@@ -60,9 +60,11 @@ struct row_case {
 	char text[96];
 };
 
-static void test_missing(void **state)
+/* Those of both tests; main() fills them. */
+static struct row_case missing[NROWS], alternatives[NROWS * 5];
+
+TEST_ROWS(missing, missing, c)
 {
-	const struct row_case *c = *state;
 	size_t i = c->change.row;
 	struct gr_dwarf *d = dwarf_create(&c->change);
 	struct gr_layout *layout = calloc(1, sizeof(*layout));
@@ -92,9 +94,8 @@ static void test_missing(void **state)
 	free(d);
 }
 
-static void test_found(void **state)
+TEST_ROWS(found, alternatives, c)
 {
-	const struct row_case *c = *state;
 	struct gr_dwarf *d = dwarf_create(&c->change);
 	struct gr_layout *layout = calloc(1, sizeof(*layout));
 
@@ -122,29 +123,22 @@ static void name_case(struct row_case *c, const char *what)
 	c->name = c->text;
 }
 
-static int run_missing(void)
+static void name_missing(void)
 {
-	struct row_case *cases = calloc(NROWS, sizeof(*cases));
 	size_t n = 0;
 
-	if (!cases)
-		return 1;
 	for (size_t i = 0; i < NROWS; i++) {
 		if (rows[i].kind == END)
 			continue;
-		cases[n].change = (struct change){ i, true, 0 };
-		name_case(&cases[n++], rows[i].need == REQUIRED ?
-					       "missing: an error" :
-					       "missing: absent");
+		missing[n].change = (struct change){ i, true, 0 };
+		name_case(&missing[n++], rows[i].need == REQUIRED ?
+						 "missing: an error" :
+						 "missing: absent");
 	}
-	int failed = rows_run("rows that are missing", cases, n, sizeof(*cases),
-			      test_missing);
-	free(cases);
-	return failed;
 }
 
 /* Append one test for each older name of row i, and one for all of them. */
-static size_t add_alternatives(struct row_case *cases, size_t n, size_t i)
+static size_t add_alternatives(size_t n, size_t i)
 {
 	char what[64];
 	size_t len;
@@ -154,28 +148,13 @@ static size_t add_alternatives(struct row_case *cases, size_t n, size_t i)
 		return n;
 	for (unsigned int k = 1; (name = alternative(rows[i].names, k, &len));
 	     k++) {
-		cases[n].change = (struct change){ i, false, k };
+		alternatives[n].change = (struct change){ i, false, k };
 		snprintf(what, sizeof(what), "as %.*s", (int)len, name);
-		name_case(&cases[n++], what);
+		name_case(&alternatives[n++], what);
 	}
-	cases[n].change = (struct change){ i, false, ALL };
-	name_case(&cases[n++], "under every name: the newest");
+	alternatives[n].change = (struct change){ i, false, ALL };
+	name_case(&alternatives[n++], "under every name: the newest");
 	return n;
-}
-
-static int run_alternatives(void)
-{
-	struct row_case *cases = calloc(NROWS * 5, sizeof(*cases));
-	size_t n = 0;
-
-	if (!cases)
-		return 1;
-	for (size_t i = 0; i < NROWS; i++)
-		n = add_alternatives(cases, n, i);
-	int failed =
-		rows_run("alternatives", cases, n, sizeof(*cases), test_found);
-	free(cases);
-	return failed;
 }
 
 // ----------------------------------------------------------- widths, damage
@@ -205,18 +184,17 @@ static void expect_error(const struct gr_dwarf *d, enum gr_error_code code,
 	gr_error_destroy(err);
 }
 
-static void test_everything(void **state)
+TEST_F(everything)
 {
 	struct gr_layout layout;
 
-	assert_null(gr_layout_resolve(*state, BIAS, &layout));
+	assert_null(gr_layout_resolve(d, BIAS, &layout));
 	check_answers(&layout, SIZE_MAX);
 }
 
-static void test_widths(void **state)
+TEST_F(widths)
 {
 	static const uint64_t widths[] = { 1, 2, 4, 8 };
-	struct gr_dwarf *d = *state;
 	struct gr_layout layout;
 	struct gr_dwarf_field *nelems = member(d, "runtime.mspan", "nelems");
 
@@ -236,9 +214,8 @@ static void test_widths(void **state)
 	}
 }
 
-static void test_absent_field_reads_zero(void **state)
+TEST(absent_field_reads_zero)
 {
-	(void)state;
 	const struct gr_field absent = { 0, 0 };
 
 	assert_false(gr_field_is_present(absent));
@@ -247,43 +224,35 @@ static void test_absent_field_reads_zero(void **state)
 }
 
 /* A word is not read of a field that has none: what follows is not ours. */
-static void test_word_of_a_narrow_field(void **state)
+TEST(word_of_a_narrow_field)
 {
-	(void)state;
 	const struct gr_field narrow = { 0, 4 };
 	const uint64_t record = UINT64_MAX;
 
 	assert_int_equal(gr_field_word(&record, narrow), 0);
 }
 
-static void test_field_without_bytes(void **state)
+TEST_F(field_without_bytes)
 {
-	struct gr_dwarf *d = *state;
-
 	d->types[member(d, "runtime.mspan", "nelems")->type].size_bytes = 0;
 	expect_error(d, GR_ERROR_LAYOUT, "runtime.mspan has no field nelems");
 }
 
-static void test_field_of_absurd_size(void **state)
+TEST_F(field_of_absurd_size)
 {
-	struct gr_dwarf *d = *state;
-
 	d->types[member(d, "runtime.mspan", "nelems")->type].size_bytes =
 		UINT64_C(1) << 32;
 	expect_error(d, GR_ERROR_LAYOUT, "nelems");
 }
 
-static void test_field_far_away(void **state)
+TEST_F(field_far_away)
 {
-	struct gr_dwarf *d = *state;
-
 	member(d, "runtime.mspan", "nelems")->off_bytes = UINT64_C(1) << 32;
 	expect_error(d, GR_ERROR_LAYOUT, "nelems");
 }
 
-static void test_field_outside(void **state)
+TEST_F(field_outside)
 {
-	struct gr_dwarf *d = *state;
 	uint32_t mspan = gr_dwarf_find_type(d, "runtime.mspan");
 
 	member(d, "runtime.mspan", "nelems")->off_bytes =
@@ -291,9 +260,8 @@ static void test_field_outside(void **state)
 	expect_error(d, GR_ERROR_LAYOUT, "nelems");
 }
 
-static void test_field_ends_with_its_struct(void **state)
+TEST_F(field_ends_with_its_struct)
 {
-	struct gr_dwarf *d = *state;
 	struct gr_layout layout;
 	uint32_t mspan = gr_dwarf_find_type(d, "runtime.mspan");
 	uint64_t off = d->types[mspan].size_bytes - 8;
@@ -303,33 +271,26 @@ static void test_field_ends_with_its_struct(void **state)
 	assert_int_equal(layout.mspan.nelems.off, off);
 }
 
-static void test_field_of_unknown_type(void **state)
+TEST_F(field_of_unknown_type)
 {
-	struct gr_dwarf *d = *state;
-
 	member(d, "runtime.mspan", "nelems")->type = GR_DWARF_NONE;
 	expect_error(d, GR_ERROR_LAYOUT, "runtime.mspan has no field nelems");
 }
 
-static void test_path_through_unknown_type(void **state)
+TEST_F(path_through_unknown_type)
 {
-	struct gr_dwarf *d = *state;
-
 	member(d, "runtime.g", "stack")->type = MAX_TYPES + 5;
 	expect_error(d, GR_ERROR_LAYOUT, "runtime.g has no field stack.lo");
 }
 
-static void test_struct_without_bytes(void **state)
+TEST_F(struct_without_bytes)
 {
-	struct gr_dwarf *d = *state;
-
 	d->types[gr_dwarf_find_type(d, "runtime.mspan")].size_bytes = 0;
 	expect_error(d, GR_ERROR_LAYOUT, "runtime.mspan");
 }
 
-static void test_optional_struct_without_bytes(void **state)
+TEST_F(optional_struct_without_bytes)
 {
-	struct gr_dwarf *d = *state;
 	struct gr_layout layout;
 	uint32_t type = gr_dwarf_find_type(d, "runtime.timer");
 
@@ -343,10 +304,8 @@ static void test_optional_struct_without_bytes(void **state)
 	gr_error_destroy(err);
 }
 
-static void test_not_go(void **state)
+TEST_F(not_go)
 {
-	struct gr_dwarf *d = *state;
-
 	d->types[gr_dwarf_find_type(d, "runtime.mheap")].name = "heap";
 	expect_error(d, GR_ERROR_LAYOUT, "runtime.mheap");
 	d->types[gr_dwarf_find_type(d, "runtime.g")].name = "g";
@@ -357,12 +316,12 @@ static void test_not_go(void **state)
 
 // -------------------------------------------------------------------- text
 
-static void test_text(void **state)
+TEST_F(text)
 {
 	struct gr_layout layout;
 	char want[64];
 
-	assert_null(gr_layout_resolve(*state, BIAS, &layout));
+	assert_null(gr_layout_resolve(d, BIAS, &layout));
 	layout.timer_when.size_bytes = 0;
 	layout.vars.gc_cleanups = 0;
 	layout.has.gleaked = false;
@@ -382,13 +341,13 @@ static void test_text(void **state)
 }
 
 /* Addresses differ from build to build: the text must not. */
-static void test_text_without_addresses(void **state)
+TEST_F(text_without_addresses)
 {
 	struct gr_layout layout;
 
-	assert_null(gr_layout_resolve(*state, 0, &layout));
+	assert_null(gr_layout_resolve(d, 0, &layout));
 	char *one = gr_layout_text(&layout);
-	assert_null(gr_layout_resolve(*state, BIAS, &layout));
+	assert_null(gr_layout_resolve(d, BIAS, &layout));
 	char *two = gr_layout_text(&layout);
 	assert_non_null(one);
 	assert_non_null(two);
@@ -399,25 +358,10 @@ static void test_text_without_addresses(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		WITH_DWARF(test_everything),
-		WITH_DWARF(test_widths),
-		cmocka_unit_test(test_absent_field_reads_zero),
-		cmocka_unit_test(test_word_of_a_narrow_field),
-		WITH_DWARF(test_field_without_bytes),
-		WITH_DWARF(test_field_of_absurd_size),
-		WITH_DWARF(test_field_far_away),
-		WITH_DWARF(test_field_outside),
-		WITH_DWARF(test_field_ends_with_its_struct),
-		WITH_DWARF(test_field_of_unknown_type),
-		WITH_DWARF(test_path_through_unknown_type),
-		WITH_DWARF(test_struct_without_bytes),
-		WITH_DWARF(test_optional_struct_without_bytes),
-		WITH_DWARF(test_not_go),
-		WITH_DWARF(test_text),
-		WITH_DWARF(test_text_without_addresses),
-	};
+	size_t n = 0;
 
-	return run_missing() + run_alternatives() +
-	       cmocka_run_group_tests_name("layout", tests, NULL, NULL);
+	name_missing();
+	for (size_t i = 0; i < NROWS; i++)
+		n = add_alternatives(n, i);
+	return suite_run("layout", NULL, NULL);
 }

@@ -10,11 +10,11 @@ static struct gr_bytes saved_text(const struct gr_layout *layout)
 	return (struct gr_bytes){ (const uint8_t *)text, strlen(text) };
 }
 
-static void test_saved(void **state)
+TEST_F(saved)
 {
 	struct gr_layout layout, restored;
 
-	assert_null(gr_layout_resolve(*state, BIAS, &layout));
+	assert_null(gr_layout_resolve(d, BIAS, &layout));
 	struct gr_bytes text = saved_text(&layout);
 	assert_null(gr_layout_restore(text, &restored));
 	assert_memory_equal(&layout, &restored, sizeof(layout));
@@ -22,12 +22,12 @@ static void test_saved(void **state)
 }
 
 /* A goref that reads more of the runtime has more rows: these are left out. */
-static void test_rows_of_others(void **state)
+TEST_F(rows_of_others)
 {
 	struct gr_layout layout, restored;
 	char *more;
 
-	assert_null(gr_layout_resolve(*state, BIAS, &layout));
+	assert_null(gr_layout_resolve(d, BIAS, &layout));
 	struct gr_bytes text = saved_text(&layout);
 	assert_true(asprintf(&more,
 			     "color 16\ncolor.red 8 8\nmspan.color 8 8\n"
@@ -43,12 +43,12 @@ static void test_rows_of_others(void **state)
 }
 
 /* A byte or an end that is changed: an error, or a layout that is safe to use. */
-static void test_saved_damage(void **state)
+TEST_F(saved_damage)
 {
 	struct gr_layout layout, restored;
 	size_t refused = 0;
 
-	assert_null(gr_layout_resolve(*state, BIAS, &layout));
+	assert_null(gr_layout_resolve(d, BIAS, &layout));
 	struct gr_bytes text = saved_text(&layout);
 	uint8_t *bytes = (uint8_t *)text.data;
 	for (size_t i = 0; i < text.size; i += 7) {
@@ -80,13 +80,4 @@ static void test_saved_damage(void **state)
 	free((void *)text.data);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DWARF(test_saved),
-		WITH_DWARF(test_rows_of_others),
-		WITH_DWARF(test_saved_damage),
-	};
-
-	return cmocka_run_group_tests_name("layout_saved", tests, NULL, NULL);
-}
+GR_SUITE("saved layouts")

@@ -2,7 +2,7 @@
 /* literal: constants as Go writes them. */
 #include "expr/literal.h"
 
-#include "rows.h"
+#include "suite.h"
 
 struct number_case {
 	const char *text;
@@ -37,9 +37,8 @@ static const struct number_case number_cases[] = {
 	{ "'\\U0001f600'", 0x1f600, false },
 };
 
-static void test_number(void **state)
+TEST_ROWS(number, number_cases, c)
 {
-	const struct number_case *c = *state;
 	struct gr_literal literal;
 	const char *end;
 
@@ -71,9 +70,8 @@ static const struct text_case text_cases[] = {
 	{ "\"\xff\"", "\xff", 1 },
 };
 
-static void test_text(void **state)
+TEST_ROWS(text, text_cases, c)
 {
-	const struct text_case *c = *state;
 	struct gr_literal literal;
 	const char *end;
 
@@ -120,9 +118,8 @@ static const struct wrong_case wrong_cases[] = {
 	{ "'\\", GR_LITERAL_MALFORMED },
 };
 
-static void test_wrong(void **state)
+TEST_ROWS(wrong, wrong_cases, c)
 {
-	const struct wrong_case *c = *state;
 	// A copy of just these bytes: a sanitizer sees what is read past it.
 	char *text = strdup(c->text);
 	struct gr_literal literal;
@@ -135,12 +132,11 @@ static void test_wrong(void **state)
 	free(text);
 }
 
-static void test_bools_and_ends(void **state)
+TEST(bools_and_ends)
 {
 	struct gr_literal literal;
 	const char *end;
 
-	(void)state;
 	assert_int_equal(gr_literal_parse(" true]", &end, &literal),
 			 GR_LITERAL_FINE);
 	assert_int_equal(literal.kind, GR_LITERAL_BOOL);
@@ -153,9 +149,8 @@ static void test_bools_and_ends(void **state)
 }
 
 /* Every literal of 8 bits against every value. */
-static void test_integers(void **state)
+TEST(integers)
 {
-	(void)state;
 	for (int number = -300; number <= 300; number++) {
 		struct gr_literal literal;
 		const char *end;
@@ -176,15 +171,4 @@ static void test_integers(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bools_and_ends),
-		cmocka_unit_test(test_integers),
-	};
-	int failed = ROWS_RUN("numbers", number_cases, test_number);
-
-	failed += ROWS_RUN("texts", text_cases, test_text);
-	failed += ROWS_RUN("wrong", wrong_cases, test_wrong);
-	return failed + cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("literal")

@@ -194,14 +194,11 @@ static void make_stacks(struct world *w)
 	fake_set(&f->image, RECORDS + 0x810, SIGNAL_LO + SIGNAL_BYTES, 8);
 }
 
-static int make_world(void **state)
+static struct world *make_world(void)
 {
-	void *fixture;
-
 	world = calloc(1, sizeof(*world));
 	assert_non_null(world);
-	setup(&fixture);
-	world->heap = fixture;
+	world->heap = setup();
 	world->stack = stack_new(STACK_BYTES);
 	make_types(world);
 	make_heap(world);
@@ -216,22 +213,20 @@ static int make_world(void **state)
 	scan->sched.ms = &world->m;
 	scan->sched.nms = 1;
 	make_sections(world);
-	*state = world;
-	return 0;
+	return world;
 }
 
-static int free_world(void **state)
+static void free_world(struct world *w)
 {
-	void *fixture = world->heap;
-
-	(void)state;
-	gr_dwarf_destroy(world->stack->module.dwarf);
-	stack_free(world->stack);
-	teardown(&fixture);
-	gr_arena_deinit(&world->scan.arena);
-	free(world);
-	return 0;
+	gr_dwarf_destroy(w->stack->module.dwarf);
+	stack_free(w->stack);
+	teardown(w->heap);
+	gr_arena_deinit(&w->scan.arena);
+	free(w);
 }
+
+#undef FIXTURE
+#define FIXTURE struct world *w, make_world, free_world
 
 // --------------------------------------------------------------- the ranges
 
@@ -449,12 +444,10 @@ static void check_beside(const struct place *p)
 	assert_false(is_same(&inside, &at));
 }
 
-static void test_place(void **state)
+TEST_F_ROWS(place, places, c)
 {
-	struct place p = *(const struct place *)*state;
-	void *made;
+	struct place p = *c;
 
-	make_world(&made);
 	if (p.frame) {
 		p.start = world->sps[p.frame - 1];
 		p.end = world->sps[p.frame - 2];
@@ -465,17 +458,15 @@ static void test_place(void **state)
 	check_located(p.start + (p.end - p.start) / 2, &p.want);
 	check_located(p.end - 1, &p.want);
 	check_beside(&p);
-	free_world(&made);
 }
 
 // --------------------------------------------------------------- other tests
 
 /* Text has a function and an offset for each address. */
-static void test_text(void **state)
+TEST_F(text)
 {
 	struct gr_located at = locate(func_entry(MAIN) + 0x2f);
 
-	(void)state;
 	assert_int_equal(at.kind, GR_LOCATED_TEXT);
 	assert_string_equal(at.name, "main.main");
 	assert_string_equal(at.text, "text: main.main+0x2f");
@@ -489,11 +480,10 @@ static void test_text(void **state)
 }
 
 /* Damage of a thread's record hides its signal stack, and nothing else. */
-static void test_torn_thread(void **state)
+TEST_F(torn_thread)
 {
 	uint64_t gone = UINT64_C(0xdead0000);
 
-	(void)state;
 	world->m = gone;
 	assert_int_equal(locate(SIGNAL_LO).kind, GR_LOCATED_UNMAPPED);
 	assert_int_equal(locate(DATA).kind, GR_LOCATED_DATA);
@@ -504,20 +494,18 @@ static void test_torn_thread(void **state)
 }
 
 /* A torn list of goroutines leaves none, and no array of them. */
-static void test_no_goroutines(void **state)
+TEST_F(no_goroutines)
 {
-	(void)state;
 	world->scan.sched.goroutines = NULL;
 	world->scan.sched.ngoroutines = 0;
 	assert_int_equal(locate(LIBRARY).kind, GR_LOCATED_MAPPED_FILE);
 }
 
 /* A header that leads nowhere gives no type. */
-static void test_wild_header(void **state)
+TEST_F(wild_header)
 {
 	struct fixture *f = world->heap;
 
-	(void)state;
 	fake_set(&f->image, BIG_SLOT(3), UINT64_C(0xdeadbeef), 8);
 	struct gr_located at = locate(BIG_SLOT(3) + 100);
 	assert_int_equal(at.kind, GR_LOCATED_OBJECT);
@@ -526,11 +514,10 @@ static void test_wild_header(void **state)
 
 /* Every address of the heap lies in the slot that a search over all spans
  * finds, and in no other. */
-static void test_all_of_the_heap(void **state)
+TEST_F(all_of_the_heap)
 {
 	const struct gr_heap *heap = world->heap->heap;
 
-	(void)state;
 	for (uint64_t addr = HEAP - 24; addr < HEAP + 6 * PAGE + 24;
 	     addr += 8) {
 		struct gr_located at = locate(addr);
@@ -548,19 +535,4 @@ static void test_all_of_the_heap(void **state)
 	}
 }
 
-#define WITH_WORLD(test) \
-	cmocka_unit_test_setup_teardown(test, make_world, free_world)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_WORLD(test_text),
-		WITH_WORLD(test_torn_thread),
-		WITH_WORLD(test_no_goroutines),
-		WITH_WORLD(test_wild_header),
-		WITH_WORLD(test_all_of_the_heap),
-	};
-	int failed = ROWS_RUN("places", places, test_place);
-
-	return failed + cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("locate")

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dwarf/location.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "suite.h"
 #include <libdwarf/dwarf.h>
 
 // Location expressions to pieces, one row an expression.
@@ -273,9 +270,8 @@ static const struct location_case cases[] = {
 	  .npieces = 1 },
 };
 
-static void test_location(void **state)
+TEST_ROWS(location, cases, row)
 {
-	const struct location_case *row = *state;
 	struct gr_location location =
 		gr_location_decode(row->ops, row->nops, row->frame_base);
 
@@ -297,14 +293,13 @@ static void test_location(void **state)
 	assert_int_equal(gr_location_is_present(&location), !row->is_absent);
 }
 
-static void test_too_many_pieces(void **state)
+TEST(too_many_pieces)
 {
 	struct gr_location_op ops[2 * GR_DWARF_PIECES_MAX + 2];
 	struct gr_location_piece cfa = CFA;
 	struct gr_location location;
 	size_t nops = GR_ARRAY_SIZE(ops);
 
-	(void)state;
 	for (size_t i = 0; i < nops; i += 2) {
 		ops[i] = (struct gr_location_op){ DW_OP_reg1, 0, 0 };
 		ops[i + 1] = (struct gr_location_op)EMPTY(8);
@@ -321,19 +316,4 @@ static void test_too_many_pieces(void **state)
 			 0);
 }
 
-int main(void)
-{
-	struct CMUnitTest tests[GR_ARRAY_SIZE(cases) + 1];
-
-	for (size_t i = 0; i < GR_ARRAY_SIZE(cases); i++)
-		tests[i] = (struct CMUnitTest){
-			.name = cases[i].name,
-			.test_func = test_location,
-			.initial_state = (void *)&cases[i],
-		};
-	tests[GR_ARRAY_SIZE(cases)] = (struct CMUnitTest){
-		.name = "more pieces than fit: the last is unknown",
-		.test_func = test_too_many_pieces,
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("location")

@@ -3,7 +3,7 @@
  * by hand, and random ones against each single way through them. */
 #include "goroutines/locks/lock_flow.h"
 
-#include "rows.h"
+#include "suite.h"
 
 enum {
 	BASE = 0x401000,
@@ -315,9 +315,8 @@ static void check(const struct gr_lock_ways *found,
 	assert_int_equal(found->must_lock_next, want->must_lock_next);
 }
 
-static void test_row(void **state)
+TEST_ROWS(row, rows, row)
 {
-	const struct flow_row *row = *state;
 	struct gr_lock_effect_vector effects = { 0 };
 
 	for (size_t i = 0; i < MAX_EFFECTS && row->effects[i].what; i++)
@@ -454,12 +453,11 @@ static void make_function(struct function *f)
 	}
 }
 
-static void test_random(void **state)
+TEST(random)
 {
 	struct function *f = calloc(1, sizeof(*f));
 	uint8_t code[MAX_SLOTS * SLOT];
 
-	(void)state;
 	srand(1);
 	for (int i = 0; i < NFUNCTIONS; i++) {
 		struct gr_lock_effect_vector effects = { 0 };
@@ -500,9 +498,8 @@ static const struct limit_row limit_rows[] = {
 	{ "too many blocks", MOST_BYTES, 2, false },
 };
 
-static void test_limit(void **state)
+TEST_ROWS(limit, limit_rows, row)
 {
-	const struct limit_row *row = *state;
 	struct gr_lock_effect_vector effects = { 0 };
 	struct gr_code_reader reader = { 0 };
 	struct gr_lock_flow *flow;
@@ -526,14 +523,4 @@ static void test_limit(void **state)
 	free(code);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random),
-	};
-	int failed =
-		cmocka_run_group_tests_name("lock_flow", tests, NULL, NULL);
-
-	failed += ROWS_RUN("limits", limit_rows, test_limit);
-	return failed + ROWS_RUN("rows", rows, test_row);
-}
+GR_SUITE("lock flow")

@@ -3,7 +3,7 @@
  * reading of them, line by line, and the most sites that a function has. */
 #include "goroutines/locks/lock_code.h"
 
-#include "rows.h"
+#include "suite.h"
 
 enum { NFUNCTIONS = 20000, MAX_LINE = 12, MAX_SITES = 256 };
 
@@ -91,12 +91,11 @@ static void check(const struct gr_lock_code *code,
 	assert_int_equal(found.is_before, want.is_before);
 }
 
-static void test_random(void **state)
+TEST(random)
 {
 	struct gr_lock_site sites[MAX_SITES];
 	struct gr_lock_code code = { sites, 0, NULL };
 
-	(void)state;
 	srand(1);
 	for (int i = 0; i < NFUNCTIONS; i++) {
 		const struct gr_lock_question q = {
@@ -114,13 +113,12 @@ static void test_random(void **state)
 }
 
 /* As many sites as are kept, on few lines and on many. */
-static void test_most_sites(void **state)
+TEST(most_sites)
 {
 	static const uint32_t lines[] = { 1, 2, MAX_LINE };
 	struct gr_lock_site sites[MAX_SITES];
 	struct gr_lock_code code = { sites, 0, NULL };
 
-	(void)state;
 	for (size_t i = 0; i < 3 * GR_NLOCK_CLASSES; i++) {
 		const struct gr_lock_question q = {
 			.function = names[0],
@@ -151,9 +149,8 @@ static const struct own_line own_lines[] = {
 	{ "behind both", 25, 7, 0, false, false },
 };
 
-static void test_own_line(void **state)
+TEST_ROWS(own_line, own_lines, row)
 {
-	const struct own_line *row = *state;
 	struct gr_lock_site sites[] = {
 		{ names[0], 10, 7, GR_LOCK_MUTEX, false, { 0x40, 0 } },
 		{ names[0], 20, 7, GR_LOCK_MUTEX, true, { 0x40, 0 } },
@@ -176,16 +173,4 @@ static void test_own_line(void **state)
 	assert_int_equal(found.is_before, row->is_before);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_most_sites),
-	};
-	int failed =
-		cmocka_run_group_tests_name("lock_lines", tests, NULL, NULL);
-
-	return failed + rows_run("own_line", own_lines,
-				 GR_ARRAY_SIZE(own_lines), sizeof(*own_lines),
-				 test_own_line);
-}
+GR_SUITE("lock lines")

@@ -35,7 +35,7 @@ static void add(struct fixture *f, gr_type_id id, const char *name,
 					   .key = key });
 }
 
-static int start(void **state)
+static struct fixture *start(void)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 	const gr_type_id none = GR_TYPE_NONE;
@@ -48,9 +48,10 @@ static int start(void **state)
 	add(f, T_WIDE_MAP, "map[int]main.Wide", GR_KIND_MAP, 8, T_INT, T_WIDE);
 	add(f, T_UNKNOWN, "map[a]b", GR_KIND_MAP, 8, none, none);
 	add(f, T_HUGE_KEY, "map[main.K]int", GR_KIND_MAP, 8, T_WIDE, T_INT);
-	*state = f;
-	return 0;
+	return f;
 }
+
+#define FIXTURE struct fixture *f, start, types_memory_stop
 
 static void set(struct fixture *f, uint64_t off, uint64_t value)
 {
@@ -173,9 +174,8 @@ static void fill_bucket(struct fixture *f, uint64_t off, unsigned int count)
 		fake_set(&f->m.image, MEMORY + off + i, GR_MAP_MIN_TOP_HASH, 1);
 }
 
-static void test_buckets(void **state)
+TEST_F(buckets)
 {
-	struct fixture *f = *state;
 	uint64_t count;
 
 	use_buckets(f, 1);
@@ -198,10 +198,8 @@ static void test_buckets(void **state)
 
 /* While a map grows, the entries of a bucket that was not moved are in the old
  * one, which two new ones share. */
-static void test_growing(void **state)
+TEST_F(growing)
 {
-	struct fixture *f = *state;
-
 	use_buckets(f, 2);
 	set(f, HEADER + 24, MEMORY + 0x2000);
 	fill_bucket(f, 0x2000, 3);
@@ -217,10 +215,8 @@ static void test_growing(void **state)
 	check_find(f, T_MAP);
 }
 
-static void test_wild_buckets(void **state)
+TEST_F(wild_buckets)
 {
-	struct fixture *f = *state;
-
 	// A chain that leads to itself is longer than the heap.
 	use_buckets(f, 0);
 	fill_bucket(f, PIECES, 1);
@@ -273,10 +269,8 @@ static void set_table(struct fixture *f, uint64_t off, uint64_t groups,
 	set(f, off + 24, mask);
 }
 
-static void test_groups(void **state)
+TEST_F(groups)
 {
-	struct fixture *f = *state;
-
 	map_layout_use_groups(&f->m.rt.layout);
 	set_dir(f, 0, 0);
 	assert_null(walk(f, T_MAP));
@@ -303,10 +297,8 @@ static void test_groups(void **state)
 	check_find(f, T_MAP);
 }
 
-static void test_wild_groups(void **state)
+TEST_F(wild_groups)
 {
-	struct fixture *f = *state;
-
 	map_layout_use_groups(&f->m.rt.layout);
 	set_dir(f, MEMORY + 0x200, UINT64_MAX);
 	set(f, 0x200, MEMORY + 0x280);
@@ -329,10 +321,8 @@ static void test_wild_groups(void **state)
 	assert_int_equal(f->entries, MAX_PIECES);
 }
 
-static void test_large_elements(void **state)
+TEST_F(large_elements)
 {
-	struct fixture *f = *state;
-
 	map_layout_use_groups(&f->m.rt.layout);
 	set_dir(f, MEMORY + PIECES, 0);
 	fill_group(f, PIECES, 1);
@@ -342,10 +332,8 @@ static void test_large_elements(void **state)
 	check_find(f, T_WIDE_MAP);
 }
 
-static void test_types(void **state)
+TEST_F(types)
 {
-	struct fixture *f = *state;
-
 	map_layout_use_groups(&f->m.rt.layout);
 	fails(f, T_UNKNOWN, GR_ERROR_FORMAT);
 	// A key of no size that can be is no reason to read beside the map.
@@ -358,9 +346,8 @@ static void test_types(void **state)
 }
 
 /* The walk asks whether to go on, and ends when it may not. */
-static void test_interrupted(void **state)
+TEST_F(interrupted)
 {
-	struct fixture *f = *state;
 	struct polls polls = { .last = 1 };
 
 	f->m.rt.poll = polls_call;
@@ -372,17 +359,4 @@ static void test_interrupted(void **state)
 	assert_int_equal(polls.seen, 1);
 }
 
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(name, start, types_memory_stop)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_buckets),	 TEST(test_growing),
-		TEST(test_wild_buckets), TEST(test_groups),
-		TEST(test_wild_groups),	 TEST(test_large_elements),
-		TEST(test_types),	 TEST(test_interrupted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("map entries")

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "rows.h"
+#include "suite.h"
 
 enum { MOST = 300, ADDRESSES = 2000 };
 
@@ -64,9 +64,8 @@ static uint64_t end_at(const struct gr_mappings *mappings, uint64_t addr)
 	return end;
 }
 
-static void test_finds(void **state)
+TEST_ROWS(finds, cases, c)
 {
-	const struct mappings_case *c = *state;
 	struct gr_mappings mappings = { 0 };
 	uint32_t seed = 6;
 
@@ -84,9 +83,8 @@ static void test_finds(void **state)
 	gr_mappings_deinit(&mappings);
 }
 
-static void test_order(void **state)
+TEST(order)
 {
-	(void)state;
 	struct gr_mappings mappings = { 0 };
 
 	fill(&cases[4], &mappings);
@@ -100,10 +98,4 @@ static void test_order(void **state)
 	gr_mappings_deinit(&mappings);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_order) };
-
-	return ROWS_RUN("mappings", cases, test_finds) +
-	       cmocka_run_group_tests_name("order", tests, NULL, NULL);
-}
+GR_SUITE("mappings")

@@ -7,9 +7,8 @@
 
 #include "marking_world.h"
 
-static void test_walk(void **state)
+TEST(walk)
 {
-	(void)state;
 	uint64_t seen = 0, freed = 0;
 
 	for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -50,14 +49,13 @@ static void test_walk(void **state)
 }
 
 /* The first goroutine that led to an object is the one, in whatever order. */
-static void test_goroutine_of_chain(void **state)
+TEST(goroutine_of_chain)
 {
 	static const struct gr_frame_object rows[] = {
 		{ 7, 1 }, { 3, 2 }, { 9, 3 }, { 3, 4 }, { 0, 5 },
 	};
 	struct gr_parents *parents;
 
-	(void)state;
 	assert_null(gr_parents_create(10, &parents));
 	for (size_t i = 0; i < GR_ARRAY_SIZE(rows); i++)
 		assert_true(gr_stack_object_vector_append(&parents->on_stack,
@@ -72,9 +70,8 @@ static void test_goroutine_of_chain(void **state)
 	gr_parents_destroy(parents);
 }
 
-static void test_parents(void **state)
+TEST(parents)
 {
-	(void)state;
 	for (uint64_t seed = 50; seed < 70; seed++) {
 		struct world w;
 		struct gr_marking m;
@@ -114,9 +111,8 @@ static void test_parents(void **state)
 }
 
 /* One walk leaves what another has found, and the heap, as they are. */
-static void test_markings_are_values(void **state)
+TEST(markings_are_values)
 {
-	(void)state;
 	struct world w;
 	struct gr_marking first, second;
 	struct gr_ledger ledger;
@@ -139,14 +135,4 @@ static void test_markings_are_values(void **state)
 	world_deinit(&w);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_walk),
-		cmocka_unit_test(test_parents),
-		cmocka_unit_test(test_goroutine_of_chain),
-		cmocka_unit_test(test_markings_are_values),
-	};
-
-	return cmocka_run_group_tests_name("marking", tests, NULL, NULL);
-}
+GR_SUITE("marking")

@@ -4,7 +4,7 @@
 
 #include <sys/mman.h>
 
-#include "rows.h"
+#include "suite.h"
 
 enum { MB = 1 << 20 };
 
@@ -37,12 +37,11 @@ static void expect(struct gr_meter *meter, uint64_t more, const char *text)
 	gr_error_destroy(err);
 }
 
-static void test_growth(void **state)
+TEST(growth)
 {
 	struct gr_meter meter;
 	void *data;
 
-	(void)state;
 	gr_meter_init(&meter, 64 * MB);
 	expect(&meter, 0, NULL);
 	expect(&meter, 32 * MB, NULL);
@@ -58,34 +57,23 @@ static void test_growth(void **state)
 	gr_meter_deinit(&meter);
 }
 
-static void test_no_limit(void **state)
+TEST(no_limit)
 {
 	struct gr_meter meter;
 
-	(void)state;
 	gr_meter_init(&meter, 0);
 	expect(&meter, UINT64_MAX, NULL);
 	gr_meter_deinit(&meter);
 }
 
 /* A meter that nobody began is none. */
-static void test_zeroed(void **state)
+TEST(zeroed)
 {
 	struct gr_meter meter = { .limit_bytes = 1 };
 
-	(void)state;
 	expect(&meter, UINT64_MAX, NULL);
 	assert_int_equal(gr_meter_private_bytes(&meter), 0);
 	gr_meter_deinit(&meter);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_growth),
-		cmocka_unit_test(test_no_limit),
-		cmocka_unit_test(test_zeroed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("meter")

@@ -2,7 +2,7 @@
 /* names: what the names of functions, types and packages mean. */
 #include "goruntime/layout/names.h"
 
-#include "rows.h"
+#include "suite.h"
 
 struct meaning_case {
 	const char *name, *text;
@@ -28,10 +28,8 @@ static const struct meaning_case meaning_cases[] = {
 	{ "no name", "", GR_NAME_LEAVES_STACK, false },
 };
 
-static void test_meaning(void **state)
+TEST_ROWS(meaning, meaning_cases, c)
 {
-	const struct meaning_case *c = *state;
-
 	assert_int_equal(gr_name_has(c->text, c->trait), c->has);
 }
 
@@ -52,10 +50,8 @@ static const struct package_case package_cases[] = {
 	{ "a user's package", "runtimes.New", false, false, false },
 };
 
-static void test_package(void **state)
+TEST_ROWS(package, package_cases, c)
 {
-	const struct package_case *c = *state;
-
 	assert_int_equal(gr_name_is_in_runtime(c->text), c->is_in_runtime);
 	assert_int_equal(gr_name_is_internal(c->text), c->is_internal);
 	assert_int_equal(gr_name_is_runtime_frame(c->text),
@@ -64,12 +60,11 @@ static void test_package(void **state)
 
 /* Each trait has rows, one after another, so that "newest first" is a rule
  * about neighbours; and no name stands twice. */
-static void test_table(void **state)
+TEST(table)
 {
 	bool is_done[GR_NAME_NTRAITS] = { false };
 	size_t ntraits = 0;
 
-	(void)state;
 	for (size_t i = 0; i < gr_nnames; i++) {
 		bool is_new = !i || gr_names[i].trait != gr_names[i - 1].trait;
 
@@ -83,21 +78,10 @@ static void test_table(void **state)
 	assert_int_equal(ntraits, GR_NAME_NTRAITS);
 }
 
-static void test_newest(void **state)
+TEST(newest)
 {
-	(void)state;
 	assert_string_equal(gr_name_of(GR_NAME_WEAK_POINTER), "weak.Pointer[");
 	assert_string_equal(gr_name_of(GR_NAME_OLD_POOLS), "sync.oldPools");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),
-		cmocka_unit_test(test_newest),
-	};
-
-	return ROWS_RUN("meanings", meaning_cases, test_meaning) +
-	       ROWS_RUN("packages", package_cases, test_package) +
-	       cmocka_run_group_tests_name("names", tests, NULL, NULL);
-}
+GR_SUITE("names")

@@ -19,7 +19,7 @@ static void add(struct fixture *f, const char *name)
 					   .key = GR_TYPE_NONE });
 }
 
-static int start(void **state)
+static struct fixture *start(void)
 {
 	static const char *const names[] = {
 		"int",
@@ -39,9 +39,10 @@ static int start(void **state)
 	types_memory_init(&f->m, 16);
 	for (size_t i = 0; i < GR_ARRAY_SIZE(names); i++)
 		add(f, names[i]);
-	*state = f;
-	return 0;
+	return f;
 }
+
+#define FIXTURE struct fixture *f, start, types_memory_stop
 
 /* The table of the textbook. */
 static unsigned int naive(const char *a, const char *b)
@@ -67,21 +68,20 @@ static unsigned int naive(const char *a, const char *b)
 	return d[na][nb];
 }
 
-static void test_distance(void **state)
+TEST_F(distance)
 {
 	uint64_t seed = 7;
 	char a[72], b[72];
 
-	(void)state;
 	for (int round = 0; round < 20000; round++) {
-		size_t na = rows_random(&seed) % (round % 50 ? 12 : 70);
-		size_t nb = rows_random(&seed) % (round % 50 ? 12 : 70);
-		unsigned int max = rows_random(&seed) % 9;
+		size_t na = suite_random(&seed) % (round % 50 ? 12 : 70);
+		size_t nb = suite_random(&seed) % (round % 50 ? 12 : 70);
+		unsigned int max = suite_random(&seed) % 9;
 
 		for (size_t i = 0; i < na; i++)
-			a[i] = (char)('a' + rows_random(&seed) % 3);
+			a[i] = (char)('a' + suite_random(&seed) % 3);
 		for (size_t i = 0; i < nb; i++)
-			b[i] = (char)('a' + rows_random(&seed) % 3);
+			b[i] = (char)('a' + suite_random(&seed) % 3);
 		a[na] = b[nb] = '\0';
 		unsigned int want = naive(a, b);
 		want = want > max ? max + 1 : want;
@@ -91,11 +91,10 @@ static void test_distance(void **state)
 	}
 }
 
-static void test_long_names(void **state)
+TEST_F(long_names)
 {
 	char a[4 * GR_NEAR_BYTES], b[GR_NEAR_BYTES + 1];
 
-	(void)state;
 	memset(a, 'a', sizeof(a) - 1);
 	a[sizeof(a) - 1] = '\0';
 	memset(b, 'a', sizeof(b) - 1);
@@ -107,7 +106,7 @@ static void test_long_names(void **state)
 	assert_int_equal(gr_edit_distance("", "abc", 3), 3);
 }
 
-static void test_errors(void **state)
+TEST_F(errors)
 {
 	static const struct {
 		const char *name, *want;
@@ -132,7 +131,6 @@ static void test_errors(void **state)
 				 "histogram' lists the types" },
 		{ "", "there is no type ; `goref histogram' lists the types" },
 	};
-	struct fixture *f = *state;
 
 	for (size_t i = 0; i < GR_ARRAY_SIZE(rows); i++) {
 		struct gr_error *err =
@@ -145,7 +143,7 @@ static void test_errors(void **state)
 	}
 }
 
-static void test_names(void **state)
+TEST_F(names)
 {
 	static const struct {
 		const char *name;
@@ -165,7 +163,6 @@ static void test_names(void **state)
 		{ "begins with ", false },
 		{ "", false },
 	};
-	struct fixture *f = *state;
 	bool is_name;
 
 	for (size_t i = 0; i < GR_ARRAY_SIZE(rows); i++) {
@@ -178,9 +175,8 @@ static void test_names(void **state)
 
 /* Many types are compared in steps, and the search ends when it may not go
  * on. */
-static void test_many(void **state)
+TEST_F(many)
 {
-	struct fixture *f = *state;
 	struct polls polls = { .last = 0 };
 	char name[GR_NEAR_BYTES + 1];
 
@@ -201,15 +197,4 @@ static void test_many(void **state)
 	assert_int_equal(polls.seen, 2);
 }
 
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(name, start, types_memory_stop)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_distance), TEST(test_long_names), TEST(test_errors),
-		TEST(test_names),    TEST(test_many),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("near names")

@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "elf_builder.h"
 #include "inferior/mappings.h"
-#include "rows.h"
+#include "suite.h"
 
 /** Note segments: how many notes are in them. */
 struct walk_case {
@@ -37,9 +37,8 @@ static const struct walk_case walk_cases[] = {
 	  0 },
 };
 
-static void test_walk(void **state)
+TEST_ROWS(walk, walk_cases, c)
 {
-	const struct walk_case *c = *state;
 	struct gr_note note;
 	size_t count = 0;
 
@@ -65,9 +64,8 @@ static const struct reg_case reg_cases[] = {
 	{ "rip", 16 },
 };
 
-static void test_thread(void **state)
+TEST(thread)
 {
-	(void)state;
 	uint64_t words[42] = { 0 };
 	struct gr_target_thread thread;
 
@@ -95,9 +93,8 @@ static void test_thread(void **state)
 }
 
 // struct user_pt_regs: x0 to x30, sp, pc, pstate.
-static void test_arm64_thread(void **state)
+TEST(arm64_thread)
 {
-	(void)state;
 	uint64_t words[14 + 34] = { 0 };
 	struct gr_target_thread thread;
 
@@ -120,9 +117,8 @@ static void test_arm64_thread(void **state)
 	assert_false(gr_note_thread(&note, &gr_arch_arm64, &thread));
 }
 
-static void test_delve_thread(void **state)
+TEST(delve_thread)
 {
-	(void)state;
 	uint8_t desc[128] = { 0 };
 	uint64_t head[5] = { 99, 0x401000, 0x7000, 0x7008, 0x1234 };
 	static const uint8_t regs[] = {
@@ -165,9 +161,8 @@ static const struct entry_case entry_cases[] = {
 	  "\nEntry Point: 0x12345678123456789\n", false, 0 },
 };
 
-static void test_delve_entry(void **state)
+TEST_ROWS(delve_entry, entry_cases, c)
 {
-	const struct entry_case *c = *state;
 	uint64_t entry = 0;
 	struct gr_note note = {
 		.desc = { (const uint8_t *)c->text, strlen(c->text) },
@@ -177,9 +172,8 @@ static void test_delve_entry(void **state)
 	assert_int_equal(entry, c->entry);
 }
 
-static void test_auxv(void **state)
+TEST(auxv)
 {
-	(void)state;
 	uint64_t words[] = { AT_ENTRY, 0x401000, 77, 1,	       AT_PHDR,
 			     0x400040, AT_NULL,	 0,  AT_ENTRY, 5 };
 	struct gr_auxv auxv = gr_auxv_parse(
@@ -191,9 +185,8 @@ static void test_auxv(void **state)
 	assert_int_equal(auxv.entry, 0);
 }
 
-static void test_build_ids(void **state)
+TEST(build_ids)
 {
-	(void)state;
 	_cleanup_free_ struct elf_builder *b = malloc(sizeof(*b));
 	uint8_t too_long[300] = { 0 };
 	struct gr_elf elf;
@@ -229,9 +222,8 @@ static const struct file_case file_cases[] = {
 	{ "NT_FILE: no room for the header", 2, 73, 0 },
 };
 
-static void test_file_note(void **state)
+TEST_ROWS(file_note, file_cases, c)
 {
-	const struct file_case *c = *state;
 	struct {
 		uint64_t words[8];
 		char names[24];
@@ -259,18 +251,4 @@ static void test_file_note(void **state)
 	assert_null(gr_mappings_find_file(&mappings, "/bin/exe", 0));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_thread),
-		cmocka_unit_test(test_arm64_thread),
-		cmocka_unit_test(test_delve_thread),
-		cmocka_unit_test(test_auxv),
-		cmocka_unit_test(test_build_ids),
-	};
-
-	return ROWS_RUN("all notes", walk_cases, test_walk) +
-	       ROWS_RUN("entry points", entry_cases, test_delve_entry) +
-	       ROWS_RUN("mapped files", file_cases, test_file_note) +
-	       cmocka_run_group_tests_name("notes", tests, NULL, NULL);
-}
+GR_SUITE("notes")

@@ -66,9 +66,8 @@ static struct gr_error *interrupt(void *ctx)
 	return gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
 }
 
-static void test_interrupted(void **state)
+TEST(interrupted)
 {
-	(void)state;
 	struct gr_profile profile = small_profile();
 	struct gr_profile_stats stats;
 	char old[8] = "";
@@ -96,9 +95,8 @@ static void expect_unwritable(const char *path, const char *reason)
 	gr_error_destroy(err);
 }
 
-static void test_check_writable(void **state)
+TEST(check_writable)
 {
-	(void)state;
 	struct stat st;
 
 	must(gr_profile_check_writable(file_path("new")));
@@ -111,9 +109,8 @@ static void test_check_writable(void **state)
 }
 
 // A device stays a device, and what a link names is written, not the link.
-static void test_special(void **state)
+TEST(special)
 {
-	(void)state;
 	struct gr_profile profile = small_profile();
 	struct gr_profile_stats stats;
 	struct stat st;
@@ -128,9 +125,8 @@ static void test_special(void **state)
 	assert_true(S_ISLNK(st.st_mode));
 }
 
-static void test_full_disk(void **state)
+TEST(full_disk)
 {
-	(void)state;
 	struct gr_profile profile = small_profile();
 	struct gr_profile_stats stats;
 
@@ -144,9 +140,8 @@ static void test_full_disk(void **state)
 }
 
 // Text is written as it is, and only when all of it is there.
-static void test_plain(void **state)
+TEST(plain)
 {
-	(void)state;
 	struct gr_output out;
 	char text[16] = "";
 	struct stat st;
@@ -217,9 +212,8 @@ static void write_as_nobody(const char *name, const char *text)
 }
 
 // A file that exists keeps who may read it; a new one follows the umask.
-static void test_mode(void **state)
+TEST(mode)
 {
-	(void)state;
 	mode_t umask_before = umask(022);
 
 	create("kept", "old", 0600);
@@ -234,9 +228,8 @@ static void test_mode(void **state)
 }
 
 // While it is written, the new file is for nobody else either.
-static void test_mode_meanwhile(void **state)
+TEST(mode_meanwhile)
 {
-	(void)state;
 	_cleanup_(gr_output_deinit) struct gr_output out;
 	struct stat st;
 
@@ -250,11 +243,10 @@ static void test_mode_meanwhile(void **state)
 }
 
 // What kills us before the end leaves no name, if the file system can do it.
-static void test_names_meanwhile(void **state)
+TEST(names_meanwhile)
 {
 	static const char *const names[] = { "fresh", "kept", "mine" };
 
-	(void)state;
 	unlink(file_path("fresh"));
 	create("kept", "old", 0644);
 	create("mine", "old", 0644);
@@ -284,9 +276,8 @@ static void test_names_meanwhile(void **state)
 }
 
 // A file that others have put there meanwhile is replaced.
-static void test_comes_meanwhile(void **state)
+TEST(comes_meanwhile)
 {
-	(void)state;
 	_cleanup_(gr_output_deinit) struct gr_output out;
 	mode_t umask_before = umask(022);
 
@@ -305,11 +296,10 @@ static void test_comes_meanwhile(void **state)
 
 // A file without a name is written in place. What its link seems to lead to is
 // another file.
-static void test_nameless_target(void **state)
+TEST(nameless_target)
 {
 	char path[64], seen[300] = "", have[16] = "";
 
-	(void)state;
 	int fd = __real_gr_nameless_create(file_path("x"), 0600);
 	if (fd < 0)
 		skip();
@@ -339,7 +329,7 @@ static void test_nameless_target(void **state)
 }
 
 // The umask holds, and so does the list that a folder gives its files.
-static void test_folder_list(void **state)
+TEST(folder_list)
 {
 	// user::rwx group::r-x other::---
 	static const uint16_t list[] = {
@@ -348,7 +338,6 @@ static void test_folder_list(void **state)
 	};
 	mode_t umask_before = umask(077);
 
-	(void)state;
 	unlink(file_path("fresh"));
 	write_text("fresh", "new");
 	expect_file("fresh", "new", geteuid(), 0600);
@@ -364,9 +353,8 @@ static void test_folder_list(void **state)
 }
 
 // Root writes another user's file, which stays that user's.
-static void test_owner(void **state)
+TEST(owner)
 {
-	(void)state;
 	struct stat st;
 
 	if (geteuid())
@@ -380,10 +368,8 @@ static void test_owner(void **state)
 }
 
 // Who may write a file but not give it away writes it at its place.
-static void test_not_the_owner(void **state)
+TEST(not_the_owner)
 {
-	(void)state;
-
 	if (geteuid())
 		skip();
 	assert_int_equal(chmod(dir, 0777), 0);
@@ -402,9 +388,8 @@ static void test_not_the_owner(void **state)
 }
 
 // Another name of the file keeps what it had: no moment has a part of either.
-static void test_hard_link(void **state)
+TEST(hard_link)
 {
-	(void)state;
 	char one[256];
 
 	create("one", "a longer text", 0640);
@@ -426,11 +411,10 @@ int __wrap_fallocate(int fd, int mode, off_t off, off_t bytes)
 }
 
 // A full disk leaves what was there: room comes before the first byte.
-static void test_not_the_owner_without_room(void **state)
+TEST(not_the_owner_without_room)
 {
 	_cleanup_(gr_output_deinit) struct gr_output out = { .fd = -1 };
 
-	(void)state;
 	if (geteuid())
 		skip();
 	create("mine", "a longer text", 0640);
@@ -451,12 +435,11 @@ static void test_not_the_owner_without_room(void **state)
 }
 
 // What only the owner may read, new or in the place of a file that others read.
-static void test_private(void **state)
+TEST(private)
 {
 	static const char *const names[] = { "fresh", "kept", "one" };
 	mode_t umask_before = umask(022);
 
-	(void)state;
 	unlink(file_path("fresh"));
 	unlink(file_path("two"));
 	create("kept", "old", 0644);
@@ -485,12 +468,11 @@ static const uint16_t acl[] = {
 };
 
 // The mode of a file with such a list says of the group what holds for others.
-static void test_access_list(void **state)
+TEST(access_list)
 {
 	static const char name[] = "system.posix_acl_access";
 	char have[sizeof(acl)];
 
-	(void)state;
 	create("listed", "a longer text", 0600);
 	if (setxattr(file_path("listed"), name, acl, sizeof(acl), 0))
 		skip();
@@ -511,9 +493,8 @@ static void expect_link(const char *name)
 }
 
 // A link that leads to nothing yet makes what it names, as in a shell.
-static void test_dangling_link(void **state)
+TEST(dangling_link)
 {
-	(void)state;
 	struct stat st;
 
 	assert_int_equal(mkdir(file_path("below"), 0700), 0);
@@ -530,9 +511,8 @@ static void test_dangling_link(void **state)
 	expect_link("astray");
 }
 
-static void test_circular_link(void **state)
+TEST(circular_link)
 {
-	(void)state;
 	struct gr_output out;
 
 	assert_int_equal(symlink("round", file_path("round")), 0);
@@ -559,33 +539,6 @@ static int remove_all(void **state)
 	return remove_dir(state);
 }
 
-static int run(const char *name)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_interrupted),
-		cmocka_unit_test(test_check_writable),
-		cmocka_unit_test(test_special),
-		cmocka_unit_test(test_full_disk),
-		cmocka_unit_test(test_plain),
-		cmocka_unit_test(test_mode),
-		cmocka_unit_test(test_mode_meanwhile),
-		cmocka_unit_test(test_names_meanwhile),
-		cmocka_unit_test(test_comes_meanwhile),
-		cmocka_unit_test(test_nameless_target),
-		cmocka_unit_test(test_folder_list),
-		cmocka_unit_test(test_owner),
-		cmocka_unit_test(test_not_the_owner),
-		cmocka_unit_test(test_hard_link),
-		cmocka_unit_test(test_not_the_owner_without_room),
-		cmocka_unit_test(test_private),
-		cmocka_unit_test(test_access_list),
-		cmocka_unit_test(test_dangling_link),
-		cmocka_unit_test(test_circular_link),
-	};
-
-	return cmocka_run_group_tests_name(name, tests, NULL, remove_all);
-}
-
 int main(void)
 {
 	static const struct way {
@@ -606,7 +559,7 @@ int main(void)
 		       sizeof(template));
 		if (!mkdtemp(dir))
 			return 99;
-		failures += run(ways[i].name);
+		failures += suite_run(ways[i].name, NULL, remove_all);
 	}
 	return failures;
 }

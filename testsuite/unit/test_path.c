@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Expressions behind a variable, over memory that makes sense or does not. */
 #include "path_fixture.h"
-#include "rows.h"
+#include "suite.h"
 
 enum { SLOT = 8 };
 
@@ -41,12 +41,11 @@ static void bad(struct path_fixture *f, const char *path, const char *wanted)
 
 /* ---------------------------------------------------- fields and elements */
 
-static void test_fields(void **state)
+TEST(fields)
 {
 	struct path_fixture *f = path_fixture_create();
 	struct gr_place place;
 
-	(void)state;
 	set(f, MEMORY, LIST);
 	set(f, MEMORY + 8, LIST);
 	set(f, MEMORY + 16, 3);
@@ -72,11 +71,10 @@ static void test_fields(void **state)
 	path_fixture_destroy(f);
 }
 
-static void test_wild_slices(void **state)
+TEST(wild_slices)
 {
 	struct path_fixture *f = path_fixture_create();
 
-	(void)state;
 	set(f, MEMORY + 8, UINT64_MAX - 8);
 	set(f, MEMORY + 16, UINT64_MAX);
 	bad(f, ".list[18446744073709551614]", "makes no sense");
@@ -108,11 +106,10 @@ static void put_swiss(struct path_fixture *f, uint64_t dir_len, uint64_t dir)
 	set(f, HEADER + 24, dir_len);
 }
 
-static void test_small_map(void **state)
+TEST(small_map)
 {
 	struct path_fixture *f = path_fixture_create();
 
-	(void)state;
 	put_swiss(f, 0, GROUP);
 	put_group(f, GROUP, 1 << 3);
 	fake_set(&f->image, GROUP + 8 + 3 * 16, 0xfe, 1);
@@ -129,11 +126,10 @@ static void test_small_map(void **state)
 
 /* A directory whose entries lead to one table in turns: looked at as long as
  * there could be groups, not for ever. */
-static void test_endless_directory(void **state)
+TEST(endless_directory)
 {
 	struct path_fixture *f = path_fixture_create();
 
-	(void)state;
 	put_swiss(f, UINT64_MAX, DIR);
 	for (unsigned int i = 0; i < 64; i++)
 		set(f, DIR + i * 8, TABLE + (i & 1) * 32);
@@ -159,12 +155,11 @@ static void put_hmap(struct path_fixture *f, unsigned int b, uint64_t buckets,
 }
 
 /* A bucket of map[int8]*Node: 8 + 8 * 1 + 8 * 8 + 8 bytes. */
-static void test_buckets(void **state)
+TEST(buckets)
 {
 	struct path_fixture *f = path_fixture_create();
 	const uint64_t second = GROUP + 88;
 
-	(void)state;
 	put_hmap(f, 1, GROUP, 0);
 	fake_set(&f->image, second + 6, 200, 1);
 	fake_set(&f->image, second + 8 + 6, 7, 1);
@@ -181,11 +176,10 @@ static void test_buckets(void **state)
 	path_fixture_destroy(f);
 }
 
-static void test_endless_chain(void **state)
+TEST(endless_chain)
 {
 	struct path_fixture *f = path_fixture_create();
 
-	(void)state;
 	put_hmap(f, 0, GROUP, 0);
 	set(f, GROUP + 80, GROUP);
 	bad(f, ".byLevel[1]", "makes no sense: it is larger than the heap");
@@ -198,11 +192,10 @@ static void test_endless_chain(void **state)
 
 /* A heap of many bytes has many groups: now and then it is asked whether to
  * go on. */
-static void test_polls(void **state)
+TEST(polls)
 {
 	struct path_fixture *f = path_fixture_create();
 
-	(void)state;
 	f->heap.span_bytes = 1 << 28;
 	put_hmap(f, 0, GROUP, 0);
 	set(f, GROUP + 80, GROUP);
@@ -211,11 +204,10 @@ static void test_polls(void **state)
 	path_fixture_destroy(f);
 }
 
-static void test_strings(void **state)
+TEST(strings)
 {
 	struct path_fixture *f = path_fixture_create();
 
-	(void)state;
 	path_set_layout(&f->scan.rt.layout, true);
 	set(f, MEMORY + 32, HEADER);
 	set(f, HEADER + 16, GROUP);
@@ -234,18 +226,4 @@ static void test_strings(void **state)
 	path_fixture_destroy(f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fields),
-		cmocka_unit_test(test_wild_slices),
-		cmocka_unit_test(test_small_map),
-		cmocka_unit_test(test_endless_directory),
-		cmocka_unit_test(test_buckets),
-		cmocka_unit_test(test_endless_chain),
-		cmocka_unit_test(test_polls),
-		cmocka_unit_test(test_strings),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("path")

@@ -2,12 +2,10 @@
 // Merging and folding held against their definitions: equal names below equal
 // paths become one, and the smallest leaf folds into its parent, one after the
 // other. Pseudo-random trees, deep and wide ones, with many equal sizes.
-#include <stdarg.h>
-#include <setjmp.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
+#include "suite.h"
 
 #include "base/cleanup.h"
 #include "proto/paths.h"
@@ -233,28 +231,24 @@ static void check_trees(uint32_t objects, uint32_t bytes)
 	}
 }
 
-static void test_equal_sizes(void **state)
+TEST(equal_sizes)
 {
-	(void)state;
 	check_trees(1, 2);
 }
 
-static void test_few_sizes(void **state)
+TEST(few_sizes)
 {
-	(void)state;
 	check_trees(3, 4);
 }
 
-static void test_many_sizes(void **state)
+TEST(many_sizes)
 {
-	(void)state;
 	check_trees(1000, 1 << 20);
 }
 
 // More than the number that orders paths has room for.
-static void test_many_objects(void **state)
+TEST(many_objects)
 {
-	(void)state;
 	grow_tree(3, 4, NNODES);
 	for (size_t i = 0; i < NNODES; i++)
 		nodes[i].objects <<= 33;
@@ -275,14 +269,7 @@ static void test_many_objects(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_equal_sizes),
-		cmocka_unit_test(test_few_sizes),
-		cmocka_unit_test(test_many_sizes),
-		cmocka_unit_test(test_many_objects),
-	};
-
 	for (unsigned int i = 0; i < 2 * NAMES; i++)
 		snprintf(names[i], sizeof(names[i]), "n%u", i % NAMES);
-	return cmocka_run_group_tests_name("paths", tests, NULL, NULL);
+	return suite_run("paths", NULL, NULL);
 }

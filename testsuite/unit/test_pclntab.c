@@ -2,10 +2,7 @@
 /* pclntab: finding functions and reading pc-value tables, on made-up bytes. */
 #include "goruntime/layout/pclntab.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "suite.h"
 
 enum { TEXT = 0x400000, FUNC_BYTES = 44 };
 
@@ -63,7 +60,7 @@ static void set_functions(struct fixture *f)
 	}
 }
 
-static int setup(void **state)
+static struct fixture *setup(void)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 	assert_non_null(f);
@@ -86,15 +83,15 @@ static int setup(void **state)
 	};
 	f->rt.modules = &f->module;
 	f->rt.nmodules = 1;
-	*state = f;
-	return 0;
+	return f;
 }
 
-static int teardown(void **state)
+static void teardown(struct fixture *f)
 {
-	free(*state);
-	return 0;
+	free(f);
 }
+
+#define FIXTURE struct fixture *f, setup, teardown
 
 /* One pc-value table at offset 1 for a function [TEXT, TEXT + 0x100). */
 struct pcvalue_case {
@@ -158,9 +155,8 @@ static const struct pcvalue_case pcvalue_cases[] = {
 	{ "no pc delta ever moves on", { 2, 0, 2, 0, 2, 0 }, 7, 1, 0, -1, false },
 };
 
-static void test_pcvalue(void **state)
+TEST_ROWS(pcvalue, pcvalue_cases, c)
 {
-	const struct pcvalue_case *c = *state;
 	/* Exactly as long as the case says: the sanitizer sees overruns. */
 	uint8_t *pctab = malloc(c->nbytes);
 	assert_non_null(pctab);
@@ -183,9 +179,8 @@ static void test_pcvalue(void **state)
 	assert_int_equal(ok, c->want_ok);
 }
 
-static void test_pcvalue_no_table(void **state)
+TEST_F(pcvalue_no_table)
 {
-	struct fixture *f = *state;
 	struct gr_func func = { .module = &f->module, .entry = TEXT };
 	bool ok = true;
 
@@ -211,13 +206,10 @@ static const struct find_case find_cases[] = {
 	{ "far away", INT64_MAX - TEXT, NULL },
 };
 
-static void check_find(const struct find_case *c)
+TEST_F_ROWS(find, find_cases, c)
 {
-	void *state;
 	struct gr_func func;
 
-	setup(&state);
-	struct fixture *f = state;
 	bool found = gr_func_find(&f->rt, TEXT + c->pc_off, &func);
 	if (c->want) {
 		assert_true(found);
@@ -227,17 +219,10 @@ static void check_find(const struct find_case *c)
 	} else {
 		assert_false(found);
 	}
-	teardown(&state);
 }
 
-static void test_find(void **state)
+TEST_F(find_damaged)
 {
-	check_find(*state);
-}
-
-static void test_find_damaged(void **state)
-{
-	struct fixture *f = *state;
 	struct gr_func func;
 
 	f->ftab[1][1] = UINT32_MAX; /* record outside of the table */
@@ -250,9 +235,8 @@ static void test_find_damaged(void **state)
 	assert_false(gr_func_find(&f->rt, TEXT, &func));
 }
 
-static void test_find_unsorted(void **state)
+TEST_F(find_unsorted)
 {
-	struct fixture *f = *state;
 	struct gr_func func;
 
 	f->ftab[1][0] = 0xf0000000;
@@ -263,9 +247,8 @@ static void test_find_unsorted(void **state)
 				    TEXT + off < func.end);
 }
 
-static void test_bad_name(void **state)
+TEST_F(bad_name)
 {
-	struct fixture *f = *state;
 	struct gr_func func;
 
 	set_field(f->funcs[0], f->rt.layout.func.nameoff, 0xffffff);
@@ -274,10 +257,9 @@ static void test_bad_name(void **state)
 }
 
 /* The longest name that is taken, and one that has a byte more. */
-static void test_long_name(void **state)
+TEST_F(long_name)
 {
 	static uint8_t long_names[GR_NAME_MAX_BYTES + 2];
-	struct fixture *f = *state;
 	struct gr_func func;
 
 	memset(long_names, 'n', sizeof(long_names) - 1);
@@ -291,9 +273,8 @@ static void test_long_name(void **state)
 	assert_string_equal(func.name, "?");
 }
 
-static void test_tables(void **state)
+TEST_F(tables)
 {
-	struct fixture *f = *state;
 	struct gr_func func;
 
 	f->pctab[1] = 6;    /* value 2 ... */
@@ -312,9 +293,8 @@ static void test_tables(void **state)
 	assert_int_equal(gr_func_funcdata(&f->rt, &func, 1), 0);
 }
 
-static void test_line(void **state)
+TEST_F(line)
 {
-	struct fixture *f = *state;
 	struct gr_func func;
 	const char *file;
 	uint32_t line;
@@ -338,13 +318,10 @@ static void test_line(void **state)
 	assert_false(gr_func_line(&func, TEXT + 3, &file, &line));
 }
 
-#define WITH_FIXTURE(test) \
-	cmocka_unit_test_setup_teardown(test, setup, teardown)
-
 /* A table of a step for each byte of a function of 4 MB, looked up at its end
  * for many pcs: all look-ups together have a bound, and count for the next
  * poll. */
-static void test_many_long_lookups(void **state)
+TEST(many_long_lookups)
 {
 	enum { BYTES = 4 << 20, MAX_STEPS = 1 << 29 };
 	uint8_t *pctab = malloc(2 * BYTES + 3);
@@ -360,7 +337,6 @@ static void test_many_long_lookups(void **state)
 	uint64_t found = 0, steps = 0;
 	bool ok;
 
-	(void)state;
 	assert_true(pctab && lookups);
 	pctab[0] = 0;
 	memset(pctab + 1, 1, 2 * BYTES + 2);
@@ -381,7 +357,7 @@ static void test_many_long_lookups(void **state)
 }
 
 /* The same look-up again costs nothing; others do not get its answer. */
-static void test_lookups_are_kept(void **state)
+TEST(lookups_are_kept)
 {
 	enum { BYTES = 1 << 10 };
 	uint8_t pctab[2 * BYTES + 3] = { 0 };
@@ -397,7 +373,6 @@ static void test_lookups_are_kept(void **state)
 	uint64_t steps = 0;
 	bool ok;
 
-	(void)state;
 	for (size_t i = 1; i < sizeof(pctab); i++)
 		pctab[i] = i % 2 ? 2 : 1; // each byte one more
 	gr_pc_lookups_init(&lookups, &steps);
@@ -415,39 +390,4 @@ static void test_lookups_are_kept(void **state)
 	}
 }
 
-int main(void)
-{
-	enum {
-		NPCVALUE = GR_ARRAY_SIZE(pcvalue_cases),
-		NFIND = GR_ARRAY_SIZE(find_cases),
-	};
-	const struct CMUnitTest others[] = {
-		WITH_FIXTURE(test_pcvalue_no_table),
-		WITH_FIXTURE(test_find_damaged),
-		WITH_FIXTURE(test_find_unsorted),
-		WITH_FIXTURE(test_bad_name),
-		WITH_FIXTURE(test_long_name),
-		WITH_FIXTURE(test_tables),
-		WITH_FIXTURE(test_line),
-		cmocka_unit_test(test_many_long_lookups),
-		cmocka_unit_test(test_lookups_are_kept),
-	};
-	struct CMUnitTest rows[NPCVALUE + NFIND];
-
-	for (size_t i = 0; i < NPCVALUE; i++)
-		rows[i] = (struct CMUnitTest){
-			.name = pcvalue_cases[i].name,
-			.test_func = test_pcvalue,
-			.initial_state = (void *)&pcvalue_cases[i],
-		};
-	for (size_t i = 0; i < NFIND; i++)
-		rows[NPCVALUE + i] = (struct CMUnitTest){
-			.name = find_cases[i].name,
-			.test_func = test_find,
-			.initial_state = (void *)&find_cases[i],
-		};
-	int failed = _cmocka_run_group_tests("pclntab tables", rows,
-					     GR_ARRAY_SIZE(rows), NULL, NULL);
-	return failed + cmocka_run_group_tests_name("pclntab functions", others,
-						    NULL, NULL);
-}
+GR_SUITE("pclntab")

@@ -82,9 +82,8 @@ static const char *text_of(const Gr__Pprof__Profile *p, int64_t index)
 	return p->string_table[index];
 }
 
-static void test_header(void **state)
+TEST(header)
 {
-	(void)state;
 	Gr__Pprof__Profile *p = write_and_read();
 
 	assert_int_equal(p->n_sample_type, 2);
@@ -100,9 +99,8 @@ static void test_header(void **state)
 	gr__pprof__profile__free_unpacked(p, NULL);
 }
 
-static void test_inlined(void **state)
+TEST(inlined)
 {
-	(void)state;
 	Gr__Pprof__Profile *p = write_and_read();
 	const Gr__Pprof__Location *at = p->location[1];
 
@@ -123,9 +121,8 @@ static void test_inlined(void **state)
 }
 
 // main.inner is in two locations and is one function.
-static void test_functions_are_shared(void **state)
+TEST(functions_are_shared)
 {
-	(void)state;
 	Gr__Pprof__Profile *p = write_and_read();
 
 	assert_int_equal(p->n_function, 4);
@@ -134,9 +131,8 @@ static void test_functions_are_shared(void **state)
 	gr__pprof__profile__free_unpacked(p, NULL);
 }
 
-static void test_samples(void **state)
+TEST(samples)
 {
-	(void)state;
 	Gr__Pprof__Profile *p = write_and_read();
 
 	assert_int_equal(p->n_sample, 3);
@@ -151,9 +147,8 @@ static void test_samples(void **state)
 	gr__pprof__profile__free_unpacked(p, NULL);
 }
 
-static void test_labels(void **state)
+TEST(labels)
 {
-	(void)state;
 	Gr__Pprof__Profile *p = write_and_read();
 	Gr__Pprof__Label *const *labels = p->sample[0]->label;
 
@@ -168,9 +163,8 @@ static void test_labels(void **state)
 }
 
 // Labels of the profile come behind those of each sample.
-static void test_stamp(void **state)
+TEST(stamp)
 {
-	(void)state;
 	const struct gr_profile_tag tags[] = { { "env", "staging" },
 					       { "user", "\u00e9" } };
 	struct gr_pprof_header stamped = header;
@@ -194,19 +188,4 @@ static void test_stamp(void **state)
 	gr__pprof__profile__free_unpacked(p, NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_header),
-		cmocka_unit_test(test_inlined),
-		cmocka_unit_test(test_functions_are_shared),
-		cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_stamp),
-	};
-
-	if (!mkdtemp(dir))
-		return 99;
-	return cmocka_run_group_tests_name("pprof stream", tests, NULL,
-					   remove_dir);
-}
+GR_SUITE_WITH("pprof stream", make_dir, remove_dir)

@@ -3,11 +3,9 @@
 #include "inferior/presence.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <sys/mman.h>
 
-#include <cmocka.h>
+#include "suite.h"
 
 #include "base/cleanup.h"
 #include "forked.h"
@@ -160,9 +158,9 @@ static uint64_t read_all(struct child *child, uint8_t *buf, uint64_t step)
 	return done;
 }
 
-static void test_reading(void **state)
+TEST_ROWS(reading, area_cases, c)
 {
-	_cleanup_(gr_cleanup_child) struct child *child = child_create(*state);
+	_cleanup_(gr_cleanup_child) struct child *child = child_create(c);
 	static const uint64_t steps[] = { 64, 4096, PAGES * PAGE };
 	uint32_t before = present(child);
 
@@ -181,9 +179,8 @@ static void test_reading(void **state)
 }
 
 /* Many pieces in one read: none is mixed up, and nothing is touched. */
-static void test_pieces(void **state)
+TEST(pieces)
 {
-	(void)state;
 	_cleanup_(gr_cleanup_child) struct child *child =
 		child_create(&area_cases[0]);
 	uint32_t before = present(child);
@@ -210,9 +207,8 @@ static void test_pieces(void **state)
 }
 
 /* Without pagemap the process is read as it is. */
-static void test_without_pagemap(void **state)
+TEST(without_pagemap)
 {
-	(void)state;
 	_cleanup_(gr_cleanup_child) struct child *child =
 		child_create(&area_cases[1]);
 	int fd = child->source.pagemap_fd;
@@ -225,9 +221,8 @@ static void test_without_pagemap(void **state)
 }
 
 /* Memory that the list of mappings lacks is the process's to tell. */
-static void test_unknown_mapping(void **state)
+TEST(unknown_mapping)
 {
-	(void)state;
 	_cleanup_(gr_cleanup_child) struct child *child =
 		child_create(&area_cases[4]);
 	uint8_t buf[PAGES * PAGE];
@@ -238,9 +233,8 @@ static void test_unknown_mapping(void **state)
 }
 
 /* The pages of the vdso: those in memory or none, and none becomes resident. */
-static void test_special(void **state)
+TEST(special)
 {
-	(void)state;
 	_cleanup_(gr_cleanup_child) struct child *child =
 		child_create(&area_cases[0]);
 	const struct gr_mapping *vvar = NULL;
@@ -258,20 +252,4 @@ static void test_special(void **state)
 	assert_int_equal(got, 0);
 }
 
-int main(void)
-{
-	struct CMUnitTest tests[GR_ARRAY_SIZE(area_cases) + 4] = {
-		cmocka_unit_test(test_pieces),
-		cmocka_unit_test(test_without_pagemap),
-		cmocka_unit_test(test_unknown_mapping),
-		cmocka_unit_test(test_special),
-	};
-
-	for (size_t i = 0; i < GR_ARRAY_SIZE(area_cases); i++)
-		tests[4 + i] = (struct CMUnitTest){
-			.name = area_cases[i].name,
-			.test_func = test_reading,
-			.initial_state = (void *)&area_cases[i],
-		};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("presence")

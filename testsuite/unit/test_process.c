@@ -81,13 +81,12 @@ static void run_without_first(struct target *t)
 // ----------------------------------------------------------------- it stands
 
 /* All threads stand still, and go on. */
-static void test_hold(void **state)
+TEST(hold)
 {
 	struct target *t = target_start(run_many);
 	struct gr_process_stop stop;
 	size_t count;
 
-	(void)state;
 	struct gr_process *process = hold(t->pid, &stop);
 	assert_int_equal(stop.threads, 24);
 	assert_int_equal(stop.nlate, 0);
@@ -110,13 +109,12 @@ static void test_hold(void **state)
 }
 
 /* The registers are those that the kernel tells of a thread in a call. */
-static void test_registers(void **state)
+TEST(registers)
 {
 	struct target *t = target_start(run_many);
 	const struct gr_arch *arch = gr_arch_native();
 	struct gr_process_stop stop;
 
-	(void)state;
 	WAIT_UNTIL(t->shared->tid &&
 		   gr_task_place(t->pid, t->shared->tid).is_in_call);
 	struct gr_task_place place = gr_task_place(t->pid, t->shared->tid);
@@ -137,13 +135,12 @@ static void test_registers(void **state)
 }
 
 /* It can be held again and again, and by one holder at a time. */
-static void test_again(void **state)
+TEST(again)
 {
 	struct target *t = target_start(run_many);
 	struct gr_process *other;
 	struct gr_process_stop stop;
 
-	(void)state;
 	struct gr_process *process = hold(t->pid, &stop);
 	expect_error(stop_within(process, LIMIT_US, &stop), GR_ERROR_ARGUMENT);
 	expect_error(gr_process_create(t->pid, &other), GR_ERROR_PROCESS);
@@ -160,12 +157,11 @@ static void test_again(void **state)
 // ------------------------------------------------------ stopped by a signal
 
 /* A signal has stopped it: it stays so, until SIGCONT. */
-static void test_stopped_before(void **state)
+TEST(stopped_before)
 {
 	struct target *t = target_start(run_many);
 	struct gr_process_stop stop;
 
-	(void)state;
 	stop_by_signal(t, 24);
 	struct gr_process *process = hold(t->pid, &stop);
 	assert_true(stop.was_stopped);
@@ -178,12 +174,11 @@ static void test_stopped_before(void **state)
 }
 
 /* SIGCONT comes while it is held. */
-static void test_continued_meanwhile(void **state)
+TEST(continued_meanwhile)
 {
 	struct target *t = target_start(run_many);
 	struct gr_process_stop stop;
 
-	(void)state;
 	stop_by_signal(t, 24);
 	struct gr_process *process = hold(t->pid, &stop);
 	kill(t->pid, SIGCONT);
@@ -195,12 +190,11 @@ static void test_continued_meanwhile(void **state)
 }
 
 /* SIGSTOP comes while it is held. */
-static void test_stopped_meanwhile(void **state)
+TEST(stopped_meanwhile)
 {
 	struct target *t = target_start(run_many);
 	struct gr_process_stop stop;
 
-	(void)state;
 	struct gr_process *process = hold(t->pid, &stop);
 	kill(t->pid, SIGSTOP);
 	gr_process_destroy(process);
@@ -242,12 +236,11 @@ static struct target *start_vfork(void (*run)(struct target *t))
 }
 
 /* A thread waits for its child: it never stops, and the others do. */
-static void test_vfork(void **state)
+TEST(vfork)
 {
 	struct target *t = start_vfork(run_vfork);
 	struct gr_process_stop stop;
 
-	(void)state;
 	struct gr_process *process = hold_within(t->pid, SHORT_US, &stop);
 	assert_int_equal(stop.threads, 2);
 	check_late(t, &stop, process);
@@ -260,12 +253,11 @@ static void test_vfork(void **state)
 }
 
 /* It does stop while the process is held. */
-static void test_vfork_ends_meanwhile(void **state)
+TEST(vfork_ends_meanwhile)
 {
 	struct target *t = start_vfork(run_vfork);
 	struct gr_process_stop stop;
 
-	(void)state;
 	struct gr_process *process = hold_within(t->pid, SHORT_US, &stop);
 	close(t->pipe[1]);
 	WAIT_UNTIL(count_tasks(t->pid, "t") == 3);
@@ -276,12 +268,11 @@ static void test_vfork_ends_meanwhile(void **state)
 }
 
 /* There is no other thread. */
-static void test_vfork_alone(void **state)
+TEST(vfork_alone)
 {
 	struct target *t = start_vfork(run_vfork_alone);
 	struct gr_process_stop stop;
 
-	(void)state;
 	struct gr_process *process = hold_within(t->pid, SHORT_US, &stop);
 	assert_int_equal(stop.threads, 0);
 	check_late(t, &stop, process);
@@ -300,7 +291,7 @@ static struct gr_error *give_up(void *ctx)
 }
 
 /* The caller gives up while a thread is late. */
-static void test_cancelled(void **state)
+TEST(cancelled)
 {
 	struct target *t = start_vfork(run_vfork);
 	struct gr_process *process;
@@ -312,7 +303,6 @@ static void test_cancelled(void **state)
 		.ctx = &polls,
 	};
 
-	(void)state;
 	assert_null(gr_process_create(t->pid, &process));
 	expect_error(gr_process_stop(process, &patience, &stop),
 		     GR_ERROR_INTERRUPTED);
@@ -328,13 +318,12 @@ static void test_cancelled(void **state)
 // ------------------------------------------------------ the first has ended
 
 /* A thread that lives leads to the memory. */
-static void test_first_thread_has_ended(void **state)
+TEST(first_thread_has_ended)
 {
 	struct target *t = target_start(run_without_first);
 	struct gr_process_stop stop;
 	static uint64_t word;
 
-	(void)state;
 	WAIT_UNTIL(gr_task_state(t->pid, t->pid) == 'Z' && t->shared->tid);
 	struct gr_process *process = hold(t->pid, &stop);
 	assert_int_equal(stop.threads, 2);
@@ -367,11 +356,10 @@ static void check_refused(pid_t pid, const char *text)
 	gr_error_destroy(err);
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
 	struct target *t = target_start(run_many);
 
-	(void)state;
 	WAIT_UNTIL(t->shared->tid);
 	check_refused((1 << 22) + 5, "there is no such process");
 	check_refused(-1, "there is no such process");
@@ -386,13 +374,12 @@ static void test_refused(void **state)
 }
 
 /* Another one traces a thread that is not the first. */
-static void test_thread_is_traced(void **state)
+TEST(thread_is_traced)
 {
 	struct target *t = target_start(run_many);
 	struct gr_process *process;
 	struct gr_process_stop stop;
 
-	(void)state;
 	WAIT_UNTIL(t->shared->tid);
 	assert_int_equal(ptrace(PTRACE_SEIZE, t->shared->tid, NULL, NULL), 0);
 	assert_null(gr_process_create(t->pid, &process));
@@ -408,14 +395,13 @@ static void test_thread_is_traced(void **state)
 // ---------------------------------------------------------- our own process
 
 /* A fork of ours holds nothing, and lets nothing go. */
-static void test_fork(void **state)
+TEST(fork)
 {
 	struct target *t = target_start(run_many);
 	struct gr_process_stop stop;
 	size_t count;
 	int status;
 
-	(void)state;
 	struct gr_process *process = hold(t->pid, &stop);
 	pid_t child = fork();
 	if (!child) {
@@ -445,7 +431,7 @@ static void *wait_for_any(void *arg)
 }
 
 /* Other code of our process reaps the stops. */
-static void test_stops_are_reaped(void **state)
+TEST(stops_are_reaped)
 {
 	struct target *t = target_start(run_many);
 	struct gr_process *process;
@@ -453,7 +439,6 @@ static void test_stops_are_reaped(void **state)
 	uint64_t reaped = 0;
 	pthread_t thread;
 
-	(void)state;
 	assert_null(gr_process_create(t->pid, &process));
 	is_over = false;
 	assert_int_equal(pthread_create(&thread, NULL, wait_for_any, &reaped),
@@ -473,14 +458,13 @@ static void test_stops_are_reaped(void **state)
 }
 
 /* Handlers and masks of our process stay as they are. */
-static void test_signals_stay(void **state)
+TEST(signals_stay)
 {
 	struct target *t = target_start(run_many);
 	struct sigaction before, after;
 	sigset_t mask_before = { 0 }, mask_after = { 0 };
 	struct gr_process_stop stop;
 
-	(void)state;
 	sigaction(SIGCHLD, NULL, &before);
 	pthread_sigmask(SIG_SETMASK, NULL, &mask_before);
 	struct gr_process *process = hold(t->pid, &stop);
@@ -494,26 +478,4 @@ static void test_signals_stay(void **state)
 	target_end(t);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hold),
-		cmocka_unit_test(test_registers),
-		cmocka_unit_test(test_again),
-		cmocka_unit_test(test_stopped_before),
-		cmocka_unit_test(test_continued_meanwhile),
-		cmocka_unit_test(test_stopped_meanwhile),
-		cmocka_unit_test(test_vfork),
-		cmocka_unit_test(test_vfork_ends_meanwhile),
-		cmocka_unit_test(test_vfork_alone),
-		cmocka_unit_test(test_cancelled),
-		cmocka_unit_test(test_first_thread_has_ended),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_thread_is_traced),
-		cmocka_unit_test(test_fork),
-		cmocka_unit_test(test_stops_are_reaped),
-		cmocka_unit_test(test_signals_stay),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("process")

@@ -4,7 +4,7 @@
 
 #include <sys/syscall.h>
 
-#include "rows.h"
+#include "suite.h"
 
 enum {
 	KILLS = 200,
@@ -26,7 +26,7 @@ static void count_signal(int number)
  * moment, on a busy machine as on an idle one. */
 static void look_on(pid_t pid, uint64_t *seed, unsigned int most)
 {
-	for (uint64_t n = rows_random(seed) % most; n; n--)
+	for (uint64_t n = suite_random(seed) % most; n; n--)
 		count_tasks(pid, "tT");
 }
 
@@ -138,12 +138,11 @@ static pid_t start_tracer(pid_t pid)
 
 /* The child has its state and each signal once, whenever its tracer is
  * killed. */
-static void test_killed(void **state)
+TEST(killed)
 {
 	struct target *t = target_start(run_signalled);
 	uint64_t sent = 0, seed = 0x5eed;
 
-	(void)state;
 	for (int i = 0; i < KILLS; i++) {
 		pid_t tracer = start_tracer(t->pid);
 
@@ -164,12 +163,11 @@ static void test_killed(void **state)
 }
 
 /* A process that a signal has stopped stays so. */
-static void test_killed_of_stopped(void **state)
+TEST(killed_of_stopped)
 {
 	struct target *t = target_start(run_signalled);
 	uint64_t seed = 0x5eed;
 
-	(void)state;
 	stop_by_signal(t, 4);
 	for (int i = 0; i < KILLS / 4; i++) {
 		pid_t tracer = start_tracer(t->pid);
@@ -185,12 +183,11 @@ static void test_killed_of_stopped(void **state)
 }
 
 /* Signals come while it is held, and reach it. */
-static void test_signals(void **state)
+TEST(signals)
 {
 	struct target *t = target_start(run_signalled);
 	uint64_t sent = 0;
 
-	(void)state;
 	for (int i = 0; i < STOPS; i++) {
 		struct gr_process_stop stop;
 		// One before the stop, one within it.
@@ -208,11 +205,10 @@ static void test_signals(void **state)
 // ----------------------------------------------------------- it does not keep
 
 /* Threads come and go: all that there are stand still. */
-static void test_storm(void **state)
+TEST(storm)
 {
 	struct target *t = target_start(run_storm);
 
-	(void)state;
 	for (int i = 0; i < STOPS / 4; i++) {
 		struct gr_process_stop stop;
 		struct gr_process *process = hold(t->pid, &stop);
@@ -250,11 +246,10 @@ static void stop_until_it_ends(pid_t pid)
 }
 
 /* It ends while it is stopped or held: its parent, which we are, learns how. */
-static void test_ends(void **state)
+TEST(ends)
 {
 	int status;
 
-	(void)state;
 	for (int i = 0; i < STOPS; i++) {
 		struct target *t = target_start(run_short);
 
@@ -270,11 +265,10 @@ static void test_ends(void **state)
 }
 
 /* It is killed while it is held: nothing remains of it. */
-static void test_killed_while_held(void **state)
+TEST(killed_while_held)
 {
 	int status;
 
-	(void)state;
 	for (int i = 0; i < STOPS / 4; i++) {
 		struct target *t = target_start(run_signalled);
 		struct gr_process_stop stop;
@@ -309,13 +303,12 @@ static pid_t start_again(int fd)
 
 /* It begins another program, from a thread that is not the first: it is held, or
  * there is one clear error, and it always goes on. */
-static void test_exec(void **state)
+TEST(exec)
 {
 	int fd = memfd_create("shared", 0);
 	struct target t = { .pid = 0 };
 	uint64_t held = 0;
 
-	(void)state;
 	assert_int_equal(ftruncate(fd, sizeof(*t.shared)), 0);
 	t.shared = map_shared(fd);
 	t.pid = start_again(fd);
@@ -343,16 +336,6 @@ static void test_exec(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_killed),
-		cmocka_unit_test(test_killed_of_stopped),
-		cmocka_unit_test(test_signals),
-		cmocka_unit_test(test_storm),
-		cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_killed_while_held),
-		cmocka_unit_test(test_exec),
-	};
-
 	return argc > 1 ? run_again(argv[1]) :
-			  cmocka_run_group_tests(tests, NULL, NULL);
+			  suite_run("process killed", NULL, NULL);
 }

@@ -86,9 +86,8 @@ static const struct gr_root_total goroutine_roots[] = {
 	WORK("running", 19, 4, 2, 42),
 };
 
-static void test_header(void **state)
+TEST(header)
 {
-	(void)state;
 	struct gr_profile profile = small_profile();
 	struct gr_profile_stats stats;
 	Gr__Pprof__Profile *p = write_and_read(&profile, &stats);
@@ -115,9 +114,8 @@ static void test_header(void **state)
 	gr__pprof__profile__free_unpacked(p, NULL);
 }
 
-static void test_merge(void **state)
+TEST(merge)
 {
-	(void)state;
 	struct gr_profile profile = small_profile();
 	struct gr_profile_stats stats;
 	Gr__Pprof__Profile *p = write_and_read(&profile, &stats);
@@ -143,9 +141,8 @@ static void test_merge(void **state)
 	gr__pprof__profile__free_unpacked(p, NULL);
 }
 
-static void test_root_place(void **state)
+TEST(root_place)
 {
-	(void)state;
 	struct gr_profile profile = small_profile();
 	struct gr_profile_stats stats;
 	Gr__Pprof__Profile *p = write_and_read(&profile, &stats);
@@ -166,9 +163,8 @@ static void test_root_place(void **state)
 	gr__pprof__profile__free_unpacked(p, NULL);
 }
 
-static void test_goroutine_ids(void **state)
+TEST(goroutine_ids)
 {
-	(void)state;
 	struct gr_profile profile =
 		make_profile(small_nodes, GR_ARRAY_SIZE(small_nodes),
 			     goroutine_roots, GR_ARRAY_SIZE(goroutine_roots));
@@ -193,9 +189,8 @@ static void test_goroutine_ids(void **state)
 // As many goroutines as a server has: labels are found without a search.
 enum { GOROUTINES = 200000 };
 
-static void test_many_goroutines(void **state)
+TEST(many_goroutines)
 {
-	(void)state;
 	_cleanup_free_ struct gr_node *nodes =
 		calloc(GOROUTINES, sizeof(*nodes));
 	_cleanup_free_ struct gr_root_total *roots =
@@ -250,9 +245,8 @@ static const struct fold_case fold_cases[] = {
 	{ "fewer than roots", 1, 1, { "$other_roots$ 6 145" } },
 };
 
-static void test_fold(void **state)
+TEST_ROWS(fold, fold_cases, c)
 {
-	const struct fold_case *c = *state;
 	struct gr_profile profile =
 		make_profile(fold_nodes, GR_ARRAY_SIZE(fold_nodes), fold_roots,
 			     GR_ARRAY_SIZE(fold_roots));
@@ -275,9 +269,8 @@ static void test_fold(void **state)
 // A comb: a chain far deeper than a path may be, with a leaf at each level.
 enum { DEEP = 3000 };
 
-static void test_deep(void **state)
+TEST(deep)
 {
-	(void)state;
 	_cleanup_free_ struct gr_node *nodes = calloc(2 * DEEP, sizeof(*nodes));
 	struct gr_root_total root = { .name = "r", .node = 0 };
 	struct gr_profile_stats stats;
@@ -302,9 +295,8 @@ static void test_deep(void **state)
 // large numbers, with all labels and the largest values.
 enum { WIDE = 20000, LONGEST = 1024 };
 
-static void test_longest(void **state)
+TEST(longest)
 {
-	(void)state;
 	enum { COUNT = WIDE + LONGEST };
 	_cleanup_free_ struct gr_node *nodes = calloc(COUNT, sizeof(*nodes));
 	static char names[COUNT][16];
@@ -347,9 +339,8 @@ static void test_longest(void **state)
 // Many nodes of pseudo-random sizes, names and parents, folded to a tenth.
 enum { MANY = 50000 };
 
-static void test_many(void **state)
+TEST(many)
 {
-	(void)state;
 	_cleanup_free_ struct gr_node *nodes = calloc(MANY, sizeof(*nodes));
 	static char names[997][16];
 	struct gr_root_total root = { .name = "r", .node = 0 };
@@ -377,9 +368,8 @@ static void test_many(void **state)
 	gr__pprof__profile__free_unpacked(p, NULL);
 }
 
-static void test_same_bytes(void **state)
+TEST(same_bytes)
 {
-	(void)state;
 	struct gr_profile profile = small_profile();
 	struct gr_profile_stats stats;
 	static char a[65536], b[65536];
@@ -394,9 +384,8 @@ static void test_same_bytes(void **state)
 	assert_memory_equal(a + 3, "\0\0\0\0\0", 5);
 }
 
-static void test_empty(void **state)
+TEST(empty)
 {
-	(void)state;
 	struct gr_profile profile = make_profile(NULL, 0, NULL, 0);
 	struct gr_profile_stats stats;
 	Gr__Pprof__Profile *p = write_and_read(&profile, &stats);
@@ -405,23 +394,4 @@ static void test_empty(void **state)
 	gr__pprof__profile__free_unpacked(p, NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_header),
-		cmocka_unit_test(test_merge),
-		cmocka_unit_test(test_root_place),
-		cmocka_unit_test(test_goroutine_ids),
-		cmocka_unit_test(test_many_goroutines),
-		cmocka_unit_test(test_deep),
-		cmocka_unit_test(test_longest),
-		cmocka_unit_test(test_many),
-		cmocka_unit_test(test_same_bytes),
-		cmocka_unit_test(test_empty),
-	};
-
-	if (!mkdtemp(dir))
-		return 99;
-	return ROWS_RUN("folding", fold_cases, test_fold) +
-	       cmocka_run_group_tests_name("profile", tests, NULL, remove_dir);
-}
+GR_SUITE_WITH("profile", make_dir, remove_dir)

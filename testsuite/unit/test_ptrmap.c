@@ -22,14 +22,10 @@ static const struct detect_case detect_cases[] = {
 	{ "nothing that is known", false, false, false, NULL },
 };
 
-static void test_detect(void **state)
+TEST_F_ROWS(detect, detect_cases, c)
 {
-	const struct detect_case *c = *state;
 	const struct gr_field there = { 8, 8 };
-	void *fixture;
 
-	setup(&fixture);
-	struct fixture *f = fixture;
 	if (c->has_bitmap)
 		f->rt.layout.heap_arena.bitmap = there;
 	if (c->has_no_more_ptrs)
@@ -42,7 +38,6 @@ static void test_detect(void **state)
 	if (err)
 		assert_error_code(err, GR_ERROR_LAYOUT);
 	gr_error_destroy(err);
-	teardown(&fixture);
 }
 
 // -------------------------------------------------------- bits in the span
@@ -69,15 +64,11 @@ static const struct small_case small_cases[] = {
 	{ "inline marks: elements of 512", 512, true },
 };
 
-static void test_small(void **state)
+TEST_F_ROWS(small, small_cases, c)
 {
-	const struct small_case *c = *state;
 	enum { MAP_BYTES = PAGE / 64, MARK_BYTES = 128, NTH_PAGE = 19 };
 	uint64_t seed = 130, tail = MAP_BYTES + (c->is_inline ? MARK_BYTES : 0);
-	void *fixture;
 
-	setup(&fixture);
-	struct fixture *f = fixture;
 	f->rt.layout.heap_arena.page_inline_marks =
 		(struct gr_field){ MARKS_OFF, ARENA / PAGE / 8 };
 	uint8_t *record = fake_add(&f->image, ARENA_RECORD(1), 0x1000);
@@ -95,14 +86,11 @@ static void test_small(void **state)
 	for (uint64_t i = span_words(span); i < PAGE_WORDS; i++)
 		check_word(f, span, i, false);
 	assert_int_equal(f->gaps.count[GR_GAP_BAD_SPANS], 0);
-	teardown(&fixture);
 }
 
 /* Whether marks are inline is not known: a gap, and the older place. */
-static void test_small_without_arena(void **state)
+TEST_F(small_without_arena)
 {
-	struct fixture *f = *state;
-
 	f->rt.layout.heap_arena.page_inline_marks =
 		(struct gr_field){ MARKS_OFF, ARENA / PAGE / 8 };
 	const struct gr_span *span = add_span(f, HEAP, 1, 16, 504, 10);
@@ -114,19 +102,16 @@ static void test_small_without_arena(void **state)
 		check_word(f, span, i, 0x5a >> i & 1);
 }
 
-static void test_small_larger_than_a_page(void **state)
+TEST_F(small_larger_than_a_page)
 {
-	struct fixture *f = *state;
-
 	add_span(f, HEAP, 2, 48, 340, 10);
 	build(f, &gr_ptrmap_header_ops);
 	assert_int_equal(f->gaps.count[GR_GAP_BAD_SPANS], 1);
 	assert_int_equal(gr_bitmap_count(f->words, 0, f->heap.nwords), 0);
 }
 
-static void test_spans_left_out(void **state)
+TEST_F(spans_left_out)
 {
-	struct fixture *f = *state;
 	uint64_t seed = 140;
 
 	struct gr_span *noscan = add_span(f, HEAP, 1, 16, 504, 11);
@@ -186,13 +171,8 @@ static bool is_pointer(const struct header_case *c, uint64_t word)
 	return in_type < 64 && c->mask >> in_type & 1;
 }
 
-static void test_header(void **state)
+TEST_F_ROWS(header, header_cases, c)
 {
-	const struct header_case *c = *state;
-	void *fixture;
-
-	setup(&fixture);
-	struct fixture *f = fixture;
 	set_type_layout(&f->rt.layout);
 	fake_add(&f->image, TYPES, 0x4000);
 	uint64_t type = put_type(f, 0, c->type_bytes, c->mask);
@@ -206,13 +186,11 @@ static void test_header(void **state)
 	for (uint64_t i = 0; i < span_words(span); i++)
 		check_word(f, span, i,
 			   i % words && is_pointer(c, i % words - 1));
-	teardown(&fixture);
 }
 
 /* Objects of several types, free slots, and type words that make no sense. */
-static void test_header_mixed(void **state)
+TEST_F(header_mixed)
 {
-	struct fixture *f = *state;
 	enum { ELEM = 1024, WORDS = ELEM / 8 };
 
 	set_type_layout(&f->rt.layout);
@@ -236,10 +214,8 @@ static void test_header_mixed(void **state)
 }
 
 /* A large object has its type in the mspan, and no type word. */
-static void test_large_type(void **state)
+TEST_F(large_type)
 {
-	struct fixture *f = *state;
-
 	set_type_layout(&f->rt.layout);
 	fake_add(&f->image, TYPES, 0x4000);
 	struct gr_span *span = add_span(f, HEAP, 5, 5 * PAGE, 1, 0);
@@ -252,18 +228,4 @@ static void test_large_type(void **state)
 	assert_int_equal(gr_bitmap_count(f->words, 0, f->heap.nwords), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FIXTURE(test_small_without_arena),
-		WITH_FIXTURE(test_small_larger_than_a_page),
-		WITH_FIXTURE(test_spans_left_out),
-		WITH_FIXTURE(test_header_mixed),
-		WITH_FIXTURE(test_large_type),
-	};
-
-	return ROWS_RUN("schemes", detect_cases, test_detect) +
-	       ROWS_RUN("bits in the span", small_cases, test_small) +
-	       ROWS_RUN("headers", header_cases, test_header) +
-	       cmocka_run_group_tests_name("pointer maps", tests, NULL, NULL);
-}
+GR_SUITE("pointer maps")

@@ -51,14 +51,10 @@ static const uint8_t *map_byte(const struct fixture *f, uint64_t addr,
 		       NULL;
 }
 
-static void test_arena1(void **state)
+TEST_F_ROWS(arena1, arena_cases, c)
 {
-	const struct arena_case *c = *state;
 	uint64_t seed = 150;
-	void *fixture;
 
-	setup(&fixture);
-	struct fixture *f = fixture;
 	f->rt.layout.heap_arena.bitmap =
 		(struct gr_field){ MAPS_OFF, ARENA / 64 };
 	for (int i = 0; i < 2; i++)
@@ -73,7 +69,6 @@ static void test_arena1(void **state)
 		check_word(f, span, i, byte && *byte >> (i % 8) & 1);
 	}
 	assert_int_equal(f->gaps.count[GR_GAP_BAD_SPANS], c->is_gap);
-	teardown(&fixture);
 }
 
 /* An object's words up to the first without "more to come". */
@@ -107,7 +102,7 @@ static void put_arena2_maps(struct fixture *f, const struct gr_span *span,
 			map[MAPS_OFF + j] |= 0xf0;
 	}
 	for (uint32_t i = 0; i < span->nelems; i++) {
-		uint64_t last = rows_random(seed) % (words + words / 4 + 1);
+		uint64_t last = suite_random(seed) % (words + words / 4 + 1);
 		uint64_t addr = span->base_addr + (i * words + last) * 8;
 		uint8_t *byte =
 			last < words ?
@@ -119,16 +114,13 @@ static void put_arena2_maps(struct fixture *f, const struct gr_span *span,
 	}
 }
 
-static void test_arena2(void **state)
+TEST_ROWS(arena2, arena_cases, c)
 {
-	const struct arena_case *c = *state;
 	uint64_t seed = 160;
 
 	for (int round = 0; round < 3; round++) {
-		void *fixture;
+		struct fixture *f = setup();
 
-		setup(&fixture);
-		struct fixture *f = fixture;
 		f->rt.layout.heap_arena.bitmap =
 			(struct gr_field){ MAPS_OFF, ARENA / 32 };
 		struct gr_span *span = add_arena_span(f, c);
@@ -137,15 +129,13 @@ static void test_arena2(void **state)
 		for (uint32_t i = 0; i < span->nelems; i++)
 			check_arena2_object(f, span, i);
 		assert_true(f->gaps.count[GR_GAP_BAD_SPANS] <= c->is_gap);
-		teardown(&fixture);
+		teardown(f);
 	}
 }
 
 /* The map of a free slot is not kept clean. */
-static void test_arena2_free_slots(void **state)
+TEST_F(arena2_free_slots)
 {
-	struct fixture *f = *state;
-
 	f->rt.layout.heap_arena.bitmap =
 		(struct gr_field){ MAPS_OFF, ARENA / 32 };
 	memset(fake_add(&f->image, ARENA_RECORD(0), MAPS_OFF + ARENA / 32),
@@ -177,13 +167,8 @@ static const struct lost_case lost_cases[] = {
 	  true },
 };
 
-static void test_lost(void **state)
+TEST_F_ROWS(lost, lost_cases, c)
 {
-	const struct lost_case *c = *state;
-	void *fixture;
-
-	setup(&fixture);
-	struct fixture *f = fixture;
 	f->rt.layout.heap_arena.bitmap =
 		(struct gr_field){ MAPS_OFF, c->map_bytes };
 	if (c->is_there)
@@ -194,14 +179,11 @@ static void test_lost(void **state)
 	add_span(f, HEAP + 9 * PAGE, 3, 3 * PAGE, 1, 20);
 	build(f, c->ops);
 	assert_int_equal(gr_bitmap_count(f->words, 0, f->heap.nwords), 0);
-	teardown(&fixture);
 }
 
 /* Whatever fill() reads outside of the span was planned. */
-static void test_plan(void **state)
+TEST_F(plan)
 {
-	struct fixture *f = *state;
-
 	f->rt.layout.heap_arena.bitmap =
 		(struct gr_field){ MAPS_OFF, ARENA / 64 };
 	f->rt.layout.heap_arena.no_more_ptrs = (struct gr_field){ 0, 8 };
@@ -210,15 +192,4 @@ static void test_plan(void **state)
 	assert_int_equal(f->image.planned_bytes, 2 * PAGE / 64);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FIXTURE(test_arena2_free_slots),
-		WITH_FIXTURE(test_plan),
-	};
-
-	return ROWS_RUN("one bit a word", arena_cases, test_arena1) +
-	       ROWS_RUN("two bits a word", arena_cases, test_arena2) +
-	       ROWS_RUN("lost maps", lost_cases, test_lost) +
-	       cmocka_run_group_tests_name("arena maps", tests, NULL, NULL);
-}
+GR_SUITE("arena maps")

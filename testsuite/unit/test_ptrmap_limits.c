@@ -38,10 +38,9 @@ static void check_polls(struct fixture *f, const struct gr_ptrmap_ops *ops,
 }
 
 /* Many objects, each with a mask that is repeated for each of its words. */
-static void test_headers(void **state)
+TEST_F(headers)
 {
 	enum { NOBJECTS = 8192, OBJECT_BYTES = 1024 };
-	struct fixture *f = *state;
 	uint64_t type = put_word_type(f);
 	struct gr_span *span = add_span(f, HEAP, NOBJECTS * OBJECT_BYTES / PAGE,
 					OBJECT_BYTES, NOBJECTS, 20);
@@ -54,10 +53,9 @@ static void test_headers(void **state)
 }
 
 /* One object of 24 MB, whose elements are single words. */
-static void test_large_type(void **state)
+TEST_F(large_type)
 {
 	enum { NPAGES = 3000 };
-	struct fixture *f = *state;
 	struct gr_span *span =
 		add_span(f, HEAP, NPAGES, NPAGES * (uint64_t)PAGE, 1, 0);
 
@@ -67,10 +65,9 @@ static void test_large_type(void **state)
 }
 
 /* Objects of no type in free slots: they are passed by. */
-static void test_free_slots(void **state)
+TEST_F(free_slots)
 {
 	enum { NPAGES = 4096, NOBJECTS = NPAGES * PAGE / 64 };
-	struct fixture *f = *state;
 	struct gr_span *span = add_span(f, HEAP, NPAGES, 64, NOBJECTS, 20);
 
 	span->header_bytes = 8;
@@ -94,21 +91,20 @@ static void check_arenas(struct fixture *f, const struct gr_ptrmap_ops *ops,
 	check_polls(f, ops, NARENAS);
 }
 
-static void test_arenas1(void **state)
+TEST_F(arenas1)
 {
-	check_arenas(*state, &gr_ptrmap_arena1_ops, 1);
+	check_arenas(f, &gr_ptrmap_arena1_ops, 1);
 }
 
-static void test_arenas2(void **state)
+TEST_F(arenas2)
 {
-	check_arenas(*state, &gr_ptrmap_arena2_ops, 2);
+	check_arenas(f, &gr_ptrmap_arena2_ops, 2);
 }
 
 /* A span over arenas that are not there. */
-static void test_plan(void **state)
+TEST_F(plan)
 {
 	enum { NPIECES = 1 << 17 };
-	struct fixture *f = *state;
 	struct gr_span *span = &f->spans[f->heap.nspans++];
 	struct polls polls;
 
@@ -125,13 +121,4 @@ static void test_plan(void **state)
 	polls_check_ended(&polls, gr_ptrmap_prepare(&f->heap));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FIXTURE(test_headers),    WITH_FIXTURE(test_large_type),
-		WITH_FIXTURE(test_free_slots), WITH_FIXTURE(test_arenas1),
-		WITH_FIXTURE(test_arenas2),    WITH_FIXTURE(test_plan),
-	};
-
-	return cmocka_run_group_tests(tests, polls_set_alarm, NULL);
-}
+GR_SUITE_WITH("ptrmap limits", polls_set_alarm, NULL)

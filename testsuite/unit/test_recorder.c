@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was read, to the byte.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "suite.h"
 
 #include "inferior/recorder.h"
 
@@ -41,13 +39,12 @@ static void expect(struct gr_recorder *r, const uint8_t *was_read)
 	gr_word_set_deinit(&all);
 }
 
-static void test_reads_of_all_sizes(void **state)
+TEST(reads_of_all_sizes)
 {
 	static uint8_t was_read[BYTES];
 	struct gr_recorder r = { 0 };
 	uint64_t random = 1;
 
-	(void)state;
 	for (int i = 0; i < READS; i++) {
 		random = random * UINT64_C(6364136223846793005) + 1;
 		uint64_t bytes = 1 + (random >> 60), off;
@@ -64,7 +61,7 @@ static void test_reads_of_all_sizes(void **state)
 }
 
 /* Bits of pages are those of words that were added one by one. */
-static void test_bits_of_pages(void **state)
+TEST(bits_of_pages)
 {
 	static uint8_t was_read[BYTES];
 	uint64_t bits[3 * GR_SET_PAGE_BITMAP] = { 0 };
@@ -72,7 +69,6 @@ static void test_bits_of_pages(void **state)
 	struct gr_recorder r = { 0 };
 	uint64_t random = 7;
 
-	(void)state;
 	for (uint64_t i = 0; i < 3 * GR_SET_PAGE_WORDS; i++) {
 		random = random * UINT64_C(6364136223846793005) + 1;
 		if (random >> 62)
@@ -96,12 +92,11 @@ static void test_bits_of_pages(void **state)
 	gr_recorder_deinit(&r);
 }
 
-static void test_ends_of_memory(void **state)
+TEST(ends_of_memory)
 {
 	struct gr_recorder r = { 0 };
 	struct gr_word_set all = { 0 };
 
-	(void)state;
 	gr_recorder_add(&r, UINT64_MAX - 2, 2);
 	gr_recorder_add(&r, UINT64_MAX - 20, 20);
 	gr_recorder_add(&r, 0, 3);
@@ -121,12 +116,11 @@ static void test_ends_of_memory(void **state)
 
 /* What a search reads is recorded if it finds something. The outermost search
  * decides. */
-static void test_searches(void **state)
+TEST(searches)
 {
 	static uint8_t was_read[BYTES];
 	struct gr_recorder r = { 0 };
 
-	(void)state;
 	for (int i = 0; i < 16; i++) {
 		bool outer_finds = i & 1, inner_finds = i & 2;
 		uint64_t off = i * 64;
@@ -151,13 +145,12 @@ static void test_searches(void **state)
 }
 
 /* A word that leads nowhere is there, and is 0. */
-static void test_blank_words(void **state)
+TEST(blank_words)
 {
 	static uint8_t was_read[BYTES];
 	struct gr_word_set all = { 0 };
 	struct gr_recorder r = { 0 };
 
-	(void)state;
 	gr_recorder_add_blank(&r, base + 16);
 	gr_recorder_add_blank(&r, base + PAGE + 8);
 	gr_recorder_add_blank(&r, base + PAGE + 24);
@@ -173,15 +166,4 @@ static void test_blank_words(void **state)
 	gr_recorder_deinit(&r);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reads_of_all_sizes),
-		cmocka_unit_test(test_bits_of_pages),
-		cmocka_unit_test(test_ends_of_memory),
-		cmocka_unit_test(test_searches),
-		cmocka_unit_test(test_blank_words),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("recorder")

@@ -124,9 +124,8 @@ static bool is_resident(const struct gr_residency *r, uint64_t addr)
 	return false;
 }
 
-static void test_each_page(void **state)
+TEST(each_page)
 {
-	(void)state;
 	_cleanup_(gr_cleanup_looked) struct looked *looked = looked_create(-1);
 
 	assert_null(gr_residency_read(looked->image, &looked->residency));
@@ -157,10 +156,8 @@ static const struct end_case end_cases[] = {
 };
 
 /* Nothing is said of a process that is no longer there. */
-static void test_ends(void **state)
+TEST_ROWS(ends, end_cases, c)
 {
-	const struct end_case *c = *state;
-
 	_cleanup_(gr_cleanup_looked) struct looked *looked =
 		looked_create(c->polls);
 
@@ -174,9 +171,8 @@ static void test_ends(void **state)
 }
 
 /* Wherever it ends, there is an error, or the pages are those that it had. */
-static void test_ends_anywhere(void **state)
+TEST(ends_anywhere)
 {
-	(void)state;
 	for (int polls = 1; polls < 4000; polls++) {
 		_cleanup_(gr_cleanup_looked) struct looked *looked =
 			looked_create(polls);
@@ -210,44 +206,36 @@ static void pretend_kernel(void)
 	kernel = BEFORE_6_7;
 }
 
-static int end_kernel(void **state)
+static void *begin_kernel(void)
 {
-	(void)state;
 	kernel = AS_IT_IS;
-	return 0;
+	return NULL;
 }
 
-static void test_each_page_on_an_old_kernel(void **state)
+static void end_kernel(void *none)
+{
+	(void)none;
+	kernel = AS_IT_IS;
+}
+
+#define FIXTURE void *none, begin_kernel, end_kernel
+
+TEST_F(each_page_on_an_old_kernel)
 {
 	pretend_kernel();
-	test_each_page(state);
+	test_each_page();
 }
 
-static void test_ends_anywhere_on_an_old_kernel(void **state)
+TEST_F(ends_anywhere_on_an_old_kernel)
 {
 	pretend_kernel();
-	test_ends_anywhere(state);
+	test_ends_anywhere();
 }
 
-static void test_ends_anywhere_and_is_scanned(void **state)
+TEST_F(ends_anywhere_and_is_scanned)
 {
 	kernel = SCANS_WHAT_ENDED;
-	test_ends_anywhere(state);
+	test_ends_anywhere();
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_page),
-		cmocka_unit_test(test_ends_anywhere),
-		cmocka_unit_test_teardown(test_each_page_on_an_old_kernel,
-					  end_kernel),
-		cmocka_unit_test_teardown(test_ends_anywhere_on_an_old_kernel,
-					  end_kernel),
-		cmocka_unit_test_teardown(test_ends_anywhere_and_is_scanned,
-					  end_kernel),
-	};
-
-	return ROWS_RUN("a process that ends", end_cases, test_ends) +
-	       cmocka_run_group_tests_name("residency", tests, NULL, NULL);
-}
+GR_SUITE("residency")

@@ -60,7 +60,7 @@ static void add_tables(struct gr_dwarf *dwarf)
 	}
 }
 
-static int make_fixture(void **state)
+static struct frames_fixture *make_fixture(void)
 {
 	struct frames_fixture *f = calloc(1, sizeof(*f));
 
@@ -83,21 +83,19 @@ static int make_fixture(void **state)
 	assert_null(gr_types_create(&f->stack->rt, &f->types));
 	f->heap.rt = &f->stack->rt;
 	f->heap.types = f->types;
-	*state = f;
-	return 0;
+	return f;
 }
 
-static int free_fixture(void **state)
+static void free_fixture(struct frames_fixture *f)
 {
-	struct frames_fixture *f = *state;
-
 	gr_root_list_deinit(&f->roots);
 	gr_types_destroy(f->types);
 	gr_dwarf_destroy(f->dwarf);
 	stack_free(f->stack);
 	free(f);
-	return 0;
 }
+
+#define FIXTURE struct frames_fixture *f, make_fixture, free_fixture
 
 /* The variables of a function at a pc, unless they are given already. */
 static void put_locals(struct frames_fixture *f, int func, uint64_t pc,
@@ -183,9 +181,8 @@ static uint64_t bit_at(int64_t off)
 
 // ---------------------------------------------------------------- variables
 
-static void test_plain(void **state)
+TEST_F(plain)
 {
-	struct frames_fixture *f = *state;
 	static const struct gr_dwarf_local locals[] = {
 		LOCAL("y", T_PTR, CFA(-24)),	  LOCAL("x", T_PTR, CFA(-40)),
 		LOCAL("dead", T_PTR, CFA(-48)),	  LOCAL("&z", T_PTR, CFA(-32)),
@@ -218,18 +215,17 @@ static void test_plain(void **state)
 
 /* A variable is a root if any of its words lives. Held against a search word
  * by word, for variables at random places. */
-static void test_random(void **state)
+TEST_F(random)
 {
-	struct frames_fixture *f = *state;
 	struct gr_dwarf_local locals[MAX_LOCALS];
 	char names[MAX_LOCALS][8];
-	uint64_t seed = 11, bits = 0x1555 & rows_random(&seed), wanted = 0;
+	uint64_t seed = 11, bits = 0x1555 & suite_random(&seed), wanted = 0;
 
 	for (int i = 0; i < MAX_LOCALS; i++) {
-		uint32_t type = rows_random(&seed) % 2 ? T_PTR : T_SLICE;
+		uint32_t type = suite_random(&seed) % 2 ? T_PTR : T_SLICE;
 		int64_t words = type == T_PTR ? 1 : 3;
 		int64_t off =
-			-16 - 8 * (int64_t)(rows_random(&seed) % 10 + words);
+			-16 - 8 * (int64_t)(suite_random(&seed) % 10 + words);
 		bool is_live = false;
 
 		snprintf(names[i], sizeof(names[i]), "v%d", i);
@@ -249,9 +245,8 @@ static void test_random(void **state)
 }
 
 /* Words that nothing explains but that may be pointers cast doubt. */
-static void test_doubt(void **state)
+TEST_F(doubt)
 {
-	struct frames_fixture *f = *state;
 	static const struct gr_dwarf_local local = LOCAL("x", T_PTR, CFA(-24));
 
 	put_stack(f, bit_at(-24));
@@ -268,9 +263,8 @@ static void test_doubt(void **state)
 
 /* A slice whose pointer and length lie apart is put together, and takes its
  * word from the stack. */
-static void test_pieces(void **state)
+TEST_F(pieces)
 {
-	struct frames_fixture *f = *state;
 	const struct gr_dwarf_local local = {
 		.name = "list",
 		.function = "main.f",
@@ -307,9 +301,8 @@ static void test_pieces(void **state)
 }
 
 /* A piece that lies outside the variable or the stack gives nothing. */
-static void test_wild_pieces(void **state)
+TEST_F(wild_pieces)
 {
-	struct frames_fixture *f = *state;
 	static const struct gr_location_piece wild[][2] = {
 		{ { .kind = GR_LOCATION_CFA, .off_bytes = 8, .offset = 0 } },
 		{ { .kind = GR_LOCATION_CFA,
@@ -345,9 +338,8 @@ static void test_wild_pieces(void **state)
 }
 
 /* Before the call in a register, after it in a slot of the stack. */
-static void test_spilled(void **state)
+TEST_F(spilled)
 {
-	struct frames_fixture *f = *state;
 	static const struct gr_dwarf_local before =
 		LOCAL("x", T_PTR, { .kind = GR_LOCATION_REGISTER, .reg = 3 });
 	static const struct gr_dwarf_local after[] = {
@@ -366,9 +358,8 @@ static void test_spilled(void **state)
 
 /* A running goroutine has variables in registers; no map says that they
  * live. */
-static void test_register(void **state)
+TEST_F(register)
 {
-	struct frames_fixture *f = *state;
 	static const struct gr_dwarf_local local =
 		LOCAL("x", T_PTR, { .kind = GR_LOCATION_REGISTER, .reg = 3 });
 	struct gr_regs regs = { 0 };
@@ -390,9 +381,8 @@ static void test_register(void **state)
 }
 
 /* The registers of a thread that did not stop are not known. */
-static void test_unknown_register(void **state)
+TEST_F(unknown_register)
 {
-	struct frames_fixture *f = *state;
 	static const struct gr_dwarf_local local =
 		LOCAL("x", T_PTR, { .kind = GR_LOCATION_REGISTER, .reg = 3 });
 	struct gr_regs regs = { .is_partial = true };
@@ -408,9 +398,8 @@ static void test_unknown_register(void **state)
 
 /* Frames of the runtime that user code calls come later than that code, those
  * of the runtime's own goroutines last. */
-static void test_tiers(void **state)
+TEST_F(tiers)
 {
-	struct frames_fixture *f = *state;
 	static const size_t calls[] = { GOEXIT, MAIN, RUNTIME };
 	struct gr_dwarf_local local = LOCAL("x", T_PTR, CFA(-24));
 
@@ -485,14 +474,10 @@ static const struct value_case values[] = {
 	{ "nil", { 0, "$rax", GR_VALUE_REGISTER, true, 0 }, NULL, 0, 0, false },
 };
 
-static void test_value(void **state)
+TEST_F_ROWS(value, values, c)
 {
-	const struct value_case *c = *state;
 	struct gr_value_root value = c->value;
-	void *made;
 
-	make_fixture(&made);
-	struct frames_fixture *f = made;
 	put_stack(f, 0);
 	free(f->stack->g.values);
 	f->stack->g.values = &value;
@@ -511,16 +496,14 @@ static void test_value(void **state)
 		assert_int_equal(root->is_func, c->is_func);
 		assert_int_equal(root->is_conservative, value.conservative);
 	}
-	free_fixture(&made);
 }
 
 // ------------------------------------------------------------------- limits
 
 /* Many goroutines at one pc: polled, and ended by what poll says. */
-static void test_interrupted(void **state)
+TEST_F(interrupted)
 {
 	enum { MANY = 10000 };
-	struct frames_fixture *f = *state;
 	struct gr_sched *sched = &f->stack->sched;
 
 	put_stack(f, 0);
@@ -538,24 +521,4 @@ static void test_interrupted(void **state)
 	free(many);
 }
 
-#define WITH_FRAMES(test) \
-	cmocka_unit_test_setup_teardown(test, make_fixture, free_fixture)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FRAMES(test_plain),
-		WITH_FRAMES(test_random),
-		WITH_FRAMES(test_doubt),
-		WITH_FRAMES(test_pieces),
-		WITH_FRAMES(test_wild_pieces),
-		WITH_FRAMES(test_spilled),
-		WITH_FRAMES(test_register),
-		WITH_FRAMES(test_unknown_register),
-		WITH_FRAMES(test_tiers),
-		WITH_FRAMES(test_interrupted),
-	};
-	int failed = ROWS_RUN("values", values, test_value);
-
-	return failed + cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("root frames")

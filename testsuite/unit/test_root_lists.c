@@ -24,14 +24,12 @@ struct lists {
 	struct gr_sampled_vector sampled;
 };
 
-static int setup_lists(void **state)
+static struct lists *setup_lists(void)
 {
 	struct lists *l = calloc(1, sizeof(*l));
-	void *fixture;
 
 	assert_non_null(l);
-	setup(&fixture);
-	l->f = fixture;
+	l->f = setup();
 	l->f->rt.arena = &l->arena;
 	struct gr_layout *layout = &l->f->rt.layout;
 	layout->special.size_bytes = 24;
@@ -42,22 +40,20 @@ static int setup_lists(void **state)
 	layout->consts.kind_weak_handle = WEAK_KIND;
 	layout->has.kind_weak_handle = true;
 	fake_add(&l->f->image, RECORDS, NRECORDS * SPECIAL_BYTES);
-	*state = l;
-	return 0;
+	return l;
 }
 
-static int teardown_lists(void **state)
+static void teardown_lists(struct lists *l)
 {
-	struct lists *l = *state;
-	void *fixture = l->f;
-
 	gr_root_list_deinit(&l->roots);
 	gr_sampled_vector_deinit(&l->sampled);
 	gr_arena_deinit(&l->arena);
-	teardown(&fixture);
+	teardown(l->f);
 	free(l);
-	return 0;
 }
+
+#undef FIXTURE
+#define FIXTURE struct lists *l, setup_lists, teardown_lists
 
 static uint64_t record_addr(uint64_t i)
 {
@@ -124,10 +120,8 @@ static uint64_t first_is_apart(uint64_t i)
 
 /* Many spans whose specials lead into one long list: as many steps as there
  * are records, not as many for each span. */
-static void test_one_list(void **state)
+TEST_F(one_list)
 {
-	struct lists *l = *state;
-
 	put_list(l, 0);
 	put_spans(l, first_is_one);
 	read_lists(l);
@@ -138,10 +132,8 @@ static void test_one_list(void **state)
 }
 
 /* Lists that begin apart and go on as one. */
-static void test_common_end(void **state)
+TEST_F(common_end)
 {
-	struct lists *l = *state;
-
 	put_list(l, 0);
 	put_spans(l, first_is_own);
 	read_lists(l);
@@ -150,10 +142,8 @@ static void test_common_end(void **state)
 }
 
 /* They all end in a loop. */
-static void test_loop(void **state)
+TEST_F(loop)
 {
-	struct lists *l = *state;
-
 	put_list(l, record_addr(NRECORDS / 2));
 	put_spans(l, first_is_own);
 	read_lists(l);
@@ -163,10 +153,8 @@ static void test_loop(void **state)
 }
 
 /* Lists of their own, however long, are no damage. */
-static void test_own_lists(void **state)
+TEST_F(own_lists)
 {
-	struct lists *l = *state;
-
 	put_list(l, 0);
 	for (uint64_t i = 1; i < NSPANS; i++)
 		put_record(l, first_is_apart(i) - 1, 0);
@@ -178,10 +166,9 @@ static void test_own_lists(void **state)
 
 /* Records of sampled objects lead to buckets, also where lists of many spans
  * run into one; a record of a slot behind the span's last one is none. */
-static void test_sampled(void **state)
+TEST_F(sampled)
 {
 	enum { PROFILE_KIND = 9, SLOT = 64, BUCKET = 0x1230 };
-	struct lists *l = *state;
 	struct gr_layout *layout = &l->f->rt.layout;
 
 	layout->special_profile.size_bytes = 32;
@@ -243,10 +230,9 @@ static void put_timers(struct lists *l, uint64_t nps, uint64_t count,
 }
 
 /* Many Ps that have the same timers. */
-static void test_timers_of_all(void **state)
+TEST_F(timers_of_all)
 {
 	enum { NPS = 100, COUNT = 10000, ROOTS = 3 };
-	struct lists *l = *state;
 
 	put_timers(l, NPS, COUNT, HANDLE);
 	read_lists(l);
@@ -257,10 +243,8 @@ static void test_timers_of_all(void **state)
 }
 
 /* A timer whose fields lie at address 0 is none. */
-static void test_timer_at_the_end(void **state)
+TEST_F(timer_at_the_end)
 {
-	struct lists *l = *state;
-
 	put_timers(l, 1, 1, -UINT64_C(24));
 	read_lists(l);
 	assert_int_equal(l->roots.size, 0);
@@ -269,11 +253,10 @@ static void test_timer_at_the_end(void **state)
 }
 
 /* Blocks of queued finalizers that overlap are no more than one. */
-static void test_blocks_overlap(void **state)
+TEST_F(blocks_overlap)
 {
 	enum { BLOCK = 4096, COUNT = 1000, ENTRY = 40 };
 	const uint64_t head = UINT64_C(0x4000000), blocks = head + BLOCK;
-	struct lists *l = *state;
 	struct gr_layout *layout = &l->f->rt.layout;
 
 	layout->finalizer.size_bytes = ENTRY;
@@ -302,7 +285,7 @@ static void test_blocks_overlap(void **state)
 
 /* A queue of which a search has found three words: those that may be finq and
  * finc lead to later blocks by now, or nowhere. */
-static void test_words_that_were_equal(void **state)
+TEST_F(words_that_were_equal)
 {
 	enum { BLOCK = 4096, COUNT = 3, ENTRY = 40 };
 	static const struct {
@@ -316,7 +299,6 @@ static void test_words_that_were_equal(void **state)
 		{ "the others are empty", { 1, 0, 0 } },
 	};
 	const uint64_t head = UINT64_C(0x4000000), blocks = head + BLOCK;
-	struct lists *l = *state;
 	struct gr_layout *layout = &l->f->rt.layout;
 	uint64_t *vars[] = { &layout->vars.allfin, &layout->vars.finq,
 			     &layout->vars.finc };
@@ -424,12 +406,8 @@ static void set_held_layout(struct gr_layout *layout)
 	layout->has.kind_finalizer = true;
 }
 
-static void test_held(void **state)
+TEST_F_ROWS(held, held_cases, c)
 {
-	const struct held_case *c = *state;
-	void *fixture;
-	setup_lists(&fixture);
-	struct lists *l = fixture;
 	struct gr_regs regs = { .value[0] = c->in_register };
 	struct gr_goroutine g = {
 		.regs = &regs,
@@ -454,7 +432,6 @@ static void test_held(void **state)
 		assert_true(l->roots.data[i].is_conservative);
 	}
 	stack_free(code);
-	teardown_lists(&fixture);
 }
 
 static struct gr_error *poll_end(void *ctx)
@@ -469,9 +446,8 @@ static struct gr_error *poll_end(void *ctx)
 }
 
 /* What poll says ends it, within its next steps. */
-static void test_interrupted(void **state)
+TEST_F(interrupted)
 {
-	struct lists *l = *state;
 	uint64_t left = 1;
 
 	put_list(l, 0);
@@ -487,24 +463,4 @@ static void test_interrupted(void **state)
 	assert_in_range(l->roots.size, 1, 3 * GR_POLL_STEPS);
 }
 
-#define WITH_LISTS(test) \
-	cmocka_unit_test_setup_teardown(test, setup_lists, teardown_lists)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_LISTS(test_one_list),
-		WITH_LISTS(test_common_end),
-		WITH_LISTS(test_loop),
-		WITH_LISTS(test_own_lists),
-		WITH_LISTS(test_sampled),
-		WITH_LISTS(test_timers_of_all),
-		WITH_LISTS(test_timer_at_the_end),
-		WITH_LISTS(test_blocks_overlap),
-		WITH_LISTS(test_words_that_were_equal),
-		WITH_LISTS(test_interrupted),
-	};
-
-	return ROWS_RUN("records that are held", held_cases, test_held) +
-	       cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("root lists")

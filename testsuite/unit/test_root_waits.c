@@ -16,7 +16,7 @@ struct offers {
 };
 
 /* Three goroutines on one stack, in a frame of main.main with a live word. */
-static int make_offers(void **state)
+static struct offers *make_offers(void)
 {
 	struct offers *o = calloc(1, sizeof(*o));
 
@@ -33,13 +33,11 @@ static int make_offers(void **state)
 	o->heap.rt = &w->stack->rt;
 	o->heap.types = &o->types;
 	o->heap.nobjs = NSUDOGS;
-	*state = o;
-	return 0;
+	return o;
 }
 
-static int free_offers(void **state)
+static void free_offers(struct offers *o)
 {
-	struct offers *o = *state;
 	struct gr_type_ref *ref, *next;
 
 	HASH_ITER(hh, o->types.refs, ref, next) {
@@ -50,8 +48,10 @@ static int free_offers(void **state)
 	gr_root_list_deinit(&o->roots);
 	waits_free(o->w);
 	free(o);
-	return 0;
 }
+
+#undef FIXTURE
+#define FIXTURE struct offers *o, make_offers, free_offers
 
 static gr_type_id add_type(struct offers *o, uint64_t bytes)
 {
@@ -81,9 +81,8 @@ static void offer(struct offers *o, uint64_t g, uint64_t elem)
 	set_waiting(o->w, g, "chan send", sudog_addr(g));
 }
 
-static void test_sender(void **state)
+TEST_F(sender)
 {
-	struct offers *o = *state;
 	gr_type_id type = add_type(o, 16);
 
 	offer(o, 1, live_word(o->w, 0, 0));
@@ -103,9 +102,8 @@ static void test_sender(void **state)
 }
 
 /* The live word is the second one of the value, or lies behind it. */
-static void test_live_word(void **state)
+TEST_F(live_word)
 {
-	struct offers *o = *state;
 	uint64_t live = live_word(o->w, 0, 0);
 
 	add_type(o, 16);
@@ -117,10 +115,8 @@ static void test_live_word(void **state)
 	assert_int_equal(o->roots.data[0].goroutine, 0);
 }
 
-static void test_system_goroutine(void **state)
+TEST_F(system_goroutine)
 {
-	struct offers *o = *state;
-
 	add_type(o, 16);
 	offer(o, 0, live_word(o->w, 0, 0));
 	o->w->goroutines[0].is_system = true;
@@ -132,9 +128,8 @@ static void test_system_goroutine(void **state)
 
 /* A value in the heap, none at all, one on a part of the stack that is not in
  * use, and one that belongs to no channel: these sudogs offer nothing. */
-static void test_no_offers(void **state)
+TEST_F(no_offers)
 {
-	struct offers *o = *state;
 	const uint64_t elems[] = { HEAP_ADDR, 0, STACK_HI - WAITS_STACK_BYTES,
 				   STACK_HI, live_word(o->w, 0, 0) };
 	const uint64_t n = GR_ARRAY_SIZE(elems);
@@ -152,10 +147,8 @@ static void test_no_offers(void **state)
 }
 
 /* Those that receive or wait for locks, and a channel that is not there. */
-static void test_others(void **state)
+TEST_F(others)
 {
-	struct offers *o = *state;
-
 	add_type(o, 16);
 	for (int i = 0; i < NGOROUTINES; i++)
 		offer(o, i, live_word(o->w, 0, 0));
@@ -167,10 +160,8 @@ static void test_others(void **state)
 }
 
 /* A channel whose element type nobody knows. */
-static void test_untyped(void **state)
+TEST_F(untyped)
 {
-	struct offers *o = *state;
-
 	assert_null(gr_type_ref_add(&o->types, GR_REF_RUNTIME, ELEM_RECORD,
 				    GR_TYPE_NONE));
 	offer(o, 0, live_word(o->w, 0, 0));
@@ -178,16 +169,4 @@ static void test_untyped(void **state)
 	assert_int_equal(o->roots.size, 0);
 }
 
-#define WITH_OFFERS(test) \
-	cmocka_unit_test_setup_teardown(test, make_offers, free_offers)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_OFFERS(test_sender),	    WITH_OFFERS(test_live_word),
-		WITH_OFFERS(test_system_goroutine), WITH_OFFERS(test_no_offers),
-		WITH_OFFERS(test_others),	    WITH_OFFERS(test_untyped),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("root waits")

@@ -56,7 +56,7 @@ static void fill_thread(struct gr_target_thread *thread)
 }
 
 /* A description whose members are all different. */
-static void test_description(void **state)
+TEST(description)
 {
 	static const struct format_digest digests[] = {
 		{ 2, 0xf474c7221c1b6c8d },
@@ -86,7 +86,6 @@ static void test_description(void **state)
 	struct gr_mapping mapping;
 	struct gr_range range;
 
-	(void)state;
 	fill_thread(&thread);
 	stored.threads.data = &thread;
 	stored.threads.size = 1;
@@ -105,7 +104,7 @@ static void test_description(void **state)
 	}
 
 /* A range lies in its mapping, and they rise. */
-static void test_resident_ranges(void **state)
+TEST(resident_ranges)
 {
 	static const struct {
 		const char *name;
@@ -142,7 +141,6 @@ static void test_resident_ranges(void **state)
 		{ .start = 0x4000, .end = 0x5000, .path = "/bin/q" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < GR_ARRAY_SIZE(rows); i++) {
 		struct gr_target_module module;
 		struct gr_stored_tables tables;
@@ -216,7 +214,7 @@ static struct gr_error *read_ranges(struct gr_bytes bytes, struct asked *asked,
 
 /* Rows are asked for before they get memory, and polled for while they are
  * read. */
-static void test_rows_are_asked_for(void **state)
+TEST(rows_are_asked_for)
 {
 	enum { NRANGES = 100000, BYTES = NRANGES * sizeof(struct gr_range) };
 	struct gr_saved stored = { .origin = "core c" };
@@ -227,7 +225,6 @@ static void test_rows_are_asked_for(void **state)
 	struct asked asked;
 	size_t n;
 
-	(void)state;
 	fill_modules(&stored, &module, &tables);
 	for (uint64_t i = 0; i < NRANGES; i++)
 		assert_true(gr_range_vector_append(
@@ -256,7 +253,7 @@ static void test_rows_are_asked_for(void **state)
 }
 
 /* Three pages: all words, some of them, and a column of records. */
-static void test_pages(void **state)
+TEST(pages)
 {
 	static const struct format_digest digests[] = {
 		{ 2, 0x4d7511a370d5a9b5 },
@@ -266,7 +263,6 @@ static void test_pages(void **state)
 	struct gr_batch_writer *w = gr_batch_writer_create();
 	struct gr_page_words *page = calloc(1, sizeof(*page));
 
-	(void)state;
 	assert_non_null(w);
 	assert_non_null(page);
 	for (unsigned int i = 0; i < 3; i++) {
@@ -302,7 +298,7 @@ static struct gr_error *take(void *ctx, const void *data, size_t bytes)
 
 /* The head, the last frame, and the numbers of the kinds between them. What
  * zstd makes of bytes is its own affair. */
-static void test_container(void **state)
+TEST(container)
 {
 	static const struct format_digest digests[] = {
 		{ 2, 0x5a6bca0813b7dfb1 },
@@ -315,7 +311,6 @@ static void test_container(void **state)
 	struct gr_byte_vector file = { 0 };
 	struct gr_frame_writer *w;
 
-	(void)state;
 	assert_null(gr_frame_writer_create(
 		(struct gr_frame_sink){ take, &file }, GR_SAVED_VERSION, &w));
 	assert_null(gr_frame_writer_end(w));
@@ -328,15 +323,4 @@ static void test_container(void **state)
 	gr_byte_vector_deinit(&file);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_description),
-		cmocka_unit_test(test_resident_ranges),
-		cmocka_unit_test(test_rows_are_asked_for),
-		cmocka_unit_test(test_pages),
-		cmocka_unit_test(test_container),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("saved format")

@@ -96,7 +96,7 @@ static void add_types(struct fixture *f)
 	add(f, T_FAR_PTR, "*a/b.T", GR_KIND_PTR, 8, T_FAR);
 }
 
-static int start(void **state)
+static struct fixture *start(void)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
@@ -108,9 +108,10 @@ static int start(void **state)
 	f->m.rt.layout.hchan.buf = (struct gr_field){ 16, 8 };
 	f->m.rt.layout.hchan.recvx = (struct gr_field){ 24, 8 };
 	add_types(f);
-	*state = f;
-	return 0;
+	return f;
 }
+
+#define FIXTURE struct fixture *f, start, types_memory_stop
 
 static void set(struct fixture *f, uint64_t off, uint64_t value)
 {
@@ -135,7 +136,7 @@ static void set_double(struct fixture *f, uint64_t off, double value)
 	set(f, off, word);
 }
 
-static void test_floats(void **state)
+TEST_F(floats)
 {
 	static const struct {
 		double value;
@@ -151,7 +152,6 @@ static void test_floats(void **state)
 		{ 1.7976931348623157e308, NULL },
 		{ 5e-324, NULL },
 	};
-	struct fixture *f = *state;
 
 	for (size_t i = 0; i < GR_ARRAY_SIZE(rows); i++) {
 		set_double(f, 0, rows[i].value);
@@ -170,9 +170,8 @@ static void test_floats(void **state)
 	assert_string_equal(show(f, T_COMPLEX), "(1.5 + -2i)");
 }
 
-static void test_strings(void **state)
+TEST_F(strings)
 {
-	struct fixture *f = *state;
 	uint8_t *bytes = fake_find(&f->m.image, MEMORY + 0x100, 5);
 
 	memcpy(bytes, "ab\"\n\xff", 5);
@@ -196,10 +195,8 @@ static void test_strings(void **state)
 	assert_string_equal(show(f, T_STRING), "\"\"");
 }
 
-static void test_slices(void **state)
+TEST_F(slices)
 {
-	struct fixture *f = *state;
-
 	assert_string_equal(show(f, T_SLICE), "[]int len: 0, cap: 0, nil");
 	set(f, 0, MEMORY + 0x100);
 	set(f, 8, 3);
@@ -218,10 +215,8 @@ static void test_slices(void **state)
 }
 
 /* Nothing but the nesting and the length of the text ends it. */
-static void test_slice_of_itself(void **state)
+TEST_F(slice_of_itself)
 {
-	struct fixture *f = *state;
-
 	set(f, 0, MEMORY);
 	set(f, 8, 2);
 	set(f, 16, 2);
@@ -237,10 +232,8 @@ static void test_slice_of_itself(void **state)
 				     "[{},{},{},{},...+1099511627772 more]");
 }
 
-static void test_pointers(void **state)
+TEST_F(pointers)
 {
-	struct fixture *f = *state;
-
 	assert_string_equal(show(f, T_NODE_PTR), "*main.Node nil");
 	set(f, 0, MEMORY + 0x100);
 	set(f, 0x100, MEMORY + 0x100);
@@ -259,9 +252,8 @@ static void test_pointers(void **state)
 			    "0xdead0008)}");
 }
 
-static void test_registers(void **state)
+TEST_F(registers)
 {
-	struct fixture *f = *state;
 	uint64_t words[2] = { 0, 9 };
 	struct gr_text text = gr_text_begin(f->text, sizeof(f->text));
 	struct gr_shown value = { .type = T_NODE,
@@ -277,10 +269,8 @@ static void test_registers(void **state)
 	assert_string_equal(f->text, "main.Node {Next: *main.Node nil, N: 9}");
 }
 
-static void test_time(void **state)
+TEST_F(time)
 {
-	struct fixture *f = *state;
-
 	assert_string_equal(show(f, T_TIME),
 			    "time.Time(0001-01-01T00:00:00Z){wall: 0, ext: 0}");
 	set(f, 8, 63844806896);
@@ -303,10 +293,8 @@ static void set_map(struct fixture *f, uint64_t count)
 	set(f, 0x100, count);
 }
 
-static void test_buckets(void **state)
+TEST_F(buckets)
 {
-	struct fixture *f = *state;
-
 	assert_string_equal(show(f, T_MAP), "map[int]int nil");
 	set_map(f, 2);
 	set(f, 0x110, MEMORY + 0x200);
@@ -322,10 +310,8 @@ static void test_buckets(void **state)
 }
 
 /* What is not there is said where it would stand. */
-static void test_missing_buckets(void **state)
+TEST_F(missing_buckets)
 {
-	struct fixture *f = *state;
-
 	set_map(f, 3);
 	set(f, 0x110, MEMORY + 0x200);
 	fake_set(&f->m.image, MEMORY + 0x200, 5, 1);
@@ -349,10 +335,8 @@ static void test_missing_buckets(void **state)
 	assert_string_equal(show(f, T_MAP), "(unreadable no memory at 0x20)");
 }
 
-static void test_missing_groups(void **state)
+TEST_F(missing_groups)
 {
-	struct fixture *f = *state;
-
 	map_layout_use_groups(&f->m.rt.layout);
 	set_map(f, 2);
 	set(f, 0x110, NOWHERE); // directory
@@ -370,20 +354,16 @@ static void test_missing_groups(void **state)
 			    ",...+1 more]");
 }
 
-static void test_chain_of_itself(void **state)
+TEST_F(chain_of_itself)
 {
-	struct fixture *f = *state;
-
 	set_map(f, 1000);
 	set(f, 0x110, MEMORY + 0x200);
 	set(f, 0x288, MEMORY + 0x200); // overflow
 	assert_string_equal(show(f, T_MAP), "map[int]int [...]");
 }
 
-static void test_empty_buckets(void **state)
+TEST_F(empty_buckets)
 {
-	struct fixture *f = *state;
-
 	f->limits.max_elements = 1;
 	set_map(f, 1000);
 	fake_set(&f->m.image, MEMORY + 0x109, 48, 1);
@@ -393,10 +373,8 @@ static void test_empty_buckets(void **state)
 	assert_non_null(strstr(show(f, T_MAP), "map[int]int ["));
 }
 
-static void test_groups(void **state)
+TEST_F(groups)
 {
-	struct fixture *f = *state;
-
 	map_layout_use_groups(&f->m.rt.layout);
 	set_map(f, 1);
 	set(f, 0x110, MEMORY + 0x200);
@@ -406,10 +384,8 @@ static void test_groups(void **state)
 	assert_string_equal(show(f, T_MAP), "map[int]int [3: 30, ]");
 }
 
-static void test_empty_groups(void **state)
+TEST_F(empty_groups)
 {
-	struct fixture *f = *state;
-
 	map_layout_use_groups(&f->m.rt.layout);
 	set_map(f, UINT64_MAX);
 	set(f, 0x110, MEMORY + 0x200); // directory
@@ -423,10 +399,8 @@ static void test_empty_groups(void **state)
 }
 
 /* A directory that leads to one table all over is as long as its memory. */
-static void test_same_tables(void **state)
+TEST_F(same_tables)
 {
-	struct fixture *f = *state;
-
 	map_layout_use_groups(&f->m.rt.layout);
 	set_map(f, 7);
 	set(f, 0x110, MEMORY + 0x400);
@@ -437,9 +411,8 @@ static void test_same_tables(void **state)
 	assert_non_null(strstr(show(f, T_MAP), "map[int]int ["));
 }
 
-static void test_map_of_itself(void **state)
+TEST_F(map_of_itself)
 {
-	struct fixture *f = *state;
 	struct gr_type *map = &f->m.types.types.data[T_MAP];
 
 	map->key = map->elem = T_MAP;
@@ -453,10 +426,8 @@ static void test_map_of_itself(void **state)
 			    "]");
 }
 
-static void test_others(void **state)
+TEST_F(others)
 {
-	struct fixture *f = *state;
-
 	assert_string_equal(show(f, T_ERROR), "error nil");
 	assert_string_equal(show(f, T_CHAN), "chan int nil");
 	set(f, 0, MEMORY + 0x100);
@@ -472,10 +443,8 @@ static void test_others(void **state)
 }
 
 /* The elements that wait in a channel, around the end of its buffer. */
-static void test_channel(void **state)
+TEST_F(channel)
 {
-	struct fixture *f = *state;
-
 	set(f, 0, MEMORY + 0x100);
 	set(f, 0x100, 3);
 	set(f, 0x108, 4);
@@ -502,9 +471,8 @@ static void test_channel(void **state)
 }
 
 /* What one value needs ends with the caller's memory. */
-static void test_cut(void **state)
+TEST_F(cut)
 {
-	struct fixture *f = *state;
 	char small[16];
 	struct gr_text text = gr_text_begin(small, sizeof(small));
 	struct gr_shown value = { .type = T_SLICE, .addr = MEMORY };
@@ -517,32 +485,4 @@ static void test_cut(void **state)
 	assert_string_equal(small, "[]int len: 9...");
 }
 
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(name, start, types_memory_stop)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_floats),
-		TEST(test_strings),
-		TEST(test_slices),
-		TEST(test_slice_of_itself),
-		TEST(test_pointers),
-		TEST(test_registers),
-		TEST(test_channel),
-		TEST(test_time),
-		TEST(test_buckets),
-		TEST(test_missing_buckets),
-		TEST(test_missing_groups),
-		TEST(test_chain_of_itself),
-		TEST(test_empty_buckets),
-		TEST(test_groups),
-		TEST(test_empty_groups),
-		TEST(test_same_tables),
-		TEST(test_map_of_itself),
-		TEST(test_others),
-		TEST(test_cut),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("show")

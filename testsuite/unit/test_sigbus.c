@@ -2,15 +2,13 @@
 /* Files that shrink while they are mapped. */
 #include "inferior/sigbus.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "suite.h"
 
 #include "inferior/elf.h"
 
@@ -36,7 +34,7 @@ static const uint8_t *map_ones(int *fd)
 	return data;
 }
 
-static int setup(void **state)
+static struct fixture *setup(void)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
@@ -46,20 +44,18 @@ static int setup(void **state)
 	f->area = gr_sigbus_watch((struct gr_bytes){ data, PAGES * PAGE },
 				  "the core");
 	assert_non_null(f->area);
-	*state = f;
-	return 0;
+	return f;
 }
 
-static int teardown(void **state)
+static void teardown(struct fixture *f)
 {
-	struct fixture *f = *state;
-
 	gr_sigbus_forget(f->area);
 	munmap((void *)f->data, PAGES * PAGE);
 	close(f->fd);
 	free(f);
-	return 0;
 }
+
+#define FIXTURE struct fixture *f, setup, teardown
 
 static void shrink(struct fixture *f, off_t bytes)
 {
@@ -75,9 +71,8 @@ static void assert_torn(struct gr_error *err)
 	gr_error_destroy(err);
 }
 
-static void test_nothing_happens(void **state)
+TEST_F(nothing_happens)
 {
-	struct fixture *f = *state;
 	struct gr_sigbus_guard guard;
 	struct gr_error *own = gr_error_format(GR_ERROR_LIMIT, "own");
 
@@ -88,9 +83,8 @@ static void test_nothing_happens(void **state)
 	assert_null(gr_sigbus_check(f->area));
 }
 
-static void test_zeros_and_an_error(void **state)
+TEST_F(zeros_and_an_error)
 {
-	struct fixture *f = *state;
 	struct gr_sigbus_guard guard;
 
 	gr_sigbus_guard_begin(&guard);
@@ -107,9 +101,8 @@ static void test_zeros_and_an_error(void **state)
 	assert_torn(gr_sigbus_check(f->area));
 }
 
-static void test_nested(void **state)
+TEST_F(nested)
 {
-	struct fixture *f = *state;
 	struct gr_sigbus_guard outer, inner;
 
 	gr_sigbus_guard_begin(&outer);
@@ -129,13 +122,12 @@ static void jump_back(int number)
 	siglongjmp(jump, number);
 }
 
-static void test_others_are_passed_on(void **state)
+TEST(others_are_passed_on)
 {
 	struct sigaction mine = { .sa_handler = jump_back }, now;
 	struct gr_sigbus_guard guard;
 	int fd;
 
-	(void)state;
 	sigaction(SIGBUS, &mine, NULL);
 	const volatile uint8_t *other = map_ones(&fd);
 	gr_sigbus_guard_begin(&guard);
@@ -178,9 +170,8 @@ static int die_in_child(bool is_sent)
 	return status;
 }
 
-static void test_default_action(void **state)
+TEST(default_action)
 {
-	(void)state;
 	for (int is_sent = 0; is_sent < 2; is_sent++) {
 		int status = die_in_child(is_sent);
 		assert_true(WIFSIGNALED(status));
@@ -188,12 +179,11 @@ static void test_default_action(void **state)
 	}
 }
 
-static void test_handler_is_given_back(void **state)
+TEST(handler_is_given_back)
 {
 	struct sigaction now;
 	struct gr_sigbus_guard guard;
 
-	(void)state;
 	signal(SIGBUS, SIG_IGN);
 	gr_sigbus_guard_begin(&guard);
 	sigaction(SIGBUS, NULL, &now);
@@ -211,14 +201,13 @@ static void test_handler_is_given_back(void **state)
 }
 
 /* An ELF file is watched from its opening on, whatever it is. */
-static void test_elf_file(void **state)
+TEST(elf_file)
 {
 	struct gr_sigbus_guard guard;
 	uint8_t bytes[4 * PAGE] = { 0 };
 	struct gr_elf elf;
 	char path[32];
 
-	(void)state;
 	Elf64_Ehdr header = { .e_machine = EM_X86_64, .e_type = ET_CORE };
 	memcpy(header.e_ident, ELFMAG, SELFMAG);
 	header.e_ident[EI_CLASS] = ELFCLASS64;
@@ -241,19 +230,4 @@ static void test_elf_file(void **state)
 	close(fd);
 }
 
-#define WITH_FILE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FILE(test_nothing_happens),
-		WITH_FILE(test_zeros_and_an_error),
-		WITH_FILE(test_nested),
-		cmocka_unit_test(test_others_are_passed_on),
-		cmocka_unit_test(test_default_action),
-		cmocka_unit_test(test_handler_is_given_back),
-		cmocka_unit_test(test_elf_file),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("sigbus")

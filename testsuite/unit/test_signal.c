@@ -5,7 +5,7 @@
 #include "goruntime/sched/signal.h"
 
 #include "fake_image.h"
-#include "rows.h"
+#include "suite.h"
 
 enum {
 	STACK = 0xc00000,
@@ -39,7 +39,7 @@ static void put_context(struct fixture *f, uint64_t at, uint64_t stack,
 	fake_set(&f->image, at + REG_PSTATE, 0x60000000, 8);
 }
 
-static int setup(void **state)
+static struct fixture *setup(void)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
@@ -50,18 +50,16 @@ static int setup(void **state)
 	fake_add(&f->image, STACK, STACK_BYTES);
 	put_context(f, FRAME, STACK, STACK_BYTES, TEXT);
 	fake_set(&f->image, FRAME + INFO_OFF, SIGNO, 4);
-	*state = f;
-	return 0;
+	return f;
 }
 
-static int teardown(void **state)
+static void teardown(struct fixture *f)
 {
-	struct fixture *f = *state;
-
 	fake_deinit(&f->image);
 	free(f);
-	return 0;
 }
+
+#define FIXTURE struct fixture *f, setup, teardown
 
 static bool is_caught(struct fixture *f, struct gr_siginfo *info)
 {
@@ -73,19 +71,18 @@ static bool is_caught(struct fixture *f, struct gr_siginfo *info)
 	return found;
 }
 
-static void test_frame(void **state)
+TEST_F(frame)
 {
 	struct gr_siginfo info;
 
-	assert_true(is_caught(*state, &info));
+	assert_true(is_caught(f, &info));
 	assert_int_equal(info.number, SIGNO);
 	assert_int_equal(info.pc, TEXT);
 }
 
 /* No signal stack has so many bytes. */
-static void test_words_above_it(void **state)
+TEST_F(words_above_it)
 {
-	struct fixture *f = *state;
 	struct gr_siginfo info;
 
 	put_context(f, OTHER, 0, UINT64_C(0x70ba4130dd2f6d8),
@@ -96,10 +93,9 @@ static void test_words_above_it(void **state)
 	assert_int_equal(info.pc, TEXT);
 }
 
-static void test_no_such_signal(void **state)
+TEST_F(no_such_signal)
 {
 	static const uint32_t numbers[] = { 0, 65, UINT32_C(3868554783) };
-	struct fixture *f = *state;
 	struct gr_siginfo info;
 
 	for (size_t i = 0; i < GR_ARRAY_SIZE(numbers); i++) {
@@ -110,15 +106,4 @@ static void test_no_such_signal(void **state)
 	assert_true(is_caught(f, &info));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_frame, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_words_above_it, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_no_such_signal, setup,
-						teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("signal")

@@ -3,7 +3,7 @@
 #include "base/number_set.h"
 #include "base/sort.h"
 
-#include "rows.h"
+#include "suite.h"
 
 struct element {
 	uint32_t key, place;
@@ -37,11 +37,10 @@ static struct element *make(size_t count, uint32_t seed)
 	return ret;
 }
 
-static void test_like_qsort(void **state)
+TEST(like_qsort)
 {
 	static const size_t counts[] = { 0, 1, 2, 3, 7, 8, 9, 64, 1000, 4097 };
 
-	(void)state;
 	for (size_t i = 0; i < GR_ARRAY_SIZE(counts); i++) {
 		size_t bytes = counts[i] * sizeof(struct element);
 		struct element *ours = make(counts[i], (uint32_t)i);
@@ -69,14 +68,13 @@ static struct gr_error *poll_third(void *ctx)
 }
 
 /* What is ended has lost no element. */
-static void test_interrupted(void **state)
+TEST(interrupted)
 {
 	enum { COUNT = 20000 };
 	struct element *list = make(COUNT, 1);
 	uint32_t polls = 0;
 	uint64_t sum = 0;
 
-	(void)state;
 	struct gr_error *err = gr_sort(list, COUNT, sizeof(*list), compare,
 				       poll_third, &polls);
 	assert_non_null(err);
@@ -88,12 +86,11 @@ static void test_interrupted(void **state)
 	free(list);
 }
 
-static void test_numbers(void **state)
+TEST(numbers)
 {
 	struct gr_number_set set = { 0 };
 	bool is_new;
 
-	(void)state;
 	assert_false(gr_number_set_has(&set, 0));
 	for (uint64_t i = 0; i < 5000; i++) {
 		assert_true(gr_number_set_add(&set, i * 4096, &is_new));
@@ -107,13 +104,4 @@ static void test_numbers(void **state)
 	gr_number_set_deinit(&set);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_like_qsort),
-		cmocka_unit_test(test_interrupted),
-		cmocka_unit_test(test_numbers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("sort")

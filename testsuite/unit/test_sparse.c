@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "elf_builder.h"
-#include "rows.h"
+#include "suite.h"
 
 // A core of hundreds of gigabytes, most of it a hole: opened, planned and read
 // at both ends, it brings neither a copy nor the hole into memory.
@@ -125,12 +125,11 @@ static void check_data(struct sparse *s, uint64_t addr)
 			fail_msg("wrong byte at %llu", (unsigned long long)i);
 }
 
-static void test_hole(void **state)
+TEST(hole)
 {
 	struct sparse *s = sparse_create(300 * GB);
 	uint64_t far = ADDR + DATA_BYTES + s->hole_bytes, value;
 
-	(void)state;
 	assert_null(gr_image_plan(s->image, ADDR, far + DATA_BYTES));
 	assert_null(gr_image_capture(s->image));
 	gr_image_seal(s->image);
@@ -145,11 +144,4 @@ static void test_hole(void **state)
 	sparse_destroy(s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hole),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("sparse")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Texts of limited length, and Go string literals in them. */
 #include "base/text.h"
-#include "rows.h"
+#include "suite.h"
 
 struct quote_case {
 	const char *name;
@@ -38,9 +38,8 @@ static const struct quote_case quote_cases[] = {
 	  "\"a\\xe2\\x82\"" },
 };
 
-static void test_quoted(void **state)
+TEST_ROWS(quoted, quote_cases, c)
 {
-	const struct quote_case *c = *state;
 	char data[256];
 	struct gr_text text = gr_text_begin(data, sizeof(data));
 
@@ -50,12 +49,11 @@ static void test_quoted(void **state)
 	assert_false(text.is_cut);
 }
 
-static void test_put(void **state)
+TEST(put)
 {
 	char data[16];
 	struct gr_text text = gr_text_begin(data, sizeof(data));
 
-	(void)state;
 	assert_string_equal(data, "");
 	gr_text_put(&text, ".%s", "seven77");
 	gr_text_put(&text, "[%d]", 12345);
@@ -74,12 +72,11 @@ static void test_put(void **state)
 }
 
 /* No character is cut in two, wherever the end is. */
-static void test_cut_characters(void **state)
+TEST(cut_characters)
 {
 	static const char euros[] = "\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac";
 	char data[sizeof(euros)];
 
-	(void)state;
 	for (size_t capacity = 4; capacity < sizeof(euros); capacity++) {
 		struct gr_text text = gr_text_begin(data, capacity);
 		gr_text_put(&text, "%s", euros);
@@ -90,13 +87,4 @@ static void test_cut_characters(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_put),
-		cmocka_unit_test(test_cut_characters),
-	};
-	int failed = ROWS_RUN("quotes", quote_cases, test_quoted);
-
-	return failed + cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("text")

@@ -19,9 +19,8 @@ static const char *write_text(const struct gr_profile *profile,
 	return text;
 }
 
-static void test_folded(void **state)
+TEST(folded)
 {
-	(void)state;
 	const struct gr_profile profile = small_profile();
 	struct gr_profile_stats stats;
 
@@ -36,9 +35,8 @@ static void test_folded(void **state)
 	assert_int_equal(stats.total.bytes, 512);
 }
 
-static void test_jsonl(void **state)
+TEST(jsonl)
 {
-	(void)state;
 	const struct gr_profile profile = small_profile();
 	struct gr_profile_stats stats;
 
@@ -71,9 +69,8 @@ static void test_jsonl(void **state)
 		"\"total_objects\": 4, \"total_bytes\": 128}\n");
 }
 
-static void test_dot(void **state)
+TEST(dot)
 {
-	(void)state;
 	const struct gr_node nodes[] = { { "main.a", NONE, 0, 1, 250 },
 					 { "b", 0, 0, 1, 500 } };
 	const struct gr_root_total root = { .name = "main.a" };
@@ -92,9 +89,8 @@ static void test_dot(void **state)
 			    "}\n");
 }
 
-static void test_names_are_escaped(void **state)
+TEST(names_are_escaped)
 {
-	(void)state;
 	const struct gr_node nodes[] = { { "[\"a;b\\\"]", NONE, 0, 1, 8 },
 					 { ";", 0, 0, 1, 8 } };
 	const struct gr_root_total root = { .name = "r" };
@@ -120,9 +116,8 @@ static size_t count(const char *text, const char *part)
 
 /* A hundred roots with a node each; the largest are shown, and how many are
  * not. */
-static void test_dot_is_cut(void **state)
+TEST(dot_is_cut)
 {
-	(void)state;
 	enum { N = 100 };
 	struct gr_node nodes[2 * N];
 	struct gr_root_total roots[N];
@@ -147,9 +142,8 @@ static void test_dot_is_cut(void **state)
 }
 
 /* All formats have the same paths, also when small ones are folded. */
-static void test_small_paths_fold(void **state)
+TEST(small_paths_fold)
 {
-	(void)state;
 	struct gr_profile profile = small_profile();
 	struct gr_profile_stats stats;
 
@@ -168,9 +162,8 @@ static struct gr_error *refuse(void *ctx)
 	return gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
 }
 
-static void test_interrupted(void **state)
+TEST(interrupted)
 {
-	(void)state;
 	struct gr_profile profile = small_profile();
 	struct gr_profile_stats stats;
 
@@ -187,20 +180,4 @@ static void test_interrupted(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_folded),
-		cmocka_unit_test(test_jsonl),
-		cmocka_unit_test(test_dot),
-		cmocka_unit_test(test_names_are_escaped),
-		cmocka_unit_test(test_dot_is_cut),
-		cmocka_unit_test(test_small_paths_fold),
-		cmocka_unit_test(test_interrupted),
-	};
-
-	if (!mkdtemp(dir))
-		return 99;
-	return cmocka_run_group_tests_name("text profile", tests, NULL,
-					   remove_dir);
-}
+GR_SUITE_WITH("text profile", make_dir, remove_dir)

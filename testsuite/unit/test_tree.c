@@ -2,7 +2,7 @@
 /* tree: roots that are one, children by name, limits of depth and number. */
 #include "mark/tree.h"
 
-#include "rows.h"
+#include "suite.h"
 
 enum { KEY = 7, NCHILDREN = 4 };
 
@@ -64,9 +64,8 @@ static void assert_sound(const struct gr_tree *tree)
 
 // ------------------------------------------------------------------- roots
 
-static void test_roots_merge(void **state)
+TEST(roots_merge)
 {
-	(void)state;
 	struct gr_tree *tree = tree_create(10, 1000);
 	static const char name[] = "main.cache", other[] = "main.other";
 	static const char waiting[] = "waiting", running[] = "running";
@@ -92,9 +91,8 @@ static void test_roots_merge(void **state)
 }
 
 /* A root of its own for each goroutine, if the walk gives ids. */
-static void test_roots_per_goroutine(void **state)
+TEST(roots_per_goroutine)
 {
-	(void)state;
 	struct gr_tree *tree = tree_create(10, 1000);
 	struct gr_root_total root = { .name = "main.run.x",
 				      .kind = GR_ROOT_LOCAL };
@@ -110,9 +108,8 @@ static void test_roots_per_goroutine(void **state)
 }
 
 /* Where the variable stands is told by the first of its name. */
-static void test_first_root_tells_the_line(void **state)
+TEST(first_root_tells_the_line)
 {
-	(void)state;
 	struct gr_tree *tree = tree_create(10, 1000);
 	static const char name[] = "main.run.x";
 	struct gr_root_total root = { .name = name,
@@ -128,9 +125,8 @@ static void test_first_root_tells_the_line(void **state)
 	tree_destroy(tree);
 }
 
-static void test_many_roots(void **state)
+TEST(many_roots)
 {
-	(void)state;
 	enum { MANY = 20000 };
 	struct gr_tree *tree = tree_create(10, UINT32_MAX);
 	char *names = malloc(MANY);
@@ -148,9 +144,8 @@ static void test_many_roots(void **state)
 
 // ---------------------------------------------------------------- children
 
-static void test_children(void **state)
+TEST(children)
 {
-	(void)state;
 	struct gr_tree *tree = tree_create(10, 1000);
 	uint32_t root = add_root(tree, "main.a", GR_ROOT_GLOBAL, NULL);
 	uint32_t first = child(tree, root, KEY, 0);
@@ -170,9 +165,8 @@ static void test_children(void **state)
 	tree_destroy(tree);
 }
 
-static void test_no_table(void **state)
+TEST(no_table)
 {
-	(void)state;
 	struct gr_tree *tree = tree_create(10, 1000);
 	uint32_t root = add_root(tree, "main.a", GR_ROOT_GLOBAL, NULL);
 
@@ -181,9 +175,8 @@ static void test_no_table(void **state)
 	tree_destroy(tree);
 }
 
-static void test_table_without_children(void **state)
+TEST(table_without_children)
 {
-	(void)state;
 	struct gr_tree *tree = tree_create(10, 1000);
 	uint32_t root = add_root(tree, "main.a", GR_ROOT_GLOBAL, NULL);
 	uint32_t table = gr_tree_table(tree, root, KEY, 0);
@@ -194,9 +187,8 @@ static void test_table_without_children(void **state)
 	tree_destroy(tree);
 }
 
-static void test_bill(void **state)
+TEST(bill)
 {
-	(void)state;
 	struct gr_tree *tree = tree_create(10, 1000);
 	uint32_t root = add_root(tree, "main.a", GR_ROOT_GLOBAL, NULL);
 
@@ -227,9 +219,8 @@ static const struct depth_case depth_cases[] = {
 	{ "depth 0 is taken as 1", 0, 5, 1, 6 },
 };
 
-static void test_depth(void **state)
+TEST_ROWS(depth, depth_cases, c)
 {
-	const struct depth_case *c = *state;
 	struct gr_tree *tree = tree_create(c->max_depth, 1000000);
 	uint32_t node = add_root(tree, "main.a", GR_ROOT_GLOBAL, NULL);
 
@@ -249,9 +240,8 @@ static void test_depth(void **state)
 }
 
 /* What is folded stays so, also by its own names. */
-static void test_depth_folds_siblings(void **state)
+TEST(depth_folds_siblings)
 {
-	(void)state;
 	struct gr_tree *tree = tree_create(2, 1000);
 	uint32_t root = add_root(tree, "main.a", GR_ROOT_GLOBAL, NULL);
 	uint32_t below = child(tree, root, KEY, 1);
@@ -269,9 +259,8 @@ static void test_depth_folds_siblings(void **state)
 	tree_destroy(tree);
 }
 
-static void test_max_nodes(void **state)
+TEST(max_nodes)
 {
-	(void)state;
 	enum { MAX = 100 };
 	struct gr_tree *tree = tree_create(1000, MAX);
 	uint32_t root = add_root(tree, "main.a", GR_ROOT_GLOBAL, NULL);
@@ -280,9 +269,9 @@ static void test_max_nodes(void **state)
 	for (int i = 0; i < 20000; i++) {
 		uint32_t node = root;
 
-		for (int j = rows_random(&seed) % 20; j > 0; j--)
-			node = child(tree, node, KEY + rows_random(&seed) % 3,
-				     rows_random(&seed) % NCHILDREN);
+		for (int j = suite_random(&seed) % 20; j > 0; j--)
+			node = child(tree, node, KEY + suite_random(&seed) % 3,
+				     suite_random(&seed) % NCHILDREN);
 		gr_tree_bill(tree, node, 16);
 		billed++;
 	}
@@ -295,9 +284,8 @@ static void test_max_nodes(void **state)
 	tree_destroy(tree);
 }
 
-static void test_max_nodes_of_zero(void **state)
+TEST(max_nodes_of_zero)
 {
-	(void)state;
 	struct gr_tree *tree = tree_create(1000, 0);
 	uint32_t root = add_root(tree, "main.a", GR_ROOT_GLOBAL, NULL);
 
@@ -309,9 +297,8 @@ static void test_max_nodes_of_zero(void **state)
 }
 
 /* Every root keeps a node of its own: a ledger names them all. */
-static void test_roots_past_max_nodes(void **state)
+TEST(roots_past_max_nodes)
 {
-	(void)state;
 	static const char names[10] = "";
 	struct gr_tree *tree = tree_create(1000, 3);
 
@@ -334,9 +321,8 @@ static void test_roots_past_max_nodes(void **state)
  * What has no node of its own is not counted on a sibling's: of a node whose
  * left child was made, the right one's left children are the node's.
  */
-static void test_max_nodes_of_a_list(void **state)
+TEST(max_nodes_of_a_list)
 {
-	(void)state;
 	struct gr_tree *tree = tree_create(1000, 2);
 	uint32_t root = add_root(tree, "main.a", GR_ROOT_GLOBAL, NULL);
 	uint32_t left = child(tree, root, KEY, 0);
@@ -362,9 +348,8 @@ struct naive_node {
 
 /* Random ways through a small tree, each ending in an object, against a naive
  * one in which a way that has no node stays where it is. */
-static void test_folds_against_naive(void **state)
+TEST(folds_against_naive)
 {
-	(void)state;
 	enum { MAX = 50, DEPTH = 6 };
 	struct gr_tree *tree = tree_create(DEPTH, MAX);
 	struct naive_node naive[MAX] = { { .parent = GR_NODE_NONE } };
@@ -377,9 +362,9 @@ static void test_folds_against_naive(void **state)
 		uint32_t node = 0, at = 0;
 		bool is_folded = false;
 
-		for (int j = rows_random(&seed) % 10; j > 0; j--) {
-			uint32_t key = rows_random(&seed) % 2;
-			uint32_t step = rows_random(&seed) % NCHILDREN;
+		for (int j = suite_random(&seed) % 10; j > 0; j--) {
+			uint32_t key = suite_random(&seed) % 2;
+			uint32_t step = suite_random(&seed) % NCHILDREN;
 
 			node = child(tree, node, KEY + key, step);
 			if (is_folded)
@@ -418,9 +403,8 @@ static void test_folds_against_naive(void **state)
 }
 
 /* Random ways through the tree, against a naive list of edges. */
-static void test_random_children(void **state)
+TEST(random_children)
 {
-	(void)state;
 	enum { MAX = 3000, KEYS = 5 };
 	struct gr_tree *tree = tree_create(30, MAX);
 	// A node has one fold.
@@ -432,9 +416,9 @@ static void test_random_children(void **state)
 	for (int i = 0; i < 20000; i++) {
 		uint32_t node = root;
 
-		for (int j = rows_random(&seed) % 40; j > 0; j--) {
-			uint32_t key = rows_random(&seed) % KEYS;
-			uint32_t step = rows_random(&seed) % NCHILDREN;
+		for (int j = suite_random(&seed) % 40; j > 0; j--) {
+			uint32_t key = suite_random(&seed) % KEYS;
+			uint32_t step = suite_random(&seed) % NCHILDREN;
 			uint32_t got = child(tree, node, KEY + key, step);
 			uint32_t *known = &edges[node][key][step];
 
@@ -451,26 +435,4 @@ static void test_random_children(void **state)
 	tree_destroy(tree);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_roots_merge),
-		cmocka_unit_test(test_roots_per_goroutine),
-		cmocka_unit_test(test_first_root_tells_the_line),
-		cmocka_unit_test(test_many_roots),
-		cmocka_unit_test(test_children),
-		cmocka_unit_test(test_no_table),
-		cmocka_unit_test(test_table_without_children),
-		cmocka_unit_test(test_bill),
-		cmocka_unit_test(test_depth_folds_siblings),
-		cmocka_unit_test(test_max_nodes),
-		cmocka_unit_test(test_max_nodes_of_zero),
-		cmocka_unit_test(test_roots_past_max_nodes),
-		cmocka_unit_test(test_random_children),
-		cmocka_unit_test(test_max_nodes_of_a_list),
-		cmocka_unit_test(test_folds_against_naive),
-	};
-
-	return ROWS_RUN("depth", depth_cases, test_depth) +
-	       cmocka_run_group_tests_name("tree", tests, NULL, NULL);
-}
+GR_SUITE("tree")

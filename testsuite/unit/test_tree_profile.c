@@ -28,7 +28,7 @@ static struct gr_tree_profile tree_of(const struct gr_tree_node *nodes,
 					 .comment = "new minus old" };
 }
 
-static void test_values(void **state)
+TEST(values)
 {
 	static const struct gr_tree_node nodes[] = {
 		{ GR_TREE_NO_PARENT, 0, 0, 0, 0 },
@@ -38,7 +38,6 @@ static void test_values(void **state)
 	};
 	struct gr_tree_profile tree = tree_of(nodes, 4);
 
-	(void)state;
 	must(gr_tree_profile_write(&tree, &target, file_path("t.pb.gz")));
 	Gr__Pprof__Profile *p = read_profile(file_path("t.pb.gz"));
 	assert_int_equal(p->n_sample, 3);
@@ -67,7 +66,7 @@ static void refused(const struct gr_tree_node *nodes, size_t count)
 	assert_int_equal(access(file_path("none.gz"), F_OK), -1);
 }
 
-static void test_no_trees(void **state)
+TEST(no_trees)
 {
 	static const struct gr_tree_node own_parent = { 0, 0, 0, 1, 1 };
 	static const struct gr_tree_node no_place = { GR_TREE_NO_PARENT, 3, 0,
@@ -77,7 +76,6 @@ static void test_no_trees(void **state)
 	static struct gr_tree_node deep[GR_TREE_MAX_DEPTH + 1];
 	struct gr_tree_profile tree = tree_of(deep, GR_TREE_MAX_DEPTH);
 
-	(void)state;
 	refused(&own_parent, 1);
 	refused(&no_place, 1);
 	refused(&no_labels, 1);
@@ -88,15 +86,4 @@ static void test_no_trees(void **state)
 	must(gr_tree_profile_write(&tree, &target, file_path("t.pb.gz")));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_no_trees),
-	};
-
-	if (!mkdtemp(dir))
-		return 99;
-	return cmocka_run_group_tests_name("tree profile", tests, NULL,
-					   remove_dir);
-}
+GR_SUITE_WITH("tree profile", make_dir, remove_dir)

@@ -348,11 +348,15 @@ static const struct program_case program_cases[] = {
 	  "0 pointer int: local. (*int);\n" },
 };
 
+TEST_F_ROWS(type_plan, program_cases, c)
+{
+	check_type_plan(f, c);
+}
+
 // ------------------------------------------------------------------ caches
 
-static void test_flat_up_to_16(void **state)
+TEST_F(flat_up_to_16)
 {
-	struct fixture *f = *state;
 	const struct gr_type_plan *p =
 		gr_type_plan_get(&f->plans, make_array_16(f));
 
@@ -361,10 +365,8 @@ static void test_flat_up_to_16(void **state)
 	assert_int_equal(p->nwords, 16);
 }
 
-static void test_empty(void **state)
+TEST_F(empty)
 {
-	struct fixture *f = *state;
-
 	assert_true(gr_type_plan_is_empty(gr_type_plan_get(&f->plans, T_INT)));
 	assert_false(
 		gr_type_plan_is_empty(gr_type_plan_get(&f->plans, T_STRING)));
@@ -373,9 +375,8 @@ static void test_empty(void **state)
 }
 
 /* Types made later have ids past what the table of plans had room for. */
-static void test_types_made_later(void **state)
+TEST_F(types_made_later)
 {
-	struct fixture *f = *state;
 	const struct gr_type_plan *first =
 		gr_type_plan_get(&f->plans, T_STRING);
 
@@ -452,31 +453,14 @@ static const struct direct_case direct_cases[] = {
 	{ "struct without fields is not direct", make_empty_struct, false, 0 },
 };
 
-static void test_direct(void **state)
+TEST_F_ROWS(direct, direct_cases, c)
 {
-	const struct direct_case *c = *state;
-	void *fixture;
-
-	setup(&fixture);
-	struct fixture *f = fixture;
 	gr_type_id id = c->make(f);
 	const struct gr_type_plan *p = gr_type_plan_get(&f->plans, id);
 	assert_non_null(p);
 	assert_int_equal(p->is_direct, c->is_direct);
 	if (c->is_direct)
 		assert_int_equal(p->slots[0].op, c->op);
-	teardown(&fixture);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FIXTURE(test_flat_up_to_16),
-		WITH_FIXTURE(test_empty),
-		WITH_FIXTURE(test_types_made_later),
-	};
-
-	return ROWS_RUN("type plans", program_cases, test_type_plan) +
-	       ROWS_RUN("direct slots", direct_cases, test_direct) +
-	       cmocka_run_group_tests_name("programs", tests, NULL, NULL);
-}
+GR_SUITE("type plans")

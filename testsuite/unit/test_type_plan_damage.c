@@ -195,11 +195,15 @@ static const struct program_case damaged_cases[] = {
 	  "0 pointer int: A. (*int);\n" },
 };
 
+TEST_F_ROWS(damaged, damaged_cases, c)
+{
+	check_type_plan(f, c);
+}
+
 // ------------------------------------------------------------------ limits
 
-static void test_depth_within_the_limit(void **state)
+TEST_F(depth_within_the_limit)
 {
-	struct fixture *f = *state;
 	const struct gr_type_plan *p =
 		gr_type_plan_get(&f->plans, make_deep(f, 30));
 
@@ -209,10 +213,9 @@ static void test_depth_within_the_limit(void **state)
 }
 
 /* The slots of one plan are limited; the rest is left to the masks. */
-static void test_too_many_slots(void **state)
+TEST_F(too_many_slots)
 {
 	enum { NFIELDS = 20000 };
-	struct fixture *f = *state;
 	struct gr_type_field *fields = calloc(NFIELDS, sizeof(*fields));
 
 	assert_non_null(fields);
@@ -228,9 +231,8 @@ static void test_too_many_slots(void **state)
 }
 
 /* Two to the power of many structs: the compiler must come to an end. */
-static void test_exponential_struct(void **state)
+TEST_F(exponential_struct)
 {
-	struct fixture *f = *state;
 	gr_type_id id = T_INT;
 
 	for (int i = 0; i < 39; i++)
@@ -271,27 +273,21 @@ static void check_towers(struct fixture *f, gr_type_id tower)
 }
 
 /* Nothing but numbers: the tower is gone through once. */
-static void test_tower_of_numbers(void **state)
+TEST_F(tower_of_numbers)
 {
-	struct fixture *f = *state;
-
 	check_towers(f, make_tower(f, T_INT, 0, 8));
 	assert_in_range(f->plans.visited, 100, 1000);
 }
 
 /* Pointers, all in the same place. */
-static void test_tower_of_pointers(void **state)
+TEST_F(tower_of_pointers)
 {
-	struct fixture *f = *state;
-
 	check_towers(f, make_tower(f, T_INT_PTR, 0, 8));
 }
 
 /* Pointers that no slot is made of. */
-static void test_tower_of_odd_pointers(void **state)
+TEST_F(tower_of_odd_pointers)
 {
-	struct fixture *f = *state;
-
 	check_towers(f, make_tower(f, T_INT_PTR, 4, 16));
 }
 
@@ -325,11 +321,10 @@ static gr_type_id make_shared(struct fixture *f)
 	return id;
 }
 
-static void test_shared_fields(void **state)
+TEST_F(shared_fields)
 {
 	// The last visit may have a long name.
 	enum { VISITS = 64, SPARE = (1 << 20) + 1000 };
-	struct fixture *f = *state;
 	const struct gr_type_plan *p =
 		gr_type_plan_get(&f->plans, make_shared(f));
 
@@ -341,9 +336,8 @@ static void test_shared_fields(void **state)
 }
 
 /* Poll ends it within one type. */
-static void test_shared_fields_interrupted(void **state)
+TEST_F(shared_fields_interrupted)
 {
-	struct fixture *f = *state;
 	gr_type_id shared = make_shared(f);
 	struct polls polls;
 
@@ -353,10 +347,9 @@ static void test_shared_fields_interrupted(void **state)
 }
 
 /* The names of the steps count, not only their number. */
-static void test_long_names(void **state)
+TEST_F(long_names)
 {
 	enum { NFIELDS = 1000, NAME_BYTES = 4000 };
-	struct fixture *f = *state;
 	struct gr_type_field fields[NFIELDS];
 	char *names = calloc(NFIELDS, NAME_BYTES);
 
@@ -392,9 +385,8 @@ static uint64_t find_elem(struct fixture *f, gr_type_id elem)
 	return shape.elem.off_bytes - GR_WORD_BYTES;
 }
 
-static void test_maps_of_structs(void **state)
+TEST_F(maps_of_structs)
 {
-	struct fixture *f = *state;
 	gr_type_id half = add(f, "int32", 5, 4, NONE);
 	gr_type_id list = add_array(f, "[3]int32", 12, half, 3);
 
@@ -413,9 +405,8 @@ static void test_maps_of_structs(void **state)
 }
 
 /* Structs that hold the next one twice: each is looked into once. */
-static void test_maps_of_towers(void **state)
+TEST_F(maps_of_towers)
 {
-	struct fixture *f = *state;
 	gr_type_id id = T_BYTE;
 
 	for (int i = 0; i < 60; i++)
@@ -428,10 +419,9 @@ static void test_maps_of_towers(void **state)
 	assert_int_equal(find_elem(f, make_deep(f, 10000)), 8);
 }
 
-static void test_maps_of_shared_fields(void **state)
+TEST_F(maps_of_shared_fields)
 {
 	enum { VISITS = 64, SPARE = 1 << 20 };
-	struct fixture *f = *state;
 
 	find_elem(f, make_shared(f));
 	assert_in_range(f->types->align_visits, 20000,
@@ -440,9 +430,8 @@ static void test_maps_of_shared_fields(void **state)
 }
 
 /* What was found before poll refused does not count. */
-static void test_maps_interrupted(void **state)
+TEST_F(maps_interrupted)
 {
-	struct fixture *f = *state;
 	gr_type_id shared = make_shared(f);
 	struct gr_layout layout = { .swiss_map.size_bytes = 48 };
 	struct gr_type map = { .kind = GR_KIND_MAP,
@@ -466,10 +455,8 @@ static struct gr_error *poll_end(void *ctx)
 }
 
 /* Poll ends it within the next type. */
-static void test_interrupted(void **state)
+TEST_F(interrupted)
 {
-	struct fixture *f = *state;
-
 	f->rt.poll = poll_end;
 	assert_null(
 		gr_type_plan_get(&f->plans, make_tower(f, T_INT_PTR, 0, 8)));
@@ -477,9 +464,8 @@ static void test_interrupted(void **state)
 	assert_int_equal(f->plans.err->code, GR_ERROR_INTERRUPTED);
 }
 
-static void test_direct_of_itself(void **state)
+TEST_F(direct_of_itself)
 {
-	struct fixture *f = *state;
 	const struct gr_type_plan *p;
 
 	p = gr_type_plan_get(&f->plans, make_struct_of_itself(f));
@@ -488,26 +474,4 @@ static void test_direct_of_itself(void **state)
 	assert_true(p && !p->is_direct);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FIXTURE(test_depth_within_the_limit),
-		WITH_FIXTURE(test_too_many_slots),
-		WITH_FIXTURE(test_exponential_struct),
-		WITH_FIXTURE(test_tower_of_numbers),
-		WITH_FIXTURE(test_tower_of_pointers),
-		WITH_FIXTURE(test_tower_of_odd_pointers),
-		WITH_FIXTURE(test_shared_fields),
-		WITH_FIXTURE(test_shared_fields_interrupted),
-		WITH_FIXTURE(test_long_names),
-		WITH_FIXTURE(test_maps_of_structs),
-		WITH_FIXTURE(test_maps_of_towers),
-		WITH_FIXTURE(test_maps_of_shared_fields),
-		WITH_FIXTURE(test_maps_interrupted),
-		WITH_FIXTURE(test_interrupted),
-		WITH_FIXTURE(test_direct_of_itself),
-	};
-
-	return ROWS_RUN("damaged types", damaged_cases, test_type_plan) +
-	       cmocka_run_group_tests_name("limits", tests, NULL, NULL);
-}
+GR_SUITE("damaged types")

@@ -74,7 +74,7 @@ struct world {
 
 static uint64_t below(struct world *w, uint64_t n)
 {
-	return rows_random(&w->seed) % n;
+	return suite_random(&w->seed) % n;
 }
 
 // ---------------------------------------------------------------- the heap
@@ -256,12 +256,9 @@ static void make_roots(struct world *w)
 
 static void world_init(struct world *w, uint64_t seed)
 {
-	void *fixture;
-
 	memset(w, 0, sizeof(*w));
 	w->seed = seed;
-	setup(&fixture);
-	w->f = fixture;
+	w->f = setup();
 	w->f->rt.arena = &w->arena;
 	make_types(w->f->types);
 	make_spans(w);
@@ -271,12 +268,10 @@ static void world_init(struct world *w, uint64_t seed)
 
 static void world_deinit(struct world *w)
 {
-	void *fixture = w->f;
-
 	gr_root_list_deinit(&w->roots.list);
 	gr_arena_deinit(&w->arena);
 	free(pointer_bits);
-	teardown(&fixture);
+	teardown(w->f);
 }
 
 // ------------------------------------------------------------ naive walker
@@ -513,9 +508,8 @@ static const struct walk_case cases[] = {
 	{ "three levels of names", { .max_depth = 3, .max_nodes = 1 << 20 } },
 };
 
-static void test_walk(void **state)
+TEST_ROWS(walk, cases, c)
 {
-	const struct walk_case *c = *state;
 	uint64_t reached = 0, kept = 0;
 
 	for (uint64_t seed = 1; seed <= 30; seed++) {
@@ -541,7 +535,4 @@ static void test_walk(void **state)
 	assert_true(reached > 30 * 100 && kept > 30);
 }
 
-int main(void)
-{
-	return ROWS_RUN("typed walks", cases, test_walk);
-}
+GR_SUITE("typed walk")

@@ -5,7 +5,7 @@
 
 #include "base/bitmap.h"
 #include "fake_image.h"
-#include "rows.h"
+#include "suite.h"
 #include "type_record.h"
 
 enum {
@@ -24,7 +24,7 @@ struct fixture {
 	struct gr_types *types;
 };
 
-static int setup(void **state)
+static struct fixture *setup(void)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
@@ -37,19 +37,17 @@ static int setup(void **state)
 	layout->consts.tflag_mask_on_demand = FLAG_ON_DEMAND;
 	layout->has.tflag_mask_on_demand = true;
 	fake_add(&f->image, TYPES, 0x4000);
-	*state = f;
-	return 0;
+	return f;
 }
 
-static int teardown(void **state)
+static void teardown(struct fixture *f)
 {
-	struct fixture *f = *state;
-
 	gr_types_destroy(f->types);
 	fake_deinit(&f->image);
 	free(f);
-	return 0;
 }
+
+#define FIXTURE struct fixture *f, setup, teardown
 
 static void put_type(struct fixture *f, uint64_t addr, uint64_t size,
 		     uint64_t ptr_bytes, uint8_t kind, uint8_t tflag,
@@ -113,28 +111,22 @@ static void assert_bad(struct fixture *f, uint64_t addr)
 	assert_int_equal(f->gaps.count[GR_GAP_UNKNOWN_TYPES], before + 1);
 }
 
-static void test_bitmap(void **state)
+TEST_F(bitmap)
 {
-	struct fixture *f = *state;
-
 	put_type(f, TYPES, 80, 72, KIND_STRUCT, 0, TYPES + 0x1000);
 	fake_set(&f->image, TYPES + 0x1000, 0xff05, 2);
 	assert_mask(get(f, TYPES), 80, "101000001");
 	assert_ptr_equal(get(f, TYPES), get(f, TYPES));
 }
 
-static void test_no_pointers(void **state)
+TEST_F(no_pointers)
 {
-	struct fixture *f = *state;
-
 	put_type(f, TYPES, 80, 0, KIND_STRUCT, 0, 0);
 	assert_mask(get(f, TYPES), 80, "");
 }
 
-static void test_program_of_type(void **state)
+TEST_F(program_of_type)
 {
-	struct fixture *f = *state;
-
 	f->rt.layout.has.tflag_mask_on_demand = false;
 	f->rt.layout.has.kind_gc_prog = true;
 	f->rt.layout.consts.kind_gc_prog = GC_PROG;
@@ -151,9 +143,8 @@ static void test_program_of_type(void **state)
 }
 
 /* [3]struct { _ int; p *T; a [2]*T; _ int }, all to be built on demand. */
-static void test_on_demand(void **state)
+TEST_F(on_demand)
 {
-	struct fixture *f = *state;
 	uint64_t pointer = TYPES, pair = TYPES + 0x100, part = TYPES + 0x200,
 		 all = TYPES + 0x300, number = TYPES + 0x400;
 
@@ -176,9 +167,8 @@ static void test_on_demand(void **state)
 }
 
 /* An array whose elements are longer than a word of a bitmap. */
-static void test_on_demand_long_elements(void **state)
+TEST_F(on_demand_long_elements)
 {
-	struct fixture *f = *state;
 	uint64_t elem = TYPES, all = TYPES + 0x100;
 	enum { ELEM_WORDS = 150, ELEMS = 5 };
 
@@ -186,7 +176,7 @@ static void test_on_demand_long_elements(void **state)
 		 TYPES + 0x1000);
 	uint64_t seed = 80;
 	for (size_t i = 0; i < 24; i++)
-		fake_set(&f->image, TYPES + 0x1000 + i, rows_random(&seed), 1);
+		fake_set(&f->image, TYPES + 0x1000 + i, suite_random(&seed), 1);
 	put_type(f, all, ELEMS * ELEM_WORDS * 8, ELEMS * ELEM_WORDS * 8,
 		 KIND_ARRAY, FLAG_ON_DEMAND, 0);
 	put_array(f, all, elem, ELEMS);
@@ -233,13 +223,8 @@ static const struct damaged_case damaged_cases[] = {
 	  TYPES + 0x2000, 1 },
 };
 
-static void test_damaged(void **state)
+TEST_F_ROWS(damaged, damaged_cases, c)
 {
-	const struct damaged_case *c = *state;
-	void *fixture;
-
-	setup(&fixture);
-	struct fixture *f = fixture;
 	put_type(f, TYPES + 0x800, 8, 8, 22, 0, TYPES + 0x1000);
 	fake_set(&f->image, TYPES + 0x1000, 1, 1);
 	put_type(f, TYPES, c->size, c->ptr_bytes, c->kind, c->tflag, c->gcdata);
@@ -249,22 +234,18 @@ static void test_damaged(void **state)
 		put_array(f, TYPES, c->elem, c->len);
 	put_field(f, TYPES + 0x2000, TYPES, 0);
 	assert_bad(f, TYPES);
-	teardown(&fixture);
 }
 
-static void test_no_record(void **state)
+TEST_F(no_record)
 {
-	struct fixture *f = *state;
-
 	assert_bad(f, 0);
 	assert_bad(f, TYPES + 0x4000 - 8);
 	assert_bad(f, UINT64_MAX - 4);
 }
 
 /* Fields outside of the type leave the others alone. */
-static void test_field_outside(void **state)
+TEST_F(field_outside)
 {
-	struct fixture *f = *state;
 	uint64_t pointer = TYPES, part = TYPES + 0x200;
 
 	put_type(f, pointer, 8, 8, 22, 0, TYPES + 0x1000);
@@ -279,10 +260,9 @@ static void test_field_outside(void **state)
 }
 
 /* Structs of two structs, 40 levels of them, all in one word. */
-static void test_tower(void **state)
+TEST_F(tower)
 {
 	enum { LEVELS = 40 };
-	struct fixture *f = *state;
 	uint64_t last = TYPES;
 
 	put_type(f, TYPES, 8, 8, 22, 0, TYPES + 0x3f00);
@@ -301,11 +281,10 @@ static void test_tower(void **state)
 }
 
 /* Many structs that have the same 2^19 fields, none with pointers. */
-static void test_fields_of_all(void **state)
+TEST_F(fields_of_all)
 {
 	enum { NFIELDS = 1 << 19, NTYPES = 4 };
 	const uint64_t fields = TYPES + 0x100000, number = TYPES;
-	struct fixture *f = *state;
 
 	fake_add(&f->image, fields, NFIELDS * 24);
 	put_type(f, number, 8, 0, KIND_INT, 0, 0);
@@ -328,13 +307,12 @@ static struct gr_error *poll_end(void *ctx)
 }
 
 /* A program of four bytes for 2^24 words. */
-static void test_program_interrupted(void **state)
+TEST_F(program_interrupted)
 {
 	static const uint8_t program[] = {
 		1, 1, 0x81, 0xff, 0xff, 0xff, 0x7f, 0
 	};
 	enum { NWORDS = 1 << 24 };
-	struct fixture *f = *state;
 	uint64_t *bits = gr_bitmap_alloc(NWORDS);
 	bool is_fine;
 
@@ -349,24 +327,4 @@ static void test_program_interrupted(void **state)
 	free(bits);
 }
 
-#define WITH_FIXTURE(test) \
-	cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FIXTURE(test_bitmap),
-		WITH_FIXTURE(test_no_pointers),
-		WITH_FIXTURE(test_program_of_type),
-		WITH_FIXTURE(test_on_demand),
-		WITH_FIXTURE(test_on_demand_long_elements),
-		WITH_FIXTURE(test_no_record),
-		WITH_FIXTURE(test_field_outside),
-		WITH_FIXTURE(test_tower),
-		WITH_FIXTURE(test_fields_of_all),
-		WITH_FIXTURE(test_program_interrupted),
-	};
-
-	return ROWS_RUN("damaged types", damaged_cases, test_damaged) +
-	       cmocka_run_group_tests_name("type masks", tests, NULL, NULL);
-}
+GR_SUITE("type masks")

@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "fake_image.h"
-#include "rows.h"
+#include "suite.h"
 #include "type_record.h"
 
 enum {
@@ -24,7 +24,7 @@ struct fixture {
 	struct gr_module module;
 };
 
-static int setup(void **state)
+static struct fixture *setup(void)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
@@ -37,20 +37,18 @@ static int setup(void **state)
 	f->types->rt = &f->rt;
 	set_type_layout(&f->rt.layout);
 	fake_add(&f->image, TYPES, TYPES_BYTES);
-	*state = f;
-	return 0;
+	return f;
 }
 
-static int teardown(void **state)
+static void teardown(struct fixture *f)
 {
-	struct fixture *f = *state;
-
 	gr_types_destroy(f->types);
 	gr_arena_deinit(&f->arena);
 	fake_deinit(&f->image);
 	free(f);
-	return 0;
 }
+
+#define FIXTURE struct fixture *f, setup, teardown
 
 static uint64_t record_addr(uint64_t i)
 {
@@ -86,10 +84,9 @@ static const struct gr_type *make(struct fixture *f, uint64_t i)
 }
 
 /* Maps of maps, 30 levels: each name would be twice as long as the last. */
-static void test_maps_of_maps(void **state)
+TEST_F(maps_of_maps)
 {
 	enum { LEVELS = 30 };
-	struct fixture *f = *state;
 
 	put_record(f, 0, GR_KIND_INT, 8);
 	for (uint64_t i = 1; i <= LEVELS; i++)
@@ -98,19 +95,16 @@ static void test_maps_of_maps(void **state)
 }
 
 /* A map whose keys and elements are such maps. */
-static void test_map_of_itself(void **state)
+TEST_F(map_of_itself)
 {
-	struct fixture *f = *state;
-
 	put_map(f, 1, 1);
 	assert_in_range(strlen(make(f, 1)->name), 1, 100);
 }
 
 /* Structs that have the same fields, more than there is memory for types. */
-static void test_fields_of_all(void **state)
+TEST_F(fields_of_all)
 {
 	enum { NFIELDS = (1 << 16) - 1, NTYPES = 40, MOST = 1 << 20 };
-	struct fixture *f = *state;
 	uint64_t name = FIELDS + UINT64_C(24) * NFIELDS;
 
 	put_record(f, 0, GR_KIND_INT, 8);
@@ -135,9 +129,8 @@ static void test_fields_of_all(void **state)
 }
 
 /* Records that begin in each other: at whole words only. */
-static void test_records_overlap(void **state)
+TEST_F(records_overlap)
 {
-	struct fixture *f = *state;
 	gr_type_id id;
 
 	put_record(f, 0, GR_KIND_INT, 8);
@@ -152,9 +145,8 @@ static struct gr_error *poll_end(void *ctx)
 }
 
 /* Every text of the module is the name, and no record has it. */
-static void test_name_everywhere(void **state)
+TEST_F(name_everywhere)
 {
-	struct fixture *f = *state;
 	struct gr_module module = { .types = TYPES,
 				    .etypes = TYPES + TYPES_BYTES };
 	uint64_t addr;
@@ -179,18 +171,4 @@ static void test_name_everywhere(void **state)
 	gr_error_destroy(err);
 }
 
-#define WITH_FIXTURE(test) \
-	cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FIXTURE(test_maps_of_maps),
-		WITH_FIXTURE(test_map_of_itself),
-		WITH_FIXTURE(test_fields_of_all),
-		WITH_FIXTURE(test_records_overlap),
-		WITH_FIXTURE(test_name_everywhere),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("types record")

@@ -28,14 +28,13 @@ static struct stack_fixture *begin(uint64_t stack_bytes)
 
 static const size_t plain_calls[] = { GOEXIT, MAIN, CALLEE };
 
-static void test_frames(void **state)
+TEST(frames)
 {
 	struct stack_fixture *f = begin(STACK_BYTES);
 	static const char *const names[] = { "main.f", "main.main",
 					     "runtime.goexit" };
 	uint64_t sps[3];
 
-	(void)state;
 	put_frames(f, plain_calls, 3, sps);
 	run_stack_well(f);
 	assert_int_equal(f->g.nframes, 3);
@@ -57,12 +56,11 @@ static void test_frames(void **state)
 }
 
 /* Return addresses that lead nowhere: the rest is taken word by word. */
-static void test_lost(void **state)
+TEST(lost)
 {
 	struct stack_fixture *f = begin(STACK_BYTES);
 	uint64_t sps[3];
 
-	(void)state;
 	put_map(f, CALLEE, GR_FUNCDATA_LOCALS_POINTER_MAPS, 4, 0);
 	put_map(f, CALLEE, GR_FUNCDATA_ARGS_POINTER_MAPS, 2, 0);
 	put_frames(f, plain_calls, 3, sps);
@@ -76,11 +74,10 @@ static void test_lost(void **state)
 }
 
 /* A frame that says that it is larger than what is left of the stack. */
-static void test_frame_past_the_stack(void **state)
+TEST(frame_past_the_stack)
 {
 	struct stack_fixture *f = begin(STACK_BYTES);
 
-	(void)state;
 	f->g.sp = f->g.stack.start = STACK_HI - 16;
 	f->g.pc = func_pc(MAIN);
 	run_stack_well(f);
@@ -90,12 +87,11 @@ static void test_frame_past_the_stack(void **state)
 }
 
 /* A call of a nil function: begins in the caller. */
-static void test_nil_call(void **state)
+TEST(nil_call)
 {
 	struct stack_fixture *f = begin(STACK_BYTES);
 	uint64_t sps[3];
 
-	(void)state;
 	put_frames(f, plain_calls, 2, sps);
 	f->g.sp = f->g.stack.start = sps[1] - 8;
 	fake_set(&f->image, f->g.sp, func_pc(MAIN), 8);
@@ -108,7 +104,7 @@ static void test_nil_call(void **state)
 }
 
 /* Below a trap a frame goes on where it calls deferreturn, if anywhere. */
-static void test_trap(void **state)
+TEST(trap)
 {
 	struct stack_fixture *f = begin(STACK_BYTES);
 	size_t trap =
@@ -117,7 +113,6 @@ static void test_trap(void **state)
 	const size_t calls[] = { GOEXIT, MAIN, CALLEE, trap };
 	const size_t deferring[] = { GOEXIT, MAIN, trap };
 
-	(void)state;
 	put_frames(f, calls, 4, NULL);
 	run_stack_well(f);
 	assert_int_equal(f->g.frames[1].continpc, 0);
@@ -130,7 +125,7 @@ static void test_trap(void **state)
 }
 
 /* A frame that was interrupted between calls, and the one of its registers. */
-static void test_preempted(void **state)
+TEST(preempted)
 {
 	struct stack_fixture *f = begin(STACK_BYTES);
 	size_t preempt =
@@ -141,7 +136,6 @@ static void test_preempted(void **state)
 					.frame_bytes = 24 });
 	const size_t calls[] = { GOEXIT, MAIN, CALLEE, preempt, inner };
 
-	(void)state;
 	put_map(f, inner, GR_FUNCDATA_LOCALS_POINTER_MAPS, 2, 0);
 	put_map(f, MAIN, GR_FUNCDATA_LOCALS_POINTER_MAPS, 4, 0x5);
 	put_frames(f, calls, 5, NULL);
@@ -173,9 +167,8 @@ static void check_system_stack(bool is_running)
 	stack_free(f);
 }
 
-static void test_system_stack(void **state)
+TEST(system_stack)
 {
-	(void)state;
 	check_system_stack(true);
 	check_system_stack(false);
 }
@@ -202,9 +195,8 @@ static const struct copied_case copied_cases[] = {
 };
 
 /* A stack that a thread is copying is one of words that may be pointers. */
-static void test_copied(void **state)
+TEST_ROWS(copied, copied_cases, c)
 {
-	const struct copied_case *c = *state;
 	struct stack_fixture *f = begin(STACK_BYTES);
 	size_t copier =
 		put_func(f, (struct func_shape){ .name = c->system_function });
@@ -241,12 +233,11 @@ static void test_copied(void **state)
 
 /* Frames of a word each, up to the end: only so many are kept, and someone
  * asks now and then whether to go on. */
-static void test_endless_frames(void **state)
+TEST(endless_frames)
 {
 	struct stack_fixture *f = begin(BIG_STACK_BYTES);
 	size_t tiny = put_func(f, (struct func_shape){ .name = "main.tiny" });
 
-	(void)state;
 	for (uint64_t at = f->g.stack_lo; at < STACK_HI; at += 8)
 		fake_set(&f->image, at, func_pc(tiny), 8);
 	fake_set(&f->image, STACK_HI - 8, func_pc(GOEXIT), 8);
@@ -264,12 +255,11 @@ static void test_endless_frames(void **state)
 	stack_free(f);
 }
 
-static void test_maps(void **state)
+TEST(maps)
 {
 	struct stack_fixture *f = begin(STACK_BYTES);
 	uint64_t sps[3];
 
-	(void)state;
 	put_map(f, MAIN, GR_FUNCDATA_LOCALS_POINTER_MAPS, 7, 0x51);
 	put_map(f, CALLEE, GR_FUNCDATA_LOCALS_POINTER_MAPS, 3, 0x6);
 	put_map(f, CALLEE, GR_FUNCDATA_ARGS_POINTER_MAPS, 2, 0x2);
@@ -283,12 +273,11 @@ static void test_maps(void **state)
 }
 
 /* No map where there are locals: the frame and its caller, word by word. */
-static void test_no_map(void **state)
+TEST(no_map)
 {
 	struct stack_fixture *f = begin(STACK_BYTES);
 	uint64_t sps[3];
 
-	(void)state;
 	put_map(f, MAIN, GR_FUNCDATA_LOCALS_POINTER_MAPS, 7, 0x51);
 	put_frames(f, plain_calls, 3, sps);
 	run_stack_well(f);
@@ -299,12 +288,11 @@ static void test_no_map(void **state)
 }
 
 /* Locals that do not fit into their frame. */
-static void test_map_larger_than_frame(void **state)
+TEST(map_larger_than_frame)
 {
 	struct stack_fixture *f = begin(STACK_BYTES);
 	uint64_t sps[3];
 
-	(void)state;
 	put_map(f, CALLEE, GR_FUNCDATA_LOCALS_POINTER_MAPS, 5, 0x1f);
 	put_frames(f, plain_calls, 3, sps);
 	run_stack_well(f);
@@ -314,14 +302,13 @@ static void test_map_larger_than_frame(void **state)
 
 /* Frames of a word, each of which has arguments up to the stack's end: after
  * some of them nothing that maps say is worth anything. */
-static void test_maps_of_all(void **state)
+TEST(maps_of_all)
 {
 	struct stack_fixture *f = begin(BIG_STACK_BYTES);
 	size_t tiny = put_func(f, (struct func_shape){ .name = "main.tiny",
 						       .args_bytes = 1 << 24 });
 	size_t nwords = BIG_STACK_BYTES / 8;
 
-	(void)state;
 	put_map(f, tiny, GR_FUNCDATA_ARGS_POINTER_MAPS, 1 << 20, 0);
 	for (uint64_t at = f->g.stack_lo; at < STACK_HI; at += 8)
 		fake_set(&f->image, at, func_pc(tiny), 8);
@@ -334,12 +321,11 @@ static void test_maps_of_all(void **state)
 }
 
 /* An object lives only if a live pointer leads into it. */
-static void test_objects(void **state)
+TEST(objects)
 {
 	struct stack_fixture *f = begin(STACK_BYTES);
 	uint64_t sps[3];
 
-	(void)state;
 	put_map(f, MAIN, GR_FUNCDATA_LOCALS_POINTER_MAPS, 7, 0);
 	put_map(f, CALLEE, GR_FUNCDATA_LOCALS_POINTER_MAPS, 4, 0x1);
 	put_map(f, CALLEE, GR_FUNCDATA_ARGS_POINTER_MAPS, 2, 0);
@@ -360,7 +346,7 @@ static void test_objects(void **state)
 }
 
 /* Objects that all reach to the stack's end: as maps of this kind. */
-static void test_objects_of_all(void **state)
+TEST(objects_of_all)
 {
 	enum { ROOM = 2000 };
 	struct stack_fixture *f = begin(BIG_STACK_BYTES);
@@ -370,7 +356,6 @@ static void test_objects_of_all(void **state)
 	const size_t calls[] = { GOEXIT, large };
 	uint64_t sps[2];
 
-	(void)state;
 	put_map(f, large, GR_FUNCDATA_LOCALS_POINTER_MAPS, ROOM, UINT64_MAX);
 	uint64_t records = put_objects(f, large, UINT64_MAX, ROOM);
 	for (uint32_t i = 0; i < ROOM; i++)
@@ -409,9 +394,8 @@ static const struct program_case program_cases[] = {
 	{ "repeats what is not there", { 2, 1, 0x84, 4, 0 }, "cccccccccc" },
 };
 
-static void test_program(void **state)
+TEST_ROWS(program, program_cases, c)
 {
-	const struct program_case *c = *state;
 	struct stack_fixture *f = begin(STACK_BYTES);
 	struct gr_area *area = &f->g.stack;
 
@@ -428,13 +412,12 @@ static void test_program(void **state)
 }
 
 /* Ranges against one word after the other; what is sure stays sure. */
-static void test_ranges(void **state)
+TEST(ranges)
 {
 	struct stack_fixture *f = begin(STACK_BYTES);
 	struct gr_area *area = &f->g.stack;
 	uint64_t start = area->start, seed = 1;
 
-	(void)state;
 	area->live = gr_bitmap_alloc(STACK_BYTES / 8);
 	area->conservative = gr_bitmap_alloc(STACK_BYTES / 8);
 	gr_area_mark(area, start + 800, false);
@@ -470,12 +453,11 @@ static void put_defer(struct stack_fixture *f, uint64_t at, uint64_t sp,
 }
 
 /* Deferred calls belong to the frames that deferred them. */
-static void test_defers(void **state)
+TEST(defers)
 {
 	struct stack_fixture *f = begin(STACK_BYTES);
 	uint64_t sps[3];
 
-	(void)state;
 	put_frames(f, plain_calls, 3, sps);
 	put_defer(f, DEFERS, sps[2], 0xc1, DEFERS + 100);
 	put_defer(f, DEFERS + 100, sps[1], 0xc2, 0);
@@ -499,13 +481,12 @@ static void test_defers(void **state)
 
 /* As many words as the vector registers of a goroutine may have; one byte more
  * is damage of the debug information. */
-static void test_vector_registers(void **state)
+TEST(vector_registers)
 {
 	enum { BYTES = 1 << 16, REGS = 0x900000 };
 	struct stack_fixture *f = stack_new(0x100);
 	uint64_t defers_left = 0;
 
-	(void)state;
 	fake_add(&f->image, REGS, BYTES + 8);
 	for (uint64_t i = 0; i < BYTES / 8; i++)
 		fake_set(&f->image, REGS + i * 8, STACK_HI - 8, 8);
@@ -521,28 +502,4 @@ static void test_vector_registers(void **state)
 	stack_free(f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_frame_past_the_stack),
-		cmocka_unit_test(test_nil_call),
-		cmocka_unit_test(test_trap),
-		cmocka_unit_test(test_preempted),
-		cmocka_unit_test(test_system_stack),
-		cmocka_unit_test(test_endless_frames),
-		cmocka_unit_test(test_maps),
-		cmocka_unit_test(test_no_map),
-		cmocka_unit_test(test_map_larger_than_frame),
-		cmocka_unit_test(test_maps_of_all),
-		cmocka_unit_test(test_objects),
-		cmocka_unit_test(test_objects_of_all),
-		cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_defers),
-		cmocka_unit_test(test_vector_registers),
-	};
-	return ROWS_RUN("GC programs", program_cases, test_program) +
-	       ROWS_RUN("copied stacks", copied_cases, test_copied) +
-	       cmocka_run_group_tests_name("stacks", tests, NULL, NULL);
-}
+GR_SUITE("stacks")

@@ -11,10 +11,8 @@
 
 // ----------------------------------------------------------------- channels
 
-static void test_channel(void **state)
+TEST_F(channel)
 {
-	struct waits_fixture *w = *state;
-
 	put_sudog(w, 0, 0, chan_addr(1), 0x1234, 0);
 	put_sudog(w, 1, 1, chan_addr(1), 0, 0);
 	set_waiting(w, 0, "chan send", sudog_addr(0));
@@ -35,9 +33,8 @@ static void test_channel(void **state)
 	assert_int_equal(broken_lists(w), 0);
 }
 
-static void test_header(void **state)
+TEST_F(header)
 {
-	struct waits_fixture *w = *state;
 	struct gr_channel channel;
 
 	set_chan(w, 0, CHAN_COUNT, 3);
@@ -54,9 +51,8 @@ static void test_header(void **state)
 }
 
 /* Three cases: the queues of the channels tell which one sends. */
-static void test_select(void **state)
+TEST_F(select)
 {
-	struct waits_fixture *w = *state;
 	static const uint8_t want[] = { GR_WAIT_SELECT_RECEIVE,
 					GR_WAIT_SELECT_SEND,
 					GR_WAIT_SELECT_RECEIVE };
@@ -84,10 +80,8 @@ static void test_select(void **state)
 
 /* A select whose channels are all nil has no sudog; of another one, the sudog
  * is lost. */
-static void test_select_of_nil(void **state)
+TEST_F(select_of_nil)
 {
-	struct waits_fixture *w = *state;
-
 	set_waiting(w, 0, "select", 0);
 	set_waiting(w, 1, "select", UINT64_C(0xdead0000));
 	read_waits(w);
@@ -96,10 +90,8 @@ static void test_select_of_nil(void **state)
 }
 
 /* One that was woken has its sudogs still, but waits no more. */
-static void test_woken(void **state)
+TEST_F(woken)
 {
-	struct waits_fixture *w = *state;
-
 	put_sudog(w, 0, 0, chan_addr(0), 0, 0);
 	set_waiting(w, 0, "", sudog_addr(0));
 	w->goroutines[0].status = w->stack->rt.layout.consts.grunnable;
@@ -116,10 +108,8 @@ static void test_woken(void **state)
 }
 
 /* What follows a case is the next case: anything else is damage. */
-static void test_torn_select(void **state)
+TEST_F(torn_select)
 {
-	struct waits_fixture *w = *state;
-
 	put_sudog(w, 0, 0, chan_addr(0), 0, sudog_addr(1));
 	put_sudog(w, 1, 1, chan_addr(1), 0, 0); // of another goroutine
 	put_sudog(w, 2, 1, chan_addr(0), 0, sudog_addr(3));
@@ -135,10 +125,8 @@ static void test_torn_select(void **state)
 }
 
 /* Out of the queue, and not yet made runnable. */
-static void test_about_to_run(void **state)
+TEST_F(about_to_run)
 {
-	struct waits_fixture *w = *state;
-
 	put_sudog(w, 0, 0, chan_addr(0), 0, 0);
 	put_sudog(w, 1, 1, 0, 0, 0);
 	put_sudog(w, 2, 2, 0, OBJECT + 16, 0);
@@ -160,10 +148,8 @@ static void test_about_to_run(void **state)
 }
 
 /* A select with two cases of one channel is one waiter. */
-static void test_counts(void **state)
+TEST_F(counts)
 {
-	struct waits_fixture *w = *state;
-
 	put_sudog(w, 0, 0, chan_addr(0), 0, sudog_addr(1));
 	put_sudog(w, 1, 0, chan_addr(0), 0, sudog_addr(2));
 	put_sudog(w, 2, 0, chan_addr(1), 0, 0);
@@ -181,10 +167,8 @@ static void test_counts(void **state)
 }
 
 /* If the record has the pointer twice, the second one is true. */
-static void test_second_pointer(void **state)
+TEST_F(second_pointer)
 {
-	struct waits_fixture *w = *state;
-
 	w->stack->rt.layout.sudog.elem_truth =
 		(struct gr_field){ SUDOG_ELEM_TRUTH * 8, 8 };
 	put_sudog(w, 0, 0, 0, 0, 0);
@@ -211,13 +195,8 @@ static const struct lock_case lock_cases[] = {
 	{ "sync.Cond.Wait", GR_WAIT_COND, 16 },
 };
 
-static void test_lock(void **state)
+TEST_F_ROWS(lock, lock_cases, c)
 {
-	const struct lock_case *c = *state;
-	void *made;
-
-	make_waits(&made);
-	struct waits_fixture *w = made;
 	put_sudog(w, 0, 0, 0, OBJECT + c->offset, 0);
 	set_waiting(w, 0, c->name, sudog_addr(0));
 	read_waits(w);
@@ -226,15 +205,12 @@ static void test_lock(void **state)
 	assert_int_equal(row->key, OBJECT + c->offset);
 	assert_int_equal(row->object, OBJECT);
 	assert_int_equal(row->elem, 0);
-	free_waits(&made);
 }
 
 /* All sudogs in one list, each of another goroutine, as on a lock: each
  * goroutine takes its own, whatever follows. */
-static void test_list_of_others(void **state)
+TEST_F(list_of_others)
 {
-	struct waits_fixture *w = *state;
-
 	for (int i = 0; i < NGOROUTINES; i++) {
 		put_sudog(w, i, i, 0, OBJECT + 4,
 			  i + 1 < NGOROUTINES ? sudog_addr(i + 1) : 0);
@@ -264,9 +240,8 @@ static const struct caller_case caller_cases[] = {
 
 /* Where the runtime says no more than `semacquire`, and no g leads to the
  * sudog: both are found in the frames. */
-static void test_caller(void **state)
+TEST_ROWS(caller, caller_cases, c)
 {
-	const struct caller_case *c = *state;
 	struct waits_fixture *w = waits_below(c->name, "runtime.semacquire1");
 
 	put_sudog(w, 3, 0, 0, OBJECT + c->offset, 0);
@@ -305,11 +280,10 @@ static struct waits_fixture *cond_waiters(void)
 	return w;
 }
 
-static void test_cond(void **state)
+TEST(cond)
 {
 	struct waits_fixture *w = cond_waiters();
 
-	(void)state;
 	read_waits(w);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(only_wait(w, i)->sudog, sudog_addr(i));
@@ -320,11 +294,10 @@ static void test_cond(void **state)
 	waits_free(w);
 }
 
-static void test_cond_in_a_loop(void **state)
+TEST(cond_in_a_loop)
 {
 	struct waits_fixture *w = cond_waiters();
 
-	(void)state;
 	set_sudog(w, 0, SUDOG_NEXT, sudog_addr(1));
 	read_waits(w);
 	assert_int_equal(only_wait(w, 0)->object, OBJECT);
@@ -332,24 +305,4 @@ static void test_cond_in_a_loop(void **state)
 	waits_free(w);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_WAITS(test_channel),
-		WITH_WAITS(test_header),
-		WITH_WAITS(test_select),
-		WITH_WAITS(test_select_of_nil),
-		WITH_WAITS(test_woken),
-		WITH_WAITS(test_torn_select),
-		WITH_WAITS(test_about_to_run),
-		WITH_WAITS(test_counts),
-		WITH_WAITS(test_second_pointer),
-		WITH_WAITS(test_list_of_others),
-		cmocka_unit_test(test_cond),
-		cmocka_unit_test(test_cond_in_a_loop),
-	};
-	int failed = ROWS_RUN("locks", lock_cases, test_lock);
-
-	failed += ROWS_RUN("callers", caller_cases, test_caller);
-	return failed + cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("waits")

@@ -49,10 +49,8 @@ static uint64_t walk_trees(struct waits_fixture *w)
 	return seen;
 }
 
-static void test_trees(void **state)
+TEST_F(trees)
 {
-	struct waits_fixture *w = *state;
-
 	put_tree(w, 1, 9);
 	put_tree_node(w, 9, 5, 17);
 	put_tree_node(w, 5, 0, 0);
@@ -69,10 +67,8 @@ static void test_trees(void **state)
 
 /* A node that is its own child, one of another slot, one out of order, and one
  * that is not there. */
-static void test_damaged_trees(void **state)
+TEST_F(damaged_trees)
 {
-	struct waits_fixture *w = *state;
-
 	put_tree(w, 1, 9);
 	put_tree_node(w, 9, 9, 9);
 	put_tree(w, 2, 3);
@@ -90,10 +86,8 @@ static void test_damaged_trees(void **state)
 }
 
 /* The capture has the channels, and what lies around semaphores. */
-static void test_plan(void **state)
+TEST_F(plan)
 {
-	struct waits_fixture *w = *state;
-
 	put_sudog(w, 0, 0, chan_addr(0), 0, 0);
 	set_waiting(w, 0, "chan receive", sudog_addr(0));
 	put_sudog(w, 1, 1, 0, OBJECT + 16, 0);
@@ -111,10 +105,8 @@ static void test_plan(void **state)
 // -------------------------------------------------------------------- damage
 
 /* A list that leads into itself ends in proportion to its length. */
-static void test_loop(void **state)
+TEST_F(loop)
 {
-	struct waits_fixture *w = *state;
-
 	for (uint64_t i = 0; i < 100; i++)
 		put_sudog(w, i, 0, chan_addr(0), 0, sudog_addr((i + 1) % 100));
 	set_waiting(w, 0, "select", sudog_addr(0));
@@ -124,10 +116,8 @@ static void test_loop(void **state)
 }
 
 /* The same of the queue of a channel. */
-static void test_queue_in_a_loop(void **state)
+TEST_F(queue_in_a_loop)
 {
-	struct waits_fixture *w = *state;
-
 	for (uint64_t i = 0; i < 100; i++) {
 		put_sudog(w, i, 0, chan_addr(0), 0,
 			  i < 99 ? sudog_addr(i + 1) : 0);
@@ -145,10 +135,8 @@ static void test_queue_in_a_loop(void **state)
 }
 
 /* A queue with a sudog of another channel ends there. */
-static void test_queue_of_another(void **state)
+TEST_F(queue_of_another)
 {
-	struct waits_fixture *w = *state;
-
 	for (uint64_t i = 0; i < 2; i++)
 		put_sudog(w, i, 0, chan_addr(i), 0,
 			  i < 1 ? sudog_addr(i + 1) : 0);
@@ -162,10 +150,8 @@ static void test_queue_of_another(void **state)
 }
 
 /* Records that are not there end a list; the others remain. */
-static void test_torn(void **state)
+TEST_F(torn)
 {
-	struct waits_fixture *w = *state;
-
 	put_sudog(w, 0, 0, chan_addr(0), 0, sudog_addr(NSUDOGS));
 	set_waiting(w, 0, "chan send", sudog_addr(0));
 	set_waiting(w, 1, "chan receive", UINT64_C(0xdead0000));
@@ -181,10 +167,9 @@ static void test_torn(void **state)
 }
 
 /* Lists may have as many records as the heap has slots, and no more. */
-static void test_too_many(void **state)
+TEST_F(too_many)
 {
 	enum { SPARE = 1 << 16, MANY = 200 }; // SPARE: of sudog.c
-	struct waits_fixture *w = *state;
 	struct gr_goroutine *many = calloc(MANY, sizeof(*many));
 
 	assert_non_null(many);
@@ -203,10 +188,8 @@ static void test_too_many(void **state)
 	free(many);
 }
 
-static void test_interrupted(void **state)
+TEST_F(interrupted)
 {
-	struct waits_fixture *w = *state;
-
 	for (uint64_t i = 0; i < NSUDOGS; i++)
 		put_sudog(w, i, 0, chan_addr(0), 0,
 			  i + 1 < NSUDOGS ? sudog_addr(i + 1) : 0);
@@ -220,19 +203,4 @@ static void test_interrupted(void **state)
 	assert_null(w->waits);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_WAITS(test_trees),
-		WITH_WAITS(test_damaged_trees),
-		WITH_WAITS(test_plan),
-		WITH_WAITS(test_loop),
-		WITH_WAITS(test_queue_in_a_loop),
-		WITH_WAITS(test_queue_of_another),
-		WITH_WAITS(test_torn),
-		WITH_WAITS(test_too_many),
-		WITH_WAITS(test_interrupted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("waits damage")

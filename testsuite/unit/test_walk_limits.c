@@ -32,14 +32,12 @@ struct junk {
 	struct polls polls;
 };
 
-static int junk_init(void **state)
+static struct junk *junk_init(void)
 {
 	struct junk *j = calloc(1, sizeof(*j));
-	void *fixture;
 
 	assert_non_null(j);
-	setup(&fixture);
-	j->f = fixture;
+	j->f = setup();
 	j->f->rt.arena = &j->arena;
 	j->f->rt.modules = &j->module;
 	j->f->rt.nmodules = 1;
@@ -66,22 +64,20 @@ static int junk_init(void **state)
 	j->roots.areas.areas = &j->area;
 	j->roots.areas.owners = &j->owner;
 	j->roots.areas.count = 1;
-	*state = j;
-	return 0;
+	return j;
 }
 
-static int junk_deinit(void **state)
+static void junk_deinit(struct junk *j)
 {
-	struct junk *j = *state;
-	void *fixture = j->f;
-
 	free(j->area.live);
 	free(j->area.conservative);
 	gr_arena_deinit(&j->arena);
-	teardown(&fixture);
+	teardown(j->f);
 	free(j);
-	return 0;
 }
+
+#undef FIXTURE
+#define FIXTURE struct junk *j, junk_init, junk_deinit
 
 static struct gr_error *walk(struct junk *j, uint64_t last_poll, size_t *nroots)
 {
@@ -100,9 +96,8 @@ static struct gr_error *walk(struct junk *j, uint64_t last_poll, size_t *nroots)
 }
 
 /* What leads nowhere is not named: a name counts as 64 steps. */
-static void test_junk(void **state)
+TEST_F(junk)
 {
-	struct junk *j = *state;
 	size_t nroots;
 
 	for (uint64_t i = 0; i < AREA_WORDS; i++)
@@ -115,9 +110,8 @@ static void test_junk(void **state)
 }
 
 /* Many words that all lead to one object of no known type have to be named. */
-static void test_pointers_to_one(void **state)
+TEST_F(pointers_to_one)
 {
-	struct junk *j = *state;
 	size_t nroots;
 
 	for (uint64_t i = 0; i < AREA_WORDS; i++)
@@ -128,9 +122,8 @@ static void test_pointers_to_one(void **state)
 	assert_in_range(j->polls.seen, AREA_WORDS >> 10, AREA_WORDS >> 6);
 }
 
-static void test_interrupted(void **state)
+TEST_F(interrupted)
 {
-	struct junk *j = *state;
 	size_t nroots;
 
 	for (uint64_t i = 0; i < AREA_WORDS; i++)
@@ -138,16 +131,4 @@ static void test_interrupted(void **state)
 	polls_check_ended(&j->polls, walk(j, 20, &nroots));
 }
 
-#define WITH_JUNK(test) \
-	cmocka_unit_test_setup_teardown(test, junk_init, junk_deinit)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_JUNK(test_junk),
-		WITH_JUNK(test_pointers_to_one),
-		WITH_JUNK(test_interrupted),
-	};
-
-	return cmocka_run_group_tests(tests, polls_set_alarm, NULL);
-}
+GR_SUITE_WITH("walk limits", polls_set_alarm, NULL)

@@ -149,23 +149,18 @@ static const struct word_case word_cases[] = {
 	  false },
 };
 
-static void test_words(void **state)
+TEST_F_ROWS(words, word_cases, c)
 {
-	const struct word_case *c = *state;
 	struct gr_type_word word;
 	char data[1024];
 	struct gr_text text = gr_text_begin(data, sizeof(data));
-	void *fixture;
 
-	assert_int_equal(setup(&fixture), 0);
-	struct fixture *f = fixture;
 	gr_type_id id = c->make(f);
 	assert_null(gr_types_name_word(f->types, id, c->off, &text, &word));
 	assert_string_equal(data, c->want);
 	assert_string_equal(gr_types_get(f->types, word.type)->name, c->type);
 	assert_int_equal(word.off_bytes, c->rest);
 	assert_int_equal(word.is_nameless, c->is_nameless);
-	teardown(&fixture);
 }
 
 static struct gr_error *refuse(void *ctx)
@@ -175,10 +170,9 @@ static struct gr_error *refuse(void *ctx)
 }
 
 /* A tower of structs with many fields: it is the last one each time. */
-static void test_tower(void **state)
+TEST_F(tower)
 {
 	enum { FIELDS = 1 << 16, LEVELS = 60 };
-	struct fixture *f = *state;
 	struct gr_type_field *fields = calloc(FIELDS, sizeof(*fields));
 	unsigned int npolls = 0;
 	struct gr_type_word word;
@@ -214,9 +208,8 @@ static void test_tower(void **state)
 }
 
 /* Offsets of all bytes: each name leads back to its offset. */
-static void test_every_byte(void **state)
+TEST_F(every_byte)
 {
-	struct fixture *f = *state;
 	gr_type_id id = make_record(f);
 
 	for (uint64_t off = 0; off < 130; off++) {
@@ -234,14 +227,4 @@ static void test_every_byte(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_tower, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_every_byte, setup,
-						teardown),
-	};
-	int failed = ROWS_RUN("words", word_cases, test_words);
-
-	return failed + cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("word")

@@ -2,7 +2,7 @@
 /* Names of words of objects, over memory that makes sense or does not. */
 #include "mark/parents.h"
 #include "path_fixture.h"
-#include "rows.h"
+#include "suite.h"
 #include "word_name.h"
 
 /* Objects that the tests put together: each size class has a page. */
@@ -89,7 +89,7 @@ static void use_buckets(struct heap_fixture *h)
 	layout->mapextra.next_overflow = (struct gr_field){ 16, 8 };
 }
 
-static int start(void **state)
+static struct heap_fixture *start(void)
 {
 	struct heap_fixture *h = calloc(1, sizeof(*h));
 	gr_obj first = 0;
@@ -125,18 +125,16 @@ static int start(void **state)
 	trie->role = GR_ROLE_HASH_TRIE;
 	trie->nfields = 1;
 	set_runtime(h);
-	*state = h;
-	return 0;
+	return h;
 }
 
-static int stop(void **state)
+static void stop(struct heap_fixture *h)
 {
-	struct heap_fixture *h = *state;
-
 	path_fixture_destroy(h->f);
 	free(h);
-	return 0;
 }
+
+#define FIXTURE struct heap_fixture *h, start, stop
 
 /* The address of object @p i of a size class. */
 static uint64_t object(const struct heap_fixture *h, uint32_t bytes, uint32_t i)
@@ -183,9 +181,8 @@ static void expect(struct heap_fixture *h, uint64_t addr, uint32_t label,
 
 /* ------------------------------------------------------- values and slices */
 
-static void test_values(void **state)
+TEST_F(values)
 {
-	struct heap_fixture *h = *state;
 	uint64_t addr = object(h, 288, 3);
 
 	expect(h, addr, T_NODE, 40, ".byLevel", GR_WORD_FIELD);
@@ -203,9 +200,8 @@ static void test_values(void **state)
 	expect(h, addr, T_NODE_PTR, 0, "", GR_WORD_FIELD);
 }
 
-static void test_root_words(void **state)
+TEST_F(root_words)
 {
-	struct heap_fixture *h = *state;
 	struct gr_root root = { .type = T_NODE,
 				.form = GR_ROOT_REGION,
 				.bytes = NODE_BYTES };
@@ -236,9 +232,8 @@ static void put_group(struct heap_fixture *h, uint64_t addr, unsigned int slot,
 	fake_set(&h->f->image, addr + 8 + slot * 16, key, 1);
 }
 
-static void test_swiss_map(void **state)
+TEST_F(swiss_map)
 {
-	struct heap_fixture *h = *state;
 	uint64_t header = object(h, 48, 1), dir = object(h, 16, 5);
 	uint64_t table = object(h, 32, 2), groups = object(h, 288, 0);
 	const uint32_t label = T_BY_LEVEL | DATA;
@@ -269,9 +264,8 @@ static void test_swiss_map(void **state)
 	expect(h, header, label, 16, "$groups", GR_WORD_PIECE);
 }
 
-static void test_bucket_map(void **state)
+TEST_F(bucket_map)
 {
-	struct heap_fixture *h = *state;
 	uint64_t hmap = object(h, 48, 1), buckets = object(h, 288, 0);
 	uint64_t extra = object(h, 24, 1);
 	const uint32_t label = T_BY_LEVEL | DATA;
@@ -296,9 +290,8 @@ static void test_bucket_map(void **state)
 }
 
 /* Overflow buckets without pointers are kept alive by lists. */
-static void test_overflow_lists(void **state)
+TEST_F(overflow_lists)
 {
-	struct heap_fixture *h = *state;
 	uint64_t hmap = object(h, 48, 1), extra = object(h, 24, 1);
 	uint64_t header = object(h, 24, 2), list = object(h, 64, 0);
 	uint64_t buckets = h->spans[PLAIN].base_addr;
@@ -322,9 +315,8 @@ static void test_overflow_lists(void **state)
 }
 
 /* Keys whose bytes are not in memory, or more than are shown. */
-static void test_string_keys(void **state)
+TEST_F(string_keys)
 {
-	struct heap_fixture *h = *state;
 	uint64_t entry = object(h, 48, 0);
 	const uint32_t label = T_TRIE | DATA;
 	char want[128] = "[\"";
@@ -351,9 +343,8 @@ static void test_string_keys(void **state)
 
 /* -------------------------------------------------------- channels, tries */
 
-static void test_channel(void **state)
+TEST_F(channel)
 {
-	struct heap_fixture *h = *state;
 	uint64_t chan = object(h, 112, 1), ring = object(h, 64, 3);
 	const uint32_t label = T_CHAN | DATA;
 
@@ -377,9 +368,8 @@ static void test_channel(void **state)
 	expect(h, chan, label, 16, "$buf[2]", GR_WORD_FIELD);
 }
 
-static void test_trie(void **state)
+TEST_F(trie)
 {
-	struct heap_fixture *h = *state;
 	uint64_t node = object(h, 288, 2), entry = object(h, 48, 0);
 	const uint32_t label = T_TRIE | DATA;
 
@@ -399,7 +389,7 @@ static void test_trie(void **state)
 
 static uint64_t junk(struct heap_fixture *h, uint64_t *seed)
 {
-	uint64_t value = rows_random(seed);
+	uint64_t value = suite_random(seed);
 
 	switch (value % 6) {
 	case 0:
@@ -423,12 +413,12 @@ static void name_all(struct heap_fixture *h, uint64_t *seed)
 	struct gr_word_name name, again;
 
 	for (unsigned int i = 0; i < 4000; i++) {
-		uint32_t label = rows_random(seed) % (NALL + 1);
-		uint64_t off = rows_random(seed) % 700;
-		gr_obj obj = rows_random(seed) % h->f->heap.nobjs;
-		gr_obj holder = rows_random(seed) % h->f->heap.nobjs;
+		uint32_t label = suite_random(seed) % (NALL + 1);
+		uint64_t off = suite_random(seed) % 700;
+		gr_obj obj = suite_random(seed) % h->f->heap.nobjs;
+		gr_obj holder = suite_random(seed) % h->f->heap.nobjs;
 
-		label |= flags[rows_random(seed) % GR_ARRAY_SIZE(flags)];
+		label |= flags[suite_random(seed) % GR_ARRAY_SIZE(flags)];
 		off = off == 699 ? UINT64_MAX - 7 : off;
 		memset(&name, 0xaa, sizeof(name));
 		memset(&again, 0x55, sizeof(again));
@@ -446,9 +436,8 @@ static void name_all(struct heap_fixture *h, uint64_t *seed)
 	}
 }
 
-static void test_junk(void **state)
+TEST_F(junk)
 {
-	struct heap_fixture *h = *state;
 	uint64_t seed = 29;
 
 	for (unsigned int round = 0; round < 20; round++) {
@@ -462,9 +451,8 @@ static void test_junk(void **state)
 }
 
 /* Whether a map holds pointers, with a key of very many parts. */
-static void test_key_of_many_parts(void **state)
+TEST_F(key_of_many_parts)
 {
-	struct heap_fixture *h = *state;
 	struct gr_types *types = h->f->scan.types;
 	uint64_t list = object(h, 64, 0);
 	gr_type_id key = T_UINT64;
@@ -489,22 +477,4 @@ static void test_key_of_many_parts(void **state)
 	assert_true(h->f->npolls < 10);
 }
 
-#define WITH_HEAP(test) cmocka_unit_test_setup_teardown(test, start, stop)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_HEAP(test_values),
-		WITH_HEAP(test_root_words),
-		WITH_HEAP(test_swiss_map),
-		WITH_HEAP(test_bucket_map),
-		WITH_HEAP(test_overflow_lists),
-		WITH_HEAP(test_string_keys),
-		WITH_HEAP(test_channel),
-		WITH_HEAP(test_trie),
-		WITH_HEAP(test_junk),
-		WITH_HEAP(test_key_of_many_parts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("word name")

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sets of words of an address space.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
+#include "suite.h"
 
 #include "base/word_set.h"
 
-static void test_ranges_across_stretches(void **state)
+TEST(ranges_across_stretches)
 {
 	struct gr_word_set set = { 0 };
 	const uint64_t border = UINT64_C(0xc004000000);
 
-	(void)state;
 	assert_false(gr_word_set_has(&set, border, 1));
 	assert_true(gr_word_set_add(&set, border - 16, 32));
 	assert_true(gr_word_set_has(&set, border - 16, 32));
@@ -28,7 +25,7 @@ static void test_ranges_across_stretches(void **state)
 	gr_word_set_deinit(&set);
 }
 
-static void test_pages_come_in_order(void **state)
+TEST(pages_come_in_order)
 {
 	static const uint64_t addrs[] = { 0x7fff00001000, 0x1008, 0xc000002000,
 					  0xc000001ff8, 0xc010000000 };
@@ -39,7 +36,6 @@ static void test_pages_come_in_order(void **state)
 	const uint64_t *bits;
 	uint64_t page;
 
-	(void)state;
 	assert_false(gr_word_set_next_page(&set, &at, &page, &bits));
 	for (size_t i = 0; i < 5; i++)
 		assert_true(gr_word_set_add(&set, addrs[i], 8));
@@ -54,12 +50,4 @@ static void test_pages_come_in_order(void **state)
 	gr_word_set_deinit(&set);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ranges_across_stretches),
-		cmocka_unit_test(test_pages_come_in_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GR_SUITE("word set")

@@ -8,7 +8,7 @@
 #include "base/bitmap.h"
 #include "goruntime/types/types_internal.h"
 #include "mark/type_plan.h"
-#include "rows.h"
+#include "suite.h"
 
 /* Types that every fixture has, by their ids. */
 enum {
@@ -116,7 +116,7 @@ static inline void add_fixed(struct fixture *f)
 	f->types->types.data[T_IFACE].has_itab = true;
 }
 
-static inline int setup(void **state)
+static inline struct fixture *setup(void)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
@@ -127,19 +127,15 @@ static inline int setup(void **state)
 	f->rt.arena = &f->arena;
 	add_fixed(f);
 	assert_null(gr_type_plans_init(&f->plans, f->types));
-	*state = f;
-	return 0;
+	return f;
 }
 
-static inline int teardown(void **state)
+static inline void teardown(struct fixture *f)
 {
-	struct fixture *f = *state;
-
 	gr_type_plans_deinit(&f->plans);
 	gr_types_destroy(f->types);
 	gr_arena_deinit(&f->arena);
 	free(f);
-	return 0;
 }
 
 // --------------------------------------------------------- plan as text
@@ -268,13 +264,9 @@ static inline gr_type_id make_atomic(struct fixture *f, const char *name,
 }
 
 /* The test of one row. */
-static inline void test_type_plan(void **state)
+static inline void check_type_plan(struct fixture *f,
+				   const struct program_case *c)
 {
-	const struct program_case *c = *state;
-	void *fixture;
-
-	setup(&fixture);
-	struct fixture *f = fixture;
 	gr_type_id id = c->make(f);
 	const struct gr_type_plan *p = gr_type_plan_compile(&f->plans, id);
 	assert_non_null(p);
@@ -283,10 +275,8 @@ static inline void test_type_plan(void **state)
 		assert_string_equal(program_text(f, p), c->want);
 	assert_inside(f, p);
 	assert_ptr_equal(gr_type_plan_get(&f->plans, id), p);
-	teardown(&fixture);
 }
 
-#define WITH_FIXTURE(test) \
-	cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define FIXTURE struct fixture *f, setup, teardown
 
 #endif /* GR_UNIT_TYPE_TABLE_H */

@@ -6,7 +6,7 @@
 #ifndef GR_UNIT_TYPES_MEMORY_H
 #define GR_UNIT_TYPES_MEMORY_H
 
-#include "rows.h"
+#include "suite.h"
 
 #include "fake_image.h"
 #include "goruntime/types/types_internal.h"
@@ -48,11 +48,10 @@ static inline void types_memory_deinit(struct types_memory *m)
 
 /** The teardown of a test whose fixture, from calloc(), has a struct
  * types_memory as its first member. */
-static inline int types_memory_stop(void **state)
+static inline void types_memory_stop(void *fixture)
 {
-	types_memory_deinit(*state);
-	free(*state);
-	return 0;
+	types_memory_deinit(fixture);
+	free(fixture);
 }
 
 /** Add the type @p id, which is the next one. */

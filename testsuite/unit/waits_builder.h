@@ -245,20 +245,12 @@ static inline struct waits_fixture *waits_below(const char *caller,
 	return w;
 }
 
-static inline int make_waits(void **state)
+static inline struct waits_fixture *make_waits(void)
 {
-	*state = waits_below("main.f", "runtime.gopark");
-	return 0;
-}
-
-static inline int free_waits(void **state)
-{
-	waits_free(*state);
-	return 0;
+	return waits_below("main.f", "runtime.gopark");
 }
 
 /** A test with such goroutines, below main.f and runtime.gopark. */
-#define WITH_WAITS(test) \
-	cmocka_unit_test_setup_teardown(test, make_waits, free_waits)
+#define FIXTURE struct waits_fixture *w, make_waits, waits_free
 
 #endif /* GR_UNIT_WAITS_BUILDER_H */
