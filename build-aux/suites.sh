@@ -70,7 +70,7 @@ why_not_whole() {
 run_pytest() {
 	suite=$1 pytest_log=build/pytest-$1.log extent=$2
 	shift 2
-	# What each file costs; the next run begins with the longest ones.
+	# The next run begins with the files that cost most in this one.
 	[ "$extent" = selected ] || set -- --costs "build/pytest-$suite.json" "$@"
 	keep_status build/pytest.status pytest "$@" | tee "$pytest_log"
 	status=$(kept_status build/pytest.status)

@@ -4,39 +4,6 @@
 
 GR_DEFINE_CLEANUP(dominators, struct gr_dominators, gr_dominators_destroy)
 
-static const struct gr_py_field dominator_fields[] = {
-	GR_PY_FIELD(gr_dominator, name),
-	GR_PY_FIELD(gr_dominator, kind),
-	GR_PY_FIELD_AS(gr_dominator, type, gr_py_from_text_or_none),
-	GR_PY_FIELD_AS(gr_dominator, addr, gr_py_from_addr_or_none),
-	GR_PY_FIELD_AS(gr_dominator, goroutine_id, gr_py_from_u64_or_none),
-	GR_PY_FIELD(gr_dominator, depth),
-	GR_PY_FIELD(gr_dominator, vertices),
-	GR_PY_FIELD(gr_dominator, objects),
-	GR_PY_FIELD(gr_dominator, bytes),
-	GR_PY_FIELD(gr_dominator, retained_bytes),
-	GR_PY_FIELD(gr_dominator, cut),
-	GR_PY_FIELD(gr_dominator, cut_bytes),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_dominator_row = { "Dominator", dominator_fields, NULL };
-
-GR_PY_DEFINE_ROWS(rows_of, gr_dominators, rows, nrows, gr_py_dominator_row)
-GR_PY_DEFINE_ROWS(asked_of, gr_dominators, asked, nasked, gr_py_dominator_row)
-
-static const struct gr_py_field dominators_fields[] = {
-	GR_PY_FIELD(gr_dominators, reached_bytes),
-	GR_PY_FIELD_OF(rows, rows_of),
-	GR_PY_FIELD_OF(asked, asked_of),
-	GR_PY_FIELD(gr_dominators, together),
-	GR_PY_FIELD(gr_dominators, gaps),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_dominators_row = { "Dominators", dominators_fields,
-					  NULL };
-
 PyObject *gr_py_scan_dominators(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
 	static char *names[] = { "places",   "max_depth", "max_children",

@@ -4,19 +4,6 @@
 
 #include "proto/output.h"
 
-static const struct gr_py_field exported_fields[] = {
-	GR_PY_FIELD(gr_exported, total),
-	GR_PY_FIELD(gr_exported, references),
-	GR_PY_FIELD(gr_exported, classes),
-	GR_PY_FIELD(gr_exported, threads),
-	GR_PY_FIELD(gr_exported, file_bytes),
-	GR_PY_FIELD(gr_exported, merged),
-	GR_PY_FIELD(gr_exported, cut),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_exported_row = { "Exported", exported_fields, NULL };
-
 static struct gr_error *write_to_file(void *ctx, const void *data, size_t bytes)
 {
 	return gr_output_write(ctx, data, bytes);

@@ -14,6 +14,8 @@
 #include <Python.h>
 
 #include "base/cleanup.h"
+#include "convert.h"
+#include "proto/profile_writer.h"
 #include "proto/stamp.h"
 #include "scanner.h"
 
@@ -64,38 +66,6 @@ PyObject *gr_py_type_alloc(PyTypeObject *type);
 /** Free an object from gr_py_type_alloc(): the end of its Py_tp_dealloc. */
 void gr_py_type_free(PyObject *obj);
 
-// ---------------------------------------------------------------- value.c
-
-/** Make a str from a C string, which need not be UTF-8; None for NULL. */
-PyObject *gr_py_string(const char *text);
-
-/**
- * Convert a field of a C struct to a Python object. @p value points to the
- * field.
- *
- * @return a new reference, or NULL with an exception set.
- */
-typedef PyObject *gr_py_convert_fn(const void *value);
-
-gr_py_convert_fn gr_py_from_bool;
-gr_py_convert_fn gr_py_from_i32;
-gr_py_convert_fn gr_py_from_u8;
-gr_py_convert_fn gr_py_from_u32;
-gr_py_convert_fn gr_py_from_u64;
-gr_py_convert_fn gr_py_from_text;	  /**< NULL: None. */
-gr_py_convert_fn gr_py_from_text_or_none; /**< NULL and "": None. */
-gr_py_convert_fn gr_py_from_i32_or_none;  /**< 0: None. */
-gr_py_convert_fn gr_py_from_u64_or_none;  /**< 0: None. */
-gr_py_convert_fn gr_py_from_bytes;	  /**< UINT64_MAX: None. */
-gr_py_convert_fn gr_py_from_addr; /**< uint64_t; repr() shows it in hex. */
-gr_py_convert_fn gr_py_from_addr_or_none; /**< The same, 0: None. */
-gr_py_convert_fn gr_py_from_texts;     /**< NULL-terminated array to tuple. */
-gr_py_convert_fn gr_py_from_root_kind; /**< The name of the kind. */
-
-/** Make a tuple of the @p count values at @p values, @p stride bytes apart. */
-PyObject *gr_py_tuple(const void *values, size_t stride, size_t count,
-		      gr_py_convert_fn *convert);
-
 // ---------------------------------------------------------------- stamp.c
 
 /** The stamp of a profile, with what keeps its texts. */
@@ -125,9 +95,9 @@ struct gr_py_field {
 };
 
 /**
- * A type of rows: a C struct crosses to Python as a named tuple. The table of
- * fields is its whole definition: one line adds a field. _goref.pyi has the
- * same fields in the same order.
+ * A type of rows: a C struct crosses to Python as a named tuple. _goref.pyi
+ * declares each; build-aux/make-rows.py writes the tables of fields in
+ * declared.c.
  */
 struct gr_py_row {
 	const char *name;
@@ -135,49 +105,8 @@ struct gr_py_row {
 	PyTypeObject *type;		  /**< NULL until it is used. */
 };
 
-// clang-format off
-/** The conversion that a field's C type selects. */
-#define GR_PY_CONVERT(field)                            \
-	_Generic((field),                               \
-		bool: gr_py_from_bool,                  \
-		int32_t: gr_py_from_i32,                \
-		uint8_t: gr_py_from_u8,                 \
-		uint32_t: gr_py_from_u32,               \
-		uint64_t: gr_py_from_u64,               \
-		const char *: gr_py_from_text,          \
-		struct gr_total: gr_py_from_total,      \
-		struct gr_gaps: gr_py_from_gaps)
-// clang-format on
-
-/** The field @p member of the struct @p tag, under its own name. */
-#define GR_PY_FIELD(tag, member) \
-	GR_PY_FIELD_AS(tag, member, GR_PY_CONVERT(((struct tag *)0)->member))
-
-/** The same with an explicit conversion. */
-#define GR_PY_FIELD_AS(tag, member, conversion)                          \
-	{                                                                \
-		.name = #member, .offset = offsetof(struct tag, member), \
-		.convert = conversion                                    \
-	}
-
-/** A field that @p convert makes from the whole struct. */
-#define GR_PY_FIELD_OF(field, conversion)             \
-	{                                             \
-		.name = #field, .convert = conversion \
-	}
-
-/**
- * Define a conversion for the struct @p tag that makes a tuple of rows from its
- * @p array of @p count structs.
- */
-#define GR_PY_DEFINE_ROWS(function, tag, array, count, row)                   \
-	static PyObject *function(const void *value)                          \
-	{                                                                     \
-		const struct tag *of = value;                                 \
-                                                                              \
-		return gr_py_row_tuple(&(row), of->array, sizeof(*of->array), \
-				       of->count);                            \
-	}
+/** All types of rows; the last one is NULL. */
+extern struct gr_py_row *const gr_py_all_rows[];
 
 /** `__getattr__` and `__dir__` of the module, which have the types of rows. Each
  * type is made when it is first used. */
@@ -219,134 +148,6 @@ PyObject *gr_py_owner_new(struct gr_py_scan *scan, void *answer,
 PyObject *gr_py_rows_new(PyObject *owner, struct gr_py_row *row,
 			 const void *values, size_t stride, size_t count);
 
-/**
- * Define a conversion for a struct @p tag that begins with the struct of an
- * answer, `answer`, which has an @p array of @p count structs, and that has
- * the `owner` of this answer.
- */
-#define GR_PY_DEFINE_KEPT_ROWS(function, tag, array, count, row)               \
-	static PyObject *function(const void *value)                           \
-	{                                                                      \
-		const struct tag *kept = value;                                \
-                                                                               \
-		return gr_py_rows_new(kept->owner, &(row), kept->answer.array, \
-				      sizeof(*kept->answer.array),             \
-				      kept->answer.count);                     \
-	}
-
-/**
- * Define keep_answer() for such a struct: it makes @p row of an answer, and
- * @p destroy is called for the answer with the last of its rows.
- */
-#define GR_PY_DEFINE_KEEP_ANSWER(tag, type, destroy, row)              \
-	static void destroy_answer(void *answer)                       \
-	{                                                              \
-		destroy(answer);                                       \
-	}                                                              \
-                                                                       \
-	static PyObject *keep_answer(struct gr_py_scan *scan,          \
-				     struct type *answer)              \
-	{                                                              \
-		struct tag kept = { .answer = *answer };               \
-		_cleanup_py_ PyObject *owner =                         \
-			gr_py_owner_new(scan, answer, destroy_answer); \
-                                                                       \
-		kept.owner = owner;                                    \
-		return owner ? gr_py_row_new(&(row), &kept) : NULL;    \
-	}
-
-/** A place in the source as a row, for fields that are one. */
-PyObject *gr_py_from_location(const void *value);
-
-/** Each row is defined beside the methods that return it. */
-extern struct gr_py_row gr_py_total_row;	   /**< ledger.c */
-extern struct gr_py_row gr_py_gaps_row;		   /**< ledger.c */
-extern struct gr_py_row gr_py_phases_row;	   /**< ledger.c */
-extern struct gr_py_row gr_py_ledger_row;	   /**< ledger.c */
-extern struct gr_py_row gr_py_root_total_row;	   /**< result.c */
-extern struct gr_py_row gr_py_type_total_row;	   /**< result.c */
-extern struct gr_py_row gr_py_profile_stats_row;   /**< profile.c */
-extern struct gr_py_row gr_py_sampling_row;	   /**< result.c */
-extern struct gr_py_row gr_py_info_row;		   /**< info.c */
-extern struct gr_py_row gr_py_estimate_row;	   /**< live.c */
-extern struct gr_py_row gr_py_place_row;	   /**< place.c */
-extern struct gr_py_row gr_py_held_row;		   /**< variable.c */
-extern struct gr_py_row gr_py_variable_row;	   /**< variable.c */
-extern struct gr_py_row gr_py_hop_row;		   /**< why.c */
-extern struct gr_py_row gr_py_why_row;		   /**< why.c */
-extern struct gr_py_row gr_py_scheduler_p_row;	   /**< scheduler.c */
-extern struct gr_py_row gr_py_scheduler_m_row;	   /**< scheduler.c */
-extern struct gr_py_row gr_py_scheduler_row;	   /**< scheduler.c */
-extern struct gr_py_row gr_py_location_row;	   /**< goroutines.c */
-extern struct gr_py_row gr_py_label_row;	   /**< goroutines.c */
-extern struct gr_py_row gr_py_panic_value_row;	   /**< panic.c */
-extern struct gr_py_row gr_py_panic_row;	   /**< panic.c */
-extern struct gr_py_row gr_py_goroutine_row;	   /**< goroutines.c */
-extern struct gr_py_row gr_py_goroutine_group_row; /**< goroutines.c */
-extern struct gr_py_row gr_py_goroutine_list_row;  /**< goroutines.c */
-extern struct gr_py_row gr_py_call_row;		   /**< goroutines.c */
-extern struct gr_py_row gr_py_call_variable_row;   /**< goroutines.c */
-extern struct gr_py_row gr_py_backtrace_row;	   /**< goroutines.c */
-extern struct gr_py_row gr_py_rss_class_row;	   /**< rss.c */
-extern struct gr_py_row gr_py_collector_row;	   /**< rss.c */
-extern struct gr_py_row gr_py_rss_row;		   /**< rss.c */
-extern struct gr_py_row gr_py_wait_owner_row;	   /**< owners.c */
-extern struct gr_py_row gr_py_wait_group_row;	   /**< owners.c */
-extern struct gr_py_row gr_py_deadlock_row;	   /**< owners.c */
-extern struct gr_py_row gr_py_wait_blocker_row;	   /**< owners.c */
-extern struct gr_py_row gr_py_wait_report_row;	   /**< owners.c */
-extern struct gr_py_row gr_py_reference_row;	   /**< object.c */
-extern struct gr_py_row gr_py_reference_group_row; /**< object.c */
-extern struct gr_py_row gr_py_references_row;	   /**< object.c */
-extern struct gr_py_row gr_py_special_row;	   /**< object.c */
-extern struct gr_py_row gr_py_object_info_row;	   /**< object.c */
-extern struct gr_py_row gr_py_goroutine_brief_row; /**< holders.c */
-extern struct gr_py_row gr_py_path_hop_row;	   /**< holders.c */
-extern struct gr_py_row gr_py_path_row;		   /**< holders.c */
-extern struct gr_py_row gr_py_reaching_root_row;   /**< holders.c */
-extern struct gr_py_row gr_py_root_group_row;	   /**< holders.c */
-extern struct gr_py_row gr_py_holder_row;	   /**< holders.c */
-extern struct gr_py_row gr_py_holders_row;	   /**< holders.c */
-extern struct gr_py_row gr_py_merged_branch_row;   /**< merged_types.c */
-extern struct gr_py_row gr_py_merged_types_row;	   /**< merged_types.c */
-extern struct gr_py_row gr_py_vertex_row;	   /**< graph.c */
-extern struct gr_py_row gr_py_graph_phases_row;	   /**< graph.c */
-extern struct gr_py_row gr_py_named_link_row;	   /**< view.c */
-extern struct gr_py_row gr_py_graph_size_row;	   /**< view.c */
-extern struct gr_py_row gr_py_dominator_row;	   /**< dominators.c */
-extern struct gr_py_row gr_py_dominators_row;	   /**< dominators.c */
-extern struct gr_py_row gr_py_class_total_row;	   /**< verify.c */
-extern struct gr_py_row gr_py_difference_row;	   /**< verify.c */
-extern struct gr_py_row gr_py_free_slot_row;	   /**< verify.c */
-extern struct gr_py_row gr_py_verdict_row;	   /**< verify.c */
-extern struct gr_py_row gr_py_goroutine_count_row; /**< info.c */
-extern struct gr_py_row gr_py_suspect_hop_row;	   /**< suspects.c */
-extern struct gr_py_row gr_py_suspect_content_row; /**< suspects.c */
-extern struct gr_py_row gr_py_suspect_row;	   /**< suspects.c */
-extern struct gr_py_row gr_py_suspects_row;	   /**< suspects.c */
-extern struct gr_py_row gr_py_leak_group_row;	   /**< leaks.c */
-extern struct gr_py_row gr_py_leak_ignored_row;	   /**< leaks.c */
-extern struct gr_py_row gr_py_blocked_place_row;   /**< leaks.c */
-extern struct gr_py_row gr_py_leaks_row;	   /**< leaks.c */
-extern struct gr_py_row gr_py_histogram_row_row;   /**< histogram.c */
-extern struct gr_py_row gr_py_histogram_row;	   /**< histogram.c */
-extern struct gr_py_row gr_py_listed_row;	   /**< listing.c */
-extern struct gr_py_row gr_py_exported_row;	   /**< export.c */
-extern struct gr_py_row gr_py_elf_facts_row;	   /**< facts.c */
-extern struct gr_py_row gr_py_core_facts_row;	   /**< facts.c */
-extern struct gr_py_row gr_py_module_row;	   /**< facts.c */
-extern struct gr_py_row gr_py_core_modules_row;	   /**< facts.c */
-extern struct gr_py_row gr_py_wait_row;		   /**< waits.c */
-extern struct gr_py_row gr_py_goroutine_wait_row;  /**< waits.c */
-extern struct gr_py_row gr_py_field_info_row;	   /**< values.c */
-extern struct gr_py_row gr_py_type_info_row;	   /**< values.c */
-extern struct gr_py_row gr_py_dynamic_type_row;	   /**< values.c */
-extern struct gr_py_row gr_py_value_place_row;	   /**< values.c */
-extern struct gr_py_row gr_py_local_value_row;	   /**< values.c */
-
-gr_py_convert_fn gr_py_from_total;
-gr_py_convert_fn gr_py_from_gaps;
-
 // --------------------------------------------------------------- target.c
 
 /** A gr_target and all memory that it points to. */
@@ -372,9 +173,6 @@ int gr_py_target_init(struct gr_py_target *t, const char *kind,
 		      PyObject *modules, PyObject *threads);
 void gr_py_target_deinit(struct gr_py_target *t);
 
-/** The name of an enum gr_target_kind, as gr_py_target_init() takes it. */
-gr_py_convert_fn gr_py_from_target_kind;
-
 /**
  * Make an array, for free(), from a sequence of threads as above.
  *
@@ -395,10 +193,6 @@ int gr_py_process_init(PyObject *module);
  */
 int gr_py_process_threads(PyObject *obj, struct gr_target_thread **ret,
 			  size_t *count);
-
-/** Rows of process.c. */
-extern struct gr_py_row gr_py_late_row;
-extern struct gr_py_row gr_py_stop_row;
 
 // ----------------------------------------------------------------- scan.c
 
@@ -485,17 +279,18 @@ struct gr_place *gr_py_parse_places(struct gr_scan *scan, PyObject *sequence,
 /** Wrap a result and take ownership of it. The wrapper keeps the scan alive. */
 PyObject *gr_py_result_new(struct gr_py_scan *scan, struct gr_result *result);
 
-/** Rows of profiles.c. */
-extern struct gr_py_row gr_py_stack_frame_row;
-extern struct gr_py_row gr_py_goroutine_stack_row;
-extern struct gr_py_row gr_py_goroutine_sample_row;
-extern struct gr_py_row gr_py_goroutine_profile_row;
-extern struct gr_py_row gr_py_bucket_profile_row;
+/** A sample of a profile of goroutines, with the stacks that its own is of. */
+struct gr_py_sample {
+	const struct gr_stacks *stacks;
+	uint32_t stack;
+	uint64_t goroutines, stack_space;
+};
 
-/** Rows of sites.c. */
-extern struct gr_py_row gr_py_site_row;
-extern struct gr_py_row gr_py_site_table_row;
-extern struct gr_py_row gr_py_allocation_row;
+/** A row of a table of sites, with the stacks that its own is one of. */
+struct gr_py_site {
+	const struct gr_stacks *stacks;
+	struct gr_site_row row;
+};
 
 /** The calls of a stack as a tuple of rows, the innermost first (profiles.c).
  */
@@ -580,5 +375,7 @@ PyObject *gr_py_write_profile(struct gr_py_scan *scan,
 
 /** Function of the module. */
 gr_py_method_fn gr_py_write_tree_profile;
+
+#include "declared.h"
 
 #endif /* GR_GDBEXT_H */

@@ -4,82 +4,7 @@
 
 GR_DEFINE_CLEANUP(backtrace, struct gr_backtrace, gr_backtrace_destroy)
 
-static const struct gr_py_field location_fields[] = {
-	GR_PY_FIELD_AS(gr_source_place, pc, gr_py_from_addr),
-	GR_PY_FIELD_AS(gr_source_place, function, gr_py_from_text_or_none),
-	GR_PY_FIELD_AS(gr_source_place, file, gr_py_from_text_or_none),
-	GR_PY_FIELD(gr_source_place, line),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_location_row = { "Location", location_fields, NULL };
-
-PyObject *gr_py_from_location(const void *value)
-{
-	return gr_py_row_new(&gr_py_location_row, value);
-}
-
-static const struct gr_py_field label_fields[] = {
-	GR_PY_FIELD_AS(gr_label, key, gr_py_from_text),
-	GR_PY_FIELD_AS(gr_label, value, gr_py_from_text),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_label_row = { "Label", label_fields, NULL };
-
-GR_PY_DEFINE_ROWS(known_labels_of, gr_goroutine_info, labels, nlabels,
-		  gr_py_label_row)
-
-static PyObject *labels_of(const void *value)
-{
-	const struct gr_goroutine_info *info = value;
-
-	if (info->has_unsaved_labels)
-		Py_RETURN_NONE;
-	return known_labels_of(value);
-}
-
-static PyObject *m_id_of(const void *value)
-{
-	const struct gr_goroutine_info *info = value;
-
-	if (info->m_id < 0)
-		Py_RETURN_NONE;
-	return PyLong_FromLongLong(info->m_id);
-}
-
-static const struct gr_py_field goroutine_fields[] = {
-	GR_PY_FIELD(gr_goroutine_info, id),
-	GR_PY_FIELD(gr_goroutine_info, state),
-	GR_PY_FIELD_AS(gr_goroutine_info, wait_reason, gr_py_from_text_or_none),
-	GR_PY_FIELD(gr_goroutine_info, is_system),
-	GR_PY_FIELD_AS(gr_goroutine_info, thread_id, gr_py_from_i32_or_none),
-	GR_PY_FIELD_OF(m_id, m_id_of),
-	GR_PY_FIELD_AS(gr_goroutine_info, locked_thread_id,
-		       gr_py_from_i32_or_none),
-	GR_PY_FIELD_AS(gr_goroutine_info, creator_id, gr_py_from_u64_or_none),
-	GR_PY_FIELD_AS(gr_goroutine_info, waited_ns, gr_py_from_u64_or_none),
-	GR_PY_FIELD_AS(gr_goroutine_info, current, gr_py_from_location),
-	GR_PY_FIELD_AS(gr_goroutine_info, user, gr_py_from_location),
-	GR_PY_FIELD_AS(gr_goroutine_info, go, gr_py_from_location),
-	GR_PY_FIELD_AS(gr_goroutine_info, start, gr_py_from_location),
-	GR_PY_FIELD(gr_goroutine_info, stack_bytes),
-	GR_PY_FIELD(gr_goroutine_info, stack_size),
-	GR_PY_FIELD(gr_goroutine_info, exclusive_bytes),
-	GR_PY_FIELD_OF(labels, labels_of),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_goroutine_row = { "Goroutine", goroutine_fields, NULL };
-
-static PyObject *nawaited_of(const void *value)
-{
-	const struct gr_goroutine_group *group = value;
-
-	return PyLong_FromUnsignedLongLong(group->awaited.count);
-}
-
-static PyObject *awaited_of(const void *value)
+PyObject *gr_py_awaited_addrs(const void *value)
 {
 	const struct gr_awaited_things *things =
 		&((const struct gr_goroutine_group *)value)->awaited;
@@ -89,88 +14,6 @@ static PyObject *awaited_of(const void *value)
 	return gr_py_tuple(things->addrs, sizeof(*things->addrs), n,
 			   gr_py_from_u64);
 }
-
-static const struct gr_py_field group_fields[] = {
-	GR_PY_FIELD(gr_goroutine_group, key),
-	GR_PY_FIELD_AS(gr_goroutine_group, at, gr_py_from_location),
-	GR_PY_FIELD(gr_goroutine_group, goroutines),
-	GR_PY_FIELD_AS(gr_goroutine_group, first, gr_py_from_u64),
-	GR_PY_FIELD_AS(gr_goroutine_group, nrows, gr_py_from_u64),
-	GR_PY_FIELD(gr_goroutine_group, stack_size),
-	GR_PY_FIELD(gr_goroutine_group, exclusive_bytes),
-	GR_PY_FIELD_OF(nawaited, nawaited_of),
-	GR_PY_FIELD_OF(awaited, awaited_of),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_goroutine_group_row = { "GoroutineGroup", group_fields,
-					       NULL };
-
-// An answer, and who keeps it as long as a row of it may be asked for.
-struct kept_list {
-	struct gr_goroutine_list answer; // the fields of the row are its own
-	PyObject *owner;
-};
-
-GR_PY_DEFINE_KEPT_ROWS(rows_of, kept_list, rows, nrows, gr_py_goroutine_row)
-GR_PY_DEFINE_KEPT_ROWS(groups_of, kept_list, groups, ngroups,
-		       gr_py_goroutine_group_row)
-
-static const struct gr_py_field list_fields[] = {
-	GR_PY_FIELD(gr_goroutine_list, total),
-	GR_PY_FIELD(gr_goroutine_list, stack_size),
-	GR_PY_FIELD(gr_goroutine_list, exclusive_bytes),
-	GR_PY_FIELD(gr_goroutine_list, shared_bytes),
-	GR_PY_FIELD_OF(rows, rows_of),
-	GR_PY_FIELD_OF(groups, groups_of),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_goroutine_list_row = { "GoroutineList", list_fields,
-					      NULL };
-
-static const struct gr_py_field call_variable_fields[] = {
-	GR_PY_FIELD(gr_call_variable, name),
-	GR_PY_FIELD(gr_call_variable, type),
-	GR_PY_FIELD_AS(gr_call_variable, value, gr_py_from_text),
-	GR_PY_FIELD(gr_call_variable, is_argument),
-	GR_PY_FIELD(gr_call_variable, line),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_call_variable_row = { "CallVariable",
-					     call_variable_fields, NULL };
-
-GR_PY_DEFINE_ROWS(variables_of, gr_backtrace_call, variables, nvariables,
-		  gr_py_call_variable_row)
-
-static const struct gr_py_field call_fields[] = {
-	GR_PY_FIELD_AS(gr_backtrace_call, at, gr_py_from_location),
-	GR_PY_FIELD(gr_backtrace_call, is_inlined),
-	GR_PY_FIELD_AS(gr_backtrace_call, sp, gr_py_from_addr),
-	GR_PY_FIELD_AS(gr_backtrace_call, fp, gr_py_from_addr),
-	GR_PY_FIELD(gr_backtrace_call, is_conservative),
-	GR_PY_FIELD_OF(variables, variables_of),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_call_row = { "Call", call_fields, NULL };
-
-GR_PY_DEFINE_ROWS(calls_of, gr_backtrace, calls, ncalls, gr_py_call_row)
-
-static PyObject *from_goroutine(const void *value)
-{
-	return gr_py_row_new(&gr_py_goroutine_row, value);
-}
-
-static const struct gr_py_field backtrace_fields[] = {
-	GR_PY_FIELD_AS(gr_backtrace, goroutine, from_goroutine),
-	GR_PY_FIELD_OF(calls, calls_of),
-	GR_PY_FIELD(gr_backtrace, is_cut),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_backtrace_row = { "Backtrace", backtrace_fields, NULL };
 
 // The field of a name; false with an exception set.
 static bool parse_field(const char *name, enum gr_goroutine_field *ret)
@@ -213,9 +56,6 @@ static struct gr_goroutine_filter *parse_filters(PyObject *sequence,
 	return steal_ptr(filters);
 }
 
-GR_PY_DEFINE_KEEP_ANSWER(kept_list, gr_goroutine_list,
-			 gr_goroutine_list_destroy, gr_py_goroutine_list_row)
-
 PyObject *gr_py_scan_goroutines(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
 	static char *names[] = { "filters",    "with_system", "group",
@@ -251,7 +91,7 @@ PyObject *gr_py_scan_goroutines(PyObject *obj, PyObject *args, PyObject *kwargs)
 	struct gr_error *err =
 		gr_scan_list_goroutines(self->scan, &query, &list);
 	gr_py_scan_leave(self);
-	return err ? gr_py_raise(err) : keep_answer(self, list);
+	return err ? gr_py_raise(err) : gr_py_keep_goroutine_list(self, list);
 }
 
 PyObject *gr_py_scan_backtrace(PyObject *obj, PyObject *args, PyObject *kwargs)

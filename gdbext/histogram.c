@@ -4,30 +4,6 @@
 
 GR_DEFINE_CLEANUP(histogram, struct gr_histogram, gr_histogram_destroy)
 
-static const struct gr_py_field row_fields[] = {
-	GR_PY_FIELD(gr_histogram_row, key),
-	GR_PY_FIELD(gr_histogram_row, objects),
-	GR_PY_FIELD(gr_histogram_row, bytes),
-	GR_PY_FIELD(gr_histogram_row, retained_bytes),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_histogram_row_row = { "HistogramRow", row_fields, NULL };
-
-GR_PY_DEFINE_ROWS(rows_of, gr_histogram, rows, nrows, gr_py_histogram_row_row)
-
-static const struct gr_py_field histogram_fields[] = {
-	GR_PY_FIELD_OF(rows, rows_of),
-	GR_PY_FIELD(gr_histogram, objects),
-	GR_PY_FIELD(gr_histogram, bytes),
-	GR_PY_FIELD(gr_histogram, exact_objects),
-	GR_PY_FIELD(gr_histogram, exact_bytes),
-	GR_PY_FIELD(gr_histogram, gaps),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_histogram_row = { "Histogram", histogram_fields, NULL };
-
 static bool parse_key(const char *text, enum gr_histogram_key *ret)
 {
 	for (int i = 0; i < GR_NHISTOGRAM_KEYS; i++) {

@@ -4,14 +4,6 @@
 
 #include "proto/output.h"
 
-static const struct gr_py_field listed_fields[] = {
-	GR_PY_FIELD(gr_listed, total),
-	GR_PY_FIELD(gr_listed, left),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_listed_row = { "Listed", listed_fields, NULL };
-
 static struct gr_error *ask_callable(void *ctx, const char *type, bool *ret)
 {
 	_cleanup_py_ PyObject *text = gr_py_string(type);

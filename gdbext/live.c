@@ -2,20 +2,6 @@
 // Methods of Scan for a process that is stopped as briefly as possible.
 #include "gdbext.h"
 
-static const struct gr_py_field estimate_fields[] = {
-	GR_PY_FIELD(gr_estimate, copy_bytes),
-	GR_PY_FIELD(gr_estimate, table_bytes),
-	GR_PY_FIELD(gr_estimate, node_bytes),
-	GR_PY_FIELD(gr_estimate, max_nodes),
-	GR_PY_FIELD(gr_estimate, graph_bytes),
-	GR_PY_FIELD(gr_estimate, read_us),
-	GR_PY_FIELD(gr_estimate, copy_us),
-	GR_PY_FIELD(gr_estimate, is_rough),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_estimate_row = { "Estimate", estimate_fields, NULL };
-
 static struct gr_py_scan *cast(PyObject *self)
 {
 	return (struct gr_py_scan *)self;

@@ -49,5 +49,5 @@ PyObject *gr_py_scan_objects(PyObject *obj, PyObject *args, PyObject *kwargs)
 							   write_to_callable,
 							   where, &total);
 	gr_py_scan_leave(self);
-	return err ? gr_py_raise(err) : gr_py_from_total(&total);
+	return err ? gr_py_raise(err) : gr_py_row_new(&gr_py_total_row, &total);
 }

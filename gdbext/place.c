@@ -4,17 +4,6 @@
 
 enum { MAX_COMPLETIONS = 10000 };
 
-static const struct gr_py_field place_fields[] = {
-	GR_PY_FIELD(gr_place, name),
-	GR_PY_FIELD_AS(gr_place, addr, gr_py_from_addr),
-	GR_PY_FIELD(gr_place, type),
-	GR_PY_FIELD(gr_place, is_variable),
-	GR_PY_FIELD_AS(gr_place, value, gr_py_from_addr),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_place_row = { "Place", place_fields, NULL };
-
 static int parse_place(struct gr_scan *scan, PyObject *item,
 		       struct gr_place *ret)
 {

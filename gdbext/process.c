@@ -16,32 +16,6 @@ static PyTypeObject *process_type;
 // All that exist: the end of the interpreter lets their processes go.
 static struct gr_py_process *all;
 
-static PyObject *from_letter(const void *value)
-{
-	return PyUnicode_FromStringAndSize(value, 1);
-}
-
-static const struct gr_py_field late_fields[] = {
-	GR_PY_FIELD(gr_process_late, tid),
-	GR_PY_FIELD_AS(gr_process_late, state, from_letter),
-	GR_PY_FIELD(gr_process_late, has_place),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_late_row = { "LateThread", late_fields, NULL };
-
-GR_PY_DEFINE_ROWS(from_late, gr_process_stop, late, nlate, gr_py_late_row)
-
-static const struct gr_py_field stop_fields[] = {
-	GR_PY_FIELD(gr_process_stop, threads),
-	GR_PY_FIELD_OF(late, from_late),
-	GR_PY_FIELD(gr_process_stop, was_stopped),
-	GR_PY_FIELD(gr_process_stop, stop_us),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_stop_row = { "Stop", stop_fields, NULL };
-
 static struct gr_py_process *cast(PyObject *self)
 {
 	return (struct gr_py_process *)self;

@@ -4,16 +4,6 @@
 
 #include "proto/profile_writer.h"
 
-static const struct gr_py_field profile_stats_fields[] = {
-	GR_PY_FIELD(gr_profile_stats, samples),
-	GR_PY_FIELD(gr_profile_stats, folded),
-	GR_PY_FIELD(gr_profile_stats, total),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_profile_stats_row = { "ProfileStats",
-					     profile_stats_fields, NULL };
-
 static struct gr_profile profile_of(struct gr_py_scan *scan,
 				    const struct gr_result *result)
 {

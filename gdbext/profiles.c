@@ -9,41 +9,6 @@ GR_DEFINE_CLEANUP(goroutine_profile, struct gr_goroutine_profile,
 GR_DEFINE_CLEANUP(bucket_profile, struct gr_bucket_profile,
 		  gr_bucket_profile_destroy)
 
-static const struct gr_py_field stack_frame_fields[] = {
-	GR_PY_FIELD_AS(gr_stack_frame, function, gr_py_from_text_or_none),
-	GR_PY_FIELD_AS(gr_stack_frame, file, gr_py_from_text_or_none),
-	GR_PY_FIELD(gr_stack_frame, line),
-	GR_PY_FIELD(gr_stack_frame, off_bytes),
-	GR_PY_FIELD(gr_stack_frame, is_inlined),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_stack_frame_row = { "StackFrame", stack_frame_fields,
-					   NULL };
-
-static PyObject *from_goroutine(const void *value)
-{
-	return gr_py_row_new(&gr_py_goroutine_row, value);
-}
-
-static const struct gr_py_field goroutine_stack_fields[] = {
-	GR_PY_FIELD_AS(gr_goroutine_stack, goroutine, from_goroutine),
-	GR_PY_FIELD(gr_goroutine_stack, sample),
-	GR_PY_FIELD(gr_goroutine_stack, stack_space),
-	GR_PY_FIELD(gr_goroutine_stack, is_cut),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_goroutine_stack_row = { "GoroutineStack",
-					       goroutine_stack_fields, NULL };
-
-// The calls of a stack, given with the stacks that it is one of.
-struct sample {
-	const struct gr_stacks *stacks;
-	uint32_t stack;
-	uint64_t goroutines, stack_space;
-};
-
 PyObject *gr_py_frames(const struct gr_stacks *stacks, uint32_t stack)
 {
 	size_t count;
@@ -55,33 +20,23 @@ PyObject *gr_py_frames(const struct gr_stacks *stacks, uint32_t stack)
 			PyErr_NoMemory();
 }
 
-static PyObject *frames_of(const void *value)
+PyObject *gr_py_sample_frames(const void *value)
 {
-	const struct sample *sample = value;
+	const struct gr_py_sample *sample = value;
 
 	return gr_py_frames(sample->stacks, sample->stack);
 }
 
-static const struct gr_py_field goroutine_sample_fields[] = {
-	GR_PY_FIELD(sample, goroutines),
-	GR_PY_FIELD(sample, stack_space),
-	GR_PY_FIELD_OF(frames, frames_of),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_goroutine_sample_row = { "GoroutineSample",
-						goroutine_sample_fields, NULL };
-
-static PyObject *samples_of(const void *value)
+PyObject *gr_py_profile_samples(const void *value)
 {
 	const struct gr_goroutine_profile *profile = value;
-	_cleanup_free_ struct sample *samples =
+	_cleanup_free_ struct gr_py_sample *samples =
 		calloc(profile->nsamples + 1, sizeof(*samples));
 
 	if (!samples)
 		return PyErr_NoMemory();
 	for (size_t i = 0; i < profile->nsamples; i++)
-		samples[i] = (struct sample){
+		samples[i] = (struct gr_py_sample){
 			&profile->stacks,
 			profile->samples[i].stack,
 			profile->samples[i].goroutines,
@@ -90,21 +45,6 @@ static PyObject *samples_of(const void *value)
 	return gr_py_row_tuple(&gr_py_goroutine_sample_row, samples,
 			       sizeof(*samples), profile->nsamples);
 }
-
-GR_PY_DEFINE_ROWS(rows_of, gr_goroutine_profile, rows, nrows,
-		  gr_py_goroutine_stack_row)
-
-static const struct gr_py_field goroutine_profile_fields[] = {
-	GR_PY_FIELD_OF(rows, rows_of),
-	GR_PY_FIELD_OF(samples, samples_of),
-	GR_PY_FIELD(gr_goroutine_profile, unproven),
-	GR_PY_FIELD(gr_goroutine_profile, gaps),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_goroutine_profile_row = { "GoroutineProfile",
-						 goroutine_profile_fields,
-						 NULL };
 
 static struct gr_profile_target target_of(struct gr_py_scan *scan,
 					  const char *partial,
@@ -168,7 +108,7 @@ PyObject *gr_py_scan_goroutine_profile(PyObject *obj, PyObject *args,
 		     gr_py_row_new(&gr_py_goroutine_profile_row, profile);
 }
 
-static PyObject *totals_of(const void *value)
+PyObject *gr_py_profile_totals(const void *value)
 {
 	const struct gr_bucket_profile *profile = value;
 	long long totals[GR_MEMORY_VALUES] = { 0 };
@@ -179,36 +119,6 @@ static PyObject *totals_of(const void *value)
 	return Py_BuildValue("(LLLL)", totals[0], totals[1], totals[2],
 			     totals[3]);
 }
-
-static PyObject *samples_count(const void *value)
-{
-	const struct gr_bucket_profile *profile = value;
-
-	return PyLong_FromSize_t(profile->samples.size);
-}
-
-static PyObject *period_of(const void *value)
-{
-	const struct gr_bucket_profile *profile = value;
-
-	return PyLong_FromLongLong(profile->period);
-}
-
-static const struct gr_py_field bucket_profile_fields[] = {
-	GR_PY_FIELD_OF(samples, samples_count),
-	GR_PY_FIELD_OF(totals, totals_of),
-	GR_PY_FIELD_OF(period, period_of),
-	GR_PY_FIELD(gr_bucket_profile, is_cut),
-	GR_PY_FIELD(gr_bucket_profile, is_before_gc),
-	GR_PY_FIELD(gr_bucket_profile, is_disabled),
-	GR_PY_FIELD(gr_bucket_profile, is_off),
-	GR_PY_FIELD(gr_bucket_profile, is_estimated),
-	GR_PY_FIELD(gr_bucket_profile, is_in_ticks),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_bucket_profile_row = { "BucketProfile",
-					      bucket_profile_fields, NULL };
 
 // A profile of the runtime's buckets by its name in runtime/pprof.
 struct named {

@@ -40,33 +40,12 @@ static void result_dealloc(PyObject *obj)
 	gr_py_type_free(obj);
 }
 
-// -------------------------------------------------------------------- rows
-
-static const struct gr_py_field root_total_fields[] = {
-	GR_PY_FIELD(gr_root_total, name),
-	GR_PY_FIELD_AS(gr_root_total, kind, gr_py_from_root_kind),
-	GR_PY_FIELD_AS(gr_root_total, type, gr_py_from_text_or_none),
-	GR_PY_FIELD(gr_root_total, goroutine_state),
-	GR_PY_FIELD_AS(gr_root_total, goroutine_id, gr_py_from_u64_or_none),
-	GR_PY_FIELD(gr_root_total, file),
-	GR_PY_FIELD(gr_root_total, line),
-	GR_PY_FIELD(gr_root_total, total),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_root_total_row = { "RootTotal", root_total_fields,
-					  NULL };
-
-static const struct gr_py_field type_total_fields[] = {
-	GR_PY_FIELD(gr_type_total, type),
-	GR_PY_FIELD(gr_type_total, total),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_type_total_row = { "TypeTotal", type_total_fields,
-					  NULL };
-
 // ----------------------------------------------------------------- methods
+
+PyObject *gr_py_phases_of(const void *value)
+{
+	return gr_py_row_new(&gr_py_phases_row, value);
+}
 
 static PyObject *result_ledger(PyObject *obj, PyObject *unused)
 {
@@ -166,23 +145,6 @@ static PyObject *result_sites(PyObject *obj, PyObject *args, PyObject *kwargs)
 	gr_py_scan_leave(self->scan);
 	return err ? gr_py_raise(err) : gr_py_result_new(self->scan, view);
 }
-
-static PyObject *rate_of(const void *value)
-{
-	const struct gr_result_sampling *sampling = value;
-
-	return PyLong_FromLongLong(sampling->rate);
-}
-
-static const struct gr_py_field sampling_fields[] = {
-	GR_PY_FIELD_OF(rate, rate_of),
-	GR_PY_FIELD(gr_result_sampling, objects),
-	GR_PY_FIELD(gr_result_sampling, is_disabled),
-	GR_PY_FIELD(gr_result_sampling, is_cut),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_sampling_row = { "Sampling", sampling_fields, NULL };
 
 static PyObject *result_sampling(PyObject *obj, PyObject *unused)
 {

@@ -2,107 +2,6 @@
 // Rows: tables of fields turn C structs into named tuples.
 #include "gdbext.h"
 
-// clang-format off
-static struct gr_py_row *const all_rows[] = {
-	&gr_py_total_row,
-	&gr_py_gaps_row,
-	&gr_py_phases_row,
-	&gr_py_ledger_row,
-	&gr_py_root_total_row,
-	&gr_py_type_total_row,
-	&gr_py_profile_stats_row,
-	&gr_py_sampling_row,
-	&gr_py_info_row,
-	&gr_py_estimate_row,
-	&gr_py_late_row,
-	&gr_py_stop_row,
-	&gr_py_place_row,
-	&gr_py_held_row,
-	&gr_py_variable_row,
-	&gr_py_hop_row,
-	&gr_py_location_row,
-	&gr_py_label_row,
-	&gr_py_goroutine_row,
-	&gr_py_goroutine_group_row,
-	&gr_py_goroutine_list_row,
-	&gr_py_call_row,
-	&gr_py_call_variable_row,
-	&gr_py_backtrace_row,
-	&gr_py_stack_frame_row,
-	&gr_py_goroutine_stack_row,
-	&gr_py_goroutine_sample_row,
-	&gr_py_goroutine_profile_row,
-	&gr_py_wait_row,
-	&gr_py_goroutine_wait_row,
-	&gr_py_panic_value_row,
-	&gr_py_panic_row,
-	&gr_py_scheduler_p_row,
-	&gr_py_scheduler_m_row,
-	&gr_py_scheduler_row,
-	&gr_py_bucket_profile_row,
-	&gr_py_site_row,
-	&gr_py_site_table_row,
-	&gr_py_allocation_row,
-	&gr_py_wait_owner_row,
-	&gr_py_wait_group_row,
-	&gr_py_deadlock_row,
-	&gr_py_wait_blocker_row,
-	&gr_py_wait_report_row,
-	&gr_py_vertex_row,
-	&gr_py_graph_phases_row,
-	&gr_py_graph_size_row,
-	&gr_py_named_link_row,
-	&gr_py_dominator_row,
-	&gr_py_dominators_row,
-	&gr_py_reference_row,
-	&gr_py_reference_group_row,
-	&gr_py_references_row,
-	&gr_py_special_row,
-	&gr_py_object_info_row,
-	&gr_py_goroutine_brief_row,
-	&gr_py_path_hop_row,
-	&gr_py_path_row,
-	&gr_py_reaching_root_row,
-	&gr_py_root_group_row,
-	&gr_py_holder_row,
-	&gr_py_holders_row,
-	&gr_py_why_row,
-	&gr_py_merged_branch_row,
-	&gr_py_merged_types_row,
-	&gr_py_class_total_row,
-	&gr_py_difference_row,
-	&gr_py_free_slot_row,
-	&gr_py_verdict_row,
-	&gr_py_goroutine_count_row,
-	&gr_py_suspect_hop_row,
-	&gr_py_suspect_content_row,
-	&gr_py_suspect_row,
-	&gr_py_suspects_row,
-	&gr_py_leak_group_row,
-	&gr_py_leak_ignored_row,
-	&gr_py_blocked_place_row,
-	&gr_py_leaks_row,
-	&gr_py_rss_class_row,
-	&gr_py_collector_row,
-	&gr_py_rss_row,
-	&gr_py_histogram_row_row,
-	&gr_py_histogram_row,
-	&gr_py_listed_row,
-	&gr_py_exported_row,
-	&gr_py_elf_facts_row,
-	&gr_py_core_facts_row,
-	&gr_py_module_row,
-	&gr_py_core_modules_row,
-	&gr_py_field_info_row,
-	&gr_py_type_info_row,
-	&gr_py_dynamic_type_row,
-	&gr_py_value_place_row,
-	&gr_py_local_value_row,
-};
-// clang-format on
-
-enum { NROWS = sizeof(all_rows) / sizeof(*all_rows) };
-
 static Py_ssize_t count_fields(const struct gr_py_row *row)
 {
 	Py_ssize_t count = 0;
@@ -116,11 +15,11 @@ static Py_ssize_t count_fields(const struct gr_py_row *row)
 
 static const struct gr_py_row *row_of(PyObject *object)
 {
-	for (size_t i = 0; i < NROWS; i++) {
-		PyTypeObject *type = all_rows[i]->type;
+	for (size_t i = 0; gr_py_all_rows[i]; i++) {
+		PyTypeObject *type = gr_py_all_rows[i]->type;
 
 		if (type && PyType_IsSubtype(Py_TYPE(object), type))
-			return all_rows[i];
+			return gr_py_all_rows[i];
 	}
 	return NULL;
 }
@@ -218,8 +117,8 @@ static int make_type(struct gr_py_row *row)
 PyObject *gr_py_rows_getattr(PyObject *module, PyObject *name)
 {
 	(void)module;
-	for (size_t i = 0; PyUnicode_Check(name) && i < NROWS; i++) {
-		struct gr_py_row *row = all_rows[i];
+	for (size_t i = 0; PyUnicode_Check(name) && gr_py_all_rows[i]; i++) {
+		struct gr_py_row *row = gr_py_all_rows[i];
 
 		if (PyUnicode_CompareWithASCIIString(name, row->name))
 			continue;
@@ -237,8 +136,9 @@ PyObject *gr_py_rows_dir(PyObject *module, PyObject *unused)
 	_cleanup_py_ PyObject *names = PyDict_Keys(PyModule_GetDict(module));
 
 	(void)unused;
-	for (size_t i = 0; names && i < NROWS; i++) {
-		_cleanup_py_ PyObject *name = gr_py_string(all_rows[i]->name);
+	for (size_t i = 0; names && gr_py_all_rows[i]; i++) {
+		_cleanup_py_ PyObject *name =
+			gr_py_string(gr_py_all_rows[i]->name);
 
 		if (!name || PyList_Append(names, name))
 			return NULL;

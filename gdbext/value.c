@@ -29,9 +29,19 @@ PyObject *gr_py_from_u32(const void *value)
 	return PyLong_FromUnsignedLong(*(const uint32_t *)value);
 }
 
+PyObject *gr_py_from_i64(const void *value)
+{
+	return PyLong_FromLongLong(*(const int64_t *)value);
+}
+
 PyObject *gr_py_from_u64(const void *value)
 {
 	return PyLong_FromUnsignedLongLong(*(const uint64_t *)value);
+}
+
+PyObject *gr_py_from_char(const void *value)
+{
+	return PyUnicode_FromStringAndSize(value, 1);
 }
 
 PyObject *gr_py_from_text(const void *value)
@@ -53,20 +63,46 @@ PyObject *gr_py_from_i32_or_none(const void *value)
 	return gr_py_from_i32(value);
 }
 
-PyObject *gr_py_from_bytes(const void *value)
-{
-	uint64_t bytes = *(const uint64_t *)value;
-
-	if (bytes == UINT64_MAX)
-		Py_RETURN_NONE;
-	return PyLong_FromUnsignedLongLong(bytes);
-}
-
 PyObject *gr_py_from_u64_or_none(const void *value)
 {
 	if (!*(const uint64_t *)value)
 		Py_RETURN_NONE;
 	return gr_py_from_u64(value);
+}
+
+PyObject *gr_py_from_known_i64(const void *value)
+{
+	if (*(const int64_t *)value == INT64_MIN)
+		Py_RETURN_NONE;
+	return gr_py_from_i64(value);
+}
+
+PyObject *gr_py_from_known_u64(const void *value)
+{
+	if (*(const uint64_t *)value == UINT64_MAX)
+		Py_RETURN_NONE;
+	return gr_py_from_u64(value);
+}
+
+PyObject *gr_py_from_number_i32(const void *value)
+{
+	if (*(const int32_t *)value < 0)
+		Py_RETURN_NONE;
+	return gr_py_from_i32(value);
+}
+
+PyObject *gr_py_from_number_i64(const void *value)
+{
+	if (*(const int64_t *)value < 0)
+		Py_RETURN_NONE;
+	return gr_py_from_i64(value);
+}
+
+PyObject *gr_py_from_type_id(const void *value)
+{
+	if (*(const uint32_t *)value == UINT32_MAX)
+		Py_RETURN_NONE;
+	return gr_py_from_u32(value);
 }
 
 // These are separate functions because row.c recognises addresses by them.
@@ -80,11 +116,27 @@ PyObject *gr_py_from_addr_or_none(const void *value)
 	return gr_py_from_u64_or_none(value);
 }
 
+PyObject *gr_py_from_path(const void *value)
+{
+	const char *path = *(const char *const *)value;
+
+	if (!path)
+		Py_RETURN_NONE;
+	return PyUnicode_DecodeFSDefault(path);
+}
+
 PyObject *gr_py_from_root_kind(const void *value)
 {
 	const enum gr_root_kind *kind = value;
 
 	return gr_py_string(gr_root_kind_name(*kind));
+}
+
+PyObject *gr_py_bytes(const void *data, uint64_t count)
+{
+	if (!data)
+		Py_RETURN_NONE;
+	return PyBytes_FromStringAndSize(data, (Py_ssize_t)count);
 }
 
 PyObject *gr_py_tuple(const void *values, size_t stride, size_t count,
@@ -101,9 +153,8 @@ PyObject *gr_py_tuple(const void *values, size_t stride, size_t count,
 	return steal_ptr(tuple);
 }
 
-PyObject *gr_py_from_texts(const void *value)
+PyObject *gr_py_texts(const char *const *texts)
 {
-	const char *const *texts = *(const char *const *const *)value;
 	size_t count = 0;
 
 	while (texts && texts[count])

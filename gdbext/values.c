@@ -2,52 +2,7 @@
 // Methods of Scan for typed values: types, memory, and where values lie.
 #include "gdbext.h"
 
-static PyObject *from_type_or_none(const void *value)
-{
-	uint32_t type = *(const uint32_t *)value;
-
-	if (type == UINT32_MAX)
-		Py_RETURN_NONE;
-	return PyLong_FromUnsignedLong(type);
-}
-
-static PyObject *from_content(const uint8_t *bytes, uint64_t nbytes)
-{
-	if (!bytes)
-		Py_RETURN_NONE;
-	return PyBytes_FromStringAndSize((const char *)bytes,
-					 (Py_ssize_t)nbytes);
-}
-
 // --------------------------------------------------------------------- types
-
-static const struct gr_py_field field_info_fields[] = {
-	GR_PY_FIELD(gr_field_info, name),
-	GR_PY_FIELD(gr_field_info, offset),
-	GR_PY_FIELD(gr_field_info, type),
-	GR_PY_FIELD(gr_field_info, is_embedded),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_field_info_row = { "FieldInfo", field_info_fields,
-					  NULL };
-
-GR_PY_DEFINE_ROWS(fields_of, gr_type_info, fields, nfields,
-		  gr_py_field_info_row)
-
-static const struct gr_py_field type_info_fields[] = {
-	GR_PY_FIELD(gr_type_info, name),
-	GR_PY_FIELD(gr_type_info, kind),
-	GR_PY_FIELD(gr_type_info, size),
-	GR_PY_FIELD_AS(gr_type_info, elem, from_type_or_none),
-	GR_PY_FIELD_AS(gr_type_info, key, from_type_or_none),
-	GR_PY_FIELD(gr_type_info, length),
-	GR_PY_FIELD(gr_type_info, has_itab),
-	GR_PY_FIELD_OF(fields, fields_of),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_type_info_row = { "TypeInfo", type_info_fields, NULL };
 
 PyObject *gr_py_scan_type_info(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
@@ -66,15 +21,6 @@ PyObject *gr_py_scan_type_info(PyObject *obj, PyObject *args, PyObject *kwargs)
 	return err ? gr_py_raise(err) :
 		     gr_py_row_new(&gr_py_type_info_row, &info);
 }
-
-static const struct gr_py_field dynamic_type_fields[] = {
-	GR_PY_FIELD_AS(gr_dynamic_type, type, from_type_or_none),
-	GR_PY_FIELD(gr_dynamic_type, is_direct),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_dynamic_type_row = { "DynamicType", dynamic_type_fields,
-					    NULL };
 
 PyObject *gr_py_scan_dynamic_type(PyObject *obj, PyObject *args,
 				  PyObject *kwargs)
@@ -113,7 +59,7 @@ PyObject *gr_py_scan_read_memory(PyObject *obj, PyObject *args,
 		return NULL;
 	err = gr_scan_read_memory(self->scan, addr, bytes, &content);
 	gr_py_scan_leave(self);
-	return err ? gr_py_raise(err) : from_content(content, bytes);
+	return err ? gr_py_raise(err) : gr_py_bytes(content, bytes);
 }
 
 PyObject *gr_py_scan_show(PyObject *obj, PyObject *args, PyObject *kwargs)
@@ -149,25 +95,6 @@ PyObject *gr_py_scan_show(PyObject *obj, PyObject *args, PyObject *kwargs)
 
 // -------------------------------------------------------------------- places
 
-static PyObject *place_bytes(const void *value)
-{
-	const struct gr_value_place *place = value;
-
-	return from_content(place->bytes, place->nbytes);
-}
-
-static const struct gr_py_field value_place_fields[] = {
-	GR_PY_FIELD(gr_value_place, form),
-	GR_PY_FIELD_AS(gr_value_place, type, from_type_or_none),
-	GR_PY_FIELD_AS(gr_value_place, addr, gr_py_from_addr_or_none),
-	GR_PY_FIELD(gr_value_place, length),
-	GR_PY_FIELD_OF(content, place_bytes),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_value_place_row = { "ValuePlace", value_place_fields,
-					   NULL };
-
 PyObject *gr_py_scan_value_place(PyObject *obj, PyObject *args,
 				 PyObject *kwargs)
 {
@@ -186,28 +113,6 @@ PyObject *gr_py_scan_value_place(PyObject *obj, PyObject *args,
 	return err ? gr_py_raise(err) :
 		     gr_py_row_new(&gr_py_value_place_row, &place);
 }
-
-static PyObject *local_bytes(const void *value)
-{
-	const struct gr_local_value *local = value;
-
-	return from_content(local->bytes, local->nbytes);
-}
-
-static const struct gr_py_field local_value_fields[] = {
-	GR_PY_FIELD(gr_local_value, call),
-	GR_PY_FIELD(gr_local_value, name),
-	GR_PY_FIELD_AS(gr_local_value, type, from_type_or_none),
-	GR_PY_FIELD(gr_local_value, state),
-	GR_PY_FIELD_AS(gr_local_value, addr, gr_py_from_addr_or_none),
-	GR_PY_FIELD_OF(content, local_bytes),
-	GR_PY_FIELD(gr_local_value, is_argument),
-	GR_PY_FIELD(gr_local_value, line),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_local_value_row = { "LocalValue", local_value_fields,
-					   NULL };
 
 PyObject *gr_py_scan_local_values(PyObject *obj, PyObject *args,
 				  PyObject *kwargs)

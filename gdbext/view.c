@@ -21,15 +21,6 @@ static PyObject *vertex_or_none(uint32_t vertex)
 	return PyLong_FromUnsignedLong(vertex);
 }
 
-static const struct gr_py_field size_fields[] = {
-	GR_PY_FIELD(gr_graph_size, objects),
-	GR_PY_FIELD(gr_graph_size, roots_end),
-	GR_PY_FIELD(gr_graph_size, vertices),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_graph_size_row = { "GraphSize", size_fields, NULL };
-
 PyObject *gr_py_scan_graph_size(PyObject *obj, PyObject *unused)
 {
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
@@ -206,16 +197,6 @@ PyObject *gr_py_scan_paths(PyObject *obj, PyObject *args, PyObject *kwargs)
 	     gr_scan_vertex_paths(self->scan, vertex, max_paths, &paths));
 	return err ? gr_py_raise(err) : paths_list(&paths);
 }
-
-static const struct gr_py_field named_link_fields[] = {
-	GR_PY_FIELD_AS(gr_named_link, name, gr_py_from_text),
-	GR_PY_FIELD_AS(gr_named_link, addr, gr_py_from_addr_or_none),
-	GR_PY_FIELD_AS(gr_named_link, off_bytes, gr_py_from_u64),
-	{ NULL, 0, NULL },
-};
-
-struct gr_py_row gr_py_named_link_row = { "NamedLink", named_link_fields,
-					  NULL };
 
 PyObject *gr_py_scan_links(PyObject *obj, PyObject *args, PyObject *kwargs)
 {

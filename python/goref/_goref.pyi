@@ -6,11 +6,24 @@ Nothing here knows gdb. Everything runs on the thread that calls. Ctrl-C
 the scan as it was.
 
 Rows are named tuples of plain values. They are complete when they arrive, and
-valid without the scan that they came from. Their fields have the names of
-scanner/scanner.h. A long sequence of rows (Rows) keeps its scan alive. Sizes
-are in bytes, times in microseconds, and addresses are those of the target.
-testsuite/python/test_pyi.py compares this file with the module: names,
-parameters, and the fields of every row with their order.
+valid without the scan that they came from. A long sequence of rows (Rows) keeps
+its scan alive. Sizes are in bytes, times in microseconds, and addresses are
+those of the target.
+
+The build makes the tables of rows of this file (build-aux/make-rows.py). The
+comment behind a class of rows names the C struct that becomes the row. A field
+is the member with its name and is converted by its type: 0 or "" is None if the
+field may be None. A tuple is an array, and the member with "n" before its name
+is the count. A comment behind a field says what is different:
+
+    # name.path         the field is this member
+    # ids[count]        the field is this array with this count
+    # texts[]           the field is this array, which ends with NULL
+    # if has_stats      the field is None if this member is 0
+    # gr_py_site_rows() this function makes the field from the whole struct
+
+In the comment behind a class, {name} or {NAME} is the name of each field; the
+fields are all of that struct or array.
 """
 
 from collections.abc import Callable, Sequence
@@ -117,96 +130,115 @@ _RootKind = Literal[
 ]
 _TargetKind = Literal["core", "native", "snapshot", "remote", "saved"]
 
+_Addr = int
+"""An address of the target. repr() shows it in hexadecimal."""
+
+_Known = int
+"""A number that is None if it has the value for "unknown" in C: UINT64_MAX, or
+INT64_MIN."""
+
+_Number = int
+"""A number that is None if it is below zero in C."""
+
+_Path = str
+"""The name of a file, as os.fsdecode() makes it."""
+
+_Text = str
+"""A text that may be empty; NULL in C is None."""
+
+_TypeId = int
+"""The number of a type; UINT32_MAX in C is None."""
+
 # ----------------------------------------------------------- rows: files
 
-class ElfFacts(NamedTuple):
+class ElfFacts(NamedTuple):  # gr_elf_facts
     """Facts about a file, from the file itself. Unknown facts are None, or
     0."""
 
     file_bytes: int
-    compression: str | None
+    compression: _Text | None
     """gzip, zstd, xz, lz4 or bzip2."""
     kind: Literal["executable", "shared object", "core", "other"] | None
     """executable: an executable at a fixed address; shared object: a library,
     or an executable at any address. None: the file is not ELF."""
-    machine: str | None
+    machine: _Text | None
     """The processor: x86-64, AArch64, ... None: goref has no name for it."""
-    missing_part: str | None
+    missing_part: _Text | None
     """The part of a core's start that lies past the end of the file: ELF
     header, program headers, or notes. None: the start is whole, or the file
     is no core."""
     needed_bytes: int
     """The end of the missing part."""
-    entry: int | None
+    entry: int | None  # if has_header
     """e_entry. None: the file has no 64-bit little-endian header, and the
     fields that follow are unknown, too."""
-    lowest_page: int | None
+    lowest_page: _Known | None
     """The page of the segment with the lowest address."""
-    text_addr: int | None
+    text_addr: _Known | None
     """The address of the first section .text in the file."""
     text_bytes: int
-    loader: str | None
+    loader: _Path | None
     """The name in section .interp, if there is just one such section."""
-    gnu_build_id: bytes
-    go_build_id: bytes
+    gnu_build_id: bytes  # id.gnu[id.gnu_bytes]
+    go_build_id: bytes  # id.go[id.go_bytes]
 
-class CoreFacts(NamedTuple):
+class CoreFacts(NamedTuple):  # gr_core_facts
     """Facts about the program of a core, from the core."""
 
-    exe_path: str | None
+    exe_path: _Path | None
     """The executable as the kernel knew it, without " (deleted)". Bytes that
     are not printable are question marks. None: the core does not name it."""
-    gnu_build_id: bytes
+    gnu_build_id: bytes  # id.gnu[id.gnu_bytes]
     """The build id of the executable, from memory; empty if the core lacks
     it."""
-    go_build_id: bytes
+    go_build_id: bytes  # id.go[id.go_bytes]
     pid: int
     """0: unknown."""
-    random: bytes
+    random: bytes  # random[random_bytes]
     """The 16 random bytes that the kernel gave the program when it began;
     fewer if the core lacks some. They guard stacks: only a digest may be shown
     or written."""
     signal: int | None
     """The number of the signal that ended the program. In a core of a running
     process, it may be a signal of the debugger that wrote it, or None."""
-    signal_code: int | None
+    signal_code: int | None  # siginfo.code if siginfo.number
     """si_code of that signal: 0 or less if a process has sent it. None:
     unknown."""
-    sender_pid: int | None
+    sender_pid: int | None  # siginfo.sender_pid if siginfo.number
     """The process that has sent the signal, if si_code says that one has."""
-    fault_addr: int | None
+    fault_addr: int | None  # siginfo.fault_addr if siginfo.number
     """The address of the fault, if si_code is that of a fault."""
-    code_files: tuple[str, ...]
+    code_files: tuple[_Path, ...]
     """The other mapped files with code, by address: libraries, the loader."""
-    thread_ids: tuple[int, ...]
+    thread_ids: tuple[int, ...]  # thread_ids[nthreads]
     """Threads in the order of the core. The first one got the signal."""
 
-class Module(NamedTuple):
+class Module(NamedTuple):  # gr_core_module
     """A file that Scan() takes as one of its modules."""
 
-    path: str
-    debug_path: str | None
-    bias: int | None
+    path: _Path
+    debug_path: _Path | None
+    bias: _Known | None
 
-class CoreModules(NamedTuple):
+class CoreModules(NamedTuple):  # gr_core_modules
     """The files that a scan of a core needs."""
 
-    modules: tuple[Module, ...]
+    modules: tuple[Module, ...]  # data[count]
     """The executable, then those libraries of the loader's list, in its order,
     that are regular files here. The scan checks whether a library is the one
     that was loaded."""
-    special: tuple[str, ...]
+    special: tuple[_Path, ...]
     """Libraries that are left out because they are not regular files here."""
 
 # ------------------------------------------------------------- rows: a walk
 
-class Total(NamedTuple):
+class Total(NamedTuple):  # gr_total
     """Objects and the bytes of their slots."""
 
     objects: int
     bytes: int
 
-class Gaps(NamedTuple):
+class Gaps(NamedTuple):  # gr_gaps.count[GR_GAP_{NAME}]
     """Things that could not be read or made no sense, by cause."""
 
     unreadable_pages: int
@@ -239,7 +271,7 @@ class Gaps(NamedTuple):
     threads_not_stopped: int
     """Threads that did not stop: their registers are not known."""
 
-class Phases(NamedTuple):
+class Phases(NamedTuple):  # gr_ledger.phases_us[GR_PHASE_{name}]
     """The microseconds of each phase of a scan, in their order."""
 
     symbols: int
@@ -255,7 +287,7 @@ class Phases(NamedTuple):
     """The work after a walk: sums, and names for the cache."""
     output: int
 
-class Ledger(NamedTuple):
+class Ledger(NamedTuple):  # gr_ledger
     """The totals of a walk: allocated, reached, and how reached."""
 
     allocated: Total
@@ -274,36 +306,36 @@ class Ledger(NamedTuple):
     folded: Total
     """Reached, and counted on an ancestor's node: the tree was full."""
     gaps: Gaps
-    phases_us: Phases
+    phases_us: Phases  # gr_py_phases_of()
     peak_private_bytes: int
     is_partial: bool
     """The walk ended early: the totals are lower bounds."""
-    end_reason: str | None
+    end_reason: _Text | None
     """The limit that ended it; None: Ctrl-C or the progress callback did."""
 
-class RootTotal(NamedTuple):
+class RootTotal(NamedTuple):  # gr_root_total
     """A root, and everything that is billed to it."""
 
     name: str
     kind: _RootKind
     type: str | None
     """Of a variable."""
-    goroutine_state: str | None
+    goroutine_state: _Text | None
     """The state, such as "waiting", for roots on a stack."""
     goroutine_id: int | None
     """Set for roots on a stack, with per_goroutine."""
-    file: str | None
+    file: _Text | None
     """The file that declares the variable."""
     line: int
     total: Total
 
-class TypeTotal(NamedTuple):
+class TypeTotal(NamedTuple):  # gr_type_total
     """The reached objects of one type."""
 
     type: str
     total: Total
 
-class ProfileStats(NamedTuple):
+class ProfileStats(NamedTuple):  # gr_profile_stats
     """The contents of a profile."""
 
     samples: int
@@ -311,7 +343,7 @@ class ProfileStats(NamedTuple):
     """Paths that were folded into their parents."""
     total: Total
 
-class Sampling(NamedTuple):
+class Sampling(NamedTuple):  # gr_result_sampling
     """The samples of allocations that a result is made of."""
 
     rate: int
@@ -325,7 +357,7 @@ class Sampling(NamedTuple):
 
 # --------------------------------------------------- rows: target and places
 
-class GoroutineCount(NamedTuple):
+class GoroutineCount(NamedTuple):  # gr_goroutine_count
     """Goroutines in one state that wait for the same reason."""
 
     state: str
@@ -336,14 +368,14 @@ class GoroutineCount(NamedTuple):
     """The goroutines are the runtime's own."""
     goroutines: int
 
-class Info(NamedTuple):
+class Info(NamedTuple):  # gr_scan_info
     """The opened target."""
 
     go_version: str
     """Such as "go1.24.4"."""
     gc_phase: str
     """"off", "mark" or "mark termination"."""
-    last_gc_ns: int | None
+    last_gc_ns: int | None  # if has_last_gc
     """When the collector's last cycle ended, on the program's own clock; 0: none
     has. None: not known."""
     pointer_scheme: str
@@ -369,13 +401,13 @@ class Info(NamedTuple):
     """The build id of the executable."""
     missing_bytes: int
     """Bytes that a truncated core lacks."""
-    broken_list: str | None
+    broken_list: _Text | None
     """The name of the first list that Gaps.broken_lists counts."""
     bad_headers: int
     """Program headers of a core that are lost or make no sense."""
     late_threads: int
     """Threads of a process that did not stop; all others stood still."""
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...]  # warnings[]
     """One line each."""
     goroutines: int
     goroutine_counts: tuple[GoroutineCount, ...]
@@ -383,7 +415,7 @@ class Info(NamedTuple):
     types: int
     """Types known by name."""
 
-class LateThread(NamedTuple):
+class LateThread(NamedTuple):  # gr_process_late
     """A thread that did not stop in time; all others stand still."""
 
     tid: int
@@ -393,7 +425,7 @@ class LateThread(NamedTuple):
     """Its stack pointer and its system call are known. Its other registers
     are not."""
 
-class Stop(NamedTuple):
+class Stop(NamedTuple):  # gr_process_stop
     """The outcome of a stop of a process."""
 
     threads: int
@@ -405,7 +437,7 @@ class Stop(NamedTuple):
     stop_us: int
     """From the first request to stop until all stood still."""
 
-class Estimate(NamedTuple):
+class Estimate(NamedTuple):  # gr_estimate
     """The cost of a scan; for a core, only that of the tables."""
 
     copy_bytes: int
@@ -425,38 +457,38 @@ class Estimate(NamedTuple):
     is_rough: bool
     """An upper bound: the heap could not be read while the process ran."""
 
-class Place(NamedTuple):
+class Place(NamedTuple):  # gr_place
     """A place in the memory of the target."""
 
     name: str
-    addr: int
+    addr: _Addr
     type: int
     """The number of the type at addr; 0xffffffff: not known."""
     is_variable: bool
     """A variable: what it holds is meant."""
-    value: int
+    value: _Addr
     """The address that a variable holds; 0: none."""
 
-class Held(NamedTuple):
+class Held(NamedTuple):  # gr_held
     """A pointer in a variable, to an object of the heap."""
 
     name: str
     """An expression: the variable, and the way to the pointer."""
     type: str
     """The type of the field or element, such as "*main.T"."""
-    addr: int
+    addr: _Addr
     """The address that it points to."""
-    base_addr: int
+    base_addr: _Addr
     bytes: int
     """Of the object."""
 
-class Variable(NamedTuple):
+class Variable(NamedTuple):  # gr_variable
     """A variable, or a part of one, and what its words and those of static
     memory behind it point to."""
 
     name: str
     type: str
-    addr: int
+    addr: _Addr
     bytes: int
     held: tuple[Held, ...]
     nothers: int
@@ -466,21 +498,21 @@ class Variable(NamedTuple):
 
 # ------------------------------------------------------ rows: why and verify
 
-class Location(NamedTuple):
+class Location(NamedTuple):  # gr_source_place
     """A place in the source."""
 
-    pc: int
+    pc: _Addr
     function: str | None
     file: str | None
     line: int
 
-class Label(NamedTuple):
+class Label(NamedTuple):  # gr_label
     """A label that runtime/pprof gave to a goroutine."""
 
     key: str
     value: str
 
-class Goroutine(NamedTuple):
+class Goroutine(NamedTuple):  # gr_goroutine_info
     """A goroutine and its places."""
 
     id: int
@@ -492,7 +524,7 @@ class Goroutine(NamedTuple):
     """The runtime's own."""
     thread_id: int | None
     """Of the thread that runs it."""
-    m_id: int | None
+    m_id: _Number | None
     """The runtime's number of that thread: m.id."""
     locked_thread_id: int | None
     """Of the thread that it is locked to."""
@@ -516,11 +548,11 @@ class Goroutine(NamedTuple):
     """Bytes of its stack, used or not."""
     exclusive_bytes: int
     """What it alone keeps alive; if asked for, and without groups."""
-    labels: tuple[Label, ...] | None
+    labels: tuple[Label, ...] | None  # if not has_unsaved_labels
     """By key. None: it may have labels, and a file without values lacks
     them."""
 
-class StackFrame(NamedTuple):
+class StackFrame(NamedTuple):  # gr_stack_frame
     """A call of a stack."""
 
     function: str | None
@@ -530,7 +562,7 @@ class StackFrame(NamedTuple):
     """Of the pc in the function that is not inlined."""
     is_inlined: bool
 
-class GoroutineStack(NamedTuple):
+class GoroutineStack(NamedTuple):  # gr_goroutine_stack
     """A goroutine of a profile."""
 
     goroutine: Goroutine
@@ -541,31 +573,31 @@ class GoroutineStack(NamedTuple):
     is_cut: bool
     """Outer calls are missing: the stack is very deep or damaged."""
 
-class GoroutineSample(NamedTuple):
+class GoroutineSample(NamedTuple):  # gr_py_sample
     """Goroutines that have all calls and labels in common."""
 
     goroutines: int
     stack_space: int
     """Of all of them."""
-    frames: tuple[StackFrame, ...]
+    frames: tuple[StackFrame, ...]  # gr_py_sample_frames()
     """The innermost first."""
 
-class GoroutineProfile(NamedTuple):
+class GoroutineProfile(NamedTuple):  # gr_goroutine_profile
     """The answer of Scan.goroutine_profile()."""
 
     rows: tuple[GoroutineStack, ...]
     """By id."""
-    samples: tuple[GoroutineSample, ...]
+    samples: tuple[GoroutineSample, ...]  # gr_py_profile_samples()
     """In the order of the rows."""
     unproven: int
     """Of leaked goroutines: others that may have leaked."""
     gaps: Gaps
     """Of the heap, if it was read."""
 
-class PanicValue(NamedTuple):
+class PanicValue(NamedTuple):  # gr_panic_value
     """The value of a panic."""
 
-    text: str | None
+    text: _Text | None
     """The value as text. The runtime replaces errors, and values with a String
     method, by their texts. None: a file without values does not have it."""
     type: str | None
@@ -573,13 +605,13 @@ class PanicValue(NamedTuple):
     is_repanicked: bool
     """The next panic has the same value."""
 
-class Panic(NamedTuple):
+class Panic(NamedTuple):  # gr_panic
     """What ended the program."""
 
     kind: str | None
     """panic; fatal error; signal; panicking: deferred calls still run. None:
     nothing has ended it."""
-    goroutine: Goroutine | None
+    goroutine: Goroutine | None  # if has_goroutine
     thread_id: int | None
     fatal_text: str | None
     values: tuple[PanicValue, ...]
@@ -587,9 +619,9 @@ class Panic(NamedTuple):
     signal: int
     """That is the cause. 0: none."""
     signal_code: int
-    signal_addr: int | None
+    signal_addr: int | None  # if has_signal_addr
     """Of a fault."""
-    signal_pc: int | None
+    signal_pc: _Addr | None
     signal_function: str | None
     """The function of C that has signal_pc. None: it is in Go code, or no symbol
     has it."""
@@ -598,11 +630,11 @@ class Panic(NamedTuple):
     deferred: tuple[Location, ...]
     """Functions that have not run, the next first."""
 
-class BucketProfile(NamedTuple):
+class BucketProfile(NamedTuple):  # gr_bucket_profile
     """The answer of Scan.bucket_profile()."""
 
-    samples: int
-    totals: tuple[int, int, int, int]
+    samples: int  # samples.size
+    totals: tuple[int, int, int, int]  # gr_py_profile_totals()
     """The sums of the values: objects and bytes allocated, objects and bytes
     in use; or contentions, their delay, 0 and 0."""
     period: int
@@ -620,7 +652,7 @@ class BucketProfile(NamedTuple):
     is_in_ticks: bool
     """The delays are in ticks of the clock, whose length is not known."""
 
-class GoroutineGroup(NamedTuple):
+class GoroutineGroup(NamedTuple):  # gr_goroutine_group
     """Goroutines that have something in common."""
 
     key: str
@@ -636,12 +668,12 @@ class GoroutineGroup(NamedTuple):
     stack_size: int
     exclusive_bytes: int
     """What only they keep alive; if asked for."""
-    nawaited: int
+    nawaited: int  # awaited.count
     """For "waiting-on": how many different things they wait for."""
-    awaited: tuple[int, ...]
+    awaited: tuple[int, ...]  # gr_py_awaited_addrs()
     """The addresses of the first of these."""
 
-class GoroutineList(NamedTuple):
+class GoroutineList(NamedTuple):  # gr_goroutine_list
     """The answer of Scan.goroutines()."""
 
     total: int
@@ -656,7 +688,7 @@ class GoroutineList(NamedTuple):
     groups: Rows[GoroutineGroup]
     """The largest first."""
 
-class CallVariable(NamedTuple):
+class CallVariable(NamedTuple):  # gr_call_variable
     """An argument or a local variable of a call."""
 
     name: str
@@ -667,20 +699,20 @@ class CallVariable(NamedTuple):
     line: int
     """Of its declaration; 0: not known."""
 
-class Call(NamedTuple):
+class Call(NamedTuple):  # gr_backtrace_call
     """A call of a backtrace."""
 
     at: Location
     is_inlined: bool
-    sp: int
-    fp: int
+    sp: _Addr
+    fp: _Addr
     """The physical frame is [sp, fp)."""
     is_conservative: bool
     """Nothing is known of what lives in the frame."""
     variables: tuple[CallVariable, ...]
     """Arguments first; empty unless asked for."""
 
-class Backtrace(NamedTuple):
+class Backtrace(NamedTuple):  # gr_backtrace
     """The calls of one goroutine."""
 
     goroutine: Goroutine
@@ -689,23 +721,23 @@ class Backtrace(NamedTuple):
     is_cut: bool
     """Outer calls are missing: the stack is very deep or damaged."""
 
-class Wait(NamedTuple):
+class Wait(NamedTuple):  # gr_wait_info
     """A thing that a goroutine waits for: each case of a select is one."""
 
     kind: str
     """"channel send", "select receive", "Mutex", "RWMutex write", "sleep",
     "network", "system call", "signal" ..."""
-    primitive: int | None
+    primitive: _Addr | None
     """Address of the lock or the channel."""
-    type: str | None
+    type: str | None  # name.type
     """"sync.Mutex", "chan main.Job"."""
-    path: str | None
+    path: str | None  # name.path
     """From a package variable or another root: "main.store.mu"."""
-    holder_type: str | None
+    holder_type: str | None  # name.holder_type
     """Type of the object or variable that has the lock: "main.Store"."""
-    field: str | None
+    field: str | None  # name.field
     """The field of the holder: ".mu"."""
-    part_of: str | None
+    part_of: str | None  # name.part_of
     """The type that uses the lock: "sync.RWMutex", "sync.Once"."""
     count: int  # type: ignore[assignment]
     """Elements in the channel."""
@@ -723,27 +755,27 @@ class Wait(NamedTuple):
     """Goroutines that wait for the same thing."""
     is_woken: bool
     """It came, and the goroutine is about to run."""
-    number: int | None
+    number: int | None  # if has_number
     """Of the system call."""
     is_in_c: bool
     """It called C."""
-    descriptor: int | None
+    descriptor: int | None  # network.descriptor if network.is_known
     """Of a socket, pipe or terminal, if the wait is for the poller."""
-    action: str | None
+    action: str | None  # network.action
     """"read", "write", "accept", "connect"."""
-    network: str | None
+    network: str | None  # network.network
     """"tcp", "udp", "unix"; None: no socket."""
-    local: str | None
+    local: str | None  # network.local
     """"127.0.0.1:80", or a path."""
-    remote: str | None
-    has_unsaved_addresses: bool
+    remote: str | None  # network.remote
+    has_unsaved_addresses: bool  # network.has_unsaved
     """The socket has addresses, but the file was saved without values."""
     awaited_id: int | None
     """Of a coroutine: the goroutine that it waits for."""
     is_callee: bool
     """The coroutine began with this goroutine."""
 
-class GoroutineWait(NamedTuple):
+class GoroutineWait(NamedTuple):  # gr_goroutine_wait
     """What a goroutine waits for."""
 
     goroutine: Goroutine
@@ -753,7 +785,7 @@ class GoroutineWait(NamedTuple):
     """Of testing/synctest."""
     bubble_id: int | None
 
-class WaitOwner(NamedTuple):
+class WaitOwner(NamedTuple):  # gr_wait_owner
     """A goroutine that owns what others wait for, or may."""
 
     id: int
@@ -769,13 +801,13 @@ class WaitOwner(NamedTuple):
     user: Location
     """Where it is."""
 
-class Awaited(NamedTuple):
+class Awaited(NamedTuple):  # gr_wait_group
     """A thing that goroutines wait for."""
 
     kind: str
     """"mutex", "read lock", "write lock", "wait group", "condition",
     "chan send", "chan receive", "select", "nil chan", "empty select"."""
-    addr: int | None
+    addr: _Addr | None
     path: str | None
     """"main.store.mu"."""
     type: str | None
@@ -800,13 +832,13 @@ class Awaited(NamedTuple):
     likely: int
     """Of these, those that something speaks for."""
 
-class Deadlock(NamedTuple):
+class Deadlock(NamedTuple):  # gr_deadlock
     """Goroutines that wait for each other."""
 
     ids: tuple[int, ...]
-    awaits: tuple[int, ...]
+    awaits: tuple[int, ...]  # awaits[nids]
     """By goroutine: the index of what it waits for in primitives."""
-    owners: tuple[int, ...]
+    owners: tuple[int, ...]  # owner_ids[nids]
     """By goroutine: the member that alone owns that or could use it; 0: several
     could."""
     primitives: tuple[Awaited, ...]
@@ -816,7 +848,7 @@ class Deadlock(NamedTuple):
     behind: int
     """Others that wait for what they hold, or for one that does."""
 
-class WaitBlocker(NamedTuple):
+class WaitBlocker(NamedTuple):  # gr_wait_blocker
     """A goroutine that keeps others waiting, and waits for no owner itself, or
     is in a cycle with it."""
 
@@ -830,7 +862,7 @@ class WaitBlocker(NamedTuple):
     """Of the longest chain that leads to it."""
     is_in_cycle: bool
 
-class Waits(NamedTuple):
+class Waits(NamedTuple):  # gr_wait_report
     """The answer of Scan.waits()."""
 
     goroutines: int
@@ -844,7 +876,7 @@ class Waits(NamedTuple):
     blockers: tuple[WaitBlocker, ...]
     """Those that most wait for first."""
 
-class Vertex(NamedTuple):
+class Vertex(NamedTuple):  # gr_vertex_info
     """A vertex of the object graph: an object, a root, a goroutine, a group of
     roots, or the program as a whole."""
 
@@ -858,7 +890,7 @@ class Vertex(NamedTuple):
     "goroutine 7 (main.serve)"."""
     type: str | None
     """Of an object or a variable."""
-    addr: int | None
+    addr: _Addr | None
     """Of an object or a variable."""
     bytes: int
     """Of an object's memory; else 0."""
@@ -867,7 +899,7 @@ class Vertex(NamedTuple):
     goroutine_id: int | None
     """Of a goroutine and of its roots."""
 
-class GraphPhases(NamedTuple):
+class GraphPhases(NamedTuple):  # gr_graph_phases.{name}
     """What making the object graph took, in microseconds. Zeros if there is
     none yet."""
 
@@ -877,18 +909,18 @@ class GraphPhases(NamedTuple):
     reverse_us: int
     dominators_us: int
 
-class NamedLink(NamedTuple):
+class NamedLink(NamedTuple):  # gr_named_link
     """A pointer from one vertex to another."""
 
     name: str
     """The field or element of an object: ".next", "[3].key"; of a root what
     follows its name. Empty if the variable itself is the pointer."""
-    addr: int | None
+    addr: _Addr | None
     """The address of the word; None for a register."""
     off_bytes: int
     """The offset of the word in the object or variable."""
 
-class FieldInfo(NamedTuple):
+class FieldInfo(NamedTuple):  # gr_field_info
     """A field of a struct."""
 
     name: str
@@ -899,7 +931,7 @@ class FieldInfo(NamedTuple):
     is_embedded: bool
     """The field is embedded: its own fields are promoted."""
 
-class TypeInfo(NamedTuple):
+class TypeInfo(NamedTuple):  # gr_type_info
     """A type of the program."""
 
     name: str
@@ -909,10 +941,10 @@ class TypeInfo(NamedTuple):
     "unknown" for types of C and for damaged types."""
     size: int
     """In bytes."""
-    elem: int | None
+    elem: _TypeId | None
     """The number of the type of the elements of an array, a slice, a channel
     or a map, or of the target of a pointer."""
-    key: int | None
+    key: _TypeId | None
     """The number of the type of the keys of a map."""
     length: int
     """The length of an array; else 0."""
@@ -920,15 +952,15 @@ class TypeInfo(NamedTuple):
     """The type is an interface with methods."""
     fields: tuple[FieldInfo, ...]
 
-class DynamicType(NamedTuple):
+class DynamicType(NamedTuple):  # gr_dynamic_type
     """The type of the value in an interface."""
 
-    type: int | None
+    type: _TypeId | None
     """None: unknown."""
     is_direct: bool
     """The data word is the value itself, not a pointer to it."""
 
-class ValuePlace(NamedTuple):
+class ValuePlace(NamedTuple):  # gr_value_place
     """Where the value of an object or of a root lies."""
 
     form: str
@@ -937,35 +969,35 @@ class ValuePlace(NamedTuple):
     channel of this type points; "target": the target of a pointer to the type;
     "piece": a part of a map, a channel or a closure; "unknown": the type is
     not known."""
-    type: int | None
+    type: _TypeId | None
     """The number of the type."""
-    addr: int | None
+    addr: _Addr | None
     """None: the value was in registers or in pieces."""
     length: int
     """The number of values or bytes, for "array" and "text"; else 0."""
-    content: bytes | None
+    content: bytes | None  # bytes[nbytes]
     """The bytes of a value that was in registers or in pieces."""
 
-class LocalValue(NamedTuple):
+class LocalValue(NamedTuple):  # gr_local_value
     """An argument or a local variable of a call."""
 
     call: int
     """0: the innermost."""
     name: str
-    type: int | None
+    type: _TypeId | None
     """The number of the type; None: not known."""
     state: str
     """"there"; "optimized out"; "unreadable": the variable was moved to the
     heap, and the pointer to it cannot be read."""
-    addr: int | None
+    addr: _Addr | None
     """None: the value was in registers or in pieces, or is missing."""
-    content: bytes | None
+    content: bytes | None  # bytes[nbytes]
     """The bytes of a value that was in registers or in pieces."""
     is_argument: bool
     line: int
     """The line of its declaration; 0: unknown."""
 
-class GraphSize(NamedTuple):
+class GraphSize(NamedTuple):  # gr_graph_size
     """Numbers of vertices: objects are below `objects`, roots behind them and
     below `roots_end`."""
 
@@ -973,7 +1005,7 @@ class GraphSize(NamedTuple):
     roots_end: int
     vertices: int
 
-class Dominator(NamedTuple):
+class Dominator(NamedTuple):  # gr_dominator
     """A row of the dominator tree: a vertex, or children of one row that are
     merged: objects of one type, roots of one name, goroutines with the same
     first function."""
@@ -983,7 +1015,7 @@ class Dominator(NamedTuple):
     """As of Vertex."""
     type: str | None
     """Of objects or a variable."""
-    addr: int | None
+    addr: _Addr | None
     """Of a single object or variable."""
     goroutine_id: int | None
     """Of a single goroutine or of its root."""
@@ -1002,7 +1034,7 @@ class Dominator(NamedTuple):
     cut_bytes: int
     """What these keep alive."""
 
-class Dominators(NamedTuple):
+class Dominators(NamedTuple):  # gr_dominators
     """What keeps how much alive."""
 
     reached_bytes: int
@@ -1018,14 +1050,14 @@ class Dominators(NamedTuple):
     gaps: Gaps
     """Of the target and of the walk."""
 
-class SuspectHop(NamedTuple):
+class SuspectHop(NamedTuple):  # gr_suspect_hop
     """A reference of the path to an accumulation point."""
 
     vertex: Vertex
     step: str | None
     """The field or element that leads to it: ".next", "[3]"."""
 
-class SuspectContent(NamedTuple):
+class SuspectContent(NamedTuple):  # gr_suspect_content
     """Objects of one type that accumulate."""
 
     type: str
@@ -1033,7 +1065,7 @@ class SuspectContent(NamedTuple):
     bytes: int
     """With what each of them keeps alive alone."""
 
-class Suspect(NamedTuple):
+class Suspect(NamedTuple):  # gr_suspect_info
     """A holder, or many alike, that keep much of the heap alive."""
 
     kind: str
@@ -1042,7 +1074,7 @@ class Suspect(NamedTuple):
     objects: int
     """How many alike; of a holder 1."""
     retained_bytes: int
-    resident_bytes: int | None
+    resident_bytes: _Known | None
     """The part of them that is resident; None: not known."""
     accumulation_point: str
     """As text: "map[string]*main.T in main.cache"."""
@@ -1061,29 +1093,29 @@ class Suspect(NamedTuple):
     contents: tuple[SuspectContent, ...]
     """What accumulates, most bytes first."""
 
-class RssClass(NamedTuple):
+class RssClass(NamedTuple):  # gr_rss_row
     """A class of resident memory."""
 
     name: str
     text: str
     bytes: int
 
-class Collector(NamedTuple):
+class Collector(NamedTuple):  # gr_collector
     """The garbage collector's settings; None: not known."""
 
-    gogc: int | None
+    gogc: _Known | None
     """Percent; -1: off."""
-    memory_limit: int | None
+    memory_limit: _Known | None
     """Bytes; 2**63 - 1: none."""
-    goal_bytes: int | None
+    goal_bytes: _Known | None
     """The heap at which the next cycle ends, by GOGC alone."""
 
-class Rss(NamedTuple):
+class Rss(NamedTuple):  # gr_rss
     """Where the resident memory is: the classes add up to total_bytes."""
 
     residency: str
     """"exact", "anonymous" or "unknown"."""
-    classes: tuple[RssClass, ...]
+    classes: tuple[RssClass, ...]  # rows[GR_NRSS_CLASSES]
     total_bytes: int
     """Of the resident pages; if residency is not exact, of the pages that the
     core has."""
@@ -1093,16 +1125,16 @@ class Rss(NamedTuple):
     """Slots of the Go heap in use, resident or not."""
     garbage_bytes: int
     """Those of them that are not reached."""
-    returnable_bytes: int | None
+    returnable_bytes: _Known | None
     """Resident free pages that the scavenger could give back; None: not
     known."""
-    untouched_bytes: int | None
+    untouched_bytes: _Known | None
     """The part of allocated_bytes in pages that were never touched; None: not
     known."""
     collector: Collector
     gaps: Gaps
 
-class Suspects(NamedTuple):
+class Suspects(NamedTuple):  # gr_suspect_report
     """The suspects of a heap. They do not overlap."""
 
     reached_bytes: int
@@ -1112,14 +1144,14 @@ class Suspects(NamedTuple):
     """What only the runtime keeps alive; it is no suspect."""
     residency: str
     """"exact"; "anonymous": resident bytes are upper bounds; "unknown"."""
-    suspects: tuple[Suspect, ...]
+    suspects: tuple[Suspect, ...]  # suspects[count]
     """Most bytes first."""
     largest_name: str | None
     """What retains most, suspect or not."""
     largest_bytes: int
     gaps: Gaps
 
-class LeakGroup(NamedTuple):
+class LeakGroup(NamedTuple):  # gr_leak_group
     """Goroutines that wait for the same reason, in the same line, and that the
     same go statement has created."""
 
@@ -1148,7 +1180,7 @@ class LeakGroup(NamedTuple):
     """Their ids are Leaks.ids[first : first + nids]."""
     nids: int
 
-class LeakIgnored(NamedTuple):
+class LeakIgnored(NamedTuple):  # gr_leak_ignored
     """What a pattern has left out of everything but Leaks.goroutines and
     Leaks.blocked."""
 
@@ -1157,7 +1189,7 @@ class LeakIgnored(NamedTuple):
     leaked: int
     """Of these."""
 
-class BlockedPlace(NamedTuple):
+class BlockedPlace(NamedTuple):  # gr_blocked_place
     """Blocked goroutines that wait for the same reason in the same line."""
 
     at: Location
@@ -1167,7 +1199,7 @@ class BlockedPlace(NamedTuple):
     leaked: int
     """Of these."""
 
-class Leaks(NamedTuple):
+class Leaks(NamedTuple):  # gr_leak_report
     """Goroutines that nobody can wake any more."""
 
     goroutines: int
@@ -1189,13 +1221,13 @@ class Leaks(NamedTuple):
     """Where goroutines are blocked that are not ignored, most first."""
     gaps: Gaps
 
-class SchedulerP(NamedTuple):
+class SchedulerP(NamedTuple):  # gr_scheduler_p
     """A P of the scheduler."""
 
     id: int
     status: str
     """idle, running, in a system call, stopped, dead, or ?"""
-    m_id: int | None
+    m_id: _Number | None
     running: int | None
     """The goroutine that its M runs."""
     next_id: int | None
@@ -1215,14 +1247,14 @@ class SchedulerP(NamedTuple):
     is_awaited: bool
     """The world cannot stop before it does."""
 
-class SchedulerM(NamedTuple):
+class SchedulerM(NamedTuple):  # gr_scheduler_m
     """An M of the scheduler: a thread."""
 
-    id: int | None
+    id: _Number | None
     thread_id: int | None
     state: str
     """running, idle, spinning, in a system call, in C ..."""
-    p_id: int | None
+    p_id: _Number | None
     running: int | None
     """The goroutine that it runs."""
     wait_reason: str | None
@@ -1232,7 +1264,7 @@ class SchedulerM(NamedTuple):
     start_function: str | None
     """The function that the thread began with, such as runtime.sysmon; None:
     the scheduler."""
-    number: int | None
+    number: int | None  # if has_number
     """Of the system call that the thread is in."""
     locked: int | None
     """The goroutine that has locked it."""
@@ -1245,7 +1277,7 @@ class SchedulerM(NamedTuple):
     is_blocked: bool
     is_extra: bool
 
-class Scheduler(NamedTuple):
+class Scheduler(NamedTuple):  # gr_scheduler
     """Ps, Ms, run queues, and who stops the world."""
 
     is_known: bool
@@ -1283,7 +1315,7 @@ class Scheduler(NamedTuple):
     ps: tuple[SchedulerP, ...]
     ms: tuple[SchedulerM, ...]
 
-class HistogramRow(NamedTuple):
+class HistogramRow(NamedTuple):  # gr_histogram_row
     """Objects that have a key in common."""
 
     key: str
@@ -1293,7 +1325,7 @@ class HistogramRow(NamedTuple):
     """What they keep alive: of roots and goroutines exactly, else a lower
     bound. 0 if it was not asked for."""
 
-class Histogram(NamedTuple):
+class Histogram(NamedTuple):  # gr_histogram
     """The objects of the heap, counted by key."""
 
     rows: tuple[HistogramRow, ...]
@@ -1306,49 +1338,49 @@ class Histogram(NamedTuple):
     exact_bytes: int
     gaps: Gaps
 
-class Site(NamedTuple):
+class Site(NamedTuple):  # gr_py_site
     """Sampled objects with one allocation stack."""
 
-    key: str
+    key: str  # row.key
     """The innermost call: function, file and line."""
-    stack: tuple[StackFrame, ...]
+    stack: tuple[StackFrame, ...]  # gr_py_site_stack()
     """The innermost call first; none if no call is known."""
-    root: str | None
+    root: _Text | None  # row.root
     """What the objects are billed to, if roots are asked for."""
-    root_kind: str | None
-    sampled: Total
+    root_kind: _Text | None  # row.root_kind
+    sampled: Total  # row.sampled
     """Objects of which the stack is known."""
-    total: Total
+    total: Total  # row.total
     """What these stand for, scaled as runtime/pprof does; estimated unless
     the rate is 1."""
 
-class SiteTable(NamedTuple):
+class SiteTable(NamedTuple):  # gr_site_table
     """Sampled objects, counted by where they were allocated."""
 
-    rows: tuple[Site, ...]
+    rows: tuple[Site, ...]  # gr_py_site_rows()
     """Most bytes first."""
     sampled: Total
     """Of all rows."""
     total: Total
     heap: Total
     """All objects that were counted, sampled or not."""
-    rate: int
+    rate: int  # sites.sampling.rate
     """runtime.MemProfileRate; 0: sampling is off now."""
-    is_cut: bool
+    is_cut: bool  # sites.is_cut
     """The runtime's records are damaged: some are missing."""
-    is_disabled: bool
+    is_disabled: bool  # sites.sampling.is_disabled
     """The linker has left out the profiling of memory."""
     gaps: Gaps
 
-class Allocation(NamedTuple):
+class Allocation(NamedTuple):  # gr_allocation
     """Where an object was allocated."""
 
     is_sampled: bool
     """The runtime has sampled the object; if not, the stack is not known."""
-    stack: tuple[StackFrame, ...]
+    stack: tuple[StackFrame, ...]  # gr_py_allocation_stack()
     """The innermost call first."""
 
-class Listed(NamedTuple):
+class Listed(NamedTuple):  # gr_listed
     """What a list of objects has."""
 
     total: Total
@@ -1356,7 +1388,7 @@ class Listed(NamedTuple):
     left: int
     """Objects beyond the limit."""
 
-class Exported(NamedTuple):
+class Exported(NamedTuple):  # gr_exported
     """What a file of Scan.export() has."""
 
     total: Total
@@ -1373,23 +1405,23 @@ class Exported(NamedTuple):
     cut: int
     """Objects that the format cannot show in their full length."""
 
-class Hop(NamedTuple):
+class Hop(NamedTuple):  # gr_hop
     """One reference of a chain."""
 
     name: str
     """The name in the tree: a variable, a field, an element."""
     type: str | None
     """The type of the object that is reached."""
-    addr: int | None
+    addr: _Addr | None
     """The address of that object; None for a root in registers."""
 
-class Why(NamedTuple):
+class Why(NamedTuple):  # gr_why
     """The memory at an address, and the chain that holds it."""
 
-    addr: int
+    addr: _Addr
     """The address that was asked about."""
     is_object: bool
-    base_addr: int
+    base_addr: _Addr
     """Start of the object, behind its malloc header; 0: no object."""
     bytes: int
     """Size of the object without that header; 0: no object."""
@@ -1400,7 +1432,7 @@ class Why(NamedTuple):
     """addr - base_addr"""
     is_reachable: bool
     root_name: str | None
-    root_kind: _RootKind | None
+    root_kind: _RootKind | None  # if is_reachable
     goroutine_id: int | None
     """Set for a root on a stack."""
     hops: tuple[Hop, ...]
@@ -1410,7 +1442,7 @@ class Why(NamedTuple):
     gaps: Gaps
     """The gaps of the target and of the walk."""
 
-class Reference(NamedTuple):
+class Reference(NamedTuple):  # gr_reference
     """A pointer, and what is at its other end."""
 
     vertex: Vertex
@@ -1418,10 +1450,10 @@ class Reference(NamedTuple):
     name: str
     """The field or element with the pointer: ".next", "[3].key". Of a root
     with the name of its variable: "main.sessions[3].conn"."""
-    word_addr: int | None
+    word_addr: _Addr | None
     """Of the pointer; None for a register."""
 
-class ReferenceGroup(NamedTuple):
+class ReferenceGroup(NamedTuple):  # gr_reference_group
     """References by the same field, with the same type at the other end."""
 
     type: str
@@ -1432,10 +1464,10 @@ class ReferenceGroup(NamedTuple):
     bytes: int
     """Of the objects at the other end. Each is counted once, in the first of
     its groups."""
-    example_addr: int | None
+    example_addr: _Addr | None
     """Of one of them."""
 
-class References(NamedTuple):
+class References(NamedTuple):  # gr_references
     """The references from or to an object."""
 
     total: int
@@ -1448,22 +1480,22 @@ class References(NamedTuple):
     ungrouped: int
     """References in none of the groups, because there are too many."""
 
-class Special(NamedTuple):
+class Special(NamedTuple):  # gr_special
     """What the runtime does when an object dies."""
 
     kind: Literal["finalizer", "cleanup", "weak pointer"]
     function: str | None
 
-class ObjectInfo(NamedTuple):
+class ObjectInfo(NamedTuple):  # gr_object_info
     """One object of the heap."""
 
-    addr: int
+    addr: _Addr
     """The address that was asked about."""
     is_object: bool
     """If not, only `addr` and `description` mean something."""
     description: str | None
     """What is there instead of an object: "stack of goroutine 7"."""
-    base_addr: int
+    base_addr: _Addr
     """Of the object, behind its malloc header."""
     bytes: int
     """Of the object without that header."""
@@ -1474,11 +1506,11 @@ class ObjectInfo(NamedTuple):
     """How the type is known: "its malloc header"."""
     type_bytes: int | None
     """Size of a value of the type, if there is one in the object."""
-    slot_addr: int
+    slot_addr: _Addr
     slot_bytes: int
-    span_start: int
+    span_start: _Addr
     """Of the first slot of the span."""
-    span_end: int
+    span_end: _Addr
     """The end of the last slot."""
     slot_index: int
     nslots: int
@@ -1494,7 +1526,7 @@ class ObjectInfo(NamedTuple):
     specials: tuple[Special, ...]
     retained_bytes: int
     """With the slots' unused bytes; 0 for garbage."""
-    dominator: Vertex | None
+    dominator: Vertex | None  # if is_reachable
     """The last vertex on all paths to it; None for garbage. A "group" or "top"
     holds it over several roots."""
     references: References
@@ -1504,7 +1536,7 @@ class ObjectInfo(NamedTuple):
     gaps: Gaps
     """Of the target and of the walk."""
 
-class GoroutineBrief(NamedTuple):
+class GoroutineBrief(NamedTuple):  # gr_goroutine_brief
     """A goroutine in one line."""
 
     id: int
@@ -1514,35 +1546,35 @@ class GoroutineBrief(NamedTuple):
     function: str | None
     """That it began with."""
 
-class PathHop(NamedTuple):
+class PathHop(NamedTuple):  # gr_path_hop
     """A vertex on a path, and the word that leads to it."""
 
     vertex: Vertex
     name: str
     """Of a root its name. Of an object the field or element of the hop before
     that has the pointer; "" if that is itself the pointer."""
-    word_addr: int | None
+    word_addr: _Addr | None
     """Of that pointer; None for a root and for a register."""
     left_out: int
     """Hops before it that are not described: the path is too long."""
 
-class Path(NamedTuple):
+class Path(NamedTuple):  # gr_holder_path
     """A shortest path to an object."""
 
     hops: tuple[PathHop, ...]
     """The root comes first, the object last."""
-    goroutine: GoroutineBrief | None
+    goroutine: GoroutineBrief | None  # if goroutine.id
     """Of the root."""
 
-class ReachingRoot(NamedTuple):
+class ReachingRoot(NamedTuple):  # gr_reaching_root
     """A root that reaches an object."""
 
     vertex: Vertex
     distance: int
     """References from the root to the object."""
-    goroutine: GoroutineBrief | None
+    goroutine: GoroutineBrief | None  # if goroutine.id
 
-class RootGroup(NamedTuple):
+class RootGroup(NamedTuple):  # gr_holder_root_group
     """Roots of one name and kind that reach an object."""
 
     name: str
@@ -1552,34 +1584,34 @@ class RootGroup(NamedTuple):
     goroutine_id: int | None
     """Of the nearest."""
 
-class Holder(NamedTuple):
+class Holder(NamedTuple):  # gr_holder
     """What all paths to an object have in common, as near to the roots as
     possible."""
 
     kind: Literal["root", "reference", "goroutine", "several"]
     """One root; one pointer of a root; roots of one goroutine; none of
     these."""
-    vertex: Vertex | None
+    vertex: Vertex | None  # if has_vertex
     """The root or goroutine. If several: the object on all paths to the one
     that was asked about; None if there is none."""
     name: str | None
     """Of the root, or of its field or element; None if several."""
     freed_bytes: int
     """What would be freed without it."""
-    goroutine: GoroutineBrief | None
+    goroutine: GoroutineBrief | None  # if goroutine.id
     """Of a root on a stack."""
     nroots: int
     """If several: roots that reach the object."""
     is_more: bool
     """Not all of them were counted."""
 
-class Holders(NamedTuple):
+class Holders(NamedTuple):  # gr_holders
     """Who keeps an object alive."""
 
     is_reachable: bool
     """If not, nothing else means anything."""
     retained_bytes: int
-    holder: Holder | None
+    holder: Holder | None  # if is_reachable
     paths: tuple[Path, ...]
     """The shortest first, each from another root; those of the runtime
     last."""
@@ -1594,7 +1626,7 @@ class Holders(NamedTuple):
     ungrouped: int
     """Roots in no group, because there are too many."""
 
-class MergedBranch(NamedTuple):
+class MergedBranch(NamedTuple):  # gr_merged_branch
     """Vertices of one type, or roots of one name, below the same branch."""
 
     parent: int
@@ -1612,7 +1644,7 @@ class MergedBranch(NamedTuple):
     cut: int
     """Objects below without a branch of their own."""
 
-class MergedTypes(NamedTuple):
+class MergedTypes(NamedTuple):  # gr_merged_types
     """The shortest paths to all objects of a type, merged."""
 
     type: str
@@ -1623,7 +1655,7 @@ class MergedTypes(NamedTuple):
     branches: tuple[MergedBranch, ...]
     """The first one is the program."""
 
-class ClassTotal(NamedTuple):
+class ClassTotal(NamedTuple):  # gr_class_total
     """The objects of one span class."""
 
     spanclass: int
@@ -1633,25 +1665,25 @@ class ClassTotal(NamedTuple):
     allocated: Total
     reached: Total
 
-class Difference(NamedTuple):
+class Difference(NamedTuple):  # gr_difference
     """An object that is allocated and not reached."""
 
-    addr: int
+    addr: _Addr
     bytes: int
     """The size of its slot."""
     type: str | None
     reason: str | None
     """None: there is no explanation, which is an error of goref."""
 
-class FreeSlot(NamedTuple):
+class FreeSlot(NamedTuple):  # gr_free_slot
     """A pointer to a slot that is not allocated."""
 
-    addr: int
+    addr: _Addr
     """The pointer's value."""
-    held_by: int | None
+    held_by: _Addr | None
     """The base of the object that it lies in; None: a root."""
 
-class Verdict(NamedTuple):
+class Verdict(NamedTuple):  # gr_verdict
     """A walk compared with the allocator's own books."""
 
     allocated: Total
@@ -1668,7 +1700,7 @@ class Verdict(NamedTuple):
     """The first of these."""
     missed_pointers: int
     """Pointers in reached memory to objects that were not reached."""
-    stats: Total | None
+    stats: Total | None  # if has_stats
     """The runtime's own statistics."""
     rebuilt: Total
     """The same figures from the spans."""
