@@ -32,9 +32,7 @@ PyObject *gr_py_elf_facts(PyObject *module, PyObject *args, PyObject *kwargs)
 		gr_elf_facts_read(PyBytes_AsString(path), &facts);
 	if (err)
 		return gr_py_raise(err);
-	PyObject *row = gr_py_row_new(&gr_py_elf_facts_row, &facts);
-	gr_elf_facts_deinit(&facts);
-	return row;
+	return gr_py_row_new(&gr_py_elf_facts_row, &facts);
 }
 
 /* -------------------------------------------------------------------- a core */

@@ -34,8 +34,9 @@
 #include "base/cleanup.h"
 #include "goref-scan-graph.h"
 #include "goref-scan-subject.h"
-#include "goref-scan-waits.h"
 #include "goref-scan-words.h"
+#include "goruntime/sched/channel.h"
+#include "goruntime/sched/waits.h"
 #include "scan/scan.h"
 
 struct options {
@@ -67,6 +68,42 @@ static struct gr_error *put_located(struct gr_scan *scan, const char *text)
 		       gr_located_kind_name(at.kind), at.base_addr, at.bytes,
 		       at.type, at.name, at.section, at.goroutine_id,
 		       at.slot_bytes, at.spanclass);
+	return err;
+}
+
+static bool is_channel(const struct gr_wait *row)
+{
+	return row->object && (row->kind == GR_WAIT_CHAN_SEND ||
+			       row->kind == GR_WAIT_CHAN_RECEIVE ||
+			       row->kind == GR_WAIT_SELECT_SEND ||
+			       row->kind == GR_WAIT_SELECT_RECEIVE);
+}
+
+// A line for each wait: the goroutine's number, the kind, the addresses of the
+// object, of what the runtime waits on, and of the sudog; of a channel, also how
+// many elements it holds, how many it can hold, and whether it is closed.
+static struct gr_error *put_waits(struct gr_scan *scan)
+{
+	const struct gr_waits *waits = scan->sched.waits;
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < waits->nrows; i++) {
+		const struct gr_wait *row = &waits->rows[i];
+		struct gr_channel channel;
+
+		printf("%" PRIu64 "\t%s\t%#" PRIx64 "\t%#" PRIx64 "\t%#" PRIx64,
+		       scan->sched.goroutines[row->goroutine].goid,
+		       gr_wait_kind_name(row->kind), row->object, row->key,
+		       row->sudog);
+		if (is_channel(row)) {
+			err = gr_channel_read(&scan->rt, row->object, &channel);
+			if (!err)
+				printf("\t%" PRIu64 "\t%" PRIu64 "\t%s",
+				       channel.count, channel.capacity,
+				       channel.is_closed ? "closed" : "open");
+		}
+		putchar('\n');
+	}
 	return err;
 }
 

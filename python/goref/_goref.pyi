@@ -177,8 +177,6 @@ class ElfFacts(NamedTuple):  # gr_elf_facts
     text_addr: _Known | None
     """The address of the first section .text in the file."""
     text_bytes: int
-    loader: _Path | None
-    """The name in section .interp, if there is just one such section."""
     gnu_build_id: bytes  # id.gnu[id.gnu_bytes]
     go_build_id: bytes  # id.go[id.go_bytes]
 

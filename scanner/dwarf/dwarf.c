@@ -333,7 +333,8 @@ static void set_limits(struct gr_dwarf *dwarf)
 		dwarf->max_steps += (uint64_t)status.st_size * STEPS_A_BYTE;
 }
 
-struct gr_error *gr_dwarf_attach(struct gr_dwarf *dwarf)
+/* Open the debug information if the tables are from the cache. */
+static struct gr_error *attach(struct gr_dwarf *dwarf)
 {
 	_cleanup_dwarf_ struct gr_dwarf *file = NULL;
 	struct gr_error *err;
@@ -371,7 +372,7 @@ struct gr_error *gr_dwarf_attach(struct gr_dwarf *dwarf)
 struct gr_error *gr_dwarf_function_die(struct gr_dwarf *dwarf,
 				       uint32_t function, Dwarf_Die *ret)
 {
-	struct gr_error *err = gr_dwarf_attach(dwarf);
+	struct gr_error *err = attach(dwarf);
 
 	if (!err)
 		err = begin_question(dwarf);

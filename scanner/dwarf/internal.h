@@ -50,7 +50,7 @@ struct gr_dwarf_file {
 };
 
 struct gr_dwarf {
-	/** NULL while the cache answers everything; see gr_dwarf_attach(). */
+	/** NULL while the cache answers everything; see attach() in dwarf.c. */
 	Dwarf_Debug dbg;
 	int fd;
 	char *path;
@@ -220,11 +220,10 @@ struct gr_location gr_location_read(struct gr_dwarf *dwarf, Dwarf_Die handle,
 const char *gr_dwarf_file_name(struct gr_dwarf *dwarf, Dwarf_Die handle,
 			       uint64_t number);
 
-/** dwarf.c: open the debug information if the tables are from the cache. */
-struct gr_error *gr_dwarf_attach(struct gr_dwarf *dwarf) GR_MUST_CHECK;
 /**
- * dwarf.c: the same; also get the DIE of a function, or NULL if none. A
- * question about the function begins here. If all questions have taken too many
+ * dwarf.c: get the DIE of a function, or NULL if none; open the debug
+ * information if the tables are from the cache. A question about the function
+ * begins here. If all questions have taken too many
  * steps for the file's size, this is GR_ERROR_FORMAT.
  */
 struct gr_error *gr_dwarf_function_die(struct gr_dwarf *dwarf,

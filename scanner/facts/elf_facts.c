@@ -116,75 +116,36 @@ static void read_text(const struct gr_elf *elf, struct gr_elf_facts *ret)
 	ret->text_bytes = section.sh_size;
 }
 
-/* Read the loader's name from section .interp, as gdb does: only if just one
- * section has this name, and the table of sections is whole. */
-static struct gr_error *read_loader(const struct gr_elf *elf,
-				    struct gr_elf_facts *ret)
+void gr_elf_facts_parse(struct gr_bytes file, struct gr_elf_facts *ret)
 {
-	struct gr_elf_sections at = { .next = 0 };
-	Elf64_Shdr section, other;
-
-	if (!gr_elf_next_section(elf, &at, ".interp", &section) ||
-	    gr_elf_next_section(elf, &at, ".interp", &other) ||
-	    at.next != at.count || section.sh_type != SHT_PROGBITS ||
-	    section.sh_offset > elf->file.size)
-		return NULL;
-	uint64_t left = elf->file.size - section.sh_offset;
-	uint64_t bytes = section.sh_size < left ? section.sh_size : left;
-	const char *name = (const char *)elf->file.data + section.sh_offset;
-	ret->loader = strndup(
-		name, bytes < GR_FACTS_MAX_PATH ? bytes : GR_FACTS_MAX_PATH);
-	return ret->loader ? NULL : &gr_enomem;
-}
-
-struct gr_error *gr_elf_facts_parse(struct gr_bytes file,
-				    struct gr_elf_facts *ret)
-{
-	struct gr_elf_facts facts = { .file_bytes = file.size,
-				      .lowest_page = UINT64_MAX,
-				      .text_addr = UINT64_MAX };
 	struct gr_elf elf;
 
-	facts.compression = gr_elf_compression(file);
-	read_common(file, &facts);
+	*ret = (struct gr_elf_facts){ .file_bytes = file.size,
+				      .compression = gr_elf_compression(file),
+				      .lowest_page = UINT64_MAX,
+				      .text_addr = UINT64_MAX };
+	read_common(file, ret);
 	if (begins_as_core(file))
-		find_missing_part(file, &facts);
-	facts.has_header = gr_elf_view(file, &elf);
-	if (facts.has_header) {
-		facts.entry = elf.header.e_entry;
-		facts.lowest_page = lowest_page(&elf);
-		// The notes of a core are about its program, and may be many.
-		if (elf.header.e_type != ET_CORE)
-			facts.id = gr_build_id_of(&elf);
-		read_text(&elf, &facts);
-		struct gr_error *err = read_loader(&elf, &facts);
-		if (err)
-			return err;
-	}
-	*ret = facts;
-	return NULL;
+		find_missing_part(file, ret);
+	ret->has_header = gr_elf_view(file, &elf);
+	if (!ret->has_header)
+		return;
+	ret->entry = elf.header.e_entry;
+	ret->lowest_page = lowest_page(&elf);
+	// The notes of a core are about its program, and may be many.
+	if (elf.header.e_type != ET_CORE)
+		ret->id = gr_build_id_of(&elf);
+	read_text(&elf, ret);
 }
 
 struct gr_error *gr_elf_facts_read(const char *path, struct gr_elf_facts *ret)
 {
 	_cleanup_(gr_mapped_file_close) struct gr_mapped_file file = { 0 };
-	struct gr_elf_facts facts = { 0 };
 	struct gr_sigbus_guard guard;
 
 	gr_sigbus_guard_begin(&guard);
 	struct gr_error *err = gr_mapped_file_open(path, &file);
 	if (!err)
-		err = gr_elf_facts_parse(file.bytes, &facts);
-	err = gr_sigbus_guard_end(&guard, err);
-	if (err)
-		gr_elf_facts_deinit(&facts);
-	else
-		*ret = facts;
-	return err;
-}
-
-void gr_elf_facts_deinit(struct gr_elf_facts *facts)
-{
-	free(facts->loader);
-	memset(facts, 0, sizeof(*facts));
+		gr_elf_facts_parse(file.bytes, ret);
+	return gr_sigbus_guard_end(&guard, err);
 }

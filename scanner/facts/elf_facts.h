@@ -40,9 +40,6 @@ struct gr_elf_facts {
 	/** The first section .text: its address is UINT64_MAX if there is
 	 * none. */
 	uint64_t text_addr, text_bytes;
-	/** The name in section .interp, if there is just one such section; else
-	 * NULL. For free(). */
-	char *loader;
 	struct gr_build_id id;
 };
 
@@ -50,15 +47,12 @@ struct gr_elf_facts {
  * Read the facts about the file at @p path.
  *
  * GR_ERROR_IO if it cannot be opened, or if it shrinks meanwhile;
- * GR_ERROR_FORMAT if it is not a regular file. @p ret needs
- * gr_elf_facts_deinit() after success.
+ * GR_ERROR_FORMAT if it is not a regular file.
  */
 struct gr_error *gr_elf_facts_read(const char *path,
 				   struct gr_elf_facts *ret) GR_MUST_CHECK;
-void gr_elf_facts_deinit(struct gr_elf_facts *facts);
 
 /** Read the facts about a file in memory. */
-struct gr_error *gr_elf_facts_parse(struct gr_bytes file,
-				    struct gr_elf_facts *ret) GR_MUST_CHECK;
+void gr_elf_facts_parse(struct gr_bytes file, struct gr_elf_facts *ret);
 
 #endif /* GR_ELF_FACTS_H */

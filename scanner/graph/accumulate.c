@@ -138,6 +138,5 @@ struct gr_error *gr_graph_accumulation(const struct gr_graph *g,
 	if (ret->kind == GR_ACCUMULATION_DROP)
 		ret->vertices = gr_graph_children(g, ret->at).count;
 	ret->retained_bytes = g->retained[ret->at];
-	ret->heaviest_bytes = ret->retained_bytes - loss(g, ret->at);
 	return err;
 }

@@ -26,7 +26,6 @@ struct gr_accumulation {
 	uint32_t depth;	   /**< Steps from the start of the path to @ref at. */
 	uint32_t vertices; /**< Children of @ref at; elements of a chain. */
 	uint64_t retained_bytes; /**< Of @ref at. */
-	uint64_t heaviest_bytes; /**< What its heaviest child retains; or 0. */
 };
 
 /** A drop is where the heaviest child has less than this of its dominator. */

@@ -591,7 +591,6 @@ bool gr_image_mapping(struct gr_image *image, uint64_t addr,
 	*ret = (struct gr_mapping_info){
 		.start = mapping.start,
 		.end = mapping.end,
-		.readable_data = is_readable,
 		.writable = mapping.flags & PF_W,
 		.executable = mapping.flags & PF_X,
 		.path = mapping.path,

@@ -179,7 +179,6 @@ struct gr_error *gr_image_map_torn(struct gr_image *image, uint64_t addr,
  */
 struct gr_mapping_info {
 	uint64_t start, end; /**< [start, end) */
-	bool readable_data;  /**< Its bytes can be read. */
 	bool writable, executable;
 	const char *path; /**< File mapped there, or NULL. */
 };

@@ -30,7 +30,9 @@
 #include "scan/kept_walk.h"
 #include "scan/mark.h"
 
-struct gr_error *gr_save_allow_absent(struct gr_error *err)
+/* Forget the error of a question that does not apply to the target. It fails
+ * in the file, too. */
+static struct gr_error *allow_absent(struct gr_error *err)
 {
 	if (gr_error_catch(&err, GR_ERROR_NOT_FOUND) ||
 	    gr_error_catch(&err, GR_ERROR_ARGUMENT) ||
@@ -127,7 +129,7 @@ static struct gr_error *ask_specials(struct gr_scan *scan)
 	for (size_t i = 0; !err && i < list->size; i++) {
 		err = gr_runtime_step(&scan->rt, 1);
 		if (!err && list->data[i].is_func)
-			err = gr_save_allow_absent(gr_scan_read_closure(
+			err = allow_absent(gr_scan_read_closure(
 				scan, list->data[i].addr, &func, &found));
 	}
 	return err;
@@ -152,7 +154,7 @@ static struct gr_error *ask_goroutine(struct gr_scan *scan, uint64_t id,
 	if (!err)
 		err = gr_scan_goroutine_wait(scan, &waits, &wait);
 	gr_goroutine_wait_destroy(wait);
-	return gr_save_allow_absent(err);
+	return allow_absent(err);
 }
 
 static struct gr_error *ask_goroutines(struct gr_scan *scan, bool with_values)
@@ -179,7 +181,7 @@ static struct gr_error *ask_waits(struct gr_scan *scan)
 
 	gr_wait_report_destroy(waits);
 	if (!err)
-		err = gr_save_allow_absent(gr_scan_scheduler(scan, &scheduler));
+		err = allow_absent(gr_scan_scheduler(scan, &scheduler));
 	gr_scheduler_destroy(scheduler);
 	return err;
 }
@@ -189,7 +191,7 @@ static struct gr_error *ask_buckets(struct gr_scan *scan,
 				    enum gr_bucket_moment moment)
 {
 	struct gr_bucket_profile *profile = NULL;
-	struct gr_error *err = gr_save_allow_absent(
+	struct gr_error *err = allow_absent(
 		gr_scan_bucket_profile(scan, kind, moment, &profile));
 
 	gr_bucket_profile_destroy(profile);
@@ -213,8 +215,7 @@ static struct gr_error *ask_profiles(struct gr_scan *scan)
 	if (!err)
 		err = ask_buckets(scan, GR_BUCKETS_MEMORY, GR_MOMENT_NOW);
 	if (!err)
-		err = gr_save_allow_absent(
-			gr_scan_site_table(scan, &by_root, &sites));
+		err = allow_absent(gr_scan_site_table(scan, &by_root, &sites));
 	gr_site_table_destroy(sites);
 	return err;
 }
@@ -223,7 +224,7 @@ static struct gr_error *ask_memory(struct gr_scan *scan)
 {
 	struct gr_rss rss = { 0 };
 
-	return gr_save_allow_absent(gr_scan_rss(scan, false, &rss));
+	return allow_absent(gr_scan_rss(scan, false, &rss));
 }
 
 static struct gr_error *ask_panic(struct gr_scan *scan, bool with_values)
@@ -232,7 +233,7 @@ static struct gr_error *ask_panic(struct gr_scan *scan, bool with_values)
 					      .without_values = !with_values };
 	struct gr_panic *panic = NULL;
 	struct gr_error *err =
-		gr_save_allow_absent(gr_scan_panic(scan, &query, &panic));
+		allow_absent(gr_scan_panic(scan, &query, &panic));
 
 	gr_panic_destroy(panic);
 	return err;

@@ -11,10 +11,6 @@
 struct gr_error *gr_save_ask(struct gr_scan *scan,
 			     bool with_values) GR_MUST_CHECK;
 
-/** save_ask.c: forget the error of a question that does not apply to the target.
- * It fails in the file, too. */
-struct gr_error *gr_save_allow_absent(struct gr_error *err) GR_MUST_CHECK;
-
 /** save_pointers.c: record the words that are pointers by the collector's masks,
  * of the heap, of data and bss, and of stacks. */
 struct gr_error *gr_save_note_pointers(struct gr_scan *scan) GR_MUST_CHECK;

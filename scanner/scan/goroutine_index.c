@@ -28,8 +28,9 @@ static struct gr_error *fill_ids(struct gr_scan *scan, struct gr_keys *by_id)
 	return err;
 }
 
-struct gr_error *gr_scan_find_goroutine(struct gr_scan *scan, uint64_t id,
-					const struct gr_goroutine **ret)
+/* *ret is NULL if there is none. */
+static struct gr_error *find(struct gr_scan *scan, uint64_t id,
+			     const struct gr_goroutine **ret)
 {
 	struct gr_goroutine_index *index = &scan->goroutine_index;
 
@@ -51,7 +52,7 @@ struct gr_error *gr_scan_find_goroutine(struct gr_scan *scan, uint64_t id,
 struct gr_error *gr_scan_need_goroutine(struct gr_scan *scan, uint64_t id,
 					const struct gr_goroutine **ret)
 {
-	struct gr_error *err = gr_scan_find_goroutine(scan, id, ret);
+	struct gr_error *err = find(scan, id, ret);
 
 	return err || *ret ? err :
 			     gr_error_format(GR_ERROR_NOT_FOUND,

@@ -17,13 +17,8 @@ struct gr_goroutine_index {
 };
 void gr_goroutine_index_deinit(struct gr_goroutine_index *index);
 
-/** The goroutine of that number, the first if there are several; *@p ret is
- * NULL if there is none. */
-struct gr_error *
-gr_scan_find_goroutine(struct gr_scan *scan, uint64_t id,
-		       const struct gr_goroutine **ret) GR_MUST_CHECK;
-
-/** The same, but it is an error (GR_ERROR_NOT_FOUND) if there is none. */
+/** The goroutine of that number, the first if there are several.
+ * GR_ERROR_NOT_FOUND if there is none. */
 struct gr_error *
 gr_scan_need_goroutine(struct gr_scan *scan, uint64_t id,
 		       const struct gr_goroutine **ret) GR_MUST_CHECK;

@@ -457,7 +457,10 @@ struct gr_error *gr_scan_build(struct gr_scan *scan, unsigned int stages)
 	return err;
 }
 
-struct gr_error *gr_scan_need(struct gr_scan *scan, unsigned int stages)
+/* Read and build those of @p stages that are not there. Only a core can still
+ * be read; of a process, what is missing is an error. An error drops all
+ * stages, which the next call makes again. */
+static struct gr_error *need(struct gr_scan *scan, unsigned int stages)
 {
 	unsigned int missing = stages & ~scan->stages;
 
@@ -486,7 +489,7 @@ static struct gr_error *enter(struct gr_scan *scan, unsigned int stages,
 	gr_sigbus_guard_begin(guard);
 	struct gr_error *err = gr_image_check(scan->image);
 
-	return err ? err : gr_scan_need(scan, stages);
+	return err ? err : need(scan, stages);
 }
 
 struct gr_error *gr_scan_enter(struct gr_scan *scan,

@@ -149,13 +149,6 @@ struct gr_error *gr_scan_read(struct gr_scan *scan,
 struct gr_error *gr_scan_copy(struct gr_scan *scan) GR_MUST_CHECK;
 struct gr_error *gr_scan_build(struct gr_scan *scan,
 			       unsigned int stages) GR_MUST_CHECK;
-/**
- * Read and build those of @p stages that are not there. Only a core can still
- * be read; of a process, what is missing is an error. An error drops all
- * stages, which the next call makes again.
- */
-struct gr_error *gr_scan_need(struct gr_scan *scan,
-			      unsigned int stages) GR_MUST_CHECK;
 /** Estimate the cost of scanning the heap that was read (live.c). */
 void gr_scan_note_estimate(struct gr_scan *scan);
 /** Estimate the memory of the object graph; better once bitmaps are read. */

@@ -28,11 +28,8 @@ static void look_at_file(const char *path, struct gr_bytes bytes)
 	char *found;
 
 	struct gr_error *err = gr_elf_facts_read(path, &facts);
-	if (!err) {
-		if (facts.missing_part && facts.needed_bytes <= bytes.size)
-			abort();
-		gr_elf_facts_deinit(&facts);
-	}
+	if (!err && facts.missing_part && facts.needed_bytes <= bytes.size)
+		abort();
 	fuzz_check_error(err);
 	if (gr_elf_view(bytes, &elf) && gr_debuglink_read(&elf, &link) &&
 	    strchr(link.name, '/'))

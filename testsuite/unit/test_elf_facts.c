@@ -84,8 +84,7 @@ TEST_ROWS(kind, kind_cases, c)
 	memcpy(b->file + c->off, &c->value, c->bytes);
 	size_t bytes;
 	_cleanup_free_ uint8_t *exact = builder_copy(b, c->cut_bytes, &bytes);
-	assert_null(
-		gr_elf_facts_parse((struct gr_bytes){ exact, bytes }, &facts));
+	gr_elf_facts_parse((struct gr_bytes){ exact, bytes }, &facts);
 	check_text(facts.kind, c->kind);
 	check_text(facts.machine, c->machine);
 	check_text(facts.compression, c->compression);
@@ -94,7 +93,6 @@ TEST_ROWS(kind, kind_cases, c)
 	assert_int_equal(facts.file_bytes, bytes);
 	if (c->missing_part)
 		assert_true(facts.needed_bytes > bytes);
-	gr_elf_facts_deinit(&facts);
 }
 
 /** An executable with sections. */
@@ -103,26 +101,18 @@ struct section_case {
 	const char *names[2]; /**< Of two sections. */
 	uint32_t type;
 	uint16_t nsections; /**< That the header promises; 0: all. */
-	const char *loader;
 	uint64_t text_addr;
 };
 
 static const struct section_case section_cases[] = {
-	{ "loader", { ".interp", ".text" }, SHT_PROGBITS, 0, "/lib/ld", 0x600 },
-	{ "two loaders",
-	  { ".interp", ".interp" },
-	  SHT_PROGBITS,
-	  0,
-	  NULL,
-	  UINT64_MAX },
-	{ "no bytes", { ".interp", ".text" }, SHT_NOBITS, 0, NULL, 0x600 },
-	{ "no loader", { ".data", ".text" }, SHT_PROGBITS, 0, NULL, 0x600 },
-	{ "two .text", { ".text", ".text" }, SHT_PROGBITS, 0, NULL, 0x500 },
+	{ "second", { ".data", ".text" }, SHT_PROGBITS, 0, 0x600 },
+	{ "two", { ".text", ".text" }, SHT_PROGBITS, 0, 0x500 },
+	{ "none", { ".data", ".texts" }, SHT_PROGBITS, 0, UINT64_MAX },
+	{ "no bytes", { ".data", ".text" }, SHT_NOBITS, 0, 0x600 },
 	{ "more sections than there are",
-	  { ".interp", ".text" },
+	  { ".data", ".text" },
 	  SHT_PROGBITS,
 	  9000,
-	  NULL,
 	  0x600 },
 };
 
@@ -138,8 +128,8 @@ TEST_ROWS(sections, section_cases, c)
 	builder_init(b, ET_EXEC);
 	b->header.e_entry = 0x401234;
 	builder_load(b, 0x401234, 100, PF_R, 0);
-	size_t loader_off = b->bytes;
-	builder_append(b, "/lib/ld", 8);
+	size_t content_off = b->bytes;
+	builder_append(b, "content", 8);
 	size_t names_off = b->bytes;
 	builder_append(b, names, sizeof(names));
 	const Elf64_Shdr sections[] = {
@@ -150,25 +140,22 @@ TEST_ROWS(sections, section_cases, c)
 		{ .sh_name = 1,
 		  .sh_type = c->type,
 		  .sh_addr = 0x500,
-		  .sh_offset = loader_off,
+		  .sh_offset = content_off,
 		  .sh_size = 8 },
 		{ .sh_name = second,
 		  .sh_type = c->type,
 		  .sh_addr = 0x600,
-		  .sh_offset = loader_off,
+		  .sh_offset = content_off,
 		  .sh_size = 8 },
 	};
 	builder_sections(b, sections, 4, 1);
 	if (c->nsections)
 		b->header.e_shnum = c->nsections;
 	builder_finish(b);
-	assert_null(gr_elf_facts_parse((struct gr_bytes){ b->file, b->bytes },
-				       &facts));
-	check_text(facts.loader, c->loader);
+	gr_elf_facts_parse((struct gr_bytes){ b->file, b->bytes }, &facts);
 	assert_int_equal(facts.text_addr, c->text_addr);
 	assert_int_equal(facts.entry, 0x401234);
 	assert_int_equal(facts.lowest_page, 0x401000);
-	gr_elf_facts_deinit(&facts);
 }
 
 /* Nobody writes into the pipe: an open() that waits never returns. */

@@ -221,7 +221,6 @@ TEST_F(places)
 	assert_int_equal(g[0].sp, 0);
 	assert_int_equal(g[0].stack.start, STACK);
 	assert_int_equal(g[1].stack.start, STACK + STACK_BYTES + 0x400);
-	assert_true(g[1].is_syscall);
 	assert_int_equal(g[2].stack.start, STACK + 2 * STACK_BYTES + 0x800);
 	assert_int_equal(f->image.planned_bytes,
 			 STACK_BYTES + 0xc00 + (STACK_BYTES - 0x800));

@@ -163,7 +163,6 @@ TEST(drop)
 	assert_int_equal(a.depth, 5);
 	assert_int_equal(a.vertices, 1000);
 	assert_int_equal(a.retained_bytes, 1001 * 32);
-	assert_int_equal(a.heaviest_bytes, 32);
 	shape_destroy(s);
 }
 
@@ -202,7 +201,6 @@ TEST(large_object)
 	assert_int_equal(a.at, 1);
 	assert_int_equal(a.vertices, 0);
 	assert_int_equal(a.retained_bytes, 1 << 20);
-	assert_int_equal(a.heaviest_bytes, 0);
 	shape_destroy(s);
 }
 

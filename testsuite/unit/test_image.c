@@ -325,10 +325,10 @@ TEST_F(core_facts)
 	assert_null(gr_image_warning(f->image));
 	assert_true(gr_image_mapping(f->image, EXE_TEXT + PAGE, &info));
 	assert_string_equal(info.path, f->exe_path);
-	assert_true(info.executable && info.readable_data && !info.writable);
+	assert_true(info.executable && !info.writable);
 	assert_int_equal(info.end, EXE_TEXT + EXE_TEXT_BYTES);
 	assert_true(gr_image_mapping(f->image, HEAP + 7 * PAGE, &info));
-	assert_true(info.writable && !info.readable_data && !info.path);
+	assert_true(info.writable && !info.path);
 	assert_false(gr_image_mapping(f->image, HEAP + 5 * PAGE, &info));
 	assert_null(gr_image_plan(f->image, HEAP, HEAP + PAGE));
 	assert_int_equal(gr_image_plan_bytes(f->image), 0);

@@ -59,11 +59,10 @@ bool gr_image_mapping(struct gr_image *image, uint64_t addr,
 		      struct gr_mapping_info *ret)
 {
 	static const struct gr_mapping_info mappings[] = {
-		{ HEAP, HEAP + ARENA, true, true, false, NULL },
-		{ LIBRARY, LIBRARY + LIBRARY_BYTES, true, false, true,
+		{ HEAP, HEAP + ARENA, true, false, NULL },
+		{ LIBRARY, LIBRARY + LIBRARY_BYTES, false, true,
 		  "/lib/libc.so.6" },
-		{ ANONYMOUS, ANONYMOUS + MAPPED_BYTES, true, true, false,
-		  NULL },
+		{ ANONYMOUS, ANONYMOUS + MAPPED_BYTES, true, false, NULL },
 	};
 
 	(void)image;

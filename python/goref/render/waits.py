@@ -191,13 +191,6 @@ def owner_kind(group: Awaited, owner: WaitOwner) -> str:
     return f"one of {group.likely:,} {what}s" if group.likely > 1 else what
 
 
-def first_owner(group: Awaited) -> WaitOwner | None:
-    """The likeliest owner, if something speaks for it."""
-    if group.owners and group.owners[0].is_likely:
-        return group.owners[0]
-    return None
-
-
 def awaited_document(group: Awaited) -> Document:
     return {
         "primitive": None if group.addr is None else f"{group.addr:#x}",

@@ -556,7 +556,6 @@ bool gr_layout_agrees(const struct gr_layout *layout,
 struct gr_layout_variable {
 	const char *names; /**< Alternatives, separated by '|'. */
 	uint64_t *addr;
-	bool is_required;
 };
 
 /** Get variable @p i of a table; false after the last one. */

@@ -344,6 +344,5 @@ bool gr_layout_variable(struct gr_layout *layout, size_t i,
 	ret->names = gr_layout_variables[i].names;
 	ret->addr =
 		(uint64_t *)((uint8_t *)layout + gr_layout_variables[i].off);
-	ret->is_required = gr_layout_variables[i].need == REQUIRED;
 	return true;
 }

@@ -23,7 +23,6 @@ enum {
 enum {
 	GR_FUNC_TOP_FRAME = 1,
 	GR_FUNC_SP_WRITE = 2,
-	GR_FUNC_ASM = 4,
 };
 
 #define GR_FUNC_ARGS_UNKNOWN 0x80000000u

@@ -308,7 +308,6 @@ static struct gr_error *place(struct reader *r, struct gr_goroutine *g)
 		if (err)
 			return err;
 	} else if (gr_field_uint(record, layout->g.syscallsp)) {
-		g->is_syscall = true;
 		g->pc = gr_field_uint(record, layout->g.syscallpc);
 		g->sp = gr_field_uint(record, layout->g.syscallsp);
 	} else {

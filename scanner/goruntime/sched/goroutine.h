@@ -120,7 +120,6 @@ struct gr_goroutine {
 	 * it always is on architectures without a link register.
 	 */
 	uint64_t lr;
-	bool is_syscall; /**< pc and sp are from the system call. */
 	/**
 	 * [unknown_start, stack_hi) was not unwound. The range is empty if
 	 * unwinding reached the outermost frame.

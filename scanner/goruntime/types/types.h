@@ -30,7 +30,6 @@ struct gr_type {
 	uint8_t kind;  /**< enum gr_go_kind */
 	uint8_t role;  /**< enum gr_type_role */
 	bool has_itab; /**< Interface with methods: itab before the data. */
-	bool is_runtime_record; /**< Made from a runtime type record. */
 	/**
 	 * For a variable in the shared code of a generic function: its type is
 	 * entry dict_index - 1 of the dictionary (dictionary.h). 0: none.

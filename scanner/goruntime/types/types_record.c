@@ -101,7 +101,6 @@ static struct gr_error *builder_add(struct builder *b, uint64_t addr,
 		.elem = GR_TYPE_NONE,
 		.key = GR_TYPE_NONE,
 		.header = GR_TYPE_NONE,
-		.is_runtime_record = true,
 	};
 	bool is_named = false;
 
