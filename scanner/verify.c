@@ -4,7 +4,7 @@
  * sweep over all reached objects must lead to no new object.
  */
 #include "verify.h"
-#include "memory_name.h"
+#include "naming/memory_name.h"
 #include "objects.h"
 
 #include "scan/kept_walk.h"

@@ -4,7 +4,7 @@
 #include "graph/paths.h"
 #include "graph/sets.h"
 #include "scan/scan.h"
-#include "type_filter.h"
+#include "naming/type_filter.h"
 
 /* Make parts of the graph, under the guard against files that shrink. */
 static struct gr_error *need(struct gr_scan *scan, unsigned int parts)

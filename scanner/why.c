@@ -5,8 +5,8 @@
  * makes the walk, and later ones use it again.
  */
 #include "why.h"
-#include "locate.h"
-#include "memory_name.h"
+#include "naming/locate.h"
+#include "naming/memory_name.h"
 #include "expr/place.h"
 
 #include "scan/kept_walk.h"

@@ -3,7 +3,7 @@
 
 #include "graph/paths.h"
 #include "graph/sets.h"
-#include "link.h"
+#include "naming/link.h"
 
 #include <inttypes.h>
 

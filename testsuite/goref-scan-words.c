@@ -2,10 +2,10 @@
 #include "goref-scan-words.h"
 
 #include "mark/edges.h"
-#include "memory_name.h"
+#include "naming/memory_name.h"
 #include "scan/mark.h"
 #include "scan/scan.h"
-#include "word_name.h"
+#include "naming/word_name.h"
 
 #include <inttypes.h>
 

@@ -5,7 +5,7 @@
 
 #include "export/snapshot_merged.h"
 #include "export/snapshot_writer.h"
-#include "vertex.h"
+#include "naming/vertex.h"
 
 /* An edge of the object being written. */
 struct edge {

@@ -14,7 +14,7 @@
 #ifndef GR_EXPORT_HEAPSNAPSHOT_H
 #define GR_EXPORT_HEAPSNAPSHOT_H
 
-#include "export/shapes.h"
+#include "naming/shapes.h"
 #include "export/stream.h"
 
 enum { GR_SNAPSHOT_MAX_NODES = 1000000 };

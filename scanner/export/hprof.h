@@ -19,7 +19,7 @@
 #ifndef GR_EXPORT_HPROF_H
 #define GR_EXPORT_HPROF_H
 
-#include "export/shapes.h"
+#include "naming/shapes.h"
 #include "export/stream.h"
 
 /** Write the graph, which has been made. */

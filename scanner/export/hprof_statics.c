@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Package variables as static fields, one for each pointer. */
 #include "export/hprof_internal.h"
-#include "vertex.h"
+#include "naming/vertex.h"
 
 enum { MAX_FIELDS = 64 }; /* of a variable; with more it is an array */
 

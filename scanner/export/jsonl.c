@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/jsonl.h"
 
-#include "memory_name.h"
+#include "naming/memory_name.h"
 
 #include <inttypes.h>
 #include <stdio.h>

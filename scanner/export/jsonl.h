@@ -8,7 +8,7 @@
 #ifndef GR_EXPORT_JSONL_H
 #define GR_EXPORT_JSONL_H
 
-#include "export/shapes.h"
+#include "naming/shapes.h"
 #include "export/stream.h"
 
 /** Write all objects. The graph has its dominators. */

@@ -6,8 +6,8 @@
  */
 #include "export/snapshot_merged.h"
 
-#include "memory_name.h"
-#include "vertex.h"
+#include "naming/memory_name.h"
+#include "naming/vertex.h"
 
 struct node {
 	uint32_t name;

@@ -3,7 +3,7 @@
 #ifndef GR_EXPORT_SNAPSHOT_MERGED_H
 #define GR_EXPORT_SNAPSHOT_MERGED_H
 
-#include "export/shapes.h"
+#include "naming/shapes.h"
 #include "export/snapshot_writer.h"
 
 /** Make the number of a shape that of its name. */

@@ -8,7 +8,7 @@
 #include "scan/kept_walk.h"
 #include "scan/scan.h"
 #include "why.h"
-#include "word_name.h"
+#include "naming/word_name.h"
 
 #include "base/text.h"
 

@@ -4,8 +4,8 @@
 #include "goroutines/part_path.h"
 #include "base/text.h"
 #include "goruntime/sched/channel.h"
-#include "locate.h"
-#include "memory_name.h"
+#include "naming/locate.h"
+#include "naming/memory_name.h"
 #include "scan/scan.h"
 
 #include <inttypes.h>

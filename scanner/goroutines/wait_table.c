@@ -3,7 +3,7 @@
 
 #include "base/sort.h"
 #include "goruntime/sched/channel.h"
-#include "locate.h"
+#include "naming/locate.h"
 #include "scan/scan.h"
 
 enum {

@@ -11,9 +11,9 @@
 #include "dominator_tree.h"
 
 #include "graph/children.h"
-#include "memory_name.h"
+#include "naming/memory_name.h"
 #include "scan/scan.h"
-#include "vertex.h"
+#include "naming/vertex.h"
 
 /* A row, or one that may become a row. */
 struct branch {

@@ -4,9 +4,9 @@
 
 #include "dominator_tree.h"
 #include "graph/sets.h"
-#include "memory_name.h"
+#include "naming/memory_name.h"
 #include "scan/scan.h"
-#include "vertex.h"
+#include "naming/vertex.h"
 
 void gr_dominators_destroy(struct gr_dominators *dominators)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "field_words.h"
 
-#include "link.h"
+#include "naming/link.h"
 #include "scan/scan.h"
 
 struct notes {

@@ -12,12 +12,12 @@
 #include "mark/parents.h"
 #include "billed.h"
 #include "field_words.h"
-#include "memory_name.h"
+#include "naming/memory_name.h"
 #include "scan/scan.h"
-#include "type_filter.h"
+#include "naming/type_filter.h"
 #include "type_text.h"
-#include "vertex.h"
-#include "word_name.h"
+#include "naming/vertex.h"
+#include "naming/word_name.h"
 
 #include <inttypes.h>
 

@@ -7,7 +7,7 @@
  */
 #include "holder.h"
 
-#include "link.h"
+#include "naming/link.h"
 #include "references.h"
 #include "scan/scan.h"
 

@@ -3,7 +3,7 @@
 #include "holders.h"
 
 #include "holder.h"
-#include "link.h"
+#include "naming/link.h"
 #include "references.h"
 #include "scan/scan.h"
 #include "weak.h"

@@ -12,7 +12,7 @@
 #ifndef GR_LINK_CACHE_H
 #define GR_LINK_CACHE_H
 
-#include "link.h"
+#include "naming/link.h"
 
 struct gr_scan;
 

@@ -8,7 +8,7 @@
 #include "base/vector.h"
 #include "graph/children.h"
 #include "graph/keys.h"
-#include "memory_name.h"
+#include "naming/memory_name.h"
 #include "scan/scan.h"
 #include "type_text.h"
 

@@ -3,9 +3,9 @@
 
 #include "graph/internal.h"
 #include "graph/merged.h"
-#include "link.h"
+#include "naming/link.h"
 #include "scan/scan.h"
-#include "type_filter.h"
+#include "naming/type_filter.h"
 #include "weak.h"
 
 void gr_merged_types_destroy(struct gr_merged_types *merged)

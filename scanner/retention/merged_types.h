@@ -5,7 +5,7 @@
 
 #include "base/base.h"
 #include "base/error.h"
-#include "vertex.h"
+#include "naming/vertex.h"
 
 struct gr_scan;
 

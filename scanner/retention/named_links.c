@@ -3,7 +3,7 @@
 
 #include "link_cache.h"
 #include "scan/scan.h"
-#include "vertex.h"
+#include "naming/vertex.h"
 
 enum { MAX_LINKS = 1 << 16 };
 

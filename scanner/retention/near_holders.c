@@ -3,7 +3,7 @@
 
 #include "base/bitmap.h"
 #include "scan/scan.h"
-#include "vertex.h"
+#include "naming/vertex.h"
 
 #include <inttypes.h>
 

@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "graph/keys.h"
-#include "link.h"
+#include "naming/link.h"
 #include "owner_types.h"
 #include "variable_paths.h"
 

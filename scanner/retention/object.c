@@ -2,8 +2,8 @@
 /* One object: its slot, its type, what it keeps alive, who refers to it. */
 #include "object.h"
 
-#include "locate.h"
-#include "memory_name.h"
+#include "naming/locate.h"
+#include "naming/memory_name.h"
 #include "references.h"
 #include "scan/kept_walk.h"
 #include "scan/scan.h"

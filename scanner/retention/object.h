@@ -6,7 +6,7 @@
 #include "base/base.h"
 #include "base/error.h"
 #include "inferior/gaps.h"
-#include "vertex.h"
+#include "naming/vertex.h"
 
 struct gr_scan;
 

@@ -2,8 +2,8 @@
 #include "object_value.h"
 
 #include "goruntime/sched/channel.h"
-#include "locate.h"
-#include "memory_name.h"
+#include "naming/locate.h"
+#include "naming/memory_name.h"
 #include "scan/kept_walk.h"
 #include "scan/scan.h"
 

@@ -3,7 +3,7 @@
 #ifndef GR_REFERENCES_H
 #define GR_REFERENCES_H
 
-#include "link.h"
+#include "naming/link.h"
 #include "object.h"
 
 /**

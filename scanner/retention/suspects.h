@@ -3,7 +3,7 @@
 #ifndef GR_SUSPECTS_H
 #define GR_SUSPECTS_H
 
-#include "vertex.h"
+#include "naming/vertex.h"
 
 #include "inferior/gaps.h"
 

@@ -2,7 +2,7 @@
 #include "type_text.h"
 
 #include "mark/parents.h"
-#include "memory_name.h"
+#include "naming/memory_name.h"
 #include "scan/scan.h"
 
 size_t gr_type_package(const char *type, const char **start)

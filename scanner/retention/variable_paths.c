@@ -5,7 +5,7 @@
 #include "goruntime/types/word.h"
 #include "graph/paths.h"
 #include "scan/scan.h"
-#include "vertex.h"
+#include "naming/vertex.h"
 
 /* Of a way: a map of Go 1.19 may have long chains of buckets. */
 enum { MAX_HOPS = 64 };

@@ -13,7 +13,7 @@
 #define GR_VARIABLE_PATHS_H
 
 #include "base/text.h"
-#include "link.h"
+#include "naming/link.h"
 #include "owner_types.h"
 
 enum {

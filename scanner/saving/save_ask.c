@@ -11,7 +11,7 @@
  * reaches, are asked for separately (ask_headers()). test_saved.py asks all
  * questions after a save: they may read only what was recorded.
  */
-#include "memory_name.h"
+#include "naming/memory_name.h"
 #include "save_internal.h"
 
 #include "goroutines/backtrace.h"

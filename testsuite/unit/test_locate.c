@@ -5,7 +5,7 @@
  * bytes beside it, which belong to something else.
  */
 #define FAKE_HAS_MAPPINGS
-#include "locate.h"
+#include "naming/locate.h"
 #include "scan/scan.h"
 
 #include "goruntime/layout/symbols.h"

@@ -3,7 +3,7 @@
 #include "mark/parents.h"
 #include "path_fixture.h"
 #include "suite.h"
-#include "word_name.h"
+#include "naming/word_name.h"
 
 /* Objects that the tests put together: each size class has a page. */
 #define HEAP UINT64_C(0xc000000000)

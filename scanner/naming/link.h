@@ -11,7 +11,7 @@
 
 #include "base/vector.h"
 #include "heapgraph/heapgraph.h"
-#include "word_name.h"
+#include "naming/word_name.h"
 
 struct gr_scan;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names of words: by the label of their object, or by their root. */
-#include "memory_name.h"
-#include "word_internal.h"
+#include "naming/memory_name.h"
+#include "naming/word_internal.h"
 
 #include "goruntime/types/word.h"
 #include "mark/parents.h"

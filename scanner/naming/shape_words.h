@@ -3,7 +3,7 @@
 #ifndef GR_EXPORT_SHAPE_WORDS_H
 #define GR_EXPORT_SHAPE_WORDS_H
 
-#include "export/shapes.h"
+#include "naming/shapes.h"
 
 /**
  * Add the references that the type of a shape has to those that were seen in

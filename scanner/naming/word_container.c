@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Words of channels (runtime/chan.go: hchan and its ring) and of hash tries
  * (internal/sync/hashtriemap.go). */
-#include "word_internal.h"
+#include "naming/word_internal.h"
 
 #include "mark/container.h"
 

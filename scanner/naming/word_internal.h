@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "scan/scan.h"
-#include "word_name.h"
+#include "naming/word_name.h"
 
 /** Memory of one object, from some address in it up to its end. */
 struct gr_extent {

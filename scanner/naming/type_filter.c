@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "type_filter.h"
+#include "naming/type_filter.h"
 
 #include "goruntime/types/near_names.h"
-#include "memory_name.h"
+#include "naming/memory_name.h"
 #include "scan/scan.h"
 
 void gr_type_filter_deinit(struct gr_type_filter *filter)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Keys of maps as an expression has them: `["abc"]`, `[-1]`, `[true]`. */
-#include "word_internal.h"
+#include "naming/word_internal.h"
 
 #include <inttypes.h>
 

@@ -4,7 +4,7 @@
  * its size and what its words lead to do. Source: runtime/map.go (hmap, bmap,
  * mapextra), internal/runtime/maps (Map, table, groupReference).
  */
-#include "word_internal.h"
+#include "naming/word_internal.h"
 
 #include <inttypes.h>
 

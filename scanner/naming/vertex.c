@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vertex.h"
+#include "naming/vertex.h"
 
-#include "memory_name.h"
+#include "naming/memory_name.h"
 #include "scan/scan.h"
 
 #include <inttypes.h>

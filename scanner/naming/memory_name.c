@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Types of the heap's memory: by a label of a walk, or by the header. */
-#include "memory_name.h"
+#include "naming/memory_name.h"
 
 #include "mark/parents.h"
 #include "scan/scan.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "export/shapes.h"
+#include "naming/shapes.h"
 
-#include "export/shape_words.h"
+#include "naming/shape_words.h"
 #include "mark/parents.h"
-#include "memory_name.h"
+#include "naming/memory_name.h"
 
 /* Keys of shapes that objects of all sizes share. No object is that large. */
 enum { ARRAY_KEY_SHIFT = 62 };

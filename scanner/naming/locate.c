@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The memory at an address, without a walk. */
-#include "locate.h"
+#include "naming/locate.h"
 
-#include "memory_name.h"
+#include "naming/memory_name.h"
 #include "scan/scan.h"
 
 #include "inferior/stored.h"

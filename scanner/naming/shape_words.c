@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "export/shape_words.h"
+#include "naming/shape_words.h"
 
 #include "goruntime/types/word.h"
 

@@ -12,7 +12,7 @@
 #define GR_EXPORT_SHAPES_H
 
 #include "graph/keys.h"
-#include "link.h"
+#include "naming/link.h"
 #include "scan/scan.h"
 
 enum gr_shape_form {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "link.h"
+#include "naming/link.h"
 
 #include "scan/scan.h"
 
