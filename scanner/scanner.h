@@ -55,7 +55,7 @@
 #include "values/value_text.h"
 #include "expr/variable.h"
 #include "naming/vertex.h"
-#include "view.h"
+#include "retention/graph_view.h"
 #include "verify.h"
 #include "why.h"
 

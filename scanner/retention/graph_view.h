@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * view: the object graph for scripts. Vertices are numbers; the same number is
+ * graph_view: the object graph for scripts. Vertices are numbers; the same number is
  * the same vertex as long as the scan lives, even if the graph was dropped and
  * made again in between. Each function makes what it needs.
  */
-#ifndef GR_VIEW_H
-#define GR_VIEW_H
+#ifndef GR_GRAPH_VIEW_H
+#define GR_GRAPH_VIEW_H
 
 #include "base/base.h"
 #include "base/error.h"
@@ -102,4 +102,4 @@ void gr_vertex_paths_deinit(struct gr_vertex_paths *paths);
 /** Is there a graph with retained sizes? Nothing is made. */
 bool gr_scan_has_retained(const struct gr_scan *scan);
 
-#endif /* GR_VIEW_H */
+#endif /* GR_GRAPH_VIEW_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "view.h"
+#include "retention/graph_view.h"
 
 #include "graph/paths.h"
 #include "graph/sets.h"
