@@ -31,7 +31,7 @@
 #include "retention/named_links.h"
 #include "retention/object.h"
 #include "retention/object_value.h"
-#include "objects.h"
+#include "walks/objects.h"
 #include "scan/graph.h"
 #include "scan/open.h"
 #include "expr/place.h"
@@ -43,7 +43,7 @@
 #include "profiles/goroutine_profile.h"
 #include "profiles/site_table.h"
 #include "profiles/site_view.h"
-#include "result.h"
+#include "walks/result.h"
 #include "saving/save.h"
 #include "resident/rss.h"
 #include "retention/suspects.h"
@@ -56,7 +56,7 @@
 #include "expr/variable.h"
 #include "naming/vertex.h"
 #include "retention/graph_view.h"
-#include "verify.h"
-#include "why.h"
+#include "walks/verify.h"
+#include "walks/why.h"
 
 #endif /* GR_SCANNER_H */

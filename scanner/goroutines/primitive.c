@@ -7,7 +7,7 @@
 #include "mark/parents.h"
 #include "scan/kept_walk.h"
 #include "scan/scan.h"
-#include "why.h"
+#include "walks/why.h"
 #include "naming/word_name.h"
 
 #include "base/text.h"

@@ -5,7 +5,7 @@
 #include "site_view.h"
 
 #include "holder_paths.h"
-#include "result_internal.h"
+#include "walks/result_internal.h"
 #include "sites.h"
 
 GR_DEFINE_CLEANUP(result, struct gr_result, gr_result_destroy)

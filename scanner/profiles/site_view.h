@@ -4,7 +4,7 @@
 #define GR_SITE_VIEW_H
 
 #include "base/error.h"
-#include "result.h"
+#include "walks/result.h"
 
 /**
  * The sampled objects that are reached, as a result for profiles: a node's path

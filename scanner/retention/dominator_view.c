@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The dominator tree as the result of a walk: what a profile is made of. */
-#include "result.h"
+#include "walks/result.h"
 
 #include "dominators.h"
-#include "result_internal.h"
+#include "walks/result_internal.h"
 #include "scan/scan.h"
 
 GR_DEFINE_CLEANUP(result, struct gr_result, gr_result_destroy)

@@ -6,10 +6,10 @@
  * root, because nothing else holds that. Where the two differ, a mark without
  * the vertices decides.
  */
-#include "result.h"
+#include "walks/result.h"
 
 #include "graph/sets.h"
-#include "result_internal.h"
+#include "walks/result_internal.h"
 #include "scan/scan.h"
 
 /* A root of the walk, by what the tree tells roots apart by (mark/tree.c):

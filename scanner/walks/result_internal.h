@@ -4,7 +4,7 @@
 #define GR_RESULT_INTERNAL_H
 
 #include "mark/tree.h"
-#include "result.h"
+#include "walks/result.h"
 
 /** A finished walk. Names belong to the scan. */
 struct gr_result {

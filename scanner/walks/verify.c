@@ -3,9 +3,9 @@
  * Compare the walk with the allocator's own data, and with itself: a linear
  * sweep over all reached objects must lead to no new object.
  */
-#include "verify.h"
+#include "walks/verify.h"
 #include "naming/memory_name.h"
-#include "objects.h"
+#include "walks/objects.h"
 
 #include "scan/kept_walk.h"
 #include "scan/mark.h"

@@ -4,7 +4,7 @@
  * the chain then goes from the object back to its root. The first question
  * makes the walk, and later ones use it again.
  */
-#include "why.h"
+#include "walks/why.h"
 #include "naming/locate.h"
 #include "naming/memory_name.h"
 #include "expr/place.h"

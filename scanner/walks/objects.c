@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The objects of the heap, as text.
-#include "objects.h"
+#include "walks/objects.h"
 
 #include "scan/scan.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The result of a walk for the user: the ledger, sorted roots and types. */
-#include "result.h"
+#include "walks/result.h"
 
-#include "result_internal.h"
+#include "walks/result_internal.h"
 #include "scan/kept_walk.h"
 #include "scan/mark.h"
 #include "scan/scan.h"
