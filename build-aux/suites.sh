@@ -43,6 +43,38 @@ kept_status() {
 	cat "$1" 2>/dev/null || echo none
 }
 
+# beside NAME COMMAND...: run a suite in the background. The names of failures are
+# printed as they happen.
+beside() {
+	beside=$1
+	rm -f "build/$beside.counts"
+	shift
+	{
+		(
+			total_passed=0 total_failed=0 total_skipped=0 failed_suites=
+			"$@"
+			echo "$total_passed $total_failed $total_skipped $failed_suites" \
+				>"build/$beside.counts"
+		) 2>&1 | tee "build/$beside.out" |
+			grep --line-buffered -E '^(FAILED|ERROR) '
+	} &
+	beside_pid=$!
+}
+
+# What the suite in the background has printed, and its counts.
+join_it() {
+	wait "$beside_pid"
+	cat "build/$beside.out"
+	if read -r passed broken skipped suites <"build/$beside.counts"; then
+		total_passed=$((total_passed + passed))
+		total_failed=$((total_failed + broken))
+		total_skipped=$((total_skipped + skipped))
+		failed_suites="$failed_suites${suites:+ $suites}"
+	else
+		lost "$beside" "it did not come to its end"
+	fi
+}
+
 # -------------------------------------------------------------------- pytest
 
 # Its last line is read: no option of the environment may change that.
@@ -72,8 +104,8 @@ run_pytest() {
 	shift 2
 	# The next run begins with the files that cost most in this one.
 	[ "$extent" = selected ] || set -- --costs "build/pytest-$suite.json" "$@"
-	keep_status build/pytest.status pytest "$@" | tee "$pytest_log"
-	status=$(kept_status build/pytest.status)
+	keep_status "build/pytest-$suite.status" pytest "$@" | tee "$pytest_log"
+	status=$(kept_status "build/pytest-$suite.status")
 	summary=$(grep -E '^=* ?([0-9]+ [a-z]+(, [0-9]+ [a-z]+)*|no tests ran) in [0-9.]+' \
 		"$pytest_log" | tail -n 1)
 	passed=$(counted passed "$summary")

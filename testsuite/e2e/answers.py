@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run by session.py, in plain Python: answers `goref VERB' about a core, one
-question after the other, as gdb's commands do. Its arguments: a line that it
-writes before each answer, an executable, its core, the questions."""
+"""Run by session.py, in plain Python: answers `goref VERB' about a core or a
+process, one question after the other, as gdb's commands do. Its arguments: a
+line that it writes before each answer, an executable and its core, or `pid'
+and the number of a process, and the questions."""
 
 import sys
 
@@ -9,10 +10,24 @@ from goref import args, commands, front
 from goref.errors import Error
 from goref.session import current
 from goref.sources.core import Core
+from goref.sources.process import Process
 from goref.verbs import STANDALONE, VERBS
 
 
-def answer(question):
+def open_source(where, name, options):
+    """A process is copied again if a question needs something else of it."""
+    exe, core = where
+    if exe != "pid":
+        current.source = current.source or Core(core, exe)
+        return
+    commands.check(name, options)
+    extent = commands.extent(name, options)
+    if current.source is None or current.source.needed != extent:
+        current.close()
+        current.source = Process(int(core), extent)
+
+
+def answer(question, where):
     name, _, rest = question.partition(" ")
     verb = {**VERBS, **STANDALONE}.get(name)
     if verb is None:
@@ -21,7 +36,9 @@ def answer(question):
         f"goref {name}", verb.options, takes_words=bool(verb.operands)
     )
     try:
-        commands.run(name, parser.parse_text(rest))
+        options = parser.parse_text(rest)
+        open_source(where, name, options)
+        commands.run(name, options)
     except args.UsageError as problem:
         raise Error(f"{parser.prog}: {problem}") from None
 
@@ -34,8 +51,7 @@ def main(mark, exe, core, *questions):
     for question in questions:
         print(mark)
         try:
-            current.source = current.source or Core(core, exe)
-            answer(question)
+            answer(question, (exe, core))
             status = 0
         except Error as problem:
             front.current.note(f"{problem}\n")

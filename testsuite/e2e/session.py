@@ -110,17 +110,20 @@ def run_gdb(args, commands, timeout=TIMEOUT, env=None):
 
 def run_goref(target, commands, in_gdb=False, **options):
     """Run commands on a target of targets.py, one after the other. Questions
-    to goref about a core are asked in plain Python, unless in_gdb: gdb runs
-    what only gdb can."""
+    to goref are asked in plain Python, unless in_gdb: gdb runs what only gdb
+    can."""
     questions = [command.removeprefix("goref ") for command in commands]
     is_plain = all(
         command.startswith("goref ")
         and not command.startswith(("goref open", "goref close"))
         for command in commands
     )
-    if in_gdb or not target.core or not is_plain:
+    if in_gdb or not is_plain:
         return run_gdb(target.gdb_args, commands, **options)
-    words = [MARK, target.exe, target.core, *questions]
+    where = [target.exe, target.core]
+    if not target.core:
+        where = ["pid", target.process.pid]
+    words = [MARK, *where, *questions]
     done = run_answers([*map(str, words)], **options)
     return Run(done.returncode, done.stdout, done.stderr, len(commands))
 
