@@ -32,8 +32,12 @@ def restore_signals():
 restore_signals()
 
 
+MOST_LINES = 5  # of an error, where its name is printed
+
+
 class Names:
-    """Prints a line for each failure when it happens; pytest -q prints an F."""
+    """Prints each failure with its error when it happens; pytest -q prints an
+    F."""
 
     def __init__(self, config):
         self.config = config
@@ -48,8 +52,11 @@ class Names:
         name = self.config.cwd_relative_nodeid(report.nodeid)
         crash = getattr(report.longrepr, "reprcrash", None)
         reason = crash.message.strip().splitlines() if crash else []
-        line = " - ".join([f"{what} {name}", *reason[:1]])
-        self.terminal.write(f"\n{line}\n", flush=True)
+        first = " - ".join([f"{what} {name}", *reason[:1]])
+        more = reason[1:] + getattr(report, "said", [])
+        lines = [f"    {line.strip()[:200]}" for line in more if line.strip()]
+        shown = "\n".join([first, *lines[: MOST_LINES - 1]])
+        self.terminal.write(f"\n{shown}\n", flush=True)
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report):
@@ -122,13 +129,28 @@ def pytest_collection_modifyitems(config, items):
 
 
 @pytest.hookimpl(hookwrapper=True, trylast=True)
-def pytest_runtest_makereport(item):
+def pytest_runtest_makereport(item, call):
     """A report gets the processor time since the last one, with that of the
     processes that have ended."""
     outcome = yield
+    report = outcome.get_result()
     now = sum(os.times()[:4])
-    outcome.get_result().cpu_s = now - item.config.stash.get(SPENT, now)
+    report.cpu_s = now - item.config.stash.get(SPENT, now)
     item.config.stash[SPENT] = now
+    if report.failed and call.excinfo:
+        report.said = said_by_commands(call.excinfo.traceback)
+
+
+def said_by_commands(traceback):
+    """The last lines that commands of a failed test have written to stderr: an
+    `assert done.returncode == 0' does not show them."""
+    runs = [
+        value
+        for entry in traceback
+        for value in entry.frame.f_locals.values()
+        if isinstance(getattr(value, "stderr", None), str)
+    ]
+    return runs[-1].stderr.splitlines()[1 - MOST_LINES :] if runs else []
 
 
 SPENT = pytest.StashKey[float]()

@@ -55,6 +55,13 @@ fuzz:
 """
 PASSES = "def test_passes():\n    pass\n"
 FAILS = "def test_fails():\n    assert 1 == 2, 'one is\\nno two'\n"
+FAILS_IN_A_COMMAND = """
+import subprocess
+def test_command():
+    line = ["sh", "-c", "echo no such file >&2; exit 1"]
+    done = subprocess.run(line, capture_output=True, text=True)
+    assert done.returncode == 0
+"""
 SKIPS = "import pytest\ndef test_skips():\n    pytest.skip('no Go')\n"
 ENDS = "import os\ndef test_ends():\n    os._exit({})\n"
 
@@ -190,10 +197,17 @@ def test_failures_have_names(tree):
     assert counts == (4, 2, 2)
     for suite in ("python", "e2e"):
         name = f"FAILED testsuite/{suite}/test_b.py::test_fails"
-        first = f"\n{name} - AssertionError: one is\n"
+        first = f"\n{name} - AssertionError: one is\n    no two\n"
         traceback = out.index("== FAILURES ==", out.index(first))
         assert out.index(first) < traceback
     assert "run-tests: FAILED: python e2e\n" in out
+
+
+def test_failures_have_what_a_command_said(tree):
+    tree.write("testsuite/e2e/test_b.py", FAILS_IN_A_COMMAND)
+    out, _ = tree.run("--e2e")
+    begin = out.index("\nFAILED testsuite/e2e/test_b.py::test_command - ")
+    assert begin < out.index("\n    no such file\n") < out.index("FAILURES")
 
 
 def test_cannot_be_collected(tree):
