@@ -205,7 +205,9 @@ def test_another_mount_and_pid_namespace(farm, tmp_path):
 def test_gcore_and_live_see_the_same(farm):
     """The core was taken of that very process, at rest."""
     live = run_goref(
-        farm.target("rest", CENTRAL, "live"), ["goref scan --json"]
+        farm.target("rest", CENTRAL, "live"),
+        ["goref scan --json"],
+        in_gdb=True,
     )
     core = run_goref(
         farm.target("rest", CENTRAL, "gcore"), ["goref scan --json"]

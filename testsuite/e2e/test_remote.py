@@ -52,7 +52,7 @@ def test_as_native(farm, served, variant, tmp_path):
     native = farm.target("rest", variant, "live")
     questions = ["goref scan --json", "goref why main.sessions",
                  "goref verify --json"]  # fmt: skip
-    near = run_goref(native, questions)
+    near = run_goref(native, questions, in_gdb=True)
     assert near.rc == 0, near.stderr
     address = served(native.process)
     far = run_gdb(

@@ -36,7 +36,7 @@ def hung(farm):
 
 
 def answers(target, verbs):
-    run = run_goref(target, verbs)
+    run = run_goref(target, verbs, in_gdb=not target.core)
     assert run.rc == 0, run.stderr
     return [without_times(run.json(i)) for i in range(len(verbs))]
 

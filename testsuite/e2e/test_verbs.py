@@ -363,7 +363,8 @@ def test_process_that_is_only_looked_at(farm):
     """A debugger's own stop is no signal; what goes on was not stopped."""
     skip_if(attach_reason())
     target = farm.target("values", CENTRAL, "live")
-    run = run_goref(target, ["goref overview --json", "goref overview"])
+    questions = ["goref overview --json", "goref overview"]
+    run = run_goref(target, questions, in_gdb=True)
     stopped = run.json(0)["stopped_by"]
     assert stopped["signal"] is None and stopped["thread"]
     assert "stopped by a debugger" in run.parts[1]
