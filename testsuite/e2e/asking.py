@@ -92,6 +92,8 @@ class Done(NamedTuple):
     """The largest number of bytes that it had in memory."""
     seconds: float
     """Seconds of processor time."""
+    looks: int = 0
+    """How often goref has looked for Ctrl-C, if that was counted."""
 
 
 def at_start(env):
@@ -115,15 +117,16 @@ class Server:
     own."""
 
     def __init__(self, env=None, clocked=False):
-        """clocked: for runs that count polls."""
+        """env: its whole environment. clocked: for runs that count polls."""
         words = CLOCKED if clocked else ()
-        self._at_start = at_start({**os.environ, **(env or {})})
+        env = os.environ if env is None else env
+        self._at_start = at_start(env)
         self._process = subprocess.Popen(
             [sys.executable, "-B", HERE / "forks.py"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, **(env or {}), **environment(words)},
+            env={**env, **environment(words)},
         )
 
     def close(self):
@@ -186,3 +189,15 @@ def run_scanner(*words, max_seconds=60):
 def run_goref(*words, **how):
     """The same for the command line; how: arguments of Server.goref()."""
     return server(False).goref(*words, **how)
+
+
+def run_by_steps(*words, interrupt_at=0):
+    """Run the command line with a clock that each look at it moves by a second
+    (clock.c): goref looks for Ctrl-C at each poll of the scanner. interrupt_at:
+    the look at which Ctrl-C comes; 0: never."""
+    return server(True).goref(*words, interrupt_at=interrupt_at)
+
+
+def some_looks(looks, count):
+    """So many numbers of looks, from the first to the last one."""
+    return sorted({1 + (looks - 1) * i // (count - 1) for i in range(count)})

@@ -4,6 +4,7 @@ child that it forks, and writes the result. All modules are loaded once."""
 
 import importlib
 import json
+import mmap
 import os
 import pkgutil
 import resource
@@ -11,8 +12,9 @@ import selectors
 import signal
 import sys
 
-import answers
-import scanner
+import scanner  # finds goref
+
+import answers  # isort: skip
 
 MOST_FILES = 256  # of the server, which its children do not need
 
@@ -30,15 +32,19 @@ def load():
                 importlib.import_module(f"goref.{folder}.{found.name}")
 
 
-def interrupt_at(looks):
+# The number of times that the child has looked for Ctrl-C.
+LOOKS = memoryview(mmap.mmap(-1, 8)).cast("Q")
+
+
+def interrupt_at(last):
     """Raise KeyboardInterrupt when goref looks for Ctrl-C for the Nth time."""
     from goref import progress
 
-    whole, left = progress.Progress.__call__, [looks]
+    whole = progress.Progress.__call__
 
     def look(self, *counts):
-        left[0] -= 1
-        if not left[0]:
+        LOOKS[0] += 1
+        if LOOKS[0] == last:
             os.kill(os.getpid(), signal.SIGINT)
         return whole(self, *counts)
 
@@ -61,7 +67,7 @@ def settle(question):
         seconds = question["max_seconds"]
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    if question.get("interrupt_at"):
+    if "interrupt_at" in question:
         interrupt_at(question["interrupt_at"])
 
 
@@ -114,6 +120,7 @@ def said(*pipes):
 
 
 def answer(question):
+    LOOKS[0] = 0
     out, err = os.pipe(), os.pipe()
     pid = os.fork()
     if not pid:
@@ -128,6 +135,7 @@ def answer(question):
         "stderr": stderr,
         "used": usage.ru_maxrss << 10,
         "seconds": usage.ru_utime + usage.ru_stime,
+        "looks": LOOKS[0],
     }
 
 

@@ -7,14 +7,14 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 
 import pytest
 
+from asking import run_by_steps, some_looks
 from pprof import Profile
+from session import GOREF, TOP, environment, one_line
 from session import run_goref, run_python
 from session import start_cli as run_cli  # each is a start
-from session import run_cli, run_goref, run_python
 from targets import attach_reason, skip_if
 from toolchains import Variant, variants
 
@@ -320,27 +320,6 @@ def test_whole_profile_is_not_marked(core, tmp_path):
     assert not [c for c in Profile.load(out).comments if "PARTIAL" in c]
 
 
-def ended(command, delays, end):
-    """Run a command that is ended in different moments, until it has a part
-    of the result."""
-    for delay in delays:
-        goref = subprocess.Popen(
-            [str(GOREF), *map(str, command)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment(),
-        )
-        end(goref, delay)
-        out, err = goref.communicate(timeout=120)
-        assert goref.returncode in (-signal.SIGINT, 0, 1, 3), err
-        assert "Traceback" not in err, err
-        if goref.returncode == 3:
-            return out
-    pytest.skip("it never came in the walk")
-
-
 MISSING = (
     "sizes are lower bounds",
     "no object graph",
@@ -352,14 +331,15 @@ MISSING = (
 def test_interrupt(farm):
     """Each phase of the overview says what is missing when it is ended."""
     target = farm.target("counter", CENTRAL, args=("3000000",))
-
-    def interrupt(goref, delay):
-        time.sleep(delay)
-        goref.send_signal(signal.SIGINT)
-
-    delays = [0.02 * i for i in range(45)]
-    out = ended(["core", target.exe, target.core], delays, interrupt)
-    assert re.search(f"^PARTIAL: interrupted: ({'|'.join(MISSING)})$", out, re.M)
+    words = ["core", target.exe, target.core]
+    whole = run_by_steps(*words)
+    assert whole.returncode == 0, whole.stderr
+    said = set()
+    for look in some_looks(whole.looks, 12):
+        status, out, err, *_ = run_by_steps(*words, interrupt_at=look)
+        assert status in (1, 3) and "Traceback" not in err, (status, err)
+        said |= {*re.findall(r"^PARTIAL: interrupted: (.*)$", out, re.M)}
+    assert said and said <= {*MISSING}
 
 
 def test_interrupt_at_the_end():
@@ -378,19 +358,16 @@ cli.main(["--version"])
 
 
 def test_timeout(farm):
+    """Of a clock that moves by steps."""
     target = farm.target("counter", CENTRAL, args=("3000000",))
-    for centiseconds in range(2, 100, 4):
-        done = run_cli(
-            ["core", target.exe, target.core,
-             "--timeout", centiseconds / 100]
-        )  # fmt: skip
-        assert done.returncode in (0, 1, 3), done.stderr
-        if done.returncode == 1:
-            assert "timed out" in done.stderr
+    for seconds in (1 << bit for bit in range(16)):
+        done = run_by_steps(
+            "core", target.exe, target.core, "--timeout", seconds
+        )
+        assert done.returncode in (1, 3), done.stderr
         if done.returncode == 3:
             break
-    else:
-        pytest.skip("it never came in the walk")
+        assert "timed out" in done.stderr
     assert "PARTIAL: timed out: " in done.stdout
 
 

@@ -6,7 +6,6 @@ import itertools
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from pprof import Profile
 from session import GOREF, environment
 from targets import attach_reason, skip_if
 from toolchains import Variant
-from waiting import LONGEST_S, comes, looks
+from waiting import LONGEST_S, comes, faults_of_all, looks, reaches
 
 CENTRAL = Variant("go1.24", "default")
 SIGNALS = [signal.SIGTERM, signal.SIGHUP]
@@ -34,41 +33,37 @@ def start(words, **options):
     )
 
 
-def time_of(words):
-    """Seconds that it takes without a signal."""
-    start_s = time.monotonic()
+def whole_of(words):
+    """The page faults that it has without a signal."""
     done = start(words)
-    out, err = done.communicate(timeout=120)
+    faults = faults_of_all(done.pid)
+    _, err = done.communicate(timeout=LONGEST_S)
     assert done.returncode == 0, err
-    return time.monotonic() - start_s
+    return faults
 
 
-def end_after(words, delay, number):
+def end_at(words, faults, number):
     """Its status and what it printed. A status of 0 has its answer."""
     goref = start(words)
-    time.sleep(delay)
+    reaches(goref.pid, faults)
     goref.send_signal(number)
-    out, err = goref.communicate(timeout=120)
+    out, err = goref.communicate(timeout=LONGEST_S)
     assert goref.returncode in (0, -number, 128 + number), (out, err)
     assert "Traceback" not in err and "Error in" not in err, err
     return goref.returncode, out
 
 
-def moments(whole_s, count):
-    return [whole_s * 1.1 * i / count for i in range(count)]
+def moments(words, count):
+    """Moments of a run, counted in page faults."""
+    whole = whole_of(words)
+    return [whole * i // count for i in range(count)]
 
 
-def ends(whole_s, count):
+def ends(words, count):
     """Moments, each with one of the signals in turn: all that acts on them is
-    the same for both."""
-    return zip(moments(whole_s, count), itertools.cycle(SIGNALS))
-
-
-def early_ends(count):
-    """Moments at which goref has just begun, also if the machine has become
-    faster meanwhile."""
-    delays = (0.02 * (i // 2 % 5) for i in range(count))
-    return zip(delays, itertools.cycle(SIGNALS))
+    the same for both. Both come as it begins."""
+    later = moments(words, count)
+    return zip([0, *later], itertools.cycle(SIGNALS))
 
 
 def test_core(farm, tmp_path):
@@ -76,15 +71,15 @@ def test_core(farm, tmp_path):
     out = tmp_path / "refs.pb"
     words = ["core", target.exe, target.core, "-o", out]
     statuses = set()
-    for delay, number in [*ends(time_of(words), 24), *early_ends(10)]:
+    for faults, number in ends(words, 24):
         out.unlink(missing_ok=True)
-        status, said = end_after(words, delay, number)
+        status, said = end_at(words, faults, number)
         statuses.add(status)
         if status == 0:
             assert "main.held" in said or "reached" in said, said
             assert Profile.load(out).samples
         left = [p for p in tmp_path.iterdir() if p != out]
-        assert not left, (delay, left)
+        assert not left, (faults, left)
     in_time = {abs(status) % 128 for status in statuses}
     assert in_time >= set(SIGNALS), "a signal was never in time"
 
@@ -93,8 +88,8 @@ def test_symbols(farm):
     """The reading of symbols does not delay the end."""
     target = farm.target("counter", CENTRAL, args=("3000",))
     words = ["core", target.exe, target.core, "--why", "main.chain"]
-    for delay, number in ends(time_of(words), 12):
-        end_after(words, delay, number)
+    for faults, number in ends(words, 12):
+        end_at(words, faults, number)
 
 
 def is_held(pid):
@@ -119,8 +114,8 @@ def test_attach(farm, options):
     target = farm.target("counter", CENTRAL, "live", args=("300000",))
     pid = target.process.pid
     words = ["attach", *options, pid]
-    for delay, number in ends(time_of(words), 20):
-        end_after(words, delay, number)
+    for faults, number in ends(words, 20):
+        end_at(words, faults, number)
         assert_goes_on(pid)
     assert target.process.popen.poll() is None
 
@@ -211,12 +206,11 @@ def test_twice(farm):
     """As a closed terminal does: the shell and the kernel send SIGHUP."""
     target = farm.target("counter", CENTRAL, args=("300000",))
     words = ["core", target.exe, target.core]
-    for delay in moments(time_of(words), 12):
+    for faults in moments(words, 12):
         goref = start(words)
-        time.sleep(delay)
+        reaches(goref.pid, faults)
         for _ in range(50):
             goref.send_signal(signal.SIGHUP)
-            time.sleep(0.0002)
         out, err = goref.communicate(timeout=60)
         assert goref.returncode == -signal.SIGHUP or "reached" in out, err
 
@@ -269,9 +263,9 @@ def test_without_env(farm, tmp_path):
     target = farm.target("counter", CENTRAL, args=("300000",))
     words = ["core", target.exe, target.core, "--top", "1"]
     path = f"{tmp_path}:{os.environ['PATH']}"
-    for delay in moments(time_of(words), 12):
+    for faults in moments(words, 12):
         goref = start(words, env={"PATH": path})
-        time.sleep(delay)
+        reaches(goref.pid, faults)
         goref.send_signal(signal.SIGTERM)
         out, err = goref.communicate(timeout=60)
-        assert goref.returncode or "reached" in out, (delay, out, err)
+        assert goref.returncode or "reached" in out, (faults, out, err)

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from collections import Counter, defaultdict
 
 import pytest
@@ -18,7 +17,7 @@ from devtools import DevTools
 from session import GOREF, TIMEOUT, environment, one_line, run_cli
 from targets import attach_reason, skip_if
 from toolchains import Variant, variants
-from waiting import has_file_in
+from waiting import comes, has_file_in
 
 CENTRAL = Variant("go1.24", "default")
 SESSIONS = 300
@@ -460,8 +459,7 @@ def test_interrupt(farm, tmp_path):
         text=True,
         env=environment(),
     )
-    while goref.poll() is None and not has_file_in(goref.pid, tmp_path, 1):
-        time.sleep(0.005)
+    assert comes(lambda: has_file_in(goref.pid, tmp_path, 1))
     assert os.listdir(tmp_path) == []
     goref.send_signal(signal.SIGINT)
     goref.communicate(timeout=TIMEOUT)

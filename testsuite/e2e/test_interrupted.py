@@ -9,11 +9,13 @@ import time
 
 import pytest
 
+from asking import run_by_steps, some_looks
 from hosts import hooked
 from session import GOREF, environment, run_gdb
 from session import start_cli as run_cli  # each is a start
 from targets import attach_reason, skip_if
 from toolchains import Variant
+from waiting import LONGEST_S, faults_of_all, reaches
 
 CENTRAL = Variant("go1.24", "default")
 MOMENTS = 12
@@ -28,15 +30,6 @@ def start(words, **env):
         text=True,
         env={**environment(), **env},
     )
-
-
-def whole(words):
-    """The answer when nothing ends it, and the seconds that it takes."""
-    begin = time.monotonic()
-    goref = start(words)
-    out, err = goref.communicate(timeout=120)
-    assert goref.returncode == 0 and out, err
-    return out, time.monotonic() - begin
 
 
 def check(status, out, err, reason, whole=""):
@@ -69,12 +62,26 @@ QUESTIONS = pytest.mark.parametrize(
 
 @QUESTIONS
 def test_ctrl_c(words, question):
-    answer, whole_s = whole(words + question)
-    for i in range(MOMENTS):
+    """Wherever it looks for Ctrl-C."""
+    whole = run_by_steps(*words, *question)
+    assert whole.returncode == 0 and whole.stdout, whole.stderr
+    for look in some_looks(whole.looks, MOMENTS):
+        status, out, err, *_ = run_by_steps(*words, *question, interrupt_at=look)
+        assert status, (look, out)
+        check(status, out, err, "interrupted")
+
+
+@QUESTIONS
+def test_ctrl_c_before_it_looks(words, question):
+    """As it starts, too: moments are counted in page faults."""
+    goref = start(words + question)
+    faults = faults_of_all(goref.pid)
+    answer, _ = goref.communicate(timeout=LONGEST_S)
+    for i in range(4):
         goref = start(words + question)
-        time.sleep(whole_s * i / MOMENTS)
+        reaches(goref.pid, faults * i // 4)
         goref.send_signal(signal.SIGINT)
-        out, err = goref.communicate(timeout=60)
+        out, err = goref.communicate(timeout=LONGEST_S)
         check(goref.returncode, out, err, "interrupted", answer)
 
 

@@ -15,7 +15,7 @@ from session import TOP, environment
 from signalled import living
 from snapshots import HELPER, Helper, children, status_of
 from toolchains import Variant
-from waiting import comes
+from waiting import comes, faults_of_all, reaches
 
 CENTRAL = Variant("go1.24", "default")
 
@@ -86,19 +86,27 @@ def test_signals_do_not_reach_the_helper(steady):
     assert not children(process.pid)
 
 
-@pytest.mark.parametrize("delay", [0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.6])
-def test_killed_goref(steady, delay):
-    """The helper then clears away: no zombie, and nothing is traced."""
-    mark = f"test_killed_goref {os.getpid()} {delay}"
+@pytest.mark.parametrize("part", range(7))
+def test_killed_goref(steady, part):
+    """The helper then clears away: no zombie, and nothing is traced. Moments are
+    counted in page faults."""
+    mark = f"test_killed_goref {os.getpid()} {part}"
     process = steady(CENTRAL)
-    popen = subprocess.Popen(
-        [str(TOP / "goref"), "attach", "--snapshot", str(process.pid)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**environment(), "GOREF_TEST": mark},
-    )
-    time.sleep(delay)
+
+    def start():
+        return subprocess.Popen(
+            [str(TOP / "goref"), "attach", "--snapshot", str(process.pid)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**environment(), "GOREF_TEST": mark},
+        )
+
+    whole = start()
+    faults = faults_of_all(whole.pid)
+    assert whole.wait() == 0
+    popen = start()
+    reaches(popen.pid, faults * (part + 3) // 10)
     popen.kill()
     popen.wait()
     assert comes(lambda: not living(f"GOREF_TEST={mark}"))

@@ -64,6 +64,18 @@ def faults_of(pid):
         return int(file.read().rpartition(b")")[2].split()[7])
 
 
+def reaches(pid, faults):
+    """Wait until a child has had so many page faults, or has ended: those of
+    its whole run. It is not waited for here."""
+    comes(lambda: faults_of(pid) >= faults or states_of(pid) == {"Z"})
+    return faults_of(pid)
+
+
+def faults_of_all(pid):
+    """The page faults of the whole run of a child."""
+    return reaches(pid, 1 << 62)
+
+
 def has_file_in(pid, folder, nbytes=0):
     """Does a process have a file of so many bytes open in a folder? It may
     have no name."""
