@@ -2,6 +2,7 @@
 """gdb on a terminal."""
 
 import re
+import tempfile
 from contextlib import suppress
 
 import pexpect
@@ -17,6 +18,25 @@ def plain(text):
     """Without colours, cursor movements and carriage returns."""
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
     return text.replace("\x1b[?2004h", "").replace("\r", "")
+
+
+# goref stops at its Nth look for Ctrl-C, or at the Nth one in a walk, and waits
+# for it.
+PAUSE = """
+import os, select
+from goref.progress import Progress
+def pause_at(last, is_in_walk, whole=Progress.__call__):
+    left = [last]
+    def look(self, done=0, total=0):
+        left[0] -= bool(done) or not is_in_walk
+        if left[0] == 0:
+            left[0] = -1
+            os.write(1, b"@@ it looks @@")
+            for _ in range(12000):
+                select.select([], [], [], 0.01)
+        whole(self, done, total)
+    Progress.__call__ = look
+"""
 
 
 class Terminal:
@@ -52,6 +72,19 @@ class Terminal:
         self.child.sendcontrol("u")
         self.settle()
         return shown
+
+    def interrupt_at(self, look, command, is_in_walk=False):
+        """Run a command, and send Ctrl-C when goref looks for it for the Nth
+        time: does it look so often? The prompt behind it is not read then."""
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(f"{PAUSE}pause_at({look}, {is_in_walk})\n")
+            file.flush()
+            self.run(f"source {file.name}")
+        self.child.sendline(command)
+        if self.child.expect(["@@ it looks @@", PROMPT], timeout=120):
+            return False
+        self.child.sendcontrol("c")
+        return True
 
     def close(self):
         if self.child.isalive():

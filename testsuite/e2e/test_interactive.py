@@ -3,12 +3,12 @@
 
 import re
 import sys
-import time
 
 import pytest
 
 from session import TOP
 from toolchains import Variant
+from waiting import comes, has_file_in
 
 sys.path.insert(0, str(TOP / "python"))
 
@@ -145,7 +145,9 @@ def test_interrupt_of_a_stream(terminal, farm, tmp_path):
     busy.settle()
     out = tmp_path / "objects.txt"
     busy.child.sendline(f"goref objects --addresses --out {out}")
-    time.sleep(0.3)
+    assert comes(
+        lambda: has_file_in(busy.child.pid, tmp_path, 1) or out.exists()
+    )
     busy.child.sendcontrol("c")
     busy.child.expect(PROMPT, timeout=GENEROUS)
     text = plain(busy.child.before)
@@ -164,21 +166,14 @@ def test_interrupt_of_a_scan(terminal, farm):
     """Ctrl-C gives the prompt back, and the next scan is whole."""
     target = farm.target("counter", CENTRAL, args=("3000000",))
     busy = terminal(target.gdb_args)
-    interrupted = 0
-    for depth, delay in enumerate((0.05, 0.1, 0.03, 0.15, 0.02), 100):
+    for look in 1, 2:
         # Another depth each time: a walk that was finished is kept.
-        busy.child.sendline(f"goref scan --max-depth {depth}")
-        time.sleep(delay)
-        busy.child.sendcontrol("c")
+        command = f"goref scan --max-depth {100 + look}"
+        assert busy.interrupt_at(look, command)
         busy.child.expect(PROMPT, timeout=GENEROUS)
         text = plain(busy.child.before)
-        # Ctrl-C after the scan makes gdb print one more prompt.
-        busy.settle()
         assert "Traceback" not in text
-        if "PARTIAL" in text or "main.chain" not in text:
-            interrupted += 1
-    if not interrupted:
-        pytest.skip("every scan was done before Ctrl-C came")
+        assert "PARTIAL" in text or "main.chain" not in text
     assert "main.chain" in busy.run("goref scan --top 5")
 
 
@@ -186,9 +181,7 @@ def test_interrupt_of_a_live_scan(terminal, farm):
     """The target stays as it was: stopped under gdb, then going on."""
     target = farm.target("counter", CENTRAL, "live", args=("3000000",))
     busy = terminal(target.gdb_args)
-    busy.child.sendline("goref scan")
-    time.sleep(0.1)
-    busy.child.sendcontrol("c")
+    assert busy.interrupt_at(1, "goref scan")
     busy.child.expect(PROMPT, timeout=GENEROUS)
     busy.settle()
     assert "main.chain" in busy.run("goref scan --top 5")
@@ -198,20 +191,12 @@ def test_interrupt_of_a_live_scan(terminal, farm):
 
 
 def interrupted_in_the_walk(busy, answer):
-    """Ctrl-C until it hits the walk; what was printed after the answer."""
-    for depth in range(300, 340):
-        busy.child.sendline(f"goref scan --max-depth {depth}")
-        time.sleep(0.04 + depth % 20 * 0.02)
-        busy.child.sendcontrol("c")
-        seen = busy.child.expect(
-            [r"\(y or n\) ", PROMPT], timeout=GENEROUS
-        )  # fmt: skip
-        if seen == 0:
-            busy.child.sendline(answer)
-            busy.child.expect(PROMPT, timeout=GENEROUS)
-            return plain(busy.child.before)
-        busy.settle()
-    pytest.skip("Ctrl-C never came in the walk")
+    """Ctrl-C in the walk; what was printed after the answer."""
+    assert busy.interrupt_at(1, "goref scan", is_in_walk=True)
+    busy.child.expect(r"\(y or n\) ", timeout=GENEROUS)
+    busy.child.sendline(answer)
+    busy.child.expect(PROMPT, timeout=GENEROUS)
+    return plain(busy.child.before)
 
 
 @pytest.mark.parametrize("answer", ["y", "n"])

@@ -7,7 +7,6 @@ import random
 import shutil
 import signal
 import subprocess
-import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -19,7 +18,15 @@ from hosts import run_host
 from session import GOREF, environment, left_behind, run_cli, run_gdb
 from session import run_goref, start_command
 from toolchains import variants
-from waiting import comes, some_moment, stop
+from waiting import comes, faults_of, reaches, some_moment, stop
+
+
+def is_frozen(folder):
+    """Are all processes of a control group frozen, of whatever version?"""
+    for name, word in ("freezer.state", "FROZEN"), ("cgroup.events", "frozen 1"):
+        with suppress(FileNotFoundError):
+            return word in (folder / name).read_text()
+    return False
 
 
 @pytest.fixture(params=["freezer.state", "cgroup.freeze"])
@@ -53,7 +60,7 @@ def frozen(request):
             except OSError:
                 continue
             try:
-                time.sleep(0.1)
+                assert comes(lambda: is_frozen(folder))
                 yield folder
             finally:
                 (folder / name).write_text(words[name][1])
@@ -114,10 +121,10 @@ def test_scan_after_going_on_is_new(counting):
     assert counter.goes_on()
 
 
-@pytest.mark.parametrize("delay", [0, 0.01, 0.02, 0.04, 0.08, 0.16])
-def test_killed_gdb_leaves_the_process_alone(counting, delay):
+@pytest.mark.parametrize("faults", [0, 100, 300, 1000, 3000, 10000])
+def test_killed_gdb_leaves_the_process_alone(counting, faults):
     """From the moment on that our command begins; what gdb does to attach
-    is gdb's own."""
+    is gdb's own. Moments are counted in page faults of gdb."""
     process, counter = counting(CENTRAL, BUSY)
     line = start_command(
         ["-batch", "-p", process.pid,
@@ -136,7 +143,7 @@ def test_killed_gdb_leaves_the_process_alone(counting, delay):
         piece = os.read(gdb.stdout.fileno(), 4096)
         assert piece, said
         said += piece
-    time.sleep(delay)
+    reaches(gdb.pid, faults_of(gdb.pid) + faults)
     gdb.kill()
     gdb.wait()
     gdb.stdout.close()

@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import subprocess
-import time
 
 import pytest
 
@@ -79,8 +78,6 @@ def test_signals_do_not_reach_the_helper(steady):
     helper = Helper(process.pid)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         helper.popen.send_signal(number)
-    time.sleep(0.05)
-    assert helper.popen.poll() is None
     assert os.getsid(helper.popen.pid) == helper.popen.pid
     assert helper.end() == 0
     assert not children(process.pid)
