@@ -2,6 +2,7 @@
 """Random damage of what `goref rss` reads of a core: the tables of pages, the
 lists of the runtime's memory."""
 
+import functools
 import json
 import random
 
@@ -19,19 +20,28 @@ PAGES = ("start", "end", "summary", "chunks")
 LISTS = ("allspans", "arenas")
 
 
-def _addresses(exe, core):
-    """{name: the address of a variable}, by gdb."""
-    named = {name: f"{HEAP}.pages.{name}" for name in PAGES}
-    named |= {name: f"{HEAP}.{name}" for name in LISTS}
-    named |= {name: f"'runtime.{name}'" for name in VARIABLES}
+NAMED = {
+    **{name: f"{HEAP}.pages.{name}" for name in PAGES},
+    **{name: f"{HEAP}.{name}" for name in LISTS},
+    **{name: f"'runtime.{name}'" for name in VARIABLES},
+    "bits": "'runtime.gcBitsArenas'.current",
+}
+QUEUES = {"queues": "'runtime.work'.spanSPMCs.list.obj"}
+
+
+@functools.cache
+def addresses(exe, more=False):
+    """{name: the address of a variable or of its field}, by gdb. more: those of
+    a release that has queues of spans, too."""
+    named = NAMED | QUEUES if more else NAMED
     commands = [f"output (unsigned long)&{e}" for e in named.values()]
-    run = run_gdb([exe, core], ["set language c", *commands])
-    return dict(zip(named, map(int, run.parts[1:])))
+    run = run_gdb([exe], ["set language c", *commands])
+    return dict(zip(named, map(int, run.parts[1:]), strict=True))
 
 
 def points(core, at):
     """{name: addresses of words}. core: a mutate.Core, undamaged; at: of
-    _addresses()."""
+    addresses()."""
     found = {}
 
     def add(name, first, count=1):
@@ -104,7 +114,7 @@ def _ask(exe, path):
 
 def run(exe, path, first, count):
     """How many answers came of damage, and what went wrong."""
-    at = _addresses(exe, path)
+    at = addresses(exe)
     core = mutate.Core(path)
     places = points(core, at)
     answers, wrong, slowest = 0, [], 0.0

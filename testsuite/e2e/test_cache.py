@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from session import run_gdb, run_goref
+from session import run_goref
 from targets import Target
 from toolchains import variants
 
@@ -147,11 +147,3 @@ def test_folder_of_others(farm, variant, tmp_path):
     assert run.json(0)["complete"]
     assert said in run.parts[2]
     assert not list(aim.iterdir())
-
-
-def test_setting():
-    run = run_gdb([], ["show goref cache", "set goref cache off",
-                       "show goref cache"])  # fmt: skip
-    assert run.rc == 0, run.stderr
-    assert "is on." in run.parts[0]
-    assert "is off." in run.parts[2]

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from samples import DOCUMENTS, samples
-from session import run_goref
+from session import run_gdb, run_goref
 from toolchains import Variant, variants
 
 CENTRAL = Variant("go1.24", "default")
@@ -62,3 +62,59 @@ def test_expressions(farm):
     assert run.rc == 0, run.stderr
     assert run.json(0)["address"] == run.parts[1].split()[-1]
     assert "text" in run.parts[2]
+
+
+# What `show` prints, values in the order in which they are set, the first one
+# being there before, and values that are refused.
+SETTINGS = {
+    "memory-limit": ("The memory limit of a scan is {}.",
+                     ("auto", "1G", "500M", "unlimited", "0"),
+                     ("much", "-1")),
+    "threads": ("threads that copy a process is {}.",
+                ("auto", "1", "2", "16"),
+                ("17", "0", "-1", "many", "", "\u0663")),
+    "cache": (" is {}.", ("on", "off"), ()),
+    "max-depth": (" is {}.", ("256", "17"), ("-5", "much")),
+    "max-nodes": (" is {}.", ("1048576", "1234"), ()),
+}  # fmt: skip
+
+
+def test_settings():
+    """They are shown and kept; what is refused changes nothing."""
+    commands, wanted = [], []
+    for name, (text, good, bad) in SETTINGS.items():
+        for value in (*good[1:], *bad):
+            commands += [f"set goref {name} {value}", f"show goref {name}"]
+            wanted.append(text.format(value if value in good else good[-1]))
+    first = [f"show goref {name}" for name in SETTINGS]
+    run = run_gdb([], [*first, "show goref progress", *commands])
+    for text, (told, good, _) in zip(run.parts, SETTINGS.values()):
+        assert told.format(good[0]) in text
+    rest = run.parts[len(first) :]
+    assert re.search(r"\b(on|off|auto)\b", rest[0])
+    for text, told in zip(rest[2::2], wanted, strict=True):
+        assert told in text
+    lines = run.error_lines()
+    assert len(lines) == sum(len(bad) for _, _, bad in SETTINGS.values())
+    told = [line for line in lines if "not a number of threads" in line]
+    assert len(told) == len(SETTINGS["threads"][2])
+
+
+def test_help():
+    commands = ("scan", "why", "verify", "objects")
+    settings = ("max-depth", "max-nodes", "memory-limit")
+    run = run_gdb(
+        [],
+        ["goref", "help goref", *(f"help goref {c}" for c in commands),
+         *(f"goref {c} --help" for c in commands),
+         *(f"help set goref {name}" for name in settings)],
+    )  # fmt: skip
+    assert run.rc == 0 and "Undefined" not in run.stderr, run.stderr
+    for text in run.parts[:2]:
+        assert "scan" in text and "why" in text
+    first, again = run.parts[2:6], run.parts[6:10]
+    assert first == again
+    for command, text in zip(commands, first):
+        assert f"Usage: goref {command}" in text
+    for text in run.parts[10:]:
+        assert "Zero or `unlimited' means no limit" in text

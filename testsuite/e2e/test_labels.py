@@ -9,7 +9,6 @@ from session import run_cli, run_goref
 from targets import attach_reason, skip_if
 from toolchains import Variant, variants
 
-ALL = tuple(f"go1.{n}" for n in (19, 21, 22, 23, 24, 25, 26, 27))
 CENTRAL = Variant("go1.24", "default")
 
 

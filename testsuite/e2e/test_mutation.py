@@ -111,31 +111,6 @@ def test_core_shrinks_between_commands(copied):
         assert line == f"goref: {core} changed while it was being read"
 
 
-SHRINK = """
-import os
-from goref.progress import Progress
-def look(self, *counts, whole=Progress.__call__):
-    os.truncate({core!r}, 20000)
-    whole(self, *counts)
-Progress.__call__ = look
-"""
-
-
-def test_core_shrinks_during_a_scan(copied, tmp_path):
-    """In gdb, when goref first looks for Ctrl-C."""
-    target, core = copied
-    hook = tmp_path / "hook.py"
-    hook.write_text(SHRINK.format(core=str(core)))
-    run = run_gdb(
-        [target.exe, core],
-        [f"source {hook}", "goref scan --json", "echo alive\\n"],
-    )
-    assert "alive" in run.parts[2], run.stderr
-    assert len(run.error_lines()) <= 1, run.stderr
-    for word in BAD_WORDS:
-        assert word not in run.stderr
-
-
 def test_large_core_shrinks(farm, tmp_path):
     """Threads read a large core, each at its own place: the answer is the
     program's, or one line. Moments are counted in page faults."""

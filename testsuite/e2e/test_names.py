@@ -45,6 +45,8 @@ HURT = [
     "\x1b[31m\x07\x7f",
     "\u00fc \u2028 \u00a0",
 ]
+# gdb reads these in its own ways; for the others it is as in a shell.
+FOR_GDB = [HURT[0], HURT[1], HURT[2], "\\", HURT_TYPE]
 
 
 def ids(name):
@@ -92,7 +94,7 @@ def gdb_opens(exe, core):
     return "No threads." not in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", HURT, ids=ids)
+@pytest.mark.parametrize("name", FOR_GDB, ids=ids)
 def test_gdb_itself(folder, name):
     """In a session of gdb, which was given the names by the shell."""
     here = folder / f"d{name}"
@@ -102,8 +104,8 @@ def test_gdb_itself(folder, name):
         cwd=here, env=environment(), capture_output=True, text=True,
     )  # fmt: skip
     assert not (here / "hurt").exists()
-    if not gdb_opens(here / f"{name}.exe", here / name):
-        assert set(name) & set("\\\r"), done.stderr
+    is_odd = set(name) & set("\\\r")
+    if is_odd and not gdb_opens(here / f"{name}.exe", here / name):
         assert "goref: no program to look at" in done.stderr
         return
     told = json.loads(done.stdout[done.stdout.index("{") :])["target"]

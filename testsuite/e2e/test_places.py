@@ -267,40 +267,6 @@ def test_one_letter_and_the_end_of_options(shared):
     refused(shared, "goref scan -- -j", "-j")
 
 
-@pytest.mark.parametrize("setting", ["max-depth", "max-nodes", "memory-limit"])
-def test_help_says_what_no_limit_is(setting):
-    run = run_gdb([], [f"help set goref {setting}"])
-    assert "Zero or `unlimited' means no limit" in run.parts[0]
-
-
-@pytest.mark.parametrize(
-    "value, good",
-    [("1G", True), ("500M", True), ("unlimited", True), ("auto", True),
-     ("0", True), ("much", False), ("-1", False)],
-)  # fmt: skip
-def test_memory_limit_setting(value, good):
-    run = run_gdb(
-        [], [f"set goref memory-limit {value}", "show goref memory-limit"]
-    )
-    now = value if good else "auto"
-    assert f"The memory limit of a scan is {now}." in run.parts[1]
-    assert bool(run.error_lines()) != good
-
-
-@pytest.mark.parametrize(
-    "value, good",
-    [("1", True), ("2", True), ("16", True), ("auto", True), ("17", False),
-     ("0", False), ("-1", False), ("many", False), ("", False),
-     ("\u0663", False)],
-)  # fmt: skip
-def test_threads_setting(value, good):
-    run = run_gdb([], [f"set goref threads {value}", "show goref threads"])
-    now = value if good else "auto"
-    assert f"threads that copy a process is {now}." in run.parts[1]
-    assert len(run.error_lines()) == (0 if good else 1)
-    assert good or "not a number of threads" in run.error_lines()[0]
-
-
 def test_places_are_named_once(shared, tmp_path):
     run = run_goref(
         shared,

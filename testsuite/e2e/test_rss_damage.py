@@ -10,7 +10,7 @@ import pytest
 
 import mutate
 import mutate_rss
-from session import run_cli, run_gdb
+from session import run_cli
 from toolchains import RELEASES, Variant, variants
 
 COUNT = int(os.environ.get("GOREF_MUTATIONS", "60"))
@@ -44,23 +44,6 @@ def test_mutations(copied, variant):
     assert found["answers"] > count / 2
 
 
-EXPRESSIONS = {
-    "chunks": "'runtime.persistentChunks'",
-    "bits": "'runtime.gcBitsArenas'.current",
-    "buckets": "'runtime.mbuckets'",
-    "spans": "'runtime.mheap_'.allspans",
-    "ps": "'runtime.allp'",
-    "summary": "'runtime.mheap_'.pages.summary",
-    "table": "'runtime.buckhash'",
-}
-
-
-def addresses(exe, core):
-    commands = [f"output (long)&{e}" for e in EXPRESSIONS.values()]
-    run = run_gdb([exe, core], ["set language c", *commands])
-    return {name: int(text) for name, text in zip(EXPRESSIONS, run.parts[1:])}
-
-
 def to_itself(name, off=0):
     """The first record of a list leads to itself."""
 
@@ -76,23 +59,23 @@ def to(name, value, off=0):
 
 
 def bucket_is_huge(core, at):
-    core.put(core.u64(at["buckets"]) + 40, 1 << 62)
+    core.put(core.u64(at["mbuckets"]) + 40, 1 << 62)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        to_itself("chunks"),
-        to("chunks", 8),
+        to_itself("persistentChunks"),
+        to("persistentChunks", 8),
         to_itself("bits", 8),
         to("bits", 1 << 63),
-        to_itself("buckets", 8),
+        to_itself("mbuckets", 8),
         bucket_is_huge,
-        to("spans", 1 << 60, 16),
-        to("ps", 1 << 16, 8),
+        to("allspans", 1 << 60, 16),
+        to("allp", 1 << 16, 8),
         to("summary", 1 << 60, 16),
         to("summary", 0xC000000000),
-        to("table", (1 << 64) - 8),
+        to("buckhash", (1 << 64) - 8),
     ],
     ids=[
         "chunks in a circle",
@@ -113,9 +96,8 @@ def test_lists(copied, change):
     other lists tell is still told."""
     exe, path = copied(CENTRAL)
     before = run_cli(["core", exe, path, "rss", "--json"])
-    at = addresses(exe, path)
     core = mutate.Core(path)
-    change(core, at)
+    change(core, mutate_rss.addresses(exe))
     core.close()
     done = run_cli(["core", exe, path, "rss", "--json"])
     assert done.returncode in (0, 3), done.stderr
@@ -133,12 +115,8 @@ def test_arenas(copied, value):
     """The index of the heap's arenas leads astray: the classes add up, and the
     gap is counted, unless what lies there could be an index."""
     exe, path = copied(CENTRAL)
-    run = run_gdb(
-        [exe, path],
-        ["set language c", "output (long)&'runtime.mheap_'.arenas"],
-    )
     core = mutate.Core(path)
-    core.put(int(run.parts[1]), value)
+    core.put(mutate_rss.addresses(exe)["arenas"], value)
     core.close()
     done = run_cli(["core", exe, path, "rss", "--json"])
     assert done.returncode in (0, 3), done.stderr
@@ -159,12 +137,8 @@ def test_queues(copied, off, value):
     8, cap at 40, ring at 48)."""
     exe, path = copied(NEWEST, "queued")
     before = run_cli(["core", exe, path, "rss", "--json"])
-    run = run_gdb(
-        [exe, path],
-        ["set language c", "output (long)'runtime.work'.spanSPMCs.list.obj"],
-    )
-    first = int(run.parts[1])
     core = mutate.Core(path)
+    first = core.u64(mutate_rss.addresses(exe, more=True)["queues"])
     assert core.u64(first + 40) & 0xFFFFFFFF >= 512 and core.u64(first + 48)
     core.put(first + off, first if value is None else value)
     core.close()

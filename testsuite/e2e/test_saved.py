@@ -13,6 +13,7 @@ import pytest
 
 import saved_file
 from asking import SCANNER
+from plain import told as scripted
 from samples import DOCUMENTS, samples
 from session import one_line, run_cli, run_gdb, run_goref
 from targets import attach_reason, kernel_cores_reason, skip_if
@@ -306,31 +307,32 @@ def test_next_commands_in_gdb(farm, tmp_path):
 
 
 def test_from_scripts(farm, tmp_path):
+    """Objects of a file and of its core; a script can tell a value that was not
+    saved from other errors."""
     target = farm.target("roots", CENTRAL)
     file = tmp_path / "heap.goref"
     save(target, file)
-    code = "; ".join(
-        (
-            "import goref",
-            "{0} = max(heap.objects(min_bytes=64), "
-            "key=lambda o: (o.retained_size, o.address))",
-            "print(heap.is_valid(), {0}.type, hex({0}.address), "
-            "{0}.retained_size, len(list({0}.referrers())))",
-        )
-    ).format("first")
-    lines = []
-    for args, opened in (
-        ([], f"goref.open({str(file)!r})"),
-        ([target.exe, target.core], "goref.heap()"),
-    ):
-        commands = [
-            "python import goref",
-            f"python heap = {opened}",
-            f"python {code}",
-        ]
-        done = run_gdb(args, commands)
-        lines += [x for x in done.stdout.splitlines() if x.startswith("True")]
-    assert len(lines) == 2 and lines[0] == lines[1], lines
+    of_file, of_core, caught = scripted(
+        """
+        import goref, json, sys
+        def described(heap):
+            o = max(heap.objects(min_bytes=64),
+                    key=lambda o: (o.retained_size, o.address))
+            return [heap.is_valid(), o.type, o.address, o.retained_size,
+                    len(list(o.referrers()))]
+        file, core, exe = sys.argv[1:]
+        heap = goref.open(file)
+        try:
+            caught = str(bytes(next(heap.objects(min_bytes=64)).value()))
+        except goref.NoMemoryError as problem:
+            caught = str(problem)
+        print(json.dumps([described(heap), described(goref.core(core, exe)),
+                          caught]))
+        """,
+        file, target.core, target.exe,
+    )  # fmt: skip
+    assert of_file == of_core and of_file[0]
+    assert caught.startswith("goref: this file was saved without values")
 
 
 def test_values_from_scripts(farm, tmp_path):
@@ -344,7 +346,6 @@ def test_values_from_scripts(farm, tmp_path):
         "print('value', hex(o.address), str(o.value()).split(), "
         "str(o.value().gdb).split())"
     )
-    commands = ["python import goref", "python heap = goref.heap()"]
     types = [
         row["key"]
         for row in answer(["open", bare], ["histogram", "--json"])["rows"]
@@ -354,51 +355,42 @@ def test_values_from_scripts(farm, tmp_path):
     asked = ["python " + code.format(name) for name in types]
     opened = f"python heap = goref.open({str(whole)!r})"
     done = run_gdb(
-        [target.exe, target.core], [*commands, *asked, opened, *asked]
+        [target.exe, target.core],
+        ["python import goref; heap = goref.heap()", *asked, opened, *asked],
     )
     lines = [x for x in done.stdout.splitlines() if x.startswith("value 0x")]
     assert lines and lines[: len(lines) // 2] == lines[len(lines) // 2 :]
-    first = "python print(next(iter(heap.objects(type={!r}))).value().gdb)"
-    write = f"write `file {target.exe}' first"
+
+
+def test_values_without_types(farm, tmp_path):
+    """gdb has no types of the program, or those of another one."""
+    target, other = farm.target("roots", CENTRAL), farm.target("rest", CENTRAL)
+    whole, bare = tmp_path / "whole.goref", tmp_path / "bare.goref"
+    save(target, whole, "--values")
+    save(target, bare)
+
+    def value_of(heap):
+        return (
+            f"python heap = goref.{heap}; "
+            "print(next(heap.objects(type='main.Leaf')).value().gdb)"
+        )
+
     core = f"core({str(target.core)!r}, {str(target.exe)!r})"
-    for heap, exe, told in (
-        (f"open({str(bare)!r})", target.exe,
-         "goref: this file was saved without values"),
-        (f"open({str(whole)!r})", None,
-         f"types of values: {write}, or use `goref open {whole} "),
-        (f"open({str(whole)!r})", farm.target("rest", CENTRAL).exe,
-         f"build id of the saved program: {write}"),
-        (core, None, f"types of values: {write}, or use str()"),
+    done = run_gdb(
+        [],
+        ["python import goref", value_of(f"open({str(whole)!r})"),
+         value_of(core), f"file {other.exe}",
+         value_of(f"open({str(whole)!r})"), f"file {target.exe}",
+         value_of(f"open({str(bare)!r})")],
+    )  # fmt: skip
+    write = f"write `file {target.exe}' first"
+    for said in (
+        "goref: this file was saved without values",
+        f"types of values: {write}, or use `goref open {whole} ",
+        f"build id of the saved program: {write}",
+        f"types of values: {write}, or use str()",
     ):
-        done = run_gdb(
-            [exe] if exe else [],
-            ["python import goref", f"python heap = goref.{heap}",
-             first.format(types[0])],
-        )  # fmt: skip
-        assert told in done.stderr, (heap, done.stderr)
-
-
-def test_value_that_was_not_saved(farm, tmp_path):
-    """A script can tell it from other errors. What gdb prints of one that no
-    script catches differs between its releases: 16 leaves the class out."""
-    target = farm.target("roots", CENTRAL)
-    file, script = tmp_path / "bare.goref", tmp_path / "script.py"
-    save(target, file)
-    script.write_text(
-        f"""
-import goref
-
-objects = goref.open({str(file)!r}).objects(min_bytes=64)
-try:
-    print("value", bytes(next(iter(objects)).value()))
-except goref.NoMemoryError as problem:
-    print("caught", problem)
-"""
-    )
-    done = run_gdb([target.exe], ["python import goref", f"source {script}"])
-    value, caught, told = done.stdout.partition("caught goref: ")
-    assert caught and "value" not in value, done.stderr
-    assert told.startswith("this file was saved without values"), told
+        assert said in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import pytest
 from session import run_cli
 from snapshots import NOBODY, PAUSE, Helper, block_no_more, children
 from snapshots import signal_masks, status_of
-from targets import start, unshared
+from targets import unshared
 from toolchains import Variant, build, build_c, variants
 from waiting import comes, is_stopped, states_of, stop
 

@@ -67,7 +67,7 @@ def test_no_heap_is_read(hung, tmp_path):
     assert run.json(3)["goroutines"] == whole[0]["goroutines"]
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_process(farm, variant):
     """In a session of gdb, and as `goref attach` copies it."""
     skip_if(attach_reason())
@@ -102,7 +102,7 @@ def values_of(document):
     return found
 
 
-@variants("default")
+@variants(newest=("default",))
 def test_values_of_a_process(farm, variant):
     """Strings and numbers on the heap, which no walk needs: in a session of
     gdb, as `goref attach` copies them, and of a core of the same process."""

@@ -10,7 +10,8 @@ import pytest
 
 import mutate
 from asking import SCANNER
-from session import run_cli, run_gdb
+from plain import told as scripted
+from session import run_cli
 from toolchains import Variant
 
 CENTRAL = Variant("go1.24", "default")
@@ -182,11 +183,12 @@ def test_nothing_reached_is_no_answer(core, heapless_core):
 
 
 def test_the_api_says_what_is_missing(core, spoilt_core):
-    run = run_gdb(
-        [core.exe, spoilt_core],
-        ["python import goref; print(goref.heap().partial)"],
-    )
-    assert "1 span of the heap makes no sense" in run.parts[0], run.stderr
+    [text] = scripted(
+        "import goref, json, sys; "
+        "print(json.dumps(goref.core(*sys.argv[1:]).partial))",
+        spoilt_core, core.exe,
+    )  # fmt: skip
+    assert "1 span of the heap makes no sense" in text
 
 
 def test_verify_of_a_torn_core(core, torn_core):

@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 from session import TOP, run_gdb, run_goref
-from toolchains import RELEASES, Variant, variants
+from toolchains import Variant, variants
 
 CENTRAL = Variant("go1.24", "default")
 
