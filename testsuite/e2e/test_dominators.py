@@ -208,26 +208,6 @@ def test_same_answer_with_any_number_of_threads(farm):
     assert answers[0] == answers[1]
 
 
-@pytest.mark.parametrize(
-    "words, status, text",
-    [
-        (["main.nothing"], 1, "no package variable"),
-        (["0x1000"], 1, "is not a reached object of the heap"),
-        (["--timeout", "0.000001"], 1, "timed out"),
-        (["--memory-limit", "1k"], 1, "memory"),
-        (["--depth", "-1"], 2, "depth"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_errors_are_one_line(farm, words, status, text):
-    target = farm.target("leaky", CENTRAL)
-    done = run_cli(["core", target.exe, target.core, "dominators", *words])
-    assert done.returncode == status, (done.stdout, done.stderr)
-    assert done.stdout == ""
-    [line] = done.stderr.splitlines()
-    assert text in line
-
-
 def test_variable_that_keeps_nothing(farm):
     target = farm.target("shared", CENTRAL)
     done = run_cli(
@@ -406,21 +386,3 @@ def test_pprof_opens_the_view(farm, tmp_path):
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "main.sessionsByToken" in done.stdout
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--view", "dominators"],
-        ["--format", "dot"],
-        ["--format", "svg", "-o", "x"],
-        ["--view", "dominators", "-o", "x", "main.sessionsByToken"],
-    ],
-    ids=" ".join,
-)
-def test_view_and_format_are_about_a_file(farm, words):
-    target = farm.target("leaky", CENTRAL)
-    done = run_cli(["core", target.exe, target.core, "scan", *words])
-    assert done.returncode == 2
-    [line] = done.stderr.splitlines()
-    assert line

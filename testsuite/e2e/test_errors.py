@@ -313,30 +313,6 @@ def test_output_of_a_failed_scan(tmp_path):
     assert not out.exists()
 
 
-@pytest.mark.parametrize(
-    "command, word",
-    [
-        ("goref scan --no-such-option", "--no-such-option"),
-        ("goref scan --maxdepth 3", "--maxdepth (is it --max-depth?)"),
-        ("goref scan -attributoin first", "(is it --attribution?)"),
-        ("goref why main.users[x]", "an index is a number"),
-        ("goref why *main.users", "fields (main.cache.head)"),
-        ("goref scan --max-depth many", "many"),
-        ("goref scan --max-depth -3", "3"),
-        ("goref scan --top", "top"),
-        ("goref why", ""),
-        ("goref nonsense", "nonsense"),
-        ("goref scan main.noSuchVariable", "main.noSuchVariable"),
-        ("goref why main.noSuchVariable", "main.noSuchVariable"),
-        ("goref why 0xzz", "0xzz"),
-        ("goref why *(*main.Leaf)(", "main.Leaf"),
-    ],
-)
-def test_wrong_arguments(farm, command, word):
-    run = run_goref(farm.target("rest", CENTRAL), [command])
-    assert_one_line(run, word)
-
-
 @pytest.mark.parametrize("place", ["$rsp", "-1", "(char)-2", "main.f(3)"])
 @pytest.mark.parametrize("verb", ["why", "scan", "object", "dominators"])
 def test_expressions_of_gdb_are_for_gdb(farm, verb, place):
@@ -345,37 +321,6 @@ def test_expressions_of_gdb_are_for_gdb(farm, verb, place):
     done = run_cli(["core", target.exe, target.core, verb, "--", place])
     one_line(done, 1, f'"{place}"', "goref understands addresses, variables",
              "(main.cache.head)", "in gdb, gdb's expressions, too")  # fmt: skip
-
-
-@pytest.mark.parametrize("value", ["-5", "much"])
-def test_wrong_settings(value):
-    run = run_gdb([], [f"set goref max-depth {value}"])
-    assert run.rc == 1
-    assert len(run.error_lines()) == 1
-
-
-def test_bare_command_prints_help():
-    run = run_gdb([], ["goref"])
-    assert run.rc == 0, run.stderr
-    assert "scan" in run.parts[0] and "why" in run.parts[0]
-
-
-@pytest.mark.parametrize("command", ["goref", "goref scan", "goref why"])
-def test_help(command):
-    run = run_gdb([], [f"help {command}"])
-    assert run.rc == 0, run.stderr
-    assert "Undefined" not in run.stderr
-    assert len(run.parts[0].splitlines()) >= 3
-
-
-def test_settings_are_shown_and_kept():
-    run = run_gdb([], ["set goref max-depth 17", "show goref max-depth",
-                       "set goref max-nodes 1234", "show goref max-nodes",
-                       "show goref progress"])  # fmt: skip
-    assert run.rc == 0, run.stderr
-    assert "17" in run.parts[1]
-    assert "1234" in run.parts[3]
-    assert re.search(r"\b(on|off|auto)\b", run.parts[4])
 
 
 def test_info_goref(farm):

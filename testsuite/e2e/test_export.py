@@ -416,18 +416,6 @@ def test_dot(exported, tmp_path, variant):
 # -------------------------------------------------------------------- errors
 
 
-@pytest.mark.parametrize("words, wanted", [
-    (["o"], "give --format hprof|"),
-    (["--format", "hprof"], "no FILE given"),
-    (["--format", "hprof", "a", "b"], "give one FILE"),
-    (["--format", "tiff", "o"], "tiff"),
-])  # fmt: skip
-def test_wrong_usage(exported, words, wanted):
-    target, _ = exported(CENTRAL)
-    done = run_cli(["core", *target.gdb_args, "export", *words])
-    one_line(done, 2, wanted)
-
-
 @pytest.mark.parametrize("format_", ["hprof", "jsonl"])
 def test_nothing_is_left_of_a_failure(exported, tmp_path, format_):
     """A limit of the size of files stands for a full disk."""

@@ -511,27 +511,6 @@ def test_no_channel(waiting, expression, text):
     assert text in done.stderr and len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    "words, text",
-    [
-        ("goroutines -with foo x", "have no foo"),
-        ("goroutines -exec frames", "frames"),
-        ("goroutines -with userloc", "which text"),
-        ("goroutines -with running now", "no text"),
-        ("goroutines -group foo", "foo"),
-        ("goroutine", "no ID"),
-        ("goroutine x", "not the number"),
-        ("goroutine 1 foo", "no foo"),
-        ("goroutine 987654321", "no goroutine 987654321"),
-    ],
-)
-def test_refused(central, words, text):
-    done = run_cli(["core", central.exe, central.core, *words.split()])
-    assert done.returncode in (1, 2) and not done.stdout
-    assert text in done.stderr and "Traceback" not in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-
-
 def test_live(farm):
     """On a stopped process, and on one that is looked at and goes on."""
     skip_if(attach_reason())

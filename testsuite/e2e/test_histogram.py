@@ -95,19 +95,3 @@ def test_options(farm, variant):
     done = run_cli([*ask_cli, "--filter", "^main\\.", "--top", "1"])
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) <= 4
-    for options, words in (
-        (["--filter", "("], "not a regular expression: ("),
-        (["--exact", "main.T", "--by", "root"], "it goes with --by type"),
-        (["--garbage", "--retained"], "garbage is not held"),
-        (["--garbage", "--by", "root"], "it has no root"),
-        (["--garbage", "--by", "field"], "it has no field"),
-    ):
-        done = run_cli([*ask_cli, *options])
-        assert done.returncode == 2 and words in done.stderr, done.stderr
-        assert done.stderr.count("\n") == 1
-    done = run_cli([*ask_cli, "--exact", "main.Nothing"])
-    assert done.returncode == 1
-    assert done.stderr == (
-        "goref: there is no type main.Nothing; "
-        "`goref histogram' lists the types\n"
-    )

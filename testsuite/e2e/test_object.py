@@ -10,11 +10,11 @@ import pytest
 
 from corewords import CoreWords
 from asking import GOREF_SCAN
-from session import run_cli, run_goref
+from session import run_goref
 from toolchains import Variant, variants
 
 CENTRAL = Variant("go1.24", "default")
-DRAWN = 150
+DRAWN = 50
 
 
 def asked(target, places, options="--json"):
@@ -46,8 +46,8 @@ def draw(forward, back):
     objects = sorted(set(forward) | set(back))
     few = [o for o in objects if sum(forward.get(o, {}).values()) < 900
            and sum(back.get(o, {}).values()) < 900]  # fmt: skip
-    most = sorted(few, key=lambda o: -len(back.get(o, ())))[:20]
-    most += sorted(few, key=lambda o: -len(forward.get(o, ())))[:20]
+    most = sorted(few, key=lambda o: -len(back.get(o, ())))[:10]
+    most += sorted(few, key=lambda o: -len(forward.get(o, ())))[:10]
     return most + random.Random(9).sample(few, DRAWN)
 
 
@@ -167,11 +167,6 @@ def test_garbage_has_no_dominator(farm):
     (document,) = asked(target, [verdict["differences"][0]["address"]])
     assert not document["reachable"] and document["dominator"] is None
     assert document["retained_bytes"] == 0 and document["references"] == []
-
-
-def test_no_word():
-    done = run_cli(["core", "a", "b", "object"])
-    assert done.returncode == 2 and "no ADDRESS|EXPRESSION" in done.stderr
 
 
 def test_garbage_has_no_type_of_its_own(farm):

@@ -97,19 +97,6 @@ def test_files_and_pipes(farm, variant, tmp_path):
 
 
 @variants("default", releases=("go1.24",))
-def test_usage(farm, variant):
-    target = farm.target("suspects", variant, args=["hello"])
-    for options, words in (
-        (["--type", "("], "not a regular expression: ("),
-        (["--addresses", "--sort", "bytes"], "--addresses takes no option"),
-        (["--sort", "size"], "size"),
-    ):
-        done = run_cli(["core", *target.gdb_args, "objects", *options])
-        assert done.returncode == 2 and words in done.stderr
-        assert done.stderr.count("\n") == 1
-
-
-@variants("default", releases=("go1.24",))
 def test_a_screen(farm, variant):
     """On a terminal, a person gets a screen, and how much more there is."""
     pexpect = pytest.importorskip("pexpect")

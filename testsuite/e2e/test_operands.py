@@ -241,21 +241,6 @@ def test_commands_run_as_they_are_printed(farm, variant, leak):
 # ------------------------------------------------------------------------ errors
 
 
-@pytest.mark.parametrize(
-    "words, status, text",
-    [
-        (["dominators", "--depth", "65"], 2, "at most 64 levels"),
-        (["why", "--type", "[]main.No"], 1, "there is no type main.No"),
-        (["histogram", "--exact", "main.No"], 1, "there is no type main.No"),
-    ],
-)
-def test_refusals(leaky, words, status, text):
-    done = run_cli(["core", leaky.exe, leaky.core, *words])
-    assert done.returncode == status and done.stdout == ""
-    [line] = done.stderr.splitlines()
-    assert text in line
-
-
 def test_no_memory_for_the_graph(leaky):
     """The limit is what was too small, not the machine.
 

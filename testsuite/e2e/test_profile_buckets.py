@@ -327,20 +327,6 @@ def endless_list(core, count=20_000, calls=4096):
     return at
 
 
-@pytest.mark.parametrize(
-    "words, text",
-    [
-        ("profile heap", "add --out FILE"),
-        ("profile heap --text", "--text is for goroutine"),
-        ("profile cpu -o x", "no profile cpu"),
-    ],
-)
-def test_refused(central, words, text):
-    done = run_cli(["core", central.exe, central.core, *words.split()])
-    assert done.returncode == 2 and not done.stdout
-    assert text in done.stderr and len(done.stderr.splitlines()) == 1
-
-
 def copied(target, kind, path):
     """A profile of the running process."""
     done = run_cli(

@@ -161,28 +161,6 @@ def test_go_reads_it(central, tmp_path):
     assert "Type: stack_space" in top and "runtime.gopark" in top
 
 
-@pytest.mark.parametrize(
-    "words, text",
-    [
-        (
-            "profile",
-            "no PROFILE given",
-        ),
-        ("profile foo -o x", "no profile foo"),
-        ("profile goroutine", "--out FILE or --text"),
-        ("profile goroutine goroutineleak -o x", "one profile"),
-        ("profile goroutine --text --json", "one of them"),
-        ("profile goroutine -o /no/such/folder/x", "/no/such/folder/x"),
-        ("profile goroutine --text -o /no/such/folder/x", "/no/such/folder/x"),
-    ],
-)
-def test_refused(central, words, text):
-    done = run_cli(["core", central.exe, central.core, *words.split()])
-    assert done.returncode in (1, 2) and not done.stdout
-    assert text in done.stderr and "Traceback" not in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-
-
 def test_live(farm, tmp_path):
     """Of a process that is looked at and goes on."""
     skip_if(attach_reason())

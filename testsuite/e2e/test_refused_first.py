@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options that make no sense are refused before anything is looked at: no
-process is stopped for them, and no file is read."""
+process is stopped for them, and no file is read. All refusals are here."""
 
 import pytest
 
-from session import one_line, run_cli, run_gdb
+from asking import run_goref
+from session import one_line, run_gdb
 from targets import attach_reason, skip_if
 from toolchains import Variant
 
@@ -19,6 +20,8 @@ WRONG = [
     ("histogram --by site,root --garbage", "it has no site,root", USAGE),
     ("histogram --by root --garbage", "it has no root", USAGE),
     ("histogram --garbage --retained", "it has no retained size", USAGE),
+    ("histogram --garbage --by field", "it has no field", USAGE),
+    ("histogram --exact main.T --by root", "goes with --by type", USAGE),
     ("histogram --filter (", "not a regular expression: (", USAGE),
     ("histogram --by site --filter (", "not a regular expression: (", USAGE),
     ("scan --sites", "add --out", USAGE),
@@ -32,7 +35,17 @@ WRONG = [
     ("scan --label a=b", "--label is about the profile", USAGE),
     ("scan -o FILE --label bytes=1", "goref itself writes bytes", USAGE),
     ("scan -o FILE --format dot --time 5", "no place in the format", USAGE),
+    ("scan -o FILE --time soon", "not a time: soon", USAGE),
+    ("scan -o FILE --format svg", "svg", USAGE),
+    ("scan --no-such-option", "--no-such-option", USAGE),
+    ("scan --maxdepth 3", "(is it --max-depth?)", USAGE),
+    ("scan -attributoin first", "(is it --attribution?)", USAGE),
+    ("scan --attribution last", "last", USAGE),
+    ("scan --max-depth many", "many", USAGE),
+    ("scan --max-depth -3", "3", USAGE),
+    ("scan --top", "top", USAGE),
     ("scan -o NOWHERE", "cannot write", FAILED),
+    ("profile goroutine", "--out FILE or --text", USAGE),
     ("profile cpu -o FILE", "no profile cpu", USAGE),
     ("profile heap", "add --out FILE", USAGE),
     ("profile heap mutex -o FILE", "one profile at a time", USAGE),
@@ -40,19 +53,33 @@ WRONG = [
     ("profile block --now -o FILE", "--now is for heap", USAGE),
     ("profile goroutine --text --json", "give one of them", USAGE),
     ("profile heap -o FILE --label a=1 --label a=2", "given twice", USAGE),
+    ("profile goroutine --now -o FILE", "--now is for heap", USAGE),
+    ("profile goroutine --text -o FILE --time 1", "text", USAGE),
+    ("profile heap -o FILE --label a", "not a label: a", USAGE),
+    ("profile heap -o FILE --label bytes=1", "itself writes", USAGE),
+    ("profile goroutine --text -o NOWHERE", "cannot write", FAILED),
     ("profile heap -o NOWHERE", "cannot write", FAILED),
     ("why --type main.T main.list", "takes no expression", USAGE),
     ("why --type main.T --all-roots", "takes no expression", USAGE),
+    ("why --attribution last 0xc000000000", "last", USAGE),
+    ("verify --max-differences some", "some", USAGE),
+    ("verify main.users", "main.users", USAGE),
+    ("objects --addresses more", "more", USAGE),
+    ("objects --sort size", "size", USAGE),
     ("objects --addresses --sort bytes", "no option but --out", USAGE),
     ("objects --type (", "not a regular expression: (", USAGE),
     ("objects -o NOWHERE", "cannot write", FAILED),
     ("dominators --depth 65", "at most 64 levels", USAGE),
+    ("dominators --depth -1", "depth", USAGE),
     ("goroutine one", "not the number of a goroutine: one", USAGE),
     ("goroutine 1 frame x", "not the number of a frame: x", USAGE),
+    ("goroutine 1 frame", "a goroutine has no frame; try bt, ", USAGE),
+    ("goroutine 1 wait 2", "a goroutine has no wait 2; try", USAGE),
     ("goroutine 1 args", "a goroutine has no args", USAGE),
     ("goroutines --with color red", "goroutines have no color", USAGE),
     ("goroutines --without user me", "takes no text", USAGE),
     ("goroutines --with state", "which text?", USAGE),
+    ("goroutines --exec frames", "frames", USAGE),
     ("goroutines --group state text", "takes no text", USAGE),
     ("goroutines --group color", "goroutines have no color", USAGE),
     ("waits 1 2", "one goroutine at most", USAGE),
@@ -64,6 +91,8 @@ WRONG = [
     ("leaks --write-baseline FILE --fail-on-leaks", "leave out", USAGE),
     ("hung --sched --fail-on-leaks", "leave out --fail-", USAGE),
     ("export FILE", "give --format", USAGE),
+    ("export --format hprof", "FILE", USAGE),
+    ("export --format tiff FILE", "tiff", USAGE),
     ("export --format hprof FILE FILE", "give one FILE", USAGE),
     ("export --format hprof NOWHERE", "cannot write", FAILED),
     ("save FILE FILE", "takes one FILE", USAGE),
@@ -72,10 +101,31 @@ WRONG = [
 ]
 ONLY_OUTSIDE_GDB = [
     ("object", "EXPRESSION given", USAGE),
-    ("goroutine", "no ", USAGE),
+    ("why", "no ADDRESS", USAGE),
+    ("goroutine", "no ID", USAGE),
+    ("profile", "no PROFILE given", USAGE),
     ("--snapshot rss", "pages of a snapshot", USAGE),
     ("report FILE FILE", "one FILE, not", USAGE),
     ("report NOWHERE", "cannot write", FAILED),
+]
+
+# Only a look at the target says that these make no sense.
+AFTERWARDS = [
+    ("why main.users[x]", "an index is a number", FAILED),
+    ("why *main.users", "fields (main.cache.head)", FAILED),
+    ("why main.nothing", "main.nothing", FAILED),
+    ("why 0xzz", "0xzz", FAILED),
+    ("why *(*main.Leaf)(", "main.Leaf", FAILED),
+    ("why --type []main.No", "there is no type main.No", FAILED),
+    ("scan main.nothing", "main.nothing", FAILED),
+    ("dominators main.nothing", "no package variable", FAILED),
+    ("dominators 0x1000", "is not a reached object of the heap", FAILED),
+    ("dominators --timeout 0.000001", "timed out", FAILED),
+    ("dominators --memory-limit 1k", "memory", FAILED),
+    ("histogram --exact main.No", "no type main.No; `goref histogram'", FAILED),
+    ("goroutine 987654321", "no goroutine 987654321", FAILED),
+    ("goroutine 987654321 wait", "no goroutine 987654321", FAILED),
+    ("goroutine 1 frame 1000", "goroutine 1 has no call 1000", USAGE),
 ]
 
 
@@ -90,9 +140,17 @@ def test_process_goes_on(farm, words, text, status, tmp_path):
     skip_if(attach_reason())
     target = farm.target("stacks", CENTRAL, "live")
     asked = filled(words, tmp_path)
-    done = run_cli(["attach", target.process.pid, *asked])
+    done = run_goref("attach", target.process.pid, *asked)
     one_line(done, status, text)
     assert not done.stdout and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("words, text, status", AFTERWARDS)
+def test_core(farm, words, text, status):
+    target = farm.target("rest", CENTRAL)
+    done = run_goref("core", target.exe, target.core, *words.split())
+    one_line(done, status, text)
+    assert not done.stdout
 
 
 def test_before_the_target_is_there(tmp_path):

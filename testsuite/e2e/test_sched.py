@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from session import one_line, run_cli
+from session import run_cli
 from targets import (
     Target,
     attach_reason,
@@ -291,12 +291,3 @@ def test_live(settled):
     check(document["scheduler"], trace)
     (p,) = document["scheduler"]["ps"]
     assert p["same_ns"] > 10**8  # it was so for three traces
-
-
-def test_refused(farm):
-    target = farm.target("layout", NEWEST)
-    done = run_cli(
-        ["core", target.exe, target.core, "hung", "--sched",
-         "--fail-on-leaks"]
-    )  # fmt: skip
-    one_line(done, 2, "--sched")

@@ -13,7 +13,6 @@ import mutate
 from delves import delve, run_delve
 from asking import SCANNER
 from session import environment, run_goref
-from targets import attach_reason, skip_if
 from toolchains import Variant, variants
 
 CENTRAL = Variant("go1.24", "noopt")
@@ -212,28 +211,6 @@ def test_one_frame(farm):
     for row in one[0]["variables"]:
         said = "".join(f"{row['name']} = {row['value']}".split())
         assert said in text
-
-
-@pytest.mark.parametrize(
-    "words, said",
-    [
-        ("1 frame 1000", "goroutine 1 has no call 1000"),
-        ("1 frame x", "not the number of a frame: x"),
-        ("1 frame", "a goroutine has no frame; try bt, locals, frame N or wait"),
-        ("1 args", "a goroutine has no args; try bt, locals, frame N or wait"),
-    ],
-)
-def test_what_it_does_not_have(farm, words, said):
-    target = farm.target("shown", CENTRAL)
-    run = run_goref(target, [f"goref goroutine {words}"])
-    assert said in "\n".join(run.error_lines())
-
-
-def test_values_of_a_process(farm):
-    """They are copied for the question: none is missing that a core has."""
-    skip_if(attach_reason())
-    got = goref_values(farm.target("shown", CENTRAL, "live"))
-    assert got == goref_values(farm.target("shown", CENTRAL, "gcore"))
 
 
 def all_locals(target, core):

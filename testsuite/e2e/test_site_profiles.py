@@ -291,21 +291,3 @@ def test_scan_sites_as_text(farm, tmp_path):
     nodes = [json.loads(x) for x in (tmp_path / "jsonl").open()]
     assert any("main.lateOne" in str(node) for node in nodes)
     assert "main.lateOne" in (tmp_path / "dot").read_text()
-
-
-@pytest.mark.parametrize(
-    "words, text",
-    [
-        ("scan --sites", "add --out"),
-        ("scan --sites -o x main.list", "whole program"),
-        ("scan --sites -o x --view dominators", "give one of them"),
-        ("scan --sites -o x --per-goroutine", "nearest root"),
-        ("profile block --now -o x", "--now is for heap"),
-        ("profile goroutine --now -o x", "--now is for heap"),
-    ],
-)
-def test_refused(farm, words, text):
-    target = farm.target("sites", CENTRAL, args=["1"])
-    done = run_cli(["core", target.exe, target.core, *words.split()])
-    assert done.returncode == 2 and not done.stdout
-    assert text in done.stderr and len(done.stderr.splitlines()) == 1

@@ -220,23 +220,6 @@ def test_text(farm):
     assert run.parts[1].splitlines()[-1] == "no such objects"
 
 
-@pytest.mark.parametrize(
-    "words, text",
-    [
-        ("--by site --retained", "--retained goes with other keys"),
-        ("--by site,root --garbage", "garbage is not held"),
-        ("--by site --exact main.T", "--by type"),
-    ],
-)
-def test_refused(farm, words, text):
-    target = farm.target("sites", CENTRAL, args=["1"])
-    done = run_cli(
-        ["core", target.exe, target.core, "histogram", *words.split()]
-    )
-    assert done.returncode == 2 and not done.stdout
-    assert text in done.stderr and len(done.stderr.splitlines()) == 1
-
-
 @pytest.mark.parametrize("program", ["sites", "stacks"])
 def test_no_samples(farm, program):
     """Sampling that is off, or that is not in the executable."""

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from pprof import Profile
-from session import one_line, run_cli
+from session import run_cli
 from toolchains import Variant, go_environment, pprof_binary, variants
 
 CENTRAL = Variant("go1.24", "default")
@@ -78,21 +78,3 @@ def test_a_label_of_the_program_stays(farm, tmp_path):
     assert done.returncode == 0, done.stderr
     text = raw(CENTRAL, out)
     assert re.search(rf"\b{key}:\[.+ of the profile\]", text)
-
-
-@pytest.mark.parametrize(
-    "words, reason",
-    [
-        (["scan", "--label", "a=b"], "add --out"),
-        (["scan", "-o", "x", "--time", "soon"], "not a time: soon"),
-        (["scan", "-o", "x", "--format", "dot", "--time", "1"], "format dot"),
-        (["profile", "goroutine", "--text", "-o", "x", "--time", "1"], "text"),
-        (["profile", "heap", "-o", "x", "--label", "bytes=1"], "itself writes"),
-        (["profile", "heap", "-o", "x", "--label", "a"], "not a label: a"),
-    ],
-)
-def test_refused(farm, words, reason, tmp_path):
-    target = farm.target("profiled", CENTRAL)
-    done = run_cli(["core", *target.gdb_args, *words], cwd=tmp_path)
-    one_line(done, 2, reason)
-    assert not list(tmp_path.iterdir())

@@ -394,34 +394,6 @@ def test_per_goroutine(farm, variant, tmp_path):
     assert labelled == {k: v for k, v in told.items() if v}
 
 
-@pytest.mark.parametrize(
-    "command, word",
-    [
-        ("goref objects --sort size", "size"),
-        ("goref objects --addresses more", "more"),
-        ("goref objects --addresses --out /no/such/folder/x", "/no/such"),
-        ("goref verify --max-differences some", "some"),
-        ("goref verify main.users", "main.users"),
-        ("goref scan --attribution last", "last"),
-        ("goref why --attribution last 0xc000000000", "last"),
-    ],
-)
-def test_wrong_arguments(farm, command, word):
-    run = run_goref(farm.target("rest", CENTRAL), [command])
-    assert run.rc == 1
-    lines = run.error_lines()
-    assert len(lines) == 1, lines
-    assert word in lines[0]
-
-
-@pytest.mark.parametrize("command", ["goref verify", "goref objects"])
-def test_help(command):
-    run = run_gdb([], [f"help {command}", f"{command} --help"])
-    assert run.rc == 0, run.stderr
-    assert f"Usage: {command}" in run.parts[0]
-    assert run.parts[1] == run.parts[0]
-
-
 # --------------------------------------------------------------- under load
 
 

@@ -234,21 +234,3 @@ def test_text(farm):
     assert "created" not in first
     (other,) = run_goref(target, [f"goref goroutine {ids['sleep']}"]).parts
     assert re.search(r"^created.* at ", other, re.M)
-
-
-@pytest.mark.parametrize(
-    "words, text",
-    [
-        ("987654321 wait", "no goroutine 987654321"),
-        ("1 waits", "no waits"),
-        ("1 wait 2", "no wait 2"),
-        ("x wait", "not the number"),
-    ],
-)
-def test_refused(farm, words, text):
-    target = farm.target("waits", NEWEST)
-    done = run_cli(
-        ["core", target.exe, target.core, "goroutine", *words.split()]
-    )
-    assert done.returncode in (1, 2) and not done.stdout
-    assert text in done.stderr and "Traceback" not in done.stderr
