@@ -234,7 +234,7 @@ def look_at_special(scan, objects):
 
 
 def look_at_sites(scan, out):
-    """Of a program that samples its allocations."""
+    """The answers about a program that samples its allocations."""
     for with_root, garbage in ((True, False), (False, True)):
         call(scan, "sites", with_root=with_root, garbage=garbage)
     for name in ("main.list", "main.slots"):
@@ -260,7 +260,7 @@ def check_rows_outlive_the_scan():
 
 
 def look_at_files(exe, core):
-    """What files say without a scan."""
+    """The answers that need no scan, but files."""
     for path in (exe, core):
         call(MODULE, "elf_facts", path=path)
     call(MODULE, "core_facts", path=core)
@@ -270,7 +270,7 @@ def look_at_files(exe, core):
 
 
 def look_at_dynamic_types(scan, place):
-    """Of the fields of an object that are interfaces."""
+    """The fields of an object that are interfaces."""
     described = call(scan, "type_info", type=place.type)
     for field in described.fields if place.form == "value" else ():
         if scan.type_info(field.type).kind != "interface":
@@ -281,7 +281,7 @@ def look_at_dynamic_types(scan, place):
 
 
 def look_at_values(scan):
-    """Of some objects, and of the variables of some goroutines."""
+    """Some objects, and the variables of some goroutines."""
     for vertex in itertools.islice(scan.iterate(), 500):
         place = call(scan, "value_place", vertex=vertex)
         if place.type is not None:

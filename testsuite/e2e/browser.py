@@ -155,7 +155,7 @@ class Page:
         return self.driver.switch_to.active_element
 
     def document(self):
-        """What the page embeds."""
+        """The document that the page embeds."""
         return json.loads(
             self.run(
                 "return document.getElementById('goref-document').textContent"
@@ -163,7 +163,7 @@ class Page:
         )
 
     def complaints(self):
-        """What the console says."""
+        """The messages of the console."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def requests(self):

@@ -61,7 +61,7 @@ class Counter:
 
 
 def threads_of(pid):
-    """What may keep a process from going on: a line for each thread."""
+    """A line for each thread, with all that may keep it from going on."""
     wanted = re.compile(r"^(?:Pid|State|TracerPid|SigPnd|ShdPnd):.*$", re.M)
     lines = []
     for task in Path(f"/proc/{pid}/task").glob("*/status"):
@@ -95,7 +95,7 @@ def truth_of(process):
 
 
 def attach_cli(pid, *options):
-    """What `goref attach --json` says."""
+    """The document of `goref attach --json`."""
     done = run_cli(["attach", pid, "--json", *options])
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

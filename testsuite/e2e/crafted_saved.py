@@ -70,7 +70,7 @@ def mappings(frames):
 
 
 def resident(frames):
-    """Of one mapping that has all of them."""
+    """Pages of one mapping that has all of them."""
     description = saved_parts.Description(frames[0].unpack())
     row = signed(1) + varint(1) + varint(0) * 2
     rows, count = _many(row)
@@ -365,7 +365,7 @@ def no_bounds(frames):
     return [description.frame(), *frames[1:]]
 
 
-# What each is refused for within 128 MB; those that are answered have nothing.
+# The reason for which each is refused within 128 MB; none if it is answered.
 ALL = {
     **dict.fromkeys(
         (many_frames, program_headers, section_headers, symbols, notes,

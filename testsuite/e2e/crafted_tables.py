@@ -329,7 +329,7 @@ def many_names(frames):
     )
 
 
-# What each is refused for, as in crafted_saved.py.
+# The reason for which each is refused, as in crafted_saved.py.
 ALL = {
     **dict.fromkeys(
         (tower, tower_of_pointers, tower_of_variables, deep, ring, same_fields,

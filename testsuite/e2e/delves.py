@@ -23,7 +23,7 @@ def delve():
 
 
 def run_delve(target, folder, commands):
-    """What Delve prints on a core; skips without Delve."""
+    """The output of Delve on a core; skips without Delve."""
     found = delve()
     if isinstance(found, str):
         pytest.skip(found)

@@ -26,7 +26,7 @@ def number(text):
 
 
 def running():
-    """Of the runtime's list of threads: m.procid and m.curg.goid."""
+    """m.procid and m.curg.goid of the runtime's list of threads."""
     try:
         m = gdb.parse_and_eval("'runtime.allm'")
         m["procid"]
@@ -39,7 +39,7 @@ def running():
 
 
 def text_starts():
-    """Of each library: the run-time address of .text, from gdb 17 on of all."""
+    """The run-time address of .text of each library, from gdb 17 on of all."""
     rows = re.findall(r"^(0x\w+) .*?(/.*)$", said("info sharedlibrary"), re.M)
     return {name: int(start, 16) for start, name in rows}
 

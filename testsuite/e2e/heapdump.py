@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Go runtime itself says of a heap: runtime/debug.WriteHeapDump().
+"""The Go runtime's own dump of a heap: runtime/debug.WriteHeapDump().
 
 The file lists every object with its contents and the offsets of its pointers,
 by the masks of the collector, and the pointers of data and bss. The format is
@@ -35,7 +35,7 @@ SHAPES = {
 
 
 class HeapDump:
-    """What a dump says, all of it as addresses: objects, `{slot: (bytes,
+    """The rows of a dump, all of them addresses: objects, `{slot: (bytes,
     pointer words)}`; goroutines, `{g: (whether it is the user's and waits,
     pointer words of its frames)}`; statics, the pointer words of data and bss.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What VisualVM's own library reads in a Java heap dump."""
+"""A Java heap dump as VisualVM's own library reads it."""
 
 import json
 import os

@@ -129,7 +129,7 @@ def _scan(args):
 
 
 def layout_text(go, experiment=""):
-    """What the scanner says of a program that `go` built; an error of it too,
+    """The scanner's answer on a program that `go` built; an error of it too,
     since that names the field to look for."""
     if kernel_cores_reason() and attach_reason():
         raise NotPossible(f"{kernel_cores_reason()}; {attach_reason()}")

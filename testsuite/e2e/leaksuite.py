@@ -128,7 +128,7 @@ func main() {
 
 @functools.lru_cache(maxsize=None)
 def _goroot():
-    """Of a release that brings the tests."""
+    """The folder of a release that brings the tests."""
     for release in reversed(RELEASES):
         go = toolchains()[release]
         if isinstance(go, Path):
@@ -154,7 +154,7 @@ def expected():
 
 
 def _sources():
-    """What becomes of each file: its name and text."""
+    """The new name and text of each file."""
     files = sorted((goroot() / FOLDER).glob("**/*.go"))
     for file in files:
         if file.name != "main.go":

@@ -26,7 +26,7 @@ HEADER = struct.Struct("<IIQQQQQQ")
 SEGMENT_FIELDS = {"flags": 4, "offset": 8, "vaddr": 16, "filesz": 32, "memsz": 40}
 MAX_SECONDS = 60 if asking.sanitizers() else 10  # of processor time
 MAX_BYTES = 1 << 30  # in memory; without damage it takes a tenth
-# The questions about each damaged core; {address} is one in its heap.
+# Questions about each damaged core, and about an address in its heap.
 COMMANDS = (
     *(
         " ".join([*words, "--json"])
@@ -269,7 +269,7 @@ def headers(rng, core, points):
         place = at + SEGMENT_FIELDS[rng.choice(list(SEGMENT_FIELDS))]
         value = wild(rng, core, points, place)
         if rng.random() < 0.3:
-            # What another header has: they overlap.
+            # The value of another header: they overlap.
             other = rng.choice(core.headers) + place - at
             (value,) = struct.unpack_from("<Q", core.data, other)
         core.data[place : place + 8] = struct.pack("<Q", value % (1 << 64))
@@ -426,7 +426,7 @@ class Question(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What came of a question. error: its line, or None; document: empty if
+    """The outcome of a question. error: its line, or None; document: empty if
     there is none."""
 
     seed: int
@@ -438,7 +438,7 @@ class Answer(NamedTuple):
 
 
 class Way(NamedTuple):
-    """What is damaged, how, and what is asked then."""
+    """One kind of target: its places, how they are damaged, the questions."""
 
     points: Any
     damage: Callable[..., str]  # (path, points, seed)

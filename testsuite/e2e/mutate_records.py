@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all damage of linked records has in common: of those of waits
+"""The parts that all damage of linked records has in common: those of waits
 (mutate_waits.py) and of profiles (mutate_samples.py)."""
 
 import mutate

@@ -93,7 +93,7 @@ def damage(rng, core, places):
 
 
 def _ask(exe, path):
-    """What is wrong with the answer, or None; whether there is one; and the
+    """The fault of the answer, or None; whether there is one; and the
     processor time."""
     done = asking.run_goref(
         "core", exe, path, "rss", "--json", max_seconds=MAX_SECONDS

@@ -16,7 +16,7 @@ import mutate_records
 import asking
 from mutate_records import copies, many, put, value_of
 
-# What is asked of each damaged core.
+# Questions about each damaged core.
 QUESTIONS = (
     "profile heap -o /dev/null", "profile block -o /dev/null",
     "profile mutex -o /dev/null", "profile heap --now -o /dev/null",
@@ -150,7 +150,7 @@ damage = partial(mutate.damage, kinds=KINDS)
 
 
 def questions(points, seed, _core):
-    """What is asked of a damaged core. One question more has little time, and
+    """The questions about a damaged core. One more has little time, and
     one little memory."""
     rng = random.Random(~seed)
     sampled = hex(rng.choice(points.sampled))

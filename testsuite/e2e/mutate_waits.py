@@ -17,7 +17,7 @@ import mutate_records
 import asking
 from mutate_records import copies, many, put
 
-# What is asked of each damaged core.
+# Questions about each damaged core.
 QUESTIONS = (
     "panic", "goroutines -group waiting-on -bytes", "goroutines -group stack",
     "goroutines -exec wait", "waits", "leaks", "hung", "hung --sched",
@@ -269,8 +269,8 @@ damage = partial(mutate.damage, kinds=KINDS)
 
 
 def questions(_points, seed, _core):
-    """What is asked of a damaged core. One question more has little time, one
-    little memory, and of one Ctrl-C is the end."""
+    """The questions about a damaged core. One more has little time, one
+    little memory, and one is ended by Ctrl-C."""
     rng = random.Random(~seed)
     asked = [f"{question} --json" for question in QUESTIONS]
     little = rng.choice(QUESTIONS), rng.choice(QUESTIONS)

@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass, field
 
 TIMEOUT = 3600  # of all commands together
-# What a reader puts in place of such a word, in the folder of the tour.
+# A reader puts this in place of such a word, in the folder of the tour.
 STAND_INS = {
     "CORE": "core",
     "EXE": "leaky",

@@ -13,7 +13,7 @@ VERSION, TABLES_VERSION = 4, 1
 # Magic number, version, which goref wrote the file, checksum.
 HEAD = struct.Struct("<8sQ32sQ")
 HEADER = struct.Struct("<IIQQQ")  # kind, 0, bytes, packed bytes, checksum
-# Of a block of tables (scanner/dwarf/store.c): magic, stamp, checksum.
+# A block of tables (scanner/dwarf/store.c) has magic, stamp, checksum.
 STAMP_OFFSET, SEALED_OFFSET = 8, 24
 MASK = (1 << 64) - 1
 PRIME = 0x9E3779B97F4A7C15

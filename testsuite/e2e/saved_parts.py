@@ -8,10 +8,10 @@ import saved_file
 from varint import read_varint, varint
 
 REGISTERS = 33
-# What a row of a list has, as a letter each: number or text.
+# The fields of a row of a list, as a letter each: number or text.
 MAPPING, THREAD = "nnnnt", "n" * (REGISTERS + 5)
 LISTS = (
-    # What stands in front of the list, its name, its rows.
+    # The fields in front of the list, its name, its rows.
     ("nt" + "n" + "ttt" + "nnn" + "nnnn", "segments", MAPPING),
     ("", "files", MAPPING),
     ("", "threads", THREAD),

@@ -104,8 +104,8 @@ def status_of(pid, key):
 
 
 def signal_masks(pid, wanted=lambda _: True):
-    """What each thread blocks at all times, by its number: the handlers of
-    Go's runtime block all signals while they run, which may take long on a busy
+    """{thread: the signals that it blocks at all times}: the handlers of Go's
+    runtime block all signals while they run, which may take long on a busy
     machine. It looks until the masks are the wanted ones, or for too long."""
     masks = {}
     for i, _ in enumerate(looks(), 1):

@@ -21,7 +21,7 @@ def leaky(farm):
 
 
 def script_of_the_manual():
-    """What doc/python.md types into gdb, to the `end` of `python`."""
+    """The script that doc/python.md types into gdb, to `end` of `python`."""
     text = (TOP / "doc/python.md").read_text()
     begin = text.index("    (gdb) python\n")
     end = text.index("    end\n", begin) + len("    end\n")
@@ -29,7 +29,7 @@ def script_of_the_manual():
 
 
 def run_script(target, text):
-    """What a script prints as JSON, in plain Python. It finds the heap in the
+    """The JSON that a script prints in plain Python. It finds the heap in the
     variable heap."""
     opened = f"heap = goref.core({str(target.core)!r}, {str(target.exe)!r})\n"
     script = "import json\nimport goref\n" + opened + textwrap.dedent(text)
@@ -402,7 +402,7 @@ def test_counts_beyond_words(leaky):
 
 
 def test_odd_arguments(leaky):
-    """What is no object of the heap is a mistake in the script."""
+    """A thing that is no object of the heap is a mistake in the script."""
     got = run_script(
         leaky,
         """

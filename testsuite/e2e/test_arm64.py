@@ -31,7 +31,7 @@ def ask(exe, core, *words):
 
 
 class Look:
-    """What goref says of the core of one program."""
+    """The answers about the core of one program."""
 
     def __init__(self, program, variant, settle=0.5):
         self.process = start_undisturbed(

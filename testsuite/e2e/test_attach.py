@@ -14,7 +14,7 @@ from toolchains import variants
 
 @variants("default", "pie", "nodwarf")
 def test_attach_copies_and_lets_go(counting, variant):
-    """What was copied is one moment of the process, which went on."""
+    """The copy is one moment of the process, which went on."""
     process, counter = counting(variant, BUSY)
     done = run_cli(["attach", process.pid, "--json", "--why", "main.chain"])
     if variant.flavour != "nodwarf":
@@ -33,7 +33,7 @@ def test_attach_copies_and_lets_go(counting, variant):
     assert counter.goes_on()
 
 
-# What is open when the process is to be stopped is all that is needed then.
+# Files that are open when the process is to be stopped are all it needs then.
 CUT_OFF = """
 from goref import live
 in_time, added = live.Look._in_time, []
@@ -123,7 +123,7 @@ def test_attach_to_what_changes_while_it_is_searched(farm, variant, tmp_path):
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["reached"]["objects"] > 1000
         assert tracer_of(process.pid) == 0
-        # What does not fit together is read again, which nearly always
+        # Words that do not fit together are read again, which nearly always
         # helps; else it is copied for the search.
         stops = done.stderr.count("stood still")
         assert 1 <= stops <= MOST_STOPS
@@ -243,7 +243,7 @@ def test_nothing_is_printed_while_it_stands_still(counting):
     assert counter.goes_on()
 
 
-# What is said before is true of a smaller process.
+# The estimate is that of a smaller process.
 GROWN = """
 from goref import live
 capture = live.Look._capture
@@ -271,7 +271,7 @@ def test_attach_gives_nodes_for_memory(counting):
     """The tree has fewer nodes before the scan is refused."""
     process, counter = counting(CENTRAL, BUSY)
     done = run_cli(["attach", process.pid, "--memory-limit", "1M"])
-    # What the look has itself varies by a huge page or two.
+    # The memory of the look itself varies by a huge page or two.
     least = float(re.search(r": ([\d.]+) MB are needed", done.stderr)[1])
     most = float(re.search(r"up to ([\d.]+) MB of memory", done.stderr)[1])
     enough = f"{(least + most) / 2:.1f}M"

@@ -306,7 +306,7 @@ heap.close()
 
 @pytest.mark.parametrize("held", [False, True], ids=["copy", "hold"])
 def test_a_child_asks(target, held):
-    """What was copied is in a fork of the script, too."""
+    """The copy is in a fork of the script, too."""
     code = ASK_IN_CHILD.replace("HELD", str(held)).replace("COUNT", COUNT)
     assert lines_of(target.pid, code) == [str(OBJECTS // 2), "0"]
     target.check()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the native module gives is what _goref.pyi says."""
+"""The native module gives the rows that _goref.pyi declares."""
 
 import ast
 from pathlib import Path

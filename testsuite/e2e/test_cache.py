@@ -11,7 +11,7 @@ from toolchains import variants
 
 
 def answers(target, folder, out, commands=()):
-    """What a scan and a `why` print, without times and memory, and the
+    """The output of a scan and a `why`, without times and memory, and the
     profile."""
     place = next(iter(target.places.values()))
     run = run_goref(

@@ -264,7 +264,7 @@ def test_attach(farm, variant):
 
 # ------------------------------------------------------- a part of the walk
 
-# What Ctrl-C, a time-out and a memory limit have in common: the poll ends the
+# Ctrl-C, a time-out and a memory limit have this in common: the poll ends the
 # walk. Here it does so at its first look at a walk.
 _END = """
 import sys

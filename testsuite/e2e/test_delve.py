@@ -153,7 +153,7 @@ def lines_of_blocked(text, frames):
 @pytest.mark.parametrize("program", ["stacks", "labelled"])
 @variants(newest=("default", "noopt"))
 def test_places(known, program, variant, tmp_path):
-    """Of goroutines that no thread runs: Delve takes the thread's own place,
+    """Goroutines that no thread runs: Delve takes the thread's own place,
     with the runtime's calls on its own stack, and a wait reason that is an old
     one."""
     target = known(program, variant)

@@ -62,11 +62,11 @@ class Story:
 
     @functools.cached_property
     def documents(self):
-        """Of a core and the process, and of two cores."""
+        """The answers about a core and the process, and about two cores."""
         return self.lives, ask(*self.cores, "--survivors")
 
     def growth(self):
-        """What was added of each."""
+        """The number that was added of each."""
         before, after = self.before["held"], self.after["held"]
         found = {
             key.lower().removesuffix("s"): after[key] - before[key]
@@ -209,7 +209,7 @@ def test_survivors(story, variant, mode):
 
 @variants("default", releases=("go1.24",))
 def test_two_processes_have_no_survivors(story, variant):
-    """Of the same program, which does the same."""
+    """Two processes of one program, which do the same."""
     one, other = story(variant, "plain"), story(variant, "collected")
     words = (one.exe, one.old, other.exe, other.old, "--survivors")
     document = ask(*words)
@@ -316,8 +316,8 @@ def test_saved(story, variant, mode, tmp_path):
 
 
 def test_saved_process(farm, tmp_path):
-    """Of a process that goes on, by the file of a core and the process itself;
-    and never of another one."""
+    """The file of a process that goes on is compared with the process itself,
+    and never with another one as if it were this one."""
     skip_if(attach_reason())
     process, other = (farm.process("grown", CENTRAL) for _ in range(2))
     process.rest()

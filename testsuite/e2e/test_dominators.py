@@ -106,7 +106,7 @@ def test_shared(farm, variant):
 
 
 def test_nested_and_twice(farm):
-    """What is asked for twice, or lies below another one, counts once."""
+    """A variable that is named twice, or is held by another, counts once."""
     target = farm.target("shared", CENTRAL)
     place = target.places["sFar"]
     [outer, inner, both, _] = dominators(
@@ -182,7 +182,7 @@ def test_same_answer_twice(farm):
 
 
 def test_same_answer_with_any_number_of_threads(farm):
-    """Of all questions about the graph, times aside."""
+    """Each question about the graph is asked, times aside."""
     target = farm.target("roots", CENTRAL)
     place = target.places["holdReceive"]
     questions = [

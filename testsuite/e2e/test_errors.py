@@ -236,7 +236,7 @@ def test_core_of_zeros(farm, tmp_path):
 
 
 def test_search_where_memory_is_missing(farm, tmp_path):
-    """Of an executable without debug information: what was to be read."""
+    """The error about a lack of debug information says what is needed."""
     target = farm.target("rest", Variant("go1.24", "nodwarf"))
     heap = symbols(target.exe)["runtime.mheap_"]
 
@@ -253,7 +253,7 @@ def test_search_where_memory_is_missing(farm, tmp_path):
 
 @pytest.mark.parametrize("flavour", ["default", "nodwarf"])
 def test_reason_of_an_error(farm, tmp_path, flavour):
-    """What is known to be wrong with a core goes with the error."""
+    """The error has all that is known to be wrong with a core."""
     target = farm.target("rest", Variant("go1.24", flavour))
     short = truncated(target, tmp_path, 0)
     core = Core(short.core)
@@ -276,7 +276,7 @@ def truncated(target, tmp_path, missing):
 
 @variants("default")
 def test_core_without_its_last_page(farm, variant, tmp_path):
-    """What is missing is said, what is there is scanned."""
+    """All that is there is scanned, and the rest is said to be missing."""
     short = truncated(farm.target("rest", variant), tmp_path, 4096)
     run = run_goref(short, ["goref scan --json"])
     assert run.rc == 0, run.stderr
@@ -375,7 +375,7 @@ def test_why_of_what_is_no_object(farm, variant):
 
 
 def test_why_of_free_memory(farm):
-    """Of the heap's first arena, 64 MB, a small program has used the start."""
+    """A small program has used the start of the heap's first arena, 64 MB."""
     target = farm.target("generics", CENTRAL)
     run = run_goref(target, ["goref why 0xc003fff000"])
     assert "free memory of the Go heap" in run.parts[0]
@@ -427,7 +427,7 @@ def without_ends_of_units(exe, path):
     "expression, status", [("main.users", 0), ("no.such + 1", 1)]
 )
 def test_symbols_that_gdb_cannot_read(farm, tmp_path, expression, status):
-    """What goref understands itself needs no symbols of gdb's."""
+    """Expressions that goref understands itself need no symbols of gdb's."""
     variant = Variant(CENTRAL.release, "plain-dwarf")
     target = farm.target("rest", variant)
     exe = without_ends_of_units(target.exe, tmp_path / "exe")

@@ -64,7 +64,7 @@ def exported(farm, tmp_path_factory):
 
 
 def add_up(objects, bytes_of):
-    """What each object retains: all below it in the tree of dominators."""
+    """The retained bytes of each object: all below it in the dominator tree."""
     below = defaultdict(list)
     for address, row in objects.items():
         above = row["dominator"]
@@ -259,7 +259,7 @@ def held_at(objects, address):
 
 @variants(newest=("default", "noopt"))
 def test_roots_have_their_kinds(farm, variant, tmp_path):
-    """What the program holds in a local variable, for a timer, for a finalizer
+    """Objects are held by a local variable, for a timer, for a finalizer
     and for a cleanup; and each record of the file is as its format says."""
     target = farm.target("roots", variant)
     objects = read_lines(export(target, "jsonl", tmp_path / "o.jsonl"))

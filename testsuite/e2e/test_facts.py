@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the native half reads of cores and files without gdb is what gdb says of
-them, and a scan of its list of modules has the answers of a scan in gdb."""
+"""Without gdb, the native half reads of cores and files what gdb says of them,
+and a scan of its list of modules has the answers of a scan in gdb."""
 
 import importlib.machinery
 import importlib.util
@@ -86,7 +86,7 @@ def test_core(goref, farm, variant, kind):
 @variants(newest=("default",))
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT])
 def test_signals(goref, farm, variant, number):
-    """What a process has sent has a sender."""
+    """A signal that a process has sent has a sender."""
     skip_if(kernel_cores_reason())
     process = farm.process("rest", variant)
     core = kernel_core(process, lambda: process.popen.send_signal(number))

@@ -103,7 +103,7 @@ def test_commands(shell, tmp_path):
 
 
 def test_curl(shell, tmp_path):
-    """What Pyroscope's HTTP API gets is the profile."""
+    """Pyroscope's HTTP API gets the profile."""
     if not shutil.which("curl"):
         pytest.skip("no curl")
     got = []

@@ -25,7 +25,7 @@ def asked(target, verb):
 
 
 def backtraces(target, numbers):
-    """Of each goroutine, in one session."""
+    """The documents of goroutines, in one session."""
     numbers = sorted(numbers)
     run = run_goref(
         target, [f"goref goroutine {n} --depth 0 --json" for n in numbers]
@@ -425,7 +425,7 @@ def test_groups_of_like_things(farm, variant):
 
 @variants(newest=("default",))
 def test_bytes(farm, variant):
-    """Of one group: what leaks says of the same goroutines. Of each goroutine:
+    """A group has the bytes that leaks says. In each of its goroutines,
     the parts, and what they share, are the whole."""
     target = farm.target("hung", variant, args=["lost", "100"])
     run = run_goref(
@@ -453,7 +453,7 @@ def test_bytes(farm, variant):
 
 
 def test_exec(waiting):
-    """What is asked of each goroutine is what is asked of it alone."""
+    """The answer about each goroutine is that about it alone."""
     run = run_goref(
         waiting,
         [f"goref goroutines -exec {what} --json"

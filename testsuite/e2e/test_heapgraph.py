@@ -45,7 +45,7 @@ def graph(graph_of, variant):
 
 
 class Truth:
-    """What the dump says of the objects of a graph, as they are in the core.
+    """The dump's view of the objects of a graph, as they are in the core.
     After its dump, the program allocates hardly anything."""
 
     def __init__(self, dump, memory, graph):
@@ -140,7 +140,7 @@ def test_edges_of_variables(graph, truth):
 
 @variants("default")
 def test_edges_of_stacks(graph, truth):
-    """What the frames of a goroutine that waits point to, it holds."""
+    """A goroutine that waits holds all that its frames point to."""
     vertex = {truth.slots[v]: v for v in graph.objects}
     roots = {to: source for source, to in graph.edges if source < 0 <= to}
     checked = 0
@@ -185,7 +185,7 @@ def test_sets(graph):
 
 @rows
 def test_top(graph_of, variant):
-    """What the top holds adds up to what a scan reaches."""
+    """The top holds as much as a scan reaches."""
     check_top(graph_of(variant)[1])
 
 

@@ -84,7 +84,7 @@ def test_two_variables(cleared, variant):
     roots = {r["name"]: r["distance"] for r in document["roots"]}
     assert roots == {"main.hThisWay": 2, "main.hThatWay": 2}
     assert document["paths_complete"] and len(document["paths"]) == 2
-    # What the object is reached through is gone with both.
+    # The object that it is reached through is gone with both.
     assert holder["through"]["type"] == "main.Node"
     assert holder["freed_bytes"] == 20 * (16 + 24)
     text = run_goref(target, [f"goref why {target.places['shared']}"]).parts[0]
@@ -160,7 +160,7 @@ def check_path(core, path, asked_for):
 @variants(newest=("default",))
 @pytest.mark.parametrize("program", ["holders", "shared", "rest"])
 def test_hops_are_true(farm, program, variant):
-    """Of drawn objects; of a small core, of all."""
+    """Objects are drawn; in a small core, it is all of them."""
     target = farm.target(program, variant)
     listed = run_goref(target, ["goref objects --addresses"]).parts[0]
     drawn = [a for a, _ in addresses(listed)]

@@ -15,9 +15,9 @@ from targets import attach_reason, skip_if
 from toolchains import RELEASES, Variant, variant_id, variants
 
 
-# What a word leads to, its address, the object that has it (0: a root), the type
-# of that memory; the name, the type of its field, the offset in the field, the
-# kind.
+# The target of a word, its address, the object that has it (0: a root), the
+# type of that memory; the name, the type of its field, the offset in the field,
+# the kind.
 Word = namedtuple("Word", "target addr holder memory name type offset kind")
 
 
@@ -194,7 +194,7 @@ def test_damaged_memory(named, variant, tmp_path):
 
 
 def test_process(farm):
-    """Of a process, the bytes of strings on the heap are not captured: such keys
+    """The bytes of strings on a process's heap are not captured: such keys
     are not shown. All other names are the same."""
     skip_if(attach_reason())
     variant = Variant(RELEASES[-1], "default")

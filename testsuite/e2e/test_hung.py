@@ -15,7 +15,7 @@ FEW, MANY = 1_000, 8_000
 
 
 def asked(target, *options):
-    """What a scan printed, and its lines of numbers."""
+    """The output of a scan, and its lines of numbers."""
     done = subprocess.run(
         [SCANNER, *options, target.exe, target.core],
         capture_output=True,
@@ -137,7 +137,7 @@ def test_wait_reasons(farm, variant):
 @pytest.mark.parametrize("depth", [0, 10, 40])
 @variants("default")
 def test_estimate(farm, variant, depth):
-    """What goroutines with few frames or many need is known before."""
+    """The memory that goroutines need is known before, with many frames, too."""
     args = ["mutex", "5000", str(depth)]
     target = farm.target("hung", variant, args=args)
     used = measure(target)[1]["peak_private_bytes"]

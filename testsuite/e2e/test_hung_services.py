@@ -111,7 +111,7 @@ def test_call_of_c(farm, variant):
 
 
 def test_large_deadlock(farm):
-    """Of 1,000 goroutines; each could wake another one."""
+    """A thousand goroutines, each of which could wake another one."""
     target = farm.target("hung", CENTRAL, args=["slice", "1000"])
     lines = ask(target).stdout.splitlines()
     assert lines[0] == "1 deadlock of 1,000 goroutines"

@@ -64,7 +64,7 @@ def test_expressions(farm):
     assert "text" in run.parts[2]
 
 
-# What `show` prints, values in the order in which they are set, the first one
+# The text of `show`, values in the order in which they are set, the first one
 # being there before, and values that are refused.
 SETTINGS = {
     "memory-limit": ("The memory limit of a scan is {}.",

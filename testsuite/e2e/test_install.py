@@ -31,7 +31,7 @@ def make(*words):
 
 
 def python_of_build():
-    """What the script starts: the first line of that file."""
+    """The Python that the script starts: the first line of that file."""
     return (BUILD / "loader/python").read_text().splitlines()[0]
 
 
@@ -75,7 +75,7 @@ def is_searched(path, python):
 
 
 def test_prefix_of_make_install(built, tmp_path):
-    """What is installed finds its files, though the build had another prefix,
+    """An installation finds its files, though the build had another prefix,
     and make uninstall removes all of it."""
     prefix = tmp_path / "a" / "usr"
     told = make("install", f"prefix={prefix}")
@@ -187,7 +187,7 @@ def test_folder_that_is_given(built, tmp_path):
 
 
 def test_nothing_is_written_later(built, tmp_path):
-    """What is installed was compiled then, and remains as it is."""
+    """Python is compiled by the installation, and remains as it is."""
     make("install", f"prefix={tmp_path}")
     before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")}
     sources = {p.stem for p in tmp_path.rglob("goref/**/*.py")}

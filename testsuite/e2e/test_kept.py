@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the search for the runtime of a stripped program has found is kept by
+"""The search for the runtime of a stripped program keeps what it has found, by
 build id: the next search is shorter, and trusts nothing that is kept."""
 
 import re
@@ -19,7 +19,7 @@ LINES = ["goref-gdb", "file", "layout", "moduledata", "mheap", "write_barrier"]
 
 
 def look(exe, core, folder, *options):
-    """What a scan prints of the objects, and how often it polled: the steps of
+    """The objects that a scan prints, and how often it polled: the steps of
     the search are the same each time."""
     done = subprocess.run(
         [SCANNER, "--objects", "--polls", *options, exe, core],

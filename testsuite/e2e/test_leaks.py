@@ -95,8 +95,8 @@ def calls_of(exe, core, groups):
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_go_suite(suite, release):
-    """What Go's own tests expect, and nothing else. The runtime has not looked
-    for leaks before."""
+    """Leaks that Go's own tests expect, and no others. The runtime has not
+    looked for leaks before."""
     process = suite(release, "never")
     core = kernel_core(process)
     ran = set(process.truth["Ran"])
@@ -117,8 +117,8 @@ def test_go_suite(suite, release):
 
 
 def runtime_leaks(process):
-    """What the runtime found. Go 1.26 counts a main() that ends with an empty
-    select; Go 1.27 and goref do not."""
+    """The leaks that the runtime found. Go 1.26 counts a main() that ends with
+    an empty select; Go 1.27 and goref do not."""
     return set(map(int, process.truth["Leaked"])) - {1}
 
 
@@ -162,11 +162,11 @@ def test_leaks(farm, variant):
         assert group["count"] == fact["Count"]
         assert group["created_by"] == "main.begin"
         assert group["file"].endswith("leaked.go") and group["line"] > 0
-        # What a goroutine waits in is freed with it.
+        # The channel in which a goroutine waits is freed with it.
         assert group["retained_bytes"] >= fact["Count"] * fact["Bytes"]
     assert groups["main.sendForever"]["element_type"] == "*main.payload"
     assert groups["main.selectForever"]["awaited_count"] == 40
-    # What two groups share is in neither, but in the total.
+    # Memory that two groups share is in neither, but in the total.
     parts = sum(group["retained_bytes"] for group in document["groups"])
     assert 60000 < document["retained_bytes"] - parts < 100000
 
@@ -232,7 +232,7 @@ def test_text_and_status(farm):
 
 
 def test_torn_core(farm, tmp_path):
-    """What may lie in the missing part is no leak."""
+    """A goroutine that the missing part may wake is no leak."""
     target = farm.target("leaks", CENTRAL, args=["leaked"])
     torn = tmp_path / "torn"
     shutil.copy(target.core, torn)
@@ -331,7 +331,7 @@ def apart(farm):
 
 
 def test_baseline(apart, tmp_path):
-    """What is known is no leak, line by line of the file that goref wrote."""
+    """A known leak is none, line by line of the file that goref wrote."""
     count, file = apart.truth["count"], tmp_path / "known"
     status, text, _ = run_leaks(apart, "--write-baseline", file)
     assert status == 0 and f"baseline: 2 places written to {file}" in text

@@ -18,7 +18,7 @@ LIMIT = 128 << 20
 SPARE = 96 << 20
 # Ctrl-C is answered so soon.
 MAX_BEHIND_MS = 500
-# Of processor time: what does not end takes longer.
+# A scan that does not end takes more processor time.
 SECONDS = 120
 
 
@@ -73,7 +73,7 @@ def test_ended_by_poll(farm, variant, kind, tmp_path):
 
 
 def test_one_line(farm, tmp_path):
-    """What a person sees of it."""
+    """A person sees one line."""
     target, core = craft(
         farm, Variant("go1.24", "default"), crafted.specials, tmp_path
     )

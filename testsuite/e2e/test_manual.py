@@ -87,7 +87,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 
 def by_bash(folder, line):
-    """What bash makes of the words; `=` is a word of its own."""
+    """bash's completion of the words; `=` is a word of its own."""
     need("bash")
     words = re.sub("=", " = ", line).split(" ")
     words = [w for i, w in enumerate(words) if w or i == len(words) - 1]
@@ -102,7 +102,7 @@ def by_bash(folder, line):
 
 
 def by_zsh(folder, line, key="\x04"):
-    """What zsh lists on Ctrl-D, or makes of the line by another key."""
+    """The list of zsh on Ctrl-D, or its line after another key."""
     need("zsh")
     pexpect = pytest.importorskip("pexpect")
     child = pexpect.spawn(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What memory is free, of made-up machines; and what fits in."""
+"""The memory that is free on made-up machines, and what fits in."""
 
 import importlib.util
 from pathlib import Path

@@ -80,7 +80,7 @@ p.Progress.__call__ = look
 
 
 def test_memory_limit_in_the_walk(farm, tmp_path):
-    """What was found until then is shown, and what ended it is said."""
+    """All that was found until then is shown, and the end has its reason."""
     target = farm.target("counter", CENTRAL, args=("3000000",))
     hook = tmp_path / "hook.py"
     hook.write_text(_LESS)

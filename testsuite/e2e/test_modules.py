@@ -226,7 +226,7 @@ def test_build_id(farm, variant, tmp_path):
 
 @variants("cgo")
 def test_stacks_below_c(scanned, variant, kind):
-    """What frames of Go hold on the other side of C."""
+    """Frames of Go on the other side of C hold objects."""
     scan = scanned("cgo", variant, kind)
     wrong = []
     for name, truth in scan.target.held.items():

@@ -89,7 +89,7 @@ def in_gdb(script=IN_GDB):
 
 
 def stop_at(process, moments):
-    """What was wrong, and how many of the moments came."""
+    """The faults, and how many of the moments came."""
     commands = ["set breakpoint pending off", in_gdb(),
                 f"attach {process.pid}"]  # fmt: skip
     first = len(commands)

@@ -23,7 +23,7 @@ PROGRAMS = ("locks", "waits", "leaks", "panics", "sockets")
 # Damage to records, not to the file: there is an answer then, not a refusal.
 RECORDS = ("states", "sudogs", "trees", "queues", "locks", "endings",
            "frames", "code", "copies")  # fmt: skip
-# Of these, goroutines themselves know nothing: all of them are listed.
+# Goroutines themselves know nothing of these: all of them are listed.
 ELSEWHERE = ("trees", "queues", "locks")
 # Goroutines are damaged in their place.
 WITHOUT_SUDOGS = ("panics", "sockets")

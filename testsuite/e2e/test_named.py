@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What memory is called: objects that are reached by pointers to their parts,
+"""Names of memory: objects that are reached by pointers to their parts,
 and memory that holds many values, or a part of one."""
 
 import re
@@ -48,7 +48,7 @@ def test_the_first_field_names_what_nothing_else_does(scan):
 
 @rows
 def test_totals_stay_the_same(scan):
-    """What is named late is counted once."""
+    """Memory that is named late is counted once."""
     ledger = scan.ledger
     for key in ("objects", "bytes"):
         assert ledger["reached"][key] == sum(
@@ -178,7 +178,7 @@ def locate(target, address):
 
 @variants("default")
 def test_locate(farm, variant):
-    """What lies at an address, without a walk."""
+    """The object at an address, without a walk."""
     target = farm.target("named", variant)
     at = {name: int(text, 16) for name, text in target.places.items()}
     kind, base, size, type_, *_, slot, spanclass = locate(

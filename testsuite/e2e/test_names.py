@@ -115,7 +115,7 @@ def test_gdb_itself(folder, name):
 
 @pytest.mark.parametrize("name", HURT, ids=ids)
 def test_wrong_files(core, folder, name):
-    """What fails says the name, in one line."""
+    """An error says the name, in one line."""
     here = folder / f"d{name}"
     for words in (
         [f"{name}.exe", f"{name}.none"],
@@ -235,8 +235,8 @@ def test_build_folder(core, tmp_path, script):
 
 
 def test_folder_for_temporary_files(core, tmp_path):
-    """What gdb cannot hand to Python must not go through a file whose name
-    is a part of a command."""
+    """Text that gdb cannot hand to Python must not go through a file whose
+    name is a part of a command."""
     away = tmp_path / "t\nshell touch hurt\n"
     away.mkdir()
     bad = os.fsencode(tmp_path) + b"/core\xff"

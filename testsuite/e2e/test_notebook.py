@@ -15,7 +15,7 @@ from toolchains import Variant
 
 NOTEBOOK = TOP / "doc/heap.ipynb"
 CENTRAL = Variant("go1.24", "default")
-# What the test asks in the notebook, behind its own cells.
+# The test asks this in the notebook, behind its own cells.
 ASKED = """
 import json, sys
 print(json.dumps({
@@ -93,7 +93,7 @@ def test_numbers(ran, leaky):
 
 
 def test_retained(ran, leaky):
-    """What all sessions keep alive, by the verb that merges them."""
+    """The bytes that all sessions keep alive, by the verb that merges them."""
     _, asked = ran
     done = run_cli(["core", leaky.core, "histogram", "--retained", "--json"])
     least = {

@@ -170,8 +170,8 @@ def test_garbage_has_no_dominator(farm):
 
 
 def test_garbage_has_no_type_of_its_own(farm):
-    """What no pointer leads to has the type of its header, or none; the same
-    as `why' says."""
+    """An object to which no pointer leads has its header's type, or none; the
+    same as `why' says."""
     target = farm.target("leaky", CENTRAL)
     run = run_goref(target, ["goref verify --json --max-differences 0"])
     garbage = [d["address"] for d in run.json(0)["differences"]][:20]
@@ -187,7 +187,7 @@ def test_garbage_has_no_type_of_its_own(farm):
 
 
 def test_an_expression_is_one_object_for_all_verbs(farm):
-    """What it points to, if it is an element or a field."""
+    """The object is the target, if it is an element or a field."""
     target = farm.target("leaky", CENTRAL)
     for text in (
         "main.pageCache.order[3]",

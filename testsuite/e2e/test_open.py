@@ -44,7 +44,7 @@ def other(rest, tmp_path_factory):
 
 
 def told(path):
-    """What the command line says of a file."""
+    """The command line's answer about a file."""
     done = run_cli(["open", path, "scan", "--json"])
     assert done.returncode == 0, done.stderr
     return lasting(json.loads(done.stdout))
@@ -147,7 +147,7 @@ def test_wrong_words(file):
 
 
 def test_what_cannot_be_opened(file, other, rest, tmp_path):
-    """What was looked at before stays."""
+    """The target that was looked at before stays."""
     cut = tmp_path / "cut.goref"
     cut.write_bytes(file.read_bytes()[:2000])
     run = run_goref(

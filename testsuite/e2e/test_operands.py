@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an answer names can be asked about: types, local variables, and the
+"""All that an answer names can be asked about: types, local variables, and the
 commands to look closer."""
 
 import shlex
@@ -89,7 +89,7 @@ def test_nothing_matches(leaky):
 
 
 def test_local_variables(leaky):
-    """Of one goroutine of many, with fields, and for each verb."""
+    """A local of one goroutine of many, with fields, and for each verb."""
     run = answers(
         leaky,
         "histogram --by root --filter main.handle.r --json",

@@ -300,7 +300,7 @@ def test_look_alikes(farm, variant):
 
 
 def test_names(farm):
-    """Of package variables, of what they point to, and of the rest."""
+    """Package variables, what they point to, and the rest are counted."""
     modes = ["package", "forgotten", "fullqueue", "miscount", "deferred"]
     target = farm.target("deadlocks", CENTRAL, args=modes)
     paths = {group["path"] for group in waits(target)["waits"]}
@@ -391,7 +391,7 @@ def test_names_by_variables(farm, variant):
 
 
 def test_one_goroutine(farm):
-    """What it waits for, and what it owns; of a cycle that is both."""
+    """A goroutine's waits, and the locks that it owns; a cycle has both."""
     target = farm.target("deadlocks", CENTRAL, args=KINDS["cycles"])
     first, second = next(d for d in target.truth["deadlocks"] if len(d) == 2)
     found = waits(target, str(first))

@@ -23,7 +23,7 @@ STRIPPED = Variant("go1.24", "stripped")
 BELOW = ["main.below"] * 4
 
 
-# Of the first release, and of the others and a stripped program.
+# Endings of the first release, and of the others and a stripped program.
 ALL = (
     "error wrapped string nested again goroutine nil index code struct "
     "pointer fault unlock maps deadlock"

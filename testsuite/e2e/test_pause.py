@@ -71,7 +71,7 @@ def test_is_given_up_in_time(threads, limit_s, slower, pace):
     assert until_s + release_s + under_way_s < limit_s
     assert stop.work_until_s(limit_s * 2, stopped_s) > until_s
     assert stop.work_until_s(limit_s, stopped_s * 2) <= until_s
-    # What is left is not given away, either.
+    # The rest is not given away, either.
     if stopped_s + 4 * release_s < limit_s / 2:
         assert until_s > limit_s / 2
 

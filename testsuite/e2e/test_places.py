@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people type to name an object, and what they are told if it is none."""
+"""People type this to name an object, and are told if it is none."""
 
 import re
 
@@ -177,7 +177,7 @@ def test_why_of_a_variable(values):
     )
     part = told["vStruct.List[1]"]
     assert part["type"] == "main.Inner" and len(part["holds"]) == 2
-    # What is said is what can be asked.
+    # The name that is said can be asked.
     name = "main.vStruct.List[1].Leaf"
     run2 = run_goref(values, [f"goref why --json {name}"])
     assert run2.json(0)["address"] == held[name]["address"]

@@ -175,8 +175,8 @@ def by_path(profile):
 
 @pytest.mark.parametrize("limit", [40, 200, 500])
 def test_max_nodes(farm, tmp_path, limit):
-    """What has no node is counted on the nearest one above that has one, not
-    on that one's child of the same name; and how much that is, is said."""
+    """An object without a node is counted on the nearest one above that has
+    one, not on that one's child of the same name; the amount is said."""
     out = tmp_path / "all.pb", tmp_path / "few.pb"
     run = run_goref(
         farm.target("rest", CENTRAL),
@@ -205,7 +205,7 @@ def test_max_nodes(farm, tmp_path, limit):
 
 
 def test_table(farm):
-    """What a person sees: ledger, roots, types; no values of the program."""
+    """A person sees ledger, roots, types; no values of the program."""
     run = run_goref(farm.target("rest", CENTRAL), ["goref scan --top 5"])
     assert run.rc == 0, run.stderr
     text = run.parts[0]

@@ -102,7 +102,7 @@ def test_before_a_collection(farm, variant, tmp_path):
     wanted = own(target, "heap")
     if document["notes"]:
         assert "no collection has ended" in document["notes"][0]
-        # What was allocated since then is in the same counts.
+        # Objects that were allocated since then are in the same counts.
         found, wanted = by_stack(found), by_stack(wanted)
         built = [key for key in wanted if "main.build" in str(key)]
         assert built and all(found[key] == wanted[key] for key in built)
@@ -339,7 +339,7 @@ def copied(target, kind, path):
 
 @variants(newest=["default"])
 def test_live(farm, variant, tmp_path):
-    """What `goref attach' copies are the buckets and nothing else."""
+    """`goref attach' copies the buckets and nothing else."""
     skip_if(attach_reason())
     target = farm.target("sampled", variant, "live", args=["65536"])
     found, document = copied(target, "heap", tmp_path / "heap.pb.gz")
@@ -379,7 +379,7 @@ def test_snapshot(farm, tmp_path):
 
 @pytest.mark.parametrize("damage", ["loop", "stack", "nowhere"])
 def test_damaged_process(farm, central, tmp_path, damage):
-    """What comes before the damage is copied."""
+    """The buckets before the damage are copied."""
     skip_if(attach_reason())
     buckets = Buckets(central, tmp_path / "core")
     target = farm.target("sampled", CENTRAL, "live", args=["65536"])

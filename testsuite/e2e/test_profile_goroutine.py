@@ -162,7 +162,7 @@ def test_go_reads_it(central, tmp_path):
 
 
 def test_live(farm, tmp_path):
-    """Of a process that is looked at and goes on."""
+    """A process is looked at and goes on."""
     skip_if(attach_reason())
     target = farm.target("profiled", CENTRAL, "live")
     path = tmp_path / "live.pb.gz"

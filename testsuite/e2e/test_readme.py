@@ -22,7 +22,7 @@ MAKE_TOUR = TOP / "build-aux" / "make-tour"
 FILES = {"leaky", "core", "core.earlier", "core.deadlock"}
 # They come first: a reader is in the folder when the others begin.
 BEGIN = ["PATH=$PWD:$PATH", "cd build/tour"]
-# What is not run here, by how it begins, and why.
+# Commands that are not run here, by how they begin, and why.
 EXEMPT = {
     "./quickstart": "installs packages; make-tour makes the same folder",
     "./autogen.sh ": "builds and installs: testsuite/check-package does",
@@ -95,7 +95,7 @@ def make_tour(folder, *options):
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    """What a clone has after quickstart."""
+    """The folder that a clone has after quickstart."""
     skip_if(kernel_cores_reason() and attach_reason())
     folder = tmp_path_factory.mktemp("a clone")
     for script in ("goref", "gdb-goref"):

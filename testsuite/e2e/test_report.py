@@ -94,7 +94,7 @@ def test_figures_are_those_of_the_verbs(farm, variant, tmp_path):
 
 
 def test_trees_add_up(service, path):
-    """What each node has itself and below is what it has, and the trees are
+    """Each node has its own bytes and those below, and the trees are
     those of dominators and scan."""
     found = embedded(path)
     for name in ("dominators", "references"):
@@ -275,7 +275,7 @@ def test_panic(driver, farm, tmp_path):
 
 
 def test_partial_is_said(driver, service, tmp_path):
-    """Of a truncated core, the page says what is missing."""
+    """The page of a truncated core says what is missing."""
     cut = tmp_path / "cut"
     shutil.copy(service.core, cut)
     size = cut.stat().st_size

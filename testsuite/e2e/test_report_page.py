@@ -186,7 +186,7 @@ def test_print(driver, path):
     assert shown == [False, False, True, True]
     assert "main.pageCache" in page.one(".outline").text
     assert [row for row in page.contrasts() if row[0] < READABLE] == []
-    # What the browser does before it prints.
+    # The browser does this before it prints.
     page.run("dispatchEvent(new Event('beforeprint'))")
     assert page.all("details:not([open], .folded)") == []
     page.run("dispatchEvent(new Event('afterprint'))")
@@ -194,7 +194,7 @@ def test_print(driver, path):
 
 
 def test_heads_are_on_each_sheet(page, tmp_path):
-    """Of a table that begins on one sheet and ends on another."""
+    """A table begins on one sheet and ends on another."""
     if not shutil.which("pdftotext"):
         pytest.skip("no pdftotext: apt-get install poppler-utils")
     page.emulate(WIDE, "light", "print")

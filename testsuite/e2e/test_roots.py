@@ -109,7 +109,7 @@ def test_variables_have_names_without_optimisation(scan, variant):
 
 @variants("default", "noopt")
 def test_calls_by_reflection(scanned, farm, variant):
-    """Of their frames' words those are live that the called value's own map
+    """Those words of their frames are live that the called value's own map
     and the caller's name, and no others."""
     scan = scanned("reflected", variant)
     target = scan.target
@@ -135,7 +135,7 @@ def test_blocked_sender(scan):
     channel = scan.profile.root("main.rSends")[0]
     stack = scan.profile.prefix("main.holdSend.")[0]
     assert (channel, stack) in ((1, 1), (2, 0))
-    # What a word of the stack points to is counted on that word's own node.
+    # The target of a word of the stack is counted on that word's own node.
     for sample in scan.profile.samples:
         if sample.path[0].startswith("main.holdSend."):
             assert len(sample.path) == 1, sample.path
@@ -235,7 +235,7 @@ def test_ledger_equals_allocator(scan):
     assert abs(ledger["reached"]["objects"] - allocated) <= 2
 
 
-# Of a running or preempted goroutine every register counts, as it does for
+# Every register of a running or preempted goroutine counts, as it does for
 # the collector; one or two may hold what an earlier function left there.
 STALE = 6
 

@@ -32,9 +32,9 @@ def smaps_bytes(pid, key="Rss"):
 
 
 def mapped_bytes(process):
-    """What the program has mapped itself, as the kernel counts it. Memory that
-    was read and never written is the page of zeros, but for kernels that have
-    no such page."""
+    """The memory that the program has mapped itself, as the kernel counts it.
+    Memory that was read and never written is the page of zeros, but for
+    kernels that have no such page."""
     start = f"{int(process.truth['unwritten'], 16):x}-"
     smaps = Path(f"/proc/{process.pid}/smaps").read_text()
     [mapping] = re.findall(rf"(?m)^{start}.*\n(?:\w+: .*\n)+", smaps)
@@ -138,7 +138,7 @@ def unnamed_bytes(pid):
 
 @pytest.fixture(scope="module")
 def libc_bytes():
-    """What libc and its loader map for each program, whatever it does: memory
+    """libc and its loader map this for each program, whatever it does: memory
     of the main thread's own, and what the loader allocates before there is a
     malloc(). How much that is, and how much of it is touched, depends on their
     release."""
@@ -169,7 +169,7 @@ def test_process(resident, variant, libc_bytes):
     # The kernel maps pages of a file around one that is written.
     assert truth["mapped"] <= found["mapped_files"] <= truth["file"]
     check_runtime(found, go)
-    # What the program has mapped itself is not known, and nothing else is, but
+    # The program's own mappings are not known, and nothing else is, but
     # for what libc and its loader have mapped.
     unknown = found["unknown"] - mapped_bytes(process)
     assert 0 <= unknown <= (libc_bytes if variant.flavour == "external" else 0)
@@ -187,7 +187,7 @@ def test_scavenged(resident, variant):
     process = resident(variant, "scavenge", GOGC="200", GOMEMLIMIT="3GiB")
     document = asked(process)
     found = classes_of(document)
-    # What the program needed to print, and the pages in the caches of Ps.
+    # The memory that it needed to print, and the pages in the caches of Ps.
     little = len(os.sched_getaffinity(0)) * 64 * 8192 + (128 << 10)
     assert found["go_heap_idle"] < little
     assert not found["go_heap_scavenged"]
@@ -263,7 +263,7 @@ def test_pages_of_objects(resident, variant):
 
 
 def check_c_heap(found, truth):
-    """What the program has filled, and few pages of glibc's own beside it."""
+    """The bytes that the program has filled, and few pages of glibc's own."""
     c_bytes = truth["main_bytes"] + truth["arena_bytes"]
     assert truth["large_bytes"] > 2 << 20
     c_bytes += truth["large_bytes"]
@@ -294,7 +294,7 @@ def test_c_heap(farm, variant):
 
 @variants("default")
 def test_free_pages(resident, variant):
-    """What the scavenger could give back are the runtime's free pages, but
+    """The scavenger could give back the runtime's free pages, but
     for those that a P has in its cache: up to 64 pages of 8 kB."""
     process = resident(variant, "free")
     document = asked(process)

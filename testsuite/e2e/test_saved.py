@@ -22,7 +22,7 @@ from toolchains import Variant, variants
 
 CENTRAL = Variant("go1.24", "default")
 
-# What differs by itself: times, and where the answer comes from.
+# These differ by themselves: times, and where the answer comes from.
 PASSING = {
     "phases_us", "phases_ms", "target", "peak_private_bytes", "took_ms",
     "graph_phases_ms", "tool_version", "next", "seconds",
@@ -196,7 +196,7 @@ def test_what_lies_outside_of_the_heap(farm, tmp_path):
 
 
 def test_variables_are_kept_when_asked_for(farm, tmp_path):
-    """Of all calls, also those that the compiler no longer keeps."""
+    """All calls have them, also those that the compiler no longer keeps."""
     target = farm.target("shown", Variant(CENTRAL.release, "noopt"))
     whole, bare = tmp_path / "whole.goref", tmp_path / "bare.goref"
     core = save(target, whole, "--values")

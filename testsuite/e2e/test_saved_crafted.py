@@ -18,7 +18,7 @@ LIMIT = 128 << 20
 # Two polls may lie so far apart, and a frame of 64 MB is unpacked before it
 # is known what it has.
 SPARE = 96 << 20
-# Of processor time: a file that does not end takes longer.
+# A file that does not end takes more processor time.
 SECONDS = 100
 
 
@@ -68,7 +68,7 @@ def test_limits_hold(whole, kind, tmp_path):
     "kind", crafted_saved.UNPAID, ids=lambda kind: kind.__name__
 )
 def test_no_row_is_free(whole, kind, tmp_path):
-    """What a file unpacks to is in proportion to its bytes: next to nothing
+    """A file unpacks to a size in proportion to its bytes: next to nothing
     is read of one that has more."""
     path = tmp_path / "small.goref"
     path.write_bytes(crafted_saved.make(kind, whole))
@@ -94,7 +94,7 @@ def test_saved_again(whole, tmp_path):
 
 
 def test_one_line(whole, tmp_path):
-    """What a person sees of it."""
+    """A person sees one line."""
     path = tmp_path / "crafted.goref"
     for kind, told in (
         (

@@ -199,7 +199,7 @@ def test_other_versions(farm, tmp_path):
 
 
 def test_damaged_layout(farm, tmp_path):
-    """Of a program without debug information: an answer or one line."""
+    """A program without debug information gives an answer or one line."""
     stripped = Variant(CENTRAL.release, "stripped")
     damaged = tmp_path / "damaged.goref"
     whole = save(farm, stripped, tmp_path / "heap.goref")

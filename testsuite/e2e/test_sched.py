@@ -36,7 +36,7 @@ def fields(text):
 
 
 class Traced:
-    """What the runtime prints of its scheduler."""
+    """The scheduler as the runtime prints it."""
 
     def __init__(self, block):
         self.head = fields(block[0] + " " + block[0].partition(":")[2])

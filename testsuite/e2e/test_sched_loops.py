@@ -19,7 +19,7 @@ from toolchains import RELEASES, Variant
 
 # Only a scan that does not end takes so long.
 SECONDS = 300
-# What is left of a damaged list, and the clock, in polls.
+# The rest of a damaged list, and the clock, in polls.
 SPARE_POLLS = 1000
 POLL_STEPS = 4096  # between two of them
 NEWEST = Variant(RELEASES[-1], "default")

@@ -19,8 +19,8 @@ from toolchains import RELEASES, Variant, variants
 PART = 8
 DIGITS = 12  # of a number that is written out
 SAMPLE = 3  # secrets of a kind that are looked for one by one
-# What the program itself, or the collector, may have overwritten: nothing holds
-# these at the end.
+# The program itself, or the collector, may have overwritten these: nothing
+# holds them at the end.
 PASSING = re.compile("dead$|garbage|^pool$|^mapped file$|^(path|address) of ")
 NEWEST = Variant(RELEASES[-1], "default")
 
@@ -174,7 +174,7 @@ def test_core(farm, variant, tmp_path):
     check_places(target.truth, target.core.read_bytes(), pages)
     whole = saved(source, tmp_path / "whole.goref", "--values")
     check_whole(target.truth, whole)
-    # What was saved twice has no more.
+    # A file that was saved twice has no more.
     again = saved(["open", whole], tmp_path / "again.goref")
     check_file(target.truth, again)
 

@@ -62,7 +62,7 @@ def goref_values(target, function="main.show", goroutine=1, options=""):
     return {v["name"]: v["value"] for v in frame["variables"]}
 
 
-# What Delve prints of a channel and of a function on one line.
+# A channel or a function, which Delve prints on one line.
 _BARE = re.compile(r"(<-)?chan .* \d+/\d+|main\.[\w.()*-]+")
 
 
@@ -94,8 +94,8 @@ def test_values_are_those_of_delve(farm, variant, tmp_path):
 
 @variants(newest=("noopt",))
 def test_channels_and_functions(farm, variant):
-    """What a channel has, in the order in which it is received, and what a
-    closure has captured: before Go 1.23, that is in no debug information."""
+    """The values of a channel, in the order in which they are received, and
+    those of a closure, which no debug information has before Go 1.23."""
     target = farm.target("shown", variant)
     old = variant.release == "go1.19"
     got = goref_values(target)

@@ -73,7 +73,7 @@ def asked(target, path, *words):
 
 @pytest.mark.parametrize("damage", ["loop", "bucket", "nowhere", "many"])
 def test_damaged_specials(central, tmp_path, damage):
-    """What cannot be followed is a gap; what came before is counted."""
+    """A list that cannot be followed is a gap; all before is counted."""
     path = tmp_path / "core"
     records = Records(central, path)
     middle = records.all[len(records.all) // 2]

@@ -91,7 +91,7 @@ def test_site_and_root(farm, variant):
 @pytest.mark.parametrize("rate", ["1", "65536", str(DEFAULT_RATE)])
 @variants("default")
 def test_site_as_in_the_profile(farm, variant, rate):
-    """What a site has equals what the program's own profile says is in use,
+    """A site has as much as the program's own profile says is in use,
     scaled alike: those objects are all kept."""
     if rate == "65536" and variant != CENTRAL:
         pytest.skip("one release has all rates")

@@ -76,7 +76,7 @@ def test_children_of_its_own(steady):
 
 
 def test_copy_holds_no_files(steady):
-    """What the process closes must not stay open by the copy."""
+    """A file that the process closes must not stay open by the copy."""
     process = steady(CENTRAL)
     helper = Helper(process.pid)
     assert os.listdir(f"/proc/{process.pid}/fd")

@@ -101,7 +101,7 @@ def answers(popen, byte=b"a"):
 
 
 def test_filter_holds_again(suspends, waiting):
-    """What the filter kills for is done at our bidding, and only then."""
+    """The call that the filter kills for is made when we say, and only then."""
     popen = waiting(STRICT)
     for _ in range(10):
         helper = Helper(popen.pid)

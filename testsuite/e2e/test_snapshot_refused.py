@@ -53,7 +53,7 @@ def group(waiting):
 
     yield make
     for folder in made:
-        # What is left in it moves up.
+        # The rest of it moves up.
         for pid in (folder / "cgroup.procs").read_text().split():
             (folder.parent / "cgroup.procs").write_text(pid)
         folder.rmdir()

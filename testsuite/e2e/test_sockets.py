@@ -61,7 +61,7 @@ def test_held_process(farm):
 
 
 def test_attach(farm):
-    """Of the poller's records only those with a deadline are copied; the
+    """Only records of the poller with a deadline are copied; the
     receiver of the method is, in any case."""
     skip_if(attach_reason())
     target = farm.target("sockets", NEWEST, "live")

@@ -25,7 +25,7 @@ QUESTIONS = {
 
 
 def raw(variant, path):
-    """What `go tool pprof -raw' prints."""
+    """The output of `go tool pprof -raw'."""
     done = subprocess.run(
         [pprof_binary(variant.release), "-raw", path],
         env=go_environment(),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What keeps a process from running, of made-up folders and of real ones."""
+"""Reasons that keep a process from running, in made-up and real folders."""
 
 import importlib.util
 import signal

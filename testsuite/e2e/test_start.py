@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a start of gdb pays for goref in a gdbinit: the names of commands and
+"""A start of gdb pays for goref in a gdbinit with the names of commands and
 settings. All else is loaded by the first command that needs it."""
 
 import json
@@ -16,7 +16,7 @@ from toolchains import variants
 
 BUILD = Path(environment()["GOREF_BUILD_DIR"])
 LOADER = BUILD / "loader/goref-build.py"
-# What commands need, and what would be new in a gdb without goref.
+# Modules that commands need, and that would be new in a gdb without goref.
 LATER = {
     "_goref",
     "argparse",
@@ -59,7 +59,7 @@ def test_start_is_quiet_and_loads_little():
     added = set(modules) - set(plain_modules)
     assert "goref" in added
     assert not added & LATER
-    # What else runs in this gdb finds what it would find without goref.
+    # Other code in this gdb finds what it would find without goref.
     assert path == plain_path
     assert set(names) <= set(plain_names) | {"__file__", "sys", "json"}
 
@@ -79,7 +79,7 @@ NEEDLESS = {
 
 @variants("default")
 def test_a_question_loads_only_what_it_needs(farm, variant):
-    """What a small question pays for is mostly modules of Python."""
+    """A small question pays mostly for modules of Python."""
     target = farm.target("values", variant, "core", (), None)
     modules = "python import sys; print(*sys.modules, sep=chr(10))"
     run = run_goref(target, [modules, "goref goroutines", modules])

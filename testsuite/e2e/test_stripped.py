@@ -44,7 +44,7 @@ rows = pytest.mark.parametrize(
 
 
 class Look:
-    """What one session says of a core: its objects and its ledger."""
+    """The answers of one session about a core: its objects and its ledger."""
 
     def __init__(self, target):
         self.run = run_goref(
@@ -140,7 +140,7 @@ def test_names(twins, strip, program):
 @pytest.mark.parametrize("strip", STRIPS)
 @variants("default", releases=["go1.24", "go1.27"])
 def test_types_by_record(looks, variant, strip):
-    """What headers and interfaces name has the name that DWARF gives it."""
+    """Types that headers and interfaces name have the names of DWARF."""
     full, poor = (looks("rest", variant, s) for s in (None, strip))
     known = {t["type"] for t in full.ledger["types"]}
     types = {t["type"]: t["objects"] for t in poor.ledger["types"]}
@@ -205,7 +205,7 @@ def test_no_type_that_the_slot_contradicts(farm, variant):
 
 @variants("stripped")
 def test_itabs_of_a_process(farm, variant):
-    """What the runtime has made itself lies outside of heap and modules; the
+    """Itabs that the runtime has made lie outside of heap and modules; the
     table of them has no name here."""
     target = farm.target("values", variant, "live")
     run = run_goref(target, ["goref scan --json --top 10000"])

@@ -55,7 +55,7 @@ def scan(exe, core):
 
 
 def listed(exe, core):
-    """Of each goroutine its id, status and wait reason."""
+    """The id, status and wait reason of each goroutine."""
     done = scan(exe, core)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -114,7 +114,7 @@ def test_top_of_a_library_adds_up(farm, variant, tmp_path):
 
 
 def check_top(graph):
-    """What the top of the tree holds is what is reached."""
+    """The top of the tree holds all that is reached."""
     ledger = json.loads(graph.walked())
     totals = graph.totals
     assert totals["garbage"] == 0
@@ -222,8 +222,8 @@ def check_histograms(answers):
     for key in KEYS[:4]:
         rows = answers[key]["rows"]
         assert all(r["bytes"] <= r["retained_bytes"] for r in rows)
-    # What is only theirs does not overlap, but the runtime holds its own
-    # goroutines, too (heapgraph.h).
+    # Memory that is only theirs does not overlap, but the runtime holds its
+    # own goroutines, too (heapgraph.h).
     for key in KEYS[4:]:
         assert sum(
             r["retained_bytes"]
@@ -240,7 +240,7 @@ def check_roots(answers):
         billed[ONE_ARRAY.get(root["name"], root["name"])] += root["bytes"]
     rows = answers["root"]["rows"]
     assert {r["key"]: r["bytes"] for r in rows} == +billed
-    # What is held by one root alone is billed to it.
+    # An object that one root alone holds is billed to it.
     assert all(r["retained_bytes"] <= r["bytes"] for r in rows)
 
 

@@ -33,7 +33,7 @@ def suspects(target):
 
 
 def accumulated(suspect, truth):
-    """What accumulates, by type."""
+    """The objects that accumulate, by type."""
     rows = {row["type"]: row for row in suspect["accumulated"]}
     assert list(rows.values())[0]["type"] == truth["type"]
     return rows[truth["type"]]
@@ -121,7 +121,7 @@ def test_two_leaks(farm, variant):
     assert run.parts[1].endswith("and 1 more (--top 0 shows all)\n")
 
 
-# What lies beside the pages that the program counts: the array of buffers, and
+# Beside the pages that the program counts, there are the array of buffers, and
 # a page that was resident before.
 BESIDE = 4 * 4096
 
@@ -192,7 +192,7 @@ SIZE_CLASSES = {8: 1, 16: 2, 24: 3, 32: 4, 48: 5, 64: 6, 256: 18, 288: 19}
 @pytest.mark.parametrize("leak", ["map", "tree"])
 @variants(newest=("stripped",))
 def test_objects_of_unknown_types(farm, variant, leak):
-    """What is known of them without a type: size, span, and what refers to
+    """Without a type, these are known: size, span, and what refers to
     them, which is in memory."""
     target = farm.target("suspects", variant, args=[leak])
     (found,) = suspects(target)["suspects"]

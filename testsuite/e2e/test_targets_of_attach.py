@@ -69,7 +69,7 @@ def test_first_thread_has_ended(signalled):
 
 @WAYS
 def test_memory_without_access(farm, way):
-    """What the process may not read itself is read, too."""
+    """Memory that the process may not read itself is read, too."""
     skip_if(attach_reason())
     process = farm.process("sealed", CENTRAL)
     try:

@@ -46,7 +46,7 @@ def refused(*asks):
 
 
 def run_script(target, tmp_path, text, before=(), after=()):
-    """What a script prints as JSON."""
+    """The JSON that a script prints."""
     script = tmp_path / "script.py"
     script.write_text(
         "import json\nimport goref\n" + PLAIN + textwrap.dedent(text)
@@ -93,7 +93,7 @@ def test_all_kinds(typed, tmp_path):
 
 @every_release
 def test_fields(typed, tmp_path):
-    """Of embedded structs, of pointers, and those that are named like
+    """Fields of embedded structs, of pointers, and those that are named like
     methods."""
     got = run_script(
         typed,

@@ -34,7 +34,7 @@ def scan(scanned, variant, kind):
 
 @rows
 def test_truth_counts_by_hand(scan):
-    """What the heap grew by is what the program's author counted."""
+    """The heap grew by what the program's author counted."""
     assert scan.target.truth["faults"] == []
 
 

@@ -35,7 +35,7 @@ def addresses(text):
 
 
 class Verdict:
-    """What one run of gdb said of a target."""
+    """The answers of one run about a target."""
 
     def __init__(self, target):
         self.target = target
@@ -109,7 +109,7 @@ def test_figures_to_the_byte(rest):
 
 @rows
 def test_figures_are_those_of_the_program(rest):
-    """What the program read of itself; a thread may have begun since."""
+    """The program read them of itself; a thread may have begun since."""
     truth = rest.target.truth["heap"]
     read = rest.verdict["heap_objects"]["read"]
     assert abs(read - truth["objects"]) <= 8
@@ -315,7 +315,7 @@ def test_free_slot_behind_doubt(farm, variant):
     assert scan["gaps"] == verdict["gaps"]
 
 
-# What holds the heap, cut off by one word of a core.
+# The words that hold the heap: one of them is cut off.
 ROOTS_LOST = {
     "no goroutines": lambda at: at.variable("allgs") + 8,
     "no threads": lambda at: at.variable("allm"),
@@ -398,7 +398,7 @@ def test_per_goroutine(farm, variant, tmp_path):
 
 
 def complaints(verdict, places, reached):
-    """What one stop found that should not be, as text; "" if nothing."""
+    """The faults that one stop found, as text; "" if none."""
     lost = {n: a for n, a in places.items() if int(a, 16) not in reached}
     wrong = verdict["unexplained"] or verdict["free_slot_pointers"]
     if not wrong and not lost:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goroutines wait for, by what the program says of each of them."""
+"""The waits of goroutines are those that the program says."""
 
 import re
 import subprocess
@@ -77,7 +77,7 @@ LOCKS = ("Mutex", "RWMutex", "WaitGroup")
 
 @variants("default", newest=["noopt"])
 def test_proof(farm, variant):
-    """What a wait rests on is in the core: a sudog of that very goroutine, which
+    """The proof of a wait is in the core: a sudog of that very goroutine, that
     names the channel or the semaphore, or lies in the list of the Cond."""
     target = farm.target("waits", variant)
     points = mutate.Points(SCANNER, target.exe, target.core)

@@ -173,7 +173,7 @@ def wrong(cell):
 
 
 def complaints(cells, table=None):
-    """What is wrong with cells, by themselves and against the kept table."""
+    """The faults of cells, by themselves and against the kept table."""
     found = []
     for (release, build), cell in cells.items():
         problem = wrong(cell)

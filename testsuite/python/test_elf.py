@@ -62,7 +62,7 @@ def test_other_files(tmp_path):
 
 
 def test_lifetime(tmp_path):
-    """Of the random bytes, only the digest is known."""
+    """Only the digest of the random bytes is known."""
     core = tmp_path / "core"
     core.write_bytes(CORE)
     life = lifetime.of_core(str(core))

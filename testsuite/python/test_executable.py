@@ -164,7 +164,7 @@ def test_core_without_that_page(place):
     (place / "cores" / "core").write_bytes(core_of(exe, b""))
     assert found(place).path == str(exe)
     assert "no build id" in found(place).warning
-    # What lies elsewhere is not taken at its name.
+    # A file that lies elsewhere is not taken at its name.
     exe.rename(place / "cores" / "app")
     refused(place, str(exe), "not there")
 

@@ -25,7 +25,7 @@ def test_links_are_followed(tmp_path):
 
 
 def test_executable_of_a_process(tmp_path):
-    """What /proc/PID/exe leads to, as long as it is that."""
+    """The target of /proc/PID/exe, as long as it is that."""
     app = tmp_path / "an app"
     app.write_bytes(Path("/bin/sleep").read_bytes())
     app.chmod(0o755)

@@ -34,7 +34,7 @@ def test_one_name_is_one_sort_of_option():
 
 @pytest.mark.parametrize("item", [*VERBS, *SOURCES], ids=lambda v: v.name)
 def test_no_option_twice(item):
-    """Of a verb and of what it is about together, too."""
+    """A verb and its source together have them once, too."""
     for source in SOURCES:
         names = [o.name for o in item.options]
         if item is not source:

@@ -87,7 +87,7 @@ def test_section_has_every_choice(verb):
 
 
 def test_common_options():
-    """What the introduction says of all verbs is true of all."""
+    """The introduction's words about all verbs are true of all."""
     assert (
         "Every verb takes `--memory-limit SIZE` and `--timeout SECONDS`."
         in INTRODUCTION
@@ -121,7 +121,7 @@ def test_no_option_that_there_is_not():
 
 @pytest.mark.parametrize("place", ["README.md", "doc/verbs.md", "attach"])
 def test_looking_may_end_a_hang(place):
-    """What a stop by ptrace does to a blocked call, and what helps."""
+    """A stop by ptrace wakes a blocked call; the page says what helps."""
     text = (
         tables.SOURCES["attach"].details
         if place == "attach"

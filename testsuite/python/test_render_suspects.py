@@ -238,7 +238,7 @@ def test_limit(make):
     assert found.over(1 << 20) == "a suspect"
     assert not found.over(6 << 20)
     assert not found.over(0) and not found.over(None)
-    # What is no suspect is held against the limit, too.
+    # The largest holder is held against the limit, too, if it is no suspect.
     small = make.suspects(largest_name="main.small", largest_bytes=5000)
     assert report(small).over(4999) == "main.small"
     assert not report(small).over(5000)

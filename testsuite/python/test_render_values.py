@@ -91,7 +91,7 @@ def test_whatever_stands_there(text):
 
 
 def test_nothing_is_lost():
-    """Of any text: only spaces are."""
+    """Any text is kept but for spaces."""
     chance = random.Random(3)
     for _ in range(300):
         text = "".join(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a goroutine waits for, as text."""
+"""The wait of a goroutine, as text."""
 
 import pytest
 

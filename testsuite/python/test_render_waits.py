@@ -145,7 +145,7 @@ def test_nothing(make):
 
 
 def test_equal_names(make):
-    """Of things with one name, addresses tell which is which."""
+    """Addresses tell apart things with one name."""
     groups = [
         make.awaited(path="main.conn.done", addr=addr)
         for addr in (0xC000010000, 0xC000020000)

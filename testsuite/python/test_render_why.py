@@ -32,7 +32,7 @@ billed to main.list (global):
 
 
 def test_sizes_of_a_chain(make):
-    """What the object graph knows of each hop."""
+    """Each hop has what the object graph knows of it."""
     root = make.variable_vertex("main.list", "*main.List")
     node = make.vertex(addr=0xC000012340, bytes=64, retained_bytes=4096)
     vertices = {0x55AA00: root, 0xC000012340: node}

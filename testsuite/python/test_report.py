@@ -217,7 +217,7 @@ def test_long_names_are_cut():
 
 
 def test_long_names_do_not_make_a_long_page():
-    """Of 200 sites with 40 calls each, all of whose names are long."""
+    """A page has 200 sites with 40 calls each, all of whose names are long."""
     frame = {"function": "f" * 600, "file": "g" * 600, "line": 1}
     row = {"key": "k" * 600, "stack": [frame] * limits.CALLS, "root": "r",
            "objects": 1, "bytes": 1, "sampled_objects": 1}  # fmt: skip
@@ -363,7 +363,7 @@ def document(**parts):
 
 
 def test_what_is_missing_is_said():
-    """Of every part, once at the top and once in its place."""
+    """Each missing part is named once at the top and once in its place."""
     found = document()
     text = page(found)
     for name in found["missing"]:

@@ -12,7 +12,7 @@ from goref import scratch
 
 
 class Ended(BaseException):
-    """What a handler raises, as that of ended.py does."""
+    """The error that a handler raises, as that of ended.py does."""
 
 
 def raise_ended(_number, _frame):

@@ -15,7 +15,7 @@ import goref
 PACKAGE = Path(goref.__file__).resolve().parent
 IN_GDB = ("goref.ingdb", "goref.sources.gdb")
 
-# What the modules of a folder may import of other folders while they load or
+# Modules of a folder may import these other folders while they load or
 # run; under TYPE_CHECKING, only types are imported. "" is python/goref itself.
 ALLOWED = {
     "verbs": {""},
@@ -98,7 +98,7 @@ def all_imports():
 
 
 def test_the_checker_sees_imports():
-    """Of every kind that the package has."""
+    """Imports of every kind that the package has are found."""
     found = {(name, one.name, one.is_typing) for name, one in all_imports()}
     assert ("goref.ingdb.front", "gdb", False) in found
     assert ("goref.ingdb.front", "goref.sources.gdb.Gdb", False) in found
@@ -128,7 +128,7 @@ def test_arrows_between_folders(folder):
         if not is_below(one.name, "goref"):
             continue
         to = folder_of(one.name)
-        # What gdb has, the modules of its front end ask for.
+        # The modules of gdb's front end ask for what gdb has.
         if name == "goref.sources.gdb" and to == "ingdb":
             continue
         assert to == folder or to in ALLOWED[folder], (
