@@ -24,6 +24,8 @@ SCALARS = {
     "_Text": (None, "GR_PY_STR"),
     "_TypeId": (None, "GR_PY_TYPE_ID"),
 }
+# The classes whose methods are in tables.
+WITH_METHODS = ("Process", "Result", "Scan")
 OWN = re.compile(r"(gr_py_\w+)\(\)")
 MADE_FROM = re.compile(
     r"(?P<member>[a-z_][\w.]*(?:\[[\w.]*\])?)?"
@@ -45,6 +47,7 @@ def snake(name):
 
 def quoted(text):
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    escaped = escaped.replace("\n", "\\n")
     return f'"{escaped}"'
 
 
@@ -70,6 +73,11 @@ class Stub:
         for node in self.classes:
             if "NamedTuple" in [getattr(b, "id", "") for b in node.bases]:
                 self.rows[node.name] = Row(self, node)
+        self.methods = [Methods("gr_py_functions", self.body)] + [
+            Methods(f"gr_py_{n.name.lower()}_methods", n.body, n.name)
+            for n in self.classes
+            if n.name in WITH_METHODS
+        ]
 
     def comment(self, line, column):
         """The comment behind a place in a line, without that for mypy."""
@@ -250,45 +258,88 @@ class Field:
 
 
 class Method:
-    """A method of a class, or a function of the module."""
+    """A method of a class, a constructor, or a function of the module."""
 
-    def __init__(self, node, owner):
+    def __init__(self, node, owner=""):
         arguments = node.args
         if arguments.vararg or arguments.kwonlyargs or arguments.kwarg:
             raise Undeclared(node, f"{node.name}: * is not understood")
-        self.name = node.name
-        self.function = "_".join(filter(None, ["gr_py", owner, node.name]))
-        given = [*arguments.posonlyargs, *arguments.args]
+        self.owner = owner
+        self.is_new = node.name == "__new__"
+        self.name = owner if self.is_new else node.name
+        prefix = f"{owner.lower()}_" if owner and not self.is_new else ""
+        self.symbol = f"gr_py_{prefix}{self.name.lower()}"
+        positional, named = arguments.posonlyargs, arguments.args
+        if owner:
+            del (positional or named)[0]
+        given = [*positional, *named]
         defaults = [f"={ast.unparse(d)}" for d in arguments.defaults]
         defaults = [""] * (len(given) - len(defaults)) + defaults
-        texts = [a.arg + d for a, d in zip(given, defaults)]
-        if arguments.posonlyargs:
-            texts.insert(len(arguments.posonlyargs), "/")
-        self.names = [a.arg for a in arguments.args]
-        self.nargs = len(given) - bool(owner)
-        if owner:
-            texts = ["$self", *texts[1:]]
-            self.names = self.names[1:]
-        else:
-            texts = ["$module", *texts]
-        self.texts = texts
+        self.texts = [a.arg + d for a, d in zip(given, defaults)]
+        if positional:
+            self.texts.insert(len(positional), "/")
+            if len(given) > 1:
+                raise Undeclared(node, f"{node.name}: / is behind one only")
+        self.names = [a.arg for a in named]
+
+    def signature(self):
+        first = [] if self.is_new else ["$self" if self.owner else "$module"]
+        return quoted(f"{self.name}({', '.join(first + self.texts)})\n--\n\n")
 
     def entry(self):
-        doc = f"{self.name}({', '.join(self.texts)})\n--\n\nSee _goref.pyi."
-        doc = quoted(doc).replace("\n", "\\n")
-        function, flags = self.function, "METH_NOARGS"
-        if self.nargs:
-            flags = "METH_O"
-        if self.nargs and self.names:
+        function, flags = self.symbol, "METH_NOARGS"
+        if self.names:
             function = f"(PyCFunction)(void (*)(void)){function}"
             flags = "METH_VARARGS | METH_KEYWORDS"
+        elif self.texts:
+            flags = "METH_O"
+        doc = f'{self.signature()} "See _goref.pyi."'
         return f"\t{{ {quoted(self.name)}, {function}, {flags}, {doc} }},"
 
-    def declaration(self):
-        kind = "method" if self.nargs and self.names else "getter"
-        return f"gr_py_{kind}_fn {self.function};"
+    def declarations(self):
+        if self.is_new:
+            yield f"#define GR_PY_{self.name.upper()}_SIGNATURE \\"
+            yield f"\t{self.signature()}"
+        else:
+            kind = "method" if self.names else "getter"
+            yield f"gr_py_{kind}_fn {self.symbol};"
+        if self.names:
+            yield f"extern char *{self.symbol}_names[];"
+
+    def definition(self):
+        if self.names:
+            texts = ", ".join(map(quoted, self.names))
+            yield f"char *{self.symbol}_names[] = {{ {texts}, NULL }};"
 
 
+class Methods:
+    """A table of methods: those of a class, or the functions."""
+
+    def __init__(self, symbol, body, owner=""):
+        self.symbol = symbol
+        self.methods = [
+            Method(node, owner)
+            for node in body
+            if isinstance(node, ast.FunctionDef)
+        ]
+
+    def declarations(self):
+        for method in self.methods:
+            yield from method.declarations()
+        yield f"extern PyMethodDef {self.symbol}[];"
+
+    def definitions(self):
+        for method in self.methods:
+            yield from method.definition()
+        yield f"PyMethodDef {self.symbol}[] = {{"
+        for method in self.methods:
+            if not method.is_new:
+                yield method.entry()
+        if not self.methods[0].owner:
+            yield '\t{ "__getattr__", gr_py_rows_getattr, METH_O, NULL },'
+            yield '\t{ "__dir__", gr_py_rows_dir, METH_NOARGS, NULL },'
+        yield "\t{ NULL, NULL, 0, NULL },"
+        yield "};"
 
 
 def from_row(row):
@@ -358,6 +409,8 @@ def source_of(stub):
         yield f"\t&{row.symbol},"
     yield "\tNULL,"
     yield "};"
+    for methods in stub.methods:
+        yield from methods.definitions()
 
 
 def header_of(stub):
@@ -371,6 +424,8 @@ def header_of(stub):
     for row in rows:
         if row.is_kept:
             yield f"{keep_of(row)};"
+    for methods in stub.methods:
+        yield from methods.declarations()
     yield "#endif"
 
 

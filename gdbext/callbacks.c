@@ -92,8 +92,8 @@ static struct gr_error *read_part(struct gr_py_scan *self, uint64_t addr,
 	return is_whole ? NULL : gr_error_fault(addr, bytes);
 }
 
-struct gr_error *gr_py_scan_read(void *ctx, uint64_t addr, void *buf,
-				 size_t bytes)
+struct gr_error *gr_py_scan_read_target(void *ctx, uint64_t addr, void *buf,
+					size_t bytes)
 {
 	struct gr_error *err = NULL;
 	char *next = buf;

@@ -6,18 +6,16 @@ GR_DEFINE_CLEANUP(dominators, struct gr_dominators, gr_dominators_destroy)
 
 PyObject *gr_py_scan_dominators(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "places",   "max_depth", "max_children",
-				 "max_rows", "min_bytes", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_cleanup_dominators) struct gr_dominators *found = NULL;
 	struct gr_dominators_options options = { .max_depth = 1 };
 	unsigned long long min_bytes = 0;
 	PyObject *sequence = NULL;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OIIIK:dominators",
-					 names, &sequence, &options.max_depth,
-					 &options.max_children,
-					 &options.max_rows, &min_bytes) ||
+	if (!PyArg_ParseTupleAndKeywords(
+		    args, kwargs, "|OIIIK:dominators",
+		    gr_py_scan_dominators_names, &sequence, &options.max_depth,
+		    &options.max_children, &options.max_rows, &min_bytes) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	options.min_bytes = min_bytes;

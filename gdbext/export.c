@@ -36,14 +36,14 @@ static bool parse_format(const char *text, enum gr_export_format *ret)
 
 PyObject *gr_py_scan_export(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "path", "format", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	enum gr_export_format format;
 	struct gr_exported exported;
 	const char *path, *text;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "ss:export", names,
-					 &path, &text) ||
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "ss:export",
+					 gr_py_scan_export_names, &path,
+					 &text) ||
 	    !parse_format(text, &format) || !gr_py_scan_enter(self))
 		return NULL;
 	struct gr_error *err = export_to(self->scan, format, path, &exported);

@@ -5,11 +5,13 @@
 
 #include <string.h>
 
+_Static_assert(!__builtin_strcmp(GR_DEBUG_FOLDER, "/usr/lib/debug"),
+	       "_goref.pyi has another folder");
+
 /* The only argument, a path, as bytes; NULL with an exception set. */
-static PyObject *parse_path(PyObject *args, PyObject *kwargs,
+static PyObject *parse_path(PyObject *args, PyObject *kwargs, char **names,
 			    const char *format)
 {
-	static char *names[] = { "path", NULL };
 	PyObject *path = NULL;
 
 	return PyArg_ParseTupleAndKeywords(args, kwargs, format, names,
@@ -22,7 +24,8 @@ static PyObject *parse_path(PyObject *args, PyObject *kwargs,
 
 PyObject *gr_py_elf_facts(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-	_cleanup_py_ PyObject *path = parse_path(args, kwargs, "O&:elf_facts");
+	_cleanup_py_ PyObject *path =
+		parse_path(args, kwargs, gr_py_elf_facts_names, "O&:elf_facts");
 	struct gr_elf_facts facts;
 
 	(void)module;
@@ -39,7 +42,8 @@ PyObject *gr_py_elf_facts(PyObject *module, PyObject *args, PyObject *kwargs)
 
 PyObject *gr_py_core_facts(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-	_cleanup_py_ PyObject *path = parse_path(args, kwargs, "O&:core_facts");
+	_cleanup_py_ PyObject *path = parse_path(
+		args, kwargs, gr_py_core_facts_names, "O&:core_facts");
 	struct gr_core_facts facts;
 
 	(void)module;
@@ -58,7 +62,6 @@ PyObject *gr_py_core_facts(PyObject *module, PyObject *args, PyObject *kwargs)
 
 PyObject *gr_py_core_modules(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "core", "exe", "debug_folder", NULL };
 	_cleanup_py_ PyObject *core = NULL;
 	_cleanup_py_ PyObject *exe = NULL;
 	_cleanup_py_ PyObject *folder = NULL;
@@ -66,7 +69,8 @@ PyObject *gr_py_core_modules(PyObject *module, PyObject *args, PyObject *kwargs)
 
 	(void)module;
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O&|O&:core_modules",
-					 names, PyUnicode_FSConverter, &core,
+					 gr_py_core_modules_names,
+					 PyUnicode_FSConverter, &core,
 					 PyUnicode_FSConverter, &exe,
 					 PyUnicode_FSConverter, &folder))
 		return NULL;
@@ -82,14 +86,14 @@ PyObject *gr_py_core_modules(PyObject *module, PyObject *args, PyObject *kwargs)
 
 PyObject *gr_py_debug_file(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "path", "folder", NULL };
 	_cleanup_py_ PyObject *path = NULL;
 	_cleanup_py_ PyObject *folder = NULL;
 	_cleanup_free_ char *found = NULL;
 
 	(void)module;
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|O&:debug_file",
-					 names, PyUnicode_FSConverter, &path,
+					 gr_py_debug_file_names,
+					 PyUnicode_FSConverter, &path,
 					 PyUnicode_FSConverter, &folder))
 		return NULL;
 	struct gr_error *err = gr_debug_file_find(
@@ -103,13 +107,13 @@ PyObject *gr_py_debug_file(PyObject *module, PyObject *args, PyObject *kwargs)
 PyObject *gr_py_scan_goroutine_of_thread(PyObject *obj, PyObject *args,
 					 PyObject *kwargs)
 {
-	static char *names[] = { "thread_id", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	uint64_t goid;
 	int thread_id;
 
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "i:goroutine_of_thread",
-					 names, &thread_id) ||
+					 gr_py_scan_goroutine_of_thread_names,
+					 &thread_id) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	struct gr_error *err =

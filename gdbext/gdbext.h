@@ -228,8 +228,8 @@ void gr_py_set_callable(PyObject **where, PyObject *value);
  * The gr_target_ops of a scan, which is the context. The first calls Python's
  * read callback; the second checks for Ctrl-C and calls the progress callback.
  */
-struct gr_error *gr_py_scan_read(void *ctx, uint64_t addr, void *buf,
-				 size_t bytes);
+struct gr_error *gr_py_scan_read_target(void *ctx, uint64_t addr, void *buf,
+					size_t bytes);
 struct gr_error *gr_py_scan_poll(void *ctx);
 
 /** The error for an exception that is set; gr_py_raise() keeps that one. */
@@ -237,32 +237,12 @@ struct gr_error *gr_py_interrupted(void);
 
 // ---------------------------------------------------------------- methods
 
-/** A method whose arguments may be given by name: see GR_PY_METHOD. */
+/** A method whose arguments may be given by name. */
 typedef PyObject *gr_py_method_fn(PyObject *self, PyObject *args,
 				  PyObject *kwargs);
 
-/** A method without arguments: see GR_PY_GETTER. */
+/** A method without arguments, or with one that has no name. */
 typedef PyObject *gr_py_getter_fn(PyObject *self, PyObject *unused);
-
-/**
- * A row of a PyMethodDef array whose arguments may be given by name.
- * @p signature is the text that Python shows: "($self, addr, max_depth)".
- */
-#define GR_PY_METHOD(name, function, signature)                     \
-	{                                                           \
-		.ml_name = #name,                                   \
-		.ml_meth = (PyCFunction)(void (*)(void))(function), \
-		.ml_flags = METH_VARARGS | METH_KEYWORDS,           \
-		.ml_doc = #name signature "\n--\n\nSee _goref.pyi." \
-	}
-
-/** The same for a method without arguments. */
-#define GR_PY_GETTER(name, function)                             \
-	{                                                        \
-		.ml_name = #name, .ml_meth = function,           \
-		.ml_flags = METH_NOARGS,                         \
-		.ml_doc = #name "($self)\n--\n\nSee _goref.pyi." \
-	}
 
 /** Parse an argument of several methods. False with an exception set. */
 bool gr_py_parse_attribution(const char *text, enum gr_attribution *ret);
@@ -296,86 +276,13 @@ struct gr_py_site {
  */
 PyObject *gr_py_frames(const struct gr_stacks *stacks, uint32_t stack);
 
-/** Functions of the module: see _goref.pyi. */
-gr_py_method_fn gr_py_process_reader;
-gr_py_method_fn gr_py_why_not_traced;
-gr_py_method_fn gr_py_read_registers;
-gr_py_method_fn gr_py_elf_facts;
-gr_py_method_fn gr_py_core_facts;
-gr_py_method_fn gr_py_core_modules;
-gr_py_method_fn gr_py_debug_file;
-
-/** Methods of Scan, each in the file of its topic: see _goref.pyi. */
-gr_py_method_fn gr_py_scan_walk;
-gr_py_method_fn gr_py_scan_why;
-gr_py_method_fn gr_py_scan_verify;
-gr_py_method_fn gr_py_scan_allocation;
-gr_py_method_fn gr_py_scan_sites;
-gr_py_method_fn gr_py_scan_holders;
-gr_py_method_fn gr_py_scan_merge_type;
-gr_py_method_fn gr_py_scan_object;
-gr_py_method_fn gr_py_scan_print_value;
-gr_py_method_fn gr_py_scan_objects;
-gr_py_method_fn gr_py_scan_variable;
-gr_py_method_fn gr_py_scan_resolve;
-gr_py_method_fn gr_py_scan_complete;
-gr_py_method_fn gr_py_scan_goroutines;
-gr_py_method_fn gr_py_scan_backtrace;
-gr_py_method_fn gr_py_scan_goroutine_profile;
-gr_py_method_fn gr_py_scan_goroutine_wait;
-gr_py_method_fn gr_py_scan_panic;
-gr_py_method_fn gr_py_scan_bucket_profile;
-gr_py_method_fn gr_py_scan_waits;
-gr_py_method_fn gr_py_scan_dominators;
-gr_py_method_fn gr_py_scan_list_objects;
-gr_py_method_fn gr_py_scan_export;
-gr_py_method_fn gr_py_scan_histogram;
-gr_py_getter_fn gr_py_scan_suspects;
-gr_py_method_fn gr_py_scan_leaks;
-gr_py_getter_fn gr_py_scan_scheduler;
-gr_py_method_fn gr_py_scan_goroutine_of_thread;
-gr_py_method_fn gr_py_scan_rss;
-gr_py_method_fn gr_py_scan_save;
-gr_py_getter_fn gr_py_scan_graph_phases;
-gr_py_getter_fn gr_py_scan_gaps;
-gr_py_getter_fn gr_py_scan_graph_size;
-gr_py_getter_fn gr_py_scan_has_retained;
-gr_py_method_fn gr_py_scan_vertex;
-gr_py_method_fn gr_py_scan_content;
-gr_py_method_fn gr_py_scan_find;
-gr_py_method_fn gr_py_scan_dominator;
-gr_py_method_fn gr_py_scan_retained;
-gr_py_method_fn gr_py_scan_paths;
-gr_py_method_fn gr_py_scan_links;
-gr_py_method_fn gr_py_scan_type_info;
-gr_py_method_fn gr_py_scan_dynamic_type;
-gr_py_method_fn gr_py_scan_read_memory;
-gr_py_method_fn gr_py_scan_show;
-gr_py_method_fn gr_py_scan_value_place;
-gr_py_method_fn gr_py_scan_local_values;
-gr_py_method_fn gr_py_scan_length;
-gr_py_method_fn gr_py_scan_map_find;
-gr_py_method_fn gr_py_scan_map_entries;
-gr_py_method_fn gr_py_scan_iterate;
-gr_py_method_fn gr_py_scan_neighbours;
-gr_py_getter_fn gr_py_scan_info;
-gr_py_getter_fn gr_py_scan_layout;
-gr_py_getter_fn gr_py_scan_estimate;
-gr_py_getter_fn gr_py_scan_is_unsettled;
-gr_py_getter_fn gr_py_scan_copy_searched;
-gr_py_getter_fn gr_py_scan_search_copy;
-gr_py_getter_fn gr_py_scan_reserve;
-gr_py_method_fn gr_py_scan_capture;
-gr_py_getter_fn gr_py_scan_finish;
-
-/** Method of Result. */
+/** Result.write_profile(). */
 PyObject *gr_py_write_profile(struct gr_py_scan *scan,
 			      const struct gr_result *result, PyObject *args,
 			      PyObject *kwargs);
 
-/** Function of the module. */
-gr_py_method_fn gr_py_write_tree_profile;
-
+// The rows, the methods with the names of their arguments, and the tables of
+// methods: all that _goref.pyi declares.
 #include "declared.h"
 
 #endif /* GR_GDBEXT_H */

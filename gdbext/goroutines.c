@@ -58,9 +58,6 @@ static struct gr_goroutine_filter *parse_filters(PyObject *sequence,
 
 PyObject *gr_py_scan_goroutines(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "filters",    "with_system", "group",
-				 "max_rows",   "group_label", "channel",
-				 "with_bytes", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	struct gr_goroutine_list *list = NULL;
 	_cleanup_free_ struct gr_goroutine_filter *filters = NULL;
@@ -71,9 +68,10 @@ PyObject *gr_py_scan_goroutines(PyObject *obj, PyObject *args, PyObject *kwargs)
 	PyObject *tuple;
 
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|pzIzKp:goroutines",
-					 names, &tuple, &with_system, &group,
-					 &query.max_rows, &query.group_label,
-					 &channel, &with_bytes) ||
+					 gr_py_scan_goroutines_names, &tuple,
+					 &with_system, &group, &query.max_rows,
+					 &query.group_label, &channel,
+					 &with_bytes) ||
 	    (group && !parse_field(group, &query.group)))
 		return NULL;
 	if (query.group == GR_BY_CALL) {
@@ -96,9 +94,6 @@ PyObject *gr_py_scan_goroutines(PyObject *obj, PyObject *args, PyObject *kwargs)
 
 PyObject *gr_py_scan_backtrace(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "goroutine_id", "max_calls", "with_variables",
-				 "first_call",	 "ncalls",    "max_string",
-				 "max_elements", "max_depth", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_cleanup_backtrace) struct gr_backtrace *backtrace = NULL;
 	struct gr_backtrace_query query = { .limits = GR_SHOW_DEFAULTS };
@@ -106,10 +101,11 @@ PyObject *gr_py_scan_backtrace(PyObject *obj, PyObject *args, PyObject *kwargs)
 	int with_variables = 0;
 
 	if (!PyArg_ParseTupleAndKeywords(
-		    args, kwargs, "K|IpIIIII:backtrace", names, &id,
-		    &query.max_calls, &with_variables, &query.first_call,
-		    &query.ncalls, &query.limits.max_string,
-		    &query.limits.max_elements, &query.limits.max_depth) ||
+		    args, kwargs, "K|IpIIIII:backtrace",
+		    gr_py_scan_backtrace_names, &id, &query.max_calls,
+		    &with_variables, &query.first_call, &query.ncalls,
+		    &query.limits.max_string, &query.limits.max_elements,
+		    &query.limits.max_depth) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	query.goroutine_id = id;

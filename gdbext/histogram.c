@@ -18,17 +18,15 @@ static bool parse_key(const char *text, enum gr_histogram_key *ret)
 
 PyObject *gr_py_scan_histogram(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "by", "with_retained", "garbage", "exact",
-				 NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_cleanup_histogram) struct gr_histogram *histogram = NULL;
 	struct gr_histogram_options options = { .exact = NULL };
 	int with_retained = 0, is_garbage = 0;
 	const char *by = "type";
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|sppz:histogram", names,
-					 &by, &with_retained, &is_garbage,
-					 &options.exact) ||
+	if (!PyArg_ParseTupleAndKeywords(
+		    args, kwargs, "|sppz:histogram", gr_py_scan_histogram_names,
+		    &by, &with_retained, &is_garbage, &options.exact) ||
 	    !parse_key(by, &options.by) || !gr_py_scan_enter(self))
 		return NULL;
 	options.with_retained = with_retained;

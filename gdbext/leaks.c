@@ -38,15 +38,14 @@ static struct gr_ignore_pattern *parse_patterns(PyObject *sequence,
 
 PyObject *gr_py_scan_leaks(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "ignored", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_cleanup_report) struct gr_leak_report *report = NULL;
 	_cleanup_free_ struct gr_ignore_pattern *patterns = NULL;
 	struct gr_leak_query query = { .nignored = 0 };
 	PyObject *tuple = NULL;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:leaks", names,
-					 &tuple))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:leaks",
+					 gr_py_scan_leaks_names, &tuple))
 		return NULL;
 	patterns = parse_patterns(tuple, &query.nignored);
 	if (!patterns || !gr_py_scan_enter(self))

@@ -57,9 +57,6 @@ static bool parse_order(const char *text, enum gr_listing_order *ret)
 PyObject *gr_py_scan_list_objects(PyObject *obj, PyObject *args,
 				  PyObject *kwargs)
 {
-	static char *names[] = { "where",	 "is_wanted", "min_bytes",
-				 "limit",	 "order",     "with_retained",
-				 "merged_types", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	PyObject *where, *is_wanted = Py_None;
 	struct gr_listing_options options = { .limit = 0 };
@@ -69,9 +66,9 @@ PyObject *gr_py_scan_list_objects(PyObject *obj, PyObject *args,
 	int with_retained = 0, merged_types = 0;
 
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OKKspp:list_objects",
-					 names, &where, &is_wanted, &min_bytes,
-					 &limit, &order, &with_retained,
-					 &merged_types) ||
+					 gr_py_scan_list_objects_names, &where,
+					 &is_wanted, &min_bytes, &limit, &order,
+					 &with_retained, &merged_types) ||
 	    !parse_order(order, &options.order) ||
 	    (!PyCallable_Check(where) &&
 	     !PyArg_Parse(where, "s:list_objects", &path)) ||

@@ -55,15 +55,15 @@ PyObject *gr_py_scan_reserve(PyObject *obj, PyObject *unused)
 
 PyObject *gr_py_scan_capture(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "threads", "copy_pid", NULL };
 	struct gr_py_scan *self = cast(obj);
 	_cleanup_free_ struct gr_target_thread *list = NULL;
 	PyObject *threads;
 	int copy_pid = 0;
 	size_t count;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|i:capture", names,
-					 &threads, &copy_pid) ||
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|i:capture",
+					 gr_py_scan_capture_names, &threads,
+					 &copy_pid) ||
 	    gr_py_threads(threads, &list, &count) ||
 	    !gr_py_scan_enter_prepared(self))
 		return NULL;

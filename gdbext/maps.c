@@ -6,15 +6,15 @@ enum { BATCH = 128 };
 
 PyObject *gr_py_scan_length(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "type", "header", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	unsigned long long header;
 	uint64_t length = 0;
 	struct gr_error *err;
 	unsigned int type;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "IK:length", names,
-					 &type, &header) ||
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "IK:length",
+					 gr_py_scan_length_names, &type,
+					 &header) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	err = gr_scan_length(self->scan, type, header, &length);
@@ -62,7 +62,6 @@ static bool parse_key(PyObject *key, struct gr_literal *ret)
 
 PyObject *gr_py_scan_map_find(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "type", "header", "key", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	unsigned long long header;
 	struct gr_literal literal;
@@ -71,8 +70,9 @@ PyObject *gr_py_scan_map_find(PyObject *obj, PyObject *args, PyObject *kwargs)
 	unsigned int type;
 	PyObject *key;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "IKO:map_find", names,
-					 &type, &header, &key) ||
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "IKO:map_find",
+					 gr_py_scan_map_find_names, &type,
+					 &header, &key) ||
 	    !parse_key(key, &literal) || !gr_py_scan_enter(self))
 		return NULL;
 	err = gr_scan_map_find(self->scan, type, header, &literal, &addr);
@@ -134,14 +134,14 @@ static PyObject *iterator_next(PyObject *obj)
 PyObject *gr_py_scan_map_entries(PyObject *obj, PyObject *args,
 				 PyObject *kwargs)
 {
-	static char *names[] = { "type", "header", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	unsigned long long header;
 	struct gr_error *err;
 	unsigned int type;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "IK:map_entries", names,
-					 &type, &header))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "IK:map_entries",
+					 gr_py_scan_map_entries_names, &type,
+					 &header))
 		return NULL;
 	_cleanup_py_ PyObject *made = gr_py_type_alloc(iterator_type);
 	struct iterator *it = (struct iterator *)made;

@@ -6,7 +6,6 @@ GR_DEFINE_CLEANUP(merged_types, struct gr_merged_types, gr_merged_types_destroy)
 
 PyObject *gr_py_scan_merge_type(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "type", "max_branches", "exclude_weak", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_cleanup_merged_types) struct gr_merged_types *merged =
 		NULL;
@@ -14,8 +13,9 @@ PyObject *gr_py_scan_merge_type(PyObject *obj, PyObject *args, PyObject *kwargs)
 	int exclude_weak = 0;
 	const char *type;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sI|p:merge_type", names,
-					 &type, &max, &exclude_weak) ||
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sI|p:merge_type",
+					 gr_py_scan_merge_type_names, &type,
+					 &max, &exclude_weak) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	struct gr_error *err = gr_scan_merge_type(

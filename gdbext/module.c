@@ -6,15 +6,14 @@
 #include "proto/output.h"
 #include "proto/profile_writer.h"
 
-static PyObject *check_writable(PyObject *module, PyObject *args,
-				PyObject *kwargs)
+PyObject *gr_py_check_writable(PyObject *module, PyObject *args,
+			       PyObject *kwargs)
 {
-	static char *names[] = { "path", NULL };
 	const char *path;
 
 	(void)module;
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s:check_writable",
-					 names, &path))
+					 gr_py_check_writable_names, &path))
 		return NULL;
 	return gr_py_none_or_raise(gr_profile_check_writable(path));
 }
@@ -29,49 +28,26 @@ static struct gr_error *write_all(const char *path, const Py_buffer *data)
 	return err ? err : gr_output_commit(&out);
 }
 
-static PyObject *write_file(PyObject *module, PyObject *args, PyObject *kwargs)
+PyObject *gr_py_write_file(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "path", "data", NULL };
 	const char *path;
 	Py_buffer data;
 
 	(void)module;
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sy*:write_file", names,
-					 &path, &data))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sy*:write_file",
+					 gr_py_write_file_names, &path, &data))
 		return NULL;
 	struct gr_error *err = write_all(path, &data);
 	PyBuffer_Release(&data);
 	return gr_py_none_or_raise(err);
 }
 
-static PyMethodDef functions[] = {
-	GR_PY_METHOD(check_writable, check_writable, "($module, path)"),
-	GR_PY_METHOD(read_registers, gr_py_read_registers, "($module, tid)"),
-	GR_PY_METHOD(process_reader, gr_py_process_reader, "($module, pid)"),
-	GR_PY_METHOD(why_not_traced, gr_py_why_not_traced, "($module, pid)"),
-	GR_PY_METHOD(write_tree_profile, gr_py_write_tree_profile,
-		     "($module, path, places, label_sets, nodes, comment=None, "
-		     "partial=None, exe_path=None, build_id=None, labels=(), "
-		     "time_ns=0)"),
-	GR_PY_METHOD(write_file, write_file, "($module, path, data)"),
-	GR_PY_METHOD(elf_facts, gr_py_elf_facts, "($module, path)"),
-	GR_PY_METHOD(core_facts, gr_py_core_facts, "($module, path)"),
-	GR_PY_METHOD(core_modules, gr_py_core_modules,
-		     "($module, core, exe, debug_folder='" GR_DEBUG_FOLDER
-		     "')"),
-	GR_PY_METHOD(debug_file, gr_py_debug_file,
-		     "($module, path, folder='" GR_DEBUG_FOLDER "')"),
-	{ "__getattr__", gr_py_rows_getattr, METH_O, NULL },
-	{ "__dir__", gr_py_rows_dir, METH_NOARGS, NULL },
-	{ NULL, NULL, 0, NULL },
-};
-
 static struct PyModuleDef definition = {
 	PyModuleDef_HEAD_INIT,
 	.m_name = "_goref",
 	.m_doc = "The native half of goref. See _goref.pyi.",
 	.m_size = -1,
-	.m_methods = functions,
+	.m_methods = gr_py_functions,
 };
 
 static int fill_module(PyObject *module)

@@ -4,14 +4,9 @@
 
 GR_DEFINE_CLEANUP(object_info, struct gr_object_info, gr_object_info_destroy)
 
-PyObject *gr_py_scan_object(PyObject *obj, PyObject *args, PyObject *kwargs)
+PyObject *gr_py_scan_object_info(PyObject *obj, PyObject *args,
+				 PyObject *kwargs)
 {
-	static char *names[] = { "addr",
-				 "max_references",
-				 "max_referrers",
-				 "group_references",
-				 "group_referrers",
-				 NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_cleanup_object_info) struct gr_object_info *info = NULL;
 	unsigned int max_references, max_referrers;
@@ -19,9 +14,9 @@ PyObject *gr_py_scan_object(PyObject *obj, PyObject *args, PyObject *kwargs)
 	unsigned long long addr;
 
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "KII|pp:object_info",
-					 names, &addr, &max_references,
-					 &max_referrers, &group_references,
-					 &group_referrers) ||
+					 gr_py_scan_object_info_names, &addr,
+					 &max_references, &max_referrers,
+					 &group_references, &group_referrers) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	const struct gr_object_options options = {
@@ -40,8 +35,6 @@ PyObject *gr_py_scan_object(PyObject *obj, PyObject *args, PyObject *kwargs)
 PyObject *gr_py_scan_print_value(PyObject *obj, PyObject *args,
 				 PyObject *kwargs)
 {
-	static char *names[] = { "place", "max_string", "max_elements",
-				 "max_depth", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	struct gr_show_limits limits = GR_SHOW_DEFAULTS;
 	_cleanup_free_ struct gr_place *places = NULL;
@@ -50,10 +43,10 @@ PyObject *gr_py_scan_print_value(PyObject *obj, PyObject *args,
 	size_t count = 0;
 	PyObject *place;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|III:print_value",
-					 names, &place, &limits.max_string,
-					 &limits.max_elements,
-					 &limits.max_depth) ||
+	if (!PyArg_ParseTupleAndKeywords(
+		    args, kwargs, "O|III:print_value",
+		    gr_py_scan_print_value_names, &place, &limits.max_string,
+		    &limits.max_elements, &limits.max_depth) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	list = PyList_New(0);

@@ -31,14 +31,13 @@ static struct gr_error *list_in_file(struct gr_scan *scan, const char *path,
 
 PyObject *gr_py_scan_objects(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "where", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	struct gr_total total;
 	const char *path = NULL;
 	PyObject *where;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:objects", names,
-					 &where))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:objects",
+					 gr_py_scan_objects_names, &where))
 		return NULL;
 	if (!PyCallable_Check(where) && !PyArg_Parse(where, "s:objects", &path))
 		return NULL;

@@ -5,17 +5,15 @@
 
 PyObject *gr_py_scan_waits(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "goroutine_id", "max_groups", "max_ids",
-				 "with_paths", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	struct gr_wait_report *report = NULL;
 	struct gr_waits_query query = { .with_paths = true };
 	unsigned long long id = 0;
 	int with_paths = 1;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|KIIp:waits", names,
-					 &id, &query.max_groups, &query.max_ids,
-					 &with_paths) ||
+	if (!PyArg_ParseTupleAndKeywords(
+		    args, kwargs, "|KIIp:waits", gr_py_scan_waits_names, &id,
+		    &query.max_groups, &query.max_ids, &with_paths) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	query.goroutine_id = id;

@@ -6,15 +6,14 @@ GR_DEFINE_CLEANUP(panic, struct gr_panic, gr_panic_destroy)
 
 PyObject *gr_py_scan_panic(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "max_string", "max_elements", "max_depth",
-				 NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_cleanup_panic) struct gr_panic *panic = NULL;
 	struct gr_panic_query query = { .limits = GR_SHOW_DEFAULTS };
 
 	if (!PyArg_ParseTupleAndKeywords(
-		    args, kwargs, "|III:panic", names, &query.limits.max_string,
-		    &query.limits.max_elements, &query.limits.max_depth) ||
+		    args, kwargs, "|III:panic", gr_py_scan_panic_names,
+		    &query.limits.max_string, &query.limits.max_elements,
+		    &query.limits.max_depth) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	struct gr_error *err = gr_scan_panic(self->scan, &query, &panic);

@@ -52,13 +52,12 @@ struct gr_place *gr_py_parse_places(struct gr_scan *scan, PyObject *sequence,
 
 PyObject *gr_py_scan_resolve(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "text", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	struct gr_place place;
 	const char *text;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s:resolve", names,
-					 &text) ||
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s:resolve",
+					 gr_py_scan_resolve_names, &text) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	struct gr_error *err = gr_scan_resolve(self->scan, text, &place);
@@ -68,14 +67,13 @@ PyObject *gr_py_scan_resolve(PyObject *obj, PyObject *args, PyObject *kwargs)
 
 PyObject *gr_py_scan_complete(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "prefix", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_free_ const char **found = NULL;
 	const char *prefix;
 	size_t count = 0;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s:complete", names,
-					 &prefix) ||
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s:complete",
+					 gr_py_scan_complete_names, &prefix) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	struct gr_error *err = gr_scan_complete(

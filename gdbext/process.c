@@ -51,12 +51,11 @@ static void release_all(void)
 static PyObject *process_new(PyTypeObject *type, PyObject *args,
 			     PyObject *kwargs)
 {
-	static char *names[] = { "pid", NULL };
 	struct gr_process *process;
 	int pid;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "i:Process", names,
-					 &pid))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "i:Process",
+					 gr_py_process_names, &pid))
 		return NULL;
 	struct gr_error *err = gr_process_create(pid, &process);
 	if (err)
@@ -120,16 +119,16 @@ static bool enter(struct gr_py_process *self)
 	return !self->is_busy;
 }
 
-static PyObject *process_stop(PyObject *obj, PyObject *args, PyObject *kwargs)
+PyObject *gr_py_process_stop(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "limit_s", "poll", NULL };
 	struct gr_py_process *self = cast(obj);
 	PyObject *callable = Py_None;
 	struct gr_process_stop stop;
 	double limit_s;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "d|O:stop", names,
-					 &limit_s, &callable))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "d|O:stop",
+					 gr_py_process_stop_names, &limit_s,
+					 &callable))
 		return NULL;
 	struct gr_process_patience patience = {
 		.poll = poll,
@@ -148,7 +147,7 @@ static PyObject *process_stop(PyObject *obj, PyObject *args, PyObject *kwargs)
 	return row;
 }
 
-static PyObject *process_release(PyObject *obj, PyObject *unused)
+PyObject *gr_py_process_release(PyObject *obj, PyObject *unused)
 {
 	(void)unused;
 	if (!enter(cast(obj)))
@@ -156,7 +155,7 @@ static PyObject *process_release(PyObject *obj, PyObject *unused)
 	return PyLong_FromLongLong(gr_process_release(cast(obj)->process));
 }
 
-static PyObject *process_is_held(PyObject *obj, PyObject *unused)
+PyObject *gr_py_process_is_held(PyObject *obj, PyObject *unused)
 {
 	(void)unused;
 	return PyBool_FromLong(gr_process_is_held(cast(obj)->process));
@@ -184,22 +183,15 @@ int gr_py_process_threads(PyObject *obj, struct gr_target_thread **ret,
 	return 1;
 }
 
-static PyMethodDef methods[] = {
-	GR_PY_METHOD(stop, process_stop, "($self, limit_s, poll=None)"),
-	GR_PY_GETTER(release, process_release),
-	GR_PY_GETTER(is_held, process_is_held),
-	{ NULL, NULL, 0, NULL },
-};
-
 // The first lines of the text are the signature of the constructor.
-static const char doc[] = "Process(pid)\n--\n\n"
-			  "A process that goref holds still. See _goref.pyi.";
+static const char doc[] = GR_PY_PROCESS_SIGNATURE
+	"A process that goref holds still. See _goref.pyi.";
 
 static PyType_Slot slots[] = {
 	{ Py_tp_doc, (void *)(uintptr_t)doc },
 	{ Py_tp_new, process_new },
 	{ Py_tp_dealloc, process_dealloc },
-	{ Py_tp_methods, methods },
+	{ Py_tp_methods, gr_py_process_methods },
 	{ 0, NULL },
 };
 
@@ -219,10 +211,8 @@ int gr_py_process_init(PyObject *module)
 
 // --------------------------------------------------- functions of the module
 
-static bool parse_pid(PyObject *args, PyObject *kwargs, int *ret)
+static bool parse_pid(PyObject *args, PyObject *kwargs, char **names, int *ret)
 {
-	static char *names[] = { "pid", NULL };
-
 	return PyArg_ParseTupleAndKeywords(args, kwargs, "i", names, ret);
 }
 
@@ -232,7 +222,7 @@ PyObject *gr_py_process_reader(PyObject *module, PyObject *args,
 	int pid;
 
 	(void)module;
-	if (!parse_pid(args, kwargs, &pid))
+	if (!parse_pid(args, kwargs, gr_py_process_reader_names, &pid))
 		return NULL;
 	return PyLong_FromLong(gr_process_reader(pid));
 }
@@ -243,7 +233,7 @@ PyObject *gr_py_why_not_traced(PyObject *module, PyObject *args,
 	int pid;
 
 	(void)module;
-	if (!parse_pid(args, kwargs, &pid))
+	if (!parse_pid(args, kwargs, gr_py_why_not_traced_names, &pid))
 		return NULL;
 	struct gr_error *err = gr_refusal_of(pid, pid, EPERM);
 	_cleanup_py_ PyObject *text = gr_py_string(err->message);

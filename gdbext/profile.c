@@ -47,8 +47,6 @@ PyObject *gr_py_write_profile(struct gr_py_scan *scan,
 			      const struct gr_result *result, PyObject *args,
 			      PyObject *kwargs)
 {
-	static char *names[] = { "path",   "max_samples", "partial", "format",
-				 "labels", "time_ns",	  NULL };
 	_cleanup_(gr_py_stamp_deinit) struct gr_py_stamp stamp = { 0 };
 	struct gr_profile profile = profile_of(scan, result);
 	struct gr_profile_stats stats;
@@ -58,9 +56,9 @@ PyObject *gr_py_write_profile(struct gr_py_scan *scan,
 	long long time_ns = 0;
 
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sK|zsOL:write_profile",
-					 names, &path, &max_samples,
-					 &profile.partial, &format, &labels,
-					 &time_ns) ||
+					 gr_py_result_write_profile_names,
+					 &path, &max_samples, &profile.partial,
+					 &format, &labels, &time_ns) ||
 	    !parse_format(format, &profile.format) ||
 	    !gr_py_stamp_parse(labels, time_ns, &stamp) ||
 	    !gr_py_scan_enter(scan))

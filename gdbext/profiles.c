@@ -77,8 +77,6 @@ static bool parse_selection(const char *name, enum gr_goroutine_selection *ret)
 PyObject *gr_py_scan_goroutine_profile(PyObject *obj, PyObject *args,
 				       PyObject *kwargs)
 {
-	static char *names[] = { "selection", "path",	 "partial",
-				 "labels",    "time_ns", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_cleanup_goroutine_profile) struct gr_goroutine_profile
 		*profile = NULL;
@@ -89,8 +87,9 @@ PyObject *gr_py_scan_goroutine_profile(PyObject *obj, PyObject *args,
 	long long time_ns = 0;
 
 	if (!PyArg_ParseTupleAndKeywords(
-		    args, kwargs, "s|zzOL:goroutine_profile", names, &name,
-		    &path, &partial, &labels, &time_ns) ||
+		    args, kwargs, "s|zzOL:goroutine_profile",
+		    gr_py_scan_goroutine_profile_names, &name, &path, &partial,
+		    &labels, &time_ns) ||
 	    !parse_selection(name, &selection) ||
 	    !gr_py_stamp_parse(labels, time_ns, &stamp) ||
 	    !gr_py_scan_enter(self))
@@ -146,8 +145,6 @@ static const struct named *parse_name(const char *name)
 PyObject *gr_py_scan_bucket_profile(PyObject *obj, PyObject *args,
 				    PyObject *kwargs)
 {
-	static char *names[] = { "name",    "path", "partial", "labels",
-				 "time_ns", "now",  NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_cleanup_bucket_profile) struct gr_bucket_profile *profile =
 		NULL;
@@ -159,8 +156,9 @@ PyObject *gr_py_scan_bucket_profile(PyObject *obj, PyObject *args,
 	int is_now = 0;
 
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "ss|zOLp:bucket_profile",
-					 names, &name, &path, &partial, &labels,
-					 &time_ns, &is_now))
+					 gr_py_scan_bucket_profile_names, &name,
+					 &path, &partial, &labels, &time_ns,
+					 &is_now))
 		return NULL;
 	named = parse_name(name);
 	if (!named || !gr_py_stamp_parse(labels, time_ns, &stamp) ||

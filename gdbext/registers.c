@@ -11,13 +11,12 @@
 PyObject *gr_py_read_registers(PyObject *module, PyObject *args,
 			       PyObject *kwargs)
 {
-	static char *names[] = { "tid", NULL };
 	struct user_regs_struct u;
 	int tid;
 
 	(void)module;
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "i:read_registers",
-					 names, &tid))
+					 gr_py_read_registers_names, &tid))
 		return NULL;
 	if (ptrace(PTRACE_GETREGS, tid, NULL, &u))
 		return PyErr_SetFromErrno(PyExc_OSError);

@@ -47,14 +47,14 @@ PyObject *gr_py_phases_of(const void *value)
 	return gr_py_row_new(&gr_py_phases_row, value);
 }
 
-static PyObject *result_ledger(PyObject *obj, PyObject *unused)
+PyObject *gr_py_result_ledger(PyObject *obj, PyObject *unused)
 {
 	(void)unused;
 	return gr_py_row_new(&gr_py_ledger_row,
 			     gr_result_ledger(cast(obj)->result));
 }
 
-static PyObject *result_roots(PyObject *obj, PyObject *unused)
+PyObject *gr_py_result_roots(PyObject *obj, PyObject *unused)
 {
 	size_t count;
 	const struct gr_root_total *roots =
@@ -65,7 +65,7 @@ static PyObject *result_roots(PyObject *obj, PyObject *unused)
 			      count);
 }
 
-static PyObject *result_types(PyObject *obj, PyObject *unused)
+PyObject *gr_py_result_types(PyObject *obj, PyObject *unused)
 {
 	size_t count;
 	const struct gr_type_total *types =
@@ -91,16 +91,15 @@ static PyObject *retained_list(const uint64_t *retained, size_t count)
 	return steal_ptr(list);
 }
 
-static PyObject *result_retained(PyObject *obj, PyObject *args,
-				 PyObject *kwargs)
+PyObject *gr_py_result_retained(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "max_roots", NULL };
 	struct result *self = cast(obj);
 	_cleanup_free_ uint64_t *retained = NULL;
 	unsigned int max_roots = 0;
 	size_t count;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|I:retained", names,
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|I:retained",
+					 gr_py_result_retained_names,
 					 &max_roots) ||
 	    !gr_py_scan_enter(self->scan))
 		return NULL;
@@ -111,15 +110,15 @@ static PyObject *result_retained(PyObject *obj, PyObject *args,
 	return err ? gr_py_raise(err) : retained_list(retained, count);
 }
 
-static PyObject *result_dominators(PyObject *obj, PyObject *args,
-				   PyObject *kwargs)
+PyObject *gr_py_result_dominators(PyObject *obj, PyObject *args,
+				  PyObject *kwargs)
 {
-	static char *names[] = { "max_depth", "max_nodes", NULL };
 	struct result *self = cast(obj);
 	unsigned int max_depth, max_nodes;
 	struct gr_result *view;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "II:dominators", names,
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "II:dominators",
+					 gr_py_result_dominators_names,
 					 &max_depth, &max_nodes) ||
 	    !gr_py_scan_enter(self->scan))
 		return NULL;
@@ -129,15 +128,15 @@ static PyObject *result_dominators(PyObject *obj, PyObject *args,
 	return err ? gr_py_raise(err) : gr_py_result_new(self->scan, view);
 }
 
-static PyObject *result_sites(PyObject *obj, PyObject *args, PyObject *kwargs)
+PyObject *gr_py_result_sites(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "max_depth", "max_nodes", NULL };
 	struct result *self = cast(obj);
 	unsigned int max_depth, max_nodes;
 	struct gr_result *view;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "II:sites", names,
-					 &max_depth, &max_nodes) ||
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "II:sites",
+					 gr_py_result_sites_names, &max_depth,
+					 &max_nodes) ||
 	    !gr_py_scan_enter(self->scan))
 		return NULL;
 	struct gr_error *err = gr_result_sites(self->scan->scan, self->result,
@@ -146,7 +145,7 @@ static PyObject *result_sites(PyObject *obj, PyObject *args, PyObject *kwargs)
 	return err ? gr_py_raise(err) : gr_py_result_new(self->scan, view);
 }
 
-static PyObject *result_sampling(PyObject *obj, PyObject *unused)
+PyObject *gr_py_result_sampling(PyObject *obj, PyObject *unused)
 {
 	const struct gr_result_sampling *sampling =
 		gr_result_sampling(cast(obj)->result);
@@ -156,32 +155,17 @@ static PyObject *result_sampling(PyObject *obj, PyObject *unused)
 			  Py_NewRef(Py_None);
 }
 
-static PyObject *result_write_profile(PyObject *obj, PyObject *args,
-				      PyObject *kwargs)
+PyObject *gr_py_result_write_profile(PyObject *obj, PyObject *args,
+				     PyObject *kwargs)
 {
 	return gr_py_write_profile(cast(obj)->scan, cast(obj)->result, args,
 				   kwargs);
 }
 
-static PyMethodDef methods[] = {
-	GR_PY_GETTER(ledger, result_ledger),
-	GR_PY_GETTER(roots, result_roots),
-	GR_PY_GETTER(types, result_types),
-	GR_PY_METHOD(dominators, result_dominators,
-		     "($self, max_depth, max_nodes)"),
-	GR_PY_METHOD(sites, result_sites, "($self, max_depth, max_nodes)"),
-	GR_PY_GETTER(sampling, result_sampling),
-	GR_PY_METHOD(retained, result_retained, "($self, max_roots=0)"),
-	GR_PY_METHOD(write_profile, result_write_profile,
-		     "($self, path, max_samples, partial=None, "
-		     "format='pprof', labels=(), time_ns=0)"),
-	{ NULL, NULL, 0, NULL },
-};
-
 static PyType_Slot slots[] = {
 	{ Py_tp_doc, "What one walk of a target found." },
 	{ Py_tp_dealloc, result_dealloc },
-	{ Py_tp_methods, methods },
+	{ Py_tp_methods, gr_py_result_methods },
 	{ 0, NULL },
 };
 

@@ -4,13 +4,12 @@
 
 PyObject *gr_py_scan_rss(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "marked", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	struct gr_rss rss;
 	int is_marked = 1;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:rss", names,
-					 &is_marked) ||
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:rss",
+					 gr_py_scan_rss_names, &is_marked) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	struct gr_error *err = gr_scan_rss(self->scan, is_marked, &rss);

@@ -26,15 +26,14 @@ static struct gr_error *save(struct gr_scan *scan, const char *path,
 
 PyObject *gr_py_scan_save(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "path", "values", "stop", "identity", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	struct gr_save_options options = { .stop = NULL };
 	const char *path;
 	int with_values = 0;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|pzz:save", names,
-					 &path, &with_values, &options.stop,
-					 &options.identity) ||
+	if (!PyArg_ParseTupleAndKeywords(
+		    args, kwargs, "s|pzz:save", gr_py_scan_save_names, &path,
+		    &with_values, &options.stop, &options.identity) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	options.with_values = with_values;

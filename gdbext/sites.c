@@ -29,13 +29,13 @@ PyObject *gr_py_site_rows(const void *value)
 
 PyObject *gr_py_scan_sites(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "with_root", "garbage", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_cleanup_site_table) struct gr_site_table *table = NULL;
 	int with_root = 0, is_garbage = 0;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|pp:sites", names,
-					 &with_root, &is_garbage) ||
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|pp:sites",
+					 gr_py_scan_sites_names, &with_root,
+					 &is_garbage) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	const struct gr_site_options options = { .with_root = with_root,
@@ -55,13 +55,12 @@ PyObject *gr_py_allocation_stack(const void *value)
 
 PyObject *gr_py_scan_allocation(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "addr", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_cleanup_allocation) struct gr_allocation *found = NULL;
 	unsigned long long addr;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "K:allocation", names,
-					 &addr) ||
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "K:allocation",
+					 gr_py_scan_allocation_names, &addr) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	struct gr_error *err = gr_scan_allocation(self->scan, addr, &found);

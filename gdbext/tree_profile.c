@@ -101,9 +101,6 @@ static bool parse_nodes(struct tree *t, PyObject *list)
 PyObject *gr_py_write_tree_profile(PyObject *module, PyObject *args,
 				   PyObject *kwargs)
 {
-	static char *names[] = { "path",    "places",  "label_sets", "nodes",
-				 "comment", "partial", "exe_path",   "build_id",
-				 "labels",  "time_ns", NULL };
 	_cleanup_(gr_py_stamp_deinit) struct gr_py_stamp stamp = { 0 };
 	_cleanup_(tree_deinit) struct tree t = { .nsets = 0 };
 	struct gr_profile_target target = { .tool_version = PACKAGE_VERSION };
@@ -113,10 +110,11 @@ PyObject *gr_py_write_tree_profile(PyObject *module, PyObject *args,
 
 	(void)module;
 	if (!PyArg_ParseTupleAndKeywords(
-		    args, kwargs, "sO!O!O!|zzzzOL:write_tree_profile", names,
-		    &path, &PyList_Type, &places, &PyList_Type, &sets,
-		    &PyList_Type, &nodes, &t.tree.comment, &target.partial,
-		    &target.exe_path, &target.build_id, &labels, &time_ns) ||
+		    args, kwargs, "sO!O!O!|zzzzOL:write_tree_profile",
+		    gr_py_write_tree_profile_names, &path, &PyList_Type,
+		    &places, &PyList_Type, &sets, &PyList_Type, &nodes,
+		    &t.tree.comment, &target.partial, &target.exe_path,
+		    &target.build_id, &labels, &time_ns) ||
 	    !gr_py_stamp_parse(labels, time_ns, &stamp) ||
 	    !parse_places(&t, places) || !parse_labels(&t, sets) ||
 	    !parse_nodes(&t, nodes))

@@ -6,14 +6,13 @@
 
 PyObject *gr_py_scan_type_info(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "type", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_type_info_deinit) struct gr_type_info info = { 0 };
 	struct gr_error *err;
 	unsigned int type;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "I:type_info", names,
-					 &type) ||
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "I:type_info",
+					 gr_py_scan_type_info_names, &type) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	err = gr_scan_describe_type(self->scan, type, &info);
@@ -25,15 +24,15 @@ PyObject *gr_py_scan_type_info(PyObject *obj, PyObject *args, PyObject *kwargs)
 PyObject *gr_py_scan_dynamic_type(PyObject *obj, PyObject *args,
 				  PyObject *kwargs)
 {
-	static char *names[] = { "interface", "word", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	struct gr_dynamic_type dynamic;
 	unsigned long long word;
 	struct gr_error *err;
 	unsigned int type;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "IK:dynamic_type", names,
-					 &type, &word) ||
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "IK:dynamic_type",
+					 gr_py_scan_dynamic_type_names, &type,
+					 &word) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	err = gr_scan_dynamic_type(self->scan, type, word, &dynamic);
@@ -44,16 +43,15 @@ PyObject *gr_py_scan_dynamic_type(PyObject *obj, PyObject *args,
 
 // -------------------------------------------------------------------- memory
 
-PyObject *gr_py_scan_read_memory(PyObject *obj, PyObject *args,
-				 PyObject *kwargs)
+PyObject *gr_py_scan_read(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "addr", "bytes", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_free_ uint8_t *content = NULL;
 	unsigned long long addr, bytes;
 	struct gr_error *err;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "KK:read", names, &addr,
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "KK:read",
+					 gr_py_scan_read_names, &addr,
 					 &bytes) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
@@ -64,9 +62,6 @@ PyObject *gr_py_scan_read_memory(PyObject *obj, PyObject *args,
 
 PyObject *gr_py_scan_show(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "type",       "addr",	       "content",
-				 "max_string", "max_elements", "max_depth",
-				 NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	struct gr_show_limits limits = GR_SHOW_DEFAULTS;
 	_cleanup_free_ char *text = NULL;
@@ -77,9 +72,9 @@ PyObject *gr_py_scan_show(PyObject *obj, PyObject *args, PyObject *kwargs)
 	unsigned int type;
 
 	if (!PyArg_ParseTupleAndKeywords(
-		    args, kwargs, "IK|z#III:show", names, &type, &addr,
-		    &content, &nbytes, &limits.max_string, &limits.max_elements,
-		    &limits.max_depth) ||
+		    args, kwargs, "IK|z#III:show", gr_py_scan_show_names, &type,
+		    &addr, &content, &nbytes, &limits.max_string,
+		    &limits.max_elements, &limits.max_depth) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	const struct gr_shown value = {
@@ -98,13 +93,13 @@ PyObject *gr_py_scan_show(PyObject *obj, PyObject *args, PyObject *kwargs)
 PyObject *gr_py_scan_value_place(PyObject *obj, PyObject *args,
 				 PyObject *kwargs)
 {
-	static char *names[] = { "vertex", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	struct gr_value_place place;
 	struct gr_error *err;
 	unsigned int vertex;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "I:value_place", names,
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "I:value_place",
+					 gr_py_scan_value_place_names,
 					 &vertex) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
@@ -117,7 +112,6 @@ PyObject *gr_py_scan_value_place(PyObject *obj, PyObject *args,
 PyObject *gr_py_scan_local_values(PyObject *obj, PyObject *args,
 				  PyObject *kwargs)
 {
-	static char *names[] = { "goroutine_id", "first_call", "ncalls", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_local_values_deinit) struct gr_local_values list = { 0 };
 	unsigned long long id;
@@ -125,7 +119,8 @@ PyObject *gr_py_scan_local_values(PyObject *obj, PyObject *args,
 	unsigned int first, count;
 
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "KII:local_values",
-					 names, &id, &first, &count) ||
+					 gr_py_scan_local_values_names, &id,
+					 &first, &count) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	err = gr_scan_local_values(self->scan, id, first, count, &list);

@@ -8,7 +8,6 @@ enum { MAX_HELD = 1 << 16 };
 
 PyObject *gr_py_scan_variable(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "place", "max_held", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_cleanup_variable) struct gr_variable *variable = NULL;
 	_cleanup_free_ struct gr_place *places = NULL;
@@ -17,8 +16,9 @@ PyObject *gr_py_scan_variable(PyObject *obj, PyObject *args, PyObject *kwargs)
 	PyObject *place;
 	size_t count = 0;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OI:variable", names,
-					 &place, &max) ||
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OI:variable",
+					 gr_py_scan_variable_names, &place,
+					 &max) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	list = PyList_New(0);

@@ -6,12 +6,12 @@ GR_DEFINE_CLEANUP(verdict, struct gr_verdict, gr_verdict_destroy)
 
 PyObject *gr_py_scan_verify(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "max_differences", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_cleanup_verdict) struct gr_verdict *verdict = NULL;
 	Py_ssize_t max_differences;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "n:verify", names,
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "n:verify",
+					 gr_py_scan_verify_names,
 					 &max_differences) ||
 	    !gr_py_scan_enter(self))
 		return NULL;

@@ -42,15 +42,15 @@ PyObject *gr_py_scan_has_retained(PyObject *obj, PyObject *unused)
 
 PyObject *gr_py_scan_vertex(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "vertex", "with_retained", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	struct gr_vertex_info info;
 	int with_retained = 0;
 	struct gr_error *err;
 	unsigned int vertex;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "I|p:vertex", names,
-					 &vertex, &with_retained))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "I|p:vertex",
+					 gr_py_scan_vertex_names, &vertex,
+					 &with_retained))
 		return NULL;
 	CALL(self, err,
 	     gr_scan_view_vertex(self->scan, vertex, with_retained, &info));
@@ -59,15 +59,14 @@ PyObject *gr_py_scan_vertex(PyObject *obj, PyObject *args, PyObject *kwargs)
 
 PyObject *gr_py_scan_content(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "vertex", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_free_ uint8_t *content = NULL;
 	struct gr_error *err;
 	unsigned int vertex;
 	uint64_t bytes = 0;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "I:content", names,
-					 &vertex))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "I:content",
+					 gr_py_scan_content_names, &vertex))
 		return NULL;
 	CALL(self, err,
 	     gr_scan_object_content(self->scan, vertex, &content, &bytes));
@@ -78,7 +77,6 @@ PyObject *gr_py_scan_content(PyObject *obj, PyObject *args, PyObject *kwargs)
 
 PyObject *gr_py_scan_find(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "place", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_free_ struct gr_place *places = NULL;
 	_cleanup_py_ PyObject *list = NULL;
@@ -87,7 +85,8 @@ PyObject *gr_py_scan_find(PyObject *obj, PyObject *args, PyObject *kwargs)
 	size_t count = 0;
 	PyObject *place;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:find", names, &place))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:find",
+					 gr_py_scan_find_names, &place))
 		return NULL;
 	list = Py_BuildValue("(O)", place);
 	if (list)
@@ -100,14 +99,13 @@ PyObject *gr_py_scan_find(PyObject *obj, PyObject *args, PyObject *kwargs)
 
 PyObject *gr_py_scan_dominator(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "vertex", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	uint32_t dominator = UINT32_MAX;
 	struct gr_error *err;
 	unsigned int vertex;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "I:dominator", names,
-					 &vertex))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "I:dominator",
+					 gr_py_scan_dominator_names, &vertex))
 		return NULL;
 	CALL(self, err, gr_scan_dominator(self->scan, vertex, &dominator));
 	return err ? gr_py_raise(err) : vertex_or_none(dominator);
@@ -138,7 +136,6 @@ static uint32_t *parse_vertices(PyObject *sequence, uint32_t *count)
 
 PyObject *gr_py_scan_retained(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "vertices", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_free_ uint32_t *vertices = NULL;
 	struct gr_error *err;
@@ -146,8 +143,8 @@ PyObject *gr_py_scan_retained(PyObject *obj, PyObject *args, PyObject *kwargs)
 	uint32_t count = 0;
 	uint64_t bytes = 0;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:retained", names,
-					 &sequence))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:retained",
+					 gr_py_scan_retained_names, &sequence))
 		return NULL;
 	vertices = parse_vertices(sequence, &count);
 	if (!vertices)
@@ -184,14 +181,14 @@ static PyObject *paths_list(const struct gr_vertex_paths *paths)
 
 PyObject *gr_py_scan_paths(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "vertex", "max_paths", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_vertex_paths_deinit) struct gr_vertex_paths paths = { 0 };
 	unsigned int vertex, max_paths;
 	struct gr_error *err;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "II:paths", names,
-					 &vertex, &max_paths))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "II:paths",
+					 gr_py_scan_paths_names, &vertex,
+					 &max_paths))
 		return NULL;
 	CALL(self, err,
 	     gr_scan_vertex_paths(self->scan, vertex, max_paths, &paths));
@@ -200,14 +197,14 @@ PyObject *gr_py_scan_paths(PyObject *obj, PyObject *args, PyObject *kwargs)
 
 PyObject *gr_py_scan_links(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "source", "target", "max", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_named_links_deinit) struct gr_named_links links = { 0 };
 	unsigned int source, target, max = 0;
 	struct gr_error *err;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "II|I:links", names,
-					 &source, &target, &max))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "II|I:links",
+					 gr_py_scan_links_names, &source,
+					 &target, &max))
 		return NULL;
 	CALL(self, err,
 	     gr_scan_named_links(self->scan, source, target, max, &links));
@@ -268,14 +265,14 @@ static PyObject *iterator_next(PyObject *obj)
 
 PyObject *gr_py_scan_iterate(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "type", "min_bytes", NULL };
 	_cleanup_(gr_cleanup_object_cursor) struct gr_object_cursor *cursor =
 		NULL;
 	unsigned long long min_bytes = 0;
 	const char *type = NULL;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|zK:iterate", names,
-					 &type, &min_bytes))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|zK:iterate",
+					 gr_py_scan_iterate_names, &type,
+					 &min_bytes))
 		return NULL;
 	struct gr_error *err =
 		gr_object_cursor_create(type, min_bytes, &cursor);
@@ -289,7 +286,6 @@ PyObject *gr_py_scan_iterate(PyObject *obj, PyObject *args, PyObject *kwargs)
 
 PyObject *gr_py_scan_neighbours(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "vertex", "which", NULL };
 	static const char *const words[] = {
 		[GR_REFERENCES] = "references",
 		[GR_REFERRERS] = "referrers",
@@ -298,8 +294,9 @@ PyObject *gr_py_scan_neighbours(PyObject *obj, PyObject *args, PyObject *kwargs)
 	const char *which;
 	unsigned int vertex;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Is:neighbours", names,
-					 &vertex, &which))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Is:neighbours",
+					 gr_py_scan_neighbours_names, &vertex,
+					 &which))
 		return NULL;
 	for (unsigned int i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		if (strcmp(which, words[i]) != 0)

@@ -8,8 +8,6 @@ GR_DEFINE_CLEANUP(goroutine_wait, struct gr_goroutine_wait,
 PyObject *gr_py_scan_goroutine_wait(PyObject *obj, PyObject *args,
 				    PyObject *kwargs)
 {
-	static char *names[] = { "goroutine_id", "may_walk",  "max_string",
-				 "max_elements", "max_depth", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_cleanup_goroutine_wait) struct gr_goroutine_wait *wait =
 		NULL;
@@ -17,10 +15,11 @@ PyObject *gr_py_scan_goroutine_wait(PyObject *obj, PyObject *args,
 	unsigned long long id;
 	int may_walk = 1;
 
-	if (!PyArg_ParseTupleAndKeywords(
-		    args, kwargs, "K|pIII:goroutine_wait", names, &id,
-		    &may_walk, &query.limits.max_string,
-		    &query.limits.max_elements, &query.limits.max_depth) ||
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "K|pIII:goroutine_wait",
+					 gr_py_scan_goroutine_wait_names, &id,
+					 &may_walk, &query.limits.max_string,
+					 &query.limits.max_elements,
+					 &query.limits.max_depth) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	query.goroutine_id = id;

@@ -49,19 +49,16 @@ static PyObject *walk(struct gr_py_scan *self, PyObject *sequence,
 
 PyObject *gr_py_scan_walk(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "max_depth",	"max_nodes",	 "places",
-				 "attribution", "per_goroutine", "keep_partial",
-				 NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	struct gr_walk_options options = { .max_depth = 0 };
 	PyObject *places = NULL;
 	const char *attribution = "nearest";
 	int per_goroutine = 0, keep_partial = 0;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "II|Ospp:walk", names,
-					 &options.max_depth, &options.max_nodes,
-					 &places, &attribution, &per_goroutine,
-					 &keep_partial) ||
+	if (!PyArg_ParseTupleAndKeywords(
+		    args, kwargs, "II|Ospp:walk", gr_py_scan_walk_names,
+		    &options.max_depth, &options.max_nodes, &places,
+		    &attribution, &per_goroutine, &keep_partial) ||
 	    !gr_py_parse_attribution(attribution, &options.attribution) ||
 	    !gr_py_scan_enter(self))
 		return NULL;

@@ -6,17 +6,15 @@ GR_DEFINE_CLEANUP(why, struct gr_why, gr_why_destroy)
 
 PyObject *gr_py_scan_why(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "addr", "max_depth", "max_nodes",
-				 "attribution", NULL };
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_cleanup_why) struct gr_why *why = NULL;
 	struct gr_walk_options options = { .max_depth = 0 };
 	const char *attribution = "nearest";
 	unsigned long long addr;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "KII|s:why", names,
-					 &addr, &options.max_depth,
-					 &options.max_nodes, &attribution) ||
+	if (!PyArg_ParseTupleAndKeywords(
+		    args, kwargs, "KII|s:why", gr_py_scan_why_names, &addr,
+		    &options.max_depth, &options.max_nodes, &attribution) ||
 	    !gr_py_parse_attribution(attribution, &options.attribution) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
