@@ -91,9 +91,13 @@ class Row:
 
     def __init__(self, stub, node):
         head = stub.lines[node.lineno - 1]
-        struct = STRUCT.fullmatch(stub.comment(node.lineno, head.find(":") + 1))
+        struct = STRUCT.fullmatch(
+            stub.comment(node.lineno, head.find(":") + 1)
+        )
         if not struct:
-            raise Undeclared(node, f"{node.name}: no struct is named behind it")
+            raise Undeclared(
+                node, f"{node.name}: no struct is named behind it"
+            )
         self.name = node.name
         self.symbol = f"gr_py_{snake(node.name)}_row"
         self.node = node
@@ -148,7 +152,9 @@ class Field:
         node = self.type
         if isinstance(node, ast.Name):
             return node.id, None
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        if isinstance(node, ast.Subscript) and isinstance(
+            node.value, ast.Name
+        ):
             outer, inner = node.value.id, node.slice
             if outer == "Literal":
                 return "str", None

@@ -1,6 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows for the tests of rendering: real ones, of the native module."""
 
+import ast
+from functools import cache
+from pathlib import Path
+
+STUB = Path(__file__).resolve().parents[2] / "python/goref/_goref.pyi"
+PLAIN = {"bool": False, "bytes": b"", "int": 0, "str": ""}
+
+
+@cache
+def declared():
+    """The aliases of the stub, and the annotations of its rows by field."""
+    body = ast.parse(STUB.read_text()).body
+    aliases = {
+        node.targets[0].id: node.value
+        for node in body
+        if isinstance(node, ast.Assign)
+    }
+    rows = {
+        node.name: {
+            field.target.id: field.annotation
+            for field in node.body
+            if isinstance(field, ast.AnnAssign)
+        }
+        for node in body
+        if isinstance(node, ast.ClassDef)
+    }
+    return aliases, rows
+
+
+def zero(annotation):
+    """The least value of an annotation: None, 0, "" or empty."""
+    aliases, rows = declared()
+    if isinstance(annotation, ast.BinOp):
+        return None
+    if isinstance(annotation, ast.Subscript):
+        if annotation.value.id == "Literal":
+            return ast.literal_eval(annotation.slice.elts[0])
+        return ()
+    name = annotation.id
+    if name in aliases:
+        return zero(aliases[name])
+    return make(name) if name in rows else PLAIN[name]
+
+
+def make(name, fields=(), /, **ordinary):
+    """A row. A field that is in neither is the least of its annotation."""
+    from goref import native
+
+    given = {**ordinary, **dict(fields)}
+    values = {
+        field: given[field] if field in given else zero(annotation)
+        for field, annotation in declared()[1][name].items()
+    }
+    return getattr(native.load(), name)(**{**values, **given})
+
 
 class Maker:
     """Makes rows; what a test does not name is zero, none, or ordinary."""
@@ -12,100 +67,68 @@ class Maker:
         return self.goref.Total(objects, bytes)
 
     def gaps(self, **counts):
-        zeros = dict.fromkeys(self.goref.Gaps._fields, 0)
-        return self.goref.Gaps(**{**zeros, **counts})
+        return make("Gaps", counts)
 
     def phases(self, **us):
-        zeros = dict.fromkeys(self.goref.Phases._fields, 0)
-        return self.goref.Phases(**{**zeros, **us})
+        return make("Phases", us)
 
     def ledger(self, allocated=(0, 0), reached=(0, 0), **fields):
         rest = [a - r for a, r in zip(allocated, reached)]
-        ordinary = {
-            "allocated": self.total(*allocated),
-            "reached": self.total(*reached),
-            "typed": self.total(*reached),
-            "runtime_type": self.total(),
-            "header": self.total(),
-            "masked": self.total(),
-            "unreached": self.total(*rest),
-            "folded": self.total(),
-            "gaps": self.gaps(),
-            "phases_us": self.phases(),
-            "peak_private_bytes": 0,
-            "is_partial": False,
-            "end_reason": None,
-        }
-        return self.goref.Ledger(**{**ordinary, **fields})
+        return make(
+            "Ledger",
+            fields,
+            allocated=self.total(*allocated),
+            reached=self.total(*reached),
+            typed=self.total(*reached),
+            unreached=self.total(*rest),
+        )
 
     def info(self, **fields):
-        ordinary = {
-            "go_version": "go1.24.4",
-            "gc_phase": "off",
-            "last_gc_ns": 0,
-            "pointer_scheme": "malloc headers",
-            "exe_path": "/srv/app",
-            "core_path": "/tmp/core",
-            "pid": None,
-            "kind": "core",
-            "saved_path": None,
-            "origin": None,
-            "stop": None,
-            "identity": None,
-            "saved_s": 0,
-            "has_values": False,
-            "build_id": "c0ffee",
-            "missing_bytes": 0,
-            "broken_list": None,
-            "bad_headers": 0,
-            "late_threads": 0,
-            "warnings": (),
-            "goroutines": 7,
-            "goroutine_counts": (),
-            "types": 1234,
-        }
-        return self.goref.Info(**{**ordinary, **fields})
+        return make(
+            "Info",
+            fields,
+            go_version="go1.24.4",
+            gc_phase="off",
+            last_gc_ns=0,
+            pointer_scheme="malloc headers",
+            exe_path="/srv/app",
+            core_path="/tmp/core",
+            kind="core",
+            build_id="c0ffee",
+            goroutines=7,
+            types=1234,
+        )
 
     def root(self, name, objects, bytes, **fields):
-        ordinary = {
-            "name": name,
-            "kind": "global",
-            "type": None,
-            "goroutine_state": None,
-            "goroutine_id": None,
-            "file": None,
-            "line": 0,
-            "total": self.total(objects, bytes),
-        }
-        return self.goref.RootTotal(**{**ordinary, **fields})
+        return make(
+            "RootTotal",
+            fields,
+            name=name,
+            kind="global",
+            total=self.total(objects, bytes),
+        )
 
     def type(self, name, objects, bytes):
         return self.goref.TypeTotal(name, self.total(objects, bytes))
 
     def dominator(self, name, retained_bytes, depth=0, **fields):
-        ordinary = {
-            "name": name,
-            "kind": "object",
-            "type": None,
-            "addr": None,
-            "goroutine_id": None,
-            "depth": depth,
-            "vertices": 1,
-            "objects": 0,
-            "bytes": 0,
-            "retained_bytes": retained_bytes,
-            "cut": 0,
-            "cut_bytes": 0,
-        }
-        return self.goref.Dominator(**{**ordinary, **fields})
+        return make(
+            "Dominator",
+            fields,
+            name=name,
+            kind="object",
+            depth=depth,
+            vertices=1,
+            retained_bytes=retained_bytes,
+        )
 
     def dominators(self, reached_bytes, rows=(), asked=(), together=(0, 0)):
-        return self.goref.Dominators(
+        return make(
+            "Dominators",
             reached_bytes=reached_bytes,
             rows=tuple(rows),
             asked=tuple(asked),
             together=self.total(*together),
-            gaps=self.gaps(),
         )
 
     def hop(self, name, type=None, addr=None):
@@ -113,34 +136,18 @@ class Maker:
 
     def why(self, **fields):
         """Of an address that is no object."""
-        ordinary = {
-            "addr": 0xC000012348,
-            "is_object": False,
-            "base_addr": 0,
-            "bytes": 0,
-            "type": None,
-            "offset": 0,
-            "is_reachable": False,
-            "root_name": None,
-            "root_kind": None,
-            "goroutine_id": None,
-            "hops": (),
-            "description": None,
-            "gaps": self.gaps(),
-        }
-        return self.goref.Why(**{**ordinary, **fields})
+        return make("Why", fields, addr=0xC000012348)
 
     def variable(self, held=(), **fields):
-        ordinary = {
-            "name": "main.v",
-            "type": "main.Outer",
-            "addr": 0x55AA00,
-            "bytes": 1064,
-            "held": tuple(self.goref.Held(*row) for row in held),
-            "nothers": 0,
-            "is_cut": False,
-        }
-        return self.goref.Variable(**{**ordinary, **fields})
+        return make(
+            "Variable",
+            fields,
+            name="main.v",
+            type="main.Outer",
+            addr=0x55AA00,
+            bytes=1064,
+            held=tuple(self.goref.Held(*row) for row in held),
+        )
 
     def held(self, **fields):
         """Of an object that a variable holds."""
@@ -162,91 +169,82 @@ class Maker:
 
     def vertex(self, **fields):
         """An object."""
-        ordinary = {
-            "vertex": 5,
-            "kind": "object",
-            "name": "main.Node",
-            "type": "main.Node",
-            "addr": 0xC000012380,
-            "bytes": 64,
-            "retained_bytes": 128,
-            "goroutine_id": None,
-        }
-        return self.goref.Vertex(**{**ordinary, **fields})
+        return make(
+            "Vertex",
+            fields,
+            vertex=5,
+            kind="object",
+            name="main.Node",
+            type="main.Node",
+            addr=0xC000012380,
+            bytes=64,
+            retained_bytes=128,
+        )
 
     def location(self, function="main.f", file="/src/f.go", line=7):
         return self.goref.Location(0x401000, function, file, line)
 
     def wait_owner(self, **fields):
         """A likely one."""
-        ordinary = {
-            "id": 8,
-            "is_certain": False,
-            "is_likely": True,
-            "evidence": "has deferred its unlocking in main.hold",
-            "state": "waiting",
-            "wait_reason": "sleep",
-            "user": self.location("main.hold", line=20),
-        }
-        return self.goref.WaitOwner(**{**ordinary, **fields})
+        return make(
+            "WaitOwner",
+            fields,
+            id=8,
+            is_likely=True,
+            evidence="has deferred its unlocking in main.hold",
+            state="waiting",
+            wait_reason="sleep",
+            user=self.location("main.hold", line=20),
+        )
 
     def awaited(self, owners=(), **fields):
         """A mutex with two waiters."""
-        ordinary = {
-            "kind": "mutex",
-            "addr": 0xC000012340,
-            "path": "main.store.mu",
-            "type": "main.Store",
-            "state": "locked",
-            "verdict": None,
-            "waiters": 2,
-            "senders": 0,
-            "waited_ns": None,
-            "ids": (17, 18),
-            "user": self.location(),
-            "owners": tuple(owners),
-            "reaching": len(owners),
-            "likely": sum(owner.is_likely for owner in owners),
-        }
-        return self.goref.Awaited(**{**ordinary, **fields})
+        return make(
+            "Awaited",
+            fields,
+            kind="mutex",
+            addr=0xC000012340,
+            path="main.store.mu",
+            type="main.Store",
+            state="locked",
+            waiters=2,
+            ids=(17, 18),
+            user=self.location(),
+            owners=tuple(owners),
+            reaching=len(owners),
+            likely=sum(owner.is_likely for owner in owners),
+        )
 
     def deadlock(self, ids, primitives, **fields):
         """Each waits for the primitive of its index, which the next one has."""
         count = len(primitives)
-        ordinary = {
-            "awaits": tuple(i % count for i in range(len(ids))),
-            "owners": (*ids[1:], ids[0]),
-            "is_certain": False,
-            "behind": 0,
-        }
-        return self.goref.Deadlock(
+        return make(
+            "Deadlock",
+            fields,
             ids=tuple(ids),
             primitives=tuple(primitives),
-            **{**ordinary, **fields},
+            awaits=tuple(i % count for i in range(len(ids))),
+            owners=(*ids[1:], ids[0]),
         )
 
     def waits(self, groups=(), deadlocks=(), **fields):
-        ordinary = {
-            "goroutines": sum(group.waiters for group in groups),
-            "total": len(groups),
-        }
-        ordinary["blockers"] = ()
-        return self.goref.Waits(
+        return make(
+            "Waits",
+            fields,
             groups=tuple(groups),
             deadlocks=tuple(deadlocks),
-            **{**ordinary, **fields},
+            goroutines=sum(group.waiters for group in groups),
+            total=len(groups),
         )
 
     def wait_blocker(self, behind, owner=None, **fields):
-        ordinary = {
-            "primitive": self.awaited(),
-            "depth": 1,
-            "is_in_cycle": False,
-        }
-        return self.goref.WaitBlocker(
+        return make(
+            "WaitBlocker",
+            fields,
             owner=owner or self.wait_owner(),
+            primitive=self.awaited(),
             behind=behind,
-            **{**ordinary, **fields},
+            depth=1,
         )
 
     def references(self, count=0, named=(), groups=(), ungrouped=0):
@@ -258,73 +256,64 @@ class Maker:
         return self.goref.References(count, listed, tuple(groups), ungrouped)
 
     def object_info(self, **fields):
-        ordinary = {
-            "addr": 0xC000012348,
-            "is_object": True,
-            "description": None,
-            "base_addr": 0xC000012340,
-            "bytes": 56,
-            "offset": 8,
-            "type": "main.Node",
-            "type_source": "the type of a pointer to it",
-            "type_bytes": 48,
-            "slot_addr": 0xC000012338,
-            "slot_bytes": 64,
-            "span_start": 0xC000012000,
-            "span_end": 0xC000014000,
-            "slot_index": 12,
-            "nslots": 128,
-            "spanclass": 10,
-            "header_bytes": 8,
-            "is_reachable": True,
-            "is_unswept": False,
-            "is_fresh": False,
-            "specials": (self.goref.Special("finalizer", "main.close"),),
-            "retained_bytes": 2048,
-            "dominator": self.vertex(
+        return make(
+            "ObjectInfo",
+            fields,
+            addr=0xC000012348,
+            is_object=True,
+            base_addr=0xC000012340,
+            bytes=56,
+            offset=8,
+            type="main.Node",
+            type_source="the type of a pointer to it",
+            type_bytes=48,
+            slot_addr=0xC000012338,
+            slot_bytes=64,
+            span_start=0xC000012000,
+            span_end=0xC000014000,
+            slot_index=12,
+            nslots=128,
+            spanclass=10,
+            header_bytes=8,
+            is_reachable=True,
+            specials=(self.goref.Special("finalizer", "main.close"),),
+            retained_bytes=2048,
+            dominator=self.vertex(
                 kind="global", name="main.list", type="*main.List"
             ),
-            "references": self.references(),
-            "referrers": self.references(),
-            "gaps": self.gaps(),
-        }
-        return self.goref.ObjectInfo(**{**ordinary, **fields})
+            references=self.references(),
+            referrers=self.references(),
+        )
 
     def goroutine_brief(self, **fields):
-        ordinary = {
-            "id": 7,
-            "state": "waiting",
-            "wait_reason": "chan receive",
-            "function": "main.serve",
-        }
-        return self.goref.GoroutineBrief(**{**ordinary, **fields})
+        return make(
+            "GoroutineBrief",
+            fields,
+            id=7,
+            state="waiting",
+            wait_reason="chan receive",
+            function="main.serve",
+        )
 
     def holder(self, **fields):
         """A package variable that holds something alone."""
-        ordinary = {
-            "kind": "reference",
-            "vertex": self.vertex(kind="global", name="main.list"),
-            "name": "main.list",
-            "freed_bytes": 12288,
-            "goroutine": None,
-            "nroots": 0,
-            "is_more": False,
-        }
-        return self.goref.Holder(**{**ordinary, **fields})
+        return make(
+            "Holder",
+            fields,
+            kind="reference",
+            vertex=self.vertex(kind="global", name="main.list"),
+            name="main.list",
+            freed_bytes=12288,
+        )
 
     def holders(self, **fields):
-        ordinary = {
-            "is_reachable": True,
-            "retained_bytes": 128,
-            "holder": self.holder(),
-            "paths": (),
-            "is_complete": False,
-            "roots": (),
-            "all_roots": 0,
-            "groups": (),
-            "ungrouped": 0,
-        }
-        return self.goref.Holders(**{**ordinary, **fields})
+        return make(
+            "Holders",
+            fields,
+            is_reachable=True,
+            retained_bytes=128,
+            holder=self.holder(),
+        )
 
     def path(self, *hops, goroutine=None):
         return self.goref.Path(hops, goroutine)
@@ -351,50 +340,40 @@ class Maker:
 
     def merged_branch(self, parent, depth, objects, **fields):
         """Of objects."""
-        ordinary = {
-            "parent": parent,
-            "depth": depth,
-            "example": self.vertex(),
-            "field": None,
-            "vertices": 1,
-            "objects": objects,
-            "bytes": 64 * objects,
-            "cut": 0,
-        }
-        return self.goref.MergedBranch(**{**ordinary, **fields})
+        return make(
+            "MergedBranch",
+            fields,
+            parent=parent,
+            depth=depth,
+            example=self.vertex(),
+            vertices=1,
+            objects=objects,
+            bytes=64 * objects,
+        )
 
     def verdict(self, allocated=(0, 0), reached=(0, 0), **fields):
-        ordinary = {
-            "allocated": self.total(*allocated),
-            "reached": self.total(*reached),
-            "kept": self.total(),
-            "kept_reached": self.total(),
-            "is_most_lost": False,
-            "free_slot_pointers": 0,
-            "free_slots": (),
-            "missed_pointers": 0,
-            "stats": self.total(*allocated),
-            "rebuilt": self.total(*allocated),
-            "classes": (),
-            "differences": (),
-            "unexplained": 0,
-            "gaps": self.gaps(),
-        }
-        return self.goref.Verdict(**{**ordinary, **fields})
+        return make(
+            "Verdict",
+            fields,
+            allocated=self.total(*allocated),
+            reached=self.total(*reached),
+            stats=self.total(*allocated),
+            rebuilt=self.total(*allocated),
+        )
 
     def named_vertex(self, name, **fields):
         """Of an object."""
-        ordinary = {
-            "vertex": 1,
-            "kind": "object",
-            "name": name,
-            "type": name,
-            "addr": 0xC000012340,
-            "bytes": 64,
-            "retained_bytes": 4096,
-            "goroutine_id": None,
-        }
-        return self.goref.Vertex(**{**ordinary, **fields})
+        return make(
+            "Vertex",
+            fields,
+            vertex=1,
+            kind="object",
+            name=name,
+            type=name,
+            addr=0xC000012340,
+            bytes=64,
+            retained_bytes=4096,
+        )
 
     def variable_vertex(self, name, type):
         return self.named_vertex(
@@ -405,38 +384,35 @@ class Maker:
         """A map in a package variable."""
         variable = self.variable_vertex(name, "map[string]*main.T")
         place = self.named_vertex("map[string]*main.T data")
-        ordinary = {
-            "kind": "holder",
-            "name": name,
-            "objects": 1,
-            "retained_bytes": 6 << 20,
-            "resident_bytes": None,
-            "accumulation_point": f"map[string]*main.T in {name}",
-            "at": place,
-            "is_chain": False,
-            "holder": variable,
-            "created_by": None,
-            "hops": (
+        return make(
+            "Suspect",
+            fields,
+            kind="holder",
+            name=name,
+            objects=1,
+            retained_bytes=6 << 20,
+            accumulation_point=f"map[string]*main.T in {name}",
+            at=place,
+            holder=variable,
+            hops=(
                 self.goref.SuspectHop(variable, None),
                 self.goref.SuspectHop(place, None),
             ),
-            "hops_left_out": 0,
-            "contents": tuple(
+            contents=tuple(
                 self.goref.SuspectContent(*row) for row in contents
             ),
-        }
-        return self.goref.Suspect(**{**ordinary, **fields})
+        )
 
     def site(self, frames, root, sampled, total):
         """frames: (function, file, line), the innermost first."""
-        stack = tuple(
-            self.goref.StackFrame(*frame, off_bytes=0, is_inlined=False)
-            for frame in frames
-        )
         first = frames[0] if frames else None
-        return self.goref.Site(
+        return make(
+            "Site",
             key=f"{first[0]} {first[1]}:{first[2]}" if first else "(none)",
-            stack=stack,
+            stack=tuple(
+                make("StackFrame", function=function, file=file, line=line)
+                for function, file, line in frames
+            ),
             root=root,
             root_kind="global",
             sampled=self.total(*sampled),
@@ -450,30 +426,28 @@ class Maker:
             totals = [getattr(row, field) for row in rows]
             return self.total(*(sum(t[i] for t in totals) for i in (0, 1)))
 
-        return self.goref.SiteTable(
+        return make(
+            "SiteTable",
             rows=rows,
             sampled=add("sampled"),
             total=add("total"),
             heap=self.total(*heap),
             rate=rate,
-            is_cut=False,
             is_disabled=is_disabled,
-            gaps=self.gaps(),
         )
 
     def histogram(self, *rows, **fields):
-        ordinary = {
-            "rows": tuple(self.goref.HistogramRow(*row) for row in rows),
-            "objects": sum(row[1] for row in rows),
-            "bytes": sum(row[2] for row in rows),
-            "exact_objects": 0,
-            "exact_bytes": 0,
-            "gaps": self.gaps(),
-        }
-        return self.goref.Histogram(**{**ordinary, **fields})
+        return make(
+            "Histogram",
+            fields,
+            rows=tuple(self.goref.HistogramRow(*row) for row in rows),
+            objects=sum(row[1] for row in rows),
+            bytes=sum(row[2] for row in rows),
+        )
 
     def rss(self, residency="exact", **classes):
-        return self.goref.Rss(
+        return make(
+            "Rss",
             residency=residency,
             classes=tuple(
                 self.goref.RssClass(name, name.replace("_", " "), bytes)
@@ -486,41 +460,40 @@ class Maker:
             returnable_bytes=None if residency == "unknown" else 8192,
             untouched_bytes=None if residency == "unknown" else 512,
             collector=self.goref.Collector(100, 2**63 - 1, 4 << 20),
-            gaps=self.gaps(),
         )
 
     def suspects(self, *suspects, **fields):
-        ordinary = {
-            "reached_bytes": 8 << 20,
-            "min_bytes": 1 << 20,
-            "runtime_bytes": 0,
-            "residency": "unknown",
-            "suspects": suspects,
-            "largest_name": suspects[0].name if suspects else None,
-            "largest_bytes": suspects[0].retained_bytes if suspects else 0,
-            "gaps": self.gaps(),
-        }
-        return self.goref.Suspects(**{**ordinary, **fields})
+        return make(
+            "Suspects",
+            fields,
+            reached_bytes=8 << 20,
+            min_bytes=1 << 20,
+            residency="unknown",
+            suspects=suspects,
+            largest_name=suspects[0].name if suspects else None,
+            largest_bytes=suspects[0].retained_bytes if suspects else 0,
+        )
 
     def leak_group(self, ids, **fields):
         location = self.goref.Location
-        ordinary = {
-            "verdict": "leaked",
-            "goroutines": len(ids),
-            "at": location(0x1000, "main.(*Pool).work", "/src/pool.go", 31),
-            "start": location(0x900, "main.(*Pool).work.func1", None, 0),
-            "go": location(0x800, "main.(*Pool).Start", "/src/pool.go", 12),
-            "wait_reason": "chan send",
-            "awaited": "channel",
-            "element_type": "*main.Job",
-            "nawaited": len(ids),
-            "retained_bytes": 3 << 20,
-            "retained_objects": 7,
-            "stack_bytes": 2048 * len(ids),
-            "first": ids[0],
-            "nids": len(ids),
-        }
-        return self.goref.LeakGroup(**{**ordinary, **fields}), tuple(ids)
+        return make(
+            "LeakGroup",
+            fields,
+            verdict="leaked",
+            goroutines=len(ids),
+            at=location(0x1000, "main.(*Pool).work", "/src/pool.go", 31),
+            start=location(0x900, "main.(*Pool).work.func1", None, 0),
+            go=location(0x800, "main.(*Pool).Start", "/src/pool.go", 12),
+            wait_reason="chan send",
+            awaited="channel",
+            element_type="*main.Job",
+            nawaited=len(ids),
+            retained_bytes=3 << 20,
+            retained_objects=7,
+            stack_bytes=2048 * len(ids),
+            first=ids[0],
+            nids=len(ids),
+        ), tuple(ids)
 
     def leaks(self, *groups, **fields):
         """Of groups that leak_group() has made."""
@@ -530,18 +503,16 @@ class Maker:
             ids += own
         leaked = [row for row in rows if row.verdict == "leaked"]
         count = sum(row.goroutines for row in leaked)
-        ordinary = {
-            "goroutines": 40,
-            "blocked": 30,
-            "leaked": count,
-            "unproven": len(ids) - count,
-            "retained_bytes": sum(row.retained_bytes for row in leaked),
-            "retained_objects": sum(row.retained_objects for row in leaked),
-            "stack_bytes": sum(row.stack_bytes for row in leaked),
-            "groups": tuple(rows),
-            "ids": ids,
-            "ignored": (),
-            "places": (),
-            "gaps": self.gaps(),
-        }
-        return self.goref.Leaks(**{**ordinary, **fields})
+        return make(
+            "Leaks",
+            fields,
+            goroutines=40,
+            blocked=30,
+            leaked=count,
+            unproven=len(ids) - count,
+            retained_bytes=sum(row.retained_bytes for row in leaked),
+            retained_objects=sum(row.retained_objects for row in leaked),
+            stack_bytes=sum(row.stack_bytes for row in leaked),
+            groups=tuple(rows),
+            ids=ids,
+        )

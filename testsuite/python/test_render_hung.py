@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+import rows
 from goref.render.hung import HungReport, Outside
 from test_render_wait import wait_row
 
@@ -21,15 +22,7 @@ def report(goref, make):
         **fields,
     ):
         count = goref.GoroutineCount("waiting", "sync.Mutex.Lock", False, 3)
-        listed = goref.GoroutineList(
-            **{
-                **dict.fromkeys(goref.GoroutineList._fields, 0),
-                "total": 3,
-                "rows": (),
-                "groups": (),
-                **(crowd or {}),
-            }
-        )
+        listed = rows.make("GoroutineList", crowd or {}, total=3)
         return HungReport(
             tool_version="1.2.3",
             partial=(),
@@ -50,19 +43,10 @@ def blocked(make, behind=9, **fields):
     return make.waits([group], blockers=(make.wait_blocker(behind, **fields),))
 
 
-def outside(goref, make, is_in_c, file="/srv/app/f.go"):
-    nowhere = make.location(None, None, 0)
-    row = goref.Goroutine(
-        **{
-            **dict.fromkeys(goref.Goroutine._fields),
-            "id": 4,
-            "state": "syscall",
-            "thread_id": 99,
-            "user": nowhere,
-        }
-    )
+def outside(make, is_in_c, file="/srv/app/f.go"):
+    row = rows.make("Goroutine", id=4, state="syscall", thread_id=99)
     calls = tuple(
-        goref.Call(at, False, 0, 0, False, ())
+        rows.make("Call", at=at)
         for at in (
             make.location("runtime.cgocall", "/go/src/runtime/cgocall.go"),
             make.location("main._Cfunc_wait", "_cgo_gotypes.go"),
@@ -72,10 +56,10 @@ def outside(goref, make, is_in_c, file="/srv/app/f.go"):
     )
     at = calls[1 if is_in_c else 2].at
     return Outside(
-        goref.GoroutineGroup("", at, 2, 0, 1, 4096, 0, 0, ()),
+        rows.make("GoroutineGroup", at=at, goroutines=2, nrows=1),
         row,
-        wait_row(goref, "system call", is_in_c=is_in_c, number=0),
-        goref.Backtrace(row, calls, False),
+        wait_row("system call", is_in_c=is_in_c, number=0),
+        rows.make("Backtrace", goroutine=row, calls=calls),
     )
 
 
@@ -123,20 +107,16 @@ def test_blocker_in_no_cycle(report, make):
     assert "owner: goroutine 8" not in shown.text()
 
 
-def test_long_lines_are_wrapped(report, goref, make):
+def test_long_lines_are_wrapped(report, make):
     far = "a/" * 40 + "main.go"
     owner = make.wait_owner(
         evidence=" ".join(["has", "deferred", "its", "unlocking"] * 6)
     )
-    asked = goref.GoroutineWait(
-        **{
-            **dict.fromkeys(goref.GoroutineWait._fields),
-            "waits": (
-                wait_row(goref, "mutex", path="main.store.locks[17].mu" * 4),
-            ),
-        }
+    asked = rows.make(
+        "GoroutineWait",
+        waits=(wait_row("mutex", path="main.store.locks[17].mu" * 4),),
     )
-    row = outside(goref, make, True)
+    row = outside(make, True)
     crowded = row._replace(
         group=row.group._replace(
             at=make.location("main._Cfunc_" + "wait" * 12, far)
@@ -174,25 +154,24 @@ def test_lost_lock_before_idle_workers(report, make):
 PARKED = {"kind": "empty select", "addr": None, "waiters": 1, "ids": (1,)}
 
 
-def states(goref, **counts):
+def states(**counts):
     """IO_wait=3: three goroutines that wait for the network."""
     return [
-        goref.GoroutineCount("waiting", reason.replace("_", " "), False, count)
+        rows.make(
+            "GoroutineCount",
+            state="waiting",
+            wait_reason=reason.replace("_", " "),
+            goroutines=count,
+        )
         for reason, count in counts.items()
     ]
 
 
-def crowd(goref, make, count, wait_reason, line=7):
+def crowd(make, count, wait_reason, line=7):
     """The list of goroutines, with one group of many."""
     at = make.location(line=line)
-    row = goref.Goroutine(
-        **{
-            **dict.fromkeys(goref.Goroutine._fields),
-            "state": "waiting",
-            "wait_reason": wait_reason,
-        }
-    )
-    group = goref.GoroutineGroup("", at, count, 0, 1, 4096, 0, 0, ())
+    row = rows.make("Goroutine", state="waiting", wait_reason=wait_reason)
+    group = rows.make("GoroutineGroup", at=at, goroutines=count, nrows=1)
     return {"rows": (row,), "groups": (group,)}
 
 
@@ -221,36 +200,36 @@ def test_not_the_largest_pile_up(report, make):
     assert lines[2].startswith("pile-up: 3 goroutines wait for main.store.mu")
 
 
-def test_crowd(report, goref, make):
+def test_crowd(report, make):
     """Many at one place, each for a thing of its own."""
     own = make.awaited(kind="select", waiters=1)
-    shown = report(make.waits([own]), crowd=crowd(goref, make, 115, "select"))
+    shown = report(make.waits([own]), crowd=crowd(make, 115, "select"))
     assert shown.cause.text == (
         "no deadlock found; 115 goroutines wait in main.f at f.go:7 [select], for "
         "different things"
     )
 
 
-def test_crowd_of_locks(report, goref, make):
+def test_crowd_of_locks(report, make):
     found = make.waits([make.awaited(verdict="a lost Unlock")])
-    many = crowd(goref, make, 400, "sync.Mutex.Lock")
+    many = crowd(make, 400, "sync.Mutex.Lock")
     assert report(found, crowd=many).cause.text == (
         "no deadlock found; 400 goroutines wait in main.f at f.go:7 "
         "[sync.Mutex.Lock]; 2 goroutines wait for main.store.mu (mutex, "
         "locked) in main.Store: a lost Unlock"
     )
-    elsewhere = crowd(goref, make, 400, "select", line=70)
+    elsewhere = crowd(make, 400, "select", line=70)
     assert report(found, crowd=elsewhere).cause.text == (
         "no deadlock found; 2 goroutines wait for main.store.mu (mutex, locked) in "
         "main.Store: a lost Unlock"
     )
 
 
-def test_crowd_of_the_network(report, goref, make):
+def test_crowd_of_the_network(report, make):
     """Connections without work do not wait for each other."""
-    many = crowd(goref, make, 1000, "IO wait")
+    many = crowd(make, 1000, "IO wait")
     shown = report(
-        make.waits(), crowd=many, states=states(goref, IO_wait=1000, select=9)
+        make.waits(), crowd=many, states=states(IO_wait=1000, select=9)
     )
     assert shown.cause.text == (
         "nothing looks wrong: 1,000 of 1,009 goroutines wait for the network "
@@ -259,35 +238,35 @@ def test_crowd_of_the_network(report, goref, make):
     assert json.loads(shown.json())["cause_kind"] == "idle"
 
 
-def test_idle_pool(report, goref, make):
+def test_idle_pool(report, make):
     """A pool of workers is a fact, and no cause; one that is larger than what
     waits for the world outside is said, for it may be a crowd of requests."""
     pool = make.awaited(kind="chan receive", waiters=9, state="unbuffered")
     shown = report(
-        make.waits([pool]), make.leaks(), states=states(goref, IO_wait=12)
+        make.waits([pool]), make.leaks(), states=states(IO_wait=12)
     )
     assert shown.cause.kind == "idle"
     assert "largest group: 9 goroutines wait for" in shown.text()
     assert "pile-up" not in shown.text()
-    few = states(goref, IO_wait=3)
+    few = states(IO_wait=3)
     shown = report(make.waits([pool]), make.leaks(), states=few)
     assert shown.cause.kind == "crowd"
     assert shown.cause.text.startswith("no deadlock found; 9 goroutines wait")
 
 
-def test_own_calls(report, goref, make):
+def test_own_calls(report, make):
     """A place in Go's library is that of the program's call, where all are in
     it; else where one of them is."""
     library = make.location("net/http.(*persistConn).loop", "/go/src/net/h.go")
     own = make.location("main.fetch", "/srv/f.go", 12)
     runtime = make.location("runtime.gopark", "/go/src/runtime/proc.go", 1)
     calls = tuple(
-        goref.Call(at, False, 0, 0, False, ()) for at in (runtime, library, own)
+        rows.make("Call", at=at) for at in (runtime, library, own)
     )
-    many = crowd(goref, make, 9, "select")
+    many = crowd(make, 9, "select")
     row = many["rows"][0]._replace(id=17)
     group = many["groups"][0]._replace(at=library)
-    stacks = {17: goref.Backtrace(None, calls, False)}
+    stacks = {17: rows.make("Backtrace", goroutine=None, calls=calls)}
     seen = []
     for count in (1, 9):
         listed = {
@@ -301,10 +280,10 @@ def test_own_calls(report, goref, make):
     assert "one in main.fetch" in shown.cause.text
 
 
-def test_senders_in_a_select(report, goref, make):
+def test_senders_in_a_select(report, make):
     """Workers without work do not wait to send."""
     stuck = make.awaited(kind="select", waiters=9, senders=9)
-    many = states(goref, IO_wait=100)
+    many = states(IO_wait=100)
     shown = report(make.waits([stuck]), make.leaks(), states=many)
     assert shown.cause.kind == "waits"
     assert shown.cause.text.startswith("no deadlock found; 9 goroutines wait")
@@ -347,7 +326,7 @@ def test_holder_of_a_pool(report, make):
     )
 
 
-def test_ended(report, goref, make):
+def test_ended(report, make):
     """How the program ended comes before what its goroutines wait for."""
     shown = report(
         make.waits((), [make.deadlock([5, 6], [make.awaited()] * 2)]),
@@ -360,10 +339,10 @@ def test_ended(report, goref, make):
     )
 
 
-def test_more_runnable_than_run(report, goref, make):
+def test_more_runnable_than_run(report, make):
     """No cause, but not a service that looks fine."""
     text = "no P is free, and 10 goroutines are runnable"
-    few = states(goref, IO_wait=3)
+    few = states(IO_wait=3)
     shown = report(make.waits(), make.leaks(), states=few, runnable=text)
     assert shown.cause == ("crowd", text)
 
@@ -396,13 +375,13 @@ def test_senders_have_leaked(report, make):
     assert cause.startswith("no deadlock found; 1 goroutine waits for")
 
 
-def test_large_deadlock(report, goref, make):
+def test_large_deadlock(report, make):
     """There is no room for all calls, but for where each one is."""
     mutexes = [make.awaited()] * 4
     own = make.location("main.lock", "/srv/f.go", 12)
-    calls = (goref.Call(own, False, 0, 0, False, ()),)
+    calls = (rows.make("Call", at=own),)
     found = make.waits([], [make.deadlock([5, 6, 7, 8], mutexes)])
-    stacks = {n: goref.Backtrace(None, calls, False) for n in (5, 6, 7, 8)}
+    stacks = {n: rows.make("Backtrace", goroutine=None, calls=calls) for n in (5, 6, 7, 8)}
     lines = report(found, stacks=stacks).lines()
     assert lines[3].startswith(
         "  goroutine 5 in main.lock at f.go:12 waits for main.store.mu"
@@ -418,11 +397,11 @@ def test_leaks_before_receivers(report, make):
     assert cause.startswith("no deadlock found; 3 leaked goroutines in 1 group")
 
 
-def test_outside(report, goref, make):
+def test_outside(report, make):
     """Calls of C are named, and system calls by who is their caller outside
     of Go's own library."""
-    rows = [outside(goref, make, True), outside(goref, make, False)]
-    shown = report(make.waits(), make.leaks(), rows)
+    others = [outside(make, True), outside(make, False)]
+    shown = report(make.waits(), make.leaks(), others)
     assert shown.cause.text == "no deadlock found; 2 goroutines are in C"
     text = " ".join(shown.text().split())
     assert (
@@ -435,9 +414,9 @@ def test_outside(report, goref, make):
     ) in text
 
 
-def test_outside_without_paths(report, goref, make):
+def test_outside_without_paths(report, make):
     """Built with -trimpath, the library's files have no root."""
-    row = outside(goref, make, False, file=None)
+    row = outside(make, False, file=None)
     assert (
         "in os.read at file.go:7" in report(make.waits(), None, [row]).text()
     )

@@ -1,47 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """goref hung: what keeps all goroutines from running."""
 
-import pytest
-
+import rows
 from goref.render.hung_stop import ended_text, runnable_text, scheduler_text
 
 
-@pytest.fixture
-def panic(goref):
-    def make_panic(**fields):
-        ordinary = {
-            **dict.fromkeys(goref.Panic._fields),
-            "values": (),
-            "signal": 0,
-            "signal_code": 0,
-            "deferred": (),
-        }
-        return goref.Panic(**{**ordinary, **fields})
-
-    return make_panic
+def panic(**fields):
+    return rows.make("Panic", fields)
 
 
-@pytest.fixture
-def scheduler(goref):
-    def make_scheduler(statuses, **fields):
-        ps = tuple(
-            goref.SchedulerP(
-                **{**dict.fromkeys(goref.SchedulerP._fields), "status": status}
-            )
-            for status in statuses
-        )
-        ordinary = {
-            **dict.fromkeys(goref.Scheduler._fields, 0),
-            "ps": ps,
-            "ms": (),
-            "is_known": True,
-        }
-        return goref.Scheduler(**{**ordinary, **fields})
-
-    return make_scheduler
+def scheduler(statuses, **fields):
+    ps = tuple(rows.make("SchedulerP", status=status) for status in statuses)
+    return rows.make("Scheduler", fields, ps=ps, is_known=True)
 
 
-def test_ended(goref, panic):
+def test_ended(goref):
     """The text of a fatal error is the runtime's own; the value of a panic may
     be a secret."""
     asleep = "all goroutines are asleep - deadlock!"
@@ -53,7 +26,7 @@ def test_ended(goref, panic):
     assert text == "ended by panic (main.oops)"
 
 
-def test_fault(panic):
+def test_fault():
     """One in C names the function; a signal that somebody has sent is no end."""
     fault = panic(
         kind="signal", signal=11, signal_code=1, signal_addr=0,
@@ -66,7 +39,7 @@ def test_fault(panic):
     assert ended_text(panic(kind=None)) == ended_text(None) == ""
 
 
-def test_scheduler(scheduler):
+def test_scheduler():
     """More are runnable than wait anywhere, and than a busy service has; fewer
     are said, but are no cause."""
     many = scheduler(["running"], runnable=30)

@@ -3,19 +3,14 @@
 
 import pytest
 
+import rows
 from goref.render.panic import PanicReport, cause_text
 
 
 @pytest.fixture
-def report(goref):
+def report():
     def make(**fields):
-        ordinary = {
-            "kind": "panic", "goroutine": None, "thread_id": 7,
-            "fatal_text": None, "values": (), "signal": 0, "signal_code": 0,
-            "signal_addr": None, "signal_pc": None, "signal_function": None,
-            "signal_file": None, "deferred": (),
-        }  # fmt: skip
-        panic = goref.Panic(**{**ordinary, **fields})
+        panic = rows.make("Panic", fields, kind="panic", thread_id=7)
         return PanicReport(
             tool_version="1.2.3", partial=(), panic=panic, backtrace=None
         )

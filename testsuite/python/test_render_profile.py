@@ -12,34 +12,24 @@ from goref.render.profile import (
     leak_note,
     stacks_text,
 )
+from rows import make as make_row
 
 
 @pytest.fixture
 def rows(goref):
-    nowhere = goref.Location(0, None, None, 0)
-
     def frame(function, line, off=16, inlined=False):
         return goref.StackFrame(function, "/src/a.go", line, off, inlined)
 
     def goroutine(number, **fields):
-        ordinary = dict.fromkeys(goref.Goroutine._fields)
-        ordinary |= {
-            "id": number,
-            "state": "waiting",
-            "wait_reason": "chan receive",
-            "is_system": False,
-            "current": nowhere,
-            "user": nowhere,
-            "go": nowhere,
-            "start": nowhere,
-            "stack_bytes": 100,
-        }
-        # A field that another question adds.
-        ordinary = {
-            k: () if v is None and k == "labels" else v
-            for k, v in ordinary.items()
-        }
-        return goref.Goroutine(**{**ordinary, **fields})
+        return make_row(
+            "Goroutine",
+            fields,
+            id=number,
+            state="waiting",
+            wait_reason="chan receive",
+            stack_bytes=100,
+            labels=(),
+        )
 
     def profile(*stacks, unproven=0, cut=()):
         """(goroutine, frames)"""
@@ -152,29 +142,20 @@ def test_report(rows):
     }
 
 
-def buckets(goref, kind, totals, **fields):
-    row = {
-        "samples": 3,
-        "totals": totals,
-        "period": 524288,
-        "is_cut": False,
-        "is_before_gc": False,
-        "is_disabled": False,
-        "is_off": False,
-        "is_estimated": False,
-        "is_in_ticks": False,
-    }
+def buckets(kind, totals, **fields):
     return BucketProfileReport(
         tool_version="1.2.3",
         partial=(),
         kind=kind,
-        found=goref.BucketProfile(**{**row, **fields}),
+        found=make_row(
+            "BucketProfile", fields, samples=3, totals=totals, period=524288
+        ),
         out="p.gz",
     )
 
 
-def test_heap(goref):
-    report = buckets(goref, "heap", (10, 4096, 2, 1024))
+def test_heap():
+    report = buckets("heap", (10, 4096, 2, 1024))
     assert report.text() == (
         "p.gz: 1.0 kB in use in 2 objects, 4.0 kB allocated in 10, 3 samples\n"
     )
@@ -191,13 +172,13 @@ def test_heap(goref):
         ("mutex", "contentions and delays are"),
     ],
 )
-def test_estimated(goref, kind, text):
-    report = buckets(goref, kind, (1, 2, 0, 0), is_estimated=True)
+def test_estimated(kind, text):
+    report = buckets(kind, (1, 2, 0, 0), is_estimated=True)
     (line,) = report.lines()[1:]
     assert f"{text} estimated" in line
     document = json.loads(report.json())
     assert document["estimated"] and document["notes"] == []
-    none = buckets(goref, kind, (0,) * 4, is_estimated=True, samples=0)
+    none = buckets(kind, (0,) * 4, is_estimated=True, samples=0)
     assert len(none.lines()) == 1
 
 
@@ -212,16 +193,16 @@ def test_estimated(goref, kind, text):
         ("mutex", {"is_in_ticks": True}, "in ticks"),
     ],
 )
-def test_notes_of_buckets(goref, kind, fields, text):
-    report = buckets(goref, kind, (1, 2, 0, 0), **fields)
+def test_notes_of_buckets(kind, fields, text):
+    report = buckets(kind, (1, 2, 0, 0), **fields)
     (note,) = json.loads(report.json())["notes"]
     assert text in note and report.lines()[1] == note
 
 
-def test_delay(goref):
-    report = buckets(goref, "mutex", (7, 2_500_000_000, 0, 0))
+def test_delay():
+    report = buckets("mutex", (7, 2_500_000_000, 0, 0))
     assert report.lines() == [
         "p.gz: 7 contentions, 2.500 s of delay, 3 samples"
     ]
-    report = buckets(goref, "mutex", (7, 2500, 0, 0), is_in_ticks=True)
+    report = buckets("mutex", (7, 2500, 0, 0), is_in_ticks=True)
     assert "2,500 ticks of delay" in report.lines()[0]

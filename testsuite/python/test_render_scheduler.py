@@ -5,50 +5,40 @@ import json
 
 import pytest
 
+import rows
 from goref.render.scheduler import SchedulerReport
 
 
 @pytest.fixture
-def report(goref, make):
+def report(make):
     def make_report(ps=(), ms=(), **fields):
-        row = {
-            **dict.fromkeys(goref.Scheduler._fields, 0),
-            "is_known": True,
-            "is_stopping": False,
-            "is_freezing": False,
-            "is_user_disabled": False,
-            "is_sysmon_asleep": False,
-            "phase": "off",
-            "ps": tuple(ps),
-            "ms": tuple(ms),
-            **fields,
-        }
-        return SchedulerReport(
-            tool_version="1.2.3", partial=(), found=goref.Scheduler(**row)
+        found = rows.make(
+            "Scheduler",
+            fields,
+            is_known=True,
+            phase="off",
+            ps=tuple(ps),
+            ms=tuple(ms),
         )
+        return SchedulerReport(tool_version="1.2.3", partial=(), found=found)
 
     return make_report
 
 
-def p_row(goref, number, status="idle", **fields):
-    row = dict.fromkeys(goref.SchedulerP._fields)
-    row.update(id=number, status=status, queued=0, schedtick=0, syscalltick=0)
-    row.update(stops_world=False, is_awaited=False, is_asked=False)
-    return goref.SchedulerP(**{**row, **fields})
+def p_row(number, status="idle", **fields):
+    return rows.make("SchedulerP", fields, id=number, status=status)
 
 
-def m_row(goref, make, m_id, state="idle", **fields):
-    row = dict.fromkeys(goref.SchedulerM._fields, 0)
-    row.update(id=m_id, state=state, thread_id=100 + m_id, number=None)
-    row.update(at=make.location(None, None, 0), wait_reason=None)
-    row.update(p_id=None, running=None, locked=None, start_function=None)
-    return goref.SchedulerM(**{**row, **fields})
+def m_row(m_id, state="idle", **fields):
+    return rows.make(
+        "SchedulerM", fields, id=m_id, state=state, thread_id=100 + m_id
+    )
 
 
-def test_no_p_is_free(goref, make, report):
+def test_no_p_is_free(make, report):
     at = make.location("main.spin", "/srv/app/main.go", 7)
-    p = p_row(goref, 0, "running", m_id=3, running=9, queued=2, same_ns=2**33)
-    m = m_row(goref, make, 3, "running", p_id=0, running=9, at=at)
+    p = p_row(0, "running", m_id=3, running=9, queued=2, same_ns=2**33)
+    m = m_row(3, "running", p_id=0, running=9, at=at)
     found = report([p], [m], runnable=2, gomaxprocs=1, ncpu=4)
     assert found.lines()[0] == "no P is free, and 2 goroutines are runnable"
     text = found.text()
@@ -63,19 +53,19 @@ def test_no_p_is_free(goref, make, report):
     assert document["scheduler"]["ps"][0]["same_ns"] == 2**33
 
 
-def test_nothing_runs_what_is_runnable(goref, make, report):
-    ps = [p_row(goref, 0), p_row(goref, 1, queued=5)]
-    found = report(ps, [m_row(goref, make, 0)], runnable=5)
+def test_nothing_runs_what_is_runnable(report):
+    ps = [p_row(0), p_row(1, queued=5)]
+    found = report(ps, [m_row(0)], runnable=5)
     assert found.lines()[0] == (
         "5 goroutines are runnable, and nothing runs them"
     )
-    looks = report(ps, [m_row(goref, make, 0, "spinning")], runnable=5)
+    looks = report(ps, [m_row(0, "spinning")], runnable=5)
     assert looks.lines()[0].startswith("the scheduler works")
 
 
-def test_all_in_c(goref, make, report):
-    ms = [m_row(goref, make, i, "in C", running=i + 1) for i in range(40)]
-    found = report([p_row(goref, 0)], ms)
+def test_all_in_c(report):
+    ms = [m_row(i, "in C", running=i + 1) for i in range(40)]
+    found = report([p_row(0)], ms)
     assert found.lines()[0] == (
         "no goroutine runs or is runnable: 40 threads are in system calls or "
         "in C"
@@ -83,11 +73,11 @@ def test_all_in_c(goref, make, report):
     assert "and 24 more Ms" in found.text()
 
 
-def test_stop(goref, report):
+def test_stop(report):
     ps = [
-        p_row(goref, 0, "stopped", stops_world=True, running=1),
-        p_row(goref, 1, "running", is_awaited=True, running=8),
-        p_row(goref, 2, "stopped"),
+        p_row(0, "stopped", stops_world=True, running=1),
+        p_row(1, "running", is_awaited=True, running=8),
+        p_row(2, "stopped"),
     ]
     found = report(ps, is_stopping=True, stop_wait=1)
     assert found.lines()[0] == (
@@ -100,8 +90,8 @@ def test_stop(goref, report):
     assert nobody.lines()[0].endswith("waits for 3 Ps")
 
 
-def test_system_call_is_named(goref, make, report):
-    m = m_row(goref, make, 2, "in a system call", number=0)
+def test_system_call_is_named(report):
+    m = m_row(2, "in a system call", number=0)
     found = report((), [m])
     assert "in system call read (0)" in found.text()
     call = json.loads(found.json())["scheduler"]["ms"][0]["syscall"]
@@ -119,6 +109,6 @@ def test_only_the_runtime_may_run(report):
     assert "only the runtime's own goroutines may run" in found.lines()[0]
 
 
-def test_all_wait(goref, make, report):
-    found = report([p_row(goref, 0)], [m_row(goref, make, 0)])
+def test_all_wait(report):
+    found = report([p_row(0)], [m_row(0)])
     assert found.lines()[0] == "no goroutine runs or is runnable: all of them wait"

@@ -3,62 +3,20 @@
 
 import pytest
 
+import rows
 from goref import syscalls
 from goref.render import wait as of_waits
 from goref.render.goroutine_list import GoroutinesReport
 from goref.render.goroutines import GoroutineReport
 
 
-def wait_row(goref, kind, **fields):
-    ordinary = {
-        "kind": kind,
-        "primitive": None,
-        "type": None,
-        "path": None,
-        "holder_type": None,
-        "field": None,
-        "part_of": None,
-        "count": 0,
-        "capacity": 0,
-        "is_closed": False,
-        "value": None,
-        "due_ns": None,
-        "holders": 0,
-        "waiters": 0,
-        "number": None,
-        "is_in_c": False,
-        "is_woken": False,
-        "is_callee": False,
-        "has_unsaved_addresses": False,
-    }
-    ordinary.update(
-        dict.fromkeys(
-            (
-                "descriptor", "action", "network", "local", "remote",
-                "awaited_id",
-            )
-        )
-    )
-    return goref.Wait(**{**ordinary, **fields})
+def wait_row(kind, **fields):
+    return rows.make("Wait", fields, kind=kind)
 
 
-def answer(goref, *waits, is_in_bubble=False, bubble_id=None):
-    nowhere = goref.Location(0, None, None, 0)
-    fields = dict.fromkeys(goref.Goroutine._fields)
-    row = goref.Goroutine(
-        **{
-            **fields,
-            "id": 7,
-            "state": "waiting",
-            "is_system": False,
-            "thread_id": 99,
-            "current": nowhere,
-            "user": nowhere,
-            "go": nowhere,
-            "start": nowhere,
-        }
-    )
-    return goref.GoroutineWait(row, tuple(waits), is_in_bubble, bubble_id)
+def answer(*waits, **fields):
+    row = rows.make("Goroutine", id=7, state="waiting", thread_id=99)
+    return rows.make("GoroutineWait", fields, goroutine=row, waits=waits)
 
 
 CHANNEL = {"primitive": 0x1000, "type": "chan int"}
@@ -171,17 +129,17 @@ LOCK = {"primitive": 0x1000, "type": "sync.Mutex"}
         ("unknown", {}, "for something: the target does not tell what"),
     ],
 )  # fmt: skip
-def test_text(goref, kind, fields, text):
-    found = answer(goref, wait_row(goref, kind, **fields))
+def test_text(kind, fields, text):
+    found = answer(wait_row(kind, **fields))
     assert of_waits.wait_lines(found) == [f"It waits {text}."]
 
 
-def test_select(goref):
+def test_select():
     cases = (
-        wait_row(goref, "select send", **CHANNEL, value="1"),
-        wait_row(goref, "select receive", **CHANNEL),
+        wait_row("select send", **CHANNEL, value="1"),
+        wait_row("select receive", **CHANNEL),
     )
-    found = answer(goref, *cases, is_in_bubble=True, bubble_id=3)
+    found = answer(*cases, is_in_bubble=True, bubble_id=3)
     assert of_waits.wait_lines(found) == [
         "It waits in a select of 2 cases:",
         "  send to a channel: chan int at 0x1000, without a buffer; sends 1",
@@ -190,8 +148,8 @@ def test_select(goref):
     ]
 
 
-def test_none(goref):
-    assert of_waits.wait_lines(answer(goref)) == ["It does not wait."]
+def test_none():
+    assert of_waits.wait_lines(answer()) == ["It does not wait."]
 
 
 @pytest.mark.parametrize(
