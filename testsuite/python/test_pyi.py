@@ -65,21 +65,45 @@ def test_signatures(goref):
             assert inspect.signature(getattr(getattr(goref, owner), method))
 
 
-@pytest.mark.parametrize(
-    "before, after, error",
-    [
-        ("  # gr_suspect_info", "", "Suspect: no struct is named behind it"),
-        ("is_chain: bool", "is_chain: Bool", "Suspect.is_chain: no conversion"),
-        ("stats: Total | None  # if has_stats", "stats: Total | None",
-         "Verdict.stats: it may be None, and no comment says when"),
-        ("| None  # if has_stats", "| None  # unless lost", "Verdict.stats: \"unless lost\" is no"),
-        ("Rows[Goroutine]", "Rows[Label | None]", "GoroutineList.rows: no"),
-        ("self, max_roots", "*, max_roots", "retained: * is not understood"),
-    ],
-)  # fmt: skip
-def test_a_stub_that_declares_nothing(tmp_path, before, after, error):
-    """The compiler sees wrong names and types; the rest has an error that names
-    the field."""
+UNDECLARED = {
+    "struct": (
+        "  # gr_suspect_info",
+        "",
+        "Suspect: no struct is named behind it",
+    ),
+    "type": (
+        "is_chain: bool",
+        "is_chain: Bool",
+        "Suspect.is_chain: no conversion makes Bool",
+    ),
+    "condition": (
+        "Total | None  # if has_stats",
+        "Total | None",
+        "Verdict.stats: it may be None, and no comment says when",
+    ),
+    "comment": (
+        "Total | None  # if has_stats",
+        "Total | None  # unless lost",
+        'Verdict.stats: "unless lost" is no member and no function',
+    ),
+    "rows": (
+        "Rows[Goroutine]",
+        "Rows[Label | None]",
+        "GoroutineList.rows: no conversion makes Rows",
+    ),
+    "method": (
+        "self, max_roots",
+        "self, *, max_roots",
+        "retained: * is not understood",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNDECLARED)
+def test_stub_that_does_not_declare(tmp_path, case):
+    """The compiler sees wrong names and types; make-rows.py refuses the rest
+    with the name of the field."""
+    before, after, error = UNDECLARED[case]
     text = PYI.read_text()
     assert text.count(before) == 1
     line = text[: text.index(before)].count("\n") + 1
