@@ -317,7 +317,7 @@ class RootTotal(NamedTuple):  # gr_root_total
     name: str
     kind: _RootKind
     type: str | None
-    """Of a variable."""
+    """The type of a variable."""
     goroutine_state: _Text | None
     """The state, such as "waiting", for roots on a stack."""
     goroutine_id: int | None
@@ -386,11 +386,11 @@ class Info(NamedTuple):  # gr_scan_info
     saved_path: str | None
     """The file of a saved target."""
     origin: str | None
-    """What was saved: "core /tmp/core"."""
+    """The source of the saved target: "core /tmp/core"."""
     stop: str | None
-    """Of a saved target: why it stopped, as Scan.save() took it."""
+    """The reason why a saved target stopped, as Scan.save() took it."""
     identity: str | None
-    """Of a saved target: which process it is, as Scan.save() took it."""
+    """The process that a saved target was, as Scan.save() took it."""
     saved_s: int
     """When it was saved, in seconds since 1970; else 0."""
     has_values: bool
@@ -478,7 +478,7 @@ class Held(NamedTuple):  # gr_held
     """The address that it points to."""
     base_addr: _Addr
     bytes: int
-    """Of the object."""
+    """The bytes of the object."""
 
 class Variable(NamedTuple):  # gr_variable
     """A variable, or a part of one, and what its words and those of static
@@ -521,11 +521,11 @@ class Goroutine(NamedTuple):  # gr_goroutine_info
     is_system: bool
     """The runtime's own."""
     thread_id: int | None
-    """Of the thread that runs it."""
+    """The thread that runs it."""
     m_id: _Number | None
     """The runtime's number of that thread: m.id."""
     locked_thread_id: int | None
-    """Of the thread that it is locked to."""
+    """The thread that it is locked to."""
     creator_id: int | None
     """The goroutine that created it; None before Go 1.21."""
     waited_ns: int | None
@@ -545,7 +545,8 @@ class Goroutine(NamedTuple):  # gr_goroutine_info
     stack_size: int
     """Bytes of its stack, used or not."""
     exclusive_bytes: int
-    """What it alone keeps alive; if asked for, and without groups."""
+    """The bytes that it alone keeps alive; if asked for, and without
+    groups."""
     labels: tuple[Label, ...] | None  # if not has_unsaved_labels
     """By key. None: it may have labels, and a file without values lacks
     them."""
@@ -557,7 +558,7 @@ class StackFrame(NamedTuple):  # gr_stack_frame
     file: str | None
     line: int
     off_bytes: int
-    """Of the pc in the function that is not inlined."""
+    """The offset of the pc in the function that is not inlined."""
     is_inlined: bool
 
 class GoroutineStack(NamedTuple):  # gr_goroutine_stack
@@ -576,7 +577,7 @@ class GoroutineSample(NamedTuple):  # gr_py_sample
 
     goroutines: int
     stack_space: int
-    """Of all of them."""
+    """The sum for all of them."""
     frames: tuple[StackFrame, ...]  # gr_py_sample_frames()
     """The innermost first."""
 
@@ -588,9 +589,10 @@ class GoroutineProfile(NamedTuple):  # gr_goroutine_profile
     samples: tuple[GoroutineSample, ...]  # gr_py_profile_samples()
     """In the order of the rows."""
     unproven: int
-    """Of leaked goroutines: others that may have leaked."""
+    """The other goroutines that may have leaked, in a profile of leaked
+    ones."""
     gaps: Gaps
-    """Of the heap, if it was read."""
+    """The gaps of the heap, if it was read."""
 
 class PanicValue(NamedTuple):  # gr_panic_value
     """The value of a panic."""
@@ -604,7 +606,7 @@ class PanicValue(NamedTuple):  # gr_panic_value
     """The next panic has the same value."""
 
 class Panic(NamedTuple):  # gr_panic
-    """What ended the program."""
+    """The end of the program."""
 
     kind: str | None
     """panic; fatal error; signal; panicking: deferred calls still run. None:
@@ -615,10 +617,10 @@ class Panic(NamedTuple):  # gr_panic
     values: tuple[PanicValue, ...]
     """The oldest first."""
     signal: int
-    """That is the cause. 0: none."""
+    """The signal that is the cause. 0: none."""
     signal_code: int
     signal_addr: int | None  # if has_signal_addr
-    """Of a fault."""
+    """The address of a fault."""
     signal_pc: _Addr | None
     signal_function: str | None
     """The function of C that has signal_pc. None: it is in Go code, or no symbol
@@ -636,7 +638,7 @@ class BucketProfile(NamedTuple):  # gr_bucket_profile
     """The sums of the values: objects and bytes allocated, objects and bytes
     in use; or contentions, their delay, 0 and 0."""
     period: int
-    """Of memory: the mean number of bytes between samples."""
+    """The mean number of bytes between samples of memory."""
     is_cut: bool
     """The list of buckets is damaged: some are missing."""
     is_before_gc: bool
@@ -665,7 +667,7 @@ class GoroutineGroup(NamedTuple):  # gr_goroutine_group
     nrows: int
     stack_size: int
     exclusive_bytes: int
-    """What only they keep alive; if asked for."""
+    """The bytes that only they keep alive; if asked for."""
     nawaited: int  # awaited.count
     """For "waiting-on": how many different things they wait for."""
     awaited: tuple[int, ...]  # gr_py_awaited_addrs()
@@ -680,7 +682,7 @@ class GoroutineList(NamedTuple):  # gr_goroutine_list
     exclusive_bytes: int
     """The sum of those of the groups, or of the goroutines; if asked for."""
     shared_bytes: int
-    """What several of them keep alive, and nothing else."""
+    """The bytes that several of them keep alive, and nothing else."""
     rows: Rows[Goroutine]
     """By id; of each group its rows together."""
     groups: Rows[GoroutineGroup]
@@ -695,7 +697,7 @@ class CallVariable(NamedTuple):  # gr_call_variable
     """As Delve prints it, or "(optimized out)"."""
     is_argument: bool
     line: int
-    """Of its declaration; 0: not known."""
+    """The line of its declaration; 0: not known."""
 
 class Call(NamedTuple):  # gr_backtrace_call
     """A call of a backtrace."""
@@ -747,18 +749,19 @@ class Wait(NamedTuple):  # gr_wait_info
     """When a sleep or the timer of a channel ends, in nanoseconds from the
     start of the program."""
     holders: int
-    """Of a WaitGroup, how many are not done; of a RWMutex, readers that a
-    writer waits for."""
+    """The number that are not done for a WaitGroup; for a RWMutex, the readers
+    that a writer waits for."""
     waiters: int
     """Goroutines that wait for the same thing."""
     is_woken: bool
     """It came, and the goroutine is about to run."""
     number: int | None  # if has_number
-    """Of the system call."""
+    """The number of the system call."""
     is_in_c: bool
     """It called C."""
     descriptor: int | None  # network.descriptor if network.is_known
-    """Of a socket, pipe or terminal, if the wait is for the poller."""
+    """The number of a socket, pipe or terminal, if the wait is for the
+    poller."""
     action: str | None  # network.action
     """"read", "write", "accept", "connect"."""
     network: str | None  # network.network
@@ -769,18 +772,18 @@ class Wait(NamedTuple):  # gr_wait_info
     has_unsaved_addresses: bool  # network.has_unsaved
     """The socket has addresses, but the file was saved without values."""
     awaited_id: int | None
-    """Of a coroutine: the goroutine that it waits for."""
+    """The goroutine that a coroutine waits for."""
     is_callee: bool
     """The coroutine began with this goroutine."""
 
 class GoroutineWait(NamedTuple):  # gr_goroutine_wait
-    """What a goroutine waits for."""
+    """The things that a goroutine waits for."""
 
     goroutine: Goroutine
     waits: tuple[Wait, ...]
     """Empty: it does not wait."""
     is_in_bubble: bool
-    """Of testing/synctest."""
+    """It is in a bubble of testing/synctest."""
     bubble_id: int | None
 
 class WaitOwner(NamedTuple):  # gr_wait_owner
@@ -809,18 +812,18 @@ class Awaited(NamedTuple):  # gr_wait_group
     path: str | None
     """"main.store.mu"."""
     type: str | None
-    """Of what it lies in."""
+    """The type of the object that it lies in."""
     state: str | None
     """"locked", "counter 1", "full, 10 of 10"."""
     verdict: str | None
-    """What can be said if nobody is a likely owner."""
+    """A sentence for the case that nobody is a likely owner."""
     waiters: int
     senders: int
-    """Of these, those that would send to it in a select."""
+    """The waiters that would send to it in a select."""
     waited_ns: int | None
     """One of them has waited for at least so long."""
     ids: tuple[int, ...]
-    """Of the first waiters."""
+    """The ids of the first waiters."""
     user: Location
     """Where the first one waits."""
     owners: tuple[WaitOwner, ...]
@@ -828,7 +831,7 @@ class Awaited(NamedTuple):  # gr_wait_group
     reaching: int
     """Goroutines that have a pointer to it."""
     likely: int
-    """Of these, those that something speaks for."""
+    """The part of these that something speaks for."""
 
 class Deadlock(NamedTuple):  # gr_deadlock
     """Goroutines that wait for each other."""
@@ -852,19 +855,19 @@ class WaitBlocker(NamedTuple):  # gr_wait_blocker
 
     owner: WaitOwner
     primitive: Awaited
-    """What it owns; of several, what most wait for. Without waiters and
-    owners."""
+    """The thing that it owns; if there are several, the one that most wait
+    for. It has no waiters and no owners here."""
     behind: int
     """Goroutines that wait for it, or for one that does."""
     depth: int
-    """Of the longest chain that leads to it."""
+    """The length of the longest chain that leads to it."""
     is_in_cycle: bool
 
 class Waits(NamedTuple):  # gr_wait_report
     """The answer of Scan.waits()."""
 
     goroutines: int
-    """That wait for something of a group."""
+    """Goroutines that wait for something of a group."""
     total: int
     """Groups, those left out included."""
     groups: Rows[Awaited]
@@ -881,25 +884,25 @@ class Vertex(NamedTuple):  # gr_vertex_info
     vertex: int
     """Its number, while the graph is kept."""
     kind: str
-    """"object", "goroutine", "group", "top"; of a root its kind: "global",
+    """"object", "goroutine", "group", "top"; for a root its kind: "global",
     "local" ..."""
     name: str
-    """Of an object its type; of a root the variable; of a goroutine
-    "goroutine 7 (main.serve)"."""
+    """The type of an object; the variable of a root; "goroutine 7
+    (main.serve)" for a goroutine."""
     type: str | None
-    """Of an object or a variable."""
+    """The type of an object or a variable."""
     addr: _Addr | None
-    """Of an object or a variable."""
+    """The address of an object or a variable."""
     bytes: int
-    """Of an object's memory; else 0."""
+    """The size of an object's memory; else 0."""
     retained_bytes: int
-    """What only this vertex keeps alive, itself included."""
+    """The bytes that only this vertex keeps alive, itself included."""
     goroutine_id: int | None
-    """Of a goroutine and of its roots."""
+    """The id of a goroutine, also for its roots."""
 
 class GraphPhases(NamedTuple):  # gr_graph_phases.{name}
-    """What making the object graph took, in microseconds. Zeros if there is
-    none yet."""
+    """The microseconds that it took to make the object graph. Zeros if there
+    is none yet."""
 
     masks_us: int
     edges_us: int
@@ -911,8 +914,8 @@ class NamedLink(NamedTuple):  # gr_named_link
     """A pointer from one vertex to another."""
 
     name: str
-    """The field or element of an object: ".next", "[3].key"; of a root what
-    follows its name. Empty if the variable itself is the pointer."""
+    """The field or element of an object: ".next", "[3].key"; for a root the
+    text that follows its name. Empty if the variable itself is the pointer."""
     addr: _Addr | None
     """The address of the word; None for a register."""
     off_bytes: int
@@ -1012,11 +1015,11 @@ class Dominator(NamedTuple):  # gr_dominator
     kind: str
     """As of Vertex."""
     type: str | None
-    """Of objects or a variable."""
+    """The type of objects or a variable."""
     addr: _Addr | None
-    """Of a single object or variable."""
+    """The address of a single object or variable."""
     goroutine_id: int | None
-    """Of a single goroutine or of its root."""
+    """The id of a single goroutine or that of its root."""
     depth: int
     """0: the first row."""
     vertices: int
@@ -1024,16 +1027,16 @@ class Dominator(NamedTuple):  # gr_dominator
     objects: int
     """The same if they are objects; else 0."""
     bytes: int
-    """Of these objects themselves."""
+    """The bytes of these objects themselves."""
     retained_bytes: int
-    """What they keep alive, themselves included."""
+    """The bytes that they keep alive, themselves included."""
     cut: int
     """Rows directly below that are left out."""
     cut_bytes: int
-    """What these keep alive."""
+    """The bytes that these keep alive."""
 
 class Dominators(NamedTuple):  # gr_dominators
-    """What keeps how much alive."""
+    """The vertices that keep most alive."""
 
     reached_bytes: int
     rows: tuple[Dominator, ...]
@@ -1042,11 +1045,11 @@ class Dominators(NamedTuple):  # gr_dominators
     nothing alive. A row's own bytes, the retained bytes of the rows directly
     below it and its cut_bytes add up to its retained bytes."""
     asked: tuple[Dominator, ...]
-    """What was asked for, one by one."""
+    """The vertices that were asked for, one by one."""
     together: Total
-    """What all of that keeps alive together."""
+    """The objects that all of these keep alive together."""
     gaps: Gaps
-    """Of the target and of the walk."""
+    """The gaps of the target and of the walk."""
 
 class SuspectHop(NamedTuple):  # gr_suspect_hop
     """A reference of the path to an accumulation point."""
@@ -1070,7 +1073,7 @@ class Suspect(NamedTuple):  # gr_suspect_info
     """"holder"; or many alike: "objects", "goroutines", "roots"."""
     name: str
     objects: int
-    """How many alike; of a holder 1."""
+    """How many alike; 1 for a holder."""
     retained_bytes: int
     resident_bytes: _Known | None
     """The part of them that is resident; None: not known."""
@@ -1081,15 +1084,15 @@ class Suspect(NamedTuple):  # gr_suspect_info
     is_chain: bool
     """A list: each element holds the rest."""
     holder: Vertex
-    """Of many alike: the one that retains most."""
+    """The one that retains most, if there are many alike."""
     created_by: str | None
     """The function that started the goroutines."""
     hops: tuple[SuspectHop, ...]
     """From a root to the accumulation point, both included."""
     hops_left_out: int
-    """In the middle of a very long path."""
+    """The hops that are left out in the middle of a very long path."""
     contents: tuple[SuspectContent, ...]
-    """What accumulates, most bytes first."""
+    """The objects that accumulate, most bytes first."""
 
 class RssClass(NamedTuple):  # gr_rss_row
     """A class of resident memory."""
@@ -1115,8 +1118,8 @@ class Rss(NamedTuple):  # gr_rss
     """"exact", "anonymous" or "unknown"."""
     classes: tuple[RssClass, ...]  # rows[GR_NRSS_CLASSES]
     total_bytes: int
-    """Of the resident pages; if residency is not exact, of the pages that the
-    core has."""
+    """The bytes of the resident pages; if residency is not exact, those of the
+    pages that the core has."""
     anonymous_bytes: int
     """The part of them in pages that belong to no file."""
     allocated_bytes: int
@@ -1137,15 +1140,15 @@ class Suspects(NamedTuple):  # gr_suspect_report
 
     reached_bytes: int
     min_bytes: int
-    """That a suspect retains here."""
+    """The least that a suspect retains here."""
     runtime_bytes: int
-    """What only the runtime keeps alive; it is no suspect."""
+    """The bytes that only the runtime keeps alive; it is no suspect."""
     residency: str
     """"exact"; "anonymous": resident bytes are upper bounds; "unknown"."""
     suspects: tuple[Suspect, ...]  # suspects[count]
     """Most bytes first."""
     largest_name: str | None
-    """What retains most, suspect or not."""
+    """The holder that retains most, suspect or not."""
     largest_bytes: int
     gaps: Gaps
 
@@ -1166,26 +1169,27 @@ class LeakGroup(NamedTuple):  # gr_leak_group
     awaited: str | None
     """"channel", "Mutex" ...; None: nothing, or it is not known."""
     element_type: str | None
-    """Of a channel's elements, by the first goroutine."""
+    """The type of a channel's elements, by the first goroutine."""
     nawaited: int
     """Different channels, locks ..."""
     retained_bytes: int
-    """What a mark without the goroutines' stacks, g's and sudogs loses."""
+    """The bytes that a mark without the goroutines' stacks, g's and sudogs
+    loses."""
     retained_objects: int
     stack_bytes: int
-    """Of their stacks, which are no objects."""
+    """The bytes of their stacks, which are no objects."""
     first: int
     """Their ids are Leaks.ids[first : first + nids]."""
     nids: int
 
 class LeakIgnored(NamedTuple):  # gr_leak_ignored
-    """What a pattern has left out of everything but Leaks.goroutines and
-    Leaks.blocked."""
+    """The goroutines that a pattern has left out of everything but
+    Leaks.goroutines and Leaks.blocked."""
 
     blocked: int
     """Goroutines that wait for a channel, in a select, or for package sync."""
     leaked: int
-    """Of these."""
+    """The part of these that have leaked."""
 
 class BlockedPlace(NamedTuple):  # gr_blocked_place
     """Blocked goroutines that wait for the same reason in the same line."""
@@ -1195,7 +1199,7 @@ class BlockedPlace(NamedTuple):  # gr_blocked_place
     wait_reason: str | None
     goroutines: int
     leaked: int
-    """Of these."""
+    """The part of these that have leaked."""
 
 class Leaks(NamedTuple):  # gr_leak_report
     """Goroutines that nobody can wake any more."""
@@ -1207,7 +1211,7 @@ class Leaks(NamedTuple):  # gr_leak_report
     leaked: int
     unproven: int
     retained_bytes: int
-    """What all leaked goroutines keep alive together."""
+    """The bytes that all leaked goroutines keep alive together."""
     retained_objects: int
     stack_bytes: int
     groups: tuple[LeakGroup, ...]
@@ -1263,7 +1267,7 @@ class SchedulerM(NamedTuple):  # gr_scheduler_m
     """The function that the thread began with, such as runtime.sysmon; None:
     the scheduler."""
     number: int | None  # if has_number
-    """Of the system call that the thread is in."""
+    """The number of the system call that the thread is in."""
     locked: int | None
     """The goroutine that has locked it."""
     mallocing: int
@@ -1305,7 +1309,7 @@ class Scheduler(NamedTuple):  # gr_scheduler
     """Only the runtime's own goroutines may run."""
     disabled: int
     phase: str
-    """Of the collector: off, mark, mark termination, or ?"""
+    """The phase of the collector: off, mark, mark termination, or ?"""
     cycles: int
     """Collections that have begun."""
     poll_waiters: int
@@ -1320,8 +1324,8 @@ class HistogramRow(NamedTuple):  # gr_histogram_row
     objects: int
     bytes: int
     retained_bytes: int
-    """What they keep alive: of roots and goroutines exactly, else a lower
-    bound. 0 if it was not asked for."""
+    """The bytes that they keep alive: exact for roots and goroutines, else a
+    lower bound. 0 if it was not asked for."""
 
 class Histogram(NamedTuple):  # gr_histogram
     """The objects of the heap, counted by key."""
@@ -1329,10 +1333,11 @@ class Histogram(NamedTuple):  # gr_histogram
     rows: tuple[HistogramRow, ...]
     """Most retained bytes first, then most bytes."""
     objects: int
-    """Of all rows."""
+    """The sum of all rows."""
     bytes: int
     exact_objects: int
-    """What would be garbage without all objects of the exact type."""
+    """The objects that would be garbage without all objects of the exact
+    type."""
     exact_bytes: int
     gaps: Gaps
 
@@ -1344,13 +1349,13 @@ class Site(NamedTuple):  # gr_py_site
     stack: tuple[StackFrame, ...]  # gr_py_site_stack()
     """The innermost call first; none if no call is known."""
     root: _Text | None  # row.root
-    """What the objects are billed to, if roots are asked for."""
+    """The root that the objects are billed to, if roots are asked for."""
     root_kind: _Text | None  # row.root_kind
     sampled: Total  # row.sampled
     """Objects of which the stack is known."""
     total: Total  # row.total
-    """What these stand for, scaled as runtime/pprof does; estimated unless
-    the rate is 1."""
+    """The objects that these stand for, scaled as runtime/pprof does;
+    estimated unless the rate is 1."""
 
 class SiteTable(NamedTuple):  # gr_site_table
     """Sampled objects, counted by where they were allocated."""
@@ -1358,7 +1363,7 @@ class SiteTable(NamedTuple):  # gr_site_table
     rows: tuple[Site, ...]  # gr_py_site_rows()
     """Most bytes first."""
     sampled: Total
-    """Of all rows."""
+    """The sum of all rows."""
     total: Total
     heap: Total
     """All objects that were counted, sampled or not."""
@@ -1379,15 +1384,15 @@ class Allocation(NamedTuple):  # gr_allocation
     """The innermost call first."""
 
 class Listed(NamedTuple):  # gr_listed
-    """What a list of objects has."""
+    """The contents of a list of objects."""
 
     total: Total
-    """Of its lines."""
+    """The objects of its lines."""
     left: int
     """Objects beyond the limit."""
 
 class Exported(NamedTuple):  # gr_exported
-    """What a file of Scan.export() has."""
+    """The contents of a file of Scan.export()."""
 
     total: Total
     """Objects of the program, and the bytes of their slots."""
@@ -1446,40 +1451,40 @@ class Reference(NamedTuple):  # gr_reference
     vertex: Vertex
     """The object that is referred to, or the object or root that refers."""
     name: str
-    """The field or element with the pointer: ".next", "[3].key". Of a root
-    with the name of its variable: "main.sessions[3].conn"."""
+    """The field or element with the pointer: ".next", "[3].key". A root has
+    the name of its variable: "main.sessions[3].conn"."""
     word_addr: _Addr | None
-    """Of the pointer; None for a register."""
+    """The address of the pointer; None for a register."""
 
 class ReferenceGroup(NamedTuple):  # gr_reference_group
     """References by the same field, with the same type at the other end."""
 
     type: str
-    """Of the objects at the other end; of roots their kind."""
+    """The type of the objects at the other end; for roots their kind."""
     name: str
     """As Reference.name, without indexes and keys."""
     references: int
     bytes: int
-    """Of the objects at the other end. Each is counted once, in the first of
-    its groups."""
+    """The bytes of the objects at the other end. Each is counted once, in the
+    first of its groups."""
     example_addr: _Addr | None
-    """Of one of them."""
+    """The address of one of them."""
 
 class References(NamedTuple):  # gr_references
     """The references from or to an object."""
 
     total: int
-    """Of all of them."""
+    """The number of all of them."""
     list: tuple[Reference, ...]
     """The first of them."""
     groups: tuple[ReferenceGroup, ...]
-    """Of all, most references first; empty if the list has all, or if no
-    groups were asked for."""
+    """Groups of all, most references first; empty if the list has all, or if
+    no groups were asked for."""
     ungrouped: int
     """References in none of the groups, because there are too many."""
 
 class Special(NamedTuple):  # gr_special
-    """What the runtime does when an object dies."""
+    """An action of the runtime when an object dies."""
 
     kind: Literal["finalizer", "cleanup", "weak pointer"]
     function: str | None
@@ -1492,11 +1497,12 @@ class ObjectInfo(NamedTuple):  # gr_object_info
     is_object: bool
     """If not, only `addr` and `description` mean something."""
     description: str | None
-    """What is there instead of an object: "stack of goroutine 7"."""
+    """The memory that is there instead of an object: "stack of goroutine
+    7"."""
     base_addr: _Addr
-    """Of the object, behind its malloc header."""
+    """The start of the object, behind its malloc header."""
     bytes: int
-    """Of the object without that header."""
+    """The size of the object without that header."""
     offset: int
     """addr - base_addr"""
     type: str | None
@@ -1507,12 +1513,12 @@ class ObjectInfo(NamedTuple):  # gr_object_info
     slot_addr: _Addr
     slot_bytes: int
     span_start: _Addr
-    """Of the first slot of the span."""
+    """The start of the first slot of the span."""
     span_end: _Addr
     """The end of the last slot."""
     slot_index: int
     nslots: int
-    """Of the span."""
+    """The number of slots of the span."""
     spanclass: int
     """Size class << 1 | noscan, as in runtime/mheap.go."""
     header_bytes: int
@@ -1528,11 +1534,11 @@ class ObjectInfo(NamedTuple):  # gr_object_info
     """The last vertex on all paths to it; None for garbage. A "group" or "top"
     holds it over several roots."""
     references: References
-    """From it."""
+    """The references from it."""
     referrers: References
-    """To it, from reachable objects and roots."""
+    """The references to it, from reachable objects and roots."""
     gaps: Gaps
-    """Of the target and of the walk."""
+    """The gaps of the target and of the walk."""
 
 class GoroutineBrief(NamedTuple):  # gr_goroutine_brief
     """A goroutine in one line."""
@@ -1542,17 +1548,17 @@ class GoroutineBrief(NamedTuple):  # gr_goroutine_brief
     """"running", "waiting", "syscall" ..."""
     wait_reason: str | None
     function: str | None
-    """That it began with."""
+    """The function that it began with."""
 
 class PathHop(NamedTuple):  # gr_path_hop
     """A vertex on a path, and the word that leads to it."""
 
     vertex: Vertex
     name: str
-    """Of a root its name. Of an object the field or element of the hop before
-    that has the pointer; "" if that is itself the pointer."""
+    """The name of a root. For an object, the field or element of the hop
+    before that has the pointer; "" if that is itself the pointer."""
     word_addr: _Addr | None
-    """Of that pointer; None for a root and for a register."""
+    """The address of that pointer; None for a root and for a register."""
     left_out: int
     """Hops before it that are not described: the path is too long."""
 
@@ -1562,7 +1568,7 @@ class Path(NamedTuple):  # gr_holder_path
     hops: tuple[PathHop, ...]
     """The root comes first, the object last."""
     goroutine: GoroutineBrief | None  # if goroutine.id
-    """Of the root."""
+    """The goroutine of the root."""
 
 class ReachingRoot(NamedTuple):  # gr_reaching_root
     """A root that reaches an object."""
@@ -1580,11 +1586,11 @@ class RootGroup(NamedTuple):  # gr_holder_root_group
     roots: int
     least_distance: int
     goroutine_id: int | None
-    """Of the nearest."""
+    """The goroutine of the nearest."""
 
 class Holder(NamedTuple):  # gr_holder
-    """What all paths to an object have in common, as near to the roots as
-    possible."""
+    """The part that all paths to an object have in common, as near to the
+    roots as possible."""
 
     kind: Literal["root", "reference", "goroutine", "several"]
     """One root; one pointer of a root; roots of one goroutine; none of
@@ -1593,11 +1599,11 @@ class Holder(NamedTuple):  # gr_holder
     """The root or goroutine. If several: the object on all paths to the one
     that was asked about; None if there is none."""
     name: str | None
-    """Of the root, or of its field or element; None if several."""
+    """The name of the root, or of its field or element; None if several."""
     freed_bytes: int
-    """What would be freed without it."""
+    """The bytes that would be freed without it."""
     goroutine: GoroutineBrief | None  # if goroutine.id
-    """Of a root on a stack."""
+    """The goroutine of a root on a stack."""
     nroots: int
     """If several: roots that reach the object."""
     is_more: bool
@@ -1633,10 +1639,10 @@ class MergedBranch(NamedTuple):  # gr_merged_branch
     example: Vertex
     """The one that is nearest to the top."""
     field: str | None
-    """By which the example is referred to, without indexes."""
+    """The field by which the example is referred to, without indexes."""
     vertices: int
     objects: int
-    """Of the type, among these and below."""
+    """Objects of the type, among these and below."""
     bytes: int
     """Own bytes of these objects."""
     cut: int
@@ -1760,8 +1766,8 @@ def why_not_traced(pid: int) -> str:
 
 def read_registers(tid: int) -> tuple[int, ...]:
     """The registers of a stopped thread that this process traces, in the
-    order that Scan takes them, and the number of its system call or 2**64 - 1; OSError if they cannot be read.
-    """
+    order that Scan takes them, and the number of its system call or 2**64 - 1.
+    OSError: they cannot be read."""
 
 def write_tree_profile(
     path: str,
@@ -1904,8 +1910,8 @@ class Scan:
         """Make a whole scan of what was captured."""
     def extend(self, extent: str) -> None:
         """Read what an extent needs beyond what is there. Every question does
-        that; after this, estimate() covers it, too. Of a process only what
-        was captured is there: ArgumentError."""
+        that; after this, estimate() covers it, too. A process has only what
+        was captured: ArgumentError."""
     def info(self) -> Info:
         """The opened target."""
     def layout(self) -> str:
@@ -2039,7 +2045,7 @@ class Scan:
         max_elements: int = 64,
         max_depth: int = 1,
     ) -> GoroutineWait:
-        """What a goroutine waits for.
+        """The things that a goroutine waits for.
 
         may_walk: walk the heap, once, to name what no package variable leads
             to.
@@ -2051,7 +2057,7 @@ class Scan:
         max_ids: int = 0,
         with_paths: bool = True,
     ) -> Waits:
-        """What goroutines wait for, who may own it, and deadlocks.
+        """The things that goroutines wait for, who may own them, and deadlocks.
 
         goroutine_id: only what it waits for, or may own; 0: all.
         max_groups: also of blockers; 0: no limit.
@@ -2066,8 +2072,8 @@ class Scan:
         max_rows: int = 0,
         min_bytes: int = 0,
     ) -> Dominators:
-        """What keeps how much alive. The first question of a stop makes the
-        object graph, and keeps it for the next ones.
+        """The vertices that keep most alive. The first question of a stop makes
+        the object graph, and keeps it for the next ones.
 
         places: as Place: the tree below these; none: of the program.
         max_depth: levels below the first row, 1024 at most.
@@ -2264,8 +2270,8 @@ class Scan:
     def map_entries(self, type: int, header: int) -> MapEntries:
         """The entries of the map whose header is at an address."""
     def iterate(self, type: str | None = None, min_bytes: int = 0) -> Vertices:
-        """Objects by address; of one type, as it is printed, and of at least so many
-        bytes."""
+        """Objects by address, of one type, as it is printed, and of at least so
+        many bytes."""
     def neighbours(self, vertex: int, which: str) -> Vertices:
         """which: "references", "referrers" or "dominated"."""
     def panic(
@@ -2325,10 +2331,11 @@ class Result:
         max_depth, max_nodes: of the paths without the calls.
         """
     def sampling(self) -> Sampling | None:
-        """Of a result of sites(); None: the result has all objects."""
+        """The samples of a result of sites(); None: the result has all
+        objects."""
     def retained(self, max_roots: int = 0) -> list[int | None]:
-        """What each of roots() alone keeps alive. The first question of a stop
-        makes the object graph. The walk was from all roots.
+        """The bytes that each of roots() alone keeps alive. The first question
+        of a stop makes the object graph. The walk was from all roots.
 
         max_roots: only the first ones; the others have None. 0: all.
         """
