@@ -61,7 +61,7 @@ beside() {
 	beside_pid=$!
 }
 
-# What the suite in the background has printed, and its counts.
+# Print the output of the suite in the background, and take over its counts.
 join_it() {
 	wait "$beside_pid"
 	cat "build/$beside.out"

@@ -178,7 +178,7 @@ def test_syscalls(number, name):
 def test_document_of_one_and_of_many(goref):
     """A list has the keys that the question about one goroutine has."""
     common = {"tool_version": "1", "partial": ()}
-    found = answer(goref, wait_row(goref, "sleep"))
+    found = answer(wait_row("sleep"))
     nowhere = goref.Location(0, None, None, 0)
     variable = goref.CallVariable("x", "int", "1", True, 7)
     call = goref.Call(nowhere, False, 0, 0, False, (variable,))
