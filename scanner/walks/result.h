@@ -45,32 +45,6 @@ gr_result_sampling(const struct gr_result *result);
 const struct gr_root_total *gr_result_roots(const struct gr_result *result,
 					    size_t *count);
 
-/**
- * What each root alone keeps alive, in the order of gr_result_roots(), for
- * free(): what would be freed if nothing else held what it holds. Several
- * vertices of one root, such as a local of many goroutines, count together.
- * Makes the object graph. The result is of a walk from all roots.
- *
- * @param max_roots Only the first ones; the others have UINT64_MAX. 0: all.
- */
-struct gr_error *gr_result_retained(struct gr_scan *scan,
-				    const struct gr_result *result,
-				    size_t max_roots,
-				    uint64_t **ret) GR_MUST_CHECK;
-
-/**
- * The dominator tree as a result, for profiles: a node's path has what dominates
- * its objects, by names. Objects and bytes of all nodes add up to what the walk
- * reached. The ledger is that of @p result, a complete walk from all roots. The
- * roots are those on the first level; there are no types.
- *
- * @param max_depth, max_nodes As in gr_walk_options.
- */
-struct gr_error *gr_result_dominators(struct gr_scan *scan,
-				      const struct gr_result *result,
-				      uint32_t max_depth, uint32_t max_nodes,
-				      struct gr_result **ret) GR_MUST_CHECK;
-
 /** Reached objects of one type. Sorted like the roots. */
 struct gr_type_total {
 	const char *type;

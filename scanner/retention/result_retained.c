@@ -6,11 +6,11 @@
  * root, because nothing else holds that. Where the two differ, a mark without
  * the vertices decides.
  */
-#include "walks/result.h"
+#include "retention/result_retained.h"
 
 #include "graph/sets.h"
-#include "walks/result_internal.h"
 #include "scan/scan.h"
+#include "walks/result_internal.h"
 
 /* A root of the walk, by what the tree tells roots apart by (mark/tree.c):
  * strings are interned. */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The dominator tree as the result of a walk: what a profile is made of. */
-#include "walks/result.h"
+#include "retention/result_dominators.h"
 
-#include "dominators.h"
-#include "walks/result_internal.h"
+#include "retention/dominators.h"
 #include "scan/scan.h"
+#include "walks/result_internal.h"
 
 GR_DEFINE_CLEANUP(result, struct gr_result, gr_result_destroy)
 GR_DEFINE_CLEANUP(dominators, struct gr_dominators, gr_dominators_destroy)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** site_view: sampled objects on the paths that hold them. */
-#ifndef GR_SITE_VIEW_H
-#define GR_SITE_VIEW_H
+/** result_sites: sampled objects on the paths that hold them. */
+#ifndef GR_RESULT_SITES_H
+#define GR_RESULT_SITES_H
 
 #include "base/error.h"
 #include "walks/result.h"
@@ -21,4 +21,4 @@ struct gr_error *gr_result_sites(struct gr_scan *scan,
 				 uint32_t max_depth, uint32_t max_nodes,
 				 struct gr_result **ret) GR_MUST_CHECK;
 
-#endif /* GR_SITE_VIEW_H */
+#endif /* GR_RESULT_SITES_H */

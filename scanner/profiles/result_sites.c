@@ -2,7 +2,7 @@
 /* Sampled objects as the result of a walk: what a profile is made of. A path
  * leads from a root to an object, and goes on with the calls that allocated it,
  * the outermost first. */
-#include "site_view.h"
+#include "profiles/result_sites.h"
 
 #include "holder_paths.h"
 #include "walks/result_internal.h"
