@@ -5,6 +5,7 @@
 #include "goroutine_labels.h"
 #include "goroutine_places.h"
 #include "goroutine_start.h"
+#include "scan/goroutine_counts.h"
 #include "stack_key.h"
 #include "wait_key.h"
 

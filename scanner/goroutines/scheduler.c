@@ -6,6 +6,7 @@
 #include "goruntime/sched/sched_records.h"
 #include "goruntime/sched/wait_kind.h"
 #include "graph/keys.h"
+#include "scan/goroutine_counts.h"
 #include "scan/scan.h"
 
 enum { M_STEPS = 16 };

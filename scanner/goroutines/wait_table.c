@@ -4,6 +4,7 @@
 #include "base/sort.h"
 #include "goruntime/sched/channel.h"
 #include "naming/locate.h"
+#include "scan/goroutine_counts.h"
 #include "scan/scan.h"
 
 enum {

@@ -5,6 +5,7 @@
 #include "resident/classes.h"
 #include "scan/kept_walk.h"
 #include "scan/mark.h"
+#include "scan/residency.h"
 
 /** The sums, as they grow. */
 struct adder {

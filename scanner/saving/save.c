@@ -10,6 +10,7 @@
 #include "saved/batches.h"
 #include "saved/saved.h"
 #include "saved/skeleton.h"
+#include "scan/residency.h"
 #include "scan/scan.h"
 
 static const char *origin_of(struct gr_scan *scan)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Goroutines, counted by what they do. */
+#include "scan/goroutine_counts.h"
+
 #include "goruntime/sched/wait_kind.h"
 #include "scan/scan.h"
 

@@ -4,6 +4,7 @@
  * need a stopped process run before the stop; steps that do not need the
  * process at all run after it.
  */
+#include "scan/residency.h"
 #include "scan/scan.h"
 
 #include "goruntime/search/search.h"

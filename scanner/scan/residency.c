@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The residency of a scan's target, which is read before all else. */
+#include "scan/residency.h"
+
 #include "scan/scan.h"
 
 void gr_scan_drop_residency(struct gr_scan *scan)

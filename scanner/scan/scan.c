@@ -15,7 +15,9 @@
 #include "inferior/elf.h"
 #include "inferior/notes.h"
 #include "inferior/source.h"
+#include "scan/goroutine_counts.h"
 #include "scan/kept_walk.h"
+#include "scan/residency.h"
 
 #include <inttypes.h>
 #include <time.h>

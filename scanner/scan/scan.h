@@ -171,18 +171,6 @@ struct gr_error *gr_scan_set_threads(struct gr_scan *scan,
 				     const struct gr_target_thread *threads,
 				     size_t nthreads) GR_MUST_CHECK;
 
-/** Read the moments of the program's clock, once; the goroutines are known. */
-struct gr_error *gr_scan_moments(struct gr_scan *scan,
-				 const struct gr_moments **ret) GR_MUST_CHECK;
-
-/** Fill the goroutines of the scan's information, by state. */
-struct gr_error *gr_scan_count_goroutines(struct gr_scan *scan) GR_MUST_CHECK;
-
-/** The runtime's text for the reason why a goroutine waits, or ""; "signal wait"
- * of the one in os/signal, which the runtime takes for a system call. */
-const char *gr_scan_wait_reason(const struct gr_scan *scan,
-				const struct gr_goroutine *g);
-
 /** Add a warning beside the result. @p text is copied; NULL adds nothing. */
 struct gr_error *gr_scan_warn(struct gr_scan *scan,
 			      const char *text) GR_MUST_CHECK;
@@ -238,29 +226,6 @@ unsigned int gr_scan_processors(void);
  */
 struct gr_error *gr_scan_enter(struct gr_scan *scan,
 			       struct gr_sigbus_guard *guard) GR_MUST_CHECK;
-
-/**
- * The residency of the target: that of a core is read now, that of a process
- * was read with the extent GR_EXTENT_RESIDENCY.
- */
-struct gr_error *
-gr_scan_residency(struct gr_scan *scan,
-		  const struct gr_residency **ret) GR_MUST_CHECK;
-
-/**
- * The resident pages, if the target tells them: not if nothing was read of a
- * process in its stop, and not of a core that has all pages. NULL: not known.
- */
-struct gr_error *
-gr_scan_known_pages(struct gr_scan *scan,
-		    const struct gr_residency **ret) GR_MUST_CHECK;
-
-/** Read the pages alone, as gr_scan_read_residency() does. */
-struct gr_error *gr_scan_read_pages(struct gr_scan *scan) GR_MUST_CHECK;
-
-/** Read it in a stop, before anything else is read. Drops an earlier one. */
-struct gr_error *gr_scan_read_residency(struct gr_scan *scan) GR_MUST_CHECK;
-void gr_scan_drop_residency(struct gr_scan *scan);
 
 /** gr_scan_enter() for questions that need goroutines, but no heap. */
 struct gr_error *
