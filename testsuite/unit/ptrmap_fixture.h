@@ -11,7 +11,7 @@
 #include "goruntime/types/typemask.h"
 #include "goruntime/types/types.h"
 #include "suite.h"
-#include "type_record.h"
+#include "abi_type_layout.h"
 
 enum {
 	PAGE = 1 << GR_PAGE_SHIFT,

@@ -6,7 +6,7 @@
 #include "base/bitmap.h"
 #include "fake_image.h"
 #include "suite.h"
-#include "type_record.h"
+#include "abi_type_layout.h"
 
 enum {
 	TYPES = 0x500000,

@@ -47,13 +47,13 @@ void gr_type_masks_destroy(struct gr_type_masks *masks)
 }
 
 /* The part of a runtime type record that masks need. */
-struct type_record {
+struct mask_type {
 	uint64_t size_bytes, ptr_bytes, gcdata;
 	uint8_t kind, tflag;
 };
 
 static struct gr_error *record_read(struct gr_types *types, uint64_t addr,
-				    struct type_record *ret)
+				    struct mask_type *ret)
 {
 	struct gr_runtime *rt = types->rt;
 	const typeof(rt->layout.type) *f = &rt->layout.type;
@@ -210,7 +210,7 @@ static struct gr_error *mask_of_part(struct gr_types *types, uint64_t addr,
 
 /* Build the mask of an array (runtime/type.go: buildGCMask). */
 static struct gr_error *mask_build_array(struct gr_types *types, uint64_t addr,
-					 const struct type_record *type,
+					 const struct mask_type *type,
 					 struct gr_type_mask *mask,
 					 unsigned int depth)
 {
@@ -241,7 +241,7 @@ static struct gr_error *mask_build_array(struct gr_types *types, uint64_t addr,
 
 /* Add one field of a struct. *@p words counts the words of all fields. */
 static struct gr_error *mask_add_field(struct gr_types *types, uint64_t addr,
-				       const struct type_record *type,
+				       const struct mask_type *type,
 				       struct gr_type_mask *mask,
 				       unsigned int depth, uint64_t *words)
 {
@@ -282,7 +282,7 @@ static uint64_t max_fields(const struct gr_types *types)
 }
 
 static struct gr_error *mask_build_struct(struct gr_types *types, uint64_t addr,
-					  const struct type_record *type,
+					  const struct mask_type *type,
 					  struct gr_type_mask *mask,
 					  unsigned int depth)
 {
@@ -324,7 +324,7 @@ static struct gr_error *mask_from_bitmap(struct gr_runtime *rt, uint64_t addr,
 }
 
 static struct gr_error *mask_build(struct gr_types *types, uint64_t addr,
-				   const struct type_record *type,
+				   const struct mask_type *type,
 				   struct gr_type_mask *mask,
 				   unsigned int depth)
 {
@@ -352,7 +352,7 @@ static struct gr_error *entry_fill(struct gr_types *types,
 {
 	struct gr_runtime *rt = types->rt;
 	struct gr_error *err;
-	struct type_record type;
+	struct mask_type type;
 
 	err = record_read(types, entry->addr, &type);
 	if (!err)

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "goruntime/layout/pclntab.h"
-#include "goruntime/types/type_record.h"
+#include "goruntime/types/abi_type.h"
 
 /* Limit for the fields of a pointer-shaped struct. All but one are empty. */
 enum { MAX_DIRECT_FIELDS = 256, MAX_ATOMIC_FIELDS = 16 };
@@ -299,8 +299,7 @@ static gr_type_id find_record(struct gr_types *types,
 {
 	gr_type_id id = GR_TYPE_NONE;
 	uint64_t addr;
-	struct gr_error *err =
-		gr_type_record_find(types->rt, module, name, &addr);
+	struct gr_error *err = gr_abi_type_find(types->rt, module, name, &addr);
 
 	if (!err && addr)
 		err = gr_types_from_runtime(types, addr, &id);

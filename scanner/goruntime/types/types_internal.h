@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** types_internal: declarations that types.c and types_record.c share. */
+/** types_internal: declarations that types.c and runtime_types.c share. */
 #ifndef GR_TYPES_INTERNAL_H
 #define GR_TYPES_INTERNAL_H
 

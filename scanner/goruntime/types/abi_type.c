@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "goruntime/types/type_record.h"
+#include "goruntime/types/abi_type.h"
 
 #include "base/cleanup.h"
 #include "base/vector.h"
@@ -20,8 +20,8 @@ enum {
 	TFLAG_NAMED = 4,
 };
 
-struct gr_error *gr_type_record_read_name(struct gr_runtime *rt, uint64_t addr,
-					  const char **ret)
+struct gr_error *gr_abi_type_read_name(struct gr_runtime *rt, uint64_t addr,
+				       const char **ret)
 {
 	struct gr_error *err;
 	uint64_t len = 0, byte;
@@ -96,7 +96,7 @@ static const char *own_name(const char *name)
 /* Replace the package's name by its import path. */
 static struct gr_error *qualify(struct gr_runtime *rt, uint64_t addr,
 				const struct gr_module *module,
-				struct gr_type_record *record)
+				struct gr_abi_type *record)
 {
 	uint64_t bytes = kind_bytes(&rt->layout, record->kind), off;
 	const char *own = own_name(record->name), *path;
@@ -108,8 +108,8 @@ static struct gr_error *qualify(struct gr_runtime *rt, uint64_t addr,
 	if (!err && !off)
 		return NULL;
 	if (!err)
-		err = gr_type_record_read_name(rt, module->types + (int32_t)off,
-					       &path);
+		err = gr_abi_type_read_name(rt, module->types + (int32_t)off,
+					    &path);
 	if (gr_error_catch(&err, GR_ERROR_FAULT) || (!err && !*path))
 		return NULL;
 	if (err)
@@ -120,7 +120,7 @@ static struct gr_error *qualify(struct gr_runtime *rt, uint64_t addr,
 
 static struct gr_error *read_full_name(struct gr_runtime *rt, uint64_t addr,
 				       uint32_t str, uint8_t tflag,
-				       struct gr_type_record *record)
+				       struct gr_abi_type *record)
 {
 	const struct gr_module *module = module_of(rt, addr);
 	struct gr_error *err;
@@ -129,8 +129,8 @@ static struct gr_error *read_full_name(struct gr_runtime *rt, uint64_t addr,
 	record->has_name = tflag & TFLAG_NAMED;
 	if (!module)
 		return NULL;
-	err = gr_type_record_read_name(rt, module->types + (int32_t)str,
-				       &record->name);
+	err = gr_abi_type_read_name(rt, module->types + (int32_t)str,
+				    &record->name);
 	if (gr_error_catch(&err, GR_ERROR_FAULT))
 		record->name = "?";
 	if (err)
@@ -144,8 +144,8 @@ static struct gr_error *read_full_name(struct gr_runtime *rt, uint64_t addr,
 	return NULL;
 }
 
-struct gr_error *gr_type_record_read(struct gr_runtime *rt, uint64_t addr,
-				     struct gr_type_record *ret)
+struct gr_error *gr_abi_type_read(struct gr_runtime *rt, uint64_t addr,
+				  struct gr_abi_type *ret)
 {
 	const typeof(rt->layout.type) *f = &rt->layout.type;
 	struct gr_error *err;
@@ -234,14 +234,13 @@ static struct gr_error *find_record(const struct finder *f, uint64_t *ret)
 	for (uint64_t off = 0;
 	     !err && !*ret && gr_bytes_has(f->bytes, off, t->size_bytes);
 	     off += GR_WORD_BYTES) {
-		struct gr_type_record record;
+		struct gr_abi_type record;
 
 		err = gr_runtime_step(f->rt, 1);
 		if (err ||
 		    !is_place(f, gr_load_u32(f->bytes.data + off + t->str.off)))
 			continue;
-		err = gr_type_record_read(f->rt, f->module->types + off,
-					  &record);
+		err = gr_abi_type_read(f->rt, f->module->types + off, &record);
 		if (gr_error_catch(&err, GR_ERROR_FAULT) || err)
 			continue;
 		if (!strcmp(record.name, f->name))
@@ -261,9 +260,9 @@ static struct gr_error *find_named(struct finder *f, const char *text,
 	return err || !f->places.size ? err : find_record(f, ret);
 }
 
-struct gr_error *gr_type_record_find(struct gr_runtime *rt,
-				     const struct gr_module *module,
-				     const char *name, uint64_t *ret)
+struct gr_error *gr_abi_type_find(struct gr_runtime *rt,
+				  const struct gr_module *module,
+				  const char *name, uint64_t *ret)
 {
 	_cleanup_(finder_deinit) struct finder f = { .rt = rt,
 						     .module = module,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * type_record: where tests have the fields of a type record (internal/abi.Type).
+ * abi_type_layout: where tests have the fields of a type (internal/abi.Type).
  */
-#ifndef GR_UNIT_TYPE_RECORD_H
-#define GR_UNIT_TYPE_RECORD_H
+#ifndef GR_UNIT_ABI_TYPE_LAYOUT_H
+#define GR_UNIT_ABI_TYPE_LAYOUT_H
 
 #include "goruntime/layout/layout.h"
 
@@ -21,4 +21,4 @@ static inline void set_type_layout(struct gr_layout *layout)
 	layout->consts.kind_mask = 31;
 }
 
-#endif /* GR_UNIT_TYPE_RECORD_H */
+#endif /* GR_UNIT_ABI_TYPE_LAYOUT_H */

@@ -7,7 +7,7 @@
 #include "goruntime/types/types_internal.h"
 
 #include "base/cleanup.h"
-#include "goruntime/types/type_record.h"
+#include "goruntime/types/abi_type.h"
 
 enum {
 	MAX_FIELDS = 1 << 16,
@@ -65,8 +65,8 @@ static gr_type_id find_die(const struct gr_types *types, uint64_t addr)
 static struct gr_error *read_record(struct gr_runtime *rt, uint64_t addr,
 				    struct gr_type *type, bool *has_name)
 {
-	struct gr_type_record record;
-	struct gr_error *err = gr_type_record_read(rt, addr, &record);
+	struct gr_abi_type record;
+	struct gr_error *err = gr_abi_type_read(rt, addr, &record);
 
 	if (err)
 		return err;
@@ -183,7 +183,7 @@ static struct gr_error *read_field(struct builder *b, uint64_t addr,
 
 	ret->name = "?";
 	if (!err)
-		err = gr_type_record_read_name(b->rt, record[0], &ret->name);
+		err = gr_abi_type_read_name(b->rt, record[0], &ret->name);
 	if (!err)
 		err = gr_runtime_step_name(b->rt, ret->name);
 	if (!err)

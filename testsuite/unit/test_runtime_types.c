@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Types made from the runtime's records, where these repeat themselves. */
-#include "goruntime/types/type_record.h"
+#include "goruntime/types/abi_type.h"
 #include "goruntime/types/types_internal.h"
 
 #include "base/arena.h"
 #include "fake_image.h"
 #include "suite.h"
-#include "type_record.h"
+#include "abi_type_layout.h"
 
 enum {
 	TYPES = 0x500000,
@@ -161,11 +161,10 @@ TEST_F(name_everywhere)
 	uint64_t last = TYPES + TYPES_BYTES - RECORD_BYTES;
 	put_record(f, TYPES_BYTES / RECORD_BYTES - 1, GR_KIND_INT, 8);
 	fake_set(&f->image, last + 40, 0, 4);
-	assert_null(gr_type_record_find(&f->rt, &module, "main", &addr));
+	assert_null(gr_abi_type_find(&f->rt, &module, "main", &addr));
 	assert_int_equal(addr, last);
 	f->rt.poll = poll_end;
-	struct gr_error *err =
-		gr_type_record_find(&f->rt, &module, "main", &addr);
+	struct gr_error *err = gr_abi_type_find(&f->rt, &module, "main", &addr);
 	assert_non_null(err);
 	assert_error_code(err, GR_ERROR_INTERRUPTED);
 	gr_error_destroy(err);
