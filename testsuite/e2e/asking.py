@@ -198,6 +198,10 @@ def run_by_steps(*words, interrupt_at=0):
     return server(True).goref(*words, interrupt_at=interrupt_at)
 
 
+# For --timeout: seconds of the clock that moves by steps.
+STEPS = [1 << bit for bit in range(20)]
+
+
 def some_looks(looks, count):
     """So many numbers of looks, from the first to the last one."""
     return sorted({1 + (looks - 1) * i // (count - 1) for i in range(count)})

@@ -12,6 +12,7 @@ import pytest
 
 import costs
 import kept_cores
+import quick
 from counters import Counter
 from pprof import Profile
 from session import run_goref, start_command
@@ -26,6 +27,9 @@ def pytest_addoption(parser):
         default=",".join(RELEASES),
         help="Go releases to test with, like go1.24,go1.27",
     )
+    parser.addoption(
+        "--quick", action="store_true", help="the tests of quick.py alone"
+    )
 
 
 def pytest_configure(config):
@@ -34,6 +38,10 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
+    if config.getoption("--quick"):
+        others = [item for item in items if not quick.is_quick(item)]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if quick.is_quick(item)]
     wanted = config.getoption("--releases").split(",")
     for item in items:
         row = getattr(item, "callspec", None)

@@ -23,6 +23,17 @@ install_missing() { :; }
 install_build_packages() { :; }
 build_in() { [ -d "$1" ] || die "no build here"; }
 """
+NO_CHROMIUM = """
+install_missing() { case $* in *chromium*) return 1 ;; esac; }
+"""
+TAKES_QUICK = """
+import os
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true")
+def pytest_sessionstart(session):
+    assert session.config.getoption("--quick")
+    assert os.environ["GOREF_RELEASES"] == "go9.9"
+"""
 MAKE = """
 check:
 \t@echo "PASS: unit/test_one"
@@ -131,6 +142,27 @@ def test_all_pass(tree):
     ):
         assert f"run-tests: {line}\n" in out
     assert "FAILED" not in out
+
+
+def test_quick(tree):
+    """The suites that a change is tried with first; one runs beside another."""
+    tree.write("testsuite/e2e/quick.py", "RELEASE = 'go9.9'")
+    tree.write("testsuite/e2e/conftest.py", TAKES_QUICK)
+    tree.write("testsuite/python/test_b.py", FAILS)
+    out, counts = tree.run("--quick")
+    assert counts == (3, 1, 1)
+    assert "run-tests: e2e: 1 passed, 0 failed" in out
+    assert "run-tests: FAILED: python\n" in out
+    assert "\nFAILED testsuite/python/test_b.py::test_fails" in out
+
+
+def test_what_cannot_be_installed(tree):
+    """One line for each group of packages, and the tests run."""
+    tree.write("build-aux/setup.sh", SETUP + NO_CHROMIUM)
+    out, counts = tree.run("--e2e")
+    assert counts == (1, 0, 0)
+    (line,) = [line for line in out.splitlines() if "cannot be inst" in line]
+    assert "skipping tests of pages" in line and line.endswith("poppler-utils")
 
 
 @pytest.mark.parametrize(
