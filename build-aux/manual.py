@@ -10,7 +10,6 @@ from goref.verbs import (
     NO_LIMIT,
     NO_VERB,
     QUESTIONS,
-    SCAN,
     SOURCES,
     STANDALONE,
     STATUS_NOTE,
@@ -122,7 +121,9 @@ def source_page(source: Source, version: str) -> str:
     lines += [".SH VERBS", *_verbs(VERBS.values()), ".PP", escaped(NO_VERB)]
     lines += [".SH OPTIONS"]
     lines += _options([*source.options, *QUESTIONS.values()])
-    names = ", ".join(f"\\fB\\-\\-{escaped(o.name)}\\fP" for o in SCAN.options)
+    names = ", ".join(
+        f"\\fB\\-\\-{escaped(o.name)}\\fP" for o in VERBS["scan"].options
+    )
     lines += [".PP", f"Without a verb, those of \\fBscan\\fP, too: {names}."]
     return _page([*lines, *_statuses(), *_examples(source), *_end(name)])
 

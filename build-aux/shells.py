@@ -8,13 +8,7 @@ is no operand, the first operands name what to look at, then comes the verb.
 from collections.abc import Iterable
 
 from goref.options import Option
-from goref.verbs import (
-    QUESTIONS,
-    SCAN,
-    SOURCES,
-    STANDALONE,
-    VERBS,
-)
+from goref.verbs import QUESTIONS, SOURCES, STANDALONE, VERBS
 
 _ALL_VERBS = {**VERBS, **STANDALONE}
 
@@ -25,7 +19,9 @@ def _known() -> dict[str, list[Option]]:
     """The options of each verb, and of each source without a verb."""
     found = {name: [*verb.options] for name, verb in _ALL_VERBS.items()}
     for name, source in SOURCES.items():
-        found[name] = [*source.options, *QUESTIONS.values(), *SCAN.options]
+        found[name] = [
+            *source.options, *QUESTIONS.values(), *VERBS["scan"].options
+        ]  # fmt: skip
     return found
 
 

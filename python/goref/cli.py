@@ -24,9 +24,7 @@ from .commands import base
 from .errors import Error
 from .session import current, running
 from .verbs import (
-    OVERVIEW,
     QUESTIONS,
-    SCAN,
     SOURCES,
     STANDALONE,
     VERBS,
@@ -194,7 +192,7 @@ def _guess_verb(source: Source, options: Any) -> Verb:
     if not asked:
         if options.words:
             _check_no_verb(source, options.words[0])
-        return SCAN if given or options.words else OVERVIEW
+        return VERBS["scan"] if given or options.words else VERBS["overview"]
     verb = VERBS[asked[0]]
     for name in sorted(given - {o.name for o in verb.options} - {*asked}):
         raise _usage_error(
@@ -237,7 +235,7 @@ class _Question:
 
     def __init__(self, source: Source, rest: Sequence[str]) -> None:
         count, self.verb, words = _take_verb(source, rest)
-        known = self.verb.options if self.verb else SCAN.options
+        known = self.verb.options if self.verb else VERBS["scan"].options
         more = () if self.verb else tuple(QUESTIONS.values())
         name = f"{source.name} {self.verb.name}" if self.verb else source.name
         parser = args.Parser(

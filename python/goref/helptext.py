@@ -10,7 +10,6 @@ from .verbs import (
     NO_LIMIT,
     NO_VERB,
     QUESTIONS,
-    SCAN,
     SOURCES,
     STANDALONE,
     STATUS_NOTE,
@@ -168,7 +167,7 @@ def source_help(source: Source, is_full: bool = False) -> str:
         lines += ["", "Options:", *_options(source.options)]
     lines += ["", "Options without a verb:"]
     lines += _options(QUESTIONS.values())
-    names = ", ".join(f"--{option.name}" for option in SCAN.options)
+    names = ", ".join(f"--{option.name}" for option in VERBS["scan"].options)
     lines += wrapped(f"and the options of `scan': {names}.")
     lines += _examples(source)
     return "\n".join([*lines, *_details(source, is_full)]) + "\n"

@@ -566,6 +566,11 @@ VALUES = Option(
     "Also write values: texts of panics, labels of goroutines, keys of maps, "
     "addresses of sockets.",
 )
+SAVED_VALUES = Option(
+    "values",
+    "Save all memory, with strings, numbers and all other values of the "
+    "program.",
+)
 REFERRERS = Option("referrers", "List the references to the object.")
 
 COMMON = (MEMORY_LIMIT, TIMEOUT, JSON)

@@ -12,7 +12,7 @@ from waiting import comes, has_file_in
 
 sys.path.insert(0, str(TOP / "python"))
 
-from goref.verbs import OVERVIEW
+from goref.verbs import VERBS
 
 pytest.importorskip("pexpect")
 
@@ -67,7 +67,7 @@ def test_complete_options(terminal, begin, whole):
 def test_complete_all_options(terminal):
     """Those of the table, and no others."""
     shown = terminal().complete("goref overview --")
-    names = {option.name for option in OVERVIEW.options}
+    names = {option.name for option in VERBS["overview"].options}
     listed = shown.splitlines()[1:-1]  # dashes are a border of words to gdb
     assert {w.lstrip("-") for line in listed for w in line.split()} == names | {
         "help"

@@ -14,13 +14,7 @@ from session import TOP, environment
 
 sys.path.insert(0, str(TOP / "python"))
 
-from goref.verbs import (
-    SCAN,
-    SOURCES,
-    STANDALONE,
-    VERBS,
-    WHY_VERB,
-)
+from goref.verbs import SOURCES, STANDALONE, VERBS
 
 MANUAL = Path(environment()["GOREF_BUILD_DIR"]) / "manual"
 ITEMS = {**SOURCES, **VERBS, **STANDALONE}
@@ -133,7 +127,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-EVERY = {f"--{o.name}" for o in SCAN.options}
+EVERY = {f"--{o.name}" for o in VERBS["scan"].options}
 
 CASES = [
     ("goref ", {"core", "attach", "diff", "help"}, {"scan"}),
@@ -156,7 +150,7 @@ CASES = [
     ("goref core core.1 scan --top ", set(), {"app", "first", "scan"}),
     ("goref attach ", {str(os.getpid())}, {"app"}),
     ("goref attach 1 ", {*VERBS}, {"app"}),
-    ("goref attach 1 why --", {f"--{o.name}" for o in WHY_VERB.options}
+    ("goref attach 1 why --", {f"--{o.name}" for o in VERBS["why"].options}
      | {"--max-pause"}, {"--out"}),
 ]  # fmt: skip
 

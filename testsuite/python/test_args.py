@@ -10,19 +10,13 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
 from goref import args, stamp
-from goref.verbs import (
-    OBJECTS,
-    PROFILE,
-    QUESTIONS,
-    SCAN,
-    SOURCES,
-    VERBS,
-    WHY_VERB,
-)
+from goref.verbs import QUESTIONS, SOURCES, VERBS
+
+SCAN, OBJECTS = VERBS["scan"].options, VERBS["objects"].options
 
 
 def scan(text="", **options):
-    return args.Parser("goref scan", SCAN.options, **options).parse_text(text)
+    return args.Parser("goref scan", SCAN, **options).parse_text(text)
 
 
 def refused(text, *words):
@@ -116,13 +110,13 @@ def test_refused(text, words):
 
 
 def test_no_words_where_there_are_none():
-    parser = args.Parser("goref verify", OBJECTS.options, takes_words=False)
+    parser = args.Parser("goref verify", OBJECTS, takes_words=False)
     with pytest.raises(args.UsageError, match="main.x"):
         parser.parse_text("main.x")
 
 
 def test_repeated():
-    parser = args.Parser("goref core", [*SCAN.options, *QUESTIONS.values()])
+    parser = args.Parser("goref core", [*SCAN, *QUESTIONS.values()])
     assert parser.parse_text("--why a --why b").why == ["a", "b"]
     assert parser.parse_text("").why == []
 
@@ -131,7 +125,7 @@ def test_quotes_and_paths():
     assert scan("--out 'a b'").out == "a b"
     assert scan(r"--out a\ b").out == "a b"
     # The shell has taken the command line's own quotes off.
-    parser = args.Parser("goref scan", SCAN.options, path=str)
+    parser = args.Parser("goref scan", SCAN, path=str)
     assert parser.parse(["--out", "~/it's"]).out == "~/it's"
 
 
@@ -291,7 +285,7 @@ def test_times_refused(text):
     refused(f"-o x --time={text}", "not a time", text)
 
 
-STAMPED = (SCAN, PROFILE)
+STAMPED = (VERBS["scan"], VERBS["profile"])
 
 
 @pytest.mark.parametrize("verb", STAMPED, ids=lambda verb: verb.name)
@@ -314,7 +308,7 @@ def test_stamp(verb):
     ],
 )
 def test_stamp_refused(words, reason):
-    parser = args.Parser("goref scan", SCAN.options)
+    parser = args.Parser("goref scan", SCAN)
     with pytest.raises(args.UsageError, match=reason):
         stamp.of(parser.parse(words))
 
@@ -328,7 +322,7 @@ def test_matcher_of_nothing():
 @pytest.mark.parametrize("word", ["'string data'", '"string data"'])
 def test_quotes_of_texts(word):
     """gdb leaves them on, a shell does not."""
-    options = WHY_VERB.options
+    options = VERBS["why"].options
     in_gdb = args.Parser("goref", options).parse(["--type", word])
     assert in_gdb.type == "string data"
     in_shell = args.Parser("goref", options, has_quotes=False)

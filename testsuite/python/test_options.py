@@ -82,7 +82,7 @@ def test_help_of_a_source(source):
     assert max(map(len, text.splitlines())) < 80
     listed = text.partition("Verbs: ")[2].partition(".")[0]
     assert listed.split() == ", ".join(v.name for v in VERBS).split()
-    names = [*source.options, *tables.SCAN.options]
+    names = [*source.options, *tables.VERBS["scan"].options]
     for option in [*names, *tables.QUESTIONS.values()]:
         assert f"--{option.name}" in text
     full = helptext.source_help(source, is_full=True)
@@ -112,7 +112,7 @@ def test_examples_are_understood(item):
             rest.remove(verbs[0])
             known += tables.VERBS[verbs[0]].options
         else:
-            known += [*tables.SCAN.options, *tables.QUESTIONS.values()]
+            known += [*tables.VERBS["scan"].options, *tables.QUESTIONS.values()]
         args.Parser("goref", known, path=str).parse(rest)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from .. import args, evaluate, native, partial
 from ..render.object import ObjectReport
 from ..session import running
-from ..verbs import WHY_VERB
+from ..verbs import VERBS
 from . import why
 from .base import allocation_stack, answer
 
@@ -46,7 +46,9 @@ def run(options: Any) -> list[str]:
         info = opened.object_info(value or address, *limits)
         instead = None
         if not info.is_object:
-            instead = why.report(opened, text, args.defaults(WHY_VERB.options))
+            instead = why.report(
+                opened, text, args.defaults(VERBS["why"].options)
+            )
         stack = None
         if info.is_object:
             stack = allocation_stack(opened, info.addr)

@@ -21,7 +21,7 @@ from ..render.waits import WaitsReport
 from ..render.written import WrittenReport
 from ..report import limits, page, tree, values
 from ..session import current, running
-from ..verbs import OVERVIEW
+from ..verbs import VERBS
 from . import hung, overview, waits
 from .base import (
     CUT_SAMPLES,
@@ -217,7 +217,7 @@ class _Answers:
 
     def _overview(self) -> Document:
         options = args.defaults(
-            OVERVIEW.options,
+            VERBS["overview"].options,
             memory_limit=self.options.memory_limit,
             top=limits.FIRST,
         )

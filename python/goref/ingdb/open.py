@@ -13,7 +13,7 @@ from .. import args, filenames, front, helptext
 from ..errors import Error
 from ..session import Session, current, running
 from ..sources.saved import Saved
-from ..verbs import OVERVIEW, STANDALONE, VERBS
+from ..verbs import STANDALONE, VERBS
 
 _USAGE = "goref open FILE [VERB] [ARGUMENT]..."
 
@@ -35,7 +35,7 @@ class Files:
             raise Error(f"goref open: no FILE given: {_USAGE}")
         # An absolute path stays valid after gdb's command `cd'.
         path = os.path.abspath(os.path.expanduser(words[0]))
-        verb, stays, rest = OVERVIEW, True, words[1:]
+        verb, stays, rest = VERBS["overview"], True, words[1:]
         if rest and rest[0] in VERBS:
             verb, stays, rest = VERBS[rest[0]], False, rest[1:]
         elif rest and rest[0] in STANDALONE:
@@ -68,9 +68,7 @@ class Files:
         else:
             self._ask_instead(path, verb, options, stays)
         if stays and not options.json:
-            front.current.write(
-                f"goref looks at {path} until `goref close'\n"
-            )
+            front.current.write(f"goref looks at {path} until `goref close'\n")
 
     def _ask_instead(
         self, path: str, verb: str, options: Any, stays: bool

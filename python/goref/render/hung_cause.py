@@ -44,9 +44,6 @@ class Cause(NamedTuple):
     text: str
 
 
-FACTS = ("idle", "crowd")
-
-
 class Findings(NamedTuple):
     """The findings that the cause is chosen from."""
 

@@ -6,88 +6,32 @@ Data only.
 """
 
 from ..options import VERIFY, WHY
+from . import first, goroutines, heap, tools
 from .compare import DIFF
-from .goroutines import GOROUTINE, GOROUTINES, HUNG, LEAKS, PANIC, WAITS
-from .heap import (
-    DOMINATORS,
-    EXPORT,
-    HISTOGRAM,
-    OBJECT,
-    OBJECTS,
-    OVERVIEW,
-    SCAN,
-    SUSPECTS,
-    VERIFY_VERB,
-    WHY_VERB,
-)
-from .memory import PROFILE, RSS
-from .report import REPORT
-from .saved import OPEN, SAVE
-from .sources import ATTACH, CORE
+from .sources import ATTACH, CORE, OPEN
 from .verb import Source, Verb
 
 __all__ = [
-    "ATTACH",
-    "CORE",
-    "DIFF",
-    "DOMINATORS",
-    "EXPORT",
-    "GOROUTINE",
-    "GOROUTINES",
-    "HISTOGRAM",
-    "HUNG",
-    "LEAKS",
     "NO_LIMIT",
     "NO_VERB",
-    "OBJECT",
-    "OBJECTS",
     "OPEN",
-    "OVERVIEW",
-    "PANIC",
-    "PROFILE",
     "QUESTIONS",
-    "REPORT",
-    "RSS",
-    "SAVE",
-    "SCAN",
     "SOURCES",
     "STANDALONE",
     "STATUSES",
     "STATUS_NOTE",
     "SUMMARY",
-    "SUSPECTS",
     "Source",
     "VERBS",
-    "VERIFY_VERB",
     "Verb",
-    "WAITS",
-    "WHY_VERB",
 ]
 
+# In the order in which help lists them.
 VERBS = {
-    v.name: v
-    for v in (
-        OVERVIEW,
-        HUNG,
-        SUSPECTS,
-        RSS,
-        SCAN,
-        HISTOGRAM,
-        DOMINATORS,
-        WHY_VERB,
-        OBJECT,
-        GOROUTINES,
-        GOROUTINE,
-        PANIC,
-        PROFILE,
-        LEAKS,
-        WAITS,
-        REPORT,
-        VERIFY_VERB,
-        OBJECTS,
-        EXPORT,
-        SAVE,
-    )
+    verb.name: verb
+    for module in (first, heap, goroutines, tools)
+    for verb in vars(module).values()
+    if isinstance(verb, Verb)
 }
 
 # Verbs whose operands name what they look at: on the command line they are no

@@ -81,6 +81,3 @@ A file whose name is a number needs a path before it, as in ./1234.""",
         ),
     ),
 )
-
-# The command line asks each side of a comparison for this document; it has no
-# help.

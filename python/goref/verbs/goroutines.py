@@ -15,15 +15,19 @@ from ..options import (
     GROUP,
     IGNORE,
     IGNORE_FILE,
+    LABEL,
     LIMIT_GOROUTINES,
     LIMIT_WAITS,
     LOCATION,
-    SCHED,
+    NOW,
+    OUT,
     SHOW_DEPTH,
     SHOW_ELEMENTS,
     SHOW_STRING,
     STACK,
     SYSTEM,
+    TEXT_STACKS,
+    TIME,
     TOP_LEAKS,
     WITH,
     WITHOUT,
@@ -100,6 +104,45 @@ The heap is not walked.""",
     examples=(("core EXE CORE panic", "why is there a core?"),),
 )
 
+PROFILE = Verb(
+    "profile",
+    "Write Go's own profiles, read from memory",
+    """\
+Writes a profile that `go tool pprof' opens, as the program would write it:
+
+heap, allocs: what the program's heap profile has, with Go's own four values.
+block, mutex: waits for locks and channels, if the program samples them.
+goroutine: how many goroutines have which stack. A second value, stack_space,
+is the memory of their stacks. --text prints all goroutines as a panic does.
+goroutineleak: the same for goroutines that nobody can wake any more, as the
+runtime itself finds them in Go 1.27, for every release. See leaks.""",
+    (OUT, NOW, TEXT_STACKS, LABEL, TIME, *COMMON),
+    "PROFILE",
+    """\
+The heap profile is that of the last collection, like the program's own: samples
+since then are not in it. With --now, the objects in use are the sampled ones
+that exist at this moment, garbage that is not yet swept included, and the
+allocations are all of them so far.
+
+Sampled values are scaled as runtime/pprof scales them. heap, allocs, block and
+mutex need the executable's symbols. `goref attach' copies the samples and
+nothing else, except for --now.
+
+Inlined calls are part of the stacks. The profiles of goroutines leave out the
+runtime's own goroutines and the wrappers that the compiler makes. Their stacks
+have all calls, however deep they are. Only goroutineleak and --now read the
+heap.""",
+    (
+        ("core EXE CORE profile heap -o heap.pb.gz", "for go tool pprof"),
+        ("core EXE CORE profile goroutine --text", "the stacks as text"),
+        (
+            "attach PID profile goroutine --text -o stacks.txt",
+            "of a process that answers no HTTP",
+        ),
+    ),
+    sample="goroutine --out {file}",
+)
+
 LEAKS = Verb(
     "leaks",
     "Find goroutines that nobody can wake any more",
@@ -150,34 +193,4 @@ likely.""",
     (LIMIT_WAITS, FORMAT_WAITS, FAIL_ON_DEADLOCK, *COMMON),
     "[ID]",
     examples=(("core EXE CORE waits", "why do they wait, and for whom?"),),
-)
-
-HUNG = Verb(
-    "hung",
-    "Say why a service hangs, on one screen",
-    """\
-The first line is the likely cause. Prints goroutines that wait for each other,
-who keeps most others waiting, the largest pile-up, threads in system calls and
-in C, goroutines by state and place, leaks with what they retain, and commands
-that look closer.""",
-    (SCHED, FAIL_ON_DEADLOCK, FAIL_ON_LEAKS, *COMMON),
-    details="""\
-With --sched, the first line says whether a P is free, whether something is
-runnable, and which goroutine keeps the world from being stopped. Each P has a
-row with its state, the goroutine that it runs, and the length of its run queue.
-Each M has a row with its thread, its state, and the system call that it is in.
-
-A core that a signal has made has a frozen world: the first line then says that
-the program is ending, which is no hang.""",
-    examples=(
-        (
-            "attach PID hung",
-            "copy the process, let it go on, say why it hangs",
-        ),
-        (
-            "core EXE CORE hung --fail-on-deadlock",
-            "status 4 if a deadlock is proven, for scripts",
-        ),
-        ("core EXE CORE hung --sched", "is a P free, and what runs?"),
-    ),
 )

@@ -2,7 +2,6 @@
 """Questions on the heap: who holds what, and what keeps it alive."""
 
 from ..options import (
-    ADDRESSES,
     ALL_ROOTS,
     ATTRIBUTION,
     BY,
@@ -10,44 +9,31 @@ from ..options import (
     DEPTH_TREE,
     EXACT,
     EXCLUDE_WEAK,
-    FAIL_ABOVE,
     FILTER,
     FORMAT,
-    FORMAT_EXPORT,
     GARBAGE,
     LABEL,
-    LIMIT_LINES,
     MAX_DEPTH,
-    MAX_DIFFERENCES,
     MAX_NODES,
     MAX_SAMPLES,
-    MEMORY_LIMIT,
     MIN_BYTES,
-    MIN_BYTES_OBJECTS,
     OF_TYPE,
     OUT,
-    OUT_LIST,
     PATHS,
     PER_GOROUTINE,
     PRINT,
     REFERRERS,
     REFS,
     RETAINED,
-    RETAINED_OBJECTS,
     RETAINED_ROWS,
     SHOW_DEPTH,
     SHOW_ELEMENTS,
     SHOW_STRING,
     SITES,
-    SORT,
     TIME,
-    TIMEOUT,
     TOP,
     TOP_CHILDREN,
-    TOP_OVERVIEW,
     TOP_ROWS,
-    TOP_SUSPECTS,
-    TYPE,
     VIEW,
 )
 from .verb import Verb
@@ -58,57 +44,6 @@ main.cache.head, main.users[3], main.users["ann"]), a local variable as it is
 printed (main.serve.s, of goroutine 17 main.serve.s@17), the address of an
 object, a Go conversion such as (*main.T)(0xc000012345), or an expression of
 gdb."""
-
-OVERVIEW = Verb(
-    "overview",
-    "Summarize the program and suggest what to ask next",
-    """\
-Prints what stopped the program, the size of its heap, the number of
-goroutines, what keeps most alive, the largest holders and types, and the
-commands to run next. It walks the heap and makes the object graph; in gdb,
-later commands of the same stop use both again. If there is no memory for the
-graph, it says so and goes on without.
-
-`scan' prints the complete tables.""",
-    (TOP_OVERVIEW, *COMMON),
-    examples=(
-        ("core EXE CORE", "an overview of a core"),
-        ("attach PID overview --json", "the same for a process, for scripts"),
-    ),
-)
-
-SUSPECTS = Verb(
-    "suspects",
-    "Name the few holders that keep most of the heap alive",
-    """\
-For each suspect, prints what it retains, where that accumulates, how much of it
-is resident, what it consists of, a path from a root, and the commands to look
-closer. A suspect is one holder, or many goroutines or objects that are alike.
-It retains 10 % of what is reached or more, and 4 MB or more. What only the
-runtime itself holds is no suspect. On a heap without a suspect, one line says
-so.""",
-    (TOP_SUSPECTS, FAIL_ABOVE, *COMMON),
-    details="""\
-A suspect retains what would be freed without it. A root that only shares an
-object with other roots retains nothing of it; then the object itself is the
-suspect. Suspects do not overlap.
-
-It accumulates where the retained size drops: many objects hang there side by
-side, and none of them has most of it. If a list accumulates, each element
-holds the rest of it. The path is a shortest one; others may exist.
-
-Pages that were allocated and never written are not resident; they may be most
-of a suspect. goref knows what is resident of a process on this machine, and an
-upper bound for a core in which the kernel left out untouched pages. Otherwise,
-it does not print the line.""",
-    examples=(
-        ("core EXE CORE suspects", "who leaks?"),
-        (
-            "attach PID suspects --fail-above 500M",
-            "status 4 if a holder retains more, for scripts",
-        ),
-    ),
-)
 
 SCAN = Verb(
     "scan",
@@ -322,93 +257,4 @@ malloc header included.""",
         ("core EXE CORE object main.cache --referrers", "who refers to it"),
     ),
     sample="{place}",
-)
-
-OBJECTS = Verb(
-    "objects",
-    "List the reached objects of the heap",
-    """\
-Prints a line for each object: its address, its bytes, the bytes that it retains
-if they are asked for, and its type; `?' if that is not known. Address and bytes
-leave out a malloc header. On a terminal, the command line prints 40 lines and
-how many more there are; elsewhere there is no limit. In gdb, use `pipe goref
-objects | COMMAND'.""",
-    (
-        TYPE,
-        MIN_BYTES_OBJECTS,
-        SORT,
-        RETAINED_OBJECTS,
-        LIMIT_LINES,
-        ADDRESSES,
-        OUT_LIST,
-        MEMORY_LIMIT,
-        TIMEOUT,
-    ),
-    examples=(
-        (
-            "core EXE CORE objects --sort retained --limit 20",
-            "what keeps most alive",
-        ),
-        (
-            "core EXE CORE objects --type '^main.Session$' -o sessions.txt",
-            "all objects of a type",
-        ),
-        (
-            "core EXE CORE objects --addresses -o objects.txt",
-            "only addresses and bytes, for other tools",
-        ),
-    ),
-    sample="--addresses",
-)
-
-EXPORT = Verb(
-    "export",
-    "Write the heap in the format of another tool",
-    """\
-Writes all reached objects to FILE, which other tools open. The file has no
-values of the program: no texts, numbers or keys of maps.""",
-    (FORMAT_EXPORT, MEMORY_LIMIT, TIMEOUT),
-    "FILE",
-    """\
-In a Java heap dump, types are classes and packages are classes, too: package
-variables are their static fields. Goroutines are threads with their calls as
-stack traces; what a frame holds is a local variable of Java's. What a goroutine
-holds otherwise is a root of the kind JNI local, finalizers and cleanups are
-JNI global, timers are monitors in use, and words of the runtime are unknown.
-
-Slices are arrays of the references in them; memory without pointers is a
-primitive array. All other words are padding, which is zero and makes the sizes
-of objects those of Go's allocator. Objects of less than 16 bytes, arrays of
-less than 24, and some arrays of pointers are larger in Java's tools than in Go.
-
-In a snapshot of V8, each object is a node; goroutines, roots and groups of
-roots are synthetic nodes. V8's tools cannot deal with more than a million
-nodes. Beyond that, all objects of a type are one node: its size is right, but
-what it retains is not what one object retains.
-
-FILE appears when it is whole, and replaces an existing file only then.""",
-    (
-        ("core EXE CORE export --format hprof heap.hprof", "open it in MAT"),
-        (
-            "core EXE CORE export --format jsonl objects.jsonl",
-            "all objects and references, for a script",
-        ),
-    ),
-    sample="--format hprof {file}",
-)
-
-VERIFY_VERB = Verb(
-    "verify",
-    "Check the walk against the allocator's own counts",
-    """\
-Compares allocated with reached objects, one by one. Rebuilds the figures that
-the runtime keeps (HeapAlloc, HeapObjects) from its spans. Counts pointers to
-free slots, and pointers to objects that were not reached.
-
-Garbage that is not yet swept, or that was made since the last collection, is
-an explained difference. An unexplained difference is an error in goref or in
-the program. The command then fails with exit status 1, also in gdb's batch
-mode.""",
-    (MAX_DIFFERENCES, *COMMON),
-    examples=(("core EXE CORE verify", "does goref see all of the heap?"),),
 )

@@ -83,3 +83,25 @@ outside.""",
         ("attach --snapshot --max-pause 100 PID scan -o refs.pb", "a profile"),
     ),
 )
+
+OPEN = Source(
+    "open",
+    "FILE",
+    "Read a file that `save' has written",
+    """\
+The file answers all questions as the core or the process did when it was saved.
+goref needs neither of these, nor the executable.
+
+A file that was saved without --values has no values: a verb that prints values
+says so in one line. Every build of goref reads the file if it knows the version
+of its format.""",
+    (),
+    """\
+In gdb, `goref open FILE VERB' asks the file one question. All other commands
+still ask the program that gdb looks at. After `goref open FILE' alone, they ask
+the file, until `goref close' returns to the program.""",
+    (
+        ("open FILE", "an overview"),
+        ("open FILE why 0xc000782240", "what holds this object"),
+    ),
+)

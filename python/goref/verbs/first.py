@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first questions, when nothing is known."""
+
+from ..options import (
+    COMMON,
+    FAIL_ABOVE,
+    FAIL_ON_DEADLOCK,
+    FAIL_ON_LEAKS,
+    SCHED,
+    TOP_OVERVIEW,
+    TOP_SUSPECTS,
+)
+from .verb import Verb
+
+OVERVIEW = Verb(
+    "overview",
+    "Summarize the program and suggest what to ask next",
+    """\
+Prints what stopped the program, the size of its heap, the number of
+goroutines, what keeps most alive, the largest holders and types, and the
+commands to run next. It walks the heap and makes the object graph; in gdb,
+later commands of the same stop use both again. If there is no memory for the
+graph, it says so and goes on without.
+
+`scan' prints the complete tables.""",
+    (TOP_OVERVIEW, *COMMON),
+    examples=(
+        ("core EXE CORE", "an overview of a core"),
+        ("attach PID overview --json", "the same for a process, for scripts"),
+    ),
+)
+
+HUNG = Verb(
+    "hung",
+    "Say why a service hangs, on one screen",
+    """\
+The first line is the likely cause. Prints goroutines that wait for each other,
+who keeps most others waiting, the largest pile-up, threads in system calls and
+in C, goroutines by state and place, leaks with what they retain, and commands
+that look closer.""",
+    (SCHED, FAIL_ON_DEADLOCK, FAIL_ON_LEAKS, *COMMON),
+    details="""\
+With --sched, the first line says whether a P is free, whether something is
+runnable, and which goroutine keeps the world from being stopped. Each P has a
+row with its state, the goroutine that it runs, and the length of its run queue.
+Each M has a row with its thread, its state, and the system call that it is in.
+
+A core that a signal has made has a frozen world: the first line then says that
+the program is ending, which is no hang.""",
+    examples=(
+        (
+            "attach PID hung",
+            "copy the process, let it go on, say why it hangs",
+        ),
+        (
+            "core EXE CORE hung --fail-on-deadlock",
+            "status 4 if a deadlock is proven, for scripts",
+        ),
+        ("core EXE CORE hung --sched", "is a P free, and what runs?"),
+    ),
+)
+
+SUSPECTS = Verb(
+    "suspects",
+    "Name the few holders that keep most of the heap alive",
+    """\
+For each suspect, prints what it retains, where that accumulates, how much of it
+is resident, what it consists of, a path from a root, and the commands to look
+closer. A suspect is one holder, or many goroutines or objects that are alike.
+It retains 10 % of what is reached or more, and 4 MB or more. What only the
+runtime itself holds is no suspect. On a heap without a suspect, one line says
+so.""",
+    (TOP_SUSPECTS, FAIL_ABOVE, *COMMON),
+    details="""\
+A suspect retains what would be freed without it. A root that only shares an
+object with other roots retains nothing of it; then the object itself is the
+suspect. Suspects do not overlap.
+
+It accumulates where the retained size drops: many objects hang there side by
+side, and none of them has most of it. If a list accumulates, each element
+holds the rest of it. The path is a shortest one; others may exist.
+
+Pages that were allocated and never written are not resident; they may be most
+of a suspect. goref knows what is resident of a process on this machine, and an
+upper bound for a core in which the kernel left out untouched pages. Otherwise,
+it does not print the line.""",
+    examples=(
+        ("core EXE CORE suspects", "who leaks?"),
+        (
+            "attach PID suspects --fail-above 500M",
+            "status 4 if a holder retains more, for scripts",
+        ),
+    ),
+)
+
+RSS = Verb(
+    "rss",
+    "Say where the resident memory is, page by page",
+    """\
+Puts every resident page into one class, and the classes add up: live objects,
+garbage, free slots and free pages of the Go heap, goroutine stacks, the
+runtime's own structures by kind, thread stacks, executable and libraries, other
+files, the C heap, shared memory, and what is unknown. Also prints the settings
+of the collector, what the next collection would free, what the scavenger could
+give back to the system, and what is allocated and was never touched.
+
+Of a process, the classes add up to its Rss (residency: exact). A core of the
+kernel has the anonymous pages (anonymous); their sum is an upper bound. Other
+cores do not tell which pages were resident (unknown): the classes are then what
+the core has, and pages of zeros are counted apart, because the process may
+never have touched them.""",
+    COMMON,
+    details="""\
+The kernel says which pages are resident (/proc/PID/smaps and pagemap), and
+goref asks it before it reads anything else. Pages of zeros that the process has
+only read do not count. Before Linux 6.7, they cannot be told from others; if
+there are any, residency is anonymous.
+
+A free page that the runtime has given back is resident again only if something
+has touched it, such as a huge page. It is then in a class of its own. The
+scavenger could give back the other free pages, except those in the caches of
+the Ps. If pages are in swap, goref does not know what was never touched.
+
+The C heap is that of glibc: the area that grows by brk, and arenas and large
+blocks with mappings of their own, which are known by their headers. goref
+searches for such blocks until 32 MB of resident memory had no header; blocks
+beyond that are unknown. Anonymous memory that nothing explains is unknown: what
+the program or a library maps itself. Without debug information, so are parts of
+the Go runtime's own memory.
+
+In --json, `rss_bytes' is null unless residency is exact, and `anonymous_bytes'
+if it is unknown.""",
+    examples=(
+        ("attach PID rss", "where is the rest of the memory?"),
+        ("core EXE CORE rss --json", "the same of a core, for scripts"),
+    ),
+)
