@@ -131,7 +131,7 @@ static inline void gr_bitmap_poke_clear(uint64_t *map, size_t bit,
 	memcpy(at, &word, sizeof(word));
 }
 
-/** First set bit in [start, end), or @p end. */
+/** First set bit in [start, end), or @p end. A walk is bounded by the bits. */
 size_t gr_bitmap_next(const uint64_t *map, size_t start, size_t end);
 
 /** Number of set bits in [start, end). */

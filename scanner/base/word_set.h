@@ -53,7 +53,9 @@ struct gr_word_set_pages {
 
 /**
  * The next page with a word of the set, in the order of addresses after
- * gr_word_set_sort(). @return false at the end.
+ * gr_word_set_sort(): a walk is bounded by the pages of the set.
+ *
+ * @return false at the end.
  */
 bool gr_word_set_next_page(const struct gr_word_set *set,
 			   struct gr_word_set_pages *at, uint64_t *page,

@@ -72,6 +72,7 @@ static bool file_name(const struct gr_dwarf_key *key, enum gr_cache_kind kind,
 
 static bool read_all(int fd, void *data, size_t bytes)
 {
+	// Bounded by the bytes: each read brings some, or ends it.
 	for (size_t done = 0; done < bytes;) {
 		ssize_t n = read(fd, (char *)data + done, bytes - done);
 		if (n <= 0 && !(n < 0 && errno == EINTR))
@@ -239,6 +240,7 @@ static void trim(int folder, uint64_t max_bytes)
 			close(fd);
 		return;
 	}
+	// Bounded by the files of our own folder.
 	while ((dirent = readdir(dir)))
 		list_entry(folder, dirent->d_name, &entries);
 	closedir(dir);

@@ -284,6 +284,7 @@ struct gr_error *gr_die_read(Dwarf_Debug dbg, Dwarf_Die handle,
 		return NULL;
 	if (rc != DW_DLV_OK)
 		return die_damaged(off);
+	// Bounded by what libdwarf has read of one DIE.
 	for (Dwarf_Signed i = 0; i < count; i++) {
 		if (i < ATTRIBUTES_MAX)
 			read_attribute(dbg, attrs[i], ret, &is_distance);

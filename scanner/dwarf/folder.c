@@ -68,6 +68,7 @@ static int walk_path(struct walk *w, int from, const char *path, size_t nnew,
 		     size_t nours);
 
 // Follow a link that is in @folder.
+// Recursion: 40 links of a path, as in the kernel.
 static int follow(struct walk *w, int folder, int link, bool is_ours)
 {
 	char target[PATH_MAX];

@@ -385,6 +385,7 @@ static struct gr_error *visit_local(struct query *query, Dwarf_Die handle,
 	}
 }
 
+/* Recursion: 2^22 steps a question; 64 levels. */
 static struct gr_error *visit_scope(struct query *query, Dwarf_Die parent,
 				    unsigned int depth)
 {

@@ -319,6 +319,7 @@ static void resolve_chain(struct gr_die_walk *walk, uint32_t i)
 }
 
 // C arrays have no size of their own.
+// Recursion: one element a level; ARRAY_DEPTH_MAX levels.
 static uint64_t array_size(const struct gr_dwarf *dwarf, uint32_t i,
 			   unsigned int depth)
 {

@@ -115,6 +115,7 @@ static struct gr_error *is_string(const struct search *s, const uint8_t *header,
 	char buf[256];
 
 	*ret = bytes == key->text_bytes;
+	// Bounded by the key's own bytes.
 	for (uint64_t done = 0; !err && *ret && done < bytes;) {
 		uint64_t n = bytes - done < sizeof(buf) ? bytes - done :
 							  sizeof(buf);

@@ -91,6 +91,7 @@ static struct gr_error *resolve_path(struct gr_scan *scan, char *name,
 	struct gr_error *err = resolve_variable(scan, name, ret);
 	char *end = name + strlen(name);
 
+	// Bounded by the letters of the name.
 	while (err && err->code == GR_ERROR_NOT_FOUND) {
 		do
 			end--;

@@ -32,6 +32,7 @@ uint64_t gr_core_memory_read(struct gr_core_memory *memory, uint64_t addr,
 {
 	uint64_t done = 0;
 
+	// Bounded by the caller's buffer.
 	while (done < bytes && addr <= UINT64_MAX - done) {
 		const struct gr_range *range =
 			gr_ranges_find(&memory->ranges, addr + done);

@@ -277,6 +277,7 @@ static struct gr_error *make_groups(struct finder *f)
 	struct gr_error *err = gr_sort(f->members.data, n, sizeof(*members),
 				       compare_members, gr_scan_poll, f->scan);
 
+	// Bounded by the members: each group has one.
 	for (size_t i = 0; !err && i < n; i = end) {
 		end = i + 1;
 		while (end < n && !compare_places(&members[i], &members[end]))

@@ -72,6 +72,7 @@ static struct gr_error *fill(struct gr_source *source, uint64_t block_addr,
 	struct gr_error *err = gr_source_poll(source->target);
 	if (err)
 		return err;
+	// Bounded by the block's bytes: each read brings some.
 	while (off < cache->block_bytes) {
 		struct gr_piece piece = { block_addr + off, data + off,
 					  cache->block_bytes - off };

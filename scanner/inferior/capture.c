@@ -313,6 +313,7 @@ static struct gr_error *read_batch(struct copier *copier,
 			piece = skip(piece,
 				     page < piece->bytes ? page : piece->bytes);
 		}
+		// Bounded by the bytes that were read.
 		while (!err && got) {
 			uint64_t step = got < piece->bytes ? got : piece->bytes;
 			if (!note_found(copier, piece, step))

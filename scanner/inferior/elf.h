@@ -80,9 +80,8 @@ struct gr_bytes gr_elf_segment_bytes(const struct gr_elf *elf,
 
 /**
  * An iterator over segments of one type. In a valid file each byte belongs to
- * one segment. If damaged headers return the same bytes repeatedly, the
- * iteration ends after twice the size of the file. Initialise `elf` and zero
- * the other members.
+ * one segment; damaged headers may return the same bytes repeatedly. Initialise
+ * `elf` and zero the other members.
  */
 struct gr_segments {
 	const struct gr_elf *elf;
@@ -90,7 +89,10 @@ struct gr_segments {
 	uint64_t given_bytes;
 };
 
-/** Return the next segment and its bytes in the file; false at the end. */
+/**
+ * Return the next segment and its bytes in the file; false at the end. A walk is
+ * bounded by twice the bytes of the file.
+ */
 bool gr_segments_next(struct gr_segments *segments, uint32_t type,
 		      Elf64_Phdr *header, struct gr_bytes *ret);
 

@@ -232,6 +232,7 @@ static bool has_other_pages(const struct gr_module_file *file,
 			gr_elf_segment_bytes(&file->elf, &header);
 		uint64_t pages = ours.size / GR_PAGE_BYTES;
 		uint64_t step = pages / MAX_SAMPLES + 1;
+		// Bounded by MAX_SAMPLES pages a segment.
 		for (uint64_t page = 0; page < pages; page += step) {
 			uint64_t off = page * GR_PAGE_BYTES;
 			uint64_t addr = file->bias + header.p_vaddr + off;

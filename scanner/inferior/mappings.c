@@ -113,6 +113,7 @@ struct gr_error *gr_mappings_add_process(struct gr_mappings *mappings,
 	if (!file)
 		return gr_error_format(GR_ERROR_IO, "cannot open %s: %s", name,
 				       strerror(errno));
+	// Bounded by what the kernel lists.
 	while (getline(&line, &capacity, file) > 0) {
 		if (!parse_line(line, &mapping))
 			continue;

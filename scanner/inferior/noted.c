@@ -35,6 +35,7 @@ struct gr_error *gr_noted_add(struct gr_noted *noted, uint64_t addr,
 
 	if (!noted || noted->is_over || !bytes || bytes > MAX_NOTE_BYTES)
 		return NULL;
+	// Bounded by MAX_NOTE_BYTES.
 	for (; page <= (addr + bytes - 1) / GR_PAGE_BYTES; page++) {
 		if (noted->pages.count >= MAX_PAGES || page + 1 == noted->last)
 			continue;

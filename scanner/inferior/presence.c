@@ -131,6 +131,7 @@ size_t gr_presence_cut(const struct gr_source *source,
 	for (size_t i = 0; i < npieces && nruns < max_runs; i++) {
 		struct gr_piece left = pieces[i];
 
+		// Bounded by the piece: each run has a page, and max_runs.
 		while (left.bytes && nruns < max_runs) {
 			struct gr_run run = { left, GR_RUN_PRESENT, NULL };
 			bool is_told = source->pagemap_fd >= 0 &&

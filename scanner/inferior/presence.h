@@ -56,7 +56,7 @@ enum {
 /**
  * Find memory that is there: the first pages from *@p start on, and below @p end,
  * that are in memory or in swap. At most *@p pages_left pages or GR_PRESENCE_PAGES
- * more are looked at, which are counted down.
+ * more are looked at, which are counted down: a walk is bounded by them.
  *
  * @return true: they are [*@p start, *@p ret_end), and more may follow. False:
  *	there are none before *@p start, or all of this is not known.

@@ -74,6 +74,7 @@ static struct stretch stretch_at(const struct gr_ranges *ranges, uint64_t addr,
 static bool is_known(const struct gr_ranges *ranges, uint64_t addr,
 		     uint64_t end)
 {
+	// Bounded by the range: each stretch has bytes.
 	while (addr < end) {
 		struct stretch stretch = stretch_at(ranges, addr, end);
 		if (!stretch.host)

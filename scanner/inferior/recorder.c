@@ -256,6 +256,7 @@ void gr_recorder_add_data(struct gr_recorder *r, uint64_t addr,
 	if (r->pauses)
 		return;
 	gr_recorder_add(r, addr, bytes);
+	// Bounded by what was read: each page has bytes.
 	for (uint64_t done = 0; done < bytes;) {
 		uint64_t off = (addr + done) % GR_SET_PAGE_BYTES;
 		uint64_t n = GR_SET_PAGE_BYTES - off;

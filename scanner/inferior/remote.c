@@ -32,6 +32,7 @@ static struct gr_error *remote_read(struct gr_source *source,
 
 	(void)npieces;
 	*got = 0;
+	// Bounded by the piece: a request that fails gets smaller.
 	while (*got < end) {
 		uint64_t bytes = request_bytes(piece, *got, unit);
 		struct gr_error *err =

@@ -349,6 +349,7 @@ static struct gr_error *add_segment(struct reader *r, uint32_t mapping,
 	uint64_t addr = header->p_vaddr - header->p_offset; // of the file
 	struct gr_error *err = NULL;
 
+	// Bounded by the segment, and the file's bytes in all.
 	while (!err && at < end) {
 		off_t data, hole;
 

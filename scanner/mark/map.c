@@ -94,6 +94,7 @@ static void run_bucket_array(struct gr_container *c,
 		count = array->bytes / shape->bytes;
 	}
 	uint64_t all = array->bytes / shape->bytes;
+	// Bounded by the bytes of the array.
 	for (uint64_t i = 0; i < all && !c->w->err; i++) {
 		struct gr_container_part bucket = {
 			array->host + i * shape->bytes,
@@ -117,6 +118,7 @@ static void run_overflow_list(struct gr_container *c,
 	gr_walk_note_read(c->w, slice.host, 3 * GR_WORD_BYTES);
 	uint64_t count = gr_load_u64(slice.host + GR_WORD_BYTES);
 	struct gr_container_part list = gr_container_follow(c, &slice, 0);
+	// Bounded by the bytes of the list.
 	for (uint64_t i = 0;
 	     list.host && i < count && (i + 1) * GR_WORD_BYTES <= list.bytes;
 	     i++)
@@ -167,6 +169,7 @@ static void run_groups(struct gr_container *c, const struct gr_map_shape *shape,
 		gr_gap_add(c->w->rt->gaps, GR_GAP_BROKEN_CONTAINERS, 1);
 		count = groups->bytes / shape->bytes;
 	}
+	// Bounded by the bytes of the groups.
 	for (uint64_t g = 0; g < count && !c->w->err; g++) {
 		struct gr_container_part group = {
 			groups->host + g * shape->bytes,
@@ -220,6 +223,7 @@ void gr_map_run_groups(struct gr_container *c,
 		gr_gap_add(c->w->rt->gaps, GR_GAP_BROKEN_CONTAINERS, 1);
 		dir_len = dir.bytes / GR_WORD_BYTES;
 	}
+	// Bounded by the bytes of the directory.
 	for (uint64_t i = 0; i < dir_len && !c->w->err; i++) {
 		// Several neighbouring entries may point to one table; the
 		// first of them takes its words.

@@ -6,6 +6,7 @@
 /* Set the initial states of objects: allocated or free. */
 static void set_allocated(uint8_t *states, const uint64_t *bits, uint64_t count)
 {
+	// Bounded by the objects, which have a bit each.
 	for (uint64_t i = 0; i < count; i += 64) {
 		uint64_t word = bits[i / 64];
 		if (word == UINT64_MAX)

@@ -49,6 +49,7 @@ bool gr_walk_drop_done(struct gr_walk *w, const uint8_t *host, uint64_t word,
 {
 	bool is_left = false;
 
+	// Bounded by the words, which have a bit each.
 	for (uint64_t i = 0; i < nwords; i += 64) {
 		uint64_t n = nwords - i < 64 ? nwords - i : 64, done = 0;
 		uint64_t bits = gr_bitmap_extract(w->pending, word + i, n);

@@ -289,7 +289,8 @@ static inline const struct gr_referent *slot_referent(struct gr_walk *w,
 	return &slot->to;
 }
 
-/* Follow the pointer word at @p at, for the node of @p step. */
+/* Follow the pointer word at @p at, for the node of @p step.
+ * Recursion: one level, because the plan of one word has no interface. */
 static void run_slot(struct gr_walk *w, const struct gr_origin *o,
 		     struct gr_scope *scope, struct gr_slot *slot,
 		     uint32_t step, const uint8_t *at)
@@ -576,6 +577,7 @@ void gr_walk_drain(struct gr_walk *w, enum gr_tier tier, uint64_t count)
 		drain_depth_first(w, tier, count);
 		return;
 	}
+	// Bounded by count: each turn takes one at least.
 	while (count && queue->size && !gr_walk_is_over(w))
 		count -= run_some(w, tier, count < SOME ? count : SOME);
 }

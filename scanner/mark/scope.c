@@ -82,6 +82,7 @@ uint32_t gr_walk_scope_node(struct gr_walk *w, struct gr_scope *scope)
 	return scope->node;
 }
 
+/* Recursion: a node is made once; 40 levels of a plan. */
 uint32_t gr_walk_find_step_node(struct gr_walk *w, struct gr_scope *scope,
 				uint32_t step)
 {

@@ -78,6 +78,8 @@ static bool struct_may_hold(struct gr_type_plans *p, const struct gr_type *type,
 	return false;
 }
 
+/* Recursion: each type once; visits as in type_plan.c, with polls; 40
+ * levels. */
 bool gr_type_may_hold(struct gr_type_plans *p, gr_type_id id,
 		      unsigned int depth)
 {

@@ -332,6 +332,8 @@ static void compile_pointer(struct compiler *c, gr_type_id elem, uint64_t off,
 		 step);
 }
 
+/* Recursion: 2^16 visits a type, 64 for each type and field in all; 40
+ * levels. */
 static void compile_at(struct compiler *c, gr_type_id id, uint64_t off,
 		       uint32_t step, unsigned int depth)
 {

@@ -209,7 +209,8 @@ static struct gr_error *name_swiss(struct gr_word *word, const struct map *map)
 // -------------------------------------------------------------- bucket maps
 
 /* May values of this type hold pointers? No more than *@left types are looked
- * at. */
+ * at.
+ * Recursion: 1,024 types a question. */
 static bool may_hold(const struct gr_types *types, gr_type_id id,
 		     unsigned int *left)
 {

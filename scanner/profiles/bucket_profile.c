@@ -111,6 +111,7 @@ static struct counts count_memory(const struct reader *r)
 	struct counts sum =
 		load_counts(layout, record + layout->mem_record.active.off);
 
+	// Bounded by the bytes of the record.
 	for (uint64_t i = 0; i < n; i++) {
 		if (i != r->cycle_index && !r->with_futures)
 			continue;

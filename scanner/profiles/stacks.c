@@ -183,6 +183,7 @@ static struct gr_error *find_calls(struct gr_stacks *stacks,
 	size_t used;
 
 	*ncalls = 0;
+	// Bounded by the addresses: each call uses one.
 	for (size_t i = 0; !err && i < npcs; i += used) {
 		struct gr_func func;
 
@@ -225,6 +226,7 @@ struct gr_error *gr_stacks_add_pcs(struct gr_stacks *stacks,
 	bool hides = hides_runtime;
 	size_t hidden = 0;
 
+	// Bounded by the addresses: hides ends it.
 	while (!err && hides && hidden < npcs) {
 		err = is_runtime(rt, pcs[hidden], &hides);
 		hidden += hides;

@@ -111,6 +111,7 @@ static void add_foreign(struct adder *a, enum gr_rss_class class,
 {
 	uint64_t stop;
 
+	// Bounded by the range: stop lies behind start.
 	for (; start < end; start = stop) {
 		bool is_block =
 			gr_c_blocks_have(a->c_blocks, start, end, &stop);

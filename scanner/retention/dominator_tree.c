@@ -453,6 +453,7 @@ static struct gr_error *make_rows(struct tree *t, struct gr_dominators *ret)
 	ret->rows = calloc(t->rows.size, sizeof(*ret->rows));
 	if (!ret->rows)
 		return &gr_enomem;
+	// Bounded by the rows, which are a tree.
 	do {
 		err = make_row(t, &t->rows.data[row], &ret->rows[ret->nrows++]);
 		row = next_row(t, row);

@@ -55,7 +55,7 @@ gr_near_holders_find(struct gr_near_holders *holders) GR_MUST_CHECK;
 const struct gr_near_link *
 gr_near_holders_links(const struct gr_near_holders *holders, gr_vertex object);
 
-/** The next link to the same object; NULL: there is none. */
+/** The next link to the same object, or NULL: bounded by 32 links an object. */
 const struct gr_near_link *
 gr_near_holders_next(const struct gr_near_holders *holders,
 		     const struct gr_near_link *link);

@@ -200,6 +200,7 @@ static struct gr_error *fill(struct finder *f, size_t max_roots, uint64_t *ret)
 
 	for (size_t i = 0; i < f->nids; i++)
 		ret[i] = i < max_roots ? 0 : UINT64_MAX;
+	// Bounded by the parts: n is 1 at least.
 	for (size_t i = 0, n; !err && i < f->parts.size; i += n) {
 		for (n = 1; i + n < f->parts.size &&
 			    parts[i + n].rank == parts[i].rank;)

@@ -122,6 +122,7 @@ static void *run(void *arg)
 {
 	struct gr_batches *b = arg;
 
+	// Bounded by the batches; is_over ends it.
 	for (struct slot *slot; (slot = take_slot(b));) {
 		pack(&b->spec, slot);
 		set_state(b, slot, SLOT_PACKED, &b->is_packed);

@@ -31,6 +31,7 @@ void gr_code_u64(struct gr_coder *c, uint64_t *value)
 			c->is_bad = true;
 		return;
 	}
+	// Bounded by 64 bits.
 	for (uint64_t left = *value; n == 0 || left; left >>= 7)
 		bytes[n++] = (left & 0x7f) | (left >> 7 ? 0x80 : 0);
 	put(c, bytes, n);
@@ -67,6 +68,7 @@ void gr_code_bool(struct gr_coder *c, bool *value)
 
 static bool is_printable(const char *text, uint64_t bytes)
 {
+	// Bounded by MAX_TEXT_BYTES.
 	for (uint64_t i = 0; i < bytes; i++)
 		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
 			return false;

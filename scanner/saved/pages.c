@@ -295,6 +295,7 @@ struct gr_error *gr_batch_read(
 		return &gr_enomem;
 	*is_fine = open_batch(r, batch);
 	r->first_ahead = -(uint64_t)PLANES;
+	// Bounded by the pages of one batch, which were checked.
 	for (uint64_t i = 0; *is_fine && !err && i < r->numbers[NPAGES]; i++) {
 		*is_fine = read_page(r, i, &nfull, page);
 		if (*is_fine)

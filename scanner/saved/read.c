@@ -258,6 +258,7 @@ static bool find_room(const struct reader *r, struct filler *f)
 static struct gr_error *fill(struct reader *r, struct filler *f,
 			     const struct gr_saved_frame *frame)
 {
+	// Bounded by the frame's bytes: find_room() leaves some.
 	for (uint64_t done = 0, n; done < frame->bytes; done += n) {
 		if (!find_room(r, f))
 			return gr_frame_damage(r->frames,

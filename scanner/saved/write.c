@@ -198,6 +198,7 @@ static struct gr_error *write_all(struct writer *w)
 	for (size_t i = 0; !err && i < memory->size; i++) {
 		uint64_t page = memory->data[i].start & -(uint64_t)PAGE;
 
+		// Bounded by our own list of memory.
 		for (page = page < next ? next : page;
 		     !err && page < memory->data[i].end; page += PAGE) {
 			err = gr_batches_add(w->batches, page, w->all);

@@ -71,6 +71,7 @@ static struct gr_error *put_entries(struct map *map, uint64_t header)
 		return NULL;
 	struct gr_error *err = gr_map_cursor_begin(
 		map->s->types, map->type, header, map->max_bytes, &map->cursor);
+	// Bounded by max entries, and the cursor's bytes.
 	while (!err && map->shown < map->max && !map->s->text->is_cut) {
 		err = gr_map_cursor_next_slot(&map->cursor, &slot, &is_end);
 		if (err || is_end)

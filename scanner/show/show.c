@@ -291,6 +291,8 @@ static struct gr_error *put_kind(struct gr_show *s, const struct gr_show_at *at)
 	}
 }
 
+/* Recursion: each value takes a character of the text, and steps; 64
+ * levels. */
 struct gr_error *gr_show_put(struct gr_show *s, const struct gr_show_at *at)
 {
 	struct gr_error *err = gr_runtime_step(s->rt, 4);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Crafted cores: each ends with an answer or one line, within the memory that
-it may take, and when poll says so. testsuite/loops.md has all loops."""
+it may take, and when poll says so. testsuite/check-loops finds loops without a
+bound."""
 
 import os
 import re

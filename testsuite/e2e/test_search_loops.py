@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search for the runtime of a stripped program, in data that is full of
-what it looks for: it ends, and when poll says so. testsuite/loops.md has all
-loops."""
+what it looks for: it ends, and when poll says so. testsuite/check-loops finds
+loops without a bound."""
 
 import re
 import struct

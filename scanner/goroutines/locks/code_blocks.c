@@ -180,6 +180,7 @@ static struct gr_error *read_instructions(struct pass *pass, cs_insn *insn,
 	size_t left = blocks->nbytes;
 	struct turn turn;
 
+	// Bounded by the code's bytes: each instruction has some.
 	while (left && cs_disasm_iter(pass->reader->disassembler, &code, &left,
 				      &addr, insn)) {
 		gr_bitmap_set(blocks->starts, insn->address - blocks->addr);
@@ -214,6 +215,7 @@ static void mark_targets(struct pass *pass, struct turn *turn)
 {
 	uint64_t target;
 
+	// Bounded by MAX_TARGETS, which target_in() knows.
 	while ((target = target_in(pass, turn->table, turn->ntargets))) {
 		gr_bitmap_set(pass->leaders, target - pass->blocks->addr);
 		turn->ntargets++;
@@ -263,6 +265,7 @@ static struct gr_error *add_blocks(struct pass *pass)
 	struct gr_error *err = NULL;
 	size_t start = 0;
 
+	// Bounded by the code's bytes: each block has some.
 	while (!err && pass->is_clear && start < blocks->nbytes) {
 		size_t end = gr_bitmap_next(pass->leaders, start + 1,
 					    blocks->nbytes);

@@ -564,6 +564,7 @@ static void code_reader_deinit(struct code_reader *r)
 	gr_lock_effect_vector_deinit(&r->effects);
 }
 
+/* Recursion: each function once a level; two levels. */
 struct gr_error *gr_lock_code_of(struct gr_lock_codes *codes,
 				 const struct gr_func *func, uint32_t depth,
 				 const struct gr_lock_code **ret)

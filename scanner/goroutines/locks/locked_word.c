@@ -107,6 +107,7 @@ bool gr_locked_word_find(const struct gr_func *func, const uint8_t *code,
 
 	if (run->end > func->end)
 		return false;
+	// Bounded by the function's bytes, which its caller pays for.
 	for (uint64_t p = run->start; p < run->end; p++) {
 		if (!decode_locked(code + (p - func->entry), func->end - p, p,
 				   &operand))

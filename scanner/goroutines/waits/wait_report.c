@@ -133,6 +133,7 @@ static struct gr_error *add_owners(struct reporter *r,
 	group->owners = calloc(n + 1, sizeof(*group->owners));
 	if (!group->owners)
 		return &gr_enomem;
+	// Bounded by the n owners counted above.
 	while (!err && (owner = gr_owner_of(&r->table, p, group->nowners)))
 		err = describe_owner(r, p, owner,
 				     &group->owners[group->nowners++]);

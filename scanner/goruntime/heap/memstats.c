@@ -33,6 +33,7 @@ static void add_up(struct gr_heap *heap, const struct gr_layout *layout,
 	heap->stats_objects = sum(stats, stride, f->large_alloc_count, 0) -
 			      sum(stats, stride, f->large_free_count, 0) +
 			      heap->cached_objects;
+	// Bounded by the bytes of the record.
 	for (uint64_t i = 0; i < f->small_alloc_count.bytes / 8; i++) {
 		uint64_t n = sum(stats, stride, f->small_alloc_count, i) -
 			     sum(stats, stride, f->small_free_count, i);

@@ -27,6 +27,7 @@ static struct gr_error *plan(const struct gr_heap *heap,
 static bool fill_object(const uint8_t *map, uint64_t first_word, uint64_t first,
 			uint64_t end, uint64_t *words)
 {
+	// Bounded by the piece of the map that its caller has paid for.
 	for (uint64_t w = first; w < end; w++) {
 		unsigned int bits = map[w / 4] >> (w % 4);
 		if (!(bits >> 4 & 1))

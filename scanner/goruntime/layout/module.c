@@ -215,6 +215,7 @@ struct gr_error *gr_modules_read(struct gr_runtime *rt)
 	struct gr_error *err;
 	uint64_t addr = rt->layout.vars.firstmoduledata;
 
+	// Bounded by MAX_MODULES.
 	while (addr) {
 		if (rt->nmodules == MAX_MODULES || is_known(rt, addr)) {
 			gr_gap_broken_list(rt->gaps, "runtime.firstmoduledata");

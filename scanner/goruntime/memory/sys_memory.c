@@ -151,6 +151,7 @@ static struct gr_error *add_pointees(const struct reader *r,
 	uint64_t block[BLOCK_WORDS];
 	struct gr_error *err = NULL;
 
+	// Bounded by the words that can be read.
 	while (!err && addr && count) {
 		uint64_t n = count < BLOCK_WORDS ? count : BLOCK_WORDS;
 

@@ -77,6 +77,7 @@ static bool gather_piece(const struct gr_runtime *rt,
 	root->is_conservative |= gr_area_has_doubt(&g->stack, at, size);
 	if (at % GR_WORD_BYTES || piece->off_bytes % GR_WORD_BYTES)
 		return true;
+	// Bounded by the variable's bytes, for which buf has room.
 	for (uint64_t i = 0; i < size / GR_WORD_BYTES; i++) {
 		if (!gr_bitmap_take(g->stack.live,
 				    (at - g->stack.start) / GR_WORD_BYTES + i))
@@ -125,6 +126,7 @@ static struct gr_error *note_headers(const struct frames *f, uint32_t index,
 	struct gr_error *err = NULL;
 	bool is_kept;
 
+	// Bounded by the piece, which lies in the stack.
 	for (uint64_t off = 0;
 	     !err && host && at && off + GR_WORD_BYTES <= size;
 	     off += GR_WORD_BYTES) {

@@ -56,6 +56,7 @@ static struct gr_error *read_finblock(struct gr_list_reader *r,
 	uint64_t most = layout->finblock.fin.bytes / stride;
 	struct gr_error *err = NULL;
 
+	// Bounded by the bytes of the block.
 	for (uint64_t i = 0; !err && i < count && i < most; i++) {
 		const uint8_t *fin =
 			block + layout->finblock.fin.off + i * stride;
@@ -90,6 +91,7 @@ static struct gr_error *read_cleanup_block(struct gr_list_reader *r,
 	uint64_t most = layout->cleanup_block.cleanups.bytes / stride;
 	struct gr_error *err = NULL;
 
+	// Bounded by the bytes of the block.
 	for (uint64_t i = 0; !err && i < count && i < most; i++) {
 		uint64_t off = layout->cleanup_block.cleanups.off + i * stride;
 		if (layout->cleanup_fn.size_bytes)
@@ -143,6 +145,7 @@ static struct gr_error *read_list(struct gr_list_reader *r,
 	if (!block)
 		return &gr_enomem;
 	err = gr_image_read_u64(r->rt->image, head, &addr);
+	// Bounded by the memory: blocks that were claimed do not overlap.
 	while (!err && addr) {
 		err = claim_block(r, addr, list->block_bytes, ret);
 		if (err || !*ret)

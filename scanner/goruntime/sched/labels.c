@@ -205,6 +205,7 @@ static struct gr_error *read_chain(struct labels *l, uint64_t bucket,
 	struct gr_error *err = NULL;
 	uint8_t buf[MAX_BUCKET_BYTES];
 
+	// Bounded by *buckets_left.
 	while (!err && bucket && !l->is_bad) {
 		err = gr_runtime_step(l->rt, 4);
 		l->is_bad = !(*buckets_left)--;
@@ -232,6 +233,7 @@ static struct gr_error *read_buckets(struct labels *l, uint64_t addr,
 	uint64_t left = 2 * count + MAX_LABELS;
 	struct gr_error *err = NULL;
 
+	// Bounded by 1 << MAX_LOG_BUCKETS.
 	for (uint64_t i = 0; !err && addr && !l->is_bad && i < count; i++)
 		err = read_chain(l, addr + i * l->shape.bytes, &left);
 	return err;

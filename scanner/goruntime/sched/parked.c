@@ -106,6 +106,7 @@ static struct gr_error *walk_list(const struct gr_sched *sched,
 		rt->image, list + rt->layout.notify_list.head.off, &addr);
 	bool found = false;
 
+	// Bounded by the waiters, each of which is found once.
 	while (!err && addr && (waiter = find_waiter(waiters, addr))) {
 		found = true;
 		waiter->list = list;

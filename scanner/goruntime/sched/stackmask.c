@@ -64,6 +64,7 @@ void gr_area_mark_range(struct gr_area *area, uint64_t start, uint64_t end)
 	// A word in which the range ends is marked as a whole.
 	uint64_t at = (start - area->start) / GR_WORD_BYTES;
 	uint64_t last = (end - area->start + GR_WORD_BYTES - 1) / GR_WORD_BYTES;
+	// Bounded by the area: n is 1 at least.
 	for (uint64_t n; at < last; at += n) {
 		n = 64 - at % 64;
 		if (n > last - at)
@@ -87,6 +88,7 @@ static uint64_t clip_words(const struct gr_area *area, uint64_t start,
 static void mark_bits(struct gr_area *area, uint64_t start, const uint8_t *bits,
 		      uint64_t nwords, bool conservative)
 {
+	// Bounded by the mask's bits, which its caller has read.
 	for (uint64_t i = 0; i < nwords; i++)
 		if (bits[i / 8] >> (i % 8) & 1)
 			gr_area_mark(area, start + i * GR_WORD_BYTES,
@@ -164,6 +166,7 @@ static struct gr_error *program_literal(struct program *p, uint64_t n)
 	struct gr_error *err;
 	uint8_t byte = 0;
 
+	// Bounded by 127, the count of one byte.
 	for (uint64_t i = 0; i < n && p->nbits < p->limit; i++) {
 		if (i % 8 == 0) {
 			err = program_byte(p, &byte);
@@ -194,6 +197,7 @@ static struct gr_error *program_repeat(struct program *p, uint64_t n)
 		return gr_error_fault(p->addr, 1);
 	uint64_t left = p->limit - p->nbits;
 	uint64_t total = count > left / n ? left : count * n;
+	// Bounded by the bits that are left.
 	for (uint64_t i = 0; i < total; i++, p->nbits++)
 		if (gr_bitmap_test(p->bits, p->nbits - n))
 			gr_bitmap_set(p->bits, p->nbits);
@@ -205,6 +209,7 @@ static struct gr_error *program_run(struct program *p)
 	struct gr_error *err;
 	uint8_t op;
 
+	// Bounded by the limit: each instruction brings a bit.
 	while (p->nbits < p->limit) {
 		err = program_byte(p, &op);
 		if (err)

@@ -504,6 +504,7 @@ struct gr_error *gr_goroutines_sample(const struct gr_sched *sched,
 	*ret = (struct gr_stack_sample){ 0 };
 	if (!cache)
 		return &gr_enomem;
+	// Bounded by SAMPLES.
 	for (size_t i = 0; !err && i < sched->ngoroutines; i += step) {
 		const struct gr_goroutine *g = &sched->goroutines[i];
 

@@ -63,7 +63,11 @@ struct gr_unwinder {
 bool gr_unwind_start(struct gr_unwinder *u, struct gr_runtime *rt,
 		     const struct gr_goroutine *g, struct gr_pc_cache *cache);
 
-/** Go to the caller's frame. @return false at the end, complete or not. */
+/**
+ * Go to the caller's frame. A walk is bounded by the words of the stack.
+ *
+ * @return false at the end, complete or not.
+ */
 bool gr_unwind_next(struct gr_unwinder *u);
 
 /**

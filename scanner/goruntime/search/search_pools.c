@@ -33,6 +33,7 @@ static size_t find_slices(const struct gr_module *m, const uint8_t *code,
 {
 	size_t count = 0;
 
+	// Bounded by MAX_CODE_BYTES, which its caller reads.
 	for (uint64_t i = 0; i + GR_RIP_BYTES <= bytes; i++) {
 		uint64_t addr =
 			gr_code_rip_target(code + i, entry + i, GR_OP_LOAD);

@@ -114,6 +114,7 @@ static struct gr_error *step_block(struct gr_search *s, const struct queue *q,
 	*ret = is_from_system(s, *addr);
 	if (*ret && count)
 		err = gr_image_read(s->rt->image, *addr, block, q->block_bytes);
+	// Bounded by the entries of one block.
 	for (uint64_t i = 0; !err && *ret && i < count; i++) {
 		const uint8_t *entry =
 			block + q->entries.off + i * q->entry_bytes;

@@ -140,6 +140,7 @@ static struct gr_error *is_beginning(struct gr_search *s, const struct slice *a,
 	uint64_t x = 0, y = 0, at;
 
 	*ret = a->ptr == of->ptr;
+	// Bounded by the samples of sample().
 	for (uint64_t i = 0; !*ret && sample(a->len, i, &at); i++) {
 		err = gr_image_read_u64(s->rt->image, a->ptr + at * 8, &x);
 		if (!err)

@@ -215,6 +215,7 @@ static struct gr_error *fill_struct(struct builder *b, gr_type_id id,
 		return &gr_enomem;
 	// builder_add() adds no fields, so the fields are contiguous.
 	types->types.data[id].first_field = types->fields.size;
+	// Bounded by 2^16 fields; read_field() takes steps.
 	for (uint64_t i = 0; i < fields.len; i++) {
 		struct gr_type_field field;
 		bool is_embedded = false;
@@ -339,7 +340,8 @@ static const char *put_together(struct builder *b, const struct gr_type *type,
 }
 
 /* Return the name of a type for output, or NULL if there is not enough
- * memory. */
+ * memory.
+ * Recursion: each type once; 32 levels; 4 kB of a name. */
 static const char *name_of(struct builder *b, gr_type_id id, unsigned int depth)
 {
 	struct gr_types *types = b->types;

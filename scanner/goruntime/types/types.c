@@ -122,7 +122,9 @@ static gr_type_id any_weak_pointer(struct gr_types *types)
 }
 
 /* The entries of internal/sync/hashtriemap.go hold K and V. Those of
- * unique/canonmap.go hold a weak.Pointer[T] and no value. */
+ * unique/canonmap.go hold a weak.Pointer[T] and no value.
+ * Recursion: the type of a record is made once, and its name is shorter at
+ * each level. */
 struct gr_error *gr_type_fill_trie(struct gr_types *types, gr_type_id id)
 {
 	struct gr_arena *arena = types->rt->arena;
