@@ -2,6 +2,8 @@
 """The server of asking.py. It reads a question in a line of JSON, runs it in a
 child that it forks, and writes the result. All modules are loaded once."""
 
+import ctypes
+import gc
 import importlib
 import json
 import mmap
@@ -141,6 +143,9 @@ def answer(question):
 
 def serve():
     load()
+    # A child takes its memory from the system, as a process of its own does.
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line))), flush=True)
 

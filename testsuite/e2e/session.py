@@ -131,7 +131,7 @@ def run_goref(target, commands, in_gdb=False, **options):
 def run_answers(words, timeout=TIMEOUT, env=None):
     """Run answers.py."""
     settings = {**environment(), **(env or {})}
-    if not is_served(settings):
+    if not is_served(settings, words):
         text = (HERE / "answers.py").read_text()
         return run_python(text, words, timeout, env)
     done = asking.server().ask("answers", words, None, settings, timeout)
@@ -156,16 +156,18 @@ def run_cli(args, cwd=None, timeout=TIMEOUT, env=None, command=GOREF):
     """The same without its start: a process that has loaded goref forks."""
     words = [str(command), *map(str, args)]
     settings = {**environment(), **(env or {})}
-    if command != GOREF or not is_served(settings):
+    if command != GOREF or not is_served(settings, words):
         return start_cli(args, cwd, timeout, env, command)
     done = asking.server().ask("goref", words[1:], cwd, settings, timeout)
     return completed(words, done)
 
 
-def is_served(settings):
-    """May the server be asked? It has one pipe for its questions."""
+def is_served(settings, words):
+    """May the server be asked? It has one pipe for its questions; and what it
+    has loaded would count against a limit of memory."""
     is_main = threading.current_thread() is threading.main_thread()
-    return is_main and asking.server().can_ask(settings)
+    is_limited = any("--memory-limit" in word for word in words)
+    return is_main and not is_limited and asking.server().can_ask(settings)
 
 
 def completed(words, done):
