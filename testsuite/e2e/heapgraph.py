@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from asking import GOREF_SCAN, SCANNER
+import asking
+from asking import GOREF_SCAN
 from session import environment
 from toolchains import build_c
 
@@ -97,12 +98,7 @@ class Graph:
 
     def walked(self, *options):
         """What scanner.py prints: of a walk, or of a question."""
-        done = subprocess.run(
-            [SCANNER, *options, *self._options, *self._place],
-            capture_output=True,
-            text=True,
-            env=environment(),
-        )
+        done = asking.run_scanner(*options, *self._options, *self._place)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
