@@ -43,10 +43,20 @@ kept_status() {
 	cat "$1" 2>/dev/null || echo none
 }
 
+# A suite in the background ignores Ctrl-C: it ends with this script, if a shell
+# has started that as a job of its own.
+end_all() {
+	trap - INT TERM
+	# shellcheck disable=SC2046
+	[ $(ps -o pgid= -p $$) != $$ ] || kill -TERM 0
+	exit 130
+}
+
 # beside NAME COMMAND...: run a suite in the background. The names of failures are
 # printed as they happen.
 beside() {
 	beside=$1
+	trap end_all INT TERM
 	rm -f "build/$beside.counts"
 	shift
 	{
@@ -64,6 +74,7 @@ beside() {
 # Print the output of the suite in the background, and take over its counts.
 join_it() {
 	wait "$beside_pid"
+	trap - INT TERM
 	cat "build/$beside.out"
 	if read -r passed broken skipped suites <"build/$beside.counts"; then
 		total_passed=$((total_passed + passed))
