@@ -66,13 +66,3 @@ def test_bubble(farm, variant):
     assert run.json()["waits"][0]["kind"] == "channel receive"
     (text,) = asked(target, ["in a bubble"], "").parts
     assert f"It is in synctest bubble {target.truth['bubble']}." in text
-
-
-def test_text(farm):
-    target = farm.target("coroutines", NEWEST)
-    caller, yielded = asked(target, ["caller", "yielded"], "").parts
-    assert (
-        f"It waits for goroutine {target.truth['callee']}, a coroutine "
-        "(iter.Pull)."
-    ) in caller
-    assert "It waits to be asked for the next value" in yielded

@@ -16,6 +16,28 @@ PASSING = re.compile(
     r"peak_private_bytes)\": (\{[^}]*\}|[^,\n]*)"
 )
 
+# Names of a document that the text of the same answer has, too; the tests of
+# testsuite/python compare whole texts.
+NAMED = {
+    "scan": lambda d: [d["roots"][0]["name"], d["types"][0]["type"]],
+    "histogram": lambda d: [row["key"] for row in d["rows"][:1]],
+    "histogram --by site": lambda d: [row["key"] for row in d["rows"][:1]],
+    "dominators": lambda d: [d["children"][0]["name"]],
+    "suspects": lambda d: [s["name"] for s in d["suspects"]],
+    "why": lambda d: [d["root"]["name"], d["object"]["type"]],
+    "object": lambda d: [d["type"], d["address"]],
+    "goroutines": lambda d: [f"Goroutine {g['id']} " for g in d["goroutines"]],
+    "waits": lambda d: [w["path"] for w in d["waits"]][:1],
+    "verify": lambda d: ["verified: "],
+    "rss": lambda d: ["next collection frees: "],
+}
+
+
+def check_names(question, text, document):
+    """The text of an answer is about what its document is about."""
+    for name in NAMED[question](document):
+        assert not name or name in text, (question, name)
+
 
 def lasting(text):
     return PASSING.sub("", text)
@@ -42,6 +64,10 @@ def test_each_verb(farm, variant, program, tmp_path):
     elsewhere = run_goref(target, commands)
     for question, one, two in zip(questions, here.parts, elsewhere.parts):
         assert lasting(one) == lasting(two), question
+    for i, question in enumerate(questions):
+        verb, text = question.removesuffix(f" {place}"), elsewhere.parts[i]
+        if verb in NAMED and text and not question.endswith(" 0x10"):
+            check_names(verb, text, elsewhere.json(i + 1))
     # Why there is no such variable, gdb has a word on, too.
     said = [
         [line.partition(", and no")[0] for line in run.error_lines()]

@@ -204,25 +204,6 @@ def test_max_nodes(farm, tmp_path, limit):
     assert f"{folded:,} objects" in run.parts[2]
 
 
-def test_table(farm):
-    """A person sees ledger, roots, types; no values of the program."""
-    run = run_goref(farm.target("rest", CENTRAL), ["goref scan --top 5"])
-    assert run.rc == 0, run.stderr
-    text = run.parts[0]
-    assert "go1.24" in text
-    assert "main.sessions" in text or "main.users" in text
-    assert "main.Event" in text
-    assert "with-bytes-of-its-own" not in text
-
-
-def test_why_in_words(farm):
-    target = farm.target("roots", CENTRAL)
-    run = run_goref(target, [f"goref why {target.places['holdReceive']}"])
-    assert run.rc == 0, run.stderr
-    assert "main.Leaf" in run.parts[0]
-    assert "main.holdReceive" in run.parts[0]
-
-
 def test_decoder_on_a_profile_of_go_itself(tmp_path):
     """The decoder of these tests against the profile writer of Go."""
     from toolchains import build

@@ -251,19 +251,6 @@ def test_disabled_by_the_linker(farm, tmp_path):
     assert "not linked" in document["notes"][0]
 
 
-def test_text(central, tmp_path):
-    path = tmp_path / "h"
-    run = run_goref(central, [f"goref profile heap -o {path}"])
-    assert run.rc == 0, run.stderr
-    assert re.fullmatch(
-        rf"{path}: \S+ [kMG]?B in use in [\d,]+ objects, "
-        r"\S+ [kMG]?B allocated in [\d,]+, [\d,]+ samples\n"
-        r"sampled: about one allocation in 64.0 kB; objects and sizes are "
-        r"estimated\n",
-        run.parts[0],
-    )
-
-
 class Buckets:
     """A core whose list of buckets is to be damaged."""
 

@@ -513,17 +513,6 @@ def test_damaged_page_bits(farm, tmp_path, damage):
         assert document["go"]["scavengeable_bytes"] == 0
 
 
-def test_text(resident):
-    process = resident(CENTRAL)
-    done = run_cli(["attach", process.pid, "rss"])
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert lines[0].endswith("resident (Rss), page by page")
-    assert any("###" in line and "reached objects" in line for line in lines)
-    assert any(line.startswith("GOGC=") for line in lines)
-    assert lines[-1].startswith("next collection frees: ")
-
-
 def test_snapshot_does_not_tell(resident):
     process = resident(CENTRAL)
     done = run_cli(["attach", process.pid, "--snapshot", "rss"])

@@ -202,24 +202,6 @@ def test_estimates(farm, variant):
     assert document["sampled_objects"] < document["heap_objects"]
 
 
-def test_text(farm):
-    target = farm.target("sites", CENTRAL, args=[str(DEFAULT_RATE), TIMES])
-    run = run_goref(
-        target,
-        ["goref histogram --by site,root --filter ^main.build --top 3",
-         "goref histogram --by site --filter nothing.at.all"],
-    )  # fmt: skip
-    assert run.rc == 0, run.stderr
-    lines = run.parts[0].splitlines()
-    assert lines[0].endswith("; by site,root (3 of " + lines[0].split(" of ")[-1])
-    assert "one allocation in 512.0 kB" in lines[1]
-    assert "estimated" in lines[1]
-    assert lines[3].split()[:2] == ["about", "size"]
-    assert len(lines) == 7
-    assert all("main.go:" in line for line in lines[4:])
-    assert run.parts[1].splitlines()[-1] == "no such objects"
-
-
 @pytest.mark.parametrize("program", ["sites", "stacks"])
 def test_no_samples(farm, program):
     """Sampling that is off, or that is not in the executable."""

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The waits of goroutines are those that the program says."""
 
-import re
 import subprocess
 
 import pytest
@@ -11,9 +10,7 @@ from asking import GOREF_SCAN, SCANNER
 from session import environment, run_cli, run_goref
 from targets import attach_reason, skip_if
 from test_goroutines import said
-from toolchains import RELEASES, Variant, variants
-
-NEWEST = Variant(RELEASES[-1], "default")
+from toolchains import variants
 
 
 def scanned(target):
@@ -213,24 +210,3 @@ def test_answers_stripped(farm, variant):
     for case in target.truth["cases"]:
         kinds = sorted(w["kind"] for w in found[case["name"]]["waits"])
         assert kinds == sorted(w["kind"] for w in case["waits"])
-
-
-def test_text(farm):
-    target = farm.target("waits", NEWEST)
-    ids = {case["name"]: case["id"] for case in target.truth["cases"]}
-    names = ("select", "Mutex", "RWMutex, reader", "WaitGroup", "sleep")
-    run = run_goref(target, [f"goref goroutine {ids[n]} wait" for n in names])
-    assert run.rc == 0, run.stderr
-    select, mutex, reader, group, sleep = run.parts[:5]
-    assert "It waits in a select of 3 cases:" in select
-    assert "\n  send to main.store.jobs: chan main.Job at 0x" in select
-    assert "It waits for the Mutex main.mutex at 0x" in mutex
-    assert "1 other goroutine waits for it" in mutex
-    assert ", to read" in reader
-    assert "3 not done" in group
-    assert "due 2h0m" in sleep
-    # No go statement has made the first goroutine.
-    (first,) = run_goref(target, ["goref goroutine 1"]).parts
-    assert "created" not in first
-    (other,) = run_goref(target, [f"goref goroutine {ids['sleep']}"]).parts
-    assert re.search(r"^created.* at ", other, re.M)
