@@ -44,7 +44,7 @@
 #include "profiles/site_table.h"
 #include "profiles/result_sites.h"
 #include "walks/result.h"
-#include "saving/save.h"
+#include "save/save.h"
 #include "resident/rss.h"
 #include "retention/result_dominators.h"
 #include "retention/result_retained.h"

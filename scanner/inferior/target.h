@@ -38,7 +38,7 @@ struct gr_target_module {
 	const char *path; /**< The file that we can open. */
 	const char *name; /**< Its name in answers; NULL: the path. */
 	/** The bytes of the file, if it is not to be opened: see
-	 * saved/skeleton.h. Else empty. */
+	 * savedfile/skeleton.h. Else empty. */
 	struct gr_bytes image;
 	const char *debug_path; /**< Separate debug file, or NULL. */
 	/**

@@ -3,7 +3,7 @@
 #include "scan/scan.h"
 
 #include "inferior/source.h"
-#include "saved/saved.h"
+#include "savedfile/saved.h"
 
 static struct gr_error *want(void *ctx, uint64_t bytes)
 {

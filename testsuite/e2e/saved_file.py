@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The frames of a saved file (scanner/saved/frames.h), to be changed and put
+"""The frames of a saved file (savedfile/frames.h), to be changed and put
 together again with right checksums. zstd packs and unpacks."""
 
 import dataclasses

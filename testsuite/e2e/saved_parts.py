@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The description in a saved file (scanner/saved/description.c) and its tables
+"""The description in a saved file (savedfile/description.c) and its tables
 (scanner/dwarf/store.c) in parts, to which rows are added."""
 
 import struct

@@ -4,15 +4,15 @@
  * get their checksums, or whose headers it changes: opened, and asked.
  */
 #include "fuzz/questions.h"
-#include "saved/coder.h"
-#include "saved/frames.h"
+#include "savedfile/coder.h"
+#include "savedfile/frames.h"
 #include "dwarf/internal.h"
 
 #include <time.h>
 
 enum {
 	MAX_SECONDS = 8,
-	/* Of the whole file and of a frame: saved/frames.c. */
+	/* Of the whole file and of a frame: savedfile/frames.c. */
 	HEAD_BYTES = 56,
 	HEADER_BYTES = 32,
 	MEMORY_LIMIT = 1 << 29,

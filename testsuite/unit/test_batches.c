@@ -7,8 +7,8 @@
 
 #include "suite.h"
 
-#include "saved/batches.h"
-#include "saved/coder.h"
+#include "savedfile/batches.h"
+#include "savedfile/coder.h"
 
 enum { PAGES = 9 * GR_BATCH_PAGES + 100, LEFT_OUT = 7 };
 

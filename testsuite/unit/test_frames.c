@@ -7,9 +7,9 @@
 
 #include "suite.h"
 
-#include "saved/coder.h"
-#include "saved/frames.h"
-#include "saved/pages.h"
+#include "savedfile/coder.h"
+#include "savedfile/frames.h"
+#include "savedfile/pages.h"
 
 static struct gr_error *append(void *ctx, const void *data, size_t bytes)
 {

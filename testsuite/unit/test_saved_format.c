@@ -3,9 +3,9 @@
 #include "format_digest.h"
 
 #include "inferior/target.h"
-#include "saved/description.h"
-#include "saved/frames.h"
-#include "saved/pages.h"
+#include "savedfile/description.h"
+#include "savedfile/frames.h"
+#include "savedfile/pages.h"
 
 static void fill_lists(struct gr_saved *stored, struct gr_mapping *mapping,
 		       struct gr_resident *resident, struct gr_range *range)

@@ -4,7 +4,7 @@
 #define GR_DESCRIPTION_H
 
 #include "inferior/stored.h"
-#include "saved/coder.h"
+#include "savedfile/coder.h"
 
 /**
  * Write or read all of @p stored but memory, tables and the images of modules,

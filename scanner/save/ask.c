@@ -6,13 +6,13 @@
  * for. The answers themselves are dropped.
  *
  * Questions on the object graph are not asked. The edges of the graph are
- * pointers by their masks, which save_pointers.c records. Names of words need
+ * pointers by their masks, which pointers.c records. Names of words need
  * only what a walk has read (gr_word_read()). Types of garbage, which no walk
  * reaches, are asked for separately (ask_headers()). test_saved.py asks all
  * questions after a save: they may read only what was recorded.
  */
 #include "naming/memory_name.h"
-#include "save_internal.h"
+#include "save/save_internal.h"
 
 #include "goroutines/backtrace.h"
 #include "goroutines/deferred.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "saved/skeleton.h"
+#include "savedfile/skeleton.h"
 
 /* Sections by which a Go program is known. */
 static const char *const go_sections[] = { ".gopclntab",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "saved/coder.h"
+#include "savedfile/coder.h"
 
 enum { MAX_TEXT_BYTES = 1 << 20, POLL_ROWS = 1 << 12 };
 

@@ -9,8 +9,8 @@
 
 #include "base/base.h"
 #include "base/error.h"
-#include "saved/frames.h"
-#include "saved/pages.h"
+#include "savedfile/frames.h"
+#include "savedfile/pages.h"
 
 /** The most threads that pack. */
 enum { GR_BATCH_THREADS = 16 };

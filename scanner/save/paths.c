@@ -5,7 +5,7 @@
  * names. Other paths are values of the program. What stands for one tells the
  * kind of memory and no more (resident/classes.c).
  */
-#include "save_internal.h"
+#include "save/save_internal.h"
 
 #include "base/sort.h"
 #include "base/vector.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "saved/frames.h"
+#include "savedfile/frames.h"
 
 #include <pthread.h>
 #include <zstd.h>
@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/huge.h"
 #include "base/thread.h"
-#include "saved/pages.h"
+#include "savedfile/pages.h"
 
 // Of 5 M objects, level 3 makes a file 3 % smaller and takes twice the time of
 // this one to write it; level -5 saves no time that can be measured.

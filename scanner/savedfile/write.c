@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "saved/saved.h"
+#include "savedfile/saved.h"
 
 #include "base/cleanup.h"
-#include "saved/batches.h"
-#include "saved/description.h"
+#include "savedfile/batches.h"
+#include "savedfile/description.h"
 
 enum { PAGE = GR_SET_PAGE_BYTES };
 

@@ -10,7 +10,7 @@
 #include "base/base.h"
 #include "base/error.h"
 #include "inferior/elf.h"
-#include "saved/coder.h"
+#include "savedfile/coder.h"
 
 /** A symbol to keep. `addr` is that in the file. */
 struct gr_kept_symbol {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "saved/description.h"
+#include "savedfile/description.h"
 
 /* More files than this are not mapped in one process. Some questions go through
  * all of them for each address. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which words of the target's own memory are kept because they are pointers. */
-#include "save_internal.h"
+#include "save/save_internal.h"
 
 #include "base/sort.h"
 #include "goruntime/heap/ptrmap.h"

@@ -7,18 +7,18 @@
 #include "inferior/stored.h"
 #include "scan/scan.h"
 
-/** save_ask.c: ask all questions; those on values only if they are saved. */
+/** ask.c: ask all questions; those on values only if they are saved. */
 struct gr_error *gr_save_ask(struct gr_scan *scan,
 			     bool with_values) GR_MUST_CHECK;
 
-/** save_pointers.c: record the words that are pointers by the collector's masks,
+/** pointers.c: record the words that are pointers by the collector's masks,
  * of the heap, of data and bss, and of stacks. */
 struct gr_error *gr_save_note_pointers(struct gr_scan *scan) GR_MUST_CHECK;
 
-/** save_pointers.c: clear registers that are no addresses of the target. */
+/** pointers.c: clear registers that are no addresses of the target. */
 void gr_save_scrub_registers(const struct gr_scan *scan, struct gr_regs *regs);
 
-/** save_paths.c: copy the lists of mappings to @p stored, with no path that is a
+/** paths.c: copy the lists of mappings to @p stored, with no path that is a
  * value. The paths belong to the scan. */
 struct gr_error *gr_save_copy_mappings(struct gr_scan *scan,
 				       struct gr_saved *stored) GR_MUST_CHECK;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Writing the target to a file: what of it is kept, and its description. */
-#include "save.h"
+#include "save/save.h"
 
 #include <time.h>
 
 #include "goruntime/layout/symbols.h"
 #include "goruntime/types/dictionary.h"
-#include "save_internal.h"
-#include "saved/batches.h"
-#include "saved/saved.h"
-#include "saved/skeleton.h"
+#include "save/save_internal.h"
+#include "savedfile/batches.h"
+#include "savedfile/saved.h"
+#include "savedfile/skeleton.h"
 #include "scan/residency.h"
 #include "scan/scan.h"
 

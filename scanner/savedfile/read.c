@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "saved/saved.h"
+#include "savedfile/saved.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,8 +8,8 @@
 
 #include "base/cleanup.h"
 #include "inferior/sigbus.h"
-#include "saved/description.h"
-#include "saved/pages.h"
+#include "savedfile/description.h"
+#include "savedfile/pages.h"
 
 enum {
 	PAGE = GR_SET_PAGE_BYTES,

@@ -11,7 +11,7 @@
 #include "inferior/image.h"
 #include "inferior/recorder.h"
 #include "inferior/stored.h"
-#include "saved/frames.h"
+#include "savedfile/frames.h"
 
 /** The most words of a record that find_stride() may tell. */
 enum { GR_SAVED_MAX_STRIDE = 1024 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "saved/pages.h"
+#include "savedfile/pages.h"
 
 #include "base/cleanup.h"
 

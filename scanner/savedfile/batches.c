@@ -5,7 +5,7 @@
  * writes the frame of the oldest slot before it fills it again. There is one
  * slot more than threads, so that none waits while the caller writes.
  */
-#include "saved/batches.h"
+#include "savedfile/batches.h"
 
 #include <pthread.h>
 
