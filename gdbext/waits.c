@@ -1,32 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scan.goroutine_wait(), and its rows.
+// Scan.waits() and its rows: groups of waiters, owners, deadlocks,
+// and who keeps others waiting.
 #include "gdbext.h"
 
-GR_DEFINE_CLEANUP(goroutine_wait, struct gr_goroutine_wait,
-		  gr_goroutine_wait_destroy)
-
-PyObject *gr_py_scan_goroutine_wait(PyObject *obj, PyObject *args,
-				    PyObject *kwargs)
+PyObject *gr_py_scan_waits(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
-	_cleanup_(gr_cleanup_goroutine_wait) struct gr_goroutine_wait *wait =
-		NULL;
-	struct gr_wait_query query = { .limits = GR_SHOW_DEFAULTS };
-	unsigned long long id;
-	int may_walk = 1;
+	struct gr_wait_report *report = NULL;
+	struct gr_waits_query query = { .with_paths = true };
+	unsigned long long id = 0;
+	int with_paths = 1;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "K|pIII:goroutine_wait",
-					 gr_py_scan_goroutine_wait_names, &id,
-					 &may_walk, &query.limits.max_string,
-					 &query.limits.max_elements,
-					 &query.limits.max_depth) ||
+	if (!PyArg_ParseTupleAndKeywords(
+		    args, kwargs, "|KIIp:waits", gr_py_scan_waits_names, &id,
+		    &query.max_groups, &query.max_ids, &with_paths) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	query.goroutine_id = id;
-	query.may_walk = may_walk;
-	struct gr_error *err =
-		gr_scan_goroutine_wait(self->scan, &query, &wait);
+	query.with_paths = with_paths;
+	struct gr_error *err = gr_scan_waits(self->scan, &query, &report);
 	gr_py_scan_leave(self);
-	return err ? gr_py_raise(err) :
-		     gr_py_row_new(&gr_py_goroutine_wait_row, wait);
+	return err ? gr_py_raise(err) : gr_py_keep_waits(self, report);
 }
