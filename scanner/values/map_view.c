@@ -2,7 +2,7 @@
 #include "map_view.h"
 
 #include "goruntime/sched/channel.h"
-#include "expr/index.h"
+#include "expr/element.h"
 #include "scan/scan.h"
 
 static struct gr_error *check_kind(const struct gr_scan *scan, uint32_t type,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** index: the element of a map with a constant key. */
-#ifndef GR_INDEX_H
-#define GR_INDEX_H
+/** element: the element of a map with a constant key. */
+#ifndef GR_ELEMENT_H
+#define GR_ELEMENT_H
 
 #include "goruntime/types/map_entries.h"
 #include "expr/literal.h"
@@ -30,4 +30,4 @@ struct gr_error *gr_scan_find_key(struct gr_scan *scan, gr_type_id map,
 				  uint64_t header, const struct gr_literal *key,
 				  uint64_t *elem_addr) GR_MUST_CHECK;
 
-#endif /* GR_INDEX_H */
+#endif /* GR_ELEMENT_H */

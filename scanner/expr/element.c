@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Elements by a constant index or key. */
-#include "expr/index.h"
+#include "expr/element.h"
 
 #include "expr/place_internal.h"
 
