@@ -31,7 +31,7 @@
 #include "retention/named_links.h"
 #include "retention/object.h"
 #include "retention/object_value.h"
-#include "walks/objects.h"
+#include "walks/reached.h"
 #include "scan/graph.h"
 #include "scan/open.h"
 #include "expr/place.h"

@@ -2284,7 +2284,7 @@ class Scan:
         max_differences: how many Verdict.differences has at most; those
             without a reason are always in it. 0: no limit.
         """
-    def objects(self, where: str | Callable[[str], object]) -> Total:
+    def reached(self, where: str | Callable[[str], object]) -> Total:
         """Write a line for every reached object, by address: the address in
         hexadecimal, and the bytes; both behind the malloc header.
 

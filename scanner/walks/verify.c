@@ -5,9 +5,8 @@
  */
 #include "walks/verify.h"
 #include "naming/memory_name.h"
-#include "walks/objects.h"
+#include "walks/reached.h"
 
-#include "scan/kept_walk.h"
 #include "scan/mark.h"
 #include "scan/scan.h"
 
@@ -209,28 +208,13 @@ static struct gr_error *finish(struct verifier *v)
 static const struct gr_walk_options mark_options = { .max_depth = 1,
 						     .max_nodes = 1 };
 
-/* Walk from all roots; @p ledger gets the gaps of the walk and of the target. */
-static struct gr_error *mark(struct gr_scan *scan, struct gr_ledger *ledger,
-			     struct gr_marking *ret)
-{
-	struct gr_gaps before = scan->gaps;
-	struct gr_error *err;
-
-	gr_scan_drop_chains(scan);
-	gr_scan_make_room(scan);
-	err = gr_scan_mark(scan, &mark_options, false, ledger, ret);
-	ledger->gaps = scan->gaps;
-	gr_gaps_end_walk(&scan->gaps, &before);
-	return err;
-}
-
 /* Walk, and keep the marking, the gaps and the pointers to free slots. */
 static struct gr_error *mark_and_count(struct verifier *v)
 {
 	_cleanup_(gr_marking_deinit) struct gr_marking precise = { 0 };
 	struct gr_verdict *verdict = v->verdict;
 	struct gr_ledger ledger = { 0 };
-	struct gr_error *err = mark(v->scan, &ledger, &v->m);
+	struct gr_error *err = gr_reached_mark(v->scan, &ledger, &v->m);
 
 	if (!err)
 		err = gr_scan_sort_free_slots(v->scan, &mark_options, &ledger,
@@ -287,33 +271,5 @@ struct gr_error *gr_scan_verify(struct gr_scan *scan, size_t max_differences,
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(verdict);
-	return err;
-}
-
-struct gr_error *gr_scan_objects(struct gr_scan *scan,
-				 struct gr_error *(*emit)(void *ctx,
-							  uint64_t addr,
-							  uint64_t bytes),
-				 void *ctx)
-{
-	_cleanup_(gr_marking_deinit) struct gr_marking m = { 0 };
-	struct gr_sigbus_guard guard;
-	struct gr_ledger unused = { 0 };
-	struct gr_error *err = gr_scan_enter(scan, &guard);
-
-	if (!err)
-		err = mark(scan, &unused, &m);
-	err = gr_sigbus_guard_end(&guard, err);
-	const struct gr_heap *heap = scan->heap;
-	for (uint32_t i = 0; !err && i < heap->nspans; i++) {
-		const struct gr_span *span = &heap->spans[i];
-		for (uint32_t j = 0; !err && j < span->nelems; j++)
-			if (gr_marking_is_reached(&m, span->first_obj + j))
-				err = emit(ctx,
-					   gr_span_slot_addr(span, j) +
-						   span->header_bytes,
-					   span->elem_bytes -
-						   span->header_bytes);
-	}
 	return err;
 }

@@ -180,8 +180,8 @@ def look_at_lists(scan, out):
                       merged_types=True)  # fmt: skip
     scan.export(path=out, format="jsonl")
     pieces = []
-    total = scan.objects(where=pieces.append)
-    assert scan.objects(where=f"{out}.txt") == total
+    total = scan.reached(where=pieces.append)
+    assert scan.reached(where=f"{out}.txt") == total
     lines = "".join(pieces).splitlines()
     with open(f"{out}.txt") as file:
         assert file.read().splitlines() == lines

@@ -74,7 +74,7 @@ def walks(scan):
 
 
 def objects(scan):
-    scan.objects(lambda text: print(text, end=""))
+    scan.reached(lambda text: print(text, end=""))
 
 
 def estimate(scan):
@@ -121,7 +121,7 @@ def holders(scan):
 def _addresses(scan):
     """Of objects all over the heap."""
     pieces = []
-    scan.objects(pieces.append)
+    scan.reached(pieces.append)
     lines = "".join(pieces).splitlines()
     step = len(lines) // SOME_OBJECTS + 1
     return [int(line.split()[0], 16) for line in lines[::step]]

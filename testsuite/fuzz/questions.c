@@ -73,7 +73,7 @@ static struct gr_error *ask_why(struct gr_scan *scan, uint64_t addr,
 					   .max_nodes = 1 << 16 };
 	struct questions q = { .addrs = { addr }, .nobjects = 1, .seed = seed };
 	struct gr_why *why;
-	struct gr_error *err = gr_scan_objects(scan, note_object, &q);
+	struct gr_error *err = gr_scan_each_reached(scan, note_object, &q);
 	for (int i = 0; !err && i < MAX_QUESTIONS; i++) {
 		err = gr_scan_why(scan, &options, q.addrs[i], &why);
 		if (!err)

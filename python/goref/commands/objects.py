@@ -52,7 +52,7 @@ def _list(scan: Scan, options: Any) -> tuple[Total, int]:
     limit."""
     where = options.out or answer
     if options.addresses:
-        return scan.objects(where), 0
+        return scan.reached(where), 0
     listed: Listed = scan.list_objects(
         where,
         args.matcher(options.type),
