@@ -38,7 +38,7 @@ static struct gr_error *list_in_file(struct gr_scan *scan,
 	struct gr_error *err = gr_output_init(&output, path, GR_OUTPUT_PLAIN);
 
 	if (!err)
-		err = gr_scan_list(scan, options, &sink, ret);
+		err = gr_scan_list_objects(scan, options, &sink, ret);
 	return err ? err : gr_output_commit(&output);
 }
 
@@ -85,7 +85,8 @@ PyObject *gr_py_scan_list_objects(PyObject *obj, PyObject *args,
 	const struct gr_listing_sink sink = { write_to_callable, where };
 	struct gr_error *err =
 		path ? list_in_file(self->scan, &options, path, &listed) :
-		       gr_scan_list(self->scan, &options, &sink, &listed);
+		       gr_scan_list_objects(self->scan, &options, &sink,
+					    &listed);
 	gr_py_scan_leave(self);
 	return err ? gr_py_raise(err) :
 		     gr_py_row_new(&gr_py_listed_row, &listed);

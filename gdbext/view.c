@@ -107,7 +107,7 @@ PyObject *gr_py_scan_dominator(PyObject *obj, PyObject *args, PyObject *kwargs)
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "I:dominator",
 					 gr_py_scan_dominator_names, &vertex))
 		return NULL;
-	CALL(self, err, gr_scan_dominator(self->scan, vertex, &dominator));
+	CALL(self, err, gr_view_dominator(self->scan, vertex, &dominator));
 	return err ? gr_py_raise(err) : vertex_or_none(dominator);
 }
 
@@ -149,7 +149,7 @@ PyObject *gr_py_scan_retained(PyObject *obj, PyObject *args, PyObject *kwargs)
 	vertices = parse_vertices(sequence, &count);
 	if (!vertices)
 		return NULL;
-	CALL(self, err, gr_scan_retained(self->scan, vertices, count, &bytes));
+	CALL(self, err, gr_view_retained(self->scan, vertices, count, &bytes));
 	return err ? gr_py_raise(err) : PyLong_FromUnsignedLongLong(bytes);
 }
 

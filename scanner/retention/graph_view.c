@@ -223,7 +223,7 @@ struct gr_error *gr_scan_neighbour(struct gr_scan *scan, uint32_t vertex,
 	return NULL;
 }
 
-struct gr_error *gr_scan_dominator(struct gr_scan *scan, uint32_t vertex,
+struct gr_error *gr_view_dominator(struct gr_scan *scan, uint32_t vertex,
 				   uint32_t *ret)
 {
 	struct gr_error *err = need_vertex(scan, GR_PART_DOMINATORS, vertex);
@@ -233,7 +233,7 @@ struct gr_error *gr_scan_dominator(struct gr_scan *scan, uint32_t vertex,
 	return err;
 }
 
-struct gr_error *gr_scan_retained(struct gr_scan *scan,
+struct gr_error *gr_view_retained(struct gr_scan *scan,
 				  const uint32_t *vertices, uint32_t count,
 				  uint64_t *ret)
 {

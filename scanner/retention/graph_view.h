@@ -72,11 +72,11 @@ struct gr_error *gr_scan_neighbour(struct gr_scan *scan, uint32_t vertex,
 				   uint32_t *ret) GR_MUST_CHECK;
 
 /** The immediate dominator; the top is its own. */
-struct gr_error *gr_scan_dominator(struct gr_scan *scan, uint32_t vertex,
+struct gr_error *gr_view_dominator(struct gr_scan *scan, uint32_t vertex,
 				   uint32_t *ret) GR_MUST_CHECK;
 
 /** Bytes that vertices keep alive together; the same one may come twice. */
-struct gr_error *gr_scan_retained(struct gr_scan *scan,
+struct gr_error *gr_view_retained(struct gr_scan *scan,
 				  const uint32_t *vertices, uint32_t count,
 				  uint64_t *ret) GR_MUST_CHECK;
 

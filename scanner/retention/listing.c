@@ -260,10 +260,10 @@ static struct gr_error *answer(struct gr_scan *scan,
 	return err ? err : write_piece(&l);
 }
 
-struct gr_error *gr_scan_list(struct gr_scan *scan,
-			      const struct gr_listing_options *options,
-			      const struct gr_listing_sink *sink,
-			      struct gr_listed *ret)
+struct gr_error *gr_scan_list_objects(struct gr_scan *scan,
+				      const struct gr_listing_options *options,
+				      const struct gr_listing_sink *sink,
+				      struct gr_listed *ret)
 {
 	struct gr_sigbus_guard guard;
 	struct gr_error *err = gr_scan_enter(scan, &guard);

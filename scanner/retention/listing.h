@@ -54,9 +54,9 @@ struct gr_listed {
  * known, GR_TYPE_UNKNOWN with merged types), with blanks between them. Address and bytes are those behind a malloc
  * header.
  */
-struct gr_error *gr_scan_list(struct gr_scan *scan,
-			      const struct gr_listing_options *options,
-			      const struct gr_listing_sink *sink,
-			      struct gr_listed *ret) GR_MUST_CHECK;
+struct gr_error *gr_scan_list_objects(struct gr_scan *scan,
+				      const struct gr_listing_options *options,
+				      const struct gr_listing_sink *sink,
+				      struct gr_listed *ret) GR_MUST_CHECK;
 
 #endif /* GR_LISTING_H */
