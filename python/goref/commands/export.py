@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import args, native, params, partial
-from ..options import FORMAT_EXPORT
 from ..render.export import export_text, profile_text
 from ..session import current, running
+from ..verbs.tools import FORMAT_EXPORT
 from .base import answer, check_writable, nodes, partial_reasons
 
 if TYPE_CHECKING:

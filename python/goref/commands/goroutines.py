@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Optional
 from .. import args, evaluate, native, partial
 from ..errors import Error
 from ..render.goroutine_list import GoroutinesReport
-from ..options import GROUP, WITH
 from ..session import running
+from ..verbs.goroutines import GROUP, WITH
 from .base import answer_report, check_has
 
 if TYPE_CHECKING:

@@ -1,21 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
 """The comparison of two heaps."""
 
-from ..options import (
-    BY_DIFFERENCE,
-    COMMON,
-    FAIL_ABOVE_GROWTH,
-    LABEL,
-    MAX_PAUSE,
-    MIN_BYTES_GROWTH,
-    OUT_DIFFERENCE,
-    SNAPSHOT,
-    SURVIVORS,
-    THREADS,
-    TIME,
-    TOP_DIFFERENCE,
-)
+from ..options import COMMON, LABEL, MAX_PAUSE, SNAPSHOT, THREADS, TIME, Option
 from .verb import Verb
+
+BY_DIFFERENCE = Option(
+    "by",
+    "Print only the table of this kind, with more rows.",
+    kind="choice",
+    value="type|root|path|site|package|goroutine",
+    choices=("type", "root", "path", "site", "package", "goroutine"),
+)
+TOP_DIFFERENCE = Option(
+    "top",
+    "Rows of each table (default 5; with --by, 20). With --json, all are "
+    "printed by default.",
+    kind="count",
+    value="N",
+)
+MIN_BYTES_GROWTH = Option(
+    "min-bytes",
+    "Leave out rows that have grown or shrunk by less than SIZE.",
+    kind="size",
+    value="SIZE",
+)
+SURVIVORS = Option(
+    "survivors",
+    "Count the objects that are on both sides, if both are of one process.",
+)
+FAIL_ABOVE_GROWTH = Option(
+    "fail-above",
+    "End with status 4 if the reached heap has grown by more than SIZE; with "
+    "--by, if a row has.",
+    kind="size",
+    value="SIZE",
+)
+OUT_DIFFERENCE = Option(
+    "out",
+    "Write the difference as a profile for `go tool pprof FILE'.",
+    kind="file",
+    value="FILE",
+    letter="o",
+)
 
 DIFF = Verb(
     "diff",

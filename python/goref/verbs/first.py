@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The first questions, when nothing is known."""
 
-from ..options import (
-    COMMON,
-    FAIL_ABOVE,
-    FAIL_ON_DEADLOCK,
-    FAIL_ON_LEAKS,
-    SCHED,
-    TOP_OVERVIEW,
-    TOP_SUSPECTS,
-)
+from ..options import COMMON, FAIL_ON_DEADLOCK, FAIL_ON_LEAKS, Option
 from .verb import Verb
+
+TOP_OVERVIEW = Option(
+    "top",
+    "Rows of each table (default: as many as fit on a screen).",
+    kind="count",
+    value="N",
+)
 
 OVERVIEW = Verb(
     "overview",
@@ -28,6 +27,12 @@ graph, it says so and goes on without.
         ("core EXE CORE", "an overview of a core"),
         ("attach PID overview --json", "the same for a process, for scripts"),
     ),
+)
+
+SCHED = Option(
+    "sched",
+    "Print the scheduler instead: Ps, Ms, run queues, who stops the world. "
+    "The heap is not read.",
 )
 
 HUNG = Verb(
@@ -58,6 +63,19 @@ the program is ending, which is no hang.""",
         ),
         ("core EXE CORE hung --sched", "is a P free, and what runs?"),
     ),
+)
+
+TOP_SUSPECTS = Option(
+    "top",
+    "Suspects to print (default 3). With --json, all are printed by default.",
+    kind="count",
+    value="N",
+)
+FAIL_ABOVE = Option(
+    "fail-above",
+    "End with status 4 if a holder retains more than SIZE, suspect or not.",
+    kind="size",
+    value="SIZE",
 )
 
 SUSPECTS = Verb(

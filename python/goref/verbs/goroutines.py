@@ -2,38 +2,111 @@
 """Questions on goroutines: where they are, and what they wait for."""
 
 from ..options import (
-    BASELINE,
-    BYTES,
-    CHAN,
     COMMON,
-    DEPTH_CALLS,
-    EXEC,
-    FAIL_ABOVE_BLOCKED,
     FAIL_ON_DEADLOCK,
     FAIL_ON_LEAKS,
-    FORMAT_WAITS,
-    GROUP,
-    IGNORE,
-    IGNORE_FILE,
     LABEL,
-    LIMIT_GOROUTINES,
-    LIMIT_WAITS,
-    LOCATION,
-    NOW,
     OUT,
     SHOW_DEPTH,
     SHOW_ELEMENTS,
     SHOW_STRING,
-    STACK,
-    SYSTEM,
-    TEXT_STACKS,
     TIME,
-    TOP_LEAKS,
-    WITH,
-    WITHOUT,
-    WRITE_BASELINE,
+    Option,
 )
 from .verb import Verb
+
+_GOROUTINE_FIELDS = (
+    "userloc",
+    "curloc",
+    "goloc",
+    "startloc",
+    "state",
+    "waiting",
+    "running",
+    "user",
+    "label",
+    "call",
+)
+WITH = Option(
+    "with",
+    "Only goroutines whose place (userloc, curloc, goloc, startloc: "
+    "`FILE:LINE in FUNCTION'), wait reason (waiting) or state contains TEXT; "
+    "that a thread runs (running); that are not the runtime's own (user); "
+    "with the label KEY or KEY=VALUE; with a function in the stack whose name "
+    "contains TEXT (call). May be repeated.",
+    kind="condition",
+    value="FIELD [TEXT]",
+    choices=_GOROUTINE_FIELDS,
+    repeats=True,
+)
+WITHOUT = Option(
+    "without",
+    "Only goroutines of which this is not true.",
+    kind="condition",
+    value="FIELD [TEXT]",
+    choices=_GOROUTINE_FIELDS,
+    repeats=True,
+)
+CHAN = Option(
+    "chan",
+    "Only goroutines that wait for this channel, also in a select.",
+    kind="text",
+    value="EXPRESSION",
+)
+GROUP = Option(
+    "group",
+    "Count goroutines that have this in common, with examples. stack: all "
+    "calls. label: all labels, or only that of KEY. waiting-on: the lock or "
+    "channel, or its type and field.",
+    kind="condition",
+    value="FIELD [KEY]",
+    choices=(
+        "userloc",
+        "curloc",
+        "goloc",
+        "startloc",
+        "state",
+        "stack",
+        "label",
+        "waiting-on",
+    ),
+)
+BYTES = Option(
+    "bytes",
+    "Print the memory of the stacks, what each goroutine or group alone keeps "
+    "alive, and what they share.",
+)
+LOCATION = Option(
+    "location",
+    "The place to print: of the user's innermost call (userloc, the default), "
+    "the innermost call, the go statement, or the function.",
+    kind="choice",
+    value="FIELD",
+    choices=("userloc", "curloc", "goloc", "startloc"),
+    default="userloc",
+)
+STACK = Option("t", "Print the calls of each goroutine (--exec bt).")
+EXEC = Option(
+    "exec",
+    "Answer `goroutine ID bt', `locals' or `wait' for each.",
+    kind="choice",
+    value="bt|locals|wait",
+    choices=("bt", "locals", "wait"),
+)
+DEPTH_CALLS = Option(
+    "depth",
+    "Calls to print of each goroutine (default 50).",
+    kind="count",
+    value="N",
+    default=50,
+)
+SYSTEM = Option("system", "List the runtime's own goroutines, too.")
+LIMIT_GOROUTINES = Option(
+    "limit",
+    "Goroutines to list (default 100), or of each group (default 3).",
+    kind="count",
+    value="N",
+)
 
 GOROUTINES = Verb(
     "goroutines",
@@ -104,6 +177,17 @@ The heap is not walked.""",
     examples=(("core EXE CORE panic", "why is there a core?"),),
 )
 
+NOW = Option(
+    "now",
+    "With heap and allocs, count the objects that exist at this moment, "
+    "instead of those of the last collection. Reads the heap.",
+)
+TEXT_STACKS = Option(
+    "text",
+    "Print the calls of each goroutine instead, as a panic does. With --out, "
+    "write them to the file.",
+)
+
 PROFILE = Verb(
     "profile",
     "Write Go's own profiles, read from memory",
@@ -143,6 +227,50 @@ heap.""",
     sample="goroutine --out {file}",
 )
 
+TOP_LEAKS = Option(
+    "top",
+    "Groups to print (default 4). With --json, all are printed by default.",
+    kind="count",
+    value="N",
+)
+IGNORE = Option(
+    "ignore",
+    "Leave out goroutines that wait in a function that PATTERN names; `*' "
+    "stands for any characters. any:PATTERN: with the function anywhere on the "
+    "stack. created-by:PATTERN: whose go statement is in the function. May be "
+    "repeated.",
+    kind="text",
+    value="PATTERN",
+    repeats=True,
+)
+IGNORE_FILE = Option(
+    "ignore-file",
+    "Ignore the patterns in FILE, one on each line. May be repeated.",
+    kind="file",
+    value="FILE",
+    repeats=True,
+)
+BASELINE = Option(
+    "baseline",
+    "Describe only leaks that are not in FILE, and count only these for "
+    "--fail-on-leaks.",
+    kind="file",
+    value="FILE",
+)
+WRITE_BASELINE = Option(
+    "write-baseline",
+    "Write what has leaked to FILE, for --baseline.",
+    kind="file",
+    value="FILE",
+)
+FAIL_ABOVE_BLOCKED = Option(
+    "fail-above-blocked",
+    "End with status 4 if more than N goroutines are blocked in one place, "
+    "leaked or not.",
+    kind="count",
+    value="N",
+)
+
 LEAKS = Verb(
     "leaks",
     "Find goroutines that nobody can wake any more",
@@ -176,6 +304,21 @@ core lacks.""",
             "status 4 if one has leaked that FILE does not know, for scripts",
         ),
     ),
+)
+
+LIMIT_WAITS = Option(
+    "limit",
+    "Groups to print (default 10). With --json, all are printed by default.",
+    kind="count",
+    value="N",
+)
+FORMAT_WAITS = Option(
+    "format",
+    "The format of the answer; dot is a graph for Graphviz.",
+    kind="choice",
+    value="text|dot|json",
+    choices=("text", "dot", "json"),
+    default="text",
 )
 
 WAITS = Verb(

@@ -2,39 +2,14 @@
 """Questions on the heap: who holds what, and what keeps it alive."""
 
 from ..options import (
-    ALL_ROOTS,
-    ATTRIBUTION,
-    BY,
     COMMON,
-    DEPTH_TREE,
-    EXACT,
-    EXCLUDE_WEAK,
-    FILTER,
-    FORMAT,
-    GARBAGE,
     LABEL,
-    MAX_DEPTH,
-    MAX_NODES,
-    MAX_SAMPLES,
-    MIN_BYTES,
-    OF_TYPE,
     OUT,
-    PATHS,
-    PER_GOROUTINE,
-    PRINT,
-    REFERRERS,
-    REFS,
-    RETAINED,
-    RETAINED_ROWS,
     SHOW_DEPTH,
     SHOW_ELEMENTS,
     SHOW_STRING,
-    SITES,
     TIME,
-    TOP,
-    TOP_CHILDREN,
-    TOP_ROWS,
-    VIEW,
+    Option,
 )
 from .verb import Verb
 
@@ -44,6 +19,69 @@ main.cache.head, main.users[3], main.users["ann"]), a local variable as it is
 printed (main.serve.s, of goroutine 17 main.serve.s@17), the address of an
 object, a Go conversion such as (*main.T)(0xc000012345), or an expression of
 gdb."""
+
+VIEW = Option(
+    "view",
+    "Paths: of references, or what keeps what alive.",
+    kind="choice",
+    value="references|dominators",
+    choices=("references", "dominators"),
+    default="references",
+)
+SITES = Option(
+    "sites",
+    "Profile sampled objects, with their allocation stacks.",
+)
+FORMAT = Option(
+    "format",
+    "The format of the profile. See `goref help scan'.",
+    kind="choice",
+    value="pprof|folded|dot|jsonl",
+    choices=("pprof", "folded", "dot", "jsonl"),
+    default="pprof",
+)
+TOP = Option(
+    "top",
+    "Rows of each table (default 10). With --json, the number of roots and of "
+    "types.",
+    kind="count",
+    value="N",
+)
+MAX_DEPTH = Option(
+    "max-depth",
+    "Levels of the tree. Deeper objects fold into them.",
+    kind="limit",
+    value="N",
+)
+MAX_NODES = Option(
+    "max-nodes",
+    "Nodes of the tree. Other objects fold into those above.",
+    kind="limit",
+    value="N",
+)
+MAX_SAMPLES = Option(
+    "max-samples",
+    "Paths in the profile. The smallest fold into others.",
+    kind="count",
+    value="N",
+)
+ATTRIBUTION = Option(
+    "attribution",
+    "Which root is billed for what several reach: the one with the fewest "
+    "references in between, or the first in order (as in `grf').",
+    kind="choice",
+    value="nearest|first",
+    choices=("nearest", "first"),
+    default="nearest",
+)
+PER_GOROUTINE = Option(
+    "per-goroutine",
+    "Keep the stack roots of goroutines apart, with the label goroutine_id.",
+)
+RETAINED = Option(
+    "retained",
+    "Add what each root alone keeps alive (by the graph).",
+)
 
 SCAN = Verb(
     "scan",
@@ -104,6 +142,53 @@ the last collection.""",
     ),
 )
 
+BY = Option(
+    "by",
+    "What the objects of a row have in common. Roots and goroutines are those "
+    "that scan bills; of the fields that lead to an object, the nearest counts. "
+    "A site is where sampled objects were allocated.",
+    kind="choice",
+    value="type|package|span-class|root|goroutine|field|site|site,root",
+    choices=(
+        "type",
+        "package",
+        "span-class",
+        "root",
+        "goroutine",
+        "field",
+        "site",
+        "site,root",
+    ),
+    default="type",
+)
+RETAINED_ROWS = Option(
+    "retained",
+    "Also print what the objects of each row keep alive, and sort by it.",
+)
+EXACT = Option(
+    "exact",
+    "Also print exactly what all objects of TYPE, named as in a row or as "
+    "other answers print it, keep alive together.",
+    kind="text",
+    value="TYPE",
+)
+GARBAGE = Option(
+    "garbage", "Count objects that are allocated and not reached instead."
+)
+FILTER = Option(
+    "filter",
+    "Only rows whose key has a match of the regular expression RE. A type "
+    "that begins with `[]', `[N]', `*' or `map[' is taken as it is.",
+    kind="text",
+    value="RE",
+)
+TOP_ROWS = Option(
+    "top",
+    "Rows to print (default 20). With --json, all are printed by default.",
+    kind="count",
+    value="N",
+)
+
 HISTOGRAM = Verb(
     "histogram",
     "Count the objects of the heap by type, package or root",
@@ -138,6 +223,25 @@ and at the root.""",
             "allocated there, kept here",
         ),
     ),
+)
+
+DEPTH_TREE = Option(
+    "depth",
+    "Levels of the tree (default 1; at most 64).",
+    kind="count",
+    value="N",
+)
+MIN_BYTES = Option(
+    "min-bytes",
+    "Leave out rows that keep less than SIZE alive.",
+    kind="size",
+    value="SIZE",
+)
+TOP_CHILDREN = Option(
+    "top",
+    "Rows directly below each row (default 10).",
+    kind="count",
+    value="N",
 )
 
 DOMINATORS = Verb(
@@ -176,6 +280,29 @@ again.""",
             "what would be freed without both",
         ),
     ),
+)
+
+PATHS = Option(
+    "paths",
+    "Print the K shortest paths, each from another root.",
+    kind="count",
+    value="K",
+)
+ALL_ROOTS = Option(
+    "all-roots", "Print all roots that reach the object; count them if many."
+)
+EXCLUDE_WEAK = Option(
+    "exclude-weak",
+    "Leave out of paths and roots what does not keep an object for long: "
+    "finalizers, cleanups, handles of weak pointers, the tables of package "
+    "unique, the items that a sync.Pool caches.",
+)
+OF_TYPE = Option(
+    "type",
+    "Merge the shortest paths to all objects of TYPE, named as answers print "
+    "it: main.T, []main.T, `string data'. Takes no operand.",
+    kind="text",
+    value="TYPE",
 )
 
 WHY_VERB = Verb(
@@ -220,6 +347,10 @@ counted on one path only: a branch does not keep its objects alone.""",
     ),
     sample="{place}",
 )
+
+PRINT = Option("print", "Print the value, too, as Delve does.")
+REFS = Option("refs", "List the references from the object.")
+REFERRERS = Option("referrers", "List the references to the object.")
 
 OBJECT = Verb(
     "object",

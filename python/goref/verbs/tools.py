@@ -1,23 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files for people and for other tools, and a check of the walk."""
 
-from ..options import (
-    ADDRESSES,
-    COMMON,
-    FORMAT_EXPORT,
-    LIMIT_LINES,
-    MAX_DIFFERENCES,
-    MEMORY_LIMIT,
-    MIN_BYTES_OBJECTS,
-    OUT_LIST,
-    RETAINED_OBJECTS,
-    SAVED_VALUES,
-    SORT,
-    TIMEOUT,
-    TYPE,
-    VALUES,
-)
+from ..options import COMMON, MEMORY_LIMIT, TIMEOUT, Option
 from .verb import Verb
+
+VALUES = Option(
+    "values",
+    "Also write values: texts of panics, labels of goroutines, keys of maps, "
+    "addresses of sockets.",
+)
 
 REPORT = Verb(
     "report",
@@ -50,6 +41,14 @@ a debugger should not take. Save the target there (`goref save FILE'), and run
     sample="{file}",
 )
 
+MAX_DIFFERENCES = Option(
+    "max-differences",
+    "Objects to list (default 20). Unexplained ones are always listed.",
+    kind="count",
+    value="N",
+    default=20,
+)
+
 VERIFY_VERB = Verb(
     "verify",
     "Check the walk against the allocator's own counts",
@@ -64,6 +63,43 @@ the program. The command then fails with exit status 1, also in gdb's batch
 mode.""",
     (MAX_DIFFERENCES, *COMMON),
     examples=(("core EXE CORE verify", "does goref see all of the heap?"),),
+)
+
+TYPE = Option(
+    "type",
+    "Only objects whose printed type has a match of the regular expression "
+    "RE. A type that begins with `[]', `[N]', `*' or `map[' is taken as it "
+    "is.",
+    kind="text",
+    value="RE",
+)
+MIN_BYTES_OBJECTS = Option(
+    "min-bytes",
+    "Only objects of at least SIZE.",
+    kind="size",
+    value="SIZE",
+)
+SORT = Option(
+    "sort",
+    "The order: by address, or the largest first.",
+    kind="choice",
+    value="address|bytes|retained",
+    choices=("address", "bytes", "retained"),
+    default="address",
+)
+RETAINED_OBJECTS = Option(
+    "retained",
+    "Print what each object retains (implied by --sort retained).",
+)
+LIMIT_LINES = Option("limit", "Lines to print.", kind="count", value="N")
+ADDRESSES = Option(
+    "addresses",
+    "Print one line for each object, ordered by address: its start (after a "
+    "malloc header), and the bytes from there to the end of its slot. Use "
+    "the list to compare goref with another heap walker.",
+)
+OUT_LIST = Option(
+    "out", "Write the list to FILE.", kind="file", value="FILE", letter="o"
 )
 
 OBJECTS = Verb(
@@ -103,6 +139,19 @@ objects | COMMAND'.""",
     sample="--addresses",
 )
 
+FORMAT_EXPORT = Option(
+    "format",
+    "What the file is. "
+    "hprof: a Java heap dump, for Eclipse MAT, VisualVM or JProfiler. "
+    "heapsnapshot: a snapshot of V8, for Chrome DevTools or memlab. jsonl: a "
+    "line of JSON for each object, with its references and what it retains. "
+    "folded: stacks of references with bytes, for flame graphs. dot: what "
+    "keeps most alive, for Graphviz.",
+    kind="choice",
+    value="hprof|heapsnapshot|jsonl|folded|dot",
+    choices=("hprof", "heapsnapshot", "jsonl", "folded", "dot"),
+)
+
 EXPORT = Verb(
     "export",
     "Write the heap in the format of another tool",
@@ -137,6 +186,12 @@ FILE appears when it is whole, and replaces an existing file only then.""",
         ),
     ),
     sample="--format hprof {file}",
+)
+
+SAVED_VALUES = Option(
+    "values",
+    "Save all memory, with strings, numbers and all other values of the "
+    "program.",
 )
 
 SAVE = Verb(
