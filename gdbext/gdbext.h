@@ -96,8 +96,7 @@ struct gr_py_field {
 
 /**
  * A type of rows: a C struct crosses to Python as a named tuple. _goref.pyi
- * declares each; build-aux/make-rows.py writes the tables of fields in
- * declared.c.
+ * declares each, and build-aux/make-rows.py makes its table of fields.
  */
 struct gr_py_row {
 	const char *name;

@@ -4,7 +4,9 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+TOP = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "python"))
+sys.path.append(str(TOP / "testsuite/python"))
 
 from goref.verbs import VERBS  # noqa: E402
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands in gdb give the answers of plain Python about the same core."""
 
+import json
 import re
 
 import pytest
 
+import reference
 from samples import DOCUMENTS, samples
 from session import run_gdb, run_goref
 from toolchains import Variant, variants
@@ -64,6 +66,9 @@ def test_each_verb(farm, variant, program, tmp_path):
     elsewhere = run_goref(target, commands)
     for question, one, two in zip(questions, here.parts, elsewhere.parts):
         assert lasting(one) == lasting(two), question
+        verb, *words = question.split()
+        if "--json" in words and one:
+            assert not reference.missing(verb, json.loads(one)), question
     for i, question in enumerate(questions):
         verb, text = question.removesuffix(f" {place}"), elsewhere.parts[i]
         if verb in NAMED and text and not question.endswith(" 0x10"):

@@ -7,38 +7,20 @@ from pathlib import Path
 
 import pytest
 
+import reference
+from reference import INTRODUCTION, TEXT, prose, sections
 from goref import verbs as tables
-from goref.render.report import Listed
 from goref.render.save import SaveReport
 from goref.render.written import WrittenReport
 
 TOP = Path(__file__).resolve().parents[2]
-REFERENCE = TOP / "doc/verbs.md"
-if not REFERENCE.exists():
+if not TEXT:
     pytest.skip("no doc/ in this tree", allow_module_level=True)
-TEXT = REFERENCE.read_text()
-INTRODUCTION = TEXT[: TEXT.index("\n## ")]
 OPEN = tables.SOURCES["open"]
 VERBS = [*tables.VERBS.values(), *tables.STANDALONE.values(), OPEN]
 # Those of all verbs are in the introduction.
 COMMON = {"memory-limit", "timeout", "json"}
 OTHERS = {"help"}
-
-
-def sections():
-    """The section of each verb; one may be about two."""
-    found = {}
-    for part in re.split(r"^### ", TEXT, flags=re.M)[1:]:
-        heading, _, body = part.partition("\n")
-        body = re.split(r"^## ", body, flags=re.M)[0]
-        for name in heading.split(" and "):
-            found[name] = body
-    return found
-
-
-def prose(section):
-    """Without the transcripts, which only use options."""
-    return re.sub(r"^    .*\n", "", section, flags=re.M)
 
 
 def names(option, text):
@@ -145,66 +127,21 @@ VERB_OF = {
     "wait": "goroutine",
     "written": "report",
 }
-# Their keys are names that a program or another table has.
-MAPS = {"by", "labels", "missing", "phases_ms"}
-# Objects with the keys of another one; "": of a document.
-SAME = {"goroutines": "", "pile_up": "waits", "wait": "waits"}
-
-
-def named_keys(text):
-    """(parent, key) of each word in backticks. Words that begin a parenthesis
-    are keys of the word before it, or of those that `and' joins there."""
-    found = set()
-    for paragraph in text.split("\n\n"):
-        parents, latest, is_joined = [("",)], (), False
-        for word, between in re.findall(r"`([^`]+)`|([^`]+)", paragraph):
-            if word:
-                latest = (*latest, word) if is_joined else (word,)
-                found |= {(parent, word) for parent in parents[-1]}
-                continue
-            is_joined = between.strip() in (",", "and")
-            for mark in re.findall(r"\($|[()]", between):
-                if mark == ")":
-                    parents[1:] = parents[1:-1]
-                else:
-                    parents.append(parents[-1])
-            if between.endswith("("):
-                parents[-1] = latest
-    return found
-
-
-def keys_of(value, parent=""):
-    """(parent, key) of each key of a document."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if parent not in MAPS:
-                yield parent, key
-            yield from keys_of(inner, parent if parent in MAPS else key)
-    elif isinstance(value, (list, tuple, Listed)):
-        for inner in value:
-            yield from keys_of(inner, parent)
 
 
 def test_reference_has_every_key(documents, make):
-    """Keys of a document are in its verb's section or in the introduction.
-    Those inside of an object may be in another verb's."""
+    """In the documents of all tests of rendering."""
     common = {"tool_version": "1", "partial": ()}
     WrittenReport(**common, out="page", bytes=1, missing={}).document()
     SaveReport(
         **common, info=make.info(), path="file", file_bytes=1,
         has_values=False, warnings=(),
     ).document()  # fmt: skip
-    named = {name: named_keys(prose(t)) for name, t in sections().items()}
-    of_all = named_keys(INTRODUCTION)
-    anywhere = of_all.union(*named.values())
-    missing = set()
+    lacking = set()
     for report, document in documents:
         package, _, module = type(report).__module__.rpartition(".")
         if package != "goref.render":
             continue  # a test's own report
         verb = VERB_OF.get(module, module)
-        for parent, key in keys_of(document):
-            known = anywhere if parent else of_all | named[verb]
-            if (SAME.get(parent, parent), key) not in known:
-                missing.add((verb, parent, key))
-    assert not missing, f"doc/verbs.md: {sorted(missing)}"
+        lacking |= {(verb, *key) for key in reference.missing(verb, document)}
+    assert not lacking
