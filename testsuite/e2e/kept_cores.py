@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cores of the kernel that are made once, and kept for other modules, other
+"""Cores that are made once, and kept for other modules, other
 processes of pytest-xdist and later runs.
 
 A core lies in a folder `cores/KEY' of the cache, with the program's truth and
@@ -39,14 +39,25 @@ def libc():
     """The C library that programs with cgo load: its core needs the same."""
     for line in Path("/proc/self/maps").read_text().splitlines():
         if "/libc.so" in line or "/libc-2" in line:
-            path = Path(line.split(maxsplit=5)[5])
-            return str(path), path.stat().st_mtime_ns
+            return state(line.split(maxsplit=5)[5])
     return None
 
 
-def key(exe, args, env):
-    """The name of the core's folder; the name of exe's says how it is built."""
-    parts = list(map(str, args)), sorted((env or {}).items()), os.uname(), libc()
+def state(path):
+    """What a file is: another one of that name differs."""
+    return str(path), os.stat(path).st_mtime_ns
+
+
+def key(exe, args, env, maker):
+    """The name of the core's folder; the name of exe's says how it is built.
+    maker: the kernel, or the file of the program that writes the core."""
+    parts = (
+        list(map(str, args)),
+        sorted((env or {}).items()),
+        os.uname(),
+        libc(),
+        maker,
+    )
     digest = hashlib.sha256(repr(parts).encode() + HOW.read_bytes())
     return f"{exe.parent.name}-{digest.hexdigest()[:16]}"
 

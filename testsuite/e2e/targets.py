@@ -288,13 +288,17 @@ class Farm:
     ):
         """kind: core (of the kernel), gcore, or live. A core may be that of an
         earlier run; fresh: a new process ends for it."""
-        env_key = tuple(sorted((env or {}).items()))
-        key = (program, variant, kind, tuple(args), env_key, fresh)
+        key = self._key(program, variant, kind, args, env, fresh)
         if key not in self._targets:
             make = {"core": self._core, "gcore": self._gcore,
                     "live": self._live}[kind]  # fmt: skip
             self._targets[key] = make(program, variant, args, env, fresh)
         return self._targets[key]
+
+    @staticmethod
+    def _key(program, variant, kind, args, env, fresh=False):
+        settings = tuple(sorted((env or {}).items()))
+        return program, variant, kind, tuple(args), settings, fresh
 
     def _core(self, program, variant, args, env, fresh):
         skip_if(kernel_cores_reason())
@@ -310,14 +314,32 @@ class Farm:
         if fresh:
             core, truth, _ = make()
         else:
-            core, truth = self._kept.find(kept_cores.key(exe, args, env), make)
+            key = kept_cores.key(exe, args, env, "kernel")
+            core, truth = self._kept.find(key, make)
         return Target("core", exe, truth, core=core)
 
     def _gcore(self, program, variant, args, env, fresh):
-        live = self.target(program, variant, "live", args, env, fresh)
-        with costs.making("gcore"):
-            core = gdb_core(live.process)
-        return Target("gcore", live.exe, live.truth, core=core)
+        """Of the live target, if there is one."""
+        what = program, variant, "live", args, env
+        exe = build(program, variant.release, variant.flavour)
+
+        def make():
+            live = self.target(*what, fresh)
+            with costs.making("gcore"):
+                core = gdb_core(live.process)
+            folder = live.process.folder / "kept"
+            folder.mkdir()
+            return shutil.move(core, folder / "core"), live.truth, folder
+
+        if fresh or self._key(*what) in self._targets:
+            live = self.target(*what, fresh)
+            with costs.making("gcore"):
+                core, truth = gdb_core(live.process), live.truth
+        else:
+            gdb = kept_cores.state(shutil.which(GDB))
+            key = kept_cores.key(exe, args, env, gdb)
+            core, truth = self._kept.find(key, make)
+        return Target("gcore", exe, truth, core=core)
 
     def _live(self, program, variant, args, env, _fresh):
         skip_if(attach_reason())
