@@ -12,7 +12,6 @@ import pytest
 from asking import GOREF_SCAN, SCANNER
 from pprof import Profile
 from session import run_cli, run_goref
-from targets import attach_reason, skip_if
 from test_sums import check_sums, everything
 from toolchains import Variant, variants
 
@@ -55,22 +54,6 @@ def test_large_objects_of_unknown_type_are_rows(farm, variant):
     assert first["kind"] == "object" and first["type"] is None
     assert first["count"] == 1 and first["address"] is not None
     assert first["retained_bytes"] > 0.97 * target.truth["bytes"]
-
-
-def test_process(farm):
-    """The rows of a process that stands still, and of one that goes on."""
-    skip_if(attach_reason())
-    target = farm.target("leaky", CENTRAL, "live")
-    whole, scan = dominators(target, "--top 0 --depth 0")
-    assert check_sums(whole, scan["reached"]["bytes"]) > 10
-    words = ["attach", target.process.pid, "dominators", "--json", "--top=0"]
-    done = run_cli(words)
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
-    check_sums(document, document["reached_bytes"])
-    [sessions] = [row for row in document["children"]
-                  if row["name"] == "main.sessionsByToken"]  # fmt: skip
-    assert sessions["retained_bytes"] > 10 << 20
 
 
 def alone_and_together(target, *names):

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """goref goroutines and goref goroutine, by what runtime.Stack says."""
 
-import json
 import re
 
 import pytest
 
 from session import run_cli, run_goref
-from targets import attach_reason, skip_if
 from toolchains import Variant, variants
 
 CENTRAL = Variant("go1.24", "default")
@@ -509,18 +507,6 @@ def test_no_channel(waiting, expression, text):
     )
     assert done.returncode == 1 and not done.stdout
     assert text in done.stderr and len(done.stderr.splitlines()) == 1
-
-
-def test_live(farm):
-    """On a stopped process, and on one that is looked at and goes on."""
-    skip_if(attach_reason())
-    target = farm.target("stacks", CENTRAL, "live")
-    wanted = set(said(target.truth["stacks"]))
-    assert ids(target) == wanted
-    done = run_cli(["attach", target.process.pid, "goroutines", "--json"])
-    assert done.returncode == 0, done.stderr
-    assert {g["id"] for g in json.loads(done.stdout)["goroutines"]} == wanted
-    assert target.process.popen.poll() is None
 
 
 def test_selection_stays(central):

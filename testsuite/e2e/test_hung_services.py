@@ -9,7 +9,6 @@ import shlex
 import pytest
 
 from session import run_cli, run_goref
-from targets import attach_reason, skip_if
 from toolchains import Variant, variants
 
 CENTRAL = Variant("go1.24", "default")
@@ -198,15 +197,3 @@ def test_conditions(farm):
     said = ask(leaking, "--fail-on-leaks", status=4)
     assert "9 goroutines have leaked" in said.stderr
     assert document(leaking)["leaked"] == 9
-
-
-def test_process(farm):
-    """It is copied and goes on; gdb asks the same of one that it holds."""
-    skip_if(attach_reason())
-    target = farm.target("deadlocks", CENTRAL, "live", args=["inversion"])
-    done = run_cli(["attach", str(target.process.pid), "hung"])
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("1 deadlock of 2 goroutines")
-    assert "goes on" in done.stderr
-    held = run_goref(target, ["goref hung"])
-    assert held.parts[0].startswith("1 deadlock of 2 goroutines"), held.stderr

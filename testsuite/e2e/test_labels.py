@@ -6,7 +6,6 @@ import json
 import pytest
 
 from session import run_cli, run_goref
-from targets import attach_reason, skip_if
 from toolchains import Variant, variants
 
 CENTRAL = Variant("go1.24", "default")
@@ -14,12 +13,6 @@ CENTRAL = Variant("go1.24", "default")
 
 def truth_of(target):
     return {int(n): said for n, said in target.truth["labels"].items()}
-
-
-def listed(target, words=""):
-    run = run_goref(target, [f"goref goroutines --json {words}"])
-    assert run.rc == 0, run.stderr
-    return run.json(0)
 
 
 def labels_of(document):
@@ -111,17 +104,6 @@ def test_text(central):
     for line in lines[:3]:
         assert line.endswith("[chan receive] {route: /v1/pay, tenant: acme}")
     assert r'{"a=b": "c, d", empty: "", q: "\"", "ü": "日本"}' in run.parts[1]
-
-
-def test_live(farm):
-    """The strings of labels lie in memory that is not copied."""
-    skip_if(attach_reason())
-    target = farm.target("labelled", CENTRAL, "live")
-    wanted = truth_of(target) | {1: {}}
-    assert labels_of(listed(target)) == wanted
-    done = run_cli(["attach", target.process.pid, "goroutines", "--json"])
-    assert done.returncode == 0, done.stderr
-    assert labels_of(json.loads(done.stdout)) == wanted
 
 
 def test_saved_without_values(farm, central, tmp_path):

@@ -203,14 +203,6 @@ def test_quiet(farm, variant):
     assert run.parts[0].startswith("no goroutine has leaked\n")
 
 
-def test_live(farm):
-    target = farm.target("leaks", CENTRAL, "live", args=["leaked"])
-    run = run_cli(["attach", target.process.pid, "leaks", "--json"])
-    assert run.returncode == 0, run.stderr
-    document = Document(run.stdout)
-    assert document["leaked"] == sum(f["Count"] for f in target.truth)
-
-
 def test_text_and_status(farm):
     leaked = farm.target("leaks", CENTRAL, args=["leaked"])
     count = sum(fact["Count"] for fact in leaked.truth)

@@ -314,29 +314,6 @@ def endless_list(core, count=20_000, calls=4096):
     return at
 
 
-def copied(target, kind, path):
-    """A profile of the running process."""
-    done = run_cli(
-        ["attach", target.process.pid, "profile", kind, "-o", path, "--json"]
-    )
-    assert done.returncode == 0, done.stderr
-    assert target.process.popen.poll() is None
-    return Profile.load(path), json.loads(done.stdout)
-
-
-@variants(newest=["default"])
-def test_live(farm, variant, tmp_path):
-    """`goref attach' copies the buckets and nothing else."""
-    skip_if(attach_reason())
-    target = farm.target("sampled", variant, "live", args=["65536"])
-    found, document = copied(target, "heap", tmp_path / "heap.pb.gz")
-    check_same(found, own(target, "heap"))
-    assert document["complete"] and not document["notes"]
-    for kind in ("block", "mutex") if variant == CENTRAL else ():
-        found, document = copied(target, kind, tmp_path / kind)
-        check_contention(target, kind, found, document)
-
-
 def test_held(farm, tmp_path):
     """gdb holds the process: one question after the other."""
     skip_if(attach_reason())
@@ -350,18 +327,6 @@ def test_held(farm, tmp_path):
     found = Profile.load(tmp_path / "heap")
     check_same(found, own(target, "heap"))
     assert run.json(1)["goroutines"] and run.json(2)["contentions"]
-
-
-def test_snapshot(farm, tmp_path):
-    skip_if(attach_reason())
-    target = farm.target("sampled", CENTRAL, "live", args=["65536"])
-    path = tmp_path / "heap.pb.gz"
-    done = run_cli(
-        ["attach", "--snapshot", target.process.pid, "profile", "heap", "-o",
-         path]
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    check_same(Profile.load(path), own(target, "heap"))
 
 
 @pytest.mark.parametrize("damage", ["loop", "stack", "nowhere"])

@@ -3,15 +3,13 @@
 
 import base64
 import collections
-import json
 import re
 import subprocess
 
 import pytest
 
 from pprof import Profile
-from session import run_cli, run_goref
-from targets import attach_reason, skip_if
+from session import run_goref
 from toolchains import Variant, go_binary, variants
 
 CENTRAL = Variant("go1.24", "default")
@@ -159,23 +157,6 @@ def test_go_reads_it(central, tmp_path):
     assert re.search(r"flat%.*cum%\s*$", diff), diff
     top = pprof("-top", "-sample_index=stack_space")
     assert "Type: stack_space" in top and "runtime.gopark" in top
-
-
-def test_live(farm, tmp_path):
-    """A process is looked at and goes on."""
-    skip_if(attach_reason())
-    target = farm.target("profiled", CENTRAL, "live")
-    path = tmp_path / "live.pb.gz"
-    done = run_cli(
-        ["attach", target.process.pid, "profile", "goroutine", "--json",
-         "-o", path]
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    found, wanted = Profile.load(path), own(target, "goroutine")
-    limit = deepest(wanted)
-    assert without_main(found, limit) == without_main(wanted, limit)
-    assert json.loads(done.stdout)["complete"]
-    assert target.process.popen.poll() is None
 
 
 def test_same_bytes(central, tmp_path):

@@ -94,20 +94,6 @@ def test_now_is_scaled(farm, rate, tmp_path):
             assert found[stack][key] == value
 
 
-def test_now_live(farm, tmp_path):
-    skip_if(attach_reason())
-    target = farm.target("sites", CENTRAL, "live", args=["1"])
-    path = tmp_path / "now.pb.gz"
-    done = run_cli(
-        ["attach", target.process.pid, "profile", "heap", "--now", "-o", path]
-    )
-    assert done.returncode == 0, done.stderr
-    assert " in use now in " in done.stdout
-    found = in_use(Profile.load(path))
-    truth = target.truth
-    assert late_objects(found) == truth["late_kept"] + truth["late_dropped"]
-
-
 def told(process, command):
     process.popen.stdin.write(f"{command}\n".encode())
     process.popen.stdin.flush()

@@ -3,14 +3,12 @@
 
 import base64
 import collections
-import json
 import math
 
 import pytest
 
 from pprof import Profile
-from session import run_cli, run_goref
-from targets import attach_reason, skip_if
+from session import run_goref
 from toolchains import Variant, variants
 
 CENTRAL = Variant("go1.24", "default")
@@ -210,26 +208,3 @@ def test_no_samples(farm, program):
     word = "is off" if program == "sites" else "not linked"
     assert word in document["notes"][0]
     assert document["heap_objects"]
-
-
-def test_live(farm):
-    """`goref attach' copies the samples with the heap; a process that gdb
-    holds is read late."""
-    skip_if(attach_reason())
-    target = farm.target("sites", CENTRAL, "live", args=["1"])
-    documents = [
-        run_goref(
-            target, ["goref scan", "goref histogram --by site,root --json"]
-        ).json(1),
-    ]
-    done = run_cli(
-        ["attach", target.process.pid, "histogram", "--by", "site,root",
-         "--json"]
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    documents.append(json.loads(done.stdout))
-    for document in documents:
-        found = cells(document)
-        for cell in target.truth["cells"]:
-            key = cell["site"], cell["root"]
-            assert found[key]["objects"] == cell["objects"]
