@@ -114,20 +114,6 @@ def span_table(core, count=1 << 24):
     core.put({slot - 8: first, slot: count, slot + 8: count})
 
 
-def span_of_all(core):
-    """One span has half of the address space."""
-    span, pages = core.points.in_use[0], 1 << 33
-    rows = {"npages": pages, "elemsize": pages << 13, "start_addr": 1 << 46}
-    words = {span + core.layout[f"mspan.{n}"][0]: v for n, v in rows.items()}
-    core.put(words)
-    file = mutate.Core(core.path)
-    offset, size = core.layout["mspan.nelems"]
-    file.put(span + offset, 1, size)
-    offset, size = core.layout["mspan.spanclass"]
-    file.put(span + offset, 1, size)
-    file.close()
-
-
 def modules(core):
     """The list of modules comes back to its first one."""
     core.put({core.points.module_field("next"): core.points.module})
@@ -143,4 +129,6 @@ def itab_table(core, count=1 << 24):
     core.put({core.points.variable("itabTable"): core.add(data)})
 
 
-ALL = (specials, span_table, span_of_all, modules, itab_table)
+# Lists of specials and spans that cover too much are unit tests: test_root_lists
+# and test_heap_damage.
+ALL = (span_table, modules, itab_table)
