@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/vector.h"
 
-/** What libFuzzer calls. */
+/** The entry point that libFuzzer calls. */
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
@@ -46,7 +46,7 @@ struct fuzz_base {
 	struct fuzz_file file;
 	uint8_t *original;
 	struct fuzz_ranges ranges;
-	uint64_t total_bytes;	    /**< Of all ranges. */
+	uint64_t total_bytes;	    /**< All ranges together. */
 	struct fuzz_ranges patched; /**< To be undone. */
 };
 

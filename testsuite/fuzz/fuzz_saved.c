@@ -12,7 +12,7 @@
 
 enum {
 	MAX_SECONDS = 8,
-	/* Of the whole file and of a frame: savedfile/frames.c. */
+	/* The heads of the file and of a frame are those of savedfile/frames.c. */
 	HEAD_BYTES = 56,
 	HEADER_BYTES = 32,
 	MEMORY_LIMIT = 1 << 29,
@@ -29,7 +29,7 @@ struct frame {
 };
 GR_VECTOR(frame_vector, struct frame);
 
-/** What an input does to a frame as a whole. */
+/** An input does this to a frame as a whole. */
 enum change {
 	CHANGE_NOTHING,
 	CHANGE_DROP,

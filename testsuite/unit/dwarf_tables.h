@@ -65,7 +65,7 @@ static inline void tables_add_indexes(struct gr_dwarf *dwarf)
 			  GR_COLUMN(dwarf->constants.data, name), 0);
 }
 
-/** Of which file they say they are. */
+/** The tables say that they are of this file. */
 static const struct gr_dwarf_key tables_key = {
 	.build_id = "Ab_c/d-e",
 	.file_bytes = 1234,
@@ -148,7 +148,7 @@ static inline enum gr_stored tables_unpack(struct gr_dwarf *dwarf, void *block,
 	return state;
 }
 
-/* What a saved answer is about. */
+/* Use the things that a saved answer is about. */
 static inline bool tables_use_answer(struct gr_dwarf *dwarf,
 				     const struct gr_answer *a, size_t *sum)
 {

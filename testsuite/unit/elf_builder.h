@@ -17,7 +17,7 @@ enum { BUILDER_MAX_HEADERS = 16, BUILDER_MAX_BYTES = 1 << 20 };
 struct elf_builder {
 	Elf64_Ehdr header;
 	Elf64_Phdr headers[BUILDER_MAX_HEADERS];
-	size_t bytes; /**< Of the file so far. */
+	size_t bytes; /**< The file has so many so far. */
 	uint8_t file[BUILDER_MAX_BYTES];
 };
 

@@ -12,7 +12,7 @@
 
 enum { FAKE_PIECES = 16 };
 
-/** What the tests call a target's memory. */
+/** A range of the target's memory. */
 struct gr_image {
 	struct {
 		uint64_t addr, bytes;

@@ -34,7 +34,7 @@ struct fixture {
 	uint64_t nmspans;
 };
 
-/** What a test says of a span; zeros mean what is usual. */
+/** A span as a test describes it; zeros mean the usual values. */
 struct shape {
 	uint64_t base, npages, elem_bytes;
 	uint32_t nelems;

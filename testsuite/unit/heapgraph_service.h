@@ -44,8 +44,8 @@ static inline void make_goroutines(struct service *s)
 	w->f->sched.waits = &s->waits;
 }
 
-/* Of the first roots some become regions, which may overlap. Those of
- * goroutines are as many as others. */
+/* Some of the first roots become regions, which may overlap. Half of the roots
+ * are those of goroutines. */
 static inline void change_roots(struct service *s)
 {
 	struct world *w = &s->w;

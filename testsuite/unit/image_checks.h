@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the tests of the image have in common. */
+/* The tests of the image have these checks in common. */
 #pragma once
 
 #include "base/cleanup.h"

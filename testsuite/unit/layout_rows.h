@@ -55,7 +55,7 @@ static inline const char *alternative(const char *names, unsigned int n,
 	return names;
 }
 
-/* What the tests give to row `i`: its place among the rows makes it unique. */
+/* The tests give these to row `i`: its place among the rows makes it unique. */
 static inline uint64_t want_size(size_t i)
 {
 	return 8192 + 8 * i;

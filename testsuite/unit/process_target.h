@@ -21,11 +21,11 @@
 
 enum { MOST_WAIT_S = 60, STEP_NS = 1000000, CHILD_STACK_BYTES = 1 << 16 };
 
-/** What the child and the test share. */
+/** Memory that the child and the test share. */
 struct shared {
 	uint64_t count;	  /**< Grows while the child runs. */
 	uint64_t signals; /**< SIGRTMIN that it has received. */
-	pid_t tid;	  /**< Of the thread that the test asks for. */
+	pid_t tid;	  /**< The thread that the test asks for. */
 	bool is_ready;
 };
 

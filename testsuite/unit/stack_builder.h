@@ -27,7 +27,7 @@ enum {
 };
 #define STACK_HI UINT64_C(0xc000800000)
 
-/** What a test says of a function. */
+/** A function as a test describes it. */
 struct func_shape {
 	const char *name;
 	uint32_t frame_bytes; /* without the return address */

@@ -121,7 +121,7 @@ TEST_F(two_arenas)
 
 	assert_ptr_not_equal(gr_arena_intern(arena, "x", 1), text);
 	gr_arena_deinit(&other);
-	// What is gone can begin again.
+	// An arena that is gone can begin again.
 	assert_string_equal(gr_arena_intern(&other, "x", 1), "x");
 	gr_arena_deinit(&other);
 }

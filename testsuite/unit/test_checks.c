@@ -97,7 +97,7 @@ static const struct check_case cases[] = {
 	{ "no pointer", of_no_pointer, "strstr(text, \"problem\")" },
 };
 
-/* What each printed, and how it ended. */
+/* Each check printed this, and ended in this way. */
 static struct outcome {
 	char printed[MAX_BYTES];
 	int status;

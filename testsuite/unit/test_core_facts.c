@@ -284,7 +284,7 @@ TEST(list_that_loops)
 	check_modules(w, 2, 0);
 }
 
-/* Of a second namespace, the first file is none to leave out. */
+/* The first file of a second namespace is not left out. */
 TEST(namespaces)
 {
 	_cleanup_(gr_cleanup_world) struct world *w = malloc(sizeof(*w));

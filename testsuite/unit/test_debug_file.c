@@ -13,7 +13,7 @@ enum { PATH_BYTES = 160 };
 
 static const char gnu_id[] = "12345678", other_id[] = "1234567x";
 
-/** What a file has. */
+/** The parts that a file has. */
 struct content {
 	const char *gnu, *go; /**< Build ids, or NULL. */
 	const char *link;     /**< .gnu_debuglink, or NULL. */

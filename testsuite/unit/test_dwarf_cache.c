@@ -160,7 +160,7 @@ TEST_F(changed_file)
 	struct gr_dwarf *dwarf = open_exe(place);
 	run("touch -d 2001-02-03 '%s'", place->exe);
 	assert_false(is_from_cache(place));
-	// What was opened before must not mix two files.
+	// Tables that were opened before must not mix two files.
 	struct gr_dwarf_local *locals;
 	size_t count;
 	struct gr_error *err = gr_dwarf_locals(dwarf, 0, 1, &locals, &count);

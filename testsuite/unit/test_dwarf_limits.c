@@ -128,7 +128,7 @@ static struct file *setup(void)
 	put_attribute(f, DW_AT_name, DW_FORM_strp);
 	put_attribute(f, DW_AT_ranges, DW_FORM_sec_offset);
 	put_attribute(f, 0, 0);
-	// Of the unit's header, its length is set at the end.
+	// The length in the unit's header is set at the end.
 	put_number(&f->info, 0, 4);
 	put_number(&f->info, 4, 2);
 	put_number(&f->info, 0, 4);

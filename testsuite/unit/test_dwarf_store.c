@@ -133,7 +133,7 @@ TEST(interrupted)
 	size_t bytes;
 	char *block = tables_pack(&bytes);
 
-	// What follows the names belongs to no section.
+	// The bytes behind the names belong to no section.
 	block = realloc(block, bytes + (8 << 20));
 	assert_non_null(block);
 	memset(block + bytes, 0, 8 << 20);

@@ -98,7 +98,7 @@ TEST_ROWS(kind, kind_cases, c)
 /** An executable with sections. */
 struct section_case {
 	const char *name;
-	const char *names[2]; /**< Of two sections. */
+	const char *names[2]; /**< The names of two sections. */
 	uint32_t type;
 	uint16_t nsections; /**< That the header promises; 0: all. */
 	uint64_t text_addr;

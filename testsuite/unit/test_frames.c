@@ -139,7 +139,7 @@ static void check_refused(const struct gr_byte_vector *file, const char *why)
 	gr_error_destroy(err);
 }
 
-/* What a file unpacks to is in proportion to its bytes. */
+/* A file unpacks to no more than in proportion to its bytes. */
 TEST(more_than_fits)
 {
 	enum { BYTES = 1 << 20 };

@@ -7,7 +7,7 @@
 
 enum { NGRAPHS = 10000, MAX_CANDIDATES = 8, MAX_LIST = 64, MAX_HIDDEN = 32 };
 
-/** What a random mark begins with, as lists and as bits. */
+/** A random mark begins with these, as lists and as bits. */
 struct spec {
 	uint64_t without;
 	uint32_t ncandidates;

@@ -100,7 +100,7 @@ TEST(numbers)
 	}
 }
 
-/* What an emptied heap costs: five million slots, a hundred thousand kept. */
+/* An emptied heap costs little: of five million slots, 100,000 are kept. */
 TEST(emptied_heap)
 {
 	enum { NRUNS = 5000, SLOTS = 1000 };

@@ -17,7 +17,7 @@ enum {
 
 enum { UNKNOWN = 999 }; /* has no key */
 
-/* What form() and key() say of a vertex. */
+/* The answers of form() and key() for a vertex. */
 struct shape {
 	struct build b;
 	uint64_t keys[BUILD_MAX_VERTICES];

@@ -240,7 +240,7 @@ TEST_F(span_of_all_pages)
 	expect_end(f, GR_ERROR_INTERRUPTED);
 }
 
-/* What spans cover is in proportion to what is mapped. */
+/* Spans cover no more than in proportion to the mapped memory. */
 TEST_F(span_of_more_than_there_is)
 {
 	const uint64_t npages = 1 << 22;

@@ -24,7 +24,7 @@ struct model {
 	gr_vertex nobjects;
 	bool is_owned[MAX_OBJECTS];
 	uint64_t left_out;
-	/* Of objects, by vertex, then of roots. */
+	/* The edges of objects, by vertex, then those of roots. */
 	gr_vertex to[MAX_EDGES];
 	uint32_t first[MAX_OBJECTS + 1];
 	uint32_t nedges;

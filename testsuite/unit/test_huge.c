@@ -148,7 +148,7 @@ TEST(holders)
 	data = gr_huge_alloc(4 * UNIT + 1);
 	assert_non_null(data);
 	assert_int_equal(gr_huge_spare_bytes(), 2 * UNIT);
-	// What was there before came along.
+	// The contents came along.
 	assert_int_equal(data[UNIT + 4096], 7);
 	data = gr_huge_resize(data, 4 * UNIT + 1, UNIT);
 	assert_int_equal(gr_huge_spare_bytes(), 6 * UNIT);

@@ -97,7 +97,7 @@ TEST(ranges_interrupted)
 
 /* --- a core and its executable ---------------------------------------- */
 
-/** What to build, and what is opened. */
+/** The file to build, and the one that is opened. */
 struct fixture {
 	struct elf_builder exe, core;
 	char exe_path[64], core_path[64];
@@ -343,7 +343,7 @@ struct damage_case {
 	void (*damage)(struct elf_builder *core);
 	size_t cut_bytes;    /**< From its end. */
 	int code;	     /**< enum gr_error_code, or -1 for success. */
-	const char *message; /**< Of the error or warning; NULL: none. */
+	const char *message; /**< The error or warning; NULL: none. */
 	uint64_t missing_bytes;
 	/** Salt of the byte at HEAP, or -1 for a fault. */
 	int salt;

@@ -19,7 +19,7 @@ enum {
 struct live {
 	uint8_t *area; /**< At the same address in both processes. */
 	pid_t pid;
-	uint64_t nreads, largest_read; /**< Of the remote kind. */
+	uint64_t nreads, largest_read; /**< Only the remote kind. */
 	int polls_left;		       /**< Then interrupted; -1: never. */
 	struct gr_gaps gaps;
 	struct gr_target_module module;
@@ -139,7 +139,7 @@ static struct live *live_create(const struct live_case *c)
 	return live;
 }
 
-// What must hold before and after sealing.
+// These hold before and after sealing.
 static void check_live(struct live *live)
 {
 	uint64_t addr = (uintptr_t)live->area;
@@ -348,7 +348,7 @@ TEST_ROWS(interrupt, live_cases, c)
 	assert_null(gr_image_read_u64(live->image, addr, &value));
 }
 
-// What a remote target costs are its round trips.
+// A remote target costs its round trips.
 TEST(round_trips)
 {
 	_cleanup_(gr_cleanup_live) struct live *live =
@@ -421,7 +421,7 @@ TEST(forget)
 	assert_int_equal(read_byte(live, 1), (uint8_t)(before + 1));
 }
 
-// What was read is copied, page by page, and nothing else is read then.
+// Memory that was read is copied by pages, and nothing else is read then.
 TEST(search_in_a_copy)
 {
 	_cleanup_(gr_cleanup_live) struct live *live =
@@ -452,8 +452,8 @@ TEST(search_in_a_copy)
 	change(live, 1, before + 1);
 	assert_int_equal(read_byte(live, 1), before);
 
-	// What the copy lacks is noted for the next one with what lies around
-	// it, unless nobody has it.
+	// Pages that the copy lacks are noted for the next one with their
+	// neighbours, unless nobody has them.
 	assert_null(gr_image_note_fetches(image, true));
 	for (uint64_t page = 4; page <= UNMAPPED_PAGE; page++) {
 		struct gr_error *err =

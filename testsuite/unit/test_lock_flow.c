@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the branches of machine code say of a lock: functions that are assembled
- * by hand, and random ones against each single way through them. */
+/* lock_flow: functions that are assembled by hand, and random ones against each
+ * single way through their branches. */
 #include "goroutines/locks/lock_flow.h"
 
 #include "suite.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the order of lines says of a lock: random functions against the plainest
- * reading of them, line by line, and the most sites that a function has. */
+/* lock_code: the order of lines in random functions against the plainest reading
+ * of them, line by line, and the most sites that a function has. */
 #include "goroutines/locks/lock_code.h"
 
 #include "suite.h"
@@ -36,7 +36,7 @@ static int sum_of_line(const struct gr_lock_code *code,
 	return has_site(code, q, line, false) - has_site(code, q, line, true);
 }
 
-/* What the lines other than that of the question say. */
+/* The answer of the lines other than that of the question. */
 static struct gr_lock_lines read_lines(const struct gr_lock_code *code,
 				       const struct gr_lock_question *q)
 {
@@ -154,7 +154,7 @@ TEST_ROWS(own_line, own_lines, row)
 	struct gr_lock_site sites[] = {
 		{ names[0], 10, 7, GR_LOCK_MUTEX, false, { 0x40, 0 } },
 		{ names[0], 20, 7, GR_LOCK_MUTEX, true, { 0x40, 0 } },
-		// Of another lock: it tells nothing.
+		// A call for another lock tells nothing.
 		{ names[0], 12, 7, GR_LOCK_MUTEX, true, { 0x80, 0 } },
 	};
 	const struct gr_lock_code code = { sites, GR_ARRAY_SIZE(sites), NULL };

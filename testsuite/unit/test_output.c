@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of the file that is written: whole or not at all.
+// output: the file is written as a whole or not at all.
 #include "profile_fixture.h"
 
 #include <dirent.h>
@@ -242,7 +242,7 @@ TEST(mode_meanwhile)
 	assert_int_equal(st.st_mode & 0777, 0600);
 }
 
-// What kills us before the end leaves no name, if the file system can do it.
+// A kill before the end leaves no name, if the file system can do it.
 TEST(names_meanwhile)
 {
 	static const char *const names[] = { "fresh", "kept", "mine" };
@@ -434,7 +434,7 @@ TEST(not_the_owner_without_room)
 	expect_file("mine", "a longer text", NOBODY, 0640);
 }
 
-// What only the owner may read, new or in the place of a file that others read.
+// A file that only the owner may read, new or in the place of one for others.
 TEST(private)
 {
 	static const char *const names[] = { "fresh", "kept", "one" };

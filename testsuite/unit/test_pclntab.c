@@ -347,7 +347,7 @@ TEST(many_long_lookups)
 	}
 	assert_in_range(found, MAX_STEPS / BYTES - 1, MAX_STEPS / BYTES + 1);
 	assert_in_range(steps, MAX_STEPS / 16, MAX_STEPS / 16 * 2);
-	// What is near is still found, and what was found before.
+	// Near values are still found, and those that were found before.
 	assert_int_equal(gr_func_pcvalue(&func, 1, TEXT + 100, &ok), -102);
 	assert_true(ok);
 	gr_func_pcvalue(&func, 1, TEXT + 300, &ok);

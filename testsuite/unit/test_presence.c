@@ -13,7 +13,7 @@
 
 enum { PAGE = GR_PAGE_BYTES, PAGES = 16, FILE_BYTES = 10 * PAGE + 100 };
 
-/** What is mapped, and how its bytes are had. */
+/** A mapping, and how its bytes are had. */
 struct area_case {
 	const char *name;
 	bool is_file, is_shared;
@@ -31,7 +31,7 @@ static const struct area_case area_cases[] = {
 /** A child that has the area mapped and has touched pages 3 and 7 of it. */
 struct child {
 	const struct area_case *c;
-	char name[32]; /**< Of the file, while it has one. */
+	char name[32]; /**< The file's name, while it has one. */
 	uint8_t *area;
 	uint8_t truth[PAGES * PAGE];
 	uint64_t readable_bytes; /**< Behind them, the file has no page. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was read, to the byte.
+// recorder: it knows to the byte what was read.
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -114,8 +114,8 @@ TEST(ends_of_memory)
 	gr_recorder_deinit(&r);
 }
 
-/* What a search reads is recorded if it finds something. The outermost search
- * decides. */
+/* Memory that a search reads is recorded if it finds something. The outermost
+ * search decides. */
 TEST(searches)
 {
 	static uint8_t was_read[BYTES];

@@ -11,7 +11,7 @@ enum {
 	NRECORDS = 20000,
 	NSPANS = 60,
 	WEAK_KIND = 4,
-	/* Of owned.c: what a list costs that ends in another one. */
+	/* A list that ends in another one costs so many records (owned.c). */
 	MARK_STEPS = 64,
 };
 #define RECORDS UINT64_C(0x2000000)
@@ -445,7 +445,7 @@ static struct gr_error *poll_end(void *ctx)
 	return gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
 }
 
-/* What poll says ends it, within its next steps. */
+/* A poll that refuses ends it, within the next steps. */
 TEST_F(interrupted)
 {
 	uint64_t left = 1;

@@ -162,7 +162,7 @@ TEST(resident_ranges)
 	}
 }
 
-/** What is asked while a description is read. */
+/** The reader asks these while it reads a description. */
 struct asked {
 	uint64_t wanted, polls, last_poll;
 	uint64_t most; /* more than this at once is refused */

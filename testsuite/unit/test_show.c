@@ -309,7 +309,7 @@ TEST_F(buckets)
 	assert_string_equal(show(f, T_MAP), "map[int]int [1: 10, ,...+1 more]");
 }
 
-/* What is not there is said where it would stand. */
+/* A missing value is named in its place. */
 TEST_F(missing_buckets)
 {
 	set_map(f, 3);
@@ -470,7 +470,7 @@ TEST_F(channel)
 	assert_non_null(strstr(show(f, T_CHAN), "...+18446744073709551612"));
 }
 
-/* What one value needs ends with the caller's memory. */
+/* A value takes no more than the caller's memory. */
 TEST_F(cut)
 {
 	char small[16];

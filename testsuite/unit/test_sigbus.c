@@ -94,7 +94,7 @@ TEST_F(zeros_and_an_error)
 	assert_int_equal(f->data[7 * PAGE], 0);
 	assert_int_equal(f->data[3 * PAGE], 0);
 	assert_int_equal(f->data[2 * PAGE], 1);
-	/* What went wrong because of the zeros is not what is told. */
+	/* An error that the zeros caused is not the one that is told. */
 	struct gr_error *err = gr_error_format(GR_ERROR_FORMAT, "nonsense");
 	assert_torn(gr_sigbus_guard_end(&guard, err));
 	/* The zeros stay: no later use may take them for data. */

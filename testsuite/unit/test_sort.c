@@ -67,7 +67,7 @@ static struct gr_error *poll_third(void *ctx)
 		       gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
 }
 
-/* What is ended has lost no element. */
+/* A sort that is ended has lost no element. */
 TEST(interrupted)
 {
 	enum { COUNT = 20000 };

@@ -239,7 +239,7 @@ TEST_ROWS(depth, depth_cases, c)
 	tree_destroy(tree);
 }
 
-/* What is folded stays so, also by its own names. */
+/* Folded nodes stay so, also by their own names. */
 TEST(depth_folds_siblings)
 {
 	struct gr_tree *tree = tree_create(2, 1000);
@@ -318,8 +318,8 @@ TEST(roots_past_max_nodes)
 }
 
 /*
- * What has no node of its own is not counted on a sibling's: of a node whose
- * left child was made, the right one's left children are the node's.
+ * An object without a node of its own is not counted on a sibling's: if only the
+ * left child of a node was made, the right one's left children are the node's.
  */
 TEST(max_nodes_of_a_list)
 {

@@ -429,7 +429,7 @@ TEST_F(maps_of_shared_fields)
 					  f->types->fields.size));
 }
 
-/* What was found before poll refused does not count. */
+/* A shape that was found before poll refused does not count. */
 TEST_F(maps_interrupted)
 {
 	gr_type_id shared = make_shared(f);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What goroutines wait for, by made-up sudogs, channels, semaphores and notify
+ * waits: goroutines wait for made-up sudogs, channels, semaphores and notify
  * lists: those that make sense, and those that lead into each other.
  */
 #include "goruntime/sched/channel.h"
@@ -107,7 +107,7 @@ TEST_F(woken)
 	assert_int_equal(only_wait(w, 2)->kind, GR_WAIT_SLEEP);
 }
 
-/* What follows a case is the next case: anything else is damage. */
+/* A case is followed by the next one: anything else is damage. */
 TEST_F(torn_select)
 {
 	put_sudog(w, 0, 0, chan_addr(0), 0, sudog_addr(1));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What goroutines wait for, if lists and trees of sudogs are torn, lead into
- * each other or are too long; and how the table of semaphores is read.
+ * waits: lists and trees of sudogs that are torn, lead into each other or are too
+ * long; and how the table of semaphores is read.
  */
 #include "goruntime/sched/semaphores.h"
 

@@ -95,7 +95,7 @@ static struct gr_error *walk(struct junk *j, uint64_t last_poll, size_t *nroots)
 	return err;
 }
 
-/* What leads nowhere is not named: a name counts as 64 steps. */
+/* Words that lead nowhere are not named: a name counts as 64 steps. */
 TEST_F(junk)
 {
 	size_t nroots;

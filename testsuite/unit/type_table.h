@@ -220,7 +220,7 @@ static inline bool is_outside(enum gr_slot_op op, uint64_t word, uint64_t words)
 	return (before && !word) || word + after >= words;
 }
 
-/* What the walk builds on: no slot reads outside of the value. */
+/* The walk builds on this: no slot reads outside of the value. */
 static inline void assert_inside(struct fixture *f,
 				 const struct gr_type_plan *p)
 {
