@@ -104,4 +104,59 @@ uint64_t gr_objects_addr(const struct gr_objects *objects, gr_vertex object);
 /** Bytes of an object: those of its slot. */
 uint64_t gr_objects_bytes(const struct gr_objects *objects, gr_vertex object);
 
+/** Goes from object to object in the order of numbers, and so of addresses. */
+struct gr_object_iterator {
+	const struct gr_objects *objects;
+	const struct gr_slot_run *end; /**< Behind the last run. */
+	uint32_t next_slot;	       /**< The next object is not before it. */
+	gr_vertex next;
+	/** The object that gr_objects_next() found. */
+	const struct gr_slot_run *run;
+	uint32_t slot;
+	gr_vertex vertex;
+	uint64_t addr;	/**< Its first byte, behind its slot's head. */
+	uint64_t bytes; /**< From there to the end of its slot. */
+};
+
+/** An iterator in front of the first object of the run number @p first, up to the
+ * last one of the run before @p end. */
+static inline struct gr_object_iterator
+gr_objects_between(const struct gr_objects *objects, uint32_t first,
+		   uint32_t end)
+{
+	const struct gr_slot_run *run = &objects->runs[first];
+
+	return (struct gr_object_iterator){
+		.objects = objects,
+		.end = &objects->runs[end],
+		.next_slot = run->first_slot,
+		.next = run->first,
+		.run = run,
+	};
+}
+
+/** An iterator in front of the first object. */
+static inline struct gr_object_iterator
+gr_objects_begin(const struct gr_objects *objects)
+{
+	return gr_objects_between(objects, 0, objects->nruns);
+}
+
+/** Go to the next object; false: there is none. */
+static inline bool gr_objects_next(struct gr_object_iterator *c)
+{
+	while (c->run < c->end && c->next == c->run[1].first)
+		c->next_slot = (++c->run)->first_slot;
+	if (c->run >= c->end)
+		return false;
+	c->slot = gr_bitmap_next(c->objects->slots, c->next_slot,
+				 c->objects->nslots);
+	c->next_slot = c->slot + 1;
+	c->vertex = c->next++;
+	c->bytes = c->run->elem_bytes - c->run->head_bytes;
+	c->addr = c->run->base + c->run->head_bytes +
+		  (c->slot - c->run->first_slot) * c->run->elem_bytes;
+	return true;
+}
+
 #endif /* GR_GRAPH_OBJECTS_H */

@@ -92,16 +92,11 @@ static struct gr_error *label_objects(struct gr_graph_maker *maker)
 	struct gr_objects *objects = maker->objects;
 	struct gr_error *err =
 		gr_objects_add_types(objects, &maker->hg->budget);
-	gr_vertex v = 0;
+	struct gr_object_iterator c = gr_objects_begin(objects);
 
-	if (err)
-		return err;
-	for (size_t slot = 0;
-	     (slot = gr_bitmap_next(objects->slots, slot, objects->nslots)) <
-	     objects->nslots;
-	     slot++)
-		objects->type[v++] = of[slot].label;
-	return NULL;
+	while (!err && gr_objects_next(&c))
+		objects->type[c.vertex] = of[c.slot].label;
+	return err;
 }
 
 /* Move the edges of roots into a part. They are in the order of roots. */

@@ -162,52 +162,39 @@ static bool is_noscan_at(const struct gr_scan *scan, uint64_t addr)
 	return !span || !gr_span_has_edges(span);
 }
 
-static struct gr_error *each_of_run(struct gr_shapes *shapes,
-				    const struct gr_slot_run *run,
-				    struct gr_ticker *ticker, visit_fn visit,
-				    void *ctx)
-{
-	const struct gr_objects *objects = shapes->scan->graph->graph->objects;
-	bool is_noscan = is_noscan_at(shapes->scan, run->base);
-	struct gr_shaped object = {
-		.bytes = run->elem_bytes - run->head_bytes,
-		.slot_bytes = run->elem_bytes,
-	};
-	gr_vertex v = run->first;
-
-	for (size_t slot = run->first_slot; v < run[1].first; slot++, v++) {
-		uint32_t shape;
-		struct gr_error *err = gr_tick(ticker);
-		if (!err)
-			err = find_shape(shapes, objects->type[v], object.bytes,
-					 is_noscan, &shape);
-		if (err)
-			return err;
-		slot = gr_bitmap_next(objects->slots, slot, objects->nslots);
-		object.vertex = v;
-		object.addr = run->base + run->head_bytes +
-			      (slot - run->first_slot) * run->elem_bytes;
-		object.shape = &shapes->shapes.data[shape];
-		if (object.shape->form == GR_SHAPE_RECORD)
-			object.shape->slot_bytes = run->elem_bytes;
-		err = visit(ctx, &object);
-		if (err)
-			return err;
-	}
-	return NULL;
-}
-
 struct gr_error *gr_shapes_each(struct gr_shapes *shapes, visit_fn visit,
 				void *ctx)
 {
 	const struct gr_objects *objects = shapes->scan->graph->graph->objects;
 	const struct gr_poll poll = { gr_scan_poll, shapes->scan };
 	struct gr_ticker ticker = { .poll = &poll };
+	struct gr_object_iterator c = gr_objects_begin(objects);
+	const struct gr_slot_run *run = NULL;
 	struct gr_error *err = NULL;
+	bool is_noscan = false;
+	uint32_t shape;
 
-	for (uint32_t i = 0; !err && i < objects->nruns; i++)
-		err = each_of_run(shapes, &objects->runs[i], &ticker, visit,
-				  ctx);
+	while (!err && gr_objects_next(&c)) {
+		if (run != c.run)
+			is_noscan = is_noscan_at(shapes->scan, c.run->base);
+		run = c.run;
+		err = gr_tick(&ticker);
+		if (!err)
+			err = find_shape(shapes, objects->type[c.vertex],
+					 c.bytes, is_noscan, &shape);
+		if (err)
+			break;
+		struct gr_shaped object = {
+			.vertex = c.vertex,
+			.addr = c.addr,
+			.bytes = c.bytes,
+			.slot_bytes = run->elem_bytes,
+			.shape = &shapes->shapes.data[shape],
+		};
+		if (object.shape->form == GR_SHAPE_RECORD)
+			object.shape->slot_bytes = object.slot_bytes;
+		err = visit(ctx, &object);
+	}
 	return err;
 }
 

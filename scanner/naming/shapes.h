@@ -8,8 +8,8 @@
  * the type says so, or if it is one in any object of the shape. The shapes are
  * therefore made in a pass over all objects, and do not change afterwards.
  */
-#ifndef GR_EXPORT_SHAPES_H
-#define GR_EXPORT_SHAPES_H
+#ifndef GR_SHAPES_H
+#define GR_SHAPES_H
 
 #include "graph/keys.h"
 #include "naming/link.h"
@@ -84,4 +84,4 @@ struct gr_shape_place {
 struct gr_shape_place gr_shape_place(const struct gr_shape *shape,
 				     uint64_t off_bytes);
 
-#endif /* GR_EXPORT_SHAPES_H */
+#endif /* GR_SHAPES_H */

@@ -100,14 +100,12 @@ struct gr_error *gr_billed_number(
 				   uint32_t *ret),
 	void *ctx)
 {
-	const struct gr_objects *objects = billed->scan->graph->graph->objects;
+	struct gr_object_iterator c =
+		gr_objects_begin(billed->scan->graph->graph->objects);
 	struct gr_error *err = NULL;
 
-	for (size_t slot = 0;
-	     !err && (slot = gr_bitmap_next(objects->slots, slot,
-					    objects->nslots)) < objects->nslots;
-	     slot++)
-		if (*number_at(billed, slot) == UINT32_MAX)
-			err = number_chain(billed, slot, number, ctx);
+	while (!err && gr_objects_next(&c))
+		if (billed->number_of[c.vertex] == UINT32_MAX)
+			err = number_chain(billed, c.slot, number, ctx);
 	return err;
 }

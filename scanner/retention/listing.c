@@ -161,26 +161,6 @@ static struct gr_error *list_object(struct lister *l, gr_vertex v,
 	return add_line(l, v, addr, bytes, kind.type);
 }
 
-/* List the objects of a run by address. */
-static struct gr_error *list_run(struct lister *l,
-				 const struct gr_slot_run *run)
-{
-	const struct gr_objects *objects = l->g->objects;
-	uint64_t bytes = run->elem_bytes - run->head_bytes;
-	struct gr_error *err = NULL;
-	gr_vertex v = run->first;
-
-	for (size_t slot = run->first_slot; !err && v < run[1].first; slot++) {
-		slot = gr_bitmap_next(objects->slots, slot, objects->nslots);
-		uint64_t index = slot - run->first_slot;
-		err = list_object(l, v++,
-				  run->base + index * run->elem_bytes +
-					  run->head_bytes,
-				  bytes);
-	}
-	return err;
-}
-
 static int compare_runs(const void *a, const void *b)
 {
 	const struct gr_slot_run *x = *(const struct gr_slot_run *const *)a;
@@ -193,8 +173,19 @@ static int compare_runs(const void *a, const void *b)
 	return x->base < y->base ? -1 : x->base > y->base;
 }
 
-/* List all runs, by address or with the largest slots first. */
-static struct gr_error *list_runs(struct lister *l)
+/* List the objects that an iterator finds. */
+static struct gr_error *list_objects(struct lister *l,
+				     struct gr_object_iterator c)
+{
+	struct gr_error *err = NULL;
+
+	while (!err && gr_objects_next(&c))
+		err = list_object(l, c.vertex, c.addr, c.bytes);
+	return err;
+}
+
+/* List the runs with the largest slots first. */
+static struct gr_error *list_by_bytes(struct lister *l)
 {
 	const struct gr_objects *objects = l->g->objects;
 	_cleanup_free_ const struct gr_slot_run **runs =
@@ -205,10 +196,12 @@ static struct gr_error *list_runs(struct lister *l)
 		return &gr_enomem;
 	for (uint32_t i = 0; i < objects->nruns; i++)
 		runs[i] = &objects->runs[i];
-	if (l->options->order == GR_ORDER_BYTES)
-		qsort(runs, objects->nruns, sizeof(*runs), compare_runs);
-	for (uint32_t i = 0; !err && i < objects->nruns; i++)
-		err = list_run(l, runs[i]);
+	qsort(runs, objects->nruns, sizeof(*runs), compare_runs);
+	for (uint32_t i = 0; !err && i < objects->nruns; i++) {
+		uint32_t run = runs[i] - objects->runs;
+		err = list_objects(l,
+				   gr_objects_between(objects, run, run + 1));
+	}
 	return err;
 }
 
@@ -255,8 +248,12 @@ static struct gr_error *answer(struct gr_scan *scan,
 	};
 	if (!l.text)
 		return &gr_enomem;
-	err = options->order == GR_ORDER_RETAINED ? list_by_retained(&l) :
-						    list_runs(&l);
+	if (options->order == GR_ORDER_RETAINED)
+		err = list_by_retained(&l);
+	else if (options->order == GR_ORDER_BYTES)
+		err = list_by_bytes(&l);
+	else
+		err = list_objects(&l, gr_objects_begin(l.g->objects));
 	return err ? err : write_piece(&l);
 }
 

@@ -82,22 +82,19 @@ static uint64_t resident_bytes(struct adder *a, uint64_t start, uint64_t end)
 	return bytes;
 }
 
-static struct gr_error *add_run(struct adder *a, const struct gr_slot_run *run,
-				const uint8_t *labels, struct gr_ticker *ticker)
+static struct gr_error *add_all(struct adder *a, const uint8_t *labels,
+				const struct gr_poll *poll)
 {
-	gr_vertex v = run->first;
-	uint64_t addr = run->base;
+	struct gr_object_iterator c = gr_objects_begin(a->g->objects);
+	struct gr_ticker ticker = { .poll = poll };
 	struct gr_error *err = NULL;
 
-	for (uint32_t slot = run->first_slot; !err && slot < run[1].first_slot;
-	     slot++, addr += run->elem_bytes) {
-		err = gr_tick(ticker);
-		if (!gr_bitmap_test(a->g->objects->slots, slot))
-			continue;
-		if (labels[v])
-			a->bytes[labels[v] - 1] +=
-				resident_bytes(a, addr, addr + run->elem_bytes);
-		v++;
+	while (!err && gr_objects_next(&c)) {
+		uint64_t end = c.addr + c.bytes;
+		err = gr_tick(&ticker);
+		if (labels[c.vertex])
+			a->bytes[labels[c.vertex] - 1] +=
+				resident_bytes(a, end - c.run->elem_bytes, end);
 	}
 	return err;
 }
@@ -109,7 +106,6 @@ struct gr_error *gr_suspect_pages(const struct gr_suspect_pages *p,
 	const struct gr_graph *g = p->graph;
 	_cleanup_array_ uint8_t *labels =
 		gr_array_calloc(g->budget, g->nvertices, sizeof(*labels));
-	struct gr_ticker ticker = { .poll = p->poll };
 	struct adder a = { .g = g, .ranges = &residency->ranges, .bytes = ret };
 	struct gr_error *err;
 
@@ -118,7 +114,5 @@ struct gr_error *gr_suspect_pages(const struct gr_suspect_pages *p,
 	for (size_t i = 0; i < p->found->count; i++)
 		ret[i] = i < MAX_LABELS ? 0 : UINT64_MAX;
 	err = label_all(p, labels);
-	for (uint32_t i = 0; !err && i < g->objects->nruns; i++)
-		err = add_run(&a, &g->objects->runs[i], labels, &ticker);
-	return err;
+	return err ? err : add_all(&a, labels, p->poll);
 }

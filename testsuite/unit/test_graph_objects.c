@@ -57,8 +57,36 @@ static void check_slot(const struct gr_objects *o,
 			 object);
 }
 
+/* The iterator finds the object next. */
+static void check_next(struct gr_object_iterator *c, uint32_t slot,
+		       gr_vertex object)
+{
+	const struct gr_slot_run *run = gr_objects_run(c->objects, object);
+
+	assert_true(gr_objects_next(c));
+	assert_int_equal(c->slot, slot);
+	assert_int_equal(c->vertex, object);
+	assert_int_equal(c->addr, gr_objects_addr(c->objects, object));
+	assert_int_equal(c->bytes, run->elem_bytes - run->head_bytes);
+	assert_ptr_equal(c->run, run);
+}
+
+/* Runs, each on its own, have all objects. */
+static void check_runs(const struct gr_objects *o)
+{
+	gr_vertex object = 0;
+
+	for (uint32_t i = 0; i < o->nruns; i++) {
+		struct gr_object_iterator c = gr_objects_between(o, i, i + 1);
+		while (gr_objects_next(&c))
+			assert_int_equal(c.vertex, object++);
+	}
+	assert_int_equal(o->count, object);
+}
+
 static void check_objects(const struct layout *l, const struct gr_objects *o)
 {
+	struct gr_object_iterator c = gr_objects_begin(o);
 	gr_vertex object = 0;
 	uint32_t slot = 0;
 
@@ -67,17 +95,21 @@ static void check_objects(const struct layout *l, const struct gr_objects *o)
 		uint64_t end = run->base + run->elem_bytes * run->nslots;
 		for (uint32_t j = 0; j < run->nslots; j++, slot++) {
 			uint64_t addr = run->base + j * run->elem_bytes;
-			if (gr_bitmap_test(l->slots, slot))
-				check_slot(o, run, j, slot, object++);
-			else
+			if (gr_bitmap_test(l->slots, slot)) {
+				check_slot(o, run, j, slot, object);
+				check_next(&c, slot, object++);
+			} else {
 				assert_int_equal(gr_objects_find(o, addr),
 						 GR_VERTEX_NONE);
+			}
 		}
 		if (i + 1 == l->nruns || l->runs[i + 1].base > end)
 			assert_int_equal(gr_objects_find(o, end),
 					 GR_VERTEX_NONE);
 	}
 	assert_int_equal(o->count, object);
+	assert_false(gr_objects_next(&c));
+	check_runs(o);
 	assert_int_equal(gr_objects_find(o, 0), GR_VERTEX_NONE);
 	assert_int_equal(gr_objects_find(o, UINT64_MAX), GR_VERTEX_NONE);
 }
