@@ -26,7 +26,7 @@ ROWS = [
 
 
 def build(release, seed, folder):
-    for name in ("common/truth.go", "cleared/main.go"):
+    for name in ("common/truth.go", "common/self.go", "cleared/main.go"):
         shutil.copy(PROGRAMS / name, folder)
     (folder / "made.go").write_text(made(seed, FIELDS))
     done = subprocess.run(

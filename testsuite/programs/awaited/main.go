@@ -6,14 +6,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
-	"strconv"
 	"sync"
 	"time"
 	"unsafe"
@@ -22,7 +20,7 @@ import (
 // A Case is a goroutine that waits for something of that name.
 type Case struct {
 	Name string `json:"name"`
-	Id   int64  `json:"id"`
+	Id   uint64 `json:"id"`
 	Path string `json:"path"`
 }
 
@@ -81,13 +79,6 @@ var (
 	began = make(chan bool)
 	stop  = make(chan bool)
 )
-
-func goid() int64 {
-	var buffer [64]byte
-	text := buffer[:runtime.Stack(buffer[:], false)]
-	id, _ := strconv.ParseInt(string(bytes.Fields(text)[1]), 10, 64)
-	return id
-}
 
 // start begins a goroutine that waits in f.
 func start(name, path string, f func()) {
@@ -189,25 +180,13 @@ func startList() {
 		doneOf(ctx.Done()))
 }
 
-// settle waits until all other goroutines are parked.
-func settle() {
-	buffer := make([]byte, 1<<20)
-	for {
-		time.Sleep(10 * time.Millisecond)
-		text := buffer[:runtime.Stack(buffer, true)]
-		if bytes.Count(text, []byte("[runn")) == 1 {
-			return
-		}
-	}
-}
-
 func main() {
 	startLocks()
 	go keepForks()
 	<-began
 	startTimers()
 	startList()
-	settle()
+	allParked()
 	json.NewEncoder(os.Stdout).Encode(map[string]any{
 		"held": map[string]any{}, "places": map[string]string{},
 		"cases": cases, "pid": os.Getpid(),

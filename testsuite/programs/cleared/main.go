@@ -6,12 +6,7 @@
 // and prints how far the heap falls.
 package main
 
-import (
-	"runtime"
-	"strconv"
-	"syscall"
-	"unsafe"
-)
+import "unsafe"
 
 // A field is a case: how it is filled and cleared, the object that was made for
 // it last, and the fall of the heap.
@@ -75,56 +70,17 @@ func fillAll() {
 	}
 }
 
-func heapAlloc() uint64 {
-	collect()
-	return truthStats.HeapAlloc
-}
-
-// measureFall clears one field. The fall of the heap is what the collection
-// behind that frees, beyond what one before it does.
-//
-//go:noinline
-func measureFall(f *field) {
-	before := heapAlloc()
-	still := heapAlloc()
-	f.clear()
-	f.fall = still - heapAlloc() - (before - still)
-}
-
-func tellFalls() {
-	line := append(truthLine[:0], "{"...)
-	for i := range fields {
-		if i > 0 {
-			line = append(line, ", "...)
-		}
-		line = strconv.AppendQuote(line, fields[i].name)
-		line = append(line, ": "...)
-		line = strconv.AppendUint(line, fields[i].fall, 10)
-	}
-	line = append(line, "}\n"...)
-	for len(line) > 0 {
-		n, err := syscall.Write(1, line)
-		if err != nil {
-			panic(err)
-		}
-		line = line[n:]
-	}
-}
-
 func main() {
 	reserve()
 	fillAll()
 	tell()
 	wait()
-	// Each P has wait records of its own. What the runtime keeps for two
-	// more collections goes first.
-	runtime.GOMAXPROCS(1)
-	for i := 0; i < 4; i++ {
-		collect()
-	}
+	restForFalls()
 	for i := range fields {
-		measureFall(&fields[i])
+		fields[i].fall = fallOf(fields[i].clear)
 	}
-	tellFalls()
+	tellFalls(len(fields), func(i int) (string, uint64) {
+		return fields[i].name, fields[i].fall
+	})
 	wait()
 }

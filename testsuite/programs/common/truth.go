@@ -181,7 +181,10 @@ func tell() {
 	line = strconv.AppendUint(line, truthStats.HeapObjects, 10)
 	line = append(line, `, "bytes": `...)
 	line = strconv.AppendUint(line, truthStats.HeapAlloc, 10)
-	line = append(line, "}}\n"...)
+	writeLine(append(line, "}}\n"...))
+}
+
+func writeLine(line []byte) {
 	for len(line) > 0 {
 		n, err := syscall.Write(1, line)
 		if err != nil {

@@ -4,26 +4,13 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"iter"
 	"os"
-	"runtime"
-	"strconv"
 	"time"
 )
 
 var truth = map[string]uint64{}
-
-func goid() uint64 {
-	buf := make([]byte, 64)
-	words := bytes.Fields(buf[:runtime.Stack(buf, false)])
-	id, err := strconv.ParseUint(string(words[1]), 10, 64)
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
 
 var (
 	never = make(chan int)

@@ -15,7 +15,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -45,13 +44,7 @@ var truth struct {
 }
 
 // self is the number of the goroutine that calls it.
-func self() int {
-	buf := make([]byte, 64)
-	text := strings.TrimPrefix(
-		string(buf[:runtime.Stack(buf, false)]), "goroutine ")
-	id, _ := strconv.Atoi(text[:strings.IndexByte(text, ' ')])
-	return id
-}
+func self() int { return int(goid()) }
 
 // owns notes that the caller holds the lock at p.
 func owns(p unsafe.Pointer) { note(p, self(), false) }

@@ -25,24 +25,11 @@ static int faultInLibrary(void)
 import "C"
 
 import (
-	"encoding/json"
-	"io"
 	"os"
-	"syscall"
 )
 
 func main() {
-	json.NewEncoder(os.Stdout).Encode(map[string]any{
-		"held": map[string]any{}, "places": map[string]string{},
-	})
-	io.Copy(io.Discard, os.Stdin)
-	file, err := os.Create("stderr")
-	if err == nil {
-		err = syscall.Dup3(int(file.Fd()), 2, 0)
-	}
-	if err != nil {
-		os.Exit(1)
-	}
+	waitToEnd()
 	if os.Args[1] == "library" {
 		C.faultInLibrary()
 	}

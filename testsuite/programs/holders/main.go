@@ -7,9 +7,7 @@ package main
 
 import (
 	"runtime"
-	"strconv"
 	"sync"
-	"syscall"
 	"unsafe"
 )
 
@@ -217,42 +215,6 @@ func keep(list *Node) {
 
 var started = make(chan bool)
 
-func heapAlloc() uint64 {
-	collect()
-	return truthStats.HeapAlloc
-}
-
-// clear sets one pointer to nil. The fall of the heap is what the collection
-// behind that frees, beyond what one before it does.
-//
-//go:noinline
-func clear(f *field) {
-	before := heapAlloc()
-	still := heapAlloc()
-	*(*unsafe.Pointer)(f.word) = nil
-	f.fall = still - heapAlloc() - (before - still)
-}
-
-func tellFalls() {
-	line := append(truthLine[:0], "{"...)
-	for i := range fields {
-		if i > 0 {
-			line = append(line, ", "...)
-		}
-		line = strconv.AppendQuote(line, fields[i].name)
-		line = append(line, ": "...)
-		line = strconv.AppendUint(line, fields[i].fall, 10)
-	}
-	line = append(line, "}\n"...)
-	for len(line) > 0 {
-		n, err := syscall.Write(1, line)
-		if err != nil {
-			panic(err)
-		}
-		line = line[n:]
-	}
-}
-
 func main() {
 	reserve()
 	fillAll()
@@ -260,19 +222,17 @@ func main() {
 	<-started
 	tell()
 	wait()
-	// Each P has wait records of its own. What the runtime keeps for two
-	// more collections goes first.
-	runtime.GOMAXPROCS(1)
-	for i := 0; i < 4; i++ {
-		collect()
-	}
+	restForFalls()
 	for i := range fields {
-		clear(&fields[i])
+		word := fields[i].word
+		fields[i].fall = fallOf(func() { *(*unsafe.Pointer)(word) = nil })
 	}
 	fields = append(fields, field{name: "main.hTwo"})
 	before := heapAlloc()
 	hTwo.First, hTwo.Second = nil, nil
 	fields[len(fields)-1].fall = before - heapAlloc()
-	tellFalls()
+	tellFalls(len(fields), func(i int) (string, uint64) {
+		return fields[i].name, fields[i].fall
+	})
 	wait()
 }

@@ -71,24 +71,6 @@ func deep(n int) int {
 	return int(room[0])
 }
 
-func check(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
-// forbidHugePages keeps the kernel (khugepaged) from making huge pages of parts
-// that the program has not touched: they would become resident at any time,
-// also while the process stands.
-func forbidHugePages() {
-	const prSetTHPDisable = 41
-	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetTHPDisable, 1,
-		0, 0, 0, 0)
-	if errno != 0 {
-		panic(errno)
-	}
-}
-
 func mapAnonymous(protection int) []byte {
 	memory, err := syscall.Mmap(-1, 0, filePages*page, protection,
 		syscall.MAP_PRIVATE|syscall.MAP_ANON)

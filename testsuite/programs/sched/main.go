@@ -9,11 +9,9 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"runtime"
-	"strconv"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -35,16 +33,6 @@ var (
 	stop    int32
 	started int32
 )
-
-func goid() uint64 {
-	buf := make([]byte, 64)
-	words := bytes.Fields(buf[:runtime.Stack(buf, false)])
-	id, err := strconv.ParseUint(string(words[1]), 10, 64)
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
 
 // inWords is the truth as a line of JSON.
 func inWords() []byte {

@@ -258,12 +258,6 @@ func startTimers() {
 	start("goroutine at a context", awaited{call: func() { <-ctx.Done() }})
 }
 
-func check(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
 func noteText(kind, text string) string {
 	note(kind, []byte(text))
 	return text

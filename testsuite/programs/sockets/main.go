@@ -5,11 +5,9 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"net"
 	"os"
-	"runtime"
 	"strconv"
 	"syscall"
 	"time"
@@ -32,20 +30,6 @@ var (
 	began = make(chan bool)
 	kept  []any // Nothing is closed by a finalizer.
 )
-
-func check(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
-func goid() uint64 {
-	buf := make([]byte, 64)
-	words := bytes.Fields(buf[:runtime.Stack(buf, false)])
-	id, err := strconv.ParseUint(string(words[1]), 10, 64)
-	check(err)
-	return id
-}
 
 func start(name, action string, of syscall.Conn, f func()) *Case {
 	c := &Case{Name: name, Action: action}

@@ -278,17 +278,6 @@ func leakTwo() truth {
 	return leakMap()
 }
 
-// forbidHugePages keeps the kernel from making pages resident that the program
-// has not touched.
-func forbidHugePages() {
-	const prSetTHPDisable = 41
-	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetTHPDisable, 1,
-		0, 0, 0, 0)
-	if errno != 0 {
-		panic(errno)
-	}
-}
-
 // residentBytes asks the kernel for the pages of a buffer, which begins at one.
 func residentBytes(buffer []byte) (found uint64) {
 	const page = 4096

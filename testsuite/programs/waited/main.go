@@ -5,11 +5,9 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"runtime"
-	"strconv"
 	"syscall"
 	"time"
 	"unsafe"
@@ -48,16 +46,6 @@ func now() int64 {
 	syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clockMonotonic,
 		uintptr(unsafe.Pointer(&ts)), 0)
 	return ts.Nano()
-}
-
-func goid() uint64 {
-	buf := make([]byte, 64)
-	words := bytes.Fields(buf[:runtime.Stack(buf, false)])
-	id, err := strconv.ParseUint(string(words[1]), 10, 64)
-	if err != nil {
-		panic(err)
-	}
-	return id
 }
 
 // start begins a goroutine that waits in f, and gives it time to.

@@ -5,7 +5,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"net"
 	"os"
 	"runtime"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -32,7 +30,7 @@ type Wait struct {
 // A Case is a goroutine that waits.
 type Case struct {
 	Name  string `json:"name"`
-	Id    int64  `json:"id"`
+	Id    uint64 `json:"id"`
 	Waits []Wait `json:"waits"`
 	// What else is known: a descriptor, a value that is sent ...
 	Facts map[string]any `json:"facts,omitempty"`
@@ -72,13 +70,6 @@ var (
 	began = make(chan bool)
 	table sync.Mutex
 )
-
-func goid() int64 {
-	var buffer [64]byte
-	text := buffer[:runtime.Stack(buffer[:], false)]
-	id, _ := strconv.ParseInt(string(bytes.Fields(text)[1]), 10, 64)
-	return id
-}
 
 func hex(p unsafe.Pointer) string { return fmt.Sprintf("%#x", uintptr(p)) }
 
@@ -276,33 +267,14 @@ func descriptor(c syscall.Conn) int {
 	return fd
 }
 
-func check(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
-// settle waits until no goroutine but this one runs or could run. It returns the
-// stacks of all.
-func settle() string {
-	buffer := make([]byte, 1<<20)
-	for {
-		time.Sleep(10 * time.Millisecond)
-		text := buffer[:runtime.Stack(buffer, true)]
-		if bytes.Count(text, []byte("[runn")) == 1 {
-			return string(text)
-		}
-	}
-}
-
 func main() {
 	startChannels()
 	startLocks()
 	startOutside()
 	startNewer()
-	settle()
+	allParked()
 	startLate()
-	stacks := settle()
+	stacks := allParked()
 	json.NewEncoder(os.Stdout).Encode(map[string]any{
 		"held": map[string]any{}, "places": map[string]string{},
 		"cases": cases, "stacks": stacks, "pid": os.Getpid(),
