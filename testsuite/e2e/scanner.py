@@ -35,7 +35,6 @@ sys.path[:0] = [str(HERE), f"{BUILD}/python"]
 import scanner_questions  # noqa: E402
 
 NO_THREADS = ()
-EXTENTS = {"save": "save", "unsaved": "save", "samples": "sites"}
 
 
 class EndedError(Exception):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fuzz/fuzz.h"
+#include "fuzz.h"
 
 #include <err.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * An input is a core file: headers, segments and notes. Opened, and read all
  * over its mappings.
  */
-#include "fuzz/fuzz.h"
+#include "fuzz.h"
 #include "inferior/core.h"
 #include "inferior/image.h"
 

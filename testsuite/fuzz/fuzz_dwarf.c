@@ -4,7 +4,7 @@
  * and the variables of its functions asked for.
  */
 #include "dwarf/dwarf.h"
-#include "fuzz/fuzz.h"
+#include "fuzz.h"
 #include "inferior/elf.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include "facts/core_modules.h"
 #include "facts/debug_file.h"
 #include "facts/elf_facts.h"
-#include "fuzz/fuzz.h"
+#include "fuzz.h"
 #include "inferior/elf.h"
 
 static struct fuzz_base exe;

@@ -4,7 +4,7 @@
  * goroutines and roots rebuilt from it, and walked in every way there is; or
  * asked what ended it, what its goroutines wait for and which have leaked.
  */
-#include "fuzz/questions.h"
+#include "questions.h"
 #include "inferior/elf.h"
 
 #include <time.h>

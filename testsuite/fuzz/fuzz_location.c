@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Location expressions: any operations with any operands. */
 #include "dwarf/location.h"
-#include "fuzz/fuzz.h"
+#include "fuzz.h"
 
 #include <libdwarf/dwarf.h>
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-	(void)argc;
-	(void)argv;
-	return 0;
-}
 
 static void check(const struct gr_location *location)
 {

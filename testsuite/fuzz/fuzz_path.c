@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Expressions behind a variable: any text, over any memory. */
-#include "fuzz/fuzz.h"
-#include "unit/path_fixture.h"
+#include "fuzz.h"
+#include "testsuite/unit/path_fixture.h"
 
 static struct path_fixture *fixture;
 

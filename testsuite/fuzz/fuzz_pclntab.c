@@ -3,10 +3,10 @@
  * A made-up module: tables of functions, stack maps, stack objects and a
  * stack. The input is XORed over all of it; no input is a module that works.
  */
-#include "fuzz/fuzz.h"
+#include "fuzz.h"
 #include "goruntime/sched/goroutine.h"
 #include "goruntime/sched/unwind.h"
-#include "unit/fake_image.h"
+#include "testsuite/unit/fake_image.h"
 
 enum {
 	TEXT = 0x400000,
@@ -30,13 +30,6 @@ static struct table {
 	{ NULL, 256 }, // pclntable
 	{ NULL, 48 },  // ftab
 };
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-	(void)argc;
-	(void)argv;
-	return 0;
-}
 
 static void set_layout(struct gr_layout *layout)
 {

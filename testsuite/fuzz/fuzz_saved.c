@@ -3,7 +3,7 @@
  * A saved file whose frames the input patches before they are compressed and
  * get their checksums, or whose headers it changes: opened, and asked.
  */
-#include "fuzz/questions.h"
+#include "questions.h"
 #include "savedfile/coder.h"
 #include "savedfile/frames.h"
 #include "dwarf/internal.h"

@@ -3,8 +3,8 @@
  * A file of the symbol cache, patched by the input and cut off, under the
  * right stamp, key and checksum: refused, or safe to use.
  */
-#include "fuzz/fuzz.h"
-#include "unit/dwarf_tables.h"
+#include "fuzz.h"
+#include "testsuite/unit/dwarf_tables.h"
 
 static struct fuzz_base block;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fuzz/questions.h"
+#include "questions.h"
 
 enum { MAX_QUESTIONS = 4 };
 

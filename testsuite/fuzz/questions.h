@@ -3,7 +3,7 @@
 #ifndef GR_FUZZ_QUESTIONS_H
 #define GR_FUZZ_QUESTIONS_H
 
-#include "fuzz/fuzz.h"
+#include "fuzz.h"
 #include "scanner.h"
 
 /**
