@@ -73,3 +73,26 @@ def test_text_is_written_in_pieces():
     assert len(pieces) > 1
     assert "".join(pieces) == report.text()
     assert "\t" not in pieces[0]
+
+
+class Counted(Report):
+    """A report that declares its fields."""
+
+    count: int
+    how: str = "goref"
+
+    def __post_init__(self):
+        self.twice = 2 * self.count
+
+
+@pytest.mark.parametrize(
+    "fields, wrong",
+    [({}, "count"), ({"count": 1, "top": 2}, "top")],
+    ids=["missing", "unknown"],
+)
+def test_fields_are_those_that_are_declared(fields, wrong):
+    common = {"tool_version": "1", "partial": ()}
+    report = Counted(**common, count=3)
+    assert (report.twice, report.how, report.schema) == (6, "goref", 1)
+    with pytest.raises(TypeError, match=f"Counted: {wrong}"):
+        Counted(**common, **fields)
