@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands that README.md and quickstart print, and a shell that runs them
-one after the other, as a reader does."""
+"""The commands that README.md, pages of doc/ and quickstart print, and a shell
+that runs them one after the other, as a reader does."""
 
 import os
 import re
@@ -100,9 +100,9 @@ def _inline(prose):
             yield Command(words, prose[number][0])
 
 
-def _verbs(prose):
-    """The verbs of the table, asked of a core."""
-    for number, line in prose:
+def _verbs(rows):
+    """The commands that ask a core by the verbs of these rows."""
+    for number, line in rows:
         cells = line.split(" | ")
         if line.startswith("| ") and len(cells) == 2:
             for verb in re.findall(r"`([a-z][^`]*)`", cells[1]):
@@ -112,17 +112,25 @@ def _verbs(prose):
                     yield Command(text, number)
 
 
-def of_readme(text):
-    """All commands: what belongs to a transcript first."""
-    transcripts, indented, prose = _blocks(text)
+def of_pages(texts):
+    """All commands of the pages. Those of transcripts come first: they start
+    the service and write the files that the others name."""
+    pages = [_blocks(text) for text in texts]
+    found = [command for page in pages for command in page[0]]
+    found += [Command(line, n) for page in pages for n, line in page[1]]
+    return found + [c for page in pages for c in _inline(page[2])]
+
+
+def of_table(text):
+    """The verbs of README's table, asked of a core."""
+    _, _, prose = _blocks(text)
     begin = [
         n for n, line in prose if line == "| what you want to know | verb |"
     ]
     end = [n for n, line in prose if begin and n > begin[0] and not line]
     assert begin, "README.md has no table of verbs"
-    table = [(n, line) for n, line in prose if begin[0] + 1 < n < end[0]]
-    found = transcripts + [Command(line, n) for n, line in indented]
-    return found + [*_inline(prose), *_verbs(table)]
+    rows = [(n, line) for n, line in prose if begin[0] + 1 < n < end[0]]
+    return list(_verbs(rows))
 
 
 def of_quickstart(text):

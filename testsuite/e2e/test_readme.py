@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of README.md run as they are printed, in the folder that quickstart
-leaves, and answer in the form that is printed below them."""
+"""The commands of README.md and doc/ run as they are printed, in the folder that
+quickstart leaves, and answer in the form that is printed below them."""
 
 import os
 import re
@@ -33,11 +33,10 @@ EXEMPT = {
     "gdb-goref -p PID": "waits at gdb's prompt: test_live.py has it",
     "goref close": "is a command in gdb: test_open.py has it",
     "goref report": "names the verb",
-    "goref verify": "names the verb",
     "goref attach": "names the way to begin",
     "goref core": "names the way to begin",
 }
-WHOLE = ("goref close", "goref report", "goref verify", "goref attach",
+WHOLE = ("goref close", "goref report", "goref attach",
          "goref core")  # fmt: skip
 PLACE = "/srv/goref-gdb/"  # of the clone in the transcripts
 # Lines of which only the beginning is the same everywhere.
@@ -59,11 +58,18 @@ def is_exempt(command):
     )  # fmt: skip
 
 
-PRINTED = readme.of_readme(README) + readme.of_quickstart(QUICKSTART)
+PAGES = ("tour", "install", "cores", "processes")
+PRINTED = readme.of_pages(
+    [README, *((TOP / f"doc/{page}.md").read_text("utf-8") for page in PAGES)]
+)
+PRINTED += readme.of_table(README) + readme.of_quickstart(QUICKSTART)
 COMMANDS = {}
 for printed in PRINTED:
     if not is_exempt(printed):
-        COMMANDS.setdefault(printed.text, printed)
+        first = COMMANDS.setdefault(printed.text, printed)
+        if first is not printed:
+            first.expected += printed.expected
+            first.typed += printed.typed
 
 
 def release():
@@ -137,7 +143,7 @@ def test_all_exemptions_are_needed():
 
 
 def test_every_kind_of_command_is_found():
-    """If README.md were written in another way, nothing would be run."""
+    """If the pages were written in another way, nothing would be run."""
     assert sum(bool(c.expected) for c in COMMANDS.values()) >= 15
     for text in (
         "goref core core",

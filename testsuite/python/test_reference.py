@@ -87,11 +87,11 @@ def test_common_options():
 
 
 def test_options_of_sources():
-    """README has the options of sources: they belong to no verb."""
-    readme = (TOP / "README.md").read_text()
+    """doc/processes.md has the options of sources: they belong to no verb."""
+    page = (TOP / "doc" / "processes.md").read_text()
     for source in tables.SOURCES.values():
         for option in source.options:
-            assert names(option, readme), f"README.md: --{option.name}"
+            assert names(option, page), f"doc/processes.md: --{option.name}"
 
 
 def test_no_option_that_there_is_not():
@@ -101,7 +101,9 @@ def test_no_option_that_there_is_not():
     assert not named - known - tables.QUESTIONS.keys() - OTHERS
 
 
-@pytest.mark.parametrize("place", ["README.md", "doc/verbs.md", "attach"])
+@pytest.mark.parametrize(
+    "place", ["doc/processes.md", "doc/verbs.md", "attach"]
+)
 def test_looking_may_end_a_hang(place):
     """A stop by ptrace wakes a blocked call; the page says what helps."""
     text = (
