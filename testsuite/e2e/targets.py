@@ -350,7 +350,7 @@ class Farm:
     @staticmethod
     def _settle(process, program):
         if program == "busy":
-            time.sleep(0.1)
+            comes(lambda: "R" in states_of(process.pid))
         else:
             process.rest()
 
