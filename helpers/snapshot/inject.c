@@ -47,7 +47,7 @@ static bool set_registers(struct gr_task *t,
 }
 
 // Continue to the next stop at a system call.
-static enum gr_stop step(struct gr_task *t, int64_t deadline_us)
+static enum gr_task_stop step(struct gr_task *t, int64_t deadline_us)
 {
 	if (ptrace(PTRACE_SYSCALL, t->tid, NULL, NULL))
 		return t->stop = GR_STOP_ENDED;

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum gr_stop gr_tracee_wait(struct gr_task *t, int64_t deadline_us)
+enum gr_task_stop gr_tracee_wait(struct gr_task *t, int64_t deadline_us)
 {
 	sigset_t child;
 

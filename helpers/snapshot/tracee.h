@@ -18,7 +18,7 @@
  *
  * @return t->stop.
  */
-enum gr_stop gr_tracee_wait(struct gr_task *t, int64_t deadline_us);
+enum gr_task_stop gr_tracee_wait(struct gr_task *t, int64_t deadline_us);
 
 /** Kill the process, and wait until it is dead. */
 void gr_tracee_kill(struct gr_task *t);

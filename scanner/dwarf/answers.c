@@ -8,7 +8,7 @@ enum { ROWS_MAX = 1 << 16, LOCALS_MAX = 1 << 14, CAPTURES_MAX = 1 << 16 };
 // Unlimited answers are sorted when more are not.
 enum { UNSORTED_MAX = 256 };
 
-void gr_answers_deinit(struct gr_answers *answers)
+void gr_answers_deinit(struct gr_dwarf_answers *answers)
 {
 	gr_answer_vector_deinit(&answers->rows);
 	gr_local_vector_deinit(&answers->locals);
@@ -27,7 +27,7 @@ int gr_answer_compare(const void *a, const void *b)
 	return x->pc < y->pc ? -1 : x->pc > y->pc;
 }
 
-const struct gr_answer *gr_answers_find(const struct gr_answers *answers,
+const struct gr_answer *gr_answers_find(const struct gr_dwarf_answers *answers,
 					enum gr_question question,
 					uint32_t function, uint64_t pc)
 {
@@ -43,7 +43,7 @@ const struct gr_answer *gr_answers_find(const struct gr_answers *answers,
 		       gr_answer_compare);
 }
 
-static bool add_locals(struct gr_answers *answers,
+static bool add_locals(struct gr_dwarf_answers *answers,
 		       const struct gr_dwarf_local *rows, size_t count)
 {
 	struct gr_local_vector *locals = &answers->locals;
@@ -56,7 +56,7 @@ static bool add_locals(struct gr_answers *answers,
 	return true;
 }
 
-static bool add_captures(struct gr_answers *answers,
+static bool add_captures(struct gr_dwarf_answers *answers,
 			 const struct gr_dwarf_capture *rows, size_t count)
 {
 	struct gr_capture_vector *captures = &answers->captures;
@@ -70,7 +70,7 @@ static bool add_captures(struct gr_answers *answers,
 }
 
 /* Sort all answers, and keep each question once. */
-static void sort(struct gr_answers *answers)
+static void sort(struct gr_dwarf_answers *answers)
 {
 	struct gr_answer_vector *rows = &answers->rows;
 	size_t kept = 0;
@@ -83,7 +83,7 @@ static void sort(struct gr_answers *answers)
 	rows->size = answers->nsorted = kept;
 }
 
-void gr_answers_add(struct gr_answers *answers, enum gr_question question,
+void gr_answers_add(struct gr_dwarf_answers *answers, enum gr_question question,
 		    uint32_t function, uint64_t pc, const void *rows,
 		    size_t count)
 {

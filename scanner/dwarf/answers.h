@@ -44,7 +44,7 @@ GR_VECTOR(gr_capture_vector, struct gr_dwarf_capture);
  *
  * Invariant: rows [0, nsorted) are in order of gr_answer_compare().
  */
-struct gr_answers {
+struct gr_dwarf_answers {
 	struct gr_answer_vector rows;
 	size_t nsorted;
 	/** All answers are kept, each question once. */
@@ -53,13 +53,13 @@ struct gr_answers {
 	struct gr_capture_vector captures;
 };
 
-void gr_answers_deinit(struct gr_answers *answers);
+void gr_answers_deinit(struct gr_dwarf_answers *answers);
 
 /** The order of questions, for qsort(). */
 int gr_answer_compare(const void *a, const void *b);
 
 /** The answer among the sorted ones, or NULL. */
-const struct gr_answer *gr_answers_find(const struct gr_answers *answers,
+const struct gr_answer *gr_answers_find(const struct gr_dwarf_answers *answers,
 					enum gr_question question,
 					uint32_t function, uint64_t pc);
 
@@ -68,7 +68,7 @@ const struct gr_answer *gr_answers_find(const struct gr_answers *answers,
  * memory. @p rows are @p count locals or captures; for GR_ASK_FIRST_PARAM, a
  * type.
  */
-void gr_answers_add(struct gr_answers *answers, enum gr_question question,
+void gr_answers_add(struct gr_dwarf_answers *answers, enum gr_question question,
 		    uint32_t function, uint64_t pc, const void *rows,
 		    size_t count);
 

@@ -62,7 +62,7 @@ struct gr_dwarf {
 	size_t nsaved;	/**< answers. */
 	/** The cached block that tables and indexes point into, or NULL. */
 	void *block;
-	struct gr_answers answers;
+	struct gr_dwarf_answers answers;
 	struct gr_arena arena;
 	/** In order of die_off, as the walk meets them. */
 	struct gr_dwarf_type_vector types;

@@ -108,7 +108,7 @@ static bool answer_is_fine(const struct gr_dwarf *dwarf,
 bool gr_store_check_answers(struct gr_store_check *check,
 			    const struct gr_dwarf *dwarf)
 {
-	const struct gr_answers *answers = &dwarf->answers;
+	const struct gr_dwarf_answers *answers = &dwarf->answers;
 	size_t ntypes = dwarf->types.size;
 
 	for (size_t i = 0; i < answers->locals.size; i++)

@@ -35,7 +35,7 @@ void gr_task_interrupt(struct gr_task *t)
 }
 
 /* The low 8 bits of @p status are the signal; the bits above are the event. */
-static enum gr_stop stop_of(struct gr_task *t, int status)
+static enum gr_task_stop stop_of(struct gr_task *t, int status)
 {
 	int signal = status & 0xff, event = status >> 8;
 
@@ -53,7 +53,7 @@ static enum gr_stop stop_of(struct gr_task *t, int status)
 	return GR_STOP_SIGNAL;
 }
 
-enum gr_stop gr_task_look(struct gr_task *t)
+enum gr_task_stop gr_task_look(struct gr_task *t)
 {
 	siginfo_t info = { .si_signo = 0 };
 	const int how = WSTOPPED | WEXITED | WNOWAIT | WNOHANG | __WALL |
@@ -74,7 +74,7 @@ enum gr_stop gr_task_look(struct gr_task *t)
 	return t->stop;
 }
 
-enum gr_stop gr_task_look_reaped(struct gr_task *t)
+enum gr_task_stop gr_task_look_reaped(struct gr_task *t)
 {
 	siginfo_t info;
 

@@ -22,7 +22,7 @@
 #include "inferior/arch.h"
 
 /** The stop in which a task was found. */
-enum gr_stop {
+enum gr_task_stop {
 	GR_STOP_NONE,	 /**< It is not stopped. */
 	GR_STOP_TRAP,	 /**< At our request, on its return to user mode. */
 	GR_STOP_SIGNAL,	 /**< A signal is about to reach it. */
@@ -36,7 +36,7 @@ enum gr_stop {
 struct gr_task {
 	pid_t tid;
 	pid_t own_tid; /**< Its ID in its own pid namespace. */
-	enum gr_stop stop;
+	enum gr_task_stop stop;
 	int signal; /**< Delivered when it goes on; 0 if none. */
 	/** Its process had been stopped before, by a signal such as SIGSTOP.
 	 * The process stays stopped when the task is detached. */
@@ -66,11 +66,11 @@ void gr_task_interrupt(struct gr_task *t);
  *
  * @return t->stop
  */
-enum gr_stop gr_task_look(struct gr_task *t);
+enum gr_task_stop gr_task_look(struct gr_task *t);
 
 /** The same for a stop that other code of our process may have reaped by a wait
  * for any child. waitid() does not report such a stop again. */
-enum gr_stop gr_task_look_reaped(struct gr_task *t);
+enum gr_task_stop gr_task_look_reaped(struct gr_task *t);
 
 /** Fill t->regs of a stopped task. False if it has ended meanwhile (t->stop is
  * then GR_STOP_ENDED), or if it runs a 32-bit program. */

@@ -139,7 +139,7 @@ static struct gr_error *seize_new(struct gr_tasks *tasks,
 /* Look at a task, and read its registers if it has stopped. */
 static void look(struct gr_tasks *tasks, struct gr_task *t, bool is_suspicious)
 {
-	enum gr_stop stop = gr_task_look(t);
+	enum gr_task_stop stop = gr_task_look(t);
 
 	if (stop == GR_STOP_NONE && is_suspicious)
 		stop = gr_task_look_reaped(t);

@@ -101,7 +101,7 @@ static void free_fixture(struct frames_fixture *f)
 static void put_locals(struct frames_fixture *f, int func, uint64_t pc,
 		       const struct gr_dwarf_local *locals, size_t count)
 {
-	struct gr_answers *answers = &f->dwarf->answers;
+	struct gr_dwarf_answers *answers = &f->dwarf->answers;
 
 	if (gr_answers_find(answers, GR_ASK_LOCALS, func, pc))
 		return;
