@@ -223,7 +223,7 @@ struct gr_error *gr_snapshot_put_merged(struct gr_snapshot_writer *writer,
 					struct gr_shapes *shapes,
 					struct gr_exported *ret)
 {
-	const struct gr_poll poll = { gr_scan_poll, shapes->scan };
+	const struct gr_poll poll = gr_runtime_poller(&shapes->scan->rt);
 	_cleanup_(merger_deinit) struct merger m = {
 		.shapes = shapes,
 		.writer = writer,

@@ -9,7 +9,7 @@ struct gr_error *gr_goroutines_weigh(struct gr_scan *scan,
 				     uint32_t nsets, struct gr_kept *kept,
 				     struct gr_kept *together)
 {
-	const struct gr_poll poll = { gr_scan_poll, scan };
+	const struct gr_poll poll = gr_runtime_poller(&scan->rt);
 	size_t n = members->size;
 	_cleanup_free_ gr_vertex *vertices = calloc(n + 1, sizeof(*vertices));
 	_cleanup_free_ uint32_t *set = calloc(n + 1, sizeof(*set));

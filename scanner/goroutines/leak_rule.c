@@ -312,7 +312,7 @@ static enum gr_leak_state state_of_dead(const struct judge *j,
 
 static struct gr_error *mark(struct judge *j)
 {
-	const struct gr_poll poll = { gr_scan_poll, j->scan };
+	const struct gr_poll poll = gr_runtime_poller(&j->scan->rt);
 	size_t n = j->goroutines.size;
 	_cleanup_free_ uint64_t *alive = calloc(n / 64 + 1, sizeof(*alive));
 	const struct gr_liveness_spec spec = {

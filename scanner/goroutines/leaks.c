@@ -214,7 +214,8 @@ static struct gr_error *count_awaited(struct finder *f,
 			return err;
 	}
 	err = gr_sort(keys.data, keys.size, sizeof(*keys.data),
-		      compare_addresses, gr_scan_poll, f->scan);
+		      compare_addresses, f->scan->rt.poll,
+		      f->scan->rt.poll_ctx);
 	for (size_t i = 0; !err && i < keys.size; i++)
 		group->nawaited += !i || keys.data[i] != keys.data[i - 1];
 	return err;
@@ -275,7 +276,8 @@ static struct gr_error *make_groups(struct finder *f)
 	const struct member *members = f->members.data;
 	size_t n = f->members.size, end;
 	struct gr_error *err = gr_sort(f->members.data, n, sizeof(*members),
-				       compare_members, gr_scan_poll, f->scan);
+				       compare_members, f->scan->rt.poll,
+				       f->scan->rt.poll_ctx);
 
 	// Bounded by the members: each group has one.
 	for (size_t i = 0; !err && i < n; i = end) {

@@ -285,8 +285,8 @@ static struct gr_error *find_labels(struct gr_wait_keys *keys, size_t index)
 	for (uint32_t i = 0; i < n; i++)
 		labels->data[labels->size++] = keys->of_row[first + i];
 	struct gr_error *err = gr_sort(labels->data, n, sizeof(*labels->data),
-				       compare_addresses, gr_scan_poll,
-				       keys->scan);
+				       compare_addresses, keys->scan->rt.poll,
+				       keys->scan->rt.poll_ctx);
 	for (uint32_t i = 0; !err && i < n; i++)
 		if (!kept || labels->data[kept - 1] != labels->data[i])
 			labels->data[kept++] = labels->data[i];
@@ -361,7 +361,8 @@ static struct gr_error *put_labels(struct gr_wait_keys *keys, size_t index,
 
 	if (!err)
 		err = gr_sort(labels->data, labels->size, sizeof(*labels->data),
-			      compare_texts, gr_scan_poll, keys->scan);
+			      compare_texts, keys->scan->rt.poll,
+			      keys->scan->rt.poll_ctx);
 	for (size_t i = 0; !err && i < labels->size && i < MAX_CASES; i++)
 		gr_text_put(text, "%s%s", i ? "; " : "", labels->data[i]);
 	if (labels->size > MAX_CASES)

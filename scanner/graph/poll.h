@@ -6,22 +6,10 @@
 #ifndef GR_GRAPH_POLL_H
 #define GR_GRAPH_POLL_H
 
-#include "base/error.h"
-
-/** The caller's question "go on?"; a NULL pointer or function says yes. */
-struct gr_poll {
-	/** NULL: go on. An error ends the algorithm, which returns it. */
-	struct gr_error *(*poll)(void *ctx);
-	void *ctx;
-};
+#include "base/poll.h"
 
 /** Vertices or edges between two polls: 0.1 to 6 ms. */
 enum { GR_GRAPH_POLL_STEPS = 1 << 16 };
-
-static inline struct gr_error *gr_poll_ask(const struct gr_poll *poll)
-{
-	return poll && poll->poll ? poll->poll(poll->ctx) : NULL;
-}
 
 /**
  * Call @p work for [0, count) in pieces of GR_GRAPH_POLL_STEPS, with a poll after

@@ -166,7 +166,7 @@ struct gr_error *gr_shapes_each(struct gr_shapes *shapes, visit_fn visit,
 				void *ctx)
 {
 	const struct gr_objects *objects = shapes->scan->graph->graph->objects;
-	const struct gr_poll poll = { gr_scan_poll, shapes->scan };
+	const struct gr_poll poll = gr_runtime_poller(&shapes->scan->rt);
 	struct gr_ticker ticker = { .poll = &poll };
 	struct gr_object_iterator c = gr_objects_begin(objects);
 	const struct gr_slot_run *run = NULL;

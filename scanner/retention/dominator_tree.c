@@ -487,7 +487,7 @@ struct gr_error *gr_dominator_tree(struct gr_scan *scan,
 		.scan = scan,
 		.g = scan->graph->graph,
 		.options = options,
-		.poll = { gr_scan_poll, scan },
+		.poll = gr_runtime_poller(&scan->rt),
 	};
 
 	if (!nvertices)

@@ -135,7 +135,7 @@ static struct gr_error *
 answer_places(struct gr_scan *scan, const struct gr_dominators_options *options,
 	      struct gr_dominators *ret)
 {
-	const struct gr_poll poll = { gr_scan_poll, scan };
+	const struct gr_poll poll = gr_runtime_poller(&scan->rt);
 	struct gr_graph *g = scan->graph->graph;
 	_cleanup_free_ gr_vertex *vertices =
 		calloc(options->nplaces, sizeof(*vertices));

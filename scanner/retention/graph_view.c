@@ -178,7 +178,7 @@ struct gr_error *gr_scan_next_object(struct gr_scan *scan,
 			return NULL;
 		}
 		if (!err && v % GR_GRAPH_POLL_STEPS == 0)
-			err = gr_scan_poll(scan);
+			err = gr_runtime_poll(&scan->rt);
 	}
 	return err || cursor->has_found || !cursor->type ?
 		       err :
@@ -237,7 +237,7 @@ struct gr_error *gr_view_retained(struct gr_scan *scan,
 				  const uint32_t *vertices, uint32_t count,
 				  uint64_t *ret)
 {
-	const struct gr_poll poll = { gr_scan_poll, scan };
+	const struct gr_poll poll = gr_runtime_poller(&scan->rt);
 	struct gr_error *err = need(scan, GR_PART_REVERSE);
 	struct gr_kept kept = { 0 };
 
@@ -282,7 +282,7 @@ struct gr_error *gr_scan_vertex_paths(struct gr_scan *scan, uint32_t vertex,
 				      uint32_t max_paths,
 				      struct gr_vertex_paths *ret)
 {
-	const struct gr_poll poll = { gr_scan_poll, scan };
+	const struct gr_poll poll = gr_runtime_poller(&scan->rt);
 	_cleanup_(gr_root_paths_deinit) struct gr_root_paths found = { 0 };
 	struct gr_error *err = need_vertex(scan, GR_PART_REVERSE, vertex);
 

@@ -534,7 +534,7 @@ static struct gr_error *answer(struct gr_scan *scan,
 		.scan = scan,
 		.options = options,
 		.g = scan->graph->graph,
-		.poll = { gr_scan_poll, scan },
+		.poll = gr_runtime_poller(&scan->rt),
 	};
 	err = make(&c, h);
 	if (err)

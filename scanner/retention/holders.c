@@ -209,7 +209,7 @@ static struct gr_error *find(struct gr_scan *scan, gr_vertex v,
 			     struct gr_holders *ret)
 {
 	_cleanup_(gr_root_paths_deinit) struct gr_root_paths found = { 0 };
-	const struct gr_poll poll = { gr_scan_poll, scan };
+	const struct gr_poll poll = gr_runtime_poller(&scan->rt);
 	struct gr_weak weak;
 	const struct gr_edge_filter filter =
 		options->exclude_weak ? gr_weak_filter(scan, &weak) :

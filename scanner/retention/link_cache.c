@@ -192,8 +192,8 @@ static struct gr_error *read_places(struct gr_link_cache *cache,
 	source->count = r.places.size;
 	if (!err && source->count)
 		err = gr_sort(source->places, source->count,
-			      sizeof(*source->places), by_target, gr_scan_poll,
-			      cache->scan);
+			      sizeof(*source->places), by_target,
+			      cache->scan->rt.poll, cache->scan->rt.poll_ctx);
 	return err;
 }
 

@@ -231,7 +231,7 @@ static struct gr_error *answer(struct gr_scan *scan,
 {
 	bool is_retained = options->with_retained ||
 			   options->order == GR_ORDER_RETAINED;
-	const struct gr_poll poll = { gr_scan_poll, scan };
+	const struct gr_poll poll = gr_runtime_poller(&scan->rt);
 	struct gr_error *err = gr_scan_need_graph(
 		scan, is_retained ? GR_PART_DOMINATORS : GR_PART_NEAREST);
 

@@ -31,7 +31,7 @@ static struct gr_error *find_targets(struct gr_scan *scan, uint64_t *targets,
 
 	for (gr_vertex v = 0; !err && v < g->nobjects; v++) {
 		if (v % 4096 == 0)
-			err = gr_scan_poll(scan);
+			err = gr_runtime_poll(&scan->rt);
 		if (!err)
 			err = gr_type_filter_check(scan, &filter, v, &is_one);
 		if (err || !is_one || !gr_graph_is_reached(g, v))
@@ -137,7 +137,7 @@ static struct gr_error *merge(struct gr_scan *scan, uint32_t max,
 			      bool exclude_weak, struct gr_merged_types *ret)
 {
 	struct gr_graph *g = scan->graph->graph;
-	const struct gr_poll poll = { gr_scan_poll, scan };
+	const struct gr_poll poll = gr_runtime_poller(&scan->rt);
 	_cleanup_(gr_merged_paths_deinit) struct gr_merged_paths found = { 0 };
 	_cleanup_array_ uint64_t *targets = gr_graph_bitmap(g);
 	struct gr_weak weak;

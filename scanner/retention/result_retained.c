@@ -124,7 +124,7 @@ static struct gr_error *identify(const struct finder *f,
 static struct gr_error *find_parts(struct finder *f)
 {
 	const struct gr_heap_graph *hg = f->scan->graph;
-	const struct gr_poll poll = { gr_scan_poll, f->scan };
+	const struct gr_poll poll = gr_runtime_poller(&f->scan->rt);
 	struct gr_ticker ticker = { .poll = &poll };
 	struct gr_error *err = NULL;
 
@@ -170,7 +170,7 @@ static struct gr_error *keeps(const struct finder *f, const struct part *parts,
 			      size_t count, uint64_t *ret)
 {
 	struct gr_graph *g = f->scan->graph->graph;
-	const struct gr_poll poll = { gr_scan_poll, f->scan };
+	const struct gr_poll poll = gr_runtime_poller(&f->scan->rt);
 	struct gr_kept kept;
 	bool may_be_more;
 

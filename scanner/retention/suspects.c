@@ -397,7 +397,7 @@ static struct gr_error *answer(struct gr_scan *scan,
 	struct maker m = {
 		.scan = scan,
 		.g = g,
-		.poll = { gr_scan_poll, scan },
+		.poll = gr_runtime_poller(&scan->rt),
 		.question = { .min_bytes = report->min_bytes,
 			      .form = form_of,
 			      .key = gr_suspect_key,

@@ -22,7 +22,7 @@ struct gr_error *gr_variable_paths_find(struct gr_scan *scan,
 					struct gr_variable_paths *ret)
 {
 	struct gr_heap_graph *hg = scan->graph;
-	const struct gr_poll poll = { gr_scan_poll, scan };
+	const struct gr_poll poll = gr_runtime_poller(&scan->rt);
 	uint64_t n = hg->graph->nvertices;
 	struct gr_error *err = gr_owner_types_make(scan, &ret->types);
 

@@ -233,13 +233,20 @@ static struct gr_error *describe(struct gr_scan *scan,
 static void find_stride(void *ctx, uint64_t page, uint32_t *stride,
 			uint32_t *column)
 {
-	const struct gr_scan *scan = ctx;
-	const struct gr_span *span = gr_heap_span_at(scan->heap, page);
+	const struct gr_heap *heap = ctx;
+	const struct gr_span *span = gr_heap_span_at(heap, page);
 
 	if (!span || span->elem_bytes / GR_WORD_BYTES > GR_SAVED_MAX_STRIDE)
 		return;
 	*stride = span->elem_bytes / GR_WORD_BYTES;
 	*column = (page - span->base_addr) % span->elem_bytes / GR_WORD_BYTES;
+}
+
+static struct gr_error *poll(void *ctx)
+{
+	const struct gr_heap *heap = ctx;
+
+	return gr_runtime_poll(heap->rt);
 }
 
 static struct gr_error *write_file(struct gr_scan *scan,
@@ -255,8 +262,8 @@ static struct gr_error *write_file(struct gr_scan *scan,
 		.is_whole = options->with_values,
 		.stored = &stored,
 		.find_stride = find_stride,
-		.poll = gr_scan_poll,
-		.ctx = scan,
+		.poll = poll,
+		.ctx = scan->heap,
 		.nthreads = nthreads < GR_BATCH_THREADS ? nthreads :
 							  GR_BATCH_THREADS,
 	};

@@ -102,7 +102,7 @@ const struct gr_gaps *gr_scan_gaps(const struct gr_scan *scan)
 static struct gr_error *make_parts(struct gr_scan *scan, unsigned int parts,
 				   uint64_t *phase_us)
 {
-	const struct gr_poll poll = { gr_scan_poll, scan };
+	const struct gr_poll poll = gr_runtime_poller(&scan->rt);
 	uint64_t start_us = gr_scan_now_us();
 	struct gr_error *err = gr_graph_need(scan->graph->graph, parts, &poll);
 
@@ -129,7 +129,7 @@ static struct gr_error *make_in_turn(struct gr_scan *scan, unsigned int parts)
 static struct gr_error *make_side_by_side(struct gr_scan *scan,
 					  unsigned int parts)
 {
-	const struct gr_poll poll = { gr_scan_poll, scan };
+	const struct gr_poll poll = gr_runtime_poller(&scan->rt);
 	struct gr_ahead ahead;
 
 	gr_ahead_begin(&ahead, scan->graph->graph);

@@ -74,7 +74,7 @@ static struct gr_error *write_piece(struct list *list)
 	if (!bytes)
 		return NULL;
 	struct gr_error *err = list->write(list->ctx, list->text, bytes);
-	return err ? err : gr_scan_poll(list->scan);
+	return err ? err : gr_runtime_poll(&list->scan->rt);
 }
 
 static struct gr_error *add_line(void *ctx, uint64_t addr, uint64_t bytes)

@@ -305,7 +305,7 @@ struct gr_error *gr_reach_sets_find(struct gr_scan *scan,
 				    const struct gr_wait_table *table,
 				    struct gr_reach_sets *ret)
 {
-	const struct gr_poll poll = { gr_scan_poll, scan };
+	const struct gr_poll poll = gr_runtime_poller(&scan->rt);
 	struct gr_graph *graph = scan->graph->graph;
 	_cleanup_(search_deinit) struct search s = {
 		.scan = scan,

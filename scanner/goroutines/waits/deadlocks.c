@@ -425,7 +425,7 @@ static void drop_back_edges(struct waiting *w)
 
 static struct gr_error *find(struct waiting *w, struct gr_cycle_vector *ret)
 {
-	const struct gr_poll poll = { gr_scan_poll, (void *)w->scan };
+	const struct gr_poll poll = gr_runtime_poller(&w->scan->rt);
 	uint32_t count = 0;
 	struct gr_error *err = add_edges(w);
 	const struct gr_blocked blocked = { w->nvertices, w->first, w->to.data,

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/base.h"
+#include "base/poll.h"
 #include "base/vector.h"
 #include "dwarf/dwarf.h"
 #include "goruntime/layout/layout.h"
@@ -88,6 +89,18 @@ struct gr_runtime {
 	struct gr_pc_lookups *pc_lookups; /**< NULL: they have no limit. */
 };
 
+/** The poll of a runtime, for algorithms that do not know it. */
+static inline struct gr_poll gr_runtime_poller(const struct gr_runtime *rt)
+{
+	return (struct gr_poll){ rt->poll, rt->poll_ctx };
+}
+
+/** Ask now whether to go on. */
+static inline struct gr_error *gr_runtime_poll(const struct gr_runtime *rt)
+{
+	return rt->poll ? rt->poll(rt->poll_ctx) : NULL;
+}
+
 /** Steps between two polls. A step may cost a look-up or two. */
 #define GR_POLL_STEPS 4096
 
@@ -104,7 +117,7 @@ static inline struct gr_error *gr_runtime_step(struct gr_runtime *rt,
 	if (GR_LIKELY(rt->steps < GR_POLL_STEPS))
 		return NULL;
 	rt->steps = 0;
-	return rt->poll ? rt->poll(rt->poll_ctx) : NULL;
+	return gr_runtime_poll(rt);
 }
 
 /** Account for one element and for its name, which may be long. */

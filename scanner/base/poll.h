@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** poll: how a long loop asks, every few milliseconds, whether to go on. */
+#ifndef GR_POLL_H
+#define GR_POLL_H
+
+#include "base/error.h"
+
+/** The caller's question "go on?"; a NULL pointer or function says yes. */
+struct gr_poll {
+	/** NULL: go on. An error ends the loop, and is returned. */
+	struct gr_error *(*poll)(void *ctx);
+	void *ctx;
+};
+
+static inline struct gr_error *gr_poll_ask(const struct gr_poll *poll)
+{
+	return poll && poll->poll ? poll->poll(poll->ctx) : NULL;
+}
+
+#endif /* GR_POLL_H */
