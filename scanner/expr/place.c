@@ -266,34 +266,64 @@ const char *gr_scan_keep_name(struct gr_scan *scan, const char *name)
 	return gr_arena_intern(&scan->arena, name, strlen(name));
 }
 
+/* Drop the space around an expression of *@p len bytes, begin its place, and
+ * read it if it is a number: that needs no target. */
+static struct gr_error *begin(struct gr_arena *arena, const char **text,
+			      size_t *len, struct gr_place *ret,
+			      bool *is_number)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->type = GR_TYPE_NONE;
+	while (isspace((unsigned char)**text))
+		++*text;
+	*len = strlen(*text);
+	while (*len && isspace((unsigned char)(*text)[*len - 1]))
+		--*len;
+	if (!*len || *len > MAX_TEXT_BYTES)
+		return gr_error_format(GR_ERROR_ARGUMENT,
+				       *len ? "the expression is too long" :
+					      "an address or expression is "
+					      "missing");
+	ret->name = gr_arena_intern(arena, *text, *len);
+	if (!ret->name)
+		return &gr_enomem;
+	*is_number = parse_number(ret->name, *len, &ret->addr);
+	return NULL;
+}
+
+static struct gr_error *resolve(struct gr_scan *scan, const char *text,
+				size_t len, struct gr_place *ret)
+{
+	return !strncmp(text, "(*", 2) || !strncmp(text, "*(*", 3) ?
+		       resolve_cast(scan, ret->name, ret) :
+		       resolve_name(scan, text, len, ret);
+}
+
+struct gr_error *gr_place_resolve(struct gr_scan *scan, const char *text,
+				  struct gr_place *ret)
+{
+	bool is_number = false;
+	size_t len = 0;
+	struct gr_error *err =
+		begin(&scan->arena, &text, &len, ret, &is_number);
+
+	return err || is_number ? err : resolve(scan, text, len, ret);
+}
+
 struct gr_error *gr_scan_resolve(struct gr_scan *scan, const char *text,
 				 struct gr_place *ret)
 {
 	struct gr_sigbus_guard guard;
-	size_t len;
+	bool is_number = false;
+	size_t len = 0;
+	struct gr_error *err =
+		begin(&scan->arena, &text, &len, ret, &is_number);
 
-	while (isspace((unsigned char)*text))
-		text++;
-	len = strlen(text);
-	while (len && isspace((unsigned char)text[len - 1]))
-		len--;
-	memset(ret, 0, sizeof(*ret));
-	ret->type = GR_TYPE_NONE;
-	if (!len || len > MAX_TEXT_BYTES)
-		return gr_error_format(GR_ERROR_ARGUMENT,
-				       len ? "the expression is too long" :
-					     "an address or expression is "
-					     "missing");
-	ret->name = gr_arena_intern(&scan->arena, text, len);
-	if (!ret->name)
-		return &gr_enomem;
-	if (parse_number(ret->name, len, &ret->addr))
-		return NULL;
-	struct gr_error *err = gr_scan_enter(scan, &guard);
-	if (!err && (!strncmp(text, "(*", 2) || !strncmp(text, "*(*", 3)))
-		err = resolve_cast(scan, ret->name, ret);
-	else if (!err)
-		err = resolve_name(scan, text, len, ret);
+	if (err || is_number)
+		return err;
+	err = gr_scan_enter(scan, &guard);
+	if (!err)
+		err = resolve(scan, text, len, ret);
 	return gr_sigbus_guard_end(&guard, err);
 }
 

@@ -23,6 +23,10 @@ struct gr_scan;
 struct gr_error *gr_scan_resolve(struct gr_scan *scan, const char *text,
 				 struct gr_place *ret) GR_MUST_CHECK;
 
+/** The same for a question that has entered. */
+struct gr_error *gr_place_resolve(struct gr_scan *scan, const char *text,
+				  struct gr_place *ret) GR_MUST_CHECK;
+
 /**
  * A copy of @p name that lives as long as the scan, for gr_place.name; NULL
  * without memory.

@@ -84,25 +84,38 @@ static struct gr_error *answer(struct gr_scan *scan,
 	return err;
 }
 
-struct gr_error *gr_scan_backtrace(struct gr_scan *scan,
+struct gr_error *gr_backtrace_make(struct gr_scan *scan,
 				   const struct gr_backtrace_query *query,
 				   struct gr_backtrace **ret)
 {
 	_cleanup_(gr_cleanup_backtrace) struct gr_backtrace *backtrace =
 		calloc(1, sizeof(*backtrace));
-	struct gr_sigbus_guard guard;
-	struct gr_error *err;
+	struct gr_error *err = NULL;
 
 	if (!backtrace)
 		return &gr_enomem;
-	err = gr_scan_enter_goroutines(scan, &guard);
-	if (!err && query->with_variables && !gr_scan_may_have_values(scan))
+	if (query->with_variables && !gr_scan_may_have_values(scan))
 		err = gr_error_format(GR_ERROR_NOT_SAVED,
 				      "this file was saved without values: it "
 				      "lacks those of variables (`goref save "
 				      "--values' keeps them)");
 	if (!err)
 		err = answer(scan, query, backtrace);
+	if (!err)
+		*ret = steal_ptr(backtrace);
+	return err;
+}
+
+struct gr_error *gr_scan_backtrace(struct gr_scan *scan,
+				   const struct gr_backtrace_query *query,
+				   struct gr_backtrace **ret)
+{
+	_cleanup_(gr_cleanup_backtrace) struct gr_backtrace *backtrace = NULL;
+	struct gr_sigbus_guard guard;
+	struct gr_error *err = gr_scan_enter_goroutines(scan, &guard);
+
+	if (!err)
+		err = gr_backtrace_make(scan, query, &backtrace);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(backtrace);

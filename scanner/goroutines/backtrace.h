@@ -59,6 +59,10 @@ struct gr_backtrace_query {
 struct gr_error *gr_scan_backtrace(struct gr_scan *scan,
 				   const struct gr_backtrace_query *query,
 				   struct gr_backtrace **ret) GR_MUST_CHECK;
+/** The same for a question that has entered. */
+struct gr_error *gr_backtrace_make(struct gr_scan *scan,
+				   const struct gr_backtrace_query *query,
+				   struct gr_backtrace **ret) GR_MUST_CHECK;
 void gr_backtrace_destroy(struct gr_backtrace *backtrace);
 
 #endif /* GR_BACKTRACE_H */

@@ -562,9 +562,9 @@ static struct gr_error *answer(struct lister *l, struct gr_goroutine_list *list)
 	return err ? err : make_list(l, list);
 }
 
-struct gr_error *gr_scan_list_goroutines(struct gr_scan *scan,
-					 const struct gr_goroutine_query *query,
-					 struct gr_goroutine_list **ret)
+struct gr_error *gr_goroutine_list_make(struct gr_scan *scan,
+					const struct gr_goroutine_query *query,
+					struct gr_goroutine_list **ret)
 {
 	_cleanup_(gr_cleanup_goroutine_list) struct gr_goroutine_list *list =
 		calloc(1, sizeof(*list));
@@ -572,17 +572,30 @@ struct gr_error *gr_scan_list_goroutines(struct gr_scan *scan,
 		.scan = scan,
 		.query = query,
 	};
-	struct gr_sigbus_guard guard;
-	struct gr_error *err;
 
 	if (!list)
 		return &gr_enomem;
+	struct gr_error *err = answer(&l, list);
+	if (!err)
+		*ret = steal_ptr(list);
+	return err;
+}
+
+struct gr_error *gr_scan_list_goroutines(struct gr_scan *scan,
+					 const struct gr_goroutine_query *query,
+					 struct gr_goroutine_list **ret)
+{
+	_cleanup_(gr_cleanup_goroutine_list) struct gr_goroutine_list *list =
+		NULL;
+	struct gr_sigbus_guard guard;
+	struct gr_error *err;
+
 	err = query->channel || query->with_bytes ||
 			      query->group == GR_BY_WAITING_ON ?
 		      gr_scan_enter(scan, &guard) :
 		      gr_scan_enter_goroutines(scan, &guard);
 	if (!err)
-		err = answer(&l, list);
+		err = gr_goroutine_list_make(scan, query, &list);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(list);

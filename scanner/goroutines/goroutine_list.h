@@ -134,6 +134,11 @@ struct gr_error *
 gr_scan_list_goroutines(struct gr_scan *scan,
 			const struct gr_goroutine_query *query,
 			struct gr_goroutine_list **ret) GR_MUST_CHECK;
+/** The same for a question that has entered and read what the query needs. */
+struct gr_error *
+gr_goroutine_list_make(struct gr_scan *scan,
+		       const struct gr_goroutine_query *query,
+		       struct gr_goroutine_list **ret) GR_MUST_CHECK;
 void gr_goroutine_list_destroy(struct gr_goroutine_list *list);
 
 /** Describe one goroutine. */

@@ -227,7 +227,7 @@ static struct gr_error *try_walk(struct namer *n)
 	const struct gr_walk_options options = {
 		.attribution = GR_ATTRIBUTION_NEAREST
 	};
-	struct gr_error *err = gr_scan_why(n->scan, &options, n->addr, &why);
+	struct gr_error *err = gr_why_find(n->scan, &options, n->addr, &why);
 
 	// It has no name then, which is better than no answer.
 	if (gr_error_catch(&err, GR_ERROR_MEMORY_LIMIT) || err)

@@ -128,7 +128,7 @@ static struct gr_error *class_of_channel(struct gr_scan *scan, uint64_t addr,
 	};
 	char data[MAX_CLASS_BYTES];
 	struct gr_text text = gr_text_begin(data, sizeof(data));
-	struct gr_error *err = gr_scan_why(scan, &options, addr, &why);
+	struct gr_error *err = gr_why_find(scan, &options, addr, &why);
 
 	// Without memory for the walk, the type of the channel has to do.
 	if (gr_error_catch(&err, GR_ERROR_MEMORY_LIMIT) || err)

@@ -188,13 +188,15 @@ static struct gr_error *add_samples(struct gr_goroutine_profile *profile)
 
 static struct gr_error *answer(struct gr_scan *scan,
 			       enum gr_goroutine_selection selection,
-			       const struct gr_goroutine_list *list,
 			       struct gr_goroutine_profile *profile)
 {
+	static const struct gr_goroutine_query all = { .group = GR_BY_NOTHING };
+	_cleanup_(gr_cleanup_goroutine_list) struct gr_goroutine_list *list =
+		NULL;
 	_cleanup_free_ uint8_t *states = NULL;
-	struct gr_error *err = NULL;
+	struct gr_error *err = gr_goroutine_list_make(scan, &all, &list);
 
-	if (selection == GR_GOROUTINES_LEAKED)
+	if (!err && selection == GR_GOROUTINES_LEAKED)
 		err = find_leaked(scan, profile, &states);
 	if (err)
 		return err;
@@ -210,24 +212,18 @@ gr_scan_goroutine_profile(struct gr_scan *scan,
 			  enum gr_goroutine_selection selection,
 			  struct gr_goroutine_profile **ret)
 {
-	static const struct gr_goroutine_query all = { .group = GR_BY_NOTHING };
 	_cleanup_(gr_cleanup_goroutine_profile) struct gr_goroutine_profile
 		*profile = calloc(1, sizeof(*profile));
-	_cleanup_(gr_cleanup_goroutine_list) struct gr_goroutine_list *list =
-		NULL;
 	struct gr_sigbus_guard guard;
 	struct gr_error *err;
 
 	if (!profile)
 		return &gr_enomem;
-	err = gr_scan_list_goroutines(scan, &all, &list);
-	if (err)
-		return err;
 	err = selection == GR_GOROUTINES_LEAKED ?
 		      gr_scan_enter(scan, &guard) :
 		      gr_scan_enter_goroutines(scan, &guard);
 	if (!err)
-		err = answer(scan, selection, list, profile);
+		err = answer(scan, selection, profile);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(profile);

@@ -155,9 +155,9 @@ answer_places(struct gr_scan *scan, const struct gr_dominators_options *options,
 		     gr_dominator_tree(scan, options, vertices, count, ret);
 }
 
-static struct gr_error *answer(struct gr_scan *scan,
-			       const struct gr_dominators_options *options,
-			       struct gr_dominators **ret)
+struct gr_error *gr_dominators_find(struct gr_scan *scan,
+				    const struct gr_dominators_options *options,
+				    struct gr_dominators **ret)
 {
 	_cleanup_(gr_cleanup_dominators) struct gr_dominators *dominators =
 		calloc(1, sizeof(*dominators));
@@ -190,7 +190,7 @@ struct gr_error *gr_scan_dominators(struct gr_scan *scan,
 	struct gr_error *err = gr_scan_enter(scan, &guard);
 
 	if (!err)
-		err = answer(scan, options, &dominators);
+		err = gr_dominators_find(scan, options, &dominators);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(dominators);

@@ -81,6 +81,10 @@ struct gr_dominators {
 struct gr_error *gr_scan_dominators(struct gr_scan *scan,
 				    const struct gr_dominators_options *options,
 				    struct gr_dominators **ret) GR_MUST_CHECK;
+/** The same for a question that has entered. */
+struct gr_error *gr_dominators_find(struct gr_scan *scan,
+				    const struct gr_dominators_options *options,
+				    struct gr_dominators **ret) GR_MUST_CHECK;
 void gr_dominators_destroy(struct gr_dominators *dominators);
 
 #endif /* GR_DOMINATORS_H */

@@ -75,22 +75,33 @@ static struct gr_error *read_content(struct gr_scan *scan, uint64_t addr,
 	return err;
 }
 
-struct gr_error *gr_scan_object_content(struct gr_scan *scan, uint32_t vertex,
-					uint8_t **ret, uint64_t *bytes)
+static struct gr_error *find_content(struct gr_scan *scan, uint32_t vertex,
+				     uint8_t **ret, uint64_t *bytes)
 {
-	struct gr_sigbus_guard guard;
 	struct gr_vertex_info info;
-	struct gr_error *err = gr_scan_view_vertex(scan, vertex, false, &info);
+	struct gr_error *err = gr_scan_need_graph(scan, GR_PART_NEAREST);
 
+	if (!err)
+		err = gr_scan_check_vertex(scan, vertex);
+	if (!err)
+		err = gr_scan_vertex(scan, vertex, &info);
 	if (err)
 		return err;
 	if (vertex >= scan->graph->graph->nobjects)
 		return gr_error_format(GR_ERROR_ARGUMENT, "%u is no object",
 				       vertex);
-	err = gr_scan_enter(scan, &guard);
-	if (!err)
-		err = read_content(scan, info.addr, info.bytes, ret);
 	*bytes = info.bytes;
+	return read_content(scan, info.addr, info.bytes, ret);
+}
+
+struct gr_error *gr_scan_object_content(struct gr_scan *scan, uint32_t vertex,
+					uint8_t **ret, uint64_t *bytes)
+{
+	struct gr_sigbus_guard guard;
+	struct gr_error *err = gr_scan_enter(scan, &guard);
+
+	if (!err)
+		err = find_content(scan, vertex, ret, bytes);
 	return gr_sigbus_guard_end(&guard, err);
 }
 

@@ -104,6 +104,19 @@ static struct gr_error *add_rows(struct gr_scan *scan,
 	return err;
 }
 
+/* Find the rows, and make the tree of the view. */
+static struct gr_error *make_tree(struct gr_scan *scan,
+				  const struct gr_dominators_options *options,
+				  struct gr_result *view)
+{
+	_cleanup_(gr_cleanup_dominators) struct gr_dominators *found = NULL;
+	struct gr_error *err = gr_dominators_find(scan, options, &found);
+
+	if (!err)
+		err = add_rows(scan, found, &view->tree);
+	return err ? err : gr_result_sort_roots(view);
+}
+
 struct gr_error *gr_result_dominators(struct gr_scan *scan,
 				      const struct gr_result *result,
 				      uint32_t max_depth, uint32_t max_nodes,
@@ -114,20 +127,18 @@ struct gr_error *gr_result_dominators(struct gr_scan *scan,
 		.max_rows = max_nodes,
 		.is_view = true,
 	};
-	_cleanup_(gr_cleanup_dominators) struct gr_dominators *found = NULL;
 	_cleanup_(gr_cleanup_result) struct gr_result *view =
 		calloc(1, sizeof(*view));
+	struct gr_sigbus_guard guard;
 	struct gr_error *err;
 
 	if (!view)
 		return &gr_enomem;
-	err = gr_scan_dominators(scan, &options, &found);
-	if (err)
-		return err;
 	view->ledger = result->ledger;
-	err = add_rows(scan, found, &view->tree);
+	err = gr_scan_enter(scan, &guard);
 	if (!err)
-		err = gr_result_sort_roots(view);
+		err = make_tree(scan, &options, view);
+	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(view);
 	return err;

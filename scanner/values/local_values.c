@@ -77,7 +77,7 @@ static struct gr_error *list_values(struct gr_scan *scan, uint64_t id,
 	_cleanup_(gr_cleanup_backtrace) struct gr_backtrace *backtrace = NULL;
 	struct listing listing = { .list = ret };
 	const struct gr_goroutine *g;
-	struct gr_error *err = gr_scan_backtrace(scan, &query, &backtrace);
+	struct gr_error *err = gr_backtrace_make(scan, &query, &backtrace);
 
 	if (!err)
 		err = gr_scan_need_goroutine(scan, id, &g);

@@ -46,6 +46,7 @@ struct gr_error *gr_scan_each_reached(struct gr_scan *scan,
 	const struct gr_heap *heap = scan->heap;
 	for (uint32_t i = 0; !err && i < heap->nspans; i++) {
 		const struct gr_span *span = &heap->spans[i];
+		err = gr_runtime_step(heap->rt, span->nelems);
 		for (uint32_t j = 0; !err && j < span->nelems; j++)
 			if (gr_marking_is_reached(&m, span->first_obj + j))
 				err = emit(ctx,
@@ -58,7 +59,6 @@ struct gr_error *gr_scan_each_reached(struct gr_scan *scan,
 }
 
 struct list {
-	struct gr_scan *scan;
 	struct gr_error *(*write)(void *ctx, const char *text, size_t bytes);
 	void *ctx;
 	struct gr_total *total;
@@ -73,8 +73,7 @@ static struct gr_error *write_piece(struct list *list)
 	list->bytes = 0;
 	if (!bytes)
 		return NULL;
-	struct gr_error *err = list->write(list->ctx, list->text, bytes);
-	return err ? err : gr_runtime_poll(&list->scan->rt);
+	return list->write(list->ctx, list->text, bytes);
 }
 
 static struct gr_error *add_line(void *ctx, uint64_t addr, uint64_t bytes)
@@ -97,7 +96,6 @@ struct gr_error *gr_scan_write_reached(
 {
 	_cleanup_free_ char *text = malloc(PIECE_BYTES);
 	struct list list = {
-		.scan = scan,
 		.write = write,
 		.ctx = ctx,
 		.total = total,

@@ -68,7 +68,7 @@ static struct gr_error *root_hop(struct gr_scan *scan, const struct gr_why *why,
 					why->goroutine_id);
 	if (!name)
 		return &gr_enomem;
-	struct gr_error *err = gr_scan_resolve(scan, name, &place);
+	struct gr_error *err = gr_place_resolve(scan, name, &place);
 	if (gr_error_catch(&err, GR_ERROR_NOT_FOUND) ||
 	    gr_error_catch(&err, GR_ERROR_ARGUMENT) || err ||
 	    (!place.is_variable && why->goroutine_id))
@@ -171,9 +171,9 @@ static struct gr_error *find_chain(struct gr_scan *scan,
 	return err;
 }
 
-static struct gr_error *answer(struct gr_scan *scan,
-			       const struct gr_walk_options *options,
-			       uint64_t addr, struct gr_why **ret)
+struct gr_error *gr_why_find(struct gr_scan *scan,
+			     const struct gr_walk_options *options,
+			     uint64_t addr, struct gr_why **ret)
 {
 	_cleanup_(gr_cleanup_why) struct gr_why *why = calloc(1, sizeof(*why));
 	struct gr_located at;
@@ -212,7 +212,7 @@ struct gr_error *gr_scan_why(struct gr_scan *scan,
 	struct gr_error *err = gr_scan_enter(scan, &guard);
 
 	if (!err)
-		err = answer(scan, options, addr, &why);
+		err = gr_why_find(scan, options, addr, &why);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(why);

@@ -51,6 +51,10 @@ struct gr_why {
 struct gr_error *gr_scan_why(struct gr_scan *scan,
 			     const struct gr_walk_options *options,
 			     uint64_t addr, struct gr_why **ret) GR_MUST_CHECK;
+/** The same for a question that has entered. */
+struct gr_error *gr_why_find(struct gr_scan *scan,
+			     const struct gr_walk_options *options,
+			     uint64_t addr, struct gr_why **ret) GR_MUST_CHECK;
 void gr_why_destroy(struct gr_why *why);
 
 #endif /* GR_WHY_H */
