@@ -68,10 +68,10 @@ struct gr_error *put_graph(struct gr_scan *scan)
 	uint64_t again_us = 0;
 
 	if (!err)
-		err = ask_again(scan->graph->graph, &again_us);
+		err = ask_again(scan->answers.graph->graph, &again_us);
 	if (err)
 		return err;
-	const struct gr_heap_graph *hg = scan->graph;
+	const struct gr_heap_graph *hg = scan->answers.graph;
 	const struct gr_graph *g = hg->graph;
 	uint64_t bytes = 0, direct = 0;
 	gr_vertex garbage = 0;
@@ -115,7 +115,7 @@ struct gr_error *put_edges(struct gr_scan *scan)
 
 	if (err)
 		return err;
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 	for (gr_vertex v = 0; v < g->nvertices; v++)
 		for (uint32_t i = g->first[v]; i < g->first[v + 1]; i++) {
 			put_vertex(g, v);
@@ -132,7 +132,7 @@ struct gr_error *put_retained(struct gr_scan *scan)
 
 	if (err)
 		return err;
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 	for (gr_vertex v = 0; v < g->nvertices; v++) {
 		put_vertex(g, v);
 		printf("\t%" PRIu64 "\t%" PRIu64 "\n", gr_graph_own_bytes(g, v),
@@ -152,15 +152,16 @@ static struct gr_error *put_hop(struct gr_link_reader *reader, gr_vertex from,
 	if (!err)
 		printf("\t0x%" PRIx64 ">0x%" PRIx64,
 		       links.size ? links.data->addr : UINT64_C(1),
-		       gr_objects_addr(reader->scan->graph->graph->objects,
-				       to));
+		       gr_objects_addr(
+			       reader->scan->answers.graph->graph->objects,
+			       to));
 	return err;
 }
 
 static struct gr_error *put_path(struct gr_link_reader *reader,
 				 const struct gr_root_paths *found)
 {
-	const struct gr_graph *g = reader->scan->graph->graph;
+	const struct gr_graph *g = reader->scan->answers.graph->graph;
 	const struct gr_root_path *path = &found->paths[0];
 	uint32_t at = path->hop;
 	struct gr_error *err = NULL;
@@ -189,7 +190,7 @@ struct gr_error *put_paths(struct gr_scan *scan)
 
 	if (err)
 		return err;
-	struct gr_graph *g = scan->graph->graph;
+	struct gr_graph *g = scan->answers.graph->graph;
 	for (gr_vertex v = 0; !err && v < g->nobjects; v++) {
 		_cleanup_(gr_root_paths_deinit) struct gr_root_paths found = {
 			0
@@ -251,6 +252,6 @@ struct gr_error *put_sets(struct gr_scan *scan, FILE *in)
 	struct gr_error *err = gr_scan_need_graph(scan, GR_PART_REVERSE);
 
 	while (!err && getline(&line, &size, in) >= 0)
-		err = put_kept(scan->graph->graph, line);
+		err = put_kept(scan->answers.graph->graph, line);
 	return err;
 }

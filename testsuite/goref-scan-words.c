@@ -11,8 +11,9 @@
 
 static const char *type_name(const struct gr_scan *scan, gr_type_id type)
 {
-	return type == GR_TYPE_NONE ? "?" :
-				      gr_types_get(scan->types, type)->name;
+	return type == GR_TYPE_NONE ?
+		       "?" :
+		       gr_types_get(scan->program.types, type)->name;
 }
 
 /** A walk whose objects are named. */
@@ -44,8 +45,9 @@ static struct gr_error *put_object_word(const struct naming *naming,
 {
 	struct gr_scan *scan = naming->scan;
 	const struct gr_parent *parent = &naming->m.parents->of[edge->from];
-	const struct gr_span *span = gr_heap_span_of(scan->heap, edge->from);
-	uint64_t base = gr_heap_object_addr(scan->heap, edge->from);
+	const struct gr_span *span =
+		gr_heap_span_of(scan->stop.heap, edge->from);
+	uint64_t base = gr_heap_object_addr(scan->stop.heap, edge->from);
 	struct gr_word_name name;
 	struct gr_error *err = gr_scan_name_held_word(scan, parent->from,
 						      edge->from, parent->label,
@@ -63,7 +65,7 @@ static struct gr_error *put_object_word(const struct naming *naming,
 /* The root whose variable has the word at @p addr, or NULL. */
 static const struct gr_root *root_at(const struct gr_scan *scan, uint64_t addr)
 {
-	const struct gr_root_list *list = &scan->roots.list;
+	const struct gr_root_list *list = &scan->stop.roots.list;
 
 	for (size_t i = 0; i < list->size; i++) {
 		const struct gr_root *root = &list->data[i];
@@ -79,9 +81,9 @@ static struct gr_error *put_root_word(const struct naming *naming,
 				      const struct gr_edge *edge)
 {
 	struct gr_scan *scan = naming->scan;
-	const struct gr_root *root = edge->is_area ?
-					     root_at(scan, edge->addr) :
-					     &scan->roots.list.data[edge->root];
+	const struct gr_root *root =
+		edge->is_area ? root_at(scan, edge->addr) :
+				&scan->stop.roots.list.data[edge->root];
 	struct gr_word_name name;
 
 	if (!root || !edge->addr)
@@ -108,7 +110,7 @@ static struct gr_error *put_edges(void *ctx, const struct gr_edge *edges,
 
 static struct gr_error *put_one(const struct naming *naming, const char *text)
 {
-	const struct gr_heap *heap = naming->scan->heap;
+	const struct gr_heap *heap = naming->scan->stop.heap;
 	const struct gr_span *span;
 	struct gr_edge edge = { .addr = strtoull(text, NULL, 0) };
 	struct gr_error *err;
@@ -118,7 +120,8 @@ static struct gr_error *put_one(const struct naming *naming, const char *text)
 	    edge.addr < gr_heap_object_addr(heap, edge.from))
 		return gr_error_format(GR_ERROR_ARGUMENT,
 				       "%s is in no object of the heap", text);
-	err = gr_image_read_u64(naming->scan->image, edge.addr, &edge.value);
+	err = gr_image_read_u64(naming->scan->stop.image, edge.addr,
+				&edge.value);
 	return err ? err : put_object_word(naming, &edge);
 }
 
@@ -134,8 +137,9 @@ struct gr_error *put_words(struct gr_scan *scan, const char *text)
 		err = gr_scan_mark(scan, &options, true, &ledger, &naming.m);
 	if (!err)
 		err = text ? put_one(&naming, text) :
-			     gr_for_each_edge(scan->heap, &scan->roots,
-					      &naming.m, put_edges, &naming);
+			     gr_for_each_edge(scan->stop.heap,
+					      &scan->stop.roots, &naming.m,
+					      put_edges, &naming);
 	gr_marking_deinit(&naming.m);
 	return gr_sigbus_guard_end(&guard, err);
 }

@@ -84,7 +84,7 @@ static bool is_channel(const struct gr_wait *row)
 // many elements it holds, how many it can hold, and whether it is closed.
 static struct gr_error *put_waits(struct gr_scan *scan)
 {
-	const struct gr_waits *waits = scan->sched.waits;
+	const struct gr_waits *waits = scan->stop.sched.waits;
 	struct gr_error *err = NULL;
 
 	for (size_t i = 0; !err && i < waits->nrows; i++) {
@@ -92,11 +92,12 @@ static struct gr_error *put_waits(struct gr_scan *scan)
 		struct gr_channel channel;
 
 		printf("%" PRIu64 "\t%s\t%#" PRIx64 "\t%#" PRIx64 "\t%#" PRIx64,
-		       scan->sched.goroutines[row->goroutine].goid,
+		       scan->stop.sched.goroutines[row->goroutine].goid,
 		       gr_wait_kind_name(row->kind), row->object, row->key,
 		       row->sudog);
 		if (is_channel(row)) {
-			err = gr_channel_read(&scan->rt, row->object, &channel);
+			err = gr_channel_read(&scan->program.rt, row->object,
+					      &channel);
 			if (!err)
 				printf("\t%" PRIu64 "\t%" PRIu64 "\t%s",
 				       channel.count, channel.capacity,
@@ -122,7 +123,7 @@ static struct gr_error *put_of_graph(struct gr_scan *scan,
 	struct gr_sigbus_guard guard;
 	struct gr_error *err = gr_scan_enter(scan, &guard);
 
-	scan->graph_threads = o->threads;
+	scan->answers.graph_threads = o->threads;
 	if (!err)
 		err = ask_graph(scan, o);
 	return gr_sigbus_guard_end(&guard, err);

@@ -33,7 +33,7 @@ static void writer_deinit(struct writer *w)
 
 static const struct gr_graph *graph_of(const struct writer *w)
 {
-	return w->shapes->scan->graph->graph;
+	return w->shapes->scan->answers.graph->graph;
 }
 
 static uint32_t count_edges(const struct gr_graph *g, gr_vertex v)
@@ -70,7 +70,7 @@ static struct gr_error *put_vertex(struct writer *w, gr_vertex v)
 {
 	struct gr_vertex_info info;
 	uint32_t name;
-	struct gr_error *err = gr_runtime_step(&w->shapes->scan->rt, 1);
+	struct gr_error *err = gr_runtime_step(&w->shapes->scan->program.rt, 1);
 
 	if (!err)
 		err = gr_scan_vertex(w->shapes->scan, v, &info);
@@ -102,7 +102,7 @@ static struct gr_error *put_nodes(struct writer *w)
 static struct gr_error *name_element(struct writer *w, const char *field,
 				     const char **ret)
 {
-	*ret = gr_arena_internf(&w->shapes->scan->arena, "[]%s", field);
+	*ret = gr_arena_internf(&w->shapes->scan->program.arena, "[]%s", field);
 	return *ret ? NULL : &gr_enomem;
 }
 
@@ -117,7 +117,8 @@ static struct gr_error *name_piece(struct writer *w, const struct gr_link *link,
 	if (err)
 		return err;
 	gr_link_name_merge(name.text);
-	*ret = gr_arena_intern(&scan->arena, name.text, strlen(name.text));
+	*ret = gr_arena_intern(&scan->program.arena, name.text,
+			       strlen(name.text));
 	return *ret ? NULL : &gr_enomem;
 }
 
@@ -200,7 +201,7 @@ static struct gr_error *put_edges(struct writer *w)
 	put_plain(w, gr_graph_top(g));
 	err = gr_shapes_each(w->shapes, put_links, w);
 	for (gr_vertex v = g->nobjects; !err && v < gr_graph_top(g); v++) {
-		err = gr_runtime_step(&w->shapes->scan->rt, 1);
+		err = gr_runtime_step(&w->shapes->scan->program.rt, 1);
 		put_plain(w, v);
 	}
 	return err;
@@ -210,7 +211,7 @@ struct gr_error *gr_export_heapsnapshot(struct gr_shapes *shapes,
 					struct gr_stream *stream,
 					struct gr_exported *ret)
 {
-	const struct gr_graph *g = shapes->scan->graph->graph;
+	const struct gr_graph *g = shapes->scan->answers.graph->graph;
 	_cleanup_(writer_deinit) struct writer w = {
 		.shapes = shapes,
 		.to = { .out = stream },

@@ -153,6 +153,6 @@ struct gr_error *gr_export_hprof(struct gr_shapes *shapes,
 	if (err)
 		return err;
 	gr_hprof_begin(&h, GR_HPROF_END, 0);
-	ret->threads = h.scan->graph->ngoroutines;
+	ret->threads = h.scan->answers.graph->ngoroutines;
 	return NULL;
 }

@@ -29,14 +29,14 @@ static struct place place_of(const struct gr_scan *scan,
 		return (struct place){ GR_HPROF_ROOT_JNI_LOCAL, root->index, 0,
 				       NULL };
 	case GR_FROM_AREA:
-		owner = scan->roots.areas.owners[root->index];
+		owner = scan->stop.roots.areas.owners[root->index];
 		return (struct place){ GR_HPROF_ROOT_FRAME, owner, root->addr,
 				       NULL };
 	case GR_FROM_LIST:
 		break;
 	}
-	listed = &scan->roots.list.data[root->index];
-	if (listed->goroutine >= scan->sched.ngoroutines)
+	listed = &scan->stop.roots.list.data[root->index];
+	if (listed->goroutine >= scan->stop.sched.ngoroutines)
 		return (struct place){ tag_of(listed->kind), UINT32_MAX, 0,
 				       NULL };
 	// A variable in pieces or a register has no address, but a frame.
@@ -70,7 +70,7 @@ static void put_root(struct gr_hprof *h, const struct place *place,
 static struct gr_error *put_vertex(struct gr_hprof *h,
 				   struct gr_hprof_calls *calls, uint32_t index)
 {
-	const struct gr_heap_graph *hg = h->scan->graph;
+	const struct gr_heap_graph *hg = h->scan->answers.graph;
 	const struct gr_graph *g = hg->graph;
 	gr_vertex v = gr_graph_first_root(g) + index;
 	struct place place = place_of(h->scan, &hg->roots.data[index]);
@@ -88,13 +88,13 @@ static struct gr_error *put_vertex(struct gr_hprof *h,
 
 struct gr_error *gr_hprof_put_roots(struct gr_hprof *h)
 {
-	const struct gr_heap_graph *hg = h->scan->graph;
+	const struct gr_heap_graph *hg = h->scan->answers.graph;
 	_cleanup_(
 		gr_hprof_calls_deinit) struct gr_hprof_calls calls = { .h = h };
 	struct gr_error *err = NULL;
 
 	for (size_t i = 0; !err && i < hg->roots.size; i++) {
-		err = gr_runtime_step(&h->scan->rt, 1);
+		err = gr_runtime_step(&h->scan->program.rt, 1);
 		if (!err && !gr_hprof_is_static(h->scan, &hg->roots.data[i]))
 			err = put_vertex(h, &calls, i);
 	}

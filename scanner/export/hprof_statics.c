@@ -17,11 +17,11 @@ bool gr_hprof_is_static(const struct gr_scan *scan,
 {
 	switch ((enum gr_root_source)root->source) {
 	case GR_FROM_LIST:
-		return scan->roots.list.data[root->index].kind ==
+		return scan->stop.roots.list.data[root->index].kind ==
 		       GR_ROOT_GLOBAL;
 	case GR_FROM_AREA:
-		return scan->roots.areas.owners[root->index] >=
-		       scan->sched.ngoroutines;
+		return scan->stop.roots.areas.owners[root->index] >=
+		       scan->stop.sched.ngoroutines;
 	case GR_FROM_SCHEDULER:
 		break;
 	}
@@ -35,10 +35,10 @@ static bool is_runtime_variable(const struct gr_scan *scan,
 {
 	if (root->source != GR_FROM_LIST)
 		return false;
-	const struct gr_root *listed = &scan->roots.list.data[root->index];
+	const struct gr_root *listed = &scan->stop.roots.list.data[root->index];
 	return listed->kind == GR_ROOT_RUNTIME &&
 	       listed->form == GR_ROOT_REGION &&
-	       listed->goroutine >= scan->sched.ngoroutines;
+	       listed->goroutine >= scan->stop.sched.ngoroutines;
 }
 
 static struct gr_error *add_static(struct gr_hprof *h, const char *name,
@@ -69,11 +69,12 @@ static struct gr_error *add_link(void *ctx, const struct gr_link *link)
 
 	if (err)
 		return err;
-	const char *name =
-		gr_arena_internf(&scan->arena, "%s%s", maker->name, word.text);
+	const char *name = gr_arena_internf(&scan->program.arena, "%s%s",
+					    maker->name, word.text);
 	return name ? add_static(maker->h, name,
-				 gr_objects_addr(scan->graph->graph->objects,
-						 link->to)) :
+				 gr_objects_addr(
+					 scan->answers.graph->graph->objects,
+					 link->to)) :
 		      &gr_enomem;
 }
 
@@ -91,7 +92,7 @@ static struct gr_error *add_list(struct gr_hprof *h, gr_vertex root,
 static struct gr_error *add_root(struct maker *maker, gr_vertex v)
 {
 	struct gr_hprof *h = maker->h;
-	const struct gr_graph *g = h->scan->graph->graph;
+	const struct gr_graph *g = h->scan->answers.graph->graph;
 	uint32_t nlinks = g->first[v + 1] - g->first[v];
 	struct gr_vertex_info info;
 	struct gr_error *err = gr_scan_vertex(h->scan, v, &info);
@@ -135,13 +136,13 @@ static void sort_statics(struct gr_hprof *h)
 
 struct gr_error *gr_hprof_find_statics(struct gr_hprof *h)
 {
-	const struct gr_heap_graph *hg = h->scan->graph;
+	const struct gr_heap_graph *hg = h->scan->answers.graph;
 	struct maker maker = { .h = h, .reader = { .scan = h->scan } };
 	struct gr_error *err = NULL;
 
 	for (size_t i = 0; !err && i < hg->roots.size; i++) {
 		const struct gr_root_vertex *root = &hg->roots.data[i];
-		err = gr_runtime_step(&h->scan->rt, 1);
+		err = gr_runtime_step(&h->scan->program.rt, 1);
 		if (!err && (gr_hprof_is_static(h->scan, root) ||
 			     is_runtime_variable(h->scan, root)))
 			err = add_root(&maker,
@@ -155,7 +156,7 @@ struct gr_error *gr_hprof_find_statics(struct gr_hprof *h)
 
 void gr_hprof_put_lists(struct gr_hprof *h)
 {
-	const struct gr_graph *g = h->scan->graph->graph;
+	const struct gr_graph *g = h->scan->answers.graph->graph;
 
 	for (size_t i = 0; i < h->lists.size; i++) {
 		gr_vertex v = h->lists.data[i].root;

@@ -28,7 +28,7 @@ static void writer_deinit(struct writer *w)
 
 static const struct gr_graph *graph_of(const struct writer *w)
 {
-	return w->shapes->scan->graph->graph;
+	return w->shapes->scan->answers.graph->graph;
 }
 
 static void put_address(struct gr_stream *out, uint64_t addr)

@@ -101,7 +101,7 @@ static struct gr_error *name_vertex(struct merger *m, gr_vertex v,
 				    const char **ret)
 {
 	struct gr_scan *scan = m->shapes->scan;
-	const struct gr_heap_graph *hg = scan->graph;
+	const struct gr_heap_graph *hg = scan->answers.graph;
 	struct gr_vertex_info info;
 	uint32_t goroutine = v - gr_graph_first_group(hg->graph);
 
@@ -130,7 +130,7 @@ static struct gr_error *add_vertex(struct merger *m, gr_vertex v)
 
 static struct gr_error *add_nodes(struct merger *m)
 {
-	const struct gr_graph *g = m->shapes->scan->graph->graph;
+	const struct gr_graph *g = m->shapes->scan->answers.graph->graph;
 	struct gr_error *err = add_vertex(m, gr_graph_top(g));
 
 	if (!err)
@@ -155,7 +155,7 @@ static struct gr_error *add_edge(struct merger *m, uint32_t from, uint32_t to)
 
 static struct gr_error *add_edges(struct merger *m)
 {
-	const struct gr_graph *g = m->shapes->scan->graph->graph;
+	const struct gr_graph *g = m->shapes->scan->answers.graph->graph;
 	struct gr_error *err = NULL;
 
 	for (gr_vertex v = 0; !err && v < g->nvertices; v++) {
@@ -223,7 +223,8 @@ struct gr_error *gr_snapshot_put_merged(struct gr_snapshot_writer *writer,
 					struct gr_shapes *shapes,
 					struct gr_exported *ret)
 {
-	const struct gr_poll poll = gr_runtime_poller(&shapes->scan->rt);
+	const struct gr_poll poll =
+		gr_runtime_poller(&shapes->scan->program.rt);
 	_cleanup_(merger_deinit) struct merger m = {
 		.shapes = shapes,
 		.writer = writer,
@@ -232,7 +233,8 @@ struct gr_error *gr_snapshot_put_merged(struct gr_snapshot_writer *writer,
 	};
 	struct gr_error *err;
 
-	m.of = calloc(shapes->scan->graph->graph->nvertices, sizeof(*m.of));
+	m.of = calloc(shapes->scan->answers.graph->graph->nvertices,
+		      sizeof(*m.of));
 	if (!m.of)
 		return &gr_enomem;
 	err = add_nodes(&m);

@@ -21,7 +21,7 @@ static const char *const literal_names[] = {
 
 static const struct gr_type *type_of(struct gr_scan *scan, gr_type_id id)
 {
-	return gr_types_get(scan->types, id);
+	return gr_types_get(scan->program.types, id);
 }
 
 /* The literal as it is said in errors; the buffer holds 64 bytes. */
@@ -75,8 +75,8 @@ static struct gr_error *header_element(struct gr_scan *scan,
 				       struct gr_place *place)
 {
 	uint64_t header[2];
-	struct gr_error *err =
-		gr_image_read(scan->image, place->addr, header, sizeof(header));
+	struct gr_error *err = gr_image_read(scan->stop.image, place->addr,
+					     header, sizeof(header));
 
 	return err ? err :
 		     element(index, header[0], header[1], elem_bytes, name,
@@ -90,9 +90,9 @@ static struct gr_error *header_element(struct gr_scan *scan,
 struct gr_error *gr_scan_map_cursor(struct gr_scan *scan, gr_type_id map,
 				    uint64_t header, struct gr_map_cursor *ret)
 {
-	return gr_map_cursor_begin(scan->types, map, header,
-				   2 * scan->heap->span_bytes + OTHER_BYTES,
-				   ret);
+	return gr_map_cursor_begin(
+		scan->program.types, map, header,
+		2 * scan->stop.heap->span_bytes + OTHER_BYTES, ret);
 }
 
 /** A search for one key. */
@@ -120,7 +120,8 @@ static struct gr_error *is_string(const struct search *s, const uint8_t *header,
 		uint64_t n = bytes - done < sizeof(buf) ? bytes - done :
 							  sizeof(buf);
 
-		err = gr_image_read_late(s->scan->image, addr + done, buf, n);
+		err = gr_image_read_late(s->scan->stop.image, addr + done, buf,
+					 n);
 		*ret = !err && !memcmp(buf, key->text + done, n);
 		done += n;
 	}
@@ -164,11 +165,11 @@ static struct gr_error *find_slot(void *ctx, const struct gr_map_keys *keys,
 bool gr_scan_key_fits(const struct gr_scan *scan, gr_type_id map,
 		      const struct gr_literal *key)
 {
-	gr_type_id id = gr_types_get(scan->types, map)->key;
+	gr_type_id id = gr_types_get(scan->program.types, map)->key;
 
 	if (id == GR_TYPE_NONE)
 		return false;
-	const struct gr_type *type = gr_types_get(scan->types, id);
+	const struct gr_type *type = gr_types_get(scan->program.types, id);
 	switch (key->kind) {
 	case GR_LITERAL_STRING:
 		return type->kind == GR_KIND_STRING &&
@@ -222,7 +223,7 @@ static struct gr_error *map_element(struct gr_scan *scan,
 			type_of(scan, map->key)->name,
 			literal_names[index->kind]);
 	struct gr_error *err =
-		gr_image_read_u64(scan->image, place->addr, &header);
+		gr_image_read_u64(scan->stop.image, place->addr, &header);
 	if (!err && header)
 		err = gr_scan_find_key(scan, place->type, header, index, &addr);
 	if (!err && !addr)

@@ -9,7 +9,7 @@ uint64_t gr_place_pointee(struct gr_scan *scan, uint64_t addr, gr_type_id id)
 
 	if (id == GR_TYPE_NONE)
 		return 0;
-	switch (gr_types_get(scan->types, id)->kind) {
+	switch (gr_types_get(scan->program.types, id)->kind) {
 	case GR_KIND_INTERFACE:
 		addr += GR_WORD_BYTES;
 		break;
@@ -24,7 +24,7 @@ uint64_t gr_place_pointee(struct gr_scan *scan, uint64_t addr, gr_type_id id)
 	default:
 		return 0;
 	}
-	err = gr_image_read_u64(scan->image, addr, &value);
+	err = gr_image_read_u64(scan->stop.image, addr, &value);
 	gr_error_destroy(err);
 	return err ? 0 : value;
 }
@@ -34,13 +34,13 @@ static const struct gr_type_field *find_field(const struct gr_scan *scan,
 					      gr_type_id id, const char *name,
 					      size_t len)
 {
-	const struct gr_type *type = gr_types_get(scan->types, id);
+	const struct gr_type *type = gr_types_get(scan->program.types, id);
 
 	if (type->kind != GR_KIND_STRUCT)
 		return NULL;
 	for (uint32_t i = 0; i < type->nfields; i++) {
 		const struct gr_type_field *field =
-			gr_types_field(scan->types, type, i);
+			gr_types_field(scan->program.types, type, i);
 		if (!strncmp(field->name, name, len) && !field->name[len])
 			return field;
 	}
@@ -55,8 +55,8 @@ static struct gr_error *follow_interface(struct gr_scan *scan,
 {
 	uint64_t words[2];
 	gr_type_id held;
-	struct gr_error *err =
-		gr_image_read(scan->image, place->addr, words, sizeof(words));
+	struct gr_error *err = gr_image_read(scan->stop.image, place->addr,
+					     words, sizeof(words));
 
 	if (err)
 		return err;
@@ -64,13 +64,14 @@ static struct gr_error *follow_interface(struct gr_scan *scan,
 	if (!words[0])
 		return NULL;
 	err = type->has_itab ?
-		      gr_types_from_itab(scan->types, words[0], &held) :
-		      gr_types_from_runtime(scan->types, words[0], &held);
+		      gr_types_from_itab(scan->program.types, words[0], &held) :
+		      gr_types_from_runtime(scan->program.types, words[0],
+					    &held);
 	if (err || held == GR_TYPE_NONE)
 		return err;
 	place->type = held;
 	place->addr += GR_WORD_BYTES;
-	if (!gr_types_is_direct(scan->types, held))
+	if (!gr_types_is_direct(scan->program.types, held))
 		place->addr = words[1];
 	place->value = gr_place_pointee(scan, place->addr, held);
 	return NULL;
@@ -87,7 +88,7 @@ struct gr_error *gr_place_follow(struct gr_scan *scan, struct gr_place *place,
 				       "\"%s\" leads nowhere",
 				       name, behind);
 	// This is a copy because types may be made.
-	struct gr_type type = *gr_types_get(scan->types, place->type);
+	struct gr_type type = *gr_types_get(scan->program.types, place->type);
 	if (type.kind == GR_KIND_INTERFACE) {
 		err = follow_interface(scan, &type, place);
 		if (err)
@@ -98,7 +99,7 @@ struct gr_error *gr_place_follow(struct gr_scan *scan, struct gr_place *place,
 				"%s: there is a nil interface, or one of an "
 				"unknown type, before \"%s\"",
 				name, behind);
-		type = *gr_types_get(scan->types, place->type);
+		type = *gr_types_get(scan->program.types, place->type);
 	}
 	if (type.kind != GR_KIND_PTR)
 		return NULL;
@@ -132,8 +133,8 @@ static struct gr_error *step_field(struct gr_scan *scan, const char *name,
 	if (!field)
 		return gr_error_format(
 			GR_ERROR_ARGUMENT, "%s: %s has no field \"%.*s\"", name,
-			gr_types_get(scan->types, place->type)->name, (int)len,
-			*next);
+			gr_types_get(scan->program.types, place->type)->name,
+			(int)len, *next);
 	place->addr += field->off_bytes;
 	place->type = field->type;
 	*next += len;

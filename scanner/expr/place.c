@@ -19,8 +19,8 @@ static const struct gr_dwarf_variable *
 find_variable(struct gr_scan *scan, const char *name,
 	      const struct gr_module **ret)
 {
-	for (size_t i = 0; i < scan->rt.nmodules; i++) {
-		const struct gr_module *m = &scan->rt.modules[i];
+	for (size_t i = 0; i < scan->program.rt.nmodules; i++) {
+		const struct gr_module *m = &scan->program.rt.modules[i];
 		size_t count;
 		if (!m->dwarf)
 			continue;
@@ -54,16 +54,17 @@ static struct gr_error *resolve_symbol(struct gr_scan *scan, const char *name,
 	struct gr_error *err;
 	uint64_t value;
 
-	for (size_t i = 0; i < scan->rt.nsymbols && !found; i++)
-		if (!strcmp(scan->rt.symbols[i].name, name))
-			found = &scan->rt.symbols[i];
+	for (size_t i = 0; i < scan->program.rt.nsymbols && !found; i++)
+		if (!strcmp(scan->program.rt.symbols[i].name, name))
+			found = &scan->program.rt.symbols[i];
 	if (!found)
 		return gr_place_of_root(scan, name, ret);
 	ret->addr = found->addr;
 	if (found->bytes < GR_WORD_BYTES)
 		return NULL;
-	err = gr_image_read_u64(scan->image, found->addr, &value);
-	if (!err && gr_heap_object_at(scan->heap, value, &span) != GR_OBJ_NONE)
+	err = gr_image_read_u64(scan->stop.image, found->addr, &value);
+	if (!err &&
+	    gr_heap_object_at(scan->stop.heap, value, &span) != GR_OBJ_NONE)
 		ret->value = value;
 	gr_error_destroy(err);
 	return NULL;
@@ -78,7 +79,7 @@ static struct gr_error *resolve_variable(struct gr_scan *scan, const char *name,
 	if (!v)
 		return resolve_symbol(scan, name, ret);
 	ret->addr = v->addr + m->bias;
-	ret->type = gr_types_from_dwarf(scan->types, m, v->type);
+	ret->type = gr_types_from_dwarf(scan->program.types, m, v->type);
 	ret->is_variable = true;
 	ret->value = gr_place_pointee(scan, ret->addr, ret->type);
 	return NULL;
@@ -159,7 +160,7 @@ static const char *closing(const char *open)
 /* Copy @text without quotes, which Delve puts around import paths. */
 static char *without_quotes(struct gr_scan *scan, const char *text, size_t len)
 {
-	char *name = gr_arena_alloc(&scan->arena, len + 1);
+	char *name = gr_arena_alloc(&scan->program.arena, len + 1);
 	size_t n = 0;
 
 	for (size_t i = 0; name && i < len; i++)
@@ -195,12 +196,12 @@ static struct gr_error *resolve_cast(struct gr_scan *scan, const char *text,
 		without_quotes(scan, open + 2, (size_t)(middle - open - 2));
 	if (!name)
 		return &gr_enomem;
-	ret->type = gr_types_find(scan->types, name);
-	struct gr_error *err = gr_types_take_error(scan->types);
+	ret->type = gr_types_find(scan->program.types, name);
+	struct gr_error *err = gr_types_take_error(scan->program.types);
 	if (err)
 		return err;
 	if (ret->type == GR_TYPE_NONE) {
-		err = gr_types_no_such(scan->types, name);
+		err = gr_types_no_such(scan->program.types, name);
 		// This is meant as a Go type: gdb need not be asked.
 		if (err->code == GR_ERROR_NOT_FOUND)
 			err->code = GR_ERROR_ARGUMENT;
@@ -227,7 +228,7 @@ static char *plain_name(struct gr_scan *scan, const char *text, size_t len)
 	size_t head = 0;
 	while (head < len && text[head] != '[')
 		head++;
-	char *name = gr_arena_alloc(&scan->arena, len + 1);
+	char *name = gr_arena_alloc(&scan->program.arena, len + 1);
 	char *start = name ? without_quotes(scan, text, head) : NULL;
 	if (!start)
 		return NULL;
@@ -263,7 +264,7 @@ static struct gr_error *resolve_name(struct gr_scan *scan, const char *text,
 
 const char *gr_scan_keep_name(struct gr_scan *scan, const char *name)
 {
-	return gr_arena_intern(&scan->arena, name, strlen(name));
+	return gr_arena_intern(&scan->program.arena, name, strlen(name));
 }
 
 /* Drop the space around an expression of *@p len bytes, begin its place, and
@@ -305,7 +306,7 @@ struct gr_error *gr_place_resolve(struct gr_scan *scan, const char *text,
 	bool is_number = false;
 	size_t len = 0;
 	struct gr_error *err =
-		begin(&scan->arena, &text, &len, ret, &is_number);
+		begin(&scan->program.arena, &text, &len, ret, &is_number);
 
 	return err || is_number ? err : resolve(scan, text, len, ret);
 }
@@ -317,7 +318,7 @@ struct gr_error *gr_scan_resolve(struct gr_scan *scan, const char *text,
 	bool is_number = false;
 	size_t len = 0;
 	struct gr_error *err =
-		begin(&scan->arena, &text, &len, ret, &is_number);
+		begin(&scan->program.arena, &text, &len, ret, &is_number);
 
 	if (err || is_number)
 		return err;
@@ -336,12 +337,12 @@ struct gr_error *gr_scan_complete(struct gr_scan *scan, const char *prefix,
 	if (!names)
 		return &gr_enomem;
 	*count = 0;
-	for (size_t i = 0; i < scan->rt.nmodules; i++) {
+	for (size_t i = 0; i < scan->program.rt.nmodules; i++) {
 		size_t n;
-		if (!scan->rt.modules[i].dwarf)
+		if (!scan->program.rt.modules[i].dwarf)
 			continue;
-		const struct gr_dwarf_variable *table =
-			gr_dwarf_variables(scan->rt.modules[i].dwarf, &n);
+		const struct gr_dwarf_variable *table = gr_dwarf_variables(
+			scan->program.rt.modules[i].dwarf, &n);
 		for (size_t j = 0; j < n && *count < max; j++)
 			if (!strncmp(table[j].name, prefix, len))
 				names[(*count)++] = table[j].name;

@@ -4,6 +4,7 @@
 #define GR_PLACE_INTERNAL_H
 
 #include "expr/literal.h"
+#include "mark/options.h"
 #include "scan/scan.h"
 
 /**

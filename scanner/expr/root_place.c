@@ -80,9 +80,9 @@ static bool is_called(const struct root_name *name, const char *text)
 static bool is_of_goroutine(const struct gr_scan *scan,
 			    const struct root_name *name, uint32_t goroutine)
 {
-	return goroutine < scan->sched.ngoroutines &&
+	return goroutine < scan->stop.sched.ngoroutines &&
 	       (!name->has_goid ||
-		scan->sched.goroutines[goroutine].goid == name->goid);
+		scan->stop.sched.goroutines[goroutine].goid == name->goid);
 }
 
 /* Innermost calls come first, and each goroutine is looked at once. */
@@ -134,8 +134,8 @@ static struct gr_place place_of(struct gr_scan *scan,
 static void find_listed(struct gr_scan *scan, const struct root_name *name,
 			struct found *found)
 {
-	for (size_t i = 0; i < scan->roots.list.size; i++) {
-		const struct gr_root *root = &scan->roots.list.data[i];
+	for (size_t i = 0; i < scan->stop.roots.list.size; i++) {
+		const struct gr_root *root = &scan->stop.roots.list.data[i];
 
 		if (!is_of_goroutine(scan, name, root->goroutine) ||
 		    !is_called(name, root->name))
@@ -153,9 +153,11 @@ static struct gr_place word_at(struct gr_scan *scan, uint64_t addr)
 	struct gr_place place = { .addr = addr, .type = GR_TYPE_NONE };
 	const struct gr_span *span;
 	uint64_t value;
-	struct gr_error *err = gr_image_read_u64(scan->image, addr, &value);
+	struct gr_error *err =
+		gr_image_read_u64(scan->stop.image, addr, &value);
 
-	if (!err && gr_heap_object_at(scan->heap, value, &span) != GR_OBJ_NONE)
+	if (!err &&
+	    gr_heap_object_at(scan->stop.heap, value, &span) != GR_OBJ_NONE)
 		place.value = value;
 	gr_error_destroy(err);
 	return place;
@@ -164,8 +166,8 @@ static struct gr_place word_at(struct gr_scan *scan, uint64_t addr)
 static void find_stack_words(struct gr_scan *scan, const struct root_name *name,
 			     struct found *found)
 {
-	for (uint32_t i = 0; i < scan->sched.ngoroutines; i++) {
-		const struct gr_goroutine *g = &scan->sched.goroutines[i];
+	for (uint32_t i = 0; i < scan->stop.sched.ngoroutines; i++) {
+		const struct gr_goroutine *g = &scan->stop.sched.goroutines[i];
 
 		for (size_t j = 0; j < g->nframes; j++) {
 			const struct gr_frame *frame = &g->frames[j];
@@ -186,8 +188,8 @@ static void find_stack_words(struct gr_scan *scan, const struct root_name *name,
 static bool find_data_word(struct gr_scan *scan, const struct root_name *name,
 			   bool is_data, struct gr_place *ret)
 {
-	for (size_t i = 0; i < scan->rt.nmodules; i++) {
-		const struct gr_module *m = &scan->rt.modules[i];
+	for (size_t i = 0; i < scan->program.rt.nmodules; i++) {
+		const struct gr_module *m = &scan->program.rt.modules[i];
 		uint64_t start = is_data ? m->data : m->bss;
 		uint64_t end = is_data ? m->edata : m->ebss;
 
@@ -217,7 +219,7 @@ static struct gr_error *answer(struct gr_scan *scan,
 			"%zu goroutines have a \"%.*s\": name one of them, as "
 			"in %.*s@%" PRIu64,
 			found->ngoroutines, len, name->text, len, name->text,
-			scan->sched.goroutines[found->first].goid);
+			scan->stop.sched.goroutines[found->first].goid);
 	*ret = found->place;
 	ret->name = written;
 	return NULL;

@@ -37,8 +37,8 @@ static struct gr_error *look(struct holder *h, const char *name, uint64_t addr,
 
 static bool is_static(const struct gr_scan *scan, uint64_t addr)
 {
-	for (size_t i = 0; i < scan->rt.nmodules; i++) {
-		const struct gr_module *m = &scan->rt.modules[i];
+	for (size_t i = 0; i < scan->program.rt.nmodules; i++) {
+		const struct gr_module *m = &scan->program.rt.modules[i];
 		if ((addr >= m->data && addr < m->edata) ||
 		    (addr >= m->bss && addr < m->ebss))
 			return true;
@@ -65,7 +65,7 @@ static struct gr_error *look_behind(struct holder *h, const char *name,
 				    uint64_t addr, gr_type_id id,
 				    uint64_t value, unsigned int depth)
 {
-	uint8_t kind = gr_types_get(h->scan->types, id)->kind;
+	uint8_t kind = gr_types_get(h->scan->program.types, id)->kind;
 	struct gr_place place = { .addr = addr, .type = id, .value = value };
 
 	if ((kind != GR_KIND_PTR && kind != GR_KIND_INTERFACE) ||
@@ -87,20 +87,21 @@ static struct gr_error *hold(struct holder *h, const char *name, uint64_t addr,
 
 	if (!value)
 		return NULL;
-	gr_obj obj = gr_heap_object_at(h->scan->heap, value, &span);
+	gr_obj obj = gr_heap_object_at(h->scan->stop.heap, value, &span);
 	if (obj == GR_OBJ_NONE)
 		return look_behind(h, name, addr, id, value, depth);
-	if (!gr_heap_is_allocated(h->scan->heap, obj))
+	if (!gr_heap_is_allocated(h->scan->stop.heap, obj))
 		return NULL;
 	if (ret->nheld == h->max) {
 		ret->nothers++;
 		return NULL;
 	}
 	ret->held[ret->nheld++] = (struct gr_held){
-		.name = gr_arena_intern(&h->scan->arena, name, strlen(name)),
-		.type = gr_types_get(h->scan->types, id)->name,
+		.name = gr_arena_intern(&h->scan->program.arena, name,
+					strlen(name)),
+		.type = gr_types_get(h->scan->program.types, id)->name,
 		.addr = value,
-		.base_addr = gr_heap_object_addr(h->scan->heap, obj),
+		.base_addr = gr_heap_object_addr(h->scan->stop.heap, obj),
 		.bytes = span->elem_bytes - span->header_bytes,
 	};
 	return ret->held[ret->nheld - 1].name ? NULL : &gr_enomem;
@@ -115,7 +116,7 @@ static struct gr_error *look_at_fields(struct holder *h, const char *name,
 
 	for (uint32_t i = 0; i < type->nfields && !err; i++) {
 		const struct gr_type_field field =
-			*gr_types_field(h->scan->types, type, i);
+			*gr_types_field(h->scan->program.types, type, i);
 		_cleanup_free_ char *below = NULL;
 
 		if (h->nwords > MAX_WORDS)
@@ -139,7 +140,8 @@ static struct gr_error *look_at_elements(struct holder *h, const char *name,
 
 	if (type->elem == GR_TYPE_NONE)
 		return NULL;
-	uint64_t bytes = gr_types_get(h->scan->types, type->elem)->size_bytes;
+	uint64_t bytes =
+		gr_types_get(h->scan->program.types, type->elem)->size_bytes;
 	for (uint64_t i = 0; bytes && i < type->count && !err; i++) {
 		_cleanup_free_ char *below = NULL;
 
@@ -160,10 +162,10 @@ static struct gr_error *look(struct holder *h, const char *name, uint64_t addr,
 {
 	if (id == GR_TYPE_NONE || depth > MAX_DEPTH || h->nwords++ > MAX_WORDS)
 		return NULL;
-	struct gr_error *err = gr_runtime_step_name(&h->scan->rt, name);
+	struct gr_error *err = gr_runtime_step_name(&h->scan->program.rt, name);
 	if (err)
 		return err;
-	const struct gr_type type = *gr_types_get(h->scan->types, id);
+	const struct gr_type type = *gr_types_get(h->scan->program.types, id);
 	switch (type.kind) {
 	case GR_KIND_STRUCT:
 		return look_at_fields(h, name, addr, &type, depth);
@@ -187,7 +189,8 @@ static struct gr_error *read_variable(struct gr_scan *scan,
 	v->held = calloc(max + 1, sizeof(*v->held));
 	if (!v->held)
 		return &gr_enomem;
-	const struct gr_type *type = gr_types_get(scan->types, place->type);
+	const struct gr_type *type =
+		gr_types_get(scan->program.types, place->type);
 	v->name = place->name;
 	v->type = type->name;
 	v->addr = place->addr;
@@ -206,7 +209,8 @@ struct gr_error *gr_scan_read_variable(struct gr_scan *scan,
 {
 	struct gr_sigbus_guard guard;
 
-	if (!place->is_variable || place->type >= gr_types_count(scan->types))
+	if (!place->is_variable ||
+	    place->type >= gr_types_count(scan->program.types))
 		return gr_error_format(GR_ERROR_ARGUMENT,
 				       "%s is not a variable of a known type",
 				       place->name);

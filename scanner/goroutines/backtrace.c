@@ -23,8 +23,9 @@ static struct gr_error *add_frame(struct gr_scan *scan,
 {
 	struct gr_logical_frame frames[GR_MAX_INLINED];
 	size_t n;
-	struct gr_error *err = gr_inline_frames(
-		&scan->rt, frame->func, gr_frame_call_pc(frame), frames, &n);
+	struct gr_error *err = gr_inline_frames(&scan->program.rt, frame->func,
+						gr_frame_call_pc(frame), frames,
+						&n);
 
 	for (size_t i = 0; !err && i < n; i++) {
 		const struct gr_backtrace_call call = {

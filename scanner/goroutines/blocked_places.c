@@ -25,7 +25,7 @@ static struct gr_error *find_row(struct gr_blocked_places *places,
 		return err;
 	const struct gr_blocked_place row = { .at = info.user,
 					      .wait_reason = info.wait_reason };
-	const char *text = gr_arena_internf(&places->scan->arena,
+	const char *text = gr_arena_internf(&places->scan->program.arena,
 					    "%s\n%s:%" PRIu32 " in %s",
 					    row.wait_reason, row.at.file,
 					    row.at.line, row.at.function);

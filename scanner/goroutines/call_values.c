@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "call_values.h"
+#include "inferior/recorder.h"
 
 enum {
 	MAX_PIECED_BYTES = 1 << 12,
@@ -13,7 +14,7 @@ struct gr_error *gr_call_values_init(struct gr_scan *scan,
 	*ret = (struct gr_call_values){
 		.scan = scan,
 		.g = g,
-		.locals = { .types = scan->types, .with_lost = true },
+		.locals = { .types = scan->program.types, .with_lost = true },
 	};
 	return gr_frame_locals_find(&ret->locals, g);
 }
@@ -33,9 +34,9 @@ static bool gather(const struct gr_call_values *v, const struct gr_frame *frame,
 
 	for (uint32_t i = 0; i < local->npieces; i++) {
 		const struct gr_location_piece *piece = &local->pieces[i];
-		const uint8_t *host = gr_frame_piece(&v->scan->rt, v->g, frame,
-						     piece, local->bytes, &size,
-						     &at);
+		const uint8_t *host = gr_frame_piece(&v->scan->program.rt, v->g,
+						     frame, piece, local->bytes,
+						     &size, &at);
 
 		if (!host || piece->off_bytes > next)
 			return false;
@@ -70,16 +71,16 @@ static bool follow(const struct gr_call_values *v, struct gr_shown *value)
 	if (value->host) {
 		addr = gr_load_u64(value->host);
 	} else {
-		gr_recorder_pause(v->scan->rt.recorder);
+		gr_recorder_pause(v->scan->program.rt.recorder);
 		struct gr_error *err = gr_image_read_late(
-			v->scan->image, value->addr, &addr, sizeof(addr));
-		gr_recorder_resume(v->scan->rt.recorder);
+			v->scan->stop.image, value->addr, &addr, sizeof(addr));
+		gr_recorder_resume(v->scan->program.rt.recorder);
 		gr_error_destroy(err);
 		if (err)
 			return false;
 	}
 	*value = (struct gr_shown){
-		.type = gr_types_get(v->scan->types, value->type)->elem,
+		.type = gr_types_get(v->scan->program.types, value->type)->elem,
 		.addr = addr,
 	};
 	return addr && value->type != GR_TYPE_NONE;
@@ -116,7 +117,8 @@ static struct gr_error *emit_local(struct gr_call_values *v,
 		return err;
 	value.type = value.shown.type;
 	if (local->is_escaped && value.type != GR_TYPE_NONE)
-		value.type = gr_types_get(v->scan->types, value.type)->elem;
+		value.type =
+			gr_types_get(v->scan->program.types, value.type)->elem;
 	if (!locate(v, frame, local, buf, &value.shown))
 		value.state = GR_CALL_VALUE_OPTIMIZED_OUT;
 	else if (local->is_escaped &&
@@ -174,7 +176,7 @@ struct gr_error *gr_call_values_each(struct gr_call_values *values,
 			found[n++] = &at->locals[i];
 	qsort(found, n, sizeof(*found), by_place);
 	for (size_t i = 0; !err && i < n; i++) {
-		err = gr_runtime_step(&values->scan->rt, 4);
+		err = gr_runtime_step(&values->scan->program.rt, 4);
 		if (!err)
 			err = emit_local(values, frame, found[i], emit, ctx);
 	}

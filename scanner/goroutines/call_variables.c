@@ -45,7 +45,8 @@ static struct gr_error *put_value(struct query *q,
 	case GR_CALL_VALUE_THERE:
 		break;
 	}
-	return gr_show_value(q->scan->types, q->limits, &value->shown, text);
+	return gr_show_value(q->scan->program.types, q->limits, &value->shown,
+			     text);
 }
 
 static struct gr_error *add_variable(void *ctx,
@@ -69,7 +70,9 @@ static struct gr_error *add_variable(void *ctx,
 		.name = value->name,
 		.type = value->type == GR_TYPE_NONE ?
 				"" :
-				gr_types_get(q->scan->types, value->type)->name,
+				gr_types_get(q->scan->program.types,
+					     value->type)
+					->name,
 		.value = strdup(text.data),
 		.is_argument = value->is_argument,
 		.line = value->line,

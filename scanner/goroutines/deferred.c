@@ -28,7 +28,7 @@ struct info {
 static struct gr_error *read_word(struct gr_scan *scan, uint64_t addr,
 				  uint64_t *ret)
 {
-	struct gr_error *err = gr_image_read_u64(scan->image, addr, ret);
+	struct gr_error *err = gr_image_read_u64(scan->stop.image, addr, ret);
 
 	if (gr_error_catch(&err, GR_ERROR_FAULT) ||
 	    gr_error_catch(&err, GR_ERROR_NOT_SAVED))
@@ -39,13 +39,13 @@ static struct gr_error *read_word(struct gr_scan *scan, uint64_t addr,
 struct gr_error *gr_scan_read_closure(struct gr_scan *scan, uint64_t addr,
 				      struct gr_func *ret, bool *found)
 {
-	size_t mark = gr_recorder_search(scan->rt.recorder);
+	size_t mark = gr_recorder_search(scan->program.rt.recorder);
 	uint64_t pc = 0;
 	struct gr_error *err = addr ? read_word(scan, addr, &pc) : NULL;
 
-	*found = !err && pc && gr_func_find(&scan->rt, pc, ret) &&
+	*found = !err && pc && gr_func_find(&scan->program.rt, pc, ret) &&
 		 ret->entry == pc;
-	gr_recorder_end_search(scan->rt.recorder, mark, *found);
+	gr_recorder_end_search(scan->program.rt.recorder, mark, *found);
 	return err;
 }
 
@@ -66,7 +66,8 @@ static struct gr_error *read_entry(struct gr_scan *scan, uint64_t addr,
 static struct gr_error *add_record(struct gr_scan *scan, const uint8_t *record,
 				   struct deferred_vector *ret)
 {
-	const typeof(scan->rt.layout.defer) *f = &scan->rt.layout.defer;
+	const typeof(scan->program.rt.layout.defer) *f =
+		&scan->program.rt.layout.defer;
 	struct deferred deferred = { .sp = gr_field_uint(record, f->sp) };
 	struct gr_error *err =
 		read_entry(scan, gr_field_uint(record, f->fn), &deferred.entry);
@@ -81,9 +82,10 @@ static struct gr_error *read_records(struct gr_scan *scan,
 				     const struct gr_goroutine *g,
 				     struct deferred_vector *ret)
 {
-	const typeof(scan->rt.layout.defer) *f = &scan->rt.layout.defer;
+	const typeof(scan->program.rt.layout.defer) *f =
+		&scan->program.rt.layout.defer;
 	struct gr_chain chain = {
-		.limit = scan->sched.readable_bytes / (f->size_bytes + 1),
+		.limit = scan->stop.sched.readable_bytes / (f->size_bytes + 1),
 	};
 	uint8_t record[MAX_RECORD_BYTES];
 	struct gr_error *err = NULL;
@@ -92,10 +94,10 @@ static struct gr_error *read_records(struct gr_scan *scan,
 	if (f->size_bytes > sizeof(record))
 		return NULL;
 	while (!err && addr && gr_chain_step(&chain, addr)) {
-		err = gr_runtime_step(&scan->rt, 4);
+		err = gr_runtime_step(&scan->program.rt, 4);
 		if (!err)
-			err = gr_record_read(&scan->rt, addr, f, sizeof(*f),
-					     record);
+			err = gr_record_read(&scan->program.rt, addr, f,
+					     sizeof(*f), record);
 		if (!err)
 			err = add_record(scan, record, ret);
 		addr = gr_field_uint(record, f->link);
@@ -127,7 +129,8 @@ static uint64_t next_number(struct info *info)
 static void find_slots(const struct gr_scan *scan, struct info *info,
 		       uint64_t varp, uint64_t *slots)
 {
-	bool is_array = gr_field_is_present(scan->rt.layout.panic.slots);
+	bool is_array =
+		gr_field_is_present(scan->program.rt.layout.panic.slots);
 	uint64_t number = next_number(info);
 
 	for (uint64_t i = 0; is_array && i < MAX_OPEN_CODED; i++)
@@ -140,14 +143,14 @@ static void find_slots(const struct gr_scan *scan, struct info *info,
 static struct gr_error *read_slot(struct gr_scan *scan, uint64_t slot,
 				  uint64_t *ret)
 {
-	size_t mark = gr_recorder_search(scan->rt.recorder);
+	size_t mark = gr_recorder_search(scan->program.rt.recorder);
 	uint64_t closure;
 	struct gr_error *err = read_word(scan, slot, &closure);
 
 	*ret = 0;
 	if (!err)
 		err = read_entry(scan, closure, ret);
-	gr_recorder_end_search(scan->rt.recorder, mark, *ret);
+	gr_recorder_end_search(scan->program.rt.recorder, mark, *ret);
 	return err;
 }
 
@@ -158,16 +161,17 @@ static struct gr_error *read_open_coded(struct gr_scan *scan,
 					struct deferred_vector *ret)
 {
 	uint64_t slots[MAX_OPEN_CODED] = { 0 }, bits;
-	uint64_t addr = gr_func_funcdata(&scan->rt, frame->func,
+	uint64_t addr = gr_func_funcdata(&scan->program.rt, frame->func,
 					 GR_FUNCDATA_OPEN_CODED_DEFER_INFO);
 	struct info info = { .at = 0 };
 	struct gr_error *err;
 
 	if (!addr)
 		return NULL;
-	err = gr_image_read(scan->image, addr, info.bytes, sizeof(info.bytes));
+	err = gr_image_read(scan->stop.image, addr, info.bytes,
+			    sizeof(info.bytes));
 	if (!err)
-		err = gr_image_read_uint(scan->image,
+		err = gr_image_read_uint(scan->stop.image,
 					 frame->varp - next_number(&info), 1,
 					 &bits);
 	if (gr_error_catch(&err, GR_ERROR_FAULT) ||
@@ -191,11 +195,12 @@ static struct gr_error *add_open_coded(struct gr_scan *scan,
 				       const struct gr_frame *frame,
 				       struct deferred_vector *ret)
 {
-	size_t mark = gr_recorder_search(scan->rt.recorder);
+	size_t mark = gr_recorder_search(scan->program.rt.recorder);
 	size_t before = ret->size;
 	struct gr_error *err = read_open_coded(scan, frame, ret);
 
-	gr_recorder_end_search(scan->rt.recorder, mark, ret->size > before);
+	gr_recorder_end_search(scan->program.rt.recorder, mark,
+			       ret->size > before);
 	return err;
 }
 
@@ -232,7 +237,7 @@ struct gr_error *gr_deferred_find(struct gr_scan *scan,
 	struct gr_error *err = read_records(scan, g, &records);
 
 	for (size_t i = 0; !err && i < g->nframes; i++) {
-		err = gr_runtime_step(&scan->rt, 4);
+		err = gr_runtime_step(&scan->program.rt, 4);
 		if (!err)
 			err = add_open_coded(scan, &g->frames[i], &open_coded);
 	}

@@ -9,7 +9,7 @@ struct gr_error *gr_goroutines_weigh(struct gr_scan *scan,
 				     uint32_t nsets, struct gr_kept *kept,
 				     struct gr_kept *together)
 {
-	const struct gr_poll poll = gr_runtime_poller(&scan->rt);
+	const struct gr_poll poll = gr_runtime_poller(&scan->program.rt);
 	size_t n = members->size;
 	_cleanup_free_ gr_vertex *vertices = calloc(n + 1, sizeof(*vertices));
 	_cleanup_free_ uint32_t *set = calloc(n + 1, sizeof(*set));
@@ -24,10 +24,10 @@ struct gr_error *gr_goroutines_weigh(struct gr_scan *scan,
 	if (err)
 		return err;
 	for (size_t i = 0; i < n; i++) {
-		vertices[i] = gr_goroutine_vertex(scan->graph,
+		vertices[i] = gr_goroutine_vertex(scan->answers.graph,
 						  members->data[i].goroutine);
 		set[i] = members->data[i].set;
 	}
-	return gr_graph_exclusive(scan->graph->graph, &sets, &poll, kept,
-				  together);
+	return gr_graph_exclusive(scan->answers.graph->graph, &sets, &poll,
+				  kept, together);
 }

@@ -93,8 +93,8 @@ static struct gr_error *read_places(struct lister *l,
 	struct gr_logical_frame frames[GR_MAX_INLINED];
 	size_t n;
 	struct gr_error *err = gr_inline_frames(
-		&l->scan->rt, func, is_exact || pc == func->entry ? pc : pc - 1,
-		frames, &n);
+		&l->scan->program.rt, func,
+		is_exact || pc == func->entry ? pc : pc - 1, frames, &n);
 
 	if (err)
 		return err;
@@ -137,7 +137,7 @@ static struct gr_error *find_lone_place(struct lister *l, uint64_t pc,
 	struct gr_func func;
 
 	*ret = (struct gr_source_place){ pc, "", "", 0 };
-	if (!pc || !gr_func_find(&l->scan->rt, pc, &func))
+	if (!pc || !gr_func_find(&l->scan->program.rt, pc, &func))
 		return NULL;
 	struct gr_error *err = find_places(l, &func, pc, is_exact, &places);
 	if (!err)
@@ -176,7 +176,7 @@ static struct gr_error *fill_info(struct lister *l,
 				  struct gr_goroutine_info *info)
 {
 	const struct gr_running *running =
-		gr_sched_running(&l->scan->sched, g->addr);
+		gr_sched_running(&l->scan->stop.sched, g->addr);
 	const struct gr_moments *moments;
 	struct gr_error *err = gr_scan_moments(l->scan, &moments);
 	uint64_t start;
@@ -226,7 +226,7 @@ struct gr_error *gr_scan_describe_goroutine(struct gr_scan *scan,
 static const char *place_text(struct lister *l,
 			      const struct gr_source_place *at)
 {
-	return gr_arena_internf(&l->scan->arena, "%s:%" PRIu32 " in %s",
+	return gr_arena_internf(&l->scan->program.arena, "%s:%" PRIu32 " in %s",
 				*at->file ? at->file : "?", at->line,
 				*at->function ? at->function : "?");
 }
@@ -254,7 +254,7 @@ static const char *field_text(struct lister *l,
 	case GR_BY_USER:
 		return info->is_system ? "the runtime's" : "the user's";
 	case GR_BY_LABEL:
-		return gr_goroutine_labels_text(&l->scan->arena, info,
+		return gr_goroutine_labels_text(&l->scan->program.arena, info,
 						l->query->group_label);
 	case GR_BY_CALL:
 	case GR_BY_STACK:
@@ -310,7 +310,7 @@ static struct gr_error *make_matches(struct lister *l)
 	l->matches = calloc(n + 1, sizeof(*l->matches));
 	for (size_t i = 0; l->matches && i < n; i++)
 		l->matches[i] = (struct gr_call_match){
-			.rt = &l->scan->rt,
+			.rt = &l->scan->program.rt,
 			.text = l->query->filters[i].text,
 		};
 	return l->matches ? NULL : &gr_enomem;
@@ -329,7 +329,7 @@ static struct gr_error *interned_key(struct lister *l,
 	}
 	group->at = info->user;
 	group->key = gr_arena_internf(
-		&l->scan->arena, "%s at %s:%" PRIu32 " in %s",
+		&l->scan->program.arena, "%s at %s:%" PRIu32 " in %s",
 		*info->wait_reason ? info->wait_reason : info->state,
 		*group->at.file ? group->at.file : "?", group->at.line,
 		*group->at.function ? group->at.function : "?");
@@ -350,8 +350,8 @@ static struct gr_error *group_key(struct lister *l,
 	if (l->query->group == GR_BY_STACK) {
 		*ret = gr_stack_key(g);
 	} else if (l->query->group == GR_BY_WAITING_ON) {
-		err = gr_wait_key(&l->wait_keys, g - l->scan->sched.goroutines,
-				  ret);
+		err = gr_wait_key(&l->wait_keys,
+				  g - l->scan->stop.sched.goroutines, ret);
 	} else {
 		err = interned_key(l, info, group);
 		*ret = (uintptr_t)group->key;
@@ -365,7 +365,8 @@ group_text(struct lister *l, const struct gr_goroutine *g, const char **ret)
 	return l->query->group == GR_BY_STACK ?
 		       gr_stack_key_text(l->scan, g, ret) :
 		       gr_wait_key_text(&l->wait_keys,
-					g - l->scan->sched.goroutines, ret);
+					g - l->scan->stop.sched.goroutines,
+					ret);
 }
 
 /* The group of a goroutine; it is made if it is new. */
@@ -406,7 +407,8 @@ static struct gr_error *add_member(struct lister *l,
 		struct gr_error *err = find_group(l, g, info, &member.group);
 		if (!err && l->query->group == GR_BY_WAITING_ON)
 			err = gr_wait_key_count(
-				&l->wait_keys, g - l->scan->sched.goroutines,
+				&l->wait_keys,
+				g - l->scan->stop.sched.goroutines,
 				member.group,
 				&l->groups.data[member.group].awaited);
 		if (err)
@@ -418,7 +420,7 @@ static struct gr_error *add_member(struct lister *l,
 	if (l->query->with_bytes &&
 	    !gr_set_member_vector_append(
 		    &l->sets,
-		    (struct gr_set_member){ g - l->scan->sched.goroutines,
+		    (struct gr_set_member){ g - l->scan->stop.sched.goroutines,
 					    l->query->group == GR_BY_NOTHING ?
 						    member.number :
 						    member.group }))
@@ -538,7 +540,7 @@ static struct gr_error *make_list(struct lister *l,
 
 static bool is_listed(const struct lister *l, size_t index)
 {
-	const struct gr_goroutine *g = &l->scan->sched.goroutines[index];
+	const struct gr_goroutine *g = &l->scan->stop.sched.goroutines[index];
 
 	return !g->is_g0 && (!g->is_system || l->query->with_system) &&
 	       (!l->query->channel ||
@@ -547,13 +549,13 @@ static bool is_listed(const struct lister *l, size_t index)
 
 static struct gr_error *answer(struct lister *l, struct gr_goroutine_list *list)
 {
-	const struct gr_sched *sched = &l->scan->sched;
+	const struct gr_sched *sched = &l->scan->stop.sched;
 	struct gr_error *err = make_matches(l);
 
 	if (!err && l->query->group == GR_BY_WAITING_ON)
 		err = gr_wait_keys_make(l->scan, &l->wait_keys);
 	for (size_t i = 0; !err && i < sched->ngoroutines; i++) {
-		err = gr_runtime_step(&l->scan->rt, 8);
+		err = gr_runtime_step(&l->scan->program.rt, 8);
 		if (!err && is_listed(l, i))
 			err = add_goroutine(l, &sched->goroutines[i]);
 	}

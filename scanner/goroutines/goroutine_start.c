@@ -10,7 +10,7 @@
 static struct gr_error *is_wrapper(struct gr_scan *scan,
 				   const struct gr_frame *frame, bool *ret)
 {
-	const struct gr_layout *layout = &scan->rt.layout;
+	const struct gr_layout *layout = &scan->program.rt.layout;
 	struct gr_logical_frame frames[GR_MAX_INLINED];
 	struct gr_error *err;
 	size_t n;
@@ -19,8 +19,8 @@ static struct gr_error *is_wrapper(struct gr_scan *scan,
 	       frame->func->func_id == layout->consts.funcid_wrapper;
 	if (!*ret)
 		return NULL;
-	err = gr_inline_frames(&scan->rt, frame->func, gr_frame_call_pc(frame),
-			       frames, &n);
+	err = gr_inline_frames(&scan->program.rt, frame->func,
+			       gr_frame_call_pc(frame), frames, &n);
 	*ret = !err && n == 1;
 	return err;
 }

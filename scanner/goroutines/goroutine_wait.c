@@ -43,7 +43,7 @@ static struct gr_error *since_start(struct gr_scan *scan, uint64_t when,
 	const struct gr_field word = { 0, 8 };
 	uint64_t start;
 	struct gr_error *err = gr_scan_read_field(
-		scan, scan->rt.layout.vars.init_time, word, &start);
+		scan, scan->program.rt.layout.vars.init_time, word, &start);
 
 	*ret = !err && start && when > start ? when - start : 0;
 	return err;
@@ -72,8 +72,8 @@ static struct gr_error *show_value(struct query *q, const struct gr_wait *wait,
 	if (!data)
 		return &gr_enomem;
 	struct gr_text text = gr_text_begin(data, MAX_VALUE_BYTES);
-	struct gr_error *err =
-		gr_show_value(q->scan->types, &q->asked->limits, &value, &text);
+	struct gr_error *err = gr_show_value(q->scan->program.types,
+					     &q->asked->limits, &value, &text);
 	if (gr_error_catch(&err, GR_ERROR_NOT_SAVED) || err)
 		return err;
 	ret->value = strdup(text.data);
@@ -82,11 +82,13 @@ static struct gr_error *show_value(struct query *q, const struct gr_wait *wait,
 
 static const char *channel_type(struct gr_scan *scan, gr_type_id elem)
 {
-	const char *name = elem == GR_TYPE_NONE ?
-				   NULL :
-				   gr_types_get(scan->types, elem)->name;
+	const char *name =
+		elem == GR_TYPE_NONE ?
+			NULL :
+			gr_types_get(scan->program.types, elem)->name;
 
-	name = name ? gr_arena_internf(&scan->arena, "chan %s", name) : "chan";
+	name = name ? gr_arena_internf(&scan->program.arena, "chan %s", name) :
+		      "chan";
 	return name ? name : "";
 }
 
@@ -99,7 +101,7 @@ static struct gr_error *describe_channel(struct query *q,
 	struct gr_channel channel;
 	uint64_t when = 0;
 	struct gr_error *err =
-		gr_channel_read(&scan->rt, wait->object, &channel);
+		gr_channel_read(&scan->program.rt, wait->object, &channel);
 
 	if (gr_error_catch(&err, GR_ERROR_FAULT) || err)
 		return err;
@@ -107,13 +109,14 @@ static struct gr_error *describe_channel(struct query *q,
 	ret->capacity = channel.capacity;
 	ret->is_closed = channel.is_closed;
 	if (channel.elem_type_addr)
-		err = gr_types_from_runtime(scan->types, channel.elem_type_addr,
-					    &elem);
+		err = gr_types_from_runtime(scan->program.types,
+					    channel.elem_type_addr, &elem);
 	if (!err && sends(wait) && wait->elem && elem != GR_TYPE_NONE)
 		err = show_value(q, wait, elem, ret);
 	if (!err)
 		err = gr_scan_read_field(scan, channel.timer,
-					 scan->rt.layout.timer.when, &when);
+					 scan->program.rt.layout.timer.when,
+					 &when);
 	if (!err && when)
 		err = since_start(scan, when, &ret->due_ns);
 	return err ? err :
@@ -183,10 +186,10 @@ struct gr_error *gr_scan_name_awaited(struct gr_scan *scan,
 					      lock_type(wait->kind), false,
 					      may_walk, ret);
 	struct gr_error *err =
-		gr_channel_read(&scan->rt, wait->object, &channel);
+		gr_channel_read(&scan->program.rt, wait->object, &channel);
 	if (!err && channel.elem_type_addr)
-		err = gr_types_from_runtime(scan->types, channel.elem_type_addr,
-					    &elem);
+		err = gr_types_from_runtime(scan->program.types,
+					    channel.elem_type_addr, &elem);
 	if (gr_error_catch(&err, GR_ERROR_FAULT))
 		elem = GR_TYPE_NONE;
 	return err ? err :
@@ -200,7 +203,7 @@ struct gr_error *gr_scan_name_awaited(struct gr_scan *scan,
 static struct gr_error *describe_sleep(struct query *q,
 				       struct gr_wait_info *ret)
 {
-	const struct gr_layout *layout = &q->scan->rt.layout;
+	const struct gr_layout *layout = &q->scan->program.rt.layout;
 	struct gr_field field = gr_field_is_present(layout->timer.nextwhen) ?
 					layout->timer.nextwhen :
 					layout->timer.when;
@@ -223,8 +226,8 @@ static struct gr_error *find_number(struct query *q,
 {
 	struct gr_thread_call call = { .is_known = false };
 	uint64_t m;
-	struct gr_error *err = gr_scan_read_field(q->scan, q->g->addr,
-						  q->scan->rt.layout.g.m, &m);
+	struct gr_error *err = gr_scan_read_field(
+		q->scan, q->g->addr, q->scan->program.rt.layout.g.m, &m);
 
 	if (!err)
 		err = gr_thread_call_find(q->scan, m, thread, &call);
@@ -238,7 +241,7 @@ static struct gr_error *describe_syscall(struct query *q,
 {
 	size_t count;
 	const struct gr_target_thread *threads =
-		gr_image_threads(q->scan->image, &count);
+		gr_image_threads(q->scan->stop.image, &count);
 	const struct gr_goroutine *g = q->g;
 
 	ret->is_in_c = g->nframes &&
@@ -265,18 +268,18 @@ static struct gr_error *describe_coroutine(struct query *q,
 {
 	const struct gr_goroutine *other;
 	struct gr_error *err =
-		gr_coroutine_awaited(&q->scan->sched, q->g, &other);
+		gr_coroutine_awaited(&q->scan->stop.sched, q->g, &other);
 
 	ret->awaited_id = !err && other ? other->goid : 0;
-	ret->is_callee = gr_coroutine_began_with(&q->scan->rt, q->g);
+	ret->is_callee = gr_coroutine_began_with(&q->scan->program.rt, q->g);
 	return err;
 }
 
 static struct gr_error *describe(struct query *q, const struct gr_wait *wait,
 				 struct gr_wait_info *ret)
 {
-	const struct gr_waits *waits = q->scan->sched.waits;
-	struct gr_error *err = gr_runtime_step(&q->scan->rt, 16);
+	const struct gr_waits *waits = q->scan->stop.sched.waits;
+	struct gr_error *err = gr_runtime_step(&q->scan->program.rt, 16);
 
 	ret->kind = gr_wait_kind_name(wait->kind);
 	ret->primitive = wait->object ? wait->object : wait->key;
@@ -300,7 +303,7 @@ static struct gr_error *describe(struct query *q, const struct gr_wait *wait,
 
 static struct gr_error *find_bubble(struct query *q)
 {
-	const struct gr_layout *layout = &q->scan->rt.layout;
+	const struct gr_layout *layout = &q->scan->program.rt.layout;
 	uint64_t bubble;
 	struct gr_error *err = gr_scan_read_field(q->scan, q->g->addr,
 						  layout->g.bubble, &bubble);
@@ -317,13 +320,13 @@ static struct gr_error *describe_all(struct query *q)
 	static const struct gr_network no_network = {
 		.action = "", .network = "", .local = "", .remote = ""
 	};
-	const struct gr_waits *waits = q->scan->sched.waits;
-	size_t index = q->g - q->scan->sched.goroutines;
+	const struct gr_waits *waits = q->scan->stop.sched.waits;
+	size_t index = q->g - q->scan->stop.sched.goroutines;
 	uint32_t first = waits->first[index], end = waits->first[index + 1];
 	struct gr_error *err = find_bubble(q);
 
 	if (!err)
-		err = gr_waits_count(&q->scan->sched);
+		err = gr_waits_count(&q->scan->stop.sched);
 	if (err)
 		return err;
 	q->ret->waits = calloc(end - first + 1, sizeof(*q->ret->waits));

@@ -70,7 +70,7 @@ static const char *state_name(enum gr_leak_state state)
 static struct gr_error *add_member(struct finder *f, uint32_t index,
 				   const struct gr_frame *frame, uint8_t state)
 {
-	const struct gr_goroutine *g = &f->scan->sched.goroutines[index];
+	const struct gr_goroutine *g = &f->scan->stop.sched.goroutines[index];
 	struct member member = {
 		.go_pc = g->gopc,
 		.wait_reason = g->wait_reason,
@@ -89,7 +89,7 @@ static struct gr_error *add_member(struct finder *f, uint32_t index,
 static struct gr_error *add_blocked(struct finder *f, uint32_t index,
 				    uint8_t state)
 {
-	const struct gr_goroutine *g = &f->scan->sched.goroutines[index];
+	const struct gr_goroutine *g = &f->scan->stop.sched.goroutines[index];
 	bool is_leaked = state == GR_LEAK_LEAKED;
 	const struct gr_frame *frame;
 	size_t pattern;
@@ -113,13 +113,13 @@ static struct gr_error *add_blocked(struct finder *f, uint32_t index,
 /* Count all goroutines, and collect those that belong to the answer. */
 static struct gr_error *collect(struct finder *f, const uint8_t *states)
 {
-	const struct gr_sched *sched = &f->scan->sched;
+	const struct gr_sched *sched = &f->scan->stop.sched;
 	struct gr_leak_report *report = f->report;
 	struct gr_error *err = NULL;
 
 	for (size_t i = 0; !err && i < sched->ngoroutines; i++) {
 		const struct gr_goroutine *g = &sched->goroutines[i];
-		err = gr_runtime_step(&f->scan->rt, 1);
+		err = gr_runtime_step(&f->scan->program.rt, 1);
 		if (err || g->is_g0 || g->is_system)
 			continue;
 		report->goroutines++;
@@ -176,14 +176,16 @@ static struct gr_error *element_type(struct gr_scan *scan, uint64_t chan,
 {
 	gr_type_id type = GR_TYPE_NONE;
 	struct gr_channel channel;
-	struct gr_error *err = gr_channel_read(&scan->rt, chan, &channel);
+	struct gr_error *err =
+		gr_channel_read(&scan->program.rt, chan, &channel);
 
 	*ret = "";
 	if (gr_error_catch(&err, GR_ERROR_FAULT) || err)
 		return err;
-	err = gr_types_from_runtime(scan->types, channel.elem_type_addr, &type);
+	err = gr_types_from_runtime(scan->program.types, channel.elem_type_addr,
+				    &type);
 	if (!err && type != GR_TYPE_NONE)
-		*ret = gr_types_get(scan->types, type)->name;
+		*ret = gr_types_get(scan->program.types, type)->name;
 	return err;
 }
 
@@ -200,7 +202,7 @@ static struct gr_error *count_awaited(struct finder *f,
 				      struct gr_leak_group *group)
 {
 	_cleanup_(gr_addr_vector_deinit) struct gr_addr_vector keys = { 0 };
-	const struct gr_waits *waits = f->scan->sched.waits;
+	const struct gr_waits *waits = f->scan->stop.sched.waits;
 	struct gr_error *err = NULL;
 
 	for (size_t i = 0; i < n; i++) {
@@ -209,13 +211,13 @@ static struct gr_error *count_awaited(struct finder *f,
 			if (waits->rows[w].key &&
 			    !gr_addr_vector_append(&keys, waits->rows[w].key))
 				return &gr_enomem;
-		err = gr_runtime_step(&f->scan->rt, 1);
+		err = gr_runtime_step(&f->scan->program.rt, 1);
 		if (err)
 			return err;
 	}
 	err = gr_sort(keys.data, keys.size, sizeof(*keys.data),
-		      compare_addresses, f->scan->rt.poll,
-		      f->scan->rt.poll_ctx);
+		      compare_addresses, f->scan->program.rt.poll,
+		      f->scan->program.rt.poll_ctx);
 	for (size_t i = 0; !err && i < keys.size; i++)
 		group->nawaited += !i || keys.data[i] != keys.data[i - 1];
 	return err;
@@ -225,9 +227,9 @@ static struct gr_error *count_awaited(struct finder *f,
 static struct gr_error *describe(struct finder *f, const struct member *first,
 				 struct gr_leak_group *group)
 {
-	const struct gr_waits *waits = f->scan->sched.waits;
+	const struct gr_waits *waits = f->scan->stop.sched.waits;
 	const struct gr_goroutine *g =
-		&f->scan->sched.goroutines[first->goroutine];
+		&f->scan->stop.sched.goroutines[first->goroutine];
 	const struct gr_wait *wait =
 		&waits->rows[waits->first[first->goroutine]];
 	struct gr_goroutine_info info;
@@ -261,7 +263,7 @@ static struct gr_error *add_group(struct finder *f, size_t start, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		const struct gr_goroutine *g =
-			&f->scan->sched.goroutines[members[i].goroutine];
+			&f->scan->stop.sched.goroutines[members[i].goroutine];
 		group.stack_bytes += g->stack_hi - g->stack_lo;
 	}
 	if (!err)
@@ -275,9 +277,9 @@ static struct gr_error *make_groups(struct finder *f)
 {
 	const struct member *members = f->members.data;
 	size_t n = f->members.size, end;
-	struct gr_error *err = gr_sort(f->members.data, n, sizeof(*members),
-				       compare_members, f->scan->rt.poll,
-				       f->scan->rt.poll_ctx);
+	struct gr_error *err =
+		gr_sort(f->members.data, n, sizeof(*members), compare_members,
+			f->scan->program.rt.poll, f->scan->program.rt.poll_ctx);
 
 	// Bounded by the members: each group has one.
 	for (size_t i = 0; !err && i < n; i = end) {
@@ -368,7 +370,7 @@ static struct gr_error *finish(struct finder *f)
 	gr_blocked_places_sort(&f->places);
 	report->nplaces = f->places.rows.size;
 	report->places = steal_ptr(f->places.rows.data);
-	report->gaps = f->scan->graph_gaps;
+	report->gaps = f->scan->answers.graph_gaps;
 	if (report->ngroups)
 		qsort(report->groups, report->ngroups, sizeof(*report->groups),
 		      compare_groups);
@@ -377,7 +379,7 @@ static struct gr_error *finish(struct finder *f)
 
 static struct gr_error *find(struct finder *f)
 {
-	size_t n = f->scan->sched.ngoroutines;
+	size_t n = f->scan->stop.sched.ngoroutines;
 	_cleanup_free_ uint8_t *states = calloc(n + 1, sizeof(*states));
 	struct gr_error *err = gr_scan_need_graph(f->scan, GR_PART_NEAREST);
 
@@ -402,7 +404,7 @@ static struct gr_error *make_ignores(struct finder *f,
 	f->report->nignored = n;
 	f->report->ignored = calloc(n + 1, sizeof(*f->report->ignored));
 	return f->report->ignored ?
-		       gr_ignores_make(&f->scan->rt,
+		       gr_ignores_make(&f->scan->program.rt,
 				       query ? query->ignored : NULL, n,
 				       &f->ignores) :
 		       &gr_enomem;
@@ -417,7 +419,7 @@ struct gr_error *gr_scan_leaks(struct gr_scan *scan,
 	_cleanup_(finder_deinit) struct finder f = {
 		.scan = scan,
 		.report = report,
-		.user_pcs = { .rt = &scan->rt },
+		.user_pcs = { .rt = &scan->program.rt },
 		.places = { .scan = scan },
 	};
 	struct gr_sigbus_guard guard;

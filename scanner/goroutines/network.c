@@ -33,7 +33,7 @@ static struct gr_error *read_late(struct gr_scan *scan, uint64_t addr,
 				  void *buf, uint64_t bytes, bool *found)
 {
 	struct gr_error *err =
-		gr_image_read_late(scan->image, addr, buf, bytes);
+		gr_image_read_late(scan->stop.image, addr, buf, bytes);
 
 	*found = !gr_error_catch(&err, GR_ERROR_FAULT) &&
 		 !gr_error_catch(&err, GR_ERROR_NOT_SAVED) && !err;
@@ -72,7 +72,7 @@ static struct gr_error *read_string(struct gr_scan *scan, uint64_t addr,
 	*ret = "";
 	if (err || !bytes || memchr(text, 0, bytes))
 		return err;
-	*ret = gr_arena_intern(&scan->arena, text, bytes);
+	*ret = gr_arena_intern(&scan->program.arena, text, bytes);
 	return *ret ? NULL : &gr_enomem;
 }
 
@@ -121,10 +121,10 @@ static struct gr_error *ip_text(struct gr_scan *scan, uint64_t addr,
 	bool is_v6 = strchr(host, ':');
 	const char *mark = *scope ? "%" : "";
 	if (!port)
-		*ret = gr_arena_internf(&scan->arena, "%s%s%s", host, mark,
-					scope);
+		*ret = gr_arena_internf(&scan->program.arena, "%s%s%s", host,
+					mark, scope);
 	else
-		*ret = gr_arena_internf(&scan->arena,
+		*ret = gr_arena_internf(&scan->program.arena,
 					is_v6 ? "[%s%s%s]:%" PRIu64 :
 						"%s%s%s:%" PRIu64,
 					host, mark, scope, number);
@@ -135,9 +135,10 @@ static struct gr_error *ip_text(struct gr_scan *scan, uint64_t addr,
 static struct gr_error *interface_text(struct gr_scan *scan,
 				       const uint64_t *words, const char **ret)
 {
-	const struct gr_types *types = scan->types;
+	const struct gr_types *types = scan->program.types;
 	gr_type_id id = GR_TYPE_NONE;
-	struct gr_error *err = gr_types_from_itab(scan->types, words[0], &id);
+	struct gr_error *err =
+		gr_types_from_itab(scan->program.types, words[0], &id);
 
 	*ret = "";
 	if (gr_error_catch(&err, GR_ERROR_FAULT) || err || id == GR_TYPE_NONE ||
@@ -179,12 +180,12 @@ static struct gr_error *address_text(struct gr_scan *scan, uint64_t addr,
 static struct gr_error *is_itab(const struct gr_scan *scan, uint64_t addr,
 				bool *ret)
 {
-	const struct gr_runtime *rt = &scan->rt;
+	const struct gr_runtime *rt = &scan->program.rt;
 	uint64_t type = 0;
 	struct gr_error *err =
 		addr % GR_WORD_BYTES ?
 			NULL :
-			gr_image_read_u64(scan->image,
+			gr_image_read_u64(scan->stop.image,
 					  addr + rt->layout.itab.type.off,
 					  &type);
 
@@ -260,7 +261,7 @@ static struct gr_error *try_live(struct dialled *d,
 	while (!err && gr_live_words_next(&words, &data)) {
 		uint64_t before = words.next - 2 * GR_WORD_BYTES;
 
-		err = gr_runtime_step(&d->scan->rt, WORD_STEPS);
+		err = gr_runtime_step(&d->scan->program.rt, WORD_STEPS);
 		if (!err)
 			err = try_pair(d, word_at(d, before), data);
 	}
@@ -286,7 +287,7 @@ static struct gr_error *try_apart(struct dialled *d,
 			err = is_address(d->scan, data, &found);
 		for (uint64_t at = frame->sp; !err && found && at < end;
 		     at += GR_WORD_BYTES) {
-			err = gr_runtime_step(&d->scan->rt, WORD_STEPS);
+			err = gr_runtime_step(&d->scan->program.rt, WORD_STEPS);
 			if (!err)
 				err = try_pair(d, word_at(d, at), data);
 		}
@@ -341,7 +342,7 @@ static struct gr_error *look_at_calls(struct gr_scan *scan,
 	     !err && i < g->nframes && i < end && !ret->is_socket; i++) {
 		const struct gr_frame *frame = &g->frames[i];
 
-		err = gr_inline_frames(&scan->rt, frame->func,
+		err = gr_inline_frames(&scan->program.rt, frame->func,
 				       gr_frame_call_pc(frame), calls, &n);
 		for (size_t j = 0; !err && j < n; j++) {
 			const char *name = calls[j].function;
@@ -357,7 +358,8 @@ static struct gr_error *look_at_calls(struct gr_scan *scan,
 
 static bool has_layout(const struct gr_scan *scan)
 {
-	const typeof(scan->rt.layout.net_fd) *f = &scan->rt.layout.net_fd;
+	const typeof(scan->program.rt.layout.net_fd) *f =
+		&scan->program.rt.layout.net_fd;
 
 	return gr_field_is_present(f->net) && gr_field_is_present(f->laddr) &&
 	       gr_field_is_present(f->raddr);
@@ -382,10 +384,10 @@ static bool is_known_network(const char *text)
 static struct gr_error *read_network(struct gr_scan *scan, uint64_t addr,
 				     const char **ret)
 {
-	size_t mark = gr_recorder_search(scan->rt.recorder);
+	size_t mark = gr_recorder_search(scan->program.rt.recorder);
 	struct gr_error *err = read_string(scan, addr, ret);
 
-	gr_recorder_end_search(scan->rt.recorder, mark,
+	gr_recorder_end_search(scan->program.rt.recorder, mark,
 			       !err && is_known_network(*ret));
 	return err;
 }
@@ -407,7 +409,8 @@ static struct gr_error *has_address(struct gr_scan *scan, uint64_t addr,
 static struct gr_error *describe_kind(struct gr_scan *scan, uint64_t fd,
 				      struct gr_network *ret)
 {
-	const typeof(scan->rt.layout.net_fd) *f = &scan->rt.layout.net_fd;
+	const typeof(scan->program.rt.layout.net_fd) *f =
+		&scan->program.rt.layout.net_fd;
 	struct gr_error *err =
 		read_network(scan, fd + f->net.off, &ret->network);
 
@@ -422,7 +425,8 @@ static struct gr_error *describe_ends(struct gr_scan *scan,
 				      const struct calls *calls, uint64_t fd,
 				      struct gr_network *ret)
 {
-	const typeof(scan->rt.layout.net_fd) *f = &scan->rt.layout.net_fd;
+	const typeof(scan->program.rt.layout.net_fd) *f =
+		&scan->program.rt.layout.net_fd;
 	struct gr_error *err = NULL;
 
 	if (has_layout(scan))
@@ -442,7 +446,8 @@ static struct gr_error *describe_socket(struct gr_scan *scan,
 					uint64_t poll_fd,
 					struct gr_network *ret)
 {
-	const typeof(scan->rt.layout.net_fd) *f = &scan->rt.layout.net_fd;
+	const typeof(scan->program.rt.layout.net_fd) *f =
+		&scan->program.rt.layout.net_fd;
 	uint64_t fd = poll_fd - f->pfd.off;
 	struct gr_error *err = NULL;
 
@@ -455,9 +460,9 @@ static struct gr_error *describe_socket(struct gr_scan *scan,
 		return NULL;
 	}
 	ret->has_unsaved = false;
-	gr_recorder_pause(scan->rt.recorder);
+	gr_recorder_pause(scan->program.rt.recorder);
 	err = describe_ends(scan, g, calls, fd, ret);
-	gr_recorder_resume(scan->rt.recorder);
+	gr_recorder_resume(scan->program.rt.recorder);
 	return err;
 }
 
@@ -465,10 +470,10 @@ struct gr_error *gr_network_find(struct gr_scan *scan,
 				 const struct gr_goroutine *g,
 				 struct gr_network *ret)
 {
-	const struct gr_layout *layout = &scan->rt.layout;
+	const struct gr_layout *layout = &scan->program.rt.layout;
 	struct gr_polled polled;
 	struct calls calls;
-	struct gr_error *err = gr_polled_find(&scan->sched, g, &polled);
+	struct gr_error *err = gr_polled_find(&scan->stop.sched, g, &polled);
 
 	*ret = (struct gr_network){
 		.action = "", .network = "", .local = "", .remote = ""

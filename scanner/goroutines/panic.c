@@ -46,7 +46,7 @@ static size_t index_of_thread(const struct gr_scan *scan, uint64_t procid)
 {
 	size_t n, i = 0;
 	const struct gr_target_thread *threads =
-		gr_image_threads(scan->image, &n);
+		gr_image_threads(scan->stop.image, &n);
 
 	while (i < n && (uint64_t)threads[i].lwp != procid)
 		i++;
@@ -63,7 +63,7 @@ struct ending {
 static struct gr_error *read_ending(struct gr_scan *scan, uint64_t m,
 				    struct ending *ret)
 {
-	const typeof(scan->rt.layout.m) *f = &scan->rt.layout.m;
+	const typeof(scan->program.rt.layout.m) *f = &scan->program.rt.layout.m;
 	const struct {
 		struct gr_field field;
 		uint64_t *value;
@@ -81,7 +81,7 @@ static struct gr_error *read_ending(struct gr_scan *scan, uint64_t m,
 	memset(ret, 0, sizeof(*ret));
 	for (size_t i = 0; !err && i < GR_ARRAY_SIZE(rows); i++)
 		if (rows[i].field.bytes && rows[i].field.bytes <= GR_WORD_BYTES)
-			err = gr_image_read_uint(scan->image,
+			err = gr_image_read_uint(scan->stop.image,
 						 m + rows[i].field.off,
 						 rows[i].field.bytes,
 						 rows[i].value);
@@ -100,7 +100,7 @@ static void fill_dying(const struct gr_scan *scan, const struct ending *m,
 		.is_throw = m->throwing != 0,
 	};
 	ret->g = m->caughtsig && m->caughtsig != m->g0 ? m->caughtsig : m->curg;
-	ret->thread = &gr_image_threads(scan->image, &n)[thread];
+	ret->thread = &gr_image_threads(scan->stop.image, &n)[thread];
 }
 
 /* Find the m that ends the program (runtime.startpanic_m). *@p found is false
@@ -113,10 +113,10 @@ static struct gr_error *find_dying(struct gr_scan *scan, struct dying *ret,
 	struct ending m;
 
 	*found = false;
-	for (size_t i = 0; !err && i < scan->sched.nms; i++) {
-		err = gr_runtime_step(&scan->rt, 8);
+	for (size_t i = 0; !err && i < scan->stop.sched.nms; i++) {
+		err = gr_runtime_step(&scan->program.rt, 8);
 		if (!err)
-			err = read_ending(scan, scan->sched.ms[i], &m);
+			err = read_ending(scan, scan->stop.sched.ms[i], &m);
 		if (gr_error_catch(&err, GR_ERROR_FAULT) || err || !m.dying)
 			continue;
 		size_t thread = index_of_thread(scan, m.procid);
@@ -132,10 +132,10 @@ static struct gr_error *find_dying(struct gr_scan *scan, struct dying *ret,
 static const struct gr_goroutine *find_goroutine(const struct gr_scan *scan,
 						 uint64_t addr)
 {
-	for (size_t i = 0; addr && i < scan->sched.ngoroutines; i++)
-		if (scan->sched.goroutines[i].addr == addr &&
-		    !scan->sched.goroutines[i].is_g0)
-			return &scan->sched.goroutines[i];
+	for (size_t i = 0; addr && i < scan->stop.sched.ngoroutines; i++)
+		if (scan->stop.sched.goroutines[i].addr == addr &&
+		    !scan->stop.sched.goroutines[i].is_g0)
+			return &scan->stop.sched.goroutines[i];
 	return NULL;
 }
 
@@ -143,13 +143,13 @@ static const struct gr_goroutine *find_goroutine(const struct gr_scan *scan,
 static struct gr_error *read_stack(struct gr_scan *scan, uint64_t addr,
 				   uint64_t *lo, uint64_t *hi)
 {
-	const typeof(scan->rt.layout.g) *f = &scan->rt.layout.g;
+	const typeof(scan->program.rt.layout.g) *f = &scan->program.rt.layout.g;
 	struct gr_error *err =
-		gr_image_read_u64(scan->image, addr + f->stack_lo.off, lo);
+		gr_image_read_u64(scan->stop.image, addr + f->stack_lo.off, lo);
 
 	if (!err)
-		err = gr_image_read_u64(scan->image, addr + f->stack_hi.off,
-					hi);
+		err = gr_image_read_u64(scan->stop.image,
+					addr + f->stack_hi.off, hi);
 	if (gr_error_catch(&err, GR_ERROR_FAULT) || err || *lo > *hi)
 		*lo = *hi = 0;
 	return err;
@@ -161,7 +161,7 @@ static struct gr_error *read_stack(struct gr_scan *scan, uint64_t addr,
 static struct gr_error *read_own_signal(struct gr_scan *scan, uint64_t g,
 					struct gr_panic *panic)
 {
-	const typeof(scan->rt.layout.g) *f = &scan->rt.layout.g;
+	const typeof(scan->program.rt.layout.g) *f = &scan->program.rt.layout.g;
 	uint64_t number = 0;
 	struct gr_error *err;
 
@@ -169,16 +169,16 @@ static struct gr_error *read_own_signal(struct gr_scan *scan, uint64_t g,
 	    !gr_field_is_present(f->sigcode0) ||
 	    !gr_field_is_present(f->sigcode1))
 		return NULL;
-	err = gr_image_read_uint(scan->image, g + f->sig.off, f->sig.bytes,
+	err = gr_image_read_uint(scan->stop.image, g + f->sig.off, f->sig.bytes,
 				 &number);
 	if (!err)
-		err = gr_image_read_u64(scan->image, g + f->sigcode0.off,
+		err = gr_image_read_u64(scan->stop.image, g + f->sigcode0.off,
 					&panic->signal_code);
 	if (!err)
-		err = gr_image_read_u64(scan->image, g + f->sigcode1.off,
+		err = gr_image_read_u64(scan->stop.image, g + f->sigcode1.off,
 					&panic->signal_addr);
 	if (!err)
-		err = gr_image_read_u64(scan->image, g + f->sigpc.off,
+		err = gr_image_read_u64(scan->stop.image, g + f->sigpc.off,
 					&panic->signal_pc);
 	if (gr_error_catch(&err, GR_ERROR_FAULT) || err)
 		return err;
@@ -198,8 +198,8 @@ static struct gr_error *read_caught_signal(struct gr_scan *scan,
 	struct gr_error *err = read_stack(scan, dying->gsignal, &lo, &hi);
 
 	if (!err)
-		err = gr_signal_caught(&scan->rt, lo, hi, &dying->thread->regs,
-				       &info, &found);
+		err = gr_signal_caught(&scan->program.rt, lo, hi,
+				       &dying->thread->regs, &info, &found);
 	if (err || !found)
 		return err;
 	panic->signal = info.number;
@@ -220,15 +220,16 @@ static struct gr_error *name_c_function(struct gr_scan *scan,
 	struct gr_c_function c;
 	struct gr_func go;
 
-	if (!panic->signal_pc || gr_func_find(&scan->rt, panic->signal_pc, &go))
+	if (!panic->signal_pc ||
+	    gr_func_find(&scan->program.rt, panic->signal_pc, &go))
 		return NULL;
 	struct gr_error *err =
-		gr_c_function_find(&scan->rt, panic->signal_pc, &c);
+		gr_c_function_find(&scan->program.rt, panic->signal_pc, &c);
 	if (err || c.module == SIZE_MAX)
 		return err;
 	panic->signal_function = c.name;
 	panic->signal_file =
-		gr_target_module_name(&scan->target.modules[c.module]);
+		gr_target_module_name(&scan->stop.target.modules[c.module]);
 	return NULL;
 }
 
@@ -252,12 +253,15 @@ static struct gr_error *show_value(struct gr_scan *scan,
 	if (!buf)
 		return &gr_enomem;
 	struct gr_text text = gr_text_begin(buf, MAX_VALUE_BYTES);
-	struct gr_error *err = gr_image_read_u64(scan->image, eface, &type);
+	struct gr_error *err =
+		gr_image_read_u64(scan->stop.image, eface, &type);
 	if (!err)
-		err = gr_types_from_runtime(scan->types, type, &value.type);
+		err = gr_types_from_runtime(scan->program.types, type,
+					    &value.type);
 	if (!err && has_values(scan, query) && value.type != GR_TYPE_NONE &&
-	    !gr_types_is_direct(scan->types, value.type))
-		err = gr_image_read_u64(scan->image, value.addr, &value.addr);
+	    !gr_types_is_direct(scan->program.types, value.type))
+		err = gr_image_read_u64(scan->stop.image, value.addr,
+					&value.addr);
 	gr_error_catch(&err, GR_ERROR_FAULT);
 	ret->type = "";
 	if (!err && !type)
@@ -265,11 +269,12 @@ static struct gr_error *show_value(struct gr_scan *scan,
 	else if (!err && value.type == GR_TYPE_NONE)
 		gr_text_put(&text, "(unreadable type at 0x%" PRIx64 ")", type);
 	else if (!err && has_values(scan, query))
-		err = gr_show_value(scan->types, &query->limits, &value, &text);
+		err = gr_show_value(scan->program.types, &query->limits, &value,
+				    &text);
 	if (err)
 		return err;
 	if (value.type != GR_TYPE_NONE && type)
-		ret->type = gr_types_get(scan->types, value.type)->name;
+		ret->type = gr_types_get(scan->program.types, value.type)->name;
 	if (!has_values(scan, query) && *ret->type)
 		return NULL;
 	ret->text = strdup(text.data);
@@ -281,7 +286,8 @@ static struct gr_error *add_value(struct gr_scan *scan,
 				  uint64_t addr, const uint8_t *record,
 				  struct value_vector *ret)
 {
-	const typeof(scan->rt.layout.panic) *f = &scan->rt.layout.panic;
+	const typeof(scan->program.rt.layout.panic) *f =
+		&scan->program.rt.layout.panic;
 	struct gr_panic_value value = {
 		.is_recovered = gr_field_uint(record, f->recovered),
 		.is_repanicked = gr_field_uint(record, f->repanicked),
@@ -306,7 +312,8 @@ static struct gr_error *read_values(struct gr_scan *scan,
 				    const struct gr_goroutine *g,
 				    struct value_vector *ret)
 {
-	const typeof(scan->rt.layout.panic) *f = &scan->rt.layout.panic;
+	const typeof(scan->program.rt.layout.panic) *f =
+		&scan->program.rt.layout.panic;
 	struct gr_chain chain = { .limit = MAX_VALUES };
 	uint8_t record[MAX_RECORD_BYTES];
 	struct gr_error *err = NULL;
@@ -316,10 +323,10 @@ static struct gr_error *read_values(struct gr_scan *scan,
 		return NULL;
 	while (!err && addr >= g->stack_lo && addr < g->stack_hi &&
 	       gr_chain_step(&chain, addr)) {
-		err = gr_runtime_step(&scan->rt, 4);
+		err = gr_runtime_step(&scan->program.rt, 4);
 		if (!err)
-			err = gr_record_read(&scan->rt, addr, f, sizeof(*f),
-					     record);
+			err = gr_record_read(&scan->program.rt, addr, f,
+					     sizeof(*f), record);
 		if (!err)
 			err = add_value(scan, query, addr, record, ret);
 		addr = gr_field_uint(record, f->link);
@@ -363,7 +370,7 @@ static struct gr_error *fill_deferred(struct gr_scan *scan,
 		struct gr_source_place at = { .pc = entries.data[i],
 					      .file = "" };
 
-		if (!gr_func_find(&scan->rt, at.pc, &func) ||
+		if (!gr_func_find(&scan->program.rt, at.pc, &func) ||
 		    gr_name_is_in_runtime(func.name))
 			continue;
 		at.function = func.name;
@@ -384,7 +391,7 @@ static struct gr_error *fill_deferred(struct gr_scan *scan,
 static struct gr_error *find_sp(struct gr_scan *scan, const struct dying *dying,
 				uint64_t lo, uint64_t hi, uint64_t *ret)
 {
-	unsigned int sp = scan->rt.arch->sp;
+	unsigned int sp = scan->program.rt.arch->sp;
 	const struct gr_regs *thread = &dying->thread->regs;
 	struct gr_regs regs = *thread;
 	struct gr_error *err = NULL;
@@ -394,8 +401,8 @@ static struct gr_error *find_sp(struct gr_scan *scan, const struct dying *dying,
 	if (thread->value[sp] < lo || thread->value[sp] >= hi) {
 		err = read_stack(scan, dying->gsignal, &start, &end);
 		if (!err)
-			err = gr_signal_interrupted(&scan->rt, start, end,
-						    thread, &regs, &found);
+			err = gr_signal_interrupted(&scan->program.rt, start,
+						    end, thread, &regs, &found);
 	}
 	*ret = !err && found && regs.value[sp] >= lo && regs.value[sp] < hi ?
 		       regs.value[sp] & ~UINT64_C(7) :
@@ -476,10 +483,10 @@ static struct gr_error *answer_panicking(struct gr_scan *scan,
 {
 	struct gr_error *err = NULL;
 
-	for (size_t i = 0; !err && i < scan->sched.ngoroutines; i++) {
-		const struct gr_goroutine *g = &scan->sched.goroutines[i];
+	for (size_t i = 0; !err && i < scan->stop.sched.ngoroutines; i++) {
+		const struct gr_goroutine *g = &scan->stop.sched.goroutines[i];
 
-		err = gr_runtime_step(&scan->rt, 1);
+		err = gr_runtime_step(&scan->program.rt, 1);
 		if (err || !g->panic_addr || g->is_g0)
 			continue;
 		err = fill_values(scan, query, g, panic);

@@ -32,8 +32,8 @@ struct namer {
 
 static const char *keep(struct namer *n, const struct gr_text *text)
 {
-	const char *kept =
-		gr_arena_intern(&n->scan->arena, text->data, text->bytes);
+	const char *kept = gr_arena_intern(&n->scan->program.arena, text->data,
+					   text->bytes);
 
 	return kept ? kept : "";
 }
@@ -48,7 +48,7 @@ static bool is_of_sync(const char *type)
 static bool find_part(struct namer *n, gr_type_id id, uint64_t off,
 		      struct gr_text *text)
 {
-	const struct gr_types *types = n->scan->types;
+	const struct gr_types *types = n->scan->program.types;
 
 	for (unsigned int i = 0; i < MAX_PARTS; i++) {
 		const struct gr_type *type = gr_types_get(types, id);
@@ -83,7 +83,8 @@ static bool name_in_value(struct namer *n, const char *path, gr_type_id id,
 	n->ret->path = *path ? keep(n, &text) : "";
 	n->ret->field = keep(n, &part);
 	if (part.bytes)
-		n->ret->holder_type = gr_types_get(n->scan->types, id)->name;
+		n->ret->holder_type =
+			gr_types_get(n->scan->program.types, id)->name;
 	return true;
 }
 
@@ -91,7 +92,7 @@ static bool name_in_value(struct namer *n, const char *path, gr_type_id id,
 
 static bool is_named_by(struct namer *n, const struct gr_data_variable *row)
 {
-	const struct gr_types *types = n->scan->types;
+	const struct gr_types *types = n->scan->program.types;
 	char data[MAX_PATH_BYTES];
 	struct gr_text text = gr_text_begin(data, sizeof(data));
 	uint64_t off = gr_data_variable_put(types, row, n->addr, &text);
@@ -158,7 +159,7 @@ static void put_path(struct gr_text *text, const struct gr_why *why)
 /* The type of one value at the start of the object, or GR_TYPE_NONE. */
 static gr_type_id type_of_object(const struct gr_scan *scan, gr_obj obj)
 {
-	uint32_t label = scan->chains->m.parents->of[obj].label;
+	uint32_t label = scan->answers.chains->m.parents->of[obj].label;
 
 	if (label == GR_TYPE_NONE || label & GR_LABEL_DATA)
 		return GR_TYPE_NONE;
@@ -193,7 +194,7 @@ static bool is_name(const struct gr_why *why, const char *text)
 static void name_by_chain(struct namer *n, const struct gr_why *why)
 {
 	const struct gr_span *span;
-	gr_obj obj = gr_heap_object_at(n->scan->heap, n->addr, &span);
+	gr_obj obj = gr_heap_object_at(n->scan->stop.heap, n->addr, &span);
 	char data[MAX_PATH_BYTES];
 	struct gr_text text = gr_text_begin(data, sizeof(data));
 
@@ -261,7 +262,7 @@ static void destroy_names(struct gr_memo *memo)
 
 static struct gr_error *need_names(struct gr_scan *scan, struct names **ret)
 {
-	if (!scan->names) {
+	if (!scan->answers.primitive_names) {
 		struct names *names = calloc(1, sizeof(*names));
 		if (!names)
 			return &gr_enomem;
@@ -272,9 +273,9 @@ static struct gr_error *need_names(struct gr_scan *scan, struct names **ret)
 			destroy_names(&names->memo);
 			return err;
 		}
-		scan->names = &names->memo;
+		scan->answers.primitive_names = &names->memo;
 	}
-	*ret = (struct names *)scan->names;
+	*ret = (struct names *)scan->answers.primitive_names;
 	return NULL;
 }
 
@@ -290,7 +291,7 @@ static bool catch_no_graph(struct gr_error **errp)
 /* Without memory for the graph there are no paths, until the limit changes. */
 static struct gr_error *need_paths(struct gr_scan *scan, struct names *names)
 {
-	uint64_t limit = scan->meter.limit_bytes;
+	uint64_t limit = scan->costs.meter.limit_bytes;
 
 	if (names->has_paths &&
 	    (names->paths.size || names->limit_bytes == limit))
@@ -345,7 +346,7 @@ static bool is_in_object(const struct gr_scan *scan, uint64_t addr)
 {
 	const struct gr_span *span;
 
-	return gr_heap_object_at(scan->heap, addr, &span) != GR_OBJ_NONE;
+	return gr_heap_object_at(scan->stop.heap, addr, &span) != GR_OBJ_NONE;
 }
 
 struct gr_error *gr_scan_name_primitive(struct gr_scan *scan, uint64_t addr,

@@ -30,7 +30,7 @@ struct writer {
  */
 static bool put_fields(struct writer *w, gr_type_id id, uint64_t off)
 {
-	const struct gr_types *types = w->scan->types;
+	const struct gr_types *types = w->scan->program.types;
 
 	for (int depth = 0; depth < MAX_DEPTH && id != GR_TYPE_NONE; depth++) {
 		if (!strncmp(gr_types_get(types, id)->name, "sync.", 5))
@@ -50,7 +50,7 @@ static void put_offset(struct writer *w, uint64_t off)
 /* Append the index of an element, and its fields. */
 static void put_element(struct writer *w, gr_type_id elem, uint64_t off)
 {
-	uint64_t bytes = gr_types_get(w->scan->types, elem)->size_bytes;
+	uint64_t bytes = gr_types_get(w->scan->program.types, elem)->size_bytes;
 
 	if (bytes) {
 		gr_text_put(&w->text, "[%" PRIu64 "]", off / bytes);
@@ -65,7 +65,8 @@ static void put_element(struct writer *w, gr_type_id elem, uint64_t off)
 static void put_from_pointee(struct writer *w,
 			     const struct gr_variable_way *way, uint64_t off)
 {
-	const struct gr_type *type = gr_types_get(w->scan->types, way->pointee);
+	const struct gr_type *type =
+		gr_types_get(w->scan->program.types, way->pointee);
 	uint64_t rel = off - way->pointee_off;
 
 	if (off < way->pointee_off)
@@ -81,7 +82,7 @@ static void put_from_pointee(struct writer *w,
 /* Append what leads from an object with a label to the byte at @p off. */
 static void put_in_object(struct writer *w, uint32_t label, uint64_t off)
 {
-	const struct gr_types *types = w->scan->types;
+	const struct gr_types *types = w->scan->program.types;
 	gr_type_id id = label & ~GR_LABEL_FLAGS;
 	bool is_data = label != GR_TYPE_NONE && label & GR_LABEL_DATA;
 
@@ -108,10 +109,11 @@ static struct gr_error *name_in_data(struct writer *w, uint64_t addr,
 
 	if (variable) {
 		put_fields(w, variable->type,
-			   gr_data_variable_put(w->scan->types, variable, addr,
-						&w->text));
+			   gr_data_variable_put(w->scan->program.types,
+						variable, addr, &w->text));
 		w->is_of_variable = true;
-		ret->type = gr_types_get(w->scan->types, variable->type)->name;
+		ret->type = gr_types_get(w->scan->program.types, variable->type)
+				    ->name;
 		return NULL;
 	}
 	struct gr_error *err = gr_scan_find_location(w->scan, addr, &at);
@@ -129,9 +131,10 @@ static bool name_by_pointer(struct writer *w,
 			    const struct gr_data_variable *row,
 			    struct gr_awaited_name *ret)
 {
-	const struct gr_type *type = gr_types_get(w->scan->types, row->type);
+	const struct gr_type *type =
+		gr_types_get(w->scan->program.types, row->type);
 	bool is_channel = gr_wait_kind_is_channel(primitive->kind);
-	uint64_t off = gr_data_variable_put(w->scan->types, row,
+	uint64_t off = gr_data_variable_put(w->scan->program.types, row,
 					    primitive->object, &w->text);
 
 	w->is_of_variable = is_channel ? type->kind == GR_KIND_CHAN && !off &&
@@ -169,7 +172,7 @@ static bool name_by_pointers(struct writer *w,
 static uint32_t better_label(const struct writer *w, uint32_t label,
 			     uint64_t room, gr_type_id pointee)
 {
-	const struct gr_types *types = w->scan->types;
+	const struct gr_types *types = w->scan->program.types;
 
 	if (pointee == GR_TYPE_NONE ||
 	    (label != GR_TYPE_NONE && label & GR_LABEL_DATA))
@@ -185,9 +188,9 @@ static uint32_t better_label(const struct writer *w, uint32_t label,
 /* Could this be a block of the tiny allocator, which has several values? */
 static bool may_be_tiny(const struct gr_scan *scan, gr_vertex v)
 {
-	const struct gr_objects *objects = scan->graph->graph->objects;
+	const struct gr_objects *objects = scan->answers.graph->graph->objects;
 	const struct gr_span *span =
-		gr_heap_span_at(scan->heap, gr_objects_addr(objects, v));
+		gr_heap_span_at(scan->stop.heap, gr_objects_addr(objects, v));
 
 	return span && gr_span_may_be_tiny(span);
 }
@@ -210,7 +213,8 @@ static bool covers(const struct writer *w, const struct gr_variable_way *way,
 {
 	return way->pointee != GR_TYPE_NONE && off >= way->pointee_off &&
 	       off - way->pointee_off <
-		       gr_types_get(w->scan->types, way->pointee)->size_bytes;
+		       gr_types_get(w->scan->program.types, way->pointee)
+			       ->size_bytes;
 }
 
 static bool says_whose(const struct writer *w, gr_type_id id)
@@ -243,12 +247,13 @@ static struct gr_error *try_link(struct writer *w,
 	w->is_of_variable = has_way && is_whole;
 	if (!is_whole || (!has_way && !says_whose(w, way.pointee)))
 		return NULL;
-	ret->type = gr_types_get(w->scan->types, way.pointee)->name;
+	ret->type = gr_types_get(w->scan->program.types, way.pointee)->name;
 	if (!has_way)
-		put_typed(w, ret->type,
-			  gr_objects_addr(w->scan->graph->graph->objects,
-					  near->link.to) +
-				  way.pointee_off);
+		put_typed(
+			w, ret->type,
+			gr_objects_addr(w->scan->answers.graph->graph->objects,
+					near->link.to) +
+				way.pointee_off);
 	put_from_pointee(w, &way, off);
 	return NULL;
 }
@@ -282,7 +287,8 @@ static struct gr_error *name_nearby(struct writer *w, gr_vertex v, uint64_t off,
 				    uint32_t label, bool is_channel,
 				    struct gr_awaited_name *ret)
 {
-	const struct gr_objects *objects = w->scan->graph->graph->objects;
+	const struct gr_objects *objects =
+		w->scan->answers.graph->graph->objects;
 	bool is_typed = label != GR_TYPE_NONE && !(label & GR_LABEL_FLAGS);
 	struct gr_error *err = NULL;
 	struct gr_variable_way way = { .pointee = GR_TYPE_NONE };
@@ -311,7 +317,8 @@ static struct gr_error *name_in_object(struct writer *w, gr_vertex v,
 				       uint64_t off, bool is_channel,
 				       struct gr_awaited_name *ret)
 {
-	const struct gr_objects *objects = w->scan->graph->graph->objects;
+	const struct gr_objects *objects =
+		w->scan->answers.graph->graph->objects;
 	const struct gr_slot_run *run = gr_objects_run(objects, v);
 	uint64_t room = run->elem_bytes - run->head_bytes;
 	struct gr_variable_way way;
@@ -361,15 +368,16 @@ static struct gr_error *find_channel_type(struct gr_scan *scan, uint64_t addr,
 {
 	gr_type_id elem = GR_TYPE_NONE;
 	struct gr_channel channel;
-	struct gr_error *err = gr_channel_read(&scan->rt, addr, &channel);
+	struct gr_error *err =
+		gr_channel_read(&scan->program.rt, addr, &channel);
 
 	if (!err && channel.elem_type_addr)
-		err = gr_types_from_runtime(scan->types, channel.elem_type_addr,
-					    &elem);
+		err = gr_types_from_runtime(scan->program.types,
+					    channel.elem_type_addr, &elem);
 	if (gr_error_catch(&err, GR_ERROR_FAULT) || err || elem == GR_TYPE_NONE)
 		return err;
-	*ret = gr_arena_internf(&scan->arena, "chan %s",
-				gr_types_get(scan->types, elem)->name);
+	*ret = gr_arena_internf(&scan->program.arena, "chan %s",
+				gr_types_get(scan->program.types, elem)->name);
 	return *ret ? NULL : &gr_enomem;
 }
 
@@ -377,8 +385,8 @@ static struct gr_error *find_channel_type(struct gr_scan *scan, uint64_t addr,
 static gr_vertex vertex_of(const struct gr_scan *scan,
 			   const struct gr_primitive *primitive)
 {
-	return scan->graph && primitive->object ?
-		       gr_objects_find(scan->graph->graph->objects,
+	return scan->answers.graph && primitive->object ?
+		       gr_objects_find(scan->answers.graph->graph->objects,
 				       primitive->object) :
 		       GR_VERTEX_NONE;
 }
@@ -397,9 +405,10 @@ static struct gr_error *name_where_it_lies(struct writer *w,
 		return name_in_object(
 			w, v,
 			primitive->object -
-				gr_objects_addr(scan->graph->graph->objects, v),
+				gr_objects_addr(
+					scan->answers.graph->graph->objects, v),
 			gr_wait_kind_is_channel(primitive->kind), ret);
-	return gr_heap_span_at(scan->heap, primitive->object) ?
+	return gr_heap_span_at(scan->stop.heap, primitive->object) ?
 		       NULL :
 		       name_in_data(w, primitive->object, ret);
 }
@@ -432,7 +441,7 @@ struct gr_error *gr_awaited_find_name(struct gr_awaited_names *names,
 	if (!w.text.bytes && type_of_kind(primitive->kind))
 		gr_text_put(&w.text, "(*%s)(0x%" PRIx64 ")",
 			    type_of_kind(primitive->kind), primitive->object);
-	ret->path = gr_arena_intern(&scan->arena, data, w.text.bytes);
+	ret->path = gr_arena_intern(&scan->program.arena, data, w.text.bytes);
 	return ret->path ? NULL : &gr_enomem;
 }
 
@@ -460,7 +469,7 @@ static struct gr_error *want_holders(struct gr_awaited_names *names,
 				     gr_vertex v)
 {
 	const struct gr_near_holders *holders = &names->holders;
-	gr_vertex end = gr_graph_first_root(names->scan->graph->graph);
+	gr_vertex end = gr_graph_first_root(names->scan->answers.graph->graph);
 	struct gr_error *err = NULL;
 
 	for (const struct gr_near_link *link =
@@ -525,7 +534,8 @@ struct gr_error *gr_awaited_names_make(struct gr_scan *scan,
 	if (!nwanted)
 		return NULL;
 	err = gr_data_variables_make(scan, &ret->variables);
-	return err || !scan->graph ? err : find_paths(ret, wanted, nwanted);
+	return err || !scan->answers.graph ? err :
+					     find_paths(ret, wanted, nwanted);
 }
 
 // ------------------------------------------------------- all that is awaited
@@ -540,7 +550,7 @@ static struct gr_error *add_path(struct gr_awaited_names *names,
 	struct gr_error *err = gr_awaited_find_name(names, primitive, &name);
 
 	if (!err)
-		err = gr_runtime_step(&names->scan->rt, 16);
+		err = gr_runtime_step(&names->scan->program.rt, 16);
 	if (err || name.is_bare)
 		return err;
 	const struct gr_awaited_path path = { primitive->object, name };
@@ -572,7 +582,7 @@ struct gr_error *gr_awaited_paths_make(struct gr_scan *scan,
 				       struct gr_awaited_path_vector *ret)
 {
 	_cleanup_(gr_wait_table_deinit) struct gr_wait_table table = { 0 };
-	bool had_graph = scan->graph;
+	bool had_graph = scan->answers.graph;
 	struct gr_error *err = gr_scan_need_graph(scan, 0);
 
 	if (!err)

@@ -11,7 +11,7 @@ struct gr_error *gr_scan_read_field(struct gr_scan *scan, uint64_t record,
 	if (!record || !gr_field_is_present(field) || field.bytes > 8)
 		return NULL;
 	struct gr_error *err = gr_image_read_uint(
-		scan->image, record + field.off, field.bytes, ret);
+		scan->stop.image, record + field.off, field.bytes, ret);
 	if (gr_error_catch(&err, GR_ERROR_FAULT))
 		*ret = 0;
 	return err;
@@ -23,7 +23,7 @@ static struct gr_error *at_signal(struct gr_scan *scan, uint64_t m,
 				  const struct gr_regs *thread,
 				  struct gr_regs *ret, bool *found)
 {
-	const struct gr_layout *layout = &scan->rt.layout;
+	const struct gr_layout *layout = &scan->program.rt.layout;
 	uint64_t gsignal, lo, hi;
 	struct gr_error *err =
 		gr_scan_read_field(scan, m, layout->m.gsignal, &gsignal);
@@ -36,8 +36,8 @@ static struct gr_error *at_signal(struct gr_scan *scan, uint64_t m,
 		err = gr_scan_read_field(scan, gsignal, layout->g.stack_hi,
 					 &hi);
 	return err ? err :
-		     gr_signal_interrupted(&scan->rt, lo, hi, thread, ret,
-					   found);
+		     gr_signal_interrupted(&scan->program.rt, lo, hi, thread,
+					   ret, found);
 }
 
 /* The kernel repeats a call that a signal has interrupted: the thread is before
@@ -46,13 +46,13 @@ static struct gr_error *repeated_call(struct gr_scan *scan,
 				      const struct gr_regs *regs,
 				      struct gr_thread_call *ret)
 {
-	const struct gr_arch *arch = scan->rt.arch;
+	const struct gr_arch *arch = scan->program.rt.arch;
 	uint8_t code[2] = { 0 };
 
 	if (arch->call_reg == GR_REG_NONE)
 		return NULL;
-	struct gr_error *err = gr_image_read(scan->image, regs->value[arch->pc],
-					     code, sizeof(code));
+	struct gr_error *err = gr_image_read(
+		scan->stop.image, regs->value[arch->pc], code, sizeof(code));
 	if (gr_error_catch(&err, GR_ERROR_FAULT) || err)
 		return err;
 	ret->is_known = !memcmp(code, arch->call_code, sizeof(code));

@@ -11,7 +11,7 @@ static struct gr_error *read_field(struct gr_scan *scan, uint64_t record,
 
 	*ret = 0;
 	if (record && field.bytes && field.bytes <= GR_WORD_BYTES)
-		err = gr_image_read_uint(scan->image, record + field.off,
+		err = gr_image_read_uint(scan->stop.image, record + field.off,
 					 field.bytes, ret);
 	if (gr_error_catch(&err, GR_ERROR_FAULT) ||
 	    gr_error_catch(&err, GR_ERROR_NOT_SAVED))
@@ -22,14 +22,14 @@ static struct gr_error *read_field(struct gr_scan *scan, uint64_t record,
 static struct gr_error *find(struct gr_scan *scan, int32_t thread_id,
 			     uint64_t *goid)
 {
-	const struct gr_layout *layout = &scan->rt.layout;
+	const struct gr_layout *layout = &scan->program.rt.layout;
 	struct gr_error *err = NULL;
 	uint64_t id = 0, curg = 0;
 
-	for (size_t i = 0; !err && i < scan->sched.nms; i++) {
-		uint64_t m = scan->sched.ms[i];
+	for (size_t i = 0; !err && i < scan->stop.sched.nms; i++) {
+		uint64_t m = scan->stop.sched.ms[i];
 
-		err = gr_runtime_step(&scan->rt, 1);
+		err = gr_runtime_step(&scan->program.rt, 1);
 		if (!err)
 			err = read_field(scan, m, layout->m.procid, &id);
 		if (err || id != (uint32_t)thread_id)

@@ -17,7 +17,7 @@ static bool has_prefix(const char *text, const char *prefix)
 
 static const char *keep(struct gr_scan *scan, const struct gr_text *text)
 {
-	return gr_arena_intern(&scan->arena, text->data, text->bytes);
+	return gr_arena_intern(&scan->program.arena, text->data, text->bytes);
 }
 
 /* Append fields, each index as `[...]'. */

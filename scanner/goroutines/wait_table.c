@@ -91,14 +91,14 @@ static int compare_rows(const void *a, const void *b)
 /* The runtime's own goroutines wait for work: nobody has to wake them. */
 static bool is_users(const struct gr_scan *scan, const struct gr_wait *row)
 {
-	return row->goroutine < scan->sched.ngoroutines &&
-	       !scan->sched.goroutines[row->goroutine].is_system;
+	return row->goroutine < scan->stop.sched.ngoroutines &&
+	       !scan->stop.sched.goroutines[row->goroutine].is_system;
 }
 
 static struct gr_error *sort_rows(struct gr_scan *scan, struct keyed_row **ret,
 				  size_t *count)
 {
-	const struct gr_waits *waits = scan->sched.waits;
+	const struct gr_waits *waits = scan->stop.sched.waits;
 	_cleanup_free_ struct keyed_row *rows =
 		calloc(waits->nrows + 1, sizeof(*rows));
 	size_t n = 0;
@@ -113,7 +113,8 @@ static struct gr_error *sort_rows(struct gr_scan *scan, struct keyed_row **ret,
 							folded(row->kind) };
 	}
 	struct gr_error *err = gr_sort(rows, n, sizeof(*rows), compare_rows,
-				       scan->rt.poll, scan->rt.poll_ctx);
+				       scan->program.rt.poll,
+				       scan->program.rt.poll_ctx);
 	*count = n;
 	*ret = steal_ptr(rows);
 	return err;
@@ -153,8 +154,8 @@ static void add_rows(struct gr_wait_table *table, const struct keyed_row *rows,
 
 static bool read_u32(struct gr_scan *scan, uint64_t addr, uint64_t *ret)
 {
-	struct gr_error *err =
-		gr_image_read_uint(scan->image, addr, sizeof(uint32_t), ret);
+	struct gr_error *err = gr_image_read_uint(scan->stop.image, addr,
+						  sizeof(uint32_t), ret);
 
 	bool is_read = !err;
 	gr_error_destroy(err);
@@ -202,7 +203,7 @@ static struct gr_error *find_slots(struct gr_scan *scan, struct gr_primitive *p)
 
 	if (!p->object || !gr_wait_kind_is_channel(p->kind))
 		return NULL;
-	err = gr_channel_read(&scan->rt, p->object, &channel);
+	err = gr_channel_read(&scan->program.rt, p->object, &channel);
 	if (gr_error_catch(&err, GR_ERROR_FAULT) || err)
 		return err;
 	bool sends = p->kind == GR_WAIT_CHAN_SEND || p->nsenders;
@@ -217,7 +218,8 @@ static struct gr_error *find_slots(struct gr_scan *scan, struct gr_primitive *p)
 static struct gr_error *find_around(struct gr_scan *scan,
 				    struct gr_primitive *p, uint32_t *left)
 {
-	const struct gr_span *span = gr_heap_span_at(scan->heap, p->object);
+	const struct gr_span *span =
+		gr_heap_span_at(scan->stop.heap, p->object);
 	struct gr_located at;
 
 	// Values without pointers share a block of the tiny allocator.
@@ -244,7 +246,7 @@ struct gr_error *gr_wait_table_make(struct gr_scan *scan,
 	uint32_t variables_left = MAX_VARIABLES;
 	size_t n = 0;
 
-	ret->waits = scan->sched.waits;
+	ret->waits = scan->stop.sched.waits;
 	struct gr_error *err = sort_rows(scan, &rows, &n);
 	if (err)
 		return err;
@@ -261,14 +263,15 @@ struct gr_error *gr_wait_table_make(struct gr_scan *scan,
 		uint32_t waiter = ret->waiters[p->first_waiter];
 
 		read_state(scan, p);
-		p->is_of_writers = p->kind == GR_WAIT_MUTEX &&
-				   is_writer(&scan->sched.goroutines[waiter]);
+		p->is_of_writers =
+			p->kind == GR_WAIT_MUTEX &&
+			is_writer(&scan->stop.sched.goroutines[waiter]);
 		err = find_slots(scan, p);
 		ret->nslots += p->is_semaphore || p->is_pool;
 		if (!err)
 			err = find_around(scan, p, &variables_left);
 		if (!err)
-			err = gr_runtime_step(&scan->rt, 1);
+			err = gr_runtime_step(&scan->program.rt, 1);
 	}
 	return err;
 }
@@ -307,9 +310,10 @@ struct gr_error *gr_primitive_waited(struct gr_scan *scan,
 
 	*ret = 0;
 	for (uint32_t i = 0; !err && i < p->nwaiters; i++) {
-		err = gr_runtime_step(&scan->rt, 1);
+		err = gr_runtime_step(&scan->program.rt, 1);
 		uint64_t waited = gr_moments_waited(
-			moments, scan->sched.goroutines[waiters[i]].waitsince);
+			moments,
+			scan->stop.sched.goroutines[waiters[i]].waitsince);
 
 		if (waited > *ret)
 			*ret = waited;

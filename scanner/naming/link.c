@@ -55,11 +55,12 @@ static struct gr_error *add_link(struct search *s, uint64_t addr,
 static gr_vertex vertex_at(const struct gr_scan *scan, uint64_t value)
 {
 	const struct gr_span *span;
-	gr_obj obj = gr_heap_object_at(scan->heap, value, &span);
+	gr_obj obj = gr_heap_object_at(scan->stop.heap, value, &span);
 
 	return obj == GR_OBJ_NONE ?
 		       GR_VERTEX_NONE :
-		       gr_object_vertex(scan->graph->graph->objects, obj);
+		       gr_object_vertex(scan->answers.graph->graph->objects,
+					obj);
 }
 
 /* The edges of the graph come in the order of words. A word that leads to no
@@ -73,7 +74,7 @@ static struct gr_error *match_words(struct search *s, const struct words *w)
 	     (at = gr_bitmap_next(w->map, at, w->end)) < w->end;
 	     at++) {
 		uint64_t value = gr_load_u64(w->host + at * GR_WORD_BYTES);
-		err = gr_runtime_step(&s->scan->rt, 1);
+		err = gr_runtime_step(&s->scan->program.rt, 1);
 		if (!err && value && vertex_at(s->scan, value) == *s->next)
 			err = add_link(
 				s, w->addr ? w->addr + at * GR_WORD_BYTES : 0,
@@ -89,8 +90,8 @@ static struct gr_error *need_span(struct gr_link_reader *reader,
 	if (reader->span == span)
 		return NULL;
 	gr_link_reader_deinit(reader);
-	struct gr_error *err =
-		gr_ptrmap_build_span(reader->scan->heap, span, &reader->words);
+	struct gr_error *err = gr_ptrmap_build_span(reader->scan->stop.heap,
+						    span, &reader->words);
 	if (!err)
 		reader->span = span;
 	return err;
@@ -132,7 +133,7 @@ static const struct gr_area *area_at(const struct gr_area_list *areas,
 static struct gr_error *match_area(struct search *s, uint64_t addr,
 				   uint64_t bytes)
 {
-	const struct gr_area *area = area_at(&s->scan->roots.areas, addr);
+	const struct gr_area *area = area_at(&s->scan->stop.roots.areas, addr);
 
 	if (!area || !area->host || !area->live)
 		return NULL;
@@ -186,7 +187,8 @@ static struct gr_error *match_listed(struct gr_link_reader *reader,
 	case GR_ROOT_VALUE:
 		return add_values(s);
 	case GR_ROOT_CONTENTS:
-		obj = gr_heap_object_at(reader->scan->heap, root->addr, &span);
+		obj = gr_heap_object_at(reader->scan->stop.heap, root->addr,
+					&span);
 		return obj == GR_OBJ_NONE ? NULL :
 					    match_object(reader, s, span,
 							 obj - span->first_obj);
@@ -201,7 +203,7 @@ static struct gr_error *match_root(struct gr_link_reader *reader,
 				   struct search *s)
 {
 	const struct gr_scan *scan = reader->scan;
-	const struct gr_heap_graph *hg = scan->graph;
+	const struct gr_heap_graph *hg = scan->answers.graph;
 	const struct gr_root_vertex *root =
 		&hg->roots.data[s->from - gr_graph_first_root(hg->graph)];
 
@@ -213,7 +215,8 @@ static struct gr_error *match_root(struct gr_link_reader *reader,
 	case GR_FROM_LIST:
 		break;
 	}
-	return match_listed(reader, s, &scan->roots.list.data[root->index]);
+	return match_listed(reader, s,
+			    &scan->stop.roots.list.data[root->index]);
 }
 
 struct gr_error *gr_links_each(struct gr_link_reader *reader, gr_vertex from,
@@ -221,7 +224,7 @@ struct gr_error *gr_links_each(struct gr_link_reader *reader, gr_vertex from,
 			       void *ctx)
 {
 	struct gr_scan *scan = reader->scan;
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 	struct search s = {
 		.scan = scan,
 		.next = g->to + g->first[from],
@@ -236,7 +239,7 @@ struct gr_error *gr_links_each(struct gr_link_reader *reader, gr_vertex from,
 	if (gr_graph_kind(g, from) == GR_VERTEX_ROOT)
 		return match_root(reader, &s);
 	gr_obj obj = gr_objects_slot(g->objects, from);
-	const struct gr_span *span = gr_heap_span_of(scan->heap, obj);
+	const struct gr_span *span = gr_heap_span_of(scan->stop.heap, obj);
 	return match_object(reader, &s, span, obj - span->first_obj);
 }
 
@@ -257,7 +260,7 @@ static struct gr_error *name_in_object(struct gr_scan *scan,
 				       gr_vertex holder,
 				       struct gr_word_name *ret)
 {
-	const struct gr_objects *objects = scan->graph->graph->objects;
+	const struct gr_objects *objects = scan->answers.graph->graph->objects;
 	gr_obj obj = gr_objects_slot(objects, link->from);
 	uint32_t label = objects->type[link->from];
 
@@ -271,7 +274,7 @@ static struct gr_error *name_in_object(struct gr_scan *scan,
 struct gr_error *gr_link_name(struct gr_scan *scan, const struct gr_link *link,
 			      gr_vertex holder, struct gr_word_name *ret)
 {
-	const struct gr_heap_graph *hg = scan->graph;
+	const struct gr_heap_graph *hg = scan->answers.graph;
 	gr_vertex first_root = gr_graph_first_root(hg->graph);
 
 	if (link->from < first_root)
@@ -280,7 +283,7 @@ struct gr_error *gr_link_name(struct gr_scan *scan, const struct gr_link *link,
 		&hg->roots.data[link->from - first_root];
 	if (root->source == GR_FROM_LIST)
 		return gr_scan_name_root_word(
-			scan, &scan->roots.list.data[root->index],
+			scan, &scan->stop.roots.list.data[root->index],
 			link->off_bytes, ret);
 	*ret = (struct gr_word_name){ .type = GR_TYPE_NONE,
 				      .kind = GR_WORD_NAMELESS };

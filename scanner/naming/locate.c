@@ -39,7 +39,8 @@ static bool find_variable(struct gr_scan *scan, const struct gr_module *m,
 		if (at->addr < base || v[i].type >= ntypes ||
 		    at->addr - base >= types[v[i].type].size_bytes)
 			continue;
-		gr_type_id id = gr_types_from_dwarf(scan->types, m, v[i].type);
+		gr_type_id id =
+			gr_types_from_dwarf(scan->program.types, m, v[i].type);
 		at->base_addr = base;
 		at->bytes = types[v[i].type].size_bytes;
 		at->name = v[i].name;
@@ -53,8 +54,8 @@ static bool find_variable(struct gr_scan *scan, const struct gr_module *m,
 /* Find the symbol of an address, if there is no debug information. */
 static void find_symbol(struct gr_scan *scan, struct gr_located *at)
 {
-	for (size_t i = 0; i < scan->rt.nsymbols; i++) {
-		const struct gr_symbol *symbol = &scan->rt.symbols[i];
+	for (size_t i = 0; i < scan->program.rt.nsymbols; i++) {
+		const struct gr_symbol *symbol = &scan->program.rt.symbols[i];
 		if (at->addr < symbol->addr ||
 		    at->addr - symbol->addr >= symbol->bytes)
 			continue;
@@ -69,12 +70,12 @@ static bool locate_text(struct gr_scan *scan, struct gr_located *at)
 {
 	struct gr_func func;
 
-	if (!gr_func_find(&scan->rt, at->addr, &func))
+	if (!gr_func_find(&scan->program.rt, at->addr, &func))
 		return false;
 	at->kind = GR_LOCATED_TEXT;
 	at->base_addr = func.entry;
 	at->name = func.name;
-	at->text = gr_arena_internf(&scan->arena, "text: %s+0x%" PRIx64,
+	at->text = gr_arena_internf(&scan->program.arena, "text: %s+0x%" PRIx64,
 				    func.name, at->addr - func.entry);
 	return true;
 }
@@ -101,7 +102,8 @@ static bool locate_data(struct gr_scan *scan, const struct gr_module *m,
 		at->section = parts[i].name;
 		if (!find_variable(scan, m, at))
 			find_symbol(scan, at);
-		at->text = gr_arena_internf(&scan->arena, "%s%s%s", at->section,
+		at->text = gr_arena_internf(&scan->program.arena, "%s%s%s",
+					    at->section,
 					    *at->name ? ": variable " : "",
 					    at->name);
 		return true;
@@ -120,7 +122,7 @@ static void locate_frame(struct gr_scan *scan, const struct gr_goroutine *g,
 		at->base_addr = frame->sp;
 		at->bytes = frame->fp - frame->sp;
 		at->name = frame->func->name;
-		at->text = gr_arena_internf(&scan->arena,
+		at->text = gr_arena_internf(&scan->program.arena,
 					    "stack of goroutine %" PRIu64
 					    ", frame of %s",
 					    g->goid, frame->func->name);
@@ -132,8 +134,9 @@ static bool locate_stack(struct gr_scan *scan, struct gr_located *at)
 {
 	const struct gr_goroutine *g = NULL;
 
-	for (size_t i = 0; i < scan->sched.ngoroutines && !g; i++) {
-		const struct gr_goroutine *one = &scan->sched.goroutines[i];
+	for (size_t i = 0; i < scan->stop.sched.ngoroutines && !g; i++) {
+		const struct gr_goroutine *one =
+			&scan->stop.sched.goroutines[i];
 
 		if (at->addr >= one->stack_lo && at->addr < one->stack_hi)
 			g = one;
@@ -145,8 +148,8 @@ static bool locate_stack(struct gr_scan *scan, struct gr_located *at)
 	if (g->is_g0)
 		return true;
 	at->goroutine_id = g->goid;
-	at->text = gr_arena_internf(&scan->arena, "stack of goroutine %" PRIu64,
-				    g->goid);
+	at->text = gr_arena_internf(&scan->program.arena,
+				    "stack of goroutine %" PRIu64, g->goid);
 	locate_frame(scan, g, at);
 	return true;
 }
@@ -154,19 +157,21 @@ static bool locate_stack(struct gr_scan *scan, struct gr_located *at)
 /* Signal handlers run on a separate stack, that of m.gsignal. */
 static bool is_on_signal_stack(struct gr_scan *scan, uint64_t addr)
 {
-	const struct gr_layout *layout = &scan->rt.layout;
+	const struct gr_layout *layout = &scan->program.rt.layout;
 	uint64_t g, lo, hi;
 
-	for (size_t i = 0; i < scan->sched.nms; i++) {
+	for (size_t i = 0; i < scan->stop.sched.nms; i++) {
 		struct gr_error *err = gr_image_read_u64(
-			scan->image, scan->sched.ms[i] + layout->m.gsignal.off,
-			&g);
+			scan->stop.image,
+			scan->stop.sched.ms[i] + layout->m.gsignal.off, &g);
 		if (!err)
-			err = gr_image_read_u64(
-				scan->image, g + layout->g.stack_lo.off, &lo);
+			err = gr_image_read_u64(scan->stop.image,
+						g + layout->g.stack_lo.off,
+						&lo);
 		if (!err)
-			err = gr_image_read_u64(
-				scan->image, g + layout->g.stack_hi.off, &hi);
+			err = gr_image_read_u64(scan->stop.image,
+						g + layout->g.stack_hi.off,
+						&hi);
 		if (!err && addr >= lo && addr < hi)
 			return true;
 		gr_error_destroy(err);
@@ -187,7 +192,7 @@ static void locate_slot(struct gr_scan *scan, const struct gr_span *span,
 	uint32_t index = gr_span_index(span, at->addr - span->base_addr);
 	at->slot_bytes = at->bytes = span->elem_bytes;
 	at->base_addr = gr_span_slot_addr(span, index);
-	if (!gr_heap_is_allocated(scan->heap, span->first_obj + index)) {
+	if (!gr_heap_is_allocated(scan->stop.heap, span->first_obj + index)) {
 		at->kind = GR_LOCATED_FREE_SLOT;
 		at->text = "free slot of the heap";
 		return;
@@ -204,9 +209,10 @@ static void locate_slot(struct gr_scan *scan, const struct gr_span *span,
 static struct gr_error *is_in_heap(struct gr_scan *scan, uint64_t addr,
 				   bool *ret)
 {
-	uint64_t record = gr_heap_arena_at(scan->heap, addr);
+	uint64_t record = gr_heap_arena_at(scan->stop.heap, addr);
 	struct gr_error *err =
-		record ? NULL : gr_heap_arena_record(&scan->rt, addr, &record);
+		record ? NULL :
+			 gr_heap_arena_record(&scan->program.rt, addr, &record);
 
 	gr_error_catch(&err, GR_ERROR_NOT_SAVED);
 	*ret = record;
@@ -219,7 +225,7 @@ static struct gr_error *locate_mapping(struct gr_scan *scan,
 	struct gr_mapping_info mapping;
 	bool is_heap = false;
 
-	if (!gr_image_mapping(scan->image, at->addr, &mapping)) {
+	if (!gr_image_mapping(scan->stop.image, at->addr, &mapping)) {
 		at->kind = GR_LOCATED_UNMAPPED;
 		at->text = "unmapped";
 		return NULL;
@@ -234,10 +240,10 @@ static struct gr_error *locate_mapping(struct gr_scan *scan,
 	}
 	if (mapping.path) {
 		at->kind = GR_LOCATED_MAPPED_FILE;
-		at->name = gr_arena_intern(&scan->arena, mapping.path,
+		at->name = gr_arena_intern(&scan->program.arena, mapping.path,
 					   strlen(mapping.path));
-		at->text = gr_arena_internf(&scan->arena, "mapped from %s",
-					    mapping.path);
+		at->text = gr_arena_internf(&scan->program.arena,
+					    "mapped from %s", mapping.path);
 		return NULL;
 	}
 	struct gr_error *err = is_in_heap(scan, at->addr, &is_heap);
@@ -250,7 +256,7 @@ static struct gr_error *locate_mapping(struct gr_scan *scan,
 struct gr_error *gr_scan_find_location(struct gr_scan *scan, uint64_t addr,
 				       struct gr_located *ret)
 {
-	const struct gr_span *span = gr_heap_span_at(scan->heap, addr);
+	const struct gr_span *span = gr_heap_span_at(scan->stop.heap, addr);
 	struct gr_error *err = NULL;
 	bool is_found = span;
 
@@ -273,8 +279,8 @@ struct gr_error *gr_scan_find_location(struct gr_scan *scan, uint64_t addr,
 	}
 	if (!is_found)
 		is_found = locate_text(scan, ret);
-	for (size_t i = 0; !is_found && i < scan->rt.nmodules; i++)
-		is_found = locate_data(scan, &scan->rt.modules[i], ret);
+	for (size_t i = 0; !is_found && i < scan->program.rt.nmodules; i++)
+		is_found = locate_data(scan, &scan->program.rt.modules[i], ret);
 	if (!is_found)
 		err = locate_mapping(scan, ret);
 	return err || (ret->text && ret->name) ? err : &gr_enomem;

@@ -2,6 +2,7 @@
 /* Types of the heap's memory: by a label of a walk, or by the header. */
 #include "naming/memory_name.h"
 
+#include "inferior/recorder.h"
 #include "mark/parents.h"
 #include "scan/scan.h"
 
@@ -13,8 +14,8 @@ static const char *array_name(struct gr_scan *scan, const struct gr_type *elem,
 {
 	uint64_t count = elem->size_bytes ? bytes / elem->size_bytes : 0;
 
-	const char *name = gr_arena_internf(&scan->arena, "[%" PRIu64 "]%s",
-					    count, elem->name);
+	const char *name = gr_arena_internf(
+		&scan->program.arena, "[%" PRIu64 "]%s", count, elem->name);
 
 	return name ? name : "";
 }
@@ -28,7 +29,7 @@ elem_of_data(struct gr_scan *scan, const struct gr_type *type, gr_type_id id)
 	case GR_KIND_SLICE:
 		return type->elem == GR_TYPE_NONE ?
 			       NULL :
-			       gr_types_get(scan->types, type->elem);
+			       gr_types_get(scan->program.types, type->elem);
 	case GR_KIND_STRING:
 	case GR_KIND_MAP:
 	case GR_KIND_CHAN:
@@ -37,7 +38,7 @@ elem_of_data(struct gr_scan *scan, const struct gr_type *type, gr_type_id id)
 	default:
 		return type->role == GR_ROLE_HASH_TRIE ?
 			       NULL :
-			       gr_types_get(scan->types, id);
+			       gr_types_get(scan->program.types, id);
 	}
 }
 
@@ -49,7 +50,8 @@ static const char *data_name(struct gr_scan *scan, const struct gr_type *type,
 	const struct gr_type *elem = elem_of_data(scan, type, id);
 
 	return elem ? array_name(scan, elem, bytes) :
-		      gr_arena_internf(&scan->arena, "%s data", type->name);
+		      gr_arena_internf(&scan->program.arena, "%s data",
+				       type->name);
 }
 
 const char *gr_scan_memory_name(struct gr_scan *scan, uint32_t label,
@@ -60,11 +62,11 @@ const char *gr_scan_memory_name(struct gr_scan *scan, uint32_t label,
 
 	if (label == GR_TYPE_NONE)
 		return "";
-	const struct gr_type *type = gr_types_get(scan->types, id);
+	const struct gr_type *type = gr_types_get(scan->program.types, id);
 	if (label & GR_LABEL_DATA)
 		name = data_name(scan, type, id, bytes);
 	else if (label & GR_LABEL_BEGIN)
-		name = gr_arena_internf(&scan->arena, "begins with %s",
+		name = gr_arena_internf(&scan->program.arena, "begins with %s",
 					type->name);
 	else
 		name = type->name;
@@ -78,9 +80,10 @@ const char *gr_scan_merged_name(struct gr_scan *scan, uint32_t label)
 
 	if (label == GR_TYPE_NONE || !(label & GR_LABEL_DATA))
 		return gr_scan_memory_name(scan, label, 0);
-	const struct gr_type *type = gr_types_get(scan->types, id);
+	const struct gr_type *type = gr_types_get(scan->program.types, id);
 	const struct gr_type *elem = elem_of_data(scan, type, id);
-	name = gr_arena_internf(&scan->arena, elem ? "[]%s data" : "%s data",
+	name = gr_arena_internf(&scan->program.arena,
+				elem ? "[]%s data" : "%s data",
 				elem ? elem->name : type->name);
 	return name ? name : "";
 }
@@ -91,13 +94,14 @@ const char *gr_scan_row_name(struct gr_scan *scan, uint32_t label)
 
 	if (label == GR_TYPE_NONE)
 		return "";
-	const struct gr_type *type = gr_types_get(scan->types, id);
+	const struct gr_type *type = gr_types_get(scan->program.types, id);
 	// Arrays of values, by whatever type they are known.
 	const struct gr_type *elem =
 		label & GR_LABEL_DATA ? elem_of_data(scan, type, id) : NULL;
 	if (!elem || type->kind == GR_KIND_SLICE)
 		return type->name;
-	const char *text = gr_arena_internf(&scan->arena, "[]%s", elem->name);
+	const char *text =
+		gr_arena_internf(&scan->program.arena, "[]%s", elem->name);
 	return text ? text : "";
 }
 
@@ -114,20 +118,22 @@ struct gr_error *gr_scan_header_label(struct gr_scan *scan,
 	if (span->header_bytes && span->host) {
 		const uint8_t *header = span->host + index * span->elem_bytes;
 
-		gr_recorder_note(scan->rt.recorder, header, GR_WORD_BYTES);
+		gr_recorder_note(scan->program.rt.recorder, header,
+				 GR_WORD_BYTES);
 		addr = gr_load_u64(header);
 	}
 	if (!addr)
 		return NULL;
-	err = gr_types_from_runtime(scan->types, addr, &type);
+	err = gr_types_from_runtime(scan->program.types, addr, &type);
 	if (err || type == GR_TYPE_NONE)
 		return err;
 	*ret = type;
 	// The header has the type record of one element.
-	uint64_t elem_bytes = gr_types_get(scan->types, type)->size_bytes;
+	uint64_t elem_bytes =
+		gr_types_get(scan->program.types, type)->size_bytes;
 	if (!elem_bytes || bytes / elem_bytes <= 1)
 		return NULL;
-	err = gr_types_slice_of(scan->types, type, ret);
+	err = gr_types_slice_of(scan->program.types, type, ret);
 	*ret |= (uint32_t)GR_LABEL_DATA;
 	return err;
 }

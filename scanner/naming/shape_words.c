@@ -33,13 +33,14 @@ static struct gr_error *name_word(struct gr_scan *scan,
 				  struct gr_text *text,
 				  struct gr_type_word *part)
 {
-	return gr_types_name_word(scan->types, shape->type,
+	return gr_types_name_word(scan->program.types, shape->type,
 				  word * GR_WORD_BYTES, text, part);
 }
 
 static struct gr_error *add_typed(struct gr_scan *scan, struct gr_shape *shape)
 {
-	const struct gr_type *type = gr_types_get(scan->types, shape->type);
+	const struct gr_type *type =
+		gr_types_get(scan->program.types, shape->type);
 	uint64_t bytes = type->size_bytes < shape->unit_bytes ?
 				 type->size_bytes :
 				 shape->unit_bytes;
@@ -54,7 +55,7 @@ static struct gr_error *add_typed(struct gr_scan *scan, struct gr_shape *shape)
 
 		err = name_word(scan, shape, i, &text, &part);
 		if (!err && !part.is_nameless &&
-		    is_pointer(gr_types_get(scan->types, part.type),
+		    is_pointer(gr_types_get(scan->program.types, part.type),
 			       part.off_bytes))
 			gr_bitmap_set(shape->references, i);
 	}
@@ -80,7 +81,7 @@ static struct gr_error *add_names(struct gr_scan *scan, struct gr_shape *shape)
 		if (err)
 			break;
 		shape->names[n] =
-			gr_arena_intern(&scan->arena, data, text.bytes);
+			gr_arena_intern(&scan->program.arena, data, text.bytes);
 		err = shape->names[n++] ? NULL : &gr_enomem;
 	}
 	return err;

@@ -74,7 +74,7 @@ static const char *unit_name(struct gr_scan *scan, const struct gr_shape *shape)
 	const char *name = "unknown";
 
 	if (shape->type != GR_TYPE_NONE)
-		return gr_types_get(scan->types, shape->type)->name;
+		return gr_types_get(scan->program.types, shape->type)->name;
 	if (shape->label != GR_TYPE_NONE)
 		name = gr_scan_merged_name(scan, shape->label);
 	return name;
@@ -86,7 +86,7 @@ static struct gr_shape plan(struct gr_scan *scan, uint32_t label,
 {
 	struct gr_shape shape = { .label = label, .type = GR_TYPE_NONE };
 
-	if (is_record(scan->types, label, bytes)) {
+	if (is_record(scan->program.types, label, bytes)) {
 		shape.form = GR_SHAPE_RECORD;
 		shape.unit_bytes = bytes;
 		shape.type = label & ~GR_LABEL_FLAGS;
@@ -94,12 +94,13 @@ static struct gr_shape plan(struct gr_scan *scan, uint32_t label,
 		return shape;
 	}
 	if (label != GR_TYPE_NONE)
-		shape.type = elem_of(scan->types, label);
+		shape.type = elem_of(scan->program.types, label);
 	if (shape.type != GR_TYPE_NONE)
-		shape.elem_kind = gr_types_get(scan->types, shape.type)->kind;
+		shape.elem_kind =
+			gr_types_get(scan->program.types, shape.type)->kind;
 	shape.form = is_noscan ? GR_SHAPE_BYTES : GR_SHAPE_ARRAY;
 	if (!is_noscan)
-		set_units(scan->types, &shape);
+		set_units(scan->program.types, &shape);
 	shape.name = unit_name(scan, &shape);
 	return shape;
 }
@@ -157,7 +158,7 @@ typedef struct gr_error *(*visit_fn)(void *ctx, const struct gr_shaped *object);
 
 static bool is_noscan_at(const struct gr_scan *scan, uint64_t addr)
 {
-	const struct gr_span *span = gr_heap_span_at(scan->heap, addr);
+	const struct gr_span *span = gr_heap_span_at(scan->stop.heap, addr);
 
 	return !span || !gr_span_has_edges(span);
 }
@@ -165,8 +166,10 @@ static bool is_noscan_at(const struct gr_scan *scan, uint64_t addr)
 struct gr_error *gr_shapes_each(struct gr_shapes *shapes, visit_fn visit,
 				void *ctx)
 {
-	const struct gr_objects *objects = shapes->scan->graph->graph->objects;
-	const struct gr_poll poll = gr_runtime_poller(&shapes->scan->rt);
+	const struct gr_objects *objects =
+		shapes->scan->answers.graph->graph->objects;
+	const struct gr_poll poll =
+		gr_runtime_poller(&shapes->scan->program.rt);
 	struct gr_ticker ticker = { .poll = &poll };
 	struct gr_object_iterator c = gr_objects_begin(objects);
 	const struct gr_slot_run *run = NULL;
@@ -228,7 +231,7 @@ static struct gr_error *note_link(void *ctx, const struct gr_link *link)
 static struct gr_error *note_object(void *ctx, const struct gr_shaped *object)
 {
 	struct maker *maker = ctx;
-	const struct gr_graph *g = maker->reader.scan->graph->graph;
+	const struct gr_graph *g = maker->reader.scan->answers.graph->graph;
 	gr_vertex v = object->vertex;
 
 	object->shape->objects++;

@@ -23,14 +23,14 @@ static bool is_called(struct gr_scan *scan, const struct gr_type_filter *filter,
 		return true;
 	uint32_t id = label & ~(uint32_t)GR_LABEL_FLAGS;
 	return filter->takes_arrays &&
-	       !strcmp(gr_types_get(scan->types, id)->name, name);
+	       !strcmp(gr_types_get(scan->program.types, id)->name, name);
 }
 
 struct gr_error *gr_type_filter_check(struct gr_scan *scan,
 				      struct gr_type_filter *filter,
 				      gr_vertex v, bool *ret)
 {
-	const struct gr_objects *objects = scan->graph->graph->objects;
+	const struct gr_objects *objects = scan->answers.graph->graph->objects;
 	const struct gr_slot_run *run = gr_objects_run(objects, v);
 	uint64_t bytes = run->elem_bytes - run->head_bytes;
 	uint32_t label = objects->type[v];
@@ -49,7 +49,9 @@ struct gr_error *gr_type_filter_no_object(struct gr_scan *scan,
 					  const char *name)
 {
 	bool is_name;
-	struct gr_error *err = gr_types_is_name(scan->types, name, &is_name);
+	struct gr_error *err =
+		gr_types_is_name(scan->program.types, name, &is_name);
 
-	return err || is_name ? err : gr_types_no_such(scan->types, name);
+	return err || is_name ? err :
+				gr_types_no_such(scan->program.types, name);
 }

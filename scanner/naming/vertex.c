@@ -19,7 +19,7 @@ static const char *class_name(enum gr_vertex_class class)
 
 static void describe_object(struct gr_scan *scan, struct gr_vertex_info *info)
 {
-	const struct gr_objects *objects = scan->graph->graph->objects;
+	const struct gr_objects *objects = scan->answers.graph->graph->objects;
 	const struct gr_slot_run *run = gr_objects_run(objects, info->vertex);
 
 	info->class = GR_CLASS_OBJECT;
@@ -33,8 +33,8 @@ static void describe_object(struct gr_scan *scan, struct gr_vertex_info *info)
 static void set_goroutine(const struct gr_scan *scan, uint32_t index,
 			  struct gr_vertex_info *info)
 {
-	if (index < scan->sched.ngoroutines)
-		info->goroutine_id = scan->sched.goroutines[index].goid;
+	if (index < scan->stop.sched.ngoroutines)
+		info->goroutine_id = scan->stop.sched.goroutines[index].goid;
 }
 
 static void describe_listed(struct gr_scan *scan, const struct gr_root *root,
@@ -55,8 +55,9 @@ static struct gr_error *describe_word(struct gr_scan *scan,
 				      struct gr_vertex_info *info)
 {
 	struct gr_root word;
-	struct gr_error *err = gr_roots_name_word(
-		&scan->sched, &scan->roots, vertex->index, vertex->addr, &word);
+	struct gr_error *err =
+		gr_roots_name_word(&scan->stop.sched, &scan->stop.roots,
+				   vertex->index, vertex->addr, &word);
 
 	if (err)
 		return err;
@@ -70,15 +71,15 @@ static struct gr_error *describe_word(struct gr_scan *scan,
 static struct gr_error *describe_root(struct gr_scan *scan,
 				      struct gr_vertex_info *info)
 {
-	const struct gr_heap_graph *hg = scan->graph;
+	const struct gr_heap_graph *hg = scan->answers.graph;
 	const struct gr_root_vertex *vertex =
 		&hg->roots.data[info->vertex - gr_graph_first_root(hg->graph)];
 
 	info->class = GR_CLASS_ROOT;
 	switch ((enum gr_root_source)vertex->source) {
 	case GR_FROM_LIST:
-		describe_listed(scan, &scan->roots.list.data[vertex->index],
-				info);
+		describe_listed(
+			scan, &scan->stop.roots.list.data[vertex->index], info);
 		break;
 	case GR_FROM_AREA:
 		return describe_word(scan, vertex, info);
@@ -92,32 +93,33 @@ static struct gr_error *describe_root(struct gr_scan *scan,
 
 const char *gr_scan_goroutines_name(struct gr_scan *scan, uint32_t index)
 {
-	const struct gr_goroutine *g = &scan->sched.goroutines[index];
+	const struct gr_goroutine *g = &scan->stop.sched.goroutines[index];
 	struct gr_func start;
 
 	if (g->is_g0)
 		return "system stacks of threads";
-	if (!gr_func_find(&scan->rt, g->startpc, &start))
+	if (!gr_func_find(&scan->program.rt, g->startpc, &start))
 		return "goroutines";
-	return gr_arena_internf(&scan->arena, "goroutines (%s)", start.name);
+	return gr_arena_internf(&scan->program.arena, "goroutines (%s)",
+				start.name);
 }
 
 static struct gr_error *describe_goroutine(struct gr_scan *scan, uint32_t index,
 					   struct gr_vertex_info *info)
 {
-	const struct gr_goroutine *g = &scan->sched.goroutines[index];
+	const struct gr_goroutine *g = &scan->stop.sched.goroutines[index];
 	struct gr_func start;
 
 	info->class = GR_CLASS_GOROUTINE;
 	info->goroutine_id = g->goid;
 	if (g->is_g0)
 		info->name = "system stack of a thread";
-	else if (gr_func_find(&scan->rt, g->startpc, &start))
-		info->name = gr_arena_internf(&scan->arena,
+	else if (gr_func_find(&scan->program.rt, g->startpc, &start))
+		info->name = gr_arena_internf(&scan->program.arena,
 					      "goroutine %" PRIu64 " (%s)",
 					      g->goid, start.name);
 	else
-		info->name = gr_arena_internf(&scan->arena,
+		info->name = gr_arena_internf(&scan->program.arena,
 					      "goroutine %" PRIu64, g->goid);
 	return info->name ? NULL : &gr_enomem;
 }
@@ -125,7 +127,7 @@ static struct gr_error *describe_goroutine(struct gr_scan *scan, uint32_t index,
 static struct gr_error *describe_group(struct gr_scan *scan,
 				       struct gr_vertex_info *info)
 {
-	const struct gr_heap_graph *hg = scan->graph;
+	const struct gr_heap_graph *hg = scan->answers.graph;
 	uint32_t i = info->vertex - gr_graph_first_group(hg->graph);
 
 	if (i < hg->ngoroutines)
@@ -135,9 +137,9 @@ static struct gr_error *describe_group(struct gr_scan *scan,
 	if (i < hg->statics.size) {
 		// A variable with all its static memory.
 		info->class = GR_CLASS_ROOT;
-		describe_listed(scan,
-				&scan->roots.list.data[hg->statics.data[i]],
-				info);
+		describe_listed(
+			scan, &scan->stop.roots.list.data[hg->statics.data[i]],
+			info);
 	} else {
 		info->name = gr_root_group_name(i - hg->statics.size);
 	}
@@ -147,7 +149,7 @@ static struct gr_error *describe_group(struct gr_scan *scan,
 struct gr_error *gr_scan_check_vertex(const struct gr_scan *scan,
 				      uint32_t vertex)
 {
-	return vertex < scan->graph->graph->nvertices ?
+	return vertex < scan->answers.graph->graph->nvertices ?
 		       NULL :
 		       gr_error_format(GR_ERROR_ARGUMENT, "no vertex %u",
 				       vertex);
@@ -156,7 +158,7 @@ struct gr_error *gr_scan_check_vertex(const struct gr_scan *scan,
 struct gr_error *gr_scan_vertex(struct gr_scan *scan, uint32_t vertex,
 				struct gr_vertex_info *ret)
 {
-	const struct gr_graph *graph = scan->graph->graph;
+	const struct gr_graph *graph = scan->answers.graph->graph;
 	struct gr_error *err = NULL;
 
 	GR_ASSERT(vertex < graph->nvertices);
@@ -202,7 +204,7 @@ static bool is_root_at(const struct gr_scan *scan,
 {
 	switch ((enum gr_root_source)vertex->source) {
 	case GR_FROM_LIST:
-		return is_region_at(&scan->roots.list.data[vertex->index],
+		return is_region_at(&scan->stop.roots.list.data[vertex->index],
 				    place);
 	case GR_FROM_AREA:
 		return !place->is_variable && vertex->addr == place->addr;
@@ -217,8 +219,8 @@ static bool is_root_at(const struct gr_scan *scan,
 static gr_vertex root_vertex(const struct gr_scan *scan,
 			     const struct gr_place *place)
 {
-	const struct gr_heap_graph *hg = scan->graph;
-	const struct gr_root *list = scan->roots.list.data;
+	const struct gr_heap_graph *hg = scan->answers.graph;
+	const struct gr_root *list = scan->stop.roots.list.data;
 
 	for (size_t i = 0; i < hg->statics.size; i++)
 		if (is_region_at(&list[hg->statics.data[i]], place))
@@ -232,7 +234,7 @@ static gr_vertex root_vertex(const struct gr_scan *scan,
 void gr_scan_find_vertex(struct gr_scan *scan, const struct gr_place *place,
 			 uint32_t *ret)
 {
-	const struct gr_objects *objects = scan->graph->graph->objects;
+	const struct gr_objects *objects = scan->answers.graph->graph->objects;
 
 	*ret = GR_VERTEX_NONE;
 	if (place->is_variable)

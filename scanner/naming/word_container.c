@@ -18,8 +18,8 @@ struct ring {
 static bool read_chan(struct gr_word *word, struct gr_extent at,
 		      struct ring *ret)
 {
-	const typeof(word->scan->rt.layout.hchan) *f =
-		&word->scan->rt.layout.hchan;
+	const typeof(word->scan->program.rt.layout.hchan) *f =
+		&word->scan->program.rt.layout.hchan;
 	uint8_t header[256];
 
 	if (at.bytes < f->size_bytes || f->size_bytes > sizeof(header) ||
@@ -36,9 +36,9 @@ static bool read_chan(struct gr_word *word, struct gr_extent at,
 /* Is this address in the type records of a module? */
 static bool is_record(const struct gr_scan *scan, uint64_t addr)
 {
-	for (size_t i = 0; i < scan->rt.nmodules; i++)
-		if (addr >= scan->rt.modules[i].types &&
-		    addr < scan->rt.modules[i].etypes)
+	for (size_t i = 0; i < scan->program.rt.nmodules; i++)
+		if (addr >= scan->program.rt.modules[i].types &&
+		    addr < scan->program.rt.modules[i].etypes)
 			return true;
 	return false;
 }
@@ -52,7 +52,8 @@ static bool is_chan(struct gr_word *word, uint64_t elem_bytes)
 
 	if (!read_chan(word, word->in, &ring) ||
 	    !gr_word_load(word->scan,
-			  word->in.addr + scan->rt.layout.hchan.elemtype.off,
+			  word->in.addr +
+				  scan->program.rt.layout.hchan.elemtype.off,
 			  &elem) ||
 	    !is_record(scan, elem))
 		return false;
@@ -62,8 +63,8 @@ static bool is_chan(struct gr_word *word, uint64_t elem_bytes)
 
 static void name_header(struct gr_word *word)
 {
-	const typeof(word->scan->rt.layout.hchan) *f =
-		&word->scan->rt.layout.hchan;
+	const typeof(word->scan->program.rt.layout.hchan) *f =
+		&word->scan->program.rt.layout.hchan;
 	uint64_t off = word->off;
 
 	// A queue has its first sudog and its last one.
@@ -82,7 +83,7 @@ static void name_header(struct gr_word *word)
 /* Append `[i]` for a slot of the ring: the i-th element to be received. */
 static void put_slot(struct gr_word *word, uint64_t slot)
 {
-	const struct gr_heap *heap = word->scan->heap;
+	const struct gr_heap *heap = word->scan->stop.heap;
 	struct ring ring;
 
 	if (word->holder != GR_OBJ_NONE &&
@@ -104,7 +105,7 @@ static void put_slot(struct gr_word *word, uint64_t slot)
 
 struct gr_error *gr_word_name_chan(struct gr_word *word)
 {
-	const struct gr_types *types = word->scan->types;
+	const struct gr_types *types = word->scan->program.types;
 	gr_type_id elem = gr_types_get(types, word->type)->elem;
 	uint64_t bytes = elem == GR_TYPE_NONE ?
 				 0 :
@@ -142,7 +143,7 @@ static void name_indirect(struct gr_word *word)
 /* Name a word of a node that has a key and a value. */
 static struct gr_error *name_entry(struct gr_word *word)
 {
-	const struct gr_types *types = word->scan->types;
+	const struct gr_types *types = word->scan->program.types;
 	gr_type_id key = gr_types_get(types, word->type)->key;
 	gr_type_id value = gr_types_get(types, word->type)->elem;
 	uint64_t off = word->off, key_off = GR_TRIE_ENTRY_KEY;

@@ -54,7 +54,8 @@ static bool put_number(struct gr_word *word, const struct gr_type *type,
  * captured. */
 static bool put_key(struct gr_word *word, gr_type_id id, uint64_t addr)
 {
-	const struct gr_type *type = gr_types_get(word->scan->types, id);
+	const struct gr_type *type =
+		gr_types_get(word->scan->program.types, id);
 
 	if (type->kind == GR_KIND_STRING)
 		return put_string(word, addr);
@@ -68,7 +69,7 @@ static bool put_key(struct gr_word *word, gr_type_id id, uint64_t addr)
 static struct gr_error *enter_interface(struct gr_word *word, gr_type_id *type,
 					uint64_t *addr)
 {
-	struct gr_types *types = word->scan->types;
+	struct gr_types *types = word->scan->program.types;
 	bool has_itab = gr_types_get(types, *type)->has_itab;
 	uint64_t words[2];
 
@@ -83,7 +84,7 @@ static struct gr_error *enter_interface(struct gr_word *word, gr_type_id *type,
 struct gr_error *gr_word_put_entry(struct gr_word *word, gr_type_id type,
 				   uint64_t key_addr)
 {
-	const struct gr_types *types = word->scan->types;
+	const struct gr_types *types = word->scan->program.types;
 	struct gr_error *err = NULL;
 
 	if (type != GR_TYPE_NONE &&

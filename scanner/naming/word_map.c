@@ -5,6 +5,7 @@
  * mapextra), internal/runtime/maps (Map, table, groupReference).
  */
 #include "naming/word_internal.h"
+#include "goruntime/types/map_shape.h"
 
 #include <inttypes.h>
 
@@ -59,10 +60,10 @@ static bool is_in_part(const struct gr_word *word,
 		       const struct gr_map_part *part, gr_type_id type,
 		       uint64_t off, unsigned int *slot, uint64_t *in_slot)
 {
-	uint64_t bytes =
-		part->is_indirect ?
-			GR_WORD_BYTES :
-			gr_types_get(word->scan->types, type)->size_bytes;
+	uint64_t bytes = part->is_indirect ?
+				 GR_WORD_BYTES :
+				 gr_types_get(word->scan->program.types, type)
+					 ->size_bytes;
 
 	if (off < part->off_bytes || !part->stride)
 		return false;
@@ -97,7 +98,8 @@ static struct gr_error *put_entry(struct gr_word *word, const struct map *map,
 	uint8_t control[GR_WORD_BYTES];
 
 	if (!gr_word_read(word->scan, piece, control, sizeof(control)) ||
-	    !(gr_map_full_slots(&word->scan->rt.layout, control) >> slot * 8 &
+	    !(gr_map_full_slots(&word->scan->program.rt.layout, control) >>
+		      slot * 8 &
 	      0x80)) {
 		gr_text_put(&word->text, "$mapval");
 		return NULL;
@@ -129,7 +131,7 @@ static struct gr_error *name_slots(struct gr_word *word, const struct map *map)
 		return err ? err :
 			     put_part(word, &shape->elem, map->elem, in_slot);
 	}
-	if (!word->scan->rt.layout.swiss_map.size_bytes &&
+	if (!word->scan->program.rt.layout.swiss_map.size_bytes &&
 	    off == shape->bytes - GR_WORD_BYTES)
 		gr_word_put_piece(word, "$overflow");
 	else
@@ -142,8 +144,8 @@ static struct gr_error *name_slots(struct gr_word *word, const struct map *map)
 static bool is_table(struct gr_word *word, const struct map *map,
 		     struct gr_extent at)
 {
-	const typeof(word->scan->rt.layout.swiss_table) *f =
-		&word->scan->rt.layout.swiss_table;
+	const typeof(word->scan->program.rt.layout.swiss_table) *f =
+		&word->scan->program.rt.layout.swiss_table;
 
 	if (at.is_noscan || !fits(f->size_bytes, at.bytes))
 		return false;
@@ -161,8 +163,8 @@ static bool is_directory(struct gr_word *word, const struct map *map,
 
 static bool is_header(struct gr_word *word, const struct map *map)
 {
-	const typeof(word->scan->rt.layout.swiss_map) *f =
-		&word->scan->rt.layout.swiss_map;
+	const typeof(word->scan->program.rt.layout.swiss_map) *f =
+		&word->scan->program.rt.layout.swiss_map;
 	uint64_t addr = word->in.addr;
 
 	if (!fits(f->size_bytes, word->in.bytes))
@@ -178,7 +180,7 @@ static bool is_header(struct gr_word *word, const struct map *map)
 
 static struct gr_error *name_swiss(struct gr_word *word, const struct map *map)
 {
-	const struct gr_layout *layout = &word->scan->rt.layout;
+	const struct gr_layout *layout = &word->scan->program.rt.layout;
 	const typeof(layout->swiss_map) *f = &layout->swiss_map;
 
 	if (word->in.is_noscan)
@@ -230,7 +232,7 @@ static bool may_hold(const struct gr_types *types, gr_type_id id,
 
 static bool has_pointers(const struct gr_word *word, const struct map *map)
 {
-	const struct gr_types *types = word->scan->types;
+	const struct gr_types *types = word->scan->program.types;
 	unsigned int left = MAX_VISITED;
 
 	return map->shape.key.is_indirect || map->shape.elem.is_indirect ||
@@ -240,8 +242,8 @@ static bool has_pointers(const struct gr_word *word, const struct map *map)
 
 static bool is_hmap(struct gr_word *word, const struct map *map)
 {
-	const typeof(word->scan->rt.layout.hmap) *f =
-		&word->scan->rt.layout.hmap;
+	const typeof(word->scan->program.rt.layout.hmap) *f =
+		&word->scan->program.rt.layout.hmap;
 	uint64_t addr = word->in.addr;
 
 	if (!fits(f->size_bytes, word->in.bytes))
@@ -255,8 +257,8 @@ static bool is_hmap(struct gr_word *word, const struct map *map)
 
 static void name_hmap(struct gr_word *word)
 {
-	const typeof(word->scan->rt.layout.hmap) *f =
-		&word->scan->rt.layout.hmap;
+	const typeof(word->scan->program.rt.layout.hmap) *f =
+		&word->scan->program.rt.layout.hmap;
 
 	if (word->off == f->buckets.off)
 		gr_word_put_piece(word, "$buckets");
@@ -288,8 +290,8 @@ static bool leads_to_list(struct gr_word *word, struct gr_field field)
 
 static bool is_extra(struct gr_word *word)
 {
-	const typeof(word->scan->rt.layout.mapextra) *f =
-		&word->scan->rt.layout.mapextra;
+	const typeof(word->scan->program.rt.layout.mapextra) *f =
+		&word->scan->program.rt.layout.mapextra;
 
 	return fits(f->size_bytes, word->in.bytes) &&
 	       leads_to_list(word, f->overflow) &&
@@ -298,8 +300,8 @@ static bool is_extra(struct gr_word *word)
 
 static void name_extra(struct gr_word *word)
 {
-	const typeof(word->scan->rt.layout.mapextra) *f =
-		&word->scan->rt.layout.mapextra;
+	const typeof(word->scan->program.rt.layout.mapextra) *f =
+		&word->scan->program.rt.layout.mapextra;
 
 	if (word->off == f->overflow.off)
 		gr_word_put_piece(word, "$overflow");
@@ -336,21 +338,22 @@ static bool find_map(struct gr_word *word, struct map *map,
 		     struct gr_error **err)
 {
 	// This is a copy because types may be made.
-	struct gr_type type = *gr_types_get(word->scan->types, word->type);
+	struct gr_type type =
+		*gr_types_get(word->scan->program.types, word->type);
 
 	*map = (struct map){ .key = type.key, .elem = type.elem };
 	*err = NULL;
 	if (map->key == GR_TYPE_NONE || map->elem == GR_TYPE_NONE)
 		return false;
-	*err = gr_map_find_shape(&word->scan->rt.layout, word->scan->types,
-				 &type, &map->shape);
+	*err = gr_map_find_shape(&word->scan->program.rt.layout,
+				 word->scan->program.types, &type, &map->shape);
 	return !*err && map->shape.bytes >= GR_MAP_SLOTS + GR_WORD_BYTES &&
 	       word->off < word->in.bytes;
 }
 
 struct gr_error *gr_word_is_map_header(struct gr_word *word, bool *ret)
 {
-	bool is_swiss = word->scan->rt.layout.swiss_map.size_bytes;
+	bool is_swiss = word->scan->program.rt.layout.swiss_map.size_bytes;
 	struct gr_error *err;
 	struct map map;
 
@@ -366,7 +369,7 @@ struct gr_error *gr_word_is_map_header(struct gr_word *word, bool *ret)
 
 struct gr_error *gr_word_name_map(struct gr_word *word)
 {
-	const struct gr_layout *layout = &word->scan->rt.layout;
+	const struct gr_layout *layout = &word->scan->program.rt.layout;
 	struct gr_error *err;
 	struct map map;
 

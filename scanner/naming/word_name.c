@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names of words: by the label of their object, or by their root. */
 #include "naming/memory_name.h"
+#include "inferior/recorder.h"
 #include "naming/word_internal.h"
 
 #include "goruntime/types/word.h"
@@ -12,7 +13,7 @@
 struct gr_extent gr_word_extent(const struct gr_scan *scan, uint64_t addr)
 {
 	const struct gr_span *span;
-	gr_obj obj = gr_heap_object_at(scan->heap, addr, &span);
+	gr_obj obj = gr_heap_object_at(scan->stop.heap, addr, &span);
 
 	if (obj == GR_OBJ_NONE)
 		return (struct gr_extent){ .addr = addr };
@@ -26,9 +27,10 @@ bool gr_word_read(struct gr_scan *scan, uint64_t addr, void *buf,
 {
 	// A key of a map is a value, which a saved file may lack. All else that
 	// names need, the walk has read.
-	gr_recorder_pause(scan->rt.recorder);
-	struct gr_error *err = gr_image_read(scan->image, addr, buf, bytes);
-	gr_recorder_resume(scan->rt.recorder);
+	gr_recorder_pause(scan->program.rt.recorder);
+	struct gr_error *err =
+		gr_image_read(scan->stop.image, addr, buf, bytes);
+	gr_recorder_resume(scan->program.rt.recorder);
 	bool is_read = !err;
 	gr_error_destroy(err);
 	return is_read;
@@ -70,8 +72,8 @@ struct gr_error *gr_word_put_value(struct gr_word *word, gr_type_id type,
 				   uint64_t off)
 {
 	struct gr_type_word part;
-	struct gr_error *err = gr_types_name_word(word->scan->types, type, off,
-						  &word->text, &part);
+	struct gr_error *err = gr_types_name_word(
+		word->scan->program.types, type, off, &word->text, &part);
 
 	set(word, part.is_nameless ? GR_WORD_NAMELESS : GR_WORD_FIELD,
 	    part.type, part.off_bytes);
@@ -84,7 +86,8 @@ static struct gr_error *name_element(struct gr_word *word)
 	uint64_t bytes =
 		word->type == GR_TYPE_NONE ?
 			0 :
-			gr_types_get(word->scan->types, word->type)->size_bytes;
+			gr_types_get(word->scan->program.types, word->type)
+				->size_bytes;
 
 	if (!bytes || word->off >= word->in.bytes ||
 	    bytes > word->in.bytes - word->off / bytes * bytes) {
@@ -99,7 +102,7 @@ static struct gr_error *name_element(struct gr_word *word)
 static struct gr_error *name_data(struct gr_word *word)
 {
 	const struct gr_type *type =
-		gr_types_get(word->scan->types, word->type);
+		gr_types_get(word->scan->program.types, word->type);
 
 	switch (type->kind) {
 	case GR_KIND_MAP:
@@ -123,7 +126,8 @@ static struct gr_error *name_data(struct gr_word *word)
 static struct gr_error *name_word(struct gr_word *word, uint32_t label)
 {
 	if (label == GR_TYPE_NONE ||
-	    (label & ~GR_LABEL_FLAGS) >= gr_types_count(word->scan->types)) {
+	    (label & ~GR_LABEL_FLAGS) >=
+		    gr_types_count(word->scan->program.types)) {
 		word->type = GR_TYPE_NONE;
 		gr_word_put_nameless(word);
 		return NULL;
@@ -151,11 +155,12 @@ struct gr_error *gr_scan_name_held_word(struct gr_scan *scan, gr_obj holder,
 					gr_obj obj, uint32_t label,
 					uint64_t off, struct gr_word_name *ret)
 {
-	const struct gr_span *span = gr_heap_span_of(scan->heap, obj);
+	const struct gr_span *span = gr_heap_span_of(scan->stop.heap, obj);
 	struct gr_word word = begin(scan, off, ret);
 	struct gr_error *err = NULL;
 
-	word.in = gr_word_extent(scan, gr_heap_object_addr(scan->heap, obj));
+	word.in =
+		gr_word_extent(scan, gr_heap_object_addr(scan->stop.heap, obj));
 	word.holder = holder;
 	if (label == GR_TYPE_NONE)
 		err = gr_scan_header_label(scan, span, obj - span->first_obj,
@@ -176,7 +181,8 @@ struct gr_error *gr_scan_is_map_header(struct gr_scan *scan, gr_obj obj,
 	struct gr_word_name unused;
 	struct gr_word word = begin(scan, 0, &unused);
 
-	word.in = gr_word_extent(scan, gr_heap_object_addr(scan->heap, obj));
+	word.in =
+		gr_word_extent(scan, gr_heap_object_addr(scan->stop.heap, obj));
 	word.type = map;
 	return gr_word_is_map_header(&word, ret);
 }
@@ -194,8 +200,8 @@ struct gr_error *gr_scan_name_root_word(struct gr_scan *scan,
 		return NULL;
 	}
 	if (root->type == GR_TYPE_NONE && root->type_addr)
-		err = gr_types_from_runtime(scan->types, root->type_addr,
-					    &word.type);
+		err = gr_types_from_runtime(scan->program.types,
+					    root->type_addr, &word.type);
 	if (err)
 		return err;
 	if (word.type != GR_TYPE_NONE)

@@ -20,10 +20,10 @@ static struct gr_error *find_bucket(struct gr_scan *scan, gr_obj obj,
 	struct gr_error *err = NULL;
 
 	*ret = 0;
-	for (size_t i = 0; !err && !*ret && i < scan->sampled.size; i++) {
-		if (scan->sampled.data[i].obj == obj)
-			*ret = scan->sampled.data[i].bucket;
-		err = gr_runtime_step(&scan->rt, 1);
+	for (size_t i = 0; !err && !*ret && i < scan->stop.sampled.size; i++) {
+		if (scan->stop.sampled.data[i].obj == obj)
+			*ret = scan->stop.sampled.data[i].bucket;
+		err = gr_runtime_step(&scan->program.rt, 1);
 	}
 	return err;
 }
@@ -39,13 +39,14 @@ static struct gr_error *read_stack(struct gr_scan *scan, uint64_t addr,
 	struct gr_error *err = gr_scan_check_buckets(scan, GR_BUCKETS_MEMORY);
 	if (err)
 		return err;
-	err = gr_bucket_read(&scan->rt, GR_BUCKETS_MEMORY, addr, bucket);
+	err = gr_bucket_read(&scan->program.rt, GR_BUCKETS_MEMORY, addr,
+			     bucket);
 	if (gr_error_catch(&err, GR_ERROR_FAULT)) {
-		gr_gap_broken_list(scan->rt.gaps, "profile buckets");
+		gr_gap_broken_list(scan->program.rt.gaps, "profile buckets");
 		return NULL;
 	}
 	if (!err)
-		err = gr_stacks_add_pcs(&allocation->stacks, &scan->rt,
+		err = gr_stacks_add_pcs(&allocation->stacks, &scan->program.rt,
 					bucket->pcs, bucket->npcs, true,
 					&allocation->stack);
 	allocation->is_sampled = !err;
@@ -58,14 +59,14 @@ static struct gr_error *answer(struct gr_scan *scan, uint64_t addr,
 	_cleanup_(gr_cleanup_allocation) struct gr_allocation *allocation =
 		calloc(1, sizeof(*allocation));
 	const struct gr_span *span;
-	gr_obj obj = gr_heap_object_at(scan->heap, addr, &span);
+	gr_obj obj = gr_heap_object_at(scan->stop.heap, addr, &span);
 	struct gr_error *err = NULL;
 	uint64_t bucket = 0;
 
 	if (!allocation)
 		return &gr_enomem;
 	allocation->stack = GR_NO_STACK;
-	if (obj != GR_OBJ_NONE && gr_heap_is_allocated(scan->heap, obj))
+	if (obj != GR_OBJ_NONE && gr_heap_is_allocated(scan->stop.heap, obj))
 		err = find_bucket(scan, obj, &bucket);
 	if (!err && bucket)
 		err = read_stack(scan, bucket, allocation);

@@ -55,11 +55,12 @@ static struct gr_error *count_live(struct gr_scan *scan, struct live *live)
 	gr_obj last = GR_OBJ_NONE;
 	struct gr_error *err = NULL;
 
-	for (size_t i = 0; !err && i < scan->sampled.size; i++) {
-		const struct gr_sampled *s = &scan->sampled.data[i];
+	for (size_t i = 0; !err && i < scan->stop.sampled.size; i++) {
+		const struct gr_sampled *s = &scan->stop.sampled.data[i];
 		uint32_t index;
 
-		if (s->obj == last || !gr_heap_is_allocated(scan->heap, s->obj))
+		if (s->obj == last ||
+		    !gr_heap_is_allocated(scan->stop.heap, s->obj))
 			continue;
 		last = s->obj;
 		index = gr_keys_find(&live->index_of, s->bucket, 0);
@@ -71,7 +72,7 @@ static struct gr_error *count_live(struct gr_scan *scan, struct live *live)
 		}
 		live->objects.data[index]++;
 		live->left++;
-		err = gr_runtime_step(&scan->rt, 1);
+		err = gr_runtime_step(&scan->program.rt, 1);
 	}
 	return err;
 }
@@ -104,7 +105,7 @@ static struct counts load_counts(const struct gr_layout *layout,
  * flushed first; without any cycle, all counts are taken. */
 static struct counts count_memory(const struct reader *r)
 {
-	const struct gr_layout *layout = &r->scan->rt.layout;
+	const struct gr_layout *layout = &r->scan->program.rt.layout;
 	const uint8_t *record = r->bucket.record;
 	uint64_t cycle_bytes = layout->mem_record_cycle.size_bytes;
 	uint64_t n = layout->mem_record.future.bytes / cycle_bytes;
@@ -145,8 +146,8 @@ static bool add_memory(struct reader *r, struct gr_bucket_sample *sample)
 /* runtime/mprof.go: blockProfileInternal, mutexProfileInternal */
 static bool add_contentions(struct reader *r, struct gr_bucket_sample *sample)
 {
-	const typeof(r->scan->rt.layout.block_record) *f =
-		&r->scan->rt.layout.block_record;
+	const typeof(r->scan->program.rt.layout.block_record) *f =
+		&r->scan->program.rt.layout.block_record;
 	uint64_t bits = gr_field_uint(r->bucket.record, f->count);
 	int64_t ticks = (int64_t)gr_field_uint(r->bucket.record, f->cycles);
 	double count;
@@ -171,9 +172,9 @@ static struct gr_error *add_bucket(struct reader *r)
 	if (is_memory ? !add_memory(r, &sample) : !add_contentions(r, &sample))
 		return NULL;
 	struct gr_error *err = gr_stacks_add_pcs(&r->profile->stacks,
-						 &r->scan->rt, r->bucket.pcs,
-						 r->bucket.npcs, is_memory,
-						 &sample.stack);
+						 &r->scan->program.rt,
+						 r->bucket.pcs, r->bucket.npcs,
+						 is_memory, &sample.stack);
 	if (err)
 		return err;
 	return gr_bucket_sample_vector_append(&r->profile->samples, sample) ?
@@ -186,7 +187,7 @@ static struct gr_error *add_buckets(struct reader *r)
 {
 	struct gr_bucket_walk walk;
 	struct gr_error *err =
-		gr_bucket_walk_begin(&r->scan->rt, r->kind, &walk);
+		gr_bucket_walk_begin(&r->scan->program.rt, r->kind, &walk);
 	bool got = true;
 
 	r->is_clear = true;
@@ -196,7 +197,7 @@ static struct gr_error *add_buckets(struct reader *r)
 			err = add_bucket(r);
 	}
 	if (!err && walk.is_cut)
-		gr_gap_broken_list(r->scan->rt.gaps, "profile buckets");
+		gr_gap_broken_list(r->scan->program.rt.gaps, "profile buckets");
 	r->profile->is_cut |= !err && walk.is_cut;
 	return err;
 }
@@ -210,7 +211,8 @@ static struct gr_error *check_copied(struct gr_scan *scan,
 {
 	struct gr_bucket_walk walk;
 	bool got;
-	struct gr_error *err = gr_bucket_walk_begin(&scan->rt, kind, &walk);
+	struct gr_error *err =
+		gr_bucket_walk_begin(&scan->program.rt, kind, &walk);
 
 	if (!err)
 		err = gr_bucket_walk_next(&walk, bucket, &got);
@@ -230,14 +232,15 @@ struct gr_error *gr_scan_check_buckets(struct gr_scan *scan,
 
 	if (!bucket)
 		return &gr_enomem;
-	if (!gr_buckets_are_known(&scan->rt, kind))
+	if (!gr_buckets_are_known(&scan->program.rt, kind))
 		return gr_error_format(
 			GR_ERROR_NOT_FOUND,
 			"the executable is stripped and does not say where the "
 			"runtime keeps its profiles, nor at what rate it "
 			"samples: use a file of the same build that has its "
 			"symbols (built without -s)");
-	if (gr_target_is_file(&scan->target) || scan->stages & GR_STAGE_BUCKETS)
+	if (gr_target_is_file(&scan->stop.target) ||
+	    scan->stop.stages & GR_STAGE_BUCKETS)
 		return NULL;
 	return check_copied(scan, kind, bucket);
 }
@@ -245,7 +248,8 @@ struct gr_error *gr_scan_check_buckets(struct gr_scan *scan,
 static struct gr_error *read_memory_settings(struct reader *r)
 {
 	struct gr_memory_sampling sampling;
-	struct gr_error *err = gr_memory_sampling_read(&r->scan->rt, &sampling);
+	struct gr_error *err =
+		gr_memory_sampling_read(&r->scan->program.rt, &sampling);
 
 	r->profile->period = sampling.rate;
 	r->profile->is_off = !sampling.rate;
@@ -262,27 +266,28 @@ static struct gr_error *check_mutexes(struct gr_scan *scan, bool *are_scaled)
 	const char *name = gr_name_of(GR_NAME_SCALES_MUTEXES);
 	struct gr_func func;
 
-	if (!scan->dwarfs || !scan->dwarfs[0])
-		return gr_func_find_named(&scan->rt, name, &func, are_scaled);
-	*are_scaled = gr_dwarf_find_function(scan->dwarfs[0], name) !=
+	if (!scan->program.dwarfs || !scan->program.dwarfs[0])
+		return gr_func_find_named(&scan->program.rt, name, &func,
+					  are_scaled);
+	*are_scaled = gr_dwarf_find_function(scan->program.dwarfs[0], name) !=
 		      GR_DWARF_NONE;
 	return NULL;
 }
 
 static struct gr_error *read_contention_settings(struct reader *r)
 {
-	const struct gr_layout *layout = &r->scan->rt.layout;
+	const struct gr_layout *layout = &r->scan->program.rt.layout;
 	bool is_block = r->kind == GR_BUCKETS_BLOCK;
 	bool are_scaled = false;
 	uint64_t rate, ticks = 0;
 	struct gr_error *err = gr_buckets_read_variable(
-		&r->scan->rt,
+		&r->scan->program.rt,
 		is_block ? layout->vars.block_profile_rate :
 			   layout->vars.mutex_profile_rate,
 		GR_WORD_BYTES, &rate);
 
 	if (!err && layout->vars.ticks)
-		err = gr_buckets_read_variable(&r->scan->rt,
+		err = gr_buckets_read_variable(&r->scan->program.rt,
 					       layout->vars.ticks +
 						       layout->ticks.val.off,
 					       GR_WORD_BYTES, &ticks);
@@ -311,7 +316,8 @@ static struct gr_error *answer(struct reader *r)
 	if (!err)
 		err = add_buckets(r);
 	if (!err && r->live && r->live->left) {
-		gr_gap_broken_list(r->scan->rt.gaps, "specials of the heap");
+		gr_gap_broken_list(r->scan->program.rt.gaps,
+				   "specials of the heap");
 		r->profile->is_cut = true;
 	}
 	if (err || r->kind != GR_BUCKETS_MEMORY || !r->is_clear || r->live ||

@@ -25,7 +25,7 @@ static struct gr_error *find_leaked(struct gr_scan *scan,
 				    uint8_t **ret)
 {
 	_cleanup_free_ uint8_t *states =
-		calloc(scan->sched.ngoroutines + 1, sizeof(*states));
+		calloc(scan->stop.sched.ngoroutines + 1, sizeof(*states));
 	struct gr_error *err = gr_scan_need_graph(scan, GR_PART_NEAREST);
 
 	if (!err && !states)
@@ -34,7 +34,7 @@ static struct gr_error *find_leaked(struct gr_scan *scan,
 		err = gr_leak_rule_apply(scan, states);
 	if (err)
 		return err;
-	profile->gaps = scan->graph_gaps;
+	profile->gaps = scan->answers.graph_gaps;
 	*ret = steal_ptr(states);
 	return NULL;
 }
@@ -64,8 +64,8 @@ static struct gr_error *add_row(struct gr_scan *scan,
 		.stack_space = g->stack_hi - g->stack_lo,
 		.is_cut = g->is_cut || g->unknown_start < g->stack_hi,
 	};
-	struct gr_error *err = gr_stacks_add_frames(&profile->stacks, &scan->rt,
-						    g, &row.stack);
+	struct gr_error *err = gr_stacks_add_frames(
+		&profile->stacks, &scan->program.rt, g, &row.stack);
 
 	if (!err)
 		profile->rows[profile->nrows++] = row;
@@ -78,14 +78,15 @@ static struct gr_error *add_rows(struct gr_scan *scan, const uint8_t *states,
 				 struct gr_goroutine_profile *profile)
 {
 	_cleanup_(gr_keys_deinit) struct gr_keys by_id = { 0 };
-	struct gr_error *err = number(&scan->sched, &by_id);
+	struct gr_error *err = number(&scan->stop.sched, &by_id);
 
 	for (size_t i = 0; !err && i < list->nrows; i++) {
 		const struct gr_goroutine_info *info = &list->rows[i];
 		uint32_t index = gr_keys_find(&by_id, info->id, 0);
 
 		GR_ASSERT(index != UINT32_MAX);
-		const struct gr_goroutine *g = &scan->sched.goroutines[index];
+		const struct gr_goroutine *g =
+			&scan->stop.sched.goroutines[index];
 		uint8_t state = states ? states[index] : GR_LEAK_LEAKED;
 		profile->unproven += state > GR_LEAK_LEAKED;
 		if (state == GR_LEAK_LEAKED)

@@ -24,12 +24,13 @@ struct gr_error *gr_holder_paths_init(struct gr_holder_paths *ret,
 		gr_scan_need_chains(scan, GR_ATTRIBUTION_NEAREST);
 
 	if (!err)
-		err = gr_image_want(scan->image, (uint64_t)scan->heap->nobjs *
-							 sizeof(uint32_t));
+		err = gr_image_want(scan->stop.image,
+				    (uint64_t)scan->stop.heap->nobjs *
+					    sizeof(uint32_t));
 	if (err)
 		return err;
-	ret->node_of =
-		calloc((size_t)scan->heap->nobjs + 1, sizeof(*ret->node_of));
+	ret->node_of = calloc((size_t)scan->stop.heap->nobjs + 1,
+			      sizeof(*ret->node_of));
 	return ret->node_of ? NULL : &gr_enomem;
 }
 
@@ -62,7 +63,7 @@ static struct gr_error *find_root(struct gr_holder_paths *paths, uint32_t index,
 				  uint32_t *ret)
 {
 	struct gr_root_total root =
-		paths->scan->chains->m.tree.roots.data[index];
+		paths->scan->answers.chains->m.tree.roots.data[index];
 
 	*ret = gr_keys_find(&paths->tops, index, 0);
 	if (*ret != UINT32_MAX)
@@ -100,7 +101,7 @@ static struct gr_error *go_down(struct gr_holder_paths *paths, const char *name,
 static struct gr_error *pass_object(struct gr_holder_paths *paths, gr_obj obj,
 				    uint32_t *node)
 {
-	const struct gr_marking *m = &paths->scan->chains->m;
+	const struct gr_marking *m = &paths->scan->answers.chains->m;
 	const struct gr_node *nodes = m->tree.nodes.data;
 	uint32_t at = m->parents->of[obj].node - 1;
 	struct gr_error *err = NULL;
@@ -110,7 +111,7 @@ static struct gr_error *pass_object(struct gr_holder_paths *paths, gr_obj obj,
 	     at = nodes[at].parent) {
 		if (!gr_u32_vector_append(&paths->names, at))
 			return &gr_enomem;
-		err = gr_runtime_step(&paths->scan->rt, 1);
+		err = gr_runtime_step(&paths->scan->program.rt, 1);
 	}
 	if (!err && *node == GR_NODE_NONE)
 		err = find_root(paths, nodes[at].root, node);
@@ -124,7 +125,7 @@ static struct gr_error *pass_object(struct gr_holder_paths *paths, gr_obj obj,
 struct gr_error *gr_holder_paths_find(struct gr_holder_paths *paths, gr_obj obj,
 				      uint32_t *ret)
 {
-	const struct gr_marking *m = &paths->scan->chains->m;
+	const struct gr_marking *m = &paths->scan->answers.chains->m;
 	struct gr_error *err = NULL;
 	gr_obj o = obj;
 
@@ -133,7 +134,7 @@ struct gr_error *gr_holder_paths_find(struct gr_holder_paths *paths, gr_obj obj,
 	     o = gr_parents_above(m->parents, &m->tree, o)) {
 		if (!gr_u32_vector_append(&paths->above, o))
 			return &gr_enomem;
-		err = gr_runtime_step(&paths->scan->rt, 1);
+		err = gr_runtime_step(&paths->scan->program.rt, 1);
 	}
 	*ret = o == GR_OBJ_NONE ? GR_NODE_NONE : paths->node_of[o] - 1;
 	for (size_t i = paths->above.size; !err && i-- > 0;)

@@ -73,7 +73,8 @@ static struct gr_error *add_line(struct viewer *v, uint32_t line,
 	*node = gr_keys_find(&v->node_of, line, above);
 	if (*node != UINT32_MAX)
 		return NULL;
-	const char *name = gr_arena_intern(&v->scan->arena, text, strlen(text));
+	const char *name =
+		gr_arena_intern(&v->scan->program.arena, text, strlen(text));
 	if (!name)
 		return &gr_enomem;
 	struct gr_error *err =
@@ -108,7 +109,7 @@ static struct gr_error *add_stack(struct viewer *v, uint32_t stack,
 		for (uint32_t k = call->nlines; !err && k-- > 0;)
 			err = add_line(v, call->first + k, node);
 	}
-	return err ? err : gr_runtime_step(&v->scan->rt, v->calls.size);
+	return err ? err : gr_runtime_step(&v->scan->program.rt, v->calls.size);
 }
 
 /* Count the objects of a cell behind its stack. */

@@ -52,8 +52,9 @@ static const char *key_of(struct gr_scan *scan, const struct gr_stacks *stacks,
 	const struct gr_stack_call *call =
 		&stacks->calls.data[stacks->stacks.data[stack].call];
 	const struct gr_stack_line *line = &stacks->lines.data[call->first];
-	return gr_arena_internf(&scan->arena, "%s %s:%" PRIu32, line->function,
-				*line->file ? line->file : "?", line->line);
+	return gr_arena_internf(&scan->program.arena, "%s %s:%" PRIu32,
+				line->function, *line->file ? line->file : "?",
+				line->line);
 }
 
 /* Add a row; @p root is a node of the paths, if roots are asked for. */
@@ -116,7 +117,7 @@ static struct gr_error *visit(void *ctx, gr_obj obj, uint32_t site)
 		return err;
 	c->cells.data[cell].objects++;
 	c->cells.data[cell].bytes +=
-		gr_heap_span_of(c->scan->heap, obj)->elem_bytes;
+		gr_heap_span_of(c->scan->stop.heap, obj)->elem_bytes;
 	return NULL;
 }
 
@@ -149,7 +150,7 @@ static void sum_cells(struct counter *c)
 /* Count all objects that samples stand for. */
 static struct gr_error *sum_heap(struct counter *c)
 {
-	const struct gr_heap *heap = c->scan->heap;
+	const struct gr_heap *heap = c->scan->stop.heap;
 	struct gr_error *err = NULL;
 
 	for (uint32_t i = 0; !err && i < heap->nspans; i++) {
@@ -202,7 +203,7 @@ static struct gr_error *fill(struct counter *c)
 	if (table->rows.size)
 		qsort(table->rows.data, table->rows.size,
 		      sizeof(*table->rows.data), compare_rows);
-	table->gaps = c->scan->chains->gaps;
+	table->gaps = c->scan->answers.chains->gaps;
 	return NULL;
 }
 

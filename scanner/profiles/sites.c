@@ -16,9 +16,9 @@ static struct gr_error *add_site(struct gr_scan *scan, struct gr_sites *sites,
 				 const struct gr_bucket *bucket)
 {
 	struct gr_site site = { .object_bytes = bucket->object_bytes };
-	struct gr_error *err = gr_stacks_add_pcs(&sites->stacks, &scan->rt,
-						 bucket->pcs, bucket->npcs,
-						 true, &site.stack);
+	struct gr_error *err =
+		gr_stacks_add_pcs(&sites->stacks, &scan->program.rt,
+				  bucket->pcs, bucket->npcs, true, &site.stack);
 
 	if (err ||
 	    gr_keys_find(&sites->by_bucket, bucket->addr, 0) != UINT32_MAX)
@@ -34,8 +34,8 @@ static struct gr_error *add_sites(struct gr_scan *scan, struct gr_sites *sites,
 				  struct gr_bucket *bucket)
 {
 	struct gr_bucket_walk walk;
-	struct gr_error *err =
-		gr_bucket_walk_begin(&scan->rt, GR_BUCKETS_MEMORY, &walk);
+	struct gr_error *err = gr_bucket_walk_begin(&scan->program.rt,
+						    GR_BUCKETS_MEMORY, &walk);
 	bool got = true;
 
 	while (!err && got) {
@@ -45,7 +45,7 @@ static struct gr_error *add_sites(struct gr_scan *scan, struct gr_sites *sites,
 	}
 	sites->is_cut = !err && walk.is_cut;
 	if (sites->is_cut)
-		gr_gap_broken_list(scan->rt.gaps, "profile buckets");
+		gr_gap_broken_list(scan->program.rt.gaps, "profile buckets");
 	return err;
 }
 
@@ -58,7 +58,8 @@ struct gr_error *gr_sites_read(struct gr_scan *scan, struct gr_sites *ret)
 		return &gr_enomem;
 	struct gr_error *err = gr_scan_check_buckets(scan, GR_BUCKETS_MEMORY);
 	if (!err)
-		err = gr_memory_sampling_read(&scan->rt, &ret->sampling);
+		err = gr_memory_sampling_read(&scan->program.rt,
+					      &ret->sampling);
 	return err ? err : add_sites(scan, ret, bucket);
 }
 
@@ -71,14 +72,14 @@ struct gr_error *gr_sites_visit(struct gr_scan *scan, struct gr_sites *sites,
 	struct gr_error *err = NULL;
 	bool is_cut = sites->is_cut;
 
-	for (size_t i = 0; !err && i < scan->sampled.size; i++) {
-		const struct gr_sampled *sampled = &scan->sampled.data[i];
+	for (size_t i = 0; !err && i < scan->stop.sampled.size; i++) {
+		const struct gr_sampled *sampled = &scan->stop.sampled.data[i];
 		uint32_t site =
 			gr_keys_find(&sites->by_bucket, sampled->bucket, 0);
 
-		err = gr_runtime_step(&scan->rt, 1);
+		err = gr_runtime_step(&scan->program.rt, 1);
 		if (err || sampled->obj == last ||
-		    !gr_heap_is_allocated(scan->heap, sampled->obj))
+		    !gr_heap_is_allocated(scan->stop.heap, sampled->obj))
 			continue;
 		last = sampled->obj;
 		if (site == UINT32_MAX)
@@ -87,7 +88,8 @@ struct gr_error *gr_sites_visit(struct gr_scan *scan, struct gr_sites *sites,
 			err = visit(ctx, sampled->obj, site);
 	}
 	if (sites->is_cut && !is_cut)
-		gr_gap_broken_list(scan->rt.gaps, "specials of the heap");
+		gr_gap_broken_list(scan->program.rt.gaps,
+				   "specials of the heap");
 	return err;
 }
 

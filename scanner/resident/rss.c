@@ -256,15 +256,15 @@ static struct gr_error *mark(struct gr_scan *scan, struct gr_marking *marking,
 {
 	static const struct gr_walk_options options = { .max_depth = 1,
 							.max_nodes = 1 };
-	struct gr_gaps before = scan->gaps;
+	struct gr_gaps before = scan->stop.gaps;
 	struct gr_ledger unused = { 0 };
 
 	gr_scan_drop_chains(scan);
 	gr_scan_make_room(scan);
 	struct gr_error *err =
 		gr_scan_mark(scan, &options, false, &unused, marking);
-	*gaps = scan->gaps;
-	gr_gaps_end_walk(&scan->gaps, &before);
+	*gaps = scan->stop.gaps;
+	gr_gaps_end_walk(&scan->stop.gaps, &before);
 	return err;
 }
 
@@ -276,29 +276,30 @@ static struct gr_error *answer(struct gr_scan *scan, bool is_marked,
 	const struct gr_residency *residency = NULL;
 	struct gr_error *err = gr_scan_residency(scan, &residency);
 
-	rss->gaps = scan->gaps;
+	rss->gaps = scan->stop.gaps;
 	if (!err && is_marked)
 		err = mark(scan, &marking, &rss->gaps);
 	if (!err)
-		err = gr_sys_memory_sort(scan->heap, &scan->arenas,
-					 &scan->sys_memory);
+		err = gr_sys_memory_sort(scan->stop.heap,
+					 &scan->stop.pages.arenas,
+					 &scan->stop.pages.sys_memory);
 	if (!err)
 		err = gr_rss_classify(scan, residency, &classes);
 	if (err)
 		return err;
-	struct adder a = { .heap = scan->heap,
+	struct adder a = { .heap = scan->stop.heap,
 			   .marking = is_marked ? &marking : NULL,
-			   .arenas = &scan->arenas,
-			   .page_bits = &scan->page_bits,
-			   .c_blocks = &scan->c_blocks,
-			   .sys_memory = &scan->sys_memory };
-	rss->allocated_bytes = scan->heap->allocated_bytes;
+			   .arenas = &scan->stop.pages.arenas,
+			   .page_bits = &scan->stop.pages.page_bits,
+			   .c_blocks = &scan->stop.pages.c_blocks,
+			   .sys_memory = &scan->stop.pages.sys_memory };
+	rss->allocated_bytes = scan->stop.heap->allocated_bytes;
 	err = add_all(&a, residency, classes, rss);
 	if (!err && is_marked)
 		err = count_garbage(&a, rss);
 	fill_rows(&a, residency->kind, rss);
 	fill_estimates(&a, residency, rss);
-	rss->collector = scan->collector;
+	rss->collector = scan->stop.pages.collector;
 	return err;
 }
 

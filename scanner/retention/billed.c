@@ -15,7 +15,7 @@ struct gr_error *gr_billed_init(struct gr_billed *billed, struct gr_scan *scan,
 	if (err)
 		return err;
 	const struct gr_stack_object_vector *stacks =
-		&scan->chains->m.parents->on_stack;
+		&scan->answers.chains->m.parents->on_stack;
 	for (size_t i = 0; i < stacks->size; i++) {
 		const struct gr_frame_object *object = &stacks->data[i];
 		if (gr_keys_find(&billed->goroutines, object->obj, 0) ==
@@ -24,7 +24,7 @@ struct gr_error *gr_billed_init(struct gr_billed *billed, struct gr_scan *scan,
 				 object->goroutine))
 			return &gr_enomem;
 	}
-	for (gr_vertex v = 0; v < scan->graph->graph->nobjects; v++)
+	for (gr_vertex v = 0; v < scan->answers.graph->graph->nobjects; v++)
 		number_of[v] = UINT32_MAX;
 	return NULL;
 }
@@ -39,12 +39,12 @@ void gr_billed_deinit(struct gr_billed *billed)
 static uint32_t *number_at(const struct gr_billed *billed, gr_obj obj)
 {
 	return &billed->number_of[gr_objects_rank(
-		billed->scan->graph->graph->objects, obj)];
+		billed->scan->answers.graph->graph->objects, obj)];
 }
 
 static gr_obj object_above(const struct gr_billed *billed, gr_obj obj)
 {
-	const struct gr_marking *m = &billed->scan->chains->m;
+	const struct gr_marking *m = &billed->scan->answers.chains->m;
 
 	return gr_parents_above(m->parents, &m->tree, obj);
 }
@@ -52,7 +52,7 @@ static gr_obj object_above(const struct gr_billed *billed, gr_obj obj)
 static struct gr_billed_root root_of(const struct gr_billed *billed,
 				     gr_obj first)
 {
-	const struct gr_marking *m = &billed->scan->chains->m;
+	const struct gr_marking *m = &billed->scan->answers.chains->m;
 	uint32_t top = gr_parents_top(&m->tree, m->parents->of[first].node - 1);
 
 	return (struct gr_billed_root){
@@ -69,7 +69,7 @@ static struct gr_error *number_chain(
 				   uint32_t *ret),
 	void *ctx)
 {
-	struct gr_runtime *rt = &billed->scan->rt;
+	struct gr_runtime *rt = &billed->scan->program.rt;
 	struct gr_error *err = NULL;
 	gr_obj first = obj;
 	uint32_t ret;
@@ -101,7 +101,7 @@ struct gr_error *gr_billed_number(
 	void *ctx)
 {
 	struct gr_object_iterator c =
-		gr_objects_begin(billed->scan->graph->graph->objects);
+		gr_objects_begin(billed->scan->answers.graph->graph->objects);
 	struct gr_error *err = NULL;
 
 	while (!err && gr_objects_next(&c))

@@ -35,7 +35,8 @@ static struct gr_error *append(const struct gr_types *types,
 static uint64_t read_word(struct gr_scan *scan, uint64_t addr)
 {
 	uint64_t value = 0;
-	struct gr_error *err = gr_image_read_u64(scan->image, addr, &value);
+	struct gr_error *err =
+		gr_image_read_u64(scan->stop.image, addr, &value);
 	bool is_read = !err;
 
 	gr_error_destroy(err);
@@ -47,7 +48,8 @@ static struct gr_error *add_pointed(struct gr_scan *scan,
 				    struct gr_data_variables *ret,
 				    const struct gr_data_variable *variable)
 {
-	const struct gr_type *t = gr_types_get(scan->types, variable->type);
+	const struct gr_type *t =
+		gr_types_get(scan->program.types, variable->type);
 	bool is_channel = t->kind == GR_KIND_CHAN;
 	struct gr_data_variable row = {
 		.name = variable->name,
@@ -55,13 +57,13 @@ static struct gr_error *add_pointed(struct gr_scan *scan,
 		.type = is_channel ? variable->type : t->elem,
 		.is_slice = t->kind == GR_KIND_SLICE,
 	};
-	bool is_in_heap = gr_heap_span_at(scan->heap, row.start);
+	bool is_in_heap = gr_heap_span_at(scan->stop.heap, row.start);
 
 	if (!row.start || row.type == GR_TYPE_NONE ||
 	    (is_channel && !is_in_heap))
 		return NULL;
-	return append(scan->types, is_in_heap ? &ret->in_heap : &ret->pointed,
-		      row,
+	return append(scan->program.types,
+		      is_in_heap ? &ret->in_heap : &ret->pointed, row,
 		      row.is_slice ? read_word(scan, variable->start + 8) : 1);
 }
 
@@ -70,8 +72,9 @@ static struct gr_error *add_pointed(struct gr_scan *scan,
 static struct gr_error *add(struct gr_scan *scan, struct gr_data_variables *ret,
 			    const struct gr_data_variable *variable)
 {
-	uint8_t kind = gr_types_get(scan->types, variable->type)->kind;
-	struct gr_error *err = append(scan->types, &ret->own, *variable, 1);
+	uint8_t kind = gr_types_get(scan->program.types, variable->type)->kind;
+	struct gr_error *err =
+		append(scan->program.types, &ret->own, *variable, 1);
 
 	if (err || gr_name_is_in_runtime(variable->name) ||
 	    (kind != GR_KIND_PTR && kind != GR_KIND_SLICE &&
@@ -93,13 +96,15 @@ static struct gr_error *add_module(struct gr_scan *scan,
 		const struct gr_data_variable variable = {
 			.name = v[i].name,
 			.start = v[i].addr + m->bias,
-			.type = gr_types_from_dwarf(scan->types, m, v[i].type),
+			.type = gr_types_from_dwarf(scan->program.types, m,
+						    v[i].type),
 		};
 
 		if (variable.type != GR_TYPE_NONE)
 			err = add(scan, ret, &variable);
 		if (!err)
-			err = gr_runtime_step(&scan->rt, VARIABLE_STEPS);
+			err = gr_runtime_step(&scan->program.rt,
+					      VARIABLE_STEPS);
 	}
 	return err;
 }
@@ -131,7 +136,7 @@ static struct gr_error *nest(struct gr_scan *scan,
 		       rows[around].end <= rows[i].start)
 			around = rows[around].around;
 		rows[i].around = around;
-		err = gr_runtime_step(&scan->rt, 1);
+		err = gr_runtime_step(&scan->program.rt, 1);
 	}
 	return err;
 }
@@ -144,12 +149,12 @@ struct gr_error *gr_data_variables_make(struct gr_scan *scan,
 							  &ret->in_heap };
 	struct gr_error *err = NULL;
 
-	for (size_t i = 0; !err && i < scan->rt.nmodules; i++)
-		err = add_module(scan, &scan->rt.modules[i], ret);
+	for (size_t i = 0; !err && i < scan->program.rt.nmodules; i++)
+		err = add_module(scan, &scan->program.rt.modules[i], ret);
 	for (size_t i = 0; !err && i < GR_ARRAY_SIZE(lists); i++) {
 		err = gr_sort(lists[i]->data, lists[i]->size,
-			      sizeof(*lists[i]->data), by_start, scan->rt.poll,
-			      scan->rt.poll_ctx);
+			      sizeof(*lists[i]->data), by_start,
+			      scan->program.rt.poll, scan->program.rt.poll_ctx);
 		if (!err)
 			err = nest(scan, lists[i]);
 	}

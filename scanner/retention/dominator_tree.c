@@ -135,7 +135,7 @@ static uint64_t root_key(struct tree *t, gr_vertex v)
 
 static uint64_t group_key(struct tree *t, gr_vertex v)
 {
-	const struct gr_heap_graph *hg = t->scan->graph;
+	const struct gr_heap_graph *hg = t->scan->answers.graph;
 	uint32_t index = v - gr_graph_first_group(t->g);
 
 	if (index >= hg->ngoroutines + hg->statics.size)
@@ -143,7 +143,7 @@ static uint64_t group_key(struct tree *t, gr_vertex v)
 	// A variable with its static memory.
 	if (index >= hg->ngoroutines)
 		return root_key(t, v);
-	const struct gr_goroutine *g = &t->scan->sched.goroutines[index];
+	const struct gr_goroutine *g = &t->scan->stop.sched.goroutines[index];
 	if (g->is_g0)
 		return (uint64_t)KEY_SYSTEM << KEY_SHIFT;
 	return (uint64_t)KEY_GOROUTINE << KEY_SHIFT |
@@ -261,7 +261,7 @@ static struct gr_error *group_children(struct tree *t, const struct branch *row,
 	if (row->group.example == gr_graph_top(t->g)) {
 		top[0] = row->group.example;
 		for (int i = 0; i < GR_NROOT_GROUPS; i++)
-			top[i + 1] = gr_group_vertex(t->scan->graph, i);
+			top[i + 1] = gr_group_vertex(t->scan->answers.graph, i);
 		vertices = top;
 		count = GR_ARRAY_SIZE(top);
 	}
@@ -359,7 +359,7 @@ static struct gr_error *take_rows(struct tree *t)
 static struct gr_error *name_merged(struct gr_scan *scan, gr_vertex example,
 				    struct gr_dominator *row)
 {
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 
 	row->addr = 0;
 	row->goroutine_id = 0;
@@ -371,7 +371,7 @@ static struct gr_error *name_merged(struct gr_scan *scan, gr_vertex example,
 		break;
 	case GR_VERTEX_GROUP:
 		if (example - gr_graph_first_group(g) <
-		    scan->graph->ngoroutines)
+		    scan->answers.graph->ngoroutines)
 			row->name = gr_scan_goroutines_name(
 				scan, example - gr_graph_first_group(g));
 		break;
@@ -398,7 +398,7 @@ struct gr_error *gr_dominator_describe(struct gr_scan *scan, gr_vertex vertex,
 		.goroutine_id = info.goroutine_id,
 		.vertices = 1,
 		.objects = info.class == GR_CLASS_OBJECT,
-		.bytes = gr_graph_own_bytes(scan->graph->graph, vertex),
+		.bytes = gr_graph_own_bytes(scan->answers.graph->graph, vertex),
 		.retained_bytes = info.retained_bytes,
 	};
 	return NULL;
@@ -485,9 +485,9 @@ struct gr_error *gr_dominator_tree(struct gr_scan *scan,
 {
 	_cleanup_(tree_deinit) struct tree t = {
 		.scan = scan,
-		.g = scan->graph->graph,
+		.g = scan->answers.graph->graph,
 		.options = options,
-		.poll = gr_runtime_poller(&scan->rt),
+		.poll = gr_runtime_poller(&scan->program.rt),
 	};
 
 	if (!nvertices)

@@ -24,11 +24,12 @@ static bool is_part(const struct gr_scan *scan, const struct gr_place *place)
 {
 	if (place->type == GR_TYPE_NONE)
 		return false;
-	const struct gr_type *type = gr_types_get(scan->types, place->type);
+	const struct gr_type *type =
+		gr_types_get(scan->program.types, place->type);
 	if (type->kind != GR_KIND_STRUCT && type->kind != GR_KIND_ARRAY)
 		return false;
-	for (size_t i = 0; i < scan->roots.list.size; i++) {
-		const struct gr_root *root = &scan->roots.list.data[i];
+	for (size_t i = 0; i < scan->stop.roots.list.size; i++) {
+		const struct gr_root *root = &scan->stop.roots.list.data[i];
 		if (root->addr == place->addr && root->type == place->type)
 			return false;
 	}
@@ -135,8 +136,8 @@ static struct gr_error *
 answer_places(struct gr_scan *scan, const struct gr_dominators_options *options,
 	      struct gr_dominators *ret)
 {
-	const struct gr_poll poll = gr_runtime_poller(&scan->rt);
-	struct gr_graph *g = scan->graph->graph;
+	const struct gr_poll poll = gr_runtime_poller(&scan->program.rt);
+	struct gr_graph *g = scan->answers.graph->graph;
 	_cleanup_free_ gr_vertex *vertices =
 		calloc(options->nplaces, sizeof(*vertices));
 	struct gr_kept kept = { 0 };
@@ -168,10 +169,10 @@ struct gr_error *gr_dominators_find(struct gr_scan *scan,
 	err = gr_scan_need_graph(scan, GR_PART_DOMINATORS | GR_PART_CHILDREN);
 	if (err)
 		return err;
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 	const gr_vertex top = gr_graph_top(g);
 	dominators->reached_bytes = g->retained[top];
-	dominators->gaps = scan->graph_gaps;
+	dominators->gaps = scan->answers.graph_gaps;
 	err = options->nplaces ?
 		      answer_places(scan, options, dominators) :
 		      gr_dominator_tree(scan, options, &top, 1, dominators);

@@ -12,8 +12,8 @@ static struct gr_error *need(struct gr_scan *scan, unsigned int parts)
 	struct gr_sigbus_guard guard;
 	struct gr_error *err;
 
-	if (scan->graph &&
-	    (gr_graph_parts(scan->graph->graph) & parts) == parts)
+	if (scan->answers.graph &&
+	    (gr_graph_parts(scan->answers.graph->graph) & parts) == parts)
 		return NULL;
 	err = gr_scan_enter(scan, &guard);
 	if (!err)
@@ -37,7 +37,7 @@ struct gr_error *gr_scan_graph_size(struct gr_scan *scan,
 
 	if (err)
 		return err;
-	const struct gr_graph *graph = scan->graph->graph;
+	const struct gr_graph *graph = scan->answers.graph->graph;
 	*ret = (struct gr_graph_size){
 		.objects = graph->nobjects,
 		.roots_end = gr_graph_first_group(graph),
@@ -60,16 +60,16 @@ struct gr_error *gr_scan_view_vertex(struct gr_scan *scan, uint32_t vertex,
 static struct gr_error *read_content(struct gr_scan *scan, uint64_t addr,
 				     uint64_t bytes, uint8_t **ret)
 {
-	struct gr_error *err = gr_image_want(scan->image, bytes);
+	struct gr_error *err = gr_image_want(scan->stop.image, bytes);
 
 	if (err)
 		return err;
-	if (gr_image_lacks_values(scan->image))
+	if (gr_image_lacks_values(scan->stop.image))
 		return gr_error_not_saved();
 	_cleanup_free_ uint8_t *content = malloc(bytes + 1);
 	if (!content)
 		return &gr_enomem;
-	err = gr_image_read(scan->image, addr, content, bytes);
+	err = gr_image_read(scan->stop.image, addr, content, bytes);
 	if (!err)
 		*ret = steal_ptr(content);
 	return err;
@@ -87,7 +87,7 @@ static struct gr_error *find_content(struct gr_scan *scan, uint32_t vertex,
 		err = gr_scan_vertex(scan, vertex, &info);
 	if (err)
 		return err;
-	if (vertex >= scan->graph->graph->nobjects)
+	if (vertex >= scan->answers.graph->graph->nobjects)
 		return gr_error_format(GR_ERROR_ARGUMENT, "%u is no object",
 				       vertex);
 	*bytes = info.bytes;
@@ -162,7 +162,7 @@ static struct gr_error *check_object(struct gr_scan *scan,
 		return NULL;
 	}
 	const struct gr_slot_run *run =
-		gr_objects_run(scan->graph->graph->objects, v);
+		gr_objects_run(scan->answers.graph->graph->objects, v);
 	uint64_t bytes = run->elem_bytes - run->head_bytes;
 
 	*ret = bytes >= cursor->min_bytes;
@@ -179,7 +179,7 @@ struct gr_error *gr_scan_next_object(struct gr_scan *scan,
 	bool is_match = false;
 
 	*ret = UINT32_MAX;
-	while (!err && cursor->next < scan->graph->graph->nobjects) {
+	while (!err && cursor->next < scan->answers.graph->graph->nobjects) {
 		gr_vertex v = cursor->next++;
 
 		err = check_object(scan, cursor, v, &is_match);
@@ -189,7 +189,7 @@ struct gr_error *gr_scan_next_object(struct gr_scan *scan,
 			return NULL;
 		}
 		if (!err && v % GR_GRAPH_POLL_STEPS == 0)
-			err = gr_runtime_poll(&scan->rt);
+			err = gr_runtime_poll(&scan->program.rt);
 	}
 	return err || cursor->has_found || !cursor->type ?
 		       err :
@@ -228,8 +228,8 @@ struct gr_error *gr_scan_neighbour(struct gr_scan *scan, uint32_t vertex,
 
 	if (err)
 		return err;
-	const uint32_t *list =
-		neighbours(scan->graph->graph, vertex, which, &first, &end);
+	const uint32_t *list = neighbours(scan->answers.graph->graph, vertex,
+					  which, &first, &end);
 	*ret = i < end - first ? list[first + i] : UINT32_MAX;
 	return NULL;
 }
@@ -240,7 +240,7 @@ struct gr_error *gr_view_dominator(struct gr_scan *scan, uint32_t vertex,
 	struct gr_error *err = need_vertex(scan, GR_PART_DOMINATORS, vertex);
 
 	if (!err)
-		*ret = scan->graph->graph->idom[vertex];
+		*ret = scan->answers.graph->graph->idom[vertex];
 	return err;
 }
 
@@ -248,15 +248,15 @@ struct gr_error *gr_view_retained(struct gr_scan *scan,
 				  const uint32_t *vertices, uint32_t count,
 				  uint64_t *ret)
 {
-	const struct gr_poll poll = gr_runtime_poller(&scan->rt);
+	const struct gr_poll poll = gr_runtime_poller(&scan->program.rt);
 	struct gr_error *err = need(scan, GR_PART_REVERSE);
 	struct gr_kept kept = { 0 };
 
 	for (uint32_t i = 0; !err && i < count; i++)
 		err = gr_scan_check_vertex(scan, vertices[i]);
 	if (!err)
-		err = gr_graph_keeps(scan->graph->graph, vertices, count, &poll,
-				     NULL, &kept);
+		err = gr_graph_keeps(scan->answers.graph->graph, vertices,
+				     count, &poll, NULL, &kept);
 	*ret = kept.bytes;
 	return err;
 }
@@ -293,17 +293,17 @@ struct gr_error *gr_scan_vertex_paths(struct gr_scan *scan, uint32_t vertex,
 				      uint32_t max_paths,
 				      struct gr_vertex_paths *ret)
 {
-	const struct gr_poll poll = gr_runtime_poller(&scan->rt);
+	const struct gr_poll poll = gr_runtime_poller(&scan->program.rt);
 	_cleanup_(gr_root_paths_deinit) struct gr_root_paths found = { 0 };
 	struct gr_error *err = need_vertex(scan, GR_PART_REVERSE, vertex);
 
 	memset(ret, 0, sizeof(*ret));
-	if (!err && vertex >= gr_graph_first_group(scan->graph->graph))
+	if (!err && vertex >= gr_graph_first_group(scan->answers.graph->graph))
 		err = gr_error_format(GR_ERROR_ARGUMENT,
 				      "paths lead to objects and roots only");
 	if (!err)
-		err = gr_graph_root_paths(scan->graph->graph, vertex, max_paths,
-					  NULL, &poll, &found);
+		err = gr_graph_root_paths(scan->answers.graph->graph, vertex,
+					  max_paths, NULL, &poll, &found);
 	if (err)
 		return err;
 	ret->paths = calloc(found.npaths + 1, sizeof(*ret->paths));
@@ -318,5 +318,5 @@ struct gr_error *gr_scan_vertex_paths(struct gr_scan *scan, uint32_t vertex,
 
 bool gr_scan_has_retained(const struct gr_scan *scan)
 {
-	return scan->graph && scan->graph->graph->retained;
+	return scan->answers.graph && scan->answers.graph->graph->retained;
 }

@@ -102,7 +102,8 @@ static uint32_t row_of_name(struct counter *c, const char *name)
 static struct gr_error *add_key(struct counter *c, uint64_t key,
 				const char *text, uint32_t *ret)
 {
-	const char *name = gr_arena_intern(&c->scan->arena, text, strlen(text));
+	const char *name =
+		gr_arena_intern(&c->scan->program.arena, text, strlen(text));
 
 	*ret = name ? row_of_name(c, name) : UINT32_MAX;
 	return *ret != UINT32_MAX && gr_keys_add(&c->keys, key, 0, *ret) ?
@@ -130,8 +131,9 @@ static struct gr_error *add_type(struct counter *c, uint64_t key,
 	if (c->options->by == GR_BY_TYPE)
 		return add_key(c, key, type, ret);
 	n = gr_type_package(type, &package);
-	const char *text = n ? gr_arena_intern(&c->scan->arena, package, n) :
-			       "(no package)";
+	const char *text =
+		n ? gr_arena_intern(&c->scan->program.arena, package, n) :
+		    "(no package)";
 	return text ? add_key(c, key, text, ret) : &gr_enomem;
 }
 
@@ -162,7 +164,7 @@ static struct gr_error *row_of_record(struct counter *c,
 	// Arrays of all lengths are one row.
 	end = *text == '[' ? strchr(text, ']') : NULL;
 	if (end)
-		text = gr_arena_internf(&c->scan->arena, "[%s", end);
+		text = gr_arena_internf(&c->scan->program.arena, "[%s", end);
 	return text ? add_type(c, make_key(KEY_RECORD, record), text, ret) :
 		      &gr_enomem;
 }
@@ -203,7 +205,7 @@ static struct gr_error *find_row(struct counter *c, const struct gr_span *span,
 static struct gr_error *count_span(struct counter *c,
 				   const struct gr_span *span, gr_vertex *v)
 {
-	const struct gr_heap *heap = c->scan->heap;
+	const struct gr_heap *heap = c->scan->stop.heap;
 	bool is_garbage = c->options->is_garbage;
 	struct gr_error *err = NULL;
 
@@ -228,7 +230,7 @@ static struct gr_error *count_span(struct counter *c,
 
 static struct gr_error *count_spans(struct counter *c)
 {
-	const struct gr_heap *heap = c->scan->heap;
+	const struct gr_heap *heap = c->scan->stop.heap;
 	struct gr_error *err = NULL;
 	gr_vertex v = 0;
 
@@ -245,7 +247,7 @@ static struct gr_error *count_spans(struct counter *c)
 /* The vertex that stands for a root: its variable, or its goroutine or group.*/
 static gr_vertex holder_of(const struct counter *c, gr_vertex root)
 {
-	const struct gr_heap_graph *hg = c->scan->graph;
+	const struct gr_heap_graph *hg = c->scan->answers.graph;
 	gr_vertex holder = c->g->parent[root];
 	gr_vertex first_static = gr_goroutine_vertex(hg, hg->ngoroutines);
 	bool is_static = holder >= first_static &&
@@ -275,7 +277,7 @@ static struct gr_error *
 row_of_root(void *ctx, const struct gr_billed_root *root, uint32_t *ret)
 {
 	struct counter *c = ctx;
-	const struct gr_heap_graph *hg = c->scan->graph;
+	const struct gr_heap_graph *hg = c->scan->answers.graph;
 	uint64_t key = make_key(KEY_ROOT, (uintptr_t)root->root);
 
 	if (c->options->by == GR_BY_GOROUTINE)
@@ -321,7 +323,8 @@ static struct gr_error *add_kept(struct counter *c, gr_vertex holder)
 	err = gr_scan_vertex(c->scan, holder, &info);
 	if (err)
 		return err;
-	name = gr_arena_intern(&c->scan->arena, info.name, strlen(info.name));
+	name = gr_arena_intern(&c->scan->program.arena, info.name,
+			       strlen(info.name));
 	if (!name || !gr_keys_add(&c->keys, key, 0, 0))
 		return &gr_enomem;
 	uint32_t row =
@@ -369,7 +372,7 @@ static struct gr_error *row_of_field(struct counter *c, gr_vertex from,
 					label, word * GR_WORD_BYTES, &name);
 	if (err)
 		return err;
-	const char *text = gr_arena_internf(&c->scan->arena, "%s%s%s",
+	const char *text = gr_arena_internf(&c->scan->program.arena, "%s%s%s",
 					    is_field ? "" : "in ",
 					    gr_type_label_text(c->scan, label),
 					    name.text);
@@ -446,8 +449,8 @@ static struct gr_error *find_exact(struct counter *c, struct gr_histogram *h)
 		err = gr_tick(&ticker);
 	}
 	if (!err)
-		err = gr_graph_set_keeps(c->scan->graph->graph, set, &c->poll,
-					 NULL, &kept);
+		err = gr_graph_set_keeps(c->scan->answers.graph->graph, set,
+					 &c->poll, NULL, &kept);
 	if (!err && !kept.objects)
 		err = gr_type_filter_no_object(c->scan, filter.name);
 	if (!err && !kept.objects)
@@ -533,8 +536,8 @@ static struct gr_error *answer(struct gr_scan *scan,
 	_cleanup_(counter_deinit) struct counter c = {
 		.scan = scan,
 		.options = options,
-		.g = scan->graph->graph,
-		.poll = gr_runtime_poller(&scan->rt),
+		.g = scan->answers.graph->graph,
+		.poll = gr_runtime_poller(&scan->program.rt),
 	};
 	err = make(&c, h);
 	if (err)
@@ -542,7 +545,7 @@ static struct gr_error *answer(struct gr_scan *scan,
 	if (c.rows.size)
 		qsort(c.rows.data, c.rows.size, sizeof(*c.rows.data),
 		      compare_rows);
-	h->gaps = scan->graph_gaps;
+	h->gaps = scan->answers.graph_gaps;
 	h->nrows = c.rows.size;
 	h->rows = steal_ptr(c.rows.data);
 	for (size_t i = 0; i < h->nrows; i++) {

@@ -32,8 +32,8 @@ struct gr_goroutine_brief gr_scan_goroutine_brief(struct gr_scan *scan,
 {
 	struct gr_goroutine_brief brief = { 0, "", "", "" };
 
-	for (size_t i = 0; id && i < scan->sched.ngoroutines; i++) {
-		const struct gr_goroutine *g = &scan->sched.goroutines[i];
+	for (size_t i = 0; id && i < scan->stop.sched.ngoroutines; i++) {
+		const struct gr_goroutine *g = &scan->stop.sched.goroutines[i];
 		struct gr_func start;
 
 		if (g->goid != id || g->is_g0)
@@ -41,7 +41,7 @@ struct gr_goroutine_brief gr_scan_goroutine_brief(struct gr_scan *scan,
 		brief.id = id;
 		brief.state = g->state;
 		brief.wait_reason = g->wait_reason;
-		if (gr_func_find(&scan->rt, g->startpc, &start))
+		if (gr_func_find(&scan->program.rt, g->startpc, &start))
 			brief.function = start.name;
 		break;
 	}
@@ -58,7 +58,7 @@ static gr_vertex outermost_object(const struct gr_graph *g, gr_vertex v)
 
 bool gr_holder_is_one(const struct gr_scan *scan, gr_vertex v)
 {
-	const struct gr_heap_graph *hg = scan->graph;
+	const struct gr_heap_graph *hg = scan->answers.graph;
 	gr_vertex above = hg->graph->idom[outermost_object(hg->graph, v)];
 
 	return above < gr_group_vertex(hg, 0);
@@ -99,7 +99,7 @@ static struct gr_error *describe_root(struct gr_scan *scan, gr_vertex root,
 		.scan = scan
 	};
 	_cleanup_(gr_link_vector_deinit) struct gr_link_vector links = { 0 };
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 
 	ret->kind = kind_name(GR_HOLDER_ROOT);
 	ret->name = ret->vertex.name;
@@ -121,7 +121,7 @@ struct gr_error *gr_holder_find(struct gr_scan *scan, gr_vertex v,
 				const struct gr_root_paths *roots,
 				struct gr_holder *ret)
 {
-	const struct gr_heap_graph *hg = scan->graph;
+	const struct gr_heap_graph *hg = scan->answers.graph;
 	const struct gr_graph *g = hg->graph;
 	gr_vertex object = outermost_object(g, v), above = g->idom[object];
 	bool is_several = above >= gr_group_vertex(hg, 0);

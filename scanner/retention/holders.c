@@ -43,7 +43,7 @@ static struct gr_error *name_hop(struct gr_link_reader *reader,
 	if (err)
 		return err;
 	hop->word_addr = link.addr;
-	hop->name = gr_arena_intern(&reader->scan->arena, word.text,
+	hop->name = gr_arena_intern(&reader->scan->program.arena, word.text,
 				    strlen(word.text));
 	return hop->name ? NULL : &gr_enomem;
 }
@@ -81,7 +81,7 @@ static struct gr_error *make_hops(struct gr_link_reader *reader,
 		before[1] = v;
 		at = hops[at].next;
 		if (!err)
-			err = gr_runtime_step(&reader->scan->rt, 1);
+			err = gr_runtime_step(&reader->scan->program.rt, 1);
 	}
 	return err;
 }
@@ -168,7 +168,7 @@ static struct gr_error *make_roots(struct gr_scan *scan,
 		struct gr_reaching_root root = {
 			.distance = found->paths[i].length
 		};
-		err = gr_runtime_step(&scan->rt, 1);
+		err = gr_runtime_step(&scan->program.rt, 1);
 		if (!err)
 			err = gr_scan_vertex(scan, found->paths[i].root,
 					     &root.vertex);
@@ -209,7 +209,7 @@ static struct gr_error *find(struct gr_scan *scan, gr_vertex v,
 			     struct gr_holders *ret)
 {
 	_cleanup_(gr_root_paths_deinit) struct gr_root_paths found = { 0 };
-	const struct gr_poll poll = gr_runtime_poller(&scan->rt);
+	const struct gr_poll poll = gr_runtime_poller(&scan->program.rt);
 	struct gr_weak weak;
 	const struct gr_edge_filter filter =
 		options->exclude_weak ? gr_weak_filter(scan, &weak) :
@@ -218,9 +218,9 @@ static struct gr_error *find(struct gr_scan *scan, gr_vertex v,
 	struct gr_error *err = NULL;
 
 	ret->is_reachable = true;
-	ret->retained_bytes = scan->graph->graph->retained[v];
+	ret->retained_bytes = scan->answers.graph->graph->retained[v];
 	if (wanted)
-		err = gr_graph_root_paths(scan->graph->graph, v, wanted,
+		err = gr_graph_root_paths(scan->answers.graph->graph, v, wanted,
 					  &filter, &poll, &found);
 	if (!err)
 		err = gr_holder_find(scan, v, &found, &ret->holder);
@@ -246,7 +246,7 @@ static struct gr_error *answer(struct gr_scan *scan, uint64_t addr,
 		return err;
 	if (!holders)
 		return &gr_enomem;
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 	gr_vertex v = gr_objects_find(g->objects, addr);
 	if (v != GR_VERTEX_NONE && gr_graph_is_reached(g, v))
 		err = find(scan, v, options, holders);

@@ -82,7 +82,8 @@ static void cache_destroy(struct gr_memo *memo)
 struct gr_error *gr_link_cache_of(struct gr_scan *scan,
 				  struct gr_link_cache **ret)
 {
-	struct gr_link_cache *cache = (struct gr_link_cache *)scan->links;
+	struct gr_link_cache *cache =
+		(struct gr_link_cache *)scan->answers.links;
 
 	if (!cache) {
 		cache = calloc(1, sizeof(*cache));
@@ -92,7 +93,7 @@ struct gr_error *gr_link_cache_of(struct gr_scan *scan,
 		cache->scan = scan;
 		for (size_t i = 0; i < READERS; i++)
 			cache->readers[i].scan = scan;
-		scan->links = &cache->memo;
+		scan->answers.links = &cache->memo;
 	}
 	*ret = cache;
 	return NULL;
@@ -102,27 +103,29 @@ struct gr_error *gr_link_cache_of(struct gr_scan *scan,
 
 static const struct gr_span *span_of(const struct gr_scan *scan, gr_vertex from)
 {
-	const struct gr_objects *objects = scan->graph->graph->objects;
+	const struct gr_objects *objects = scan->answers.graph->graph->objects;
 
-	return gr_heap_span_of(scan->heap, gr_objects_slot(objects, from));
+	return gr_heap_span_of(scan->stop.heap, gr_objects_slot(objects, from));
 }
 
 static bool is_small_root(const struct gr_scan *scan, gr_vertex from)
 {
 	const struct gr_root_vertex *vertex =
-		&scan->graph->roots
-			 .data[from - gr_graph_first_root(scan->graph->graph)];
+		&scan->answers.graph->roots
+			 .data[from -
+			       gr_graph_first_root(scan->answers.graph->graph)];
 
 	// A region without a length is one word.
 	return vertex->source != GR_FROM_LIST ||
-	       (scan->roots.list.data[vertex->index].form == GR_ROOT_REGION &&
-		scan->roots.list.data[vertex->index].bytes <= SMALL_BYTES);
+	       (scan->stop.roots.list.data[vertex->index].form ==
+			GR_ROOT_REGION &&
+		scan->stop.roots.list.data[vertex->index].bytes <= SMALL_BYTES);
 }
 
 /* Is the source small, so that reading it is as cheap as finding it? */
 static bool is_small(const struct gr_scan *scan, gr_vertex from)
 {
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 
 	if (g->first[from + 1] - g->first[from] > SMALL_EDGES)
 		return false;
@@ -139,9 +142,9 @@ static struct gr_link_reader *reader_of(struct gr_link_cache *cache,
 {
 	const struct gr_scan *scan = cache->scan;
 
-	if (gr_graph_kind(scan->graph->graph, from) == GR_VERTEX_ROOT)
+	if (gr_graph_kind(scan->answers.graph->graph, from) == GR_VERTEX_ROOT)
 		return &cache->readers[0];
-	return &cache->readers[(span_of(scan, from) - scan->heap->spans) %
+	return &cache->readers[(span_of(scan, from) - scan->stop.heap->spans) %
 			       READERS];
 }
 
@@ -193,7 +196,8 @@ static struct gr_error *read_places(struct gr_link_cache *cache,
 	if (!err && source->count)
 		err = gr_sort(source->places, source->count,
 			      sizeof(*source->places), by_target,
-			      cache->scan->rt.poll, cache->scan->rt.poll_ctx);
+			      cache->scan->program.rt.poll,
+			      cache->scan->program.rt.poll_ctx);
 	return err;
 }
 
@@ -209,12 +213,12 @@ static void make_room(struct gr_link_cache *cache, uint64_t bytes)
 static struct gr_error *add_source(struct gr_link_cache *cache, gr_vertex from,
 				   struct source **ret)
 {
-	const struct gr_graph *g = cache->scan->graph->graph;
+	const struct gr_graph *g = cache->scan->answers.graph->graph;
 	uint64_t edges = g->first[from + 1] - g->first[from];
 	_cleanup_(gr_cleanup_source) struct source *source = NULL;
 
 	make_room(cache, sizeof(*source) + edges * sizeof(*source->places));
-	struct gr_error *err = gr_image_want(cache->scan->image,
+	struct gr_error *err = gr_image_want(cache->scan->stop.image,
 					     edges * sizeof(*source->places));
 	if (err)
 		return err;

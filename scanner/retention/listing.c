@@ -210,7 +210,7 @@ static struct gr_error *list_by_retained(struct lister *l)
 	_cleanup_array_ gr_vertex *sorted = NULL;
 	uint32_t count;
 	struct gr_error *err = gr_graph_by_retained(
-		l->scan->graph->graph, l->ticker.poll, &sorted, &count);
+		l->scan->answers.graph->graph, l->ticker.poll, &sorted, &count);
 
 	for (uint32_t i = 0; !err && i < count; i++) {
 		gr_vertex v = sorted[i];
@@ -231,7 +231,7 @@ static struct gr_error *answer(struct gr_scan *scan,
 {
 	bool is_retained = options->with_retained ||
 			   options->order == GR_ORDER_RETAINED;
-	const struct gr_poll poll = gr_runtime_poller(&scan->rt);
+	const struct gr_poll poll = gr_runtime_poller(&scan->program.rt);
 	struct gr_error *err = gr_scan_need_graph(
 		scan, is_retained ? GR_PART_DOMINATORS : GR_PART_NEAREST);
 
@@ -239,7 +239,7 @@ static struct gr_error *answer(struct gr_scan *scan,
 		return err;
 	_cleanup_(lister_deinit) struct lister l = {
 		.scan = scan,
-		.g = scan->graph->graph,
+		.g = scan->answers.graph->graph,
 		.options = options,
 		.sink = sink,
 		.listed = ret,

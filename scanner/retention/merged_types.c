@@ -25,13 +25,13 @@ static struct gr_error *find_targets(struct gr_scan *scan, uint64_t *targets,
 		.name = ret->type,
 		.takes_arrays = true,
 	};
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 	struct gr_error *err = NULL;
 	bool is_one;
 
 	for (gr_vertex v = 0; !err && v < g->nobjects; v++) {
 		if (v % 4096 == 0)
-			err = gr_runtime_poll(&scan->rt);
+			err = gr_runtime_poll(&scan->program.rt);
 		if (!err)
 			err = gr_type_filter_check(scan, &filter, v, &is_one);
 		if (err || !is_one || !gr_graph_is_reached(g, v))
@@ -55,7 +55,7 @@ static struct gr_error *find_targets(struct gr_scan *scan, uint64_t *targets,
 static uint64_t key_of(void *ctx, gr_vertex v)
 {
 	struct gr_scan *scan = ctx;
-	const struct gr_heap_graph *hg = scan->graph;
+	const struct gr_heap_graph *hg = scan->answers.graph;
 	const struct gr_graph *g = hg->graph;
 	enum gr_vertex_kind kind = gr_graph_kind(g, v);
 	struct gr_vertex_info info;
@@ -80,7 +80,7 @@ static uint64_t key_of(void *ctx, gr_vertex v)
 static struct gr_error *name_field(struct gr_link_reader *reader, gr_vertex v,
 				   const char **ret)
 {
-	const struct gr_graph *g = reader->scan->graph->graph;
+	const struct gr_graph *g = reader->scan->answers.graph->graph;
 	struct gr_word_name word;
 	struct gr_link link;
 
@@ -91,7 +91,7 @@ static struct gr_error *name_field(struct gr_link_reader *reader, gr_vertex v,
 	if (err)
 		return err;
 	gr_link_name_merge(word.text);
-	*ret = gr_arena_intern(&reader->scan->arena, word.text,
+	*ret = gr_arena_intern(&reader->scan->program.arena, word.text,
 			       strlen(word.text));
 	return *ret ? NULL : &gr_enomem;
 }
@@ -136,8 +136,8 @@ static struct gr_error *describe_rows(struct gr_scan *scan,
 static struct gr_error *merge(struct gr_scan *scan, uint32_t max,
 			      bool exclude_weak, struct gr_merged_types *ret)
 {
-	struct gr_graph *g = scan->graph->graph;
-	const struct gr_poll poll = gr_runtime_poller(&scan->rt);
+	struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_poll poll = gr_runtime_poller(&scan->program.rt);
 	_cleanup_(gr_merged_paths_deinit) struct gr_merged_paths found = { 0 };
 	_cleanup_array_ uint64_t *targets = gr_graph_bitmap(g);
 	struct gr_weak weak;
@@ -170,7 +170,8 @@ static struct gr_error *answer(struct gr_scan *scan, const char *type,
 		return err;
 	if (!merged)
 		return &gr_enomem;
-	merged->type = gr_arena_intern(&scan->arena, type, strlen(type));
+	merged->type =
+		gr_arena_intern(&scan->program.arena, type, strlen(type));
 	if (!merged->type)
 		return &gr_enomem;
 	err = merge(scan, max, exclude_weak, merged);

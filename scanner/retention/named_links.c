@@ -47,7 +47,8 @@ static struct gr_error *name_links(struct gr_scan *scan,
  * otherwise: its check of the memory takes longer than naming a link. */
 static struct gr_error *need_graph(struct gr_scan *scan)
 {
-	return scan->graph ? NULL : gr_scan_need_graph(scan, GR_PART_NEAREST);
+	return scan->answers.graph ? NULL :
+				     gr_scan_need_graph(scan, GR_PART_NEAREST);
 }
 
 static struct gr_error *find_links(struct gr_scan *scan, uint32_t from,
@@ -62,7 +63,7 @@ static struct gr_error *find_links(struct gr_scan *scan, uint32_t from,
 		err = gr_scan_check_vertex(scan, from);
 	if (!err)
 		err = gr_scan_check_vertex(scan, to);
-	if (!err && from >= gr_graph_first_group(scan->graph->graph))
+	if (!err && from >= gr_graph_first_group(scan->answers.graph->graph))
 		return NULL;
 	if (!err)
 		err = gr_link_cache_of(scan, &cache);

@@ -70,7 +70,8 @@ static bool take_edge(struct step *step, gr_vertex from, gr_vertex to,
 /* Note @p from if it points to what is wanted. */
 static struct gr_error *look(struct step *step, gr_vertex from)
 {
-	const struct gr_graph *g = step->holders->types->scan->graph->graph;
+	const struct gr_graph *g =
+		step->holders->types->scan->answers.graph->graph;
 	bool is_taken = false;
 
 	for (uint32_t e = g->first[from]; e < g->first[from + 1]; e++)
@@ -89,12 +90,12 @@ static struct gr_error *look(struct step *step, gr_vertex from)
 static struct gr_error *find_referrers(struct step *step)
 {
 	struct gr_scan *scan = step->holders->types->scan;
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 	gr_vertex end = gr_graph_first_group(g);
 	struct gr_error *err = NULL;
 
 	for (gr_vertex v = 0; !err && v < end; v++) {
-		err = gr_runtime_step(&scan->rt,
+		err = gr_runtime_step(&scan->program.rt,
 				      1 + g->first[v + 1] - g->first[v]);
 		if (!err)
 			err = look(step, v);
@@ -213,7 +214,7 @@ static struct gr_error *go_up(struct gr_near_holders *holders, size_t start,
 static struct gr_error *step_up(struct gr_near_holders *holders, size_t start)
 {
 	_cleanup_(step_deinit) struct step step = { .holders = holders };
-	const struct gr_graph *g = holders->types->scan->graph->graph;
+	const struct gr_graph *g = holders->types->scan->answers.graph->graph;
 	size_t end = holders->objects.size;
 
 	step.wanted = gr_bitmap_alloc(g->nvertices);

@@ -52,7 +52,8 @@ static void describe_slot(const struct gr_span *span, uint32_t index,
 static void describe_type(struct gr_scan *scan, gr_obj obj,
 			  struct gr_object_info *info)
 {
-	const struct gr_parent *parent = &scan->chains->m.parents->of[obj];
+	const struct gr_parent *parent =
+		&scan->answers.chains->m.parents->of[obj];
 	// Garbage has no label.
 	uint32_t label = parent->node ? parent->label : GR_TYPE_NONE;
 	enum gr_type_source source = GR_TYPE_FROM_POINTER;
@@ -64,8 +65,8 @@ static void describe_type(struct gr_scan *scan, gr_obj obj,
 		return;
 	}
 	const char *name = gr_scan_memory_name(scan, label, info->bytes);
-	const struct gr_type *type =
-		gr_types_get(scan->types, label & ~(uint32_t)GR_LABEL_FLAGS);
+	const struct gr_type *type = gr_types_get(
+		scan->program.types, label & ~(uint32_t)GR_LABEL_FLAGS);
 	if (*info->type && !strcmp(name, info->type))
 		source = GR_TYPE_FROM_HEADER;
 	else if (label & GR_LABEL_BEGIN)
@@ -85,13 +86,14 @@ static const char *function_name(struct gr_scan *scan, uint64_t funcval)
 {
 	struct gr_func func;
 	uint64_t pc;
-	struct gr_error *err = gr_image_read_u64(scan->image, funcval, &pc);
+	struct gr_error *err =
+		gr_image_read_u64(scan->stop.image, funcval, &pc);
 
 	if (err) {
 		gr_error_destroy(err);
 		return "";
 	}
-	return gr_func_find(&scan->rt, pc, &func) ? func.name : "";
+	return gr_func_find(&scan->program.rt, pc, &func) ? func.name : "";
 }
 
 /* The specials are roots, each with a function or a handle. */
@@ -102,8 +104,8 @@ static struct gr_error *find_specials(struct gr_scan *scan, uint64_t base_addr,
 		0
 	};
 
-	for (size_t i = 0; i < scan->roots.list.size; i++) {
-		const struct gr_root *root = &scan->roots.list.data[i];
+	for (size_t i = 0; i < scan->stop.roots.list.size; i++) {
+		const struct gr_root *root = &scan->stop.roots.list.data[i];
 		struct gr_special special = { "weak pointer", "" };
 		if (root->object_addr != base_addr)
 			continue;
@@ -132,7 +134,7 @@ static struct gr_error *describe_vertex(struct gr_scan *scan, gr_obj obj,
 
 	if (err)
 		return err;
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 	gr_vertex v = gr_object_vertex(g->objects, obj);
 	if (v == GR_VERTEX_NONE || !gr_graph_is_reached(g, v))
 		return NULL;
@@ -155,13 +157,13 @@ static struct gr_error *describe(struct gr_scan *scan, uint64_t addr,
 				 struct gr_object_info *info)
 {
 	const struct gr_span *span = NULL;
-	gr_obj obj = gr_heap_object_at(scan->heap, addr, &span);
+	gr_obj obj = gr_heap_object_at(scan->stop.heap, addr, &span);
 	struct gr_error *err =
 		gr_scan_need_chains(scan, GR_ATTRIBUTION_NEAREST);
 
 	if (err)
 		return err;
-	info->gaps = scan->chains->gaps;
+	info->gaps = scan->answers.chains->gaps;
 	describe_slot(span, obj - span->first_obj, info);
 	describe_type(scan, obj, info);
 	err = find_specials(scan, info->base_addr, info);
@@ -186,7 +188,7 @@ static struct gr_error *answer(struct gr_scan *scan, uint64_t addr,
 	info->type = info->type_source = "";
 	info->dominator.kind = info->dominator.name = info->dominator.type = "";
 	info->description = at.text;
-	info->gaps = scan->gaps;
+	info->gaps = scan->stop.gaps;
 	if (at.kind == GR_LOCATED_OBJECT) {
 		info->is_object = true;
 		info->base_addr = at.base_addr;

@@ -20,19 +20,19 @@ static struct gr_error *as_slice(struct gr_scan *scan, gr_type_id id,
 				 const struct gr_located *at,
 				 struct value *value)
 {
-	struct gr_type type = *gr_types_get(scan->types, id);
+	struct gr_type type = *gr_types_get(scan->program.types, id);
 	gr_type_id elem = type.kind == GR_KIND_SLICE ? type.elem : id;
 
 	if (type.kind == GR_KIND_STRING || type.kind == GR_KIND_MAP ||
 	    type.kind == GR_KIND_CHAN || type.kind == GR_KIND_FUNC ||
 	    type.role == GR_ROLE_HASH_TRIE || elem == GR_TYPE_NONE)
 		return NULL;
-	uint64_t bytes = gr_types_get(scan->types, elem)->size_bytes;
+	uint64_t bytes = gr_types_get(scan->program.types, elem)->size_bytes;
 	struct gr_error *err = NULL;
 	if (!bytes)
 		return NULL;
 	if (type.kind != GR_KIND_SLICE)
-		err = gr_types_slice_of(scan->types, elem, &id);
+		err = gr_types_slice_of(scan->program.types, elem, &id);
 	if (err || id == GR_TYPE_NONE)
 		return err;
 	value->header[0] = at->base_addr;
@@ -50,14 +50,15 @@ struct gr_error *gr_scan_is_channel(struct gr_scan *scan, gr_type_id id,
 {
 	gr_type_id elem = GR_TYPE_NONE;
 	struct gr_channel channel;
-	struct gr_error *err = gr_channel_read(&scan->rt, addr, &channel);
+	struct gr_error *err =
+		gr_channel_read(&scan->program.rt, addr, &channel);
 
 	if (!err && channel.elem_type_addr)
-		err = gr_types_from_runtime(scan->types, channel.elem_type_addr,
-					    &elem);
+		err = gr_types_from_runtime(scan->program.types,
+					    channel.elem_type_addr, &elem);
 	*ret = !gr_error_catch(&err, GR_ERROR_FAULT) && !err &&
 	       elem != GR_TYPE_NONE &&
-	       elem == gr_types_get(scan->types, id)->elem;
+	       elem == gr_types_get(scan->program.types, id)->elem;
 	return err;
 }
 
@@ -86,14 +87,15 @@ static struct gr_error *find_label(struct gr_scan *scan, uint64_t addr,
 				   uint32_t *ret)
 {
 	const struct gr_span *span = NULL;
-	gr_obj obj = gr_heap_object_at(scan->heap, addr, &span);
+	gr_obj obj = gr_heap_object_at(scan->stop.heap, addr, &span);
 	struct gr_error *err =
 		gr_scan_need_chains(scan, GR_ATTRIBUTION_NEAREST);
 
 	*ret = GR_TYPE_NONE;
 	if (err || obj == GR_OBJ_NONE)
 		return err;
-	const struct gr_parent *parent = &scan->chains->m.parents->of[obj];
+	const struct gr_parent *parent =
+		&scan->answers.chains->m.parents->of[obj];
 	// Garbage has no label.
 	if (parent->node)
 		*ret = parent->label;
@@ -119,7 +121,7 @@ static struct gr_error *find_object(struct gr_scan *scan, uint64_t addr,
 	if (err || label == GR_TYPE_NONE)
 		return err;
 	gr_type_id id = label & ~(uint32_t)GR_LABEL_FLAGS;
-	if (gr_types_get(scan->types, id)->kind == GR_KIND_CHAN)
+	if (gr_types_get(scan->program.types, id)->kind == GR_KIND_CHAN)
 		return as_channel(scan, id, &at, value);
 	if (label & GR_LABEL_DATA)
 		return as_slice(scan, id, &at, value);
@@ -136,7 +138,7 @@ static struct gr_error *print(struct gr_scan *scan,
 	};
 	struct gr_error *err = NULL;
 
-	if (place->type >= gr_types_count(scan->types)) {
+	if (place->type >= gr_types_count(scan->program.types)) {
 		value.shown.type = GR_TYPE_NONE;
 		err = find_object(scan,
 				  place->value ? place->value : place->addr,
@@ -148,7 +150,7 @@ static struct gr_error *print(struct gr_scan *scan,
 	if (!data)
 		return &gr_enomem;
 	struct gr_text text = gr_text_begin(data, MAX_VALUE_BYTES);
-	err = gr_show_value(scan->types, limits, &value.shown, &text);
+	err = gr_show_value(scan->program.types, limits, &value.shown, &text);
 	if (err)
 		return err;
 	*ret = strdup(text.data);

@@ -56,7 +56,7 @@ static enum gr_owner_class class_of_type(const struct gr_type *type)
 struct gr_error *gr_owner_types_make(struct gr_scan *scan,
 				     struct gr_owner_types *ret)
 {
-	size_t n = gr_types_count(scan->types);
+	size_t n = gr_types_count(scan->program.types);
 	struct gr_error *err = NULL;
 
 	ret->scan = scan;
@@ -65,8 +65,9 @@ struct gr_error *gr_owner_types_make(struct gr_scan *scan,
 		return &gr_enomem;
 	ret->ntypes = n;
 	for (size_t i = 0; !err && i < n; i++) {
-		ret->class_of[i] = class_of_type(gr_types_get(scan->types, i));
-		err = gr_runtime_step(&scan->rt, 1);
+		ret->class_of[i] =
+			class_of_type(gr_types_get(scan->program.types, i));
+		err = gr_runtime_step(&scan->program.rt, 1);
 	}
 	return err;
 }
@@ -78,13 +79,14 @@ enum gr_owner_class gr_owner_class_of_type(const struct gr_owner_types *types,
 		return types->class_of[id];
 	return id == GR_TYPE_NONE ?
 		       GR_OWNER_UNKNOWN :
-		       class_of_type(gr_types_get(types->scan->types, id));
+		       class_of_type(
+			       gr_types_get(types->scan->program.types, id));
 }
 
 static enum gr_owner_class class_of_object(const struct gr_owner_types *types,
 					   gr_vertex v)
 {
-	uint32_t label = types->scan->graph->graph->objects->type[v];
+	uint32_t label = types->scan->answers.graph->graph->objects->type[v];
 
 	if (label == GR_TYPE_NONE)
 		return GR_OWNER_UNKNOWN;
@@ -99,7 +101,7 @@ static enum gr_owner_class class_of_object(const struct gr_owner_types *types,
 enum gr_owner_class gr_owner_class_of(const struct gr_owner_types *types,
 				      gr_vertex v)
 {
-	const struct gr_heap_graph *hg = types->scan->graph;
+	const struct gr_heap_graph *hg = types->scan->answers.graph;
 	gr_vertex first = gr_graph_first_root(hg->graph);
 
 	if (v < first)
@@ -118,17 +120,19 @@ enum gr_owner_class gr_owner_class_of(const struct gr_owner_types *types,
 /* Does the label of an object say that it is a channel? */
 static bool is_channel(const struct gr_scan *scan, gr_vertex v)
 {
-	uint32_t label = scan->graph->graph->objects->type[v];
+	uint32_t label = scan->answers.graph->graph->objects->type[v];
 
 	return label != GR_TYPE_NONE &&
-	       gr_types_get(scan->types, label & ~(uint32_t)GR_LABEL_FLAGS)
+	       gr_types_get(scan->program.types,
+			    label & ~(uint32_t)GR_LABEL_FLAGS)
 			       ->kind == GR_KIND_CHAN;
 }
 
 bool gr_owner_is_blind(const struct gr_owner_types *types, gr_vertex from,
 		       gr_vertex to)
 {
-	gr_vertex first = gr_graph_first_root(types->scan->graph->graph);
+	gr_vertex first =
+		gr_graph_first_root(types->scan->answers.graph->graph);
 
 	if (to >= first)
 		return false;
@@ -144,7 +148,7 @@ bool gr_owner_is_blind(const struct gr_owner_types *types, gr_vertex from,
 static bool leads_to_no_variable(void *ctx, gr_vertex from, gr_vertex to)
 {
 	const struct gr_owner_types *types = ctx;
-	const struct gr_graph *g = types->scan->graph->graph;
+	const struct gr_graph *g = types->scan->answers.graph->graph;
 
 	if (to < gr_graph_first_root(g))
 		return gr_owner_is_blind(types, from, to);

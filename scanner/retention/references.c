@@ -26,8 +26,8 @@ struct gr_error *gr_reference_name(struct gr_scan *scan,
 
 	if (err)
 		return err;
-	*ret = gr_arena_internf(&scan->arena, "%s%s", is_root ? from->name : "",
-				word.text);
+	*ret = gr_arena_internf(&scan->program.arena, "%s%s",
+				is_root ? from->name : "", word.text);
 	return *ret ? NULL : &gr_enomem;
 }
 
@@ -66,7 +66,7 @@ static struct gr_error *describe_group(struct grouper *p,
 	*ret = (struct gr_reference_group){
 		.type = end.class == GR_CLASS_ROOT ? end.kind : end.name,
 		.name = gr_arena_internf(
-			&p->scan->arena, "%s%s",
+			&p->scan->program.arena, "%s%s",
 			from.class == GR_CLASS_ROOT ? from.name : "",
 			word.text),
 		.example_addr = end.addr,
@@ -101,7 +101,7 @@ static struct gr_error *need_group(struct grouper *p,
 static struct gr_error *add_to_group(struct grouper *p,
 				     const struct gr_link *link)
 {
-	const struct gr_graph *g = p->scan->graph->graph;
+	const struct gr_graph *g = p->scan->answers.graph->graph;
 	gr_vertex end = p->is_to_source ? link->from : link->to;
 	struct gr_reference_group *group;
 	struct gr_error *err = need_group(p, link, &group);
@@ -177,7 +177,7 @@ static struct gr_error *read_source(struct reading *r, gr_vertex from,
 	err = gr_links_read(&r->reader, from, to, max, &r->links);
 	for (size_t i = 0; !err && i < r->links.size; i++) {
 		const struct gr_link *link = &r->links.data[i];
-		err = gr_runtime_step(&r->scan->rt, 1);
+		err = gr_runtime_step(&r->scan->program.rt, 1);
 		if (!err && r->list.size < r->max)
 			err = add_to_list(r->scan, r->is_to_source, link,
 					  &r->list);
@@ -190,7 +190,7 @@ static struct gr_error *read_source(struct reading *r, gr_vertex from,
 /* All sources of references to the object; each has all of its own. */
 static struct gr_error *read_sources(struct reading *r)
 {
-	const struct gr_graph *g = r->scan->graph->graph;
+	const struct gr_graph *g = r->scan->answers.graph->graph;
 	struct gr_error *err = NULL;
 	gr_vertex last = GR_VERTEX_NONE;
 
@@ -232,7 +232,7 @@ static struct gr_error *read_direction(struct gr_scan *scan, gr_vertex v,
 				       bool is_to_source, size_t max,
 				       bool group, struct gr_references *ret)
 {
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 	_cleanup_(grouper_deinit) struct grouper grouper = {
 		.scan = scan,
 		.is_to_source = is_to_source,
@@ -260,7 +260,7 @@ struct gr_error *gr_references_read(struct gr_scan *scan, gr_vertex v,
 				    size_t max, bool group,
 				    struct gr_references *ret)
 {
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 
 	ret->total = g->first[v + 1] - g->first[v];
 	return read_direction(scan, v, false, max, group, ret);
@@ -270,7 +270,7 @@ struct gr_error *gr_referrers_read(struct gr_scan *scan, gr_vertex v,
 				   size_t max, bool group,
 				   struct gr_references *ret)
 {
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 
 	for (uint32_t e = g->rfirst[v]; e < g->rfirst[v + 1]; e++)
 		ret->total += gr_graph_is_reached(g, g->from[e]);

@@ -96,7 +96,7 @@ static struct gr_error *add_rows(struct gr_scan *scan,
 			left.objects -= total.objects;
 			left.bytes -= total.bytes;
 		}
-		err = i % 4096 ? NULL : gr_runtime_poll(&scan->rt);
+		err = i % 4096 ? NULL : gr_runtime_poll(&scan->program.rt);
 	}
 	if (!err && left.objects &&
 	    !add_root(tree, "$other_roots$", GR_ROOT_ADDRESS, "", left))

@@ -101,30 +101,30 @@ static struct gr_error *identify(const struct finder *f,
 	*ret = (struct root_id){ 0 };
 	if (vertex->source == GR_FROM_SCHEDULER)
 		return NULL;
-	uint32_t variable = gr_static_variable(scan->graph, vertex);
+	uint32_t variable = gr_static_variable(scan->answers.graph, vertex);
 	if (variable != UINT32_MAX)
-		root = &scan->roots.list.data[variable];
+		root = &scan->stop.roots.list.data[variable];
 	else if (vertex->source == GR_FROM_LIST)
-		root = &scan->roots.list.data[vertex->index];
+		root = &scan->stop.roots.list.data[vertex->index];
 	else
-		err = gr_roots_name_word(&scan->sched, &scan->roots,
+		err = gr_roots_name_word(&scan->stop.sched, &scan->stop.roots,
 					 vertex->index, vertex->addr, &word);
 	if (err)
 		return err;
 	ret->name = root->name;
 	ret->state = root->goroutine_state;
 	ret->kind = root->kind;
-	if (f->per_goroutine && root->goroutine < scan->sched.ngoroutines)
+	if (f->per_goroutine && root->goroutine < scan->stop.sched.ngoroutines)
 		ret->goroutine_id =
-			scan->sched.goroutines[root->goroutine].goid;
+			scan->stop.sched.goroutines[root->goroutine].goid;
 	return NULL;
 }
 
 /* Find the vertices of all roots of the walk that something is billed to. */
 static struct gr_error *find_parts(struct finder *f)
 {
-	const struct gr_heap_graph *hg = f->scan->graph;
-	const struct gr_poll poll = gr_runtime_poller(&f->scan->rt);
+	const struct gr_heap_graph *hg = f->scan->answers.graph;
+	const struct gr_poll poll = gr_runtime_poller(&f->scan->program.rt);
 	struct gr_ticker ticker = { .poll = &poll };
 	struct gr_error *err = NULL;
 
@@ -155,7 +155,7 @@ static struct gr_error *find_parts(struct finder *f)
 static uint64_t sum_of(const struct finder *f, const struct part *parts,
 		       size_t count, bool *may_be_more)
 {
-	struct gr_graph *g = f->scan->graph->graph;
+	struct gr_graph *g = f->scan->answers.graph->graph;
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -169,8 +169,8 @@ static uint64_t sum_of(const struct finder *f, const struct part *parts,
 static struct gr_error *keeps(const struct finder *f, const struct part *parts,
 			      size_t count, uint64_t *ret)
 {
-	struct gr_graph *g = f->scan->graph->graph;
-	const struct gr_poll poll = gr_runtime_poller(&f->scan->rt);
+	struct gr_graph *g = f->scan->answers.graph->graph;
+	const struct gr_poll poll = gr_runtime_poller(&f->scan->program.rt);
 	struct gr_kept kept;
 	bool may_be_more;
 

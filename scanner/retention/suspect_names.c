@@ -17,7 +17,7 @@ enum { KEY_GOROUTINE = 1, KEY_ROOT, KEY_VERTEX, KEY_SHIFT = 60 };
 static const struct gr_root_vertex *root_vertex(const struct gr_scan *scan,
 						gr_vertex v)
 {
-	const struct gr_heap_graph *hg = scan->graph;
+	const struct gr_heap_graph *hg = scan->answers.graph;
 
 	return &hg->roots.data[v - gr_graph_first_root(hg->graph)];
 }
@@ -26,11 +26,11 @@ static const struct gr_root_vertex *root_vertex(const struct gr_scan *scan,
 static const struct gr_root *static_variable(const struct gr_scan *scan,
 					     gr_vertex v)
 {
-	const struct gr_heap_graph *hg = scan->graph;
+	const struct gr_heap_graph *hg = scan->answers.graph;
 	gr_vertex first = gr_graph_first_group(hg->graph) + hg->ngoroutines;
 
 	return v >= first && v - first < hg->statics.size ?
-		       &scan->roots.list.data[hg->statics.data[v - first]] :
+		       &scan->stop.roots.list.data[hg->statics.data[v - first]] :
 		       NULL;
 }
 
@@ -38,7 +38,7 @@ static const struct gr_root *static_variable(const struct gr_scan *scan,
 static const struct gr_root *listed_root(const struct gr_scan *scan,
 					 gr_vertex v)
 {
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 
 	if (gr_graph_kind(g, v) == GR_VERTEX_GROUP)
 		return static_variable(scan, v);
@@ -46,7 +46,7 @@ static const struct gr_root *listed_root(const struct gr_scan *scan,
 		return NULL;
 	const struct gr_root_vertex *root = root_vertex(scan, v);
 	return root->source == GR_FROM_LIST ?
-		       &scan->roots.list.data[root->index] :
+		       &scan->stop.roots.list.data[root->index] :
 		       NULL;
 }
 
@@ -54,19 +54,19 @@ static const struct gr_root *listed_root(const struct gr_scan *scan,
 static const struct gr_goroutine *goroutine_of(const struct gr_scan *scan,
 					       gr_vertex v)
 {
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 	uint32_t index = v - gr_graph_first_group(g);
 
 	return gr_graph_kind(g, v) == GR_VERTEX_GROUP &&
-			       index < scan->graph->ngoroutines ?
-		       &scan->sched.goroutines[index] :
+			       index < scan->answers.graph->ngoroutines ?
+		       &scan->stop.sched.goroutines[index] :
 		       NULL;
 }
 
 uint64_t gr_suspect_key(void *ctx, gr_vertex v)
 {
 	const struct gr_scan *scan = ctx;
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 	const struct gr_goroutine *goroutine = goroutine_of(scan, v);
 	const struct gr_root *root = listed_root(scan, v);
 
@@ -86,7 +86,7 @@ uint64_t gr_suspect_key(void *ctx, gr_vertex v)
 /* The label of an object; GR_TYPE_NONE of anything else. */
 static uint32_t label_of(const struct gr_scan *scan, gr_vertex v)
 {
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 
 	return v < g->nobjects ? g->objects->type[v] : GR_TYPE_NONE;
 }
@@ -95,9 +95,9 @@ const struct gr_type *gr_suspect_type(const struct gr_scan *scan, gr_vertex v)
 {
 	uint32_t label = label_of(scan, v);
 
-	return label == GR_TYPE_NONE ?
-		       NULL :
-		       gr_types_get(scan->types, label & ~GR_LABEL_FLAGS);
+	return label == GR_TYPE_NONE ? NULL :
+				       gr_types_get(scan->program.types,
+						    label & ~GR_LABEL_FLAGS);
 }
 
 bool gr_suspect_is_container(const struct gr_scan *scan, gr_vertex v)
@@ -139,7 +139,8 @@ static bool is_named_variable(const struct gr_scan *scan, gr_vertex v)
 	if (!root || root->kind != GR_ROOT_GLOBAL)
 		return false;
 	return root->type == GR_TYPE_NONE ||
-	       gr_types_get(scan->types, root->type)->kind != GR_KIND_FUNC;
+	       gr_types_get(scan->program.types, root->type)->kind !=
+		       GR_KIND_FUNC;
 }
 
 static bool has_name(const struct gr_scan *scan, gr_vertex v)
@@ -167,7 +168,7 @@ static bool is_closure(const struct gr_scan *scan, gr_vertex v)
  * nearest root or goroutine. */
 static gr_vertex namer_above(const struct gr_scan *scan, gr_vertex start)
 {
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 	gr_vertex outside = GR_VERTEX_NONE;
 
 	for (gr_vertex v = start; v != gr_graph_top(g); v = g->idom[v]) {
@@ -181,7 +182,7 @@ static gr_vertex namer_above(const struct gr_scan *scan, gr_vertex start)
 
 gr_vertex gr_suspect_namer(struct gr_scan *scan, gr_vertex holder, gr_vertex at)
 {
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 	gr_vertex found = GR_VERTEX_NONE;
 
 	// From the bottom up: the last that is found is the first on the way.
@@ -230,10 +231,10 @@ const char *gr_suspect_start(const struct gr_scan *scan, uint64_t startpc)
 	struct gr_func start;
 	size_t nfound = 0;
 
-	if (!gr_func_find(&scan->rt, startpc, &start))
+	if (!gr_func_find(&scan->program.rt, startpc, &start))
 		return "a function without a name";
-	for (size_t i = 0; i < scan->sched.ngoroutines; i++) {
-		const struct gr_goroutine *g = &scan->sched.goroutines[i];
+	for (size_t i = 0; i < scan->stop.sched.ngoroutines; i++) {
+		const struct gr_goroutine *g = &scan->stop.sched.goroutines[i];
 		if (g->startpc != startpc)
 			continue;
 		const struct gr_func *func = called_function(g, start.entry);
@@ -259,7 +260,8 @@ struct gr_error *gr_suspect_step(struct gr_scan *scan, gr_vertex holder,
 
 	if (err)
 		return err;
-	*ret = gr_arena_intern(&scan->arena, name.text, strlen(name.text));
+	*ret = gr_arena_intern(&scan->program.arena, name.text,
+			       strlen(name.text));
 	return *ret ? NULL : &gr_enomem;
 }
 
@@ -276,7 +278,7 @@ static bool is_piece(const struct gr_scan *scan, gr_vertex v)
 /* Without a type, an object still has a size and a span. */
 static bool is_unknown(const struct gr_scan *scan, gr_vertex v)
 {
-	return v < scan->graph->graph->nobjects &&
+	return v < scan->answers.graph->graph->nobjects &&
 	       label_of(scan, v) == GR_TYPE_NONE;
 }
 
@@ -284,15 +286,17 @@ static struct gr_error *unknown_text(struct gr_scan *scan,
 				     const struct gr_vertex_info *info,
 				     const char **ret)
 {
-	const struct gr_span *span = gr_heap_span_at(scan->heap, info->addr);
+	const struct gr_span *span =
+		gr_heap_span_at(scan->stop.heap, info->addr);
 
 	*ret = info->name;
 	if (!span)
 		return NULL;
-	*ret = gr_arena_internf(
-		&scan->arena, "%s (%" PRIu64 " bytes, size class %d, %s)",
-		info->name, info->bytes, span->spanclass >> 1,
-		span->spanclass & 1 ? "no pointers" : "pointers");
+	*ret = gr_arena_internf(&scan->program.arena,
+				"%s (%" PRIu64 " bytes, size class %d, %s)",
+				info->name, info->bytes, span->spanclass >> 1,
+				span->spanclass & 1 ? "no pointers" :
+						      "pointers");
 	return *ret ? NULL : &gr_enomem;
 }
 
@@ -330,7 +334,7 @@ struct gr_error *gr_suspect_many_text(struct gr_scan *scan, gr_vertex v,
 
 gr_vertex gr_suspect_whole(const struct gr_scan *scan, gr_vertex v)
 {
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 
 	while (gr_suspect_is_container(scan, v) &&
 	       label_of(scan, g->idom[v]) == label_of(scan, v))
@@ -342,7 +346,7 @@ gr_vertex gr_suspect_whole(const struct gr_scan *scan, gr_vertex v)
 static struct gr_error *referred_text(struct gr_scan *scan, gr_vertex at,
 				      const char *what, const char **ret)
 {
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 	gr_vertex from = g->parent[at];
 	struct gr_vertex_info by;
 	const char *step;
@@ -353,19 +357,20 @@ static struct gr_error *referred_text(struct gr_scan *scan, gr_vertex at,
 	if (err)
 		return err;
 	*ret = is_unknown(scan, from) ?
-		       gr_arena_internf(&scan->arena,
+		       gr_arena_internf(&scan->program.arena,
 					"%s, referenced at %s of %s (%" PRIu64
 					" bytes)",
 					what, step, by.name, by.bytes) :
-		       gr_arena_internf(&scan->arena, "%s, referenced by %s%s",
-					what, by.name, step);
+		       gr_arena_internf(&scan->program.arena,
+					"%s, referenced by %s%s", what, by.name,
+					step);
 	return *ret ? NULL : &gr_enomem;
 }
 
 struct gr_error *gr_suspect_point_text(struct gr_scan *scan, gr_vertex at,
 				       const char **ret)
 {
-	const struct gr_graph *g = scan->graph->graph;
+	const struct gr_graph *g = scan->answers.graph->graph;
 	gr_vertex owner = namer_above(scan, g->idom[at]);
 	const char *what, *where, *step = "";
 	struct gr_error *err = gr_suspect_text(scan, at, &what);
@@ -381,7 +386,7 @@ struct gr_error *gr_suspect_point_text(struct gr_scan *scan, gr_vertex at,
 	if (!err && owner == g->parent[at])
 		err = gr_suspect_step(scan, GR_VERTEX_NONE, owner, at, &step);
 	if (!err)
-		*ret = gr_arena_internf(&scan->arena, "%s in %s%s", what, where,
-					step);
+		*ret = gr_arena_internf(&scan->program.arena, "%s in %s%s",
+					what, where, step);
 	return err ? err : *ret ? NULL : &gr_enomem;
 }

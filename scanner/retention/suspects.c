@@ -43,9 +43,9 @@ GR_DEFINE_CLEANUP(report, struct gr_suspect_report, gr_suspect_report_destroy)
 static enum gr_vertex_form form_of(void *ctx, gr_vertex v)
 {
 	const struct gr_scan *scan = ctx;
-	if (v == gr_group_vertex(scan->graph, GR_GROUP_RUNTIME))
+	if (v == gr_group_vertex(scan->answers.graph, GR_GROUP_RUNTIME))
 		return GR_FORM_IGNORED;
-	if (v >= gr_group_vertex(scan->graph, 0))
+	if (v >= gr_group_vertex(scan->answers.graph, 0))
 		return GR_FORM_OPEN;
 	const struct gr_type *type = gr_suspect_type(scan, v);
 	if (type && type->role == GR_ROLE_SCHEDULER)
@@ -101,7 +101,7 @@ find_common(struct maker *m, const struct gr_suspect *suspect, gr_vertex *ret)
 	err = gr_graph_suspect_members(m->g, &m->question, suspect, &m->poll,
 				       bits);
 	if (!err)
-		err = gr_graph_merge_paths(m->scan->graph->graph, bits,
+		err = gr_graph_merge_paths(m->scan->answers.graph->graph, bits,
 					   &options, &m->poll, &merged);
 	for (uint32_t i = 0; !err && i < merged.nrows; i++) {
 		const struct gr_merged_row *row = &merged.rows[i];
@@ -250,14 +250,14 @@ static struct gr_error *name_goroutines(struct maker *m,
 					struct gr_suspect_info *info)
 {
 	gr_vertex index = suspect->holder - gr_graph_first_group(m->g);
-	const struct gr_goroutine *g = &m->scan->sched.goroutines[index];
+	const struct gr_goroutine *g = &m->scan->stop.sched.goroutines[index];
 	struct gr_func func;
 
 	info->name = gr_suspect_start(m->scan, g->startpc);
-	if (g->gopc && gr_func_find(&m->scan->rt, g->gopc - 1, &func))
+	if (g->gopc && gr_func_find(&m->scan->program.rt, g->gopc - 1, &func))
 		info->created_by = func.name;
 	info->accumulation_point = gr_arena_internf(
-		&m->scan->arena, "goroutines of %s", info->name);
+		&m->scan->program.arena, "goroutines of %s", info->name);
 	return info->accumulation_point ? NULL : &gr_enomem;
 }
 
@@ -386,18 +386,18 @@ static struct gr_error *answer(struct gr_scan *scan,
 		return err;
 	if (!report)
 		return &gr_enomem;
-	const struct gr_graph *g = scan->graph->graph;
-	report->gaps = scan->graph_gaps;
+	const struct gr_graph *g = scan->answers.graph->graph;
+	report->gaps = scan->answers.graph_gaps;
 	report->reached_bytes = g->retained[gr_graph_top(g)];
-	report->runtime_bytes =
-		g->retained[gr_group_vertex(scan->graph, GR_GROUP_RUNTIME)];
+	report->runtime_bytes = g->retained[gr_group_vertex(scan->answers.graph,
+							    GR_GROUP_RUNTIME)];
 	report->min_bytes = report->reached_bytes / 100 * GR_SUSPECT_PERCENT;
 	if (report->min_bytes < GR_SUSPECT_MIN_BYTES)
 		report->min_bytes = GR_SUSPECT_MIN_BYTES;
 	struct maker m = {
 		.scan = scan,
 		.g = g,
-		.poll = gr_runtime_poller(&scan->rt),
+		.poll = gr_runtime_poller(&scan->program.rt),
 		.question = { .min_bytes = report->min_bytes,
 			      .form = form_of,
 			      .key = gr_suspect_key,

@@ -21,8 +21,8 @@ void gr_variable_paths_deinit(struct gr_variable_paths *paths)
 struct gr_error *gr_variable_paths_find(struct gr_scan *scan,
 					struct gr_variable_paths *ret)
 {
-	struct gr_heap_graph *hg = scan->graph;
-	const struct gr_poll poll = gr_runtime_poller(&scan->rt);
+	struct gr_heap_graph *hg = scan->answers.graph;
+	const struct gr_poll poll = gr_runtime_poller(&scan->program.rt);
 	uint64_t n = hg->graph->nvertices;
 	struct gr_error *err = gr_owner_types_make(scan, &ret->types);
 
@@ -47,7 +47,8 @@ struct gr_error *gr_variable_paths_find(struct gr_scan *scan,
 static bool is_inside(const struct gr_variable_paths *paths, gr_vertex from,
 		      gr_vertex to)
 {
-	const struct gr_objects *objects = paths->scan->graph->graph->objects;
+	const struct gr_objects *objects =
+		paths->scan->answers.graph->graph->objects;
 
 	return from < objects->count && objects->type[to] != GR_TYPE_NONE &&
 	       objects->type[to] & GR_LABEL_DATA &&
@@ -88,7 +89,7 @@ uint32_t gr_variable_paths_steps(const struct gr_variable_paths *paths,
 struct gr_error *gr_variable_paths_want(struct gr_variable_paths *paths,
 					gr_vertex object)
 {
-	const struct gr_graph *g = paths->scan->graph->graph;
+	const struct gr_graph *g = paths->scan->answers.graph->graph;
 	struct gr_error *err = NULL;
 	size_t first = paths->hops.size;
 
@@ -104,7 +105,7 @@ struct gr_error *gr_variable_paths_want(struct gr_variable_paths *paths,
 		paths->hop_of[v] = paths->hops.size;
 		if (!gr_variable_hop_vector_append(&paths->hops, hop))
 			return &gr_enomem;
-		err = gr_runtime_step(&paths->scan->rt, 1);
+		err = gr_runtime_step(&paths->scan->program.rt, 1);
 	}
 	measure(paths, first);
 	return err;
@@ -140,7 +141,7 @@ struct gr_error *gr_variable_paths_read(struct gr_variable_paths *paths)
 	_cleanup_(gr_link_reader_deinit) struct gr_link_reader reader = {
 		.scan = paths->scan
 	};
-	const struct gr_runtime *rt = &paths->scan->rt;
+	const struct gr_runtime *rt = &paths->scan->program.rt;
 	size_t n = paths->hops.size;
 	_cleanup_free_ gr_vertex *from = calloc(n + 1, sizeof(*from));
 
@@ -165,7 +166,8 @@ static gr_type_id pointee_type(const struct gr_scan *scan,
 {
 	if (name->type == GR_TYPE_NONE || name->kind == GR_WORD_POINTER)
 		return name->type;
-	const struct gr_type *type = gr_types_get(scan->types, name->type);
+	const struct gr_type *type =
+		gr_types_get(scan->program.types, name->type);
 	*is_slice = type->kind == GR_KIND_SLICE;
 	return name->kind == GR_WORD_FIELD &&
 			       (type->kind == GR_KIND_PTR || *is_slice) ?
@@ -178,12 +180,13 @@ static void find_pointee(const struct gr_scan *scan, const struct gr_link *link,
 			 const struct gr_word_name *name,
 			 struct gr_variable_way *ret)
 {
-	uint64_t start = gr_objects_addr(scan->graph->graph->objects, link->to);
+	uint64_t start =
+		gr_objects_addr(scan->answers.graph->graph->objects, link->to);
 	uint64_t value = 0;
-	struct gr_error *err =
-		link->addr ?
-			gr_image_read_u64(scan->image, link->addr, &value) :
-			NULL;
+	struct gr_error *err = link->addr ?
+				       gr_image_read_u64(scan->stop.image,
+							 link->addr, &value) :
+				       NULL;
 
 	gr_error_destroy(err);
 	if (value < start)
@@ -200,7 +203,8 @@ static bool is_public_timer(const struct gr_owner_types *types,
 	return gr_owner_class_of_type(types, pointee) == GR_OWNER_TIMER &&
 	       gr_owner_class_of(types, link->from) == GR_OWNER_TIMER &&
 	       link->off_bytes <
-		       gr_types_get(types->scan->types, pointee)->size_bytes;
+		       gr_types_get(types->scan->program.types, pointee)
+			       ->size_bytes;
 }
 
 struct gr_error *gr_variable_way_put_link(const struct gr_owner_types *types,
@@ -216,8 +220,8 @@ struct gr_error *gr_variable_way_put_link(const struct gr_owner_types *types,
 
 	*way = (struct gr_variable_way){ .pointee = GR_TYPE_NONE };
 	if (is_public_timer(types, link, before))
-		return gr_types_name_word(scan->types, before, link->off_bytes,
-					  text, &word);
+		return gr_types_name_word(scan->program.types, before,
+					  link->off_bytes, text, &word);
 	struct gr_error *err = gr_link_name(scan, link, holder, &name);
 	if (err)
 		return err;
@@ -275,7 +279,7 @@ struct gr_error *gr_variable_paths_put_holder(struct gr_variable_paths *paths,
 	struct gr_variable_way way;
 	struct gr_vertex_info root;
 
-	if (holder < gr_graph_first_root(scan->graph->graph)) {
+	if (holder < gr_graph_first_root(scan->answers.graph->graph)) {
 		if (gr_variable_paths_steps(paths, holder) >= GR_MAX_NAME_STEPS)
 			return NULL;
 		return gr_variable_paths_put(paths, holder, text, &way);

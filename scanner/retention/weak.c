@@ -8,13 +8,13 @@
 static bool is_weak_root(const struct gr_scan *scan, gr_vertex v)
 {
 	static const char unique[] = "unique.";
-	const struct gr_heap_graph *hg = scan->graph;
+	const struct gr_heap_graph *hg = scan->answers.graph;
 	const struct gr_root_vertex *vertex =
 		&hg->roots.data[v - gr_graph_first_root(hg->graph)];
 
 	if (vertex->source != GR_FROM_LIST)
 		return false;
-	const struct gr_root *root = &scan->roots.list.data[vertex->index];
+	const struct gr_root *root = &scan->stop.roots.list.data[vertex->index];
 	if (root->kind == GR_ROOT_GLOBAL)
 		return !strncmp(root->name, unique, sizeof(unique) - 1);
 	return root->kind == GR_ROOT_FINALIZER ||
@@ -24,7 +24,7 @@ static bool is_weak_root(const struct gr_scan *scan, gr_vertex v)
 static bool is_weak(void *ctx, gr_vertex from, gr_vertex to)
 {
 	const struct gr_weak *weak = ctx;
-	const struct gr_graph *g = weak->scan->graph->graph;
+	const struct gr_graph *g = weak->scan->answers.graph->graph;
 
 	if (to >= g->nobjects)
 		return false;
@@ -39,6 +39,7 @@ static bool is_weak(void *ctx, gr_vertex from, gr_vertex to)
 struct gr_edge_filter gr_weak_filter(struct gr_scan *scan, struct gr_weak *weak)
 {
 	weak->scan = scan;
-	weak->pool_local = gr_types_known(scan->types, GR_NAME_POOL_LOCAL);
+	weak->pool_local =
+		gr_types_known(scan->program.types, GR_NAME_POOL_LOCAL);
 	return (struct gr_edge_filter){ is_weak, weak };
 }

@@ -72,7 +72,7 @@ static struct gr_error *ask_nearest(struct gr_scan *scan)
 
 	if (err)
 		return err;
-	ledger.gaps = scan->chains->gaps;
+	ledger.gaps = scan->answers.chains->gaps;
 	return gr_scan_sort_free_slots(scan, &options, &ledger, &precise);
 }
 
@@ -97,7 +97,7 @@ static struct gr_error *ask_header(struct gr_scan *scan,
 static struct gr_error *ask_headers(struct gr_scan *scan)
 {
 	_cleanup_(gr_keys_deinit) struct gr_keys seen = { 0 };
-	const struct gr_heap *heap = scan->heap;
+	const struct gr_heap *heap = scan->stop.heap;
 	struct gr_error *err = NULL;
 
 	for (uint32_t i = 0; !err && i < heap->nspans; i++) {
@@ -121,13 +121,13 @@ static struct gr_error *ask_headers(struct gr_scan *scan)
  * where no walk goes. */
 static struct gr_error *ask_specials(struct gr_scan *scan)
 {
-	const struct gr_root_list *list = &scan->roots.list;
+	const struct gr_root_list *list = &scan->stop.roots.list;
 	struct gr_error *err = NULL;
 	struct gr_func func;
 	bool found;
 
 	for (size_t i = 0; !err && i < list->size; i++) {
-		err = gr_runtime_step(&scan->rt, 1);
+		err = gr_runtime_step(&scan->program.rt, 1);
 		if (!err && list->data[i].is_func)
 			err = allow_absent(gr_scan_read_closure(
 				scan, list->data[i].addr, &func, &found));
@@ -166,7 +166,7 @@ static struct gr_error *ask_goroutines(struct gr_scan *scan, bool with_values)
 	for (size_t i = 0; !err && i < list->nrows; i++) {
 		err = ask_goroutine(scan, list->rows[i].id, with_values);
 		if (!err)
-			err = gr_runtime_step(&scan->rt, 64);
+			err = gr_runtime_step(&scan->program.rt, 64);
 	}
 	gr_goroutine_list_destroy(list);
 	return err;
@@ -250,13 +250,13 @@ struct gr_error *gr_save_ask(struct gr_scan *scan, bool with_values)
 	if (!err)
 		err = ask_nearest(scan);
 	// Some questions count the damage that they find each time.
-	const struct gr_gaps of_heap = scan->gaps;
+	const struct gr_gaps of_heap = scan->stop.gaps;
 	if (!err)
 		err = ask_goroutines(scan, with_values);
 	if (!err)
 		err = ask_panic(scan, with_values);
 	for (size_t i = 0; !err && i < GR_ARRAY_SIZE(questions); i++)
 		err = questions[i](scan);
-	scan->gaps = of_heap;
+	scan->stop.gaps = of_heap;
 	return err;
 }

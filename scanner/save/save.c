@@ -15,18 +15,19 @@
 
 static const char *origin_of(struct gr_scan *scan)
 {
-	switch (scan->target.kind) {
+	switch (scan->stop.target.kind) {
 	case GR_TARGET_CORE:
-		return gr_arena_internf(&scan->arena, "core %s",
-					scan->target.core_path);
+		return gr_arena_internf(&scan->program.arena, "core %s",
+					scan->stop.target.core_path);
 	case GR_TARGET_NATIVE:
-		return gr_arena_internf(&scan->arena, "process %d",
-					(int)scan->target.pid);
+		return gr_arena_internf(&scan->program.arena, "process %d",
+					(int)scan->stop.target.pid);
 	case GR_TARGET_SNAPSHOT:
-		return gr_arena_internf(&scan->arena, "snapshot of process %d",
-					(int)scan->target.pid);
+		return gr_arena_internf(&scan->program.arena,
+					"snapshot of process %d",
+					(int)scan->stop.target.pid);
 	case GR_TARGET_SAVED:
-		return scan->stored->origin;
+		return scan->stop.stored->origin;
 	case GR_TARGET_REMOTE:
 		break;
 	}
@@ -44,7 +45,7 @@ struct symbols {
 static void add_symbol(struct symbols *symbols, uint8_t type, const char *name,
 		       uint64_t addr, uint64_t bytes)
 {
-	struct gr_image *image = symbols->scan->image;
+	struct gr_image *image = symbols->scan->stop.image;
 
 	if (gr_image_module_at(image, addr) == symbols->module)
 		symbols->rows[symbols->count++] = (struct gr_kept_symbol){
@@ -60,10 +61,10 @@ static void add_symbol(struct symbols *symbols, uint8_t type, const char *name,
 static struct gr_error *list_symbols(struct symbols *symbols)
 {
 	const struct gr_scan *scan = symbols->scan;
-	const struct gr_runtime *rt = &scan->rt;
+	const struct gr_runtime *rt = &scan->program.rt;
 	size_t n;
 	const struct gr_dictionary *list =
-		gr_dictionaries_list(scan->types, &n);
+		gr_dictionaries_list(scan->program.types, &n);
 
 	symbols->rows = calloc(n + rt->nsymbols + rt->nc_functions + 1,
 			       sizeof(*symbols->rows));
@@ -84,7 +85,7 @@ static struct gr_error *list_symbols(struct symbols *symbols)
 static struct gr_error *make_image(const struct gr_scan *scan, size_t module,
 				   struct gr_byte_vector *out)
 {
-	const struct gr_elf *elf = gr_image_elf(scan->image, module);
+	const struct gr_elf *elf = gr_image_elf(scan->stop.image, module);
 	struct symbols symbols = { .scan = scan, .module = module };
 
 	// What is not the file that is loaded has no image.
@@ -102,7 +103,7 @@ static struct gr_error *add_modules(struct gr_scan *scan,
 				    struct gr_saved *stored,
 				    struct gr_byte_vector *images)
 {
-	size_t n = scan->target.nmodules, off = 0;
+	size_t n = scan->stop.target.nmodules, off = 0;
 	_cleanup_free_ size_t *ends = calloc(n + 1, sizeof(*ends));
 	struct gr_error *err = NULL;
 
@@ -116,15 +117,16 @@ static struct gr_error *add_modules(struct gr_scan *scan,
 	stored->nmodules = n;
 	for (size_t i = 0; !err && i < n; i++) {
 		stored->modules[i] = (struct gr_target_module){
-			.path = gr_target_module_name(&scan->target.modules[i]),
-			.bias = gr_image_bias(scan->image, i),
+			.path = gr_target_module_name(
+				&scan->stop.target.modules[i]),
+			.bias = gr_image_bias(scan->stop.image, i),
 		};
 		err = make_image(scan, i, images);
 		ends[i] = images->size;
-		if (err || !scan->dwarfs[i])
+		if (err || !scan->program.dwarfs[i])
 			continue;
 		stored->tables[i].block = gr_dwarf_pack(
-			scan->dwarfs[i], &stored->tables[i].bytes);
+			scan->program.dwarfs[i], &stored->tables[i].bytes);
 		if (!stored->tables[i].block)
 			err = &gr_enomem;
 	}
@@ -140,16 +142,17 @@ static struct gr_error *add_modules(struct gr_scan *scan,
 static struct gr_error *share_lists(struct gr_scan *scan, bool with_values,
 				    struct gr_saved *stored)
 {
-	stored->has_residency = scan->has_residency;
-	if (scan->has_residency)
-		stored->residency = scan->residency;
+	stored->has_residency = scan->stop.pages.has_residency;
+	if (scan->stop.pages.has_residency)
+		stored->residency = scan->stop.pages.residency;
 	stored->residency.mappings = (struct gr_mappings){ 0 };
 	if (!with_values)
 		return gr_save_copy_mappings(scan, stored);
-	stored->segments = *gr_image_segments(scan->image);
-	stored->files = *gr_image_file_mappings(scan->image);
-	if (scan->has_residency)
-		stored->residency.mappings = scan->residency.mappings;
+	stored->segments = *gr_image_segments(scan->stop.image);
+	stored->files = *gr_image_file_mappings(scan->stop.image);
+	if (scan->stop.pages.has_residency)
+		stored->residency.mappings =
+			scan->stop.pages.residency.mappings;
 	return NULL;
 }
 
@@ -169,7 +172,7 @@ static struct gr_error *add_threads(struct gr_scan *scan, bool with_values,
 	enum { THREAD_STEPS = GR_REGS_MAX };
 	size_t n;
 	const struct gr_target_thread *threads =
-		gr_image_threads(scan->image, &n);
+		gr_image_threads(scan->stop.image, &n);
 
 	struct gr_error *err = NULL;
 
@@ -180,7 +183,7 @@ static struct gr_error *add_threads(struct gr_scan *scan, bool with_values,
 			gr_save_scrub_registers(scan, &thread.regs);
 		if (!gr_thread_vector_append(&stored->threads, thread))
 			return &gr_enomem;
-		err = gr_runtime_step(&scan->rt, THREAD_STEPS);
+		err = gr_runtime_step(&scan->program.rt, THREAD_STEPS);
 	}
 	return err;
 }
@@ -190,9 +193,9 @@ static struct gr_error *add_threads(struct gr_scan *scan, bool with_values,
 static struct gr_error *add_layout(const struct gr_scan *scan,
 				   struct gr_saved *stored)
 {
-	if (scan->rt.nmodules && scan->rt.modules[0].dwarf)
+	if (scan->program.rt.nmodules && scan->program.rt.modules[0].dwarf)
 		return NULL;
-	_cleanup_free_ char *text = gr_layout_save(&scan->rt.layout);
+	_cleanup_free_ char *text = gr_layout_save(&scan->program.rt.layout);
 	size_t bytes = text ? strlen(text) : 0;
 	uint8_t *copy = gr_arena_alloc(&stored->arena, bytes + 1);
 	if (!text || !copy)
@@ -209,18 +212,20 @@ static struct gr_error *describe(struct gr_scan *scan,
 {
 	stored->tables_version = GR_DWARF_TABLES_VERSION;
 	stored->origin = origin_of(scan);
-	stored->origin_kind = scan->stored ? scan->stored->origin_kind :
-					     scan->target.kind;
+	stored->origin_kind = scan->stop.stored ?
+				      scan->stop.stored->origin_kind :
+				      scan->stop.target.kind;
 	stored->stop = options->stop;
 	stored->identity = options->identity;
-	stored->warning = gr_image_warning(scan->image);
-	stored->time_s = scan->stored ? scan->stored->time_s : time(NULL);
-	stored->pid = scan->target.pid;
+	stored->warning = gr_image_warning(scan->stop.image);
+	stored->time_s = scan->stop.stored ? scan->stop.stored->time_s :
+					     time(NULL);
+	stored->pid = scan->stop.target.pid;
 	stored->has_values = options->with_values;
-	stored->mapped_bytes = gr_image_mapped_bytes(scan->image);
-	stored->readable_bytes = gr_image_readable_bytes(scan->image);
-	stored->missing_bytes = gr_image_missing_bytes(scan->image);
-	stored->bad_headers = gr_image_bad_headers(scan->image);
+	stored->mapped_bytes = gr_image_mapped_bytes(scan->stop.image);
+	stored->readable_bytes = gr_image_readable_bytes(scan->stop.image);
+	stored->missing_bytes = gr_image_missing_bytes(scan->stop.image);
+	stored->bad_headers = gr_image_bad_headers(scan->stop.image);
 	if (!stored->origin)
 		return &gr_enomem;
 	struct gr_error *err = add_layout(scan, stored);
@@ -253,17 +258,17 @@ static struct gr_error *write_file(struct gr_scan *scan,
 				   const struct gr_save_options *options,
 				   unsigned int nthreads)
 {
-	struct gr_recorder *recorder = gr_image_recorder(scan->image);
+	struct gr_recorder *recorder = gr_image_recorder(scan->stop.image);
 	struct gr_saved stored = { 0 };
 	struct gr_byte_vector images = { 0 };
 	const struct gr_saved_spec spec = {
-		.image = scan->image,
+		.image = scan->stop.image,
 		.recorder = recorder,
 		.is_whole = options->with_values,
 		.stored = &stored,
 		.find_stride = find_stride,
 		.poll = poll,
-		.ctx = scan->heap,
+		.ctx = scan->stop.heap,
 		.nthreads = nthreads < GR_BATCH_THREADS ? nthreads :
 							  GR_BATCH_THREADS,
 	};
@@ -286,7 +291,8 @@ static struct gr_error *find_words(struct gr_scan *scan,
 				   const struct gr_save_options *options)
 {
 	const struct gr_residency *residency;
-	const struct gr_recorder *recorder = gr_image_recorder(scan->image);
+	const struct gr_recorder *recorder =
+		gr_image_recorder(scan->stop.image);
 	struct gr_error *err;
 
 	if (!recorder)
@@ -309,14 +315,14 @@ struct gr_error *gr_scan_save(struct gr_scan *scan,
 			      const struct gr_save_options *options)
 {
 	struct gr_sigbus_guard guard;
-	unsigned int threads = scan->graph_threads;
+	unsigned int threads = scan->answers.graph_threads;
 	struct gr_error *err = gr_scan_enter(scan, &guard);
 
 	// One thread reads while there is a recorder.
-	scan->graph_threads = 1;
+	scan->answers.graph_threads = 1;
 	if (!err)
 		err = find_words(scan, options);
-	scan->graph_threads = threads;
+	scan->answers.graph_threads = threads;
 	if (!err)
 		err = write_file(scan, options,
 				 threads ?: gr_scan_processors());

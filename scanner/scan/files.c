@@ -28,7 +28,7 @@ static bool has_go_section(const struct gr_scan *scan, size_t module)
 	bool has = false;
 	struct gr_elf elf;
 
-	err = gr_module_open(&scan->target.modules[module], &elf);
+	err = gr_module_open(&scan->stop.target.modules[module], &elf);
 	if (err) {
 		gr_error_destroy(err);
 		return false;
@@ -44,19 +44,20 @@ static bool has_go_section(const struct gr_scan *scan, size_t module)
 static struct gr_error *search_with_cache(struct gr_scan *scan, size_t module,
 					  const struct gr_elf *elf)
 {
-	const struct gr_target_module *m = &scan->target.modules[module];
+	const struct gr_target_module *m = &scan->stop.target.modules[module];
 	struct gr_search_kept kept = { 0 }, before;
 	const char *build_id = NULL;
 
-	if (scan->target.use_cache) {
+	if (scan->stop.target.use_cache) {
 		build_id = gr_scan_build_id(scan, m);
 		gr_search_kept_read(m->path, build_id, &kept);
 	}
 	before = kept;
-	gr_recorder_pause(scan->rt.recorder);
+	gr_recorder_pause(scan->program.rt.recorder);
 	struct gr_error *err = gr_search_layout(
-		&scan->rt, elf, gr_image_bias(scan->image, module), &kept);
-	gr_recorder_resume(scan->rt.recorder);
+		&scan->program.rt, elf, gr_image_bias(scan->stop.image, module),
+		&kept);
+	gr_recorder_resume(scan->program.rt.recorder);
 	if (!err && build_id && memcmp(&before, &kept, sizeof(kept)) != 0)
 		gr_search_kept_write(m->path, build_id, &kept);
 	return err;
@@ -66,12 +67,12 @@ static struct gr_error *search_with_cache(struct gr_scan *scan, size_t module,
 static struct gr_error *obtain_layout(struct gr_scan *scan, size_t module,
 				      const struct gr_elf *elf)
 {
-	struct gr_runtime *rt = &scan->rt;
+	struct gr_runtime *rt = &scan->program.rt;
 	struct gr_error *err;
 
-	if (!scan->stored)
+	if (!scan->stop.stored)
 		return search_with_cache(scan, module, elf);
-	err = gr_layout_restore(scan->stored->layout, &rt->layout);
+	err = gr_layout_restore(scan->stop.stored->layout, &rt->layout);
 	if (gr_error_catch(&err, GR_ERROR_LAYOUT))
 		return gr_error_format(
 			GR_ERROR_FORMAT,
@@ -79,27 +80,27 @@ static struct gr_error *obtain_layout(struct gr_scan *scan, size_t module,
 			"makes no sense): copy or save it again");
 	return err ? err :
 		     gr_symbols_read(rt, elf,
-				     gr_image_bias(scan->image, module));
+				     gr_image_bias(scan->stop.image, module));
 }
 
 /* Find the runtime without debug information, by its own tables (search.h). */
 static struct gr_error *search_runtime(struct gr_scan *scan, size_t module)
 {
-	const char *path = scan->target.modules[module].path;
+	const char *path = scan->stop.target.modules[module].path;
 	struct gr_error *err;
 	struct gr_elf elf;
 
-	gr_dwarf_destroy(scan->dwarfs[module]);
-	scan->dwarfs[module] = NULL;
+	gr_dwarf_destroy(scan->program.dwarfs[module]);
+	scan->program.dwarfs[module] = NULL;
 	// The tables of known layouts are only for x86-64.
-	if (scan->rt.arch != &gr_arch_x86_64)
+	if (scan->program.rt.arch != &gr_arch_x86_64)
 		return gr_error_format(GR_ERROR_NO_DWARF,
 				       "%s has no debug information of Go, and "
 				       "without it only programs for x86-64 "
 				       "can be read: use the executable as "
 				       "built without -s and -w",
 				       path);
-	err = gr_module_open(&scan->target.modules[module], &elf);
+	err = gr_module_open(&scan->stop.target.modules[module], &elf);
 	if (err)
 		return err;
 	err = obtain_layout(scan, module, &elf);
@@ -112,7 +113,8 @@ static struct gr_error *search_runtime(struct gr_scan *scan, size_t module)
 				       "program loaded it",
 				       path);
 	if (err)
-		return scan->stored ? err : gr_error_prefix(err, "%s: ", path);
+		return scan->stop.stored ? err :
+					   gr_error_prefix(err, "%s: ", path);
 	return gr_scan_warn(
 		scan,
 		"no debug information: names come from the "
@@ -136,39 +138,40 @@ const char *gr_scan_build_id(struct gr_scan *scan,
 	struct gr_build_id id = gr_build_id_of(&elf);
 	gr_elf_deinit(&elf);
 	if (!id.gnu_bytes)
-		return gr_arena_intern(&scan->arena, id.go, id.go_bytes);
+		return gr_arena_intern(&scan->program.arena, id.go,
+				       id.go_bytes);
 	char text[2 * sizeof(id.gnu) + 1] = "";
 	for (size_t i = 0; i < id.gnu_bytes; i++)
 		snprintf(text + 2 * i, 3, "%02x", id.gnu[i]);
-	return gr_arena_intern(&scan->arena, text, 2 * id.gnu_bytes);
+	return gr_arena_intern(&scan->program.arena, text, 2 * id.gnu_bytes);
 }
 
 static struct gr_error *open_dwarf(struct gr_scan *scan, size_t module)
 {
-	const struct gr_target_module *m = &scan->target.modules[module];
-	struct gr_saved *stored = scan->stored;
+	const struct gr_target_module *m = &scan->stop.target.modules[module];
+	struct gr_saved *stored = scan->stop.stored;
 	const char *build_id = NULL;
 
 	if (stored)
 		return gr_dwarf_open_packed(
 			m->path, steal_ptr(stored->tables[module].block),
 			stored->tables[module].bytes, gr_scan_poll, scan,
-			&scan->dwarfs[module]);
+			&scan->program.dwarfs[module]);
 
-	if (scan->target.use_cache)
+	if (scan->stop.target.use_cache)
 		build_id = gr_scan_build_id(scan, m);
-	struct gr_error *err =
-		gr_dwarf_open_cached(m->path, m->debug_path, build_id,
-				     gr_scan_poll, scan, &scan->dwarfs[module]);
-	if (!err && scan->target.is_recorded)
-		gr_dwarf_keep_answers(scan->dwarfs[module]);
+	struct gr_error *err = gr_dwarf_open_cached(
+		m->path, m->debug_path, build_id, gr_scan_poll, scan,
+		&scan->program.dwarfs[module]);
+	if (!err && scan->stop.target.is_recorded)
+		gr_dwarf_keep_answers(scan->program.dwarfs[module]);
 	return err;
 }
 
 void gr_scan_save_symbols(struct gr_scan *scan)
 {
-	for (size_t i = 0; i < scan->target.nmodules; i++)
-		gr_dwarf_save(scan->dwarfs[i]);
+	for (size_t i = 0; i < scan->stop.target.nmodules; i++)
+		gr_dwarf_save(scan->program.dwarfs[i]);
 }
 
 /* Warn once that there is no cache, if its folder is not safe. */
@@ -176,13 +179,13 @@ static struct gr_error *check_cache(struct gr_scan *scan)
 {
 	struct gr_error *refused;
 
-	if (!scan->target.use_cache)
+	if (!scan->stop.target.use_cache)
 		return NULL;
 	refused = gr_dwarf_check_cache();
 	if (!refused)
 		return NULL;
 	const char *text = gr_arena_internf(
-		&scan->arena, "debug information is not cached: %s",
+		&scan->program.arena, "debug information is not cached: %s",
 		refused->message);
 	gr_error_destroy(refused);
 	return gr_scan_warn(scan, text);
@@ -191,8 +194,8 @@ static struct gr_error *check_cache(struct gr_scan *scan)
 /* The executable if it is one of Go's, else the first library that is. */
 static size_t runtime_module(const struct gr_scan *scan)
 {
-	for (size_t i = 0; i < scan->target.nmodules; i++)
-		if (gr_image_bias(scan->image, i) != UINT64_MAX &&
+	for (size_t i = 0; i < scan->stop.target.nmodules; i++)
+		if (gr_image_bias(scan->stop.image, i) != UINT64_MAX &&
 		    has_go_section(scan, i))
 			return i;
 	return 0;
@@ -200,15 +203,17 @@ static size_t runtime_module(const struct gr_scan *scan)
 
 void gr_scan_drop_program(struct gr_scan *scan)
 {
-	gr_types_destroy(steal_ptr(scan->types));
-	free(steal_ptr(scan->rt.modules));
-	free(steal_ptr(scan->rt.symbols));
-	free(steal_ptr(scan->rt.c_functions));
-	scan->rt.nmodules = scan->rt.nsymbols = scan->rt.nc_functions = 0;
-	for (size_t i = 0; scan->dwarfs && i < scan->target.nmodules; i++)
-		gr_dwarf_destroy(scan->dwarfs[i]);
-	free(steal_ptr(scan->dwarfs));
-	scan->nwarnings = 0;
+	gr_types_destroy(steal_ptr(scan->program.types));
+	free(steal_ptr(scan->program.rt.modules));
+	free(steal_ptr(scan->program.rt.symbols));
+	free(steal_ptr(scan->program.rt.c_functions));
+	scan->program.rt.nmodules = scan->program.rt.nsymbols =
+		scan->program.rt.nc_functions = 0;
+	for (size_t i = 0;
+	     scan->program.dwarfs && i < scan->stop.target.nmodules; i++)
+		gr_dwarf_destroy(scan->program.dwarfs[i]);
+	free(steal_ptr(scan->program.dwarfs));
+	scan->program.nwarnings = 0;
 }
 
 static struct gr_error *open_symbols(struct gr_scan *scan)
@@ -216,16 +221,17 @@ static struct gr_error *open_symbols(struct gr_scan *scan)
 	size_t module = runtime_module(scan);
 	struct gr_error *err;
 
-	scan->dwarfs = calloc(scan->target.nmodules + 1, sizeof(*scan->dwarfs));
-	if (!scan->dwarfs)
+	scan->program.dwarfs = calloc(scan->stop.target.nmodules + 1,
+				      sizeof(*scan->program.dwarfs));
+	if (!scan->program.dwarfs)
 		return &gr_enomem;
 	err = check_cache(scan);
 	if (!err)
 		err = open_dwarf(scan, module);
 	if (!err)
-		err = gr_layout_resolve(scan->dwarfs[module],
-					gr_image_bias(scan->image, module),
-					&scan->rt.layout);
+		err = gr_layout_resolve(scan->program.dwarfs[module],
+					gr_image_bias(scan->stop.image, module),
+					&scan->program.rt.layout);
 	// Debug information of a C library, without Go code, does not count.
 	if (gr_error_catch(&err, GR_ERROR_NO_DWARF) ||
 	    gr_error_catch(&err, GR_ERROR_NOT_GO))
@@ -239,13 +245,13 @@ struct gr_error *gr_scan_open_symbols(struct gr_scan *scan)
 
 	// If the runtime of a process that runs is not found, what the search
 	// has looked at is copied.
-	if (scan->rt.is_running)
-		err = gr_image_note_fetches(scan->image, true);
+	if (scan->program.rt.is_running)
+		err = gr_image_note_fetches(scan->stop.image, true);
 	if (!err)
 		err = open_symbols(scan);
 	if (!err)
-		err = gr_image_note_fetches(scan->image, false);
-	return err ? err : gr_image_leave_copy(scan->image);
+		err = gr_image_note_fetches(scan->stop.image, false);
+	return err ? err : gr_image_leave_copy(scan->stop.image);
 }
 
 /* The debug information of the file that the module was loaded from. */
@@ -255,19 +261,19 @@ static struct gr_error *attach_dwarf(struct gr_scan *scan,
 	struct gr_error *err = NULL;
 
 	// The debug information of the first module is open if it exists.
-	if (!scan->dwarfs[file] && module != scan->rt.modules)
+	if (!scan->program.dwarfs[file] && module != scan->program.rt.modules)
 		err = open_dwarf(scan, file);
 	if (gr_error_catch(&err, GR_ERROR_NO_DWARF))
 		return gr_scan_warn(
 			scan,
-			gr_arena_internf(&scan->arena,
+			gr_arena_internf(&scan->program.arena,
 					 "%s has no debug information: its own "
 					 "symbols will have less precise names",
-					 scan->target.modules[file].path));
+					 scan->stop.target.modules[file].path));
 	if (err)
 		return err;
-	module->dwarf = scan->dwarfs[file];
-	module->bias = gr_image_bias(scan->image, file);
+	module->dwarf = scan->program.dwarfs[file];
+	module->bias = gr_image_bias(scan->stop.image, file);
 	return NULL;
 }
 
@@ -277,30 +283,31 @@ static struct gr_error *warn_about_others(struct gr_scan *scan,
 {
 	struct gr_error *err = NULL;
 
-	for (size_t i = 0; !err && i < scan->target.nmodules; i++)
+	for (size_t i = 0; !err && i < scan->stop.target.nmodules; i++)
 		if (!is_used[i] && has_go_section(scan, i))
 			err = gr_scan_warn(
-				scan, gr_arena_internf(
-					      &scan->arena,
-					      "%s has a Go runtime of its own, "
-					      "which goref does not read",
-					      scan->target.modules[i].path));
+				scan,
+				gr_arena_internf(
+					&scan->program.arena,
+					"%s has a Go runtime of its own, "
+					"which goref does not read",
+					scan->stop.target.modules[i].path));
 	return err;
 }
 
 struct gr_error *gr_scan_read_modules(struct gr_scan *scan)
 {
-	struct gr_runtime *rt = &scan->rt;
+	struct gr_runtime *rt = &scan->program.rt;
 	_cleanup_free_ bool *is_used =
-		calloc(scan->target.nmodules + 1, sizeof(*is_used));
+		calloc(scan->stop.target.nmodules + 1, sizeof(*is_used));
 	struct gr_error *err;
 
 	if (!is_used)
 		return &gr_enomem;
 	err = gr_modules_read(rt);
 	for (size_t i = 0; !err && i < rt->nmodules; i++) {
-		size_t file =
-			gr_image_module_at(scan->image, rt->modules[i].text);
+		size_t file = gr_image_module_at(scan->stop.image,
+						 rt->modules[i].text);
 		if (file == SIZE_MAX)
 			continue;
 		is_used[file] = true;
@@ -311,13 +318,13 @@ struct gr_error *gr_scan_read_modules(struct gr_scan *scan)
 
 struct gr_error *gr_scan_read_dictionaries(struct gr_scan *scan)
 {
-	const struct gr_target_module *modules = scan->target.modules;
+	const struct gr_target_module *modules = scan->stop.target.modules;
 	struct gr_error *err = NULL;
 
-	for (size_t i = 0; !err && i < scan->target.nmodules; i++)
-		if (scan->dwarfs[i])
-			err = gr_dictionaries_read(scan->types, &modules[i],
-						   gr_image_bias(scan->image,
-								 i));
+	for (size_t i = 0; !err && i < scan->stop.target.nmodules; i++)
+		if (scan->program.dwarfs[i])
+			err = gr_dictionaries_read(
+				scan->program.types, &modules[i],
+				gr_image_bias(scan->stop.image, i));
 	return err;
 }

@@ -12,13 +12,13 @@ struct gr_error *gr_scan_moments(struct gr_scan *scan,
 {
 	struct gr_error *err = NULL;
 
-	*ret = &scan->moments;
-	if (scan->has_moments)
+	*ret = &scan->stop.moments;
+	if (scan->stop.has_moments)
 		return NULL;
-	err = gr_moments_read(&scan->sched, &scan->moments);
+	err = gr_moments_read(&scan->stop.sched, &scan->stop.moments);
 	if (err)
-		gr_moments_deinit(&scan->moments);
-	scan->has_moments = !err;
+		gr_moments_deinit(&scan->stop.moments);
+	scan->stop.has_moments = !err;
 	return err;
 }
 
@@ -27,8 +27,9 @@ const char *gr_scan_wait_reason(const struct gr_scan *scan,
 {
 	static const char signal[] = "signal wait";
 
-	return gr_waits_for_signal(&scan->rt.layout, g) ? signal :
-							  g->wait_reason;
+	return gr_waits_for_signal(&scan->program.rt.layout, g) ?
+		       signal :
+		       g->wait_reason;
 }
 
 /* The row of goroutines like @p g, made if new; NULL without memory. There are
@@ -63,11 +64,11 @@ static int by_count(const void *a, const void *b)
 struct gr_error *gr_scan_count_goroutines(struct gr_scan *scan)
 {
 	_cleanup_(gr_count_vector_deinit) struct gr_count_vector rows = { 0 };
-	struct gr_scan_info *info = &scan->info;
+	struct gr_scan_info *info = &scan->stop.info;
 
 	info->goroutines = 0;
-	for (size_t i = 0; i < scan->sched.ngoroutines; i++) {
-		const struct gr_goroutine *g = &scan->sched.goroutines[i];
+	for (size_t i = 0; i < scan->stop.sched.ngoroutines; i++) {
+		const struct gr_goroutine *g = &scan->stop.sched.goroutines[i];
 		struct gr_goroutine_count *row =
 			g->is_g0 ?
 				NULL :
@@ -83,7 +84,8 @@ struct gr_error *gr_scan_count_goroutines(struct gr_scan *scan)
 		return NULL;
 	qsort(rows.data, rows.size, sizeof(*rows.data), by_count);
 	size_t bytes = rows.size * sizeof(*rows.data);
-	struct gr_goroutine_count *kept = gr_arena_alloc(&scan->arena, bytes);
+	struct gr_goroutine_count *kept =
+		gr_arena_alloc(&scan->program.arena, bytes);
 	if (!kept)
 		return &gr_enomem;
 	memcpy(kept, rows.data, bytes);

@@ -13,7 +13,7 @@ void gr_goroutine_index_deinit(struct gr_goroutine_index *index)
 
 static struct gr_error *fill_ids(struct gr_scan *scan, struct gr_keys *by_id)
 {
-	const struct gr_sched *sched = &scan->sched;
+	const struct gr_sched *sched = &scan->stop.sched;
 	struct gr_error *err = NULL;
 
 	for (size_t i = 0; !err && i < sched->ngoroutines; i++) {
@@ -23,7 +23,7 @@ static struct gr_error *fill_ids(struct gr_scan *scan, struct gr_keys *by_id)
 		    gr_keys_find(by_id, g->goid, 0) == UINT32_MAX &&
 		    !gr_keys_add(by_id, g->goid, 0, i))
 			return &gr_enomem;
-		err = gr_runtime_step(&scan->rt, 1);
+		err = gr_runtime_step(&scan->program.rt, 1);
 	}
 	return err;
 }
@@ -32,7 +32,7 @@ static struct gr_error *fill_ids(struct gr_scan *scan, struct gr_keys *by_id)
 static struct gr_error *find(struct gr_scan *scan, uint64_t id,
 			     const struct gr_goroutine **ret)
 {
-	struct gr_goroutine_index *index = &scan->goroutine_index;
+	struct gr_goroutine_index *index = &scan->stop.goroutine_index;
 
 	*ret = NULL;
 	if (!index->has_ids) {
@@ -45,7 +45,7 @@ static struct gr_error *find(struct gr_scan *scan, uint64_t id,
 	}
 	uint32_t i = gr_keys_find(&index->by_id, id, 0);
 	if (i != UINT32_MAX)
-		*ret = &scan->sched.goroutines[i];
+		*ret = &scan->stop.sched.goroutines[i];
 	return NULL;
 }
 

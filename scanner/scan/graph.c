@@ -25,22 +25,22 @@ static unsigned int count_threads(const struct gr_scan *scan)
 {
 	unsigned int n = gr_scan_processors();
 
-	if (scan->graph_threads)
-		return scan->graph_threads;
+	if (scan->answers.graph_threads)
+		return scan->answers.graph_threads;
 	return n > MAX_THREADS ? MAX_THREADS : n;
 }
 
 /* Bytes that the graph's arrays may take; 0: no limit. */
 static uint64_t limit_bytes(const struct gr_scan *scan)
 {
-	uint64_t limit = scan->meter.limit_bytes;
-	uint64_t now = gr_meter_private_bytes(&scan->meter);
+	uint64_t limit = scan->costs.meter.limit_bytes;
+	uint64_t now = gr_meter_private_bytes(&scan->costs.meter);
 	// The arrays take spare memory first.
 	uint64_t spare = gr_huge_spare_bytes();
 
 	now = now > spare ? now - spare : 0;
-	uint64_t used = now > scan->meter.first_bytes ?
-				now - scan->meter.first_bytes :
+	uint64_t used = now > scan->costs.meter.first_bytes ?
+				now - scan->costs.meter.first_bytes :
 				0;
 
 	if (!limit)
@@ -52,15 +52,16 @@ void gr_scan_make_room(struct gr_scan *scan)
 {
 	uint64_t limit = limit_bytes(scan);
 
-	if (scan->graph && limit && limit < scan->estimate.table_bytes)
+	if (scan->answers.graph && limit &&
+	    limit < scan->costs.estimate.table_bytes)
 		gr_scan_drop_graph(scan);
 }
 
 void gr_scan_drop_graph(struct gr_scan *scan)
 {
-	gr_memo_destroy(steal_ptr(scan->links));
-	gr_heap_graph_destroy(steal_ptr(scan->graph));
-	scan->graph_phases = (struct gr_graph_phases){ 0 };
+	gr_memo_destroy(steal_ptr(scan->answers.links));
+	gr_heap_graph_destroy(steal_ptr(scan->answers.graph));
+	scan->answers.graph_phases = (struct gr_graph_phases){ 0 };
 }
 
 static struct gr_error *make_graph(struct gr_scan *scan)
@@ -71,40 +72,42 @@ static struct gr_error *make_graph(struct gr_scan *scan)
 	if (err)
 		return err;
 	const struct gr_heap_graph_spec spec = {
-		.heap = scan->heap,
-		.sched = &scan->sched,
-		.roots = &scan->roots,
-		.marking = &scan->chains->m,
+		.heap = scan->stop.heap,
+		.sched = &scan->stop.sched,
+		.roots = &scan->stop.roots,
+		.marking = &scan->answers.chains->m,
 		.limit_bytes = limit_bytes(scan),
 		.nthreads = count_threads(scan),
 	};
 
-	err = gr_heap_graph_create(&spec, &scan->graph);
+	err = gr_heap_graph_create(&spec, &scan->answers.graph);
 	if (err)
 		return err;
-	scan->graph_gaps = scan->chains->gaps;
-	scan->graph_phases.masks_us = scan->graph->masks_us;
-	scan->graph_phases.edges_us = scan->graph->edges_us;
+	scan->answers.graph_gaps = scan->answers.chains->gaps;
+	scan->answers.graph_phases.masks_us = scan->answers.graph->masks_us;
+	scan->answers.graph_phases.edges_us = scan->answers.graph->edges_us;
 	return NULL;
 }
 
 const struct gr_graph_phases *gr_scan_graph_phases(const struct gr_scan *scan)
 {
-	return &scan->graph_phases;
+	return &scan->answers.graph_phases;
 }
 
 const struct gr_gaps *gr_scan_gaps(const struct gr_scan *scan)
 {
-	return scan->graph ? &scan->graph_gaps : &scan->gaps;
+	return scan->answers.graph ? &scan->answers.graph_gaps :
+				     &scan->stop.gaps;
 }
 
 /* Make parts, and add the time to a phase. */
 static struct gr_error *make_parts(struct gr_scan *scan, unsigned int parts,
 				   uint64_t *phase_us)
 {
-	const struct gr_poll poll = gr_runtime_poller(&scan->rt);
+	const struct gr_poll poll = gr_runtime_poller(&scan->program.rt);
 	uint64_t start_us = gr_scan_now_us();
-	struct gr_error *err = gr_graph_need(scan->graph->graph, parts, &poll);
+	struct gr_error *err =
+		gr_graph_need(scan->answers.graph->graph, parts, &poll);
 
 	*phase_us += gr_scan_now_us() - start_us;
 	return err;
@@ -113,7 +116,7 @@ static struct gr_error *make_parts(struct gr_scan *scan, unsigned int parts,
 /* Make parts one after the other. */
 static struct gr_error *make_in_turn(struct gr_scan *scan, unsigned int parts)
 {
-	struct gr_graph_phases *phases = &scan->graph_phases;
+	struct gr_graph_phases *phases = &scan->answers.graph_phases;
 	struct gr_error *err =
 		make_parts(scan, GR_PART_NEAREST, &phases->nearest_us);
 
@@ -129,17 +132,17 @@ static struct gr_error *make_in_turn(struct gr_scan *scan, unsigned int parts)
 static struct gr_error *make_side_by_side(struct gr_scan *scan,
 					  unsigned int parts)
 {
-	const struct gr_poll poll = gr_runtime_poller(&scan->rt);
+	const struct gr_poll poll = gr_runtime_poller(&scan->program.rt);
 	struct gr_ahead ahead;
 
-	gr_ahead_begin(&ahead, scan->graph->graph);
+	gr_ahead_begin(&ahead, scan->answers.graph->graph);
 	struct gr_error *err = make_in_turn(scan, parts & ~GR_PART_REVERSE);
 	uint64_t start_us = gr_scan_now_us();
 	bool is_wanted = !err;
 	gr_error_catch(&err, GR_ERROR_NO_MEMORY);
 	struct gr_error *ended = gr_ahead_end(&ahead, is_wanted, &poll);
-	scan->graph_phases.reverse_us += gr_scan_now_us() - start_us;
-	scan->graph->budget.is_exceeded = false;
+	scan->answers.graph_phases.reverse_us += gr_scan_now_us() - start_us;
+	scan->answers.graph->budget.is_exceeded = false;
 	if (!err)
 		return ended;
 	gr_error_destroy(ended);
@@ -148,10 +151,10 @@ static struct gr_error *make_side_by_side(struct gr_scan *scan,
 
 static struct gr_error *need(struct gr_scan *scan, unsigned int parts)
 {
-	struct gr_error *err = scan->graph ? NULL : make_graph(scan);
+	struct gr_error *err = scan->answers.graph ? NULL : make_graph(scan);
 
 	if (!err && count_threads(scan) > 1 && (parts & GR_PART_REVERSE) &&
-	    !scan->graph->graph->from)
+	    !scan->answers.graph->graph->from)
 		err = make_side_by_side(scan, parts);
 	return err ? err : make_in_turn(scan, parts);
 }

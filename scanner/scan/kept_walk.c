@@ -6,7 +6,7 @@
 
 void gr_scan_drop_chains(struct gr_scan *scan)
 {
-	struct gr_chains *chains = steal_ptr(scan->chains);
+	struct gr_chains *chains = steal_ptr(scan->answers.chains);
 
 	if (!chains)
 		return;
@@ -23,27 +23,29 @@ struct gr_error *gr_scan_need_chains(struct gr_scan *scan,
 	struct gr_gaps before;
 	struct gr_error *err;
 
-	if (scan->chains && scan->chains->attribution == attribution)
+	if (scan->answers.chains &&
+	    scan->answers.chains->attribution == attribution)
 		return NULL;
 	gr_scan_drop_chains(scan);
-	before = scan->gaps;
+	before = scan->stop.gaps;
 	err = gr_scan_mark(scan, &options, true, &ledger, &m);
-	struct gr_gaps gaps = scan->gaps;
-	gr_gaps_end_walk(&scan->gaps, &before);
+	struct gr_gaps gaps = scan->stop.gaps;
+	gr_gaps_end_walk(&scan->stop.gaps, &before);
 	if (!err)
 		err = gr_tree_finish(&m.tree);
 	if (!err)
-		err = gr_parents_finish(m.parents, gr_scan_poll, scan);
+		err = gr_parents_finish(m.parents, scan->program.rt.poll,
+					scan->program.rt.poll_ctx);
 	if (err)
 		return err;
-	scan->chains = calloc(1, sizeof(*scan->chains));
-	if (!scan->chains)
+	scan->answers.chains = calloc(1, sizeof(*scan->answers.chains));
+	if (!scan->answers.chains)
 		return &gr_enomem;
-	scan->chains->attribution = attribution;
-	scan->chains->gaps = gaps;
-	scan->chains->m = m;
+	scan->answers.chains->attribution = attribution;
+	scan->answers.chains->gaps = gaps;
+	scan->answers.chains->m = m;
 	memset(&m, 0, sizeof(m));
 	// Parents tell which objects are reached, so states are not needed.
-	free(steal_ptr(scan->chains->m.states));
+	free(steal_ptr(scan->answers.chains->m.states));
 	return NULL;
 }

@@ -8,6 +8,7 @@
 #include "scan/scan.h"
 
 #include "goruntime/search/search.h"
+#include "inferior/recorder.h"
 #include "inferior/elf.h"
 #include "inferior/sigbus.h"
 
@@ -55,8 +56,8 @@ static uint64_t resident_bytes(int32_t pid)
  * three roots. */
 static uint64_t goroutine_bytes(struct gr_scan *scan)
 {
-	const struct gr_sched *sched = &scan->sched;
-	struct gr_stack_sample *sample = &scan->stack_sample;
+	const struct gr_sched *sched = &scan->stop.sched;
+	struct gr_stack_sample *sample = &scan->opening.stack_sample;
 	uint64_t frame_bytes =
 		sizeof(struct gr_frame) + sizeof(struct gr_root) * 3 / 2;
 	uint64_t stack_bytes = 0, frames_bytes = 0;
@@ -67,10 +68,10 @@ static uint64_t goroutine_bytes(struct gr_scan *scan)
 	// The sample is taken once: it costs time, and the process may be
 	// stopped.
 	// It reads whole stacks, which have values.
-	gr_recorder_pause(scan->rt.recorder);
+	gr_recorder_pause(scan->program.rt.recorder);
 	if (!sample->bytes)
 		gr_error_destroy(gr_goroutines_sample(sched, sample));
-	gr_recorder_resume(scan->rt.recorder);
+	gr_recorder_resume(scan->program.rt.recorder);
 	if (sample->bytes)
 		frames_bytes = (double)stack_bytes / sample->bytes *
 			       sample->frames * frame_bytes;
@@ -82,28 +83,28 @@ static uint64_t goroutine_bytes(struct gr_scan *scan)
 /* The tables of symbols can have any size, so they are measured. */
 static uint64_t fixed_bytes(const struct gr_scan *scan)
 {
-	uint64_t bytes = FIXED_BYTES + scan->symbols_bytes * 3 / 2;
+	uint64_t bytes = FIXED_BYTES + scan->costs.symbols_bytes * 3 / 2;
 
 	return (bytes | ((1 << 20) - 1)) + 1;
 }
 
 void gr_scan_note_graph_estimate(struct gr_scan *scan)
 {
-	const struct gr_heap *heap = scan->heap;
+	const struct gr_heap *heap = scan->stop.heap;
 	// Until bitmaps are read, all slots may have objects.
 	uint64_t nobjects = heap->allocated_objects ? heap->allocated_objects :
 						      heap->nobjs;
 
-	scan->estimate.graph_bytes =
+	scan->costs.estimate.graph_bytes =
 		(uint64_t)heap->nobjs * PARENT_BYTES + nobjects * GRAPH_BYTES;
 }
 
 void gr_scan_note_estimate(struct gr_scan *scan)
 {
-	const struct gr_heap *heap = scan->heap;
-	struct gr_estimate *e = &scan->estimate;
+	const struct gr_heap *heap = scan->stop.heap;
+	struct gr_estimate *e = &scan->costs.estimate;
 
-	e->copy_bytes = gr_image_plan_bytes(scan->image);
+	e->copy_bytes = gr_image_plan_bytes(scan->stop.image);
 	e->table_bytes = fixed_bytes(scan) + goroutine_bytes(scan);
 	e->copy_us = e->copy_bytes / BYTES_PER_US;
 	if (!heap)
@@ -119,9 +120,10 @@ void gr_scan_note_estimate(struct gr_scan *scan)
  * ran. The copy cannot be larger than the process. */
 static void note_rough_estimate(struct gr_scan *scan)
 {
-	uint64_t bytes = resident_bytes(gr_target_memory_pid(&scan->target));
+	uint64_t bytes =
+		resident_bytes(gr_target_memory_pid(&scan->stop.target));
 
-	scan->estimate = (struct gr_estimate){
+	scan->costs.estimate = (struct gr_estimate){
 		.copy_bytes = bytes,
 		.table_bytes = fixed_bytes(scan) + bytes / 32 * OBJECT_BYTES,
 		.node_bytes = NODE_BYTES,
@@ -139,14 +141,14 @@ static struct gr_error *try_reading(struct gr_scan *scan)
 {
 	uint64_t begin = gr_scan_now_us();
 	struct gr_error *err =
-		gr_scan_read(scan, gr_extent_stages(scan->extent));
+		gr_scan_read(scan, gr_extent_stages(scan->opening.extent));
 
-	scan->phases_us[GR_PHASE_heap] = 0;
-	scan->estimate.read_us = gr_scan_now_us() - begin;
+	scan->costs.phases_us[GR_PHASE_heap] = 0;
+	scan->costs.estimate.read_us = gr_scan_now_us() - begin;
 	if (!err)
 		gr_scan_note_estimate(scan);
 	gr_scan_drop(scan);
-	scan->phase_start_us = begin;
+	scan->costs.phase_start_us = begin;
 	gr_scan_end_phase(scan, GR_PHASE_estimate);
 	return err;
 }
@@ -154,9 +156,9 @@ static struct gr_error *try_reading(struct gr_scan *scan)
 /* Estimate what it costs to copy what the search for the runtime has read. */
 static void note_searched_estimate(struct gr_scan *scan)
 {
-	uint64_t bytes = gr_image_noted_pages(scan->image) * GR_PAGE_BYTES;
+	uint64_t bytes = gr_image_noted_pages(scan->stop.image) * GR_PAGE_BYTES;
 
-	scan->estimate = (struct gr_estimate){
+	scan->costs.estimate = (struct gr_estimate){
 		.copy_bytes = bytes,
 		.table_bytes = fixed_bytes(scan),
 		.copy_us = bytes / BYTES_PER_US,
@@ -174,8 +176,8 @@ static struct gr_error *open_program(struct gr_scan *scan)
 {
 	struct gr_error *err = gr_scan_open_program(scan);
 
-	scan->is_unsettled = gr_error_catch(&err, GR_ERROR_UNSETTLED);
-	if (scan->is_unsettled)
+	scan->opening.is_unsettled = gr_error_catch(&err, GR_ERROR_UNSETTLED);
+	if (scan->opening.is_unsettled)
 		note_searched_estimate(scan);
 	return err;
 }
@@ -183,7 +185,8 @@ static struct gr_error *open_program(struct gr_scan *scan)
 /* Estimate what a scan of the opened program costs. */
 static struct gr_error *estimate(struct gr_scan *scan)
 {
-	struct gr_error *err = scan->is_unsettled ? NULL : try_reading(scan);
+	struct gr_error *err = scan->opening.is_unsettled ? NULL :
+							    try_reading(scan);
 
 	if (err && err->code != GR_ERROR_INTERRUPTED &&
 	    err->code != GR_ERROR_MEMORY_LIMIT &&
@@ -207,7 +210,7 @@ struct gr_error *gr_scan_prepare(const struct gr_target *target,
 	err = gr_scan_new(target, extent, &scan);
 	if (!err) {
 		// Registers are known only for a stopped process.
-		scan->rt.is_running = !target->nthreads;
+		scan->program.rt.is_running = !target->nthreads;
 		err = open_program(scan);
 	}
 	if (!err)
@@ -220,7 +223,7 @@ struct gr_error *gr_scan_prepare(const struct gr_target *target,
 
 bool gr_scan_is_unsettled(const struct gr_scan *scan)
 {
-	return scan->is_unsettled;
+	return scan->opening.is_unsettled;
 }
 
 struct gr_error *gr_scan_copy_searched(struct gr_scan *scan)
@@ -228,15 +231,15 @@ struct gr_error *gr_scan_copy_searched(struct gr_scan *scan)
 	struct gr_sigbus_guard guard;
 	struct gr_error *err;
 
-	scan->phase_start_us = gr_scan_now_us();
+	scan->costs.phase_start_us = gr_scan_now_us();
 	gr_sigbus_guard_begin(&guard);
-	err = gr_image_refresh(scan->image);
+	err = gr_image_refresh(scan->stop.image);
 	if (!err)
-		err = gr_image_plan_noted(scan->image);
+		err = gr_image_plan_noted(scan->stop.image);
 	if (!err)
-		err = gr_image_capture(scan->image);
+		err = gr_image_capture(scan->stop.image);
 	if (!err)
-		gr_image_enter_copy(scan->image);
+		gr_image_enter_copy(scan->stop.image);
 	return gr_sigbus_guard_end(&guard, err);
 }
 
@@ -248,33 +251,34 @@ static struct gr_error *retry_copy(struct gr_scan *scan, uint64_t noted_before,
 	bool is_searched = err->code == GR_ERROR_NO_DWARF ||
 			   gr_search_is_misfit(err);
 
-	if (!is_searched || gr_image_noted_pages(scan->image) == noted_before)
+	if (!is_searched ||
+	    gr_image_noted_pages(scan->stop.image) == noted_before)
 		return err;
-	if (scan->searched_copies == MAX_COPIES) {
+	if (scan->opening.searched_copies == MAX_COPIES) {
 		err->code = GR_ERROR_UNSETTLED;
 		return gr_error_prefix(err, "the process changes too fast to "
 					    "find its runtime: try again, or "
 					    "take a core (gcore): ");
 	}
 	gr_error_destroy(err);
-	scan->is_unsettled = true;
+	scan->opening.is_unsettled = true;
 	note_searched_estimate(scan);
-	return gr_image_leave_copy(scan->image);
+	return gr_image_leave_copy(scan->stop.image);
 }
 
 struct gr_error *gr_scan_search_copy(struct gr_scan *scan)
 {
-	uint64_t noted = gr_image_noted_pages(scan->image);
+	uint64_t noted = gr_image_noted_pages(scan->stop.image);
 	struct gr_sigbus_guard guard;
 	struct gr_error *err;
 
-	scan->phase_start_us = gr_scan_now_us();
+	scan->costs.phase_start_us = gr_scan_now_us();
 	gr_sigbus_guard_begin(&guard);
 	gr_scan_drop_program(scan);
-	scan->rt.is_running = false;
-	scan->is_unsettled = false;
-	scan->searched_copies++;
-	err = gr_image_note_fetches(scan->image, true);
+	scan->program.rt.is_running = false;
+	scan->opening.is_unsettled = false;
+	scan->opening.searched_copies++;
+	err = gr_image_note_fetches(scan->stop.image, true);
 	if (!err)
 		err = gr_scan_open_program(scan);
 	if (err)
@@ -286,16 +290,17 @@ struct gr_error *gr_scan_search_copy(struct gr_scan *scan)
 
 void gr_scan_estimate(const struct gr_scan *scan, struct gr_estimate *ret)
 {
-	*ret = scan->estimate;
+	*ret = scan->costs.estimate;
 }
 
 struct gr_error *gr_scan_reserve(struct gr_scan *scan)
 {
-	uint64_t bytes = scan->estimate.copy_bytes;
+	uint64_t bytes = scan->costs.estimate.copy_bytes;
 	struct gr_error *err;
 
-	scan->phase_start_us = gr_scan_now_us();
-	err = gr_image_reserve(scan->image, bytes + bytes / 16 + SPARE_BYTES);
+	scan->costs.phase_start_us = gr_scan_now_us();
+	err = gr_image_reserve(scan->stop.image,
+			       bytes + bytes / 16 + SPARE_BYTES);
 	gr_scan_end_phase(scan, GR_PHASE_capture);
 	return err;
 }
@@ -303,18 +308,18 @@ struct gr_error *gr_scan_reserve(struct gr_scan *scan)
 /* Of a snapshot it is not known, which matters only to who asks for it. */
 static struct gr_error *read_residency(struct gr_scan *scan)
 {
-	bool is_optional = scan->extent == GR_EXTENT_REPORT ||
-			   gr_extent_is_recorded(scan->extent);
+	bool is_optional = scan->opening.extent == GR_EXTENT_REPORT ||
+			   gr_extent_is_recorded(scan->opening.extent);
 	struct gr_error *err = NULL;
 
-	if (scan->extent == GR_EXTENT_PAGES) {
+	if (scan->opening.extent == GR_EXTENT_PAGES) {
 		err = gr_scan_read_pages(scan);
 		// If the process has ended, the next steps fail.
 		gr_error_catch(&err, GR_ERROR_ARGUMENT);
 		gr_error_catch(&err, GR_ERROR_IO);
 		return err;
 	}
-	if (scan->extent == GR_EXTENT_RESIDENCY || is_optional)
+	if (scan->opening.extent == GR_EXTENT_RESIDENCY || is_optional)
 		err = gr_scan_read_residency(scan);
 	if (is_optional && gr_error_catch(&err, GR_ERROR_ARGUMENT))
 		return NULL;
@@ -329,18 +334,19 @@ struct gr_error *gr_scan_capture(struct gr_scan *scan,
 	struct gr_error *err;
 
 	if (copy_pid) {
-		scan->target.kind = GR_TARGET_SNAPSHOT;
-		scan->target.copy_pid = copy_pid;
+		scan->stop.target.kind = GR_TARGET_SNAPSHOT;
+		scan->stop.target.copy_pid = copy_pid;
 	}
-	scan->phase_start_us = gr_scan_now_us();
+	scan->costs.phase_start_us = gr_scan_now_us();
 	gr_sigbus_guard_begin(&guard);
 	err = gr_scan_set_threads(scan, threads, nthreads);
 	if (!err)
-		err = gr_image_refresh(scan->image);
+		err = gr_image_refresh(scan->stop.image);
 	if (!err)
 		err = read_residency(scan);
 	if (!err)
-		err = gr_scan_read(scan, gr_extent_stages(scan->extent));
+		err = gr_scan_read(scan,
+				   gr_extent_stages(scan->opening.extent));
 	if (!err)
 		err = gr_scan_copy(scan);
 	return gr_sigbus_guard_end(&guard, err);
@@ -350,10 +356,11 @@ struct gr_error *gr_scan_finish(struct gr_scan *scan)
 {
 	struct gr_sigbus_guard guard;
 
-	scan->phase_start_us = gr_scan_now_us();
+	scan->costs.phase_start_us = gr_scan_now_us();
 	gr_sigbus_guard_begin(&guard);
 	return gr_sigbus_guard_end(
-		&guard, gr_scan_build(scan, gr_extent_stages(scan->extent)));
+		&guard,
+		gr_scan_build(scan, gr_extent_stages(scan->opening.extent)));
 }
 
 uint64_t gr_scan_count_late(const struct gr_scan *scan)
@@ -362,7 +369,7 @@ uint64_t gr_scan_count_late(const struct gr_scan *scan)
 	uint64_t count = 0;
 	size_t n;
 
-	threads = gr_image_threads(scan->image, &n);
+	threads = gr_image_threads(scan->stop.image, &n);
 	for (size_t i = 0; i < n; i++)
 		count += threads[i].regs.is_partial;
 	return count;

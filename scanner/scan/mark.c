@@ -13,8 +13,8 @@ struct gr_error *gr_scan_mark(struct gr_scan *scan,
 	struct gr_error *err;
 
 	memset(ret, 0, sizeof(*ret));
-	err = gr_walk_create(scan->heap, &scan->sched, &scan->roots, options,
-			     ledger, &w);
+	err = gr_walk_create(scan->stop.heap, &scan->stop.sched,
+			     &scan->stop.roots, options, ledger, &w);
 	// Finding the pointer words is part of the walk.
 	ledger->phases_us[GR_PHASE_typed] += gr_scan_now_us() - start_us;
 	if (!err && keep_parents)
@@ -39,14 +39,14 @@ struct gr_error *gr_scan_mark(struct gr_scan *scan,
 void gr_scan_progress(const struct gr_scan *scan, uint64_t *done,
 		      uint64_t *total)
 {
-	const struct gr_ledger *ledger = scan->walking;
+	const struct gr_ledger *ledger = scan->costs.walking;
 
 	*done = *total = 0;
 	if (!ledger)
 		return;
 	*done = ledger->typed.objects + ledger->runtime_type.objects +
 		ledger->header.objects + ledger->masked.objects;
-	*total = scan->heap->allocated_objects;
+	*total = scan->stop.heap->allocated_objects;
 }
 
 struct gr_error *gr_scan_sort_free_slots(struct gr_scan *scan,
@@ -63,17 +63,17 @@ struct gr_error *gr_scan_sort_free_slots(struct gr_scan *scan,
 		.nplaces = options->nplaces,
 	};
 	uint64_t *count = ledger->gaps.count;
-	struct gr_gaps before = scan->gaps;
+	struct gr_gaps before = scan->stop.gaps;
 	struct gr_ledger again = { 0 };
 	struct gr_error *err;
 
 	memset(ret, 0, sizeof(*ret));
 	if (!count[GR_GAP_FREE_SLOT_POINTERS])
 		return NULL;
-	memset(&scan->gaps, 0, sizeof(scan->gaps));
+	memset(&scan->stop.gaps, 0, sizeof(scan->stop.gaps));
 	err = gr_scan_mark(scan, &precise, false, &again, ret);
-	uint64_t sure = scan->gaps.count[GR_GAP_FREE_SLOT_POINTERS];
-	scan->gaps = before;
+	uint64_t sure = scan->stop.gaps.count[GR_GAP_FREE_SLOT_POINTERS];
+	scan->stop.gaps = before;
 	for (int i = 0; i < GR_NPHASES; i++)
 		ledger->phases_us[i] += again.phases_us[i];
 	if (err || sure >= count[GR_GAP_FREE_SLOT_POINTERS])

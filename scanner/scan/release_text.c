@@ -13,11 +13,11 @@
 
 static bool has_function(const struct gr_scan *scan, const struct gr_name *row)
 {
-	const struct gr_module *m = &scan->rt.modules[0];
+	const struct gr_module *m = &scan->program.rt.modules[0];
 	struct gr_func func;
 
 	for (uint64_t i = 0; i + 1 < m->nftab; i++)
-		if (gr_func_find(&scan->rt,
+		if (gr_func_find(&scan->program.rt,
 				 m->text + gr_load_u32(m->ftab + i * 8),
 				 &func) &&
 		    gr_name_matches(row, func.name))
@@ -27,15 +27,16 @@ static bool has_function(const struct gr_scan *scan, const struct gr_name *row)
 
 static bool has_type(const struct gr_scan *scan, const struct gr_name *row)
 {
-	for (gr_type_id i = 0; i < gr_types_count(scan->types); i++)
-		if (gr_name_matches(row, gr_types_get(scan->types, i)->name))
+	for (gr_type_id i = 0; i < gr_types_count(scan->program.types); i++)
+		if (gr_name_matches(row,
+				    gr_types_get(scan->program.types, i)->name))
 			return true;
 	return false;
 }
 
 static bool has_variable(const struct gr_scan *scan, const struct gr_name *row)
 {
-	const struct gr_dwarf *dwarf = scan->rt.modules[0].dwarf;
+	const struct gr_dwarf *dwarf = scan->program.rt.modules[0].dwarf;
 
 	return dwarf &&
 	       gr_dwarf_find_variable(dwarf, row->text) != GR_DWARF_NONE;
@@ -57,7 +58,7 @@ static void print_name(const struct gr_scan *scan, const struct gr_name *row,
 
 char *gr_scan_layout_text(const struct gr_scan *scan)
 {
-	_cleanup_free_ char *layout = gr_layout_text(&scan->rt.layout);
+	_cleanup_free_ char *layout = gr_layout_text(&scan->program.rt.layout);
 	char *text = NULL;
 	size_t bytes;
 	FILE *out = layout ? open_memstream(&text, &bytes) : NULL;

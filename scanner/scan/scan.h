@@ -3,91 +3,27 @@
 #ifndef GR_SCAN_H
 #define GR_SCAN_H
 
-#include "base/arena.h"
 #include "base/cleanup.h"
-#include "scan/goroutine_index.h"
-#include "goruntime/sched/goroutine.h"
-#include "goruntime/sched/moments.h"
-#include "goruntime/heap/heap.h"
-#include "goruntime/heap/heap_arenas.h"
-#include "goruntime/memory/page_bits.h"
-#include "goruntime/roots/roots.h"
-#include "goruntime/memory/c_blocks.h"
-#include "goruntime/memory/sys_memory.h"
-#include "heapgraph/heapgraph.h"
-#include "mark/walk.h"
-#include "goruntime/memory/collector.h"
-#include "scan/graph.h"
-#include "scan/open.h"
-#include "inferior/recorder.h"
-#include "inferior/residency.h"
 #include "inferior/sigbus.h"
+#include "scan/answers.h"
 
-/** What a question keeps for the next ones of a stop: the first member of a
- * struct that only its own file knows. */
-struct gr_memo {
-	void (*destroy)(struct gr_memo *memo);
-};
-static inline void gr_memo_destroy(struct gr_memo *memo)
-{
-	if (memo)
-		memo->destroy(memo);
-}
-
-struct gr_chains;
-
-struct gr_scan {
-	struct gr_target target; /**< Our own copy. */
-	struct gr_saved *stored; /**< Of a saved file; else NULL. */
-	struct gr_arena arena;	 /**< Names; lives as long as the scan. */
-	struct gr_gaps gaps;
-	struct gr_gaps program_gaps; /**< Before the first stage. */
+/** What only matters while a scan is opened. */
+struct gr_opening {
 	enum gr_scan_extent extent;
-	unsigned int stages; /**< What was read: enum gr_stage. */
-	struct gr_residency residency;
-	struct gr_collector collector;	 /**< Read with the residency. */
-	struct gr_heap_arenas arenas;	 /**< Of resident pages; the same. */
-	struct gr_page_bits page_bits;	 /**< The same. */
-	struct gr_c_blocks c_blocks;	 /**< The same. */
-	struct gr_sys_memory sys_memory; /**< The same. */
-	bool has_residency;
-	bool has_pages; /**< Of the residency, its pages and no more. */
-	struct gr_image *image;
-	struct gr_dwarf **dwarfs; /**< One for each module, or NULL. */
-	struct gr_runtime rt;
-	struct gr_pc_lookups pc_lookups; /**< Of rt. */
-	struct gr_types *types;
-	struct gr_heap *heap;
-	struct gr_sched sched;
-	struct gr_goroutine_index goroutine_index;
-	struct gr_memo *names;	   /**< Of goroutines/primitive.c; or NULL. */
-	struct gr_memo *links;	   /**< Of retention/link_cache.c; or NULL. */
-	struct gr_moments moments; /**< See gr_scan_moments(). */
-	bool has_moments;
-	struct gr_root_list lists;
-	struct gr_sampled_vector sampled; /**< Of the heap profile. */
-	struct gr_roots roots;
-	struct gr_scan_info info;
-	const char *warnings[8]; /**< NULL-terminated. */
-	size_t nwarnings;
-	uint64_t phases_us[GR_NPHASES];
-	uint64_t phase_start_us;
-	struct gr_meter meter;
-	uint64_t first_private_bytes, peak_private_bytes;
-	uint64_t symbols_bytes; /**< Peak memory after reading the program. */
-	struct gr_estimate estimate;
+	struct gr_gaps program_gaps; /**< Before the first stage. */
 	/** The runtime was searched in this number of copies. */
 	unsigned int searched_copies;
 	bool is_unsettled;		     /**< It is not found yet. */
 	struct gr_stack_sample stack_sample; /**< For the estimate. */
-	const struct gr_ledger *walking;     /**< The running walk, or NULL. */
-	struct gr_chains *chains;    /**< Set by the first why; or NULL. */
-	struct gr_heap_graph *graph; /**< Made on demand; or NULL. */
-	struct gr_graph_phases graph_phases;
-	/** Threads that sweep edges, or pack a file; 0: one for each processor,
-	 * to sweep at most 4. */
-	unsigned int graph_threads;
-	struct gr_gaps graph_gaps; /**< Of the target and of its walk. */
+};
+
+/** A chain: the answers lead to their stop, and the stop to its program. */
+struct gr_scan {
+	struct gr_program program;
+	struct gr_stop stop;
+	struct gr_answers answers;
+	struct gr_costs costs;
+	struct gr_opening opening;
 };
 
 GR_DEFINE_CLEANUP(scan, struct gr_scan, gr_scan_destroy)

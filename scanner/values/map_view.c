@@ -8,8 +8,8 @@
 static struct gr_error *check_kind(const struct gr_scan *scan, uint32_t type,
 				   uint8_t kind)
 {
-	if (type < gr_types_count(scan->types) &&
-	    gr_types_get(scan->types, type)->kind == kind)
+	if (type < gr_types_count(scan->program.types) &&
+	    gr_types_get(scan->program.types, type)->kind == kind)
 		return NULL;
 	return gr_error_format(GR_ERROR_ARGUMENT, "type %u is no map", type);
 }
@@ -20,7 +20,7 @@ static struct gr_error *enter(struct gr_scan *scan,
 {
 	struct gr_error *err = gr_scan_enter(scan, guard);
 
-	return !err && gr_image_lacks_values(scan->image) ?
+	return !err && gr_image_lacks_values(scan->stop.image) ?
 		       gr_error_not_saved() :
 		       err;
 }
@@ -31,9 +31,9 @@ static struct gr_error *read_length(struct gr_scan *scan, uint32_t type,
 	struct gr_channel channel;
 	struct gr_error *err;
 
-	if (gr_types_get(scan->types, type)->kind == GR_KIND_MAP)
-		return gr_map_count(&scan->rt, header, ret);
-	err = gr_channel_read(&scan->rt, header, &channel);
+	if (gr_types_get(scan->program.types, type)->kind == GR_KIND_MAP)
+		return gr_map_count(&scan->program.rt, header, ret);
+	err = gr_channel_read(&scan->program.rt, header, &channel);
 	*ret = channel.count;
 	return err;
 }
@@ -101,9 +101,9 @@ struct gr_error *gr_scan_map_find(struct gr_scan *scan, uint32_t type,
 	if (err)
 		return err;
 	if (!gr_scan_key_fits(scan, type, key))
-		return gr_error_format(GR_ERROR_ARGUMENT,
-				       "%s has keys of another kind",
-				       gr_types_get(scan->types, type)->name);
+		return gr_error_format(
+			GR_ERROR_ARGUMENT, "%s has keys of another kind",
+			gr_types_get(scan->program.types, type)->name);
 	err = enter(scan, &guard);
 	if (!err)
 		err = gr_scan_find_key(scan, type, header, key, elem_addr);

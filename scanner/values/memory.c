@@ -14,7 +14,7 @@ enum {
 static struct gr_error *no_memory(struct gr_scan *scan, uint64_t addr,
 				  uint64_t bytes)
 {
-	if (!gr_image_is_mapped(scan->image, addr))
+	if (!gr_image_is_mapped(scan->stop.image, addr))
 		return gr_error_format(GR_ERROR_FAULT,
 				       "there is no memory at 0x%" PRIx64,
 				       addr);
@@ -37,7 +37,7 @@ static struct gr_error *read_pieces(struct gr_scan *scan, uint64_t addr,
 	while (!err && done < bytes) {
 		uint64_t step = done ? done : FIRST_BYTES;
 		step = step < bytes - done ? step : bytes - done;
-		err = gr_image_want(scan->image, step);
+		err = gr_image_want(scan->stop.image, step);
 		uint8_t *grown = err ? NULL : realloc(*ret, done + step);
 
 		if (!err && !grown)
@@ -45,11 +45,12 @@ static struct gr_error *read_pieces(struct gr_scan *scan, uint64_t addr,
 		if (err)
 			break;
 		*ret = grown;
-		err = gr_image_read_late(scan->image, addr + done, grown + done,
-					 step);
+		err = gr_image_read_late(scan->stop.image, addr + done,
+					 grown + done, step);
 		done += step;
 		if (!err)
-			err = gr_runtime_step(&scan->rt, step / STEP_BYTES);
+			err = gr_runtime_step(&scan->program.rt,
+					      step / STEP_BYTES);
 	}
 	return err;
 }
@@ -70,7 +71,7 @@ struct gr_error *gr_scan_read_memory(struct gr_scan *scan, uint64_t addr,
 				       "once",
 				       bytes, addr);
 	err = gr_scan_enter_goroutines(scan, &guard);
-	if (!err && gr_image_lacks_values(scan->image))
+	if (!err && gr_image_lacks_values(scan->stop.image))
 		err = gr_error_not_saved();
 	if (!err)
 		err = read_pieces(scan, addr, bytes, &buf);

@@ -29,8 +29,9 @@ struct place {
 static struct gr_error *find_header(struct gr_scan *scan, gr_obj obj,
 				    struct place *place)
 {
-	bool is_chan = gr_types_get(scan->types, place->is.type)->kind ==
-		       GR_KIND_CHAN;
+	bool is_chan =
+		gr_types_get(scan->program.types, place->is.type)->kind ==
+		GR_KIND_CHAN;
 	bool is_header = false;
 	struct gr_error *err =
 		is_chan ? gr_scan_is_channel(scan, place->is.type,
@@ -47,7 +48,8 @@ static struct gr_error *find_header(struct gr_scan *scan, gr_obj obj,
 static struct gr_error *find_data(struct gr_scan *scan, gr_obj obj,
 				  uint64_t bytes, struct place *place)
 {
-	const struct gr_type *type = gr_types_get(scan->types, place->is.type);
+	const struct gr_type *type =
+		gr_types_get(scan->program.types, place->is.type);
 
 	place->form = GR_FORM_PIECE;
 	switch (type->kind) {
@@ -71,7 +73,8 @@ static struct gr_error *find_data(struct gr_scan *scan, gr_obj obj,
 		place->form = GR_FORM_UNKNOWN;
 		return NULL;
 	}
-	uint64_t elem = gr_types_get(scan->types, place->is.type)->size_bytes;
+	uint64_t elem =
+		gr_types_get(scan->program.types, place->is.type)->size_bytes;
 	place->form = GR_FORM_ARRAY;
 	place->is.length = elem ? bytes / elem : 0;
 	return NULL;
@@ -80,10 +83,10 @@ static struct gr_error *find_data(struct gr_scan *scan, gr_obj obj,
 static struct gr_error *find_object(struct gr_scan *scan, gr_obj obj,
 				    uint32_t label, struct place *place)
 {
-	const struct gr_span *span = gr_heap_span_of(scan->heap, obj);
+	const struct gr_span *span = gr_heap_span_of(scan->stop.heap, obj);
 	struct gr_error *err = NULL;
 
-	place->is.addr = gr_heap_object_addr(scan->heap, obj);
+	place->is.addr = gr_heap_object_addr(scan->stop.heap, obj);
 	if (label == GR_TYPE_NONE)
 		err = gr_scan_header_label(scan, span, obj - span->first_obj,
 					   &label);
@@ -103,9 +106,9 @@ static struct gr_error *find_object(struct gr_scan *scan, gr_obj obj,
 static struct gr_error *find_contents(struct gr_scan *scan, uint64_t addr,
 				      struct place *place)
 {
-	const struct gr_objects *objects = scan->graph->graph->objects;
+	const struct gr_objects *objects = scan->answers.graph->graph->objects;
 	const struct gr_span *span;
-	gr_obj obj = gr_heap_object_at(scan->heap, addr, &span);
+	gr_obj obj = gr_heap_object_at(scan->stop.heap, addr, &span);
 	gr_vertex v = obj == GR_OBJ_NONE ? GR_VERTEX_NONE :
 					   gr_object_vertex(objects, obj);
 
@@ -124,8 +127,8 @@ static struct gr_error *find_listed(struct gr_scan *scan,
 
 	place->is.type = root->type;
 	if (root->type == GR_TYPE_NONE && root->type_addr)
-		err = gr_types_from_runtime(scan->types, root->type_addr,
-					    &place->is.type);
+		err = gr_types_from_runtime(scan->program.types,
+					    root->type_addr, &place->is.type);
 	if (err)
 		return err;
 	if (root->form == GR_ROOT_CONTENTS && place->is.type == GR_TYPE_NONE)
@@ -142,8 +145,8 @@ static struct gr_error *find_listed(struct gr_scan *scan,
 static struct gr_error *find_root(struct gr_scan *scan, gr_vertex v,
 				  struct place *place)
 {
-	const struct gr_heap_graph *hg = scan->graph;
-	const struct gr_root *list = scan->roots.list.data;
+	const struct gr_heap_graph *hg = scan->answers.graph;
+	const struct gr_root *list = scan->stop.roots.list.data;
 	uint32_t first_static = hg->ngoroutines;
 	uint32_t group;
 
@@ -169,13 +172,14 @@ static struct gr_error *find_place(struct gr_scan *scan, uint32_t vertex,
 				   struct place *place)
 {
 	struct gr_error *err =
-		scan->graph ? NULL : gr_scan_need_graph(scan, GR_PART_NEAREST);
+		scan->answers.graph ? NULL :
+				      gr_scan_need_graph(scan, GR_PART_NEAREST);
 
 	if (!err)
 		err = gr_scan_check_vertex(scan, vertex);
 	if (err)
 		return err;
-	const struct gr_graph *graph = scan->graph->graph;
+	const struct gr_graph *graph = scan->answers.graph->graph;
 	if (gr_graph_kind(graph, vertex) != GR_VERTEX_OBJECT)
 		return find_root(scan, vertex, place);
 	return find_object(scan, gr_objects_slot(graph->objects, vertex),

@@ -15,16 +15,16 @@ struct gr_error *gr_scan_show(struct gr_scan *scan,
 
 	if (!data)
 		return &gr_enomem;
-	if (value->type >= gr_types_count(scan->types))
+	if (value->type >= gr_types_count(scan->program.types))
 		return gr_error_format(GR_ERROR_ARGUMENT,
 				       "no type has the number %u",
 				       value->type);
 	text = gr_text_begin(data, MAX_TEXT_BYTES);
 	struct gr_error *err = gr_scan_enter_goroutines(scan, &guard);
-	if (!err && gr_image_lacks_values(scan->image))
+	if (!err && gr_image_lacks_values(scan->stop.image))
 		err = gr_error_not_saved();
 	if (!err)
-		err = gr_show_value(scan->types, limits, value, &text);
+		err = gr_show_value(scan->program.types, limits, value, &text);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (err)
 		return err;

@@ -18,14 +18,14 @@ struct gr_error *gr_reached_mark(struct gr_scan *scan, struct gr_ledger *ledger,
 {
 	const struct gr_walk_options options = { .max_depth = 1,
 						 .max_nodes = 1 };
-	struct gr_gaps before = scan->gaps;
+	struct gr_gaps before = scan->stop.gaps;
 	struct gr_error *err;
 
 	gr_scan_drop_chains(scan);
 	gr_scan_make_room(scan);
 	err = gr_scan_mark(scan, &options, false, ledger, ret);
-	ledger->gaps = scan->gaps;
-	gr_gaps_end_walk(&scan->gaps, &before);
+	ledger->gaps = scan->stop.gaps;
+	gr_gaps_end_walk(&scan->stop.gaps, &before);
 	return err;
 }
 
@@ -43,7 +43,7 @@ struct gr_error *gr_scan_each_reached(struct gr_scan *scan,
 	if (!err)
 		err = gr_reached_mark(scan, &unused, &m);
 	err = gr_sigbus_guard_end(&guard, err);
-	const struct gr_heap *heap = scan->heap;
+	const struct gr_heap *heap = scan->stop.heap;
 	for (uint32_t i = 0; !err && i < heap->nspans; i++) {
 		const struct gr_span *span = &heap->spans[i];
 		err = gr_runtime_step(heap->rt, span->nelems);

@@ -111,7 +111,7 @@ static struct gr_error *sum_types(struct gr_scan *scan,
 	for (size_t i = 0; i < m->type_totals.size; i++)
 		if (m->type_totals.data[i].objects)
 			result->types[n++] = (struct gr_type_total){
-				gr_types_get(scan->types, i)->name,
+				gr_types_get(scan->program.types, i)->name,
 				m->type_totals.data[i],
 			};
 	if (m->untyped_total.objects)
@@ -125,7 +125,7 @@ static struct gr_error *sum_types(struct gr_scan *scan,
 
 static void finish_ledger(struct gr_scan *scan, struct gr_ledger *ledger)
 {
-	const struct gr_heap *heap = scan->heap;
+	const struct gr_heap *heap = scan->stop.heap;
 
 	ledger->allocated.objects = heap->allocated_objects;
 	ledger->allocated.bytes = heap->allocated_bytes;
@@ -140,9 +140,9 @@ static void finish_ledger(struct gr_scan *scan, struct gr_ledger *ledger)
 	ledger->unreached.bytes =
 		ledger->allocated.bytes - ledger->reached.bytes;
 	for (int i = 0; i < GR_PHASE_typed; i++)
-		ledger->phases_us[i] = scan->phases_us[i];
-	ledger->gaps = scan->gaps;
-	ledger->peak_private_bytes = scan->peak_private_bytes;
+		ledger->phases_us[i] = scan->costs.phases_us[i];
+	ledger->gaps = scan->stop.gaps;
+	ledger->peak_private_bytes = scan->costs.peak_private_bytes;
 }
 
 /* Walk and fill in the result. */
@@ -152,12 +152,12 @@ static struct gr_error *fill_result(struct gr_scan *scan,
 {
 	_cleanup_(gr_marking_deinit) struct gr_marking m;
 	// Gaps of the walk belong to this result, not to the next one.
-	struct gr_gaps before = scan->gaps;
+	struct gr_gaps before = scan->stop.gaps;
 	struct gr_error *err =
 		gr_scan_mark(scan, options, false, &result->ledger, &m);
 
 	finish_ledger(scan, &result->ledger);
-	gr_gaps_end_walk(&scan->gaps, &before);
+	gr_gaps_end_walk(&scan->stop.gaps, &before);
 	if (err)
 		return err;
 	result->tree = m.tree;

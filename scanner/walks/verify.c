@@ -65,7 +65,7 @@ static struct gr_error *check_edges(void *ctx, const struct gr_edge *edges,
 /* Is there unread memory, which may hold any object? */
 static bool is_torn(const struct verifier *v)
 {
-	const uint64_t *count = v->scan->gaps.count;
+	const uint64_t *count = v->scan->stop.gaps.count;
 
 	return count[GR_GAP_UNREADABLE_PAGES] ||
 	       count[GR_GAP_GOROUTINES_SKIPPED] || count[GR_GAP_BROKEN_LISTS];
@@ -81,7 +81,7 @@ static const char *explain(struct verifier *v, const struct gr_span *span,
 		return "memory of its span could not be read";
 	if (is_torn(v))
 		return "perhaps held by memory that could not be read";
-	if (strcmp(v->scan->info.gc_phase, "off"))
+	if (strcmp(v->scan->stop.info.gc_phase, "off"))
 		return "a collection is under way";
 	if (index == span->fresh)
 		return "being allocated";
@@ -147,7 +147,7 @@ static struct gr_error *compare_span(struct verifier *v,
 /* Did any thread work with a P when the program was stopped? */
 static bool is_in_motion(const struct verifier *v)
 {
-	const struct gr_sched *sched = &v->scan->sched;
+	const struct gr_sched *sched = &v->scan->stop.sched;
 
 	for (size_t i = 0; i < sched->ngoroutines; i++)
 		if (sched->goroutines[i].is_g0 ||
@@ -164,7 +164,7 @@ static bool is_most_lost(const struct verifier *v)
 {
 	const struct gr_verdict *verdict = v->verdict;
 
-	return !is_torn(v) && !strcmp(v->scan->info.gc_phase, "off") &&
+	return !is_torn(v) && !strcmp(v->scan->stop.info.gc_phase, "off") &&
 	       verdict->kept.objects >= MIN_KEPT &&
 	       verdict->kept_reached.objects < verdict->kept.objects / 2;
 }
@@ -197,7 +197,7 @@ static struct gr_error *finish(struct verifier *v)
 	if (verdict->has_stats && !is_in_motion(v) &&
 	    (verdict->stats.objects != verdict->rebuilt.objects ||
 	     verdict->stats.bytes != verdict->rebuilt.bytes) &&
-	    !v->scan->gaps.count[GR_GAP_SPANS_MID_SWEEP])
+	    !v->scan->stop.gaps.count[GR_GAP_SPANS_MID_SWEEP])
 		verdict->unexplained++;
 	verdict->differences = v->differences.data;
 	verdict->ndifferences = v->differences.size;
@@ -237,10 +237,10 @@ static struct gr_error *verify(struct gr_scan *scan, size_t max_differences,
 		calloc(1, sizeof(*verdict));
 	_cleanup_(verifier_deinit) struct verifier v = {
 		.scan = scan,
-		.heap = scan->heap,
+		.heap = scan->stop.heap,
 		.verdict = verdict,
 		.max_differences = max_differences,
-		.missed = gr_bitmap_alloc(scan->heap->nobjs + 1),
+		.missed = gr_bitmap_alloc(scan->stop.heap->nobjs + 1),
 	};
 	struct gr_error *err;
 
@@ -248,7 +248,7 @@ static struct gr_error *verify(struct gr_scan *scan, size_t max_differences,
 		return &gr_enomem;
 	err = mark_and_count(&v);
 	if (!err)
-		err = gr_for_each_edge(scan->heap, &scan->roots, &v.m,
+		err = gr_for_each_edge(scan->stop.heap, &scan->stop.roots, &v.m,
 				       check_edges, &v);
 	for (uint32_t i = 0; !err && i < v.heap->nspans; i++)
 		err = compare_span(&v, &v.heap->spans[i]);

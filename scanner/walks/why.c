@@ -46,7 +46,7 @@ static const char *path_to(struct gr_scan *scan, const struct gr_tree *tree,
 
 	for (; tree->nodes.data[node].parent != GR_NODE_NONE;
 	     node = tree->nodes.data[node].parent) {
-		text = gr_arena_internf(&scan->arena, "%s%s%s",
+		text = gr_arena_internf(&scan->program.arena, "%s%s%s",
 					tree->nodes.data[node].name,
 					*text ? " / " : "", text);
 		if (!text)
@@ -64,8 +64,8 @@ static struct gr_error *root_hop(struct gr_scan *scan, const struct gr_why *why,
 
 	*ret = (struct gr_hop){ .name = name, .type = "" };
 	if (why->goroutine_id)
-		name = gr_arena_internf(&scan->arena, "%s@%" PRIu64, name,
-					why->goroutine_id);
+		name = gr_arena_internf(&scan->program.arena, "%s@%" PRIu64,
+					name, why->goroutine_id);
 	if (!name)
 		return &gr_enomem;
 	struct gr_error *err = gr_place_resolve(scan, name, &place);
@@ -80,13 +80,15 @@ static struct gr_error *root_hop(struct gr_scan *scan, const struct gr_why *why,
 
 static void object_hop(struct gr_scan *scan, gr_obj obj, struct gr_hop *ret)
 {
-	const struct gr_parent *parent = &scan->chains->m.parents->of[obj];
-	const struct gr_span *span = gr_heap_span_of(scan->heap, obj);
+	const struct gr_parent *parent =
+		&scan->answers.chains->m.parents->of[obj];
+	const struct gr_span *span = gr_heap_span_of(scan->stop.heap, obj);
 
-	ret->addr = gr_heap_object_addr(scan->heap, obj);
+	ret->addr = gr_heap_object_addr(scan->stop.heap, obj);
 	ret->type = gr_scan_memory_name(scan, parent->label,
 					span->elem_bytes - span->header_bytes);
-	ret->name = path_to(scan, &scan->chains->m.tree, parent->node - 1);
+	ret->name =
+		path_to(scan, &scan->answers.chains->m.tree, parent->node - 1);
 }
 
 /* The name for a hop without one: both objects of a pointer to a pointer are
@@ -98,7 +100,8 @@ static const char *last_name(struct gr_scan *scan, const char *name)
 	for (const char *p = name; (p = strstr(p, " / ")); p += 3)
 		last = p + 3;
 	return last == name ? name :
-			      gr_arena_intern(&scan->arena, last, strlen(last));
+			      gr_arena_intern(&scan->program.arena, last,
+					      strlen(last));
 }
 
 /*
@@ -108,7 +111,7 @@ static const char *last_name(struct gr_scan *scan, const char *name)
 static struct gr_error *make_hops(struct gr_scan *scan, gr_obj obj,
 				  struct gr_why *why)
 {
-	const struct gr_chains *chains = scan->chains;
+	const struct gr_chains *chains = scan->answers.chains;
 	struct gr_error *err = NULL;
 	size_t n = 0;
 
@@ -144,12 +147,12 @@ static struct gr_error *find_chain(struct gr_scan *scan,
 				   uint64_t addr, struct gr_why *why)
 {
 	const struct gr_span *span;
-	gr_obj obj = gr_heap_object_at(scan->heap, addr, &span);
+	gr_obj obj = gr_heap_object_at(scan->stop.heap, addr, &span);
 	struct gr_error *err = gr_scan_need_chains(scan, options->attribution);
 
 	if (err)
 		return err;
-	const struct gr_chains *chains = scan->chains;
+	const struct gr_chains *chains = scan->answers.chains;
 	why->gaps = chains->gaps;
 	if (!chains->m.parents->of[obj].node)
 		return NULL;
@@ -162,8 +165,8 @@ static struct gr_error *find_chain(struct gr_scan *scan,
 	why->is_reachable = true;
 	why->root_name = root->name;
 	why->root_kind = root->kind;
-	if (goroutine < scan->sched.ngoroutines)
-		why->goroutine_id = scan->sched.goroutines[goroutine].goid;
+	if (goroutine < scan->stop.sched.ngoroutines)
+		why->goroutine_id = scan->stop.sched.goroutines[goroutine].goid;
 	err = make_hops(scan, obj, why);
 	// A type from the walk replaces the one from the header.
 	if (!err && *why->hops[why->nhops - 1].type)
@@ -188,7 +191,7 @@ struct gr_error *gr_why_find(struct gr_scan *scan,
 	why->type = at.type;
 	why->root_name = "";
 	why->description = at.text;
-	why->gaps = scan->gaps;
+	why->gaps = scan->stop.gaps;
 	if (at.kind == GR_LOCATED_OBJECT) {
 		why->is_object = true;
 		why->base_addr = at.base_addr;

@@ -76,7 +76,7 @@ static inline void path_add_type(struct path_fixture *f, const char *name,
 		type.nfields = GR_ARRAY_SIZE(node_fields);
 	if (kind == GR_KIND_ARRAY)
 		type.count = bytes / 8;
-	if (!gr_type_vector_append(&f->scan.types->types, type))
+	if (!gr_type_vector_append(&f->scan.program.types->types, type))
 		abort();
 }
 
@@ -98,10 +98,10 @@ static inline void path_add_types(struct path_fixture *f)
 	path_add_type(f, "any", GR_KIND_INTERFACE, 16, none, none);
 	path_add_type(f, "map[complex128]int8", GR_KIND_MAP, 8, T_INT8, T_INT8);
 	for (size_t i = 0; i < GR_ARRAY_SIZE(node_fields); i++)
-		if (!gr_field_vector_append(&f->scan.types->fields,
+		if (!gr_field_vector_append(&f->scan.program.types->fields,
 					    node_fields[i]))
 			abort();
-	f->scan.types->types.data[T_FLOATS].key = T_NODE;
+	f->scan.program.types->types.data[T_FLOATS].key = T_NODE;
 }
 
 static inline void path_set_layout(struct gr_layout *layout, bool is_swiss)
@@ -122,24 +122,25 @@ static inline struct path_fixture *path_fixture_create(void)
 		abort();
 	f->memory = fake_add(&f->image, MEMORY, MEMORY_BYTES);
 	f->heap.span_bytes = MEMORY_BYTES;
-	f->scan.image = f->scan.rt.image = &f->image;
-	f->scan.rt.gaps = &f->gaps;
-	f->scan.heap = &f->heap;
-	f->scan.rt.arena = &f->scan.arena;
-	f->scan.rt.poll = path_poll;
-	f->scan.rt.poll_ctx = f;
-	f->scan.types = calloc(1, sizeof(*f->scan.types));
-	if (!f->scan.types)
+	f->scan.stop.program = &f->scan.program;
+	f->scan.stop.image = f->scan.program.rt.image = &f->image;
+	f->scan.program.rt.gaps = &f->gaps;
+	f->scan.stop.heap = &f->heap;
+	f->scan.program.rt.arena = &f->scan.program.arena;
+	f->scan.program.rt.poll = path_poll;
+	f->scan.program.rt.poll_ctx = f;
+	f->scan.program.types = calloc(1, sizeof(*f->scan.program.types));
+	if (!f->scan.program.types)
 		abort();
-	f->scan.types->rt = &f->scan.rt;
+	f->scan.program.types->rt = &f->scan.program.rt;
 	path_add_types(f);
 	return f;
 }
 
 static inline void path_fixture_destroy(struct path_fixture *f)
 {
-	gr_types_destroy(f->scan.types);
-	gr_arena_deinit(&f->scan.arena);
+	gr_types_destroy(f->scan.program.types);
+	gr_arena_deinit(&f->scan.program.arena);
 	fake_deinit(&f->image);
 	free(f);
 }

@@ -36,10 +36,10 @@ static struct world *world_new(uint32_t n)
 	assert_true(w->scan && w->next && w->waits.rows && w->waits.first &&
 		    w->table.primitives && w->table.of_row && w->table.waiters);
 	w->table.waits = &w->waits;
-	w->scan->sched.ngoroutines = n;
-	w->scan->target.ops.poll = polls_call;
-	w->scan->target.ctx = &w->polls;
-	polls_set(&w->polls, &w->scan->rt, 0);
+	w->scan->stop.sched.ngoroutines = n;
+	w->scan->stop.target.ops.poll = polls_call;
+	w->scan->stop.target.ctx = &w->polls;
+	polls_set(&w->polls, &w->scan->program.rt, 0);
 	return w;
 }
 
@@ -341,7 +341,7 @@ TEST_ROWS(many, shapes, shape)
 	assert_in_range(polls, 100, 20 * (MANY / GR_POLL_STEPS));
 	for (uint64_t i = 0; i < 8; i++) {
 		found = (struct gr_blocker_vector){ 0 };
-		polls_set(&w->polls, &w->scan->rt, 1 + polls * i / 8);
+		polls_set(&w->polls, &w->scan->program.rt, 1 + polls * i / 8);
 		polls_check_ended(&w->polls, find_all(w, &found));
 		gr_blocker_vector_deinit(&found);
 	}

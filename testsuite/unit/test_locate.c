@@ -121,7 +121,7 @@ static void make_types(struct world *w)
 	m->bias = BIAS;
 	f->rt.modules = m;
 	f->rt.nmodules = 1;
-	f->rt.arena = &w->scan.arena;
+	f->rt.arena = &w->scan.program.arena;
 	gr_types_destroy(f->types);
 	assert_null(gr_types_create(&f->rt, &f->types));
 	gr_type_id node = gr_types_find(f->types, "main.Größe");
@@ -156,8 +156,8 @@ static void make_sections(struct world *w)
 	m->etypes = TYPES + SECTION_BYTES;
 	w->symbol = (struct gr_symbol){ "main.plain", BSS + SYMBOL_AT,
 					SYMBOL_BYTES };
-	w->scan.rt.symbols = &w->symbol;
-	w->scan.rt.nsymbols = 1;
+	w->scan.program.rt.symbols = &w->symbol;
+	w->scan.program.rt.nsymbols = 1;
 }
 
 /* A goroutine with three frames, a system stack, a thread's signal stack. */
@@ -203,14 +203,14 @@ static struct world *make_world(void)
 	make_heap(world);
 	make_stacks(world);
 	struct gr_scan *scan = &world->scan;
-	scan->image = &world->stack->image;
-	scan->rt = world->stack->rt;
-	scan->types = world->heap->types;
-	scan->heap = world->heap->heap;
-	scan->sched.goroutines = world->goroutines;
-	scan->sched.ngoroutines = 2;
-	scan->sched.ms = &world->m;
-	scan->sched.nms = 1;
+	scan->stop.image = &world->stack->image;
+	scan->program.rt = world->stack->rt;
+	scan->program.types = world->heap->types;
+	scan->stop.heap = world->heap->heap;
+	scan->stop.sched.goroutines = world->goroutines;
+	scan->stop.sched.ngoroutines = 2;
+	scan->stop.sched.ms = &world->m;
+	scan->stop.sched.nms = 1;
 	make_sections(world);
 	return world;
 }
@@ -220,7 +220,7 @@ static void free_world(struct world *w)
 	gr_dwarf_destroy(w->stack->module.dwarf);
 	stack_free(w->stack);
 	teardown(w->heap);
-	gr_arena_deinit(&w->scan.arena);
+	gr_arena_deinit(&w->scan.program.arena);
 	free(w);
 }
 
@@ -495,8 +495,8 @@ TEST_F(torn_thread)
 /* A torn list of goroutines leaves none, and no array of them. */
 TEST_F(no_goroutines)
 {
-	world->scan.sched.goroutines = NULL;
-	world->scan.sched.ngoroutines = 0;
+	world->scan.stop.sched.goroutines = NULL;
+	world->scan.stop.sched.ngoroutines = 0;
 	assert_int_equal(locate(LIBRARY).kind, GR_LOCATED_MAPPED_FILE);
 }
 

@@ -71,13 +71,15 @@ static struct gr_error *note_named_defer(struct gr_owner_search *s,
 static struct gr_error *read_captured(struct gr_owner_search *s, uint64_t addr,
 				      uint64_t *ret)
 {
-	struct gr_recorder *recorder = s->scan->rt.recorder;
+	struct gr_recorder *recorder = s->scan->program.rt.recorder;
 	size_t mark = gr_recorder_search(recorder);
-	struct gr_error *err = gr_image_read_u64(s->scan->image, addr, ret);
+	struct gr_error *err =
+		gr_image_read_u64(s->scan->stop.image, addr, ret);
 
-	gr_recorder_end_search(
-		recorder, mark,
-		recorder && !err && gr_image_is_mapped(s->scan->image, *ret));
+	gr_recorder_end_search(recorder, mark,
+			       recorder && !err &&
+				       gr_image_is_mapped(s->scan->stop.image,
+							  *ret));
 	if (gr_error_catch(&err, GR_ERROR_NOT_SAVED))
 		*ret = 0;
 	return err;
@@ -101,9 +103,11 @@ static struct gr_error *find_loads(struct gr_owner_search *s,
 	struct gr_error *err;
 
 	closure->words = 1 << 1;
-	if (s->scan->rt.arch == &gr_arch_arm64 || bytes > MAX_CLOSURE_BYTES)
+	if (s->scan->program.rt.arch == &gr_arch_arm64 ||
+	    bytes > MAX_CLOSURE_BYTES)
 		return NULL;
-	err = gr_image_map(s->scan->image, closure->func->entry, bytes, &code);
+	err = gr_image_map(s->scan->stop.image, closure->func->entry, bytes,
+			   &code);
 	if (gr_error_catch(&err, GR_ERROR_FAULT) || err)
 		return err;
 	uint32_t found = 0;
@@ -141,7 +145,7 @@ static struct gr_error *has_one_pointer(struct gr_owner_search *s,
 				    &value);
 		if (gr_error_catch(&err, GR_ERROR_FAULT))
 			value = 0;
-		pointers += gr_image_is_mapped(s->scan->image, value);
+		pointers += gr_image_is_mapped(s->scan->stop.image, value);
 	}
 	*ret = pointers == 1;
 	return err;
@@ -153,11 +157,12 @@ static struct gr_error *read_closure(struct gr_owner_search *s,
 				     struct closure *closure)
 {
 	gr_type_id type = GR_TYPE_NONE;
-	struct gr_error *err =
-		gr_types_closure(s->scan->types, closure->func->entry, &type);
-	uint64_t bytes = type == GR_TYPE_NONE ?
-				 0 :
-				 gr_types_get(s->scan->types, type)->size_bytes;
+	struct gr_error *err = gr_types_closure(s->scan->program.types,
+						closure->func->entry, &type);
+	uint64_t bytes =
+		type == GR_TYPE_NONE ?
+			0 :
+			gr_types_get(s->scan->program.types, type)->size_bytes;
 	uint64_t n = bytes / GR_WORD_BYTES;
 
 	if (err)
@@ -184,7 +189,7 @@ static struct gr_error *match_closure(struct gr_owner_search *s,
 	if (at->addr)
 		return note_named_defer(s, class, at->addr, closure->always);
 	for (size_t i = 1; !err && i <= CAPTURED_WORDS; i++) {
-		err = gr_runtime_step(&s->scan->rt, 1);
+		err = gr_runtime_step(&s->scan->program.rt, 1);
 		if (!(closure->words >> i & 1))
 			continue;
 		if (!err)
@@ -246,7 +251,8 @@ static struct gr_error *is_pending(struct gr_owner_search *s, uint64_t entry,
 	}
 	for (size_t i = 0; !err && !*ret && i < s->pending.size; i++)
 		*ret = s->pending.data[i] == entry;
-	return err ? err : gr_runtime_step(&s->scan->rt, s->pending.size);
+	return err ? err :
+		     gr_runtime_step(&s->scan->program.rt, s->pending.size);
 }
 
 /* Find the code of the closure at @p addr, if it unlocks and is still to run;
@@ -298,8 +304,8 @@ static struct gr_error *note_always(struct gr_owner_search *s,
 	closure->always = strstr(closure->func->name, ".deferwrap");
 	return closure->always ?
 		       NULL :
-		       gr_lock_flow_always(&s->scan->rt, code->flow, class,
-					   &any, true, &closure->always);
+		       gr_lock_flow_always(&s->scan->program.rt, code->flow,
+					   class, &any, true, &closure->always);
 }
 
 struct gr_error *gr_owner_look_at_closure(struct gr_owner_search *s,

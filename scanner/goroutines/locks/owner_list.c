@@ -135,7 +135,7 @@ static struct gr_error *sort_all(struct gr_scan *scan,
 			demote(&all->data[i].owner);
 	}
 	err = gr_sort(all->data, all->size, sizeof(*all->data), compare_rows,
-		      scan->rt.poll, scan->rt.poll_ctx);
+		      scan->program.rt.poll, scan->program.rt.poll_ctx);
 	for (size_t i = all->size; !err && i > 0; i--)
 		table->primitives[all->data[i - 1].primitive].row = i;
 	return err;

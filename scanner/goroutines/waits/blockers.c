@@ -88,7 +88,7 @@ static struct gr_error *make_links(struct chains *c)
 		c->next[g] = c->via[g] = NOBODY;
 		c->weight[g] = 1;
 		make_link(c, g);
-		err = gr_runtime_step(&c->scan->rt, 1);
+		err = gr_runtime_step(&c->scan->program.rt, 1);
 	}
 	for (uint32_t g = 0; g < c->n; g++)
 		if (c->next[g] != NOBODY)
@@ -129,7 +129,7 @@ static struct gr_error *count(struct chains *c)
 				break;
 			g = to;
 		}
-		err = gr_runtime_step(&c->scan->rt, 1);
+		err = gr_runtime_step(&c->scan->program.rt, 1);
 	}
 	return err;
 }
@@ -182,7 +182,7 @@ static struct gr_error *collect(struct chains *c, struct gr_blocker_vector *ret)
 		else if (c->weight[g] > 1)
 			err = add(c, g, c->weight[g] - 1, false, ret);
 		if (!err)
-			err = gr_runtime_step(&c->scan->rt, 1);
+			err = gr_runtime_step(&c->scan->program.rt, 1);
 	}
 	return err;
 }
@@ -203,7 +203,7 @@ struct gr_error *gr_blockers_find(struct gr_scan *scan,
 	_cleanup_(chains_deinit) struct chains c = {
 		.scan = scan,
 		.table = table,
-		.n = scan->sched.ngoroutines,
+		.n = scan->stop.sched.ngoroutines,
 	};
 	struct gr_error *err;
 

@@ -189,7 +189,8 @@ static struct gr_error *add_edges(struct waiting *w)
 		w->first[v] = w->to.size;
 		ok = v < w->ngoroutines ? add_goroutine(w, v) :
 					  add_primitive(w, v - w->ngoroutines);
-		err = gr_runtime_step((struct gr_runtime *)&w->scan->rt, 1);
+		err = gr_runtime_step((struct gr_runtime *)&w->scan->program.rt,
+				      1);
 	}
 	w->first[w->nvertices] = w->to.size;
 	return ok ? err : &gr_enomem;
@@ -394,7 +395,8 @@ static struct gr_error *count_behind(const struct waiting *w,
 		return &gr_enomem;
 	memset(behind, 0xff, bytes);
 	for (uint32_t v = 0; !err && v < w->ngoroutines; v++) {
-		err = gr_runtime_step((struct gr_runtime *)&w->scan->rt, 1);
+		err = gr_runtime_step((struct gr_runtime *)&w->scan->program.rt,
+				      1);
 		if (!w->is_stuck[v] || w->cycle[v] != UINT32_MAX)
 			continue;
 		follow_stuck(w, v, behind, trail);
@@ -425,7 +427,7 @@ static void drop_back_edges(struct waiting *w)
 
 static struct gr_error *find(struct waiting *w, struct gr_cycle_vector *ret)
 {
-	const struct gr_poll poll = gr_runtime_poller(&w->scan->rt);
+	const struct gr_poll poll = gr_runtime_poller(&w->scan->program.rt);
 	uint32_t count = 0;
 	struct gr_error *err = add_edges(w);
 	const struct gr_blocked blocked = { w->nvertices, w->first, w->to.data,
@@ -454,8 +456,8 @@ struct gr_error *gr_cycles_find(struct gr_scan *scan,
 		.table = table,
 		.sets = sets,
 		.reach = reach,
-		.ngoroutines = scan->sched.ngoroutines,
-		.nvertices = scan->sched.ngoroutines + table->nprimitives,
+		.ngoroutines = scan->stop.sched.ngoroutines,
+		.nvertices = scan->stop.sched.ngoroutines + table->nprimitives,
 	};
 	size_t n = (size_t)w.nvertices + 1;
 

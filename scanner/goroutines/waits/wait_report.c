@@ -73,7 +73,7 @@ GR_DEFINE_CLEANUP(wait_report, struct gr_wait_report, gr_wait_report_destroy)
 static struct gr_error *find_place(struct reporter *r, uint32_t index,
 				   struct gr_source_place *ret)
 {
-	const struct gr_goroutine *g = &r->scan->sched.goroutines[index];
+	const struct gr_goroutine *g = &r->scan->stop.sched.goroutines[index];
 	struct gr_logical_frame calls[GR_MAX_INLINED];
 	struct gr_error *err = NULL;
 	size_t n;
@@ -84,7 +84,7 @@ static struct gr_error *find_place(struct reporter *r, uint32_t index,
 
 		if (gr_lock_is_internal(frame->func->name))
 			continue;
-		err = gr_inline_frames(&r->scan->rt, frame->func,
+		err = gr_inline_frames(&r->scan->program.rt, frame->func,
 				       gr_frame_call_pc(frame), calls, &n);
 		for (size_t j = 0; !err && j < n; j++) {
 			if (gr_lock_is_internal(calls[j].function))
@@ -106,7 +106,7 @@ static struct gr_error *describe_owner(struct reporter *r,
 				       struct gr_wait_owner *ret)
 {
 	const struct gr_goroutine *g =
-		&r->scan->sched.goroutines[owner->goroutine];
+		&r->scan->stop.sched.goroutines[owner->goroutine];
 
 	*ret = (struct gr_wait_owner){
 		.id = g->goid,
@@ -137,7 +137,7 @@ static struct gr_error *add_owners(struct reporter *r,
 	while (!err && (owner = gr_owner_of(&r->table, p, group->nowners)))
 		err = describe_owner(r, p, owner,
 				     &group->owners[group->nowners++]);
-	return err ? err : gr_runtime_step(&r->scan->rt, n);
+	return err ? err : gr_runtime_step(&r->scan->program.rt, n);
 }
 
 static struct gr_error *add_ids(struct reporter *r,
@@ -153,7 +153,8 @@ static struct gr_error *add_ids(struct reporter *r,
 		return &gr_enomem;
 	for (size_t i = 0; i < n; i++)
 		group->ids[i] =
-			r->scan->sched.goroutines[waiters[p->first_waiter + i]]
+			r->scan->stop.sched
+				.goroutines[waiters[p->first_waiter + i]]
 				.goid;
 	group->nids = n;
 	return find_place(r, waiters[p->first_waiter], &group->user);
@@ -186,7 +187,7 @@ static struct gr_error *describe(struct reporter *r,
 
 static bool is_about(const struct reporter *r, const struct gr_primitive *p)
 {
-	const struct gr_goroutine *goroutines = r->scan->sched.goroutines;
+	const struct gr_goroutine *goroutines = r->scan->stop.sched.goroutines;
 	uint64_t id = r->query->goroutine_id;
 	bool ret = !id;
 
@@ -218,7 +219,8 @@ static struct gr_error *sort_groups(struct reporter *r)
 			return &gr_enomem;
 	r->ngroups = max && max < r->order.size ? max : r->order.size;
 	return gr_sort(r->order.data, r->order.size, sizeof(*r->order.data),
-		       by_waiters, r->scan->rt.poll, r->scan->rt.poll_ctx);
+		       by_waiters, r->scan->program.rt.poll,
+		       r->scan->program.rt.poll_ctx);
 }
 
 static struct gr_error *add_groups(struct reporter *r,
@@ -244,7 +246,7 @@ static struct gr_error *add_groups(struct reporter *r,
 		if (!err)
 			err = add_owners(r, p, group);
 		if (!err)
-			err = gr_runtime_step(&r->scan->rt, 16);
+			err = gr_runtime_step(&r->scan->program.rt, 16);
 	}
 	return err;
 }
@@ -255,7 +257,7 @@ static struct gr_error *add_members(const struct reporter *r,
 				    const struct gr_cycle *cycle,
 				    struct gr_deadlock *ret)
 {
-	const struct gr_goroutine *goroutines = r->scan->sched.goroutines;
+	const struct gr_goroutine *goroutines = r->scan->stop.sched.goroutines;
 	size_t n = cycle->members.size + 1;
 
 	ret->ids = calloc(n, sizeof(*ret->ids));
@@ -301,7 +303,7 @@ static bool has_member(const struct reporter *r, const struct gr_cycle *cycle)
 	bool ret = !r->query->goroutine_id;
 
 	for (size_t i = 0; !ret && i < cycle->members.size; i++)
-		ret = r->scan->sched
+		ret = r->scan->stop.sched
 			      .goroutines[cycle->members.data[i].goroutine]
 			      .goid == r->query->goroutine_id;
 	return ret;
@@ -335,7 +337,7 @@ static struct gr_error *add_deadlocks(struct reporter *r,
 		err = add_deadlock(r, &r->cycles.data[i],
 				   &report->deadlocks[report->ndeadlocks++]);
 		if (!err)
-			err = gr_runtime_step(&r->scan->rt, 16);
+			err = gr_runtime_step(&r->scan->program.rt, 16);
 	}
 	qsort(report->deadlocks, report->ndeadlocks, sizeof(*report->deadlocks),
 	      by_behind);
@@ -362,7 +364,7 @@ static struct gr_error *add_blockers(struct reporter *r,
 		struct gr_wait_blocker *ret;
 
 		if (id &&
-		    r->scan->sched.goroutines[found->goroutine].goid != id)
+		    r->scan->stop.sched.goroutines[found->goroutine].goid != id)
 			continue;
 		ret = &report->blockers[report->nblockers++];
 		ret->behind = found->behind;
@@ -372,7 +374,7 @@ static struct gr_error *add_blockers(struct reporter *r,
 		if (!err)
 			err = describe(r, p, &ret->primitive);
 		if (!err)
-			err = gr_runtime_step(&r->scan->rt, 16);
+			err = gr_runtime_step(&r->scan->program.rt, 16);
 	}
 	return err;
 }
@@ -385,7 +387,7 @@ static uint64_t count_waiters(const struct reporter *r)
 	const struct gr_waits *waits = r->table.waits;
 	uint64_t ret = 0;
 
-	for (size_t g = 0; g < r->scan->sched.ngoroutines; g++) {
+	for (size_t g = 0; g < r->scan->stop.sched.ngoroutines; g++) {
 		uint32_t i = waits->first[g], end = waits->first[g + 1];
 
 		while (i < end && r->table.of_row[i] == UINT32_MAX)
@@ -431,17 +433,17 @@ static struct gr_error *answer(struct reporter *r,
 	if (!err)
 		err = gr_wait_table_make(r->scan, &r->table);
 	r->table.keeps_all = !r->query->max_ids;
-	if (!err && r->scan->graph)
+	if (!err && r->scan->answers.graph)
 		err = gr_reach_sets_find(r->scan, &r->table, &r->reach);
 	if (!err)
 		err = gr_owners_find(r->scan, &r->table,
-				     r->scan->graph ? &r->reach : NULL);
-	if (!err && r->scan->graph)
+				     r->scan->answers.graph ? &r->reach : NULL);
+	if (!err && r->scan->answers.graph)
 		err = gr_closed_sets_find(r->scan, &r->table, &r->sets);
 	if (!err)
 		err = gr_cycles_find(r->scan, &r->table,
-				     r->scan->graph ? &r->sets : NULL,
-				     r->scan->graph ? &r->reach : NULL,
+				     r->scan->answers.graph ? &r->sets : NULL,
+				     r->scan->answers.graph ? &r->reach : NULL,
 				     &r->cycles);
 	if (!err)
 		err = gr_blockers_find(r->scan, &r->table, &r->blockers);

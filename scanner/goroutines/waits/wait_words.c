@@ -38,21 +38,23 @@ const char *gr_awaited_kind(uint8_t kind)
 /* The fill of a channel. */
 static const char *channel_text(struct gr_scan *scan, uint64_t chan)
 {
-	const typeof(scan->rt.layout.hchan) *f = &scan->rt.layout.hchan;
+	const typeof(scan->program.rt.layout.hchan) *f =
+		&scan->program.rt.layout.hchan;
 	uint64_t count = 0, size = 0;
-	struct gr_error *err =
-		gr_image_read_u64(scan->image, chan + f->qcount.off, &count);
+	struct gr_error *err = gr_image_read_u64(scan->stop.image,
+						 chan + f->qcount.off, &count);
 
 	if (!err)
-		err = gr_image_read_u64(scan->image, chan + f->dataqsiz.off,
-					&size);
+		err = gr_image_read_u64(scan->stop.image,
+					chan + f->dataqsiz.off, &size);
 	if (err) {
 		gr_error_destroy(err);
 		return "";
 	}
 	if (!size)
 		return "unbuffered";
-	return gr_arena_internf(&scan->arena, "%s%" PRIu64 " of %" PRIu64,
+	return gr_arena_internf(&scan->program.arena,
+				"%s%" PRIu64 " of %" PRIu64,
 				count >= size ? "full, " :
 				!count	      ? "empty, " :
 						"",
@@ -69,11 +71,12 @@ const char *gr_awaited_state(struct gr_scan *scan, const struct gr_primitive *p)
 	case GR_WAIT_MUTEX:
 		return p->is_unlocked ? "unlocked" : "locked";
 	case GR_WAIT_RWMUTEX_WRITE:
-		return gr_arena_internf(&scan->arena, "%" PRId32 " reader%s",
-					p->count, p->count == 1 ? "" : "s");
+		return gr_arena_internf(&scan->program.arena,
+					"%" PRId32 " reader%s", p->count,
+					p->count == 1 ? "" : "s");
 	case GR_WAIT_WAITGROUP:
-		return gr_arena_internf(&scan->arena, "counter %" PRId32,
-					p->count);
+		return gr_arena_internf(&scan->program.arena,
+					"counter %" PRId32, p->count);
 	default:
 		return "";
 	}
@@ -130,25 +133,25 @@ static const char *lines_text(struct gr_scan *scan,
 
 	if (is_slot)
 		return gr_arena_internf(
-			&scan->arena,
+			&scan->program.arena,
 			"is at line %" PRIu32 " of %s, which sends to it at "
 			"line %" PRIu32 " and receives at line %" PRIu32,
 			owner->line, owner->function, lines->locked,
 			lines->unlocked);
 	if (!is_group && !lines->unlocked)
-		return gr_arena_internf(&scan->arena,
+		return gr_arena_internf(&scan->program.arena,
 					"is at line %" PRIu32 " of %s, which "
 					"locks it at line %" PRIu32,
 					owner->line, owner->function,
 					lines->locked);
 	if (!is_group)
 		return gr_arena_internf(
-			&scan->arena,
+			&scan->program.arena,
 			"is at line %" PRIu32 " of %s, which locks it at line "
 			"%" PRIu32 " and unlocks it at line %" PRIu32,
 			owner->line, owner->function, lines->locked,
 			lines->unlocked);
-	return gr_arena_internf(&scan->arena,
+	return gr_arena_internf(&scan->program.arena,
 				"is at line %" PRIu32
 				" of %s, which calls Done at line %" PRIu32,
 				owner->line, owner->function, lines->unlocked);
@@ -158,9 +161,9 @@ const char *gr_owner_evidence(struct gr_scan *scan,
 			      const struct gr_primitive *p,
 			      const struct gr_owner *owner)
 {
-	struct gr_arena *arena = &scan->arena;
+	struct gr_arena *arena = &scan->program.arena;
 	const struct gr_goroutine *g =
-		&scan->sched.goroutines[owner->goroutine];
+		&scan->stop.sched.goroutines[owner->goroutine];
 	const char *frame = owner->frame < g->nframes ?
 				    g->frames[owner->frame].func->name :
 				    "?";

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** answers: what the questions on a stop have made, for the next ones. */
+#ifndef GR_ANSWERS_H
+#define GR_ANSWERS_H
+
+#include "heapgraph/heapgraph.h"
+#include "scan/costs.h"
+#include "scan/graph.h"
+#include "scan/stop.h"
+
+/** What a question keeps for the next ones of a stop: the first member of a
+ * struct that only its own file knows. */
+struct gr_memo {
+	void (*destroy)(struct gr_memo *memo);
+};
+static inline void gr_memo_destroy(struct gr_memo *memo)
+{
+	if (memo)
+		memo->destroy(memo);
+}
+
+struct gr_chains;
+
+/** All parts but the stop and the costs are made on demand, or NULL. */
+struct gr_answers {
+	struct gr_stop *stop;
+	struct gr_costs *costs;
+	struct gr_chains *chains; /**< Set by the first why. */
+	struct gr_heap_graph *graph;
+	struct gr_gaps graph_gaps; /**< Of the target and of its walk. */
+	struct gr_graph_phases graph_phases;
+	/** Threads that sweep edges, or pack a file; 0: one for each processor,
+	 * to sweep at most 4. */
+	unsigned int graph_threads;
+	struct gr_memo *primitive_names; /**< Of goroutines/primitive.c. */
+	struct gr_memo *links;		 /**< Of retention/link_cache.c. */
+};
+
+#endif /* GR_ANSWERS_H */
