@@ -63,8 +63,8 @@ static struct gr_error *ask_again(struct gr_graph *g, uint64_t *ret_us)
 
 struct gr_error *put_graph(struct gr_scan *scan)
 {
-	struct gr_error *err =
-		gr_scan_need_graph(scan, GR_PART_REVERSE | GR_PART_DOMINATORS);
+	struct gr_error *err = gr_scan_need_graph(
+		&scan->answers, GR_PART_REVERSE | GR_PART_DOMINATORS);
 	uint64_t again_us = 0;
 
 	if (!err)
@@ -109,13 +109,13 @@ static void put_vertex(const struct gr_graph *g, gr_vertex v)
 		printf("%u", v - g->nobjects);
 }
 
-struct gr_error *put_edges(struct gr_scan *scan)
+struct gr_error *put_edges(struct gr_answers *answers)
 {
-	struct gr_error *err = gr_scan_need_graph(scan, GR_PART_NEAREST);
+	struct gr_error *err = gr_scan_need_graph(answers, GR_PART_NEAREST);
 
 	if (err)
 		return err;
-	const struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_graph *g = answers->graph->graph;
 	for (gr_vertex v = 0; v < g->nvertices; v++)
 		for (uint32_t i = g->first[v]; i < g->first[v + 1]; i++) {
 			put_vertex(g, v);
@@ -126,13 +126,13 @@ struct gr_error *put_edges(struct gr_scan *scan)
 	return NULL;
 }
 
-struct gr_error *put_retained(struct gr_scan *scan)
+struct gr_error *put_retained(struct gr_answers *answers)
 {
-	struct gr_error *err = gr_scan_need_graph(scan, GR_PART_DOMINATORS);
+	struct gr_error *err = gr_scan_need_graph(answers, GR_PART_DOMINATORS);
 
 	if (err)
 		return err;
-	const struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_graph *g = answers->graph->graph;
 	for (gr_vertex v = 0; v < g->nvertices; v++) {
 		put_vertex(g, v);
 		printf("\t%" PRIu64 "\t%" PRIu64 "\n", gr_graph_own_bytes(g, v),
@@ -152,16 +152,15 @@ static struct gr_error *put_hop(struct gr_link_reader *reader, gr_vertex from,
 	if (!err)
 		printf("\t0x%" PRIx64 ">0x%" PRIx64,
 		       links.size ? links.data->addr : UINT64_C(1),
-		       gr_objects_addr(
-			       reader->scan->answers.graph->graph->objects,
-			       to));
+		       gr_objects_addr(reader->answers->graph->graph->objects,
+				       to));
 	return err;
 }
 
 static struct gr_error *put_path(struct gr_link_reader *reader,
 				 const struct gr_root_paths *found)
 {
-	const struct gr_graph *g = reader->scan->answers.graph->graph;
+	const struct gr_graph *g = reader->answers->graph->graph;
 	const struct gr_root_path *path = &found->paths[0];
 	uint32_t at = path->hop;
 	struct gr_error *err = NULL;
@@ -181,16 +180,16 @@ static struct gr_error *put_path(struct gr_link_reader *reader,
 	return err;
 }
 
-struct gr_error *put_paths(struct gr_scan *scan)
+struct gr_error *put_paths(struct gr_answers *answers)
 {
 	_cleanup_(gr_link_reader_deinit) struct gr_link_reader reader = {
-		.scan = scan
+		.answers = answers
 	};
-	struct gr_error *err = gr_scan_need_graph(scan, GR_PART_REVERSE);
+	struct gr_error *err = gr_scan_need_graph(answers, GR_PART_REVERSE);
 
 	if (err)
 		return err;
-	struct gr_graph *g = scan->answers.graph->graph;
+	struct gr_graph *g = answers->graph->graph;
 	for (gr_vertex v = 0; !err && v < g->nobjects; v++) {
 		_cleanup_(gr_root_paths_deinit) struct gr_root_paths found = {
 			0
@@ -245,13 +244,13 @@ static struct gr_error *put_kept(struct gr_graph *g, char *line)
 	return err;
 }
 
-struct gr_error *put_sets(struct gr_scan *scan, FILE *in)
+struct gr_error *put_sets(struct gr_answers *answers, FILE *in)
 {
 	_cleanup_free_ char *line = NULL;
 	size_t size = 0;
-	struct gr_error *err = gr_scan_need_graph(scan, GR_PART_REVERSE);
+	struct gr_error *err = gr_scan_need_graph(answers, GR_PART_REVERSE);
 
 	while (!err && getline(&line, &size, in) >= 0)
-		err = put_kept(scan->answers.graph->graph, line);
+		err = put_kept(answers->graph->graph, line);
 	return err;
 }

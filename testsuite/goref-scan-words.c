@@ -9,11 +9,10 @@
 
 #include <inttypes.h>
 
-static const char *type_name(const struct gr_scan *scan, gr_type_id type)
+static const char *type_name(const struct gr_program *program, gr_type_id type)
 {
-	return type == GR_TYPE_NONE ?
-		       "?" :
-		       gr_types_get(scan->program.types, type)->name;
+	return type == GR_TYPE_NONE ? "?" :
+				      gr_types_get(program->types, type)->name;
 }
 
 /** A walk whose objects are named. */
@@ -36,7 +35,7 @@ static void put_line(const struct naming *naming, const struct gr_edge *edge,
 	printf("0x%" PRIx64 "\t0x%" PRIx64 "\t0x%" PRIx64
 	       "\t%s\t%s%s\t%s\t%" PRIu64 "\t%s\n",
 	       edge->value, edge->addr, holder, type, root, name->text,
-	       type_name(naming->scan, name->type), name->off_bytes,
+	       type_name(&naming->scan->program, name->type), name->off_bytes,
 	       kinds[name->kind]);
 }
 
@@ -49,13 +48,13 @@ static struct gr_error *put_object_word(const struct naming *naming,
 		gr_heap_span_of(scan->stop.heap, edge->from);
 	uint64_t base = gr_heap_object_addr(scan->stop.heap, edge->from);
 	struct gr_word_name name;
-	struct gr_error *err = gr_scan_name_held_word(scan, parent->from,
+	struct gr_error *err = gr_scan_name_held_word(&scan->stop, parent->from,
 						      edge->from, parent->label,
 						      edge->addr - base, &name);
 
 	if (!err)
 		put_line(naming, edge, "", base,
-			 gr_scan_memory_name(scan, parent->label,
+			 gr_scan_memory_name(&scan->program, parent->label,
 					     span->elem_bytes -
 						     span->header_bytes),
 			 &name);
@@ -63,9 +62,9 @@ static struct gr_error *put_object_word(const struct naming *naming,
 }
 
 /* The root whose variable has the word at @p addr, or NULL. */
-static const struct gr_root *root_at(const struct gr_scan *scan, uint64_t addr)
+static const struct gr_root *root_at(const struct gr_stop *stop, uint64_t addr)
 {
-	const struct gr_root_list *list = &scan->stop.roots.list;
+	const struct gr_root_list *list = &stop->roots.list;
 
 	for (size_t i = 0; i < list->size; i++) {
 		const struct gr_root *root = &list->data[i];
@@ -82,17 +81,17 @@ static struct gr_error *put_root_word(const struct naming *naming,
 {
 	struct gr_scan *scan = naming->scan;
 	const struct gr_root *root =
-		edge->is_area ? root_at(scan, edge->addr) :
+		edge->is_area ? root_at(&scan->stop, edge->addr) :
 				&scan->stop.roots.list.data[edge->root];
 	struct gr_word_name name;
 
 	if (!root || !edge->addr)
 		return NULL;
 	struct gr_error *err = gr_scan_name_root_word(
-		scan, root, edge->addr - root->addr, &name);
+		scan->stop.heap, root, edge->addr - root->addr, &name);
 	if (!err)
 		put_line(naming, edge, root->name, 0,
-			 type_name(scan, root->type), &name);
+			 type_name(&scan->program, root->type), &name);
 	return err;
 }
 
@@ -127,14 +126,16 @@ static struct gr_error *put_one(const struct naming *naming, const char *text)
 
 struct gr_error *put_words(struct gr_scan *scan, const char *text)
 {
+	struct gr_answers *answers;
 	struct naming naming = { .scan = scan };
 	struct gr_walk_options options = { 0 };
 	struct gr_ledger ledger = { 0 };
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	if (!err)
-		err = gr_scan_mark(scan, &options, true, &ledger, &naming.m);
+		err = gr_scan_mark(&scan->answers, &options, true, &ledger,
+				   &naming.m);
 	if (!err)
 		err = text ? put_one(&naming, text) :
 			     gr_for_each_edge(scan->stop.heap,

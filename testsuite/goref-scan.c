@@ -82,9 +82,9 @@ static bool is_channel(const struct gr_wait *row)
 // A line for each wait: the goroutine's number, the kind, the addresses of the
 // object, of what the runtime waits on, and of the sudog; of a channel, also how
 // many elements it holds, how many it can hold, and whether it is closed.
-static struct gr_error *put_waits(struct gr_scan *scan)
+static struct gr_error *put_waits(struct gr_sched *sched)
 {
-	const struct gr_waits *waits = scan->stop.sched.waits;
+	const struct gr_waits *waits = sched->waits;
 	struct gr_error *err = NULL;
 
 	for (size_t i = 0; !err && i < waits->nrows; i++) {
@@ -92,12 +92,11 @@ static struct gr_error *put_waits(struct gr_scan *scan)
 		struct gr_channel channel;
 
 		printf("%" PRIu64 "\t%s\t%#" PRIx64 "\t%#" PRIx64 "\t%#" PRIx64,
-		       scan->stop.sched.goroutines[row->goroutine].goid,
+		       sched->goroutines[row->goroutine].goid,
 		       gr_wait_kind_name(row->kind), row->object, row->key,
 		       row->sudog);
 		if (is_channel(row)) {
-			err = gr_channel_read(&scan->program.rt, row->object,
-					      &channel);
+			err = gr_channel_read(sched->rt, row->object, &channel);
 			if (!err)
 				printf("\t%" PRIu64 "\t%" PRIu64 "\t%s",
 				       channel.count, channel.capacity,
@@ -111,17 +110,18 @@ static struct gr_error *put_waits(struct gr_scan *scan)
 static struct gr_error *ask_graph(struct gr_scan *scan, const struct options *o)
 {
 	return o->graph	   ? put_graph(scan) :
-	       o->edges	   ? put_edges(scan) :
-	       o->retained ? put_retained(scan) :
-	       o->paths	   ? put_paths(scan) :
-			     put_sets(scan, stdin);
+	       o->edges	   ? put_edges(&scan->answers) :
+	       o->retained ? put_retained(&scan->answers) :
+	       o->paths	   ? put_paths(&scan->answers) :
+			     put_sets(&scan->answers, stdin);
 }
 
 static struct gr_error *put_of_graph(struct gr_scan *scan,
 				     const struct options *o)
 {
+	struct gr_answers *answers;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	scan->answers.graph_threads = o->threads;
 	if (!err)
@@ -157,7 +157,7 @@ static struct gr_error *ask(struct gr_scan *scan, const struct options *o)
 {
 	return o->save		   ? save(scan, o) :
 	       o->locate	   ? put_located(scan, o->locate) :
-	       o->waits		   ? put_waits(scan) :
+	       o->waits		   ? put_waits(&scan->stop.sched) :
 	       o->words || o->word ? put_words(scan, o->word) :
 				     put_of_graph(scan, o);
 }

@@ -28,24 +28,24 @@ const char *gr_export_format_name(enum gr_export_format format)
 	return formats[format].name;
 }
 
-static struct gr_error *answer(struct gr_scan *scan,
+static struct gr_error *answer(struct gr_answers *answers,
 			       const struct format *format,
 			       const struct gr_export_sink *sink,
 			       struct gr_exported *ret)
 {
 	_cleanup_(gr_shapes_deinit) struct gr_shapes shapes = { 0 };
 	_cleanup_(gr_stream_deinit) struct gr_stream stream = { 0 };
-	struct gr_error *err = gr_scan_need_graph(scan, format->parts);
+	struct gr_error *err = gr_scan_need_graph(answers, format->parts);
 
 	if (!err)
-		err = gr_shapes_make(&shapes, scan);
+		err = gr_shapes_make(&shapes, answers);
 	if (err)
 		return err;
 	gr_stream_init(&stream, sink);
 	ret->classes = shapes.shapes.size;
 	err = format->write(&shapes, &stream, ret);
 	ret->file_bytes = stream.bytes;
-	gr_scan_note_memory(scan);
+	gr_scan_note_memory(answers->costs);
 	return err ? err : gr_stream_flush(&stream);
 }
 
@@ -54,11 +54,12 @@ struct gr_error *gr_scan_export(struct gr_scan *scan,
 				const struct gr_export_sink *sink,
 				struct gr_exported *ret)
 {
+	struct gr_answers *answers;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	memset(ret, 0, sizeof(*ret));
 	if (!err)
-		err = answer(scan, &formats[format], sink, ret);
+		err = answer(answers, &formats[format], sink, ret);
 	return gr_sigbus_guard_end(&guard, err);
 }

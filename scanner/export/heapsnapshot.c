@@ -33,7 +33,7 @@ static void writer_deinit(struct writer *w)
 
 static const struct gr_graph *graph_of(const struct writer *w)
 {
-	return w->shapes->scan->answers.graph->graph;
+	return w->shapes->answers->graph->graph;
 }
 
 static uint32_t count_edges(const struct gr_graph *g, gr_vertex v)
@@ -70,10 +70,11 @@ static struct gr_error *put_vertex(struct writer *w, gr_vertex v)
 {
 	struct gr_vertex_info info;
 	uint32_t name;
-	struct gr_error *err = gr_runtime_step(&w->shapes->scan->program.rt, 1);
+	struct gr_error *err =
+		gr_runtime_step(&w->shapes->answers->stop->program->rt, 1);
 
 	if (!err)
-		err = gr_scan_vertex(w->shapes->scan, v, &info);
+		err = gr_scan_vertex(w->shapes->answers, v, &info);
 	if (!err)
 		err = gr_snapshot_text(&w->to, info.name, &name);
 	if (!err)
@@ -102,7 +103,8 @@ static struct gr_error *put_nodes(struct writer *w)
 static struct gr_error *name_element(struct writer *w, const char *field,
 				     const char **ret)
 {
-	*ret = gr_arena_internf(&w->shapes->scan->program.arena, "[]%s", field);
+	*ret = gr_arena_internf(&w->shapes->answers->stop->program->arena,
+				"[]%s", field);
 	return *ret ? NULL : &gr_enomem;
 }
 
@@ -110,14 +112,15 @@ static struct gr_error *name_element(struct writer *w, const char *field,
 static struct gr_error *name_piece(struct writer *w, const struct gr_link *link,
 				   const char **ret)
 {
-	struct gr_scan *scan = w->shapes->scan;
+	struct gr_answers *answers = w->shapes->answers;
 	struct gr_word_name name;
-	struct gr_error *err = gr_link_name(scan, link, GR_VERTEX_NONE, &name);
+	struct gr_error *err =
+		gr_link_name(answers, link, GR_VERTEX_NONE, &name);
 
 	if (err)
 		return err;
 	gr_link_name_merge(name.text);
-	*ret = gr_arena_intern(&scan->program.arena, name.text,
+	*ret = gr_arena_intern(&answers->stop->program->arena, name.text,
 			       strlen(name.text));
 	return *ret ? NULL : &gr_enomem;
 }
@@ -201,7 +204,8 @@ static struct gr_error *put_edges(struct writer *w)
 	put_plain(w, gr_graph_top(g));
 	err = gr_shapes_each(w->shapes, put_links, w);
 	for (gr_vertex v = g->nobjects; !err && v < gr_graph_top(g); v++) {
-		err = gr_runtime_step(&w->shapes->scan->program.rt, 1);
+		err = gr_runtime_step(&w->shapes->answers->stop->program->rt,
+				      1);
 		put_plain(w, v);
 	}
 	return err;
@@ -211,12 +215,12 @@ struct gr_error *gr_export_heapsnapshot(struct gr_shapes *shapes,
 					struct gr_stream *stream,
 					struct gr_exported *ret)
 {
-	const struct gr_graph *g = shapes->scan->answers.graph->graph;
+	const struct gr_graph *g = shapes->answers->graph->graph;
 	_cleanup_(writer_deinit) struct writer w = {
 		.shapes = shapes,
 		.to = { .out = stream },
 		.done = ret,
-		.reader = { .scan = shapes->scan },
+		.reader = { .answers = shapes->answers },
 	};
 	struct gr_error *err = gr_snapshot_name_shapes(&w.to, shapes);
 

@@ -133,7 +133,7 @@ struct gr_error *gr_export_hprof(struct gr_shapes *shapes,
 {
 	_cleanup_(hprof_deinit) struct gr_hprof h = {
 		.shapes = shapes,
-		.scan = shapes->scan,
+		.answers = shapes->answers,
 		.done = ret,
 		.out = stream,
 		.next_id = GR_HPROF_FIRST_ID,
@@ -153,6 +153,6 @@ struct gr_error *gr_export_hprof(struct gr_shapes *shapes,
 	if (err)
 		return err;
 	gr_hprof_begin(&h, GR_HPROF_END, 0);
-	ret->threads = h.scan->answers.graph->ngoroutines;
+	ret->threads = h.answers->graph->ngoroutines;
 	return NULL;
 }

@@ -66,7 +66,7 @@ static enum gr_hprof_type element_type(uint8_t kind)
  * of Java's. */
 static const char *class_name(struct gr_hprof *h, const struct gr_shape *shape)
 {
-	struct gr_arena *arena = &h->scan->program.arena;
+	struct gr_arena *arena = &h->answers->stop->program->arena;
 
 	if (shape->form == GR_SHAPE_ARRAY)
 		return gr_arena_internf(arena, "[L%s;", shape->name);
@@ -164,12 +164,13 @@ struct gr_error *gr_hprof_package_of(struct gr_hprof *h, const char *name,
 	// Words of data that no symbol has are called `$data+0x18`.
 	bool has_package = name[bytes] == '.';
 	const char *package = gr_arena_internf(
-		&h->scan->program.arena, "%.*s",
+		&h->answers->stop->program->arena, "%.*s",
 		has_package ? (int)bytes : (int)strlen("runtime"),
 		has_package ? name : "runtime");
 	const char *text = has_package ? name + bytes + 1 : name;
 
-	*rest = gr_arena_intern(&h->scan->program.arena, text, strlen(text));
+	*rest = gr_arena_intern(&h->answers->stop->program->arena, text,
+				strlen(text));
 	if (!package || !*rest)
 		return &gr_enomem;
 	*ret = gr_keys_find(&h->package_keys, (uintptr_t)package, 0);

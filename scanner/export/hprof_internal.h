@@ -5,6 +5,9 @@
 
 #include "export/hprof.h"
 
+struct gr_answers;
+struct gr_stop;
+
 /** Go's addresses have at most 48 bits. */
 #define GR_HPROF_FIRST_ID (UINT64_C(1) << 56)
 
@@ -114,7 +117,7 @@ GR_VECTOR(gr_hprof_list_vector, struct gr_hprof_list);
 /** The writer of a file. */
 struct gr_hprof {
 	struct gr_shapes *shapes;
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	struct gr_exported *done;
 	struct gr_stream *out;
 	struct gr_stream segment; /**< Whole records of a segment. */
@@ -211,7 +214,7 @@ struct gr_error *gr_hprof_find_statics(struct gr_hprof *h) GR_MUST_CHECK;
 void gr_hprof_put_lists(struct gr_hprof *h);
 /** Is the root a package variable, or a word of one? Those of the runtime are
  * roots of another kind, although they have static fields. */
-bool gr_hprof_is_static(const struct gr_scan *scan,
+bool gr_hprof_is_static(const struct gr_stop *stop,
 			const struct gr_root_vertex *root);
 
 // hprof_roots.c

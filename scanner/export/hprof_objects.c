@@ -40,8 +40,7 @@ static struct gr_error *note_link(void *ctx, const struct gr_link *link)
 /* Write @p n references, in the order of their indexes, with zeros between. */
 static void put_references(struct writer *w, struct gr_stream *to, uint64_t n)
 {
-	const struct gr_objects *objects =
-		w->h->scan->answers.graph->graph->objects;
+	const struct gr_objects *objects = w->h->answers->graph->graph->objects;
 	uint64_t next = 0;
 
 	for (size_t i = 0; i < w->references.size; i++) {
@@ -149,7 +148,7 @@ static void put_primitives(struct writer *w, const struct gr_shaped *object)
 static struct gr_error *put_object(void *ctx, const struct gr_shaped *object)
 {
 	struct writer *w = ctx;
-	const struct gr_graph *g = w->h->scan->answers.graph->graph;
+	const struct gr_graph *g = w->h->answers->graph->graph;
 	gr_vertex v = object->vertex;
 	struct gr_error *err = NULL;
 
@@ -178,7 +177,7 @@ static struct gr_error *put_object(void *ctx, const struct gr_shaped *object)
 
 struct gr_error *gr_hprof_put_objects(struct gr_hprof *h)
 {
-	struct writer w = { .h = h, .reader = { .scan = h->scan } };
+	struct writer w = { .h = h, .reader = { .answers = h->answers } };
 	struct gr_error *err = gr_shapes_each(h->shapes, put_object, &w);
 
 	gr_link_reader_deinit(&w.reader);

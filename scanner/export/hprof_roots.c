@@ -18,7 +18,7 @@ static enum gr_hprof_dump tag_of(enum gr_root_kind kind)
 				       GR_HPROF_ROOT_UNKNOWN;
 }
 
-static struct place place_of(const struct gr_scan *scan,
+static struct place place_of(const struct gr_stop *stop,
 			     const struct gr_root_vertex *root)
 {
 	const struct gr_root *listed;
@@ -29,14 +29,14 @@ static struct place place_of(const struct gr_scan *scan,
 		return (struct place){ GR_HPROF_ROOT_JNI_LOCAL, root->index, 0,
 				       NULL };
 	case GR_FROM_AREA:
-		owner = scan->stop.roots.areas.owners[root->index];
+		owner = stop->roots.areas.owners[root->index];
 		return (struct place){ GR_HPROF_ROOT_FRAME, owner, root->addr,
 				       NULL };
 	case GR_FROM_LIST:
 		break;
 	}
-	listed = &scan->stop.roots.list.data[root->index];
-	if (listed->goroutine >= scan->stop.sched.ngoroutines)
+	listed = &stop->roots.list.data[root->index];
+	if (listed->goroutine >= stop->sched.ngoroutines)
 		return (struct place){ tag_of(listed->kind), UINT32_MAX, 0,
 				       NULL };
 	// A variable in pieces or a register has no address, but a frame.
@@ -70,10 +70,10 @@ static void put_root(struct gr_hprof *h, const struct place *place,
 static struct gr_error *put_vertex(struct gr_hprof *h,
 				   struct gr_hprof_calls *calls, uint32_t index)
 {
-	const struct gr_heap_graph *hg = h->scan->answers.graph;
+	const struct gr_heap_graph *hg = h->answers->graph;
 	const struct gr_graph *g = hg->graph;
 	gr_vertex v = gr_graph_first_root(g) + index;
-	struct place place = place_of(h->scan, &hg->roots.data[index]);
+	struct place place = place_of(h->answers->stop, &hg->roots.data[index]);
 	int32_t call = -1;
 	struct gr_error *err = NULL;
 
@@ -88,14 +88,15 @@ static struct gr_error *put_vertex(struct gr_hprof *h,
 
 struct gr_error *gr_hprof_put_roots(struct gr_hprof *h)
 {
-	const struct gr_heap_graph *hg = h->scan->answers.graph;
+	const struct gr_heap_graph *hg = h->answers->graph;
 	_cleanup_(
 		gr_hprof_calls_deinit) struct gr_hprof_calls calls = { .h = h };
 	struct gr_error *err = NULL;
 
 	for (size_t i = 0; !err && i < hg->roots.size; i++) {
-		err = gr_runtime_step(&h->scan->program.rt, 1);
-		if (!err && !gr_hprof_is_static(h->scan, &hg->roots.data[i]))
+		err = gr_runtime_step(&h->answers->stop->program->rt, 1);
+		if (!err &&
+		    !gr_hprof_is_static(h->answers->stop, &hg->roots.data[i]))
 			err = put_vertex(h, &calls, i);
 	}
 	return err;

@@ -12,16 +12,16 @@ struct maker {
 	const char *name; /* of the variable */
 };
 
-bool gr_hprof_is_static(const struct gr_scan *scan,
+bool gr_hprof_is_static(const struct gr_stop *stop,
 			const struct gr_root_vertex *root)
 {
 	switch ((enum gr_root_source)root->source) {
 	case GR_FROM_LIST:
-		return scan->stop.roots.list.data[root->index].kind ==
+		return stop->roots.list.data[root->index].kind ==
 		       GR_ROOT_GLOBAL;
 	case GR_FROM_AREA:
-		return scan->stop.roots.areas.owners[root->index] >=
-		       scan->stop.sched.ngoroutines;
+		return stop->roots.areas.owners[root->index] >=
+		       stop->sched.ngoroutines;
 	case GR_FROM_SCHEDULER:
 		break;
 	}
@@ -30,15 +30,15 @@ bool gr_hprof_is_static(const struct gr_scan *scan,
 
 /* Is the root a variable of the runtime? It has a name, too, and stays a root of
  * its kind. */
-static bool is_runtime_variable(const struct gr_scan *scan,
+static bool is_runtime_variable(const struct gr_stop *stop,
 				const struct gr_root_vertex *root)
 {
 	if (root->source != GR_FROM_LIST)
 		return false;
-	const struct gr_root *listed = &scan->stop.roots.list.data[root->index];
+	const struct gr_root *listed = &stop->roots.list.data[root->index];
 	return listed->kind == GR_ROOT_RUNTIME &&
 	       listed->form == GR_ROOT_REGION &&
-	       listed->goroutine >= scan->stop.sched.ngoroutines;
+	       listed->goroutine >= stop->sched.ngoroutines;
 }
 
 static struct gr_error *add_static(struct gr_hprof *h, const char *name,
@@ -63,18 +63,18 @@ static struct gr_error *add_static(struct gr_hprof *h, const char *name,
 static struct gr_error *add_link(void *ctx, const struct gr_link *link)
 {
 	struct maker *maker = ctx;
-	struct gr_scan *scan = maker->h->scan;
+	struct gr_answers *answers = maker->h->answers;
 	struct gr_word_name word;
-	struct gr_error *err = gr_link_name(scan, link, GR_VERTEX_NONE, &word);
+	struct gr_error *err =
+		gr_link_name(answers, link, GR_VERTEX_NONE, &word);
 
 	if (err)
 		return err;
-	const char *name = gr_arena_internf(&scan->program.arena, "%s%s",
-					    maker->name, word.text);
+	const char *name = gr_arena_internf(&answers->stop->program->arena,
+					    "%s%s", maker->name, word.text);
 	return name ? add_static(maker->h, name,
-				 gr_objects_addr(
-					 scan->answers.graph->graph->objects,
-					 link->to)) :
+				 gr_objects_addr(answers->graph->graph->objects,
+						 link->to)) :
 		      &gr_enomem;
 }
 
@@ -92,10 +92,10 @@ static struct gr_error *add_list(struct gr_hprof *h, gr_vertex root,
 static struct gr_error *add_root(struct maker *maker, gr_vertex v)
 {
 	struct gr_hprof *h = maker->h;
-	const struct gr_graph *g = h->scan->answers.graph->graph;
+	const struct gr_graph *g = h->answers->graph->graph;
 	uint32_t nlinks = g->first[v + 1] - g->first[v];
 	struct gr_vertex_info info;
-	struct gr_error *err = gr_scan_vertex(h->scan, v, &info);
+	struct gr_error *err = gr_scan_vertex(h->answers, v, &info);
 
 	if (err)
 		return err;
@@ -136,15 +136,16 @@ static void sort_statics(struct gr_hprof *h)
 
 struct gr_error *gr_hprof_find_statics(struct gr_hprof *h)
 {
-	const struct gr_heap_graph *hg = h->scan->answers.graph;
-	struct maker maker = { .h = h, .reader = { .scan = h->scan } };
+	struct gr_stop *stop = h->answers->stop;
+	const struct gr_heap_graph *hg = h->answers->graph;
+	struct maker maker = { .h = h, .reader = { .answers = h->answers } };
 	struct gr_error *err = NULL;
 
 	for (size_t i = 0; !err && i < hg->roots.size; i++) {
 		const struct gr_root_vertex *root = &hg->roots.data[i];
-		err = gr_runtime_step(&h->scan->program.rt, 1);
-		if (!err && (gr_hprof_is_static(h->scan, root) ||
-			     is_runtime_variable(h->scan, root)))
+		err = gr_runtime_step(&stop->program->rt, 1);
+		if (!err && (gr_hprof_is_static(stop, root) ||
+			     is_runtime_variable(stop, root)))
 			err = add_root(&maker,
 				       gr_graph_first_root(hg->graph) + i);
 	}
@@ -156,7 +157,7 @@ struct gr_error *gr_hprof_find_statics(struct gr_hprof *h)
 
 void gr_hprof_put_lists(struct gr_hprof *h)
 {
-	const struct gr_graph *g = h->scan->answers.graph->graph;
+	const struct gr_graph *g = h->answers->graph->graph;
 
 	for (size_t i = 0; i < h->lists.size; i++) {
 		gr_vertex v = h->lists.data[i].root;

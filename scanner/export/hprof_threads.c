@@ -41,7 +41,7 @@ static struct gr_error *calls_of(struct gr_hprof *h,
 				 const struct gr_frame *frame,
 				 struct gr_logical_frame *calls, size_t *n)
 {
-	return gr_inline_frames(&h->scan->program.rt, frame->func,
+	return gr_inline_frames(&h->answers->stop->program->rt, frame->func,
 				gr_frame_call_pc(frame), calls, n);
 }
 
@@ -121,7 +121,7 @@ struct gr_error *gr_hprof_call_at(struct gr_hprof_calls *calls,
 				  const char *variable, int32_t *ret)
 {
 	const struct gr_goroutine *g =
-		&calls->h->scan->stop.sched.goroutines[goroutine];
+		&calls->h->answers->stop->sched.goroutines[goroutine];
 	struct gr_error *err = NULL;
 
 	*ret = -1;
@@ -143,7 +143,7 @@ struct gr_error *gr_hprof_call_at(struct gr_hprof_calls *calls,
 static struct gr_error *
 put_frame(struct gr_hprof *h, const struct gr_logical_frame *call, uint64_t id)
 {
-	struct gr_arena *arena = &h->scan->program.arena;
+	struct gr_arena *arena = &h->answers->stop->program->arena;
 	uint64_t method_id, empty_id, file_id;
 	uint32_t package;
 	const char *method;
@@ -209,7 +209,7 @@ static void put_trace(struct gr_hprof *h, uint32_t trace, uint32_t thread,
 
 struct gr_error *gr_hprof_put_traces(struct gr_hprof *h)
 {
-	const struct gr_sched *sched = &h->scan->stop.sched;
+	const struct gr_sched *sched = &h->answers->stop->sched;
 	_cleanup_(gr_u32_vector_deinit) struct gr_u32_vector ids = { 0 };
 	struct gr_error *err = NULL;
 
@@ -219,7 +219,8 @@ struct gr_error *gr_hprof_put_traces(struct gr_hprof *h)
 	for (uint32_t i = 0; !err && i < sched->ngoroutines; i++) {
 		const struct gr_goroutine *g = &sched->goroutines[i];
 		ids.size = 0;
-		err = gr_runtime_step(&h->scan->program.rt, 1 + g->nframes);
+		err = gr_runtime_step(&h->answers->stop->program->rt,
+				      1 + g->nframes);
 		for (size_t k = 0; !err && k < g->nframes; k++)
 			err = add_calls(h, &g->frames[k], &ids);
 		if (!err)
@@ -233,7 +234,7 @@ struct gr_error *gr_hprof_put_traces(struct gr_hprof *h)
 
 void gr_hprof_put_thread_roots(struct gr_hprof *h)
 {
-	for (uint32_t i = 0; i < h->scan->stop.sched.ngoroutines; i++) {
+	for (uint32_t i = 0; i < h->answers->stop->sched.ngoroutines; i++) {
 		struct gr_stream *to = gr_hprof_dump(h, GR_HPROF_ROOT_THREAD,
 						     1 + GR_HPROF_ID_BYTES + 8);
 		gr_stream_put_u64(to, thread_id(h, i));
@@ -260,7 +261,8 @@ static void name_thread(struct gr_hprof *h, const struct gr_goroutine *g,
 
 	if (g->is_g0)
 		snprintf(name, bytes, "system stack of a thread");
-	else if (gr_func_find(&h->scan->program.rt, g->startpc, &start))
+	else if (gr_func_find(&h->answers->stop->program->rt, g->startpc,
+			      &start))
 		snprintf(name, bytes, "goroutine %" PRIu64 " [%s]: %s", g->goid,
 			 state, start.name);
 	else
@@ -304,9 +306,9 @@ static void put_characters(struct gr_hprof *h, uint64_t id, const char *name)
 
 static void put_thread(struct gr_hprof *h, uint32_t index)
 {
-	const struct gr_goroutine *g = &h->scan->stop.sched.goroutines[index];
-	const struct gr_objects *objects =
-		h->scan->answers.graph->graph->objects;
+	const struct gr_goroutine *g =
+		&h->answers->stop->sched.goroutines[index];
+	const struct gr_objects *objects = h->answers->graph->graph->objects;
 	gr_vertex v = gr_objects_find(objects, g->addr);
 	uint64_t id = thread_id(h, index);
 	char name[MAX_NAME_BYTES];
@@ -333,8 +335,9 @@ struct gr_error *gr_hprof_put_threads(struct gr_hprof *h)
 {
 	struct gr_error *err = NULL;
 
-	for (uint32_t i = 0; !err && i < h->scan->stop.sched.ngoroutines; i++) {
-		err = gr_runtime_step(&h->scan->program.rt, 1);
+	for (uint32_t i = 0; !err && i < h->answers->stop->sched.ngoroutines;
+	     i++) {
+		err = gr_runtime_step(&h->answers->stop->program->rt, 1);
 		put_thread(h, i);
 	}
 	return err;

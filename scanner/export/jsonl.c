@@ -28,7 +28,7 @@ static void writer_deinit(struct writer *w)
 
 static const struct gr_graph *graph_of(const struct writer *w)
 {
-	return w->shapes->scan->answers.graph->graph;
+	return w->shapes->answers->graph->graph;
 }
 
 static void put_address(struct gr_stream *out, uint64_t addr)
@@ -56,7 +56,8 @@ find_type(struct writer *w, const struct gr_shaped *object, const char **ret)
 		*ret = w->types.data[index];
 		return NULL;
 	}
-	*ret = gr_scan_memory_name(w->shapes->scan, label, object->bytes);
+	*ret = gr_scan_memory_name(w->shapes->answers->stop->program, label,
+				   object->bytes);
 	return gr_keys_add(&w->type_keys, object->bytes, label,
 			   w->types.size) &&
 			       name_vector_append(&w->types, *ret) ?
@@ -70,7 +71,7 @@ static struct gr_error *put_piece(struct writer *w, const struct gr_link *link)
 {
 	struct gr_word_name name;
 	struct gr_error *err =
-		gr_link_name(w->shapes->scan, link, GR_VERTEX_NONE, &name);
+		gr_link_name(w->shapes->answers, link, GR_VERTEX_NONE, &name);
 
 	if (err)
 		return err;
@@ -171,7 +172,7 @@ struct gr_error *gr_export_jsonl(struct gr_shapes *shapes,
 		.shapes = shapes,
 		.out = stream,
 		.done = ret,
-		.reader = { .scan = shapes->scan },
+		.reader = { .answers = shapes->answers },
 	};
 
 	return gr_shapes_each(shapes, put_object, &w);

@@ -55,7 +55,9 @@ struct gr_error *gr_snapshot_name_shapes(struct gr_snapshot_writer *writer,
 			writer,
 			shape->label == GR_TYPE_NONE ?
 				shape->name :
-				gr_scan_merged_name(shapes->scan, shape->label),
+				gr_scan_merged_name(
+					shapes->answers->stop->program,
+					shape->label),
 			&id);
 		shape->id = id;
 	}
@@ -100,17 +102,18 @@ static struct gr_error *add_object(void *ctx, const struct gr_shaped *object)
 static struct gr_error *name_vertex(struct merger *m, gr_vertex v,
 				    const char **ret)
 {
-	struct gr_scan *scan = m->shapes->scan;
-	const struct gr_heap_graph *hg = scan->answers.graph;
+	struct gr_answers *answers = m->shapes->answers;
+	const struct gr_heap_graph *hg = answers->graph;
 	struct gr_vertex_info info;
 	uint32_t goroutine = v - gr_graph_first_group(hg->graph);
 
 	if (v >= gr_graph_first_group(hg->graph) &&
 	    goroutine < hg->ngoroutines) {
-		*ret = gr_scan_goroutines_name(scan, goroutine);
+		*ret = gr_scan_goroutines_name(&answers->stop->sched,
+					       goroutine);
 		return *ret ? NULL : &gr_enomem;
 	}
-	struct gr_error *err = gr_scan_vertex(scan, v, &info);
+	struct gr_error *err = gr_scan_vertex(answers, v, &info);
 	*ret = info.name;
 	return err;
 }
@@ -130,7 +133,7 @@ static struct gr_error *add_vertex(struct merger *m, gr_vertex v)
 
 static struct gr_error *add_nodes(struct merger *m)
 {
-	const struct gr_graph *g = m->shapes->scan->answers.graph->graph;
+	const struct gr_graph *g = m->shapes->answers->graph->graph;
 	struct gr_error *err = add_vertex(m, gr_graph_top(g));
 
 	if (!err)
@@ -155,7 +158,7 @@ static struct gr_error *add_edge(struct merger *m, uint32_t from, uint32_t to)
 
 static struct gr_error *add_edges(struct merger *m)
 {
-	const struct gr_graph *g = m->shapes->scan->answers.graph->graph;
+	const struct gr_graph *g = m->shapes->answers->graph->graph;
 	struct gr_error *err = NULL;
 
 	for (gr_vertex v = 0; !err && v < g->nvertices; v++) {
@@ -224,7 +227,7 @@ struct gr_error *gr_snapshot_put_merged(struct gr_snapshot_writer *writer,
 					struct gr_exported *ret)
 {
 	const struct gr_poll poll =
-		gr_runtime_poller(&shapes->scan->program.rt);
+		gr_runtime_poller(&shapes->answers->stop->program->rt);
 	_cleanup_(merger_deinit) struct merger m = {
 		.shapes = shapes,
 		.writer = writer,
@@ -233,8 +236,7 @@ struct gr_error *gr_snapshot_put_merged(struct gr_snapshot_writer *writer,
 	};
 	struct gr_error *err;
 
-	m.of = calloc(shapes->scan->answers.graph->graph->nvertices,
-		      sizeof(*m.of));
+	m.of = calloc(shapes->answers->graph->graph->nvertices, sizeof(*m.of));
 	if (!m.of)
 		return &gr_enomem;
 	err = add_nodes(&m);

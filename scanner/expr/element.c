@@ -19,9 +19,9 @@ static const char *const literal_names[] = {
 	[GR_LITERAL_BOOL] = "bool",
 };
 
-static const struct gr_type *type_of(struct gr_scan *scan, gr_type_id id)
+static const struct gr_type *type_of(struct gr_program *program, gr_type_id id)
 {
-	return gr_types_get(scan->program.types, id);
+	return gr_types_get(program->types, id);
 }
 
 /* The literal as it is said in errors; the buffer holds 64 bytes. */
@@ -69,14 +69,14 @@ static struct gr_error *element(const struct gr_literal *index, uint64_t first,
 }
 
 /* The first two words of a slice or string: where it begins, its length. */
-static struct gr_error *header_element(struct gr_scan *scan,
+static struct gr_error *header_element(struct gr_runtime *rt,
 				       const struct gr_literal *index,
 				       uint64_t elem_bytes, const char *name,
 				       struct gr_place *place)
 {
 	uint64_t header[2];
-	struct gr_error *err = gr_image_read(scan->stop.image, place->addr,
-					     header, sizeof(header));
+	struct gr_error *err =
+		gr_image_read(rt->image, place->addr, header, sizeof(header));
 
 	return err ? err :
 		     element(index, header[0], header[1], elem_bytes, name,
@@ -87,17 +87,16 @@ static struct gr_error *header_element(struct gr_scan *scan,
 
 /* Buckets and groups lie in spans; while a map of buckets grows, it has half as
  * many again. */
-struct gr_error *gr_scan_map_cursor(struct gr_scan *scan, gr_type_id map,
+struct gr_error *gr_scan_map_cursor(struct gr_heap *heap, gr_type_id map,
 				    uint64_t header, struct gr_map_cursor *ret)
 {
-	return gr_map_cursor_begin(
-		scan->program.types, map, header,
-		2 * scan->stop.heap->span_bytes + OTHER_BYTES, ret);
+	return gr_map_cursor_begin(heap->types, map, header,
+				   2 * heap->span_bytes + OTHER_BYTES, ret);
 }
 
 /** A search for one key. */
 struct search {
-	struct gr_scan *scan;
+	struct gr_runtime *rt;
 	const struct gr_literal *key;
 	const struct gr_type *type; /**< Of the keys. */
 };
@@ -120,8 +119,7 @@ static struct gr_error *is_string(const struct search *s, const uint8_t *header,
 		uint64_t n = bytes - done < sizeof(buf) ? bytes - done :
 							  sizeof(buf);
 
-		err = gr_image_read_late(s->scan->stop.image, addr + done, buf,
-					 n);
+		err = gr_image_read_late(s->rt->image, addr + done, buf, n);
 		*ret = !err && !memcmp(buf, key->text + done, n);
 		done += n;
 	}
@@ -162,14 +160,14 @@ static struct gr_error *find_slot(void *ctx, const struct gr_map_keys *keys,
 	return err;
 }
 
-bool gr_scan_key_fits(const struct gr_scan *scan, gr_type_id map,
+bool gr_scan_key_fits(const struct gr_program *program, gr_type_id map,
 		      const struct gr_literal *key)
 {
-	gr_type_id id = gr_types_get(scan->program.types, map)->key;
+	gr_type_id id = gr_types_get(program->types, map)->key;
 
 	if (id == GR_TYPE_NONE)
 		return false;
-	const struct gr_type *type = gr_types_get(scan->program.types, id);
+	const struct gr_type *type = gr_types_get(program->types, id);
 	switch (key->kind) {
 	case GR_LITERAL_STRING:
 		return type->kind == GR_KIND_STRING &&
@@ -184,30 +182,32 @@ bool gr_scan_key_fits(const struct gr_scan *scan, gr_type_id map,
 	return false;
 }
 
-struct gr_error *gr_scan_find_key(struct gr_scan *scan, gr_type_id map,
+struct gr_error *gr_scan_find_key(struct gr_stop *stop, gr_type_id map,
 				  uint64_t header, const struct gr_literal *key,
 				  uint64_t *elem_addr)
 {
 	struct gr_map_cursor cursor;
-	struct gr_error *err = gr_scan_map_cursor(scan, map, header, &cursor);
+	struct gr_error *err =
+		gr_scan_map_cursor(stop->heap, map, header, &cursor);
 
 	*elem_addr = 0;
 	if (err)
 		return err;
 	// No type is made from here on.
 	struct search s = {
-		.scan = scan,
+		.rt = &stop->program->rt,
 		.key = key,
-		.type = type_of(scan, type_of(scan, map)->key),
+		.type = type_of(stop->program,
+				type_of(stop->program, map)->key),
 	};
 	return gr_map_cursor_find(&cursor, find_slot, &s, elem_addr);
 }
 
-static struct gr_error *map_element(struct gr_scan *scan,
+static struct gr_error *map_element(struct gr_stop *stop,
 				    const struct gr_literal *index,
 				    const char *name, struct gr_place *place)
 {
-	const struct gr_type *map = type_of(scan, place->type);
+	const struct gr_type *map = type_of(stop->program, place->type);
 	uint64_t header, addr = 0;
 	char buf[64];
 
@@ -216,16 +216,16 @@ static struct gr_error *map_element(struct gr_scan *scan,
 				       "the types of the keys and elements of "
 				       "%s are not known",
 				       name);
-	if (!gr_scan_key_fits(scan, place->type, index))
+	if (!gr_scan_key_fits(stop->program, place->type, index))
 		return gr_error_format(
 			GR_ERROR_ARGUMENT,
 			"%s has keys of type %s: no %s finds one", name,
-			type_of(scan, map->key)->name,
+			type_of(stop->program, map->key)->name,
 			literal_names[index->kind]);
 	struct gr_error *err =
-		gr_image_read_u64(scan->stop.image, place->addr, &header);
+		gr_image_read_u64(stop->image, place->addr, &header);
 	if (!err && header)
-		err = gr_scan_find_key(scan, place->type, header, index, &addr);
+		err = gr_scan_find_key(stop, place->type, header, index, &addr);
 	if (!err && !addr)
 		return gr_error_format(GR_ERROR_ARGUMENT, "%s has no key %s",
 				       name, shown(index, buf));
@@ -233,33 +233,35 @@ static struct gr_error *map_element(struct gr_scan *scan,
 	return err;
 }
 
-struct gr_error *gr_place_index(struct gr_scan *scan,
+struct gr_error *gr_place_index(struct gr_stop *stop,
 				const struct gr_literal *index,
 				struct gr_place *place, const char *name)
 {
-	struct gr_error *err = gr_place_follow(scan, place, name, "[");
+	struct gr_error *err = gr_place_follow(stop->program, place, name, "[");
 
 	if (err)
 		return err;
 	// A copy: types may be made while a map is searched.
-	struct gr_type type = *type_of(scan, place->type);
-	uint64_t elem_bytes = type.elem == GR_TYPE_NONE ?
-				      0 :
-				      type_of(scan, type.elem)->size_bytes;
+	struct gr_type type = *type_of(stop->program, place->type);
+	uint64_t elem_bytes =
+		type.elem == GR_TYPE_NONE ?
+			0 :
+			type_of(stop->program, type.elem)->size_bytes;
 	switch (type.kind) {
 	case GR_KIND_ARRAY:
 		err = element(index, place->addr, type.count, elem_bytes, name,
 			      place);
 		break;
 	case GR_KIND_SLICE:
-		err = header_element(scan, index, elem_bytes, name, place);
+		err = header_element(&stop->program->rt, index, elem_bytes,
+				     name, place);
 		break;
 	case GR_KIND_STRING:
 		type.elem = GR_TYPE_NONE;
-		err = header_element(scan, index, 1, name, place);
+		err = header_element(&stop->program->rt, index, 1, name, place);
 		break;
 	case GR_KIND_MAP:
-		err = map_element(scan, index, name, place);
+		err = map_element(stop, index, name, place);
 		break;
 	default:
 		return gr_error_format(GR_ERROR_ARGUMENT,

@@ -6,10 +6,12 @@
 #include "goruntime/types/map_entries.h"
 #include "expr/literal.h"
 
-struct gr_scan;
+struct gr_heap;
+struct gr_program;
+struct gr_stop;
 
 /** Begin in front of the first entry of the map with a header. */
-struct gr_error *gr_scan_map_cursor(struct gr_scan *scan, gr_type_id map,
+struct gr_error *gr_scan_map_cursor(struct gr_heap *heap, gr_type_id map,
 				    uint64_t header,
 				    struct gr_map_cursor *ret) GR_MUST_CHECK;
 
@@ -17,7 +19,7 @@ struct gr_error *gr_scan_map_cursor(struct gr_scan *scan, gr_type_id map,
  * Can a key of this map type equal the literal? Keys of strings, integers and
  * bools can.
  */
-bool gr_scan_key_fits(const struct gr_scan *scan, gr_type_id map,
+bool gr_scan_key_fits(const struct gr_program *program, gr_type_id map,
 		      const struct gr_literal *key);
 
 /**
@@ -26,7 +28,7 @@ bool gr_scan_key_fits(const struct gr_scan *scan, gr_type_id map,
  *
  * @param[out] elem_addr 0: there is no such key.
  */
-struct gr_error *gr_scan_find_key(struct gr_scan *scan, gr_type_id map,
+struct gr_error *gr_scan_find_key(struct gr_stop *stop, gr_type_id map,
 				  uint64_t header, const struct gr_literal *key,
 				  uint64_t *elem_addr) GR_MUST_CHECK;
 

@@ -2,14 +2,15 @@
 /* Paths from one place to another: fields, elements, and pointers. */
 #include "expr/place_internal.h"
 
-uint64_t gr_place_pointee(struct gr_scan *scan, uint64_t addr, gr_type_id id)
+uint64_t gr_place_pointee(struct gr_program *program, uint64_t addr,
+			  gr_type_id id)
 {
 	struct gr_error *err;
 	uint64_t value = 0;
 
 	if (id == GR_TYPE_NONE)
 		return 0;
-	switch (gr_types_get(scan->program.types, id)->kind) {
+	switch (gr_types_get(program->types, id)->kind) {
 	case GR_KIND_INTERFACE:
 		addr += GR_WORD_BYTES;
 		break;
@@ -24,23 +25,23 @@ uint64_t gr_place_pointee(struct gr_scan *scan, uint64_t addr, gr_type_id id)
 	default:
 		return 0;
 	}
-	err = gr_image_read_u64(scan->stop.image, addr, &value);
+	err = gr_image_read_u64(program->rt.image, addr, &value);
 	gr_error_destroy(err);
 	return err ? 0 : value;
 }
 
 /* The field of a struct, or NULL. */
-static const struct gr_type_field *find_field(const struct gr_scan *scan,
+static const struct gr_type_field *find_field(const struct gr_program *program,
 					      gr_type_id id, const char *name,
 					      size_t len)
 {
-	const struct gr_type *type = gr_types_get(scan->program.types, id);
+	const struct gr_type *type = gr_types_get(program->types, id);
 
 	if (type->kind != GR_KIND_STRUCT)
 		return NULL;
 	for (uint32_t i = 0; i < type->nfields; i++) {
 		const struct gr_type_field *field =
-			gr_types_field(scan->program.types, type, i);
+			gr_types_field(program->types, type, i);
 		if (!strncmp(field->name, name, len) && !field->name[len])
 			return field;
 	}
@@ -49,13 +50,13 @@ static const struct gr_type_field *find_field(const struct gr_scan *scan,
 
 /* Go from an interface to its value. The data word is a pointer to the value,
  * or the value itself if it is pointer-shaped (runtime/iface.go). */
-static struct gr_error *follow_interface(struct gr_scan *scan,
+static struct gr_error *follow_interface(struct gr_program *program,
 					 const struct gr_type *type,
 					 struct gr_place *place)
 {
 	uint64_t words[2];
 	gr_type_id held;
-	struct gr_error *err = gr_image_read(scan->stop.image, place->addr,
+	struct gr_error *err = gr_image_read(program->rt.image, place->addr,
 					     words, sizeof(words));
 
 	if (err)
@@ -64,21 +65,21 @@ static struct gr_error *follow_interface(struct gr_scan *scan,
 	if (!words[0])
 		return NULL;
 	err = type->has_itab ?
-		      gr_types_from_itab(scan->program.types, words[0], &held) :
-		      gr_types_from_runtime(scan->program.types, words[0],
-					    &held);
+		      gr_types_from_itab(program->types, words[0], &held) :
+		      gr_types_from_runtime(program->types, words[0], &held);
 	if (err || held == GR_TYPE_NONE)
 		return err;
 	place->type = held;
 	place->addr += GR_WORD_BYTES;
-	if (!gr_types_is_direct(scan->program.types, held))
+	if (!gr_types_is_direct(program->types, held))
 		place->addr = words[1];
-	place->value = gr_place_pointee(scan, place->addr, held);
+	place->value = gr_place_pointee(program, place->addr, held);
 	return NULL;
 }
 
-struct gr_error *gr_place_follow(struct gr_scan *scan, struct gr_place *place,
-				 const char *name, const char *behind)
+struct gr_error *gr_place_follow(struct gr_program *program,
+				 struct gr_place *place, const char *name,
+				 const char *behind)
 {
 	struct gr_error *err = NULL;
 
@@ -88,9 +89,9 @@ struct gr_error *gr_place_follow(struct gr_scan *scan, struct gr_place *place,
 				       "\"%s\" leads nowhere",
 				       name, behind);
 	// This is a copy because types may be made.
-	struct gr_type type = *gr_types_get(scan->program.types, place->type);
+	struct gr_type type = *gr_types_get(program->types, place->type);
 	if (type.kind == GR_KIND_INTERFACE) {
-		err = follow_interface(scan, &type, place);
+		err = follow_interface(program, &type, place);
 		if (err)
 			return err;
 		if (place->type == GR_TYPE_NONE)
@@ -99,7 +100,7 @@ struct gr_error *gr_place_follow(struct gr_scan *scan, struct gr_place *place,
 				"%s: there is a nil interface, or one of an "
 				"unknown type, before \"%s\"",
 				name, behind);
-		type = *gr_types_get(scan->program.types, place->type);
+		type = *gr_types_get(program->types, place->type);
 	}
 	if (type.kind != GR_KIND_PTR)
 		return NULL;
@@ -120,20 +121,20 @@ struct gr_error *gr_place_follow(struct gr_scan *scan, struct gr_place *place,
 }
 
 /* Take the step of one field; *@next is the text behind its dot. */
-static struct gr_error *step_field(struct gr_scan *scan, const char *name,
+static struct gr_error *step_field(struct gr_program *program, const char *name,
 				   const char **next, struct gr_place *place)
 {
 	size_t len = strcspn(*next, ".[");
-	struct gr_error *err = gr_place_follow(scan, place, name, *next);
+	struct gr_error *err = gr_place_follow(program, place, name, *next);
 
 	if (err)
 		return err;
 	const struct gr_type_field *field =
-		find_field(scan, place->type, *next, len);
+		find_field(program, place->type, *next, len);
 	if (!field)
 		return gr_error_format(
 			GR_ERROR_ARGUMENT, "%s: %s has no field \"%.*s\"", name,
-			gr_types_get(scan->program.types, place->type)->name,
+			gr_types_get(program->types, place->type)->name,
 			(int)len, *next);
 	place->addr += field->off_bytes;
 	place->type = field->type;
@@ -162,7 +163,7 @@ static struct gr_error *no_index(const char *name, const char *text,
 }
 
 /* Take the step of one index; *@next is the text behind its bracket. */
-static struct gr_error *step_index(struct gr_scan *scan, const char *name,
+static struct gr_error *step_index(struct gr_stop *stop, const char *name,
 				   const char **next, struct gr_place *place)
 {
 	struct gr_literal index;
@@ -173,18 +174,18 @@ static struct gr_error *step_index(struct gr_scan *scan, const char *name,
 	if (result != GR_LITERAL_FINE || *end != ']')
 		err = no_index(name, *next, result);
 	else
-		err = gr_place_index(scan, &index, place, name);
+		err = gr_place_index(stop, &index, place, name);
 	gr_literal_deinit(&index);
 	*next = end + 1;
 	return err;
 }
 
-struct gr_error *gr_place_walk(struct gr_scan *scan, const char *whole,
+struct gr_error *gr_place_walk(struct gr_stop *stop, const char *whole,
 			       const char *path, struct gr_place *ret)
 {
 	struct gr_error *err = NULL;
 
-	ret->value = gr_place_pointee(scan, ret->addr, ret->type);
+	ret->value = gr_place_pointee(stop->program, ret->addr, ret->type);
 	while (*path && !err) {
 		_cleanup_free_ char *name =
 			strndup(whole, (size_t)(path - whole));
@@ -193,18 +194,18 @@ struct gr_error *gr_place_walk(struct gr_scan *scan, const char *whole,
 			return &gr_enomem;
 		if (*path == '.') {
 			path++;
-			err = step_field(scan, name, &path, ret);
+			err = step_field(stop->program, name, &path, ret);
 		} else if (*path == '[') {
 			path++;
-			err = step_index(scan, name, &path, ret);
+			err = step_index(stop, name, &path, ret);
 		} else {
 			return gr_error_format(GR_ERROR_ARGUMENT,
 					       "%s: cannot read \"%s\"", name,
 					       path);
 		}
 		if (!err)
-			ret->value =
-				gr_place_pointee(scan, ret->addr, ret->type);
+			ret->value = gr_place_pointee(stop->program, ret->addr,
+						      ret->type);
 	}
 	// Without a type, it is only an address in memory.
 	if (ret->type == GR_TYPE_NONE)

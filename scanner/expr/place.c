@@ -16,11 +16,11 @@ enum { MAX_TEXT_BYTES = 4096 };
 
 /* Find a package variable and its module; NULL if there is none. */
 static const struct gr_dwarf_variable *
-find_variable(struct gr_scan *scan, const char *name,
+find_variable(struct gr_runtime *rt, const char *name,
 	      const struct gr_module **ret)
 {
-	for (size_t i = 0; i < scan->program.rt.nmodules; i++) {
-		const struct gr_module *m = &scan->program.rt.modules[i];
+	for (size_t i = 0; i < rt->nmodules; i++) {
+		const struct gr_module *m = &rt->modules[i];
 		size_t count;
 		if (!m->dwarf)
 			continue;
@@ -46,7 +46,7 @@ static struct gr_error *no_variable(const char *name)
 /* Look a name up in the symbol table, if there is no debug information, and
  * then among the roots. The type of a symbol is not known. If the first word
  * leads to an object of the heap, it is probably a pointer. */
-static struct gr_error *resolve_symbol(struct gr_scan *scan, const char *name,
+static struct gr_error *resolve_symbol(struct gr_stop *stop, const char *name,
 				       struct gr_place *ret)
 {
 	const struct gr_symbol *found = NULL;
@@ -54,42 +54,42 @@ static struct gr_error *resolve_symbol(struct gr_scan *scan, const char *name,
 	struct gr_error *err;
 	uint64_t value;
 
-	for (size_t i = 0; i < scan->program.rt.nsymbols && !found; i++)
-		if (!strcmp(scan->program.rt.symbols[i].name, name))
-			found = &scan->program.rt.symbols[i];
+	for (size_t i = 0; i < stop->program->rt.nsymbols && !found; i++)
+		if (!strcmp(stop->program->rt.symbols[i].name, name))
+			found = &stop->program->rt.symbols[i];
 	if (!found)
-		return gr_place_of_root(scan, name, ret);
+		return gr_place_of_root(stop, name, ret);
 	ret->addr = found->addr;
 	if (found->bytes < GR_WORD_BYTES)
 		return NULL;
-	err = gr_image_read_u64(scan->stop.image, found->addr, &value);
-	if (!err &&
-	    gr_heap_object_at(scan->stop.heap, value, &span) != GR_OBJ_NONE)
+	err = gr_image_read_u64(stop->image, found->addr, &value);
+	if (!err && gr_heap_object_at(stop->heap, value, &span) != GR_OBJ_NONE)
 		ret->value = value;
 	gr_error_destroy(err);
 	return NULL;
 }
 
-static struct gr_error *resolve_variable(struct gr_scan *scan, const char *name,
+static struct gr_error *resolve_variable(struct gr_stop *stop, const char *name,
 					 struct gr_place *ret)
 {
 	const struct gr_module *m;
-	const struct gr_dwarf_variable *v = find_variable(scan, name, &m);
+	const struct gr_dwarf_variable *v =
+		find_variable(&stop->program->rt, name, &m);
 
 	if (!v)
-		return resolve_symbol(scan, name, ret);
+		return resolve_symbol(stop, name, ret);
 	ret->addr = v->addr + m->bias;
-	ret->type = gr_types_from_dwarf(scan->program.types, m, v->type);
+	ret->type = gr_types_from_dwarf(stop->program->types, m, v->type);
 	ret->is_variable = true;
-	ret->value = gr_place_pointee(scan, ret->addr, ret->type);
+	ret->value = gr_place_pointee(stop->program, ret->addr, ret->type);
 	return NULL;
 }
 
 /* Resolve a variable, or a path behind the longest part that names one. */
-static struct gr_error *resolve_path(struct gr_scan *scan, char *name,
+static struct gr_error *resolve_path(struct gr_stop *stop, char *name,
 				     struct gr_place *ret)
 {
-	struct gr_error *err = resolve_variable(scan, name, ret);
+	struct gr_error *err = resolve_variable(stop, name, ret);
 	char *end = name + strlen(name);
 
 	// Bounded by the letters of the name.
@@ -101,11 +101,11 @@ static struct gr_error *resolve_path(struct gr_scan *scan, char *name,
 			break;
 		char border = *end;
 		*end = '\0';
-		struct gr_error *shorter = resolve_variable(scan, name, ret);
+		struct gr_error *shorter = resolve_variable(stop, name, ret);
 		*end = border;
 		if (!shorter && ret->type != GR_TYPE_NONE) {
 			gr_error_destroy(err);
-			return gr_place_walk(scan, name, end, ret);
+			return gr_place_walk(stop, name, end, ret);
 		}
 		// It is clear what was meant.
 		if (shorter && shorter->code == GR_ERROR_ARGUMENT) {
@@ -158,9 +158,9 @@ static const char *closing(const char *open)
 }
 
 /* Copy @text without quotes, which Delve puts around import paths. */
-static char *without_quotes(struct gr_scan *scan, const char *text, size_t len)
+static char *without_quotes(struct gr_runtime *rt, const char *text, size_t len)
 {
-	char *name = gr_arena_alloc(&scan->program.arena, len + 1);
+	char *name = gr_arena_alloc(rt->arena, len + 1);
 	size_t n = 0;
 
 	for (size_t i = 0; name && i < len; i++)
@@ -173,7 +173,7 @@ static char *without_quotes(struct gr_scan *scan, const char *text, size_t len)
 
 /* Resolve `(*T)(0x…)`, as Delve prints it, with or without a leading star,
  * and with fields and indexes behind it. */
-static struct gr_error *resolve_cast(struct gr_scan *scan, const char *text,
+static struct gr_error *resolve_cast(struct gr_stop *stop, const char *text,
 				     struct gr_place *ret)
 {
 	const char *open = *text == '*' ? text + 1 : text;
@@ -192,16 +192,16 @@ static struct gr_error *resolve_cast(struct gr_scan *scan, const char *text,
 				       "(*main.T)(0xc000782240)",
 				       text);
 	// The name is between "(*" and ")".
-	char *name =
-		without_quotes(scan, open + 2, (size_t)(middle - open - 2));
+	char *name = without_quotes(&stop->program->rt, open + 2,
+				    (size_t)(middle - open - 2));
 	if (!name)
 		return &gr_enomem;
-	ret->type = gr_types_find(scan->program.types, name);
-	struct gr_error *err = gr_types_take_error(scan->program.types);
+	ret->type = gr_types_find(stop->program->types, name);
+	struct gr_error *err = gr_types_take_error(stop->program->types);
 	if (err)
 		return err;
 	if (ret->type == GR_TYPE_NONE) {
-		err = gr_types_no_such(scan->program.types, name);
+		err = gr_types_no_such(stop->program->types, name);
 		// This is meant as a Go type: gdb need not be asked.
 		if (err->code == GR_ERROR_NOT_FOUND)
 			err->code = GR_ERROR_ARGUMENT;
@@ -209,13 +209,13 @@ static struct gr_error *resolve_cast(struct gr_scan *scan, const char *text,
 	}
 	if (!end[1])
 		return NULL;
-	return gr_place_walk(scan, text, end + 1, ret);
+	return gr_place_walk(stop, text, end + 1, ret);
 }
 
 /* The name of a variable and its path. `&main.cache`, `main.cache` in quotes
  * and `"path/to/pkg".Var` are names of variables, too. Quotes within brackets
  * belong to keys. */
-static char *plain_name(struct gr_scan *scan, const char *text, size_t len)
+static char *plain_name(struct gr_runtime *rt, const char *text, size_t len)
 {
 	bool is_address = *text == '&';
 
@@ -228,8 +228,8 @@ static char *plain_name(struct gr_scan *scan, const char *text, size_t len)
 	size_t head = 0;
 	while (head < len && text[head] != '[')
 		head++;
-	char *name = gr_arena_alloc(&scan->program.arena, len + 1);
-	char *start = name ? without_quotes(scan, text, head) : NULL;
+	char *name = gr_arena_alloc(rt->arena, len + 1);
+	char *start = name ? without_quotes(rt, text, head) : NULL;
 	if (!start)
 		return NULL;
 	size_t n = strlen(start);
@@ -239,7 +239,7 @@ static char *plain_name(struct gr_scan *scan, const char *text, size_t len)
 	return name;
 }
 
-static struct gr_error *resolve_name(struct gr_scan *scan, const char *text,
+static struct gr_error *resolve_name(struct gr_stop *stop, const char *text,
 				     size_t len, struct gr_place *ret)
 {
 	if (is_number_alone(ret->name))
@@ -253,10 +253,10 @@ static struct gr_error *resolve_name(struct gr_scan *scan, const char *text,
 				       "followed by a variable, as "
 				       "\"path/to/pkg\".Var",
 				       ret->name);
-	char *name = plain_name(scan, text, len);
+	char *name = plain_name(&stop->program->rt, text, len);
 	if (!name)
 		return &gr_enomem;
-	struct gr_error *err = resolve_path(scan, name, ret);
+	struct gr_error *err = resolve_path(stop, name, ret);
 	if (!err && *text == '&')
 		ret->value = 0;
 	return err;
@@ -264,7 +264,9 @@ static struct gr_error *resolve_name(struct gr_scan *scan, const char *text,
 
 const char *gr_scan_keep_name(struct gr_scan *scan, const char *name)
 {
-	return gr_arena_intern(&scan->program.arena, name, strlen(name));
+	struct gr_answers *answers = gr_scan_answers(scan);
+	return gr_arena_intern(&answers->stop->program->arena, name,
+			       strlen(name));
 }
 
 /* Drop the space around an expression of *@p len bytes, begin its place, and
@@ -292,57 +294,59 @@ static struct gr_error *begin(struct gr_arena *arena, const char **text,
 	return NULL;
 }
 
-static struct gr_error *resolve(struct gr_scan *scan, const char *text,
+static struct gr_error *resolve(struct gr_stop *stop, const char *text,
 				size_t len, struct gr_place *ret)
 {
 	return !strncmp(text, "(*", 2) || !strncmp(text, "*(*", 3) ?
-		       resolve_cast(scan, ret->name, ret) :
-		       resolve_name(scan, text, len, ret);
+		       resolve_cast(stop, ret->name, ret) :
+		       resolve_name(stop, text, len, ret);
 }
 
-struct gr_error *gr_place_resolve(struct gr_scan *scan, const char *text,
+struct gr_error *gr_place_resolve(struct gr_stop *stop, const char *text,
 				  struct gr_place *ret)
 {
 	bool is_number = false;
 	size_t len = 0;
 	struct gr_error *err =
-		begin(&scan->program.arena, &text, &len, ret, &is_number);
+		begin(&stop->program->arena, &text, &len, ret, &is_number);
 
-	return err || is_number ? err : resolve(scan, text, len, ret);
+	return err || is_number ? err : resolve(stop, text, len, ret);
 }
 
 struct gr_error *gr_scan_resolve(struct gr_scan *scan, const char *text,
 				 struct gr_place *ret)
 {
+	struct gr_answers *answers = gr_scan_answers(scan);
 	struct gr_sigbus_guard guard;
 	bool is_number = false;
 	size_t len = 0;
-	struct gr_error *err =
-		begin(&scan->program.arena, &text, &len, ret, &is_number);
+	struct gr_error *err = begin(&answers->stop->program->arena, &text,
+				     &len, ret, &is_number);
 
 	if (err || is_number)
 		return err;
-	err = gr_scan_enter(scan, &guard);
+	err = gr_scan_enter(scan, &guard, &answers);
 	if (!err)
-		err = resolve(scan, text, len, ret);
+		err = resolve(answers->stop, text, len, ret);
 	return gr_sigbus_guard_end(&guard, err);
 }
 
 struct gr_error *gr_scan_complete(struct gr_scan *scan, const char *prefix,
 				  size_t max, const char ***ret, size_t *count)
 {
+	struct gr_answers *answers = gr_scan_answers(scan);
 	size_t len = strlen(prefix);
 	const char **names = calloc(max + 1, sizeof(*names));
 
 	if (!names)
 		return &gr_enomem;
 	*count = 0;
-	for (size_t i = 0; i < scan->program.rt.nmodules; i++) {
+	for (size_t i = 0; i < answers->stop->program->rt.nmodules; i++) {
 		size_t n;
-		if (!scan->program.rt.modules[i].dwarf)
+		if (!answers->stop->program->rt.modules[i].dwarf)
 			continue;
 		const struct gr_dwarf_variable *table = gr_dwarf_variables(
-			scan->program.rt.modules[i].dwarf, &n);
+			answers->stop->program->rt.modules[i].dwarf, &n);
 		for (size_t j = 0; j < n && *count < max; j++)
 			if (!strncmp(table[j].name, prefix, len))
 				names[(*count)++] = table[j].name;

@@ -8,6 +8,7 @@
 #include "mark/options.h"
 
 struct gr_scan;
+struct gr_stop;
 
 /**
  * Resolve an expression of the user: `0xc000782240`, Delve's
@@ -24,7 +25,7 @@ struct gr_error *gr_scan_resolve(struct gr_scan *scan, const char *text,
 				 struct gr_place *ret) GR_MUST_CHECK;
 
 /** The same for a question that has entered. */
-struct gr_error *gr_place_resolve(struct gr_scan *scan, const char *text,
+struct gr_error *gr_place_resolve(struct gr_stop *stop, const char *text,
 				  struct gr_place *ret) GR_MUST_CHECK;
 
 /**

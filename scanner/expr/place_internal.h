@@ -12,7 +12,8 @@
  * for types other than pointers, maps, channels, functions, slices, strings and
  * interfaces.
  */
-uint64_t gr_place_pointee(struct gr_scan *scan, uint64_t addr, gr_type_id type);
+uint64_t gr_place_pointee(struct gr_program *program, uint64_t addr,
+			  gr_type_id type);
 
 /**
  * Move @p place one step along a pointer or an interface. A place of another
@@ -21,8 +22,8 @@ uint64_t gr_place_pointee(struct gr_scan *scan, uint64_t addr, gr_type_id type);
  * @param name the place, as written; for errors.
  * @param behind the text that follows; for errors.
  */
-struct gr_error *gr_place_follow(struct gr_scan *scan, struct gr_place *place,
-				 const char *name,
+struct gr_error *gr_place_follow(struct gr_program *program,
+				 struct gr_place *place, const char *name,
 				 const char *behind) GR_MUST_CHECK;
 
 /**
@@ -31,7 +32,7 @@ struct gr_error *gr_place_follow(struct gr_scan *scan, struct gr_place *place,
  *
  * @param name the place, as written; for errors.
  */
-struct gr_error *gr_place_index(struct gr_scan *scan,
+struct gr_error *gr_place_index(struct gr_stop *stop,
 				const struct gr_literal *index,
 				struct gr_place *place,
 				const char *name) GR_MUST_CHECK;
@@ -44,7 +45,7 @@ struct gr_error *gr_place_index(struct gr_scan *scan,
  * @param whole the whole expression, for errors.
  * @param path the part of @p whole behind the place.
  */
-struct gr_error *gr_place_walk(struct gr_scan *scan, const char *whole,
+struct gr_error *gr_place_walk(struct gr_stop *stop, const char *whole,
 			       const char *path,
 			       struct gr_place *place) GR_MUST_CHECK;
 
@@ -58,7 +59,7 @@ struct gr_error *gr_place_walk(struct gr_scan *scan, const char *whole,
  * @return GR_ERROR_NOT_FOUND if there is none; GR_ERROR_ARGUMENT if several
  *	goroutines have one.
  */
-struct gr_error *gr_place_of_root(struct gr_scan *scan, const char *text,
+struct gr_error *gr_place_of_root(struct gr_stop *stop, const char *text,
 				  struct gr_place *ret) GR_MUST_CHECK;
 
 #endif /* GR_PLACE_INTERNAL_H */

@@ -77,12 +77,12 @@ static bool is_called(const struct root_name *name, const char *text)
 	return !strncmp(name->text, text, name->len) && !text[name->len];
 }
 
-static bool is_of_goroutine(const struct gr_scan *scan,
+static bool is_of_goroutine(const struct gr_sched *sched,
 			    const struct root_name *name, uint32_t goroutine)
 {
-	return goroutine < scan->stop.sched.ngoroutines &&
+	return goroutine < sched->ngoroutines &&
 	       (!name->has_goid ||
-		scan->stop.sched.goroutines[goroutine].goid == name->goid);
+		sched->goroutines[goroutine].goid == name->goid);
 }
 
 /* Innermost calls come first, and each goroutine is looked at once. */
@@ -113,7 +113,7 @@ static uint64_t assembled_pointer(const struct gr_root *root)
 	return 0;
 }
 
-static struct gr_place place_of(struct gr_scan *scan,
+static struct gr_place place_of(struct gr_program *program,
 				const struct gr_root *root)
 {
 	struct gr_place place = { .type = GR_TYPE_NONE };
@@ -122,7 +122,7 @@ static struct gr_place place_of(struct gr_scan *scan,
 		place.addr = root->addr;
 		place.type = root->type;
 		place.is_variable = root->type != GR_TYPE_NONE;
-		place.value = gr_place_pointee(scan, root->addr, root->type);
+		place.value = gr_place_pointee(program, root->addr, root->type);
 		return place;
 	}
 	// It has no address of its own: it is what it points to.
@@ -131,16 +131,16 @@ static struct gr_place place_of(struct gr_scan *scan,
 	return place;
 }
 
-static void find_listed(struct gr_scan *scan, const struct root_name *name,
+static void find_listed(struct gr_stop *stop, const struct root_name *name,
 			struct found *found)
 {
-	for (size_t i = 0; i < scan->stop.roots.list.size; i++) {
-		const struct gr_root *root = &scan->stop.roots.list.data[i];
+	for (size_t i = 0; i < stop->roots.list.size; i++) {
+		const struct gr_root *root = &stop->roots.list.data[i];
 
-		if (!is_of_goroutine(scan, name, root->goroutine) ||
+		if (!is_of_goroutine(&stop->sched, name, root->goroutine) ||
 		    !is_called(name, root->name))
 			continue;
-		struct gr_place place = place_of(scan, root);
+		struct gr_place place = place_of(stop->program, root);
 		find(found, root->goroutine, &place);
 	}
 }
@@ -148,54 +148,52 @@ static void find_listed(struct gr_scan *scan, const struct root_name *name,
 // ---------------------------------------------------------------------- words
 
 /* A word, and what it points to if it is an object. */
-static struct gr_place word_at(struct gr_scan *scan, uint64_t addr)
+static struct gr_place word_at(struct gr_heap *heap, uint64_t addr)
 {
 	struct gr_place place = { .addr = addr, .type = GR_TYPE_NONE };
 	const struct gr_span *span;
 	uint64_t value;
-	struct gr_error *err =
-		gr_image_read_u64(scan->stop.image, addr, &value);
+	struct gr_error *err = gr_image_read_u64(heap->rt->image, addr, &value);
 
-	if (!err &&
-	    gr_heap_object_at(scan->stop.heap, value, &span) != GR_OBJ_NONE)
+	if (!err && gr_heap_object_at(heap, value, &span) != GR_OBJ_NONE)
 		place.value = value;
 	gr_error_destroy(err);
 	return place;
 }
 
-static void find_stack_words(struct gr_scan *scan, const struct root_name *name,
+static void find_stack_words(struct gr_stop *stop, const struct root_name *name,
 			     struct found *found)
 {
-	for (uint32_t i = 0; i < scan->stop.sched.ngoroutines; i++) {
-		const struct gr_goroutine *g = &scan->stop.sched.goroutines[i];
+	for (uint32_t i = 0; i < stop->sched.ngoroutines; i++) {
+		const struct gr_goroutine *g = &stop->sched.goroutines[i];
 
 		for (size_t j = 0; j < g->nframes; j++) {
 			const struct gr_frame *frame = &g->frames[j];
 			uint64_t end = j + 1 < g->nframes ? frame[1].sp :
 							    g->stack_hi;
-			if (!is_of_goroutine(scan, name, i) ||
+			if (!is_of_goroutine(&stop->sched, name, i) ||
 			    name->offset >= end - frame->sp ||
 			    !is_called(name, frame->func->name))
 				continue;
 			struct gr_place place =
-				word_at(scan, frame->sp + name->offset);
+				word_at(stop->heap, frame->sp + name->offset);
 			find(found, i, &place);
 		}
 	}
 }
 
 /* A word of the data or bss of the first module that has it. */
-static bool find_data_word(struct gr_scan *scan, const struct root_name *name,
+static bool find_data_word(struct gr_heap *heap, const struct root_name *name,
 			   bool is_data, struct gr_place *ret)
 {
-	for (size_t i = 0; i < scan->program.rt.nmodules; i++) {
-		const struct gr_module *m = &scan->program.rt.modules[i];
+	for (size_t i = 0; i < heap->rt->nmodules; i++) {
+		const struct gr_module *m = &heap->rt->modules[i];
 		uint64_t start = is_data ? m->data : m->bss;
 		uint64_t end = is_data ? m->edata : m->ebss;
 
 		if (name->len || name->offset >= end - start)
 			continue;
-		*ret = word_at(scan, start + name->offset);
+		*ret = word_at(heap, start + name->offset);
 		return true;
 	}
 	return false;
@@ -203,7 +201,7 @@ static bool find_data_word(struct gr_scan *scan, const struct root_name *name,
 
 // --------------------------------------------------------------------- answer
 
-static struct gr_error *answer(struct gr_scan *scan,
+static struct gr_error *answer(struct gr_sched *sched,
 			       const struct root_name *name,
 			       const struct found *found, struct gr_place *ret)
 {
@@ -219,13 +217,13 @@ static struct gr_error *answer(struct gr_scan *scan,
 			"%zu goroutines have a \"%.*s\": name one of them, as "
 			"in %.*s@%" PRIu64,
 			found->ngoroutines, len, name->text, len, name->text,
-			scan->stop.sched.goroutines[found->first].goid);
+			sched->goroutines[found->first].goid);
 	*ret = found->place;
 	ret->name = written;
 	return NULL;
 }
 
-struct gr_error *gr_place_of_root(struct gr_scan *scan, const char *text,
+struct gr_error *gr_place_of_root(struct gr_stop *stop, const char *text,
 				  struct gr_place *ret)
 {
 	struct root_name name = parse_name(text);
@@ -233,16 +231,16 @@ struct gr_error *gr_place_of_root(struct gr_scan *scan, const char *text,
 	struct found found = { 0 };
 
 	if (cut_offset(&word, "$data+") &&
-	    find_data_word(scan, &word, true, &found.place))
+	    find_data_word(stop->heap, &word, true, &found.place))
 		found.ngoroutines = 1;
 	word = name;
 	if (cut_offset(&word, "$bss+") &&
-	    find_data_word(scan, &word, false, &found.place))
+	    find_data_word(stop->heap, &word, false, &found.place))
 		found.ngoroutines = 1;
 	word = name;
 	if (cut_offset(&word, ".$stack+"))
-		find_stack_words(scan, &word, &found);
+		find_stack_words(stop, &word, &found);
 	if (!found.ngoroutines)
-		find_listed(scan, &name, &found);
-	return answer(scan, &name, &found, ret);
+		find_listed(stop, &name, &found);
+	return answer(&stop->sched, &name, &found, ret);
 }

@@ -24,7 +24,7 @@ GR_DEFINE_CLEANUP(variable, struct gr_variable, gr_variable_destroy)
 
 /* The state of reading a variable. */
 struct holder {
-	struct gr_scan *scan;
+	struct gr_stop *stop;
 	struct gr_variable *ret;
 	size_t max;
 	uint64_t nwords;
@@ -35,10 +35,10 @@ struct holder {
 static struct gr_error *look(struct holder *h, const char *name, uint64_t addr,
 			     gr_type_id id, unsigned int depth);
 
-static bool is_static(const struct gr_scan *scan, uint64_t addr)
+static bool is_static(const struct gr_runtime *rt, uint64_t addr)
 {
-	for (size_t i = 0; i < scan->program.rt.nmodules; i++) {
-		const struct gr_module *m = &scan->program.rt.modules[i];
+	for (size_t i = 0; i < rt->nmodules; i++) {
+		const struct gr_module *m = &rt->modules[i];
 		if ((addr >= m->data && addr < m->edata) ||
 		    (addr >= m->bss && addr < m->ebss))
 			return true;
@@ -65,13 +65,14 @@ static struct gr_error *look_behind(struct holder *h, const char *name,
 				    uint64_t addr, gr_type_id id,
 				    uint64_t value, unsigned int depth)
 {
-	uint8_t kind = gr_types_get(h->scan->program.types, id)->kind;
+	uint8_t kind = gr_types_get(h->stop->program->types, id)->kind;
 	struct gr_place place = { .addr = addr, .type = id, .value = value };
 
 	if ((kind != GR_KIND_PTR && kind != GR_KIND_INTERFACE) ||
-	    !is_static(h->scan, value) || !add_static(h, value))
+	    !is_static(&h->stop->program->rt, value) || !add_static(h, value))
 		return NULL;
-	struct gr_error *err = gr_place_follow(h->scan, &place, name, "");
+	struct gr_error *err =
+		gr_place_follow(h->stop->program, &place, name, "");
 	// Its type may not be known.
 	if (gr_error_catch(&err, GR_ERROR_ARGUMENT) || err)
 		return err;
@@ -82,26 +83,26 @@ static struct gr_error *hold(struct holder *h, const char *name, uint64_t addr,
 			     gr_type_id id, unsigned int depth)
 {
 	struct gr_variable *ret = h->ret;
-	uint64_t value = gr_place_pointee(h->scan, addr, id);
+	uint64_t value = gr_place_pointee(h->stop->program, addr, id);
 	const struct gr_span *span;
 
 	if (!value)
 		return NULL;
-	gr_obj obj = gr_heap_object_at(h->scan->stop.heap, value, &span);
+	gr_obj obj = gr_heap_object_at(h->stop->heap, value, &span);
 	if (obj == GR_OBJ_NONE)
 		return look_behind(h, name, addr, id, value, depth);
-	if (!gr_heap_is_allocated(h->scan->stop.heap, obj))
+	if (!gr_heap_is_allocated(h->stop->heap, obj))
 		return NULL;
 	if (ret->nheld == h->max) {
 		ret->nothers++;
 		return NULL;
 	}
 	ret->held[ret->nheld++] = (struct gr_held){
-		.name = gr_arena_intern(&h->scan->program.arena, name,
+		.name = gr_arena_intern(&h->stop->program->arena, name,
 					strlen(name)),
-		.type = gr_types_get(h->scan->program.types, id)->name,
+		.type = gr_types_get(h->stop->program->types, id)->name,
 		.addr = value,
-		.base_addr = gr_heap_object_addr(h->scan->stop.heap, obj),
+		.base_addr = gr_heap_object_addr(h->stop->heap, obj),
 		.bytes = span->elem_bytes - span->header_bytes,
 	};
 	return ret->held[ret->nheld - 1].name ? NULL : &gr_enomem;
@@ -116,7 +117,7 @@ static struct gr_error *look_at_fields(struct holder *h, const char *name,
 
 	for (uint32_t i = 0; i < type->nfields && !err; i++) {
 		const struct gr_type_field field =
-			*gr_types_field(h->scan->program.types, type, i);
+			*gr_types_field(h->stop->program->types, type, i);
 		_cleanup_free_ char *below = NULL;
 
 		if (h->nwords > MAX_WORDS)
@@ -141,7 +142,7 @@ static struct gr_error *look_at_elements(struct holder *h, const char *name,
 	if (type->elem == GR_TYPE_NONE)
 		return NULL;
 	uint64_t bytes =
-		gr_types_get(h->scan->program.types, type->elem)->size_bytes;
+		gr_types_get(h->stop->program->types, type->elem)->size_bytes;
 	for (uint64_t i = 0; bytes && i < type->count && !err; i++) {
 		_cleanup_free_ char *below = NULL;
 
@@ -162,10 +163,11 @@ static struct gr_error *look(struct holder *h, const char *name, uint64_t addr,
 {
 	if (id == GR_TYPE_NONE || depth > MAX_DEPTH || h->nwords++ > MAX_WORDS)
 		return NULL;
-	struct gr_error *err = gr_runtime_step_name(&h->scan->program.rt, name);
+	struct gr_error *err =
+		gr_runtime_step_name(&h->stop->program->rt, name);
 	if (err)
 		return err;
-	const struct gr_type type = *gr_types_get(h->scan->program.types, id);
+	const struct gr_type type = *gr_types_get(h->stop->program->types, id);
 	switch (type.kind) {
 	case GR_KIND_STRUCT:
 		return look_at_fields(h, name, addr, &type, depth);
@@ -176,13 +178,13 @@ static struct gr_error *look(struct holder *h, const char *name, uint64_t addr,
 	}
 }
 
-static struct gr_error *read_variable(struct gr_scan *scan,
+static struct gr_error *read_variable(struct gr_stop *stop,
 				      const struct gr_place *place, size_t max,
 				      struct gr_variable **ret)
 {
 	_cleanup_(gr_cleanup_variable) struct gr_variable *v =
 		calloc(1, sizeof(*v));
-	struct holder h = { .scan = scan, .ret = v, .max = max };
+	struct holder h = { .stop = stop, .ret = v, .max = max };
 
 	if (!v)
 		return &gr_enomem;
@@ -190,7 +192,7 @@ static struct gr_error *read_variable(struct gr_scan *scan,
 	if (!v->held)
 		return &gr_enomem;
 	const struct gr_type *type =
-		gr_types_get(scan->program.types, place->type);
+		gr_types_get(stop->program->types, place->type);
 	v->name = place->name;
 	v->type = type->name;
 	v->addr = place->addr;
@@ -207,15 +209,16 @@ struct gr_error *gr_scan_read_variable(struct gr_scan *scan,
 				       const struct gr_place *place, size_t max,
 				       struct gr_variable **ret)
 {
+	struct gr_answers *answers = gr_scan_answers(scan);
 	struct gr_sigbus_guard guard;
 
 	if (!place->is_variable ||
-	    place->type >= gr_types_count(scan->program.types))
+	    place->type >= gr_types_count(answers->stop->program->types))
 		return gr_error_format(GR_ERROR_ARGUMENT,
 				       "%s is not a variable of a known type",
 				       place->name);
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 	if (!err)
-		err = read_variable(scan, place, max, ret);
+		err = read_variable(answers->stop, place, max, ret);
 	return gr_sigbus_guard_end(&guard, err);
 }

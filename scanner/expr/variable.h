@@ -5,6 +5,8 @@
 
 #include "expr/place.h"
 
+struct gr_scan;
+
 /** A pointer in a variable, to an object of the heap. */
 struct gr_held {
 	const char *name; /**< `main.v.Left`, as an expression. */

@@ -17,15 +17,14 @@ void gr_backtrace_destroy(struct gr_backtrace *backtrace)
 }
 GR_DEFINE_CLEANUP(backtrace, struct gr_backtrace, gr_backtrace_destroy)
 
-static struct gr_error *add_frame(struct gr_scan *scan,
+static struct gr_error *add_frame(struct gr_runtime *rt,
 				  const struct gr_frame *frame, uint32_t index,
 				  struct call_vector *calls)
 {
 	struct gr_logical_frame frames[GR_MAX_INLINED];
 	size_t n;
-	struct gr_error *err = gr_inline_frames(&scan->program.rt, frame->func,
-						gr_frame_call_pc(frame), frames,
-						&n);
+	struct gr_error *err = gr_inline_frames(
+		rt, frame->func, gr_frame_call_pc(frame), frames, &n);
 
 	for (size_t i = 0; !err && i < n; i++) {
 		const struct gr_backtrace_call call = {
@@ -44,7 +43,7 @@ static struct gr_error *add_frame(struct gr_scan *scan,
 	return err;
 }
 
-static struct gr_error *add_calls(struct gr_scan *scan,
+static struct gr_error *add_calls(struct gr_runtime *rt,
 				  const struct gr_goroutine *g, uint32_t max,
 				  struct gr_backtrace *backtrace)
 {
@@ -53,7 +52,7 @@ static struct gr_error *add_calls(struct gr_scan *scan,
 	size_t i = 0;
 
 	for (; !err && i < g->nframes && !(max && calls.size >= max); i++)
-		err = add_frame(scan, &g->frames[i], i, &calls);
+		err = add_frame(rt, &g->frames[i], i, &calls);
 	if (err)
 		return err;
 	if (max && calls.size > max)
@@ -67,25 +66,27 @@ static struct gr_error *add_calls(struct gr_scan *scan,
 	return NULL;
 }
 
-static struct gr_error *answer(struct gr_scan *scan,
+static struct gr_error *answer(struct gr_answers *answers,
 			       const struct gr_backtrace_query *query,
 			       struct gr_backtrace *backtrace)
 {
+	struct gr_stop *stop = answers->stop;
 	const struct gr_goroutine *g;
 	struct gr_error *err =
-		gr_scan_need_goroutine(scan, query->goroutine_id, &g);
+		gr_scan_need_goroutine(stop, query->goroutine_id, &g);
 
 	if (err)
 		return err;
-	err = gr_scan_describe_goroutine(scan, g, &backtrace->goroutine);
+	err = gr_scan_describe_goroutine(answers, g, &backtrace->goroutine);
 	if (!err)
-		err = add_calls(scan, g, query->max_calls, backtrace);
+		err = add_calls(&stop->program->rt, g, query->max_calls,
+				backtrace);
 	if (!err && query->with_variables)
-		err = gr_call_variables_add(scan, g, query, backtrace);
+		err = gr_call_variables_add(stop->program, g, query, backtrace);
 	return err;
 }
 
-struct gr_error *gr_backtrace_make(struct gr_scan *scan,
+struct gr_error *gr_backtrace_make(struct gr_answers *answers,
 				   const struct gr_backtrace_query *query,
 				   struct gr_backtrace **ret)
 {
@@ -95,13 +96,13 @@ struct gr_error *gr_backtrace_make(struct gr_scan *scan,
 
 	if (!backtrace)
 		return &gr_enomem;
-	if (query->with_variables && !gr_scan_may_have_values(scan))
+	if (query->with_variables && !gr_scan_may_have_values(answers->stop))
 		err = gr_error_format(GR_ERROR_NOT_SAVED,
 				      "this file was saved without values: it "
 				      "lacks those of variables (`goref save "
 				      "--values' keeps them)");
 	if (!err)
-		err = answer(scan, query, backtrace);
+		err = answer(answers, query, backtrace);
 	if (!err)
 		*ret = steal_ptr(backtrace);
 	return err;
@@ -111,12 +112,13 @@ struct gr_error *gr_scan_backtrace(struct gr_scan *scan,
 				   const struct gr_backtrace_query *query,
 				   struct gr_backtrace **ret)
 {
+	struct gr_answers *answers;
 	_cleanup_(gr_cleanup_backtrace) struct gr_backtrace *backtrace = NULL;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter_goroutines(scan, &guard);
+	struct gr_error *err = gr_scan_enter_goroutines(scan, &guard, &answers);
 
 	if (!err)
-		err = gr_backtrace_make(scan, query, &backtrace);
+		err = gr_backtrace_make(answers, query, &backtrace);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(backtrace);

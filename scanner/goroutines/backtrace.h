@@ -9,6 +9,9 @@
 #include "goroutine_list.h"
 #include "show/show.h"
 
+struct gr_answers;
+struct gr_scan;
+
 /** An argument or a local variable. `value` belongs to the backtrace, the other
  * strings to the scan. */
 struct gr_call_variable {
@@ -60,7 +63,7 @@ struct gr_error *gr_scan_backtrace(struct gr_scan *scan,
 				   const struct gr_backtrace_query *query,
 				   struct gr_backtrace **ret) GR_MUST_CHECK;
 /** The same for a question that has entered. */
-struct gr_error *gr_backtrace_make(struct gr_scan *scan,
+struct gr_error *gr_backtrace_make(struct gr_answers *answers,
 				   const struct gr_backtrace_query *query,
 				   struct gr_backtrace **ret) GR_MUST_CHECK;
 void gr_backtrace_destroy(struct gr_backtrace *backtrace);

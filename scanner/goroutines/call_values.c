@@ -7,14 +7,14 @@ enum {
 	MAX_VARIABLES = 1 << 12, /* of one call */
 };
 
-struct gr_error *gr_call_values_init(struct gr_scan *scan,
+struct gr_error *gr_call_values_init(struct gr_program *program,
 				     const struct gr_goroutine *g,
 				     struct gr_call_values *ret)
 {
 	*ret = (struct gr_call_values){
-		.scan = scan,
+		.program = program,
 		.g = g,
-		.locals = { .types = scan->program.types, .with_lost = true },
+		.locals = { .types = program->types, .with_lost = true },
 	};
 	return gr_frame_locals_find(&ret->locals, g);
 }
@@ -34,7 +34,7 @@ static bool gather(const struct gr_call_values *v, const struct gr_frame *frame,
 
 	for (uint32_t i = 0; i < local->npieces; i++) {
 		const struct gr_location_piece *piece = &local->pieces[i];
-		const uint8_t *host = gr_frame_piece(&v->scan->program.rt, v->g,
+		const uint8_t *host = gr_frame_piece(&v->program->rt, v->g,
 						     frame, piece, local->bytes,
 						     &size, &at);
 
@@ -71,16 +71,16 @@ static bool follow(const struct gr_call_values *v, struct gr_shown *value)
 	if (value->host) {
 		addr = gr_load_u64(value->host);
 	} else {
-		gr_recorder_pause(v->scan->program.rt.recorder);
+		gr_recorder_pause(v->program->rt.recorder);
 		struct gr_error *err = gr_image_read_late(
-			v->scan->stop.image, value->addr, &addr, sizeof(addr));
-		gr_recorder_resume(v->scan->program.rt.recorder);
+			v->program->rt.image, value->addr, &addr, sizeof(addr));
+		gr_recorder_resume(v->program->rt.recorder);
 		gr_error_destroy(err);
 		if (err)
 			return false;
 	}
 	*value = (struct gr_shown){
-		.type = gr_types_get(v->scan->program.types, value->type)->elem,
+		.type = gr_types_get(v->program->types, value->type)->elem,
 		.addr = addr,
 	};
 	return addr && value->type != GR_TYPE_NONE;
@@ -117,8 +117,7 @@ static struct gr_error *emit_local(struct gr_call_values *v,
 		return err;
 	value.type = value.shown.type;
 	if (local->is_escaped && value.type != GR_TYPE_NONE)
-		value.type =
-			gr_types_get(v->scan->program.types, value.type)->elem;
+		value.type = gr_types_get(v->program->types, value.type)->elem;
 	if (!locate(v, frame, local, buf, &value.shown))
 		value.state = GR_CALL_VALUE_OPTIMIZED_OUT;
 	else if (local->is_escaped &&
@@ -176,7 +175,7 @@ struct gr_error *gr_call_values_each(struct gr_call_values *values,
 			found[n++] = &at->locals[i];
 	qsort(found, n, sizeof(*found), by_place);
 	for (size_t i = 0; !err && i < n; i++) {
-		err = gr_runtime_step(&values->scan->program.rt, 4);
+		err = gr_runtime_step(&values->program->rt, 4);
 		if (!err)
 			err = emit_local(values, frame, found[i], emit, ctx);
 	}

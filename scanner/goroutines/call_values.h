@@ -28,14 +28,14 @@ struct gr_call_value {
 
 /** The variables of the calls of one goroutine. */
 struct gr_call_values {
-	struct gr_scan *scan;
+	struct gr_program *program;
 	const struct gr_goroutine *g;
 	struct gr_frame_locals locals;
 };
 
 /** Find the variables of all frames. @p ret needs gr_call_values_deinit() even
  * if this fails. */
-struct gr_error *gr_call_values_init(struct gr_scan *scan,
+struct gr_error *gr_call_values_init(struct gr_program *program,
 				     const struct gr_goroutine *g,
 				     struct gr_call_values *ret) GR_MUST_CHECK;
 void gr_call_values_deinit(struct gr_call_values *values);

@@ -10,7 +10,7 @@ enum {
 
 /** The variables of one goroutine, as text. */
 struct query {
-	struct gr_scan *scan;
+	struct gr_program *program;
 	const struct gr_show_limits *limits;
 	struct gr_call_values values;
 	struct gr_backtrace_call *call; /* that is being filled */
@@ -45,8 +45,7 @@ static struct gr_error *put_value(struct query *q,
 	case GR_CALL_VALUE_THERE:
 		break;
 	}
-	return gr_show_value(q->scan->program.types, q->limits, &value->shown,
-			     text);
+	return gr_show_value(q->program->types, q->limits, &value->shown, text);
 }
 
 static struct gr_error *add_variable(void *ctx,
@@ -70,8 +69,7 @@ static struct gr_error *add_variable(void *ctx,
 		.name = value->name,
 		.type = value->type == GR_TYPE_NONE ?
 				"" :
-				gr_types_get(q->scan->program.types,
-					     value->type)
+				gr_types_get(q->program->types, value->type)
 					->name,
 		.value = strdup(text.data),
 		.is_argument = value->is_argument,
@@ -84,13 +82,13 @@ static struct gr_error *add_variable(void *ctx,
 	return NULL;
 }
 
-struct gr_error *gr_call_variables_add(struct gr_scan *scan,
+struct gr_error *gr_call_variables_add(struct gr_program *program,
 				       const struct gr_goroutine *g,
 				       const struct gr_backtrace_query *query,
 				       struct gr_backtrace *backtrace)
 {
 	_cleanup_(query_deinit) struct query q = {
-		.scan = scan,
+		.program = program,
 		.limits = &query->limits,
 		.text = malloc(MAX_VALUE_BYTES),
 	};
@@ -100,7 +98,7 @@ struct gr_error *gr_call_variables_add(struct gr_scan *scan,
 
 	if (!q.text)
 		return &gr_enomem;
-	err = gr_call_values_init(scan, g, &q.values);
+	err = gr_call_values_init(program, g, &q.values);
 	for (size_t i = query->first_call;
 	     !err && i < backtrace->ncalls && i < end; i++) {
 		q.call = &backtrace->calls[i];

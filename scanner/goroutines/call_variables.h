@@ -11,7 +11,7 @@
  * is described in call_values.h.
  */
 struct gr_error *
-gr_call_variables_add(struct gr_scan *scan, const struct gr_goroutine *g,
+gr_call_variables_add(struct gr_program *program, const struct gr_goroutine *g,
 		      const struct gr_backtrace_query *query,
 		      struct gr_backtrace *backtrace) GR_MUST_CHECK;
 

@@ -25,10 +25,10 @@ struct info {
 };
 
 /* Read a word; 0 if it is not there. */
-static struct gr_error *read_word(struct gr_scan *scan, uint64_t addr,
+static struct gr_error *read_word(struct gr_runtime *rt, uint64_t addr,
 				  uint64_t *ret)
 {
-	struct gr_error *err = gr_image_read_u64(scan->stop.image, addr, ret);
+	struct gr_error *err = gr_image_read_u64(rt->image, addr, ret);
 
 	if (gr_error_catch(&err, GR_ERROR_FAULT) ||
 	    gr_error_catch(&err, GR_ERROR_NOT_SAVED))
@@ -36,26 +36,25 @@ static struct gr_error *read_word(struct gr_scan *scan, uint64_t addr,
 	return err;
 }
 
-struct gr_error *gr_scan_read_closure(struct gr_scan *scan, uint64_t addr,
+struct gr_error *gr_scan_read_closure(struct gr_runtime *rt, uint64_t addr,
 				      struct gr_func *ret, bool *found)
 {
-	size_t mark = gr_recorder_search(scan->program.rt.recorder);
+	size_t mark = gr_recorder_search(rt->recorder);
 	uint64_t pc = 0;
-	struct gr_error *err = addr ? read_word(scan, addr, &pc) : NULL;
+	struct gr_error *err = addr ? read_word(rt, addr, &pc) : NULL;
 
-	*found = !err && pc && gr_func_find(&scan->program.rt, pc, ret) &&
-		 ret->entry == pc;
-	gr_recorder_end_search(scan->program.rt.recorder, mark, *found);
+	*found = !err && pc && gr_func_find(rt, pc, ret) && ret->entry == pc;
+	gr_recorder_end_search(rt->recorder, mark, *found);
 	return err;
 }
 
 /* The entry of the function that a closure at @p addr has; 0: none. */
-static struct gr_error *read_entry(struct gr_scan *scan, uint64_t addr,
+static struct gr_error *read_entry(struct gr_runtime *rt, uint64_t addr,
 				   uint64_t *ret)
 {
 	struct gr_func func;
 	bool found;
-	struct gr_error *err = gr_scan_read_closure(scan, addr, &func, &found);
+	struct gr_error *err = gr_scan_read_closure(rt, addr, &func, &found);
 
 	*ret = found ? func.entry : 0;
 	return err;
@@ -63,14 +62,13 @@ static struct gr_error *read_entry(struct gr_scan *scan, uint64_t addr,
 
 // ------------------------------------------------------------------- records
 
-static struct gr_error *add_record(struct gr_scan *scan, const uint8_t *record,
+static struct gr_error *add_record(struct gr_runtime *rt, const uint8_t *record,
 				   struct deferred_vector *ret)
 {
-	const typeof(scan->program.rt.layout.defer) *f =
-		&scan->program.rt.layout.defer;
+	const typeof(rt->layout.defer) *f = &rt->layout.defer;
 	struct deferred deferred = { .sp = gr_field_uint(record, f->sp) };
 	struct gr_error *err =
-		read_entry(scan, gr_field_uint(record, f->fn), &deferred.entry);
+		read_entry(rt, gr_field_uint(record, f->fn), &deferred.entry);
 
 	if (err || !deferred.entry || gr_field_uint(record, f->started))
 		return err;
@@ -78,14 +76,13 @@ static struct gr_error *add_record(struct gr_scan *scan, const uint8_t *record,
 }
 
 /* Records lie in frames or in the heap, and do not overlap. */
-static struct gr_error *read_records(struct gr_scan *scan,
+static struct gr_error *read_records(struct gr_sched *sched,
 				     const struct gr_goroutine *g,
 				     struct deferred_vector *ret)
 {
-	const typeof(scan->program.rt.layout.defer) *f =
-		&scan->program.rt.layout.defer;
+	const typeof(sched->rt->layout.defer) *f = &sched->rt->layout.defer;
 	struct gr_chain chain = {
-		.limit = scan->stop.sched.readable_bytes / (f->size_bytes + 1),
+		.limit = sched->readable_bytes / (f->size_bytes + 1),
 	};
 	uint8_t record[MAX_RECORD_BYTES];
 	struct gr_error *err = NULL;
@@ -94,12 +91,12 @@ static struct gr_error *read_records(struct gr_scan *scan,
 	if (f->size_bytes > sizeof(record))
 		return NULL;
 	while (!err && addr && gr_chain_step(&chain, addr)) {
-		err = gr_runtime_step(&scan->program.rt, 4);
+		err = gr_runtime_step(sched->rt, 4);
 		if (!err)
-			err = gr_record_read(&scan->program.rt, addr, f,
-					     sizeof(*f), record);
+			err = gr_record_read(sched->rt, addr, f, sizeof(*f),
+					     record);
 		if (!err)
-			err = add_record(scan, record, ret);
+			err = add_record(sched->rt, record, ret);
 		addr = gr_field_uint(record, f->link);
 	}
 	gr_error_catch(&err, GR_ERROR_FAULT);
@@ -126,11 +123,10 @@ static uint64_t next_number(struct info *info)
 
 /* Places of the closures, one for each bit; before Go 1.22 each has its own
  * offset, and the last comes first. */
-static void find_slots(const struct gr_scan *scan, struct info *info,
+static void find_slots(const struct gr_runtime *rt, struct info *info,
 		       uint64_t varp, uint64_t *slots)
 {
-	bool is_array =
-		gr_field_is_present(scan->program.rt.layout.panic.slots);
+	bool is_array = gr_field_is_present(rt->layout.panic.slots);
 	uint64_t number = next_number(info);
 
 	for (uint64_t i = 0; is_array && i < MAX_OPEN_CODED; i++)
@@ -140,50 +136,48 @@ static void find_slots(const struct gr_scan *scan, struct info *info,
 }
 
 /* Read the closure in a slot. A slot without a closure is not recorded. */
-static struct gr_error *read_slot(struct gr_scan *scan, uint64_t slot,
+static struct gr_error *read_slot(struct gr_runtime *rt, uint64_t slot,
 				  uint64_t *ret)
 {
-	size_t mark = gr_recorder_search(scan->program.rt.recorder);
+	size_t mark = gr_recorder_search(rt->recorder);
 	uint64_t closure;
-	struct gr_error *err = read_word(scan, slot, &closure);
+	struct gr_error *err = read_word(rt, slot, &closure);
 
 	*ret = 0;
 	if (!err)
-		err = read_entry(scan, closure, ret);
-	gr_recorder_end_search(scan->program.rt.recorder, mark, *ret);
+		err = read_entry(rt, closure, ret);
+	gr_recorder_end_search(rt->recorder, mark, *ret);
 	return err;
 }
 
 /* Defers of one frame that have no record. Before the frame has set its bits and
  * its closures, their slots have what was there before. */
-static struct gr_error *read_open_coded(struct gr_scan *scan,
+static struct gr_error *read_open_coded(struct gr_runtime *rt,
 					const struct gr_frame *frame,
 					struct deferred_vector *ret)
 {
 	uint64_t slots[MAX_OPEN_CODED] = { 0 }, bits;
-	uint64_t addr = gr_func_funcdata(&scan->program.rt, frame->func,
+	uint64_t addr = gr_func_funcdata(rt, frame->func,
 					 GR_FUNCDATA_OPEN_CODED_DEFER_INFO);
 	struct info info = { .at = 0 };
 	struct gr_error *err;
 
 	if (!addr)
 		return NULL;
-	err = gr_image_read(scan->stop.image, addr, info.bytes,
-			    sizeof(info.bytes));
+	err = gr_image_read(rt->image, addr, info.bytes, sizeof(info.bytes));
 	if (!err)
-		err = gr_image_read_uint(scan->stop.image,
-					 frame->varp - next_number(&info), 1,
-					 &bits);
+		err = gr_image_read_uint(
+			rt->image, frame->varp - next_number(&info), 1, &bits);
 	if (gr_error_catch(&err, GR_ERROR_FAULT) ||
 	    gr_error_catch(&err, GR_ERROR_NOT_SAVED) || err || !bits)
 		return err;
-	find_slots(scan, &info, frame->varp, slots);
+	find_slots(rt, &info, frame->varp, slots);
 	for (unsigned int i = MAX_OPEN_CODED; !err && i-- > 0;) {
 		struct deferred deferred = { .sp = frame->sp };
 
 		if (!(bits >> i & 1) || !slots[i])
 			continue;
-		err = read_slot(scan, slots[i], &deferred.entry);
+		err = read_slot(rt, slots[i], &deferred.entry);
 		if (!err && deferred.entry &&
 		    !deferred_vector_append(ret, deferred))
 			err = &gr_enomem;
@@ -191,16 +185,15 @@ static struct gr_error *read_open_coded(struct gr_scan *scan,
 	return err;
 }
 
-static struct gr_error *add_open_coded(struct gr_scan *scan,
+static struct gr_error *add_open_coded(struct gr_runtime *rt,
 				       const struct gr_frame *frame,
 				       struct deferred_vector *ret)
 {
-	size_t mark = gr_recorder_search(scan->program.rt.recorder);
+	size_t mark = gr_recorder_search(rt->recorder);
 	size_t before = ret->size;
-	struct gr_error *err = read_open_coded(scan, frame, ret);
+	struct gr_error *err = read_open_coded(rt, frame, ret);
 
-	gr_recorder_end_search(scan->program.rt.recorder, mark,
-			       ret->size > before);
+	gr_recorder_end_search(rt->recorder, mark, ret->size > before);
 	return err;
 }
 
@@ -225,7 +218,7 @@ static bool merge(const struct deferred_vector *records,
 	return ok;
 }
 
-struct gr_error *gr_deferred_find(struct gr_scan *scan,
+struct gr_error *gr_deferred_find(struct gr_sched *sched,
 				  const struct gr_goroutine *g,
 				  struct gr_u64_vector *ret)
 {
@@ -234,12 +227,13 @@ struct gr_error *gr_deferred_find(struct gr_scan *scan,
 	_cleanup_(deferred_vector_deinit) struct deferred_vector open_coded = {
 		0
 	};
-	struct gr_error *err = read_records(scan, g, &records);
+	struct gr_error *err = read_records(sched, g, &records);
 
 	for (size_t i = 0; !err && i < g->nframes; i++) {
-		err = gr_runtime_step(&scan->program.rt, 4);
+		err = gr_runtime_step(sched->rt, 4);
 		if (!err)
-			err = add_open_coded(scan, &g->frames[i], &open_coded);
+			err = add_open_coded(sched->rt, &g->frames[i],
+					     &open_coded);
 	}
 	if (err)
 		return err;

@@ -10,7 +10,7 @@
 #include "base/vector.h"
 #include "goruntime/sched/goroutine.h"
 
-struct gr_scan;
+struct gr_runtime;
 GR_VECTOR(gr_u64_vector, uint64_t);
 
 /**
@@ -19,13 +19,13 @@ GR_VECTOR(gr_u64_vector, uint64_t);
  * record; bits in the frame say which of them were reached. A list that makes
  * no sense ends there.
  */
-struct gr_error *gr_deferred_find(struct gr_scan *scan,
+struct gr_error *gr_deferred_find(struct gr_sched *sched,
 				  const struct gr_goroutine *g,
 				  struct gr_u64_vector *ret) GR_MUST_CHECK;
 
 /** Read the function of the closure at @p addr, which may be anything: a saved
  * file has the word only if there is one. */
-struct gr_error *gr_scan_read_closure(struct gr_scan *scan, uint64_t addr,
+struct gr_error *gr_scan_read_closure(struct gr_runtime *rt, uint64_t addr,
 				      struct gr_func *ret,
 				      bool *found) GR_MUST_CHECK;
 

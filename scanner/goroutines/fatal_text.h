@@ -7,14 +7,14 @@
 #include "base/base.h"
 #include "base/error.h"
 
-struct gr_scan;
+struct gr_runtime;
 
 /**
  * Find the text that runtime.throw or runtime.fatal prints, whose frame lies in
  * the stack's words [lo, hi). Both print it by a closure on the stack, which
  * has the string. *@p ret belongs to the scan; NULL if there is no such frame.
  */
-struct gr_error *gr_fatal_text_find(struct gr_scan *scan, uint64_t lo,
+struct gr_error *gr_fatal_text_find(struct gr_runtime *rt, uint64_t lo,
 				    uint64_t hi,
 				    const char **ret) GR_MUST_CHECK;
 

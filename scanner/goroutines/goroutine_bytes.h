@@ -6,7 +6,7 @@
 #include "base/vector.h"
 #include "graph/sets.h"
 
-struct gr_scan;
+struct gr_answers;
 
 /** A goroutine, and the set that it belongs to. */
 struct gr_set_member {
@@ -22,7 +22,7 @@ GR_VECTOR(gr_set_member_vector, struct gr_set_member);
  *
  * @param[out] kept Of each set.
  */
-struct gr_error *gr_goroutines_weigh(struct gr_scan *scan,
+struct gr_error *gr_goroutines_weigh(struct gr_answers *answers,
 				     const struct gr_set_member_vector *members,
 				     uint32_t nsets, struct gr_kept *kept,
 				     struct gr_kept *together) GR_MUST_CHECK;

@@ -34,7 +34,7 @@ struct member {
 GR_VECTOR(member_vector, struct member);
 
 struct lister {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	const struct gr_goroutine_query *query;
 	struct gr_keys by_pc; /* (pc, is exact) -> index in places */
 	struct places_vector places;
@@ -93,7 +93,7 @@ static struct gr_error *read_places(struct lister *l,
 	struct gr_logical_frame frames[GR_MAX_INLINED];
 	size_t n;
 	struct gr_error *err = gr_inline_frames(
-		&l->scan->program.rt, func,
+		&l->answers->stop->program->rt, func,
 		is_exact || pc == func->entry ? pc : pc - 1, frames, &n);
 
 	if (err)
@@ -137,7 +137,7 @@ static struct gr_error *find_lone_place(struct lister *l, uint64_t pc,
 	struct gr_func func;
 
 	*ret = (struct gr_source_place){ pc, "", "", 0 };
-	if (!pc || !gr_func_find(&l->scan->program.rt, pc, &func))
+	if (!pc || !gr_func_find(&l->answers->stop->program->rt, pc, &func))
 		return NULL;
 	struct gr_error *err = find_places(l, &func, pc, is_exact, &places);
 	if (!err)
@@ -175,10 +175,11 @@ static struct gr_error *fill_info(struct lister *l,
 				  const struct gr_goroutine *g,
 				  struct gr_goroutine_info *info)
 {
+	struct gr_stop *stop = l->answers->stop;
 	const struct gr_running *running =
-		gr_sched_running(&l->scan->stop.sched, g->addr);
+		gr_sched_running(&stop->sched, g->addr);
 	const struct gr_moments *moments;
-	struct gr_error *err = gr_scan_moments(l->scan, &moments);
+	struct gr_error *err = gr_scan_moments(stop, &moments);
 	uint64_t start;
 
 	if (err)
@@ -186,7 +187,7 @@ static struct gr_error *fill_info(struct lister *l,
 	*info = (struct gr_goroutine_info){
 		.id = g->goid,
 		.state = g->state,
-		.wait_reason = gr_scan_wait_reason(l->scan, g),
+		.wait_reason = gr_scan_wait_reason(&stop->program->rt, g),
 		.is_system = g->is_system,
 		.thread_id = running ? running->thread_id : 0,
 		.m_id = running ? running->m_id : -1,
@@ -197,7 +198,7 @@ static struct gr_error *fill_info(struct lister *l,
 		.stack_bytes =
 			g->sp && g->sp < g->stack_hi ? g->stack_hi - g->sp : 0,
 		.has_unsaved_labels = g->labels_addr &&
-				      !gr_scan_may_have_values(l->scan),
+				      !gr_scan_may_have_values(stop),
 	};
 	if (g->labels) {
 		info->labels = g->labels->labels;
@@ -207,17 +208,17 @@ static struct gr_error *fill_info(struct lister *l,
 	if (!err)
 		err = find_lone_place(l, g->gopc, false, &info->go);
 	if (!err)
-		err = gr_goroutine_find_start(l->scan, g, &start);
+		err = gr_goroutine_find_start(&stop->program->rt, g, &start);
 	if (!err)
 		err = find_lone_place(l, start, true, &info->start);
 	return err;
 }
 
-struct gr_error *gr_scan_describe_goroutine(struct gr_scan *scan,
+struct gr_error *gr_scan_describe_goroutine(struct gr_answers *answers,
 					    const struct gr_goroutine *g,
 					    struct gr_goroutine_info *ret)
 {
-	_cleanup_(lister_deinit) struct lister l = { .scan = scan };
+	_cleanup_(lister_deinit) struct lister l = { .answers = answers };
 
 	return fill_info(&l, g, ret);
 }
@@ -226,7 +227,8 @@ struct gr_error *gr_scan_describe_goroutine(struct gr_scan *scan,
 static const char *place_text(struct lister *l,
 			      const struct gr_source_place *at)
 {
-	return gr_arena_internf(&l->scan->program.arena, "%s:%" PRIu32 " in %s",
+	return gr_arena_internf(&l->answers->stop->program->arena,
+				"%s:%" PRIu32 " in %s",
 				*at->file ? at->file : "?", at->line,
 				*at->function ? at->function : "?");
 }
@@ -254,8 +256,9 @@ static const char *field_text(struct lister *l,
 	case GR_BY_USER:
 		return info->is_system ? "the runtime's" : "the user's";
 	case GR_BY_LABEL:
-		return gr_goroutine_labels_text(&l->scan->program.arena, info,
-						l->query->group_label);
+		return gr_goroutine_labels_text(
+			&l->answers->stop->program->arena, info,
+			l->query->group_label);
 	case GR_BY_CALL:
 	case GR_BY_STACK:
 	case GR_BY_WAIT:
@@ -310,7 +313,7 @@ static struct gr_error *make_matches(struct lister *l)
 	l->matches = calloc(n + 1, sizeof(*l->matches));
 	for (size_t i = 0; l->matches && i < n; i++)
 		l->matches[i] = (struct gr_call_match){
-			.rt = &l->scan->program.rt,
+			.rt = &l->answers->stop->program->rt,
 			.text = l->query->filters[i].text,
 		};
 	return l->matches ? NULL : &gr_enomem;
@@ -329,7 +332,7 @@ static struct gr_error *interned_key(struct lister *l,
 	}
 	group->at = info->user;
 	group->key = gr_arena_internf(
-		&l->scan->program.arena, "%s at %s:%" PRIu32 " in %s",
+		&l->answers->stop->program->arena, "%s at %s:%" PRIu32 " in %s",
 		*info->wait_reason ? info->wait_reason : info->state,
 		*group->at.file ? group->at.file : "?", group->at.line,
 		*group->at.function ? group->at.function : "?");
@@ -351,7 +354,7 @@ static struct gr_error *group_key(struct lister *l,
 		*ret = gr_stack_key(g);
 	} else if (l->query->group == GR_BY_WAITING_ON) {
 		err = gr_wait_key(&l->wait_keys,
-				  g - l->scan->stop.sched.goroutines, ret);
+				  g - l->answers->stop->sched.goroutines, ret);
 	} else {
 		err = interned_key(l, info, group);
 		*ret = (uintptr_t)group->key;
@@ -363,9 +366,10 @@ static struct gr_error *
 group_text(struct lister *l, const struct gr_goroutine *g, const char **ret)
 {
 	return l->query->group == GR_BY_STACK ?
-		       gr_stack_key_text(l->scan, g, ret) :
+		       gr_stack_key_text(&l->answers->stop->program->rt, g,
+					 ret) :
 		       gr_wait_key_text(&l->wait_keys,
-					g - l->scan->stop.sched.goroutines,
+					g - l->answers->stop->sched.goroutines,
 					ret);
 }
 
@@ -408,7 +412,7 @@ static struct gr_error *add_member(struct lister *l,
 		if (!err && l->query->group == GR_BY_WAITING_ON)
 			err = gr_wait_key_count(
 				&l->wait_keys,
-				g - l->scan->stop.sched.goroutines,
+				g - l->answers->stop->sched.goroutines,
 				member.group,
 				&l->groups.data[member.group].awaited);
 		if (err)
@@ -420,10 +424,10 @@ static struct gr_error *add_member(struct lister *l,
 	if (l->query->with_bytes &&
 	    !gr_set_member_vector_append(
 		    &l->sets,
-		    (struct gr_set_member){ g - l->scan->stop.sched.goroutines,
-					    l->query->group == GR_BY_NOTHING ?
-						    member.number :
-						    member.group }))
+		    (struct gr_set_member){
+			    g - l->answers->stop->sched.goroutines,
+			    l->query->group == GR_BY_NOTHING ? member.number :
+							       member.group }))
 		return &gr_enomem;
 	if (max && before >= max)
 		return NULL;
@@ -486,8 +490,8 @@ static struct gr_error *weigh(struct lister *l, struct gr_goroutine_list *list)
 
 	if (!kept)
 		return &gr_enomem;
-	struct gr_error *err =
-		gr_goroutines_weigh(l->scan, &l->sets, nsets, kept, &together);
+	struct gr_error *err = gr_goroutines_weigh(l->answers, &l->sets, nsets,
+						   kept, &together);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < nsets; i++) {
@@ -540,22 +544,24 @@ static struct gr_error *make_list(struct lister *l,
 
 static bool is_listed(const struct lister *l, size_t index)
 {
-	const struct gr_goroutine *g = &l->scan->stop.sched.goroutines[index];
+	const struct gr_goroutine *g =
+		&l->answers->stop->sched.goroutines[index];
 
 	return !g->is_g0 && (!g->is_system || l->query->with_system) &&
 	       (!l->query->channel ||
-		gr_awaits_channel(l->scan, index, l->query->channel));
+		gr_awaits_channel(&l->answers->stop->sched, index,
+				  l->query->channel));
 }
 
 static struct gr_error *answer(struct lister *l, struct gr_goroutine_list *list)
 {
-	const struct gr_sched *sched = &l->scan->stop.sched;
+	const struct gr_sched *sched = &l->answers->stop->sched;
 	struct gr_error *err = make_matches(l);
 
 	if (!err && l->query->group == GR_BY_WAITING_ON)
-		err = gr_wait_keys_make(l->scan, &l->wait_keys);
+		err = gr_wait_keys_make(l->answers, &l->wait_keys);
 	for (size_t i = 0; !err && i < sched->ngoroutines; i++) {
-		err = gr_runtime_step(&l->scan->program.rt, 8);
+		err = gr_runtime_step(&l->answers->stop->program->rt, 8);
 		if (!err && is_listed(l, i))
 			err = add_goroutine(l, &sched->goroutines[i]);
 	}
@@ -564,14 +570,14 @@ static struct gr_error *answer(struct lister *l, struct gr_goroutine_list *list)
 	return err ? err : make_list(l, list);
 }
 
-struct gr_error *gr_goroutine_list_make(struct gr_scan *scan,
+struct gr_error *gr_goroutine_list_make(struct gr_answers *answers,
 					const struct gr_goroutine_query *query,
 					struct gr_goroutine_list **ret)
 {
 	_cleanup_(gr_cleanup_goroutine_list) struct gr_goroutine_list *list =
 		calloc(1, sizeof(*list));
 	_cleanup_(lister_deinit) struct lister l = {
-		.scan = scan,
+		.answers = answers,
 		.query = query,
 	};
 
@@ -587,6 +593,7 @@ struct gr_error *gr_scan_list_goroutines(struct gr_scan *scan,
 					 const struct gr_goroutine_query *query,
 					 struct gr_goroutine_list **ret)
 {
+	struct gr_answers *answers;
 	_cleanup_(gr_cleanup_goroutine_list) struct gr_goroutine_list *list =
 		NULL;
 	struct gr_sigbus_guard guard;
@@ -594,10 +601,10 @@ struct gr_error *gr_scan_list_goroutines(struct gr_scan *scan,
 
 	err = query->channel || query->with_bytes ||
 			      query->group == GR_BY_WAITING_ON ?
-		      gr_scan_enter(scan, &guard) :
-		      gr_scan_enter_goroutines(scan, &guard);
+		      gr_scan_enter(scan, &guard, &answers) :
+		      gr_scan_enter_goroutines(scan, &guard, &answers);
 	if (!err)
-		err = gr_goroutine_list_make(scan, query, &list);
+		err = gr_goroutine_list_make(answers, query, &list);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(list);

@@ -8,6 +8,7 @@
 #include "goroutines/wait_key.h"
 #include "goruntime/sched/labels.h"
 
+struct gr_answers;
 struct gr_scan;
 
 /** A place in the source. Strings belong to the scan and are never NULL. */
@@ -136,14 +137,15 @@ gr_scan_list_goroutines(struct gr_scan *scan,
 			struct gr_goroutine_list **ret) GR_MUST_CHECK;
 /** The same for a question that has entered and read what the query needs. */
 struct gr_error *
-gr_goroutine_list_make(struct gr_scan *scan,
+gr_goroutine_list_make(struct gr_answers *answers,
 		       const struct gr_goroutine_query *query,
 		       struct gr_goroutine_list **ret) GR_MUST_CHECK;
 void gr_goroutine_list_destroy(struct gr_goroutine_list *list);
 
 /** Describe one goroutine. */
 struct gr_error *
-gr_scan_describe_goroutine(struct gr_scan *scan, const struct gr_goroutine *g,
+gr_scan_describe_goroutine(struct gr_answers *answers,
+			   const struct gr_goroutine *g,
 			   struct gr_goroutine_info *ret) GR_MUST_CHECK;
 
 #endif /* GR_GOROUTINE_LIST_H */

@@ -7,10 +7,10 @@
 
 /* Is the frame's function a wrapper that the compiler made, and the call that
  * it makes not one that is inlined into it? */
-static struct gr_error *is_wrapper(struct gr_scan *scan,
+static struct gr_error *is_wrapper(struct gr_runtime *rt,
 				   const struct gr_frame *frame, bool *ret)
 {
-	const struct gr_layout *layout = &scan->program.rt.layout;
+	const struct gr_layout *layout = &rt->layout;
 	struct gr_logical_frame frames[GR_MAX_INLINED];
 	struct gr_error *err;
 	size_t n;
@@ -19,13 +19,13 @@ static struct gr_error *is_wrapper(struct gr_scan *scan,
 	       frame->func->func_id == layout->consts.funcid_wrapper;
 	if (!*ret)
 		return NULL;
-	err = gr_inline_frames(&scan->program.rt, frame->func,
-			       gr_frame_call_pc(frame), frames, &n);
+	err = gr_inline_frames(rt, frame->func, gr_frame_call_pc(frame), frames,
+			       &n);
 	*ret = !err && n == 1;
 	return err;
 }
 
-struct gr_error *gr_goroutine_find_start(struct gr_scan *scan,
+struct gr_error *gr_goroutine_find_start(struct gr_runtime *rt,
 					 const struct gr_goroutine *g,
 					 uint64_t *ret)
 {
@@ -37,7 +37,7 @@ struct gr_error *gr_goroutine_find_start(struct gr_scan *scan,
 	while (i && g->frames[i - 1].func->entry != g->startpc)
 		i--;
 	while (!err && is_outer && i-- > 1) {
-		err = is_wrapper(scan, &g->frames[i], &is_outer);
+		err = is_wrapper(rt, &g->frames[i], &is_outer);
 		is_outer &= !gr_name_is_in_runtime(g->frames[i - 1].func->name);
 		if (is_outer)
 			*ret = g->frames[i - 1].func->entry;

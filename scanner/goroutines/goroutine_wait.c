@@ -18,7 +18,7 @@ enum {
 
 /** The goroutine whose waits are described. */
 struct query {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	const struct gr_wait_query *asked;
 	const struct gr_goroutine *g;
 	struct gr_goroutine_wait *ret;
@@ -37,13 +37,13 @@ GR_DEFINE_CLEANUP(goroutine_wait, struct gr_goroutine_wait,
 		  gr_goroutine_wait_destroy)
 
 /* Nanoseconds from the start of the program to a moment of its clock. */
-static struct gr_error *since_start(struct gr_scan *scan, uint64_t when,
+static struct gr_error *since_start(struct gr_runtime *rt, uint64_t when,
 				    uint64_t *ret)
 {
 	const struct gr_field word = { 0, 8 };
 	uint64_t start;
-	struct gr_error *err = gr_scan_read_field(
-		scan, scan->program.rt.layout.vars.init_time, word, &start);
+	struct gr_error *err =
+		gr_scan_read_field(rt, rt->layout.vars.init_time, word, &start);
 
 	*ret = !err && start && when > start ? when - start : 0;
 	return err;
@@ -72,7 +72,7 @@ static struct gr_error *show_value(struct query *q, const struct gr_wait *wait,
 	if (!data)
 		return &gr_enomem;
 	struct gr_text text = gr_text_begin(data, MAX_VALUE_BYTES);
-	struct gr_error *err = gr_show_value(q->scan->program.types,
+	struct gr_error *err = gr_show_value(q->answers->stop->program->types,
 					     &q->asked->limits, &value, &text);
 	if (gr_error_catch(&err, GR_ERROR_NOT_SAVED) || err)
 		return err;
@@ -80,14 +80,13 @@ static struct gr_error *show_value(struct query *q, const struct gr_wait *wait,
 	return ret->value ? NULL : &gr_enomem;
 }
 
-static const char *channel_type(struct gr_scan *scan, gr_type_id elem)
+static const char *channel_type(struct gr_program *program, gr_type_id elem)
 {
-	const char *name =
-		elem == GR_TYPE_NONE ?
-			NULL :
-			gr_types_get(scan->program.types, elem)->name;
+	const char *name = elem == GR_TYPE_NONE ?
+				   NULL :
+				   gr_types_get(program->types, elem)->name;
 
-	name = name ? gr_arena_internf(&scan->program.arena, "chan %s", name) :
+	name = name ? gr_arena_internf(&program->arena, "chan %s", name) :
 		      "chan";
 	return name ? name : "";
 }
@@ -96,12 +95,12 @@ static struct gr_error *describe_channel(struct query *q,
 					 const struct gr_wait *wait,
 					 struct gr_wait_info *ret)
 {
-	struct gr_scan *scan = q->scan;
+	struct gr_answers *answers = q->answers;
 	gr_type_id elem = GR_TYPE_NONE;
 	struct gr_channel channel;
 	uint64_t when = 0;
-	struct gr_error *err =
-		gr_channel_read(&scan->program.rt, wait->object, &channel);
+	struct gr_error *err = gr_channel_read(&answers->stop->program->rt,
+					       wait->object, &channel);
 
 	if (gr_error_catch(&err, GR_ERROR_FAULT) || err)
 		return err;
@@ -109,20 +108,22 @@ static struct gr_error *describe_channel(struct query *q,
 	ret->capacity = channel.capacity;
 	ret->is_closed = channel.is_closed;
 	if (channel.elem_type_addr)
-		err = gr_types_from_runtime(scan->program.types,
+		err = gr_types_from_runtime(answers->stop->program->types,
 					    channel.elem_type_addr, &elem);
 	if (!err && sends(wait) && wait->elem && elem != GR_TYPE_NONE)
 		err = show_value(q, wait, elem, ret);
 	if (!err)
-		err = gr_scan_read_field(scan, channel.timer,
-					 scan->program.rt.layout.timer.when,
-					 &when);
+		err = gr_scan_read_field(
+			&answers->stop->program->rt, channel.timer,
+			answers->stop->program->rt.layout.timer.when, &when);
 	if (!err && when)
-		err = since_start(scan, when, &ret->due_ns);
+		err = since_start(&answers->stop->program->rt, when,
+				  &ret->due_ns);
 	return err ? err :
-		     gr_scan_name_primitive(scan, wait->object,
-					    channel_type(scan, elem), true,
-					    q->asked->may_walk, &ret->name);
+		     gr_scan_name_primitive(
+			     answers, wait->object,
+			     channel_type(answers->stop->program, elem), true,
+			     q->asked->may_walk, &ret->name);
 }
 
 // -------------------------------------------------------------------- locks
@@ -152,11 +153,12 @@ static struct gr_error *count_holders(struct query *q,
 	struct gr_error *err;
 
 	if (wait->kind == GR_WAIT_WAITGROUP)
-		return gr_scan_read_field(q->scan, wait->object, state,
-					  &ret->holders);
+		return gr_scan_read_field(&q->answers->stop->program->rt,
+					  wait->object, state, &ret->holders);
 	if (wait->kind != GR_WAIT_RWMUTEX_WRITE)
 		return NULL;
-	err = gr_scan_read_field(q->scan, wait->object, readers, &count);
+	err = gr_scan_read_field(&q->answers->stop->program->rt, wait->object,
+				 readers, &count);
 	if (!err && (int32_t)count > 0)
 		ret->holders = count;
 	return err;
@@ -169,33 +171,34 @@ static struct gr_error *describe_lock(struct query *q,
 	struct gr_error *err = count_holders(q, wait, ret);
 
 	return err ? err :
-		     gr_scan_name_primitive(q->scan, wait->object,
+		     gr_scan_name_primitive(q->answers, wait->object,
 					    lock_type(wait->kind), false,
 					    q->asked->may_walk, &ret->name);
 }
 
-struct gr_error *gr_scan_name_awaited(struct gr_scan *scan,
+struct gr_error *gr_scan_name_awaited(struct gr_answers *answers,
 				      const struct gr_wait *wait, bool may_walk,
 				      struct gr_primitive_name *ret)
 {
+	struct gr_stop *stop = answers->stop;
 	gr_type_id elem = GR_TYPE_NONE;
 	struct gr_channel channel;
 
 	if (!is_for_channel(wait))
-		return gr_scan_name_primitive(scan, wait->object,
+		return gr_scan_name_primitive(answers, wait->object,
 					      lock_type(wait->kind), false,
 					      may_walk, ret);
 	struct gr_error *err =
-		gr_channel_read(&scan->program.rt, wait->object, &channel);
+		gr_channel_read(&stop->program->rt, wait->object, &channel);
 	if (!err && channel.elem_type_addr)
-		err = gr_types_from_runtime(scan->program.types,
+		err = gr_types_from_runtime(stop->program->types,
 					    channel.elem_type_addr, &elem);
 	if (gr_error_catch(&err, GR_ERROR_FAULT))
 		elem = GR_TYPE_NONE;
 	return err ? err :
-		     gr_scan_name_primitive(scan, wait->object,
-					    channel_type(scan, elem), true,
-					    may_walk, ret);
+		     gr_scan_name_primitive(answers, wait->object,
+					    channel_type(stop->program, elem),
+					    true, may_walk, ret);
 }
 
 // ------------------------------------------------------------------- others
@@ -203,20 +206,24 @@ struct gr_error *gr_scan_name_awaited(struct gr_scan *scan,
 static struct gr_error *describe_sleep(struct query *q,
 				       struct gr_wait_info *ret)
 {
-	const struct gr_layout *layout = &q->scan->program.rt.layout;
+	struct gr_stop *stop = q->answers->stop;
+	const struct gr_layout *layout = &stop->program->rt.layout;
 	struct gr_field field = gr_field_is_present(layout->timer.nextwhen) ?
 					layout->timer.nextwhen :
 					layout->timer.when;
 	uint64_t timer = 0, when = 0;
-	struct gr_error *err = gr_scan_read_field(q->scan, q->g->addr,
-						  layout->g.sleep_when, &when);
+	struct gr_error *err = gr_scan_read_field(
+		&stop->program->rt, q->g->addr, layout->g.sleep_when, &when);
 
 	if (!err && !when)
-		err = gr_scan_read_field(q->scan, q->g->addr, layout->g.timer,
-					 &timer);
+		err = gr_scan_read_field(&stop->program->rt, q->g->addr,
+					 layout->g.timer, &timer);
 	if (!err && !when)
-		err = gr_scan_read_field(q->scan, timer, field, &when);
-	return err || !when ? err : since_start(q->scan, when, &ret->due_ns);
+		err = gr_scan_read_field(&stop->program->rt, timer, field,
+					 &when);
+	return err || !when ?
+		       err :
+		       since_start(&stop->program->rt, when, &ret->due_ns);
 }
 
 /* The number of the call is in the registers of the thread. */
@@ -224,13 +231,15 @@ static struct gr_error *find_number(struct query *q,
 				    const struct gr_regs *thread,
 				    struct gr_wait_info *ret)
 {
+	struct gr_stop *stop = q->answers->stop;
 	struct gr_thread_call call = { .is_known = false };
 	uint64_t m;
-	struct gr_error *err = gr_scan_read_field(
-		q->scan, q->g->addr, q->scan->program.rt.layout.g.m, &m);
+	struct gr_error *err =
+		gr_scan_read_field(&stop->program->rt, q->g->addr,
+				   stop->program->rt.layout.g.m, &m);
 
 	if (!err)
-		err = gr_thread_call_find(q->scan, m, thread, &call);
+		err = gr_thread_call_find(&stop->program->rt, m, thread, &call);
 	ret->has_number = call.is_known;
 	ret->number = call.number;
 	return err;
@@ -241,7 +250,7 @@ static struct gr_error *describe_syscall(struct query *q,
 {
 	size_t count;
 	const struct gr_target_thread *threads =
-		gr_image_threads(q->scan->stop.image, &count);
+		gr_image_threads(q->answers->stop->image, &count);
 	const struct gr_goroutine *g = q->g;
 
 	ret->is_in_c = g->nframes &&
@@ -255,12 +264,13 @@ static struct gr_error *describe_syscall(struct query *q,
 static struct gr_error *describe_network(struct query *q,
 					 struct gr_wait_info *ret)
 {
-	struct gr_error *err = gr_network_find(q->scan, q->g, &ret->network);
+	struct gr_error *err =
+		gr_network_find(q->answers->stop, q->g, &ret->network);
 
 	return err || !ret->network.deadline ?
 		       err :
-		       since_start(q->scan, ret->network.deadline,
-				   &ret->due_ns);
+		       since_start(&q->answers->stop->program->rt,
+				   ret->network.deadline, &ret->due_ns);
 }
 
 static struct gr_error *describe_coroutine(struct query *q,
@@ -268,18 +278,20 @@ static struct gr_error *describe_coroutine(struct query *q,
 {
 	const struct gr_goroutine *other;
 	struct gr_error *err =
-		gr_coroutine_awaited(&q->scan->stop.sched, q->g, &other);
+		gr_coroutine_awaited(&q->answers->stop->sched, q->g, &other);
 
 	ret->awaited_id = !err && other ? other->goid : 0;
-	ret->is_callee = gr_coroutine_began_with(&q->scan->program.rt, q->g);
+	ret->is_callee =
+		gr_coroutine_began_with(&q->answers->stop->program->rt, q->g);
 	return err;
 }
 
 static struct gr_error *describe(struct query *q, const struct gr_wait *wait,
 				 struct gr_wait_info *ret)
 {
-	const struct gr_waits *waits = q->scan->stop.sched.waits;
-	struct gr_error *err = gr_runtime_step(&q->scan->program.rt, 16);
+	const struct gr_waits *waits = q->answers->stop->sched.waits;
+	struct gr_error *err =
+		gr_runtime_step(&q->answers->stop->program->rt, 16);
 
 	ret->kind = gr_wait_kind_name(wait->kind);
 	ret->primitive = wait->object ? wait->object : wait->key;
@@ -303,30 +315,32 @@ static struct gr_error *describe(struct query *q, const struct gr_wait *wait,
 
 static struct gr_error *find_bubble(struct query *q)
 {
-	const struct gr_layout *layout = &q->scan->program.rt.layout;
+	struct gr_stop *stop = q->answers->stop;
+	const struct gr_layout *layout = &stop->program->rt.layout;
 	uint64_t bubble;
-	struct gr_error *err = gr_scan_read_field(q->scan, q->g->addr,
-						  layout->g.bubble, &bubble);
+	struct gr_error *err = gr_scan_read_field(
+		&stop->program->rt, q->g->addr, layout->g.bubble, &bubble);
 
 	q->ret->is_in_bubble = bubble;
 	return err ? err :
-		     gr_scan_read_field(q->scan, bubble, layout->bubble.id,
-					&q->ret->bubble_id);
+		     gr_scan_read_field(&stop->program->rt, bubble,
+					layout->bubble.id, &q->ret->bubble_id);
 }
 
 static struct gr_error *describe_all(struct query *q)
 {
+	struct gr_stop *stop = q->answers->stop;
 	static const struct gr_primitive_name nameless = { "", "", "", "", "" };
 	static const struct gr_network no_network = {
 		.action = "", .network = "", .local = "", .remote = ""
 	};
-	const struct gr_waits *waits = q->scan->stop.sched.waits;
-	size_t index = q->g - q->scan->stop.sched.goroutines;
+	const struct gr_waits *waits = stop->sched.waits;
+	size_t index = q->g - stop->sched.goroutines;
 	uint32_t first = waits->first[index], end = waits->first[index + 1];
 	struct gr_error *err = find_bubble(q);
 
 	if (!err)
-		err = gr_waits_count(&q->scan->stop.sched);
+		err = gr_waits_count(&stop->sched);
 	if (err)
 		return err;
 	q->ret->waits = calloc(end - first + 1, sizeof(*q->ret->waits));
@@ -344,12 +358,12 @@ static struct gr_error *describe_all(struct query *q)
 
 static struct gr_error *answer(struct query *q)
 {
-	struct gr_error *err =
-		gr_scan_need_goroutine(q->scan, q->asked->goroutine_id, &q->g);
+	struct gr_error *err = gr_scan_need_goroutine(
+		q->answers->stop, q->asked->goroutine_id, &q->g);
 
 	if (err)
 		return err;
-	err = gr_scan_describe_goroutine(q->scan, q->g, &q->ret->goroutine);
+	err = gr_scan_describe_goroutine(q->answers, q->g, &q->ret->goroutine);
 	return err ? err : describe_all(q);
 }
 
@@ -359,13 +373,13 @@ struct gr_error *gr_scan_goroutine_wait(struct gr_scan *scan,
 {
 	_cleanup_(gr_cleanup_goroutine_wait) struct gr_goroutine_wait *wait =
 		calloc(1, sizeof(*wait));
-	struct query q = { .scan = scan, .asked = query, .ret = wait };
+	struct query q = { .asked = query, .ret = wait };
 	struct gr_sigbus_guard guard;
 	struct gr_error *err;
 
 	if (!wait)
 		return &gr_enomem;
-	err = gr_scan_enter(scan, &guard);
+	err = gr_scan_enter(scan, &guard, &q.answers);
 	if (!err)
 		err = answer(&q);
 	err = gr_sigbus_guard_end(&guard, err);

@@ -8,6 +8,9 @@
 #include "goroutines/primitive.h"
 #include "show/show.h"
 
+struct gr_answers;
+struct gr_scan;
+
 /**
  * One thing that a goroutine waits for: each case of a select is one. Strings
  * but @ref value belong to the scan. What does not apply is 0 or "".
@@ -70,7 +73,7 @@ struct gr_wait;
 
 /** Name what a row is about, whose object is known. */
 struct gr_error *
-gr_scan_name_awaited(struct gr_scan *scan, const struct gr_wait *wait,
+gr_scan_name_awaited(struct gr_answers *answers, const struct gr_wait *wait,
 		     bool may_walk,
 		     struct gr_primitive_name *ret) GR_MUST_CHECK;
 

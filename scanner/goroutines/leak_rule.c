@@ -16,7 +16,7 @@
 GR_VECTOR(hidden_vector, struct gr_hidden_edge);
 
 struct judge {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	const struct gr_sched *sched;
 	uint8_t *states;		    /* of goroutines */
 	uint32_t *candidate_of;		    /* of goroutines; or NO_CANDIDATE */
@@ -97,12 +97,11 @@ static bool awaits_nothing(const struct gr_goroutine *g, uint8_t kind)
 static gr_vertex vertex_at(const struct judge *j, uint64_t addr)
 {
 	const struct gr_span *span;
-	gr_obj obj = gr_heap_object_at(j->scan->stop.heap, addr, &span);
+	gr_obj obj = gr_heap_object_at(j->answers->stop->heap, addr, &span);
 
 	return obj == GR_OBJ_NONE ?
 		       GR_VERTEX_NONE :
-		       gr_object_vertex(j->scan->answers.graph->graph->objects,
-					obj);
+		       gr_object_vertex(j->answers->graph->graph->objects, obj);
 }
 
 static struct gr_error *hide(struct judge *j, const struct gr_wait *wait,
@@ -130,7 +129,7 @@ static struct gr_error *add_awaited(struct judge *j,
 				    const struct gr_wait *wait,
 				    enum gr_leak_state *state)
 {
-	const struct gr_heap *heap = j->scan->stop.heap;
+	const struct gr_heap *heap = j->answers->stop->heap;
 	const struct gr_span *span;
 	gr_obj obj = gr_heap_object_at(heap, wait->key, &span);
 	gr_vertex v = vertex_at(j, wait->key);
@@ -151,7 +150,8 @@ static bool may_be_candidate(const struct judge *j,
 			     const struct gr_goroutine *g)
 {
 	return !g->is_g0 && !g->is_system &&
-	       gr_status_is_waiting(&j->scan->program.rt.layout, g->status) &&
+	       gr_status_is_waiting(&j->answers->stop->program->rt.layout,
+				    g->status) &&
 	       !waits_in_bubble(g->wait_reason);
 }
 
@@ -200,7 +200,7 @@ static struct gr_error *find_candidates(struct judge *j)
 		return &gr_enomem;
 	for (size_t i = 0; !err && i < n; i++) {
 		j->candidate_of[i] = NO_CANDIDATE;
-		err = gr_runtime_step(&j->scan->program.rt, 1);
+		err = gr_runtime_step(&j->answers->stop->program->rt, 1);
 		if (!err)
 			err = look_at(j, i);
 	}
@@ -227,7 +227,7 @@ static uint32_t holder_of(const struct judge *j,
 /* Sort the roots on the stacks by candidate: count them, then place them. */
 static struct gr_error *find_held(struct judge *j)
 {
-	const struct gr_heap_graph *hg = j->scan->answers.graph;
+	const struct gr_heap_graph *hg = j->answers->graph;
 	gr_vertex first_root = gr_graph_first_root(hg->graph);
 	size_t n = j->goroutines.size, nroots = hg->roots.size;
 	struct gr_error *err = NULL;
@@ -240,7 +240,7 @@ static struct gr_error *find_held(struct judge *j)
 		uint32_t candidate = holder_of(j, &hg->roots.data[i]);
 		if (candidate != NO_CANDIDATE)
 			j->first_held[candidate + 2]++;
-		err = gr_runtime_step(&j->scan->program.rt, 1);
+		err = gr_runtime_step(&j->answers->stop->program->rt, 1);
 	}
 	for (size_t i = 2; i < n + 2; i++)
 		j->first_held[i] += j->first_held[i - 1];
@@ -249,7 +249,7 @@ static struct gr_error *find_held(struct judge *j)
 		if (candidate != NO_CANDIDATE)
 			j->held[j->first_held[candidate + 1]++] =
 				first_root + i;
-		err = gr_runtime_step(&j->scan->program.rt, 1);
+		err = gr_runtime_step(&j->answers->stop->program->rt, 1);
 	}
 	return err;
 }
@@ -258,8 +258,8 @@ static struct gr_error *find_held(struct judge *j)
  * program may be using them. A collection forgets them when it begins. */
 static struct gr_error *leave_out_tiny_blocks(struct judge *j)
 {
-	const struct gr_heap_graph *hg = j->scan->answers.graph;
-	const struct gr_root_list *list = &j->scan->stop.roots.list;
+	const struct gr_heap_graph *hg = j->answers->graph;
+	const struct gr_root_list *list = &j->answers->stop->roots.list;
 	struct gr_error *err = NULL;
 
 	j->without = gr_bitmap_alloc(hg->graph->nvertices);
@@ -271,18 +271,19 @@ static struct gr_error *leave_out_tiny_blocks(struct judge *j)
 		    list->data[root->index].kind == GR_ROOT_TINY)
 			gr_bitmap_set(j->without,
 				      gr_graph_first_root(hg->graph) + i);
-		err = gr_runtime_step(&j->scan->program.rt, 1);
+		err = gr_runtime_step(&j->answers->stop->program->rt, 1);
 	}
 	return err;
 }
 
 // --------------------------------------------------------------------- verdict
 
-bool gr_scan_lacks_memory(const struct gr_scan *scan)
+bool gr_scan_lacks_memory(const struct gr_answers *answers)
 {
-	const uint64_t *count = scan->answers.graph_gaps.count;
+	const uint64_t *count = answers->graph_gaps.count;
 
-	return scan->stop.info.missing_bytes || scan->stop.info.bad_headers ||
+	return answers->stop->info.missing_bytes ||
+	       answers->stop->info.bad_headers ||
 	       count[GR_GAP_UNREADABLE_PAGES] || count[GR_GAP_BAD_SPANS] ||
 	       count[GR_GAP_GOROUTINES_SKIPPED] || count[GR_GAP_BROKEN_LISTS];
 }
@@ -313,7 +314,8 @@ static enum gr_leak_state state_of_dead(const struct judge *j,
 
 static struct gr_error *mark(struct judge *j)
 {
-	const struct gr_poll poll = gr_runtime_poller(&j->scan->program.rt);
+	const struct gr_poll poll =
+		gr_runtime_poller(&j->answers->stop->program->rt);
 	size_t n = j->goroutines.size;
 	_cleanup_free_ uint64_t *alive = calloc(n / 64 + 1, sizeof(*alive));
 	const struct gr_liveness_spec spec = {
@@ -326,11 +328,11 @@ static struct gr_error *mark(struct judge *j)
 		.hidden = j->hidden.data,
 		.nhidden = j->hidden.size,
 	};
-	bool lacks = gr_scan_lacks_memory(j->scan);
+	bool lacks = gr_scan_lacks_memory(j->answers);
 
 	if (!alive)
 		return &gr_enomem;
-	struct gr_error *err = gr_graph_liveness(j->scan->answers.graph->graph,
+	struct gr_error *err = gr_graph_liveness(j->answers->graph->graph,
 						 &spec, &poll, alive, NULL);
 	for (size_t i = 0; !err && i < n; i++)
 		j->states[j->goroutines.data[i]] =
@@ -339,11 +341,11 @@ static struct gr_error *mark(struct judge *j)
 	return err;
 }
 
-struct gr_error *gr_leak_rule_apply(struct gr_scan *scan, uint8_t *states)
+struct gr_error *gr_leak_rule_apply(struct gr_answers *answers, uint8_t *states)
 {
 	_cleanup_(judge_deinit) struct judge j = {
-		.scan = scan,
-		.sched = &scan->stop.sched,
+		.answers = answers,
+		.sched = &answers->stop->sched,
 		.states = states,
 	};
 	struct gr_error *err = find_candidates(&j);

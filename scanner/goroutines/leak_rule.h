@@ -23,11 +23,11 @@
  *
  * @param[out] states An enum gr_leak_state for each goroutine.
  */
-struct gr_error *gr_leak_rule_apply(struct gr_scan *scan,
+struct gr_error *gr_leak_rule_apply(struct gr_answers *answers,
 				    uint8_t *states) GR_MUST_CHECK;
 
 /** May pointers be missing from the graph? Then what nothing leads to is not
  * proven. */
-bool gr_scan_lacks_memory(const struct gr_scan *scan);
+bool gr_scan_lacks_memory(const struct gr_answers *answers);
 
 #endif /* GR_LEAK_RULE_H */

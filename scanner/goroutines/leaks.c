@@ -25,7 +25,7 @@ struct member {
 GR_VECTOR(member_vector, struct member);
 
 struct finder {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	struct gr_leak_report *report;
 	struct gr_user_pcs user_pcs;
 	struct gr_ignores ignores;
@@ -70,7 +70,8 @@ static const char *state_name(enum gr_leak_state state)
 static struct gr_error *add_member(struct finder *f, uint32_t index,
 				   const struct gr_frame *frame, uint8_t state)
 {
-	const struct gr_goroutine *g = &f->scan->stop.sched.goroutines[index];
+	const struct gr_goroutine *g =
+		&f->answers->stop->sched.goroutines[index];
 	struct member member = {
 		.go_pc = g->gopc,
 		.wait_reason = g->wait_reason,
@@ -89,7 +90,8 @@ static struct gr_error *add_member(struct finder *f, uint32_t index,
 static struct gr_error *add_blocked(struct finder *f, uint32_t index,
 				    uint8_t state)
 {
-	const struct gr_goroutine *g = &f->scan->stop.sched.goroutines[index];
+	const struct gr_goroutine *g =
+		&f->answers->stop->sched.goroutines[index];
 	bool is_leaked = state == GR_LEAK_LEAKED;
 	const struct gr_frame *frame;
 	size_t pattern;
@@ -113,13 +115,13 @@ static struct gr_error *add_blocked(struct finder *f, uint32_t index,
 /* Count all goroutines, and collect those that belong to the answer. */
 static struct gr_error *collect(struct finder *f, const uint8_t *states)
 {
-	const struct gr_sched *sched = &f->scan->stop.sched;
+	const struct gr_sched *sched = &f->answers->stop->sched;
 	struct gr_leak_report *report = f->report;
 	struct gr_error *err = NULL;
 
 	for (size_t i = 0; !err && i < sched->ngoroutines; i++) {
 		const struct gr_goroutine *g = &sched->goroutines[i];
-		err = gr_runtime_step(&f->scan->program.rt, 1);
+		err = gr_runtime_step(&f->answers->stop->program->rt, 1);
 		if (err || g->is_g0 || g->is_system)
 			continue;
 		report->goroutines++;
@@ -171,21 +173,20 @@ static const char *awaited_name(enum gr_wait_kind kind)
 }
 
 /* The type of a channel's elements; "" if it is not known. */
-static struct gr_error *element_type(struct gr_scan *scan, uint64_t chan,
+static struct gr_error *element_type(struct gr_program *program, uint64_t chan,
 				     const char **ret)
 {
 	gr_type_id type = GR_TYPE_NONE;
 	struct gr_channel channel;
-	struct gr_error *err =
-		gr_channel_read(&scan->program.rt, chan, &channel);
+	struct gr_error *err = gr_channel_read(&program->rt, chan, &channel);
 
 	*ret = "";
 	if (gr_error_catch(&err, GR_ERROR_FAULT) || err)
 		return err;
-	err = gr_types_from_runtime(scan->program.types, channel.elem_type_addr,
+	err = gr_types_from_runtime(program->types, channel.elem_type_addr,
 				    &type);
 	if (!err && type != GR_TYPE_NONE)
-		*ret = gr_types_get(scan->program.types, type)->name;
+		*ret = gr_types_get(program->types, type)->name;
 	return err;
 }
 
@@ -201,8 +202,9 @@ static struct gr_error *count_awaited(struct finder *f,
 				      const struct member *members, size_t n,
 				      struct gr_leak_group *group)
 {
+	struct gr_stop *stop = f->answers->stop;
 	_cleanup_(gr_addr_vector_deinit) struct gr_addr_vector keys = { 0 };
-	const struct gr_waits *waits = f->scan->stop.sched.waits;
+	const struct gr_waits *waits = stop->sched.waits;
 	struct gr_error *err = NULL;
 
 	for (size_t i = 0; i < n; i++) {
@@ -211,13 +213,13 @@ static struct gr_error *count_awaited(struct finder *f,
 			if (waits->rows[w].key &&
 			    !gr_addr_vector_append(&keys, waits->rows[w].key))
 				return &gr_enomem;
-		err = gr_runtime_step(&f->scan->program.rt, 1);
+		err = gr_runtime_step(&stop->program->rt, 1);
 		if (err)
 			return err;
 	}
 	err = gr_sort(keys.data, keys.size, sizeof(*keys.data),
-		      compare_addresses, f->scan->program.rt.poll,
-		      f->scan->program.rt.poll_ctx);
+		      compare_addresses, stop->program->rt.poll,
+		      stop->program->rt.poll_ctx);
 	for (size_t i = 0; !err && i < keys.size; i++)
 		group->nawaited += !i || keys.data[i] != keys.data[i - 1];
 	return err;
@@ -227,13 +229,14 @@ static struct gr_error *count_awaited(struct finder *f,
 static struct gr_error *describe(struct finder *f, const struct member *first,
 				 struct gr_leak_group *group)
 {
-	const struct gr_waits *waits = f->scan->stop.sched.waits;
+	struct gr_stop *stop = f->answers->stop;
+	const struct gr_waits *waits = stop->sched.waits;
 	const struct gr_goroutine *g =
-		&f->scan->stop.sched.goroutines[first->goroutine];
+		&stop->sched.goroutines[first->goroutine];
 	const struct gr_wait *wait =
 		&waits->rows[waits->first[first->goroutine]];
 	struct gr_goroutine_info info;
-	struct gr_error *err = gr_scan_describe_goroutine(f->scan, g, &info);
+	struct gr_error *err = gr_scan_describe_goroutine(f->answers, g, &info);
 
 	if (err)
 		return err;
@@ -243,7 +246,8 @@ static struct gr_error *describe(struct finder *f, const struct member *first,
 	group->awaited = wait->key ? awaited_name(wait->kind) : "";
 	group->at = info.user;
 	if (strcmp(group->awaited, "channel") == 0)
-		err = element_type(f->scan, wait->key, &group->element_type);
+		err = element_type(stop->program, wait->key,
+				   &group->element_type);
 	return err;
 }
 
@@ -263,7 +267,8 @@ static struct gr_error *add_group(struct finder *f, size_t start, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		const struct gr_goroutine *g =
-			&f->scan->stop.sched.goroutines[members[i].goroutine];
+			&f->answers->stop->sched
+				 .goroutines[members[i].goroutine];
 		group.stack_bytes += g->stack_hi - g->stack_lo;
 	}
 	if (!err)
@@ -277,9 +282,10 @@ static struct gr_error *make_groups(struct finder *f)
 {
 	const struct member *members = f->members.data;
 	size_t n = f->members.size, end;
-	struct gr_error *err =
-		gr_sort(f->members.data, n, sizeof(*members), compare_members,
-			f->scan->program.rt.poll, f->scan->program.rt.poll_ctx);
+	struct gr_error *err = gr_sort(f->members.data, n, sizeof(*members),
+				       compare_members,
+				       f->answers->stop->program->rt.poll,
+				       f->answers->stop->program->rt.poll_ctx);
 
 	// Bounded by the members: each group has one.
 	for (size_t i = 0; !err && i < n; i = end) {
@@ -315,8 +321,8 @@ static struct gr_error *weigh(struct finder *f, size_t first, size_t end,
 							    k - first }))
 				return &gr_enomem;
 		}
-	struct gr_error *err = gr_goroutines_weigh(f->scan, &sets, end - first,
-						   kept, together);
+	struct gr_error *err = gr_goroutines_weigh(f->answers, &sets,
+						   end - first, kept, together);
 	for (size_t k = first; !err && k < end; k++) {
 		groups[k].retained_bytes = kept[k - first].bytes;
 		groups[k].retained_objects = kept[k - first].objects;
@@ -370,7 +376,7 @@ static struct gr_error *finish(struct finder *f)
 	gr_blocked_places_sort(&f->places);
 	report->nplaces = f->places.rows.size;
 	report->places = steal_ptr(f->places.rows.data);
-	report->gaps = f->scan->answers.graph_gaps;
+	report->gaps = f->answers->graph_gaps;
 	if (report->ngroups)
 		qsort(report->groups, report->ngroups, sizeof(*report->groups),
 		      compare_groups);
@@ -379,14 +385,14 @@ static struct gr_error *finish(struct finder *f)
 
 static struct gr_error *find(struct finder *f)
 {
-	size_t n = f->scan->stop.sched.ngoroutines;
+	size_t n = f->answers->stop->sched.ngoroutines;
 	_cleanup_free_ uint8_t *states = calloc(n + 1, sizeof(*states));
-	struct gr_error *err = gr_scan_need_graph(f->scan, GR_PART_NEAREST);
+	struct gr_error *err = gr_scan_need_graph(f->answers, GR_PART_NEAREST);
 
 	if (!err && !states)
 		err = &gr_enomem;
 	if (!err)
-		err = gr_leak_rule_apply(f->scan, states);
+		err = gr_leak_rule_apply(f->answers, states);
 	if (!err)
 		err = collect(f, states);
 	if (!err)
@@ -404,7 +410,7 @@ static struct gr_error *make_ignores(struct finder *f,
 	f->report->nignored = n;
 	f->report->ignored = calloc(n + 1, sizeof(*f->report->ignored));
 	return f->report->ignored ?
-		       gr_ignores_make(&f->scan->program.rt,
+		       gr_ignores_make(&f->answers->stop->program->rt,
 				       query ? query->ignored : NULL, n,
 				       &f->ignores) :
 		       &gr_enomem;
@@ -414,19 +420,20 @@ struct gr_error *gr_scan_leaks(struct gr_scan *scan,
 			       const struct gr_leak_query *query,
 			       struct gr_leak_report **ret)
 {
+	struct gr_answers *answers = gr_scan_answers(scan);
 	_cleanup_(gr_cleanup_leak_report) struct gr_leak_report *report =
 		calloc(1, sizeof(*report));
 	_cleanup_(finder_deinit) struct finder f = {
-		.scan = scan,
+		.answers = answers,
 		.report = report,
-		.user_pcs = { .rt = &scan->program.rt },
-		.places = { .scan = scan },
+		.user_pcs = { .rt = &answers->stop->program->rt },
+		.places = { .answers = answers },
 	};
 	struct gr_sigbus_guard guard;
 
 	if (!report)
 		return &gr_enomem;
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 	if (!err)
 		err = make_ignores(&f, query);
 	if (!err)

@@ -8,6 +8,8 @@
 
 #include "inferior/gaps.h"
 
+struct gr_scan;
+
 #define GR_LEAK_STATES(X)                                                     \
 	/** It waits for nothing that the rule is about, or does not wait. */ \
 	X(NO_CANDIDATE, "no candidate")                                       \

@@ -29,11 +29,10 @@ enum {
 
 /* Read what may not have been captured; *@p found is false if it is not there.
  */
-static struct gr_error *read_late(struct gr_scan *scan, uint64_t addr,
+static struct gr_error *read_late(struct gr_runtime *rt, uint64_t addr,
 				  void *buf, uint64_t bytes, bool *found)
 {
-	struct gr_error *err =
-		gr_image_read_late(scan->stop.image, addr, buf, bytes);
+	struct gr_error *err = gr_image_read_late(rt->image, addr, buf, bytes);
 
 	*found = !gr_error_catch(&err, GR_ERROR_FAULT) &&
 		 !gr_error_catch(&err, GR_ERROR_NOT_SAVED) && !err;
@@ -42,37 +41,36 @@ static struct gr_error *read_late(struct gr_scan *scan, uint64_t addr,
 
 /* Read the string or the slice of bytes whose header is at @p addr; at most
  * @p capacity bytes. *@p bytes is 0 if it is not known. */
-static struct gr_error *read_bytes(struct gr_scan *scan, uint64_t addr,
+static struct gr_error *read_bytes(struct gr_runtime *rt, uint64_t addr,
 				   void *buf, uint64_t capacity,
 				   uint64_t *bytes)
 {
 	uint64_t header[2];
 	bool found;
 	struct gr_error *err =
-		read_late(scan, addr, header, sizeof(header), &found);
+		read_late(rt, addr, header, sizeof(header), &found);
 
 	*bytes = 0;
 	if (err || !found || !header[0] || !header[1] || header[1] > capacity)
 		return err;
-	err = read_late(scan, header[0], buf, header[1], &found);
+	err = read_late(rt, header[0], buf, header[1], &found);
 	if (!err && found)
 		*bytes = header[1];
 	return err;
 }
 
 /* Read a string into the arena; "" if it is not known. */
-static struct gr_error *read_string(struct gr_scan *scan, uint64_t addr,
+static struct gr_error *read_string(struct gr_runtime *rt, uint64_t addr,
 				    const char **ret)
 {
 	char text[MAX_TEXT_BYTES];
 	uint64_t bytes;
-	struct gr_error *err =
-		read_bytes(scan, addr, text, sizeof(text), &bytes);
+	struct gr_error *err = read_bytes(rt, addr, text, sizeof(text), &bytes);
 
 	*ret = "";
 	if (err || !bytes || memchr(text, 0, bytes))
 		return err;
-	*ret = gr_arena_intern(&scan->program.arena, text, bytes);
+	*ret = gr_arena_intern(rt->arena, text, bytes);
 	return *ret ? NULL : &gr_enomem;
 }
 
@@ -96,7 +94,7 @@ static void put_ip(const uint8_t *ip, uint64_t bytes, char *ret, size_t size)
 }
 
 /* `127.0.0.1:80`, `[fe80::1%eth0]:80`; an IPAddr has no port. */
-static struct gr_error *ip_text(struct gr_scan *scan, uint64_t addr,
+static struct gr_error *ip_text(struct gr_runtime *rt, uint64_t addr,
 				const struct gr_type_field *ip,
 				const struct gr_type_field *port,
 				const struct gr_type_field *zone,
@@ -107,13 +105,13 @@ static struct gr_error *ip_text(struct gr_scan *scan, uint64_t addr,
 	uint8_t raw[IPV6_BYTES];
 	const char *scope = "";
 	uint64_t bytes, number = 0;
-	struct gr_error *err = read_bytes(scan, addr + ip->off_bytes, raw,
-					  sizeof(raw), &bytes);
+	struct gr_error *err =
+		read_bytes(rt, addr + ip->off_bytes, raw, sizeof(raw), &bytes);
 
 	if (!err && zone)
-		err = read_string(scan, addr + zone->off_bytes, &scope);
+		err = read_string(rt, addr + zone->off_bytes, &scope);
 	if (!err && port)
-		err = gr_scan_read_field(scan, addr + port->off_bytes, word,
+		err = gr_scan_read_field(rt, addr + port->off_bytes, word,
 					 &number);
 	if (err)
 		return err;
@@ -121,10 +119,9 @@ static struct gr_error *ip_text(struct gr_scan *scan, uint64_t addr,
 	bool is_v6 = strchr(host, ':');
 	const char *mark = *scope ? "%" : "";
 	if (!port)
-		*ret = gr_arena_internf(&scan->program.arena, "%s%s%s", host,
-					mark, scope);
+		*ret = gr_arena_internf(rt->arena, "%s%s%s", host, mark, scope);
 	else
-		*ret = gr_arena_internf(&scan->program.arena,
+		*ret = gr_arena_internf(rt->arena,
 					is_v6 ? "[%s%s%s]:%" PRIu64 :
 						"%s%s%s:%" PRIu64,
 					host, mark, scope, number);
@@ -132,13 +129,13 @@ static struct gr_error *ip_text(struct gr_scan *scan, uint64_t addr,
 }
 
 /* The text of the net.Addr whose two words these are; "" if it is none. */
-static struct gr_error *interface_text(struct gr_scan *scan,
+static struct gr_error *interface_text(struct gr_program *program,
 				       const uint64_t *words, const char **ret)
 {
-	const struct gr_types *types = scan->program.types;
+	const struct gr_types *types = program->types;
 	gr_type_id id = GR_TYPE_NONE;
 	struct gr_error *err =
-		gr_types_from_itab(scan->program.types, words[0], &id);
+		gr_types_from_itab(program->types, words[0], &id);
 
 	*ret = "";
 	if (gr_error_catch(&err, GR_ERROR_FAULT) || err || id == GR_TYPE_NONE ||
@@ -152,40 +149,41 @@ static struct gr_error *interface_text(struct gr_scan *scan,
 	const struct gr_type_field *name =
 		gr_types_field_named(types, id, "Name");
 	if (ip)
-		return ip_text(scan, words[1], ip,
+		return ip_text(&program->rt, words[1], ip,
 			       gr_types_field_named(types, id, "Port"),
 			       gr_types_field_named(types, id, "Zone"), ret);
-	return name ? read_string(scan, words[1] + name->off_bytes, ret) : NULL;
+	return name ? read_string(&program->rt, words[1] + name->off_bytes,
+				  ret) :
+		      NULL;
 }
 
 /* The text of the net.Addr at @p addr, an interface; "" if there is none. */
-static struct gr_error *address_text(struct gr_scan *scan, uint64_t addr,
+static struct gr_error *address_text(struct gr_program *program, uint64_t addr,
 				     const char **ret)
 {
 	uint64_t words[2];
 	bool found;
 	struct gr_error *err =
-		read_late(scan, addr, words, sizeof(words), &found);
+		read_late(&program->rt, addr, words, sizeof(words), &found);
 
 	*ret = "";
 	return err || !found || !words[0] || !words[1] ?
 		       err :
-		       interface_text(scan, words, ret);
+		       interface_text(program, words, ret);
 }
 
 // --------------------------------------------------------------- connections
 
 /* Does what would be an interface table at @p addr lead to a type record? Words
  * of a stack may be anything. */
-static struct gr_error *is_itab(const struct gr_scan *scan, uint64_t addr,
+static struct gr_error *is_itab(const struct gr_runtime *rt, uint64_t addr,
 				bool *ret)
 {
-	const struct gr_runtime *rt = &scan->program.rt;
 	uint64_t type = 0;
 	struct gr_error *err =
 		addr % GR_WORD_BYTES ?
 			NULL :
-			gr_image_read_u64(scan->stop.image,
+			gr_image_read_u64(rt->image,
 					  addr + rt->layout.itab.type.off,
 					  &type);
 
@@ -199,11 +197,11 @@ static struct gr_error *is_itab(const struct gr_scan *scan, uint64_t addr,
 
 /* Does what lies at @p addr begin as a net.TCPAddr, with an IP address and a
  * port? */
-static struct gr_error *is_address(struct gr_scan *scan, uint64_t addr,
+static struct gr_error *is_address(struct gr_runtime *rt, uint64_t addr,
 				   bool *ret)
 {
 	uint64_t words[4]; /* data, length and capacity of the IP; the port */
-	struct gr_error *err = read_late(scan, addr, words, sizeof(words), ret);
+	struct gr_error *err = read_late(rt, addr, words, sizeof(words), ret);
 
 	*ret = *ret && (words[1] == IPV4_BYTES || words[1] == IPV6_BYTES) &&
 	       words[2] >= words[1] && words[2] <= IPV6_BYTES &&
@@ -213,7 +211,7 @@ static struct gr_error *is_address(struct gr_scan *scan, uint64_t addr,
 
 /** An address that is looked for in frames. */
 struct dialled {
-	struct gr_scan *scan;
+	struct gr_program *program;
 	const struct gr_goroutine *g;
 	const char *text;  /* the last one that was found, or "" */
 	bool is_ambiguous; /* there were others */
@@ -236,12 +234,12 @@ static struct gr_error *try_pair(struct dialled *d, uint64_t itab,
 	const uint64_t words[2] = { itab, data };
 	const char *text = "";
 	bool found = false;
-	struct gr_error *err = is_address(d->scan, data, &found);
+	struct gr_error *err = is_address(&d->program->rt, data, &found);
 
 	if (!err && found)
-		err = is_itab(d->scan, itab, &found);
+		err = is_itab(&d->program->rt, itab, &found);
 	if (!err && found)
-		err = interface_text(d->scan, words, &text);
+		err = interface_text(d->program, words, &text);
 	if (err || !*text)
 		return err;
 	d->is_ambiguous |= *d->text && strcmp(d->text, text) != 0;
@@ -261,7 +259,7 @@ static struct gr_error *try_live(struct dialled *d,
 	while (!err && gr_live_words_next(&words, &data)) {
 		uint64_t before = words.next - 2 * GR_WORD_BYTES;
 
-		err = gr_runtime_step(&d->scan->program.rt, WORD_STEPS);
+		err = gr_runtime_step(&d->program->rt, WORD_STEPS);
 		if (!err)
 			err = try_pair(d, word_at(d, before), data);
 	}
@@ -284,10 +282,10 @@ static struct gr_error *try_apart(struct dialled *d,
 		bool found = false;
 
 		if (data)
-			err = is_address(d->scan, data, &found);
+			err = is_address(&d->program->rt, data, &found);
 		for (uint64_t at = frame->sp; !err && found && at < end;
 		     at += GR_WORD_BYTES) {
-			err = gr_runtime_step(&d->scan->program.rt, WORD_STEPS);
+			err = gr_runtime_step(&d->program->rt, WORD_STEPS);
 			if (!err)
 				err = try_pair(d, word_at(d, at), data);
 		}
@@ -299,13 +297,13 @@ static struct gr_error *try_apart(struct dialled *d,
 
 /* Find where a connection is being made to. The socket does not know it yet, but
  * netFD.dial will need its argument `raddr` again, which lies behind `laddr`. */
-static struct gr_error *find_dialled(struct gr_scan *scan,
+static struct gr_error *find_dialled(struct gr_program *program,
 				     const struct gr_goroutine *g,
 				     const struct gr_frame *first,
 				     const char **ret)
 {
 	size_t i = first - g->frames, end = i + MAX_DIAL_FRAMES;
-	struct dialled d = { scan, g, "", false };
+	struct dialled d = { program, g, "", false };
 	struct gr_error *err = NULL;
 
 	if (!g->stack.host)
@@ -328,7 +326,7 @@ struct calls {
 };
 
 /* Look at the calls of the frame that waits, and of those that called it. */
-static struct gr_error *look_at_calls(struct gr_scan *scan,
+static struct gr_error *look_at_calls(struct gr_runtime *rt,
 				      const struct gr_goroutine *g,
 				      const struct gr_frame *first,
 				      struct calls *ret)
@@ -342,8 +340,8 @@ static struct gr_error *look_at_calls(struct gr_scan *scan,
 	     !err && i < g->nframes && i < end && !ret->is_socket; i++) {
 		const struct gr_frame *frame = &g->frames[i];
 
-		err = gr_inline_frames(&scan->program.rt, frame->func,
-				       gr_frame_call_pc(frame), calls, &n);
+		err = gr_inline_frames(rt, frame->func, gr_frame_call_pc(frame),
+				       calls, &n);
 		for (size_t j = 0; !err && j < n; j++) {
 			const char *name = calls[j].function;
 
@@ -356,10 +354,9 @@ static struct gr_error *look_at_calls(struct gr_scan *scan,
 	return err;
 }
 
-static bool has_layout(const struct gr_scan *scan)
+static bool has_layout(const struct gr_runtime *rt)
 {
-	const typeof(scan->program.rt.layout.net_fd) *f =
-		&scan->program.rt.layout.net_fd;
+	const typeof(rt->layout.net_fd) *f = &rt->layout.net_fd;
 
 	return gr_field_is_present(f->net) && gr_field_is_present(f->laddr) &&
 	       gr_field_is_present(f->raddr);
@@ -381,99 +378,95 @@ static bool is_known_network(const char *text)
 }
 
 /* Read the name of the network. A file without values has Go's own names. */
-static struct gr_error *read_network(struct gr_scan *scan, uint64_t addr,
+static struct gr_error *read_network(struct gr_runtime *rt, uint64_t addr,
 				     const char **ret)
 {
-	size_t mark = gr_recorder_search(scan->program.rt.recorder);
-	struct gr_error *err = read_string(scan, addr, ret);
+	size_t mark = gr_recorder_search(rt->recorder);
+	struct gr_error *err = read_string(rt, addr, ret);
 
-	gr_recorder_end_search(scan->program.rt.recorder, mark,
+	gr_recorder_end_search(rt->recorder, mark,
 			       !err && is_known_network(*ret));
 	return err;
 }
 
 /* Does the socket have an address in the interface at @p addr? */
-static struct gr_error *has_address(struct gr_scan *scan, uint64_t addr,
+static struct gr_error *has_address(struct gr_runtime *rt, uint64_t addr,
 				    bool *ret)
 {
 	uint64_t itab = 0;
 	bool found;
-	struct gr_error *err =
-		read_late(scan, addr, &itab, sizeof(itab), &found);
+	struct gr_error *err = read_late(rt, addr, &itab, sizeof(itab), &found);
 
 	*ret |= found && itab;
 	return err;
 }
 
 /* The network, and whether there are addresses. */
-static struct gr_error *describe_kind(struct gr_scan *scan, uint64_t fd,
+static struct gr_error *describe_kind(struct gr_runtime *rt, uint64_t fd,
 				      struct gr_network *ret)
 {
-	const typeof(scan->program.rt.layout.net_fd) *f =
-		&scan->program.rt.layout.net_fd;
-	struct gr_error *err =
-		read_network(scan, fd + f->net.off, &ret->network);
+	const typeof(rt->layout.net_fd) *f = &rt->layout.net_fd;
+	struct gr_error *err = read_network(rt, fd + f->net.off, &ret->network);
 
 	if (!err)
-		err = has_address(scan, fd + f->laddr.off, &ret->has_unsaved);
+		err = has_address(rt, fd + f->laddr.off, &ret->has_unsaved);
 	return err ? err :
-		     has_address(scan, fd + f->raddr.off, &ret->has_unsaved);
+		     has_address(rt, fd + f->raddr.off, &ret->has_unsaved);
 }
 
-static struct gr_error *describe_ends(struct gr_scan *scan,
+static struct gr_error *describe_ends(struct gr_program *program,
 				      const struct gr_goroutine *g,
 				      const struct calls *calls, uint64_t fd,
 				      struct gr_network *ret)
 {
-	const typeof(scan->program.rt.layout.net_fd) *f =
-		&scan->program.rt.layout.net_fd;
+	const typeof(program->rt.layout.net_fd) *f = &program->rt.layout.net_fd;
 	struct gr_error *err = NULL;
 
-	if (has_layout(scan))
-		err = address_text(scan, fd + f->laddr.off, &ret->local);
-	if (!err && has_layout(scan))
-		err = address_text(scan, fd + f->raddr.off, &ret->remote);
+	if (has_layout(&program->rt))
+		err = address_text(program, fd + f->laddr.off, &ret->local);
+	if (!err && has_layout(&program->rt))
+		err = address_text(program, fd + f->raddr.off, &ret->remote);
 	return err || !calls->is_connect || *ret->remote ?
 		       err :
-		       find_dialled(scan, g, calls->socket, &ret->remote);
+		       find_dialled(program, g, calls->socket, &ret->remote);
 }
 
 /* Describe a socket. Its addresses are values: they are searched and read, but
  * not recorded. */
-static struct gr_error *describe_socket(struct gr_scan *scan,
+static struct gr_error *describe_socket(struct gr_stop *stop,
 					const struct gr_goroutine *g,
 					const struct calls *calls,
 					uint64_t poll_fd,
 					struct gr_network *ret)
 {
-	const typeof(scan->program.rt.layout.net_fd) *f =
-		&scan->program.rt.layout.net_fd;
+	const typeof(stop->program->rt.layout.net_fd) *f =
+		&stop->program->rt.layout.net_fd;
 	uint64_t fd = poll_fd - f->pfd.off;
 	struct gr_error *err = NULL;
 
-	if (has_layout(scan))
-		err = describe_kind(scan, fd, ret);
+	if (has_layout(&stop->program->rt))
+		err = describe_kind(&stop->program->rt, fd, ret);
 	if (err)
 		return err;
-	if (!gr_scan_may_have_values(scan)) {
+	if (!gr_scan_may_have_values(stop)) {
 		ret->has_unsaved |= calls->is_connect;
 		return NULL;
 	}
 	ret->has_unsaved = false;
-	gr_recorder_pause(scan->program.rt.recorder);
-	err = describe_ends(scan, g, calls, fd, ret);
-	gr_recorder_resume(scan->program.rt.recorder);
+	gr_recorder_pause(stop->program->rt.recorder);
+	err = describe_ends(stop->program, g, calls, fd, ret);
+	gr_recorder_resume(stop->program->rt.recorder);
 	return err;
 }
 
-struct gr_error *gr_network_find(struct gr_scan *scan,
+struct gr_error *gr_network_find(struct gr_stop *stop,
 				 const struct gr_goroutine *g,
 				 struct gr_network *ret)
 {
-	const struct gr_layout *layout = &scan->program.rt.layout;
+	const struct gr_layout *layout = &stop->program->rt.layout;
 	struct gr_polled polled;
 	struct calls calls;
-	struct gr_error *err = gr_polled_find(&scan->stop.sched, g, &polled);
+	struct gr_error *err = gr_polled_find(&stop->sched, g, &polled);
 
 	*ret = (struct gr_network){
 		.action = "", .network = "", .local = "", .remote = ""
@@ -482,10 +475,11 @@ struct gr_error *gr_network_find(struct gr_scan *scan,
 		return err;
 	ret->is_known = true;
 	ret->deadline = polled.deadline;
-	err = gr_scan_read_field(scan, polled.fd, layout->poll_fd.sysfd,
-				 &ret->descriptor);
+	err = gr_scan_read_field(&stop->program->rt, polled.fd,
+				 layout->poll_fd.sysfd, &ret->descriptor);
 	if (!err)
-		err = look_at_calls(scan, g, polled.frame, &calls);
+		err = look_at_calls(&stop->program->rt, g, polled.frame,
+				    &calls);
 	if (err)
 		return err;
 	ret->action = calls.is_connect ? "connect" :
@@ -493,6 +487,6 @@ struct gr_error *gr_network_find(struct gr_scan *scan,
 		      polled.is_write  ? "write" :
 					 "read";
 	return calls.is_socket ?
-		       describe_socket(scan, g, &calls, polled.fd, ret) :
+		       describe_socket(stop, g, &calls, polled.fd, ret) :
 		       NULL;
 }

@@ -5,7 +5,7 @@
 
 #include "goruntime/sched/goroutine.h"
 
-struct gr_scan;
+struct gr_stop;
 
 /** A wait for the poller. Strings belong to the scan and are never NULL. */
 struct gr_network {
@@ -21,7 +21,7 @@ struct gr_network {
 };
 
 /** Find what @p g waits for in the poller. */
-struct gr_error *gr_network_find(struct gr_scan *scan,
+struct gr_error *gr_network_find(struct gr_stop *stop,
 				 const struct gr_goroutine *g,
 				 struct gr_network *ret) GR_MUST_CHECK;
 

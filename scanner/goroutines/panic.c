@@ -42,11 +42,11 @@ GR_DEFINE_CLEANUP(panic, struct gr_panic, gr_panic_destroy)
 
 // -------------------------------------------------------------------- thread
 
-static size_t index_of_thread(const struct gr_scan *scan, uint64_t procid)
+static size_t index_of_thread(const struct gr_runtime *rt, uint64_t procid)
 {
 	size_t n, i = 0;
 	const struct gr_target_thread *threads =
-		gr_image_threads(scan->stop.image, &n);
+		gr_image_threads(rt->image, &n);
 
 	while (i < n && (uint64_t)threads[i].lwp != procid)
 		i++;
@@ -60,10 +60,10 @@ struct ending {
 
 /* Read these fields and no others: an m has random numbers, too, and what is
  * read is in a saved file. */
-static struct gr_error *read_ending(struct gr_scan *scan, uint64_t m,
+static struct gr_error *read_ending(struct gr_runtime *rt, uint64_t m,
 				    struct ending *ret)
 {
-	const typeof(scan->program.rt.layout.m) *f = &scan->program.rt.layout.m;
+	const typeof(rt->layout.m) *f = &rt->layout.m;
 	const struct {
 		struct gr_field field;
 		uint64_t *value;
@@ -81,14 +81,14 @@ static struct gr_error *read_ending(struct gr_scan *scan, uint64_t m,
 	memset(ret, 0, sizeof(*ret));
 	for (size_t i = 0; !err && i < GR_ARRAY_SIZE(rows); i++)
 		if (rows[i].field.bytes && rows[i].field.bytes <= GR_WORD_BYTES)
-			err = gr_image_read_uint(scan->stop.image,
+			err = gr_image_read_uint(rt->image,
 						 m + rows[i].field.off,
 						 rows[i].field.bytes,
 						 rows[i].value);
 	return err;
 }
 
-static void fill_dying(const struct gr_scan *scan, const struct ending *m,
+static void fill_dying(const struct gr_runtime *rt, const struct ending *m,
 		       size_t thread, struct dying *ret)
 {
 	size_t n;
@@ -100,12 +100,12 @@ static void fill_dying(const struct gr_scan *scan, const struct ending *m,
 		.is_throw = m->throwing != 0,
 	};
 	ret->g = m->caughtsig && m->caughtsig != m->g0 ? m->caughtsig : m->curg;
-	ret->thread = &gr_image_threads(scan->stop.image, &n)[thread];
+	ret->thread = &gr_image_threads(rt->image, &n)[thread];
 }
 
 /* Find the m that ends the program (runtime.startpanic_m). *@p found is false
  * if there is none. */
-static struct gr_error *find_dying(struct gr_scan *scan, struct dying *ret,
+static struct gr_error *find_dying(struct gr_sched *sched, struct dying *ret,
 				   bool *found)
 {
 	struct gr_error *err = NULL;
@@ -113,43 +113,42 @@ static struct gr_error *find_dying(struct gr_scan *scan, struct dying *ret,
 	struct ending m;
 
 	*found = false;
-	for (size_t i = 0; !err && i < scan->stop.sched.nms; i++) {
-		err = gr_runtime_step(&scan->program.rt, 8);
+	for (size_t i = 0; !err && i < sched->nms; i++) {
+		err = gr_runtime_step(sched->rt, 8);
 		if (!err)
-			err = read_ending(scan, scan->stop.sched.ms[i], &m);
+			err = read_ending(sched->rt, sched->ms[i], &m);
 		if (gr_error_catch(&err, GR_ERROR_FAULT) || err || !m.dying)
 			continue;
-		size_t thread = index_of_thread(scan, m.procid);
+		size_t thread = index_of_thread(sched->rt, m.procid);
 		if (thread >= first)
 			continue;
 		first = thread;
-		fill_dying(scan, &m, thread, ret);
+		fill_dying(sched->rt, &m, thread, ret);
 		*found = true;
 	}
 	return err;
 }
 
-static const struct gr_goroutine *find_goroutine(const struct gr_scan *scan,
+static const struct gr_goroutine *find_goroutine(const struct gr_sched *sched,
 						 uint64_t addr)
 {
-	for (size_t i = 0; addr && i < scan->stop.sched.ngoroutines; i++)
-		if (scan->stop.sched.goroutines[i].addr == addr &&
-		    !scan->stop.sched.goroutines[i].is_g0)
-			return &scan->stop.sched.goroutines[i];
+	for (size_t i = 0; addr && i < sched->ngoroutines; i++)
+		if (sched->goroutines[i].addr == addr &&
+		    !sched->goroutines[i].is_g0)
+			return &sched->goroutines[i];
 	return NULL;
 }
 
 /* The bounds of the stack of the g at @p addr; empty if they make no sense. */
-static struct gr_error *read_stack(struct gr_scan *scan, uint64_t addr,
+static struct gr_error *read_stack(struct gr_runtime *rt, uint64_t addr,
 				   uint64_t *lo, uint64_t *hi)
 {
-	const typeof(scan->program.rt.layout.g) *f = &scan->program.rt.layout.g;
+	const typeof(rt->layout.g) *f = &rt->layout.g;
 	struct gr_error *err =
-		gr_image_read_u64(scan->stop.image, addr + f->stack_lo.off, lo);
+		gr_image_read_u64(rt->image, addr + f->stack_lo.off, lo);
 
 	if (!err)
-		err = gr_image_read_u64(scan->stop.image,
-					addr + f->stack_hi.off, hi);
+		err = gr_image_read_u64(rt->image, addr + f->stack_hi.off, hi);
 	if (gr_error_catch(&err, GR_ERROR_FAULT) || err || *lo > *hi)
 		*lo = *hi = 0;
 	return err;
@@ -158,10 +157,10 @@ static struct gr_error *read_stack(struct gr_scan *scan, uint64_t addr,
 // -------------------------------------------------------------------- signal
 
 /* The signal that was made a panic (runtime.sigpanic). */
-static struct gr_error *read_own_signal(struct gr_scan *scan, uint64_t g,
+static struct gr_error *read_own_signal(struct gr_runtime *rt, uint64_t g,
 					struct gr_panic *panic)
 {
-	const typeof(scan->program.rt.layout.g) *f = &scan->program.rt.layout.g;
+	const typeof(rt->layout.g) *f = &rt->layout.g;
 	uint64_t number = 0;
 	struct gr_error *err;
 
@@ -169,16 +168,16 @@ static struct gr_error *read_own_signal(struct gr_scan *scan, uint64_t g,
 	    !gr_field_is_present(f->sigcode0) ||
 	    !gr_field_is_present(f->sigcode1))
 		return NULL;
-	err = gr_image_read_uint(scan->stop.image, g + f->sig.off, f->sig.bytes,
+	err = gr_image_read_uint(rt->image, g + f->sig.off, f->sig.bytes,
 				 &number);
 	if (!err)
-		err = gr_image_read_u64(scan->stop.image, g + f->sigcode0.off,
+		err = gr_image_read_u64(rt->image, g + f->sigcode0.off,
 					&panic->signal_code);
 	if (!err)
-		err = gr_image_read_u64(scan->stop.image, g + f->sigcode1.off,
+		err = gr_image_read_u64(rt->image, g + f->sigcode1.off,
 					&panic->signal_addr);
 	if (!err)
-		err = gr_image_read_u64(scan->stop.image, g + f->sigpc.off,
+		err = gr_image_read_u64(rt->image, g + f->sigpc.off,
 					&panic->signal_pc);
 	if (gr_error_catch(&err, GR_ERROR_FAULT) || err)
 		return err;
@@ -188,18 +187,18 @@ static struct gr_error *read_own_signal(struct gr_scan *scan, uint64_t g,
 }
 
 /* The signal that ended the program in its handler (runtime.sighandler). */
-static struct gr_error *read_caught_signal(struct gr_scan *scan,
+static struct gr_error *read_caught_signal(struct gr_runtime *rt,
 					   const struct dying *dying,
 					   struct gr_panic *panic)
 {
 	struct gr_siginfo info;
 	uint64_t lo, hi;
 	bool found = false;
-	struct gr_error *err = read_stack(scan, dying->gsignal, &lo, &hi);
+	struct gr_error *err = read_stack(rt, dying->gsignal, &lo, &hi);
 
 	if (!err)
-		err = gr_signal_caught(&scan->program.rt, lo, hi,
-				       &dying->thread->regs, &info, &found);
+		err = gr_signal_caught(rt, lo, hi, &dying->thread->regs, &info,
+				       &found);
 	if (err || !found)
 		return err;
 	panic->signal = info.number;
@@ -214,35 +213,35 @@ static struct gr_error *read_caught_signal(struct gr_scan *scan,
 }
 
 /* Name what has the instruction, if that is C's. */
-static struct gr_error *name_c_function(struct gr_scan *scan,
+static struct gr_error *name_c_function(struct gr_stop *stop,
 					struct gr_panic *panic)
 {
 	struct gr_c_function c;
 	struct gr_func go;
 
 	if (!panic->signal_pc ||
-	    gr_func_find(&scan->program.rt, panic->signal_pc, &go))
+	    gr_func_find(&stop->program->rt, panic->signal_pc, &go))
 		return NULL;
 	struct gr_error *err =
-		gr_c_function_find(&scan->program.rt, panic->signal_pc, &c);
+		gr_c_function_find(&stop->program->rt, panic->signal_pc, &c);
 	if (err || c.module == SIZE_MAX)
 		return err;
 	panic->signal_function = c.name;
 	panic->signal_file =
-		gr_target_module_name(&scan->stop.target.modules[c.module]);
+		gr_target_module_name(&stop->target.modules[c.module]);
 	return NULL;
 }
 
 // -------------------------------------------------------------------- values
 
-static bool has_values(const struct gr_scan *scan,
+static bool has_values(const struct gr_stop *stop,
 		       const struct gr_panic_query *query)
 {
-	return !query->without_values && gr_scan_may_have_values(scan);
+	return !query->without_values && gr_scan_may_have_values(stop);
 }
 
 /* The type of a value, and its text, if values may be read. */
-static struct gr_error *show_value(struct gr_scan *scan,
+static struct gr_error *show_value(struct gr_stop *stop,
 				   const struct gr_panic_query *query,
 				   uint64_t eface, struct gr_panic_value *ret)
 {
@@ -253,41 +252,40 @@ static struct gr_error *show_value(struct gr_scan *scan,
 	if (!buf)
 		return &gr_enomem;
 	struct gr_text text = gr_text_begin(buf, MAX_VALUE_BYTES);
-	struct gr_error *err =
-		gr_image_read_u64(scan->stop.image, eface, &type);
+	struct gr_error *err = gr_image_read_u64(stop->image, eface, &type);
 	if (!err)
-		err = gr_types_from_runtime(scan->program.types, type,
+		err = gr_types_from_runtime(stop->program->types, type,
 					    &value.type);
-	if (!err && has_values(scan, query) && value.type != GR_TYPE_NONE &&
-	    !gr_types_is_direct(scan->program.types, value.type))
-		err = gr_image_read_u64(scan->stop.image, value.addr,
-					&value.addr);
+	if (!err && has_values(stop, query) && value.type != GR_TYPE_NONE &&
+	    !gr_types_is_direct(stop->program->types, value.type))
+		err = gr_image_read_u64(stop->image, value.addr, &value.addr);
 	gr_error_catch(&err, GR_ERROR_FAULT);
 	ret->type = "";
 	if (!err && !type)
 		gr_text_put(&text, "nil");
 	else if (!err && value.type == GR_TYPE_NONE)
 		gr_text_put(&text, "(unreadable type at 0x%" PRIx64 ")", type);
-	else if (!err && has_values(scan, query))
-		err = gr_show_value(scan->program.types, &query->limits, &value,
-				    &text);
+	else if (!err && has_values(stop, query))
+		err = gr_show_value(stop->program->types, &query->limits,
+				    &value, &text);
 	if (err)
 		return err;
 	if (value.type != GR_TYPE_NONE && type)
-		ret->type = gr_types_get(scan->program.types, value.type)->name;
-	if (!has_values(scan, query) && *ret->type)
+		ret->type =
+			gr_types_get(stop->program->types, value.type)->name;
+	if (!has_values(stop, query) && *ret->type)
 		return NULL;
 	ret->text = strdup(text.data);
 	return ret->text ? NULL : &gr_enomem;
 }
 
-static struct gr_error *add_value(struct gr_scan *scan,
+static struct gr_error *add_value(struct gr_stop *stop,
 				  const struct gr_panic_query *query,
 				  uint64_t addr, const uint8_t *record,
 				  struct value_vector *ret)
 {
-	const typeof(scan->program.rt.layout.panic) *f =
-		&scan->program.rt.layout.panic;
+	const typeof(stop->program->rt.layout.panic) *f =
+		&stop->program->rt.layout.panic;
 	struct gr_panic_value value = {
 		.is_recovered = gr_field_uint(record, f->recovered),
 		.is_repanicked = gr_field_uint(record, f->repanicked),
@@ -297,7 +295,7 @@ static struct gr_error *add_value(struct gr_scan *scan,
 	// runtime.Goexit has a record, too, but no value.
 	if (gr_field_uint(record, f->goexit))
 		return NULL;
-	err = show_value(scan, query, addr + f->arg.off, &value);
+	err = show_value(stop, query, addr + f->arg.off, &value);
 	if (err)
 		return err;
 	if (value_vector_append(ret, value))
@@ -307,13 +305,13 @@ static struct gr_error *add_value(struct gr_scan *scan,
 }
 
 /* Records lie on the goroutine's own stack, the newest first in their list. */
-static struct gr_error *read_values(struct gr_scan *scan,
+static struct gr_error *read_values(struct gr_stop *stop,
 				    const struct gr_panic_query *query,
 				    const struct gr_goroutine *g,
 				    struct value_vector *ret)
 {
-	const typeof(scan->program.rt.layout.panic) *f =
-		&scan->program.rt.layout.panic;
+	const typeof(stop->program->rt.layout.panic) *f =
+		&stop->program->rt.layout.panic;
 	struct gr_chain chain = { .limit = MAX_VALUES };
 	uint8_t record[MAX_RECORD_BYTES];
 	struct gr_error *err = NULL;
@@ -323,12 +321,12 @@ static struct gr_error *read_values(struct gr_scan *scan,
 		return NULL;
 	while (!err && addr >= g->stack_lo && addr < g->stack_hi &&
 	       gr_chain_step(&chain, addr)) {
-		err = gr_runtime_step(&scan->program.rt, 4);
+		err = gr_runtime_step(&stop->program->rt, 4);
 		if (!err)
-			err = gr_record_read(&scan->program.rt, addr, f,
+			err = gr_record_read(&stop->program->rt, addr, f,
 					     sizeof(*f), record);
 		if (!err)
-			err = add_value(scan, query, addr, record, ret);
+			err = add_value(stop, query, addr, record, ret);
 		addr = gr_field_uint(record, f->link);
 	}
 	gr_error_catch(&err, GR_ERROR_FAULT);
@@ -342,13 +340,13 @@ static struct gr_error *read_values(struct gr_scan *scan,
 	return err;
 }
 
-static struct gr_error *fill_values(struct gr_scan *scan,
+static struct gr_error *fill_values(struct gr_stop *stop,
 				    const struct gr_panic_query *query,
 				    const struct gr_goroutine *g,
 				    struct gr_panic *panic)
 {
 	struct value_vector values = { 0 };
-	struct gr_error *err = read_values(scan, query, g, &values);
+	struct gr_error *err = read_values(stop, query, g, &values);
 
 	panic->values = values.data;
 	panic->nvalues = values.size;
@@ -357,20 +355,20 @@ static struct gr_error *fill_values(struct gr_scan *scan,
 
 // ------------------------------------------------------------ deferred calls
 
-static struct gr_error *fill_deferred(struct gr_scan *scan,
+static struct gr_error *fill_deferred(struct gr_sched *sched,
 				      const struct gr_goroutine *g,
 				      struct gr_panic *panic)
 {
 	_cleanup_(gr_u64_vector_deinit) struct gr_u64_vector entries = { 0 };
 	struct place_vector places = { 0 };
-	struct gr_error *err = gr_deferred_find(scan, g, &entries);
+	struct gr_error *err = gr_deferred_find(sched, g, &entries);
 	struct gr_func func;
 
 	for (size_t i = 0; !err && i < entries.size; i++) {
 		struct gr_source_place at = { .pc = entries.data[i],
 					      .file = "" };
 
-		if (!gr_func_find(&scan->program.rt, at.pc, &func) ||
+		if (!gr_func_find(sched->rt, at.pc, &func) ||
 		    gr_name_is_in_runtime(func.name))
 			continue;
 		at.function = func.name;
@@ -388,10 +386,11 @@ static struct gr_error *fill_deferred(struct gr_scan *scan,
 
 /* Where the thread is on its own stack [lo, hi), from which crash() may have
  * sent it a signal; 0: it is on another one. */
-static struct gr_error *find_sp(struct gr_scan *scan, const struct dying *dying,
-				uint64_t lo, uint64_t hi, uint64_t *ret)
+static struct gr_error *find_sp(struct gr_runtime *rt,
+				const struct dying *dying, uint64_t lo,
+				uint64_t hi, uint64_t *ret)
 {
-	unsigned int sp = scan->program.rt.arch->sp;
+	unsigned int sp = rt->arch->sp;
 	const struct gr_regs *thread = &dying->thread->regs;
 	struct gr_regs regs = *thread;
 	struct gr_error *err = NULL;
@@ -399,10 +398,10 @@ static struct gr_error *find_sp(struct gr_scan *scan, const struct dying *dying,
 	bool found = true;
 
 	if (thread->value[sp] < lo || thread->value[sp] >= hi) {
-		err = read_stack(scan, dying->gsignal, &start, &end);
+		err = read_stack(rt, dying->gsignal, &start, &end);
 		if (!err)
-			err = gr_signal_interrupted(&scan->program.rt, start,
-						    end, thread, &regs, &found);
+			err = gr_signal_interrupted(rt, start, end, thread,
+						    &regs, &found);
 	}
 	*ret = !err && found && regs.value[sp] >= lo && regs.value[sp] < hi ?
 		       regs.value[sp] & ~UINT64_C(7) :
@@ -412,48 +411,49 @@ static struct gr_error *find_sp(struct gr_scan *scan, const struct dying *dying,
 
 /* A fatal error is on the stack of the goroutine, or on the thread's own if the
  * runtime's scheduler has found it. */
-static struct gr_error *find_text(struct gr_scan *scan,
+static struct gr_error *find_text(struct gr_runtime *rt,
 				  const struct dying *dying,
 				  const struct gr_goroutine *g,
 				  struct gr_panic *panic)
 {
 	const char *text = NULL;
 	uint64_t lo, hi, sp;
-	struct gr_error *err = read_stack(scan, dying->g0, &lo, &hi);
+	struct gr_error *err = read_stack(rt, dying->g0, &lo, &hi);
 
 	if (!err)
-		err = find_sp(scan, dying, lo, hi, &sp);
+		err = find_sp(rt, dying, lo, hi, &sp);
 	if (!err && g)
-		err = gr_fatal_text_find(scan, g->stack.start, g->stack_hi,
+		err = gr_fatal_text_find(rt, g->stack.start, g->stack_hi,
 					 &text);
 	if (!err && !text && sp)
-		err = gr_fatal_text_find(scan, sp, hi, &text);
+		err = gr_fatal_text_find(rt, sp, hi, &text);
 	panic->fatal_text = text ? text : "";
 	return err;
 }
 
-static struct gr_error *fill_goroutine(struct gr_scan *scan,
+static struct gr_error *fill_goroutine(struct gr_answers *answers,
 				       const struct gr_panic_query *query,
 				       const struct gr_goroutine *g,
 				       struct gr_panic *panic)
 {
 	struct gr_error *err =
-		gr_scan_describe_goroutine(scan, g, &panic->goroutine);
+		gr_scan_describe_goroutine(answers, g, &panic->goroutine);
 
 	panic->has_goroutine = !err;
 	if (!err)
-		err = fill_values(scan, query, g, panic);
+		err = fill_values(answers->stop, query, g, panic);
 	if (!err)
-		err = fill_deferred(scan, g, panic);
+		err = fill_deferred(&answers->stop->sched, g, panic);
 	return err;
 }
 
-static struct gr_error *answer_dying(struct gr_scan *scan,
+static struct gr_error *answer_dying(struct gr_answers *answers,
 				     const struct gr_panic_query *query,
 				     const struct dying *dying,
 				     struct gr_panic *panic)
 {
-	const struct gr_goroutine *g = find_goroutine(scan, dying->g);
+	struct gr_stop *stop = answers->stop;
+	const struct gr_goroutine *g = find_goroutine(&stop->sched, dying->g);
 	struct gr_error *err = NULL;
 
 	panic->kind = dying->is_signal ? "signal" :
@@ -461,44 +461,46 @@ static struct gr_error *answer_dying(struct gr_scan *scan,
 					 "panic";
 	panic->thread_id = dying->thread->lwp;
 	if (g)
-		err = fill_goroutine(scan, query, g, panic);
+		err = fill_goroutine(answers, query, g, panic);
 	if (!err && dying->is_signal)
-		err = read_caught_signal(scan, dying, panic);
+		err = read_caught_signal(&stop->program->rt, dying, panic);
 	else if (!err && g)
-		err = read_own_signal(scan, g->addr, panic);
+		err = read_own_signal(&stop->program->rt, g->addr, panic);
 	// A fault in C, or in the runtime itself, ends the program on the
 	// thread's own stack (runtime.sigpanic).
 	if (!err && dying->is_throw && !panic->signal && dying->g0)
-		err = read_own_signal(scan, dying->g0, panic);
+		err = read_own_signal(&stop->program->rt, dying->g0, panic);
 	if (!err && dying->is_throw && !dying->is_signal &&
-	    has_values(scan, query))
-		err = find_text(scan, dying, g, panic);
+	    has_values(stop, query))
+		err = find_text(&stop->program->rt, dying, g, panic);
 	return err;
 }
 
 /* A goroutine whose deferred calls run because it panics. */
-static struct gr_error *answer_panicking(struct gr_scan *scan,
+static struct gr_error *answer_panicking(struct gr_answers *answers,
 					 const struct gr_panic_query *query,
 					 struct gr_panic *panic)
 {
+	struct gr_stop *stop = answers->stop;
 	struct gr_error *err = NULL;
 
-	for (size_t i = 0; !err && i < scan->stop.sched.ngoroutines; i++) {
-		const struct gr_goroutine *g = &scan->stop.sched.goroutines[i];
+	for (size_t i = 0; !err && i < stop->sched.ngoroutines; i++) {
+		const struct gr_goroutine *g = &stop->sched.goroutines[i];
 
-		err = gr_runtime_step(&scan->program.rt, 1);
+		err = gr_runtime_step(&stop->program->rt, 1);
 		if (err || !g->panic_addr || g->is_g0)
 			continue;
-		err = fill_values(scan, query, g, panic);
+		err = fill_values(stop, query, g, panic);
 		if (err || !panic->nvalues)
 			continue;
 		panic->kind = "panicking";
-		err = gr_scan_describe_goroutine(scan, g, &panic->goroutine);
+		err = gr_scan_describe_goroutine(answers, g, &panic->goroutine);
 		panic->has_goroutine = !err;
 		panic->thread_id = panic->goroutine.thread_id;
 		if (!err)
-			err = read_own_signal(scan, g->addr, panic);
-		return err ? err : fill_deferred(scan, g, panic);
+			err = read_own_signal(&stop->program->rt, g->addr,
+					      panic);
+		return err ? err : fill_deferred(&stop->sched, g, panic);
 	}
 	return err;
 }
@@ -507,6 +509,7 @@ struct gr_error *gr_scan_panic(struct gr_scan *scan,
 			       const struct gr_panic_query *query,
 			       struct gr_panic **ret)
 {
+	struct gr_answers *answers;
 	_cleanup_(gr_cleanup_panic) struct gr_panic *panic =
 		calloc(1, sizeof(*panic));
 	struct gr_sigbus_guard guard;
@@ -518,14 +521,14 @@ struct gr_error *gr_scan_panic(struct gr_scan *scan,
 		return &gr_enomem;
 	panic->kind = panic->fatal_text = "";
 	panic->signal_function = panic->signal_file = "";
-	err = gr_scan_enter_goroutines(scan, &guard);
+	err = gr_scan_enter_goroutines(scan, &guard, &answers);
 	if (!err)
-		err = find_dying(scan, &dying, &found);
+		err = find_dying(&answers->stop->sched, &dying, &found);
 	if (!err)
-		err = found ? answer_dying(scan, query, &dying, panic) :
-			      answer_panicking(scan, query, panic);
+		err = found ? answer_dying(answers, query, &dying, panic) :
+			      answer_panicking(answers, query, panic);
 	if (!err)
-		err = name_c_function(scan, panic);
+		err = name_c_function(answers->stop, panic);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(panic);

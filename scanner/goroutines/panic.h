@@ -6,6 +6,8 @@
 #include "goroutine_list.h"
 #include "show/show.h"
 
+struct gr_scan;
+
 /** The value of a panic. `text` belongs to the answer, `type` to the scan. */
 struct gr_panic_value {
 	/** As gr_show_value() writes it. Before it prints them, the runtime

@@ -21,7 +21,7 @@ enum {
 
 /** A primitive that is to be named. */
 struct namer {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	uint64_t addr;
 	const char *type;
 	bool is_channel;
@@ -32,8 +32,8 @@ struct namer {
 
 static const char *keep(struct namer *n, const struct gr_text *text)
 {
-	const char *kept = gr_arena_intern(&n->scan->program.arena, text->data,
-					   text->bytes);
+	const char *kept = gr_arena_intern(&n->answers->stop->program->arena,
+					   text->data, text->bytes);
 
 	return kept ? kept : "";
 }
@@ -48,7 +48,7 @@ static bool is_of_sync(const char *type)
 static bool find_part(struct namer *n, gr_type_id id, uint64_t off,
 		      struct gr_text *text)
 {
-	const struct gr_types *types = n->scan->program.types;
+	const struct gr_types *types = n->answers->stop->program->types;
 
 	for (unsigned int i = 0; i < MAX_PARTS; i++) {
 		const struct gr_type *type = gr_types_get(types, id);
@@ -84,7 +84,7 @@ static bool name_in_value(struct namer *n, const char *path, gr_type_id id,
 	n->ret->field = keep(n, &part);
 	if (part.bytes)
 		n->ret->holder_type =
-			gr_types_get(n->scan->program.types, id)->name;
+			gr_types_get(n->answers->stop->program->types, id)->name;
 	return true;
 }
 
@@ -92,7 +92,7 @@ static bool name_in_value(struct namer *n, const char *path, gr_type_id id,
 
 static bool is_named_by(struct namer *n, const struct gr_data_variable *row)
 {
-	const struct gr_types *types = n->scan->program.types;
+	const struct gr_types *types = n->answers->stop->program->types;
 	char data[MAX_PATH_BYTES];
 	struct gr_text text = gr_text_begin(data, sizeof(data));
 	uint64_t off = gr_data_variable_put(types, row, n->addr, &text);
@@ -157,9 +157,9 @@ static void put_path(struct gr_text *text, const struct gr_why *why)
 }
 
 /* The type of one value at the start of the object, or GR_TYPE_NONE. */
-static gr_type_id type_of_object(const struct gr_scan *scan, gr_obj obj)
+static gr_type_id type_of_object(const struct gr_answers *answers, gr_obj obj)
 {
-	uint32_t label = scan->answers.chains->m.parents->of[obj].label;
+	uint32_t label = answers->chains->m.parents->of[obj].label;
 
 	if (label == GR_TYPE_NONE || label & GR_LABEL_DATA)
 		return GR_TYPE_NONE;
@@ -194,7 +194,7 @@ static bool is_name(const struct gr_why *why, const char *text)
 static void name_by_chain(struct namer *n, const struct gr_why *why)
 {
 	const struct gr_span *span;
-	gr_obj obj = gr_heap_object_at(n->scan->stop.heap, n->addr, &span);
+	gr_obj obj = gr_heap_object_at(n->answers->stop->heap, n->addr, &span);
 	char data[MAX_PATH_BYTES];
 	struct gr_text text = gr_text_begin(data, sizeof(data));
 
@@ -203,7 +203,7 @@ static void name_by_chain(struct namer *n, const struct gr_why *why)
 	put_path(&text, why);
 	if (is_internal(data) || !is_name(why, data))
 		text = gr_text_begin(data, sizeof(data));
-	gr_type_id id = type_of_object(n->scan, obj);
+	gr_type_id id = type_of_object(n->answers, obj);
 	if (n->is_channel && !why->offset) {
 		n->ret->path = keep(n, &text);
 		return;
@@ -228,7 +228,7 @@ static struct gr_error *try_walk(struct namer *n)
 	const struct gr_walk_options options = {
 		.attribution = GR_ATTRIBUTION_NEAREST
 	};
-	struct gr_error *err = gr_why_find(n->scan, &options, n->addr, &why);
+	struct gr_error *err = gr_why_find(n->answers, &options, n->addr, &why);
 
 	// It has no name then, which is better than no answer.
 	if (gr_error_catch(&err, GR_ERROR_MEMORY_LIMIT) || err)
@@ -260,22 +260,23 @@ static void destroy_names(struct gr_memo *memo)
 	free(names);
 }
 
-static struct gr_error *need_names(struct gr_scan *scan, struct names **ret)
+static struct gr_error *need_names(struct gr_answers *answers,
+				   struct names **ret)
 {
-	if (!scan->answers.primitive_names) {
+	if (!answers->primitive_names) {
 		struct names *names = calloc(1, sizeof(*names));
 		if (!names)
 			return &gr_enomem;
-		struct gr_error *err =
-			gr_data_variables_make(scan, &names->variables);
+		struct gr_error *err = gr_data_variables_make(
+			answers->stop->heap, &names->variables);
 		names->memo.destroy = destroy_names;
 		if (err) {
 			destroy_names(&names->memo);
 			return err;
 		}
-		scan->answers.primitive_names = &names->memo;
+		answers->primitive_names = &names->memo;
 	}
-	*ret = (struct names *)scan->answers.primitive_names;
+	*ret = (struct names *)answers->primitive_names;
 	return NULL;
 }
 
@@ -289,14 +290,15 @@ static bool catch_no_graph(struct gr_error **errp)
 }
 
 /* Without memory for the graph there are no paths, until the limit changes. */
-static struct gr_error *need_paths(struct gr_scan *scan, struct names *names)
+static struct gr_error *need_paths(struct gr_answers *answers,
+				   struct names *names)
 {
-	uint64_t limit = scan->costs.meter.limit_bytes;
+	uint64_t limit = answers->costs->meter.limit_bytes;
 
 	if (names->has_paths &&
 	    (names->paths.size || names->limit_bytes == limit))
 		return NULL;
-	struct gr_error *err = gr_awaited_paths_make(scan, &names->paths);
+	struct gr_error *err = gr_awaited_paths_make(answers, &names->paths);
 	if (err)
 		gr_awaited_path_vector_deinit(&names->paths);
 	names->has_paths = !err || catch_no_graph(&err);
@@ -330,7 +332,7 @@ static void take_path(struct namer *n, const struct gr_awaited_name *name)
 
 static struct gr_error *try_paths(struct namer *n, struct names *names)
 {
-	struct gr_error *err = need_paths(n->scan, names);
+	struct gr_error *err = need_paths(n->answers, names);
 	const struct gr_awaited_path_vector *paths = &names->paths;
 
 	if (err)
@@ -342,25 +344,27 @@ static struct gr_error *try_paths(struct namer *n, struct names *names)
 	return NULL;
 }
 
-static bool is_in_object(const struct gr_scan *scan, uint64_t addr)
+static bool is_in_object(const struct gr_heap *heap, uint64_t addr)
 {
 	const struct gr_span *span;
 
-	return gr_heap_object_at(scan->stop.heap, addr, &span) != GR_OBJ_NONE;
+	return gr_heap_object_at(heap, addr, &span) != GR_OBJ_NONE;
 }
 
-struct gr_error *gr_scan_name_primitive(struct gr_scan *scan, uint64_t addr,
-					const char *type, bool is_channel,
-					bool may_walk,
+struct gr_error *gr_scan_name_primitive(struct gr_answers *answers,
+					uint64_t addr, const char *type,
+					bool is_channel, bool may_walk,
 					struct gr_primitive_name *ret)
 {
-	struct namer n = { scan, addr, type, is_channel, ret, 0 };
+	struct namer n = { answers, addr, type, is_channel, ret, 0 };
 	struct names *names;
-	struct gr_error *err = need_names(scan, &names);
+	struct gr_error *err = need_names(answers, &names);
 
 	*ret = (struct gr_primitive_name){ type, "", "", "", "" };
 	if (err || try_variables(&n, &names->variables) || !may_walk)
 		return err;
 	err = try_walk(&n);
-	return err || !is_in_object(scan, addr) ? err : try_paths(&n, names);
+	return err || !is_in_object(answers->stop->heap, addr) ?
+		       err :
+		       try_paths(&n, names);
 }

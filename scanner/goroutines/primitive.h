@@ -6,7 +6,7 @@
 #include "base/base.h"
 #include "base/error.h"
 
-struct gr_scan;
+struct gr_answers;
 
 /** The name of a primitive. Strings belong to the scan and are never NULL. */
 struct gr_primitive_name {
@@ -42,8 +42,8 @@ struct gr_primitive_name {
  *	if there is memory for it, and later ones use what these found.
  */
 struct gr_error *
-gr_scan_name_primitive(struct gr_scan *scan, uint64_t addr, const char *type,
-		       bool is_channel, bool may_walk,
+gr_scan_name_primitive(struct gr_answers *answers, uint64_t addr,
+		       const char *type, bool is_channel, bool may_walk,
 		       struct gr_primitive_name *ret) GR_MUST_CHECK;
 
 #endif /* GR_PRIMITIVE_H */

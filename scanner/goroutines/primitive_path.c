@@ -17,7 +17,7 @@ enum {
 
 /* The path that is written for one primitive. */
 struct writer {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	struct gr_awaited_names *names;
 	struct gr_text text;
 	bool is_of_variable;
@@ -30,7 +30,7 @@ struct writer {
  */
 static bool put_fields(struct writer *w, gr_type_id id, uint64_t off)
 {
-	const struct gr_types *types = w->scan->program.types;
+	const struct gr_types *types = w->answers->stop->program->types;
 
 	for (int depth = 0; depth < MAX_DEPTH && id != GR_TYPE_NONE; depth++) {
 		if (!strncmp(gr_types_get(types, id)->name, "sync.", 5))
@@ -50,7 +50,8 @@ static void put_offset(struct writer *w, uint64_t off)
 /* Append the index of an element, and its fields. */
 static void put_element(struct writer *w, gr_type_id elem, uint64_t off)
 {
-	uint64_t bytes = gr_types_get(w->scan->program.types, elem)->size_bytes;
+	uint64_t bytes =
+		gr_types_get(w->answers->stop->program->types, elem)->size_bytes;
 
 	if (bytes) {
 		gr_text_put(&w->text, "[%" PRIu64 "]", off / bytes);
@@ -66,7 +67,7 @@ static void put_from_pointee(struct writer *w,
 			     const struct gr_variable_way *way, uint64_t off)
 {
 	const struct gr_type *type =
-		gr_types_get(w->scan->program.types, way->pointee);
+		gr_types_get(w->answers->stop->program->types, way->pointee);
 	uint64_t rel = off - way->pointee_off;
 
 	if (off < way->pointee_off)
@@ -82,7 +83,7 @@ static void put_from_pointee(struct writer *w,
 /* Append what leads from an object with a label to the byte at @p off. */
 static void put_in_object(struct writer *w, uint32_t label, uint64_t off)
 {
-	const struct gr_types *types = w->scan->program.types;
+	const struct gr_types *types = w->answers->stop->program->types;
 	gr_type_id id = label & ~GR_LABEL_FLAGS;
 	bool is_data = label != GR_TYPE_NONE && label & GR_LABEL_DATA;
 
@@ -103,20 +104,21 @@ static void put_in_object(struct writer *w, uint32_t label, uint64_t off)
 static struct gr_error *name_in_data(struct writer *w, uint64_t addr,
 				     struct gr_awaited_name *ret)
 {
+	struct gr_stop *stop = w->answers->stop;
 	const struct gr_data_variable *variable =
 		gr_data_variables_at(&w->names->variables, addr);
 	struct gr_located at;
 
 	if (variable) {
 		put_fields(w, variable->type,
-			   gr_data_variable_put(w->scan->program.types,
-						variable, addr, &w->text));
+			   gr_data_variable_put(stop->program->types, variable,
+						addr, &w->text));
 		w->is_of_variable = true;
-		ret->type = gr_types_get(w->scan->program.types, variable->type)
-				    ->name;
+		ret->type =
+			gr_types_get(stop->program->types, variable->type)->name;
 		return NULL;
 	}
-	struct gr_error *err = gr_scan_find_location(w->scan, addr, &at);
+	struct gr_error *err = gr_scan_find_location(stop, addr, &at);
 	if (!err && at.kind == GR_LOCATED_DATA && *at.name) {
 		gr_text_put(&w->text, "%s", at.name);
 		put_offset(w, addr - at.base_addr);
@@ -132,10 +134,10 @@ static bool name_by_pointer(struct writer *w,
 			    struct gr_awaited_name *ret)
 {
 	const struct gr_type *type =
-		gr_types_get(w->scan->program.types, row->type);
+		gr_types_get(w->answers->stop->program->types, row->type);
 	bool is_channel = gr_wait_kind_is_channel(primitive->kind);
-	uint64_t off = gr_data_variable_put(w->scan->program.types, row,
-					    primitive->object, &w->text);
+	uint64_t off = gr_data_variable_put(w->answers->stop->program->types,
+					    row, primitive->object, &w->text);
 
 	w->is_of_variable = is_channel ? type->kind == GR_KIND_CHAN && !off &&
 						 !row->is_slice :
@@ -172,7 +174,7 @@ static bool name_by_pointers(struct writer *w,
 static uint32_t better_label(const struct writer *w, uint32_t label,
 			     uint64_t room, gr_type_id pointee)
 {
-	const struct gr_types *types = w->scan->program.types;
+	const struct gr_types *types = w->answers->stop->program->types;
 
 	if (pointee == GR_TYPE_NONE ||
 	    (label != GR_TYPE_NONE && label & GR_LABEL_DATA))
@@ -186,11 +188,11 @@ static uint32_t better_label(const struct writer *w, uint32_t label,
 }
 
 /* Could this be a block of the tiny allocator, which has several values? */
-static bool may_be_tiny(const struct gr_scan *scan, gr_vertex v)
+static bool may_be_tiny(const struct gr_answers *answers, gr_vertex v)
 {
-	const struct gr_objects *objects = scan->answers.graph->graph->objects;
-	const struct gr_span *span =
-		gr_heap_span_at(scan->stop.heap, gr_objects_addr(objects, v));
+	const struct gr_objects *objects = answers->graph->graph->objects;
+	const struct gr_span *span = gr_heap_span_at(
+		answers->stop->heap, gr_objects_addr(objects, v));
 
 	return span && gr_span_may_be_tiny(span);
 }
@@ -213,7 +215,8 @@ static bool covers(const struct writer *w, const struct gr_variable_way *way,
 {
 	return way->pointee != GR_TYPE_NONE && off >= way->pointee_off &&
 	       off - way->pointee_off <
-		       gr_types_get(w->scan->program.types, way->pointee)
+		       gr_types_get(w->answers->stop->program->types,
+				    way->pointee)
 			       ->size_bytes;
 }
 
@@ -247,13 +250,13 @@ static struct gr_error *try_link(struct writer *w,
 	w->is_of_variable = has_way && is_whole;
 	if (!is_whole || (!has_way && !says_whose(w, way.pointee)))
 		return NULL;
-	ret->type = gr_types_get(w->scan->program.types, way.pointee)->name;
+	ret->type = gr_types_get(w->answers->stop->program->types, way.pointee)
+			    ->name;
 	if (!has_way)
-		put_typed(
-			w, ret->type,
-			gr_objects_addr(w->scan->answers.graph->graph->objects,
-					near->link.to) +
-				way.pointee_off);
+		put_typed(w, ret->type,
+			  gr_objects_addr(w->answers->graph->graph->objects,
+					  near->link.to) +
+				  way.pointee_off);
 	put_from_pointee(w, &way, off);
 	return NULL;
 }
@@ -287,8 +290,7 @@ static struct gr_error *name_nearby(struct writer *w, gr_vertex v, uint64_t off,
 				    uint32_t label, bool is_channel,
 				    struct gr_awaited_name *ret)
 {
-	const struct gr_objects *objects =
-		w->scan->answers.graph->graph->objects;
+	const struct gr_objects *objects = w->answers->graph->graph->objects;
 	bool is_typed = label != GR_TYPE_NONE && !(label & GR_LABEL_FLAGS);
 	struct gr_error *err = NULL;
 	struct gr_variable_way way = { .pointee = GR_TYPE_NONE };
@@ -317,13 +319,12 @@ static struct gr_error *name_in_object(struct writer *w, gr_vertex v,
 				       uint64_t off, bool is_channel,
 				       struct gr_awaited_name *ret)
 {
-	const struct gr_objects *objects =
-		w->scan->answers.graph->graph->objects;
+	const struct gr_objects *objects = w->answers->graph->graph->objects;
 	const struct gr_slot_run *run = gr_objects_run(objects, v);
 	uint64_t room = run->elem_bytes - run->head_bytes;
 	struct gr_variable_way way;
 
-	if (!is_channel && may_be_tiny(w->scan, v))
+	if (!is_channel && may_be_tiny(w->answers, v))
 		return name_by_links(w, v, off, ret);
 	struct gr_error *err =
 		gr_variable_paths_put(&w->names->paths, v, &w->text, &way);
@@ -334,7 +335,8 @@ static struct gr_error *name_in_object(struct writer *w, gr_vertex v,
 							     way.pointee;
 	uint32_t label = better_label(w, objects->type[v], room, whole);
 	if (!is_channel)
-		ret->type = gr_scan_memory_name(w->scan, label, room);
+		ret->type = gr_scan_memory_name(w->answers->stop->program,
+						label, room);
 	if (!w->text.bytes)
 		return name_nearby(w, v, off, label, is_channel, ret);
 	if (way.pointee != GR_TYPE_NONE)
@@ -363,30 +365,29 @@ static const char *type_of_kind(uint8_t kind)
 }
 
 /* The type of a channel by its own header; "" if that cannot be read. */
-static struct gr_error *find_channel_type(struct gr_scan *scan, uint64_t addr,
-					  const char **ret)
+static struct gr_error *find_channel_type(struct gr_program *program,
+					  uint64_t addr, const char **ret)
 {
 	gr_type_id elem = GR_TYPE_NONE;
 	struct gr_channel channel;
-	struct gr_error *err =
-		gr_channel_read(&scan->program.rt, addr, &channel);
+	struct gr_error *err = gr_channel_read(&program->rt, addr, &channel);
 
 	if (!err && channel.elem_type_addr)
-		err = gr_types_from_runtime(scan->program.types,
+		err = gr_types_from_runtime(program->types,
 					    channel.elem_type_addr, &elem);
 	if (gr_error_catch(&err, GR_ERROR_FAULT) || err || elem == GR_TYPE_NONE)
 		return err;
-	*ret = gr_arena_internf(&scan->program.arena, "chan %s",
-				gr_types_get(scan->program.types, elem)->name);
+	*ret = gr_arena_internf(&program->arena, "chan %s",
+				gr_types_get(program->types, elem)->name);
 	return *ret ? NULL : &gr_enomem;
 }
 
 /* The object that a primitive lies in; GR_VERTEX_NONE: in none. */
-static gr_vertex vertex_of(const struct gr_scan *scan,
+static gr_vertex vertex_of(const struct gr_answers *answers,
 			   const struct gr_primitive *primitive)
 {
-	return scan->answers.graph && primitive->object ?
-		       gr_objects_find(scan->answers.graph->graph->objects,
+	return answers->graph && primitive->object ?
+		       gr_objects_find(answers->graph->graph->objects,
 				       primitive->object) :
 		       GR_VERTEX_NONE;
 }
@@ -396,8 +397,8 @@ static struct gr_error *name_where_it_lies(struct writer *w,
 					   const struct gr_primitive *primitive,
 					   struct gr_awaited_name *ret)
 {
-	struct gr_scan *scan = w->scan;
-	gr_vertex v = vertex_of(scan, primitive);
+	struct gr_answers *answers = w->answers;
+	gr_vertex v = vertex_of(answers, primitive);
 
 	if (name_by_pointers(w, primitive, ret))
 		return NULL;
@@ -405,10 +406,10 @@ static struct gr_error *name_where_it_lies(struct writer *w,
 		return name_in_object(
 			w, v,
 			primitive->object -
-				gr_objects_addr(
-					scan->answers.graph->graph->objects, v),
+				gr_objects_addr(answers->graph->graph->objects,
+						v),
 			gr_wait_kind_is_channel(primitive->kind), ret);
-	return gr_heap_span_at(scan->stop.heap, primitive->object) ?
+	return gr_heap_span_at(answers->stop->heap, primitive->object) ?
 		       NULL :
 		       name_in_data(w, primitive->object, ret);
 }
@@ -417,10 +418,10 @@ struct gr_error *gr_awaited_find_name(struct gr_awaited_names *names,
 				      const struct gr_primitive *primitive,
 				      struct gr_awaited_name *ret)
 {
-	struct gr_scan *scan = names->scan;
+	struct gr_answers *answers = names->answers;
 	bool is_channel = gr_wait_kind_is_channel(primitive->kind);
 	char data[MAX_TEXT];
-	struct writer w = { scan, names, gr_text_begin(data, sizeof(data)),
+	struct writer w = { answers, names, gr_text_begin(data, sizeof(data)),
 			    false };
 	struct gr_error *err = NULL;
 
@@ -428,7 +429,8 @@ struct gr_error *gr_awaited_find_name(struct gr_awaited_names *names,
 	if (!primitive->object)
 		return NULL;
 	if (is_channel)
-		err = find_channel_type(scan, primitive->object, &ret->type);
+		err = find_channel_type(answers->stop->program,
+					primitive->object, &ret->type);
 	if (!err)
 		err = name_where_it_lies(&w, primitive, ret);
 	if (err)
@@ -441,7 +443,8 @@ struct gr_error *gr_awaited_find_name(struct gr_awaited_names *names,
 	if (!w.text.bytes && type_of_kind(primitive->kind))
 		gr_text_put(&w.text, "(*%s)(0x%" PRIx64 ")",
 			    type_of_kind(primitive->kind), primitive->object);
-	ret->path = gr_arena_intern(&scan->program.arena, data, w.text.bytes);
+	ret->path = gr_arena_intern(&answers->stop->program->arena, data,
+				    w.text.bytes);
 	return ret->path ? NULL : &gr_enomem;
 }
 
@@ -459,7 +462,7 @@ static bool needs_links(const struct gr_awaited_names *names,
 			const struct gr_primitive *primitive, gr_vertex v)
 {
 	if (!gr_wait_kind_is_channel(primitive->kind) &&
-	    may_be_tiny(names->scan, v))
+	    may_be_tiny(names->answers, v))
 		return true;
 	return gr_variable_paths_steps(&names->paths, v) == UINT32_MAX;
 }
@@ -469,7 +472,7 @@ static struct gr_error *want_holders(struct gr_awaited_names *names,
 				     gr_vertex v)
 {
 	const struct gr_near_holders *holders = &names->holders;
-	gr_vertex end = gr_graph_first_root(names->scan->answers.graph->graph);
+	gr_vertex end = gr_graph_first_root(names->answers->graph->graph);
 	struct gr_error *err = NULL;
 
 	for (const struct gr_near_link *link =
@@ -489,7 +492,7 @@ static struct gr_error *find_links(struct gr_awaited_names *names,
 
 	names->holders.types = &names->paths.types;
 	for (size_t i = 0; !err && i < nwanted; i++) {
-		gr_vertex v = vertex_of(names->scan, wanted[i]);
+		gr_vertex v = vertex_of(names->answers, wanted[i]);
 
 		if (v != GR_VERTEX_NONE && needs_links(names, wanted[i], v))
 			err = gr_near_holders_want(&names->holders, v);
@@ -497,7 +500,7 @@ static struct gr_error *find_links(struct gr_awaited_names *names,
 	if (!err)
 		err = gr_near_holders_find(&names->holders);
 	for (size_t i = 0; !err && i < nwanted; i++) {
-		gr_vertex v = vertex_of(names->scan, wanted[i]);
+		gr_vertex v = vertex_of(names->answers, wanted[i]);
 
 		if (v != GR_VERTEX_NONE)
 			err = want_holders(names, v);
@@ -510,10 +513,10 @@ static struct gr_error *find_paths(struct gr_awaited_names *names,
 				   size_t nwanted)
 {
 	struct gr_error *err =
-		gr_variable_paths_find(names->scan, &names->paths);
+		gr_variable_paths_find(names->answers, &names->paths);
 
 	for (size_t i = 0; !err && i < nwanted; i++) {
-		gr_vertex v = vertex_of(names->scan, wanted[i]);
+		gr_vertex v = vertex_of(names->answers, wanted[i]);
 
 		if (v != GR_VERTEX_NONE)
 			err = gr_variable_paths_want(&names->paths, v);
@@ -523,19 +526,18 @@ static struct gr_error *find_paths(struct gr_awaited_names *names,
 	return err ? err : gr_variable_paths_read(&names->paths);
 }
 
-struct gr_error *gr_awaited_names_make(struct gr_scan *scan,
+struct gr_error *gr_awaited_names_make(struct gr_answers *answers,
 				       const struct gr_primitive *const *wanted,
 				       size_t nwanted,
 				       struct gr_awaited_names *ret)
 {
 	struct gr_error *err = NULL;
 
-	ret->scan = scan;
+	ret->answers = answers;
 	if (!nwanted)
 		return NULL;
-	err = gr_data_variables_make(scan, &ret->variables);
-	return err || !scan->answers.graph ? err :
-					     find_paths(ret, wanted, nwanted);
+	err = gr_data_variables_make(answers->stop->heap, &ret->variables);
+	return err || !answers->graph ? err : find_paths(ret, wanted, nwanted);
 }
 
 // ------------------------------------------------------- all that is awaited
@@ -550,7 +552,7 @@ static struct gr_error *add_path(struct gr_awaited_names *names,
 	struct gr_error *err = gr_awaited_find_name(names, primitive, &name);
 
 	if (!err)
-		err = gr_runtime_step(&names->scan->program.rt, 16);
+		err = gr_runtime_step(&names->answers->stop->program->rt, 16);
 	if (err || name.is_bare)
 		return err;
 	const struct gr_awaited_path path = { primitive->object, name };
@@ -558,7 +560,7 @@ static struct gr_error *add_path(struct gr_awaited_names *names,
 }
 
 /* Readers and writers of a RWMutex are two rows of one object. */
-static struct gr_error *add_paths(struct gr_scan *scan,
+static struct gr_error *add_paths(struct gr_answers *answers,
 				  const struct gr_wait_table *table,
 				  struct gr_awaited_path_vector *ret)
 {
@@ -571,25 +573,25 @@ static struct gr_error *add_paths(struct gr_scan *scan,
 		if ((!i || all[i].object != all[i - 1].object) &&
 		    !wanted_list_append(&wanted, &all[i]))
 			return &gr_enomem;
-	struct gr_error *err =
-		gr_awaited_names_make(scan, wanted.data, wanted.size, &names);
+	struct gr_error *err = gr_awaited_names_make(answers, wanted.data,
+						     wanted.size, &names);
 	for (size_t i = 0; !err && i < wanted.size; i++)
 		err = add_path(&names, wanted.data[i], ret);
 	return err;
 }
 
-struct gr_error *gr_awaited_paths_make(struct gr_scan *scan,
+struct gr_error *gr_awaited_paths_make(struct gr_answers *answers,
 				       struct gr_awaited_path_vector *ret)
 {
 	_cleanup_(gr_wait_table_deinit) struct gr_wait_table table = { 0 };
-	bool had_graph = scan->answers.graph;
-	struct gr_error *err = gr_scan_need_graph(scan, 0);
+	bool had_graph = answers->graph;
+	struct gr_error *err = gr_scan_need_graph(answers, 0);
 
 	if (!err)
-		err = gr_wait_table_make(scan, &table);
+		err = gr_wait_table_make(answers->stop, &table);
 	if (!err)
-		err = add_paths(scan, &table, ret);
+		err = add_paths(answers, &table, ret);
 	if (!had_graph)
-		gr_scan_drop_graph(scan);
+		gr_scan_drop_graph(answers);
 	return err;
 }

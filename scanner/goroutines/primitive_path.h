@@ -8,7 +8,7 @@
 #include "retention/variable_paths.h"
 #include "goroutines/wait_table.h"
 
-struct gr_scan;
+struct gr_answers;
 
 /** Strings belong to the scan and are never NULL. */
 struct gr_awaited_name {
@@ -31,7 +31,7 @@ struct gr_awaited_name {
 
 /** What primitives are named with. */
 struct gr_awaited_names {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	struct gr_variable_paths paths; /**< If there is a graph. */
 	struct gr_near_holders holders; /**< The same. */
 	struct gr_data_variables variables;
@@ -44,7 +44,7 @@ void gr_awaited_names_deinit(struct gr_awaited_names *names);
  * made. What serves all of them is made once, so that the time is linear.
  */
 struct gr_error *
-gr_awaited_names_make(struct gr_scan *scan,
+gr_awaited_names_make(struct gr_answers *answers,
 		      const struct gr_primitive *const *wanted, size_t nwanted,
 		      struct gr_awaited_names *ret) GR_MUST_CHECK;
 
@@ -68,7 +68,7 @@ GR_VECTOR(gr_awaited_path_vector, struct gr_awaited_path);
  * of memory too.
  */
 struct gr_error *
-gr_awaited_paths_make(struct gr_scan *scan,
+gr_awaited_paths_make(struct gr_answers *answers,
 		      struct gr_awaited_path_vector *ret) GR_MUST_CHECK;
 
 #endif /* GR_PRIMITIVE_PATH_H */

@@ -5,6 +5,8 @@
 
 #include "goroutine_list.h"
 
+struct gr_scan;
+
 /** A P. Strings belong to the scan. */
 struct gr_scheduler_p {
 	int32_t id;

@@ -38,7 +38,7 @@ static void add_line(struct lines *lines, const struct gr_logical_frame *frame)
 		lines->length += n;
 }
 
-struct gr_error *gr_stack_key_text(struct gr_scan *scan,
+struct gr_error *gr_stack_key_text(struct gr_runtime *rt,
 				   const struct gr_goroutine *g,
 				   const char **ret)
 {
@@ -50,13 +50,13 @@ struct gr_error *gr_stack_key_text(struct gr_scan *scan,
 	for (size_t i = 0; !err && i < g->nframes; i++) {
 		const struct gr_frame *frame = &g->frames[i];
 
-		err = gr_inline_frames(&scan->program.rt, frame->func,
-				       gr_frame_call_pc(frame), frames, &n);
+		err = gr_inline_frames(rt, frame->func, gr_frame_call_pc(frame),
+				       frames, &n);
 		for (size_t j = 0; !err && j < n; j++)
 			add_line(&lines, &frames[j]);
 	}
 	if (err)
 		return err;
-	*ret = gr_arena_intern(&scan->program.arena, lines.text, lines.length);
+	*ret = gr_arena_intern(rt->arena, lines.text, lines.length);
 	return *ret ? NULL : &gr_enomem;
 }

@@ -7,7 +7,7 @@
 #include "goruntime/layout/layout.h"
 #include "inferior/arch.h"
 
-struct gr_scan;
+struct gr_runtime;
 
 struct gr_thread_call {
 	bool is_known;
@@ -16,13 +16,13 @@ struct gr_thread_call {
 
 /** Find the system call of the M at @p m, whose thread has the registers
  * @p thread. */
-struct gr_error *gr_thread_call_find(struct gr_scan *scan, uint64_t m,
+struct gr_error *gr_thread_call_find(struct gr_runtime *rt, uint64_t m,
 				     const struct gr_regs *thread,
 				     struct gr_thread_call *ret) GR_MUST_CHECK;
 
 /** Read a field of a record; 0 if there is no such field or record, or if it
  * cannot be read. */
-struct gr_error *gr_scan_read_field(struct gr_scan *scan, uint64_t record,
+struct gr_error *gr_scan_read_field(struct gr_runtime *rt, uint64_t record,
 				    struct gr_field field,
 				    uint64_t *ret) GR_MUST_CHECK;
 

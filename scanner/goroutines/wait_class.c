@@ -15,9 +15,9 @@ static bool has_prefix(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-static const char *keep(struct gr_scan *scan, const struct gr_text *text)
+static const char *keep(struct gr_runtime *rt, const struct gr_text *text)
 {
-	return gr_arena_intern(&scan->program.arena, text->data, text->bytes);
+	return gr_arena_intern(rt->arena, text->data, text->bytes);
 }
 
 /* Append fields, each index as `[...]'. */
@@ -37,7 +37,7 @@ static void put_fields(struct gr_text *text, const char *fields)
 }
 
 /* A lock lies in a field of an object or of a variable. */
-static struct gr_error *class_of_lock(struct gr_scan *scan,
+static struct gr_error *class_of_lock(struct gr_runtime *rt,
 				      const struct gr_primitive_name *name,
 				      const char **ret)
 {
@@ -52,7 +52,7 @@ static struct gr_error *class_of_lock(struct gr_scan *scan,
 	} else {
 		gr_text_put(&text, "in %s", name->holder_type);
 	}
-	*ret = keep(scan, &text);
+	*ret = keep(rt, &text);
 	return *ret ? NULL : &gr_enomem;
 }
 
@@ -119,8 +119,8 @@ static void put_holder(const struct gr_why *why, struct gr_text *text)
 	gr_text_put(text, "%s", suffix);
 }
 
-static struct gr_error *class_of_channel(struct gr_scan *scan, uint64_t addr,
-					 const char **ret)
+static struct gr_error *class_of_channel(struct gr_answers *answers,
+					 uint64_t addr, const char **ret)
 {
 	_cleanup_(gr_cleanup_why) struct gr_why *why = NULL;
 	const struct gr_walk_options options = {
@@ -128,7 +128,7 @@ static struct gr_error *class_of_channel(struct gr_scan *scan, uint64_t addr,
 	};
 	char data[MAX_CLASS_BYTES];
 	struct gr_text text = gr_text_begin(data, sizeof(data));
-	struct gr_error *err = gr_why_find(scan, &options, addr, &why);
+	struct gr_error *err = gr_why_find(answers, &options, addr, &why);
 
 	// Without memory for the walk, the type of the channel has to do.
 	if (gr_error_catch(&err, GR_ERROR_MEMORY_LIMIT) || err)
@@ -136,16 +136,17 @@ static struct gr_error *class_of_channel(struct gr_scan *scan, uint64_t addr,
 	if (!why->is_object || !why->is_reachable || !why->nhops)
 		return NULL;
 	put_holder(why, &text);
-	*ret = keep(scan, &text);
+	*ret = keep(&answers->stop->program->rt, &text);
 	return *ret ? NULL : &gr_enomem;
 }
 
-struct gr_error *gr_wait_class(struct gr_scan *scan, const struct gr_wait *wait,
+struct gr_error *gr_wait_class(struct gr_answers *answers,
+			       const struct gr_wait *wait,
 			       const struct gr_primitive_name *name,
 			       const char **ret)
 {
 	*ret = "";
 	return gr_wait_kind_is_channel(wait->kind) ?
-		       class_of_channel(scan, wait->object, ret) :
-		       class_of_lock(scan, name, ret);
+		       class_of_channel(answers, wait->object, ret) :
+		       class_of_lock(&answers->stop->program->rt, name, ret);
 }

@@ -7,13 +7,16 @@
 #include "goroutines/primitive.h"
 #include "goruntime/sched/waits.h"
 
+struct gr_answers;
+
 /**
  * What the thing that @p wait is for has in common with others like it, which
  * @p name names: `main.session.lock`, `main.conn.ctx`. The channel of a context
  * or a timer goes by the field that has the context. If no object has it, the
  * variable of a function: `main.reply.answer`. "" if nothing is known.
  */
-struct gr_error *gr_wait_class(struct gr_scan *scan, const struct gr_wait *wait,
+struct gr_error *gr_wait_class(struct gr_answers *answers,
+			       const struct gr_wait *wait,
 			       const struct gr_primitive_name *name,
 			       const char **ret) GR_MUST_CHECK;
 

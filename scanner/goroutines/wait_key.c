@@ -29,7 +29,7 @@ GR_VECTOR(thing_vector, struct thing);
 GR_VECTOR(count_vector, uint32_t);
 
 struct maker {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	struct gr_wait_keys *ret;
 	struct thing_vector things;
 	struct gr_keys by_addr;	    /* (address, kind) -> index in things */
@@ -69,17 +69,19 @@ static struct gr_error *name_thing(struct maker *m, const struct gr_wait *wait,
 				   struct thing *ret)
 {
 	struct gr_primitive_name name = { "", "", "", "", "" };
-	struct gr_error *err = gr_runtime_step(&m->scan->program.rt, 64);
+	struct gr_error *err =
+		gr_runtime_step(&m->answers->stop->program->rt, 64);
 
 	*ret = (struct thing){ wait->kind, "", "", "" };
 	if (!err && wait->object)
-		err = gr_scan_name_awaited(m->scan, wait, true, &name);
+		err = gr_scan_name_awaited(m->answers, wait, true, &name);
 	if (!err && wait->object)
-		err = gr_wait_class(m->scan, wait, &name, &ret->class);
+		err = gr_wait_class(m->answers, wait, &name, &ret->class);
 	if (err)
 		return err;
 	const char *path = may_be_name(name.path) ? name.path : "";
-	ret->path = gr_arena_internf(&m->scan->program.arena, "%s", path);
+	ret->path =
+		gr_arena_internf(&m->answers->stop->program->arena, "%s", path);
 	ret->type = gr_wait_kind_is_channel(wait->kind) ? name.type : "";
 	return ret->path ? NULL : &gr_enomem;
 }
@@ -109,11 +111,11 @@ static struct gr_error *find_thing(struct maker *m, const struct gr_wait *wait,
 
 static struct gr_error *find_things(struct maker *m)
 {
-	const struct gr_waits *waits = m->scan->stop.sched.waits;
+	const struct gr_waits *waits = m->answers->stop->sched.waits;
 	struct gr_error *err = NULL;
 
 	for (size_t i = 0; !err && i < waits->nrows; i++) {
-		err = gr_runtime_step(&m->scan->program.rt, 1);
+		err = gr_runtime_step(&m->answers->stop->program->rt, 1);
 		m->thing_of_row[i] = UINT32_MAX;
 		if (!err && !waits->rows[i].is_woken)
 			err = find_thing(m, &waits->rows[i],
@@ -179,7 +181,7 @@ static struct gr_error *count_classes(struct maker *m)
 
 static const char *label_of(struct maker *m, const struct thing *thing)
 {
-	struct gr_arena *arena = &m->scan->program.arena;
+	struct gr_arena *arena = &m->answers->stop->program->arena;
 	const char *kind = gr_wait_kind_name(thing->kind);
 	bool is_list = *thing->class && *count_of(m, &m->by_class, thing->class,
 						  thing->kind) > MAX_NAMED;
@@ -195,12 +197,13 @@ static const char *label_of(struct maker *m, const struct thing *thing)
 
 static struct gr_error *make_labels(struct maker *m)
 {
-	const struct gr_waits *waits = m->scan->stop.sched.waits;
+	const struct gr_waits *waits = m->answers->stop->sched.waits;
 	_cleanup_(gr_label_vector_deinit) struct gr_label_vector labels = { 0 };
 
 	for (size_t i = 0; i < m->things.size; i++) {
 		const char *label = label_of(m, &m->things.data[i]);
-		struct gr_error *err = gr_runtime_step(&m->scan->program.rt, 8);
+		struct gr_error *err =
+			gr_runtime_step(&m->answers->stop->program->rt, 8);
 
 		if (err)
 			return err;
@@ -218,14 +221,15 @@ static struct gr_error *make_labels(struct maker *m)
 	return NULL;
 }
 
-struct gr_error *gr_wait_keys_make(struct gr_scan *scan,
+struct gr_error *gr_wait_keys_make(struct gr_answers *answers,
 				   struct gr_wait_keys *ret)
 {
-	size_t n = scan->stop.sched.waits->nrows;
-	_cleanup_(maker_deinit) struct maker m = { .scan = scan, .ret = ret };
+	size_t n = answers->stop->sched.waits->nrows;
+	_cleanup_(maker_deinit) struct maker m = { .answers = answers,
+						   .ret = ret };
 	struct gr_error *err;
 
-	ret->scan = scan;
+	ret->sched = &answers->stop->sched;
 	ret->of_row = calloc(n + 1, sizeof(*ret->of_row));
 	m.thing_of_row = calloc(n + 1, sizeof(*m.thing_of_row));
 	if (!ret->of_row || !m.thing_of_row)
@@ -273,7 +277,7 @@ static int compare_texts(const void *a, const void *b)
  * the order of their channels' addresses. */
 static struct gr_error *find_labels(struct gr_wait_keys *keys, size_t index)
 {
-	const struct gr_waits *waits = keys->scan->stop.sched.waits;
+	const struct gr_waits *waits = keys->sched->waits;
 	uint32_t first = waits->first[index];
 	uint32_t n = waits->first[index + 1] - first;
 	struct gr_label_vector *labels = &keys->scratch;
@@ -285,9 +289,8 @@ static struct gr_error *find_labels(struct gr_wait_keys *keys, size_t index)
 	for (uint32_t i = 0; i < n; i++)
 		labels->data[labels->size++] = keys->of_row[first + i];
 	struct gr_error *err = gr_sort(labels->data, n, sizeof(*labels->data),
-				       compare_addresses,
-				       keys->scan->program.rt.poll,
-				       keys->scan->program.rt.poll_ctx);
+				       compare_addresses, keys->sched->rt->poll,
+				       keys->sched->rt->poll_ctx);
 	for (uint32_t i = 0; !err && i < n; i++)
 		if (!kept || labels->data[kept - 1] != labels->data[i])
 			labels->data[kept++] = labels->data[i];
@@ -299,7 +302,7 @@ struct gr_error *gr_wait_key(struct gr_wait_keys *keys, size_t index,
 			     uint64_t *ret)
 {
 	*ret = 0;
-	if (is_woken(keys->scan->stop.sched.waits, index)) {
+	if (is_woken(keys->sched->waits, index)) {
 		*ret = mix(*ret, UINT64_MAX);
 		return NULL;
 	}
@@ -320,7 +323,7 @@ static struct gr_error *count_thing(struct gr_wait_keys *keys,
 		return NULL;
 	if (!ret->addrs)
 		ret->addrs =
-			gr_arena_alloc(&keys->scan->program.arena,
+			gr_arena_alloc(keys->sched->rt->arena,
 				       GR_MAX_AWAITED * sizeof(*ret->addrs));
 	if (!ret->addrs || !gr_keys_add(&keys->counted, addr, group, 0))
 		return &gr_enomem;
@@ -334,7 +337,7 @@ struct gr_error *gr_wait_key_count(struct gr_wait_keys *keys, size_t index,
 				   uint32_t group,
 				   struct gr_awaited_things *ret)
 {
-	const struct gr_waits *waits = keys->scan->stop.sched.waits;
+	const struct gr_waits *waits = keys->sched->waits;
 	struct gr_error *err = NULL;
 
 	for (uint32_t i = waits->first[index];
@@ -343,9 +346,10 @@ struct gr_error *gr_wait_key_count(struct gr_wait_keys *keys, size_t index,
 	return err;
 }
 
-bool gr_awaits_channel(const struct gr_scan *scan, size_t index, uint64_t chan)
+bool gr_awaits_channel(const struct gr_sched *sched, size_t index,
+		       uint64_t chan)
 {
-	const struct gr_waits *waits = scan->stop.sched.waits;
+	const struct gr_waits *waits = sched->waits;
 
 	for (uint32_t i = waits->first[index]; i < waits->first[index + 1]; i++)
 		if (waits->rows[i].object == chan && !waits->rows[i].is_woken &&
@@ -362,8 +366,8 @@ static struct gr_error *put_labels(struct gr_wait_keys *keys, size_t index,
 
 	if (!err)
 		err = gr_sort(labels->data, labels->size, sizeof(*labels->data),
-			      compare_texts, keys->scan->program.rt.poll,
-			      keys->scan->program.rt.poll_ctx);
+			      compare_texts, keys->sched->rt->poll,
+			      keys->sched->rt->poll_ctx);
 	for (size_t i = 0; !err && i < labels->size && i < MAX_CASES; i++)
 		gr_text_put(text, "%s%s", i ? "; " : "", labels->data[i]);
 	if (labels->size > MAX_CASES)
@@ -380,12 +384,12 @@ struct gr_error *gr_wait_key_text(struct gr_wait_keys *keys, size_t index,
 	struct gr_text text = gr_text_begin(data, sizeof(data));
 	struct gr_error *err = NULL;
 
-	if (is_woken(keys->scan->stop.sched.waits, index))
+	if (is_woken(keys->sched->waits, index))
 		gr_text_put(&text, "nothing any more: woken, and about to run");
 	else
 		err = put_labels(keys, index, &text);
 	if (err)
 		return err;
-	*ret = gr_arena_intern(&keys->scan->program.arena, data, text.bytes);
+	*ret = gr_arena_intern(keys->sched->rt->arena, data, text.bytes);
 	return *ret ? NULL : &gr_enomem;
 }

@@ -15,13 +15,14 @@
 #include "base/vector.h"
 #include "graph/keys.h"
 
-struct gr_scan;
+struct gr_answers;
+struct gr_sched;
 
 GR_VECTOR(gr_label_vector, const char *);
 
 /** The labels of all that goroutines wait for. */
 struct gr_wait_keys {
-	struct gr_scan *scan;
+	struct gr_sched *sched;
 	/** By row of scan->sched.waits: `Mutex main.shop.mu`. Equal texts have
 	 * one address; they belong to the scan. */
 	const char **of_row;
@@ -41,7 +42,7 @@ struct gr_awaited_things {
 
 /** Name everything that is waited for. Linear in the waits, and in the names.
  * The heap has been read. */
-struct gr_error *gr_wait_keys_make(struct gr_scan *scan,
+struct gr_error *gr_wait_keys_make(struct gr_answers *answers,
 				   struct gr_wait_keys *ret) GR_MUST_CHECK;
 void gr_wait_keys_deinit(struct gr_wait_keys *keys);
 
@@ -63,6 +64,7 @@ struct gr_error *gr_wait_key_count(struct gr_wait_keys *keys, size_t index,
 
 /** Does the goroutine of that index wait for the channel at @p chan, also in a
  * select? */
-bool gr_awaits_channel(const struct gr_scan *scan, size_t index, uint64_t chan);
+bool gr_awaits_channel(const struct gr_sched *sched, size_t index,
+		       uint64_t chan);
 
 #endif /* GR_WAIT_KEY_H */

@@ -89,16 +89,16 @@ static int compare_rows(const void *a, const void *b)
 }
 
 /* The runtime's own goroutines wait for work: nobody has to wake them. */
-static bool is_users(const struct gr_scan *scan, const struct gr_wait *row)
+static bool is_users(const struct gr_sched *sched, const struct gr_wait *row)
 {
-	return row->goroutine < scan->stop.sched.ngoroutines &&
-	       !scan->stop.sched.goroutines[row->goroutine].is_system;
+	return row->goroutine < sched->ngoroutines &&
+	       !sched->goroutines[row->goroutine].is_system;
 }
 
-static struct gr_error *sort_rows(struct gr_scan *scan, struct keyed_row **ret,
-				  size_t *count)
+static struct gr_error *sort_rows(struct gr_sched *sched,
+				  struct keyed_row **ret, size_t *count)
 {
-	const struct gr_waits *waits = scan->stop.sched.waits;
+	const struct gr_waits *waits = sched->waits;
 	_cleanup_free_ struct keyed_row *rows =
 		calloc(waits->nrows + 1, sizeof(*rows));
 	size_t n = 0;
@@ -108,13 +108,12 @@ static struct gr_error *sort_rows(struct gr_scan *scan, struct keyed_row **ret,
 	for (size_t i = 0; i < waits->nrows; i++) {
 		const struct gr_wait *row = &waits->rows[i];
 
-		if (has_primitive(row) && is_users(scan, row))
+		if (has_primitive(row) && is_users(sched, row))
 			rows[n++] = (struct keyed_row){ row->object, i,
 							folded(row->kind) };
 	}
 	struct gr_error *err = gr_sort(rows, n, sizeof(*rows), compare_rows,
-				       scan->program.rt.poll,
-				       scan->program.rt.poll_ctx);
+				       sched->rt->poll, sched->rt->poll_ctx);
 	*count = n;
 	*ret = steal_ptr(rows);
 	return err;
@@ -152,32 +151,32 @@ static void add_rows(struct gr_wait_table *table, const struct keyed_row *rows,
 
 // --------------------------------------------------------------------- state
 
-static bool read_u32(struct gr_scan *scan, uint64_t addr, uint64_t *ret)
+static bool read_u32(struct gr_runtime *rt, uint64_t addr, uint64_t *ret)
 {
-	struct gr_error *err = gr_image_read_uint(scan->stop.image, addr,
-						  sizeof(uint32_t), ret);
+	struct gr_error *err =
+		gr_image_read_uint(rt->image, addr, sizeof(uint32_t), ret);
 
 	bool is_read = !err;
 	gr_error_destroy(err);
 	return is_read;
 }
 
-static void read_state(struct gr_scan *scan, struct gr_primitive *p)
+static void read_state(struct gr_runtime *rt, struct gr_primitive *p)
 {
 	uint64_t value = 0;
 
 	switch (p->kind) {
 	case GR_WAIT_MUTEX:
-		p->is_state_known = read_u32(scan, p->object, &value);
+		p->is_state_known = read_u32(rt, p->object, &value);
 		p->is_unlocked = !(value & MUTEX_LOCKED);
 		break;
 	case GR_WAIT_RWMUTEX_WRITE:
 		p->is_state_known =
-			read_u32(scan, p->object + READER_WAIT, &value);
+			read_u32(rt, p->object + READER_WAIT, &value);
 		p->count = (int32_t)value;
 		break;
 	case GR_WAIT_WAITGROUP:
-		p->is_state_known = read_u32(scan, p->object + COUNTER, &value);
+		p->is_state_known = read_u32(rt, p->object + COUNTER, &value);
 		p->count = (int32_t)value;
 		break;
 	default:
@@ -196,14 +195,15 @@ static bool is_writer(const struct gr_goroutine *g)
 
 /* Do its waiters wait to send to a full channel of struct{}, or to receive from
  * an empty one of values? */
-static struct gr_error *find_slots(struct gr_scan *scan, struct gr_primitive *p)
+static struct gr_error *find_slots(struct gr_runtime *rt,
+				   struct gr_primitive *p)
 {
 	struct gr_channel channel;
 	struct gr_error *err;
 
 	if (!p->object || !gr_wait_kind_is_channel(p->kind))
 		return NULL;
-	err = gr_channel_read(&scan->program.rt, p->object, &channel);
+	err = gr_channel_read(rt, p->object, &channel);
 	if (gr_error_catch(&err, GR_ERROR_FAULT) || err)
 		return err;
 	bool sends = p->kind == GR_WAIT_CHAN_SEND || p->nsenders;
@@ -215,11 +215,10 @@ static struct gr_error *find_slots(struct gr_scan *scan, struct gr_primitive *p)
 }
 
 /* Find what the primitive lies in. */
-static struct gr_error *find_around(struct gr_scan *scan,
+static struct gr_error *find_around(struct gr_stop *stop,
 				    struct gr_primitive *p, uint32_t *left)
 {
-	const struct gr_span *span =
-		gr_heap_span_at(scan->stop.heap, p->object);
+	const struct gr_span *span = gr_heap_span_at(stop->heap, p->object);
 	struct gr_located at;
 
 	// Values without pointers share a block of the tiny allocator.
@@ -233,21 +232,21 @@ static struct gr_error *find_around(struct gr_scan *scan,
 	if (!*left || !p->object)
 		return NULL;
 	--*left;
-	struct gr_error *err = gr_scan_find_location(scan, p->object, &at);
+	struct gr_error *err = gr_scan_find_location(stop, p->object, &at);
 	if (!err && at.kind == GR_LOCATED_DATA && at.bytes)
 		p->around = at.base_addr;
 	return err;
 }
 
-struct gr_error *gr_wait_table_make(struct gr_scan *scan,
+struct gr_error *gr_wait_table_make(struct gr_stop *stop,
 				    struct gr_wait_table *ret)
 {
 	_cleanup_free_ struct keyed_row *rows = NULL;
 	uint32_t variables_left = MAX_VARIABLES;
 	size_t n = 0;
 
-	ret->waits = scan->stop.sched.waits;
-	struct gr_error *err = sort_rows(scan, &rows, &n);
+	ret->waits = stop->sched.waits;
+	struct gr_error *err = sort_rows(&stop->sched, &rows, &n);
 	if (err)
 		return err;
 	ret->primitives = calloc(n + 1, sizeof(*ret->primitives));
@@ -262,16 +261,15 @@ struct gr_error *gr_wait_table_make(struct gr_scan *scan,
 		struct gr_primitive *p = &ret->primitives[i];
 		uint32_t waiter = ret->waiters[p->first_waiter];
 
-		read_state(scan, p);
-		p->is_of_writers =
-			p->kind == GR_WAIT_MUTEX &&
-			is_writer(&scan->stop.sched.goroutines[waiter]);
-		err = find_slots(scan, p);
+		read_state(&stop->program->rt, p);
+		p->is_of_writers = p->kind == GR_WAIT_MUTEX &&
+				   is_writer(&stop->sched.goroutines[waiter]);
+		err = find_slots(&stop->program->rt, p);
 		ret->nslots += p->is_semaphore || p->is_pool;
 		if (!err)
-			err = find_around(scan, p, &variables_left);
+			err = find_around(stop, p, &variables_left);
 		if (!err)
-			err = gr_runtime_step(&scan->program.rt, 1);
+			err = gr_runtime_step(&stop->program->rt, 1);
 	}
 	return err;
 }
@@ -299,21 +297,20 @@ struct gr_primitive *gr_wait_table_find(const struct gr_wait_table *table,
 	return NULL;
 }
 
-struct gr_error *gr_primitive_waited(struct gr_scan *scan,
+struct gr_error *gr_primitive_waited(struct gr_stop *stop,
 				     const struct gr_wait_table *table,
 				     const struct gr_primitive *p,
 				     uint64_t *ret)
 {
 	const uint32_t *waiters = &table->waiters[p->first_waiter];
 	const struct gr_moments *moments;
-	struct gr_error *err = gr_scan_moments(scan, &moments);
+	struct gr_error *err = gr_scan_moments(stop, &moments);
 
 	*ret = 0;
 	for (uint32_t i = 0; !err && i < p->nwaiters; i++) {
-		err = gr_runtime_step(&scan->program.rt, 1);
+		err = gr_runtime_step(&stop->program->rt, 1);
 		uint64_t waited = gr_moments_waited(
-			moments,
-			scan->stop.sched.goroutines[waiters[i]].waitsince);
+			moments, stop->sched.goroutines[waiters[i]].waitsince);
 
 		if (waited > *ret)
 			*ret = waited;

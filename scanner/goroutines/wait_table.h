@@ -100,11 +100,11 @@ struct gr_wait_table {
 	bool keeps_all;
 };
 
-struct gr_scan;
+struct gr_stop;
 
 /** Group the rows of scan->sched.waits, and read the state of locks. Whoever
  * wants more than GR_MAX_OWNERS owners sets keeps_all then. */
-struct gr_error *gr_wait_table_make(struct gr_scan *scan,
+struct gr_error *gr_wait_table_make(struct gr_stop *stop,
 				    struct gr_wait_table *ret) GR_MUST_CHECK;
 void gr_wait_table_deinit(struct gr_wait_table *table);
 
@@ -128,7 +128,7 @@ bool gr_wait_kind_is_channel(uint8_t kind);
 
 /** The longest time in nanoseconds that one of its waiters has waited for at
  * least; 0: nothing is known. */
-struct gr_error *gr_primitive_waited(struct gr_scan *scan,
+struct gr_error *gr_primitive_waited(struct gr_stop *stop,
 				     const struct gr_wait_table *table,
 				     const struct gr_primitive *p,
 				     uint64_t *ret) GR_MUST_CHECK;

@@ -26,7 +26,7 @@ struct words {
 
 /* What is looked for: edges [next, end) of the graph, in their order. */
 struct search {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	const gr_vertex *next, *end;
 	gr_vertex from, to;
 	size_t left; /* links that are still wanted */
@@ -52,15 +52,14 @@ static struct gr_error *add_link(struct search *s, uint64_t addr,
 }
 
 /* The vertex that a pointer leads to; GR_VERTEX_NONE: to none. */
-static gr_vertex vertex_at(const struct gr_scan *scan, uint64_t value)
+static gr_vertex vertex_at(const struct gr_answers *answers, uint64_t value)
 {
 	const struct gr_span *span;
-	gr_obj obj = gr_heap_object_at(scan->stop.heap, value, &span);
+	gr_obj obj = gr_heap_object_at(answers->stop->heap, value, &span);
 
 	return obj == GR_OBJ_NONE ?
 		       GR_VERTEX_NONE :
-		       gr_object_vertex(scan->answers.graph->graph->objects,
-					obj);
+		       gr_object_vertex(answers->graph->graph->objects, obj);
 }
 
 /* The edges of the graph come in the order of words. A word that leads to no
@@ -74,8 +73,8 @@ static struct gr_error *match_words(struct search *s, const struct words *w)
 	     (at = gr_bitmap_next(w->map, at, w->end)) < w->end;
 	     at++) {
 		uint64_t value = gr_load_u64(w->host + at * GR_WORD_BYTES);
-		err = gr_runtime_step(&s->scan->program.rt, 1);
-		if (!err && value && vertex_at(s->scan, value) == *s->next)
+		err = gr_runtime_step(&s->answers->stop->program->rt, 1);
+		if (!err && value && vertex_at(s->answers, value) == *s->next)
 			err = add_link(
 				s, w->addr ? w->addr + at * GR_WORD_BYTES : 0,
 				(at - w->first) * GR_WORD_BYTES + w->root_off);
@@ -90,7 +89,7 @@ static struct gr_error *need_span(struct gr_link_reader *reader,
 	if (reader->span == span)
 		return NULL;
 	gr_link_reader_deinit(reader);
-	struct gr_error *err = gr_ptrmap_build_span(reader->scan->stop.heap,
+	struct gr_error *err = gr_ptrmap_build_span(reader->answers->stop->heap,
 						    span, &reader->words);
 	if (!err)
 		reader->span = span;
@@ -133,7 +132,8 @@ static const struct gr_area *area_at(const struct gr_area_list *areas,
 static struct gr_error *match_area(struct search *s, uint64_t addr,
 				   uint64_t bytes)
 {
-	const struct gr_area *area = area_at(&s->scan->stop.roots.areas, addr);
+	const struct gr_area *area =
+		area_at(&s->answers->stop->roots.areas, addr);
 
 	if (!area || !area->host || !area->live)
 		return NULL;
@@ -187,7 +187,7 @@ static struct gr_error *match_listed(struct gr_link_reader *reader,
 	case GR_ROOT_VALUE:
 		return add_values(s);
 	case GR_ROOT_CONTENTS:
-		obj = gr_heap_object_at(reader->scan->stop.heap, root->addr,
+		obj = gr_heap_object_at(reader->answers->stop->heap, root->addr,
 					&span);
 		return obj == GR_OBJ_NONE ? NULL :
 					    match_object(reader, s, span,
@@ -202,8 +202,8 @@ static struct gr_error *match_listed(struct gr_link_reader *reader,
 static struct gr_error *match_root(struct gr_link_reader *reader,
 				   struct search *s)
 {
-	const struct gr_scan *scan = reader->scan;
-	const struct gr_heap_graph *hg = scan->answers.graph;
+	const struct gr_answers *answers = reader->answers;
+	const struct gr_heap_graph *hg = answers->graph;
 	const struct gr_root_vertex *root =
 		&hg->roots.data[s->from - gr_graph_first_root(hg->graph)];
 
@@ -216,17 +216,17 @@ static struct gr_error *match_root(struct gr_link_reader *reader,
 		break;
 	}
 	return match_listed(reader, s,
-			    &scan->stop.roots.list.data[root->index]);
+			    &answers->stop->roots.list.data[root->index]);
 }
 
 struct gr_error *gr_links_each(struct gr_link_reader *reader, gr_vertex from,
 			       gr_vertex to, size_t max, gr_link_emit emit,
 			       void *ctx)
 {
-	struct gr_scan *scan = reader->scan;
-	const struct gr_graph *g = scan->answers.graph->graph;
+	struct gr_answers *answers = reader->answers;
+	const struct gr_graph *g = answers->graph->graph;
 	struct search s = {
-		.scan = scan,
+		.answers = answers,
 		.next = g->to + g->first[from],
 		.end = g->to + g->first[from + 1],
 		.from = from,
@@ -239,7 +239,7 @@ struct gr_error *gr_links_each(struct gr_link_reader *reader, gr_vertex from,
 	if (gr_graph_kind(g, from) == GR_VERTEX_ROOT)
 		return match_root(reader, &s);
 	gr_obj obj = gr_objects_slot(g->objects, from);
-	const struct gr_span *span = gr_heap_span_of(scan->stop.heap, obj);
+	const struct gr_span *span = gr_heap_span_of(answers->stop->heap, obj);
 	return match_object(reader, &s, span, obj - span->first_obj);
 }
 
@@ -255,35 +255,38 @@ struct gr_error *gr_links_read(struct gr_link_reader *reader, gr_vertex from,
 	return gr_links_each(reader, from, to, max, append, ret);
 }
 
-static struct gr_error *name_in_object(struct gr_scan *scan,
+static struct gr_error *name_in_object(struct gr_answers *answers,
 				       const struct gr_link *link,
 				       gr_vertex holder,
 				       struct gr_word_name *ret)
 {
-	const struct gr_objects *objects = scan->answers.graph->graph->objects;
+	const struct gr_objects *objects = answers->graph->graph->objects;
 	gr_obj obj = gr_objects_slot(objects, link->from);
 	uint32_t label = objects->type[link->from];
 
 	if (holder == GR_VERTEX_NONE || holder >= objects->count)
-		return gr_scan_name_word(scan, obj, label, link->off_bytes,
-					 ret);
-	return gr_scan_name_held_word(scan, gr_objects_slot(objects, holder),
-				      obj, label, link->off_bytes, ret);
+		return gr_scan_name_word(answers->stop, obj, label,
+					 link->off_bytes, ret);
+	return gr_scan_name_held_word(answers->stop,
+				      gr_objects_slot(objects, holder), obj,
+				      label, link->off_bytes, ret);
 }
 
-struct gr_error *gr_link_name(struct gr_scan *scan, const struct gr_link *link,
-			      gr_vertex holder, struct gr_word_name *ret)
+struct gr_error *gr_link_name(struct gr_answers *answers,
+			      const struct gr_link *link, gr_vertex holder,
+			      struct gr_word_name *ret)
 {
-	const struct gr_heap_graph *hg = scan->answers.graph;
+	const struct gr_heap_graph *hg = answers->graph;
 	gr_vertex first_root = gr_graph_first_root(hg->graph);
 
 	if (link->from < first_root)
-		return name_in_object(scan, link, holder, ret);
+		return name_in_object(answers, link, holder, ret);
 	const struct gr_root_vertex *root =
 		&hg->roots.data[link->from - first_root];
 	if (root->source == GR_FROM_LIST)
 		return gr_scan_name_root_word(
-			scan, &scan->stop.roots.list.data[root->index],
+			answers->stop->heap,
+			&answers->stop->roots.list.data[root->index],
 			link->off_bytes, ret);
 	*ret = (struct gr_word_name){ .type = GR_TYPE_NONE,
 				      .kind = GR_WORD_NAMELESS };
@@ -306,7 +309,7 @@ struct gr_error *gr_link_find(struct gr_link_reader *reader, gr_vertex holder,
 	if (err || !links.size)
 		return err;
 	*link = links.data[0];
-	return gr_link_name(reader->scan, link, holder, name);
+	return gr_link_name(reader->answers, link, holder, name);
 }
 
 // The element of a map whose key is not known, or cannot be written.

@@ -13,7 +13,7 @@
 #include "heapgraph/heapgraph.h"
 #include "naming/word_name.h"
 
-struct gr_scan;
+struct gr_answers;
 
 /** One edge of the graph, with its word. */
 struct gr_link {
@@ -29,7 +29,7 @@ GR_VECTOR(gr_link_vector, struct gr_link);
 /** Reads links. It keeps the pointer bits of the span that was read last, so
  * that objects in the order of addresses are read fast. */
 struct gr_link_reader {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	const struct gr_span *span;
 	uint64_t *words;
 };
@@ -60,8 +60,8 @@ struct gr_error *gr_links_read(struct gr_link_reader *reader, gr_vertex from,
  * @param holder The object that leads to link->from, as the holder of a
  *	channel's buffer; or GR_VERTEX_NONE.
  */
-struct gr_error *gr_link_name(struct gr_scan *scan, const struct gr_link *link,
-			      gr_vertex holder,
+struct gr_error *gr_link_name(struct gr_answers *answers,
+			      const struct gr_link *link, gr_vertex holder,
 			      struct gr_word_name *ret) GR_MUST_CHECK;
 
 /**

@@ -24,7 +24,7 @@ const char *gr_located_kind_name(enum gr_located_kind kind)
 }
 
 /* Find the package variable that contains an address of data. */
-static bool find_variable(struct gr_scan *scan, const struct gr_module *m,
+static bool find_variable(struct gr_program *program, const struct gr_module *m,
 			  struct gr_located *at)
 {
 	size_t count, ntypes;
@@ -40,22 +40,22 @@ static bool find_variable(struct gr_scan *scan, const struct gr_module *m,
 		    at->addr - base >= types[v[i].type].size_bytes)
 			continue;
 		gr_type_id id =
-			gr_types_from_dwarf(scan->program.types, m, v[i].type);
+			gr_types_from_dwarf(program->types, m, v[i].type);
 		at->base_addr = base;
 		at->bytes = types[v[i].type].size_bytes;
 		at->name = v[i].name;
 		at->type_id = id;
-		at->type = gr_scan_memory_name(scan, id, at->bytes);
+		at->type = gr_scan_memory_name(program, id, at->bytes);
 		return true;
 	}
 	return false;
 }
 
 /* Find the symbol of an address, if there is no debug information. */
-static void find_symbol(struct gr_scan *scan, struct gr_located *at)
+static void find_symbol(struct gr_runtime *rt, struct gr_located *at)
 {
-	for (size_t i = 0; i < scan->program.rt.nsymbols; i++) {
-		const struct gr_symbol *symbol = &scan->program.rt.symbols[i];
+	for (size_t i = 0; i < rt->nsymbols; i++) {
+		const struct gr_symbol *symbol = &rt->symbols[i];
 		if (at->addr < symbol->addr ||
 		    at->addr - symbol->addr >= symbol->bytes)
 			continue;
@@ -66,22 +66,22 @@ static void find_symbol(struct gr_scan *scan, struct gr_located *at)
 	}
 }
 
-static bool locate_text(struct gr_scan *scan, struct gr_located *at)
+static bool locate_text(struct gr_runtime *rt, struct gr_located *at)
 {
 	struct gr_func func;
 
-	if (!gr_func_find(&scan->program.rt, at->addr, &func))
+	if (!gr_func_find(rt, at->addr, &func))
 		return false;
 	at->kind = GR_LOCATED_TEXT;
 	at->base_addr = func.entry;
 	at->name = func.name;
-	at->text = gr_arena_internf(&scan->program.arena, "text: %s+0x%" PRIx64,
-				    func.name, at->addr - func.entry);
+	at->text = gr_arena_internf(rt->arena, "text: %s+0x%" PRIx64, func.name,
+				    at->addr - func.entry);
 	return true;
 }
 
 /* Locate an address in data, bss or read-only data of a module. */
-static bool locate_data(struct gr_scan *scan, const struct gr_module *m,
+static bool locate_data(struct gr_program *program, const struct gr_module *m,
 			struct gr_located *at)
 {
 	const struct {
@@ -100,9 +100,9 @@ static bool locate_data(struct gr_scan *scan, const struct gr_module *m,
 			continue;
 		at->kind = GR_LOCATED_DATA;
 		at->section = parts[i].name;
-		if (!find_variable(scan, m, at))
-			find_symbol(scan, at);
-		at->text = gr_arena_internf(&scan->program.arena, "%s%s%s",
+		if (!find_variable(program, m, at))
+			find_symbol(&program->rt, at);
+		at->text = gr_arena_internf(&program->arena, "%s%s%s",
 					    at->section,
 					    *at->name ? ": variable " : "",
 					    at->name);
@@ -111,7 +111,7 @@ static bool locate_data(struct gr_scan *scan, const struct gr_module *m,
 	return false;
 }
 
-static void locate_frame(struct gr_scan *scan, const struct gr_goroutine *g,
+static void locate_frame(struct gr_runtime *rt, const struct gr_goroutine *g,
 			 struct gr_located *at)
 {
 	for (size_t i = 0; i < g->nframes; i++) {
@@ -122,7 +122,7 @@ static void locate_frame(struct gr_scan *scan, const struct gr_goroutine *g,
 		at->base_addr = frame->sp;
 		at->bytes = frame->fp - frame->sp;
 		at->name = frame->func->name;
-		at->text = gr_arena_internf(&scan->program.arena,
+		at->text = gr_arena_internf(rt->arena,
 					    "stack of goroutine %" PRIu64
 					    ", frame of %s",
 					    g->goid, frame->func->name);
@@ -130,13 +130,12 @@ static void locate_frame(struct gr_scan *scan, const struct gr_goroutine *g,
 	}
 }
 
-static bool locate_stack(struct gr_scan *scan, struct gr_located *at)
+static bool locate_stack(struct gr_sched *sched, struct gr_located *at)
 {
 	const struct gr_goroutine *g = NULL;
 
-	for (size_t i = 0; i < scan->stop.sched.ngoroutines && !g; i++) {
-		const struct gr_goroutine *one =
-			&scan->stop.sched.goroutines[i];
+	for (size_t i = 0; i < sched->ngoroutines && !g; i++) {
+		const struct gr_goroutine *one = &sched->goroutines[i];
 
 		if (at->addr >= one->stack_lo && at->addr < one->stack_hi)
 			g = one;
@@ -148,28 +147,28 @@ static bool locate_stack(struct gr_scan *scan, struct gr_located *at)
 	if (g->is_g0)
 		return true;
 	at->goroutine_id = g->goid;
-	at->text = gr_arena_internf(&scan->program.arena,
+	at->text = gr_arena_internf(sched->rt->arena,
 				    "stack of goroutine %" PRIu64, g->goid);
-	locate_frame(scan, g, at);
+	locate_frame(sched->rt, g, at);
 	return true;
 }
 
 /* Signal handlers run on a separate stack, that of m.gsignal. */
-static bool is_on_signal_stack(struct gr_scan *scan, uint64_t addr)
+static bool is_on_signal_stack(struct gr_sched *sched, uint64_t addr)
 {
-	const struct gr_layout *layout = &scan->program.rt.layout;
+	const struct gr_layout *layout = &sched->rt->layout;
 	uint64_t g, lo, hi;
 
-	for (size_t i = 0; i < scan->stop.sched.nms; i++) {
+	for (size_t i = 0; i < sched->nms; i++) {
 		struct gr_error *err = gr_image_read_u64(
-			scan->stop.image,
-			scan->stop.sched.ms[i] + layout->m.gsignal.off, &g);
+			sched->rt->image, sched->ms[i] + layout->m.gsignal.off,
+			&g);
 		if (!err)
-			err = gr_image_read_u64(scan->stop.image,
+			err = gr_image_read_u64(sched->rt->image,
 						g + layout->g.stack_lo.off,
 						&lo);
 		if (!err)
-			err = gr_image_read_u64(scan->stop.image,
+			err = gr_image_read_u64(sched->rt->image,
 						g + layout->g.stack_hi.off,
 						&hi);
 		if (!err && addr >= lo && addr < hi)
@@ -180,7 +179,7 @@ static bool is_on_signal_stack(struct gr_scan *scan, uint64_t addr)
 }
 
 /* Locate an address in a span: in an object, in a free slot or at the end. */
-static void locate_slot(struct gr_scan *scan, const struct gr_span *span,
+static void locate_slot(struct gr_stop *stop, const struct gr_span *span,
 			struct gr_located *at)
 {
 	at->spanclass = span->spanclass;
@@ -192,7 +191,7 @@ static void locate_slot(struct gr_scan *scan, const struct gr_span *span,
 	uint32_t index = gr_span_index(span, at->addr - span->base_addr);
 	at->slot_bytes = at->bytes = span->elem_bytes;
 	at->base_addr = gr_span_slot_addr(span, index);
-	if (!gr_heap_is_allocated(scan->stop.heap, span->first_obj + index)) {
+	if (!gr_heap_is_allocated(stop->heap, span->first_obj + index)) {
 		at->kind = GR_LOCATED_FREE_SLOT;
 		at->text = "free slot of the heap";
 		return;
@@ -200,32 +199,31 @@ static void locate_slot(struct gr_scan *scan, const struct gr_span *span,
 	at->kind = GR_LOCATED_OBJECT;
 	at->base_addr += span->header_bytes;
 	at->bytes -= span->header_bytes;
-	at->type = gr_scan_header_type(scan, span, index);
+	at->type = gr_scan_header_type(stop->program, span, index);
 }
 
 /* Is an address in an arena of the heap? One without objects is known to the
  * runtime's index alone. The copy of a process lacks the index; a file has what
  * the index says of resident memory. */
-static struct gr_error *is_in_heap(struct gr_scan *scan, uint64_t addr,
+static struct gr_error *is_in_heap(struct gr_heap *heap, uint64_t addr,
 				   bool *ret)
 {
-	uint64_t record = gr_heap_arena_at(scan->stop.heap, addr);
+	uint64_t record = gr_heap_arena_at(heap, addr);
 	struct gr_error *err =
-		record ? NULL :
-			 gr_heap_arena_record(&scan->program.rt, addr, &record);
+		record ? NULL : gr_heap_arena_record(heap->rt, addr, &record);
 
 	gr_error_catch(&err, GR_ERROR_NOT_SAVED);
 	*ret = record;
 	return err;
 }
 
-static struct gr_error *locate_mapping(struct gr_scan *scan,
+static struct gr_error *locate_mapping(struct gr_heap *heap,
 				       struct gr_located *at)
 {
 	struct gr_mapping_info mapping;
 	bool is_heap = false;
 
-	if (!gr_image_mapping(scan->stop.image, at->addr, &mapping)) {
+	if (!gr_image_mapping(heap->rt->image, at->addr, &mapping)) {
 		at->kind = GR_LOCATED_UNMAPPED;
 		at->text = "unmapped";
 		return NULL;
@@ -240,23 +238,23 @@ static struct gr_error *locate_mapping(struct gr_scan *scan,
 	}
 	if (mapping.path) {
 		at->kind = GR_LOCATED_MAPPED_FILE;
-		at->name = gr_arena_intern(&scan->program.arena, mapping.path,
+		at->name = gr_arena_intern(heap->rt->arena, mapping.path,
 					   strlen(mapping.path));
-		at->text = gr_arena_internf(&scan->program.arena,
-					    "mapped from %s", mapping.path);
+		at->text = gr_arena_internf(heap->rt->arena, "mapped from %s",
+					    mapping.path);
 		return NULL;
 	}
-	struct gr_error *err = is_in_heap(scan, at->addr, &is_heap);
+	struct gr_error *err = is_in_heap(heap, at->addr, &is_heap);
 	at->kind = is_heap ? GR_LOCATED_FREE_HEAP : GR_LOCATED_OUTSIDE;
 	at->text = is_heap ? "free memory of the Go heap" :
 			     "memory outside the Go heap";
 	return err;
 }
 
-struct gr_error *gr_scan_find_location(struct gr_scan *scan, uint64_t addr,
+struct gr_error *gr_scan_find_location(struct gr_stop *stop, uint64_t addr,
 				       struct gr_located *ret)
 {
-	const struct gr_span *span = gr_heap_span_at(scan->stop.heap, addr);
+	const struct gr_span *span = gr_heap_span_at(stop->heap, addr);
 	struct gr_error *err = NULL;
 	bool is_found = span;
 
@@ -269,30 +267,32 @@ struct gr_error *gr_scan_find_location(struct gr_scan *scan, uint64_t addr,
 		.type_id = GR_TYPE_NONE,
 	};
 	if (span)
-		locate_slot(scan, span, ret);
+		locate_slot(stop, span, ret);
 	if (!is_found)
-		is_found = locate_stack(scan, ret);
-	if (!is_found && is_on_signal_stack(scan, addr)) {
+		is_found = locate_stack(&stop->sched, ret);
+	if (!is_found && is_on_signal_stack(&stop->sched, addr)) {
 		ret->kind = GR_LOCATED_SIGNAL_STACK;
 		ret->text = "signal stack of a thread";
 		is_found = true;
 	}
 	if (!is_found)
-		is_found = locate_text(scan, ret);
-	for (size_t i = 0; !is_found && i < scan->program.rt.nmodules; i++)
-		is_found = locate_data(scan, &scan->program.rt.modules[i], ret);
+		is_found = locate_text(&stop->program->rt, ret);
+	for (size_t i = 0; !is_found && i < stop->program->rt.nmodules; i++)
+		is_found = locate_data(stop->program,
+				       &stop->program->rt.modules[i], ret);
 	if (!is_found)
-		err = locate_mapping(scan, ret);
+		err = locate_mapping(stop->heap, ret);
 	return err || (ret->text && ret->name) ? err : &gr_enomem;
 }
 
 struct gr_error *gr_scan_locate(struct gr_scan *scan, uint64_t addr,
 				struct gr_located *ret)
 {
+	struct gr_answers *answers;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	if (!err)
-		err = gr_scan_find_location(scan, addr, ret);
+		err = gr_scan_find_location(answers->stop, addr, ret);
 	return gr_sigbus_guard_end(&guard, err);
 }

@@ -9,27 +9,28 @@
 #include <inttypes.h>
 
 /* The name of an array of as many values as fit in @p bytes. */
-static const char *array_name(struct gr_scan *scan, const struct gr_type *elem,
+static const char *array_name(struct gr_runtime *rt, const struct gr_type *elem,
 			      uint64_t bytes)
 {
 	uint64_t count = elem->size_bytes ? bytes / elem->size_bytes : 0;
 
-	const char *name = gr_arena_internf(
-		&scan->program.arena, "[%" PRIu64 "]%s", count, elem->name);
+	const char *name = gr_arena_internf(rt->arena, "[%" PRIu64 "]%s", count,
+					    elem->name);
 
 	return name ? name : "";
 }
 
 /* The type of the values that memory consists of, which belongs to a value of
  * @p type; NULL if it has another form. */
-static const struct gr_type *
-elem_of_data(struct gr_scan *scan, const struct gr_type *type, gr_type_id id)
+static const struct gr_type *elem_of_data(struct gr_program *program,
+					  const struct gr_type *type,
+					  gr_type_id id)
 {
 	switch (type->kind) {
 	case GR_KIND_SLICE:
 		return type->elem == GR_TYPE_NONE ?
 			       NULL :
-			       gr_types_get(scan->program.types, type->elem);
+			       gr_types_get(program->types, type->elem);
 	case GR_KIND_STRING:
 	case GR_KIND_MAP:
 	case GR_KIND_CHAN:
@@ -38,23 +39,23 @@ elem_of_data(struct gr_scan *scan, const struct gr_type *type, gr_type_id id)
 	default:
 		return type->role == GR_ROLE_HASH_TRIE ?
 			       NULL :
-			       gr_types_get(scan->program.types, id);
+			       gr_types_get(program->types, id);
 	}
 }
 
 /* The name of memory that belongs to a value of @p type, or consists of such
  * values. */
-static const char *data_name(struct gr_scan *scan, const struct gr_type *type,
-			     gr_type_id id, uint64_t bytes)
+static const char *data_name(struct gr_program *program,
+			     const struct gr_type *type, gr_type_id id,
+			     uint64_t bytes)
 {
-	const struct gr_type *elem = elem_of_data(scan, type, id);
+	const struct gr_type *elem = elem_of_data(program, type, id);
 
-	return elem ? array_name(scan, elem, bytes) :
-		      gr_arena_internf(&scan->program.arena, "%s data",
-				       type->name);
+	return elem ? array_name(&program->rt, elem, bytes) :
+		      gr_arena_internf(&program->arena, "%s data", type->name);
 }
 
-const char *gr_scan_memory_name(struct gr_scan *scan, uint32_t label,
+const char *gr_scan_memory_name(struct gr_program *program, uint32_t label,
 				uint64_t bytes)
 {
 	gr_type_id id = label & ~GR_LABEL_FLAGS;
@@ -62,50 +63,49 @@ const char *gr_scan_memory_name(struct gr_scan *scan, uint32_t label,
 
 	if (label == GR_TYPE_NONE)
 		return "";
-	const struct gr_type *type = gr_types_get(scan->program.types, id);
+	const struct gr_type *type = gr_types_get(program->types, id);
 	if (label & GR_LABEL_DATA)
-		name = data_name(scan, type, id, bytes);
+		name = data_name(program, type, id, bytes);
 	else if (label & GR_LABEL_BEGIN)
-		name = gr_arena_internf(&scan->program.arena, "begins with %s",
+		name = gr_arena_internf(&program->arena, "begins with %s",
 					type->name);
 	else
 		name = type->name;
 	return name ? name : "";
 }
 
-const char *gr_scan_merged_name(struct gr_scan *scan, uint32_t label)
+const char *gr_scan_merged_name(struct gr_program *program, uint32_t label)
 {
 	gr_type_id id = label & ~GR_LABEL_FLAGS;
 	const char *name;
 
 	if (label == GR_TYPE_NONE || !(label & GR_LABEL_DATA))
-		return gr_scan_memory_name(scan, label, 0);
-	const struct gr_type *type = gr_types_get(scan->program.types, id);
-	const struct gr_type *elem = elem_of_data(scan, type, id);
-	name = gr_arena_internf(&scan->program.arena,
-				elem ? "[]%s data" : "%s data",
+		return gr_scan_memory_name(program, label, 0);
+	const struct gr_type *type = gr_types_get(program->types, id);
+	const struct gr_type *elem = elem_of_data(program, type, id);
+	name = gr_arena_internf(&program->arena, elem ? "[]%s data" : "%s data",
 				elem ? elem->name : type->name);
 	return name ? name : "";
 }
 
-const char *gr_scan_row_name(struct gr_scan *scan, uint32_t label)
+const char *gr_scan_row_name(struct gr_program *program, uint32_t label)
 {
 	gr_type_id id = label & ~GR_LABEL_FLAGS;
 
 	if (label == GR_TYPE_NONE)
 		return "";
-	const struct gr_type *type = gr_types_get(scan->program.types, id);
+	const struct gr_type *type = gr_types_get(program->types, id);
 	// Arrays of values, by whatever type they are known.
 	const struct gr_type *elem =
-		label & GR_LABEL_DATA ? elem_of_data(scan, type, id) : NULL;
+		label & GR_LABEL_DATA ? elem_of_data(program, type, id) : NULL;
 	if (!elem || type->kind == GR_KIND_SLICE)
 		return type->name;
 	const char *text =
-		gr_arena_internf(&scan->program.arena, "[]%s", elem->name);
+		gr_arena_internf(&program->arena, "[]%s", elem->name);
 	return text ? text : "";
 }
 
-struct gr_error *gr_scan_header_label(struct gr_scan *scan,
+struct gr_error *gr_scan_header_label(struct gr_program *program,
 				      const struct gr_span *span,
 				      uint32_t index, uint32_t *ret)
 {
@@ -118,34 +118,33 @@ struct gr_error *gr_scan_header_label(struct gr_scan *scan,
 	if (span->header_bytes && span->host) {
 		const uint8_t *header = span->host + index * span->elem_bytes;
 
-		gr_recorder_note(scan->program.rt.recorder, header,
-				 GR_WORD_BYTES);
+		gr_recorder_note(program->rt.recorder, header, GR_WORD_BYTES);
 		addr = gr_load_u64(header);
 	}
 	if (!addr)
 		return NULL;
-	err = gr_types_from_runtime(scan->program.types, addr, &type);
+	err = gr_types_from_runtime(program->types, addr, &type);
 	if (err || type == GR_TYPE_NONE)
 		return err;
 	*ret = type;
 	// The header has the type record of one element.
-	uint64_t elem_bytes =
-		gr_types_get(scan->program.types, type)->size_bytes;
+	uint64_t elem_bytes = gr_types_get(program->types, type)->size_bytes;
 	if (!elem_bytes || bytes / elem_bytes <= 1)
 		return NULL;
-	err = gr_types_slice_of(scan->program.types, type, ret);
+	err = gr_types_slice_of(program->types, type, ret);
 	*ret |= (uint32_t)GR_LABEL_DATA;
 	return err;
 }
 
-const char *gr_scan_header_type(struct gr_scan *scan,
+const char *gr_scan_header_type(struct gr_program *program,
 				const struct gr_span *span, uint32_t index)
 {
 	uint32_t label;
-	struct gr_error *err = gr_scan_header_label(scan, span, index, &label);
+	struct gr_error *err =
+		gr_scan_header_label(program, span, index, &label);
 
 	gr_error_destroy(err);
 	return err ? "" :
-		     gr_scan_memory_name(scan, label,
+		     gr_scan_memory_name(program, label,
 					 span->elem_bytes - span->header_bytes);
 }

@@ -28,19 +28,19 @@ static bool is_pointer(const struct gr_type *type, uint64_t off_bytes)
 	}
 }
 
-static struct gr_error *name_word(struct gr_scan *scan,
+static struct gr_error *name_word(struct gr_program *program,
 				  const struct gr_shape *shape, size_t word,
 				  struct gr_text *text,
 				  struct gr_type_word *part)
 {
-	return gr_types_name_word(scan->program.types, shape->type,
+	return gr_types_name_word(program->types, shape->type,
 				  word * GR_WORD_BYTES, text, part);
 }
 
-static struct gr_error *add_typed(struct gr_scan *scan, struct gr_shape *shape)
+static struct gr_error *add_typed(struct gr_program *program,
+				  struct gr_shape *shape)
 {
-	const struct gr_type *type =
-		gr_types_get(scan->program.types, shape->type);
+	const struct gr_type *type = gr_types_get(program->types, shape->type);
 	uint64_t bytes = type->size_bytes < shape->unit_bytes ?
 				 type->size_bytes :
 				 shape->unit_bytes;
@@ -53,16 +53,17 @@ static struct gr_error *add_typed(struct gr_scan *scan, struct gr_shape *shape)
 		struct gr_text text = gr_text_begin(data, sizeof(data));
 		struct gr_type_word part;
 
-		err = name_word(scan, shape, i, &text, &part);
+		err = name_word(program, shape, i, &text, &part);
 		if (!err && !part.is_nameless &&
-		    is_pointer(gr_types_get(scan->program.types, part.type),
+		    is_pointer(gr_types_get(program->types, part.type),
 			       part.off_bytes))
 			gr_bitmap_set(shape->references, i);
 	}
 	return err;
 }
 
-static struct gr_error *add_names(struct gr_scan *scan, struct gr_shape *shape)
+static struct gr_error *add_names(struct gr_program *program,
+				  struct gr_shape *shape)
 {
 	size_t nwords = shape->unit_bytes / GR_WORD_BYTES, n = 0;
 	struct gr_error *err = NULL;
@@ -77,17 +78,17 @@ static struct gr_error *add_names(struct gr_scan *scan, struct gr_shape *shape)
 		struct gr_text text = gr_text_begin(data, sizeof(data));
 		struct gr_type_word part;
 
-		err = name_word(scan, shape, i, &text, &part);
+		err = name_word(program, shape, i, &text, &part);
 		if (err)
 			break;
 		shape->names[n] =
-			gr_arena_intern(&scan->program.arena, data, text.bytes);
+			gr_arena_intern(&program->arena, data, text.bytes);
 		err = shape->names[n++] ? NULL : &gr_enomem;
 	}
 	return err;
 }
 
-struct gr_error *gr_shape_add_words(struct gr_scan *scan,
+struct gr_error *gr_shape_add_words(struct gr_program *program,
 				    struct gr_shape *shape)
 {
 	struct gr_error *err = NULL;
@@ -99,8 +100,8 @@ struct gr_error *gr_shape_add_words(struct gr_scan *scan,
 		shape->nrefs = 1;
 		return NULL;
 	}
-	err = add_typed(scan, shape);
+	err = add_typed(program, shape);
 	shape->nrefs = gr_bitmap_count(shape->references, 0,
 				       shape->unit_bytes / GR_WORD_BYTES);
-	return err ? err : add_names(scan, shape);
+	return err ? err : add_names(program, shape);
 }

@@ -69,39 +69,40 @@ static void set_units(const struct gr_types *types, struct gr_shape *shape)
 }
 
 /* The name of what an array consists of. */
-static const char *unit_name(struct gr_scan *scan, const struct gr_shape *shape)
+static const char *unit_name(struct gr_program *program,
+			     const struct gr_shape *shape)
 {
 	const char *name = "unknown";
 
 	if (shape->type != GR_TYPE_NONE)
-		return gr_types_get(scan->program.types, shape->type)->name;
+		return gr_types_get(program->types, shape->type)->name;
 	if (shape->label != GR_TYPE_NONE)
-		name = gr_scan_merged_name(scan, shape->label);
+		name = gr_scan_merged_name(program, shape->label);
 	return name;
 }
 
 /* A new shape, without its references. */
-static struct gr_shape plan(struct gr_scan *scan, uint32_t label,
+static struct gr_shape plan(struct gr_program *program, uint32_t label,
 			    uint64_t bytes, bool is_noscan)
 {
 	struct gr_shape shape = { .label = label, .type = GR_TYPE_NONE };
 
-	if (is_record(scan->program.types, label, bytes)) {
+	if (is_record(program->types, label, bytes)) {
 		shape.form = GR_SHAPE_RECORD;
 		shape.unit_bytes = bytes;
 		shape.type = label & ~GR_LABEL_FLAGS;
-		shape.name = gr_scan_memory_name(scan, label, bytes);
+		shape.name = gr_scan_memory_name(program, label, bytes);
 		return shape;
 	}
 	if (label != GR_TYPE_NONE)
-		shape.type = elem_of(scan->program.types, label);
+		shape.type = elem_of(program->types, label);
 	if (shape.type != GR_TYPE_NONE)
 		shape.elem_kind =
-			gr_types_get(scan->program.types, shape.type)->kind;
+			gr_types_get(program->types, shape.type)->kind;
 	shape.form = is_noscan ? GR_SHAPE_BYTES : GR_SHAPE_ARRAY;
 	if (!is_noscan)
-		set_units(scan->program.types, &shape);
-	shape.name = unit_name(scan, &shape);
+		set_units(program->types, &shape);
+	shape.name = unit_name(program, &shape);
 	return shape;
 }
 
@@ -134,7 +135,8 @@ static struct gr_error *find_shape(struct gr_shapes *shapes, uint32_t label,
 	*ret = index;
 	if (GR_LIKELY(index != UINT32_MAX))
 		return NULL;
-	struct gr_shape shape = plan(shapes->scan, label, bytes, is_noscan);
+	struct gr_shape shape =
+		plan(shapes->answers->stop->program, label, bytes, is_noscan);
 	uint64_t common = UINT64_C(1) << ARRAY_KEY_SHIFT | is_noscan;
 	bool is_common = shape.form != GR_SHAPE_RECORD;
 	if (is_common)
@@ -156,9 +158,9 @@ static struct gr_error *find_shape(struct gr_shapes *shapes, uint32_t label,
 
 typedef struct gr_error *(*visit_fn)(void *ctx, const struct gr_shaped *object);
 
-static bool is_noscan_at(const struct gr_scan *scan, uint64_t addr)
+static bool is_noscan_at(const struct gr_heap *heap, uint64_t addr)
 {
-	const struct gr_span *span = gr_heap_span_at(scan->stop.heap, addr);
+	const struct gr_span *span = gr_heap_span_at(heap, addr);
 
 	return !span || !gr_span_has_edges(span);
 }
@@ -167,9 +169,9 @@ struct gr_error *gr_shapes_each(struct gr_shapes *shapes, visit_fn visit,
 				void *ctx)
 {
 	const struct gr_objects *objects =
-		shapes->scan->answers.graph->graph->objects;
+		shapes->answers->graph->graph->objects;
 	const struct gr_poll poll =
-		gr_runtime_poller(&shapes->scan->program.rt);
+		gr_runtime_poller(&shapes->answers->stop->program->rt);
 	struct gr_ticker ticker = { .poll = &poll };
 	struct gr_object_iterator c = gr_objects_begin(objects);
 	const struct gr_slot_run *run = NULL;
@@ -179,7 +181,8 @@ struct gr_error *gr_shapes_each(struct gr_shapes *shapes, visit_fn visit,
 
 	while (!err && gr_objects_next(&c)) {
 		if (run != c.run)
-			is_noscan = is_noscan_at(shapes->scan, c.run->base);
+			is_noscan = is_noscan_at(shapes->answers->stop->heap,
+						 c.run->base);
 		run = c.run;
 		err = gr_tick(&ticker);
 		if (!err)
@@ -231,7 +234,7 @@ static struct gr_error *note_link(void *ctx, const struct gr_link *link)
 static struct gr_error *note_object(void *ctx, const struct gr_shaped *object)
 {
 	struct maker *maker = ctx;
-	const struct gr_graph *g = maker->reader.scan->answers.graph->graph;
+	const struct gr_graph *g = maker->reader.answers->graph->graph;
 	gr_vertex v = object->vertex;
 
 	object->shape->objects++;
@@ -245,14 +248,16 @@ static struct gr_error *note_object(void *ctx, const struct gr_shaped *object)
 			     note_link, maker);
 }
 
-struct gr_error *gr_shapes_make(struct gr_shapes *shapes, struct gr_scan *scan)
+struct gr_error *gr_shapes_make(struct gr_shapes *shapes,
+				struct gr_answers *answers)
 {
-	struct maker maker = { .reader = { .scan = scan } };
+	struct maker maker = { .reader = { .answers = answers } };
 
-	*shapes = (struct gr_shapes){ .scan = scan };
+	*shapes = (struct gr_shapes){ .answers = answers };
 	struct gr_error *err = gr_shapes_each(shapes, note_object, &maker);
 	gr_link_reader_deinit(&maker.reader);
 	for (size_t i = 0; !err && i < shapes->shapes.size; i++)
-		err = gr_shape_add_words(scan, &shapes->shapes.data[i]);
+		err = gr_shape_add_words(answers->stop->program,
+					 &shapes->shapes.data[i]);
 	return err;
 }

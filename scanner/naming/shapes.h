@@ -49,7 +49,7 @@ struct gr_shape {
 GR_VECTOR(gr_shape_vector, struct gr_shape);
 
 struct gr_shapes {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	struct gr_keys keys; /**< By bytes and label. */
 	struct gr_shape_vector shapes;
 };
@@ -65,7 +65,7 @@ struct gr_shaped {
 
 /** Find out the shapes of all objects of the graph, which has been made. */
 struct gr_error *gr_shapes_make(struct gr_shapes *shapes,
-				struct gr_scan *scan) GR_MUST_CHECK;
+				struct gr_answers *answers) GR_MUST_CHECK;
 void gr_shapes_deinit(struct gr_shapes *shapes);
 
 /** Call @p visit for all objects in the order of addresses; polls. */

@@ -10,34 +10,35 @@ void gr_type_filter_deinit(struct gr_type_filter *filter)
 	gr_keys_deinit(&filter->known);
 }
 
-static bool is_called(struct gr_scan *scan, const struct gr_type_filter *filter,
-		      uint32_t label, uint64_t bytes)
+static bool is_called(struct gr_program *program,
+		      const struct gr_type_filter *filter, uint32_t label,
+		      uint64_t bytes)
 {
 	const char *name = filter->name;
 
 	if (label == GR_TYPE_NONE)
 		return false;
-	if (!strcmp(gr_scan_memory_name(scan, label, bytes), name) ||
-	    !strcmp(gr_scan_merged_name(scan, label), name) ||
-	    !strcmp(gr_scan_row_name(scan, label), name))
+	if (!strcmp(gr_scan_memory_name(program, label, bytes), name) ||
+	    !strcmp(gr_scan_merged_name(program, label), name) ||
+	    !strcmp(gr_scan_row_name(program, label), name))
 		return true;
 	uint32_t id = label & ~(uint32_t)GR_LABEL_FLAGS;
 	return filter->takes_arrays &&
-	       !strcmp(gr_types_get(scan->program.types, id)->name, name);
+	       !strcmp(gr_types_get(program->types, id)->name, name);
 }
 
-struct gr_error *gr_type_filter_check(struct gr_scan *scan,
+struct gr_error *gr_type_filter_check(struct gr_answers *answers,
 				      struct gr_type_filter *filter,
 				      gr_vertex v, bool *ret)
 {
-	const struct gr_objects *objects = scan->answers.graph->graph->objects;
+	const struct gr_objects *objects = answers->graph->graph->objects;
 	const struct gr_slot_run *run = gr_objects_run(objects, v);
 	uint64_t bytes = run->elem_bytes - run->head_bytes;
 	uint32_t label = objects->type[v];
 	uint32_t found = gr_keys_find(&filter->known, bytes, label);
 
 	if (found == UINT32_MAX) {
-		found = is_called(scan, filter, label, bytes);
+		found = is_called(answers->stop->program, filter, label, bytes);
 		if (!gr_keys_add(&filter->known, bytes, label, found))
 			return &gr_enomem;
 	}
@@ -45,13 +46,11 @@ struct gr_error *gr_type_filter_check(struct gr_scan *scan,
 	return NULL;
 }
 
-struct gr_error *gr_type_filter_no_object(struct gr_scan *scan,
+struct gr_error *gr_type_filter_no_object(struct gr_program *program,
 					  const char *name)
 {
 	bool is_name;
-	struct gr_error *err =
-		gr_types_is_name(scan->program.types, name, &is_name);
+	struct gr_error *err = gr_types_is_name(program->types, name, &is_name);
 
-	return err || is_name ? err :
-				gr_types_no_such(scan->program.types, name);
+	return err || is_name ? err : gr_types_no_such(program->types, name);
 }

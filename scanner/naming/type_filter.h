@@ -6,7 +6,8 @@
 #include "graph/graph.h"
 #include "graph/keys.h"
 
-struct gr_scan;
+struct gr_answers;
+struct gr_program;
 
 /**
  * A name of a type: as an object is printed (`main.T`, `[48]main.T`, `string
@@ -23,12 +24,12 @@ struct gr_type_filter {
 
 /** Is object @p v one of these? Each pair of a label and a size is compared
  * once. The graph has been made. */
-struct gr_error *gr_type_filter_check(struct gr_scan *scan,
+struct gr_error *gr_type_filter_check(struct gr_answers *answers,
 				      struct gr_type_filter *filter,
 				      gr_vertex v, bool *ret) GR_MUST_CHECK;
 /** GR_ERROR_NOT_FOUND if no object has a type of that name because there is no
  * such type. It names the near ones. */
-struct gr_error *gr_type_filter_no_object(struct gr_scan *scan,
+struct gr_error *gr_type_filter_no_object(struct gr_program *program,
 					  const char *name) GR_MUST_CHECK;
 void gr_type_filter_deinit(struct gr_type_filter *filter);
 

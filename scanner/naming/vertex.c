@@ -17,27 +17,29 @@ static const char *class_name(enum gr_vertex_class class)
 	return names[class];
 }
 
-static void describe_object(struct gr_scan *scan, struct gr_vertex_info *info)
+static void describe_object(struct gr_answers *answers,
+			    struct gr_vertex_info *info)
 {
-	const struct gr_objects *objects = scan->answers.graph->graph->objects;
+	const struct gr_objects *objects = answers->graph->graph->objects;
 	const struct gr_slot_run *run = gr_objects_run(objects, info->vertex);
 
 	info->class = GR_CLASS_OBJECT;
 	info->addr = gr_objects_addr(objects, info->vertex);
 	info->bytes = run->elem_bytes - run->head_bytes;
-	info->type = gr_scan_memory_name(scan, objects->type[info->vertex],
+	info->type = gr_scan_memory_name(answers->stop->program,
+					 objects->type[info->vertex],
 					 info->bytes);
 	info->name = *info->type ? info->type : "object of unknown type";
 }
 
-static void set_goroutine(const struct gr_scan *scan, uint32_t index,
+static void set_goroutine(const struct gr_sched *sched, uint32_t index,
 			  struct gr_vertex_info *info)
 {
-	if (index < scan->stop.sched.ngoroutines)
-		info->goroutine_id = scan->stop.sched.goroutines[index].goid;
+	if (index < sched->ngoroutines)
+		info->goroutine_id = sched->goroutines[index].goid;
 }
 
-static void describe_listed(struct gr_scan *scan, const struct gr_root *root,
+static void describe_listed(struct gr_stop *stop, const struct gr_root *root,
 			    struct gr_vertex_info *info)
 {
 	info->kind = gr_root_kind_name(root->kind);
@@ -45,120 +47,123 @@ static void describe_listed(struct gr_scan *scan, const struct gr_root *root,
 	if (root->form == GR_ROOT_REGION)
 		info->addr = root->addr;
 	if (root->form == GR_ROOT_REGION && root->type != GR_TYPE_NONE)
-		info->type = gr_scan_memory_name(scan, root->type, root->bytes);
-	set_goroutine(scan, root->goroutine, info);
+		info->type = gr_scan_memory_name(stop->program, root->type,
+						 root->bytes);
+	set_goroutine(&stop->sched, root->goroutine, info);
 }
 
 /* Describe a word of an area. */
-static struct gr_error *describe_word(struct gr_scan *scan,
+static struct gr_error *describe_word(struct gr_stop *stop,
 				      const struct gr_root_vertex *vertex,
 				      struct gr_vertex_info *info)
 {
 	struct gr_root word;
-	struct gr_error *err =
-		gr_roots_name_word(&scan->stop.sched, &scan->stop.roots,
-				   vertex->index, vertex->addr, &word);
+	struct gr_error *err = gr_roots_name_word(
+		&stop->sched, &stop->roots, vertex->index, vertex->addr, &word);
 
 	if (err)
 		return err;
 	info->kind = gr_root_kind_name(word.kind);
 	info->name = vertex->name ? vertex->name : word.name;
 	info->addr = vertex->addr;
-	set_goroutine(scan, word.goroutine, info);
+	set_goroutine(&stop->sched, word.goroutine, info);
 	return NULL;
 }
 
-static struct gr_error *describe_root(struct gr_scan *scan,
+static struct gr_error *describe_root(struct gr_answers *answers,
 				      struct gr_vertex_info *info)
 {
-	const struct gr_heap_graph *hg = scan->answers.graph;
+	struct gr_stop *stop = answers->stop;
+	const struct gr_heap_graph *hg = answers->graph;
 	const struct gr_root_vertex *vertex =
 		&hg->roots.data[info->vertex - gr_graph_first_root(hg->graph)];
 
 	info->class = GR_CLASS_ROOT;
 	switch ((enum gr_root_source)vertex->source) {
 	case GR_FROM_LIST:
-		describe_listed(
-			scan, &scan->stop.roots.list.data[vertex->index], info);
+		describe_listed(stop, &stop->roots.list.data[vertex->index],
+				info);
 		break;
 	case GR_FROM_AREA:
-		return describe_word(scan, vertex, info);
+		return describe_word(stop, vertex, info);
 	case GR_FROM_SCHEDULER:
 		info->kind = gr_root_kind_name(GR_ROOT_RUNTIME);
 		info->name = "runtime.g and sudogs";
-		set_goroutine(scan, vertex->index, info);
+		set_goroutine(&stop->sched, vertex->index, info);
 	}
 	return NULL;
 }
 
-const char *gr_scan_goroutines_name(struct gr_scan *scan, uint32_t index)
+const char *gr_scan_goroutines_name(struct gr_sched *sched, uint32_t index)
 {
-	const struct gr_goroutine *g = &scan->stop.sched.goroutines[index];
+	const struct gr_goroutine *g = &sched->goroutines[index];
 	struct gr_func start;
 
 	if (g->is_g0)
 		return "system stacks of threads";
-	if (!gr_func_find(&scan->program.rt, g->startpc, &start))
+	if (!gr_func_find(sched->rt, g->startpc, &start))
 		return "goroutines";
-	return gr_arena_internf(&scan->program.arena, "goroutines (%s)",
+	return gr_arena_internf(sched->rt->arena, "goroutines (%s)",
 				start.name);
 }
 
-static struct gr_error *describe_goroutine(struct gr_scan *scan, uint32_t index,
+static struct gr_error *describe_goroutine(struct gr_sched *sched,
+					   uint32_t index,
 					   struct gr_vertex_info *info)
 {
-	const struct gr_goroutine *g = &scan->stop.sched.goroutines[index];
+	const struct gr_goroutine *g = &sched->goroutines[index];
 	struct gr_func start;
 
 	info->class = GR_CLASS_GOROUTINE;
 	info->goroutine_id = g->goid;
 	if (g->is_g0)
 		info->name = "system stack of a thread";
-	else if (gr_func_find(&scan->program.rt, g->startpc, &start))
-		info->name = gr_arena_internf(&scan->program.arena,
+	else if (gr_func_find(sched->rt, g->startpc, &start))
+		info->name = gr_arena_internf(sched->rt->arena,
 					      "goroutine %" PRIu64 " (%s)",
 					      g->goid, start.name);
 	else
-		info->name = gr_arena_internf(&scan->program.arena,
+		info->name = gr_arena_internf(sched->rt->arena,
 					      "goroutine %" PRIu64, g->goid);
 	return info->name ? NULL : &gr_enomem;
 }
 
-static struct gr_error *describe_group(struct gr_scan *scan,
+static struct gr_error *describe_group(struct gr_answers *answers,
 				       struct gr_vertex_info *info)
 {
-	const struct gr_heap_graph *hg = scan->answers.graph;
+	struct gr_stop *stop = answers->stop;
+	const struct gr_heap_graph *hg = answers->graph;
 	uint32_t i = info->vertex - gr_graph_first_group(hg->graph);
 
 	if (i < hg->ngoroutines)
-		return describe_goroutine(scan, i, info);
+		return describe_goroutine(&stop->sched, i, info);
 	i -= hg->ngoroutines;
 	info->class = GR_CLASS_GROUP;
 	if (i < hg->statics.size) {
 		// A variable with all its static memory.
 		info->class = GR_CLASS_ROOT;
-		describe_listed(
-			scan, &scan->stop.roots.list.data[hg->statics.data[i]],
-			info);
+		describe_listed(stop,
+				&stop->roots.list.data[hg->statics.data[i]],
+				info);
 	} else {
 		info->name = gr_root_group_name(i - hg->statics.size);
 	}
 	return NULL;
 }
 
-struct gr_error *gr_scan_check_vertex(const struct gr_scan *scan,
+struct gr_error *gr_scan_check_vertex(const struct gr_answers *answers,
 				      uint32_t vertex)
 {
-	return vertex < scan->answers.graph->graph->nvertices ?
+	return vertex < answers->graph->graph->nvertices ?
 		       NULL :
 		       gr_error_format(GR_ERROR_ARGUMENT, "no vertex %u",
 				       vertex);
 }
 
-struct gr_error *gr_scan_vertex(struct gr_scan *scan, uint32_t vertex,
+struct gr_error *gr_scan_vertex(struct gr_answers *answers, uint32_t vertex,
 				struct gr_vertex_info *ret)
 {
-	const struct gr_graph *graph = scan->answers.graph->graph;
+	const struct gr_graph *graph = answers->graph->graph;
 	struct gr_error *err = NULL;
 
 	GR_ASSERT(vertex < graph->nvertices);
@@ -170,13 +175,13 @@ struct gr_error *gr_scan_vertex(struct gr_scan *scan, uint32_t vertex,
 	};
 	switch (gr_graph_kind(graph, vertex)) {
 	case GR_VERTEX_OBJECT:
-		describe_object(scan, ret);
+		describe_object(answers, ret);
 		break;
 	case GR_VERTEX_ROOT:
-		err = describe_root(scan, ret);
+		err = describe_root(answers, ret);
 		break;
 	case GR_VERTEX_GROUP:
-		err = describe_group(scan, ret);
+		err = describe_group(answers, ret);
 		break;
 	case GR_VERTEX_TOP:
 		ret->class = GR_CLASS_TOP;
@@ -198,13 +203,13 @@ static bool is_region_at(const struct gr_root *root,
 		       place->addr - root->addr < root->bytes;
 }
 
-static bool is_root_at(const struct gr_scan *scan,
+static bool is_root_at(const struct gr_stop *stop,
 		       const struct gr_root_vertex *vertex,
 		       const struct gr_place *place)
 {
 	switch ((enum gr_root_source)vertex->source) {
 	case GR_FROM_LIST:
-		return is_region_at(&scan->stop.roots.list.data[vertex->index],
+		return is_region_at(&stop->roots.list.data[vertex->index],
 				    place);
 	case GR_FROM_AREA:
 		return !place->is_variable && vertex->addr == place->addr;
@@ -216,33 +221,33 @@ static bool is_root_at(const struct gr_scan *scan,
 
 /* The root of the variable or of the word at @p place, or the static group of
  * that; GR_VERTEX_NONE: there is none, or it leads to no object. */
-static gr_vertex root_vertex(const struct gr_scan *scan,
+static gr_vertex root_vertex(const struct gr_answers *answers,
 			     const struct gr_place *place)
 {
-	const struct gr_heap_graph *hg = scan->answers.graph;
-	const struct gr_root *list = scan->stop.roots.list.data;
+	const struct gr_heap_graph *hg = answers->graph;
+	const struct gr_root *list = answers->stop->roots.list.data;
 
 	for (size_t i = 0; i < hg->statics.size; i++)
 		if (is_region_at(&list[hg->statics.data[i]], place))
 			return gr_goroutine_vertex(hg, hg->ngoroutines) + i;
 	for (size_t i = 0; i < hg->roots.size; i++)
-		if (is_root_at(scan, &hg->roots.data[i], place))
+		if (is_root_at(answers->stop, &hg->roots.data[i], place))
 			return gr_graph_first_root(hg->graph) + i;
 	return GR_VERTEX_NONE;
 }
 
-void gr_scan_find_vertex(struct gr_scan *scan, const struct gr_place *place,
-			 uint32_t *ret)
+void gr_scan_find_vertex(struct gr_answers *answers,
+			 const struct gr_place *place, uint32_t *ret)
 {
-	const struct gr_objects *objects = scan->answers.graph->graph->objects;
+	const struct gr_objects *objects = answers->graph->graph->objects;
 
 	*ret = GR_VERTEX_NONE;
 	if (place->is_variable)
-		*ret = root_vertex(scan, place);
+		*ret = root_vertex(answers, place);
 	if (*ret == GR_VERTEX_NONE && place->value)
 		*ret = gr_objects_find(objects, place->value);
 	if (*ret == GR_VERTEX_NONE)
 		*ret = gr_objects_find(objects, place->addr);
 	if (*ret == GR_VERTEX_NONE && !place->is_variable)
-		*ret = root_vertex(scan, place);
+		*ret = root_vertex(answers, place);
 }

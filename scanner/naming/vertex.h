@@ -8,7 +8,8 @@
 #include "inferior/gaps.h"
 #include "mark/options.h"
 
-struct gr_scan;
+struct gr_answers;
+struct gr_sched;
 
 #define GR_VERTEX_KINDS(X)        \
 	X(OBJECT, "object")       \
@@ -42,14 +43,14 @@ struct gr_vertex_info {
 };
 
 /** GR_ERROR_ARGUMENT unless the graph, which has been made, has this vertex. */
-struct gr_error *gr_scan_check_vertex(const struct gr_scan *scan,
+struct gr_error *gr_scan_check_vertex(const struct gr_answers *answers,
 				      uint32_t vertex) GR_MUST_CHECK;
 
 /**
  * Describe a vertex of the graph, which has been made. @ref retained_bytes is 0
  * if dominators have not been made.
  */
-struct gr_error *gr_scan_vertex(struct gr_scan *scan, uint32_t vertex,
+struct gr_error *gr_scan_vertex(struct gr_answers *answers, uint32_t vertex,
 				struct gr_vertex_info *ret) GR_MUST_CHECK;
 
 /**
@@ -59,11 +60,11 @@ struct gr_error *gr_scan_vertex(struct gr_scan *scan, uint32_t vertex,
  *
  * @param[out] ret UINT32_MAX: there is no such vertex, or it is garbage.
  */
-void gr_scan_find_vertex(struct gr_scan *scan, const struct gr_place *place,
-			 uint32_t *ret);
+void gr_scan_find_vertex(struct gr_answers *answers,
+			 const struct gr_place *place, uint32_t *ret);
 
 /** The name of goroutines that begin where the one of that index does:
  * `goroutines (main.serve)`. NULL: no memory. */
-const char *gr_scan_goroutines_name(struct gr_scan *scan, uint32_t index);
+const char *gr_scan_goroutines_name(struct gr_sched *sched, uint32_t index);
 
 #endif /* GR_VERTEX_H */

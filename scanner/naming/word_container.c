@@ -18,12 +18,12 @@ struct ring {
 static bool read_chan(struct gr_word *word, struct gr_extent at,
 		      struct ring *ret)
 {
-	const typeof(word->scan->program.rt.layout.hchan) *f =
-		&word->scan->program.rt.layout.hchan;
+	const typeof(word->heap->rt->layout.hchan) *f =
+		&word->heap->rt->layout.hchan;
 	uint8_t header[256];
 
 	if (at.bytes < f->size_bytes || f->size_bytes > sizeof(header) ||
-	    !gr_word_read(word->scan, at.addr, header, f->size_bytes))
+	    !gr_word_read(word->heap->rt, at.addr, header, f->size_bytes))
 		return false;
 	ret->addr = gr_field_word(header, f->buf);
 	ret->count = gr_field_uint(header, f->qcount);
@@ -34,11 +34,11 @@ static bool read_chan(struct gr_word *word, struct gr_extent at,
 }
 
 /* Is this address in the type records of a module? */
-static bool is_record(const struct gr_scan *scan, uint64_t addr)
+static bool is_record(const struct gr_runtime *rt, uint64_t addr)
 {
-	for (size_t i = 0; i < scan->program.rt.nmodules; i++)
-		if (addr >= scan->program.rt.modules[i].types &&
-		    addr < scan->program.rt.modules[i].etypes)
+	for (size_t i = 0; i < rt->nmodules; i++)
+		if (addr >= rt->modules[i].types &&
+		    addr < rt->modules[i].etypes)
 			return true;
 	return false;
 }
@@ -46,25 +46,24 @@ static bool is_record(const struct gr_scan *scan, uint64_t addr)
 /* Is the object the hchan, rather than its ring? */
 static bool is_chan(struct gr_word *word, uint64_t elem_bytes)
 {
-	const struct gr_scan *scan = word->scan;
+	const struct gr_heap *heap = word->heap;
 	uint64_t elem;
 	struct ring ring;
 
 	if (!read_chan(word, word->in, &ring) ||
-	    !gr_word_load(word->scan,
-			  word->in.addr +
-				  scan->program.rt.layout.hchan.elemtype.off,
+	    !gr_word_load(word->heap->rt,
+			  word->in.addr + heap->rt->layout.hchan.elemtype.off,
 			  &elem) ||
-	    !is_record(scan, elem))
+	    !is_record(heap->rt, elem))
 		return false;
 	return !elem_bytes || !ring.slots ||
-	       ring.slots <= gr_word_extent(scan, ring.addr).bytes / elem_bytes;
+	       ring.slots <= gr_word_extent(heap, ring.addr).bytes / elem_bytes;
 }
 
 static void name_header(struct gr_word *word)
 {
-	const typeof(word->scan->program.rt.layout.hchan) *f =
-		&word->scan->program.rt.layout.hchan;
+	const typeof(word->heap->rt->layout.hchan) *f =
+		&word->heap->rt->layout.hchan;
 	uint64_t off = word->off;
 
 	// A queue has its first sudog and its last one.
@@ -83,12 +82,12 @@ static void name_header(struct gr_word *word)
 /* Append `[i]` for a slot of the ring: the i-th element to be received. */
 static void put_slot(struct gr_word *word, uint64_t slot)
 {
-	const struct gr_heap *heap = word->scan->stop.heap;
+	const struct gr_heap *heap = word->heap;
 	struct ring ring;
 
 	if (word->holder != GR_OBJ_NONE &&
 	    read_chan(word,
-		      gr_word_extent(word->scan,
+		      gr_word_extent(word->heap,
 				     gr_heap_object_addr(heap, word->holder)),
 		      &ring) &&
 	    ring.addr == word->in.addr && slot < ring.slots) {
@@ -105,7 +104,7 @@ static void put_slot(struct gr_word *word, uint64_t slot)
 
 struct gr_error *gr_word_name_chan(struct gr_word *word)
 {
-	const struct gr_types *types = word->scan->program.types;
+	const struct gr_types *types = word->heap->types;
 	gr_type_id elem = gr_types_get(types, word->type)->elem;
 	uint64_t bytes = elem == GR_TYPE_NONE ?
 				 0 :
@@ -143,7 +142,7 @@ static void name_indirect(struct gr_word *word)
 /* Name a word of a node that has a key and a value. */
 static struct gr_error *name_entry(struct gr_word *word)
 {
-	const struct gr_types *types = word->scan->program.types;
+	const struct gr_types *types = word->heap->types;
 	gr_type_id key = gr_types_get(types, word->type)->key;
 	gr_type_id value = gr_types_get(types, word->type)->elem;
 	uint64_t off = word->off, key_off = GR_TRIE_ENTRY_KEY;
@@ -174,7 +173,7 @@ struct gr_error *gr_word_name_trie(struct gr_word *word)
 {
 	uint8_t is_entry;
 
-	if (!gr_word_read(word->scan, word->in.addr + GR_TRIE_IS_ENTRY,
+	if (!gr_word_read(word->heap->rt, word->in.addr + GR_TRIE_IS_ENTRY,
 			  &is_entry, sizeof(is_entry)))
 		gr_word_put_nameless(word);
 	else if (is_entry)

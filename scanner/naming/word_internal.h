@@ -16,7 +16,7 @@ struct gr_extent {
 
 /** A word that is being named. */
 struct gr_word {
-	struct gr_scan *scan;
+	struct gr_heap *heap;
 	struct gr_extent in; /**< Its object, behind the malloc header. */
 	uint64_t off;	     /**< The word's offset in it. */
 	gr_obj holder;	     /**< What leads to the object, or GR_OBJ_NONE. */
@@ -26,13 +26,13 @@ struct gr_word {
 };
 
 /** The memory of the object at @p addr, from there on. */
-struct gr_extent gr_word_extent(const struct gr_scan *scan, uint64_t addr);
+struct gr_extent gr_word_extent(const struct gr_heap *heap, uint64_t addr);
 
 /** Read the word at @p addr. False: it was not captured. */
-bool gr_word_load(struct gr_scan *scan, uint64_t addr, uint64_t *ret);
+bool gr_word_load(struct gr_runtime *rt, uint64_t addr, uint64_t *ret);
 
 /** Read @p bytes bytes at @p addr. False: they were not captured. */
-bool gr_word_read(struct gr_scan *scan, uint64_t addr, void *buf,
+bool gr_word_read(struct gr_runtime *rt, uint64_t addr, void *buf,
 		  uint64_t bytes);
 
 /** Append the name of byte @p off of one value of @p type. */

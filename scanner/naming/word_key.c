@@ -15,12 +15,12 @@ static bool put_string(struct gr_word *word, uint64_t addr)
 	uint64_t header[2];
 	char bytes[SHOWN_KEY_BYTES + 1];
 
-	if (!gr_word_read(word->scan, addr, header, sizeof(header)))
+	if (!gr_word_read(word->heap->rt, addr, header, sizeof(header)))
 		return false;
 	bool is_more = header[1] > SHOWN_KEY_BYTES;
 	uint64_t n = is_more ? SHOWN_KEY_BYTES : header[1];
 	// One byte more tells where a character begins.
-	if (n && !gr_word_read(word->scan, header[0], bytes, n + is_more))
+	if (n && !gr_word_read(word->heap->rt, header[0], bytes, n + is_more))
 		return false;
 	for (int i = 0; is_more && i < 3 && (bytes[n] & 0xc0) == 0x80; i++)
 		n--;
@@ -37,7 +37,7 @@ static bool put_number(struct gr_word *word, const struct gr_type *type,
 	uint64_t value = 0, bytes = type->size_bytes;
 
 	if (!bytes || bytes > sizeof(value) ||
-	    !gr_word_read(word->scan, addr, &value, bytes))
+	    !gr_word_read(word->heap->rt, addr, &value, bytes))
 		return false;
 	uint64_t sign = UINT64_C(1) << (8 * bytes - 1);
 	if (type->kind == GR_KIND_BOOL)
@@ -54,8 +54,7 @@ static bool put_number(struct gr_word *word, const struct gr_type *type,
  * captured. */
 static bool put_key(struct gr_word *word, gr_type_id id, uint64_t addr)
 {
-	const struct gr_type *type =
-		gr_types_get(word->scan->program.types, id);
+	const struct gr_type *type = gr_types_get(word->heap->types, id);
 
 	if (type->kind == GR_KIND_STRING)
 		return put_string(word, addr);
@@ -69,12 +68,13 @@ static bool put_key(struct gr_word *word, gr_type_id id, uint64_t addr)
 static struct gr_error *enter_interface(struct gr_word *word, gr_type_id *type,
 					uint64_t *addr)
 {
-	struct gr_types *types = word->scan->program.types;
+	struct gr_types *types = word->heap->types;
 	bool has_itab = gr_types_get(types, *type)->has_itab;
 	uint64_t words[2];
 
 	*type = GR_TYPE_NONE;
-	if (!gr_word_read(word->scan, *addr, words, sizeof(words)) || !words[0])
+	if (!gr_word_read(word->heap->rt, *addr, words, sizeof(words)) ||
+	    !words[0])
 		return NULL;
 	*addr = words[1];
 	return has_itab ? gr_types_from_itab(types, words[0], type) :
@@ -84,7 +84,7 @@ static struct gr_error *enter_interface(struct gr_word *word, gr_type_id *type,
 struct gr_error *gr_word_put_entry(struct gr_word *word, gr_type_id type,
 				   uint64_t key_addr)
 {
-	const struct gr_types *types = word->scan->program.types;
+	const struct gr_types *types = word->heap->types;
 	struct gr_error *err = NULL;
 
 	if (type != GR_TYPE_NONE &&

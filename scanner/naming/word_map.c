@@ -33,7 +33,7 @@ static uint64_t load(struct gr_word *word, uint64_t addr)
 {
 	uint64_t value;
 
-	return gr_word_load(word->scan, addr, &value) ? value : 0;
+	return gr_word_load(word->heap->rt, addr, &value) ? value : 0;
 }
 
 static uint64_t load_field(struct gr_word *word, uint64_t addr,
@@ -42,7 +42,8 @@ static uint64_t load_field(struct gr_word *word, uint64_t addr,
 	uint64_t value = 0;
 
 	if (field.bytes > sizeof(value) ||
-	    !gr_word_read(word->scan, addr + field.off, &value, field.bytes))
+	    !gr_word_read(word->heap->rt, addr + field.off, &value,
+			  field.bytes))
 		return 0;
 	return value;
 }
@@ -50,7 +51,7 @@ static uint64_t load_field(struct gr_word *word, uint64_t addr,
 /* The memory that the word at @p addr leads to. */
 static struct gr_extent follow(struct gr_word *word, uint64_t addr)
 {
-	return gr_word_extent(word->scan, load(word, addr));
+	return gr_word_extent(word->heap, load(word, addr));
 }
 
 // ----------------------------------------------------------- keys and values
@@ -60,10 +61,10 @@ static bool is_in_part(const struct gr_word *word,
 		       const struct gr_map_part *part, gr_type_id type,
 		       uint64_t off, unsigned int *slot, uint64_t *in_slot)
 {
-	uint64_t bytes = part->is_indirect ?
-				 GR_WORD_BYTES :
-				 gr_types_get(word->scan->program.types, type)
-					 ->size_bytes;
+	uint64_t bytes =
+		part->is_indirect ?
+			GR_WORD_BYTES :
+			gr_types_get(word->heap->types, type)->size_bytes;
 
 	if (off < part->off_bytes || !part->stride)
 		return false;
@@ -97,9 +98,8 @@ static struct gr_error *put_entry(struct gr_word *word, const struct map *map,
 	uint64_t key = piece + part->off_bytes + slot * part->stride;
 	uint8_t control[GR_WORD_BYTES];
 
-	if (!gr_word_read(word->scan, piece, control, sizeof(control)) ||
-	    !(gr_map_full_slots(&word->scan->program.rt.layout, control) >>
-		      slot * 8 &
+	if (!gr_word_read(word->heap->rt, piece, control, sizeof(control)) ||
+	    !(gr_map_full_slots(&word->heap->rt->layout, control) >> slot * 8 &
 	      0x80)) {
 		gr_text_put(&word->text, "$mapval");
 		return NULL;
@@ -131,7 +131,7 @@ static struct gr_error *name_slots(struct gr_word *word, const struct map *map)
 		return err ? err :
 			     put_part(word, &shape->elem, map->elem, in_slot);
 	}
-	if (!word->scan->program.rt.layout.swiss_map.size_bytes &&
+	if (!word->heap->rt->layout.swiss_map.size_bytes &&
 	    off == shape->bytes - GR_WORD_BYTES)
 		gr_word_put_piece(word, "$overflow");
 	else
@@ -144,8 +144,8 @@ static struct gr_error *name_slots(struct gr_word *word, const struct map *map)
 static bool is_table(struct gr_word *word, const struct map *map,
 		     struct gr_extent at)
 {
-	const typeof(word->scan->program.rt.layout.swiss_table) *f =
-		&word->scan->program.rt.layout.swiss_table;
+	const typeof(word->heap->rt->layout.swiss_table) *f =
+		&word->heap->rt->layout.swiss_table;
 
 	if (at.is_noscan || !fits(f->size_bytes, at.bytes))
 		return false;
@@ -163,8 +163,8 @@ static bool is_directory(struct gr_word *word, const struct map *map,
 
 static bool is_header(struct gr_word *word, const struct map *map)
 {
-	const typeof(word->scan->program.rt.layout.swiss_map) *f =
-		&word->scan->program.rt.layout.swiss_map;
+	const typeof(word->heap->rt->layout.swiss_map) *f =
+		&word->heap->rt->layout.swiss_map;
 	uint64_t addr = word->in.addr;
 
 	if (!fits(f->size_bytes, word->in.bytes))
@@ -180,7 +180,7 @@ static bool is_header(struct gr_word *word, const struct map *map)
 
 static struct gr_error *name_swiss(struct gr_word *word, const struct map *map)
 {
-	const struct gr_layout *layout = &word->scan->program.rt.layout;
+	const struct gr_layout *layout = &word->heap->rt->layout;
 	const typeof(layout->swiss_map) *f = &layout->swiss_map;
 
 	if (word->in.is_noscan)
@@ -232,7 +232,7 @@ static bool may_hold(const struct gr_types *types, gr_type_id id,
 
 static bool has_pointers(const struct gr_word *word, const struct map *map)
 {
-	const struct gr_types *types = word->scan->program.types;
+	const struct gr_types *types = word->heap->types;
 	unsigned int left = MAX_VISITED;
 
 	return map->shape.key.is_indirect || map->shape.elem.is_indirect ||
@@ -242,8 +242,8 @@ static bool has_pointers(const struct gr_word *word, const struct map *map)
 
 static bool is_hmap(struct gr_word *word, const struct map *map)
 {
-	const typeof(word->scan->program.rt.layout.hmap) *f =
-		&word->scan->program.rt.layout.hmap;
+	const typeof(word->heap->rt->layout.hmap) *f =
+		&word->heap->rt->layout.hmap;
 	uint64_t addr = word->in.addr;
 
 	if (!fits(f->size_bytes, word->in.bytes))
@@ -257,8 +257,8 @@ static bool is_hmap(struct gr_word *word, const struct map *map)
 
 static void name_hmap(struct gr_word *word)
 {
-	const typeof(word->scan->program.rt.layout.hmap) *f =
-		&word->scan->program.rt.layout.hmap;
+	const typeof(word->heap->rt->layout.hmap) *f =
+		&word->heap->rt->layout.hmap;
 
 	if (word->off == f->buckets.off)
 		gr_word_put_piece(word, "$buckets");
@@ -285,13 +285,13 @@ static bool leads_to_list(struct gr_word *word, struct gr_field field)
 {
 	uint64_t addr = load(word, word->in.addr + field.off);
 
-	return !addr || is_list(word, gr_word_extent(word->scan, addr));
+	return !addr || is_list(word, gr_word_extent(word->heap, addr));
 }
 
 static bool is_extra(struct gr_word *word)
 {
-	const typeof(word->scan->program.rt.layout.mapextra) *f =
-		&word->scan->program.rt.layout.mapextra;
+	const typeof(word->heap->rt->layout.mapextra) *f =
+		&word->heap->rt->layout.mapextra;
 
 	return fits(f->size_bytes, word->in.bytes) &&
 	       leads_to_list(word, f->overflow) &&
@@ -300,8 +300,8 @@ static bool is_extra(struct gr_word *word)
 
 static void name_extra(struct gr_word *word)
 {
-	const typeof(word->scan->program.rt.layout.mapextra) *f =
-		&word->scan->program.rt.layout.mapextra;
+	const typeof(word->heap->rt->layout.mapextra) *f =
+		&word->heap->rt->layout.mapextra;
 
 	if (word->off == f->overflow.off)
 		gr_word_put_piece(word, "$overflow");
@@ -338,22 +338,21 @@ static bool find_map(struct gr_word *word, struct map *map,
 		     struct gr_error **err)
 {
 	// This is a copy because types may be made.
-	struct gr_type type =
-		*gr_types_get(word->scan->program.types, word->type);
+	struct gr_type type = *gr_types_get(word->heap->types, word->type);
 
 	*map = (struct map){ .key = type.key, .elem = type.elem };
 	*err = NULL;
 	if (map->key == GR_TYPE_NONE || map->elem == GR_TYPE_NONE)
 		return false;
-	*err = gr_map_find_shape(&word->scan->program.rt.layout,
-				 word->scan->program.types, &type, &map->shape);
+	*err = gr_map_find_shape(&word->heap->rt->layout, word->heap->types,
+				 &type, &map->shape);
 	return !*err && map->shape.bytes >= GR_MAP_SLOTS + GR_WORD_BYTES &&
 	       word->off < word->in.bytes;
 }
 
 struct gr_error *gr_word_is_map_header(struct gr_word *word, bool *ret)
 {
-	bool is_swiss = word->scan->program.rt.layout.swiss_map.size_bytes;
+	bool is_swiss = word->heap->rt->layout.swiss_map.size_bytes;
 	struct gr_error *err;
 	struct map map;
 
@@ -369,7 +368,7 @@ struct gr_error *gr_word_is_map_header(struct gr_word *word, bool *ret)
 
 struct gr_error *gr_word_name_map(struct gr_word *word)
 {
-	const struct gr_layout *layout = &word->scan->program.rt.layout;
+	const struct gr_layout *layout = &word->heap->rt->layout;
 	struct gr_error *err;
 	struct map map;
 

@@ -10,10 +10,10 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
-struct gr_extent gr_word_extent(const struct gr_scan *scan, uint64_t addr)
+struct gr_extent gr_word_extent(const struct gr_heap *heap, uint64_t addr)
 {
 	const struct gr_span *span;
-	gr_obj obj = gr_heap_object_at(scan->stop.heap, addr, &span);
+	gr_obj obj = gr_heap_object_at(heap, addr, &span);
 
 	if (obj == GR_OBJ_NONE)
 		return (struct gr_extent){ .addr = addr };
@@ -22,24 +22,23 @@ struct gr_extent gr_word_extent(const struct gr_scan *scan, uint64_t addr)
 	return (struct gr_extent){ addr, end - addr, span->is_noscan };
 }
 
-bool gr_word_read(struct gr_scan *scan, uint64_t addr, void *buf,
+bool gr_word_read(struct gr_runtime *rt, uint64_t addr, void *buf,
 		  uint64_t bytes)
 {
 	// A key of a map is a value, which a saved file may lack. All else that
 	// names need, the walk has read.
-	gr_recorder_pause(scan->program.rt.recorder);
-	struct gr_error *err =
-		gr_image_read(scan->stop.image, addr, buf, bytes);
-	gr_recorder_resume(scan->program.rt.recorder);
+	gr_recorder_pause(rt->recorder);
+	struct gr_error *err = gr_image_read(rt->image, addr, buf, bytes);
+	gr_recorder_resume(rt->recorder);
 	bool is_read = !err;
 	gr_error_destroy(err);
 	return is_read;
 }
 
-bool gr_word_load(struct gr_scan *scan, uint64_t addr, uint64_t *ret)
+bool gr_word_load(struct gr_runtime *rt, uint64_t addr, uint64_t *ret)
 {
 	*ret = 0;
-	return gr_word_read(scan, addr, ret, sizeof(*ret));
+	return gr_word_read(rt, addr, ret, sizeof(*ret));
 }
 
 static void set(struct gr_word *word, enum gr_word_kind kind, gr_type_id type,
@@ -72,8 +71,8 @@ struct gr_error *gr_word_put_value(struct gr_word *word, gr_type_id type,
 				   uint64_t off)
 {
 	struct gr_type_word part;
-	struct gr_error *err = gr_types_name_word(
-		word->scan->program.types, type, off, &word->text, &part);
+	struct gr_error *err = gr_types_name_word(word->heap->types, type, off,
+						  &word->text, &part);
 
 	set(word, part.is_nameless ? GR_WORD_NAMELESS : GR_WORD_FIELD,
 	    part.type, part.off_bytes);
@@ -86,8 +85,7 @@ static struct gr_error *name_element(struct gr_word *word)
 	uint64_t bytes =
 		word->type == GR_TYPE_NONE ?
 			0 :
-			gr_types_get(word->scan->program.types, word->type)
-				->size_bytes;
+			gr_types_get(word->heap->types, word->type)->size_bytes;
 
 	if (!bytes || word->off >= word->in.bytes ||
 	    bytes > word->in.bytes - word->off / bytes * bytes) {
@@ -102,7 +100,7 @@ static struct gr_error *name_element(struct gr_word *word)
 static struct gr_error *name_data(struct gr_word *word)
 {
 	const struct gr_type *type =
-		gr_types_get(word->scan->program.types, word->type);
+		gr_types_get(word->heap->types, word->type);
 
 	switch (type->kind) {
 	case GR_KIND_MAP:
@@ -126,8 +124,7 @@ static struct gr_error *name_data(struct gr_word *word)
 static struct gr_error *name_word(struct gr_word *word, uint32_t label)
 {
 	if (label == GR_TYPE_NONE ||
-	    (label & ~GR_LABEL_FLAGS) >=
-		    gr_types_count(word->scan->program.types)) {
+	    (label & ~GR_LABEL_FLAGS) >= gr_types_count(word->heap->types)) {
 		word->type = GR_TYPE_NONE;
 		gr_word_put_nameless(word);
 		return NULL;
@@ -138,11 +135,11 @@ static struct gr_error *name_word(struct gr_word *word, uint32_t label)
 		       gr_word_put_value(word, word->type, word->off);
 }
 
-static struct gr_word begin(struct gr_scan *scan, uint64_t off,
+static struct gr_word begin(struct gr_heap *heap, uint64_t off,
 			    struct gr_word_name *ret)
 {
 	return (struct gr_word){
-		.scan = scan,
+		.heap = heap,
 		.off = off,
 		.holder = GR_OBJ_NONE,
 		.type = GR_TYPE_NONE,
@@ -151,47 +148,46 @@ static struct gr_word begin(struct gr_scan *scan, uint64_t off,
 	};
 }
 
-struct gr_error *gr_scan_name_held_word(struct gr_scan *scan, gr_obj holder,
+struct gr_error *gr_scan_name_held_word(struct gr_stop *stop, gr_obj holder,
 					gr_obj obj, uint32_t label,
 					uint64_t off, struct gr_word_name *ret)
 {
-	const struct gr_span *span = gr_heap_span_of(scan->stop.heap, obj);
-	struct gr_word word = begin(scan, off, ret);
+	const struct gr_span *span = gr_heap_span_of(stop->heap, obj);
+	struct gr_word word = begin(stop->heap, off, ret);
 	struct gr_error *err = NULL;
 
-	word.in =
-		gr_word_extent(scan, gr_heap_object_addr(scan->stop.heap, obj));
+	word.in = gr_word_extent(stop->heap,
+				 gr_heap_object_addr(stop->heap, obj));
 	word.holder = holder;
 	if (label == GR_TYPE_NONE)
-		err = gr_scan_header_label(scan, span, obj - span->first_obj,
-					   &label);
+		err = gr_scan_header_label(stop->program, span,
+					   obj - span->first_obj, &label);
 	return err ? err : name_word(&word, label);
 }
 
-struct gr_error *gr_scan_name_word(struct gr_scan *scan, gr_obj obj,
+struct gr_error *gr_scan_name_word(struct gr_stop *stop, gr_obj obj,
 				   uint32_t label, uint64_t off,
 				   struct gr_word_name *ret)
 {
-	return gr_scan_name_held_word(scan, GR_OBJ_NONE, obj, label, off, ret);
+	return gr_scan_name_held_word(stop, GR_OBJ_NONE, obj, label, off, ret);
 }
 
-struct gr_error *gr_scan_is_map_header(struct gr_scan *scan, gr_obj obj,
+struct gr_error *gr_scan_is_map_header(struct gr_heap *heap, gr_obj obj,
 				       gr_type_id map, bool *ret)
 {
 	struct gr_word_name unused;
-	struct gr_word word = begin(scan, 0, &unused);
+	struct gr_word word = begin(heap, 0, &unused);
 
-	word.in =
-		gr_word_extent(scan, gr_heap_object_addr(scan->stop.heap, obj));
+	word.in = gr_word_extent(heap, gr_heap_object_addr(heap, obj));
 	word.type = map;
 	return gr_word_is_map_header(&word, ret);
 }
 
-struct gr_error *gr_scan_name_root_word(struct gr_scan *scan,
+struct gr_error *gr_scan_name_root_word(struct gr_heap *heap,
 					const struct gr_root *root,
 					uint64_t off, struct gr_word_name *ret)
 {
-	struct gr_word word = begin(scan, off, ret);
+	struct gr_word word = begin(heap, off, ret);
 	struct gr_error *err = NULL;
 
 	word.type = root->type;
@@ -200,8 +196,8 @@ struct gr_error *gr_scan_name_root_word(struct gr_scan *scan,
 		return NULL;
 	}
 	if (root->type == GR_TYPE_NONE && root->type_addr)
-		err = gr_types_from_runtime(scan->program.types,
-					    root->type_addr, &word.type);
+		err = gr_types_from_runtime(heap->types, root->type_addr,
+					    &word.type);
 	if (err)
 		return err;
 	if (word.type != GR_TYPE_NONE)

@@ -32,7 +32,7 @@ struct live {
 };
 
 struct reader {
-	struct gr_scan *scan;
+	struct gr_stop *stop;
 	enum gr_bucket_kind kind;
 	struct gr_bucket_profile *profile;
 	struct gr_bucket bucket;
@@ -50,17 +50,16 @@ static void live_deinit(struct live *live)
 }
 
 /* Count the sampled objects of each bucket. */
-static struct gr_error *count_live(struct gr_scan *scan, struct live *live)
+static struct gr_error *count_live(struct gr_stop *stop, struct live *live)
 {
 	gr_obj last = GR_OBJ_NONE;
 	struct gr_error *err = NULL;
 
-	for (size_t i = 0; !err && i < scan->stop.sampled.size; i++) {
-		const struct gr_sampled *s = &scan->stop.sampled.data[i];
+	for (size_t i = 0; !err && i < stop->sampled.size; i++) {
+		const struct gr_sampled *s = &stop->sampled.data[i];
 		uint32_t index;
 
-		if (s->obj == last ||
-		    !gr_heap_is_allocated(scan->stop.heap, s->obj))
+		if (s->obj == last || !gr_heap_is_allocated(stop->heap, s->obj))
 			continue;
 		last = s->obj;
 		index = gr_keys_find(&live->index_of, s->bucket, 0);
@@ -72,7 +71,7 @@ static struct gr_error *count_live(struct gr_scan *scan, struct live *live)
 		}
 		live->objects.data[index]++;
 		live->left++;
-		err = gr_runtime_step(&scan->program.rt, 1);
+		err = gr_runtime_step(&stop->program->rt, 1);
 	}
 	return err;
 }
@@ -105,7 +104,7 @@ static struct counts load_counts(const struct gr_layout *layout,
  * flushed first; without any cycle, all counts are taken. */
 static struct counts count_memory(const struct reader *r)
 {
-	const struct gr_layout *layout = &r->scan->program.rt.layout;
+	const struct gr_layout *layout = &r->stop->program->rt.layout;
 	const uint8_t *record = r->bucket.record;
 	uint64_t cycle_bytes = layout->mem_record_cycle.size_bytes;
 	uint64_t n = layout->mem_record.future.bytes / cycle_bytes;
@@ -146,8 +145,8 @@ static bool add_memory(struct reader *r, struct gr_bucket_sample *sample)
 /* runtime/mprof.go: blockProfileInternal, mutexProfileInternal */
 static bool add_contentions(struct reader *r, struct gr_bucket_sample *sample)
 {
-	const typeof(r->scan->program.rt.layout.block_record) *f =
-		&r->scan->program.rt.layout.block_record;
+	const typeof(r->stop->program->rt.layout.block_record) *f =
+		&r->stop->program->rt.layout.block_record;
 	uint64_t bits = gr_field_uint(r->bucket.record, f->count);
 	int64_t ticks = (int64_t)gr_field_uint(r->bucket.record, f->cycles);
 	double count;
@@ -172,7 +171,7 @@ static struct gr_error *add_bucket(struct reader *r)
 	if (is_memory ? !add_memory(r, &sample) : !add_contentions(r, &sample))
 		return NULL;
 	struct gr_error *err = gr_stacks_add_pcs(&r->profile->stacks,
-						 &r->scan->program.rt,
+						 &r->stop->program->rt,
 						 r->bucket.pcs, r->bucket.npcs,
 						 is_memory, &sample.stack);
 	if (err)
@@ -187,7 +186,7 @@ static struct gr_error *add_buckets(struct reader *r)
 {
 	struct gr_bucket_walk walk;
 	struct gr_error *err =
-		gr_bucket_walk_begin(&r->scan->program.rt, r->kind, &walk);
+		gr_bucket_walk_begin(&r->stop->program->rt, r->kind, &walk);
 	bool got = true;
 
 	r->is_clear = true;
@@ -197,7 +196,8 @@ static struct gr_error *add_buckets(struct reader *r)
 			err = add_bucket(r);
 	}
 	if (!err && walk.is_cut)
-		gr_gap_broken_list(r->scan->program.rt.gaps, "profile buckets");
+		gr_gap_broken_list(r->stop->program->rt.gaps,
+				   "profile buckets");
 	r->profile->is_cut |= !err && walk.is_cut;
 	return err;
 }
@@ -205,14 +205,13 @@ static struct gr_error *add_buckets(struct reader *r)
 // -------------------------------------------------------------------- answer
 
 /* Are the buckets there? A process may have been copied without them. */
-static struct gr_error *check_copied(struct gr_scan *scan,
+static struct gr_error *check_copied(struct gr_runtime *rt,
 				     enum gr_bucket_kind kind,
 				     struct gr_bucket *bucket)
 {
 	struct gr_bucket_walk walk;
 	bool got;
-	struct gr_error *err =
-		gr_bucket_walk_begin(&scan->program.rt, kind, &walk);
+	struct gr_error *err = gr_bucket_walk_begin(rt, kind, &walk);
 
 	if (!err)
 		err = gr_bucket_walk_next(&walk, bucket, &got);
@@ -225,31 +224,30 @@ static struct gr_error *check_copied(struct gr_scan *scan,
 		"with `goref attach PID' and the verb");
 }
 
-struct gr_error *gr_scan_check_buckets(struct gr_scan *scan,
+struct gr_error *gr_scan_check_buckets(struct gr_stop *stop,
 				       enum gr_bucket_kind kind)
 {
 	_cleanup_free_ struct gr_bucket *bucket = calloc(1, sizeof(*bucket));
 
 	if (!bucket)
 		return &gr_enomem;
-	if (!gr_buckets_are_known(&scan->program.rt, kind))
+	if (!gr_buckets_are_known(&stop->program->rt, kind))
 		return gr_error_format(
 			GR_ERROR_NOT_FOUND,
 			"the executable is stripped and does not say where the "
 			"runtime keeps its profiles, nor at what rate it "
 			"samples: use a file of the same build that has its "
 			"symbols (built without -s)");
-	if (gr_target_is_file(&scan->stop.target) ||
-	    scan->stop.stages & GR_STAGE_BUCKETS)
+	if (gr_target_is_file(&stop->target) || stop->stages & GR_STAGE_BUCKETS)
 		return NULL;
-	return check_copied(scan, kind, bucket);
+	return check_copied(&stop->program->rt, kind, bucket);
 }
 
 static struct gr_error *read_memory_settings(struct reader *r)
 {
 	struct gr_memory_sampling sampling;
 	struct gr_error *err =
-		gr_memory_sampling_read(&r->scan->program.rt, &sampling);
+		gr_memory_sampling_read(&r->stop->program->rt, &sampling);
 
 	r->profile->period = sampling.rate;
 	r->profile->is_off = !sampling.rate;
@@ -261,38 +259,39 @@ static struct gr_error *read_memory_settings(struct reader *r)
 
 /* Was a sampled lock counted once, to be scaled when the profile is written? The
  * function that does so is in the table of functions, too. */
-static struct gr_error *check_mutexes(struct gr_scan *scan, bool *are_scaled)
+static struct gr_error *check_mutexes(struct gr_program *program,
+				      bool *are_scaled)
 {
 	const char *name = gr_name_of(GR_NAME_SCALES_MUTEXES);
 	struct gr_func func;
 
-	if (!scan->program.dwarfs || !scan->program.dwarfs[0])
-		return gr_func_find_named(&scan->program.rt, name, &func,
+	if (!program->dwarfs || !program->dwarfs[0])
+		return gr_func_find_named(&program->rt, name, &func,
 					  are_scaled);
-	*are_scaled = gr_dwarf_find_function(scan->program.dwarfs[0], name) !=
+	*are_scaled = gr_dwarf_find_function(program->dwarfs[0], name) !=
 		      GR_DWARF_NONE;
 	return NULL;
 }
 
 static struct gr_error *read_contention_settings(struct reader *r)
 {
-	const struct gr_layout *layout = &r->scan->program.rt.layout;
+	const struct gr_layout *layout = &r->stop->program->rt.layout;
 	bool is_block = r->kind == GR_BUCKETS_BLOCK;
 	bool are_scaled = false;
 	uint64_t rate, ticks = 0;
 	struct gr_error *err = gr_buckets_read_variable(
-		&r->scan->program.rt,
+		&r->stop->program->rt,
 		is_block ? layout->vars.block_profile_rate :
 			   layout->vars.mutex_profile_rate,
 		GR_WORD_BYTES, &rate);
 
 	if (!err && layout->vars.ticks)
-		err = gr_buckets_read_variable(&r->scan->program.rt,
+		err = gr_buckets_read_variable(&r->stop->program->rt,
 					       layout->vars.ticks +
 						       layout->ticks.val.off,
 					       GR_WORD_BYTES, &ticks);
 	if (!err && !is_block && rate > 1)
-		err = check_mutexes(r->scan, &are_scaled);
+		err = check_mutexes(r->stop->program, &are_scaled);
 	if (err)
 		return err;
 	r->profile->period = 1;
@@ -308,7 +307,7 @@ static struct gr_error *read_contention_settings(struct reader *r)
 
 static struct gr_error *answer(struct reader *r)
 {
-	struct gr_error *err = gr_scan_check_buckets(r->scan, r->kind);
+	struct gr_error *err = gr_scan_check_buckets(r->stop, r->kind);
 	if (!err)
 		err = r->kind == GR_BUCKETS_MEMORY ?
 			      read_memory_settings(r) :
@@ -316,7 +315,7 @@ static struct gr_error *answer(struct reader *r)
 	if (!err)
 		err = add_buckets(r);
 	if (!err && r->live && r->live->left) {
-		gr_gap_broken_list(r->scan->program.rt.gaps,
+		gr_gap_broken_list(r->stop->program->rt.gaps,
 				   "specials of the heap");
 		r->profile->is_cut = true;
 	}
@@ -331,7 +330,7 @@ static struct gr_error *answer(struct reader *r)
 static struct gr_error *answer_now(struct reader *r)
 {
 	_cleanup_(live_deinit) struct live live = { .left = 0 };
-	struct gr_error *err = count_live(r->scan, &live);
+	struct gr_error *err = count_live(r->stop, &live);
 
 	r->live = &live;
 	r->with_futures = true;
@@ -346,6 +345,7 @@ struct gr_error *gr_scan_bucket_profile(struct gr_scan *scan,
 					enum gr_bucket_moment moment,
 					struct gr_bucket_profile **ret)
 {
+	struct gr_answers *answers = gr_scan_answers(scan);
 	_cleanup_(gr_cleanup_bucket_profile) struct gr_bucket_profile *profile =
 		calloc(1, sizeof(*profile));
 	_cleanup_free_ struct reader *r = calloc(1, sizeof(*r));
@@ -355,9 +355,11 @@ struct gr_error *gr_scan_bucket_profile(struct gr_scan *scan,
 
 	if (!profile || !r)
 		return &gr_enomem;
-	*r = (struct reader){ .scan = scan, .kind = kind, .profile = profile };
-	err = is_now ? gr_scan_enter(scan, &guard) :
-		       gr_scan_enter_buckets(scan, &guard);
+	*r = (struct reader){ .stop = answers->stop,
+			      .kind = kind,
+			      .profile = profile };
+	err = is_now ? gr_scan_enter(scan, &guard, &answers) :
+		       gr_scan_enter_buckets(scan, &guard, &answers);
 	if (!err)
 		err = is_now ? answer_now(r) : answer(r);
 	err = gr_sigbus_guard_end(&guard, err);

@@ -20,21 +20,21 @@ void gr_goroutine_profile_destroy(struct gr_goroutine_profile *profile)
 }
 
 /* The leak states of all goroutines, for free(). */
-static struct gr_error *find_leaked(struct gr_scan *scan,
+static struct gr_error *find_leaked(struct gr_answers *answers,
 				    struct gr_goroutine_profile *profile,
 				    uint8_t **ret)
 {
 	_cleanup_free_ uint8_t *states =
-		calloc(scan->stop.sched.ngoroutines + 1, sizeof(*states));
-	struct gr_error *err = gr_scan_need_graph(scan, GR_PART_NEAREST);
+		calloc(answers->stop->sched.ngoroutines + 1, sizeof(*states));
+	struct gr_error *err = gr_scan_need_graph(answers, GR_PART_NEAREST);
 
 	if (!err && !states)
 		err = &gr_enomem;
 	if (!err)
-		err = gr_leak_rule_apply(scan, states);
+		err = gr_leak_rule_apply(answers, states);
 	if (err)
 		return err;
-	profile->gaps = scan->answers.graph_gaps;
+	profile->gaps = answers->graph_gaps;
 	*ret = steal_ptr(states);
 	return NULL;
 }
@@ -54,7 +54,7 @@ static struct gr_error *number(const struct gr_sched *sched,
 	return NULL;
 }
 
-static struct gr_error *add_row(struct gr_scan *scan,
+static struct gr_error *add_row(struct gr_runtime *rt,
 				const struct gr_goroutine *g,
 				const struct gr_goroutine_info *info,
 				struct gr_goroutine_profile *profile)
@@ -64,8 +64,8 @@ static struct gr_error *add_row(struct gr_scan *scan,
 		.stack_space = g->stack_hi - g->stack_lo,
 		.is_cut = g->is_cut || g->unknown_start < g->stack_hi,
 	};
-	struct gr_error *err = gr_stacks_add_frames(
-		&profile->stacks, &scan->program.rt, g, &row.stack);
+	struct gr_error *err =
+		gr_stacks_add_frames(&profile->stacks, rt, g, &row.stack);
 
 	if (!err)
 		profile->rows[profile->nrows++] = row;
@@ -73,24 +73,23 @@ static struct gr_error *add_row(struct gr_scan *scan,
 }
 
 /* @p states: of goroutines, to have those that have leaked; NULL: to have all. */
-static struct gr_error *add_rows(struct gr_scan *scan, const uint8_t *states,
+static struct gr_error *add_rows(struct gr_sched *sched, const uint8_t *states,
 				 const struct gr_goroutine_list *list,
 				 struct gr_goroutine_profile *profile)
 {
 	_cleanup_(gr_keys_deinit) struct gr_keys by_id = { 0 };
-	struct gr_error *err = number(&scan->stop.sched, &by_id);
+	struct gr_error *err = number(sched, &by_id);
 
 	for (size_t i = 0; !err && i < list->nrows; i++) {
 		const struct gr_goroutine_info *info = &list->rows[i];
 		uint32_t index = gr_keys_find(&by_id, info->id, 0);
 
 		GR_ASSERT(index != UINT32_MAX);
-		const struct gr_goroutine *g =
-			&scan->stop.sched.goroutines[index];
+		const struct gr_goroutine *g = &sched->goroutines[index];
 		uint8_t state = states ? states[index] : GR_LEAK_LEAKED;
 		profile->unproven += state > GR_LEAK_LEAKED;
 		if (state == GR_LEAK_LEAKED)
-			err = add_row(scan, g, info, profile);
+			err = add_row(sched->rt, g, info, profile);
 	}
 	return err;
 }
@@ -187,7 +186,7 @@ static struct gr_error *add_samples(struct gr_goroutine_profile *profile)
 	return err;
 }
 
-static struct gr_error *answer(struct gr_scan *scan,
+static struct gr_error *answer(struct gr_answers *answers,
 			       enum gr_goroutine_selection selection,
 			       struct gr_goroutine_profile *profile)
 {
@@ -195,16 +194,16 @@ static struct gr_error *answer(struct gr_scan *scan,
 	_cleanup_(gr_cleanup_goroutine_list) struct gr_goroutine_list *list =
 		NULL;
 	_cleanup_free_ uint8_t *states = NULL;
-	struct gr_error *err = gr_goroutine_list_make(scan, &all, &list);
+	struct gr_error *err = gr_goroutine_list_make(answers, &all, &list);
 
 	if (!err && selection == GR_GOROUTINES_LEAKED)
-		err = find_leaked(scan, profile, &states);
+		err = find_leaked(answers, profile, &states);
 	if (err)
 		return err;
 	profile->rows = calloc(list->nrows + 1, sizeof(*profile->rows));
 	if (!profile->rows)
 		return &gr_enomem;
-	err = add_rows(scan, states, list, profile);
+	err = add_rows(&answers->stop->sched, states, list, profile);
 	return err ? err : add_samples(profile);
 }
 
@@ -213,6 +212,7 @@ gr_scan_goroutine_profile(struct gr_scan *scan,
 			  enum gr_goroutine_selection selection,
 			  struct gr_goroutine_profile **ret)
 {
+	struct gr_answers *answers;
 	_cleanup_(gr_cleanup_goroutine_profile) struct gr_goroutine_profile
 		*profile = calloc(1, sizeof(*profile));
 	struct gr_sigbus_guard guard;
@@ -221,10 +221,10 @@ gr_scan_goroutine_profile(struct gr_scan *scan,
 	if (!profile)
 		return &gr_enomem;
 	err = selection == GR_GOROUTINES_LEAKED ?
-		      gr_scan_enter(scan, &guard) :
-		      gr_scan_enter_goroutines(scan, &guard);
+		      gr_scan_enter(scan, &guard, &answers) :
+		      gr_scan_enter_goroutines(scan, &guard, &answers);
 	if (!err)
-		err = answer(scan, selection, profile);
+		err = answer(answers, selection, profile);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(profile);

@@ -6,6 +6,8 @@
 #include "goroutines/goroutine_list.h"
 #include "stacks.h"
 
+struct gr_scan;
+
 enum gr_goroutine_selection {
 	GR_GOROUTINES_ALL,    /**< All but the runtime's own. */
 	GR_GOROUTINES_LEAKED, /**< Those that have leaked (leak_rule.h). */

@@ -14,23 +14,23 @@ void gr_holder_paths_deinit(struct gr_holder_paths *paths)
 }
 
 struct gr_error *gr_holder_paths_init(struct gr_holder_paths *ret,
-				      struct gr_scan *scan, uint32_t max_depth,
-				      uint32_t max_nodes)
+				      struct gr_answers *answers,
+				      uint32_t max_depth, uint32_t max_nodes)
 {
-	*ret = (struct gr_holder_paths){ .scan = scan,
+	struct gr_stop *stop = answers->stop;
+	*ret = (struct gr_holder_paths){ .answers = answers,
 					 .max_depth = max_depth,
 					 .max_nodes = max_nodes };
 	struct gr_error *err =
-		gr_scan_need_chains(scan, GR_ATTRIBUTION_NEAREST);
+		gr_scan_need_chains(answers, GR_ATTRIBUTION_NEAREST);
 
 	if (!err)
-		err = gr_image_want(scan->stop.image,
-				    (uint64_t)scan->stop.heap->nobjs *
-					    sizeof(uint32_t));
+		err = gr_image_want(stop->image, (uint64_t)stop->heap->nobjs *
+							 sizeof(uint32_t));
 	if (err)
 		return err;
-	ret->node_of = calloc((size_t)scan->stop.heap->nobjs + 1,
-			      sizeof(*ret->node_of));
+	ret->node_of =
+		calloc((size_t)stop->heap->nobjs + 1, sizeof(*ret->node_of));
 	return ret->node_of ? NULL : &gr_enomem;
 }
 
@@ -63,7 +63,7 @@ static struct gr_error *find_root(struct gr_holder_paths *paths, uint32_t index,
 				  uint32_t *ret)
 {
 	struct gr_root_total root =
-		paths->scan->answers.chains->m.tree.roots.data[index];
+		paths->answers->chains->m.tree.roots.data[index];
 
 	*ret = gr_keys_find(&paths->tops, index, 0);
 	if (*ret != UINT32_MAX)
@@ -101,7 +101,7 @@ static struct gr_error *go_down(struct gr_holder_paths *paths, const char *name,
 static struct gr_error *pass_object(struct gr_holder_paths *paths, gr_obj obj,
 				    uint32_t *node)
 {
-	const struct gr_marking *m = &paths->scan->answers.chains->m;
+	const struct gr_marking *m = &paths->answers->chains->m;
 	const struct gr_node *nodes = m->tree.nodes.data;
 	uint32_t at = m->parents->of[obj].node - 1;
 	struct gr_error *err = NULL;
@@ -111,7 +111,7 @@ static struct gr_error *pass_object(struct gr_holder_paths *paths, gr_obj obj,
 	     at = nodes[at].parent) {
 		if (!gr_u32_vector_append(&paths->names, at))
 			return &gr_enomem;
-		err = gr_runtime_step(&paths->scan->program.rt, 1);
+		err = gr_runtime_step(&paths->answers->stop->program->rt, 1);
 	}
 	if (!err && *node == GR_NODE_NONE)
 		err = find_root(paths, nodes[at].root, node);
@@ -125,7 +125,7 @@ static struct gr_error *pass_object(struct gr_holder_paths *paths, gr_obj obj,
 struct gr_error *gr_holder_paths_find(struct gr_holder_paths *paths, gr_obj obj,
 				      uint32_t *ret)
 {
-	const struct gr_marking *m = &paths->scan->answers.chains->m;
+	const struct gr_marking *m = &paths->answers->chains->m;
 	struct gr_error *err = NULL;
 	gr_obj o = obj;
 
@@ -134,7 +134,7 @@ struct gr_error *gr_holder_paths_find(struct gr_holder_paths *paths, gr_obj obj,
 	     o = gr_parents_above(m->parents, &m->tree, o)) {
 		if (!gr_u32_vector_append(&paths->above, o))
 			return &gr_enomem;
-		err = gr_runtime_step(&paths->scan->program.rt, 1);
+		err = gr_runtime_step(&paths->answers->stop->program->rt, 1);
 	}
 	*ret = o == GR_OBJ_NONE ? GR_NODE_NONE : paths->node_of[o] - 1;
 	for (size_t i = paths->above.size; !err && i-- > 0;)

@@ -12,7 +12,7 @@
 
 /** Invariant: a node's parent has a smaller number. */
 struct gr_holder_paths {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	uint32_t max_depth, max_nodes;
 	struct gr_node_vector nodes; /**< Without objects and bytes. */
 	struct gr_root_vector roots; /**< Without totals. */
@@ -31,7 +31,8 @@ struct gr_holder_paths {
  * @p ret needs gr_holder_paths_deinit() even if this fails.
  */
 struct gr_error *gr_holder_paths_init(struct gr_holder_paths *ret,
-				      struct gr_scan *scan, uint32_t max_depth,
+				      struct gr_answers *answers,
+				      uint32_t max_depth,
 				      uint32_t max_nodes) GR_MUST_CHECK;
 void gr_holder_paths_deinit(struct gr_holder_paths *paths);
 
@@ -39,7 +40,7 @@ void gr_holder_paths_deinit(struct gr_holder_paths *paths);
 static inline bool gr_holder_paths_has(const struct gr_holder_paths *paths,
 				       gr_obj obj)
 {
-	return paths->scan->answers.chains->m.parents->of[obj].node;
+	return paths->answers->chains->m.parents->of[obj].node;
 }
 
 /**

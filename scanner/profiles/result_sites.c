@@ -18,7 +18,7 @@ struct cell {
 GR_VECTOR(cell_vector, struct cell);
 
 struct viewer {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	struct gr_sites sites;
 	struct gr_holder_paths paths;
 	struct gr_keys cell_of; /* (site, node) -> cell */
@@ -73,8 +73,8 @@ static struct gr_error *add_line(struct viewer *v, uint32_t line,
 	*node = gr_keys_find(&v->node_of, line, above);
 	if (*node != UINT32_MAX)
 		return NULL;
-	const char *name =
-		gr_arena_intern(&v->scan->program.arena, text, strlen(text));
+	const char *name = gr_arena_intern(&v->answers->stop->program->arena,
+					   text, strlen(text));
 	if (!name)
 		return &gr_enomem;
 	struct gr_error *err =
@@ -109,7 +109,9 @@ static struct gr_error *add_stack(struct viewer *v, uint32_t stack,
 		for (uint32_t k = call->nlines; !err && k-- > 0;)
 			err = add_line(v, call->first + k, node);
 	}
-	return err ? err : gr_runtime_step(&v->scan->program.rt, v->calls.size);
+	return err ? err :
+		     gr_runtime_step(&v->answers->stop->program->rt,
+				     v->calls.size);
 }
 
 /* Count the objects of a cell behind its stack. */
@@ -172,13 +174,13 @@ static struct gr_error *make_tree(struct viewer *v, struct gr_result *view)
 static struct gr_error *make_view(struct viewer *v, uint32_t max_depth,
 				  uint32_t max_nodes, struct gr_result *view)
 {
-	struct gr_error *err = gr_sites_read(v->scan, &v->sites);
+	struct gr_error *err = gr_sites_read(v->answers->stop, &v->sites);
 
 	if (!err)
-		err = gr_holder_paths_init(&v->paths, v->scan, max_depth,
+		err = gr_holder_paths_init(&v->paths, v->answers, max_depth,
 					   max_nodes);
 	if (!err)
-		err = gr_sites_visit(v->scan, &v->sites, visit, v);
+		err = gr_sites_visit(v->answers->stop, &v->sites, visit, v);
 	for (size_t i = 0; !err && i < v->cells.size; i++)
 		err = add_cell(v, &v->cells.data[i]);
 	return err ? err : make_tree(v, view);
@@ -193,14 +195,14 @@ static uint64_t count_samples(const struct viewer *v)
 	return objects;
 }
 
-static struct gr_error *answer(struct gr_scan *scan,
+static struct gr_error *answer(struct gr_answers *answers,
 			       const struct gr_result *result,
 			       uint32_t max_depth, uint32_t max_nodes,
 			       struct gr_result **ret)
 {
 	_cleanup_(gr_cleanup_result) struct gr_result *view =
 		calloc(1, sizeof(*view));
-	_cleanup_(viewer_deinit) struct viewer v = { .scan = scan };
+	_cleanup_(viewer_deinit) struct viewer v = { .answers = answers };
 
 	if (!view)
 		return &gr_enomem;
@@ -223,12 +225,13 @@ struct gr_error *gr_result_sites(struct gr_scan *scan,
 				 uint32_t max_depth, uint32_t max_nodes,
 				 struct gr_result **ret)
 {
+	struct gr_answers *answers;
 	struct gr_sigbus_guard guard;
 	struct gr_result *view = NULL;
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	if (!err)
-		err = answer(scan, result, max_depth, max_nodes, &view);
+		err = answer(answers, result, max_depth, max_nodes, &view);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (err)
 		gr_result_destroy(view);

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "walks/result.h"
 
+struct gr_scan;
+
 /**
  * The sampled objects that are reached, as a result for profiles: a node's path
  * has what holds its objects, by names, and then the calls that allocated them.

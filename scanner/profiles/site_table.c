@@ -24,7 +24,7 @@ struct cell {
 GR_VECTOR(cell_vector, struct cell);
 
 struct counter {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	const struct gr_site_options *options;
 	struct gr_site_table *table;
 	struct gr_holder_paths paths; /* their nodes are the roots */
@@ -44,7 +44,7 @@ static void counter_deinit(struct counter *c)
 // ----------------------------------------------------------------------- rows
 
 /* The innermost call of a stack as text. */
-static const char *key_of(struct gr_scan *scan, const struct gr_stacks *stacks,
+static const char *key_of(struct gr_runtime *rt, const struct gr_stacks *stacks,
 			  uint32_t stack)
 {
 	if (stack == GR_NO_STACK)
@@ -52,9 +52,8 @@ static const char *key_of(struct gr_scan *scan, const struct gr_stacks *stacks,
 	const struct gr_stack_call *call =
 		&stacks->calls.data[stacks->stacks.data[stack].call];
 	const struct gr_stack_line *line = &stacks->lines.data[call->first];
-	return gr_arena_internf(&scan->program.arena, "%s %s:%" PRIu32,
-				line->function, *line->file ? line->file : "?",
-				line->line);
+	return gr_arena_internf(rt->arena, "%s %s:%" PRIu32, line->function,
+				*line->file ? line->file : "?", line->line);
 }
 
 /* Add a row; @p root is a node of the paths, if roots are asked for. */
@@ -62,7 +61,8 @@ static struct gr_error *add_row(struct counter *c, uint32_t stack,
 				uint32_t root, uint32_t *ret)
 {
 	struct gr_site_row row = {
-		.key = key_of(c->scan, &c->table->sites.stacks, stack),
+		.key = key_of(&c->answers->stop->program->rt,
+			      &c->table->sites.stacks, stack),
 		.stack = stack,
 	};
 
@@ -117,7 +117,7 @@ static struct gr_error *visit(void *ctx, gr_obj obj, uint32_t site)
 		return err;
 	c->cells.data[cell].objects++;
 	c->cells.data[cell].bytes +=
-		gr_heap_span_of(c->scan->stop.heap, obj)->elem_bytes;
+		gr_heap_span_of(c->answers->stop->heap, obj)->elem_bytes;
 	return NULL;
 }
 
@@ -150,7 +150,7 @@ static void sum_cells(struct counter *c)
 /* Count all objects that samples stand for. */
 static struct gr_error *sum_heap(struct counter *c)
 {
-	const struct gr_heap *heap = c->scan->stop.heap;
+	const struct gr_heap *heap = c->answers->stop->heap;
 	struct gr_error *err = NULL;
 
 	for (uint32_t i = 0; !err && i < heap->nspans; i++) {
@@ -189,12 +189,13 @@ static int compare_rows(const void *a, const void *b)
 static struct gr_error *fill(struct counter *c)
 {
 	struct gr_site_table *table = c->table;
-	struct gr_error *err = gr_sites_read(c->scan, &table->sites);
+	struct gr_error *err = gr_sites_read(c->answers->stop, &table->sites);
 
 	if (!err)
-		err = gr_holder_paths_init(&c->paths, c->scan, 1, UINT32_MAX);
+		err = gr_holder_paths_init(&c->paths, c->answers, 1,
+					   UINT32_MAX);
 	if (!err)
-		err = gr_sites_visit(c->scan, &table->sites, visit, c);
+		err = gr_sites_visit(c->answers->stop, &table->sites, visit, c);
 	if (!err)
 		err = sum_heap(c);
 	if (err)
@@ -203,18 +204,18 @@ static struct gr_error *fill(struct counter *c)
 	if (table->rows.size)
 		qsort(table->rows.data, table->rows.size,
 		      sizeof(*table->rows.data), compare_rows);
-	table->gaps = c->scan->answers.chains->gaps;
+	table->gaps = c->answers->chains->gaps;
 	return NULL;
 }
 
-static struct gr_error *answer(struct gr_scan *scan,
+static struct gr_error *answer(struct gr_answers *answers,
 			       const struct gr_site_options *options,
 			       struct gr_site_table **ret)
 {
 	_cleanup_(gr_cleanup_site_table) struct gr_site_table *table =
 		calloc(1, sizeof(*table));
 	_cleanup_(counter_deinit) struct counter c = {
-		.scan = scan,
+		.answers = answers,
 		.options = options,
 		.table = table,
 	};
@@ -233,12 +234,13 @@ struct gr_error *gr_scan_site_table(struct gr_scan *scan,
 				    const struct gr_site_options *options,
 				    struct gr_site_table **ret)
 {
+	struct gr_answers *answers;
 	_cleanup_(gr_cleanup_site_table) struct gr_site_table *table = NULL;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	if (!err)
-		err = answer(scan, options, &table);
+		err = answer(answers, options, &table);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(table);

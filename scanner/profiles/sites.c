@@ -12,13 +12,13 @@ void gr_sites_deinit(struct gr_sites *sites)
 	gr_keys_deinit(&sites->by_bucket);
 }
 
-static struct gr_error *add_site(struct gr_scan *scan, struct gr_sites *sites,
+static struct gr_error *add_site(struct gr_runtime *rt, struct gr_sites *sites,
 				 const struct gr_bucket *bucket)
 {
 	struct gr_site site = { .object_bytes = bucket->object_bytes };
-	struct gr_error *err =
-		gr_stacks_add_pcs(&sites->stacks, &scan->program.rt,
-				  bucket->pcs, bucket->npcs, true, &site.stack);
+	struct gr_error *err = gr_stacks_add_pcs(&sites->stacks, rt,
+						 bucket->pcs, bucket->npcs,
+						 true, &site.stack);
 
 	if (err ||
 	    gr_keys_find(&sites->by_bucket, bucket->addr, 0) != UINT32_MAX)
@@ -30,40 +30,40 @@ static struct gr_error *add_site(struct gr_scan *scan, struct gr_sites *sites,
 		       &gr_enomem;
 }
 
-static struct gr_error *add_sites(struct gr_scan *scan, struct gr_sites *sites,
+static struct gr_error *add_sites(struct gr_runtime *rt, struct gr_sites *sites,
 				  struct gr_bucket *bucket)
 {
 	struct gr_bucket_walk walk;
-	struct gr_error *err = gr_bucket_walk_begin(&scan->program.rt,
-						    GR_BUCKETS_MEMORY, &walk);
+	struct gr_error *err =
+		gr_bucket_walk_begin(rt, GR_BUCKETS_MEMORY, &walk);
 	bool got = true;
 
 	while (!err && got) {
 		err = gr_bucket_walk_next(&walk, bucket, &got);
 		if (!err && got)
-			err = add_site(scan, sites, bucket);
+			err = add_site(rt, sites, bucket);
 	}
 	sites->is_cut = !err && walk.is_cut;
 	if (sites->is_cut)
-		gr_gap_broken_list(scan->program.rt.gaps, "profile buckets");
+		gr_gap_broken_list(rt->gaps, "profile buckets");
 	return err;
 }
 
-struct gr_error *gr_sites_read(struct gr_scan *scan, struct gr_sites *ret)
+struct gr_error *gr_sites_read(struct gr_stop *stop, struct gr_sites *ret)
 {
 	_cleanup_free_ struct gr_bucket *bucket = calloc(1, sizeof(*bucket));
 
 	*ret = (struct gr_sites){ 0 };
 	if (!bucket)
 		return &gr_enomem;
-	struct gr_error *err = gr_scan_check_buckets(scan, GR_BUCKETS_MEMORY);
+	struct gr_error *err = gr_scan_check_buckets(stop, GR_BUCKETS_MEMORY);
 	if (!err)
-		err = gr_memory_sampling_read(&scan->program.rt,
+		err = gr_memory_sampling_read(&stop->program->rt,
 					      &ret->sampling);
-	return err ? err : add_sites(scan, ret, bucket);
+	return err ? err : add_sites(&stop->program->rt, ret, bucket);
 }
 
-struct gr_error *gr_sites_visit(struct gr_scan *scan, struct gr_sites *sites,
+struct gr_error *gr_sites_visit(struct gr_stop *stop, struct gr_sites *sites,
 				struct gr_error *(*visit)(void *ctx, gr_obj obj,
 							  uint32_t site),
 				void *ctx)
@@ -72,14 +72,14 @@ struct gr_error *gr_sites_visit(struct gr_scan *scan, struct gr_sites *sites,
 	struct gr_error *err = NULL;
 	bool is_cut = sites->is_cut;
 
-	for (size_t i = 0; !err && i < scan->stop.sampled.size; i++) {
-		const struct gr_sampled *sampled = &scan->stop.sampled.data[i];
+	for (size_t i = 0; !err && i < stop->sampled.size; i++) {
+		const struct gr_sampled *sampled = &stop->sampled.data[i];
 		uint32_t site =
 			gr_keys_find(&sites->by_bucket, sampled->bucket, 0);
 
-		err = gr_runtime_step(&scan->program.rt, 1);
+		err = gr_runtime_step(&stop->program->rt, 1);
 		if (err || sampled->obj == last ||
-		    !gr_heap_is_allocated(scan->stop.heap, sampled->obj))
+		    !gr_heap_is_allocated(stop->heap, sampled->obj))
 			continue;
 		last = sampled->obj;
 		if (site == UINT32_MAX)
@@ -88,7 +88,7 @@ struct gr_error *gr_sites_visit(struct gr_scan *scan, struct gr_sites *sites,
 			err = visit(ctx, sampled->obj, site);
 	}
 	if (sites->is_cut && !is_cut)
-		gr_gap_broken_list(scan->program.rt.gaps,
+		gr_gap_broken_list(stop->program->rt.gaps,
 				   "specials of the heap");
 	return err;
 }

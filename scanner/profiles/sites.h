@@ -13,7 +13,7 @@
 #include "mark/node.h"
 #include "stacks.h"
 
-struct gr_scan;
+struct gr_stop;
 
 /** A stack and a size that were sampled: a bucket. */
 struct gr_site {
@@ -38,7 +38,7 @@ struct gr_sites {
  * @return GR_ERROR_NOT_FOUND if the target is a process that was copied without
  * its buckets, or if its symbols do not tell where they are.
  */
-struct gr_error *gr_sites_read(struct gr_scan *scan,
+struct gr_error *gr_sites_read(struct gr_stop *stop,
 			       struct gr_sites *ret) GR_MUST_CHECK;
 void gr_sites_deinit(struct gr_sites *sites);
 
@@ -47,7 +47,7 @@ void gr_sites_deinit(struct gr_sites *sites);
  * order of addresses, each once, with its site. Those whose bucket is in no
  * list are counted as a gap.
  */
-struct gr_error *gr_sites_visit(struct gr_scan *scan, struct gr_sites *sites,
+struct gr_error *gr_sites_visit(struct gr_stop *stop, struct gr_sites *sites,
 				struct gr_error *(*visit)(void *ctx, gr_obj obj,
 							  uint32_t site),
 				void *ctx) GR_MUST_CHECK;

@@ -8,7 +8,7 @@ enum { NO_CLASS = GR_NRSS_CLASSES };
 
 /** The mappings of a target, sorted by address, and their classes. */
 struct table {
-	struct gr_scan *scan;
+	struct gr_stop *stop;
 	const struct gr_mappings *mappings;
 	const struct gr_mapping *list; /* of them */
 	size_t size;
@@ -89,10 +89,10 @@ static struct gr_error *class_bss(struct table *t)
 
 	for (size_t i = 0; !err && i < t->size; i++) {
 		if (t->classes[i] == NO_CLASS &&
-		    gr_image_module_at(t->scan->stop.image, t->list[i].start) !=
+		    gr_image_module_at(t->stop->image, t->list[i].start) !=
 			    SIZE_MAX)
 			t->classes[i] = GR_RSS_MODULES;
-		err = gr_runtime_step(&t->scan->program.rt, 64);
+		err = gr_runtime_step(&t->stop->program->rt, 64);
 	}
 	return err;
 }
@@ -102,11 +102,11 @@ static struct gr_error *class_bss(struct table *t)
 static struct gr_error *is_c_arena(const struct table *t, uint64_t addr,
 				   bool *ret)
 {
-	struct gr_recorder *recorder = t->scan->program.rt.recorder;
+	struct gr_recorder *recorder = t->stop->program->rt.recorder;
 	size_t mark = gr_recorder_search(recorder);
 	uint64_t header[3] = { 0 };
-	struct gr_error *err = gr_image_read_late(t->scan->stop.image, addr,
-						  header, sizeof(header));
+	struct gr_error *err = gr_image_read_late(t->stop->image, addr, header,
+						  sizeof(header));
 
 	*ret = !err && gr_is_c_arena_pointer(header[0]) && header[2] &&
 	       header[2] % GR_PAGE_BYTES == 0 &&
@@ -141,7 +141,7 @@ static bool has_runtime(const struct table *t, uint64_t start, uint64_t end)
 	uint64_t stop = end;
 
 	return start < end &&
-	       (gr_sys_memory_at(&t->scan->stop.pages.sys_memory, start, end,
+	       (gr_sys_memory_at(&t->stop->pages.sys_memory, start, end,
 				 &stop) != GR_SYS_NONE ||
 		stop < end);
 }
@@ -167,7 +167,7 @@ static void class_own_stacks(struct table *t)
 {
 	size_t nthreads;
 	const struct gr_target_thread *threads =
-		gr_image_threads(t->scan->stop.image, &nthreads);
+		gr_image_threads(t->stop->image, &nthreads);
 
 	for (size_t i = 0; i < nthreads; i++)
 		claim_own_stack(t, threads[i].regs.fs_base);
@@ -176,27 +176,27 @@ static void class_own_stacks(struct table *t)
 /* The system stacks of threads, outside of the heap's spans. */
 static struct gr_error *class_thread_stacks(struct table *t)
 {
-	const struct gr_scan *scan = t->scan;
-	const struct gr_layout *layout = &scan->program.rt.layout;
+	const struct gr_sched *sched = &t->stop->sched;
+	const struct gr_layout *layout = &sched->rt->layout;
 	struct gr_error *err = NULL;
 
 	size_t nthreads;
 	const struct gr_target_thread *threads =
-		gr_image_threads(scan->stop.image, &nthreads);
+		gr_image_threads(sched->rt->image, &nthreads);
 
 	for (size_t i = 0; i < nthreads; i++)
-		claim(t, threads[i].regs.value[scan->program.rt.arch->sp],
+		claim(t, threads[i].regs.value[sched->rt->arch->sp],
 		      GR_RSS_THREAD_STACKS);
-	for (size_t i = 0; !err && i < scan->stop.sched.nms; i++) {
+	for (size_t i = 0; !err && i < sched->nms; i++) {
 		uint64_t g0, hi;
 
-		err = gr_runtime_step(&t->scan->program.rt, 8);
+		err = gr_runtime_step(&t->stop->program->rt, 8);
 		if (!err)
-			err = gr_image_read_u64(
-				scan->stop.image,
-				scan->stop.sched.ms[i] + layout->m.g0.off, &g0);
+			err = gr_image_read_u64(sched->rt->image,
+						sched->ms[i] + layout->m.g0.off,
+						&g0);
 		if (!err)
-			err = gr_image_read_u64(scan->stop.image,
+			err = gr_image_read_u64(sched->rt->image,
 						g0 + layout->g.stack_hi.off,
 						&hi);
 		if (!gr_error_catch(&err, GR_ERROR_FAULT) && !err && hi)
@@ -208,7 +208,7 @@ static struct gr_error *class_thread_stacks(struct table *t)
 /* The tables that the heap was read from. */
 static struct gr_error *class_runtime(struct table *t)
 {
-	const struct gr_heap *heap = t->scan->stop.heap;
+	const struct gr_heap *heap = t->stop->heap;
 	struct gr_error *err = NULL;
 
 	for (uint64_t i = 0; !err && i < heap->nchunks; i++) {
@@ -228,25 +228,24 @@ static void class_main_heap(struct table *t)
 {
 	size_t last = SIZE_MAX;
 
-	if (gr_scan_origin_kind(t->scan) != GR_TARGET_CORE ||
+	if (gr_scan_origin_kind(t->stop) != GR_TARGET_CORE ||
 	    !gr_mappings_have_libraries(t->mappings))
 		return;
 	for (size_t i = 0; i < t->size; i++)
-		if (gr_image_module_at(t->scan->stop.image, t->list[i].start) ==
-		    0)
+		if (gr_image_module_at(t->stop->image, t->list[i].start) == 0)
 			last = i;
 	if (last < t->size - 1 && t->classes[last + 1] == NO_CLASS &&
 	    t->list[last + 1].start - t->list[last].end < 1 << 30)
 		t->classes[last + 1] = GR_RSS_C_HEAP;
 }
 
-struct gr_error *gr_rss_classify(struct gr_scan *scan,
+struct gr_error *gr_rss_classify(struct gr_stop *stop,
 				 const struct gr_residency *residency,
 				 uint8_t **ret)
 {
 	size_t size = residency->mappings.list.size;
 	_cleanup_free_ uint8_t *classes = malloc(size + 1);
-	struct table t = { scan, &residency->mappings,
+	struct table t = { stop, &residency->mappings,
 			   residency->mappings.list.data, size, classes };
 	struct gr_error *err = NULL;
 
@@ -261,7 +260,7 @@ struct gr_error *gr_rss_classify(struct gr_scan *scan,
 	if (!err)
 		err = class_thread_stacks(&t);
 	// With debug information, the runtime's own records say more.
-	if (!err && !scan->stop.pages.sys_memory.is_known)
+	if (!err && !stop->pages.sys_memory.is_known)
 		err = class_runtime(&t);
 	if (err)
 		return err;

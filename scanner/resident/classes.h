@@ -11,7 +11,7 @@
  * The class of each mapping of @p residency, for free(). It says nothing of the
  * parts of a mapping in arenas of the Go heap. scan->sys_memory is sorted.
  */
-struct gr_error *gr_rss_classify(struct gr_scan *scan,
+struct gr_error *gr_rss_classify(struct gr_stop *stop,
 				 const struct gr_residency *residency,
 				 uint8_t **ret) GR_MUST_CHECK;
 

@@ -251,66 +251,68 @@ static void fill_estimates(const struct adder *a,
 }
 
 /* Find out which objects are reached. */
-static struct gr_error *mark(struct gr_scan *scan, struct gr_marking *marking,
-			     struct gr_gaps *gaps)
+static struct gr_error *mark(struct gr_answers *answers,
+			     struct gr_marking *marking, struct gr_gaps *gaps)
 {
+	struct gr_stop *stop = answers->stop;
 	static const struct gr_walk_options options = { .max_depth = 1,
 							.max_nodes = 1 };
-	struct gr_gaps before = scan->stop.gaps;
+	struct gr_gaps before = stop->gaps;
 	struct gr_ledger unused = { 0 };
 
-	gr_scan_drop_chains(scan);
-	gr_scan_make_room(scan);
+	gr_scan_drop_chains(answers);
+	gr_scan_make_room(answers);
 	struct gr_error *err =
-		gr_scan_mark(scan, &options, false, &unused, marking);
-	*gaps = scan->stop.gaps;
-	gr_gaps_end_walk(&scan->stop.gaps, &before);
+		gr_scan_mark(answers, &options, false, &unused, marking);
+	*gaps = stop->gaps;
+	gr_gaps_end_walk(&stop->gaps, &before);
 	return err;
 }
 
-static struct gr_error *answer(struct gr_scan *scan, bool is_marked,
+static struct gr_error *answer(struct gr_answers *answers, bool is_marked,
 			       struct gr_rss *rss)
 {
+	struct gr_stop *stop = answers->stop;
 	_cleanup_(gr_marking_deinit) struct gr_marking marking = { 0 };
 	_cleanup_free_ uint8_t *classes = NULL;
 	const struct gr_residency *residency = NULL;
-	struct gr_error *err = gr_scan_residency(scan, &residency);
+	struct gr_error *err = gr_scan_residency(stop, &residency);
 
-	rss->gaps = scan->stop.gaps;
+	rss->gaps = stop->gaps;
 	if (!err && is_marked)
-		err = mark(scan, &marking, &rss->gaps);
+		err = mark(answers, &marking, &rss->gaps);
 	if (!err)
-		err = gr_sys_memory_sort(scan->stop.heap,
-					 &scan->stop.pages.arenas,
-					 &scan->stop.pages.sys_memory);
+		err = gr_sys_memory_sort(stop->heap, &stop->pages.arenas,
+					 &stop->pages.sys_memory);
 	if (!err)
-		err = gr_rss_classify(scan, residency, &classes);
+		err = gr_rss_classify(stop, residency, &classes);
 	if (err)
 		return err;
-	struct adder a = { .heap = scan->stop.heap,
+	struct adder a = { .heap = stop->heap,
 			   .marking = is_marked ? &marking : NULL,
-			   .arenas = &scan->stop.pages.arenas,
-			   .page_bits = &scan->stop.pages.page_bits,
-			   .c_blocks = &scan->stop.pages.c_blocks,
-			   .sys_memory = &scan->stop.pages.sys_memory };
-	rss->allocated_bytes = scan->stop.heap->allocated_bytes;
+			   .arenas = &stop->pages.arenas,
+			   .page_bits = &stop->pages.page_bits,
+			   .c_blocks = &stop->pages.c_blocks,
+			   .sys_memory = &stop->pages.sys_memory };
+	rss->allocated_bytes = stop->heap->allocated_bytes;
 	err = add_all(&a, residency, classes, rss);
 	if (!err && is_marked)
 		err = count_garbage(&a, rss);
 	fill_rows(&a, residency->kind, rss);
 	fill_estimates(&a, residency, rss);
-	rss->collector = scan->stop.pages.collector;
+	rss->collector = stop->pages.collector;
 	return err;
 }
 
 struct gr_error *gr_scan_rss(struct gr_scan *scan, bool is_marked,
 			     struct gr_rss *ret)
 {
+	struct gr_answers *answers;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	*ret = (struct gr_rss){ 0 };
 	if (!err)
-		err = answer(scan, is_marked, ret);
+		err = answer(answers, is_marked, ret);
 	return gr_sigbus_guard_end(&guard, err);
 }

@@ -5,17 +5,18 @@
 #include "scan/kept_walk.h"
 #include "scan/scan.h"
 
-struct gr_error *gr_billed_init(struct gr_billed *billed, struct gr_scan *scan,
-				uint32_t *number_of)
+struct gr_error *gr_billed_init(struct gr_billed *billed,
+				struct gr_answers *answers, uint32_t *number_of)
 {
 	struct gr_error *err =
-		gr_scan_need_chains(scan, GR_ATTRIBUTION_NEAREST);
+		gr_scan_need_chains(answers, GR_ATTRIBUTION_NEAREST);
 
-	*billed = (struct gr_billed){ .scan = scan, .number_of = number_of };
+	*billed = (struct gr_billed){ .answers = answers,
+				      .number_of = number_of };
 	if (err)
 		return err;
 	const struct gr_stack_object_vector *stacks =
-		&scan->answers.chains->m.parents->on_stack;
+		&answers->chains->m.parents->on_stack;
 	for (size_t i = 0; i < stacks->size; i++) {
 		const struct gr_frame_object *object = &stacks->data[i];
 		if (gr_keys_find(&billed->goroutines, object->obj, 0) ==
@@ -24,7 +25,7 @@ struct gr_error *gr_billed_init(struct gr_billed *billed, struct gr_scan *scan,
 				 object->goroutine))
 			return &gr_enomem;
 	}
-	for (gr_vertex v = 0; v < scan->answers.graph->graph->nobjects; v++)
+	for (gr_vertex v = 0; v < answers->graph->graph->nobjects; v++)
 		number_of[v] = UINT32_MAX;
 	return NULL;
 }
@@ -39,12 +40,12 @@ void gr_billed_deinit(struct gr_billed *billed)
 static uint32_t *number_at(const struct gr_billed *billed, gr_obj obj)
 {
 	return &billed->number_of[gr_objects_rank(
-		billed->scan->answers.graph->graph->objects, obj)];
+		billed->answers->graph->graph->objects, obj)];
 }
 
 static gr_obj object_above(const struct gr_billed *billed, gr_obj obj)
 {
-	const struct gr_marking *m = &billed->scan->answers.chains->m;
+	const struct gr_marking *m = &billed->answers->chains->m;
 
 	return gr_parents_above(m->parents, &m->tree, obj);
 }
@@ -52,7 +53,7 @@ static gr_obj object_above(const struct gr_billed *billed, gr_obj obj)
 static struct gr_billed_root root_of(const struct gr_billed *billed,
 				     gr_obj first)
 {
-	const struct gr_marking *m = &billed->scan->answers.chains->m;
+	const struct gr_marking *m = &billed->answers->chains->m;
 	uint32_t top = gr_parents_top(&m->tree, m->parents->of[first].node - 1);
 
 	return (struct gr_billed_root){
@@ -69,7 +70,7 @@ static struct gr_error *number_chain(
 				   uint32_t *ret),
 	void *ctx)
 {
-	struct gr_runtime *rt = &billed->scan->program.rt;
+	struct gr_runtime *rt = &billed->answers->stop->program->rt;
 	struct gr_error *err = NULL;
 	gr_obj first = obj;
 	uint32_t ret;
@@ -101,7 +102,7 @@ struct gr_error *gr_billed_number(
 	void *ctx)
 {
 	struct gr_object_iterator c =
-		gr_objects_begin(billed->scan->answers.graph->graph->objects);
+		gr_objects_begin(billed->answers->graph->graph->objects);
 	struct gr_error *err = NULL;
 
 	while (!err && gr_objects_next(&c))

@@ -13,11 +13,11 @@
 #include "heapgraph/heapgraph.h"
 #include "mark/tree.h"
 
-struct gr_scan;
+struct gr_answers;
 
 /** The chains of the walk that bills each object to its nearest root. */
 struct gr_billed {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	struct gr_keys goroutines; /**< Of first objects that stacks lead to. */
 	/** By object: a number of the caller's; UINT32_MAX: none yet. */
 	uint32_t *number_of;
@@ -28,7 +28,8 @@ struct gr_billed {
  *
  * @param number_of By object of the graph; it belongs to the caller.
  */
-struct gr_error *gr_billed_init(struct gr_billed *billed, struct gr_scan *scan,
+struct gr_error *gr_billed_init(struct gr_billed *billed,
+				struct gr_answers *answers,
 				uint32_t *number_of) GR_MUST_CHECK;
 void gr_billed_deinit(struct gr_billed *billed);
 

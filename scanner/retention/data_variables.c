@@ -32,11 +32,10 @@ static struct gr_error *append(const struct gr_types *types,
 }
 
 /* A file may lack the word, and damaged memory has none: it is 0 then. */
-static uint64_t read_word(struct gr_scan *scan, uint64_t addr)
+static uint64_t read_word(struct gr_runtime *rt, uint64_t addr)
 {
 	uint64_t value = 0;
-	struct gr_error *err =
-		gr_image_read_u64(scan->stop.image, addr, &value);
+	struct gr_error *err = gr_image_read_u64(rt->image, addr, &value);
 	bool is_read = !err;
 
 	gr_error_destroy(err);
@@ -44,46 +43,44 @@ static uint64_t read_word(struct gr_scan *scan, uint64_t addr)
 }
 
 /* Add the memory that a variable of that type points to. */
-static struct gr_error *add_pointed(struct gr_scan *scan,
+static struct gr_error *add_pointed(struct gr_heap *heap,
 				    struct gr_data_variables *ret,
 				    const struct gr_data_variable *variable)
 {
-	const struct gr_type *t =
-		gr_types_get(scan->program.types, variable->type);
+	const struct gr_type *t = gr_types_get(heap->types, variable->type);
 	bool is_channel = t->kind == GR_KIND_CHAN;
 	struct gr_data_variable row = {
 		.name = variable->name,
-		.start = read_word(scan, variable->start),
+		.start = read_word(heap->rt, variable->start),
 		.type = is_channel ? variable->type : t->elem,
 		.is_slice = t->kind == GR_KIND_SLICE,
 	};
-	bool is_in_heap = gr_heap_span_at(scan->stop.heap, row.start);
+	bool is_in_heap = gr_heap_span_at(heap, row.start);
 
 	if (!row.start || row.type == GR_TYPE_NONE ||
 	    (is_channel && !is_in_heap))
 		return NULL;
-	return append(scan->program.types,
-		      is_in_heap ? &ret->in_heap : &ret->pointed, row,
-		      row.is_slice ? read_word(scan, variable->start + 8) : 1);
+	return append(
+		heap->types, is_in_heap ? &ret->in_heap : &ret->pointed, row,
+		row.is_slice ? read_word(heap->rt, variable->start + 8) : 1);
 }
 
 /* Add a variable; if it is a pointer, a slice or a channel, then also the memory
  * behind it, unless the runtime points there: that is no name. */
-static struct gr_error *add(struct gr_scan *scan, struct gr_data_variables *ret,
+static struct gr_error *add(struct gr_heap *heap, struct gr_data_variables *ret,
 			    const struct gr_data_variable *variable)
 {
-	uint8_t kind = gr_types_get(scan->program.types, variable->type)->kind;
-	struct gr_error *err =
-		append(scan->program.types, &ret->own, *variable, 1);
+	uint8_t kind = gr_types_get(heap->types, variable->type)->kind;
+	struct gr_error *err = append(heap->types, &ret->own, *variable, 1);
 
 	if (err || gr_name_is_in_runtime(variable->name) ||
 	    (kind != GR_KIND_PTR && kind != GR_KIND_SLICE &&
 	     kind != GR_KIND_CHAN))
 		return err;
-	return add_pointed(scan, ret, variable);
+	return add_pointed(heap, ret, variable);
 }
 
-static struct gr_error *add_module(struct gr_scan *scan,
+static struct gr_error *add_module(struct gr_heap *heap,
 				   const struct gr_module *m,
 				   struct gr_data_variables *ret)
 {
@@ -96,15 +93,13 @@ static struct gr_error *add_module(struct gr_scan *scan,
 		const struct gr_data_variable variable = {
 			.name = v[i].name,
 			.start = v[i].addr + m->bias,
-			.type = gr_types_from_dwarf(scan->program.types, m,
-						    v[i].type),
+			.type = gr_types_from_dwarf(heap->types, m, v[i].type),
 		};
 
 		if (variable.type != GR_TYPE_NONE)
-			err = add(scan, ret, &variable);
+			err = add(heap, ret, &variable);
 		if (!err)
-			err = gr_runtime_step(&scan->program.rt,
-					      VARIABLE_STEPS);
+			err = gr_runtime_step(heap->rt, VARIABLE_STEPS);
 	}
 	return err;
 }
@@ -123,7 +118,7 @@ static int by_start(const void *a, const void *b)
 
 /* Set `around`. A row that ends before this one begins is around no later one,
  * so that all rows are passed once. */
-static struct gr_error *nest(struct gr_scan *scan,
+static struct gr_error *nest(struct gr_runtime *rt,
 			     struct gr_data_variable_vector *list)
 {
 	struct gr_data_variable *rows = list->data;
@@ -136,12 +131,12 @@ static struct gr_error *nest(struct gr_scan *scan,
 		       rows[around].end <= rows[i].start)
 			around = rows[around].around;
 		rows[i].around = around;
-		err = gr_runtime_step(&scan->program.rt, 1);
+		err = gr_runtime_step(rt, 1);
 	}
 	return err;
 }
 
-struct gr_error *gr_data_variables_make(struct gr_scan *scan,
+struct gr_error *gr_data_variables_make(struct gr_heap *heap,
 					struct gr_data_variables *ret)
 {
 	struct gr_data_variable_vector *const lists[] = { &ret->own,
@@ -149,14 +144,14 @@ struct gr_error *gr_data_variables_make(struct gr_scan *scan,
 							  &ret->in_heap };
 	struct gr_error *err = NULL;
 
-	for (size_t i = 0; !err && i < scan->program.rt.nmodules; i++)
-		err = add_module(scan, &scan->program.rt.modules[i], ret);
+	for (size_t i = 0; !err && i < heap->rt->nmodules; i++)
+		err = add_module(heap, &heap->rt->modules[i], ret);
 	for (size_t i = 0; !err && i < GR_ARRAY_SIZE(lists); i++) {
 		err = gr_sort(lists[i]->data, lists[i]->size,
-			      sizeof(*lists[i]->data), by_start,
-			      scan->program.rt.poll, scan->program.rt.poll_ctx);
+			      sizeof(*lists[i]->data), by_start, heap->rt->poll,
+			      heap->rt->poll_ctx);
 		if (!err)
-			err = nest(scan, lists[i]);
+			err = nest(heap->rt, lists[i]);
 	}
 	return err;
 }

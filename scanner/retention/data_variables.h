@@ -8,7 +8,7 @@
 #include "base/vector.h"
 #include "goruntime/types/types.h"
 
-struct gr_scan;
+struct gr_heap;
 
 /** As deep as variables may lie in, or point into, each other's memory. */
 enum { GR_MAX_NESTED_VARIABLES = 64 };
@@ -36,7 +36,7 @@ struct gr_data_variables {
 };
 
 struct gr_error *
-gr_data_variables_make(struct gr_scan *scan,
+gr_data_variables_make(struct gr_heap *heap,
 		       struct gr_data_variables *ret) GR_MUST_CHECK;
 void gr_data_variables_deinit(struct gr_data_variables *variables);
 

@@ -36,7 +36,7 @@ GR_VECTOR(branch_vector, struct branch);
 GR_VECTOR(groups_vector, struct gr_child_groups);
 
 struct tree {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	const struct gr_graph *g;
 	const struct gr_dominators_options *options;
 	struct gr_poll poll;
@@ -127,7 +127,7 @@ static uint64_t root_key(struct tree *t, gr_vertex v)
 
 	if (t->err)
 		return 0;
-	t->err = gr_scan_vertex(t->scan, v, &info);
+	t->err = gr_scan_vertex(t->answers, v, &info);
 	if (t->err)
 		return 0;
 	return (uint64_t)KEY_ROOT << KEY_SHIFT | (uintptr_t)info.name;
@@ -135,7 +135,7 @@ static uint64_t root_key(struct tree *t, gr_vertex v)
 
 static uint64_t group_key(struct tree *t, gr_vertex v)
 {
-	const struct gr_heap_graph *hg = t->scan->answers.graph;
+	const struct gr_heap_graph *hg = t->answers->graph;
 	uint32_t index = v - gr_graph_first_group(t->g);
 
 	if (index >= hg->ngoroutines + hg->statics.size)
@@ -143,7 +143,8 @@ static uint64_t group_key(struct tree *t, gr_vertex v)
 	// A variable with its static memory.
 	if (index >= hg->ngoroutines)
 		return root_key(t, v);
-	const struct gr_goroutine *g = &t->scan->stop.sched.goroutines[index];
+	const struct gr_goroutine *g =
+		&t->answers->stop->sched.goroutines[index];
 	if (g->is_g0)
 		return (uint64_t)KEY_SYSTEM << KEY_SHIFT;
 	return (uint64_t)KEY_GOROUTINE << KEY_SHIFT |
@@ -261,7 +262,7 @@ static struct gr_error *group_children(struct tree *t, const struct branch *row,
 	if (row->group.example == gr_graph_top(t->g)) {
 		top[0] = row->group.example;
 		for (int i = 0; i < GR_NROOT_GROUPS; i++)
-			top[i + 1] = gr_group_vertex(t->scan->answers.graph, i);
+			top[i + 1] = gr_group_vertex(t->answers->graph, i);
 		vertices = top;
 		count = GR_ARRAY_SIZE(top);
 	}
@@ -356,24 +357,25 @@ static struct gr_error *take_rows(struct tree *t)
 // ---------------------------------------------------------------------- rows
 
 /* Several vertices are not at one address. */
-static struct gr_error *name_merged(struct gr_scan *scan, gr_vertex example,
-				    struct gr_dominator *row)
+static struct gr_error *name_merged(struct gr_answers *answers,
+				    gr_vertex example, struct gr_dominator *row)
 {
-	const struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_graph *g = answers->graph->graph;
 
 	row->addr = 0;
 	row->goroutine_id = 0;
 	switch (gr_graph_kind(g, example)) {
 	case GR_VERTEX_OBJECT:
-		row->type =
-			gr_scan_merged_name(scan, g->objects->type[example]);
+		row->type = gr_scan_merged_name(answers->stop->program,
+						g->objects->type[example]);
 		row->name = *row->type ? row->type : row->name;
 		break;
 	case GR_VERTEX_GROUP:
 		if (example - gr_graph_first_group(g) <
-		    scan->answers.graph->ngoroutines)
+		    answers->graph->ngoroutines)
 			row->name = gr_scan_goroutines_name(
-				scan, example - gr_graph_first_group(g));
+				&answers->stop->sched,
+				example - gr_graph_first_group(g));
 		break;
 	case GR_VERTEX_ROOT:
 	case GR_VERTEX_TOP:
@@ -382,11 +384,12 @@ static struct gr_error *name_merged(struct gr_scan *scan, gr_vertex example,
 	return row->name ? NULL : &gr_enomem;
 }
 
-struct gr_error *gr_dominator_describe(struct gr_scan *scan, gr_vertex vertex,
+struct gr_error *gr_dominator_describe(struct gr_answers *answers,
+				       gr_vertex vertex,
 				       struct gr_dominator *ret)
 {
 	struct gr_vertex_info info;
-	struct gr_error *err = gr_scan_vertex(scan, vertex, &info);
+	struct gr_error *err = gr_scan_vertex(answers, vertex, &info);
 
 	if (err)
 		return err;
@@ -398,7 +401,7 @@ struct gr_error *gr_dominator_describe(struct gr_scan *scan, gr_vertex vertex,
 		.goroutine_id = info.goroutine_id,
 		.vertices = 1,
 		.objects = info.class == GR_CLASS_OBJECT,
-		.bytes = gr_graph_own_bytes(scan->answers.graph->graph, vertex),
+		.bytes = gr_graph_own_bytes(answers->graph->graph, vertex),
 		.retained_bytes = info.retained_bytes,
 	};
 	return NULL;
@@ -409,10 +412,10 @@ static struct gr_error *make_row(struct tree *t, const struct branch *branch,
 {
 	const struct gr_child_group *group = &branch->group;
 	struct gr_error *err =
-		gr_dominator_describe(t->scan, group->example, ret);
+		gr_dominator_describe(t->answers, group->example, ret);
 
 	if (!err && (group->vertices > 1 || t->options->is_view))
-		err = name_merged(t->scan, group->example, ret);
+		err = name_merged(t->answers, group->example, ret);
 	ret->depth = branch->depth;
 	ret->vertices = group->vertices;
 	ret->objects *= group->vertices;
@@ -477,17 +480,17 @@ static struct gr_error *take_first(struct tree *t, const gr_vertex *vertices,
 	return take(t, first);
 }
 
-struct gr_error *gr_dominator_tree(struct gr_scan *scan,
+struct gr_error *gr_dominator_tree(struct gr_answers *answers,
 				   const struct gr_dominators_options *options,
 				   const gr_vertex *vertices,
 				   uint32_t nvertices,
 				   struct gr_dominators *ret)
 {
 	_cleanup_(tree_deinit) struct tree t = {
-		.scan = scan,
-		.g = scan->answers.graph->graph,
+		.answers = answers,
+		.g = answers->graph->graph,
 		.options = options,
-		.poll = gr_runtime_poller(&scan->program.rt),
+		.poll = gr_runtime_poller(&answers->stop->program->rt),
 	};
 
 	if (!nvertices)

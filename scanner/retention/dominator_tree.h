@@ -6,8 +6,11 @@
 #include "dominators.h"
 #include "graph/graph.h"
 
+struct gr_answers;
+
 /** Describe one vertex as a row. */
-struct gr_error *gr_dominator_describe(struct gr_scan *scan, gr_vertex vertex,
+struct gr_error *gr_dominator_describe(struct gr_answers *answers,
+				       gr_vertex vertex,
 				       struct gr_dominator *ret) GR_MUST_CHECK;
 
 /**
@@ -16,7 +19,7 @@ struct gr_error *gr_dominator_describe(struct gr_scan *scan, gr_vertex vertex,
  *
  * @param[in,out] ret nothing but rows and nrows change.
  */
-struct gr_error *gr_dominator_tree(struct gr_scan *scan,
+struct gr_error *gr_dominator_tree(struct gr_answers *answers,
 				   const struct gr_dominators_options *options,
 				   const gr_vertex *vertices,
 				   uint32_t nvertices,

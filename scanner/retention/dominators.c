@@ -20,16 +20,16 @@ GR_DEFINE_CLEANUP(dominators, struct gr_dominators, gr_dominators_destroy)
 
 /* Is the place several values inside of a package variable? Then no vertex is
  * just what they refer to. */
-static bool is_part(const struct gr_scan *scan, const struct gr_place *place)
+static bool is_part(const struct gr_stop *stop, const struct gr_place *place)
 {
 	if (place->type == GR_TYPE_NONE)
 		return false;
 	const struct gr_type *type =
-		gr_types_get(scan->program.types, place->type);
+		gr_types_get(stop->program->types, place->type);
 	if (type->kind != GR_KIND_STRUCT && type->kind != GR_KIND_ARRAY)
 		return false;
-	for (size_t i = 0; i < scan->stop.roots.list.size; i++) {
-		const struct gr_root *root = &scan->stop.roots.list.data[i];
+	for (size_t i = 0; i < stop->roots.list.size; i++) {
+		const struct gr_root *root = &stop->roots.list.data[i];
 		if (root->addr == place->addr && root->type == place->type)
 			return false;
 	}
@@ -37,14 +37,14 @@ static bool is_part(const struct gr_scan *scan, const struct gr_place *place)
 }
 
 /* A package variable that keeps nothing alive is no vertex. */
-static struct gr_error *describe_place(struct gr_scan *scan,
+static struct gr_error *describe_place(struct gr_answers *answers,
 				       const struct gr_place *place,
 				       gr_vertex vertex,
 				       struct gr_dominator *ret)
 {
 	if (vertex != GR_VERTEX_NONE)
-		return gr_dominator_describe(scan, vertex, ret);
-	if (place->is_variable && is_part(scan, place))
+		return gr_dominator_describe(answers, vertex, ret);
+	if (place->is_variable && is_part(answers->stop, place))
 		return gr_error_format(GR_ERROR_NOT_FOUND,
 				       "%s has several fields or elements: ask "
 				       "about one of them, or about the whole "
@@ -57,7 +57,8 @@ static struct gr_error *describe_place(struct gr_scan *scan,
 	*ret = (struct gr_dominator){
 		.name = place->name,
 		.kind = gr_root_kind_name(GR_ROOT_GLOBAL),
-		.type = gr_scan_memory_name(scan, place->type, 0),
+		.type = gr_scan_memory_name(answers->stop->program, place->type,
+					    0),
 		.addr = place->addr,
 		.vertices = 1,
 	};
@@ -108,7 +109,7 @@ static struct gr_error *keep_outermost(const struct gr_graph *g,
 }
 
 /* Find the vertices of the places, and describe each. */
-static struct gr_error *find_asked(struct gr_scan *scan,
+static struct gr_error *find_asked(struct gr_answers *answers,
 				   const struct gr_dominators_options *options,
 				   gr_vertex *vertices, uint32_t *count,
 				   struct gr_dominators *ret)
@@ -122,8 +123,8 @@ static struct gr_error *find_asked(struct gr_scan *scan,
 		const struct gr_place *place = &options->places[i];
 		gr_vertex vertex;
 
-		gr_scan_find_vertex(scan, place, &vertex);
-		err = describe_place(scan, place, vertex,
+		gr_scan_find_vertex(answers, place, &vertex);
+		err = describe_place(answers, place, vertex,
 				     &ret->asked[ret->nasked++]);
 		if (!err && vertex != GR_VERTEX_NONE)
 			vertices[(*count)++] = vertex;
@@ -133,11 +134,13 @@ static struct gr_error *find_asked(struct gr_scan *scan,
 
 /* The tree below places. */
 static struct gr_error *
-answer_places(struct gr_scan *scan, const struct gr_dominators_options *options,
+answer_places(struct gr_answers *answers,
+	      const struct gr_dominators_options *options,
 	      struct gr_dominators *ret)
 {
-	const struct gr_poll poll = gr_runtime_poller(&scan->program.rt);
-	struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_poll poll =
+		gr_runtime_poller(&answers->stop->program->rt);
+	struct gr_graph *g = answers->graph->graph;
 	_cleanup_free_ gr_vertex *vertices =
 		calloc(options->nplaces, sizeof(*vertices));
 	struct gr_kept kept = { 0 };
@@ -146,17 +149,17 @@ answer_places(struct gr_scan *scan, const struct gr_dominators_options *options,
 
 	if (!vertices)
 		return &gr_enomem;
-	err = find_asked(scan, options, vertices, &count, ret);
+	err = find_asked(answers, options, vertices, &count, ret);
 	if (!err)
 		err = keep_outermost(g, &poll, vertices, &count);
 	if (!err)
 		err = gr_graph_keeps(g, vertices, count, &poll, NULL, &kept);
 	ret->together = (struct gr_total){ kept.objects, kept.bytes };
 	return err ? err :
-		     gr_dominator_tree(scan, options, vertices, count, ret);
+		     gr_dominator_tree(answers, options, vertices, count, ret);
 }
 
-struct gr_error *gr_dominators_find(struct gr_scan *scan,
+struct gr_error *gr_dominators_find(struct gr_answers *answers,
 				    const struct gr_dominators_options *options,
 				    struct gr_dominators **ret)
 {
@@ -166,16 +169,17 @@ struct gr_error *gr_dominators_find(struct gr_scan *scan,
 
 	if (!dominators)
 		return &gr_enomem;
-	err = gr_scan_need_graph(scan, GR_PART_DOMINATORS | GR_PART_CHILDREN);
+	err = gr_scan_need_graph(answers,
+				 GR_PART_DOMINATORS | GR_PART_CHILDREN);
 	if (err)
 		return err;
-	const struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_graph *g = answers->graph->graph;
 	const gr_vertex top = gr_graph_top(g);
 	dominators->reached_bytes = g->retained[top];
-	dominators->gaps = scan->answers.graph_gaps;
+	dominators->gaps = answers->graph_gaps;
 	err = options->nplaces ?
-		      answer_places(scan, options, dominators) :
-		      gr_dominator_tree(scan, options, &top, 1, dominators);
+		      answer_places(answers, options, dominators) :
+		      gr_dominator_tree(answers, options, &top, 1, dominators);
 	if (!err)
 		*ret = steal_ptr(dominators);
 	return err;
@@ -185,13 +189,14 @@ struct gr_error *gr_scan_dominators(struct gr_scan *scan,
 				    const struct gr_dominators_options *options,
 				    struct gr_dominators **ret)
 {
+	struct gr_answers *answers;
 	_cleanup_(gr_cleanup_dominators) struct gr_dominators *dominators =
 		NULL;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	if (!err)
-		err = gr_dominators_find(scan, options, &dominators);
+		err = gr_dominators_find(answers, options, &dominators);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(dominators);

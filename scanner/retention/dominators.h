@@ -9,6 +9,7 @@
 #include "mark/node.h"
 #include "mark/options.h"
 
+struct gr_answers;
 struct gr_scan;
 
 /** Levels that an answer can have: no tool shows more. */
@@ -82,7 +83,7 @@ struct gr_error *gr_scan_dominators(struct gr_scan *scan,
 				    const struct gr_dominators_options *options,
 				    struct gr_dominators **ret) GR_MUST_CHECK;
 /** The same for a question that has entered. */
-struct gr_error *gr_dominators_find(struct gr_scan *scan,
+struct gr_error *gr_dominators_find(struct gr_answers *answers,
 				    const struct gr_dominators_options *options,
 				    struct gr_dominators **ret) GR_MUST_CHECK;
 void gr_dominators_destroy(struct gr_dominators *dominators);

@@ -21,19 +21,20 @@ static struct gr_error *note(void *ctx, const struct gr_link *link)
 	return NULL;
 }
 
-struct gr_error *gr_scan_field_words(struct gr_scan *scan, uint32_t *words)
+struct gr_error *gr_scan_field_words(struct gr_answers *answers,
+				     uint32_t *words)
 {
 	_cleanup_(gr_link_reader_deinit) struct gr_link_reader reader = {
-		.scan = scan
+		.answers = answers
 	};
-	const struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_graph *g = answers->graph->graph;
 	struct notes notes = { g, words };
 	struct gr_error *err = NULL;
 
 	for (gr_vertex v = 0; v < g->nobjects; v++)
 		words[v] = GR_WORD_UNKNOWN;
 	for (gr_vertex v = 0; !err && v < g->nobjects; v++) {
-		err = gr_runtime_step(&scan->program.rt, 1);
+		err = gr_runtime_step(&answers->stop->program->rt, 1);
 		if (!err && g->first[v] < g->first[v + 1])
 			err = gr_links_each(&reader, v, GR_VERTEX_NONE,
 					    SIZE_MAX, note, &notes);

@@ -7,37 +7,40 @@
 #include "naming/type_filter.h"
 
 /* Make parts of the graph, under the guard against files that shrink. */
-static struct gr_error *need(struct gr_scan *scan, unsigned int parts)
+static struct gr_error *need(struct gr_scan *scan, unsigned int parts,
+			     struct gr_answers **ret)
 {
+	struct gr_answers *answers = *ret = gr_scan_answers(scan);
 	struct gr_sigbus_guard guard;
 	struct gr_error *err;
 
-	if (scan->answers.graph &&
-	    (gr_graph_parts(scan->answers.graph->graph) & parts) == parts)
+	if (answers->graph &&
+	    (gr_graph_parts(answers->graph->graph) & parts) == parts)
 		return NULL;
-	err = gr_scan_enter(scan, &guard);
+	err = gr_scan_enter(scan, &guard, ret);
 	if (!err)
-		err = gr_scan_need_graph(scan, parts);
+		err = gr_scan_need_graph(answers, parts);
 	return gr_sigbus_guard_end(&guard, err);
 }
 
 /* Make parts, and check that the graph has a vertex. */
 static struct gr_error *need_vertex(struct gr_scan *scan, unsigned int parts,
-				    uint32_t vertex)
+				    uint32_t vertex, struct gr_answers **ret)
 {
-	struct gr_error *err = need(scan, parts);
+	struct gr_error *err = need(scan, parts, ret);
 
-	return err ? err : gr_scan_check_vertex(scan, vertex);
+	return err ? err : gr_scan_check_vertex(*ret, vertex);
 }
 
 struct gr_error *gr_scan_graph_size(struct gr_scan *scan,
 				    struct gr_graph_size *ret)
 {
-	struct gr_error *err = need(scan, GR_PART_NEAREST);
+	struct gr_answers *answers;
+	struct gr_error *err = need(scan, GR_PART_NEAREST, &answers);
 
 	if (err)
 		return err;
-	const struct gr_graph *graph = scan->answers.graph->graph;
+	const struct gr_graph *graph = answers->graph->graph;
 	*ret = (struct gr_graph_size){
 		.objects = graph->nobjects,
 		.roots_end = gr_graph_first_group(graph),
@@ -50,68 +53,73 @@ struct gr_error *gr_scan_view_vertex(struct gr_scan *scan, uint32_t vertex,
 				     bool with_retained,
 				     struct gr_vertex_info *ret)
 {
+	struct gr_answers *answers;
 	struct gr_error *err = need_vertex(
 		scan, with_retained ? GR_PART_DOMINATORS : GR_PART_NEAREST,
-		vertex);
+		vertex, &answers);
 
-	return err ? err : gr_scan_vertex(scan, vertex, ret);
+	return err ? err : gr_scan_vertex(answers, vertex, ret);
 }
 
-static struct gr_error *read_content(struct gr_scan *scan, uint64_t addr,
+static struct gr_error *read_content(struct gr_runtime *rt, uint64_t addr,
 				     uint64_t bytes, uint8_t **ret)
 {
-	struct gr_error *err = gr_image_want(scan->stop.image, bytes);
+	struct gr_error *err = gr_image_want(rt->image, bytes);
 
 	if (err)
 		return err;
-	if (gr_image_lacks_values(scan->stop.image))
+	if (gr_image_lacks_values(rt->image))
 		return gr_error_not_saved();
 	_cleanup_free_ uint8_t *content = malloc(bytes + 1);
 	if (!content)
 		return &gr_enomem;
-	err = gr_image_read(scan->stop.image, addr, content, bytes);
+	err = gr_image_read(rt->image, addr, content, bytes);
 	if (!err)
 		*ret = steal_ptr(content);
 	return err;
 }
 
-static struct gr_error *find_content(struct gr_scan *scan, uint32_t vertex,
-				     uint8_t **ret, uint64_t *bytes)
+static struct gr_error *find_content(struct gr_answers *answers,
+				     uint32_t vertex, uint8_t **ret,
+				     uint64_t *bytes)
 {
 	struct gr_vertex_info info;
-	struct gr_error *err = gr_scan_need_graph(scan, GR_PART_NEAREST);
+	struct gr_error *err = gr_scan_need_graph(answers, GR_PART_NEAREST);
 
 	if (!err)
-		err = gr_scan_check_vertex(scan, vertex);
+		err = gr_scan_check_vertex(answers, vertex);
 	if (!err)
-		err = gr_scan_vertex(scan, vertex, &info);
+		err = gr_scan_vertex(answers, vertex, &info);
 	if (err)
 		return err;
-	if (vertex >= scan->answers.graph->graph->nobjects)
+	if (vertex >= answers->graph->graph->nobjects)
 		return gr_error_format(GR_ERROR_ARGUMENT, "%u is no object",
 				       vertex);
 	*bytes = info.bytes;
-	return read_content(scan, info.addr, info.bytes, ret);
+	return read_content(&answers->stop->program->rt, info.addr, info.bytes,
+			    ret);
 }
 
 struct gr_error *gr_scan_object_content(struct gr_scan *scan, uint32_t vertex,
 					uint8_t **ret, uint64_t *bytes)
 {
+	struct gr_answers *answers;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	if (!err)
-		err = find_content(scan, vertex, ret, bytes);
+		err = find_content(answers, vertex, ret, bytes);
 	return gr_sigbus_guard_end(&guard, err);
 }
 
 struct gr_error *gr_scan_view_find(struct gr_scan *scan,
 				   const struct gr_place *place, uint32_t *ret)
 {
-	struct gr_error *err = need(scan, GR_PART_NEAREST);
+	struct gr_answers *answers;
+	struct gr_error *err = need(scan, GR_PART_NEAREST, &answers);
 
 	if (!err)
-		gr_scan_find_vertex(scan, place, ret);
+		gr_scan_find_vertex(answers, place, ret);
 	return err;
 }
 
@@ -153,7 +161,7 @@ void gr_object_cursor_destroy(struct gr_object_cursor *cursor)
 	free(cursor);
 }
 
-static struct gr_error *check_object(struct gr_scan *scan,
+static struct gr_error *check_object(struct gr_answers *answers,
 				     struct gr_object_cursor *cursor,
 				     gr_vertex v, bool *ret)
 {
@@ -162,38 +170,40 @@ static struct gr_error *check_object(struct gr_scan *scan,
 		return NULL;
 	}
 	const struct gr_slot_run *run =
-		gr_objects_run(scan->answers.graph->graph->objects, v);
+		gr_objects_run(answers->graph->graph->objects, v);
 	uint64_t bytes = run->elem_bytes - run->head_bytes;
 
 	*ret = bytes >= cursor->min_bytes;
 	if (!*ret || !cursor->type)
 		return NULL;
-	return gr_type_filter_check(scan, &cursor->filter, v, ret);
+	return gr_type_filter_check(answers, &cursor->filter, v, ret);
 }
 
 struct gr_error *gr_scan_next_object(struct gr_scan *scan,
 				     struct gr_object_cursor *cursor,
 				     uint32_t *ret)
 {
-	struct gr_error *err = need(scan, GR_PART_NEAREST);
+	struct gr_answers *answers;
+	struct gr_error *err = need(scan, GR_PART_NEAREST, &answers);
 	bool is_match = false;
 
 	*ret = UINT32_MAX;
-	while (!err && cursor->next < scan->answers.graph->graph->nobjects) {
+	while (!err && cursor->next < answers->graph->graph->nobjects) {
 		gr_vertex v = cursor->next++;
 
-		err = check_object(scan, cursor, v, &is_match);
+		err = check_object(answers, cursor, v, &is_match);
 		if (!err && is_match) {
 			cursor->has_found = true;
 			*ret = v;
 			return NULL;
 		}
 		if (!err && v % GR_GRAPH_POLL_STEPS == 0)
-			err = gr_runtime_poll(&scan->program.rt);
+			err = gr_runtime_poll(&answers->stop->program->rt);
 	}
 	return err || cursor->has_found || !cursor->type ?
 		       err :
-		       gr_type_filter_no_object(scan, cursor->type);
+		       gr_type_filter_no_object(answers->stop->program,
+						cursor->type);
 }
 
 // ---------------------------------------------------------------- neighbours
@@ -218,18 +228,20 @@ struct gr_error *gr_scan_neighbour(struct gr_scan *scan, uint32_t vertex,
 				   enum gr_neighbours which, uint32_t i,
 				   uint32_t *ret)
 {
+	struct gr_answers *answers;
 	static const unsigned int parts[] = {
 		[GR_REFERENCES] = GR_PART_NEAREST,
 		[GR_REFERRERS] = GR_PART_REVERSE,
 		[GR_DOMINATED] = GR_PART_CHILDREN,
 	};
-	struct gr_error *err = need_vertex(scan, parts[which], vertex);
+	struct gr_error *err =
+		need_vertex(scan, parts[which], vertex, &answers);
 	uint32_t first, end;
 
 	if (err)
 		return err;
-	const uint32_t *list = neighbours(scan->answers.graph->graph, vertex,
-					  which, &first, &end);
+	const uint32_t *list =
+		neighbours(answers->graph->graph, vertex, which, &first, &end);
 	*ret = i < end - first ? list[first + i] : UINT32_MAX;
 	return NULL;
 }
@@ -237,10 +249,12 @@ struct gr_error *gr_scan_neighbour(struct gr_scan *scan, uint32_t vertex,
 struct gr_error *gr_view_dominator(struct gr_scan *scan, uint32_t vertex,
 				   uint32_t *ret)
 {
-	struct gr_error *err = need_vertex(scan, GR_PART_DOMINATORS, vertex);
+	struct gr_answers *answers;
+	struct gr_error *err =
+		need_vertex(scan, GR_PART_DOMINATORS, vertex, &answers);
 
 	if (!err)
-		*ret = scan->answers.graph->graph->idom[vertex];
+		*ret = answers->graph->graph->idom[vertex];
 	return err;
 }
 
@@ -248,15 +262,17 @@ struct gr_error *gr_view_retained(struct gr_scan *scan,
 				  const uint32_t *vertices, uint32_t count,
 				  uint64_t *ret)
 {
-	const struct gr_poll poll = gr_runtime_poller(&scan->program.rt);
-	struct gr_error *err = need(scan, GR_PART_REVERSE);
+	struct gr_answers *answers = gr_scan_answers(scan);
+	const struct gr_poll poll =
+		gr_runtime_poller(&answers->stop->program->rt);
+	struct gr_error *err = need(scan, GR_PART_REVERSE, &answers);
 	struct gr_kept kept = { 0 };
 
 	for (uint32_t i = 0; !err && i < count; i++)
-		err = gr_scan_check_vertex(scan, vertices[i]);
+		err = gr_scan_check_vertex(answers, vertices[i]);
 	if (!err)
-		err = gr_graph_keeps(scan->answers.graph->graph, vertices,
-				     count, &poll, NULL, &kept);
+		err = gr_graph_keeps(answers->graph->graph, vertices, count,
+				     &poll, NULL, &kept);
 	*ret = kept.bytes;
 	return err;
 }
@@ -293,16 +309,19 @@ struct gr_error *gr_scan_vertex_paths(struct gr_scan *scan, uint32_t vertex,
 				      uint32_t max_paths,
 				      struct gr_vertex_paths *ret)
 {
-	const struct gr_poll poll = gr_runtime_poller(&scan->program.rt);
+	struct gr_answers *answers = gr_scan_answers(scan);
+	const struct gr_poll poll =
+		gr_runtime_poller(&answers->stop->program->rt);
 	_cleanup_(gr_root_paths_deinit) struct gr_root_paths found = { 0 };
-	struct gr_error *err = need_vertex(scan, GR_PART_REVERSE, vertex);
+	struct gr_error *err =
+		need_vertex(scan, GR_PART_REVERSE, vertex, &answers);
 
 	memset(ret, 0, sizeof(*ret));
-	if (!err && vertex >= gr_graph_first_group(scan->answers.graph->graph))
+	if (!err && vertex >= gr_graph_first_group(answers->graph->graph))
 		err = gr_error_format(GR_ERROR_ARGUMENT,
 				      "paths lead to objects and roots only");
 	if (!err)
-		err = gr_graph_root_paths(scan->answers.graph->graph, vertex,
+		err = gr_graph_root_paths(answers->graph->graph, vertex,
 					  max_paths, NULL, &poll, &found);
 	if (err)
 		return err;
@@ -316,7 +335,9 @@ struct gr_error *gr_scan_vertex_paths(struct gr_scan *scan, uint32_t vertex,
 	return err;
 }
 
-bool gr_scan_has_retained(const struct gr_scan *scan)
+bool gr_scan_has_retained(struct gr_scan *scan)
 {
-	return scan->answers.graph && scan->answers.graph->graph->retained;
+	struct gr_answers *answers = gr_scan_answers(scan);
+
+	return answers->graph && answers->graph->graph->retained;
 }

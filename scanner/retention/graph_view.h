@@ -100,6 +100,6 @@ gr_scan_vertex_paths(struct gr_scan *scan, uint32_t vertex, uint32_t max_paths,
 void gr_vertex_paths_deinit(struct gr_vertex_paths *paths);
 
 /** Is there a graph with retained sizes? Nothing is made. */
-bool gr_scan_has_retained(const struct gr_scan *scan);
+bool gr_scan_has_retained(struct gr_scan *scan);
 
 #endif /* GR_GRAPH_VIEW_H */

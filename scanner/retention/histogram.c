@@ -38,7 +38,7 @@ enum {
 GR_VECTOR(row_vector, struct gr_histogram_row);
 
 struct counter {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	const struct gr_histogram_options *options;
 	const struct gr_graph *g;
 	struct gr_poll poll;
@@ -102,8 +102,8 @@ static uint32_t row_of_name(struct counter *c, const char *name)
 static struct gr_error *add_key(struct counter *c, uint64_t key,
 				const char *text, uint32_t *ret)
 {
-	const char *name =
-		gr_arena_intern(&c->scan->program.arena, text, strlen(text));
+	const char *name = gr_arena_intern(&c->answers->stop->program->arena,
+					   text, strlen(text));
 
 	*ret = name ? row_of_name(c, name) : UINT32_MAX;
 	return *ret != UINT32_MAX && gr_keys_add(&c->keys, key, 0, *ret) ?
@@ -132,7 +132,8 @@ static struct gr_error *add_type(struct counter *c, uint64_t key,
 		return add_key(c, key, type, ret);
 	n = gr_type_package(type, &package);
 	const char *text =
-		n ? gr_arena_intern(&c->scan->program.arena, package, n) :
+		n ? gr_arena_intern(&c->answers->stop->program->arena, package,
+				    n) :
 		    "(no package)";
 	return text ? add_key(c, key, text, ret) : &gr_enomem;
 }
@@ -143,7 +144,9 @@ static struct gr_error *row_of_label(struct counter *c, uint32_t label,
 	*ret = gr_keys_find(&c->keys, label, 0);
 	return *ret != UINT32_MAX ?
 		       NULL :
-		       add_type(c, label, gr_type_label_text(c->scan, label),
+		       add_type(c, label,
+				gr_type_label_text(c->answers->stop->program,
+						   label),
 				ret);
 }
 
@@ -160,11 +163,12 @@ static struct gr_error *row_of_record(struct counter *c,
 	*ret = gr_keys_find(&c->keys, make_key(KEY_RECORD, record), 0);
 	if (*ret != UINT32_MAX)
 		return NULL;
-	text = gr_scan_header_type(c->scan, span, index);
+	text = gr_scan_header_type(c->answers->stop->program, span, index);
 	// Arrays of all lengths are one row.
 	end = *text == '[' ? strchr(text, ']') : NULL;
 	if (end)
-		text = gr_arena_internf(&c->scan->program.arena, "[%s", end);
+		text = gr_arena_internf(&c->answers->stop->program->arena,
+					"[%s", end);
 	return text ? add_type(c, make_key(KEY_RECORD, record), text, ret) :
 		      &gr_enomem;
 }
@@ -205,7 +209,7 @@ static struct gr_error *find_row(struct counter *c, const struct gr_span *span,
 static struct gr_error *count_span(struct counter *c,
 				   const struct gr_span *span, gr_vertex *v)
 {
-	const struct gr_heap *heap = c->scan->stop.heap;
+	const struct gr_heap *heap = c->answers->stop->heap;
 	bool is_garbage = c->options->is_garbage;
 	struct gr_error *err = NULL;
 
@@ -230,7 +234,7 @@ static struct gr_error *count_span(struct counter *c,
 
 static struct gr_error *count_spans(struct counter *c)
 {
-	const struct gr_heap *heap = c->scan->stop.heap;
+	const struct gr_heap *heap = c->answers->stop->heap;
 	struct gr_error *err = NULL;
 	gr_vertex v = 0;
 
@@ -247,7 +251,7 @@ static struct gr_error *count_spans(struct counter *c)
 /* The vertex that stands for a root: its variable, or its goroutine or group.*/
 static gr_vertex holder_of(const struct counter *c, gr_vertex root)
 {
-	const struct gr_heap_graph *hg = c->scan->answers.graph;
+	const struct gr_heap_graph *hg = c->answers->graph;
 	gr_vertex holder = c->g->parent[root];
 	gr_vertex first_static = gr_goroutine_vertex(hg, hg->ngoroutines);
 	bool is_static = holder >= first_static &&
@@ -268,7 +272,7 @@ static struct gr_error *row_of_holder(struct counter *c, gr_vertex holder,
 	*ret = gr_keys_find(&c->keys, key, 0);
 	if (*ret != UINT32_MAX)
 		return NULL;
-	err = gr_scan_vertex(c->scan, holder, &info);
+	err = gr_scan_vertex(c->answers, holder, &info);
 	return err ? err : add_key(c, key, info.name, ret);
 }
 
@@ -277,7 +281,7 @@ static struct gr_error *
 row_of_root(void *ctx, const struct gr_billed_root *root, uint32_t *ret)
 {
 	struct counter *c = ctx;
-	const struct gr_heap_graph *hg = c->scan->answers.graph;
+	const struct gr_heap_graph *hg = c->answers->graph;
 	uint64_t key = make_key(KEY_ROOT, (uintptr_t)root->root);
 
 	if (c->options->by == GR_BY_GOROUTINE)
@@ -298,7 +302,7 @@ static struct gr_error *count_held(struct counter *c)
 {
 	_cleanup_(gr_billed_deinit) struct gr_billed billed = { 0 };
 	struct gr_ticker ticker = { .poll = &c->poll };
-	struct gr_error *err = gr_billed_init(&billed, c->scan, c->row_of);
+	struct gr_error *err = gr_billed_init(&billed, c->answers, c->row_of);
 
 	if (!err)
 		err = gr_billed_number(&billed, row_of_root, c);
@@ -320,10 +324,10 @@ static struct gr_error *add_kept(struct counter *c, gr_vertex holder)
 
 	if (gr_keys_find(&c->keys, key, 0) != UINT32_MAX)
 		return NULL;
-	err = gr_scan_vertex(c->scan, holder, &info);
+	err = gr_scan_vertex(c->answers, holder, &info);
 	if (err)
 		return err;
-	name = gr_arena_intern(&c->scan->program.arena, info.name,
+	name = gr_arena_intern(&c->answers->stop->program->arena, info.name,
 			       strlen(info.name));
 	if (!name || !gr_keys_add(&c->keys, key, 0, 0))
 		return &gr_enomem;
@@ -354,6 +358,7 @@ static struct gr_error *add_all_kept(struct counter *c)
 static struct gr_error *row_of_field(struct counter *c, gr_vertex from,
 				     uint64_t word, uint32_t *ret)
 {
+	struct gr_stop *stop = c->answers->stop;
 	const struct gr_objects *objects = c->g->objects;
 	uint32_t label = objects->type[from];
 	bool is_field = label != GR_TYPE_NONE && !(label & GR_LABEL_DATA) &&
@@ -368,14 +373,13 @@ static struct gr_error *row_of_field(struct counter *c, gr_vertex from,
 	if (*ret != UINT32_MAX)
 		return NULL;
 	if (is_field)
-		err = gr_scan_name_word(c->scan, gr_objects_slot(objects, from),
+		err = gr_scan_name_word(stop, gr_objects_slot(objects, from),
 					label, word * GR_WORD_BYTES, &name);
 	if (err)
 		return err;
-	const char *text = gr_arena_internf(&c->scan->program.arena, "%s%s%s",
-					    is_field ? "" : "in ",
-					    gr_type_label_text(c->scan, label),
-					    name.text);
+	const char *text = gr_arena_internf(
+		&stop->program->arena, "%s%s%s", is_field ? "" : "in ",
+		gr_type_label_text(stop->program, label), name.text);
 	return text ? add_key(c, key, text, ret) : &gr_enomem;
 }
 
@@ -390,7 +394,7 @@ static struct gr_error *count_fields(struct counter *c)
 				  sizeof(*c->words));
 	if (!c->words)
 		return gr_budget_error(budget);
-	err = gr_scan_field_words(c->scan, c->words);
+	err = gr_scan_field_words(c->answers, c->words);
 	for (gr_vertex v = 0; !err && v < c->g->nobjects; v++) {
 		gr_vertex parent = c->g->parent[v];
 		uint32_t row;
@@ -442,17 +446,18 @@ static struct gr_error *find_exact(struct counter *c, struct gr_histogram *h)
 	if (!set)
 		return &gr_enomem;
 	for (gr_vertex v = 0; !err && v < c->g->nobjects; v++) {
-		err = gr_type_filter_check(c->scan, &filter, v, &is_one);
+		err = gr_type_filter_check(c->answers, &filter, v, &is_one);
 		if (err || !is_one || !gr_graph_is_reached(c->g, v))
 			continue;
 		gr_bitmap_set(set, v);
 		err = gr_tick(&ticker);
 	}
 	if (!err)
-		err = gr_graph_set_keeps(c->scan->answers.graph->graph, set,
+		err = gr_graph_set_keeps(c->answers->graph->graph, set,
 					 &c->poll, NULL, &kept);
 	if (!err && !kept.objects)
-		err = gr_type_filter_no_object(c->scan, filter.name);
+		err = gr_type_filter_no_object(c->answers->stop->program,
+					       filter.name);
 	if (!err && !kept.objects)
 		return gr_error_format(GR_ERROR_NOT_FOUND,
 				       "no reached object has the type \"%s\"; "
@@ -519,7 +524,7 @@ static struct gr_error *make(struct counter *c, struct gr_histogram *h)
 	return err;
 }
 
-static struct gr_error *answer(struct gr_scan *scan,
+static struct gr_error *answer(struct gr_answers *answers,
 			       const struct gr_histogram_options *options,
 			       struct gr_histogram **ret)
 {
@@ -528,16 +533,16 @@ static struct gr_error *answer(struct gr_scan *scan,
 	struct gr_error *err = check(options);
 
 	if (!err)
-		err = gr_scan_need_graph(scan, options->with_retained ?
-						       GR_PART_CHILDREN :
-						       GR_PART_NEAREST);
+		err = gr_scan_need_graph(answers, options->with_retained ?
+							  GR_PART_CHILDREN :
+							  GR_PART_NEAREST);
 	if (err || !h)
 		return err ? err : &gr_enomem;
 	_cleanup_(counter_deinit) struct counter c = {
-		.scan = scan,
+		.answers = answers,
 		.options = options,
-		.g = scan->answers.graph->graph,
-		.poll = gr_runtime_poller(&scan->program.rt),
+		.g = answers->graph->graph,
+		.poll = gr_runtime_poller(&answers->stop->program->rt),
 	};
 	err = make(&c, h);
 	if (err)
@@ -545,7 +550,7 @@ static struct gr_error *answer(struct gr_scan *scan,
 	if (c.rows.size)
 		qsort(c.rows.data, c.rows.size, sizeof(*c.rows.data),
 		      compare_rows);
-	h->gaps = scan->answers.graph_gaps;
+	h->gaps = answers->graph_gaps;
 	h->nrows = c.rows.size;
 	h->rows = steal_ptr(c.rows.data);
 	for (size_t i = 0; i < h->nrows; i++) {
@@ -560,12 +565,13 @@ struct gr_error *gr_scan_histogram(struct gr_scan *scan,
 				   const struct gr_histogram_options *options,
 				   struct gr_histogram **ret)
 {
+	struct gr_answers *answers;
 	_cleanup_(gr_cleanup_histogram) struct gr_histogram *h = NULL;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	if (!err)
-		err = answer(scan, options, &h);
+		err = answer(answers, options, &h);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(h);

@@ -27,13 +27,13 @@ static const char *kind_name(enum gr_holder_kind kind)
 	return names[kind];
 }
 
-struct gr_goroutine_brief gr_scan_goroutine_brief(struct gr_scan *scan,
+struct gr_goroutine_brief gr_scan_goroutine_brief(struct gr_sched *sched,
 						  uint64_t id)
 {
 	struct gr_goroutine_brief brief = { 0, "", "", "" };
 
-	for (size_t i = 0; id && i < scan->stop.sched.ngoroutines; i++) {
-		const struct gr_goroutine *g = &scan->stop.sched.goroutines[i];
+	for (size_t i = 0; id && i < sched->ngoroutines; i++) {
+		const struct gr_goroutine *g = &sched->goroutines[i];
 		struct gr_func start;
 
 		if (g->goid != id || g->is_g0)
@@ -41,7 +41,7 @@ struct gr_goroutine_brief gr_scan_goroutine_brief(struct gr_scan *scan,
 		brief.id = id;
 		brief.state = g->state;
 		brief.wait_reason = g->wait_reason;
-		if (gr_func_find(&scan->program.rt, g->startpc, &start))
+		if (gr_func_find(sched->rt, g->startpc, &start))
 			brief.function = start.name;
 		break;
 	}
@@ -56,9 +56,9 @@ static gr_vertex outermost_object(const struct gr_graph *g, gr_vertex v)
 	return v;
 }
 
-bool gr_holder_is_one(const struct gr_scan *scan, gr_vertex v)
+bool gr_holder_is_one(const struct gr_answers *answers, gr_vertex v)
 {
-	const struct gr_heap_graph *hg = scan->answers.graph;
+	const struct gr_heap_graph *hg = answers->graph;
 	gr_vertex above = hg->graph->idom[outermost_object(hg->graph, v)];
 
 	return above < gr_group_vertex(hg, 0);
@@ -92,20 +92,21 @@ static bool has_one_edge(const struct gr_graph *g, gr_vertex root, gr_vertex v)
 	return edges == 1;
 }
 
-static struct gr_error *describe_root(struct gr_scan *scan, gr_vertex root,
-				      gr_vertex v, struct gr_holder *ret)
+static struct gr_error *describe_root(struct gr_answers *answers,
+				      gr_vertex root, gr_vertex v,
+				      struct gr_holder *ret)
 {
 	_cleanup_(gr_link_reader_deinit) struct gr_link_reader reader = {
-		.scan = scan
+		.answers = answers
 	};
 	_cleanup_(gr_link_vector_deinit) struct gr_link_vector links = { 0 };
-	const struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_graph *g = answers->graph->graph;
 
 	ret->kind = kind_name(GR_HOLDER_ROOT);
 	ret->name = ret->vertex.name;
 	ret->freed_bytes = g->retained[root];
-	ret->goroutine =
-		gr_scan_goroutine_brief(scan, ret->vertex.goroutine_id);
+	ret->goroutine = gr_scan_goroutine_brief(&answers->stop->sched,
+						 ret->vertex.goroutine_id);
 	if (!has_one_edge(g, root, v))
 		return NULL;
 	struct gr_error *err = gr_links_read(&reader, root, v, 1, &links);
@@ -113,34 +114,34 @@ static struct gr_error *describe_root(struct gr_scan *scan, gr_vertex root,
 		return err;
 	ret->kind = kind_name(GR_HOLDER_REFERENCE);
 	ret->freed_bytes = g->retained[v];
-	return gr_reference_name(scan, links.data, &ret->vertex, GR_VERTEX_NONE,
-				 &ret->name);
+	return gr_reference_name(answers, links.data, &ret->vertex,
+				 GR_VERTEX_NONE, &ret->name);
 }
 
-struct gr_error *gr_holder_find(struct gr_scan *scan, gr_vertex v,
+struct gr_error *gr_holder_find(struct gr_answers *answers, gr_vertex v,
 				const struct gr_root_paths *roots,
 				struct gr_holder *ret)
 {
-	const struct gr_heap_graph *hg = scan->answers.graph;
+	const struct gr_heap_graph *hg = answers->graph;
 	const struct gr_graph *g = hg->graph;
 	gr_vertex object = outermost_object(g, v), above = g->idom[object];
 	bool is_several = above >= gr_group_vertex(hg, 0);
-	struct gr_error *err =
-		gr_scan_vertex(scan, is_several ? object : above, &ret->vertex);
+	struct gr_error *err = gr_scan_vertex(
+		answers, is_several ? object : above, &ret->vertex);
 
 	ret->name = "";
-	ret->goroutine = gr_scan_goroutine_brief(scan, 0);
+	ret->goroutine = gr_scan_goroutine_brief(&answers->stop->sched, 0);
 	ret->has_vertex = !is_several || object != v;
 	if (err)
 		return err;
 	if (gr_graph_kind(g, above) == GR_VERTEX_ROOT)
-		return describe_root(scan, above, object, ret);
+		return describe_root(answers, above, object, ret);
 	ret->freed_bytes = ret->vertex.retained_bytes;
 	if (!is_several) {
 		ret->kind = kind_name(GR_HOLDER_GOROUTINE);
 		ret->name = ret->vertex.name;
-		ret->goroutine =
-			gr_scan_goroutine_brief(scan, ret->vertex.goroutine_id);
+		ret->goroutine = gr_scan_goroutine_brief(
+			&answers->stop->sched, ret->vertex.goroutine_id);
 		return NULL;
 	}
 	ret->kind = kind_name(GR_HOLDER_SEVERAL);

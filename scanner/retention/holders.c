@@ -43,8 +43,8 @@ static struct gr_error *name_hop(struct gr_link_reader *reader,
 	if (err)
 		return err;
 	hop->word_addr = link.addr;
-	hop->name = gr_arena_intern(&reader->scan->program.arena, word.text,
-				    strlen(word.text));
+	hop->name = gr_arena_intern(&reader->answers->stop->program->arena,
+				    word.text, strlen(word.text));
 	return hop->name ? NULL : &gr_enomem;
 }
 
@@ -71,7 +71,7 @@ static struct gr_error *make_hops(struct gr_link_reader *reader,
 			struct gr_path_hop *hop = &path->hops[n++];
 			hop->left_out =
 				i == MAX_HOPS / 2 + left_out ? left_out : 0;
-			err = gr_scan_vertex(reader->scan, v, &hop->vertex);
+			err = gr_scan_vertex(reader->answers, v, &hop->vertex);
 			hop->name = hop->vertex.name;
 			if (!err && i)
 				err = name_hop(reader, before[0], before[1],
@@ -81,17 +81,18 @@ static struct gr_error *make_hops(struct gr_link_reader *reader,
 		before[1] = v;
 		at = hops[at].next;
 		if (!err)
-			err = gr_runtime_step(&reader->scan->program.rt, 1);
+			err = gr_runtime_step(
+				&reader->answers->stop->program->rt, 1);
 	}
 	return err;
 }
 
-static struct gr_error *make_paths(struct gr_scan *scan,
+static struct gr_error *make_paths(struct gr_answers *answers,
 				   const struct gr_root_paths *found,
 				   uint32_t max, struct gr_holders *ret)
 {
 	_cleanup_(gr_link_reader_deinit) struct gr_link_reader reader = {
-		.scan = scan
+		.answers = answers
 	};
 	uint32_t n = found->npaths < max ? found->npaths : max;
 	struct gr_error *err = NULL;
@@ -107,7 +108,7 @@ static struct gr_error *make_paths(struct gr_scan *scan,
 		if (err)
 			return err;
 		path->goroutine = gr_scan_goroutine_brief(
-			scan, path->hops->vertex.goroutine_id);
+			&answers->stop->sched, path->hops->vertex.goroutine_id);
 	}
 	return err;
 }
@@ -150,7 +151,7 @@ static int by_roots(const void *a, const void *b)
 }
 
 /* Describe the first roots, and count all of them. */
-static struct gr_error *make_roots(struct gr_scan *scan,
+static struct gr_error *make_roots(struct gr_answers *answers,
 				   const struct gr_root_paths *found,
 				   uint32_t max, struct gr_holders *ret)
 {
@@ -168,9 +169,9 @@ static struct gr_error *make_roots(struct gr_scan *scan,
 		struct gr_reaching_root root = {
 			.distance = found->paths[i].length
 		};
-		err = gr_runtime_step(&scan->program.rt, 1);
+		err = gr_runtime_step(&answers->stop->program->rt, 1);
 		if (!err)
-			err = gr_scan_vertex(scan, found->paths[i].root,
+			err = gr_scan_vertex(answers, found->paths[i].root,
 					     &root.vertex);
 		if (err)
 			return err;
@@ -182,8 +183,8 @@ static struct gr_error *make_roots(struct gr_scan *scan,
 			ret->ungrouped++;
 		if (i >= ret->nroots)
 			continue;
-		root.goroutine =
-			gr_scan_goroutine_brief(scan, root.vertex.goroutine_id);
+		root.goroutine = gr_scan_goroutine_brief(
+			&answers->stop->sched, root.vertex.goroutine_id);
 		ret->roots[i] = root;
 	}
 	if (groups.size)
@@ -194,62 +195,63 @@ static struct gr_error *make_roots(struct gr_scan *scan,
 }
 
 /* The number of roots to search for. */
-static uint32_t count_wanted(const struct gr_scan *scan, gr_vertex v,
+static uint32_t count_wanted(const struct gr_answers *answers, gr_vertex v,
 			     const struct gr_holders_options *options)
 {
-	uint32_t least = gr_holder_is_one(scan, v) ? 0 : SOME_ROOTS;
+	uint32_t least = gr_holder_is_one(answers, v) ? 0 : SOME_ROOTS;
 
 	if (options->all_roots)
 		return UINT32_MAX;
 	return options->max_paths > least ? options->max_paths : least;
 }
 
-static struct gr_error *find(struct gr_scan *scan, gr_vertex v,
+static struct gr_error *find(struct gr_answers *answers, gr_vertex v,
 			     const struct gr_holders_options *options,
 			     struct gr_holders *ret)
 {
 	_cleanup_(gr_root_paths_deinit) struct gr_root_paths found = { 0 };
-	const struct gr_poll poll = gr_runtime_poller(&scan->program.rt);
+	const struct gr_poll poll =
+		gr_runtime_poller(&answers->stop->program->rt);
 	struct gr_weak weak;
 	const struct gr_edge_filter filter =
-		options->exclude_weak ? gr_weak_filter(scan, &weak) :
+		options->exclude_weak ? gr_weak_filter(answers, &weak) :
 					(struct gr_edge_filter){ 0 };
-	uint32_t wanted = count_wanted(scan, v, options);
+	uint32_t wanted = count_wanted(answers, v, options);
 	struct gr_error *err = NULL;
 
 	ret->is_reachable = true;
-	ret->retained_bytes = scan->answers.graph->graph->retained[v];
+	ret->retained_bytes = answers->graph->graph->retained[v];
 	if (wanted)
-		err = gr_graph_root_paths(scan->answers.graph->graph, v, wanted,
+		err = gr_graph_root_paths(answers->graph->graph, v, wanted,
 					  &filter, &poll, &found);
 	if (!err)
-		err = gr_holder_find(scan, v, &found, &ret->holder);
+		err = gr_holder_find(answers, v, &found, &ret->holder);
 	if (!err)
-		err = make_paths(scan, &found, options->max_paths, ret);
+		err = make_paths(answers, &found, options->max_paths, ret);
 	if (!err && options->all_roots)
-		err = make_roots(scan, &found, options->max_roots, ret);
+		err = make_roots(answers, &found, options->max_roots, ret);
 	ret->is_complete = found.is_complete &&
 			   found.npaths <= options->max_paths;
 	return err;
 }
 
-static struct gr_error *answer(struct gr_scan *scan, uint64_t addr,
+static struct gr_error *answer(struct gr_answers *answers, uint64_t addr,
 			       const struct gr_holders_options *options,
 			       struct gr_holders **ret)
 {
 	_cleanup_(gr_cleanup_holders) struct gr_holders *holders =
 		calloc(1, sizeof(*holders));
-	struct gr_error *err =
-		gr_scan_need_graph(scan, GR_PART_REVERSE | GR_PART_DOMINATORS);
+	struct gr_error *err = gr_scan_need_graph(
+		answers, GR_PART_REVERSE | GR_PART_DOMINATORS);
 
 	if (err)
 		return err;
 	if (!holders)
 		return &gr_enomem;
-	const struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_graph *g = answers->graph->graph;
 	gr_vertex v = gr_objects_find(g->objects, addr);
 	if (v != GR_VERTEX_NONE && gr_graph_is_reached(g, v))
-		err = find(scan, v, options, holders);
+		err = find(answers, v, options, holders);
 	if (!err)
 		*ret = steal_ptr(holders);
 	return err;
@@ -259,12 +261,13 @@ struct gr_error *gr_scan_holders(struct gr_scan *scan, uint64_t addr,
 				 const struct gr_holders_options *options,
 				 struct gr_holders **ret)
 {
+	struct gr_answers *answers;
 	_cleanup_(gr_cleanup_holders) struct gr_holders *holders = NULL;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	if (!err)
-		err = answer(scan, addr, options, &holders);
+		err = answer(answers, addr, options, &holders);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(holders);

@@ -37,7 +37,7 @@ struct source {
 
 struct gr_link_cache {
 	struct gr_memo memo;
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	/** By the number of the span: of those with one number, the last. */
 	struct gr_link_reader readers[READERS];
 	struct source *sources;
@@ -79,21 +79,20 @@ static void cache_destroy(struct gr_memo *memo)
 	free(cache);
 }
 
-struct gr_error *gr_link_cache_of(struct gr_scan *scan,
+struct gr_error *gr_link_cache_of(struct gr_answers *answers,
 				  struct gr_link_cache **ret)
 {
-	struct gr_link_cache *cache =
-		(struct gr_link_cache *)scan->answers.links;
+	struct gr_link_cache *cache = (struct gr_link_cache *)answers->links;
 
 	if (!cache) {
 		cache = calloc(1, sizeof(*cache));
 		if (!cache)
 			return &gr_enomem;
 		cache->memo.destroy = cache_destroy;
-		cache->scan = scan;
+		cache->answers = answers;
 		for (size_t i = 0; i < READERS; i++)
-			cache->readers[i].scan = scan;
-		scan->answers.links = &cache->memo;
+			cache->readers[i].answers = answers;
+		answers->links = &cache->memo;
 	}
 	*ret = cache;
 	return NULL;
@@ -101,37 +100,40 @@ struct gr_error *gr_link_cache_of(struct gr_scan *scan,
 
 // ------------------------------------------------------------ small sources
 
-static const struct gr_span *span_of(const struct gr_scan *scan, gr_vertex from)
+static const struct gr_span *span_of(const struct gr_answers *answers,
+				     gr_vertex from)
 {
-	const struct gr_objects *objects = scan->answers.graph->graph->objects;
+	const struct gr_objects *objects = answers->graph->graph->objects;
 
-	return gr_heap_span_of(scan->stop.heap, gr_objects_slot(objects, from));
+	return gr_heap_span_of(answers->stop->heap,
+			       gr_objects_slot(objects, from));
 }
 
-static bool is_small_root(const struct gr_scan *scan, gr_vertex from)
+static bool is_small_root(const struct gr_answers *answers, gr_vertex from)
 {
 	const struct gr_root_vertex *vertex =
-		&scan->answers.graph->roots
+		&answers->graph->roots
 			 .data[from -
-			       gr_graph_first_root(scan->answers.graph->graph)];
+			       gr_graph_first_root(answers->graph->graph)];
 
 	// A region without a length is one word.
 	return vertex->source != GR_FROM_LIST ||
-	       (scan->stop.roots.list.data[vertex->index].form ==
+	       (answers->stop->roots.list.data[vertex->index].form ==
 			GR_ROOT_REGION &&
-		scan->stop.roots.list.data[vertex->index].bytes <= SMALL_BYTES);
+		answers->stop->roots.list.data[vertex->index].bytes <=
+			SMALL_BYTES);
 }
 
 /* Is the source small, so that reading it is as cheap as finding it? */
-static bool is_small(const struct gr_scan *scan, gr_vertex from)
+static bool is_small(const struct gr_answers *answers, gr_vertex from)
 {
-	const struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_graph *g = answers->graph->graph;
 
 	if (g->first[from + 1] - g->first[from] > SMALL_EDGES)
 		return false;
 	if (gr_graph_kind(g, from) == GR_VERTEX_ROOT)
-		return is_small_root(scan, from);
-	const struct gr_span *span = span_of(scan, from);
+		return is_small_root(answers, from);
+	const struct gr_span *span = span_of(answers, from);
 	return span->elem_bytes <= SMALL_BYTES &&
 	       span->limit_addr - span->base_addr <= SMALL_SPAN_BYTES;
 }
@@ -140,11 +142,12 @@ static bool is_small(const struct gr_scan *scan, gr_vertex from)
 static struct gr_link_reader *reader_of(struct gr_link_cache *cache,
 					gr_vertex from)
 {
-	const struct gr_scan *scan = cache->scan;
+	const struct gr_answers *answers = cache->answers;
 
-	if (gr_graph_kind(scan->answers.graph->graph, from) == GR_VERTEX_ROOT)
+	if (gr_graph_kind(answers->graph->graph, from) == GR_VERTEX_ROOT)
 		return &cache->readers[0];
-	return &cache->readers[(span_of(scan, from) - scan->stop.heap->spans) %
+	return &cache->readers[(span_of(answers, from) -
+				answers->stop->heap->spans) %
 			       READERS];
 }
 
@@ -185,7 +188,7 @@ static struct gr_error *read_places(struct gr_link_cache *cache,
 				    struct source *source)
 {
 	_cleanup_(gr_link_reader_deinit) struct gr_link_reader reader = {
-		.scan = cache->scan
+		.answers = cache->answers
 	};
 	struct reading r = { .source = source };
 	struct gr_error *err = gr_links_each(
@@ -196,8 +199,8 @@ static struct gr_error *read_places(struct gr_link_cache *cache,
 	if (!err && source->count)
 		err = gr_sort(source->places, source->count,
 			      sizeof(*source->places), by_target,
-			      cache->scan->program.rt.poll,
-			      cache->scan->program.rt.poll_ctx);
+			      cache->answers->stop->program->rt.poll,
+			      cache->answers->stop->program->rt.poll_ctx);
 	return err;
 }
 
@@ -213,12 +216,12 @@ static void make_room(struct gr_link_cache *cache, uint64_t bytes)
 static struct gr_error *add_source(struct gr_link_cache *cache, gr_vertex from,
 				   struct source **ret)
 {
-	const struct gr_graph *g = cache->scan->answers.graph->graph;
+	const struct gr_graph *g = cache->answers->graph->graph;
 	uint64_t edges = g->first[from + 1] - g->first[from];
 	_cleanup_(gr_cleanup_source) struct source *source = NULL;
 
 	make_room(cache, sizeof(*source) + edges * sizeof(*source->places));
-	struct gr_error *err = gr_image_want(cache->scan->stop.image,
+	struct gr_error *err = gr_image_want(cache->answers->stop->image,
 					     edges * sizeof(*source->places));
 	if (err)
 		return err;
@@ -288,7 +291,7 @@ struct gr_error *gr_link_cache_read(struct gr_link_cache *cache, gr_vertex from,
 {
 	struct source *source = NULL;
 
-	if (is_small(cache->scan, from))
+	if (is_small(cache->answers, from))
 		return gr_links_read(reader_of(cache, from), from, to, max,
 				     ret);
 	struct gr_error *err = need_source(cache, from, &source);

@@ -28,7 +28,7 @@ struct kind {
 GR_VECTOR(kind_vector, struct kind);
 
 struct lister {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	const struct gr_graph *g;
 	const struct gr_listing_options *options;
 	const struct gr_listing_sink *sink;
@@ -101,8 +101,10 @@ static struct gr_error *ask_for_kind(struct lister *l, uint32_t label,
 				     uint64_t bytes, struct kind *kind)
 {
 	const struct gr_listing_options *options = l->options;
-	const char *own = gr_scan_memory_name(l->scan, label, bytes);
-	const char *merged = gr_scan_merged_name(l->scan, label);
+	const char *own =
+		gr_scan_memory_name(l->answers->stop->program, label, bytes);
+	const char *merged =
+		gr_scan_merged_name(l->answers->stop->program, label);
 	struct gr_error *err = options->is_wanted(
 		options->ctx, *own ? own : unknown, &kind->is_wanted);
 
@@ -122,9 +124,11 @@ static struct gr_error *find_kind(struct lister *l, uint32_t label,
 		*ret = l->kinds.data[index];
 		return NULL;
 	}
-	ret->type = l->options->with_merged_types ?
-			    gr_type_label_text(l->scan, label) :
-			    gr_scan_memory_name(l->scan, label, bytes);
+	ret->type =
+		l->options->with_merged_types ?
+			gr_type_label_text(l->answers->stop->program, label) :
+			gr_scan_memory_name(l->answers->stop->program, label,
+					    bytes);
 	ret->is_wanted = true;
 	if (!*ret->type)
 		ret->type = unknown;
@@ -210,7 +214,7 @@ static struct gr_error *list_by_retained(struct lister *l)
 	_cleanup_array_ gr_vertex *sorted = NULL;
 	uint32_t count;
 	struct gr_error *err = gr_graph_by_retained(
-		l->scan->answers.graph->graph, l->ticker.poll, &sorted, &count);
+		l->answers->graph->graph, l->ticker.poll, &sorted, &count);
 
 	for (uint32_t i = 0; !err && i < count; i++) {
 		gr_vertex v = sorted[i];
@@ -224,22 +228,23 @@ static struct gr_error *list_by_retained(struct lister *l)
 	return err;
 }
 
-static struct gr_error *answer(struct gr_scan *scan,
+static struct gr_error *answer(struct gr_answers *answers,
 			       const struct gr_listing_options *options,
 			       const struct gr_listing_sink *sink,
 			       struct gr_listed *ret)
 {
 	bool is_retained = options->with_retained ||
 			   options->order == GR_ORDER_RETAINED;
-	const struct gr_poll poll = gr_runtime_poller(&scan->program.rt);
+	const struct gr_poll poll =
+		gr_runtime_poller(&answers->stop->program->rt);
 	struct gr_error *err = gr_scan_need_graph(
-		scan, is_retained ? GR_PART_DOMINATORS : GR_PART_NEAREST);
+		answers, is_retained ? GR_PART_DOMINATORS : GR_PART_NEAREST);
 
 	if (err)
 		return err;
 	_cleanup_(lister_deinit) struct lister l = {
-		.scan = scan,
-		.g = scan->answers.graph->graph,
+		.answers = answers,
+		.g = answers->graph->graph,
 		.options = options,
 		.sink = sink,
 		.listed = ret,
@@ -262,11 +267,12 @@ struct gr_error *gr_scan_list_objects(struct gr_scan *scan,
 				      const struct gr_listing_sink *sink,
 				      struct gr_listed *ret)
 {
+	struct gr_answers *answers;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	memset(ret, 0, sizeof(*ret));
 	if (!err)
-		err = answer(scan, options, sink, ret);
+		err = answer(answers, options, sink, ret);
 	return gr_sigbus_guard_end(&guard, err);
 }

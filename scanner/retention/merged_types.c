@@ -18,22 +18,24 @@ void gr_merged_types_destroy(struct gr_merged_types *merged)
 GR_DEFINE_CLEANUP(merged_types, struct gr_merged_types, gr_merged_types_destroy)
 
 /* Set the bit of each object of the type, and sum them up. */
-static struct gr_error *find_targets(struct gr_scan *scan, uint64_t *targets,
+static struct gr_error *find_targets(struct gr_answers *answers,
+				     uint64_t *targets,
 				     struct gr_merged_types *ret)
 {
 	_cleanup_(gr_type_filter_deinit) struct gr_type_filter filter = {
 		.name = ret->type,
 		.takes_arrays = true,
 	};
-	const struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_graph *g = answers->graph->graph;
 	struct gr_error *err = NULL;
 	bool is_one;
 
 	for (gr_vertex v = 0; !err && v < g->nobjects; v++) {
 		if (v % 4096 == 0)
-			err = gr_runtime_poll(&scan->program.rt);
+			err = gr_runtime_poll(&answers->stop->program->rt);
 		if (!err)
-			err = gr_type_filter_check(scan, &filter, v, &is_one);
+			err = gr_type_filter_check(answers, &filter, v,
+						   &is_one);
 		if (err || !is_one || !gr_graph_is_reached(g, v))
 			continue;
 		gr_bitmap_set(targets, v);
@@ -41,7 +43,8 @@ static struct gr_error *find_targets(struct gr_scan *scan, uint64_t *targets,
 		ret->bytes += gr_graph_own_bytes(g, v);
 	}
 	if (!err && !ret->objects)
-		err = gr_type_filter_no_object(scan, ret->type);
+		err = gr_type_filter_no_object(answers->stop->program,
+					       ret->type);
 	if (!err && !ret->objects)
 		err = gr_error_format(GR_ERROR_NOT_FOUND,
 				      "no reached object has the type \"%s\"; "
@@ -54,8 +57,8 @@ static struct gr_error *find_targets(struct gr_scan *scan, uint64_t *targets,
  * their name and kind, goroutines that they are goroutines. */
 static uint64_t key_of(void *ctx, gr_vertex v)
 {
-	struct gr_scan *scan = ctx;
-	const struct gr_heap_graph *hg = scan->answers.graph;
+	struct gr_answers *answers = ctx;
+	const struct gr_heap_graph *hg = answers->graph;
 	const struct gr_graph *g = hg->graph;
 	enum gr_vertex_kind kind = gr_graph_kind(g, v);
 	struct gr_vertex_info info;
@@ -66,7 +69,7 @@ static uint64_t key_of(void *ctx, gr_vertex v)
 		return UINT64_C(1) << 62;
 	if (kind != GR_VERTEX_ROOT)
 		return UINT64_C(1) << 63 | v;
-	struct gr_error *err = gr_scan_vertex(scan, v, &info);
+	struct gr_error *err = gr_scan_vertex(answers, v, &info);
 	if (err) {
 		gr_error_destroy(err);
 		return UINT64_C(1) << 63 | v;
@@ -80,7 +83,7 @@ static uint64_t key_of(void *ctx, gr_vertex v)
 static struct gr_error *name_field(struct gr_link_reader *reader, gr_vertex v,
 				   const char **ret)
 {
-	const struct gr_graph *g = reader->scan->answers.graph->graph;
+	const struct gr_graph *g = reader->answers->graph->graph;
 	struct gr_word_name word;
 	struct gr_link link;
 
@@ -91,18 +94,18 @@ static struct gr_error *name_field(struct gr_link_reader *reader, gr_vertex v,
 	if (err)
 		return err;
 	gr_link_name_merge(word.text);
-	*ret = gr_arena_intern(&reader->scan->program.arena, word.text,
-			       strlen(word.text));
+	*ret = gr_arena_intern(&reader->answers->stop->program->arena,
+			       word.text, strlen(word.text));
 	return *ret ? NULL : &gr_enomem;
 }
 
-static struct gr_error *describe_rows(struct gr_scan *scan,
+static struct gr_error *describe_rows(struct gr_answers *answers,
 				      const struct gr_merged_paths *found,
 				      bool has_fields,
 				      struct gr_merged_types *ret)
 {
 	_cleanup_(gr_link_reader_deinit) struct gr_link_reader reader = {
-		.scan = scan
+		.answers = answers
 	};
 	struct gr_error *err = NULL;
 
@@ -124,7 +127,7 @@ static struct gr_error *describe_rows(struct gr_scan *scan,
 			.bytes = row->bytes,
 			.cut = row->cut,
 		};
-		err = gr_scan_vertex(scan, row->example,
+		err = gr_scan_vertex(answers, row->example,
 				     &ret->branches[i].example);
 		if (!err && has_fields)
 			err = name_field(&reader, row->example,
@@ -133,48 +136,49 @@ static struct gr_error *describe_rows(struct gr_scan *scan,
 	return err;
 }
 
-static struct gr_error *merge(struct gr_scan *scan, uint32_t max,
+static struct gr_error *merge(struct gr_answers *answers, uint32_t max,
 			      bool exclude_weak, struct gr_merged_types *ret)
 {
-	struct gr_graph *g = scan->answers.graph->graph;
-	const struct gr_poll poll = gr_runtime_poller(&scan->program.rt);
+	struct gr_graph *g = answers->graph->graph;
+	const struct gr_poll poll =
+		gr_runtime_poller(&answers->stop->program->rt);
 	_cleanup_(gr_merged_paths_deinit) struct gr_merged_paths found = { 0 };
 	_cleanup_array_ uint64_t *targets = gr_graph_bitmap(g);
 	struct gr_weak weak;
 	const struct gr_merge_options options = {
 		.key = key_of,
-		.ctx = scan,
+		.ctx = answers,
 		.max_rows = max,
-		.filter = exclude_weak ? gr_weak_filter(scan, &weak) :
+		.filter = exclude_weak ? gr_weak_filter(answers, &weak) :
 					 (struct gr_edge_filter){ 0 },
 	};
 
 	if (!targets)
 		return gr_budget_error(g->budget);
-	struct gr_error *err = find_targets(scan, targets, ret);
+	struct gr_error *err = find_targets(answers, targets, ret);
 	if (!err)
 		err = gr_graph_merge_paths(g, targets, &options, &poll, &found);
 	// With edges left out, the graph's own parents are others.
-	return err ? err : describe_rows(scan, &found, !exclude_weak, ret);
+	return err ? err : describe_rows(answers, &found, !exclude_weak, ret);
 }
 
-static struct gr_error *answer(struct gr_scan *scan, const char *type,
+static struct gr_error *answer(struct gr_answers *answers, const char *type,
 			       uint32_t max, bool exclude_weak,
 			       struct gr_merged_types **ret)
 {
 	_cleanup_(gr_cleanup_merged_types) struct gr_merged_types *merged =
 		calloc(1, sizeof(*merged));
-	struct gr_error *err = gr_scan_need_graph(scan, GR_PART_DOMINATORS);
+	struct gr_error *err = gr_scan_need_graph(answers, GR_PART_DOMINATORS);
 
 	if (err)
 		return err;
 	if (!merged)
 		return &gr_enomem;
-	merged->type =
-		gr_arena_intern(&scan->program.arena, type, strlen(type));
+	merged->type = gr_arena_intern(&answers->stop->program->arena, type,
+				       strlen(type));
 	if (!merged->type)
 		return &gr_enomem;
-	err = merge(scan, max, exclude_weak, merged);
+	err = merge(answers, max, exclude_weak, merged);
 	if (!err)
 		*ret = steal_ptr(merged);
 	return err;
@@ -184,13 +188,14 @@ struct gr_error *gr_scan_merge_type(struct gr_scan *scan, const char *type,
 				    uint32_t max, bool exclude_weak,
 				    struct gr_merged_types **ret)
 {
+	struct gr_answers *answers;
 	_cleanup_(gr_cleanup_merged_types) struct gr_merged_types *merged =
 		NULL;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	if (!err)
-		err = answer(scan, type, max, exclude_weak, &merged);
+		err = answer(answers, type, max, exclude_weak, &merged);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(merged);

@@ -70,8 +70,7 @@ static bool take_edge(struct step *step, gr_vertex from, gr_vertex to,
 /* Note @p from if it points to what is wanted. */
 static struct gr_error *look(struct step *step, gr_vertex from)
 {
-	const struct gr_graph *g =
-		step->holders->types->scan->answers.graph->graph;
+	const struct gr_graph *g = step->holders->types->answers->graph->graph;
 	bool is_taken = false;
 
 	for (uint32_t e = g->first[from]; e < g->first[from + 1]; e++)
@@ -89,13 +88,13 @@ static struct gr_error *look(struct step *step, gr_vertex from)
 
 static struct gr_error *find_referrers(struct step *step)
 {
-	struct gr_scan *scan = step->holders->types->scan;
-	const struct gr_graph *g = scan->answers.graph->graph;
+	struct gr_answers *answers = step->holders->types->answers;
+	const struct gr_graph *g = answers->graph->graph;
 	gr_vertex end = gr_graph_first_group(g);
 	struct gr_error *err = NULL;
 
 	for (gr_vertex v = 0; !err && v < end; v++) {
-		err = gr_runtime_step(&scan->program.rt,
+		err = gr_runtime_step(&answers->stop->program->rt,
 				      1 + g->first[v + 1] - g->first[v]);
 		if (!err)
 			err = look(step, v);
@@ -128,7 +127,7 @@ static struct gr_error *take_link(void *ctx, const struct gr_link *link)
 static struct gr_error *read_links(struct step *step)
 {
 	_cleanup_(gr_link_reader_deinit) struct gr_link_reader reader = {
-		.scan = step->holders->types->scan
+		.answers = step->holders->types->answers
 	};
 	struct gr_error *err = NULL;
 
@@ -214,7 +213,7 @@ static struct gr_error *go_up(struct gr_near_holders *holders, size_t start,
 static struct gr_error *step_up(struct gr_near_holders *holders, size_t start)
 {
 	_cleanup_(step_deinit) struct step step = { .holders = holders };
-	const struct gr_graph *g = holders->types->scan->answers.graph->graph;
+	const struct gr_graph *g = holders->types->answers->graph->graph;
 	size_t end = holders->objects.size;
 
 	step.wanted = gr_bitmap_alloc(g->nvertices);
@@ -270,7 +269,7 @@ struct gr_error *gr_near_holders_put(const struct gr_near_holders *holders,
 				     gr_vertex object, struct gr_text *text,
 				     struct gr_variable_way *ret)
 {
-	struct gr_scan *scan = holders->types->scan;
+	struct gr_answers *answers = holders->types->answers;
 	const struct gr_near_link *chain[GR_MAX_NAME_STEPS];
 	size_t n = find_chain(holders, object, chain);
 	struct gr_vertex_info base;
@@ -279,7 +278,7 @@ struct gr_error *gr_near_holders_put(const struct gr_near_holders *holders,
 	if (!n)
 		return NULL;
 	struct gr_error *err =
-		gr_scan_vertex(scan, chain[n - 1]->link.from, &base);
+		gr_scan_vertex(answers, chain[n - 1]->link.from, &base);
 	if (!err)
 		gr_text_put(text, "(*%s)(0x%" PRIx64 ")", base.type, base.addr);
 	for (size_t i = n; !err && i--;)

@@ -49,11 +49,10 @@ static void describe_slot(const struct gr_span *span, uint32_t index,
 
 /* The type that the walk found, and how. An object's own header says the same,
  * if there is one. */
-static void describe_type(struct gr_scan *scan, gr_obj obj,
+static void describe_type(struct gr_answers *answers, gr_obj obj,
 			  struct gr_object_info *info)
 {
-	const struct gr_parent *parent =
-		&scan->answers.chains->m.parents->of[obj];
+	const struct gr_parent *parent = &answers->chains->m.parents->of[obj];
 	// Garbage has no label.
 	uint32_t label = parent->node ? parent->label : GR_TYPE_NONE;
 	enum gr_type_source source = GR_TYPE_FROM_POINTER;
@@ -64,9 +63,11 @@ static void describe_type(struct gr_scan *scan, gr_obj obj,
 						       GR_TYPE_FROM_UNKNOWN);
 		return;
 	}
-	const char *name = gr_scan_memory_name(scan, label, info->bytes);
-	const struct gr_type *type = gr_types_get(
-		scan->program.types, label & ~(uint32_t)GR_LABEL_FLAGS);
+	const char *name =
+		gr_scan_memory_name(answers->stop->program, label, info->bytes);
+	const struct gr_type *type =
+		gr_types_get(answers->stop->program->types,
+			     label & ~(uint32_t)GR_LABEL_FLAGS);
 	if (*info->type && !strcmp(name, info->type))
 		source = GR_TYPE_FROM_HEADER;
 	else if (label & GR_LABEL_BEGIN)
@@ -82,37 +83,36 @@ static void describe_type(struct gr_scan *scan, gr_obj obj,
 }
 
 /* The name of the function of a funcval; "" if it cannot be read. */
-static const char *function_name(struct gr_scan *scan, uint64_t funcval)
+static const char *function_name(struct gr_runtime *rt, uint64_t funcval)
 {
 	struct gr_func func;
 	uint64_t pc;
-	struct gr_error *err =
-		gr_image_read_u64(scan->stop.image, funcval, &pc);
+	struct gr_error *err = gr_image_read_u64(rt->image, funcval, &pc);
 
 	if (err) {
 		gr_error_destroy(err);
 		return "";
 	}
-	return gr_func_find(&scan->program.rt, pc, &func) ? func.name : "";
+	return gr_func_find(rt, pc, &func) ? func.name : "";
 }
 
 /* The specials are roots, each with a function or a handle. */
-static struct gr_error *find_specials(struct gr_scan *scan, uint64_t base_addr,
+static struct gr_error *find_specials(struct gr_stop *stop, uint64_t base_addr,
 				      struct gr_object_info *info)
 {
 	_cleanup_(gr_special_vector_deinit) struct gr_special_vector found = {
 		0
 	};
 
-	for (size_t i = 0; i < scan->stop.roots.list.size; i++) {
-		const struct gr_root *root = &scan->stop.roots.list.data[i];
+	for (size_t i = 0; i < stop->roots.list.size; i++) {
+		const struct gr_root *root = &stop->roots.list.data[i];
 		struct gr_special special = { "weak pointer", "" };
 		if (root->object_addr != base_addr)
 			continue;
 		if (root->is_func)
 			special = (struct gr_special){
 				gr_root_kind_name(root->kind),
-				function_name(scan, root->addr),
+				function_name(&stop->program->rt, root->addr),
 			};
 		else if (root->kind != GR_ROOT_RUNTIME)
 			continue; // its argument, or its contents
@@ -125,52 +125,52 @@ static struct gr_error *find_specials(struct gr_scan *scan, uint64_t base_addr,
 }
 
 /* What only the graph knows. */
-static struct gr_error *describe_vertex(struct gr_scan *scan, gr_obj obj,
+static struct gr_error *describe_vertex(struct gr_answers *answers, gr_obj obj,
 					const struct gr_object_options *options,
 					struct gr_object_info *info)
 {
-	struct gr_error *err =
-		gr_scan_need_graph(scan, GR_PART_REVERSE | GR_PART_DOMINATORS);
+	struct gr_error *err = gr_scan_need_graph(
+		answers, GR_PART_REVERSE | GR_PART_DOMINATORS);
 
 	if (err)
 		return err;
-	const struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_graph *g = answers->graph->graph;
 	gr_vertex v = gr_object_vertex(g->objects, obj);
 	if (v == GR_VERTEX_NONE || !gr_graph_is_reached(g, v))
 		return NULL;
 	info->is_reachable = true;
 	info->retained_bytes = g->retained[v];
-	err = gr_scan_vertex(scan, g->idom[v], &info->dominator);
+	err = gr_scan_vertex(answers, g->idom[v], &info->dominator);
 	if (!err)
-		err = gr_references_read(scan, v, options->max_references,
+		err = gr_references_read(answers, v, options->max_references,
 					 options->group_references,
 					 &info->references);
 	if (!err)
-		err = gr_referrers_read(scan, v, options->max_referrers,
+		err = gr_referrers_read(answers, v, options->max_referrers,
 					options->group_referrers,
 					&info->referrers);
 	return err;
 }
 
-static struct gr_error *describe(struct gr_scan *scan, uint64_t addr,
+static struct gr_error *describe(struct gr_answers *answers, uint64_t addr,
 				 const struct gr_object_options *options,
 				 struct gr_object_info *info)
 {
 	const struct gr_span *span = NULL;
-	gr_obj obj = gr_heap_object_at(scan->stop.heap, addr, &span);
+	gr_obj obj = gr_heap_object_at(answers->stop->heap, addr, &span);
 	struct gr_error *err =
-		gr_scan_need_chains(scan, GR_ATTRIBUTION_NEAREST);
+		gr_scan_need_chains(answers, GR_ATTRIBUTION_NEAREST);
 
 	if (err)
 		return err;
-	info->gaps = scan->answers.chains->gaps;
+	info->gaps = answers->chains->gaps;
 	describe_slot(span, obj - span->first_obj, info);
-	describe_type(scan, obj, info);
-	err = find_specials(scan, info->base_addr, info);
-	return err ? err : describe_vertex(scan, obj, options, info);
+	describe_type(answers, obj, info);
+	err = find_specials(answers->stop, info->base_addr, info);
+	return err ? err : describe_vertex(answers, obj, options, info);
 }
 
-static struct gr_error *answer(struct gr_scan *scan, uint64_t addr,
+static struct gr_error *answer(struct gr_answers *answers, uint64_t addr,
 			       const struct gr_object_options *options,
 			       struct gr_object_info **ret)
 {
@@ -181,21 +181,21 @@ static struct gr_error *answer(struct gr_scan *scan, uint64_t addr,
 
 	if (!info)
 		return &gr_enomem;
-	err = gr_scan_find_location(scan, addr, &at);
+	err = gr_scan_find_location(answers->stop, addr, &at);
 	if (err)
 		return err;
 	info->addr = addr;
 	info->type = info->type_source = "";
 	info->dominator.kind = info->dominator.name = info->dominator.type = "";
 	info->description = at.text;
-	info->gaps = scan->stop.gaps;
+	info->gaps = answers->stop->gaps;
 	if (at.kind == GR_LOCATED_OBJECT) {
 		info->is_object = true;
 		info->base_addr = at.base_addr;
 		info->bytes = at.bytes;
 		info->offset = addr >= at.base_addr ? addr - at.base_addr : 0;
 		info->type = at.type;
-		err = describe(scan, addr, options, info);
+		err = describe(answers, addr, options, info);
 	}
 	if (!err)
 		*ret = steal_ptr(info);
@@ -206,12 +206,13 @@ struct gr_error *gr_scan_object(struct gr_scan *scan, uint64_t addr,
 				const struct gr_object_options *options,
 				struct gr_object_info **ret)
 {
+	struct gr_answers *answers;
 	_cleanup_(gr_cleanup_object_info) struct gr_object_info *info = NULL;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	if (!err)
-		err = answer(scan, addr, options, &info);
+		err = answer(answers, addr, options, &info);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(info);

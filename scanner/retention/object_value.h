@@ -6,6 +6,9 @@
 #include "expr/place.h"
 #include "show/show.h"
 
+struct gr_program;
+struct gr_scan;
+
 /**
  * Print the value at @p place. A place without a type is an address: what is
  * printed is the object that has it, by the type that a walk finds. The first
@@ -23,7 +26,7 @@ struct gr_error *gr_scan_print_value(struct gr_scan *scan,
  * Is the object at @p addr the header of a channel of type @p type, which knows
  * the type of its elements, rather than its buffer?
  */
-struct gr_error *gr_scan_is_channel(struct gr_scan *scan, gr_type_id type,
+struct gr_error *gr_scan_is_channel(struct gr_program *program, gr_type_id type,
 				    uint64_t addr, bool *ret) GR_MUST_CHECK;
 
 #endif /* GR_OBJECT_VALUE_H */

@@ -53,21 +53,22 @@ static enum gr_owner_class class_of_type(const struct gr_type *type)
 		       GR_OWNER_UNKNOWN;
 }
 
-struct gr_error *gr_owner_types_make(struct gr_scan *scan,
+struct gr_error *gr_owner_types_make(struct gr_answers *answers,
 				     struct gr_owner_types *ret)
 {
-	size_t n = gr_types_count(scan->program.types);
+	struct gr_stop *stop = answers->stop;
+	size_t n = gr_types_count(stop->program->types);
 	struct gr_error *err = NULL;
 
-	ret->scan = scan;
+	ret->answers = answers;
 	ret->class_of = calloc(n + 1, sizeof(*ret->class_of));
 	if (!ret->class_of)
 		return &gr_enomem;
 	ret->ntypes = n;
 	for (size_t i = 0; !err && i < n; i++) {
 		ret->class_of[i] =
-			class_of_type(gr_types_get(scan->program.types, i));
-		err = gr_runtime_step(&scan->program.rt, 1);
+			class_of_type(gr_types_get(stop->program->types, i));
+		err = gr_runtime_step(&stop->program->rt, 1);
 	}
 	return err;
 }
@@ -79,14 +80,14 @@ enum gr_owner_class gr_owner_class_of_type(const struct gr_owner_types *types,
 		return types->class_of[id];
 	return id == GR_TYPE_NONE ?
 		       GR_OWNER_UNKNOWN :
-		       class_of_type(
-			       gr_types_get(types->scan->program.types, id));
+		       class_of_type(gr_types_get(
+			       types->answers->stop->program->types, id));
 }
 
 static enum gr_owner_class class_of_object(const struct gr_owner_types *types,
 					   gr_vertex v)
 {
-	uint32_t label = types->scan->answers.graph->graph->objects->type[v];
+	uint32_t label = types->answers->graph->graph->objects->type[v];
 
 	if (label == GR_TYPE_NONE)
 		return GR_OWNER_UNKNOWN;
@@ -101,7 +102,7 @@ static enum gr_owner_class class_of_object(const struct gr_owner_types *types,
 enum gr_owner_class gr_owner_class_of(const struct gr_owner_types *types,
 				      gr_vertex v)
 {
-	const struct gr_heap_graph *hg = types->scan->answers.graph;
+	const struct gr_heap_graph *hg = types->answers->graph;
 	gr_vertex first = gr_graph_first_root(hg->graph);
 
 	if (v < first)
@@ -118,12 +119,12 @@ enum gr_owner_class gr_owner_class_of(const struct gr_owner_types *types,
 }
 
 /* Does the label of an object say that it is a channel? */
-static bool is_channel(const struct gr_scan *scan, gr_vertex v)
+static bool is_channel(const struct gr_answers *answers, gr_vertex v)
 {
-	uint32_t label = scan->answers.graph->graph->objects->type[v];
+	uint32_t label = answers->graph->graph->objects->type[v];
 
 	return label != GR_TYPE_NONE &&
-	       gr_types_get(scan->program.types,
+	       gr_types_get(answers->stop->program->types,
 			    label & ~(uint32_t)GR_LABEL_FLAGS)
 			       ->kind == GR_KIND_CHAN;
 }
@@ -131,8 +132,7 @@ static bool is_channel(const struct gr_scan *scan, gr_vertex v)
 bool gr_owner_is_blind(const struct gr_owner_types *types, gr_vertex from,
 		       gr_vertex to)
 {
-	gr_vertex first =
-		gr_graph_first_root(types->scan->answers.graph->graph);
+	gr_vertex first = gr_graph_first_root(types->answers->graph->graph);
 
 	if (to >= first)
 		return false;
@@ -142,13 +142,13 @@ bool gr_owner_is_blind(const struct gr_owner_types *types, gr_vertex from,
 		return false;
 	enum gr_owner_class class = class_of_object(types, from);
 	return class == GR_OWNER_RUNTIME ||
-	       (class == GR_OWNER_TIMER && !is_channel(types->scan, to));
+	       (class == GR_OWNER_TIMER && !is_channel(types->answers, to));
 }
 
 static bool leads_to_no_variable(void *ctx, gr_vertex from, gr_vertex to)
 {
 	const struct gr_owner_types *types = ctx;
-	const struct gr_graph *g = types->scan->answers.graph->graph;
+	const struct gr_graph *g = types->answers->graph->graph;
 
 	if (to < gr_graph_first_root(g))
 		return gr_owner_is_blind(types, from, to);

@@ -6,7 +6,7 @@
 #include "goruntime/types/types.h"
 #include "graph/paths.h"
 
-struct gr_scan;
+struct gr_answers;
 
 /** What an object tells of the one who owns what it points to. */
 enum gr_owner_class {
@@ -21,13 +21,13 @@ enum gr_owner_class {
 };
 
 struct gr_owner_types {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	uint8_t *class_of; /**< By type id, enum gr_owner_class. */
 	size_t ntypes;
 };
 
 /** Look at all types once. The graph has been made. */
-struct gr_error *gr_owner_types_make(struct gr_scan *scan,
+struct gr_error *gr_owner_types_make(struct gr_answers *answers,
 				     struct gr_owner_types *ret) GR_MUST_CHECK;
 void gr_owner_types_deinit(struct gr_owner_types *types);
 

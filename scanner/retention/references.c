@@ -15,25 +15,25 @@ void gr_references_deinit(struct gr_references *references)
 	memset(references, 0, sizeof(*references));
 }
 
-struct gr_error *gr_reference_name(struct gr_scan *scan,
+struct gr_error *gr_reference_name(struct gr_answers *answers,
 				   const struct gr_link *link,
 				   const struct gr_vertex_info *from,
 				   gr_vertex holder, const char **ret)
 {
 	struct gr_word_name word;
 	bool is_root = from->class == GR_CLASS_ROOT;
-	struct gr_error *err = gr_link_name(scan, link, holder, &word);
+	struct gr_error *err = gr_link_name(answers, link, holder, &word);
 
 	if (err)
 		return err;
-	*ret = gr_arena_internf(&scan->program.arena, "%s%s",
+	*ret = gr_arena_internf(&answers->stop->program->arena, "%s%s",
 				is_root ? from->name : "", word.text);
 	return *ret ? NULL : &gr_enomem;
 }
 
 /* Groups that are made of links as they are read. */
 struct grouper {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	bool is_to_source; /* the other end is the source: referrers */
 	struct group_vector groups;
 	uint64_t *seen; /* objects whose bytes are counted; gr_array_free() */
@@ -53,20 +53,21 @@ static struct gr_error *describe_group(struct grouper *p,
 {
 	struct gr_vertex_info from, end;
 	struct gr_word_name word;
-	struct gr_error *err = gr_scan_vertex(p->scan, link->from, &from);
+	struct gr_error *err = gr_scan_vertex(p->answers, link->from, &from);
 
 	if (!err)
-		err = gr_scan_vertex(
-			p->scan, p->is_to_source ? link->from : link->to, &end);
+		err = gr_scan_vertex(p->answers,
+				     p->is_to_source ? link->from : link->to,
+				     &end);
 	if (!err)
-		err = gr_link_name(p->scan, link, GR_VERTEX_NONE, &word);
+		err = gr_link_name(p->answers, link, GR_VERTEX_NONE, &word);
 	if (err)
 		return err;
 	gr_link_name_merge(word.text);
 	*ret = (struct gr_reference_group){
 		.type = end.class == GR_CLASS_ROOT ? end.kind : end.name,
 		.name = gr_arena_internf(
-			&p->scan->program.arena, "%s%s",
+			&p->answers->stop->program->arena, "%s%s",
 			from.class == GR_CLASS_ROOT ? from.name : "",
 			word.text),
 		.example_addr = end.addr,
@@ -101,7 +102,7 @@ static struct gr_error *need_group(struct grouper *p,
 static struct gr_error *add_to_group(struct grouper *p,
 				     const struct gr_link *link)
 {
-	const struct gr_graph *g = p->scan->answers.graph->graph;
+	const struct gr_graph *g = p->answers->graph->graph;
 	gr_vertex end = p->is_to_source ? link->from : link->to;
 	struct gr_reference_group *group;
 	struct gr_error *err = need_group(p, link, &group);
@@ -128,20 +129,21 @@ static int by_references(const void *a, const void *b)
 	return order ? order : strcmp(x->name, y->name);
 }
 
-static struct gr_error *add_to_list(struct gr_scan *scan, bool is_to_source,
+static struct gr_error *add_to_list(struct gr_answers *answers,
+				    bool is_to_source,
 				    const struct gr_link *link,
 				    struct reference_vector *list)
 {
 	struct gr_reference reference = { .word_addr = link->addr };
 	struct gr_vertex_info from;
-	struct gr_error *err = gr_scan_vertex(scan, link->from, &from);
+	struct gr_error *err = gr_scan_vertex(answers, link->from, &from);
 
 	if (!err)
-		err = gr_reference_name(scan, link, &from, GR_VERTEX_NONE,
+		err = gr_reference_name(answers, link, &from, GR_VERTEX_NONE,
 					&reference.name);
 	reference.vertex = from;
 	if (!err && !is_to_source)
-		err = gr_scan_vertex(scan, link->to, &reference.vertex);
+		err = gr_scan_vertex(answers, link->to, &reference.vertex);
 	if (err)
 		return err;
 	return reference_vector_append(list, reference) ? NULL : &gr_enomem;
@@ -149,7 +151,7 @@ static struct gr_error *add_to_list(struct gr_scan *scan, bool is_to_source,
 
 /* What one direction is made of. */
 struct reading {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	gr_vertex v;
 	bool is_to_source; /* referrers */
 	size_t max;
@@ -177,9 +179,9 @@ static struct gr_error *read_source(struct reading *r, gr_vertex from,
 	err = gr_links_read(&r->reader, from, to, max, &r->links);
 	for (size_t i = 0; !err && i < r->links.size; i++) {
 		const struct gr_link *link = &r->links.data[i];
-		err = gr_runtime_step(&r->scan->program.rt, 1);
+		err = gr_runtime_step(&r->answers->stop->program->rt, 1);
 		if (!err && r->list.size < r->max)
-			err = add_to_list(r->scan, r->is_to_source, link,
+			err = add_to_list(r->answers, r->is_to_source, link,
 					  &r->list);
 		if (!err && r->grouper)
 			err = add_to_group(r->grouper, link);
@@ -190,7 +192,7 @@ static struct gr_error *read_source(struct reading *r, gr_vertex from,
 /* All sources of references to the object; each has all of its own. */
 static struct gr_error *read_sources(struct reading *r)
 {
-	const struct gr_graph *g = r->scan->answers.graph->graph;
+	const struct gr_graph *g = r->answers->graph->graph;
 	struct gr_error *err = NULL;
 	gr_vertex last = GR_VERTEX_NONE;
 
@@ -228,21 +230,21 @@ static struct gr_error *read_all(struct reading *r, struct gr_references *ret)
 	return NULL;
 }
 
-static struct gr_error *read_direction(struct gr_scan *scan, gr_vertex v,
+static struct gr_error *read_direction(struct gr_answers *answers, gr_vertex v,
 				       bool is_to_source, size_t max,
 				       bool group, struct gr_references *ret)
 {
-	const struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_graph *g = answers->graph->graph;
 	_cleanup_(grouper_deinit) struct grouper grouper = {
-		.scan = scan,
+		.answers = answers,
 		.is_to_source = is_to_source,
 	};
 	_cleanup_(reading_deinit) struct reading r = {
-		.scan = scan,
+		.answers = answers,
 		.v = v,
 		.is_to_source = is_to_source,
 		.max = max,
-		.reader = { .scan = scan },
+		.reader = { .answers = answers },
 	};
 
 	if (group && ret->total > max) {
@@ -256,23 +258,23 @@ static struct gr_error *read_direction(struct gr_scan *scan, gr_vertex v,
 	return read_all(&r, ret);
 }
 
-struct gr_error *gr_references_read(struct gr_scan *scan, gr_vertex v,
+struct gr_error *gr_references_read(struct gr_answers *answers, gr_vertex v,
 				    size_t max, bool group,
 				    struct gr_references *ret)
 {
-	const struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_graph *g = answers->graph->graph;
 
 	ret->total = g->first[v + 1] - g->first[v];
-	return read_direction(scan, v, false, max, group, ret);
+	return read_direction(answers, v, false, max, group, ret);
 }
 
-struct gr_error *gr_referrers_read(struct gr_scan *scan, gr_vertex v,
+struct gr_error *gr_referrers_read(struct gr_answers *answers, gr_vertex v,
 				   size_t max, bool group,
 				   struct gr_references *ret)
 {
-	const struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_graph *g = answers->graph->graph;
 
 	for (uint32_t e = g->rfirst[v]; e < g->rfirst[v + 1]; e++)
 		ret->total += gr_graph_is_reached(g, g->from[e]);
-	return read_direction(scan, v, true, max, group, ret);
+	return read_direction(answers, v, true, max, group, ret);
 }

@@ -6,6 +6,8 @@
 #include "naming/link.h"
 #include "object.h"
 
+struct gr_answers;
+
 /**
  * Read the references of object @p v, which is reached. The graph has its
  * reverse edges.
@@ -13,12 +15,12 @@
  * @param max References to list.
  * @param group If there are more: read all, and put them into groups.
  */
-struct gr_error *gr_references_read(struct gr_scan *scan, gr_vertex v,
+struct gr_error *gr_references_read(struct gr_answers *answers, gr_vertex v,
 				    size_t max, bool group,
 				    struct gr_references *ret) GR_MUST_CHECK;
 
 /** The same for the references to object @p v. */
-struct gr_error *gr_referrers_read(struct gr_scan *scan, gr_vertex v,
+struct gr_error *gr_referrers_read(struct gr_answers *answers, gr_vertex v,
 				   size_t max, bool group,
 				   struct gr_references *ret) GR_MUST_CHECK;
 
@@ -30,7 +32,7 @@ void gr_references_deinit(struct gr_references *references);
  *
  * @param holder As for gr_link_name().
  */
-struct gr_error *gr_reference_name(struct gr_scan *scan,
+struct gr_error *gr_reference_name(struct gr_answers *answers,
 				   const struct gr_link *link,
 				   const struct gr_vertex_info *from,
 				   gr_vertex holder,

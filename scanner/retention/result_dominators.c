@@ -68,7 +68,7 @@ static bool add_node(struct gr_tree *tree, const struct gr_dominator *row,
 }
 
 /* Make a node of each row but the first, which is the program. */
-static struct gr_error *add_rows(struct gr_scan *scan,
+static struct gr_error *add_rows(struct gr_runtime *rt,
 				 const struct gr_dominators *found,
 				 struct gr_tree *tree)
 {
@@ -96,7 +96,7 @@ static struct gr_error *add_rows(struct gr_scan *scan,
 			left.objects -= total.objects;
 			left.bytes -= total.bytes;
 		}
-		err = i % 4096 ? NULL : gr_runtime_poll(&scan->program.rt);
+		err = i % 4096 ? NULL : gr_runtime_poll(rt);
 	}
 	if (!err && left.objects &&
 	    !add_root(tree, "$other_roots$", GR_ROOT_ADDRESS, "", left))
@@ -105,15 +105,15 @@ static struct gr_error *add_rows(struct gr_scan *scan,
 }
 
 /* Find the rows, and make the tree of the view. */
-static struct gr_error *make_tree(struct gr_scan *scan,
+static struct gr_error *make_tree(struct gr_answers *answers,
 				  const struct gr_dominators_options *options,
 				  struct gr_result *view)
 {
 	_cleanup_(gr_cleanup_dominators) struct gr_dominators *found = NULL;
-	struct gr_error *err = gr_dominators_find(scan, options, &found);
+	struct gr_error *err = gr_dominators_find(answers, options, &found);
 
 	if (!err)
-		err = add_rows(scan, found, &view->tree);
+		err = add_rows(&answers->stop->program->rt, found, &view->tree);
 	return err ? err : gr_result_sort_roots(view);
 }
 
@@ -122,6 +122,7 @@ struct gr_error *gr_result_dominators(struct gr_scan *scan,
 				      uint32_t max_depth, uint32_t max_nodes,
 				      struct gr_result **ret)
 {
+	struct gr_answers *answers;
 	const struct gr_dominators_options options = {
 		.max_depth = max_depth,
 		.max_rows = max_nodes,
@@ -135,9 +136,9 @@ struct gr_error *gr_result_dominators(struct gr_scan *scan,
 	if (!view)
 		return &gr_enomem;
 	view->ledger = result->ledger;
-	err = gr_scan_enter(scan, &guard);
+	err = gr_scan_enter(scan, &guard, &answers);
 	if (!err)
-		err = make_tree(scan, &options, view);
+		err = make_tree(answers, &options, view);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(view);

@@ -28,7 +28,7 @@ struct part {
 GR_VECTOR(part_vector, struct part);
 
 struct finder {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	const struct gr_result *result;
 	struct root_id *ids; /* sorted */
 	size_t nids;
@@ -93,7 +93,7 @@ static struct gr_error *identify(const struct finder *f,
 				 const struct gr_root_vertex *vertex,
 				 struct root_id *ret)
 {
-	struct gr_scan *scan = f->scan;
+	struct gr_answers *answers = f->answers;
 	struct gr_root word;
 	const struct gr_root *root = &word;
 	struct gr_error *err = NULL;
@@ -101,30 +101,33 @@ static struct gr_error *identify(const struct finder *f,
 	*ret = (struct root_id){ 0 };
 	if (vertex->source == GR_FROM_SCHEDULER)
 		return NULL;
-	uint32_t variable = gr_static_variable(scan->answers.graph, vertex);
+	uint32_t variable = gr_static_variable(answers->graph, vertex);
 	if (variable != UINT32_MAX)
-		root = &scan->stop.roots.list.data[variable];
+		root = &answers->stop->roots.list.data[variable];
 	else if (vertex->source == GR_FROM_LIST)
-		root = &scan->stop.roots.list.data[vertex->index];
+		root = &answers->stop->roots.list.data[vertex->index];
 	else
-		err = gr_roots_name_word(&scan->stop.sched, &scan->stop.roots,
-					 vertex->index, vertex->addr, &word);
+		err = gr_roots_name_word(&answers->stop->sched,
+					 &answers->stop->roots, vertex->index,
+					 vertex->addr, &word);
 	if (err)
 		return err;
 	ret->name = root->name;
 	ret->state = root->goroutine_state;
 	ret->kind = root->kind;
-	if (f->per_goroutine && root->goroutine < scan->stop.sched.ngoroutines)
+	if (f->per_goroutine &&
+	    root->goroutine < answers->stop->sched.ngoroutines)
 		ret->goroutine_id =
-			scan->stop.sched.goroutines[root->goroutine].goid;
+			answers->stop->sched.goroutines[root->goroutine].goid;
 	return NULL;
 }
 
 /* Find the vertices of all roots of the walk that something is billed to. */
 static struct gr_error *find_parts(struct finder *f)
 {
-	const struct gr_heap_graph *hg = f->scan->answers.graph;
-	const struct gr_poll poll = gr_runtime_poller(&f->scan->program.rt);
+	const struct gr_heap_graph *hg = f->answers->graph;
+	const struct gr_poll poll =
+		gr_runtime_poller(&f->answers->stop->program->rt);
 	struct gr_ticker ticker = { .poll = &poll };
 	struct gr_error *err = NULL;
 
@@ -155,7 +158,7 @@ static struct gr_error *find_parts(struct finder *f)
 static uint64_t sum_of(const struct finder *f, const struct part *parts,
 		       size_t count, bool *may_be_more)
 {
-	struct gr_graph *g = f->scan->answers.graph->graph;
+	struct gr_graph *g = f->answers->graph->graph;
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -169,8 +172,9 @@ static uint64_t sum_of(const struct finder *f, const struct part *parts,
 static struct gr_error *keeps(const struct finder *f, const struct part *parts,
 			      size_t count, uint64_t *ret)
 {
-	struct gr_graph *g = f->scan->answers.graph->graph;
-	const struct gr_poll poll = gr_runtime_poller(&f->scan->program.rt);
+	struct gr_graph *g = f->answers->graph->graph;
+	const struct gr_poll poll =
+		gr_runtime_poller(&f->answers->stop->program->rt);
 	struct gr_kept kept;
 	bool may_be_more;
 
@@ -179,7 +183,7 @@ static struct gr_error *keeps(const struct finder *f, const struct part *parts,
 		return NULL;
 	// With reverse edges a small set needs no mark of the whole heap.
 	struct gr_error *err = gr_scan_need_graph(
-		f->scan, GR_PART_DOMINATORS | GR_PART_REVERSE);
+		f->answers, GR_PART_DOMINATORS | GR_PART_REVERSE);
 	if (err)
 		return err;
 	_cleanup_free_ gr_vertex *vertices = calloc(count, sizeof(*vertices));
@@ -218,7 +222,7 @@ static struct gr_error *answer(struct finder *f, size_t max_roots,
 	// A few roots rarely need more than the dominators; see keeps().
 	unsigned int parts = GR_PART_DOMINATORS;
 	struct gr_error *err = gr_scan_need_graph(
-		f->scan, max_roots ? parts : parts | GR_PART_REVERSE);
+		f->answers, max_roots ? parts : parts | GR_PART_REVERSE);
 
 	if (!err)
 		err = sort_ids(f);
@@ -232,14 +236,13 @@ struct gr_error *gr_result_retained(struct gr_scan *scan,
 				    size_t max_roots, uint64_t **ret)
 {
 	_cleanup_(finder_deinit) struct finder f = {
-		.scan = scan,
 		.result = result,
 		.nids = result->tree.roots.size,
 	};
 	_cleanup_free_ uint64_t *retained =
 		calloc(f.nids + 1, sizeof(*retained));
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &f.answers);
 
 	if (!err && !retained)
 		err = &gr_enomem;

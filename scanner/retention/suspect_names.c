@@ -14,61 +14,62 @@
  * that GR_TYPE_NONE has none. */
 enum { KEY_GOROUTINE = 1, KEY_ROOT, KEY_VERTEX, KEY_SHIFT = 60 };
 
-static const struct gr_root_vertex *root_vertex(const struct gr_scan *scan,
-						gr_vertex v)
+static const struct gr_root_vertex *
+root_vertex(const struct gr_answers *answers, gr_vertex v)
 {
-	const struct gr_heap_graph *hg = scan->answers.graph;
+	const struct gr_heap_graph *hg = answers->graph;
 
 	return &hg->roots.data[v - gr_graph_first_root(hg->graph)];
 }
 
 /* The variable behind a vertex for all of its static memory, or NULL. */
-static const struct gr_root *static_variable(const struct gr_scan *scan,
+static const struct gr_root *static_variable(const struct gr_answers *answers,
 					     gr_vertex v)
 {
-	const struct gr_heap_graph *hg = scan->answers.graph;
+	const struct gr_heap_graph *hg = answers->graph;
 	gr_vertex first = gr_graph_first_group(hg->graph) + hg->ngoroutines;
 
 	return v >= first && v - first < hg->statics.size ?
-		       &scan->stop.roots.list.data[hg->statics.data[v - first]] :
+		       &answers->stop->roots.list
+				.data[hg->statics.data[v - first]] :
 		       NULL;
 }
 
 /* The root of the list behind a vertex, or NULL. */
-static const struct gr_root *listed_root(const struct gr_scan *scan,
+static const struct gr_root *listed_root(const struct gr_answers *answers,
 					 gr_vertex v)
 {
-	const struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_graph *g = answers->graph->graph;
 
 	if (gr_graph_kind(g, v) == GR_VERTEX_GROUP)
-		return static_variable(scan, v);
+		return static_variable(answers, v);
 	if (gr_graph_kind(g, v) != GR_VERTEX_ROOT)
 		return NULL;
-	const struct gr_root_vertex *root = root_vertex(scan, v);
+	const struct gr_root_vertex *root = root_vertex(answers, v);
 	return root->source == GR_FROM_LIST ?
-		       &scan->stop.roots.list.data[root->index] :
+		       &answers->stop->roots.list.data[root->index] :
 		       NULL;
 }
 
 /* The goroutine of a vertex, or NULL. */
-static const struct gr_goroutine *goroutine_of(const struct gr_scan *scan,
+static const struct gr_goroutine *goroutine_of(const struct gr_answers *answers,
 					       gr_vertex v)
 {
-	const struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_graph *g = answers->graph->graph;
 	uint32_t index = v - gr_graph_first_group(g);
 
 	return gr_graph_kind(g, v) == GR_VERTEX_GROUP &&
-			       index < scan->answers.graph->ngoroutines ?
-		       &scan->stop.sched.goroutines[index] :
+			       index < answers->graph->ngoroutines ?
+		       &answers->stop->sched.goroutines[index] :
 		       NULL;
 }
 
 uint64_t gr_suspect_key(void *ctx, gr_vertex v)
 {
-	const struct gr_scan *scan = ctx;
-	const struct gr_graph *g = scan->answers.graph->graph;
-	const struct gr_goroutine *goroutine = goroutine_of(scan, v);
-	const struct gr_root *root = listed_root(scan, v);
+	const struct gr_answers *answers = ctx;
+	const struct gr_graph *g = answers->graph->graph;
+	const struct gr_goroutine *goroutine = goroutine_of(answers, v);
+	const struct gr_root *root = listed_root(answers, v);
 
 	if (v < g->nobjects)
 		return (uint32_t)(g->objects->type[v] + 1);
@@ -84,25 +85,27 @@ uint64_t gr_suspect_key(void *ctx, gr_vertex v)
 // -------------------------------------------------------------------- meaning
 
 /* The label of an object; GR_TYPE_NONE of anything else. */
-static uint32_t label_of(const struct gr_scan *scan, gr_vertex v)
+static uint32_t label_of(const struct gr_answers *answers, gr_vertex v)
 {
-	const struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_graph *g = answers->graph->graph;
 
 	return v < g->nobjects ? g->objects->type[v] : GR_TYPE_NONE;
 }
 
-const struct gr_type *gr_suspect_type(const struct gr_scan *scan, gr_vertex v)
+const struct gr_type *gr_suspect_type(const struct gr_answers *answers,
+				      gr_vertex v)
 {
-	uint32_t label = label_of(scan, v);
+	uint32_t label = label_of(answers, v);
 
-	return label == GR_TYPE_NONE ? NULL :
-				       gr_types_get(scan->program.types,
-						    label & ~GR_LABEL_FLAGS);
+	return label == GR_TYPE_NONE ?
+		       NULL :
+		       gr_types_get(answers->stop->program->types,
+				    label & ~GR_LABEL_FLAGS);
 }
 
-bool gr_suspect_is_container(const struct gr_scan *scan, gr_vertex v)
+bool gr_suspect_is_container(const struct gr_answers *answers, gr_vertex v)
 {
-	uint32_t label = label_of(scan, v);
+	uint32_t label = label_of(answers, v);
 
 	return label != GR_TYPE_NONE && (label & GR_LABEL_DATA);
 }
@@ -122,79 +125,80 @@ static bool is_between(const char *name)
 }
 
 /* An object of a struct type that a programmer has named. */
-static bool is_named_object(const struct gr_scan *scan, gr_vertex v)
+static bool is_named_object(const struct gr_answers *answers, gr_vertex v)
 {
-	const struct gr_type *type = gr_suspect_type(scan, v);
+	const struct gr_type *type = gr_suspect_type(answers, v);
 
-	return type && !gr_suspect_is_container(scan, v) &&
+	return type && !gr_suspect_is_container(answers, v) &&
 	       type->kind == GR_KIND_STRUCT && type->role == GR_ROLE_PLAIN &&
 	       !is_between(type->name);
 }
 
 /* A package variable that is no function. */
-static bool is_named_variable(const struct gr_scan *scan, gr_vertex v)
+static bool is_named_variable(const struct gr_answers *answers, gr_vertex v)
 {
-	const struct gr_root *root = listed_root(scan, v);
+	const struct gr_root *root = listed_root(answers, v);
 
 	if (!root || root->kind != GR_ROOT_GLOBAL)
 		return false;
 	return root->type == GR_TYPE_NONE ||
-	       gr_types_get(scan->program.types, root->type)->kind !=
+	       gr_types_get(answers->stop->program->types, root->type)->kind !=
 		       GR_KIND_FUNC;
 }
 
-static bool has_name(const struct gr_scan *scan, gr_vertex v)
+static bool has_name(const struct gr_answers *answers, gr_vertex v)
 {
-	return is_named_object(scan, v) || is_named_variable(scan, v);
+	return is_named_object(answers, v) || is_named_variable(answers, v);
 }
 
-static bool is_place(const struct gr_scan *scan, gr_vertex v)
+static bool is_place(const struct gr_answers *answers, gr_vertex v)
 {
-	return has_name(scan, v) || listed_root(scan, v) ||
-	       goroutine_of(scan, v);
+	return has_name(answers, v) || listed_root(answers, v) ||
+	       goroutine_of(answers, v);
 }
 
 /* Who captured it holds it only by chance. */
-static bool is_closure(const struct gr_scan *scan, gr_vertex v)
+static bool is_closure(const struct gr_answers *answers, gr_vertex v)
 {
-	const struct gr_type *type = gr_suspect_type(scan, v);
+	const struct gr_type *type = gr_suspect_type(answers, v);
 
 	return type && (type->role == GR_ROLE_CLOSURE ||
 			(type->kind == GR_KIND_FUNC &&
-			 !gr_suspect_is_container(scan, v)));
+			 !gr_suspect_is_container(answers, v)));
 }
 
 /* The nearest dominator of @p v, itself included, that has a name; else the
  * nearest root or goroutine. */
-static gr_vertex namer_above(const struct gr_scan *scan, gr_vertex start)
+static gr_vertex namer_above(const struct gr_answers *answers, gr_vertex start)
 {
-	const struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_graph *g = answers->graph->graph;
 	gr_vertex outside = GR_VERTEX_NONE;
 
 	for (gr_vertex v = start; v != gr_graph_top(g); v = g->idom[v]) {
-		if (has_name(scan, v))
+		if (has_name(answers, v))
 			return v;
-		if (outside == GR_VERTEX_NONE && is_place(scan, v))
+		if (outside == GR_VERTEX_NONE && is_place(answers, v))
 			outside = v;
 	}
 	return outside == GR_VERTEX_NONE ? start : outside;
 }
 
-gr_vertex gr_suspect_namer(struct gr_scan *scan, gr_vertex holder, gr_vertex at)
+gr_vertex gr_suspect_namer(struct gr_answers *answers, gr_vertex holder,
+			   gr_vertex at)
 {
-	const struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_graph *g = answers->graph->graph;
 	gr_vertex found = GR_VERTEX_NONE;
 
 	// From the bottom up: the last that is found is the first on the way.
 	for (gr_vertex v = at; v != gr_graph_top(g); v = g->idom[v]) {
-		if (is_closure(scan, v) && found != GR_VERTEX_NONE)
+		if (is_closure(answers, v) && found != GR_VERTEX_NONE)
 			break;
-		if (has_name(scan, v))
+		if (has_name(answers, v))
 			found = v;
 		if (v == holder)
 			break;
 	}
-	return found != GR_VERTEX_NONE ? found : namer_above(scan, holder);
+	return found != GR_VERTEX_NONE ? found : namer_above(answers, holder);
 }
 
 // ----------------------------------------------------------------- goroutines
@@ -225,16 +229,16 @@ static const struct gr_func *called_function(const struct gr_goroutine *g,
  * and many others start a function literal. If all of these goroutines are in a
  * call of one function, that one says more.
  */
-const char *gr_suspect_start(const struct gr_scan *scan, uint64_t startpc)
+const char *gr_suspect_start(const struct gr_sched *sched, uint64_t startpc)
 {
 	const struct gr_func *called = NULL;
 	struct gr_func start;
 	size_t nfound = 0;
 
-	if (!gr_func_find(&scan->program.rt, startpc, &start))
+	if (!gr_func_find(sched->rt, startpc, &start))
 		return "a function without a name";
-	for (size_t i = 0; i < scan->stop.sched.ngoroutines; i++) {
-		const struct gr_goroutine *g = &scan->stop.sched.goroutines[i];
+	for (size_t i = 0; i < sched->ngoroutines; i++) {
+		const struct gr_goroutine *g = &sched->goroutines[i];
 		if (g->startpc != startpc)
 			continue;
 		const struct gr_func *func = called_function(g, start.entry);
@@ -247,11 +251,11 @@ const char *gr_suspect_start(const struct gr_scan *scan, uint64_t startpc)
 
 // ----------------------------------------------------------------------- text
 
-struct gr_error *gr_suspect_step(struct gr_scan *scan, gr_vertex holder,
+struct gr_error *gr_suspect_step(struct gr_answers *answers, gr_vertex holder,
 				 gr_vertex from, gr_vertex to, const char **ret)
 {
 	_cleanup_(gr_link_reader_deinit) struct gr_link_reader reader = {
-		.scan = scan
+		.answers = answers
 	};
 	struct gr_word_name name;
 	struct gr_link link;
@@ -260,133 +264,134 @@ struct gr_error *gr_suspect_step(struct gr_scan *scan, gr_vertex holder,
 
 	if (err)
 		return err;
-	*ret = gr_arena_intern(&scan->program.arena, name.text,
+	*ret = gr_arena_intern(&answers->stop->program->arena, name.text,
 			       strlen(name.text));
 	return *ret ? NULL : &gr_enomem;
 }
 
 /* All pieces of a map are the map. */
-static bool is_piece(const struct gr_scan *scan, gr_vertex v)
+static bool is_piece(const struct gr_answers *answers, gr_vertex v)
 {
-	const struct gr_type *type = gr_suspect_type(scan, v);
+	const struct gr_type *type = gr_suspect_type(answers, v);
 
-	return type && gr_suspect_is_container(scan, v) &&
+	return type && gr_suspect_is_container(answers, v) &&
 	       (type->kind == GR_KIND_MAP || type->kind == GR_KIND_CHAN ||
 		type->role == GR_ROLE_HASH_TRIE);
 }
 
 /* Without a type, an object still has a size and a span. */
-static bool is_unknown(const struct gr_scan *scan, gr_vertex v)
+static bool is_unknown(const struct gr_answers *answers, gr_vertex v)
 {
-	return v < scan->answers.graph->graph->nobjects &&
-	       label_of(scan, v) == GR_TYPE_NONE;
+	return v < answers->graph->graph->nobjects &&
+	       label_of(answers, v) == GR_TYPE_NONE;
 }
 
-static struct gr_error *unknown_text(struct gr_scan *scan,
+static struct gr_error *unknown_text(struct gr_heap *heap,
 				     const struct gr_vertex_info *info,
 				     const char **ret)
 {
-	const struct gr_span *span =
-		gr_heap_span_at(scan->stop.heap, info->addr);
+	const struct gr_span *span = gr_heap_span_at(heap, info->addr);
 
 	*ret = info->name;
 	if (!span)
 		return NULL;
-	*ret = gr_arena_internf(&scan->program.arena,
-				"%s (%" PRIu64 " bytes, size class %d, %s)",
-				info->name, info->bytes, span->spanclass >> 1,
-				span->spanclass & 1 ? "no pointers" :
-						      "pointers");
+	*ret = gr_arena_internf(
+		heap->rt->arena, "%s (%" PRIu64 " bytes, size class %d, %s)",
+		info->name, info->bytes, span->spanclass >> 1,
+		span->spanclass & 1 ? "no pointers" : "pointers");
 	return *ret ? NULL : &gr_enomem;
 }
 
-struct gr_error *gr_suspect_text(struct gr_scan *scan, gr_vertex v,
+struct gr_error *gr_suspect_text(struct gr_answers *answers, gr_vertex v,
 				 const char **ret)
 {
 	struct gr_vertex_info info;
 	struct gr_error *err;
 
-	if (is_piece(scan, v)) {
-		*ret = gr_suspect_type(scan, v)->name;
+	if (is_piece(answers, v)) {
+		*ret = gr_suspect_type(answers, v)->name;
 		return NULL;
 	}
-	err = gr_scan_vertex(scan, v, &info);
+	err = gr_scan_vertex(answers, v, &info);
 	if (err)
 		return err;
-	if (is_unknown(scan, v))
-		return unknown_text(scan, &info, ret);
+	if (is_unknown(answers, v))
+		return unknown_text(answers->stop->heap, &info, ret);
 	*ret = info.name;
 	return NULL;
 }
 
-struct gr_error *gr_suspect_many_text(struct gr_scan *scan, gr_vertex v,
+struct gr_error *gr_suspect_many_text(struct gr_answers *answers, gr_vertex v,
 				      const char **ret)
 {
-	if (is_unknown(scan, v)) {
+	if (is_unknown(answers, v)) {
 		*ret = "object of unknown type"; // of any size
 		return NULL;
 	}
-	if (!gr_suspect_is_container(scan, v) || is_piece(scan, v))
-		return gr_suspect_text(scan, v, ret);
-	*ret = gr_scan_merged_name(scan, label_of(scan, v));
+	if (!gr_suspect_is_container(answers, v) || is_piece(answers, v))
+		return gr_suspect_text(answers, v, ret);
+	*ret = gr_scan_merged_name(answers->stop->program,
+				   label_of(answers, v));
 	return **ret ? NULL : &gr_enomem;
 }
 
-gr_vertex gr_suspect_whole(const struct gr_scan *scan, gr_vertex v)
+gr_vertex gr_suspect_whole(const struct gr_answers *answers, gr_vertex v)
 {
-	const struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_graph *g = answers->graph->graph;
 
-	while (gr_suspect_is_container(scan, v) &&
-	       label_of(scan, g->idom[v]) == label_of(scan, v))
+	while (gr_suspect_is_container(answers, v) &&
+	       label_of(answers, g->idom[v]) == label_of(answers, v))
 		v = g->idom[v];
 	return v;
 }
 
 /* An object without a type is told by the word that refers to it. */
-static struct gr_error *referred_text(struct gr_scan *scan, gr_vertex at,
+static struct gr_error *referred_text(struct gr_answers *answers, gr_vertex at,
 				      const char *what, const char **ret)
 {
-	const struct gr_graph *g = scan->answers.graph->graph;
+	const struct gr_graph *g = answers->graph->graph;
 	gr_vertex from = g->parent[at];
 	struct gr_vertex_info by;
 	const char *step;
-	struct gr_error *err = gr_scan_vertex(scan, from, &by);
+	struct gr_error *err = gr_scan_vertex(answers, from, &by);
 
 	if (!err)
-		err = gr_suspect_step(scan, g->parent[from], from, at, &step);
+		err = gr_suspect_step(answers, g->parent[from], from, at,
+				      &step);
 	if (err)
 		return err;
-	*ret = is_unknown(scan, from) ?
-		       gr_arena_internf(&scan->program.arena,
+	*ret = is_unknown(answers, from) ?
+		       gr_arena_internf(&answers->stop->program->arena,
 					"%s, referenced at %s of %s (%" PRIu64
 					" bytes)",
 					what, step, by.name, by.bytes) :
-		       gr_arena_internf(&scan->program.arena,
+		       gr_arena_internf(&answers->stop->program->arena,
 					"%s, referenced by %s%s", what, by.name,
 					step);
 	return *ret ? NULL : &gr_enomem;
 }
 
-struct gr_error *gr_suspect_point_text(struct gr_scan *scan, gr_vertex at,
+struct gr_error *gr_suspect_point_text(struct gr_answers *answers, gr_vertex at,
 				       const char **ret)
 {
-	const struct gr_graph *g = scan->answers.graph->graph;
-	gr_vertex owner = namer_above(scan, g->idom[at]);
+	const struct gr_graph *g = answers->graph->graph;
+	gr_vertex owner = namer_above(answers, g->idom[at]);
 	const char *what, *where, *step = "";
-	struct gr_error *err = gr_suspect_text(scan, at, &what);
+	struct gr_error *err = gr_suspect_text(answers, at, &what);
 
 	*ret = what;
 	if (err || at >= g->nobjects)
 		return err;
-	if (is_unknown(scan, at))
-		return referred_text(scan, at, what, ret);
-	if (!is_place(scan, owner))
+	if (is_unknown(answers, at))
+		return referred_text(answers, at, what, ret);
+	if (!is_place(answers, owner))
 		return NULL;
-	err = gr_suspect_text(scan, owner, &where);
+	err = gr_suspect_text(answers, owner, &where);
 	if (!err && owner == g->parent[at])
-		err = gr_suspect_step(scan, GR_VERTEX_NONE, owner, at, &step);
+		err = gr_suspect_step(answers, GR_VERTEX_NONE, owner, at,
+				      &step);
 	if (!err)
-		*ret = gr_arena_internf(&scan->program.arena, "%s in %s%s",
-					what, where, step);
+		*ret = gr_arena_internf(&answers->stop->program->arena,
+					"%s in %s%s", what, where, step);
 	return err ? err : *ret ? NULL : &gr_enomem;
 }

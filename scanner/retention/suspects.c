@@ -18,7 +18,7 @@ enum {
 
 /* What the steps share. */
 struct maker {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	const struct gr_graph *g;
 	struct gr_poll poll;
 	struct gr_suspect_question question;
@@ -42,16 +42,16 @@ GR_DEFINE_CLEANUP(report, struct gr_suspect_report, gr_suspect_report_destroy)
 
 static enum gr_vertex_form form_of(void *ctx, gr_vertex v)
 {
-	const struct gr_scan *scan = ctx;
-	if (v == gr_group_vertex(scan->answers.graph, GR_GROUP_RUNTIME))
+	const struct gr_answers *answers = ctx;
+	if (v == gr_group_vertex(answers->graph, GR_GROUP_RUNTIME))
 		return GR_FORM_IGNORED;
-	if (v >= gr_group_vertex(scan->answers.graph, 0))
+	if (v >= gr_group_vertex(answers->graph, 0))
 		return GR_FORM_OPEN;
-	const struct gr_type *type = gr_suspect_type(scan, v);
+	const struct gr_type *type = gr_suspect_type(answers, v);
 	if (type && type->role == GR_ROLE_SCHEDULER)
 		return GR_FORM_IGNORED;
-	return gr_suspect_is_container(scan, v) ? GR_FORM_CONTAINER :
-						  GR_FORM_PARTS;
+	return gr_suspect_is_container(answers, v) ? GR_FORM_CONTAINER :
+						     GR_FORM_PARTS;
 }
 
 static const char *class_name(enum gr_suspect_class class)
@@ -101,7 +101,7 @@ find_common(struct maker *m, const struct gr_suspect *suspect, gr_vertex *ret)
 	err = gr_graph_suspect_members(m->g, &m->question, suspect, &m->poll,
 				       bits);
 	if (!err)
-		err = gr_graph_merge_paths(m->scan->answers.graph->graph, bits,
+		err = gr_graph_merge_paths(m->answers->graph->graph, bits,
 					   &options, &m->poll, &merged);
 	for (uint32_t i = 0; !err && i < merged.nrows; i++) {
 		const struct gr_merged_row *row = &merged.rows[i];
@@ -127,7 +127,7 @@ static struct gr_error *find_point(struct maker *m,
 	*ret = common != GR_VERTEX_NONE ? common :
 	       suspect->is_group	? suspect->holder :
 					  suspect->at.at;
-	*ret = gr_suspect_whole(m->scan, *ret);
+	*ret = gr_suspect_whole(m->answers, *ret);
 	return err;
 }
 
@@ -135,13 +135,13 @@ static struct gr_error *find_point(struct maker *m,
 static struct gr_error *make_hop(struct maker *m, gr_vertex v,
 				 struct gr_suspect_hop *ret)
 {
-	struct gr_error *err = gr_scan_vertex(m->scan, v, &ret->vertex);
+	struct gr_error *err = gr_scan_vertex(m->answers, v, &ret->vertex);
 	gr_vertex from = m->g->parent[v];
 
 	ret->step = "";
 	if (err || v >= m->g->nobjects)
 		return err;
-	return gr_suspect_step(m->scan, m->g->parent[from], from, v,
+	return gr_suspect_step(m->answers, m->g->parent[from], from, v,
 			       &ret->step);
 }
 
@@ -187,7 +187,7 @@ static void sink_scheduler(const struct maker *m,
 	for (uint32_t i = 0, n = groups->count; i + nsunk < n;) {
 		struct gr_child_group group = groups->groups[i];
 		const struct gr_type *type =
-			gr_suspect_type(m->scan, group.example);
+			gr_suspect_type(m->answers, group.example);
 
 		if (!type || type->role != GR_ROLE_SCHEDULER) {
 			i++;
@@ -222,9 +222,9 @@ static struct gr_error *make_contents(struct maker *m,
 		content->objects = group->vertices;
 		content->bytes = group->retained_bytes;
 		err = group->vertices == 1 ?
-			      gr_suspect_text(m->scan, group->example,
+			      gr_suspect_text(m->answers, group->example,
 					      &content->type) :
-			      gr_suspect_many_text(m->scan, group->example,
+			      gr_suspect_many_text(m->answers, group->example,
 						   &content->type);
 		info->ncontents = i + 1;
 	}
@@ -236,11 +236,11 @@ static struct gr_error *name_holder(struct maker *m,
 				    const struct gr_suspect *suspect,
 				    gr_vertex at, struct gr_suspect_info *info)
 {
-	gr_vertex v = gr_suspect_namer(m->scan, suspect->holder, at);
-	struct gr_error *err = gr_suspect_text(m->scan, v, &info->name);
+	gr_vertex v = gr_suspect_namer(m->answers, suspect->holder, at);
+	struct gr_error *err = gr_suspect_text(m->answers, v, &info->name);
 
 	return err ? err :
-		     gr_suspect_point_text(m->scan, at,
+		     gr_suspect_point_text(m->answers, at,
 					   &info->accumulation_point);
 }
 
@@ -249,15 +249,16 @@ static struct gr_error *name_goroutines(struct maker *m,
 					const struct gr_suspect *suspect,
 					struct gr_suspect_info *info)
 {
+	struct gr_stop *stop = m->answers->stop;
 	gr_vertex index = suspect->holder - gr_graph_first_group(m->g);
-	const struct gr_goroutine *g = &m->scan->stop.sched.goroutines[index];
+	const struct gr_goroutine *g = &stop->sched.goroutines[index];
 	struct gr_func func;
 
-	info->name = gr_suspect_start(m->scan, g->startpc);
-	if (g->gopc && gr_func_find(&m->scan->program.rt, g->gopc - 1, &func))
+	info->name = gr_suspect_start(&stop->sched, g->startpc);
+	if (g->gopc && gr_func_find(&stop->program->rt, g->gopc - 1, &func))
 		info->created_by = func.name;
 	info->accumulation_point = gr_arena_internf(
-		&m->scan->program.arena, "goroutines of %s", info->name);
+		&stop->program->arena, "goroutines of %s", info->name);
 	return info->accumulation_point ? NULL : &gr_enomem;
 }
 
@@ -276,12 +277,12 @@ static struct gr_error *make_names(struct maker *m,
 	case GR_SUSPECT_ROOTS:
 		break;
 	}
-	err = gr_suspect_many_text(m->scan, suspect->holder, &info->name);
+	err = gr_suspect_many_text(m->answers, suspect->holder, &info->name);
 	if (err || at == suspect->holder) {
 		info->accumulation_point = info->name;
 		return err;
 	}
-	return gr_suspect_point_text(m->scan, at, &info->accumulation_point);
+	return gr_suspect_point_text(m->answers, at, &info->accumulation_point);
 }
 
 /* How much of each suspect is resident, if the target tells. It is no reason to
@@ -294,7 +295,8 @@ static struct gr_error *find_pages(struct maker *m,
 	const struct gr_suspect_pages pages = { m->g, found, &m->question,
 						&m->poll };
 	const struct gr_residency *residency;
-	struct gr_error *err = gr_scan_known_pages(m->scan, &residency);
+	struct gr_error *err =
+		gr_scan_known_pages(m->answers->stop, &residency);
 
 	for (uint32_t i = 0; i < found->count; i++)
 		ret[i] = UINT64_MAX;
@@ -328,9 +330,10 @@ static struct gr_error *describe(struct maker *m,
 	if (!err)
 		err = make_names(m, suspect, at, info);
 	if (!err)
-		err = gr_scan_vertex(m->scan, at, &info->at);
+		err = gr_scan_vertex(m->answers, at, &info->at);
 	if (!err)
-		err = gr_scan_vertex(m->scan, suspect->holder, &info->holder);
+		err = gr_scan_vertex(m->answers, suspect->holder,
+				     &info->holder);
 	if (!err)
 		err = make_path(m, at, info);
 	return err ? err : make_contents(m, suspect, info);
@@ -345,7 +348,8 @@ static struct gr_error *name_largest(struct maker *m,
 	report->largest_bytes = largest->retained_bytes;
 	if (!largest->retained_bytes)
 		return NULL;
-	return gr_suspect_text(m->scan, largest->holder, &report->largest_name);
+	return gr_suspect_text(m->answers, largest->holder,
+			       &report->largest_name);
 }
 
 static struct gr_error *fill(struct maker *m, struct gr_suspect_report *report)
@@ -374,34 +378,34 @@ static struct gr_error *fill(struct maker *m, struct gr_suspect_report *report)
 	return err;
 }
 
-static struct gr_error *answer(struct gr_scan *scan,
+static struct gr_error *answer(struct gr_answers *answers,
 			       struct gr_suspect_report **ret)
 {
 	_cleanup_(gr_cleanup_report) struct gr_suspect_report *report =
 		calloc(1, sizeof(*report));
 	struct gr_error *err =
-		gr_scan_need_graph(scan, GR_PART_NEAREST | GR_PART_CHILDREN);
+		gr_scan_need_graph(answers, GR_PART_NEAREST | GR_PART_CHILDREN);
 
 	if (err)
 		return err;
 	if (!report)
 		return &gr_enomem;
-	const struct gr_graph *g = scan->answers.graph->graph;
-	report->gaps = scan->answers.graph_gaps;
+	const struct gr_graph *g = answers->graph->graph;
+	report->gaps = answers->graph_gaps;
 	report->reached_bytes = g->retained[gr_graph_top(g)];
-	report->runtime_bytes = g->retained[gr_group_vertex(scan->answers.graph,
-							    GR_GROUP_RUNTIME)];
+	report->runtime_bytes =
+		g->retained[gr_group_vertex(answers->graph, GR_GROUP_RUNTIME)];
 	report->min_bytes = report->reached_bytes / 100 * GR_SUSPECT_PERCENT;
 	if (report->min_bytes < GR_SUSPECT_MIN_BYTES)
 		report->min_bytes = GR_SUSPECT_MIN_BYTES;
 	struct maker m = {
-		.scan = scan,
+		.answers = answers,
 		.g = g,
-		.poll = gr_runtime_poller(&scan->program.rt),
+		.poll = gr_runtime_poller(&answers->stop->program->rt),
 		.question = { .min_bytes = report->min_bytes,
 			      .form = form_of,
 			      .key = gr_suspect_key,
-			      .ctx = scan },
+			      .ctx = answers },
 	};
 
 	err = fill(&m, report);
@@ -413,12 +417,13 @@ static struct gr_error *answer(struct gr_scan *scan,
 struct gr_error *gr_scan_suspects(struct gr_scan *scan,
 				  struct gr_suspect_report **ret)
 {
+	struct gr_answers *answers;
 	_cleanup_(gr_cleanup_report) struct gr_suspect_report *report = NULL;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	if (!err)
-		err = answer(scan, &report);
+		err = answer(answers, &report);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(report);

@@ -7,6 +7,8 @@
 
 #include "inferior/gaps.h"
 
+struct gr_scan;
+
 /**
  * A suspect retains at least this share of the reached bytes, and at least so
  * many bytes: small heaps have no suspect, and what every service has (tables

@@ -30,25 +30,26 @@ struct gr_error *gr_suspect_pages(const struct gr_suspect_pages *pages,
 uint64_t gr_suspect_key(void *ctx, gr_vertex v);
 
 /** The type of an object; NULL if it is no object or has no known type. */
-const struct gr_type *gr_suspect_type(const struct gr_scan *scan, gr_vertex v);
+const struct gr_type *gr_suspect_type(const struct gr_answers *answers,
+				      gr_vertex v);
 
 /** Is an object the memory of a map, a slice, a channel, a string? */
-bool gr_suspect_is_container(const struct gr_scan *scan, gr_vertex v);
+bool gr_suspect_is_container(const struct gr_answers *answers, gr_vertex v);
 
 /**
  * The vertex that names a suspect: from @p holder down to @p at, the first
  * package variable or object of a type with a name, behind the last closure on
  * the way; else the last one before; else the nearest root or goroutine.
  */
-gr_vertex gr_suspect_namer(struct gr_scan *scan, gr_vertex holder,
+gr_vertex gr_suspect_namer(struct gr_answers *answers, gr_vertex holder,
 			   gr_vertex at);
 
 /** The first piece of the map or list of elements that @p v is a piece of, by
  * which others know it; else @p v. */
-gr_vertex gr_suspect_whole(const struct gr_scan *scan, gr_vertex v);
+gr_vertex gr_suspect_whole(const struct gr_answers *answers, gr_vertex v);
 
 /** The name of the function that goroutines with @p startpc run. */
-const char *gr_suspect_start(const struct gr_scan *scan, uint64_t startpc);
+const char *gr_suspect_start(const struct gr_sched *sched, uint64_t startpc);
 
 /**
  * Name the word over which @p from, an object or a root, leads to the object
@@ -57,24 +58,24 @@ const char *gr_suspect_start(const struct gr_scan *scan, uint64_t startpc);
  *
  * @param holder What leads to @p from; or GR_VERTEX_NONE.
  */
-struct gr_error *gr_suspect_step(struct gr_scan *scan, gr_vertex holder,
+struct gr_error *gr_suspect_step(struct gr_answers *answers, gr_vertex holder,
 				 gr_vertex from, gr_vertex to,
 				 const char **ret) GR_MUST_CHECK;
 
 /** Where it accumulates, as text: the object, and the holder with a name, with
  * the field of it if it leads there directly. Of an object without a type, what
  * refers to it. */
-struct gr_error *gr_suspect_point_text(struct gr_scan *scan, gr_vertex at,
+struct gr_error *gr_suspect_point_text(struct gr_answers *answers, gr_vertex at,
 				       const char **ret) GR_MUST_CHECK;
 
 /** The name of a vertex; of a piece of a map or a channel, the whole; of an
  * object without a type, its size and span. */
-struct gr_error *gr_suspect_text(struct gr_scan *scan, gr_vertex v,
+struct gr_error *gr_suspect_text(struct gr_answers *answers, gr_vertex v,
 				 const char **ret) GR_MUST_CHECK;
 
 /** The same of several objects with the label of @p v: arrays of any length are
  * one kind, `[]T data`. */
-struct gr_error *gr_suspect_many_text(struct gr_scan *scan, gr_vertex v,
+struct gr_error *gr_suspect_many_text(struct gr_answers *answers, gr_vertex v,
 				      const char **ret) GR_MUST_CHECK;
 
 #endif /* GR_SUSPECTS_INTERNAL_H */

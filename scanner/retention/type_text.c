@@ -33,8 +33,8 @@ size_t gr_type_package(const char *type, const char **start)
 	return n < whole && type[n] == '.' ? n : 0;
 }
 
-const char *gr_type_label_text(struct gr_scan *scan, uint32_t label)
+const char *gr_type_label_text(struct gr_program *program, uint32_t label)
 {
 	return label == GR_TYPE_NONE ? GR_TYPE_UNKNOWN :
-				       gr_scan_row_name(scan, label);
+				       gr_scan_row_name(program, label);
 }

@@ -5,7 +5,7 @@
 
 #include "base/base.h"
 
-struct gr_scan;
+struct gr_program;
 
 #define GR_TYPE_UNKNOWN "(type not known)"
 
@@ -20,6 +20,6 @@ size_t gr_type_package(const char *type, const char **start);
 
 /** The type of objects with a label (mark/parents.h): `main.T`, `[]main.T`,
  * `map[K]V`. "" if no memory is left. */
-const char *gr_type_label_text(struct gr_scan *scan, uint32_t label);
+const char *gr_type_label_text(struct gr_program *program, uint32_t label);
 
 #endif /* GR_TYPE_TEXT_H */

@@ -18,15 +18,16 @@ void gr_variable_paths_deinit(struct gr_variable_paths *paths)
 	gr_owner_types_deinit(&paths->types);
 }
 
-struct gr_error *gr_variable_paths_find(struct gr_scan *scan,
+struct gr_error *gr_variable_paths_find(struct gr_answers *answers,
 					struct gr_variable_paths *ret)
 {
-	struct gr_heap_graph *hg = scan->answers.graph;
-	const struct gr_poll poll = gr_runtime_poller(&scan->program.rt);
+	struct gr_heap_graph *hg = answers->graph;
+	const struct gr_poll poll =
+		gr_runtime_poller(&answers->stop->program->rt);
 	uint64_t n = hg->graph->nvertices;
-	struct gr_error *err = gr_owner_types_make(scan, &ret->types);
+	struct gr_error *err = gr_owner_types_make(answers, &ret->types);
 
-	ret->scan = scan;
+	ret->answers = answers;
 	if (err)
 		return err;
 	const struct gr_edge_filter filter =
@@ -48,7 +49,7 @@ static bool is_inside(const struct gr_variable_paths *paths, gr_vertex from,
 		      gr_vertex to)
 {
 	const struct gr_objects *objects =
-		paths->scan->answers.graph->graph->objects;
+		paths->answers->graph->graph->objects;
 
 	return from < objects->count && objects->type[to] != GR_TYPE_NONE &&
 	       objects->type[to] & GR_LABEL_DATA &&
@@ -89,7 +90,7 @@ uint32_t gr_variable_paths_steps(const struct gr_variable_paths *paths,
 struct gr_error *gr_variable_paths_want(struct gr_variable_paths *paths,
 					gr_vertex object)
 {
-	const struct gr_graph *g = paths->scan->answers.graph->graph;
+	const struct gr_graph *g = paths->answers->graph->graph;
 	struct gr_error *err = NULL;
 	size_t first = paths->hops.size;
 
@@ -105,7 +106,7 @@ struct gr_error *gr_variable_paths_want(struct gr_variable_paths *paths,
 		paths->hop_of[v] = paths->hops.size;
 		if (!gr_variable_hop_vector_append(&paths->hops, hop))
 			return &gr_enomem;
-		err = gr_runtime_step(&paths->scan->program.rt, 1);
+		err = gr_runtime_step(&paths->answers->stop->program->rt, 1);
 	}
 	measure(paths, first);
 	return err;
@@ -139,9 +140,9 @@ static struct gr_error *take_link(void *ctx, const struct gr_link *link)
 struct gr_error *gr_variable_paths_read(struct gr_variable_paths *paths)
 {
 	_cleanup_(gr_link_reader_deinit) struct gr_link_reader reader = {
-		.scan = paths->scan
+		.answers = paths->answers
 	};
-	const struct gr_runtime *rt = &paths->scan->program.rt;
+	const struct gr_runtime *rt = &paths->answers->stop->program->rt;
 	size_t n = paths->hops.size;
 	_cleanup_free_ gr_vertex *from = calloc(n + 1, sizeof(*from));
 
@@ -161,13 +162,12 @@ struct gr_error *gr_variable_paths_read(struct gr_variable_paths *paths)
 // ---------------------------------------------------------------------- text
 
 /* The type of what a word with a name points to. */
-static gr_type_id pointee_type(const struct gr_scan *scan,
+static gr_type_id pointee_type(const struct gr_program *program,
 			       const struct gr_word_name *name, bool *is_slice)
 {
 	if (name->type == GR_TYPE_NONE || name->kind == GR_WORD_POINTER)
 		return name->type;
-	const struct gr_type *type =
-		gr_types_get(scan->program.types, name->type);
+	const struct gr_type *type = gr_types_get(program->types, name->type);
 	*is_slice = type->kind == GR_KIND_SLICE;
 	return name->kind == GR_WORD_FIELD &&
 			       (type->kind == GR_KIND_PTR || *is_slice) ?
@@ -176,22 +176,24 @@ static gr_type_id pointee_type(const struct gr_scan *scan,
 }
 
 /* Where the word of a link leads to. */
-static void find_pointee(const struct gr_scan *scan, const struct gr_link *link,
+static void find_pointee(const struct gr_answers *answers,
+			 const struct gr_link *link,
 			 const struct gr_word_name *name,
 			 struct gr_variable_way *ret)
 {
 	uint64_t start =
-		gr_objects_addr(scan->answers.graph->graph->objects, link->to);
+		gr_objects_addr(answers->graph->graph->objects, link->to);
 	uint64_t value = 0;
 	struct gr_error *err = link->addr ?
-				       gr_image_read_u64(scan->stop.image,
+				       gr_image_read_u64(answers->stop->image,
 							 link->addr, &value) :
 				       NULL;
 
 	gr_error_destroy(err);
 	if (value < start)
 		return;
-	ret->pointee = pointee_type(scan, name, &ret->is_slice);
+	ret->pointee =
+		pointee_type(answers->stop->program, name, &ret->is_slice);
 	ret->pointee_off = value - start;
 }
 
@@ -203,7 +205,8 @@ static bool is_public_timer(const struct gr_owner_types *types,
 	return gr_owner_class_of_type(types, pointee) == GR_OWNER_TIMER &&
 	       gr_owner_class_of(types, link->from) == GR_OWNER_TIMER &&
 	       link->off_bytes <
-		       gr_types_get(types->scan->program.types, pointee)
+		       gr_types_get(types->answers->stop->program->types,
+				    pointee)
 			       ->size_bytes;
 }
 
@@ -214,20 +217,20 @@ struct gr_error *gr_variable_way_put_link(const struct gr_owner_types *types,
 					  struct gr_variable_way *way)
 {
 	gr_type_id before = way->pointee_off ? GR_TYPE_NONE : way->pointee;
-	struct gr_scan *scan = types->scan;
+	struct gr_answers *answers = types->answers;
 	struct gr_type_word word;
 	struct gr_word_name name;
 
 	*way = (struct gr_variable_way){ .pointee = GR_TYPE_NONE };
 	if (is_public_timer(types, link, before))
-		return gr_types_name_word(scan->program.types, before,
+		return gr_types_name_word(answers->stop->program->types, before,
 					  link->off_bytes, text, &word);
-	struct gr_error *err = gr_link_name(scan, link, holder, &name);
+	struct gr_error *err = gr_link_name(answers, link, holder, &name);
 	if (err)
 		return err;
 	if (name.kind != GR_WORD_PIECE)
 		gr_text_put(text, "%s", name.text);
-	find_pointee(scan, link, &name, way);
+	find_pointee(answers, link, &name, way);
 	return NULL;
 }
 
@@ -256,7 +259,7 @@ struct gr_error *gr_variable_paths_put(struct gr_variable_paths *paths,
 	const struct gr_variable_hop *hops = paths->hops.data;
 	uint32_t depth = hops[last].depth;
 	struct gr_error *err =
-		gr_scan_vertex(paths->scan, hops[last].root, &root);
+		gr_scan_vertex(paths->answers, hops[last].root, &root);
 	if (err)
 		return err;
 	gr_text_put(text, "%s", root.name);
@@ -275,18 +278,18 @@ struct gr_error *gr_variable_paths_put_holder(struct gr_variable_paths *paths,
 					      gr_vertex holder,
 					      struct gr_text *text)
 {
-	struct gr_scan *scan = paths->scan;
+	struct gr_answers *answers = paths->answers;
 	struct gr_variable_way way;
 	struct gr_vertex_info root;
 
-	if (holder < gr_graph_first_root(scan->answers.graph->graph)) {
+	if (holder < gr_graph_first_root(answers->graph->graph)) {
 		if (gr_variable_paths_steps(paths, holder) >= GR_MAX_NAME_STEPS)
 			return NULL;
 		return gr_variable_paths_put(paths, holder, text, &way);
 	}
 	if (gr_owner_class_of(&paths->types, holder) != GR_OWNER_VARIABLE)
 		return NULL;
-	struct gr_error *err = gr_scan_vertex(scan, holder, &root);
+	struct gr_error *err = gr_scan_vertex(answers, holder, &root);
 	if (!err)
 		gr_text_put(text, "%s", root.name);
 	return err;

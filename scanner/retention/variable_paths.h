@@ -16,6 +16,8 @@
 #include "naming/link.h"
 #include "owner_types.h"
 
+struct gr_answers;
+
 enum {
 	/** Pointers that a name leads over, without those inside a container. */
 	GR_MAX_NAME_STEPS = 4,
@@ -32,7 +34,7 @@ struct gr_variable_hop {
 GR_VECTOR(gr_variable_hop_vector, struct gr_variable_hop);
 
 struct gr_variable_paths {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	struct gr_owner_types types;
 	/** By vertex: the one before it on its way; GR_VERTEX_NONE: there is no
 	 * way. NULL before the search. */
@@ -44,7 +46,7 @@ struct gr_variable_paths {
 
 /** Search the graph, which has been made. */
 struct gr_error *
-gr_variable_paths_find(struct gr_scan *scan,
+gr_variable_paths_find(struct gr_answers *answers,
 		       struct gr_variable_paths *ret) GR_MUST_CHECK;
 void gr_variable_paths_deinit(struct gr_variable_paths *paths);
 

@@ -6,11 +6,11 @@
 #include "goruntime/types/types.h"
 #include "graph/paths.h"
 
-struct gr_scan;
+struct gr_answers;
 
 /** What the filter needs; belongs to the caller. */
 struct gr_weak {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	gr_type_id pool_local; /**< sync.poolLocal, or GR_TYPE_NONE. */
 };
 
@@ -19,7 +19,7 @@ struct gr_weak {
  * weak pointers, of the tables of package unique, and the edges to what
  * sync.Pools cache. @p weak outlives the filter. The graph has been made.
  */
-struct gr_edge_filter gr_weak_filter(struct gr_scan *scan,
+struct gr_edge_filter gr_weak_filter(struct gr_answers *answers,
 				     struct gr_weak *weak);
 
 #endif /* GR_WEAK_H */

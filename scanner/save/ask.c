@@ -62,18 +62,19 @@ static struct gr_error *ask_first(struct gr_scan *scan)
  * there are pointers to free slots. Later questions use the chains again. */
 static struct gr_error *ask_nearest(struct gr_scan *scan)
 {
+	struct gr_answers *answers = gr_scan_answers(scan);
 	static const struct gr_walk_options options = {
 		.attribution = GR_ATTRIBUTION_NEAREST,
 	};
 	_cleanup_(gr_marking_deinit) struct gr_marking precise = { 0 };
 	struct gr_ledger ledger = { 0 };
 	struct gr_error *err =
-		gr_scan_need_chains(scan, GR_ATTRIBUTION_NEAREST);
+		gr_scan_need_chains(answers, GR_ATTRIBUTION_NEAREST);
 
 	if (err)
 		return err;
-	ledger.gaps = scan->answers.chains->gaps;
-	return gr_scan_sort_free_slots(scan, &options, &ledger, &precise);
+	ledger.gaps = answers->chains->gaps;
+	return gr_scan_sort_free_slots(answers, &options, &ledger, &precise);
 }
 
 /* The type in the header of a slot, if it is not one of those before. */
@@ -81,6 +82,7 @@ static struct gr_error *ask_header(struct gr_scan *scan,
 				   const struct gr_span *span, uint32_t index,
 				   struct gr_keys *seen)
 {
+	struct gr_answers *answers = gr_scan_answers(scan);
 	uint64_t record = span->large_type;
 
 	if (span->header_bytes && span->host)
@@ -89,15 +91,16 @@ static struct gr_error *ask_header(struct gr_scan *scan,
 				     span->base_addr);
 	if (gr_keys_find(seen, record, 0) != UINT32_MAX)
 		return NULL;
-	gr_scan_header_type(scan, span, index);
+	gr_scan_header_type(answers->stop->program, span, index);
 	return gr_keys_add(seen, record, 0, 0) ? NULL : &gr_enomem;
 }
 
 /* Types of objects by their headers: those of garbage, which no walk reaches. */
 static struct gr_error *ask_headers(struct gr_scan *scan)
 {
+	struct gr_answers *answers = gr_scan_answers(scan);
 	_cleanup_(gr_keys_deinit) struct gr_keys seen = { 0 };
-	const struct gr_heap *heap = scan->stop.heap;
+	const struct gr_heap *heap = answers->stop->heap;
 	struct gr_error *err = NULL;
 
 	for (uint32_t i = 0; !err && i < heap->nspans; i++) {
@@ -121,16 +124,18 @@ static struct gr_error *ask_headers(struct gr_scan *scan)
  * where no walk goes. */
 static struct gr_error *ask_specials(struct gr_scan *scan)
 {
-	const struct gr_root_list *list = &scan->stop.roots.list;
+	struct gr_answers *answers = gr_scan_answers(scan);
+	const struct gr_root_list *list = &answers->stop->roots.list;
 	struct gr_error *err = NULL;
 	struct gr_func func;
 	bool found;
 
 	for (size_t i = 0; !err && i < list->size; i++) {
-		err = gr_runtime_step(&scan->program.rt, 1);
+		err = gr_runtime_step(&answers->stop->program->rt, 1);
 		if (!err && list->data[i].is_func)
 			err = allow_absent(gr_scan_read_closure(
-				scan, list->data[i].addr, &func, &found));
+				&answers->stop->program->rt, list->data[i].addr,
+				&func, &found));
 	}
 	return err;
 }
@@ -159,6 +164,7 @@ static struct gr_error *ask_goroutine(struct gr_scan *scan, uint64_t id,
 
 static struct gr_error *ask_goroutines(struct gr_scan *scan, bool with_values)
 {
+	struct gr_answers *answers = gr_scan_answers(scan);
 	const struct gr_goroutine_query query = { .with_system = true };
 	struct gr_goroutine_list *list = NULL;
 	struct gr_error *err = gr_scan_list_goroutines(scan, &query, &list);
@@ -166,7 +172,7 @@ static struct gr_error *ask_goroutines(struct gr_scan *scan, bool with_values)
 	for (size_t i = 0; !err && i < list->nrows; i++) {
 		err = ask_goroutine(scan, list->rows[i].id, with_values);
 		if (!err)
-			err = gr_runtime_step(&scan->program.rt, 64);
+			err = gr_runtime_step(&answers->stop->program->rt, 64);
 	}
 	gr_goroutine_list_destroy(list);
 	return err;
@@ -241,6 +247,7 @@ static struct gr_error *ask_panic(struct gr_scan *scan, bool with_values)
 
 struct gr_error *gr_save_ask(struct gr_scan *scan, bool with_values)
 {
+	struct gr_answers *answers = gr_scan_answers(scan);
 	static struct gr_error *(*const questions[])(struct gr_scan * scan) = {
 		ask_waits, ask_profiles, ask_memory, ask_headers, ask_specials,
 	};
@@ -250,13 +257,13 @@ struct gr_error *gr_save_ask(struct gr_scan *scan, bool with_values)
 	if (!err)
 		err = ask_nearest(scan);
 	// Some questions count the damage that they find each time.
-	const struct gr_gaps of_heap = scan->stop.gaps;
+	const struct gr_gaps of_heap = answers->stop->gaps;
 	if (!err)
 		err = ask_goroutines(scan, with_values);
 	if (!err)
 		err = ask_panic(scan, with_values);
 	for (size_t i = 0; !err && i < GR_ARRAY_SIZE(questions); i++)
 		err = questions[i](scan);
-	scan->stop.gaps = of_heap;
+	answers->stop->gaps = of_heap;
 	return err;
 }

@@ -14,7 +14,7 @@ GR_VECTOR(path_vector, const char *);
 
 /** The files with code. */
 struct paths {
-	struct gr_scan *scan;
+	struct gr_stop *stop;
 	struct path_vector list; /* sorted; of the image and the residency */
 };
 
@@ -60,27 +60,26 @@ static struct gr_error *add_files(struct paths *p,
 		    !add_path(p, m->path))
 			err = &gr_enomem;
 		if (!err)
-			err = gr_runtime_step(&p->scan->program.rt, 1);
+			err = gr_runtime_step(&p->stop->program->rt, 1);
 	}
 	return err;
 }
 
 static struct gr_error *find_code(struct paths *p)
 {
-	const struct gr_mappings *segments =
-		gr_image_segments(p->scan->stop.image);
-	struct gr_runtime *rt = &p->scan->program.rt;
+	const struct gr_mappings *segments = gr_image_segments(p->stop->image);
+	struct gr_runtime *rt = &p->stop->program->rt;
 	struct gr_error *err =
-		add_files(p, &gr_image_file_mappings(p->scan->stop.image)->list,
+		add_files(p, &gr_image_file_mappings(p->stop->image)->list,
 			  &segments->list);
 
 	if (!err)
 		err = add_files(p, &segments->list, &segments->list);
 	if (!err)
-		err = add_files(p, &p->scan->stop.pages.residency.mappings.list,
+		err = add_files(p, &p->stop->pages.residency.mappings.list,
 				&segments->list);
-	for (size_t i = 0; !err && i < p->scan->stop.target.nmodules; i++)
-		if (!add_path(p, p->scan->stop.target.modules[i].path))
+	for (size_t i = 0; !err && i < p->stop->target.nmodules; i++)
+		if (!add_path(p, p->stop->target.modules[i].path))
 			err = &gr_enomem;
 	return err || !p->list.size ?
 		       err :
@@ -154,25 +153,25 @@ static struct gr_error *copy(const struct paths *p,
 		if (!gr_mapping_vector_append(&ret->list, m))
 			err = &gr_enomem;
 		if (!err)
-			err = gr_runtime_step(&p->scan->program.rt, 1);
+			err = gr_runtime_step(&p->stop->program->rt, 1);
 	}
 	return err;
 }
 
-struct gr_error *gr_save_copy_mappings(struct gr_scan *scan,
+struct gr_error *gr_save_copy_mappings(struct gr_stop *stop,
 				       struct gr_saved *stored)
 {
-	struct paths paths = { .scan = scan };
+	struct paths paths = { .stop = stop };
 	struct gr_error *err = find_code(&paths);
 
 	if (!err)
-		err = copy(&paths, gr_image_segments(scan->stop.image),
+		err = copy(&paths, gr_image_segments(stop->image),
 			   &stored->segments);
 	if (!err)
-		err = copy(&paths, gr_image_file_mappings(scan->stop.image),
+		err = copy(&paths, gr_image_file_mappings(stop->image),
 			   &stored->files);
-	if (!err && scan->stop.pages.has_residency)
-		err = copy(&paths, &scan->stop.pages.residency.mappings,
+	if (!err && stop->pages.has_residency)
+		err = copy(&paths, &stop->pages.residency.mappings,
 			   &stored->residency.mappings);
 	path_vector_deinit(&paths.list);
 	return err;

@@ -8,7 +8,7 @@
 
 /** Where memory is mapped: ranges that are apart, by address. */
 struct places {
-	struct gr_scan *scan;
+	struct gr_stop *stop;
 	struct gr_range_vector ranges;
 };
 
@@ -18,7 +18,7 @@ static struct gr_error *add_place(struct places *p, uint64_t start,
 	if (!gr_range_vector_append(&p->ranges,
 				    (struct gr_range){ start, end, NULL }))
 		return &gr_enomem;
-	return gr_runtime_step(&p->scan->program.rt, 1);
+	return gr_runtime_step(&p->stop->program->rt, 1);
 }
 
 static struct gr_error *add_places(struct places *p,
@@ -56,13 +56,13 @@ static void join(struct gr_range_vector *ranges)
 
 static struct gr_error *find_places(struct places *p)
 {
-	const struct gr_image *image = p->scan->stop.image;
+	const struct gr_image *image = p->stop->image;
 	const struct gr_mapping_vector *segments =
 		&gr_image_segments(image)->list;
 	const struct gr_mapping_vector *files =
 		&gr_image_file_mappings(image)->list;
 	const struct gr_ranges *memory = gr_image_ranges(image);
-	struct gr_runtime *rt = &p->scan->program.rt;
+	struct gr_runtime *rt = &p->stop->program->rt;
 	size_t count = segments->size + files->size + memory->count;
 	// The sort needs as much again.
 	struct gr_error *err =
@@ -91,7 +91,7 @@ static bool is_address(const struct places *p, uint64_t word)
 {
 	const struct gr_range *list = p->ranges.data;
 
-	if (GR_LIKELY(!word || gr_heap_span_at(p->scan->stop.heap, word)))
+	if (GR_LIKELY(!word || gr_heap_span_at(p->stop->heap, word)))
 		return true;
 	size_t n = gr_count_before(p->ranges.size, i, list[i].start <= word);
 	return n && word < list[n - 1].end;
@@ -101,7 +101,7 @@ static bool is_address(const struct places *p, uint64_t word)
 static void drop_numbers(const struct places *p, const struct gr_span *span,
 			 uint64_t first, uint64_t end, uint64_t *bits)
 {
-	struct gr_recorder *recorder = gr_image_recorder(p->scan->stop.image);
+	struct gr_recorder *recorder = gr_image_recorder(p->stop->image);
 
 	for (uint64_t at = first; (at = gr_bitmap_next(bits, at, end)) < end;
 	     at++) {
@@ -118,15 +118,15 @@ static void drop_numbers(const struct places *p, const struct gr_span *span,
 static struct gr_error *note_span(const struct places *p,
 				  const struct gr_span *span, uint64_t *bits)
 {
-	struct gr_scan *scan = p->scan;
-	struct gr_recorder *recorder = gr_image_recorder(scan->stop.image);
+	struct gr_heap *heap = p->stop->heap;
+	struct gr_recorder *recorder = gr_image_recorder(heap->rt->image);
 	uint64_t words = span->elem_bytes / GR_WORD_BYTES;
 	struct gr_error *err = NULL;
 
 	for (uint32_t i = 0; i < span->nelems; i++) {
 		uint64_t first = gr_span_slot_word(span, i);
 
-		if (!gr_heap_is_allocated(scan->stop.heap, span->first_obj + i))
+		if (!gr_heap_is_allocated(heap, span->first_obj + i))
 			gr_bitmap_clear_range(bits, first, first + words);
 	}
 	GR_ASSERT(!(span->first_word % 64));
@@ -141,22 +141,22 @@ static struct gr_error *note_span(const struct places *p,
 		gr_recorder_add_bits(recorder,
 				     span->base_addr + at * GR_WORD_BYTES,
 				     bits + at / 64, span->nelems * words - at);
-		err = gr_runtime_step(&scan->program.rt, 1);
+		err = gr_runtime_step(heap->rt, 1);
 	}
 	return err;
 }
 
 static struct gr_error *note_heap(const struct places *p)
 {
-	struct gr_scan *scan = p->scan;
+	struct gr_stop *stop = p->stop;
 	_cleanup_free_ uint64_t *bits = NULL;
-	struct gr_gaps before = scan->stop.gaps;
-	struct gr_error *err = gr_ptrmap_build(scan->stop.heap, 0, &bits);
+	struct gr_gaps before = stop->gaps;
+	struct gr_error *err = gr_ptrmap_build(stop->heap, 0, &bits);
 
 	// The gaps were counted before.
-	scan->stop.gaps = before;
-	for (uint32_t i = 0; !err && i < scan->stop.heap->nspans; i++) {
-		const struct gr_span *span = &scan->stop.heap->spans[i];
+	stop->gaps = before;
+	for (uint32_t i = 0; !err && i < stop->heap->nspans; i++) {
+		const struct gr_span *span = &stop->heap->spans[i];
 
 		if (!span->is_noscan && span->host)
 			err = note_span(p, span, bits);
@@ -165,13 +165,13 @@ static struct gr_error *note_heap(const struct places *p)
 }
 
 /* Does an address lead to memory that pointers come from? */
-static bool is_place(const struct gr_scan *scan, uint64_t addr)
+static bool is_place(const struct gr_stop *stop, uint64_t addr)
 {
-	const struct gr_area_list *list = &scan->stop.roots.areas;
+	const struct gr_area_list *list = &stop->roots.areas;
 	size_t i =
 		gr_count_before(list->count, j, list->areas[j].start <= addr);
 
-	return gr_heap_span_at(scan->stop.heap, addr) ||
+	return gr_heap_span_at(stop->heap, addr) ||
 	       (i && addr < list->areas[i - 1].end);
 }
 
@@ -183,15 +183,15 @@ static bool is_kept(const struct places *p, const struct gr_area *area,
 	uint64_t value = gr_load_u64(area->host + word * GR_WORD_BYTES);
 
 	return area->conservative && gr_bitmap_test(area->conservative, word) ?
-		       is_place(p->scan, value) :
+		       is_place(p->stop, value) :
 		       is_address(p, value);
 }
 
 static struct gr_error *note_area(const struct places *p,
 				  const struct gr_area *area)
 {
-	struct gr_scan *scan = p->scan;
-	struct gr_recorder *recorder = gr_image_recorder(scan->stop.image);
+	struct gr_runtime *rt = &p->stop->program->rt;
+	struct gr_recorder *recorder = gr_image_recorder(rt->image);
 	uint64_t end = (area->end - area->start) / GR_WORD_BYTES;
 	struct gr_error *err = NULL;
 
@@ -206,15 +206,15 @@ static struct gr_error *note_area(const struct places *p,
 		else if (!area->conservative ||
 			 !gr_bitmap_test(area->conservative, at))
 			gr_recorder_add_blank(recorder, addr);
-		err = gr_runtime_step(&scan->program.rt, 1);
+		err = gr_runtime_step(rt, 1);
 	}
 	return err;
 }
 
-struct gr_error *gr_save_note_pointers(struct gr_scan *scan)
+struct gr_error *gr_save_note_pointers(struct gr_stop *stop)
 {
-	const struct gr_area_list *areas = &scan->stop.roots.areas;
-	struct places places = { .scan = scan };
+	const struct gr_area_list *areas = &stop->roots.areas;
+	struct places places = { .stop = stop };
 	struct gr_error *err = find_places(&places);
 
 	if (!err)
@@ -225,11 +225,11 @@ struct gr_error *gr_save_note_pointers(struct gr_scan *scan)
 	return err;
 }
 
-void gr_save_scrub_registers(const struct gr_scan *scan, struct gr_regs *regs)
+void gr_save_scrub_registers(const struct gr_runtime *rt, struct gr_regs *regs)
 {
-	const struct gr_arch *arch = scan->program.rt.arch;
+	const struct gr_arch *arch = rt->arch;
 
 	for (unsigned int i = 0; i < arch->nregs; i++)
-		if (!gr_image_is_mapped(scan->stop.image, regs->value[i]))
+		if (!gr_image_is_mapped(rt->image, regs->value[i]))
 			regs->value[i] = 0;
 }

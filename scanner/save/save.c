@@ -13,21 +13,21 @@
 #include "scan/residency.h"
 #include "scan/scan.h"
 
-static const char *origin_of(struct gr_scan *scan)
+static const char *origin_of(struct gr_stop *stop)
 {
-	switch (scan->stop.target.kind) {
+	switch (stop->target.kind) {
 	case GR_TARGET_CORE:
-		return gr_arena_internf(&scan->program.arena, "core %s",
-					scan->stop.target.core_path);
+		return gr_arena_internf(&stop->program->arena, "core %s",
+					stop->target.core_path);
 	case GR_TARGET_NATIVE:
-		return gr_arena_internf(&scan->program.arena, "process %d",
-					(int)scan->stop.target.pid);
+		return gr_arena_internf(&stop->program->arena, "process %d",
+					(int)stop->target.pid);
 	case GR_TARGET_SNAPSHOT:
-		return gr_arena_internf(&scan->program.arena,
+		return gr_arena_internf(&stop->program->arena,
 					"snapshot of process %d",
-					(int)scan->stop.target.pid);
+					(int)stop->target.pid);
 	case GR_TARGET_SAVED:
-		return scan->stop.stored->origin;
+		return stop->stored->origin;
 	case GR_TARGET_REMOTE:
 		break;
 	}
@@ -36,7 +36,7 @@ static const char *origin_of(struct gr_scan *scan)
 
 /* Symbols of a module, by their addresses in the file. */
 struct symbols {
-	const struct gr_scan *scan;
+	const struct gr_program *program;
 	size_t module;
 	struct gr_kept_symbol *rows;
 	size_t count;
@@ -45,7 +45,7 @@ struct symbols {
 static void add_symbol(struct symbols *symbols, uint8_t type, const char *name,
 		       uint64_t addr, uint64_t bytes)
 {
-	struct gr_image *image = symbols->scan->stop.image;
+	struct gr_image *image = symbols->program->rt.image;
 
 	if (gr_image_module_at(image, addr) == symbols->module)
 		symbols->rows[symbols->count++] = (struct gr_kept_symbol){
@@ -60,11 +60,11 @@ static void add_symbol(struct symbols *symbols, uint8_t type, const char *name,
  * functions of C that answers have named. */
 static struct gr_error *list_symbols(struct symbols *symbols)
 {
-	const struct gr_scan *scan = symbols->scan;
-	const struct gr_runtime *rt = &scan->program.rt;
+	const struct gr_program *program = symbols->program;
+	const struct gr_runtime *rt = &program->rt;
 	size_t n;
 	const struct gr_dictionary *list =
-		gr_dictionaries_list(scan->program.types, &n);
+		gr_dictionaries_list(program->types, &n);
 
 	symbols->rows = calloc(n + rt->nsymbols + rt->nc_functions + 1,
 			       sizeof(*symbols->rows));
@@ -82,11 +82,11 @@ static struct gr_error *list_symbols(struct symbols *symbols)
 	return NULL;
 }
 
-static struct gr_error *make_image(const struct gr_scan *scan, size_t module,
-				   struct gr_byte_vector *out)
+static struct gr_error *make_image(const struct gr_program *program,
+				   size_t module, struct gr_byte_vector *out)
 {
-	const struct gr_elf *elf = gr_image_elf(scan->stop.image, module);
-	struct symbols symbols = { .scan = scan, .module = module };
+	const struct gr_elf *elf = gr_image_elf(program->rt.image, module);
+	struct symbols symbols = { .program = program, .module = module };
 
 	// What is not the file that is loaded has no image.
 	if (!elf)
@@ -99,11 +99,11 @@ static struct gr_error *make_image(const struct gr_scan *scan, size_t module,
 }
 
 /* Describe the modules. Tables of those without debug information are empty. */
-static struct gr_error *add_modules(struct gr_scan *scan,
+static struct gr_error *add_modules(struct gr_stop *stop,
 				    struct gr_saved *stored,
 				    struct gr_byte_vector *images)
 {
-	size_t n = scan->stop.target.nmodules, off = 0;
+	size_t n = stop->target.nmodules, off = 0;
 	_cleanup_free_ size_t *ends = calloc(n + 1, sizeof(*ends));
 	struct gr_error *err = NULL;
 
@@ -117,16 +117,15 @@ static struct gr_error *add_modules(struct gr_scan *scan,
 	stored->nmodules = n;
 	for (size_t i = 0; !err && i < n; i++) {
 		stored->modules[i] = (struct gr_target_module){
-			.path = gr_target_module_name(
-				&scan->stop.target.modules[i]),
-			.bias = gr_image_bias(scan->stop.image, i),
+			.path = gr_target_module_name(&stop->target.modules[i]),
+			.bias = gr_image_bias(stop->image, i),
 		};
-		err = make_image(scan, i, images);
+		err = make_image(stop->program, i, images);
 		ends[i] = images->size;
-		if (err || !scan->program.dwarfs[i])
+		if (err || !stop->program->dwarfs[i])
 			continue;
 		stored->tables[i].block = gr_dwarf_pack(
-			scan->program.dwarfs[i], &stored->tables[i].bytes);
+			stop->program->dwarfs[i], &stored->tables[i].bytes);
 		if (!stored->tables[i].block)
 			err = &gr_enomem;
 	}
@@ -139,20 +138,19 @@ static struct gr_error *add_modules(struct gr_scan *scan,
 
 /* List mappings and resident pages. With values, the lists are those of the image;
  * forget_lists() goes before gr_stored_deinit(). */
-static struct gr_error *share_lists(struct gr_scan *scan, bool with_values,
+static struct gr_error *share_lists(struct gr_stop *stop, bool with_values,
 				    struct gr_saved *stored)
 {
-	stored->has_residency = scan->stop.pages.has_residency;
-	if (scan->stop.pages.has_residency)
-		stored->residency = scan->stop.pages.residency;
+	stored->has_residency = stop->pages.has_residency;
+	if (stop->pages.has_residency)
+		stored->residency = stop->pages.residency;
 	stored->residency.mappings = (struct gr_mappings){ 0 };
 	if (!with_values)
-		return gr_save_copy_mappings(scan, stored);
-	stored->segments = *gr_image_segments(scan->stop.image);
-	stored->files = *gr_image_file_mappings(scan->stop.image);
-	if (scan->stop.pages.has_residency)
-		stored->residency.mappings =
-			scan->stop.pages.residency.mappings;
+		return gr_save_copy_mappings(stop, stored);
+	stored->segments = *gr_image_segments(stop->image);
+	stored->files = *gr_image_file_mappings(stop->image);
+	if (stop->pages.has_residency)
+		stored->residency.mappings = stop->pages.residency.mappings;
 	return NULL;
 }
 
@@ -166,13 +164,13 @@ static void forget_lists(bool with_values, struct gr_saved *stored)
 	stored->residency.mappings = (struct gr_mappings){ 0 };
 }
 
-static struct gr_error *add_threads(struct gr_scan *scan, bool with_values,
+static struct gr_error *add_threads(struct gr_runtime *rt, bool with_values,
 				    struct gr_saved *stored)
 {
 	enum { THREAD_STEPS = GR_REGS_MAX };
 	size_t n;
 	const struct gr_target_thread *threads =
-		gr_image_threads(scan->stop.image, &n);
+		gr_image_threads(rt->image, &n);
 
 	struct gr_error *err = NULL;
 
@@ -180,22 +178,22 @@ static struct gr_error *add_threads(struct gr_scan *scan, bool with_values,
 		struct gr_target_thread thread = threads[i];
 
 		if (!with_values)
-			gr_save_scrub_registers(scan, &thread.regs);
+			gr_save_scrub_registers(rt, &thread.regs);
 		if (!gr_thread_vector_append(&stored->threads, thread))
 			return &gr_enomem;
-		err = gr_runtime_step(&scan->program.rt, THREAD_STEPS);
+		err = gr_runtime_step(rt, THREAD_STEPS);
 	}
 	return err;
 }
 
 /* Without debug information, the layout cannot be found again: the search needs
  * memory that the file does not have. */
-static struct gr_error *add_layout(const struct gr_scan *scan,
+static struct gr_error *add_layout(const struct gr_runtime *rt,
 				   struct gr_saved *stored)
 {
-	if (scan->program.rt.nmodules && scan->program.rt.modules[0].dwarf)
+	if (rt->nmodules && rt->modules[0].dwarf)
 		return NULL;
-	_cleanup_free_ char *text = gr_layout_save(&scan->program.rt.layout);
+	_cleanup_free_ char *text = gr_layout_save(&rt->layout);
 	size_t bytes = text ? strlen(text) : 0;
 	uint8_t *copy = gr_arena_alloc(&stored->arena, bytes + 1);
 	if (!text || !copy)
@@ -205,33 +203,32 @@ static struct gr_error *add_layout(const struct gr_scan *scan,
 	return NULL;
 }
 
-static struct gr_error *describe(struct gr_scan *scan,
+static struct gr_error *describe(struct gr_stop *stop,
 				 const struct gr_save_options *options,
 				 struct gr_saved *stored,
 				 struct gr_byte_vector *images)
 {
 	stored->tables_version = GR_DWARF_TABLES_VERSION;
-	stored->origin = origin_of(scan);
-	stored->origin_kind = scan->stop.stored ?
-				      scan->stop.stored->origin_kind :
-				      scan->stop.target.kind;
+	stored->origin = origin_of(stop);
+	stored->origin_kind = stop->stored ? stop->stored->origin_kind :
+					     stop->target.kind;
 	stored->stop = options->stop;
 	stored->identity = options->identity;
-	stored->warning = gr_image_warning(scan->stop.image);
-	stored->time_s = scan->stop.stored ? scan->stop.stored->time_s :
-					     time(NULL);
-	stored->pid = scan->stop.target.pid;
+	stored->warning = gr_image_warning(stop->image);
+	stored->time_s = stop->stored ? stop->stored->time_s : time(NULL);
+	stored->pid = stop->target.pid;
 	stored->has_values = options->with_values;
-	stored->mapped_bytes = gr_image_mapped_bytes(scan->stop.image);
-	stored->readable_bytes = gr_image_readable_bytes(scan->stop.image);
-	stored->missing_bytes = gr_image_missing_bytes(scan->stop.image);
-	stored->bad_headers = gr_image_bad_headers(scan->stop.image);
+	stored->mapped_bytes = gr_image_mapped_bytes(stop->image);
+	stored->readable_bytes = gr_image_readable_bytes(stop->image);
+	stored->missing_bytes = gr_image_missing_bytes(stop->image);
+	stored->bad_headers = gr_image_bad_headers(stop->image);
 	if (!stored->origin)
 		return &gr_enomem;
-	struct gr_error *err = add_layout(scan, stored);
+	struct gr_error *err = add_layout(&stop->program->rt, stored);
 	if (!err)
-		err = add_threads(scan, options->with_values, stored);
-	return err ? err : add_modules(scan, stored, images);
+		err = add_threads(&stop->program->rt, options->with_values,
+				  stored);
+	return err ? err : add_modules(stop, stored, images);
 }
 
 /* Where the objects of the span that a page lies in begin. */
@@ -254,28 +251,28 @@ static struct gr_error *poll(void *ctx)
 	return gr_runtime_poll(heap->rt);
 }
 
-static struct gr_error *write_file(struct gr_scan *scan,
+static struct gr_error *write_file(struct gr_stop *stop,
 				   const struct gr_save_options *options,
 				   unsigned int nthreads)
 {
-	struct gr_recorder *recorder = gr_image_recorder(scan->stop.image);
+	struct gr_recorder *recorder = gr_image_recorder(stop->image);
 	struct gr_saved stored = { 0 };
 	struct gr_byte_vector images = { 0 };
 	const struct gr_saved_spec spec = {
-		.image = scan->stop.image,
+		.image = stop->image,
 		.recorder = recorder,
 		.is_whole = options->with_values,
 		.stored = &stored,
 		.find_stride = find_stride,
 		.poll = poll,
-		.ctx = scan->stop.heap,
+		.ctx = stop->heap,
 		.nthreads = nthreads < GR_BATCH_THREADS ? nthreads :
 							  GR_BATCH_THREADS,
 	};
-	struct gr_error *err = describe(scan, options, &stored, &images);
+	struct gr_error *err = describe(stop, options, &stored, &images);
 
 	if (!err)
-		err = share_lists(scan, options->with_values, &stored);
+		err = share_lists(stop, options->with_values, &stored);
 	if (!err)
 		err = gr_saved_write(&spec,
 				     (struct gr_frame_sink){ options->write,
@@ -290,9 +287,10 @@ static struct gr_error *write_file(struct gr_scan *scan,
 static struct gr_error *find_words(struct gr_scan *scan,
 				   const struct gr_save_options *options)
 {
+	struct gr_answers *answers = gr_scan_answers(scan);
 	const struct gr_residency *residency;
 	const struct gr_recorder *recorder =
-		gr_image_recorder(scan->stop.image);
+		gr_image_recorder(answers->stop->image);
 	struct gr_error *err;
 
 	if (!recorder)
@@ -300,12 +298,12 @@ static struct gr_error *find_words(struct gr_scan *scan,
 				       "what was read of the target was not "
 				       "recorded: it cannot be saved");
 	// What cannot be known of some targets is not known of the file either.
-	err = gr_scan_residency(scan, &residency);
+	err = gr_scan_residency(answers->stop, &residency);
 	gr_error_catch(&err, GR_ERROR_ARGUMENT);
 	if (!err)
 		err = gr_save_ask(scan, options->with_values);
 	if (!err && !options->with_values)
-		err = gr_save_note_pointers(scan);
+		err = gr_save_note_pointers(answers->stop);
 	if (!err && recorder->is_out_of_memory)
 		err = &gr_enomem;
 	return err;
@@ -314,17 +312,18 @@ static struct gr_error *find_words(struct gr_scan *scan,
 struct gr_error *gr_scan_save(struct gr_scan *scan,
 			      const struct gr_save_options *options)
 {
+	struct gr_answers *answers;
 	struct gr_sigbus_guard guard;
-	unsigned int threads = scan->answers.graph_threads;
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
+	unsigned int threads = answers->graph_threads;
 
 	// One thread reads while there is a recorder.
-	scan->answers.graph_threads = 1;
+	answers->graph_threads = 1;
 	if (!err)
 		err = find_words(scan, options);
-	scan->answers.graph_threads = threads;
+	answers->graph_threads = threads;
 	if (!err)
-		err = write_file(scan, options,
+		err = write_file(answers->stop, options,
 				 threads ?: gr_scan_processors());
 	return gr_sigbus_guard_end(&guard, err);
 }

@@ -13,14 +13,14 @@ struct gr_error *gr_save_ask(struct gr_scan *scan,
 
 /** pointers.c: record the words that are pointers by the collector's masks,
  * of the heap, of data and bss, and of stacks. */
-struct gr_error *gr_save_note_pointers(struct gr_scan *scan) GR_MUST_CHECK;
+struct gr_error *gr_save_note_pointers(struct gr_stop *stop) GR_MUST_CHECK;
 
 /** pointers.c: clear registers that are no addresses of the target. */
-void gr_save_scrub_registers(const struct gr_scan *scan, struct gr_regs *regs);
+void gr_save_scrub_registers(const struct gr_runtime *rt, struct gr_regs *regs);
 
 /** paths.c: copy the lists of mappings to @p stored, with no path that is a
  * value. The paths belong to the scan. */
-struct gr_error *gr_save_copy_mappings(struct gr_scan *scan,
+struct gr_error *gr_save_copy_mappings(struct gr_stop *stop,
 				       struct gr_saved *stored) GR_MUST_CHECK;
 
 #endif /* GR_SAVE_INTERNAL_H */

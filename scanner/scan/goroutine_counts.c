@@ -7,29 +7,27 @@
 
 GR_VECTOR(gr_count_vector, struct gr_goroutine_count);
 
-struct gr_error *gr_scan_moments(struct gr_scan *scan,
+struct gr_error *gr_scan_moments(struct gr_stop *stop,
 				 const struct gr_moments **ret)
 {
 	struct gr_error *err = NULL;
 
-	*ret = &scan->stop.moments;
-	if (scan->stop.has_moments)
+	*ret = &stop->moments;
+	if (stop->has_moments)
 		return NULL;
-	err = gr_moments_read(&scan->stop.sched, &scan->stop.moments);
+	err = gr_moments_read(&stop->sched, &stop->moments);
 	if (err)
-		gr_moments_deinit(&scan->stop.moments);
-	scan->stop.has_moments = !err;
+		gr_moments_deinit(&stop->moments);
+	stop->has_moments = !err;
 	return err;
 }
 
-const char *gr_scan_wait_reason(const struct gr_scan *scan,
+const char *gr_scan_wait_reason(const struct gr_runtime *rt,
 				const struct gr_goroutine *g)
 {
 	static const char signal[] = "signal wait";
 
-	return gr_waits_for_signal(&scan->program.rt.layout, g) ?
-		       signal :
-		       g->wait_reason;
+	return gr_waits_for_signal(&rt->layout, g) ? signal : g->wait_reason;
 }
 
 /* The row of goroutines like @p g, made if new; NULL without memory. There are
@@ -61,18 +59,20 @@ static int by_count(const void *a, const void *b)
 	return order ? order : strcmp(x->wait_reason, y->wait_reason);
 }
 
-struct gr_error *gr_scan_count_goroutines(struct gr_scan *scan)
+struct gr_error *gr_scan_count_goroutines(struct gr_stop *stop)
 {
 	_cleanup_(gr_count_vector_deinit) struct gr_count_vector rows = { 0 };
-	struct gr_scan_info *info = &scan->stop.info;
+	struct gr_scan_info *info = &stop->info;
 
 	info->goroutines = 0;
-	for (size_t i = 0; i < scan->stop.sched.ngoroutines; i++) {
-		const struct gr_goroutine *g = &scan->stop.sched.goroutines[i];
+	for (size_t i = 0; i < stop->sched.ngoroutines; i++) {
+		const struct gr_goroutine *g = &stop->sched.goroutines[i];
 		struct gr_goroutine_count *row =
 			g->is_g0 ?
 				NULL :
-				row_of(&rows, g, gr_scan_wait_reason(scan, g));
+				row_of(&rows, g,
+				       gr_scan_wait_reason(&stop->program->rt,
+							   g));
 
 		if (row)
 			row->goroutines++;
@@ -85,7 +85,7 @@ struct gr_error *gr_scan_count_goroutines(struct gr_scan *scan)
 	qsort(rows.data, rows.size, sizeof(*rows.data), by_count);
 	size_t bytes = rows.size * sizeof(*rows.data);
 	struct gr_goroutine_count *kept =
-		gr_arena_alloc(&scan->program.arena, bytes);
+		gr_arena_alloc(&stop->program->arena, bytes);
 	if (!kept)
 		return &gr_enomem;
 	memcpy(kept, rows.data, bytes);

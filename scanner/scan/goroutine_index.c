@@ -11,9 +11,8 @@ void gr_goroutine_index_deinit(struct gr_goroutine_index *index)
 	memset(index, 0, sizeof(*index));
 }
 
-static struct gr_error *fill_ids(struct gr_scan *scan, struct gr_keys *by_id)
+static struct gr_error *fill_ids(struct gr_sched *sched, struct gr_keys *by_id)
 {
-	const struct gr_sched *sched = &scan->stop.sched;
 	struct gr_error *err = NULL;
 
 	for (size_t i = 0; !err && i < sched->ngoroutines; i++) {
@@ -23,20 +22,20 @@ static struct gr_error *fill_ids(struct gr_scan *scan, struct gr_keys *by_id)
 		    gr_keys_find(by_id, g->goid, 0) == UINT32_MAX &&
 		    !gr_keys_add(by_id, g->goid, 0, i))
 			return &gr_enomem;
-		err = gr_runtime_step(&scan->program.rt, 1);
+		err = gr_runtime_step(sched->rt, 1);
 	}
 	return err;
 }
 
 /* *ret is NULL if there is none. */
-static struct gr_error *find(struct gr_scan *scan, uint64_t id,
+static struct gr_error *find(struct gr_stop *stop, uint64_t id,
 			     const struct gr_goroutine **ret)
 {
-	struct gr_goroutine_index *index = &scan->stop.goroutine_index;
+	struct gr_goroutine_index *index = &stop->goroutine_index;
 
 	*ret = NULL;
 	if (!index->has_ids) {
-		struct gr_error *err = fill_ids(scan, &index->by_id);
+		struct gr_error *err = fill_ids(&stop->sched, &index->by_id);
 		if (err) {
 			gr_goroutine_index_deinit(index);
 			return err;
@@ -45,14 +44,14 @@ static struct gr_error *find(struct gr_scan *scan, uint64_t id,
 	}
 	uint32_t i = gr_keys_find(&index->by_id, id, 0);
 	if (i != UINT32_MAX)
-		*ret = &scan->stop.sched.goroutines[i];
+		*ret = &stop->sched.goroutines[i];
 	return NULL;
 }
 
-struct gr_error *gr_scan_need_goroutine(struct gr_scan *scan, uint64_t id,
+struct gr_error *gr_scan_need_goroutine(struct gr_stop *stop, uint64_t id,
 					const struct gr_goroutine **ret)
 {
-	struct gr_error *err = find(scan, id, ret);
+	struct gr_error *err = find(stop, id, ret);
 
 	return err || *ret ? err :
 			     gr_error_format(GR_ERROR_NOT_FOUND,

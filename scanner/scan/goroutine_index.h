@@ -8,7 +8,7 @@
 #include "goruntime/sched/goroutine.h"
 #include "graph/keys.h"
 
-struct gr_scan;
+struct gr_stop;
 
 /** Zero-initialised is ready. It is made when it is first needed. */
 struct gr_goroutine_index {
@@ -20,7 +20,7 @@ void gr_goroutine_index_deinit(struct gr_goroutine_index *index);
 /** The goroutine of that number, the first if there are several.
  * GR_ERROR_NOT_FOUND if there is none. */
 struct gr_error *
-gr_scan_need_goroutine(struct gr_scan *scan, uint64_t id,
+gr_scan_need_goroutine(struct gr_stop *stop, uint64_t id,
 		       const struct gr_goroutine **ret) GR_MUST_CHECK;
 
 #endif /* GR_GOROUTINE_INDEX_H */

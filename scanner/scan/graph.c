@@ -21,26 +21,26 @@ unsigned int gr_scan_processors(void)
 }
 
 /* Threads for a graph: those that were asked for, or the processors. */
-static unsigned int count_threads(const struct gr_scan *scan)
+static unsigned int count_threads(const struct gr_answers *answers)
 {
 	unsigned int n = gr_scan_processors();
 
-	if (scan->answers.graph_threads)
-		return scan->answers.graph_threads;
+	if (answers->graph_threads)
+		return answers->graph_threads;
 	return n > MAX_THREADS ? MAX_THREADS : n;
 }
 
 /* Bytes that the graph's arrays may take; 0: no limit. */
-static uint64_t limit_bytes(const struct gr_scan *scan)
+static uint64_t limit_bytes(const struct gr_costs *costs)
 {
-	uint64_t limit = scan->costs.meter.limit_bytes;
-	uint64_t now = gr_meter_private_bytes(&scan->costs.meter);
+	uint64_t limit = costs->meter.limit_bytes;
+	uint64_t now = gr_meter_private_bytes(&costs->meter);
 	// The arrays take spare memory first.
 	uint64_t spare = gr_huge_spare_bytes();
 
 	now = now > spare ? now - spare : 0;
-	uint64_t used = now > scan->costs.meter.first_bytes ?
-				now - scan->costs.meter.first_bytes :
+	uint64_t used = now > costs->meter.first_bytes ?
+				now - costs->meter.first_bytes :
 				0;
 
 	if (!limit)
@@ -48,44 +48,45 @@ static uint64_t limit_bytes(const struct gr_scan *scan)
 	return used < limit ? limit - used : 1;
 }
 
-void gr_scan_make_room(struct gr_scan *scan)
+void gr_scan_make_room(struct gr_answers *answers)
 {
-	uint64_t limit = limit_bytes(scan);
+	uint64_t limit = limit_bytes(answers->costs);
 
-	if (scan->answers.graph && limit &&
-	    limit < scan->costs.estimate.table_bytes)
-		gr_scan_drop_graph(scan);
+	if (answers->graph && limit &&
+	    limit < answers->costs->estimate.table_bytes)
+		gr_scan_drop_graph(answers);
 }
 
-void gr_scan_drop_graph(struct gr_scan *scan)
+void gr_scan_drop_graph(struct gr_answers *answers)
 {
-	gr_memo_destroy(steal_ptr(scan->answers.links));
-	gr_heap_graph_destroy(steal_ptr(scan->answers.graph));
-	scan->answers.graph_phases = (struct gr_graph_phases){ 0 };
+	gr_memo_destroy(steal_ptr(answers->links));
+	gr_heap_graph_destroy(steal_ptr(answers->graph));
+	answers->graph_phases = (struct gr_graph_phases){ 0 };
 }
 
-static struct gr_error *make_graph(struct gr_scan *scan)
+static struct gr_error *make_graph(struct gr_answers *answers)
 {
+	struct gr_stop *stop = answers->stop;
 	struct gr_error *err =
-		gr_scan_need_chains(scan, GR_ATTRIBUTION_NEAREST);
+		gr_scan_need_chains(answers, GR_ATTRIBUTION_NEAREST);
 
 	if (err)
 		return err;
 	const struct gr_heap_graph_spec spec = {
-		.heap = scan->stop.heap,
-		.sched = &scan->stop.sched,
-		.roots = &scan->stop.roots,
-		.marking = &scan->answers.chains->m,
-		.limit_bytes = limit_bytes(scan),
-		.nthreads = count_threads(scan),
+		.heap = stop->heap,
+		.sched = &stop->sched,
+		.roots = &stop->roots,
+		.marking = &answers->chains->m,
+		.limit_bytes = limit_bytes(answers->costs),
+		.nthreads = count_threads(answers),
 	};
 
-	err = gr_heap_graph_create(&spec, &scan->answers.graph);
+	err = gr_heap_graph_create(&spec, &answers->graph);
 	if (err)
 		return err;
-	scan->answers.graph_gaps = scan->answers.chains->gaps;
-	scan->answers.graph_phases.masks_us = scan->answers.graph->masks_us;
-	scan->answers.graph_phases.edges_us = scan->answers.graph->edges_us;
+	answers->graph_gaps = answers->chains->gaps;
+	answers->graph_phases.masks_us = answers->graph->masks_us;
+	answers->graph_phases.edges_us = answers->graph->edges_us;
 	return NULL;
 }
 
@@ -101,69 +102,73 @@ const struct gr_gaps *gr_scan_gaps(const struct gr_scan *scan)
 }
 
 /* Make parts, and add the time to a phase. */
-static struct gr_error *make_parts(struct gr_scan *scan, unsigned int parts,
-				   uint64_t *phase_us)
+static struct gr_error *make_parts(struct gr_answers *answers,
+				   unsigned int parts, uint64_t *phase_us)
 {
-	const struct gr_poll poll = gr_runtime_poller(&scan->program.rt);
+	const struct gr_poll poll =
+		gr_runtime_poller(&answers->stop->program->rt);
 	uint64_t start_us = gr_scan_now_us();
 	struct gr_error *err =
-		gr_graph_need(scan->answers.graph->graph, parts, &poll);
+		gr_graph_need(answers->graph->graph, parts, &poll);
 
 	*phase_us += gr_scan_now_us() - start_us;
 	return err;
 }
 
 /* Make parts one after the other. */
-static struct gr_error *make_in_turn(struct gr_scan *scan, unsigned int parts)
+static struct gr_error *make_in_turn(struct gr_answers *answers,
+				     unsigned int parts)
 {
-	struct gr_graph_phases *phases = &scan->answers.graph_phases;
+	struct gr_graph_phases *phases = &answers->graph_phases;
 	struct gr_error *err =
-		make_parts(scan, GR_PART_NEAREST, &phases->nearest_us);
+		make_parts(answers, GR_PART_NEAREST, &phases->nearest_us);
 
 	if (!err && (parts & GR_PART_REVERSE))
-		err = make_parts(scan, GR_PART_REVERSE, &phases->reverse_us);
+		err = make_parts(answers, GR_PART_REVERSE, &phases->reverse_us);
 	if (!err && (parts & (GR_PART_DOMINATORS | GR_PART_CHILDREN)))
-		err = make_parts(scan, parts, &phases->dominators_us);
+		err = make_parts(answers, parts, &phases->dominators_us);
 	return err;
 }
 
 /* Make parts, the reverse edges by a second thread. Memory that is too short
  * for both at once is no error. */
-static struct gr_error *make_side_by_side(struct gr_scan *scan,
+static struct gr_error *make_side_by_side(struct gr_answers *answers,
 					  unsigned int parts)
 {
-	const struct gr_poll poll = gr_runtime_poller(&scan->program.rt);
+	const struct gr_poll poll =
+		gr_runtime_poller(&answers->stop->program->rt);
 	struct gr_ahead ahead;
 
-	gr_ahead_begin(&ahead, scan->answers.graph->graph);
-	struct gr_error *err = make_in_turn(scan, parts & ~GR_PART_REVERSE);
+	gr_ahead_begin(&ahead, answers->graph->graph);
+	struct gr_error *err = make_in_turn(answers, parts & ~GR_PART_REVERSE);
 	uint64_t start_us = gr_scan_now_us();
 	bool is_wanted = !err;
 	gr_error_catch(&err, GR_ERROR_NO_MEMORY);
 	struct gr_error *ended = gr_ahead_end(&ahead, is_wanted, &poll);
-	scan->answers.graph_phases.reverse_us += gr_scan_now_us() - start_us;
-	scan->answers.graph->budget.is_exceeded = false;
+	answers->graph_phases.reverse_us += gr_scan_now_us() - start_us;
+	answers->graph->budget.is_exceeded = false;
 	if (!err)
 		return ended;
 	gr_error_destroy(ended);
 	return err;
 }
 
-static struct gr_error *need(struct gr_scan *scan, unsigned int parts)
+static struct gr_error *need(struct gr_answers *answers, unsigned int parts)
 {
-	struct gr_error *err = scan->answers.graph ? NULL : make_graph(scan);
+	struct gr_error *err = answers->graph ? NULL : make_graph(answers);
 
-	if (!err && count_threads(scan) > 1 && (parts & GR_PART_REVERSE) &&
-	    !scan->answers.graph->graph->from)
-		err = make_side_by_side(scan, parts);
-	return err ? err : make_in_turn(scan, parts);
+	if (!err && count_threads(answers) > 1 && (parts & GR_PART_REVERSE) &&
+	    !answers->graph->graph->from)
+		err = make_side_by_side(answers, parts);
+	return err ? err : make_in_turn(answers, parts);
 }
 
-struct gr_error *gr_scan_need_graph(struct gr_scan *scan, unsigned int parts)
+struct gr_error *gr_scan_need_graph(struct gr_answers *answers,
+				    unsigned int parts)
 {
 	gr_huge_hold();
-	struct gr_error *err = need(scan, parts);
-	gr_scan_note_memory(scan);
+	struct gr_error *err = need(answers, parts);
+	gr_scan_note_memory(answers->costs);
 	gr_huge_release();
 	return err;
 }

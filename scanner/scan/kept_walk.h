@@ -6,7 +6,7 @@
 
 #include "mark/walk.h"
 
-struct gr_scan;
+struct gr_answers;
 
 /** A finished walk that knows how each object was reached. */
 struct gr_chains {
@@ -17,10 +17,10 @@ struct gr_chains {
 
 /** Make scan->chains, unless they are there already. */
 struct gr_error *
-gr_scan_need_chains(struct gr_scan *scan,
+gr_scan_need_chains(struct gr_answers *answers,
 		    enum gr_attribution attribution) GR_MUST_CHECK;
 
 /** Free the chains of `why`, to have memory for another walk. */
-void gr_scan_drop_chains(struct gr_scan *scan);
+void gr_scan_drop_chains(struct gr_answers *answers);
 
 #endif /* GR_KEPT_WALK_H */

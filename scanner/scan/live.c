@@ -81,21 +81,21 @@ static uint64_t goroutine_bytes(struct gr_scan *scan)
 }
 
 /* The tables of symbols can have any size, so they are measured. */
-static uint64_t fixed_bytes(const struct gr_scan *scan)
+static uint64_t fixed_bytes(const struct gr_costs *costs)
 {
-	uint64_t bytes = FIXED_BYTES + scan->costs.symbols_bytes * 3 / 2;
+	uint64_t bytes = FIXED_BYTES + costs->symbols_bytes * 3 / 2;
 
 	return (bytes | ((1 << 20) - 1)) + 1;
 }
 
-void gr_scan_note_graph_estimate(struct gr_scan *scan)
+void gr_scan_note_graph_estimate(struct gr_answers *answers)
 {
-	const struct gr_heap *heap = scan->stop.heap;
+	const struct gr_heap *heap = answers->stop->heap;
 	// Until bitmaps are read, all slots may have objects.
 	uint64_t nobjects = heap->allocated_objects ? heap->allocated_objects :
 						      heap->nobjs;
 
-	scan->costs.estimate.graph_bytes =
+	answers->costs->estimate.graph_bytes =
 		(uint64_t)heap->nobjs * PARENT_BYTES + nobjects * GRAPH_BYTES;
 }
 
@@ -105,7 +105,7 @@ void gr_scan_note_estimate(struct gr_scan *scan)
 	struct gr_estimate *e = &scan->costs.estimate;
 
 	e->copy_bytes = gr_image_plan_bytes(scan->stop.image);
-	e->table_bytes = fixed_bytes(scan) + goroutine_bytes(scan);
+	e->table_bytes = fixed_bytes(&scan->costs) + goroutine_bytes(scan);
 	e->copy_us = e->copy_bytes / BYTES_PER_US;
 	if (!heap)
 		return; // no walk either
@@ -113,19 +113,20 @@ void gr_scan_note_estimate(struct gr_scan *scan)
 		(uint64_t)heap->nobjs * OBJECT_BYTES + heap->nwords / 8;
 	e->node_bytes = NODE_BYTES;
 	e->max_nodes = heap->nobjs;
-	gr_scan_note_graph_estimate(scan);
+	gr_scan_note_graph_estimate(&scan->answers);
 }
 
 /* Estimate from the process's size, because its heap could not be read while it
  * ran. The copy cannot be larger than the process. */
-static void note_rough_estimate(struct gr_scan *scan)
+static void note_rough_estimate(struct gr_answers *answers)
 {
 	uint64_t bytes =
-		resident_bytes(gr_target_memory_pid(&scan->stop.target));
+		resident_bytes(gr_target_memory_pid(&answers->stop->target));
 
-	scan->costs.estimate = (struct gr_estimate){
+	answers->costs->estimate = (struct gr_estimate){
 		.copy_bytes = bytes,
-		.table_bytes = fixed_bytes(scan) + bytes / 32 * OBJECT_BYTES,
+		.table_bytes =
+			fixed_bytes(answers->costs) + bytes / 32 * OBJECT_BYTES,
 		.node_bytes = NODE_BYTES,
 		.max_nodes = GR_UNLIMITED,
 		.graph_bytes = bytes / 32 * (PARENT_BYTES + GRAPH_BYTES),
@@ -149,18 +150,19 @@ static struct gr_error *try_reading(struct gr_scan *scan)
 		gr_scan_note_estimate(scan);
 	gr_scan_drop(scan);
 	scan->costs.phase_start_us = begin;
-	gr_scan_end_phase(scan, GR_PHASE_estimate);
+	gr_scan_end_phase(&scan->costs, GR_PHASE_estimate);
 	return err;
 }
 
 /* Estimate what it costs to copy what the search for the runtime has read. */
-static void note_searched_estimate(struct gr_scan *scan)
+static void note_searched_estimate(struct gr_answers *answers)
 {
-	uint64_t bytes = gr_image_noted_pages(scan->stop.image) * GR_PAGE_BYTES;
+	uint64_t bytes =
+		gr_image_noted_pages(answers->stop->image) * GR_PAGE_BYTES;
 
-	scan->costs.estimate = (struct gr_estimate){
+	answers->costs->estimate = (struct gr_estimate){
 		.copy_bytes = bytes,
-		.table_bytes = fixed_bytes(scan),
+		.table_bytes = fixed_bytes(answers->costs),
 		.copy_us = bytes / BYTES_PER_US,
 		.is_rough = true,
 	};
@@ -178,7 +180,7 @@ static struct gr_error *open_program(struct gr_scan *scan)
 
 	scan->opening.is_unsettled = gr_error_catch(&err, GR_ERROR_UNSETTLED);
 	if (scan->opening.is_unsettled)
-		note_searched_estimate(scan);
+		note_searched_estimate(&scan->answers);
 	return err;
 }
 
@@ -193,7 +195,7 @@ static struct gr_error *estimate(struct gr_scan *scan)
 	    err->code != GR_ERROR_NO_MEMORY) {
 		gr_error_destroy(err);
 		err = NULL;
-		note_rough_estimate(scan);
+		note_rough_estimate(&scan->answers);
 	}
 	return err;
 }
@@ -262,7 +264,7 @@ static struct gr_error *retry_copy(struct gr_scan *scan, uint64_t noted_before,
 	}
 	gr_error_destroy(err);
 	scan->opening.is_unsettled = true;
-	note_searched_estimate(scan);
+	note_searched_estimate(&scan->answers);
 	return gr_image_leave_copy(scan->stop.image);
 }
 
@@ -274,7 +276,7 @@ struct gr_error *gr_scan_search_copy(struct gr_scan *scan)
 
 	scan->costs.phase_start_us = gr_scan_now_us();
 	gr_sigbus_guard_begin(&guard);
-	gr_scan_drop_program(scan);
+	gr_scan_drop_program(&scan->stop);
 	scan->program.rt.is_running = false;
 	scan->opening.is_unsettled = false;
 	scan->opening.searched_copies++;
@@ -301,7 +303,7 @@ struct gr_error *gr_scan_reserve(struct gr_scan *scan)
 	scan->costs.phase_start_us = gr_scan_now_us();
 	err = gr_image_reserve(scan->stop.image,
 			       bytes + bytes / 16 + SPARE_BYTES);
-	gr_scan_end_phase(scan, GR_PHASE_capture);
+	gr_scan_end_phase(&scan->costs, GR_PHASE_capture);
 	return err;
 }
 
@@ -313,14 +315,14 @@ static struct gr_error *read_residency(struct gr_scan *scan)
 	struct gr_error *err = NULL;
 
 	if (scan->opening.extent == GR_EXTENT_PAGES) {
-		err = gr_scan_read_pages(scan);
+		err = gr_scan_read_pages(&scan->stop);
 		// If the process has ended, the next steps fail.
 		gr_error_catch(&err, GR_ERROR_ARGUMENT);
 		gr_error_catch(&err, GR_ERROR_IO);
 		return err;
 	}
 	if (scan->opening.extent == GR_EXTENT_RESIDENCY || is_optional)
-		err = gr_scan_read_residency(scan);
+		err = gr_scan_read_residency(&scan->stop);
 	if (is_optional && gr_error_catch(&err, GR_ERROR_ARGUMENT))
 		return NULL;
 	return err;
@@ -339,7 +341,7 @@ struct gr_error *gr_scan_capture(struct gr_scan *scan,
 	}
 	scan->costs.phase_start_us = gr_scan_now_us();
 	gr_sigbus_guard_begin(&guard);
-	err = gr_scan_set_threads(scan, threads, nthreads);
+	err = gr_scan_set_threads(&scan->stop, threads, nthreads);
 	if (!err)
 		err = gr_image_refresh(scan->stop.image);
 	if (!err)
@@ -359,17 +361,17 @@ struct gr_error *gr_scan_finish(struct gr_scan *scan)
 	scan->costs.phase_start_us = gr_scan_now_us();
 	gr_sigbus_guard_begin(&guard);
 	return gr_sigbus_guard_end(
-		&guard,
-		gr_scan_build(scan, gr_extent_stages(scan->opening.extent)));
+		&guard, gr_scan_build(&scan->answers,
+				      gr_extent_stages(scan->opening.extent)));
 }
 
-uint64_t gr_scan_count_late(const struct gr_scan *scan)
+uint64_t gr_scan_count_late(const struct gr_runtime *rt)
 {
 	const struct gr_target_thread *threads;
 	uint64_t count = 0;
 	size_t n;
 
-	threads = gr_image_threads(scan->stop.image, &n);
+	threads = gr_image_threads(rt->image, &n);
 	for (size_t i = 0; i < n; i++)
 		count += threads[i].regs.is_partial;
 	return count;

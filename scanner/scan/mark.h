@@ -5,12 +5,12 @@
 
 #include "mark/walk.h"
 
-struct gr_scan;
+struct gr_answers;
 
 /**
  * Walk with @p options. @p ret needs gr_marking_deinit() even if this fails.
  */
-struct gr_error *gr_scan_mark(struct gr_scan *scan,
+struct gr_error *gr_scan_mark(struct gr_answers *answers,
 			      const struct gr_walk_options *options,
 			      bool keep_parents, struct gr_ledger *ledger,
 			      struct gr_marking *ret) GR_MUST_CHECK;
@@ -22,7 +22,7 @@ struct gr_error *gr_scan_mark(struct gr_scan *scan,
  * precise. This takes another walk. Its marking is *@p ret, for
  * gr_marking_deinit(); it is empty if there are no such pointers.
  */
-struct gr_error *gr_scan_sort_free_slots(struct gr_scan *scan,
+struct gr_error *gr_scan_sort_free_slots(struct gr_answers *answers,
 					 const struct gr_walk_options *options,
 					 struct gr_ledger *ledger,
 					 struct gr_marking *ret) GR_MUST_CHECK;

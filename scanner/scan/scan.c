@@ -30,31 +30,30 @@ uint64_t gr_scan_now_us(void)
 	return now.tv_sec * UINT64_C(1000000) + now.tv_nsec / 1000;
 }
 
-void gr_scan_note_memory(struct gr_scan *scan)
+void gr_scan_note_memory(struct gr_costs *costs)
 {
-	uint64_t now = gr_meter_private_bytes(&scan->costs.meter);
+	uint64_t now = gr_meter_private_bytes(&costs->meter);
 
-	if (now > scan->costs.first_private_bytes &&
-	    now - scan->costs.first_private_bytes >
-		    scan->costs.peak_private_bytes)
-		scan->costs.peak_private_bytes =
-			now - scan->costs.first_private_bytes;
+	if (now > costs->first_private_bytes &&
+	    now - costs->first_private_bytes > costs->peak_private_bytes)
+		costs->peak_private_bytes = now - costs->first_private_bytes;
 }
 
-void gr_scan_end_phase(struct gr_scan *scan, enum gr_phase phase)
+void gr_scan_end_phase(struct gr_costs *costs, enum gr_phase phase)
 {
 	uint64_t now = gr_scan_now_us();
 
-	scan->costs.phases_us[phase] += now - scan->costs.phase_start_us;
-	scan->costs.phase_start_us = now;
-	gr_scan_note_memory(scan);
+	costs->phases_us[phase] += now - costs->phase_start_us;
+	costs->phase_start_us = now;
+	gr_scan_note_memory(costs);
 }
 
-struct gr_error *gr_scan_poll(void *ctx)
+/* rt.poll: ask the caller whether to continue, and check the memory limit. */
+static struct gr_error *poll(void *ctx)
 {
-	struct gr_scan *scan = ctx;
+	const struct gr_stop *stop = ctx;
 
-	return gr_source_poll(&scan->stop.target);
+	return gr_source_poll(&stop->target);
 }
 
 /* Opening may use this much memory whatever the limit is, so that goref can
@@ -68,19 +67,19 @@ void gr_scan_set_memory_limit(struct gr_scan *scan, uint64_t bytes)
 	scan->costs.meter.floor_bytes = scan->costs.walking ? 0 : OPENING_BYTES;
 }
 
-void gr_scan_begin_walk(struct gr_scan *scan, const struct gr_ledger *ledger)
+void gr_scan_begin_walk(struct gr_costs *costs, const struct gr_ledger *ledger)
 {
-	scan->costs.walking = ledger;
-	scan->costs.meter.floor_bytes = 0;
+	costs->walking = ledger;
+	costs->meter.floor_bytes = 0;
 }
 
-void gr_scan_end_walk(struct gr_scan *scan)
+void gr_scan_end_walk(struct gr_costs *costs)
 {
-	scan->costs.walking = NULL;
-	scan->costs.meter.floor_bytes = OPENING_BYTES;
+	costs->walking = NULL;
+	costs->meter.floor_bytes = OPENING_BYTES;
 }
 
-void gr_scan_catch_end(struct gr_scan *scan, struct gr_error **err,
+void gr_scan_catch_end(struct gr_answers *answers, struct gr_error **err,
 		       struct gr_ledger *ledger)
 {
 	char limit[32];
@@ -89,132 +88,132 @@ void gr_scan_catch_end(struct gr_scan *scan, struct gr_error **err,
 	if (!gr_error_catch(err, GR_ERROR_MEMORY_LIMIT))
 		return;
 	ledger->is_partial = true;
-	gr_text_bytes(scan->costs.meter.limit_bytes, limit, sizeof(limit));
+	gr_text_bytes(answers->costs->meter.limit_bytes, limit, sizeof(limit));
 	ledger->end_reason =
-		gr_arena_internf(&scan->program.arena,
+		gr_arena_internf(&answers->stop->program->arena,
 				 "the memory limit of %s is reached", limit);
 }
 
-static const char *intern(struct gr_scan *scan, const char *text)
+static const char *intern(struct gr_runtime *rt, const char *text)
 {
-	return text ? gr_arena_intern(&scan->program.arena, text,
-				      strlen(text)) :
-		      NULL;
+	return text ? gr_arena_intern(rt->arena, text, strlen(text)) : NULL;
 }
 
 /* Copy a path unchanged: a printable form might name another file. */
-static const char *copy_path(struct gr_scan *scan, const char *path)
+static const char *copy_path(struct gr_runtime *rt, const char *path)
 {
 	size_t bytes = strlen(path) + 1;
-	char *copy = gr_arena_alloc(&scan->program.arena, bytes);
+	char *copy = gr_arena_alloc(rt->arena, bytes);
 
 	return copy ? memcpy(copy, path, bytes) : NULL;
 }
 
-struct gr_error *gr_scan_set_threads(struct gr_scan *scan,
+struct gr_error *gr_scan_set_threads(struct gr_stop *stop,
 				     const struct gr_target_thread *threads,
 				     size_t nthreads)
 {
 	struct gr_target_thread *copy = gr_arena_alloc(
-		&scan->program.arena, nthreads * sizeof(*copy) + 1);
+		&stop->program->arena, nthreads * sizeof(*copy) + 1);
 
 	if (!copy)
 		return &gr_enomem;
 	if (nthreads)
 		memcpy(copy, threads, nthreads * sizeof(*copy));
-	scan->stop.target.threads = copy;
-	scan->stop.target.nthreads = nthreads;
+	stop->target.threads = copy;
+	stop->target.nthreads = nthreads;
 	return NULL;
 }
 
 /* Copy the caller's target, which need not outlive the call. */
-static struct gr_error *copy_target(struct gr_scan *scan,
+static struct gr_error *copy_target(struct gr_answers *answers,
 				    const struct gr_target *target)
 {
+	struct gr_stop *stop = answers->stop;
 	struct gr_target_module *modules;
 
-	scan->stop.target = *target;
-	scan->stop.target.meter = &scan->costs.meter;
-	modules = gr_arena_alloc(&scan->program.arena,
+	stop->target = *target;
+	stop->target.meter = &answers->costs->meter;
+	modules = gr_arena_alloc(&stop->program->arena,
 				 target->nmodules * sizeof(*modules) + 1);
 	if (!modules)
 		return &gr_enomem;
 	for (size_t i = 0; i < target->nmodules; i++) {
 		modules[i] = target->modules[i];
-		modules[i].path = copy_path(scan, target->modules[i].path);
+		modules[i].path =
+			copy_path(&stop->program->rt, target->modules[i].path);
 		if (modules[i].debug_path)
-			modules[i].debug_path =
-				copy_path(scan, modules[i].debug_path);
+			modules[i].debug_path = copy_path(
+				&stop->program->rt, modules[i].debug_path);
 		if (!modules[i].path ||
 		    !modules[i].debug_path != !target->modules[i].debug_path)
 			return &gr_enomem;
 	}
-	scan->stop.target.modules = modules;
+	stop->target.modules = modules;
 	if (target->saved_path) {
-		scan->stop.target.saved_path =
-			copy_path(scan, target->saved_path);
-		if (!scan->stop.target.saved_path)
+		stop->target.saved_path =
+			copy_path(&stop->program->rt, target->saved_path);
+		if (!stop->target.saved_path)
 			return &gr_enomem;
 	}
 	if (target->core_path) {
-		scan->stop.target.core_path =
-			copy_path(scan, target->core_path);
-		if (!scan->stop.target.core_path)
+		stop->target.core_path =
+			copy_path(&stop->program->rt, target->core_path);
+		if (!stop->target.core_path)
 			return &gr_enomem;
 	}
-	return gr_scan_set_threads(scan, target->threads, target->nthreads);
+	return gr_scan_set_threads(stop, target->threads, target->nthreads);
 }
 
-struct gr_error *gr_scan_warn(struct gr_scan *scan, const char *text)
+struct gr_error *gr_scan_warn(struct gr_program *program, const char *text)
 {
-	size_t n = scan->program.nwarnings;
+	size_t n = program->nwarnings;
 
-	if (!text || n + 1 >= GR_ARRAY_SIZE(scan->program.warnings))
+	if (!text || n + 1 >= GR_ARRAY_SIZE(program->warnings))
 		return NULL;
-	scan->program.warnings[n] = intern(scan, text);
-	if (!scan->program.warnings[n])
+	program->warnings[n] = intern(&program->rt, text);
+	if (!program->warnings[n])
 		return &gr_enomem;
-	scan->program.nwarnings++;
+	program->nwarnings++;
 	return NULL;
 }
 
 /* Read whether the collector was running: from its phase, or from the write
  * barrier. */
-static struct gr_error *read_gc_phase(struct gr_scan *scan)
+static struct gr_error *read_gc_phase(struct gr_stop *stop)
 {
 	static const char *const phases[] = { "off", "mark",
 					      "mark termination" };
-	const struct gr_layout *layout = &scan->program.rt.layout;
+	const struct gr_layout *layout = &stop->program->rt.layout;
 	uint64_t addr = layout->vars.gcphase ? layout->vars.gcphase :
 					       layout->vars.write_barrier;
 	struct gr_error *err;
 	uint64_t phase;
 
-	scan->stop.info.gc_phase = "unknown";
+	stop->info.gc_phase = "unknown";
 	if (!addr)
 		return NULL;
-	err = gr_image_read_uint(scan->stop.image, addr, 4, &phase);
+	err = gr_image_read_uint(stop->image, addr, 4, &phase);
 	if (err)
 		return gr_error_prefix(err, "the collector's phase "
 					    "(runtime.gcphase): ");
 	if (phase < GR_ARRAY_SIZE(phases))
-		scan->stop.info.gc_phase = phases[phase];
+		stop->info.gc_phase = phases[phase];
 	return NULL;
 }
 
 /* Read when the collector's last cycle ended (runtime/mgc.go:
  * gcMarkTermination). */
-static struct gr_error *read_last_gc(struct gr_scan *scan)
+static struct gr_error *read_last_gc(struct gr_stop *stop)
 {
-	const struct gr_layout *layout = &scan->program.rt.layout;
+	const struct gr_layout *layout = &stop->program->rt.layout;
 	struct gr_field field = layout->mstats.last_gc_nanotime;
-	struct gr_scan_info *info = &scan->stop.info;
+	struct gr_scan_info *info = &stop->info;
 
 	info->has_last_gc = false;
 	if (!layout->vars.memstats || field.bytes != 8)
 		return NULL;
 	struct gr_error *err = gr_image_read_uint(
-		scan->stop.image, layout->vars.memstats + field.off, 8,
+		stop->image, layout->vars.memstats + field.off, 8,
 		&info->last_gc_ns);
 	if (gr_error_catch(&err, GR_ERROR_FAULT))
 		return NULL;
@@ -223,11 +222,10 @@ static struct gr_error *read_last_gc(struct gr_scan *scan)
 }
 
 /* Add the warning about a damaged core to an error, as its possible reason. */
-static struct gr_error *add_reason(const struct gr_scan *scan,
+static struct gr_error *add_reason(const struct gr_runtime *rt,
 				   struct gr_error *err)
 {
-	const char *warning =
-		scan->stop.image ? gr_image_warning(scan->stop.image) : NULL;
+	const char *warning = rt->image ? gr_image_warning(rt->image) : NULL;
 	struct gr_error *ret;
 
 	if (!err || !warning ||
@@ -240,16 +238,17 @@ static struct gr_error *add_reason(const struct gr_scan *scan,
 }
 
 /* Read the data that does not change while the program runs. */
-static struct gr_error *read_program(struct gr_scan *scan)
+static struct gr_error *read_program(struct gr_stop *stop)
 {
-	struct gr_error *err = gr_scan_read_version(scan);
+	struct gr_error *err = gr_scan_read_version(stop);
 
 	if (!err)
-		err = gr_scan_read_modules(scan);
+		err = gr_scan_read_modules(stop);
 	if (!err)
-		err = gr_types_create(&scan->program.rt, &scan->program.types);
+		err = gr_types_create(&stop->program->rt,
+				      &stop->program->types);
 	if (!err)
-		err = gr_scan_read_dictionaries(scan);
+		err = gr_scan_read_dictionaries(stop);
 	return err;
 }
 
@@ -265,47 +264,46 @@ struct gr_error *gr_scan_open_program(struct gr_scan *scan)
 	scan->program.rt.image = scan->stop.image;
 	scan->program.rt.recorder = gr_image_recorder(scan->stop.image);
 	scan->program.rt.arch = gr_image_arch(scan->stop.image);
-	err = gr_scan_open_symbols(scan);
+	err = gr_scan_open_symbols(&scan->stop);
 	if (!err)
-		err = read_program(scan);
+		err = read_program(&scan->stop);
 	gr_image_keep_plan(scan->stop.image);
 	scan->opening.program_gaps = scan->stop.gaps;
-	gr_scan_end_phase(scan, GR_PHASE_symbols);
+	gr_scan_end_phase(&scan->costs, GR_PHASE_symbols);
 	scan->costs.symbols_bytes = scan->costs.peak_private_bytes;
-	return add_reason(scan, err);
+	return add_reason(&scan->program.rt, err);
 }
 
 // -------------------------------------------------------------------- stages
 
-static struct gr_error *read_labels(struct gr_scan *scan)
+static struct gr_error *read_labels(struct gr_stop *stop)
 {
-	if (!gr_labels_are_there(&scan->stop.sched))
+	if (!gr_labels_are_there(&stop->sched))
 		return NULL;
-	gr_type_id type = gr_types_known(scan->program.types, GR_NAME_LABELS);
-	struct gr_error *err = gr_types_take_error(scan->program.types);
+	gr_type_id type = gr_types_known(stop->program->types, GR_NAME_LABELS);
+	struct gr_error *err = gr_types_take_error(stop->program->types);
 
 	// Labels are values.
-	if (err || !gr_scan_may_have_values(scan))
+	if (err || !gr_scan_may_have_values(stop))
 		return err;
-	gr_recorder_pause(scan->program.rt.recorder);
-	err = gr_labels_read(scan->program.types, type, &scan->stop.sched);
-	gr_recorder_resume(scan->program.rt.recorder);
+	gr_recorder_pause(stop->program->rt.recorder);
+	err = gr_labels_read(stop->program->types, type, &stop->sched);
+	gr_recorder_resume(stop->program->rt.recorder);
 	return err;
 }
 
 /* Read the goroutines: their records, where each is, and plan the stacks. */
-static struct gr_error *read_goroutines(struct gr_scan *scan)
+static struct gr_error *read_goroutines(struct gr_stop *stop)
 {
-	scan->stop.sched.readable_bytes =
-		gr_image_readable_bytes(scan->stop.image);
+	stop->sched.readable_bytes = gr_image_readable_bytes(stop->image);
 	// The runtime's clock is that of this machine, CLOCK_MONOTONIC.
-	scan->stop.sched.clock_ns =
-		scan->stop.target.kind == GR_TARGET_NATIVE ||
-				scan->stop.target.kind == GR_TARGET_SNAPSHOT ?
-			gr_scan_now_us() * 1000 :
-			0;
-	struct gr_error *err = gr_goroutines_read(&scan->stop.sched);
-	return err ? err : read_labels(scan);
+	stop->sched.clock_ns = stop->target.kind == GR_TARGET_NATIVE ||
+					       stop->target.kind ==
+						       GR_TARGET_SNAPSHOT ?
+				       gr_scan_now_us() * 1000 :
+				       0;
+	struct gr_error *err = gr_goroutines_read(&stop->sched);
+	return err ? err : read_labels(stop);
 }
 
 /* Read the spans of the heap, and plan what holds pointers. */
@@ -325,34 +323,33 @@ static struct gr_error *read_heap(struct gr_scan *scan)
 }
 
 /* Read the runtime's lists of roots, and plan what waits are read from. */
-static struct gr_error *read_lists(struct gr_scan *scan)
+static struct gr_error *read_lists(struct gr_stop *stop)
 {
-	struct gr_error *err = gr_waits_plan(&scan->stop.sched);
+	struct gr_error *err = gr_waits_plan(&stop->sched);
 
 	if (!err)
-		err = gr_roots_read_lists(scan->stop.heap, &scan->stop.sched,
-					  &scan->stop.lists,
-					  &scan->stop.sampled);
-	return err ? err : gr_itabs_plan(&scan->program.rt);
+		err = gr_roots_read_lists(stop->heap, &stop->sched,
+					  &stop->lists, &stop->sampled);
+	return err ? err : gr_itabs_plan(&stop->program->rt);
 }
 
 struct gr_error *gr_scan_read(struct gr_scan *scan, unsigned int stages)
 {
-	struct gr_error *err = read_gc_phase(scan);
+	struct gr_error *err = read_gc_phase(&scan->stop);
 
 	if (!err)
-		err = read_last_gc(scan);
+		err = read_last_gc(&scan->stop);
 	if (!err && stages & GR_STAGE_HEAP)
 		err = read_heap(scan);
 	if (!err && stages & GR_STAGE_GOROUTINES)
-		err = read_goroutines(scan);
+		err = read_goroutines(&scan->stop);
 	if (!err && stages & GR_STAGE_HEAP)
-		err = read_lists(scan);
+		err = read_lists(&scan->stop);
 	if (!err && stages & GR_STAGE_BUCKETS &&
 	    !gr_target_is_file(&scan->stop.target))
 		err = gr_buckets_plan(&scan->program.rt);
-	gr_scan_end_phase(scan, GR_PHASE_heap);
-	return add_reason(scan, err);
+	gr_scan_end_phase(&scan->costs, GR_PHASE_heap);
+	return add_reason(&scan->program.rt, err);
 }
 
 void gr_scan_drop(struct gr_scan *scan)
@@ -381,25 +378,25 @@ struct gr_error *gr_scan_copy(struct gr_scan *scan)
 	err = gr_image_capture(scan->stop.image);
 	if (!err)
 		gr_image_seal(scan->stop.image);
-	gr_scan_end_phase(scan, GR_PHASE_capture);
+	gr_scan_end_phase(&scan->costs, GR_PHASE_capture);
 	return err;
 }
 
 /* Find the bytes of the heap in the copy, and which slots are in use. */
-static struct gr_error *map_heap(struct gr_scan *scan)
+static struct gr_error *map_heap(struct gr_answers *answers)
 {
-	struct gr_error *err = gr_heap_fill(scan->stop.heap);
+	struct gr_stop *stop = answers->stop;
+	struct gr_error *err = gr_heap_fill(stop->heap);
 
 	if (!err) {
-		gr_scan_note_graph_estimate(scan);
-		err = gr_heap_map(scan->stop.heap);
+		gr_scan_note_graph_estimate(answers);
+		err = gr_heap_map(stop->heap);
 	}
 	// The runtime has objects before the program starts, so a heap without
 	// any is damaged.
-	if (!err && !scan->stop.heap->nobjs &&
-	    !scan->stop.gaps.count[GR_GAP_BAD_SPANS] &&
-	    !scan->stop.gaps.count[GR_GAP_BROKEN_LISTS])
-		gr_gap_broken_list(&scan->stop.gaps, "mheap_.allspans");
+	if (!err && !stop->heap->nobjs && !stop->gaps.count[GR_GAP_BAD_SPANS] &&
+	    !stop->gaps.count[GR_GAP_BROKEN_LISTS])
+		gr_gap_broken_list(&stop->gaps, "mheap_.allspans");
 	return err;
 }
 
@@ -409,66 +406,67 @@ static bool is_heap(const void *heap, uint64_t addr)
 }
 
 /* Find the live pointers of the stacks, and what goroutines wait for. */
-static struct gr_error *mark_stacks(struct gr_scan *scan)
+static struct gr_error *mark_stacks(struct gr_stop *stop)
 {
-	scan->stop.sched.is_heap = is_heap;
-	scan->stop.sched.is_heap_ctx = scan->stop.heap;
-	scan->stop.sched.heap_slots = scan->stop.heap->nobjs;
-	struct gr_error *err = gr_goroutines_mark_live(&scan->stop.sched);
-	return err ? err :
-		     gr_waits_read(&scan->stop.sched, &scan->stop.sched.waits);
+	stop->sched.is_heap = is_heap;
+	stop->sched.is_heap_ctx = stop->heap;
+	stop->sched.heap_slots = stop->heap->nobjs;
+	struct gr_error *err = gr_goroutines_mark_live(&stop->sched);
+	return err ? err : gr_waits_read(&stop->sched, &stop->sched.waits);
 }
 
 /* Fill in the information for the user, as far as it is known by now. */
-static struct gr_error *fill_info(struct gr_scan *scan)
+static struct gr_error *fill_info(struct gr_stop *stop)
 {
 	const struct gr_ptrmap_ops *scheme =
-		gr_ptrmap_find(&scan->program.rt.layout);
-	struct gr_scan_info *info = &scan->stop.info;
+		gr_ptrmap_find(&stop->program->rt.layout);
+	struct gr_scan_info *info = &stop->info;
 
 	info->pointer_scheme = scheme ? scheme->name : "unknown";
-	info->exe_path = gr_target_module_name(scan->stop.target.modules);
-	info->core_path = scan->stop.target.core_path;
-	info->pid = scan->stop.target.pid;
-	info->kind = scan->stop.target.kind;
-	gr_scan_fill_saved(scan);
-	info->missing_bytes = gr_image_missing_bytes(scan->stop.image);
-	info->broken_list = scan->stop.gaps.broken_list;
-	info->bad_headers = gr_image_bad_headers(scan->stop.image);
-	info->late_threads = gr_scan_count_late(scan);
-	info->types = gr_types_count(scan->program.types);
-	info->warnings = scan->program.warnings;
-	struct gr_error *err = gr_scan_count_goroutines(scan);
+	info->exe_path = gr_target_module_name(stop->target.modules);
+	info->core_path = stop->target.core_path;
+	info->pid = stop->target.pid;
+	info->kind = stop->target.kind;
+	gr_scan_fill_saved(stop);
+	info->missing_bytes = gr_image_missing_bytes(stop->image);
+	info->broken_list = stop->gaps.broken_list;
+	info->bad_headers = gr_image_bad_headers(stop->image);
+	info->late_threads = gr_scan_count_late(&stop->program->rt);
+	info->types = gr_types_count(stop->program->types);
+	info->warnings = stop->program->warnings;
+	struct gr_error *err = gr_scan_count_goroutines(stop);
 	if (err || info->build_id)
 		return err; // filled in before
-	info->build_id = gr_scan_build_id(scan, scan->stop.target.modules);
+	info->build_id =
+		gr_scan_build_id(&stop->program->rt, stop->target.modules);
 	if (!info->build_id)
 		return &gr_enomem;
-	return gr_scan_warn(scan, gr_image_warning(scan->stop.image));
+	return gr_scan_warn(stop->program, gr_image_warning(stop->image));
 }
 
-struct gr_error *gr_scan_build(struct gr_scan *scan, unsigned int stages)
+struct gr_error *gr_scan_build(struct gr_answers *answers, unsigned int stages)
 {
+	struct gr_stop *stop = answers->stop;
 	struct gr_error *err = NULL;
 
 	if (stages & GR_STAGE_HEAP)
-		err = map_heap(scan);
-	gr_scan_end_phase(scan, GR_PHASE_capture);
+		err = map_heap(answers);
+	gr_scan_end_phase(answers->costs, GR_PHASE_capture);
 	if (!err && stages & GR_STAGE_GOROUTINES)
-		err = gr_goroutines_unwind(&scan->stop.sched);
+		err = gr_goroutines_unwind(&stop->sched);
 	if (!err && stages & GR_STAGE_HEAP)
-		err = mark_stacks(scan);
-	gr_scan_end_phase(scan, GR_PHASE_goroutines);
+		err = mark_stacks(stop);
+	gr_scan_end_phase(answers->costs, GR_PHASE_goroutines);
 	if (!err && stages & GR_STAGE_HEAP)
-		err = gr_roots_collect(scan->stop.heap, &scan->stop.sched,
-				       &scan->stop.lists, &scan->stop.roots);
-	gr_scan_end_phase(scan, GR_PHASE_roots);
+		err = gr_roots_collect(stop->heap, &stop->sched, &stop->lists,
+				       &stop->roots);
+	gr_scan_end_phase(answers->costs, GR_PHASE_roots);
 	if (!err)
-		err = fill_info(scan);
+		err = fill_info(stop);
 	if (!err)
-		scan->stop.stages |= stages;
+		stop->stages |= stages;
 	if (!err && !(stages & GR_STAGE_HEAP)) // a walk saves more names
-		gr_scan_save_symbols(scan);
+		gr_scan_save_symbols(stop);
 	return err;
 }
 
@@ -490,7 +488,7 @@ static struct gr_error *need(struct gr_scan *scan, unsigned int stages)
 	struct gr_error *err = gr_scan_read(scan, missing);
 	if (!err) {
 		gr_scan_note_estimate(scan);
-		err = gr_scan_build(scan, missing);
+		err = gr_scan_build(&scan->answers, missing);
 	}
 	if (err)
 		gr_scan_drop(scan);
@@ -508,21 +506,32 @@ static struct gr_error *enter(struct gr_scan *scan, unsigned int stages,
 }
 
 struct gr_error *gr_scan_enter(struct gr_scan *scan,
-			       struct gr_sigbus_guard *guard)
+			       struct gr_sigbus_guard *guard,
+			       struct gr_answers **ret)
 {
+	*ret = &scan->answers;
 	return enter(scan, GR_STAGES_ALL, guard);
 }
 
 struct gr_error *gr_scan_enter_goroutines(struct gr_scan *scan,
-					  struct gr_sigbus_guard *guard)
+					  struct gr_sigbus_guard *guard,
+					  struct gr_answers **ret)
 {
+	*ret = &scan->answers;
 	return enter(scan, GR_STAGE_GOROUTINES, guard);
 }
 
 struct gr_error *gr_scan_enter_buckets(struct gr_scan *scan,
-				       struct gr_sigbus_guard *guard)
+				       struct gr_sigbus_guard *guard,
+				       struct gr_answers **ret)
 {
+	*ret = &scan->answers;
 	return enter(scan, 0, guard);
+}
+
+struct gr_answers *gr_scan_answers(struct gr_scan *scan)
+{
+	return &scan->answers;
 }
 
 struct gr_error *gr_scan_extend(struct gr_scan *scan,
@@ -550,18 +559,18 @@ struct gr_error *gr_scan_new(const struct gr_target *target,
 	scan->costs.phase_start_us = gr_scan_now_us();
 	scan->program.rt.gaps = &scan->stop.gaps;
 	scan->program.rt.arena = &scan->program.arena;
-	scan->program.rt.poll = gr_scan_poll;
-	scan->program.rt.poll_ctx = scan;
+	scan->program.rt.poll = poll;
+	scan->program.rt.poll_ctx = &scan->stop;
 	gr_pc_lookups_init(&scan->program.pc_lookups, &scan->program.rt.steps);
 	scan->program.rt.pc_lookups = &scan->program.pc_lookups;
 	scan->stop.sched.rt = &scan->program.rt;
 	scan->opening.extent = extent;
-	struct gr_error *err = copy_target(scan, target);
+	struct gr_error *err = copy_target(&scan->answers, target);
 	scan->stop.target.is_recorded = gr_extent_is_recorded(extent);
 	gr_scan_set_memory_limit(scan, target->memory_limit_bytes);
 	scan->costs.first_private_bytes = scan->costs.meter.first_bytes;
 	if (!err && target->kind == GR_TARGET_SAVED)
-		err = gr_scan_open_saved(scan);
+		err = gr_scan_open_saved(&scan->stop);
 	if (!err)
 		*ret = steal_ptr(scan);
 	return err;
@@ -585,7 +594,7 @@ struct gr_error *gr_scan_create(const struct gr_target *target,
 	if (!err)
 		err = gr_scan_copy(scan);
 	if (!err)
-		err = gr_scan_build(scan, stages);
+		err = gr_scan_build(&scan->answers, stages);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(scan);
@@ -596,13 +605,13 @@ void gr_scan_destroy(struct gr_scan *scan)
 {
 	if (!scan)
 		return;
-	gr_scan_drop_graph(scan);
-	gr_scan_drop_chains(scan);
+	gr_scan_drop_graph(&scan->answers);
+	gr_scan_drop_chains(&scan->answers);
 	gr_scan_drop(scan);
-	gr_scan_drop_program(scan);
-	gr_scan_drop_residency(scan);
+	gr_scan_drop_program(&scan->stop);
+	gr_scan_drop_residency(&scan->stop);
 	gr_image_destroy(scan->stop.image);
-	gr_scan_close_saved(scan);
+	gr_scan_close_saved(&scan->stop);
 	gr_arena_deinit(&scan->program.arena);
 	gr_meter_deinit(&scan->costs.meter);
 	free(scan);

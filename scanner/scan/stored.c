@@ -7,68 +7,67 @@
 
 static struct gr_error *want(void *ctx, uint64_t bytes)
 {
-	struct gr_scan *scan = ctx;
+	struct gr_stop *stop = ctx;
 
-	return gr_source_want(&scan->stop.target, bytes);
+	return gr_source_want(&stop->target, bytes);
 }
 
-struct gr_error *gr_scan_open_saved(struct gr_scan *scan)
+struct gr_error *gr_scan_open_saved(struct gr_stop *stop)
 {
-	struct gr_target *target = &scan->stop.target;
+	struct gr_target *target = &stop->target;
 
 	if (!target->saved_path)
 		return gr_error_format(GR_ERROR_ARGUMENT, "no saved file");
-	scan->stop.stored = calloc(1, sizeof(*scan->stop.stored));
-	if (!scan->stop.stored)
+	stop->stored = calloc(1, sizeof(*stop->stored));
+	if (!stop->stored)
 		return &gr_enomem;
-	struct gr_error *err = gr_saved_read(target->saved_path, want,
-					     gr_scan_poll, scan,
-					     scan->stop.stored);
+	struct gr_error *err =
+		gr_saved_read(target->saved_path, want, stop->program->rt.poll,
+			      stop->program->rt.poll_ctx, stop->stored);
 	if (err)
 		return err;
-	if (scan->stop.stored->tables_version != GR_DWARF_TABLES_VERSION)
+	if (stop->stored->tables_version != GR_DWARF_TABLES_VERSION)
 		return gr_saved_other_version(target->saved_path,
 					      "tables of format",
-					      scan->stop.stored->tables_version,
+					      stop->stored->tables_version,
 					      GR_DWARF_TABLES_VERSION,
-					      scan->stop.stored->goref);
-	target->stored = scan->stop.stored;
-	target->modules = scan->stop.stored->modules;
-	target->nmodules = scan->stop.stored->nmodules;
-	target->pid = scan->stop.stored->pid;
+					      stop->stored->goref);
+	target->stored = stop->stored;
+	target->modules = stop->stored->modules;
+	target->nmodules = stop->stored->nmodules;
+	target->pid = stop->stored->pid;
 	target->use_cache = false;
 	return NULL;
 }
 
-void gr_scan_close_saved(struct gr_scan *scan)
+void gr_scan_close_saved(struct gr_stop *stop)
 {
-	if (scan->stop.stored)
-		gr_stored_deinit(scan->stop.stored);
-	free(scan->stop.stored);
-	scan->stop.stored = NULL;
+	if (stop->stored)
+		gr_stored_deinit(stop->stored);
+	free(stop->stored);
+	stop->stored = NULL;
 }
 
-bool gr_scan_may_have_values(const struct gr_scan *scan)
+bool gr_scan_may_have_values(const struct gr_stop *stop)
 {
-	return !scan->stop.stored || scan->stop.stored->has_values;
+	return !stop->stored || stop->stored->has_values;
 }
 
-void gr_scan_fill_saved(struct gr_scan *scan)
+void gr_scan_fill_saved(struct gr_stop *stop)
 {
-	struct gr_scan_info *info = &scan->stop.info;
+	struct gr_scan_info *info = &stop->info;
 
-	if (!scan->stop.stored)
+	if (!stop->stored)
 		return;
-	info->saved_path = scan->stop.target.saved_path;
-	info->origin = scan->stop.stored->origin;
-	info->stop = scan->stop.stored->stop;
-	info->identity = scan->stop.stored->identity;
-	info->saved_s = scan->stop.stored->time_s;
-	info->has_values = scan->stop.stored->has_values;
+	info->saved_path = stop->target.saved_path;
+	info->origin = stop->stored->origin;
+	info->stop = stop->stored->stop;
+	info->identity = stop->stored->identity;
+	info->saved_s = stop->stored->time_s;
+	info->has_values = stop->stored->has_values;
 }
 
-enum gr_target_kind gr_scan_origin_kind(const struct gr_scan *scan)
+enum gr_target_kind gr_scan_origin_kind(const struct gr_stop *stop)
 {
-	return scan->stop.stored ? scan->stop.stored->origin_kind :
-				   scan->stop.target.kind;
+	return stop->stored ? stop->stored->origin_kind : stop->target.kind;
 }

@@ -11,15 +11,15 @@ enum {
 };
 
 /* Say why memory is not there. */
-static struct gr_error *no_memory(struct gr_scan *scan, uint64_t addr,
+static struct gr_error *no_memory(struct gr_stop *stop, uint64_t addr,
 				  uint64_t bytes)
 {
-	if (!gr_image_is_mapped(scan->stop.image, addr))
+	if (!gr_image_is_mapped(stop->image, addr))
 		return gr_error_format(GR_ERROR_FAULT,
 				       "there is no memory at 0x%" PRIx64,
 				       addr);
 	return gr_error_format(GR_ERROR_FAULT,
-			       gr_scan_origin_kind(scan) == GR_TARGET_CORE ?
+			       gr_scan_origin_kind(stop) == GR_TARGET_CORE ?
 				       "the core does not have the %" PRIu64
 				       " bytes at 0x%" PRIx64 :
 				       "the %" PRIu64 " bytes at 0x%" PRIx64
@@ -28,7 +28,7 @@ static struct gr_error *no_memory(struct gr_scan *scan, uint64_t addr,
 }
 
 /* Read in pieces, each as large as all before it. */
-static struct gr_error *read_pieces(struct gr_scan *scan, uint64_t addr,
+static struct gr_error *read_pieces(struct gr_runtime *rt, uint64_t addr,
 				    uint64_t bytes, uint8_t **ret)
 {
 	uint64_t done = 0;
@@ -37,7 +37,7 @@ static struct gr_error *read_pieces(struct gr_scan *scan, uint64_t addr,
 	while (!err && done < bytes) {
 		uint64_t step = done ? done : FIRST_BYTES;
 		step = step < bytes - done ? step : bytes - done;
-		err = gr_image_want(scan->stop.image, step);
+		err = gr_image_want(rt->image, step);
 		uint8_t *grown = err ? NULL : realloc(*ret, done + step);
 
 		if (!err && !grown)
@@ -45,12 +45,11 @@ static struct gr_error *read_pieces(struct gr_scan *scan, uint64_t addr,
 		if (err)
 			break;
 		*ret = grown;
-		err = gr_image_read_late(scan->stop.image, addr + done,
-					 grown + done, step);
+		err = gr_image_read_late(rt->image, addr + done, grown + done,
+					 step);
 		done += step;
 		if (!err)
-			err = gr_runtime_step(&scan->program.rt,
-					      step / STEP_BYTES);
+			err = gr_runtime_step(rt, step / STEP_BYTES);
 	}
 	return err;
 }
@@ -58,6 +57,7 @@ static struct gr_error *read_pieces(struct gr_scan *scan, uint64_t addr,
 struct gr_error *gr_scan_read_memory(struct gr_scan *scan, uint64_t addr,
 				     uint64_t bytes, uint8_t **ret)
 {
+	struct gr_answers *answers;
 	_cleanup_free_ uint8_t *buf = malloc(1);
 	struct gr_sigbus_guard guard;
 	struct gr_error *err;
@@ -70,13 +70,14 @@ struct gr_error *gr_scan_read_memory(struct gr_scan *scan, uint64_t addr,
 				       " are too much: 1 GiB can be read at "
 				       "once",
 				       bytes, addr);
-	err = gr_scan_enter_goroutines(scan, &guard);
-	if (!err && gr_image_lacks_values(scan->stop.image))
+	err = gr_scan_enter_goroutines(scan, &guard, &answers);
+	if (!err && gr_image_lacks_values(answers->stop->image))
 		err = gr_error_not_saved();
 	if (!err)
-		err = read_pieces(scan, addr, bytes, &buf);
+		err = read_pieces(&answers->stop->program->rt, addr, bytes,
+				  &buf);
 	if (gr_error_catch(&err, GR_ERROR_FAULT))
-		err = no_memory(scan, addr, bytes);
+		err = no_memory(answers->stop, addr, bytes);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(buf);

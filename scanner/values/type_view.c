@@ -46,12 +46,12 @@ void gr_type_info_deinit(struct gr_type_info *info)
 	memset(info, 0, sizeof(*info));
 }
 
-static struct gr_error *describe_fields(struct gr_scan *scan,
+static struct gr_error *describe_fields(struct gr_program *program,
 					const struct gr_type *type,
 					struct gr_type_info *ret)
 {
 	struct gr_error *err = gr_image_want(
-		scan->stop.image, type->nfields * sizeof(*ret->fields));
+		program->rt.image, type->nfields * sizeof(*ret->fields));
 
 	ret->fields = err ? NULL :
 			    calloc(type->nfields + 1, sizeof(*ret->fields));
@@ -59,16 +59,16 @@ static struct gr_error *describe_fields(struct gr_scan *scan,
 		err = &gr_enomem;
 	for (uint32_t i = 0; !err && i < type->nfields; i++) {
 		const struct gr_type_field *field =
-			gr_types_field(scan->program.types, type, i);
+			gr_types_field(program->types, type, i);
 
 		ret->fields[ret->nfields++] = (struct gr_field_info){
 			.name = field->name,
 			.offset = field->off_bytes,
 			.type = field->type,
-			.is_embedded = gr_types_is_embedded(scan->program.types,
-							    type, i),
+			.is_embedded =
+				gr_types_is_embedded(program->types, type, i),
 		};
-		err = gr_runtime_step(&scan->program.rt, 1);
+		err = gr_runtime_step(&program->rt, 1);
 	}
 	return err;
 }
@@ -76,11 +76,13 @@ static struct gr_error *describe_fields(struct gr_scan *scan,
 struct gr_error *gr_scan_describe_type(struct gr_scan *scan, uint32_t id,
 				       struct gr_type_info *ret)
 {
+	struct gr_answers *answers = gr_scan_answers(scan);
 	memset(ret, 0, sizeof(*ret));
-	if (id >= gr_types_count(scan->program.types))
+	if (id >= gr_types_count(answers->stop->program->types))
 		return gr_error_format(GR_ERROR_ARGUMENT,
 				       "no type has the number %u", id);
-	const struct gr_type *type = gr_types_get(scan->program.types, id);
+	const struct gr_type *type =
+		gr_types_get(answers->stop->program->types, id);
 	bool has_elem = type->kind == GR_KIND_PTR ||
 			type->kind == GR_KIND_ARRAY ||
 			type->kind == GR_KIND_SLICE ||
@@ -94,22 +96,20 @@ struct gr_error *gr_scan_describe_type(struct gr_scan *scan, uint32_t id,
 		.length = type->kind == GR_KIND_ARRAY ? type->count : 0,
 		.has_itab = type->has_itab,
 	};
-	return describe_fields(scan, type, ret);
+	return describe_fields(answers->stop->program, type, ret);
 }
 
-static struct gr_error *find_dynamic(struct gr_scan *scan, uint32_t interface,
-				     uint64_t word, struct gr_dynamic_type *ret)
+static struct gr_error *find_dynamic(struct gr_program *program,
+				     uint32_t interface, uint64_t word,
+				     struct gr_dynamic_type *ret)
 {
 	struct gr_error *err =
-		gr_types_get(scan->program.types, interface)->has_itab ?
-			gr_types_from_itab(scan->program.types, word,
-					   &ret->type) :
-			gr_types_from_runtime(scan->program.types, word,
-					      &ret->type);
+		gr_types_get(program->types, interface)->has_itab ?
+			gr_types_from_itab(program->types, word, &ret->type) :
+			gr_types_from_runtime(program->types, word, &ret->type);
 
 	if (!err && ret->type != GR_TYPE_NONE)
-		ret->is_direct =
-			gr_types_is_direct(scan->program.types, ret->type);
+		ret->is_direct = gr_types_is_direct(program->types, ret->type);
 	return err;
 }
 
@@ -117,15 +117,17 @@ struct gr_error *gr_scan_dynamic_type(struct gr_scan *scan, uint32_t interface,
 				      uint64_t word,
 				      struct gr_dynamic_type *ret)
 {
+	struct gr_answers *answers = gr_scan_answers(scan);
 	struct gr_sigbus_guard guard;
 	struct gr_error *err;
 
 	*ret = (struct gr_dynamic_type){ .type = GR_TYPE_NONE };
-	if (interface >= gr_types_count(scan->program.types))
+	if (interface >= gr_types_count(answers->stop->program->types))
 		return gr_error_format(GR_ERROR_ARGUMENT,
 				       "no type has the number %u", interface);
-	err = gr_scan_enter_goroutines(scan, &guard);
+	err = gr_scan_enter_goroutines(scan, &guard, &answers);
 	if (!err)
-		err = find_dynamic(scan, interface, word, ret);
+		err = find_dynamic(answers->stop->program, interface, word,
+				   ret);
 	return gr_sigbus_guard_end(&guard, err);
 }

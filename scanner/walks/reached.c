@@ -13,19 +13,21 @@ enum {
 	LINE_BYTES = 48,       // at most: 0x, 16 digits, 20 digits
 };
 
-struct gr_error *gr_reached_mark(struct gr_scan *scan, struct gr_ledger *ledger,
+struct gr_error *gr_reached_mark(struct gr_answers *answers,
+				 struct gr_ledger *ledger,
 				 struct gr_marking *ret)
 {
 	const struct gr_walk_options options = { .max_depth = 1,
 						 .max_nodes = 1 };
-	struct gr_gaps before = scan->stop.gaps;
+	struct gr_gaps *gaps = &answers->stop->gaps;
+	struct gr_gaps before = *gaps;
 	struct gr_error *err;
 
-	gr_scan_drop_chains(scan);
-	gr_scan_make_room(scan);
-	err = gr_scan_mark(scan, &options, false, ledger, ret);
-	ledger->gaps = scan->stop.gaps;
-	gr_gaps_end_walk(&scan->stop.gaps, &before);
+	gr_scan_drop_chains(answers);
+	gr_scan_make_room(answers);
+	err = gr_scan_mark(answers, &options, false, ledger, ret);
+	ledger->gaps = *gaps;
+	gr_gaps_end_walk(gaps, &before);
 	return err;
 }
 
@@ -36,14 +38,15 @@ struct gr_error *gr_scan_each_reached(struct gr_scan *scan,
 				      void *ctx)
 {
 	_cleanup_(gr_marking_deinit) struct gr_marking m = { 0 };
+	struct gr_answers *answers;
 	struct gr_sigbus_guard guard;
 	struct gr_ledger unused = { 0 };
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	if (!err)
-		err = gr_reached_mark(scan, &unused, &m);
+		err = gr_reached_mark(answers, &unused, &m);
 	err = gr_sigbus_guard_end(&guard, err);
-	const struct gr_heap *heap = scan->stop.heap;
+	const struct gr_heap *heap = answers->stop->heap;
 	for (uint32_t i = 0; !err && i < heap->nspans; i++) {
 		const struct gr_span *span = &heap->spans[i];
 		err = gr_runtime_step(heap->rt, span->nelems);

@@ -8,11 +8,13 @@
 #include "mark/marking.h"
 #include "mark/node.h"
 
+struct gr_answers;
 struct gr_scan;
 struct gr_ledger;
 
 /** Walk from all roots; @p ledger gets the gaps of the walk and of the target. */
-struct gr_error *gr_reached_mark(struct gr_scan *scan, struct gr_ledger *ledger,
+struct gr_error *gr_reached_mark(struct gr_answers *answers,
+				 struct gr_ledger *ledger,
 				 struct gr_marking *ret) GR_MUST_CHECK;
 
 /**

@@ -99,7 +99,7 @@ static size_t merge_types(struct gr_type_total *types, size_t n)
 	return kept;
 }
 
-static struct gr_error *sum_types(struct gr_scan *scan,
+static struct gr_error *sum_types(struct gr_program *program,
 				  const struct gr_marking *m,
 				  struct gr_result *result)
 {
@@ -111,7 +111,7 @@ static struct gr_error *sum_types(struct gr_scan *scan,
 	for (size_t i = 0; i < m->type_totals.size; i++)
 		if (m->type_totals.data[i].objects)
 			result->types[n++] = (struct gr_type_total){
-				gr_types_get(scan->program.types, i)->name,
+				gr_types_get(program->types, i)->name,
 				m->type_totals.data[i],
 			};
 	if (m->untyped_total.objects)
@@ -123,9 +123,9 @@ static struct gr_error *sum_types(struct gr_scan *scan,
 	return NULL;
 }
 
-static void finish_ledger(struct gr_scan *scan, struct gr_ledger *ledger)
+static void finish_ledger(struct gr_answers *answers, struct gr_ledger *ledger)
 {
-	const struct gr_heap *heap = scan->stop.heap;
+	const struct gr_heap *heap = answers->stop->heap;
 
 	ledger->allocated.objects = heap->allocated_objects;
 	ledger->allocated.bytes = heap->allocated_bytes;
@@ -140,24 +140,25 @@ static void finish_ledger(struct gr_scan *scan, struct gr_ledger *ledger)
 	ledger->unreached.bytes =
 		ledger->allocated.bytes - ledger->reached.bytes;
 	for (int i = 0; i < GR_PHASE_typed; i++)
-		ledger->phases_us[i] = scan->costs.phases_us[i];
-	ledger->gaps = scan->stop.gaps;
-	ledger->peak_private_bytes = scan->costs.peak_private_bytes;
+		ledger->phases_us[i] = answers->costs->phases_us[i];
+	ledger->gaps = answers->stop->gaps;
+	ledger->peak_private_bytes = answers->costs->peak_private_bytes;
 }
 
 /* Walk and fill in the result. */
-static struct gr_error *fill_result(struct gr_scan *scan,
+static struct gr_error *fill_result(struct gr_answers *answers,
 				    const struct gr_walk_options *options,
 				    struct gr_result *result)
 {
+	struct gr_stop *stop = answers->stop;
 	_cleanup_(gr_marking_deinit) struct gr_marking m;
 	// Gaps of the walk belong to this result, not to the next one.
-	struct gr_gaps before = scan->stop.gaps;
+	struct gr_gaps before = stop->gaps;
 	struct gr_error *err =
-		gr_scan_mark(scan, options, false, &result->ledger, &m);
+		gr_scan_mark(answers, options, false, &result->ledger, &m);
 
-	finish_ledger(scan, &result->ledger);
-	gr_gaps_end_walk(&scan->stop.gaps, &before);
+	finish_ledger(answers, &result->ledger);
+	gr_gaps_end_walk(&stop->gaps, &before);
 	if (err)
 		return err;
 	result->tree = m.tree;
@@ -166,10 +167,10 @@ static struct gr_error *fill_result(struct gr_scan *scan,
 	result->ledger.folded = result->tree.folded;
 	if (!err)
 		err = sum_roots(result);
-	return err ? err : sum_types(scan, &m, result);
+	return err ? err : sum_types(stop->program, &m, result);
 }
 
-static struct gr_error *sort_free_slots(struct gr_scan *scan,
+static struct gr_error *sort_free_slots(struct gr_answers *answers,
 					const struct gr_walk_options *options,
 					struct gr_ledger *ledger)
 {
@@ -178,9 +179,9 @@ static struct gr_error *sort_free_slots(struct gr_scan *scan,
 
 	if (ledger->is_partial)
 		return NULL;
-	err = gr_scan_sort_free_slots(scan, options, ledger, &precise);
+	err = gr_scan_sort_free_slots(answers, options, ledger, &precise);
 	if (options->keep_partial)
-		gr_scan_catch_end(scan, &err, ledger);
+		gr_scan_catch_end(answers, &err, ledger);
 	return err;
 }
 
@@ -196,6 +197,7 @@ struct gr_error *gr_scan_walk(struct gr_scan *scan,
 			      const struct gr_walk_options *options,
 			      struct gr_result **ret)
 {
+	struct gr_answers *answers = gr_scan_answers(scan);
 	_cleanup_(gr_cleanup_result) struct gr_result *result =
 		calloc(1, sizeof(*result));
 	uint64_t begin_us = gr_scan_now_us();
@@ -204,13 +206,13 @@ struct gr_error *gr_scan_walk(struct gr_scan *scan,
 
 	if (!result)
 		return &gr_enomem;
-	gr_scan_drop_chains(scan);
-	gr_scan_make_room(scan);
-	err = gr_scan_enter(scan, &guard);
+	gr_scan_drop_chains(answers);
+	gr_scan_make_room(answers);
+	err = gr_scan_enter(scan, &guard, &answers);
 	if (!err)
-		err = fill_result(scan, options, result);
+		err = fill_result(answers, options, result);
 	if (!err)
-		err = sort_free_slots(scan, options, &result->ledger);
+		err = sort_free_slots(answers, options, &result->ledger);
 	end_result_phase(&result->ledger, begin_us);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)

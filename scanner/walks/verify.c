@@ -19,7 +19,7 @@ enum { MIN_KEPT = 100 };
 GR_VECTOR(difference_vector, struct gr_difference);
 
 struct verifier {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	const struct gr_heap *heap;
 	struct gr_marking m;
 	struct gr_verdict *verdict;
@@ -65,7 +65,7 @@ static struct gr_error *check_edges(void *ctx, const struct gr_edge *edges,
 /* Is there unread memory, which may hold any object? */
 static bool is_torn(const struct verifier *v)
 {
-	const uint64_t *count = v->scan->stop.gaps.count;
+	const uint64_t *count = v->answers->stop->gaps.count;
 
 	return count[GR_GAP_UNREADABLE_PAGES] ||
 	       count[GR_GAP_GOROUTINES_SKIPPED] || count[GR_GAP_BROKEN_LISTS];
@@ -81,7 +81,7 @@ static const char *explain(struct verifier *v, const struct gr_span *span,
 		return "memory of its span could not be read";
 	if (is_torn(v))
 		return "perhaps held by memory that could not be read";
-	if (strcmp(v->scan->stop.info.gc_phase, "off"))
+	if (strcmp(v->answers->stop->info.gc_phase, "off"))
 		return "a collection is under way";
 	if (index == span->fresh)
 		return "being allocated";
@@ -98,7 +98,8 @@ add_difference(struct verifier *v, const struct gr_span *span, uint32_t index)
 	struct gr_difference d = {
 		.addr = gr_span_slot_addr(span, index) + span->header_bytes,
 		.bytes = span->elem_bytes,
-		.type = gr_scan_header_type(v->scan, span, index),
+		.type = gr_scan_header_type(v->answers->stop->program, span,
+					    index),
 		.reason = explain(v, span, index),
 	};
 
@@ -147,7 +148,7 @@ static struct gr_error *compare_span(struct verifier *v,
 /* Did any thread work with a P when the program was stopped? */
 static bool is_in_motion(const struct verifier *v)
 {
-	const struct gr_sched *sched = &v->scan->stop.sched;
+	const struct gr_sched *sched = &v->answers->stop->sched;
 
 	for (size_t i = 0; i < sched->ngoroutines; i++)
 		if (sched->goroutines[i].is_g0 ||
@@ -164,7 +165,7 @@ static bool is_most_lost(const struct verifier *v)
 {
 	const struct gr_verdict *verdict = v->verdict;
 
-	return !is_torn(v) && !strcmp(v->scan->stop.info.gc_phase, "off") &&
+	return !is_torn(v) && !strcmp(v->answers->stop->info.gc_phase, "off") &&
 	       verdict->kept.objects >= MIN_KEPT &&
 	       verdict->kept_reached.objects < verdict->kept.objects / 2;
 }
@@ -197,7 +198,7 @@ static struct gr_error *finish(struct verifier *v)
 	if (verdict->has_stats && !is_in_motion(v) &&
 	    (verdict->stats.objects != verdict->rebuilt.objects ||
 	     verdict->stats.bytes != verdict->rebuilt.bytes) &&
-	    !v->scan->stop.gaps.count[GR_GAP_SPANS_MID_SWEEP])
+	    !v->answers->stop->gaps.count[GR_GAP_SPANS_MID_SWEEP])
 		verdict->unexplained++;
 	verdict->differences = v->differences.data;
 	verdict->ndifferences = v->differences.size;
@@ -214,11 +215,11 @@ static struct gr_error *mark_and_count(struct verifier *v)
 	_cleanup_(gr_marking_deinit) struct gr_marking precise = { 0 };
 	struct gr_verdict *verdict = v->verdict;
 	struct gr_ledger ledger = { 0 };
-	struct gr_error *err = gr_reached_mark(v->scan, &ledger, &v->m);
+	struct gr_error *err = gr_reached_mark(v->answers, &ledger, &v->m);
 
 	if (!err)
-		err = gr_scan_sort_free_slots(v->scan, &mark_options, &ledger,
-					      &precise);
+		err = gr_scan_sort_free_slots(v->answers, &mark_options,
+					      &ledger, &precise);
 	verdict->gaps = ledger.gaps;
 	verdict->free_slot_pointers =
 		ledger.gaps.count[GR_GAP_FREE_SLOT_POINTERS];
@@ -230,17 +231,18 @@ static struct gr_error *mark_and_count(struct verifier *v)
 	return NULL;
 }
 
-static struct gr_error *verify(struct gr_scan *scan, size_t max_differences,
-			       struct gr_verdict **ret)
+static struct gr_error *verify(struct gr_answers *answers,
+			       size_t max_differences, struct gr_verdict **ret)
 {
+	struct gr_stop *stop = answers->stop;
 	_cleanup_(gr_cleanup_verdict) struct gr_verdict *verdict =
 		calloc(1, sizeof(*verdict));
 	_cleanup_(verifier_deinit) struct verifier v = {
-		.scan = scan,
-		.heap = scan->stop.heap,
+		.answers = answers,
+		.heap = stop->heap,
 		.verdict = verdict,
 		.max_differences = max_differences,
-		.missed = gr_bitmap_alloc(scan->stop.heap->nobjs + 1),
+		.missed = gr_bitmap_alloc(stop->heap->nobjs + 1),
 	};
 	struct gr_error *err;
 
@@ -248,7 +250,7 @@ static struct gr_error *verify(struct gr_scan *scan, size_t max_differences,
 		return &gr_enomem;
 	err = mark_and_count(&v);
 	if (!err)
-		err = gr_for_each_edge(scan->stop.heap, &scan->stop.roots, &v.m,
+		err = gr_for_each_edge(stop->heap, &stop->roots, &v.m,
 				       check_edges, &v);
 	for (uint32_t i = 0; !err && i < v.heap->nspans; i++)
 		err = compare_span(&v, &v.heap->spans[i]);
@@ -262,12 +264,13 @@ static struct gr_error *verify(struct gr_scan *scan, size_t max_differences,
 struct gr_error *gr_scan_verify(struct gr_scan *scan, size_t max_differences,
 				struct gr_verdict **ret)
 {
+	struct gr_answers *answers;
 	_cleanup_(gr_cleanup_verdict) struct gr_verdict *verdict = NULL;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	if (!err)
-		err = verify(scan, max_differences, &verdict);
+		err = verify(answers, max_differences, &verdict);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(verdict);

@@ -39,14 +39,14 @@ static gr_obj first_object(const struct gr_chains *chains, gr_obj obj)
 }
 
 /* The names down to @p node, from below the root or the object above. */
-static const char *path_to(struct gr_scan *scan, const struct gr_tree *tree,
+static const char *path_to(struct gr_runtime *rt, const struct gr_tree *tree,
 			   uint32_t node)
 {
 	const char *text = "";
 
 	for (; tree->nodes.data[node].parent != GR_NODE_NONE;
 	     node = tree->nodes.data[node].parent) {
-		text = gr_arena_internf(&scan->program.arena, "%s%s%s",
+		text = gr_arena_internf(rt->arena, "%s%s%s",
 					tree->nodes.data[node].name,
 					*text ? " / " : "", text);
 		if (!text)
@@ -56,7 +56,7 @@ static const char *path_to(struct gr_scan *scan, const struct gr_tree *tree,
 }
 
 /* Make the root's own hop: name, type and address if it is a variable. */
-static struct gr_error *root_hop(struct gr_scan *scan, const struct gr_why *why,
+static struct gr_error *root_hop(struct gr_stop *stop, const struct gr_why *why,
 				 struct gr_hop *ret)
 {
 	const char *name = why->root_name;
@@ -64,54 +64,54 @@ static struct gr_error *root_hop(struct gr_scan *scan, const struct gr_why *why,
 
 	*ret = (struct gr_hop){ .name = name, .type = "" };
 	if (why->goroutine_id)
-		name = gr_arena_internf(&scan->program.arena, "%s@%" PRIu64,
+		name = gr_arena_internf(&stop->program->arena, "%s@%" PRIu64,
 					name, why->goroutine_id);
 	if (!name)
 		return &gr_enomem;
-	struct gr_error *err = gr_place_resolve(scan, name, &place);
+	struct gr_error *err = gr_place_resolve(stop, name, &place);
 	if (gr_error_catch(&err, GR_ERROR_NOT_FOUND) ||
 	    gr_error_catch(&err, GR_ERROR_ARGUMENT) || err ||
 	    (!place.is_variable && why->goroutine_id))
 		return err;
-	ret->type = gr_scan_memory_name(scan, place.type, 0);
+	ret->type = gr_scan_memory_name(stop->program, place.type, 0);
 	ret->addr = place.addr;
 	return NULL;
 }
 
-static void object_hop(struct gr_scan *scan, gr_obj obj, struct gr_hop *ret)
+static void object_hop(struct gr_answers *answers, gr_obj obj,
+		       struct gr_hop *ret)
 {
-	const struct gr_parent *parent =
-		&scan->answers.chains->m.parents->of[obj];
-	const struct gr_span *span = gr_heap_span_of(scan->stop.heap, obj);
+	struct gr_stop *stop = answers->stop;
+	const struct gr_parent *parent = &answers->chains->m.parents->of[obj];
+	const struct gr_span *span = gr_heap_span_of(stop->heap, obj);
 
-	ret->addr = gr_heap_object_addr(scan->stop.heap, obj);
-	ret->type = gr_scan_memory_name(scan, parent->label,
+	ret->addr = gr_heap_object_addr(stop->heap, obj);
+	ret->type = gr_scan_memory_name(stop->program, parent->label,
 					span->elem_bytes - span->header_bytes);
-	ret->name =
-		path_to(scan, &scan->answers.chains->m.tree, parent->node - 1);
+	ret->name = path_to(&stop->program->rt, &answers->chains->m.tree,
+			    parent->node - 1);
 }
 
 /* The name for a hop without one: both objects of a pointer to a pointer are
  * billed to one node. */
-static const char *last_name(struct gr_scan *scan, const char *name)
+static const char *last_name(struct gr_runtime *rt, const char *name)
 {
 	const char *last = name;
 
 	for (const char *p = name; (p = strstr(p, " / ")); p += 3)
 		last = p + 3;
 	return last == name ? name :
-			      gr_arena_intern(&scan->program.arena, last,
-					      strlen(last));
+			      gr_arena_intern(rt->arena, last, strlen(last));
 }
 
 /*
  * Make one hop for each object, root first. The root has its own hop if the
  * first object lies below one of its fields or elements.
  */
-static struct gr_error *make_hops(struct gr_scan *scan, gr_obj obj,
+static struct gr_error *make_hops(struct gr_answers *answers, gr_obj obj,
 				  struct gr_why *why)
 {
-	const struct gr_chains *chains = scan->answers.chains;
+	const struct gr_chains *chains = answers->chains;
 	struct gr_error *err = NULL;
 	size_t n = 0;
 
@@ -123,9 +123,9 @@ static struct gr_error *make_hops(struct gr_scan *scan, gr_obj obj,
 		return &gr_enomem;
 	why->nhops = n + 1;
 	for (gr_obj o = obj; n; n--, o = object_above(chains, o))
-		object_hop(scan, o, &why->hops[n]);
+		object_hop(answers, o, &why->hops[n]);
 	if (*why->hops[1].name) {
-		err = root_hop(scan, why, &why->hops[0]);
+		err = root_hop(answers->stop, why, &why->hops[0]);
 	} else {
 		why->nhops--;
 		memmove(why->hops, why->hops + 1,
@@ -135,24 +135,27 @@ static struct gr_error *make_hops(struct gr_scan *scan, gr_obj obj,
 	for (size_t i = 1; i < why->nhops; i++) {
 		struct gr_hop *hop = &why->hops[i];
 		if (!*hop->name)
-			hop->name = last_name(scan, hop[-1].name);
+			hop->name = last_name(&answers->stop->program->rt,
+					      hop[-1].name);
 		if (!hop->name)
 			return &gr_enomem;
 	}
 	return err;
 }
 
-static struct gr_error *find_chain(struct gr_scan *scan,
+static struct gr_error *find_chain(struct gr_answers *answers,
 				   const struct gr_walk_options *options,
 				   uint64_t addr, struct gr_why *why)
 {
+	struct gr_stop *stop = answers->stop;
 	const struct gr_span *span;
-	gr_obj obj = gr_heap_object_at(scan->stop.heap, addr, &span);
-	struct gr_error *err = gr_scan_need_chains(scan, options->attribution);
+	gr_obj obj = gr_heap_object_at(stop->heap, addr, &span);
+	struct gr_error *err =
+		gr_scan_need_chains(answers, options->attribution);
 
 	if (err)
 		return err;
-	const struct gr_chains *chains = scan->answers.chains;
+	const struct gr_chains *chains = answers->chains;
 	why->gaps = chains->gaps;
 	if (!chains->m.parents->of[obj].node)
 		return NULL;
@@ -165,16 +168,16 @@ static struct gr_error *find_chain(struct gr_scan *scan,
 	why->is_reachable = true;
 	why->root_name = root->name;
 	why->root_kind = root->kind;
-	if (goroutine < scan->stop.sched.ngoroutines)
-		why->goroutine_id = scan->stop.sched.goroutines[goroutine].goid;
-	err = make_hops(scan, obj, why);
+	if (goroutine < stop->sched.ngoroutines)
+		why->goroutine_id = stop->sched.goroutines[goroutine].goid;
+	err = make_hops(answers, obj, why);
 	// A type from the walk replaces the one from the header.
 	if (!err && *why->hops[why->nhops - 1].type)
 		why->type = why->hops[why->nhops - 1].type;
 	return err;
 }
 
-struct gr_error *gr_why_find(struct gr_scan *scan,
+struct gr_error *gr_why_find(struct gr_answers *answers,
 			     const struct gr_walk_options *options,
 			     uint64_t addr, struct gr_why **ret)
 {
@@ -184,20 +187,20 @@ struct gr_error *gr_why_find(struct gr_scan *scan,
 
 	if (!why)
 		return &gr_enomem;
-	err = gr_scan_find_location(scan, addr, &at);
+	err = gr_scan_find_location(answers->stop, addr, &at);
 	if (err)
 		return err;
 	why->addr = addr;
 	why->type = at.type;
 	why->root_name = "";
 	why->description = at.text;
-	why->gaps = scan->stop.gaps;
+	why->gaps = answers->stop->gaps;
 	if (at.kind == GR_LOCATED_OBJECT) {
 		why->is_object = true;
 		why->base_addr = at.base_addr;
 		why->bytes = at.bytes;
 		why->offset = addr >= at.base_addr ? addr - at.base_addr : 0;
-		err = find_chain(scan, options, addr, why);
+		err = find_chain(answers, options, addr, why);
 	} else {
 		why->type = "";
 	}
@@ -210,12 +213,13 @@ struct gr_error *gr_scan_why(struct gr_scan *scan,
 			     const struct gr_walk_options *options,
 			     uint64_t addr, struct gr_why **ret)
 {
+	struct gr_answers *answers;
 	_cleanup_(gr_cleanup_why) struct gr_why *why = NULL;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter(scan, &guard);
+	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	if (!err)
-		err = gr_why_find(scan, options, addr, &why);
+		err = gr_why_find(answers, options, addr, &why);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(why);

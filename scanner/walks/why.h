@@ -9,6 +9,7 @@
 #include "inferior/gaps.h"
 #include "mark/options.h"
 
+struct gr_answers;
 struct gr_scan;
 
 /** One hop of a chain, root first. */
@@ -52,7 +53,7 @@ struct gr_error *gr_scan_why(struct gr_scan *scan,
 			     const struct gr_walk_options *options,
 			     uint64_t addr, struct gr_why **ret) GR_MUST_CHECK;
 /** The same for a question that has entered. */
-struct gr_error *gr_why_find(struct gr_scan *scan,
+struct gr_error *gr_why_find(struct gr_answers *answers,
 			     const struct gr_walk_options *options,
 			     uint64_t addr, struct gr_why **ret) GR_MUST_CHECK;
 void gr_why_destroy(struct gr_why *why);

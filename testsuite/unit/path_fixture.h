@@ -133,6 +133,8 @@ static inline struct path_fixture *path_fixture_create(void)
 	if (!f->scan.program.types)
 		abort();
 	f->scan.program.types->rt = &f->scan.program.rt;
+	f->heap.rt = &f->scan.program.rt;
+	f->heap.types = f->scan.program.types;
 	path_add_types(f);
 	return f;
 }
@@ -158,7 +160,7 @@ static inline struct gr_error *path_walk(struct path_fixture *f,
 		.type = T_NODE,
 		.is_variable = true,
 	};
-	return gr_place_walk(&f->scan, whole, whole + 1, ret);
+	return gr_place_walk(&f->scan.stop, whole, whole + 1, ret);
 }
 
 #endif /* GR_UNIT_PATH_FIXTURE_H */

@@ -13,7 +13,8 @@ enum { NTABLES = 3000, MAX_GOROUTINES = 24, MANY = 300000 };
 /** Goroutine i waits for lock i if it waits, and owns what others have next[]
  * of. */
 struct world {
-	struct gr_scan *scan;
+	struct gr_runtime rt;
+	struct gr_sched sched;
 	struct gr_wait_table table;
 	struct gr_waits waits;
 	uint32_t n, *next;
@@ -26,26 +27,23 @@ static struct world *world_new(uint32_t n)
 
 	assert_non_null(w);
 	w->n = n;
-	w->scan = calloc(1, sizeof(*w->scan));
+	w->sched.rt = &w->rt;
 	w->next = calloc(n + 1, sizeof(*w->next));
 	w->waits.rows = calloc(n + 1, sizeof(*w->waits.rows));
 	w->waits.first = calloc(n + 2, sizeof(*w->waits.first));
 	w->table.primitives = calloc(n + 1, sizeof(*w->table.primitives));
 	w->table.of_row = calloc(n + 1, sizeof(*w->table.of_row));
 	w->table.waiters = calloc(n + 1, sizeof(*w->table.waiters));
-	assert_true(w->scan && w->next && w->waits.rows && w->waits.first &&
+	assert_true(w->next && w->waits.rows && w->waits.first &&
 		    w->table.primitives && w->table.of_row && w->table.waiters);
 	w->table.waits = &w->waits;
-	w->scan->stop.sched.ngoroutines = n;
-	w->scan->stop.target.ops.poll = polls_call;
-	w->scan->stop.target.ctx = &w->polls;
-	polls_set(&w->polls, &w->scan->program.rt, 0);
+	w->sched.ngoroutines = n;
+	polls_set(&w->polls, &w->rt, 0);
 	return w;
 }
 
 static void world_free(struct world *w)
 {
-	free(w->scan);
 	free(w->next);
 	free(w->waits.rows);
 	free(w->waits.first);
@@ -154,7 +152,7 @@ static const struct gr_blocker *find_row(const struct gr_blocker_vector *rows,
 	return NULL;
 }
 
-static void check_blockers(const struct world *w)
+static void check_blockers(struct world *w)
 {
 	_cleanup_(gr_blocker_vector_deinit) struct gr_blocker_vector found = {
 		0
@@ -162,7 +160,7 @@ static void check_blockers(const struct world *w)
 	uint32_t nwanted = 0;
 	bool is_cycle;
 
-	assert_null(gr_blockers_find(w->scan, &w->table, &found));
+	assert_null(gr_blockers_find(&w->sched, &w->table, &found));
 	for (uint32_t g = 0; g < w->n; g++) {
 		uint32_t behind = naive_behind(w, g, &is_cycle);
 		const struct gr_blocker *row = find_row(&found, g);
@@ -206,13 +204,13 @@ static uint32_t naive_waiters(const struct world *w,
 
 /* Each goroutine of a cycle waits for the primitive of its index, which the next
  * one owns; all that come to themselves are in one. */
-static void check_cycles(const struct world *w)
+static void check_cycles(struct world *w)
 {
 	_cleanup_(gr_cycles_deinit) struct gr_cycle_vector found = { 0 };
 	uint32_t nmembers = 0, nwanted = 0;
 	bool is_cycle;
 
-	assert_null(gr_cycles_find(w->scan, &w->table, NULL, NULL, &found));
+	assert_null(gr_cycles_find(&w->sched, &w->table, NULL, NULL, &found));
 	for (size_t i = 0; i < found.size; i++) {
 		const struct gr_cycle *cycle = &found.data[i];
 		size_t n = cycle->members.size;
@@ -318,10 +316,10 @@ static struct gr_error *find_all(struct world *w,
 				 struct gr_blocker_vector *blockers)
 {
 	_cleanup_(gr_cycles_deinit) struct gr_cycle_vector cycles = { 0 };
-	struct gr_error *err = gr_blockers_find(w->scan, &w->table, blockers);
+	struct gr_error *err = gr_blockers_find(&w->sched, &w->table, blockers);
 
 	return err ? err :
-		     gr_cycles_find(w->scan, &w->table, NULL, NULL, &cycles);
+		     gr_cycles_find(&w->sched, &w->table, NULL, NULL, &cycles);
 }
 
 /* In linear time; and whatever it does then, poll ends it. */
@@ -341,7 +339,7 @@ TEST_ROWS(many, shapes, shape)
 	assert_in_range(polls, 100, 20 * (MANY / GR_POLL_STEPS));
 	for (uint64_t i = 0; i < 8; i++) {
 		found = (struct gr_blocker_vector){ 0 };
-		polls_set(&w->polls, &w->scan->program.rt, 1 + polls * i / 8);
+		polls_set(&w->polls, &w->rt, 1 + polls * i / 8);
 		polls_check_ended(&w->polls, find_all(w, &found));
 		gr_blocker_vector_deinit(&found);
 	}

@@ -77,9 +77,11 @@ bool gr_image_mapping(struct gr_image *image, uint64_t addr,
 
 /* In place of the one in scan.c, which also checks the real image. */
 struct gr_error *gr_scan_enter(struct gr_scan *scan,
-			       struct gr_sigbus_guard *guard)
+			       struct gr_sigbus_guard *guard,
+			       struct gr_answers **ret)
 {
-	(void)scan;
+	*ret = &scan->answers;
+	scan->answers.stop = &scan->stop;
 	gr_sigbus_guard_begin(guard);
 	return NULL;
 }
@@ -202,15 +204,17 @@ static struct world *make_world(void)
 	make_types(world);
 	make_heap(world);
 	make_stacks(world);
-	struct gr_scan *scan = &world->scan;
-	scan->stop.image = &world->stack->image;
-	scan->program.rt = world->stack->rt;
-	scan->program.types = world->heap->types;
-	scan->stop.heap = world->heap->heap;
-	scan->stop.sched.goroutines = world->goroutines;
-	scan->stop.sched.ngoroutines = 2;
-	scan->stop.sched.ms = &world->m;
-	scan->stop.sched.nms = 1;
+	struct gr_stop *stop = &world->scan.stop;
+	stop->program = &world->scan.program;
+	stop->sched.rt = &stop->program->rt;
+	stop->image = &world->stack->image;
+	stop->program->rt = world->stack->rt;
+	stop->program->types = world->heap->types;
+	stop->heap = world->heap->heap;
+	stop->sched.goroutines = world->goroutines;
+	stop->sched.ngoroutines = 2;
+	stop->sched.ms = &world->m;
+	stop->sched.nms = 1;
 	make_sections(world);
 	return world;
 }

@@ -19,7 +19,7 @@ static struct gr_error *need_calls(struct gr_owner_search *s)
 {
 	if (s->ncalls)
 		return NULL;
-	return gr_inline_frames(&s->scan->program.rt, s->frame->func,
+	return gr_inline_frames(&s->stop->program->rt, s->frame->func,
 				gr_frame_call_pc(s->frame), s->calls,
 				&s->ncalls);
 }
@@ -72,8 +72,8 @@ static struct gr_error *ask_ways(struct gr_owner_search *s, uint8_t class,
 	const struct gr_lock_question question = question_on(s, 0, class, at);
 
 	*ret = (struct gr_lock_ways){ 0 };
-	return s->ncalls ? gr_lock_flow_ask(&s->scan->program.rt, s->code->flow,
-					    &question, ret) :
+	return s->ncalls ? gr_lock_flow_ask(&s->stop->program->rt,
+					    s->code->flow, &question, ret) :
 			   NULL;
 }
 
@@ -83,7 +83,7 @@ static struct gr_error *prepare(struct gr_owner_search *s)
 	struct gr_error *err = need_calls(s);
 
 	return err ? err :
-		     gr_runtime_step(&s->scan->program.rt,
+		     gr_runtime_step(&s->stop->program->rt,
 				     (uint64_t)s->code->nsites *
 					     s->code->nsites / SITE_STEPS);
 }

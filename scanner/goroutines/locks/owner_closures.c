@@ -71,15 +71,13 @@ static struct gr_error *note_named_defer(struct gr_owner_search *s,
 static struct gr_error *read_captured(struct gr_owner_search *s, uint64_t addr,
 				      uint64_t *ret)
 {
-	struct gr_recorder *recorder = s->scan->program.rt.recorder;
+	struct gr_recorder *recorder = s->stop->program->rt.recorder;
 	size_t mark = gr_recorder_search(recorder);
-	struct gr_error *err =
-		gr_image_read_u64(s->scan->stop.image, addr, ret);
+	struct gr_error *err = gr_image_read_u64(s->stop->image, addr, ret);
 
-	gr_recorder_end_search(recorder, mark,
-			       recorder && !err &&
-				       gr_image_is_mapped(s->scan->stop.image,
-							  *ret));
+	gr_recorder_end_search(
+		recorder, mark,
+		recorder && !err && gr_image_is_mapped(s->stop->image, *ret));
 	if (gr_error_catch(&err, GR_ERROR_NOT_SAVED))
 		*ret = 0;
 	return err;
@@ -103,11 +101,10 @@ static struct gr_error *find_loads(struct gr_owner_search *s,
 	struct gr_error *err;
 
 	closure->words = 1 << 1;
-	if (s->scan->program.rt.arch == &gr_arch_arm64 ||
+	if (s->stop->program->rt.arch == &gr_arch_arm64 ||
 	    bytes > MAX_CLOSURE_BYTES)
 		return NULL;
-	err = gr_image_map(s->scan->stop.image, closure->func->entry, bytes,
-			   &code);
+	err = gr_image_map(s->stop->image, closure->func->entry, bytes, &code);
 	if (gr_error_catch(&err, GR_ERROR_FAULT) || err)
 		return err;
 	uint32_t found = 0;
@@ -145,7 +142,7 @@ static struct gr_error *has_one_pointer(struct gr_owner_search *s,
 				    &value);
 		if (gr_error_catch(&err, GR_ERROR_FAULT))
 			value = 0;
-		pointers += gr_image_is_mapped(s->scan->stop.image, value);
+		pointers += gr_image_is_mapped(s->stop->image, value);
 	}
 	*ret = pointers == 1;
 	return err;
@@ -157,12 +154,12 @@ static struct gr_error *read_closure(struct gr_owner_search *s,
 				     struct closure *closure)
 {
 	gr_type_id type = GR_TYPE_NONE;
-	struct gr_error *err = gr_types_closure(s->scan->program.types,
+	struct gr_error *err = gr_types_closure(s->stop->program->types,
 						closure->func->entry, &type);
 	uint64_t bytes =
 		type == GR_TYPE_NONE ?
 			0 :
-			gr_types_get(s->scan->program.types, type)->size_bytes;
+			gr_types_get(s->stop->program->types, type)->size_bytes;
 	uint64_t n = bytes / GR_WORD_BYTES;
 
 	if (err)
@@ -189,7 +186,7 @@ static struct gr_error *match_closure(struct gr_owner_search *s,
 	if (at->addr)
 		return note_named_defer(s, class, at->addr, closure->always);
 	for (size_t i = 1; !err && i <= CAPTURED_WORDS; i++) {
-		err = gr_runtime_step(&s->scan->program.rt, 1);
+		err = gr_runtime_step(&s->stop->program->rt, 1);
 		if (!(closure->words >> i & 1))
 			continue;
 		if (!err)
@@ -246,13 +243,13 @@ static struct gr_error *is_pending(struct gr_owner_search *s, uint64_t entry,
 	*ret = false;
 	if (!s->has_pending) {
 		s->pending.size = 0;
-		err = gr_deferred_find(s->scan, s->g, &s->pending);
+		err = gr_deferred_find(&s->stop->sched, s->g, &s->pending);
 		s->has_pending = !err;
 	}
 	for (size_t i = 0; !err && !*ret && i < s->pending.size; i++)
 		*ret = s->pending.data[i] == entry;
 	return err ? err :
-		     gr_runtime_step(&s->scan->program.rt, s->pending.size);
+		     gr_runtime_step(&s->stop->program->rt, s->pending.size);
 }
 
 /* Find the code of the closure at @p addr, if it unlocks and is still to run;
@@ -263,7 +260,7 @@ static struct gr_error *find_closure(struct gr_owner_search *s, uint64_t addr,
 {
 	bool found;
 	struct gr_error *err =
-		gr_scan_read_closure(s->scan, addr, func, &found);
+		gr_scan_read_closure(&s->stop->program->rt, addr, func, &found);
 
 	*code = NULL;
 	if (err || !found || gr_lock_is_internal(func->name))
@@ -304,7 +301,7 @@ static struct gr_error *note_always(struct gr_owner_search *s,
 	closure->always = strstr(closure->func->name, ".deferwrap");
 	return closure->always ?
 		       NULL :
-		       gr_lock_flow_always(&s->scan->program.rt, code->flow,
+		       gr_lock_flow_always(&s->stop->program->rt, code->flow,
 					   class, &any, true, &closure->always);
 }
 

@@ -119,7 +119,7 @@ static int compare_rows(const void *a, const void *b)
 	return is_likelier(&x->owner, &y->owner) ? -1 : 1;
 }
 
-static struct gr_error *sort_all(struct gr_scan *scan,
+static struct gr_error *sort_all(struct gr_runtime *rt,
 				 struct gr_wait_table *table)
 {
 	struct gr_owner_row_vector *all = &table->all;
@@ -135,13 +135,13 @@ static struct gr_error *sort_all(struct gr_scan *scan,
 			demote(&all->data[i].owner);
 	}
 	err = gr_sort(all->data, all->size, sizeof(*all->data), compare_rows,
-		      scan->program.rt.poll, scan->program.rt.poll_ctx);
+		      rt->poll, rt->poll_ctx);
 	for (size_t i = all->size; !err && i > 0; i--)
 		table->primitives[all->data[i - 1].primitive].row = i;
 	return err;
 }
 
-struct gr_error *gr_owners_settle(struct gr_scan *scan,
+struct gr_error *gr_owners_settle(struct gr_runtime *rt,
 				  struct gr_wait_table *table)
 {
 	for (size_t i = 0; i < table->nprimitives; i++) {
@@ -158,7 +158,7 @@ struct gr_error *gr_owners_settle(struct gr_scan *scan,
 			p->nlikely += p->owners[j].is_proven;
 		}
 	}
-	return sort_all(scan, table);
+	return sort_all(rt, table);
 }
 
 const struct gr_owner *gr_owner_of(const struct gr_wait_table *table,

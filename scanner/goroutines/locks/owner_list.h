@@ -5,6 +5,8 @@
 
 #include "goroutines/wait_table.h"
 
+struct gr_runtime;
+
 /** Enter an owner in its place; a goroutine is entered once. The goroutines come
  * one after the other. If memory is short, a list of all owners lacks it. */
 void gr_owner_add(struct gr_wait_table *table, struct gr_primitive *p,
@@ -12,7 +14,7 @@ void gr_owner_add(struct gr_wait_table *table, struct gr_primitive *p,
 
 /** When all are there: only one goroutine has a lock that is not shared. If that
  * is proven of one, the others are not likely. Sorts all that are kept. */
-struct gr_error *gr_owners_settle(struct gr_scan *scan,
+struct gr_error *gr_owners_settle(struct gr_runtime *rt,
 				  struct gr_wait_table *table) GR_MUST_CHECK;
 
 /** The likeliest owner after @p i others, of those that are kept; NULL: there

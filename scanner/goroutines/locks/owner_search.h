@@ -8,6 +8,8 @@
 #include "goroutines/wait_table.h"
 #include "goruntime/layout/inline.h"
 
+struct gr_stop;
+
 enum {
 	GR_OWNER_MAX_AROUND = 4096, /* from a pointer to the lock it is about */
 	GR_OWNER_MAX_MATCHES = 8,   /* locks that one pointer may be about */
@@ -15,7 +17,7 @@ enum {
 
 /** The frame that is being looked at, and its goroutine. */
 struct gr_owner_search {
-	struct gr_scan *scan;
+	struct gr_stop *stop;
 	struct gr_wait_table *table;
 	const struct gr_reach_sets *reach; /**< Or NULL. */
 	struct gr_lock_codes codes;

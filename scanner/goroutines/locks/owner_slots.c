@@ -32,11 +32,10 @@ static struct gr_primitive *find_channel(const struct gr_owner_search *s,
 static struct gr_error *read_word(struct gr_owner_search *s, uint64_t addr,
 				  uint8_t class, struct gr_primitive **ret)
 {
-	struct gr_recorder *recorder = s->scan->program.rt.recorder;
+	struct gr_recorder *recorder = s->stop->program->rt.recorder;
 	size_t mark = gr_recorder_search(recorder);
 	uint64_t value = 0;
-	struct gr_error *err =
-		gr_image_read_u64(s->scan->stop.image, addr, &value);
+	struct gr_error *err = gr_image_read_u64(s->stop->image, addr, &value);
 
 	*ret = err ? NULL : find_channel(s, value, class);
 	gr_recorder_end_search(recorder, mark, *ret != NULL);
@@ -59,7 +58,7 @@ static struct gr_error *note(struct gr_owner_search *s, struct gr_primitive *p,
 /* How many words of the object at @p addr are behind it; one of a variable. */
 static size_t count_words(const struct gr_owner_search *s, uint64_t addr)
 {
-	const struct gr_span *span = gr_heap_span_at(s->scan->stop.heap, addr);
+	const struct gr_span *span = gr_heap_span_at(s->stop->heap, addr);
 
 	if (!span || addr >= span->limit_addr || addr < span->base_addr)
 		return span ? 0 : 1;
@@ -80,12 +79,11 @@ struct gr_error *gr_owner_look_for_slots(struct gr_owner_search *s,
 	if (!s->table->nslots || value % GR_WORD_BYTES)
 		return NULL;
 	size_t n = count_words(s, value);
-	uint64_t variable = gr_heap_span_at(s->scan->stop.heap, value) ? 0 :
-									 value;
+	uint64_t variable = gr_heap_span_at(s->stop->heap, value) ? 0 : value;
 	for (size_t i = 0; !err && i < n; i++) {
 		err = read_word(s, value + i * GR_WORD_BYTES, class, &p);
 		if (!err && p)
 			err = note(s, p, variable, is_deferred);
 	}
-	return err ? err : gr_runtime_step(&s->scan->program.rt, 1 + n / 4);
+	return err ? err : gr_runtime_step(&s->stop->program->rt, 1 + n / 4);
 }

@@ -139,7 +139,7 @@ static struct gr_error *for_each_word(struct gr_owner_search *s, word_fn *look)
 	     !err && i < last; i = gr_bitmap_next(stack->live, i + 1, last))
 		err = look(s, gr_load_u64(stack->host + i * GR_WORD_BYTES));
 	return err ? err :
-		     gr_runtime_step(&s->scan->program.rt,
+		     gr_runtime_step(&s->stop->program->rt,
 				     1 + (last - first) / WORD_STEPS);
 }
 
@@ -191,7 +191,7 @@ static struct gr_error *look_at_frame(struct gr_owner_search *s)
 	if (gr_lock_is_internal(name))
 		return !strncmp(name, once_prefix, sizeof(once_prefix) - 1) ?
 			       for_each_word(s, note_once) :
-			       gr_runtime_step(&s->scan->program.rt, 1);
+			       gr_runtime_step(&s->stop->program->rt, 1);
 	err = gr_lock_code_of(&s->codes, s->frame->func, 1, &s->code);
 	if (!err)
 		err = gr_owner_note_unlocks(s);
@@ -225,7 +225,7 @@ static struct gr_error *look_at_values(struct gr_owner_search *s)
 		else if (!err)
 			err = match(s, value->value);
 		if (!err)
-			err = gr_runtime_step(&s->scan->program.rt, 1);
+			err = gr_runtime_step(&s->stop->program->rt, 1);
 	}
 	return err;
 }
@@ -251,7 +251,7 @@ static struct gr_error *look_at_waits(struct gr_owner_search *s)
 			s->table->primitives[s->table->of_row[i]].awaited =
 				s->index + 1;
 		if (row->kind == GR_WAIT_COND && row->object)
-			err = gr_image_read_u64(s->scan->stop.image,
+			err = gr_image_read_u64(s->stop->image,
 						row->object + COND_LOCK,
 						&s->let_go);
 		else if (is_in_cond)
@@ -287,7 +287,7 @@ static struct gr_error *look_at_reach(struct gr_owner_search *s)
 				     &s->table->primitives[row->primitive],
 				     &owner);
 	}
-	return gr_runtime_step(&s->scan->program.rt, end - first);
+	return gr_runtime_step(&s->stop->program->rt, end - first);
 }
 
 static struct gr_error *look_at_goroutine(struct gr_owner_search *s,
@@ -295,7 +295,7 @@ static struct gr_error *look_at_goroutine(struct gr_owner_search *s,
 {
 	struct gr_error *err;
 
-	s->g = &s->scan->stop.sched.goroutines[index];
+	s->g = &s->stop->sched.goroutines[index];
 	s->index = index;
 	s->let_go = 0;
 	s->has_pending = false;
@@ -341,25 +341,25 @@ static void note_writers(struct gr_wait_table *table)
 	}
 }
 
-struct gr_error *gr_owners_find(struct gr_scan *scan,
+struct gr_error *gr_owners_find(struct gr_stop *stop,
 				struct gr_wait_table *table,
 				const struct gr_reach_sets *reach)
 {
 	_cleanup_(search_deinit) struct gr_owner_search s = {
-		.scan = scan,
+		.stop = stop,
 		.table = table,
 		.reach = reach,
-		.codes = { .rt = &scan->program.rt },
+		.codes = { .rt = &stop->program->rt },
 	};
 	struct gr_error *err = NULL;
 
-	for (size_t i = 0; !err && i < scan->stop.sched.ngoroutines; i++) {
-		err = gr_runtime_step(&scan->program.rt, 4);
-		if (!err && !scan->stop.sched.goroutines[i].is_g0)
+	for (size_t i = 0; !err && i < stop->sched.ngoroutines; i++) {
+		err = gr_runtime_step(&stop->program->rt, 4);
+		if (!err && !stop->sched.goroutines[i].is_g0)
 			err = look_at_goroutine(&s, i);
 	}
 	if (err)
 		return err;
 	note_writers(table);
-	return gr_owners_settle(scan, table);
+	return gr_owners_settle(&stop->program->rt, table);
 }

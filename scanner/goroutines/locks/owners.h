@@ -5,6 +5,8 @@
 
 #include "goroutines/wait_table.h"
 
+struct gr_stop;
+
 struct gr_reach_sets;
 
 /**
@@ -14,7 +16,7 @@ struct gr_reach_sets;
  * @param reach NULL: only stacks tell.
  */
 struct gr_error *
-gr_owners_find(struct gr_scan *scan, struct gr_wait_table *table,
+gr_owners_find(struct gr_stop *stop, struct gr_wait_table *table,
 	       const struct gr_reach_sets *reach) GR_MUST_CHECK;
 
 #endif /* GR_OWNERS_H */

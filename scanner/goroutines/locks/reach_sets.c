@@ -13,7 +13,7 @@ enum { MAX_SET = 64 };
 enum { PLAIN, RECORD, ANYBODY, SPECIAL, GOROUTINE };
 
 struct search {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	const struct gr_wait_table *table;
 	struct gr_reach_sets *ret;
 	const struct gr_graph *graph;
@@ -51,7 +51,7 @@ void gr_reach_sets_deinit(struct gr_reach_sets *sets)
 static gr_vertex vertex_at(const struct search *s, uint64_t addr)
 {
 	const struct gr_span *span;
-	gr_obj obj = gr_heap_object_at(s->scan->stop.heap, addr, &span);
+	gr_obj obj = gr_heap_object_at(s->answers->stop->heap, addr, &span);
 
 	return obj == GR_OBJ_NONE ? GR_VERTEX_NONE :
 				    gr_object_vertex(s->graph->objects, obj);
@@ -69,7 +69,7 @@ static void set_owner(struct search *s, uint64_t addr, uint32_t owner)
  * which may do anything. */
 static struct gr_error *note_scheduler(struct search *s)
 {
-	const struct gr_sched *sched = &s->scan->stop.sched;
+	const struct gr_sched *sched = &s->answers->stop->sched;
 
 	for (size_t i = 0; i < sched->waits->nsudogs; i++)
 		set_owner(s, sched->waits->sudogs[i].addr, RECORD);
@@ -79,19 +79,20 @@ static struct gr_error *note_scheduler(struct search *s)
 		set_owner(s, sched->ms[i], ANYBODY);
 	for (size_t i = 0; i < sched->nps; i++)
 		set_owner(s, sched->ps[i], ANYBODY);
-	return gr_runtime_step(&s->scan->program.rt, sched->ngoroutines);
+	return gr_runtime_step(&s->answers->stop->program->rt,
+			       sched->ngoroutines);
 }
 
 /* Whoever has a weak pointer to an object may get at it, and its finalizer will;
  * no edge leads from these to it. */
 static struct gr_error *note_specials(struct search *s)
 {
-	const struct gr_root_list *list = &s->scan->stop.roots.list;
+	const struct gr_root_list *list = &s->answers->stop->roots.list;
 
 	for (size_t i = 0; i < list->size; i++)
 		if (list->data[i].object_addr)
 			set_owner(s, list->data[i].object_addr, SPECIAL);
-	return gr_runtime_step(&s->scan->program.rt, list->size / 4);
+	return gr_runtime_step(&s->answers->stop->program->rt, list->size / 4);
 }
 
 // -------------------------------------------------------------------- search
@@ -112,7 +113,7 @@ static bool may_go_on(const struct search *s, uint32_t goroutine)
 static bool meet(struct search *s, uint32_t goroutine)
 {
 	const struct gr_goroutine *g =
-		&s->scan->stop.sched.goroutines[goroutine];
+		&s->answers->stop->sched.goroutines[goroutine];
 	bool is_waiter = s->waits[goroutine] == s->primitive + 1;
 	const struct gr_reach row = { s->primitive, goroutine, is_waiter,
 				      false };
@@ -132,7 +133,7 @@ static bool meet(struct search *s, uint32_t goroutine)
  * roots, anybody. */
 static bool meet_root(struct search *s, gr_vertex v)
 {
-	const struct gr_heap_graph *hg = s->scan->answers.graph;
+	const struct gr_heap_graph *hg = s->answers->graph;
 	const struct gr_root_vertex *root;
 	uint32_t goroutine;
 
@@ -143,7 +144,7 @@ static bool meet_root(struct search *s, gr_vertex v)
 	root = &hg->roots.data[v - s->first_root];
 	goroutine = root->holder - GR_NROOT_GROUPS;
 	if (root->holder < GR_NROOT_GROUPS ||
-	    goroutine >= s->scan->stop.sched.ngoroutines) {
+	    goroutine >= s->answers->stop->sched.ngoroutines) {
 		s->is_open = true;
 		return true;
 	}
@@ -248,16 +249,16 @@ static struct gr_error *search_primitive(struct search *s, uint32_t index)
 		gr_bitmap_set(s->ret->is_complete, index);
 		note_alone(s);
 	}
-	return ok ? gr_runtime_step(&s->scan->program.rt,
+	return ok ? gr_runtime_step(&s->answers->stop->program->rt,
 				    1 + (s->nedges + p->nwaiters) / 4) :
 		    &gr_enomem;
 }
 
 /* Sort the rows by goroutine: count them, then place them. */
-static struct gr_error *sort_rows(struct gr_scan *scan,
+static struct gr_error *sort_rows(struct gr_sched *sched,
 				  struct gr_reach_sets *sets)
 {
-	size_t n = scan->stop.sched.ngoroutines;
+	size_t n = sched->ngoroutines;
 	const struct gr_reach_vector *rows = &sets->rows;
 
 	sets->first_of = calloc(n + 2, sizeof(*sets->first_of));
@@ -270,13 +271,13 @@ static struct gr_error *sort_rows(struct gr_scan *scan,
 		sets->first_of[i] += sets->first_of[i - 1];
 	for (size_t i = 0; i < rows->size; i++)
 		sets->of[sets->first_of[rows->data[i].goroutine + 1]++] = i;
-	return gr_runtime_step(&scan->program.rt, rows->size / 4);
+	return gr_runtime_step(sched->rt, rows->size / 4);
 }
 
 static bool search_init(struct search *s)
 {
 	size_t nvertices = s->graph->nvertices;
-	size_t n = s->scan->stop.sched.ngoroutines + 1;
+	size_t n = s->answers->stop->sched.ngoroutines + 1;
 
 	s->owner = calloc(nvertices, sizeof(*s->owner));
 	s->seen = calloc(nvertices, sizeof(*s->seen));
@@ -288,7 +289,7 @@ static bool search_init(struct search *s)
 /* Pointers may be missing: then nothing is complete. */
 static struct gr_error *search_all(struct search *s)
 {
-	size_t n = gr_scan_lacks_memory(s->scan) ? 0 : s->table->nprimitives;
+	size_t n = gr_scan_lacks_memory(s->answers) ? 0 : s->table->nprimitives;
 	struct gr_error *err = note_scheduler(s);
 
 	if (!err)
@@ -299,17 +300,18 @@ static struct gr_error *search_all(struct search *s)
 	}
 	for (size_t i = n; i <= s->table->nprimitives; i++)
 		s->ret->first[i] = s->ret->rows.size;
-	return err ? err : sort_rows(s->scan, s->ret);
+	return err ? err : sort_rows(&s->answers->stop->sched, s->ret);
 }
 
-struct gr_error *gr_reach_sets_find(struct gr_scan *scan,
+struct gr_error *gr_reach_sets_find(struct gr_answers *answers,
 				    const struct gr_wait_table *table,
 				    struct gr_reach_sets *ret)
 {
-	const struct gr_poll poll = gr_runtime_poller(&scan->program.rt);
-	struct gr_graph *graph = scan->answers.graph->graph;
+	const struct gr_poll poll =
+		gr_runtime_poller(&answers->stop->program->rt);
+	struct gr_graph *graph = answers->graph->graph;
 	_cleanup_(search_deinit) struct search s = {
-		.scan = scan,
+		.answers = answers,
 		.table = table,
 		.ret = ret,
 		.graph = graph,

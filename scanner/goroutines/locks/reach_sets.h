@@ -13,6 +13,8 @@
 
 #include "goroutines/wait_table.h"
 
+struct gr_answers;
+
 /** A goroutine, and a primitive that it reaches. */
 struct gr_reach {
 	uint32_t primitive, goroutine; /**< Indices. */
@@ -44,7 +46,7 @@ struct gr_reach_sets {
  * there; the part GR_PART_REVERSE of it is made. For each primitive, a limited
  * number of objects and goroutines is looked at, so that the time is linear.
  */
-struct gr_error *gr_reach_sets_find(struct gr_scan *scan,
+struct gr_error *gr_reach_sets_find(struct gr_answers *answers,
 				    const struct gr_wait_table *table,
 				    struct gr_reach_sets *ret) GR_MUST_CHECK;
 void gr_reach_sets_deinit(struct gr_reach_sets *sets);

@@ -7,7 +7,7 @@
 
 /** Each goroutine leads to one other at most. */
 struct chains {
-	struct gr_scan *scan;
+	struct gr_runtime *rt;
 	const struct gr_wait_table *table;
 	uint32_t n;	  /* goroutines */
 	uint32_t *next;	  /* whom it waits for; or NOBODY */
@@ -88,7 +88,7 @@ static struct gr_error *make_links(struct chains *c)
 		c->next[g] = c->via[g] = NOBODY;
 		c->weight[g] = 1;
 		make_link(c, g);
-		err = gr_runtime_step(&c->scan->program.rt, 1);
+		err = gr_runtime_step(c->rt, 1);
 	}
 	for (uint32_t g = 0; g < c->n; g++)
 		if (c->next[g] != NOBODY)
@@ -129,7 +129,7 @@ static struct gr_error *count(struct chains *c)
 				break;
 			g = to;
 		}
-		err = gr_runtime_step(&c->scan->program.rt, 1);
+		err = gr_runtime_step(c->rt, 1);
 	}
 	return err;
 }
@@ -182,7 +182,7 @@ static struct gr_error *collect(struct chains *c, struct gr_blocker_vector *ret)
 		else if (c->weight[g] > 1)
 			err = add(c, g, c->weight[g] - 1, false, ret);
 		if (!err)
-			err = gr_runtime_step(&c->scan->program.rt, 1);
+			err = gr_runtime_step(c->rt, 1);
 	}
 	return err;
 }
@@ -196,14 +196,14 @@ static int by_behind(const void *a, const void *b)
 	return (x->goroutine > y->goroutine) - (x->goroutine < y->goroutine);
 }
 
-struct gr_error *gr_blockers_find(struct gr_scan *scan,
+struct gr_error *gr_blockers_find(struct gr_sched *sched,
 				  const struct gr_wait_table *table,
 				  struct gr_blocker_vector *ret)
 {
 	_cleanup_(chains_deinit) struct chains c = {
-		.scan = scan,
+		.rt = sched->rt,
 		.table = table,
-		.n = scan->stop.sched.ngoroutines,
+		.n = sched->ngoroutines,
 	};
 	struct gr_error *err;
 

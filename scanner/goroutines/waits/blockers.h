@@ -25,11 +25,11 @@ struct gr_blocker {
 };
 GR_VECTOR(gr_blocker_vector, struct gr_blocker);
 
-struct gr_scan;
+struct gr_sched;
 
 /** Find them, those that most wait for first. The owners of the table's
  * primitives are known. Linear. */
-struct gr_error *gr_blockers_find(struct gr_scan *scan,
+struct gr_error *gr_blockers_find(struct gr_sched *sched,
 				  const struct gr_wait_table *table,
 				  struct gr_blocker_vector *ret) GR_MUST_CHECK;
 

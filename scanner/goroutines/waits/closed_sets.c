@@ -21,7 +21,7 @@ struct target {
 GR_VECTOR(target_vector, struct target);
 
 struct search {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	const struct gr_wait_table *table;
 	struct gr_closed_sets *ret;
 	struct target_vector targets; /* sorted by vertex */
@@ -53,12 +53,11 @@ void gr_closed_sets_deinit(struct gr_closed_sets *sets)
 static gr_vertex vertex_at(const struct search *s, uint64_t addr)
 {
 	const struct gr_span *span;
-	gr_obj obj = gr_heap_object_at(s->scan->stop.heap, addr, &span);
+	gr_obj obj = gr_heap_object_at(s->answers->stop->heap, addr, &span);
 
 	return obj == GR_OBJ_NONE ?
 		       GR_VERTEX_NONE :
-		       gr_object_vertex(s->scan->answers.graph->graph->objects,
-					obj);
+		       gr_object_vertex(s->answers->graph->graph->objects, obj);
 }
 
 static void close_vertex(struct search *s, uint64_t addr)
@@ -71,9 +70,9 @@ static void close_vertex(struct search *s, uint64_t addr)
 
 static struct gr_error *close_scheduler(struct search *s)
 {
-	const struct gr_sched *sched = &s->scan->stop.sched;
-	struct gr_error *err =
-		gr_runtime_step(&s->scan->program.rt, sched->ngoroutines);
+	const struct gr_sched *sched = &s->answers->stop->sched;
+	struct gr_error *err = gr_runtime_step(&s->answers->stop->program->rt,
+					       sched->ngoroutines);
 
 	for (size_t i = 0; i < sched->ngoroutines; i++)
 		close_vertex(s, sched->goroutines[i].addr);
@@ -112,10 +111,11 @@ static struct gr_error *find_targets(struct search *s)
 		    !target_vector_append(&s->targets, target))
 			return &gr_enomem;
 	}
-	struct gr_error *err =
-		gr_sort(s->targets.data, s->targets.size,
-			sizeof(*s->targets.data), compare_targets,
-			s->scan->program.rt.poll, s->scan->program.rt.poll_ctx);
+	struct gr_error *err = gr_sort(s->targets.data, s->targets.size,
+				       sizeof(*s->targets.data),
+				       compare_targets,
+				       s->answers->stop->program->rt.poll,
+				       s->answers->stop->program->rt.poll_ctx);
 	for (size_t i = 0, first = 0; !err && i < s->targets.size; i++) {
 		if (s->targets.data[i].vertex != s->targets.data[first].vertex)
 			first = i;
@@ -134,7 +134,8 @@ static uint32_t holder_of(const struct search *s,
 
 	return root->source == GR_FROM_SCHEDULER ||
 			       root->holder < GR_NROOT_GROUPS ||
-			       goroutine >= s->scan->stop.sched.ngoroutines ||
+			       goroutine >=
+				       s->answers->stop->sched.ngoroutines ||
 			       s->ret->states[goroutine] != GR_LEAK_LEAKED ?
 		       UINT32_MAX :
 		       goroutine;
@@ -143,9 +144,9 @@ static uint32_t holder_of(const struct search *s,
 /* Sort the roots by goroutine: count them, then place them. */
 static struct gr_error *find_roots(struct search *s)
 {
-	const struct gr_heap_graph *hg = s->scan->answers.graph;
+	const struct gr_heap_graph *hg = s->answers->graph;
 	gr_vertex first_root = gr_graph_first_root(hg->graph);
-	size_t n = s->scan->stop.sched.ngoroutines;
+	size_t n = s->answers->stop->sched.ngoroutines;
 
 	s->first_root = calloc(n + 2, sizeof(*s->first_root));
 	s->roots = calloc(hg->roots.size + 1, sizeof(*s->roots));
@@ -163,7 +164,8 @@ static struct gr_error *find_roots(struct search *s)
 		if (g != UINT32_MAX)
 			s->roots[s->first_root[g + 1]++] = first_root + i;
 	}
-	return gr_runtime_step(&s->scan->program.rt, hg->roots.size / 4);
+	return gr_runtime_step(&s->answers->stop->program->rt,
+			       hg->roots.size / 4);
 }
 
 // -------------------------------------------------------------------- search
@@ -207,7 +209,7 @@ static bool note(struct search *s, gr_vertex v)
 
 static bool follow(struct search *s, gr_vertex from)
 {
-	const struct gr_graph *graph = s->scan->answers.graph->graph;
+	const struct gr_graph *graph = s->answers->graph->graph;
 	bool ok = true;
 
 	for (uint32_t i = graph->first[from];
@@ -238,7 +240,7 @@ static struct gr_error *search_goroutine(struct search *s, uint32_t index)
 		ok = follow(s, s->roots[i]);
 	for (size_t i = 0; ok && i < s->nqueued; i++)
 		ok = follow(s, s->queue[i]);
-	return ok ? gr_runtime_step(&s->scan->program.rt,
+	return ok ? gr_runtime_step(&s->answers->stop->program->rt,
 				    1 + (s->nedges + s->nnotes) / 4) :
 		    &gr_enomem;
 }
@@ -265,12 +267,12 @@ static struct gr_error *sort_wakers(struct search *s)
 	for (size_t i = 0; i < found.size; i++)
 		wakers->data[first[found.data[i].primitive + 1]++] =
 			found.data[i];
-	return gr_runtime_step(&s->scan->program.rt, found.size / 8);
+	return gr_runtime_step(&s->answers->stop->program->rt, found.size / 8);
 }
 
 static struct gr_error *search_all(struct search *s)
 {
-	size_t n = s->scan->stop.sched.ngoroutines;
+	size_t n = s->answers->stop->sched.ngoroutines;
 	struct gr_error *err = find_roots(s);
 
 	if (!err)
@@ -281,22 +283,22 @@ static struct gr_error *search_all(struct search *s)
 	return err ? err : sort_wakers(s);
 }
 
-struct gr_error *gr_closed_sets_find(struct gr_scan *scan,
+struct gr_error *gr_closed_sets_find(struct gr_answers *answers,
 				     const struct gr_wait_table *table,
 				     struct gr_closed_sets *ret)
 {
 	_cleanup_(search_deinit) struct search s = {
-		.scan = scan,
+		.answers = answers,
 		.table = table,
 		.ret = ret,
 	};
 
-	ret->states = calloc(scan->stop.sched.ngoroutines + 1, 1);
+	ret->states = calloc(answers->stop->sched.ngoroutines + 1, 1);
 	ret->first = calloc(table->nprimitives + 2, sizeof(*ret->first));
-	s.seen = calloc(scan->answers.graph->graph->nvertices, sizeof(*s.seen));
+	s.seen = calloc(answers->graph->graph->nvertices, sizeof(*s.seen));
 	if (!ret->states || !ret->first || !s.seen)
 		return &gr_enomem;
-	struct gr_error *err = gr_leak_rule_apply(scan, ret->states);
+	struct gr_error *err = gr_leak_rule_apply(answers, ret->states);
 	if (!err)
 		err = find_targets(&s);
 	return err || !s.targets.size ? err : search_all(&s);

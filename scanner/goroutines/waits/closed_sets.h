@@ -11,6 +11,8 @@
 
 #include "goroutines/wait_table.h"
 
+struct gr_answers;
+
 /** A leaked goroutine that can reach what others wait for. */
 struct gr_waker {
 	uint32_t primitive, goroutine; /**< Indices. */
@@ -30,7 +32,7 @@ struct gr_closed_sets {
  * Find them. The graph of the scan is there. From each leaked goroutine, a
  * limited number of objects is looked at, so that the time is linear.
  */
-struct gr_error *gr_closed_sets_find(struct gr_scan *scan,
+struct gr_error *gr_closed_sets_find(struct gr_answers *answers,
 				     const struct gr_wait_table *table,
 				     struct gr_closed_sets *ret) GR_MUST_CHECK;
 void gr_closed_sets_deinit(struct gr_closed_sets *sets);

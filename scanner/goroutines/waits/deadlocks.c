@@ -8,7 +8,7 @@
 
 /** Vertices: goroutines, then primitives. */
 struct waiting {
-	const struct gr_scan *scan;
+	const struct gr_runtime *rt;
 	const struct gr_wait_table *table;
 	const struct gr_closed_sets *sets; /* or NULL */
 	const struct gr_reach_sets *reach; /* or NULL */
@@ -189,8 +189,7 @@ static struct gr_error *add_edges(struct waiting *w)
 		w->first[v] = w->to.size;
 		ok = v < w->ngoroutines ? add_goroutine(w, v) :
 					  add_primitive(w, v - w->ngoroutines);
-		err = gr_runtime_step((struct gr_runtime *)&w->scan->program.rt,
-				      1);
+		err = gr_runtime_step((struct gr_runtime *)w->rt, 1);
 	}
 	w->first[w->nvertices] = w->to.size;
 	return ok ? err : &gr_enomem;
@@ -395,8 +394,7 @@ static struct gr_error *count_behind(const struct waiting *w,
 		return &gr_enomem;
 	memset(behind, 0xff, bytes);
 	for (uint32_t v = 0; !err && v < w->ngoroutines; v++) {
-		err = gr_runtime_step((struct gr_runtime *)&w->scan->program.rt,
-				      1);
+		err = gr_runtime_step((struct gr_runtime *)w->rt, 1);
 		if (!w->is_stuck[v] || w->cycle[v] != UINT32_MAX)
 			continue;
 		follow_stuck(w, v, behind, trail);
@@ -427,7 +425,7 @@ static void drop_back_edges(struct waiting *w)
 
 static struct gr_error *find(struct waiting *w, struct gr_cycle_vector *ret)
 {
-	const struct gr_poll poll = gr_runtime_poller(&w->scan->program.rt);
+	const struct gr_poll poll = gr_runtime_poller(w->rt);
 	uint32_t count = 0;
 	struct gr_error *err = add_edges(w);
 	const struct gr_blocked blocked = { w->nvertices, w->first, w->to.data,
@@ -445,19 +443,19 @@ static struct gr_error *find(struct waiting *w, struct gr_cycle_vector *ret)
 	return err ? err : count_behind(w, ret, before);
 }
 
-struct gr_error *gr_cycles_find(struct gr_scan *scan,
+struct gr_error *gr_cycles_find(struct gr_sched *sched,
 				const struct gr_wait_table *table,
 				const struct gr_closed_sets *sets,
 				const struct gr_reach_sets *reach,
 				struct gr_cycle_vector *ret)
 {
 	_cleanup_(waiting_deinit) struct waiting w = {
-		.scan = scan,
+		.rt = sched->rt,
 		.table = table,
 		.sets = sets,
 		.reach = reach,
-		.ngoroutines = scan->stop.sched.ngoroutines,
-		.nvertices = scan->stop.sched.ngoroutines + table->nprimitives,
+		.ngoroutines = sched->ngoroutines,
+		.nvertices = sched->ngoroutines + table->nprimitives,
 	};
 	size_t n = (size_t)w.nvertices + 1;
 

@@ -40,11 +40,11 @@ struct gr_cycle {
 };
 GR_VECTOR(gr_cycle_vector, struct gr_cycle);
 
-struct gr_scan;
+struct gr_sched;
 
 /** Find the cycles. The owners of the table's primitives are known. @p sets and
  * @p reach are NULL: only those of locks. */
-struct gr_error *gr_cycles_find(struct gr_scan *scan,
+struct gr_error *gr_cycles_find(struct gr_sched *sched,
 				const struct gr_wait_table *table,
 				const struct gr_closed_sets *sets,
 				const struct gr_reach_sets *reach,

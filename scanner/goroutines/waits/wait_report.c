@@ -18,7 +18,7 @@ GR_VECTOR(primitive_list, const struct gr_primitive *);
 
 /** What an answer is made with. */
 struct reporter {
-	struct gr_scan *scan;
+	struct gr_answers *answers;
 	const struct gr_waits_query *query;
 	struct gr_wait_table table;
 	struct gr_reach_sets reach;
@@ -73,7 +73,8 @@ GR_DEFINE_CLEANUP(wait_report, struct gr_wait_report, gr_wait_report_destroy)
 static struct gr_error *find_place(struct reporter *r, uint32_t index,
 				   struct gr_source_place *ret)
 {
-	const struct gr_goroutine *g = &r->scan->stop.sched.goroutines[index];
+	const struct gr_goroutine *g =
+		&r->answers->stop->sched.goroutines[index];
 	struct gr_logical_frame calls[GR_MAX_INLINED];
 	struct gr_error *err = NULL;
 	size_t n;
@@ -84,8 +85,9 @@ static struct gr_error *find_place(struct reporter *r, uint32_t index,
 
 		if (gr_lock_is_internal(frame->func->name))
 			continue;
-		err = gr_inline_frames(&r->scan->program.rt, frame->func,
-				       gr_frame_call_pc(frame), calls, &n);
+		err = gr_inline_frames(&r->answers->stop->program->rt,
+				       frame->func, gr_frame_call_pc(frame),
+				       calls, &n);
 		for (size_t j = 0; !err && j < n; j++) {
 			if (gr_lock_is_internal(calls[j].function))
 				continue;
@@ -106,13 +108,14 @@ static struct gr_error *describe_owner(struct reporter *r,
 				       struct gr_wait_owner *ret)
 {
 	const struct gr_goroutine *g =
-		&r->scan->stop.sched.goroutines[owner->goroutine];
+		&r->answers->stop->sched.goroutines[owner->goroutine];
 
 	*ret = (struct gr_wait_owner){
 		.id = g->goid,
 		.is_certain = owner->is_proven,
 		.is_likely = gr_owner_is_likely(owner),
-		.evidence = gr_owner_evidence(r->scan, p, owner),
+		.evidence =
+			gr_owner_evidence(&r->answers->stop->sched, p, owner),
 		.state = g->state,
 		.wait_reason = g->wait_reason,
 	};
@@ -137,7 +140,7 @@ static struct gr_error *add_owners(struct reporter *r,
 	while (!err && (owner = gr_owner_of(&r->table, p, group->nowners)))
 		err = describe_owner(r, p, owner,
 				     &group->owners[group->nowners++]);
-	return err ? err : gr_runtime_step(&r->scan->program.rt, n);
+	return err ? err : gr_runtime_step(&r->answers->stop->program->rt, n);
 }
 
 static struct gr_error *add_ids(struct reporter *r,
@@ -153,7 +156,7 @@ static struct gr_error *add_ids(struct reporter *r,
 		return &gr_enomem;
 	for (size_t i = 0; i < n; i++)
 		group->ids[i] =
-			r->scan->stop.sched
+			r->answers->stop->sched
 				.goroutines[waiters[p->first_waiter + i]]
 				.goid;
 	group->nids = n;
@@ -174,7 +177,7 @@ static struct gr_error *describe(struct reporter *r,
 		.addr = p->object,
 		.path = name.path,
 		.type = name.type,
-		.state = gr_awaited_state(r->scan, p),
+		.state = gr_awaited_state(&r->answers->stop->program->rt, p),
 		.verdict = gr_awaited_verdict(&r->table, states, p),
 		.waiters = p->nwaiters,
 		.senders = p->nsenders,
@@ -187,7 +190,8 @@ static struct gr_error *describe(struct reporter *r,
 
 static bool is_about(const struct reporter *r, const struct gr_primitive *p)
 {
-	const struct gr_goroutine *goroutines = r->scan->stop.sched.goroutines;
+	const struct gr_goroutine *goroutines =
+		r->answers->stop->sched.goroutines;
 	uint64_t id = r->query->goroutine_id;
 	bool ret = !id;
 
@@ -219,8 +223,8 @@ static struct gr_error *sort_groups(struct reporter *r)
 			return &gr_enomem;
 	r->ngroups = max && max < r->order.size ? max : r->order.size;
 	return gr_sort(r->order.data, r->order.size, sizeof(*r->order.data),
-		       by_waiters, r->scan->program.rt.poll,
-		       r->scan->program.rt.poll_ctx);
+		       by_waiters, r->answers->stop->program->rt.poll,
+		       r->answers->stop->program->rt.poll_ctx);
 }
 
 static struct gr_error *add_groups(struct reporter *r,
@@ -241,12 +245,13 @@ static struct gr_error *add_groups(struct reporter *r,
 		if (!err)
 			err = add_ids(r, p, group);
 		if (!err)
-			err = gr_primitive_waited(r->scan, &r->table, p,
-						  &group->waited_ns);
+			err = gr_primitive_waited(r->answers->stop, &r->table,
+						  p, &group->waited_ns);
 		if (!err)
 			err = add_owners(r, p, group);
 		if (!err)
-			err = gr_runtime_step(&r->scan->program.rt, 16);
+			err = gr_runtime_step(&r->answers->stop->program->rt,
+					      16);
 	}
 	return err;
 }
@@ -257,7 +262,8 @@ static struct gr_error *add_members(const struct reporter *r,
 				    const struct gr_cycle *cycle,
 				    struct gr_deadlock *ret)
 {
-	const struct gr_goroutine *goroutines = r->scan->stop.sched.goroutines;
+	const struct gr_goroutine *goroutines =
+		r->answers->stop->sched.goroutines;
 	size_t n = cycle->members.size + 1;
 
 	ret->ids = calloc(n, sizeof(*ret->ids));
@@ -303,7 +309,7 @@ static bool has_member(const struct reporter *r, const struct gr_cycle *cycle)
 	bool ret = !r->query->goroutine_id;
 
 	for (size_t i = 0; !ret && i < cycle->members.size; i++)
-		ret = r->scan->stop.sched
+		ret = r->answers->stop->sched
 			      .goroutines[cycle->members.data[i].goroutine]
 			      .goid == r->query->goroutine_id;
 	return ret;
@@ -337,7 +343,8 @@ static struct gr_error *add_deadlocks(struct reporter *r,
 		err = add_deadlock(r, &r->cycles.data[i],
 				   &report->deadlocks[report->ndeadlocks++]);
 		if (!err)
-			err = gr_runtime_step(&r->scan->program.rt, 16);
+			err = gr_runtime_step(&r->answers->stop->program->rt,
+					      16);
 	}
 	qsort(report->deadlocks, report->ndeadlocks, sizeof(*report->deadlocks),
 	      by_behind);
@@ -364,7 +371,8 @@ static struct gr_error *add_blockers(struct reporter *r,
 		struct gr_wait_blocker *ret;
 
 		if (id &&
-		    r->scan->stop.sched.goroutines[found->goroutine].goid != id)
+		    r->answers->stop->sched.goroutines[found->goroutine].goid !=
+			    id)
 			continue;
 		ret = &report->blockers[report->nblockers++];
 		ret->behind = found->behind;
@@ -374,7 +382,8 @@ static struct gr_error *add_blockers(struct reporter *r,
 		if (!err)
 			err = describe(r, p, &ret->primitive);
 		if (!err)
-			err = gr_runtime_step(&r->scan->program.rt, 16);
+			err = gr_runtime_step(&r->answers->stop->program->rt,
+					      16);
 	}
 	return err;
 }
@@ -387,7 +396,7 @@ static uint64_t count_waiters(const struct reporter *r)
 	const struct gr_waits *waits = r->table.waits;
 	uint64_t ret = 0;
 
-	for (size_t g = 0; g < r->scan->stop.sched.ngoroutines; g++) {
+	for (size_t g = 0; g < r->answers->stop->sched.ngoroutines; g++) {
 		uint32_t i = waits->first[g], end = waits->first[g + 1];
 
 		while (i < end && r->table.of_row[i] == UINT32_MAX)
@@ -415,7 +424,7 @@ static struct gr_error *find_names(struct reporter *r)
 		for (size_t j = 0; ok && j < in->size; j++)
 			ok = primitive_list_append(&wanted, &all[in->data[j]]);
 	}
-	return ok ? gr_awaited_names_make(r->scan, wanted.data, wanted.size,
+	return ok ? gr_awaited_names_make(r->answers, wanted.data, wanted.size,
 					  &r->names) :
 		    &gr_enomem;
 }
@@ -423,30 +432,30 @@ static struct gr_error *find_names(struct reporter *r)
 static struct gr_error *answer(struct reporter *r,
 			       struct gr_wait_report *report)
 {
+	struct gr_stop *stop = r->answers->stop;
 	uint64_t id = r->query->goroutine_id;
 	const struct gr_goroutine *g;
-	struct gr_error *err = id ? gr_scan_need_goroutine(r->scan, id, &g) :
-				    NULL;
+	struct gr_error *err = id ? gr_scan_need_goroutine(stop, id, &g) : NULL;
 
 	if (!err && r->query->with_paths)
-		err = gr_scan_need_graph(r->scan, 0);
+		err = gr_scan_need_graph(r->answers, 0);
 	if (!err)
-		err = gr_wait_table_make(r->scan, &r->table);
+		err = gr_wait_table_make(stop, &r->table);
 	r->table.keeps_all = !r->query->max_ids;
-	if (!err && r->scan->answers.graph)
-		err = gr_reach_sets_find(r->scan, &r->table, &r->reach);
+	if (!err && r->answers->graph)
+		err = gr_reach_sets_find(r->answers, &r->table, &r->reach);
 	if (!err)
-		err = gr_owners_find(r->scan, &r->table,
-				     r->scan->answers.graph ? &r->reach : NULL);
-	if (!err && r->scan->answers.graph)
-		err = gr_closed_sets_find(r->scan, &r->table, &r->sets);
+		err = gr_owners_find(stop, &r->table,
+				     r->answers->graph ? &r->reach : NULL);
+	if (!err && r->answers->graph)
+		err = gr_closed_sets_find(r->answers, &r->table, &r->sets);
 	if (!err)
-		err = gr_cycles_find(r->scan, &r->table,
-				     r->scan->answers.graph ? &r->sets : NULL,
-				     r->scan->answers.graph ? &r->reach : NULL,
+		err = gr_cycles_find(&stop->sched, &r->table,
+				     r->answers->graph ? &r->sets : NULL,
+				     r->answers->graph ? &r->reach : NULL,
 				     &r->cycles);
 	if (!err)
-		err = gr_blockers_find(r->scan, &r->table, &r->blockers);
+		err = gr_blockers_find(&stop->sched, &r->table, &r->blockers);
 	if (err)
 		return err;
 	report->goroutines = count_waiters(r);
@@ -467,7 +476,6 @@ struct gr_error *gr_scan_waits(struct gr_scan *scan,
 	_cleanup_(gr_cleanup_wait_report) struct gr_wait_report *report =
 		calloc(1, sizeof(*report));
 	_cleanup_(reporter_deinit) struct reporter r = {
-		.scan = scan,
 		.query = query,
 	};
 	struct gr_sigbus_guard guard;
@@ -475,7 +483,7 @@ struct gr_error *gr_scan_waits(struct gr_scan *scan,
 
 	if (!report)
 		return &gr_enomem;
-	err = gr_scan_enter(scan, &guard);
+	err = gr_scan_enter(scan, &guard, &r.answers);
 	if (!err)
 		err = answer(&r, report);
 	err = gr_sigbus_guard_end(&guard, err);

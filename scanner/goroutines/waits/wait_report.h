@@ -5,6 +5,8 @@
 
 #include "goroutines/goroutine_list.h"
 
+struct gr_scan;
+
 /** A goroutine that owns what others wait for, or may. Strings belong to the
  * scan. */
 struct gr_wait_owner {

@@ -36,47 +36,45 @@ const char *gr_awaited_kind(uint8_t kind)
 }
 
 /* The fill of a channel. */
-static const char *channel_text(struct gr_scan *scan, uint64_t chan)
+static const char *channel_text(struct gr_runtime *rt, uint64_t chan)
 {
-	const typeof(scan->program.rt.layout.hchan) *f =
-		&scan->program.rt.layout.hchan;
+	const typeof(rt->layout.hchan) *f = &rt->layout.hchan;
 	uint64_t count = 0, size = 0;
-	struct gr_error *err = gr_image_read_u64(scan->stop.image,
-						 chan + f->qcount.off, &count);
+	struct gr_error *err =
+		gr_image_read_u64(rt->image, chan + f->qcount.off, &count);
 
 	if (!err)
-		err = gr_image_read_u64(scan->stop.image,
-					chan + f->dataqsiz.off, &size);
+		err = gr_image_read_u64(rt->image, chan + f->dataqsiz.off,
+					&size);
 	if (err) {
 		gr_error_destroy(err);
 		return "";
 	}
 	if (!size)
 		return "unbuffered";
-	return gr_arena_internf(&scan->program.arena,
-				"%s%" PRIu64 " of %" PRIu64,
+	return gr_arena_internf(rt->arena, "%s%" PRIu64 " of %" PRIu64,
 				count >= size ? "full, " :
 				!count	      ? "empty, " :
 						"",
 				count, size);
 }
 
-const char *gr_awaited_state(struct gr_scan *scan, const struct gr_primitive *p)
+const char *gr_awaited_state(struct gr_runtime *rt,
+			     const struct gr_primitive *p)
 {
 	if (gr_wait_kind_is_channel(p->kind))
-		return channel_text(scan, p->object);
+		return channel_text(rt, p->object);
 	if (!p->is_state_known)
 		return "";
 	switch (p->kind) {
 	case GR_WAIT_MUTEX:
 		return p->is_unlocked ? "unlocked" : "locked";
 	case GR_WAIT_RWMUTEX_WRITE:
-		return gr_arena_internf(&scan->program.arena,
-					"%" PRId32 " reader%s", p->count,
-					p->count == 1 ? "" : "s");
+		return gr_arena_internf(rt->arena, "%" PRId32 " reader%s",
+					p->count, p->count == 1 ? "" : "s");
 	case GR_WAIT_WAITGROUP:
-		return gr_arena_internf(&scan->program.arena,
-					"counter %" PRId32, p->count);
+		return gr_arena_internf(rt->arena, "counter %" PRId32,
+					p->count);
 	default:
 		return "";
 	}
@@ -125,7 +123,7 @@ const char *gr_awaited_verdict(const struct gr_wait_table *table,
 	}
 }
 
-static const char *lines_text(struct gr_scan *scan,
+static const char *lines_text(struct gr_runtime *rt,
 			      const struct gr_owner *owner, bool is_group,
 			      bool is_slot)
 {
@@ -133,37 +131,36 @@ static const char *lines_text(struct gr_scan *scan,
 
 	if (is_slot)
 		return gr_arena_internf(
-			&scan->program.arena,
+			rt->arena,
 			"is at line %" PRIu32 " of %s, which sends to it at "
 			"line %" PRIu32 " and receives at line %" PRIu32,
 			owner->line, owner->function, lines->locked,
 			lines->unlocked);
 	if (!is_group && !lines->unlocked)
-		return gr_arena_internf(&scan->program.arena,
+		return gr_arena_internf(rt->arena,
 					"is at line %" PRIu32 " of %s, which "
 					"locks it at line %" PRIu32,
 					owner->line, owner->function,
 					lines->locked);
 	if (!is_group)
 		return gr_arena_internf(
-			&scan->program.arena,
+			rt->arena,
 			"is at line %" PRIu32 " of %s, which locks it at line "
 			"%" PRIu32 " and unlocks it at line %" PRIu32,
 			owner->line, owner->function, lines->locked,
 			lines->unlocked);
-	return gr_arena_internf(&scan->program.arena,
+	return gr_arena_internf(rt->arena,
 				"is at line %" PRIu32
 				" of %s, which calls Done at line %" PRIu32,
 				owner->line, owner->function, lines->unlocked);
 }
 
-const char *gr_owner_evidence(struct gr_scan *scan,
+const char *gr_owner_evidence(struct gr_sched *sched,
 			      const struct gr_primitive *p,
 			      const struct gr_owner *owner)
 {
-	struct gr_arena *arena = &scan->program.arena;
-	const struct gr_goroutine *g =
-		&scan->stop.sched.goroutines[owner->goroutine];
+	struct gr_arena *arena = sched->rt->arena;
+	const struct gr_goroutine *g = &sched->goroutines[owner->goroutine];
 	const char *frame = owner->frame < g->nframes ?
 				    g->frames[owner->frame].func->name :
 				    "?";
@@ -182,7 +179,7 @@ const char *gr_owner_evidence(struct gr_scan *scan,
 							  "its unlocking",
 					frame);
 	case GR_OWNER_BETWEEN:
-		return lines_text(scan, owner, is_group, p->is_semaphore);
+		return lines_text(sched->rt, owner, is_group, p->is_semaphore);
 	case GR_OWNER_ALONE:
 		return "no other goroutine can reach it";
 	case GR_OWNER_MAY:

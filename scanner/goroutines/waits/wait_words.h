@@ -6,12 +6,15 @@
 
 #include "goroutines/wait_table.h"
 
+struct gr_runtime;
+struct gr_sched;
+
 /** "mutex", "chan send" ... */
 const char *gr_awaited_kind(uint8_t kind);
 
 /** What its own words say: `locked`, `counter 1`, `full, 10 of 10`; or "". NULL:
  * no memory. */
-const char *gr_awaited_state(struct gr_scan *scan,
+const char *gr_awaited_state(struct gr_runtime *rt,
 			     const struct gr_primitive *p);
 
 /** Does something speak for the owner, besides a pointer? */
@@ -29,7 +32,7 @@ const char *gr_awaited_verdict(const struct gr_wait_table *table,
 
 /** Why a goroutine may be the owner: a sentence without a subject. NULL: no
  * memory. */
-const char *gr_owner_evidence(struct gr_scan *scan,
+const char *gr_owner_evidence(struct gr_sched *sched,
 			      const struct gr_primitive *p,
 			      const struct gr_owner *owner);
 
