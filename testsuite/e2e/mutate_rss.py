@@ -3,23 +3,15 @@
 lists of the runtime's memory."""
 
 import functools
-import json
-import random
 
 import mutate
-import asking
 from session import run_gdb
 
-MAX_SECONDS = 20
 HEAP = "'runtime.mheap_'"
 VARIABLES = ("persistentChunks", "mbuckets", "bbuckets", "xbuckets",
              "buckhash", "gcBitsArenas", "allp", "gcController")  # fmt: skip
-
-
 PAGES = ("start", "end", "summary", "chunks")
 LISTS = ("allspans", "arenas")
-
-
 NAMED = {
     **{name: f"{HEAP}.pages.{name}" for name in PAGES},
     **{name: f"{HEAP}.{name}" for name in LISTS},
@@ -39,9 +31,18 @@ def addresses(exe, more=False):
     return dict(zip(named, map(int, run.parts[1:]), strict=True))
 
 
-def points(core, at):
-    """{name: addresses of words}. core: a mutate.Core, undamaged; at: of
-    addresses()."""
+class Points:
+    """places: {name: addresses of words}; everywhere: all of these."""
+
+    def __init__(self, exe, core_path):
+        core = mutate.Core(core_path)
+        self.places = _places(core, addresses(exe))
+        core.close()
+        self.everywhere = [w for words in self.places.values() for w in words]
+
+
+def _places(core, at):
+    """at: of addresses()."""
     found = {}
 
     def add(name, first, count=1):
@@ -80,53 +81,21 @@ def _value(rng, core, address, everywhere):
     )  # fmt: skip
 
 
-def damage(rng, core, places):
-    """Change a few words; return what they were."""
-    everywhere = [word for words in places.values() for word in words]
-    before = []
+def words(rng, core, points):
+    """Change a few words."""
+    places = points.places
     for _ in range(rng.randrange(1, 5)):
         address = rng.choice(places[rng.choice(sorted(places))])
         if core.offset(address) is not None:
-            before.append((address, core.u64(address)))
-            core.put(address, _value(rng, core, address, everywhere))
-    return before
+            core.put(address, _value(rng, core, address, points.everywhere))
 
 
-def _ask(exe, path):
-    """The fault of the answer, or None; whether there is one; and the
-    processor time."""
-    done = asking.run_goref(
-        "core", exe, path, "rss", "--json", max_seconds=MAX_SECONDS
-    )
-    problem, is_answer = None, done.returncode in (0, 3)
-    if is_answer:
-        document = json.loads(done.stdout)
-        total = sum(c["bytes"] for c in document["classes"])
-        if total != document["total_bytes"]:
-            problem = f"{total} of {document['total_bytes']} bytes"
-    else:
-        lines = done.stderr.splitlines()
-        is_ours = len(lines) == 1 and lines[0].startswith("goref")
-        if done.returncode != 1 or not is_ours:
-            problem = f"{done.returncode}: {done.stderr}"
-    return problem, is_answer, done.seconds
+damage = functools.partial(mutate.damage, kinds=(words,))
 
 
-def run(exe, path, first, count):
-    """How many answers came of damage, and what went wrong."""
-    at = addresses(exe)
-    core = mutate.Core(path)
-    places = points(core, at)
-    answers, wrong, slowest = 0, [], 0.0
-    for seed in range(first, first + count):
-        before = damage(random.Random(seed), core, places)
-        problem, is_answer, seconds = _ask(exe, path)
-        slowest = max(slowest, seconds)
-        answers += is_answer
-        if problem:
-            wrong.append([seed, problem])
-        for address, value in reversed(before):
-            core.put(address, value)
-    core.close()
-    return {"answers": answers, "wrong": wrong, "slowest": slowest,
-            "places": len(places)}  # fmt: skip
+def questions(_points, _seed, _core):
+    return [mutate.Question("rss --json")]
+
+
+def way_of(exe, core):
+    return mutate.Way(Points(exe, core), damage, questions)

@@ -11,10 +11,9 @@ import random
 import sys
 from functools import partial
 
-import mutate
-import mutate_records
 import asking
-from mutate_records import copies, many, put, value_of
+import mutate
+from mutate import copies, many, put, value_of
 
 # Questions about each damaged core.
 QUESTIONS = (
@@ -35,7 +34,7 @@ SETTINGS = (
 MAX_RECORDS = 100_000
 
 
-class Points(mutate_records.Points):
+class Points(mutate.Points):
     """Also where buckets, and specials of sampled objects lie."""
 
     def __init__(self, scanner, exe, core_path):

@@ -12,10 +12,9 @@ import struct
 import sys
 from functools import partial
 
-import mutate
-import mutate_records
 import asking
-from mutate_records import copies, many, put
+import mutate
+from mutate import copies, many, put
 
 # Questions about each damaged core.
 QUESTIONS = (
@@ -35,7 +34,7 @@ STATE_FIELDS = (
 )  # fmt: skip
 
 
-class Points(mutate_records.Points):
+class Points(mutate.Points):
     """Also where records of waits, panics and deferred calls lie."""
 
     def __init__(self, scanner, exe, core_path):

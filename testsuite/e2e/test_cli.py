@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from asking import STEPS, run_by_steps, some_looks
+from asking import STEPS, run_by_steps, run_goref, some_looks
 from pprof import Profile
 from session import GOREF, TOP, environment, one_line
 from session import run_python
@@ -197,7 +197,7 @@ def test_version_and_help():
     ids=lambda v: " ".join(v) if isinstance(v, list) else "",
 )
 def test_wrong_usage(words, said):
-    one_line(run_cli(words), 2, said, "--help")
+    one_line(run_goref(*words), 2, said, "--help")
 
 
 def test_forgotten_source(core, tmp_path):

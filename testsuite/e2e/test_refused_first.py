@@ -122,7 +122,11 @@ AFTERWARDS = [
     ("dominators 0x1000", "is not a reached object of the heap", FAILED),
     ("dominators --timeout 0.000001", "timed out", FAILED),
     ("dominators --memory-limit 1k", "memory", FAILED),
-    ("histogram --exact main.No", "no type main.No; `goref histogram'", FAILED),
+    (
+        "histogram --exact main.No",
+        "no type main.No; `goref histogram'",
+        FAILED,
+    ),
     ("goroutine 987654321", "no goroutine 987654321", FAILED),
     ("goroutine 987654321 wait", "no goroutine 987654321", FAILED),
     ("goroutine 1 frame 1000", "goroutine 1 has no call 1000", USAGE),

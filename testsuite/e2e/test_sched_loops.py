@@ -13,7 +13,7 @@ import mutate
 import mutate_waits
 from asking import SCANNER
 from session import environment
-from test_mutation_waits import with_code
+from test_mutation import with_code
 from test_owners import KINDS
 from toolchains import RELEASES, Variant
 

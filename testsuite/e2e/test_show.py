@@ -13,7 +13,7 @@ import mutate
 from delves import delve, run_delve
 from asking import SCANNER
 from session import environment, run_goref
-from toolchains import Variant, variants
+from toolchains import RELEASES, Variant, variants
 
 CENTRAL = Variant("go1.24", "noopt")
 
@@ -233,7 +233,7 @@ def damage(core, addresses, rng):
         core.put(at + 8 * rng.randrange(-2, 8), value)
 
 
-@pytest.mark.parametrize("release", ["go1.19", "go1.24"])
+@pytest.mark.parametrize("release", RELEASES[:2])
 def test_damaged_memory(farm, release, tmp_path):
     """Each variable has a text, whatever its memory says."""
     target = farm.target("shown", Variant(release, "noopt"))

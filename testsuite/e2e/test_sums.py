@@ -225,12 +225,15 @@ def check_histograms(answers):
     # Memory that is only theirs does not overlap, but the runtime holds its
     # own goroutines, too (heapgraph.h).
     for key in KEYS[4:]:
-        assert sum(
-            r["retained_bytes"]
-            for r in answers[key]["rows"]
-            if not r["key"].startswith("goroutine ")
-            or "(runtime." not in r["key"]
-        ) <= reached["bytes"]
+        assert (
+            sum(
+                r["retained_bytes"]
+                for r in answers[key]["rows"]
+                if not r["key"].startswith("goroutine ")
+                or "(runtime." not in r["key"]
+            )
+            <= reached["bytes"]
+        )
 
 
 def check_roots(answers):
