@@ -2,8 +2,7 @@
 /**
  * abi_type_layout: where tests have the fields of a type (internal/abi.Type).
  */
-#ifndef GR_UNIT_ABI_TYPE_LAYOUT_H
-#define GR_UNIT_ABI_TYPE_LAYOUT_H
+#pragma once
 
 #include "goruntime/layout/layout.h"
 
@@ -20,5 +19,3 @@ static inline void set_type_layout(struct gr_layout *layout)
 	layout->type.str = (struct gr_field){ 40, 4 };
 	layout->consts.kind_mask = 31;
 }
-
-#endif /* GR_UNIT_ABI_TYPE_LAYOUT_H */

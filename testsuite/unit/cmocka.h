@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include_next <cmocka.h>
 
@@ -77,3 +78,19 @@ static inline void check_error_code(const struct gr_error *err,
 
 #define assert_error_code(err, code) \
 	check_error_code(err, code, #err, __FILE__, __LINE__)
+
+/** The same, with @p message in its text, if that is not NULL; destroys it. */
+static inline void check_fails(struct gr_error *err, enum gr_error_code code,
+			       const char *message, const char *expression,
+			       const char *file, int line)
+{
+	check_error_code(err, code, expression, file, line);
+	if (message && !strstr(err->message, message)) {
+		print_error("\"%s\" is not in \"%s\"\n", message, err->message);
+		_fail(file, line);
+	}
+	gr_error_destroy(err);
+}
+
+#define assert_fails(err, code, message) \
+	check_fails(err, code, message, #err, __FILE__, __LINE__)

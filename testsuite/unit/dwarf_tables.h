@@ -4,8 +4,7 @@
  * that a cache file has; and the use of all that such a block leads to. For
  * unit tests and a fuzzer.
  */
-#ifndef GR_UNIT_DWARF_TABLES_H
-#define GR_UNIT_DWARF_TABLES_H
+#pragma once
 
 #include "dwarf/internal.h"
 
@@ -212,5 +211,3 @@ static inline bool tables_use(struct gr_dwarf *dwarf)
 	// Else nothing of it need be read.
 	return sum != 1;
 }
-
-#endif /* GR_UNIT_DWARF_TABLES_H */

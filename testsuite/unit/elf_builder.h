@@ -3,8 +3,7 @@
  * Synthetic ELF files for the unit tests: headers first, then segments and
  * notes one after the other. Errors are assertions.
  */
-#ifndef GR_ELF_BUILDER_H
-#define GR_ELF_BUILDER_H
+#pragma once
 
 #include "base/base.h"
 
@@ -150,5 +149,3 @@ static inline void builder_write(struct elf_builder *b, size_t bytes,
 	(void)n;
 	close(fd);
 }
-
-#endif /* GR_ELF_BUILDER_H */

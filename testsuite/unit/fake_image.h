@@ -5,8 +5,7 @@
  * Included by the one C file of a test, which then is linked without the real
  * image.c. An access is good when one piece holds it whole.
  */
-#ifndef GR_UNIT_FAKE_IMAGE_H
-#define GR_UNIT_FAKE_IMAGE_H
+#pragma once
 
 #include "inferior/image.h"
 
@@ -158,5 +157,3 @@ const struct gr_target_thread *gr_image_threads(const struct gr_image *image,
 	*count = image->nthreads;
 	return image->threads;
 }
-
-#endif /* GR_UNIT_FAKE_IMAGE_H */

@@ -4,8 +4,7 @@
  * version has not. A row of `digests` is never edited: a new version gets a new
  * row.
  */
-#ifndef GR_UNIT_FORMAT_DIGEST_H
-#define GR_UNIT_FORMAT_DIGEST_H
+#pragma once
 
 #include "suite.h"
 
@@ -39,5 +38,3 @@ static inline void format_check(const struct format_digest *digests,
 			 "{ version, 0x%llx }",
 			 (unsigned long long)digest);
 }
-
-#endif /* GR_UNIT_FORMAT_DIGEST_H */

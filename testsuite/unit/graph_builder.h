@@ -3,8 +3,7 @@
  * graph_builder: small graphs from lists of edges, and what follows from them
  * by the plainest of algorithms, to hold the fast ones against.
  */
-#ifndef GR_UNIT_GRAPH_BUILDER_H
-#define GR_UNIT_GRAPH_BUILDER_H
+#pragma once
 
 #include "graph/graph.h"
 #include "graph/internal.h"
@@ -214,5 +213,3 @@ static inline uint64_t naive_bytes(const struct build *b, uint64_t vertices)
 			bytes += b->bytes[v];
 	return bytes;
 }
-
-#endif /* GR_UNIT_GRAPH_BUILDER_H */

@@ -45,11 +45,13 @@ struct shape {
 	uint32_t sweepgen; /* 0: swept */
 };
 
-static inline struct gr_error *poll_nothing(void *ctx)
-{
-	(void)ctx;
-	return NULL;
-}
+#define SPAN(base_, npages_, elem_bytes_, nelems_, spanclass_, ...) \
+	((struct shape){ .base = base_,                             \
+			 .npages = npages_,                         \
+			 .elem_bytes = elem_bytes_,                 \
+			 .nelems = nelems_,                         \
+			 .spanclass = spanclass_,                   \
+			 ##__VA_ARGS__ })
 
 static inline void set_layout(struct gr_layout *layout)
 {
@@ -82,13 +84,12 @@ static inline void set_layout(struct gr_layout *layout)
 
 static inline struct fixture *setup(void)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = suite_alloc(sizeof(*f));
 
-	assert_non_null(f);
 	f->rt.image = &f->image;
 	f->rt.gaps = &f->gaps;
 	f->sched.rt = &f->rt;
-	f->rt.poll = poll_nothing;
+	f->rt.poll = suite_poll;
 	assert_null(gr_types_create(&f->rt, &f->types));
 	set_layout(&f->rt.layout);
 	fake_add(&f->image, MHEAP, 64);
@@ -135,8 +136,7 @@ static inline struct gr_heap *read_heap(struct fixture *f)
 
 	if (!err)
 		err = gr_heap_fill(f->heap);
-	if (err)
-		fail_msg("%s", err->message);
+	assert_null(err);
 	return f->heap;
 }
 

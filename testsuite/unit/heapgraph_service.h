@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** heapgraph_service: random heaps with goroutines and roots of all kinds, of
  * which graphs are made. */
-#ifndef GR_UNIT_HEAPGRAPH_SERVICE_H
-#define GR_UNIT_HEAPGRAPH_SERVICE_H
+#pragma once
 
 #include "goruntime/sched/waits.h"
 #include "heapgraph/heapgraph.h"
@@ -101,5 +100,3 @@ static inline struct gr_error *create(struct service *s, unsigned int nthreads,
 	*ret = NULL;
 	return gr_heap_graph_create(&spec, ret);
 }
-
-#endif /* GR_UNIT_HEAPGRAPH_SERVICE_H */

@@ -13,16 +13,6 @@ enum {
 	PAGE = 4096,
 };
 
-static inline void assert_error(struct gr_error *err, enum gr_error_code code,
-				const char *message)
-{
-	assert_non_null(err);
-	assert_error_code(err, code);
-	if (message && !strstr(err->message, message))
-		fail_msg("\"%s\" is not in \"%s\"", message, err->message);
-	gr_error_destroy(err);
-}
-
 static inline void assert_bytes(const uint8_t *p, uint64_t addr, uint64_t bytes,
 				uint8_t salt)
 {

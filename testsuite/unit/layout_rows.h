@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** layout_rows: the layout's own table, and debug information made of it. */
-#ifndef GR_LAYOUT_ROWS_H
-#define GR_LAYOUT_ROWS_H
+#pragma once
 
 #include "fake_dwarf.h"
 
@@ -125,10 +124,9 @@ static inline bool is_through(size_t i, size_t above)
 
 static inline struct gr_dwarf *dwarf_create(const struct change *change)
 {
-	struct gr_dwarf *d = calloc(1, sizeof(*d));
+	struct gr_dwarf *d = suite_alloc(sizeof(*d));
 	uint32_t owner = GR_DWARF_NONE;
 
-	assert_non_null(d);
 	for (size_t i = 0; i < NROWS; i++) {
 		bool is_changed = i == change->row;
 		unsigned int n = is_changed ? change->alternative : 0;
@@ -172,5 +170,3 @@ static inline void teardown(struct gr_dwarf *d)
 }
 
 #define FIXTURE struct gr_dwarf *d, setup, teardown
-
-#endif /* GR_LAYOUT_ROWS_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** map_layouts: the fields of both designs of maps, as in Go 1.23 and 1.24. */
-#ifndef GR_UNIT_MAP_LAYOUTS_H
-#define GR_UNIT_MAP_LAYOUTS_H
+#pragma once
 
 #include "goruntime/layout/layout.h"
 
@@ -27,5 +26,3 @@ static inline void map_layout_use_groups(struct gr_layout *layout)
 	layout->swiss_table.groups_data = (struct gr_field){ 16, 8 };
 	layout->swiss_table.groups_mask = (struct gr_field){ 24, 8 };
 }
-
-#endif /* GR_UNIT_MAP_LAYOUTS_H */

@@ -3,8 +3,7 @@
  * marking_world: random heaps whose pointers only masks know, a naive walker
  * over them, and the walk itself. Included by the one C file of a test.
  */
-#ifndef GR_UNIT_MARKING_WORLD_H
-#define GR_UNIT_MARKING_WORLD_H
+#pragma once
 
 #include "goruntime/types/types_internal.h"
 #include "mark/walk.h"
@@ -231,9 +230,8 @@ static inline void naive_drain(struct naive *n, int tier)
 
 static inline struct naive *naive_walk(struct world *w)
 {
-	struct naive *n = calloc(1, sizeof(*n));
+	struct naive *n = suite_alloc(sizeof(*n));
 
-	assert_non_null(n);
 	n->w = w;
 	for (int i = 0; i < NBARRIERS; i++)
 		n->is_scheduler[naive_object(w->heap, w->ms[i])] = true;
@@ -282,5 +280,3 @@ static inline void walk(struct world *w, bool keep_parents,
 	memset(&walk->m, 0, sizeof(walk->m));
 	gr_walk_destroy(walk);
 }
-
-#endif /* GR_UNIT_MARKING_WORLD_H */

@@ -5,8 +5,7 @@
  * Included by the one C file of a test or fuzzer, which then is linked without
  * the real image.c.
  */
-#ifndef GR_UNIT_PATH_FIXTURE_H
-#define GR_UNIT_PATH_FIXTURE_H
+#pragma once
 
 #include "fake_image.h"
 #include "goruntime/types/types_internal.h"
@@ -162,5 +161,3 @@ static inline struct gr_error *path_walk(struct path_fixture *f,
 	};
 	return gr_place_walk(&f->scan.stop, whole, whole + 1, ret);
 }
-
-#endif /* GR_UNIT_PATH_FIXTURE_H */

@@ -3,8 +3,7 @@
  * pointer_bits: a scheme of pointer maps for heap_builder.h, in which the test
  * itself says which words are pointers.
  */
-#ifndef GR_UNIT_POINTER_BITS_H
-#define GR_UNIT_POINTER_BITS_H
+#pragma once
 
 #include "goruntime/heap/ptrmap.h"
 
@@ -28,5 +27,3 @@ static inline struct gr_error *fill_words(const struct gr_heap *heap,
 
 static const struct gr_ptrmap_ops made_up_maps = { .name = "made up",
 						   .fill = fill_words };
-
-#endif /* GR_UNIT_POINTER_BITS_H */

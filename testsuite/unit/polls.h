@@ -4,8 +4,7 @@
  * crafted input shows by it that it asks often, and that it ends at once when
  * it may not go on: the refusal is the last call.
  */
-#ifndef GR_UNIT_POLLS_H
-#define GR_UNIT_POLLS_H
+#pragma once
 
 #include "goruntime/layout/runtime.h"
 
@@ -59,5 +58,3 @@ static inline int polls_set_alarm(void **state)
 	alarm(SECONDS);
 	return 0;
 }
-
-#endif /* GR_UNIT_POLLS_H */

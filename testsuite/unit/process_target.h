@@ -105,9 +105,8 @@ static inline void start_thread(void *(*run)(void *arg), void *arg)
  * has set is_ready. */
 static inline struct target *target_start(void (*run)(struct target *t))
 {
-	struct target *t = calloc(1, sizeof(*t));
+	struct target *t = suite_alloc(sizeof(*t));
 
-	assert_non_null(t);
 	t->shared = mmap(NULL, sizeof(*t->shared), PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_int_equal(pipe(t->pipe), 0);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** profile_fixture: a small result, and a folder of its own for what is made
  * of it. */
-#ifndef GR_UNIT_PROFILE_FIXTURE_H
-#define GR_UNIT_PROFILE_FIXTURE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -48,12 +47,6 @@ static inline struct gr_profile make_profile(const struct gr_node *nodes,
 		.build_id = "c0ffee",
 		.max_samples = GR_PROFILE_MAX_SAMPLES,
 	};
-}
-
-static inline void must(struct gr_error *err)
-{
-	if (err)
-		fail_msg("%s", err->message);
 }
 
 // Two goroutines run main.work: same name, one waiting and one running twice.
@@ -124,5 +117,3 @@ static inline int remove_dir(void **state)
 	// Fails if a temporary file was left behind.
 	return rmdir(dir);
 }
-
-#endif /* GR_UNIT_PROFILE_FIXTURE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** profile_reader: reads a profile back with protobuf-c. */
-#ifndef GR_UNIT_PROFILE_READER_H
-#define GR_UNIT_PROFILE_READER_H
+#pragma once
 
 #include "profile_fixture.h"
 
@@ -29,5 +28,3 @@ static inline Gr__Pprof__Profile *read_profile(const char *path)
 	assert_non_null(p);
 	return p;
 }
-
-#endif /* GR_UNIT_PROFILE_READER_H */

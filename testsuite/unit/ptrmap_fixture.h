@@ -3,8 +3,7 @@
  * ptrmap_fixture: a heap of spans made up here, for the tests of the schemes
  * of pointer maps, and a naive look at what they make of it.
  */
-#ifndef GR_UNIT_PTRMAP_FIXTURE_H
-#define GR_UNIT_PTRMAP_FIXTURE_H
+#pragma once
 
 #include "fake_image.h"
 #include "goruntime/heap/ptrmap.h"
@@ -38,22 +37,15 @@ struct fixture {
 	uint64_t *words;
 };
 
-static inline struct gr_error *poll_nothing(void *ctx)
-{
-	(void)ctx;
-	return NULL;
-}
-
 static inline struct fixture *setup(void)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = suite_alloc(sizeof(*f));
 
-	assert_non_null(f);
 	f->rt.image = &f->image;
 	f->rt.gaps = &f->gaps;
 	f->heap.rt = &f->rt;
 	assert_null(gr_types_create(&f->rt, &f->heap.types));
-	f->rt.poll = poll_nothing;
+	f->rt.poll = suite_poll;
 	f->rt.layout.consts.arena_bytes = ARENA;
 	f->heap.spans = f->spans;
 	f->heap.first_chunk = HEAP >> GR_ARENA_SHIFT;
@@ -161,5 +153,3 @@ static inline uint64_t span_words(const struct gr_span *span)
 }
 
 #define FIXTURE struct fixture *f, setup, teardown
-
-#endif /* GR_UNIT_PTRMAP_FIXTURE_H */

@@ -3,8 +3,7 @@
  * stack_builder: a goroutine's stack of made-up functions, with the tables
  * that tell how to unwind it and what lives there.
  */
-#ifndef GR_UNIT_STACK_BUILDER_H
-#define GR_UNIT_STACK_BUILDER_H
+#pragma once
 
 #include "base/bitmap.h"
 #include "goruntime/sched/goroutine.h"
@@ -96,9 +95,8 @@ static inline void set_stack_layout(struct gr_layout *layout)
 /** A fixture with a stack of so many bytes below STACK_HI. */
 static inline struct stack_fixture *stack_new(uint64_t stack_bytes)
 {
-	struct stack_fixture *f = calloc(1, sizeof(*f));
+	struct stack_fixture *f = suite_alloc(sizeof(*f));
 
-	assert_non_null(f);
 	set_stack_layout(&f->rt.layout);
 	f->rt.image = &f->image;
 	f->rt.gaps = &f->gaps;
@@ -284,10 +282,7 @@ static inline struct gr_error *run_stack(struct stack_fixture *f)
 
 static inline void run_stack_well(struct stack_fixture *f)
 {
-	struct gr_error *err = run_stack(f);
-
-	if (err)
-		fail_msg("%s", err->message);
+	assert_null(run_stack(f));
 }
 
 /** 'p': live, 'c': perhaps, '.': not; words from an address on. */
@@ -307,5 +302,3 @@ static inline void check_words(const struct stack_fixture *f, uint64_t addr,
 				 (unsigned long long)addr, got, *want);
 	}
 }
-
-#endif /* GR_UNIT_STACK_BUILDER_H */

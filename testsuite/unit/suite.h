@@ -4,10 +4,9 @@
  * to those of the program; `GR_SUITE("bitmaps")` runs all, in the order of the
  * file. Each row of a table is a test of its own, under the row's name.
  */
-#ifndef GR_UNIT_SUITE_H
-#define GR_UNIT_SUITE_H
+#pragma once
 
-#include "base/base.h"
+#include "base/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,6 +172,34 @@ static inline int suite_run(const char *group, CMFixtureFunction setup,
 	}
 #define GR_SUITE(group) GR_SUITE_WITH(group, NULL, NULL)
 
+/** Zeroed memory; the program ends without any. */
+static inline void *suite_alloc(size_t bytes)
+{
+	void *p = calloc(1, bytes);
+
+	if (!p)
+		abort();
+	return p;
+}
+
+/** A poll that never refuses. */
+static inline struct gr_error *suite_poll(void *ctx)
+{
+	(void)ctx;
+	return NULL;
+}
+
+/** A poll that refuses when *@p left, a uint64_t, has come to zero; NULL: always. */
+static inline struct gr_error *suite_refuse(void *left)
+{
+	uint64_t *count = left;
+
+	if (!count || !*count)
+		return gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
+	--*count;
+	return NULL;
+}
+
 /** A small generator of numbers that are the same in every run (xorshift). */
 static inline uint64_t suite_random(uint64_t *seed)
 {
@@ -181,5 +208,3 @@ static inline uint64_t suite_random(uint64_t *seed)
 	*seed ^= *seed << 17;
 	return *seed;
 }
-
-#endif /* GR_UNIT_SUITE_H */

@@ -206,10 +206,8 @@ TEST(poll)
 			struct file file = new_file();
 
 			file.polls_left = polls;
-			struct gr_error *err = write_file(&file, nthreads);
-			assert_non_null(err);
-			assert_error_code(err, GR_ERROR_INTERRUPTED);
-			gr_error_destroy(err);
+			assert_fails(write_file(&file, nthreads),
+				     GR_ERROR_INTERRUPTED, NULL);
 			gr_byte_vector_deinit(&file.bytes);
 		}
 }

@@ -14,9 +14,8 @@ struct pair {
 
 static struct pair *setup(void)
 {
-	struct pair *p = calloc(1, sizeof(*p));
+	struct pair *p = suite_alloc(sizeof(*p));
 
-	assert_non_null(p);
 	p->map = gr_bitmap_alloc(BITS);
 	assert_non_null(p->map);
 	return p;

@@ -23,9 +23,8 @@ struct world {
 
 static struct world *world_new(uint32_t n)
 {
-	struct world *w = calloc(1, sizeof(*w));
+	struct world *w = suite_alloc(sizeof(*w));
 
-	assert_non_null(w);
 	w->n = n;
 	w->sched.rt = &w->rt;
 	w->next = calloc(n + 1, sizeof(*w->next));

@@ -77,9 +77,8 @@ static void put_core(FILE *file)
 
 static struct fixture *setup(void)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = suite_alloc(sizeof(*f));
 
-	assert_non_null(f);
 	snprintf(f->path, sizeof(f->path), "/tmp/goref-core-XXXXXX");
 	int fd = mkstemp(f->path);
 	FILE *file = fdopen(fd, "w");

@@ -31,9 +31,8 @@ static GR_PRINTF(1, 2) void run(const char *format, ...)
 // A cache folder of its own, and a copy of this program as a file with DWARF.
 static struct place *set_up(void)
 {
-	struct place *place = calloc(1, sizeof(*place));
+	struct place *place = suite_alloc(sizeof(*place));
 
-	assert_non_null(place);
 	snprintf(place->folder, sizeof(place->folder),
 		 "/tmp/goref-cache-XXXXXX");
 	assert_non_null(mkdtemp(place->folder));
@@ -163,10 +162,8 @@ TEST_F(changed_file)
 	// Tables that were opened before must not mix two files.
 	struct gr_dwarf_local *locals;
 	size_t count;
-	struct gr_error *err = gr_dwarf_locals(dwarf, 0, 1, &locals, &count);
-	assert_non_null(err);
-	assert_error_code(err, GR_ERROR_FORMAT);
-	gr_error_destroy(err);
+	assert_fails(gr_dwarf_locals(dwarf, 0, 1, &locals, &count),
+		     GR_ERROR_FORMAT, NULL);
 	gr_dwarf_destroy(dwarf);
 }
 

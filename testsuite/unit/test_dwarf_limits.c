@@ -80,9 +80,8 @@ enum { LOW_PC = 0x1000, FUNCTION_BYTES = 0x100000 };
 
 static struct file *setup(void)
 {
-	struct file *f = calloc(1, sizeof(*f));
+	struct file *f = suite_alloc(sizeof(*f));
 
-	assert_non_null(f);
 	f->abbrev.name = ".debug_abbrev";
 	f->info.name = ".debug_info";
 	f->str.name = ".debug_str";
@@ -445,11 +444,8 @@ static void check_question(struct file *f, uint64_t *polls, ask_function *ask,
 	for (uint64_t all = *polls, i = 0; i < 4; i++) {
 		*polls = 0;
 		refused = 1 + i * (all - 1) / 4;
-		struct gr_error *err = ask(f, &count);
-		assert_non_null(err);
-		assert_error_code(err, GR_ERROR_INTERRUPTED);
+		assert_fails(ask(f, &count), GR_ERROR_INTERRUPTED, NULL);
 		assert_int_equal(*polls, refused);
-		gr_error_destroy(err);
 	}
 	refused = 0;
 }
@@ -522,11 +518,7 @@ TEST_F(packed_too_well)
 	put(&f->str, &packed, sizeof(packed));
 	memset(f->str.data + f->str.bytes, 0, 1000);
 	f->str.bytes += 1000;
-	struct gr_error *err = open_file(f, &polls);
-	assert_non_null(err);
-	assert_error_code(err, GR_ERROR_FORMAT);
-	assert_non_null(strstr(err->message, "damaged"));
-	gr_error_destroy(err);
+	assert_fails(open_file(f, &polls), GR_ERROR_FORMAT, "damaged");
 }
 
 /* Names that all belong into one slot of an index. */

@@ -106,11 +106,9 @@ static int compare_edges(const void *a, const void *b)
 static void check_edges(struct world *w, const struct gr_marking *m,
 			const struct naive *n)
 {
-	struct edge_list *got = calloc(1, sizeof(*got));
-	struct edge_list *want = calloc(1, sizeof(*want));
+	struct edge_list *got = suite_alloc(sizeof(*got));
+	struct edge_list *want = suite_alloc(sizeof(*want));
 
-	assert_non_null(got);
-	assert_non_null(want);
 	assert_null(gr_for_each_edge(w->heap, &w->roots, m, keep_edges, got));
 	naive_sweep(want, w, n);
 	assert_int_equal(got->count, want->count);

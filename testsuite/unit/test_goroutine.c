@@ -91,9 +91,8 @@ static void put_reasons(struct fixture *f)
 
 static struct fixture *setup(void)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = suite_alloc(sizeof(*f));
 
-	assert_non_null(f);
 	f->rt.image = &f->image;
 	f->rt.gaps = &f->gaps;
 	f->sched.rt = &f->rt;
@@ -162,10 +161,7 @@ static uint64_t put_m(struct fixture *f, uint64_t lwp, uint64_t curg)
 
 static void read_well(struct fixture *f)
 {
-	struct gr_error *err = gr_goroutines_read(&f->sched);
-
-	if (err)
-		fail_msg("%s", err->message);
+	assert_null(gr_goroutines_read(&f->sched));
 }
 
 struct status_case {

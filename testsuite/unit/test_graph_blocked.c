@@ -154,18 +154,12 @@ TEST(long)
 	free(is_stuck);
 }
 
-static struct gr_error *refuse(void *ctx)
-{
-	(void)ctx;
-	return gr_error_format(GR_ERROR_INTERRUPTED, "enough");
-}
-
 TEST(interrupted)
 {
 	const uint32_t first[] = { 0, 1 }, to[] = { 0 };
 	const uint8_t need[] = { GR_NEED_ALL };
 	const struct gr_blocked b = { 1, first, to, need };
-	const struct gr_poll poll = { refuse, NULL };
+	const struct gr_poll poll = { suite_refuse, NULL };
 	uint8_t is_stuck[1] = { 1 };
 	uint32_t cycle[1], count;
 	struct gr_error *err = gr_blocked_forever(&b, &poll, is_stuck);

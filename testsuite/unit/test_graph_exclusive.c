@@ -129,17 +129,9 @@ static struct gr_error *count_poll(void *ctx)
 	return NULL;
 }
 
-static struct gr_error *refuse(void *ctx)
-{
-	uint64_t *left = ctx;
-
-	return (*left)-- ? NULL :
-			   gr_error_format(GR_ERROR_INTERRUPTED, "enough");
-}
-
 TEST(many_sets)
 {
-	struct many *m = calloc(1, sizeof(*m));
+	struct many *m = suite_alloc(sizeof(*m));
 	struct gr_budget budget = { 0 };
 	struct gr_graph *g = build_list(&budget);
 	uint64_t npolls = 0, nruns = 0;
@@ -147,7 +139,6 @@ TEST(many_sets)
 	struct gr_error *err = NULL;
 	struct gr_kept together;
 
-	assert_non_null(m);
 	for (uint32_t i = 0; i < NMANY; i++) {
 		m->vertices[i] = NMANY + i;
 		m->set[i] = i;
@@ -160,7 +151,7 @@ TEST(many_sets)
 	assert_true(npolls < 100);
 	do {
 		uint64_t left = nruns++;
-		const struct gr_poll refusing = { refuse, &left };
+		const struct gr_poll refusing = { suite_refuse, &left };
 		err = gr_graph_exclusive(g, &sets, &refusing, m->kept,
 					 &together);
 	} while (gr_error_catch(&err, GR_ERROR_INTERRUPTED));

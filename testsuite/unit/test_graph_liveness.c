@@ -283,14 +283,6 @@ TEST(crowd)
 
 // -------------------------------------------------------------------- no end
 
-static struct gr_error *refuse(void *ctx)
-{
-	uint64_t *left = ctx;
-
-	return (*left)-- ? NULL :
-			   gr_error_format(GR_ERROR_INTERRUPTED, "enough");
-}
-
 TEST(interrupted)
 {
 	struct many *m = many_create(0);
@@ -310,7 +302,7 @@ TEST(interrupted)
 	};
 	do {
 		uint64_t left = nruns++;
-		const struct gr_poll poll = { refuse, &left };
+		const struct gr_poll poll = { suite_refuse, &left };
 		memset(m->alive, 0, sizeof(m->alive));
 		err = gr_graph_liveness(m->graph, &spec, &poll, m->alive, NULL);
 		if (err)

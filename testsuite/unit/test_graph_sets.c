@@ -97,9 +97,8 @@ struct shape {
 
 static struct shape *shape_create(gr_vertex n)
 {
-	struct shape *s = calloc(1, sizeof(*s));
+	struct shape *s = suite_alloc(sizeof(*s));
 
-	assert_non_null(s);
 	assert_true(n <= GR_ARRAY_SIZE(s->bytes));
 	s->n = n;
 	for (gr_vertex v = 0; v < n; v++)

@@ -53,9 +53,8 @@ static struct gr_suspect_question question_of(struct shape *s)
 /* All objects have one byte at first; two roots in a group. */
 static struct shape *begin(void)
 {
-	struct shape *s = calloc(1, sizeof(*s));
+	struct shape *s = suite_alloc(sizeof(*s));
 
-	assert_non_null(s);
 	s->b.nobjects = ROOT;
 	s->b.nroots = NROOTS;
 	s->b.ngroups = 1;

@@ -41,21 +41,9 @@ TEST_F_ROWS(class, class_cases, c)
 	uint64_t base = HEAP + 5 * PAGE, bytes = c->npages * (uint64_t)PAGE;
 	uint32_t nelems = bytes / c->elem_bytes;
 
-	put_span(f, (struct shape){ .base = base + bytes,
-				    .npages = 1,
-				    .elem_bytes = 4096,
-				    .nelems = 2,
-				    .spanclass = 5 });
-	put_span(f, (struct shape){ .base = base,
-				    .npages = c->npages,
-				    .elem_bytes = c->elem_bytes,
-				    .nelems = nelems,
-				    .spanclass = 2 });
-	put_span(f, (struct shape){ .base = base - 2 * PAGE,
-				    .npages = 1,
-				    .elem_bytes = 2688,
-				    .nelems = 3,
-				    .spanclass = 5 });
+	put_span(f, SPAN(base + bytes, 1, 4096, 2, 5));
+	put_span(f, SPAN(base, c->npages, c->elem_bytes, nelems, 2));
+	put_span(f, SPAN(base - 2 * PAGE, 1, 2688, 3, 5));
 	const struct gr_heap *heap = read_heap(f);
 	assert_int_equal(heap->nspans, 3);
 	assert_int_equal(heap->nobjs, 3 + nelems + 2);
@@ -93,16 +81,8 @@ TEST_F(edges)
 {
 	uint64_t far = HEAP + 7 * ARENA - PAGE;
 
-	put_span(f, (struct shape){ .base = far,
-				    .npages = 1,
-				    .elem_bytes = 1152,
-				    .nelems = 7,
-				    .spanclass = 5 });
-	put_span(f, (struct shape){ .base = HEAP,
-				    .npages = 1,
-				    .elem_bytes = 48,
-				    .nelems = 170,
-				    .spanclass = 5 });
+	put_span(f, SPAN(far, 1, 1152, 7, 5));
+	put_span(f, SPAN(HEAP, 1, 48, 170, 5));
 	const struct gr_heap *heap = read_heap(f);
 	const struct {
 		uint64_t addr;
@@ -136,11 +116,7 @@ TEST_F(large_object)
 {
 	uint64_t base = HEAP + ARENA - 3 * PAGE, bytes = UINT64_C(5) << 30;
 
-	put_span(f, (struct shape){ .base = base,
-				    .npages = bytes / PAGE,
-				    .elem_bytes = bytes,
-				    .nelems = 1,
-				    .spanclass = 1 });
+	put_span(f, SPAN(base, bytes / PAGE, bytes, 1, 1));
 	const struct gr_heap *heap = read_heap(f);
 	for (uint64_t off = 0; off < bytes; off += bytes / 1000 + 1)
 		check_address(heap, base + off, 0);
@@ -155,12 +131,7 @@ TEST_F(user_arena_chunk)
 {
 	const uint64_t bytes = ARENA - ARENA / 64 - 48;
 
-	put_span(f, (struct shape){ .base = HEAP,
-				    .npages = ARENA / PAGE,
-				    .elem_bytes = bytes,
-				    .nelems = 1,
-				    .spanclass = 0,
-				    .freeindex = 1 });
+	put_span(f, SPAN(HEAP, ARENA / PAGE, bytes, 1, 0, .freeindex = 1));
 	const struct gr_heap *heap = read_heap(f);
 	assert_int_equal(f->gaps.count[GR_GAP_BAD_SPANS], 0);
 	assert_int_equal(heap->allocated_objects, 1);
@@ -174,16 +145,8 @@ TEST_F(arenas)
 {
 	fake_set(&f->image, ARENA_MAP + HEAP / ARENA * 8, 0x7000, 8);
 	fake_set(&f->image, ARENA_MAP + (HEAP / ARENA + 2) * 8, 0x9000, 8);
-	put_span(f, (struct shape){ .base = HEAP,
-				    .npages = 1,
-				    .elem_bytes = 8192,
-				    .nelems = 1,
-				    .spanclass = 5 });
-	put_span(f, (struct shape){ .base = HEAP + 2 * ARENA,
-				    .npages = 1,
-				    .elem_bytes = 8192,
-				    .nelems = 1,
-				    .spanclass = 5 });
+	put_span(f, SPAN(HEAP, 1, 8192, 1, 5));
+	put_span(f, SPAN(HEAP + 2 * ARENA, 1, 8192, 1, 5));
 	const struct gr_heap *heap = read_heap(f);
 	assert_int_equal(gr_heap_arena_at(heap, HEAP), 0x7000);
 	assert_int_equal(gr_heap_arena_at(heap, HEAP + ARENA - 1), 0x7000);
@@ -204,13 +167,8 @@ TEST_F(random_heap)
 				     GR_ARRAY_SIZE(class_cases)];
 		uint8_t noscan = suite_random(&seed) & 1;
 
-		put_span(f, (struct shape){
-				    .base = base,
-				    .npages = c->npages,
-				    .elem_bytes = c->elem_bytes,
-				    .nelems = c->npages * PAGE / c->elem_bytes,
-				    .spanclass = 4 | noscan,
-			    });
+		put_span(f, SPAN(base, c->npages, c->elem_bytes,
+				 c->npages * PAGE / c->elem_bytes, 4 | noscan));
 		base += (c->npages + suite_random(&seed) % 3) * PAGE;
 	}
 	const struct gr_heap *heap = read_heap(f);
@@ -251,13 +209,8 @@ TEST_F(allocated)
 					      (byte >> j % 8 & 1);
 			objects += want[i * ELEMS + j];
 		}
-		put_span(f, (struct shape){ .base = HEAP + i * PAGE,
-					    .npages = 1,
-					    .elem_bytes = 48,
-					    .nelems = ELEMS,
-					    .spanclass = 10,
-					    .freeindex = freeindex,
-					    .alloc_bits = bits });
+		put_span(f, SPAN(HEAP + i * PAGE, 1, 48, ELEMS, 10,
+				 .freeindex = freeindex, .alloc_bits = bits));
 	}
 	const struct gr_heap *heap = read_heap(f);
 	for (gr_obj obj = 0; obj < SPANS * ELEMS; obj++)
@@ -270,21 +223,11 @@ TEST_F(allocated)
 
 TEST_F(lost_bits)
 {
-	put_span(f, (struct shape){ .base = HEAP,
-				    .npages = 1,
-				    .elem_bytes = 48,
-				    .nelems = 170,
-				    .spanclass = 10,
-				    .freeindex = 3,
-				    .alloc_bits = 0x66660000 });
+	put_span(f, SPAN(HEAP, 1, 48, 170, 10, .freeindex = 3,
+			 .alloc_bits = 0x66660000));
 	// Nothing is to be read when every slot was given out.
-	put_span(f, (struct shape){ .base = HEAP + PAGE,
-				    .npages = 1,
-				    .elem_bytes = 48,
-				    .nelems = 170,
-				    .spanclass = 10,
-				    .freeindex = 170,
-				    .alloc_bits = 0x66660000 });
+	put_span(f, SPAN(HEAP + PAGE, 1, 48, 170, 10, .freeindex = 170,
+			 .alloc_bits = 0x66660000));
 	const struct gr_heap *heap = read_heap(f);
 	assert_int_equal(heap->allocated_objects, 340);
 	assert_int_equal(f->gaps.count[GR_GAP_BAD_SPANS], 1);
@@ -293,33 +236,17 @@ TEST_F(lost_bits)
 TEST_F(mid_sweep)
 {
 	for (int i = 0; i < 5; i++)
-		put_span(f, (struct shape){ .base = HEAP + i * PAGE,
-					    .npages = 1,
-					    .elem_bytes = 8192,
-					    .nelems = 1,
-					    .spanclass = 5,
-					    .sweepgen = SWEEPGEN - 2 + i });
+		put_span(f, SPAN(HEAP + i * PAGE, 1, 8192, 1, 5,
+				 .sweepgen = SWEEPGEN - 2 + i));
 	read_heap(f);
 	assert_int_equal(f->gaps.count[GR_GAP_SPANS_MID_SWEEP], 1);
 }
 
 TEST_F(map)
 {
-	put_span(f, (struct shape){ .base = HEAP,
-				    .npages = 1,
-				    .elem_bytes = 48,
-				    .nelems = 168,
-				    .spanclass = 10 });
-	put_span(f, (struct shape){ .base = HEAP + PAGE,
-				    .npages = 1,
-				    .elem_bytes = 48,
-				    .nelems = 170,
-				    .spanclass = 11 });
-	put_span(f, (struct shape){ .base = HEAP + 2 * PAGE,
-				    .npages = 2,
-				    .elem_bytes = 10000,
-				    .nelems = 1,
-				    .spanclass = 0 });
+	put_span(f, SPAN(HEAP, 1, 48, 168, 10));
+	put_span(f, SPAN(HEAP + PAGE, 1, 48, 170, 11));
+	put_span(f, SPAN(HEAP + 2 * PAGE, 2, 10000, 1, 0));
 	const uint8_t *host = fake_add(&f->image, HEAP, PAGE);
 	const struct gr_heap *heap = read_heap(f);
 	assert_null(gr_heap_map(f->heap));

@@ -127,12 +127,7 @@ TEST_F(large_span_of_small_objects)
 	const uint64_t npages = UINT32_MAX / PAGE;
 	const uint32_t nelems = npages * PAGE / 24;
 
-	put_span(f, (struct shape){ .base = HEAP,
-				    .npages = npages,
-				    .elem_bytes = 24,
-				    .nelems = nelems,
-				    .spanclass = 5,
-				    .freeindex = 1 });
+	put_span(f, SPAN(HEAP, npages, 24, nelems, 5, .freeindex = 1));
 	fake_add(&f->image, 0x100000000, nelems / 8 + 1);
 	fake_set(&f->image, MSPANS + 24, 0x100000000, 8);
 	const struct gr_heap *heap = read_heap(f);
@@ -147,11 +142,7 @@ TEST_F(large_span_of_small_objects)
 TEST_F(unreadable_record)
 {
 	for (int i = 0; i < 3; i++)
-		put_span(f, (struct shape){ .base = HEAP + i * PAGE,
-					    .npages = 1,
-					    .elem_bytes = 8192,
-					    .nelems = 1,
-					    .spanclass = 5 });
+		put_span(f, SPAN(HEAP + i * PAGE, 1, 8192, 1, 5));
 	fake_set(&f->image, SPAN_LIST + 8, 0x66660000, 8);
 	const struct gr_heap *heap = read_heap(f);
 	assert_int_equal(heap->nspans, 2);
@@ -178,11 +169,8 @@ TEST_F_ROWS(list, list_cases, c)
 	fake_set(&f->image, MHEAP, c->addr, 8);
 	fake_set(&f->image, MHEAP + 8, c->len, 8);
 	fake_set(&f->image, MHEAP + 16, c->cap, 8);
-	struct gr_error *err = gr_heap_read(&f->rt, f->types, &f->heap);
-	assert_non_null(err);
-	assert_error_code(err, c->want);
-	assert_non_null(strstr(err->message, "allspans"));
-	gr_error_destroy(err);
+	assert_fails(gr_heap_read(&f->rt, f->types, &f->heap), c->want,
+		     "allspans");
 }
 
 /* A list that is nowhere: gaps, and an end before 2^28 of them. */
@@ -199,19 +187,8 @@ TEST_F(list_nowhere)
 TEST_F(geometry)
 {
 	f->rt.layout.consts.page_bytes = 4096;
-	struct gr_error *err = gr_heap_read(&f->rt, f->types, &f->heap);
-	assert_non_null(err);
-	assert_error_code(err, GR_ERROR_LAYOUT);
-	gr_error_destroy(err);
-}
-
-static struct gr_error *poll_fifth(void *ctx)
-{
-	uint64_t *count = ctx;
-
-	return ++*count < 5 ?
-		       NULL :
-		       gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
+	assert_fails(gr_heap_read(&f->rt, f->types, &f->heap), GR_ERROR_LAYOUT,
+		     NULL);
 }
 
 static void expect_end(struct fixture *f, enum gr_error_code code)
@@ -220,23 +197,18 @@ static void expect_end(struct fixture *f, enum gr_error_code code)
 
 	if (!err)
 		err = gr_heap_fill(f->heap);
-	assert_non_null(err);
-	assert_error_code(err, code);
-	gr_error_destroy(err);
+	assert_fails(err, code, NULL);
 }
 
 /* One record claims 2^22 pages: what is made of them can be ended. */
 TEST_F(span_of_all_pages)
 {
 	const uint64_t npages = 1 << 22;
-	uint64_t count = 0;
+	uint64_t left = 4;
 
-	f->rt.poll = poll_fifth;
-	f->rt.poll_ctx = &count;
-	put_span(f, (struct shape){ .base = HEAP,
-				    .npages = npages,
-				    .elem_bytes = npages * PAGE,
-				    .nelems = 1 });
+	f->rt.poll = suite_refuse;
+	f->rt.poll_ctx = &left;
+	put_span(f, SPAN(HEAP, npages, npages * PAGE, 1, 0));
 	expect_end(f, GR_ERROR_INTERRUPTED);
 }
 
@@ -246,15 +218,8 @@ TEST_F(span_of_more_than_there_is)
 	const uint64_t npages = 1 << 22;
 
 	f->image.mapped_bytes = 1 << 20;
-	put_span(f, (struct shape){ .base = HEAP,
-				    .npages = npages,
-				    .elem_bytes = npages * PAGE,
-				    .nelems = 1 });
-	put_span(f, (struct shape){ .base = HEAP + 64 * ARENA,
-				    .npages = 1,
-				    .elem_bytes = 1024,
-				    .nelems = 8,
-				    .spanclass = 4 });
+	put_span(f, SPAN(HEAP, npages, npages * PAGE, 1, 0));
+	put_span(f, SPAN(HEAP + 64 * ARENA, 1, 1024, 8, 4));
 	const struct gr_heap *heap = read_heap(f);
 	assert_int_equal(heap->nspans, 1);
 	assert_true(f->gaps.count[GR_GAP_BAD_SPANS] >= 1);
@@ -265,20 +230,16 @@ static void put_all_objects(struct fixture *f)
 {
 	const uint64_t nelems = 1 << 25;
 
-	put_span(f, (struct shape){ .base = HEAP,
-				    .npages = nelems * 8 / PAGE,
-				    .elem_bytes = 8,
-				    .nelems = nelems,
-				    .freeindex = UINT16_MAX,
-				    .spanclass = 2 });
+	put_span(f, SPAN(HEAP, nelems * 8 / PAGE, 8, nelems, 2,
+			 .freeindex = UINT16_MAX));
 }
 
 TEST_F(span_of_all_objects)
 {
-	uint64_t count = 0;
+	uint64_t left = 4;
 
-	f->rt.poll = poll_fifth;
-	f->rt.poll_ctx = &count;
+	f->rt.poll = suite_refuse;
+	f->rt.poll_ctx = &left;
 	put_all_objects(f);
 	expect_end(f, GR_ERROR_INTERRUPTED);
 }

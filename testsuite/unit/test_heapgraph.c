@@ -169,9 +169,8 @@ static void add_owned(struct model *m, uint32_t goroutine, uint64_t addr)
 
 static struct model *make_model(struct service *s)
 {
-	struct model *m = calloc(1, sizeof(*m));
+	struct model *m = suite_alloc(sizeof(*m));
 
-	assert_non_null(m);
 	m->s = s;
 	number(m);
 	for (gr_obj i = 0; i < s->w.heap->nobjs; i++) {

@@ -86,12 +86,9 @@ TEST(ranges_interrupted)
 		struct polls refusing = { .last = last };
 		const struct gr_target other = { .ops = { .poll = count_poll },
 						 .ctx = &refusing };
-		struct gr_error *err = gr_ranges_init(&ranges, &in, &other);
-
-		assert_non_null(err);
-		assert_error_code(err, GR_ERROR_INTERRUPTED);
+		assert_fails(gr_ranges_init(&ranges, &in, &other),
+			     GR_ERROR_INTERRUPTED, NULL);
 		assert_int_equal(refusing.seen, last);
-		gr_error_destroy(err);
 	}
 }
 
@@ -203,9 +200,7 @@ static struct fixture *core_setup(void)
 
 	build_exe(&f->exe, NULL, "go-id");
 	build_core(&f->core, &f->exe);
-	struct gr_error *err = fixture_open(f, f->core.bytes);
-	if (err)
-		fail_msg("%s", err->message);
+	assert_null(fixture_open(f, f->core.bytes));
 	return f;
 }
 
@@ -275,7 +270,7 @@ TEST_F_ROWS(core_range, range_cases, c)
 		assert_null(err);
 		assert_bytes(buf, c->addr, c->bytes, c->salt);
 	} else {
-		assert_error(err, GR_ERROR_FAULT, NULL);
+		assert_fails(err, GR_ERROR_FAULT, NULL);
 	}
 	err = gr_image_map(f->image, c->addr, c->bytes, &p);
 	if (c->is_whole) {
@@ -283,7 +278,7 @@ TEST_F_ROWS(core_range, range_cases, c)
 		assert_bytes(p, c->addr, c->bytes, c->salt);
 		assert_int_equal(!f->image->copies, c->is_zero_copy);
 	} else {
-		assert_error(err, GR_ERROR_FAULT, NULL);
+		assert_fails(err, GR_ERROR_FAULT, NULL);
 	}
 	assert_null(gr_image_map_torn(f->image, c->addr, c->bytes, &p));
 	assert_int_equal(f->gaps.count[GR_GAP_UNREADABLE_PAGES],
@@ -306,7 +301,7 @@ TEST_F(core_uint)
 		assert_null(gr_image_read_uint(f->image, addr, bytes, &value));
 		assert_int_equal(value, expected);
 	}
-	assert_error(gr_image_read_u64(f->image, HEAP + 4 * PAGE - 7, &value),
+	assert_fails(gr_image_read_u64(f->image, HEAP + 4 * PAGE - 7, &value),
 		     GR_ERROR_FAULT, "0x10003ff9");
 }
 
@@ -416,11 +411,10 @@ TEST_ROWS(damage, damage_cases, c)
 	builder_finish(&f->core);
 	struct gr_error *err = fixture_open(f, f->core.bytes - c->cut_bytes);
 	if (c->code >= 0) {
-		assert_error(err, c->code, c->message);
+		assert_fails(err, c->code, c->message);
 		return;
 	}
-	if (err)
-		fail_msg("%s", err->message);
+	assert_null(err);
 	const char *warning = gr_image_warning(f->image);
 	if (c->message && (!warning || !strstr(warning, c->message)))
 		fail_msg("warning is %s", warning ? warning : "absent");
@@ -429,7 +423,7 @@ TEST_ROWS(damage, damage_cases, c)
 	assert_int_equal(gr_image_missing_bytes(f->image), c->missing_bytes);
 	err = gr_image_read(f->image, HEAP, &byte, 1);
 	if (c->salt < 0)
-		assert_error(err, GR_ERROR_FAULT, NULL);
+		assert_fails(err, GR_ERROR_FAULT, NULL);
 	else
 		assert_int_equal(byte, builder_byte(HEAP, c->salt));
 }
@@ -482,7 +476,7 @@ TEST_ROWS(identity, identity_cases, c)
 	builder_finish(&f->exe);
 	struct gr_error *err = fixture_open(f, f->core.bytes);
 	if (c->message)
-		assert_error(err, GR_ERROR_MISMATCH, c->message);
+		assert_fails(err, GR_ERROR_MISMATCH, c->message);
 	else if (err)
 		fail_msg("%s", err->message);
 }

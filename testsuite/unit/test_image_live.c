@@ -128,10 +128,7 @@ static struct live *live_create(const struct live_case *c)
 	};
 	if (c->kind != GR_TARGET_REMOTE)
 		live_fork(live);
-	struct gr_error *err =
-		gr_image_create(&live->target, &live->gaps, &live->image);
-	if (err)
-		fail_msg("%s", err->message);
+	assert_null(gr_image_create(&live->target, &live->gaps, &live->image));
 	// A snapshot is never read in another way.
 	if (c->kind == GR_TARGET_SNAPSHOT)
 		assert_true(live->image->source.is_only_file);
@@ -155,12 +152,12 @@ static void check_live(struct live *live)
 			assert_null(err);
 			assert_bytes((uint8_t *)&value, at + 16, 8, CORE_SALT);
 		} else {
-			assert_error(err, GR_ERROR_FAULT, NULL);
+			assert_fails(err, GR_ERROR_FAULT, NULL);
 		}
 	}
 	assert_null(gr_image_read(live->image, addr + PAGE - 5, buf, 3 * PAGE));
 	assert_bytes(buf, addr + PAGE - 5, 3 * PAGE, CORE_SALT);
-	assert_error(gr_image_map(live->image, addr, LIVE_PAGES * PAGE, &p),
+	assert_fails(gr_image_map(live->image, addr, LIVE_PAGES * PAGE, &p),
 		     GR_ERROR_FAULT, NULL);
 	memset(&live->gaps, 0, sizeof(live->gaps));
 	assert_null(gr_image_map_torn(live->image, addr + 3,
@@ -197,7 +194,7 @@ TEST_ROWS(live, live_cases, c)
 	assert_bytes(p, addr + 10 * PAGE, 30 * PAGE, CORE_SALT);
 	gr_image_seal(live->image);
 	check_live(live);
-	assert_error(gr_image_read_u64(live->image, addr - PAGE, &value),
+	assert_fails(gr_image_read_u64(live->image, addr - PAGE, &value),
 		     GR_ERROR_FAULT, NULL);
 	assert_true(live->largest_read <= 1 << 20);
 }
@@ -236,13 +233,13 @@ TEST(late)
 	assert_null(gr_image_capture(live->image));
 	gr_image_seal(live->image);
 	memset(live->area, 7, LIVE_PAGES * PAGE);
-	assert_error(gr_image_read(live->image, addr, late, sizeof(late)),
+	assert_fails(gr_image_read(live->image, addr, late, sizeof(late)),
 		     GR_ERROR_FAULT, NULL);
 	assert_null(gr_image_read_late(live->image, addr, late, sizeof(late)));
 	assert_bytes(late, addr, 2 * PAGE, CORE_SALT);
 	for (size_t i = 2 * PAGE; i < sizeof(late); i++)
 		assert_int_equal(late[i], 7);
-	assert_error(gr_image_read_late(live->image,
+	assert_fails(gr_image_read_late(live->image,
 					addr + UNMAPPED_PAGE * PAGE, late, 1),
 		     GR_ERROR_FAULT, NULL);
 }
@@ -255,7 +252,7 @@ TEST_ROWS(not_held, live_cases, c)
 	uint8_t byte;
 
 	gr_image_seal(live->image);
-	assert_error(gr_image_read_late(live->image, addr, &byte, 1),
+	assert_fails(gr_image_read_late(live->image, addr, &byte, 1),
 		     GR_ERROR_FAULT, NULL);
 }
 
@@ -299,7 +296,7 @@ static void check_many(struct live *live, const uint8_t *area)
 		struct gr_error *err =
 			gr_image_map(live->image, (uintptr_t)page, PAGE, &p);
 		if (i && i % HOLE_EVERY == 0) {
-			assert_error(err, GR_ERROR_FAULT, NULL);
+			assert_fails(err, GR_ERROR_FAULT, NULL);
 			holes++;
 			continue;
 		}
@@ -323,7 +320,7 @@ TEST_ROWS(copy, copy_cases, c)
 				  (uintptr_t)area + bytes));
 	struct gr_error *err = gr_image_capture(live->image);
 	if (c->polls_left >= 0) {
-		assert_error(err, GR_ERROR_INTERRUPTED, NULL);
+		assert_fails(err, GR_ERROR_INTERRUPTED, NULL);
 		assert_int_equal(gr_image_private_bytes(live->image), 0);
 	} else {
 		assert_null(err);
@@ -340,9 +337,9 @@ TEST_ROWS(interrupt, live_cases, c)
 
 	assert_null(gr_image_plan(live->image, addr, addr + 9 * PAGE));
 	live->polls_left = 0;
-	assert_error(gr_image_capture(live->image), GR_ERROR_INTERRUPTED, NULL);
+	assert_fails(gr_image_capture(live->image), GR_ERROR_INTERRUPTED, NULL);
 	assert_int_equal(gr_image_private_bytes(live->image), 0);
-	assert_error(gr_image_read_u64(live->image, addr, &value),
+	assert_fails(gr_image_read_u64(live->image, addr, &value),
 		     GR_ERROR_INTERRUPTED, NULL);
 	live->polls_left = -1;
 	assert_null(gr_image_read_u64(live->image, addr, &value));
@@ -486,7 +483,7 @@ TEST(no_process)
 	struct gr_gaps gaps = { 0 };
 	struct gr_image *image;
 
-	assert_error(gr_image_create(&target, &gaps, &image), GR_ERROR_IO,
+	assert_fails(gr_image_create(&target, &gaps, &image), GR_ERROR_IO,
 		     "there is no process 2147483647");
 }
 

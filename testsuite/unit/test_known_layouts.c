@@ -94,12 +94,8 @@ static const struct bad_row {
 TEST_ROWS(bad_text, bad_rows, row)
 {
 	struct gr_layout layout;
-	struct gr_error *err = gr_layout_parse(row->text, &layout);
-
-	assert_non_null(err);
-	assert_error_code(err, GR_ERROR_LAYOUT);
-	assert_non_null(strstr(err->message, row->message));
-	gr_error_destroy(err);
+	assert_fails(gr_layout_parse(row->text, &layout), GR_ERROR_LAYOUT,
+		     row->message);
 }
 
 GR_SUITE("known layouts")

@@ -52,9 +52,8 @@ static void add_field(struct fixture *f, gr_type_id id, uint64_t off,
 
 static struct fixture *start(void)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = suite_alloc(sizeof(*f));
 
-	assert_non_null(f);
 	memcpy(types_memory_init(&f->m, MEMORY_BYTES) + TEXT, "abcdefgh", 8);
 	f->m.rt.poll = count_poll;
 	f->m.rt.poll_ctx = f;

@@ -72,10 +72,9 @@ TEST_F(saved_damage)
 	// A text that is too long is not read.
 	bytes = calloc(1, 1 << 18);
 	memset(bytes, '\n', 1 << 18);
-	struct gr_error *err = gr_layout_restore(
-		(struct gr_bytes){ bytes, 1 << 18 }, &restored);
-	assert_error_code(err, GR_ERROR_LAYOUT);
-	gr_error_destroy(err);
+	assert_fails(gr_layout_restore((struct gr_bytes){ bytes, 1 << 18 },
+				       &restored),
+		     GR_ERROR_LAYOUT, NULL);
 	free(bytes);
 	free((void *)text.data);
 }

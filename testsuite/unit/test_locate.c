@@ -197,8 +197,8 @@ static void make_stacks(struct world *w)
 
 static struct world *make_world(void)
 {
-	world = calloc(1, sizeof(*world));
-	assert_non_null(world);
+	world = suite_alloc(sizeof(*world));
+
 	world->heap = setup();
 	world->stack = stack_new(STACK_BYTES);
 	make_types(world);
@@ -391,10 +391,7 @@ static const struct place places[] = {
 static struct gr_located locate(uint64_t addr)
 {
 	struct gr_located at;
-	struct gr_error *err = gr_scan_locate(&world->scan, addr, &at);
-
-	if (err)
-		fail_msg("%s", err->message);
+	assert_null(gr_scan_locate(&world->scan, addr, &at));
 	assert_int_equal(at.addr, addr);
 	return at;
 }

@@ -37,10 +37,9 @@ static void add(struct fixture *f, gr_type_id id, const char *name,
 
 static struct fixture *start(void)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = suite_alloc(sizeof(*f));
 	const gr_type_id none = GR_TYPE_NONE;
 
-	assert_non_null(f);
 	types_memory_init(&f->m, MEMORY_BYTES);
 	add(f, T_INT, "int", GR_KIND_INT, 8, none, none);
 	add(f, T_WIDE, "main.Wide", GR_KIND_STRUCT, 200, none, none);

@@ -26,11 +26,9 @@ static void expect(struct gr_meter *meter, uint64_t more, const char *text)
 	struct gr_error *err = gr_meter_check(meter, more);
 
 	if (!text) {
-		if (err)
-			fail_msg("%s", err->message);
+		assert_null(err);
 		return;
 	}
-	assert_non_null(err);
 	assert_error_code(err, GR_ERROR_MEMORY_LIMIT);
 	if (!strstr(err->message, text))
 		fail_msg("%s", err->message);

@@ -33,9 +33,8 @@ static struct fixture *start(void)
 		"example.org/a/b.Widget",
 		"main.main.func1",
 	};
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = suite_alloc(sizeof(*f));
 
-	assert_non_null(f);
 	types_memory_init(&f->m, 16);
 	for (size_t i = 0; i < GR_ARRAY_SIZE(names); i++)
 		add(f, names[i]);

@@ -51,11 +51,7 @@ static void grow_tree(uint32_t objects, uint32_t bytes, uint32_t nparents)
 
 static void make_paths(struct gr_paths *paths)
 {
-	struct gr_error *err =
-		gr_paths_init(paths, nodes, NNODES, NULL, roots, nroots);
-
-	if (err)
-		fail_msg("%s", err->message);
+	assert_null(gr_paths_init(paths, nodes, NNODES, NULL, roots, nroots));
 }
 
 static uint64_t count_samples(const struct gr_path *paths, size_t n)

@@ -62,8 +62,8 @@ static void set_functions(struct fixture *f)
 
 static struct fixture *setup(void)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-	assert_non_null(f);
+	struct fixture *f = suite_alloc(sizeof(*f));
+
 	set_layout(&f->rt.layout);
 	set_functions(f);
 	f->module = (struct gr_module){

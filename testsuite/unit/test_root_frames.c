@@ -62,9 +62,8 @@ static void add_tables(struct gr_dwarf *dwarf)
 
 static struct frames_fixture *make_fixture(void)
 {
-	struct frames_fixture *f = calloc(1, sizeof(*f));
+	struct frames_fixture *f = suite_alloc(sizeof(*f));
 
-	assert_non_null(f);
 	f->stack = stack_new(STACK_BYTES);
 	f->dwarf = calloc(1, sizeof(*f->dwarf));
 	assert_non_null(f->dwarf);
@@ -160,10 +159,7 @@ static struct gr_error *collect(struct frames_fixture *f)
 
 static void collect_well(struct frames_fixture *f)
 {
-	struct gr_error *err = collect(f);
-
-	if (err)
-		fail_msg("%s", err->message);
+	assert_null(collect(f));
 }
 
 static const struct gr_root *root_at(const struct frames_fixture *f, size_t i)
@@ -514,10 +510,7 @@ TEST_F(interrupted)
 	sched->goroutines = many;
 	sched->ngoroutines = MANY;
 	f->stack->polls_left = 3;
-	struct gr_error *err = collect(f);
-	assert_non_null(err);
-	assert_error_code(err, GR_ERROR_INTERRUPTED);
-	gr_error_destroy(err);
+	assert_fails(collect(f), GR_ERROR_INTERRUPTED, NULL);
 	free(many);
 }
 

@@ -26,9 +26,8 @@ struct lists {
 
 static struct lists *setup_lists(void)
 {
-	struct lists *l = calloc(1, sizeof(*l));
+	struct lists *l = suite_alloc(sizeof(*l));
 
-	assert_non_null(l);
 	l->f = setup();
 	l->f->rt.arena = &l->arena;
 	struct gr_layout *layout = &l->f->rt.layout;
@@ -82,11 +81,7 @@ static void put_spans(struct lists *l, uint64_t (*first)(uint64_t i))
 	for (uint64_t i = 0; i < NSPANS; i++) {
 		uint64_t mspan = MSPANS + l->f->nmspans * MSPAN_BYTES;
 
-		put_span(l->f, (struct shape){ .base = HEAP + i * PAGE,
-					       .npages = 1,
-					       .elem_bytes = 64,
-					       .nelems = 128,
-					       .spanclass = 10 });
+		put_span(l->f, SPAN(HEAP + i * PAGE, 1, 64, 128, 10));
 		fake_set(&l->f->image, mspan + 48, record_addr(first(i)), 8);
 	}
 	read_heap(l->f);
@@ -95,11 +90,8 @@ static void put_spans(struct lists *l, uint64_t (*first)(uint64_t i))
 
 static void read_lists(struct lists *l)
 {
-	struct gr_error *err = gr_roots_read_lists(l->f->heap, &l->f->sched,
-						   &l->roots, &l->sampled);
-
-	if (err)
-		fail_msg("%s", err->message);
+	assert_null(gr_roots_read_lists(l->f->heap, &l->f->sched, &l->roots,
+					&l->sampled));
 }
 
 static uint64_t first_is_one(uint64_t i)
@@ -385,14 +377,8 @@ static void put_held(struct lists *l, const struct held_case *c)
 		fake_set(image, records[i] + 16, c->kind, 1);
 		fake_set(image, records[i] + 24, CLOSURE, 8);
 	}
-	put_span(l->f,
-		 (struct shape){ .base = HEAP,
-				 .npages = 1,
-				 .elem_bytes = 64,
-				 .nelems = 128,
-				 .spanclass = 10,
-				 .sweepgen = c->is_swept ? SWEEPGEN :
-							   SWEEPGEN - 1 });
+	put_span(l->f, SPAN(HEAP, 1, 64, 128, 10,
+			    .sweepgen = c->is_swept ? SWEEPGEN : SWEEPGEN - 1));
 	read_heap(l->f);
 }
 
@@ -434,17 +420,6 @@ TEST_F_ROWS(held, held_cases, c)
 	stack_free(code);
 }
 
-static struct gr_error *poll_end(void *ctx)
-{
-	uint64_t *left = ctx;
-
-	if (*left) {
-		--*left;
-		return NULL;
-	}
-	return gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
-}
-
 /* A poll that refuses ends it, within the next steps. */
 TEST_F(interrupted)
 {
@@ -452,14 +427,12 @@ TEST_F(interrupted)
 
 	put_list(l, 0);
 	put_spans(l, first_is_own);
-	l->f->rt.poll = poll_end;
+	l->f->rt.poll = suite_refuse;
 	l->f->rt.poll_ctx = &left;
 	l->f->rt.steps = 0;
-	struct gr_error *err = gr_roots_read_lists(l->f->heap, &l->f->sched,
-						   &l->roots, &l->sampled);
-	assert_non_null(err);
-	assert_error_code(err, GR_ERROR_INTERRUPTED);
-	gr_error_destroy(err);
+	assert_fails(gr_roots_read_lists(l->f->heap, &l->f->sched, &l->roots,
+					 &l->sampled),
+		     GR_ERROR_INTERRUPTED, NULL);
 	assert_in_range(l->roots.size, 1, 3 * GR_POLL_STEPS);
 }
 

@@ -18,9 +18,8 @@ struct offers {
 /* Three goroutines on one stack, in a frame of main.main with a live word. */
 static struct offers *make_offers(void)
 {
-	struct offers *o = calloc(1, sizeof(*o));
+	struct offers *o = suite_alloc(sizeof(*o));
 
-	assert_non_null(o);
 	struct waits_fixture *w = o->w = waits_new();
 	size_t goexit = put_func(
 		w->stack, (struct func_shape){ .name = "runtime.goexit",
@@ -70,8 +69,7 @@ static void add_offers(struct offers *o)
 	struct gr_error *err =
 		gr_roots_add_offers(&o->heap, &o->w->stack->sched, &o->roots);
 	o->w->stack->sched.waits = NULL;
-	if (err)
-		fail_msg("%s", err->message);
+	assert_null(err);
 }
 
 /* A goroutine that offers the value at that address. */

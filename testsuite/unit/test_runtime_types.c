@@ -26,9 +26,8 @@ struct fixture {
 
 static struct fixture *setup(void)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = suite_alloc(sizeof(*f));
 
-	assert_non_null(f);
 	f->rt.image = &f->image;
 	f->rt.gaps = &f->gaps;
 	f->rt.arena = &f->arena;
@@ -74,11 +73,7 @@ static void put_map(struct fixture *f, uint64_t i, uint64_t part)
 static const struct gr_type *make(struct fixture *f, uint64_t i)
 {
 	gr_type_id id;
-	struct gr_error *err =
-		gr_types_from_runtime(f->types, record_addr(i), &id);
-
-	if (err)
-		fail_msg("%s", err->message);
+	assert_null(gr_types_from_runtime(f->types, record_addr(i), &id));
 	assert_int_not_equal(id, GR_TYPE_NONE);
 	return gr_types_get(f->types, id);
 }
@@ -138,12 +133,6 @@ TEST_F(records_overlap)
 	assert_int_equal(id, GR_TYPE_NONE);
 }
 
-static struct gr_error *poll_end(void *ctx)
-{
-	(void)ctx;
-	return gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
-}
-
 /* Every text of the module is the name, and no record has it. */
 TEST_F(name_everywhere)
 {
@@ -163,7 +152,7 @@ TEST_F(name_everywhere)
 	fake_set(&f->image, last + 40, 0, 4);
 	assert_null(gr_abi_type_find(&f->rt, &module, "main", &addr));
 	assert_int_equal(addr, last);
-	f->rt.poll = poll_end;
+	f->rt.poll = suite_refuse;
 	struct gr_error *err = gr_abi_type_find(&f->rt, &module, "main", &addr);
 	assert_non_null(err);
 	assert_error_code(err, GR_ERROR_INTERRUPTED);

@@ -238,16 +238,14 @@ TEST(rows_are_asked_for)
 	assert_true(asked.wanted >= BYTES && asked.polls > NRANGES / 10000);
 	uint64_t polls = asked.polls;
 	asked = (struct asked){ .most = BYTES - 1 };
-	err = read_ranges(bytes, &asked, &n);
-	assert_error_code(err, GR_ERROR_MEMORY_LIMIT);
+	assert_fails(read_ranges(bytes, &asked, &n), GR_ERROR_MEMORY_LIMIT,
+		     NULL);
 	assert_int_equal(n, 0);
-	gr_error_destroy(err);
 	asked = (struct asked){ .most = BYTES, .last_poll = polls - 1 };
-	err = read_ranges(bytes, &asked, &n);
-	assert_error_code(err, GR_ERROR_INTERRUPTED);
+	assert_fails(read_ranges(bytes, &asked, &n), GR_ERROR_INTERRUPTED,
+		     NULL);
 	assert_int_equal(asked.polls, polls - 1);
 	assert_true(n < NRANGES);
-	gr_error_destroy(err);
 	gr_range_vector_deinit(&stored.memory);
 	gr_byte_vector_deinit(&coder.out);
 }
@@ -261,10 +259,9 @@ TEST(pages)
 		{ 4, 0x4d7511a370d5a9b5 },
 	};
 	struct gr_batch_writer *w = gr_batch_writer_create();
-	struct gr_page_words *page = calloc(1, sizeof(*page));
+	struct gr_page_words *page = suite_alloc(sizeof(*page));
 
 	assert_non_null(w);
-	assert_non_null(page);
 	for (unsigned int i = 0; i < 3; i++) {
 		page->addr = 0xc000000000 + i * GR_SET_PAGE_BYTES * 3;
 		page->stride = 1 + 4 * (i == 2);

@@ -98,9 +98,8 @@ static void add_types(struct fixture *f)
 
 static struct fixture *start(void)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = suite_alloc(sizeof(*f));
 
-	assert_non_null(f);
 	types_memory_init(&f->m, MEMORY_BYTES);
 	f->limits = GR_SHOW_DEFAULTS;
 	f->m.rt.layout.hchan.qcount = (struct gr_field){ 0, 8 };

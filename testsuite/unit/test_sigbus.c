@@ -36,9 +36,8 @@ static const uint8_t *map_ones(int *fd)
 
 static struct fixture *setup(void)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = suite_alloc(sizeof(*f));
 
-	assert_non_null(f);
 	const uint8_t *data = map_ones(&f->fd);
 	f->data = data;
 	f->area = gr_sigbus_watch((struct gr_bytes){ data, PAGES * PAGE },
@@ -64,7 +63,6 @@ static void shrink(struct fixture *f, off_t bytes)
 
 static void assert_torn(struct gr_error *err)
 {
-	assert_non_null(err);
 	assert_error_code(err, GR_ERROR_IO);
 	assert_string_equal(err->message,
 			    "the core changed while it was being read");

@@ -41,9 +41,8 @@ static void put_context(struct fixture *f, uint64_t at, uint64_t stack,
 
 static struct fixture *setup(void)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = suite_alloc(sizeof(*f));
 
-	assert_non_null(f);
 	f->rt.image = &f->image;
 	f->rt.arch = &gr_arch_arm64;
 	f->thread.value[gr_arch_arm64.sp] = SP;
@@ -64,10 +63,8 @@ static void teardown(struct fixture *f)
 static bool is_caught(struct fixture *f, struct gr_siginfo *info)
 {
 	bool found;
-	struct gr_error *err = gr_signal_caught(
-		&f->rt, STACK, STACK + STACK_BYTES, &f->thread, info, &found);
-
-	assert_null(err);
+	assert_null(gr_signal_caught(&f->rt, STACK, STACK + STACK_BYTES,
+				     &f->thread, info, &found));
 	return found;
 }
 

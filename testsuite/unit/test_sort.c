@@ -58,28 +58,16 @@ TEST(like_qsort)
 	}
 }
 
-static struct gr_error *poll_third(void *ctx)
-{
-	uint32_t *count = ctx;
-
-	return ++*count < 3 ?
-		       NULL :
-		       gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
-}
-
 /* A sort that is ended has lost no element. */
 TEST(interrupted)
 {
 	enum { COUNT = 20000 };
 	struct element *list = make(COUNT, 1);
-	uint32_t polls = 0;
-	uint64_t sum = 0;
+	uint64_t left = 2, sum = 0;
 
-	struct gr_error *err = gr_sort(list, COUNT, sizeof(*list), compare,
-				       poll_third, &polls);
-	assert_non_null(err);
-	assert_error_code(err, GR_ERROR_INTERRUPTED);
-	gr_error_destroy(err);
+	assert_fails(gr_sort(list, COUNT, sizeof(*list), compare, suite_refuse,
+			     &left),
+		     GR_ERROR_INTERRUPTED, NULL);
 	for (size_t i = 0; i < COUNT; i++)
 		sum += list[i].place;
 	assert_int_equal(sum, (uint64_t)COUNT * (COUNT - 1) / 2);

@@ -82,9 +82,7 @@ static struct sparse *sparse_create(uint64_t hole_bytes)
 					.core_path = s->path,
 					.modules = &s->module,
 					.nmodules = 1 };
-	struct gr_error *err = gr_image_create(&s->target, &s->gaps, &s->image);
-	if (err)
-		fail_msg("%s", err->message);
+	assert_null(gr_image_create(&s->target, &s->gaps, &s->image));
 	return s;
 }
 

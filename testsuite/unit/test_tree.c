@@ -10,9 +10,8 @@ static const char node_name[] = "f. (*main.T)";
 
 static struct gr_tree *tree_create(uint32_t max_depth, uint32_t max_nodes)
 {
-	struct gr_tree *tree = calloc(1, sizeof(*tree));
+	struct gr_tree *tree = suite_alloc(sizeof(*tree));
 
-	assert_non_null(tree);
 	assert_null(gr_tree_init(tree, max_depth, max_nodes));
 	return tree;
 }

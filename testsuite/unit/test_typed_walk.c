@@ -400,9 +400,8 @@ static void naive_tier(struct naive *n)
 static struct naive *naive_walk(struct world *w,
 				const struct gr_walk_options *options)
 {
-	struct naive *n = calloc(1, sizeof(*n));
+	struct naive *n = suite_alloc(sizeof(*n));
 
-	assert_non_null(n);
 	n->w = w;
 	n->max_depth = options->max_depth;
 	n->is_first = options->attribution == GR_ATTRIBUTION_FIRST;

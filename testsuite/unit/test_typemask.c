@@ -26,9 +26,8 @@ struct fixture {
 
 static struct fixture *setup(void)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = suite_alloc(sizeof(*f));
 
-	assert_non_null(f);
 	f->rt.image = &f->image;
 	f->rt.gaps = &f->gaps;
 	assert_null(gr_types_create(&f->rt, &f->types));
@@ -300,12 +299,6 @@ TEST_F(fields_of_all)
 	assert_bad(f, TYPES + 0x300);
 }
 
-static struct gr_error *poll_end(void *ctx)
-{
-	(void)ctx;
-	return gr_error_format(GR_ERROR_INTERRUPTED, "interrupted");
-}
-
 /* A program of four bytes for 2^24 words. */
 TEST_F(program_interrupted)
 {
@@ -317,13 +310,12 @@ TEST_F(program_interrupted)
 	bool is_fine;
 
 	assert_non_null(bits);
-	f->rt.poll = poll_end;
-	struct gr_error *err = gr_gc_program_run(
-		&f->rt, (struct gr_bytes){ program, sizeof(program) }, bits,
-		NWORDS, &is_fine);
-	assert_non_null(err);
-	assert_error_code(err, GR_ERROR_INTERRUPTED);
-	gr_error_destroy(err);
+	f->rt.poll = suite_refuse;
+	assert_fails(
+		gr_gc_program_run(&f->rt,
+				  (struct gr_bytes){ program, sizeof(program) },
+				  bits, NWORDS, &is_fine),
+		GR_ERROR_INTERRUPTED, NULL);
 	free(bits);
 }
 

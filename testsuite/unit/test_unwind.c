@@ -248,10 +248,7 @@ TEST(endless_frames)
 	assert_true(f->g.is_cut);
 	assert_true(f->npolls >= 2 * (BIG_STACK_BYTES / 8) / 4096);
 	f->polls_left = 10;
-	struct gr_error *err = run_stack(f);
-	assert_non_null(err);
-	assert_error_code(err, GR_ERROR_INTERRUPTED);
-	gr_error_destroy(err);
+	assert_fails(run_stack(f), GR_ERROR_INTERRUPTED, NULL);
 	stack_free(f);
 }
 
@@ -402,9 +399,8 @@ TEST_ROWS(program, program_cases, c)
 	area->live = gr_bitmap_alloc(STACK_BYTES / 8);
 	area->conservative = gr_bitmap_alloc(STACK_BYTES / 8);
 	memcpy(fake_find(&f->image, RODATA + 4, 8), c->bytes, 8);
-	struct gr_error *err = gr_area_mark_program(
-		&f->rt, area, area->start + 80, 10, RODATA, false);
-	assert_null(err);
+	assert_null(gr_area_mark_program(&f->rt, area, area->start + 80, 10,
+					 RODATA, false));
 	check_words(f, area->start + 80, c->want);
 	check_words(f, area->start + 72, ".");
 	check_words(f, area->start + 160, ".");

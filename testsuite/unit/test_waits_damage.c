@@ -41,11 +41,7 @@ static struct gr_error *note_root(void *ctx, const struct gr_sudog *first)
 static uint64_t walk_trees(struct waits_fixture *w)
 {
 	uint64_t seen = 0;
-	struct gr_error *err =
-		gr_semaphores_walk(&w->stack->sched, note_root, &seen);
-
-	if (err)
-		fail_msg("%s", err->message);
+	assert_null(gr_semaphores_walk(&w->stack->sched, note_root, &seen));
 	return seen;
 }
 
@@ -96,9 +92,7 @@ TEST_F(plan)
 	put_tree(w, 3, 3);
 	put_tree_node(w, 3, 0, 0);
 	w->stack->image.planned_bytes = 0;
-	struct gr_error *err = gr_waits_plan(&w->stack->sched);
-	if (err)
-		fail_msg("%s", err->message);
+	assert_null(gr_waits_plan(&w->stack->sched));
 	assert_int_equal(w->stack->image.planned_bytes, CHAN_BYTES + 2 * 40);
 }
 
@@ -196,10 +190,8 @@ TEST_F(interrupted)
 	set_waiting(w, 0, "chan receive", sudog_addr(0));
 	w->stack->rt.steps = 0;
 	w->stack->polls_left = 1;
-	struct gr_error *err = gr_waits_read(&w->stack->sched, &w->waits);
-	assert_non_null(err);
-	assert_error_code(err, GR_ERROR_INTERRUPTED);
-	gr_error_destroy(err);
+	assert_fails(gr_waits_read(&w->stack->sched, &w->waits),
+		     GR_ERROR_INTERRUPTED, NULL);
 	assert_null(w->waits);
 }
 

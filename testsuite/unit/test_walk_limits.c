@@ -34,20 +34,14 @@ struct junk {
 
 static struct junk *junk_init(void)
 {
-	struct junk *j = calloc(1, sizeof(*j));
+	struct junk *j = suite_alloc(sizeof(*j));
 
-	assert_non_null(j);
 	j->f = setup();
 	j->f->rt.arena = &j->arena;
 	j->f->rt.modules = &j->module;
 	j->f->rt.nmodules = 1;
 	fake_add(&j->f->image, HEAP, PAGE);
-	put_span(j->f, (struct shape){ .base = HEAP,
-				       .npages = 1,
-				       .elem_bytes = 64,
-				       .nelems = 128,
-				       .spanclass = 4,
-				       .freeindex = 128 });
+	put_span(j->f, SPAN(HEAP, 1, 64, 128, 4, .freeindex = 128));
 	read_heap(j->f)->ptrmap = &no_maps;
 	assert_null(gr_heap_map(j->f->heap));
 	j->area = (struct gr_area){

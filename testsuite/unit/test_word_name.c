@@ -91,10 +91,9 @@ static void use_buckets(struct heap_fixture *h)
 
 static struct heap_fixture *start(void)
 {
-	struct heap_fixture *h = calloc(1, sizeof(*h));
+	struct heap_fixture *h = suite_alloc(sizeof(*h));
 	gr_obj first = 0;
 
-	assert_non_null(h);
 	h->f = path_fixture_create();
 	h->memory = fake_add(&h->f->image, HEAP,
 			     (uint64_t)NSPANS * GR_HEAP_PAGE_BYTES);

@@ -2,8 +2,7 @@
 /**
  * type_table: types made by hand, and the slot plans of them as text.
  */
-#ifndef GR_UNIT_TYPE_TABLE_H
-#define GR_UNIT_TYPE_TABLE_H
+#pragma once
 
 #include "base/bitmap.h"
 #include "goruntime/types/types_internal.h"
@@ -118,9 +117,8 @@ static inline void add_fixed(struct fixture *f)
 
 static inline struct fixture *setup(void)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = suite_alloc(sizeof(*f));
 
-	assert_non_null(f);
 	f->types = calloc(1, sizeof(*f->types));
 	assert_non_null(f->types);
 	f->types->rt = &f->rt;
@@ -278,5 +276,3 @@ static inline void check_type_plan(struct fixture *f,
 }
 
 #define FIXTURE struct fixture *f, setup, teardown
-
-#endif /* GR_UNIT_TYPE_TABLE_H */

@@ -3,8 +3,7 @@
  * types_memory: types made by hand, by their ids, and fake memory with values
  * of them. Maps are those of releases before 1.24.
  */
-#ifndef GR_UNIT_TYPES_MEMORY_H
-#define GR_UNIT_TYPES_MEMORY_H
+#pragma once
 
 #include "suite.h"
 
@@ -73,5 +72,3 @@ static inline void types_memory_add_field(struct types_memory *m, gr_type_id id,
 		of->first_field = m->types.fields.size;
 	assert_true(gr_field_vector_append(&m->types.fields, field));
 }
-
-#endif /* GR_UNIT_TYPES_MEMORY_H */

@@ -3,8 +3,7 @@
  * waits_builder: goroutines that wait, with made-up sudogs, channels and
  * semaphores. All of them share one stack.
  */
-#ifndef GR_UNIT_WAITS_BUILDER_H
-#define GR_UNIT_WAITS_BUILDER_H
+#pragma once
 
 #include "goruntime/sched/waits.h"
 
@@ -96,9 +95,8 @@ static inline void set_waits_layout(struct gr_layout *l)
 /** Three waiting goroutines. Their stack has no frame yet. */
 static inline struct waits_fixture *waits_new(void)
 {
-	struct waits_fixture *w = calloc(1, sizeof(*w));
+	struct waits_fixture *w = suite_alloc(sizeof(*w));
 
-	assert_non_null(w);
 	struct stack_fixture *f = w->stack = stack_new(WAITS_STACK_BYTES);
 	set_waits_layout(&f->rt.layout);
 	fake_add(&f->image, SUDOGS, NSUDOGS * SUDOG_BYTES);
@@ -206,9 +204,7 @@ static inline void read_waits(struct waits_fixture *w)
 {
 	gr_waits_destroy(w->waits);
 	w->waits = NULL;
-	struct gr_error *err = gr_waits_read(&w->stack->sched, &w->waits);
-	if (err)
-		fail_msg("%s", err->message);
+	assert_null(gr_waits_read(&w->stack->sched, &w->waits));
 }
 
 /** The only thing that goroutine @p g waits for. */
@@ -252,5 +248,3 @@ static inline struct waits_fixture *make_waits(void)
 
 /** A test with such goroutines, below main.f and runtime.gopark. */
 #define FIXTURE struct waits_fixture *w, make_waits, waits_free
-
-#endif /* GR_UNIT_WAITS_BUILDER_H */
