@@ -3,6 +3,7 @@
 
 #include "mark/edges.h"
 #include "naming/memory_name.h"
+#include "scan/enter.h"
 #include "scan/mark.h"
 #include "scan/scan.h"
 #include "naming/word_name.h"

@@ -37,6 +37,7 @@
 #include "goref-scan-words.h"
 #include "goruntime/sched/channel.h"
 #include "goruntime/sched/waits.h"
+#include "scan/enter.h"
 #include "scan/scan.h"
 
 struct options {

@@ -4,6 +4,7 @@
 #include "export/heapsnapshot.h"
 #include "export/hprof.h"
 #include "export/jsonl.h"
+#include "scan/enter.h"
 
 /* What a format needs, and its writer. */
 struct format {

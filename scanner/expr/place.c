@@ -4,7 +4,7 @@
 #include "expr/place.h"
 
 #include "expr/place_internal.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 #include "goruntime/layout/symbols.h"
 #include "goruntime/types/near_names.h"

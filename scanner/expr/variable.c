@@ -4,6 +4,7 @@
 #include "expr/variable.h"
 
 #include "expr/place_internal.h"
+#include "scan/enter.h"
 
 #include <inttypes.h>
 

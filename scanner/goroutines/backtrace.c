@@ -2,7 +2,9 @@
 #include "backtrace.h"
 
 #include "call_variables.h"
+#include "goroutines/goroutine_info.h"
 #include "goruntime/layout/inline.h"
+#include "scan/enter.h"
 
 GR_VECTOR(call_vector, struct gr_backtrace_call);
 
@@ -77,7 +79,8 @@ static struct gr_error *answer(struct gr_answers *answers,
 
 	if (err)
 		return err;
-	err = gr_scan_describe_goroutine(answers, g, &backtrace->goroutine);
+	err = gr_scan_describe_goroutine(answers->stop, g,
+					 &backtrace->goroutine);
 	if (!err)
 		err = add_calls(&stop->program->rt, g, query->max_calls,
 				backtrace);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "blocked_places.h"
 
-#include "scan/scan.h"
+#include "goroutines/goroutine_info.h"
+#include "scan/answers.h"
 
 #include <inttypes.h>
 
@@ -19,7 +20,7 @@ static struct gr_error *find_row(struct gr_blocked_places *places,
 {
 	struct gr_goroutine_info info;
 	struct gr_error *err =
-		gr_scan_describe_goroutine(places->answers, g, &info);
+		gr_scan_describe_goroutine(places->answers->stop, g, &info);
 
 	if (err)
 		return err;

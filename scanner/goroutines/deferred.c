@@ -2,9 +2,10 @@
 #include "deferred.h"
 
 #include "base/chain.h"
+#include "base/cleanup.h"
 #include "goruntime/layout/record.h"
 #include "inferior/recorder.h"
-#include "scan/scan.h"
+#include "goruntime/sched/goroutine.h"
 
 enum {
 	MAX_RECORD_BYTES = 256,

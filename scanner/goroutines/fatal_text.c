@@ -2,7 +2,8 @@
 #include "fatal_text.h"
 
 #include "goruntime/layout/names.h"
-#include "scan/scan.h"
+#include "goruntime/layout/pclntab.h"
+#include "goruntime/layout/runtime.h"
 
 enum {
 	MAX_STACK_WORDS = 1 << 16, /* the frame is among the innermost ones */

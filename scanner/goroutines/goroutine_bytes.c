@@ -2,7 +2,7 @@
 #include "goroutines/goroutine_bytes.h"
 
 #include "graph/exclusive.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 
 struct gr_error *gr_goroutines_weigh(struct gr_answers *answers,
 				     const struct gr_set_member_vector *members,

@@ -2,6 +2,7 @@
 /* The list of goroutines: places of each, filters, groups. */
 #include "call_match.h"
 #include "goroutine_bytes.h"
+#include "goroutine_info.h"
 #include "goroutine_labels.h"
 #include "goroutine_places.h"
 #include "goroutine_start.h"
@@ -12,16 +13,10 @@
 #include "goruntime/layout/inline.h"
 #include "goruntime/sched/waits.h"
 #include "graph/keys.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 #include <inttypes.h>
 
-/** What a pc of a frame says: the innermost call, and the user's own one. */
-struct pc_places {
-	struct gr_source_place current;
-	struct gr_source_place user; /* pc 0: none of the calls is the user's */
-};
-GR_VECTOR(places_vector, struct pc_places);
 GR_VECTOR(info_vector, struct gr_goroutine_info);
 GR_VECTOR(group_vector, struct gr_goroutine_group);
 
@@ -36,8 +31,7 @@ GR_VECTOR(member_vector, struct member);
 struct lister {
 	struct gr_answers *answers;
 	const struct gr_goroutine_query *query;
-	struct gr_keys by_pc; /* (pc, is exact) -> index in places */
-	struct places_vector places;
+	struct gr_goroutine_describer describer;
 	struct gr_call_match *matches; /* of each filter; of calls, in use */
 	struct member_vector members;
 	struct group_vector groups;
@@ -50,8 +44,7 @@ struct lister {
 
 static void lister_deinit(struct lister *l)
 {
-	gr_keys_deinit(&l->by_pc);
-	places_vector_deinit(&l->places);
+	gr_goroutine_describer_deinit(&l->describer);
 	for (size_t i = 0; l->matches && i < l->query->nfilters; i++)
 		gr_call_match_deinit(&l->matches[i]);
 	free(l->matches);
@@ -74,153 +67,6 @@ enum gr_goroutine_field gr_goroutine_field_of(const char *name)
 		if (!strcmp(names[i], name))
 			return i;
 	return GR_BY_NOTHING;
-}
-
-// -------------------------------------------------------------------- places
-
-static struct gr_source_place location_of(const struct gr_logical_frame *frame,
-					  uint64_t pc)
-{
-	return (struct gr_source_place){ pc, frame->function, frame->file,
-					 frame->line };
-}
-
-/* Read the places of @p pc, which lies in a call unless it @p is_exact. */
-static struct gr_error *read_places(struct lister *l,
-				    const struct gr_func *func, uint64_t pc,
-				    bool is_exact, struct pc_places *ret)
-{
-	struct gr_logical_frame frames[GR_MAX_INLINED];
-	size_t n;
-	struct gr_error *err = gr_inline_frames(
-		&l->answers->stop->program->rt, func,
-		is_exact || pc == func->entry ? pc : pc - 1, frames, &n);
-
-	if (err)
-		return err;
-	ret->current = location_of(&frames[0], pc);
-	ret->user.pc = 0;
-	for (size_t i = 0; i < n && !ret->user.pc; i++)
-		if (gr_is_user_call(frames[i].function))
-			ret->user = location_of(&frames[i], pc);
-	return NULL;
-}
-
-/* The places of a pc, which are read once. */
-static struct gr_error *find_places(struct lister *l,
-				    const struct gr_func *func, uint64_t pc,
-				    bool is_exact, struct pc_places *ret)
-{
-	uint32_t i = gr_keys_find(&l->by_pc, pc, is_exact);
-	struct gr_error *err;
-
-	if (i != UINT32_MAX) {
-		*ret = l->places.data[i];
-		return NULL;
-	}
-	err = read_places(l, func, pc, is_exact, ret);
-	if (err)
-		return err;
-	i = l->places.size;
-	if (!places_vector_append(&l->places, *ret) ||
-	    !gr_keys_add(&l->by_pc, pc, is_exact, i))
-		return &gr_enomem;
-	return NULL;
-}
-
-/* The place of a pc that no frame has: of a go statement, of a function. */
-static struct gr_error *find_lone_place(struct lister *l, uint64_t pc,
-					bool is_exact,
-					struct gr_source_place *ret)
-{
-	struct pc_places places;
-	struct gr_func func;
-
-	*ret = (struct gr_source_place){ pc, "", "", 0 };
-	if (!pc || !gr_func_find(&l->answers->stop->program->rt, pc, &func))
-		return NULL;
-	struct gr_error *err = find_places(l, &func, pc, is_exact, &places);
-	if (!err)
-		*ret = places.current;
-	return err;
-}
-
-static struct gr_error *find_frame_places(struct lister *l,
-					  const struct gr_goroutine *g,
-					  struct gr_goroutine_info *info)
-{
-	static const struct gr_source_place nowhere = { 0, "", "", 0 };
-	struct gr_error *err = NULL;
-	struct pc_places places;
-
-	info->current = info->user = nowhere;
-	for (size_t i = 0; !err && i < g->nframes && !info->user.pc; i++) {
-		const struct gr_frame *frame = &g->frames[i];
-
-		err = find_places(l, frame->func, frame->pc, frame->is_exact_pc,
-				  &places);
-		if (!err && !i)
-			info->current = places.current;
-		if (!err && places.user.pc)
-			info->user = places.user;
-	}
-	if (!info->user.pc)
-		info->user = info->current;
-	return err;
-}
-
-// --------------------------------------------------------------- goroutines
-
-static struct gr_error *fill_info(struct lister *l,
-				  const struct gr_goroutine *g,
-				  struct gr_goroutine_info *info)
-{
-	struct gr_stop *stop = l->answers->stop;
-	const struct gr_running *running =
-		gr_sched_running(&stop->sched, g->addr);
-	const struct gr_moments *moments;
-	struct gr_error *err = gr_scan_moments(stop, &moments);
-	uint64_t start;
-
-	if (err)
-		return err;
-	*info = (struct gr_goroutine_info){
-		.id = g->goid,
-		.state = g->state,
-		.wait_reason = gr_scan_wait_reason(&stop->program->rt, g),
-		.is_system = g->is_system,
-		.thread_id = running ? running->thread_id : 0,
-		.m_id = running ? running->m_id : -1,
-		.locked_thread_id = g->locked_thread_id,
-		.creator_id = g->creator_id,
-		.waited_ns = gr_moments_waited(moments, g->waitsince),
-		.stack_size = g->stack_hi - g->stack_lo,
-		.stack_bytes =
-			g->sp && g->sp < g->stack_hi ? g->stack_hi - g->sp : 0,
-		.has_unsaved_labels = g->labels_addr &&
-				      !gr_scan_may_have_values(stop),
-	};
-	if (g->labels) {
-		info->labels = g->labels->labels;
-		info->nlabels = g->labels->nlabels;
-	}
-	err = find_frame_places(l, g, info);
-	if (!err)
-		err = find_lone_place(l, g->gopc, false, &info->go);
-	if (!err)
-		err = gr_goroutine_find_start(&stop->program->rt, g, &start);
-	if (!err)
-		err = find_lone_place(l, start, true, &info->start);
-	return err;
-}
-
-struct gr_error *gr_scan_describe_goroutine(struct gr_answers *answers,
-					    const struct gr_goroutine *g,
-					    struct gr_goroutine_info *ret)
-{
-	_cleanup_(lister_deinit) struct lister l = { .answers = answers };
-
-	return fill_info(&l, g, ret);
 }
 
 /* `FILE:LINE in FUNCTION`, in the arena; NULL without memory. */
@@ -439,7 +285,7 @@ static struct gr_error *add_goroutine(struct lister *l,
 {
 	struct gr_goroutine_info info;
 	bool wanted = true;
-	struct gr_error *err = fill_info(l, g, &info);
+	struct gr_error *err = gr_goroutine_describe(&l->describer, g, &info);
 
 	if (!err)
 		err = is_wanted(l, g, &info, &wanted);
@@ -579,6 +425,7 @@ struct gr_error *gr_goroutine_list_make(struct gr_answers *answers,
 	_cleanup_(lister_deinit) struct lister l = {
 		.answers = answers,
 		.query = query,
+		.describer = { .stop = answers->stop },
 	};
 
 	if (!list)

@@ -142,10 +142,4 @@ gr_goroutine_list_make(struct gr_answers *answers,
 		       struct gr_goroutine_list **ret) GR_MUST_CHECK;
 void gr_goroutine_list_destroy(struct gr_goroutine_list *list);
 
-/** Describe one goroutine. */
-struct gr_error *
-gr_scan_describe_goroutine(struct gr_answers *answers,
-			   const struct gr_goroutine *g,
-			   struct gr_goroutine_info *ret) GR_MUST_CHECK;
-
 #endif /* GR_GOROUTINE_LIST_H */

@@ -3,7 +3,7 @@
 
 #include "goruntime/layout/inline.h"
 #include "goruntime/layout/names.h"
-#include "scan/scan.h"
+#include "goruntime/layout/runtime.h"
 
 /* Is the frame's function a wrapper that the compiler made, and the call that
  * it makes not one that is inlined into it? */

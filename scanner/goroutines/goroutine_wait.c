@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "goroutines/goroutine_wait.h"
 
+#include "goroutines/goroutine_info.h"
 #include "goroutines/thread_call.h"
 #include "goruntime/layout/names.h"
 #include "goruntime/sched/channel.h"
 #include "goruntime/sched/coroutine.h"
 #include "goruntime/sched/waits.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 enum {
 	MAX_VALUE_BYTES = 1 << 16,
@@ -363,7 +364,8 @@ static struct gr_error *answer(struct query *q)
 
 	if (err)
 		return err;
-	err = gr_scan_describe_goroutine(q->answers, q->g, &q->ret->goroutine);
+	err = gr_scan_describe_goroutine(q->answers->stop, q->g,
+					 &q->ret->goroutine);
 	return err ? err : describe_all(q);
 }
 

@@ -15,7 +15,7 @@
 #define GR_LEAK_RULE_H
 
 #include "leaks.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 
 /**
  * Decide about all goroutines. The graph of the scan is there. Takes time linear

@@ -4,12 +4,14 @@
 #include "leaks.h"
 
 #include "base/sort.h"
+#include "goroutines/goroutine_info.h"
 #include "goruntime/layout/names.h"
 #include "goruntime/sched/channel.h"
 #include "goruntime/sched/waits.h"
 #include "goroutine_places.h"
 #include "goroutines/goroutine_bytes.h"
 #include "leak_rule.h"
+#include "scan/enter.h"
 
 GR_DEFINE_CLEANUP(leak_report, struct gr_leak_report, gr_leak_report_destroy)
 GR_VECTOR(group_vector, struct gr_leak_group);
@@ -236,7 +238,8 @@ static struct gr_error *describe(struct finder *f, const struct member *first,
 	const struct gr_wait *wait =
 		&waits->rows[waits->first[first->goroutine]];
 	struct gr_goroutine_info info;
-	struct gr_error *err = gr_scan_describe_goroutine(f->answers, g, &info);
+	struct gr_error *err =
+		gr_scan_describe_goroutine(f->answers->stop, g, &info);
 
 	if (err)
 		return err;

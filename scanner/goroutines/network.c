@@ -9,7 +9,7 @@
 #include "goruntime/sched/live_words.h"
 #include "goruntime/sched/polled.h"
 #include "inferior/recorder.h"
-#include "scan/scan.h"
+#include "scan/stop.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>

@@ -4,11 +4,12 @@
 #include "base/chain.h"
 #include "deferred.h"
 #include "fatal_text.h"
+#include "goroutines/goroutine_info.h"
 #include "goruntime/layout/c_function.h"
 #include "goruntime/layout/names.h"
 #include "goruntime/layout/record.h"
 #include "goruntime/sched/signal.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 #include <inttypes.h>
 
@@ -437,7 +438,7 @@ static struct gr_error *fill_goroutine(struct gr_answers *answers,
 				       struct gr_panic *panic)
 {
 	struct gr_error *err =
-		gr_scan_describe_goroutine(answers, g, &panic->goroutine);
+		gr_scan_describe_goroutine(answers->stop, g, &panic->goroutine);
 
 	panic->has_goroutine = !err;
 	if (!err)
@@ -494,7 +495,8 @@ static struct gr_error *answer_panicking(struct gr_answers *answers,
 		if (err || !panic->nvalues)
 			continue;
 		panic->kind = "panicking";
-		err = gr_scan_describe_goroutine(answers, g, &panic->goroutine);
+		err = gr_scan_describe_goroutine(answers->stop, g,
+						 &panic->goroutine);
 		panic->has_goroutine = !err;
 		panic->thread_id = panic->goroutine.thread_id;
 		if (!err)

@@ -6,7 +6,7 @@
 #include "goruntime/layout/names.h"
 #include "mark/parents.h"
 #include "scan/kept_walk.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 #include "walks/why.h"
 #include "naming/word_name.h"
 

@@ -6,7 +6,7 @@
 #include "goruntime/sched/channel.h"
 #include "naming/locate.h"
 #include "naming/memory_name.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 
 #include <inttypes.h>
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "goroutines/scheduler.h"
 
+#include "goroutines/goroutine_info.h"
 #include "goroutines/thread_call.h"
 #include "goruntime/layout/names.h"
 #include "goruntime/sched/sched_records.h"
 #include "goruntime/sched/wait_kind.h"
 #include "graph/keys.h"
 #include "scan/goroutine_counts.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 enum { M_STEPS = 16 };
 
@@ -279,7 +280,7 @@ static struct gr_error *find_place(struct describer *d, uint64_t curg,
 	ret->wait_reason = "";
 	if (!g)
 		return NULL;
-	err = gr_scan_describe_goroutine(d->answers, g, &info);
+	err = gr_scan_describe_goroutine(d->answers->stop, g, &info);
 	if (err)
 		return err;
 	ret->at = info.user;

@@ -2,7 +2,7 @@
 #include "goroutines/stack_key.h"
 
 #include "goruntime/layout/inline.h"
-#include "scan/scan.h"
+#include "goruntime/layout/runtime.h"
 
 #include <inttypes.h>
 

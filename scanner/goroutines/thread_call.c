@@ -2,7 +2,7 @@
 #include "goroutines/thread_call.h"
 
 #include "goruntime/sched/signal.h"
-#include "scan/scan.h"
+#include "goruntime/layout/runtime.h"
 
 struct gr_error *gr_scan_read_field(struct gr_runtime *rt, uint64_t record,
 				    struct gr_field field, uint64_t *ret)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thread_goroutine.h"
 
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 /* A field of a record; 0 if the release has none, or if it is not there. */
 static struct gr_error *read_field(struct gr_runtime *rt, uint64_t record,

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "goroutines/wait_table.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 #include "walks/why.h"
 
 enum { MAX_CLASS_BYTES = 1024 };

@@ -8,7 +8,7 @@
 #include "goroutines/wait_table.h"
 #include "goruntime/sched/waits.h"
 #include "graph/keys.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 
 #include <inttypes.h>
 

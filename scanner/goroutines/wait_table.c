@@ -5,7 +5,7 @@
 #include "goruntime/sched/channel.h"
 #include "naming/locate.h"
 #include "scan/goroutine_counts.h"
-#include "scan/scan.h"
+#include "scan/stop.h"
 
 enum {
 	MAX_VARIABLES = 256, /* primitives in data whose variable is found */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "naming/link.h"
 
-#include "scan/scan.h"
+#include "scan/answers.h"
 
 #include "goruntime/heap/ptrmap.h"
 

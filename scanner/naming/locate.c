@@ -3,7 +3,7 @@
 #include "naming/locate.h"
 
 #include "naming/memory_name.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 #include "inferior/stored.h"
 

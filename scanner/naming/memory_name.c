@@ -4,7 +4,7 @@
 
 #include "inferior/recorder.h"
 #include "mark/parents.h"
-#include "scan/scan.h"
+#include "scan/program.h"
 
 #include <inttypes.h>
 

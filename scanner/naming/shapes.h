@@ -13,7 +13,7 @@
 
 #include "graph/keys.h"
 #include "naming/link.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 
 enum gr_shape_form {
 	GR_SHAPE_RECORD,

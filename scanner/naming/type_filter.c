@@ -3,7 +3,7 @@
 
 #include "goruntime/types/near_names.h"
 #include "naming/memory_name.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 
 void gr_type_filter_deinit(struct gr_type_filter *filter)
 {

@@ -2,7 +2,7 @@
 #include "naming/vertex.h"
 
 #include "naming/memory_name.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 
 #include <inttypes.h>
 

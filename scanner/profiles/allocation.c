@@ -2,7 +2,7 @@
 #include "allocation.h"
 
 #include "bucket_profile.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 GR_DEFINE_CLEANUP(allocation, struct gr_allocation, gr_allocation_destroy)
 

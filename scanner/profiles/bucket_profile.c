@@ -5,7 +5,7 @@
 #include "goruntime/layout/pclntab.h"
 #include "graph/keys.h"
 #include "scale.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 GR_DEFINE_CLEANUP(bucket_profile, struct gr_bucket_profile,
 		  gr_bucket_profile_destroy)

@@ -2,7 +2,7 @@
 #include "goroutine_profile.h"
 
 #include "goroutines/leak_rule.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 GR_DEFINE_CLEANUP(goroutine_profile, struct gr_goroutine_profile,
 		  gr_goroutine_profile_destroy)

@@ -8,7 +8,7 @@
 
 #include "graph/keys.h"
 #include "scan/kept_walk.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 
 /** Invariant: a node's parent has a smaller number. */
 struct gr_holder_paths {

@@ -5,6 +5,7 @@
 #include "profiles/result_sites.h"
 
 #include "holder_paths.h"
+#include "scan/enter.h"
 #include "walks/result_internal.h"
 #include "sites.h"
 

@@ -2,6 +2,7 @@
 #include "site_table.h"
 
 #include "holder_paths.h"
+#include "scan/enter.h"
 
 #include <inttypes.h>
 

@@ -3,7 +3,7 @@
 
 #include "bucket_profile.h"
 #include "scale.h"
-#include "scan/scan.h"
+#include "scan/stop.h"
 
 void gr_sites_deinit(struct gr_sites *sites)
 {

@@ -3,6 +3,7 @@
 
 #include "mark/marking.h"
 #include "resident/classes.h"
+#include "scan/enter.h"
 #include "scan/kept_walk.h"
 #include "scan/mark.h"
 #include "scan/residency.h"

@@ -3,7 +3,7 @@
 
 #include "mark/parents.h"
 #include "scan/kept_walk.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 
 struct gr_error *gr_billed_init(struct gr_billed *billed,
 				struct gr_answers *answers, uint32_t *number_of)

@@ -3,7 +3,7 @@
 
 #include "base/sort.h"
 #include "goruntime/layout/names.h"
-#include "scan/scan.h"
+#include "goruntime/heap/heap.h"
 
 #include <inttypes.h>
 

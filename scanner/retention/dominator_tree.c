@@ -12,7 +12,7 @@
 
 #include "graph/children.h"
 #include "naming/memory_name.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 #include "naming/vertex.h"
 
 /* A row, or one that may become a row. */

@@ -5,7 +5,7 @@
 #include "dominator_tree.h"
 #include "graph/sets.h"
 #include "naming/memory_name.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 #include "naming/vertex.h"
 
 void gr_dominators_destroy(struct gr_dominators *dominators)

@@ -2,7 +2,7 @@
 #include "field_words.h"
 
 #include "naming/link.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 
 struct notes {
 	const struct gr_graph *g;

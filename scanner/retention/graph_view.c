@@ -3,7 +3,7 @@
 
 #include "graph/paths.h"
 #include "graph/sets.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 #include "naming/type_filter.h"
 
 /* Make parts of the graph, under the guard against files that shrink. */

@@ -13,7 +13,7 @@
 #include "billed.h"
 #include "field_words.h"
 #include "naming/memory_name.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 #include "naming/type_filter.h"
 #include "type_text.h"
 #include "naming/vertex.h"

@@ -9,7 +9,7 @@
 
 #include "naming/link.h"
 #include "references.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 
 enum {
 	MAX_REFERRERS = 1000, /* that are looked at for a claim on edges */

@@ -5,7 +5,7 @@
 #include "holder.h"
 #include "naming/link.h"
 #include "references.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 #include "weak.h"
 
 enum {

@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "base/sort.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 
 #define HASH_NONFATAL_OOM 1
 #define HASH_FUNCTION GR_UTHASH_FUNCTION

@@ -9,7 +9,7 @@
 #include "graph/children.h"
 #include "graph/keys.h"
 #include "naming/memory_name.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 #include "type_text.h"
 
 #include <inttypes.h>

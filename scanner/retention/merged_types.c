@@ -4,7 +4,7 @@
 #include "graph/internal.h"
 #include "graph/merged.h"
 #include "naming/link.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 #include "naming/type_filter.h"
 #include "weak.h"
 

@@ -2,7 +2,7 @@
 #include "named_links.h"
 
 #include "link_cache.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 #include "naming/vertex.h"
 
 enum { MAX_LINKS = 1 << 16 };

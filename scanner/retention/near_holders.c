@@ -2,7 +2,7 @@
 #include "near_holders.h"
 
 #include "base/bitmap.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 #include "naming/vertex.h"
 
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #include "naming/memory_name.h"
 #include "references.h"
 #include "scan/kept_walk.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 GR_VECTOR(gr_special_vector, struct gr_special);
 

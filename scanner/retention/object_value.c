@@ -5,7 +5,7 @@
 #include "naming/locate.h"
 #include "naming/memory_name.h"
 #include "scan/kept_walk.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 enum { MAX_VALUE_BYTES = 1 << 20 /* of the text */ };
 

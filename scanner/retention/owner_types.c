@@ -3,7 +3,7 @@
 
 #include "goruntime/layout/names.h"
 #include "mark/parents.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 
 void gr_owner_types_deinit(struct gr_owner_types *types)
 {

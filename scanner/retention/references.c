@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "references.h"
 
-#include "scan/scan.h"
+#include "scan/answers.h"
 
 enum { MAX_GROUPS = 256 };
 

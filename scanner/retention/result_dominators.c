@@ -3,7 +3,7 @@
 #include "retention/result_dominators.h"
 
 #include "retention/dominators.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 #include "walks/result_internal.h"
 
 GR_DEFINE_CLEANUP(result, struct gr_result, gr_result_destroy)

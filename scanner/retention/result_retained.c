@@ -9,7 +9,7 @@
 #include "retention/result_retained.h"
 
 #include "graph/sets.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 #include "walks/result_internal.h"
 
 /* A root of the walk, by what the tree tells roots apart by (mark/tree.c):

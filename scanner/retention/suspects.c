@@ -6,6 +6,7 @@
 #include "suspects.h"
 
 #include "graph/merged.h"
+#include "scan/enter.h"
 #include "scan/residency.h"
 #include "suspects_internal.h"
 

@@ -5,7 +5,7 @@
 
 #include "graph/suspects.h"
 #include "inferior/residency.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 
 /** What the residency of suspects is found from. */
 struct gr_suspect_pages {

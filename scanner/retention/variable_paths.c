@@ -4,7 +4,7 @@
 #include "base/sort.h"
 #include "goruntime/types/word.h"
 #include "graph/paths.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 #include "naming/vertex.h"
 
 /* Of a way: a map of Go 1.19 may have long chains of buckets. */

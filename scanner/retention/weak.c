@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weak.h"
 
-#include "scan/scan.h"
+#include "scan/answers.h"
 
 /* A root that does not keep what it leads to: it waits for its end, or the
  * runtime drops it when nothing else leads there. */

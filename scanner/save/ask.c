@@ -26,6 +26,7 @@
 #include "profiles/goroutine_profile.h"
 #include "profiles/site_table.h"
 #include "resident/rss.h"
+#include "scan/enter.h"
 #include "walks/result.h"
 #include "scan/kept_walk.h"
 #include "scan/mark.h"

@@ -11,7 +11,7 @@
 #include "savedfile/saved.h"
 #include "savedfile/skeleton.h"
 #include "scan/residency.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 static const char *origin_of(struct gr_stop *stop)
 {

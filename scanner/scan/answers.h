@@ -36,4 +36,11 @@ struct gr_answers {
 	struct gr_memo *links;		 /**< Of retention/link_cache.c. */
 };
 
+/**
+ * If *@p err says that the user or a limit ended the walk, destroy the error
+ * and record the end in @p ledger.
+ */
+void gr_scan_catch_end(struct gr_answers *answers, struct gr_error **err,
+		       struct gr_ledger *ledger);
+
 #endif /* GR_ANSWERS_H */

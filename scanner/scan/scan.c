@@ -470,10 +470,7 @@ struct gr_error *gr_scan_build(struct gr_answers *answers, unsigned int stages)
 	return err;
 }
 
-/* Read and build those of @p stages that are not there. Only a core can still
- * be read; of a process, what is missing is an error. An error drops all
- * stages, which the next call makes again. */
-static struct gr_error *need(struct gr_scan *scan, unsigned int stages)
+struct gr_error *gr_scan_need(struct gr_scan *scan, unsigned int stages)
 {
 	unsigned int missing = stages & ~scan->stop.stages;
 
@@ -493,54 +490,6 @@ static struct gr_error *need(struct gr_scan *scan, unsigned int stages)
 	if (err)
 		gr_scan_drop(scan);
 	return err;
-}
-
-/* Begin a question that needs @p stages. */
-static struct gr_error *enter(struct gr_scan *scan, unsigned int stages,
-			      struct gr_sigbus_guard *guard)
-{
-	gr_sigbus_guard_begin(guard);
-	struct gr_error *err = gr_image_check(scan->stop.image);
-
-	return err ? err : need(scan, stages);
-}
-
-struct gr_error *gr_scan_enter(struct gr_scan *scan,
-			       struct gr_sigbus_guard *guard,
-			       struct gr_answers **ret)
-{
-	*ret = &scan->answers;
-	return enter(scan, GR_STAGES_ALL, guard);
-}
-
-struct gr_error *gr_scan_enter_goroutines(struct gr_scan *scan,
-					  struct gr_sigbus_guard *guard,
-					  struct gr_answers **ret)
-{
-	*ret = &scan->answers;
-	return enter(scan, GR_STAGE_GOROUTINES, guard);
-}
-
-struct gr_error *gr_scan_enter_buckets(struct gr_scan *scan,
-				       struct gr_sigbus_guard *guard,
-				       struct gr_answers **ret)
-{
-	*ret = &scan->answers;
-	return enter(scan, 0, guard);
-}
-
-struct gr_answers *gr_scan_answers(struct gr_scan *scan)
-{
-	return &scan->answers;
-}
-
-struct gr_error *gr_scan_extend(struct gr_scan *scan,
-				enum gr_scan_extent extent)
-{
-	struct gr_sigbus_guard guard;
-	struct gr_error *err = enter(scan, gr_extent_stages(extent), &guard);
-
-	return gr_sigbus_guard_end(&guard, err);
 }
 
 // ----------------------------------------------------------------- the scan

@@ -28,20 +28,6 @@ struct gr_scan {
 
 GR_DEFINE_CLEANUP(scan, struct gr_scan, gr_scan_destroy)
 
-/**
- * A scan grows by stages, each whole. The program (symbols, modules, types) is
- * always there. Goroutines are their records and frames. The heap is its spans
- * and slots, the live words of the stacks, and the roots; it needs the
- * goroutines. The runtime's own profiles are its buckets, which the question
- * reads: the stage copies them from a process.
- */
-enum gr_stage {
-	GR_STAGE_GOROUTINES = 1,
-	GR_STAGE_HEAP = 2,
-	GR_STAGES_ALL = GR_STAGE_GOROUTINES | GR_STAGE_HEAP,
-	GR_STAGE_BUCKETS = 4, /* copied only if it is asked for */
-};
-
 static inline bool gr_extent_is_recorded(enum gr_scan_extent extent)
 {
 	return extent == GR_EXTENT_SAVE || extent == GR_EXTENT_SAVE_VALUES;
@@ -79,6 +65,13 @@ struct gr_error *gr_scan_read(struct gr_scan *scan,
 struct gr_error *gr_scan_copy(struct gr_scan *scan) GR_MUST_CHECK;
 struct gr_error *gr_scan_build(struct gr_answers *answers,
 			       unsigned int stages) GR_MUST_CHECK;
+/**
+ * Read and build those of @p stages that are not there. Only a core can still
+ * be read; of a process, what is missing is an error. An error drops all
+ * stages, which the next call makes again.
+ */
+struct gr_error *gr_scan_need(struct gr_scan *scan,
+			      unsigned int stages) GR_MUST_CHECK;
 /** Estimate the cost of scanning the heap that was read (live.c). */
 void gr_scan_note_estimate(struct gr_scan *scan);
 /** Estimate the memory of the object graph; better once bitmaps are read. */
@@ -86,12 +79,8 @@ void gr_scan_note_graph_estimate(struct gr_answers *answers);
 /** Read the saved file of the target, which has the modules (stored.c). */
 struct gr_error *gr_scan_open_saved(struct gr_stop *stop) GR_MUST_CHECK;
 void gr_scan_close_saved(struct gr_stop *stop);
-/** Has the target the program's values, or is it a file without them? */
-bool gr_scan_may_have_values(const struct gr_stop *stop);
 /** Fill what a saved file tells into the scan's information. */
 void gr_scan_fill_saved(struct gr_stop *stop);
-/** The kind of the target, or of what a saved file was made of. */
-enum gr_target_kind gr_scan_origin_kind(const struct gr_stop *stop);
 /** The threads of a process that did not stop. */
 uint64_t gr_scan_count_late(const struct gr_runtime *rt);
 /** Undo gr_scan_read() and gr_scan_build(). */
@@ -122,55 +111,11 @@ struct gr_error *gr_scan_read_modules(struct gr_stop *stop) GR_MUST_CHECK;
  * those files tell the purpose of a dictionary (files.c). */
 struct gr_error *gr_scan_read_dictionaries(struct gr_stop *stop) GR_MUST_CHECK;
 
-/** Microseconds of a monotonic clock. */
-uint64_t gr_scan_now_us(void);
-/**
- * If *@p err says that the user or a limit ended the walk, destroy the error
- * and record the end in @p ledger.
- */
-void gr_scan_catch_end(struct gr_answers *answers, struct gr_error **err,
-		       struct gr_ledger *ledger);
-/** Measure our memory now, for the peak. */
-void gr_scan_note_memory(struct gr_costs *costs);
-/** Charge the time since the last call to @p phase. */
-void gr_scan_end_phase(struct gr_costs *costs, enum gr_phase phase);
-
 /** GNU's build id of a file in hex, else Go's own, else ""; NULL: no memory. */
 const char *gr_scan_build_id(struct gr_runtime *rt,
 			     const struct gr_target_module *module);
 
-/** Begin a walk: its limits and its progress apply until gr_scan_end_walk(). */
-void gr_scan_begin_walk(struct gr_costs *costs, const struct gr_ledger *ledger);
-void gr_scan_end_walk(struct gr_costs *costs);
-
 /** Save the tables of the debug information in the cache. */
 void gr_scan_save_symbols(struct gr_stop *stop);
-
-/** The processors that this process may use, at least 1. */
-unsigned int gr_scan_processors(void);
-
-/**
- * Begin a question: the guard against files that shrink, before any use of the
- * target's memory, and all stages. The caller needs gr_sigbus_guard_end() even
- * if this fails.
- */
-struct gr_error *gr_scan_enter(struct gr_scan *scan,
-			       struct gr_sigbus_guard *guard,
-			       struct gr_answers **ret) GR_MUST_CHECK;
-
-/** gr_scan_enter() for questions that need goroutines, but no heap. */
-struct gr_error *
-gr_scan_enter_goroutines(struct gr_scan *scan, struct gr_sigbus_guard *guard,
-			 struct gr_answers **ret) GR_MUST_CHECK;
-
-/** gr_scan_enter() for questions on the runtime's buckets, which are read by the
- * question itself. */
-struct gr_error *gr_scan_enter_buckets(struct gr_scan *scan,
-				       struct gr_sigbus_guard *guard,
-				       struct gr_answers **ret) GR_MUST_CHECK;
-
-/** The answers that there are, for a question that does not enter: it reads no
- * memory of the target. */
-struct gr_answers *gr_scan_answers(struct gr_scan *scan);
 
 #endif /* GR_SCAN_H */

@@ -17,6 +17,20 @@
 #include "scan/open.h"
 #include "scan/program.h"
 
+/**
+ * A stop grows by stages, each whole. The program (symbols, modules, types) is
+ * always there. Goroutines are their records and frames. The heap is its spans
+ * and slots, the live words of the stacks, and the roots; it needs the
+ * goroutines. The runtime's own profiles are its buckets, which the question
+ * reads: the stage copies them from a process.
+ */
+enum gr_stage {
+	GR_STAGE_GOROUTINES = 1,
+	GR_STAGE_HEAP = 2,
+	GR_STAGES_ALL = GR_STAGE_GOROUTINES | GR_STAGE_HEAP,
+	GR_STAGE_BUCKETS = 4, /* copied only if it is asked for */
+};
+
 /** The resident pages, and what they are; see gr_scan_residency(). */
 struct gr_stop_pages {
 	struct gr_residency residency;
@@ -47,5 +61,11 @@ struct gr_stop {
 	struct gr_scan_info info;
 	struct gr_stop_pages pages;
 };
+
+/** Has the target the program's values, or is it a file without them? */
+bool gr_scan_may_have_values(const struct gr_stop *stop);
+
+/** The kind of the target, or of what a saved file was made of. */
+enum gr_target_kind gr_scan_origin_kind(const struct gr_stop *stop);
 
 #endif /* GR_STOP_H */

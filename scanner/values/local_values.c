@@ -2,6 +2,7 @@
 #include "local_values.h"
 
 #include "goroutines/call_values.h"
+#include "scan/enter.h"
 
 GR_DEFINE_CLEANUP(backtrace, struct gr_backtrace, gr_backtrace_destroy)
 

@@ -3,7 +3,7 @@
 
 #include "goruntime/sched/channel.h"
 #include "expr/element.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 static struct gr_error *check_kind(const struct gr_program *program,
 				   uint32_t type, uint8_t kind)

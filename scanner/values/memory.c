@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory.h"
 
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "type_view.h"
 
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 enum {
 	/* reflect.Kind: the last signed integer, the first and last float */

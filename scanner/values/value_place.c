@@ -3,7 +3,7 @@
 
 #include "naming/memory_name.h"
 #include "retention/object_value.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 #include "naming/vertex.h"
 #include "naming/word_name.h"
 

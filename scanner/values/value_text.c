@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "value_text.h"
 
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 enum { MAX_TEXT_BYTES = 1 << 20 };
 

@@ -4,7 +4,7 @@
 
 #include "scan/kept_walk.h"
 #include "scan/mark.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 #include <inttypes.h>
 

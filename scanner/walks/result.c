@@ -5,7 +5,7 @@
 #include "walks/result_internal.h"
 #include "scan/kept_walk.h"
 #include "scan/mark.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 void gr_result_destroy(struct gr_result *result)
 {

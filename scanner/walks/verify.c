@@ -8,7 +8,7 @@
 #include "walks/reached.h"
 
 #include "scan/mark.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 #include "base/vector.h"
 #include "mark/edges.h"

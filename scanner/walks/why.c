@@ -10,7 +10,7 @@
 #include "expr/place.h"
 
 #include "scan/kept_walk.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 #include <inttypes.h>
 

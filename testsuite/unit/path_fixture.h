@@ -11,6 +11,7 @@
 #include "goruntime/types/types_internal.h"
 #include "map_layouts.h"
 #include "expr/place_internal.h"
+#include "scan/stop.h"
 
 #define MEMORY UINT64_C(0x10000)
 
@@ -45,7 +46,8 @@ struct path_fixture {
 	struct gr_image image;
 	struct gr_gaps gaps;
 	struct gr_heap heap;
-	struct gr_scan scan;
+	struct gr_program program;
+	struct gr_stop stop;
 	uint8_t *memory;
 	uint64_t npolls;
 };
@@ -75,7 +77,7 @@ static inline void path_add_type(struct path_fixture *f, const char *name,
 		type.nfields = GR_ARRAY_SIZE(node_fields);
 	if (kind == GR_KIND_ARRAY)
 		type.count = bytes / 8;
-	if (!gr_type_vector_append(&f->scan.program.types->types, type))
+	if (!gr_type_vector_append(&f->program.types->types, type))
 		abort();
 }
 
@@ -97,10 +99,10 @@ static inline void path_add_types(struct path_fixture *f)
 	path_add_type(f, "any", GR_KIND_INTERFACE, 16, none, none);
 	path_add_type(f, "map[complex128]int8", GR_KIND_MAP, 8, T_INT8, T_INT8);
 	for (size_t i = 0; i < GR_ARRAY_SIZE(node_fields); i++)
-		if (!gr_field_vector_append(&f->scan.program.types->fields,
+		if (!gr_field_vector_append(&f->program.types->fields,
 					    node_fields[i]))
 			abort();
-	f->scan.program.types->types.data[T_FLOATS].key = T_NODE;
+	f->program.types->types.data[T_FLOATS].key = T_NODE;
 }
 
 static inline void path_set_layout(struct gr_layout *layout, bool is_swiss)
@@ -121,27 +123,27 @@ static inline struct path_fixture *path_fixture_create(void)
 		abort();
 	f->memory = fake_add(&f->image, MEMORY, MEMORY_BYTES);
 	f->heap.span_bytes = MEMORY_BYTES;
-	f->scan.stop.program = &f->scan.program;
-	f->scan.stop.image = f->scan.program.rt.image = &f->image;
-	f->scan.program.rt.gaps = &f->gaps;
-	f->scan.stop.heap = &f->heap;
-	f->scan.program.rt.arena = &f->scan.program.arena;
-	f->scan.program.rt.poll = path_poll;
-	f->scan.program.rt.poll_ctx = f;
-	f->scan.program.types = calloc(1, sizeof(*f->scan.program.types));
-	if (!f->scan.program.types)
+	f->stop.program = &f->program;
+	f->stop.image = f->program.rt.image = &f->image;
+	f->program.rt.gaps = &f->gaps;
+	f->stop.heap = &f->heap;
+	f->program.rt.arena = &f->program.arena;
+	f->program.rt.poll = path_poll;
+	f->program.rt.poll_ctx = f;
+	f->program.types = calloc(1, sizeof(*f->program.types));
+	if (!f->program.types)
 		abort();
-	f->scan.program.types->rt = &f->scan.program.rt;
-	f->heap.rt = &f->scan.program.rt;
-	f->heap.types = f->scan.program.types;
+	f->program.types->rt = &f->program.rt;
+	f->heap.rt = &f->program.rt;
+	f->heap.types = f->program.types;
 	path_add_types(f);
 	return f;
 }
 
 static inline void path_fixture_destroy(struct path_fixture *f)
 {
-	gr_types_destroy(f->scan.program.types);
-	gr_arena_deinit(&f->scan.program.arena);
+	gr_types_destroy(f->program.types);
+	gr_arena_deinit(&f->program.arena);
 	fake_deinit(&f->image);
 	free(f);
 }
@@ -159,5 +161,5 @@ static inline struct gr_error *path_walk(struct path_fixture *f,
 		.type = T_NODE,
 		.is_variable = true,
 	};
-	return gr_place_walk(&f->scan.stop, whole, whole + 1, ret);
+	return gr_place_walk(&f->stop, whole, whole + 1, ret);
 }

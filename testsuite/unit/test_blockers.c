@@ -2,8 +2,8 @@
 /* blockers and cycles: who keeps whom waiting, on random tables of locks against
  * the plainest of algorithms, and on the longest chains. */
 #include "goroutines/waits/blockers.h"
+#include "base/cleanup.h"
 #include "goroutines/waits/deadlocks.h"
-#include "scan/scan.h"
 
 #include "polls.h"
 

@@ -100,7 +100,7 @@ static void put_group(struct path_fixture *f, uint64_t addr, unsigned int full)
 
 static void put_swiss(struct path_fixture *f, uint64_t dir_len, uint64_t dir)
 {
-	path_set_layout(&f->scan.program.rt.layout, true);
+	path_set_layout(&f->program.rt.layout, true);
 	set(f, MEMORY + 40, HEADER);
 	set(f, HEADER + 16, dir);
 	set(f, HEADER + 24, dir_len);
@@ -147,7 +147,7 @@ TEST(endless_directory)
 static void put_hmap(struct path_fixture *f, unsigned int b, uint64_t buckets,
 		     uint64_t old)
 {
-	path_set_layout(&f->scan.program.rt.layout, false);
+	path_set_layout(&f->program.rt.layout, false);
 	set(f, MEMORY + 40, HEADER);
 	fake_set(&f->image, HEADER + 9, b, 1);
 	set(f, HEADER + 16, buckets);
@@ -208,7 +208,7 @@ TEST(strings)
 {
 	struct path_fixture *f = path_fixture_create();
 
-	path_set_layout(&f->scan.program.rt.layout, true);
+	path_set_layout(&f->program.rt.layout, true);
 	set(f, MEMORY + 32, HEADER);
 	set(f, HEADER + 16, GROUP);
 	put_group(f, GROUP, 3);

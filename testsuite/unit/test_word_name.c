@@ -54,7 +54,7 @@ static void add_span(struct heap_fixture *h, unsigned int i, uint32_t bytes,
 
 static void set_runtime(struct heap_fixture *h)
 {
-	struct gr_layout *layout = &h->f->scan.program.rt.layout;
+	struct gr_layout *layout = &h->f->program.rt.layout;
 
 	path_set_layout(layout, true);
 	layout->hchan.size_bytes = 96;
@@ -67,13 +67,13 @@ static void set_runtime(struct heap_fixture *h)
 	layout->hchan.sendq_first = (struct gr_field){ 72, 8 };
 	h->module.types = RECORDS;
 	h->module.etypes = RECORDS + 0x1000;
-	h->f->scan.program.rt.modules = &h->module;
-	h->f->scan.program.rt.nmodules = 1;
+	h->f->program.rt.modules = &h->module;
+	h->f->program.rt.nmodules = 1;
 }
 
 static void use_buckets(struct heap_fixture *h)
 {
-	struct gr_layout *layout = &h->f->scan.program.rt.layout;
+	struct gr_layout *layout = &h->f->program.rt.layout;
 
 	set_runtime(h);
 	memset(&layout->swiss_map, 0, sizeof(layout->swiss_map));
@@ -103,8 +103,8 @@ static struct heap_fixture *start(void)
 	}
 	h->chunks[0] = &h->chunk;
 	h->f->heap = (struct gr_heap){
-		.rt = &h->f->scan.program.rt,
-		.types = h->f->scan.program.types,
+		.rt = &h->f->program.rt,
+		.types = h->f->program.types,
 		.spans = h->spans,
 		.nspans = NSPANS,
 		.nobjs = first,
@@ -120,7 +120,7 @@ static struct heap_fixture *start(void)
 	path_add_type(h->f, "[]trie", GR_KIND_SLICE, 24, T_TRIE, GR_TYPE_NONE);
 	path_add_type(h->f, "func()", GR_KIND_FUNC, 8, GR_TYPE_NONE,
 		      GR_TYPE_NONE);
-	struct gr_type *trie = &h->f->scan.program.types->types.data[T_TRIE];
+	struct gr_type *trie = &h->f->program.types->types.data[T_TRIE];
 	trie->role = GR_ROLE_HASH_TRIE;
 	trie->nfields = 1;
 	set_runtime(h);
@@ -166,7 +166,7 @@ static void expect_held(struct heap_fixture *h, uint64_t holder, uint64_t addr,
 	struct gr_word_name name;
 
 	assert_null(gr_scan_name_held_word(
-		&h->f->scan.stop, holder ? number(h, holder) : GR_OBJ_NONE,
+		&h->f->stop, holder ? number(h, holder) : GR_OBJ_NONE,
 		number(h, addr), label, off, &name));
 	assert_string_equal(name.text, want);
 	assert_int_equal(name.kind, kind);
@@ -421,18 +421,17 @@ static void name_all(struct heap_fixture *h, uint64_t *seed)
 		off = off == 699 ? UINT64_MAX - 7 : off;
 		memset(&name, 0xaa, sizeof(name));
 		memset(&again, 0x55, sizeof(again));
-		assert_null(gr_scan_name_held_word(&h->f->scan.stop, holder,
-						   obj, label, off, &name));
-		assert_null(gr_scan_name_held_word(&h->f->scan.stop, holder,
-						   obj, label, off, &again));
+		assert_null(gr_scan_name_held_word(&h->f->stop, holder, obj,
+						   label, off, &name));
+		assert_null(gr_scan_name_held_word(&h->f->stop, holder, obj,
+						   label, off, &again));
 		assert_non_null(memchr(name.text, 0, sizeof(name.text)));
 		assert_string_equal(name.text, again.text);
 		assert_int_equal(name.kind, again.kind);
 		assert_int_equal(name.type, again.type);
 		assert_int_equal(name.off_bytes, again.off_bytes);
 		assert_true(name.type == GR_TYPE_NONE ||
-			    name.type <
-				    gr_types_count(h->f->scan.program.types));
+			    name.type < gr_types_count(h->f->program.types));
 	}
 }
 
@@ -453,7 +452,7 @@ TEST_F(junk)
 /* Whether a map holds pointers, with a key of very many parts. */
 TEST_F(key_of_many_parts)
 {
-	struct gr_types *types = h->f->scan.program.types;
+	struct gr_types *types = h->f->program.types;
 	uint64_t list = object(h, 64, 0);
 	gr_type_id key = T_UINT64;
 

@@ -9,7 +9,7 @@
 
 #include "goroutines/locks/lock_flow.h"
 #include "goroutines/locks/owner_list.h"
-#include "scan/scan.h"
+#include "scan/stop.h"
 
 enum { SITE_STEPS = 16 }; /* pairs of sites in the time of a step */
 

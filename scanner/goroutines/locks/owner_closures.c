@@ -4,7 +4,7 @@
 
 #include "goroutines/locks/lock_flow.h"
 #include "inferior/recorder.h"
-#include "scan/scan.h"
+#include "scan/stop.h"
 
 enum {
 	CAPTURED_WORDS = 4,

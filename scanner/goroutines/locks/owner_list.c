@@ -2,7 +2,7 @@
 #include "goroutines/locks/owner_list.h"
 
 #include "base/sort.h"
-#include "scan/scan.h"
+#include "goruntime/layout/runtime.h"
 
 static bool is_likelier(const struct gr_owner *a, const struct gr_owner *b)
 {

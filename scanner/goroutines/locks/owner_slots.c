@@ -9,7 +9,7 @@
 #include "goroutines/locks/owner_search.h"
 
 #include "inferior/recorder.h"
-#include "scan/scan.h"
+#include "scan/stop.h"
 
 enum { MAX_WORDS = 64 }; /* of a struct that has a semaphore */
 

@@ -12,7 +12,7 @@
 #include "goroutines/locks/owner_list.h"
 #include "goroutines/locks/owner_search.h"
 #include "goroutines/locks/reach_sets.h"
-#include "scan/scan.h"
+#include "scan/stop.h"
 
 enum {
 	ONCE_MUTEX = 4,	 /* sync/once.go: Once.m, behind done */

@@ -2,7 +2,7 @@
 #include "goroutines/locks/reach_sets.h"
 
 #include "goroutines/leak_rule.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 
 /* What is looked at for one primitive; each of its waiters adds a few edges. */
 enum { MAX_OBJECTS = 256, MAX_EDGES = 4096, WAITER_EDGES = 8 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "goroutines/waits/blockers.h"
 
-#include "scan/scan.h"
+#include "base/cleanup.h"
+#include "goruntime/sched/goroutine.h"
 
 #define NOBODY UINT32_MAX
 

@@ -3,7 +3,7 @@
 
 #include "base/sort.h"
 #include "goroutines/leak_rule.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 
 /* What is looked at from the stack of one goroutine, and noted in all. */
 enum { MAX_OBJECTS = 256, MAX_EDGES = 4096, MAX_NOTES = 256 };

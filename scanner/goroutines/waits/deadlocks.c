@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "goroutines/waits/deadlocks.h"
 
+#include "base/bitmap.h"
 #include "goroutines/leaks.h"
 #include "goroutines/locks/owner_list.h"
 #include "graph/blocked.h"
-#include "scan/scan.h"
+#include "goruntime/sched/goroutine.h"
 
 /** Vertices: goroutines, then primitives. */
 struct waiting {

@@ -12,7 +12,7 @@
 #include "goroutines/waits/wait_words.h"
 #include "scan/goroutine_index.h"
 #include "goruntime/layout/inline.h"
-#include "scan/scan.h"
+#include "scan/enter.h"
 
 GR_VECTOR(primitive_list, const struct gr_primitive *);
 

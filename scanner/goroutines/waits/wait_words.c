@@ -2,7 +2,7 @@
 #include "goroutines/waits/wait_words.h"
 
 #include "goroutines/leaks.h"
-#include "scan/scan.h"
+#include "goruntime/sched/goroutine.h"
 
 #include <inttypes.h>
 

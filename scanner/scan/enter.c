@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scan/enter.h"
+
+#include "scan/scan.h"
+
+/* Begin a question that needs @p stages. */
+static struct gr_error *enter(struct gr_scan *scan, unsigned int stages,
+			      struct gr_sigbus_guard *guard)
+{
+	gr_sigbus_guard_begin(guard);
+	struct gr_error *err = gr_image_check(scan->stop.image);
+
+	return err ? err : gr_scan_need(scan, stages);
+}
+
+struct gr_error *gr_scan_enter(struct gr_scan *scan,
+			       struct gr_sigbus_guard *guard,
+			       struct gr_answers **ret)
+{
+	*ret = &scan->answers;
+	return enter(scan, GR_STAGES_ALL, guard);
+}
+
+struct gr_error *gr_scan_enter_goroutines(struct gr_scan *scan,
+					  struct gr_sigbus_guard *guard,
+					  struct gr_answers **ret)
+{
+	*ret = &scan->answers;
+	return enter(scan, GR_STAGE_GOROUTINES, guard);
+}
+
+struct gr_error *gr_scan_enter_buckets(struct gr_scan *scan,
+				       struct gr_sigbus_guard *guard,
+				       struct gr_answers **ret)
+{
+	*ret = &scan->answers;
+	return enter(scan, 0, guard);
+}
+
+struct gr_answers *gr_scan_answers(struct gr_scan *scan)
+{
+	return &scan->answers;
+}
+
+struct gr_error *gr_scan_extend(struct gr_scan *scan,
+				enum gr_scan_extent extent)
+{
+	struct gr_sigbus_guard guard;
+	struct gr_error *err = enter(scan, gr_extent_stages(extent), &guard);
+
+	return gr_sigbus_guard_end(&guard, err);
+}
