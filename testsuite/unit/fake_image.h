@@ -65,6 +65,17 @@ static inline void fake_set(struct gr_image *image, uint64_t addr,
 	memcpy(host, &value, bytes);
 }
 
+/** Put words at @p addr, one behind the other. */
+#define fake_words(image, addr, ...)                             \
+	fake_put_words(image, addr, (uint64_t[]){ __VA_ARGS__ }, \
+		       GR_ARRAY_SIZE(((uint64_t[]){ __VA_ARGS__ })))
+static inline void fake_put_words(struct gr_image *image, uint64_t addr,
+				  const uint64_t *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		fake_set(image, addr + i * 8, words[i], 8);
+}
+
 static inline void fake_deinit(struct gr_image *image)
 {
 	for (size_t i = 0; i < image->npieces; i++)

@@ -117,10 +117,8 @@ static inline void put_span(struct fixture *f, struct shape s)
 
 	assert_true(f->nmspans < MAX_MSPANS);
 	fake_set(&f->image, SPAN_LIST + f->nmspans++ * 8, addr, 8);
-	fake_set(&f->image, MHEAP + 8, f->nmspans, 8);
-	fake_set(&f->image, MHEAP + 16, MAX_MSPANS, 8);
-	fake_set(&f->image, addr, s.base, 8);
-	fake_set(&f->image, addr + 8, s.npages, 8);
+	fake_words(&f->image, MHEAP + 8, f->nmspans, MAX_MSPANS);
+	fake_words(&f->image, addr, s.base, s.npages);
 	fake_set(&f->image, addr + 16, s.freeindex, 2);
 	fake_set(&f->image, addr + 20, s.nelems, 4);
 	fake_set(&f->image, addr + 24, s.alloc_bits ? s.alloc_bits : BITS, 8);

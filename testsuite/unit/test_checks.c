@@ -79,6 +79,12 @@ static void of_no_pointer(void **state)
 	assert_non_null(strstr(text, "problem"));
 }
 
+static void of_text(void **state)
+{
+	(void)state;
+	assert_fails(fails(), GR_ERROR_IO, "empty");
+}
+
 /* A check that fails. */
 struct check_case {
 	const char *name;
@@ -91,6 +97,7 @@ static const struct check_case cases[] = {
 	{ "a call", of_call, "fails(): the disk is 100 % full\n" },
 	{ "no memory", of_memory, "err: out of memory\n" },
 	{ "another kind", of_kind, ": the disk is 100 % full\n" },
+	{ "another text", of_text, "\"empty\" is not in \"the disk is 100" },
 	{ "no error", of_none, "none: no error, where one is due\n" },
 	{ "no error of a kind", of_no_kind, "none: no error, where one" },
 	{ "a pointer", of_pointer, "strstr(text, \"err\")" },

@@ -82,8 +82,7 @@ static void put_reasons(struct fixture *f)
 	for (size_t i = 0; i < GR_ARRAY_SIZE(texts); i++) {
 		uint64_t at = TEXTS + i * 32;
 
-		fake_set(&f->image, REASONS + i * 16, at, 8);
-		fake_set(&f->image, REASONS + i * 16 + 8, strlen(texts[i]), 8);
+		fake_words(&f->image, REASONS + i * 16, at, strlen(texts[i]));
 		memcpy(fake_find(&f->image, at, 32), texts[i],
 		       strlen(texts[i]));
 	}
@@ -131,9 +130,7 @@ static uint64_t put_g(struct fixture *f, uint32_t status, uint8_t reason)
 	uint64_t lo = STACK + i * STACK_BYTES;
 
 	fake_set(&f->image, LIST + i * 8, addr, 8);
-	fake_set(&f->image, ALLGS, LIST, 8);
-	fake_set(&f->image, ALLGS + 8, f->ngs, 8);
-	fake_set(&f->image, ALLGS + 16, MAX_GS, 8);
+	fake_words(&f->image, ALLGS, LIST, f->ngs, MAX_GS);
 	fake_set(&f->image, addr + l->goid.off, i + 1, 8);
 	fake_set(&f->image, addr + l->stack_lo.off, lo, 8);
 	fake_set(&f->image, addr + l->stack_hi.off, lo + STACK_BYTES, 8);
@@ -311,8 +308,7 @@ TEST_F(threads_in_a_loop)
 TEST_F(too_many)
 {
 	put_g(f, WAITING, 1);
-	fake_set(&f->image, ALLGS + 8, UINT64_C(1) << 27, 8);
-	fake_set(&f->image, ALLGS + 16, UINT64_C(1) << 27, 8);
+	fake_words(&f->image, ALLGS + 8, UINT64_C(1) << 27, UINT64_C(1) << 27);
 	read_well(f);
 	assert_int_equal(f->sched.ngoroutines, 0);
 	assert_true(f->gaps.count[GR_GAP_BROKEN_LISTS] > 0);

@@ -166,9 +166,7 @@ static const struct list_case list_cases[] = {
 
 TEST_F_ROWS(list, list_cases, c)
 {
-	fake_set(&f->image, MHEAP, c->addr, 8);
-	fake_set(&f->image, MHEAP + 8, c->len, 8);
-	fake_set(&f->image, MHEAP + 16, c->cap, 8);
+	fake_words(&f->image, MHEAP, c->addr, c->len, c->cap);
 	assert_fails(gr_heap_read(&f->rt, f->types, &f->heap), c->want,
 		     "allspans");
 }
@@ -176,9 +174,7 @@ TEST_F_ROWS(list, list_cases, c)
 /* A list that is nowhere: gaps, and an end before 2^28 of them. */
 TEST_F(list_nowhere)
 {
-	fake_set(&f->image, MHEAP, 0x66660000, 8);
-	fake_set(&f->image, MHEAP + 8, 1 << 28, 8);
-	fake_set(&f->image, MHEAP + 16, 1 << 28, 8);
+	fake_words(&f->image, MHEAP, 0x66660000, 1 << 28, 1 << 28);
 	const struct gr_heap *heap = read_heap(f);
 	assert_int_equal(heap->nspans, 0);
 	assert_true(f->gaps.count[GR_GAP_BAD_SPANS] > 0);

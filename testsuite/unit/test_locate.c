@@ -191,8 +191,8 @@ static void make_stacks(struct world *w)
 	fake_add(&f->image, RECORDS, 0x1000);
 	w->m = RECORDS;
 	fake_set(&f->image, w->m + M_GSIGNAL, RECORDS + 0x800, 8);
-	fake_set(&f->image, RECORDS + 0x808, SIGNAL_LO, 8);
-	fake_set(&f->image, RECORDS + 0x810, SIGNAL_LO + SIGNAL_BYTES, 8);
+	fake_words(&f->image, RECORDS + 0x808, SIGNAL_LO,
+		   SIGNAL_LO + SIGNAL_BYTES);
 }
 
 static struct world *make_world(void)

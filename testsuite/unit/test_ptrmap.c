@@ -133,8 +133,7 @@ static uint64_t put_type(struct fixture *f, unsigned int n, uint64_t size,
 	uint64_t addr = TYPES + n * 0x100;
 	uint64_t nwords = mask ? 64 - __builtin_clzll(mask) : 0;
 
-	fake_set(&f->image, addr, size, 8);
-	fake_set(&f->image, addr + 8, nwords * 8, 8);
+	fake_words(&f->image, addr, size, nwords * 8);
 	fake_set(&f->image, addr + 23, 25, 1);
 	fake_set(&f->image, addr + 32, addr + 0x80, 8);
 	fake_set(&f->image, addr + 0x80, mask, 8);

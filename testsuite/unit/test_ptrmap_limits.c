@@ -10,8 +10,7 @@ static uint64_t put_word_type(struct fixture *f)
 {
 	set_type_layout(&f->rt.layout);
 	fake_add(&f->image, TYPES, 0x100);
-	fake_set(&f->image, TYPES, 8, 8);
-	fake_set(&f->image, TYPES + 8, 8, 8);
+	fake_words(&f->image, TYPES, 8, 8);
 	fake_set(&f->image, TYPES + 23, 25, 1);
 	fake_set(&f->image, TYPES + 32, TYPES + 0x80, 8);
 	fake_set(&f->image, TYPES + 0x80, 1, 8);

@@ -212,10 +212,8 @@ static void put_timers(struct lists *l, uint64_t nps, uint64_t count,
 	for (uint64_t i = 0; i < nps; i++) {
 		l->f->sched.ps[i] = ps + i * P_BYTES;
 		// Each P's slice begins a slot later than the one before.
-		fake_set(&l->f->image, l->f->sched.ps[i], slots + i * STRIDE,
-			 8);
-		fake_set(&l->f->image, l->f->sched.ps[i] + 8, count - i, 8);
-		fake_set(&l->f->image, l->f->sched.ps[i] + 16, count - i, 8);
+		fake_words(&l->f->image, l->f->sched.ps[i], slots + i * STRIDE,
+			   count - i, count - i);
 	}
 	read_heap(l->f);
 	memset(&l->f->gaps, 0, sizeof(l->f->gaps));

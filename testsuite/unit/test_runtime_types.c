@@ -66,8 +66,7 @@ static void put_map(struct fixture *f, uint64_t i, uint64_t part)
 {
 	uint64_t at = put_record(f, i, GR_KIND_MAP, 8);
 
-	fake_set(&f->image, at, record_addr(part), 8);
-	fake_set(&f->image, at + 8, record_addr(part), 8);
+	fake_words(&f->image, at, record_addr(part), record_addr(part));
 }
 
 static const struct gr_type *make(struct fixture *f, uint64_t i)
@@ -107,15 +106,12 @@ TEST_F(fields_of_all)
 	fake_set(&f->image, name + 1, 1, 1);
 	fake_set(&f->image, name + 2, 'f', 1);
 	for (uint64_t i = 0; i < NFIELDS; i++) {
-		fake_set(&f->image, FIELDS + i * 24, name, 8);
-		fake_set(&f->image, FIELDS + i * 24 + 8, record_addr(0), 8);
+		fake_words(&f->image, FIELDS + i * 24, name, record_addr(0));
 	}
 	for (uint64_t i = 1; i <= NTYPES; i++) {
 		uint64_t at = put_record(f, i, GR_KIND_STRUCT, 8);
 
-		fake_set(&f->image, at + 8, FIELDS, 8);
-		fake_set(&f->image, at + 16, NFIELDS, 8);
-		fake_set(&f->image, at + 24, NFIELDS, 8);
+		fake_words(&f->image, at + 8, FIELDS, NFIELDS, NFIELDS);
 	}
 	for (uint64_t i = 1; i <= NTYPES; i++)
 		make(f, i);

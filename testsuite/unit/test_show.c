@@ -112,10 +112,8 @@ static struct fixture *start(void)
 
 #define FIXTURE struct fixture *f, start, types_memory_stop
 
-static void set(struct fixture *f, uint64_t off, uint64_t value)
-{
-	fake_set(&f->m.image, MEMORY + off, value, 8);
-}
+/* Put words at MEMORY + @p off. */
+#define set(f, off, ...) fake_words(&(f)->m.image, MEMORY + (off), __VA_ARGS__)
 
 /* The text of the value at MEMORY. */
 static const char *show(struct fixture *f, gr_type_id type)
@@ -174,8 +172,7 @@ TEST_F(strings)
 	uint8_t *bytes = fake_find(&f->m.image, MEMORY + 0x100, 5);
 
 	memcpy(bytes, "ab\"\n\xff", 5);
-	set(f, 0, MEMORY + 0x100);
-	set(f, 8, 5);
+	set(f, 0, MEMORY + 0x100, 5);
 	assert_string_equal(show(f, T_STRING), "\"ab\\\"\\n\\xff\"");
 	f->limits.max_string = 2;
 	assert_string_equal(show(f, T_STRING), "\"ab...+3 more\"");
@@ -197,9 +194,7 @@ TEST_F(strings)
 TEST_F(slices)
 {
 	assert_string_equal(show(f, T_SLICE), "[]int len: 0, cap: 0, nil");
-	set(f, 0, MEMORY + 0x100);
-	set(f, 8, 3);
-	set(f, 16, 4);
+	set(f, 0, MEMORY + 0x100, 3, 4);
 	set(f, 0x100, 7);
 	assert_string_equal(show(f, T_SLICE), "[]int len: 3, cap: 4, [7,0,0]");
 	f->limits.max_elements = 1;
@@ -216,12 +211,7 @@ TEST_F(slices)
 /* Nothing but the nesting and the length of the text ends it. */
 TEST_F(slice_of_itself)
 {
-	set(f, 0, MEMORY);
-	set(f, 8, 2);
-	set(f, 16, 2);
-	set(f, 24, MEMORY);
-	set(f, 32, 2);
-	set(f, 40, 2);
+	set(f, 0, MEMORY, 2, 2, MEMORY, 2, 2);
 	show(f, T_LOOP);
 	assert_int_equal(strlen(f->text), sizeof(f->text) - 1);
 	assert_non_null(strstr(f->text, "[[[["));
@@ -235,8 +225,7 @@ TEST_F(pointers)
 {
 	assert_string_equal(show(f, T_NODE_PTR), "*main.Node nil");
 	set(f, 0, MEMORY + 0x100);
-	set(f, 0x100, MEMORY + 0x100);
-	set(f, 0x108, 5);
+	set(f, 0x100, MEMORY + 0x100, 5);
 	assert_string_equal(show(f, T_NODE_PTR),
 			    "*main.Node {Next: *main.Node {Next: "
 			    "*(*main.Node)(0xc000000100), N: 5}, N: 5}");
@@ -321,8 +310,7 @@ TEST_F(missing_buckets)
 	// Elements behind pointers, of which one leads nowhere.
 	f->m.rt.layout.consts.map_max_elem = 4;
 	fake_set(&f->m.image, MEMORY + 0x201, 5, 1);
-	set(f, 0x248, NOWHERE);
-	set(f, 0x250, MEMORY + 0x208);
+	set(f, 0x248, NOWHERE, MEMORY + 0x208);
 	assert_string_equal(show(f, T_MAP),
 			    "map[int]int [0: (unreadable 0xdead0000 was not "
 			    "captured), 0: 0, (unreadable 0xdead0000 was not "
@@ -402,8 +390,7 @@ TEST_F(same_tables)
 {
 	map_layout_use_groups(&f->m.rt.layout);
 	set_map(f, 7);
-	set(f, 0x110, MEMORY + 0x400);
-	set(f, 0x118, UINT64_MAX);
+	set(f, 0x110, MEMORY + 0x400, UINT64_MAX);
 	set(f, 0x310, MEMORY + 0x400);
 	for (uint64_t off = 0x400; off < MEMORY_BYTES; off += 8)
 		set(f, off, MEMORY + 0x300);
@@ -430,8 +417,7 @@ TEST_F(others)
 	assert_string_equal(show(f, T_ERROR), "error nil");
 	assert_string_equal(show(f, T_CHAN), "chan int nil");
 	set(f, 0, MEMORY + 0x100);
-	set(f, 0x100, 2);
-	set(f, 0x108, 4);
+	set(f, 0x100, 2, 4);
 	set(f, 0x118, 4); // no element of the buffer
 	assert_string_equal(show(f, T_CHAN), "chan int 2/4");
 	set(f, 0x100, 5); // more than there is room for
@@ -445,10 +431,7 @@ TEST_F(others)
 TEST_F(channel)
 {
 	set(f, 0, MEMORY + 0x100);
-	set(f, 0x100, 3);
-	set(f, 0x108, 4);
-	set(f, 0x110, MEMORY + 0x200);
-	set(f, 0x118, 2);
+	set(f, 0x100, 3, 4, MEMORY + 0x200, 2);
 	for (uint64_t i = 0; i < 4; i++)
 		set(f, 0x200 + 8 * i, 10 + i);
 	assert_string_equal(show(f, T_CHAN), "chan int 3/4 [12,13,10]");
@@ -462,8 +445,7 @@ TEST_F(channel)
 			    "chan int 3/4 [(unreadable no memory at 0x20),"
 			    "(unreadable no memory at 0x28),...+1 more]");
 	// Numbers without any sense.
-	set(f, 0x100, UINT64_MAX);
-	set(f, 0x108, UINT64_MAX);
+	set(f, 0x100, UINT64_MAX, UINT64_MAX);
 	set(f, 0x118, UINT64_MAX - 1);
 	f->limits.max_elements = 3;
 	assert_non_null(strstr(show(f, T_CHAN), "...+18446744073709551612"));
@@ -476,9 +458,7 @@ TEST_F(cut)
 	struct gr_text text = gr_text_begin(small, sizeof(small));
 	struct gr_shown value = { .type = T_SLICE, .addr = MEMORY };
 
-	set(f, 0, MEMORY);
-	set(f, 8, INT64_MAX);
-	set(f, 16, INT64_MAX);
+	set(f, 0, MEMORY, INT64_MAX, INT64_MAX);
 	f->limits.max_elements = UINT32_MAX;
 	assert_null(gr_show_value(&f->m.types, &f->limits, &value, &text));
 	assert_string_equal(small, "[]int len: 9...");

@@ -52,8 +52,7 @@ static void put_type(struct fixture *f, uint64_t addr, uint64_t size,
 		     uint64_t ptr_bytes, uint8_t kind, uint8_t tflag,
 		     uint64_t gcdata)
 {
-	fake_set(&f->image, addr, size, 8);
-	fake_set(&f->image, addr + 8, ptr_bytes, 8);
+	fake_words(&f->image, addr, size, ptr_bytes);
 	fake_set(&f->image, addr + 20, tflag, 1);
 	fake_set(&f->image, addr + 23, kind, 1);
 	fake_set(&f->image, addr + 32, gcdata, 8);
@@ -69,16 +68,13 @@ static void put_array(struct fixture *f, uint64_t addr, uint64_t elem,
 static void put_fields(struct fixture *f, uint64_t addr, uint64_t fields,
 		       uint64_t n)
 {
-	fake_set(&f->image, addr + TYPE_BYTES + 8, fields, 8);
-	fake_set(&f->image, addr + TYPE_BYTES + 16, n, 8);
-	fake_set(&f->image, addr + TYPE_BYTES + 24, n, 8);
+	fake_words(&f->image, addr + TYPE_BYTES + 8, fields, n, n);
 }
 
 static void put_field(struct fixture *f, uint64_t at, uint64_t type,
 		      uint64_t off)
 {
-	fake_set(&f->image, at + 8, type, 8);
-	fake_set(&f->image, at + 16, off, 8);
+	fake_words(&f->image, at + 8, type, off);
 }
 
 static const struct gr_type_mask *get(struct fixture *f, uint64_t addr)

@@ -443,9 +443,7 @@ TEST(ranges)
 static void put_defer(struct stack_fixture *f, uint64_t at, uint64_t sp,
 		      uint64_t fn, uint64_t link)
 {
-	fake_set(&f->image, at + 8, sp, 8);
-	fake_set(&f->image, at + 16, fn, 8);
-	fake_set(&f->image, at + 24, link, 8);
+	fake_words(&f->image, at + 8, sp, fn, link);
 }
 
 /* Deferred calls belong to the frames that deferred them. */
