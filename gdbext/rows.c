@@ -20,7 +20,7 @@ static struct rows *cast(PyObject *self)
 
 // ------------------------------------------------------------------- owners
 
-// What the capsule of an answer leads to.
+// An answer, which a capsule owns, and its scan.
 struct owned {
 	PyObject *scan;
 	void *answer;

@@ -19,7 +19,7 @@
 
 enum {
 	GR_PPROF_MAX_VALUES = 8,
-	GR_PPROF_MAX_LINES = 64, /**< Of a location. */
+	GR_PPROF_MAX_LINES = 64, /**< Lines of a location. */
 };
 
 /** A kind of value: "inuse_space" in "bytes". */
@@ -28,7 +28,7 @@ struct gr_pprof_type {
 	const char *unit;
 };
 
-/** What the profile is about. Strings may be NULL: unknown. */
+/** The head of a profile. Strings may be NULL: unknown. */
 struct gr_pprof_header {
 	struct gr_pprof_type types[GR_PPROF_MAX_VALUES];
 	size_t ntypes;
@@ -46,7 +46,7 @@ struct gr_pprof_line {
 	const char *function;
 	const char *file; /**< Or NULL. */
 	uint32_t line;
-	uint32_t start_line; /**< Of the function; 0: not known. */
+	uint32_t start_line; /**< The function's first; 0: not known. */
 };
 
 /** A label of a sample: a string or, if `text` is 0, a number. Strings are

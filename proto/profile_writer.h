@@ -29,7 +29,7 @@ struct gr_profile {
 	enum gr_profile_format format;
 	const struct gr_node *nodes;
 	size_t nnodes;
-	const struct gr_node_line *lines; /**< Of the nodes; or NULL. */
+	const struct gr_node_line *lines; /**< A line for each node; or NULL. */
 	/** As gr_result_sampling(). */
 	const struct gr_result_sampling *sampling;
 	const struct gr_root_total *roots; /**< In any order. */

@@ -6,7 +6,7 @@
 #include "proto/stamp.h"
 #include "scanner.h"
 
-/** What a profile is of, beside its samples. Strings may be NULL: unknown. */
+/** The target of a profile. Strings may be NULL: unknown. */
 struct gr_profile_target {
 	const char *tool_version;
 	const char *go_version;

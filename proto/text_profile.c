@@ -206,7 +206,7 @@ static int compare_ranked(const void *a, const void *b)
 	return x->path < y->path ? -1 : x->path > y->path;
 }
 
-// What is left out below a path.
+// The nodes that are left out below a path.
 struct rest {
 	uint64_t nodes, bytes;
 };

@@ -48,7 +48,7 @@ bool gr_arch_is_call(const uint8_t code[GR_CALL_BYTES]);
 void gr_arch_set_call(struct user_regs_struct *regs, long number,
 		      const uint64_t args[GR_CALL_ARGS]);
 
-/** What the call returned: negative values are -errno. */
+/** The result of the call: negative values are -errno. */
 int64_t gr_arch_result(const struct user_regs_struct *regs);
 
 /**

@@ -19,7 +19,7 @@ const char *gr_text_bytes(uint64_t bytes, char *text, size_t text_bytes);
 struct gr_text {
 	char *data;	 /**< Always ends in a zero byte. */
 	size_t bytes;	 /**< Without the zero byte. */
-	size_t capacity; /**< Of the memory. */
+	size_t capacity; /**< Bytes of memory at data. */
 	bool is_cut;
 };
 

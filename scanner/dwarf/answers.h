@@ -29,7 +29,7 @@ static inline bool gr_question_is_of_locals(uint32_t question)
 
 /** One question, and the place of its answer. */
 struct gr_answer {
-	uint64_t pc; /**< Of questions on locals; else 0. */
+	uint64_t pc; /**< Questions on locals have one; else 0. */
 	uint32_t function;
 	uint32_t question; /**< enum gr_question. */
 	uint32_t first, count;

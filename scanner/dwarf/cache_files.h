@@ -29,7 +29,7 @@ bool gr_dwarf_key_fits(const struct gr_dwarf_key *key,
 
 enum gr_cache_kind {
 	GR_CACHE_TABLES,  /**< Tables of debug information. */
-	GR_CACHE_RUNTIME, /**< What the search for the runtime has found. */
+	GR_CACHE_RUNTIME, /**< Results of the search for the runtime. */
 };
 
 /** The contents of a file, for free(); NULL if there is none, or if another

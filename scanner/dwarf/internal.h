@@ -191,7 +191,7 @@ void *gr_store_pack(const struct gr_dwarf *dwarf, uint64_t stamp,
 /** store.c: the state of a block. */
 enum gr_stored {
 	GR_STORED_FINE,
-	GR_STORED_OTHER,   /**< Of another file, or with another stamp. */
+	GR_STORED_OTHER,   /**< It is of another file or stamp. */
 	GR_STORED_DAMAGED, /**< goref does not write such a block. */
 };
 

@@ -6,7 +6,7 @@
 #include "export/jsonl.h"
 #include "scan/enter.h"
 
-/* What a format needs, and its writer. */
+/* A format: the parts that it needs, and its writer. */
 struct format {
 	const char *name;
 	unsigned int parts; /* of the graph */

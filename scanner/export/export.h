@@ -30,7 +30,7 @@ struct gr_export_sink {
 	void *ctx;
 };
 
-/** What was written. */
+/** The counts of an export. */
 struct gr_exported {
 	/** Objects of the program, and the bytes of their slots. */
 	struct gr_total total;

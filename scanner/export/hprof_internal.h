@@ -74,7 +74,7 @@ enum gr_hprof_java {
 
 enum {
 	GR_HPROF_ID_BYTES = 8,
-	/** What readers take for the header of an object, and of an array. */
+	/** Sizes of headers of objects and of arrays, as readers take them. */
 	GR_HPROF_HEADER_BYTES = 16,
 	GR_HPROF_ARRAY_HEADER_BYTES = 20,
 	/** The trace without frames, which all objects have. */
@@ -92,7 +92,7 @@ struct gr_hprof_field {
 /** A static field: a pointer of a package variable. */
 struct gr_hprof_static {
 	const char *name; /**< Interned. */
-	uint64_t id;	  /**< Of an object, or of a list. */
+	uint64_t id;	  /**< An object's, or a list's. */
 	uint32_t package;
 };
 GR_VECTOR(gr_hprof_static_vector, struct gr_hprof_static);
@@ -102,7 +102,7 @@ struct gr_hprof_package {
 	const char *name; /**< Interned. */
 	uint64_t id;
 	uint32_t serial;
-	uint32_t first, nstatics; /**< Of the static fields, in their order. */
+	uint32_t first, nstatics; /**< Its static fields, in their order. */
 	uint32_t more; /**< The package with the fields behind these; or 0. */
 };
 GR_VECTOR(gr_hprof_package_vector, struct gr_hprof_package);

@@ -2,7 +2,7 @@
 /* Roots that are no package variables of the program, one for each pointer. */
 #include "export/hprof_internal.h"
 
-/* What a root is in the file. */
+/* A root as the file has it. */
 struct place {
 	enum gr_hprof_dump tag;
 	uint32_t goroutine;   /* UINT32_MAX: none */

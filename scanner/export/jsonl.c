@@ -160,7 +160,7 @@ static struct gr_error *put_object(void *ctx, const struct gr_shaped *object)
 	w->done->total.objects++;
 	w->done->total.bytes += object->slot_bytes;
 	err = put_references(w, object);
-	// What could not be written is not written a million times.
+	// After the first failure nothing more is written.
 	return err ? err : steal_ptr(w->out->err);
 }
 

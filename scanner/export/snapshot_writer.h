@@ -21,10 +21,10 @@ enum {
 /** Zero-initialised with a stream is ready. */
 struct gr_snapshot_writer {
 	struct gr_stream *out;
-	struct gr_keys keys; /**< Of texts, by their addresses. */
+	struct gr_keys keys; /**< Numbers of texts, by their addresses. */
 	struct gr_snapshot_text_vector texts;
 	uint32_t nnodes; /**< That were put. */
-	bool has_row;	 /**< Of the list that is being written. */
+	bool has_row;	 /**< The list that is being written has one. */
 };
 
 void gr_snapshot_writer_deinit(struct gr_snapshot_writer *writer);

@@ -14,7 +14,7 @@ enum { GR_STREAM_BYTES = 1 << 20 };
 
 struct gr_stream {
 	const struct gr_export_sink *sink;
-	uint8_t *data; /**< Of GR_STREAM_BYTES. */
+	uint8_t *data; /**< A buffer of GR_STREAM_BYTES. */
 	size_t used;
 	uint64_t bytes;	      /**< That were put. */
 	struct gr_error *err; /**< The first one. */

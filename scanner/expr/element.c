@@ -98,7 +98,7 @@ struct gr_error *gr_scan_map_cursor(struct gr_heap *heap, gr_type_id map,
 struct search {
 	struct gr_runtime *rt;
 	const struct gr_literal *key;
-	const struct gr_type *type; /**< Of the keys. */
+	const struct gr_type *type; /**< The keys' type. */
 };
 
 /* Does the string equal the literal? Only the texts of strings as long as that

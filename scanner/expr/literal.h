@@ -15,10 +15,10 @@ enum gr_literal_kind {
 
 struct gr_literal {
 	enum gr_literal_kind kind;
-	bool truth;	    /**< Of a bool. */
-	bool is_negative;   /**< Of a number that is not 0. */
-	uint64_t magnitude; /**< Of a number. */
-	char *text;	    /**< Of a string; not terminated by a zero. */
+	bool truth;	    /**< The value of a bool. */
+	bool is_negative;   /**< The number is below 0. */
+	uint64_t magnitude; /**< The absolute value of a number. */
+	char *text;	    /**< A string's bytes; no zero ends them. */
 	size_t text_bytes;
 };
 

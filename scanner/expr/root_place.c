@@ -19,7 +19,7 @@ struct root_name {
 	uint64_t offset; /* behind `$stack+`, `$data+` ... */
 };
 
-/* What has the name. */
+/* The roots that have the name. */
 struct found {
 	struct gr_place place; /* the first one */
 	uint32_t first, last;  /* goroutines */
