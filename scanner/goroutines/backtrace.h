@@ -20,7 +20,7 @@ struct gr_call_variable {
 	/** As gr_show_value() writes it, or `(optimized out)`. */
 	char *value;
 	bool is_argument;
-	uint32_t line; /**< Of its declaration; 0: not known. */
+	uint32_t line; /**< Where it is declared; 0: not known. */
 };
 
 /** A call. Strings belong to the scan. */
@@ -29,7 +29,7 @@ struct gr_backtrace_call {
 	bool is_inlined;
 	uint32_t frame;	      /**< Index of the physical frame. */
 	uint32_t depth;	      /**< Inlined calls around it in that frame. */
-	uint64_t sp, fp;      /**< Of the physical frame: [sp, fp). */
+	uint64_t sp, fp;      /**< The physical frame is [sp, fp). */
 	bool is_conservative; /**< Nothing is known of what lives in it. */
 	/** In the order of their declaration, arguments first. */
 	struct gr_call_variable *variables;
@@ -48,7 +48,7 @@ struct gr_backtrace {
 struct gr_backtrace_query {
 	uint64_t goroutine_id;
 	uint32_t max_calls;  /**< 0: no limit. */
-	bool with_variables; /**< Of the calls [first_call, + ncalls). */
+	bool with_variables; /**< For the calls [first_call, + ncalls). */
 	uint32_t first_call;
 	uint32_t ncalls; /**< 0: all. */
 	struct gr_show_limits limits;

@@ -15,7 +15,7 @@ struct gr_blocked_place {
 	struct gr_source_place at; /**< The innermost call that is the user's. */
 	const char *wait_reason;
 	uint64_t goroutines;
-	uint64_t leaked; /**< Of these. */
+	uint64_t leaked; /**< Those that leaked. */
 };
 GR_VECTOR(gr_blocked_place_vector, struct gr_blocked_place);
 

@@ -4,7 +4,7 @@
 #include "goroutines/goroutine_places.h"
 #include "goruntime/layout/inline.h"
 
-/** What the calls at a pc are. */
+/** Properties of the calls at a pc. */
 enum {
 	HAS_MATCH = 1,
 	/* None of the calls inside the one that matches is the user's. */

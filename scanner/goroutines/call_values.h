@@ -23,7 +23,7 @@ struct gr_call_value {
 	 * pieces, which are valid until the callback returns. */
 	struct gr_shown shown;
 	bool is_argument;
-	uint32_t line; /**< Of its declaration; 0: not known. */
+	uint32_t line; /**< Where it is declared; 0: not known. */
 };
 
 /** The variables of the calls of one goroutine. */

@@ -185,7 +185,7 @@ static struct gr_error *interned_key(struct lister *l,
 	return group->key ? NULL : &gr_enomem;
 }
 
-/* What tells the group of a goroutine. Texts are interned, so that equal ones
+/* The key of the group of a goroutine. Texts are interned, so that equal ones
  * have one address. group->key is NULL if it is to be made of the first member.
  */
 static struct gr_error *group_key(struct lister *l,
@@ -326,7 +326,7 @@ static int compare_groups(const void *a, const void *b)
 	return strcmp(x->key, y->key);
 }
 
-/* What each group, or each goroutine, keeps alive. */
+/* Weigh what each group, or each goroutine, keeps alive. */
 static struct gr_error *weigh(struct lister *l, struct gr_goroutine_list *list)
 {
 	bool has_groups = l->query->group != GR_BY_NOTHING;

@@ -25,7 +25,7 @@ struct gr_goroutine_info {
 	const char *state;	  /**< "waiting", "running" ... */
 	const char *wait_reason;  /**< "chan receive" ..., or "" */
 	bool is_system;		  /**< The runtime's own. */
-	int32_t thread_id;	  /**< Of the thread that runs it, or 0. */
+	int32_t thread_id;	  /**< The thread that runs it, or 0. */
 	int64_t m_id;		  /**< m.id of that thread, or -1. */
 	int32_t locked_thread_id; /**< LockOSThread(): its thread, or 0. */
 	uint64_t creator_id;	  /**< 0: not known. */
@@ -38,8 +38,8 @@ struct gr_goroutine_info {
 	struct gr_source_place start;
 	uint64_t stack_bytes;	  /**< In use. */
 	uint64_t stack_size;	  /**< Bytes of its stack, used or not. */
-	uint64_t exclusive_bytes; /**< What it alone keeps alive; if asked for. */
-	const struct gr_label *labels; /**< Of the profiler, by key. */
+	uint64_t exclusive_bytes; /**< It alone keeps these alive; if asked. */
+	const struct gr_label *labels; /**< The profiler's, by key. */
 	size_t nlabels;
 	/** It may have labels, which a file without values does not have. */
 	bool has_unsaved_labels;
@@ -60,7 +60,7 @@ struct gr_goroutine_info {
 	X(WAIT, "wait")         \
 	X(WAITING_ON, "waiting-on")
 
-/** What goroutines are filtered and grouped by. */
+/** Fields by which goroutines are filtered and grouped. */
 enum gr_goroutine_field {
 #define X(id, name) GR_BY_##id,
 	GR_GOROUTINE_FIELDS(X)
@@ -90,7 +90,7 @@ struct gr_goroutine_query {
 	/** Address of a channel: only goroutines that wait for it, in a select
 	 * too. 0: all. */
 	uint64_t channel;
-	bool with_bytes; /**< What they keep alive; makes the object graph. */
+	bool with_bytes; /**< Fill bytes kept alive; makes the object graph. */
 	/** GR_BY_NOTHING: no groups. Not GR_BY_CALL. */
 	enum gr_goroutine_field group;
 	const char *group_label; /**< Only this label counts; or NULL. */
@@ -109,7 +109,7 @@ struct gr_goroutine_group {
 	uint64_t goroutines;
 	size_t first, nrows; /**< Its rows: [first, first + nrows). */
 	uint64_t stack_size;
-	uint64_t exclusive_bytes;	  /**< What only they keep alive. */
+	uint64_t exclusive_bytes;	  /**< Only they keep these alive. */
 	struct gr_awaited_things awaited; /**< For "waiting-on". */
 };
 
@@ -117,8 +117,8 @@ struct gr_goroutine_group {
 struct gr_goroutine_list {
 	uint64_t total; /**< Goroutines that the filters let through. */
 	uint64_t stack_size;
-	/** What they keep alive: each goroutine or group for itself, and what
-	 * several of them share and nothing else leads to. */
+	/** Bytes that they keep alive: each goroutine or group for itself, and
+	 * those that several of them share and nothing else leads to. */
 	uint64_t exclusive_bytes, shared_bytes;
 	struct gr_goroutine_info *rows; /**< By id; by group if there are. */
 	size_t nrows;

@@ -19,26 +19,26 @@ struct gr_wait_info {
 	const char *kind;   /**< gr_wait_kind_name() */
 	uint64_t primitive; /**< Address of the lock or channel. */
 	struct gr_primitive_name name;
-	// Of a channel:
+	// Only for a channel:
 	uint64_t count, capacity; /**< Elements. */
 	bool is_closed;
 	/** The value that is sent, as gr_show_value() writes it; or NULL. */
 	char *value;
-	/** Of a sleep and of a channel of a timer: nanoseconds from the start of
-	 * the program to the end of the wait. */
+	/** Nanoseconds from the start of the program to the end of the wait, if
+	 * it is a sleep or for the channel of a timer. */
 	uint64_t due_ns;
-	/** Of a WaitGroup, how many are not done; of a RWMutex, readers. */
+	/** The count of a WaitGroup, or the readers of a RWMutex. */
 	uint64_t holders;
 	/** Goroutines that wait for the same thing, this one included. */
 	uint64_t waiters;
 	bool is_woken; /**< It came: see struct gr_wait. */
-	// Of a system call:
+	// Only for a system call:
 	bool has_number;
 	uint64_t number;
 	bool is_in_c;		   /**< It called C instead. */
-	struct gr_network network; /**< Of a wait for the poller. */
-	/** Of a coroutine: the goroutine that it waits for; 0: not known, or it
-	 * waits to be called. */
+	struct gr_network network; /**< If it waits for the poller. */
+	/** The goroutine that a coroutine waits for; 0: not known, or it waits
+	 * to be called. */
 	uint64_t awaited_id;
 	bool is_callee; /**< The coroutine began with it. */
 };
@@ -48,7 +48,7 @@ struct gr_goroutine_wait {
 	struct gr_goroutine_info goroutine;
 	struct gr_wait_info *waits; /**< None: it does not wait. */
 	size_t nwaits;
-	uint64_t bubble_id; /**< Of testing/synctest; 0: none. */
+	uint64_t bubble_id; /**< Its testing/synctest bubble; 0: none. */
 	bool is_in_bubble;
 };
 
@@ -60,7 +60,7 @@ struct gr_wait_query {
 };
 
 /**
- * What a goroutine waits for.
+ * Find what a goroutine waits for.
  *
  * @return GR_ERROR_NOT_FOUND if there is no such goroutine.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the rule needs, as vertices of the object graph: what each candidate
+ * The input of the rule, as vertices of the object graph: what each candidate
  * holds (the roots on its stack; its g and its sudogs always count, because
  * runtime.allgs leads to them), and what it awaits. The edges from sudogs to
  * what is awaited are hidden, from those of all goroutines, as the runtime does

@@ -156,7 +156,7 @@ static int compare_members(const void *a, const void *b)
 
 // ---------------------------------------------------------------------- groups
 
-/* What a kind of wait is for; "" if it is for nothing. */
+/* The thing that a kind of wait is for; "" if it is for nothing. */
 static const char *awaited_name(enum gr_wait_kind kind)
 {
 	static const char *const names[GR_NWAIT_KINDS] = {
@@ -302,7 +302,7 @@ static struct gr_error *make_groups(struct finder *f)
 
 // ----------------------------------------------------------------------- bytes
 
-/* What each of the groups [first, end) keeps alive, and all of them together. */
+/* Weigh what each of the groups [first, end) keeps alive, and all together. */
 static struct gr_error *weigh(struct finder *f, size_t first, size_t end,
 			      struct gr_kept *together)
 {

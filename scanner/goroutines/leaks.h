@@ -22,7 +22,7 @@ struct gr_scan;
 	 * lie in memory that is missing or damaged. */  \
 	X(MISSING_MEMORY, "missing memory")
 
-/** What is known of a goroutine. The last two are unproven. */
+/** States of a goroutine. The last two are unproven. */
 enum gr_leak_state {
 #define X(id, name) GR_LEAK_##id,
 	GR_LEAK_STATES(X)
@@ -40,22 +40,22 @@ struct gr_leak_group {
 	struct gr_source_place start; /**< The goroutines' function. */
 	struct gr_source_place go;    /**< The go statement. */
 	const char *wait_reason;
-	/** What they wait for: "channel", "Mutex" ..., or "" if that is nothing
-	 * or not known. */
+	/** The kind of thing they wait for: "channel", "Mutex" ..., or "" if
+	 * that is nothing or not known. */
 	const char *awaited;
-	/** Of a channel's elements, by the first goroutine; or "". */
+	/** As the channel of the first goroutine has it; or "". */
 	const char *element_type;
 	uint64_t nawaited; /**< Different channels, locks ... */
-	/** What a mark without the goroutines' stacks, g's and sudogs loses. */
+	/** A mark without their stacks, g's and sudogs loses these. */
 	uint64_t retained_bytes, retained_objects;
-	uint64_t stack_bytes; /**< Of their stacks, which are no objects. */
+	uint64_t stack_bytes; /**< Their stacks, which are no objects. */
 	size_t first, nids;   /**< Their ids: [first, first + nids). */
 };
 
-/** What a pattern has left out. */
+/** The goroutines that a pattern has left out. */
 struct gr_leak_ignored {
 	uint64_t blocked; /**< Goroutines, leaked or not. */
-	uint64_t leaked;  /**< Of these. */
+	uint64_t leaked;  /**< Those that leaked. */
 };
 
 struct gr_leak_query {
@@ -70,7 +70,7 @@ struct gr_leak_report {
 	 * next two are among them. */
 	uint64_t blocked;
 	uint64_t leaked, unproven;
-	/** What all leaked goroutines keep alive together. */
+	/** All leaked goroutines keep these alive together. */
 	uint64_t retained_bytes, retained_objects;
 	uint64_t stack_bytes;
 	/** Those that leaked first, most retained bytes first. */
@@ -82,10 +82,10 @@ struct gr_leak_report {
 	 * but for @ref goroutines and @ref blocked. */
 	struct gr_leak_ignored *ignored;
 	size_t nignored;
-	/** Of blocked goroutines, most goroutines first. */
+	/** Those of blocked goroutines, most goroutines first. */
 	struct gr_blocked_place *places;
 	size_t nplaces;
-	struct gr_gaps gaps; /**< Of the target and of the walk. */
+	struct gr_gaps gaps; /**< The target's and the walk's. */
 };
 
 /** Find leaked goroutines by the rule of the runtime (leak_rule.h). Makes the

@@ -21,7 +21,7 @@ enum gr_lock_class {
 	GR_NLOCK_CLASSES,
 };
 
-/** What a method of package sync does. */
+/** A method of package sync and its effect. */
 struct gr_lock_operation {
 	const char *name;
 	uint8_t class; /**< enum gr_lock_class */
@@ -49,7 +49,7 @@ bool gr_lock_operation_has_name(const struct gr_lock_operation *op,
 /** Is @p function one of package sync, or of the runtime below it? */
 bool gr_lock_is_internal(const char *function);
 
-/** What the lines say; and the branches, if these are known. */
+/** The answer of the lines; and of the branches, if these are known. */
 struct gr_lock_lines {
 	uint32_t locked;   /**< The last line before that locks; or 0. */
 	uint32_t unlocked; /**< The first line behind that unlocks; or 0. */

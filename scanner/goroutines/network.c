@@ -319,7 +319,7 @@ static struct gr_error *find_dialled(struct gr_program *program,
 
 // ------------------------------------------------------------------- sockets
 
-/** What the calls between the poller and the user say. */
+/** The findings from the calls between the poller and the user. */
 struct calls {
 	bool is_socket, is_accept, is_connect;
 	const struct gr_frame *socket; /* the method of netFD; or NULL */

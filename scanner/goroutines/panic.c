@@ -54,7 +54,7 @@ static size_t index_of_thread(const struct gr_runtime *rt, uint64_t procid)
 	return i < n ? i : SIZE_MAX;
 }
 
-/* What an m says of the end of the program, and of the thread that it is. */
+/* The fields of an m that tell of the end of the program, and its thread. */
 struct ending {
 	uint64_t dying, procid, caughtsig, curg, g0, gsignal, throwing;
 };

@@ -31,8 +31,8 @@ struct gr_panic {
 	bool has_goroutine;
 	struct gr_goroutine_info goroutine;
 	int32_t thread_id;
-	/** Of a fatal error; "" if it is not known. Belongs to the scan. A file
-	 * without values does not have it. */
+	/** "" if it is not known. Belongs to the scan. A file without values
+	 * does not have it. */
 	const char *fatal_text;
 	struct gr_panic_value *values; /**< The oldest first. */
 	size_t nvalues;

@@ -242,13 +242,13 @@ static struct gr_error *try_walk(struct namer *n)
 
 // --------------------------------------------------------------------- paths
 
-/* What all names of a stop are made with. */
+/* The sources of all names of a stop. */
 struct names {
 	struct gr_memo memo;
 	struct gr_data_variables variables;
 	struct gr_awaited_path_vector paths;
 	bool has_paths;
-	uint64_t limit_bytes; /**< Of memory when the paths were made. */
+	uint64_t limit_bytes; /**< The memory limit when paths were made. */
 };
 
 static void destroy_names(struct gr_memo *memo)

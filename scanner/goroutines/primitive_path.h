@@ -19,8 +19,8 @@ struct gr_awaited_name {
 	 * the type and the address of the primitive, or "".
 	 */
 	const char *path;
-	/** Of a channel, `chan T`, as the channel itself says. Of a lock, the
-	 * type of the object or variable it lies in. Or "". */
+	/** A channel's is `chan T`, as the channel itself says; a lock's is
+	 * that of the object or variable it lies in. Or "". */
 	const char *type;
 	/** The path begins with a variable, or the root of one, and has all its
 	 * steps. */
@@ -29,7 +29,7 @@ struct gr_awaited_name {
 	bool is_bare;
 };
 
-/** What primitives are named with. */
+/** The sources of names of primitives. */
 struct gr_awaited_names {
 	struct gr_answers *answers;
 	struct gr_variable_paths paths; /**< If there is a graph. */
@@ -54,7 +54,7 @@ gr_awaited_find_name(struct gr_awaited_names *names,
 		     const struct gr_primitive *primitive,
 		     struct gr_awaited_name *ret) GR_MUST_CHECK;
 
-/** What a person calls one object that goroutines wait for. */
+/** An object that goroutines wait for, and its name for people. */
 struct gr_awaited_path {
 	uint64_t object;
 	struct gr_awaited_name name;

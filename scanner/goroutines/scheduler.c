@@ -213,7 +213,7 @@ static bool calls_c(const struct gr_goroutine *g)
 	       gr_name_has(g->frames[0].func->name, GR_NAME_CALLS_C);
 }
 
-/* What an M does. */
+/* The state of an M, as a word. */
 static const char *state_of(const struct describer *d,
 			    const struct gr_m_record *m, const char *start)
 {

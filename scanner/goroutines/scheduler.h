@@ -36,7 +36,7 @@ struct gr_scheduler_m {
 	const char *state;
 	int32_t p_id;		    /**< -1: none. */
 	uint64_t running;	    /**< Its goroutine; 0: none. */
-	const char *wait_reason;    /**< Of that goroutine, or "". */
+	const char *wait_reason;    /**< That goroutine's, or "". */
 	struct gr_source_place at;  /**< Where that is, in the user's code. */
 	const char *start_function; /**< `runtime.sysmon`; "": the scheduler. */
 	bool has_number;

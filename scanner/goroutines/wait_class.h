@@ -10,10 +10,10 @@
 struct gr_answers;
 
 /**
- * What the thing that @p wait is for has in common with others like it, which
- * @p name names: `main.session.lock`, `main.conn.ctx`. The channel of a context
- * or a timer goes by the field that has the context. If no object has it, the
- * variable of a function: `main.reply.answer`. "" if nothing is known.
+ * Find the class of the thing that @p wait is for, which @p name names: things
+ * of one class are alike (`main.session.lock`, `main.conn.ctx`). The channel of
+ * a context or a timer goes by the field that has the context. If no object has
+ * it, the variable of a function: `main.reply.answer`. "" if nothing is known.
  */
 struct gr_error *gr_wait_class(struct gr_answers *answers,
 			       const struct gr_wait *wait,

@@ -35,8 +35,7 @@ enum { GR_MAX_AWAITED = 8 };
 /** The different things that a group waits for. */
 struct gr_awaited_things {
 	uint64_t count;
-	/** Of the first ones: [min(count, GR_MAX_AWAITED)], in the scan's arena.
-	 */
+	/** The first [min(count, GR_MAX_AWAITED)] ones, in the scan's arena. */
 	uint64_t *addrs;
 };
 

@@ -37,7 +37,7 @@ struct gr_owner {
 
 enum { GR_MAX_OWNERS = 8 };
 
-/** Of one goroutine, the innermost frames that unlock for their callers, and
+/** The innermost frames of one goroutine that unlock for their callers, and
  * lock for them; UINT32_MAX: none does. */
 struct gr_inner_frames {
 	uint32_t goroutine; /**< Its index plus one. */
@@ -51,9 +51,9 @@ struct gr_primitive {
 	uint64_t object; /**< 0: nothing can wake them (nil channel). */
 	/** enum gr_wait_kind; of selects GR_WAIT_SELECT_RECEIVE. */
 	uint8_t kind;
-	bool is_unlocked; /**< Of a mutex: its bit is not set. */
+	bool is_unlocked; /**< A mutex whose bit is not set. */
 	bool is_state_known;
-	/** Of a mutex: it is that of a RWMutex, to which writers come first. */
+	/** The mutex of a RWMutex, to which writers come first. */
 	bool is_of_writers;
 	/** A channel without values that is full, so that senders wait: each
 	 * that has sent is to receive when it is done. */
@@ -72,8 +72,8 @@ struct gr_primitive {
 	struct gr_owner owners[GR_MAX_OWNERS]; /**< The likeliest first. */
 	uint8_t nowners;
 	uint32_t nreaching; /**< All that were found, those above included. */
-	uint32_t nlikely; /**< Of these, of rank GR_OWNER_BETWEEN and above. */
-	/** What is being looked at: a goroutine's index plus one. */
+	uint32_t nlikely;   /**< Those of rank GR_OWNER_BETWEEN and above. */
+	/** The goroutine that is being looked at: its index plus one. */
 	uint32_t seen, seen_likely, awaited;
 	struct gr_inner_frames inner;
 	/** Its last row in gr_wait_table.all, plus one; then its first row. */
@@ -91,7 +91,7 @@ struct gr_wait_table {
 	const struct gr_waits *waits;
 	struct gr_primitive *primitives; /**< By object, then by kind. */
 	size_t nprimitives;
-	size_t nslots;	   /**< Of these, semaphores and pools. */
+	size_t nslots;	   /**< Semaphores and pools among them. */
 	uint32_t *of_row;  /**< By row: its primitive, or UINT32_MAX. */
 	uint32_t *waiters; /**< Indices of goroutines. */
 	size_t nrows;

@@ -21,7 +21,7 @@ struct gr_local_value {
 	uint8_t *bytes;
 	uint64_t nbytes;
 	bool is_argument;
-	uint32_t line; /**< Of its declaration; 0: not known. */
+	uint32_t line; /**< Where it is declared; 0: not known. */
 };
 
 /** The variables of some calls, call by call. Belongs to the caller. */

@@ -23,7 +23,7 @@ GR_VECTOR(gr_code_block_vector, struct gr_code_block);
 /** Owner sets disassembler to 0, and the functions for calls. */
 struct gr_code_reader {
 	size_t disassembler; /**< Capstone's; 0: not open yet. */
-	size_t nblocks;	     /**< Of all functions that were read. */
+	size_t nblocks;	     /**< In all functions that were read. */
 	/** Does a call of the function at @p target never return? */
 	bool (*never_returns)(void *ctx, uint64_t target);
 	/** Read a word of a jump table; false: it is not there. NULL: jump
@@ -32,12 +32,12 @@ struct gr_code_reader {
 	void *ctx;
 };
 
-/** Of one function. The first @c ncode blocks are in the order of addresses; the
- * others are empty, and lead from a jump table to its targets. */
+/** The blocks of a function. The first @c ncode are in the order of addresses;
+ * the others are empty, and lead from a jump table to its targets. */
 struct gr_code_blocks {
 	struct gr_code_block_vector all;
 	size_t ncode;
-	uint64_t addr, nbytes; /**< Of the code. */
+	uint64_t addr, nbytes; /**< Where the code lies. */
 	uint64_t *starts;      /**< A bit for each byte: instructions begin. */
 };
 

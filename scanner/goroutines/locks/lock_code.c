@@ -333,7 +333,7 @@ static uint32_t count_sites(const struct gr_lock_code *code, uint8_t class,
 	return n;
 }
 
-/* What a function does on the whole, as a site of its caller. */
+/* Sum up a function as a site of its caller. */
 static bool sum_up(const struct gr_lock_code *code, uint8_t class,
 		   struct gr_lock_site *ret)
 {
@@ -376,7 +376,7 @@ static struct gr_error *add_helper_call(struct code_reader *r, uint64_t pc,
 	struct gr_error *err = gr_lock_code_of(r->codes, callee, depth, &code);
 
 	for (uint8_t class = 0; !err && class < GR_NLOCK_CLASSES; class ++) {
-		// What it locks, one of its deferred calls unlocks.
+		// One of its deferred calls unlocks what it locks.
 		if (!sum_up(code, class, &site) ||
 		    (!site.unlocks && callee->deferreturn))
 			continue;

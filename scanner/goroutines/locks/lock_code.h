@@ -24,8 +24,8 @@ enum { GR_LOCK_CALL_BYTES = 5 }; /**< e8 rel32 of x86-64: the longest. */
 
 /** Which lock a site is about, as far as the code tells. */
 struct gr_lock_at {
-	/** Of a package-level lock, or of the variable that has the channel; or
-	 * 0. */
+	/** A package-level lock's, or that of the variable that has the
+	 * channel; or 0. */
 	uint64_t addr;
 	/** From a pointer that the code has in a register to the lock. */
 	int64_t distance;

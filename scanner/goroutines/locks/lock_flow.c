@@ -11,9 +11,9 @@ enum {
 };
 
 /*
- * What is known of a way, as a set of bits. A bit for each number of Lock less
- * Unlock from -2 to 3, where numbers beyond are the last ones; none: no way
- * leads there.
+ * The state of a way, as a set of bits: one for each number of Lock less Unlock
+ * from -2 to 3, where numbers beyond are the last ones; none: no way leads
+ * there.
  */
 enum {
 	BELOW = 0x03,
@@ -26,7 +26,7 @@ enum {
 	UNLOCKED = 0x80, /* there was an Unlock */
 };
 
-/* What comes next, as a set of bits. */
+/* The things that may come next, as a set of bits. */
 enum {
 	NEXT_LOCK = 1,
 	NEXT_UNLOCK = 2,
@@ -138,7 +138,7 @@ void gr_lock_flow_destroy(struct gr_lock_flow *flow)
 
 // ------------------------------------------------------------------- effects
 
-/** What an effect does to the lock of an answer. */
+/** Deeds of an effect on the lock of an answer. */
 enum deed { NOTHING, LOCKS, TRIES, MAY_LOCK, UNLOCKS, MAY_UNLOCK };
 
 static enum deed deed_of(const struct answer *answer,
@@ -195,7 +195,7 @@ static uint8_t apply(uint8_t set, enum deed deed)
 	return set;
 }
 
-/* What comes next before an effect, if that comes next behind it. */
+/* The things that come next before an effect, if @p next do behind it. */
 static uint8_t put_before(uint8_t next, enum deed deed)
 {
 	switch (deed) {
@@ -227,7 +227,7 @@ static uint8_t pass_block(const struct gr_lock_flow *flow,
 	return set;
 }
 
-/* What comes next at the end of a block. */
+/* The things that come next at the end of a block. */
 static uint8_t next_behind(const struct gr_lock_flow *flow,
 			   const struct answer *answer, size_t block)
 {

@@ -42,7 +42,7 @@ enum gr_lock_verdict {
 	GR_LOCK_HELD,
 };
 
-/** What the ways to a place, and on from there, say. */
+/** The answer of the ways to a place, and on from there. */
 struct gr_lock_ways {
 	uint8_t verdict; /**< enum gr_lock_verdict */
 	bool is_below;	 /**< It may have unlocked what its caller locked. */
@@ -67,7 +67,7 @@ struct gr_error *gr_lock_flow_create(struct gr_code_reader *reader,
 				     struct gr_lock_flow **ret) GR_MUST_CHECK;
 void gr_lock_flow_destroy(struct gr_lock_flow *flow);
 
-/** Of a flow that is NULL, the verdict is GR_LOCK_UNKNOWN. */
+/** The verdict of a flow that is NULL is GR_LOCK_UNKNOWN. */
 struct gr_error *gr_lock_flow_ask(struct gr_runtime *rt,
 				  struct gr_lock_flow *flow,
 				  const struct gr_lock_question *question,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the order of lines says of a lock at a place. */
+/* The order of lines tells whether a lock is held at a place. */
 #include "goroutines/locks/lock_code.h"
 #include "goroutines/locks/lock_flow.h"
 
@@ -25,8 +25,8 @@ static bool is_about(const struct gr_lock_site *site, uint8_t class,
 	return gr_lock_is_about(site->class, &site->at, class, at);
 }
 
-/* What a line other than that of the question does: it locks (1), unlocks (-1),
- * or both or nothing (0). */
+/* A line other than that of the question locks (1), unlocks (-1), or does both
+ * or nothing (0). */
 static int sum_line(const struct gr_lock_code *code,
 		    const struct gr_lock_question *q, uint32_t line)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What speaks for an owner: the lines of a frame that has a pointer to the lock,
- * and a deferred call that will unlock it. What has been unlocked by hand, or in
- * a call that has not returned, is held by nobody there; what such a call is
- * about to lock is not held yet.
+ * Two things speak for an owner: the lines of a frame that has a pointer to the
+ * lock, and a deferred call that will unlock it. A lock that was unlocked by
+ * hand, or in a call that has not returned, is held by nobody there; one that
+ * such a call is about to lock is not held yet.
  */
 #include "goroutines/locks/owner_search.h"
 
@@ -51,7 +51,7 @@ static struct gr_lock_question question_on(const struct gr_owner_search *s,
 	};
 }
 
-/* What the lines of one of the frame's calls say of a lock, and the branches of
+/* Ask the lines of one of the frame's calls about a lock, and the branches of
  * its function. */
 static struct gr_lock_lines ask_call(const struct gr_owner_search *s, size_t i,
 				     uint8_t class, const struct gr_lock_at *at,
@@ -64,7 +64,7 @@ static struct gr_lock_lines ask_call(const struct gr_owner_search *s, size_t i,
 	return lines;
 }
 
-/* What the branches of the frame's function say. */
+/* Ask the branches of the frame's function. */
 static struct gr_error *ask_ways(struct gr_owner_search *s, uint8_t class,
 				 const struct gr_lock_at *at,
 				 struct gr_lock_ways *ret)
@@ -103,7 +103,7 @@ static bool says_more(const struct gr_lock_lines *lines,
 							  !inner->is_before);
 }
 
-/* What the lines of the frame's calls say of a lock; the innermost call that is
+/* Ask the lines of the frame's calls about a lock: the innermost call that is
  * between Lock and Unlock, else the innermost one that will lock. */
 static struct gr_error *ask_lines(struct gr_owner_search *s, uint8_t class,
 				  const struct gr_lock_at *at,
@@ -129,7 +129,7 @@ static struct gr_error *ask_lines(struct gr_owner_search *s, uint8_t class,
 	return err;
 }
 
-/* What the lines of the frame's function say of a lock, those that are inlined
+/* Ask the lines of the frame's function about a lock, those that are inlined
  * there included. */
 static struct gr_error *ask_function(struct gr_owner_search *s, uint8_t class,
 				     const struct gr_lock_at *at,
@@ -345,7 +345,7 @@ static bool is_proof(const struct gr_owner_search *s, uint8_t class,
 
 	if (class == GR_LOCK_GROUP)
 		return true;
-	// Of two deferred calls, one may be about what is not locked yet.
+	// One of two deferred calls may be about what is not locked yet.
 	return locked && locked >= s->ndeferred[class] &&
 	       !lines->unlocks_before && !lines->locks_next &&
 	       !lines->is_in_progress && s->cond_frame >= s->frame_index &&

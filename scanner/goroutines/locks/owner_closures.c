@@ -148,8 +148,8 @@ static struct gr_error *has_one_pointer(struct gr_owner_search *s,
 	return err;
 }
 
-/* What a closure has captured: as the debug information has it, else what its
- * code loads. */
+/* Read the captures of a closure: as the debug information has them, else those
+ * that its code loads. */
 static struct gr_error *read_closure(struct gr_owner_search *s,
 				     struct closure *closure)
 {

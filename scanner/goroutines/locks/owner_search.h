@@ -22,11 +22,11 @@ struct gr_owner_search {
 	const struct gr_reach_sets *reach; /**< Or NULL. */
 	struct gr_lock_codes codes;
 	const struct gr_goroutine *g;
-	uint32_t index;	     /**< Of g. */
+	uint32_t index;	     /**< The index of g. */
 	uint32_t user_frame; /**< The first one that is not the library's. */
 	const struct gr_frame *frame;
 	uint32_t frame_index;
-	const struct gr_lock_code *code; /**< Of the frame. */
+	const struct gr_lock_code *code; /**< The frame's. */
 	struct gr_logical_frame calls[GR_MAX_INLINED];
 	size_t ncalls; /**< 0: not read yet. */
 	/** The goroutine is in sync.(*Cond).Wait, which has unlocked this

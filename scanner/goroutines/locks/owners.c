@@ -263,7 +263,7 @@ static struct gr_error *look_at_waits(struct gr_owner_search *s)
 	return err;
 }
 
-/* What the graph says that the goroutine reaches. */
+/* Look at the primitives that the goroutine reaches in the graph. */
 static struct gr_error *look_at_reach(struct gr_owner_search *s)
 {
 	const struct gr_reach_sets *reach = s->reach;

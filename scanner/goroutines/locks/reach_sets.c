@@ -4,12 +4,12 @@
 #include "goroutines/leak_rule.h"
 #include "scan/answers.h"
 
-/* What is looked at for one primitive; each of its waiters adds a few edges. */
+/* Limits for one primitive; each of its waiters adds a few edges. */
 enum { MAX_OBJECTS = 256, MAX_EDGES = 4096, WAITER_EDGES = 8 };
 /* Goroutines of one primitive, besides those that wait for it alone. */
 enum { MAX_SET = 64 };
 
-/* What an object of the scheduler leads back to. */
+/* Owners of objects of the scheduler. */
 enum { PLAIN, RECORD, ANYBODY, SPECIAL, GOROUTINE };
 
 struct search {

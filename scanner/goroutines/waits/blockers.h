@@ -18,8 +18,9 @@ struct gr_blocker {
 	uint32_t primitive;
 	/** Goroutines that wait for it, or for one that does. */
 	uint64_t behind;
-	/** Of the longest chain that leads to it: 1 if nobody waits for those
-	 * that wait for it. Of a member of a cycle, without the cycle. */
+	/** Length of the longest chain that leads to it: 1 if nobody waits for
+	 * those that wait for it. The chain of a member of a cycle does not
+	 * count the cycle. */
 	uint32_t depth;
 	bool is_in_cycle;
 };

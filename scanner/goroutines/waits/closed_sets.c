@@ -5,7 +5,7 @@
 #include "goroutines/leak_rule.h"
 #include "scan/answers.h"
 
-/* What is looked at from the stack of one goroutine, and noted in all. */
+/* Limits of a look from the stack of one goroutine, and of all notes. */
 enum { MAX_OBJECTS = 256, MAX_EDGES = 4096, MAX_NOTES = 256 };
 /* Primitives of one object that are noted at a time. */
 enum { MAX_SHARED = 64 };
@@ -14,7 +14,7 @@ enum { MAX_SHARED = 64 };
 struct target {
 	gr_vertex vertex;
 	uint32_t primitive;
-	/** Of the first one of a vertex: how many there are, and how many were
+	/** The first one of a vertex has how many there are, and how many were
 	 * noted so far. */
 	uint32_t count, noted;
 };

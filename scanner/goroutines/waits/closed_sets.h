@@ -2,7 +2,7 @@
 /**
  * closed_sets: who could wake goroutines that have leaked.
  *
- * What a leaked goroutine awaits, no other goroutine but leaked ones can reach
+ * Only leaked goroutines can reach what a leaked goroutine awaits
  * (leak_rule.h). Those that reach it and do not wait for it themselves are the
  * only ones that could ever wake it.
  */

@@ -118,7 +118,7 @@ static uint32_t count_owners(const struct gr_primitive *p)
 	return n;
 }
 
-/* What leaked goroutines wait for comes if one that reaches it goes on. */
+/* A wait of leaked goroutines ends if one that reaches its thing goes on. */
 static bool add_closed(struct waiting *w, uint32_t index)
 {
 	const struct gr_closed_sets *sets = w->sets;
@@ -139,7 +139,7 @@ static bool is_closed(const struct waiting *w, const struct gr_primitive *p)
 	       (!is_lock(p) || (p->kind == GR_WAIT_WAITGROUP && !p->nowners));
 }
 
-/* What certain goroutines alone can use comes if one of them goes on. */
+/* A wait for what certain goroutines alone can use ends if one goes on. */
 static bool add_reach(struct waiting *w, uint32_t index)
 {
 	const struct gr_reach_sets *reach = w->reach;

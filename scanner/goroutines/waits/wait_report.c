@@ -16,7 +16,7 @@
 
 GR_VECTOR(primitive_list, const struct gr_primitive *);
 
-/** What an answer is made with. */
+/** An answer in the making. */
 struct reporter {
 	struct gr_answers *answers;
 	const struct gr_waits_query *query;

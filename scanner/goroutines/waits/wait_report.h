@@ -25,21 +25,21 @@ struct gr_wait_group {
 	const char *kind;
 	uint64_t addr;	   /**< 0: there is nothing. */
 	const char *path;  /**< `main.store.mu`; or "". */
-	const char *type;  /**< Of what it lies in; or "". */
+	const char *type;  /**< The type it lies in; or "". */
 	const char *state; /**< `locked`, `counter 1`, `full, 10 of 10`; or "" */
-	/** What can be said if nobody is a likely owner; or "". */
+	/** A remark for when nobody is a likely owner; or "". */
 	const char *verdict;
 	uint64_t waiters;
-	uint64_t senders; /**< Of these, those that would send in a select. */
+	uint64_t senders; /**< Those that would send in a select. */
 	/** Nanoseconds that one of them has waited for at least; 0: not known. */
 	uint64_t waited_ns;
-	uint64_t *ids; /**< Of the first waiters. */
+	uint64_t *ids; /**< The first waiters. */
 	size_t nids;
 	struct gr_source_place user;  /**< Where the first one waits. */
 	struct gr_wait_owner *owners; /**< The likeliest first. */
 	size_t nowners;
 	uint64_t reaching; /**< All goroutines that have a pointer to it. */
-	uint64_t likely;   /**< Of these, those that something speaks for. */
+	uint64_t likely;   /**< Those that something speaks for. */
 };
 
 /** Goroutines that wait for each other. */
@@ -60,19 +60,19 @@ struct gr_deadlock {
  * in a cycle with it. */
 struct gr_wait_blocker {
 	struct gr_wait_owner owner;
-	/** What it owns; of several, what most wait for. Without waiters and
-	 * owners. */
+	/** The one it owns; of several, the one that most wait for. Without
+	 * waiters and owners. */
 	struct gr_wait_group primitive;
 	uint64_t behind; /**< That wait for it, or for one that does. */
-	uint32_t depth;	 /**< Of the longest chain that leads to it. */
+	uint32_t depth;	 /**< The longest chain that leads to it. */
 	bool is_in_cycle;
 };
 
 struct gr_waits_query {
-	uint64_t goroutine_id; /**< What it waits for, or may own; 0: all. */
+	uint64_t goroutine_id; /**< Only what it awaits or may own; 0: all. */
 	uint32_t max_groups;   /**< And blockers; 0: no limit. */
-	uint32_t max_ids;      /**< Of a group; 0: no limit, nor of owners. */
-	bool with_paths;       /**< Make the object graph for paths. */
+	uint32_t max_ids; /**< Ids of a group; 0: no limit, nor of owners. */
+	bool with_paths;  /**< Make the object graph for paths. */
 };
 
 /** The answer. Belongs to the caller. */

@@ -12,8 +12,8 @@ struct gr_sched;
 /** "mutex", "chan send" ... */
 const char *gr_awaited_kind(uint8_t kind);
 
-/** What its own words say: `locked`, `counter 1`, `full, 10 of 10`; or "". NULL:
- * no memory. */
+/** The state by its own words: `locked`, `counter 1`, `full, 10 of 10`; or "".
+ * NULL: no memory. */
 const char *gr_awaited_state(struct gr_runtime *rt,
 			     const struct gr_primitive *p);
 
