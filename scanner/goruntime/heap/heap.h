@@ -129,7 +129,7 @@ struct gr_heap {
 	struct gr_manual_span_vector manual_spans; /**< By address. */
 	gr_obj nobjs;	     /**< Slots in total; object numbers are below. */
 	uint64_t nwords;     /**< Words of spans that can hold pointers. */
-	uint64_t span_bytes; /**< Of all spans; known once they are mapped. */
+	uint64_t span_bytes; /**< Their sizes; known once they are mapped. */
 	uint64_t *allocated; /**< One bit per object: its slot is in use. */
 	/** Allocation bits by span; NULL after gr_heap_fill(). */
 	uint64_t *alloc_words;

@@ -49,7 +49,7 @@ struct gr_pc_value {
 };
 
 /**
- * What look-ups in pc-value tables have found and cost. A stack may have very
+ * Results and costs of look-ups in pc-value tables. A stack may have very
  * many frames, and the table of a damaged file millions of steps.
  */
 struct gr_pc_lookups {

@@ -46,7 +46,7 @@ static struct gr_error *is_c_arena(struct gr_runtime *rt,
 	uint64_t arena = 0;
 
 	*ret = m->start % GR_C_ARENA_BYTES == 0;
-	// What is not resident is not read.
+	// A page that is not resident is not read.
 	if (!*ret || first != m->start)
 		return NULL;
 	struct gr_error *err = read_value(rt, m->start, &arena, sizeof(arena));

@@ -17,7 +17,7 @@ enum {
 
 /** The pages of 4 MiB of address space, a bit each. */
 struct gr_palloc_chunk {
-	uint64_t index; /**< Of the chunk, from the arena base on. */
+	uint64_t index; /**< The chunk's, from the arena base on. */
 	uint64_t in_use[GR_PALLOC_WORDS];
 	uint64_t scavenged[GR_PALLOC_WORDS];
 };
@@ -25,10 +25,10 @@ GR_VECTOR(gr_palloc_chunk_vector, struct gr_palloc_chunk);
 
 /** Zero-initialised, nothing is known. */
 struct gr_page_bits {
-	uint64_t chunks_addr; /**< Of pageAlloc.chunks; 0: not known. */
+	uint64_t chunks_addr; /**< pageAlloc.chunks; 0: not known. */
 	uint64_t first, end;  /**< Chunks that the runtime has. */
 	uint64_t l1_count, l2_count;
-	uint64_t in_use_off, scavenged_off, entry_bytes; /**< Of pallocData. */
+	uint64_t in_use_off, scavenged_off, entry_bytes; /**< pallocData. */
 	uint64_t arena_base;
 	/** The chunks that were read, in the order of addresses. */
 	struct gr_palloc_chunk_vector list;

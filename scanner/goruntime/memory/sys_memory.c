@@ -23,7 +23,7 @@ struct value {
 	gr_type_id type; /**< GR_TYPE_NONE: there is no such value. */
 };
 
-/** What is read, and where to. */
+/** The source of a reading, and its result. */
 struct reader {
 	struct gr_runtime *rt;
 	struct gr_types *types;

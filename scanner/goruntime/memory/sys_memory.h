@@ -33,8 +33,8 @@ GR_VECTOR(gr_sys_vector, struct gr_sys_range);
 /** Zero-initialised, nothing is known. */
 struct gr_sys_memory {
 	bool is_known; /**< The debug information tells where to look. */
-	/** Of kinds that are told apart, and of GR_SYS_OTHER around them. Both
-	 * are sorted and without overlaps once gr_sys_memory_sort() ran. */
+	/** Areas of kinds that are told apart, and GR_SYS_OTHER around them.
+	 * Both are sorted, without overlaps, once gr_sys_memory_sort() ran. */
 	struct gr_sys_vector records, chunks;
 };
 

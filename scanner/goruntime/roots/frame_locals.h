@@ -39,7 +39,7 @@ struct gr_pc_locals {
 	struct gr_local *locals;
 	size_t count;
 	struct gr_generic_vector generics; /**< Also of inlined functions. */
-	uint32_t generic;		   /**< Of the function itself. */
+	uint32_t generic;		   /**< The function's own index. */
 };
 
 /** A frame of the current goroutine. */

@@ -70,7 +70,7 @@ static const struct gr_dictionary *of_slot(struct gr_recorder *recorder,
 	const uint8_t *host = g->stack.host + (at - g->stack.start);
 	const struct gr_dictionary *dict =
 		gr_dictionary_set_at(&generic->dicts, gr_load_u64(host));
-	// What else is in the slot may be a value.
+	// Anything else in the slot may be a value.
 	if (dict)
 		gr_recorder_note(recorder, host, GR_WORD_BYTES);
 	return dict;

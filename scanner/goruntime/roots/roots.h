@@ -52,11 +52,11 @@ struct gr_root {
 	uint64_t type_addr; /**< Runtime type record; sets type later. */
 	uint64_t addr;	/**< Run-time address of a region, or pointer value. */
 	uint64_t bytes; /**< Length of a region. */
-	/** Of what a frame holds, wherever it lies: the frame's stack pointer;
-	 * else 0. */
+	/** Stack pointer of the frame that holds it, wherever it lies; else 0.
+	 */
 	uint64_t frame_sp;
-	/** Of a finalizer, cleanup or weak pointer the object that it belongs
-	 * to, while it is reached or not collected yet; else 0. */
+	/** The object that a finalizer, cleanup or weak pointer belongs to,
+	 * while it is reached or not collected yet; else 0. */
 	uint64_t object_addr;
 	/**
 	 * The assembled bytes of a variable that lies in pieces or registers,

@@ -26,11 +26,11 @@ enum {
 struct gr_bucket {
 	uint64_t addr;
 	uint64_t next;	       /**< Address of the next one, or 0. */
-	uint64_t object_bytes; /**< Of memory: of each object. */
+	uint64_t object_bytes; /**< Size of each object, for memory. */
 	/** Return addresses, the innermost first. */
 	uint64_t pcs[GR_MAX_BUCKET_PCS];
 	size_t npcs;
-	/** What was counted: memRecord or blockRecord. */
+	/** The counts: memRecord or blockRecord. */
 	uint8_t record[GR_MAX_RECORD_BYTES];
 };
 
@@ -83,7 +83,7 @@ struct gr_error *gr_bucket_read(struct gr_runtime *rt, enum gr_bucket_kind kind,
 /** How the runtime samples allocations. */
 struct gr_memory_sampling {
 	int64_t rate;	      /**< Bytes for each sample; 0: it is off. */
-	uint32_t cycle_index; /**< Of memRecord.future, at this moment. */
+	uint32_t cycle_index; /**< Index of memRecord.future now. */
 	bool is_disabled;     /**< The linker has left it out. */
 };
 

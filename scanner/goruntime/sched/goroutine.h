@@ -130,7 +130,7 @@ struct gr_goroutine {
 	uint64_t param;	      /**< g.param: what its waker left for it, or 0. */
 	uint64_t waitsince;   /**< g.waitsince, see moments.h; or 0. */
 	uint64_t xregs_addr;  /**< Saved vector registers, or 0. */
-	uint64_t labels_addr; /**< What g.labels is, or 0. */
+	uint64_t labels_addr; /**< g.labels, or 0. */
 	/** Labels of the profiler (labels.h); NULL if it has none. */
 	const struct gr_label_set *labels;
 };
@@ -171,7 +171,7 @@ struct gr_sched {
 	size_t nrunning;
 	uint64_t *ps;
 	size_t nps;
-	/** What goroutines wait for (waits.h). NULL: not read yet. */
+	/** Waits of goroutines (waits.h). NULL: not read yet. */
 	struct gr_waits *waits;
 };
 

@@ -258,7 +258,7 @@ static struct gr_error *read_map(struct labels *l, uint64_t addr)
 	if (!l->is_bad)
 		err = read_buckets(l, gr_field_uint(header, f->buckets),
 				   UINT64_C(1) << log);
-	// Of old ones there are as many, or half of them.
+	// There are as many old ones, or half of them.
 	uint64_t old = gr_field_uint(header, f->oldbuckets);
 	uint64_t flags = gr_field_uint(header, f->flags);
 	if (!err && !l->is_bad && log && old &&

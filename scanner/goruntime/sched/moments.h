@@ -18,7 +18,7 @@
 struct gr_moments {
 	/** The latest one: the stop was at this moment or later. 0: none. */
 	uint64_t latest;
-	uint64_t *ends; /**< Of collections, the last 256 at most; sorted. */
+	uint64_t *ends; /**< The last collections, 256 at most; sorted. */
 	size_t nends;
 };
 

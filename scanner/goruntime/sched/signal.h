@@ -28,11 +28,11 @@ struct gr_error *gr_signal_interrupted(struct gr_runtime *rt, uint64_t lo,
 				       struct gr_regs *ret,
 				       bool *found) GR_MUST_CHECK;
 
-/** What the kernel told the handler (struct siginfo). */
+/** The signal as the kernel told the handler (struct siginfo). */
 struct gr_siginfo {
 	uint32_t number;
 	int32_t code;
-	uint64_t addr; /**< Of a fault; else it means nothing. */
+	uint64_t addr; /**< Where a fault is; else it means nothing. */
 	uint64_t pc;   /**< That was interrupted. */
 };
 

@@ -21,7 +21,7 @@ struct gr_sudog {
 	 * semaphore; since Go 1.26 also that of a notify list. */
 	uint64_t elem;
 	uint64_t chan;	 /**< 0: not for a channel. */
-	uint32_t ticket; /**< Of a Cond: its place in the order of waiters. */
+	uint32_t ticket; /**< Its place among the waiters of a Cond. */
 };
 
 /** Take a record apart. @p bytes holds layout->sudog.size_bytes. */

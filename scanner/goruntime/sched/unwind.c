@@ -252,7 +252,7 @@ static void undo_injected(struct gr_unwinder *u)
 	const struct gr_arch *arch = u->rt->arch;
 	struct gr_frame *frame = &u->frame;
 
-	// Of other frames, the word at SP may be a value.
+	// In other frames, the word at SP may be a value.
 	if (!u->g->regs || frame->pc != frame->func->entry ||
 	    injected(u->rt, frame->func) != GR_INJECTED_ASYNC_PREEMPT)
 		return;

@@ -11,8 +11,8 @@
 
 enum {
 	GOROUTINE_STEPS = 4,
-	/* What lies around a semaphore in the types of package sync: in a
-	 * RWMutex, 12 bytes before it and 20 from it on at most. */
+	/* Bytes around a semaphore in the types of package sync: in a RWMutex,
+	 * 12 before it and 20 from it on at most. */
 	BEFORE_SEMAPHORE = 16,
 	FROM_SEMAPHORE = 24,
 };

@@ -62,12 +62,12 @@ struct gr_wait {
 	uint32_t goroutine; /**< Index of the goroutine. */
 	uint8_t kind;	    /**< enum gr_wait_kind */
 	uint64_t sudog;	    /**< 0: there is none, or it is not known. */
-	/** What the runtime waits on: the hchan, the word of the semaphore, or
+	/** The runtime waits on this: the hchan, the word of the semaphore, or
 	 * the notifyList; 0 if it is not known. */
 	uint64_t key;
 	/** Start of the hchan, Mutex, RWMutex, WaitGroup or Cond; or 0. */
 	uint64_t object;
-	/** Of a channel, the value to send or the place to receive into; or 0.
+	/** The value to send on a channel, or the place to receive into; or 0.
 	 */
 	uint64_t elem;
 	/** It came, and the goroutine has been woken: whoever did so is about to

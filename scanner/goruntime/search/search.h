@@ -15,9 +15,9 @@
 #include "inferior/elf.h"
 
 /**
- * What a search has found out about an executable: addresses in the file, 0 if
- * there is none. It is a hint to the next search, which checks all of it, and
- * searches without it if a check fails. Zero-initialised, nothing is kept.
+ * The results of a search in an executable: addresses in the file, 0 if there
+ * is none. They are hints to the next search, which checks all of them, and
+ * searches without them if a check fails. Zero-initialised, nothing is kept.
  */
 struct gr_search_kept {
 	char layout[128]; /**< The name of the known layout that fits. */

@@ -21,7 +21,7 @@ struct gr_search {
 	unsigned int stage;
 	/** List elements that may still be read: a list can be a loop. */
 	uint64_t budget;
-	/** What an earlier search has found; 0 where nothing is kept. */
+	/** Results of an earlier search; 0 where nothing is kept. */
 	struct gr_search_kept kept;
 };
 

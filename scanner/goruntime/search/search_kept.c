@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a search has found, as a file of the user's cache: a few lines of text.
+ * The results of a search, as a file of the user's cache: a few lines of text.
  * The layout is only named, so that a file cannot make one up, and the search
  * checks the rest like any other candidate.
  */

@@ -52,7 +52,7 @@ static bool is_type_or_none(struct gr_search *s, uint64_t addr)
 }
 
 /* An entry has a function, its argument, the argument's type and the object's.
- * Of a cleanup (Go 1.24 queues them here), there is the function alone
+ * A cleanup (Go 1.24 queues them here) has the function alone
  * (runtime/mheap.go: freeSpecial). */
 static struct gr_error *check_finalizer(struct gr_search *s,
 					const uint8_t *entry, bool *ret)

@@ -18,7 +18,7 @@ struct gr_dictionaries;
 
 struct gr_dictionary {
 	const char *name;	/**< Name of the symbol; interned. */
-	uint32_t package_bytes; /**< Of the name, before `..dict.`. */
+	uint32_t package_bytes; /**< Bytes of the name before `..dict.`. */
 	uint64_t addr;		/**< At run time. */
 	uint64_t words;
 };

@@ -30,7 +30,7 @@ struct gr_map_cursor {
 	uint64_t missing_addr; /**< After GR_ERROR_FAULT: what is not there. */
 	/** Buckets, or groups of one table: [next, count) of an array. */
 	uint64_t array, next, count;
-	uint64_t old, old_count; /**< Of a map that grows: old buckets. */
+	uint64_t old, old_count; /**< Old buckets of a map that grows. */
 	/** Tables of a directory: [next_table, tables). */
 	uint64_t dir, next_table, tables, last_table;
 };
@@ -72,7 +72,7 @@ struct gr_error *gr_map_cursor_next_slot(struct gr_map_cursor *cursor,
 
 /** The keys of a bucket or group, each with as many bytes as its type has. */
 struct gr_map_keys {
-	const uint8_t *first; /**< Of slot 0. */
+	const uint8_t *first; /**< The key of slot 0. */
 	uint64_t stride;
 	uint64_t full; /**< The slots in use: see gr_map_full_slots(). */
 };

@@ -22,10 +22,10 @@ struct gr_map_shape {
 };
 
 enum {
-	GR_MAP_SLOTS = 8, /**< Of a bucket or group, in both designs. */
+	GR_MAP_SLOTS = 8, /**< Slots of a bucket or group, in both designs. */
 	/** Smallest tophash of an entry (runtime/map.go: minTopHash). */
 	GR_MAP_MIN_TOP_HASH = 5,
-	/** Of hmap.flags: the map grows into as many buckets (sameSizeGrow). */
+	/** In hmap.flags: the map grows into as many buckets (sameSizeGrow). */
 	GR_MAP_SAME_SIZE_GROW = 8,
 };
 

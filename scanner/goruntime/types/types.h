@@ -89,7 +89,7 @@ gr_type_id gr_types_find(struct gr_types *types, const char *name);
  * GR_TYPE_NONE. The first known name that the target has is used. */
 gr_type_id gr_types_known(struct gr_types *types, enum gr_name_trait trait);
 
-/** What has ended a search by name since the last call, or NULL. */
+/** Take the error that ended a search by name since the last call, or NULL. */
 struct gr_error *gr_types_take_error(struct gr_types *types) GR_MUST_CHECK;
 
 /** Return the id of DWARF type @p index of a module. */

@@ -39,7 +39,7 @@ struct gr_types {
 	uint64_t mask_words_max; /**< Limit of a mask; 0: not known. */
 	struct gr_type_vector types;
 	struct gr_field_vector fields;
-	struct gr_index_vector embedded; /**< Of `fields`, rising. */
+	struct gr_index_vector embedded; /**< Indexes of `fields`, rising. */
 	gr_type_id *first_id; /**< First DWARF type of each module. */
 	struct gr_type_ref *refs;
 	gr_type_id any;		/**< interface {} */
@@ -47,7 +47,7 @@ struct gr_types {
 	uint64_t align_visits; /**< Fields, to find the alignment of structs. */
 	/** Types already checked for being slices or weak pointers. */
 	gr_type_id slices_seen, weak_seen;
-	/** What has ended a search by name: gr_types_take_error(). */
+	/** The end of a search by name: gr_types_take_error(). */
 	struct gr_error *err;
 };
 

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-/* Of fields inside fields. */
+/* Fields inside fields. */
 enum { MAX_DEPTH = 64 };
 
 /* The field of a struct that has byte @p off, or NULL. A closure's fields may
