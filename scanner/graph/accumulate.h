@@ -25,7 +25,7 @@ struct gr_accumulation {
 	gr_vertex at;
 	uint32_t depth;	   /**< Steps from the start of the path to @ref at. */
 	uint32_t vertices; /**< Children of @ref at; elements of a chain. */
-	uint64_t retained_bytes; /**< Of @ref at. */
+	uint64_t retained_bytes; /**< @ref at retains these. */
 };
 
 /** A drop is where the heaviest child has less than this of its dominator. */

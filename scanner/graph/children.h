@@ -37,7 +37,7 @@ struct gr_child_group {
 	uint32_t vertices;	 /**< Children in it. */
 	uint32_t first;		 /**< The first of them in members. */
 	uint64_t own_bytes;	 /**< Without what they retain. */
-	uint64_t retained_bytes; /**< Of all of them: they do not overlap. */
+	uint64_t retained_bytes; /**< The sum: they do not overlap. */
 };
 
 /** Groups, most retained bytes first, then by example. */

@@ -98,7 +98,7 @@ struct gr_graph {
 	gr_vertex *child;
 };
 
-/** What a graph is made of. */
+/** The input of a graph. */
 struct gr_graph_spec {
 	struct gr_budget *budget;   /**< Outlives the graph. */
 	struct gr_objects *objects; /**< Taken over. */

@@ -19,7 +19,7 @@ struct gr_hidden_edge {
 	gr_vertex from, to;
 };
 
-/** What a mark of candidates begins with. Nothing of it is kept. */
+/** The input of a mark of candidates. Nothing of it is kept. */
 struct gr_liveness_spec {
 	/** A bit a vertex: not entered in any case. NULL: none. */
 	const uint64_t *without;

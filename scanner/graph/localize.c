@@ -13,7 +13,7 @@
  *	size           of the subtree: from the end on, added to the parent's
  *	preorder       parent's + 1 + sizes of the siblings before
  *
- * What remains at random is known long before it is used, and fetched ahead.
+ * Reads that remain at random are known long before, and fetched ahead.
  */
 #include "graph/localize.h"
 

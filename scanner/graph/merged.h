@@ -12,7 +12,7 @@
 struct gr_merged_row {
 	uint64_t key;
 	uint32_t parent;   /**< Row above, with a smaller number; first: 0. */
-	uint32_t depth;	   /**< Of the top: 0. */
+	uint32_t depth;	   /**< 0: the top. */
 	gr_vertex example; /**< The one that is nearest to the top. */
 	uint32_t vertices; /**< Vertices in this row. */
 	uint32_t targets;  /**< Targets among them and below. */
@@ -29,7 +29,7 @@ struct gr_merged_paths {
 
 /** How paths are merged. */
 struct gr_merge_options {
-	/** What vertices of one row have in common, such as their type;
+	/** Vertices of one row have this in common, such as their type;
 	 * NULL: the vertex itself. */
 	uint64_t (*key)(void *ctx, gr_vertex v);
 	void *ctx;

@@ -126,9 +126,9 @@ static struct gr_error *expand_slowly(struct search *s, gr_vertex u,
 }
 
 /*
- * What expand_some() does, for a search that has no filter, until a vertex comes
- * that needs expand_slowly(). The compiler knows here that the arrays do not
- * overlap, which saves a tenth.
+ * Do what expand_some() does, for a search that has no filter, until a vertex
+ * comes that needs expand_slowly(). The compiler knows here that the arrays do
+ * not overlap, which saves a tenth.
  *
  * @return The edges and vertices that were met.
  */

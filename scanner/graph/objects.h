@@ -44,7 +44,7 @@ struct gr_objects {
 	uint32_t *type;	  /**< The owner's type ids, or NULL. */
 };
 
-/** What gr_objects_create() takes for each run. */
+/** A run, as gr_objects_create() takes it. */
 struct gr_run_spec {
 	uint64_t base;
 	uint64_t elem_bytes;

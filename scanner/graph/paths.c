@@ -6,8 +6,8 @@
  * roots of this rank, each the shortest of its root. The search ends with K
  * roots of the first rank, or when nothing is left.
  *
- * What is met goes into a list, not into arrays of the heap's size, because the
- * nearest roots are mostly near.
+ * Vertices that are met go into a list, not into arrays of the heap's size,
+ * because the nearest roots are mostly near.
  */
 #include "graph/paths.h"
 

@@ -9,16 +9,16 @@
 
 #include "graph/graph.h"
 
-/** What is kept alive: garbage without the set. */
+/** The objects that a set keeps alive: garbage without it. */
 struct gr_kept {
 	uint32_t objects;
 	uint64_t bytes;
 };
 
 /**
- * What the vertices whose bit is set in @p set keep alive together, themselves
- * included. Vertices that are garbage keep nothing. Makes GR_PART_NEAREST;
- * faster if GR_PART_REVERSE is there.
+ * Count what the vertices whose bit is set in @p set keep alive together,
+ * themselves included. Vertices that are garbage keep nothing. Makes
+ * GR_PART_NEAREST; faster if GR_PART_REVERSE is there.
  *
  * @param[out] kept Which ones these are, a bit a vertex, zeroed before; or
  *	NULL.

@@ -353,12 +353,12 @@ gr_graph_suspect_members(const struct gr_graph *g,
 	return for_each_member(g, question, suspect, &ticker, set_member, bits);
 }
 
-/* What is held, on the way to groups. */
+/* Held vertices, on the way to groups. */
 struct contents {
 	const struct gr_graph *g;
 	const struct gr_suspect_question *q;
 	struct gr_ticker ticker;
-	/* What is seen through; and in a tree, all containers. */
+	/* Keys that are seen through; in a tree, those of all containers. */
 	uint64_t keys[MAX_TREE_STEPS];
 	int nkeys;
 	bool is_tree;

@@ -26,7 +26,7 @@ struct gr_suspect_question {
 	 * the whole: large vertices are compared with their siblings. */
 	uint64_t min_bytes;
 	enum gr_vertex_form (*form)(void *ctx, gr_vertex v);
-	/** What makes vertices alike, such as their type. 0: that is not known;
+	/** Alike vertices share this, such as their type. 0: it is not known;
 	 * such vertices are no group below open ones. */
 	uint64_t (*key)(void *ctx, gr_vertex v);
 	void *ctx;
@@ -62,11 +62,11 @@ struct gr_error *gr_graph_suspects(const struct gr_graph *graph,
 void gr_suspects_deinit(struct gr_suspects *suspects);
 
 /**
- * What accumulates, in groups by key: the children of the accumulation point,
- * the elements of a chain with what hangs on each, or the members of a group.
+ * Group by key what accumulates: the children of the accumulation point, the
+ * elements of a chain with what hangs on each, or the members of a group.
  * Children of the same key as the point itself are seen through (pieces of one
- * map, nodes of one tree): they are a group that has only their own bytes. Of
- * roots and goroutines, what they hold counts. What is a suspect of its own is
+ * map, nodes of one tree): they are a group that has only their own bytes.
+ * Roots and goroutines count with what they hold. Suspects of their own are
  * left out. The groups do not overlap.
  */
 struct gr_error *

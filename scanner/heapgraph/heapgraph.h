@@ -52,10 +52,10 @@ enum gr_root_source {
 
 /** A root as a vertex. */
 struct gr_root_vertex {
-	/** Of a word of data that no variable covers: its symbol, or the way to
+	/** The symbol of a word of data that no variable covers, or the way to
 	 * it (`main.cache.pages`), in the arena; else NULL. */
 	const char *name;
-	uint64_t addr; /**< Of an area's word. */
+	uint64_t addr; /**< The word's, in an area. */
 	uint32_t index;
 	uint8_t source; /**< enum gr_root_source */
 	uint8_t tier;	/**< enum gr_tier: its rank in the graph. */
@@ -84,13 +84,13 @@ struct gr_heap_graph {
 /** The most threads that sweep edges. */
 enum { GR_SWEEP_THREADS = 16 };
 
-/** What it is made of. Nothing of it is kept. */
+/** The input of the graph. Nothing of it is kept. */
 struct gr_heap_graph_spec {
 	const struct gr_heap *heap;
 	const struct gr_sched *sched;
 	const struct gr_roots *roots;
-	/** Of a walk from all roots, with parents: what it reached, and its
-	 * labels and names. States are not needed. */
+	/** A walk from all roots, with parents: what it reached, and its labels
+	 * and names. States are not needed. */
 	const struct gr_marking *marking;
 	uint64_t limit_bytes;  /**< For the graph's arrays; 0: no limit. */
 	unsigned int nthreads; /**< 1 to GR_SWEEP_THREADS. */

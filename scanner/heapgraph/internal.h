@@ -13,7 +13,7 @@ struct gr_root_edge {
 };
 GR_VECTOR(gr_root_edge_vector, struct gr_root_edge);
 
-/** What the steps share. */
+/** The state that the steps share. */
 struct gr_graph_maker {
 	const struct gr_heap_graph_spec *spec;
 	struct gr_heap_graph *hg;
