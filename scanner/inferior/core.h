@@ -32,7 +32,7 @@ struct gr_core {
 	int32_t pid; /**< The process; 0: the core does not tell. */
 	/** The signal that ended the program; 0: none, or not known. */
 	int32_t signal;
-	/** What the first thread got; number 0: not known. */
+	/** The first thread's signal; number 0: not known. */
 	struct gr_core_signal siginfo;
 	uint64_t promised_bytes; /**< Promised by all valid headers. */
 	/** Promised bytes past the end of the file. */

@@ -82,7 +82,7 @@ static void print_id(const struct gr_build_id *id, bool is_gnu, char *text,
 		snprintf(text + 2 * i, bytes - 2 * i, "%02x", id->gnu[i]);
 }
 
-/** What is compared: a file, and the module of a target. */
+/** A file, and the module of a target that it is compared with. */
 struct pair {
 	const struct gr_module_file *file;
 	const char *what;    /* names the target */

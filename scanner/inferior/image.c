@@ -274,7 +274,7 @@ static struct gr_error *check_module(struct gr_image *image, size_t i)
 {
 	struct gr_module_file *file = &image->modules[i];
 
-	// What was saved was checked then.
+	// The files of a saved target were checked then.
 	if (!file->is_usable || image->target->stored)
 		return NULL;
 	struct gr_error *err = gr_module_file_check(file, i == 0, image->auxv,

@@ -159,7 +159,7 @@ static inline struct gr_error *gr_image_read_u64(struct gr_image *image,
  *
  * If one mapping holds the range, nothing is copied; otherwise the bytes are
  * read into memory that the image owns. GR_ERROR_FAULT if any byte is missing.
- * What a saved file has left out reads as zeros.
+ * Memory that a saved file has left out reads as zeros.
  */
 struct gr_error *gr_image_map(struct gr_image *image, uint64_t addr,
 			      uint64_t bytes,

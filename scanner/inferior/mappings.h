@@ -21,8 +21,8 @@ struct gr_mapping {
 	/** File offset of `start`; 0 if there is no file. */
 	uint64_t file_off;
 	uint32_t flags; /**< PF_R, PF_W, PF_X; 0 if not known. */
-	/** Of the mapping of a process: device and inode of the file, or of
-	 * shared memory; 0 if there is none. */
+	/** Device and inode of the file or shared memory that a process maps;
+	 * 0 if there is none. */
 	uint64_t device, inode;
 	/** File path without a final " (deleted)"; NULL if none. */
 	const char *path;

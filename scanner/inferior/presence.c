@@ -69,7 +69,7 @@ static enum gr_run_kind kind_of(uint64_t entry,
 {
 	if (is_held(entry))
 		return GR_RUN_PRESENT;
-	// What cannot be read, or is new, the process says itself.
+	// The process itself tells what cannot be read, or is new.
 	if (!mapping || !(mapping->flags & PF_R))
 		return GR_RUN_PRESENT;
 	if (mapping->inode)

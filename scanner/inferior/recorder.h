@@ -21,7 +21,7 @@ struct gr_parts_page;
 
 /** Zero-initialised, nothing is recorded. */
 struct gr_recorder {
-	struct gr_word_set words; /**< Of which all bytes were read. */
+	struct gr_word_set words; /**< All their bytes were read. */
 	/** Pages with words of which some bytes were read, or that count as 0: a
 	 * uthash table. */
 	struct gr_parts_page *parts;
@@ -33,7 +33,7 @@ struct gr_recorder {
 	bool are_hosts_sorted;
 	size_t last_host;
 	unsigned int pauses;
-	/** What searches that have not ended have read. */
+	/** Ranges that were read by searches that have not ended. */
 	struct gr_range_vector tried;
 	unsigned int searches;
 	bool is_out_of_memory;

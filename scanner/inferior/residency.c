@@ -283,10 +283,10 @@ static bool is_by_kernel(const struct gr_elf *elf)
 struct reader {
 	const struct gr_image *image;
 	struct gr_residency *residency;
-	int fd; /**< Of the core, to find holes; -1: none is looked for. */
+	int fd; /**< The core's, to find holes; -1: none is looked for. */
 	bool with_zeros; /**< Tell pages of zeros apart; holes are zeros. */
-	uint64_t found_bytes; /**< Of segments, that are in no hole. */
-	uint64_t file_bytes;  /**< Of segments. */
+	uint64_t found_bytes; /**< Those that are in no hole. */
+	uint64_t file_bytes;  /**< All bytes of segments. */
 };
 
 /* Add [start, end) of the mapping, which begins at @p off of the file, with its

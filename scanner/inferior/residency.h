@@ -32,7 +32,7 @@ static inline bool gr_is_c_arena_pointer(uint64_t word)
 	       off <= GR_C_MOST_INFO_BYTES;
 }
 
-/** What is known. */
+/** How much is known. */
 enum gr_residency_kind {
 	/** Nothing: the ranges are all memory that can be read, and those of
 	 * zeros are apart. */
@@ -60,7 +60,7 @@ GR_VECTOR(gr_resident_vector, struct gr_resident);
  */
 struct gr_residency {
 	enum gr_residency_kind kind;
-	uint64_t swapped_bytes; /**< Of a process: pages in swap. */
+	uint64_t swapped_bytes; /**< Pages of a process in swap. */
 	struct gr_mappings mappings;
 	struct gr_resident_vector ranges;
 };

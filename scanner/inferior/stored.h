@@ -28,15 +28,15 @@ struct gr_stored_tables {
 struct gr_saved {
 	struct gr_arena arena;	 /**< Texts. */
 	const char *goref;	 /**< Which goref wrote the file: "0.1.0". */
-	uint32_t tables_version; /**< Of all `tables`. */
-	const char *origin;	 /**< What was saved: "core /tmp/core". */
+	uint32_t tables_version; /**< All `tables` have it. */
+	const char *origin;	 /**< The saved target: "core /tmp/core". */
 	enum gr_target_kind origin_kind;
 	const char *stop; /**< Why it stopped, for the opener; or NULL. */
 	/** Which process this is, as text for the opener; or NULL. */
 	const char *identity;
 	const char *warning; /**< gr_image_warning() then, or NULL. */
 	int64_t time_s;	     /**< When it was saved, since 1970. */
-	int32_t pid;	     /**< Of a process, else 0. */
+	int32_t pid;	     /**< That of a process, else 0. */
 	bool has_values;     /**< All memory is there. */
 	uint64_t mapped_bytes, readable_bytes, missing_bytes, bad_headers;
 	struct gr_mappings segments, files;

@@ -18,7 +18,7 @@ struct gr_container {
 	struct gr_scope values[2]; /**< Below them; no plan: not opened yet. */
 	size_t first_note;	   /**< Its first entry in w->masked. */
 	gr_type_id type;
-	const struct gr_type *info; /**< Of `type`; refreshed after visits. */
+	const struct gr_type *info; /**< Refreshed after visits. */
 };
 
 /** A piece of memory that belongs to the container. */
@@ -66,7 +66,7 @@ struct gr_scope *gr_container_scope(struct gr_container *c, gr_type_id type,
  */
 enum {
 	GR_TRIE_IS_ENTRY = 0,
-	GR_TRIE_CHILDREN = 16, /**< Of an indirect node: how many. */
+	GR_TRIE_CHILDREN = 16, /**< How many an indirect node has. */
 	GR_TRIE_INDIRECT_CHILDREN = 24,
 	GR_TRIE_INDIRECT_BYTES =
 		GR_TRIE_INDIRECT_CHILDREN + GR_TRIE_CHILDREN * GR_WORD_BYTES,

@@ -52,7 +52,7 @@ struct gr_edge_source {
 /** The words of an object. They are bits [first, end) of the pointer bits. */
 struct gr_object_words {
 	uint64_t first, end;
-	uint64_t addr;	     /**< Of the first word. */
+	uint64_t addr;	     /**< The first word's. */
 	const uint8_t *host; /**< Its bytes. */
 };
 

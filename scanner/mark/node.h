@@ -41,7 +41,7 @@ struct gr_node_line {
 struct gr_root_total {
 	const char *name;
 	enum gr_root_kind kind;
-	const char *type; /**< Of the variable, or NULL. */
+	const char *type; /**< The variable's, or NULL. */
 	/** State of the goroutine of a stack root ("waiting"), else NULL. */
 	const char *goroutine_state;
 	/** For stack roots with gr_walk_options.per_goroutine; else 0. */

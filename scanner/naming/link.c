@@ -24,7 +24,7 @@ struct words {
 	uint64_t root_off; /* offset of the first word in its source */
 };
 
-/* What is looked for: edges [next, end) of the graph, in their order. */
+/* A search for edges [next, end) of the graph, in their order. */
 struct search {
 	struct gr_answers *answers;
 	const gr_vertex *next, *end;
@@ -166,7 +166,7 @@ static struct gr_error *match_pieces(struct search *s,
 	return match_words(s, &words);
 }
 
-/* What is left is no word in memory. */
+/* The links that are left are no words in memory. */
 static struct gr_error *add_values(struct search *s)
 {
 	struct gr_error *err = NULL;

@@ -4,7 +4,7 @@
 #include "goruntime/types/word.h"
 
 enum {
-	/* Of larger types, only the references that were seen count. */
+	/* Larger types only have the references that were seen. */
 	MAX_TYPED_BYTES = 1 << 12,
 	NAME_BYTES = 512,
 };

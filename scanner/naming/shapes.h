@@ -33,14 +33,14 @@ struct gr_shape {
 	const char *name;
 	uint32_t label;
 	uint8_t form;	     /**< enum gr_shape_form */
-	uint8_t elem_kind;   /**< Of bytes: enum gr_go_kind of an element. */
-	uint64_t slot_bytes; /**< Of a record's slot; of others 0. */
-	/** Of a record its bytes; of an array those of an element. */
+	uint8_t elem_kind;   /**< enum gr_go_kind of an element of bytes. */
+	uint64_t slot_bytes; /**< A record's; 0 for others. */
+	/** Bytes of a record, or of an element of an array. */
 	uint64_t unit_bytes;
 	gr_type_id type; /**< That names the words of a unit; or NONE. */
 	uint64_t *references;
 	uint32_t nrefs;
-	/** What follows the name of the unit: `.next`, `[2].key`, or "". */
+	/** Behind the name of the unit: `.next`, `[2].key`, or "". */
 	const char **names;
 	uint64_t objects;
 	/** The owner's number. */

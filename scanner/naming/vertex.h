@@ -31,15 +31,15 @@ struct gr_vertex_info {
 	/** "object", "goroutine", "group", "top"; of a root its kind: "global",
 	 * "local" ... */
 	const char *kind;
-	/** Of an object its type, or "object of unknown type"; of a root the
-	 * variable; of a goroutine `goroutine 7 (main.serve)`. */
+	/** An object's type, or "object of unknown type"; a root's variable; or
+	 * `goroutine 7 (main.serve)`. */
 	const char *name;
-	const char *type; /**< Of an object or a variable; or "". */
-	uint64_t addr;	  /**< Of an object or a variable; else 0. */
-	uint64_t bytes;	  /**< Of an object's memory; else 0. */
-	/** What only this vertex keeps alive, itself included. */
+	const char *type; /**< An object's or a variable's; or "". */
+	uint64_t addr;	  /**< An object's or a variable's; else 0. */
+	uint64_t bytes;	  /**< An object's memory; else 0. */
+	/** Only this vertex keeps these alive, itself included. */
 	uint64_t retained_bytes;
-	uint64_t goroutine_id; /**< Of a goroutine and of its roots; else 0. */
+	uint64_t goroutine_id; /**< A goroutine's and its roots'; else 0. */
 };
 
 /** GR_ERROR_ARGUMENT unless the graph, which has been made, has this vertex. */

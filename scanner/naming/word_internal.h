@@ -19,8 +19,8 @@ struct gr_word {
 	struct gr_heap *heap;
 	struct gr_extent in; /**< Its object, behind the malloc header. */
 	uint64_t off;	     /**< The word's offset in it. */
-	gr_obj holder;	     /**< What leads to the object, or GR_OBJ_NONE. */
-	gr_type_id type;     /**< Of the container, or of one element. */
+	gr_obj holder;	     /**< It leads to the object; or GR_OBJ_NONE. */
+	gr_type_id type;     /**< The container's, or one element's. */
 	struct gr_text text; /**< The name; its memory is that of `ret`. */
 	struct gr_word_name *ret;
 };

@@ -18,7 +18,7 @@ struct gr_stop;
 
 enum { GR_WORD_NAME_BYTES = 1024 };
 
-/** What gr_word_name.type says. */
+/** The meaning of gr_word_name.type. */
 enum gr_word_kind {
 	/** The type is that of the field or element. */
 	GR_WORD_FIELD,

@@ -27,7 +27,7 @@ enum {
 	END_NAP_NS = 50000,
 };
 
-/** What the tracing thread does. */
+/** Phases of the tracing thread. */
 enum phase {
 	PHASE_STOPPING,
 	PHASE_HOLDING,
