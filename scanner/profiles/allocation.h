@@ -11,7 +11,7 @@ struct gr_scan;
 struct gr_allocation {
 	bool is_sampled; /**< Else the rest is empty. */
 	struct gr_stacks stacks;
-	uint32_t stack; /**< Of stacks; or GR_NO_STACK. */
+	uint32_t stack; /**< One of stacks; or GR_NO_STACK. */
 };
 
 /**

@@ -14,7 +14,7 @@ struct gr_stop;
 
 enum { GR_MEMORY_VALUES = 4, GR_BLOCK_VALUES = 2 };
 
-/** What was counted on a stack. */
+/** The counts of a stack. */
 struct gr_bucket_sample {
 	uint32_t stack;
 	/**
@@ -23,7 +23,7 @@ struct gr_bucket_sample {
 	 * scaled: they stand for what was not sampled, too.
 	 */
 	int64_t values[GR_MEMORY_VALUES];
-	uint64_t object_bytes; /**< Of each object; 0: not of memory. */
+	uint64_t object_bytes; /**< Size of each object; 0: no memory. */
 };
 GR_VECTOR(gr_bucket_sample_vector, struct gr_bucket_sample);
 
@@ -31,7 +31,7 @@ GR_VECTOR(gr_bucket_sample_vector, struct gr_bucket_sample);
 struct gr_bucket_profile {
 	struct gr_stacks stacks;
 	struct gr_bucket_sample_vector samples;
-	int64_t period; /**< Of memory: MemProfileRate, else 1. */
+	int64_t period; /**< MemProfileRate for memory, else 1. */
 	/** The list is damaged: buckets are missing. */
 	bool is_cut;
 	/** No cycle of the collector has ended: the values are those of the

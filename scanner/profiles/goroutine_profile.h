@@ -16,7 +16,7 @@ enum gr_goroutine_selection {
 /** A goroutine of the profile. */
 struct gr_goroutine_stack {
 	struct gr_goroutine_info goroutine;
-	uint32_t stack;	      /**< Of the profile's stacks, or GR_NO_STACK. */
+	uint32_t stack;	      /**< One of the profile's, or GR_NO_STACK. */
 	uint32_t sample;      /**< Index of the sample that counts it. */
 	uint64_t stack_space; /**< Bytes that are allocated for its stack. */
 	/** Outer calls are missing: the stack is very deep or damaged. */
@@ -26,10 +26,10 @@ struct gr_goroutine_stack {
 /** Goroutines that have all calls and all labels in common. */
 struct gr_goroutine_sample {
 	uint32_t stack;
-	const struct gr_label *labels; /**< Of the profiler, by key. */
+	const struct gr_label *labels; /**< The profiler's, by key. */
 	size_t nlabels;
 	uint64_t goroutines;
-	uint64_t stack_space; /**< Of all of them. */
+	uint64_t stack_space; /**< The sum of all. */
 };
 
 /** The answer. Belongs to the caller. */
@@ -39,9 +39,9 @@ struct gr_goroutine_profile {
 	size_t nrows;
 	struct gr_goroutine_sample *samples; /**< In the order of the rows. */
 	size_t nsamples;
-	/** Of leaked goroutines: others that may have leaked. */
+	/** Beside leaked goroutines: others that may have leaked. */
 	uint64_t unproven;
-	struct gr_gaps gaps; /**< Of the heap, if it was read. */
+	struct gr_gaps gaps; /**< The heap's, if it was read. */
 };
 
 /**

@@ -20,7 +20,7 @@ struct gr_holder_paths {
 	struct gr_keys children;     /**< (name, node) -> node */
 	struct gr_keys tops;	     /**< (root of the chains, 0) -> node */
 	uint32_t *node_of;	     /**< By slot: node + 1; 0: not known. */
-	/* Of one object: those above it, and nodes of the chains' tree. */
+	/* The objects above one object, and nodes of the chains' tree. */
 	struct gr_u32_vector above, names;
 };
 

@@ -16,11 +16,11 @@ struct gr_site_options {
 /** Objects that were allocated by one stack, and are billed to one root. */
 struct gr_site_row {
 	const char *key;       /**< The innermost call. Belongs to the scan. */
-	uint32_t stack;	       /**< Of the table's stacks; or GR_NO_STACK. */
+	uint32_t stack;	       /**< One of the table's; or GR_NO_STACK. */
 	const char *root;      /**< NULL: the roots are not asked for. */
 	const char *root_kind; /**< NULL with root. */
 	struct gr_total sampled; /**< Objects of which the stack is known. */
-	struct gr_total total;	 /**< What these stand for: estimated. */
+	struct gr_total total;	 /**< All they stand for: estimated. */
 };
 GR_VECTOR(gr_site_row_vector, struct gr_site_row);
 
@@ -28,10 +28,10 @@ GR_VECTOR(gr_site_row_vector, struct gr_site_row);
 struct gr_site_table {
 	struct gr_sites sites;
 	struct gr_site_row_vector rows; /**< Most bytes first. */
-	struct gr_total sampled, total; /**< Of all rows. */
+	struct gr_total sampled, total; /**< The sums of all rows. */
 	/** All objects of the heap that are counted, sampled or not. */
 	struct gr_total heap;
-	struct gr_gaps gaps; /**< Of the target and of the walk. */
+	struct gr_gaps gaps; /**< The target's and the walk's. */
 };
 
 /**

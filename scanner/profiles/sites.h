@@ -52,7 +52,7 @@ struct gr_error *gr_sites_visit(struct gr_stop *stop, struct gr_sites *sites,
 							  uint32_t site),
 				void *ctx) GR_MUST_CHECK;
 
-/** What sampled objects of one site stand for, as runtime/pprof scales them. */
+/** Scale the sampled objects of one site, as runtime/pprof does. */
 struct gr_total gr_site_scale(const struct gr_sites *sites, uint32_t site,
 			      uint64_t objects);
 

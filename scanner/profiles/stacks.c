@@ -14,13 +14,13 @@ void gr_stacks_deinit(struct gr_stacks *stacks)
 	gr_keys_deinit(&stacks->by_call);
 }
 
-/** What a stack shows of a wrapper that is the innermost call at a pc. */
+/** Does a stack show a wrapper that is the innermost call at a pc? */
 enum wrappers {
 	HIDES_WRAPPER,
 	SHOWS_WRAPPER,
 };
 
-/* What a stack shows of a wrapper that calls @p callee (NULL: nothing).
+/* Does a stack show a wrapper that calls @p callee (NULL: nothing)?
  * runtime/traceback.go: elideWrapperCalling. */
 static enum wrappers wrappers_calling(const char *callee)
 {

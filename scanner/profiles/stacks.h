@@ -22,9 +22,9 @@ GR_VECTOR(gr_stack_line_vector, struct gr_stack_line);
 
 /** A call in the code, with those that the compiler inlined there. */
 struct gr_stack_call {
-	uint64_t pc;	    /**< Of the call instruction or in it. */
-	uint32_t off_bytes; /**< Of the frame's pc in the function. */
-	uint32_t first;	    /**< Of its lines, the innermost first. */
+	uint64_t pc;	    /**< At the call instruction or in it. */
+	uint32_t off_bytes; /**< The frame's pc in the function. */
+	uint32_t first;	    /**< Its lines, the innermost first. */
 	uint32_t nlines;    /**< All but the last one are inlined. */
 };
 GR_VECTOR(gr_stack_call_vector, struct gr_stack_call);
@@ -63,7 +63,7 @@ struct gr_stack_frame {
 	const char *function;
 	const char *file; /**< "" if it is not known. */
 	uint32_t line;
-	uint32_t off_bytes; /**< Of the pc in the function that is not inlined. */
+	uint32_t off_bytes; /**< The pc in the function that is not inlined. */
 	bool is_inlined;
 };
 

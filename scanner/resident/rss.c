@@ -232,7 +232,7 @@ static void fill_rows(const struct adder *a, enum gr_residency_kind kind,
 						    a->bytes[i] };
 }
 
-/* What the scavenger could give back, and what was never touched. */
+/* Estimate what the scavenger could give back, and what was never touched. */
 static void fill_estimates(const struct adder *a,
 			   const struct gr_residency *residency,
 			   struct gr_rss *rss)
@@ -243,7 +243,7 @@ static void fill_estimates(const struct adder *a,
 	rss->returnable_bytes = is_known && a->page_bits->chunks_addr ?
 					a->returnable_bytes :
 					UINT64_MAX;
-	// What is swapped out was touched.
+	// Pages in swap were touched.
 	rss->untouched_bytes = is_known && a->marking &&
 					       !residency->swapped_bytes &&
 					       touched <= rss->allocated_bytes ?

@@ -71,7 +71,7 @@ struct gr_rss {
 	 * UINT64_MAX: not known. */
 	uint64_t untouched_bytes;
 	struct gr_collector collector;
-	struct gr_gaps gaps; /**< Of the target and of the walk. */
+	struct gr_gaps gaps; /**< The target's and the walk's. */
 };
 
 /**

@@ -18,7 +18,7 @@ struct gr_answers;
 /** The chains of the walk that bills each object to its nearest root. */
 struct gr_billed {
 	struct gr_answers *answers;
-	struct gr_keys goroutines; /**< Of first objects that stacks lead to. */
+	struct gr_keys goroutines; /**< By first objects that stacks lead to. */
 	/** By object: a number of the caller's; UINT32_MAX: none yet. */
 	uint32_t *number_of;
 };
@@ -33,7 +33,7 @@ struct gr_error *gr_billed_init(struct gr_billed *billed,
 				uint32_t *number_of) GR_MUST_CHECK;
 void gr_billed_deinit(struct gr_billed *billed);
 
-/** What a chain begins with. */
+/** The beginning of a chain. */
 struct gr_billed_root {
 	const struct gr_root_total *root;
 	uint32_t goroutine; /**< Index of the goroutine; or UINT32_MAX. */

@@ -18,9 +18,9 @@ enum { GR_MAX_NESTED_VARIABLES = 64 };
 struct gr_data_variable {
 	const char *name;
 	uint64_t start, end;
-	/** Of what lies there, or of the elements of a slice. Of a channel, the
-	 * type of the variable: its row is the first word of the channel's own
-	 * memory. */
+	/** The type of what lies there, or of the elements of a slice; for a
+	 * channel that of the variable, whose row is the first word of the
+	 * channel's own memory. */
 	gr_type_id type;
 	bool is_slice;
 	/** The nearest row before that has bytes at `start`; UINT32_MAX: none. */

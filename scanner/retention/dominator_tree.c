@@ -109,7 +109,7 @@ static struct branch heap_pop(struct branch_vector *heap)
 
 // ---------------------------------------------------------------------- keys
 
-/* What a key is of; its highest bits. */
+/* The kind of a key: its highest bits. */
 enum key_of {
 	KEY_OBJECT,    /* a type's label */
 	KEY_VERTEX,    /* an object without one */

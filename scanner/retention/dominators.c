@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What keeps how much alive: the dominator tree, for people. */
+/* The dominator tree, for people. */
 #include "dominators.h"
 
 #include "dominator_tree.h"

@@ -20,7 +20,7 @@ struct gr_dominators_options {
 	const struct gr_place *places;
 	size_t nplaces;
 	uint32_t max_depth;    /**< Levels below the first row. */
-	uint32_t max_children; /**< Of each row; 0: all. */
+	uint32_t max_children; /**< Those of each row; 0: all. */
 	uint32_t max_rows;     /**< Those that keep most; 0: all. */
 	uint64_t min_bytes;    /**< Rows that keep less are left out. */
 	/** Fill retained_objects, and name single objects and goroutines like
@@ -37,13 +37,13 @@ struct gr_dominators_options {
 struct gr_dominator {
 	const char *name;
 	const char *kind;      /**< As in gr_vertex_info. */
-	const char *type;      /**< Of objects or a variable; or "". */
-	uint64_t addr;	       /**< Of a single object or variable; else 0. */
+	const char *type;      /**< The objects' or variable's; or "". */
+	uint64_t addr;	       /**< A single object's or variable's; else 0. */
 	uint64_t goroutine_id; /**< As in gr_vertex_info; of a single one. */
 	uint32_t depth;	       /**< 0: the first row. */
 	uint32_t vertices;     /**< Vertices that are merged in it. */
-	uint64_t objects;      /**< Of these; 0: they are no objects. */
-	uint64_t bytes;	       /**< Of these objects themselves. */
+	uint64_t objects;      /**< Objects among them; 0: none is one. */
+	uint64_t bytes;	       /**< The objects' own bytes. */
 	uint64_t retained_bytes;
 	uint64_t retained_objects; /**< 0 unless it is a view. */
 	/** Rows directly below that are left out, and what these keep. */
@@ -62,10 +62,10 @@ struct gr_dominators {
 	 */
 	struct gr_dominator *rows;
 	size_t nrows;
-	/** What was asked for, one by one, in that order. */
+	/** Each one that was asked for, in that order. */
 	struct gr_dominator *asked;
 	size_t nasked;
-	/** What all that was asked for keeps alive together: the sum of the
+	/** All that was asked for keeps this alive together: the sum of the
 	 * first row, and what only several of them hold. */
 	struct gr_total together;
 	/** The gaps of the target and of the walk. */

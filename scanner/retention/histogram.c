@@ -31,7 +31,7 @@ enum {
 	KEY_NAME,
 	KEY_FIELD,
 	KEY_SHIFT = 60,
-	/* Of a field: the label, and the word in it. */
+	/* The key of a field has the label, and the word in it. */
 	FIELD_WORD_BITS = 28,
 };
 
@@ -431,7 +431,7 @@ static struct gr_error *add_topmost(struct counter *c)
 	return err;
 }
 
-/* What all objects of the type keep alive together. */
+/* Count what all objects of the type keep alive together. */
 static struct gr_error *find_exact(struct counter *c, struct gr_histogram *h)
 {
 	_cleanup_(gr_type_filter_deinit) struct gr_type_filter filter = {

@@ -42,9 +42,9 @@ struct gr_histogram_options {
 struct gr_histogram_row {
 	const char *key; /**< Belongs to the scan. */
 	uint64_t objects;
-	uint64_t bytes; /**< Of slots. */
+	uint64_t bytes; /**< Their slots. */
 	/**
-	 * What these keep alive. Of a root or a goroutine exactly what is only
+	 * They keep these alive. For a root or a goroutine exactly what is only
 	 * its own; else a lower bound: the sum for those that no other one of
 	 * the row dominates.
 	 */
@@ -56,10 +56,10 @@ struct gr_histogram {
 	/** By retained bytes if there are any, by bytes, by name. */
 	struct gr_histogram_row *rows;
 	size_t nrows;
-	uint64_t objects, bytes; /**< Of all rows. */
+	uint64_t objects, bytes; /**< The sums of all rows. */
 	/** Without all objects of the type, so much would be garbage. */
 	uint64_t exact_objects, exact_bytes;
-	struct gr_gaps gaps; /**< Of the target and of the walk. */
+	struct gr_gaps gaps; /**< The target's and the walk's. */
 };
 
 /**

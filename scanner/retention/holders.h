@@ -20,9 +20,9 @@ struct gr_goroutine_brief {
 /** A vertex on a path, and the word that leads to it. */
 struct gr_path_hop {
 	struct gr_vertex_info vertex;
-	/** Of a root its name. Of an object the field or element of the hop
-	 * before that has the pointer; "" if that is a variable that is itself
-	 * the pointer. */
+	/** A root's name; or the field or element of the hop before that has
+	 * the pointer to an object, "" if that is a variable that is itself the
+	 * pointer. */
 	const char *name;
 	/** Address of that pointer; 0: it lies in no memory, or a root. */
 	uint64_t word_addr;
@@ -33,7 +33,7 @@ struct gr_path_hop {
 struct gr_holder_path {
 	struct gr_path_hop *hops;
 	size_t nhops;
-	struct gr_goroutine_brief goroutine; /**< Of the root. */
+	struct gr_goroutine_brief goroutine; /**< The root's. */
 };
 
 /** A root that reaches the object. */
@@ -48,7 +48,7 @@ struct gr_holder_root_group {
 	const char *name, *kind;
 	uint64_t roots;
 	uint32_t least_distance;
-	uint64_t goroutine_id; /**< Of the nearest; 0: none. */
+	uint64_t goroutine_id; /**< The nearest one's; 0: none. */
 };
 
 #define GR_HOLDER_KINDS(X)        \
@@ -64,7 +64,7 @@ enum gr_holder_kind {
 };
 
 /**
- * What all paths to the object have in common, as near to the top as possible.
+ * The holder that all paths have in common, as near to the top as possible.
  *
  * - root: all paths begin at this root.
  * - reference: they do, and go over one pointer of it, which @ref name names.
@@ -78,9 +78,9 @@ struct gr_holder {
 	struct gr_vertex_info vertex;
 	bool has_vertex;
 	const char *name; /**< `main.sessions`, `main.state.sessions`; or "" */
-	/** What would be freed without that: slots, in bytes. */
+	/** Bytes of slots that would be freed without that. */
 	uint64_t freed_bytes;
-	struct gr_goroutine_brief goroutine; /**< Of a stack. */
+	struct gr_goroutine_brief goroutine; /**< A stack's. */
 	/** Roots that reach the object, if several; there may be more than
 	 * those that were counted. */
 	uint32_t nroots;
@@ -91,7 +91,7 @@ struct gr_holder {
 struct gr_holders {
 	/** The object is garbage, or only over what was left out. */
 	bool is_reachable;
-	uint64_t retained_bytes; /**< Of the object. */
+	uint64_t retained_bytes; /**< The object's. */
 	struct gr_holder holder;
 	/** By the tiers of their roots (mark/walk.h), then by length. */
 	struct gr_holder_path *paths;
@@ -100,7 +100,7 @@ struct gr_holders {
 	struct gr_reaching_root *roots; /**< In the same order. */
 	size_t nroots;
 	uint64_t all_roots; /**< If they were asked for: how many there are. */
-	struct gr_holder_root_group *groups; /**< Of all roots; most first. */
+	struct gr_holder_root_group *groups; /**< Count all roots; most first. */
 	size_t ngroups;
 	uint64_t ungrouped; /**< Roots in no group: there are too many. */
 };

@@ -30,7 +30,7 @@ struct source {
 	gr_vertex from;
 	struct place *places;
 	size_t count;
-	uint64_t base_addr; /* Of byte 0; if it lies in memory. */
+	uint64_t base_addr; /* Byte 0; if it lies in memory. */
 	uint32_t skew;	    /* Bytes that all offsets have beyond words. */
 	bool has_addr;
 };

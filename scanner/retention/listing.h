@@ -44,7 +44,7 @@ struct gr_listing_sink {
 };
 
 struct gr_listed {
-	struct gr_total total; /**< Of the lines that were written. */
+	struct gr_total total; /**< Objects that were written. */
 	uint64_t left;	       /**< Objects beyond the limit. */
 };
 

@@ -53,7 +53,7 @@ static struct gr_error *find_targets(struct gr_answers *answers,
 	return err;
 }
 
-/* What the vertices of one branch have in common: objects their label, roots
+/* The vertices of one branch have a key in common: objects their label, roots
  * their name and kind, goroutines that they are goroutines. */
 static uint64_t key_of(void *ctx, gr_vertex v)
 {

@@ -19,7 +19,7 @@ struct gr_merged_branch {
 	 * indexes; "" if that is not known. */
 	const char *field;
 	uint64_t vertices;
-	uint64_t objects; /**< Of the type, among these and below. */
+	uint64_t objects; /**< Those of the type, here and below. */
 	uint64_t bytes;	  /**< Own bytes of these objects. */
 	uint64_t cut;	  /**< Objects below without a branch of their own. */
 };

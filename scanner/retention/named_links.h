@@ -11,7 +11,7 @@ struct gr_scan;
 /** A pointer from one vertex to another. */
 struct gr_named_link {
 	char *name;	    /**< As gr_link_name(). */
-	uint64_t addr;	    /**< Of the word; 0: it lies in no memory. */
+	uint64_t addr;	    /**< The word's; 0: it lies in no memory. */
 	uint64_t off_bytes; /**< In the object, or in the root's variable. */
 };
 

@@ -26,7 +26,7 @@ GR_VECTOR(gr_near_link_vector, struct gr_near_link);
 /** An object that was wanted. */
 struct gr_near_object {
 	gr_vertex object;
-	uint32_t first;	    /**< Of its links; UINT32_MAX: none. */
+	uint32_t first;	    /**< Its first link; UINT32_MAX: none. */
 	uint32_t ntaken[2]; /**< Referrers; [1]: those of GR_OWNER_NAMED. */
 	uint32_t nlinks[2];
 };

@@ -124,7 +124,7 @@ static struct gr_error *find_specials(struct gr_stop *stop, uint64_t base_addr,
 	return NULL;
 }
 
-/* What only the graph knows. */
+/* Fill in what only the graph knows. */
 static struct gr_error *describe_vertex(struct gr_answers *answers, gr_obj obj,
 					const struct gr_object_options *options,
 					struct gr_object_info *info)

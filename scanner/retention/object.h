@@ -35,13 +35,13 @@ struct gr_reference {
 
 /** References with the same type at the other end and the same field. */
 struct gr_reference_group {
-	const char *type; /**< Of the objects; of roots their kind. */
+	const char *type; /**< The objects' type, or the roots' kind. */
 	const char *name; /**< As above; indexes and keys are left out. */
 	uint64_t references;
 	/** Bytes of the objects at the other end. An object is counted in the
 	 * first of its groups, once. */
 	uint64_t bytes;
-	uint64_t example_addr; /**< Of one of them; or 0. */
+	uint64_t example_addr; /**< One of them; or 0. */
 };
 
 /** References of one direction. */
@@ -73,7 +73,7 @@ struct gr_object_info {
 	uint64_t type_bytes; /**< Size of a value of the type; 0: unknown. */
 
 	uint64_t slot_addr, slot_bytes;
-	uint64_t span_start, span_end; /**< Of its slots. */
+	uint64_t span_start, span_end; /**< Its slots. */
 	uint32_t slot_index, nslots;
 	uint8_t spanclass;
 	uint32_t header_bytes;
@@ -84,7 +84,7 @@ struct gr_object_info {
 	struct gr_special *specials;
 	size_t nspecials;
 
-	/* Of reachable objects only. */
+	/* Only reachable objects have these. */
 	uint64_t retained_bytes;
 	struct gr_vertex_info dominator;
 	struct gr_references references, referrers;

@@ -8,11 +8,11 @@
 
 struct gr_answers;
 
-/** What an object tells of the one who owns what it points to. */
+/** Classes of objects: how well they tell who owns what they point to. */
 enum gr_owner_class {
 	GR_OWNER_UNKNOWN,   /**< No type, or none with fields. */
 	GR_OWNER_NAMED,	    /**< A struct of the program or a dependency. */
-	GR_OWNER_GENERAL,   /**< Of package sync or context. */
+	GR_OWNER_GENERAL,   /**< A type of package sync or context. */
 	GR_OWNER_CONTAINER, /**< Elements of a slice or a map; a closure. */
 	GR_OWNER_TIMER,	    /**< time.Timer or time.Ticker: has a channel. */
 	GR_OWNER_RUNTIME,   /**< The runtime's own: runtime.p, runtime.timer. */

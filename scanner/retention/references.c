@@ -46,7 +46,7 @@ static void grouper_deinit(struct grouper *p)
 	gr_array_free(p->seen);
 }
 
-/* What the group of a link is called. Strings belong to the scan. */
+/* Name the group of a link. Strings belong to the scan. */
 static struct gr_error *describe_group(struct grouper *p,
 				       const struct gr_link *link,
 				       struct gr_reference_group *ret)
@@ -149,7 +149,7 @@ static struct gr_error *add_to_list(struct gr_answers *answers,
 	return reference_vector_append(list, reference) ? NULL : &gr_enomem;
 }
 
-/* What one direction is made of. */
+/* The reading of one direction. */
 struct reading {
 	struct gr_answers *answers;
 	gr_vertex v;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What each root of a walk alone keeps alive. A root of the walk may be several
- * vertices of the graph: a local of many goroutines. What these keep together
- * is at least the sum of what each keeps, and at most what is billed to the
- * root, because nothing else holds that. Where the two differ, a mark without
- * the vertices decides.
+ * A root of a walk may be several vertices of the graph: a local of many
+ * goroutines. What these alone keep alive together is at least the sum of what
+ * each keeps, and at most what is billed to the root, because nothing else
+ * holds that. Where the two differ, a mark without the vertices decides.
  */
 #include "retention/result_retained.h"
 
@@ -153,8 +152,8 @@ static struct gr_error *find_parts(struct finder *f)
 	return err;
 }
 
-/* What each of the vertices of one root keeps, as a sum, and whether they keep
- * more together. */
+/* Sum up what each of the vertices of one root keeps, and tell whether they may
+ * keep more together. */
 static uint64_t sum_of(const struct finder *f, const struct part *parts,
 		       size_t count, bool *may_be_more)
 {
@@ -168,7 +167,7 @@ static uint64_t sum_of(const struct finder *f, const struct part *parts,
 	return sum;
 }
 
-/* What the vertices of one root keep together. */
+/* Count what the vertices of one root keep together. */
 static struct gr_error *keeps(const struct finder *f, const struct part *parts,
 			      size_t count, uint64_t *ret)
 {

@@ -6,10 +6,11 @@
 #include "walks/result.h"
 
 /**
- * What each root alone keeps alive, in the order of gr_result_roots(), for
- * free(): what would be freed if nothing else held what it holds. Several
- * vertices of one root, such as a local of many goroutines, count together.
- * Makes the object graph. The result is of a walk from all roots.
+ * Count the bytes that each root alone keeps alive, in the order of
+ * gr_result_roots(), for free(): what would be freed if nothing else held what
+ * it holds. Several vertices of one root, such as a local of many goroutines,
+ * count together. Makes the object graph. The result is of a walk from all
+ * roots.
  *
  * @param max_roots Only the first ones; the others have UINT64_MAX. 0: all.
  */

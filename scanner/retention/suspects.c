@@ -17,7 +17,7 @@ enum {
 	NEARLY_ALL_PERCENT = 90,
 };
 
-/* What the steps share. */
+/* The state that the steps share. */
 struct maker {
 	struct gr_answers *answers;
 	const struct gr_graph *g;
@@ -84,9 +84,9 @@ static enum gr_suspect_class class_of(const struct maker *m,
 }
 
 /*
- * What leads to nearly all members of a group: of the rows of their merged paths
- * that are so large, the last one. GR_VERTEX_NONE: nothing but groups of roots
- * does.
+ * Find the vertex that leads to nearly all members of a group: the last one of
+ * the rows of their merged paths that are so large. GR_VERTEX_NONE: nothing but
+ * groups of roots does.
  */
 static struct gr_error *
 find_common(struct maker *m, const struct gr_suspect *suspect, gr_vertex *ret)
@@ -340,7 +340,7 @@ static struct gr_error *describe(struct maker *m,
 	return err ? err : make_contents(m, suspect, info);
 }
 
-/* What retains most, suspect or not. */
+/* Name the vertex that retains most, suspect or not. */
 static struct gr_error *name_largest(struct maker *m,
 				     const struct gr_suspect *largest,
 				     struct gr_suspect_report *report)

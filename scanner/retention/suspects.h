@@ -49,7 +49,7 @@ struct gr_suspect_hop {
 
 /** Objects of one type that accumulate. */
 struct gr_suspect_content {
-	const char *type; /**< Of objects without a type, a description. */
+	const char *type; /**< A description if they have none. */
 	uint64_t objects;
 	uint64_t bytes; /**< With what each of them keeps alive alone. */
 };
@@ -68,12 +68,12 @@ struct gr_suspect_info {
 	uint64_t resident_bytes;
 	/** Where it accumulates, as text: `map[string]*main.T in main.cache`. */
 	const char *accumulation_point;
-	/** The same as a vertex. Of a group: what leads to nearly all of it. */
+	/** The same as a vertex. It leads to nearly all of a group. */
 	struct gr_vertex_info at;
 	bool is_chain; /**< A list: each element holds the rest. */
-	/** What holds the suspect, or the heaviest member of a group. */
+	/** The vertex that holds it, or the heaviest member of a group. */
 	struct gr_vertex_info holder;
-	/** Of goroutines: where they were created; or "". */
+	/** Where goroutines were created; or "". */
 	const char *created_by;
 	/** A shortest path from a root to @ref at, both included; without its
 	 * middle if it is very long. */
@@ -88,16 +88,16 @@ struct gr_suspect_info {
 struct gr_suspect_report {
 	uint64_t reached_bytes;
 	uint64_t min_bytes;	/**< That a suspect retains here. */
-	uint64_t runtime_bytes; /**< What only the runtime keeps alive. */
-	/** What is known of resident pages: gr_residency_name(). If it is
+	uint64_t runtime_bytes; /**< Only the runtime keeps these alive. */
+	/** How much is known of resident pages: gr_residency_name(). If it is
 	 * "anonymous", resident bytes are upper bounds. */
 	const char *residency;
 	struct gr_suspect_info *suspects; /**< Most bytes first. */
 	size_t count;
-	/** What retains most, suspect or not; "" if nothing is reached. */
+	/** It retains most, suspect or not; "" if nothing is reached. */
 	const char *largest_name;
 	uint64_t largest_bytes;
-	struct gr_gaps gaps; /**< Of the target and of the walk. */
+	struct gr_gaps gaps; /**< The target's and the walk's. */
 };
 
 struct gr_error *gr_scan_suspects(struct gr_scan *scan,

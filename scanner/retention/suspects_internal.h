@@ -7,7 +7,7 @@
 #include "inferior/residency.h"
 #include "scan/answers.h"
 
-/** What the residency of suspects is found from. */
+/** The input to find the residency of suspects. */
 struct gr_suspect_pages {
 	const struct gr_graph *graph; /**< Has the nearest paths, too. */
 	const struct gr_suspects *found;

@@ -7,7 +7,7 @@
 #include "scan/answers.h"
 #include "naming/vertex.h"
 
-/* Of a way: a map of Go 1.19 may have long chains of buckets. */
+/* Hops of a way: a map of Go 1.19 may have long chains of buckets. */
 enum { MAX_HOPS = 64 };
 
 void gr_variable_paths_deinit(struct gr_variable_paths *paths)
@@ -56,8 +56,8 @@ static bool is_inside(const struct gr_variable_paths *paths, gr_vertex from,
 	       objects->type[to] == objects->type[from];
 }
 
-/* Of the hops from @p first on, each leads to where the one before it begins:
- * say how far they are from the root. */
+/* Say how far the hops from @p first on are from the root: each leads to where
+ * the one before it begins. */
 static void measure(struct gr_variable_paths *paths, size_t first)
 {
 	struct gr_variable_hop *hops = paths->hops.data;

@@ -65,7 +65,7 @@ gr_variable_paths_read(struct gr_variable_paths *paths) GR_MUST_CHECK;
 
 /** Where a way ends. */
 struct gr_variable_way {
-	/** What the last pointer points to, by its own type: one value, or the
+	/** The last pointer points to this, by its own type: one value, or the
 	 * elements of a slice; or GR_TYPE_NONE. */
 	gr_type_id pointee;
 	bool is_slice;

@@ -8,7 +8,7 @@
 
 struct gr_answers;
 
-/** What the filter needs; belongs to the caller. */
+/** The context of the filter; belongs to the caller. */
 struct gr_weak {
 	struct gr_answers *answers;
 	gr_type_id pool_local; /**< sync.poolLocal, or GR_TYPE_NONE. */
