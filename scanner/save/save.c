@@ -88,7 +88,7 @@ static struct gr_error *make_image(const struct gr_program *program,
 	const struct gr_elf *elf = gr_image_elf(program->rt.image, module);
 	struct symbols symbols = { .program = program, .module = module };
 
-	// What is not the file that is loaded has no image.
+	// A file other than the one that is loaded has no image.
 	if (!elf)
 		return NULL;
 	struct gr_error *err = list_symbols(&symbols);
@@ -297,7 +297,7 @@ static struct gr_error *find_words(struct gr_scan *scan,
 		return gr_error_format(GR_ERROR_ARGUMENT,
 				       "what was read of the target was not "
 				       "recorded: it cannot be saved");
-	// What cannot be known of some targets is not known of the file either.
+	// A target whose residency cannot be known is saved without it.
 	err = gr_scan_residency(answers->stop, &residency);
 	gr_error_catch(&err, GR_ERROR_ARGUMENT);
 	if (!err)

@@ -10,7 +10,7 @@
 #include "base/thread.h"
 #include "savedfile/pages.h"
 
-// Of 5 M objects, level 3 makes a file 3 % smaller and takes twice the time of
+// Level 3 makes a file of 5 M objects 3 % smaller and takes twice the time of
 // this one to write it; level -5 saves no time that can be measured.
 enum { LEVEL = 1 };
 

@@ -36,7 +36,7 @@ enum {
 	GR_FRAME_EXPANSION = 256,
 };
 
-/** What a frame has. Values are part of the format. */
+/** Kinds of frames. Values are part of the format. */
 enum gr_frame_kind {
 	GR_FRAME_END = 1,
 	GR_FRAME_DESCRIPTION = 2, /**< The target: description.c. */

@@ -6,7 +6,7 @@
 enum {
 	MAX_WORDS = GR_BATCH_PAGES * GR_SET_PAGE_WORDS,
 	PLANES = 8,
-	/* Of a page: distance in pages, and stride and column. */
+	/* The head of a page: distance in pages, and stride and column. */
 	HEAD_WORDS = 2,
 };
 

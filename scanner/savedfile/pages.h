@@ -32,7 +32,7 @@ enum {
 struct gr_page_words {
 	uint64_t addr;	 /**< A multiple of GR_SET_PAGE_BYTES. */
 	uint32_t stride; /**< Words of a record of an array; or 1. */
-	uint32_t column; /**< Of the page's first word, below stride. */
+	uint32_t column; /**< The page's first word's, below stride. */
 	uint64_t present[GR_SET_PAGE_BITMAP];
 	uint64_t words[GR_SET_PAGE_WORDS]; /**< 0 if not present. */
 };

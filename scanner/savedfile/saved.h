@@ -16,7 +16,7 @@
 /** The most words of a record that find_stride() may tell. */
 enum { GR_SAVED_MAX_STRIDE = 1024 };
 
-/** What is written. */
+/** The contents of a file. */
 struct gr_saved_spec {
 	struct gr_image *image;
 	/** The words to keep; of a live target also their bytes. */

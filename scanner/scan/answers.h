@@ -8,7 +8,7 @@
 #include "scan/graph.h"
 #include "scan/stop.h"
 
-/** What a question keeps for the next ones of a stop: the first member of a
+/** A question keeps this for the next ones of a stop: the first member of a
  * struct that only its own file knows. */
 struct gr_memo {
 	void (*destroy)(struct gr_memo *memo);
@@ -27,13 +27,13 @@ struct gr_answers {
 	struct gr_costs *costs;
 	struct gr_chains *chains; /**< Set by the first why. */
 	struct gr_heap_graph *graph;
-	struct gr_gaps graph_gaps; /**< Of the target and of its walk. */
+	struct gr_gaps graph_gaps; /**< The target's and its walk's. */
 	struct gr_graph_phases graph_phases;
 	/** Threads that sweep edges, or pack a file; 0: one for each processor,
 	 * to sweep at most 4. */
 	unsigned int graph_threads;
-	struct gr_memo *primitive_names; /**< Of goroutines/primitive.c. */
-	struct gr_memo *links;		 /**< Of retention/link_cache.c. */
+	struct gr_memo *primitive_names; /**< For goroutines/primitive.c. */
+	struct gr_memo *links;		 /**< For retention/link_cache.c. */
 };
 
 /**

@@ -11,8 +11,9 @@ struct gr_answers;
 struct gr_scan;
 
 /**
- * What making the graph of a stop took: building pointer masks, sweeping edges,
- * nearest parents, reverse edges, dominators. The walk before is not in it.
+ * The time that making the graph of a stop took: building pointer masks,
+ * sweeping edges, nearest parents, reverse edges, dominators. The walk before
+ * is not in it.
  */
 #define GR_GRAPH_PHASES(X) X(masks) X(edges) X(nearest) X(reverse) X(dominators)
 

@@ -307,7 +307,7 @@ struct gr_error *gr_scan_reserve(struct gr_scan *scan)
 	return err;
 }
 
-/* Of a snapshot it is not known, which matters only to who asks for it. */
+/* A snapshot does not know it, which matters only to those who ask for it. */
 static struct gr_error *read_residency(struct gr_scan *scan)
 {
 	bool is_optional = scan->opening.extent == GR_EXTENT_REPORT ||

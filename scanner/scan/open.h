@@ -33,9 +33,9 @@ struct gr_scan_info {
 	const char *core_path; /**< NULL if not a core. */
 	int32_t pid;	       /**< 0 if not native. */
 	enum gr_target_kind kind;
-	/** Of a GR_TARGET_SAVED: the file, what was saved in it ("core
-	 * /tmp/core"), when (since 1970), and what the saver knew: gr_save_options.stop
-	 * and .identity. */
+	/** Only for GR_TARGET_SAVED: the file, what was saved in it ("core
+	 * /tmp/core"), when (since 1970), and what the saver knew:
+	 * gr_save_options.stop and .identity. */
 	const char *saved_path, *origin, *stop, *identity;
 	uint64_t saved_s;
 	bool has_values;	 /**< A saved file has all memory. */
@@ -54,7 +54,7 @@ struct gr_scan_info {
 	uint64_t types; /**< Types known by name. */
 };
 
-/** What questions a scan is for. */
+/** The questions that a scan is for. */
 enum gr_scan_extent {
 	GR_EXTENT_HEAP,	      /**< All questions. */
 	GR_EXTENT_GOROUTINES, /**< Goroutines and their calls: no heap. */

@@ -476,7 +476,7 @@ struct gr_error *gr_scan_need(struct gr_scan *scan, unsigned int stages)
 
 	if (!missing)
 		return NULL;
-	// What was sealed cannot be read any more.
+	// A process that was sealed cannot be read any more.
 	if (!gr_target_is_file(&scan->stop.target))
 		return gr_error_format(GR_ERROR_ARGUMENT,
 				       "the heap of the process was not "

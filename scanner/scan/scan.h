@@ -7,7 +7,7 @@
 #include "inferior/sigbus.h"
 #include "scan/answers.h"
 
-/** What only matters while a scan is opened. */
+/** The state of a scan that only matters while it is opened. */
 struct gr_opening {
 	enum gr_scan_extent extent;
 	struct gr_gaps program_gaps; /**< Before the first stage. */

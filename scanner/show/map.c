@@ -6,8 +6,8 @@
 #include <inttypes.h>
 
 enum {
-	/* Of buckets or groups, which may all be empty (Delve has this limit
-	 * for variables). */
+	/* Buckets or groups, which may all be empty (Delve has this limit for
+	 * variables). */
 	PIECES_PER_ELEMENT = 100,
 };
 

@@ -87,7 +87,7 @@ static struct gr_error *put_variable(struct gr_show *s,
 	return gr_show_put(s, &variable);
 }
 
-/* What a closure has captured; the receiver of a method value is `R`. */
+/* Append what a closure has captured; the receiver of a method value is `R`. */
 static struct gr_error *put_captured(struct gr_show *s,
 				     const struct gr_show_at *at, uint64_t addr,
 				     uint64_t pc)

@@ -14,7 +14,7 @@
 /** How much of a value is printed. */
 struct gr_show_limits {
 	uint32_t max_string;   /**< Bytes of a string. */
-	uint32_t max_elements; /**< Of an array, a slice, a map or a channel. */
+	uint32_t max_elements; /**< Elements of an array, a slice, a map ... */
 	/** Structs in structs. Of a deeper one only the address is printed. */
 	uint32_t max_depth;
 };
@@ -25,7 +25,7 @@ struct gr_show_limits {
 /** A value: in memory of the target, or in registers and pieces. */
 struct gr_shown {
 	gr_type_id type;
-	uint64_t addr;	     /**< Of the first byte, unless `host` has them. */
+	uint64_t addr;	     /**< The first byte's, unless `host` has them. */
 	const uint8_t *host; /**< The bytes of the whole value, or NULL. */
 	uint64_t host_bytes; /**< How many of them there are. */
 };

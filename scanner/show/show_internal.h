@@ -5,7 +5,7 @@
 
 #include "show/show.h"
 
-/** What is printed besides the value. */
+/** Flags on what is printed besides the value. */
 enum gr_show_flags {
 	GR_SHOW_TOP = 1,  /**< The value is not a part of another one. */
 	GR_SHOW_TYPE = 2, /**< Types of structs, slices, maps. */

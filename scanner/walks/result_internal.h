@@ -13,7 +13,7 @@ struct gr_result {
 	struct gr_root_total *roots; /**< Sorted. */
 	struct gr_type_total *types; /**< Sorted. */
 	size_t ntypes;
-	struct gr_node_line *lines; /**< Of nodes; or NULL. */
+	struct gr_node_line *lines; /**< A line for each node; or NULL. */
 	bool is_sampled;
 	struct gr_result_sampling sampling; /**< If it is sampled. */
 };
