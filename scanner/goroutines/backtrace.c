@@ -68,19 +68,17 @@ static struct gr_error *add_calls(struct gr_runtime *rt,
 	return NULL;
 }
 
-static struct gr_error *answer(struct gr_answers *answers,
+static struct gr_error *answer(struct gr_stop *stop,
 			       const struct gr_backtrace_query *query,
 			       struct gr_backtrace *backtrace)
 {
-	struct gr_stop *stop = answers->stop;
 	const struct gr_goroutine *g;
 	struct gr_error *err =
 		gr_scan_need_goroutine(stop, query->goroutine_id, &g);
 
 	if (err)
 		return err;
-	err = gr_scan_describe_goroutine(answers->stop, g,
-					 &backtrace->goroutine);
+	err = gr_scan_describe_goroutine(stop, g, &backtrace->goroutine);
 	if (!err)
 		err = add_calls(&stop->program->rt, g, query->max_calls,
 				backtrace);
@@ -89,7 +87,7 @@ static struct gr_error *answer(struct gr_answers *answers,
 	return err;
 }
 
-struct gr_error *gr_backtrace_make(struct gr_answers *answers,
+struct gr_error *gr_backtrace_make(struct gr_stop *stop,
 				   const struct gr_backtrace_query *query,
 				   struct gr_backtrace **ret)
 {
@@ -99,13 +97,13 @@ struct gr_error *gr_backtrace_make(struct gr_answers *answers,
 
 	if (!backtrace)
 		return &gr_enomem;
-	if (query->with_variables && !gr_scan_may_have_values(answers->stop))
+	if (query->with_variables && !gr_scan_may_have_values(stop))
 		err = gr_error_format(GR_ERROR_NOT_SAVED,
 				      "this file was saved without values: it "
 				      "lacks those of variables (`goref save "
 				      "--values' keeps them)");
 	if (!err)
-		err = answer(answers, query, backtrace);
+		err = answer(stop, query, backtrace);
 	if (!err)
 		*ret = steal_ptr(backtrace);
 	return err;
@@ -115,13 +113,13 @@ struct gr_error *gr_scan_backtrace(struct gr_scan *scan,
 				   const struct gr_backtrace_query *query,
 				   struct gr_backtrace **ret)
 {
-	struct gr_answers *answers;
+	struct gr_stop *stop;
 	_cleanup_(gr_cleanup_backtrace) struct gr_backtrace *backtrace = NULL;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter_goroutines(scan, &guard, &answers);
+	struct gr_error *err = gr_scan_enter_goroutines(scan, &guard, &stop);
 
 	if (!err)
-		err = gr_backtrace_make(answers, query, &backtrace);
+		err = gr_backtrace_make(stop, query, &backtrace);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(backtrace);

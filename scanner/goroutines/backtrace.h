@@ -9,7 +9,7 @@
 #include "goroutine_list.h"
 #include "show/show.h"
 
-struct gr_answers;
+struct gr_stop;
 struct gr_scan;
 
 /** An argument or a local variable. `value` belongs to the backtrace, the other
@@ -63,7 +63,7 @@ struct gr_error *gr_scan_backtrace(struct gr_scan *scan,
 				   const struct gr_backtrace_query *query,
 				   struct gr_backtrace **ret) GR_MUST_CHECK;
 /** The same for a question that has entered. */
-struct gr_error *gr_backtrace_make(struct gr_answers *answers,
+struct gr_error *gr_backtrace_make(struct gr_stop *stop,
 				   const struct gr_backtrace_query *query,
 				   struct gr_backtrace **ret) GR_MUST_CHECK;
 void gr_backtrace_destroy(struct gr_backtrace *backtrace);

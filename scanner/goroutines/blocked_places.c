@@ -20,16 +20,16 @@ static struct gr_error *find_row(struct gr_blocked_places *places,
 {
 	struct gr_goroutine_info info;
 	struct gr_error *err =
-		gr_scan_describe_goroutine(places->answers->stop, g, &info);
+		gr_scan_describe_goroutine(places->stop, g, &info);
 
 	if (err)
 		return err;
 	const struct gr_blocked_place row = { .at = info.user,
 					      .wait_reason = info.wait_reason };
-	const char *text =
-		gr_arena_internf(&places->answers->stop->program->arena,
-				 "%s\n%s:%" PRIu32 " in %s", row.wait_reason,
-				 row.at.file, row.at.line, row.at.function);
+	const char *text = gr_arena_internf(&places->stop->program->arena,
+					    "%s\n%s:%" PRIu32 " in %s",
+					    row.wait_reason, row.at.file,
+					    row.at.line, row.at.function);
 	if (!text)
 		return &gr_enomem;
 	*ret = gr_keys_find(&places->by_text, (uintptr_t)text, 0);

@@ -7,7 +7,7 @@
 #include "goroutine_list.h"
 #include "graph/keys.h"
 
-struct gr_answers;
+struct gr_stop;
 
 /** Goroutines that wait for the same reason in the same line. Strings belong to
  * the scan. */
@@ -21,7 +21,7 @@ GR_VECTOR(gr_blocked_place_vector, struct gr_blocked_place);
 
 /** Places while they are counted. The owner sets the scan. */
 struct gr_blocked_places {
-	struct gr_answers *answers;
+	struct gr_stop *stop;
 	struct gr_keys by_pc;	/* (hash of pc and reason, is exact) -> row */
 	struct gr_keys by_text; /* place and reason as interned text -> row */
 	struct gr_blocked_place_vector rows;

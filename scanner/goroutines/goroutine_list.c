@@ -440,7 +440,8 @@ struct gr_error *gr_scan_list_goroutines(struct gr_scan *scan,
 					 const struct gr_goroutine_query *query,
 					 struct gr_goroutine_list **ret)
 {
-	struct gr_answers *answers;
+	struct gr_answers *answers = gr_scan_answers(scan);
+	struct gr_stop *stop;
 	_cleanup_(gr_cleanup_goroutine_list) struct gr_goroutine_list *list =
 		NULL;
 	struct gr_sigbus_guard guard;
@@ -449,7 +450,7 @@ struct gr_error *gr_scan_list_goroutines(struct gr_scan *scan,
 	err = query->channel || query->with_bytes ||
 			      query->group == GR_BY_WAITING_ON ?
 		      gr_scan_enter(scan, &guard, &answers) :
-		      gr_scan_enter_goroutines(scan, &guard, &answers);
+		      gr_scan_enter_goroutines(scan, &guard, &stop);
 	if (!err)
 		err = gr_goroutine_list_make(answers, query, &list);
 	err = gr_sigbus_guard_end(&guard, err);

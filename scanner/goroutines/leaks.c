@@ -430,7 +430,7 @@ struct gr_error *gr_scan_leaks(struct gr_scan *scan,
 		.answers = answers,
 		.report = report,
 		.user_pcs = { .rt = &answers->stop->program->rt },
-		.places = { .answers = answers },
+		.places = { .stop = answers->stop },
 	};
 	struct gr_sigbus_guard guard;
 

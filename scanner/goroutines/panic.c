@@ -432,28 +432,27 @@ static struct gr_error *find_text(struct gr_runtime *rt,
 	return err;
 }
 
-static struct gr_error *fill_goroutine(struct gr_answers *answers,
+static struct gr_error *fill_goroutine(struct gr_stop *stop,
 				       const struct gr_panic_query *query,
 				       const struct gr_goroutine *g,
 				       struct gr_panic *panic)
 {
 	struct gr_error *err =
-		gr_scan_describe_goroutine(answers->stop, g, &panic->goroutine);
+		gr_scan_describe_goroutine(stop, g, &panic->goroutine);
 
 	panic->has_goroutine = !err;
 	if (!err)
-		err = fill_values(answers->stop, query, g, panic);
+		err = fill_values(stop, query, g, panic);
 	if (!err)
-		err = fill_deferred(&answers->stop->sched, g, panic);
+		err = fill_deferred(&stop->sched, g, panic);
 	return err;
 }
 
-static struct gr_error *answer_dying(struct gr_answers *answers,
+static struct gr_error *answer_dying(struct gr_stop *stop,
 				     const struct gr_panic_query *query,
 				     const struct dying *dying,
 				     struct gr_panic *panic)
 {
-	struct gr_stop *stop = answers->stop;
 	const struct gr_goroutine *g = find_goroutine(&stop->sched, dying->g);
 	struct gr_error *err = NULL;
 
@@ -462,7 +461,7 @@ static struct gr_error *answer_dying(struct gr_answers *answers,
 					 "panic";
 	panic->thread_id = dying->thread->lwp;
 	if (g)
-		err = fill_goroutine(answers, query, g, panic);
+		err = fill_goroutine(stop, query, g, panic);
 	if (!err && dying->is_signal)
 		err = read_caught_signal(&stop->program->rt, dying, panic);
 	else if (!err && g)
@@ -478,11 +477,10 @@ static struct gr_error *answer_dying(struct gr_answers *answers,
 }
 
 /* A goroutine whose deferred calls run because it panics. */
-static struct gr_error *answer_panicking(struct gr_answers *answers,
+static struct gr_error *answer_panicking(struct gr_stop *stop,
 					 const struct gr_panic_query *query,
 					 struct gr_panic *panic)
 {
-	struct gr_stop *stop = answers->stop;
 	struct gr_error *err = NULL;
 
 	for (size_t i = 0; !err && i < stop->sched.ngoroutines; i++) {
@@ -495,8 +493,7 @@ static struct gr_error *answer_panicking(struct gr_answers *answers,
 		if (err || !panic->nvalues)
 			continue;
 		panic->kind = "panicking";
-		err = gr_scan_describe_goroutine(answers->stop, g,
-						 &panic->goroutine);
+		err = gr_scan_describe_goroutine(stop, g, &panic->goroutine);
 		panic->has_goroutine = !err;
 		panic->thread_id = panic->goroutine.thread_id;
 		if (!err)
@@ -511,7 +508,7 @@ struct gr_error *gr_scan_panic(struct gr_scan *scan,
 			       const struct gr_panic_query *query,
 			       struct gr_panic **ret)
 {
-	struct gr_answers *answers;
+	struct gr_stop *stop;
 	_cleanup_(gr_cleanup_panic) struct gr_panic *panic =
 		calloc(1, sizeof(*panic));
 	struct gr_sigbus_guard guard;
@@ -523,14 +520,14 @@ struct gr_error *gr_scan_panic(struct gr_scan *scan,
 		return &gr_enomem;
 	panic->kind = panic->fatal_text = "";
 	panic->signal_function = panic->signal_file = "";
-	err = gr_scan_enter_goroutines(scan, &guard, &answers);
+	err = gr_scan_enter_goroutines(scan, &guard, &stop);
 	if (!err)
-		err = find_dying(&answers->stop->sched, &dying, &found);
+		err = find_dying(&stop->sched, &dying, &found);
 	if (!err)
-		err = found ? answer_dying(answers, query, &dying, panic) :
-			      answer_panicking(answers, query, panic);
+		err = found ? answer_dying(stop, query, &dying, panic) :
+			      answer_panicking(stop, query, panic);
 	if (!err)
-		err = name_c_function(answers->stop, panic);
+		err = name_c_function(stop, panic);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(panic);

@@ -13,7 +13,7 @@
 enum { M_STEPS = 16 };
 
 struct describer {
-	struct gr_answers *answers;
+	struct gr_stop *stop;
 	struct gr_scheduler *ret;
 	struct gr_sched_record sched;
 	const struct gr_moments *moments;
@@ -57,7 +57,7 @@ static struct gr_error *add_key(struct gr_keys *keys, uint64_t key,
 
 static struct gr_error *index_goroutines(struct describer *d)
 {
-	struct gr_stop *stop = d->answers->stop;
+	struct gr_stop *stop = d->stop;
 	const struct gr_sched *sched = &stop->sched;
 	struct gr_error *err = NULL;
 
@@ -78,7 +78,7 @@ static struct gr_error *index_threads(struct describer *d)
 {
 	size_t n;
 	const struct gr_target_thread *threads =
-		gr_image_threads(d->answers->stop->image, &n);
+		gr_image_threads(d->stop->image, &n);
 	struct gr_error *err = NULL;
 
 	for (size_t i = 0; !err && i < n; i++)
@@ -92,7 +92,7 @@ static const struct gr_goroutine *goroutine_of(const struct describer *d,
 {
 	uint32_t i = g ? gr_keys_find(&d->by_g, g, 0) : UINT32_MAX;
 
-	return i == UINT32_MAX ? NULL : &d->answers->stop->sched.goroutines[i];
+	return i == UINT32_MAX ? NULL : &d->stop->sched.goroutines[i];
 }
 
 static uint64_t id_of(const struct describer *d, uint64_t g)
@@ -136,7 +136,7 @@ static const char *worker_of(const struct gr_layout *layout, uint32_t mode)
 static void fill_p(const struct describer *d, const struct gr_p_record *p,
 		   struct gr_scheduler_p *ret)
 {
-	const struct gr_layout *layout = &d->answers->stop->program->rt.layout;
+	const struct gr_layout *layout = &d->stop->program->rt.layout;
 	const struct gr_m_record *m = m_at(d, p->m);
 	uint64_t latest = d->moments->latest;
 
@@ -166,7 +166,7 @@ static void fill_p(const struct describer *d, const struct gr_p_record *p,
 
 static struct gr_error *read_ps(struct describer *d)
 {
-	const struct gr_sched *sched = &d->answers->stop->sched;
+	const struct gr_sched *sched = &d->stop->sched;
 	struct gr_error *err = NULL;
 	struct gr_p_record p;
 	bool found;
@@ -189,7 +189,7 @@ static struct gr_error *read_ps(struct describer *d)
 
 static struct gr_error *read_ms(struct describer *d)
 {
-	const struct gr_sched *sched = &d->answers->stop->sched;
+	const struct gr_sched *sched = &d->stop->sched;
 	struct gr_error *err = NULL;
 	bool found;
 
@@ -218,10 +218,8 @@ static const char *state_of(const struct describer *d,
 			    const struct gr_m_record *m, const char *start)
 {
 	const struct gr_goroutine *g = goroutine_of(d, m->curg);
-	bool in_call =
-		g &&
-		g->status ==
-			d->answers->stop->program->rt.layout.consts.gsyscall;
+	bool in_call = g &&
+		       g->status == d->stop->program->rt.layout.consts.gsyscall;
 
 	if (m->dying)
 		return "ending the program";
@@ -233,8 +231,7 @@ static const char *state_of(const struct describer *d,
 		return "starting";
 	if (m->is_extra_in_c || (m->is_in_c && !g) || (g && calls_c(g)))
 		return "in C";
-	if (in_call &&
-	    gr_waits_for_signal(&d->answers->stop->program->rt.layout, g))
+	if (in_call && gr_waits_for_signal(&d->stop->program->rt.layout, g))
 		return "waiting for a signal";
 	if (in_call)
 		return "in a system call";
@@ -255,15 +252,14 @@ static struct gr_error *find_call(struct describer *d,
 {
 	size_t n;
 	const struct gr_target_thread *threads =
-		gr_image_threads(d->answers->stop->image, &n);
+		gr_image_threads(d->stop->image, &n);
 	struct gr_thread_call call = { .is_known = false };
 	uint32_t i = gr_keys_find(&d->by_lwp, (uint32_t)m->thread_id, 0);
 
 	if (i == UINT32_MAX || i >= n)
 		return NULL;
-	struct gr_error *err =
-		gr_thread_call_find(&d->answers->stop->program->rt, m->addr,
-				    &threads[i].regs, &call);
+	struct gr_error *err = gr_thread_call_find(
+		&d->stop->program->rt, m->addr, &threads[i].regs, &call);
 	ret->has_number = call.is_known;
 	ret->number = call.number;
 	return err;
@@ -280,7 +276,7 @@ static struct gr_error *find_place(struct describer *d, uint64_t curg,
 	ret->wait_reason = "";
 	if (!g)
 		return NULL;
-	err = gr_scan_describe_goroutine(d->answers->stop, g, &info);
+	err = gr_scan_describe_goroutine(d->stop, g, &info);
 	if (err)
 		return err;
 	ret->at = info.user;
@@ -293,11 +289,10 @@ static struct gr_error *fill_m(struct describer *d, const struct gr_m_record *m,
 {
 	uint32_t p = m->p ? gr_keys_find(&d->by_p, m->p, 0) : UINT32_MAX;
 	struct gr_func func;
-	const char *start =
-		m->start && gr_func_find(&d->answers->stop->program->rt,
-					 m->start, &func) ?
-			func.name :
-			"";
+	const char *start = m->start && gr_func_find(&d->stop->program->rt,
+						     m->start, &func) ?
+				    func.name :
+				    "";
 
 	*ret = (struct gr_scheduler_m){
 		.id = m->id,
@@ -316,8 +311,7 @@ static struct gr_error *fill_m(struct describer *d, const struct gr_m_record *m,
 		.is_blocked = m->is_blocked,
 		.is_extra = m->is_extra,
 	};
-	struct gr_error *err =
-		gr_runtime_step(&d->answers->stop->program->rt, M_STEPS);
+	struct gr_error *err = gr_runtime_step(&d->stop->program->rt, M_STEPS);
 	if (!err)
 		err = find_place(d, m->curg, ret);
 	return err ? err : find_call(d, m, ret);
@@ -369,30 +363,28 @@ static void fill_globals(struct describer *d)
 	ret->is_sysmon_asleep = sched->has_sysmon_asleep;
 	ret->is_user_disabled = sched->is_user_disabled;
 	ret->disabled = sched->disabled;
-	ret->phase =
-		phase_of(&d->answers->stop->program->rt.layout, sched->phase);
+	ret->phase = phase_of(&d->stop->program->rt.layout, sched->phase);
 	ret->cycles = sched->cycles;
 }
 
 /* The runtime's own counter does not fall in all releases. */
 static struct gr_error *count_poll_waiters(struct describer *d)
 {
-	const struct gr_sched *sched = &d->answers->stop->sched;
+	const struct gr_sched *sched = &d->stop->sched;
 
 	for (size_t i = 0; i < sched->ngoroutines; i++)
 		d->ret->poll_waiters +=
 			!strcmp(sched->goroutines[i].wait_reason, "IO wait");
-	return gr_runtime_step(&d->answers->stop->program->rt,
-			       sched->ngoroutines / 16);
+	return gr_runtime_step(&d->stop->program->rt, sched->ngoroutines / 16);
 }
 
 static struct gr_error *describe(struct describer *d)
 {
-	const struct gr_sched *sched = &d->answers->stop->sched;
+	const struct gr_sched *sched = &d->stop->sched;
 	struct gr_error *err = gr_sched_read_globals(sched, &d->sched);
 
 	if (!err)
-		err = gr_scan_moments(d->answers->stop, &d->moments);
+		err = gr_scan_moments(d->stop, &d->moments);
 	if (!err)
 		err = index_goroutines(d);
 	if (!err)
@@ -418,8 +410,7 @@ struct gr_error *gr_scan_scheduler(struct gr_scan *scan,
 
 	if (!scheduler)
 		return &gr_enomem;
-	struct gr_error *err =
-		gr_scan_enter_goroutines(scan, &guard, &d.answers);
+	struct gr_error *err = gr_scan_enter_goroutines(scan, &guard, &d.stop);
 	if (!err)
 		err = describe(&d);
 	err = gr_sigbus_guard_end(&guard, err);

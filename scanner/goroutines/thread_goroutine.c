@@ -44,12 +44,12 @@ static struct gr_error *find(struct gr_sched *sched, int32_t thread_id,
 struct gr_error *gr_scan_goroutine_of_thread(struct gr_scan *scan,
 					     int32_t thread_id, uint64_t *goid)
 {
-	struct gr_answers *answers;
+	struct gr_stop *stop;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter_goroutines(scan, &guard, &answers);
+	struct gr_error *err = gr_scan_enter_goroutines(scan, &guard, &stop);
 
 	*goid = 0;
 	if (!err && thread_id > 0)
-		err = find(&answers->stop->sched, thread_id, goid);
+		err = find(&stop->sched, thread_id, goid);
 	return gr_sigbus_guard_end(&guard, err);
 }

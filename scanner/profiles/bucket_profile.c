@@ -346,6 +346,7 @@ struct gr_error *gr_scan_bucket_profile(struct gr_scan *scan,
 					struct gr_bucket_profile **ret)
 {
 	struct gr_answers *answers = gr_scan_answers(scan);
+	struct gr_stop *stop = answers->stop;
 	_cleanup_(gr_cleanup_bucket_profile) struct gr_bucket_profile *profile =
 		calloc(1, sizeof(*profile));
 	_cleanup_free_ struct reader *r = calloc(1, sizeof(*r));
@@ -355,11 +356,9 @@ struct gr_error *gr_scan_bucket_profile(struct gr_scan *scan,
 
 	if (!profile || !r)
 		return &gr_enomem;
-	*r = (struct reader){ .stop = answers->stop,
-			      .kind = kind,
-			      .profile = profile };
+	*r = (struct reader){ .stop = stop, .kind = kind, .profile = profile };
 	err = is_now ? gr_scan_enter(scan, &guard, &answers) :
-		       gr_scan_enter_buckets(scan, &guard, &answers);
+		       gr_scan_enter_buckets(scan, &guard, &stop);
 	if (!err)
 		err = is_now ? answer_now(r) : answer(r);
 	err = gr_sigbus_guard_end(&guard, err);

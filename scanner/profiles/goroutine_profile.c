@@ -212,7 +212,8 @@ gr_scan_goroutine_profile(struct gr_scan *scan,
 			  enum gr_goroutine_selection selection,
 			  struct gr_goroutine_profile **ret)
 {
-	struct gr_answers *answers;
+	struct gr_answers *answers = gr_scan_answers(scan);
+	struct gr_stop *stop;
 	_cleanup_(gr_cleanup_goroutine_profile) struct gr_goroutine_profile
 		*profile = calloc(1, sizeof(*profile));
 	struct gr_sigbus_guard guard;
@@ -222,7 +223,7 @@ gr_scan_goroutine_profile(struct gr_scan *scan,
 		return &gr_enomem;
 	err = selection == GR_GOROUTINES_LEAKED ?
 		      gr_scan_enter(scan, &guard, &answers) :
-		      gr_scan_enter_goroutines(scan, &guard, &answers);
+		      gr_scan_enter_goroutines(scan, &guard, &stop);
 	if (!err)
 		err = answer(answers, selection, profile);
 	err = gr_sigbus_guard_end(&guard, err);

@@ -23,17 +23,17 @@ struct gr_error *gr_scan_enter(struct gr_scan *scan,
 
 struct gr_error *gr_scan_enter_goroutines(struct gr_scan *scan,
 					  struct gr_sigbus_guard *guard,
-					  struct gr_answers **ret)
+					  struct gr_stop **ret)
 {
-	*ret = &scan->answers;
+	*ret = &scan->stop;
 	return enter(scan, GR_STAGE_GOROUTINES, guard);
 }
 
 struct gr_error *gr_scan_enter_buckets(struct gr_scan *scan,
 				       struct gr_sigbus_guard *guard,
-				       struct gr_answers **ret)
+				       struct gr_stop **ret)
 {
-	*ret = &scan->answers;
+	*ret = &scan->stop;
 	return enter(scan, 0, guard);
 }
 

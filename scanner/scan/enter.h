@@ -19,18 +19,18 @@ struct gr_error *gr_scan_enter(struct gr_scan *scan,
 			       struct gr_answers **ret) GR_MUST_CHECK;
 
 /** gr_scan_enter() for questions that need goroutines, but no heap. */
-struct gr_error *
-gr_scan_enter_goroutines(struct gr_scan *scan, struct gr_sigbus_guard *guard,
-			 struct gr_answers **ret) GR_MUST_CHECK;
+struct gr_error *gr_scan_enter_goroutines(struct gr_scan *scan,
+					  struct gr_sigbus_guard *guard,
+					  struct gr_stop **ret) GR_MUST_CHECK;
 
 /** gr_scan_enter() for questions on the runtime's buckets, which are read by the
  * question itself. */
 struct gr_error *gr_scan_enter_buckets(struct gr_scan *scan,
 				       struct gr_sigbus_guard *guard,
-				       struct gr_answers **ret) GR_MUST_CHECK;
+				       struct gr_stop **ret) GR_MUST_CHECK;
 
-/** The answers that there are, for a question that does not enter: it reads no
- * memory of the target. */
+/** What was made so far, for a question that does not enter: it reads no memory
+ * of the target, or only goroutines. */
 struct gr_answers *gr_scan_answers(struct gr_scan *scan);
 
 #endif /* GR_ENTER_H */

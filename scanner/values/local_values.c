@@ -69,7 +69,7 @@ static struct gr_error *add_value(void *ctx, const struct gr_call_value *value)
 	return copy_bytes(&value->shown, grown);
 }
 
-static struct gr_error *list_values(struct gr_answers *answers, uint64_t id,
+static struct gr_error *list_values(struct gr_stop *stop, uint64_t id,
 				    uint32_t first, uint32_t count,
 				    struct gr_local_values *ret)
 {
@@ -78,12 +78,12 @@ static struct gr_error *list_values(struct gr_answers *answers, uint64_t id,
 	_cleanup_(gr_cleanup_backtrace) struct gr_backtrace *backtrace = NULL;
 	struct listing listing = { .list = ret };
 	const struct gr_goroutine *g;
-	struct gr_error *err = gr_backtrace_make(answers, &query, &backtrace);
+	struct gr_error *err = gr_backtrace_make(stop, &query, &backtrace);
 
 	if (!err)
-		err = gr_scan_need_goroutine(answers->stop, id, &g);
+		err = gr_scan_need_goroutine(stop, id, &g);
 	if (!err)
-		err = gr_call_values_init(answers->stop->program, g, &values);
+		err = gr_call_values_init(stop->program, g, &values);
 	for (uint64_t i = first;
 	     !err && i < backtrace->ncalls && i - first < count; i++) {
 		listing.call = (uint32_t)i;
@@ -98,14 +98,14 @@ struct gr_error *gr_scan_local_values(struct gr_scan *scan,
 				      uint32_t count,
 				      struct gr_local_values *ret)
 {
-	struct gr_answers *answers;
+	struct gr_stop *stop;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter_goroutines(scan, &guard, &answers);
+	struct gr_error *err = gr_scan_enter_goroutines(scan, &guard, &stop);
 
 	memset(ret, 0, sizeof(*ret));
-	if (!err && !gr_scan_may_have_values(answers->stop))
+	if (!err && !gr_scan_may_have_values(stop))
 		err = gr_error_not_saved();
 	if (!err)
-		err = list_values(answers, goroutine_id, first, count, ret);
+		err = list_values(stop, goroutine_id, first, count, ret);
 	return gr_sigbus_guard_end(&guard, err);
 }

@@ -57,7 +57,7 @@ static struct gr_error *read_pieces(struct gr_runtime *rt, uint64_t addr,
 struct gr_error *gr_scan_read_memory(struct gr_scan *scan, uint64_t addr,
 				     uint64_t bytes, uint8_t **ret)
 {
-	struct gr_answers *answers;
+	struct gr_stop *stop;
 	_cleanup_free_ uint8_t *buf = malloc(1);
 	struct gr_sigbus_guard guard;
 	struct gr_error *err;
@@ -70,14 +70,13 @@ struct gr_error *gr_scan_read_memory(struct gr_scan *scan, uint64_t addr,
 				       " are too much: 1 GiB can be read at "
 				       "once",
 				       bytes, addr);
-	err = gr_scan_enter_goroutines(scan, &guard, &answers);
-	if (!err && gr_image_lacks_values(answers->stop->image))
+	err = gr_scan_enter_goroutines(scan, &guard, &stop);
+	if (!err && gr_image_lacks_values(stop->image))
 		err = gr_error_not_saved();
 	if (!err)
-		err = read_pieces(&answers->stop->program->rt, addr, bytes,
-				  &buf);
+		err = read_pieces(&stop->program->rt, addr, bytes, &buf);
 	if (gr_error_catch(&err, GR_ERROR_FAULT))
-		err = no_memory(answers->stop, addr, bytes);
+		err = no_memory(stop, addr, bytes);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(buf);

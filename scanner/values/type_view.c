@@ -76,13 +76,12 @@ static struct gr_error *describe_fields(struct gr_program *program,
 struct gr_error *gr_scan_describe_type(struct gr_scan *scan, uint32_t id,
 				       struct gr_type_info *ret)
 {
-	struct gr_answers *answers = gr_scan_answers(scan);
+	struct gr_stop *stop = gr_scan_answers(scan)->stop;
 	memset(ret, 0, sizeof(*ret));
-	if (id >= gr_types_count(answers->stop->program->types))
+	if (id >= gr_types_count(stop->program->types))
 		return gr_error_format(GR_ERROR_ARGUMENT,
 				       "no type has the number %u", id);
-	const struct gr_type *type =
-		gr_types_get(answers->stop->program->types, id);
+	const struct gr_type *type = gr_types_get(stop->program->types, id);
 	bool has_elem = type->kind == GR_KIND_PTR ||
 			type->kind == GR_KIND_ARRAY ||
 			type->kind == GR_KIND_SLICE ||
@@ -96,7 +95,7 @@ struct gr_error *gr_scan_describe_type(struct gr_scan *scan, uint32_t id,
 		.length = type->kind == GR_KIND_ARRAY ? type->count : 0,
 		.has_itab = type->has_itab,
 	};
-	return describe_fields(answers->stop->program, type, ret);
+	return describe_fields(stop->program, type, ret);
 }
 
 static struct gr_error *find_dynamic(struct gr_program *program,
@@ -117,17 +116,16 @@ struct gr_error *gr_scan_dynamic_type(struct gr_scan *scan, uint32_t interface,
 				      uint64_t word,
 				      struct gr_dynamic_type *ret)
 {
-	struct gr_answers *answers = gr_scan_answers(scan);
+	struct gr_stop *stop = gr_scan_answers(scan)->stop;
 	struct gr_sigbus_guard guard;
 	struct gr_error *err;
 
 	*ret = (struct gr_dynamic_type){ .type = GR_TYPE_NONE };
-	if (interface >= gr_types_count(answers->stop->program->types))
+	if (interface >= gr_types_count(stop->program->types))
 		return gr_error_format(GR_ERROR_ARGUMENT,
 				       "no type has the number %u", interface);
-	err = gr_scan_enter_goroutines(scan, &guard, &answers);
+	err = gr_scan_enter_goroutines(scan, &guard, &stop);
 	if (!err)
-		err = find_dynamic(answers->stop->program, interface, word,
-				   ret);
+		err = find_dynamic(stop->program, interface, word, ret);
 	return gr_sigbus_guard_end(&guard, err);
 }
