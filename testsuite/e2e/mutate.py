@@ -2,11 +2,12 @@
 """Damaged cores: a real core, changed in one of many seeded ways, and questions
 about each, which asking.py's server runs. As a program:
 
-    mutate.py [--keep FOLDER] EXE CORE COUNT [FIRST]
+    mutate.py [--way waits|samples|rss] [--keep FOLDER] EXE CORE COUNT [FIRST]
 
 With GOREF_BUILD_DIR=build-asan, the questions run with sanitizers.
 """
 
+import importlib
 import json
 import mmap
 import os
@@ -541,8 +542,11 @@ class _Files(NamedTuple):
     core: str
 
 
-def main(argv, make_way=way_of):
-    keep = None
+def main(argv):
+    keep, make_way = None, way_of
+    if argv[:1] == ["--way"]:
+        make_way = importlib.import_module(f"mutate_{argv[1]}").way_of
+        argv = argv[2:]
     if argv[:1] == ["--keep"]:
         keep, argv = argv[1], argv[2:]
     target, count = _Files(*argv[:2]), int(argv[2])

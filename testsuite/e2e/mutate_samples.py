@@ -1,14 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Damaged records of the runtime's profiles: buckets of memory, of blocking and
-of mutexes, and the specials that lead from sampled objects to them.
-
-As a program:
-
-    mutate_samples.py [--keep FOLDER] EXE CORE COUNT [FIRST]
-"""
+of mutexes, and the specials that lead from sampled objects to them."""
 
 import random
-import sys
 from functools import partial
 
 import asking
@@ -166,7 +160,3 @@ def questions(points, seed, _core):
 
 def way_of(exe, core):
     return mutate.Way(Points(asking.SCANNER, exe, core), damage, questions)
-
-
-if __name__ == "__main__":
-    sys.exit(mutate.main(sys.argv[1:], way_of))

@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Damaged records of goroutines that wait or panic: sudogs, trees of semaphores,
 queues of channels, locks, deferred calls and panics. If the core has the code of
-the program (coredump_filter), its functions are damaged, too. As a program:
-
-    mutate_waits.py [--keep FOLDER] EXE CORE COUNT [FIRST]
-"""
+the program (coredump_filter), its functions are damaged, too."""
 
 import bisect
 import random
 import struct
-import sys
 from functools import partial
 
 import asking
@@ -286,7 +282,3 @@ def questions(_points, seed, _core):
 
 def way_of(exe, core):
     return mutate.Way(Points(asking.SCANNER, exe, core), damage, questions)
-
-
-if __name__ == "__main__":
-    sys.exit(mutate.main(sys.argv[1:], way_of))

@@ -84,13 +84,12 @@ CLAIMS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("mode", CLAIMS)
 @anyhow
-def test_no_false_owner(farm, variant, mode):
+def test_no_false_owner(farm, variant):
     """A goroutine is no owner if it has unlocked the lock by hand, in a branch,
     in a wait for a condition or in a call, if it has not locked it on its way,
     or if it is about to lock it. There is no deadlock."""
-    target = farm.target("deadlocks", variant, args=[mode])
+    target = farm.target("deadlocks", variant, args=CLAIMS)
     found = waits(target, "--fail-on-deadlock")
     owners = {int(k["addr"], 16): k["owner"] for k in target.truth["locks"]}
     seen = set()
