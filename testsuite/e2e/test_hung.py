@@ -37,7 +37,7 @@ def measure(target):
 
 
 @pytest.mark.parametrize("what", ["mutex", "send", "receive", "select"])
-@variants("default")
+@variants(newest=("default",))
 def test_growth(farm, variant, what):
     """Eight times as many goroutines take not much more than eight times as
     many steps; no moment belongs to two phases."""
@@ -135,7 +135,7 @@ def test_wait_reasons(farm, variant):
 
 
 @pytest.mark.parametrize("depth", [0, 10, 40])
-@variants("default")
+@variants(newest=("default",))
 def test_estimate(farm, variant, depth):
     """The memory that goroutines need is known before, with many frames, too."""
     args = ["mutex", "5000", str(depth)]
