@@ -165,7 +165,7 @@ def check_places(truth, core, pages):
     assert not found, found[:20]
 
 
-@variants("default", "noopt", newest=("stripped", "external"))
+@variants("default", newest=("noopt", "stripped", "external"))
 def test_core(farm, variant, tmp_path):
     target = farm.target("secrets", variant)
     source = ["core", target.exe, target.core]
