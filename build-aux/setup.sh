@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What quickstart, run-tests and make-tour share: packages, and a build in a
+# Shared by quickstart, run-tests and make-tour: packages, and a build in a
 # folder of its own. Sourced; the script that does so sets src and name.
 
 say() {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What both suites have in common: failures are named as they happen, the costs
+"""Both suites share this: failures are named as they happen, the costs
 of each file are noted, and the signals that tests send arrive, however the run
 was started."""
 
@@ -157,7 +157,7 @@ SPENT = pytest.StashKey[float]()
 
 
 def pytest_configure(config):
-    """Of several processes, the one that hears of all tests prints."""
+    """The one of several processes that hears of all tests prints."""
     # pytest-xdist 3.5 and later would sort the files themselves.
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goref-scan looks at: a process that it stops, a core, a saved file.
+// The target of goref-scan: a process that it stops, a core, a saved file.
 #include "goref-scan-subject.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What goref-scan looks at. */
+/** The target of goref-scan. */
 #ifndef GOREF_SCAN_SUBJECT_H
 #define GOREF_SCAN_SUBJECT_H
 
@@ -8,7 +8,7 @@
 
 enum { MAX_MODULES = 16 };
 
-/** What is looked at. */
+/** The target, and what it takes to read it. */
 struct subject {
 	struct gr_target target;
 	struct gr_target_module modules[MAX_MODULES];

@@ -100,7 +100,7 @@ struct gr_holders {
 	struct gr_reaching_root *roots; /**< In the same order. */
 	size_t nroots;
 	uint64_t all_roots; /**< If they were asked for: how many there are. */
-	struct gr_holder_root_group *groups; /**< Count all roots; most first. */
+	struct gr_holder_root_group *groups; /**< Most roots first. */
 	size_t ngroups;
 	uint64_t ungrouped; /**< Roots in no group: there are too many. */
 };

@@ -24,7 +24,7 @@ def used(seconds):
 
 
 def take():
-    """What was made, a (what, seconds) each, and the processor time."""
+    """The things made, a (what, seconds) each, and the processor time."""
     taken = _made[:], sum(_used)
     _made.clear()
     _used.clear()

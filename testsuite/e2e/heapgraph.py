@@ -19,7 +19,7 @@ MARK = Path(__file__).parent / "mark.c"
 
 
 def run_scanner(exe, core, *options, text=None, rc=0):
-    """What goref-scan prints of a core."""
+    """The output of goref-scan on a core."""
     if not GOREF_SCAN.exists():
         pytest.skip(f"{GOREF_SCAN} is not built")
     done = subprocess.run(
@@ -97,14 +97,14 @@ class Graph:
         return run_scanner(*self._place, *options, *self._options, **settings)
 
     def walked(self, *options):
-        """What scanner.py prints: of a walk, or of a question."""
+        """The output of scanner.py on a walk, or on a question."""
         done = asking.run_scanner(*options, *self._options, *self._place)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     @property
     def ranks(self):
-        """Of each root."""
+        """The rank of each root."""
         return {-1 - i: int(x) for i, x in enumerate(self.totals["ranks"])}
 
     @property

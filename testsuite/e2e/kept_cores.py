@@ -44,7 +44,7 @@ def libc():
 
 
 def state(path):
-    """What a file is: another one of that name differs."""
+    """The identity of a file: another one of that name differs."""
     return str(path), os.stat(path).st_mtime_ns
 
 
@@ -122,7 +122,7 @@ class Kept:
 
 
 def _move(made, kept, truth, name):
-    """What is half there has another name, also where a disk is left."""
+    """A half moved core has another name, also when it changes disks."""
     half = kept.with_name(f"{kept.name}.half")
     shutil.rmtree(half, ignore_errors=True)
     subprocess.run(["mv", made, half], check=True)

@@ -12,7 +12,7 @@ PYTHON = "/usr/bin/python3"
 
 
 def python_path():
-    """What PYTHONPATH needs."""
+    """The folders that PYTHONPATH needs."""
     done = run_cli(["--python-path"])
     assert done.returncode == 0, done.stderr
     return done.stdout.removesuffix("\n")
@@ -33,7 +33,7 @@ def run_plain(text, *words, python=PYTHON, path=None, env=None):
 
 
 def told(text, *words, **options):
-    """What a script prints, as JSON."""
+    """The output of a script, parsed as JSON."""
     done = run_plain(text, *words, **options)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return json.loads(done.stdout)

@@ -29,7 +29,7 @@ def errors():
 
 
 def absent():
-    """What a question may lack: a runtime that does not have it."""
+    """A runtime may not have what a question is about."""
     goref = errors()
     return contextlib.suppress(goref.NotFoundError, goref.FaultError)
 
@@ -119,7 +119,7 @@ def holders(scan):
 
 
 def _addresses(scan):
-    """Of objects all over the heap."""
+    """Addresses of objects all over the heap."""
     pieces = []
     scan.reached(pieces.append)
     lines = "".join(pieces).splitlines()
@@ -260,7 +260,7 @@ def save(scan, options):
     scan.save(options.save, options.values)
     if options.unsaved:
         every(scan)
-        # What the questions have read beyond the first file is recorded.
+        # The recorder has what the questions read beyond the first file.
         scan.save(options.unsaved, options.values)
 
 

@@ -80,7 +80,7 @@ class Run:
         return json.JSONDecoder().raw_decode(text[begin:])[0]
 
     def error_lines(self):
-        """What the commands wrote to stderr, without what gdb said while it
+        """The lines of the commands on stderr, without what gdb said while it
         opened the target and without its own warnings."""
         said = self.stderr.rpartition(MARK + "\n")[2]
         return [
@@ -171,7 +171,7 @@ def is_served(settings, words):
 
 
 def completed(words, done):
-    """What subprocess.run() returns for it, as text."""
+    """The result of subprocess.run() for it, as text."""
     texts = (
         text.encode(errors="surrogateescape").decode(errors="replace")
         for text in (done.stdout, done.stderr)
@@ -217,7 +217,7 @@ for pid in filter(str.isdigit, os.listdir("/proc")):
 
 
 def left_behind(command):
-    """What a command leaves to the parent of all: its /proc/PID/stat lines."""
+    """The /proc/PID/stat lines of the processes that a command leaves."""
     done = subprocess.run(
         [sys.executable, "-c", REAPER, *map(str, command)],
         env=environment(),

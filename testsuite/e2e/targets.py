@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What gdb looks at in the tests: processes of the test programs, and cores
+"""The targets of gdb in the tests: processes of the test programs, and cores
 taken of them by the kernel or by gdb."""
 
 import json
@@ -319,7 +319,7 @@ class Farm:
         return Target("core", exe, truth, core=core)
 
     def _gcore(self, program, variant, args, env, fresh):
-        """Of the live target, if there is one."""
+        """A core of the live target, if there is one."""
         what = program, variant, "live", args, env
         exe = build(program, variant.release, variant.flavour)
 

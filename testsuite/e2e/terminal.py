@@ -65,7 +65,7 @@ class Terminal:
         self.child.expect(PROMPT)
 
     def complete(self, text):
-        """What TAB TAB makes of a beginning; the line is then dropped."""
+        """Complete a beginning with TAB TAB; the line is then dropped."""
         self.child.send(text + "\t\t")
         self.child.expect([pexpect.TIMEOUT], timeout=1.5)
         shown = plain(self.child.before)

@@ -348,8 +348,8 @@ cli.main(["--version"])
 
 
 def test_timeout(farm):
-    """Of a clock that moves by steps: between too early and too late, a part of
-    the answer comes."""
+    """Between too early and too late, as a clock that moves by steps tells, a
+    part of the answer comes."""
     target = farm.target("counter", CENTRAL, args=("300000",))
     early, late = 1, STEPS[-1]
     status = None

@@ -109,7 +109,7 @@ def test_stays_stopped_within_a_session(counting):
 
 
 def test_scan_after_going_on_is_new(counting):
-    """What was scanned is dropped when the process runs."""
+    """A scan is dropped when the process runs."""
     process, counter = counting(CENTRAL)
     run = run_gdb(
         ["-p", process.pid],

@@ -90,7 +90,7 @@ def check_waits(answers, target, _count):
     """Goroutines know nothing of these records: all of them are listed."""
     listed = run_goref("core", target.exe, target.core, *LISTING.split())
     whole = json.loads(listed.stdout)["total"]
-    # Of these two, goroutines are damaged in the place of sudogs.
+    # These two have goroutines damaged in the place of sudogs.
     is_whole = target.exe.name not in ("panics", "sockets")
     for answer in answers:
         is_listing = answer.question == mutate.Question(LISTING)

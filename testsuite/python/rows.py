@@ -135,7 +135,7 @@ class Maker:
         return self.goref.Hop(name, type, addr)
 
     def why(self, **fields):
-        """Of an address that is no object."""
+        """The answer on an address that is no object."""
         return make("Why", fields, addr=0xC000012348)
 
     def variable(self, held=(), **fields):
@@ -150,7 +150,7 @@ class Maker:
         )
 
     def held(self, **fields):
-        """Of an object that a variable holds."""
+        """The answer on an object that a variable holds."""
         ordinary = {
             "is_object": True,
             "base_addr": 0xC000012340,
@@ -339,7 +339,7 @@ class Maker:
         return self.goref.ReachingRoot(vertex, distance, goroutine)
 
     def merged_branch(self, parent, depth, objects, **fields):
-        """Of objects."""
+        """A branch of objects."""
         return make(
             "MergedBranch",
             fields,
@@ -362,7 +362,7 @@ class Maker:
         )
 
     def named_vertex(self, name, **fields):
-        """Of an object."""
+        """The vertex of an object."""
         return make(
             "Vertex",
             fields,
@@ -496,7 +496,7 @@ class Maker:
         ), tuple(ids)
 
     def leaks(self, *groups, **fields):
-        """Of groups that leak_group() has made."""
+        """The answer with groups that leak_group() has made."""
         rows, ids = [], ()
         for group, own in groups:
             rows.append(group._replace(first=len(ids)))

@@ -17,7 +17,7 @@ type field struct {
 	fall        uint64
 }
 
-// What the makers of made.go share.
+// The makers of made.go share these.
 var (
 	budget int     // objects that may still have objects of their own
 	deep   uintptr // the last new object

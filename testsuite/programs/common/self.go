@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What several test programs ask of the runtime and of the kernel about
-// themselves. It imports no package that truth.go does not bring, so that
-// programs that do not call it stay as they are.
+// Several test programs ask the runtime and the kernel about themselves. This
+// file imports no package that truth.go does not bring, so that programs that
+// do not call it stay as they are.
 package main
 
 import (

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What every test program shares: it counts what it builds, prints that as
+// Every test program shares this: it counts what it builds, prints that as
 // one line of JSON and then waits. The test builds each program with this
 // file beside its own.
 package main

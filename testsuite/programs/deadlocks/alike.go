@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What looks like a deadlock, and goes on by itself.
+// These cases look like deadlocks, and go on by themselves.
 package main
 
 import (
@@ -102,7 +102,7 @@ func ticker() {
 	go func() { <-c }()
 }
 
-// Of two channels that nobody else has, one belongs to someone who sleeps.
+// One of two channels that nobody else has belongs to someone who sleeps.
 func liveCase() {
 	a, b := make(chan int), make(chan int)
 	for i := 0; i < 2; i++ {

@@ -110,14 +110,14 @@ func start(n int, f func()) {
 	}
 }
 
-// What is held now.
+// Objects that are held.
 type counts struct {
 	Orders, Sessions, Items, Pages, Workers, Cleaners int
 }
 
 type truth struct {
 	Held counts `json:"held"`
-	// Of what was held before.
+	// Objects that were held before, too.
 	Survivors counts `json:"survivors"`
 	NumGC     uint32 `json:"num_gc"`
 }

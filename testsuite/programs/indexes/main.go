@@ -119,7 +119,7 @@ func buildBank() {
 	at("main.text[99]", unsafe.Add(data, 99))
 }
 
-// What a key may hold: what looks like the text around it, too.
+// Keys, some of which look like the text around them.
 var keys = []string{
 	"", "a", "alpha", "a.b", "a/b.c", "a[1]", "]", "[", "\"", "'", "`", "\\",
 	"\n\t\x00", "\xff\xfe", "ü€😀", "true", "1", " ", "a b",

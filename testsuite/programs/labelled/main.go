@@ -21,7 +21,7 @@ import (
 //go:linkname setLabels runtime/pprof.runtime_setProfLabel
 func setLabels(labels unsafe.Pointer)
 
-// What a library keeps for each goroutine.
+// A library keeps one for each goroutine.
 type session struct {
 	number uint64
 	owner  *session

@@ -308,7 +308,7 @@ func buildWaits() {
 		24*time.Hour)
 }
 
-// What a finalizer or cleanup captured, and what its object holds.
+// Finalizers and cleanups hold what they captured, and what their objects hold.
 func buildFinalizers() {
 	for i := 0; i < 100; i++ {
 		node := &Node{Payload: newLeaf(), Name: newString("final", i)}

@@ -97,7 +97,7 @@ func holdArgument(leaves []*Leaf) {
 	use(leaves)
 }
 
-// What the blocked sender sends hangs on the channel and on its stack.
+// The value of the blocked sender hangs on the channel and on its stack.
 func holdSend() {
 	leaf := newLeaf()
 	where("holdSend", unsafe.Pointer(leaf))

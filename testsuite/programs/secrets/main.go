@@ -110,7 +110,7 @@ type narrow struct {
 }
 
 var (
-	// Of data and bss.
+	// Variables of data and bss.
 	PlainInt    int64
 	PlainFloat  float64
 	PlainText   string

@@ -129,8 +129,8 @@ func buildShelf() {
 	where("sShelf.cache", unsafe.Pointer(sShelf.One.Two))
 }
 
-// What a closure and a method value hold hangs nearer on a variable: each is
-// one object of its own.
+// A closure and a method value are one object each: what they hold hangs nearer
+// on a variable.
 func buildCallers() {
 	sServer.Leaves = newLeaves(10)
 	sMethod = sServer.Count
@@ -140,7 +140,7 @@ func buildCallers() {
 	known("sClosure", 1, 0)
 }
 
-// What only a timer holds must be billed to the timer, not to the first
+// Objects that only a timer holds must be billed to the timer, not to the first
 // channel or timer that leads into the scheduler.
 func buildWaiting() {
 	held := newLeaves(50000)

@@ -32,7 +32,7 @@ type Case struct {
 	Name  string `json:"name"`
 	Id    uint64 `json:"id"`
 	Waits []Wait `json:"waits"`
-	// What else is known: a descriptor, a value that is sent ...
+	// Other facts: a descriptor, a value that is sent ...
 	Facts map[string]any `json:"facts,omitempty"`
 }
 
