@@ -15,7 +15,7 @@ struct gr_core_memory {
 	struct gr_ranges ranges;
 };
 
-/** Errors as in gr_core_open(). A guard (sigbus.h) must be active. */
+/** Errors as in gr_core_open(). A guard (inferior/sigbus.h) must be active. */
 struct gr_error *gr_core_memory_open(const char *path,
 				     struct gr_core_memory *ret) GR_MUST_CHECK;
 void gr_core_memory_close(struct gr_core_memory *memory);

@@ -29,7 +29,7 @@ struct gr_goroutine_info {
 	int64_t m_id;		  /**< m.id of that thread, or -1. */
 	int32_t locked_thread_id; /**< LockOSThread(): its thread, or 0. */
 	uint64_t creator_id;	  /**< 0: not known. */
-	uint64_t waited_ns;	  /**< At least, by moments.h; 0: not known. */
+	uint64_t waited_ns;	  /**< At least, by gr_moments; 0: not known. */
 	struct gr_source_place current; /**< Innermost call. */
 	/** Innermost call that is the user's: gr_is_user_call(). */
 	struct gr_source_place user;

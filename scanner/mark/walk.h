@@ -460,7 +460,7 @@ static inline bool gr_walk_is_over(const struct gr_walk *w)
 	return w->err || w->m.tree.is_out_of_memory;
 }
 
-/** Note that the walk has read words that are no pointers (recorder.h). */
+/** Note that the walk has read words that are no pointers. */
 static inline void gr_walk_note_read(const struct gr_walk *w, const void *host,
 				     uint64_t bytes)
 {

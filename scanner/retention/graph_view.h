@@ -45,7 +45,8 @@ struct gr_error *gr_scan_view_find(struct gr_scan *scan,
 struct gr_object_cursor;
 
 /**
- * @param type Only objects whose type has this name (type_filter.h); NULL: all.
+ * @param type Only objects whose type has this name (naming/type_filter.h);
+ *	NULL: all.
  * @param min_bytes Only objects of at least so many bytes.
  */
 struct gr_error *

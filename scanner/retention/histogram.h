@@ -34,7 +34,7 @@ struct gr_histogram_options {
 	/** Count what is allocated and not reached instead. Its roots and its
 	 * retained sizes do not exist. */
 	bool is_garbage;
-	/** Also what all objects of this type (type_filter.h) keep alive
+	/** Also what all objects of this type (naming/type_filter.h) keep alive
 	 * together; or NULL. */
 	const char *exact;
 };

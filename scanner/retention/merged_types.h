@@ -37,7 +37,7 @@ struct gr_merged_types {
 /**
  * Merge a shortest path to each reached object of a type, from the top on.
  *
- * @param type As in type_filter.h.
+ * @param type As in naming/type_filter.h.
  * @param max Branches at most, 1 and more.
  * @param exclude_weak Leave out weak edges (weak.h).
  * @return GR_ERROR_NOT_FOUND if no reached object has that type.

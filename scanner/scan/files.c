@@ -83,7 +83,7 @@ static struct gr_error *obtain_layout(struct gr_stop *stop, size_t module,
 				     gr_image_bias(stop->image, module));
 }
 
-/* Find the runtime without debug information, by its own tables (search.h). */
+/* Find the runtime without debug information, by its own tables. */
 static struct gr_error *search_runtime(struct gr_stop *stop, size_t module)
 {
 	const char *path = stop->target.modules[module].path;

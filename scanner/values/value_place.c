@@ -44,7 +44,7 @@ static struct gr_error *find_header(struct gr_stop *stop, gr_obj obj,
 }
 
 /* Memory of @p bytes bytes that belongs to a value of the type, or consists of
- * such values (memory_name.c has their names). */
+ * such values (naming/memory_name.c has their names). */
 static struct gr_error *find_data(struct gr_stop *stop, gr_obj obj,
 				  uint64_t bytes, struct place *place)
 {

@@ -75,7 +75,7 @@ bool gr_image_mapping(struct gr_image *image, uint64_t addr,
 	return false;
 }
 
-/* In place of the one in scan.c, which also checks the real image. */
+/* In place of the one in scan/scan.c, which also checks the real image. */
 struct gr_error *gr_scan_enter(struct gr_scan *scan,
 			       struct gr_sigbus_guard *guard,
 			       struct gr_answers **ret)

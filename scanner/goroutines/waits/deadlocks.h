@@ -5,8 +5,8 @@
  * A goroutine that waits for a lock goes on when the lock's owner goes on, or,
  * if the lock is taken to read, when all readers go on. A cycle of such waits
  * is a deadlock. If it is known which goroutines alone can use a channel
- * (reach_sets.h), its waiters go on when one of these goes on, so the channel
- * may be part of a cycle. So may what only leaked goroutines reach
+ * (locks/reach_sets.h), its waiters go on when one of these goes on, so the
+ * channel may be part of a cycle. So may what only leaked goroutines reach
  * (closed_sets.h).
  */
 #ifndef GR_DEADLOCKS_H

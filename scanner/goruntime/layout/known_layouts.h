@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * known_layouts: the layouts of the known Go releases, for programs without
- * debug information. It knows nothing about a target: search.c finds the
- * layout that applies.
+ * debug information. It knows nothing about a target: search/search.c finds
+ * the layout that applies.
  */
 #ifndef GR_KNOWN_LAYOUTS_H
 #define GR_KNOWN_LAYOUTS_H

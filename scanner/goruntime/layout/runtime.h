@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * runtime: the rebuilt Go runtime of one stopped target, which all files of
- * this room share. scan.c fills it phase by phase.
+ * this room share. The room scan fills it phase by phase.
  */
 #ifndef GR_RUNTIME_H
 #define GR_RUNTIME_H

@@ -2,7 +2,7 @@
 /**
  * instance: finds the instance of a generic function that a frame runs. The
  * sources are the function's debug information, the code and the caller
- * (dictionary.h).
+ * (types/dictionary.h).
  */
 #ifndef GR_INSTANCE_H
 #define GR_INSTANCE_H

@@ -183,8 +183,8 @@ static inline const char *gr_goroutine_no_frame(const struct gr_goroutine *g)
 
 /**
  * Bound a thread's stack from below. If a program with C code has no /proc, the
- * lower bound of the first thread's makes no sense (search_sched.c:
- * may_be_g0()).
+ * lower bound of the first thread's makes no sense
+ * (search/search_sched.c: may_be_g0()).
  */
 static inline void gr_goroutine_bound_g0(struct gr_goroutine *g,
 					 uint64_t max_bytes)

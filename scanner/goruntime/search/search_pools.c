@@ -2,7 +2,7 @@
 /*
  * This file finds sync.oldPools and sync.allPools, the library's lists of all
  * pools. The lists point into every object that has a pool in it, so that they
- * must not count as the owner of such an object (roots.c). The code of
+ * must not count as the owner of such an object (roots/roots.c). The code of
  * sync.poolCleanup, which has a name, moves one list to the other and refers
  * to both. Source: sync/pool.go, poolCleanup.
  */

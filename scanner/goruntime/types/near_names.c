@@ -105,7 +105,7 @@ static bool skip_brackets(const char **name)
 	return true;
 }
 
-/* Copy a name without what memory_name.c writes around types. */
+/* Copy a name without what naming/memory_name.c writes around types. */
 static char *bare_name(const char *name)
 {
 	static const char begin[] = "begins with ", end[] = " data";
