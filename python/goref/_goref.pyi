@@ -1202,7 +1202,7 @@ class BlockedPlace(NamedTuple):  # gr_blocked_place
     """The part of these that have leaked."""
 
 class Leaks(NamedTuple):  # gr_leak_report
-    """Goroutines that nobody can wake any more."""
+    """Goroutines that can never wake."""
 
     goroutines: int
     """Without the runtime's own."""
@@ -2141,8 +2141,8 @@ class Scan:
             tuple[Literal["top", "any", "created-by"], str], ...
         ] = (),
     ) -> Leaks:
-        """The goroutines that nobody can wake any more, by the rule of the
-        runtime's own goroutineleak profile.
+        """The goroutines that can never wake, by the rule of the runtime's own
+        goroutineleak profile.
 
         ignored: patterns of goroutines to leave out: the name of a function,
             in which `*' stands for any characters; "top" compares it with the

@@ -23,7 +23,8 @@ bool gr_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
 /** 20 ms from now: how long to wait for another thread between two polls. */
 struct timespec gr_thread_soon(void);
 
-/** Wait until gr_thread_soon() for the end of a thread. @return true: it has ended. */
+/** Wait until gr_thread_soon() for the end of a thread. @return true: it has
+ * ended. */
 bool gr_thread_join_soon(pthread_t thread);
 
 #endif /* GR_THREAD_H */

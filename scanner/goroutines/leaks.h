@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** leaks: goroutines that nobody can wake any more, in groups. */
+/** leaks: goroutines that can never wake, in groups. */
 #ifndef GR_LEAKS_H
 #define GR_LEAKS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** primitive_path: what a person calls a channel or a lock. */
+/** primitive_path: the paths of names by which channels and locks are known. */
 #ifndef GR_PRIMITIVE_PATH_H
 #define GR_PRIMITIVE_PATH_H
 
@@ -40,8 +40,8 @@ struct gr_awaited_names {
 void gr_awaited_names_deinit(struct gr_awaited_names *names);
 
 /**
- * Get ready to name primitives, with the object graph, if scan->graph has been
- * made. What serves all of them is made once, so that the time is linear.
+ * Get ready to name primitives, with the object graph, if answers->graph has
+ * been made. What serves all of them is made once, so that the time is linear.
  */
 struct gr_error *
 gr_awaited_names_make(struct gr_answers *answers,

@@ -113,9 +113,9 @@ bool gr_elf_next_section(const struct gr_elf *elf, struct gr_elf_sections *at,
 			 const char *name, Elf64_Shdr *ret);
 
 /**
- * The bytes of the first section @p name. They are empty if there is no such section,
- * if it has no bytes in the file, or if it is compressed. *@p addr (may be
- * NULL) is its address.
+ * The bytes of the first section @p name. They are empty if there is no such
+ * section, if it has no bytes in the file, or if it is compressed. *@p addr
+ * (may be NULL) is its address.
  */
 struct gr_bytes gr_elf_section(const struct gr_elf *elf, const char *name,
 			       uint64_t *addr);

@@ -254,8 +254,8 @@ struct gr_error *gr_image_capture(struct gr_image *image) GR_MUST_CHECK;
 
 /**
  * Stop fetching memory: reads of memory that was not captured are faults from
- * now on, except by gr_image_read_late(). Several threads may then read and call gr_image_map(). Only one may
- * call gr_image_map_torn(), which counts gaps.
+ * now on, except by gr_image_read_late(). Several threads may then read and
+ * call gr_image_map(). Only one may call gr_image_map_torn(), which counts gaps.
  */
 void gr_image_seal(struct gr_image *image);
 

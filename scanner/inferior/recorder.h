@@ -53,7 +53,8 @@ void gr_recorder_add_bits(struct gr_recorder *recorder, uint64_t page,
 /** Record the word at @p addr as 0, unless it is recorded as it is. */
 void gr_recorder_add_blank(struct gr_recorder *recorder, uint64_t addr);
 
-/** gr_recorder_add() of memory that the image does not keep: @p data has the bytes. */
+/** gr_recorder_add() of memory that the image does not keep: @p data has the
+ * bytes. */
 void gr_recorder_add_data(struct gr_recorder *recorder, uint64_t addr,
 			  const void *data, uint64_t bytes);
 

@@ -116,8 +116,8 @@ static int by_start(const void *a, const void *b)
 	return (x->around < y->around) - (x->around > y->around);
 }
 
-/* Set `around`. A row that ends before this one begins is around no later one,
- * so that all rows are passed once. */
+/* Set `around`. Rows are sorted: one that has ended encloses nothing later, so
+ * that all rows are passed once. */
 static struct gr_error *nest(struct gr_runtime *rt,
 			     struct gr_data_variable_vector *list)
 {

@@ -185,7 +185,7 @@ static uint64_t key_of(void *ctx, gr_vertex v)
 
 GR_VECTOR(vertex_vector, gr_vertex);
 
-/* Is a row one of objects whose type is known? Others are not alike. */
+/* True if the row has one known type; others are never grouped. */
 static bool is_recursive(const struct branch *row)
 {
 	return row->depth && row->group.key >> KEY_SHIFT == KEY_OBJECT &&

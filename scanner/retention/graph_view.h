@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * graph_view: the object graph for scripts. Vertices are numbers; the same number is
- * the same vertex as long as the scan lives, even if the graph was dropped and
- * made again in between. Each function makes what it needs.
+ * graph_view: the object graph for scripts. Vertices are numbers; the same
+ * number is the same vertex as long as the scan lives, even if the graph was
+ * dropped and made again in between. Each function makes what it needs.
  */
 #ifndef GR_GRAPH_VIEW_H
 #define GR_GRAPH_VIEW_H

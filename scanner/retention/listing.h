@@ -51,8 +51,8 @@ struct gr_listed {
 /**
  * Write a line for each reached object: its address in hexadecimal, its bytes,
  * the bytes that it retains if they are asked for, and its type (`?`: not
- * known, GR_TYPE_UNKNOWN with merged types), with blanks between them. Address and bytes are those behind a malloc
- * header.
+ * known, GR_TYPE_UNKNOWN with merged types), with blanks between them. Address
+ * and bytes are those behind a malloc header.
  */
 struct gr_error *gr_scan_list_objects(struct gr_scan *scan,
 				      const struct gr_listing_options *options,

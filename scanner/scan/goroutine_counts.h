@@ -13,7 +13,7 @@ struct gr_stop;
 struct gr_error *gr_scan_moments(struct gr_stop *stop,
 				 const struct gr_moments **ret) GR_MUST_CHECK;
 
-/** Fill the goroutines of the scan's information, by state. */
+/** Fill the goroutines of the stop's information, by state. */
 struct gr_error *gr_scan_count_goroutines(struct gr_stop *stop) GR_MUST_CHECK;
 
 /** The runtime's text for the reason why a goroutine waits, or ""; "signal wait"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** graph: the object graph of a scan, made by the first question that needs it. */
+/** graph: the object graph of a stop, made when a question first needs it. */
 #ifndef GR_SCAN_GRAPH_H
 #define GR_SCAN_GRAPH_H
 
@@ -31,8 +31,7 @@ const struct gr_gaps *gr_scan_gaps(const struct gr_scan *scan);
 
 /**
  * Make the parts (bits of gr_graph_part) of the object graph that are not there
- * yet. The graph stays until the scan is destroyed or until
- * memory is short.
+ * yet. The graph stays until the scan is destroyed or until memory is short.
  */
 struct gr_error *gr_scan_need_graph(struct gr_answers *answers,
 				    unsigned int parts) GR_MUST_CHECK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** kept_walk: the walk with parents, made by the first question that needs it and
+/** kept_walk: the walk with parents, made when a question first needs it, and
  * kept for the next ones. */
 #ifndef GR_KEPT_WALK_H
 #define GR_KEPT_WALK_H
@@ -15,7 +15,7 @@ struct gr_chains {
 	struct gr_marking m; /**< With parents, without states. */
 };
 
-/** Make scan->chains, unless they are there already. */
+/** Make answers->chains, unless they are there already. */
 struct gr_error *
 gr_scan_need_chains(struct gr_answers *answers,
 		    enum gr_attribution attribution) GR_MUST_CHECK;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The residency of a scan's target, which is read before all else. */
+/* The residency of a stop's target, which is read before all else. */
 #include "scan/residency.h"
 
 #include "scan/scan.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** residency: the resident pages of a scan, and what tells their purpose. */
+/** residency: the resident pages of a stop, and what tells their purpose. */
 #ifndef GR_SCAN_RESIDENCY_H
 #define GR_SCAN_RESIDENCY_H
 

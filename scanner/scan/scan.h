@@ -79,7 +79,7 @@ void gr_scan_note_graph_estimate(struct gr_answers *answers);
 /** Read the saved file of the target, which has the modules (stored.c). */
 struct gr_error *gr_scan_open_saved(struct gr_stop *stop) GR_MUST_CHECK;
 void gr_scan_close_saved(struct gr_stop *stop);
-/** Fill what a saved file tells into the scan's information. */
+/** Fill what a saved file tells into the stop's information. */
 void gr_scan_fill_saved(struct gr_stop *stop);
 /** The threads of a process that did not stop. */
 uint64_t gr_scan_count_late(const struct gr_runtime *rt);

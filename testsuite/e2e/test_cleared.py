@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The heap falls by what `goref why` says would be freed without a field when a
-program clears that field: on programs that are made by random.
+program clears that field: on randomly generated programs.
 
 GOREF_PROGRAMS is the number of programs for each release, such as 30."""
 

@@ -16,7 +16,7 @@ from samples import samples
 from session import GOREF, environment, start_command
 from waiting import comes, looks, some_moment, stop
 
-# For each row. HACKING.md says how many before a release.
+# For each row. doc/release.md says how many before a release.
 MOMENTS = int(os.environ.get("GOREF_STOPS", "5"))
 SECONDS = 120
 

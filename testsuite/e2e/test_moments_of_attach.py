@@ -3,7 +3,7 @@
 questions, with and without a snapshot. The process goes on with its state and
 its signals, and no process or file of goref is left.
 
-GOREF_MOMENTS is the number of moments of each row; HACKING.md says how many
+GOREF_MOMENTS is the number of moments of each row; doc/release.md says how many
 before a release. GOREF_SEED repeats a run: failures print it.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""goref leaks: goroutines that nobody can wake any more."""
+"""goref leaks: goroutines that can never wake."""
 
 from __future__ import annotations
 

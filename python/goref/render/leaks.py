@@ -26,7 +26,7 @@ _REASONS = {
 
 
 class LeaksReport(TopReport["Leaks"]):
-    """Goroutines that nobody can wake any more, in groups.
+    """Goroutines that can never wake, in groups.
 
     patterns: of what was left out, as scan.leaks() was asked.
     baseline: what was known before; None: nobody asked.

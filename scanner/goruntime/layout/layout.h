@@ -6,7 +6,7 @@
  * newest spelling first. They are filled from the target's own DWARF. No
  * condition compares a Go version: a field is present or absent, and has its
  * width. A new Go release needs alternatives in the rows and a column of
- * testsuite/layouts.txt (HACKING.md).
+ * testsuite/layouts.txt (doc/porting.md).
  */
 #ifndef GR_LAYOUT_H
 #define GR_LAYOUT_H
