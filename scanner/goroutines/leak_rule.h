@@ -18,8 +18,8 @@
 #include "scan/answers.h"
 
 /**
- * Decide about all goroutines. The graph of the scan is there. Takes time linear
- * in the graph and in what is awaited, but for sorting.
+ * Decide about all goroutines. The graph has been made. Takes time linear in the
+ * graph and in what is awaited, but for sorting.
  *
  * @param[out] states An enum gr_leak_state for each goroutine.
  */

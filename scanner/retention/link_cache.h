@@ -16,11 +16,10 @@
 
 struct gr_answers;
 
-/** The cache belongs to the scan, until its graph is dropped. */
+/** The cache belongs to the answers, until the graph is dropped. */
 struct gr_link_cache;
 
-/** Return the cache of a scan; make it if there is none. The graph must have
- * been made. */
+/** Return the cache; make it if there is none. The graph must have been made. */
 struct gr_error *gr_link_cache_of(struct gr_answers *answers,
 				  struct gr_link_cache **ret) GR_MUST_CHECK;
 

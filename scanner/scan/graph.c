@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The object graph of a scan: made by the first question that needs it, and
+/* The object graph of a stop: made by the first question that needs it, and
  * kept for the next ones. */
 #include "scan/graph.h"
 

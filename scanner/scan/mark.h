@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** mark: a walk of the scan's heap, which counts for its time and memory. */
+/** mark: a walk of the stop's heap, which counts for its time and memory. */
 #ifndef GR_SCAN_MARK_H
 #define GR_SCAN_MARK_H
 

@@ -6,7 +6,7 @@
                                   [--builds B,...] [--jobs N]
 
 Builds one program with each toolchain in each way, takes a core of it by the
-kernel, lets gdb verify it, and prints the table. --update puts it into doc/verified.md;
+kernel, verifies it, and prints the table. --update puts it into doc/verified.md;
 --check makes the cells anew and says where that page is not true.
 """
 

@@ -42,9 +42,10 @@ struct gr_reach_sets {
 };
 
 /**
- * Find them, of channels, conditions and wait groups. The graph of the scan is
- * there; the part GR_PART_REVERSE of it is made. For each primitive, a limited
- * number of objects and goroutines is looked at, so that the time is linear.
+ * Find them, of channels, conditions and wait groups. The graph has been made,
+ * except for the part GR_PART_REVERSE, which this makes. For each primitive, a
+ * limited number of objects and goroutines is looked at, so that the time is
+ * linear.
  */
 struct gr_error *gr_reach_sets_find(struct gr_answers *answers,
 				    const struct gr_wait_table *table,

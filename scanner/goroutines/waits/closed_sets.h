@@ -29,7 +29,7 @@ struct gr_closed_sets {
 };
 
 /**
- * Find them. The graph of the scan is there. From each leaked goroutine, a
+ * Find them. The graph has been made. From each leaked goroutine, a
  * limited number of objects is looked at, so that the time is linear.
  */
 struct gr_error *gr_closed_sets_find(struct gr_answers *answers,
