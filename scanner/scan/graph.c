@@ -130,8 +130,8 @@ static struct gr_error *make_in_turn(struct gr_answers *answers,
 	return err;
 }
 
-/* Make parts, the reverse edges by a second thread. Memory that is too short
- * for both at once is no error. */
+/* Make parts, the reverse edges by a second thread. If memory is short, make
+ * them one after the other. */
 static struct gr_error *make_side_by_side(struct gr_answers *answers,
 					  unsigned int parts)
 {
