@@ -44,7 +44,7 @@ static void put_ranks(const struct gr_graph *g)
  * three objects keep alive together. */
 static struct gr_error *ask_again(struct gr_graph *g, uint64_t *ret_us)
 {
-	uint64_t start_us = gr_scan_now_us();
+	uint64_t start_us = gr_costs_now_us();
 	gr_vertex some[] = { g->nobjects / 4, g->nobjects / 3,
 			     g->nobjects / 2 };
 	struct gr_root_paths paths = { 0 };
@@ -57,13 +57,13 @@ static struct gr_error *ask_again(struct gr_graph *g, uint64_t *ret_us)
 		err = gr_graph_keeps(g, some, GR_ARRAY_SIZE(some), NULL, NULL,
 				     &kept);
 	gr_root_paths_deinit(&paths);
-	*ret_us = gr_scan_now_us() - start_us;
+	*ret_us = gr_costs_now_us() - start_us;
 	return err;
 }
 
 struct gr_error *put_graph(struct gr_scan *scan)
 {
-	struct gr_error *err = gr_scan_need_graph(
+	struct gr_error *err = gr_answers_need_graph(
 		&scan->answers, GR_PART_REVERSE | GR_PART_DOMINATORS);
 	uint64_t again_us = 0;
 
@@ -111,7 +111,7 @@ static void put_vertex(const struct gr_graph *g, gr_vertex v)
 
 struct gr_error *put_edges(struct gr_answers *answers)
 {
-	struct gr_error *err = gr_scan_need_graph(answers, GR_PART_NEAREST);
+	struct gr_error *err = gr_answers_need_graph(answers, GR_PART_NEAREST);
 
 	if (err)
 		return err;
@@ -128,7 +128,8 @@ struct gr_error *put_edges(struct gr_answers *answers)
 
 struct gr_error *put_retained(struct gr_answers *answers)
 {
-	struct gr_error *err = gr_scan_need_graph(answers, GR_PART_DOMINATORS);
+	struct gr_error *err =
+		gr_answers_need_graph(answers, GR_PART_DOMINATORS);
 
 	if (err)
 		return err;
@@ -185,7 +186,7 @@ struct gr_error *put_paths(struct gr_answers *answers)
 	_cleanup_(gr_link_reader_deinit) struct gr_link_reader reader = {
 		.answers = answers
 	};
-	struct gr_error *err = gr_scan_need_graph(answers, GR_PART_REVERSE);
+	struct gr_error *err = gr_answers_need_graph(answers, GR_PART_REVERSE);
 
 	if (err)
 		return err;
@@ -248,7 +249,7 @@ struct gr_error *put_sets(struct gr_answers *answers, FILE *in)
 {
 	_cleanup_free_ char *line = NULL;
 	size_t size = 0;
-	struct gr_error *err = gr_scan_need_graph(answers, GR_PART_REVERSE);
+	struct gr_error *err = gr_answers_need_graph(answers, GR_PART_REVERSE);
 
 	while (!err && getline(&line, &size, in) >= 0)
 		err = put_kept(answers->graph->graph, line);

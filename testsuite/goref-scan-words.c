@@ -49,15 +49,14 @@ static struct gr_error *put_object_word(const struct naming *naming,
 		gr_heap_span_of(scan->stop.heap, edge->from);
 	uint64_t base = gr_heap_object_addr(scan->stop.heap, edge->from);
 	struct gr_word_name name;
-	struct gr_error *err = gr_scan_name_held_word(&scan->stop, parent->from,
+	struct gr_error *err = gr_word_find_held_name(&scan->stop, parent->from,
 						      edge->from, parent->label,
 						      edge->addr - base, &name);
 
 	if (!err)
 		put_line(naming, edge, "", base,
-			 gr_scan_memory_name(&scan->program, parent->label,
-					     span->elem_bytes -
-						     span->header_bytes),
+			 gr_memory_name(&scan->program, parent->label,
+					span->elem_bytes - span->header_bytes),
 			 &name);
 	return err;
 }
@@ -88,7 +87,7 @@ static struct gr_error *put_root_word(const struct naming *naming,
 
 	if (!root || !edge->addr)
 		return NULL;
-	struct gr_error *err = gr_scan_name_root_word(
+	struct gr_error *err = gr_word_find_root_name(
 		scan->stop.heap, root, edge->addr - root->addr, &name);
 	if (!err)
 		put_line(naming, edge, root->name, 0,
@@ -135,8 +134,8 @@ struct gr_error *put_words(struct gr_scan *scan, const char *text)
 	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	if (!err)
-		err = gr_scan_mark(&scan->answers, &options, true, &ledger,
-				   &naming.m);
+		err = gr_answers_mark(&scan->answers, &options, true, &ledger,
+				      &naming.m);
 	if (!err)
 		err = text ? put_one(&naming, text) :
 			     gr_for_each_edge(scan->stop.heap,

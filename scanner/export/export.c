@@ -36,7 +36,7 @@ static struct gr_error *answer(struct gr_answers *answers,
 {
 	_cleanup_(gr_shapes_deinit) struct gr_shapes shapes = { 0 };
 	_cleanup_(gr_stream_deinit) struct gr_stream stream = { 0 };
-	struct gr_error *err = gr_scan_need_graph(answers, format->parts);
+	struct gr_error *err = gr_answers_need_graph(answers, format->parts);
 
 	if (!err)
 		err = gr_shapes_make(&shapes, answers);
@@ -46,7 +46,7 @@ static struct gr_error *answer(struct gr_answers *answers,
 	ret->classes = shapes.shapes.size;
 	err = format->write(&shapes, &stream, ret);
 	ret->file_bytes = stream.bytes;
-	gr_scan_note_memory(answers->costs);
+	gr_costs_note_memory(answers->costs);
 	return err ? err : gr_stream_flush(&stream);
 }
 

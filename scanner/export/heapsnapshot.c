@@ -74,7 +74,7 @@ static struct gr_error *put_vertex(struct writer *w, gr_vertex v)
 		gr_runtime_step(&w->shapes->answers->stop->program->rt, 1);
 
 	if (!err)
-		err = gr_scan_vertex(w->shapes->answers, v, &info);
+		err = gr_vertex_describe(w->shapes->answers, v, &info);
 	if (!err)
 		err = gr_snapshot_text(&w->to, info.name, &name);
 	if (!err)

@@ -95,7 +95,7 @@ static struct gr_error *add_root(struct maker *maker, gr_vertex v)
 	const struct gr_graph *g = h->answers->graph->graph;
 	uint32_t nlinks = g->first[v + 1] - g->first[v];
 	struct gr_vertex_info info;
-	struct gr_error *err = gr_scan_vertex(h->answers, v, &info);
+	struct gr_error *err = gr_vertex_describe(h->answers, v, &info);
 
 	if (err)
 		return err;

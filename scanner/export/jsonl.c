@@ -56,8 +56,8 @@ find_type(struct writer *w, const struct gr_shaped *object, const char **ret)
 		*ret = w->types.data[index];
 		return NULL;
 	}
-	*ret = gr_scan_memory_name(w->shapes->answers->stop->program, label,
-				   object->bytes);
+	*ret = gr_memory_name(w->shapes->answers->stop->program, label,
+			      object->bytes);
 	return gr_keys_add(&w->type_keys, object->bytes, label,
 			   w->types.size) &&
 			       name_vector_append(&w->types, *ret) ?

@@ -55,7 +55,7 @@ struct gr_error *gr_snapshot_name_shapes(struct gr_snapshot_writer *writer,
 			writer,
 			shape->label == GR_TYPE_NONE ?
 				shape->name :
-				gr_scan_merged_name(
+				gr_memory_merged_name(
 					shapes->answers->stop->program,
 					shape->label),
 			&id);
@@ -109,11 +109,10 @@ static struct gr_error *name_vertex(struct merger *m, gr_vertex v,
 
 	if (v >= gr_graph_first_group(hg->graph) &&
 	    goroutine < hg->ngoroutines) {
-		*ret = gr_scan_goroutines_name(&answers->stop->sched,
-					       goroutine);
+		*ret = gr_goroutines_name(&answers->stop->sched, goroutine);
 		return *ret ? NULL : &gr_enomem;
 	}
-	struct gr_error *err = gr_scan_vertex(answers, v, &info);
+	struct gr_error *err = gr_vertex_describe(answers, v, &info);
 	*ret = info.name;
 	return err;
 }

@@ -87,8 +87,9 @@ static struct gr_error *header_element(struct gr_runtime *rt,
 
 /* Buckets and groups lie in spans; while a map of buckets grows, it has half as
  * many again. */
-struct gr_error *gr_scan_map_cursor(struct gr_heap *heap, gr_type_id map,
-				    uint64_t header, struct gr_map_cursor *ret)
+struct gr_error *gr_element_map_cursor(struct gr_heap *heap, gr_type_id map,
+				       uint64_t header,
+				       struct gr_map_cursor *ret)
 {
 	return gr_map_cursor_begin(heap->types, map, header,
 				   2 * heap->span_bytes + OTHER_BYTES, ret);
@@ -160,8 +161,8 @@ static struct gr_error *find_slot(void *ctx, const struct gr_map_keys *keys,
 	return err;
 }
 
-bool gr_scan_key_fits(const struct gr_program *program, gr_type_id map,
-		      const struct gr_literal *key)
+bool gr_element_key_fits(const struct gr_program *program, gr_type_id map,
+			 const struct gr_literal *key)
 {
 	gr_type_id id = gr_types_get(program->types, map)->key;
 
@@ -182,13 +183,14 @@ bool gr_scan_key_fits(const struct gr_program *program, gr_type_id map,
 	return false;
 }
 
-struct gr_error *gr_scan_find_key(struct gr_stop *stop, gr_type_id map,
-				  uint64_t header, const struct gr_literal *key,
-				  uint64_t *elem_addr)
+struct gr_error *gr_element_find_key(struct gr_stop *stop, gr_type_id map,
+				     uint64_t header,
+				     const struct gr_literal *key,
+				     uint64_t *elem_addr)
 {
 	struct gr_map_cursor cursor;
 	struct gr_error *err =
-		gr_scan_map_cursor(stop->heap, map, header, &cursor);
+		gr_element_map_cursor(stop->heap, map, header, &cursor);
 
 	*elem_addr = 0;
 	if (err)
@@ -216,7 +218,7 @@ static struct gr_error *map_element(struct gr_stop *stop,
 				       "the types of the keys and elements of "
 				       "%s are not known",
 				       name);
-	if (!gr_scan_key_fits(stop->program, place->type, index))
+	if (!gr_element_key_fits(stop->program, place->type, index))
 		return gr_error_format(
 			GR_ERROR_ARGUMENT,
 			"%s has keys of type %s: no %s finds one", name,
@@ -225,7 +227,8 @@ static struct gr_error *map_element(struct gr_stop *stop,
 	struct gr_error *err =
 		gr_image_read_u64(stop->image, place->addr, &header);
 	if (!err && header)
-		err = gr_scan_find_key(stop, place->type, header, index, &addr);
+		err = gr_element_find_key(stop, place->type, header, index,
+					  &addr);
 	if (!err && !addr)
 		return gr_error_format(GR_ERROR_ARGUMENT, "%s has no key %s",
 				       name, shown(index, buf));

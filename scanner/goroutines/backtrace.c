@@ -74,11 +74,11 @@ static struct gr_error *answer(struct gr_stop *stop,
 {
 	const struct gr_goroutine *g;
 	struct gr_error *err =
-		gr_scan_need_goroutine(stop, query->goroutine_id, &g);
+		gr_stop_need_goroutine(stop, query->goroutine_id, &g);
 
 	if (err)
 		return err;
-	err = gr_scan_describe_goroutine(stop, g, &backtrace->goroutine);
+	err = gr_goroutine_info_read(stop, g, &backtrace->goroutine);
 	if (!err)
 		err = add_calls(&stop->program->rt, g, query->max_calls,
 				backtrace);
@@ -97,7 +97,7 @@ struct gr_error *gr_backtrace_make(struct gr_stop *stop,
 
 	if (!backtrace)
 		return &gr_enomem;
-	if (query->with_variables && !gr_scan_may_have_values(stop))
+	if (query->with_variables && !gr_stop_may_have_values(stop))
 		err = gr_error_format(GR_ERROR_NOT_SAVED,
 				      "this file was saved without values: it "
 				      "lacks those of variables (`goref save "

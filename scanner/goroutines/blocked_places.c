@@ -19,8 +19,7 @@ static struct gr_error *find_row(struct gr_blocked_places *places,
 				 const struct gr_goroutine *g, uint32_t *ret)
 {
 	struct gr_goroutine_info info;
-	struct gr_error *err =
-		gr_scan_describe_goroutine(places->stop, g, &info);
+	struct gr_error *err = gr_goroutine_info_read(places->stop, g, &info);
 
 	if (err)
 		return err;

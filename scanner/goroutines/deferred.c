@@ -37,8 +37,8 @@ static struct gr_error *read_word(struct gr_runtime *rt, uint64_t addr,
 	return err;
 }
 
-struct gr_error *gr_scan_read_closure(struct gr_runtime *rt, uint64_t addr,
-				      struct gr_func *ret, bool *found)
+struct gr_error *gr_closure_read(struct gr_runtime *rt, uint64_t addr,
+				 struct gr_func *ret, bool *found)
 {
 	size_t mark = gr_recorder_search(rt->recorder);
 	uint64_t pc = 0;
@@ -55,7 +55,7 @@ static struct gr_error *read_entry(struct gr_runtime *rt, uint64_t addr,
 {
 	struct gr_func func;
 	bool found;
-	struct gr_error *err = gr_scan_read_closure(rt, addr, &func, &found);
+	struct gr_error *err = gr_closure_read(rt, addr, &func, &found);
 
 	*ret = found ? func.entry : 0;
 	return err;

@@ -25,8 +25,8 @@ struct gr_error *gr_deferred_find(struct gr_sched *sched,
 
 /** Read the function of the closure at @p addr, which may be anything: a saved
  * file has the word only if there is one. */
-struct gr_error *gr_scan_read_closure(struct gr_runtime *rt, uint64_t addr,
-				      struct gr_func *ret,
-				      bool *found) GR_MUST_CHECK;
+struct gr_error *gr_closure_read(struct gr_runtime *rt, uint64_t addr,
+				 struct gr_func *ret,
+				 bool *found) GR_MUST_CHECK;
 
 #endif /* GR_DEFERRED_H */

@@ -21,7 +21,7 @@ struct gr_error *gr_goroutines_weigh(struct gr_answers *answers,
 		return NULL;
 	if (!vertices || !set)
 		return &gr_enomem;
-	struct gr_error *err = gr_scan_need_graph(answers, 0);
+	struct gr_error *err = gr_answers_need_graph(answers, 0);
 	if (err)
 		return err;
 	for (size_t i = 0; i < n; i++) {

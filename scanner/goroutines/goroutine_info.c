@@ -114,7 +114,7 @@ struct gr_error *gr_goroutine_describe(struct gr_goroutine_describer *d,
 	const struct gr_running *running =
 		gr_sched_running(&stop->sched, g->addr);
 	const struct gr_moments *moments;
-	struct gr_error *err = gr_scan_moments(stop, &moments);
+	struct gr_error *err = gr_stop_moments(stop, &moments);
 	uint64_t start;
 
 	if (err)
@@ -122,7 +122,7 @@ struct gr_error *gr_goroutine_describe(struct gr_goroutine_describer *d,
 	*info = (struct gr_goroutine_info){
 		.id = g->goid,
 		.state = g->state,
-		.wait_reason = gr_scan_wait_reason(&stop->program->rt, g),
+		.wait_reason = gr_goroutine_wait_reason(&stop->program->rt, g),
 		.is_system = g->is_system,
 		.thread_id = running ? running->thread_id : 0,
 		.m_id = running ? running->m_id : -1,
@@ -133,7 +133,7 @@ struct gr_error *gr_goroutine_describe(struct gr_goroutine_describer *d,
 		.stack_bytes =
 			g->sp && g->sp < g->stack_hi ? g->stack_hi - g->sp : 0,
 		.has_unsaved_labels = g->labels_addr &&
-				      !gr_scan_may_have_values(stop),
+				      !gr_stop_may_have_values(stop),
 	};
 	if (g->labels) {
 		info->labels = g->labels->labels;
@@ -149,9 +149,9 @@ struct gr_error *gr_goroutine_describe(struct gr_goroutine_describer *d,
 	return err;
 }
 
-struct gr_error *gr_scan_describe_goroutine(struct gr_stop *stop,
-					    const struct gr_goroutine *g,
-					    struct gr_goroutine_info *ret)
+struct gr_error *gr_goroutine_info_read(struct gr_stop *stop,
+					const struct gr_goroutine *g,
+					struct gr_goroutine_info *ret)
 {
 	_cleanup_(gr_goroutine_describer_deinit) struct gr_goroutine_describer
 		d = { .stop = stop };

@@ -31,7 +31,7 @@ void gr_goroutine_describer_deinit(struct gr_goroutine_describer *d);
 
 /** Describe one goroutine alone. */
 struct gr_error *
-gr_scan_describe_goroutine(struct gr_stop *stop, const struct gr_goroutine *g,
-			   struct gr_goroutine_info *ret) GR_MUST_CHECK;
+gr_goroutine_info_read(struct gr_stop *stop, const struct gr_goroutine *g,
+		       struct gr_goroutine_info *ret) GR_MUST_CHECK;
 
 #endif /* GR_GOROUTINE_INFO_H */

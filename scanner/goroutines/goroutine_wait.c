@@ -43,8 +43,8 @@ static struct gr_error *since_start(struct gr_runtime *rt, uint64_t when,
 {
 	const struct gr_field word = { 0, 8 };
 	uint64_t start;
-	struct gr_error *err =
-		gr_scan_read_field(rt, rt->layout.vars.init_time, word, &start);
+	struct gr_error *err = gr_runtime_read_field(
+		rt, rt->layout.vars.init_time, word, &start);
 
 	*ret = !err && start && when > start ? when - start : 0;
 	return err;
@@ -114,14 +114,14 @@ static struct gr_error *describe_channel(struct query *q,
 	if (!err && sends(wait) && wait->elem && elem != GR_TYPE_NONE)
 		err = show_value(q, wait, elem, ret);
 	if (!err)
-		err = gr_scan_read_field(
+		err = gr_runtime_read_field(
 			&answers->stop->program->rt, channel.timer,
 			answers->stop->program->rt.layout.timer.when, &when);
 	if (!err && when)
 		err = since_start(&answers->stop->program->rt, when,
 				  &ret->due_ns);
 	return err ? err :
-		     gr_scan_name_primitive(
+		     gr_primitive_find_name(
 			     answers, wait->object,
 			     channel_type(answers->stop->program, elem), true,
 			     q->asked->may_walk, &ret->name);
@@ -154,12 +154,13 @@ static struct gr_error *count_holders(struct query *q,
 	struct gr_error *err;
 
 	if (wait->kind == GR_WAIT_WAITGROUP)
-		return gr_scan_read_field(&q->answers->stop->program->rt,
-					  wait->object, state, &ret->holders);
+		return gr_runtime_read_field(&q->answers->stop->program->rt,
+					     wait->object, state,
+					     &ret->holders);
 	if (wait->kind != GR_WAIT_RWMUTEX_WRITE)
 		return NULL;
-	err = gr_scan_read_field(&q->answers->stop->program->rt, wait->object,
-				 readers, &count);
+	err = gr_runtime_read_field(&q->answers->stop->program->rt,
+				    wait->object, readers, &count);
 	if (!err && (int32_t)count > 0)
 		ret->holders = count;
 	return err;
@@ -172,21 +173,21 @@ static struct gr_error *describe_lock(struct query *q,
 	struct gr_error *err = count_holders(q, wait, ret);
 
 	return err ? err :
-		     gr_scan_name_primitive(q->answers, wait->object,
+		     gr_primitive_find_name(q->answers, wait->object,
 					    lock_type(wait->kind), false,
 					    q->asked->may_walk, &ret->name);
 }
 
-struct gr_error *gr_scan_name_awaited(struct gr_answers *answers,
-				      const struct gr_wait *wait, bool may_walk,
-				      struct gr_primitive_name *ret)
+struct gr_error *gr_wait_find_name(struct gr_answers *answers,
+				   const struct gr_wait *wait, bool may_walk,
+				   struct gr_primitive_name *ret)
 {
 	struct gr_stop *stop = answers->stop;
 	gr_type_id elem = GR_TYPE_NONE;
 	struct gr_channel channel;
 
 	if (!is_for_channel(wait))
-		return gr_scan_name_primitive(answers, wait->object,
+		return gr_primitive_find_name(answers, wait->object,
 					      lock_type(wait->kind), false,
 					      may_walk, ret);
 	struct gr_error *err =
@@ -197,7 +198,7 @@ struct gr_error *gr_scan_name_awaited(struct gr_answers *answers,
 	if (gr_error_catch(&err, GR_ERROR_FAULT))
 		elem = GR_TYPE_NONE;
 	return err ? err :
-		     gr_scan_name_primitive(answers, wait->object,
+		     gr_primitive_find_name(answers, wait->object,
 					    channel_type(stop->program, elem),
 					    true, may_walk, ret);
 }
@@ -213,15 +214,15 @@ static struct gr_error *describe_sleep(struct query *q,
 					layout->timer.nextwhen :
 					layout->timer.when;
 	uint64_t timer = 0, when = 0;
-	struct gr_error *err = gr_scan_read_field(
+	struct gr_error *err = gr_runtime_read_field(
 		&stop->program->rt, q->g->addr, layout->g.sleep_when, &when);
 
 	if (!err && !when)
-		err = gr_scan_read_field(&stop->program->rt, q->g->addr,
-					 layout->g.timer, &timer);
+		err = gr_runtime_read_field(&stop->program->rt, q->g->addr,
+					    layout->g.timer, &timer);
 	if (!err && !when)
-		err = gr_scan_read_field(&stop->program->rt, timer, field,
-					 &when);
+		err = gr_runtime_read_field(&stop->program->rt, timer, field,
+					    &when);
 	return err || !when ?
 		       err :
 		       since_start(&stop->program->rt, when, &ret->due_ns);
@@ -236,8 +237,8 @@ static struct gr_error *find_number(struct query *q,
 	struct gr_thread_call call = { .is_known = false };
 	uint64_t m;
 	struct gr_error *err =
-		gr_scan_read_field(&stop->program->rt, q->g->addr,
-				   stop->program->rt.layout.g.m, &m);
+		gr_runtime_read_field(&stop->program->rt, q->g->addr,
+				      stop->program->rt.layout.g.m, &m);
 
 	if (!err)
 		err = gr_thread_call_find(&stop->program->rt, m, thread, &call);
@@ -319,13 +320,14 @@ static struct gr_error *find_bubble(struct query *q)
 	struct gr_stop *stop = q->answers->stop;
 	const struct gr_layout *layout = &stop->program->rt.layout;
 	uint64_t bubble;
-	struct gr_error *err = gr_scan_read_field(
+	struct gr_error *err = gr_runtime_read_field(
 		&stop->program->rt, q->g->addr, layout->g.bubble, &bubble);
 
 	q->ret->is_in_bubble = bubble;
 	return err ? err :
-		     gr_scan_read_field(&stop->program->rt, bubble,
-					layout->bubble.id, &q->ret->bubble_id);
+		     gr_runtime_read_field(&stop->program->rt, bubble,
+					   layout->bubble.id,
+					   &q->ret->bubble_id);
 }
 
 static struct gr_error *describe_all(struct query *q)
@@ -359,13 +361,13 @@ static struct gr_error *describe_all(struct query *q)
 
 static struct gr_error *answer(struct query *q)
 {
-	struct gr_error *err = gr_scan_need_goroutine(
+	struct gr_error *err = gr_stop_need_goroutine(
 		q->answers->stop, q->asked->goroutine_id, &q->g);
 
 	if (err)
 		return err;
-	err = gr_scan_describe_goroutine(q->answers->stop, q->g,
-					 &q->ret->goroutine);
+	err = gr_goroutine_info_read(q->answers->stop, q->g,
+				     &q->ret->goroutine);
 	return err ? err : describe_all(q);
 }
 

@@ -72,9 +72,8 @@ void gr_goroutine_wait_destroy(struct gr_goroutine_wait *wait);
 struct gr_wait;
 
 /** Name what a row is about, whose object is known. */
-struct gr_error *
-gr_scan_name_awaited(struct gr_answers *answers, const struct gr_wait *wait,
-		     bool may_walk,
-		     struct gr_primitive_name *ret) GR_MUST_CHECK;
+struct gr_error *gr_wait_find_name(struct gr_answers *answers,
+				   const struct gr_wait *wait, bool may_walk,
+				   struct gr_primitive_name *ret) GR_MUST_CHECK;
 
 #endif /* GR_GOROUTINE_WAIT_H */

@@ -278,7 +278,7 @@ static struct gr_error *leave_out_tiny_blocks(struct judge *j)
 
 // --------------------------------------------------------------------- verdict
 
-bool gr_scan_lacks_memory(const struct gr_answers *answers)
+bool gr_leak_rule_lacks_memory(const struct gr_answers *answers)
 {
 	const uint64_t *count = answers->graph_gaps.count;
 
@@ -328,7 +328,7 @@ static struct gr_error *mark(struct judge *j)
 		.hidden = j->hidden.data,
 		.nhidden = j->hidden.size,
 	};
-	bool lacks = gr_scan_lacks_memory(j->answers);
+	bool lacks = gr_leak_rule_lacks_memory(j->answers);
 
 	if (!alive)
 		return &gr_enomem;

@@ -28,6 +28,6 @@ struct gr_error *gr_leak_rule_apply(struct gr_answers *answers,
 
 /** May pointers be missing from the graph? Then what nothing leads to is not
  * proven. */
-bool gr_scan_lacks_memory(const struct gr_answers *answers);
+bool gr_leak_rule_lacks_memory(const struct gr_answers *answers);
 
 #endif /* GR_LEAK_RULE_H */

@@ -239,7 +239,7 @@ static struct gr_error *describe(struct finder *f, const struct member *first,
 		&waits->rows[waits->first[first->goroutine]];
 	struct gr_goroutine_info info;
 	struct gr_error *err =
-		gr_scan_describe_goroutine(f->answers->stop, g, &info);
+		gr_goroutine_info_read(f->answers->stop, g, &info);
 
 	if (err)
 		return err;
@@ -390,7 +390,8 @@ static struct gr_error *find(struct finder *f)
 {
 	size_t n = f->answers->stop->sched.ngoroutines;
 	_cleanup_free_ uint8_t *states = calloc(n + 1, sizeof(*states));
-	struct gr_error *err = gr_scan_need_graph(f->answers, GR_PART_NEAREST);
+	struct gr_error *err =
+		gr_answers_need_graph(f->answers, GR_PART_NEAREST);
 
 	if (!err && !states)
 		err = &gr_enomem;

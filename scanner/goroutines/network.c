@@ -111,8 +111,8 @@ static struct gr_error *ip_text(struct gr_runtime *rt, uint64_t addr,
 	if (!err && zone)
 		err = read_string(rt, addr + zone->off_bytes, &scope);
 	if (!err && port)
-		err = gr_scan_read_field(rt, addr + port->off_bytes, word,
-					 &number);
+		err = gr_runtime_read_field(rt, addr + port->off_bytes, word,
+					    &number);
 	if (err)
 		return err;
 	put_ip(raw, bytes, host, sizeof(host));
@@ -448,7 +448,7 @@ static struct gr_error *describe_socket(struct gr_stop *stop,
 		err = describe_kind(&stop->program->rt, fd, ret);
 	if (err)
 		return err;
-	if (!gr_scan_may_have_values(stop)) {
+	if (!gr_stop_may_have_values(stop)) {
 		ret->has_unsaved |= calls->is_connect;
 		return NULL;
 	}
@@ -475,8 +475,8 @@ struct gr_error *gr_network_find(struct gr_stop *stop,
 		return err;
 	ret->is_known = true;
 	ret->deadline = polled.deadline;
-	err = gr_scan_read_field(&stop->program->rt, polled.fd,
-				 layout->poll_fd.sysfd, &ret->descriptor);
+	err = gr_runtime_read_field(&stop->program->rt, polled.fd,
+				    layout->poll_fd.sysfd, &ret->descriptor);
 	if (!err)
 		err = look_at_calls(&stop->program->rt, g, polled.frame,
 				    &calls);

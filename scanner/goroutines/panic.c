@@ -238,7 +238,7 @@ static struct gr_error *name_c_function(struct gr_stop *stop,
 static bool has_values(const struct gr_stop *stop,
 		       const struct gr_panic_query *query)
 {
-	return !query->without_values && gr_scan_may_have_values(stop);
+	return !query->without_values && gr_stop_may_have_values(stop);
 }
 
 /* The type of a value, and its text, if values may be read. */
@@ -438,7 +438,7 @@ static struct gr_error *fill_goroutine(struct gr_stop *stop,
 				       struct gr_panic *panic)
 {
 	struct gr_error *err =
-		gr_scan_describe_goroutine(stop, g, &panic->goroutine);
+		gr_goroutine_info_read(stop, g, &panic->goroutine);
 
 	panic->has_goroutine = !err;
 	if (!err)
@@ -493,7 +493,7 @@ static struct gr_error *answer_panicking(struct gr_stop *stop,
 		if (err || !panic->nvalues)
 			continue;
 		panic->kind = "panicking";
-		err = gr_scan_describe_goroutine(stop, g, &panic->goroutine);
+		err = gr_goroutine_info_read(stop, g, &panic->goroutine);
 		panic->has_goroutine = !err;
 		panic->thread_id = panic->goroutine.thread_id;
 		if (!err)

@@ -159,7 +159,7 @@ static void put_path(struct gr_text *text, const struct gr_why *why)
 /* The type of one value at the start of the object, or GR_TYPE_NONE. */
 static gr_type_id type_of_object(const struct gr_answers *answers, gr_obj obj)
 {
-	uint32_t label = answers->chains->m.parents->of[obj].label;
+	uint32_t label = answers->kept_walk->m.parents->of[obj].label;
 
 	if (label == GR_TYPE_NONE || label & GR_LABEL_DATA)
 		return GR_TYPE_NONE;
@@ -351,7 +351,7 @@ static bool is_in_object(const struct gr_heap *heap, uint64_t addr)
 	return gr_heap_object_at(heap, addr, &span) != GR_OBJ_NONE;
 }
 
-struct gr_error *gr_scan_name_primitive(struct gr_answers *answers,
+struct gr_error *gr_primitive_find_name(struct gr_answers *answers,
 					uint64_t addr, const char *type,
 					bool is_channel, bool may_walk,
 					struct gr_primitive_name *ret)

@@ -42,7 +42,7 @@ struct gr_primitive_name {
  *	if there is memory for it, and later ones use what these found.
  */
 struct gr_error *
-gr_scan_name_primitive(struct gr_answers *answers, uint64_t addr,
+gr_primitive_find_name(struct gr_answers *answers, uint64_t addr,
 		       const char *type, bool is_channel, bool may_walk,
 		       struct gr_primitive_name *ret) GR_MUST_CHECK;
 

@@ -118,7 +118,7 @@ static struct gr_error *name_in_data(struct writer *w, uint64_t addr,
 			gr_types_get(stop->program->types, variable->type)->name;
 		return NULL;
 	}
-	struct gr_error *err = gr_scan_find_location(stop, addr, &at);
+	struct gr_error *err = gr_location_find(stop, addr, &at);
 	if (!err && at.kind == GR_LOCATED_DATA && *at.name) {
 		gr_text_put(&w->text, "%s", at.name);
 		put_offset(w, addr - at.base_addr);
@@ -335,8 +335,8 @@ static struct gr_error *name_in_object(struct writer *w, gr_vertex v,
 							     way.pointee;
 	uint32_t label = better_label(w, objects->type[v], room, whole);
 	if (!is_channel)
-		ret->type = gr_scan_memory_name(w->answers->stop->program,
-						label, room);
+		ret->type =
+			gr_memory_name(w->answers->stop->program, label, room);
 	if (!w->text.bytes)
 		return name_nearby(w, v, off, label, is_channel, ret);
 	if (way.pointee != GR_TYPE_NONE)
@@ -585,13 +585,13 @@ struct gr_error *gr_awaited_paths_make(struct gr_answers *answers,
 {
 	_cleanup_(gr_wait_table_deinit) struct gr_wait_table table = { 0 };
 	bool had_graph = answers->graph;
-	struct gr_error *err = gr_scan_need_graph(answers, 0);
+	struct gr_error *err = gr_answers_need_graph(answers, 0);
 
 	if (!err)
 		err = gr_wait_table_make(answers->stop, &table);
 	if (!err)
 		err = add_paths(answers, &table, ret);
 	if (!had_graph)
-		gr_scan_drop_graph(answers);
+		gr_answers_drop_graph(answers);
 	return err;
 }

@@ -40,8 +40,8 @@ struct gr_awaited_names {
 void gr_awaited_names_deinit(struct gr_awaited_names *names);
 
 /**
- * Get ready to name primitives, with the object graph, if answers->graph has
- * been made. What serves all of them is made once, so that the time is linear.
+ * Get ready to name primitives, with the object graph, if it has been
+ * made. What serves all of them is made once, so that the time is linear.
  */
 struct gr_error *
 gr_awaited_names_make(struct gr_answers *answers,

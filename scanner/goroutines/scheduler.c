@@ -276,7 +276,7 @@ static struct gr_error *find_place(struct describer *d, uint64_t curg,
 	ret->wait_reason = "";
 	if (!g)
 		return NULL;
-	err = gr_scan_describe_goroutine(d->stop, g, &info);
+	err = gr_goroutine_info_read(d->stop, g, &info);
 	if (err)
 		return err;
 	ret->at = info.user;
@@ -384,7 +384,7 @@ static struct gr_error *describe(struct describer *d)
 	struct gr_error *err = gr_sched_read_globals(sched, &d->sched);
 
 	if (!err)
-		err = gr_scan_moments(d->stop, &d->moments);
+		err = gr_stop_moments(d->stop, &d->moments);
 	if (!err)
 		err = index_goroutines(d);
 	if (!err)

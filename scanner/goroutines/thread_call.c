@@ -4,8 +4,8 @@
 #include "goruntime/sched/signal.h"
 #include "goruntime/layout/runtime.h"
 
-struct gr_error *gr_scan_read_field(struct gr_runtime *rt, uint64_t record,
-				    struct gr_field field, uint64_t *ret)
+struct gr_error *gr_runtime_read_field(struct gr_runtime *rt, uint64_t record,
+				       struct gr_field field, uint64_t *ret)
 {
 	*ret = 0;
 	if (!record || !gr_field_is_present(field) || field.bytes > 8)
@@ -26,13 +26,15 @@ static struct gr_error *at_signal(struct gr_runtime *rt, uint64_t m,
 	const struct gr_layout *layout = &rt->layout;
 	uint64_t gsignal, lo, hi;
 	struct gr_error *err =
-		gr_scan_read_field(rt, m, layout->m.gsignal, &gsignal);
+		gr_runtime_read_field(rt, m, layout->m.gsignal, &gsignal);
 
 	*found = false;
 	if (!err)
-		err = gr_scan_read_field(rt, gsignal, layout->g.stack_lo, &lo);
+		err = gr_runtime_read_field(rt, gsignal, layout->g.stack_lo,
+					    &lo);
 	if (!err)
-		err = gr_scan_read_field(rt, gsignal, layout->g.stack_hi, &hi);
+		err = gr_runtime_read_field(rt, gsignal, layout->g.stack_hi,
+					    &hi);
 	return err ? err :
 		     gr_signal_interrupted(rt, lo, hi, thread, ret, found);
 }

@@ -22,8 +22,8 @@ struct gr_error *gr_thread_call_find(struct gr_runtime *rt, uint64_t m,
 
 /** Read a field of a record; 0 if there is no such field or record, or if it
  * cannot be read. */
-struct gr_error *gr_scan_read_field(struct gr_runtime *rt, uint64_t record,
-				    struct gr_field field,
-				    uint64_t *ret) GR_MUST_CHECK;
+struct gr_error *gr_runtime_read_field(struct gr_runtime *rt, uint64_t record,
+				       struct gr_field field,
+				       uint64_t *ret) GR_MUST_CHECK;
 
 #endif /* GR_THREAD_CALL_H */

@@ -74,7 +74,7 @@ static struct gr_error *name_thing(struct maker *m, const struct gr_wait *wait,
 
 	*ret = (struct thing){ wait->kind, "", "", "" };
 	if (!err && wait->object)
-		err = gr_scan_name_awaited(m->answers, wait, true, &name);
+		err = gr_wait_find_name(m->answers, wait, true, &name);
 	if (!err && wait->object)
 		err = gr_wait_class(m->answers, wait, &name, &ret->class);
 	if (err)

@@ -23,7 +23,7 @@ GR_VECTOR(gr_label_vector, const char *);
 /** The labels of all that goroutines wait for. */
 struct gr_wait_keys {
 	struct gr_sched *sched;
-	/** By row of stop->sched.waits: `Mutex main.shop.mu`. Equal texts have
+	/** By row of sched.waits: `Mutex main.shop.mu`. Equal texts have
 	 * one address; they belong to the scan. */
 	const char **of_row;
 	struct gr_label_vector scratch;

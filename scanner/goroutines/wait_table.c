@@ -232,7 +232,7 @@ static struct gr_error *find_around(struct gr_stop *stop,
 	if (!*left || !p->object)
 		return NULL;
 	--*left;
-	struct gr_error *err = gr_scan_find_location(stop, p->object, &at);
+	struct gr_error *err = gr_location_find(stop, p->object, &at);
 	if (!err && at.kind == GR_LOCATED_DATA && at.bytes)
 		p->around = at.base_addr;
 	return err;
@@ -304,7 +304,7 @@ struct gr_error *gr_primitive_waited(struct gr_stop *stop,
 {
 	const uint32_t *waiters = &table->waiters[p->first_waiter];
 	const struct gr_moments *moments;
-	struct gr_error *err = gr_scan_moments(stop, &moments);
+	struct gr_error *err = gr_stop_moments(stop, &moments);
 
 	*ret = 0;
 	for (uint32_t i = 0; !err && i < p->nwaiters; i++) {

@@ -102,7 +102,7 @@ struct gr_wait_table {
 
 struct gr_stop;
 
-/** Group the rows of stop->sched.waits, and read the state of locks. Whoever
+/** Group the rows of sched.waits, and read the state of locks. Whoever
  * wants more than GR_MAX_OWNERS owners sets keeps_all then. */
 struct gr_error *gr_wait_table_make(struct gr_stop *stop,
 				    struct gr_wait_table *ret) GR_MUST_CHECK;

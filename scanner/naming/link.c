@@ -265,9 +265,9 @@ static struct gr_error *name_in_object(struct gr_answers *answers,
 	uint32_t label = objects->type[link->from];
 
 	if (holder == GR_VERTEX_NONE || holder >= objects->count)
-		return gr_scan_name_word(answers->stop, obj, label,
+		return gr_word_find_name(answers->stop, obj, label,
 					 link->off_bytes, ret);
-	return gr_scan_name_held_word(answers->stop,
+	return gr_word_find_held_name(answers->stop,
 				      gr_objects_slot(objects, holder), obj,
 				      label, link->off_bytes, ret);
 }
@@ -284,7 +284,7 @@ struct gr_error *gr_link_name(struct gr_answers *answers,
 	const struct gr_root_vertex *root =
 		&hg->roots.data[link->from - first_root];
 	if (root->source == GR_FROM_LIST)
-		return gr_scan_name_root_word(
+		return gr_word_find_root_name(
 			answers->stop->heap,
 			&answers->stop->roots.list.data[root->index],
 			link->off_bytes, ret);

@@ -45,7 +45,7 @@ static bool find_variable(struct gr_program *program, const struct gr_module *m,
 		at->bytes = types[v[i].type].size_bytes;
 		at->name = v[i].name;
 		at->type_id = id;
-		at->type = gr_scan_memory_name(program, id, at->bytes);
+		at->type = gr_memory_name(program, id, at->bytes);
 		return true;
 	}
 	return false;
@@ -199,7 +199,7 @@ static void locate_slot(struct gr_stop *stop, const struct gr_span *span,
 	at->kind = GR_LOCATED_OBJECT;
 	at->base_addr += span->header_bytes;
 	at->bytes -= span->header_bytes;
-	at->type = gr_scan_header_type(stop->program, span, index);
+	at->type = gr_memory_header_type(stop->program, span, index);
 }
 
 /* Is an address in an arena of the heap? One without objects is known to the
@@ -251,8 +251,8 @@ static struct gr_error *locate_mapping(struct gr_heap *heap,
 	return err;
 }
 
-struct gr_error *gr_scan_find_location(struct gr_stop *stop, uint64_t addr,
-				       struct gr_located *ret)
+struct gr_error *gr_location_find(struct gr_stop *stop, uint64_t addr,
+				  struct gr_located *ret)
 {
 	const struct gr_span *span = gr_heap_span_at(stop->heap, addr);
 	struct gr_error *err = NULL;
@@ -293,6 +293,6 @@ struct gr_error *gr_scan_locate(struct gr_scan *scan, uint64_t addr,
 	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	if (!err)
-		err = gr_scan_find_location(answers->stop, addr, ret);
+		err = gr_location_find(answers->stop, addr, ret);
 	return gr_sigbus_guard_end(&guard, err);
 }

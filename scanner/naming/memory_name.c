@@ -55,8 +55,8 @@ static const char *data_name(struct gr_program *program,
 		      gr_arena_internf(&program->arena, "%s data", type->name);
 }
 
-const char *gr_scan_memory_name(struct gr_program *program, uint32_t label,
-				uint64_t bytes)
+const char *gr_memory_name(struct gr_program *program, uint32_t label,
+			   uint64_t bytes)
 {
 	gr_type_id id = label & ~GR_LABEL_FLAGS;
 	const char *name;
@@ -74,13 +74,13 @@ const char *gr_scan_memory_name(struct gr_program *program, uint32_t label,
 	return name ? name : "";
 }
 
-const char *gr_scan_merged_name(struct gr_program *program, uint32_t label)
+const char *gr_memory_merged_name(struct gr_program *program, uint32_t label)
 {
 	gr_type_id id = label & ~GR_LABEL_FLAGS;
 	const char *name;
 
 	if (label == GR_TYPE_NONE || !(label & GR_LABEL_DATA))
-		return gr_scan_memory_name(program, label, 0);
+		return gr_memory_name(program, label, 0);
 	const struct gr_type *type = gr_types_get(program->types, id);
 	const struct gr_type *elem = elem_of_data(program, type, id);
 	name = gr_arena_internf(&program->arena, elem ? "[]%s data" : "%s data",
@@ -88,7 +88,7 @@ const char *gr_scan_merged_name(struct gr_program *program, uint32_t label)
 	return name ? name : "";
 }
 
-const char *gr_scan_row_name(struct gr_program *program, uint32_t label)
+const char *gr_memory_row_name(struct gr_program *program, uint32_t label)
 {
 	gr_type_id id = label & ~GR_LABEL_FLAGS;
 
@@ -105,9 +105,9 @@ const char *gr_scan_row_name(struct gr_program *program, uint32_t label)
 	return text ? text : "";
 }
 
-struct gr_error *gr_scan_header_label(struct gr_program *program,
-				      const struct gr_span *span,
-				      uint32_t index, uint32_t *ret)
+struct gr_error *gr_memory_header_label(struct gr_program *program,
+					const struct gr_span *span,
+					uint32_t index, uint32_t *ret)
 {
 	uint64_t addr = span->large_type;
 	uint64_t bytes = span->elem_bytes - span->header_bytes;
@@ -136,15 +136,15 @@ struct gr_error *gr_scan_header_label(struct gr_program *program,
 	return err;
 }
 
-const char *gr_scan_header_type(struct gr_program *program,
-				const struct gr_span *span, uint32_t index)
+const char *gr_memory_header_type(struct gr_program *program,
+				  const struct gr_span *span, uint32_t index)
 {
 	uint32_t label;
 	struct gr_error *err =
-		gr_scan_header_label(program, span, index, &label);
+		gr_memory_header_label(program, span, index, &label);
 
 	gr_error_destroy(err);
 	return err ? "" :
-		     gr_scan_memory_name(program, label,
-					 span->elem_bytes - span->header_bytes);
+		     gr_memory_name(program, label,
+				    span->elem_bytes - span->header_bytes);
 }

@@ -26,9 +26,8 @@ static void describe_object(struct gr_answers *answers,
 	info->class = GR_CLASS_OBJECT;
 	info->addr = gr_objects_addr(objects, info->vertex);
 	info->bytes = run->elem_bytes - run->head_bytes;
-	info->type = gr_scan_memory_name(answers->stop->program,
-					 objects->type[info->vertex],
-					 info->bytes);
+	info->type = gr_memory_name(answers->stop->program,
+				    objects->type[info->vertex], info->bytes);
 	info->name = *info->type ? info->type : "object of unknown type";
 }
 
@@ -47,8 +46,8 @@ static void describe_listed(struct gr_stop *stop, const struct gr_root *root,
 	if (root->form == GR_ROOT_REGION)
 		info->addr = root->addr;
 	if (root->form == GR_ROOT_REGION && root->type != GR_TYPE_NONE)
-		info->type = gr_scan_memory_name(stop->program, root->type,
-						 root->bytes);
+		info->type =
+			gr_memory_name(stop->program, root->type, root->bytes);
 	set_goroutine(&stop->sched, root->goroutine, info);
 }
 
@@ -94,7 +93,7 @@ static struct gr_error *describe_root(struct gr_answers *answers,
 	return NULL;
 }
 
-const char *gr_scan_goroutines_name(struct gr_sched *sched, uint32_t index)
+const char *gr_goroutines_name(struct gr_sched *sched, uint32_t index)
 {
 	const struct gr_goroutine *g = &sched->goroutines[index];
 	struct gr_func start;
@@ -151,8 +150,8 @@ static struct gr_error *describe_group(struct gr_answers *answers,
 	return NULL;
 }
 
-struct gr_error *gr_scan_check_vertex(const struct gr_answers *answers,
-				      uint32_t vertex)
+struct gr_error *gr_vertex_check(const struct gr_answers *answers,
+				 uint32_t vertex)
 {
 	return vertex < answers->graph->graph->nvertices ?
 		       NULL :
@@ -160,8 +159,8 @@ struct gr_error *gr_scan_check_vertex(const struct gr_answers *answers,
 				       vertex);
 }
 
-struct gr_error *gr_scan_vertex(struct gr_answers *answers, uint32_t vertex,
-				struct gr_vertex_info *ret)
+struct gr_error *gr_vertex_describe(struct gr_answers *answers, uint32_t vertex,
+				    struct gr_vertex_info *ret)
 {
 	const struct gr_graph *graph = answers->graph->graph;
 	struct gr_error *err = NULL;
@@ -236,8 +235,8 @@ static gr_vertex root_vertex(const struct gr_answers *answers,
 	return GR_VERTEX_NONE;
 }
 
-void gr_scan_find_vertex(struct gr_answers *answers,
-			 const struct gr_place *place, uint32_t *ret)
+void gr_vertex_find(struct gr_answers *answers, const struct gr_place *place,
+		    uint32_t *ret)
 {
 	const struct gr_objects *objects = answers->graph->graph->objects;
 

@@ -43,15 +43,15 @@ struct gr_vertex_info {
 };
 
 /** GR_ERROR_ARGUMENT unless the graph, which has been made, has this vertex. */
-struct gr_error *gr_scan_check_vertex(const struct gr_answers *answers,
-				      uint32_t vertex) GR_MUST_CHECK;
+struct gr_error *gr_vertex_check(const struct gr_answers *answers,
+				 uint32_t vertex) GR_MUST_CHECK;
 
 /**
  * Describe a vertex of the graph, which has been made. @ref retained_bytes is 0
  * if dominators have not been made.
  */
-struct gr_error *gr_scan_vertex(struct gr_answers *answers, uint32_t vertex,
-				struct gr_vertex_info *ret) GR_MUST_CHECK;
+struct gr_error *gr_vertex_describe(struct gr_answers *answers, uint32_t vertex,
+				    struct gr_vertex_info *ret) GR_MUST_CHECK;
 
 /**
  * Find the vertex of a place, in the graph that has been made. A whole variable
@@ -60,11 +60,11 @@ struct gr_error *gr_scan_vertex(struct gr_answers *answers, uint32_t vertex,
  *
  * @param[out] ret UINT32_MAX: there is no such vertex, or it is garbage.
  */
-void gr_scan_find_vertex(struct gr_answers *answers,
-			 const struct gr_place *place, uint32_t *ret);
+void gr_vertex_find(struct gr_answers *answers, const struct gr_place *place,
+		    uint32_t *ret);
 
 /** The name of goroutines that begin where the one of that index does:
  * `goroutines (main.serve)`. NULL: no memory. */
-const char *gr_scan_goroutines_name(struct gr_sched *sched, uint32_t index);
+const char *gr_goroutines_name(struct gr_sched *sched, uint32_t index);
 
 #endif /* GR_VERTEX_H */

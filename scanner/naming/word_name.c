@@ -148,7 +148,7 @@ static struct gr_word begin(struct gr_heap *heap, uint64_t off,
 	};
 }
 
-struct gr_error *gr_scan_name_held_word(struct gr_stop *stop, gr_obj holder,
+struct gr_error *gr_word_find_held_name(struct gr_stop *stop, gr_obj holder,
 					gr_obj obj, uint32_t label,
 					uint64_t off, struct gr_word_name *ret)
 {
@@ -160,20 +160,20 @@ struct gr_error *gr_scan_name_held_word(struct gr_stop *stop, gr_obj holder,
 				 gr_heap_object_addr(stop->heap, obj));
 	word.holder = holder;
 	if (label == GR_TYPE_NONE)
-		err = gr_scan_header_label(stop->program, span,
-					   obj - span->first_obj, &label);
+		err = gr_memory_header_label(stop->program, span,
+					     obj - span->first_obj, &label);
 	return err ? err : name_word(&word, label);
 }
 
-struct gr_error *gr_scan_name_word(struct gr_stop *stop, gr_obj obj,
+struct gr_error *gr_word_find_name(struct gr_stop *stop, gr_obj obj,
 				   uint32_t label, uint64_t off,
 				   struct gr_word_name *ret)
 {
-	return gr_scan_name_held_word(stop, GR_OBJ_NONE, obj, label, off, ret);
+	return gr_word_find_held_name(stop, GR_OBJ_NONE, obj, label, off, ret);
 }
 
-struct gr_error *gr_scan_is_map_header(struct gr_heap *heap, gr_obj obj,
-				       gr_type_id map, bool *ret)
+struct gr_error *gr_word_starts_map(struct gr_heap *heap, gr_obj obj,
+				    gr_type_id map, bool *ret)
 {
 	struct gr_word_name unused;
 	struct gr_word word = begin(heap, 0, &unused);
@@ -183,7 +183,7 @@ struct gr_error *gr_scan_is_map_header(struct gr_heap *heap, gr_obj obj,
 	return gr_word_is_map_header(&word, ret);
 }
 
-struct gr_error *gr_scan_name_root_word(struct gr_heap *heap,
+struct gr_error *gr_word_find_root_name(struct gr_heap *heap,
 					const struct gr_root *root,
 					uint64_t off, struct gr_word_name *ret)
 {

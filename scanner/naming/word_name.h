@@ -64,7 +64,7 @@ struct gr_word_name {
  * @param label as gr_parent.label; GR_TYPE_NONE: only what its header tells.
  * @param off from the object's first byte behind its malloc header.
  */
-struct gr_error *gr_scan_name_word(struct gr_stop *stop, gr_obj obj,
+struct gr_error *gr_word_find_name(struct gr_stop *stop, gr_obj obj,
 				   uint32_t label, uint64_t off,
 				   struct gr_word_name *ret) GR_MUST_CHECK;
 
@@ -72,21 +72,21 @@ struct gr_error *gr_scan_name_word(struct gr_stop *stop, gr_obj obj,
  * The same for an object that a pointer in @p holder leads to. The holder of a
  * channel's buffer tells in which order its elements are received.
  */
-struct gr_error *gr_scan_name_held_word(struct gr_stop *stop, gr_obj holder,
+struct gr_error *gr_word_find_held_name(struct gr_stop *stop, gr_obj holder,
 					gr_obj obj, uint32_t label,
 					uint64_t off,
 					struct gr_word_name *ret) GR_MUST_CHECK;
 
 /** Is an object that belongs to a map of type @p map the header of that map? */
-struct gr_error *gr_scan_is_map_header(struct gr_heap *heap, gr_obj obj,
-				       gr_type_id map, bool *ret) GR_MUST_CHECK;
+struct gr_error *gr_word_starts_map(struct gr_heap *heap, gr_obj obj,
+				    gr_type_id map, bool *ret) GR_MUST_CHECK;
 
 /**
  * Name the word at byte @p off of a root's variable, or of the object whose
  * contents the root holds. The name of the root itself is not part of the name.
  * The name of a root that is itself the pointer is empty.
  */
-struct gr_error *gr_scan_name_root_word(struct gr_heap *heap,
+struct gr_error *gr_word_find_root_name(struct gr_heap *heap,
 					const struct gr_root *root,
 					uint64_t off,
 					struct gr_word_name *ret) GR_MUST_CHECK;

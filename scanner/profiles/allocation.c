@@ -36,7 +36,7 @@ static struct gr_error *read_stack(struct gr_stop *stop, uint64_t addr,
 
 	if (!bucket)
 		return &gr_enomem;
-	struct gr_error *err = gr_scan_check_buckets(stop, GR_BUCKETS_MEMORY);
+	struct gr_error *err = gr_stop_check_buckets(stop, GR_BUCKETS_MEMORY);
 	if (err)
 		return err;
 	err = gr_bucket_read(&stop->program->rt, GR_BUCKETS_MEMORY, addr,

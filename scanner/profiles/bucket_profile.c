@@ -224,7 +224,7 @@ static struct gr_error *check_copied(struct gr_runtime *rt,
 		"with `goref attach PID' and the verb");
 }
 
-struct gr_error *gr_scan_check_buckets(struct gr_stop *stop,
+struct gr_error *gr_stop_check_buckets(struct gr_stop *stop,
 				       enum gr_bucket_kind kind)
 {
 	_cleanup_free_ struct gr_bucket *bucket = calloc(1, sizeof(*bucket));
@@ -307,7 +307,7 @@ static struct gr_error *read_contention_settings(struct reader *r)
 
 static struct gr_error *answer(struct reader *r)
 {
-	struct gr_error *err = gr_scan_check_buckets(r->stop, r->kind);
+	struct gr_error *err = gr_stop_check_buckets(r->stop, r->kind);
 	if (!err)
 		err = r->kind == GR_BUCKETS_MEMORY ?
 			      read_memory_settings(r) :

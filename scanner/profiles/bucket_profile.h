@@ -74,7 +74,7 @@ gr_scan_bucket_profile(struct gr_scan *scan, enum gr_bucket_kind kind,
 void gr_bucket_profile_destroy(struct gr_bucket_profile *profile);
 
 /** Can the buckets of a kind be read? Errors are those of the profile. */
-struct gr_error *gr_scan_check_buckets(struct gr_stop *stop,
+struct gr_error *gr_stop_check_buckets(struct gr_stop *stop,
 				       enum gr_bucket_kind kind) GR_MUST_CHECK;
 
 #endif /* GR_BUCKET_PROFILE_H */

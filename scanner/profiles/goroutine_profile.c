@@ -26,7 +26,7 @@ static struct gr_error *find_leaked(struct gr_answers *answers,
 {
 	_cleanup_free_ uint8_t *states =
 		calloc(answers->stop->sched.ngoroutines + 1, sizeof(*states));
-	struct gr_error *err = gr_scan_need_graph(answers, GR_PART_NEAREST);
+	struct gr_error *err = gr_answers_need_graph(answers, GR_PART_NEAREST);
 
 	if (!err && !states)
 		err = &gr_enomem;

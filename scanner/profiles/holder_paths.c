@@ -22,7 +22,7 @@ struct gr_error *gr_holder_paths_init(struct gr_holder_paths *ret,
 					 .max_depth = max_depth,
 					 .max_nodes = max_nodes };
 	struct gr_error *err =
-		gr_scan_need_chains(answers, GR_ATTRIBUTION_NEAREST);
+		gr_kept_walk_need(answers, GR_ATTRIBUTION_NEAREST);
 
 	if (!err)
 		err = gr_image_want(stop->image, (uint64_t)stop->heap->nobjs *
@@ -63,7 +63,7 @@ static struct gr_error *find_root(struct gr_holder_paths *paths, uint32_t index,
 				  uint32_t *ret)
 {
 	struct gr_root_total root =
-		paths->answers->chains->m.tree.roots.data[index];
+		paths->answers->kept_walk->m.tree.roots.data[index];
 
 	*ret = gr_keys_find(&paths->tops, index, 0);
 	if (*ret != UINT32_MAX)
@@ -101,7 +101,7 @@ static struct gr_error *go_down(struct gr_holder_paths *paths, const char *name,
 static struct gr_error *pass_object(struct gr_holder_paths *paths, gr_obj obj,
 				    uint32_t *node)
 {
-	const struct gr_marking *m = &paths->answers->chains->m;
+	const struct gr_marking *m = &paths->answers->kept_walk->m;
 	const struct gr_node *nodes = m->tree.nodes.data;
 	uint32_t at = m->parents->of[obj].node - 1;
 	struct gr_error *err = NULL;
@@ -125,7 +125,7 @@ static struct gr_error *pass_object(struct gr_holder_paths *paths, gr_obj obj,
 struct gr_error *gr_holder_paths_find(struct gr_holder_paths *paths, gr_obj obj,
 				      uint32_t *ret)
 {
-	const struct gr_marking *m = &paths->answers->chains->m;
+	const struct gr_marking *m = &paths->answers->kept_walk->m;
 	struct gr_error *err = NULL;
 	gr_obj o = obj;
 

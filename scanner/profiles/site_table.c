@@ -205,7 +205,7 @@ static struct gr_error *fill(struct counter *c)
 	if (table->rows.size)
 		qsort(table->rows.data, table->rows.size,
 		      sizeof(*table->rows.data), compare_rows);
-	table->gaps = c->answers->chains->gaps;
+	table->gaps = c->answers->kept_walk->gaps;
 	return NULL;
 }
 

@@ -56,7 +56,7 @@ struct gr_error *gr_sites_read(struct gr_stop *stop, struct gr_sites *ret)
 	*ret = (struct gr_sites){ 0 };
 	if (!bucket)
 		return &gr_enomem;
-	struct gr_error *err = gr_scan_check_buckets(stop, GR_BUCKETS_MEMORY);
+	struct gr_error *err = gr_stop_check_buckets(stop, GR_BUCKETS_MEMORY);
 	if (!err)
 		err = gr_memory_sampling_read(&stop->program->rt,
 					      &ret->sampling);

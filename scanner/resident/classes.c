@@ -228,7 +228,7 @@ static void class_main_heap(struct table *t)
 {
 	size_t last = SIZE_MAX;
 
-	if (gr_scan_origin_kind(t->stop) != GR_TARGET_CORE ||
+	if (gr_stop_origin_kind(t->stop) != GR_TARGET_CORE ||
 	    !gr_mappings_have_libraries(t->mappings))
 		return;
 	for (size_t i = 0; i < t->size; i++)

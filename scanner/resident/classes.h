@@ -9,8 +9,7 @@
 
 /**
  * The class of each mapping of @p residency, for free(). It says nothing of the
- * parts of a mapping in arenas of the Go heap. stop->pages.sys_memory is
- * sorted.
+ * parts of a mapping in arenas of the Go heap. pages.sys_memory is sorted.
  */
 struct gr_error *gr_rss_classify(struct gr_stop *stop,
 				 const struct gr_residency *residency,

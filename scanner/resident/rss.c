@@ -261,10 +261,10 @@ static struct gr_error *mark(struct gr_answers *answers,
 	struct gr_gaps before = stop->gaps;
 	struct gr_ledger unused = { 0 };
 
-	gr_scan_drop_chains(answers);
-	gr_scan_make_room(answers);
+	gr_kept_walk_drop(answers);
+	gr_answers_make_room(answers);
 	struct gr_error *err =
-		gr_scan_mark(answers, &options, false, &unused, marking);
+		gr_answers_mark(answers, &options, false, &unused, marking);
 	*gaps = stop->gaps;
 	gr_gaps_end_walk(&stop->gaps, &before);
 	return err;
@@ -277,7 +277,7 @@ static struct gr_error *answer(struct gr_answers *answers, bool is_marked,
 	_cleanup_(gr_marking_deinit) struct gr_marking marking = { 0 };
 	_cleanup_free_ uint8_t *classes = NULL;
 	const struct gr_residency *residency = NULL;
-	struct gr_error *err = gr_scan_residency(stop, &residency);
+	struct gr_error *err = gr_stop_residency(stop, &residency);
 
 	rss->gaps = stop->gaps;
 	if (!err && is_marked)

@@ -9,14 +9,14 @@ struct gr_error *gr_billed_init(struct gr_billed *billed,
 				struct gr_answers *answers, uint32_t *number_of)
 {
 	struct gr_error *err =
-		gr_scan_need_chains(answers, GR_ATTRIBUTION_NEAREST);
+		gr_kept_walk_need(answers, GR_ATTRIBUTION_NEAREST);
 
 	*billed = (struct gr_billed){ .answers = answers,
 				      .number_of = number_of };
 	if (err)
 		return err;
 	const struct gr_stack_object_vector *stacks =
-		&answers->chains->m.parents->on_stack;
+		&answers->kept_walk->m.parents->on_stack;
 	for (size_t i = 0; i < stacks->size; i++) {
 		const struct gr_frame_object *object = &stacks->data[i];
 		if (gr_keys_find(&billed->goroutines, object->obj, 0) ==
@@ -45,7 +45,7 @@ static uint32_t *number_at(const struct gr_billed *billed, gr_obj obj)
 
 static gr_obj object_above(const struct gr_billed *billed, gr_obj obj)
 {
-	const struct gr_marking *m = &billed->answers->chains->m;
+	const struct gr_marking *m = &billed->answers->kept_walk->m;
 
 	return gr_parents_above(m->parents, &m->tree, obj);
 }
@@ -53,7 +53,7 @@ static gr_obj object_above(const struct gr_billed *billed, gr_obj obj)
 static struct gr_billed_root root_of(const struct gr_billed *billed,
 				     gr_obj first)
 {
-	const struct gr_marking *m = &billed->answers->chains->m;
+	const struct gr_marking *m = &billed->answers->kept_walk->m;
 	uint32_t top = gr_parents_top(&m->tree, m->parents->of[first].node - 1);
 
 	return (struct gr_billed_root){

@@ -127,7 +127,7 @@ static uint64_t root_key(struct tree *t, gr_vertex v)
 
 	if (t->err)
 		return 0;
-	t->err = gr_scan_vertex(t->answers, v, &info);
+	t->err = gr_vertex_describe(t->answers, v, &info);
 	if (t->err)
 		return 0;
 	return (uint64_t)KEY_ROOT << KEY_SHIFT | (uintptr_t)info.name;
@@ -366,14 +366,14 @@ static struct gr_error *name_merged(struct gr_answers *answers,
 	row->goroutine_id = 0;
 	switch (gr_graph_kind(g, example)) {
 	case GR_VERTEX_OBJECT:
-		row->type = gr_scan_merged_name(answers->stop->program,
-						g->objects->type[example]);
+		row->type = gr_memory_merged_name(answers->stop->program,
+						  g->objects->type[example]);
 		row->name = *row->type ? row->type : row->name;
 		break;
 	case GR_VERTEX_GROUP:
 		if (example - gr_graph_first_group(g) <
 		    answers->graph->ngoroutines)
-			row->name = gr_scan_goroutines_name(
+			row->name = gr_goroutines_name(
 				&answers->stop->sched,
 				example - gr_graph_first_group(g));
 		break;
@@ -389,7 +389,7 @@ struct gr_error *gr_dominator_describe(struct gr_answers *answers,
 				       struct gr_dominator *ret)
 {
 	struct gr_vertex_info info;
-	struct gr_error *err = gr_scan_vertex(answers, vertex, &info);
+	struct gr_error *err = gr_vertex_describe(answers, vertex, &info);
 
 	if (err)
 		return err;

@@ -57,8 +57,7 @@ static struct gr_error *describe_place(struct gr_answers *answers,
 	*ret = (struct gr_dominator){
 		.name = place->name,
 		.kind = gr_root_kind_name(GR_ROOT_GLOBAL),
-		.type = gr_scan_memory_name(answers->stop->program, place->type,
-					    0),
+		.type = gr_memory_name(answers->stop->program, place->type, 0),
 		.addr = place->addr,
 		.vertices = 1,
 	};
@@ -123,7 +122,7 @@ static struct gr_error *find_asked(struct gr_answers *answers,
 		const struct gr_place *place = &options->places[i];
 		gr_vertex vertex;
 
-		gr_scan_find_vertex(answers, place, &vertex);
+		gr_vertex_find(answers, place, &vertex);
 		err = describe_place(answers, place, vertex,
 				     &ret->asked[ret->nasked++]);
 		if (!err && vertex != GR_VERTEX_NONE)
@@ -169,8 +168,8 @@ struct gr_error *gr_dominators_find(struct gr_answers *answers,
 
 	if (!dominators)
 		return &gr_enomem;
-	err = gr_scan_need_graph(answers,
-				 GR_PART_DOMINATORS | GR_PART_CHILDREN);
+	err = gr_answers_need_graph(answers,
+				    GR_PART_DOMINATORS | GR_PART_CHILDREN);
 	if (err)
 		return err;
 	const struct gr_graph *g = answers->graph->graph;

@@ -21,7 +21,7 @@ static struct gr_error *note(void *ctx, const struct gr_link *link)
 	return NULL;
 }
 
-struct gr_error *gr_scan_field_words(struct gr_answers *answers,
+struct gr_error *gr_field_words_find(struct gr_answers *answers,
 				     uint32_t *words)
 {
 	_cleanup_(gr_link_reader_deinit) struct gr_link_reader reader = {

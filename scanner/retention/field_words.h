@@ -16,7 +16,7 @@ struct gr_answers;
  * @param[out] words By object; GR_WORD_UNKNOWN where a root leads to it or no
  *	such word is in memory.
  */
-struct gr_error *gr_scan_field_words(struct gr_answers *answers,
+struct gr_error *gr_field_words_find(struct gr_answers *answers,
 				     uint32_t *words) GR_MUST_CHECK;
 
 #endif /* GR_FIELD_WORDS_H */

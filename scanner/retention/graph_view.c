@@ -19,7 +19,7 @@ static struct gr_error *need(struct gr_scan *scan, unsigned int parts,
 		return NULL;
 	err = gr_scan_enter(scan, &guard, ret);
 	if (!err)
-		err = gr_scan_need_graph(answers, parts);
+		err = gr_answers_need_graph(answers, parts);
 	return gr_sigbus_guard_end(&guard, err);
 }
 
@@ -29,7 +29,7 @@ static struct gr_error *need_vertex(struct gr_scan *scan, unsigned int parts,
 {
 	struct gr_error *err = need(scan, parts, ret);
 
-	return err ? err : gr_scan_check_vertex(*ret, vertex);
+	return err ? err : gr_vertex_check(*ret, vertex);
 }
 
 struct gr_error *gr_scan_graph_size(struct gr_scan *scan,
@@ -58,7 +58,7 @@ struct gr_error *gr_scan_view_vertex(struct gr_scan *scan, uint32_t vertex,
 		scan, with_retained ? GR_PART_DOMINATORS : GR_PART_NEAREST,
 		vertex, &answers);
 
-	return err ? err : gr_scan_vertex(answers, vertex, ret);
+	return err ? err : gr_vertex_describe(answers, vertex, ret);
 }
 
 static struct gr_error *read_content(struct gr_runtime *rt, uint64_t addr,
@@ -84,12 +84,12 @@ static struct gr_error *find_content(struct gr_answers *answers,
 				     uint64_t *bytes)
 {
 	struct gr_vertex_info info;
-	struct gr_error *err = gr_scan_need_graph(answers, GR_PART_NEAREST);
+	struct gr_error *err = gr_answers_need_graph(answers, GR_PART_NEAREST);
 
 	if (!err)
-		err = gr_scan_check_vertex(answers, vertex);
+		err = gr_vertex_check(answers, vertex);
 	if (!err)
-		err = gr_scan_vertex(answers, vertex, &info);
+		err = gr_vertex_describe(answers, vertex, &info);
 	if (err)
 		return err;
 	if (vertex >= answers->graph->graph->nobjects)
@@ -119,7 +119,7 @@ struct gr_error *gr_scan_view_find(struct gr_scan *scan,
 	struct gr_error *err = need(scan, GR_PART_NEAREST, &answers);
 
 	if (!err)
-		gr_scan_find_vertex(answers, place, ret);
+		gr_vertex_find(answers, place, ret);
 	return err;
 }
 
@@ -269,7 +269,7 @@ struct gr_error *gr_view_retained(struct gr_scan *scan,
 	struct gr_kept kept = { 0 };
 
 	for (uint32_t i = 0; !err && i < count; i++)
-		err = gr_scan_check_vertex(answers, vertices[i]);
+		err = gr_vertex_check(answers, vertices[i]);
 	if (!err)
 		err = gr_graph_keeps(answers->graph->graph, vertices, count,
 				     &poll, NULL, &kept);

@@ -23,7 +23,7 @@ struct gr_graph_size {
 struct gr_error *gr_scan_graph_size(struct gr_scan *scan,
 				    struct gr_graph_size *ret) GR_MUST_CHECK;
 
-/** gr_scan_vertex(); @p with_retained makes the dominators. */
+/** gr_vertex_describe(); @p with_retained makes the dominators. */
 struct gr_error *gr_scan_view_vertex(struct gr_scan *scan, uint32_t vertex,
 				     bool with_retained,
 				     struct gr_vertex_info *ret) GR_MUST_CHECK;
@@ -36,7 +36,7 @@ struct gr_error *gr_scan_object_content(struct gr_scan *scan, uint32_t vertex,
 					uint8_t **ret,
 					uint64_t *bytes) GR_MUST_CHECK;
 
-/** gr_scan_find_vertex() in the graph, which is made. */
+/** gr_vertex_find() in the graph, which is made. */
 struct gr_error *gr_scan_view_find(struct gr_scan *scan,
 				   const struct gr_place *place,
 				   uint32_t *ret) GR_MUST_CHECK;

@@ -163,7 +163,7 @@ static struct gr_error *row_of_record(struct counter *c,
 	*ret = gr_keys_find(&c->keys, make_key(KEY_RECORD, record), 0);
 	if (*ret != UINT32_MAX)
 		return NULL;
-	text = gr_scan_header_type(c->answers->stop->program, span, index);
+	text = gr_memory_header_type(c->answers->stop->program, span, index);
 	// Arrays of all lengths are one row.
 	end = *text == '[' ? strchr(text, ']') : NULL;
 	if (end)
@@ -272,7 +272,7 @@ static struct gr_error *row_of_holder(struct counter *c, gr_vertex holder,
 	*ret = gr_keys_find(&c->keys, key, 0);
 	if (*ret != UINT32_MAX)
 		return NULL;
-	err = gr_scan_vertex(c->answers, holder, &info);
+	err = gr_vertex_describe(c->answers, holder, &info);
 	return err ? err : add_key(c, key, info.name, ret);
 }
 
@@ -324,7 +324,7 @@ static struct gr_error *add_kept(struct counter *c, gr_vertex holder)
 
 	if (gr_keys_find(&c->keys, key, 0) != UINT32_MAX)
 		return NULL;
-	err = gr_scan_vertex(c->answers, holder, &info);
+	err = gr_vertex_describe(c->answers, holder, &info);
 	if (err)
 		return err;
 	name = gr_arena_intern(&c->answers->stop->program->arena, info.name,
@@ -373,7 +373,7 @@ static struct gr_error *row_of_field(struct counter *c, gr_vertex from,
 	if (*ret != UINT32_MAX)
 		return NULL;
 	if (is_field)
-		err = gr_scan_name_word(stop, gr_objects_slot(objects, from),
+		err = gr_word_find_name(stop, gr_objects_slot(objects, from),
 					label, word * GR_WORD_BYTES, &name);
 	if (err)
 		return err;
@@ -394,7 +394,7 @@ static struct gr_error *count_fields(struct counter *c)
 				  sizeof(*c->words));
 	if (!c->words)
 		return gr_budget_error(budget);
-	err = gr_scan_field_words(c->answers, c->words);
+	err = gr_field_words_find(c->answers, c->words);
 	for (gr_vertex v = 0; !err && v < c->g->nobjects; v++) {
 		gr_vertex parent = c->g->parent[v];
 		uint32_t row;
@@ -533,9 +533,9 @@ static struct gr_error *answer(struct gr_answers *answers,
 	struct gr_error *err = check(options);
 
 	if (!err)
-		err = gr_scan_need_graph(answers, options->with_retained ?
-							  GR_PART_CHILDREN :
-							  GR_PART_NEAREST);
+		err = gr_answers_need_graph(answers, options->with_retained ?
+							     GR_PART_CHILDREN :
+							     GR_PART_NEAREST);
 	if (err || !h)
 		return err ? err : &gr_enomem;
 	_cleanup_(counter_deinit) struct counter c = {

@@ -27,8 +27,8 @@ static const char *kind_name(enum gr_holder_kind kind)
 	return names[kind];
 }
 
-struct gr_goroutine_brief gr_scan_goroutine_brief(struct gr_sched *sched,
-						  uint64_t id)
+struct gr_goroutine_brief gr_goroutine_brief(struct gr_sched *sched,
+					     uint64_t id)
 {
 	struct gr_goroutine_brief brief = { 0, "", "", "" };
 
@@ -105,8 +105,8 @@ static struct gr_error *describe_root(struct gr_answers *answers,
 	ret->kind = kind_name(GR_HOLDER_ROOT);
 	ret->name = ret->vertex.name;
 	ret->freed_bytes = g->retained[root];
-	ret->goroutine = gr_scan_goroutine_brief(&answers->stop->sched,
-						 ret->vertex.goroutine_id);
+	ret->goroutine = gr_goroutine_brief(&answers->stop->sched,
+					    ret->vertex.goroutine_id);
 	if (!has_one_edge(g, root, v))
 		return NULL;
 	struct gr_error *err = gr_links_read(&reader, root, v, 1, &links);
@@ -126,11 +126,11 @@ struct gr_error *gr_holder_find(struct gr_answers *answers, gr_vertex v,
 	const struct gr_graph *g = hg->graph;
 	gr_vertex object = outermost_object(g, v), above = g->idom[object];
 	bool is_several = above >= gr_group_vertex(hg, 0);
-	struct gr_error *err = gr_scan_vertex(
+	struct gr_error *err = gr_vertex_describe(
 		answers, is_several ? object : above, &ret->vertex);
 
 	ret->name = "";
-	ret->goroutine = gr_scan_goroutine_brief(&answers->stop->sched, 0);
+	ret->goroutine = gr_goroutine_brief(&answers->stop->sched, 0);
 	ret->has_vertex = !is_several || object != v;
 	if (err)
 		return err;
@@ -140,8 +140,8 @@ struct gr_error *gr_holder_find(struct gr_answers *answers, gr_vertex v,
 	if (!is_several) {
 		ret->kind = kind_name(GR_HOLDER_GOROUTINE);
 		ret->name = ret->vertex.name;
-		ret->goroutine = gr_scan_goroutine_brief(
-			&answers->stop->sched, ret->vertex.goroutine_id);
+		ret->goroutine = gr_goroutine_brief(&answers->stop->sched,
+						    ret->vertex.goroutine_id);
 		return NULL;
 	}
 	ret->kind = kind_name(GR_HOLDER_SEVERAL);

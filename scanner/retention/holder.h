@@ -24,7 +24,7 @@ struct gr_error *gr_holder_find(struct gr_answers *answers, gr_vertex v,
 bool gr_holder_is_one(const struct gr_answers *answers, gr_vertex v);
 
 /** The goroutine of an id; all zero and "" if there is none. */
-struct gr_goroutine_brief gr_scan_goroutine_brief(struct gr_sched *sched,
-						  uint64_t id);
+struct gr_goroutine_brief gr_goroutine_brief(struct gr_sched *sched,
+					     uint64_t id);
 
 #endif /* GR_HOLDER_H */

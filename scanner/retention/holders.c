@@ -71,7 +71,8 @@ static struct gr_error *make_hops(struct gr_link_reader *reader,
 			struct gr_path_hop *hop = &path->hops[n++];
 			hop->left_out =
 				i == MAX_HOPS / 2 + left_out ? left_out : 0;
-			err = gr_scan_vertex(reader->answers, v, &hop->vertex);
+			err = gr_vertex_describe(reader->answers, v,
+						 &hop->vertex);
 			hop->name = hop->vertex.name;
 			if (!err && i)
 				err = name_hop(reader, before[0], before[1],
@@ -107,7 +108,7 @@ static struct gr_error *make_paths(struct gr_answers *answers,
 		err = make_hops(&reader, found->hops, &found->paths[i], path);
 		if (err)
 			return err;
-		path->goroutine = gr_scan_goroutine_brief(
+		path->goroutine = gr_goroutine_brief(
 			&answers->stop->sched, path->hops->vertex.goroutine_id);
 	}
 	return err;
@@ -171,8 +172,8 @@ static struct gr_error *make_roots(struct gr_answers *answers,
 		};
 		err = gr_runtime_step(&answers->stop->program->rt, 1);
 		if (!err)
-			err = gr_scan_vertex(answers, found->paths[i].root,
-					     &root.vertex);
+			err = gr_vertex_describe(answers, found->paths[i].root,
+						 &root.vertex);
 		if (err)
 			return err;
 		struct gr_holder_root_group *group =
@@ -183,8 +184,8 @@ static struct gr_error *make_roots(struct gr_answers *answers,
 			ret->ungrouped++;
 		if (i >= ret->nroots)
 			continue;
-		root.goroutine = gr_scan_goroutine_brief(
-			&answers->stop->sched, root.vertex.goroutine_id);
+		root.goroutine = gr_goroutine_brief(&answers->stop->sched,
+						    root.vertex.goroutine_id);
 		ret->roots[i] = root;
 	}
 	if (groups.size)
@@ -241,7 +242,7 @@ static struct gr_error *answer(struct gr_answers *answers, uint64_t addr,
 {
 	_cleanup_(gr_cleanup_holders) struct gr_holders *holders =
 		calloc(1, sizeof(*holders));
-	struct gr_error *err = gr_scan_need_graph(
+	struct gr_error *err = gr_answers_need_graph(
 		answers, GR_PART_REVERSE | GR_PART_DOMINATORS);
 
 	if (err)

@@ -102,9 +102,9 @@ static struct gr_error *ask_for_kind(struct lister *l, uint32_t label,
 {
 	const struct gr_listing_options *options = l->options;
 	const char *own =
-		gr_scan_memory_name(l->answers->stop->program, label, bytes);
+		gr_memory_name(l->answers->stop->program, label, bytes);
 	const char *merged =
-		gr_scan_merged_name(l->answers->stop->program, label);
+		gr_memory_merged_name(l->answers->stop->program, label);
 	struct gr_error *err = options->is_wanted(
 		options->ctx, *own ? own : unknown, &kind->is_wanted);
 
@@ -127,8 +127,7 @@ static struct gr_error *find_kind(struct lister *l, uint32_t label,
 	ret->type =
 		l->options->with_merged_types ?
 			gr_type_label_text(l->answers->stop->program, label) :
-			gr_scan_memory_name(l->answers->stop->program, label,
-					    bytes);
+			gr_memory_name(l->answers->stop->program, label, bytes);
 	ret->is_wanted = true;
 	if (!*ret->type)
 		ret->type = unknown;
@@ -237,7 +236,7 @@ static struct gr_error *answer(struct gr_answers *answers,
 			   options->order == GR_ORDER_RETAINED;
 	const struct gr_poll poll =
 		gr_runtime_poller(&answers->stop->program->rt);
-	struct gr_error *err = gr_scan_need_graph(
+	struct gr_error *err = gr_answers_need_graph(
 		answers, is_retained ? GR_PART_DOMINATORS : GR_PART_NEAREST);
 
 	if (err)

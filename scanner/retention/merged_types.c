@@ -69,7 +69,7 @@ static uint64_t key_of(void *ctx, gr_vertex v)
 		return UINT64_C(1) << 62;
 	if (kind != GR_VERTEX_ROOT)
 		return UINT64_C(1) << 63 | v;
-	struct gr_error *err = gr_scan_vertex(answers, v, &info);
+	struct gr_error *err = gr_vertex_describe(answers, v, &info);
 	if (err) {
 		gr_error_destroy(err);
 		return UINT64_C(1) << 63 | v;
@@ -127,8 +127,8 @@ static struct gr_error *describe_rows(struct gr_answers *answers,
 			.bytes = row->bytes,
 			.cut = row->cut,
 		};
-		err = gr_scan_vertex(answers, row->example,
-				     &ret->branches[i].example);
+		err = gr_vertex_describe(answers, row->example,
+					 &ret->branches[i].example);
 		if (!err && has_fields)
 			err = name_field(&reader, row->example,
 					 &ret->branches[i].field);
@@ -168,7 +168,8 @@ static struct gr_error *answer(struct gr_answers *answers, const char *type,
 {
 	_cleanup_(gr_cleanup_merged_types) struct gr_merged_types *merged =
 		calloc(1, sizeof(*merged));
-	struct gr_error *err = gr_scan_need_graph(answers, GR_PART_DOMINATORS);
+	struct gr_error *err =
+		gr_answers_need_graph(answers, GR_PART_DOMINATORS);
 
 	if (err)
 		return err;

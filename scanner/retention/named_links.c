@@ -43,12 +43,12 @@ static struct gr_error *name_links(struct gr_answers *answers,
 	return err;
 }
 
-/* Make the graph if there is none. gr_scan_need_graph() is not called
+/* Make the graph if there is none. gr_answers_need_graph() is not called
  * otherwise: its check of the memory takes longer than naming a link. */
 static struct gr_error *need_graph(struct gr_answers *answers)
 {
 	return answers->graph ? NULL :
-				gr_scan_need_graph(answers, GR_PART_NEAREST);
+				gr_answers_need_graph(answers, GR_PART_NEAREST);
 }
 
 static struct gr_error *find_links(struct gr_answers *answers, uint32_t from,
@@ -60,9 +60,9 @@ static struct gr_error *find_links(struct gr_answers *answers, uint32_t from,
 	struct gr_error *err = need_graph(answers);
 
 	if (!err)
-		err = gr_scan_check_vertex(answers, from);
+		err = gr_vertex_check(answers, from);
 	if (!err)
-		err = gr_scan_check_vertex(answers, to);
+		err = gr_vertex_check(answers, to);
 	if (!err && from >= gr_graph_first_group(answers->graph->graph))
 		return NULL;
 	if (!err)

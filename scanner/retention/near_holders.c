@@ -278,7 +278,7 @@ struct gr_error *gr_near_holders_put(const struct gr_near_holders *holders,
 	if (!n)
 		return NULL;
 	struct gr_error *err =
-		gr_scan_vertex(answers, chain[n - 1]->link.from, &base);
+		gr_vertex_describe(answers, chain[n - 1]->link.from, &base);
 	if (!err)
 		gr_text_put(text, "(*%s)(0x%" PRIx64 ")", base.type, base.addr);
 	for (size_t i = n; !err && i--;)

@@ -52,7 +52,8 @@ static void describe_slot(const struct gr_span *span, uint32_t index,
 static void describe_type(struct gr_answers *answers, gr_obj obj,
 			  struct gr_object_info *info)
 {
-	const struct gr_parent *parent = &answers->chains->m.parents->of[obj];
+	const struct gr_parent *parent =
+		&answers->kept_walk->m.parents->of[obj];
 	// Garbage has no label.
 	uint32_t label = parent->node ? parent->label : GR_TYPE_NONE;
 	enum gr_type_source source = GR_TYPE_FROM_POINTER;
@@ -64,7 +65,7 @@ static void describe_type(struct gr_answers *answers, gr_obj obj,
 		return;
 	}
 	const char *name =
-		gr_scan_memory_name(answers->stop->program, label, info->bytes);
+		gr_memory_name(answers->stop->program, label, info->bytes);
 	const struct gr_type *type =
 		gr_types_get(answers->stop->program->types,
 			     label & ~(uint32_t)GR_LABEL_FLAGS);
@@ -129,7 +130,7 @@ static struct gr_error *describe_vertex(struct gr_answers *answers, gr_obj obj,
 					const struct gr_object_options *options,
 					struct gr_object_info *info)
 {
-	struct gr_error *err = gr_scan_need_graph(
+	struct gr_error *err = gr_answers_need_graph(
 		answers, GR_PART_REVERSE | GR_PART_DOMINATORS);
 
 	if (err)
@@ -140,7 +141,7 @@ static struct gr_error *describe_vertex(struct gr_answers *answers, gr_obj obj,
 		return NULL;
 	info->is_reachable = true;
 	info->retained_bytes = g->retained[v];
-	err = gr_scan_vertex(answers, g->idom[v], &info->dominator);
+	err = gr_vertex_describe(answers, g->idom[v], &info->dominator);
 	if (!err)
 		err = gr_references_read(answers, v, options->max_references,
 					 options->group_references,
@@ -159,11 +160,11 @@ static struct gr_error *describe(struct gr_answers *answers, uint64_t addr,
 	const struct gr_span *span = NULL;
 	gr_obj obj = gr_heap_object_at(answers->stop->heap, addr, &span);
 	struct gr_error *err =
-		gr_scan_need_chains(answers, GR_ATTRIBUTION_NEAREST);
+		gr_kept_walk_need(answers, GR_ATTRIBUTION_NEAREST);
 
 	if (err)
 		return err;
-	info->gaps = answers->chains->gaps;
+	info->gaps = answers->kept_walk->gaps;
 	describe_slot(span, obj - span->first_obj, info);
 	describe_type(answers, obj, info);
 	err = find_specials(answers->stop, info->base_addr, info);
@@ -181,7 +182,7 @@ static struct gr_error *answer(struct gr_answers *answers, uint64_t addr,
 
 	if (!info)
 		return &gr_enomem;
-	err = gr_scan_find_location(answers->stop, addr, &at);
+	err = gr_location_find(answers->stop, addr, &at);
 	if (err)
 		return err;
 	info->addr = addr;

@@ -45,8 +45,8 @@ static struct gr_error *as_slice(struct gr_program *program, gr_type_id id,
 	return NULL;
 }
 
-struct gr_error *gr_scan_is_channel(struct gr_program *program, gr_type_id id,
-				    uint64_t addr, bool *ret)
+struct gr_error *gr_channel_is_header(struct gr_program *program, gr_type_id id,
+				      uint64_t addr, bool *ret)
 {
 	gr_type_id elem = GR_TYPE_NONE;
 	struct gr_channel channel;
@@ -68,7 +68,7 @@ static struct gr_error *as_channel(struct gr_program *program, gr_type_id id,
 {
 	bool is_channel;
 	struct gr_error *err =
-		gr_scan_is_channel(program, id, at->base_addr, &is_channel);
+		gr_channel_is_header(program, id, at->base_addr, &is_channel);
 
 	if (err || !is_channel)
 		return err;
@@ -88,19 +88,20 @@ static struct gr_error *find_label(struct gr_answers *answers, uint64_t addr,
 	const struct gr_span *span = NULL;
 	gr_obj obj = gr_heap_object_at(answers->stop->heap, addr, &span);
 	struct gr_error *err =
-		gr_scan_need_chains(answers, GR_ATTRIBUTION_NEAREST);
+		gr_kept_walk_need(answers, GR_ATTRIBUTION_NEAREST);
 
 	*ret = GR_TYPE_NONE;
 	if (err || obj == GR_OBJ_NONE)
 		return err;
-	const struct gr_parent *parent = &answers->chains->m.parents->of[obj];
+	const struct gr_parent *parent =
+		&answers->kept_walk->m.parents->of[obj];
 	// Garbage has no label.
 	if (parent->node)
 		*ret = parent->label;
 	if (*ret != GR_TYPE_NONE)
 		return NULL;
-	return gr_scan_header_label(answers->stop->program, span,
-				    obj - span->first_obj, ret);
+	return gr_memory_header_label(answers->stop->program, span,
+				      obj - span->first_obj, ret);
 }
 
 /* The value of the object or variable that has the byte at @p addr. */
@@ -110,7 +111,7 @@ static struct gr_error *find_object(struct gr_answers *answers, uint64_t addr,
 	struct gr_stop *stop = answers->stop;
 	struct gr_located at;
 	uint32_t label;
-	struct gr_error *err = gr_scan_find_location(stop, addr, &at);
+	struct gr_error *err = gr_location_find(stop, addr, &at);
 
 	if (!err && at.kind == GR_LOCATED_DATA && at.type_id != GR_TYPE_NONE)
 		value->shown = (struct gr_shown){ .type = at.type_id,

@@ -26,7 +26,8 @@ struct gr_error *gr_scan_print_value(struct gr_scan *scan,
  * Is the object at @p addr the header of a channel of type @p type, which knows
  * the type of its elements, rather than its buffer?
  */
-struct gr_error *gr_scan_is_channel(struct gr_program *program, gr_type_id type,
-				    uint64_t addr, bool *ret) GR_MUST_CHECK;
+struct gr_error *gr_channel_is_header(struct gr_program *program,
+				      gr_type_id type, uint64_t addr,
+				      bool *ret) GR_MUST_CHECK;
 
 #endif /* GR_OBJECT_VALUE_H */

@@ -53,12 +53,13 @@ static struct gr_error *describe_group(struct grouper *p,
 {
 	struct gr_vertex_info from, end;
 	struct gr_word_name word;
-	struct gr_error *err = gr_scan_vertex(p->answers, link->from, &from);
+	struct gr_error *err =
+		gr_vertex_describe(p->answers, link->from, &from);
 
 	if (!err)
-		err = gr_scan_vertex(p->answers,
-				     p->is_to_source ? link->from : link->to,
-				     &end);
+		err = gr_vertex_describe(
+			p->answers, p->is_to_source ? link->from : link->to,
+			&end);
 	if (!err)
 		err = gr_link_name(p->answers, link, GR_VERTEX_NONE, &word);
 	if (err)
@@ -136,14 +137,14 @@ static struct gr_error *add_to_list(struct gr_answers *answers,
 {
 	struct gr_reference reference = { .word_addr = link->addr };
 	struct gr_vertex_info from;
-	struct gr_error *err = gr_scan_vertex(answers, link->from, &from);
+	struct gr_error *err = gr_vertex_describe(answers, link->from, &from);
 
 	if (!err)
 		err = gr_reference_name(answers, link, &from, GR_VERTEX_NONE,
 					&reference.name);
 	reference.vertex = from;
 	if (!err && !is_to_source)
-		err = gr_scan_vertex(answers, link->to, &reference.vertex);
+		err = gr_vertex_describe(answers, link->to, &reference.vertex);
 	if (err)
 		return err;
 	return reference_vector_append(list, reference) ? NULL : &gr_enomem;

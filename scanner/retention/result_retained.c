@@ -181,7 +181,7 @@ static struct gr_error *keeps(const struct finder *f, const struct part *parts,
 	if (!may_be_more)
 		return NULL;
 	// With reverse edges a small set needs no mark of the whole heap.
-	struct gr_error *err = gr_scan_need_graph(
+	struct gr_error *err = gr_answers_need_graph(
 		f->answers, GR_PART_DOMINATORS | GR_PART_REVERSE);
 	if (err)
 		return err;
@@ -220,7 +220,7 @@ static struct gr_error *answer(struct finder *f, size_t max_roots,
 {
 	// A few roots rarely need more than the dominators; see keeps().
 	unsigned int parts = GR_PART_DOMINATORS;
-	struct gr_error *err = gr_scan_need_graph(
+	struct gr_error *err = gr_answers_need_graph(
 		f->answers, max_roots ? parts : parts | GR_PART_REVERSE);
 
 	if (!err)

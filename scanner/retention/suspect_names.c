@@ -312,7 +312,7 @@ struct gr_error *gr_suspect_text(struct gr_answers *answers, gr_vertex v,
 		*ret = gr_suspect_type(answers, v)->name;
 		return NULL;
 	}
-	err = gr_scan_vertex(answers, v, &info);
+	err = gr_vertex_describe(answers, v, &info);
 	if (err)
 		return err;
 	if (is_unknown(answers, v))
@@ -330,8 +330,8 @@ struct gr_error *gr_suspect_many_text(struct gr_answers *answers, gr_vertex v,
 	}
 	if (!gr_suspect_is_container(answers, v) || is_piece(answers, v))
 		return gr_suspect_text(answers, v, ret);
-	*ret = gr_scan_merged_name(answers->stop->program,
-				   label_of(answers, v));
+	*ret = gr_memory_merged_name(answers->stop->program,
+				     label_of(answers, v));
 	return **ret ? NULL : &gr_enomem;
 }
 
@@ -353,7 +353,7 @@ static struct gr_error *referred_text(struct gr_answers *answers, gr_vertex at,
 	gr_vertex from = g->parent[at];
 	struct gr_vertex_info by;
 	const char *step;
-	struct gr_error *err = gr_scan_vertex(answers, from, &by);
+	struct gr_error *err = gr_vertex_describe(answers, from, &by);
 
 	if (!err)
 		err = gr_suspect_step(answers, g->parent[from], from, at,

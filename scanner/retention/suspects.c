@@ -136,7 +136,7 @@ static struct gr_error *find_point(struct maker *m,
 static struct gr_error *make_hop(struct maker *m, gr_vertex v,
 				 struct gr_suspect_hop *ret)
 {
-	struct gr_error *err = gr_scan_vertex(m->answers, v, &ret->vertex);
+	struct gr_error *err = gr_vertex_describe(m->answers, v, &ret->vertex);
 	gr_vertex from = m->g->parent[v];
 
 	ret->step = "";
@@ -297,7 +297,7 @@ static struct gr_error *find_pages(struct maker *m,
 						&m->poll };
 	const struct gr_residency *residency;
 	struct gr_error *err =
-		gr_scan_known_pages(m->answers->stop, &residency);
+		gr_stop_known_pages(m->answers->stop, &residency);
 
 	for (uint32_t i = 0; i < found->count; i++)
 		ret[i] = UINT64_MAX;
@@ -331,10 +331,10 @@ static struct gr_error *describe(struct maker *m,
 	if (!err)
 		err = make_names(m, suspect, at, info);
 	if (!err)
-		err = gr_scan_vertex(m->answers, at, &info->at);
+		err = gr_vertex_describe(m->answers, at, &info->at);
 	if (!err)
-		err = gr_scan_vertex(m->answers, suspect->holder,
-				     &info->holder);
+		err = gr_vertex_describe(m->answers, suspect->holder,
+					 &info->holder);
 	if (!err)
 		err = make_path(m, at, info);
 	return err ? err : make_contents(m, suspect, info);
@@ -384,8 +384,8 @@ static struct gr_error *answer(struct gr_answers *answers,
 {
 	_cleanup_(gr_cleanup_report) struct gr_suspect_report *report =
 		calloc(1, sizeof(*report));
-	struct gr_error *err =
-		gr_scan_need_graph(answers, GR_PART_NEAREST | GR_PART_CHILDREN);
+	struct gr_error *err = gr_answers_need_graph(
+		answers, GR_PART_NEAREST | GR_PART_CHILDREN);
 
 	if (err)
 		return err;

@@ -36,5 +36,5 @@ size_t gr_type_package(const char *type, const char **start)
 const char *gr_type_label_text(struct gr_program *program, uint32_t label)
 {
 	return label == GR_TYPE_NONE ? GR_TYPE_UNKNOWN :
-				       gr_scan_row_name(program, label);
+				       gr_memory_row_name(program, label);
 }

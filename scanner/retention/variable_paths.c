@@ -259,7 +259,7 @@ struct gr_error *gr_variable_paths_put(struct gr_variable_paths *paths,
 	const struct gr_variable_hop *hops = paths->hops.data;
 	uint32_t depth = hops[last].depth;
 	struct gr_error *err =
-		gr_scan_vertex(paths->answers, hops[last].root, &root);
+		gr_vertex_describe(paths->answers, hops[last].root, &root);
 	if (err)
 		return err;
 	gr_text_put(text, "%s", root.name);
@@ -289,7 +289,7 @@ struct gr_error *gr_variable_paths_put_holder(struct gr_variable_paths *paths,
 	}
 	if (gr_owner_class_of(&paths->types, holder) != GR_OWNER_VARIABLE)
 		return NULL;
-	struct gr_error *err = gr_scan_vertex(answers, holder, &root);
+	struct gr_error *err = gr_vertex_describe(answers, holder, &root);
 	if (!err)
 		gr_text_put(text, "%s", root.name);
 	return err;

@@ -70,12 +70,12 @@ static struct gr_error *ask_nearest(struct gr_scan *scan)
 	_cleanup_(gr_marking_deinit) struct gr_marking precise = { 0 };
 	struct gr_ledger ledger = { 0 };
 	struct gr_error *err =
-		gr_scan_need_chains(answers, GR_ATTRIBUTION_NEAREST);
+		gr_kept_walk_need(answers, GR_ATTRIBUTION_NEAREST);
 
 	if (err)
 		return err;
-	ledger.gaps = answers->chains->gaps;
-	return gr_scan_sort_free_slots(answers, &options, &ledger, &precise);
+	ledger.gaps = answers->kept_walk->gaps;
+	return gr_answers_sort_free_slots(answers, &options, &ledger, &precise);
 }
 
 /* The type in the header of a slot, if it is not one of those before. */
@@ -92,7 +92,7 @@ static struct gr_error *ask_header(struct gr_scan *scan,
 				     span->base_addr);
 	if (gr_keys_find(seen, record, 0) != UINT32_MAX)
 		return NULL;
-	gr_scan_header_type(answers->stop->program, span, index);
+	gr_memory_header_type(answers->stop->program, span, index);
 	return gr_keys_add(seen, record, 0, 0) ? NULL : &gr_enomem;
 }
 
@@ -134,7 +134,7 @@ static struct gr_error *ask_specials(struct gr_scan *scan)
 	for (size_t i = 0; !err && i < list->size; i++) {
 		err = gr_runtime_step(&answers->stop->program->rt, 1);
 		if (!err && list->data[i].is_func)
-			err = allow_absent(gr_scan_read_closure(
+			err = allow_absent(gr_closure_read(
 				&answers->stop->program->rt, list->data[i].addr,
 				&func, &found));
 	}

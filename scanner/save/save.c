@@ -298,7 +298,7 @@ static struct gr_error *find_words(struct gr_scan *scan,
 				       "what was read of the target was not "
 				       "recorded: it cannot be saved");
 	// A target whose residency cannot be known is saved without it.
-	err = gr_scan_residency(answers->stop, &residency);
+	err = gr_stop_residency(answers->stop, &residency);
 	gr_error_catch(&err, GR_ERROR_ARGUMENT);
 	if (!err)
 		err = gr_save_ask(scan, options->with_values);
@@ -324,6 +324,6 @@ struct gr_error *gr_scan_save(struct gr_scan *scan,
 	answers->graph_threads = threads;
 	if (!err)
 		err = write_file(answers->stop, options,
-				 threads ?: gr_scan_processors());
+				 threads ?: gr_costs_processors());
 	return gr_sigbus_guard_end(&guard, err);
 }

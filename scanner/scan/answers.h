@@ -19,13 +19,13 @@ static inline void gr_memo_destroy(struct gr_memo *memo)
 		memo->destroy(memo);
 }
 
-struct gr_chains;
+struct gr_kept_walk;
 
 /** All parts but the stop and the costs are made on demand, or NULL. */
 struct gr_answers {
 	struct gr_stop *stop;
 	struct gr_costs *costs;
-	struct gr_chains *chains; /**< Set by the first why. */
+	struct gr_kept_walk *kept_walk;
 	struct gr_heap_graph *graph;
 	struct gr_gaps graph_gaps; /**< The target's and its walk's. */
 	struct gr_graph_phases graph_phases;
@@ -40,7 +40,7 @@ struct gr_answers {
  * If *@p err says that the user or a limit ended the walk, destroy the error
  * and record the end in @p ledger.
  */
-void gr_scan_catch_end(struct gr_answers *answers, struct gr_error **err,
-		       struct gr_ledger *ledger);
+void gr_answers_catch_end(struct gr_answers *answers, struct gr_error **err,
+			  struct gr_ledger *ledger);
 
 #endif /* GR_ANSWERS_H */

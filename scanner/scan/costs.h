@@ -18,19 +18,20 @@ struct gr_costs {
 };
 
 /** Microseconds of a monotonic clock. */
-uint64_t gr_scan_now_us(void);
+uint64_t gr_costs_now_us(void);
 
 /** Measure our memory now, for the peak. */
-void gr_scan_note_memory(struct gr_costs *costs);
+void gr_costs_note_memory(struct gr_costs *costs);
 
 /** Charge the time since the last call to @p phase. */
-void gr_scan_end_phase(struct gr_costs *costs, enum gr_phase phase);
+void gr_costs_end_phase(struct gr_costs *costs, enum gr_phase phase);
 
-/** Begin a walk: its limits and its progress apply until gr_scan_end_walk(). */
-void gr_scan_begin_walk(struct gr_costs *costs, const struct gr_ledger *ledger);
-void gr_scan_end_walk(struct gr_costs *costs);
+/** Begin a walk: its limits and its progress apply until gr_costs_end_walk(). */
+void gr_costs_begin_walk(struct gr_costs *costs,
+			 const struct gr_ledger *ledger);
+void gr_costs_end_walk(struct gr_costs *costs);
 
 /** The processors that this process may use, at least 1. */
-unsigned int gr_scan_processors(void);
+unsigned int gr_costs_processors(void);
 
 #endif /* GR_COSTS_H */

@@ -49,7 +49,7 @@ static struct gr_error *search_with_cache(struct gr_stop *stop, size_t module,
 	const char *build_id = NULL;
 
 	if (stop->target.use_cache) {
-		build_id = gr_scan_build_id(&stop->program->rt, m);
+		build_id = gr_runtime_build_id(&stop->program->rt, m);
 		gr_search_kept_read(m->path, build_id, &kept);
 	}
 	before = kept;
@@ -114,7 +114,7 @@ static struct gr_error *search_runtime(struct gr_stop *stop, size_t module)
 				       path);
 	if (err)
 		return stop->stored ? err : gr_error_prefix(err, "%s: ", path);
-	return gr_scan_warn(
+	return gr_program_warn(
 		stop->program,
 		"no debug information: names come from the "
 		"runtime's own tables; for all names use the "
@@ -123,8 +123,8 @@ static struct gr_error *search_runtime(struct gr_stop *stop, size_t module)
 		"as below /usr/lib/debug");
 }
 
-const char *gr_scan_build_id(struct gr_runtime *rt,
-			     const struct gr_target_module *module)
+const char *gr_runtime_build_id(struct gr_runtime *rt,
+				const struct gr_target_module *module)
 {
 	struct gr_error *err;
 	struct gr_elf elf;
@@ -158,7 +158,7 @@ static struct gr_error *open_dwarf(struct gr_stop *stop, size_t module)
 			&stop->program->dwarfs[module]);
 
 	if (stop->target.use_cache)
-		build_id = gr_scan_build_id(&stop->program->rt, m);
+		build_id = gr_runtime_build_id(&stop->program->rt, m);
 	struct gr_error *err = gr_dwarf_open_cached(
 		m->path, m->debug_path, build_id, stop->program->rt.poll,
 		stop->program->rt.poll_ctx, &stop->program->dwarfs[module]);
@@ -167,7 +167,7 @@ static struct gr_error *open_dwarf(struct gr_stop *stop, size_t module)
 	return err;
 }
 
-void gr_scan_save_symbols(struct gr_stop *stop)
+void gr_stop_save_symbols(struct gr_stop *stop)
 {
 	for (size_t i = 0; i < stop->target.nmodules; i++)
 		gr_dwarf_save(stop->program->dwarfs[i]);
@@ -187,7 +187,7 @@ static struct gr_error *check_cache(struct gr_stop *stop)
 		&stop->program->arena, "debug information is not cached: %s",
 		refused->message);
 	gr_error_destroy(refused);
-	return gr_scan_warn(stop->program, text);
+	return gr_program_warn(stop->program, text);
 }
 
 /* The executable if it is one of Go's, else the first library that is. */
@@ -200,7 +200,7 @@ static size_t runtime_module(const struct gr_stop *stop)
 	return 0;
 }
 
-void gr_scan_drop_program(struct gr_stop *stop)
+void gr_stop_drop_program(struct gr_stop *stop)
 {
 	gr_types_destroy(steal_ptr(stop->program->types));
 	free(steal_ptr(stop->program->rt.modules));
@@ -238,7 +238,7 @@ static struct gr_error *open_symbols(struct gr_stop *stop)
 	return err;
 }
 
-struct gr_error *gr_scan_open_symbols(struct gr_stop *stop)
+struct gr_error *gr_stop_open_symbols(struct gr_stop *stop)
 {
 	struct gr_error *err = NULL;
 
@@ -263,7 +263,7 @@ static struct gr_error *attach_dwarf(struct gr_stop *stop,
 	if (!stop->program->dwarfs[file] && module != stop->program->rt.modules)
 		err = open_dwarf(stop, file);
 	if (gr_error_catch(&err, GR_ERROR_NO_DWARF))
-		return gr_scan_warn(
+		return gr_program_warn(
 			stop->program,
 			gr_arena_internf(&stop->program->arena,
 					 "%s has no debug information: its own "
@@ -284,7 +284,7 @@ static struct gr_error *warn_about_others(struct gr_stop *stop,
 
 	for (size_t i = 0; !err && i < stop->target.nmodules; i++)
 		if (!is_used[i] && has_go_section(stop, i))
-			err = gr_scan_warn(
+			err = gr_program_warn(
 				stop->program,
 				gr_arena_internf(
 					&stop->program->arena,
@@ -294,7 +294,7 @@ static struct gr_error *warn_about_others(struct gr_stop *stop,
 	return err;
 }
 
-struct gr_error *gr_scan_read_modules(struct gr_stop *stop)
+struct gr_error *gr_stop_read_modules(struct gr_stop *stop)
 {
 	struct gr_runtime *rt = &stop->program->rt;
 	_cleanup_free_ bool *is_used =
@@ -315,7 +315,7 @@ struct gr_error *gr_scan_read_modules(struct gr_stop *stop)
 	return err ? err : warn_about_others(stop, is_used);
 }
 
-struct gr_error *gr_scan_read_dictionaries(struct gr_stop *stop)
+struct gr_error *gr_stop_read_dictionaries(struct gr_stop *stop)
 {
 	const struct gr_target_module *modules = stop->target.modules;
 	struct gr_error *err = NULL;

@@ -7,7 +7,7 @@
 
 GR_VECTOR(gr_count_vector, struct gr_goroutine_count);
 
-struct gr_error *gr_scan_moments(struct gr_stop *stop,
+struct gr_error *gr_stop_moments(struct gr_stop *stop,
 				 const struct gr_moments **ret)
 {
 	struct gr_error *err = NULL;
@@ -22,8 +22,8 @@ struct gr_error *gr_scan_moments(struct gr_stop *stop,
 	return err;
 }
 
-const char *gr_scan_wait_reason(const struct gr_runtime *rt,
-				const struct gr_goroutine *g)
+const char *gr_goroutine_wait_reason(const struct gr_runtime *rt,
+				     const struct gr_goroutine *g)
 {
 	static const char signal[] = "signal wait";
 
@@ -59,7 +59,7 @@ static int by_count(const void *a, const void *b)
 	return order ? order : strcmp(x->wait_reason, y->wait_reason);
 }
 
-struct gr_error *gr_scan_count_goroutines(struct gr_stop *stop)
+struct gr_error *gr_stop_count_goroutines(struct gr_stop *stop)
 {
 	_cleanup_(gr_count_vector_deinit) struct gr_count_vector rows = { 0 };
 	struct gr_scan_info *info = &stop->info;
@@ -68,11 +68,10 @@ struct gr_error *gr_scan_count_goroutines(struct gr_stop *stop)
 	for (size_t i = 0; i < stop->sched.ngoroutines; i++) {
 		const struct gr_goroutine *g = &stop->sched.goroutines[i];
 		struct gr_goroutine_count *row =
-			g->is_g0 ?
-				NULL :
-				row_of(&rows, g,
-				       gr_scan_wait_reason(&stop->program->rt,
-							   g));
+			g->is_g0 ? NULL :
+				   row_of(&rows, g,
+					  gr_goroutine_wait_reason(
+						  &stop->program->rt, g));
 
 		if (row)
 			row->goroutines++;

@@ -48,7 +48,7 @@ static struct gr_error *find(struct gr_stop *stop, uint64_t id,
 	return NULL;
 }
 
-struct gr_error *gr_scan_need_goroutine(struct gr_stop *stop, uint64_t id,
+struct gr_error *gr_stop_need_goroutine(struct gr_stop *stop, uint64_t id,
 					const struct gr_goroutine **ret)
 {
 	struct gr_error *err = find(stop, id, ret);

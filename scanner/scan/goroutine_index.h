@@ -20,7 +20,7 @@ void gr_goroutine_index_deinit(struct gr_goroutine_index *index);
 /** The goroutine of that number, the first if there are several.
  * GR_ERROR_NOT_FOUND if there is none. */
 struct gr_error *
-gr_scan_need_goroutine(struct gr_stop *stop, uint64_t id,
+gr_stop_need_goroutine(struct gr_stop *stop, uint64_t id,
 		       const struct gr_goroutine **ret) GR_MUST_CHECK;
 
 #endif /* GR_GOROUTINE_INDEX_H */

@@ -12,7 +12,7 @@
 
 enum { MAX_THREADS = 4 };
 
-unsigned int gr_scan_processors(void)
+unsigned int gr_costs_processors(void)
 {
 	cpu_set_t set;
 	int n = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
@@ -23,7 +23,7 @@ unsigned int gr_scan_processors(void)
 /* Threads for a graph: those that were asked for, or the processors. */
 static unsigned int count_threads(const struct gr_answers *answers)
 {
-	unsigned int n = gr_scan_processors();
+	unsigned int n = gr_costs_processors();
 
 	if (answers->graph_threads)
 		return answers->graph_threads;
@@ -48,16 +48,16 @@ static uint64_t limit_bytes(const struct gr_costs *costs)
 	return used < limit ? limit - used : 1;
 }
 
-void gr_scan_make_room(struct gr_answers *answers)
+void gr_answers_make_room(struct gr_answers *answers)
 {
 	uint64_t limit = limit_bytes(answers->costs);
 
 	if (answers->graph && limit &&
 	    limit < answers->costs->estimate.table_bytes)
-		gr_scan_drop_graph(answers);
+		gr_answers_drop_graph(answers);
 }
 
-void gr_scan_drop_graph(struct gr_answers *answers)
+void gr_answers_drop_graph(struct gr_answers *answers)
 {
 	gr_memo_destroy(steal_ptr(answers->links));
 	gr_heap_graph_destroy(steal_ptr(answers->graph));
@@ -68,7 +68,7 @@ static struct gr_error *make_graph(struct gr_answers *answers)
 {
 	struct gr_stop *stop = answers->stop;
 	struct gr_error *err =
-		gr_scan_need_chains(answers, GR_ATTRIBUTION_NEAREST);
+		gr_kept_walk_need(answers, GR_ATTRIBUTION_NEAREST);
 
 	if (err)
 		return err;
@@ -76,7 +76,7 @@ static struct gr_error *make_graph(struct gr_answers *answers)
 		.heap = stop->heap,
 		.sched = &stop->sched,
 		.roots = &stop->roots,
-		.marking = &answers->chains->m,
+		.marking = &answers->kept_walk->m,
 		.limit_bytes = limit_bytes(answers->costs),
 		.nthreads = count_threads(answers),
 	};
@@ -84,7 +84,7 @@ static struct gr_error *make_graph(struct gr_answers *answers)
 	err = gr_heap_graph_create(&spec, &answers->graph);
 	if (err)
 		return err;
-	answers->graph_gaps = answers->chains->gaps;
+	answers->graph_gaps = answers->kept_walk->gaps;
 	answers->graph_phases.masks_us = answers->graph->masks_us;
 	answers->graph_phases.edges_us = answers->graph->edges_us;
 	return NULL;
@@ -107,11 +107,11 @@ static struct gr_error *make_parts(struct gr_answers *answers,
 {
 	const struct gr_poll poll =
 		gr_runtime_poller(&answers->stop->program->rt);
-	uint64_t start_us = gr_scan_now_us();
+	uint64_t start_us = gr_costs_now_us();
 	struct gr_error *err =
 		gr_graph_need(answers->graph->graph, parts, &poll);
 
-	*phase_us += gr_scan_now_us() - start_us;
+	*phase_us += gr_costs_now_us() - start_us;
 	return err;
 }
 
@@ -141,11 +141,11 @@ static struct gr_error *make_side_by_side(struct gr_answers *answers,
 
 	gr_ahead_begin(&ahead, answers->graph->graph);
 	struct gr_error *err = make_in_turn(answers, parts & ~GR_PART_REVERSE);
-	uint64_t start_us = gr_scan_now_us();
+	uint64_t start_us = gr_costs_now_us();
 	bool is_wanted = !err;
 	gr_error_catch(&err, GR_ERROR_NO_MEMORY);
 	struct gr_error *ended = gr_ahead_end(&ahead, is_wanted, &poll);
-	answers->graph_phases.reverse_us += gr_scan_now_us() - start_us;
+	answers->graph_phases.reverse_us += gr_costs_now_us() - start_us;
 	answers->graph->budget.is_exceeded = false;
 	if (!err)
 		return ended;
@@ -163,12 +163,12 @@ static struct gr_error *need(struct gr_answers *answers, unsigned int parts)
 	return err ? err : make_in_turn(answers, parts);
 }
 
-struct gr_error *gr_scan_need_graph(struct gr_answers *answers,
-				    unsigned int parts)
+struct gr_error *gr_answers_need_graph(struct gr_answers *answers,
+				       unsigned int parts)
 {
 	gr_huge_hold();
 	struct gr_error *err = need(answers, parts);
-	gr_scan_note_memory(answers->costs);
+	gr_costs_note_memory(answers->costs);
 	gr_huge_release();
 	return err;
 }

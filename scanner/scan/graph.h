@@ -33,10 +33,10 @@ const struct gr_gaps *gr_scan_gaps(const struct gr_scan *scan);
  * Make the parts (bits of gr_graph_part) of the object graph that are not there
  * yet. The graph stays until the scan is destroyed or until memory is short.
  */
-struct gr_error *gr_scan_need_graph(struct gr_answers *answers,
-				    unsigned int parts) GR_MUST_CHECK;
-void gr_scan_drop_graph(struct gr_answers *answers);
+struct gr_error *gr_answers_need_graph(struct gr_answers *answers,
+				       unsigned int parts) GR_MUST_CHECK;
+void gr_answers_drop_graph(struct gr_answers *answers);
 /** Drop the graph if a walk has no memory otherwise. */
-void gr_scan_make_room(struct gr_answers *answers);
+void gr_answers_make_room(struct gr_answers *answers);
 
 #endif /* GR_SCAN_GRAPH_H */

@@ -4,18 +4,18 @@
 #include "scan/mark.h"
 #include "scan/scan.h"
 
-void gr_scan_drop_chains(struct gr_answers *answers)
+void gr_kept_walk_drop(struct gr_answers *answers)
 {
-	struct gr_chains *chains = steal_ptr(answers->chains);
+	struct gr_kept_walk *kept = steal_ptr(answers->kept_walk);
 
-	if (!chains)
+	if (!kept)
 		return;
-	gr_marking_deinit(&chains->m);
-	free(chains);
+	gr_marking_deinit(&kept->m);
+	free(kept);
 }
 
-struct gr_error *gr_scan_need_chains(struct gr_answers *answers,
-				     enum gr_attribution attribution)
+struct gr_error *gr_kept_walk_need(struct gr_answers *answers,
+				   enum gr_attribution attribution)
 {
 	struct gr_stop *stop = answers->stop;
 	_cleanup_(gr_marking_deinit) struct gr_marking m = { 0 };
@@ -24,11 +24,12 @@ struct gr_error *gr_scan_need_chains(struct gr_answers *answers,
 	struct gr_gaps before;
 	struct gr_error *err;
 
-	if (answers->chains && answers->chains->attribution == attribution)
+	if (answers->kept_walk &&
+	    answers->kept_walk->attribution == attribution)
 		return NULL;
-	gr_scan_drop_chains(answers);
+	gr_kept_walk_drop(answers);
 	before = stop->gaps;
-	err = gr_scan_mark(answers, &options, true, &ledger, &m);
+	err = gr_answers_mark(answers, &options, true, &ledger, &m);
 	struct gr_gaps gaps = stop->gaps;
 	gr_gaps_end_walk(&stop->gaps, &before);
 	if (!err)
@@ -38,14 +39,14 @@ struct gr_error *gr_scan_need_chains(struct gr_answers *answers,
 					stop->program->rt.poll_ctx);
 	if (err)
 		return err;
-	answers->chains = calloc(1, sizeof(*answers->chains));
-	if (!answers->chains)
+	answers->kept_walk = calloc(1, sizeof(*answers->kept_walk));
+	if (!answers->kept_walk)
 		return &gr_enomem;
-	answers->chains->attribution = attribution;
-	answers->chains->gaps = gaps;
-	answers->chains->m = m;
+	answers->kept_walk->attribution = attribution;
+	answers->kept_walk->gaps = gaps;
+	answers->kept_walk->m = m;
 	memset(&m, 0, sizeof(m));
 	// Parents tell which objects are reached, so states are not needed.
-	free(steal_ptr(answers->chains->m.states));
+	free(steal_ptr(answers->kept_walk->m.states));
 	return NULL;
 }

@@ -9,18 +9,18 @@
 struct gr_answers;
 
 /** A finished walk that knows how each object was reached. */
-struct gr_chains {
+struct gr_kept_walk {
 	enum gr_attribution attribution;
 	struct gr_gaps gaps; /**< Gaps of the target and of the walk. */
 	struct gr_marking m; /**< With parents, without states. */
 };
 
-/** Make answers->chains, unless they are there already. */
+/** Make answers->kept_walk, unless it is there already. */
 struct gr_error *
-gr_scan_need_chains(struct gr_answers *answers,
-		    enum gr_attribution attribution) GR_MUST_CHECK;
+gr_kept_walk_need(struct gr_answers *answers,
+		  enum gr_attribution attribution) GR_MUST_CHECK;
 
-/** Free the chains of `why`, to have memory for another walk. */
-void gr_scan_drop_chains(struct gr_answers *answers);
+/** Free the kept walk, to have memory for another walk. */
+void gr_kept_walk_drop(struct gr_answers *answers);
 
 #endif /* GR_KEPT_WALK_H */

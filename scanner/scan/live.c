@@ -88,7 +88,7 @@ static uint64_t fixed_bytes(const struct gr_costs *costs)
 	return (bytes | ((1 << 20) - 1)) + 1;
 }
 
-void gr_scan_note_graph_estimate(struct gr_answers *answers)
+void gr_answers_note_graph_estimate(struct gr_answers *answers)
 {
 	const struct gr_heap *heap = answers->stop->heap;
 	// Until bitmaps are read, all slots may have objects.
@@ -113,7 +113,7 @@ void gr_scan_note_estimate(struct gr_scan *scan)
 		(uint64_t)heap->nobjs * OBJECT_BYTES + heap->nwords / 8;
 	e->node_bytes = NODE_BYTES;
 	e->max_nodes = heap->nobjs;
-	gr_scan_note_graph_estimate(&scan->answers);
+	gr_answers_note_graph_estimate(&scan->answers);
 }
 
 /* Estimate from the process's size, because its heap could not be read while it
@@ -140,17 +140,17 @@ static void note_rough_estimate(struct gr_answers *answers)
  * estimate only. */
 static struct gr_error *try_reading(struct gr_scan *scan)
 {
-	uint64_t begin = gr_scan_now_us();
+	uint64_t begin = gr_costs_now_us();
 	struct gr_error *err =
 		gr_scan_read(scan, gr_extent_stages(scan->opening.extent));
 
 	scan->costs.phases_us[GR_PHASE_heap] = 0;
-	scan->costs.estimate.read_us = gr_scan_now_us() - begin;
+	scan->costs.estimate.read_us = gr_costs_now_us() - begin;
 	if (!err)
 		gr_scan_note_estimate(scan);
 	gr_scan_drop(scan);
 	scan->costs.phase_start_us = begin;
-	gr_scan_end_phase(&scan->costs, GR_PHASE_estimate);
+	gr_costs_end_phase(&scan->costs, GR_PHASE_estimate);
 	return err;
 }
 
@@ -233,7 +233,7 @@ struct gr_error *gr_scan_copy_searched(struct gr_scan *scan)
 	struct gr_sigbus_guard guard;
 	struct gr_error *err;
 
-	scan->costs.phase_start_us = gr_scan_now_us();
+	scan->costs.phase_start_us = gr_costs_now_us();
 	gr_sigbus_guard_begin(&guard);
 	err = gr_image_refresh(scan->stop.image);
 	if (!err)
@@ -274,9 +274,9 @@ struct gr_error *gr_scan_search_copy(struct gr_scan *scan)
 	struct gr_sigbus_guard guard;
 	struct gr_error *err;
 
-	scan->costs.phase_start_us = gr_scan_now_us();
+	scan->costs.phase_start_us = gr_costs_now_us();
 	gr_sigbus_guard_begin(&guard);
-	gr_scan_drop_program(&scan->stop);
+	gr_stop_drop_program(&scan->stop);
 	scan->program.rt.is_running = false;
 	scan->opening.is_unsettled = false;
 	scan->opening.searched_copies++;
@@ -300,10 +300,10 @@ struct gr_error *gr_scan_reserve(struct gr_scan *scan)
 	uint64_t bytes = scan->costs.estimate.copy_bytes;
 	struct gr_error *err;
 
-	scan->costs.phase_start_us = gr_scan_now_us();
+	scan->costs.phase_start_us = gr_costs_now_us();
 	err = gr_image_reserve(scan->stop.image,
 			       bytes + bytes / 16 + SPARE_BYTES);
-	gr_scan_end_phase(&scan->costs, GR_PHASE_capture);
+	gr_costs_end_phase(&scan->costs, GR_PHASE_capture);
 	return err;
 }
 
@@ -315,14 +315,14 @@ static struct gr_error *read_residency(struct gr_scan *scan)
 	struct gr_error *err = NULL;
 
 	if (scan->opening.extent == GR_EXTENT_PAGES) {
-		err = gr_scan_read_pages(&scan->stop);
+		err = gr_stop_read_pages(&scan->stop);
 		// If the process has ended, the next steps fail.
 		gr_error_catch(&err, GR_ERROR_ARGUMENT);
 		gr_error_catch(&err, GR_ERROR_IO);
 		return err;
 	}
 	if (scan->opening.extent == GR_EXTENT_RESIDENCY || is_optional)
-		err = gr_scan_read_residency(&scan->stop);
+		err = gr_stop_read_residency(&scan->stop);
 	if (is_optional && gr_error_catch(&err, GR_ERROR_ARGUMENT))
 		return NULL;
 	return err;
@@ -339,9 +339,9 @@ struct gr_error *gr_scan_capture(struct gr_scan *scan,
 		scan->stop.target.kind = GR_TARGET_SNAPSHOT;
 		scan->stop.target.copy_pid = copy_pid;
 	}
-	scan->costs.phase_start_us = gr_scan_now_us();
+	scan->costs.phase_start_us = gr_costs_now_us();
 	gr_sigbus_guard_begin(&guard);
-	err = gr_scan_set_threads(&scan->stop, threads, nthreads);
+	err = gr_stop_set_threads(&scan->stop, threads, nthreads);
 	if (!err)
 		err = gr_image_refresh(scan->stop.image);
 	if (!err)
@@ -358,14 +358,14 @@ struct gr_error *gr_scan_finish(struct gr_scan *scan)
 {
 	struct gr_sigbus_guard guard;
 
-	scan->costs.phase_start_us = gr_scan_now_us();
+	scan->costs.phase_start_us = gr_costs_now_us();
 	gr_sigbus_guard_begin(&guard);
 	return gr_sigbus_guard_end(
-		&guard, gr_scan_build(&scan->answers,
-				      gr_extent_stages(scan->opening.extent)));
+		&guard,
+		gr_scan_build(scan, gr_extent_stages(scan->opening.extent)));
 }
 
-uint64_t gr_scan_count_late(const struct gr_runtime *rt)
+uint64_t gr_runtime_count_late(const struct gr_runtime *rt)
 {
 	const struct gr_target_thread *threads;
 	uint64_t count = 0;

@@ -3,33 +3,33 @@
 
 #include "scan/scan.h"
 
-struct gr_error *gr_scan_mark(struct gr_answers *answers,
-			      const struct gr_walk_options *options,
-			      bool keep_parents, struct gr_ledger *ledger,
-			      struct gr_marking *ret)
+struct gr_error *gr_answers_mark(struct gr_answers *answers,
+				 const struct gr_walk_options *options,
+				 bool keep_parents, struct gr_ledger *ledger,
+				 struct gr_marking *ret)
 {
 	struct gr_stop *stop = answers->stop;
 	_cleanup_(gr_cleanup_walk) struct gr_walk *w = NULL;
-	uint64_t start_us = gr_scan_now_us();
+	uint64_t start_us = gr_costs_now_us();
 	struct gr_error *err;
 
 	memset(ret, 0, sizeof(*ret));
 	err = gr_walk_create(stop->heap, &stop->sched, &stop->roots, options,
 			     ledger, &w);
 	// Finding the pointer words is part of the walk.
-	ledger->phases_us[GR_PHASE_typed] += gr_scan_now_us() - start_us;
+	ledger->phases_us[GR_PHASE_typed] += gr_costs_now_us() - start_us;
 	if (!err && keep_parents)
 		err = gr_walk_keep_parents(w);
-	gr_scan_begin_walk(answers->costs, ledger);
+	gr_costs_begin_walk(answers->costs, ledger);
 	if (!err)
 		err = gr_walk_tiers(w, options);
-	gr_scan_end_walk(answers->costs);
+	gr_costs_end_walk(answers->costs);
 	if (w && options->keep_partial)
-		gr_scan_catch_end(answers, &err, ledger);
-	gr_scan_note_memory(answers->costs);
+		gr_answers_catch_end(answers, &err, ledger);
+	gr_costs_note_memory(answers->costs);
 	// No more names will be needed.
 	if (!err)
-		gr_scan_save_symbols(stop);
+		gr_stop_save_symbols(stop);
 	if (!err) {
 		*ret = w->m;
 		memset(&w->m, 0, sizeof(w->m));
@@ -50,10 +50,10 @@ void gr_scan_progress(const struct gr_scan *scan, uint64_t *done,
 	*total = scan->stop.heap->allocated_objects;
 }
 
-struct gr_error *gr_scan_sort_free_slots(struct gr_answers *answers,
-					 const struct gr_walk_options *options,
-					 struct gr_ledger *ledger,
-					 struct gr_marking *ret)
+struct gr_error *
+gr_answers_sort_free_slots(struct gr_answers *answers,
+			   const struct gr_walk_options *options,
+			   struct gr_ledger *ledger, struct gr_marking *ret)
 {
 	struct gr_stop *stop = answers->stop;
 	struct gr_walk_options precise = {
@@ -73,7 +73,7 @@ struct gr_error *gr_scan_sort_free_slots(struct gr_answers *answers,
 	if (!count[GR_GAP_FREE_SLOT_POINTERS])
 		return NULL;
 	memset(&stop->gaps, 0, sizeof(stop->gaps));
-	err = gr_scan_mark(answers, &precise, false, &again, ret);
+	err = gr_answers_mark(answers, &precise, false, &again, ret);
 	uint64_t sure = stop->gaps.count[GR_GAP_FREE_SLOT_POINTERS];
 	stop->gaps = before;
 	for (int i = 0; i < GR_NPHASES; i++)

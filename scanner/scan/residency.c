@@ -4,7 +4,7 @@
 
 #include "scan/scan.h"
 
-void gr_scan_drop_residency(struct gr_stop *stop)
+void gr_stop_drop_residency(struct gr_stop *stop)
 {
 	gr_residency_deinit(&stop->pages.residency);
 	gr_heap_arenas_deinit(&stop->pages.arenas);
@@ -35,9 +35,9 @@ static struct gr_error *read_heap_pages(struct gr_stop *stop)
 	return err;
 }
 
-struct gr_error *gr_scan_read_residency(struct gr_stop *stop)
+struct gr_error *gr_stop_read_residency(struct gr_stop *stop)
 {
-	gr_scan_drop_residency(stop);
+	gr_stop_drop_residency(stop);
 	struct gr_error *err =
 		gr_residency_read(stop->image, &stop->pages.residency);
 	stop->pages.has_pages = !err;
@@ -61,22 +61,22 @@ struct gr_error *gr_scan_read_residency(struct gr_stop *stop)
 	return err;
 }
 
-struct gr_error *gr_scan_read_pages(struct gr_stop *stop)
+struct gr_error *gr_stop_read_pages(struct gr_stop *stop)
 {
-	gr_scan_drop_residency(stop);
+	gr_stop_drop_residency(stop);
 	struct gr_error *err =
 		gr_residency_read_known(stop->image, &stop->pages.residency);
 	stop->pages.has_pages = !err;
 	return err;
 }
 
-struct gr_error *gr_scan_known_pages(struct gr_stop *stop,
+struct gr_error *gr_stop_known_pages(struct gr_stop *stop,
 				     const struct gr_residency **ret)
 {
 	struct gr_error *err = NULL;
 
 	if (!stop->pages.has_pages && gr_target_is_file(&stop->target))
-		err = gr_scan_read_pages(stop);
+		err = gr_stop_read_pages(stop);
 	// A file that was saved without them.
 	gr_error_catch(&err, GR_ERROR_ARGUMENT);
 	*ret = stop->pages.has_pages && stop->pages.residency.kind !=
@@ -86,13 +86,13 @@ struct gr_error *gr_scan_known_pages(struct gr_stop *stop,
 	return err;
 }
 
-struct gr_error *gr_scan_residency(struct gr_stop *stop,
+struct gr_error *gr_stop_residency(struct gr_stop *stop,
 				   const struct gr_residency **ret)
 {
 	struct gr_error *err = NULL;
 
 	if (!stop->pages.has_residency && gr_target_is_file(&stop->target))
-		err = gr_scan_read_residency(stop);
+		err = gr_stop_read_residency(stop);
 	else if (!stop->pages.has_residency)
 		err = gr_error_format(
 			GR_ERROR_ARGUMENT,

@@ -12,7 +12,7 @@ struct gr_stop;
  * was read with the extent GR_EXTENT_RESIDENCY.
  */
 struct gr_error *
-gr_scan_residency(struct gr_stop *stop,
+gr_stop_residency(struct gr_stop *stop,
 		  const struct gr_residency **ret) GR_MUST_CHECK;
 
 /**
@@ -20,14 +20,14 @@ gr_scan_residency(struct gr_stop *stop,
  * process in its stop, and not of a core that has all pages. NULL: not known.
  */
 struct gr_error *
-gr_scan_known_pages(struct gr_stop *stop,
+gr_stop_known_pages(struct gr_stop *stop,
 		    const struct gr_residency **ret) GR_MUST_CHECK;
 
-/** Read the pages alone, as gr_scan_read_residency() does. */
-struct gr_error *gr_scan_read_pages(struct gr_stop *stop) GR_MUST_CHECK;
+/** Read the pages alone, as gr_stop_read_residency() does. */
+struct gr_error *gr_stop_read_pages(struct gr_stop *stop) GR_MUST_CHECK;
 
 /** Read it in a stop, before anything else is read. Drops an earlier one. */
-struct gr_error *gr_scan_read_residency(struct gr_stop *stop) GR_MUST_CHECK;
-void gr_scan_drop_residency(struct gr_stop *stop);
+struct gr_error *gr_stop_read_residency(struct gr_stop *stop) GR_MUST_CHECK;
+void gr_stop_drop_residency(struct gr_stop *stop);
 
 #endif /* GR_SCAN_RESIDENCY_H */

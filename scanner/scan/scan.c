@@ -20,33 +20,6 @@
 #include "scan/residency.h"
 
 #include <inttypes.h>
-#include <time.h>
-
-uint64_t gr_scan_now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * UINT64_C(1000000) + now.tv_nsec / 1000;
-}
-
-void gr_scan_note_memory(struct gr_costs *costs)
-{
-	uint64_t now = gr_meter_private_bytes(&costs->meter);
-
-	if (now > costs->first_private_bytes &&
-	    now - costs->first_private_bytes > costs->peak_private_bytes)
-		costs->peak_private_bytes = now - costs->first_private_bytes;
-}
-
-void gr_scan_end_phase(struct gr_costs *costs, enum gr_phase phase)
-{
-	uint64_t now = gr_scan_now_us();
-
-	costs->phases_us[phase] += now - costs->phase_start_us;
-	costs->phase_start_us = now;
-	gr_scan_note_memory(costs);
-}
 
 /* rt.poll: ask the caller whether to continue, and check the memory limit. */
 static struct gr_error *poll(void *ctx)
@@ -56,31 +29,8 @@ static struct gr_error *poll(void *ctx)
 	return gr_source_poll(&stop->target);
 }
 
-/* Opening may use this much memory whatever the limit is, so that goref can
- * tell how much a walk needs. */
-#define OPENING_BYTES (UINT64_C(32) << 20)
-
-void gr_scan_set_memory_limit(struct gr_scan *scan, uint64_t bytes)
-{
-	gr_meter_deinit(&scan->costs.meter);
-	gr_meter_init(&scan->costs.meter, bytes);
-	scan->costs.meter.floor_bytes = scan->costs.walking ? 0 : OPENING_BYTES;
-}
-
-void gr_scan_begin_walk(struct gr_costs *costs, const struct gr_ledger *ledger)
-{
-	costs->walking = ledger;
-	costs->meter.floor_bytes = 0;
-}
-
-void gr_scan_end_walk(struct gr_costs *costs)
-{
-	costs->walking = NULL;
-	costs->meter.floor_bytes = OPENING_BYTES;
-}
-
-void gr_scan_catch_end(struct gr_answers *answers, struct gr_error **err,
-		       struct gr_ledger *ledger)
+void gr_answers_catch_end(struct gr_answers *answers, struct gr_error **err,
+			  struct gr_ledger *ledger)
 {
 	char limit[32];
 
@@ -108,7 +58,7 @@ static const char *copy_path(struct gr_runtime *rt, const char *path)
 	return copy ? memcpy(copy, path, bytes) : NULL;
 }
 
-struct gr_error *gr_scan_set_threads(struct gr_stop *stop,
+struct gr_error *gr_stop_set_threads(struct gr_stop *stop,
 				     const struct gr_target_thread *threads,
 				     size_t nthreads)
 {
@@ -161,10 +111,10 @@ static struct gr_error *copy_target(struct gr_answers *answers,
 		if (!stop->target.core_path)
 			return &gr_enomem;
 	}
-	return gr_scan_set_threads(stop, target->threads, target->nthreads);
+	return gr_stop_set_threads(stop, target->threads, target->nthreads);
 }
 
-struct gr_error *gr_scan_warn(struct gr_program *program, const char *text)
+struct gr_error *gr_program_warn(struct gr_program *program, const char *text)
 {
 	size_t n = program->nwarnings;
 
@@ -240,15 +190,15 @@ static struct gr_error *add_reason(const struct gr_runtime *rt,
 /* Read the data that does not change while the program runs. */
 static struct gr_error *read_program(struct gr_stop *stop)
 {
-	struct gr_error *err = gr_scan_read_version(stop);
+	struct gr_error *err = gr_stop_read_version(stop);
 
 	if (!err)
-		err = gr_scan_read_modules(stop);
+		err = gr_stop_read_modules(stop);
 	if (!err)
 		err = gr_types_create(&stop->program->rt,
 				      &stop->program->types);
 	if (!err)
-		err = gr_scan_read_dictionaries(stop);
+		err = gr_stop_read_dictionaries(stop);
 	return err;
 }
 
@@ -264,12 +214,12 @@ struct gr_error *gr_scan_open_program(struct gr_scan *scan)
 	scan->program.rt.image = scan->stop.image;
 	scan->program.rt.recorder = gr_image_recorder(scan->stop.image);
 	scan->program.rt.arch = gr_image_arch(scan->stop.image);
-	err = gr_scan_open_symbols(&scan->stop);
+	err = gr_stop_open_symbols(&scan->stop);
 	if (!err)
 		err = read_program(&scan->stop);
 	gr_image_keep_plan(scan->stop.image);
 	scan->opening.program_gaps = scan->stop.gaps;
-	gr_scan_end_phase(&scan->costs, GR_PHASE_symbols);
+	gr_costs_end_phase(&scan->costs, GR_PHASE_symbols);
 	scan->costs.symbols_bytes = scan->costs.peak_private_bytes;
 	return add_reason(&scan->program.rt, err);
 }
@@ -284,7 +234,7 @@ static struct gr_error *read_labels(struct gr_stop *stop)
 	struct gr_error *err = gr_types_take_error(stop->program->types);
 
 	// Labels are values.
-	if (err || !gr_scan_may_have_values(stop))
+	if (err || !gr_stop_may_have_values(stop))
 		return err;
 	gr_recorder_pause(stop->program->rt.recorder);
 	err = gr_labels_read(stop->program->types, type, &stop->sched);
@@ -300,7 +250,7 @@ static struct gr_error *read_goroutines(struct gr_stop *stop)
 	stop->sched.clock_ns = stop->target.kind == GR_TARGET_NATIVE ||
 					       stop->target.kind ==
 						       GR_TARGET_SNAPSHOT ?
-				       gr_scan_now_us() * 1000 :
+				       gr_costs_now_us() * 1000 :
 				       0;
 	struct gr_error *err = gr_goroutines_read(&stop->sched);
 	return err ? err : read_labels(stop);
@@ -348,7 +298,7 @@ struct gr_error *gr_scan_read(struct gr_scan *scan, unsigned int stages)
 	if (!err && stages & GR_STAGE_BUCKETS &&
 	    !gr_target_is_file(&scan->stop.target))
 		err = gr_buckets_plan(&scan->program.rt);
-	gr_scan_end_phase(&scan->costs, GR_PHASE_heap);
+	gr_costs_end_phase(&scan->costs, GR_PHASE_heap);
 	return add_reason(&scan->program.rt, err);
 }
 
@@ -378,7 +328,7 @@ struct gr_error *gr_scan_copy(struct gr_scan *scan)
 	err = gr_image_capture(scan->stop.image);
 	if (!err)
 		gr_image_seal(scan->stop.image);
-	gr_scan_end_phase(&scan->costs, GR_PHASE_capture);
+	gr_costs_end_phase(&scan->costs, GR_PHASE_capture);
 	return err;
 }
 
@@ -389,7 +339,7 @@ static struct gr_error *map_heap(struct gr_answers *answers)
 	struct gr_error *err = gr_heap_fill(stop->heap);
 
 	if (!err) {
-		gr_scan_note_graph_estimate(answers);
+		gr_answers_note_graph_estimate(answers);
 		err = gr_heap_map(stop->heap);
 	}
 	// The runtime has objects before the program starts, so a heap without
@@ -427,46 +377,46 @@ static struct gr_error *fill_info(struct gr_stop *stop)
 	info->core_path = stop->target.core_path;
 	info->pid = stop->target.pid;
 	info->kind = stop->target.kind;
-	gr_scan_fill_saved(stop);
+	gr_stop_fill_saved(stop);
 	info->missing_bytes = gr_image_missing_bytes(stop->image);
 	info->broken_list = stop->gaps.broken_list;
 	info->bad_headers = gr_image_bad_headers(stop->image);
-	info->late_threads = gr_scan_count_late(&stop->program->rt);
+	info->late_threads = gr_runtime_count_late(&stop->program->rt);
 	info->types = gr_types_count(stop->program->types);
 	info->warnings = stop->program->warnings;
-	struct gr_error *err = gr_scan_count_goroutines(stop);
+	struct gr_error *err = gr_stop_count_goroutines(stop);
 	if (err || info->build_id)
 		return err; // filled in before
 	info->build_id =
-		gr_scan_build_id(&stop->program->rt, stop->target.modules);
+		gr_runtime_build_id(&stop->program->rt, stop->target.modules);
 	if (!info->build_id)
 		return &gr_enomem;
-	return gr_scan_warn(stop->program, gr_image_warning(stop->image));
+	return gr_program_warn(stop->program, gr_image_warning(stop->image));
 }
 
-struct gr_error *gr_scan_build(struct gr_answers *answers, unsigned int stages)
+struct gr_error *gr_scan_build(struct gr_scan *scan, unsigned int stages)
 {
-	struct gr_stop *stop = answers->stop;
+	struct gr_stop *stop = &scan->stop;
 	struct gr_error *err = NULL;
 
 	if (stages & GR_STAGE_HEAP)
-		err = map_heap(answers);
-	gr_scan_end_phase(answers->costs, GR_PHASE_capture);
+		err = map_heap(&scan->answers);
+	gr_costs_end_phase(&scan->costs, GR_PHASE_capture);
 	if (!err && stages & GR_STAGE_GOROUTINES)
 		err = gr_goroutines_unwind(&stop->sched);
 	if (!err && stages & GR_STAGE_HEAP)
 		err = mark_stacks(stop);
-	gr_scan_end_phase(answers->costs, GR_PHASE_goroutines);
+	gr_costs_end_phase(&scan->costs, GR_PHASE_goroutines);
 	if (!err && stages & GR_STAGE_HEAP)
 		err = gr_roots_collect(stop->heap, &stop->sched, &stop->lists,
 				       &stop->roots);
-	gr_scan_end_phase(answers->costs, GR_PHASE_roots);
+	gr_costs_end_phase(&scan->costs, GR_PHASE_roots);
 	if (!err)
 		err = fill_info(stop);
 	if (!err)
 		stop->stages |= stages;
 	if (!err && !(stages & GR_STAGE_HEAP)) // a walk saves more names
-		gr_scan_save_symbols(stop);
+		gr_stop_save_symbols(stop);
 	return err;
 }
 
@@ -481,11 +431,11 @@ struct gr_error *gr_scan_need(struct gr_scan *scan, unsigned int stages)
 		return gr_error_format(GR_ERROR_ARGUMENT,
 				       "the heap of the process was not "
 				       "captured, only its goroutines");
-	scan->costs.phase_start_us = gr_scan_now_us();
+	scan->costs.phase_start_us = gr_costs_now_us();
 	struct gr_error *err = gr_scan_read(scan, missing);
 	if (!err) {
 		gr_scan_note_estimate(scan);
-		err = gr_scan_build(&scan->answers, missing);
+		err = gr_scan_build(scan, missing);
 	}
 	if (err)
 		gr_scan_drop(scan);
@@ -505,7 +455,7 @@ struct gr_error *gr_scan_new(const struct gr_target *target,
 	scan->stop.program = &scan->program;
 	scan->answers.stop = &scan->stop;
 	scan->answers.costs = &scan->costs;
-	scan->costs.phase_start_us = gr_scan_now_us();
+	scan->costs.phase_start_us = gr_costs_now_us();
 	scan->program.rt.gaps = &scan->stop.gaps;
 	scan->program.rt.arena = &scan->program.arena;
 	scan->program.rt.poll = poll;
@@ -519,7 +469,7 @@ struct gr_error *gr_scan_new(const struct gr_target *target,
 	gr_scan_set_memory_limit(scan, target->memory_limit_bytes);
 	scan->costs.first_private_bytes = scan->costs.meter.first_bytes;
 	if (!err && target->kind == GR_TARGET_SAVED)
-		err = gr_scan_open_saved(&scan->stop);
+		err = gr_stop_open_saved(&scan->stop);
 	if (!err)
 		*ret = steal_ptr(scan);
 	return err;
@@ -543,7 +493,7 @@ struct gr_error *gr_scan_create(const struct gr_target *target,
 	if (!err)
 		err = gr_scan_copy(scan);
 	if (!err)
-		err = gr_scan_build(&scan->answers, stages);
+		err = gr_scan_build(scan, stages);
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(scan);
@@ -554,13 +504,13 @@ void gr_scan_destroy(struct gr_scan *scan)
 {
 	if (!scan)
 		return;
-	gr_scan_drop_graph(&scan->answers);
-	gr_scan_drop_chains(&scan->answers);
+	gr_answers_drop_graph(&scan->answers);
+	gr_kept_walk_drop(&scan->answers);
 	gr_scan_drop(scan);
-	gr_scan_drop_program(&scan->stop);
-	gr_scan_drop_residency(&scan->stop);
+	gr_stop_drop_program(&scan->stop);
+	gr_stop_drop_residency(&scan->stop);
 	gr_image_destroy(scan->stop.image);
-	gr_scan_close_saved(&scan->stop);
+	gr_stop_close_saved(&scan->stop);
 	gr_arena_deinit(&scan->program.arena);
 	gr_meter_deinit(&scan->costs.meter);
 	free(scan);

@@ -55,15 +55,15 @@ struct gr_error *gr_scan_new(const struct gr_target *target,
 			     struct gr_scan **ret) GR_MUST_CHECK;
 struct gr_error *gr_scan_open_program(struct gr_scan *scan) GR_MUST_CHECK;
 /** Drop what gr_scan_open_program() has read, but not the image. */
-void gr_scan_drop_program(struct gr_stop *stop);
+void gr_stop_drop_program(struct gr_stop *stop);
 
 /** Read runtime.buildVersion, and warn of a release that goref is not tested
  * with. */
-struct gr_error *gr_scan_read_version(struct gr_stop *stop) GR_MUST_CHECK;
+struct gr_error *gr_stop_read_version(struct gr_stop *stop) GR_MUST_CHECK;
 struct gr_error *gr_scan_read(struct gr_scan *scan,
 			      unsigned int stages) GR_MUST_CHECK;
 struct gr_error *gr_scan_copy(struct gr_scan *scan) GR_MUST_CHECK;
-struct gr_error *gr_scan_build(struct gr_answers *answers,
+struct gr_error *gr_scan_build(struct gr_scan *scan,
 			       unsigned int stages) GR_MUST_CHECK;
 /**
  * Read and build those of @p stages that are not there. Only a core can still
@@ -75,47 +75,47 @@ struct gr_error *gr_scan_need(struct gr_scan *scan,
 /** Estimate the cost of scanning the heap that was read (live.c). */
 void gr_scan_note_estimate(struct gr_scan *scan);
 /** Estimate the memory of the object graph; better once bitmaps are read. */
-void gr_scan_note_graph_estimate(struct gr_answers *answers);
+void gr_answers_note_graph_estimate(struct gr_answers *answers);
 /** Read the saved file of the target, which has the modules (stored.c). */
-struct gr_error *gr_scan_open_saved(struct gr_stop *stop) GR_MUST_CHECK;
-void gr_scan_close_saved(struct gr_stop *stop);
+struct gr_error *gr_stop_open_saved(struct gr_stop *stop) GR_MUST_CHECK;
+void gr_stop_close_saved(struct gr_stop *stop);
 /** Fill what a saved file tells into the stop's information. */
-void gr_scan_fill_saved(struct gr_stop *stop);
+void gr_stop_fill_saved(struct gr_stop *stop);
 /** The threads of a process that did not stop. */
-uint64_t gr_scan_count_late(const struct gr_runtime *rt);
+uint64_t gr_runtime_count_late(const struct gr_runtime *rt);
 /** Undo gr_scan_read() and gr_scan_build(). */
 void gr_scan_drop(struct gr_scan *scan);
 /** Keep a copy of the threads and their registers. */
-struct gr_error *gr_scan_set_threads(struct gr_stop *stop,
+struct gr_error *gr_stop_set_threads(struct gr_stop *stop,
 				     const struct gr_target_thread *threads,
 				     size_t nthreads) GR_MUST_CHECK;
 
 /** Add a warning beside the result. @p text is copied; NULL adds nothing. */
-struct gr_error *gr_scan_warn(struct gr_program *program,
-			      const char *text) GR_MUST_CHECK;
+struct gr_error *gr_program_warn(struct gr_program *program,
+				 const char *text) GR_MUST_CHECK;
 
 /**
  * Find the file of the target that has the Go runtime (the executable, or a
  * library that a C program loaded), open its debug information, and fill
  * rt.layout from it (files.c).
  */
-struct gr_error *gr_scan_open_symbols(struct gr_stop *stop) GR_MUST_CHECK;
+struct gr_error *gr_stop_open_symbols(struct gr_stop *stop) GR_MUST_CHECK;
 
 /**
  * Read the runtime's list of modules (plugins after the first one), each with
  * the debug information of the file that it was loaded from (files.c).
  */
-struct gr_error *gr_scan_read_modules(struct gr_stop *stop) GR_MUST_CHECK;
+struct gr_error *gr_stop_read_modules(struct gr_stop *stop) GR_MUST_CHECK;
 
 /** Read the dictionaries of generics in the files with debug information. Only
  * those files tell the purpose of a dictionary (files.c). */
-struct gr_error *gr_scan_read_dictionaries(struct gr_stop *stop) GR_MUST_CHECK;
+struct gr_error *gr_stop_read_dictionaries(struct gr_stop *stop) GR_MUST_CHECK;
 
 /** GNU's build id of a file in hex, else Go's own, else ""; NULL: no memory. */
-const char *gr_scan_build_id(struct gr_runtime *rt,
-			     const struct gr_target_module *module);
+const char *gr_runtime_build_id(struct gr_runtime *rt,
+				const struct gr_target_module *module);
 
 /** Save the tables of the debug information in the cache. */
-void gr_scan_save_symbols(struct gr_stop *stop);
+void gr_stop_save_symbols(struct gr_stop *stop);
 
 #endif /* GR_SCAN_H */

@@ -31,7 +31,7 @@ enum gr_stage {
 	GR_STAGE_BUCKETS = 4, /* copied only if it is asked for */
 };
 
-/** The resident pages, and what they are; see gr_scan_residency(). */
+/** The resident pages, and what they are; see gr_stop_residency(). */
 struct gr_stop_pages {
 	struct gr_residency residency;
 	struct gr_collector collector;
@@ -53,7 +53,7 @@ struct gr_stop {
 	struct gr_heap *heap;
 	struct gr_sched sched;
 	struct gr_goroutine_index goroutine_index;
-	struct gr_moments moments; /**< See gr_scan_moments(). */
+	struct gr_moments moments; /**< See gr_stop_moments(). */
 	bool has_moments;
 	struct gr_root_list lists;
 	struct gr_sampled_vector sampled; /**< Samples of the heap profile. */
@@ -63,9 +63,9 @@ struct gr_stop {
 };
 
 /** Has the target the program's values, or is it a file without them? */
-bool gr_scan_may_have_values(const struct gr_stop *stop);
+bool gr_stop_may_have_values(const struct gr_stop *stop);
 
 /** The kind of the target, or of what a saved file was made of. */
-enum gr_target_kind gr_scan_origin_kind(const struct gr_stop *stop);
+enum gr_target_kind gr_stop_origin_kind(const struct gr_stop *stop);
 
 #endif /* GR_STOP_H */

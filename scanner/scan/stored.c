@@ -12,7 +12,7 @@ static struct gr_error *want(void *ctx, uint64_t bytes)
 	return gr_source_want(&stop->target, bytes);
 }
 
-struct gr_error *gr_scan_open_saved(struct gr_stop *stop)
+struct gr_error *gr_stop_open_saved(struct gr_stop *stop)
 {
 	struct gr_target *target = &stop->target;
 
@@ -40,7 +40,7 @@ struct gr_error *gr_scan_open_saved(struct gr_stop *stop)
 	return NULL;
 }
 
-void gr_scan_close_saved(struct gr_stop *stop)
+void gr_stop_close_saved(struct gr_stop *stop)
 {
 	if (stop->stored)
 		gr_stored_deinit(stop->stored);
@@ -48,12 +48,12 @@ void gr_scan_close_saved(struct gr_stop *stop)
 	stop->stored = NULL;
 }
 
-bool gr_scan_may_have_values(const struct gr_stop *stop)
+bool gr_stop_may_have_values(const struct gr_stop *stop)
 {
 	return !stop->stored || stop->stored->has_values;
 }
 
-void gr_scan_fill_saved(struct gr_stop *stop)
+void gr_stop_fill_saved(struct gr_stop *stop)
 {
 	struct gr_scan_info *info = &stop->info;
 
@@ -67,7 +67,7 @@ void gr_scan_fill_saved(struct gr_stop *stop)
 	info->has_values = stop->stored->has_values;
 }
 
-enum gr_target_kind gr_scan_origin_kind(const struct gr_stop *stop)
+enum gr_target_kind gr_stop_origin_kind(const struct gr_stop *stop)
 {
 	return stop->stored ? stop->stored->origin_kind : stop->target.kind;
 }

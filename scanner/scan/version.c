@@ -38,7 +38,7 @@ static struct gr_error *check_release(struct gr_stop *stop)
 		    (version[2 + len] < '0' || version[2 + len] > '9'))
 			return NULL;
 	}
-	return gr_scan_warn(
+	return gr_program_warn(
 		stop->program,
 		gr_arena_internf(&stop->program->arena,
 				 "this version of goref was not tested with "
@@ -47,7 +47,7 @@ static struct gr_error *check_release(struct gr_stop *stop)
 				 version));
 }
 
-struct gr_error *gr_scan_read_version(struct gr_stop *stop)
+struct gr_error *gr_stop_read_version(struct gr_stop *stop)
 {
 	struct gr_error *err;
 	uint64_t version = stop->program->rt.layout.vars.build_version;

@@ -81,7 +81,7 @@ static struct gr_error *list_values(struct gr_stop *stop, uint64_t id,
 	struct gr_error *err = gr_backtrace_make(stop, &query, &backtrace);
 
 	if (!err)
-		err = gr_scan_need_goroutine(stop, id, &g);
+		err = gr_stop_need_goroutine(stop, id, &g);
 	if (!err)
 		err = gr_call_values_init(stop->program, g, &values);
 	for (uint64_t i = first;
@@ -103,7 +103,7 @@ struct gr_error *gr_scan_local_values(struct gr_scan *scan,
 	struct gr_error *err = gr_scan_enter_goroutines(scan, &guard, &stop);
 
 	memset(ret, 0, sizeof(*ret));
-	if (!err && !gr_scan_may_have_values(stop))
+	if (!err && !gr_stop_may_have_values(stop))
 		err = gr_error_not_saved();
 	if (!err)
 		err = list_values(stop, goroutine_id, first, count, ret);

@@ -72,8 +72,8 @@ struct gr_error *gr_scan_map_begin(struct gr_scan *scan, uint32_t type,
 		return err;
 	err = enter(scan, &guard);
 	if (!err)
-		err = gr_scan_map_cursor(answers->stop->heap, type, header,
-					 ret);
+		err = gr_element_map_cursor(answers->stop->heap, type, header,
+					    ret);
 	return gr_sigbus_guard_end(&guard, err);
 }
 
@@ -108,13 +108,13 @@ struct gr_error *gr_scan_map_find(struct gr_scan *scan, uint32_t type,
 	*elem_addr = 0;
 	if (err)
 		return err;
-	if (!gr_scan_key_fits(answers->stop->program, type, key))
+	if (!gr_element_key_fits(answers->stop->program, type, key))
 		return gr_error_format(
 			GR_ERROR_ARGUMENT, "%s has keys of another kind",
 			gr_types_get(answers->stop->program->types, type)->name);
 	err = enter(scan, &guard);
 	if (!err)
-		err = gr_scan_find_key(answers->stop, type, header, key,
-				       elem_addr);
+		err = gr_element_find_key(answers->stop, type, header, key,
+					  elem_addr);
 	return gr_sigbus_guard_end(&guard, err);
 }

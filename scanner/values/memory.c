@@ -19,7 +19,7 @@ static struct gr_error *no_memory(struct gr_stop *stop, uint64_t addr,
 				       "there is no memory at 0x%" PRIx64,
 				       addr);
 	return gr_error_format(GR_ERROR_FAULT,
-			       gr_scan_origin_kind(stop) == GR_TARGET_CORE ?
+			       gr_stop_origin_kind(stop) == GR_TARGET_CORE ?
 				       "the core does not have the %" PRIu64
 				       " bytes at 0x%" PRIx64 :
 				       "the %" PRIu64 " bytes at 0x%" PRIx64

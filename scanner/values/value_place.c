@@ -34,10 +34,10 @@ static struct gr_error *find_header(struct gr_stop *stop, gr_obj obj,
 		GR_KIND_CHAN;
 	bool is_header = false;
 	struct gr_error *err =
-		is_chan ? gr_scan_is_channel(stop->program, place->is.type,
-					     place->is.addr, &is_header) :
-			  gr_scan_is_map_header(stop->heap, obj, place->is.type,
-						&is_header);
+		is_chan ? gr_channel_is_header(stop->program, place->is.type,
+					       place->is.addr, &is_header) :
+			  gr_word_starts_map(stop->heap, obj, place->is.type,
+					     &is_header);
 
 	place->form = is_header ? GR_FORM_HEADER : GR_FORM_PIECE;
 	return err;
@@ -88,8 +88,8 @@ static struct gr_error *find_object(struct gr_stop *stop, gr_obj obj,
 
 	place->is.addr = gr_heap_object_addr(stop->heap, obj);
 	if (label == GR_TYPE_NONE)
-		err = gr_scan_header_label(stop->program, span,
-					   obj - span->first_obj, &label);
+		err = gr_memory_header_label(stop->program, span,
+					     obj - span->first_obj, &label);
 	if (err || label == GR_TYPE_NONE)
 		return err;
 	place->form = GR_FORM_VALUE;
@@ -173,11 +173,12 @@ static struct gr_error *find_place(struct gr_answers *answers, uint32_t vertex,
 				   struct place *place)
 {
 	struct gr_error *err =
-		answers->graph ? NULL :
-				 gr_scan_need_graph(answers, GR_PART_NEAREST);
+		answers->graph ?
+			NULL :
+			gr_answers_need_graph(answers, GR_PART_NEAREST);
 
 	if (!err)
-		err = gr_scan_check_vertex(answers, vertex);
+		err = gr_vertex_check(answers, vertex);
 	if (err)
 		return err;
 	const struct gr_graph *graph = answers->graph->graph;

@@ -23,9 +23,9 @@ struct gr_error *gr_reached_mark(struct gr_answers *answers,
 	struct gr_gaps before = *gaps;
 	struct gr_error *err;
 
-	gr_scan_drop_chains(answers);
-	gr_scan_make_room(answers);
-	err = gr_scan_mark(answers, &options, false, ledger, ret);
+	gr_kept_walk_drop(answers);
+	gr_answers_make_room(answers);
+	err = gr_answers_mark(answers, &options, false, ledger, ret);
 	ledger->gaps = *gaps;
 	gr_gaps_end_walk(gaps, &before);
 	return err;

@@ -155,7 +155,7 @@ static struct gr_error *fill_result(struct gr_answers *answers,
 	// Gaps of the walk belong to this result, not to the next one.
 	struct gr_gaps before = stop->gaps;
 	struct gr_error *err =
-		gr_scan_mark(answers, options, false, &result->ledger, &m);
+		gr_answers_mark(answers, options, false, &result->ledger, &m);
 
 	finish_ledger(answers, &result->ledger);
 	gr_gaps_end_walk(&stop->gaps, &before);
@@ -179,16 +179,16 @@ static struct gr_error *sort_free_slots(struct gr_answers *answers,
 
 	if (ledger->is_partial)
 		return NULL;
-	err = gr_scan_sort_free_slots(answers, options, ledger, &precise);
+	err = gr_answers_sort_free_slots(answers, options, ledger, &precise);
 	if (options->keep_partial)
-		gr_scan_catch_end(answers, &err, ledger);
+		gr_answers_catch_end(answers, &err, ledger);
 	return err;
 }
 
 /* Set the time of the result phase, for a walk that began at @p begin_us. */
 static void end_result_phase(struct gr_ledger *ledger, uint64_t begin_us)
 {
-	ledger->phases_us[GR_PHASE_result] = gr_scan_now_us() - begin_us -
+	ledger->phases_us[GR_PHASE_result] = gr_costs_now_us() - begin_us -
 					     ledger->phases_us[GR_PHASE_typed] -
 					     ledger->phases_us[GR_PHASE_mask];
 }
@@ -200,14 +200,14 @@ struct gr_error *gr_scan_walk(struct gr_scan *scan,
 	struct gr_answers *answers = gr_scan_answers(scan);
 	_cleanup_(gr_cleanup_result) struct gr_result *result =
 		calloc(1, sizeof(*result));
-	uint64_t begin_us = gr_scan_now_us();
+	uint64_t begin_us = gr_costs_now_us();
 	struct gr_sigbus_guard guard;
 	struct gr_error *err;
 
 	if (!result)
 		return &gr_enomem;
-	gr_scan_drop_chains(answers);
-	gr_scan_make_room(answers);
+	gr_kept_walk_drop(answers);
+	gr_answers_make_room(answers);
 	err = gr_scan_enter(scan, &guard, &answers);
 	if (!err)
 		err = fill_result(answers, options, result);

@@ -98,8 +98,8 @@ add_difference(struct verifier *v, const struct gr_span *span, uint32_t index)
 	struct gr_difference d = {
 		.addr = gr_span_slot_addr(span, index) + span->header_bytes,
 		.bytes = span->elem_bytes,
-		.type = gr_scan_header_type(v->answers->stop->program, span,
-					    index),
+		.type = gr_memory_header_type(v->answers->stop->program, span,
+					      index),
 		.reason = explain(v, span, index),
 	};
 
@@ -218,8 +218,8 @@ static struct gr_error *mark_and_count(struct verifier *v)
 	struct gr_error *err = gr_reached_mark(v->answers, &ledger, &v->m);
 
 	if (!err)
-		err = gr_scan_sort_free_slots(v->answers, &mark_options,
-					      &ledger, &precise);
+		err = gr_answers_sort_free_slots(v->answers, &mark_options,
+						 &ledger, &precise);
 	verdict->gaps = ledger.gaps;
 	verdict->free_slot_pointers =
 		ledger.gaps.count[GR_GAP_FREE_SLOT_POINTERS];

@@ -25,13 +25,13 @@ void gr_why_destroy(struct gr_why *why)
 }
 GR_DEFINE_CLEANUP(why, struct gr_why, gr_why_destroy)
 
-static gr_obj object_above(const struct gr_chains *chains, gr_obj obj)
+static gr_obj object_above(const struct gr_kept_walk *chains, gr_obj obj)
 {
 	return gr_parents_above(chains->m.parents, &chains->m.tree, obj);
 }
 
 /* The object that a chain begins with. */
-static gr_obj first_object(const struct gr_chains *chains, gr_obj obj)
+static gr_obj first_object(const struct gr_kept_walk *chains, gr_obj obj)
 {
 	for (gr_obj o = obj; o != GR_OBJ_NONE; o = object_above(chains, o))
 		obj = o;
@@ -73,7 +73,7 @@ static struct gr_error *root_hop(struct gr_stop *stop, const struct gr_why *why,
 	    gr_error_catch(&err, GR_ERROR_ARGUMENT) || err ||
 	    (!place.is_variable && why->goroutine_id))
 		return err;
-	ret->type = gr_scan_memory_name(stop->program, place.type, 0);
+	ret->type = gr_memory_name(stop->program, place.type, 0);
 	ret->addr = place.addr;
 	return NULL;
 }
@@ -82,13 +82,14 @@ static void object_hop(struct gr_answers *answers, gr_obj obj,
 		       struct gr_hop *ret)
 {
 	struct gr_stop *stop = answers->stop;
-	const struct gr_parent *parent = &answers->chains->m.parents->of[obj];
+	const struct gr_parent *parent =
+		&answers->kept_walk->m.parents->of[obj];
 	const struct gr_span *span = gr_heap_span_of(stop->heap, obj);
 
 	ret->addr = gr_heap_object_addr(stop->heap, obj);
-	ret->type = gr_scan_memory_name(stop->program, parent->label,
-					span->elem_bytes - span->header_bytes);
-	ret->name = path_to(&stop->program->rt, &answers->chains->m.tree,
+	ret->type = gr_memory_name(stop->program, parent->label,
+				   span->elem_bytes - span->header_bytes);
+	ret->name = path_to(&stop->program->rt, &answers->kept_walk->m.tree,
 			    parent->node - 1);
 }
 
@@ -111,7 +112,7 @@ static const char *last_name(struct gr_runtime *rt, const char *name)
 static struct gr_error *make_hops(struct gr_answers *answers, gr_obj obj,
 				  struct gr_why *why)
 {
-	const struct gr_chains *chains = answers->chains;
+	const struct gr_kept_walk *chains = answers->kept_walk;
 	struct gr_error *err = NULL;
 	size_t n = 0;
 
@@ -150,12 +151,11 @@ static struct gr_error *find_chain(struct gr_answers *answers,
 	struct gr_stop *stop = answers->stop;
 	const struct gr_span *span;
 	gr_obj obj = gr_heap_object_at(stop->heap, addr, &span);
-	struct gr_error *err =
-		gr_scan_need_chains(answers, options->attribution);
+	struct gr_error *err = gr_kept_walk_need(answers, options->attribution);
 
 	if (err)
 		return err;
-	const struct gr_chains *chains = answers->chains;
+	const struct gr_kept_walk *chains = answers->kept_walk;
 	why->gaps = chains->gaps;
 	if (!chains->m.parents->of[obj].node)
 		return NULL;
@@ -187,7 +187,7 @@ struct gr_error *gr_why_find(struct gr_answers *answers,
 
 	if (!why)
 		return &gr_enomem;
-	err = gr_scan_find_location(answers->stop, addr, &at);
+	err = gr_location_find(answers->stop, addr, &at);
 	if (err)
 		return err;
 	why->addr = addr;

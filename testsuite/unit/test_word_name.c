@@ -165,7 +165,7 @@ static void expect_held(struct heap_fixture *h, uint64_t holder, uint64_t addr,
 {
 	struct gr_word_name name;
 
-	assert_null(gr_scan_name_held_word(
+	assert_null(gr_word_find_held_name(
 		&h->f->stop, holder ? number(h, holder) : GR_OBJ_NONE,
 		number(h, addr), label, off, &name));
 	assert_string_equal(name.text, want);
@@ -206,16 +206,16 @@ TEST_F(root_words)
 				.bytes = NODE_BYTES };
 	struct gr_word_name name;
 
-	assert_null(gr_scan_name_root_word(&h->f->heap, &root, 96, &name));
+	assert_null(gr_word_find_root_name(&h->f->heap, &root, 96, &name));
 	assert_string_equal(name.text, ".rows[1]");
 	assert_int_equal(name.type, T_NODE_PTR);
 	root.form = GR_ROOT_VALUE;
-	assert_null(gr_scan_name_root_word(&h->f->heap, &root, 0, &name));
+	assert_null(gr_word_find_root_name(&h->f->heap, &root, 0, &name));
 	assert_string_equal(name.text, "");
 	assert_int_equal(name.kind, GR_WORD_POINTER);
 	assert_int_equal(name.type, T_NODE);
 	root = (struct gr_root){ .type = GR_TYPE_NONE, .bytes = 16 };
-	assert_null(gr_scan_name_root_word(&h->f->heap, &root, 8, &name));
+	assert_null(gr_word_find_root_name(&h->f->heap, &root, 8, &name));
 	assert_string_equal(name.text, "+0x8");
 }
 
@@ -421,9 +421,9 @@ static void name_all(struct heap_fixture *h, uint64_t *seed)
 		off = off == 699 ? UINT64_MAX - 7 : off;
 		memset(&name, 0xaa, sizeof(name));
 		memset(&again, 0x55, sizeof(again));
-		assert_null(gr_scan_name_held_word(&h->f->stop, holder, obj,
+		assert_null(gr_word_find_held_name(&h->f->stop, holder, obj,
 						   label, off, &name));
-		assert_null(gr_scan_name_held_word(&h->f->stop, holder, obj,
+		assert_null(gr_word_find_held_name(&h->f->stop, holder, obj,
 						   label, off, &again));
 		assert_non_null(memchr(name.text, 0, sizeof(name.text)));
 		assert_string_equal(name.text, again.text);

@@ -260,7 +260,7 @@ static struct gr_error *find_closure(struct gr_owner_search *s, uint64_t addr,
 {
 	bool found;
 	struct gr_error *err =
-		gr_scan_read_closure(&s->stop->program->rt, addr, func, &found);
+		gr_closure_read(&s->stop->program->rt, addr, func, &found);
 
 	*code = NULL;
 	if (err || !found || gr_lock_is_internal(func->name))

@@ -289,7 +289,9 @@ static bool search_init(struct search *s)
 /* Pointers may be missing: then nothing is complete. */
 static struct gr_error *search_all(struct search *s)
 {
-	size_t n = gr_scan_lacks_memory(s->answers) ? 0 : s->table->nprimitives;
+	size_t n = gr_leak_rule_lacks_memory(s->answers) ?
+			   0 :
+			   s->table->nprimitives;
 	struct gr_error *err = note_scheduler(s);
 
 	if (!err)

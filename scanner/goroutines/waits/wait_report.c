@@ -435,10 +435,10 @@ static struct gr_error *answer(struct reporter *r,
 	struct gr_stop *stop = r->answers->stop;
 	uint64_t id = r->query->goroutine_id;
 	const struct gr_goroutine *g;
-	struct gr_error *err = id ? gr_scan_need_goroutine(stop, id, &g) : NULL;
+	struct gr_error *err = id ? gr_stop_need_goroutine(stop, id, &g) : NULL;
 
 	if (!err && r->query->with_paths)
-		err = gr_scan_need_graph(r->answers, 0);
+		err = gr_answers_need_graph(r->answers, 0);
 	if (!err)
 		err = gr_wait_table_make(stop, &r->table);
 	r->table.keeps_all = !r->query->max_ids;
