@@ -9,7 +9,7 @@
 
 struct gr_stop;
 
-/** What a pc of a frame says: the innermost call, and the user's own one. */
+/** The calls of a pc of a frame: the innermost call, and the user's own one. */
 struct gr_pc_places {
 	struct gr_source_place current;
 	struct gr_source_place user; /* pc 0: none of the calls is the user's */

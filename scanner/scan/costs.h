@@ -7,6 +7,7 @@
 #include "mark/ledger.h"
 #include "scan/open.h"
 
+/** The costs so far, of stages and of walks. */
 struct gr_costs {
 	struct gr_meter meter;
 	const struct gr_ledger *walking; /**< The running walk, or NULL. */

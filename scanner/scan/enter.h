@@ -29,8 +29,8 @@ struct gr_error *gr_scan_enter_buckets(struct gr_scan *scan,
 				       struct gr_sigbus_guard *guard,
 				       struct gr_stop **ret) GR_MUST_CHECK;
 
-/** What was made so far, for a question that does not enter: it reads no memory
- * of the target, or only goroutines. */
+/** The answers that were made so far, for a question that does not enter: it
+ * reads no memory of the target, or only goroutines. */
 struct gr_answers *gr_scan_answers(struct gr_scan *scan);
 
 #endif /* GR_ENTER_H */

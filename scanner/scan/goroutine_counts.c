@@ -3,7 +3,7 @@
 #include "scan/goroutine_counts.h"
 
 #include "goruntime/sched/wait_kind.h"
-#include "scan/scan.h"
+#include "scan/stop.h"
 
 GR_VECTOR(gr_count_vector, struct gr_goroutine_count);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scan/goroutine_index.h"
 
-#include "scan/scan.h"
+#include "scan/stop.h"
 
 #include <inttypes.h>
 

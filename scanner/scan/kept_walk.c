@@ -2,7 +2,7 @@
 #include "scan/kept_walk.h"
 
 #include "scan/mark.h"
-#include "scan/scan.h"
+#include "scan/answers.h"
 
 void gr_kept_walk_drop(struct gr_answers *answers)
 {

@@ -2,7 +2,7 @@
 /* The residency of a stop's target, which is read before all else. */
 #include "scan/residency.h"
 
-#include "scan/scan.h"
+#include "scan/stop.h"
 
 void gr_stop_drop_residency(struct gr_stop *stop)
 {

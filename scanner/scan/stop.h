@@ -43,6 +43,8 @@ struct gr_stop_pages {
 	bool has_pages;	    /**< Only the pages of the residency were. */
 };
 
+/** The stages fill it, and dropping them makes it empty again. What reads no
+ * more than a part of it takes that part: the heap, or the goroutines. */
 struct gr_stop {
 	struct gr_program *program;
 	struct gr_target target; /**< Our own copy. */

@@ -33,8 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	char path[256];
 	struct gr_place place;
 
-	path_set_layout(&fixture->scan.program.rt.layout,
-			fuzz_take(&in, 1) & 1);
+	path_set_layout(&fixture->program.rt.layout, fuzz_take(&in, 1) & 1);
 	size_t n = fuzz_take(&in, 1) % sizeof(path);
 	for (size_t i = 0; i < n; i++)
 		path[i] = (char)fuzz_take(&in, 1);
