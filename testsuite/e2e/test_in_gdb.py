@@ -23,7 +23,9 @@ PASSING = re.compile(
 NAMED = {
     "scan": lambda d: [d["roots"][0]["name"], d["types"][0]["type"]],
     "histogram": lambda d: [row["key"] for row in d["rows"][:1]],
-    "histogram --by site": lambda d: [row["key"] for row in d["rows"][:1]],
+    "histogram --by site": lambda d: [
+        row["key"].partition(" ")[0] for row in d["rows"][:1]
+    ],
     "dominators": lambda d: [d["children"][0]["name"]],
     "suspects": lambda d: [s["name"] for s in d["suspects"]],
     "why": lambda d: [d["root"]["name"], d["object"]["type"]],
