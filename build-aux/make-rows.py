@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Writes the tables of rows and of methods of the extension. The stub
-# _goref.pyi declares them and says what the comments behind fields mean.
+# _goref.pyi declares them and says what the comments behind fields mean. The
+# structs of the rows are in the headers that the sources below TOP include.
 #
-# Usage: make-rows.py STUB FOLDER
+# Usage: make-rows.py STUB FOLDER TOP SOURCE...
 
 import ast
 import os
@@ -32,6 +33,7 @@ MADE_FROM = re.compile(
     r" ?(?:if (?P<negated>not )?(?P<condition>[\w.]+))?"
 )
 ARRAY = re.compile(r"(?P<array>[\w.]+)\[(?P<count>[\w.]*)\]")
+INCLUDE = re.compile(r'^#include "\w+/[^"]*"', re.M)
 STRUCT = re.compile(r"(?P<tag>\w+)(?:\.(?P<pattern>\S*\{(?:name|NAME)\}\S*))?")
 
 NO_CONDITION = "it may be None, and no comment says when (# if MEMBER)"
@@ -400,10 +402,20 @@ def keep_of(row):
     )
 
 
-def source_of(stub):
+def includes_of(paths):
+    """The lines that include headers of rooms, those with a folder."""
+    found = set()
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            found.update(INCLUDE.findall(file.read()))
+    return sorted(found)
+
+
+def source_of(stub, includes):
     rows = stub.rows.values()
     tables = [line for row in rows for line in table(row)]
     yield '#include "gdbext.h"'
+    yield from includes
     for row in rows:
         if row.name in stub.nested:
             yield from from_row(row)
@@ -429,6 +441,7 @@ def header_of(stub):
         yield f"gr_py_convert_fn {own};"
     for row in rows:
         if row.is_kept:
+            yield f"struct {row.tag};"
             yield f"{keep_of(row)};"
     for methods in stub.methods:
         yield from methods.declarations()
@@ -436,16 +449,24 @@ def header_of(stub):
 
 
 def write(path, lines):
+    """Write a file, unless it is as it should be: it is not compiled again."""
+    text = "// Made of _goref.pyi by build-aux/make-rows.py.\n"
+    text += "".join(f"{line}\n" for line in lines)
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            if file.read() == text:
+                return
     with open(f"{path}.tmp", "w", encoding="utf-8") as file:
-        file.write("// Made of _goref.pyi by build-aux/make-rows.py.\n")
-        file.writelines(f"{line}\n" for line in lines)
+        file.write(text)
     os.replace(f"{path}.tmp", path)
 
 
-def main(path, folder):
+def main(path, folder, top, *sources):
     try:
         stub = Stub(path)
-        source, header = list(source_of(stub)), list(header_of(stub))
+        includes = includes_of(os.path.join(top, name) for name in sources)
+        source = list(source_of(stub, includes))
+        header = list(header_of(stub))
     except Undeclared as error:
         node, text = error.args
         sys.exit(f"{path}:{node.lineno}: {text}")

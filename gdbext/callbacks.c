@@ -4,6 +4,8 @@
 
 #include <time.h>
 
+#include "scan/open.h"
+
 enum {
 	POLL_NS = 20 * 1000 * 1000, // a person notices from 100 ms on
 	/** gdb 13 aborts on requests it cannot allocate. */

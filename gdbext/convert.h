@@ -10,7 +10,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "scanner.h"
+#include "base/base.h"
 
 /** Make a str from a C string, which need not be UTF-8; None for NULL. */
 PyObject *gr_py_string(const char *text);

@@ -2,6 +2,8 @@
 // Scan.dominators(), and its rows.
 #include "gdbext.h"
 
+#include "retention/dominators.h"
+
 GR_DEFINE_CLEANUP(dominators, struct gr_dominators, gr_dominators_destroy)
 
 PyObject *gr_py_scan_dominators(PyObject *obj, PyObject *args, PyObject *kwargs)

@@ -2,6 +2,7 @@
 // Scan.export(): the object graph as a file for other tools.
 #include "gdbext.h"
 
+#include "export/export.h"
 #include "proto/output.h"
 
 static struct gr_error *write_to_file(void *ctx, const void *data, size_t bytes)

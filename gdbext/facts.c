@@ -5,6 +5,12 @@
 
 #include <string.h>
 
+#include "facts/core_facts.h"
+#include "facts/core_modules.h"
+#include "facts/debug_file.h"
+#include "facts/elf_facts.h"
+#include "goroutines/thread_goroutine.h"
+
 _Static_assert(!__builtin_strcmp(GR_DEBUG_FOLDER, "/usr/lib/debug"),
 	       "_goref.pyi has another folder");
 

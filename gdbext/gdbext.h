@@ -14,10 +14,15 @@
 #include <Python.h>
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "convert.h"
-#include "proto/profile_writer.h"
+#include "inferior/target.h"
+#include "mark/options.h"
+#include "profiles/site_table.h"
 #include "proto/stamp.h"
-#include "scanner.h"
+
+struct gr_result;
+struct gr_scan;
 
 /** `_cleanup_py_ PyObject *object` drops the reference at the end of scope. */
 static inline void gr_py_drop(PyObject **object)

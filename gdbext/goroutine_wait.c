@@ -2,6 +2,8 @@
 // Scan.goroutine_wait(), and its rows.
 #include "gdbext.h"
 
+#include "goroutines/goroutine_wait.h"
+
 GR_DEFINE_CLEANUP(goroutine_wait, struct gr_goroutine_wait,
 		  gr_goroutine_wait_destroy)
 

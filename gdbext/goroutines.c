@@ -2,6 +2,9 @@
 // Scan.goroutines() and Scan.backtrace(), and their rows.
 #include "gdbext.h"
 
+#include "goroutines/backtrace.h"
+#include "goroutines/goroutine_list.h"
+
 GR_DEFINE_CLEANUP(backtrace, struct gr_backtrace, gr_backtrace_destroy)
 
 PyObject *gr_py_awaited_addrs(const void *value)

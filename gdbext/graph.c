@@ -2,6 +2,8 @@
 // The object graph: the row of a vertex, Scan.graph_phases(), Scan.gaps().
 #include "gdbext.h"
 
+#include "scan/graph.h"
+
 PyObject *gr_py_scan_graph_phases(PyObject *obj, PyObject *unused)
 {
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;

@@ -2,6 +2,8 @@
 // Scan.histogram(), and its rows.
 #include "gdbext.h"
 
+#include "retention/histogram.h"
+
 GR_DEFINE_CLEANUP(histogram, struct gr_histogram, gr_histogram_destroy)
 
 static bool parse_key(const char *text, enum gr_histogram_key *ret)

@@ -2,6 +2,8 @@
 // Scan.holders(), and its rows.
 #include "gdbext.h"
 
+#include "retention/holders.h"
+
 GR_DEFINE_CLEANUP(holders, struct gr_holders, gr_holders_destroy)
 
 PyObject *gr_py_scan_holders(PyObject *obj, PyObject *args, PyObject *kwargs)

@@ -2,6 +2,8 @@
 // Rows: information about the opened target.
 #include "gdbext.h"
 
+#include "scan/open.h"
+
 PyObject *gr_py_scan_info(PyObject *obj, PyObject *unused)
 {
 	const struct gr_py_scan *self = (struct gr_py_scan *)obj;

@@ -2,6 +2,8 @@
 // Scan.leaks(), and its rows.
 #include "gdbext.h"
 
+#include "goroutines/leaks.h"
+
 GR_DEFINE_CLEANUP(report, struct gr_leak_report, gr_leak_report_destroy)
 
 static bool parse_pattern(PyObject *item, struct gr_ignore_pattern *ret)

@@ -3,6 +3,7 @@
 #include "gdbext.h"
 
 #include "proto/output.h"
+#include "retention/listing.h"
 
 static struct gr_error *ask_callable(void *ctx, const char *type, bool *ret)
 {

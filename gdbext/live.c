@@ -2,6 +2,8 @@
 // Methods of Scan for a process that is stopped as briefly as possible.
 #include "gdbext.h"
 
+#include "scan/open.h"
+
 static struct gr_py_scan *cast(PyObject *self)
 {
 	return (struct gr_py_scan *)self;

@@ -2,6 +2,8 @@
 // Methods of Scan for maps, and the iterator over entries of a map.
 #include "gdbext.h"
 
+#include "values/map_view.h"
+
 enum { BATCH = 128 };
 
 PyObject *gr_py_scan_length(PyObject *obj, PyObject *args, PyObject *kwargs)

@@ -2,6 +2,8 @@
 // Scan.merge_type(), and its rows.
 #include "gdbext.h"
 
+#include "retention/merged_types.h"
+
 GR_DEFINE_CLEANUP(merged_types, struct gr_merged_types, gr_merged_types_destroy)
 
 PyObject *gr_py_scan_merge_type(PyObject *obj, PyObject *args, PyObject *kwargs)

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "proto/output.h"
 #include "proto/profile_writer.h"
+#include "scan/open.h"
 
 PyObject *gr_py_check_writable(PyObject *module, PyObject *args,
 			       PyObject *kwargs)

@@ -2,6 +2,9 @@
 // Scan.object_info() and its rows, and Scan.print_value().
 #include "gdbext.h"
 
+#include "retention/object.h"
+#include "retention/object_value.h"
+
 GR_DEFINE_CLEANUP(object_info, struct gr_object_info, gr_object_info_destroy)
 
 PyObject *gr_py_scan_object_info(PyObject *obj, PyObject *args,

@@ -2,6 +2,8 @@
 // Scan.panic(), and its rows.
 #include "gdbext.h"
 
+#include "goroutines/panic.h"
+
 GR_DEFINE_CLEANUP(panic, struct gr_panic, gr_panic_destroy)
 
 PyObject *gr_py_scan_panic(PyObject *obj, PyObject *args, PyObject *kwargs)

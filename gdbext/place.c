@@ -2,6 +2,8 @@
 // Places: expressions that the user typed, and places where a walk begins.
 #include "gdbext.h"
 
+#include "expr/place.h"
+
 enum { MAX_COMPLETIONS = 10000 };
 
 static int parse_place(struct gr_scan *scan, PyObject *item,

@@ -4,6 +4,10 @@
 
 #include <errno.h>
 
+#include "process/process.h"
+#include "process/refusal.h"
+#include "process/status.h"
+
 struct gr_py_process {
 	PyObject_HEAD struct gr_process *process;
 	bool is_busy; /**< It is being stopped. */

@@ -3,6 +3,8 @@
 #include "gdbext.h"
 
 #include "proto/profile_writer.h"
+#include "scan/open.h"
+#include "walks/result.h"
 
 static struct gr_profile profile_of(struct gr_py_scan *scan,
 				    const struct gr_result *result)

@@ -2,7 +2,10 @@
 // Scan.goroutine_profile() and Scan.bucket_profile().
 #include "gdbext.h"
 
+#include "profiles/bucket_profile.h"
+#include "profiles/goroutine_profile.h"
 #include "proto/stack_profile.h"
+#include "scan/open.h"
 
 GR_DEFINE_CLEANUP(goroutine_profile, struct gr_goroutine_profile,
 		  gr_goroutine_profile_destroy)

@@ -3,6 +3,7 @@
 #include "gdbext.h"
 
 #include "proto/output.h"
+#include "walks/reached.h"
 
 static struct gr_error *write_to_callable(void *ctx, const char *text,
 					  size_t bytes)

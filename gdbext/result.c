@@ -2,6 +2,11 @@
 // class Result: the result of one walk.
 #include "gdbext.h"
 
+#include "profiles/result_sites.h"
+#include "retention/result_dominators.h"
+#include "retention/result_retained.h"
+#include "walks/result.h"
+
 struct result {
 	PyObject_HEAD struct gr_py_scan *scan;
 	struct gr_result *result;

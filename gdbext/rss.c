@@ -2,6 +2,8 @@
 // Scan.rss(), and its rows.
 #include "gdbext.h"
 
+#include "resident/rss.h"
+
 PyObject *gr_py_scan_rss(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;

@@ -3,6 +3,7 @@
 #include "gdbext.h"
 
 #include "proto/output.h"
+#include "save/save.h"
 
 static struct gr_error *write_to(void *ctx, const void *data, size_t bytes)
 {

@@ -2,6 +2,8 @@
 // class Scan: one opened target. Methods for questions are in their own files.
 #include "gdbext.h"
 
+#include "scan/open.h"
+
 static struct gr_py_scan *cast(PyObject *self)
 {
 	return (struct gr_py_scan *)self;

@@ -2,6 +2,8 @@
 // Scan.scheduler(), and its rows.
 #include "gdbext.h"
 
+#include "goroutines/scheduler.h"
+
 GR_DEFINE_CLEANUP(scheduler, struct gr_scheduler, gr_scheduler_destroy)
 
 PyObject *gr_py_scan_scheduler(PyObject *obj, PyObject *unused)

@@ -2,6 +2,9 @@
 // Scan.sites() and Scan.allocation(), and their rows.
 #include "gdbext.h"
 
+#include "profiles/allocation.h"
+#include "profiles/site_table.h"
+
 GR_DEFINE_CLEANUP(allocation, struct gr_allocation, gr_allocation_destroy)
 GR_DEFINE_CLEANUP(site_table, struct gr_site_table, gr_site_table_destroy)
 

@@ -2,6 +2,8 @@
 // Scan.suspects(), and its rows.
 #include "gdbext.h"
 
+#include "retention/suspects.h"
+
 GR_DEFINE_CLEANUP(report, struct gr_suspect_report, gr_suspect_report_destroy)
 
 PyObject *gr_py_scan_suspects(PyObject *obj, PyObject *unused)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gdbext.h"
 
+#include "process/status.h"
+
 static const char *const kinds[] = {
 	[GR_TARGET_CORE] = "core",	   [GR_TARGET_NATIVE] = "native",
 	[GR_TARGET_SNAPSHOT] = "snapshot", [GR_TARGET_REMOTE] = "remote",

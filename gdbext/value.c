@@ -2,6 +2,8 @@
 // Conversions of single values from C to Python.
 #include "gdbext.h"
 
+#include "goruntime/roots/root_kinds.h"
+
 PyObject *gr_py_string(const char *text)
 {
 	if (!text)

@@ -2,6 +2,12 @@
 // Methods of Scan for typed values: types, memory, and where values lie.
 #include "gdbext.h"
 
+#include "values/local_values.h"
+#include "values/memory.h"
+#include "values/type_view.h"
+#include "values/value_place.h"
+#include "values/value_text.h"
+
 // --------------------------------------------------------------------- types
 
 PyObject *gr_py_scan_type_info(PyObject *obj, PyObject *args, PyObject *kwargs)

@@ -2,6 +2,8 @@
 // Scan.variable() and its rows.
 #include "gdbext.h"
 
+#include "expr/variable.h"
+
 GR_DEFINE_CLEANUP(variable, struct gr_variable, gr_variable_destroy)
 
 enum { MAX_HELD = 1 << 16 };

@@ -2,6 +2,8 @@
 // Scan.verify(), and its rows.
 #include "gdbext.h"
 
+#include "walks/verify.h"
+
 GR_DEFINE_CLEANUP(verdict, struct gr_verdict, gr_verdict_destroy)
 
 PyObject *gr_py_scan_verify(PyObject *obj, PyObject *args, PyObject *kwargs)

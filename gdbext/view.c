@@ -2,6 +2,10 @@
 // Methods of Scan for the Python API: vertices as numbers, and iterators.
 #include "gdbext.h"
 
+#include "naming/vertex.h"
+#include "retention/graph_view.h"
+#include "retention/named_links.h"
+
 GR_DEFINE_CLEANUP(object_cursor, struct gr_object_cursor,
 		  gr_object_cursor_destroy)
 

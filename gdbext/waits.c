@@ -3,6 +3,8 @@
 // and who keeps others waiting.
 #include "gdbext.h"
 
+#include "goroutines/waits/wait_report.h"
+
 PyObject *gr_py_scan_waits(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;

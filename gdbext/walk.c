@@ -2,6 +2,8 @@
 // Scan.walk().
 #include "gdbext.h"
 
+#include "walks/result.h"
+
 GR_DEFINE_CLEANUP(result, struct gr_result, gr_result_destroy)
 
 bool gr_py_parse_attribution(const char *text, enum gr_attribution *ret)

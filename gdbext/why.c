@@ -2,6 +2,8 @@
 // Scan.why(), and its rows.
 #include "gdbext.h"
 
+#include "walks/why.h"
+
 GR_DEFINE_CLEANUP(why, struct gr_why, gr_why_destroy)
 
 PyObject *gr_py_scan_why(PyObject *obj, PyObject *args, PyObject *kwargs)

@@ -6,7 +6,8 @@
 #ifndef GR_OUTPUT_H
 #define GR_OUTPUT_H
 
-#include "scanner.h"
+#include "base/base.h"
+#include "base/error.h"
 
 /**
  * A file being written. Until gr_output_commit(), a regular file has no name,

@@ -7,7 +7,8 @@
 #ifndef GR_PATHS_H
 #define GR_PATHS_H
 
-#include "scanner.h"
+#include "base/error.h"
+#include "mark/node.h"
 
 #define GR_PATH_NONE UINT32_MAX
 

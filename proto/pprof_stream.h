@@ -11,11 +11,11 @@
 #ifndef GR_PPROF_STREAM_H
 #define GR_PPROF_STREAM_H
 
+#include "base/error.h"
 #include "base/vector.h"
 #include "proto/output.h"
 #include "proto/stamp.h"
 #include "proto/table.h"
-#include "scanner.h"
 
 enum {
 	GR_PPROF_MAX_VALUES = 8,

@@ -8,7 +8,7 @@
 #define GR_PROFILE_WRITER_H
 
 #include "proto/stamp.h"
-#include "scanner.h"
+#include "walks/result.h"
 
 enum { GR_PROFILE_MAX_SAMPLES = 100000 };
 

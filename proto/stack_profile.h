@@ -3,8 +3,9 @@
 #ifndef GR_STACK_PROFILE_H
 #define GR_STACK_PROFILE_H
 
+#include "profiles/bucket_profile.h"
+#include "profiles/goroutine_profile.h"
 #include "proto/stamp.h"
-#include "scanner.h"
 
 /** The target of a profile. Strings may be NULL: unknown. */
 struct gr_profile_target {

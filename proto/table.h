@@ -7,7 +7,6 @@
 #define GR_TABLE_H
 
 #include "base/base.h"
-#include "scanner.h"
 
 #define GR_TABLE_NONE UINT32_MAX
 

@@ -4,7 +4,6 @@
 #define GOREF_SCAN_SUBJECT_H
 
 #include "process/process.h"
-#include "scanner.h"
 
 enum { MAX_MODULES = 16 };
 

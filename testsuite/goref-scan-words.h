@@ -3,7 +3,9 @@
 #ifndef GOREF_SCAN_WORDS_H
 #define GOREF_SCAN_WORDS_H
 
-#include "scanner.h"
+#include "base/error.h"
+
+struct gr_scan;
 
 /**
  * Print the names of words, one a line: what the word leads to, its address,

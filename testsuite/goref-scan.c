@@ -24,8 +24,6 @@
 //	--library FILE	another file that is loaded; may be repeated
 //	--cache		use the cache of tables
 //	--threads N	sweep the edges with so many threads
-#include "scanner.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -37,7 +35,10 @@
 #include "goref-scan-words.h"
 #include "goruntime/sched/channel.h"
 #include "goruntime/sched/waits.h"
+#include "naming/locate.h"
+#include "save/save.h"
 #include "scan/enter.h"
+#include "scan/open.h"
 #include "scan/scan.h"
 
 struct options {

@@ -4,6 +4,7 @@
  * get their checksums, or whose headers it changes: opened, and asked.
  */
 #include "questions.h"
+#include "save/save.h"
 #include "savedfile/coder.h"
 #include "savedfile/frames.h"
 #include "dwarf/internal.h"

@@ -1,6 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "questions.h"
 
+#include "goroutines/backtrace.h"
+#include "goroutines/goroutine_list.h"
+#include "goroutines/goroutine_wait.h"
+#include "goroutines/leaks.h"
+#include "goroutines/panic.h"
+#include "goroutines/scheduler.h"
+#include "goroutines/waits/wait_report.h"
+#include "retention/dominators.h"
+#include "walks/reached.h"
+#include "walks/result.h"
+#include "walks/verify.h"
+#include "walks/why.h"
+
 enum { MAX_QUESTIONS = 4 };
 
 // -------------------------------------------------------------------- heap

@@ -4,7 +4,7 @@
 #define GR_FUZZ_QUESTIONS_H
 
 #include "fuzz.h"
-#include "scanner.h"
+#include "scan/open.h"
 
 /**
  * Walk the heap, verify it, perhaps find its dominators, and ask why some

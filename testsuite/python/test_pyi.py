@@ -108,7 +108,7 @@ def test_stub_that_does_not_declare(tmp_path, case):
     assert text.count(before) == 1
     line = text[: text.index(before)].count("\n") + 1
     (tmp_path / "x.pyi").write_text(text.replace(before, after))
-    maker = [sys.executable, TOP / "build-aux/make-rows.py", "x.pyi", "."]
+    maker = [sys.executable, TOP / "build-aux/make-rows.py", "x.pyi", ".", "."]
     done = subprocess.run(maker, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.startswith(f"x.pyi:{line}: {error}")
