@@ -5,7 +5,7 @@
 
 #include "expr/literal.h"
 #include "mark/options.h"
-#include "scan/answers.h"
+#include "scan/stop.h"
 
 /**
  * The address that the first words of a place point to. It is 0 for nil, and

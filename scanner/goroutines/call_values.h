@@ -5,7 +5,7 @@
 
 #include "backtrace.h"
 #include "goruntime/roots/frame_locals.h"
-#include "scan/answers.h"
+#include "scan/program.h"
 
 enum gr_call_value_state {
 	GR_CALL_VALUE_THERE,

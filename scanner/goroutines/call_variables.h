@@ -4,7 +4,7 @@
 #define GR_CALL_VARIABLES_H
 
 #include "backtrace.h"
-#include "scan/answers.h"
+#include "scan/program.h"
 
 /**
  * Add the variables of the calls that the query asks for, as text. Which they are

@@ -4,7 +4,7 @@
 #define GR_WORD_INTERNAL_H
 
 #include "base/text.h"
-#include "scan/answers.h"
+#include "goruntime/heap/heap.h"
 #include "naming/word_name.h"
 
 /** Memory of one object, from some address in it up to its end. */

@@ -6,6 +6,7 @@
 
 #include "goruntime/types/word.h"
 #include "mark/parents.h"
+#include "scan/stop.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

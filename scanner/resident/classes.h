@@ -5,7 +5,7 @@
 
 #include "inferior/residency.h"
 #include "resident/rss.h"
-#include "scan/answers.h"
+#include "scan/stop.h"
 
 /**
  * The class of each mapping of @p residency, for free(). It says nothing of the

@@ -26,7 +26,7 @@ struct gr_error *gr_suspect_pages(const struct gr_suspect_pages *pages,
 
 /** The parts of one thing have the same key: the label of an object, the start
  * function of a goroutine, the name of a root. 0 of an object without a type. @p
- * ctx is the scan. */
+ * ctx is the gr_answers. */
 uint64_t gr_suspect_key(void *ctx, gr_vertex v);
 
 /** The type of an object; NULL if it is no object or has no known type. */

@@ -3,7 +3,7 @@
 
 #include "mark/parents.h"
 #include "naming/memory_name.h"
-#include "scan/answers.h"
+#include "scan/program.h"
 
 size_t gr_type_package(const char *type, const char **start)
 {

@@ -5,7 +5,7 @@
 
 #include "inferior/arch.h"
 #include "inferior/stored.h"
-#include "scan/answers.h"
+#include "scan/stop.h"
 
 /** ask.c: ask all questions; those on values only if they are saved. */
 struct gr_error *gr_save_ask(struct gr_scan *scan,

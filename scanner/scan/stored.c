@@ -21,6 +21,7 @@ struct gr_error *gr_stop_open_saved(struct gr_stop *stop)
 	stop->stored = calloc(1, sizeof(*stop->stored));
 	if (!stop->stored)
 		return &gr_enomem;
+	// The poll of the runtime has the stop as its context, too.
 	struct gr_error *err =
 		gr_saved_read(target->saved_path, want, stop->program->rt.poll,
 			      stop->program->rt.poll_ctx, stop->stored);
