@@ -86,7 +86,6 @@ TEST(damage)
 {
 	struct gr_byte_vector file = make_file(GR_SAVED_VERSION);
 	size_t size = file.size;
-	struct gr_error *err;
 	unsigned int count;
 
 	for (size_t i = 0; i < size * 8; i++) {

@@ -221,7 +221,6 @@ TEST(rows_are_asked_for)
 	struct gr_coder coder = { .is_reading = false };
 	struct gr_stored_tables tables;
 	struct gr_target_module module;
-	struct gr_error *err;
 	struct asked asked;
 	size_t n;
 
