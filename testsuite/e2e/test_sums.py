@@ -42,6 +42,9 @@ PHASES = ["masks", "edges", "nearest", "reverse", "dominators"]
 # A scan bills the parts of an array separately, if it comes to them over
 # different roots. In these programs, that happens only with these variables.
 BILLED = ("rest", "roots", "shared", "suspects")
+# These are at work at any moment. A list that is being built may have more
+# levels than an answer has, and a stack may share objects with a variable.
+AT_WORK = ("churn", "steady")
 ONE_ARRAY = {
     "runtime.allgs": "runtime.allgptr",
     "main.sPartB": "main.sPartA",
@@ -84,10 +87,11 @@ def test_everything_adds_up(farm, program, variant, tmp_path):
         reached = answers["scan"]["reached"]
         assert check_sums(answers["whole"], reached["bytes"]) > 10
     else:
-        check_dominators(answers)
+        if program not in AT_WORK:
+            check_dominators(answers)
+            check_groups(answers)
         check_view(answers)
         check_retained(answers)
-        check_groups(answers)
         graph = Graph(target)
         check_top(graph)
         check_marks(graph)
