@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scanner's callbacks into Python: reading memory, and polling.
+// The scanner's callbacks into Python: reading memory, polling, writing text.
 #include "gdbext.h"
 
 #include <time.h>
 
+#include "proto/output.h"
 #include "scan/open.h"
 
 enum {
@@ -109,4 +110,19 @@ struct gr_error *gr_py_scan_read_target(void *ctx, uint64_t addr, void *buf,
 		bytes -= part;
 	}
 	return err;
+}
+
+struct gr_error *gr_py_write_to_callable(void *ctx, const char *text,
+					 size_t bytes)
+{
+	_cleanup_py_ PyObject *ret =
+		PyObject_CallFunction(ctx, "s#", text, (Py_ssize_t)bytes);
+
+	return ret ? NULL : gr_py_interrupted();
+}
+
+struct gr_error *gr_py_write_to_output(void *ctx, const char *text,
+				       size_t bytes)
+{
+	return gr_output_write(ctx, text, bytes);
 }

@@ -239,6 +239,14 @@ struct gr_error *gr_py_scan_poll(void *ctx);
 /** The error for an exception that is set; gr_py_raise() keeps that one. */
 struct gr_error *gr_py_interrupted(void);
 
+/** Write a piece of text: @p ctx is a callable of Python, which gets a str. */
+struct gr_error *gr_py_write_to_callable(void *ctx, const char *text,
+					 size_t bytes);
+
+/** Write a piece of text: @p ctx is a struct gr_output. */
+struct gr_error *gr_py_write_to_output(void *ctx, const char *text,
+				       size_t bytes);
+
 // ---------------------------------------------------------------- methods
 
 /** A method whose arguments may be given by name. */

@@ -16,26 +16,12 @@ static struct gr_error *ask_callable(void *ctx, const char *type, bool *ret)
 	return truth < 0 ? gr_py_interrupted() : NULL;
 }
 
-static struct gr_error *write_to_callable(void *ctx, const char *text,
-					  size_t bytes)
-{
-	_cleanup_py_ PyObject *ret =
-		PyObject_CallFunction(ctx, "s#", text, (Py_ssize_t)bytes);
-
-	return ret ? NULL : gr_py_interrupted();
-}
-
-static struct gr_error *write_to_file(void *ctx, const char *text, size_t bytes)
-{
-	return gr_output_write(ctx, text, bytes);
-}
-
 static struct gr_error *list_in_file(struct gr_scan *scan,
 				     const struct gr_listing_options *options,
 				     const char *path, struct gr_listed *ret)
 {
 	_cleanup_(gr_output_deinit) struct gr_output output = { .fd = -1 };
-	const struct gr_listing_sink sink = { write_to_file, &output };
+	const struct gr_listing_sink sink = { gr_py_write_to_output, &output };
 	struct gr_error *err = gr_output_init(&output, path, GR_OUTPUT_PLAIN);
 
 	if (!err)
@@ -83,7 +69,7 @@ PyObject *gr_py_scan_list_objects(PyObject *obj, PyObject *args,
 		options.is_wanted = ask_callable;
 		options.ctx = is_wanted;
 	}
-	const struct gr_listing_sink sink = { write_to_callable, where };
+	const struct gr_listing_sink sink = { gr_py_write_to_callable, where };
 	struct gr_error *err =
 		path ? list_in_file(self->scan, &options, path, &listed) :
 		       gr_scan_list_objects(self->scan, &options, &sink,

@@ -5,20 +5,6 @@
 #include "proto/output.h"
 #include "walks/reached.h"
 
-static struct gr_error *write_to_callable(void *ctx, const char *text,
-					  size_t bytes)
-{
-	_cleanup_py_ PyObject *ret =
-		PyObject_CallFunction(ctx, "s#", text, (Py_ssize_t)bytes);
-
-	return ret ? NULL : gr_py_interrupted();
-}
-
-static struct gr_error *write_to_file(void *ctx, const char *text, size_t bytes)
-{
-	return gr_output_write(ctx, text, bytes);
-}
-
 static struct gr_error *list_in_file(struct gr_scan *scan, const char *path,
 				     struct gr_total *total)
 {
@@ -26,8 +12,8 @@ static struct gr_error *list_in_file(struct gr_scan *scan, const char *path,
 	struct gr_error *err = gr_output_init(&output, path, GR_OUTPUT_PLAIN);
 
 	if (!err)
-		err = gr_scan_write_reached(scan, write_to_file, &output,
-					    total);
+		err = gr_scan_write_reached(scan, gr_py_write_to_output,
+					    &output, total);
 	return err ? err : gr_output_commit(&output);
 }
 
@@ -45,10 +31,11 @@ PyObject *gr_py_scan_reached(PyObject *obj, PyObject *args, PyObject *kwargs)
 		return NULL;
 	if (!gr_py_scan_enter(self))
 		return NULL;
-	struct gr_error *err = path ? list_in_file(self->scan, path, &total) :
-				      gr_scan_write_reached(self->scan,
-							    write_to_callable,
-							    where, &total);
+	struct gr_error *err =
+		path ? list_in_file(self->scan, path, &total) :
+		       gr_scan_write_reached(self->scan,
+					     gr_py_write_to_callable, where,
+					     &total);
 	gr_py_scan_leave(self);
 	return err ? gr_py_raise(err) : gr_py_row_new(&gr_py_total_row, &total);
 }
