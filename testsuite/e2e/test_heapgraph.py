@@ -14,7 +14,7 @@ from asking import run_scanner
 from test_sums import check_stripped, check_top
 from toolchains import EXPERIMENTS, RELEASES, variant_id, variants, Variant
 
-LARGEST, DRAWN, SETS = 100, 500, 50
+LARGEST, DRAWN, SETS = 100, 200, 50
 # Words of a record of a goroutine that waits: its goroutine is the first one.
 SUDOG_BYTES = range(80, 129)
 
@@ -161,7 +161,7 @@ def test_retained(graph):
     drawn by lot, and all vertices that are no objects."""
     by_size = sorted(graph.objects, key=lambda v: -graph.retained[v])
     drawn = random.Random(7).sample(by_size, DRAWN)
-    asked = by_size[:LARGEST] + drawn + graph.others[:1000]
+    asked = by_size[:LARGEST] + drawn + graph.others[:300]
     asked += graph.others[-40:]
     lost = graph.lost([[v] for v in asked])
     assert lost == [graph.retained[v] for v in asked]
@@ -213,8 +213,8 @@ def test_interrupted(graph_of, variant):
     whole = run_scanner(*place, "--retained", "--polls")
     npolls = int(re.search(r"^polls: (\d+)", whole.stderr, re.M)[1])
     assert npolls > 50
-    for i in range(1, 40):
-        number = i * npolls // 40 + 1
+    for i in range(1, 20):
+        number = i * npolls // 20 + 1
         done = run_scanner(*place, "--retained", "--last-poll", number)
         assert done.returncode == 1 and not done.stdout
         assert done.stderr == "scanner: poll has ended it\n"

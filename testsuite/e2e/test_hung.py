@@ -12,6 +12,7 @@ from session import environment, run_cli
 from toolchains import variants
 
 FEW, MANY = 1_000, 8_000
+FIXED_BYTES = 4 << 20  # what an estimate has for any target (scan/live.c)
 
 
 def asked(target, *options):
@@ -149,7 +150,8 @@ def test_estimate(farm, variant, depth):
         check=True,
     )
     estimate = json.loads(done.stdout)
-    assert used < estimate["table_bytes"] < 2 * used, (estimate, used)
+    least = used, 2 * used + FIXED_BYTES
+    assert least[0] < estimate["table_bytes"] < least[1], (estimate, used)
 
 
 @pytest.mark.parametrize("what", ["mutex", "send", "receive", "select"])

@@ -19,13 +19,14 @@ from toolchains import RELEASES, Variant, variant_id, variants
 PROGRAMS = {
     **dict.fromkeys(
         "barrier busy churn counter crash cycle generics growing holders hops "
-        "indexes labelled layout leaky named offers profiled reflected "
+        "indexes labelled layout named offers profiled reflected "
         "resident rest roots shared shown stacks steady values waits".split(),
         (),
     ),
     "deadlocks": ["lost"],
     "hung": ["lost", "100"],
     "leaks": ["leaked"],
+    "leaky": ["5000"],
     "sampled": ["65536"],
     "suspects": ["two"],
 }

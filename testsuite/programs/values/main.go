@@ -453,8 +453,8 @@ func buildShared() {
 
 func buildLong() {
 	measure("vTree", 1<<15-1, func() { vTree = newTree(15) })
-	measure("vList", 1000000, func() {
-		for i := 0; i < 1000000; i++ {
+	measure("vList", 100000, func() {
+		for i := 0; i < 100000; i++ {
 			vList = &Node{Next: vList, Value: uint64(i)}
 		}
 	})
