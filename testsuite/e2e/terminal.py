@@ -47,6 +47,8 @@ class Terminal:
             line[0], line[1:], env=env, encoding="utf-8", timeout=60,
             dimensions=(40, 200), codec_errors="replace",
         )  # fmt: skip
+        self.child.delaybeforesend = None
+        self.child.delayafterclose = self.child.delayafterterminate = 0
         self.child.expect(PROMPT)
         self.run("set confirm off")
         self.run(f"set height {height}")
@@ -65,12 +67,13 @@ class Terminal:
         self.child.expect(PROMPT)
 
     def complete(self, text):
-        """Complete a beginning with TAB TAB; the line is then dropped."""
-        self.child.send(text + "\t\t")
-        self.child.expect([pexpect.TIMEOUT], timeout=1.5)
+        """Complete a beginning with TAB TAB; the line is then dropped. gdb reads
+        the next command when it has shown all of the completion."""
+        self.child.send(text + "\t\t\x15")
+        self.child.sendline("echo settled\\n")
+        self.child.expect("settled\r?\n", timeout=GENEROUS)
         shown = plain(self.child.before)
-        self.child.sendcontrol("u")
-        self.settle()
+        self.child.expect(PROMPT)
         return shown
 
     def interrupt_at(self, look, command, is_in_walk=False):
