@@ -14,7 +14,7 @@ from toolchains import Variant
 from waiting import LONGEST_S, comes, states_of
 
 CENTRAL = Variant("go1.24", "default")
-BUSY = ("2000000",)
+BUSY = ("600000",)
 
 
 class Counter:
