@@ -154,6 +154,20 @@ class Server:
             raise subprocess.TimeoutExpired(words, timeout)
         return done
 
+    def opened(self, exe, core, questions, max_seconds=60):
+        """Run the command line with the words of each question about a core.
+        Each is a process of its own, which finds that the core is open, as a
+        second question of gdb does. All end as one that cannot open it."""
+        whole = self._run(
+            program="opened", words=[str(exe), str(core)],
+            questions=questions, max_seconds=max_seconds,
+        )  # fmt: skip
+        if whole.returncode != 0 or not whole.stdout:
+            return [whole] * len(questions)
+        found = [Done(**told) for told in json.loads(whole.stdout)]
+        costs.used(sum(done.seconds for done in found))
+        return found
+
     def scanner(self, *words, max_seconds=60):
         """Run scanner.py."""
         return self._run(
@@ -189,6 +203,11 @@ def run_scanner(*words, max_seconds=60):
 def run_goref(*words, **how):
     """The same for the command line; how: arguments of Server.goref()."""
     return server(False).goref(*words, **how)
+
+
+def run_opened(*words, **how):
+    """The same for Server.opened()."""
+    return server(False).opened(*words, **how)
 
 
 def run_by_steps(*words, interrupt_at=0):

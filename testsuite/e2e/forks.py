@@ -2,6 +2,7 @@
 """The server of asking.py. It reads a question in a line of JSON, runs it in a
 child that it forks, and writes the result. All modules are loaded once."""
 
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -55,9 +56,6 @@ def interrupt_at(last):
 
 def settle(question):
     """Be in the folder and environment of who asks, as a child of its own."""
-    with open(os.devnull, "rb") as nothing:
-        os.dup2(nothing.fileno(), 0)
-    os.closerange(3, MOST_FILES)
     if "cwd" in question:
         os.chdir(question["cwd"])
         os.umask(question["umask"])
@@ -73,6 +71,39 @@ def settle(question):
         interrupt_at(question["interrupt_at"])
 
 
+def detach():
+    """Have no file of the server."""
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.closerange(3, MOST_FILES)
+
+
+def open_core(exe, core):
+    """Keep a scan of the core and what it has found. If there is an error, each
+    question meets it, too."""
+    from goref.errors import Error
+
+    quiet, told = os.open(os.devnull, os.O_WRONLY), os.dup(1)
+    os.dup2(quiet, 1)
+    with contextlib.suppress(Error, UnicodeError):
+        answers.answer("dominators", (exe, core))
+    sys.stdout.flush()
+    os.dup2(told, 1)
+
+
+def run_opened(words, questions, max_seconds):
+    """Open a core once, answer each question in a child, and write down all
+    that answer() says. The limit is one of each child."""
+    open_core(*words)
+    found = [
+        answer({"program": "goref", "words": ["core", *words, *asked],
+                "max_seconds": max_seconds}, lambda: None)
+        for asked in questions
+    ]  # fmt: skip
+    print(json.dumps(found))
+    return 0
+
+
 def run(program, words):
     """The exit status; goref ends this process itself."""
     if program == "goref":
@@ -82,14 +113,20 @@ def run(program, words):
     return answers.main(*words) if program == "answers" else scanner.run(words)
 
 
-def child(question, out, err):
+def child(question, out, err, prepare):
     """Answer, and end."""
     status = 1
     try:
         os.dup2(out, 1)
         os.dup2(err, 2)
+        prepare()
         settle(question)
-        status = run(question["program"], question["words"])
+        program, words = question["program"], question["words"]
+        if program == "opened":
+            more = question["questions"], question["max_seconds"]
+            status = run_opened(words, *more)
+        else:
+            status = run(program, words)
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:
@@ -121,12 +158,13 @@ def said(*pipes):
     return [text.decode(errors="surrogateescape") for text in texts.values()]
 
 
-def answer(question):
+def answer(question, prepare=detach):
+    """prepare: what the child does first."""
     LOOKS[0] = 0
     out, err = os.pipe(), os.pipe()
     pid = os.fork()
     if not pid:
-        child(question, out[1], err[1])
+        child(question, out[1], err[1], prepare)
     os.close(out[1])
     os.close(err[1])
     stdout, stderr = said(out[0], err[0])

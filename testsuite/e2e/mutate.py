@@ -39,6 +39,8 @@ COMMANDS = (
     "histogram --by field --json",
     "export --format hprof /dev/null",
 )
+# The options of a question that may end it.
+ENDS = ("--memory-limit", "--timeout", "--last-poll")
 # The scanner's own questions: one of each core. --names takes longest.
 SCANS = ("--every", "--exports", "--every", "--exports", "--names")
 
@@ -83,22 +85,39 @@ def layout(scanner, exe, core):
     }
 
 
+def pieces(file):
+    """Offset and length of the pieces that a file really has; cores are mostly
+    holes."""
+    size, end = os.fstat(file.fileno()).st_size, 0
+    while end < size:
+        try:
+            at = os.lseek(file.fileno(), end, os.SEEK_DATA)
+        except OSError:
+            return
+        end = os.lseek(file.fileno(), at, os.SEEK_HOLE)
+        while at < end:
+            count = min(end - at, 1 << 18)
+            yield at, count
+            at += count
+
+
 def copy_sparse(source, target):
-    """Copy what the file really has; cores are mostly holes."""
     with open(source, "rb") as old, open(target, "wb") as new:
-        size = os.fstat(old.fileno()).st_size
-        new.truncate(size)
-        at = 0
-        while at < size:
-            try:
-                at = os.lseek(old.fileno(), at, os.SEEK_DATA)
-            except OSError:
-                break
-            end = os.lseek(old.fileno(), at, os.SEEK_HOLE)
-            while at < end:
-                piece = os.pread(old.fileno(), min(end - at, 1 << 20), at)
+        new.truncate(os.fstat(old.fileno()).st_size)
+        for at, count in pieces(old):
+            os.pwrite(new.fileno(), os.pread(old.fileno(), count, at), at)
+
+
+def restore(source, target):
+    """Copy to target, a damaged copy of source, only what differs."""
+    size = os.stat(source).st_size
+    if not target.exists() or os.stat(target).st_size != size:
+        return copy_sparse(source, target)
+    with open(source, "rb") as old, open(target, "r+b") as new:
+        for at, count in pieces(new):
+            piece = os.pread(old.fileno(), count, at)
+            if piece != os.pread(new.fileno(), count, at):
                 os.pwrite(new.fileno(), piece, at)
-                at += len(piece)
 
 
 class Core:
@@ -447,14 +466,23 @@ class Question(NamedTuple):
     def is_scan(self):
         return self.text.startswith("--")
 
+    @property
+    def may_share(self):
+        """May another question have made the scan before?"""
+        is_ended = self.interrupt_at or any(x in self.text for x in ENDS)
+        return not self.is_scan and not is_ended
+
+    @property
+    def words(self):
+        return shlex.split(self.text)
+
     def ask(self, exe, core):
-        words = shlex.split(self.text)
         if self.is_scan:
             return asking.run_scanner(
-                *words, exe, core, max_seconds=MAX_SECONDS
+                *self.words, exe, core, max_seconds=MAX_SECONDS
             )
         return asking.run_goref(
-            "core", exe, core, *words,
+            "core", exe, core, *self.words,
             max_seconds=MAX_SECONDS, interrupt_at=self.interrupt_at,
         )  # fmt: skip
 
@@ -501,17 +529,31 @@ def _read(question, done):
     return error, json.loads(done.stdout) if is_json else {}
 
 
+def ask_all(questions, exe, core, seed):
+    """Each question and its outcome. They share one scan of the core; but in
+    turn with the seed, one of them makes its own, as the others have to."""
+    shared = [asked for asked in questions if asked.may_share]
+    shared.remove(shared[seed % len(shared)])
+    words = [asked.words for asked in shared]
+    outcomes = words and asking.run_opened(
+        exe, core, words, max_seconds=MAX_SECONDS
+    )
+    found = dict(zip(shared, outcomes, strict=True))
+    for asked in questions:
+        yield asked, found.get(asked) or asked.ask(exe, core)
+
+
 def run(way, target, folder, first, count, keep=None):
     """Damage, ask: an Answer for each question. target: its exe and core are
     looked at. keep: a folder for cores at which something ends badly."""
     damaged = Path(folder) / "damaged"
     for seed in range(first, first + count):
-        copy_sparse(target.core, damaged)
+        restore(target.core, damaged)
         kind = way.damage(damaged, way.points, seed)
-        for asked in way.questions(way.points, seed, target.core):
-            done = asked.ask(target.exe, damaged)
+        asked = way.questions(way.points, seed, target.core)
+        for question, done in ask_all(asked, target.exe, damaged, seed):
             answer = Answer(
-                seed, kind, asked, done, *_read(asked, done)
+                seed, kind, question, done, *_read(question, done)
             )
             if keep and is_bad(answer):
                 copy_sparse(damaged, Path(keep) / f"seed-{seed}")

@@ -33,8 +33,6 @@ IN_GDB = [
 # Words of a traceback, of gdb's own failures, of a sanitizer.
 BAD_WORDS = ("Traceback", "Python Exception", "internal-error", "Fatal signal",
              "Recursive internal", "Sanitizer")  # fmt: skip
-# The options of a question that may end it.
-ENDS = ("--memory-limit", "--timeout", "--last-poll")
 
 # ------------------------------------------------------------------- targets
 
@@ -174,7 +172,7 @@ def sound(answers, damage, nanswers):
     number = 0
     for number, answer in enumerate(answers, 1):
         assert not mutate.is_bad(answer), answer
-        may_end = any(word in answer.question.text for word in ENDS)
+        may_end = any(word in answer.question.text for word in mutate.ENDS)
         if answer.kind in damage.records and not may_end:
             refusal = damage.refusal or "no such words"
             assert answer.error in (None, "goref: interrupted") or (

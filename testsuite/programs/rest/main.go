@@ -64,13 +64,13 @@ func addSession(u *User, i int) {
 //go:noinline
 func build() {
 	wide = new([20000]*User)
-	for i := 0; i < 400; i++ {
+	for i := 0; i < 100; i++ {
 		u := &User{Name: newString("user", i)}
 		if i > 0 {
 			u.Parent = users[i/2]
 		}
 		users = append(users, u)
-		wide[i*50] = u
+		wide[i*200] = u
 		for j := 0; j < 10; j++ {
 			addSession(u, i*10+j)
 		}
