@@ -53,7 +53,7 @@ def test_everything_is_reached(farm, variant, kind):
         0.01 * ledger["reached"]["bytes"]
     )
     types = {t["type"]: t["objects"] for t in ledger["types"]}
-    assert types[prefix(target, variant) + "Event"] == 28000
+    assert types[prefix(target, variant) + "Event"] == 7000
 
 
 @variants("c-shared", "plugin")

@@ -144,7 +144,7 @@ def test_types_by_record(looks, variant, strip):
     full, poor = (looks("rest", variant, s) for s in (None, strip))
     known = {t["type"] for t in full.ledger["types"]}
     types = {t["type"]: t["objects"] for t in poor.ledger["types"]}
-    assert types["main.Event"] == 28000
+    assert types["main.Event"] == 7000
     assert types["chan *main.Event"] == 8000
     for name, objects in types.items():
         # Synthetic types of the runtime's maps have no name of their own.

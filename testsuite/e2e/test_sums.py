@@ -110,7 +110,7 @@ def test_top_of_a_library_adds_up(farm, variant, tmp_path):
     target = farm.target("rest" if is_library else "cgo", variant)
     library = target.exe.with_suffix(".so") if is_library else None
     graph = Graph(target, library=library)
-    assert len(graph.objects) > 28000 or not is_library
+    assert len(graph.objects) > 7000 or not is_library
     check_top(graph)
     check_stripped(target, graph, tmp_path)
 
