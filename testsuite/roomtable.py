@@ -6,6 +6,14 @@ from pathlib import Path
 
 # Rooms that know only what their lines name.
 OUTSIDE = {"gdbext", "helpers/snapshot", "proto"}
+# Files that the build makes, in its own folder or in that of the sources.
+GENERATED = {
+    "gdbext/declared.c",
+    "gdbext/declared.h",
+    "proto/profile.pb-c.c",
+    "proto/profile.pb-c.h",
+    "scanner/goruntime/layout/known_layout_rows.c",
+}
 TOP = Path(os.environ.get("GOREF_SRC_DIR", Path(__file__).parent.parent))
 
 
@@ -41,5 +49,6 @@ def sources(pattern):
     """The files of the rooms, named from the top; no generated ones."""
     for folder in ("scanner", "proto", "gdbext", "helpers"):
         for path in sorted((TOP / folder).rglob(pattern)):
-            if ".pb-c." not in path.name:
-                yield str(path.relative_to(TOP))
+            name = str(path.relative_to(TOP))
+            if name not in GENERATED:
+                yield name
