@@ -304,13 +304,15 @@ struct gr_error *gr_scan_read(struct gr_scan *scan, unsigned int stages)
 
 void gr_scan_drop(struct gr_scan *scan)
 {
+	// The answers name objects and roots of the stop.
+	gr_answers_drop_graph(&scan->answers);
+	gr_kept_walk_drop(&scan->answers);
+	gr_memo_destroy(steal_ptr(scan->answers.primitive_names));
 	gr_roots_deinit(&scan->stop.roots);
 	memset(&scan->stop.roots, 0, sizeof(scan->stop.roots));
 	gr_root_list_deinit(&scan->stop.lists);
 	gr_sampled_vector_deinit(&scan->stop.sampled);
 	gr_goroutine_index_deinit(&scan->stop.goroutine_index);
-	gr_memo_destroy(steal_ptr(scan->answers.primitive_names));
-	gr_memo_destroy(steal_ptr(scan->answers.links));
 	gr_moments_deinit(&scan->stop.moments);
 	scan->stop.has_moments = false;
 	gr_goroutines_deinit(&scan->stop.sched);
@@ -504,8 +506,6 @@ void gr_scan_destroy(struct gr_scan *scan)
 {
 	if (!scan)
 		return;
-	gr_answers_drop_graph(&scan->answers);
-	gr_kept_walk_drop(&scan->answers);
 	gr_scan_drop(scan);
 	gr_stop_drop_program(&scan->stop);
 	gr_stop_drop_residency(&scan->stop);

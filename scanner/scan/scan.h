@@ -83,7 +83,7 @@ void gr_stop_close_saved(struct gr_stop *stop);
 void gr_stop_fill_saved(struct gr_stop *stop);
 /** The threads of a process that did not stop. */
 uint64_t gr_runtime_count_late(const struct gr_runtime *rt);
-/** Undo gr_scan_read() and gr_scan_build(). */
+/** Undo gr_scan_read() and gr_scan_build(), and drop the answers. */
 void gr_scan_drop(struct gr_scan *scan);
 /** Keep a copy of the threads and their registers. */
 struct gr_error *gr_stop_set_threads(struct gr_stop *stop,
