@@ -60,8 +60,19 @@ def load():
     return columns
 
 
-def save(columns, keys):
-    """Write the table with these rows."""
+def save(updates):
+    """Write the table with these columns. One that is not among them would say
+    that a new row is absent there, which nobody has looked at."""
+    table = load()
+    keys = list(next(iter(updates.values())))
+    others = sorted(table.keys() - updates.keys(), key=_order)
+    new = [key for key in keys if any(key not in table[x] for x in others)]
+    if new:
+        raise NotPossible(
+            f"{new[0]} is a new row: --update all columns in one run; "
+            f"{', '.join(others)} would lack it"
+        )
+    columns = {**table, **updates}
     names = sorted(columns, key=_order)
     lines = ["|" + "|".join(names)]
     for key in keys:
@@ -158,32 +169,41 @@ def difference(column, text):
     )
 
 
+def column_of(argument):
+    """The column of GO or GO:EXPERIMENT, and its text."""
+    go, _, experiment = argument.partition(":")
+    column = release_of(go)
+    if not column:
+        raise NotPossible(f"{go} does not tell its release")
+    text = layout_text(go, experiment)
+    return f"{column}-{experiment}" if experiment else column, text
+
+
+def compare(arguments, updates):
+    """Print the differences, or write the columns. Does any differ?"""
+    written, differs = {}, False
+    for column, text in map(column_of, arguments):
+        if updates and "\n" in text.rstrip():
+            written[column] = rows_of(text)
+            continue
+        diff = difference(column, text)
+        print(diff or f"{column} is as testsuite/layouts.txt has it")
+        differs = differs or bool(diff)
+    if written:
+        save(written)
+        print(f"{', '.join(written)} of {TABLE} written")
+    return differs
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--update", action="store_true")
     parser.add_argument("go", nargs="+", help="path of a go command")
     args = parser.parse_args()
-    status = 0
-    for argument in args.go:
-        go, _, experiment = argument.partition(":")
-        column = release_of(go)
-        try:
-            if not column:
-                raise NotPossible(f"{go} does not tell its release")
-            text = layout_text(go, experiment)
-        except NotPossible as reason:
-            sys.exit(f"check-layouts: {reason}")
-        if experiment:
-            column += f"-{experiment}"
-        if args.update and "\n" in text.rstrip():
-            rows = rows_of(text)
-            save({**load(), column: rows}, rows)
-            print(f"{column} of {TABLE} written")
-            continue
-        diff = difference(column, text)
-        print(diff or f"{column} is as testsuite/layouts.txt has it")
-        status = status or bool(diff)
-    sys.exit(status)
+    try:
+        sys.exit(compare(args.go, args.update))
+    except NotPossible as reason:
+        sys.exit(f"check-layouts: {reason}")
 
 
 if __name__ == "__main__":

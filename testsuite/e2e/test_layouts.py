@@ -77,15 +77,36 @@ def test_every_row_once():
             assert rows[name] != "-", (column, name)
 
 
+def copied_table(tmp_path, monkeypatch):
+    """Tests write a copy of the table; its text."""
+    text = layouts.TABLE.read_text()
+    monkeypatch.setattr(layouts, "TABLE", tmp_path / "layouts.txt")
+    layouts.TABLE.write_text(text)
+    return text
+
+
 def test_table_reads_back(tmp_path, monkeypatch):
     """A column that is written as it was leaves the table as it was."""
-    before, columns = layouts.TABLE.read_text(), layouts.load()
-    texts = {column: layouts.golden_text(column) for column in columns}
-    monkeypatch.setattr(layouts, "TABLE", tmp_path / "layouts.txt")
-    for column, text in texts.items():
-        rows = layouts.rows_of(text)
-        layouts.save({**columns, column: rows}, rows)
+    before = copied_table(tmp_path, monkeypatch)
+    for column in layouts.load():
+        layouts.save({column: layouts.rows_of(layouts.golden_text(column))})
         assert layouts.TABLE.read_text() == before
+
+
+def test_new_row_needs_every_column(tmp_path, monkeypatch):
+    """No column says "absent" of a row that nobody has looked for there."""
+    before = copied_table(tmp_path, monkeypatch)
+    columns = {
+        column: {**rows, "g.new": "8 8"}
+        for column, rows in layouts.load().items()
+    }
+    oldest, *newer = columns
+    needs = f"g.new is .* {oldest} would"
+    with pytest.raises(layouts.NotPossible, match=needs):
+        layouts.save({column: columns[column] for column in newer})
+    assert layouts.TABLE.read_text() == before
+    layouts.save(columns)
+    assert layouts.load() == columns
 
 
 def test_difference_names_the_row():
