@@ -10,7 +10,9 @@ the field. What was found and mended is looked at in every run.
 """
 
 import json
+import os
 import random
+import signal
 
 import pytest
 
@@ -93,14 +95,22 @@ def in_gdb(script=IN_GDB):
     return "python exec(" + repr("\n".join(lines)) + ")"
 
 
-def stop_at(process, moments):
-    """The faults, and how many of the moments came."""
-    commands = ["set breakpoint pending off", in_gdb(),
-                f"attach {process.pid}"]  # fmt: skip
+def attach(process):
+    """Commands of gdb. Programs under load stand until gdb has started."""
+    os.kill(process.pid, signal.SIGSTOP)
+    return [f"shell kill -CONT {process.pid}", f"attach {process.pid}"]
+
+
+def stop_at(farm, variant, moments):
+    """The faults, and how many of the moments came. gdb ends the program, which
+    else had the processors while gdb ends."""
+    process = farm.process("churn", variant, env=MANY)
+    commands = ["set breakpoint pending off", in_gdb(), *attach(process)]
     first = len(commands)
     commands += [f"python moment({m!r}, {steps})" for m, steps in moments]
-    commands += ["detach"]
+    commands += ["kill"]
     run = run_gdb([process.exe], commands, timeout=60 + 5 * len(moments))
+    farm.forget("churn")
     assert "Traceback" not in run.stderr, run.stderr
     wrong, seen = [], 0
     for i, (name, steps) in enumerate(moments):
@@ -123,19 +133,14 @@ def test_moments(farm, variant):
     if STOPS < 20:
         pytest.skip("for the long run: GOREF_STOPS=20 and more")
     chance = random.Random(str(variant))
-    process = farm.process("churn", variant, env=MANY)
     wrong, seen = [], 0
     for turn in range(STOPS // 20):
         moments = [
             (name, chance.randrange(60) if turn else 0) for name in MOMENTS
         ]
-        more, came = stop_at(process, moments)
+        more, came = stop_at(farm, variant, moments)
         wrong += more
         seen += came
-        # A thread may have met a breakpoint that gdb had just taken away.
-        if process.popen.poll() is not None:
-            process = farm.process("churn", variant, env=MANY)
-    farm.forget("churn")
     assert seen > 20
     assert not wrong, "\n".join(wrong)
 
@@ -162,9 +167,7 @@ MENDED = {
 @variants("default")
 def test_mended(farm, variant, names):
     skip_if(attach_reason())
-    process = farm.process("churn", variant, env=MANY)
-    wrong, seen = stop_at(process, [(name, 0) for name in names])
-    farm.forget("churn")
+    wrong, seen = stop_at(farm, variant, [(name, 0) for name in names])
     assert seen
     assert not wrong, "\n".join(wrong)
 
@@ -214,14 +217,13 @@ def test_locals_in_the_write_barrier(farm, variant, function, names):
     process = farm.process("barrier", variant)
     run = run_gdb(
         [process.exe],
-        [f"attach {process.pid}", in_gdb(IN_BARRIER),
-         f"python break_at({names})"]
+        [*attach(process), in_gdb(IN_BARRIER), f"python break_at({names})"]
         + [f"python barrier({function!r})"] * 5
-        + ["detach"],
+        + ["kill"],
     )  # fmt: skip
     farm.forget("barrier")
     seen = 0
-    for text in run.parts[3:8]:
+    for text in run.parts[4:9]:
         _, found, text = text.partition("@latest ")
         latest, _, text = text.partition("\n")
         if found:
@@ -238,11 +240,11 @@ def test_call_just_injected(farm, variant):
     process = farm.process("busy", variant)
     run = run_gdb(
         [process.exe],
-        [f"attach {process.pid}", "break *'runtime.asyncPreempt'",
-         "continue", "goref scan --top 0 --json", "delete", "detach"],
+        [*attach(process), "break *'runtime.asyncPreempt'", "continue",
+         "goref scan --top 0 --json", "kill"],
     )  # fmt: skip
     farm.forget("busy")
-    roots = run.json(3)["roots"]
+    roots = run.json(4)["roots"]
     for function in ("main.spinFirst.", "main.spinSecond."):
         held = sum(
             root["objects"]
