@@ -33,7 +33,7 @@ MADE_FROM = re.compile(
     r" ?(?:if (?P<negated>not )?(?P<condition>[\w.]+))?"
 )
 ARRAY = re.compile(r"(?P<array>[\w.]+)\[(?P<count>[\w.]*)\]")
-INCLUDE = re.compile(r'^#include "\w+/[^"]*"', re.M)
+INCLUDE = re.compile(r'^#include "(?!gdbext/)\w+/[^"]*"', re.M)
 STRUCT = re.compile(r"(?P<tag>\w+)(?:\.(?P<pattern>\S*\{(?:name|NAME)\}\S*))?")
 
 NO_CONDITION = "it may be None, and no comment says when (# if MEMBER)"
@@ -403,7 +403,7 @@ def keep_of(row):
 
 
 def includes_of(paths):
-    """The lines that include headers of rooms, those with a folder."""
+    """The lines that include headers of other rooms."""
     found = set()
     for path in paths:
         with open(path, encoding="utf-8") as file:
@@ -414,7 +414,7 @@ def includes_of(paths):
 def source_of(stub, includes):
     rows = stub.rows.values()
     tables = [line for row in rows for line in table(row)]
-    yield '#include "gdbext.h"'
+    yield '#include "gdbext/gdbext.h"'
     yield from includes
     for row in rows:
         if row.name in stub.nested:

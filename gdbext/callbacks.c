@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scanner's callbacks into Python: reading memory, polling, writing text.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include <time.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scan.dominators(), and its rows.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "retention/dominators.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors cross from C to Python only in this file.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 // Errors with an exception of their own: code, class, its documentation.
 #define EXCEPTIONS(X)                                                        \

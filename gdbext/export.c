@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scan.export(): the object graph as a file for other tools.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "export/export.h"
 #include "proto/output.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // elf_facts(), core_facts(), core_modules(), debug_file(): what files say
 // without a scan; and Scan.goroutine_of_thread().
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include <string.h>
 

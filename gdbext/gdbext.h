@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "convert.h"
+#include "gdbext/convert.h"
 #include "inferior/target.h"
 #include "mark/options.h"
 #include "profiles/site_table.h"
@@ -295,6 +295,6 @@ PyObject *gr_py_write_profile(struct gr_py_scan *scan,
 
 // The rows, the methods with the names of their arguments, and the tables of
 // methods: all that _goref.pyi declares.
-#include "declared.h"
+#include "gdbext/declared.h"
 
 #endif /* GR_GDBEXT_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scan.goroutines() and Scan.backtrace(), and their rows.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "goroutines/backtrace.h"
 #include "goroutines/goroutine_list.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The object graph: the row of a vertex, Scan.graph_phases(), Scan.gaps().
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "scan/graph.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows: information about the opened target.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "scan/open.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scan.list_objects(): a list with types goes to a file or to a callable.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "proto/output.h"
 #include "retention/listing.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Methods of Scan for a process that is stopped as briefly as possible.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "scan/open.h"
 

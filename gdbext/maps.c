@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Methods of Scan for maps, and the iterator over entries of a map.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "values/map_view.h"
 

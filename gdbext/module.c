@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The module `_goref`, the one symbol of this shared object.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "base/cleanup.h"
 #include "proto/output.h"

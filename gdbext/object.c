@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scan.object_info() and its rows, and Scan.print_value().
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "retention/object.h"
 #include "retention/object_value.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Places: expressions that the user typed, and places where a walk begins.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "expr/place.h"
 

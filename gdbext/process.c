@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // class Process: a process that goref itself holds still.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include <errno.h>
 

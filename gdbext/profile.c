@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Result.write_profile().
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "proto/profile_writer.h"
 #include "scan/open.h"

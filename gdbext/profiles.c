@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scan.goroutine_profile() and Scan.bucket_profile().
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "profiles/bucket_profile.h"
 #include "profiles/goroutine_profile.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scan.reached(): a list of objects goes to a file or to a callable.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "proto/output.h"
 #include "walks/reached.h"

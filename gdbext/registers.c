@@ -2,7 +2,7 @@
 // Registers of a thread that gdb traces. This code runs on gdb's main thread,
 // which is the tracer. It asks the kernel directly, so that no thread and no
 // frame is selected in gdb.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include <errno.h>
 #include <sys/ptrace.h>

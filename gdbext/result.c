@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // class Result: the result of one walk.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "profiles/result_sites.h"
 #include "retention/result_dominators.h"

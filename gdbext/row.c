@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows: tables of fields turn C structs into named tuples.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 static Py_ssize_t count_fields(const struct gr_py_row *row)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // class Rows: many rows, of which each is made when it is asked for. A hundred
 // thousand named tuples with their strings would be larger than the scan.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 struct rows {
 	PyObject_HEAD PyObject *owner;

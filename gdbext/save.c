@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scan.save().
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "proto/output.h"
 #include "save/save.h"

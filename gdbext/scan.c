@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // class Scan: one opened target. Methods for questions are in their own files.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "scan/open.h"
 

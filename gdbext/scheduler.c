@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scan.scheduler(), and its rows.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "goroutines/scheduler.h"
 

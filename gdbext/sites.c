@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scan.sites() and Scan.allocation(), and their rows.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "profiles/allocation.h"
 #include "profiles/site_table.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The labels and the time of a profile, as Python has them.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 void gr_py_stamp_deinit(struct gr_py_stamp *stamp)
 {

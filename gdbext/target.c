@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "process/status.h"
 

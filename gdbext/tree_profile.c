@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // write_tree_profile(): a tree that Python has made.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "proto/tree_profile.h"
 

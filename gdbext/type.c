@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types of the module: made, allocated and freed with the limited API.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 int gr_py_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject **ret)
 {

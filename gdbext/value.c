@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions of single values from C to Python.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "goruntime/roots/root_kinds.h"
 

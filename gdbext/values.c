@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Methods of Scan for typed values: types, memory, and where values lie.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "values/local_values.h"
 #include "values/memory.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Methods of Scan for the Python API: vertices as numbers, and iterators.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "naming/vertex.h"
 #include "retention/graph_view.h"

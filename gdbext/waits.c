@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scan.waits() and its rows: groups of waiters, owners, deadlocks,
 // and who keeps others waiting.
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "goroutines/waits/wait_report.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scan.walk().
-#include "gdbext.h"
+#include "gdbext/gdbext.h"
 
 #include "walks/result.h"
 

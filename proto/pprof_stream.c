@@ -8,7 +8,7 @@
 #include <stdarg.h>
 
 #include "base/cleanup.h"
-#include "profile.pb-c.h"
+#include "proto/profile.pb-c.h"
 
 // Tags (field number and wire type) of the fields that are written without
 // protobuf-c (profile.proto).

@@ -14,8 +14,8 @@
 #ifndef GR_EXPORT_HEAPSNAPSHOT_H
 #define GR_EXPORT_HEAPSNAPSHOT_H
 
-#include "naming/shapes.h"
 #include "export/stream.h"
+#include "naming/shapes.h"
 
 enum { GR_SNAPSHOT_MAX_NODES = 1000000 };
 

@@ -19,8 +19,8 @@
 #ifndef GR_EXPORT_HPROF_H
 #define GR_EXPORT_HPROF_H
 
-#include "naming/shapes.h"
 #include "export/stream.h"
+#include "naming/shapes.h"
 
 /** Write the graph, which has been made. */
 struct gr_error *gr_export_hprof(struct gr_shapes *shapes,

@@ -8,8 +8,8 @@
 #ifndef GR_EXPORT_JSONL_H
 #define GR_EXPORT_JSONL_H
 
-#include "naming/shapes.h"
 #include "export/stream.h"
+#include "naming/shapes.h"
 
 /** Write all objects. The graph has its dominators. */
 struct gr_error *gr_export_jsonl(struct gr_shapes *shapes,

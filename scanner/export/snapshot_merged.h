@@ -3,8 +3,8 @@
 #ifndef GR_EXPORT_SNAPSHOT_MERGED_H
 #define GR_EXPORT_SNAPSHOT_MERGED_H
 
-#include "naming/shapes.h"
 #include "export/snapshot_writer.h"
+#include "naming/shapes.h"
 
 /** Make the number of a shape that of its name. */
 struct gr_error *

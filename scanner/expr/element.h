@@ -3,8 +3,8 @@
 #ifndef GR_ELEMENT_H
 #define GR_ELEMENT_H
 
-#include "goruntime/types/map_entries.h"
 #include "expr/literal.h"
+#include "goruntime/types/map_entries.h"
 
 struct gr_heap;
 struct gr_program;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backtrace.h"
+#include "goroutines/backtrace.h"
 
-#include "call_variables.h"
+#include "goroutines/call_variables.h"
 #include "goroutines/goroutine_info.h"
 #include "goruntime/layout/inline.h"
 #include "scan/enter.h"

@@ -6,7 +6,7 @@
 #ifndef GR_BACKTRACE_H
 #define GR_BACKTRACE_H
 
-#include "goroutine_list.h"
+#include "goroutines/goroutine_list.h"
 #include "show/show.h"
 
 struct gr_stop;

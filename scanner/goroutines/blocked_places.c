@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "blocked_places.h"
+#include "goroutines/blocked_places.h"
 
 #include "goroutines/goroutine_info.h"
 #include "scan/answers.h"

@@ -4,7 +4,7 @@
 #define GR_BLOCKED_PLACES_H
 
 #include "base/vector.h"
-#include "goroutine_list.h"
+#include "goroutines/goroutine_list.h"
 #include "graph/keys.h"
 
 struct gr_stop;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "call_values.h"
+#include "goroutines/call_values.h"
 #include "inferior/recorder.h"
 
 enum {

@@ -3,7 +3,7 @@
 #ifndef GR_CALL_VALUES_H
 #define GR_CALL_VALUES_H
 
-#include "backtrace.h"
+#include "goroutines/backtrace.h"
 #include "goruntime/roots/frame_locals.h"
 #include "scan/program.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "call_variables.h"
+#include "goroutines/call_variables.h"
 
-#include "call_values.h"
+#include "goroutines/call_values.h"
 
 enum {
 	MAX_VALUE_BYTES = 1 << 20, /* text of one value */

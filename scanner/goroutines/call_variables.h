@@ -3,7 +3,7 @@
 #ifndef GR_CALL_VARIABLES_H
 #define GR_CALL_VARIABLES_H
 
-#include "backtrace.h"
+#include "goroutines/backtrace.h"
 #include "scan/program.h"
 
 /**

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "deferred.h"
+#include "goroutines/deferred.h"
 
 #include "base/chain.h"
 #include "base/cleanup.h"
 #include "goruntime/layout/record.h"
-#include "inferior/recorder.h"
 #include "goruntime/sched/goroutine.h"
+#include "inferior/recorder.h"
 
 enum {
 	MAX_RECORD_BYTES = 256,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fatal_text.h"
+#include "goroutines/fatal_text.h"
 
 #include "goruntime/layout/names.h"
 #include "goruntime/layout/pclntab.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "goroutine_labels.h"
+#include "goroutines/goroutine_labels.h"
 
 #include "base/text.h"
 

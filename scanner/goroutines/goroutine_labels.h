@@ -4,7 +4,7 @@
 #define GR_GOROUTINE_LABELS_H
 
 #include "base/arena.h"
-#include "goroutine_list.h"
+#include "goroutines/goroutine_list.h"
 
 /** Has the goroutine a label whose key, or `KEY=VALUE`, is @p text? */
 bool gr_goroutine_has_label(const struct gr_goroutine_info *info,

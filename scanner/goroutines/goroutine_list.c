@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The list of goroutines: places of each, filters, groups. */
-#include "call_match.h"
-#include "goroutine_bytes.h"
-#include "goroutine_info.h"
-#include "goroutine_labels.h"
-#include "goroutine_places.h"
-#include "goroutine_start.h"
-#include "scan/goroutine_counts.h"
-#include "stack_key.h"
-#include "wait_key.h"
+#include "goroutines/goroutine_list.h"
 
-#include "goruntime/layout/inline.h"
+#include "goroutines/call_match.h"
+#include "goroutines/goroutine_bytes.h"
+#include "goroutines/goroutine_info.h"
+#include "goroutines/goroutine_labels.h"
+#include "goroutines/stack_key.h"
+#include "goroutines/wait_key.h"
 #include "goruntime/sched/waits.h"
 #include "graph/keys.h"
 #include "scan/enter.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "goroutine_places.h"
+#include "goroutines/goroutine_places.h"
 
 #include "goroutines/lock_operation.h"
 #include "goruntime/layout/inline.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "goroutine_start.h"
+#include "goroutines/goroutine_start.h"
 
 #include "goruntime/layout/inline.h"
 #include "goruntime/layout/names.h"

@@ -3,7 +3,7 @@
 #ifndef GR_GOROUTINE_WAIT_H
 #define GR_GOROUTINE_WAIT_H
 
-#include "goroutine_list.h"
+#include "goroutines/goroutine_list.h"
 #include "goroutines/network.h"
 #include "goroutines/primitive.h"
 #include "show/show.h"

@@ -6,7 +6,7 @@
  * what is awaited are hidden, from those of all goroutines, as the runtime does
  * (setSyncObjectsUntraceable).
  */
-#include "leak_rule.h"
+#include "goroutines/leak_rule.h"
 
 #include "goruntime/sched/waits.h"
 #include "graph/liveness.h"

@@ -14,7 +14,7 @@
 #ifndef GR_LEAK_RULE_H
 #define GR_LEAK_RULE_H
 
-#include "leaks.h"
+#include "goroutines/leaks.h"
 #include "scan/answers.h"
 
 /**

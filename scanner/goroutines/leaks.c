@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The answer to `goref leaks`: the goroutines that the rule has found, in
  * groups, with what each group keeps alive. */
-#include "leaks.h"
+#include "goroutines/leaks.h"
 
 #include "base/sort.h"
+#include "goroutines/goroutine_bytes.h"
 #include "goroutines/goroutine_info.h"
-#include "goruntime/layout/names.h"
+#include "goroutines/goroutine_places.h"
+#include "goroutines/leak_rule.h"
 #include "goruntime/sched/channel.h"
 #include "goruntime/sched/waits.h"
-#include "goroutine_places.h"
-#include "goroutines/goroutine_bytes.h"
-#include "leak_rule.h"
 #include "scan/enter.h"
 
 GR_DEFINE_CLEANUP(leak_report, struct gr_leak_report, gr_leak_report_destroy)

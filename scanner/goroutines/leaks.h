@@ -3,8 +3,8 @@
 #ifndef GR_LEAKS_H
 #define GR_LEAKS_H
 
-#include "blocked_places.h"
-#include "leak_ignore.h"
+#include "goroutines/blocked_places.h"
+#include "goroutines/leak_ignore.h"
 
 #include "inferior/gaps.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "panic.h"
+#include "goroutines/panic.h"
 
 #include "base/chain.h"
-#include "deferred.h"
-#include "fatal_text.h"
+#include "goroutines/deferred.h"
+#include "goroutines/fatal_text.h"
 #include "goroutines/goroutine_info.h"
 #include "goruntime/layout/c_function.h"
 #include "goruntime/layout/names.h"

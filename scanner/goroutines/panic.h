@@ -3,7 +3,7 @@
 #ifndef GR_PANIC_H
 #define GR_PANIC_H
 
-#include "goroutine_list.h"
+#include "goroutines/goroutine_list.h"
 #include "show/show.h"
 
 struct gr_scan;

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "primitive.h"
+#include "goroutines/primitive.h"
 
+#include "base/text.h"
 #include "goroutines/part_path.h"
 #include "goroutines/primitive_path.h"
 #include "goruntime/layout/names.h"
 #include "mark/parents.h"
-#include "scan/kept_walk.h"
 #include "scan/answers.h"
+#include "scan/kept_walk.h"
 #include "walks/why.h"
-#include "naming/word_name.h"
-
-#include "base/text.h"
 
 #include <inttypes.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "goroutines/primitive_path.h"
 
-#include "goroutines/part_path.h"
 #include "base/text.h"
+#include "goroutines/part_path.h"
 #include "goruntime/sched/channel.h"
 #include "naming/locate.h"
 #include "naming/memory_name.h"

@@ -3,10 +3,10 @@
 #ifndef GR_PRIMITIVE_PATH_H
 #define GR_PRIMITIVE_PATH_H
 
+#include "goroutines/wait_table.h"
 #include "retention/data_variables.h"
 #include "retention/near_holders.h"
 #include "retention/variable_paths.h"
-#include "goroutines/wait_table.h"
 
 struct gr_answers;
 

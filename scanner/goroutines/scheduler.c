@@ -7,8 +7,8 @@
 #include "goruntime/sched/sched_records.h"
 #include "goruntime/sched/wait_kind.h"
 #include "graph/keys.h"
-#include "scan/goroutine_counts.h"
 #include "scan/enter.h"
+#include "scan/goroutine_counts.h"
 
 enum { M_STEPS = 16 };
 

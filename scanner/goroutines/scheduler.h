@@ -3,7 +3,7 @@
 #ifndef GR_SCHEDULER_H
 #define GR_SCHEDULER_H
 
-#include "goroutine_list.h"
+#include "goroutines/goroutine_list.h"
 
 struct gr_scan;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "goroutines/thread_call.h"
 
-#include "goruntime/sched/signal.h"
 #include "goruntime/layout/runtime.h"
+#include "goruntime/sched/signal.h"
 
 struct gr_error *gr_runtime_read_field(struct gr_runtime *rt, uint64_t record,
 				       struct gr_field field, uint64_t *ret)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thread_goroutine.h"
+#include "goroutines/thread_goroutine.h"
 
 #include "scan/enter.h"
 

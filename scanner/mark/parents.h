@@ -13,8 +13,8 @@
 
 #include "base/vector.h"
 #include "goruntime/heap/heap.h"
-#include "mark/type_plan.h"
 #include "mark/tree.h"
+#include "mark/type_plan.h"
 
 /** An object's label: a type id, possibly with a flag, or GR_TYPE_NONE. */
 enum {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mark/type_plan.h"
-#include "mark/type_holds.h"
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
 #include "base/vector.h"
+#include "mark/type_holds.h"
 
 const struct gr_type_plan gr_type_plan_nothing;
 

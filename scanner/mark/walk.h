@@ -18,16 +18,16 @@
 #ifndef GR_WALK_H
 #define GR_WALK_H
 
-#include "inferior/recorder.h"
 #include "base/cleanup.h"
 #include "base/huge.h"
 #include "goruntime/heap/heap.h"
 #include "goruntime/roots/roots.h"
 #include "goruntime/types/map_shape.h"
+#include "inferior/recorder.h"
 #include "mark/marking.h"
 #include "mark/options.h"
-#include "mark/type_plan.h"
 #include "mark/tree.h"
+#include "mark/type_plan.h"
 
 /** Flags of a key of child tables, beside a type id. */
 enum {

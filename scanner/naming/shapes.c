@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "naming/shapes.h"
 
-#include "naming/shape_words.h"
 #include "mark/parents.h"
 #include "naming/memory_name.h"
+#include "naming/shape_words.h"
 
 /* Keys of shapes that objects of all sizes share. No object is that large. */
 enum { ARRAY_KEY_SHIFT = 62 };

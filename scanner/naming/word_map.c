@@ -5,6 +5,7 @@
  * mapextra), internal/runtime/maps (Map, table, groupReference).
  */
 #include "naming/word_internal.h"
+
 #include "goruntime/types/map_shape.h"
 
 #include <inttypes.h>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names of words: by the label of their object, or by their root. */
-#include "naming/memory_name.h"
-#include "inferior/recorder.h"
-#include "naming/word_internal.h"
+#include "naming/word_name.h"
 
 #include "goruntime/types/word.h"
+#include "inferior/recorder.h"
 #include "mark/parents.h"
+#include "naming/memory_name.h"
+#include "naming/word_internal.h"
 #include "scan/stop.h"
 
 #include <inttypes.h>

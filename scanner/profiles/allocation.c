@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocation.h"
+#include "profiles/allocation.h"
 
-#include "bucket_profile.h"
+#include "profiles/bucket_profile.h"
 #include "scan/enter.h"
 
 GR_DEFINE_CLEANUP(allocation, struct gr_allocation, gr_allocation_destroy)

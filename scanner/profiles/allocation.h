@@ -3,7 +3,7 @@
 #ifndef GR_ALLOCATION_H
 #define GR_ALLOCATION_H
 
-#include "stacks.h"
+#include "profiles/stacks.h"
 
 struct gr_scan;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bucket_profile.h"
+#include "profiles/bucket_profile.h"
 
 #include "goruntime/layout/names.h"
 #include "goruntime/layout/pclntab.h"
 #include "graph/keys.h"
-#include "scale.h"
+#include "profiles/scale.h"
 #include "scan/enter.h"
 
 GR_DEFINE_CLEANUP(bucket_profile, struct gr_bucket_profile,

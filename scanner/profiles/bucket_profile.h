@@ -7,7 +7,7 @@
 #define GR_BUCKET_PROFILE_H
 
 #include "goruntime/sched/buckets.h"
-#include "stacks.h"
+#include "profiles/stacks.h"
 
 struct gr_scan;
 struct gr_stop;

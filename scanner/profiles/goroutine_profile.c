@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "goroutine_profile.h"
+#include "profiles/goroutine_profile.h"
 
 #include "goroutines/leak_rule.h"
 #include "scan/enter.h"

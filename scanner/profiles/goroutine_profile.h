@@ -4,7 +4,7 @@
 #define GR_GOROUTINE_PROFILE_H
 
 #include "goroutines/goroutine_list.h"
-#include "stacks.h"
+#include "profiles/stacks.h"
 
 struct gr_scan;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "holder_paths.h"
+#include "profiles/holder_paths.h"
 
 void gr_holder_paths_deinit(struct gr_holder_paths *paths)
 {

@@ -7,8 +7,8 @@
 #define GR_HOLDER_PATHS_H
 
 #include "graph/keys.h"
-#include "scan/kept_walk.h"
 #include "scan/answers.h"
+#include "scan/kept_walk.h"
 
 /** Invariant: a node's parent has a smaller number. */
 struct gr_holder_paths {

@@ -4,10 +4,10 @@
  * the outermost first. */
 #include "profiles/result_sites.h"
 
-#include "holder_paths.h"
+#include "profiles/holder_paths.h"
+#include "profiles/sites.h"
 #include "scan/enter.h"
 #include "walks/result_internal.h"
-#include "sites.h"
 
 GR_DEFINE_CLEANUP(result, struct gr_result, gr_result_destroy)
 

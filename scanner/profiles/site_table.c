@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "site_table.h"
+#include "profiles/site_table.h"
 
-#include "holder_paths.h"
+#include "profiles/holder_paths.h"
 #include "scan/enter.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #define GR_SITE_TABLE_H
 
 #include "inferior/gaps.h"
-#include "sites.h"
+#include "profiles/sites.h"
 
 struct gr_scan;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sites.h"
+#include "profiles/sites.h"
 
-#include "bucket_profile.h"
-#include "scale.h"
+#include "profiles/bucket_profile.h"
+#include "profiles/scale.h"
 #include "scan/stop.h"
 
 void gr_sites_deinit(struct gr_sites *sites)

@@ -11,7 +11,7 @@
 #include "goruntime/sched/buckets.h"
 #include "graph/keys.h"
 #include "mark/node.h"
-#include "stacks.h"
+#include "profiles/stacks.h"
 
 struct gr_stop;
 

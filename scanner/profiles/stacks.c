@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stacks.h"
+#include "profiles/stacks.h"
 
 #include "base/cleanup.h"
 #include "goruntime/layout/inline.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "billed.h"
+#include "retention/billed.h"
 
 #include "mark/parents.h"
-#include "scan/kept_walk.h"
 #include "scan/answers.h"
+#include "scan/kept_walk.h"
 
 struct gr_error *gr_billed_init(struct gr_billed *billed,
 				struct gr_answers *answers, uint32_t *number_of)

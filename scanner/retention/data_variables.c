@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data_variables.h"
+#include "retention/data_variables.h"
 
 #include "base/sort.h"
-#include "goruntime/layout/names.h"
 #include "goruntime/heap/heap.h"
+#include "goruntime/layout/names.h"
 
 #include <inttypes.h>
 

@@ -8,12 +8,12 @@
  * a map: an object that another one of its type dominates directly belongs to
  * the row of that one.
  */
-#include "dominator_tree.h"
+#include "retention/dominator_tree.h"
 
 #include "graph/children.h"
 #include "naming/memory_name.h"
-#include "scan/answers.h"
 #include "naming/vertex.h"
+#include "scan/answers.h"
 
 /* A row, or one that may become a row. */
 struct branch {

@@ -3,8 +3,8 @@
 #ifndef GR_DOMINATOR_TREE_H
 #define GR_DOMINATOR_TREE_H
 
-#include "dominators.h"
 #include "graph/graph.h"
+#include "retention/dominators.h"
 
 struct gr_answers;
 

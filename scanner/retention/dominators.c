@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The dominator tree, for people. */
-#include "dominators.h"
+#include "retention/dominators.h"
 
-#include "dominator_tree.h"
 #include "graph/sets.h"
 #include "naming/memory_name.h"
-#include "scan/enter.h"
 #include "naming/vertex.h"
+#include "retention/dominator_tree.h"
+#include "scan/enter.h"
 
 void gr_dominators_destroy(struct gr_dominators *dominators)
 {

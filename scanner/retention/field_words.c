@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "field_words.h"
+#include "retention/field_words.h"
 
 #include "naming/link.h"
 #include "scan/answers.h"

@@ -3,8 +3,8 @@
 
 #include "graph/paths.h"
 #include "graph/sets.h"
-#include "scan/enter.h"
 #include "naming/type_filter.h"
+#include "scan/enter.h"
 
 /* Make parts of the graph, under the guard against files that shrink. */
 static struct gr_error *need(struct gr_scan *scan, unsigned int parts,

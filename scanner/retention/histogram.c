@@ -3,21 +3,21 @@
  * Each object gets the number of its row; rows are found by a key, a number that
  * is cheap to make, and then by name: several labels may have one name.
  */
-#include "histogram.h"
+#include "retention/histogram.h"
 
 #include "base/vector.h"
 #include "graph/keys.h"
 #include "graph/sets.h"
 #include "graph/topmost.h"
 #include "mark/parents.h"
-#include "billed.h"
-#include "field_words.h"
 #include "naming/memory_name.h"
-#include "scan/enter.h"
 #include "naming/type_filter.h"
-#include "type_text.h"
 #include "naming/vertex.h"
 #include "naming/word_name.h"
+#include "retention/billed.h"
+#include "retention/field_words.h"
+#include "retention/type_text.h"
+#include "scan/enter.h"
 
 #include <inttypes.h>
 

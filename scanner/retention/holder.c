@@ -5,10 +5,10 @@
  * the object is a statement about edges, and needs more: no other edge leads to
  * what the pointer leads to, but edges from what it holds itself.
  */
-#include "holder.h"
+#include "retention/holder.h"
 
 #include "naming/link.h"
-#include "references.h"
+#include "retention/references.h"
 #include "scan/answers.h"
 
 enum {

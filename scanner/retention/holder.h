@@ -4,7 +4,7 @@
 #define GR_HOLDER_H
 
 #include "graph/paths.h"
-#include "holders.h"
+#include "retention/holders.h"
 
 struct gr_answers;
 struct gr_sched;

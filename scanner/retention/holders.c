@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Paths to an object from the roots that reach it, and these roots. */
-#include "holders.h"
+#include "retention/holders.h"
 
-#include "holder.h"
 #include "naming/link.h"
-#include "references.h"
+#include "retention/holder.h"
+#include "retention/weak.h"
 #include "scan/enter.h"
-#include "weak.h"
 
 enum {
 	MAX_GROUPS = 256,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "link_cache.h"
+#include "retention/link_cache.h"
 
 #include "base/hash.h"
 #include "base/sort.h"

@@ -3,14 +3,14 @@
  * The objects of the graph, as text. By bytes, runs of slots are sorted, not
  * objects; by retained bytes, the graph sorts its vertices in linear time.
  */
-#include "listing.h"
+#include "retention/listing.h"
 
 #include "base/vector.h"
 #include "graph/children.h"
 #include "graph/keys.h"
 #include "naming/memory_name.h"
+#include "retention/type_text.h"
 #include "scan/enter.h"
-#include "type_text.h"
 
 #include <inttypes.h>
 

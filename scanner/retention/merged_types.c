@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "merged_types.h"
+#include "retention/merged_types.h"
 
 #include "graph/internal.h"
 #include "graph/merged.h"
 #include "naming/link.h"
-#include "scan/enter.h"
 #include "naming/type_filter.h"
-#include "weak.h"
+#include "retention/weak.h"
+#include "scan/enter.h"
 
 void gr_merged_types_destroy(struct gr_merged_types *merged)
 {

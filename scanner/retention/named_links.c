@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "named_links.h"
+#include "retention/named_links.h"
 
-#include "link_cache.h"
-#include "scan/enter.h"
 #include "naming/vertex.h"
+#include "retention/link_cache.h"
+#include "scan/enter.h"
 
 enum { MAX_LINKS = 1 << 16 };
 

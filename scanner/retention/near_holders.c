@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "near_holders.h"
+#include "retention/near_holders.h"
 
 #include "base/bitmap.h"
-#include "scan/answers.h"
 #include "naming/vertex.h"
+#include "scan/answers.h"
 
 #include <inttypes.h>
 

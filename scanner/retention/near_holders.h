@@ -12,8 +12,8 @@
 #include "base/text.h"
 #include "graph/keys.h"
 #include "naming/link.h"
-#include "owner_types.h"
-#include "variable_paths.h"
+#include "retention/owner_types.h"
+#include "retention/variable_paths.h"
 
 /** A word that leads to an object that was wanted. */
 struct gr_near_link {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* One object: its slot, its type, what it keeps alive, who refers to it. */
-#include "object.h"
+#include "retention/object.h"
 
 #include "naming/locate.h"
 #include "naming/memory_name.h"
-#include "references.h"
-#include "scan/kept_walk.h"
+#include "retention/references.h"
 #include "scan/enter.h"
+#include "scan/kept_walk.h"
 
 GR_VECTOR(gr_special_vector, struct gr_special);
 

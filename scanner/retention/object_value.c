@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "object_value.h"
+#include "retention/object_value.h"
 
 #include "goruntime/sched/channel.h"
 #include "naming/locate.h"
 #include "naming/memory_name.h"
-#include "scan/kept_walk.h"
 #include "scan/enter.h"
+#include "scan/kept_walk.h"
 
 enum { MAX_VALUE_BYTES = 1 << 20 /* of the text */ };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "owner_types.h"
+#include "retention/owner_types.h"
 
 #include "goruntime/layout/names.h"
 #include "mark/parents.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "references.h"
+#include "retention/references.h"
 
 #include "scan/answers.h"
 

@@ -4,7 +4,7 @@
 #define GR_REFERENCES_H
 
 #include "naming/link.h"
-#include "object.h"
+#include "retention/object.h"
 
 struct gr_answers;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names of suspects. Which vertices of a path does a programmer know by name,
  * and which are only in between? */
-#include "naming/memory_name.h"
-#include "suspects_internal.h"
+#include "retention/suspects_internal.h"
 
 #include "goruntime/types/types.h"
 #include "naming/link.h"
+#include "naming/memory_name.h"
 #include "naming/vertex.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
  * a dominator comes first. Then the objects pass by in the order of addresses,
  * with the resident pages beside them. Both take linear time.
  */
-#include "suspects_internal.h"
+#include "retention/suspects_internal.h"
 
 /* A number of a suspect is a byte; each has a tenth of the heap. */
 enum { MAX_LABELS = UINT8_MAX };

@@ -3,12 +3,12 @@
  * Who holds most: graph/suspects.h finds vertices, here they get names, a path,
  * and what accumulates. What only the runtime keeps alive is never a suspect.
  */
-#include "suspects.h"
+#include "retention/suspects.h"
 
 #include "graph/merged.h"
+#include "retention/suspects_internal.h"
 #include "scan/enter.h"
 #include "scan/residency.h"
-#include "suspects_internal.h"
 
 enum {
 	MAX_HOPS = 64,	      /* of a path; half of them from each end */

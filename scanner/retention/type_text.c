@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "type_text.h"
+#include "retention/type_text.h"
 
 #include "mark/parents.h"
 #include "naming/memory_name.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "variable_paths.h"
+#include "retention/variable_paths.h"
 
 #include "base/sort.h"
 #include "goruntime/types/word.h"
 #include "graph/paths.h"
-#include "scan/answers.h"
 #include "naming/vertex.h"
+#include "scan/answers.h"
 
 /* Hops of a way: a map of Go 1.19 may have long chains of buckets. */
 enum { MAX_HOPS = 64 };

@@ -14,7 +14,7 @@
 
 #include "base/text.h"
 #include "naming/link.h"
-#include "owner_types.h"
+#include "retention/owner_types.h"
 
 struct gr_answers;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weak.h"
+#include "retention/weak.h"
 
 #include "scan/answers.h"
 

@@ -11,7 +11,6 @@
  * reaches, are asked for separately (ask_headers()). test_saved.py asks all
  * questions after a save: they may read only what was recorded.
  */
-#include "naming/memory_name.h"
 #include "save/save_internal.h"
 
 #include "goroutines/backtrace.h"
@@ -22,14 +21,15 @@
 #include "goroutines/scheduler.h"
 #include "goroutines/waits/wait_report.h"
 #include "graph/keys.h"
+#include "naming/memory_name.h"
 #include "profiles/bucket_profile.h"
 #include "profiles/goroutine_profile.h"
 #include "profiles/site_table.h"
 #include "resident/rss.h"
 #include "scan/enter.h"
-#include "walks/result.h"
 #include "scan/kept_walk.h"
 #include "scan/mark.h"
+#include "walks/result.h"
 
 /* Forget the error of a question that does not apply to the target. It fails
  * in the file, too. */

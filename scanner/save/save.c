@@ -10,8 +10,8 @@
 #include "savedfile/batches.h"
 #include "savedfile/saved.h"
 #include "savedfile/skeleton.h"
-#include "scan/residency.h"
 #include "scan/enter.h"
+#include "scan/residency.h"
 
 static const char *origin_of(struct gr_stop *stop)
 {

@@ -8,8 +8,8 @@
 #include "scan/scan.h"
 
 #include "goruntime/layout/symbols.h"
-#include "goruntime/types/dictionary.h"
 #include "goruntime/search/search.h"
+#include "goruntime/types/dictionary.h"
 #include "inferior/elf.h"
 #include "inferior/modules.h"
 #include "inferior/notes.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scan/kept_walk.h"
 
-#include "scan/mark.h"
 #include "scan/answers.h"
+#include "scan/mark.h"
 
 void gr_kept_walk_drop(struct gr_answers *answers)
 {

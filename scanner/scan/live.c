@@ -4,13 +4,13 @@
  * need a stopped process run before the stop; steps that do not need the
  * process at all run after it.
  */
-#include "scan/residency.h"
 #include "scan/scan.h"
 
 #include "goruntime/search/search.h"
-#include "inferior/recorder.h"
 #include "inferior/elf.h"
+#include "inferior/recorder.h"
 #include "inferior/sigbus.h"
+#include "scan/residency.h"
 
 enum {
 	/* Copies in which the runtime is searched: each has what the search

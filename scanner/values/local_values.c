@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "local_values.h"
+#include "values/local_values.h"
 
 #include "goroutines/call_values.h"
 #include "scan/enter.h"

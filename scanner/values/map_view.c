@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "map_view.h"
+#include "values/map_view.h"
 
-#include "goruntime/sched/channel.h"
 #include "expr/element.h"
+#include "goruntime/sched/channel.h"
 #include "scan/enter.h"
 
 static struct gr_error *check_kind(const struct gr_program *program,

@@ -3,8 +3,8 @@
 #ifndef GR_MAP_VIEW_H
 #define GR_MAP_VIEW_H
 
-#include "goruntime/types/map_entries.h"
 #include "expr/literal.h"
+#include "goruntime/types/map_entries.h"
 
 struct gr_scan;
 

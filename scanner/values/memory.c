@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memory.h"
+#include "values/memory.h"
 
 #include "scan/enter.h"
 

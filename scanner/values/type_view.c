@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "type_view.h"
+#include "values/type_view.h"
 
 #include "scan/enter.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "value_place.h"
+#include "values/value_place.h"
 
 #include "naming/memory_name.h"
-#include "retention/object_value.h"
-#include "scan/enter.h"
 #include "naming/vertex.h"
 #include "naming/word_name.h"
+#include "retention/object_value.h"
+#include "scan/enter.h"
 
 static const char *form_name(enum gr_value_form form)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "value_text.h"
+#include "values/value_text.h"
 
 #include "scan/enter.h"
 

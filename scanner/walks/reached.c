@@ -2,9 +2,9 @@
 // The objects that a walk reaches, one by one and as text.
 #include "walks/reached.h"
 
+#include "scan/enter.h"
 #include "scan/kept_walk.h"
 #include "scan/mark.h"
-#include "scan/enter.h"
 
 #include <inttypes.h>
 

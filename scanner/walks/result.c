@@ -2,10 +2,10 @@
 /* The result of a walk for the user: the ledger, sorted roots and types. */
 #include "walks/result.h"
 
-#include "walks/result_internal.h"
+#include "scan/enter.h"
 #include "scan/kept_walk.h"
 #include "scan/mark.h"
-#include "scan/enter.h"
+#include "walks/result_internal.h"
 
 void gr_result_destroy(struct gr_result *result)
 {

@@ -4,14 +4,13 @@
  * sweep over all reached objects must lead to no new object.
  */
 #include "walks/verify.h"
-#include "naming/memory_name.h"
-#include "walks/reached.h"
-
-#include "scan/mark.h"
-#include "scan/enter.h"
 
 #include "base/vector.h"
 #include "mark/edges.h"
+#include "naming/memory_name.h"
+#include "scan/enter.h"
+#include "scan/mark.h"
+#include "walks/reached.h"
 
 /** With fewer survivors of a collection, is_most_lost is not set. */
 enum { MIN_KEPT = 100 };

@@ -5,12 +5,12 @@
  * makes the walk, and later ones use it again.
  */
 #include "walks/why.h"
+
+#include "expr/place.h"
 #include "naming/locate.h"
 #include "naming/memory_name.h"
-#include "expr/place.h"
-
-#include "scan/kept_walk.h"
 #include "scan/enter.h"
+#include "scan/kept_walk.h"
 
 #include <inttypes.h>
 

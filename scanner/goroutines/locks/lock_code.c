@@ -2,8 +2,8 @@
 #include "goroutines/locks/lock_code.h"
 
 #include "base/cleanup.h"
-#include "goroutines/locks/lock_flow.h"
 #include "goroutines/lock_operation.h"
+#include "goroutines/locks/lock_flow.h"
 #include "goroutines/locks/locked_word.h"
 #include "goruntime/layout/code.h"
 #include "goruntime/layout/inline.h"

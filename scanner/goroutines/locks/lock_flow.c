@@ -2,7 +2,6 @@
 #include "goroutines/locks/lock_flow.h"
 
 #include "base/cleanup.h"
-#include "base/sort.h"
 
 enum {
 	MAX_ANSWERS = 64, /* of a function: one for each lock asked about */

@@ -4,8 +4,8 @@
 #include "base/bitmap.h"
 #include "goroutines/leaks.h"
 #include "goroutines/locks/owner_list.h"
-#include "graph/blocked.h"
 #include "goruntime/sched/goroutine.h"
+#include "graph/blocked.h"
 
 /** Vertices: goroutines, then primitives. */
 struct waiting {

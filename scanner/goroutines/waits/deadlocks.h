@@ -12,8 +12,8 @@
 #ifndef GR_DEADLOCKS_H
 #define GR_DEADLOCKS_H
 
-#include "goroutines/waits/closed_sets.h"
 #include "goroutines/locks/reach_sets.h"
+#include "goroutines/waits/closed_sets.h"
 #include "mark/tree.h"
 
 /** A member of a cycle, and what it waits for there. */

@@ -2,17 +2,17 @@
 #include "goroutines/waits/wait_report.h"
 
 #include "base/sort.h"
-#include "goroutines/waits/blockers.h"
-#include "goroutines/waits/deadlocks.h"
 #include "goroutines/locks/owner_list.h"
 #include "goroutines/locks/owners.h"
-#include "goroutines/primitive_path.h"
 #include "goroutines/locks/reach_sets.h"
+#include "goroutines/primitive_path.h"
 #include "goroutines/wait_table.h"
+#include "goroutines/waits/blockers.h"
+#include "goroutines/waits/deadlocks.h"
 #include "goroutines/waits/wait_words.h"
-#include "scan/goroutine_index.h"
 #include "goruntime/layout/inline.h"
 #include "scan/enter.h"
+#include "scan/goroutine_index.h"
 
 GR_VECTOR(primitive_list, const struct gr_primitive *);
 

@@ -6,9 +6,9 @@
 #include "goruntime/heap/heap.h"
 
 #include "base/cleanup.h"
-#include "goruntime/types/typemask.h"
 #include "goruntime/heap/heap_arenas.h"
 #include "goruntime/heap/spans.h"
+#include "goruntime/types/typemask.h"
 
 /* Each step of a loop that allocates memory stands for this many bytes. */
 enum { BYTES_A_STEP = 128 };

@@ -4,8 +4,8 @@
 #include "base/chain.h"
 #include "base/sort.h"
 #include "goruntime/sched/buckets.h"
-#include "inferior/elf.h"
 #include "goruntime/types/types.h"
+#include "inferior/elf.h"
 
 enum {
 	BLOCK_WORDS = 4096,

@@ -8,8 +8,8 @@
 #define GR_INSTANCE_H
 
 #include "base/vector.h"
-#include "goruntime/types/dictionary.h"
 #include "goruntime/sched/goroutine.h"
+#include "goruntime/types/dictionary.h"
 
 /** A generic function with one shape of its type arguments. */
 struct gr_generic {

@@ -2,12 +2,12 @@
 /* Areas, package variables, and names for words that no variable covers. */
 #include "goruntime/roots/roots.h"
 
-#include "goruntime/layout/names.h"
 #include "base/bitmap.h"
 #include "base/cleanup.h"
 #include "base/sort.h"
-#include "goruntime/sched/unwind.h"
+#include "goruntime/layout/names.h"
 #include "goruntime/layout/symbols.h"
+#include "goruntime/sched/unwind.h"
 
 enum { ROOT_STEPS = 1 };
 

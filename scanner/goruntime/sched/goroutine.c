@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "goruntime/sched/goroutine.h"
 
-#include "goruntime/layout/names.h"
 #include "base/cleanup.h"
 #include "base/sort.h"
 #include "base/vector.h"
+#include "goruntime/layout/names.h"
 #include "goruntime/layout/record.h"
 #include "goruntime/sched/sched_lists.h"
 #include "goruntime/sched/sched_records.h"

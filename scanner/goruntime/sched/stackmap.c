@@ -3,9 +3,9 @@
  * getStackMap, argMapInternal (runtime/stkframe.go). */
 #include "goruntime/sched/goroutine.h"
 
-#include "goruntime/layout/names.h"
 #include "base/bitmap.h"
 #include "base/cleanup.h"
+#include "goruntime/layout/names.h"
 #include "goruntime/sched/stackmask.h"
 #include "goruntime/sched/stackobject.h"
 #include "goruntime/sched/unwind.h"

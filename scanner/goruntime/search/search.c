@@ -7,11 +7,10 @@
 #include "goruntime/search/search.h"
 #include "goruntime/search/search_internal.h"
 
-#include "goruntime/layout/names.h"
 #include "base/cleanup.h"
 #include "goruntime/layout/known_layouts.h"
+#include "goruntime/layout/names.h"
 #include "goruntime/layout/symbols.h"
-#include "goruntime/types/types.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,8 +6,8 @@
  */
 #include "goruntime/search/search_internal.h"
 
-#include "goruntime/layout/names.h"
 #include "base/cleanup.h"
+#include "goruntime/layout/names.h"
 #include "goruntime/layout/pclntab.h"
 #include "goruntime/types/types.h"
 

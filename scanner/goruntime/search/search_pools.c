@@ -8,8 +8,8 @@
  */
 #include "goruntime/search/search_internal.h"
 
-#include "goruntime/layout/names.h"
 #include "goruntime/layout/code.h"
+#include "goruntime/layout/names.h"
 #include "goruntime/layout/pclntab.h"
 #include "goruntime/layout/symbols.h"
 

@@ -5,7 +5,6 @@
 #include "base/cleanup.h"
 #include "base/sort.h"
 #include "goruntime/layout/code.h"
-#include "goruntime/layout/symbols.h"
 #include "inferior/elf.h"
 #include "inferior/modules.h"
 
