@@ -5,6 +5,12 @@
 
 #include "base/base.h"
 
+/** Does @p text begin with @p prefix? */
+static inline bool gr_has_prefix(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
 /**
  * Write "1.5 MB" and the like (units of 1024) into @p text.
  *

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "dwarf/internal.h"
 
 // The cache has what past scans have found out about executables, below
@@ -205,7 +206,7 @@ static bool is_ours(const char *name)
 
 static void list_entry(int folder, const char *name, struct entry_vector *ret)
 {
-	bool is_new = !strncmp(name, new_file, strlen(new_file));
+	bool is_new = gr_has_prefix(name, new_file);
 	struct stat status;
 	struct entry *entry;
 

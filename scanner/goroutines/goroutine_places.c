@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "goroutines/goroutine_places.h"
 
+#include "base/text.h"
 #include "goroutines/lock_operation.h"
 #include "goruntime/layout/inline.h"
 #include "goruntime/layout/names.h"
 
 bool gr_is_user_call(const char *function)
 {
-	static const char coroutines[] = "iter.";
-
-	// The linker's and the assembler's functions have no package.
+	// The linker's and the assembler's functions have no package; those of
+	// package iter run coroutines.
 	return strchr(function, '.') && !gr_lock_is_internal(function) &&
 	       !gr_name_is_internal(function) &&
-	       strncmp(function, coroutines, strlen(coroutines)) != 0;
+	       !gr_has_prefix(function, "iter.");
 }
 
 void gr_user_pcs_deinit(struct gr_user_pcs *pcs)

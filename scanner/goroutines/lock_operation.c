@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "goroutines/lock_operation.h"
 
+#include "base/text.h"
+
 /* Exported methods, whose names stay, and what the compiler calls to send and to
  * receive. */
 static const struct gr_lock_operation operations[] = {

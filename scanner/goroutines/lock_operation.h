@@ -65,10 +65,4 @@ struct gr_lock_lines {
 	bool may_hold; /**< Locked on some ways to the place, not on all. */
 };
 
-/** Does @p text begin with @p prefix? */
-static inline bool gr_has_prefix(const char *text, const char *prefix)
-{
-	return !strncmp(text, prefix, strlen(prefix));
-}
-
 #endif /* GR_LOCK_OPERATION_H */

@@ -10,11 +10,6 @@ enum { MAX_CLASS_BYTES = 1024 };
 
 GR_DEFINE_CLEANUP(why, struct gr_why, gr_why_destroy)
 
-static bool has_prefix(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
 static const char *keep(struct gr_runtime *rt, const struct gr_text *text)
 {
 	return gr_arena_intern(rt->arena, text->data, text->bytes);
@@ -66,9 +61,9 @@ static bool is_between(const char *type)
 	};
 
 	for (size_t i = 0; i < GR_ARRAY_SIZE(packages); i++)
-		if (has_prefix(type, packages[i]))
+		if (gr_has_prefix(type, packages[i]))
 			return true;
-	return !*type || has_prefix(type, "begins with ");
+	return !*type || gr_has_prefix(type, "begins with ");
 }
 
 static bool is_container(const char *type)
@@ -76,7 +71,7 @@ static bool is_container(const char *type)
 	static const char data[] = " data";
 	size_t n = strlen(type);
 
-	return *type == '[' || has_prefix(type, "map[") ||
+	return *type == '[' || gr_has_prefix(type, "map[") ||
 	       (n >= strlen(data) &&
 		strcmp(type + n - strlen(data), data) == 0);
 }

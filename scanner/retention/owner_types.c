@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "retention/owner_types.h"
 
+#include "base/text.h"
 #include "goruntime/layout/names.h"
 #include "mark/parents.h"
 #include "scan/answers.h"
@@ -8,11 +9,6 @@
 void gr_owner_types_deinit(struct gr_owner_types *types)
 {
 	free(steal_ptr(types->class_of));
-}
-
-static bool begins(const char *name, const char *prefix)
-{
-	return !strncmp(name, prefix, strlen(prefix));
 }
 
 /* A channel's own header is not the runtime's: its elements are the program's.
@@ -32,9 +28,10 @@ static bool is_timer(const char *name)
 
 static bool is_general(const struct gr_type *type)
 {
-	return begins(type->name, "sync.") || begins(type->name, "sync/") ||
-	       begins(type->name, "internal/") ||
-	       begins(type->name, "context.");
+	return gr_has_prefix(type->name, "sync.") ||
+	       gr_has_prefix(type->name, "sync/") ||
+	       gr_has_prefix(type->name, "internal/") ||
+	       gr_has_prefix(type->name, "context.");
 }
 
 static enum gr_owner_class class_of_type(const struct gr_type *type)
@@ -48,7 +45,7 @@ static enum gr_owner_class class_of_type(const struct gr_type *type)
 	if (is_general(type))
 		return GR_OWNER_GENERAL;
 	return type->kind == GR_KIND_STRUCT && strchr(type->name, '.') &&
-			       !begins(type->name, "struct") ?
+			       !gr_has_prefix(type->name, "struct") ?
 		       GR_OWNER_NAMED :
 		       GR_OWNER_UNKNOWN;
 }

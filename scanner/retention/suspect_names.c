@@ -3,6 +3,7 @@
  * and which are only in between? */
 #include "retention/suspects_internal.h"
 
+#include "base/text.h"
 #include "goruntime/types/types.h"
 #include "naming/link.h"
 #include "naming/memory_name.h"
@@ -119,7 +120,7 @@ static bool is_between(const char *name)
 						"sync/atomic.", "struct {" };
 
 	for (size_t i = 0; i < GR_ARRAY_SIZE(prefixes); i++)
-		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+		if (gr_has_prefix(name, prefixes[i]))
 			return true;
 	return false;
 }

@@ -8,6 +8,7 @@
 #include "save/save_internal.h"
 
 #include "base/sort.h"
+#include "base/text.h"
 #include "base/vector.h"
 
 GR_VECTOR(path_vector, const char *);
@@ -133,7 +134,7 @@ static const char *stand_in(const char *path)
 	};
 
 	for (size_t i = 0; i < GR_ARRAY_SIZE(kinds); i++)
-		if (!strncmp(path, kinds[i][0], strlen(kinds[i][0])))
+		if (gr_has_prefix(path, kinds[i][0]))
 			return kinds[i][1];
 	return strstr(path, "malloc") ? "[anon: malloc " GR_UNSAVED_PATH "]" :
 					"[anon: " GR_UNSAVED_PATH "]";

@@ -2,6 +2,7 @@
 #include "goroutines/locks/lock_code.h"
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "goroutines/lock_operation.h"
 #include "goroutines/locks/lock_flow.h"
 #include "goroutines/locks/locked_word.h"

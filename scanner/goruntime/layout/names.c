@@ -2,6 +2,7 @@
 #include "goruntime/layout/names.h"
 
 #include "base/base.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -142,7 +143,7 @@ const size_t gr_nnames = GR_ARRAY_SIZE(gr_names);
 
 bool gr_name_matches(const struct gr_name *row, const char *name)
 {
-	return row->is_prefix ? !strncmp(name, row->text, strlen(row->text)) :
+	return row->is_prefix ? gr_has_prefix(name, row->text) :
 				!strcmp(name, row->text);
 }
 
@@ -164,24 +165,20 @@ const char *gr_name_of(enum gr_name_trait trait)
 	return gr_names[i].text;
 }
 
-static bool has_prefix(const char *name, const char *prefix)
-{
-	return !strncmp(name, prefix, strlen(prefix));
-}
-
 bool gr_name_is_in_runtime(const char *name)
 {
-	return has_prefix(name, "runtime.");
+	return gr_has_prefix(name, "runtime.");
 }
 
 bool gr_name_is_internal(const char *name)
 {
-	return gr_name_is_in_runtime(name) || has_prefix(name, "internal/") ||
-	       has_prefix(name, "runtime/internal/");
+	return gr_name_is_in_runtime(name) ||
+	       gr_has_prefix(name, "internal/") ||
+	       gr_has_prefix(name, "runtime/internal/");
 }
 
 bool gr_name_is_runtime_frame(const char *function)
 {
 	return gr_name_is_in_runtime(function) ||
-	       has_prefix(function, "internal/runtime/");
+	       gr_has_prefix(function, "internal/runtime/");
 }
