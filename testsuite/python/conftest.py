@@ -49,6 +49,7 @@ def documents():
     Report._keys = keys
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
     """The documents of all other tests come before those that look at them."""
     items.sort(key=lambda item: "documents" in item.function.__code__.co_varnames)

@@ -115,7 +115,7 @@ def test_long_path_is_cut(make):
     )
     lines = behind_chain(make, holders, shows_paths=True)
     assert "     ... 77 hops ..." in lines and len(lines) < 30
-    assert len(report(make, holders).body()["paths"][0]) == 101
+    assert len(report(make, holders).document()["paths"][0]) == 101
 
 
 def test_hops_that_are_not_described(make):
@@ -170,7 +170,7 @@ def test_json(make):
         make.root_hop(8, "main.a"), make.path_hop(2, ".leaf", 0xC000000200)
     )
     holders = make.holders(paths=(path,), is_complete=True)
-    document = report(make, holders, shows_paths=True).body()
+    document = report(make, holders, shows_paths=True).document()
     assert document["paths"][0][1] == {
         "name": ".leaf",
         "type": "main.Node",
@@ -186,7 +186,7 @@ def test_json(make):
     assert document["holder"]["name"] == "main.list"
     assert document["holder"]["freed_bytes"] == 12288
     assert document["paths_complete"] and document["root_count"] is None
-    assert report(make).body().keys() == document.keys()
+    assert report(make).document().keys() == document.keys()
 
 
 def test_not_known(make):

@@ -77,7 +77,7 @@ def test_groups(make):
         "  and 3 other references",
         "no referrers",
     ]
-    (first, second) = report(info).body()["reference_groups"]
+    (first, second) = report(info).document()["reference_groups"]
     assert first == {
         "name": "[]",
         "type": "main.Leaf",
@@ -135,7 +135,7 @@ def test_json(make):
     info = make.object_info(
         references=make.references(1, [(make.vertex(), ".next")])
     )
-    document = report(info).body()
+    document = report(info).document()
     assert document["address"] == "0xc000012340"
     assert document["retained_bytes"] == 2048
     assert document["dominator"]["name"] == "main.list"
@@ -151,6 +151,6 @@ def test_no_object_has_all_keys(make):
     instead = WhyReport(tool_version="1.2.3", partial=(), why=why)
     info = make.object_info(is_object=False, addr=0x10)
     assert report(info, instead=instead).text() == "0x10: unmapped\n"
-    document = report(info, instead=instead).body()
+    document = report(info, instead=instead).document()
     assert document["description"] == "unmapped"
-    assert document.keys() == report(make.object_info()).body().keys()
+    assert document.keys() == report(make.object_info()).document().keys()

@@ -41,15 +41,17 @@ def test_nothing(report):
     assert found.lines() == [
         "Nothing has ended the program, and no goroutine panics."
     ]
-    body = found.body()
-    assert body["goroutine_id"] is body["signal"] is body["address"] is None
-    assert body["values"] == []
+    document = found.document()
+    for key in ("goroutine_id", "signal", "address"):
+        assert document[key] is None
+    assert document["values"] == []
 
 
 def test_signals(goref, report):
     row = report(kind="signal", signal=11, signal_addr=0, signal_pc=0x4000)
     assert row.lines()[0] == "signal SIGSEGV, address 0x0, pc 0x4000"
-    assert row.body()["address"] == "0x0" and row.body()["signal"] == "SIGSEGV"
+    document = row.document()
+    assert document["address"] == "0x0" and document["signal"] == "SIGSEGV"
     row = report(kind="signal", signal=99)
     assert row.lines()[0] == "signal 99"
     assert row.lines()[1].startswith("It was sent with kill. Thread 7,")
@@ -74,12 +76,35 @@ def test_signals_in_c(report):
     assert cause_text(row.panic) == (
         "SIGSEGV at address 0x0 in C: parse of libfoo.so.1"
     )
-    assert row.body()["c_function"] == "parse"
-    assert row.body()["c_file"] == "/lib/libfoo.so.1"
+    assert row.document()["c_function"] == "parse"
+    assert row.document()["c_file"] == "/lib/libfoo.so.1"
     row = report(kind="fatal error", fatal_text="unexpected", **fields)
     assert cause_text(row.panic) == (
         "fatal error: unexpected (SIGSEGV at address 0x0 in C: libfoo.so.1)"
     )
+
+
+def test_document(goref):
+    at = goref.Location(16, "main.f", None, 3)
+    document = PanicReport(
+        tool_version="1.2.3",
+        partial=(),
+        panic=rows.make(
+            "Panic",
+            values=(goref.PanicValue("42", "main.Code", True, False),),
+            deferred=(at,),
+        ),
+        backtrace=rows.make(
+            "Backtrace", calls=(rows.make("Call", at=at, is_inlined=True),)
+        ),
+    ).document()
+    place = {"function": "main.f", "file": None, "line": 3, "pc": "0x10"}
+    assert document["deferred"] == [place]
+    assert document["frames"] == [{**place, "inlined": True}]
+    assert document["values"] == [
+        {"value": "42", "type": "main.Code", "recovered": True,
+         "repanicked": False}
+    ]  # fmt: skip
 
 
 def test_long_values(goref, report):
