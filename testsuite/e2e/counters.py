@@ -23,6 +23,7 @@ class Counter:
     def __init__(self, process):
         self.process = process
         self.last = -1
+        self.silent = 0  # looks that found nothing new
         self.stopping = False
         self.thread = threading.Thread(target=self._read, daemon=True)
         self.thread.start()
@@ -35,6 +36,7 @@ class Counter:
         while not self.stopping:
             try:
                 if not select.select([fd], [], [], 1)[0]:
+                    self.silent += 1
                     continue
                 piece = os.read(fd, 4096)
             except OSError:

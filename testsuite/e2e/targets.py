@@ -20,7 +20,7 @@ import pytest
 import costs
 import kept_cores
 from toolchains import build
-from waiting import LONGEST_S, comes, states_of, ticks_of
+from waiting import LONGEST_S, comes, states_of, works
 
 START_TIMEOUT = 90
 TRUTH_TRIES = 3
@@ -351,8 +351,7 @@ class Farm:
     def _settle(process, program):
         if program == "busy":
             # It goes on from what it has told to its loops.
-            told = ticks_of(process.pid)
-            comes(lambda: ticks_of(process.pid) >= told + 5)
+            works(process.pid, 5)
         else:
             process.rest()
 

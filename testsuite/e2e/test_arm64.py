@@ -6,7 +6,6 @@ import json
 import shutil
 import signal
 import subprocess
-import time
 
 import pytest
 
@@ -16,6 +15,7 @@ from targets import GDB, start_undisturbed
 from test_roots import STACKS, check_calls_by_reflection
 from test_verify import addresses, complaints
 from toolchains import Variant, build, variants
+from waiting import works
 
 QEMU = shutil.which("qemu-aarch64")
 ALL = variants("arm64")
@@ -33,12 +33,17 @@ def ask(exe, core, *words):
 class Look:
     """The answers about the core of one program."""
 
-    def __init__(self, program, variant, settle=0.5):
+    def __init__(self, program, variant, ticks=0):
+        """ticks: how long the program works before it ends; 0: until it
+        rests."""
         self.process = start_undisturbed(
             QEMU, [build(program, variant.release, "arm64")]
         )
         self.truth = self.process.truth
-        time.sleep(settle)
+        if ticks:
+            works(self.process.pid, ticks)
+        else:
+            self.process.rest()
         exe = self.exe = build(program, variant.release, "arm64")
         core = self.core = self._take_core()
         out = self.process.folder / "refs.pb"
@@ -119,7 +124,7 @@ def test_generics(look, variant):
 
 @ONE
 def test_under_load(look, variant):
-    churn = look("churn", variant, settle=1.5)
+    churn = look("churn", variant, ticks=100)
     reached = {address for address, _ in churn.objects}
     wrong = complaints(churn.verdict, churn.truth["places"], reached)
     assert not wrong, wrong

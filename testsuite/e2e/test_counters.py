@@ -4,7 +4,6 @@ do."""
 
 import os
 import subprocess
-import time
 
 import pytest
 
@@ -44,14 +43,13 @@ def test_line_in_two_pieces(piped):
     """Longer apart than one look for output takes."""
     process, counter = piped
     process.output.write(b"1\n2")
-    time.sleep(1.5)
+    assert comes(lambda: counter.last == 1)
+    before = counter.silent
+    assert comes(lambda: counter.silent > before)
     process.output.write(b"\n")
-    time.sleep(0.2)
+    assert comes(lambda: counter.last == 2)
     process.output.write(b"3\n4\n5\n6\n")
-    end = time.monotonic() + 10
-    while time.monotonic() < end and counter.last != 6:
-        time.sleep(0.01)
-    assert counter.last == 6
+    assert comes(lambda: counter.last == 6)
 
 
 def test_stands_still(piped, capsys):

@@ -4,7 +4,6 @@
 import importlib.util
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -83,16 +82,23 @@ def test_no_process(tmp_path):
 def test_settled(monkeypatch):
     """One that is stopped a little later than it is looked at."""
     popen = subprocess.Popen(["sleep", "100"])
+    look, looks = standing.of, []
+
+    def stopping_at_third_look(pid):
+        looks.append(look(pid))
+        if len(looks) == 3:
+            popen.send_signal(signal.SIGSTOP)
+        return looks[-1]
+
     try:
         assert standing.settled(popen.pid, Standing.RUNS) is Standing.RUNS
-        begin = time.monotonic()
-        late = standing.settled(popen.pid, Standing.STOPPED)
-        assert late is Standing.RUNS
-        assert time.monotonic() - begin >= 0.1
-        popen.send_signal(signal.SIGSTOP)
+        found = standing.settled(popen.pid, Standing.STOPPED)
+        assert found is Standing.RUNS
         monkeypatch.setattr(standing, "_SETTLE_S", 120)
+        monkeypatch.setattr(standing, "of", stopping_at_third_look)
         found = standing.settled(popen.pid, Standing.STOPPED)
         assert found is Standing.STOPPED
+        assert looks[:3] == [Standing.RUNS] * 3
     finally:
         popen.kill()
         popen.wait()

@@ -8,7 +8,6 @@ usual run, 200 times before a release.
 
 import os
 import random
-import time
 
 import pytest
 
@@ -20,6 +19,7 @@ from targets import Target, attach_reason, kernel_core, kernel_cores_reason
 from targets import skip_if
 from test_rest import targets
 from toolchains import Variant, variant_id, variants
+from waiting import works
 
 CENTRAL = Variant("go1.24", "default")
 STOPS = int(os.environ.get("GOREF_STOPS", "3"))
@@ -442,7 +442,7 @@ def test_random_stops(farm, variant):
     two stops it runs."""
     skip_if(attach_reason())
     process = farm.process("churn", variant, env={"GOMAXPROCS": "4"})
-    time.sleep(0.3)
+    works(process.pid, 10)
     wrong = []
     for begin in range(0, STOPS, STOPS_A_SESSION):
         count = min(STOPS_A_SESSION, STOPS - begin)
@@ -460,7 +460,8 @@ def test_crashes_under_load(farm, variant):
     wrong = []
     for i in range(max(1, STOPS // 10)):
         process = farm.process("churn", variant, env={"GOMAXPROCS": "4"})
-        time.sleep(0.2 + chance.random() * 0.2)
+        # What is wrong now and then is found at no moment that was chosen.
+        works(process.pid, 5 + chance.randrange(20))
         core = kernel_core(process)
         target = Target("core", process.exe, process.truth, core=core)
         run = run_goref(

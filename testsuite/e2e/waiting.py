@@ -63,6 +63,12 @@ def ticks_of(pid):
         return int(file.read().rpartition(b")")[2].split()[11])
 
 
+def works(pid, ticks):
+    """Wait until a process has worked for so many ticks more."""
+    before = ticks_of(pid)
+    comes(lambda: ticks_of(pid) >= before + ticks)
+
+
 def faults_of(pid):
     """The page faults of a process so far. They tell how far it has come, on a
     busy machine as on an idle one; those of an ended one stay until it is
