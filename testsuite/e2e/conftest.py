@@ -21,6 +21,9 @@ from targets import Farm, attach_reason, skip_if
 from toolchains import RELEASES, build_c
 
 
+SKIPPED, FAILED = pytest.skip.Exception, pytest.fail.Exception
+
+
 def pytest_addoption(parser):
     parser.addoption(
         "--releases",
@@ -114,7 +117,7 @@ def scanned(farm, tmp_path_factory):
         if key not in made:
             try:
                 made[key] = make(program, variant, kind, args, env)
-            except (Exception, pytest.skip.Exception) as problem:
+            except (Exception, SKIPPED, FAILED) as problem:
                 made[key] = problem
         if isinstance(made[key], BaseException):
             # Raised again and again, its traceback would grow.

@@ -8,8 +8,6 @@ import subprocess
 from array import array
 from pathlib import Path
 
-import pytest
-
 import asking
 from asking import GOREF_SCAN
 from session import environment
@@ -20,8 +18,6 @@ MARK = Path(__file__).parent / "mark.c"
 
 def run_scanner(exe, core, *options, text=None, rc=0):
     """The output of goref-scan on a core."""
-    if not GOREF_SCAN.exists():
-        pytest.skip(f"{GOREF_SCAN} is not built")
     done = subprocess.run(
         [GOREF_SCAN, *options, exe, core],
         input=text,

@@ -11,7 +11,7 @@ import pytest
 
 from pprof import Profile
 from session import run_cli, run_gdb
-from targets import GDB, start_undisturbed
+from targets import GDB, core_limit_reason, skip_if, start_undisturbed
 from test_roots import STACKS, check_calls_by_reflection
 from test_verify import addresses, complaints
 from toolchains import Variant, build, variants
@@ -58,7 +58,8 @@ class Look:
         self.process.popen.send_signal(signal.SIGQUIT)
         self.process.popen.wait(timeout=60)
         cores = list(self.process.folder.glob("qemu*.core"))
-        return cores[0] if cores else pytest.skip("qemu wrote no core")
+        assert cores, "qemu wrote no core"
+        return cores[0]
 
 
 @pytest.fixture
@@ -66,6 +67,7 @@ def look():
     """look(program, variant): a Look, whose folder goes away at the end."""
     if not QEMU:
         pytest.skip("no qemu-aarch64 (package qemu-user)")
+    skip_if(core_limit_reason())
     made = []
 
     def take(*arguments, **options):

@@ -3,8 +3,6 @@
 
 import subprocess
 
-import pytest
-
 import mutate
 from asking import GOREF_SCAN, SCANNER
 from session import environment, run_cli, run_goref
@@ -15,8 +13,6 @@ from toolchains import variants
 
 def scanned(target):
     """The lines of `goref-scan --waits'."""
-    if not GOREF_SCAN.exists():
-        pytest.skip(f"{GOREF_SCAN} is not built")
     named = [target.exe, target.core] if target.core else [target.process.pid]
     done = subprocess.run(
         [GOREF_SCAN, "--waits", *map(str, named)],
