@@ -260,10 +260,10 @@ def test_ctrl_c(target, tmp_path):
         run.check_nothing_left()
 
 
+@pytest.mark.parametrize("target", ["stopped"], indirect=True)
 def test_pending_signals_come_once(target, tmp_path):
-    """They were pending when goref came, and are when it is killed."""
-    if not target.is_stopped:
-        pytest.skip("what runs takes its signals at once")
+    """They were pending when goref came, and are when it is killed: what runs
+    takes its signals at once."""
     target.send(signal.SIGUSR1)
     target.send(signal.SIGRTMIN + 5)
     for run in moments(target, tmp_path, "pending"):

@@ -138,8 +138,6 @@ def check_contention(target, kind, found, document):
 
 @variants("default", newest=("noopt", "nodwarf"))
 def test_contention(farm, variant, tmp_path):
-    if variant.flavour == "noopt" and variant.release != CENTRAL.release:
-        pytest.skip("one release is built without optimisation")
     target = farm.target("sampled", variant, args=["65536"])
     kinds = ("block", "mutex")
     run = run_goref(

@@ -95,10 +95,10 @@ def test_pool(scan):
     assert "local. ([]sync.poolLocal)" in scan.profile.children("main.rPool")
 
 
-@rows
-def test_variables_have_names_without_optimisation(scan, variant):
-    if variant.flavour != "noopt":
-        pytest.skip("the compiler may keep no variable")
+@pytest.mark.parametrize("kind", ["core"])
+@variants(newest=("noopt",))
+def test_variables_have_names_without_optimisation(scan):
+    """The compiler may keep no variable otherwise."""
     for function in STACKS[:7]:
         name = f"main.{function}leaves"
         assert scan.profile.root(name)[0] == 11, name
@@ -205,10 +205,8 @@ def test_finalizers(scan):
     assert kinds == {"finalizer"}
 
 
-@rows
+@targets("live", since=24)
 def test_cleanups(scan):
-    if "main.cleanups" not in scan.target.held:
-        pytest.skip("this release has no cleanups")
     answer = scan.whys["cleanup.leaf"]
     assert answer["reachable"]
     assert answer["root"]["name"].startswith("runtime.AddCleanup.")

@@ -192,8 +192,6 @@ def paths_of(profile):
 def test_scan_sites(farm, variant, rate, tmp_path):
     """A path leads from the holder to the object, and on through the calls
     that allocated it; its sums are those of the histogram."""
-    if rate != "1" and variant != CENTRAL:
-        pytest.skip("one release has both rates")
     target = farm.target(
         "sites", variant, args=[rate] if rate == "1" else [rate, TIMES]
     )

@@ -75,10 +75,8 @@ def test_contexts_hold_their_own_only(scan):
     assert scan.profile.root("main.vContextTime")[0] == 3
 
 
-@rows
+@targets("live", since=24)
 def test_handles_of_newer_releases(scan):
-    if "main.vAlias" not in scan.target.held:
-        pytest.skip("this release has neither")
     assert scan.profile.root("main.vWeak")[0] == 1
     assert scan.profile.root("main.vUnique")[0] == 2
     (handle,) = scan.profile.children("main.vWeak")
@@ -217,11 +215,9 @@ def test_why_describes_the_object(scan):
     assert scan.whys["vPointer"]["root"]["kind"] == "global"
 
 
-@rows
-def test_why_tells_an_array_from_its_element(scan, variant):
+@targets("live", since=22)
+def test_why_tells_an_array_from_its_element(scan):
     """A malloc header names the element, also of what make() has made."""
-    if variant.release in ("go1.19", "go1.21"):
-        pytest.skip("no headers before Go 1.22")
     array = scan.whys["vUnsafeArray"]["object"]
     elems = scan.whys["vUnsafeElems"]["object"]
     assert array["type"] == "[100]*main.Leaf"
