@@ -47,8 +47,8 @@ kept_status() {
 # has started that as a job of its own.
 end_all() {
 	trap - INT TERM
-	# shellcheck disable=SC2046
-	[ $(ps -o pgid= -p $$) != $$ ] || kill -TERM 0
+	group=$(sed 's/.*) //' "/proc/$$/stat" | cut -d' ' -f3)
+	[ "$group" != "$$" ] || kill -TERM 0
 	exit 130
 }
 

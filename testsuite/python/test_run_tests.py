@@ -5,7 +5,9 @@ that is named, and the last line is the count of all."""
 import os
 import re
 import shutil
+import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -248,6 +250,49 @@ def test_cannot_be_collected(tree):
     assert "\nERROR testsuite/python/test_b.py" in out
     assert counts[1] >= 1
     assert "run-tests: FAILED: python\n" in out
+
+
+@pytest.mark.parametrize("words", [["--unit", "--e2e"], ["--unit", "-k", "x"]])
+def test_nothing_is_left_to_run(tree, words):
+    done = subprocess.run(
+        ["./run-tests", *words], cwd=tree.top, capture_output=True, text=True
+    )
+    assert done.returncode == 1 and not done.stdout
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("run-tests: --unit leaves out what")
+
+
+# A job of its own, or below a shell whose group it shares.
+BESIDE = """. "$0/build-aux/suites.sh"
+beside one sleep 1000
+echo $$
+wait
+"""
+OUTER = 'sh -c "$1" "$0" & wait; wait; echo goes on'
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_what_runs_beside_ends_too(tree, is_own):
+    """No other process of its group does, where that is not its own."""
+    words = [BESIDE, tree.top] if is_own else [OUTER, tree.top, BESIDE]
+    shell = subprocess.Popen(
+        ["sh", "-c", *words],
+        cwd=tree.top,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        os.kill(int(shell.stdout.readline()), signal.SIGTERM)
+        if is_own:
+            assert not shell.stdout.read()  # nobody is left to write there
+        else:
+            assert shell.stdout.readline() == "goes on\n"
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(shell.pid, signal.SIGKILL)
+        shell.wait()
+        shell.stdout.close()
 
 
 def test_signals_ignored(tree):
