@@ -4,13 +4,14 @@ processes of pytest-xdist and later runs.
 
 A core lies in a folder `cores/KEY' of the cache, with the program's truth and
 what else the program has left. KEY tells what goes into it: the program with
-its toolchain and flags, the arguments, the environment, the kernel, the C
-library, and how it is made. Who uses it holds a shared lock on `KEY.lock'. A
-core that was not used for a day is removed, and the least recently used ones
-where all take too much of the disk.
+its toolchain and flags, and its files as they are, the arguments, the
+environment, the kernel, the C library, and how it is made. Who uses it holds a
+shared lock on `KEY.lock'. A core that was not used for a day is removed with
+its lock, and the least recently used ones where all take too much of the disk.
 """
 
 import fcntl
+import functools
 import hashlib
 import json
 import os
@@ -48,10 +49,22 @@ def state(path):
     return str(path), os.stat(path).st_mtime_ns
 
 
+@functools.cache
+def contents(program):
+    """A hash of the files in the folder of a program: built again, by another
+    C compiler, it has another build id."""
+    digest = hashlib.sha256()
+    for file in sorted(program.iterdir()):
+        if file.is_file():
+            digest.update(file.name.encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
 def key(exe, args, env, maker):
     """The name of the core's folder; the name of exe's says how it is built.
     maker: the kernel, or the file of the program that writes the core."""
     parts = (
+        contents(exe.parent),
         list(map(str, args)),
         sorted((env or {}).items()),
         os.uname(),
@@ -75,6 +88,13 @@ def is_whole(core):
     return all(row[1] + row[4] <= size for row in rows)
 
 
+def is_open_at(file, path):
+    """Is the open file still the one of that name?"""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+    return False
+
+
 def disk_bytes(path):
     return sum(file.lstat().st_blocks << 9 for file in path.iterdir())
 
@@ -86,30 +106,36 @@ class Kept:
         self._locks = {}
 
     def _lock(self, name, how):
-        if name not in self._locks:
-            path = folder() / f"{name}.lock"
-            self._locks[name] = open(path, "w", encoding="ascii")
-        fcntl.flock(self._locks[name], how)
+        """Who removes a core removes its lock, which others may wait for."""
+        path = folder() / f"{name}.lock"
+        while True:
+            if name not in self._locks:
+                self._locks[name] = open(path, "w", encoding="ascii")
+            fcntl.flock(self._locks[name], how)
+            if is_open_at(self._locks[name], path):
+                return
+            self._drop(name)
 
     def find(self, name, make):
         """Path and truth of the core of that name. If there is none, make()
         gives path, truth, and the folder that is to be kept."""
         kept = folder() / name
         self._lock(name, fcntl.LOCK_SH)
-        if not kept.exists():
+        while not kept.exists():
             self._lock(name, fcntl.LOCK_EX)
-        try:
-            if not kept.exists():
-                core, truth, made = make()
-                if not is_whole(core) or disk_bytes(made) > MOST_BYTES_OF_ONE:
-                    self._drop(name)
-                    return core, truth
-                _move(made, kept, truth, core.name)
-        except BaseException:
-            self._drop(name)
-            raise
+            try:
+                if not kept.exists():
+                    core, truth, made = make()
+                    size = disk_bytes(made)
+                    if not is_whole(core) or size > MOST_BYTES_OF_ONE:
+                        self._drop(name)
+                        return core, truth
+                    _move(made, kept, truth, core.name)
+            except BaseException:
+                self._drop(name)
+                raise
+            self._lock(name, fcntl.LOCK_SH)
         os.utime(kept)
-        self._lock(name, fcntl.LOCK_SH)
         told = json.loads((kept / "truth.json").read_text())
         return kept / told["core"], told["truth"]
 
@@ -132,12 +158,16 @@ def _move(made, kept, truth, name):
 
 
 def _remove(path):
-    """Remove a core, unless somebody uses it. Did it go?"""
-    with open(f"{path}.lock", "w", encoding="ascii") as lock:
+    """Remove a core, or half of one, and its lock, unless somebody uses it.
+    Did it go?"""
+    lock_path = path.with_name(f"{path.name.removesuffix('.half')}.lock")
+    with open(lock_path, "w", encoding="ascii") as lock:
         with suppress(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(path, ignore_errors=True)
-            return True
+            if is_open_at(lock, lock_path):
+                shutil.rmtree(path, ignore_errors=True)
+                lock_path.unlink()
+                return True
     return False
 
 
@@ -152,3 +182,7 @@ def sweep():
             break
         if _remove(path):
             total -= sizes[path]
+    for path in folder().glob("*.lock"):
+        core = path.with_name(path.name.removesuffix(".lock"))
+        if not core.exists():
+            _remove(core)
