@@ -63,8 +63,10 @@ static struct gr_dwarf *open_exe(const struct place *place)
 	struct gr_error *err = gr_dwarf_open_cached(place->exe, NULL, "ab/cd",
 						    NULL, NULL, &dwarf);
 
-	if (gr_error_catch(&err, GR_ERROR_NO_DWARF))
+	if (gr_error_catch(&err, GR_ERROR_NO_DWARF)) {
+		print_message("this program is built without -g\n");
 		skip();
+	}
 	assert_null(err);
 	return dwarf;
 }
