@@ -6,7 +6,7 @@
 
 #include <zlib.h>
 
-#include "profile.pb-c.h"
+#include "proto/profile.pb-c.h"
 
 /** The profile in a file, for gr__pprof__profile__free_unpacked(). */
 static inline Gr__Pprof__Profile *read_profile(const char *path)
