@@ -118,7 +118,7 @@ static struct gr_error *name_in_data(struct writer *w, uint64_t addr,
 			gr_types_get(stop->program->types, variable->type)->name;
 		return NULL;
 	}
-	struct gr_error *err = gr_location_find(stop, addr, &at);
+	struct gr_error *err = gr_stop_locate(stop, addr, &at);
 	if (!err && at.kind == GR_LOCATED_DATA && *at.name) {
 		gr_text_put(&w->text, "%s", at.name);
 		put_offset(w, addr - at.base_addr);

@@ -232,7 +232,7 @@ static struct gr_error *find_around(struct gr_stop *stop,
 	if (!*left || !p->object)
 		return NULL;
 	--*left;
-	struct gr_error *err = gr_location_find(stop, p->object, &at);
+	struct gr_error *err = gr_stop_locate(stop, p->object, &at);
 	if (!err && at.kind == GR_LOCATED_DATA && at.bytes)
 		p->around = at.base_addr;
 	return err;

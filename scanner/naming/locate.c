@@ -251,8 +251,8 @@ static struct gr_error *locate_mapping(struct gr_heap *heap,
 	return err;
 }
 
-struct gr_error *gr_location_find(struct gr_stop *stop, uint64_t addr,
-				  struct gr_located *ret)
+struct gr_error *gr_stop_locate(struct gr_stop *stop, uint64_t addr,
+				struct gr_located *ret)
 {
 	const struct gr_span *span = gr_heap_span_at(stop->heap, addr);
 	struct gr_error *err = NULL;
@@ -293,6 +293,6 @@ struct gr_error *gr_scan_locate(struct gr_scan *scan, uint64_t addr,
 	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	if (!err)
-		err = gr_location_find(answers->stop, addr, ret);
+		err = gr_stop_locate(answers->stop, addr, ret);
 	return gr_sigbus_guard_end(&guard, err);
 }

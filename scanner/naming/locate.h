@@ -57,7 +57,7 @@ struct gr_error *gr_scan_locate(struct gr_scan *scan, uint64_t addr,
 				struct gr_located *ret) GR_MUST_CHECK;
 
 /** gr_scan_locate() for callers that hold the guard. */
-struct gr_error *gr_location_find(struct gr_stop *stop, uint64_t addr,
-				  struct gr_located *ret) GR_MUST_CHECK;
+struct gr_error *gr_stop_locate(struct gr_stop *stop, uint64_t addr,
+				struct gr_located *ret) GR_MUST_CHECK;
 
 #endif /* GR_LOCATE_H */

@@ -182,7 +182,7 @@ static struct gr_error *answer(struct gr_answers *answers, uint64_t addr,
 
 	if (!info)
 		return &gr_enomem;
-	err = gr_location_find(answers->stop, addr, &at);
+	err = gr_stop_locate(answers->stop, addr, &at);
 	if (err)
 		return err;
 	info->addr = addr;

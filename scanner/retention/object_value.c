@@ -111,7 +111,7 @@ static struct gr_error *find_object(struct gr_answers *answers, uint64_t addr,
 	struct gr_stop *stop = answers->stop;
 	struct gr_located at;
 	uint32_t label;
-	struct gr_error *err = gr_location_find(stop, addr, &at);
+	struct gr_error *err = gr_stop_locate(stop, addr, &at);
 
 	if (!err && at.kind == GR_LOCATED_DATA && at.type_id != GR_TYPE_NONE)
 		value->shown = (struct gr_shown){ .type = at.type_id,

@@ -187,7 +187,7 @@ struct gr_error *gr_why_find(struct gr_answers *answers,
 
 	if (!why)
 		return &gr_enomem;
-	err = gr_location_find(answers->stop, addr, &at);
+	err = gr_stop_locate(answers->stop, addr, &at);
 	if (err)
 		return err;
 	why->addr = addr;

@@ -392,7 +392,7 @@ static const struct place places[] = {
 static struct gr_located locate(uint64_t addr)
 {
 	struct gr_located at;
-	assert_null(gr_location_find(&world->stop, addr, &at));
+	assert_null(gr_stop_locate(&world->stop, addr, &at));
 	assert_int_equal(at.addr, addr);
 	return at;
 }
