@@ -71,8 +71,8 @@ uint64_t gr_image_mapped_bytes(const struct gr_image *image)
 {
 	bool is_core = image->target->kind == GR_TARGET_CORE;
 
-	if (image->target->stored)
-		return image->target->stored->mapped_bytes;
+	if (image->target->saved)
+		return image->target->saved->mapped_bytes;
 	const struct gr_mapping_vector *list =
 		is_core ? &image->core.segments.list : &image->process.list;
 	uint64_t sum = 0;
@@ -88,7 +88,7 @@ uint64_t gr_image_mapped_bytes(const struct gr_image *image)
 
 bool gr_image_is_mapped_core(const struct gr_image *image)
 {
-	return image->target->kind == GR_TARGET_CORE && !image->target->stored;
+	return image->target->kind == GR_TARGET_CORE && !image->target->saved;
 }
 
 uint64_t gr_image_readable_bytes(const struct gr_image *image)
@@ -98,8 +98,8 @@ uint64_t gr_image_readable_bytes(const struct gr_image *image)
 	bool is_core = image->target->kind == GR_TARGET_CORE;
 	uint64_t sum = 0;
 
-	if (image->target->stored)
-		return image->target->stored->readable_bytes;
+	if (image->target->saved)
+		return image->target->saved->readable_bytes;
 	for (size_t i = 0; is_core && i < core->size; i++)
 		if (__builtin_add_overflow(
 			    sum, core->data[i].end - core->data[i].start, &sum))
@@ -224,32 +224,32 @@ static struct gr_error *open_remote(struct gr_image *image)
 /* The lists belong to the saved file, which outlives the image. */
 static struct gr_error *open_saved(struct gr_image *image)
 {
-	const struct gr_saved *stored = image->target->stored;
+	const struct gr_saved *saved = image->target->saved;
 
-	if (!stored)
+	if (!saved)
 		return gr_error_format(GR_ERROR_ARGUMENT, "no saved file");
-	if (asprintf(&image->what, "%s", stored->origin) < 0) {
+	if (asprintf(&image->what, "%s", saved->origin) < 0) {
 		image->what = NULL;
 		return &gr_enomem;
 	}
-	image->core.segments = stored->segments;
-	image->core.files = stored->files;
-	image->core.threads = stored->threads;
-	image->core.missing_bytes = stored->missing_bytes;
-	image->core.bad_headers = stored->bad_headers;
-	if (!stored->has_values)
-		image->words = (struct gr_word_set *)&stored->words;
+	image->core.segments = saved->segments;
+	image->core.files = saved->files;
+	image->core.threads = saved->threads;
+	image->core.missing_bytes = saved->missing_bytes;
+	image->core.bad_headers = saved->bad_headers;
+	if (!saved->has_values)
+		image->words = (struct gr_word_set *)&saved->words;
 	struct gr_error *err = gr_image_want(
-		image, stored->memory.size * sizeof(*image->known.data));
+		image, saved->memory.size * sizeof(*image->known.data));
 	if (err)
 		return err;
-	if (!gr_range_vector_reserve(&image->known, stored->memory.size))
+	if (!gr_range_vector_reserve(&image->known, saved->memory.size))
 		return &gr_enomem;
-	for (size_t i = 0; i < stored->memory.size; i++)
+	for (size_t i = 0; i < saved->memory.size; i++)
 		if (!gr_range_vector_append(&image->known,
-					    stored->memory.data[i]))
+					    saved->memory.data[i]))
 			return &gr_enomem;
-	return stored->warning ? warn(image, "%s", stored->warning) : NULL;
+	return saved->warning ? warn(image, "%s", saved->warning) : NULL;
 }
 
 static struct gr_error *open_memory(struct gr_image *image)
@@ -275,7 +275,7 @@ static struct gr_error *check_module(struct gr_image *image, size_t i)
 	struct gr_module_file *file = &image->modules[i];
 
 	// The files of a saved target were checked then.
-	if (!file->is_usable || image->target->stored)
+	if (!file->is_usable || image->target->saved)
 		return NULL;
 	struct gr_error *err = gr_module_file_check(file, i == 0, image->auxv,
 						    gr_image_files(image),
@@ -398,7 +398,7 @@ void gr_image_destroy(struct gr_image *image)
 	gr_range_vector_deinit(&image->known);
 	gr_source_deinit(&image->source);
 	gr_mappings_deinit(&image->process);
-	if (!image->target->stored)
+	if (!image->target->saved)
 		gr_core_deinit(&image->core);
 	if (image->recorder)
 		gr_recorder_deinit(image->recorder);

@@ -14,8 +14,8 @@
 #include "inferior/modules.h"
 #include "inferior/ranges.h"
 #include "inferior/recorder.h"
+#include "inferior/saved_target.h"
 #include "inferior/source.h"
-#include "inferior/stored.h"
 
 /**
  * Memory that the image owns and returns pointers to. It is freed with the

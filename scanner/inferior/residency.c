@@ -473,8 +473,8 @@ static struct gr_error *read_all(const struct gr_image *image,
 	case GR_TARGET_NATIVE:
 		return read_process(image, ret);
 	case GR_TARGET_SAVED:
-		if (image->target->stored->has_residency)
-			return copy_residency(&image->target->stored->residency,
+		if (image->target->saved->has_residency)
+			return copy_residency(&image->target->saved->residency,
 					      ret);
 		break;
 	case GR_TARGET_SNAPSHOT:

@@ -75,7 +75,7 @@ struct gr_target {
 	enum gr_target_kind kind;
 	const char *core_path; /**< GR_TARGET_CORE, else NULL. */
 	/** GR_TARGET_SAVED: what the file says; set by the scan. Else NULL. */
-	const struct gr_saved *stored;
+	const struct gr_saved *saved;
 	const char *saved_path; /**< GR_TARGET_SAVED: the file, else NULL. */
 	int32_t pid;		/**< The process, else 0. */
 	int32_t copy_pid; /**< The copy of a GR_TARGET_SNAPSHOT, else 0. */

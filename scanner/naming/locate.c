@@ -5,7 +5,7 @@
 #include "naming/memory_name.h"
 #include "scan/enter.h"
 
-#include "inferior/stored.h"
+#include "inferior/saved_target.h"
 
 #include "goruntime/layout/pclntab.h"
 #include "goruntime/layout/symbols.h"

@@ -160,20 +160,20 @@ static struct gr_error *copy(const struct paths *p,
 }
 
 struct gr_error *gr_save_copy_mappings(struct gr_stop *stop,
-				       struct gr_saved *stored)
+				       struct gr_saved *saved)
 {
 	struct paths paths = { .stop = stop };
 	struct gr_error *err = find_code(&paths);
 
 	if (!err)
 		err = copy(&paths, gr_image_segments(stop->image),
-			   &stored->segments);
+			   &saved->segments);
 	if (!err)
 		err = copy(&paths, gr_image_file_mappings(stop->image),
-			   &stored->files);
+			   &saved->files);
 	if (!err && stop->pages.has_residency)
 		err = copy(&paths, &stop->pages.residency.mappings,
-			   &stored->residency.mappings);
+			   &saved->residency.mappings);
 	path_vector_deinit(&paths.list);
 	return err;
 }

@@ -27,7 +27,7 @@ static const char *origin_of(struct gr_stop *stop)
 					"snapshot of process %d",
 					(int)stop->target.pid);
 	case GR_TARGET_SAVED:
-		return stop->stored->origin;
+		return stop->saved->origin;
 	case GR_TARGET_REMOTE:
 		break;
 	}
@@ -100,23 +100,23 @@ static struct gr_error *make_image(const struct gr_program *program,
 
 /* Describe the modules. Tables of those without debug information are empty. */
 static struct gr_error *add_modules(struct gr_stop *stop,
-				    struct gr_saved *stored,
+				    struct gr_saved *saved,
 				    struct gr_byte_vector *images)
 {
 	size_t n = stop->target.nmodules, off = 0;
 	_cleanup_free_ size_t *ends = calloc(n + 1, sizeof(*ends));
 	struct gr_error *err = NULL;
 
-	stored->modules =
-		gr_arena_alloc(&stored->arena, n * sizeof(*stored->modules));
-	stored->tables =
-		gr_arena_alloc(&stored->arena, n * sizeof(*stored->tables));
-	if (!ends || !stored->modules || !stored->tables)
+	saved->modules =
+		gr_arena_alloc(&saved->arena, n * sizeof(*saved->modules));
+	saved->tables =
+		gr_arena_alloc(&saved->arena, n * sizeof(*saved->tables));
+	if (!ends || !saved->modules || !saved->tables)
 		return &gr_enomem;
-	memset(stored->tables, 0, n * sizeof(*stored->tables));
-	stored->nmodules = n;
+	memset(saved->tables, 0, n * sizeof(*saved->tables));
+	saved->nmodules = n;
 	for (size_t i = 0; !err && i < n; i++) {
-		stored->modules[i] = (struct gr_target_module){
+		saved->modules[i] = (struct gr_target_module){
 			.path = gr_target_module_name(&stop->target.modules[i]),
 			.bias = gr_image_bias(stop->image, i),
 		};
@@ -124,48 +124,48 @@ static struct gr_error *add_modules(struct gr_stop *stop,
 		ends[i] = images->size;
 		if (err || !stop->program->dwarfs[i])
 			continue;
-		stored->tables[i].block = gr_dwarf_pack(
-			stop->program->dwarfs[i], &stored->tables[i].bytes);
-		if (!stored->tables[i].block)
+		saved->tables[i].block = gr_dwarf_pack(stop->program->dwarfs[i],
+						       &saved->tables[i].bytes);
+		if (!saved->tables[i].block)
 			err = &gr_enomem;
 	}
 	for (size_t i = 0; i < n; off = ends[i++])
-		stored->modules[i].image =
+		saved->modules[i].image =
 			(struct gr_bytes){ images->data + off,
 					   err ? 0 : ends[i] - off };
 	return err;
 }
 
 /* List mappings and resident pages. With values, the lists are those of the image;
- * forget_lists() goes before gr_stored_deinit(). */
+ * forget_lists() goes before gr_saved_deinit(). */
 static struct gr_error *share_lists(struct gr_stop *stop, bool with_values,
-				    struct gr_saved *stored)
+				    struct gr_saved *saved)
 {
-	stored->has_residency = stop->pages.has_residency;
+	saved->has_residency = stop->pages.has_residency;
 	if (stop->pages.has_residency)
-		stored->residency = stop->pages.residency;
-	stored->residency.mappings = (struct gr_mappings){ 0 };
+		saved->residency = stop->pages.residency;
+	saved->residency.mappings = (struct gr_mappings){ 0 };
 	if (!with_values)
-		return gr_save_copy_mappings(stop, stored);
-	stored->segments = *gr_image_segments(stop->image);
-	stored->files = *gr_image_file_mappings(stop->image);
+		return gr_save_copy_mappings(stop, saved);
+	saved->segments = *gr_image_segments(stop->image);
+	saved->files = *gr_image_file_mappings(stop->image);
 	if (stop->pages.has_residency)
-		stored->residency.mappings = stop->pages.residency.mappings;
+		saved->residency.mappings = stop->pages.residency.mappings;
 	return NULL;
 }
 
-static void forget_lists(bool with_values, struct gr_saved *stored)
+static void forget_lists(bool with_values, struct gr_saved *saved)
 {
-	stored->residency.ranges = (struct gr_resident_vector){ 0 };
+	saved->residency.ranges = (struct gr_resident_vector){ 0 };
 	if (!with_values) // they are copies
 		return;
-	stored->segments = (struct gr_mappings){ 0 };
-	stored->files = (struct gr_mappings){ 0 };
-	stored->residency.mappings = (struct gr_mappings){ 0 };
+	saved->segments = (struct gr_mappings){ 0 };
+	saved->files = (struct gr_mappings){ 0 };
+	saved->residency.mappings = (struct gr_mappings){ 0 };
 }
 
 static struct gr_error *add_threads(struct gr_runtime *rt, bool with_values,
-				    struct gr_saved *stored)
+				    struct gr_saved *saved)
 {
 	enum { THREAD_STEPS = GR_REGS_MAX };
 	size_t n;
@@ -179,7 +179,7 @@ static struct gr_error *add_threads(struct gr_runtime *rt, bool with_values,
 
 		if (!with_values)
 			gr_save_scrub_registers(rt, &thread.regs);
-		if (!gr_thread_vector_append(&stored->threads, thread))
+		if (!gr_thread_vector_append(&saved->threads, thread))
 			return &gr_enomem;
 		err = gr_runtime_step(rt, THREAD_STEPS);
 	}
@@ -189,46 +189,46 @@ static struct gr_error *add_threads(struct gr_runtime *rt, bool with_values,
 /* Without debug information, the layout cannot be found again: the search needs
  * memory that the file does not have. */
 static struct gr_error *add_layout(const struct gr_runtime *rt,
-				   struct gr_saved *stored)
+				   struct gr_saved *saved)
 {
 	if (rt->nmodules && rt->modules[0].dwarf)
 		return NULL;
 	_cleanup_free_ char *text = gr_layout_save(&rt->layout);
 	size_t bytes = text ? strlen(text) : 0;
-	uint8_t *copy = gr_arena_alloc(&stored->arena, bytes + 1);
+	uint8_t *copy = gr_arena_alloc(&saved->arena, bytes + 1);
 	if (!text || !copy)
 		return &gr_enomem;
 	memcpy(copy, text, bytes);
-	stored->layout = (struct gr_bytes){ copy, bytes };
+	saved->layout = (struct gr_bytes){ copy, bytes };
 	return NULL;
 }
 
 static struct gr_error *describe(struct gr_stop *stop,
 				 const struct gr_save_options *options,
-				 struct gr_saved *stored,
+				 struct gr_saved *saved,
 				 struct gr_byte_vector *images)
 {
-	stored->tables_version = GR_DWARF_TABLES_VERSION;
-	stored->origin = origin_of(stop);
-	stored->origin_kind = stop->stored ? stop->stored->origin_kind :
-					     stop->target.kind;
-	stored->stop = options->stop;
-	stored->identity = options->identity;
-	stored->warning = gr_image_warning(stop->image);
-	stored->time_s = stop->stored ? stop->stored->time_s : time(NULL);
-	stored->pid = stop->target.pid;
-	stored->has_values = options->with_values;
-	stored->mapped_bytes = gr_image_mapped_bytes(stop->image);
-	stored->readable_bytes = gr_image_readable_bytes(stop->image);
-	stored->missing_bytes = gr_image_missing_bytes(stop->image);
-	stored->bad_headers = gr_image_bad_headers(stop->image);
-	if (!stored->origin)
+	saved->tables_version = GR_DWARF_TABLES_VERSION;
+	saved->origin = origin_of(stop);
+	saved->origin_kind = stop->saved ? stop->saved->origin_kind :
+					   stop->target.kind;
+	saved->stop = options->stop;
+	saved->identity = options->identity;
+	saved->warning = gr_image_warning(stop->image);
+	saved->time_s = stop->saved ? stop->saved->time_s : time(NULL);
+	saved->pid = stop->target.pid;
+	saved->has_values = options->with_values;
+	saved->mapped_bytes = gr_image_mapped_bytes(stop->image);
+	saved->readable_bytes = gr_image_readable_bytes(stop->image);
+	saved->missing_bytes = gr_image_missing_bytes(stop->image);
+	saved->bad_headers = gr_image_bad_headers(stop->image);
+	if (!saved->origin)
 		return &gr_enomem;
-	struct gr_error *err = add_layout(&stop->program->rt, stored);
+	struct gr_error *err = add_layout(&stop->program->rt, saved);
 	if (!err)
 		err = add_threads(&stop->program->rt, options->with_values,
-				  stored);
-	return err ? err : add_modules(stop, stored, images);
+				  saved);
+	return err ? err : add_modules(stop, saved, images);
 }
 
 /* Where the objects of the span that a page lies in begin. */
@@ -256,29 +256,29 @@ static struct gr_error *write_file(struct gr_stop *stop,
 				   unsigned int nthreads)
 {
 	struct gr_recorder *recorder = gr_image_recorder(stop->image);
-	struct gr_saved stored = { 0 };
+	struct gr_saved saved = { 0 };
 	struct gr_byte_vector images = { 0 };
 	const struct gr_saved_spec spec = {
 		.image = stop->image,
 		.recorder = recorder,
 		.is_whole = options->with_values,
-		.stored = &stored,
+		.saved = &saved,
 		.find_stride = find_stride,
 		.poll = poll,
 		.ctx = stop->heap,
 		.nthreads = nthreads < GR_BATCH_THREADS ? nthreads :
 							  GR_BATCH_THREADS,
 	};
-	struct gr_error *err = describe(stop, options, &stored, &images);
+	struct gr_error *err = describe(stop, options, &saved, &images);
 
 	if (!err)
-		err = share_lists(stop, options->with_values, &stored);
+		err = share_lists(stop, options->with_values, &saved);
 	if (!err)
 		err = gr_saved_write(&spec,
 				     (struct gr_frame_sink){ options->write,
 							     options->ctx });
-	forget_lists(options->with_values, &stored);
-	gr_stored_deinit(&stored);
+	forget_lists(options->with_values, &saved);
+	gr_saved_deinit(&saved);
 	gr_byte_vector_deinit(&images);
 	return err;
 }

@@ -4,7 +4,7 @@
 #define GR_SAVE_INTERNAL_H
 
 #include "inferior/arch.h"
-#include "inferior/stored.h"
+#include "inferior/saved_target.h"
 #include "scan/stop.h"
 
 /** ask.c: ask all questions; those on values only if they are saved. */
@@ -18,9 +18,9 @@ struct gr_error *gr_save_note_pointers(struct gr_stop *stop) GR_MUST_CHECK;
 /** pointers.c: clear registers that are no addresses of the target. */
 void gr_save_scrub_registers(const struct gr_runtime *rt, struct gr_regs *regs);
 
-/** paths.c: copy the lists of mappings to @p stored, with no path that is a
+/** paths.c: copy the lists of mappings to @p saved, with no path that is a
  * value. The paths belong to the scan. */
 struct gr_error *gr_save_copy_mappings(struct gr_stop *stop,
-				       struct gr_saved *stored) GR_MUST_CHECK;
+				       struct gr_saved *saved) GR_MUST_CHECK;
 
 #endif /* GR_SAVE_INTERNAL_H */

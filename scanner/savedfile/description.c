@@ -97,33 +97,33 @@ static void *make_rows(struct gr_coder *c, size_t count, size_t bytes)
 	return rows;
 }
 
-static void code_modules(struct gr_coder *c, struct gr_saved *stored)
+static void code_modules(struct gr_coder *c, struct gr_saved *saved)
 {
-	size_t count = stored->nmodules;
+	size_t count = saved->nmodules;
 
 	gr_code_count(c, &count, 4);
 	if (count > MAX_MODULES)
 		c->is_bad = true;
 	if (c->is_reading) {
-		stored->modules = make_rows(c, count, sizeof(*stored->modules));
-		stored->tables = make_rows(c, count, sizeof(*stored->tables));
-		if (!stored->modules || !stored->tables)
+		saved->modules = make_rows(c, count, sizeof(*saved->modules));
+		saved->tables = make_rows(c, count, sizeof(*saved->tables));
+		if (!saved->modules || !saved->tables)
 			return;
-		stored->nmodules = count;
+		saved->nmodules = count;
 	}
 	for (size_t i = 0; i < count && gr_code_row(c, i); i++) {
-		struct gr_target_module *module = &stored->modules[i];
-		uint64_t table_bytes = stored->tables[i].bytes;
+		struct gr_target_module *module = &saved->modules[i];
+		uint64_t table_bytes = saved->tables[i].bytes;
 
 		gr_code_text(c, &module->path);
 		gr_code_u64(c, &module->bias);
 		gr_code_u64(c, &module->image.size);
 		gr_code_u64(c, &table_bytes);
-		stored->tables[i].bytes = table_bytes;
+		saved->tables[i].bytes = table_bytes;
 		if (!module->path)
 			c->is_bad = true;
 	}
-	if (!stored->nmodules)
+	if (!saved->nmodules)
 		c->is_bad = true;
 }
 
@@ -156,14 +156,14 @@ static void code_flags(struct gr_coder *c, struct gr_resident *range)
 	range->is_zeros = flags & ZEROS;
 }
 
-static void code_residency(struct gr_coder *c, struct gr_saved *stored)
+static void code_residency(struct gr_coder *c, struct gr_saved *saved)
 {
-	struct gr_residency *r = &stored->residency;
+	struct gr_residency *r = &saved->residency;
 	uint32_t kind = r->kind;
 	uint64_t at = 0;
 	size_t count;
 
-	gr_code_bool(c, &stored->has_residency);
+	gr_code_bool(c, &saved->has_residency);
 	gr_code_u32(c, &kind);
 	if (kind > GR_RESIDENCY_EXACT)
 		c->is_bad = true;
@@ -200,33 +200,33 @@ static void code_memory(struct gr_coder *c, struct gr_range_vector *memory)
 	}
 }
 
-void gr_code_description(struct gr_coder *c, struct gr_saved *stored)
+void gr_code_description(struct gr_coder *c, struct gr_saved *saved)
 {
-	uint32_t pid = (uint32_t)stored->pid, kind = stored->origin_kind;
+	uint32_t pid = (uint32_t)saved->pid, kind = saved->origin_kind;
 
-	gr_code_u32(c, &stored->tables_version);
-	gr_code_text(c, &stored->origin);
+	gr_code_u32(c, &saved->tables_version);
+	gr_code_text(c, &saved->origin);
 	gr_code_u32(c, &kind);
 	if (kind > GR_TARGET_REMOTE)
 		c->is_bad = true;
-	stored->origin_kind = kind;
-	gr_code_text(c, &stored->stop);
-	gr_code_text(c, &stored->identity);
-	gr_code_text(c, &stored->warning);
-	gr_code_i64(c, &stored->time_s);
+	saved->origin_kind = kind;
+	gr_code_text(c, &saved->stop);
+	gr_code_text(c, &saved->identity);
+	gr_code_text(c, &saved->warning);
+	gr_code_i64(c, &saved->time_s);
 	gr_code_u32(c, &pid);
-	stored->pid = (int32_t)pid;
-	gr_code_bool(c, &stored->has_values);
-	gr_code_u64(c, &stored->mapped_bytes);
-	gr_code_u64(c, &stored->readable_bytes);
-	gr_code_u64(c, &stored->missing_bytes);
-	gr_code_u64(c, &stored->bad_headers);
-	code_mappings(c, &stored->segments);
-	code_mappings(c, &stored->files);
-	code_threads(c, &stored->threads);
-	code_modules(c, stored);
-	code_residency(c, stored);
-	code_memory(c, &stored->memory);
-	if (!stored->origin)
+	saved->pid = (int32_t)pid;
+	gr_code_bool(c, &saved->has_values);
+	gr_code_u64(c, &saved->mapped_bytes);
+	gr_code_u64(c, &saved->readable_bytes);
+	gr_code_u64(c, &saved->missing_bytes);
+	gr_code_u64(c, &saved->bad_headers);
+	code_mappings(c, &saved->segments);
+	code_mappings(c, &saved->files);
+	code_threads(c, &saved->threads);
+	code_modules(c, saved);
+	code_residency(c, saved);
+	code_memory(c, &saved->memory);
+	if (!saved->origin)
 		c->is_bad = true;
 }

@@ -33,7 +33,7 @@ struct reader {
 	struct gr_bytes file; /* mapped */
 	struct gr_sigbus_area *area;
 	struct gr_frame_reader *frames;
-	struct gr_saved *stored;
+	struct gr_saved *saved;
 	struct gr_page_words *page;
 	struct filler images, tables;
 	uint64_t piece_left; /* bytes that were asked for */
@@ -53,20 +53,20 @@ static void reader_deinit(struct reader *r)
 	free(r->page);
 }
 
-void gr_stored_deinit(struct gr_saved *stored)
+void gr_saved_deinit(struct gr_saved *saved)
 {
-	for (size_t i = 0; stored->tables && i < stored->nmodules; i++)
-		free(stored->tables[i].block);
-	gr_mappings_deinit(&stored->segments);
-	gr_mappings_deinit(&stored->files);
-	gr_thread_vector_deinit(&stored->threads);
-	gr_residency_deinit(&stored->residency);
-	gr_range_vector_deinit(&stored->memory);
-	gr_word_set_deinit(&stored->words);
-	if (stored->mapped)
-		munmap(stored->mapped, stored->mapped_size);
-	gr_arena_deinit(&stored->arena);
-	memset(stored, 0, sizeof(*stored));
+	for (size_t i = 0; saved->tables && i < saved->nmodules; i++)
+		free(saved->tables[i].block);
+	gr_mappings_deinit(&saved->segments);
+	gr_mappings_deinit(&saved->files);
+	gr_thread_vector_deinit(&saved->threads);
+	gr_residency_deinit(&saved->residency);
+	gr_range_vector_deinit(&saved->memory);
+	gr_word_set_deinit(&saved->words);
+	if (saved->mapped)
+		munmap(saved->mapped, saved->mapped_size);
+	gr_arena_deinit(&saved->arena);
+	memset(saved, 0, sizeof(*saved));
 }
 
 static struct gr_error *map_file(struct reader *r)
@@ -98,7 +98,7 @@ static struct gr_error *map_file(struct reader *r)
  * its words their alignment. */
 static struct gr_error *count_memory(const struct reader *r, uint64_t *ret)
 {
-	const struct gr_range_vector *memory = &r->stored->memory;
+	const struct gr_range_vector *memory = &r->saved->memory;
 	struct gr_error *err = NULL;
 	uint64_t bytes = 0;
 
@@ -121,7 +121,7 @@ static struct gr_error *count_memory(const struct reader *r, uint64_t *ret)
 /* Reserve the address space of all memory; pages come when they are used. */
 static struct gr_error *reserve_memory(struct reader *r)
 {
-	struct gr_range_vector *memory = &r->stored->memory;
+	struct gr_range_vector *memory = &r->saved->memory;
 	uint64_t bytes;
 	struct gr_error *err = count_memory(r, &bytes);
 
@@ -134,8 +134,8 @@ static struct gr_error *reserve_memory(struct reader *r)
 				       "%s: no room for %llu bytes of address "
 				       "space",
 				       r->path, (unsigned long long)bytes);
-	r->stored->mapped = mapped;
-	r->stored->mapped_size = bytes;
+	r->saved->mapped = mapped;
+	r->saved->mapped_size = bytes;
 	uint8_t *host = mapped;
 	for (size_t i = 0; !err && i < memory->size; i++) {
 		struct gr_range *range = &memory->data[i];
@@ -153,12 +153,12 @@ static struct gr_error *reserve_memory(struct reader *r)
 /* The sizes that the modules are said to have; the file pays for them. */
 static struct gr_error *check_modules(const struct reader *r)
 {
-	const struct gr_saved *stored = r->stored;
+	const struct gr_saved *saved = r->saved;
 	uint64_t left = gr_frame_reader_most(r->frames);
 
-	for (size_t i = 0; i < stored->nmodules; i++) {
-		uint64_t image = stored->modules[i].image.size;
-		uint64_t tables = stored->tables[i].bytes;
+	for (size_t i = 0; i < saved->nmodules; i++) {
+		uint64_t image = saved->modules[i].image.size;
+		uint64_t tables = saved->tables[i].bytes;
 
 		if (image > left || tables > left - image)
 			return gr_frame_damage(r->frames,
@@ -184,23 +184,23 @@ static struct gr_error *read_description(struct reader *r,
 	struct gr_coder coder = {
 		.is_reading = true,
 		.in = { frame->data, frame->bytes },
-		.arena = &r->stored->arena,
+		.arena = &r->saved->arena,
 		.want = r->want,
 		.poll = r->poll,
 		.ctx = r->ctx,
 	};
 
-	if (r->stored->origin)
+	if (r->saved->origin)
 		return gr_frame_damage(r->frames, "two descriptions");
-	gr_code_description(&coder, r->stored);
+	gr_code_description(&coder, r->saved);
 	if (coder.err || coder.is_out_of_memory)
 		return coder.err ?: &gr_enomem;
 	if (!gr_coder_is_done(&coder))
 		return gr_frame_damage(r->frames,
 				       "its description makes no sense");
-	struct gr_error *err = sort_mappings(r, &r->stored->segments);
+	struct gr_error *err = sort_mappings(r, &r->saved->segments);
 	if (!err)
-		err = sort_mappings(r, &r->stored->files);
+		err = sort_mappings(r, &r->saved->files);
 	if (!err)
 		err = check_modules(r);
 	return err ? err : reserve_memory(r);
@@ -217,8 +217,8 @@ struct module_bytes {
 static struct module_bytes bytes_of(const struct reader *r,
 				    const struct filler *f)
 {
-	const struct gr_bytes *image = &r->stored->modules[f->module].image;
-	const struct gr_stored_tables *tables = &r->stored->tables[f->module];
+	const struct gr_bytes *image = &r->saved->modules[f->module].image;
+	const struct gr_saved_tables *tables = &r->saved->tables[f->module];
 
 	if (f == &r->images)
 		return (struct module_bytes){ image->size,
@@ -236,22 +236,22 @@ static struct gr_error *take_bytes(struct reader *r, const struct filler *f,
 	if (err)
 		return err;
 	if (f == &r->images)
-		r->stored->modules[f->module].image.data = data =
-			gr_arena_alloc(&r->stored->arena, bytes);
+		r->saved->modules[f->module].image.data = data =
+			gr_arena_alloc(&r->saved->arena, bytes);
 	else
-		r->stored->tables[f->module].block = data = malloc(bytes);
+		r->saved->tables[f->module].block = data = malloc(bytes);
 	return data ? NULL : &gr_enomem;
 }
 
 /* Go to the next module that still lacks bytes. False: there is none. */
 static bool find_room(const struct reader *r, struct filler *f)
 {
-	while (f->module < r->stored->nmodules &&
+	while (f->module < r->saved->nmodules &&
 	       f->off == bytes_of(r, f).size) {
 		f->module++;
 		f->off = 0;
 	}
-	return f->module < r->stored->nmodules;
+	return f->module < r->saved->nmodules;
 }
 
 /* Copy the bytes of a frame into the modules that they belong to. */
@@ -284,9 +284,9 @@ static struct gr_error *check_filled(struct reader *r)
 	if (find_room(r, &r->images) || find_room(r, &r->tables))
 		return gr_frame_damage(r->frames, "a module is incomplete");
 	// Without an image, the file of that name would be opened.
-	for (size_t i = 0; i < r->stored->nmodules; i++)
-		if (!r->stored->modules[i].image.size)
-			r->stored->modules[i].image.data = &nothing;
+	for (size_t i = 0; i < r->saved->nmodules; i++)
+		if (!r->saved->modules[i].image.size)
+			r->saved->modules[i].image.data = &nothing;
 	return NULL;
 }
 
@@ -314,7 +314,7 @@ static struct gr_error *pay(struct reader *r, uint64_t bytes)
 static struct gr_error *note_words(struct reader *r,
 				   const struct gr_page_words *page)
 {
-	struct gr_word_set *words = &r->stored->words;
+	struct gr_word_set *words = &r->saved->words;
 	bool is_new = !gr_word_set_page(words, page->addr);
 	struct gr_error *err =
 		pay(r, is_new ? 2 * PAGE : sizeof(page->present));
@@ -333,7 +333,7 @@ static struct gr_error *note_words(struct reader *r,
 static struct gr_error *take_page(void *ctx, const struct gr_page_words *page)
 {
 	struct reader *r = ctx;
-	const struct gr_range_vector *memory = &r->stored->memory;
+	const struct gr_range_vector *memory = &r->saved->memory;
 	uint64_t end = page->addr + PAGE;
 	struct gr_error *err = NULL;
 
@@ -357,7 +357,7 @@ static struct gr_error *take_page(void *ctx, const struct gr_page_words *page)
 		       (const uint8_t *)page->words + (from - page->addr),
 		       to - from);
 	}
-	return r->stored->has_values ? NULL : note_words(r, page);
+	return r->saved->has_values ? NULL : note_words(r, page);
 }
 
 static struct gr_error *read_pages(struct reader *r,
@@ -377,23 +377,23 @@ static struct gr_error *read_pages(struct reader *r,
 static struct gr_error *read_layout(struct reader *r,
 				    const struct gr_saved_frame *frame)
 {
-	if (r->stored->layout.size)
+	if (r->saved->layout.size)
 		return gr_frame_damage(r->frames, "two layouts");
 	struct gr_error *err = r->want(r->ctx, frame->bytes);
 	if (err)
 		return err;
-	uint8_t *copy = gr_arena_alloc(&r->stored->arena, frame->bytes);
+	uint8_t *copy = gr_arena_alloc(&r->saved->arena, frame->bytes);
 	if (!copy)
 		return &gr_enomem;
 	memcpy(copy, frame->data, frame->bytes);
-	r->stored->layout = (struct gr_bytes){ copy, frame->bytes };
+	r->saved->layout = (struct gr_bytes){ copy, frame->bytes };
 	return NULL;
 }
 
 static struct gr_error *read_frame(struct reader *r,
 				   const struct gr_saved_frame *frame)
 {
-	if (!r->stored->origin && frame->kind != GR_FRAME_DESCRIPTION)
+	if (!r->saved->origin && frame->kind != GR_FRAME_DESCRIPTION)
 		return gr_frame_damage(r->frames, "no description");
 	switch ((enum gr_frame_kind)frame->kind) {
 	case GR_FRAME_DESCRIPTION:
@@ -424,7 +424,7 @@ static struct gr_error *read_frames(struct reader *r)
 		if (!err)
 			err = gr_frame_read(r->frames, &frame);
 	}
-	if (!err && !r->stored->origin)
+	if (!err && !r->saved->origin)
 		err = gr_frame_damage(r->frames, "no description");
 	return err;
 }
@@ -432,7 +432,7 @@ static struct gr_error *read_frames(struct reader *r)
 static struct gr_error *keep_text(struct reader *r, const char *text,
 				  const char **ret)
 {
-	*ret = gr_arena_intern(&r->stored->arena, text, strlen(text));
+	*ret = gr_arena_intern(&r->saved->arena, text, strlen(text));
 	return *ret ? NULL : &gr_enomem;
 }
 
@@ -442,7 +442,7 @@ struct gr_error *gr_saved_read(
 {
 	_cleanup_(reader_deinit) struct reader r = {
 		.path = path,
-		.stored = ret,
+		.saved = ret,
 		.page = calloc(1, sizeof(*r.page)),
 		.want = want,
 		.poll = poll,

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "inferior/image.h"
 #include "inferior/recorder.h"
-#include "inferior/stored.h"
+#include "inferior/saved_target.h"
 #include "savedfile/frames.h"
 
 /** The most words of a record that find_stride() may tell. */
@@ -24,7 +24,7 @@ struct gr_saved_spec {
 	bool is_whole; /**< Keep all memory that the image has, too. */
 	/** Modules have their images, tables their blocks. Lists of mappings,
 	 * threads and residency may be shared with others; memory is empty. */
-	struct gr_saved *stored;
+	struct gr_saved *saved;
 	/** Memory at @p page is an array: words of a record, and which of these
 	 * the first word of the page is. Several threads call it. NULL: none
 	 * is. */
@@ -37,13 +37,13 @@ struct gr_saved_spec {
 	unsigned int nthreads;
 };
 
-/** Write a file. This fills spec->stored->memory. */
+/** Write a file. This fills spec->saved->memory. */
 struct gr_error *gr_saved_write(const struct gr_saved_spec *spec,
 				struct gr_frame_sink sink) GR_MUST_CHECK;
 
 /**
  * Read the file @p path. @p poll is called from time to time; @p want is asked
- * before memory is taken. @p ret is zeroed, and needs gr_stored_deinit() even
+ * before memory is taken. @p ret is zeroed, and needs gr_saved_deinit() even
  * if this fails. GR_ERROR_IO, GR_ERROR_FORMAT: see frames.h.
  */
 struct gr_error *gr_saved_read(const char *path,
@@ -51,6 +51,6 @@ struct gr_error *gr_saved_read(const char *path,
 							uint64_t bytes),
 			       struct gr_error *(*poll)(void *ctx), void *ctx,
 			       struct gr_saved *ret) GR_MUST_CHECK;
-void gr_stored_deinit(struct gr_saved *stored);
+void gr_saved_deinit(struct gr_saved *saved);
 
 #endif /* GR_SAVED_H */

@@ -66,7 +66,7 @@ static int compare_ranges(const void *a, const void *b)
 static struct gr_error *list_memory(struct writer *w)
 {
 	const struct gr_saved_spec *spec = w->spec;
-	struct gr_range_vector *memory = &spec->stored->memory;
+	struct gr_range_vector *memory = &spec->saved->memory;
 	struct gr_word_set_pages at = { 0 };
 	const uint64_t *bits;
 	uint64_t page;
@@ -87,10 +87,10 @@ static struct gr_error *list_memory(struct writer *w)
 
 static struct gr_error *write_description(struct writer *w)
 {
-	struct gr_saved *stored = w->spec->stored;
+	struct gr_saved *saved = w->spec->saved;
 	struct gr_coder coder = { .poll = w->spec->poll, .ctx = w->spec->ctx };
 
-	gr_code_description(&coder, stored);
+	gr_code_description(&coder, saved);
 	struct gr_error *err = coder.err ?: &gr_enomem;
 	if (!coder.err && !coder.is_out_of_memory)
 		err = coder.is_bad || coder.out.size > GR_FRAME_MAX_BYTES ?
@@ -100,17 +100,17 @@ static struct gr_error *write_description(struct writer *w)
 			      gr_frame_write(w->frames, GR_FRAME_DESCRIPTION,
 					     coder.out.data, coder.out.size);
 	gr_byte_vector_deinit(&coder.out);
-	for (size_t i = 0; !err && i < stored->nmodules; i++)
+	for (size_t i = 0; !err && i < saved->nmodules; i++)
 		err = gr_frame_write(w->frames, GR_FRAME_MODULE,
-				     stored->modules[i].image.data,
-				     stored->modules[i].image.size);
-	for (size_t i = 0; !err && i < stored->nmodules; i++)
+				     saved->modules[i].image.data,
+				     saved->modules[i].image.size);
+	for (size_t i = 0; !err && i < saved->nmodules; i++)
 		err = gr_frame_write(w->frames, GR_FRAME_TABLES,
-				     stored->tables[i].block,
-				     stored->tables[i].bytes);
+				     saved->tables[i].block,
+				     saved->tables[i].bytes);
 	return err ? err :
 		     gr_frame_write(w->frames, GR_FRAME_LAYOUT,
-				    stored->layout.data, stored->layout.size);
+				    saved->layout.data, saved->layout.size);
 }
 
 // --------------------------------------------------------------------- pages
@@ -190,7 +190,7 @@ static struct gr_error *write_recorded(struct writer *w)
 
 static struct gr_error *write_all(struct writer *w)
 {
-	const struct gr_range_vector *memory = &w->spec->stored->memory;
+	const struct gr_range_vector *memory = &w->spec->saved->memory;
 	struct gr_error *err = NULL;
 	uint64_t next = 0;
 

@@ -14,7 +14,7 @@
 #include "inferior/modules.h"
 #include "inferior/notes.h"
 #include "inferior/recorder.h"
-#include "inferior/stored.h"
+#include "inferior/saved_target.h"
 
 /* Does the file have a table of Go functions? The section is found by name, so
  * that large C libraries need no search. Without section headers, it is not
@@ -70,9 +70,9 @@ static struct gr_error *obtain_layout(struct gr_stop *stop, size_t module,
 	struct gr_runtime *rt = &stop->program->rt;
 	struct gr_error *err;
 
-	if (!stop->stored)
+	if (!stop->saved)
 		return search_with_cache(stop, module, elf);
-	err = gr_layout_restore(stop->stored->layout, &rt->layout);
+	err = gr_layout_restore(stop->saved->layout, &rt->layout);
 	if (gr_error_catch(&err, GR_ERROR_LAYOUT))
 		return gr_error_format(
 			GR_ERROR_FORMAT,
@@ -113,7 +113,7 @@ static struct gr_error *search_runtime(struct gr_stop *stop, size_t module)
 				       "program loaded it",
 				       path);
 	if (err)
-		return stop->stored ? err : gr_error_prefix(err, "%s: ", path);
+		return stop->saved ? err : gr_error_prefix(err, "%s: ", path);
 	return gr_program_warn(
 		stop->program,
 		"no debug information: names come from the "
@@ -147,13 +147,13 @@ const char *gr_runtime_build_id(struct gr_runtime *rt,
 static struct gr_error *open_dwarf(struct gr_stop *stop, size_t module)
 {
 	const struct gr_target_module *m = &stop->target.modules[module];
-	struct gr_saved *stored = stop->stored;
+	struct gr_saved *saved = stop->saved;
 	const char *build_id = NULL;
 
-	if (stored)
+	if (saved)
 		return gr_dwarf_open_packed(
-			m->path, steal_ptr(stored->tables[module].block),
-			stored->tables[module].bytes, stop->program->rt.poll,
+			m->path, steal_ptr(saved->tables[module].block),
+			saved->tables[module].bytes, stop->program->rt.poll,
 			stop->program->rt.poll_ctx,
 			&stop->program->dwarfs[module]);
 

@@ -76,7 +76,7 @@ struct gr_error *gr_scan_need(struct gr_scan *scan,
 void gr_scan_note_estimate(struct gr_scan *scan);
 /** Estimate the memory of the object graph; better once bitmaps are read. */
 void gr_answers_note_graph_estimate(struct gr_answers *answers);
-/** Read the saved file of the target, which has the modules (stored.c). */
+/** Read the saved file of the target, which has the modules (saved.c). */
 struct gr_error *gr_stop_open_saved(struct gr_stop *stop) GR_MUST_CHECK;
 void gr_stop_close_saved(struct gr_stop *stop);
 /** Fill what a saved file tells into the stop's information. */

@@ -48,7 +48,7 @@ struct gr_stop_pages {
 struct gr_stop {
 	struct gr_program *program;
 	struct gr_target target; /**< Our own copy. */
-	struct gr_saved *stored; /**< The saved file, or NULL. */
+	struct gr_saved *saved;	 /**< The saved file, or NULL. */
 	struct gr_image *image;
 	struct gr_gaps gaps;
 	unsigned int stages; /**< The stages that were read: enum gr_stage. */

@@ -7,7 +7,7 @@
 #include "savedfile/frames.h"
 #include "savedfile/pages.h"
 
-static void fill_lists(struct gr_saved *stored, struct gr_mapping *mapping,
+static void fill_lists(struct gr_saved *saved, struct gr_mapping *mapping,
 		       struct gr_resident *resident, struct gr_range *range)
 {
 	*mapping = (struct gr_mapping){ .start = 0x1000,
@@ -15,33 +15,33 @@ static void fill_lists(struct gr_saved *stored, struct gr_mapping *mapping,
 					.file_off = 0x4000,
 					.flags = 5,
 					.path = "/bin/p" };
-	stored->segments.list.data = mapping;
-	stored->segments.list.size = 1;
-	stored->files.list = stored->segments.list;
+	saved->segments.list.data = mapping;
+	saved->segments.list.size = 1;
+	saved->files.list = saved->segments.list;
 	*resident = (struct gr_resident){ 0x1000, 0x2000, 0, true, true };
-	stored->has_residency = true;
-	stored->residency = (struct gr_residency){
+	saved->has_residency = true;
+	saved->residency = (struct gr_residency){
 		.kind = GR_RESIDENCY_EXACT,
 		.swapped_bytes = 0x7000,
-		.mappings.list = stored->segments.list,
+		.mappings.list = saved->segments.list,
 		.ranges = { .data = resident, .size = 1 },
 	};
 	*range = (struct gr_range){ 0x1000, 0x5000, NULL };
-	stored->memory.data = range;
-	stored->memory.size = 1;
+	saved->memory.data = range;
+	saved->memory.size = 1;
 }
 
-static void fill_modules(struct gr_saved *stored,
+static void fill_modules(struct gr_saved *saved,
 			 struct gr_target_module *module,
-			 struct gr_stored_tables *tables)
+			 struct gr_saved_tables *tables)
 {
 	*module = (struct gr_target_module){ .path = "/bin/p",
 					     .image.size = 17,
 					     .bias = 0x400000 };
-	*tables = (struct gr_stored_tables){ .bytes = 18 };
-	stored->modules = module;
-	stored->tables = tables;
-	stored->nmodules = 1;
+	*tables = (struct gr_saved_tables){ .bytes = 18 };
+	saved->modules = module;
+	saved->tables = tables;
+	saved->nmodules = 1;
 }
 
 static void fill_thread(struct gr_target_thread *thread)
@@ -63,7 +63,7 @@ TEST(description)
 		{ 3, 0x7f19be36bfc31243 },
 		{ 4, 0x98c79fa2ec2d4fec },
 	};
-	struct gr_saved stored = {
+	struct gr_saved saved = {
 		.tables_version = 1,
 		.origin = "core /tmp/core",
 		.origin_kind = GR_TARGET_SNAPSHOT,
@@ -79,7 +79,7 @@ TEST(description)
 		.bad_headers = 16,
 	};
 	struct gr_coder coder = { .is_reading = false };
-	struct gr_stored_tables tables;
+	struct gr_saved_tables tables;
 	struct gr_target_thread thread;
 	struct gr_target_module module;
 	struct gr_resident resident;
@@ -87,11 +87,11 @@ TEST(description)
 	struct gr_range range;
 
 	fill_thread(&thread);
-	stored.threads.data = &thread;
-	stored.threads.size = 1;
-	fill_modules(&stored, &module, &tables);
-	fill_lists(&stored, &mapping, &resident, &range);
-	gr_code_description(&coder, &stored);
+	saved.threads.data = &thread;
+	saved.threads.size = 1;
+	fill_modules(&saved, &module, &tables);
+	fill_lists(&saved, &mapping, &resident, &range);
+	gr_code_description(&coder, &saved);
 	format_check(digests, GR_ARRAY_SIZE(digests), GR_SAVED_VERSION,
 		     coder.out.data, coder.out.size);
 	gr_byte_vector_deinit(&coder.out);
@@ -143,19 +143,19 @@ TEST(resident_ranges)
 
 	for (size_t i = 0; i < GR_ARRAY_SIZE(rows); i++) {
 		struct gr_target_module module;
-		struct gr_stored_tables tables;
+		struct gr_saved_tables tables;
 		struct gr_resident ranges[2];
 		struct gr_coder coder = { .is_reading = false };
-		struct gr_saved stored = { .origin = "core c",
-					   .has_residency = true };
+		struct gr_saved saved = { .origin = "core c",
+					  .has_residency = true };
 
 		memcpy(ranges, rows[i].ranges, sizeof(ranges));
-		fill_modules(&stored, &module, &tables);
-		stored.residency.mappings.list.data = mappings;
-		stored.residency.mappings.list.size = 2;
-		stored.residency.ranges.data = ranges;
-		stored.residency.ranges.size = 2;
-		gr_code_description(&coder, &stored);
+		fill_modules(&saved, &module, &tables);
+		saved.residency.mappings.list.data = mappings;
+		saved.residency.mappings.list.size = 2;
+		saved.residency.ranges.data = ranges;
+		saved.residency.ranges.size = 2;
+		gr_code_description(&coder, &saved);
 		if (coder.is_bad != rows[i].is_bad)
 			fail_msg("%s", rows[i].name);
 		gr_byte_vector_deinit(&coder.out);
@@ -191,24 +191,24 @@ static struct gr_error *poll(void *ctx)
 static struct gr_error *read_ranges(struct gr_bytes bytes, struct asked *asked,
 				    size_t *nranges)
 {
-	struct gr_saved stored = { 0 };
+	struct gr_saved saved = { 0 };
 	struct gr_coder coder = { .is_reading = true,
 				  .in = bytes,
-				  .arena = &stored.arena,
+				  .arena = &saved.arena,
 				  .want = want,
 				  .poll = poll,
 				  .ctx = asked };
 
-	gr_code_description(&coder, &stored);
-	*nranges = stored.memory.size;
+	gr_code_description(&coder, &saved);
+	*nranges = saved.memory.size;
 	assert_int_equal(gr_coder_is_done(&coder), !coder.err);
 	assert_false(coder.is_bad);
-	gr_mappings_deinit(&stored.segments);
-	gr_mappings_deinit(&stored.files);
-	gr_thread_vector_deinit(&stored.threads);
-	gr_residency_deinit(&stored.residency);
-	gr_range_vector_deinit(&stored.memory);
-	gr_arena_deinit(&stored.arena);
+	gr_mappings_deinit(&saved.segments);
+	gr_mappings_deinit(&saved.files);
+	gr_thread_vector_deinit(&saved.threads);
+	gr_residency_deinit(&saved.residency);
+	gr_range_vector_deinit(&saved.memory);
+	gr_arena_deinit(&saved.arena);
 	return coder.err;
 }
 
@@ -217,19 +217,19 @@ static struct gr_error *read_ranges(struct gr_bytes bytes, struct asked *asked,
 TEST(rows_are_asked_for)
 {
 	enum { NRANGES = 100000, BYTES = NRANGES * sizeof(struct gr_range) };
-	struct gr_saved stored = { .origin = "core c" };
+	struct gr_saved saved = { .origin = "core c" };
 	struct gr_coder coder = { .is_reading = false };
-	struct gr_stored_tables tables;
+	struct gr_saved_tables tables;
 	struct gr_target_module module;
 	struct asked asked;
 	size_t n;
 
-	fill_modules(&stored, &module, &tables);
+	fill_modules(&saved, &module, &tables);
 	for (uint64_t i = 0; i < NRANGES; i++)
 		assert_true(gr_range_vector_append(
-			&stored.memory,
+			&saved.memory,
 			(struct gr_range){ 2 * i, 2 * i + 1, NULL }));
-	gr_code_description(&coder, &stored);
+	gr_code_description(&coder, &saved);
 	struct gr_bytes bytes = { coder.out.data, coder.out.size };
 	asked = (struct asked){ .most = BYTES };
 	assert_null(read_ranges(bytes, &asked, &n));
@@ -245,7 +245,7 @@ TEST(rows_are_asked_for)
 		     NULL);
 	assert_int_equal(asked.polls, polls - 1);
 	assert_true(n < NRANGES);
-	gr_range_vector_deinit(&stored.memory);
+	gr_range_vector_deinit(&saved.memory);
 	gr_byte_vector_deinit(&coder.out);
 }
 

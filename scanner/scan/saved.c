@@ -18,57 +18,57 @@ struct gr_error *gr_stop_open_saved(struct gr_stop *stop)
 
 	if (!target->saved_path)
 		return gr_error_format(GR_ERROR_ARGUMENT, "no saved file");
-	stop->stored = calloc(1, sizeof(*stop->stored));
-	if (!stop->stored)
+	stop->saved = calloc(1, sizeof(*stop->saved));
+	if (!stop->saved)
 		return &gr_enomem;
 	// The poll of the runtime has the stop as its context, too.
 	struct gr_error *err =
 		gr_saved_read(target->saved_path, want, stop->program->rt.poll,
-			      stop->program->rt.poll_ctx, stop->stored);
+			      stop->program->rt.poll_ctx, stop->saved);
 	if (err)
 		return err;
-	if (stop->stored->tables_version != GR_DWARF_TABLES_VERSION)
+	if (stop->saved->tables_version != GR_DWARF_TABLES_VERSION)
 		return gr_saved_other_version(target->saved_path,
 					      "tables of format",
-					      stop->stored->tables_version,
+					      stop->saved->tables_version,
 					      GR_DWARF_TABLES_VERSION,
-					      stop->stored->goref);
-	target->stored = stop->stored;
-	target->modules = stop->stored->modules;
-	target->nmodules = stop->stored->nmodules;
-	target->pid = stop->stored->pid;
+					      stop->saved->goref);
+	target->saved = stop->saved;
+	target->modules = stop->saved->modules;
+	target->nmodules = stop->saved->nmodules;
+	target->pid = stop->saved->pid;
 	target->use_cache = false;
 	return NULL;
 }
 
 void gr_stop_close_saved(struct gr_stop *stop)
 {
-	if (stop->stored)
-		gr_stored_deinit(stop->stored);
-	free(stop->stored);
-	stop->stored = NULL;
+	if (stop->saved)
+		gr_saved_deinit(stop->saved);
+	free(stop->saved);
+	stop->saved = NULL;
 }
 
 bool gr_stop_may_have_values(const struct gr_stop *stop)
 {
-	return !stop->stored || stop->stored->has_values;
+	return !stop->saved || stop->saved->has_values;
 }
 
 void gr_stop_fill_saved(struct gr_stop *stop)
 {
 	struct gr_scan_info *info = &stop->info;
 
-	if (!stop->stored)
+	if (!stop->saved)
 		return;
 	info->saved_path = stop->target.saved_path;
-	info->origin = stop->stored->origin;
-	info->stop = stop->stored->stop;
-	info->identity = stop->stored->identity;
-	info->saved_s = stop->stored->time_s;
-	info->has_values = stop->stored->has_values;
+	info->origin = stop->saved->origin;
+	info->stop = stop->saved->stop;
+	info->identity = stop->saved->identity;
+	info->saved_s = stop->saved->time_s;
+	info->has_values = stop->saved->has_values;
 }
 
 enum gr_target_kind gr_stop_origin_kind(const struct gr_stop *stop)
 {
-	return stop->stored ? stop->stored->origin_kind : stop->target.kind;
+	return stop->saved ? stop->saved->origin_kind : stop->target.kind;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * stored: a target as a saved file describes it. The room `saved` reads and
- * writes such files; the image takes its memory from here.
+ * saved_target: a target as a saved file describes it. The room `savedfile`
+ * reads and writes such files; the image takes its memory from here.
  */
-#ifndef GR_STORED_H
-#define GR_STORED_H
+#ifndef GR_SAVED_TARGET_H
+#define GR_SAVED_TARGET_H
 
 #include "base/arena.h"
 #include "base/base.h"
@@ -19,7 +19,7 @@
 
 /** The tables of the debug information of a module: a block of dwarf/store.c.
  * Not there: 0 bytes. */
-struct gr_stored_tables {
+struct gr_saved_tables {
 	void *block;
 	size_t bytes;
 };
@@ -42,7 +42,7 @@ struct gr_saved {
 	struct gr_mappings segments, files;
 	struct gr_thread_vector threads;
 	struct gr_target_module *modules; /**< nmodules, in the arena. */
-	struct gr_stored_tables *tables;  /**< nmodules, in the arena. */
+	struct gr_saved_tables *tables;	  /**< nmodules, in the arena. */
 	size_t nmodules;
 	/** The runtime's layout, if it was found by search; else empty. */
 	struct gr_bytes layout;
@@ -57,4 +57,4 @@ struct gr_saved {
 	struct gr_word_set words;
 };
 
-#endif /* GR_STORED_H */
+#endif /* GR_SAVED_TARGET_H */
