@@ -8,10 +8,14 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from ._goref import LeakGroup
+
+    Field = Literal["top", "any", "created-by"]
 
 _FIELDS = ("top", "any", "created-by")
 _MAX_FILE = 16 << 20
@@ -33,7 +37,7 @@ class FileError(Exception):
 class Pattern(NamedTuple):
     """Goroutines to ignore."""
 
-    field: str
+    field: Field
     """top, any or created-by: which of their functions is compared."""
     name: str
     """A name, in which `*' stands for any characters."""
@@ -69,15 +73,15 @@ def _shown(text: str) -> str:
 def pattern(text: str) -> Pattern:
     """ValueError, with the mistake, if it is none."""
     head, colon, rest = text.partition(":")
-    if not colon:
-        field, name = "top", text
-    elif head in _FIELDS:
-        field, name = head, rest
-    else:
-        raise ValueError(
-            f"not a pattern: {_shown(text)} (a function, which `top:', `any:' or "
-            "`created-by:' may precede)"
-        )
+    field: Field = "top"
+    name = text
+    if colon:
+        if head not in _FIELDS:
+            raise ValueError(
+                f"not a pattern: {_shown(text)} (a function, which `top:', "
+                "`any:' or `created-by:' may precede)"
+            )
+        field, name = cast("Field", head), rest
     if not name or "\0" in name or len(name) > _MAX_PATTERN:
         raise ValueError(
             f"not a pattern: {text[:80]!r} (a function's name has 1 to "

@@ -11,7 +11,7 @@ import crafted_tables
 import saved_file
 import saved_parts
 from crafted_tables import MOST
-from saved_file import DESCRIPTION, LAYOUT, MODULE, PAGES, TABLES
+from saved_file import LAYOUT, MODULE, PAGES, TABLES
 from saved_parts import signed, text
 from varint import varint
 

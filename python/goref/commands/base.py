@@ -26,6 +26,7 @@ _Listed = TypeVar("_Listed", bound=TopReport[Any])
 CUT_SAMPLES = "the runtime's list of samples is damaged"
 MENTIONED_BYTES = 1 << 30  # of memory that a scan needs, before it begins
 
+
 def answer(text: str) -> None:
     """Print a piece of an answer. No progress line follows."""
     current.end_progress()

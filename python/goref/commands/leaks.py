@@ -40,7 +40,7 @@ def run(options: Any) -> list[str]:
     patterns = _patterns(options)
 
     def question(scan: Scan) -> Leaks:
-        found = scan.leaks(tuple(tuple(p) for p in patterns))
+        found = scan.leaks(tuple((p.field, p.name) for p in patterns))
         if options.write_baseline:
             _write(options.write_baseline, found)
         return found

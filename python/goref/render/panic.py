@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os.path
 import signal
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .goroutines import call_lines, labels_text, location_document, status_text
