@@ -143,8 +143,10 @@ FORMAT_EXPORT = Option(
     "format",
     "What the file is. "
     "hprof: a Java heap dump, for Eclipse MAT, VisualVM or JProfiler. "
-    "heapsnapshot: a snapshot of V8, for Chrome DevTools or memlab. jsonl: a "
-    "line of JSON for each object, with its references and what it retains. "
+    "heapsnapshot: a snapshot of V8, for Chrome DevTools (memlab reads the same "
+    "format). "
+    "jsonl: a line of JSON for each object, with its references and what it "
+    "retains. "
     "folded: stacks of references with bytes, for flame graphs. dot: what "
     "keeps most alive, for Graphviz.",
     kind="choice",
