@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the executable that a core comes from. Never imports gdb.
 
-A core is untrusted input. goref reads a bounded part of it. Of the files that
-it names, goref opens only regular ones, to compare their build ids. It runs
+A core is untrusted input. goref reads a bounded part of it. It may name
+files: goref opens only regular ones, to compare their build ids, and runs
 none of them."""
 
 import os

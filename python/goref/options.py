@@ -130,8 +130,8 @@ SHOW_ELEMENTS = Option(
 )
 SHOW_DEPTH = Option(
     "max-depth",
-    "Structs in structs to print (default 1). Of a deeper one, only the "
-    "address is printed.",
+    "Structs in structs to print (default 1). A deeper one is "
+    "printed as its address.",
     kind="count",
     value="N",
     default=1,

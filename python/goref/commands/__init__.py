@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def check(name: str, options: Any) -> None:
-    """An error for options that make no sense. Of a process that is not
-    attached yet, this says so without stopping it."""
+    """An error for options that make no sense, before a process is
+    stopped."""
     module = import_module(f".{name}", __name__)
     if hasattr(module, "check"):
         module.check(options)

@@ -84,7 +84,7 @@ def blockers_of(found: Waits) -> list[WaitBlocker]:
 def _holds_up(blocker: WaitBlocker) -> bool:
     """A single goroutine that waits for a WaitGroup waits for workers. Whoever
     owns a lock, or holds a place of a semaphore or a value of a pool,
-    does. Of other channels, receivers may be workers without work, and a short
+    does. Receivers of other channels may be workers without work, and a short
     chain of them a pipeline."""
     if blocker.primitive.kind == "wait group":
         return blocker.behind > 1

@@ -94,8 +94,8 @@ def code(text: str, title: str | None = None) -> Element:
 
 
 def bar(part: int, whole: int) -> Element:
-    """A share as a bar. Of presentation attributes only: the page's policy
-    forbids styles in elements."""
+    """A share as a bar. It has presentation attributes only: the page's
+    policy forbids styles in elements."""
     share = min(100.0, 100 * part / whole) if whole else 0.0
     return el(
         "svg",

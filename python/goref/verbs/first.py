@@ -122,7 +122,7 @@ files, the C heap, shared memory, and what is unknown. Also prints the settings
 of the collector, what the next collection would free, what the scavenger could
 give back to the system, and what is allocated and was never touched.
 
-Of a process, the classes add up to its Rss (residency: exact). A core of the
+The classes of a process add up to its Rss (residency: exact). A core of the
 kernel has the anonymous pages (anonymous); their sum is an upper bound. Other
 cores do not tell which pages were resident (unknown): the classes are then what
 the core has, and pages of zeros are counted apart, because the process may

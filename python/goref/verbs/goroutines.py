@@ -198,8 +198,8 @@ heap, allocs: what the program's heap profile has, with Go's own four values.
 block, mutex: waits for locks and channels, if the program samples them.
 goroutine: how many goroutines have which stack. A second value, stack_space,
 is the memory of their stacks. --text prints all goroutines as a panic does.
-goroutineleak: the same for goroutines that nobody can wake any more, as the
-runtime itself finds them in Go 1.27, for every release. See leaks.""",
+goroutineleak: the same for goroutines that can never wake, as the runtime
+itself finds them in Go 1.27, for every release. See leaks.""",
     (OUT, NOW, TEXT_STACKS, LABEL, TIME, *COMMON),
     "PROFILE",
     """\
@@ -273,7 +273,7 @@ FAIL_ABOVE_BLOCKED = Option(
 
 LEAKS = Verb(
     "leaks",
-    "Find goroutines that nobody can wake any more",
+    "Find goroutines that can never wake",
     """\
 Prints the goroutines that have leaked, in groups: how many, what they wait for
 and where, who created them, and what they keep alive. A goroutine has leaked
