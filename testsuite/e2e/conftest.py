@@ -13,8 +13,9 @@ import pytest
 import costs
 import kept_cores
 import quick
-from counters import Counter
+from counters import CENTRAL, Counter
 from pprof import Profile
+from reports import write
 from session import run_goref, start_command
 from snapshots import Steady, for_others
 from targets import Farm, attach_reason, skip_if
@@ -179,6 +180,30 @@ def terminal():
     yield open_terminal
     for one in opened:
         one.close()
+
+
+@pytest.fixture(scope="module")
+def driver():
+    """A browser."""
+    import browser
+
+    driver = browser.start()
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def service(farm):
+    """The service of the tour: it leaks, and hangs."""
+    return farm.target("leaky", CENTRAL, args=["5000", "refunds"])
+
+
+@pytest.fixture(scope="module")
+def service_page(service, tmp_path_factory):
+    """The page of `goref report' about it."""
+    path = tmp_path_factory.mktemp("report") / "page.html"
+    write(service, path)
+    return path
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import shutil
 
 import pytest
 
-import browser
 from browser import Page
 from reports import LIMIT, ask, embedded, write
 from session import one_line, run_cli, run_goref
@@ -21,30 +20,10 @@ from toolchains import Variant, variants
 CENTRAL = Variant("go1.24", "default")
 
 
-@pytest.fixture(scope="module")
-def driver():
-    driver = browser.start()
-    yield driver
-    driver.quit()
-
-
 def without_commands(suspects):
     """The command line and gdb name the target differently."""
     rows = [{**row, "next": None} for row in suspects["suspects"]]
     return {**suspects, "suspects": rows}
-
-
-@pytest.fixture(scope="module")
-def service(farm):
-    """The service of the tour: it leaks, and hangs."""
-    return farm.target("leaky", CENTRAL, args=["5000", "refunds"])
-
-
-@pytest.fixture(scope="module")
-def path(service, tmp_path_factory):
-    path = tmp_path_factory.mktemp("report") / "page.html"
-    write(service, path)
-    return path
 
 
 # ------------------------------------------------- what the verbs say, too
@@ -93,10 +72,10 @@ def test_figures_are_those_of_the_verbs(farm, variant, tmp_path):
     ]
 
 
-def test_trees_add_up(service, path):
+def test_trees_add_up(service, service_page):
     """Each node has its own bytes and those below, and the trees are
     those of dominators and scan."""
-    found = embedded(path)
+    found = embedded(service_page)
     for name in ("dominators", "references"):
         nodes = found[name]["nodes"]
         below = [0] * len(nodes)
@@ -141,14 +120,14 @@ def test_sites(driver, farm, tmp_path):
     assert calls == [f["function"] for f in asked["rows"][0]["stack"]]
 
 
-def test_saved_file(service, path, tmp_path):
+def test_saved_file(service, service_page, tmp_path):
     """It has what the core has, but for values."""
     saved, again = tmp_path / "saved", tmp_path / "again.html"
     done = run_cli(["core", service.exe, service.core, "save", saved])
     assert done.returncode == 0, done.stderr
     done = run_cli(["open", saved, "report", again])
     assert done.returncode == 0, done.stderr
-    before, after = embedded(path), embedded(again)
+    before, after = embedded(service_page), embedded(again)
     for name in ("dominators", "references", "types", "goroutines", "waits"):
         assert after[name] == before[name], name
     for name in ("heap", "reached", "roots", "unreached"):

@@ -9,7 +9,6 @@ import subprocess
 
 import pytest
 
-import browser
 from browser import NARROW, WIDE, Page
 from reports import LIMIT, ask, write
 from toolchains import Variant
@@ -18,29 +17,9 @@ CENTRAL = Variant("go1.24", "default")
 READABLE = 4.5  # contrast of text (WCAG AA)
 
 
-@pytest.fixture(scope="module")
-def driver():
-    driver = browser.start()
-    yield driver
-    driver.quit()
-
-
-@pytest.fixture(scope="module")
-def service(farm):
-    """The service of the tour: it leaks, and hangs."""
-    return farm.target("leaky", CENTRAL, args=["5000", "refunds"])
-
-
-@pytest.fixture(scope="module")
-def path(service, tmp_path_factory):
-    path = tmp_path_factory.mktemp("report") / "page.html"
-    write(service, path)
-    return path
-
-
 @pytest.fixture
-def page(driver, path):
-    return Page(driver, path)
+def page(driver, service_page):
+    return Page(driver, service_page)
 
 
 # Further kinds of targets: the shapes of their pages differ.
@@ -64,11 +43,11 @@ def kind(farm, tmp_path_factory, request):
 # --------------------------------------------------------- in a browser
 
 
-def test_loads_quietly(driver, path):
-    page = Page(driver, path)
+def test_loads_quietly(driver, service_page):
+    page = Page(driver, service_page)
     assert page.complaints() == []
     assert [u for u in page.requests() if not u.startswith("data:")] == [
-        path.resolve().as_uri()
+        service_page.resolve().as_uri()
     ]
 
 
@@ -127,8 +106,8 @@ def check_readable(page):
 
 @pytest.mark.parametrize("theme", ("light", "dark"))
 @pytest.mark.parametrize("size", (WIDE, NARROW), ids=("wide", "narrow"))
-def test_can_be_read(driver, path, size, theme):
-    check_readable(Page(driver, path, size, theme))
+def test_can_be_read(driver, service_page, size, theme):
+    check_readable(Page(driver, service_page, size, theme))
 
 
 def test_other_kinds(driver, kind):
@@ -160,8 +139,8 @@ def colour(page):
     return page.run("return getComputedStyle(document.body).backgroundColor")
 
 
-def test_light_and_dark(driver, path):
-    page = Page(driver, path, theme="dark")
+def test_light_and_dark(driver, service_page):
+    page = Page(driver, service_page, theme="dark")
     dark = colour(page)
     page.emulate(WIDE, "light")
     light = colour(page)
@@ -175,9 +154,9 @@ def test_light_and_dark(driver, path):
     page.run("localStorage.clear()")
 
 
-def test_print(driver, path):
+def test_print(driver, service_page):
     """White, without controls, with the trees as lists, and all calls."""
-    page = Page(driver, path, theme="dark", media="print")
+    page = Page(driver, service_page, theme="dark", media="print")
     assert colour(page) == "rgb(255, 255, 255)"
     shown = [
         page.one(name).is_displayed()
@@ -473,8 +452,8 @@ def test_tables_filter(page):
 # ------------------------------------------------------ waits and goroutines
 
 
-def test_the_picture_fits_a_phone(driver, path):
-    page = Page(driver, path, NARROW)
+def test_the_picture_fits_a_phone(driver, service_page):
+    page = Page(driver, service_page, NARROW)
     box = page.one("#waitgraph .scroll")
     assert page.run(
         "return arguments[0].scrollWidth - arguments[0].clientWidth", box
