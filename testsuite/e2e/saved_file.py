@@ -153,22 +153,27 @@ def _parse_pages(data):
     return heads, masks, filled, struct.unpack(f"<{nnonzero}Q", planes)
 
 
+def _ones(number):
+    """The places of the bits that are set."""
+    bits = f"{number:b}"[::-1]
+    return [at for at, bit in enumerate(bits) if bit == "1"]
+
+
 def _unpack_words(heads, masks, filled, differences):
     found, latest, address = {}, {}, 0
     place, left = 0, iter(differences)
+    is_filled = f"{int.from_bytes(filled, 'little'):0{8 * len(filled)}b}"[::-1]
     for i, mask in enumerate(masks):
         address += heads[2 * i] * 8 * PAGE_WORDS
         stride, column = heads[2 * i + 1] >> 32, heads[2 * i + 1] & 0xFFFFFFFF
         words = [0] * PAGE_WORDS
-        for word in range(PAGE_WORDS):
-            if mask >> word & 1:
-                if filled[place // 8] >> place % 8 & 1:
-                    code = next(left)
-                    step = code >> 1 ^ -(code & 1)
-                    key = (column + word) % stride
-                    latest[key] = words[word] = (
-                        latest.get(key, 0) + step & MASK
-                    )
-                place += 1
+        ones = _ones(mask)
+        for bit, word in zip(is_filled[place : place + PAGE_WORDS], ones):
+            if bit == "1":
+                code = next(left)
+                step = code >> 1 ^ -(code & 1)
+                key = (column + word) % stride
+                latest[key] = words[word] = latest.get(key, 0) + step & MASK
+        place += len(ones)
         found[address] = struct.pack(f"<{PAGE_WORDS}Q", *words)
     return found

@@ -2,6 +2,7 @@
 """A program plants a secret of each kind. Without --values, neither a saved file
 nor an answer from it nor a page or an export has a part of one."""
 
+import bisect
 import functools
 import json
 import re
@@ -17,6 +18,8 @@ from toolchains import RELEASES, Variant, variants
 # Bytes. Of six letters, the tables of a file have some by chance: QQQQQQ. Shorter
 # secrets are looked for in their places (check_places).
 PART = 8
+FEWEST_ZEROS = 8  # that no secret has in a row
+MANY_ZEROS = re.compile(rb"\0{32,}")
 DIGITS = 12  # of a number that is written out
 SAMPLE = 3  # secrets of a kind that are looked for one by one
 # The program itself, or the collector, may have overwritten these: nothing
@@ -27,26 +30,64 @@ NEWEST = Variant(RELEASES[-1], "default")
 
 def planted(truth):
     """{kind: secrets}; the program prints their complements."""
-    return {
+    secrets = {
         kind: [bytes(b ^ 0xFF for b in bytes.fromhex(one)) for one in found]
         for kind, found in truth["Planted"].items()
     }
+    zeros = bytes(FEWEST_ZEROS)
+    assert not any(zeros in one for found in secrets.values() for one in found)
+    return secrets
+
+
+def dense(data):
+    """The bytes with 16 zeros where there are more. No secret has that many in
+    a row, so that none is lost and none is made."""
+    return re.sub(rb"\0{17,}", bytes(16), data)
+
+
+class Known:
+    """Words, all of one length, to look for in bytes, and the kind of each."""
+
+    def __init__(self, kinds, size):
+        self.kinds = {word: kinds[word] for word in kinds if len(word) == size}
+        self.begins = {_number(word) for word in self.kinds}
+
+    def found(self, data):
+        """The kinds and words that occur in dense data."""
+        begins = set()
+        for shift in range(PART):
+            count = (len(data) - shift) // PART
+            numbers = struct.unpack_from(f"<{max(0, count)}Q", data, shift)
+            begins |= self.begins.intersection(numbers)
+        if not begins:
+            return []
+        return sorted(
+            (kind, word)
+            for word, kind in self.kinds.items()
+            if _number(word) in begins and word in data
+        )
+
+
+def _number(word):
+    """The first bytes of a word as those that are read from data."""
+    return int.from_bytes(word[:PART], "little")
 
 
 @functools.lru_cache(maxsize=8)
 def parts_of(text):
-    """{part: kind} of all secrets of a truth."""
-    return {
+    """All parts of all secrets of a truth."""
+    parts = {
         secret[i : i + PART]: kind
         for kind, secrets in planted(json.loads(text)).items()
         for secret in secrets
         for i in range(len(secret) - PART + 1)
     }
+    return Known(parts, PART)
 
 
 @functools.lru_cache(maxsize=8)
 def numbers_of(text):
-    """{how a document may write it: kind} of all numbers of a truth."""
+    """How a document may write the numbers of a truth."""
     found = {}
     for kind, secrets in planted(json.loads(text)).items():
         for secret in secrets:
@@ -54,26 +95,17 @@ def numbers_of(text):
             for (n,) in struct.iter_unpack("<Q", words):
                 for written in (str(n), f"{n:x}", str(n - (1 << 64))):
                     found[written[:DIGITS].encode()] = kind
-    return found
-
-
-def found_of(known, size, data):
-    return sorted(
-        (known[data[i : i + size]], data[i : i + size])
-        for i in range(len(data) - size + 1)
-        if data[i : i + size] in known
-    )
+    return Known(found, DIGITS)
 
 
 def leaks(truth, data):
     """The kinds that occur in the bytes of a file."""
-    return found_of(parts_of(json.dumps(truth)), PART, data)
+    return parts_of(json.dumps(truth)).found(dense(data))
 
 
 def written(truth, data):
     """The kinds that occur in a document."""
-    numbers = numbers_of(json.dumps(truth))
-    return leaks(truth, data) + found_of(numbers, DIGITS, data)
+    return leaks(truth, data) + numbers_of(json.dumps(truth)).found(data)
 
 
 def file_parts(path):
@@ -117,6 +149,7 @@ def unpacked(path):
 def check_whole(truth, path):
     """The file with values has them: the test can fail."""
     memory, description = unpacked(path)
+    memory = dense(memory)
     left = []
     for kind, secrets in planted(truth).items():
         sample = secrets[:SAMPLE] + secrets[-SAMPLE:]
@@ -130,8 +163,8 @@ def check_whole(truth, path):
         assert path in description, path
 
 
-def places(core, secrets):
-    """The addresses of secrets in the memory of a core."""
+def stretches(core):
+    """Addresses and bytes of the memory of a core, without its many zeros."""
     (headers,) = struct.unpack_from("<Q", core, 32)
     (count,) = struct.unpack_from("<H", core, 56)
     for i in range(count):
@@ -140,11 +173,26 @@ def places(core, secrets):
         )
         if kind != 1:
             continue
-        for secret in secrets:
-            at = core.find(secret, off, off + size)
-            while at >= 0:
-                yield start + at - off, secret
-                at = core.find(secret, at + 1, off + size)
+        at = off
+        for zeros in MANY_ZEROS.finditer(core, off, off + size):
+            yield start + at - off, core[at : zeros.start() + FEWEST_ZEROS]
+            at = zeros.end() - FEWEST_ZEROS
+        yield start + at - off, core[at : off + size]
+
+
+def places(core, secrets):
+    """The addresses of secrets in the memory of a core."""
+    begins, addresses, memory = [], [], bytearray()
+    for address, data in stretches(core):
+        begins.append(len(memory))
+        addresses.append(address)
+        memory += data + bytes(FEWEST_ZEROS)
+    for secret in secrets:
+        at = memory.find(secret)
+        while at >= 0:
+            i = bisect.bisect_right(begins, at) - 1
+            yield addresses[i] + at - begins[i], secret
+            at = memory.find(secret, at + 1)
 
 
 def check_places(truth, core, pages):
