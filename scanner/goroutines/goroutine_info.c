@@ -6,6 +6,7 @@
 #include "goroutines/goroutine_start.h"
 #include "goruntime/layout/inline.h"
 #include "goruntime/layout/pclntab.h"
+#include "goruntime/sched/wait_kind.h"
 #include "scan/goroutine_counts.h"
 #include "scan/stop.h"
 

@@ -3,6 +3,7 @@
 
 #include "scan/scan.h"
 
+#include <sched.h>
 #include <time.h>
 
 uint64_t gr_costs_now_us(void)
@@ -52,4 +53,12 @@ void gr_costs_end_walk(struct gr_costs *costs)
 {
 	costs->walking = NULL;
 	costs->meter.floor_bytes = OPENING_BYTES;
+}
+
+unsigned int gr_costs_processors(void)
+{
+	cpu_set_t set;
+	int n = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
+
+	return n < 1 ? 1 : n;
 }

@@ -49,7 +49,7 @@ static struct gr_error *search_with_cache(struct gr_stop *stop, size_t module,
 	const char *build_id = NULL;
 
 	if (stop->target.use_cache) {
-		build_id = gr_runtime_build_id(&stop->program->rt, m);
+		build_id = gr_program_build_id(stop->program, m);
 		gr_search_kept_read(m->path, build_id, &kept);
 	}
 	before = kept;
@@ -123,7 +123,7 @@ static struct gr_error *search_runtime(struct gr_stop *stop, size_t module)
 		"as below /usr/lib/debug");
 }
 
-const char *gr_runtime_build_id(struct gr_runtime *rt,
+const char *gr_program_build_id(struct gr_program *program,
 				const struct gr_target_module *module)
 {
 	struct gr_error *err;
@@ -137,11 +137,11 @@ const char *gr_runtime_build_id(struct gr_runtime *rt,
 	struct gr_build_id id = gr_build_id_of(&elf);
 	gr_elf_deinit(&elf);
 	if (!id.gnu_bytes)
-		return gr_arena_intern(rt->arena, id.go, id.go_bytes);
+		return gr_arena_intern(&program->arena, id.go, id.go_bytes);
 	char text[2 * sizeof(id.gnu) + 1] = "";
 	for (size_t i = 0; i < id.gnu_bytes; i++)
 		snprintf(text + 2 * i, 3, "%02x", id.gnu[i]);
-	return gr_arena_intern(rt->arena, text, 2 * id.gnu_bytes);
+	return gr_arena_intern(&program->arena, text, 2 * id.gnu_bytes);
 }
 
 static struct gr_error *open_dwarf(struct gr_stop *stop, size_t module)
@@ -158,7 +158,7 @@ static struct gr_error *open_dwarf(struct gr_stop *stop, size_t module)
 			&stop->program->dwarfs[module]);
 
 	if (stop->target.use_cache)
-		build_id = gr_runtime_build_id(&stop->program->rt, m);
+		build_id = gr_program_build_id(stop->program, m);
 	struct gr_error *err = gr_dwarf_open_cached(
 		m->path, m->debug_path, build_id, stop->program->rt.poll,
 		stop->program->rt.poll_ctx, &stop->program->dwarfs[module]);

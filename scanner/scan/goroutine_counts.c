@@ -22,14 +22,6 @@ struct gr_error *gr_stop_moments(struct gr_stop *stop,
 	return err;
 }
 
-const char *gr_goroutine_wait_reason(const struct gr_runtime *rt,
-				     const struct gr_goroutine *g)
-{
-	static const char signal[] = "signal wait";
-
-	return gr_waits_for_signal(&rt->layout, g) ? signal : g->wait_reason;
-}
-
 /* The row of goroutines like @p g, made if new; NULL without memory. There are
  * some dozen of wait reasons, each text interned. */
 static struct gr_goroutine_count *row_of(struct gr_count_vector *rows,

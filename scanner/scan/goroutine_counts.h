@@ -6,7 +6,6 @@
 #include "goruntime/sched/goroutine.h"
 #include "goruntime/sched/moments.h"
 
-struct gr_runtime;
 struct gr_stop;
 
 /** Read the moments of the program's clock, once; the goroutines are known. */
@@ -15,10 +14,5 @@ struct gr_error *gr_stop_moments(struct gr_stop *stop,
 
 /** Fill the goroutines of the stop's information, by state. */
 struct gr_error *gr_stop_count_goroutines(struct gr_stop *stop) GR_MUST_CHECK;
-
-/** The runtime's text for the reason why a goroutine waits, or ""; "signal wait"
- * of the one in os/signal, which the runtime takes for a system call. */
-const char *gr_goroutine_wait_reason(const struct gr_runtime *rt,
-				     const struct gr_goroutine *g);
 
 #endif /* GR_GOROUTINE_COUNTS_H */

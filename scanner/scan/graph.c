@@ -8,17 +8,7 @@
 #include "scan/kept_walk.h"
 #include "scan/scan.h"
 
-#include <sched.h>
-
 enum { MAX_THREADS = 4 };
-
-unsigned int gr_costs_processors(void)
-{
-	cpu_set_t set;
-	int n = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
-
-	return n < 1 ? 1 : n;
-}
 
 /* Threads for a graph: those that were asked for, or the processors. */
 static unsigned int count_threads(const struct gr_answers *answers)

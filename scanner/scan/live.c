@@ -365,13 +365,13 @@ struct gr_error *gr_scan_finish(struct gr_scan *scan)
 		gr_scan_build(scan, gr_extent_stages(scan->opening.extent)));
 }
 
-uint64_t gr_runtime_count_late(const struct gr_runtime *rt)
+uint64_t gr_stop_count_late(const struct gr_stop *stop)
 {
 	const struct gr_target_thread *threads;
 	uint64_t count = 0;
 	size_t n;
 
-	threads = gr_image_threads(rt->image, &n);
+	threads = gr_image_threads(stop->image, &n);
 	for (size_t i = 0; i < n; i++)
 		count += threads[i].regs.is_partial;
 	return count;

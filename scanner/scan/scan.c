@@ -381,14 +381,14 @@ static struct gr_error *fill_info(struct gr_stop *stop)
 	info->missing_bytes = gr_image_missing_bytes(stop->image);
 	info->broken_list = stop->gaps.broken_list;
 	info->bad_headers = gr_image_bad_headers(stop->image);
-	info->late_threads = gr_runtime_count_late(&stop->program->rt);
+	info->late_threads = gr_stop_count_late(stop);
 	info->types = gr_types_count(stop->program->types);
 	info->warnings = stop->program->warnings;
 	struct gr_error *err = gr_stop_count_goroutines(stop);
 	if (err || info->build_id)
 		return err; // filled in before
 	info->build_id =
-		gr_runtime_build_id(&stop->program->rt, stop->target.modules);
+		gr_program_build_id(stop->program, stop->target.modules);
 	if (!info->build_id)
 		return &gr_enomem;
 	return gr_program_warn(stop->program, gr_image_warning(stop->image));

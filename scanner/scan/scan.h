@@ -82,7 +82,7 @@ void gr_stop_close_saved(struct gr_stop *stop);
 /** Fill what a saved file tells into the stop's information. */
 void gr_stop_fill_saved(struct gr_stop *stop);
 /** The threads of a process that did not stop. */
-uint64_t gr_runtime_count_late(const struct gr_runtime *rt);
+uint64_t gr_stop_count_late(const struct gr_stop *stop);
 /** Undo gr_scan_read() and gr_scan_build(), and drop the answers. */
 void gr_scan_drop(struct gr_scan *scan);
 /** Keep a copy of the threads and their registers. */
@@ -112,7 +112,7 @@ struct gr_error *gr_stop_read_modules(struct gr_stop *stop) GR_MUST_CHECK;
 struct gr_error *gr_stop_read_dictionaries(struct gr_stop *stop) GR_MUST_CHECK;
 
 /** GNU's build id of a file in hex, else Go's own, else ""; NULL: no memory. */
-const char *gr_runtime_build_id(struct gr_runtime *rt,
+const char *gr_program_build_id(struct gr_program *program,
 				const struct gr_target_module *module);
 
 /** Save the tables of the debug information in the cache. */

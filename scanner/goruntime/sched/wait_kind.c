@@ -140,6 +140,14 @@ bool gr_waits_for_signal(const struct gr_layout *layout,
 	return false;
 }
 
+const char *gr_goroutine_wait_reason(const struct gr_runtime *rt,
+				     const struct gr_goroutine *g)
+{
+	static const char signal[] = "signal wait";
+
+	return gr_waits_for_signal(&rt->layout, g) ? signal : g->wait_reason;
+}
+
 uint64_t gr_wait_key_offset(const struct gr_layout *layout,
 			    enum gr_wait_kind kind)
 {

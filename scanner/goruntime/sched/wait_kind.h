@@ -40,6 +40,11 @@ bool gr_wait_kind_is_semaphore(enum gr_wait_kind kind);
 bool gr_waits_for_signal(const struct gr_layout *layout,
 			 const struct gr_goroutine *g);
 
+/** The runtime's text for the reason why a goroutine waits, or ""; "signal wait"
+ * of the one in os/signal, which the runtime takes for a system call. */
+const char *gr_goroutine_wait_reason(const struct gr_runtime *rt,
+				     const struct gr_goroutine *g);
+
 /** Bytes from the start of the primitive to its semaphore or notify list;
  * UINT64_MAX if the kind has no such primitive. */
 uint64_t gr_wait_key_offset(const struct gr_layout *layout,
