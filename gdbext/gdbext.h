@@ -259,6 +259,11 @@ typedef PyObject *gr_py_getter_fn(PyObject *self, PyObject *unused);
 /** Parse an argument of several methods. False with an exception set. */
 bool gr_py_parse_attribution(const char *text, enum gr_attribution *ret);
 
+/** Read a place from its tuple; false with an exception set. Its name belongs to
+ * the scan. */
+bool gr_py_parse_place(struct gr_scan *scan, PyObject *item,
+		       struct gr_place *ret);
+
 /**
  * Make an array, for free(), of the places in a sequence. Their names belong to
  * the scan.

@@ -40,27 +40,22 @@ PyObject *gr_py_scan_print_value(PyObject *obj, PyObject *args,
 {
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	struct gr_show_limits limits = GR_SHOW_DEFAULTS;
-	_cleanup_free_ struct gr_place *places = NULL;
 	_cleanup_free_ char *text = NULL;
-	_cleanup_py_ PyObject *list = NULL;
-	size_t count = 0;
-	PyObject *place;
+	struct gr_place place;
+	PyObject *item;
 
 	if (!PyArg_ParseTupleAndKeywords(
 		    args, kwargs, "O|III:print_value",
-		    gr_py_scan_print_value_names, &place, &limits.max_string,
+		    gr_py_scan_print_value_names, &item, &limits.max_string,
 		    &limits.max_elements, &limits.max_depth) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
-	list = PyList_New(0);
-	if (list && !PyList_Append(list, place))
-		places = gr_py_parse_places(self->scan, list, &count);
-	if (!places) {
+	if (!gr_py_parse_place(self->scan, item, &place)) {
 		gr_py_scan_leave(self);
 		return NULL;
 	}
 	struct gr_error *err =
-		gr_scan_print_value(self->scan, places, &limits, &text);
+		gr_scan_print_value(self->scan, &place, &limits, &text);
 	gr_py_scan_leave(self);
 	return err ? gr_py_raise(err) : gr_py_string(text);
 }

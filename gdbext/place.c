@@ -6,7 +6,7 @@
 
 enum { MAX_COMPLETIONS = 10000 };
 
-static int parse_place(struct gr_scan *scan, PyObject *item,
+bool gr_py_parse_place(struct gr_scan *scan, PyObject *item,
 		       struct gr_place *ret)
 {
 	unsigned long long addr, value;
@@ -16,7 +16,7 @@ static int parse_place(struct gr_scan *scan, PyObject *item,
 
 	if (!PyArg_ParseTuple(item, "sKIpK;place", &name, &addr, &type,
 			      &is_variable, &value))
-		return -1;
+		return false;
 	*ret = (struct gr_place){
 		.name = gr_scan_keep_name(scan, name),
 		.addr = addr,
@@ -26,7 +26,7 @@ static int parse_place(struct gr_scan *scan, PyObject *item,
 	};
 	if (!ret->name)
 		PyErr_NoMemory();
-	return ret->name ? 0 : -1;
+	return ret->name;
 }
 
 struct gr_place *gr_py_parse_places(struct gr_scan *scan, PyObject *sequence,
@@ -45,7 +45,7 @@ struct gr_place *gr_py_parse_places(struct gr_scan *scan, PyObject *sequence,
 	for (Py_ssize_t i = 0; i < n; i++) {
 		_cleanup_py_ PyObject *item = PySequence_GetItem(sequence, i);
 
-		if (!item || parse_place(scan, item, &places[i]))
+		if (!item || !gr_py_parse_place(scan, item, &places[i]))
 			return NULL;
 	}
 	*count = (size_t)n;

@@ -82,22 +82,17 @@ PyObject *gr_py_scan_content(PyObject *obj, PyObject *args, PyObject *kwargs)
 PyObject *gr_py_scan_find(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
-	_cleanup_free_ struct gr_place *places = NULL;
-	_cleanup_py_ PyObject *list = NULL;
 	uint32_t vertex = UINT32_MAX;
 	struct gr_error *err;
-	size_t count = 0;
-	PyObject *place;
+	struct gr_place place;
+	PyObject *item;
 
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:find",
-					 gr_py_scan_find_names, &place))
+					 gr_py_scan_find_names, &item))
 		return NULL;
-	list = Py_BuildValue("(O)", place);
-	if (list)
-		places = gr_py_parse_places(self->scan, list, &count);
-	if (!places)
+	if (!gr_py_parse_place(self->scan, item, &place))
 		return NULL;
-	CALL(self, err, gr_scan_view_find(self->scan, places, &vertex));
+	CALL(self, err, gr_scan_view_find(self->scan, &place, &vertex));
 	return err ? gr_py_raise(err) : vertex_or_none(vertex);
 }
 
