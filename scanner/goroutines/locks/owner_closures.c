@@ -27,19 +27,14 @@ static struct gr_error *match_captured(struct gr_owner_search *s,
 				       uint64_t value, uint8_t class,
 				       const struct gr_lock_at *at)
 {
-	const struct gr_wait_table *t = s->table;
-	size_t i = gr_count_before(t->nprimitives, i,
-				   t->primitives[i].object < value);
 	struct gr_error *err = NULL;
+	size_t count;
+	struct gr_primitive *p = gr_owner_find_around(s, value, &count);
 
-	for (size_t n = 0;
-	     !err && i < t->nprimitives && n < GR_OWNER_MAX_MATCHES; i++, n++) {
-		struct gr_primitive *p = &t->primitives[i];
+	for (size_t n = 0; !err && n < count; n++, p++) {
 		int64_t distance = (int64_t)(p->object - value);
 		bool is_pointer = !distance || at->distance == distance;
 
-		if (distance >= GR_OWNER_MAX_AROUND || value < p->around)
-			break;
 		if (gr_primitive_class(p) == class &&
 		    (at->distance == GR_ANY_DISTANCE ||
 		     at->distance == distance))

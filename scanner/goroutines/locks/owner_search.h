@@ -52,6 +52,11 @@ static inline bool gr_owner_is_waiter(const struct gr_owner_search *s,
 	return p->awaited == s->index + 1;
 }
 
+/** The primitives that a pointer @p value may be about, *@p count of them: they
+ * are at @p value or a little behind, in the same object or variable. */
+struct gr_primitive *gr_owner_find_around(const struct gr_owner_search *s,
+					  uint64_t value, size_t *count);
+
 /** Note in s->unlocks_inside what the frame's lines say. */
 struct gr_error *gr_owner_note_unlocks(struct gr_owner_search *s) GR_MUST_CHECK;
 

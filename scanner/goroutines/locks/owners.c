@@ -29,21 +29,31 @@ static void search_deinit(struct gr_owner_search *s)
 	gr_u64_vector_deinit(&s->pending);
 }
 
-/* Note the primitives that a pointer is about. */
-static struct gr_error *match(struct gr_owner_search *s, uint64_t value)
+struct gr_primitive *gr_owner_find_around(const struct gr_owner_search *s,
+					  uint64_t value, size_t *count)
 {
 	const struct gr_wait_table *t = s->table;
 	size_t i = gr_count_before(t->nprimitives, i,
 				   t->primitives[i].object < value);
+	struct gr_primitive *first = t->primitives + i;
+	size_t n = 0;
+
+	while (n < GR_OWNER_MAX_MATCHES && i + n < t->nprimitives &&
+	       first[n].object - value < GR_OWNER_MAX_AROUND &&
+	       value >= first[n].around)
+		n++;
+	*count = n;
+	return first;
+}
+
+/* Note the primitives that a pointer is about. */
+static struct gr_error *match(struct gr_owner_search *s, uint64_t value)
+{
 	struct gr_error *err = NULL;
+	size_t count;
+	struct gr_primitive *p = gr_owner_find_around(s, value, &count);
 
-	for (size_t n = 0;
-	     !err && i < t->nprimitives && n < GR_OWNER_MAX_MATCHES; i++, n++) {
-		struct gr_primitive *p = &t->primitives[i];
-
-		if (p->object - value >= GR_OWNER_MAX_AROUND ||
-		    value < p->around)
-			break;
+	for (size_t n = 0; !err && n < count; n++, p++) {
 		const struct gr_lock_at at = { .distance = (int64_t)(p->object -
 								     value) };
 		err = gr_owner_note_reach(s, p, &at, p->object == value);
