@@ -8,6 +8,7 @@ TOP = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "python"))
 sys.path.append(str(TOP / "testsuite/python"))
 
+import reference  # noqa: E402, F401
 from goref.verbs import VERBS  # noqa: E402
 
 

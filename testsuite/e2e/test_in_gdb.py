@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-import reference
-from samples import DOCUMENTS, samples
+from samples import DOCUMENTS, reference, samples
 from session import run_gdb, run_goref
 from toolchains import Variant, variants
 

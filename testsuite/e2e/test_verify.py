@@ -460,7 +460,7 @@ def test_crashes_under_load(farm, variant):
     wrong = []
     for i in range(max(1, STOPS // 10)):
         process = farm.process("churn", variant, env={"GOMAXPROCS": "4"})
-        # What is wrong now and then is found at no moment that was chosen.
+        # No chosen moment finds damage that is there now and then.
         works(process.pid, 5 + chance.randrange(20))
         core = kernel_core(process)
         target = Target("core", process.exe, process.truth, core=core)

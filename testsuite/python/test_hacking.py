@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HACKING.md: its table of rooms has every test, and no other."""
+"""HACKING.md: its table of rooms has every test, and no other. The test of a
+verb that is named as the verb is found without."""
 
 import re
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+
+from goref.verbs import VERBS
 
 TOP = Path(__file__).resolve().parents[2]
 HACKING = TOP / "HACKING.md"
@@ -28,11 +31,12 @@ def test_every_test_has_a_room(kind):
     tests = {file.stem.removeprefix("test_") for file in files}
     names = named(kind)
     assert tests and names
-    lost = {t for t in tests if not any(fnmatch(t, n) for n in names)}
+    known = [*names, *VERBS]
+    lost = {t for t in tests if not any(fnmatch(t, n) for n in known)}
     assert not lost, "HACKING.md, table of rooms: no word of these tests"
     gone = {n for n in names if not any(fnmatch(t, n) for t in tests)}
     assert not gone, "HACKING.md, table of rooms: there is no such test"
 
 
 def test_it_stays_short():
-    assert len(HACKING.read_text().splitlines()) <= 131
+    assert len(HACKING.read_text().splitlines()) <= 140, "two printed pages"
