@@ -460,7 +460,7 @@ def test_crashes_under_load(farm, variant):
     wrong = []
     for i in range(max(1, STOPS // 10)):
         process = farm.process("churn", variant, env={"GOMAXPROCS": "4"})
-        # No chosen moment finds damage that is there now and then.
+        # The moment is random: a fault may show at few moments only.
         works(process.pid, 5 + chance.randrange(20))
         core = kernel_core(process)
         target = Target("core", process.exe, process.truth, core=core)
