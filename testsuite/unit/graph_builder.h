@@ -37,6 +37,23 @@ static inline uint32_t build_below(uint64_t *seed, uint32_t n)
 	return (suite_random(seed) >> 16) % n;
 }
 
+/** @p n objects of @p bytes in one run. */
+static inline struct gr_objects *
+build_equal_objects(struct gr_budget *budget, gr_vertex n, uint32_t bytes)
+{
+	const struct gr_run_spec run = { .base = 0x10000,
+					 .elem_bytes = bytes,
+					 .nslots = n };
+	struct gr_objects *objects = NULL;
+	uint64_t *slots = calloc(n / 64 + 1, sizeof(*slots));
+
+	assert_non_null(slots);
+	gr_bitmap_set_range(slots, 0, n);
+	assert_null(gr_objects_create(budget, &run, 1, slots, &objects));
+	free(slots);
+	return objects;
+}
+
 /** A run for each object: sizes differ. */
 static inline struct gr_error *build_objects(struct gr_budget *budget,
 					     const uint64_t *bytes,

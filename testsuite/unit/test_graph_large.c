@@ -26,22 +26,6 @@ struct large {
 	struct gr_graph *graph;
 };
 
-/* All objects in one run of equal slots. */
-static struct gr_objects *make_objects(struct gr_budget *budget)
-{
-	const struct gr_run_spec run = { .base = 0x10000,
-					 .elem_bytes = BYTES,
-					 .nslots = N };
-	struct gr_objects *objects = NULL;
-	uint64_t *slots = calloc(N / 64 + 1, sizeof(*slots));
-
-	assert_non_null(slots);
-	gr_bitmap_set_range(slots, 0, N);
-	assert_null(gr_objects_create(budget, &run, 1, slots, &objects));
-	free(slots);
-	return objects;
-}
-
 /* One root, which leads to object 0. */
 static void large_init(struct large *l, shape_fn shape)
 {
@@ -61,7 +45,7 @@ static void large_init(struct large *l, shape_fn shape)
 	gr_edges_add(&edges, 0);
 	const struct gr_graph_spec spec = {
 		.budget = &l->budget,
-		.objects = make_objects(&l->budget),
+		.objects = build_equal_objects(&l->budget, N, BYTES),
 		.parts = &edges,
 		.nparts = 1,
 		.nroots = 1,

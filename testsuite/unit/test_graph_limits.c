@@ -177,21 +177,6 @@ static gr_vertex target_of(gr_vertex source, uint32_t i)
 	return suite_random(&seed) % N;
 }
 
-static struct gr_objects *make_objects(struct gr_budget *budget)
-{
-	const struct gr_run_spec run = { .base = 0x10000,
-					 .elem_bytes = 16,
-					 .nslots = N };
-	struct gr_objects *objects = NULL;
-	uint64_t *slots = calloc(N / 64 + 1, sizeof(*slots));
-
-	assert_non_null(slots);
-	gr_bitmap_set_range(slots, 0, N);
-	assert_null(gr_objects_create(budget, &run, 1, slots, &objects));
-	free(slots);
-	return objects;
-}
-
 /* The edges of a part's sources, in a thread of its own. */
 static void *fill(void *ctx)
 {
@@ -228,7 +213,7 @@ static struct gr_graph *make_large(struct gr_budget *budget, size_t nthreads)
 		pthread_join(threads[i], NULL);
 	const struct gr_graph_spec spec = {
 		.budget = budget,
-		.objects = make_objects(budget),
+		.objects = build_equal_objects(budget, N, 16),
 		.parts = parts,
 		.nparts = nthreads,
 		.nroots = NROOTS,
@@ -478,7 +463,7 @@ TEST(too_many_edges)
 	gr_edges_add(&part, 0);
 	const struct gr_graph_spec spec = {
 		.budget = &budget,
-		.objects = make_objects(&budget),
+		.objects = build_equal_objects(&budget, N, 16),
 		.parts = &part,
 		.nparts = 1,
 		.nroots = 1,
@@ -498,7 +483,7 @@ TEST(too_many_vertices)
 	assert_null(gr_edges_init(&part, &budget, 0, N, N, 0));
 	const struct gr_graph_spec spec = {
 		.budget = &budget,
-		.objects = make_objects(&budget),
+		.objects = build_equal_objects(&budget, N, 16),
 		.parts = &part,
 		.nparts = 1,
 		.nroots = UINT32_MAX - N,
