@@ -8,9 +8,10 @@ import subprocess
 
 import pytest
 
-from asking import SCANNER
+from asking import server
 from session import environment
 from toolchains import FLAGS, RELEASES, Variant, variants
+from waiting import LONGEST_S
 
 FLAGS.setdefault("nameless", ["-ldflags=-s -w -buildid="])
 
@@ -21,13 +22,9 @@ LINES = ["goref-gdb", "file", "layout", "moduledata", "mheap", "write_barrier"]
 def look(exe, core, folder, *options):
     """The objects that a scan prints, and how often it polled: the steps of
     the search are the same each time."""
-    done = subprocess.run(
-        [SCANNER, "--objects", "--polls", *options, exe, core],
-        capture_output=True,
-        text=True,
-        env={**environment(), "XDG_CACHE_HOME": str(folder)},
-        timeout=300,
-    )
+    words = map(str, ("--objects", "--polls", *options, exe, core))
+    env = {**environment(), "XDG_CACHE_HOME": str(folder)}
+    done = server(clocked=True).ask("scanner", [*words], None, env, LONGEST_S)
     assert done.returncode == 0, done.stderr
     assert done.stdout
     return done.stdout, int(re.search(r"^polls: (\d+)", done.stderr, re.M)[1])

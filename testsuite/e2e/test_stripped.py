@@ -145,7 +145,7 @@ def test_types_by_record(looks, variant, strip):
     known = {t["type"] for t in full.ledger["types"]}
     types = {t["type"]: t["objects"] for t in poor.ledger["types"]}
     assert types["main.Event"] == 7000
-    assert types["chan *main.Event"] == 8000
+    assert types["chan *main.Event"] == 2000
     for name, objects in types.items():
         # Synthetic types of the runtime's maps have no name of their own.
         if objects >= 100 and "map.group" not in name and name[0] != "(":
