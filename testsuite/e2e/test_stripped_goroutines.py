@@ -12,13 +12,15 @@ import pytest
 
 import mutate
 from crafted import Crafted
-from asking import SCANNER
-from session import environment
+from asking import SCANNER, run_scanner
 from targets import skip_if
 from toolchains import RELEASES, variants
 
 # Longer than what the search looks at of a list.
 LONG = 4000
+MANY = 50_000
+# A search that compares each goroutine to each other one takes more.
+SECONDS = 60
 # Cores of many goroutines take their time: one, unless releases are asked for.
 MANY_RELEASES = RELEASES if "GOREF_RELEASES" in os.environ else RELEASES[-1:]
 
@@ -45,13 +47,7 @@ def pair(farm, tmp_path_factory):
 
 
 def scan(exe, core):
-    return subprocess.run(
-        [SCANNER, "--goroutines", exe, core],
-        capture_output=True,
-        text=True,
-        env=environment(),
-        timeout=300,
-    )
+    return run_scanner("--goroutines", exe, core, max_seconds=SECONDS)
 
 
 def listed(exe, core):
@@ -77,7 +73,7 @@ def test_same_goroutines(farm, pair, variant, count):
 
 @variants("default", releases=MANY_RELEASES)
 def test_many_goroutines(farm, pair, variant):
-    compare(farm, pair, variant, 100_000)
+    compare(farm, pair, variant, MANY)
 
 
 class Lookalike(Crafted):
