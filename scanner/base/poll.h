@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** poll: how a long loop asks, every few milliseconds, whether to go on. */
+/**
+ * poll: how a long loop asks, every few milliseconds, whether to go on. Ctrl-C,
+ * a time limit or a memory limit ends it.
+ */
 #ifndef GR_POLL_H
 #define GR_POLL_H
 

@@ -24,6 +24,9 @@
  *
  * After the search all is by number: a vertex's place in the search. The
  * immediate dominator has a smaller number.
+ *
+ * The arrays are charged to the budget of the graph (budget.h), and the loops
+ * over vertices and edges poll (poll.h), so that Ctrl-C or a limit ends them.
  */
 #include "graph/depth_first.h"
 #include "graph/localize.h"

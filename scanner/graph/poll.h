@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * poll: how a graph's algorithms ask, every few milliseconds, whether to go on.
- * Only the thread that called the algorithm polls.
+ * Ctrl-C, a time limit or a memory limit ends them with an error. Only the
+ * thread that called the algorithm polls.
  */
 #ifndef GR_GRAPH_POLL_H
 #define GR_GRAPH_POLL_H

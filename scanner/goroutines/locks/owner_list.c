@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+/*
+ * The owners of what goroutines wait for, the likeliest first. An owner that
+ * neither the runtime nor the code proves is a guess, which its rank orders
+ * (enum gr_owner_rank).
+ */
 #include "goroutines/locks/owner_list.h"
 
 #include "base/sort.h"
