@@ -486,11 +486,6 @@ const struct gr_dwarf_function *gr_dwarf_functions(const struct gr_dwarf *dwarf,
 	return dwarf->functions.data;
 }
 
-const char *gr_dwarf_producer(const struct gr_dwarf *dwarf)
-{
-	return dwarf->producer;
-}
-
 uint32_t gr_dwarf_find_type(const struct gr_dwarf *dwarf, const char *name)
 {
 	return gr_index_find_name(&dwarf->types_by_name, type_names(dwarf),

@@ -279,7 +279,4 @@ struct gr_error *gr_dwarf_first_param_type(struct gr_dwarf *dwarf,
 					   uint32_t function,
 					   uint32_t *ret) GR_MUST_CHECK;
 
-/** Compile unit producer (`Go cmd/compile go1.27.4; regabi`), or NULL. */
-const char *gr_dwarf_producer(const struct gr_dwarf *dwarf);
-
 #endif /* GR_DWARF_H */

@@ -80,6 +80,7 @@ struct gr_dwarf {
 	struct gr_index types_by_name, types_by_runtime_type;
 	struct gr_index variables_by_name, constants_by_name;
 	struct gr_index functions_by_name; /**< Made on first use. */
+	/** The compiler: `Go cmd/compile go1.27.4; regabi`; or NULL. */
 	const char *producer;
 	size_t damaged_units;
 	/** The opener's poll function, called during all later reads. */

@@ -26,7 +26,7 @@ TEST(round_trip)
 
 	void *block = tables_pack(&bytes);
 	assert_int_equal(tables_unpack(dwarf, block, bytes), GR_STORED_FINE);
-	assert_string_equal(gr_dwarf_producer(dwarf), "Go cmd/compile go1.99");
+	assert_string_equal(dwarf->producer, "Go cmd/compile go1.99");
 	assert_int_equal(gr_dwarf_find_type(dwarf, "main.Größe"), 2);
 	assert_int_equal(gr_dwarf_find_runtime_type(dwarf, 0x60), 1);
 	assert_int_equal(gr_dwarf_find_type(dwarf, "main.g"), GR_DWARF_NONE);
