@@ -128,10 +128,13 @@ static inline void target_is_ready(struct target *t)
 	__atomic_store_n(&t->shared->is_ready, true, __ATOMIC_SEQ_CST);
 }
 
+/** End a child, unless its pid is 0: that one has ended. */
 static inline void target_end(struct target *t)
 {
-	kill(t->pid, SIGKILL);
-	waitpid(t->pid, NULL, 0);
+	if (t->pid) {
+		kill(t->pid, SIGKILL);
+		waitpid(t->pid, NULL, 0);
+	}
 	close(t->pipe[1]);
 	munmap(t->shared, sizeof(*t->shared));
 	free(t);

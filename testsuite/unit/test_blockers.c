@@ -7,7 +7,7 @@
 
 #include "polls.h"
 
-enum { NTABLES = 3000, MAX_GOROUTINES = 24, MANY = 300000 };
+enum { NTABLES = 3000, MAX_GOROUTINES = 24, MANY = 100000 };
 #define NOBODY UINT32_MAX
 
 /** Goroutine i waits for lock i if it waits, and owns what others have next[]

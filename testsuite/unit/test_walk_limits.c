@@ -6,7 +6,7 @@
 #include "heap_builder.h"
 #include "polls.h"
 
-enum { AREA_WORDS = 1 << 20, OWNER_MODULE_0 = -1 };
+enum { AREA_WORDS = 1 << 18, OWNER_MODULE_0 = -1 };
 #define AREA UINT64_C(0x70000000)
 
 static struct gr_error *fill_nothing(const struct gr_heap *heap,
