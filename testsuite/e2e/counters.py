@@ -15,6 +15,7 @@ from waiting import LONGEST_S, comes, states_of
 
 CENTRAL = Variant("go1.24", "default")
 BUSY = ("600000",)
+LARGE = ("2000000",)  # a look at it takes long enough to be caught
 
 
 class Counter:

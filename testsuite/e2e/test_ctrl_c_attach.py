@@ -11,7 +11,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from counters import BUSY, CENTRAL, settles, threads_of, tracer_of
+from counters import CENTRAL, LARGE, settles, threads_of, tracer_of
 from samples import samples
 from session import GOREF, environment, start_command
 from waiting import comes, looks, some_moment, stop
@@ -72,7 +72,7 @@ def check_untouched(pid):
 
 @pytest.mark.parametrize("words", VERBS, ids=" ".join)
 def test_signal(counting, words, tmp_path):
-    process, counter = counting(CENTRAL, BUSY)
+    process, counter = counting(CENTRAL, LARGE)
     rng = random.Random(17)
     for _ in range(MOMENTS):
         goref = start([GOREF, "attach", process.pid, *words], tmp_path)
@@ -87,7 +87,7 @@ def test_signal(counting, words, tmp_path):
 
 def test_signal_while_it_is_stopped(counting, tmp_path):
     """Whoever has stopped the process lets it go on."""
-    process, counter = counting(CENTRAL, BUSY)
+    process, counter = counting(CENTRAL, LARGE)
     stop(process.pid)
     rng = random.Random(21)
     for _ in range(MOMENTS):
@@ -103,7 +103,7 @@ def test_signal_while_it_is_stopped(counting, tmp_path):
 def test_inside_gdb(counting, tmp_path):
     """gdb holds the process when our command begins, and until the signal has
     come: what gdb does to let it go is gdb's own."""
-    process, counter = counting(CENTRAL, BUSY)
+    process, counter = counting(CENTRAL, LARGE)
     rng = random.Random(18)
     mark = tmp_path / "mark"
     command = start_command(
@@ -173,7 +173,7 @@ def type_ctrl_c(shell, pid, rng, number):
 
 def test_terminal(counting, shell):
     """The process belongs to another session."""
-    process, counter = counting(CENTRAL, BUSY)
+    process, counter = counting(CENTRAL, LARGE)
     rng = random.Random(19)
     caught = 0
     for i in range(MOMENTS):
@@ -186,7 +186,7 @@ def test_terminal(counting, shell):
 
 def test_ctrl_z(counting, shell):
     """goref stops when the process goes on, and not before."""
-    process, counter = counting(CENTRAL, BUSY)
+    process, counter = counting(CENTRAL, LARGE)
     rng = random.Random(22)
     caught = 0
     for i in range(MOMENTS):
@@ -210,8 +210,8 @@ def test_ctrl_z(counting, shell):
 
 def test_terminal_and_job(counting, shell):
     """The process is a job of the shell in which goref is typed."""
-    exe = counting(CENTRAL, BUSY)[0].exe
-    shell.sendline(f"{exe} {BUSY[0]} >/dev/null & echo pid=$!.")
+    exe = counting(CENTRAL, LARGE)[0].exe
+    shell.sendline(f"{exe} {LARGE[0]} >/dev/null & echo pid=$!.")
     shell.expect(r"pid=(\d+)\.")
     pid = int(shell.match.group(1))
     rng = random.Random(20)

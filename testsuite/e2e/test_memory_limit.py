@@ -13,7 +13,7 @@ CENTRAL = Variant("go1.24", "default")
 
 @pytest.fixture(scope="module")
 def core(farm):
-    return farm.target("values", CENTRAL)
+    return farm.target("values", CENTRAL, env={"LIST_NODES": "1000000"})
 
 
 def test_core_needs_memory(core):

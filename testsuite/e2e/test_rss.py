@@ -55,14 +55,15 @@ def standing(process):
 def asked_standing(pid):
     """The document of `goref attach PID rss`, which is exact to the page: the
     process stands still before and after. gdb brings a page of the vdso, and
-    its breakpoint in the loader makes one of the loader's own."""
+    its breakpoint in the loader makes one of the loader's own. The kernel may
+    take pages of files back at any time."""
     before = smaps_bytes(pid)
     done = run_cli(["attach", pid, "rss", "--json"])
     assert done.returncode == 0, done.stderr
     document, after = json.loads(done.stdout), smaps_bytes(pid)
     assert document["residency"] == "exact"
     assert document["rss_bytes"] == document["total_bytes"] == after
-    assert after - before in (0, 4096)
+    assert after - before <= 4096
     assert document["anonymous_bytes"] == smaps_bytes(pid, "Anonymous")
     return document
 

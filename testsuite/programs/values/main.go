@@ -8,7 +8,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -453,8 +455,12 @@ func buildShared() {
 
 func buildLong() {
 	measure("vTree", 1<<15-1, func() { vTree = newTree(15) })
-	measure("vList", 100000, func() {
-		for i := 0; i < 100000; i++ {
+	nodes := 100000
+	if text := os.Getenv("LIST_NODES"); text != "" {
+		nodes, _ = strconv.Atoi(text)
+	}
+	measure("vList", nodes, func() {
+		for i := 0; i < nodes; i++ {
 			vList = &Node{Next: vList, Value: uint64(i)}
 		}
 	})
