@@ -95,8 +95,8 @@ is_of_elsewhere() {
 	[ -f "$1/loader/tree" ] && ! [ "$(cat "$1/loader/tree")" -ef "$src" ]
 }
 
-# build_in FOLDER [CONFIGURE-OPTION]...: configure if needed, and make.
-build_in() {
+# configure_in FOLDER [CONFIGURE-OPTION]...: configure if needed.
+configure_in() {
 	dir=$1
 	shift
 	[ -d "$dir" ] || need_writable "$src"
@@ -121,6 +121,11 @@ build_in() {
 			die "configure failed; all of its output is in $dir/configure.log"
 		}
 	fi
+}
+
+# build_in FOLDER [CONFIGURE-OPTION]...: configure if needed, and make.
+build_in() {
+	configure_in "$@"
 	say "building in $dir"
 	quietly "the build" "$dir/make.log" make -C "$dir" -j"$(processors)"
 }

@@ -156,13 +156,12 @@ show_failures() {
 		done
 }
 
-# make_check FOLDER [MAKE-ARGUMENT]...: tests of automake in a build folder.
+# make_check FOLDER TARGET: tests of automake in a build folder.
 make_check() {
 	dir=$1
-	shift
 	say "unit tests and checks in $dir"
-	keep_status "$dir/check.status" make -C "$dir" check -j"$(processors)" \
-		"$@" 2>&1 | tee "$dir/check.log" |
+	keep_status "$dir/check.status" make -C "$dir" "$2" -j"$(processors)" \
+		2>&1 | tee "$dir/check.log" |
 		grep --line-buffered -E '^(FAIL|ERROR|XPASS): '
 	show_failures "$dir"
 	status=$(kept_status "$dir/check.status")

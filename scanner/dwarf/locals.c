@@ -415,11 +415,13 @@ static bool has_empty_piece(const struct gr_dwarf_local *local)
 static bool is_part_of(const struct gr_dwarf_local *part,
 		       const struct gr_dwarf_local *whole)
 {
-	size_t n = whole->name ? strlen(whole->name) : 0;
+	const char *p = part->name, *w = whole->name;
 
-	return n && part->function == whole->function &&
-	       strncmp(part->name, whole->name, n) == 0 &&
-	       part->name[n] == '.' && !has_empty_piece(whole);
+	if (!w || !*w || part->function != whole->function)
+		return false;
+	while (*w && *p == *w)
+		p++, w++;
+	return !*w && *p == '.' && !has_empty_piece(whole);
 }
 
 // Remove the parts of variables of one scope: locals [first, size).

@@ -24,6 +24,7 @@ need_buildable_tree() { :; }
 install_missing() { :; }
 install_build_packages() { :; }
 build_in() { [ -d "$1" ] || die "no build here"; }
+configure_in() { build_in "$1"; }
 """
 NO_CHROMIUM = """
 install_missing() { case $* in *chromium*) return 1 ;; esac; }
@@ -37,7 +38,7 @@ def pytest_sessionstart(session):
     assert os.environ["GOREF_RELEASES"] == "go9.9"
 """
 MAKE = """
-check:
+check check-unit:
 \t@echo "PASS: unit/test_one"
 \t@echo "SKIP: unit/test_two"
 \t@echo "# PASS:  1"
@@ -339,11 +340,11 @@ def test_check_does_not_run(tree, make):
     assert make is MAKE_NOTHING or "cannot compile" in out
 
 
-def test_does_not_build(tree):
+def test_is_not_configured(tree):
     """The other suites run."""
     shutil.rmtree(tree.top / "build-asan")
     out, counts = tree.run()
-    assert "run-tests: FAILED build-asan: it does not build" in out
+    assert "run-tests: FAILED build-asan: it cannot be configured" in out
     assert counts == (3, 1, 1)
 
 

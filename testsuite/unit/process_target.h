@@ -155,6 +155,19 @@ static inline size_t count_tasks(pid_t pid, const char *states)
 	return count;
 }
 
+/** Go on after @p n looks at the threads of a process: at some moment, on a busy
+ * machine as on an idle one. */
+static inline void look_at_tasks(pid_t pid, uint64_t n)
+{
+	_cleanup_closedir_ DIR *dir = gr_tasks_open(pid);
+
+	for (; dir && n; n--) {
+		for (pid_t tid; (tid = gr_tasks_next(dir));)
+			gr_task_state(pid, tid);
+		rewinddir(dir);
+	}
+}
+
 static inline bool is_traced(pid_t pid)
 {
 	char text[32] = "0";

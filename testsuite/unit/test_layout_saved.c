@@ -51,7 +51,7 @@ TEST_F(saved_damage)
 	assert_null(gr_layout_resolve(d, BIAS, &layout));
 	struct gr_bytes text = saved_text(&layout);
 	uint8_t *bytes = (uint8_t *)text.data;
-	for (size_t i = 0; i < text.size; i += 7) {
+	for (size_t i = 0; i < text.size; i += 13) {
 		uint8_t was = bytes[i];
 		struct gr_bytes cut = { bytes, i };
 		struct gr_error *err = gr_layout_restore(cut, &restored);
@@ -59,7 +59,7 @@ TEST_F(saved_damage)
 		assert_true(!err || err->code == GR_ERROR_LAYOUT);
 		refused += err != NULL;
 		gr_error_destroy(err);
-		bytes[i] ^= 1 << i % 7;
+		bytes[i] ^= 1 << i % 8;
 		err = gr_layout_restore(text, &restored);
 		refused += err != NULL;
 		assert_true(!err || err->code == GR_ERROR_LAYOUT);
@@ -68,7 +68,7 @@ TEST_F(saved_damage)
 		gr_error_destroy(err);
 		bytes[i] = was;
 	}
-	assert_true(refused > text.size / 7 / 4);
+	assert_true(refused > text.size / 13 / 4);
 	// A text that is too long is not read.
 	bytes = calloc(1, 1 << 18);
 	memset(bytes, '\n', 1 << 18);

@@ -22,12 +22,10 @@ static void count_signal(int number)
 	__atomic_add_fetch(&handler_shared->signals, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Go on after fewer than @p most looks at the threads of a process: at some
- * moment, on a busy machine as on an idle one. */
+/* Go on after fewer than @p most looks. */
 static void look_on(pid_t pid, uint64_t *seed, unsigned int most)
 {
-	for (uint64_t n = suite_random(seed) % most; n; n--)
-		count_tasks(pid, "tT");
+	look_at_tasks(pid, suite_random(seed) % most);
 }
 
 // ------------------------------------------------------- what a child may be
