@@ -161,8 +161,9 @@ def long_layout(frames):
 
 
 def many_frames(frames):
-    """Frames of a byte each, which some module asks for."""
-    count = 100_000
+    """Frames of a byte each, which some module asks for. With a page for each,
+    they are more than what a scan may take."""
+    count = 1 << 16
     row = text(b"/n") + varint(0) + varint(count) + varint(0)
     frames = _described(frames, "modules", row, 1)
     frame = _packed(MODULE, b"x")

@@ -5,6 +5,7 @@ together again with right checksums. zstd packs and unpacks."""
 import dataclasses
 import struct
 import subprocess
+import tempfile
 
 END, DESCRIPTION, MODULE, TABLES, PAGES, LAYOUT = 1, 2, 3, 4, 5, 6
 HEAD_BYTES = 56
@@ -30,9 +31,14 @@ class Frame:
 
 
 def zstd(option, data):
-    done = subprocess.run(
-        ["zstd", "-q", "-c", option], input=data, capture_output=True
-    )
+    """What it makes of the data, which subprocess.run() would write into a pipe
+    in very small pieces."""
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.seek(0)
+        done = subprocess.run(
+            ["zstd", "-q", "-c", option], stdin=file, capture_output=True
+        )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
