@@ -92,11 +92,13 @@ def settled(tmp_path):
 
 def core_of(process):
     """A core by gdb. For one by the kernel, a signal ends the program, and the
-    runtime stops its Ps before it lets the kernel write."""
+    runtime stops its Ps before it lets the kernel write. The program, which
+    loops, ends then."""
     skip_if(attach_reason())
     core = process.folder / "gcore"
     if not core.exists():
         gdb_core(process)
+        process.popen.kill()
     return Target("core", process.exe, process.truth, core=core)
 
 
