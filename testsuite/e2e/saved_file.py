@@ -31,8 +31,8 @@ class Frame:
 
 
 def zstd(option, data):
-    """What it makes of the data, which subprocess.run() would write into a pipe
-    in very small pieces."""
+    """Run zstd on the data. It reads a file: subprocess.run() would write into a
+    pipe in very small pieces."""
     with tempfile.TemporaryFile() as file:
         file.write(data)
         file.seek(0)
