@@ -134,11 +134,11 @@ class Damage(NamedTuple):
 
 
 EVERYTHING = Damage(
-    mutate.way_of, 30, len(mutate.COMMANDS) + 1, {"rest": of("rest")},
+    mutate.way_of, 18, len(mutate.COMMANDS) + 1, {"rest": of("rest")},
     check_everything,
 )  # fmt: skip
 WAITS = Damage(
-    mutate_waits.way_of, 45, len(mutate_waits.QUESTIONS) + 4,
+    mutate_waits.way_of, 30, len(mutate_waits.QUESTIONS) + 4,
     {"locks": locked, "waits": of("waits"), "leaks": of("leaks", "leaked"),
      "panics": panicked, "sockets": of("sockets")},
     check_waits,
@@ -147,12 +147,12 @@ WAITS = Damage(
     "is not the program of core",
 )  # fmt: skip
 SAMPLES = Damage(
-    mutate_samples.way_of, 36, len(mutate_samples.QUESTIONS) + 3,
+    mutate_samples.way_of, 24, len(mutate_samples.QUESTIONS) + 3,
     {"sampled": of("sampled", "65536"), "sites": of("sites", "1")},
     check_samples, ("lists", "headers", "calls", "specials", "settings"),
 )  # fmt: skip
 RSS = Damage(
-    mutate_rss.way_of, 60, 1, {"resident": of("resident")}, check_rss
+    mutate_rss.way_of, 30, 1, {"resident": of("resident")}, check_rss
 )
 ROWS = {
     program: damage
