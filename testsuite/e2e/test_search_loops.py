@@ -18,8 +18,8 @@ NEWEST = Variant(RELEASES[-1], "default")
 # Only a search that does not end takes so much processor time.
 SECONDS = 300
 # Steps of all layouts together, in polls of 4,096; and the words themselves.
-MAX_POLLS = 30_000
-WORDS = 1 << 20
+MAX_POLLS = 7_500
+WORDS = 1 << 18
 
 
 class Searched(crafted.Crafted):
@@ -70,15 +70,15 @@ def goroutines(core):
 def processors(core):
     """Every third word begins a slice of processors."""
     ps = core.points.ps[:1]
-    first = core.add(struct.pack("<Q", *ps) * (1 << 20))
-    core.fill_data(struct.pack("<3Q", first, 1 << 20, 1 << 20))
+    first = core.add(struct.pack("<Q", *ps) * WORDS)
+    core.fill_data(struct.pack("<3Q", first, WORDS, WORDS))
 
 
 def spans(core):
     """Every third word begins a slice of spans of which none is in use."""
     span = core.add(core.record(1024, {"mspan.state": 0}))
-    first = core.add(struct.pack("<Q", span) * (1 << 20))
-    core.fill_data(struct.pack("<3Q", first, 1 << 20, 1 << 20))
+    first = core.add(struct.pack("<Q", span) * WORDS)
+    core.fill_data(struct.pack("<3Q", first, WORDS, WORDS))
 
 
 def blocks(core):
@@ -92,7 +92,7 @@ def blocks(core):
 def tables(core):
     """Each word is a large table of interfaces, with entries of no type at the
     end of it."""
-    count = 1 << 20
+    count = WORDS
     itab = core.add(struct.pack("<2Q", *(core.types_begin(),) * 2))
     fields = {"itab_table.size": count, "itab_table.count": count // 2}
     entries = core.layout["itab_table.entries"][0]
@@ -190,7 +190,7 @@ def test_symbols(stripped, tmp_path, begin, is_stripped):
     if is_stripped:
         plain = tmp_path / "plain"
         subprocess.run(["strip", "-g", "-o", plain, target.exe], check=True)
-    with_symbols(plain, exe, 1 << 20, begin + "[x]" * 3333)
+    with_symbols(plain, exe, WORDS, begin + "[x]" * 3333)
     check(exe, target.core)
 
 
