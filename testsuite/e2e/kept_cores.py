@@ -173,11 +173,14 @@ def _remove(path):
 
 def sweep():
     """Remove what is old, and what is too much."""
-    cores = [path for path in folder().iterdir() if path.is_dir()]
-    sizes = {path: disk_bytes(path) for path in cores}
-    used = {path: path.stat().st_mtime for path in cores}
+    sizes, used = {}, {}
+    for path in folder().iterdir():
+        # Another run may sweep, too.
+        with suppress(FileNotFoundError, NotADirectoryError):
+            sizes[path] = disk_bytes(path)
+            used[path] = path.stat().st_mtime
     total, now = sum(sizes.values()), time.time()
-    for path in sorted(cores, key=used.get):
+    for path in sorted(used, key=used.get):
         if now - used[path] <= KEPT_S and total <= MOST_BYTES:
             break
         if _remove(path):

@@ -72,6 +72,22 @@ def test_unused_core_goes(folder, find):
     assert find()[1] == 2
 
 
+def test_another_run_sweeps(folder, monkeypatch):
+    """A core goes while its size is looked at."""
+    (folder / "rest").mkdir()
+    (folder / "rest" / "core").touch()
+    whole = kept_cores.disk_bytes
+
+    def disk_bytes(path):
+        (path / "core").unlink(missing_ok=True)
+        path.rmdir()
+        return whole(path)
+
+    monkeypatch.setattr(kept_cores, "disk_bytes", disk_bytes)
+    kept_cores.sweep()
+    assert not names(folder)
+
+
 def test_who_waits_for_a_lock_that_goes(folder, find):
     """It takes the lock of that name which is there then."""
     find()[0].close()
