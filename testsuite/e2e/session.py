@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 
 import asking
+from waiting import again
 
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parent.parent
@@ -156,10 +157,14 @@ def run_cli(args, cwd=None, timeout=TIMEOUT, env=None, command=GOREF):
     """The same without its start: a process that has loaded goref forks."""
     words = [str(command), *map(str, args)]
     settings = {**environment(), **(env or {})}
-    if command != GOREF or not is_served(settings, words):
-        return start_cli(args, cwd, timeout, env, command)
-    done = asking.server().ask("goref", words[1:], cwd, settings, timeout)
-    return completed(words, done)
+
+    def ask():
+        if command != GOREF or not is_served(settings, words):
+            return start_cli(args, cwd, timeout, env, command)
+        done = asking.server().ask("goref", words[1:], cwd, settings, timeout)
+        return completed(words, done)
+
+    return again(ask, lambda done: done.stderr)
 
 
 def is_served(settings, words):

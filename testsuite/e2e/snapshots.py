@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from session import environment
-from waiting import looks
+from waiting import again, looks
 
 NOBODY = 65534
 MASK_LOOKS = 200
@@ -86,6 +86,21 @@ class Helper:
             line.split(" ", 1) for line in rest.splitlines() if " " in line
         )
         return self.popen.wait(timeout=30)
+
+
+def tried(pid, user=None):
+    """A run of the helper, which is begun again if a thread is late."""
+    return again(
+        lambda: Helper(pid, user=user),
+        lambda helper: helper.said.get("refused", ""),
+    )
+
+
+def copied(pid, user=None):
+    """A run that has copied a process."""
+    helper = tried(pid, user)
+    assert helper.is_ready, helper.said
+    return helper
 
 
 def refusal(pid, *more, user=None):

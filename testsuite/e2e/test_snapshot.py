@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from session import run_cli
-from snapshots import NOBODY, PAUSE, Helper, block_no_more, children
-from snapshots import signal_masks, status_of
+from snapshots import NOBODY, PAUSE, block_no_more, children, copied
+from snapshots import signal_masks, status_of, tried
 from targets import unshared
 from toolchains import Variant, build, build_c, variants
 from waiting import comes, is_stopped, states_of, stop
@@ -32,8 +32,7 @@ def test_process_works_on(steady, variant):
     process = steady(variant)
     masks = signal_masks(process.pid)
     for _ in range(25):
-        helper = Helper(process.pid)
-        assert helper.is_ready, helper.said
+        helper = copied(process.pid)
         assert status_of(process.pid, "TracerPid") == "0"
         tids = {thread[0] for thread in helper.threads}
         assert tids >= set(masks)
@@ -55,7 +54,7 @@ def test_children_of_its_own(steady):
 
     def copy():
         while not stopping.is_set():
-            helper = Helper(process.pid)
+            helper = tried(process.pid)
             if not helper.is_ready or helper.end():
                 failures.append(helper.said)
 
@@ -70,7 +69,7 @@ def test_children_of_its_own(steady):
     before = process.ask("run 0")["signals"]
     assert 0 < before <= 100
     for _ in range(10):
-        assert Helper(process.pid).end() == 0
+        assert copied(process.pid).end() == 0
     assert process.ask("run 0")["signals"] == before
     assert not children(process.pid)
 
@@ -78,7 +77,7 @@ def test_children_of_its_own(steady):
 def test_copy_holds_no_files(steady):
     """A file that the process closes must not stay open by the copy."""
     process = steady(CENTRAL)
-    helper = Helper(process.pid)
+    helper = copied(process.pid)
     assert os.listdir(f"/proc/{process.pid}/fd")
     held = os.listdir(f"/proc/{helper.copy}/fd")
     assert helper.end() == 0
@@ -90,7 +89,7 @@ def test_copy_holds_no_files(steady):
 
 def test_copy_is_first_for_the_oom_killer(steady):
     process = steady(CENTRAL)
-    helper = Helper(process.pid)
+    helper = copied(process.pid)
     score = Path(f"/proc/{helper.copy}/oom_score_adj").read_text()
     own = Path(f"/proc/{process.pid}/oom_score_adj").read_text()
     assert helper.end() == 0
@@ -136,8 +135,7 @@ def test_copy_stays_as_it_was():
 
     try:
         assert comes(lambda: states_of(popen.pid) == {"S"})
-        helper = Helper(popen.pid)
-        assert helper.is_ready, helper.said
+        helper = copied(popen.pid)
         popen.stdin.write(b"abc")
         popen.stdin.flush()
         assert popen.stdout.read(3) == b"xxx"
@@ -162,7 +160,7 @@ def has_ended(pid):
 
 def test_process_ends_meanwhile(steady):
     process = steady(CENTRAL)
-    helper = Helper(process.pid)
+    helper = copied(process.pid)
     process.process.popen.kill()
     process.process.popen.wait()
     assert Path(f"/proc/{helper.copy}/maps").exists()
@@ -174,7 +172,7 @@ def test_process_ends_meanwhile(steady):
 def test_stopped_meanwhile(steady):
     """Ctrl-Z: it stays stopped, and yet keeps no zombie."""
     process = steady(CENTRAL)
-    helper = Helper(process.pid)
+    helper = copied(process.pid)
     stop(process.pid)
     assert helper.end() == 0, helper.said
     assert not children(process.pid)
@@ -238,8 +236,7 @@ def test_stopped_before_a_handler(waiting):
         os.sched_setscheduler(int(tid), os.SCHED_BATCH, os.sched_param(0))
     for _ in range(8):
         assert comes(lambda: waits_in_futex(pid))
-        helper = Helper(pid)
-        assert helper.is_ready, helper.said
+        helper = copied(pid)
         assert comes(lambda: waits_in_futex(pid))
         stop_before_a_handler(pid, cpu)
         assert helper.end() == 0, helper.said
@@ -260,8 +257,7 @@ def test_under_a_shower_of_signals(steady):
     thread.start()
     try:
         for _ in range(20):
-            helper = Helper(process.pid)
-            assert helper.is_ready, helper.said
+            helper = copied(process.pid)
             assert helper.end() == 0, helper.said
     finally:
         stopping.set()
@@ -275,8 +271,7 @@ def test_another_user(waiting):
     if os.geteuid():
         pytest.skip("needs root")
     popen = waiting(PAUSE, user=NOBODY)
-    helper = Helper(popen.pid, user=NOBODY)
-    assert helper.is_ready, helper.said
+    helper = copied(popen.pid, user=NOBODY)
     assert helper.end() == 0, helper.said
     assert not children(popen.pid)
 
@@ -341,8 +336,7 @@ def test_first_of_a_pid_namespace():
     exe = build("counter", CENTRAL.release)
     with unshared(exe, ["20000"]) as (process, inner):
         assert status_of(inner, "NSpid").split()[-1] == "1"
-        helper = Helper(inner)
-        assert helper.is_ready, helper.said
+        helper = copied(inner)
         assert helper.threads[0][0] == "1"
         assert helper.end() == 0, helper.said
         assert not children(inner)

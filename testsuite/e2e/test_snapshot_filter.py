@@ -10,7 +10,7 @@ import signal
 import pytest
 
 from session import GOREF, run_cli
-from snapshots import NOBODY, Helper, children, refusal, status_of
+from snapshots import NOBODY, children, copied, refusal, status_of
 from targets import attach_reason, skip_if, start
 from toolchains import Variant, build, build_c
 
@@ -104,8 +104,7 @@ def test_filter_holds_again(suspends, waiting):
     """The call that the filter kills for is made when we say, and only then."""
     popen = waiting(STRICT)
     for _ in range(10):
-        helper = Helper(popen.pid)
-        assert helper.is_ready, helper.said
+        helper = copied(popen.pid)
         assert answers(popen)
         assert helper.end() == 0, helper.said
         assert not children(popen.pid)

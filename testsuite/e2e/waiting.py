@@ -3,6 +3,7 @@
 machine is. The bound only ends a test that has failed."""
 
 import os
+import re
 import signal
 import time
 from contextlib import suppress
@@ -19,6 +20,19 @@ def looks(timeout=LONGEST_S):
     while time.monotonic() < end:
         yield
         time.sleep(0.001)
+
+
+# A thread that waits for a processor is late for a snapshot, which is refused.
+LATE = re.compile(r"thread \d+ does not stop \(state R\): try again later")
+
+
+def again(ask, said):
+    """Ask, and ask again while the answer says that a thread is late."""
+    for _ in looks():
+        answer = ask()
+        if not LATE.search(said(answer)):
+            break
+    return answer
 
 
 def comes(condition, timeout=LONGEST_S):
