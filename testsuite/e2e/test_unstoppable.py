@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 from contextlib import suppress
@@ -32,7 +33,8 @@ def end_child(process):
     os.kill(process.truth["child"], signal.SIGKILL)
 
 
-REASON = "1 thread did not stop, and may have changed memory meanwhile"
+# On a busy machine, others may be late, too.
+REASON = r"\d+ threads? did not stop, and may have changed memory meanwhile"
 
 
 @pytest.mark.parametrize(
@@ -45,12 +47,12 @@ def test_others_are_looked_at(process, options):
     words = ["attach", process.pid, "goroutines", *options]
     done = run_cli(words, timeout=SECONDS)
     assert done.returncode == 3, done.stderr
-    assert f"PARTIAL: {REASON}" in done.stdout
+    assert re.search(f"PARTIAL: {REASON}", done.stdout), done.stdout
     assert "Goroutine 1 - " in done.stdout
     assert "and goes on" in done.stderr
     done = run_cli([*words, "--json"], timeout=SECONDS)
     assert done.returncode == 3, done.stderr
-    assert REASON in json.loads(done.stdout)["partial"]
+    assert re.search(REASON, str(json.loads(done.stdout)["partial"]))
     assert tracer_of(process.pid) == 0
     end_child(process)
     process.rest()
@@ -68,7 +70,7 @@ def test_every_answer_is_partial(process, tmp_path, verb):
     if verb == "save":
         done = run_cli(["open", out, "goroutines"])
         assert done.returncode == 3, (done.stdout, done.stderr)
-    assert f"PARTIAL: {REASON}" in done.stdout
+    assert re.search(f"PARTIAL: {REASON}", done.stdout), done.stdout
 
 
 def test_time_is_over(process):
