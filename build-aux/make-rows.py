@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes the tables of rows and of methods of the extension. The stub
+# Writes the tables of rows and of methods of the extension. The file
 # _goref.pyi declares them and says what the comments behind fields mean. The
 # structs of the rows are in the headers that the sources below TOP include.
 #
-# Usage: make-rows.py STUB FOLDER TOP SOURCE...
+# Usage: make-rows.py PYI FOLDER TOP SOURCE...
 
 import ast
 import os
@@ -40,7 +40,7 @@ NO_CONDITION = "it may be None, and no comment says when (# if MEMBER)"
 
 
 class Undeclared(Exception):
-    """The stub does not declare what a table needs."""
+    """The file does not declare what a table needs."""
 
 
 def snake(name):
@@ -62,7 +62,7 @@ def without_none(annotation):
     return annotation, False
 
 
-class Stub:
+class Declarations:
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -91,10 +91,10 @@ class Stub:
 class Row:
     """A class of rows, which a struct is made into."""
 
-    def __init__(self, stub, node):
-        head = stub.lines[node.lineno - 1]
+    def __init__(self, declared, node):
+        head = declared.lines[node.lineno - 1]
         struct = STRUCT.fullmatch(
-            stub.comment(node.lineno, head.find(":") + 1)
+            declared.comment(node.lineno, head.find(":") + 1)
         )
         if not struct:
             raise Undeclared(
@@ -105,7 +105,7 @@ class Row:
         self.node = node
         self.tag, self.pattern = struct["tag"], struct["pattern"]
         self.fields = [
-            Field(stub, self, n)
+            Field(declared, self, n)
             for n in node.body
             if isinstance(n, ast.AnnAssign)
         ]
@@ -128,12 +128,12 @@ class Row:
 class Field:
     """A field of a row, and what it is made from."""
 
-    def __init__(self, stub, row, node):
-        self.stub, self.row, self.node = stub, row, node
+    def __init__(self, declared, row, node):
+        self.declared, self.row, self.node = declared, row, node
         self.name = node.target.id
         self.annotation = ast.unparse(node.annotation)
         self.type, self.is_optional = without_none(node.annotation)
-        comment = stub.comment(node.end_lineno, node.end_col_offset)
+        comment = declared.comment(node.end_lineno, node.end_col_offset)
         own, made = OWN.fullmatch(comment), MADE_FROM.fullmatch(comment)
         if not own and not made:
             self.fail(f'"{comment}" is no member and no function')
@@ -183,12 +183,12 @@ class Field:
 
     def conversion(self, member, name, is_optional):
         """An expression: the function that converts a member, by its type."""
-        row = self.stub.rows.get(name)
+        row = self.declared.rows.get(name)
         if not row:
             return f"{self.selector(name, is_optional)}({member})"
         if is_optional:
             self.fail(NO_CONDITION)
-        self.stub.nested.add(name)
+        self.declared.nested.add(name)
         return f"_Generic({member}, struct {row.tag}: from_{snake(name)})"
 
     def expression(self):
@@ -199,7 +199,7 @@ class Field:
         if outer == "bytes":
             return f"gr_py_bytes(of->{array}, {count})"
         if outer == "Rows":
-            row = self.stub.rows.get(inner) or self.fail(f"no row {inner}")
+            row = self.declared.rows.get(inner) or self.fail(f"no row {inner}")
             row = f"_Generic(*of->{array}, struct {row.tag}: &{row.symbol})"
             return (
                 f"gr_py_rows_new(kept->owner, {row}, of->{array}, "
@@ -230,7 +230,7 @@ class Field:
         return self.own or f"{self.name}_of_{snake(self.row.name)}"
 
     def line(self):
-        return f"#line {self.node.lineno} {quoted(self.stub.path)}"
+        return f"#line {self.node.lineno} {quoted(self.declared.path)}"
 
     def definition(self):
         """That function, as lines."""
@@ -411,13 +411,13 @@ def includes_of(paths):
     return sorted(found)
 
 
-def source_of(stub, includes):
-    rows = stub.rows.values()
+def source_of(declared, includes):
+    rows = declared.rows.values()
     tables = [line for row in rows for line in table(row)]
     yield '#include "gdbext/gdbext.h"'
     yield from includes
     for row in rows:
-        if row.name in stub.nested:
+        if row.name in declared.nested:
             yield from from_row(row)
         if row.is_kept:
             yield from keeping(row)
@@ -427,12 +427,12 @@ def source_of(stub, includes):
         yield f"\t&{row.symbol},"
     yield "\tNULL,"
     yield "};"
-    for methods in stub.methods:
+    for methods in declared.methods:
         yield from methods.definitions()
 
 
-def header_of(stub):
-    rows = stub.rows.values()
+def header_of(declared):
+    rows = declared.rows.values()
     yield "#ifndef GR_DECLARED_H"
     yield "#define GR_DECLARED_H"
     for row in rows:
@@ -443,7 +443,7 @@ def header_of(stub):
         if row.is_kept:
             yield f"struct {row.tag};"
             yield f"{keep_of(row)};"
-    for methods in stub.methods:
+    for methods in declared.methods:
         yield from methods.declarations()
     yield "#endif"
 
@@ -463,10 +463,10 @@ def write(path, lines):
 
 def main(path, folder, top, *sources):
     try:
-        stub = Stub(path)
+        declared = Declarations(path)
         includes = includes_of(os.path.join(top, name) for name in sources)
-        source = list(source_of(stub, includes))
-        header = list(header_of(stub))
+        source = list(source_of(declared, includes))
+        header = list(header_of(declared))
     except Undeclared as error:
         node, text = error.args
         sys.exit(f"{path}:{node.lineno}: {text}")

@@ -21,10 +21,10 @@ from goref.sources.core import Core
 
 PYI = os.path.join(os.path.dirname(goref.__file__), "_goref.pyi")
 with open(PYI) as file:
-    STUB = ast.parse(file.read())
-CLASSES = {n.name: n for n in STUB.body if isinstance(n, ast.ClassDef)}
+    DECLARED = ast.parse(file.read())
+CLASSES = {n.name: n for n in DECLARED.body if isinstance(n, ast.ClassDef)}
 ALIASES = {
-    n.targets[0].id: n.value for n in STUB.body if isinstance(n, ast.Assign)
+    n.targets[0].id: n.value for n in DECLARED.body if isinstance(n, ast.Assign)
 }
 LIMITS = {"max_depth": 256, "max_nodes": 1 << 20}
 seen = {}
@@ -74,7 +74,7 @@ class Checked:
 
     def __init__(self, owner):
         self._owner = owner
-        node = CLASSES.get(type(owner).__name__, STUB)
+        node = CLASSES.get(type(owner).__name__, DECLARED)
         self._methods = {getattr(m, "name", ""): m for m in node.body}
 
     def __getattr__(self, name):

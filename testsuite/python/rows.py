@@ -5,14 +5,14 @@ import ast
 from functools import cache
 from pathlib import Path
 
-STUB = Path(__file__).resolve().parents[2] / "python/goref/_goref.pyi"
+PYI = Path(__file__).resolve().parents[2] / "python/goref/_goref.pyi"
 PLAIN = {"bool": False, "bytes": b"", "int": 0, "str": ""}
 
 
 @cache
 def declared():
-    """The aliases of the stub, and the annotations of its rows by field."""
-    body = ast.parse(STUB.read_text()).body
+    """The aliases of the .pyi, and the annotations of its rows by field."""
+    body = ast.parse(PYI.read_text()).body
     aliases = {
         node.targets[0].id: node.value
         for node in body

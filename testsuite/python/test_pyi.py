@@ -11,9 +11,9 @@ import pytest
 
 TOP = Path(__file__).resolve().parents[2]
 PYI = TOP / "python/goref/_goref.pyi"
-STUB = ast.parse(PYI.read_text())
-CLASSES = {n.name: n for n in STUB.body if isinstance(n, ast.ClassDef)}
-FUNCTIONS = {n.name: n for n in STUB.body if isinstance(n, ast.FunctionDef)}
+DECLARED = ast.parse(PYI.read_text())
+CLASSES = {n.name: n for n in DECLARED.body if isinstance(n, ast.ClassDef)}
+FUNCTIONS = {n.name: n for n in DECLARED.body if isinstance(n, ast.FunctionDef)}
 PLAIN = [name for name, node in CLASSES.items() if not node.bases]
 
 
@@ -29,7 +29,7 @@ def public(names):
 def test_module_has_what_the_stub_names(goref):
     types = {
         node.target.id: node.annotation.id
-        for node in STUB.body
+        for node in DECLARED.body
         if isinstance(node, ast.AnnAssign)
     }
     assert public(dir(goref)) == {*types, *CLASSES, *FUNCTIONS}
