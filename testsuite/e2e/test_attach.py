@@ -5,11 +5,22 @@ import ast
 import json
 import re
 
+import pytest
+
 from counters import BUSY, CENTRAL, TOO_SHORT, chain, tracer_of, truth_of
 from hosts import lines_of, run_host
 from session import run_cli
 from targets import attach_reason, skip_if
 from toolchains import variants
+
+
+@pytest.fixture
+def churning(farm):
+    """churning(variant): a process that works all the time; it ends with the
+    test, and works beside no other."""
+    skip_if(attach_reason())
+    yield lambda variant: farm.process("churn", variant)
+    farm.forget("churn")
 
 
 @variants("default", "pie", "nodwarf")
@@ -110,11 +121,12 @@ MOST_STOPS = 5
 
 
 @variants("stripped")
-def test_attach_to_what_changes_while_it_is_searched(farm, variant, tmp_path):
+def test_attach_to_what_changes_while_it_is_searched(
+    churning, variant, tmp_path
+):
     """Without debug information the heap and the scheduler are known by what
     must hold of them, and of a busy process it does not at all times."""
-    skip_if(attach_reason())
-    process = farm.process("churn", variant)
+    process = churning(variant)
     for _ in range(10):
         done = run_cli(
             ["attach", process.pid, "--json"],
@@ -172,10 +184,9 @@ COPIES_FIRST = "to find the runtime, goref first has to copy"
 
 
 @variants("stripped")
-def test_attach_searches_a_copy(farm, variant):
+def test_attach_searches_a_copy(churning, variant):
     """While the process stands still, nothing is searched."""
-    skip_if(attach_reason())
-    process = farm.process("churn", variant)
+    process = churning(variant)
     status, out, err = unsettled(process)
     assert status == 0, err
     assert COPIES_FIRST in err
