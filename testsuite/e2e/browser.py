@@ -10,7 +10,7 @@ import pytest
 WIDE, NARROW = (1440, 1000), (390, 844)
 
 # Texts that can be seen, with the contrast to what is behind them (WCAG 2).
-# What the search has dimmed and what is disabled does not count.
+# Texts that the search has dimmed and disabled controls do not count.
 CONTRASTS = """
 const channels = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
 const over = (top, below) => {

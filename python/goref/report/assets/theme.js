@@ -62,7 +62,7 @@ goref.theme = (() => {
     closed.forEach((details) => { details.open = false; });
   });
 
-  // What a link leads to is open.
+  // A section that a link leads to is open.
   addEventListener("hashchange", () => {
     const target = goref.dom.byId(location.hash.slice(1));
     if (target) {

@@ -68,7 +68,7 @@ goref.tree = (() => {
   const title = (node) => (node.c > 1 && node.depth
     ? `${node.n} (${goref.dom.number(node.c)})` : node.n);
 
-  // What is said of a node, in words.
+  // The facts about a node, in words.
   function facts(tree, node) {
     const isDominator = tree.name === "dominators";
     const words = [
