@@ -15,15 +15,17 @@ from targets import attach_reason, skip_if
 from toolchains import variants
 from waiting import stop
 
+EXCLUSIVE = 1 << 56  # in an entry of /proc/PID/pagemap
 # The largest mapping whose pages are looked at: more is reserved only.
 LARGEST = 1 << 30
 
 
 class Memory:
-    """The pages that a process has in memory, and its Rss."""
+    """The pages that a process has in memory, and its Rss. Those that are not
+    its own alone may be the page of zeros, which does not count as Rss."""
 
     def __init__(self, pid):
-        self.pages, self.rss_bytes = {}, 0
+        self.pages, self.rss_bytes, self.shared = {}, 0, set()
         with open(f"/proc/{pid}/pagemap", "rb") as pagemap:
             for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
                 found = re.match(r"([0-9a-f]+)-([0-9a-f]+) (\S+)", line)
@@ -44,6 +46,8 @@ class Memory:
         for number, entry in enumerate(entries):
             if entry >> 63:
                 self.pages[start + number * 4096] = name
+            if entry >> 63 and not entry & EXCLUSIVE:
+                self.shared.add(start + number * 4096)
 
     def more_than(self, before):
         """{name of the mapping: pages} that were not in memory before."""
