@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory that a command needs, and the limit of it."""
 
+import json
 import re
 
 import pytest
@@ -66,6 +67,14 @@ def test_memory_is_said_before(core):
     )  # fmt: skip
     assert re.search(r"^up to .* of memory needed, .* free", run.stderr, re.M)
     assert run.json(1)["complete"]
+
+
+def test_memory_is_counted(farm):
+    """The walk alone has a byte for each object, its state (mark/marking.h)."""
+    target = farm.target("counter", CENTRAL, args=("3000000",))
+    done = run_cli(["core", target.exe, target.core, "scan", "--json"])
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["peak_private_bytes"] > 3_000_000
 
 
 _LESS = """

@@ -100,7 +100,6 @@ def test_phases_are_timed(scan):
         "typed", "mask", "result", "output",
     }  # fmt: skip
     assert all(value >= 0 for value in phases.values())
-    assert scan.ledger["peak_private_bytes"] > 0
 
 
 @variants("default")
