@@ -48,7 +48,8 @@ class Story:
         process.rest()
         self.exe = process.exe
         self.before = process.truth
-        self.old = shutil.move(gdb_core(process), folder / "old")
+        old = gdb_core(process, is_kept=True)
+        self.old = shutil.move(old, folder / "old")
         process.popen.stdin.write(b"\n")
         process.popen.stdin.flush()
         self.after = json.loads(process.read_line())
