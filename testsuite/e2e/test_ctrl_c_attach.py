@@ -136,6 +136,10 @@ def shell():
         timeout=SECONDS,
     )
     child.expect_exact("> ")
+    # A key that sends a signal would drop what was printed and not yet read:
+    # also the prompt, where goref has just ended.
+    child.sendline("stty noflsh")
+    child.expect_exact("> ")
     yield child
     child.close(force=True)
 
