@@ -26,7 +26,7 @@ def public(names):
     return {name for name in names if not name.startswith("_")}
 
 
-def test_module_has_what_the_stub_names(goref):
+def test_module_has_what_the_pyi_names(goref):
     types = {
         node.target.id: node.annotation.id
         for node in DECLARED.body
