@@ -33,6 +33,9 @@ def load():
         for found in pkgutil.iter_modules(package.__path__):
             if found.name != "gdb":
                 importlib.import_module(f"goref.{folder}.{found.name}")
+    # Those that a run imports late.
+    for name in "difflib", "locale":
+        importlib.import_module(name)
 
 
 # The number of times that the child has looked for Ctrl-C.
