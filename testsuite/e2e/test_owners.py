@@ -288,6 +288,7 @@ def test_live(farm, variant, kind):
     else:
         assert found["waits"] and found["deadlocks"] == []
     assert target.process.popen.poll() is None
+    target.process.stop()  # it computes
 
 
 @anyhow
