@@ -189,9 +189,10 @@ WRITING = [verb for verb in VERBS if OUTS & {*verb}]
 
 @pytest.mark.parametrize("verb", WRITING, ids=" ".join)
 def test_killed_while_it_writes(target, tmp_path, verb):
-    """The random moments are seldom there."""
+    """The random moments are seldom there. All verbs together have more of
+    them than any other row."""
     rng = random.Random(f"{SEED} {verb} {target.is_stopped}")
-    for i in range(MOMENTS):
+    for i in range((MOMENTS + 1) // 2):
         own = tmp_path / str(i)
         own.mkdir()
         run = Run(target, own, rng, verb)

@@ -17,11 +17,12 @@ from toolchains import RELEASES, Variant, variant_id, variants
 # Programs, with their arguments.
 PROGRAMS = {
     **dict.fromkeys(
-        "barrier busy churn counter crash cycle generics growing holders hops "
+        "busy churn counter crash cycle generics growing holders hops "
         "indexes labelled layout named offers profiled reflected "
         "resident rest roots shared shown stacks steady values waits".split(),
         (),
     ),
+    "barrier": ["20000"],
     "deadlocks": ["lost"],
     "hung": ["lost", "100"],
     "leaks": ["leaked"],

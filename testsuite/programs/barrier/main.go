@@ -2,6 +2,10 @@
 
 // A program that copies pointers while collections mark, through the write
 // barrier, in the midst of a function that holds an object on its stack.
+//
+//	barrier [OBJECTS]
+//
+// So many objects keep a collection busy.
 package main
 
 import (
@@ -9,6 +13,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strconv"
 	"unsafe"
 )
 
@@ -65,7 +70,11 @@ func storePointer(i int, words *[12]uint64) uint64 {
 }
 
 func main() {
-	for i := 0; i < 300000; i++ {
+	objects := 300000
+	if len(os.Args) > 1 {
+		objects, _ = strconv.Atoi(os.Args[1])
+	}
+	for i := 0; i < objects; i++ {
 		kList = &Kept{Next: kList}
 	}
 	for i := range kFrom {
