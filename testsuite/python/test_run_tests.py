@@ -37,6 +37,11 @@ def pytest_sessionstart(session):
     assert session.config.getoption("--quick")
     assert os.environ["GOREF_RELEASES"] == "go9.9"
 """
+TOOLCHAINS = """
+import pathlib
+def toolchains():
+    return {"go9.8": "unavailable: gone", "go9.9": pathlib.Path("/go")}
+"""
 MAKE = """
 check check-unit:
 \t@echo "PASS: unit/test_one"
@@ -96,7 +101,7 @@ class Tree:
         self.write("build-aux/setup.sh", SETUP)
         self.write("build/Makefile", MAKE)
         self.write("build-asan/Makefile", MAKE)
-        self.write("testsuite/e2e/toolchains.py", "toolchains = dict")
+        self.write("testsuite/e2e/toolchains.py", TOOLCHAINS)
         self.write("testsuite/python/test_a.py", PASSES)
         self.write("testsuite/e2e/test_a.py", PASSES)
 
@@ -166,6 +171,16 @@ def test_what_cannot_be_installed(tree):
     assert counts == (1, 0, 0)
     (line,) = [line for line in out.splitlines() if "cannot be inst" in line]
     assert "skipping tests of pages" in line and line.endswith("poppler-utils")
+
+
+def test_no_release_of_go(tree):
+    """Else nearly all tests would be skipped."""
+    without = TOOLCHAINS.replace('pathlib.Path("/go")', '"unavailable: gone"')
+    tree.write("testsuite/e2e/toolchains.py", without)
+    out, counts = tree.run("--e2e")
+    assert "\n  go9.9 unavailable: gone\n" in out
+    assert "FAILED toolchains: no test of a Go program can run\n" in out
+    assert counts == (1, 1, 0)
 
 
 @pytest.mark.parametrize(
