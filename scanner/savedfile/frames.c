@@ -323,7 +323,7 @@ static bool is_text(const char *text, size_t bytes)
 	return length && length < bytes;
 }
 
-static struct gr_error *read_head(struct gr_frame_reader *r)
+static struct gr_error *read_file_head(struct gr_frame_reader *r)
 {
 	struct head *head = &r->head;
 	const size_t first_bytes = offsetof(struct head, goref);
@@ -362,7 +362,7 @@ struct gr_error *gr_frame_reader_create(const char *path, const uint8_t *file,
 	r->path = path;
 	r->file = (struct gr_bytes){ file, bytes };
 	r->off = sizeof(struct head);
-	struct gr_error *err = read_head(r);
+	struct gr_error *err = read_file_head(r);
 	if (err)
 		return err;
 	for (size_t i = 0; i < GR_ARRAY_SIZE(r->frames); i++) {
@@ -410,8 +410,8 @@ static struct gr_error *check_sizes(struct gr_frame_reader *r,
 }
 
 /* Read a header, whose sizes are then within limits. */
-static struct gr_error *read_header(struct gr_frame_reader *r,
-				    struct header *ret)
+static struct gr_error *read_frame_header(struct gr_frame_reader *r,
+					  struct header *ret)
 {
 	if (!gr_bytes_get(r->file, r->off, ret, sizeof(*ret)))
 		return gr_frame_damage(r, "it ends too early");
@@ -458,7 +458,7 @@ static void *unpack(void *arg)
 static struct gr_error *begin(struct gr_frame_reader *r, struct unpacking *u)
 {
 	struct header *header = &u->header;
-	struct gr_error *err = read_header(r, header);
+	struct gr_error *err = read_frame_header(r, header);
 	bool is_end = header->kind == GR_FRAME_END;
 
 	if (!err && is_end && header->bytes)
