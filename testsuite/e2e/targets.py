@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The targets of gdb in the tests: processes of the test programs, and cores
+"""The targets of the tests: processes of the test programs, and cores
 taken of them by the kernel or by gdb."""
 
 import json
@@ -149,7 +149,7 @@ def start_undisturbed(exe, args=(), env=None):
 
 @dataclass
 class Target:
-    """One thing to point gdb at."""
+    """One thing to ask about."""
 
     kind: str
     exe: Path
@@ -238,10 +238,10 @@ def delve_core(process):
     return core
 
 
-def gdb_core(process, is_kept=False):
+def gdb_core(process, stays=False):
     """Have the stock gdb write a core; the process goes on. gdb writes reserved
-    memory as zeros, 1.2 GB of them: where the core is kept, the disk gets them
-    back, which takes half as long as the core."""
+    memory as zeros, 1.2 GB of them. stays: longer than one test. The disk gets
+    the zeros back then, which takes half as long as the core."""
     core = process.folder / "gcore"
     done = subprocess.run(
         [GDB, "-nx", "-batch", "-iex", "set auto-load python-scripts off",
@@ -252,7 +252,7 @@ def gdb_core(process, is_kept=False):
     )
     if not core.exists():
         pytest.fail(f"gcore wrote no core: {done.stderr[-300:]}")
-    if is_kept:
+    if stays:
         subprocess.run(["fallocate", "-d", core], check=False)
     return core
 
@@ -331,7 +331,7 @@ class Farm:
         def make():
             live = self.target(*what, fresh)
             with costs.making("gcore"):
-                core = gdb_core(live.process, is_kept=True)
+                core = gdb_core(live.process, stays=True)
             folder = live.process.folder / "kept"
             folder.mkdir()
             return shutil.move(core, folder / "core"), live.truth, folder
@@ -339,7 +339,7 @@ class Farm:
         if fresh or self._key(*what) in self._targets:
             live = self.target(*what, fresh)
             with costs.making("gcore"):
-                core = gdb_core(live.process, is_kept=True)
+                core = gdb_core(live.process, stays=True)
                 truth = live.truth
         else:
             gdb = kept_cores.state(shutil.which(GDB))

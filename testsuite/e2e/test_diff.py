@@ -48,7 +48,7 @@ class Story:
         process.rest()
         self.exe = process.exe
         self.before = process.truth
-        old = gdb_core(process, is_kept=True)
+        old = gdb_core(process, stays=True)
         self.old = shutil.move(old, folder / "old")
         process.popen.stdin.write(b"\n")
         process.popen.stdin.flush()

@@ -18,7 +18,7 @@ DRAWN = 150
 
 
 def asked(target, places, options="--json"):
-    """The documents of several objects, in one run of gdb."""
+    """The documents of several objects, in one run."""
     run = run_goref(target, [f"goref why {p} {options}" for p in places])
     assert run.rc == 0, run.stderr
     return [run.json(i) for i in range(len(places))]
@@ -33,7 +33,7 @@ def cleared(farm):
         skip_if(attach_reason())
         process = farm.process("holders", variant)
         process.rest()
-        core = gdb_core(process)
+        core = gdb_core(process, stays=True)
         process.popen.stdin.write(b"x")
         process.popen.stdin.flush()
         falls = json.loads(process.read_line())
