@@ -204,7 +204,8 @@ def test_more_segments_than_65535(farm, variant, tmp_path):
 
 def refused_alike(exe, core, *words):
     """In gdb and by the command line, by one line."""
-    run = run_goref(Target("core", exe, {}, core=core), ["goref scan"])
+    gdb = Target("core", exe, {}, core=core)
+    run = run_goref(gdb, ["goref scan"], in_gdb=True)
     done = run_cli(["core", exe, core], timeout=60)
     for status, said in (
         (run.rc, run.error_lines()),

@@ -131,7 +131,7 @@ def test_answers(goref, farm, variant):
     """Those of a scan without gdb are those of a scan in gdb."""
     program = "cgo" if variant.flavour == "cgo" else "rest"
     target = farm.target(program, variant)
-    run = run_goref(target, ["goref scan --json"])
+    run = run_goref(target, ["goref scan --json"], in_gdb=True)
     assert run.rc == 0, run.stderr
     modules = goref.core_modules(str(target.core), str(target.exe)).modules
     result = scan_of(goref, modules, target.core).walk(256, 1 << 20)

@@ -143,6 +143,7 @@ def test_contention(farm, variant, tmp_path):
     run = run_goref(
         target,
         [f"goref profile {k} -o {tmp_path / k} --json" for k in kinds],
+        in_gdb=True,
     )
     assert run.rc == 0, run.stderr
     for i, kind in enumerate(kinds):
@@ -320,6 +321,7 @@ def test_held(farm, tmp_path):
     run = run_goref(
         target,
         [f"goref profile {k} -o {tmp_path / k} --json" for k in kinds],
+        in_gdb=True,
     )
     assert run.rc == 0, run.stderr
     found = Profile.load(tmp_path / "heap")

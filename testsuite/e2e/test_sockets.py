@@ -13,11 +13,13 @@ NEWEST = Variant(RELEASES[-1], "default")
 HOUR = 3600 * 10**9
 
 
-def asked(target, options=""):
-    """{name of the case: what it waits for}"""
+def asked(target, options="", **how):
+    """A run that says for each case where it waits; how: arguments of
+    run_goref()."""
     run = run_goref(
         target,
         [f"goref goroutine {c['id']} wait {options}" for c in target.truth],
+        **how,
     )
     assert run.rc == 0, run.stderr
     return run
@@ -33,8 +35,8 @@ def check_wait(wait, case):
     assert (found["remote"] or "") == case["remote"], case
 
 
-def check(target, has_clock=True):
-    run = asked(target, "--json")
+def check(target, has_clock=True, **how):
+    run = asked(target, "--json", **how)
     names = {case["name"] for case in target.truth}
     assert {"tcp client", "unix listener", "udp server", "pipe",
             "tcp connect"} <= names  # fmt: skip
@@ -57,7 +59,7 @@ def test_core(farm, variant):
 def test_held_process(farm):
     """gdb holds the process: the poller's records can be read."""
     skip_if(attach_reason())
-    check(farm.target("sockets", NEWEST, "live"))
+    check(farm.target("sockets", NEWEST, "live"), in_gdb=True)
 
 
 def test_attach(farm):
