@@ -54,16 +54,15 @@ def standing(process):
 
 def asked_standing(pid):
     """The document of `goref attach PID rss`, which is exact to the page: the
-    process stands still before and after. gdb brings a page of the vdso, and
-    its breakpoint in the loader makes one of the loader's own. The kernel may
-    take pages of files back at any time."""
+    process stands still before and after. The kernel may take pages of files
+    back at any time."""
     before = smaps_bytes(pid)
     done = run_cli(["attach", pid, "rss", "--json"])
     assert done.returncode == 0, done.stderr
     document, after = json.loads(done.stdout), smaps_bytes(pid)
     assert document["residency"] == "exact"
     assert document["rss_bytes"] == document["total_bytes"] == after
-    assert after - before <= 4096
+    assert after <= before
     assert document["anonymous_bytes"] == smaps_bytes(pid, "Anonymous")
     return document
 
@@ -214,8 +213,9 @@ def test_never_touched(resident, variant):
     process.rest()
     place = process.pid, int(truth["sparse"], 16), truth["pages"]
     present = present_pages(*place)
-    # Go 1.19 asks for huge pages, of 512.
-    assert present == truth["touched"] or present % 512 == 0
+    # Go 1.19 asks for huge pages, of 512; elsewhere the kernel may give them.
+    is_huge = present and present % 512 == 0
+    assert present == truth["touched"] or is_huge
     document = asked(process)
     assert present_pages(*place) == present
     untouched = (truth["pages"] - present) * 4096
@@ -257,8 +257,9 @@ def test_pages_of_objects(resident, variant):
         if start == sparse:
             sparse_bytes = part_in(memory.pages, start, start + size)
     touched = process.truth["touched"] * 4096
-    # Go 1.19 asks for huge pages, of 2 MB.
-    assert sparse_bytes == touched or sparse_bytes % (2 << 20) == 0
+    # Or huge pages, as above.
+    is_huge = sparse_bytes and sparse_bytes % (2 << 20) == 0
+    assert sparse_bytes == touched or is_huge
     # A type word before large objects with pointers is in their slot. The page
     # of zeros, where an object was read and not yet written, does not count.
     words = classes_of(document)["go_heap_live"] - (live - zeros)

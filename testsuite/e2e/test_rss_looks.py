@@ -21,8 +21,9 @@ LARGEST = 1 << 30
 
 
 class Memory:
-    """The pages that a process has in memory, and its Rss. Those that are not
-    its own alone may be the page of zeros, which does not count as Rss."""
+    """The pages that a process has in memory, and its Rss. Pages of no file
+    that are not its own alone may be the page of zeros, which does not count
+    as Rss."""
 
     def __init__(self, pid):
         self.pages, self.rss_bytes, self.shared = {}, 0, set()
@@ -46,7 +47,7 @@ class Memory:
         for number, entry in enumerate(entries):
             if entry >> 63:
                 self.pages[start + number * 4096] = name
-            if entry >> 63 and not entry & EXCLUSIVE:
+            if entry >> 63 and not entry & EXCLUSIVE and name[:1] != "/":
                 self.shared.add(start + number * 4096)
 
     def more_than(self, before):
