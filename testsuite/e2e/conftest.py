@@ -91,7 +91,7 @@ class Scan:
 
 
 def scan_target(target, out, places=(), options=""):
-    """Scan once, and ask for every place, all in one run of gdb."""
+    """Scan once, and ask for every place, all in one run."""
     commands = [f"goref scan {options} --json --out {out}"]
     for place in places:
         commands.append(f"goref why {target.places[place]} --json")

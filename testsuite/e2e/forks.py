@@ -33,7 +33,8 @@ def load():
         for found in pkgutil.iter_modules(package.__path__):
             if found.name != "gdb":
                 importlib.import_module(f"goref.{folder}.{found.name}")
-    # Those that a run imports late.
+    # A run imports these late. The tests keep compiled modules elsewhere: each
+    # child would compile them again.
     for name in "difflib", "locale":
         importlib.import_module(name)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run of gdb with the extension, and what it printed."""
+"""One run of goref, in gdb or without it, and what it printed."""
 
 import atexit
 import functools

@@ -132,7 +132,7 @@ def test_of_casts(target, tmp_path):
 
 
 def test_commands(target):
-    """As a person types it, in gdb: quotes and brackets are ours."""
+    """As a person types it: quotes and brackets are ours."""
     places = target.places
     run = run_goref(
         target,

@@ -31,7 +31,7 @@ def start(words, **env):
 
 
 def check(status, out, err, reason, whole=""):
-    """status: -2 if the script was ended, before gdb has begun.
+    """status: -2 if it was ended while Python started.
     whole: an answer that may have been printed before it was ended."""
     assert status in (0, 1, 3, -signal.SIGINT), (out, err)
     assert "Traceback" not in err and "Error in" not in err, err

@@ -203,7 +203,7 @@ def test_files_of_a_process(odd, tmp_path):
 
 
 def test_no_text(core, tmp_path):
-    """A name that gdb cannot hand to Python."""
+    """A name that is no text, and has a command of gdb in a line."""
     name = os.fsencode(tmp_path) + b"/x\nshell touch hurt\n\xff"
     os.link(core.core, name)
     done = run_cli(["core", core.exe, os.fsdecode(name)], cwd=tmp_path)

@@ -18,7 +18,7 @@ DRAWN = 50
 
 
 def asked(target, places, options="--json"):
-    """The documents of several objects, in one run of gdb."""
+    """The documents of several objects, in one run."""
     run = run_goref(target, [f"goref object {p} {options}" for p in places])
     assert run.rc == 0, run.stderr
     return [run.json(i) for i in range(len(places))]

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged records of sampled objects: lists end, gaps are counted, gdb goes
-on."""
+"""Damaged records of sampled objects: lists end, and gaps are counted."""
 
 import json
 import struct
