@@ -4,16 +4,21 @@
 from __future__ import annotations
 
 import math
+import signal
 import subprocess
 import time
+from contextlib import suppress
 from typing import Any
 
 from . import live, native, pause, procfs, standing
 from .errors import Error
 from .front import warn
+from .interrupt import Owned
 
 _HELPER = "goref-snapshot"
 _MOST_MS = 3600000  # that the helper takes
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_ENDING_S = 5.0  # signals wait no longer for the end of the helper
 
 
 class Copy:
@@ -28,27 +33,31 @@ class Copy:
         self.words = [path, str(pid)]
         if max_pause_ms is not None:
             self.words.append(str(min(math.ceil(max_pause_ms), _MOST_MS)))
+        self.helper: subprocess.Popen[str] | None = None
         self.pid = 0
         self.pause_us = 0
         self.threads: list[tuple[int, tuple[int, ...]]] = []
 
     def __enter__(self) -> "Copy":
-        self.helper = subprocess.Popen(
-            self.words,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
         try:
-            self._read()
+            # A signal must not come when there is a helper that we do not know.
+            with Owned(_ENDING):
+                self.helper = subprocess.Popen(
+                    self.words,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    text=True,
+                )
+            self._read(self.helper)
         except BaseException:
-            self._end()
+            if self.helper:
+                self._end(self.helper)
             raise
         return self
 
-    def _read(self) -> None:
-        for line in self.helper.stdout or ():
+    def _read(self, helper: subprocess.Popen[str]) -> None:
+        for line in helper.stdout or ():
             key, _, rest = line.rstrip("\n").partition(" ")
             if key == "copy":
                 self.pid = int(rest)
@@ -77,14 +86,20 @@ class Copy:
                 "it was killed while it was read (is memory short?)"
             )
 
-    def _end(self) -> str:
+    @staticmethod
+    def _end(helper: subprocess.Popen[str]) -> str:
         """End the helper; returns the error that it reports, or "". The end of
-        its input is not enough: a fork of ours may have it open."""
-        said, _ = self.helper.communicate("\n")
+        its input is not enough: a fork of ours may have it open.
+
+        The helper holds the process once more while it ends. Signals wait for
+        that, so that nobody holds the process when we have ended."""
+        with Owned(_ENDING), suppress(subprocess.TimeoutExpired):
+            helper.communicate("\n", timeout=_ENDING_S)
+        said, _ = helper.communicate()
         return said.removeprefix("refused ").strip()
 
     def __exit__(self, *_: object) -> None:
-        problem = self._end()
+        problem = self._end(self.helper) if self.helper else ""
         if problem:
             warn([f"process {self.of}: {problem}"])
 
