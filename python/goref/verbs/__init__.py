@@ -64,7 +64,7 @@ STATUSES = (
 )
 
 STATUS_NOTE = (
-    "Ctrl-C or --timeout before the walk has begun is 1. If SIGTERM or SIGHUP "
-    "ends goref, the status is 128 plus the signal's number, and there is no "
-    "answer."
+    "If Ctrl-C or --timeout ends goref before the walk begins, the status is "
+    "1. If SIGTERM or SIGHUP ends goref, the status is 128 plus the signal's "
+    "number, and there is no answer."
 )

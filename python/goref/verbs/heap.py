@@ -17,8 +17,8 @@ _EXPRESSION = """\
 An expression is a package variable, a field or an element (main.cache,
 main.cache.head, main.users[3], main.users["ann"]), a local variable as it is
 printed (main.serve.s, of goroutine 17 main.serve.s@17), the address of an
-object, a Go conversion such as (*main.T)(0xc000012345), or an expression of
-gdb."""
+object, a Go conversion such as (*main.T)(0xc000012345), or, in gdb, an
+expression of gdb."""
 
 VIEW = Option(
     "view",
@@ -313,8 +313,8 @@ The address may point anywhere into the object. An expression is a package
 variable, a field or an element (main.cache: what it points to; main.users[3],
 main.users["ann"].cart), a local variable as it is printed (main.serve.s, of
 goroutine 17 main.serve.s@17), a Go conversion such as (*main.T)(0xc000012345)
-or *(*main.T)(0xc000012345), also with fields and elements behind it, or an
-expression of gdb ($rax, &main.cache). The chain is the one over which `scan'
+or *(*main.T)(0xc000012345), also with fields and elements behind it, or, in
+gdb, an expression of gdb ($rax, &main.cache). The chain is the one over which `scan'
 bills the object. If the address is in no object, `why' says what is there: a
 stack, data, a free slot and so on. For a variable that is no pointer, `why'
 lists what its own words point to. The last line says who holds the object
