@@ -185,10 +185,12 @@ def answer(question, prepare=detach):
 
 def serve():
     load()
-    # A child takes its memory from the system, as a process of its own does.
     gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)
+    libc = ctypes.CDLL(None)
     for line in sys.stdin:
+        # A child takes its memory from the system, as a process of its own
+        # does, and not what a long answer has left here.
+        libc.malloc_trim(0)
         print(json.dumps(answer(json.loads(line))), flush=True)
 
 
