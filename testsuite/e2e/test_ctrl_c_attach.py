@@ -37,7 +37,7 @@ def start(command, folder, stdin=subprocess.DEVNULL):
     return subprocess.Popen(
         [*map(str, command)],
         stdin=stdin,
-        stdout=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,  # it may be long
         stderr=subprocess.PIPE,
         text=True,
         env=environment(),
