@@ -218,8 +218,9 @@ def run_by_steps(*words, interrupt_at=0):
 
 
 def count_looks(*words):
-    """How often the command line looks at that clock, the same in all later
-    runs. The first one looks more often: it keeps the tables of symbols."""
+    """How often the command line looks at that clock, but for one look more or
+    less in later runs. The first one looks more often: it keeps the tables of
+    symbols."""
     run_by_steps(*words)
     whole = run_by_steps(*words)
     assert whole.returncode == 0 and whole.stdout, whole.stderr

@@ -61,8 +61,11 @@ QUESTIONS = pytest.mark.parametrize(
 @QUESTIONS
 def test_ctrl_c(words, question):
     """Wherever it looks for Ctrl-C."""
-    for look in some_looks(count_looks(*words, *question), MOMENTS):
+    looks = count_looks(*words, *question)
+    for look in some_looks(looks, MOMENTS):
         done = run_by_steps(*words, *question, interrupt_at=look)
+        if done.looks < look == looks:
+            continue  # the last look was not needed this time
         status, out, err, *_ = done
         check(status, out, err, "interrupted")
         # The overview goes on without the line of the resident memory.
