@@ -4,7 +4,8 @@ questions, with and without a snapshot. The process goes on with its state and
 its signals, and no process or file of goref is left.
 
 GOREF_MOMENTS is the number of moments of each row, of which a verb that writes
-has half; doc/release.md says how many before a release. GOREF_SEED repeats a run: failures print it.
+has half; doc/release.md says how many before a release. GOREF_SEED repeats a
+run: failures print it.
 """
 
 import itertools
