@@ -315,9 +315,9 @@ main.users["ann"].cart), a local variable as it is printed (main.serve.s, of
 goroutine 17 main.serve.s@17), a Go conversion such as (*main.T)(0xc000012345)
 or *(*main.T)(0xc000012345), also with fields and elements behind it, or, in
 gdb, an expression of gdb ($rax, &main.cache). The chain is the one over which
-`scan' bills the object. If the address is in no object, `why' says what is there: a
-stack, data, a free slot and so on. For a variable that is no pointer, `why'
-lists what its own words point to. The last line says who holds the object
+`scan' bills the object. If the address is in no object, `why' says what is
+there: a stack, data, a free slot and so on. For a variable that is no pointer,
+`why' lists what its own words point to. The last line says who holds the object
 alone, and what would be freed without that.""",
     (PATHS, ALL_ROOTS, EXCLUDE_WEAK, OF_TYPE, ATTRIBUTION, *COMMON),
     "ADDRESS|EXPRESSION",
