@@ -180,7 +180,9 @@ def test_owner_beside_a_deadlock(farm):
 def test_next(farm):
     """Commands run as they are printed."""
     target = farm.target("deadlocks", CENTRAL, args=["inversion"])
-    for text in document(target)["next"]:
+    printed = document(target)["next"]
+    assert printed
+    for text in printed:
         words = shlex.split(text)
         assert words[0] == "goref"
         assert run_cli(words[1:]).returncode == 0, text
