@@ -48,7 +48,7 @@ class Counter:
             if lines:
                 self.last = int(lines[-1])
 
-    def goes_on(self, timeout=20):
+    def goes_on(self, timeout=LONGEST_S):
         before, end = self.last, time.monotonic() + timeout
         while time.monotonic() < end:
             if self.last > before + 2:
@@ -76,9 +76,9 @@ def threads_of(pid):
     return "\n".join(lines)
 
 
-def settles(pid, timeout=LONGEST_S):
+def settles(pid):
     """No thread of it is stopped, soon."""
-    return comes(lambda: not states_of(pid) & {"T", "t"}, timeout)
+    return comes(lambda: not states_of(pid) & {"T", "t"})
 
 
 def tracer_of(pid):

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from session import environment
-from waiting import again, looks
+from waiting import LONGEST_S, again, looks
 
 NOBODY = 65534
 MASK_LOOKS = 200
@@ -85,7 +85,7 @@ class Helper:
         self.said.update(
             line.split(" ", 1) for line in rest.splitlines() if " " in line
         )
-        return self.popen.wait(timeout=30)
+        return self.popen.wait(timeout=LONGEST_S)
 
 
 def tried(pid, user=None):
@@ -167,7 +167,7 @@ class Steady:
         return json.loads(self.process.read_line())
 
     def goes_on(self):
-        before, end = self.ask()["rounds"], time.monotonic() + 20
+        before, end = self.ask()["rounds"], time.monotonic() + LONGEST_S
         while time.monotonic() < end:
             if self.ask()["rounds"] > before + 100:
                 return True

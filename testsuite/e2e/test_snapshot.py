@@ -18,7 +18,7 @@ from snapshots import NOBODY, PAUSE, block_no_more, children, copied
 from snapshots import signal_masks, status_of, tried
 from targets import unshared
 from toolchains import Variant, build, build_c, variants
-from waiting import comes, is_stopped, states_of, stop
+from waiting import LONGEST_S, comes, is_stopped, states_of, stop
 
 CENTRAL = Variant("go1.24", "default")
 
@@ -144,7 +144,7 @@ def test_copy_stays_as_it_was():
         assert helper.end() == 0
         assert not children(popen.pid)
         popen.stdin.close()
-        assert popen.wait(timeout=10) == 0
+        assert popen.wait(timeout=LONGEST_S) == 0
     finally:
         popen.kill()
         popen.wait()

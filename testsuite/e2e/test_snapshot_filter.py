@@ -13,6 +13,7 @@ from session import GOREF, run_cli
 from snapshots import NOBODY, children, copied, refusal, status_of
 from targets import attach_reason, skip_if, start
 from toolchains import Variant, build, build_c
+from waiting import LONGEST_S
 
 CENTRAL = Variant("go1.24", "default")
 
@@ -111,7 +112,7 @@ def test_filter_holds_again(suspends, waiting):
     assert answers(popen)
     assert status_of(popen.pid, "TracerPid") == "0"
     assert not answers(popen, b"f")
-    assert popen.wait(timeout=10) == -signal.SIGSYS
+    assert popen.wait(timeout=LONGEST_S) == -signal.SIGSYS
 
 
 def test_go_program(suspends):
