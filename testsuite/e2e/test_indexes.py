@@ -7,46 +7,46 @@ import random
 
 import pytest
 
+from plain import told
 from session import run_goref
 from targets import attach_reason, skip_if
 from toolchains import Variant, variants
 
 CENTRAL = Variant("go1.24", "default")
 
-# Asks for many expressions in one run of gdb: an address or an error for each.
-_ASK = """python
-import json
-from goref import evaluate, native, session
-asked = json.load(open({asked!r}))
+# Asks for many expressions: an address or an error for each.
+_ASK = """
+import json, sys
+import goref
+from goref import native
+pid, exe, core, asked = sys.argv[1:]
+heap = goref.attach(int(pid)) if pid else goref.core(core, exe)
 told = []
-with session.running() as scan:
-    for text in asked:
-        try:
-            place = scan.resolve(text)
-            told.append(place.value or place.addr)
-        except native.load().Error as problem:
-            told.append(str(problem))
-print("TOLD" + json.dumps(told))
+for text in json.load(open(asked)):
+    try:
+        place = heap._scan().resolve(text)
+        told.append(place.value or place.addr)
+    except native.load().Error as problem:
+        told.append(str(problem))
+print(json.dumps(told))
 """
 
 
 def ask(target, folder, expressions):
-    asked, script = folder / "asked.json", folder / "ask.gdb"
+    asked = folder / "asked.json"
     asked.write_text(json.dumps(expressions))
-    script.write_text(_ASK.format(asked=str(asked)) + "end\n")
-    run = run_goref(target, [f"source {script}"])
-    assert "TOLD" in run.stdout, run.stderr
-    return json.loads(run.stdout.partition("TOLD")[2].splitlines()[0])
+    pid = "" if target.core else target.process.pid
+    return told(_ASK, pid, target.exe, target.core or "", asked)
 
 
 @variants("default", "noopt")
 def test_addresses(farm, variant, tmp_path):
     target = farm.target("indexes", variant)
     asked = sorted(target.places)
-    told = ask(target, tmp_path, asked)
+    answers = ask(target, tmp_path, asked)
     wrong = [
         (text, answer, target.places[text])
-        for text, answer in zip(asked, told)
+        for text, answer in zip(asked, answers)
         if answer != target.places[text]
     ]
     assert not wrong and len(asked) > 500
@@ -108,8 +108,8 @@ def test_what_is_no_element(farm, tmp_path, variant):
         ("main." + "x." * 3000, "the expression is too long"),
     ]  # fmt: skip
     target = farm.target("indexes", variant)
-    told = ask(target, tmp_path, [text for text, _ in rows])
-    for (text, wanted), answer in zip(rows, told):
+    answers = ask(target, tmp_path, [text for text, _ in rows])
+    for (text, wanted), answer in zip(rows, answers):
         assert isinstance(answer, str) and wanted in answer, (text, answer)
         assert "\n" not in answer
 
@@ -157,8 +157,8 @@ def test_attached(farm, tmp_path):
     skip_if(attach_reason())
     target = farm.target("indexes", CENTRAL, "live")
     asked = [t for t in sorted(target.places) if '["' not in t]
-    told = ask(target, tmp_path, asked)
-    assert told == [target.places[text] for text in asked]
+    answers = ask(target, tmp_path, asked)
+    assert answers == [target.places[text] for text in asked]
 
 
 def mutated(random_, expressions):
@@ -180,8 +180,8 @@ def test_random_expressions(target, tmp_path):
     random_ = random.Random(20)
     known = list(target.places) + ["(*main.Bank)(0xc000012345).byName"]
     asked = [mutated(random_, known) for _ in range(10000)]
-    told = ask(target, tmp_path, asked)
-    for text, answer in zip(asked, told):
+    answers = ask(target, tmp_path, asked)
+    for text, answer in zip(asked, answers):
         good = isinstance(answer, int) or (answer and "\n" not in answer)
         assert good, (text, answer)
-    assert any(isinstance(answer, int) for answer in told)
+    assert any(isinstance(answer, int) for answer in answers)
