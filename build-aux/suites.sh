@@ -66,7 +66,7 @@ beside() {
 			echo "$total_passed $total_failed $total_skipped $failed_suites" \
 				>"build/$beside.counts"
 		) 2>&1 | tee "build/$beside.out" |
-			grep --line-buffered -E '^(FAILED|ERROR) '
+			grep --line-buffered -E '^(FAILED|ERROR) |: FAILED '
 	} &
 	beside_pid=$!
 }

@@ -39,8 +39,8 @@ struct merge {
 	struct gr_table place_of_name;
 	struct gr_table label_of_root;
 	struct gr_table path_of_child; // roots, and children of wide paths
-	// One entry for each node. Of a root node that is not yet merged it is
-	// the index of the root.
+	// One entry for each node. A root node that is not yet merged has the
+	// index of the root.
 	uint32_t *path_of_node;
 };
 

@@ -34,7 +34,7 @@ struct gr_primitive_name {
 /**
  * Name the primitive at @p addr.
  *
- * @param type The type of a lock, which tells the field: `sync.Mutex`. Of a
+ * @param type The type of a lock, which tells the field: `sync.Mutex`; for a
  *	channel, `chan T`.
  * @param is_channel The object at @p addr is a channel as a whole.
  * @param may_walk Without a walk, only package variables and their pointers

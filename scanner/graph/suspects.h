@@ -33,7 +33,7 @@ struct gr_suspect_question {
 };
 
 struct gr_suspect {
-	/** The first vertex that holds nothing but this suspect. Of a group:
+	/** The first vertex that holds nothing but this suspect; for a group,
 	 * the member that retains most. */
 	gr_vertex holder;
 	/** Where it accumulates; not set for a group. */

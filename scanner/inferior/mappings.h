@@ -70,8 +70,8 @@ struct gr_error *gr_mappings_sort(struct gr_mappings *mappings,
 				  void *ctx) GR_MUST_CHECK;
 
 /**
- * A mapping that holds @p addr, or NULL. Of several, as a damaged core may have,
- * it is the one that ends last. The mappings are sorted.
+ * A mapping that holds @p addr, or NULL. A damaged core may have several: it is
+ * the one that ends last. The mappings are sorted.
  */
 const struct gr_mapping *gr_mappings_find(const struct gr_mappings *mappings,
 					  uint64_t addr);

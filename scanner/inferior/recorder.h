@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * recorder: what the scanner has read of the target. A saved file without values
- * has the words that were read and no others. Of a word of which only some bytes
- * were read, the other bytes are zeros in the file.
+ * has the words that were read and no others. If only some bytes of a word were
+ * read, the file has zeros for the others.
  *
  * The image records what it copies for a reader, and what gr_image_map() gives.
  * Who reads through a pointer of gr_image_map_torn(), which is to memory with

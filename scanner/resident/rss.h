@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * rss: where the resident memory is: every resident page, or part of one,
- * belongs to one class, so that the classes add up. Of a core that does not tell
- * which pages were resident, so do all pages that it has, and those of zeros,
- * which the process may never have had, are one class.
+ * belongs to one class, so that the classes add up. If a core does not tell which
+ * pages were resident, all its pages have a class. Those of zeros, which the
+ * process may never have had, are one class then.
  */
 #ifndef GR_RSS_H
 #define GR_RSS_H

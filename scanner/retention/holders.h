@@ -73,7 +73,7 @@ enum gr_holder_kind {
  */
 struct gr_holder {
 	const char *kind; /**< By GR_HOLDER_KINDS. */
-	/** The root or goroutine. Of several roots, the object that is on all
+	/** The root or goroutine; for several roots, the object that is on all
 	 * paths if @ref has_vertex. */
 	struct gr_vertex_info vertex;
 	bool has_vertex;

@@ -3,8 +3,8 @@
  * near_holders: who points to some objects, and who to these, a few steps up.
  *
  * Each step passes all edges once, and reads each object that points to a wanted
- * one once, however many objects are wanted. Of those that point to one object,
- * the first few are kept. The time is linear.
+ * one once, however many objects are wanted. It keeps the first few that point
+ * to each wanted object. The time is linear.
  */
 #ifndef GR_NEAR_HOLDERS_H
 #define GR_NEAR_HOLDERS_H

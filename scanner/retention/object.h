@@ -27,8 +27,8 @@ enum gr_type_source {
 /** The other end of a reference, and the word that refers. */
 struct gr_reference {
 	struct gr_vertex_info vertex;
-	/** The field or element that has the pointer: `.next`. Of a root with
-	 * the name of its variable: `main.sessions[3].conn`. */
+	/** The field or element that has the pointer: `.next`. A root's begins
+	 * with the name of its variable: `main.sessions[3].conn`. */
 	const char *name;
 	uint64_t word_addr; /**< Address of the pointer; 0: in no memory. */
 };

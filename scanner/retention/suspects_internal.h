@@ -63,7 +63,7 @@ struct gr_error *gr_suspect_step(struct gr_answers *answers, gr_vertex holder,
 				 const char **ret) GR_MUST_CHECK;
 
 /** Where it accumulates, as text: the object, and the holder with a name, with
- * the field of it if it leads there directly. Of an object without a type, what
+ * the field of it if it leads there directly; for an object without a type, what
  * refers to it. */
 struct gr_error *gr_suspect_point_text(struct gr_answers *answers, gr_vertex at,
 				       const char **ret) GR_MUST_CHECK;

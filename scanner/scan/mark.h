@@ -17,9 +17,9 @@ struct gr_error *gr_answers_mark(struct gr_answers *answers,
 
 /**
  * A conservative word may lead to garbage, and garbage to objects that were
- * swept already. Of the pointers to free slots that a walk with @p options has
- * counted in @p ledger, only those that are reached without such words count as
- * precise. This takes another walk. Its marking is *@p ret, for
+ * swept already. A pointer to a free slot that a walk with @p options has counted
+ * in @p ledger is precise only if it is reached without such words. To find
+ * these takes another walk. Its marking is *@p ret, for
  * gr_marking_deinit(); it is empty if there are no such pointers.
  */
 struct gr_error *gr_answers_sort_free_slots(

@@ -75,8 +75,8 @@ enum gr_scan_extent {
 /**
  * Open a target: read symbols, then what @p extent needs: goroutines and their
  * stacks; spans, the memory that the walk needs, and roots. The scan of a core
- * reads more when a question needs it. Of a process only values are read after
- * this call, and only if it is held: GR_EXTENT_VALUES copies them, too.
+ * reads more when a question needs it. A process is read after this call only
+ * for values, and only if it is held: GR_EXTENT_VALUES copies them, too.
  * @p target may be freed.
  */
 struct gr_error *gr_scan_create(const struct gr_target *target,

@@ -15,7 +15,7 @@
 struct gr_show_limits {
 	uint32_t max_string;   /**< Bytes of a string. */
 	uint32_t max_elements; /**< Elements of an array, a slice, a map ... */
-	/** Structs in structs. Of a deeper one only the address is printed. */
+	/** Structs in structs. A deeper one is printed as its address alone. */
 	uint32_t max_depth;
 };
 

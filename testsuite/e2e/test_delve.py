@@ -100,8 +100,8 @@ def known(farm):
 
 def as_delve_has_it(row, frames, at):
     """A place on the stack with the words of Delve, which takes the function
-    that is called and the line that is innermost, inlined or not. Of the call
-    in which a goroutine blocks, it takes the line behind, we that of the call,
+    that is called and the line that is innermost, inlined or not. Where a
+    goroutine blocks in a call, it takes the line behind, we that of the call,
     as runtime.Stack does."""
     calls = [f for f in frames if f["pc"] == at["pc"]]
     called = next(f for f in calls if not f["inlined"])

@@ -15,8 +15,8 @@ from session import run_cli
 from targets import attach_reason, skip_if
 from toolchains import RELEASES, Variant, variants
 
-# Bytes. Of six letters, the tables of a file have some by chance: QQQQQQ. Shorter
-# secrets are looked for in their places (check_places).
+# Bytes. The tables of a file have some words of six letters by chance: QQQQQQ.
+# Shorter secrets are looked for in their places (check_places).
 PART = 8
 FEWEST_ZEROS = 8  # that no secret has in a row
 MANY_ZEROS = re.compile(rb"\0{32,}")

@@ -164,6 +164,16 @@ def test_quick(tree):
     assert "\nFAILED testsuite/python/test_b.py::test_fails" in out
 
 
+def test_suite_beside_is_lost(tree):
+    """That is said as it happens, and again in the suite's output."""
+    tree.write("testsuite/e2e/quick.py", "RELEASE = 'go9.9'")
+    tree.write("testsuite/e2e/conftest.py", TAKES_QUICK)
+    tree.write("testsuite/python/test_b.py", "import os; os._exit(7)")
+    out, counts = tree.run("--quick")
+    assert out.count("run-tests: FAILED python: pytest ended with") == 2
+    assert counts == (2, 1, 1)
+
+
 def test_what_cannot_be_installed(tree):
     """One line for each group of packages, and the tests run."""
     tree.write("build-aux/setup.sh", SETUP + NO_CHROMIUM)

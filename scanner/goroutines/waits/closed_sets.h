@@ -22,8 +22,8 @@ GR_VECTOR(gr_waker_vector, struct gr_waker);
 struct gr_closed_sets {
 	uint8_t *states; /**< By goroutine: enum gr_leak_state. */
 	/** By primitive: those of primitive i are wakers.data[first[i] ..
-	 * first[i + 1]). Of very many primitives of one object, each has
-	 * some. */
+	 * first[i + 1]). If one object has very many, each primitive has
+	 * some of its wakers. */
 	struct gr_waker_vector wakers;
 	uint32_t *first;
 };

@@ -196,8 +196,8 @@ static struct gr_error *read_list(struct labels *l, uint64_t addr)
 	return err;
 }
 
-/* The entries of a bucket and of those that overflow from it. Of a bucket that
- * was moved (runtime/map.go: evacuated), no slot is in use. */
+/* The entries of a bucket and of those that overflow from it. A bucket that was
+ * moved (runtime/map.go: evacuated) has no slot in use. */
 static struct gr_error *read_chain(struct labels *l, uint64_t bucket,
 				   uint64_t *buckets_left)
 {

@@ -11,8 +11,8 @@ enum {
 	MAX_DESCRIPTOR = 1 << 30,
 };
 
-/* Read a word that lies outside of the heap. Of a process that goes on, it was
- * copied if a timer for a deadline is beside it (roots/root_lists.c). */
+/* Read a word that lies outside of the heap. The copy of a process that goes on
+ * has it if a timer for a deadline is beside it (roots/root_lists.c). */
 static struct gr_error *read_late(const struct gr_sched *sched, uint64_t addr,
 				  uint64_t *ret)
 {

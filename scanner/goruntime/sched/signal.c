@@ -127,8 +127,8 @@ static uint64_t context_pc(const struct context_shape *shape,
 	return regs.value[shape->arch->pc];
 }
 
-/* Keep the words of a context in a saved file. Of the registers, addresses are
- * kept and the number of a system call: others may have values. */
+/* Keep the words of a context in a saved file. Only registers with addresses or
+ * the number of a system call are kept: others may have values. */
 static void note_context(struct gr_runtime *rt,
 			 const struct context_shape *shape,
 			 const uint8_t *context)

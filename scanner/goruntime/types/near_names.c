@@ -158,7 +158,7 @@ static bool has_name(const struct nearest *found, const char *name)
 	return false;
 }
 
-/* Enter a name in its order. Of names that are equally near the first stays in
+/* Enter a name in its order. The first of several that are equally near stays in
  * front. */
 static void enter(struct nearest *found, const char *name,
 		  unsigned int distance)
