@@ -67,6 +67,23 @@ def keys_of(value, parent=""):
             yield from keys_of(inner, parent)
 
 
+def named_words():
+    """The words in backticks that may be keys or values of documents."""
+    return set(re.findall(r"`([a-z]+(?:_[a-z]+)*)`", prose(TEXT)))
+
+
+def words_of_sources():
+    """All words of the Python code, and the texts of one word in C."""
+    top = REFERENCE.parents[1]
+    code = top / "python/goref"
+    found = set()
+    for path in (*code.rglob("*.py"), code / "_goref.pyi"):
+        found.update(re.findall(r"\w+", path.read_text().lower()))
+    for path in (*top.glob("scanner/**/*.[ch]"), *top.glob("proto/*.c")):
+        found.update(re.findall(r'"(\w+)"', path.read_text()))
+    return found
+
+
 @functools.cache
 def named():
     """The keys that the introduction names, those of each section, and all."""
