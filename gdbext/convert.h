@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Conversions of single values from C to Python (value.c), and the selectors
+ * Conversions of single values from C to Python (convert.c), and the selectors
  * by which a table of fields chooses one. A selector stands for a type in
  * _goref.pyi; a field of a C type that it does not list does not compile.
  */

@@ -126,7 +126,7 @@ PyObject *gr_py_row_tuple(struct gr_py_row *row, const void *values,
 PyObject *gr_py_row_list(struct gr_py_row *row, const void *values,
 			 size_t stride, size_t count);
 
-// ----------------------------------------------------------------- rows.c
+// ------------------------------------------------------------ lazy_rows.c
 
 struct gr_py_scan;
 
@@ -289,8 +289,8 @@ struct gr_py_site {
 	struct gr_site_row row;
 };
 
-/** The calls of a stack as a tuple of rows, the innermost first (profiles.c).
- */
+/** The calls of a stack as a tuple of rows, the innermost first
+ * (runtime_profiles.c). */
 PyObject *gr_py_frames(const struct gr_stacks *stacks, uint32_t stack);
 
 /** Result.write_profile(). */

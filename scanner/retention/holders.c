@@ -3,7 +3,7 @@
 #include "retention/holders.h"
 
 #include "naming/link.h"
-#include "retention/holder.h"
+#include "retention/common_holder.h"
 #include "retention/weak.h"
 #include "scan/enter.h"
 

@@ -124,11 +124,11 @@ def test_looking_may_end_a_hang(place):
 # Files of render/ that make a document of another verb.
 VERB_OF = {
     "goroutine_list": "goroutines",
+    "goroutine_wait": "goroutine",
     "goroutines": "goroutine",
     "merged": "why",
     "scheduler": "hung",
     "sites": "histogram",
-    "wait": "goroutine",
     "written": "report",
 }
 

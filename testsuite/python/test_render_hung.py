@@ -7,7 +7,7 @@ import pytest
 
 import rows
 from goref.render.hung import HungReport, Outside
-from test_render_wait import wait_row
+from test_render_goroutine_wait import wait_row
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Optional
 
 from .. import args, native, partial
+from ..render.goroutine_wait import GoroutineWaitReport
 from ..render.goroutines import GoroutineReport
-from ..render.wait import GoroutineWaitReport
 from ..session import running
 from .base import answer
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from .goroutine_wait import wait_lines, waits_document
 from .goroutines import (
     call_lines,
     frames_document,
@@ -14,7 +15,6 @@ from .goroutines import (
 )
 from .report import Listed, Report, partial_lines
 from .units import human_bytes
-from .wait import wait_lines, waits_document
 
 if TYPE_CHECKING:
     from .._goref import (

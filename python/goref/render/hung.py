@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from .command import command, next_lines
+from .goroutine_wait import wait_document, wait_lines, wait_text
 from .hung_cause import (
     Findings,
     blockers_of,
@@ -20,7 +21,6 @@ from .report import Report, fields_of, partial_lines
 from .stack import c_function, own_call, place, stack_lines
 from .table import table, wrapped
 from .units import counted, human_bytes
-from .wait import wait_document, wait_lines, wait_text
 from .waits import (
     awaited_document,
     awaited_text,

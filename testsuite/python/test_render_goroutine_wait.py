@@ -5,7 +5,7 @@ import pytest
 
 import rows
 from goref import syscalls
-from goref.render import wait as of_waits
+from goref.render import goroutine_wait as of_waits
 from goref.render.goroutine_list import GoroutinesReport
 from goref.render.goroutines import GoroutineReport
 

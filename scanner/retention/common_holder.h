@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** holder: what all paths to a vertex have in common. */
-#ifndef GR_HOLDER_H
-#define GR_HOLDER_H
+/** common_holder: what all paths to a vertex have in common. */
+#ifndef GR_COMMON_HOLDER_H
+#define GR_COMMON_HOLDER_H
 
 #include "graph/paths.h"
 #include "retention/holders.h"
@@ -27,4 +27,4 @@ bool gr_holder_is_one(const struct gr_answers *answers, gr_vertex v);
 struct gr_goroutine_brief gr_goroutine_brief(struct gr_sched *sched,
 					     uint64_t id);
 
-#endif /* GR_HOLDER_H */
+#endif /* GR_COMMON_HOLDER_H */

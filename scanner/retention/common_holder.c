@@ -5,7 +5,7 @@
  * the object is a statement about edges, and needs more: no other edge leads to
  * what the pointer leads to, but edges from what it holds itself.
  */
-#include "retention/holder.h"
+#include "retention/common_holder.h"
 
 #include "naming/link.h"
 #include "retention/references.h"
