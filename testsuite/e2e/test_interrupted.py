@@ -79,15 +79,17 @@ def test_ctrl_c_before_it_looks(words, question):
     goref = start(words + question)
     faults = faults_of_all(goref.pid)
     answer, _ = goref.communicate(timeout=LONGEST_S)
-    statuses = []
+    in_time = []
     for i in range(4):
         goref = start(words + question)
         reaches(goref.pid, faults * i // 4)
         goref.send_signal(signal.SIGINT)
         out, err = goref.communicate(timeout=LONGEST_S)
         check(goref.returncode, out, err, "interrupted", answer)
-        statuses.append(goref.returncode)
-    assert any(statuses), "Ctrl-C was never in time"
+        # At the first moment, the kernel ends what is not yet goref.
+        if i and (goref.returncode == 3 or (goref.returncode and not out)):
+            in_time.append(i)
+    assert in_time, "Ctrl-C was never in time"
 
 
 # SIGINT comes at the very end: behind the answer, before it is blocked.
