@@ -158,8 +158,9 @@ static struct gr_error *check_memory(pid_t pid)
 	if (room >= need)
 		return NULL;
 	return gr_error_format(GR_ERROR_LIMIT,
-			       "%" PRIu64 " MB of memory are free in %s, and a "
-			       "snapshot needs %" PRIu64 " MB: pages that the "
+			       "%" PRIu64
+			       " MiB of memory are free in %s, and a "
+			       "snapshot needs %" PRIu64 " MiB: pages that the "
 			       "process writes to exist twice",
 			       room >> 20, where, need >> 20);
 }

@@ -214,7 +214,7 @@ def _text(path: str) -> str:
         reason = getattr(problem, "strerror", None) or problem
         raise FileError(f"cannot read {path}: {reason}") from None
     if len(data) > _MAX_FILE:
-        raise FileError(f"cannot read {path}: it has more than 16 MB")
+        raise FileError(f"cannot read {path}: it has more than 16 MiB")
     return data.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
 
 

@@ -5,7 +5,7 @@
 
 const char *gr_text_bytes(uint64_t bytes, char *text, size_t text_bytes)
 {
-	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
 	double value = (double)bytes;
 	size_t unit = 0;
 

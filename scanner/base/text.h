@@ -12,7 +12,7 @@ static inline bool gr_has_prefix(const char *text, const char *prefix)
 }
 
 /**
- * Write "1.5 MB" and the like (units of 1024) into @p text.
+ * Write "1.5 MiB" and the like into @p text.
  *
  * @return @p text.
  */

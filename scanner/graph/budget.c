@@ -174,6 +174,6 @@ struct gr_error *gr_budget_error(const struct gr_budget *budget)
 		return &gr_enomem;
 	return gr_error_format(GR_ERROR_NO_MEMORY,
 			       "the object graph needs more than the %" PRIu64
-			       " MB that the memory limit leaves for it",
+			       " MiB that the memory limit leaves for it",
 			       budget->limit_bytes >> 20);
 }

@@ -193,6 +193,8 @@ def form(text):
     blanks and line breaks that depend on these."""
     text = re.sub(r"0x[0-9a-f]+", "#", text)
     text = re.sub(
-        r"[<+-]?\d+(?:[,.]\d+)*(?: ?(?:%|(?:[kMGT]?B|[mu]?s)\b))?", "#", text
+        r"[<+-]?\d+(?:[,.]\d+)*(?: ?(?:%|(?:(?:[KMGT]i)?B|[mu]?s)\b))?",
+        "#",
+        text,
     )
     return " ".join(text.split())

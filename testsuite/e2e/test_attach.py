@@ -227,7 +227,7 @@ def test_attach_refuses_for_want_of_memory(counting):
     done = run_cli(["attach", process.pid, "--memory-limit", "1M"])
     assert done.returncode == 1, done.stdout
     last = done.stderr.splitlines()[-1]
-    assert "not enough memory" in last and "limit is 1.0 MB" in last
+    assert "not enough memory" in last and "limit is 1.0 MiB" in last
     assert counter.goes_on()
 
 
@@ -272,7 +272,7 @@ def test_attach_gives_up_for_want_of_memory(counting):
     status, _, err = run_host(process.pid, GROWN)
     assert status == 1
     assert "not enough memory: more than" in err, err
-    assert "the limit is 1.0 MB" in err
+    assert "the limit is 1.0 MiB" in err
     assert err.count("and goes on") == 1
     assert tracer_of(process.pid) == 0
     assert counter.goes_on()
@@ -283,8 +283,8 @@ def test_attach_gives_nodes_for_memory(counting):
     process, counter = counting(CENTRAL, BUSY)
     done = run_cli(["attach", process.pid, "--memory-limit", "1M"])
     # The memory of the look itself varies by a huge page or two.
-    least = float(re.search(r": ([\d.]+) MB are needed", done.stderr)[1])
-    most = float(re.search(r"up to ([\d.]+) MB of memory", done.stderr)[1])
+    least = float(re.search(r": ([\d.]+) MiB are needed", done.stderr)[1])
+    most = float(re.search(r"up to ([\d.]+) MiB of memory", done.stderr)[1])
     enough = f"{(least + most) / 2:.1f}M"
     done = run_cli(["attach", process.pid, "--memory-limit", enough, "--json"])
     assert done.returncode == 0, done.stderr

@@ -263,7 +263,7 @@ def test_text(story, variant):
     assert len(first.splitlines()) < 60
     lines = first.splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("By type"))
-    assert lines[at + 2].split()[:2] == ["+4.9", "MB"]
+    assert lines[at + 2].split()[:2] == ["+4.9", "MiB"]
     assert lines[at + 2].endswith("main.item")
     only = run_cli(["diff", *told.cores, "--by", "root", "--top", "2"]).stdout
     assert "By root" in only and "By type" not in only

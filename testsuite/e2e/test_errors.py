@@ -214,7 +214,7 @@ def test_no_program_header_makes_sense(farm, tmp_path, field, value):
     target = damaged(farm.target("rest", CENTRAL), tmp_path, change)
     run = run_goref(target, ["goref scan"])
     assert_one_line(run, "program headers of the core", "make no sense")
-    assert "TB" not in run.stderr and "warning:  is" not in run.stderr
+    assert "TiB" not in run.stderr and "warning:  is" not in run.stderr
 
 
 def zeros(core):
@@ -372,7 +372,7 @@ def test_why_of_what_is_no_object(farm, variant):
 
 
 def test_why_of_free_memory(farm):
-    """A small program has used the start of the heap's first arena, 64 MB."""
+    """A small program has used the start of the heap's first arena, 64 MiB."""
     target = farm.target("generics", CENTRAL)
     run = run_goref(target, ["goref why 0xc003fff000"])
     assert "free memory of the Go heap" in run.parts[0]

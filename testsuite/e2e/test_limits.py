@@ -85,5 +85,5 @@ def test_one_line(farm, tmp_path):
     assert done.returncode == 1, done.stdout
     lines = [x for x in done.stderr.splitlines() if "warning" not in x]
     assert len(lines) == 1, done.stderr
-    assert "not enough memory" in lines[0] and "60.0 MB" in lines[0]
+    assert "not enough memory" in lines[0] and "60.0 MiB" in lines[0]
     assert "--memory-limit" in lines[0]

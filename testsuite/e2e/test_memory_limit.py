@@ -19,7 +19,7 @@ def core(farm):
 
 def test_core_needs_memory(core):
     done = run_cli(["core", core.exe, core.core, "--memory-limit", "10M"])
-    one_line(done, 1, "not enough memory", "the limit is 10.0 MB")
+    one_line(done, 1, "not enough memory", "the limit is 10.0 MiB")
 
 
 def test_needed_memory_is_more_than_the_limit(core):
@@ -29,7 +29,7 @@ def test_needed_memory_is_more_than_the_limit(core):
     def needed(limit):
         done = run_cli(["core", core.exe, core.core, "--memory-limit", limit])
         one_line(done, 1, "not enough memory", "the limit is", "--memory-lim")
-        return float(re.search(r"([\d.]+) MB are needed", done.stderr)[1])
+        return float(re.search(r"([\d.]+) MiB are needed", done.stderr)[1])
 
     limit = needed("1M") - 1.2
     assert needed(f"{limit:.1f}M") > limit
@@ -44,7 +44,7 @@ def test_memory_limit_while_opening(core):
     """It is opened all the same, if that takes not much more, so that what
     is needed can be told."""
     done = run_cli(["core", core.exe, core.core, "--memory-limit", "1k"])
-    one_line(done, 1, "are needed", "the limit is 1.0 kB", "--memory-limit")
+    one_line(done, 1, "are needed", "the limit is 1.0 KiB", "--memory-limit")
 
 
 def test_needed_memory_is_no_fixed_sum(farm):
@@ -53,7 +53,7 @@ def test_needed_memory_is_no_fixed_sum(farm):
     small = farm.target("generics", CENTRAL)
     words = ["core", small.exe, small.core, "--memory-limit"]
     done = run_cli([*words, "1M"])
-    needed = float(re.search(r"([\d.]+) MB are needed", done.stderr)[1])
+    needed = float(re.search(r"([\d.]+) MiB are needed", done.stderr)[1])
     assert needed < 20, done.stderr
     done = run_cli([*words, f"{needed + 1.2:.1f}M"])
     assert done.returncode == 0, done.stderr

@@ -82,7 +82,7 @@ def test_nothing_matches(leaky):
         "no reached object has a type with a match of []main.Nothing"
     )
     done = run_cli([*words, "--min-bytes", "1G"])
-    assert done.stderr == "no reached object has 1.0 GB or more\n"
+    assert done.stderr == "no reached object has 1.0 GiB or more\n"
 
 
 # ------------------------------------------------------------- local variables

@@ -361,7 +361,7 @@ def test_search(page, tree):
 
 def human(count):
     value = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
+    for unit in ("B", "KiB", "MiB", "GiB"):
         if value < 1023.95:
             return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
         value /= 1024

@@ -449,7 +449,7 @@ def test_overview(resident):
     lines = done.stdout.splitlines()
     [line] = [line for line in lines if line.startswith("resident: ")]
     total = json.loads(whole.stdout)["anonymous_bytes"] / (1 << 20)
-    assert line.startswith(f"resident: at most {total:.1f} MB anonymous: ")
+    assert line.startswith(f"resident: at most {total:.1f} MiB anonymous: ")
     assert " Go heap in use" in line and " goroutine stacks" in line
 
 

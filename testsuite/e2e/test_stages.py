@@ -83,7 +83,7 @@ def test_process(farm, variant):
         number, unit = re.search(
             r"about ([\d.]+) (\w+) to copy", done.stderr
         ).groups()
-        sizes[verb] = float(number) * {"kB": 1e3, "MB": 1e6}[unit]
+        sizes[verb] = float(number) * {"KiB": 1e3, "MiB": 1e6}[unit]
     assert sizes["goroutines"] < sizes["scan"]
 
 

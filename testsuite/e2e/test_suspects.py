@@ -158,7 +158,7 @@ def test_untouched(farm, variant, tmp_path):
     assert re.search(rf"\n   memory  at most .* of it resident \({share}\)\n", text)
     [line] = [line for line in run_cli(cores[0]).stdout.splitlines()
               if line.startswith("suspect: ")]  # fmt: skip
-    size = f"{sizes[2] / (1 << 20):.1f} MB"
+    size = f"{sizes[2] / (1 << 20):.1f} MiB"
     assert f", at most {size} of it resident ({share}), where: " in line
     text = run_cli([*cores[1], "suspects"]).stdout
     assert "main.buffers holds" in text and "resident" not in text
@@ -170,7 +170,7 @@ def test_no_suspect(farm, variant, program):
     target = farm.target("suspects", variant, args=[program])
     run = run_goref(target, ["goref suspects --json", "goref suspects"])
     assert run.json()["suspects"] == []
-    assert run.parts[1].startswith("no suspect: nothing holds 4.0 MB or more")
+    assert run.parts[1].startswith("no suspect: nothing holds 4.0 MiB or more")
     assert run.parts[1].count("\n") == 1
 
 
@@ -224,7 +224,7 @@ def test_fail_above(farm, variant):
     assert found.returncode == 4
     assert "main.sessions holds" in found.stdout
     assert (
-        found.stderr == "goref: suspects: a suspect holds more than 1.0 MB\n"
+        found.stderr == "goref: suspects: a suspect holds more than 1.0 MiB\n"
     )
     for limit in ("1G", "0"):
         assert run_cli([*ask, "--fail-above", limit]).returncode == 0
@@ -239,7 +239,7 @@ def test_fail_above(farm, variant):
     assert run_cli([*ask, str(held["retained_bytes"])]).returncode == 0
     run = run_goref(target, ["goref suspects --fail-above 1M"])
     assert run.error_lines() == [
-        "goref suspects: a suspect holds more than 1.0 MB"
+        "goref suspects: a suspect holds more than 1.0 MiB"
     ]
 
 

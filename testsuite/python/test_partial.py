@@ -36,7 +36,7 @@ def test_truncated_core(make):
     info = make.info(missing_bytes=12 << 20, broken_list="allgs")
     gaps = make.gaps(unreadable_pages=2, bad_spans=1, broken_lists=2)
     assert partial.reasons(info, make.why(gaps=gaps)) == [
-        "the core file is truncated, 12.0 MB are missing",
+        "the core file is truncated, 12.0 MiB are missing",
         "2 pages of memory are missing",
         "1 span of the heap lay in that part",
         "2 of the runtime's lists and tables (allgs and more) lay in that "

@@ -52,7 +52,7 @@ def test_text():
     lines = report(totals(100), totals(400)).lines()
     assert lines[0] == "old  core.1 of /srv/app, go1.24.4"
     assert lines[2].strip() == "one program"
-    assert "(+2.3 kB, +300.0 %); 100 -> 400 objects (+300)" in lines[3]
+    assert "(+2.3 KiB, +300.0 %); 100 -> 400 objects (+300)" in lines[3]
     text = "\n".join(lines)
     assert "By site: 1 grew, 0 shrank (every allocation is sampled)" in text
     assert "main.a -> 3 x next. (*main.T) -> b -> ... -> e -> f -> g" in text
@@ -61,7 +61,7 @@ def test_text():
 def test_growth_from_nothing():
     """It has no share."""
     lines = report(totals(0), totals(400)).lines()
-    assert "(+3.1 kB); 0 -> 400 objects (+400)" in lines[3]
+    assert "(+3.1 KiB); 0 -> 400 objects (+400)" in lines[3]
 
 
 def test_partial_sides():
@@ -109,7 +109,7 @@ def test_suspects():
 
 def test_paths_that_were_cut():
     made = report(totals(1), totals(1, folded_bytes=2048))
-    words = "up to 2.0 kB are counted on the paths above"
+    words = "up to 2.0 KiB are counted on the paths above"
     assert words in made.text()
     assert words in made.document()["by"]["path"]["note"]
 

@@ -24,20 +24,20 @@ def test_rows(make):
     assert (
         report(found).text()
         == """\
-1,027 objects, 574.6 kB, reached; by type
+1,027 objects, 574.6 KiB, reached; by type
 
-      size   share  objects  type
-   62.5 kB  10.9 %    1,000  main.T
-  512.0 kB  89.1 %       20  []uint8
-     112 B  <0.1 %        7  string
+       size   share  objects  type
+   62.5 KiB  10.9 %    1,000  main.T
+  512.0 KiB  89.1 %       20  []uint8
+      112 B  <0.1 %        7  string
 """
     )
     lines = report(found, with_retained=True, top=1).lines()
     assert lines == [
-        "1,027 objects, 574.6 kB, reached; by type (1 of 3)",
+        "1,027 objects, 574.6 KiB, reached; by type (1 of 3)",
         "",
-        "     size   share  objects  at least  type",
-        "  62.5 kB  10.9 %    1,000    1.0 MB  main.T",
+        "      size   share  objects  at least  type",
+        "  62.5 KiB  10.9 %    1,000   1.0 MiB  main.T",
     ]
     lines = report(found, by="root", with_retained=True).lines()
     assert "  retained  root" in lines[2]
@@ -47,7 +47,7 @@ def test_filter_and_garbage(make):
     found = make.histogram(*ROWS)
     is_wanted = matcher("^main")
     lines = report(found, is_garbage=True, is_wanted=is_wanted).lines()
-    assert lines[0] == "1,027 objects, 574.6 kB, not reached; by type (1 of 3)"
+    assert lines[0] == "1,027 objects, 574.6 KiB, not reached; by type (1 of 3)"
     assert [line.split()[-1] for line in lines[3:]] == ["main.T"]
     lines = report(found, is_wanted=matcher("nothing")).lines()
     assert lines[1:] == ["no such objects"]
@@ -57,7 +57,7 @@ def test_exact(make):
     found = make.histogram(*ROWS, exact_objects=3000, exact_bytes=3 << 20)
     asked = report(found, exact="main.T")
     assert asked.lines()[1] == (
-        "without all objects of type main.T, 3,000 objects with 3.0 MB would "
+        "without all objects of type main.T, 3,000 objects with 3.0 MiB would "
         "be freed"
     )
     assert asked.document()["exact"] == {

@@ -25,7 +25,7 @@ def end(make, **fields):
 def test_only_through_a_variable(make):
     assert end(make) == [
         "held only through main.list; without it, "
-        "12.0 kB (12,288 bytes) would be freed"
+        "12.0 KiB (12,288 bytes) would be freed"
     ]
 
 
@@ -47,7 +47,7 @@ def test_only_through_a_local(make):
 def test_only_through_a_goroutine(make):
     assert end(make, kind="goroutine", goroutine=make.goroutine_brief()) == [
         "held only through goroutine 7 (main.serve), waiting: chan receive; "
-        "without it, 12.0 kB (12,288 bytes) would be freed"
+        "without it, 12.0 KiB (12,288 bytes) would be freed"
     ]
 
 
@@ -59,7 +59,7 @@ def test_several(make):
     ]
     assert end(make, **several, vertex=make.vertex()) == [
         "held by 3 roots, none alone; all paths go through main.Node at "
-        "0xc000012380; without it, 12.0 kB (12,288 bytes) would be freed"
+        "0xc000012380; without it, 12.0 KiB (12,288 bytes) would be freed"
     ]
 
 

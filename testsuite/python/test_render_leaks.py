@@ -17,9 +17,9 @@ def test_one_group(make):
     assert (
         report(found, how="goref core a b").text()
         == """\
-20 leaked goroutines in 1 group retain 3.0 MB, and 40.0 kB of stacks
+20 leaked goroutines in 1 group retain 3.0 MiB, and 40.0 KiB of stacks
 
-1. 20 goroutines [chan send] retain 3.0 MB, and 40.0 kB of stacks
+1. 20 goroutines [chan send] retain 3.0 MiB, and 40.0 KiB of stacks
    in      main.(*Pool).work at /src/pool.go:31
    on      20 channels of *main.Job
    created by main.(*Pool).Start at /src/pool.go:12

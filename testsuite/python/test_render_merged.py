@@ -31,13 +31,13 @@ def test_tree(make):
     assert (
         report(make, tree(make), unreached=2).text()
         == """\
-main.Node: 100 objects, 6.2 kB, by their shortest paths:
-  objects   bytes  path
-       80  5.0 kB  package variables
-       80  5.0 kB    main.list (global)
-       80  5.0 kB      .next  main.Node (80)
-       20  1.2 kB  goroutines
-       20  1.2 kB    5 goroutines
+main.Node: 100 objects, 6.2 KiB, by their shortest paths:
+  objects    bytes  path
+       80  5.0 KiB  package variables
+       80  5.0 KiB    main.list (global)
+       80  5.0 KiB      .next  main.Node (80)
+       20  1.2 KiB  goroutines
+       20  1.2 KiB    5 goroutines
 2 objects only by weak references
 """
     )

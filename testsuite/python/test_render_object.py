@@ -42,7 +42,7 @@ def test_object(make):
         == """\
 main.p refers to 0xc000012348
 0xc000012348: main.Node, 56 bytes at 0xc000012340 + 8
-  retains    2.0 kB (2,048 bytes)
+  retains    2.0 KiB (2,048 bytes)
   dominator  main.list (global)
   state      reachable, finalizer main.close
   type       known by the type of a pointer to it
@@ -72,7 +72,7 @@ def test_groups(make):
     assert lines[7:] == [
         "5,033 references:",
         "  references  objects' bytes  field     type       for example",
-        "       5,000        117.2 kB  []        main.Leaf  0xc000020000",
+        "       5,000       117.2 KiB  []        main.Leaf  0xc000020000",
         "          30                  main.f.x  local",
         "  and 3 other references",
         "no referrers",

@@ -188,8 +188,8 @@ def test_resident(make):
     shown = report(make, resident=found, suspect="main.cache")
     [line] = [x for x in shown.lines() if x.startswith("resident: ")]
     assert line == (
-        "resident: at most 1.0 MB anonymous: 800.0 kB Go heap in use, "
-        "200.0 kB Go heap free, 24.0 kB C heap"
+        "resident: at most 1.0 MiB anonymous: 800.0 KiB Go heap in use, "
+        "200.0 KiB Go heap free, 24.0 KiB C heap"
     )
     document = shown.document()["resident"]
     assert document["residency"] == "anonymous"
@@ -203,7 +203,7 @@ def test_resident(make):
 
 def test_resident_of_a_process(make):
     shown = report(make, rss_bytes=3 << 20)
-    assert "resident: about 3.0 MB (Rss)" in shown.lines()
+    assert "resident: about 3.0 MiB (Rss)" in shown.lines()
     assert shown.document()["resident"] == {
         "residency": "unknown",
         "rss_bytes": 3 << 20,
@@ -218,7 +218,7 @@ def test_resident_of_a_process(make):
     [line] = [x for x in unknown.lines() if x.startswith("resident: ")]
     assert line == (
         "resident: not known; the core has 100 B: 99 B Go heap in use, 1 B "
-        "unknown, beside 97.7 kB of zeros, which may never have been touched"
+        "unknown, beside 97.7 KiB of zeros, which may never have been touched"
     )
     assert unknown.document()["resident"] == {
         "residency": "unknown",

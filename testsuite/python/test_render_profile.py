@@ -125,7 +125,7 @@ def test_report(rows):
         out="g.pb.gz",
     )
     assert report.text().splitlines() == [
-        "g.pb.gz: 2 goroutines, 2 different stacks, 4.0 kB of stack space",
+        "g.pb.gz: 2 goroutines, 2 different stacks, 4.0 KiB of stack space",
         "PARTIAL: a reason: goroutines may be missing",
     ]
     assert json.loads(report.json()) == {
@@ -157,7 +157,7 @@ def buckets(kind, totals, **fields):
 def test_heap():
     report = buckets("heap", (10, 4096, 2, 1024))
     assert report.text() == (
-        "p.gz: 1.0 kB in use in 2 objects, 4.0 kB allocated in 10, 3 samples\n"
+        "p.gz: 1.0 KiB in use in 2 objects, 4.0 KiB allocated in 10, 3 samples\n"
     )
     document = json.loads(report.json())
     assert document["inuse_bytes"] == 1024
@@ -168,7 +168,7 @@ def test_heap():
 @pytest.mark.parametrize(
     "kind, text",
     [
-        ("allocs", "one allocation in 512.0 kB; objects and sizes are"),
+        ("allocs", "one allocation in 512.0 KiB; objects and sizes are"),
         ("mutex", "contentions and delays are"),
     ],
 )

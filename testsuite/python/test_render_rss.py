@@ -21,19 +21,19 @@ def test_text(make):
     assert (
         report(found).text()
         == """\
-8.0 MB resident (Rss), page by page
-objects, which a heap profile counts: 1.5 MB, beside 512 B not resident
-the rest: 6.5 MB, of which c heap 4.5 MB, stacks 2.0 MB
+8.0 MiB resident (Rss), page by page
+objects, which a heap profile counts: 1.5 MiB, beside 512 B not resident
+the rest: 6.5 MiB, of which c heap 4.5 MiB, stacks 2.0 MiB
 
-    4.5 MB  56.2 %  ########################  c heap
-    2.0 MB  25.0 %  ##########                stacks
-    1.0 MB  12.5 %  #####                     go heap live
-  512.0 kB   6.2 %  ##                        go heap garbage
+    4.5 MiB  56.2 %  ########################  c heap
+    2.0 MiB  25.0 %  ##########                stacks
+    1.0 MiB  12.5 %  #####                     go heap live
+  512.0 KiB   6.2 %  ##                        go heap garbage
 
-GOGC=100, heap goal 4.0 MB
-the scavenger could give back: 8.0 kB
+GOGC=100, heap goal 4.0 MiB
+the scavenger could give back: 8.0 KiB
 allocated, but never touched: 512 B
-next collection frees: 1.0 kB of 4.0 kB allocated
+next collection frees: 1.0 KiB of 4.0 KiB allocated
 """
     )
 
@@ -53,7 +53,7 @@ def test_settings(make):
     found = make.rss(heap=1)
     off = found.collector._replace(gogc=-1, memory_limit=3 << 30)
     lines = report(found._replace(collector=off)).lines()
-    assert "GOGC=off, GOMEMLIMIT=3.0 GB" in lines
+    assert "GOGC=off, GOMEMLIMIT=3.0 GiB" in lines
     unknown = found.collector._replace(
         gogc=None, memory_limit=None, goal_bytes=None
     )
@@ -68,21 +68,21 @@ def test_pages_of_zeros_are_counted_apart(make):
         "unknown", go_heap_live=3 << 20, unknown=1 << 20, zero_pages=1 << 30
     )
     assert report(found).lines()[:6] == [
-        "4.0 MB in the core, beside 1.0 GB of zeros, which may never have "
+        "4.0 MiB in the core, beside 1.0 GiB of zeros, which may never have "
         "been touched; which pages were resident is not known",
-        "objects, which a heap profile counts: 3.0 MB, beside those in pages "
+        "objects, which a heap profile counts: 3.0 MiB, beside those in pages "
         "of zeros",
-        "the rest: 1.0 MB, of which unknown 1.0 MB",
+        "the rest: 1.0 MiB, of which unknown 1.0 MiB",
         "",
-        "  3.0 MB  75.0 %  ########################  go heap live",
-        "  1.0 MB  25.0 %  ########                  unknown",
+        "  3.0 MiB  75.0 %  ########################  go heap live",
+        "  1.0 MiB  25.0 %  ########                  unknown",
     ]
     document = report(found).document()
     assert document["classes"][-1] == {"name": "zero_pages", "bytes": 1 << 30}
     assert document["total_bytes"] == (4 << 20) + (1 << 30)
     head = report(make.rss("unknown", go_heap_live=3 << 20)).lines()[0]
     assert head == (
-        "3.0 MB in the core; which pages were resident is not known"
+        "3.0 MiB in the core; which pages were resident is not known"
     )
 
 

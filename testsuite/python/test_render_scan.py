@@ -52,23 +52,23 @@ def test_text_of_a_small_scan(make):
 core /tmp/core of /srv/app
 go1.24.4, no collection running, 7 goroutines
 
-  heap         objects    size    share
-  allocated      1,000  8.0 MB  100.0 %
-  reached          750  6.0 MB   75.0 %
-  not reached      250  2.0 MB   25.0 %
+  heap         objects     size    share
+  allocated      1,000  8.0 MiB  100.0 %
+  reached          750  6.0 MiB   75.0 %
+  not reached      250  2.0 MiB   25.0 %
   reached by type 100.0 %, runtime type 0.0 %, header 0.0 %, pointer mask only 0.0 % (of bytes)
   gaps: unknown_types 1,234
 
 Top roots by bytes and by objects
-  billed   share  objects
-  5.0 MB  83.3 %      500  main.cache  (global)
+   billed   share  objects
+  5.0 MiB  83.3 %      500  main.cache  (global)
   what each root alone keeps alive: scan --retained
 
 Top types by bytes and by objects
-    size   share  objects
-  5.0 MB  83.3 %      700  main.Entry
+     size   share  objects
+  5.0 MiB  83.3 %      700  main.Entry
 
-took 2.60 s; the scan: symbols 20 ms, typed 1.50 s, object graph 700 ms, 10.0 MB of memory
+took 2.60 s; the scan: symbols 20 ms, typed 1.50 s, object graph 700 ms, 10.0 MiB of memory
 """
     )  # noqa: E501
 
@@ -184,9 +184,9 @@ def test_samples_are_explained(make, goref):
     counted, note = lines(512 << 10)
     assert counted == (
         "  it has 413 sampled objects, which stand for about 6,466, about "
-        "12.0 MB"
+        "12.0 MiB"
     )
-    assert "one allocation in 512.0 kB" in note and "estimated" in note
+    assert "one allocation in 512.0 KiB" in note and "estimated" in note
     counted, note = lines(1)
     assert "about" not in counted and "every allocation" in note
     assert "profiling is off" in lines(0, 0)[1]
@@ -312,7 +312,7 @@ def test_info(make):
 
 def test_objects(make):
     text = objects_text(make.total(1234, 2048), "all\n.txt")
-    assert text == "all\\n.txt: 1,234 objects, 2.0 kB\n"
+    assert text == "all\\n.txt: 1,234 objects, 2.0 KiB\n"
 
 
 ROOTS = (

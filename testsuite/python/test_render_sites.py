@@ -25,14 +25,14 @@ def report(found, **options):
 def test_estimated(make):
     found = make.site_table(*ROWS, heap=(9000, 2 << 20), rate=512 * 1024)
     assert report(found).lines() == [
-        "9,000 objects, 2.0 MB, reached; 4 of them sampled, 2.1 kB; by site",
-        "sampled: about one allocation in 512.0 kB; objects and sizes are "
+        "9,000 objects, 2.0 MiB, reached; 4 of them sampled, 2.1 KiB; by site",
+        "sampled: about one allocation in 512.0 KiB; objects and sizes are "
         "estimated",
         "",
         "  about size   share  about objects  sampled  site",
-        "      1.0 MB  66.7 %          1,000        2  main.build main.go:12 "
+        "     1.0 MiB  66.7 %          1,000        2  main.build main.go:12 "
         "< main.main main.go:40",
-        "    512.0 kB  33.3 %          8,192        1  main.deep deep.go:3 < "
+        "   512.0 KiB  33.3 %          8,192        1  main.deep deep.go:3 < "
         "main.deep deep.go:3 < main.deep deep.go:3 < ...",
         "        16 B  <0.1 %              1        1  (stack not known)",
     ]

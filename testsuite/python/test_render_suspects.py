@@ -28,14 +28,14 @@ def test_holder(make):
     assert (
         report(found).text()
         == """\
-1 suspect holds 6.0 MB, 75.0 % of what is reached
+1 suspect holds 6.0 MiB, 75.0 % of what is reached
 
-1. main.cache holds 6.0 MB (75.0 %)
+1. main.cache holds 6.0 MiB (75.0 %)
    where   map[string]*main.T in main.cache at 0xc000012340
-   what    20,000 main.T         5.0 MB
-           20,000 string data  512.0 kB
-                3 a               300 B
-                2 b               200 B
+   what    20,000 main.T         5.0 MiB
+           20,000 string data  512.0 KiB
+                3 a                300 B
+                2 b                200 B
            and 1 more type
    path    main.cache (global)
            -> map[string]*main.T data at 0xc000012340
@@ -50,9 +50,9 @@ def test_holder(make):
     (
         ("unknown", None, None, False),
         ("exact", 0, "0 B of it resident (0.0 %)", True),
-        ("exact", 3 << 20, "3.0 MB of it resident (50.0 %)", True),
-        ("anonymous", 3 << 20, "at most 3.0 MB of it resident (50.0 %)", True),
-        ("exact", 6 << 20, "6.0 MB of it resident (100.0 %)", False),
+        ("exact", 3 << 20, "3.0 MiB of it resident (50.0 %)", True),
+        ("anonymous", 3 << 20, "at most 3.0 MiB of it resident (50.0 %)", True),
+        ("exact", 6 << 20, "6.0 MiB of it resident (100.0 %)", False),
     ),
 )
 def test_how_much_is_resident(make, residency, resident, memory, is_noted):
@@ -114,7 +114,7 @@ def test_goroutines(make):
     )
     lines = report(make.suspects(suspect), how="goref core a b").lines()
     assert lines[2:] == [
-        "1. 4,000 goroutines of main.serve hold 6.0 MB (75.0 %)",
+        "1. 4,000 goroutines of main.serve hold 6.0 MiB (75.0 %)",
         "   where   goroutines of main.serve, created by main.accept",
         "   path    goroutine 7 (main.serve)",
         "   closer  goref core a b goroutines --with goloc main.accept --group "
@@ -122,7 +122,7 @@ def test_goroutines(make):
         "           goref core a b goroutine 7 locals",
     ]
     assert overview_line(make.suspects(suspect)) == (
-        "suspect: 4,000 goroutines of main.serve hold 6.0 MB (75.0 %)"
+        "suspect: 4,000 goroutines of main.serve hold 6.0 MiB (75.0 %)"
     )
 
 
@@ -167,8 +167,8 @@ def test_many_objects_and_a_list(make):
     many = make.suspect("main.T", kind="objects", objects=300)
     chain = make.suspect("main.head", is_chain=True)
     lines = report(make.suspects(many, chain)).lines()
-    assert lines[0] == "2 suspects hold 12.0 MB, 150.0 % of what is reached"
-    assert lines[2] == "1. 300 main.T together hold 6.0 MB (75.0 %)"
+    assert lines[0] == "2 suspects hold 12.0 MiB, 150.0 % of what is reached"
+    assert lines[2] == "1. 300 main.T together hold 6.0 MiB (75.0 %)"
     assert (
         "   where   a list that begins with map[string]*main.T in main.head"
         " at 0xc000012340" in lines
@@ -201,7 +201,7 @@ def test_top(make):
 def test_none(make):
     found = make.suspects(reached_bytes=5000)
     assert report(found).text() == (
-        "no suspect: nothing holds 1.0 MB or more\n"
+        "no suspect: nothing holds 1.0 MiB or more\n"
     )
     found = make.suspects(
         reached_bytes=100 << 20,
@@ -210,8 +210,8 @@ def test_none(make):
         largest_bytes=9 << 20,
     )
     line = (
-        "no suspect: nothing holds 10.0 MB or more (10.0 % of what is "
-        "reached); main.small holds most: 9.0 MB"
+        "no suspect: nothing holds 10.0 MiB or more (10.0 % of what is "
+        "reached); main.small holds most: 9.0 MiB"
     )
     assert report(found).text() == line + "\n"
     assert overview_line(found) == line

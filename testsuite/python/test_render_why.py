@@ -39,9 +39,9 @@ def test_sizes_of_a_chain(make):
     asked = report(make.held(), vertices=vertices)
     assert asked.lines()[2:4] == [
         "     main.list           0x55aa00      *main.List        "
-        "retains 4.0 kB",
+        "retains 4.0 KiB",
         "  -> head. (*main.Node)  0xc000012340  main.Node   64 B  "
-        "retains 4.0 kB",
+        "retains 4.0 KiB",
     ]
     hops = asked.document()["path"]
     assert [h["retained_bytes"] for h in hops] == [4096, 4096]
@@ -117,7 +117,7 @@ It points to:
     ]
     freed = report(why, variable=many, freed_bytes=2048)
     assert (
-        freed.lines()[-1] == "Without it, 2.0 kB (2,048 bytes) would be freed."
+        freed.lines()[-1] == "Without it, 2.0 KiB (2,048 bytes) would be freed."
     )
     assert freed.document()["variable"]["retained_bytes"] == 2048
     assert report(why, variable=make.variable()).text().splitlines()[1:] == [

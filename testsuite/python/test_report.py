@@ -499,10 +499,10 @@ def test_what_has_not_stopped_it(kind, origin, has_overview, shown):
 @pytest.mark.parametrize(
     "residency, title, size, more",
     (
-        ("exact", "Resident", "1.0 GB", "page by page (Rss)"),
-        ("anonymous", "Resident", "1.0 GB", "of anonymous memory, at most"),
-        ("unknown", "In the core", "4.0 MB",
-         "beside 1020.0 MB of zeros, which may never have been touched; "
+        ("exact", "Resident", "1.0 GiB", "page by page (Rss)"),
+        ("anonymous", "Resident", "1.0 GiB", "of anonymous memory, at most"),
+        ("unknown", "In the core", "4.0 MiB",
+         "beside 1020.0 MiB of zeros, which may never have been touched; "
          "which pages were resident is not known"),
     ),
 )  # fmt: skip
@@ -528,9 +528,9 @@ def test_resident_is_what_was_so(residency, title, size, more):
 def test_one_suspect_has_its_size_once():
     row = {"name": "main.a", "retained_bytes": 3 << 20, "resident_bytes": None}
     for rows, text in (
-        ([row], "main.a holds 3.0 MB, 50.0 % of the heap"),
-        ([row] * 2, "2 suspects hold 6.0 MB, 100.0 % of the heap: main.a 3.0 MB"
-         " (50.0 %); main.a 3.0 MB (50.0 %)"),
+        ([row], "main.a holds 3.0 MiB, 50.0 % of the heap"),
+        ([row] * 2, "2 suspects hold 6.0 MiB, 100.0 % of the heap: main.a 3.0 MiB"
+         " (50.0 %); main.a 3.0 MiB (50.0 %)"),
     ):  # fmt: skip
         part = {"suspects": rows, "reached_bytes": 6 << 20,
                 "residency": "unknown"}  # fmt: skip
@@ -545,7 +545,7 @@ def test_a_suspect_that_was_not_touched_says_so():
     [text] = [f.text for f in findings.findings(document(suspects=part))
               if f.title == "Memory"]  # fmt: skip
     assert text == (
-        "main.a holds 1.0 GB, 50.0 % of the heap, 0 B of it resident (0.0 %)"
+        "main.a holds 1.0 GiB, 50.0 % of the heap, 0 B of it resident (0.0 %)"
     )
 
 

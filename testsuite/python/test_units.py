@@ -21,15 +21,15 @@ TB = 1 << 40
         (0, "0 B"),
         (1, "1 B"),
         (1023, "1023 B"),
-        (1024, "1.0 kB"),
-        (1536, "1.5 kB"),
+        (1024, "1.0 KiB"),
+        (1536, "1.5 KiB"),
         # Rounded to one digit it would be 1024.0: the next unit's 1.0.
-        (1024 * 1024 - 1, "1.0 MB"),
-        (1024 * 1024 - 60, "1023.9 kB"),
-        (5 << 30, "5.0 GB"),
-        (3 * TB // 2, "1.5 TB"),
-        (5000 * TB, "5000.0 TB"),
-        ((1 << 64) - 1, "16777216.0 TB"),
+        (1024 * 1024 - 1, "1.0 MiB"),
+        (1024 * 1024 - 60, "1023.9 KiB"),
+        (5 << 30, "5.0 GiB"),
+        (3 * TB // 2, "1.5 TiB"),
+        (5000 * TB, "5000.0 TiB"),
+        ((1 << 64) - 1, "16777216.0 TiB"),
     ],
 )
 def test_human_bytes(count, text):
@@ -97,11 +97,11 @@ def test_printable(text, shown):
 
 
 def test_table_aligns():
-    rows = [["size", "what"], ["1 B", "a"], ["1,024 kB", "longer name"]]
+    rows = [["size", "what"], ["1 B", "a"], ["1,024 KiB", "longer name"]]
     assert table(rows, left=[1]) == [
-        "      size  what",
-        "       1 B  a",
-        "  1,024 kB  longer name",
+        "       size  what",
+        "        1 B  a",
+        "  1,024 KiB  longer name",
     ]
 
 

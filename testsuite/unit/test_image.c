@@ -380,7 +380,7 @@ static void damage_notes(struct elf_builder *core)
 
 static const struct damage_case damage_cases[] = {
 	{ "last page is cut off", NULL, PAGE, -1,
-	  "core file is truncated: 4.0 kB of 24.8 kB are missing", PAGE,
+	  "core file is truncated: 4.0 KiB of 24.8 KiB are missing", PAGE,
 	  CORE_SALT },
 	{ "heap is cut off", NULL, 5 * PAGE + 7, -1, "truncated", 5 * PAGE,
 	  -1 },

@@ -43,10 +43,10 @@ TEST(growth)
 	gr_meter_init(&meter, 64 * MB);
 	expect(&meter, 0, NULL);
 	expect(&meter, 32 * MB, NULL);
-	expect(&meter, 65 * MB, "the limit is 64.0 MB");
-	expect(&meter, UINT64_MAX, "the limit is 64.0 MB");
+	expect(&meter, 65 * MB, "the limit is 64.0 MiB");
+	expect(&meter, UINT64_MAX, "the limit is 64.0 MiB");
 	data = take(70 * MB);
-	expect(&meter, 0, "the limit is 64.0 MB");
+	expect(&meter, 0, "the limit is 64.0 MiB");
 	meter.floor_bytes = 128 * MB;
 	expect(&meter, 0, NULL);
 	meter.floor_bytes = 0;

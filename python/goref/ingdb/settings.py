@@ -73,7 +73,7 @@ class _MaxNodes(_Count):
 
 class _Cache(gdb.Parameter):
     """goref keeps the debug information that it has read in
-    goref-gdb/symbols below $XDG_CACHE_HOME or ~/.cache, 512 MB at most. For a
+    goref-gdb/symbols below $XDG_CACHE_HOME or ~/.cache, 512 MiB at most. For a
     program without debug information, it keeps addresses of the runtime. If
     this is off, goref neither reads nor writes there."""
 

@@ -3,14 +3,14 @@
 
 
 def human_bytes(count: int) -> str:
-    """Bytes in the form that pprof uses: 1 MB is 1024 * 1024 bytes."""
+    """Bytes in binary units: 1 MiB is 1024 * 1024 bytes."""
     value = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
+    for unit in ("B", "KiB", "MiB", "GiB"):
         if value < 1023.95:
             break
         value /= 1024
     else:
-        unit = "TB"
+        unit = "TiB"
     return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Child = Union[None, str, int, Element, Iterable["Child"]]
     Attributes = Mapping[str, Union[None, str, int, bool]]
 
-_WITH_UNIT = re.compile(r"([\d.]+ (?:%|[kMGT]?B\b))")
+_WITH_UNIT = re.compile(r"([\d.]+ (?:%|(?:[KMGT]i)?B\b))")
 _PARTS = re.compile(r"(?<=\w[./])(?=\w)|(?<=\w)(?=\[)")
 
 

@@ -85,7 +85,7 @@ SUSPECTS = Verb(
 For each suspect, prints what it retains, where that accumulates, how much of it
 is resident, what it consists of, a path from a root, and the commands to look
 closer. A suspect is one holder, or many goroutines or objects that are alike.
-It retains 10 % of what is reached or more, and 4 MB or more. What only the
+It retains 10 % of what is reached or more, and 4 MiB or more. What only the
 runtime itself holds is no suspect. On a heap without a suspect, one line says
 so.""",
     (TOP_SUSPECTS, FAIL_ABOVE, *COMMON),
@@ -141,7 +141,7 @@ the Ps. If pages are in swap, goref does not know what was never touched.
 
 The C heap is that of glibc: the area that grows by brk, and arenas and large
 blocks with mappings of their own, which are known by their headers. goref
-searches for such blocks until 32 MB of resident memory had no header; blocks
+searches for such blocks until 32 MiB of resident memory had no header; blocks
 beyond that are unknown. Anonymous memory that nothing explains is unknown: what
 the program or a library maps itself. Without debug information, so are parts of
 the Go runtime's own memory.

@@ -112,7 +112,7 @@ references. Ties go to package variables in the order of their addresses, then
 to goroutines, innermost frames first. Objects that are held only by timers,
 finalizers, cleanups, the list of all sync.Pools or the runtime's own frames
 come after all these. Objects that only the runtime holds come last. Sizes are
-those of the allocator's slots; 1 MB is 1024 * 1024 bytes.
+those of the allocator's slots.
 
 --view dominators makes the profile a dominator tree: a path has what keeps its
 objects alive, by names, and the first level is that of `goref dominators'. The
@@ -205,7 +205,7 @@ the bytes of strings, `map[K]V' all pieces of maps. A span class is a size of
 slots, with or without pointers. Garbage has only the types that its headers
 tell.
 
-Go programs sample their allocations for the heap profile, about one in 512 kB
+Go programs sample their allocations for the heap profile, about one in 512 KiB
 (runtime.MemProfileRate). --by site counts the sampled objects that exist now by
 the stack that allocated them, and estimates from them, as runtime/pprof does,
 how many objects there are; at a rate of 1, nothing is estimated. --by site,root
@@ -380,7 +380,7 @@ of the allocator's slots. If the dominator is "several roots", no single root
 and no other object holds it alone.
 
 A type is known by the type of a pointer that leads to the object, or by its
-malloc header, which the allocator writes before objects of 513 bytes to 32 kB
+malloc header, which the allocator writes before objects of 513 bytes to 32 KiB
 since Go 1.22. The unused bytes of a slot are those beyond the type's size, a
 malloc header included.""",
     (

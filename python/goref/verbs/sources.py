@@ -22,7 +22,7 @@ yourself.
 
 Unpack a compressed core first; goref prints the command.
 
-A core by gdb's gcore contains reserved address space as 1 GB or more of zeros;
+A core by gdb's gcore contains reserved address space as 1 GiB or more of zeros;
 `fallocate -d CORE' makes the file sparse. For a kernel core, bit 0 of
 /proc/PID/coredump_filter must be set (the default). In a truncated core, the
 tables of the heap may be missing: they lie near the end of the file. Without

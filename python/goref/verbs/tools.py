@@ -27,7 +27,7 @@ it has no values: texts of panics, labels of goroutines with their keys, keys of
 maps and addresses of sockets are left out.
 
 The page has the rows of each tree and table that keep most alive, and says what
-it leaves out. It has 0.2 to 1 MB as a rule, and 10 MB at most. If an answer
+it leaves out. It has 0.2 to 1 MiB as a rule, and 10 MiB at most. If an answer
 could not be found, the page says why. FILE appears whole or not at all.
 
 In gdb, goref does not make the page: a report of a large heap takes memory that

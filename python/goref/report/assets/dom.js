@@ -29,16 +29,16 @@ goref.dom = (() => {
   const byId = (id) => document.getElementById(id);
   const data = (id) => JSON.parse(byId(id).textContent);
 
-  // 1 MB is 1024 * 1024 bytes, as in all answers of goref.
+  // 1 MiB is 1024 * 1024 bytes, as in all answers of goref.
   function bytes(count) {
     let value = count;
-    for (const unit of ["B", "kB", "MB", "GB"]) {
+    for (const unit of ["B", "KiB", "MiB", "GiB"]) {
       if (value < 1023.95) {
         return unit === "B" ? `${count} B` : `${value.toFixed(1)} ${unit}`;
       }
       value /= 1024;
     }
-    return `${value.toFixed(1)} TB`;
+    return `${value.toFixed(1)} TiB`;
   }
 
   function percent(part, whole) {

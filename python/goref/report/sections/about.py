@@ -43,8 +43,7 @@ def about(document: Mapping[str, Any]) -> Element:
     return section(
         "about",
         "About this report",
-        f"{whole} {values} 1 MB is 1024 * 1024 bytes; sizes are those of the "
-        "allocator's slots.",
+        f"{whole} {values} Sizes are those of the allocator's slots.",
         el(
             "dl",
             {"class": "inline"},
