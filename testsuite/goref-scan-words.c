@@ -45,8 +45,6 @@ static struct gr_error *put_object_word(const struct naming *naming,
 {
 	struct gr_scan *scan = naming->scan;
 	const struct gr_parent *parent = &naming->m.parents->of[edge->from];
-	const struct gr_span *span =
-		gr_heap_span_of(scan->stop.heap, edge->from);
 	uint64_t base = gr_heap_object_addr(scan->stop.heap, edge->from);
 	struct gr_word_name name;
 	struct gr_error *err = gr_word_find_held_name(&scan->stop, parent->from,
@@ -55,9 +53,7 @@ static struct gr_error *put_object_word(const struct naming *naming,
 
 	if (!err)
 		put_line(naming, edge, "", base,
-			 gr_memory_name(&scan->program, parent->label,
-					span->elem_bytes - span->header_bytes),
-			 &name);
+			 gr_memory_name(&scan->program, parent->label), &name);
 	return err;
 }
 

@@ -1429,8 +1429,8 @@ class Why(NamedTuple):  # gr_why
     bytes: int
     """Size of the object without that header; 0: no object."""
     type: str | None
-    """Type of that memory: "main.T", "[48]main.T", "string data",
-    "map[K]V data", "begins with main.T"."""
+    """Type of that memory: "main.T", "[]main.T", "string", "map[K]V",
+    "begins with main.T"."""
     offset: int
     """addr - base_addr"""
     is_reachable: bool

@@ -326,10 +326,9 @@ class Heap:
         self, type: str | None = None, min_bytes: int = 0
     ) -> Iterator[Object]:
         """The reached objects by address, of one type and of min_bytes or
-        more. type: the name with which goref prints objects (`main.T`,
-        `[48]main.T`, `string data`) or groups of objects (`[]main.T data`), or
-        that of types() (`[]main.T`, `string`). UnknownTypeError: there is no
-        such type."""
+        more. type: a name as goref prints it (`main.T`, `[]main.T`,
+        `string`), or that of an array with so many values (`[48]main.T`).
+        UnknownTypeError: there is no such type."""
         min_bytes = count("min_bytes", min_bytes, 64)
         if type == _NOT_KNOWN:
             every = self.objects(min_bytes=min_bytes)

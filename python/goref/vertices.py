@@ -78,7 +78,7 @@ class Object(Vertex):
 
     @property
     def type(self) -> str | None:
-        """The type of its memory: `main.T`, `[48]main.T`, `string data` ...;
+        """The type of its memory: `main.T`, `[]main.T`, `string` ...;
         None if it is not known."""
         return self._row().type
 

@@ -45,7 +45,7 @@ static void put_number(struct gr_stream *out, const char *key, uint64_t value)
 	gr_stream_put_decimal(out, value);
 }
 
-/* The type of an object: `[48]main.T'; "" if it is not known. */
+/* The type of an object: `[]main.T`; "" if it is not known. */
 static struct gr_error *
 find_type(struct writer *w, const struct gr_shaped *object, const char **ret)
 {
@@ -56,8 +56,7 @@ find_type(struct writer *w, const struct gr_shaped *object, const char **ret)
 		*ret = w->types.data[index];
 		return NULL;
 	}
-	*ret = gr_memory_name(w->shapes->answers->stop->program, label,
-			      object->bytes);
+	*ret = gr_memory_name(w->shapes->answers->stop->program, label);
 	return gr_keys_add(&w->type_keys, object->bytes, label,
 			   w->types.size) &&
 			       name_vector_append(&w->types, *ret) ?

@@ -55,9 +55,8 @@ struct gr_error *gr_snapshot_name_shapes(struct gr_snapshot_writer *writer,
 			writer,
 			shape->label == GR_TYPE_NONE ?
 				shape->name :
-				gr_memory_merged_name(
-					shapes->answers->stop->program,
-					shape->label),
+				gr_memory_name(shapes->answers->stop->program,
+					       shape->label),
 			&id);
 		shape->id = id;
 	}

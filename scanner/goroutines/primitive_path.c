@@ -335,8 +335,7 @@ static struct gr_error *name_in_object(struct writer *w, gr_vertex v,
 							     way.pointee;
 	uint32_t label = better_label(w, objects->type[v], room, whole);
 	if (!is_channel)
-		ret->type =
-			gr_memory_name(w->answers->stop->program, label, room);
+		ret->type = gr_memory_name(w->answers->stop->program, label);
 	if (!w->text.bytes)
 		return name_nearby(w, v, off, label, is_channel, ret);
 	if (way.pointee != GR_TYPE_NONE)

@@ -66,16 +66,6 @@ static bool is_between(const char *type)
 	return !*type || gr_has_prefix(type, "begins with ");
 }
 
-static bool is_container(const char *type)
-{
-	static const char data[] = " data";
-	size_t n = strlen(type);
-
-	return *type == '[' || gr_has_prefix(type, "map[") ||
-	       (n >= strlen(data) &&
-		strcmp(type + n - strlen(data), data) == 0);
-}
-
 /* `a / jobs. (chan main.Job)' is the field `a.jobs', whose type follows. */
 static void put_hop(struct gr_text *text, const char *name)
 {
@@ -103,7 +93,7 @@ static void put_holder(const struct gr_why *why, struct gr_text *text)
 		const char *type = why->hops[i - 1].type;
 
 		type += *type == '*';
-		if (is_container(type)) {
+		if (why->hops[i - 1].is_container) {
 			suffix = "[...]";
 		} else if (!is_between(type)) {
 			gr_text_put(text, "%s.", type);

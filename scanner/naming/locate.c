@@ -45,7 +45,7 @@ static bool find_variable(struct gr_program *program, const struct gr_module *m,
 		at->bytes = types[v[i].type].size_bytes;
 		at->name = v[i].name;
 		at->type_id = id;
-		at->type = gr_memory_name(program, id, at->bytes);
+		at->type = gr_memory_name(program, id);
 		return true;
 	}
 	return false;

@@ -8,18 +8,6 @@
 
 #include <inttypes.h>
 
-/* The name of an array of as many values as fit in @p bytes. */
-static const char *array_name(struct gr_runtime *rt, const struct gr_type *elem,
-			      uint64_t bytes)
-{
-	uint64_t count = elem->size_bytes ? bytes / elem->size_bytes : 0;
-
-	const char *name = gr_arena_internf(rt->arena, "[%" PRIu64 "]%s", count,
-					    elem->name);
-
-	return name ? name : "";
-}
-
 /* The type of the values that memory consists of, which belongs to a value of
  * @p type; NULL if it has another form. */
 static const struct gr_type *elem_of_data(struct gr_program *program,
@@ -43,51 +31,6 @@ static const struct gr_type *elem_of_data(struct gr_program *program,
 	}
 }
 
-/* The name of memory that belongs to a value of @p type, or consists of such
- * values. */
-static const char *data_name(struct gr_program *program,
-			     const struct gr_type *type, gr_type_id id,
-			     uint64_t bytes)
-{
-	const struct gr_type *elem = elem_of_data(program, type, id);
-
-	return elem ? array_name(&program->rt, elem, bytes) :
-		      gr_arena_internf(&program->arena, "%s data", type->name);
-}
-
-const char *gr_memory_name(struct gr_program *program, uint32_t label,
-			   uint64_t bytes)
-{
-	gr_type_id id = label & ~GR_LABEL_FLAGS;
-	const char *name;
-
-	if (label == GR_TYPE_NONE)
-		return "";
-	const struct gr_type *type = gr_types_get(program->types, id);
-	if (label & GR_LABEL_DATA)
-		name = data_name(program, type, id, bytes);
-	else if (label & GR_LABEL_BEGIN)
-		name = gr_arena_internf(&program->arena, "begins with %s",
-					type->name);
-	else
-		name = type->name;
-	return name ? name : "";
-}
-
-const char *gr_memory_merged_name(struct gr_program *program, uint32_t label)
-{
-	gr_type_id id = label & ~GR_LABEL_FLAGS;
-	const char *name;
-
-	if (label == GR_TYPE_NONE || !(label & GR_LABEL_DATA))
-		return gr_memory_name(program, label, 0);
-	const struct gr_type *type = gr_types_get(program->types, id);
-	const struct gr_type *elem = elem_of_data(program, type, id);
-	name = gr_arena_internf(&program->arena, elem ? "[]%s data" : "%s data",
-				elem ? elem->name : type->name);
-	return name ? name : "";
-}
-
 const char *gr_memory_row_name(struct gr_program *program, uint32_t label)
 {
 	gr_type_id id = label & ~GR_LABEL_FLAGS;
@@ -103,6 +46,45 @@ const char *gr_memory_row_name(struct gr_program *program, uint32_t label)
 	const char *text =
 		gr_arena_internf(&program->arena, "[]%s", elem->name);
 	return text ? text : "";
+}
+
+const char *gr_memory_name(struct gr_program *program, uint32_t label)
+{
+	const char *row = gr_memory_row_name(program, label);
+
+	if (label == GR_TYPE_NONE || !(label & GR_LABEL_BEGIN))
+		return row;
+	const char *name =
+		gr_arena_internf(&program->arena, "begins with %s", row);
+	return name ? name : "";
+}
+
+const char *gr_memory_array_name(struct gr_program *program, uint32_t label,
+				 uint64_t bytes)
+{
+	if (label == GR_TYPE_NONE || !(label & GR_LABEL_DATA))
+		return "";
+	gr_type_id id = label & ~GR_LABEL_FLAGS;
+	const struct gr_type *elem =
+		elem_of_data(program, gr_types_get(program->types, id), id);
+	if (!elem || !elem->size_bytes)
+		return "";
+	const char *name = gr_arena_internf(&program->arena, "[%" PRIu64 "]%s",
+					    bytes / elem->size_bytes,
+					    elem->name);
+	return name ? name : "";
+}
+
+bool gr_memory_is_container(struct gr_program *program, uint32_t label)
+{
+	if (label == GR_TYPE_NONE || label & GR_LABEL_DATA)
+		return label != GR_TYPE_NONE;
+	const struct gr_type *type =
+		gr_types_get(program->types, label & ~GR_LABEL_FLAGS);
+	if (type->kind == GR_KIND_PTR && type->elem != GR_TYPE_NONE)
+		type = gr_types_get(program->types, type->elem);
+	return type->kind == GR_KIND_ARRAY || type->kind == GR_KIND_SLICE ||
+	       type->kind == GR_KIND_MAP;
 }
 
 struct gr_error *gr_memory_header_label(struct gr_program *program,
@@ -144,7 +126,5 @@ const char *gr_memory_header_type(struct gr_program *program,
 		gr_memory_header_label(program, span, index, &label);
 
 	gr_error_destroy(err);
-	return err ? "" :
-		     gr_memory_name(program, label,
-				    span->elem_bytes - span->header_bytes);
+	return err ? "" : gr_memory_name(program, label);
 }

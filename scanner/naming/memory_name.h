@@ -10,12 +10,27 @@ struct gr_program;
 struct gr_span;
 
 /**
- * The name of an object of @p bytes with a label (mark/parents.h): the type of
- * exactly that memory, `[48]main.T`, `string data`, `map[K]V data` (any piece
- * of a map), `begins with main.T` if only that is known; or "".
+ * The type of an object with a label (mark/parents.h), as all answers print it:
+ * `main.T`; `[]main.T` for an array that belongs to a slice, or has any number
+ * of values; `string`, `map[K]V` (any piece of a map), `chan T` and `func()`
+ * for what belongs to such a value; `begins with main.T` if only that is known;
+ * or "".
  */
-const char *gr_memory_name(struct gr_program *program, uint32_t label,
-			   uint64_t bytes);
+const char *gr_memory_name(struct gr_program *program, uint32_t label);
+
+/** The same in a table of types, which counts what begins with main.T as
+ * `main.T`. */
+const char *gr_memory_row_name(struct gr_program *program, uint32_t label);
+
+/** `[48]main.T`, by which a person may ask for arrays of as many values as fit
+ * in the @p bytes of an object with a label; "" for anything else. */
+const char *gr_memory_array_name(struct gr_program *program, uint32_t label,
+				 uint64_t bytes);
+
+/** Has an object or a variable with a label elements: is it an array, a slice,
+ * a map, a channel, or what belongs to one, or a pointer to an array, a slice or
+ * a map? */
+bool gr_memory_is_container(struct gr_program *program, uint32_t label);
 
 /**
  * The label of an object that no walk reached, as its malloc header or its span
@@ -29,12 +44,5 @@ struct gr_error *gr_memory_header_label(struct gr_program *program,
 /** The type that it tells, as gr_memory_name() writes it; or "". */
 const char *gr_memory_header_type(struct gr_program *program,
 				  const struct gr_span *span, uint32_t index);
-
-/** The name of objects of any size with a label: `[]main.T data`. */
-const char *gr_memory_merged_name(struct gr_program *program, uint32_t label);
-
-/** The same in a table of types, without what the memory is for: `[]main.T`,
- * `string`, `map[K]V`. */
-const char *gr_memory_row_name(struct gr_program *program, uint32_t label);
 
 #endif /* GR_MEMORY_NAME_H */

@@ -77,7 +77,7 @@ static const char *unit_name(struct gr_program *program,
 	if (shape->type != GR_TYPE_NONE)
 		return gr_types_get(program->types, shape->type)->name;
 	if (shape->label != GR_TYPE_NONE)
-		name = gr_memory_merged_name(program, shape->label);
+		name = gr_memory_name(program, shape->label);
 	return name;
 }
 
@@ -91,7 +91,7 @@ static struct gr_shape plan(struct gr_program *program, uint32_t label,
 		shape.form = GR_SHAPE_RECORD;
 		shape.unit_bytes = bytes;
 		shape.type = label & ~GR_LABEL_FLAGS;
-		shape.name = gr_memory_name(program, label, bytes);
+		shape.name = gr_memory_name(program, label);
 		return shape;
 	}
 	if (label != GR_TYPE_NONE)

@@ -18,9 +18,9 @@ static bool is_called(struct gr_program *program,
 
 	if (label == GR_TYPE_NONE)
 		return false;
-	if (!strcmp(gr_memory_name(program, label, bytes), name) ||
-	    !strcmp(gr_memory_merged_name(program, label), name) ||
-	    !strcmp(gr_memory_row_name(program, label), name))
+	if (!strcmp(gr_memory_name(program, label), name) ||
+	    !strcmp(gr_memory_row_name(program, label), name) ||
+	    !strcmp(gr_memory_array_name(program, label, bytes), name))
 		return true;
 	uint32_t id = label & ~(uint32_t)GR_LABEL_FLAGS;
 	return filter->takes_arrays &&

@@ -10,9 +10,8 @@ struct gr_answers;
 struct gr_program;
 
 /**
- * A name of a type: as an object is printed (`main.T`, `[48]main.T`, `string
- * data`), as several are (`[]main.T data`), or as a row of a table of types is
- * (`[]main.T`, `string`).
+ * A name of a type: as answers print it (`main.T`, `[]main.T`, `string`), or of
+ * an array with so many values (`[48]main.T`).
  */
 struct gr_type_filter {
 	const char *name;

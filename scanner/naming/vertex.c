@@ -27,7 +27,7 @@ static void describe_object(struct gr_answers *answers,
 	info->addr = gr_objects_addr(objects, info->vertex);
 	info->bytes = run->elem_bytes - run->head_bytes;
 	info->type = gr_memory_name(answers->stop->program,
-				    objects->type[info->vertex], info->bytes);
+				    objects->type[info->vertex]);
 	info->name = *info->type ? info->type : "object of unknown type";
 }
 
@@ -46,8 +46,7 @@ static void describe_listed(struct gr_stop *stop, const struct gr_root *root,
 	if (root->form == GR_ROOT_REGION)
 		info->addr = root->addr;
 	if (root->form == GR_ROOT_REGION && root->type != GR_TYPE_NONE)
-		info->type =
-			gr_memory_name(stop->program, root->type, root->bytes);
+		info->type = gr_memory_name(stop->program, root->type);
 	set_goroutine(&stop->sched, root->goroutine, info);
 }
 

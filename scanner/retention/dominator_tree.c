@@ -366,8 +366,8 @@ static struct gr_error *name_merged(struct gr_answers *answers,
 	row->goroutine_id = 0;
 	switch (gr_graph_kind(g, example)) {
 	case GR_VERTEX_OBJECT:
-		row->type = gr_memory_merged_name(answers->stop->program,
-						  g->objects->type[example]);
+		row->type = gr_memory_name(answers->stop->program,
+					   g->objects->type[example]);
 		row->name = *row->type ? row->type : row->name;
 		break;
 	case GR_VERTEX_GROUP:

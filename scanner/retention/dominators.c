@@ -57,7 +57,7 @@ static struct gr_error *describe_place(struct gr_answers *answers,
 	*ret = (struct gr_dominator){
 		.name = place->name,
 		.kind = gr_root_kind_name(GR_ROOT_GLOBAL),
-		.type = gr_memory_name(answers->stop->program, place->type, 0),
+		.type = gr_memory_name(answers->stop->program, place->type),
 		.addr = place->addr,
 		.vertices = 1,
 	};

@@ -95,22 +95,21 @@ static struct gr_error *add_line(struct lister *l, gr_vertex v, uint64_t addr,
 
 static const char unknown[] = "?";
 
-/* Are the objects of a kind wanted, by their own name (`[48]main.T`) or that of
- * several (`[]main.T data`)? */
+/* Are the objects of a kind wanted, by the name that is printed or as arrays of
+ * so many values? */
 static struct gr_error *ask_for_kind(struct lister *l, uint32_t label,
 				     uint64_t bytes, struct kind *kind)
 {
 	const struct gr_listing_options *options = l->options;
-	const char *own =
-		gr_memory_name(l->answers->stop->program, label, bytes);
-	const char *merged =
-		gr_memory_merged_name(l->answers->stop->program, label);
+	const char *name = gr_memory_name(l->answers->stop->program, label);
+	const char *array =
+		gr_memory_array_name(l->answers->stop->program, label, bytes);
 	struct gr_error *err = options->is_wanted(
-		options->ctx, *own ? own : unknown, &kind->is_wanted);
+		options->ctx, *name ? name : unknown, &kind->is_wanted);
 
-	if (err || kind->is_wanted || !*merged || !strcmp(merged, own))
+	if (err || kind->is_wanted || !*array)
 		return err;
-	return options->is_wanted(options->ctx, merged, &kind->is_wanted);
+	return options->is_wanted(options->ctx, array, &kind->is_wanted);
 }
 
 /* The kind of objects of a label and a size, asked for once. */
@@ -127,7 +126,7 @@ static struct gr_error *find_kind(struct lister *l, uint32_t label,
 	ret->type =
 		l->options->with_merged_types ?
 			gr_type_label_text(l->answers->stop->program, label) :
-			gr_memory_name(l->answers->stop->program, label, bytes);
+			gr_memory_name(l->answers->stop->program, label);
 	ret->is_wanted = true;
 	if (!*ret->type)
 		ret->type = unknown;

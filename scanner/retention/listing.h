@@ -27,12 +27,12 @@ const char *gr_listing_order_name(enum gr_listing_order order);
 struct gr_listing_options {
 	enum gr_listing_order order;
 	bool with_retained;
-	/** Name types as a histogram does, `[]main.T` for each `[48]main.T`. */
+	/** Name types as a histogram does: what begins with main.T is `main.T`. */
 	bool with_merged_types;
 	uint64_t min_bytes; /**< Without malloc headers. */
 	uint64_t limit;	    /**< Lines; 0: no limit. */
-	/** Is this type wanted? Of memory that belongs to a value, both names
-	 * are asked for: `[48]main.T` and `[]main.T data`. NULL: all are. */
+	/** Is this type wanted? For arrays, both names are asked for: `[]main.T`
+	 * and `[48]main.T`. NULL: all are. */
 	struct gr_error *(*is_wanted)(void *ctx, const char *type, bool *ret);
 	void *ctx;
 };

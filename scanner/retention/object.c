@@ -64,8 +64,7 @@ static void describe_type(struct gr_answers *answers, gr_obj obj,
 						       GR_TYPE_FROM_UNKNOWN);
 		return;
 	}
-	const char *name =
-		gr_memory_name(answers->stop->program, label, info->bytes);
+	const char *name = gr_memory_name(answers->stop->program, label);
 	const struct gr_type *type =
 		gr_types_get(answers->stop->program->types,
 			     label & ~(uint32_t)GR_LABEL_FLAGS);

@@ -331,8 +331,7 @@ struct gr_error *gr_suspect_many_text(struct gr_answers *answers, gr_vertex v,
 	}
 	if (!gr_suspect_is_container(answers, v) || is_piece(answers, v))
 		return gr_suspect_text(answers, v, ret);
-	*ret = gr_memory_merged_name(answers->stop->program,
-				     label_of(answers, v));
+	*ret = gr_memory_name(answers->stop->program, label_of(answers, v));
 	return **ret ? NULL : &gr_enomem;
 }
 

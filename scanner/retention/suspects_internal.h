@@ -74,7 +74,7 @@ struct gr_error *gr_suspect_text(struct gr_answers *answers, gr_vertex v,
 				 const char **ret) GR_MUST_CHECK;
 
 /** The same of several objects with the label of @p v: arrays of any length are
- * one kind, `[]T data`. */
+ * one kind, `[]T`. */
 struct gr_error *gr_suspect_many_text(struct gr_answers *answers, gr_vertex v,
 				      const char **ret) GR_MUST_CHECK;
 

@@ -73,7 +73,8 @@ static struct gr_error *root_hop(struct gr_stop *stop, const struct gr_why *why,
 	    gr_error_catch(&err, GR_ERROR_ARGUMENT) || err ||
 	    (!place.is_variable && why->goroutine_id))
 		return err;
-	ret->type = gr_memory_name(stop->program, place.type, 0);
+	ret->type = gr_memory_name(stop->program, place.type);
+	ret->is_container = gr_memory_is_container(stop->program, place.type);
 	ret->addr = place.addr;
 	return NULL;
 }
@@ -84,11 +85,11 @@ static void object_hop(struct gr_answers *answers, gr_obj obj,
 	struct gr_stop *stop = answers->stop;
 	const struct gr_parent *parent =
 		&answers->kept_walk->m.parents->of[obj];
-	const struct gr_span *span = gr_heap_span_of(stop->heap, obj);
 
 	ret->addr = gr_heap_object_addr(stop->heap, obj);
-	ret->type = gr_memory_name(stop->program, parent->label,
-				   span->elem_bytes - span->header_bytes);
+	ret->type = gr_memory_name(stop->program, parent->label);
+	ret->is_container =
+		gr_memory_is_container(stop->program, parent->label);
 	ret->name = path_to(&stop->program->rt, &answers->kept_walk->m.tree,
 			    parent->node - 1);
 }

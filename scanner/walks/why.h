@@ -14,9 +14,10 @@ struct gr_scan;
 
 /** One hop of a chain, root first. */
 struct gr_hop {
-	const char *name; /**< As in the tree. */
-	const char *type; /**< Type of the object reached, or "". */
-	uint64_t addr;	  /**< Its address; 0 for a root in registers. */
+	const char *name;  /**< As in the tree. */
+	const char *type;  /**< Type of the object reached, or "". */
+	uint64_t addr;	   /**< Its address; 0 for a root in registers. */
+	bool is_container; /**< As gr_memory_is_container() says. */
 };
 
 /** The answer to `goref why`. Belongs to the caller. */
@@ -26,8 +27,8 @@ struct gr_why {
 	/** The memory of the object, without its malloc header. */
 	uint64_t base_addr, bytes;
 	/**
-	 * The type of that memory: `main.T`, `[48]main.T`, `string data`,
-	 * `map[K]V data`, `begins with main.T`; or "" if it is not known.
+	 * The type of that memory, as gr_memory_name() writes it; "" if it is
+	 * not known.
 	 */
 	const char *type;
 	uint64_t offset; /**< addr - base_addr */

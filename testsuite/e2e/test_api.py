@@ -61,7 +61,7 @@ def test_top_holders(leaky):
         print(json.dumps(holders.most_common(3)))
     """,
     )
-    assert got == [["map[string]*main.Session data", 50000]]
+    assert got == [["map[string]*main.Session", 50000]]
 
 
 def test_older_than(leaky):
@@ -213,7 +213,7 @@ def test_graph(leaky):
     assert got["root"] == [
         "main.sessionsByToken", "global", "map[string]*main.Session",
     ]  # fmt: skip
-    assert got["dominator"] == "map[string]*main.Session data"
+    assert got["dominator"] == "map[string]*main.Session"
     # Its ID is the key of the map, too; strings without pointers are shared.
     assert 0 < got["retained"] == got["alone"] <= got["sum"]
     assert got["root_is"] and got["all"] == got["bytes"]
@@ -432,7 +432,7 @@ def check_examples(target, tmp_path):
     assert run.rc == 0 and "Traceback" not in run.stderr, run.stderr
     sessions = target.truth["sessions"]
     assert run.parts[0].splitlines()[:2] == [
-        f"[('map[string]*main.Session data', {sessions})]",
+        f"[('map[string]*main.Session', {sessions})]",
         "0 0",  # all were made within an hour
     ]
 

@@ -130,7 +130,7 @@ def test_pieces(named, variant):
     """The words of the runtime's own structures lead from one piece of a map to
     another one."""
     _target, words = named("hops", variant)
-    many = [w for w in words if w.memory == "map[int]*main.Leaf data"]
+    many = [w for w in words if w.memory == "map[int]*main.Leaf"]
     names = {w.name.partition("[")[0] for w in many if w.kind == "piece"}
     if minor(variant) >= 24 and variant.flavour != "noswissmap":
         assert names == {"$dir", "$tables", "$groups"}

@@ -346,5 +346,5 @@ def test_first_script_of_the_manual(leaky):
     done = run_plain(script)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     sessions = leaky.truth["sessions"]
-    assert f"('map[string]*main.Session data', {sessions})" in done.stdout
+    assert f"('map[string]*main.Session', {sessions})" in done.stdout
     assert json.dumps(sessions) in done.stdout

@@ -79,9 +79,9 @@ def test_why_names_the_whole(scan, place, name):
 @pytest.mark.parametrize(
     "place, name",
     [
-        ("text", "string data"),
-        ("map", "main.Names data"),
-        ("chan", "chan *main.Leaf data"),
+        ("text", "string"),
+        ("map", "main.Names"),
+        ("chan", "chan *main.Leaf"),
         ("value.plain", "main.Plain"),
         ("value.string", "string"),
         ("value.slice", "[]uint64"),
@@ -99,21 +99,24 @@ def test_why_names_what_lies_there(scan, place, name):
 
 @rows
 @pytest.mark.parametrize(
-    "place, elem, size",
+    "place, name, elem, size",
     [
-        ("shapes", "main.Shape", 16),
-        ("element", "main.Shape", 16),
-        ("numbers", "uint64", 8),
-        ("large", "*main.Leaf", 8),
-        ("wholes", "main.Whole", 56),
+        ("shapes", "[]main.Shape", "main.Shape", 16),
+        ("element", "[]main.Shape", "main.Shape", 16),
+        ("numbers", "main.Numbers", "uint64", 8),
+        ("large", "[]*main.Leaf", "*main.Leaf", 8),
+        ("wholes", "[]main.Whole", "main.Whole", 56),
     ],
 )
-def test_why_names_an_array(scan, place, elem, size):
-    """As many as there is room for, whoever leads to it and however the
-    slice's own type is called."""
+def test_why_names_an_array(scan, place, name, elem, size):
+    """Whoever leads to it. It is also one of as many values as fit."""
     thing = scan.whys[place]["object"]
-    count = int(re.fullmatch(r"\[(\d+)\]" + re.escape(elem), thing["type"])[1])
-    assert count == thing["bytes"] // size
+    assert thing["type"] == name
+    count = thing["bytes"] // size
+    asked = f"goref objects --type [{{}}]{elem}"
+    run = run_goref(scan.target, [asked.format(count), asked.format(count + 1)])
+    assert thing["base"] in run.parts[0].split()
+    assert thing["base"] not in run.parts[1].split()
 
 
 @rows
@@ -189,7 +192,7 @@ def test_locate(farm, variant):
     assert int(slot) == int(size) + header
     assert int(spanclass) % 2 == 0  # it has pointers
     if header:
-        assert type_ == f"[{int(size) // 16}]main.Shape"
+        assert type_ == "[]main.Shape"
     assert locate(target, at["large"])[:3] == [
         "object", hex(at["large"]), "65536"
     ]  # fmt: skip

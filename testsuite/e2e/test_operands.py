@@ -2,6 +2,7 @@
 """All that an answer names can be asked about: types, local variables, and the
 commands to look closer."""
 
+import json
 import shlex
 
 import pytest
@@ -31,27 +32,70 @@ def test_types_as_they_are_printed(leaky):
     """Each name of a type finds its objects, also one with a blank."""
     run = answers(
         leaky,
-        "objects --type '[]uint8 data'",
+        "objects --type []uint8",
         "objects --type [4096]uint8",
-        "why --type '[]uint8 data' --json",
+        "why --type 'chan string' --json",
         "why --type []uint8 --json",
         "why --type [4096]uint8 --json",
-        "histogram --exact '[]uint8 data' --json",
+        "histogram --exact []uint8 --json",
         "objects --type ^string",
-        "why --type 'string data' --json",
-        "histogram --exact 'string data' --json",
+        "why --type string --json",
+        "histogram --exact string --json",
     )
     merged, exact, strings = run.parts[0], run.parts[1], run.parts[6]
     assert exact.count("\n") == leaky.truth["pages"]
-    assert merged.count("\n") == run.json(2)["objects"]
+    assert run.json(2)["objects"] == leaky.truth["goroutines"]
     assert 0 <= merged.count("\n") - exact.count("\n") < 20
     assert run.json(3)["objects"] == merged.count("\n")
     assert run.json(4)["objects"] == leaky.truth["pages"]
     # An object that only a value of type []byte holds does not count here.
     assert run.json(5)["exact"]["objects"] == merged.count("\n")
-    data = [x for x in strings.splitlines() if x.endswith("string data")]
+    data = [x for x in strings.splitlines() if x.endswith("string")]
     assert run.json(7)["objects"] == len(data) > 100000
     assert run.json(8)["exact"]["objects"] == len(data)
+
+
+def test_one_vocabulary(leaky, tmp_path):
+    """All answers and files name a type as the table of types does."""
+    lines = tmp_path / "objects.jsonl"
+    run = answers(
+        leaky,
+        "histogram --json",
+        "objects",
+        f"export --format jsonl {lines}",
+        "suspects --json",
+        "dominators main.pageCache --json",
+        "object main.pageCache.order --json",
+        f"why {leaky.truth['suspect']} --json",
+    )
+    table = {row["key"] for row in run.json(0)["rows"]}
+    assert {"[]uint8", "string", "map[string]*main.Session"} < table
+    table.discard("(type not known)")
+    assert types_of_lines(run.parts[1]) == table
+    exported = {json.loads(line)["type"] for line in lines.open()}
+    assert exported - {None} == table
+    suspects = run.json(3)["suspects"]
+    found = {c["type"] for s in suspects for c in s["accumulated"]}
+    found |= {row["type"] for row in objects_below(run.json(4))}
+    found |= {row["type"] for row in run.json(5)["references"]}
+    found |= {run.json(5)["type"]}
+    found |= {hop["type"] for hop in run.json(6)["path"][1:]}
+    assert {"[]*main.page", "main.page", "main.Session", "string"} < found
+    assert found <= table
+
+
+def types_of_lines(text):
+    """Those of the objects that `objects' has listed."""
+    types = {line.split(" ", 2)[2] for line in text.splitlines()}
+    return types - {"?"}
+
+
+def objects_below(row):
+    """The rows of a document of `dominators' that are about objects."""
+    for child in row.get("children", ()):
+        if child["kind"] == "object":
+            yield child
+        yield from objects_below(child)
 
 
 def test_types_of_the_table(leaky, tmp_path):
@@ -116,7 +160,7 @@ def test_local_variables(leaky):
     assert why["root"]["name"] == "main.handle.r"
     assert why["root"]["goroutine_id"] == number
     assert described["address"] == why["address"]
-    assert answer["object"]["type"] == "chan string data"
+    assert answer["object"]["type"] == "chan string"
     assert answer["root"]["goroutine_id"] == number
     [asked] = kept["asked"]
     assert (asked["kind"], asked["goroutine_id"]) == ("local", number)

@@ -567,15 +567,15 @@ def test_unknown_types(farm, tmp_path):
         heap = goref.heap()
         said = []
         for name in ("main.Sesion", "main.session", "Session", "nothing.AtAll",
-                     "[]main.Sesion data", "[4]main.Itm"):
+                     "[]main.Sesion", "[4]main.Itm"):
             try:
                 next(heap.objects(type=name), None)
                 said.append(name)
             except goref.UnknownTypeError as problem:
                 said.append(str(problem))
         empty = [len(list(heap.objects(type=name, min_bytes=1 << 40)))
-                 for name in ("main.Session", "[]main.Session", "string data",
-                              "map[string]*main.Session data", "[9]main.Item",
+                 for name in ("main.Session", "[]main.Session", "string",
+                              "map[string]*main.Session", "[9]main.Item",
                               "runtime.hex")]
         print(json.dumps([said, empty]))
     """,

@@ -383,7 +383,7 @@ class Maker:
     def suspect(self, name="main.cache", contents=(), **fields):
         """A map in a package variable."""
         variable = self.variable_vertex(name, "map[string]*main.T")
-        place = self.named_vertex("map[string]*main.T data")
+        place = self.named_vertex("map[string]*main.T")
         return make(
             "Suspect",
             fields,

@@ -208,9 +208,9 @@ def test_candidates():
     [
         ("^main.T$", ["main.T"], ["main.Tree", "[4]main.T"]),
         ("main.T[int]", ["main.T[int]", "main.Ti"], ["main.T"]),
-        ("[]uint8", ["[]uint8 data"], ["uint8", "[4]uint8"]),
+        ("[]uint8", ["[]uint8"], ["uint8", "[4]uint8"]),
         ("[4]*main.T", ["[4]*main.T"], ["main.T", "4main.T"]),
-        ("map[string]*main.T", ["map[string]*main.T data"], ["main.T"]),
+        ("map[string]*main.T", ["map[string]*main.T"], ["main.T"]),
         ("*main.T", ["**main.T"], ["main.T"]),
     ],
 )
@@ -319,11 +319,11 @@ def test_matcher_of_nothing():
         args.matcher("(")
 
 
-@pytest.mark.parametrize("word", ["'string data'", '"string data"'])
+@pytest.mark.parametrize("word", ["'chan int'", '"chan int"'])
 def test_quotes_of_texts(word):
     """gdb leaves them on, a shell does not."""
     options = VERBS["why"].options
     in_gdb = args.Parser("goref", options).parse(["--type", word])
-    assert in_gdb.type == "string data"
+    assert in_gdb.type == "chan int"
     in_shell = args.Parser("goref", options, has_quotes=False)
     assert in_shell.parse(["--type", word]).type == word

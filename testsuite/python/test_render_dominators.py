@@ -30,7 +30,7 @@ def test_tree(make, goref):
             "main.T", 500, 2, vertices=10, objects=10, bytes=400, cut=1,
             cut_bytes=20,
         ),
-        make.dominator("string data", 80, 3, vertices=2, objects=2, bytes=80),
+        make.dominator("string", 80, 3, vertices=2, objects=2, bytes=80),
         make.dominator("main.Both", 200, 1, objects=1, addr=0xC000010000),
         make.dominator("goroutines (main.f)", 100, 1, kind="goroutine",
                        vertices=3, cut=1, cut_bytes=100),
@@ -42,7 +42,7 @@ def test_tree(make, goref):
         "  retained   share  count",
         "     600 B  60.0 %         main.cache  (main.Cache)",
         "     500 B  50.0 %     10    main.T",
-        "      80 B   8.0 %      2      string data",
+        "      80 B   8.0 %      2      string",
         "      20 B   2.0 %             (1 more)",
         "     200 B  20.0 %      1  main.Both  0xc000010000"
         "  (held by several roots)",
@@ -73,7 +73,7 @@ def test_asked(make, goref):
     ]
     rows = [
         make.dominator("main.a", 160, vertices=2, cut=1, cut_bytes=40),
-        make.dominator("[]int data", 120, 1, vertices=2, objects=2),
+        make.dominator("[]int", 120, 1, vertices=2, objects=2),
     ]
     found = make.dominators(1000, rows, asked, together=(5, 200))
     text = report(make, goref, found, ["main.a", "0xc000010000"]).text()
@@ -85,7 +85,7 @@ def test_asked(make, goref):
         "     200 B  20.0 %         all of these (40 B only together)",
         "Below:",
         "  retained   share  count",
-        "     120 B  12.0 %      2  []int data",
+        "     120 B  12.0 %      2  []int",
         "      40 B   4.0 %         (1 more)",
         "",
         "the graph took 10 ms",

@@ -16,7 +16,7 @@ def report(found, partial=(), **options):
 
 CONTENTS = [
     ("main.T", 20000, 5 << 20),
-    ("string data", 20000, 1 << 19),
+    ("string", 20000, 1 << 19),
     ("a", 3, 300),
     ("b", 2, 200),
     ("c", 1, 100),
@@ -32,13 +32,13 @@ def test_holder(make):
 
 1. main.cache holds 6.0 MiB (75.0 %)
    where   map[string]*main.T in main.cache at 0xc000012340
-   what    20,000 main.T         5.0 MiB
-           20,000 string data  512.0 KiB
-                3 a                300 B
-                2 b                200 B
+   what    20,000 main.T    5.0 MiB
+           20,000 string  512.0 KiB
+                3 a           300 B
+                2 b           200 B
            and 1 more type
    path    main.cache (global)
-           -> map[string]*main.T data at 0xc000012340
+           -> map[string]*main.T at 0xc000012340
    closer  goref dominators 0xc000012340
            goref why 0xc000012340 --paths 3
 """
@@ -157,10 +157,10 @@ def test_commands_name_roots(make, fields, in_shell, in_gdb):
 
 
 def test_commands_of_objects_of_a_type(make):
-    many = make.suspect("string data", kind="objects", objects=300)
+    many = make.suspect("chan string", kind="objects", objects=300)
     found = make.suspects(many)
     (suspect,) = report(found, how="goref core a b").document()["suspects"]
-    assert suspect["next"][0] == "goref core a b why --type 'string data'"
+    assert suspect["next"][0] == "goref core a b why --type 'chan string'"
 
 
 def test_many_objects_and_a_list(make):

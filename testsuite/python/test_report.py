@@ -125,7 +125,7 @@ def test_keys_of_maps(path, shown):
     "name, shown",
     (
         ("[48]main.T", "[48]main.T"),
-        ("map[string]*main.T data", "map[string]*main.T data"),
+        ("map[string]*main.T", "map[string]*main.T"),
         ("[3]", "[...]"),
         ("[3].next", "[...].next"),
         ('["key"]', "[...]"),

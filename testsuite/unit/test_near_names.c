@@ -115,7 +115,7 @@ TEST_F(errors)
 		  "main.Sessions?" },
 		{ "main.Itm", "there is no type main.Itm: is it main.Item or "
 			      "main.item?" },
-		{ "[]main.Sesion data",
+		{ "[]main.Sesion",
 		  "there is no type main.Sesion: is it main.Session or "
 		  "main.Sessions?" },
 		{ "[3][]main.Caf", "there is no type main.Caf: is it "
@@ -151,14 +151,13 @@ TEST_F(names)
 		{ "main.Session", true },
 		{ "[]main.Session", true },
 		{ "[48]main.Session", true },
-		{ "[][2]main.Session data", true },
-		{ "string data", true },
+		{ "[][2]main.Session", true },
+		{ "string", true },
 		{ "begins with main.Item", true },
 		{ "main.main.func1", true },
 		{ "main.Sesion", false },
 		{ "[]", false },
 		{ "[x]main.Session", false },
-		{ " data", false },
 		{ "begins with ", false },
 		{ "", false },
 	};

@@ -300,7 +300,7 @@ EXCLUDE_WEAK = Option(
 OF_TYPE = Option(
     "type",
     "Merge the shortest paths to all objects of TYPE, named as answers print "
-    "it: main.T, []main.T, `string data'. Takes no operand.",
+    "it: main.T, []main.T, string. Takes no operand.",
     kind="text",
     value="TYPE",
 )

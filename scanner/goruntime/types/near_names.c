@@ -108,16 +108,11 @@ static bool skip_brackets(const char **name)
 /* Copy a name without what naming/memory_name.c writes around types. */
 static char *bare_name(const char *name)
 {
-	static const char begin[] = "begins with ", end[] = " data";
-	size_t bytes;
+	static const char begin[] = "begins with ";
 
 	if (!strncmp(name, begin, sizeof(begin) - 1))
 		name += sizeof(begin) - 1;
-	bytes = strlen(name);
-	if (bytes > sizeof(end) - 1 &&
-	    !strcmp(name + bytes - (sizeof(end) - 1), end))
-		bytes -= sizeof(end) - 1;
-	return strndup(name, bytes);
+	return strdup(name);
 }
 
 struct gr_error *gr_types_is_name(struct gr_types *types, const char *name,

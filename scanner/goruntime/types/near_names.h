@@ -7,7 +7,7 @@
 
 /**
  * True if @p name is that of a type, or is made of one as the names of memory
- * are: `[48]main.T`, `[]main.T data`, `string data`, `begins with main.T`.
+ * are: `[]main.T`, `[48]main.T`, `string`, `begins with main.T`.
  */
 struct gr_error *gr_types_is_name(struct gr_types *types, const char *name,
 				  bool *ret) GR_MUST_CHECK;
