@@ -48,14 +48,15 @@ struct gr_error *gr_py_scan_poll(void *ctx)
 	if (PyErr_CheckSignals())
 		return gr_py_interrupted();
 	if (self->progress) {
-		uint64_t done = 0, total = 0;
+		struct gr_progress now = { 0 };
 
 		// There is no scan yet while it is being opened.
 		if (self->scan)
-			gr_scan_progress(self->scan, &done, &total);
+			now = gr_scan_progress(self->scan);
 		PyObject *ret = PyObject_CallFunction(
-			self->progress, "KK", (unsigned long long)done,
-			(unsigned long long)total);
+			self->progress, "sKK", gr_scan_step_name(now.step),
+			(unsigned long long)now.done,
+			(unsigned long long)now.total);
 		if (!ret)
 			return gr_py_interrupted();
 		Py_DECREF(ret);

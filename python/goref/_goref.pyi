@@ -1838,7 +1838,7 @@ class Scan:
         threads: _Threads,
         core: str | None = None,
         pid: int = 0,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Callable[[str, int, int], None] | None = None,
         cache: bool = False,
         prepare: bool = False,
         copy_threads: int = 1,
@@ -1870,9 +1870,11 @@ class Scan:
             held; none for cores.
         core: the path of the core.
         pid: the process, if it runs on this machine.
-        progress: called about every 20 ms with the objects reached and the
-            objects that there are, and with 0 and 0 outside of a walk. An
-            exception that it raises ends the call.
+        progress: called about every 20 ms with the name of the running step,
+            how many units of its work are done and how many there are, which
+            may be an estimate. Those of a walk are objects. Outside of a long
+            step, it gets "", 0 and 0. An exception that it raises ends the
+            call.
         cache: keep tables of debug information in the user's cache folder. If
             there are none, keep the addresses at which the runtime was found.
         prepare: do only what can be done while the process still runs. Then
@@ -1925,7 +1927,7 @@ class Scan:
     def complete(self, prefix: str) -> list[str]:
         """Names of package variables that begin so."""
     def set_progress(
-        self, progress: Callable[[int, int], None] | None, /
+        self, progress: Callable[[str, int, int], None] | None, /
     ) -> None:
         """Replace the callback of the constructor."""
     def set_memory_limit(self, limit: int) -> None:

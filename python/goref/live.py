@@ -31,7 +31,7 @@ class Deadline(Progress):
     owned: Owned | None = None  # while the process stands still
     end_s: float | None = None
 
-    def __call__(self, done: int = 0, total: int = 0) -> None:
+    def __call__(self, step: str = "", done: int = 0, total: int = 0) -> None:
         now = time.monotonic()
         if self.end_s is not None and now > self.end_s:
             raise TimeoutError
@@ -39,7 +39,7 @@ class Deadline(Progress):
             self.owned.check()
             self._check(now)
         else:
-            super().__call__(done, total)
+            super().__call__(step, done, total)
 
     @contextmanager
     def held(self, owned: Owned) -> Iterator[None]:

@@ -10,6 +10,11 @@ from . import ended, front
 _FIRST_S = 0.5
 _STEP_S = 0.2
 _PLAIN_STEP_S = 5.0
+_WALK = "walking the heap"  # as the scanner calls it
+# The rate of a step is that of its beginning, which may be its slowest part: no
+# estimate before so much of it.
+_SURE_S = 1.0
+_SURE_SHARE = 0.1
 
 
 def _count(number: float) -> str:
@@ -24,16 +29,50 @@ def _count(number: float) -> str:
 
 
 def _left(seconds: float) -> str:
+    """A time that is an estimate: 4 s, 40 s, 3 min."""
+    if seconds < 10:
+        return f"{max(seconds, 1):.0f} s"
     if seconds < 100:
-        return f"{seconds:.0f} s"
+        return f"{10 * math.ceil(round(seconds) / 10)} s"
     return f"{seconds / 60:.0f} min"
+
+
+class _Step:
+    """A step of the work, and how far it is.
+
+    begin: when it was first heard of.
+    first: what was done by then."""
+
+    def __init__(self, name: str, begin: float, first: int) -> None:
+        self.name = name
+        self.begin = begin
+        self.first = first
+
+    def text(self, now: float, done: int, total: int) -> str:
+        """Its name, and its share and the time left as far as they are
+        known. The total of some steps is an estimate."""
+        if not total or not done:
+            return self.name
+        share = min(done / total, 0.99)
+        text = f"{self.name}, {100 * share:.0f} %"
+        if self.name == _WALK:
+            text += f" of {_count(total)} objects"
+        spent, part = now - self.begin, (done - self.first) / total
+        if spent >= _SURE_S and part >= _SURE_SHARE:
+            left = spent * max(1 - done / total, 0) / part
+            text += f", about {_left(left)} left of this step"
+        return text
 
 
 class Progress:
     """Called often while a scan runs; prints seldom. The progress line is not
     part of the answer: it is neither logged nor piped.
 
-    It also ends what takes too long, as Ctrl-C would; reason then says so."""
+    It also ends what takes too long, as Ctrl-C would; reason then says so.
+
+    doing: what goes on when the scanner does not say it."""
+
+    doing = "reading the program"
 
     def __init__(
         self,
@@ -54,21 +93,26 @@ class Progress:
         self.is_shown = False
         self.timeout_s = timeout_s
         self.reason = ""
-        self.walk_begin = 0.0
+        self.step = _Step("", now, 0)
 
-    def __call__(self, done: int = 0, total: int = 0) -> None:
-        """done of total objects are reached, if there is a walk."""
+    def __call__(self, step: str = "", done: int = 0, total: int = 0) -> None:
+        """step: the scanner's; it has done so much of total."""
         ended.check()
         now = time.monotonic()
         self._check(now)
-        if done and not self.walk_begin:
-            self.walk_begin = now
-        if not self.is_on or now < self.next:
+        if not self.is_on:
             return
+        name = step or self.doing
+        if name != self.step.name or done < self.step.first:
+            self.step = _Step(name, now, done)
+        if now >= self.next:
+            self._show(now, self.step.text(now, done, total))
+
+    def _show(self, now: float, text: str) -> None:
         if not self.is_shown and not front.current.may_draw():
             self.is_on = False
             return
-        text = f"goref: scanning, {self._amount(now, done, total)}"
+        text = f"goref: {now - self.begin:.1f} s, {text}"
         if self.is_line:
             front.current.flush()
             os.write(1, f"\r{text} (Ctrl-C stops)\x1b[K".encode())
@@ -76,18 +120,6 @@ class Progress:
             front.current.note(text + "\n")
         self.is_shown = True
         self.next = now + (_STEP_S if self.is_line else _PLAIN_STEP_S)
-
-    def _amount(self, now: float, done: int, total: int) -> str:
-        text = f"{now - self.begin:.1f} s"
-        spent = now - self.walk_begin
-        if not done or not self.walk_begin or spent < _STEP_S:
-            return text
-        rate = done / spent
-        text += f", {100 * done / total:.0f} % of {_count(total)} objects"
-        text += f", {_count(rate)}/s"
-        if total > done:
-            text += f", {_left((total - done) / rate)} left"
-        return text
 
     def left_s(self) -> float:
         """Seconds until it is over."""

@@ -199,6 +199,7 @@ class running:
         try:
             scan = current.open(self.progress, self.memory_limit, self.extent)
             scan.set_progress(self.progress)
+            self.progress.doing = "preparing the answer"
             return scan
         except BaseException as problem:
             self.progress.clear()

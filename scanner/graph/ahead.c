@@ -17,7 +17,7 @@ static struct gr_error *go_on(void *ctx)
 static void *make(void *arg)
 {
 	struct gr_ahead *ahead = arg;
-	const struct gr_poll poll = { go_on, ahead };
+	const struct gr_poll poll = { .poll = go_on, .ctx = ahead };
 
 	ahead->err = gr_graph_make_reverse(&ahead->own, &poll);
 	return NULL;

@@ -196,7 +196,10 @@ static struct gr_error *drain(struct search *s, const struct gr_poll *poll)
 	struct gr_error *err = NULL;
 
 	while (!err && s->head < s->tail) {
+		uint32_t first = s->head;
+
 		err = expand_some(s, poll);
+		gr_poll_count(poll, s->head - first);
 		if (!err)
 			err = gr_poll_ask(poll);
 	}

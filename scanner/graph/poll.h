@@ -28,6 +28,7 @@ gr_poll_pieces(const struct gr_poll *poll, uint32_t count,
 			      start + GR_GRAPH_POLL_STEPS :
 			      count;
 		work(ctx, start, end);
+		gr_poll_count(poll, end - start);
 		err = gr_poll_ask(poll);
 	}
 	return err;
@@ -46,6 +47,7 @@ gr_poll_pieces_back(const struct gr_poll *poll, uint32_t count,
 		start = end > GR_GRAPH_POLL_STEPS ? end - GR_GRAPH_POLL_STEPS :
 						    0;
 		work(ctx, start, end);
+		gr_poll_count(poll, end - start);
 		err = gr_poll_ask(poll);
 	}
 	return err;
@@ -65,6 +67,7 @@ static inline struct gr_error *gr_tick(struct gr_ticker *ticker)
 		return NULL;
 	}
 	ticker->left = GR_GRAPH_POLL_STEPS;
+	gr_poll_count(ticker->poll, GR_GRAPH_POLL_STEPS);
 	return gr_poll_ask(ticker->poll);
 }
 

@@ -128,8 +128,14 @@ static void *sweep_spans(void *arg)
 	const struct gr_heap *heap = s->sweep->maker->spec->heap;
 	struct gr_error *err = poll(s);
 
-	for (uint32_t i = s->first; i < s->end && !err; i++)
+	if (s->may_poll)
+		gr_progress_begin(heap->rt->progress, GR_SCAN_STEP_REFERENCES,
+				  s->end - s->first);
+	for (uint32_t i = s->first; i < s->end && !err; i++) {
 		err = add_span(s, &heap->spans[i]);
+		if (s->may_poll && heap->rt->progress)
+			heap->rt->progress->done++;
+	}
 	note_end(s, err);
 	return NULL;
 }

@@ -4,6 +4,7 @@
 #define GR_COSTS_H
 
 #include "base/meter.h"
+#include "base/progress.h"
 #include "mark/ledger.h"
 #include "scan/open.h"
 
@@ -11,6 +12,7 @@
 struct gr_costs {
 	struct gr_meter meter;
 	const struct gr_ledger *walking; /**< The running walk, or NULL. */
+	struct gr_progress progress;	 /**< Outside of a walk. */
 	uint64_t phases_us[GR_NPHASES];
 	uint64_t phase_start_us;
 	uint64_t first_private_bytes, peak_private_bytes;

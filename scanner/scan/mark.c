@@ -37,17 +37,18 @@ struct gr_error *gr_answers_mark(struct gr_answers *answers,
 	return err;
 }
 
-void gr_scan_progress(const struct gr_scan *scan, uint64_t *done,
-		      uint64_t *total)
+struct gr_progress gr_scan_progress(const struct gr_scan *scan)
 {
 	const struct gr_ledger *ledger = scan->costs.walking;
 
-	*done = *total = 0;
 	if (!ledger)
-		return;
-	*done = ledger->typed.objects + ledger->runtime_type.objects +
-		ledger->header.objects + ledger->masked.objects;
-	*total = scan->stop.heap->allocated_objects;
+		return scan->costs.progress;
+	return (struct gr_progress){
+		.step = GR_SCAN_STEP_WALK,
+		.done = ledger->typed.objects + ledger->runtime_type.objects +
+			ledger->header.objects + ledger->masked.objects,
+		.total = scan->stop.heap->allocated_objects,
+	};
 }
 
 struct gr_error *

@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "base/error.h"
+#include "base/progress.h"
 #include "inferior/target.h"
 
 struct gr_scan;
@@ -150,12 +151,9 @@ const struct gr_scan_info *gr_scan_info(const struct gr_scan *scan);
  */
 char *gr_scan_layout_text(const struct gr_scan *scan);
 
-/**
- * The progress of the running walk, for poll: the number of reached objects and
- * of all objects. Both are 0 if no walk is running.
- */
-void gr_scan_progress(const struct gr_scan *scan, uint64_t *done,
-		      uint64_t *total);
+/** The running step, for poll. A walk counts objects: those that are reached,
+ * and all that are allocated. */
+struct gr_progress gr_scan_progress(const struct gr_scan *scan);
 
 /**
  * Limit the private memory that the scan may take from now on; 0 means no

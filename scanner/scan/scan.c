@@ -460,6 +460,7 @@ struct gr_error *gr_scan_new(const struct gr_target *target,
 	scan->program.rt.arena = &scan->program.arena;
 	scan->program.rt.poll = poll;
 	scan->program.rt.poll_ctx = &scan->stop;
+	scan->program.rt.progress = &scan->costs.progress;
 	gr_pc_lookups_init(&scan->program.pc_lookups, &scan->program.rt.steps);
 	scan->program.rt.pc_lookups = &scan->program.pc_lookups;
 	scan->stop.sched.rt = &scan->program.rt;

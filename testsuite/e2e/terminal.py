@@ -27,14 +27,14 @@ import os, select
 from goref.progress import Progress
 def pause_at(last, is_in_walk, whole=Progress.__call__):
     left = [last]
-    def look(self, done=0, total=0):
-        left[0] -= bool(done) or not is_in_walk
+    def look(self, step="", done=0, total=0):
+        left[0] -= step == "walking the heap" or not is_in_walk
         if left[0] == 0:
             left[0] = -1
             os.write(1, b"@@ it looks @@")
             for _ in range(12000):
                 select.select([], [], [], 0.01)
-        whole(self, done, total)
+        whole(self, step, done, total)
     Progress.__call__ = look
 """
 

@@ -235,12 +235,11 @@ def test_attach_refuses_for_want_of_memory(counting):
 CHATTY = """
 from goref import front, live, progress
 front.current.settings["progress"] = "on"
-progress._FIRST_S = progress._PLAIN_STEP_S = 0
+progress._FIRST_S = 0
 said = []
 class Chatty(live.Deadline):
-    def _amount(self, *_):
+    def _show(self, *_):
         said.append(bool(tracer()))
-        return ""
 live.Deadline = Chatty
 goref.attach(PID)
 say("said", set(said))

@@ -270,8 +270,8 @@ _END = """
 import sys
 import goref.progress as p
 from goref import cli
-def look(self, done=0, total=0, look=p.Progress.__call__):
-    if done:
+def look(self, step="", done=0, total=0, look=p.Progress.__call__):
+    if done and step == "walking the heap":
         self.reason = {reason!r}
         raise KeyboardInterrupt
 p.Progress.__call__ = look

@@ -217,16 +217,17 @@ def test_interrupt_offers_what_there_is(terminal, farm, answer):
     busy.run("set confirm off")
 
 
-def test_progress_has_rate_and_time_left(terminal, farm):
+def test_progress_has_steps_and_time_left(terminal, farm):
     target = farm.target("counter", CENTRAL, args=("3000000",))
     busy = terminal(target.gdb_args)
     busy.run("python import goref.progress as p")
-    busy.run("python p._FIRST_S = p._STEP_S = 0.001")
-    # Before that the walk has no rate.
-    text = busy.run("goref scan --top 5")
+    busy.run("python p._FIRST_S = p._STEP_S = p._SURE_S = 0.001")
+    text = busy.run("goref overview")
     found = re.search(
-        r"scanning, [\d.]+ s, \d+ % of 3\.0 M objects, [\d.]+ [kM]/s, "
-        r"\d+ s left",
+        r"goref: [\d.]+ s, walking the heap, \d+ % of 3\.0 M objects, "
+        r"about \d+ s left of this step",
         text,
     )
     assert found, text
+    for step in "collecting references", "computing dominators":
+        assert re.search(rf"s, {step}, \d+ %", text), text

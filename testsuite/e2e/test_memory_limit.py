@@ -82,11 +82,11 @@ def test_memory_is_counted(core, farm):
 
 _LESS = """
 import goref.progress as p, goref.session as s
-def look(self, done=0, total=0, look=p.Progress.__call__):
-    if done:
+def look(self, step="", done=0, total=0, look=p.Progress.__call__):
+    if done and step == "walking the heap":
         s.current.scan.set_memory_limit(1)
         self.filler = b"x" * (1 << 20)
-    look(self, done, total)
+    look(self, step, done, total)
 p.Progress.__call__ = look
 """
 

@@ -147,7 +147,7 @@ def test_why_does_not_depend_on_limits(farm, variant):
 CENTRAL = Variant("go1.24", "default")
 COUNT = (
     "python import goref.session as s; scan = s.current.scan; polls = []; "
-    "scan.set_progress(lambda done, total: polls.append(done)); "
+    "scan.set_progress(lambda step, done, total: polls.append(step)); "
     "scan.why(scan.resolve('main.chain')[4], 9, 9); print(len(polls) > 0)"
 )
 

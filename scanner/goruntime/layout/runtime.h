@@ -76,6 +76,7 @@ struct gr_runtime {
 	struct gr_arena *arena;
 	struct gr_error *(*poll)(void *ctx);
 	void *poll_ctx;
+	struct gr_progress *progress; /**< NULL: nobody looks at it. */
 	uint64_t steps; /**< Since the last poll: gr_runtime_step(). */
 	struct gr_layout layout;
 	struct gr_module *modules;
@@ -92,7 +93,7 @@ struct gr_runtime {
 /** The poll of a runtime, for algorithms that do not know it. */
 static inline struct gr_poll gr_runtime_poller(const struct gr_runtime *rt)
 {
-	return (struct gr_poll){ rt->poll, rt->poll_ctx };
+	return (struct gr_poll){ rt->poll, rt->poll_ctx, rt->progress };
 }
 
 /** Ask now whether to go on. */
