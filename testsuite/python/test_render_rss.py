@@ -26,9 +26,9 @@ objects, which a heap profile counts: 1.5 MiB, beside 512 B not resident
 the rest: 6.5 MiB, of which c heap 4.5 MiB, stacks 2.0 MiB
 
     4.5 MiB  56.2 %  ########################  c heap
-    2.0 MiB  25.0 %  ##########                stacks
+    2.0 MiB  25.0 %  ###########               stacks
     1.0 MiB  12.5 %  #####                     go heap live
-  512.0 KiB   6.2 %  ##                        go heap garbage
+  512.0 KiB   6.2 %  ###                       go heap garbage
 
 GOGC=100, heap goal 4.0 MiB
 the scavenger could give back: 8.0 KiB
@@ -36,6 +36,17 @@ allocated, but never touched: 512 B
 next collection frees: 1.0 KiB of 4.0 KiB allocated
 """
     )
+
+
+def test_bars_are_in_proportion(make):
+    """A class that is too small for half a character has no bar."""
+    found = make.rss(a=2400, b=1200, c=100, d=51, e=49)
+    bars = {
+        line.split()[-1]: line.count("#")
+        for line in report(found).lines()
+        if "%" in line
+    }
+    assert bars == {"a": 24, "b": 12, "c": 1, "d": 1, "e": 0}
 
 
 def test_many_classes(make):

@@ -32,17 +32,33 @@ def test_holder(make):
 
 1. main.cache holds 6.0 MiB (75.0 %)
    where   map[string]*main.T in main.cache at 0xc000012340
-   what    20,000 main.T    5.0 MiB
-           20,000 string  512.0 KiB
-                3 a           300 B
-                2 b           200 B
-           and 1 more type
+   what    20,000  main.T                    5.0 MiB
+           20,000  string                  512.0 KiB
+                3  a                           300 B
+                2  b                           200 B
+                   the rest (1 more type)  511.5 KiB
    path    main.cache (global)
            -> map[string]*main.T at 0xc000012340
    closer  goref dominators 0xc000012340
            goref why 0xc000012340 --paths 3
 """
     )
+
+
+def test_details_add_up(make):
+    """In the document for all types."""
+    suspect = make.suspect(contents=CONTENTS)
+    row = report(make.suspects(suspect)).document()["suspects"][0]
+    parts = sum(part["bytes"] for part in row["accumulated"])
+    assert parts + row["rest_bytes"] == row["retained_bytes"]
+
+
+def test_there_may_be_no_rest(make):
+    few = make.suspect(contents=CONTENTS[:2], retained_bytes=(11 << 19) + 40)
+    lines = report(make.suspects(few)).lines()
+    assert "                   the rest       40 B" in lines
+    exact = few._replace(retained_bytes=11 << 19)
+    assert "the rest" not in report(make.suspects(exact)).text()
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ class RssReport(Report):
                 (
                     human_bytes(c.bytes),
                     percent(c.bytes, self.whole),
-                    "#" * max(1, _BAR * c.bytes // largest),
+                    "#" * round(_BAR * c.bytes / largest),
                     c.text,
                 )
                 for c in classes

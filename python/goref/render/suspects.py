@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from .command import command, operand
 from .report import UNCERTAIN, TopReport, fields_of, partial_lines
+from .table import table
 from .units import counted, human_bytes, percent
 
 if TYPE_CHECKING:
     from .._goref import (
         Suspect,
-        SuspectContent,
         SuspectHop,
         Suspects,
         Vertex,
@@ -174,29 +174,25 @@ def _at(vertex: Vertex) -> str:
 
 
 def _contents(suspect: Suspect) -> list[str]:
+    """The types of what accumulates, and the rest: they add up to what the
+    suspect retains."""
     shown = suspect.contents[:_CONTENTS]
-    widths = [
-        max((len(text) for text in column), default=0)
-        for column in zip(*map(_content_cells, shown))
+    rows = [
+        (f"{c.objects:,}", c.type, human_bytes(c.bytes)) for c in shown
     ]
-    lines = []
-    for content in shown:
-        count, type_, size = _content_cells(content)
-        lines.append(
-            f"{count:>{widths[0]}} {type_:{widths[1]}}  {size:>{widths[2]}}"
-        )
-    left = len(suspect.contents) - len(shown)
-    if left:
-        lines.append(f"and {counted(left, 'more type')}")
-    return lines
+    rest = rest_bytes(suspect, _CONTENTS)
+    if rows and rest > 0:
+        left = len(suspect.contents) - len(shown)
+        more = f" ({counted(left, 'more type')})" if left else ""
+        rows.append(("", f"the rest{more}", human_bytes(rest)))
+    return [line.removeprefix("  ") for line in table(rows, left=[1])]
 
 
-def _content_cells(content: SuspectContent) -> tuple[str, str, str]:
-    return (
-        f"{content.objects:,}",
-        content.type,
-        human_bytes(content.bytes),
-    )
+def rest_bytes(suspect: Suspect, top: int | None = None) -> int:
+    """What a suspect retains beside its first contents: further types, itself,
+    and what leads to them."""
+    shown = sum(content.bytes for content in suspect.contents[:top])
+    return suspect.retained_bytes - shown
 
 
 def _path(suspect: Suspect) -> list[str]:
@@ -287,5 +283,6 @@ def _document(suspect: Suspect, how: str) -> Document:
         "accumulated": [
             fields_of(c, "type objects bytes") for c in suspect.contents
         ],
+        "rest_bytes": rest_bytes(suspect),
         "next": commands(suspect, how),
     }
