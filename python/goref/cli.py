@@ -56,6 +56,13 @@ class _Terminal(front.Terminal):
         with suppress(OSError):
             os.write(2, text.encode("utf-8", "backslashreplace"))
 
+    def has_color(self) -> bool:
+        return (
+            _is_terminal(1)
+            and not os.environ.get("NO_COLOR")
+            and os.environ.get("TERM", "dumb") != "dumb"
+        )
+
     def write(self, text: str) -> None:
         """Write all of the text, or raise an error."""
         ended.check()

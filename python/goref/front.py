@@ -52,6 +52,11 @@ class Front:
         except OSError:
             return False
 
+    def has_color(self) -> bool:
+        """Does an answer go to a terminal that shows colors, and does the user
+        want them? (https://no-color.org)"""
+        return False
+
     def may_draw(self) -> bool:
         """May progress be shown now? False if something else draws the
         screen."""

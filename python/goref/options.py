@@ -60,7 +60,7 @@ LABEL = Option(
 )
 TIME = Option(
     "time",
-    "The time of the profile: RFC 3339, seconds since 1970, or now.",
+    "The time of the profile: RFC 3339, Unix time, or now.",
     kind="time",
     value="TIME",
 )
@@ -69,19 +69,26 @@ FAIL_ON_LEAKS = Option(
 )
 MEMORY_LIMIT = Option(
     "memory-limit",
-    "Memory that goref may use, such as 500M or 2G. Near the limit, the tree "
-    "gets fewer nodes. Default: the memory that is free.",
+    "Memory that goref may use, such as 2G (default: what is free). Near the "
+    "limit, the tree gets fewer nodes.",
     kind="size",
     value="SIZE",
 )
 TIMEOUT = Option(
     "timeout",
-    "Stop SECONDS after the start of the command. scan and overview then "
-    "print what was found.",
+    "Stop after SECONDS (scan, overview: a partial answer).",
     kind="seconds",
     value="SECONDS",
 )
 JSON = Option("json", "Print one JSON document.")
+COLOR = Option(
+    "color",
+    "Color the text: auto (default), always or never.",
+    kind="choice",
+    value="WHEN",
+    choices=("auto", "always", "never"),
+    default="auto",
+)
 MAX_PAUSE = Option(
     "max-pause",
     "Refuse to stop the process for more than MS milliseconds. If copying "
@@ -138,4 +145,4 @@ SHOW_DEPTH = Option(
 )
 
 
-COMMON = (MEMORY_LIMIT, TIMEOUT, JSON)
+COMMON = (MEMORY_LIMIT, TIMEOUT, JSON, COLOR)

@@ -33,11 +33,13 @@ def test_notes_are_aligned_where_there_is_room():
     ]
 
 
-def test_a_long_command_has_no_note():
+def test_the_note_of_a_long_command_is_below():
     short, long = "goref scan", "goref core /" + "x" * 90 + " scan"
     assert next_lines([(short, "a note"), (long, "another")]) == [
         "",
         "Next",
-        f"  {short}  a note",
+        f"  {short}",
+        "      a note",
         f"  {long}",
+        "      another",
     ]

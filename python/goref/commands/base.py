@@ -33,11 +33,23 @@ def answer(text: str) -> None:
     front.current.write(text)
 
 
-def answer_report(report: Report, as_json: bool) -> None:
-    """Print a report that may be long."""
-    pieces = report.json_pieces() if as_json else report.text_pieces()
+def answer_report(
+    report: Report, options: Any, as_json: bool = False
+) -> None:
+    """Print a report as the options json and color say."""
+    if options.json or as_json:
+        pieces = report.json_pieces()
+    else:
+        pieces = report.text_pieces(has_color(options))
     for piece in pieces:
         answer(piece)
+
+
+def has_color(options: Any) -> bool:
+    """Is the answer printed in colors?"""
+    if options.color == "auto":
+        return front.current.has_color()
+    return bool(options.color == "always")
 
 
 def allocation_stack(scan: Scan, addr: int) -> Sequence[StackFrame] | None:
@@ -99,7 +111,7 @@ def ask(
             top=options.top,
             how=how(),
         )
-    answer(report.json() if options.json else report.text())
+    answer_report(report, options)
     return report
 
 

@@ -24,7 +24,7 @@ from ..render.diff import DiffReport
 from ..render.units import human_bytes
 from ..session import current, running
 from ..sources import Source
-from .base import ConditionHolds, answer, check_writable
+from .base import ConditionHolds, answer_report, check_writable
 from .diff_totals import totals
 
 _EXTENT = "sites"
@@ -59,7 +59,7 @@ def run(options: Any) -> list[str]:
             _ask(new, "NEW", files[2:], options),
         )
         report = _compare(*both, options, mark)
-    answer(report.json() if options.json else report.text())
+    answer_report(report, options)
     _check_growth(report, options)
     return list(report.partial)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .. import args, evaluate, native, partial
 from ..render.dominators import DominatorsReport
 from ..session import running
-from .base import answer
+from .base import answer_report
 
 if TYPE_CHECKING:
     from .._goref import Dominators, Scan
@@ -40,7 +40,7 @@ def run(options: Any) -> list[str]:
             phases=opened.graph_phases(),
             asked=options.words,
         )
-    answer(report.json() if options.json else report.text())
+    answer_report(report, options)
     return list(report.partial)
 
 

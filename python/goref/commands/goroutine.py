@@ -10,7 +10,7 @@ from .. import args, native, partial
 from ..render.goroutine_wait import GoroutineWaitReport
 from ..render.goroutines import GoroutineReport
 from ..session import running
-from .base import answer
+from .base import answer_report
 
 _NO_LIMIT = 2**32 - 1
 
@@ -54,7 +54,7 @@ def _wait(asked: Question, options: Any) -> list[str]:
     report = GoroutineWaitReport(
         tool_version=native.load().VERSION, partial=lost, found=found
     )
-    answer(report.json() if options.json else report.text())
+    answer_report(report, options)
     return lost
 
 
@@ -84,7 +84,7 @@ def _calls(asked: Question, options: Any) -> list[str]:
         backtrace=found,
         frame=asked.frame,
     )
-    answer(report.json() if options.json else report.text())
+    answer_report(report, options)
     return lost
 
 

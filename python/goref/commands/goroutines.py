@@ -80,7 +80,7 @@ def run(options: Any) -> list[str]:
         group=group,
         with_bytes=options.bytes,
     )
-    answer_report(report, options.json)
+    answer_report(report, options)
     return lost
 
 

@@ -10,7 +10,7 @@ from .. import args, native, partial
 from ..render.histogram import HistogramReport
 from ..render.sites import SitesReport
 from ..session import running
-from .base import CUT_SAMPLES, answer
+from .base import CUT_SAMPLES, answer_report
 
 
 def check(options: Any) -> None:
@@ -56,7 +56,7 @@ def run(options: Any) -> list[str]:
             is_wanted=is_wanted,
             top=options.top,
         )
-    answer(report.json() if options.json else report.text())
+    answer_report(report, options)
     return list(report.partial)
 
 
@@ -77,5 +77,5 @@ def _sites(options: Any, is_wanted: Callable[[str], bool] | None) -> list[str]:
         is_wanted=is_wanted,
         top=options.top,
     )
-    answer(report.json() if options.json else report.text())
+    answer_report(report, options)
     return lost

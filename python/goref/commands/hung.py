@@ -11,7 +11,7 @@ from ..render.hung_cause import blockers_of, pile_of
 from ..render.hung_stop import ended_text, runnable_text, scheduler_text
 from ..render.scheduler import SchedulerReport
 from ..session import current, running
-from .base import answer, how
+from .base import answer_report, how
 from .leaks import check_leaks
 from .waits import check_deadlocks, stacks
 
@@ -53,14 +53,14 @@ def _scheduler(options: Any) -> list[str]:
     report = SchedulerReport(
         tool_version=native.load().VERSION, partial=lost, found=found
     )
-    answer(report.json() if options.json else report.text())
+    answer_report(report, options)
     return lost
 
 
 def _hung(options: Any) -> list[str]:
     with running(options.memory_limit, options.timeout) as scan:
         found = report(scan)
-    answer(found.json() if options.json else found.text())
+    answer_report(found, options)
     check_deadlocks("hung", found.found, options)
     check_leaks("hung", found.leaks, options)
     return list(found.partial)

@@ -10,7 +10,7 @@ from ..render.object import ObjectReport
 from ..session import running
 from ..verbs import VERBS
 from . import why
-from .base import allocation_stack, answer
+from .base import allocation_stack, answer_report
 
 _FEW = 4  # references that are listed unless all are asked for
 _MANY = 20  # references from which on text has groups
@@ -61,7 +61,7 @@ def run(options: Any) -> list[str]:
             stack=stack,
             value=_value(opened, place, options) if options.print else None,
         )
-    answer(report.json() if options.json else report.text())
+    answer_report(report, options)
     return list(report.partial)
 
 

@@ -11,7 +11,7 @@ from ..render.overview import TOP, OverviewReport
 from ..render.scan import TOP as SCAN_TOP
 from ..session import current, running
 from .base import (
-    answer,
+    answer_report,
     elapsed_us,
     graph_is_too_large,
     how,
@@ -41,7 +41,7 @@ KEPT_DEPTH = 3
 def run(options: Any) -> list[str]:
     with running(options.memory_limit, options.timeout) as opened:
         found = report(opened, options)
-    answer(found.json() if options.json else found.text())
+    answer_report(found, options)
     return list(found.partial)
 
 

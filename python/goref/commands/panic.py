@@ -8,7 +8,7 @@ from typing import Any
 from .. import native, partial
 from ..render.panic import PanicReport
 from ..session import running
-from .base import answer
+from .base import answer_report
 
 _NO_LIMIT = 2**32 - 1
 
@@ -40,5 +40,5 @@ def run(options: Any) -> list[str]:
         backtrace=calls,
         has_values=has_values,
     )
-    answer(report.json() if options.json else report.text())
+    answer_report(report, options)
     return lost

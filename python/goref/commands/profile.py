@@ -16,7 +16,7 @@ from ..render.profile import (
 )
 from ..render.units import counted
 from ..session import running
-from .base import CUT_SAMPLES, answer, check_writable
+from .base import CUT_SAMPLES, answer, answer_report, check_writable
 
 if TYPE_CHECKING:
     from .._goref import GoroutineProfile
@@ -83,7 +83,7 @@ def _goroutines(kind: str, options: Any) -> list[str]:
         found=found,
         out=options.out,
     )
-    answer(report.json() if options.json else report.text())
+    answer_report(report, options)
     return lost
 
 
@@ -121,7 +121,7 @@ def _buckets(kind: str, options: Any) -> list[str]:
         out=options.out,
         is_now=options.now,
     )
-    answer(report.json() if options.json else report.text())
+    answer_report(report, options)
     return lost
 
 

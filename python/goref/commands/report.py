@@ -25,7 +25,7 @@ from ..verbs import VERBS
 from . import hung, overview, waits
 from .base import (
     CUT_SAMPLES,
-    answer,
+    answer_report,
     check_has,
     check_writable,
     how,
@@ -70,7 +70,7 @@ def run(options: Any) -> list[str]:
         bytes=len(text),
         missing=found["missing"],
     )
-    answer(report.json() if options.json else report.text())
+    answer_report(report, options)
     return list(report.partial)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from .. import args, native, partial
 from ..render.rss import RssReport
 from ..session import running
-from .base import answer
+from .base import answer_report
 
 
 def extent(_options: Any) -> str:
@@ -33,5 +33,5 @@ def run(options: Any) -> list[str]:
             partial=partial.reasons(opened.info(), found),
             found=found,
         )
-    answer(report.json() if options.json else report.text())
+    answer_report(report, options)
     return list(report.partial)

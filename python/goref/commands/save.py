@@ -9,7 +9,7 @@ from typing import Any
 from .. import args, lifetime, native, partial, stop
 from ..render.save import SaveReport
 from ..session import current, running
-from .base import answer, check_writable
+from .base import answer_report, check_writable
 
 
 def extent(options: Any) -> str:
@@ -43,5 +43,5 @@ def run(options: Any) -> list[str]:
             has_values=options.values,
             warnings=[*current.notes, *opened.info().warnings],
         )
-    answer(report.json() if options.json else report.text())
+    answer_report(report, options)
     return list(report.partial)

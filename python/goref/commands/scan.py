@@ -14,7 +14,7 @@ from ..render.scan import ScanReport
 from ..session import current, running
 from .base import (
     CUT_SAMPLES,
-    answer,
+    answer_report,
     check_writable,
     elapsed_us,
     nodes,
@@ -47,7 +47,7 @@ def check(options: Any) -> None:
 def run(options: Any) -> list[str]:
     with running(options.memory_limit, options.timeout) as opened:
         report = _scan(opened, options)
-    answer(report.json() if options.json else report.text())
+    answer_report(report, options)
     return list(report.partial)
 
 

@@ -7,7 +7,7 @@ from .. import native, partial
 from ..errors import Error
 from ..render.verify import VerifyReport, unexplained
 from ..session import running
-from .base import answer
+from .base import answer_report
 
 
 def run(options: Any) -> list[str]:
@@ -20,7 +20,7 @@ def run(options: Any) -> list[str]:
         info=info,
         verdict=verdict,
     )
-    answer(report.json() if options.json else report.text())
+    answer_report(report, options)
     # The missing part of a truncated core explains a difference.
     if verdict.unexplained and not info.missing_bytes:
         raise Error("goref verify: " + unexplained(verdict.unexplained))

@@ -45,7 +45,7 @@ def run(options: Any) -> list[str]:
     if options.format == "dot" and not options.json:
         answer(report.dot())
     else:
-        answer_report(report, options.json or options.format == "json")
+        answer_report(report, options, options.format == "json")
     check_deadlocks("waits", found, options)
     return list(report.partial)
 

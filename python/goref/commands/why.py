@@ -9,7 +9,13 @@ from .. import args, evaluate, native, params, partial
 from ..render.merged import MergedReport
 from ..render.why import WhyReport, chain_ends, why_json
 from ..session import running
-from .base import allocation_stack, answer, why_limits
+from .base import (
+    allocation_stack,
+    answer,
+    answer_report,
+    has_color,
+    why_limits,
+)
 
 if TYPE_CHECKING:
     from .._goref import Holders, Scan, Variable, Vertex, Why
@@ -46,7 +52,7 @@ def run(options: Any) -> list[str]:
         answer(why_json(found))
     else:
         for each in found:
-            answer(each.text())
+            answer(each.text(has_color(options)))
     return [reason for each in found for reason in each.partial]
 
 
@@ -90,7 +96,7 @@ def _merged(options: Any) -> list[str]:
             partial=partial.reasons(opened.info(), opened.gaps()),
             merged=merged,
         )
-    answer(found.json() if options.json else found.text())
+    answer_report(found, options)
     return list(found.partial)
 
 

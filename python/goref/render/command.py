@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from .style import joined, styled
 from .table import WIDTH, table
 
 if TYPE_CHECKING:
@@ -26,16 +27,15 @@ def command(how: str, *words: str) -> str:
 
 
 def next_lines(rows: Collection[tuple[str, str]]) -> list[str]:
-    """Commands to run next, and what each tells. A command is a line that can
-    be copied; what does not fit behind a long one is left out."""
-    aligned = table([list(row) for row in rows], left=[0, 1])
-    if max(map(len, aligned)) <= WIDTH:
-        return ["", "Next", *aligned]
-    lines = []
-    for line, what in rows:
-        whole = f"  {line}  {what}"
-        lines.append(whole if len(whole) <= WIDTH else f"  {line}")
-    return ["", "Next", *lines]
+    """Commands to run next, and what each tells: behind it, or below if one of
+    them is too long."""
+    cells = [(styled(line, "command"), what) for line, what in rows]
+    lines = table(cells, left=[0, 1])
+    if max(map(len, lines), default=0) > WIDTH:
+        lines = []
+        for line, what in cells:
+            lines += [joined(["  ", line]), f"      {what}"]
+    return ["", styled("Next", "title"), *lines]
 
 
 def operand(vertex: Vertex) -> str | None:

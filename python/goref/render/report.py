@@ -13,7 +13,7 @@ from typing import (
     dataclass_transform,
 )
 
-from .units import printable
+from .style import painted, styled
 
 if TYPE_CHECKING:
     from typing import Union
@@ -99,8 +99,8 @@ class Report(Fields):
         """The keys of this verb's own."""
         raise NotImplementedError
 
-    def text(self) -> str:
-        return as_text(self.lines())
+    def text(self, with_color: bool = False) -> str:
+        return as_text(self.lines(), with_color)
 
     def document(self) -> Document:
         return {
@@ -124,9 +124,11 @@ class Report(Fields):
         """The document, in pieces of some size."""
         return _in_pieces(_json_parts(self._keys()))
 
-    def text_pieces(self) -> Iterator[str]:
+    def text_pieces(self, with_color: bool = False) -> Iterator[str]:
         """The answer as text, in pieces of some size."""
-        return _in_pieces(printable(line) + "\n" for line in self.lines())
+        return _in_pieces(
+            painted(line, with_color) + "\n" for line in self.lines()
+        )
 
 
 Found = TypeVar("Found")
@@ -143,8 +145,8 @@ class TopReport(Report, Generic[Found]):
     how: str = "goref"
 
 
-def as_text(lines: Sequence[str]) -> str:
-    return "".join(printable(line) + "\n" for line in lines)
+def as_text(lines: Sequence[str], with_color: bool = False) -> str:
+    return "".join(painted(line, with_color) + "\n" for line in lines)
 
 
 def as_json(document: Json) -> str:
@@ -201,4 +203,6 @@ def partial_lines(
 ) -> list[str]:
     if not reasons:
         return []
-    return [f"PARTIAL: {', '.join(reasons)}: {consequence}"]
+    return [
+        styled(f"PARTIAL: {', '.join(reasons)}: {consequence}", "warn")
+    ]

@@ -4,6 +4,7 @@
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from .style import joined, styled
 from .units import printable
 
 WIDTH = 100  # columns, where a line can be broken
@@ -23,21 +24,42 @@ def wrapped(line: str) -> list[str]:
 
 
 def table(
-    rows: Sequence[Sequence[str]], left: Iterable[int] = ()
+    rows: Sequence[Sequence[str]],
+    left: Iterable[int] = (),
+    has_head: bool = False,
 ) -> list[str]:
     """Aligned columns. left: the columns of text; the others are numbers,
-    which go to the right."""
-    cells = [[printable(cell) for cell in row] for row in rows]
+    which go to the right. has_head: the first row names the columns."""
+    cells = [[_cell(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells)]
     left = set(left)
-    lines = []
-    for row in cells:
-        padded = [
-            cell.ljust(width) if i in left else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths))
-        ]
-        lines.append(("  " + "  ".join(padded)).rstrip())
-    return lines
+    lines = [
+        _row(row, widths, [i in left for i in range(len(row))])
+        for row in cells
+    ]
+    return [*map(_head, lines[:has_head]), *lines[has_head:]]
+
+
+def _cell(text: str) -> str:
+    """A cell without what would break the table. It keeps its style."""
+    return text if text.isprintable() else printable(text)
+
+
+def _row(
+    cells: Sequence[str], widths: Sequence[int], is_left: Sequence[bool]
+) -> str:
+    parts = []
+    for cell, width, at_left in zip(cells, widths, is_left, strict=True):
+        blanks = " " * (width - len(cell))
+        parts += [*(["  ", cell, blanks] if at_left else ["  ", blanks, cell])]
+    while parts and not parts[-1].strip():
+        parts.pop()
+    whole = joined(parts)
+    return whole if not whole.endswith(" ") else whole.rstrip()
+
+
+def _head(line: str) -> str:
+    return styled(line, "head")
 
 
 def of_how_many(shown: int, number: int) -> str:

@@ -42,8 +42,7 @@ FORMAT = Option(
 )
 TOP = Option(
     "top",
-    "Rows of each table (default 10). With --json, the number of roots and of "
-    "types.",
+    "Rows of each table (default 10); with --json, roots and types.",
     kind="count",
     value="N",
 )
