@@ -123,6 +123,13 @@ def _target(
     return _attached(places[0], options, extent)
 
 
+def _finds_exe() -> bool:
+    """Does the core that is open find its executable without being told?"""
+    from .sources import core
+
+    return isinstance(current.source, core.Core) and current.source.is_found()
+
+
 # ----------------------------------------------------------------- questions
 
 
@@ -307,6 +314,8 @@ def _run(source: Source, rest: Sequence[str]) -> int:
     question.check()
     options, extent = question.options, question.extent()
     current.source = _target(source, places, options, extent)
+    if source.name == "core" and len(places) > 1 and _finds_exe():
+        base.ask_with(shell.command(source.name, places[-1]))
     with running(
         options.memory_limit, getattr(options, "timeout", None), extent
     ):

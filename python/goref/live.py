@@ -74,7 +74,10 @@ def say(text: str) -> None:
     front.current.note(f"{text}\n")
 
 
-def ms(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """A time that a process stands still: 1.4 ms, 65 ms, 4.71 s."""
+    if seconds < 0.01:
+        return f"{seconds * 1e3:.1f} ms"
     return units.seconds(round(seconds * 1e6))
 
 
@@ -167,7 +170,7 @@ class Look:
         size = units.human_bytes(self.estimate.copy_bytes)
         say(
             f"process {self.pid}: to find the runtime, goref first has to "
-            f"copy {size}, which stops it for about {ms(self.pause_s)}"
+            f"copy {size}, which stops it for about {duration(self.pause_s)}"
         )
         self.check_pause()
         self.scan.reserve()
@@ -190,7 +193,7 @@ class Look:
             return f"{about} {size} to copy; a signal has stopped it before"
         return (
             f"{about} {size} to copy, which stops it for {about} "
-            f"{ms(self.pause_s)}"
+            f"{duration(self.pause_s)}"
         )
 
     def check_pause(self) -> None:
@@ -199,7 +202,7 @@ class Look:
             return
         raise Error(
             f"goref: not attached: process {self.pid} would stop for "
-            f"about {self.pause_s * 1e3:.1f} ms, longer than --max-pause "
+            f"about {duration(self.pause_s)}, longer than --max-pause "
             f"{limit}"
         )
 
@@ -248,7 +251,7 @@ class Look:
     def _outcome(self, before: standing.Standing, stood_s: float) -> str:
         """A sentence: how long the process was stopped, and its state now."""
         after = standing.settled(self.pid, before)
-        text = standing.outcome(before, after, ms(stood_s))
+        text = standing.outcome(before, after, duration(stood_s))
         return f"process {self.pid} {text}"
 
     def say_outcome(self, before: standing.Standing, stood_s: float) -> None:

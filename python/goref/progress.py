@@ -5,7 +5,10 @@ import math
 import os
 import time
 
+from collections.abc import Sequence
+
 from . import ended, front
+from .render.units import printable
 
 _FIRST_S = 0.5
 _STEP_S = 0.2
@@ -70,7 +73,9 @@ class Progress:
 
     It also ends what takes too long, as Ctrl-C would; reason then says so.
 
-    doing: what goes on when the scanner does not say it."""
+    doing: what goes on when the scanner does not say it.
+    known: lines of the answer that are known by now. On a terminal, they stand
+        above the line of progress until the answer comes."""
 
     doing = "reading the program"
 
@@ -91,6 +96,8 @@ class Progress:
             and front.current.is_interactive()
         )
         self.is_shown = False
+        self.known: list[str] = []
+        self.above = 0  # lines that are drawn above the line of progress
         self.timeout_s = timeout_s
         self.reason = ""
         self.step = _Step("", now, 0)
@@ -115,11 +122,33 @@ class Progress:
         text = f"goref: {now - self.begin:.1f} s, {text}"
         if self.is_line:
             front.current.flush()
-            os.write(1, f"\r{text} (Ctrl-C stops)\x1b[K".encode())
+            text = f"{self._lines_above()}\r{text} (Ctrl-C stops)\x1b[K"
+            os.write(1, text.encode("utf-8", "backslashreplace"))
         else:
             front.current.note(text + "\n")
         self.is_shown = True
         self.next = now + (_STEP_S if self.is_line else _PLAIN_STEP_S)
+
+    def announce(self, lines: Sequence[str]) -> None:
+        """Show what is known by now, as soon as the progress is shown."""
+        if self.is_on and self.is_line and not front.current.is_gdb:
+            self.clear()
+            self.known = list(lines)
+
+    def _lines_above(self) -> str:
+        """Draw what is known, unless it is there or there is no room. A line
+        that wraps could not be taken back."""
+        if self.is_shown or not self.known:
+            return ""
+        try:
+            columns, rows = os.get_terminal_size(1)
+        except OSError:
+            return ""
+        if rows < len(self.known) + 2:
+            return ""
+        self.above = len(self.known)
+        lines = [printable(line)[: columns - 1] for line in self.known]
+        return "".join(f"\r{line}\x1b[K\n" for line in lines)
 
     def left_s(self) -> float:
         """Seconds until it is over."""
@@ -139,8 +168,10 @@ class Progress:
     def clear(self) -> None:
         """The line goes before anything else is printed."""
         if self.is_shown and self.is_line:
-            os.write(1, b"\r\x1b[K")
+            up = f"\x1b[{self.above}A" if self.above else ""
+            os.write(1, f"\r{up}\x1b[J".encode())
         self.is_shown = False
+        self.above = 0
 
     def end(self) -> None:
         """The last of it."""

@@ -117,7 +117,7 @@ class Look(live.Look):
 
     def plan(self, about: str, size: str) -> str:
         return (
-            f"stops for {about} {self.pause_s * 1e3:.0f} ms to be forked; "
+            f"stops for {about} {live.duration(self.pause_s)} to be forked; "
             f"{about} {size} to copy from the snapshot"
         )
 
@@ -139,6 +139,6 @@ class Look(live.Look):
         if faults > 0:
             live.say(
                 f"process {self.pid} was slowed down for another "
-                f"{live.ms(seconds)}, by {faults:,} page faults: its first "
+                f"{live.duration(seconds)}, by {faults:,} page faults: its first "
                 "write to each page copied that page"
             )

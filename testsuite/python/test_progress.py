@@ -102,3 +102,53 @@ def test_a_total_may_be_too_small(shown):
     )[1] == (
         "goref: 3.0 s, computing dominators, 99 %, about 1 s left of this step"
     )
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The bytes for a terminal of some size while lines are known."""
+
+    class Lines(Screen):
+        def has_line(self):
+            return True
+
+        def flush(self):
+            pass
+
+    def run(known, columns=80, rows=24):
+        written = []
+        monkeypatch.setattr(front, "current", Lines())
+        now = [0.0]
+        monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+        monkeypatch.setattr(
+            progress.os, "write", lambda fd, data: written.append(data)
+        )
+        monkeypatch.setattr(
+            progress.os, "get_terminal_size", lambda fd: (columns, rows)
+        )
+        line = progress.Progress("on")
+        now[0] = 1.0
+        line()
+        line.announce(known)
+        for now[0] in 2.0, 3.0:
+            line("walking the heap", 1, 2)
+        line.end()
+        return b"".join(written).decode()
+
+    return run
+
+
+def test_known_lines_stand_above(drawn):
+    """They are drawn once, and go when the answer comes."""
+    text = drawn(["1 deadlock", "goroutines: 7"])
+    assert text.count("1 deadlock") == text.count("goroutines: 7") == 1
+    assert text.index("1 deadlock") < text.index("walking the heap")
+    assert text.endswith("\r\x1b[2A\x1b[J")
+
+
+def test_known_lines_fit(drawn):
+    """A line that wraps, or scrolls, could not be taken back."""
+    text = drawn(["x" * 200, "\x1b[2J"], columns=50)
+    assert "x" * 49 in text and "x" * 50 not in text
+    assert "\x1b[2J" not in text
+    assert "known" not in drawn(["known"] * 9, rows=10)

@@ -50,9 +50,9 @@ def report(old, new, **more):
 
 def test_text():
     lines = report(totals(100), totals(400)).lines()
-    assert lines[0] == "old  core.1 of /srv/app, go1.24.4"
-    assert lines[2].strip() == "one program"
-    assert "(+2.3 KiB, +300.0 %); 100 -> 400 objects (+300)" in lines[3]
+    assert "(+2.3 KiB, +300.0 %); 100 -> 400 objects (+300)" in lines[0]
+    at = lines.index("old  core.1 of /srv/app, go1.24.4")
+    assert lines[at + 2].strip() == "one program"
     text = "\n".join(lines)
     assert "By site: 1 grew, 0 shrank (every allocation is sampled)" in text
     assert "main.a -> 3 x next. (*main.T) -> b -> ... -> e -> f -> g" in text
@@ -61,7 +61,7 @@ def test_text():
 def test_growth_from_nothing():
     """It has no share."""
     lines = report(totals(0), totals(400)).lines()
-    assert "(+3.1 KiB); 0 -> 400 objects (+400)" in lines[3]
+    assert "(+3.1 KiB); 0 -> 400 objects (+400)" in lines[0]
 
 
 def test_partial_sides():
@@ -69,7 +69,7 @@ def test_partial_sides():
     reasons = ["OLD: cut", "NEW: cut, too", "NEW: torn"]
     lines = report(totals(1), totals(1), partial=reasons).lines()
     ends = ": growth may be too small or too large"
-    assert lines[3:5] == [
+    assert lines[1:3] == [
         f"PARTIAL: OLD: cut{ends}",
         f"PARTIAL: NEW: cut, too, torn{ends}",
     ]

@@ -25,6 +25,7 @@ def test_rows(make):
         report(found).text()
         == """\
 1,027 objects, 574.6 KiB, reached; by type
+largest: []uint8, 512.0 KiB (89.1 %)
 
        size   share  objects  type
    62.5 KiB  10.9 %    1,000  main.T
@@ -35,12 +36,13 @@ def test_rows(make):
     lines = report(found, with_retained=True, top=1).lines()
     assert lines == [
         "1,027 objects, 574.6 KiB, reached; by type (1 of 3)",
+        "largest: []uint8, 512.0 KiB (89.1 %)",
         "",
         "      size   share  objects  at least  type",
         "  62.5 KiB  10.9 %    1,000   1.0 MiB  main.T",
     ]
     lines = report(found, by="root", with_retained=True).lines()
-    assert "  retained  root" in lines[2]
+    assert "  retained  root" in lines[3]
 
 
 def test_filter_and_garbage(make):
@@ -48,7 +50,7 @@ def test_filter_and_garbage(make):
     is_wanted = matcher("^main")
     lines = report(found, is_garbage=True, is_wanted=is_wanted).lines()
     assert lines[0] == "1,027 objects, 574.6 KiB, not reached; by type (1 of 3)"
-    assert [line.split()[-1] for line in lines[3:]] == ["main.T"]
+    assert [line.split()[-1] for line in lines[4:]] == ["main.T"]
     lines = report(found, is_wanted=matcher("nothing")).lines()
     assert lines[1:] == ["no such objects"]
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """goref overview: rows to text and JSON."""
 
-from goref.render.overview import OverviewReport
+import rows
+from goref.render.overview import OverviewReport, early_lines
 
 
 def report(make, **fields):
@@ -163,20 +164,21 @@ def test_deadlocks_and_leaks(make):
     waits = make.waits((), [make.deadlock([5, 6], [make.awaited()] * 2)])
     shown = report(make, waits=waits, leaks=make.leaks(make.leak_group([7])))
     lines = shown.lines()
-    at = lines.index("1 likely deadlock of 2 goroutines")
-    assert lines[at + 1].startswith("1 leaked goroutine in 1 group retains")
+    assert lines[0] == "1 likely deadlock of 2 goroutines"
+    assert lines[1].startswith("1 leaked goroutine in 1 group retains")
     document = shown.document()
     assert document["deadlocks"] == [[5, 6]]
     assert document["leaked"] == 1
-    assert "goref hung" in document["next"]
-    quiet = report(make, waits=make.waits(), leaks=make.leaks()).document()
+    assert document["next"][:2] == ["goref hung", "goref leaks"]
+    quiet = report(make, waits=make.waits(), leaks=make.leaks())
+    assert quiet.lines()[0] == "no deadlock found; no goroutine has leaked"
+    quiet = quiet.document()
     assert (quiet["deadlocks"], quiet["leaked"]) == ([], 0)
-    assert "goref hung" not in quiet["next"]
+    assert quiet["next"][0] == "goref hung"
 
 
 def test_resident(make):
-    """Classes of a hundredth or more; a command less, so that the line costs
-    no line of the screen."""
+    """Classes of a hundredth or more."""
     classes = {
         "go_heap_live": 800 << 10,
         "go_heap_idle": 150 << 10,
@@ -195,7 +197,6 @@ def test_resident(make):
     assert document["residency"] == "anonymous"
     assert document["rss_bytes"] is None
     bare = report(make, suspect="main.cache")
-    assert len(shown.lines()) == len(bare.lines())
     assert bare.document()["resident"] is None
     assert "goref rss" not in bare.document()["next"]
     assert "goref rss" in shown.document()["next"]
@@ -225,3 +226,72 @@ def test_resident_of_a_process(make):
         "rss_bytes": None,
         "anonymous_bytes": None,
     }
+
+
+def test_one_line_says_that_nothing_is_wrong(make):
+    """And it says no more than what was looked at."""
+    quiet = {
+        "waits": make.waits(),
+        "leaks": make.leaks(),
+        "suspects": make.suspects(),
+    }
+    lines = report(make, **quiet).lines()
+    assert lines[0].startswith(
+        "nothing stands out: no deadlock found; no goroutine has leaked; no "
+        "suspect: nothing holds "
+    )
+    assert lines[1] == ""
+    unknown = report(make, **{**quiet, "leaks": None}).lines()
+    assert unknown[0].startswith("no deadlock found; no suspect: ")
+    cut = report(make, **quiet, partial=["interrupted"]).lines()
+    assert cut[0].startswith("no deadlock found; no goroutine has leaked; ")
+    assert cut[1].startswith("PARTIAL: interrupted")
+
+
+def test_what_is_wrong_comes_first(make):
+    """The worst before the others, and each with the command for it."""
+    panic = rows.make("Panic", kind="panic", thread_id=7)
+    waits = make.waits((), [make.deadlock([5, 6], [make.awaited()] * 2)])
+    shown = report(
+        make,
+        panic=panic,
+        waits=waits,
+        leaks=make.leaks(make.leak_group([7])),
+        suspects=make.suspects(make.suspect()),
+    )
+    begins = ["ended by ", "1 likely deadlock ", "1 leaked ", "suspect: "]
+    lines = shown.lines()
+    assert [
+        line.startswith(begin) for line, begin in zip(lines, begins)
+    ] == [True] * 4
+    assert lines[4] == ""
+    verbs = [words.split()[1] for words in shown.document()["next"]]
+    assert verbs[:4] == ["panic", "hung", "leaks", "suspects"]
+
+
+def test_a_warning_is_not_repeated(make):
+    """Opening the target has printed it."""
+    shown = report(make, warnings=["no debug information"])
+    assert "no debug information" not in shown.text()
+    assert shown.document()["warnings"] == ["no debug information"]
+
+
+def test_expected_gaps_are_no_news(make):
+    """Words of the machine are none for a person."""
+    gaps = make.gaps(conservative_free_slots=2, frames_not_unwound=1)
+    ledger = make.ledger((10, 10), (10, 10))._replace(gaps=gaps)
+    shown = report(make, ledger=ledger)
+    assert "gaps: 1 stack is not unwound to its end" in shown.lines()
+    assert "conservative" not in shown.text()
+    assert shown.document()["gaps"]["conservative_free_slots"] == 2
+
+
+def test_early_lines(make):
+    """The lines of a first look, without the heap."""
+    waits = make.waits((), [make.deadlock([5, 6], [make.awaited()] * 2)])
+    lines = early_lines(make.info(), rows.make("Panic", kind="panic", thread_id=7), waits, None)
+    assert lines[0].startswith("ended by ")
+    assert lines[1] == "1 likely deadlock of 2 goroutines"
+    assert lines[2].endswith(", go1.24.4")
+    assert lines[3].startswith("goroutines: 7")
+    assert len(early_lines(make.info(), None, None, None)) == 2

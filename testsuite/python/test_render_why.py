@@ -117,7 +117,7 @@ It points to:
     ]
     freed = report(why, variable=many, freed_bytes=2048)
     assert (
-        freed.lines()[-1] == "Without it, 2.0 KiB (2,048 bytes) would be freed."
+        freed.lines()[1] == "Without it, 2.0 KiB (2,048 bytes) would be freed."
     )
     assert freed.document()["variable"]["retained_bytes"] == 2048
     assert report(why, variable=make.variable()).text().splitlines()[1:] == [

@@ -3,6 +3,7 @@
 
 import pytest
 
+from goref import live
 from goref.render.table import of_how_many, table
 from goref.render.units import (
     counted,
@@ -118,3 +119,12 @@ def test_table_goes_by_what_is_printed():
 def test_of_how_many():
     assert of_how_many(10, 12345) == " (of 12,345)"
     assert of_how_many(10, 10) == ""
+
+
+@pytest.mark.parametrize(
+    "seconds, text",
+    [(0.0004, "0.4 ms"), (0.0652, "65 ms"), (0.9, "900 ms"), (4.706, "4.71 s")],
+)
+def test_duration_of_a_stop(seconds, text):
+    """4706.0 ms is hard to read."""
+    assert live.duration(seconds) == text

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import native, params, stop
-from ..render.overview import TOP, OverviewReport
+from ..render.overview import TOP, OverviewReport, early_lines
 from ..render.scan import TOP as SCAN_TOP
 from ..session import current, running
 from .base import (
@@ -23,6 +23,7 @@ from .base import (
 if TYPE_CHECKING:
     from .._goref import (
         Dominators,
+        GoroutineList,
         Info,
         Leaks,
         Panic,
@@ -110,19 +111,25 @@ def _suspects(
         return None, _ended()
 
 
-def _blocked(
-    scan: Scan, kept: Dominators | None
-) -> tuple[Waits | None, Leaks | None, str]:
-    """Deadlocks and leaks, while there is a graph; None if not; or if the
-    search was ended, and by what."""
-    if kept is None:
-        return None, None, ""
+def _waits(scan: Scan) -> Waits | None:
+    """Deadlocks, which need no walk; None: not known."""
     try:
-        return scan.waits(0, 1, 1, False), scan.leaks(), ""
+        return scan.waits(0, 1, 1, False)
     except (native.load().Error, MemoryError):
-        return None, None, ""
+        return None
+
+
+def _leaks(scan: Scan, kept: Dominators | None) -> tuple[Leaks | None, str]:
+    """The leaks, while there is a graph; None if not; or if the search was
+    ended, and by what."""
+    if kept is None:
+        return None, ""
+    try:
+        return scan.leaks(), ""
+    except (native.load().Error, MemoryError):
+        return None, ""
     except KeyboardInterrupt:
-        return None, None, _ended()
+        return None, _ended()
 
 
 def _retained(
@@ -171,8 +178,21 @@ def _panic(scan: Scan) -> Panic | None:
         return None
 
 
+def _places(scan: Scan) -> GoroutineList | None:
+    """Where the goroutines are, for a first look; None: not known."""
+    try:
+        return scan.goroutines((), False, "userloc", 1)
+    except (native.load().Error, MemoryError):
+        return None
+
+
 def report(scan: Scan, options: Any) -> OverviewReport:
     """The answer for the options memory_limit and top."""
+    panic, waits = _panic(scan), _waits(scan)
+    if current.progress:
+        current.progress.announce(
+            early_lines(scan.info(), panic, waits, _places(scan))
+        )
     max_nodes = nodes(scan, params.max_nodes(), options.memory_limit)
     result = current.walk(params.max_depth(), max_nodes, (), "nearest", False)
     info, ledger = scan.info(), result.ledger()
@@ -185,9 +205,9 @@ def report(scan: Scan, options: Any) -> OverviewReport:
     suspects, ended = _suspects(scan, kept)
     if ended:
         lost, unfinished = [*lost, ended], "search for suspects"
-    waits, leaks = None, None
+    leaks = None
     if not unfinished:
-        waits, leaks, ended = _blocked(scan, kept)
+        leaks, ended = _leaks(scan, kept)
         if ended:
             lost, unfinished = [*lost, ended], "search for leaks"
     retained: Sequence[int | None] = ()
@@ -218,7 +238,7 @@ def report(scan: Scan, options: Any) -> OverviewReport:
         unfinished=unfinished,
         resident=resident,
         rss_bytes=rss_bytes,
-        panic=_panic(scan),
+        panic=panic,
         elapsed_us=elapsed_us(),
         retained=retained[: len(roots)],
     )

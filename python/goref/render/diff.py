@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..difference import BETWEEN
 from .report import Report, partial_lines
 from .sites import NEXT_CALL
+from .style import styled, title
 from .table import table
 from .units import counted, human_bytes, percent
 
@@ -40,6 +41,11 @@ def signed_bytes(count: int) -> str:
     if not count:
         return "0 B"
     return ("+" if count > 0 else "-") + human_bytes(abs(count))
+
+
+def _direction(growth: int) -> str:
+    """The style of a growth."""
+    return "grown" if growth > 0 else "shrunk"
 
 
 def _site(stack: str) -> str:
@@ -100,21 +106,31 @@ class DiffReport(Report):
 
     def lines(self) -> list[str]:
         lines = [
+            *self._verdict_lines(),
+            *self._partial_lines("OLD: "),
+            *self._partial_lines("NEW: "),
+            self._goroutines(),
             f"old  {self._side(0)}",
             f"new  {self._side(1)}",
             *self._programs(),
-            *self._partial_lines("OLD: "),
-            *self._partial_lines("NEW: "),
-            self._heap(),
-            self._goroutines(),
         ]
         for one in self.tables():
             lines += self._table(one)
-        if not self.by:
-            lines += self._suspects()
         lines += self._survivors()
         if self.out:
             lines += ["", f"the difference is in {self.out}"]
+        return lines
+
+    def _verdict_lines(self) -> list[str]:
+        """How much it has grown, and the suspects; or who has grown most."""
+        growth = self.new["bytes"] - self.old["bytes"]
+        lines = [styled(self._heap(), "warn" if growth > 0 else "good")]
+        if self.found.suspects and not self.by:
+            return [*lines, *self._suspects()]
+        grown = self.tables()[0].grown()
+        if grown:
+            first = f"{grown[0].key} {signed_bytes(grown[0].bytes)}"
+            lines.append(f"most: {first}")
         return lines
 
     def _side(self, number: int) -> str:
@@ -185,8 +201,10 @@ class DiffReport(Report):
         cells = [self._head(one, name), *(self._cells(one, r) for r in rows)]
         return [
             "",
-            f"By {name}: {len(grown):,} grew, {len(shrunk):,} shrank{note}",
-            *table(cells, left=[len(cells[0]) - 1]),
+            title(
+                f"By {name}: {len(grown):,} grew, {len(shrunk):,} shrank{note}"
+            ),
+            *table(cells, left=[len(cells[0]) - 1], has_head=True),
         ]
 
     def _note(self, by: str) -> str | None:
@@ -212,7 +230,7 @@ class DiffReport(Report):
 
     def _cells(self, one: Table, row: Row) -> list[str]:
         cells = [
-            signed_bytes(row.bytes),
+            styled(signed_bytes(row.bytes), _direction(row.bytes)),
             signed(row.objects),
             human_bytes(row.old.bytes),
             human_bytes(row.new.bytes),
@@ -227,7 +245,7 @@ class DiffReport(Report):
 
     def _suspects(self) -> list[str]:
         changes = self.found.suspects
-        lines = [
+        return [
             f"{_word(change)} suspect: {change.name} ({_sizes(change)})"
             + (
                 f", where: {change.where}"
@@ -236,7 +254,6 @@ class DiffReport(Report):
             )
             for change in changes
         ]
-        return ["", *lines] if lines else []
 
     def _survivors(self) -> list[str]:
         if not self.survivors_wanted:
@@ -272,7 +289,7 @@ class DiffReport(Report):
             cells.append(
                 [f"{found.old[type_]:,}", f"{kept:,}", f"{since:,}", type_]
             )
-        return [*lines, *table(cells, left=[3])]
+        return [*lines, *table(cells, left=[3], has_head=True)]
 
     # ------------------------------------------------------------------ JSON
 

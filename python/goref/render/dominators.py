@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from .report import UNCERTAIN, Report, fields_of, partial_lines
+from .style import title
 from .table import table
 from .target import headline, target_document
 from .units import human_bytes, percent, seconds
@@ -67,7 +68,7 @@ class DominatorsReport(Report):
         if first and first.below:
             cells = tree_cells(first, found.reached_bytes, not self.asked)
             lines += [*(["Below:"] if self.asked else []),
-                      *table([HEADS, *cells], left=[3])]  # fmt: skip
+                      *table([HEADS, *cells], left=[3], has_head=True)]  # fmt: skip
         return [*lines, "", f"the graph took {seconds(sum(self.phases))}"]
 
     def _asked_lines(self) -> list[str]:
@@ -89,8 +90,10 @@ class DominatorsReport(Report):
                     "all of these" + (note if both > alone else ""),
                 ]
             )
-        title = f"Of {human_bytes(whole)} that are reached, kept alive by"
-        return [title, *table([HEADS, *rows], left=[3])]
+        return [
+            title(f"Of {human_bytes(whole)} that are reached, kept alive by"),
+            *table([HEADS, *rows], left=[3], has_head=True),
+        ]
 
     def body(self) -> Document:
         found = self.found
@@ -125,8 +128,13 @@ def kept_lines(kept: Dominators) -> list[str]:
     if first is None or not first.below:
         return []
     cells = tree_cells(first, kept.reached_bytes, True)
-    title = "What keeps most alive (retained: freed without this one alone)"
-    return ["", title, *table([HEADS, *cells], left=[3])]
+    return [
+        "",
+        title(
+            "What keeps most alive (retained: freed without this one alone)"
+        ),
+        *table([HEADS, *cells], left=[3], has_head=True),
+    ]
 
 
 def tree_cells(first: Branch, whole: int, is_top: bool) -> list[list[str]]:

@@ -58,7 +58,18 @@ class HistogramReport(Report):
             lines.append(self._exact_line())
         if not rows:
             return [*lines, "no such objects"]
-        return [*lines, "", *table(self._cells(rows), left=[self._last()])]
+        cells = self._cells(rows)
+        return [
+            *lines,
+            self._largest_line(),
+            "",
+            *table(cells, left=[self._last()], has_head=True),
+        ]
+
+    def _largest_line(self) -> str:
+        row = max(self.rows, key=lambda row: row.bytes)
+        share = percent(row.bytes, self.found.bytes)
+        return f"largest: {row.key}, {human_bytes(row.bytes)} ({share})"
 
     def _consequence(self) -> str:
         return BOTH if self.with_retained or self.exact else LOWER_BOUNDS

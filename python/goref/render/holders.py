@@ -166,10 +166,10 @@ def root_lines(holders: Holders, exclude_weak: bool = False) -> list[str]:
     if holders.all_roots <= _MAX_ROOTS:
         rows = [["distance", "root", "kind", "goroutine"]]
         rows += [_root_row(root) for root in holders.roots]
-        return lines + table(rows, left=[1, 2, 3])
+        return lines + table(rows, left=[1, 2, 3], has_head=True)
     rows = [["roots", "distance", "root", "kind", "goroutine"]]
     rows += [_group_row(group) for group in holders.groups[:_MAX_ROOTS]]
-    lines += table(rows, left=[2, 3, 4])
+    lines += table(rows, left=[2, 3, 4], has_head=True)
     cut = sum(g.roots for g in holders.groups[_MAX_ROOTS:]) + holders.ungrouped
     if cut:
         lines.append(f"  and {counted(cut, 'root')} of other names")

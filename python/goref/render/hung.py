@@ -19,6 +19,7 @@ from .hung_cause import (
 from .leaks import leaks_line
 from .report import Report, fields_of, partial_lines
 from .stack import c_function, own_call, place, stack_lines
+from .style import styled
 from .table import table, wrapped
 from .units import counted, human_bytes
 from .waits import (
@@ -54,6 +55,16 @@ _CALLS = 3  # of a stack
 _MEMBERS = 3  # of a deadlock, with their calls
 _LEAKS = 2
 _OUTSIDE = 2
+# The styles of causes; the others are facts.
+_GRADES = {
+    "ended": "bad",
+    "deadlock": "bad",
+    "owner": "bad",
+    "scheduler": "bad",
+    "waits": "warn",
+    "leaks": "warn",
+    "in C": "warn",
+}
 
 
 class Outside(NamedTuple):
@@ -110,7 +121,7 @@ class HungReport(Report):
 
     def lines(self) -> list[str]:
         return [
-            self.cause.text,
+            styled(self.cause.text, _GRADES.get(self.cause.kind, "title")),
             *partial_lines(self.partial),
             *self._deadlock_lines(),
             *self._pile_lines(),

@@ -33,7 +33,7 @@ def ledger_lines(ledger: Ledger) -> list[str]:
         return percent(total.bytes, ledger.reached.bytes)
 
     return [
-        *table(rows, left=[0]),
+        *table(rows, left=[0], has_head=True),
         f"  reached by type {share(ledger.typed)}, "
         f"runtime type {share(ledger.runtime_type)}, "
         f"header {share(ledger.header)}, "
@@ -55,13 +55,70 @@ def _folded_lines(ledger: Ledger) -> list[str]:
     ]
 
 
+# What a person reads of each gap, for one and for many. A gap without words is
+# expected: it says nothing about the heap.
+_GAPS = {
+    "unreadable_pages": (
+        "page of memory is missing",
+        "pages of memory are missing",
+    ),
+    "bad_spans": ("span makes no sense", "spans make no sense"),
+    "free_slot_pointers": (
+        "pointer leads to a free slot",
+        "pointers lead to free slots",
+    ),
+    "unknown_types": (
+        "type of the runtime could not be read",
+        "types of the runtime could not be read",
+    ),
+    "unresolved_generics": (
+        "generic type has an unknown instance",
+        "generic types have unknown instances",
+    ),
+    "frames_not_unwound": (
+        "stack is not unwound to its end",
+        "stacks are not unwound to their ends",
+    ),
+    "goroutines_skipped": (
+        "goroutine could not be read",
+        "goroutines could not be read",
+    ),
+    "conservative_frames": (
+        "frame is read conservatively, as the collector does",
+        "frames are read conservatively, as the collector does",
+    ),
+    "spans_mid_sweep": (
+        "span was being swept",
+        "spans were being swept",
+    ),
+    "broken_lists": (
+        "list of the runtime makes no sense",
+        "lists of the runtime make no sense",
+    ),
+    "broken_containers": (
+        "map or channel makes no sense",
+        "maps or channels make no sense",
+    ),
+    "unknown_locations": (
+        "variable has an unknown location",
+        "variables have unknown locations",
+    ),
+    "threads_not_stopped": (
+        "thread did not stop, and its registers are not known",
+        "threads did not stop, and their registers are not known",
+    ),
+}
+
+
 def gap_lines(gaps: Gaps) -> list[str]:
-    text = ", ".join(
-        f"{cause} {count:,}"
-        for cause, count in zip(gaps._fields, gaps)
-        if count
-    )
-    return [f"  gaps: {text}"] if text else []
+    """Things that could not be read, or made no sense, in one line."""
+    found = zip(gaps._fields, gaps, strict=True)
+    parts = [
+        f"{count:,} {_GAPS[cause][count != 1]}"
+        for cause, count in found
+        if count and cause in _GAPS
+    ]
+    return [f"  gaps: {'; '.join(parts)}"] if parts else []
 
 
 def timing_line(

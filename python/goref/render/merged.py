@@ -33,7 +33,7 @@ class MergedReport(Report):
         shown = _shown(merged.branches)
         rows = [["objects", "bytes", "path"]]
         rows += [_row(merged.branches[i]) for i in shown]
-        lines += table(rows, left=[2])
+        lines += table(rows, left=[2], has_head=True)
         hidden = len(merged.branches) - 1 - len(shown)
         if hidden:
             what = "branch" if hidden == 1 else "branches"

@@ -267,7 +267,7 @@ def _group_lines(references: References) -> list[str]:
                 "" if example is None else f"{example:#x}",
             ]
         )
-    lines = table(rows, left=[2, 3, 4])
+    lines = table(rows, left=[2, 3, 4], has_head=True)
     cut = sum(g.references for g in references.groups[_MAX_GROUPS:])
     if cut:
         lines.append(f"  and {counted(cut, 'reference')} of other fields")

@@ -19,7 +19,9 @@ from .panic import cause_text, is_sent
 from .report import BOTH, LOWER_BOUNDS, Report, partial_lines
 from .rss import ZEROS, beside_zeros, zero_bytes
 from .scan import Ranked, merged_roots, ranking, root_document
-from .suspects import commands, overview_line
+from .suspects import commands, overview_line, suspects_line
+from .stack import place
+from .style import styled
 from .table import of_how_many
 from .target import collector_text, target_document, target_name
 from .units import human_bytes, percent, seconds
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from .._goref import (
         Dominators,
         GoroutineCount,
+        GoroutineList,
         Info,
         Leaks,
         Ledger,
@@ -43,7 +46,8 @@ if TYPE_CHECKING:
 
 TOP = 5  # rows of JSON
 TOP_BILLED = 3  # rows of the tables below what keeps most alive
-NEXT = 6  # commands, so that all fits on a screen
+NEXT = 5  # commands, so that all fits on a screen
+_EARLY = 3  # places of goroutines, before the heap is walked
 _GARBAGE_SHARE = 10  # of the heap: said from a tenth on
 
 
@@ -115,6 +119,7 @@ class OverviewReport(Report):
 
     def lines(self) -> list[str]:
         lines = [line for make in SECTIONS for line in make(self).lines]
+        lines = lines if lines[0] else lines[1:]
         return [*lines, f"took {seconds(self.elapsed_us)}"]
 
     def body(self) -> Document:
@@ -141,38 +146,105 @@ def _partial_lines(report: OverviewReport) -> list[str]:
     return [*partial_lines(reasons, consequence), *ended]
 
 
+def _verdict(report: OverviewReport) -> Section:
+    """Everything that is wrong, the worst first; or that nothing is."""
+    panic, waits, leaks = report.panic, report.waits, report.leaks
+    lines = []
+    if panic and not is_sent(panic):
+        lines.append(styled(ended_line(panic), "bad"))
+    if waits and waits.deadlocks:
+        lines.append(styled(deadlocks_line(waits), "bad"))
+    if leaks and leaks.leaked:
+        lines.append(styled(leaks_line(leaks), "warn"))
+    if report.suspects and report.suspects.suspects:
+        line = overview_line(report.suspects, bool(report.partial))
+        lines.append(styled(line, "warn"))
+    return Section([*lines, *_nothing(report), *_partial_lines(report)])
+
+
+def _nothing(report: OverviewReport) -> list[str]:
+    """One line, if nothing is wrong as far as is known."""
+    waits, leaks, found = report.waits, report.leaks, report.suspects
+    parts = []
+    if (waits and waits.deadlocks) or (leaks and leaks.leaked):
+        return []
+    if waits:
+        parts.append("no deadlock found")
+    if leaks:
+        parts.append(leaks_line(leaks))
+    if found and not found.suspects:
+        parts.append(suspects_line(found))
+    if not parts:
+        return []
+    is_whole = len(parts) == 3 and not report.partial and not report.unfinished
+    is_good = is_whole and not (leaks and leaks.unproven)
+    is_good = is_good and not (report.panic and not is_sent(report.panic))
+    begin = "nothing stands out: " if is_good else ""
+    return [styled(begin + "; ".join(parts), "good" if is_good else "title")]
+
+
+def early_lines(
+    info: Info,
+    panic: Panic | None,
+    waits: Waits | None,
+    places: GoroutineList | None,
+) -> list[str]:
+    """What is known before the heap is walked."""
+    groups = places.groups[:_EARLY] if places else ()
+    return [
+        *([ended_line(panic)] if panic and panic.kind else []),
+        *([deadlocks_line(waits)] if waits and waits.deadlocks else []),
+        f"{target_name(info)} of {info.exe_path}, {info.go_version}",
+        _goroutines_line(info),
+        *(
+            f"  {group.goroutines:,} in {place(group.at)}"
+            for group in groups
+            if group.at.function
+        ),
+    ]
+
+
 def _target(report: OverviewReport) -> Section:
     info = report.info
     return Section(
         [
+            "",
             f"{target_name(info)} of {info.exe_path}",
             f"{info.go_version}, {collector_text(info.gc_phase)}",
-            *_partial_lines(report),
         ],
         target_document(info),
     )
 
 
 def _ended(report: OverviewReport) -> Section:
-    """The cause of its end, in the runtime's own words."""
+    """The signal that somebody has sent. Any other cause is the verdict."""
     panic = report.panic
     if panic is None:
         return Section(keys={"panic": None})
+    keys: Document = {
+        "kind": panic.kind,
+        "text": cause_text(panic),
+        "goroutine_id": panic.goroutine.id if panic.goroutine else None,
+    }
+    return Section(
+        [ended_line(panic)] if is_sent(panic) else [], {"panic": keys}
+    )
+
+
+def ended_line(panic: Panic) -> str:
+    """The cause of the program's end, in the runtime's own words."""
     text = cause_text(panic)
-    keys: Document = {"kind": panic.kind, "text": text, "goroutine_id": None}
     row = panic.goroutine
     if row:
-        keys["goroutine_id"] = row.id
         at = row.user
         text += f"; goroutine {row.id}"
         if at.function:
             text += f" in {at.function}"
         if at.file:
             text += f" at {os.path.basename(at.file)}:{at.line}"
-    line = f"ended by {text}"
     if panic.kind == "panicking":
-        line = f"still running deferred calls: {text}"
-    return Section([line], {"panic": keys})
+        return f"still running deferred calls: {text}"
+    return f"ended by {text}"
 
 
 def _signal_text(signal: Signal, pid: int, is_ended: bool) -> str:
@@ -306,14 +378,7 @@ def _resident(report: OverviewReport) -> Section:
 
 def _goroutines(report: OverviewReport) -> Section:
     info = report.info
-    rows = [row for row in info.goroutine_counts if not row.is_system]
-    system = info.goroutines - sum(row.goroutines for row in rows)
-    parts = [_goroutines_text(row) for row in rows]
-    if system:
-        parts.append(f"{system:,} of the runtime")
-    line = f"goroutines: {info.goroutines:,}"
-    if parts:
-        line += f" ({', '.join(parts)})"
+    rows, system = _counts(info)
     keys: Document = {
         "total": info.goroutines,
         "system": system,
@@ -326,7 +391,22 @@ def _goroutines(report: OverviewReport) -> Section:
             for row in rows
         ],
     }
-    return Section([line], {"goroutines": keys})
+    return Section([_goroutines_line(info)], {"goroutines": keys})
+
+
+def _counts(info: Info) -> tuple[list[GoroutineCount], int]:
+    """The user's goroutines by state, and the number of all others."""
+    rows = [row for row in info.goroutine_counts if not row.is_system]
+    return rows, info.goroutines - sum(row.goroutines for row in rows)
+
+
+def _goroutines_line(info: Info) -> str:
+    rows, system = _counts(info)
+    parts = [_goroutines_text(row) for row in rows]
+    if system:
+        parts.append(f"{system:,} of the runtime")
+    line = f"goroutines: {info.goroutines:,}"
+    return f"{line} ({', '.join(parts)})" if parts else line
 
 
 def _goroutines_text(row: GoroutineCount) -> str:
@@ -334,18 +414,13 @@ def _goroutines_text(row: GoroutineCount) -> str:
 
 
 def _blocked(report: OverviewReport) -> Section:
-    """Who waits for each other, and who for ever."""
+    """Who waits for each other, and who for ever: the verdict says it."""
     waits, leaks = report.waits, report.leaks
-    lines = []
-    if waits and waits.deadlocks:
-        lines.append(deadlocks_line(waits))
-    if leaks and leaks.leaked:
-        lines.append(leaks_line(leaks))
     keys: Document = {
         "deadlocks": waits and [list(d.ids) for d in waits.deadlocks],
         "leaked": leaks and leaks.leaked,
     }
-    return Section(lines, keys)
+    return Section(keys=keys)
 
 
 def _top(
@@ -386,7 +461,7 @@ def _suspects(report: OverviewReport) -> Section:
             for s in found.suspects
         ]
     }
-    return Section([overview_line(found, bool(report.partial))], keys)
+    return Section(keys=keys)
 
 
 def _holders(report: OverviewReport) -> Section:
@@ -417,9 +492,9 @@ def _types(report: OverviewReport) -> Section:
 
 def _doubts(report: OverviewReport) -> Section:
     """Why the figures may not be the whole truth."""
-    lines = [f"warning: {text}" for text in report.warnings]
+    # The person at the terminal has read the warnings: opening prints them.
     gaps = report.ledger.gaps
-    lines += [line.strip() for line in gap_lines(gaps)]
+    lines = [line.strip() for line in gap_lines(gaps)]
     return Section(
         ["", *lines] if lines else [],
         {"warnings": list(report.warnings), "gaps": gaps_document(gaps)},
@@ -448,33 +523,44 @@ def _closer(report: OverviewReport) -> list[tuple[str, str]]:
     ]
 
 
+def _causes(report: OverviewReport) -> list[tuple[str, str]]:
+    """Commands that look closer at what is wrong, the worst first."""
+    how = report.how
+    rows = []
+    if report.panic and not is_sent(report.panic):
+        what = "what ended it: the calls, and the values"
+        rows.append((command(how, "panic"), what))
+    if report.waits and report.waits.deadlocks:
+        what = "why goroutines wait, and for whom"
+        rows.append((command(how, "hung"), what))
+    if report.leaks and report.leaks.leaked:
+        what = "who can never wake, and what that keeps"
+        rows.append((command(how, "leaks"), what))
+    return [*rows, *_closer(report)]
+
+
 def _next(report: OverviewReport) -> Section:
-    more = (["dominators"], "what keeps how much alive, in more detail")
-    if _blocked(report).lines:  # instead: all fits on one screen
-        more = (["hung"], "why goroutines wait, and for whom")
     found = report.resident
     is_known = not found or found.residency != "unknown"
     memory = "the resident memory" if is_known else "the core's memory"
     rss = (["rss"], f"where {memory} is, beyond the heap")
     others = [
-        more,
-        (["scan"], "all tables: roots and types by bytes and objects"),
+        (["hung"], "what goroutines do, and what they wait for"),
         *([rss] if _resident(report).lines else []),
+        (["dominators"], "what keeps how much alive, in more detail"),
         (["scan", "--out", "refs.pb"],
-         "the tree, for: go tool pprof refs.pb"),
+         "all tables, and the tree for: go tool pprof refs.pb"),
         (["verify"], "check that goref sees all of the heap (a second walk)"),
     ]  # fmt: skip
-    rows = dict(_closer(report))
-    if report.panic and not is_sent(report.panic):
-        cause = command(report.how, "panic")
-        rows = {cause: "what ended it: the calls, and the values"} | rows
-    most = NEXT - len(_resident(report).lines) - len(_ended(report).lines)
-    for words, what in others[: most - len(rows)]:
-        rows.setdefault(command(report.how, *words), what)
+    rows = dict(_causes(report))
+    for words, what in others:
+        if len(rows) < NEXT:
+            rows.setdefault(command(report.how, *words), what)
     return Section(next_lines(rows.items()), {"next": list(rows)})
 
 
 SECTIONS: tuple[Callable[[OverviewReport], Section], ...] = (
+    _verdict,
     _target,
     _ended,
     _stop,

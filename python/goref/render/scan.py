@@ -17,6 +17,7 @@ from .ledger import (
 )
 from .report import BOTH, LOWER_BOUNDS, Report, fields_of, partial_lines
 from .sites import sites_note
+from .style import styled
 from .table import of_how_many, table
 from .target import headline, target_document
 from .units import counted, human_bytes, percent
@@ -233,7 +234,11 @@ def ranking(
         heads.insert(2, "retained")
         for line, row in zip(cells, rows):
             line.insert(2, _known_bytes(row.retained))
-    return ["", title, *table([heads, *cells], left=[len(heads) - 1])]
+    return [
+        "",
+        styled(title, "title"),
+        *table([heads, *cells], left=[len(heads) - 1], has_head=True),
+    ]
 
 
 def _known_bytes(count: int | None) -> str:

@@ -144,7 +144,7 @@ class SchedulerReport(Report):
             ]
             for p in shown[:_PS]
         ]
-        lines = table([head, *rows], left=[1, 5])
+        lines = table([head, *rows], left=[1, 5], has_head=True)
         left = shown[_PS:]
         if left:
             idle = sum(p.status == "idle" for p in left)
@@ -195,7 +195,7 @@ class SchedulerReport(Report):
             ]
             for m in busy[:_MS]
         ]
-        lines = table([head, *rows], left=[2, 5])
+        lines = table([head, *rows], left=[2, 5], has_head=True)
         if len(busy) > _MS:
             lines.append(f"  and {counted(len(busy) - _MS, 'more M')}")
         if idle:

@@ -124,7 +124,12 @@ class SitesReport(Report):
         if not rows:
             return [*lines, "no such objects"]
         last = 5 if self._has_roots() else 4
-        return [*lines, "", *table(self._cells(rows), left=range(4, last + 1))]
+        cells = self._cells(rows)
+        return [
+            *lines,
+            "",
+            *table(cells, left=range(4, last + 1), has_head=True),
+        ]
 
     def _has_roots(self) -> bool:
         return self.by == "site,root"

@@ -49,6 +49,11 @@ def styled(text: str, style: str) -> Line:
     return Line.of(text, [Span(0, len(text), style)])
 
 
+def title(text: str) -> Line:
+    """The line above a table or a list."""
+    return styled(text, "title")
+
+
 def joined(parts: Sequence[str]) -> Line:
     """One line of parts, which keep their styles."""
     spans: list[Span] = []

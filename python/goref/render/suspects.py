@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .command import command, operand
 from .report import UNCERTAIN, TopReport, fields_of, partial_lines
+from .style import joined, styled, title
 from .table import table
 from .units import counted, human_bytes, percent
 
@@ -40,11 +41,15 @@ class SuspectsReport(TopReport["Suspects"]):
         top = TOP if self.top is None else self.top
         shown = found.suspects[: top or None]
         lines = [
-            suspects_line(found, bool(self.partial)),
+            styled(
+                suspects_line(found, bool(self.partial)),
+                "warn" if found.suspects else "title",
+            ),
             *partial_lines(self.partial, UNCERTAIN),
         ]
         for number, suspect in enumerate(shown, 1):
-            lines += ["", f"{number}. {_title(suspect, found.reached_bytes)}"]
+            name = _title(suspect, found.reached_bytes)
+            lines += ["", title(f"{number}. {name}")]
             lines += _details(suspect, found.residency, self.how)
         left = len(found.suspects) - len(shown)
         if left:
@@ -151,12 +156,13 @@ def _details(suspect: Suspect, residency: str, how: str) -> list[str]:
         ("memory", [memory] if memory else []),
         ("what", _contents(suspect)),
         ("path", _path(suspect)),
-        ("closer", commands(suspect, how)),
+        ("closer", [styled(c, "command") for c in commands(suspect, how)]),
     ]
     lines = []
-    for title, texts in sections:
+    for name, texts in sections:
         for i, text in enumerate(texts):
-            lines.append(f"   {'' if i else title:8}{text}")
+            begin = f"   {'' if i else name:8}"
+            lines.append(joined([begin, text]))
     return lines
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .ledger import gap_lines, gaps_document, total_document
 from .report import Report, fields_of, partial_lines
+from .style import title
 from .table import of_how_many, table
 from .target import headline, target_document
 
@@ -107,8 +108,8 @@ def _total_lines(verdict: Verdict) -> list[str]:
             )
         )
     rows = [["heap", "objects", "bytes"]]
-    rows += [[title, f"{n:,}", f"{size:,}"] for title, n, size in totals]
-    return table(rows, left=[0])
+    rows += [[name, f"{n:,}", f"{size:,}"] for name, n, size in totals]
+    return table(rows, left=[0], has_head=True)
 
 
 def _figure_row(
@@ -138,7 +139,7 @@ def _figure_lines(verdict: Verdict) -> list[str]:
             "equal",
         ),
     ]
-    return table(rows, left=[0, 3])
+    return table(rows, left=[0, 3], has_head=True)
 
 
 def _pointer_lines(verdict: Verdict) -> list[str]:
@@ -181,8 +182,11 @@ def _class_lines(verdict: Verdict) -> list[str]:
             ]
         )
     more = of_how_many(len(shown), len(classes))
-    title = f"Span classes that differ, by bytes{more}"
-    return ["", title, *table(rows, left=[1])]
+    return [
+        "",
+        title(f"Span classes that differ, by bytes{more}"),
+        *table(rows, left=[1], has_head=True),
+    ]
 
 
 def _difference_lines(verdict: Verdict) -> list[str]:
@@ -199,8 +203,12 @@ def _difference_lines(verdict: Verdict) -> list[str]:
         ]
         for d in found
     ]
-    title = f"Objects not reached, by address{of_how_many(len(found), whole)}"
-    return ["", title, *table(rows, left=[0, 2, 3])]
+    more = of_how_many(len(found), whole)
+    return [
+        "",
+        title(f"Objects not reached, by address{more}"),
+        *table(rows, left=[0, 2, 3]),
+    ]
 
 
 def _end_line(verdict: Verdict, is_torn: bool) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from . import holders as of_holders
 from .report import UNCERTAIN, Report, as_json, fields_of, partial_lines
 from .sites import allocation_document, allocation_lines
+from .style import title
 from .table import table
 from .units import human_bytes
 
@@ -66,6 +67,7 @@ class WhyReport(Report):
             lines.append(f"{why.addr:#x}: {what}")
         else:
             lines.append(_object_line(why))
+            lines += self._verdict_lines()
             lines += self._chain_lines()
             lines += self._holder_lines()
             lines += allocation_lines(self.stack)
@@ -87,6 +89,9 @@ class WhyReport(Report):
         ]
         if not variable.held:
             return [*lines, "It points to no object of the heap."]
+        if self.freed_bytes is not None:
+            freed = of_holders.exact_bytes(self.freed_bytes)
+            lines.append(title(f"Without it, {freed} would be freed."))
         lines.append("It points to:")
         lines += table(
             [_held_row(held) for held in variable.held], left=[0, 1, 2, 3]
@@ -95,9 +100,6 @@ class WhyReport(Report):
             lines.append(f"  and {variable.nothers:,} more")
         if variable.is_cut:
             lines.append("  and what the rest of it points to")
-        if self.freed_bytes is not None:
-            freed = of_holders.exact_bytes(self.freed_bytes)
-            lines.append(f"Without it, {freed} would be freed.")
         return lines
 
     def _description(self) -> str | None:
@@ -105,19 +107,25 @@ class WhyReport(Report):
             return _NOT_KNOWN
         return self.why.description
 
-    def _holder_lines(self) -> list[str]:
-        """The lines about the holder, by the object graph."""
+    def _verdict_lines(self) -> list[str]:
+        """Who holds it, by the object graph, in one line."""
         if self.not_known:
             return [f"who else holds it is not known: {self.not_known}"]
         if not self.holders or not self.holders.holder:
+            return []
+        end = of_holders.holder_line(self.holders.holder, self.exclude_weak)
+        return [title(f"held {end}")]
+
+    def _holder_lines(self) -> list[str]:
+        """The paths and the roots that were asked for."""
+        if self.not_known or not self.holders or not self.holders.holder:
             return []
         lines = []
         if self.shows_paths:
             lines += of_holders.path_lines(self.holders, self.exclude_weak)
         if self.shows_roots:
             lines += of_holders.root_lines(self.holders, self.exclude_weak)
-        end = of_holders.holder_line(self.holders.holder, self.exclude_weak)
-        return [*lines, f"held {end}"]
+        return lines
 
     def _chain_lines(self) -> list[str]:
         why = self.why

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from .. import elf, filenames, native, params
@@ -34,6 +35,15 @@ class Core(FileSource):
         exe = self._find(core) if exe is None else exe
         self.exe = filenames.real_name(filenames.absolute(exe))
         self.core = filenames.absolute(core)
+
+    def is_found(self) -> bool:
+        """Would the core alone find the executable that it was given?"""
+        from .. import executable  # only needed here
+
+        try:
+            return os.path.samefile(executable.find(self.core).path, self.exe)
+        except (executable.NotFoundError, OSError):
+            return False
 
     def _find(self, core: str) -> str:
         from .. import executable  # only needed here
