@@ -56,7 +56,7 @@ class Polls:
         self.longest_s = max(self.longest_s, now - self.cpu)
         self.cpu = now
 
-    def __call__(self, _done, _total):
+    def __call__(self, _step, _done, _total):
         self.count += 1
         self.note()
         if self.last and self.count >= self.last:

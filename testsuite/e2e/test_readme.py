@@ -43,7 +43,7 @@ PLACE = "/srv/goref-gdb/"  # of the clone in the transcripts
 BEGINNINGS = (
     "resident: at most",
     # The call of the first goroutine that waits, whichever that is.
-    "  420, 421, 422, 423, 424, 426, ...; the first one in main.(*Shop).",
+    "  420, 421, 423, 424, 426, 427, ...; the first one in main.(*Shop).",
 )
 # Lines of a core that the kernel wrote.
 BY_KERNEL = ("ended by SIGABRT", "stopped by SIGABRT", "resident: at most")
@@ -165,7 +165,7 @@ def test_every_kind_of_command_is_found():
 
 def test_form():
     form = readme.form
-    assert form("  1.5 MB  +3.7 %  12 objects") == "# # # objects"
+    assert form("  1.5 MiB  +3.7 %  12 objects") == "# # # objects"
     assert form("leaky, 0xc000f:  go1.24.4") == form("leaky,  0x1: go1.19")
     assert form("2 suspects") != form("2 sessions")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text as a person reads it at a terminal: the verdict comes first, and the text is
-the same on any terminal, in colors and without one."""
+"""Text as a person reads it at a terminal: the verdict comes first, and the text
+is the same on any terminal, in colors and without one."""
 
 import os
 import pty

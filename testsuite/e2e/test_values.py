@@ -221,8 +221,7 @@ def test_why_tells_an_array_from_its_element(scan):
     array = scan.whys["vUnsafeArray"]["object"]
     elems = scan.whys["vUnsafeElems"]["object"]
     assert array["type"] == "[100]*main.Leaf"
-    # As many as there is room for.
-    assert elems["type"] == f"[{elems['bytes'] // 8}]*main.Leaf"
+    assert elems["type"] == "[]*main.Leaf"
     assert elems["bytes"] // 8 > 100
 
 

@@ -55,8 +55,8 @@ def _folded_lines(ledger: Ledger) -> list[str]:
     ]
 
 
-# What a person reads of each gap, for one and for many. A gap without words is
-# expected: it says nothing about the heap.
+# The words for each gap, one and many. A gap without words is expected: it says
+# nothing about the heap.
 _GAPS = {
     "unreadable_pages": (
         "page of memory is missing",

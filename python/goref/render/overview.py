@@ -189,7 +189,7 @@ def early_lines(
     waits: Waits | None,
     places: GoroutineList | None,
 ) -> list[str]:
-    """What is known before the heap is walked."""
+    """The part that is known before the heap is walked."""
     groups = places.groups[:_EARLY] if places else ()
     return [
         *([ended_line(panic)] if panic and panic.kind else []),

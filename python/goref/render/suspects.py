@@ -195,8 +195,8 @@ def _contents(suspect: Suspect) -> list[str]:
 
 
 def rest_bytes(suspect: Suspect, top: int | None = None) -> int:
-    """What a suspect retains beside its first contents: further types, itself,
-    and what leads to them."""
+    """The bytes that a suspect retains beside its first contents: further
+    types, itself, and what leads to them."""
     shown = sum(content.bytes for content in suspect.contents[:top])
     return suspect.retained_bytes - shown
 
