@@ -229,9 +229,10 @@ def test_first_look(farm, how):
     assert told["kind"] == first.partition(":")[0]
     assert told["goroutine_id"] == printed_goroutine(said)
     lines = run_cli(line).stdout.splitlines()
-    assert lines[2].startswith(f"ended by {told['text']}")
+    assert lines[0].startswith(f"ended by {told['text']}")
     if how != "nil":
-        assert "SIGABRT, which the Go runtime raised afterwards" in lines[3]
+        (line,) = [line for line in lines if line.startswith("stopped by ")]
+        assert "SIGABRT, which the Go runtime raised afterwards" in line
 
 
 @variants("cgo")
@@ -250,7 +251,7 @@ def test_fault_in_c(farm, variant, tmp_path):
     assert f"\nsignal SIGSEGV, address 0x0, pc {pc} {fault}\n" in f"\n{text}"
     line = ["core", target.exe, target.core]
     lines = run_cli(line).stdout.splitlines()
-    assert f"SIGSEGV at address 0x0 {fault}" in lines[2]
+    assert f"SIGSEGV at address 0x0 {fault}" in lines[0]
     file = tmp_path / "fault.goref"
     assert run_cli([*line, "save", file]).returncode == 0
     told = json.loads(run_cli(["open", file, "panic", "--json"]).stdout)
@@ -281,7 +282,8 @@ def test_deferred_calls_run_still(farm):
     assert [v["value"] for v in document["values"]] == ['"early"', '"late"']
     assert "The program has not ended" in text
     run = run_goref(target, ["goref overview"])
-    assert "\nstill running deferred calls: panicking: " in run.parts[0], run.parts[0]
+    first = run.parts[0].splitlines()[0]
+    assert first.startswith("still running deferred calls: panicking: ")
     core = gdb_core(process)
     again, _ = asked(Target("gcore", process.exe, process.truth, core=core))
     assert again["goroutine_id"] == document["goroutine_id"] != 1

@@ -26,15 +26,19 @@ def command(how: str, *words: str) -> str:
     return " ".join([how, *quoted])
 
 
-def next_lines(rows: Collection[tuple[str, str]]) -> list[str]:
+def next_lines(
+    rows: Collection[tuple[str, str]], most: int | None = None
+) -> list[str]:
     """Commands to run next, and what each tells: behind it, or below if one of
-    them is too long."""
+    them is too long. most: lines at most; the last commands are left out."""
     cells = [(styled(line, "command"), what) for line, what in rows]
     lines = table(cells, left=[0, 1])
     if max(map(len, lines), default=0) > WIDTH:
         lines = []
         for line, what in cells:
             lines += [joined(["  ", line]), f"      {what}"]
+        most = most and most - most % 2
+    lines = lines[:most]
     return ["", styled("Next", "title"), *lines]
 
 

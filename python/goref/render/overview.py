@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 
 TOP = 5  # rows of JSON
 TOP_BILLED = 3  # rows of the tables below what keeps most alive
-NEXT = 5  # commands, so that all fits on a screen
+NEXT = 5  # commands
+_LINES = 5  # of commands as text, so that all fits on a screen
 _EARLY = 3  # places of goroutines, before the heap is walked
 _GARBAGE_SHARE = 10  # of the heap: said from a tenth on
 
@@ -162,11 +163,17 @@ def _verdict(report: OverviewReport) -> Section:
     return Section([*lines, *_nothing(report), *_partial_lines(report)])
 
 
+def _is_blocked(report: OverviewReport) -> bool:
+    """Is there a deadlock or a leak?"""
+    waits, leaks = report.waits, report.leaks
+    return bool((waits and waits.deadlocks) or (leaks and leaks.leaked))
+
+
 def _nothing(report: OverviewReport) -> list[str]:
     """One line, if nothing is wrong as far as is known."""
     waits, leaks, found = report.waits, report.leaks, report.suspects
     parts = []
-    if (waits and waits.deadlocks) or (leaks and leaks.leaked):
+    if _is_blocked(report):
         return []
     if waits:
         parts.append("no deadlock found")
@@ -461,7 +468,11 @@ def _suspects(report: OverviewReport) -> Section:
             for s in found.suspects
         ]
     }
-    return Section(keys=keys)
+    lines = []
+    if _is_blocked(report) and not found.suspects:
+        # The verdict has not said it.
+        lines.append(suspects_line(found, bool(report.partial)))
+    return Section(lines, keys)
 
 
 def _holders(report: OverviewReport) -> Section:
@@ -547,16 +558,16 @@ def _next(report: OverviewReport) -> Section:
     others = [
         (["hung"], "what goroutines do, and what they wait for"),
         *([rss] if _resident(report).lines else []),
-        (["dominators"], "what keeps how much alive, in more detail"),
+        (["scan"], "all tables: roots and types by bytes and objects"),
         (["scan", "--out", "refs.pb"],
-         "all tables, and the tree for: go tool pprof refs.pb"),
+         "the tree, for: go tool pprof refs.pb"),
         (["verify"], "check that goref sees all of the heap (a second walk)"),
     ]  # fmt: skip
     rows = dict(_causes(report))
     for words, what in others:
         if len(rows) < NEXT:
             rows.setdefault(command(report.how, *words), what)
-    return Section(next_lines(rows.items()), {"next": list(rows)})
+    return Section(next_lines(rows.items(), _LINES), {"next": list(rows)})
 
 
 SECTIONS: tuple[Callable[[OverviewReport], Section], ...] = (
