@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 # Tables in the order in which they are printed.
@@ -104,6 +104,31 @@ def _rank(row: Row) -> tuple[int, int, int, int]:
         -row.objects,
         -row.retained_bytes,
         -row.goroutines,
+    )
+
+
+def alike(rows: Sequence[Row], name: Callable[[str], str]) -> list[Row]:
+    """The rows with one for those whose keys have the same name: their sum.
+    What grew most comes first."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(name(row.key), []).append(row)
+    merged = [
+        Row(
+            key if len(group) == 1 else f"{key}  ({len(group):,} paths)",
+            _sum(row.old for row in group),
+            _sum(row.new for row in group),
+        )
+        for key, group in groups.items()
+    ]
+    return sorted(merged, key=_rank)
+
+
+def _sum(amounts: Iterable[Amount]) -> Amount:
+    every = list(amounts)
+    return Amount(
+        objects=sum(amount.objects for amount in every),
+        bytes=sum(amount.bytes for amount in every),
     )
 
 

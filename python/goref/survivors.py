@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+_NOT_KNOWN = "(type not known)"  # as the scanner has it
 _Line = tuple[int, int, str]  # address, bytes, type
 
 
@@ -32,6 +33,12 @@ def _lines(path: str) -> Iterator[_Line]:
             yield int(address, 16), int(size), type_
 
 
+def _may_be(old_type: str, new_type: str) -> bool:
+    """May an object of one type be that of the other? Not if both are known and
+    differ: its memory belongs to a new object."""
+    return old_type == new_type or _NOT_KNOWN in (old_type, new_type)
+
+
 def count(old_path: str, new_path: str, is_exact: bool) -> Survivors:
     found = Survivors(is_exact, Counter(), Counter(), Counter())
     after = _lines(new_path)
@@ -41,7 +48,7 @@ def count(old_path: str, new_path: str, is_exact: bool) -> Survivors:
         while new and new[0] < address:
             found.new[new[2]] += 1
             new = next(after, None)
-        if new and new[:2] == (address, size):
+        if new and new[:2] == (address, size) and _may_be(type_, new[2]):
             found.both[new[2]] += 1
     while new:
         found.new[new[2]] += 1

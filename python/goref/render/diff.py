@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..difference import BETWEEN
+from ..difference import BETWEEN, alike
 from .report import Report, partial_lines
 from .sites import NEXT_CALL
 from .style import styled, title
@@ -193,6 +193,9 @@ class DiffReport(Report):
     def _table(self, one: Table) -> list[str]:
         name = _NAMES[one.by]
         grown, shrunk = one.grown(), one.shrunk()
+        if one.by == "path":
+            # Nobody could tell rows apart that differ in what is cut.
+            one = one._replace(rows=tuple(alike(one.rows, _shortened)))
         note = self._note(one.by)
         note = f" ({note})" if note else ""
         if not one.rows:
@@ -239,8 +242,6 @@ class DiffReport(Report):
             cells.append(signed_bytes(row.retained_bytes))
         if one.by == "goroutine":
             cells += [signed(row.goroutines), signed_bytes(row.stack_bytes)]
-        if one.by == "path":
-            return [*cells, _shortened(row.key)]
         return [*cells, _site(row.key) if one.by == "site" else row.key]
 
     def _suspects(self) -> list[str]:
