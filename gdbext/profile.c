@@ -56,17 +56,20 @@ PyObject *gr_py_write_profile(struct gr_py_scan *scan,
 	const char *path, *format = "pprof";
 	PyObject *labels = NULL;
 	long long time_ns = 0;
+	int root_labels = 0;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sK|zsOL:write_profile",
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sK|zsOLp:write_profile",
 					 gr_py_result_write_profile_names,
 					 &path, &max_samples, &profile.partial,
-					 &format, &labels, &time_ns) ||
+					 &format, &labels, &time_ns,
+					 &root_labels) ||
 	    !parse_format(format, &profile.format) ||
 	    !gr_py_stamp_parse(labels, time_ns, &stamp) ||
 	    !gr_py_scan_enter(scan))
 		return NULL;
 	profile.stamp = stamp.stamp;
 	profile.max_samples = max_samples;
+	profile.has_root_labels = root_labels;
 	struct gr_error *err = gr_profile_write(&profile, path, &stats);
 	gr_py_scan_leave(scan);
 	return err ? gr_py_raise(err) :

@@ -29,11 +29,7 @@ GR_VECTOR(known_name_vector, struct known_name);
 // State of a merge of the tree.
 struct merge {
 	struct gr_paths *paths;
-	const struct gr_node *nodes;
-	size_t nnodes;
-	const struct gr_node_line *lines; // or NULL
-	const struct gr_root_total *roots;
-	size_t nroots;
+	const struct gr_paths_input *in;
 	struct known_name_vector names;
 	struct gr_table name_of_pointer; // most names of nodes are interned
 	struct gr_table place_of_name;
@@ -52,6 +48,24 @@ static void merge_deinit(struct merge *m)
 	gr_table_deinit(&m->label_of_root);
 	gr_table_deinit(&m->path_of_child);
 	free(m->path_of_node);
+}
+
+// Return the name of a place: in a stack, `;' separates names. NULL: no memory is
+// left.
+static const char *place_name(struct merge *m, const char *name)
+{
+	char *copy, *at;
+
+	if (m->in->form != GR_PATHS_STACKS || !strchr(name, ';'))
+		return name;
+	copy = strdup(name);
+	if (!copy)
+		return NULL;
+	for (at = copy; (at = strchr(at, ';'));)
+		*at = ':';
+	const char *ret = gr_arena_intern(&m->paths->names, copy, strlen(copy));
+	free(copy);
+	return ret;
 }
 
 // Return the number of a place: a name and, for a root, a source line.
@@ -84,7 +98,6 @@ static uint32_t find_place(struct merge *m, const struct gr_path_place *want)
 static uint32_t find_inner_place(struct merge *m, const char *name)
 {
 	uint32_t hash = (uint32_t)gr_hash_mix(0, (uintptr_t)name);
-	struct gr_path_place place = { .name = name };
 	size_t pos = hash;
 	uint32_t found;
 
@@ -93,6 +106,9 @@ static uint32_t find_inner_place(struct merge *m, const char *name)
 		if (m->names.data[found].name == name)
 			return m->names.data[found].place;
 	}
+	const struct gr_path_place place = { .name = place_name(m, name) };
+	if (!place.name)
+		return GR_PATH_NONE;
 	found = find_place(m, &place);
 	gr_table_add(&m->name_of_pointer, hash, (uint32_t)m->names.size);
 	if (!known_name_vector_append(&m->names,
@@ -104,12 +120,13 @@ static uint32_t find_inner_place(struct merge *m, const char *name)
 // Return the place of a node below a root.
 static uint32_t find_node_place(struct merge *m, uint32_t node)
 {
-	const char *name = m->nodes[node].name;
+	const char *name = m->in->nodes[node].name;
 
-	if (!m->lines || !m->lines[node].file)
+	if (m->in->form == GR_PATHS_STACKS || !m->in->lines ||
+	    !m->in->lines[node].file)
 		return find_inner_place(m, name);
-	const struct gr_path_place place = { name, m->lines[node].file,
-					     m->lines[node].line };
+	const struct gr_path_place place = { name, m->in->lines[node].file,
+					     m->in->lines[node].line };
 	return find_place(m, &place);
 }
 
@@ -240,19 +257,19 @@ static uint32_t find_child(struct merge *m, uint32_t parent, uint32_t place)
 static struct gr_error *merge_init(struct merge *m)
 {
 	struct gr_paths *paths = m->paths;
-	size_t n = m->nnodes + m->nroots + 2;
+	size_t n = m->in->nnodes + m->in->nroots + 2;
 
 	// One more path, place and label are for the folded roots.
 	paths->paths = gr_huge_calloc(n, sizeof(*paths->paths));
 	paths->places = calloc(n, sizeof(*paths->places));
-	paths->labels = calloc(m->nroots + 2, sizeof(*paths->labels));
+	paths->labels = calloc(m->in->nroots + 2, sizeof(*paths->labels));
 	m->path_of_node = gr_huge_calloc(n, sizeof(*m->path_of_node));
 	if (!paths->paths || !paths->places || !paths->labels ||
 	    !m->path_of_node || !gr_table_reserve(&m->path_of_child, 1))
 		return &gr_enomem;
-	for (size_t i = 0; i < m->nroots; i++) {
-		if (m->roots[i].node < m->nnodes)
-			m->path_of_node[m->roots[i].node] = (uint32_t)i;
+	for (size_t i = 0; i < m->in->nroots; i++) {
+		if (m->in->roots[i].node < m->in->nnodes)
+			m->path_of_node[m->in->roots[i].node] = (uint32_t)i;
 	}
 	return NULL;
 }
@@ -265,22 +282,35 @@ static bool merge_reserve(struct merge *m)
 	       gr_table_reserve(&m->label_of_root, RESERVE);
 }
 
-// Return the path of a root node.
+// Take from a root what keeps its paths apart.
+static void describe_root(const struct merge *m,
+			  const struct gr_root_total *root,
+			  struct gr_path_place *place,
+			  struct gr_path_label *label)
+{
+	if (m->in->form == GR_PATHS_STACKS)
+		return;
+	place->file = root->file;
+	place->line = root->file ? root->line : 0;
+	label->goroutine_id = root->goroutine_id;
+	if (m->in->form == GR_PATHS_BY_GOROUTINE)
+		return;
+	label->root_kind = gr_root_kind_name(root->kind);
+	label->goroutine_state = root->goroutine_state;
+}
+
+// Return the path of a root node. GR_PATH_NONE: no memory is left.
 static uint32_t merge_root(struct merge *m, uint32_t node)
 {
-	struct gr_path_place place = { .name = m->nodes[node].name };
+	struct gr_path_place place = { .name = place_name(
+					       m, m->in->nodes[node].name) };
 	struct gr_path_label label = { .root_kind = NULL };
 	uint32_t index = m->path_of_node[node];
 
-	if (index < m->nroots && m->roots[index].node == node) {
-		const struct gr_root_total *root = &m->roots[index];
-
-		place.file = root->file;
-		place.line = root->file ? root->line : 0;
-		label.root_kind = gr_root_kind_name(root->kind);
-		label.goroutine_state = root->goroutine_state;
-		label.goroutine_id = root->goroutine_id;
-	}
+	if (!place.name)
+		return GR_PATH_NONE;
+	if (index < m->in->nroots && m->in->roots[index].node == node)
+		describe_root(m, &m->in->roots[index], &place, &label);
 	return find_root(m, find_place(m, &place), find_label(m, &label));
 }
 
@@ -289,7 +319,7 @@ static uint32_t merge_root(struct merge *m, uint32_t node)
 static uint32_t merge_node(struct merge *m, uint32_t node)
 {
 	struct gr_paths *paths = m->paths;
-	uint32_t parent = m->nodes[node].parent;
+	uint32_t parent = m->in->nodes[node].parent;
 
 	if (parent >= node)
 		return merge_root(m, node);
@@ -311,7 +341,7 @@ static struct gr_error *merge_all(struct merge *m)
 
 	if (err)
 		return err;
-	for (uint32_t i = 0; i < m->nnodes; i++) {
+	for (uint32_t i = 0; i < m->in->nnodes; i++) {
 		if (i % RESERVE == 0 && !merge_reserve(m))
 			return &gr_enomem;
 		uint32_t number = merge_node(m, i);
@@ -319,27 +349,20 @@ static struct gr_error *merge_all(struct merge *m)
 			return &gr_enomem;
 		struct gr_path *path = &paths->paths[number];
 		m->path_of_node[i] = number;
-		paths->samples += !path->objects && m->nodes[i].objects;
-		path->objects += m->nodes[i].objects;
-		path->bytes += m->nodes[i].bytes;
+		paths->samples += !path->objects && m->in->nodes[i].objects;
+		path->objects += m->in->nodes[i].objects;
+		path->bytes += m->in->nodes[i].bytes;
 	}
 	return NULL;
 }
 
 struct gr_error *gr_paths_init(struct gr_paths *paths,
-			       const struct gr_node *nodes, size_t nnodes,
-			       const struct gr_node_line *lines,
-			       const struct gr_root_total *roots, size_t nroots)
+			       const struct gr_paths_input *input)
 {
-	struct merge m = { .paths = paths,
-			   .nodes = nodes,
-			   .nnodes = nnodes,
-			   .lines = lines,
-			   .roots = roots,
-			   .nroots = nroots };
+	struct merge m = { .paths = paths, .in = input };
 
 	memset(paths, 0, sizeof(*paths));
-	if (nnodes >= GR_PATH_NONE - 2)
+	if (input->nnodes >= GR_PATH_NONE - 2)
 		return gr_error_format(GR_ERROR_LIMIT,
 				       "the tree has too many nodes");
 	struct gr_error *err = merge_all(&m);
@@ -382,5 +405,6 @@ void gr_paths_deinit(struct gr_paths *paths)
 	free(paths->paths);
 	free(paths->places);
 	free(paths->labels);
+	gr_arena_deinit(&paths->names);
 	memset(paths, 0, sizeof(*paths));
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * paths: the reference tree as a profile shows it. Equal paths (same names,
- * same labels) become one, and the smallest leaves fold into their parents
- * until the profile is small enough. Sums never change.
+ * paths: the reference tree as a profile shows it. Equal paths (same names, and
+ * same labels where these count) become one, and the smallest leaves fold into
+ * their parents until the profile is small enough. Sums never change.
  */
 #ifndef GR_PATHS_H
 #define GR_PATHS_H
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "mark/node.h"
 
@@ -15,6 +16,26 @@
 enum {
 	/** Longer paths are cut off at this level; no tool shows more. */
 	GR_PATH_MAX_DEPTH = 1024,
+};
+
+/** The facts that keep paths of equal names apart. */
+enum gr_path_form {
+	/** The kind, the state and the goroutine of the root. */
+	GR_PATHS_LABELLED,
+	/** The goroutine of the root, if the roots have one. */
+	GR_PATHS_BY_GOROUTINE,
+	/** Nothing: a path is names alone, in which `:' stands for `;'. */
+	GR_PATHS_STACKS,
+};
+
+/** The tree that is merged. The caller keeps owning the names. */
+struct gr_paths_input {
+	const struct gr_node *nodes;
+	size_t nnodes;
+	const struct gr_node_line *lines; /**< NULL: only roots have lines. */
+	const struct gr_root_total *roots;
+	size_t nroots;
+	enum gr_path_form form;
 };
 
 /**
@@ -57,21 +78,16 @@ struct gr_paths {
 	size_t nplaces;
 	struct gr_path_label *labels;
 	size_t nlabels;
-	uint64_t samples;   /**< Paths with objects. */
-	uint64_t folded;    /**< Paths with objects that were folded. */
-	uint64_t shortened; /**< Nodes past GR_PATH_MAX_DEPTH. */
+	uint64_t samples;      /**< Paths with objects. */
+	uint64_t folded;       /**< Paths with objects that were folded. */
+	uint64_t shortened;    /**< Nodes past GR_PATH_MAX_DEPTH. */
+	struct gr_arena names; /**< Names that differ from those of nodes. */
 };
 
-/**
- * Merge the tree's equal paths. The caller keeps owning the names.
- *
- * @param lines Of the nodes; NULL: only roots have a source line.
- */
-struct gr_error *gr_paths_init(struct gr_paths *paths,
-			       const struct gr_node *nodes, size_t nnodes,
-			       const struct gr_node_line *lines,
-			       const struct gr_root_total *roots,
-			       size_t nroots) GR_MUST_CHECK;
+/** Merge the tree's equal paths. */
+struct gr_error *
+gr_paths_init(struct gr_paths *paths,
+	      const struct gr_paths_input *input) GR_MUST_CHECK;
 void gr_paths_deinit(struct gr_paths *paths);
 
 /**

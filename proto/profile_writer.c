@@ -148,6 +148,27 @@ static void add_total(struct writer *w, const char *what,
 			 total->objects, total->bytes);
 }
 
+// Add what is counted below the roots of each kind.
+static void add_kinds(struct writer *w)
+{
+	struct gr_total totals[GR_NROOT_KINDS] = { { 0, 0 } };
+	char what[64];
+
+	for (size_t i = 0; i < w->profile->nroots; i++) {
+		const struct gr_root_total *root = &w->profile->roots[i];
+
+		totals[root->kind].objects += root->total.objects;
+		totals[root->kind].bytes += root->total.bytes;
+	}
+	for (size_t i = 0; i < GR_NROOT_KINDS; i++) {
+		if (!totals[i].objects)
+			continue;
+		snprintf(what, sizeof(what), "below roots of the kind %s",
+			 gr_root_kind_name((enum gr_root_kind)i));
+		add_total(w, what, &totals[i]);
+	}
+}
+
 // Tell what the samples mean, or why there are none.
 static void add_sampling(struct gr_pprof_stream *stream,
 			 const struct gr_result_sampling *sampling)
@@ -186,6 +207,7 @@ static void add_comments(struct writer *w)
 	add_total(w, "reached by header", &ledger->header);
 	add_total(w, "reached by mask", &ledger->masked);
 	add_total(w, "not reached", &ledger->unreached);
+	add_kinds(w);
 	for (size_t i = 0; i < GR_NGAPS; i++) {
 		if (ledger->gaps.count[i])
 			gr_pprof_comment(stream, "gap %s: %" PRIu64,
@@ -205,10 +227,18 @@ static struct gr_error *write_all(struct writer *w, const char *path,
 				  struct gr_profile_stats *stats)
 {
 	const struct gr_profile *profile = w->profile;
+	const struct gr_paths_input input = {
+		.nodes = profile->nodes,
+		.nnodes = profile->nnodes,
+		.lines = profile->lines,
+		.roots = profile->roots,
+		.nroots = profile->nroots,
+		.form = profile->has_root_labels ? GR_PATHS_LABELLED :
+						   GR_PATHS_BY_GOROUTINE,
+	};
 	struct gr_error *err;
 
-	err = gr_paths_init(&w->paths, profile->nodes, profile->nnodes,
-			    profile->lines, profile->roots, profile->nroots);
+	err = gr_paths_init(&w->paths, &input);
 	if (!err && profile->max_samples)
 		err = gr_paths_fold(&w->paths, profile->max_samples);
 	if (!err)

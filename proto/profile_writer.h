@@ -50,6 +50,12 @@ struct gr_profile {
 	 */
 	const char *partial;
 	struct gr_profile_stamp stamp; /**< Only pprof has a place for it. */
+	/**
+	 * Label the samples with the kind of their root and the state of its
+	 * goroutine; only in pprof's format. `go tool pprof' draws a box for each such label of
+	 * a node.
+	 */
+	bool has_root_labels;
 	/** Called repeatedly, or NULL. An error aborts the write. */
 	struct gr_error *(*poll)(void *ctx);
 	void *ctx;

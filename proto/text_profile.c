@@ -8,10 +8,12 @@
 #include "base/text.h"
 #include "proto/output.h"
 #include "proto/paths.h"
+#include "proto/stack_order.h"
 
 enum {
 	POLL_PATHS = 4096,
-	DOT_NODES = 60, // more are hard to read on a screen
+	DOT_NODES = 60,	  // more are hard to read on a screen
+	DOT_SHARE = 1000, // the least part of all bytes that has a box
 };
 
 // A profile being written.
@@ -102,16 +104,6 @@ static struct gr_error *sum_totals(struct writer *w)
 
 // ------------------------------------------------------------------ folded
 
-// A name in a stack must not have what separates names.
-static void put_frame(struct writer *w, const char *name)
-{
-	for (const char *end; (end = strchr(name, ';')); name = end + 1) {
-		put_bytes(w, name, (size_t)(end - name));
-		put_bytes(w, ":", 1);
-	}
-	put_bytes(w, name, strlen(name));
-}
-
 static void put_stack(struct writer *w, uint32_t path)
 {
 	uint32_t chain[GR_PATH_MAX_DEPTH];
@@ -121,7 +113,9 @@ static void put_stack(struct writer *w, uint32_t path)
 	     p = w->paths.paths[p].parent)
 		chain[n++] = p;
 	while (n-- > 0) {
-		put_frame(w, name_of(w, chain[n]));
+		const char *name = name_of(w, chain[n]);
+
+		put_bytes(w, name, strlen(name));
 		put_bytes(w, n ? ";" : " ", 1);
 	}
 	put(w, "%" PRIu64 "\n", w->paths.paths[path].bytes);
@@ -129,9 +123,13 @@ static void put_stack(struct writer *w, uint32_t path)
 
 static void put_folded(struct writer *w)
 {
-	for (uint32_t i = 0; i < w->paths.npaths && may_go_on(w, i); i++)
-		if (w->paths.paths[i].bytes)
-			put_stack(w, i);
+	_cleanup_free_ uint32_t *order = NULL;
+	size_t n = 0;
+
+	w->err = gr_stack_order(&w->paths, w->profile->poll, w->profile->ctx,
+				&order, &n);
+	for (uint32_t i = 0; i < n && may_go_on(w, i); i++)
+		put_stack(w, order[i]);
 }
 
 // ------------------------------------------------------------------- jsonl
@@ -234,19 +232,46 @@ static void put_dot_node(struct writer *w, uint32_t path)
 		put(w, "  n%" PRIu32 " -> n%" PRIu32 ";\n", parent, path);
 }
 
+// Can a box of that size be seen? Others would have 0.0 %.
+static bool is_seen(const struct writer *w, uint64_t bytes)
+{
+	uint64_t whole = w->profile->ledger->reached.bytes;
+
+	return bytes && bytes >= (whole + DOT_SHARE - 1) / DOT_SHARE;
+}
+
+// Draw what is left out below a path, or add it to @unseen.
 static void put_dot_rest(struct writer *w, const struct rest *rest,
-			 uint32_t path)
+			 uint32_t path, struct rest *unseen)
 {
 	char name[16] = "top";
 
 	if (!rest->nodes)
 		return;
+	if (!is_seen(w, rest->bytes)) {
+		unseen->nodes += rest->nodes;
+		unseen->bytes += rest->bytes;
+		return;
+	}
 	if (path < w->paths.npaths)
 		snprintf(name, sizeof(name), "n%" PRIu32, path);
 	put(w, "  %s_rest [style=\"dashed,rounded\", label=\"%" PRIu64 " more",
 	    name, rest->nodes);
 	put_size(w, rest->bytes);
 	put(w, "\"];\n  %s -> %s_rest [style=dashed];\n", name, name);
+}
+
+// Say at the bottom of the graph what has no box.
+static void put_dot_unseen(struct writer *w, const struct rest *unseen)
+{
+	char text[32];
+
+	if (unseen->nodes)
+		put(w,
+		    "  label=\"without a box: %" PRIu64
+		    " of less than 0.1 %%, %s together\";\n",
+		    unseen->nodes,
+		    gr_text_bytes(unseen->bytes, text, sizeof(text)));
 }
 
 // Sum up what is left out, by the path above it: the last entry is the top.
@@ -277,8 +302,8 @@ static struct gr_error *choose_nodes(const struct writer *w, bool *is_kept)
 	for (uint32_t i = 0; i < n; i++)
 		ranked[i] = (struct ranked){ w->totals[i].bytes, i };
 	qsort(ranked, n, sizeof(*ranked), compare_ranked);
-	for (uint32_t i = 0; i < n && i < DOT_NODES && ranked[i].bytes; i++)
-		is_kept[ranked[i].path] = true;
+	for (uint32_t i = 0; i < n && i < DOT_NODES; i++)
+		is_kept[ranked[i].path] = is_seen(w, ranked[i].bytes);
 	return NULL;
 }
 
@@ -287,6 +312,7 @@ static void put_dot(struct writer *w)
 	size_t n = w->paths.npaths;
 	_cleanup_free_ bool *is_kept = calloc(n + 1, sizeof(*is_kept));
 	_cleanup_free_ struct rest *rests = calloc(n + 1, sizeof(*rests));
+	struct rest unseen = { 0, 0 };
 
 	w->err = is_kept && rests ? choose_nodes(w, is_kept) : &gr_enomem;
 	if (w->err)
@@ -300,13 +326,29 @@ static void put_dot(struct writer *w)
 		if (!is_kept[i])
 			continue;
 		put_dot_node(w, i);
-		put_dot_rest(w, &rests[i], i);
+		put_dot_rest(w, &rests[i], i, &unseen);
 	}
-	put_dot_rest(w, &rests[n], (uint32_t)n);
+	put_dot_rest(w, &rests[n], (uint32_t)n, &unseen);
+	put_dot_unseen(w, &unseen);
 	put(w, "}\n");
 }
 
 // ---------------------------------------------------------------------- all
+
+// Only jsonl says of what kind a root is.
+static enum gr_path_form form_of(enum gr_profile_format format)
+{
+	switch (format) {
+	case GR_PROFILE_FOLDED:
+		return GR_PATHS_STACKS;
+	case GR_PROFILE_DOT:
+		return GR_PATHS_BY_GOROUTINE;
+	case GR_PROFILE_PPROF:
+	case GR_PROFILE_JSONL:
+		break;
+	}
+	return GR_PATHS_LABELLED;
+}
 
 static void put_all(struct writer *w)
 {
@@ -329,10 +371,17 @@ static struct gr_error *write_all(struct writer *w, const char *path,
 				  struct gr_profile_stats *stats)
 {
 	const struct gr_profile *profile = w->profile;
+	const struct gr_paths_input input = {
+		.nodes = profile->nodes,
+		.nnodes = profile->nnodes,
+		.lines = profile->lines,
+		.roots = profile->roots,
+		.nroots = profile->nroots,
+		.form = form_of(profile->format),
+	};
 	struct gr_error *err;
 
-	err = gr_paths_init(&w->paths, profile->nodes, profile->nnodes,
-			    profile->lines, profile->roots, profile->nroots);
+	err = gr_paths_init(&w->paths, &input);
 	if (!err && profile->max_samples)
 		err = gr_paths_fold(&w->paths, profile->max_samples);
 	if (!err)

@@ -4,7 +4,8 @@
  * gives the same bytes, and all formats have the same paths.
  *
  * folded: a line for each path with bytes: names from the root on, joined by
- * `;', and the bytes. For flamegraph.pl and speedscope.
+ * `;', and the bytes. Lines are sorted byte by byte. For flamegraph.pl and
+ * speedscope.
  *
  * jsonl: a line for each node: `id', `parent' (null: a root), `name', `depth',
  * `objects' and `bytes' of the node itself, `total_objects' and `total_bytes'
@@ -12,7 +13,8 @@
  * `goroutine_state', `goroutine_id', `file' and `line'. Parents come first.
  *
  * dot: a graph of the largest nodes, few enough to read, for Graphviz. A dashed
- * node says what is left out below a node.
+ * node says what is left out below a node. What has less than 0.1 % of all bytes
+ * has no node; the label of the graph says how much that is.
  */
 #ifndef GR_TEXT_PROFILE_H
 #define GR_TEXT_PROFILE_H

@@ -2349,6 +2349,7 @@ class Result:
         format: str = "pprof",
         labels: _Labels = (),
         time_ns: int = 0,
+        root_labels: bool = False,
     ) -> ProfileStats:
         """Write a profile, whole or not at all.
 
@@ -2358,4 +2359,6 @@ class Result:
             has a place for it.
         format: "pprof", "folded", "dot" or "jsonl".
         labels, time_ns: as of Scan.goroutine_profile(); of pprof only.
+        root_labels: also the labels root_kind and goroutine_state; of pprof
+            only. `go tool pprof' draws a box for each.
         """

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from . import args
 
-# Keys of labels that goref itself writes.
+# Keys of labels that goref itself writes, some only if asked.
 _OWN = ("root_kind", "goroutine_state", "goroutine_id", "bytes")
 _MAX_LABELS = 30  # as stores of profiles have it
 
@@ -20,7 +20,7 @@ class Stamp(NamedTuple):
 
 def of(options: Any) -> Stamp:
     """The stamp of a profile; a UsageError if it makes no sense."""
-    for name in ("label", "time"):
+    for name in ("label", "root-labels", "time"):
         if name in options.given:
             _check(name, options)
     labels = tuple(options.label)

@@ -17,20 +17,12 @@ _BASE = ("pprof::base", "true")
 
 
 class Node(NamedTuple):
-    """parent: -1: a root. labels: of the whole path."""
+    """parent: -1: a root."""
 
     parent: int
     place: tuple[str, str | None, int]
-    labels: _Labels
     objects: int
     bytes: int
-
-
-def _labels(root: dict[str, Any]) -> _Labels:
-    found = [("root_kind", root["kind"])]
-    if "goroutine_state" in root:
-        found.append(("goroutine_state", root["goroutine_state"]))
-    return tuple(found)
 
 
 def read(path: str) -> list[Node]:
@@ -47,7 +39,6 @@ def read(path: str) -> list[Node]:
                 Node(
                     parent,
                     (node["name"], node.get("file"), node.get("line", 0)),
-                    _labels(node) if is_root else found[parent].labels,
                     node["objects"],
                     node["bytes"],
                 )
@@ -67,8 +58,7 @@ def _by_path(
     nodes: list[Node], numbers: _Numbers
 ) -> dict[int, tuple[int, int]]:
     """Objects and bytes of each path itself, by its number. A path is the
-    number of the one above it and a name. Equal paths with other labels are
-    one."""
+    number of the one above it and a name. Roots of equal names are one."""
     found: dict[int, tuple[int, int]] = {}
     at: list[int] = []
     for node in nodes:
@@ -124,14 +114,14 @@ class Profile(NamedTuple):
 
 
 def _rows(
-    tree: list[Node], first: int, sign: int, more: _Labels,
+    tree: list[Node], first: int, sign: int, tags: _Labels,
     places: _Numbers, labels: _Numbers,
 ) -> Iterator[tuple[int, int, int, int, int]]:  # fmt: skip
     for node in tree:
         yield (
             node.parent + first if node.parent >= 0 else -1,
             places[node.place],
-            labels[(*node.labels, *more)],
+            labels[tags],
             sign * node.objects,
             sign * node.bytes,
         )

@@ -169,7 +169,7 @@ def look_at_a_walk(scan, out):
     roots = result.roots()
     assert roots and all(r.total.objects >= 0 for r in roots)
     assert len(result.retained(max_roots=3)) == len(roots)
-    result.write_profile(path=f"{out}.pb", max_samples=0)
+    result.write_profile(path=f"{out}.pb", max_samples=0, root_labels=True)
     result.dominators(**LIMITS)
 
 

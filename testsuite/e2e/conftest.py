@@ -92,7 +92,7 @@ class Scan:
 
 def scan_target(target, out, places=(), options=""):
     """Scan once, and ask for every place, all in one run."""
-    commands = [f"goref scan {options} --json --out {out}"]
+    commands = [f"goref scan {options} --root-labels --json --out {out}"]
     for place in places:
         commands.append(f"goref why {target.places[place]} --json")
     run = run_goref(target, commands)

@@ -4,6 +4,7 @@ says of itself and what the walk has counted."""
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -398,8 +399,12 @@ def test_merged_snapshot(farm, tmp_path, request, variant):
 def test_folded(exported, tmp_path, variant):
     target, _ = exported(variant)
     path = export(target, "folded", tmp_path / "stacks")
-    sizes = [int(x.rpartition(" ")[2]) for x in path.read_text().splitlines()]
-    assert sum(sizes) == reached(target)["bytes"]
+    lines = [x.rpartition(" ") for x in path.read_text().splitlines()]
+    assert sum(int(size) for _, _, size in lines) == reached(target)["bytes"]
+    stacks = [stack for stack, _, _ in lines]
+    assert len(stacks) == len({*stacks})
+    environment = {**os.environ, "LC_ALL": "C"}
+    subprocess.run(["sort", "-c", path], env=environment, check=True)
 
 
 @variants("default", releases=("go1.24",))
@@ -408,6 +413,11 @@ def test_dot(exported, tmp_path, variant):
     path = export(target, "dot", tmp_path / "graph.dot")
     text = path.read_text()
     assert "main.sessionsByToken" in text and "main.Session" in text
+    assert "(0.0 %)" not in text
+    boxes = {*re.findall(r"^  (n\d+\w*|top\w*) \[", text, re.M)}
+    edges = re.findall(r"^  (\w+) -> (\w+)", text, re.M)
+    assert boxes == {"top"} | {to for _, to in edges}
+    assert {at for at, _ in edges} <= boxes
     if not shutil.which("dot"):
         pytest.skip("no dot: apt-get install graphviz")
     subprocess.run(["dot", "-Tsvg", "-O", path], check=True)

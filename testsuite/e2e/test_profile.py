@@ -2,6 +2,7 @@
 """The exported profile: its form, its limits, and other tools opening it."""
 
 import gzip
+import re
 import subprocess
 
 import pytest
@@ -112,6 +113,38 @@ def test_go_tool_pprof_opens_it(scan, variant):
     assert "main.holdRecursion" in done.stdout
 
 
+def boxes(release, out):
+    """The nodes and the labels of nodes that pprof draws."""
+    done = subprocess.run(
+        [pprof_binary(release), "-dot", "-nodecount=0", out],
+        capture_output=True,
+        text=True,
+        env=go_environment(),
+    )
+    assert done.returncode == 0, done.stderr
+    nodes = re.findall(r"^N\d+ \[", done.stdout, re.M)
+    labels = re.findall(r'^N\d+_\d+ \[label = "(.*?)"', done.stdout, re.M)
+    return len(nodes), labels
+
+
+@variants("default")
+def test_pprof_draws_no_labels(farm, variant, tmp_path):
+    """It draws a box for each text of a label, and none for an id."""
+    out = tmp_path / "refs.pb"
+    drawn = {}
+    for options in ("", "--per-goroutine", "--root-labels"):
+        run = run_goref(
+            farm.target("roots", variant), [f"goref scan {options} -o {out}"]
+        )
+        assert run.rc == 0, run.stderr
+        drawn[options] = boxes(variant.release, out)
+    nodes, labels = drawn[""]
+    assert nodes > 20 and not labels
+    assert not drawn["--per-goroutine"][1]
+    tags = "\n".join(drawn["--root-labels"][1])
+    assert "root_kind:global" in tags and "goroutine_state:waiting" in tags
+
+
 def test_go_tool_pprof_subtracts_it(scanned):
     out = scanned("roots", CENTRAL).ledger["out"]
     done = subprocess.run(
@@ -180,8 +213,8 @@ def test_max_nodes(farm, tmp_path, limit):
     out = tmp_path / "all.pb", tmp_path / "few.pb"
     run = run_goref(
         farm.target("rest", CENTRAL),
-        [f"goref scan --json --out {out[0]}",
-         f"goref scan --json --out {out[1]} --max-nodes {limit}",
+        [f"goref scan --json --root-labels --out {out[0]}",
+         f"goref scan --json --root-labels --out {out[1]} --max-nodes {limit}",
          f"goref scan --max-nodes {limit}"],
     )  # fmt: skip
     full, few = Profile.load(out[0]), Profile.load(out[1])

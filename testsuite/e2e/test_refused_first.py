@@ -33,6 +33,7 @@ WRONG = [
     ("scan --format dot", "--format is about the profile", USAGE),
     ("scan -o FILE --view dominators main.list", "whole program", USAGE),
     ("scan --label a=b", "--label is about the profile", USAGE),
+    ("scan --root-labels", "--root-labels is about the profile", USAGE),
     ("scan -o FILE --label bytes=1", "goref itself writes bytes", USAGE),
     ("scan -o FILE --format dot --time 5", "no place in the format", USAGE),
     ("scan -o FILE --time soon", "not a time: soon", USAGE),

@@ -302,6 +302,8 @@ def test_stamp(verb):
         (["--label", "a=b"], "--label is about the profile: add --out"),
         (["--time", "now"], "--time is about the profile"),
         (["-o", "x", "--format", "dot", "--time", "1"], "in the format dot"),
+        (["--root-labels"], "--root-labels is about the profile: add --out"),
+        (["-o", "x", "--format", "jsonl", "--root-labels"], "format jsonl"),
         (["-o", "x", "--label", "root_kind=x"], "goref itself writes"),
         (["-o", "x", "--label", "a=1", "--label", "a=2"], "given twice"),
         (["-o", "x"] + [f"--label=a{i}=1" for i in range(31)], "than 30"),

@@ -51,7 +51,12 @@ static void grow_tree(uint32_t objects, uint32_t bytes, uint32_t nparents)
 
 static void make_paths(struct gr_paths *paths)
 {
-	assert_null(gr_paths_init(paths, nodes, NNODES, NULL, roots, nroots));
+	const struct gr_paths_input input = { .nodes = nodes,
+					      .nnodes = NNODES,
+					      .roots = roots,
+					      .nroots = nroots };
+
+	assert_null(gr_paths_init(paths, &input));
 }
 
 static uint64_t count_samples(const struct gr_path *paths, size_t n)

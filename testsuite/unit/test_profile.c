@@ -118,6 +118,8 @@ TEST(merge)
 {
 	struct gr_profile profile = small_profile();
 	struct gr_profile_stats stats;
+
+	profile.has_root_labels = true;
 	Gr__Pprof__Profile *p = write_and_read(&profile, &stats);
 
 	assert_int_equal(p->n_sample, 5);
@@ -138,6 +140,30 @@ TEST(merge)
 	assert_int_equal(stats.total.bytes, 512);
 	// One function a name and place.
 	assert_int_equal(p->n_function, 4);
+	gr__pprof__profile__free_unpacked(p, NULL);
+}
+
+// `go tool pprof' draws a box for each label that is a text, so there are none
+// unless they are asked for; a comment says how much is below which kind.
+TEST(no_labels)
+{
+	struct gr_profile profile = small_profile();
+	struct gr_profile_stats stats;
+	Gr__Pprof__Profile *p = write_and_read(&profile, &stats);
+
+	assert_int_equal(p->n_sample, 4);
+	assert_int_equal(stats.samples, 4);
+	assert_true(has_sample(p, "main.cache 1 100"));
+	assert_true(has_sample(p, "next. (*main.Node);main.cache 2 200"));
+	assert_true(has_sample(p, "main.work.buf 2 20"));
+	assert_true(has_sample(p, "[0]. (*main.Node);main.work.buf 5 192"));
+	assert_int_equal(sum(p).objects, 10);
+	assert_int_equal(sum(p).bytes, 512);
+	assert_true(has_comment(p, "below roots of the kind global: "
+				   "3 objects, 300 bytes"));
+	assert_true(has_comment(p, "below roots of the kind local: "
+				   "7 objects, 212 bytes"));
+	assert_false(has_comment(p, "kind stack"));
 	gr__pprof__profile__free_unpacked(p, NULL);
 }
 
@@ -171,6 +197,12 @@ TEST(goroutine_ids)
 	struct gr_profile_stats stats;
 	Gr__Pprof__Profile *p = write_and_read(&profile, &stats);
 
+	// The id is a number, for which `go tool pprof' draws no box.
+	assert_int_equal(p->n_sample, 7);
+	assert_true(has_sample(p, "main.work.buf goroutine_id=7 1 10"));
+	gr__pprof__profile__free_unpacked(p, NULL);
+	profile.has_root_labels = true;
+	p = write_and_read(&profile, &stats);
 	// The two that run are no longer one.
 	assert_int_equal(p->n_sample, 7);
 	assert_true(has_sample(p, "main.work.buf root_kind=local "
@@ -230,18 +262,11 @@ struct fold_case {
 };
 
 static const struct fold_case fold_cases[] = {
-	{ "no limit", 0, 6, { "b2x;b2;b root_kind=global 1 5" } },
-	{ "just enough", 6, 6, { "b2x;b2;b root_kind=global 1 5" } },
-	{ "one leaf", 5, 5, { "b2;b root_kind=global 2 35" } },
-	{ "equal parents",
-	  3,
-	  3,
-	  { "a root_kind=global 3 80", "b1;b root_kind=global 1 30",
-	    "b2;b root_kind=global 2 35" } },
-	{ "only roots",
-	  2,
-	  2,
-	  { "a root_kind=global 3 80", "b root_kind=global 3 65" } },
+	{ "no limit", 0, 6, { "b2x;b2;b 1 5" } },
+	{ "just enough", 6, 6, { "b2x;b2;b 1 5" } },
+	{ "one leaf", 5, 5, { "b2;b 2 35" } },
+	{ "equal parents", 3, 3, { "a 3 80", "b1;b 1 30", "b2;b 2 35" } },
+	{ "only roots", 2, 2, { "a 3 80", "b 3 65" } },
 	{ "fewer than roots", 1, 1, { "$other_roots$ 6 145" } },
 };
 
@@ -314,6 +339,8 @@ TEST(longest)
 	nodes[COUNT - 1].objects = UINT64_C(1) << 61;
 	nodes[COUNT - 1].bytes = INT64_MAX - WIDE * 8;
 	struct gr_profile profile = make_profile(nodes, COUNT, &root, 1);
+
+	profile.has_root_labels = true;
 	Gr__Pprof__Profile *p = write_and_read(&profile, &stats);
 	assert_int_equal(p->n_sample, WIDE + 1);
 	assert_string_equal(sample_text(p, 0),

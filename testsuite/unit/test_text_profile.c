@@ -19,6 +19,15 @@ static const char *write_text(const struct gr_profile *profile,
 	return text;
 }
 
+static size_t count(const char *text, const char *part)
+{
+	size_t n = 0;
+
+	for (const char *p = text; (p = strstr(p, part)); p += strlen(part))
+		n++;
+	return n;
+}
+
 TEST(folded)
 {
 	const struct gr_profile profile = small_profile();
@@ -26,13 +35,69 @@ TEST(folded)
 
 	assert_string_equal(write_text(&profile, GR_PROFILE_FOLDED, &stats),
 			    "main.cache 100\n"
-			    "main.work.buf 20\n"
 			    "main.cache;next. (*main.Node) 200\n"
-			    "main.work.buf;[0]. (*main.Node) 64\n"
-			    "main.work.buf;[0]. (*main.Node) 128\n");
-	assert_int_equal(stats.samples, 5);
+			    "main.work.buf 20\n"
+			    "main.work.buf;[0]. (*main.Node) 192\n");
+	assert_int_equal(stats.samples, 4);
 	assert_int_equal(stats.total.objects, 10);
 	assert_int_equal(stats.total.bytes, 512);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+// The lines are those of sort(1) in the locale C.
+static void check_sorted(char *text, size_t nlines)
+{
+	_cleanup_free_ char **lines = calloc(nlines, sizeof(*lines));
+	_cleanup_free_ char **sorted = calloc(nlines, sizeof(*lines));
+	char *rest = text;
+
+	for (size_t i = 0; i < nlines; i++)
+		lines[i] = sorted[i] = strsep(&rest, "\n");
+	assert_string_equal(rest, "");
+	qsort(sorted, nlines, sizeof(*sorted), compare_lines);
+	for (size_t i = 0; i < nlines; i++)
+		assert_ptr_equal(lines[i], sorted[i]);
+}
+
+/* A name is followed by a space and a number, or by a `;'. These names have
+ * bytes that sort before and after these, and one is the beginning of another.
+ * Pseudo-random trees of such names. */
+TEST(folded_is_sorted)
+{
+	static const char *const names[] = {
+		"a",   "a ",  "a 1",	  "a 10",      "a (b)", "a.b", "a:",
+		"a;",  "a\"", "ab",	  "A",	       "a1",	"a;b", "a:b",
+		"[0]", "~",   "\xc3\xa9", "a\xc3\xa9", "1",	"a 9",
+	};
+	enum { N = 500, NNAMES = GR_ARRAY_SIZE(names) };
+	struct gr_node nodes[N];
+	struct gr_root_total root = { .name = "a" };
+	struct gr_profile_stats stats;
+	uint32_t seed = 1;
+
+	for (uint32_t round = 0; round < 50; round++) {
+		for (uint32_t i = 0; i < N; i++) {
+			seed = seed * 1103515245 + 12345;
+			uint32_t r = seed >> 8;
+			nodes[i] = (struct gr_node){ names[r % NNAMES],
+						     i < 8 ? NONE :
+							     (r >> 5) % (i / 2),
+						     0, (r >> 14) % 3,
+						     (r >> 14) % 3 * (r % 70) };
+		}
+		const struct gr_profile profile =
+			make_profile(nodes, N, &root, 1);
+		const char *text =
+			write_text(&profile, GR_PROFILE_FOLDED, &stats);
+		size_t n = count(text, "\n");
+		assert_true(n > 50);
+		_cleanup_free_ char *copy = strdup(text);
+		check_sorted(copy, n);
+	}
 }
 
 TEST(jsonl)
@@ -105,15 +170,6 @@ TEST(names_are_escaped)
 			       "label=\"[\\\"a;b\\\\\\\"]\\n16 B"));
 }
 
-static size_t count(const char *text, const char *part)
-{
-	size_t n = 0;
-
-	for (const char *p = text; (p = strstr(p, part)); p += strlen(part))
-		n++;
-	return n;
-}
-
 /* A hundred roots with a node each; the largest are shown, and how many are
  * not. */
 TEST(dot_is_cut)
@@ -138,7 +194,47 @@ TEST(dot_is_cut)
 	assert_non_null(strstr(text, "top_rest [style=\"dashed,rounded\", "
 				     "label=\"40 more\\n"));
 	assert_int_equal(count(text, "label=\"1 more\\n1 B"), 60);
+	assert_null(strstr(text, "without a box"));
 	assert_int_equal(stats.samples, 2 * N);
+}
+
+/* A path of less than a thousandth has no box and no edge. Several that have
+ * more together share a box. */
+TEST(dot_drops_what_is_too_small)
+{
+	const struct gr_node nodes[] = {
+		{ "main.a", NONE, 0, 1, 9980 },
+		{ "b", 0, 0, 1, 11 },
+		{ "c", 0, 0, 1, 9 },
+		{ "main.d", NONE, 1, 1, 0 },
+		{ "e", 3, 1, 1, 7 },
+		{ "f", 4, 1, 1, 2 },
+		{ "g", 0, 0, 1, 3 },
+	};
+	const struct gr_root_total roots[] = {
+		{ .name = "main.a", .node = 0 },
+		{ .name = "main.d", .node = 3 },
+	};
+	const struct gr_ledger reached = { .reached = { 7, 10012 } };
+	struct gr_profile profile = make_profile(nodes, 7, roots, 2);
+	struct gr_profile_stats stats;
+
+	profile.ledger = &reached;
+	assert_string_equal(write_text(&profile, GR_PROFILE_DOT, &stats),
+			    "digraph goref {\n"
+			    "  rankdir=LR;\n"
+			    "  node [shape=box, style=rounded];\n"
+			    "  top [label=\"reached\\n9.8 KiB (100.0 %)\"];\n"
+			    "  n0 [label=\"main.a\\n9.8 KiB (99.9 %)\"];\n"
+			    "  top -> n0;\n"
+			    "  n0_rest [style=\"dashed,rounded\", "
+			    "label=\"2 more\\n12 B (0.1 %)\"];\n"
+			    "  n0 -> n0_rest [style=dashed];\n"
+			    "  n1 [label=\"b\\n11 B (0.1 %)\"];\n"
+			    "  n0 -> n1;\n"
+			    "  label=\"without a box: 1 of less than 0.1 %, "
+			    "9 B together\";\n"
+			    "}\n");
 }
 
 /* All formats have the same paths, also when small ones are folded. */

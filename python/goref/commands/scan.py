@@ -103,6 +103,7 @@ def _scan(scan: Scan, options: Any) -> ScanReport:
             ", ".join(lost) or None,
             options.format,
             *stamp.of(options),
+            options.root_labels,
         )
     phases = ledger.phases_us
     output = phases.output + round((time.monotonic() - begin) * 1e6)

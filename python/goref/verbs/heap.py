@@ -42,7 +42,7 @@ FORMAT = Option(
 )
 TOP = Option(
     "top",
-    "Rows of each table (default 10); with --json, roots and types.",
+    "Rows of each table (default 10; with --json, all of them).",
     kind="count",
     value="N",
 )
@@ -66,8 +66,7 @@ MAX_SAMPLES = Option(
 )
 ATTRIBUTION = Option(
     "attribution",
-    "Which root is billed for what several reach: the one with the fewest "
-    "references in between, or the first in order (as in `grf').",
+    "What several roots reach is billed to the nearest, or to the first.",
     kind="choice",
     value="nearest|first",
     choices=("nearest", "first"),
@@ -75,7 +74,11 @@ ATTRIBUTION = Option(
 )
 PER_GOROUTINE = Option(
     "per-goroutine",
-    "Keep the stack roots of goroutines apart, with the label goroutine_id.",
+    "Keep roots on stacks apart, by the label goroutine_id.",
+)
+ROOT_LABELS = Option(
+    "root-labels",
+    "Add the labels root_kind and goroutine_state.",
 )
 RETAINED = Option(
     "retained",
@@ -94,6 +97,7 @@ by objects. With expressions, it counts only what these hold. {_EXPRESSION}""",
         SITES,
         FORMAT,
         LABEL,
+        ROOT_LABELS,
         TIME,
         TOP,
         MAX_DEPTH,
@@ -119,6 +123,9 @@ bytes of all paths add up to what is reached, in every view and format. The
 format folded is for flamegraph.pl and speedscope, jsonl has a line for each
 node, and dot is a graph of the largest nodes for Graphviz, which says what it
 leaves out.
+
+--root-labels and --label are for stores of profiles and for pprof's -tagfocus.
+`go tool pprof' draws a box for each label of a node.
 
 --sites makes it a profile of the objects that the runtime has sampled for its
 heap profile: allocated there, kept here. A path leads from a root to the object

@@ -22,6 +22,11 @@ enum gr_root_kind {
 #undef X
 };
 
+/** The number of kinds. */
+#define X(id, name) +1
+enum { GR_NROOT_KINDS = 0 GR_ROOT_KINDS(X) };
+#undef X
+
 /** Return the static name of a kind: `global`, `local` ... */
 const char *gr_root_kind_name(enum gr_root_kind kind);
 
