@@ -30,27 +30,48 @@ def _every() -> list[Option]:
     return list({o.name: o for o in options}.values())
 
 
-def _names(option: Option) -> list[str]:
-    letters = [f"-{option.letter}"] if option.letter else []
-    return [*letters, f"--{option.name}"]
-
-
 def _value(option: Option) -> str:
     if option.kind == "file":
         return "file"
     return " ".join(option.choices) or "none"
 
 
+def _branch(verbs: list[str], option: Option) -> str:
+    """A pattern that a verb and an option match. Options may have one dash."""
+    names = [f"-{option.letter}"] if option.letter else []
+    names += [f"-{option.name}", f"--{option.name}"]
+    return " | ".join(f"{v}:{n}" for v in verbs for n in names)
+
+
 def _values() -> str:
-    """A branch for each sort of value."""
-    sorts: dict[str, list[str]] = {}
-    for option in _every():
-        if not option.is_flag:
-            sorts.setdefault(_value(option), []).extend(_names(option))
-    return "\n".join(
-        f"\t{' | '.join(names)}) value='{sort}' ;;"
-        for sort, names in sorts.items()
-    )
+    """Branches for the values of all options. An option of one name may have
+    other values behind another verb; those of most verbs come last."""
+    lines = []
+    for name in (o.name for o in _every() if not o.is_flag):
+        sorts: dict[str, tuple[list[str], Option]] = {}
+        for verb, options in _known().items():
+            for option in options:
+                if option.name == name:
+                    value = _value(option)
+                    sorts.setdefault(value, ([], option))[0].append(verb)
+        most = max(sorts, key=lambda sort: len(sorts[sort][0]))
+        for sort in sorted(sorts, key=lambda sort: sort == most):
+            verbs, option = sorts[sort]
+            branch = _branch(["*"] if sort == most else verbs, option)
+            lines.append(f"\t{branch}) value='{sort}' ;;")
+    return "\n".join(lines)
+
+
+def _operands() -> str:
+    """Branches for the operands of all verbs, by their number."""
+    lines = []
+    for name, verb in _ALL_VERBS.items():
+        for at, words in enumerate(verb.choices):
+            if words:
+                lines.append(f"\t{name}:{at}) REPLY='{' '.join(words)}' ;;")
+        if verb.operands == "FILE":
+            lines.append(f"\t{name}:0) REPLY=file ;;")
+    return "\n".join(lines)
 
 
 def _long(options: Iterable[Option]) -> str:
@@ -59,15 +80,25 @@ def _long(options: Iterable[Option]) -> str:
 
 # Both shells read this.
 _VALUE = """\
-# The value of an option: a file, one of some words, or anything (none).
+# The value of an option behind a verb: a file, one of some words, or anything
+# (none).
 _goref_value()
 {{
 	local value
-	case $1 in
+	case $1:$2 in
 {values}
 	*) return 1 ;;
 	esac
 	REPLY=$value
+}}
+
+# An operand behind a verb, the first being 0.
+_goref_operand()
+{{
+	case $1:$2 in
+{operands}
+	*) REPLY=none ;;
+	esac
 }}
 """
 
@@ -84,10 +115,64 @@ _goref_options()
 	esac
 }}
 
+_goref_files()
+{{
+	compopt -o filenames 2>/dev/null
+	mapfile -t -O ${{#COMPREPLY[@]}} COMPREPLY < <(compgen -f -- "$cur")
+}}
+
+# Processes that can be attached to: those of the kernel have no executable.
+# Their names appear where the shell lists them.
+_goref_processes()
+{{
+	local process name
+	local -a found=()
+
+	for process in /proc/"$cur"*; do
+		[[ ${{process##*/}} == +([0-9]) && -e $process/exe ]] || continue
+		read -r name 2>/dev/null <"$process/comm"
+		found+=("${{process##*/}} ($name)")
+	done
+	[[ $COMP_TYPE == 63 && ${{#found[@]}} -gt 1 ]] ||
+		found=("${{found[@]%% *}}")
+	COMPREPLY+=("${{found[@]}}")
+}}
+
+# Offer the words or the files of REPLY.
+_goref_complete()
+{{
+	case $REPLY in
+	file) _goref_files ;;
+	none) ;;
+	*) words=$REPLY ;;
+	esac
+}}
+
+_goref_operands()
+{{
+	if [[ ! $source ]]; then
+		words='{sources} {standalone} help'
+	elif [[ $source == help ]]; then
+		words='{sources} {verbs} {standalone}'
+	elif [[ " {standalone} " == *" $source "* ]]; then
+		_goref_files
+		_goref_processes
+	elif [[ $verb ]]; then
+		_goref_operand "$verb" "$operands"
+		_goref_complete
+	elif [[ $source == attach && $places -eq 0 ]]; then
+		_goref_processes
+	else
+		((places)) && words=$verbs
+		[[ $places -eq 0 || ($source == core && $places -eq 1) ]] &&
+			_goref_files
+	fi
+}}
+
 _goref()
 {{
 	local cur=${{COMP_WORDS[COMP_CWORD]}} REPLY= option= source= verb= word
-	local -i i places=0
+	local -i i places=0 operands=0
 	local verbs='{verbs}' words=
 
 	for ((i = 1; i < COMP_CWORD; i++)); do
@@ -97,11 +182,12 @@ _goref()
 		elif [[ $option ]]; then
 			option=
 		elif [[ $word == -* ]]; then
-			_goref_value "$word" && option=$word
+			_goref_value "${{verb:-$source}}" "$word" && option=$word
 		elif [[ ! $source ]]; then
 			source=$word
-		elif [[ ! $verb && $places -ge 1 &&
-			" $verbs " == *" $word "* ]]; then
+		elif [[ $verb ]]; then
+			operands+=1
+		elif [[ $places -ge 1 && " $verbs " == *" $word "* ]]; then
 			verb=$word
 		else
 			places+=1
@@ -111,16 +197,8 @@ _goref()
 
 	COMPREPLY=()
 	if [[ $option ]]; then
-		_goref_value "$option"
-		case $REPLY in
-		file)
-			compopt -o filenames 2>/dev/null
-			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-			return
-			;;
-		none) return ;;
-		*) words=$REPLY ;;
-		esac
+		_goref_value "${{verb:-$source}}" "$option"
+		_goref_complete
 	elif [[ $cur == -* ]]; then
 		_goref_options "${{verb:-$source}}"
 		words=$REPLY
@@ -129,22 +207,9 @@ _goref()
 {more}
 			esac
 		fi
-	elif [[ ! $source ]]; then
-		words='{sources} {standalone} help'
-	elif [[ $source == help ]]; then
-		words='{sources} {verbs} {standalone}'
-	elif [[ " {standalone} " == *" $source "* ]]; then
-		words=$(cd /proc && printf '%s ' [0-9]*)
-		compopt -o filenames 2>/dev/null
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-	elif [[ ! $verb && $source == attach && $places -eq 0 ]]; then
-		words=$(cd /proc && printf '%s ' [0-9]*)
-	elif [[ ! $verb ]]; then
-		((places)) && words=$verbs
-		if [[ $source == core && $places -lt 2 ]]; then
-			compopt -o filenames 2>/dev/null
-			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-		fi
+		[[ $cur == -[!-]* ]] && words=" $words" words=${{words// --/ -}}
+	else
+		_goref_operands
 	fi
 	mapfile -t -O ${{#COMPREPLY[@]}} COMPREPLY < <(
 		compgen -W "$words" -- "$cur")
@@ -157,7 +222,7 @@ def bash() -> str:
     known = _known()
     return _BASH.format(
         head=_HEAD,
-        value=_VALUE.format(values=_values()),
+        value=_VALUE.format(values=_values(), operands=_operands()),
         options="\n".join(
             f"\t{name}) REPLY='{_long(known[name])}' ;;" for name in known
         ),
@@ -186,11 +251,59 @@ _goref_options()
 	esac
 }}
 
+# Processes that can be attached to: those of the kernel have no executable.
+_goref_processes()
+{{
+	local process name
+	local -a processes
+
+	for process in /proc/<->(N:t); do
+		[[ -e /proc/$process/exe ]] || continue
+		name=
+		read -r name 2>/dev/null </proc/$process/comm
+		processes+=("$process:$name")
+	done
+	_describe process processes
+}}
+
+# Offer the words or the files of REPLY.
+_goref_complete()
+{{
+	case $REPLY in
+	file) _files ;;
+	none) _message "$1" ;;
+	*) compadd -- ${{=REPLY}} ;;
+	esac
+}}
+
+_goref_operands()
+{{
+	if [[ -z $source ]]; then
+		sources+=($alone 'help:print help')
+		_describe 'what to look at' sources
+	elif [[ $source == help ]]; then
+		verbs+=($sources $alone)
+		_describe verb verbs
+	elif [[ -n ${{alone[(r)$source:*]}} ]]; then
+		_files
+		_goref_processes
+	elif [[ -n $verb ]]; then
+		_goref_operand $verb $operands
+		_goref_complete 'expression or number'
+	elif [[ $source == attach && $places -eq 0 ]]; then
+		_goref_processes
+	else
+		((places)) && _describe verb verbs
+		[[ $places -eq 0 || ( $source == core && $places -eq 1 ) ]] &&
+			_files
+	fi
+}}
+
 _goref()
 {{
 	local REPLY option source verb word
 	local -a options more names verbs sources alone
-	integer i places=0
+	integer i places=0 operands=0
 	verbs=(
 {verbs}
 	)
@@ -207,28 +320,26 @@ _goref()
 		if [[ -n $option ]]; then
 			option=
 		elif [[ $word == -* ]]; then
-			_goref_value "$word" && option=$word
+			_goref_value "${{verb:-$source}}" "$word" && option=$word
 		elif [[ -z $source ]]; then
 			source=$word
-		elif [[ -z $verb && $places -ge 1 && -n ${{names[(re)$word]}} ]]
-		then
+		elif [[ -n $verb ]]; then
+			((operands += 1))
+		elif [[ $places -ge 1 && -n ${{names[(re)$word]}} ]]; then
 			verb=$word
 		else
 			((places += 1))
 		fi
 	done
-	if [[ -z $option && $PREFIX == --*=* ]]; then
-		_goref_value "${{PREFIX%%=*}}" && option=${{PREFIX%%=*}}
+	if [[ -z $option && $PREFIX == -*=* ]]; then
+		_goref_value "${{verb:-$source}}" "${{PREFIX%%=*}}" &&
+			option=${{PREFIX%%=*}}
 		compset -P '*='
 	fi
 
 	if [[ -n $option ]]; then
-		_goref_value "$option"
-		case $REPLY in
-		file) _files ;;
-		none) _message "value of $option" ;;
-		*) compadd -- ${{=REPLY}} ;;
-		esac
+		_goref_value "${{verb:-$source}}" "$option"
+		_goref_complete "value of $option"
 	elif [[ $PREFIX == -* ]]; then
 		_goref_options "${{verb:-$source}}"
 		if [[ -n $verb ]]; then
@@ -237,23 +348,10 @@ _goref()
 			esac
 			options+=($more)
 		fi
+		[[ $PREFIX == -[^-]* ]] && options=("${{(@)options/#--/-}}")
 		_describe -o option options
-	elif [[ -z $source ]]; then
-		sources+=($alone 'help:print help')
-		_describe 'what to look at' sources
-	elif [[ $source == help ]]; then
-		verbs+=($sources $alone)
-		_describe verb verbs
-	elif [[ -n ${{alone[(r)$source:*]}} ]]; then
-		_files
-		compadd -- /proc/<->(:t)
-	elif [[ -n $verb ]]; then
-		_message 'expression'
-	elif [[ $source == attach && $places -eq 0 ]]; then
-		compadd -- /proc/<->(:t)
 	else
-		((places)) && _describe verb verbs
-		[[ $source == core && $places -lt 2 ]] && _files
+		_goref_operands
 	fi
 }}
 
@@ -276,7 +374,7 @@ def zsh() -> str:
     known = _known()
     return _ZSH.format(
         head=_HEAD,
-        value=_VALUE.format(values=_values()),
+        value=_VALUE.format(values=_values(), operands=_operands()),
         options="\n".join(
             f"\t{name}) options=(\n\t\t{_group(known[name])}\n\t) ;;"
             for name in known

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _STACKS = ("goroutine", "goroutineleak")
 _BUCKETS = ("heap", "allocs", "block", "mutex")
 _MEMORY = ("heap", "allocs")  # of the buckets
-_KINDS = (*_BUCKETS, *_STACKS)
+_KINDS = (*_BUCKETS, *_STACKS)  # the choices of the operand (verbs/)
 
 
 def extent(options: Any) -> str:

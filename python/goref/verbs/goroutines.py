@@ -159,6 +159,7 @@ selected thread and frame stay as they are.""",
         ("core EXE CORE goroutine 17 wait", "what it waits for"),
     ),
     sample="1 locals",
+    choices=((), ("bt", "locals", "frame", "wait")),
 )
 
 PANIC = Verb(
@@ -225,6 +226,7 @@ heap.""",
         ),
     ),
     sample="goroutine --out {file}",
+    choices=(("heap", "allocs", "block", "mutex", "goroutine", "goroutineleak"),),
 )
 
 TOP_LEAKS = Option(

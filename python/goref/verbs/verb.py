@@ -12,6 +12,8 @@ class Verb(NamedTuple):
     text: paragraphs that fit on the first screen of help.
     details: the rest, for `goref help VERB' and the manual page.
     examples: the words after `goref', and what they do.
+    choices: for each operand the words that it may be; none if it is a file, a
+        number or an expression.
     sample: words after the verb with which tests ask it; {place} stands for an
         address or a variable, {file} for a file to write."""
 
@@ -23,6 +25,7 @@ class Verb(NamedTuple):
     details: str = ""
     examples: tuple[tuple[str, str], ...] = ()
     sample: str = ""
+    choices: tuple[tuple[str, ...], ...] = ()
 
 
 class Source(NamedTuple):
