@@ -73,13 +73,15 @@ PyObject *gr_py_scan_complete(PyObject *obj, PyObject *args, PyObject *kwargs)
 	_cleanup_free_ const char **found = NULL;
 	const char *prefix;
 	size_t count = 0;
+	int is_type = 0;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s:complete",
-					 gr_py_scan_complete_names, &prefix) ||
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|p:complete",
+					 gr_py_scan_complete_names, &prefix,
+					 &is_type) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	struct gr_error *err = gr_scan_complete(
-		self->scan, prefix, MAX_COMPLETIONS, &found, &count);
+		self->scan, prefix, is_type, MAX_COMPLETIONS, &found, &count);
 	gr_py_scan_leave(self);
 	if (err)
 		return gr_py_raise(err);

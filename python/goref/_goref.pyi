@@ -1924,8 +1924,9 @@ class Scan:
         self, place: tuple[str, int, int, bool, int], max_held: int
     ) -> Variable:
         """The contents of a variable of a known type, without a walk."""
-    def complete(self, prefix: str) -> list[str]:
-        """Names of package variables that begin so."""
+    def complete(self, prefix: str, is_type: bool = False) -> list[str]:
+        """Names of package variables that begin so, and of fields behind them;
+        or of types. Needs no walk."""
     def set_progress(
         self, progress: Callable[[str, int, int], None] | None, /
     ) -> None:

@@ -295,9 +295,8 @@ class Parser(argparse.ArgumentParser):
         self.takes_words = takes_words
         self.types: dict[str, Callable[[str], Any]] = dict(_TYPES)
         self.types["file"] = path
-        self.types["text"] = str
-        if has_quotes:
-            self.types["text"] = text
+        self.types["text"] = text if has_quotes else str
+        self.types["type"] = self.types["text"]
         self.table = {o.name: o for o in options}
         self.add_argument("-h", "--help", action="store_true")
         for option in self.table.values():

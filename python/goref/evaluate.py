@@ -53,6 +53,9 @@ def place(scan: Any, text: str, source: Source | None = None) -> Place:
         assert source
         return (text, source.address_of(text), NO_TYPE, False, 0)
     except Error as problem:
+        if ours.endswith("?"):
+            # It is similar to a name, and probably meant as that.
+            raise Error(f"goref: {ours}") from None
         reason = str(problem)
         is_go = re.match(r"[*&]*[\w/]+\.\w", text)
         if "syntax error" in reason and is_go:

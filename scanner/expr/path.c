@@ -2,6 +2,8 @@
 /* Paths from one place to another: fields, elements, and pointers. */
 #include "expr/place_internal.h"
 
+#include "base/nearest.h"
+
 uint64_t gr_place_pointee(struct gr_program *program, uint64_t addr,
 			  gr_type_id id)
 {
@@ -120,6 +122,34 @@ struct gr_error *gr_place_follow(struct gr_program *program,
 	return NULL;
 }
 
+/* The error for a field that a type does not have: it names those that are
+ * similar. */
+static struct gr_error *no_field(const struct gr_program *program,
+				 gr_type_id id, const char *name,
+				 const char *field, size_t len)
+{
+	const struct gr_type *type = gr_types_get(program->types, id);
+	_cleanup_free_ char *wrong = strndup(field, len);
+	struct gr_nearest found = { .count = 0 };
+	char near[GR_NEAREST_TEXT] = "";
+
+	if (!wrong)
+		return &gr_enomem;
+	unsigned int max = gr_near_limit(wrong);
+	for (uint32_t i = 0; type->kind == GR_KIND_STRUCT && i < type->nfields;
+	     i++) {
+		const char *other =
+			gr_types_field(program->types, type, i)->name;
+		unsigned int far = gr_edit_distance(other, wrong, max);
+
+		if (far <= max)
+			gr_nearest_enter(&found, other, far);
+	}
+	return gr_error_format(GR_ERROR_ARGUMENT,
+			       "%s: %s has no field \"%s\"%s", name, type->name,
+			       wrong, gr_nearest_text(&found, near));
+}
+
 /* Take the step of one field; *@next is the text behind its dot. */
 static struct gr_error *step_field(struct gr_program *program, const char *name,
 				   const char **next, struct gr_place *place)
@@ -132,10 +162,7 @@ static struct gr_error *step_field(struct gr_program *program, const char *name,
 	const struct gr_type_field *field =
 		find_field(program, place->type, *next, len);
 	if (!field)
-		return gr_error_format(
-			GR_ERROR_ARGUMENT, "%s: %s has no field \"%.*s\"", name,
-			gr_types_get(program->types, place->type)->name,
-			(int)len, *next);
+		return no_field(program, place->type, name, *next, len);
 	place->addr += field->off_bytes;
 	place->type = field->type;
 	*next += len;

@@ -3,6 +3,7 @@
  * variables. */
 #include "expr/place.h"
 
+#include "expr/near_variable.h"
 #include "expr/place_internal.h"
 #include "scan/enter.h"
 
@@ -33,14 +34,6 @@ find_variable(struct gr_runtime *rt, const char *name,
 		return &table[index];
 	}
 	return NULL;
-}
-
-static struct gr_error *no_variable(const char *name)
-{
-	return gr_error_format(GR_ERROR_NOT_FOUND,
-			       "no package variable is called \"%s\", and "
-			       "no local variable in use",
-			       name);
 }
 
 /* Look a name up in the symbol table, if there is no debug information, and
@@ -119,7 +112,7 @@ static struct gr_error *resolve_path(struct gr_stop *stop, char *name,
 	// The error is about the name, without indexes.
 	gr_error_destroy(err);
 	name[strcspn(name, "[")] = '\0';
-	return no_variable(name);
+	return gr_place_no_variable(stop, name);
 }
 
 /* Parse a text that is one number, with C's prefixes; false if it is not. */
@@ -329,28 +322,4 @@ struct gr_error *gr_scan_resolve(struct gr_scan *scan, const char *text,
 	if (!err)
 		err = resolve(answers->stop, text, len, ret);
 	return gr_sigbus_guard_end(&guard, err);
-}
-
-struct gr_error *gr_scan_complete(struct gr_scan *scan, const char *prefix,
-				  size_t max, const char ***ret, size_t *count)
-{
-	struct gr_answers *answers = gr_scan_answers(scan);
-	size_t len = strlen(prefix);
-	const char **names = calloc(max + 1, sizeof(*names));
-
-	if (!names)
-		return &gr_enomem;
-	*count = 0;
-	for (size_t i = 0; i < answers->stop->program->rt.nmodules; i++) {
-		size_t n;
-		if (!answers->stop->program->rt.modules[i].dwarf)
-			continue;
-		const struct gr_dwarf_variable *table = gr_dwarf_variables(
-			answers->stop->program->rt.modules[i].dwarf, &n);
-		for (size_t j = 0; j < n && *count < max; j++)
-			if (!strncmp(table[j].name, prefix, len))
-				names[(*count)++] = table[j].name;
-	}
-	*ret = names;
-	return NULL;
 }

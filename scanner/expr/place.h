@@ -35,11 +35,13 @@ struct gr_error *gr_place_resolve(struct gr_stop *stop, const char *text,
 const char *gr_scan_keep_name(struct gr_scan *scan, const char *name);
 
 /**
- * Names of package variables that begin with @p prefix, for completion. There
- * are at most @p max. The array is for free(); its strings belong to the scan.
+ * Names of package variables that begin with @p prefix, for completion; of the
+ * fields of one, if the prefix has a dot behind it. If @p is_type, they are names
+ * of types. There are at most @p max. No stage is needed. The array is for
+ * free(); its strings belong to the scan.
  */
 struct gr_error *gr_scan_complete(struct gr_scan *scan, const char *prefix,
-				  size_t max, const char ***ret,
+				  bool is_type, size_t max, const char ***ret,
 				  size_t *count) GR_MUST_CHECK;
 
 #endif /* GR_PLACE_H */

@@ -151,6 +151,7 @@ def look_at_graph(scan):
 
 
 def look_at_places(scan):
+    assert scan.complete(prefix="main.", is_type=True)
     names = scan.complete(prefix="main.")
     places = [scan.resolve(text=name) for name in names]
     for place in places:

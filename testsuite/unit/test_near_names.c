@@ -2,6 +2,8 @@
 /* Types that a person may have meant by a wrong name. */
 #include "goruntime/types/near_names.h"
 
+#include "base/nearest.h"
+
 #include "polls.h"
 #include "types_memory.h"
 
@@ -42,68 +44,6 @@ static struct fixture *start(void)
 }
 
 #define FIXTURE struct fixture *f, start, types_memory_stop
-
-/* The table of the textbook. */
-static unsigned int naive(const char *a, const char *b)
-{
-	static unsigned int d[80][80];
-	size_t na = strlen(a), nb = strlen(b);
-
-	for (size_t i = 0; i <= na; i++)
-		for (size_t j = 0; j <= nb; j++) {
-			unsigned int best = (unsigned int)(i ? i : j);
-
-			if (i && j) {
-				best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-				best = d[i - 1][j] + 1 < best ?
-					       d[i - 1][j] + 1 :
-					       best;
-				best = d[i][j - 1] + 1 < best ?
-					       d[i][j - 1] + 1 :
-					       best;
-			}
-			d[i][j] = best;
-		}
-	return d[na][nb];
-}
-
-TEST_F(distance)
-{
-	uint64_t seed = 7;
-	char a[72], b[72];
-
-	for (int round = 0; round < 20000; round++) {
-		size_t na = suite_random(&seed) % (round % 50 ? 12 : 70);
-		size_t nb = suite_random(&seed) % (round % 50 ? 12 : 70);
-		unsigned int max = suite_random(&seed) % 9;
-
-		for (size_t i = 0; i < na; i++)
-			a[i] = (char)('a' + suite_random(&seed) % 3);
-		for (size_t i = 0; i < nb; i++)
-			b[i] = (char)('a' + suite_random(&seed) % 3);
-		a[na] = b[nb] = '\0';
-		unsigned int want = naive(a, b);
-		want = want > max ? max + 1 : want;
-		if (gr_edit_distance(a, b, max) != want)
-			fail_msg("%s %s within %u: %u, not %u", a, b, max,
-				 gr_edit_distance(a, b, max), want);
-	}
-}
-
-TEST_F(long_names)
-{
-	char a[4 * GR_NEAR_BYTES], b[GR_NEAR_BYTES + 1];
-
-	memset(a, 'a', sizeof(a) - 1);
-	a[sizeof(a) - 1] = '\0';
-	memset(b, 'a', sizeof(b) - 1);
-	b[sizeof(b) - 1] = '\0';
-	assert_int_equal(gr_edit_distance(a, a, 3), 4);
-	assert_int_equal(gr_edit_distance(b, b, 3), 0);
-	assert_int_equal(gr_edit_distance(b, b + 2, 3), 2);
-	assert_int_equal(gr_edit_distance("", "", 0), 0);
-	assert_int_equal(gr_edit_distance("", "abc", 3), 3);
-}
 
 TEST_F(errors)
 {

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
-from .. import args, front, partial
+from .. import args, front, native, partial
 from ..render.objects import (
     left_text,
     nothing_text,
@@ -64,14 +65,30 @@ def _list(scan: Scan, options: Any) -> tuple[Total, int]:
     return listed.total, listed.left
 
 
+def _near(scan: Scan, pattern: str | None) -> str:
+    """A question about the types that are meant, if the expression is a name
+    that is similar to theirs."""
+    name = (pattern or "").strip("^$").replace("\\.", ".")
+    if not re.fullmatch(r"[\w./*]+", name):
+        return ""
+    try:
+        scan.resolve(f"(*{name})(0x1)")
+    except native.load().Error as problem:
+        meant = re.search(r": (is it .*\?)$", str(problem))
+        return f"; {meant[1]}" if meant else ""
+    return ""
+
+
 def run(options: Any) -> list[str]:
     with running(options.memory_limit, options.timeout) as opened:
         total, left = _list(opened, options)
+        near = "" if total.objects else _near(opened, options.type)
         lost = partial.reasons(opened.info(), opened.gaps())
     if options.out:
         answer(objects_text(total, options.out))
     if not total.objects:  # a file or a pipe stays empty
-        front.current.note(nothing_text(options.type, options.min_bytes))
+        nothing = nothing_text(options.type, options.min_bytes)
+        front.current.note(nothing.rstrip("\n") + near + "\n")
     if left and is_terminal():
         answer(left_text(left))
     elif left:  # no line of the list

@@ -48,13 +48,20 @@ def _ends(found: list[str], token: str, word: str) -> list[str]:
     return [match[done:] for match in found]
 
 
-def _variables(token: str) -> list[str]:
-    """Variables that continue a word, if there is a scan: completion must not
-    wait for a scan."""
-    if len(token) < 2 or not current.is_current():
+def _names(token: str, is_type: bool = False) -> list[str]:
+    """Variables with fields, or types, that continue a word. Completion must
+    not wait for a scan: without one, gdb's symbols have the variables of what
+    gdb looks at."""
+    if len(token) < 2:
         return []
+    if not current.is_current():
+        if is_type or current.file:
+            return []
+        from .names import complete as by_gdb
+
+        return by_gdb(token)
     try:
-        return list(current.scan.complete(token))
+        return list(current.scan.complete(token, is_type))
     except native.load().Error:
         return []
 
@@ -79,12 +86,14 @@ def complete(
         return gdb.COMPLETE_FILENAME if is_file else gdb.COMPLETE_NONE
     if is_file:
         found = _files(token)
+    elif option is not None and option.kind == "type":
+        found = _names(token, is_type=True) if is_current else []
     elif option is not None:
         found = [c for c in option.choices if c.startswith(token)]
     elif token.startswith("-"):
         found = _matches(parser, token)
     elif parser.takes_words and is_current:
-        found = _variables(token)
+        found = _names(token)
     else:
         found = []
     return _ends(found, token, word)

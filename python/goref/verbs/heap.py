@@ -175,7 +175,7 @@ EXACT = Option(
     "exact",
     "Also print exactly what all objects of TYPE, named as in a row or as "
     "other answers print it, keep alive together.",
-    kind="text",
+    kind="type",
     value="TYPE",
 )
 GARBAGE = Option(
@@ -307,7 +307,7 @@ OF_TYPE = Option(
     "type",
     "Merge the shortest paths to all objects of TYPE, named as answers print "
     "it: main.T, []main.T, string. Takes no operand.",
-    kind="text",
+    kind="type",
     value="TYPE",
 )
 

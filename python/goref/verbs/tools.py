@@ -70,7 +70,7 @@ TYPE = Option(
     "Only objects whose printed type has a match of the regular expression "
     "RE. A type that begins with `[]', `[N]', `*' or `map[' is taken as it "
     "is.",
-    kind="text",
+    kind="type",
     value="RE",
 )
 MIN_BYTES_OBJECTS = Option(

@@ -21,13 +21,4 @@ struct gr_error *gr_types_is_name(struct gr_types *types, const char *name,
 struct gr_error *gr_types_no_such(struct gr_types *types,
 				  const char *name) GR_MUST_CHECK;
 
-/**
- * The number of letters that must be put in, taken out or replaced to make @p a
- * into @p b; @p max + 1 if it is more than @p max. A text of more than
- * GR_NEAR_BYTES bytes is far from all others.
- */
-unsigned int gr_edit_distance(const char *a, const char *b, unsigned int max);
-
-enum { GR_NEAR_BYTES = 255 };
-
 #endif /* GR_NEAR_NAMES_H */
