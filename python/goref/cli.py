@@ -371,7 +371,7 @@ def _dispatch(words: list[str]) -> int:
         return _run(SOURCES[first], words[1:])
     if first in STANDALONE:
         return _run_alone(STANDALONE[first], words[1:])
-    if first in ("-h", "--help", "help"):
+    if not words or first in ("-h", "--help", "help"):
         return _help(words[1:])
     if first in ("-V", "--version"):
         _answer(f"goref-gdb {native.load().VERSION}\n")

@@ -157,6 +157,13 @@ def test_help(command):
         assert option in done.stdout
 
 
+def test_no_words():
+    """As with kubectl and dlv: help is the answer, not an error."""
+    done = run_cli([])
+    assert done.returncode == 0 and not done.stderr
+    assert done.stdout == run_cli(["--help"]).stdout
+
+
 def test_version_and_help():
     assert re.search(r"goref-gdb \d", run_cli(["--version"]).stdout)
     assert "Usage: goref core" in run_cli(["--help"]).stdout
@@ -165,7 +172,7 @@ def test_version_and_help():
 @pytest.mark.parametrize(
     "words, said",
     [
-        ([], "no command given"),
+        ([""], "no command given"),
         (["frobnicate"], "frobnicate"),
         (["core"], "no CORE"),
         (["core", "/bin/sh"], "no CORE"),
