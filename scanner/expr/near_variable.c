@@ -43,14 +43,24 @@ static void begin(struct wrong *w, const char *name)
 	w->last = w->head + w->package_bytes;
 }
 
+// The name as users of its package write it, without the path: `http.Client'.
+static const char *short_name(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	return slash ? slash + 1 : name;
+}
+
+// Is the name in the package that is written, with its path or without? If none
+// is written, main is meant.
 static bool is_in_package(const struct wrong *w, const char *name,
 			  const char *last)
 {
-	size_t bytes = (size_t)(last - name);
+	const char *head = w->package_bytes ? w->head : "main.";
+	size_t bytes = w->package_bytes ? w->package_bytes : strlen(head);
+	const char *begin = strchr(head, '/') ? name : short_name(name);
 
-	if (!w->package_bytes)
-		return !strncmp(name, "main.", bytes);
-	return bytes == w->package_bytes && !memcmp(name, w->name, bytes);
+	return (size_t)(last - begin) == bytes && !memcmp(begin, head, bytes);
 }
 
 // Compare a package variable with the head of the name.
@@ -64,7 +74,7 @@ static struct gr_error *compare(struct wrong *w, const char *name)
 
 	if (err)
 		return err;
-	if (far > max && !w->package_bytes)
+	if (far > max && (!w->package_bytes || is_in_package(w, name, last)))
 		far = gr_edit_distance(last, w->last, max);
 	// Nobody writes the path of a package by heart.
 	bool is_elsewhere = !strcmp(last, w->last);
@@ -122,10 +132,13 @@ struct gr_error *gr_place_no_variable(struct gr_stop *stop, const char *name)
 {
 	struct wrong w = { .rt = &stop->program->rt };
 	char near[GR_NEAREST_TEXT];
+	struct gr_error *err = NULL;
 
 	begin(&w, name);
-	struct gr_error *err = compare_variables(&w);
-	if (!err && w.package_bytes)
+	// With a star it is no name: whoever is asked next says so.
+	if (*name != '*')
+		err = compare_variables(&w);
+	if (!err && *name != '*' && w.package_bytes)
 		err = compare_roots(&w, stop);
 	if (err)
 		return err;

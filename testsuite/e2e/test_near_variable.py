@@ -38,6 +38,8 @@ def test_variable(core, variant, verb):
         (["why", "sessionByToken"], f"is it {RIGHT}?"),
         (["why", f"{WRONG}[3].Name"], f"is it {RIGHT}?"),
         (["why", "maine.sessionsByToken"], f"is it {RIGHT}?"),
+        (["why", "base64.StdEncodin"], "is it encoding/base64.StdEncoding"),
+        (["why", "base64.StdEncoding"], "is it encoding/base64.StdEncoding"),
         (["--why", WRONG], f"is it {RIGHT}?"),
         (["why", "--type", "main.Sesion"], "is it main.Session?"),
         (["histogram", "--exact", "main.Sesion"], "is it main.Session?"),

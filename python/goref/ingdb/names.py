@@ -16,6 +16,8 @@ _gdb: Any = gdb  # mypy's stubs have little of it
 _MOST = 200  # names that are offered
 # Names that gdb may list: functions and types are among them.
 _LISTED = 10000
+_PACKAGES = 50  # whose variables are looked for
+_TRIED = 5  # names that may lead to a package
 # A name, and a path of fields behind it.
 _PLAIN = re.compile(r"[\w./-]+")
 _MATCH = re.compile(r"^print '([\w./-]+)'?$", re.M)
@@ -46,11 +48,35 @@ def _variable(name: str) -> Any:
     return symbol if symbol is not None and symbol.is_variable else None
 
 
+def _package(name: str) -> str:
+    """The package of a name, with the dot behind it."""
+    return name[: name.index(".", name.rfind("/") + 1) + 1]
+
+
+def _symbols(names: list[str]) -> Any:
+    """All symbols of a package, some names of which gdb has listed: the linker
+    puts a package into a unit of its own. gdb takes long to look a name up."""
+    for name in names[:_TRIED]:
+        symbol = _gdb.lookup_global_symbol(name)
+        if symbol is not None and symbol.symtab is not None:
+            return symbol.symtab.global_block()
+    return ()
+
+
 def _variables(prefix: str) -> list[str]:
     with Neutral(), _Many():
         text = gdb.execute(f"complete print '{prefix}", to_string=True)
-    names = (n for n in dict.fromkeys(_MATCH.findall(text)) if "." in n)
-    return list(islice(filter(_variable, names), _MOST))
+    packages: dict[str, list[str]] = {}
+    for name in _MATCH.findall(text):
+        if "." in name[name.rfind("/") + 1 :]:
+            packages.setdefault(_package(name), []).append(name)
+    found = (
+        symbol.name
+        for names in islice(packages.values(), _PACKAGES)
+        for symbol in _symbols(names)
+        if symbol.is_variable and symbol.name.startswith(prefix)
+    )
+    return sorted(islice(found, _MOST))
 
 
 def _struct(kind: Any) -> Any:
