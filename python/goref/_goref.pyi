@@ -397,6 +397,12 @@ class Info(NamedTuple):  # gr_scan_info
     """The saved file has all memory."""
     build_id: str | None
     """The build id of the executable."""
+    main_module: str | None
+    """The path of the main module, if the build information has it."""
+    main_path: str | None
+    """The import path of the main package, from the same source."""
+    dependencies: tuple[str, ...]  # dependencies[]
+    """The paths of the modules that it depends on, at most 500."""
     missing_bytes: int
     """Bytes that a truncated core lacks."""
     broken_list: _Text | None

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "savedfile/skeleton.h"
 
+#include "inferior/go_build.h"
+
 /* Sections by which a Go program is known. */
 static const char *const go_sections[] = { ".gopclntab",
-					   ".data.rel.ro.gopclntab",
-					   ".go.buildinfo" };
+					   ".data.rel.ro.gopclntab" };
 
 enum { MAX_SECTIONS = 8 };
 
@@ -103,6 +104,68 @@ static bool add_symbols(struct skeleton *s,
 	return ok;
 }
 
+/* Append a text of the build information, its length first. */
+static bool add_text(struct gr_byte_vector *out, const void *text, size_t bytes)
+{
+	size_t rest = bytes;
+	uint8_t digit;
+
+	for (; rest >= 0x80; rest >>= 7) {
+		digit = rest | 0x80;
+		if (!append(out, &digit, 1))
+			return false;
+	}
+	digit = rest;
+	return append(out, &digit, 1) && append(out, text, bytes);
+}
+
+/* The lines with paths; those about the build may have secrets. */
+static bool add_paths(struct gr_byte_vector *out, struct gr_bytes lines)
+{
+	struct gr_go_build_line line;
+	uint64_t off = 0;
+	bool ok = true;
+
+	// Bounded by the bytes: each line has one.
+	while (ok && gr_go_build_next(lines, &off, &line)) {
+		if (!gr_go_build_is(&line, "path") &&
+		    !gr_go_build_is(&line, "mod") &&
+		    !gr_go_build_is(&line, "dep"))
+			continue;
+		ok = append(out, line.kind.data, line.kind.size) &&
+		     append(out, "\t", 1) &&
+		     append(out, line.path.data, line.path.size) &&
+		     append(out, "\n", 1);
+	}
+	return ok;
+}
+
+/* The build information, as far as it has the names of modules. */
+static bool add_build(struct skeleton *s, const struct gr_elf *elf)
+{
+	static const uint8_t mark[GR_GO_BUILD_MARK_BYTES];
+	struct gr_byte_vector paths = { 0 }, section = { 0 };
+	uint8_t head[GR_GO_BUILD_HEAD_BYTES];
+	struct gr_go_build build;
+
+	if (!gr_elf_section(elf, GR_GO_BUILD_SECTION, NULL).size)
+		return true;
+	if (!gr_go_build_find(elf, &build))
+		return add_section(s, GR_GO_BUILD_SECTION, SHT_PROGBITS, "", 1);
+	gr_go_build_make_head(head);
+	bool ok = append(&paths, mark, sizeof(mark)) &&
+		  add_paths(&paths, build.lines) &&
+		  append(&paths, mark, sizeof(mark)) &&
+		  append(&section, head, sizeof(head)) &&
+		  add_text(&section, build.version.data, build.version.size) &&
+		  add_text(&section, paths.data, paths.size) &&
+		  add_section(s, GR_GO_BUILD_SECTION, SHT_PROGBITS,
+			      section.data, section.size);
+	gr_byte_vector_deinit(&paths);
+	gr_byte_vector_deinit(&section);
+	return ok;
+}
+
 static bool add_sections(struct skeleton *s, const struct gr_elf *elf,
 			 const struct gr_kept_symbol *symbols, size_t nsymbols)
 {
@@ -113,7 +176,7 @@ static bool add_sections(struct skeleton *s, const struct gr_elf *elf,
 		if (gr_elf_section(elf, go_sections[i], NULL).size)
 			ok = add_section(s, go_sections[i], SHT_PROGBITS, "",
 					 1);
-	ok = ok && add_symbols(s, symbols, nsymbols) &&
+	ok = ok && add_build(s, elf) && add_symbols(s, symbols, nsymbols) &&
 	     append(&s->names, ".shstrtab", sizeof(".shstrtab"));
 	if (!ok)
 		return false;

@@ -11,6 +11,7 @@
 #include "goruntime/search/search.h"
 #include "goruntime/types/dictionary.h"
 #include "inferior/elf.h"
+#include "inferior/go_build.h"
 #include "inferior/modules.h"
 #include "inferior/notes.h"
 #include "inferior/recorder.h"
@@ -23,7 +24,7 @@ static bool has_go_section(const struct gr_stop *stop, size_t module)
 {
 	static const char *const sections[] = { ".gopclntab",
 						".data.rel.ro.gopclntab",
-						".go.buildinfo" };
+						GR_GO_BUILD_SECTION };
 	struct gr_error *err;
 	bool has = false;
 	struct gr_elf elf;
@@ -190,8 +191,7 @@ static struct gr_error *check_cache(struct gr_stop *stop)
 	return gr_program_warn(stop->program, text);
 }
 
-/* The executable if it is one of Go's, else the first library that is. */
-static size_t runtime_module(const struct gr_stop *stop)
+size_t gr_stop_runtime_module(const struct gr_stop *stop)
 {
 	for (size_t i = 0; i < stop->target.nmodules; i++)
 		if (gr_image_bias(stop->image, i) != UINT64_MAX &&
@@ -217,7 +217,7 @@ void gr_stop_drop_program(struct gr_stop *stop)
 
 static struct gr_error *open_symbols(struct gr_stop *stop)
 {
-	size_t module = runtime_module(stop);
+	size_t module = gr_stop_runtime_module(stop);
 	struct gr_error *err;
 
 	stop->program->dwarfs = calloc(stop->target.nmodules + 1,

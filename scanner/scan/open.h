@@ -39,8 +39,13 @@ struct gr_scan_info {
 	 * gr_save_options.stop and .identity. */
 	const char *saved_path, *origin, *stop, *identity;
 	uint64_t saved_s;
-	bool has_values;	 /**< A saved file has all memory. */
-	const char *build_id;	 /**< The executable's build id; "" if none. */
+	bool has_values;      /**< A saved file has all memory. */
+	const char *build_id; /**< The executable's build id; "" if none. */
+	/** The build information: the main module, the import path of the main
+	 * package, and the modules that it depends on; "" or none where it says
+	 * nothing. The list ends with NULL. */
+	const char *main_module, *main_path;
+	const char *const *dependencies;
 	uint64_t missing_bytes;	 /**< Bytes missing from a truncated core. */
 	const char *broken_list; /**< As in gr_gaps; NULL if none. */
 	uint64_t bad_headers;	 /**< Lost or invalid headers of a core. */

@@ -391,6 +391,9 @@ static struct gr_error *fill_info(struct gr_stop *stop)
 		gr_program_build_id(stop->program, stop->target.modules);
 	if (!info->build_id)
 		return &gr_enomem;
+	err = gr_stop_read_go_modules(stop);
+	if (err)
+		return err;
 	return gr_program_warn(stop->program, gr_image_warning(stop->image));
 }
 

@@ -115,6 +115,14 @@ struct gr_error *gr_stop_read_dictionaries(struct gr_stop *stop) GR_MUST_CHECK;
 const char *gr_program_build_id(struct gr_program *program,
 				const struct gr_target_module *module);
 
+/** The file with the Go runtime: the executable if it is one of Go's, else the
+ * first library that is (files.c). */
+size_t gr_stop_runtime_module(const struct gr_stop *stop);
+
+/** Read which Go modules the program is made of into its information
+ * (go_modules.c). */
+struct gr_error *gr_stop_read_go_modules(struct gr_stop *stop) GR_MUST_CHECK;
+
 /** Save the tables of the debug information in the cache. */
 void gr_stop_save_symbols(struct gr_stop *stop);
 

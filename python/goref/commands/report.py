@@ -139,6 +139,7 @@ class _Answers:
                 timespec="seconds"
             ),
             "command": how(),
+            "modules": limits.modules(self.scan.info()),
             **self.parts,
         }
         return values.shown(found, with_values=bool(self.options.values))

@@ -15,7 +15,9 @@ from ..render.goroutines import (
 )
 
 if TYPE_CHECKING:
-    from .._goref import Backtrace, GoroutineGroup, GoroutineList, Waits
+    from .._goref import Backtrace, GoroutineGroup, GoroutineList, Info
+    from .._goref import Waits
+    from ..packages import Modules
     from ..render.report import Document
 
 FIRST = 5  # rows of the overview
@@ -60,6 +62,15 @@ def _cut(part: Any, length: int) -> Any:
     if isinstance(part, list):
         return [_cut(value, length) for value in part]
     return short(part, length) if isinstance(part, str) else part
+
+
+def modules(info: Info) -> Modules:
+    """Whose the packages are: as goref.packages takes it."""
+    return {
+        "main": info.main_module,
+        "path": info.main_path,
+        "dependencies": list(info.dependencies),
+    }
 
 
 def _frames(backtrace: Backtrace) -> Document:

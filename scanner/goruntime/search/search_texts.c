@@ -6,6 +6,8 @@
  */
 #include "goruntime/search/search_internal.h"
 
+#include "inferior/go_build.h"
+
 #include <string.h>
 
 enum {
@@ -13,7 +15,6 @@ enum {
 	MAX_TEXT_BYTES = 1 << 25, /* of code that is searched */
 	KEPT_TEXT_BYTES = 1 << 21,
 	TARGETS = 1 << 12,
-	BUILD_INFO_BYTES = 32,
 };
 
 struct string {
@@ -34,39 +35,8 @@ static struct gr_error *string_is(struct gr_search *s, const struct string *v,
 	return err;
 }
 
-/* The version that the linker wrote into the file (debug/buildinfo). */
-static bool file_version(const struct gr_elf *elf, const uint8_t **text,
-			 uint64_t *len)
-{
-	static const uint8_t magic[] = "\xff Go buildinf:";
-
-	struct gr_segments segments = { .elf = elf };
-	struct gr_bytes bytes;
-	Elf64_Phdr segment;
-
-	while (gr_segments_next(&segments, PT_LOAD, &segment, &bytes)) {
-		const uint8_t *found = NULL;
-
-		if (bytes.size)
-			found = memmem(bytes.data, bytes.size, magic,
-				       sizeof(magic) - 1);
-		if (!found)
-			continue;
-		uint64_t off = found - bytes.data + BUILD_INFO_BYTES;
-		// Since Go 1.18 (flag 2) it has strings: a length, then bytes.
-		if (!gr_bytes_has(bytes, off - 17, 1) || !(found[15] & 2) ||
-		    !gr_bytes_uvarint(bytes, &off, len) ||
-		    !gr_bytes_has(bytes, off, *len) || *len > MAX_VERSION_BYTES)
-			continue;
-		*text = bytes.data + off;
-		return true;
-	}
-	return false;
-}
-
 struct version_search {
-	const uint8_t *text;
-	uint64_t len;
+	struct gr_bytes text; /* as the linker wrote it into the file */
 	uint64_t addr;
 };
 
@@ -83,7 +53,8 @@ static struct gr_error *visit_version(struct gr_search *s, void *ctx,
 	if (v->addr || avail < sizeof(string))
 		return NULL;
 	memcpy(&string, at, sizeof(string));
-	err = string_is(s, &string, (const char *)v->text, v->len, &is_it);
+	err = string_is(s, &string, (const char *)v->text.data, v->text.size,
+			&is_it);
 	if (!err && is_it)
 		v->addr = addr;
 	return err;
@@ -92,11 +63,13 @@ static struct gr_error *visit_version(struct gr_search *s, void *ctx,
 static struct gr_error *find_version(struct gr_search *s)
 {
 	struct version_search v = { .addr = 0 };
+	struct gr_go_build build;
 	struct gr_error *err = NULL;
 
 	if (s->rt->layout.vars.build_version ||
-	    !file_version(s->elf, &v.text, &v.len))
+	    !gr_go_build_find(s->elf, &build))
 		return NULL;
+	v.text = build.version;
 	err = gr_search_words(s, GR_SEARCH_POINTERS, visit_version, &v);
 	// Other matches are copies with the same text.
 	s->rt->layout.vars.build_version = v.addr;
