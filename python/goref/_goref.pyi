@@ -1158,6 +1158,77 @@ class Suspects(NamedTuple):  # gr_suspect_report
     largest_bytes: int
     gaps: Gaps
 
+class CardLink(NamedTuple):  # gr_card_link
+    """A reference from or to the object of a card."""
+
+    vertex: Vertex
+    """The object or root at the other end."""
+    name: str | None
+    """The field or element with the pointer: ".next", "[3]"."""
+
+class Card(NamedTuple):  # gr_card
+    """An object, and what a page shows of it."""
+
+    vertex: Vertex
+    resident_bytes: _Known | None
+    """The part of it that is resident; None: not known."""
+    fields: tuple[CardLink, ...]
+    """The first references to the objects that retain most."""
+    references: int
+    """All of them."""
+    hops: tuple[SuspectHop, ...]
+    """From a root to the object, both included."""
+    hops_left_out: int
+    """The hops that are left out in the middle of a long path."""
+    holders: tuple[CardLink, ...]
+    """Those that refer to it and retain most."""
+    referrers: int
+    """All of them, without garbage."""
+
+class CardGroup(NamedTuple):  # gr_card_group
+    """The largest objects of a type or of a suspect."""
+
+    cards: tuple[int, ...]
+    """Indexes of Cards.cards, most retained bytes first."""
+
+class Cards(NamedTuple):  # gr_cards
+    """The largest objects of types and suspects."""
+
+    cards: tuple[Card, ...]
+    types: tuple[CardGroup, ...]
+    """In the order of the question."""
+    suspects: tuple[CardGroup, ...]
+    """In the order of Scan.suspects()."""
+    gaps: Gaps
+
+class TypeHolder(NamedTuple):  # gr_type_holder
+    """The objects of a type that roots of one name and kind hold."""
+
+    name: str
+    kind: str
+    objects: int
+    bytes: int
+
+class TypeHolding(NamedTuple):  # gr_type_holding
+    """Who holds the objects of one type: the rows and the rest add up."""
+
+    type: str
+    objects: int
+    bytes: int
+    holders: tuple[TypeHolder, ...]
+    """Most bytes first."""
+    left_out: int
+    """Holders behind these."""
+    left_out_objects: int
+    left_out_bytes: int
+
+class TypeHolders(NamedTuple):  # gr_type_holders
+    """Who holds the objects of types."""
+
+    types: tuple[TypeHolding, ...]
+    """In the order of the question."""
+    gaps: Gaps
+
 class LeakGroup(NamedTuple):  # gr_leak_group
     """Goroutines that wait for the same reason, in the same line, and that the
     same go statement has created."""
@@ -2144,6 +2215,21 @@ class Scan:
         identity: which process it is; the opener gets it as Info.identity."""
     def suspects(self) -> Suspects:
         """The few holders that keep most of the heap alive."""
+    def cards(
+        self, types: tuple[str, ...], max_objects: int, max_cards: int
+    ) -> Cards:
+        """The objects that retain most of each type and of each suspect, at
+        its accumulation point or below.
+
+        types: names of rows of histogram("type").
+        max_objects: of a type or a suspect, 64 at most.
+        max_cards: in all; suspects come first, then types in their order.
+        """
+    def type_holders(
+        self, types: tuple[str, ...], max_holders: int
+    ) -> TypeHolders:
+        """Who holds the objects of each type: the root that a walk bills,
+        which is that of the nearest path. types: as of cards()."""
     def leaks(
         self,
         ignored: tuple[

@@ -7,27 +7,16 @@
  */
 #include "retention/suspects_internal.h"
 
-/* A number of a suspect is a byte; each has a tenth of the heap. */
-enum { MAX_LABELS = UINT8_MAX };
-
-struct adder {
-	const struct gr_graph *g;
-	const struct gr_resident_vector *ranges;
-	size_t at;	 /* the first range that ends behind the last object */
-	uint64_t *bytes; /* by suspect */
-};
+/* The label of the vertices between a suspect's holder and its point. */
+enum { BETWEEN = UINT8_MAX };
 
 static struct gr_error *label_members(const struct gr_suspect_pages *p,
 				      size_t i, uint8_t *labels)
 {
 	const struct gr_suspect *suspect = &p->found->suspects[i];
 	const struct gr_graph *g = p->graph;
-
-	if (!suspect->is_group) {
-		labels[suspect->holder] = i + 1;
-		return NULL;
-	}
 	_cleanup_free_ uint64_t *bits = gr_bitmap_alloc(g->nvertices);
+
 	if (!bits)
 		return &gr_enomem;
 	struct gr_error *err = gr_graph_suspect_members(g, p->question, suspect,
@@ -40,16 +29,34 @@ static struct gr_error *label_members(const struct gr_suspect_pages *p,
 	return NULL;
 }
 
-/* Give each vertex the number of its suspect; 0: none. */
-static struct gr_error *label_all(const struct gr_suspect_pages *p,
-				  uint8_t *labels)
+/* Label where each suspect begins. */
+static struct gr_error *label_first(const struct gr_suspect_pages *p,
+				    const gr_vertex *points, uint8_t *labels)
+{
+	const struct gr_suspect *suspects = p->found->suspects;
+	size_t n = p->found->count < GR_SUSPECT_MAX_LABELS ?
+			   p->found->count :
+			   GR_SUSPECT_MAX_LABELS;
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < n; i++)
+		if (suspects[i].is_group)
+			err = label_members(p, i, labels);
+		else
+			labels[suspects[i].holder] = points ? BETWEEN : i + 1;
+	for (size_t i = 0; points && i < n; i++)
+		if (!suspects[i].is_group)
+			labels[points[i]] = i + 1;
+	return err;
+}
+
+struct gr_error *gr_suspect_label(const struct gr_suspect_pages *p,
+				  const gr_vertex *points, uint8_t *labels)
 {
 	const struct gr_graph *g = p->graph;
 	struct gr_ticker ticker = { .poll = p->poll };
-	struct gr_error *err = NULL;
+	struct gr_error *err = label_first(p, points, labels);
 
-	for (size_t i = 0; !err && i < p->found->count && i < MAX_LABELS; i++)
-		err = label_members(p, i, labels);
 	for (gr_vertex i = 0; !err && i < g->nreached; i++) {
 		gr_vertex v = g->order[i];
 
@@ -61,16 +68,15 @@ static struct gr_error *label_all(const struct gr_suspect_pages *p,
 	return err;
 }
 
-/* The resident bytes of [start, end), which begins behind the last one. */
-static uint64_t resident_bytes(struct adder *a, uint64_t start, uint64_t end)
+uint64_t gr_resident_bytes(const struct gr_resident_vector *vector, size_t *at,
+			   uint64_t start, uint64_t end)
 {
-	const struct gr_resident *ranges = a->ranges->data;
+	const struct gr_resident *ranges = vector->data;
 	uint64_t bytes = 0;
 
-	while (a->at < a->ranges->size && ranges[a->at].end <= start)
-		a->at++;
-	for (size_t i = a->at; i < a->ranges->size && ranges[i].start < end;
-	     i++) {
+	while (*at < vector->size && ranges[*at].end <= start)
+		++*at;
+	for (size_t i = *at; i < vector->size && ranges[i].start < end; i++) {
 		uint64_t first = ranges[i].start > start ? ranges[i].start :
 							   start;
 		uint64_t last = ranges[i].end < end ? ranges[i].end : end;
@@ -82,19 +88,22 @@ static uint64_t resident_bytes(struct adder *a, uint64_t start, uint64_t end)
 	return bytes;
 }
 
-static struct gr_error *add_all(struct adder *a, const uint8_t *labels,
-				const struct gr_poll *poll)
+/* Add the resident bytes of all objects to those of their suspects. */
+static struct gr_error *add_all(const struct gr_suspect_pages *p,
+				const struct gr_resident_vector *ranges,
+				const uint8_t *labels, uint64_t *bytes)
 {
-	struct gr_object_iterator c = gr_objects_begin(a->g->objects);
-	struct gr_ticker ticker = { .poll = poll };
+	struct gr_object_iterator c = gr_objects_begin(p->graph->objects);
+	struct gr_ticker ticker = { .poll = p->poll };
 	struct gr_error *err = NULL;
+	size_t at = 0;
 
 	while (!err && gr_objects_next(&c)) {
 		uint64_t end = c.addr + c.bytes;
 		err = gr_tick(&ticker);
 		if (labels[c.vertex])
-			a->bytes[labels[c.vertex] - 1] +=
-				resident_bytes(a, end - c.run->elem_bytes, end);
+			bytes[labels[c.vertex] - 1] += gr_resident_bytes(
+				ranges, &at, end - c.run->elem_bytes, end);
 	}
 	return err;
 }
@@ -106,13 +115,11 @@ struct gr_error *gr_suspect_pages(const struct gr_suspect_pages *p,
 	const struct gr_graph *g = p->graph;
 	_cleanup_array_ uint8_t *labels =
 		gr_array_calloc(g->budget, g->nvertices, sizeof(*labels));
-	struct adder a = { .g = g, .ranges = &residency->ranges, .bytes = ret };
-	struct gr_error *err;
 
 	if (!labels)
 		return gr_budget_error(g->budget);
 	for (size_t i = 0; i < p->found->count; i++)
-		ret[i] = i < MAX_LABELS ? 0 : UINT64_MAX;
-	err = label_all(p, labels);
-	return err ? err : add_all(&a, labels, p->poll);
+		ret[i] = i < GR_SUSPECT_MAX_LABELS ? 0 : UINT64_MAX;
+	struct gr_error *err = gr_suspect_label(p, NULL, labels);
+	return err ? err : add_all(p, &residency->ranges, labels, ret);
 }

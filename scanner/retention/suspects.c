@@ -55,6 +55,22 @@ static enum gr_vertex_form form_of(void *ctx, gr_vertex v)
 						     GR_FORM_PARTS;
 }
 
+struct gr_suspect_question gr_suspects_question(struct gr_answers *answers)
+{
+	const struct gr_graph *g = answers->graph->graph;
+	uint64_t share =
+		g->retained[gr_graph_top(g)] / 100 * GR_SUSPECT_PERCENT;
+
+	return (struct gr_suspect_question){
+		.min_bytes = share < GR_SUSPECT_MIN_BYTES ?
+				     GR_SUSPECT_MIN_BYTES :
+				     share,
+		.form = form_of,
+		.key = gr_suspect_key,
+		.ctx = answers,
+	};
+}
+
 static const char *class_name(enum gr_suspect_class class)
 {
 	static const char *const names[] = {
@@ -396,18 +412,13 @@ static struct gr_error *answer(struct gr_answers *answers,
 	report->reached_bytes = g->retained[gr_graph_top(g)];
 	report->runtime_bytes =
 		g->retained[gr_group_vertex(answers->graph, GR_GROUP_RUNTIME)];
-	report->min_bytes = report->reached_bytes / 100 * GR_SUSPECT_PERCENT;
-	if (report->min_bytes < GR_SUSPECT_MIN_BYTES)
-		report->min_bytes = GR_SUSPECT_MIN_BYTES;
 	struct maker m = {
 		.answers = answers,
 		.g = g,
 		.poll = gr_runtime_poller(&answers->stop->program->rt),
-		.question = { .min_bytes = report->min_bytes,
-			      .form = form_of,
-			      .key = gr_suspect_key,
-			      .ctx = answers },
+		.question = gr_suspects_question(answers),
 	};
+	report->min_bytes = m.question.min_bytes;
 
 	err = fill(&m, report);
 	if (!err)

@@ -7,13 +7,40 @@
 #include "inferior/residency.h"
 #include "scan/answers.h"
 
-/** The input to find the residency of suspects. */
+/** The question by which suspects are found. The dominators have been made. */
+struct gr_suspect_question gr_suspects_question(struct gr_answers *answers);
+
+/** The input to find the vertices of suspects, and their residency. */
 struct gr_suspect_pages {
 	const struct gr_graph *graph; /**< Has the nearest paths, too. */
 	const struct gr_suspects *found;
 	const struct gr_suspect_question *question;
 	const struct gr_poll *poll;
 };
+
+/** Suspects behind the first ones have no label. */
+enum { GR_SUSPECT_MAX_LABELS = UINT8_MAX - 1 };
+
+/**
+ * Give each vertex that a suspect retains the number of that suspect plus one;
+ * 0 or a number that no suspect has: none.
+ *
+ * @param points By suspect: begin at this vertex instead of its holder. Those
+ *	of groups are not used. Or NULL.
+ * @param labels By vertex, zeroed before.
+ */
+struct gr_error *gr_suspect_label(const struct gr_suspect_pages *pages,
+				  const gr_vertex *points,
+				  uint8_t *labels) GR_MUST_CHECK;
+
+/**
+ * The resident bytes of [start, end).
+ *
+ * @param at Where the search in @p ranges begins, 0 at first. Calls with rising
+ *	addresses take linear time together.
+ */
+uint64_t gr_resident_bytes(const struct gr_resident_vector *ranges, size_t *at,
+			   uint64_t start, uint64_t end);
 
 /**
  * Find how much of what each suspect retains is resident (suspect_pages.c).

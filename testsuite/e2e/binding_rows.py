@@ -150,6 +150,12 @@ def look_at_graph(scan):
     scan.paths(vertex=target, max_paths=2)
 
 
+def look_at_types(scan):
+    types = tuple(row.key for row in scan.histogram().rows)
+    assert scan.cards(types=types, max_objects=5, max_cards=99).cards
+    assert scan.type_holders(types=types, max_holders=5).types[0].holders
+
+
 def look_at_places(scan):
     assert scan.complete(prefix="main.", is_type=True)
     names = scan.complete(prefix="main.")
@@ -288,6 +294,7 @@ def look(scan, out):
     look_at_a_walk(scan, out)
     look_at_objects(scan, look_at_lists(scan, out))
     look_at_graph(scan)
+    look_at_types(scan)
     look_at_files(Checked(native.load()), exe, core)
     look_at_a_process(native.load())
 
