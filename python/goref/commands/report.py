@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from ..render.sites import SitesReport
 from ..render.suspects import SuspectsReport
 from ..render.waits import WaitsReport
 from ..render.written import WrittenReport
-from ..report import limits, page, tree, values
+from ..report import cards, limits, page, tree, values
 from ..session import current, running
 from ..verbs import VERBS
 from . import hung, overview, waits
@@ -34,7 +34,7 @@ from .base import (
 )
 
 if TYPE_CHECKING:
-    from .._goref import Result, Scan
+    from .._goref import HistogramRow, Result, Scan
     from ..render.report import Document, Report
 
 _MAX_DEPTH = 64  # of the dominator tree
@@ -106,6 +106,7 @@ class _Answers:
         self.missing: dict[str, str] = {}
         self.ended = ""
         self.parts: Document = {}
+        self.types: Sequence[HistogramRow] = ()
 
     def document(self) -> dict[str, Any]:
         result = self._walk()
@@ -124,6 +125,8 @@ class _Answers:
             ("leaks", self._leaks),
             ("sites", self._sites),
             ("rss", self._rss),
+            ("objects", self._objects),
+            ("type_holders", self._type_holders),
         ):
             self._ask(name, ask)
         if "heap" not in self.parts:  # every section stands on it
@@ -289,6 +292,7 @@ class _Answers:
 
     def _types(self) -> Document:
         found = self.scan.histogram("type", True)
+        self.types = found.rows
         return HistogramReport(
             tool_version=self.version,
             partial=self._lost(found),
@@ -334,3 +338,20 @@ class _Answers:
             partial=self._lost(found),
             found=found,
         ).document() | {"texts": {c.name: c.text for c in found.classes}}
+
+    def _objects(self) -> Document:
+        names = cards.types(self._known_types())
+        return cards.objects(
+            self.scan.cards(names, cards.OBJECTS, cards.CARDS), names
+        )
+
+    def _type_holders(self) -> Document:
+        names = cards.largest(self._known_types(), cards.HELD_TYPES)
+        return cards.type_holders(
+            self.scan.type_holders(names, cards.HOLDERS)
+        )
+
+    def _known_types(self) -> Sequence[HistogramRow]:
+        if "types" in self.missing:
+            raise Error(self.missing["types"])
+        return self.types

@@ -3,6 +3,7 @@
 
     commands/report.py  asks all questions, and puts their JSON documents
                         into one
+    cards.py            the largest objects, and who holds each type
     limits.py           bounds that document
     values.py           takes the values of the program out of it
     waitgraph.py        draws who waits for whom as nodes and edges

@@ -58,7 +58,10 @@ def fitting(
 
 def _cut(part: Any, length: int) -> Any:
     if isinstance(part, dict):
-        return {name: _cut(value, length) for name, value in part.items()}
+        return {
+            short(name, length): _cut(value, length)
+            for name, value in part.items()
+        }
     if isinstance(part, list):
         return [_cut(value, length) for value in part]
     return short(part, length) if isinstance(part, str) else part

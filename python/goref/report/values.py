@@ -17,6 +17,8 @@ _QUOTED = re.compile(r'\["(?:[^"\\]|\\.)*(?:"\]?|$)')
 # Any index of an expression may be a key, too: main.accounts[4711], `[4711]'.
 _INDEX = re.compile(r"(?<=[\w\])])\[(?:-?\d+|true|false)\]")
 _STEP = re.compile(r"^\[(?:-?\d+|true|false)\](?=$|\.)")
+# A field or an element, as a step of a path is one, may be behind a key.
+_ELEMENT = re.compile(r"\[(?:-?\d+|true|false)\]")
 # Keys that have texts of the program, and those that have expressions.
 _TEXTS = ("value", "local", "remote")
 _EXPRESSIONS = ("path", "accumulation_point", "next")
@@ -36,7 +38,11 @@ def _without(part: Any, key: str) -> Any:
     if isinstance(part, dict) and key == "panic" and "text" in part:
         return {**part, "text": f"{part['kind']} {HIDDEN}"}
     if isinstance(part, dict):
-        return {name: _without(value, name) for name, value in part.items()}
+        step = {"name": "step"} if key == "fields" else {}
+        return {
+            name: _without(value, step.get(name, name))
+            for name, value in part.items()
+        }
     if isinstance(part, list):
         return [_without(value, key) for value in part]
     if not isinstance(part, str):
@@ -48,6 +54,8 @@ def _name(text: str, key: str) -> str:
     if "[" not in text:
         return text
     text = _QUOTED.sub("[...]", text)
+    if key == "step":
+        return _ELEMENT.sub("[...]", text)
     if key in _EXPRESSIONS:
         text = _INDEX.sub("[...]", text)
     return _STEP.sub("[...]", text) if key == "name" else text
