@@ -126,6 +126,27 @@ def test_names_of_types_stay_equal_if_they_are_cut():
     assert len(cut["types"][0]["key"]) == limits.NAME
 
 
+@pytest.mark.parametrize("is_too_large", (False, True))
+def test_page_without_cards(is_too_large):
+    """Cards are left out only if names that are cut do not suffice."""
+    share = limits.PAGE // 40
+    document = {
+        "missing": {"rss": "why"},
+        "names": ["x" * limits.NAME] * 100,
+        "objects": {"cards": [1] * (share if is_too_large else 9)},
+        "tables": [1] * share,
+    }
+    text = limits.fitting(document, lambda d: 10 * json.dumps(d))
+    assert len(text) <= limits.PAGE
+    made = json.loads(text[: len(text) // 10])
+    assert made.keys() == document.keys()
+    assert made["missing"] == document["missing"]
+    assert ("objects" in made) != is_too_large
+    assert set(made["missing"]) == {"rss", "objects"} - (
+        set() if is_too_large else {"objects"}
+    )
+
+
 def test_type_holders():
     found = rows.make(
         "TypeHolders",

@@ -44,16 +44,19 @@ def short(text: str, length: int = NAME) -> str:
 
 
 def fitting(
-    document: Mapping[str, Any], make: Callable[[Mapping[str, Any]], str]
+    document: dict[str, Any], make: Callable[[Mapping[str, Any]], str]
 ) -> bytes:
     """The page that make() makes of the document. Where names are very long,
-    they are cut until it fits."""
-    text = b""
+    they are cut until it fits. If that is not enough, the document loses the
+    cards of objects, and says so."""
     for length in NAMES:
         text = make(_cut(document, length)).encode("utf-8")
         if len(text) <= PAGE:
-            break
-    return text
+            return text
+    if not document.pop("objects", None):
+        return text
+    document["missing"]["objects"] = "the page would be too large"
+    return make(_cut(document, NAMES[-1])).encode("utf-8")
 
 
 def _cut(part: Any, length: int) -> Any:
