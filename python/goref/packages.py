@@ -35,19 +35,30 @@ NONE: Modules = {"main": None, "path": None, "dependencies": []}
 # Before a type there may be `*`, `[]`, `[8]`, `chan `, `<-chan `, `chan<- `.
 _BEFORE = re.compile(r"[*(]+|\[\d*\]|<-|chan(?:<-)? ")
 _ESCAPE = re.compile(r"%([0-9a-fA-F]{2})")
-# Names that compiler and linker make: `type:.eq.main.T`, `go:itab.*T,I`.
-_MADE = re.compile(r"(?:type|go)[.:]")
+# Names that compiler and linker make: `type:.eq.main.T`, `go.shape.int_0`.
+_MADE = re.compile(r"type:|type\.\.|go:|go\.shape\.")
 # gopkg.in/yaml.v3 has the dot in its last element.
 _VERSION = re.compile(r"\.v\d+(?=[.-])")
+_MAX_KEYS = 8  # maps as keys of maps
 _RUNTIME = ("runtime", "internal/runtime", "internal/abi")
 
 
 def package_of(name: str) -> str:
     """The import path of the package of a type or of a function; "" if it
     has none: `[]uint8`, `struct {...}`. A map is in the package of its
-    elements, and an instance of a generic type in that of the type. Functions
-    that the linker makes, as `type:.eq.main.T`, are the runtime's."""
-    name = _element(name)
+    elements, or of its keys if those have none; an instance of a generic type
+    is in that of the type. Functions that the linker makes, as
+    `type:.eq.main.T`, are the runtime's."""
+    for _ in range(_MAX_KEYS):
+        name, key = _element(name)
+        found = _package(name)
+        if found or not key:
+            return found
+        name = key
+    return ""
+
+
+def _package(name: str) -> str:
     if _MADE.match(name):
         return "runtime"
     whole = _path(name)
@@ -78,16 +89,19 @@ def origin(package: str, modules: Modules) -> Origin:
     return "dependency" if "." in package.partition("/")[0] else "std"
 
 
-def _element(name: str) -> str:
-    """A type without what stands before the name of its element type."""
+def _element(name: str) -> tuple[str, str]:
+    """A type without what stands before the name of its element type, and the
+    key type of the last map on the way; "" if there is none."""
+    key, at = "", 0
     while True:
-        if name.startswith("map["):
-            name = name[_end_of_brackets(name, 3) :]
-            continue
-        before = _BEFORE.match(name)
-        if not before:
-            return name
-        name = name[before.end() :]
+        before = _BEFORE.match(name, at)
+        if before:
+            at = before.end()
+        elif name.startswith("map[", at):
+            first, at = at + 4, _end_of_brackets(name, at + 3)
+            key = name[first : at - 1]
+        else:
+            return name[at:], key
 
 
 def _end_of_brackets(text: str, start: int) -> int:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The largest objects on a page, and who holds each type: as the program counts
-them, and as a simple search over all objects finds them."""
+"""The largest objects on a page, and who holds each type: as the program
+counts them, and as a simple search over all objects finds them."""
 
 import json
 import re

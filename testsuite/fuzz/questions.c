@@ -8,7 +8,9 @@
 #include "goroutines/panic.h"
 #include "goroutines/scheduler.h"
 #include "goroutines/waits/wait_report.h"
+#include "retention/cards.h"
 #include "retention/dominators.h"
+#include "retention/type_holders.h"
 #include "walks/reached.h"
 #include "walks/result.h"
 #include "walks/verify.h"
@@ -59,6 +61,31 @@ static struct gr_error *ask_dominators(struct gr_scan *scan)
 	return err;
 }
 
+/* The largest objects of some types, and who holds them. */
+static struct gr_error *ask_types(struct gr_scan *scan)
+{
+	static const char *const types[] = { "[]uint8", "string", "runtime.g",
+					     "(type not known)" };
+	const struct gr_card_question question = {
+		.types = types,
+		.ntypes = GR_ARRAY_SIZE(types),
+		.max_objects = 5,
+		.max_cards = 20,
+	};
+	struct gr_type_holders *holders;
+	struct gr_cards *cards;
+	struct gr_error *err = gr_scan_cards(scan, &question, &cards);
+
+	if (err)
+		return err;
+	gr_cards_destroy(cards);
+	err = gr_scan_type_holders(scan, types, GR_ARRAY_SIZE(types), 5,
+				   &holders);
+	if (!err)
+		gr_type_holders_destroy(holders);
+	return err;
+}
+
 /** Addresses to ask about: some word of memory, and reached objects. */
 struct questions {
 	uint64_t addrs[MAX_QUESTIONS];
@@ -105,6 +132,8 @@ struct gr_error *fuzz_ask_heap(struct gr_scan *scan, struct fuzz_input *in,
 		err = verify(scan);
 	if (!err && how & 4)
 		err = ask_dominators(scan);
+	if (!err && how & 8)
+		err = ask_types(scan);
 	return err ? err : ask_why(scan, addr, fuzz_take(in, 4));
 }
 

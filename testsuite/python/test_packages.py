@@ -27,7 +27,10 @@ MODULES = {
         ("map[string]*github.com/x/y/z.T", "github.com/x/y/z"),
         ("map[a/k.K[[2]c/d.U]][]*a/b.T", "a/b"),
         ("map[string]map[int]chan a/b.T", "a/b"),
-        ("map[a/k.K]bool", ""),
+        ("map[a/k.K]bool", "a/k"),
+        ("map[string]map[*a/k.K]struct {}", "a/k"),
+        ("map[map[a/k.K]int]bool", "a/k"),
+        ("map[string]bool", ""),
         ("[]uint8", ""),
         ("[4096]uint8", ""),
         ("[8]*main.T", "main"),
@@ -47,6 +50,10 @@ MODULES = {
         ("main.glob..func1", "main"),
         ("encoding/json.structEncoder.encode-fm", "encoding/json"),
         ("go/ast.Node", "go/ast"),
+        ("go.etcd.io/etcd/raft.(*node).run", "go.etcd.io/etcd/raft"),
+        ("go.uber.org/zap.Logger", "go.uber.org/zap"),
+        ("type.example.org/x.T", "type.example.org/x"),
+        ("go.shape.struct { F int }", "runtime"),
         ("string data", ""),
         ("main.T data", "main"),
         ("interface {}", ""),
@@ -64,6 +71,13 @@ MODULES = {
 )
 def test_package_of(name, package):
     assert package_of(name) == package
+
+
+@pytest.mark.parametrize("part", ("map[", "[]", "*", "map[a]", "chan "))
+def test_long_names(part):
+    """The name of a type may have any length."""
+    assert package_of(part * 50_000) == ""
+    assert package_of(part * 50_000 + "a/b.T").count("a/b") <= 1
 
 
 @pytest.mark.parametrize(
