@@ -70,8 +70,7 @@ FAIL_ON_LEAKS = Option(
 )
 MEMORY_LIMIT = Option(
     "memory-limit",
-    "Memory that goref may use, such as 2G (default: what is free). Near the "
-    "limit, the tree gets fewer nodes.",
+    "Memory that goref may use, such as 2G (default: what is free).",
     kind="size",
     value="SIZE",
 )
