@@ -35,8 +35,9 @@ NONE: Modules = {"main": None, "path": None, "dependencies": []}
 # Before a type there may be `*`, `[]`, `[8]`, `chan `, `<-chan `, `chan<- `.
 _BEFORE = re.compile(r"[*(]+|\[\d*\]|<-|chan(?:<-)? ")
 _ESCAPE = re.compile(r"%([0-9a-fA-F]{2})")
-# Names that compiler and linker make: `type:.eq.main.T`, `go.shape.int_0`.
-_MADE = re.compile(r"type:|type\.\.|go:|go\.shape\.")
+# Names that compiler and linker make: `type:.eq.main.T`, `go:itab.*T,I`, and
+# before them `go.itab.*T,I`; but go.uber.org/zap is a package.
+_MADE = re.compile(r"type:|type\.\.|go:|go\.(?![\w.-]+/)")
 # gopkg.in/yaml.v3 has the dot in its last element.
 _VERSION = re.compile(r"\.v\d+(?=[.-])")
 _MAX_KEYS = 8  # maps as keys of maps
