@@ -2,10 +2,18 @@
 """A headless Chromium that opens pages of `goref report`, and what a person
 would do with it."""
 
+import functools
+import hashlib
 import json
 import shutil
+import subprocess
+import tarfile
+import tempfile
+from pathlib import Path
 
 import pytest
+
+from toolchains import cache_dir
 
 WIDE, NARROW = (1440, 1000), (390, 844)
 
@@ -59,6 +67,36 @@ while (walker.nextNode()) {
 }
 return found;
 """
+
+
+AXE = "axe-core@4.14.1"
+AXE_SHA256 = "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c"
+
+
+@functools.lru_cache(maxsize=None)
+def axe_source():
+    """The text of axe-core, which npm brings once; only tests use it."""
+    kept = cache_dir() / f"{AXE}.js"
+    if not kept.exists():
+        if not shutil.which("npm"):
+            pytest.skip("no npm, which would bring axe-core")
+        kept.write_bytes(_packed(AXE, "package/axe.min.js"))
+    text = kept.read_bytes()
+    assert hashlib.sha256(text).hexdigest() == AXE_SHA256
+    return text.decode("utf-8")
+
+
+def _packed(package, name):
+    """A file of a package of npm."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            ["npm", "pack", "--silent", package], cwd=folder, check=False,
+            capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        if done.returncode:
+            pytest.skip(f"npm pack {package} failed")
+        with tarfile.open(Path(folder) / done.stdout.split()[-1]) as archive:
+            return archive.extractfile(name).read()
 
 
 def start():
@@ -126,6 +164,16 @@ class Page:
     def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
 
+    def wait(self, script):
+        """Until a script returns something true."""
+        self.driver.set_script_timeout(60)
+        self.driver.execute_async_script(
+            "const done = arguments[0];"
+            f"const is = () => {{ {script} }};"
+            "const look = () => (is() ? done()"
+            " : requestAnimationFrame(look)); look();"
+        )
+
     def one(self, selector):
         return self.driver.find_element("css selector", selector)
 
@@ -145,6 +193,12 @@ class Page:
         self.run("arguments[0].scrollIntoView({block: 'center'})", element)
         element.click()
 
+    def search(self, text):
+        """Search the page for a text; it replaces what stood there."""
+        self.run("const field = arguments[0]; field.focus(); field.select();",
+                 self.one("#search"))  # fmt: skip
+        self.one("#search").send_keys(text or "\ue003")
+
     def press(self, *keys):
         """Keys for whatever has the focus."""
         for key in keys:
@@ -161,6 +215,26 @@ class Page:
                 "return document.getElementById('goref-document').textContent"
             )
         )
+
+    def axe(self):
+        """The rules of axe-core that the page breaks as it is now, and where
+        it does."""
+        # Past the policy of the page.
+        self.driver.execute_cdp_cmd(
+            "Runtime.evaluate", {"expression": f"{axe_source()};0"}
+        )
+        found = self.driver.execute_async_script(
+            "const done = arguments[0];"
+            "axe.run(document, { resultTypes: ['violations'] })"
+            ".then((found) => done(found.violations),"
+            "      (problem) => done(String(problem)));"
+        )
+        assert isinstance(found, list), found
+        return [
+            (rule["id"], node["target"])
+            for rule in found
+            for node in rule["nodes"]
+        ]
 
     def complaints(self):
         """The messages of the console."""

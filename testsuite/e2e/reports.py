@@ -3,8 +3,13 @@
 
 import json
 import re
+import sys
 
-from session import run_cli, run_goref
+from session import TOP, run_cli, run_goref
+
+sys.path.insert(0, str(TOP / "python"))
+
+from goref.report.page import SCRIPTS, page  # noqa: E402, F401
 
 LIMIT = 10 << 20  # bytes of a page
 
@@ -24,6 +29,14 @@ def embedded(path):
         text,
     )
     return json.loads(found[1])
+
+
+def rewritten(path, out, change):
+    """The page of a document that change() has changed."""
+    document = embedded(path)
+    change(document)
+    out.write_text(page(document), encoding="utf-8")
+    return out
 
 
 def ask(target, *questions):

@@ -7,8 +7,13 @@
     limits.py           bounds that document
     values.py           takes the values of the program out of it
     waitgraph.py        draws who waits for whom as nodes and edges
+    names.py            makes names short; origins.py says whose they are
     page.py             makes the page; sections/ has a file for each part
-    assets/             the style sheet and the scripts of the page
+    shell.py            the head, the bar at the top, styles and scripts of
+                        any page
+    assets/             the style sheets and the scripts: state.js keeps the
+                        address, search.js asks all parts, panel.js shows
+                        cards.js and holders.js
 
 Pure: never imports gdb. Whatever the document says is text: markup.py is the
 only way to make an element, and it escapes."""

@@ -3,25 +3,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..render.suspects import untouched_text
 from ..render.units import counted, human_bytes, percent
 from .values import HIDDEN
 
+_NAMED = 3  # suspects
 # Signals that end a program that is wrong, not one that was told to end.
 _FAULTS = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGSYS", "SIGTRAP")
 
 
 class Finding(NamedTuple):
-    """grade: "bad", "warn", "good" or "fact". link: the section that says more."""
+    """grade: "bad", "warn", "good" or "fact". link: the section that says
+    more. rows: names below the text, and what is said of each."""
 
     grade: str
     title: str
     text: str
     link: str
     command: str | None = None
+    rows: Sequence[tuple[str, str]] = ()
 
 
 def findings(document: Mapping[str, Any]) -> list[Finding]:
@@ -162,21 +165,13 @@ def _suspects(document: Mapping[str, Any]) -> list[Finding]:
         return []
     rows = found["suspects"]
     held = sum(row["retained_bytes"] for row in rows)
-    parts = [
-        f"{row['name']} {human_bytes(row['retained_bytes'])} "
-        f"({percent(row['retained_bytes'], found['reached_bytes'])})"
-        f"{_untouched(row, found)}"
-        for row in rows[:3]
-    ]
-    if len(rows) > 3:
-        parts.append(f"{len(rows) - 3} more")
     whole = (
         f"{human_bytes(held)}, {percent(held, found['reached_bytes'])} of the "
         "heap"
     )
-    text = f"{len(rows):,} suspects hold {whole}: {'; '.join(parts)}"
+    text = f"{len(rows):,} suspects hold {whole}"
     if len(rows) == 1:
-        text = f"{rows[0]['name']} holds {whole}{_untouched(rows[0], found)}"
+        text = f"{rows[0]['name']} holds {whole}"
     return [
         Finding(
             "warn",
@@ -184,8 +179,29 @@ def _suspects(document: Mapping[str, Any]) -> list[Finding]:
             text,
             "suspects",
             f"{document['command']} suspects",
+            _shares(found),
         )
     ]
+
+
+def _shares(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The first suspects, and what each holds."""
+    rows = found["suspects"]
+    if len(rows) == 1:
+        untouched = _untouched(rows[0], found).removeprefix(", ")
+        return [("", untouched)] if untouched else []
+    shares = [
+        (
+            row["name"],
+            f"{human_bytes(row['retained_bytes'])} "
+            f"({percent(row['retained_bytes'], found['reached_bytes'])})"
+            f"{_untouched(row, found)}",
+        )
+        for row in rows[:_NAMED]
+    ]
+    if len(rows) > _NAMED:
+        shares.append(("", f"{len(rows) - _NAMED:,} more"))
+    return shares
 
 
 def _leaks(document: Mapping[str, Any]) -> list[Finding]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Union
 from xml.etree import ElementTree
 
 from ..render.units import human_bytes, percent, printable
+from .names import LENGTH, column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     Attributes = Mapping[str, Union[None, str, int, bool]]
 
 _WITH_UNIT = re.compile(r"([\d.]+ (?:%|(?:[KMGT]i)?B\b))")
+_SPACE = re.compile(r"(\s+|[,;:.]+(?=\s|$))")
+_IN_PROSE = 64  # characters of a name in a sentence
 _PARTS = re.compile(r"(?<=\w[./])(?=\w)|(?<=\w)(?=\[)")
 
 
@@ -86,11 +89,24 @@ def size(count: int) -> Element:
               human_bytes(count))  # fmt: skip
 
 
-def code(text: str, title: str | None = None) -> Element:
-    """A name, which is broken between its parts if it is too long."""
+def code(name: str, length: int = LENGTH) -> Element:
+    """A name as it fits into a column, with the whole name behind the
+    pointer; what is copied is the whole name (assets/copy.js)."""
+    shown = column(name, length)
+    return el(
+        "code", {"title": name if shown != name else None}, _pieces(shown)
+    )
+
+
+def verbatim(text: str) -> Element:
+    """A command or a path, which is whole."""
+    return el("code", None, _pieces(text))
+
+
+def _pieces(text: str) -> list[Child]:
+    """A text that may be broken between the parts of a name."""
     first, *rest = _PARTS.split(text)
-    pieces = [[el("wbr"), part] for part in rest]
-    return el("code", {"title": title}, first, pieces)
+    return [first, [[el("wbr"), part] for part in rest]]
 
 
 def bar(part: int, whole: int) -> Element:
@@ -105,11 +121,21 @@ def bar(part: int, whole: int) -> Element:
     )  # fmt: skip
 
 
-def unbroken(text: str) -> list[Child]:
-    """A text whose numbers stay on the line of their units."""
+def prose(text: str) -> list[Child]:
+    """A sentence: its numbers stay on the line of their units, and its names
+    are short."""
     return [
-        el("span", {"class": "num"}, part) if i % 2 else part
+        el("span", {"class": "num"}, part) if i % 2 else _words(part)
         for i, part in enumerate(_WITH_UNIT.split(text))
+    ]
+
+
+def _words(text: str) -> list[Child]:
+    return [
+        code(word, _IN_PROSE)
+        if "/" in word and column(word, _IN_PROSE) != word
+        else word
+        for word in _SPACE.split(text)
     ]
 
 
@@ -133,21 +159,21 @@ def section(name: str, title: str, lead: Child, *children: Child) -> Element:
 
 
 def _lead(lead: Child) -> Child:
-    return unbroken(lead) if isinstance(lead, str) else lead
+    return prose(lead) if isinstance(lead, str) else lead
 
 
 def share_text(part: int, whole: int) -> str:
     return percent(part, whole)
 
 
-def place(row: Mapping[str, object]) -> Element:
+def place(row: Mapping[str, object], length: int = LENGTH) -> Element:
     """`main.f  main.go:17' of a document with function, file and line."""
     file = str(row.get("file") or "?")
     short = file.rpartition("/")[2]
     return el(
         "span",
         {"class": "place"},
-        code(str(row.get("function") or "?")),
+        code(str(row.get("function") or "?"), length),
         " ",
         el("span", {"class": "file", "title": f"{file}:{row.get('line')}"},
            f"{short}:{row.get('line')}"),

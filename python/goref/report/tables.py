@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from .markup import bar, code, el, share_text, size
+from .markup import bar, code, el, prose, share_text, size
+from .names import LENGTH
 
 if TYPE_CHECKING:
     from .markup import Child, Element
@@ -49,9 +50,22 @@ def share(part: int, whole: int) -> Cell:
     )
 
 
-def name(text: str, more: str | None = None) -> Cell:
-    detail = el("span", {"class": "more"}, more) if more else None
-    return Cell(text, [code(text), detail])
+def text(words: str) -> Cell:
+    """A cell with words, not with a name."""
+    return Cell(words, prose(words))
+
+
+def name(
+    whole: str,
+    more: str | None = None,
+    mark: Element | None = None,
+    length: int = LENGTH,
+) -> Cell:
+    """mark: where the name comes from (origins.py). more: its type."""
+    detail = None
+    if more:
+        detail = el("span", {"class": "more"}, code(more, length))
+    return Cell(whole, [mark, code(whole, length), detail])
 
 
 def table(
@@ -71,7 +85,7 @@ def table(
         el(
             "div",
             {"class": "scroll", "tabindex": "0", "role": "region",
-             "aria-label": caption},
+             "aria-label": f"Table: {caption}"},
             el(
                 "table",
                 None,

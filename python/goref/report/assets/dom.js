@@ -14,7 +14,7 @@ goref.dom = (() => {
         element.setAttribute(name, value === true ? "" : value);
       }
     }
-    for (const child of children.flat()) {
+    for (const child of children.flat(Infinity)) {
       if (child !== null && child !== undefined) {
         element.append(child);
       }

@@ -5,20 +5,24 @@
 
 goref.drill = (() => {
   const { bar, byId, bytes, el, number, percent } = goref.dom;
+  const { code } = goref.names;
   const { make } = goref.tree;
   const OPENED = 2; // of the first rows, at first
   const MOST = 15; // rows below one, until more are asked for
+  const PAGES = 4; // of rows that the search asks for on the way
+  const SHOWN = 8; // rows that the search opens the way to
 
   class Drill {
     constructor(table, tree) {
       this.tree = tree;
       this.body = table.tBodies[0];
       this.rows = new Map(); // row -> what it shows
+      this.matches = new Set(); // of the search
       this.addBelow(null, tree.top, 0);
       [...this.body.rows].slice(0, OPENED).forEach((row) => this.open(row));
       const first = this.body.rows[0];
       if (first) {
-        first.tabIndex = 0;
+        this.stop(first);
       }
       this.body.addEventListener("keydown", (event) => this.key(event));
       this.body.addEventListener("click", (event) => this.click(event));
@@ -48,9 +52,12 @@ goref.drill = (() => {
       const name = el("td", { role: "gridcell" },
         el("span", { class: "twist", "aria-hidden": "true" },
           hasMore ? "▸" : ""),
-        el("code", {}, node.n),
+        goref.origins.markOf(node.colour), code(node.n),
         node.type || node.at
-          ? el("span", { class: "more" }, node.type || node.at) : null);
+          ? el("span", { class: "more" }, code(node.type || node.at)) : null,
+        ...goref.panel.links(node));
+      name.querySelectorAll("button")
+        .forEach((one) => { one.tabIndex = -1; });
       name.style.setProperty("--level", node.depth - 1);
       const row = el("tr", {
         role: "row", tabindex: "-1", "aria-level": node.depth,
@@ -61,6 +68,7 @@ goref.drill = (() => {
       this.cell(node.c > 1 ? number(node.c) : "", null, "minor"),
       this.cell(node.o ? bytes(node.o) : "", null, "minor"));
       this.rows.set(row, { node, level: node.depth });
+      this.mark(row);
       return row;
     }
 
@@ -134,10 +142,7 @@ goref.drill = (() => {
       const { node, from } = this.rows.get(row);
       if (from !== undefined) {
         const before = row.previousElementSibling;
-        const made = this.addBelow(row, node, from);
-        row.remove();
-        this.rows.delete(row);
-        this.focus(made[0] || before);
+        this.focus(this.extend(row)[0] || before);
       } else if (this.isOpen(row)) {
         this.close(row);
       } else {
@@ -147,19 +152,73 @@ goref.drill = (() => {
 
     click(event) {
       const row = event.target.closest("tr");
-      if (row && !String(getSelection())) {
+      if (row && !String(getSelection()) && !event.target.closest("button")) {
         this.focus(row);
         this.toggle(row);
       }
     }
 
+    // ------------------------------------------------------------ the search
+
+    mark(row) {
+      const { node, from } = this.rows.get(row);
+      row.classList.toggle("match",
+        from === undefined && this.matches.has(node));
+    }
+
+    find(found) {
+      const matches = found ? this.tree.nodes.filter((node) =>
+        node.depth && found.has(node.n)) : [];
+      this.matches = new Set(matches);
+      matches.sort((a, b) => b.b - a.b);
+      matches.slice(0, SHOWN).forEach((node) => this.reveal(node));
+      this.rows.forEach((_, row) => this.mark(row));
+      return matches.length;
+    }
+
+    rowFor(node) {
+      return [...this.rows].find(([row, one]) =>
+        one.node === node && one.from === undefined && row)?.[0];
+    }
+
+    // Open what is above a node; it may be behind a row that shows more.
+    reveal(node) {
+      goref.tree.chain(node).slice(1).forEach((one) => {
+        for (let tries = 0; !this.rowFor(one); tries += 1) {
+          const more = [...this.rows].find(([, { node: above, from }]) =>
+            above === one.parent && from !== undefined);
+          if (!more || tries === PAGES) {
+            return;
+          }
+          this.extend(more[0]);
+        }
+        if (one !== node) {
+          this.open(this.rowFor(one));
+        }
+      });
+    }
+
+    extend(row) {
+      const { node, from } = this.rows.get(row);
+      const made = this.addBelow(row, node, from);
+      row.remove();
+      this.rows.delete(row);
+      return made;
+    }
+
     // -------------------------------------------------------------- keyboard
+
+    // Tab stops at one row, and at the buttons in it.
+    stop(row) {
+      [...this.body.querySelectorAll("[tabindex='0']")]
+        .forEach((one) => { one.tabIndex = -1; });
+      [row, ...row.querySelectorAll("button")]
+        .forEach((one) => { one.tabIndex = 0; });
+    }
 
     focus(row) {
       if (row) {
-        [...this.body.querySelectorAll("[tabindex='0']")]
-          .forEach((one) => { one.tabIndex = -1; });
-        row.tabIndex = 0;
+        this.stop(row);
         row.focus();
       }
     }
@@ -175,6 +234,9 @@ goref.drill = (() => {
 
     key(event) {
       const row = event.target.closest("tr");
+      if (event.target !== row) {
+        return; // a button in it
+      }
       const actions = {
         ArrowDown: () => this.focus(row.nextElementSibling),
         ArrowUp: () => this.focus(row.previousElementSibling),
@@ -194,7 +256,17 @@ goref.drill = (() => {
     }
   }
 
-  const table = byId("drill");
-  const tree = table ? make("dominators") : null;
-  return tree ? new Drill(table, tree) : null;
+  function start() {
+    const table = byId("drill");
+    const tree = table ? make("dominators") : null;
+    if (!tree) {
+      return null;
+    }
+    const drill = new Drill(table, tree);
+    goref.search.add({ link: "holders",
+                       find: (found) => drill.find(found) });
+    return drill;
+  }
+
+  return { start };
 })();

@@ -4,7 +4,8 @@
 "use strict";
 
 goref.icicle = (() => {
-  const { byId, bytes, counted, el, number, percent } = goref.dom;
+  const { bytes, el, number, percent } = goref.dom;
+  const { column } = goref.names;
   const { chain, facts, make, title } = goref.tree;
   const ROW = 25; // pixels
   const LEAST = 2; // pixels of a box
@@ -12,10 +13,13 @@ goref.icicle = (() => {
   const NAMED = 28; // pixels of a box with a name
 
   class Icicle {
-    constructor(box) {
+    // says: what it tells about what is chosen, and where it is zoomed to.
+    constructor(box, says) {
       this.box = box;
+      this.says = says;
       this.trees = new Map();
-      this.query = "";
+      this.found = null; // what is searched for
+      this.matches = new Set();
       this.drawn = new Map(); // node -> box
       box.addEventListener("keydown", (event) => this.key(event));
       this.width = 0; // of the boxes that are drawn, in pixels
@@ -34,7 +38,7 @@ goref.icicle = (() => {
       this.tree = this.trees.get(name);
       this.at = this.tree.top; // what the chart is zoomed to
       this.chosen = this.tree.top; // what the keyboard is at
-      this.search(this.query);
+      this.search(this.found);
     }
 
     // ------------------------------------------------------------ drawing
@@ -88,22 +92,27 @@ goref.icicle = (() => {
     }
 
     boxOf(node, row, left, width, how) {
-      const isMatch = this.query && this.matches.has(node);
+      const isMatch = this.matches.has(node);
       const classes = ["box", `of-${node.colour}`, how,
-        width >= NAMED ? "named" : "", isMatch ? "match" : "", this.query && !isMatch ? "other" : ""];
+        width >= NAMED ? "named" : "", isMatch ? "match" : "",
+        this.found && !isMatch ? "other" : ""];
+      const size = bytes(node.b);
+      const name = title(node, column(node.n));
       const label = width >= NAMED
-        ? [el("span", { class: "name" }, title(node)),
-           el("span", { class: "size" }, bytes(node.b))]
+        ? [el("span", { class: "name" }, name), " ",
+           el("span", { class: "size" }, size)]
         : [];
+      const [, ...others] = facts(this.tree, node);
       const box = el("div", {
         class: classes.filter(Boolean).join(" "), role: "treeitem",
         tabindex: "-1", "aria-level": node.depth + 1,
         "aria-selected": "false",
-        "aria-label": `${title(node)}, ${facts(this.tree, node).join(", ")}`,
+        "aria-label": [`${name} ${size}`, percent(node.b, this.tree.whole),
+          ...others].join(", "),
         title: `${title(node)}\n${facts(this.tree, node).join("\n")}`,
       }, ...label);
       box.addEventListener("click", () => this.zoom(node));
-      box.addEventListener("pointerenter", () => this.describe(node));
+      box.addEventListener("pointerenter", () => this.says.node(node));
       this.drawn.set(node, box);
       return this.place(box, row, left, width);
     }
@@ -131,7 +140,7 @@ goref.icicle = (() => {
       const box = this.drawn.get(node);
       box.tabIndex = 0;
       box.setAttribute("aria-selected", "true");
-      this.describe(node);
+      this.says.node(node);
       if (isFocused) {
         box.focus({ preventScroll: false });
       }
@@ -139,10 +148,7 @@ goref.icicle = (() => {
 
     // The box that the chart is zoomed to leads back out.
     zoom(node) {
-      this.at = node === this.at && node.parent ? node.parent : node;
-      this.chosen = node;
-      this.draw();
-      byId("zoom-out").disabled = !this.at.parent;
+      this.show(node === this.at && node.parent ? node.parent : node, node);
     }
 
     zoomOut() {
@@ -151,12 +157,11 @@ goref.icicle = (() => {
       }
     }
 
-    describe(node) {
-      const path = chain(node).slice(1).map((one) => title(one));
-      byId("selected").replaceChildren(
-        el("p", { class: "trail" }, path.join(" › ") || node.n),
-        el("p", {}, facts(this.tree, node).join("; ")),
-      );
+    show(at, chosen) {
+      this.at = at;
+      this.chosen = chosen;
+      this.draw();
+      this.says.zoom(at);
     }
 
     // ------------------------------------------------------------ keyboard
@@ -196,31 +201,16 @@ goref.icicle = (() => {
 
     // -------------------------------------------------------------- search
 
-    search(query) {
-      this.query = query.trim().toLowerCase();
-      const found = this.query
-        ? this.tree.nodes.filter((node) => node.depth
-          && node.n.toLowerCase().includes(this.query)) : [];
-      found.sort((a, b) => b.b - a.b);
-      this.matches = new Set(found);
+    search(found) {
+      this.found = found;
+      const matches = found
+        ? this.tree.nodes.filter((node) => node.depth && found.has(node.n))
+        : [];
+      matches.sort((a, b) => b.b - a.b);
+      this.matches = new Set(matches);
       this.next = 0;
-      const status = byId("found");
-      status.textContent = this.query ? this.said(found) : "";
       this.draw();
-    }
-
-    // Bytes below two matches count once.
-    said(found) {
-      if (!found.length) {
-        return "No name matches.";
-      }
-      const outer = found.filter((node) =>
-        !chain(node.parent).some((one) => this.matches.has(one)));
-      const held = outer.reduce((sum, node) => sum + node.b, 0);
-      const verb = found.length === 1 ? "es, and holds" : " and hold";
-      return `${counted(found.length, "name")}`
-        + ` match${verb} ${bytes(held)} (`
-        + `${percent(held, this.tree.whole)}). Enter goes to the next one.`;
+      return matches;
     }
 
     nextMatch() {
@@ -228,51 +218,10 @@ goref.icicle = (() => {
       if (all.length) {
         const node = all[this.next % all.length];
         this.next += 1;
-        this.at = node.parent || node;
-        this.chosen = node;
-        this.draw();
-        byId("zoom-out").disabled = !this.at.parent;
+        this.show(node.parent || node, node);
       }
     }
   }
 
-  function start() {
-    const tabs = [...document.querySelectorAll("#chart [role='tab']")];
-    if (!tabs.length) {
-      return null;
-    }
-    byId("chart").hidden = false;
-    const icicle = new Icicle(byId("icicle"));
-    const show = (tab) => {
-      tabs.forEach((one) => {
-        one.setAttribute("aria-selected", String(one === tab));
-        one.tabIndex = one === tab ? 0 : -1;
-      });
-      byId("icicle").setAttribute("aria-labelledby", tab.id);
-      icicle.open(tab.dataset.tree);
-      byId("zoom-out").disabled = true;
-    };
-    tabs.forEach((tab, i) => {
-      tab.addEventListener("click", () => show(tab));
-      tab.addEventListener("keydown", (event) => {
-        if (event.key === "ArrowRight" || event.key === "ArrowLeft") {
-          const other = tabs[(i + 1) % tabs.length];
-          show(other);
-          other.focus();
-        }
-      });
-    });
-    const input = byId("search");
-    input.addEventListener("input", () => icicle.search(input.value));
-    input.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") {
-        icicle.nextMatch();
-      }
-    });
-    byId("zoom-out").addEventListener("click", () => icicle.zoomOut());
-    show(tabs[0]);
-    return icicle;
-  }
-
-  return start();
+  return { Icicle };
 })();

@@ -62,13 +62,5 @@ goref.theme = (() => {
     closed.forEach((details) => { details.open = false; });
   });
 
-  // A section that a link leads to is open.
-  addEventListener("hashchange", () => {
-    const target = goref.dom.byId(location.hash.slice(1));
-    if (target) {
-      target.querySelector("details")?.setAttribute("open", "");
-    }
-  });
-
   return { current };
 })();

@@ -9,25 +9,18 @@ goref.tree = (() => {
   const { bytes, counted, data, percent } = goref.dom;
   const report = data("goref-document");
 
-  // The package of a name or a type: `map[string]*main.T data' is main's.
-  const PACKAGE = /((?:[\w.~%-]+\/)*[\w~%-]+(?:\.[\w~%-]+)*?)\.[\w(*]/;
+  // `basket. ([]*main.Item)' is a field, and its type says where it is from; a
+  // variable is its package's.
   const TYPE = /\(([^()]*(?:\([^()]*\)[^()]*)*)\)$/;
+  const VARIABLES = ["global", "local", "runtime"];
 
-  // The group of colours that a node belongs to.
   function colour(node) {
     if (node.kind === "top") {
       return "top";
     }
-    const text = node.type || (node.n.match(TYPE) || [])[1] || node.n;
-    const found = text.match(PACKAGE);
-    if (!found) {
-      return "plain";
-    }
-    if (found[1] === "main") {
-      return "own";
-    }
-    return /^(runtime|internal\/runtime|internal\/abi)\b/.test(found[1])
-      ? "runtime" : "library";
+    const type = node.type || (node.n.match(TYPE) || [])[1];
+    const name = VARIABLES.includes(node.kind) ? node.n : type || node.n;
+    return goref.origins.of(name);
   }
 
   // Parents come before children.
@@ -46,8 +39,25 @@ goref.tree = (() => {
     return nodes;
   }
 
+  // Types, with what holds their objects below each: the same shape.
+  function holders() {
+    const { bytes: whole, rows } = report.types;
+    const nodes = [{ p: null, n: "all types", b: whole, o: 0, c: 1,
+                     kind: "top" }];
+    rows.filter((row) => row.bytes).sort((a, b) => b.bytes - a.bytes)
+      .forEach((row) => {
+        const at = nodes.length;
+        nodes.push({ p: 0, n: row.key, b: row.bytes, o: 0, c: row.objects });
+        const held = report.type_holders[row.key];
+        held?.rows.forEach((one) => nodes.push({
+          p: at, n: one.name, b: one.bytes, o: 0, c: one.objects,
+          kind: one.kind }));
+      });
+    return { nodes, reached_bytes: whole };
+  }
+
   function make(name) {
-    const found = report[name];
+    const found = name === "holders" ? holders() : report[name];
     if (!found) {
       return null;
     }
@@ -65,16 +75,17 @@ goref.tree = (() => {
     return found.reverse();
   }
 
-  const title = (node) => (node.c > 1 && node.depth
-    ? `${node.n} (${goref.dom.number(node.c)})` : node.n);
+  const title = (node, name = node.n) => (node.c > 1 && node.depth
+    ? `${name} (${goref.dom.number(node.c)})` : name);
+
+  const VERBS = { dominators: "retains", references: "holds",
+                  holders: "objects of" };
 
   // The facts about a node, in words.
   function facts(tree, node) {
     const isDominator = tree.name === "dominators";
-    const words = [
-      `${isDominator ? "retains" : "holds"} ${bytes(node.b)}, `
-        + percent(node.b, tree.whole),
-    ];
+    const size = `${bytes(node.b)}, ${percent(node.b, tree.whole)}`;
+    const words = [`${VERBS[tree.name]} ${size}`];
     if (node.o && node.o !== node.b) {
       words.push(`itself ${bytes(node.o)}`);
     }
@@ -86,6 +97,8 @@ goref.tree = (() => {
     if (node.kind && node.kind !== "object" && node.kind !== "top") {
       words.push(node.kind);
     }
+    words.push(...goref.origins.TITLES[node.colour]
+      && node.colour !== "none" ? [goref.origins.TITLES[node.colour]] : []);
     if (node.type) {
       words.push(`type ${node.type}`);
     }

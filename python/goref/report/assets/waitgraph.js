@@ -12,8 +12,7 @@ goref.waitgraph = (() => {
   const NARROW = 720; // pixels: there, arrows lead down
   const LEAST = 0.75; // of the picture's size, so that it fits; else it scrolls
 
-  const short = (text) =>
-    (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text);
+  const short = (text) => goref.names.column(text, LONGEST);
 
   function arranged(drawn, isNarrow) {
     const graph = new dagre.graphlib.Graph();
@@ -98,8 +97,8 @@ goref.waitgraph = (() => {
     const [left, top, width, height] = bounds(graph);
     const picture = svg(
       "svg",
-      { width, height, viewBox: `${left} ${top} ${width} ${height}`, role: "img",
-        "aria-label": `Arrows: ${words(drawn)}` },
+      { width, height, viewBox: `${left} ${top} ${width} ${height}`,
+        role: "img", "aria-label": `Arrows: ${words(drawn)}` },
       svg("defs", {}, arrow("arrow"), arrow("arrow-bad")),
       ...drawn.edges.map((one) => edge(graph, one)),
       ...drawn.nodes.map((one) => node(graph, one)),

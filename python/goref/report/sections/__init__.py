@@ -39,7 +39,7 @@ class Part(NamedTuple):
 PARTS = (
     Part("suspects", "Suspects", suspects.suspects),
     Part("heap", "Heap", heap.ledger),
-    Part("charts", "Charts", charts.charts),
+    Part("charts", "Chart", charts.charts),
     Part("holders", "Holders", charts.holders),
     Part("roots", "Roots", heap.roots),
     Part("types", "Types", heap.types),
@@ -54,8 +54,12 @@ PARTS = (
 
 
 def parts(document: Mapping[str, Any]) -> list[Part]:
-    """In their order: what is wrong comes first."""
-    links = [found.link for found in findings(document)]
+    """In their order: a crash or a deadlock first, then the chart, then the
+    other findings."""
+    found = findings(document)
+    bad = [one.link for one in found if one.grade == "bad"]
+    wrong = [one.link for one in found if one.grade == "warn"]
     by_name = {part.name: part for part in PARTS}
-    leading = [by_name[name] for name in dict.fromkeys(links)]
-    return [*leading, *(part for part in PARTS if part not in leading)]
+    names = dict.fromkeys([*bad, "charts", *wrong, *by_name])
+    names.pop("about")
+    return [*(by_name[name] for name in names), by_name["about"]]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...render.target import collector_text
-from ..markup import code, el, section
+from ..markup import el, section, verbatim
 from .parts import command
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def about(document: Mapping[str, Any]) -> Element:
             "dl",
             {"class": "inline"},
             [
-                [el("dt", None, key), el("dd", None, code(str(text)))]
+                [el("dt", None, key), el("dd", None, verbatim(str(text)))]
                 for key, text in rows
                 if text is not None
             ],

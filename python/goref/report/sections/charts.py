@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..markup import code, el, note, section, share_text, size
+from ..origins import legend
 from .parts import missing
 
 if TYPE_CHECKING:
@@ -31,89 +32,60 @@ def _tab(name: str, title: str, is_first: bool) -> Element:
     )
 
 
+# The tabs: names, what the document must have, titles.
+_TREES = (
+    ("dominators", "dominators", "Retained"),
+    ("references", "references", "References"),
+    ("holders", "type_holders", "Types"),
+)
+
+
 def charts(document: Mapping[str, Any]) -> Element:
-    title = "What the heap hangs on, as a picture"
-    lead = (
-        "Each box is as wide as its bytes; what it holds hangs below it. Click "
-        "a box to zoom in, and the box at the top to zoom out. Dominators: a "
-        "box is what would be freed without it. References: each object is "
-        "billed to its nearest root."
-    )
+    title = "What holds the heap"
     trees = [
         (name, label)
-        for name, label in (
-            ("dominators", "Dominators"),
-            ("references", "References"),
-        )
-        if name in document
+        for name, part, label in _TREES
+        if part in document and (part != "type_holders" or "types" in document)
     ]
-    if not trees:
+    outlined = [row for row in trees if row[0] != "holders"]
+    if not outlined:
         reason = missing(document, "dominators", "the trees")
-        return section("charts", title, lead, reason)
-    tabs = [_tab(name, label, i == 0) for i, (name, label) in enumerate(trees)]
+        return section("charts", title, None, reason)
     return section(
         "charts",
         title,
-        lead,
-        el(
-            "div",
-            {"class": "chart", "id": "chart", "hidden": True},
-            el(
-                "div",
-                {"class": "tools"},
-                el("div", {"role": "tablist", "aria-label": "Tree"}, tabs),
-                el(
-                    "label",
-                    {"class": "search"},
-                    el("span", {"class": "away"}, "Search names"),
-                    el(
-                        "input",
-                        {"type": "search", "id": "search",
-                         "placeholder": "Search names", "autocomplete": "off",
-                         "spellcheck": "false"},
-                    ),
-                ),
-                el("button", {"type": "button", "id": "zoom-out",
-                              "class": "ghost"}, "Zoom out"),
-            ),
-            el("p", {"id": "found", "class": "status", "role": "status"}),
-            el("div", {"id": "icicle", "class": "icicle", "role": "tree",
-                       "aria-label": "Tree of what holds the heap"}),
-            el("div", {"id": "selected", "class": "selected",
-                       "aria-live": "polite"}),
-            _legend(),
-        ),
+        "Each box is as wide as its bytes, and what it holds hangs below it. "
+        "A click zooms in; the box at the top leads back out.",
+        _chart(trees),
         el(
             "noscript",
             None,
             note("The chart needs scripts, which are off."),
         ),
-        [_outline(document[name], label) for name, label in trees],
-        [_cut(document[name], label) for name, label in trees],
-    )  # fmt: skip
-
-
-def _legend() -> Element:
-    rows = (
-        ("own", "package main"),
-        ("library", "other packages"),
-        ("runtime", "the Go runtime"),
-        ("plain", "types without a package: bytes, strings"),
-        ("rest", "many small ones"),
+        [_outline(document[name], label) for name, label in outlined],
+        [_cut(document[name], label) for name, label in outlined],
     )
+
+
+def _chart(trees: list[tuple[str, str]]) -> Element:
+    tabs = [_tab(name, label, i == 0) for i, (name, label) in enumerate(trees)]
     return el(
-        "ul",
-        {"class": "colours"},
-        [
-            el(
-                "li",
-                None,
-                el("span", {"class": f"swatch of-{name}",
-                            "aria-hidden": "true"}),
-                title,
-            )
-            for name, title in rows
-        ],
+        "div",
+        {"class": "chart", "id": "chart", "hidden": True},
+        el(
+            "div",
+            {"class": "tools"},
+            el("div", {"role": "tablist", "aria-label": "Tree"}, tabs),
+            el("p", {"id": "meaning", "class": "status"}),
+            el("button", {"type": "button", "id": "zoom-out",
+                          "class": "ghost"}, "Zoom out"),
+        ),
+        el("p", {"id": "found", "class": "status", "role": "status"}),
+        el("div", {"id": "icicle", "class": "icicle", "role": "tree",
+                   "aria-label": "Tree of what holds the heap"}),
+        el("div", {"id": "selected", "class": "selected",
+                   "aria-live": "polite"}),
+        legend(("rest", "many small ones")),
     )  # fmt: skip
 
 

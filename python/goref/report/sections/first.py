@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...render.rss import beside_zeros
 from ...render.units import counted, human_bytes, percent
 from ..findings import Finding, ended_text, findings
-from ..markup import code, el, empty, section, unbroken
+from ..markup import code, el, empty, prose, section, verbatim
 from .parts import missing, own_calls, stack
 from .resident import zero_pages
 
@@ -20,18 +20,24 @@ if TYPE_CHECKING:
 def screen(document: Mapping[str, Any]) -> Element:
     heap = document["heap"]
     exe = heap["target"]["exe"]
+    all_ = findings(document)
     return el(
         "div",
         {"class": "first"},
-        el("h1", {"title": exe}, exe.rpartition("/")[2]),
-        el("p", {"class": "target"}, _target(document)),
+        el(
+            "div",
+            {"class": "subject"},
+            el("h1", {"title": exe}, exe.rpartition("/")[2]),
+            el("p", {"class": "target"}, _target(document)),
+        ),
         _partial(document),
         el(
             "ul",
             {"class": "findings", "aria-label": "What is wrong"},
-            [_finding(found) for found in findings(document)],
+            [_finding(found) for found in all_ if found.grade != "fact"],
         ),
         el("dl", {"class": "facts"}, _facts(document)),
+        [_aside(found) for found in all_ if found.grade == "fact"],
     )
 
 
@@ -73,8 +79,34 @@ def _finding(found: Finding) -> Element:
             "a",
             {"class": f"finding {found.grade}", "href": f"#{found.link}"},
             el("strong", None, found.title),
-            el("span", None, unbroken(found.text)),
+            el("span", {"class": "verdict"}, prose(found.text)),
+            _rows(found),
         ),
+    )
+
+
+def _rows(found: Finding) -> Element | None:
+    if not found.rows:
+        return None
+    return el(
+        "span",
+        {"class": "shares"},
+        [
+            el("span", None, code(name) if name else None, " ", prose(words))
+            for name, words in found.rows
+        ],
+    )
+
+
+def _aside(found: Finding) -> Element:
+    """A fact, which is nothing wrong."""
+    return el(
+        "p",
+        {"class": "aside"},
+        f"{found.title}: ",
+        prose(found.text),
+        ". ",
+        el("a", {"href": f"#{found.link}"}, "Who waits for what"),
     )
 
 
@@ -100,7 +132,7 @@ def _facts(document: Mapping[str, Any]) -> list[Element]:
     rows.append(("Stopped by", *_stopped(document)))
     return [
         el("div", None, el("dt", None, title), el("dd", None, text),
-           el("dd", {"class": "more"}, unbroken(more)))
+           el("dd", {"class": "more"}, prose(more)))
         for title, text, more in rows
     ]  # fmt: skip
 
@@ -184,7 +216,7 @@ def stop(document: Mapping[str, Any]) -> Element:
         "stop",
         title,
         None,
-        el("p", {"class": "cause"}, ended_text(panic)),
+        el("p", {"class": "cause"}, prose(ended_text(panic))),
         _values(panic),
         own_calls(panic["frames"], True)
         if panic["frames"]
@@ -204,7 +236,7 @@ def _values(panic: Mapping[str, Any]) -> Element | None:
             el(
                 "li",
                 None,
-                code(" ".join(filter(None, [v["type"], v["value"]]))),
+                verbatim(" ".join(filter(None, [v["type"], v["value"]]))),
                 " recovered" if v["recovered"] else None,
             )
             for v in panic["values"]

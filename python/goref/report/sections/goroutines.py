@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...render.units import counted, human_bytes
 from ..calls import own_call
 from ..markup import bar, code, el, empty, note, place, section
-from ..tables import Cell, Column, bytes_, name, number, table
+from ..tables import Cell, Column, bytes_, name, number, table, text
 from .parts import command, missing, numbers, stack
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _facts(group: Mapping[str, Any]) -> Element:
     return el(
         "dl",
         {"class": "inline"},
-        [[el("dt", None, key), el("dd", None, text)] for key, text in rows],
+        [[el("dt", None, key), el("dd", None, what)] for key, what in rows],
         [
             el("dt", None, "Created in"),
             el("dd", None, place(group["created_by"])),
@@ -102,8 +102,8 @@ def leaks(document: Mapping[str, Any]) -> Element:
         "the rule of Go's own goroutineleak profile."
     )
     if not found["leaked"] and not found["unproven"]:
-        text = "No goroutine has leaked."
-        return section("leaks", title, lead, empty(text))
+        none = "No goroutine has leaked."
+        return section("leaks", title, lead, empty(none))
     return section(
         "leaks",
         title,
@@ -131,8 +131,8 @@ def _table(found: Mapping[str, Any]) -> Element:
             number(group["count"]),
             bytes_(group["stack_bytes"]),
             Cell(group["function"] or "?", place(group)),
-            name(_awaited(group)),
-            name(group["created_by"] or "?"),
+            text(_awaited(group)),
+            name(group["created_by"] or "?", length=40),
         )
         for group in found["groups"]
     ]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...render.units import human_bytes
 from ..markup import el, note, section, share_text
-from ..tables import Column, bytes_, name, number, share, table
+from ..origins import Origins
+from ..tables import Column, bytes_, name, number, share, table, text
 from .parts import missing
 from .stacked import Part, stacked
 
@@ -100,6 +101,7 @@ def roots(document: Mapping[str, Any]) -> Element:
     heap = document["heap"]
     whole = heap["reached"]["bytes"]
     rows = [root for root in heap["roots"] if root["objects"]]
+    origins = Origins(document)
     has_retained = any("retained_bytes" in root for root in rows)
     columns = [
         Column("Billed", True, hint="to the nearest root"),
@@ -116,8 +118,8 @@ def roots(document: Mapping[str, Any]) -> Element:
             share(root["bytes"], whole),
             bytes_(root.get("retained_bytes")),
             number(root["objects"]),
-            name(root["name"], root["type"]),
-            name(_kind(root)),
+            name(root["name"], root["type"], origins.mark(root["name"])),
+            text(_kind(root)),
         )
         for root in rows
     ]
@@ -158,14 +160,14 @@ def types(document: Mapping[str, Any]) -> Element:
         Column("Objects", True),
         Column("Type"),
     ]
-    whole = found["bytes"]
+    whole, origins = found["bytes"], Origins(document)
     cells = [
         (
             bytes_(row["retained_bytes"]),
             bytes_(row["bytes"]),
             share(row["bytes"], whole),
             number(row["objects"]),
-            name(row["key"]),
+            name(row["key"], mark=origins.mark(row["key"])),
         )
         for row in found["rows"]
     ]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..calls import is_library
-from ..markup import code, el, empty, place
+from ..markup import el, empty, place, verbatim
 
 if TYPE_CHECKING:
     from ..markup import Element
@@ -56,7 +56,7 @@ def stack(frames: Sequence[Mapping[str, Any]], is_whole: bool) -> Element:
 
 
 def command(words: str) -> Element:
-    return el("p", {"class": "command"}, code(words))
+    return el("p", {"class": "command"}, verbatim(words))
 
 
 def numbers(ids: Sequence[int], count: int) -> str:

@@ -15,6 +15,7 @@ from .parts import missing, stack
 if TYPE_CHECKING:
     from ..markup import Element
 
+_NAME = 34  # characters of the names, two in a row
 _OFF = {NOT_LINKED, SAMPLING_IS_OFF}
 
 
@@ -56,7 +57,7 @@ def _table(found: Mapping[str, Any]) -> Element:
             number(row["objects"]),
             number(row["sampled_objects"]),
             _site(row),
-            name(row["root"] or "?"),
+            name(row["root"] or "?", length=_NAME),
         )
         for row in found["rows"]
     ]
@@ -77,7 +78,7 @@ def _site(row: Mapping[str, Any]) -> Cell:
         el(
             "details",
             {"class": "folded"},
-            el("summary", None, place(own_call(calls) or calls[0])),
+            el("summary", None, place(own_call(calls) or calls[0], _NAME)),
             stack(calls, True),
         ),
     )

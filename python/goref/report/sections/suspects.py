@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from ...render.suspects import resident_text
 from ...render.units import human_bytes
-from ..markup import bar, code, el, empty, section, share_text, size
+from ..markup import (
+    bar,
+    code,
+    el,
+    empty,
+    prose,
+    section,
+    share_text,
+    size,
+)
+from ..origins import Origins
 from ..tables import Column, bytes_, name, number, share, table
 from .parts import command, missing
 
@@ -31,16 +41,16 @@ def suspects(document: Mapping[str, Any]) -> Element:
     rows = found["suspects"]
     if not rows:
         least = human_bytes(found["min_bytes"])
-        text = f"No suspect: nothing alone holds {least} or more."
-        return section("suspects", title, lead, empty(text))
+        none = f"No suspect: nothing alone holds {least} or more."
+        return section("suspects", title, lead, empty(none))
     return section(
         "suspects",
         title,
         lead,
-        _table(rows, found["reached_bytes"]),
+        _table(rows, found["reached_bytes"], Origins(document)),
         [
-            _details(i, row, found)
-            for i, row in enumerate(rows[:_DETAILED], 1)
+            _details(i, row, found, _largest(document, i))
+            for i, row in enumerate(rows[:_DETAILED])
         ],
     )
 
@@ -51,7 +61,9 @@ def _subject(row: Mapping[str, Any]) -> str:
     return str(row["name"])
 
 
-def _table(rows: list[Mapping[str, Any]], whole: int) -> Element:
+def _table(
+    rows: list[Mapping[str, Any]], whole: int, origins: Origins
+) -> Element:
     columns = [
         Column("Retained", True),
         Column("Share", True),
@@ -64,7 +76,7 @@ def _table(rows: list[Mapping[str, Any]], whole: int) -> Element:
             bytes_(row["retained_bytes"]),
             share(row["retained_bytes"], whole),
             number(row["objects"]),
-            name(_subject(row)),
+            name(_subject(row), mark=origins.mark(row["name"])),
             name(row["accumulation_point"]),
         )
         for row in rows
@@ -73,17 +85,20 @@ def _table(rows: list[Mapping[str, Any]], whole: int) -> Element:
 
 
 def _details(
-    number_: int, row: Mapping[str, Any], found: Mapping[str, Any]
+    index: int,
+    row: Mapping[str, Any],
+    found: Mapping[str, Any],
+    objects: Element | None,
 ) -> Element:
     held, whole = row["retained_bytes"], found["reached_bytes"]
     resident = resident_text(row["resident_bytes"], held, found["residency"])
     return el(
         "details",
-        {"class": "card", "open": number_ <= 2},
+        {"class": "card", "open": index < 2},
         el(
             "summary",
             None,
-            el("strong", None, f"{number_}. {_subject(row)}"),
+            el("strong", None, f"{index + 1}. ", prose(_subject(row))),
             " ",
             size(held),
             f" ({share_text(held, whole)})",
@@ -100,7 +115,37 @@ def _details(
             ),
             el("div", None, el("h3", None, "Shortest path"), _path(row)),
         ),
+        objects,
         [command(words) for words in row["next"]],
+    )
+
+
+def _largest(document: Mapping[str, Any], index: int) -> Element | None:
+    """The largest objects that a suspect holds. A script makes links to their
+    cards of them."""
+    found = document.get("objects") or {}
+    by_suspect = found.get("by_suspect") or []
+    if index >= len(by_suspect) or not by_suspect[index]:
+        return None
+    cards = [found["cards"][i] for i in by_suspect[index]]
+    title = f"the {len(cards)} largest objects" if cards[1:] else "the object"
+    return el(
+        "details",
+        {"class": "folded"},
+        el("summary", None, title),
+        el("ul", {"class": "objects"}, [_object(card) for card in cards]),
+    )
+
+
+def _object(card: Mapping[str, Any]) -> Element:
+    return el(
+        "li",
+        None,
+        size(card["retained_bytes"]),
+        " ",
+        el("code", {"data-card": card["at"]}, card["at"]),
+        " ",
+        code(card["type"] or "?"),
     )
 
 
@@ -128,7 +173,8 @@ def _path(row: Mapping[str, Any]) -> Element:
             "li",
             None,
             code(hop["name"] or "?"),
-            el("span", {"class": "more"}, _hop(hop)),
+            " ",
+            el("span", {"class": "more"}, prose(_hop(hop))),
         )
         for hop in row["path"]
     ]

@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...render.units import counted
-from ..markup import code, el, empty, note, place, section
-from ..tables import Cell, Column, name, number, table
+from ..markup import code, el, empty, note, place, prose, section
+from ..tables import Cell, Column, name, number, table, text
 from ..waitgraph import graph
 from .parts import command, missing, own_calls
 
 if TYPE_CHECKING:
     from ..markup import Element
 
+_NAME = 36  # characters of the names, two in a row
 _OWNED = ("mutex", "read lock", "write lock", "wait group")
 
 
@@ -25,8 +26,8 @@ def waits(document: Mapping[str, Any]) -> Element:
         reason = missing(document, "waits", "what goroutines wait for")
         return section("waits", title, None, reason)
     if not found["groups"]:
-        text = "No goroutine waits for a lock or a channel."
-        return section("waits", title, None, empty(text))
+        none = "No goroutine waits for a lock or a channel."
+        return section("waits", title, None, empty(none))
     return section(
         "waits",
         title,
@@ -110,7 +111,7 @@ def _member(
             el("strong", None, f"goroutine {ids[index]}"),
             " waits for ",
             code(_name(awaited)),
-            f" ({_state(awaited)})",
+            prose(f" ({_state(awaited)})"),
             None if is_cut else f", {has} ",
             None if is_cut else el("strong", None, whom),
         ),
@@ -124,8 +125,8 @@ def _name(awaited: Mapping[str, Any]) -> str:
 
 def _state(awaited: Mapping[str, Any]) -> str:
     words = [awaited["kind"], awaited["state"]]
-    text = ", ".join(filter(None, words))
-    return f"{text}, in {awaited['type']}" if _holder(awaited) else text
+    state = ", ".join(filter(None, words))
+    return f"{state}, in {awaited['type']}" if _holder(awaited) else state
 
 
 def _holder(awaited: Mapping[str, Any]) -> bool:
@@ -173,9 +174,10 @@ def _table(found: Mapping[str, Any]) -> Element:
             name(
                 _many(row) or _name(row),
                 row["type"] if _holder(row) else None,
+                length=_NAME,
             ),
             name_of_state(row),
-            Cell(row["function"] or "?", place(row)),
+            Cell(row["function"] or "?", place(row, _NAME)),
             _owner(row),
         )
         for row in found["waits"]
@@ -191,8 +193,7 @@ def _table(found: Mapping[str, Any]) -> Element:
 
 
 def name_of_state(row: Mapping[str, Any]) -> Cell:
-    text = ", ".join(filter(None, [row["kind"], row["state"]]))
-    return Cell(text, text)
+    return text(", ".join(filter(None, [row["kind"], row["state"]])))
 
 
 def _many(row: Mapping[str, Any]) -> str | None:
@@ -207,12 +208,11 @@ def _owner(row: Mapping[str, Any]) -> Cell:
     if owners and owners[0]["likely"]:
         first = owners[0]
         kind = "" if first["certain"] else "likely "
-        text = f"{kind}goroutine {first['id']}"
-        return Cell(
-            text, [text, el("span", {"class": "more"}, first["evidence"])]
-        )
+        whom = f"{kind}goroutine {first['id']}"
+        evidence = el("span", {"class": "more"}, prose(first["evidence"]))
+        return Cell(whom, [whom, evidence])
     if row["verdict"]:
-        return Cell(row["verdict"], row["verdict"])
+        return text(row["verdict"])
     return Cell("", el("span", {"class": "more"}, "not known"))
 
 

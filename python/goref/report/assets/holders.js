@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// A type, looked at from the other side: who holds its objects, and which are the
+// largest.
+"use strict";
+
+goref.holders = (() => {
+  const { bar, counted, el, number, percent } = goref.dom;
+  const { code } = goref.names;
+  const { address, facts, found, part, size, table } = goref.cards;
+  const { report } = goref.tree;
+  const rows = new Map((report.types?.rows || []).map((r) => [r.key, r]));
+  const holders = report.type_holders || {};
+  const largest = report.objects?.by_type || {};
+
+  const own = (object, key) =>
+    (Object.hasOwn(object, key) ? object[key] : null);
+
+  function share(part_, whole) {
+    return [bar(part_, whole),
+      el("span", { class: "pct" }, percent(part_, whole))];
+  }
+
+  function heldBy(type) {
+    const held = own(holders, type);
+    if (!held?.rows.length) {
+      return null;
+    }
+    const rest = held.left_out || { objects: 0, bytes: 0 };
+    const whole = rest.bytes
+      + held.rows.reduce((sum, row) => sum + row.bytes, 0);
+    const shown = held.rows.map((row) => [
+      [goref.origins.mark(row.name), code(row.name)], row.kind,
+      number(row.objects), size(row.bytes), share(row.bytes, whole)]);
+    if (rest.objects) {
+      shown.push([el("span", { class: "more" }, "others"), "",
+        number(rest.objects), size(rest.bytes), share(rest.bytes, whole)]);
+    }
+    return part("Who holds it",
+      table("Holders", [["Holder"], ["Kind", "minor"], ["Objects", "n"],
+                        ["Size", "n"], ["Share", "n minor"]], shown));
+  }
+
+  function objects(type) {
+    const cards = (own(largest, type) || []).map((i) => found[i])
+      .filter(Boolean);
+    if (!cards.length) {
+      return null;
+    }
+    return part(cards.length > 1 ? `The ${cards.length} largest` : "The object",
+      table("Largest objects", [["Object"], ["Retained", "n"], ["Size", "n"],
+                                ["Resident", "n minor"]],
+        cards.map((card) => [address(card.at), size(card.retained_bytes),
+          size(card.bytes), size(card.resident_bytes)])));
+  }
+
+  goref.panel.add("type", {
+    has: (type) => Boolean(own(holders, type)?.rows.length
+      || own(largest, type)?.length),
+    make(type) {
+      const row = rows.get(type);
+      return {
+        title: [goref.origins.mark(type), code(type)],
+        parts: [
+          el("p", { class: "whole" }, el("code", {}, type), " ",
+            goref.copy.button(type, "the type")),
+          row ? facts([
+            ["Objects", counted(row.objects, "object")],
+            ["Size", size(row.bytes)],
+            ["Retained", row.retained_bytes === null ? null
+              : [size(row.retained_bytes), " at least"]],
+          ]) : null,
+          heldBy(type), objects(type),
+        ],
+      };
+    },
+  });
+})();

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a name comes from: the main module, a dependency, the standard library,
+// the runtime, or no package. These are the rules of packages.py.
+"use strict";
+
+goref.origins = (() => {
+  const { data, el } = goref.dom;
+  const TITLES = {
+    main: "main module", dependency: "dependency", std: "standard library",
+    runtime: "Go runtime", none: "no package",
+  };
+  const NONE = { main: null, path: null, dependencies: [] };
+  const BEFORE = /^(?:[*(]+|\[\d*\]|<-|chan(?:<-)? )/;
+  const MADE = /^(?:type[.:]|go:|go\.(?![\w.-]+\/))/;
+  const VERSION = /\.v\d+(?=[.-])/;
+  const RUNTIME = ["runtime", "internal/runtime", "internal/abi"];
+  const modules = { ...NONE, ...data("goref-document").modules };
+
+  // Where the bracket at start ends; the end of the text if it does not.
+  function endOfBrackets(text, start) {
+    let depth = 0;
+    for (let i = start; i < text.length; i += 1) {
+      depth += Number(text[i] === "[") - Number(text[i] === "]");
+      if (!depth) {
+        return i + 1;
+      }
+    }
+    return text.length;
+  }
+
+  // A type without what stands before the name of its element type.
+  function element(name) {
+    let rest = name;
+    for (;;) {
+      const before = rest.match(BEFORE);
+      if (rest.startsWith("map[")) {
+        rest = rest.slice(endOfBrackets(rest, 3));
+      } else if (before) {
+        rest = rest.slice(before[0].length);
+      } else {
+        return rest;
+      }
+    }
+  }
+
+  const unescaped = (path) => path.replace(/%([0-9a-fA-F]{2})/g,
+    (_, digits) => String.fromCharCode(parseInt(digits, 16)));
+
+  function packageOf(whole) {
+    const name = element(whole);
+    if (MADE.test(name)) {
+      return "runtime";
+    }
+    const path = name.split(/[[({ ]/, 1)[0];
+    const slash = path.lastIndexOf("/") + 1;
+    if (path.startsWith("gopkg.in/")) {
+      const version = path.slice(slash).match(VERSION);
+      if (version) {
+        return path.slice(0, slash + version.index + version[0].length);
+      }
+    }
+    const dot = path.indexOf(".", slash);
+    return dot > 0 ? unescaped(path.slice(0, dot)) : "";
+  }
+
+  const isBelow = (name, paths) =>
+    paths.some((path) => name === path || name.startsWith(`${path}/`));
+
+  // Is a package below the main module one of another module?
+  function isOther(name, own, known) {
+    const inner = known.dependencies.filter((one) => one.length > own.length);
+    return name.includes("/vendor/") || isBelow(name, inner);
+  }
+
+  function originOf(name, known = modules) {
+    const own = known.main || known.path;
+    if (!name) {
+      return "none";
+    }
+    if (isBelow(name, RUNTIME)) {
+      return "runtime";
+    }
+    if (name === "main") {
+      return "main";
+    }
+    if (own && isBelow(name, [own])) {
+      return isOther(name, own, known) ? "dependency" : "main";
+    }
+    const isForeign = isBelow(name, known.dependencies)
+      || name.split("/", 1)[0].includes(".");
+    return isForeign ? "dependency" : "std";
+  }
+
+  const of = (name) => originOf(packageOf(name || ""));
+  const markOf = (origin) => el("span", { class: `mark of-${origin}`,
+    role: "img", title: TITLES[origin], "aria-label": TITLES[origin] });
+  const mark = (name) => markOf(of(name));
+
+  return { TITLES, mark, markOf, of, originOf, packageOf };
+})();

@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A reader's steps on the page of goref report: short names and their
+copies, the search, the address, cards of objects, and types from the other
+side. The page is that of the service, with long names and with cards that the
+test makes."""
+
+import json
+import re
+import sys
+
+import pytest
+
+from browser import NARROW, WIDE, Page
+from reports import rewritten
+from session import TOP
+
+sys.path.append(str(TOP / "testsuite/python"))
+
+from report_names import MODULES, ORIGINS, SHORT  # noqa: E402
+
+LONG = "example.com/wide/web/v2/shop."  # of each name of the main package
+SESSION, PAGE = f"{LONG}Session", f"{LONG}page"
+READABLE = 4.5  # contrast of text (WCAG AA)
+ENTER, ESCAPE, TAB = "\ue007", "\ue00c", "\ue004"
+COPY, PASTE = "\ue009c", "\ue009v"
+
+
+def card(at, type_, size, **fields):
+    return {"at": at, "type": type_, "bytes": 48, "retained_bytes": size,
+            "resident_bytes": None, "fields": [], "nfields": 0, "path": [],
+            "path_left_out": 0, "holders": [], "nholders": 0,
+            **fields}  # fmt: skip
+
+
+def cards():
+    """A session that leads to a page, which it holds."""
+    session = card(
+        "0xc000000010", SESSION, 5000, resident_bytes=4096, nfields=12,
+        fields=[{"name": "Page", "type": f"*{PAGE}", "at": "0xc000000020",
+                 "bytes": 8, "retained_bytes": 4952},
+                {"name": "user", "type": "string", "at": None, "bytes": 16,
+                 "retained_bytes": 7}],
+        path=[{"name": f"{LONG}sessionsByToken", "kind": "global",
+               "type": f"map[string]*{SESSION}", "at": None, "step": None},
+              {"name": "[...]", "kind": "object", "type": SESSION,
+               "at": "0xc000000010", "step": "[...]"}],
+    )  # fmt: skip
+    page_ = card(
+        "0xc000000020", PAGE, 4952, nholders=3,
+        holders=[{"name": SESSION, "type": SESSION, "kind": "object",
+                  "at": "0xc000000010", "retained_bytes": 5000}],
+    )  # fmt: skip
+    return {"cards": [session, page_, card("0xc000000030", SESSION, 50)],
+            "by_type": {SESSION: [0, 2], PAGE: [1]},
+            "by_suspect": [[1], [0]]}  # fmt: skip
+
+
+def change(document):
+    """Long names, and cards."""
+    text = json.dumps(document)
+    document.update(json.loads(re.sub(r"\bmain\.(?!go\b)", LONG, text)))
+    document["modules"] = {"main": "example.com/wide/web/v2", "path": None,
+                           "dependencies": []}  # fmt: skip
+    document["objects"] = cards()
+    rest = {"objects": 10, "bytes": 480}
+    held = {"name": f"map[string]*{SESSION}", "kind": "object",
+            "objects": 49990, "bytes": 2399520}  # fmt: skip
+    document["type_holders"] = {SESSION: {"rows": [held], "left_out": rest}}
+
+
+@pytest.fixture(scope="module")
+def path(service_page, tmp_path_factory):
+    out = tmp_path_factory.mktemp("cards") / "page.html"
+    return rewritten(service_page, out, change)
+
+
+@pytest.fixture
+def page(driver, path):
+    return Page(driver, path)
+
+
+# -------------------------------------------------------------------- names
+
+
+def test_scripts_have_the_rules_of_python(page):
+    names, shown = zip(*SHORT)
+    assert page.run(
+        "return arguments[0].map((name) => goref.names.column(name))", names
+    ) == [*shown]
+    names, origins = zip(*ORIGINS)
+    assert page.run(
+        "return arguments[0].map((name) => goref.origins.originOf("
+        "goref.origins.packageOf(name), arguments[1]))",
+        names, MODULES,
+    ) == [*origins]  # fmt: skip
+
+
+def test_names_are_short_and_rows_are_lines(page):
+    """The whole name is behind the pointer."""
+    shown = page.run(
+        "return [...document.querySelectorAll('td code, #icicle .name,"
+        " .findings, .node text')].map((one) => one.textContent)"
+    )
+    assert len(shown) > 100 and not [t for t in shown if "example.com" in t]
+    titles = page.run(
+        "return [...document.querySelectorAll('#types-table code')]"
+        ".map((one) => [one.textContent, one.title])"
+    )
+    assert ["shop.Session", SESSION] in titles
+    heights = page.run(
+        "return [...document.querySelectorAll('#types-table tbody tr,"
+        " #roots-table tbody tr, #suspects-table tbody tr')]"
+        ".filter((row) => !row.hidden).map((row) => row.clientHeight)"
+    )
+    assert len(heights) > 20 and max(heights) < 40  # pixels: one line each
+
+
+def test_origins_are_marked(page):
+    """By a letter and by the edge of a box, which the legend explains."""
+    legend = page.texts("#charts .colours li")
+    assert legend[:2] == ["main module", "dependencies"] and len(legend) == 6
+    mark = f"#types-table td:has(code[title='{SESSION}']) .mark"
+    assert page.one(mark).get_attribute("title") == "main module"
+    styles = page.run(
+        "return [...document.querySelectorAll('#charts .colours .mark')]"
+        ".map((one) => [getComputedStyle(one, '::before').content,"
+        " getComputedStyle(one).borderBottomStyle])"
+    )
+    letters, edges = zip(*styles)
+    assert len(set(letters)) == len(set(edges)) == 5 and '"M"' in letters
+
+
+# ------------------------------------------------------------------ copies
+
+
+def pasted(page):
+    """The text that a reader would paste now."""
+    page.search("")
+    page.press(PASTE)
+    text = page.one("#search").get_attribute("value")
+    page.press(ESCAPE)
+    return text
+
+
+def test_a_selection_is_copied_whole(page):
+    select = """
+        const range = document.createRange();
+        const one = document.querySelector(arguments[0]);
+        range.selectNodeContents(one);
+        getSelection().removeAllRanges();
+        getSelection().addRange(range);
+    """
+    name = f"code[title='{SESSION}']"
+    for selector, text in (
+        (f"#types-table {name}", SESSION),
+        (f"#types-table td:has({name})", SESSION),
+        ("#types-title", "Types"),
+    ):
+        page.run(select, selector)
+        page.press(COPY)
+        assert pasted(page).strip() == text
+    # A part of a name is that part.
+    page.run(f"{select} range.setStart(one.firstChild, 1);",
+             f"#types-table {name}")  # fmt: skip
+    page.press(COPY)
+    assert len(pasted(page)) < len("shop.Session")
+
+
+@pytest.mark.parametrize("has_clipboard", (True, False))
+def test_copy_buttons(page, has_clipboard):
+    if not has_clipboard:
+        page.run("Object.defineProperty(navigator, 'clipboard',"
+                 " { value: undefined })")  # fmt: skip
+    commands = page.texts("#suspects .command code")
+    page.click("#suspects .command .copy")
+    page.wait("return document.querySelector('#suspects .copy').textContent"
+              " === 'Copied'")  # fmt: skip
+    assert pasted(page) == commands[0]
+
+
+# -------------------------------------------------------------- the search
+
+
+def shown_types(page):
+    return page.run(
+        "return [...document.querySelectorAll('#types-table tbody tr')]"
+        ".filter((row) => !row.hidden)"
+        ".map((row) => row.querySelector('code').textContent)"
+    )
+
+
+def test_the_search_is_one_key_away(page):
+    page.run("document.activeElement.blur()")
+    page.press("/")
+    assert page.focused.get_attribute("id") == "search"
+    page.press("Shop.SESSION")
+    hits = dict(text.rsplit(" ", 1) for text in page.texts("#hits a"))
+    assert {"Chart", "Types", "Holders", "Roots"} <= {*hits}
+    assert int(hits["Types"]) == len(shown_types(page)) > 0
+    total = sum(int(count) for count in hits.values())
+    assert page.one("#hits [role=status]").text == f"{total} hits"
+    assert page.all("#drill tr.match")
+    page.press(ESCAPE)
+    assert page.one("#search").get_attribute("value") == ""
+    assert not page.one("#hits").is_displayed() and not page.all(".match")
+
+
+def test_expressions(page):
+    """One that is no expression is a text, and the page says so."""
+    for query, is_bad in (("map\\[.*Session", False), ("map[", True)):
+        page.search(query)
+        shown = shown_types(page)
+        assert "map[string]*shop.Session" in shown
+        assert [name for name in shown if "map[" not in name.lower()] == []
+        said = page.one("#hits [role=status]").text
+        assert said.startswith("Not a regular expression (") == is_bad
+        assert page.complaints() == []
+
+
+# -------------------------------------------------------------- the address
+
+
+def fragment(page):
+    return page.run("return location.hash")
+
+
+def reload(page):
+    page.driver.refresh()
+    page.settle()
+
+
+def test_the_address_keeps_what_is_shown(page):
+    page.click("#tab-references")
+    page.run("document.querySelector('#icicle [aria-level=\"2\"]').click()")
+    zoomed = page.one("#icicle [aria-selected=true]").get_attribute("title")
+    page.search("session")
+    page.click("#types-table th:nth-child(4) button")
+    page.click(".top nav a[href='#types']")
+    before = fragment(page)
+    assert before.startswith("#types?")
+    for word in ("view=references", "zoom=", "q=session", "sort=types-table"):
+        assert word in before
+    reload(page)
+    assert fragment(page) == before
+    tab = page.one("#tab-references")
+    assert tab.get_attribute("aria-selected") == "true"
+    chosen = page.one("#icicle [aria-selected=true]")
+    assert chosen.get_attribute("title") == zoomed
+    assert page.one("#search").get_attribute("value") == "session"
+    head = page.one("#types-table th:nth-child(4)")
+    assert head.get_attribute("aria-sort") == "descending"
+    top = page.run("return document.getElementById('types')"
+                   ".getBoundingClientRect().top")  # fmt: skip
+    assert 0 <= top < WIDE[1] / 2
+
+
+def test_back_and_forward(page):
+    def is_at(name):
+        return page.one(f"#tab-{name}").get_attribute("tabindex") == "0"
+
+    page.click("#tab-references")
+    page.click("#tab-holders")
+    page.driver.back()
+    assert is_at("references")
+    page.driver.back()
+    assert is_at("dominators") and "view" not in fragment(page)
+    page.driver.forward()
+    assert is_at("references")
+    page.click(".top nav a[href='#roots']")
+    assert fragment(page) == "#roots?view=references"
+
+
+def test_an_address_that_leads_nowhere(page):
+    page.run("location.hash = '#none?zoom=99999&view=x&open=object+0x1"
+             "&sort=a.1d,types-table.99a&q=(('")  # fmt: skip
+    page.settle()
+    reload(page)
+    assert page.all("#icicle [role=treeitem]") and page.complaints() == []
+    assert not page.all("dialog[open]")
+
+
+# ---------------------------------------------------------- cards of objects
+
+
+def test_a_card_opens_by_click(page):
+    page.click(f"#types-table button:has(code[title='{SESSION}'])")
+    panel = page.one("#panel")
+    assert "Who holds it" in panel.text and "The 2 largest" in panel.text
+    assert "map[string]*shop.Session" in panel.text
+    page.click("#panel td button")
+    for text in ("Object 0xc000000010", "shop.Session", "4.9 KiB", "48 B",
+                 "shop.sessionsByToken", "Page", "10 more fields"):  # fmt: skip
+        assert text in panel.text
+    # From the card to the page that it holds, and back.
+    page.click("#panel td button")
+    assert "Object 0xc000000020" in panel.text and "2 more" in panel.text
+    page.driver.back()
+    assert "Object 0xc000000010" in panel.text
+    assert "open=object+0xc000000010" in fragment(page)
+    reload(page)
+    assert "Object 0xc000000010" in page.one("#panel").text
+    page.press(ESCAPE)
+    assert not page.all("dialog[open]")
+    page.settle()
+    assert "open" not in fragment(page) and page.complaints() == []
+
+
+def test_a_card_opens_by_keyboard(page):
+    """The focus stays in the panel, and returns when it is closed."""
+    summary = page.one(
+        "#suspects .folded:has([data-card='0xc000000020']) > summary"
+    )
+    page.run("arguments[0].focus()", summary)
+    page.press(ENTER, TAB)
+    assert page.focused.text == "0xc000000020"
+    page.press(ENTER)
+    assert page.focused.get_attribute("id") == "panel-title"
+    seen = set()
+    for _ in range(20):
+        page.press(TAB)
+        assert page.run(
+            "const at = document.activeElement; return at === document.body"
+            " || document.getElementById('panel').contains(at)"
+        )
+        seen.add(page.focused.text)
+    assert {"Close", "Copy", "0xc000000010"} <= seen
+    page.press(ESCAPE)
+    assert not page.all("dialog[open]")
+    page.settle()
+    assert page.focused.text == "0xc000000020"
+
+
+def test_types_from_the_other_side(page):
+    """The third tree: a type, and below it who holds its objects."""
+    page.click("#tab-holders")
+    document = page.document()
+    [row] = [r for r in document["types"]["rows"] if r["key"] == SESSION]
+    found = page.run(
+        "return [...document.querySelectorAll('#icicle [role=treeitem]')]"
+        ".filter((one) => one.title.startsWith(arguments[0]))"
+        ".map((one) => one.getBoundingClientRect().width"
+        " / document.getElementById('icicle').clientWidth)",
+        f"{SESSION} ({row['objects']:,})\n",
+    )
+    share = row["bytes"] / document["types"]["bytes"]
+    assert found == [pytest.approx(share, abs=0.005)]
+    held = page.texts("#icicle [aria-level='3'] .name")
+    assert held == ["map[string]*shop.Session (49,990)"]
+
+
+def test_a_page_without_cards(driver, service_page, tmp_path):
+    def bare(document):
+        for key in ("objects", "type_holders", "modules"):
+            document.pop(key, None)
+
+    page = Page(driver, rewritten(service_page, tmp_path / "p.html", bare))
+    assert page.complaints() == [] and not page.all("main td .link")
+    assert not page.all("#tab-holders") and page.all("#icicle .of-main")
+
+
+# ------------------------------------------------------------------- for all
+
+
+@pytest.mark.parametrize("theme", ("light", "dark"))
+@pytest.mark.parametrize("size", (WIDE, NARROW), ids=("wide", "narrow"))
+def test_axe_finds_nothing(driver, path, size, theme):
+    """On the page, zoomed in, with a search, and with a card open."""
+    page = Page(driver, path, size, theme)
+    assert page.axe() == []
+    page.run("document.querySelector('#icicle [aria-level=\"3\"]').click()")
+    assert page.axe() == []
+    page.search("Session")
+    assert page.axe() == []
+    page.run("document.querySelectorAll('details')"
+             ".forEach((one) => { one.open = true; })")  # fmt: skip
+    page.click("#suspects .objects button")
+    assert page.axe() == [] and page.overflow() == 0
+    assert [row for row in page.contrasts() if row[0] < READABLE] == []
