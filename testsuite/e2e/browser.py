@@ -4,6 +4,7 @@ would do with it."""
 
 import functools
 import hashlib
+import importlib
 import json
 import shutil
 import subprocess
@@ -192,6 +193,12 @@ class Page:
         element = self.one(selector)
         self.run("arguments[0].scrollIntoView({block: 'center'})", element)
         element.click()
+
+    def move_to(self, element):
+        """The pointer to the middle of an element."""
+        actions = importlib.import_module("selenium.webdriver")
+        chain = actions.ActionChains(self.driver)
+        chain.move_to_element(element).perform()
 
     def search(self, text):
         """Search the page for a text; it replaces what stood there."""

@@ -11,11 +11,12 @@ import sys
 import pytest
 
 from browser import NARROW, WIDE, Page
-from reports import rewritten
+from reports import SCRIPTS, rewritten
 from session import TOP
 
 sys.path.append(str(TOP / "testsuite/python"))
 
+from goref.report import markup, shell, tables  # noqa: E402
 from report_names import MODULES, ORIGINS, SHORT  # noqa: E402
 
 LONG = "example.com/wide/web/v2/shop."  # of each name of the main package
@@ -48,7 +49,8 @@ def cards():
     page_ = card(
         "0xc000000020", PAGE, 4952, nholders=3,
         holders=[{"name": SESSION, "type": SESSION, "kind": "object",
-                  "at": "0xc000000010", "retained_bytes": 5000}],
+                  "step": ".Page", "at": "0xc000000010",
+                  "retained_bytes": 5000}],
     )  # fmt: skip
     return {"cards": [session, page_, card("0xc000000030", SESSION, 50)],
             "by_type": {SESSION: [0, 2], PAGE: [1]},
@@ -62,10 +64,13 @@ def change(document):
     document["modules"] = {"main": "example.com/wide/web/v2", "path": None,
                            "dependencies": []}  # fmt: skip
     document["objects"] = cards()
-    rest = {"objects": 10, "bytes": 480}
     held = {"name": f"map[string]*{SESSION}", "kind": "object",
             "objects": 49990, "bytes": 2399520}  # fmt: skip
-    document["type_holders"] = {SESSION: {"rows": [held], "left_out": rest}}
+    document["type_holders"] = {
+        SESSION: {"objects": 50000, "bytes": 2400000, "rows": [held],
+                  "left_out": 3, "left_out_objects": 10,
+                  "left_out_bytes": 480}
+    }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +183,16 @@ def test_copy_buttons(page, has_clipboard):
     assert pasted(page) == commands[0]
 
 
+def test_the_name_under_the_pointer_can_be_copied(page):
+    name = page.one("#roots-table td code[title^='example.com']")
+    page.run("arguments[0].scrollIntoView({ block: 'center' })", name)
+    page.move_to(name)
+    page.click(".hover-copy .copy")
+    page.wait("return document.querySelector('.hover-copy').textContent"
+              " === 'Copied'")  # fmt: skip
+    assert pasted(page) == name.get_attribute("title")
+
+
 # -------------------------------------------------------------- the search
 
 
@@ -213,7 +228,7 @@ def test_expressions(page):
         assert "map[string]*shop.Session" in shown
         assert [name for name in shown if "map[" not in name.lower()] == []
         said = page.one("#hits [role=status]").text
-        assert said.startswith("Not a regular expression (") == is_bad
+        assert said.startswith("Not a regular expression (unterm") == is_bad
         assert page.complaints() == []
 
 
@@ -287,6 +302,7 @@ def test_a_card_opens_by_click(page):
     panel = page.one("#panel")
     assert "Who holds it" in panel.text and "The 2 largest" in panel.text
     assert "map[string]*shop.Session" in panel.text
+    assert "3 others" in panel.text and "480 B" in panel.text
     page.click("#panel td button")
     for text in ("Object 0xc000000010", "shop.Session", "4.9 KiB", "48 B",
                  "shop.sessionsByToken", "Page", "10 more fields"):  # fmt: skip
@@ -356,6 +372,34 @@ def test_a_page_without_cards(driver, service_page, tmp_path):
     page = Page(driver, rewritten(service_page, tmp_path / "p.html", bare))
     assert page.complaints() == [] and not page.all("main td .link")
     assert not page.all("#tab-holders") and page.all("#icicle .of-main")
+
+
+def test_another_page_uses_the_parts(driver, tmp_path):
+    """A page of one section with a table, and all scripts."""
+    rows = [(tables.number(i), tables.name(f"a/b.T{i}")) for i in range(20)]
+    columns = (tables.Column("Growth", True), tables.Column("Type"))
+    sheet = shell.Sheet(
+        title="Two heaps",
+        links=[("growth", "Growth")],
+        main=[
+            markup.el("h1", None, "shop"),
+            markup.section(
+                "growth", "What grew", None,
+                tables.table("growth-table", "Growth", columns, rows[::-1]),
+            ),
+        ],
+        data={"goref-document": {},
+              "goref-waits": {"nodes": [], "edges": []}},
+        scripts=SCRIPTS,
+    )  # fmt: skip
+    out = tmp_path / "diff.html"
+    out.write_text(shell.shell(sheet), encoding="utf-8")
+    page = Page(driver, out)
+    assert page.complaints() == [] and page.axe() == []
+    page.search("T1[0-3]$")
+    assert page.texts("#hits a") == ["Growth 4"]
+    page.click("#growth-table th:nth-child(2) button")
+    assert "sort=growth-table.1a" in fragment(page)
 
 
 # ------------------------------------------------------------------- for all

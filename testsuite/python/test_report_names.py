@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names on the page of `goref report': short, cut, and where they come from.
-test_report_cards.py asks the scripts of the page the same."""
+test_report_reader.py asks the scripts of the page the same."""
 
 import pytest
 

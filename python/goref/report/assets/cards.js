@@ -5,7 +5,7 @@
 
 goref.cards = (() => {
   const { bytes, el, number, percent } = goref.dom;
-  const { code, column } = goref.names;
+  const { code } = goref.names;
   const { report } = goref.tree;
   const found = report.objects?.cards || [];
   const byAddress = new Map(found.map((card) => [card.at, card]));
@@ -16,10 +16,13 @@ goref.cards = (() => {
     : el("span", { class: "num", title: `${number(count)} B` },
       bytes(count)));
 
-  // An address, which leads to its card if there is one.
-  const address = (at) => (at
-    ? goref.panel.link("object", at, el("code", {}, at)) || el("code", {}, at)
-    : null);
+  // An address, which leads to its card if there is another one.
+  function address(at, own) {
+    const code_ = at ? el("code", {}, at) : null;
+    const link = at && at !== own
+      ? goref.panel.link("object", at, code_) : null;
+    return link || code_;
+  }
 
   // heads: [title, class]. rows: lists of contents.
   function table(caption, heads, rows) {
@@ -71,7 +74,7 @@ goref.cards = (() => {
             : ""]],
         ["Resident", resident === null || resident === undefined ? null
           : [size(resident),
-             ` of it, ${percent(resident, card.retained_bytes)}`]],
+             ` (${percent(resident, card.bytes)} of its size)`]],
       ]),
       command ? el("p", { class: "command" },
         el("code", {}, `${command} why ${card.at} --paths 3`),
@@ -93,18 +96,18 @@ goref.cards = (() => {
       left(rows.length, card.nfields, "field"));
   }
 
-  function step(hop) {
-    const words = [hop.kind === "object" ? null : hop.kind,
-      hop.type && hop.type !== hop.name ? column(hop.type) : null]
-      .filter(Boolean).join(", ");
-    return el("li", {}, code(hop.step || hop.name || "?"),
-      words ? " " : null,
-      words ? el("span", { class: "more", title: hop.type }, words) : null,
-      hop.at ? [" ", address(hop.at)] : null);
+  // A root, a field or an element, with its type.
+  function step(hop, own) {
+    const name = hop.step || hop.name || "?";
+    const kind = hop.kind === "object" ? "" : `${hop.kind} `;
+    const type = hop.type && hop.type !== name ? code(hop.type) : null;
+    return el("li", {}, code(name), " ",
+      kind || type ? el("span", { class: "more" }, kind, type) : null, " ",
+      address(hop.at, own));
   }
 
   function path(card) {
-    const hops = (card.path || []).map(step);
+    const hops = (card.path || []).map((hop) => step(hop, card.at));
     if (!hops.length) {
       return null;
     }
@@ -121,12 +124,12 @@ goref.cards = (() => {
       return null;
     }
     return part("Held by",
-      table("Holders", [["Holder"], ["Type", "minor"], ["At"],
+      table("Holders", [["Holder"], ["In", "minor"], ["At"],
                         ["Retained", "n"]],
         rows.map((row) => [[goref.origins.mark(row.type || row.name),
-          code(row.name || "?")],
-        row.type && row.type !== row.name ? code(row.type, 40) : row.kind,
-        address(row.at), size(row.retained_bytes)])),
+          code(row.name || "?", 40)],
+        row.step ? code(row.step, 24) : "", address(row.at),
+        size(row.retained_bytes)])),
       left(rows.length, card.nholders, "holder"));
   }
 

@@ -102,6 +102,31 @@ goref.copy = (() => {
     }
   });
 
+  // --------------------------------------- the name that is pointed at
+
+  // A button beside a name of a table or a list, as long as it is pointed at;
+  // the panel and the chart have buttons that stay.
+  function follow(main) {
+    let beside = null;
+    const hover = el("span", { class: "hover-copy" });
+    main.addEventListener("pointerover", (event) => {
+      const name = event.target.closest("td code, li code, .shares code");
+      if (event.pointerType !== "mouse" || hover.contains(event.target)
+          || name === beside) {
+        return;
+      }
+      beside = name;
+      hover.remove();
+      if (name && !name.closest(".command")) {
+        const made = button(name.title || name.textContent, "the name");
+        made.tabIndex = -1;
+        hover.replaceChildren(made);
+        (name.closest("button, summary") || name).after(hover);
+      }
+    });
+  }
+
+  follow(goref.dom.byId("main"));
   document.querySelectorAll(".command").forEach((one) => {
     const command = one.querySelector("code").textContent;
     one.append(button(command, "the command"));

@@ -27,7 +27,15 @@ goref.dom = (() => {
   const svg = (tag, attributes, ...children) =>
     fill(document.createElementNS(SVG, tag), attributes, children);
   const byId = (id) => document.getElementById(id);
-  const data = (id) => JSON.parse(byId(id).textContent);
+
+  // An embedded document, which is read once.
+  const documents = new Map();
+  function data(id) {
+    if (!documents.has(id)) {
+      documents.set(id, JSON.parse(byId(id).textContent));
+    }
+    return documents.get(id);
+  }
 
   // 1 MiB is 1024 * 1024 bytes, as in all answers of goref.
   function bytes(count) {

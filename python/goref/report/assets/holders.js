@@ -4,7 +4,7 @@
 "use strict";
 
 goref.holders = (() => {
-  const { bar, counted, el, number, percent } = goref.dom;
+  const { bar, el, number, percent } = goref.dom;
   const { code } = goref.names;
   const { address, facts, found, part, size, table } = goref.cards;
   const { report } = goref.tree;
@@ -25,15 +25,15 @@ goref.holders = (() => {
     if (!held?.rows.length) {
       return null;
     }
-    const rest = held.left_out || { objects: 0, bytes: 0 };
-    const whole = rest.bytes
-      + held.rows.reduce((sum, row) => sum + row.bytes, 0);
+    const { left_out_objects: more, left_out_bytes: rest } = held;
+    const whole = held.bytes;
     const shown = held.rows.map((row) => [
-      [goref.origins.mark(row.name), code(row.name)], row.kind,
+      [goref.origins.mark(row.name), code(row.name, 38)], row.kind,
       number(row.objects), size(row.bytes), share(row.bytes, whole)]);
-    if (rest.objects) {
-      shown.push([el("span", { class: "more" }, "others"), "",
-        number(rest.objects), size(rest.bytes), share(rest.bytes, whole)]);
+    if (more) {
+      shown.push([
+        el("span", { class: "more" }, `${number(held.left_out)} others`), "",
+        number(more), size(rest), share(rest, whole)]);
     }
     return part("Who holds it",
       table("Holders", [["Holder"], ["Kind", "minor"], ["Objects", "n"],
@@ -64,7 +64,7 @@ goref.holders = (() => {
           el("p", { class: "whole" }, el("code", {}, type), " ",
             goref.copy.button(type, "the type")),
           row ? facts([
-            ["Objects", counted(row.objects, "object")],
+            ["Objects", number(row.objects)],
             ["Size", size(row.bytes)],
             ["Retained", row.retained_bytes === null ? null
               : [size(row.retained_bytes), " at least"]],

@@ -20,7 +20,7 @@ goref.search = (() => {
     try {
       expression = new RegExp(query, "i");
     } catch (error) {
-      [problem] = error.message.split("\n").slice(-1);
+      problem = error.message.split(": ").at(-1).toLowerCase();
     }
     const hasOne = (text) => text.toLowerCase().includes(plain)
       || Boolean(expression?.test(text));
