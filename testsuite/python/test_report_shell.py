@@ -61,6 +61,24 @@ def test_the_chart_is_first_if_nothing_is_broken():
     assert sections(panic=crash)[:2] == ["stop", "charts"]
 
 
+def test_the_verdict_says_since_when():
+    """As far as collections have seen it; `waits' says it from a minute on."""
+    dead = {"ids": [1], "primitives": [awaited("a")], "certain": True,
+            "behind": 0, "count": 1}  # fmt: skip
+    for nanoseconds, shown in ((None, 0), (59_000_000_000, 0),
+                               (150_000_000_000, 2)):  # fmt: skip
+        rows = [awaited("a", waited_ns=nanoseconds),
+                awaited("b", waited_ns=600_000_000_000)]  # fmt: skip
+        waits = {"ndeadlocks": 1, "deadlocks": [dead], "waits": rows,
+                 "owners": [], "stacks": {}, "groups": 2, "goroutines": 2,
+                 "left_out": 0}  # fmt: skip
+        seen = Seen(page(document(waits=waits)).partition("</main>")[0])
+        text = " ".join(seen.texts)
+        assert text.count("at least 2 min") == shown
+        assert text.count("at least 10 min") == 1  # in the table
+        assert ("the longest wait: at least 2 min" in text) == bool(shown)
+
+
 def test_suspects_are_rows_of_the_verdict():
     """Short names, and no more than three of them."""
     text = page(document(suspects=suspects(5)))

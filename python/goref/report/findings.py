@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..render.goroutines import waited_words
 from ..render.suspects import untouched_text
 from ..render.units import counted, human_bytes, percent
 from .values import HIDDEN
@@ -109,11 +110,28 @@ def _deadlocks(document: Mapping[str, Any]) -> list[Finding]:
     if not waits or not waits["ndeadlocks"]:
         return []
     cause = hung["cause"] if hung else counted(waits["ndeadlocks"], "deadlock")
+    awaited = {
+        primitive["primitive"]
+        for deadlock in waits["deadlocks"]
+        for primitive in deadlock["primitives"]
+    }
+    rows = [row for row in waits["waits"] if row["primitive"] in awaited]
     return [
         Finding(
-            "bad", "Deadlock", cause, "waits", f"{document['command']} hung"
+            "bad",
+            "Deadlock",
+            cause,
+            "waits",
+            f"{document['command']} hung",
+            _waited(rows),
         )
     ]
+
+
+def _waited(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """How long one of the waiters has waited, if a minute or more."""
+    longest = max((row.get("waited_ns") or 0 for row in rows), default=0)
+    return [("", f"the longest wait: {words}") for words in waited_words(longest)]
 
 
 # Idle pools and services are facts; the others have findings of their own.
@@ -139,6 +157,7 @@ def _blocked(document: Mapping[str, Any]) -> list[Finding]:
             cause,
             "waits",
             f"{document['command']} waits",
+            _waited(waits["waits"]),
         )
     ]
 

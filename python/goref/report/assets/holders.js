@@ -36,7 +36,8 @@ goref.holders = (() => {
         number(more), size(rest), share(rest, whole)]);
     }
     return part("Who holds it",
-      table("Holders", [["Holder"], ["Kind", "minor"], ["Objects", "n"],
+      table("Holders", [["Holder"], ["Kind", "minor"],
+                        ["Objects", "n minor"],
                         ["Size", "n"], ["Share", "n minor"]], shown));
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One search for the whole page. Each part of the page is a place, which marks its
-// matches and counts them.
+// One search for the whole page. Each part of the page is a place, which marks
+// its matches and counts them.
 "use strict";
 
 goref.search = (() => {

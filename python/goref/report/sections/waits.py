@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...render.goroutines import waited_words
 from ...render.units import counted
 from ..markup import code, el, empty, note, place, prose, section
 from ..tables import Cell, Column, name, number, table, text
@@ -193,7 +194,8 @@ def _table(found: Mapping[str, Any]) -> Element:
 
 
 def name_of_state(row: Mapping[str, Any]) -> Cell:
-    return text(", ".join(filter(None, [row["kind"], row["state"]])))
+    waited = waited_words(row.get("waited_ns"))
+    return text(", ".join(filter(None, [row["kind"], row["state"], *waited])))
 
 
 def _many(row: Mapping[str, Any]) -> str | None:
