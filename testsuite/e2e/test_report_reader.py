@@ -64,6 +64,8 @@ def change(document):
     document["modules"] = {"main": "example.com/wide/web/v2", "path": None,
                            "dependencies": []}  # fmt: skip
     document["objects"] = cards()
+    created_by = document["goroutines"]["groups"][0]["created_by"]
+    created_by["function"] = f"{LONG}(*Account).{'AddStream' * 5}"
     held = {"name": f"map[string]*{SESSION}", "kind": "object",
             "objects": 49990, "bytes": 2399520}  # fmt: skip
     document["type_holders"] = {
@@ -415,6 +417,7 @@ def test_axe_finds_nothing(driver, path, size, theme):
     assert page.axe() == []
     page.search("Session")
     assert page.axe() == []
+    page.search("")
     page.run("document.querySelectorAll('details')"
              ".forEach((one) => { one.open = true; })")  # fmt: skip
     page.click("#suspects .objects button")

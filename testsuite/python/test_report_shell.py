@@ -97,6 +97,20 @@ def test_an_idle_pool_is_an_aside():
     assert 'title="a/b.(*P).run"' in rest
 
 
+def test_paths_of_packages_are_on_paper():
+    """Each path once, of types, roots and calls."""
+    types = {"bytes": 1, "nrows": 2,
+             "rows": [{"key": key, "objects": 1, "bytes": 1,
+                       "retained_bytes": 1}
+                      for key in ("*a.b/c.T", "map[string]a.b/c.U", "main.T",
+                                  "gopkg.in/d%2ev2.T")]}  # fmt: skip
+    text = page(document(types=types))
+    shown = re.search('<ul class="packages">(.*?)</ul>', text)[1]
+    paths = re.sub("<wbr>", "", shown)
+    assert re.findall("<code>(.*?)</code>", paths) == ["a.b/c", "gopkg.in/d.v2"]
+    assert 'class="packages"' not in page(document())
+
+
 def card(at, **fields):
     return {"at": at, "type": "a/b.T", "bytes": 48, "retained_bytes": 480,
             "resident_bytes": None, "fields": [], "nfields": 0, "path": [],

@@ -6,12 +6,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...packages import package_of
 from ...render.target import collector_text
-from ..markup import el, section, verbatim
+from ..markup import el, note, section, verbatim
 from .parts import command
 
 if TYPE_CHECKING:
     from ..markup import Element
+
+
+_PACKAGES = 200
 
 
 def about(document: Mapping[str, Any]) -> Element:
@@ -53,6 +57,7 @@ def about(document: Mapping[str, Any]) -> Element:
                 if text is not None
             ],
         ),
+        _packages(document),
         el("h3", None, "Commands that look closer"),
         [command(words) for words in overview.get("next", ())],
         el(
@@ -62,3 +67,31 @@ def about(document: Mapping[str, Any]) -> Element:
             "Its licence (MIT) is in the source of the page.",
         ),
     )
+
+
+def _packages(document: Mapping[str, Any]) -> Element | None:
+    """The paths of the packages that the page names by their last part: paper
+    has no pointer, and two packages may have one name."""
+    types = document.get("types") or {"rows": []}
+    found = document.get("goroutines") or {"groups": []}
+    names = [
+        *(row["key"] for row in types["rows"]),
+        *(root["name"] for root in document["heap"]["roots"]),
+        *(
+            frame["function"] or ""
+            for group in found["groups"]
+            for frame in group["frames"]
+        ),
+    ]
+    paths = sorted({path for path in map(package_of, names) if "/" in path})
+    if not paths:
+        return None
+    left = len(paths) - _PACKAGES
+    return el(
+        "details",
+        None,
+        el("summary", None, f"The {len(paths):,} packages with a longer path"),
+        el("ul", {"class": "packages"},
+           [el("li", None, verbatim(path)) for path in paths[:_PACKAGES]]),
+        note(f"{left:,} more are not in this report.") if left > 0 else None,
+    )  # fmt: skip
