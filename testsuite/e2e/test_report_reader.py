@@ -65,7 +65,7 @@ def change(document):
                            "dependencies": []}  # fmt: skip
     document["objects"] = cards()
     created_by = document["goroutines"]["groups"][0]["created_by"]
-    created_by["function"] = f"{LONG}(*Account).{'AddStream' * 5}"
+    created_by["function"] = f"{LONG}(*Account).{'AddStream' * 4}"
     held = {"name": f"map[string]*{SESSION}", "kind": "object",
             "objects": 49990, "bytes": 2399520}  # fmt: skip
     document["type_holders"] = {

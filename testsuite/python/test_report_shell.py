@@ -4,9 +4,10 @@ says."""
 
 import re
 
-from goref.report import shell
+from goref.report import findings, shell
 from goref.report.markup import el
 from goref.report.page import SCRIPTS, page
+from goref.report.sections import first
 from test_report import ASSETS, Seen, awaited, document, panic
 
 
@@ -59,6 +60,19 @@ def test_the_chart_is_first_if_nothing_is_broken():
     assert found[:3] == ["waits", "charts", "suspects"]
     crash = panic("fatal error", fatal_error="x")
     assert sections(panic=crash)[:2] == ["stop", "charts"]
+
+
+def test_the_verdict_is_the_largest_also_if_it_is_good():
+    good = findings.Finding("good", "Nothing stands out", "no crash", "heap")
+    bad = findings.Finding("bad", "Crash", "SIGSEGV in a/b.f", "stop")
+    for finding, label, verdict in (
+        (good, "Verdict", "Nothing stands out"),
+        (bad, "Crash", "SIGSEGV in b.f"),
+    ):
+        element = first._finding(finding)
+        assert element.findtext(".//strong") == label
+        largest = element.find(".//span[@class='verdict']")
+        assert "".join(largest.itertext()) == verdict
 
 
 def test_the_verdict_says_since_when():

@@ -52,8 +52,8 @@ def _nothing(document: Mapping[str, Any]) -> Finding:
     return Finding(
         "good",
         "Nothing stands out",
-        "no crash, no deadlock or leaked goroutine found, and nothing that holds "
-        "much of the heap alone",
+        "no crash, no deadlock or leaked goroutine found, and nothing that "
+        "holds much of the heap alone",
         "heap",
     )
 
@@ -131,7 +131,8 @@ def _deadlocks(document: Mapping[str, Any]) -> list[Finding]:
 def _waited(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     """How long one of the waiters has waited, if a minute or more."""
     longest = max((row.get("waited_ns") or 0 for row in rows), default=0)
-    return [("", f"the longest wait: {words}") for words in waited_words(longest)]
+    words = waited_words(longest)
+    return [("", f"the longest wait: {' '.join(words)}")] if words else []
 
 
 # Idle pools and services are facts; the others have findings of their own.

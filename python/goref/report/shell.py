@@ -35,9 +35,9 @@ _LICENCES = {"vendor/dagre.min.js": "vendor/dagre.LICENSE"}
 
 
 class Sheet(NamedTuple):
-    """All that a page says. links: the sections, as (id, title). data: documents
-    for scripts, by the id of their element. scripts: names of assets, each
-    after those that it uses."""
+    """All that a page says. links: the sections, as (id, title). data: the
+    documents for scripts, by the id of their element. scripts: names of
+    assets, each after those that it uses."""
 
     title: str
     links: Sequence[tuple[str, str]]

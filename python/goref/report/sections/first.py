@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...render.rss import beside_zeros
@@ -72,28 +72,32 @@ def _partial(document: Mapping[str, Any]) -> Element | None:
 
 
 def _finding(found: Finding) -> Element:
+    """If nothing is wrong, the title is the verdict."""
+    is_good = found.grade == "good"
+    verdict = found.title if is_good else found.text
+    rows = [("", found.text)] if is_good else found.rows
     return el(
         "li",
         None,
         el(
             "a",
             {"class": f"finding {found.grade}", "href": f"#{found.link}"},
-            el("strong", None, found.title),
-            el("span", {"class": "verdict"}, prose(found.text)),
-            _rows(found),
+            el("strong", None, "Verdict" if is_good else found.title),
+            el("span", {"class": "verdict"}, prose(verdict)),
+            _rows(rows),
         ),
     )
 
 
-def _rows(found: Finding) -> Element | None:
-    if not found.rows:
+def _rows(rows: Sequence[tuple[str, str]]) -> Element | None:
+    if not rows:
         return None
     return el(
         "span",
         {"class": "shares"},
         [
             el("span", None, code(name) if name else None, " ", prose(words))
-            for name, words in found.rows
+            for name, words in rows
         ],
     )
 
