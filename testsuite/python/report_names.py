@@ -50,7 +50,9 @@ MODULES = {
 ORIGINS = (
     ("main.T", "main"),
     ("*github.com/x/y/z.T", "main"),
-    ("map[string]*github.com/x/y.T data", "main"),
+    ("map[string]*github.com/x/y.T", "main"),
+    ("map[github.com/x/y.K]bool", "main"),
+    ("map[map[net/http.K]int]struct {}", "std"),
     ("github.com/x/y/api.T", "dependency"),
     ("github.com/x/y/vendor/a/b.T", "dependency"),
     ("go.uber.org/zap.(*Logger).Info", "dependency"),

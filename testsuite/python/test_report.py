@@ -19,7 +19,7 @@ from goref.report import (
     waitgraph,
 )
 from goref.render.sites import NOT_LINKED, SAMPLING_IS_OFF
-from goref.report.sections import first
+from goref.report.sections import first, suspects
 
 HOSTILE = "</script><script>pwned()</script><!--\u202e\x01\udcff\"'&"
 ASSETS = TOP / "python/goref/report/assets"
@@ -593,3 +593,16 @@ def test_the_library_is_as_it_was_published():
     text = page(document())
     assert licence.splitlines()[0] in text
     assert not re.search("sourceMappingURL", text)
+
+
+def test_details_of_a_suspect_add_up():
+    row = {
+        "accumulated": [
+            {"type": "main.T", "objects": 7, "bytes": 600},
+            {"type": "string", "objects": 9, "bytes": 300},
+        ]
+    }
+    for held, last in (1024, "the rest 124 B"), (900, "string 300 B"):
+        table = suspects._contents(row, held)
+        texts = [" ".join(tr.itertext()).split() for tr in table.iter("tr")]
+        assert " ".join(texts[-1]).endswith(last)

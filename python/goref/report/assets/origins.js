@@ -11,7 +11,8 @@ goref.origins = (() => {
   };
   const NONE = { main: null, path: null, dependencies: [] };
   const BEFORE = /^(?:[*(]+|\[\d*\]|<-|chan(?:<-)? )/;
-  const MADE = /^(?:type[.:]|go:|go\.(?![\w.-]+\/))/;
+  const MADE = /^(?:type:|type\.\.|go:|go\.(?![\w.-]+\/))/;
+  const MAX_KEYS = 8; // maps as keys of maps
   const VERSION = /\.v\d+(?=[.-])/;
   const RUNTIME = ["runtime", "internal/runtime", "internal/abi"];
   const modules = { ...NONE, ...data("goref-document").modules };
@@ -28,17 +29,21 @@ goref.origins = (() => {
     return text.length;
   }
 
-  // A type without what stands before the name of its element type.
+  // A type without what stands before the name of its element type, and the
+  // key type of the last map on the way.
   function element(name) {
     let rest = name;
+    let key = "";
     for (;;) {
       const before = rest.match(BEFORE);
       if (rest.startsWith("map[")) {
-        rest = rest.slice(endOfBrackets(rest, 3));
+        const end = endOfBrackets(rest, 3);
+        key = rest.slice(4, end - 1);
+        rest = rest.slice(end);
       } else if (before) {
         rest = rest.slice(before[0].length);
       } else {
-        return rest;
+        return { rest, key };
       }
     }
   }
@@ -46,8 +51,16 @@ goref.origins = (() => {
   const unescaped = (path) => path.replace(/%([0-9a-fA-F]{2})/g,
     (_, digits) => String.fromCharCode(parseInt(digits, 16)));
 
+  // Of a map, that of its elements, or of its keys if those have none.
   function packageOf(whole) {
-    const name = element(whole);
+    let { rest, key } = element(whole);
+    for (let i = 1; i < MAX_KEYS && key && !named(rest); i += 1) {
+      ({ rest, key } = element(key));
+    }
+    return named(rest);
+  }
+
+  function named(name) {
     if (MADE.test(name)) {
       return "runtime";
     }

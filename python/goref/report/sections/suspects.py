@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...render.suspects import resident_text
-from ...render.units import human_bytes
+from ...render.units import counted, human_bytes
 from ..markup import (
     bar,
     code,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..markup import Element
 
 _DETAILED = 10
+_CONTENTS = 8  # types of what accumulates
 
 
 def suspects(document: Mapping[str, Any]) -> Element:
@@ -150,20 +151,29 @@ def _object(card: Mapping[str, Any]) -> Element:
 
 
 def _contents(row: Mapping[str, Any], held: int) -> Element:
+    """The types of what accumulates, and the rest: they add up."""
+    shown = row["accumulated"][:_CONTENTS]
+    lines = [
+        _content(f"{part['objects']:,}", code(part["type"]), part["bytes"], held)
+        for part in shown
+    ]
+    rest = held - sum(part["bytes"] for part in shown)
+    if shown and rest > 0:
+        left = len(row["accumulated"]) - len(shown)
+        more = f" ({counted(left, 'more type')})" if left else ""
+        name = el("span", {"class": "more"}, f"the rest{more}")
+        lines.append(_content("", name, rest, held))
+    return el("table", {"class": "plain"}, lines)
+
+
+def _content(objects: str, name: Element, count: int, held: int) -> Element:
     return el(
-        "table",
-        {"class": "plain"},
-        [
-            el(
-                "tr",
-                None,
-                el("td", {"class": "n"}, f"{part['objects']:,}"),
-                el("td", None, code(part["type"])),
-                el("td", {"class": "n"}, size(part["bytes"])),
-                el("td", {"class": "minor"}, bar(part["bytes"], held)),
-            )
-            for part in row["accumulated"][:8]
-        ],
+        "tr",
+        None,
+        el("td", {"class": "n"}, objects),
+        el("td", None, name),
+        el("td", {"class": "n"}, size(count)),
+        el("td", {"class": "minor"}, bar(count, held)),
     )
 
 
