@@ -99,8 +99,8 @@ struct gr_error *gr_place_follow(struct gr_program *program,
 		if (place->type == GR_TYPE_NONE)
 			return gr_error_format(
 				GR_ERROR_ARGUMENT,
-				"%s: there is a nil interface, or one of an "
-				"unknown type, before \"%s\"",
+				"%s: cannot follow \"%s\": the interface "
+				"is nil or of unknown type",
 				name, behind);
 		type = *gr_types_get(program->types, place->type);
 	}
@@ -109,7 +109,7 @@ struct gr_error *gr_place_follow(struct gr_program *program,
 	if (!place->value)
 		return gr_error_format(
 			GR_ERROR_ARGUMENT,
-			"%s: there is a nil pointer before \"%s\"", name,
+			"%s: cannot follow \"%s\": the pointer is nil", name,
 			behind);
 	place->addr = place->value;
 	place->type = type.elem;

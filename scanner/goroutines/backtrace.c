@@ -99,9 +99,8 @@ struct gr_error *gr_backtrace_make(struct gr_stop *stop,
 		return &gr_enomem;
 	if (query->with_variables && !gr_stop_may_have_values(stop))
 		err = gr_error_format(GR_ERROR_NOT_SAVED,
-				      "this file was saved without values: it "
-				      "lacks those of variables (`goref save "
-				      "--values' keeps them)");
+				      "this file has no variable values; save "
+				      "with `goref save --values'");
 	if (!err)
 		err = answer(stop, query, backtrace);
 	if (!err)

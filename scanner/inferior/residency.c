@@ -482,9 +482,8 @@ static struct gr_error *read_all(const struct gr_image *image,
 		break;
 	}
 	return gr_error_format(GR_ERROR_ARGUMENT,
-			       "resident pages are known of a process on this "
-			       "machine and of a core, not of a snapshot or a "
-			       "remote process");
+			       "resident pages need a local process or a core, "
+			       "not a snapshot or a remote process");
 }
 
 struct gr_error *gr_residency_read(const struct gr_image *image,

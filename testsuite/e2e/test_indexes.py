@@ -102,9 +102,9 @@ def test_what_is_no_element(farm, tmp_path, variant):
         ("main.bank.accounts[1].Nope", 'main.Account has no field "Nope"'),
         ("main.bank.byName[\"a]", "an index is a number"),
         ("main.nobody[1].x", 'no package variable is called "main.nobody"'),
-        ("main.nilAny.x", "there is a nil interface"),
+        ("main.nilAny.x", 'cannot follow "x": the interface is nil'),
         ("main.nilPtr.accounts[0]",
-         'main.nilPtr: there is a nil pointer before "accounts[0]"'),
+         'main.nilPtr: cannot follow "accounts[0]": the pointer is nil'),
         ("main." + "x." * 3000, "the expression is too long"),
     ]  # fmt: skip
     target = farm.target("indexes", variant)
@@ -144,7 +144,7 @@ def test_commands(target):
     )  # fmt: skip
     assert run.rc == 0, run.stderr
     assert run.json(0)["address"] == f"{places['main.bank.accounts[3]']:#x}"
-    assert run.json(0)["object"]["type"] == "[9]main.Account"
+    assert run.json(0)["object"]["type"] == "[]main.Account"
     wanted = places['main.bank.byName["a b"]']
     assert run.json(1)["address"] == f"{wanted:#x}"
     assert run.json(1)["object"]["type"] == "main.Account"

@@ -207,7 +207,7 @@ def test_variables_are_kept_when_asked_for(farm, tmp_path):
     told = answer(core, question)
     assert answer(["open", whole], question) == told
     assert "argument" in json.dumps(told)
-    one_line(run_cli(["open", bare, *question]), 1, "without values")
+    one_line(run_cli(["open", bare, *question]), 1, "no variable values")
 
 
 @variants("default", newest=("stripped", "nodwarf", "external"))
