@@ -163,7 +163,7 @@ static void add_kinds(struct writer *w)
 	for (size_t i = 0; i < GR_NROOT_KINDS; i++) {
 		if (!totals[i].objects)
 			continue;
-		snprintf(what, sizeof(what), "below roots of the kind %s",
+		snprintf(what, sizeof(what), "below %s roots",
 			 gr_root_kind_name((enum gr_root_kind)i));
 		add_total(w, what, &totals[i]);
 	}

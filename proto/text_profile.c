@@ -268,7 +268,7 @@ static void put_dot_unseen(struct writer *w, const struct rest *unseen)
 
 	if (unseen->nodes)
 		put(w,
-		    "  label=\"without a box: %" PRIu64
+		    "  label=\"not drawn: %" PRIu64
 		    " of less than 0.1 %%, %s together\";\n",
 		    unseen->nodes,
 		    gr_text_bytes(unseen->bytes, text, sizeof(text)));

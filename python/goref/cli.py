@@ -124,7 +124,7 @@ def _target(
 
 
 def _finds_exe() -> bool:
-    """Does the core that is open find its executable without being told?"""
+    """True if the core leads to its executable."""
     from .sources import core
 
     return isinstance(current.source, core.Core) and current.source.is_found()

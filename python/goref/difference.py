@@ -108,8 +108,8 @@ def _rank(row: Row) -> tuple[int, int, int, int]:
 
 
 def alike(rows: Sequence[Row], name: Callable[[str], str]) -> list[Row]:
-    """The rows with one for those whose keys have the same name: their sum.
-    What grew most comes first."""
+    """The rows, with those of one displayed name summed into one. The largest
+    growth comes first."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(name(row.key), []).append(row)

@@ -53,8 +53,8 @@ class Front:
             return False
 
     def has_color(self) -> bool:
-        """Does an answer go to a terminal that shows colors, and does the user
-        want them? (https://no-color.org)"""
+        """True if answers go to a terminal that shows colors, and the user wants
+        them (https://no-color.org)."""
         return False
 
     def may_draw(self) -> bool:

@@ -104,7 +104,7 @@ class GoType:
     def _no_field(self, name: str) -> str:
         text = f"{self.name} has no field {name}"
         near = difflib.get_close_matches(name, self.names(), 1)
-        return f"{text}: is it {near[0]}?" if near else text
+        return f"{text}; did you mean {near[0]}?" if near else text
 
     def names(self) -> list[str]:
         """The names of the fields, without blank ones (`_`)."""

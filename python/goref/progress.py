@@ -63,7 +63,7 @@ class _Step:
         spent, part = now - self.begin, (done - self.first) / total
         if spent >= _SURE_S and part >= _SURE_SHARE:
             left = spent * max(1 - done / total, 0) / part
-            text += f", about {_left(left)} left of this step"
+            text += f", about {_left(left)} left in this step"
         return text
 
 

@@ -34,8 +34,8 @@ def _lines(path: str) -> Iterator[_Line]:
 
 
 def _may_be(old_type: str, new_type: str) -> bool:
-    """May an object of one type be that of the other? Not if both are known and
-    differ: its memory belongs to a new object."""
+    """True unless both types are known and differ: then the memory belongs to
+    a new object."""
     return old_type == new_type or _NOT_KNOWN in (old_type, new_type)
 
 

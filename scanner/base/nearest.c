@@ -111,7 +111,7 @@ const char *gr_nearest_text(const struct gr_nearest *nearest,
 		bool is_last = i && i + 1 == nearest->count;
 
 		gr_text_put(&to, "%s%.*s",
-			    !i	    ? ": is it " :
+			    !i	    ? "; did you mean " :
 			    is_last ? " or " :
 				      ", ",
 			    SHOWN_BYTES, nearest->names[i]);

@@ -41,7 +41,7 @@ unsigned int gr_near_limit(const char *name);
 void gr_nearest_enter(struct gr_nearest *nearest, const char *name,
 		      unsigned int distance);
 
-/** Write `: is it A, B or C?`, or nothing if there is no name. Returns @p text. */
+/** Write `; did you mean A, B or C?`, or nothing if there is no name. Returns @p text. */
 const char *gr_nearest_text(const struct gr_nearest *nearest,
 			    char text[static GR_NEAREST_TEXT]);
 

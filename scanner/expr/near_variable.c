@@ -135,7 +135,7 @@ struct gr_error *gr_place_no_variable(struct gr_stop *stop, const char *name)
 	struct gr_error *err = NULL;
 
 	begin(&w, name);
-	// With a star it is no name: whoever is asked next says so.
+	// A text with a star is no name; the next parser reports the error.
 	if (*name != '*')
 		err = compare_variables(&w);
 	if (!err && *name != '*' && w.package_bytes)
@@ -143,9 +143,8 @@ struct gr_error *gr_place_no_variable(struct gr_stop *stop, const char *name)
 	if (err)
 		return err;
 	return gr_error_format(GR_ERROR_NOT_FOUND,
-			       "no package variable is called \"%.*s\"%s",
+			       "no package variable%s is called \"%.*s\"%s",
+			       w.found.count ? "" : " or local variable in use",
 			       SHOWN_BYTES, name,
-			       w.found.count ?
-				       gr_nearest_text(&w.found, near) :
-				       ", and no local variable in use");
+			       gr_nearest_text(&w.found, near));
 }

@@ -27,9 +27,8 @@ const char *gr_memory_row_name(struct gr_program *program, uint32_t label);
 const char *gr_memory_array_name(struct gr_program *program, uint32_t label,
 				 uint64_t bytes);
 
-/** Has an object or a variable with a label elements: is it an array, a slice,
- * a map, a channel, or what belongs to one, or a pointer to an array, a slice or
- * a map? */
+/** True if the memory has elements: an array, slice, map or channel, what such a
+ * value points to, or a pointer to an array, a slice or a map. */
 bool gr_memory_is_container(struct gr_program *program, uint32_t label);
 
 /**

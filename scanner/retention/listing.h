@@ -31,8 +31,8 @@ struct gr_listing_options {
 	bool with_merged_types;
 	uint64_t min_bytes; /**< Without malloc headers. */
 	uint64_t limit;	    /**< Lines; 0: no limit. */
-	/** Is this type wanted? For arrays, both names are asked for: `[]main.T`
-	 * and `[48]main.T`. NULL: all are. */
+	/** True if this type is wanted. For arrays, it is called with both
+	 * names: `[]main.T` and `[48]main.T`. NULL: all are. */
 	struct gr_error *(*is_wanted)(void *ctx, const char *type, bool *ret);
 	void *ctx;
 };

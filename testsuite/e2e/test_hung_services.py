@@ -38,7 +38,7 @@ CAUSES = {
     r"goroutine \d+, which alone can reach \(\*main\.promise\)\(0x\w+\)\.done "
     r"\(chan receive, unbuffered\), and is \[IO wait\] in "
     r"main\.\(\*promise\)\.read at services\.go:\d+",
-    "stages": r"nothing looks wrong: 4 of 13 goroutines wait for the network or "
+    "stages": r"nothing stands out: 4 of 13 goroutines wait for the network or "
     r"timers, 8 for channels or conditions",
 }
 

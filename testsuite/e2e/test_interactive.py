@@ -225,7 +225,7 @@ def test_progress_has_steps_and_time_left(terminal, farm):
     text = busy.run("goref overview")
     found = re.search(
         r"goref: [\d.]+ s, walking the heap, \d+ % of 3\.0 M objects, "
-        r"about \d+ s left of this step",
+        r"about \d+ s left in this step",
         text,
     )
     assert found, text

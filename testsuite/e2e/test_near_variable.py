@@ -25,24 +25,24 @@ def ask(core, *words):
 def test_variable(core, variant, verb):
     done = ask(core(variant), verb, WRONG)
     if variant.flavour == "default":
-        one_line(done, 1, f"is it {RIGHT}?")
+        one_line(done, 1, f"did you mean {RIGHT}?")
     # A warning comes before it if there is no debug information.
-    assert done.stderr.endswith(f'"{WRONG}": is it {RIGHT}?\n')
+    assert done.stderr.endswith(f'"{WRONG}"; did you mean {RIGHT}?\n')
 
 
 @variants("default")
 @pytest.mark.parametrize(
     "words, told",
     [
-        (["why", "sessionsByToken"], f"is it {RIGHT}?"),
-        (["why", "sessionByToken"], f"is it {RIGHT}?"),
-        (["why", f"{WRONG}[3].Name"], f"is it {RIGHT}?"),
-        (["why", "maine.sessionsByToken"], f"is it {RIGHT}?"),
-        (["why", "base64.StdEncodin"], "is it encoding/base64.StdEncoding"),
-        (["why", "base64.StdEncoding"], "is it encoding/base64.StdEncoding"),
-        (["--why", WRONG], f"is it {RIGHT}?"),
-        (["why", "--type", "main.Sesion"], "is it main.Session?"),
-        (["histogram", "--exact", "main.Sesion"], "is it main.Session?"),
+        (["why", "sessionsByToken"], f"did you mean {RIGHT}?"),
+        (["why", "sessionByToken"], f"did you mean {RIGHT}?"),
+        (["why", f"{WRONG}[3].Name"], f"did you mean {RIGHT}?"),
+        (["why", "maine.sessionsByToken"], f"did you mean {RIGHT}?"),
+        (["why", "base64.StdEncodin"], "did you mean encoding/base64.StdEncoding"),
+        (["why", "base64.StdEncoding"], "did you mean encoding/base64.StdEncoding"),
+        (["--why", WRONG], f"did you mean {RIGHT}?"),
+        (["why", "--type", "main.Sesion"], "did you mean main.Session?"),
+        (["histogram", "--exact", "main.Sesion"], "did you mean main.Session?"),
     ],
 )
 def test_others(core, variant, words, told):
@@ -53,8 +53,8 @@ def test_others(core, variant, words, told):
 @pytest.mark.parametrize("words", ["main.q", "q", "main.elsewhere", "x.y.z"])
 def test_nothing_is_similar(core, variant, words):
     done = ask(core(variant), "why", words)
-    one_line(done, 1, "and no local variable in use")
-    assert "is it" not in done.stderr
+    one_line(done, 1, "no package variable or local variable in use is called ")
+    assert "did you mean" not in done.stderr
 
 
 @variants("default")
@@ -63,9 +63,9 @@ def test_types_of_objects(core, variant):
     for pattern in ("main.Sesion", r"^main\.Sesion$"):
         done = ask(core(variant), "objects", "--type", pattern)
         assert done.returncode == 0 and not done.stdout
-        assert done.stderr.endswith("; is it main.Session?\n")
+        assert done.stderr.endswith("; did you mean main.Session?\n")
     done = ask(core(variant), "objects", "--type", "main.Se.*Q")
-    assert "is it" not in done.stderr
+    assert "did you mean" not in done.stderr
 
 
 @variants("default")
@@ -73,4 +73,4 @@ def test_local_variable(farm, variant):
     """Those in use are suggested, too."""
     target = farm.target("roots", variant)
     done = ask(target, "why", "main.main.locl")
-    one_line(done, 1, "is it main.main.local")
+    one_line(done, 1, "did you mean main.main.local")

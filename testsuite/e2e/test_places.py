@@ -95,11 +95,11 @@ def test_star_needs_a_type(shared, command):
         ("0xzz", ['cannot read "0xzz"']),
         ("0x1c000000000000000", ["cannot read"]),
         ('"abc"', ['cannot read "abc"', '"path/to/pkg".Var']),
-        ("main.nowhere", ['no package variable is called "main.nowhere"']),
+        ("main.nowhere", ['no package variable or local variable in use is called "main.nowhere"']),
         ("main.sNaer", ["main.sNear?"]),
         ("main.sNaer.next[3]", ["main.sNear?"]),
         ("'main.sNaer'", ["main.sNear?"]),
-        ("sNear", ['no package variable is called "sNear": is it main.sNear']),
+        ("sNear", ['no package variable is called "sNear"; did you mean main.sNear']),
         ("mian.sNear", ["main.sNear"]),
         ("other/main.sNear", ["main.sNear"]),
         (
@@ -149,8 +149,8 @@ def test_fields_of_variables(values):
     "text, words",
     [
         ("main.vTree.Middle", ['main.Tree has no field "Middle"']),
-        ("main.vTree.Lft", ['has no field "Lft": is it Left?']),
-        ("main.vTree.Left.left", ['has no field "left": is it Left?']),
+        ("main.vTree.Lft", ['has no field "Lft"; did you mean Left?']),
+        ("main.vTree.Left.left", ['has no field "left"; did you mean Left?']),
         ("main.vTree.Left.Nothing.More", ['no field "Nothing"']),
     ],
 )

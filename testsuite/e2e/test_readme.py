@@ -149,7 +149,7 @@ def test_every_kind_of_command_is_found():
         "goref core core",
         "goref attach $! why 'main.pageCache.order[2500]'",
         "goref core CORE leaks                         "
-        "# who is never woken again?",
+        "# who can never wake?",
         "goref attach PID save heap.goref",
         "goref diff OLD NEW",
         "goref core CORE histogram --by site,root",

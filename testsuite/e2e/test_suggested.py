@@ -33,7 +33,7 @@ def paste(line):
 def suggested(out):
     """The commands below `Next', without what they tell."""
     lines = out[out.index("\nNext\n") :].splitlines()
-    return [x.split("  ")[1] for x in lines if x.startswith("  ")]
+    return [x.split("  ")[1] for x in lines if x.startswith("  goref ")]
 
 
 @pytest.mark.parametrize("gdb", [None, "/nowhere/gdb"])

@@ -125,7 +125,7 @@ def test_fields(typed, tmp_path):
     ]  # fmt: skip
     assert said == [
         ["NoFieldError",
-         "goref: main.Derived has no field Nam: is it Name?"],
+         "goref: main.Derived has no field Nam; did you mean Name?"],
         ["NoFieldError", "goref: main.Derived has no field Nope"],
         ["NoFieldError", "goref: int has no fields: no X"],
         ["TypeError", "goref: a value of type main.Derived has no element 3"],
@@ -582,17 +582,17 @@ def test_unknown_types(farm, tmp_path):
     )
     said, empty = got
     assert said[0] == (
-        "goref: there is no type main.Sesion: is it main.Session?"
+        "goref: there is no type main.Sesion; did you mean main.Session?"
     )
-    assert said[1].startswith("goref: there is no type main.session: is it ")
+    assert said[1].startswith("goref: there is no type main.session; did you mean ")
     assert "main.Session" in said[1] and "main.Session" in said[2]
     assert said[3] == (
         "goref: there is no type nothing.AtAll; `goref histogram' lists the "
         "types"
     )
     assert said[4:] == [
-        "goref: there is no type main.Sesion: is it main.Session?",
-        "goref: there is no type main.Itm: is it main.Item?",
+        "goref: there is no type main.Sesion; did you mean main.Session?",
+        "goref: there is no type main.Itm; did you mean main.Item?",
     ]
     assert empty == [0] * 6
 

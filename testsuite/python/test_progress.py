@@ -72,10 +72,10 @@ def test_an_estimate_needs_time_and_a_part(shown):
     assert [line.partition(", about ")[2] for line in lines] == [
         "",
         "",
-        "2 s left of this step",
+        "2 s left in this step",
         "",
         "",
-        "30 s left of this step",
+        "30 s left in this step",
     ]
 
 
@@ -100,7 +100,7 @@ def test_a_total_may_be_too_small(shown):
         (1.0, "computing dominators", 500, 1000),
         (3.0, "computing dominators", 1030, 1000),
     )[1] == (
-        "goref: 3.0 s, computing dominators, 99 %, about 1 s left of this step"
+        "goref: 3.0 s, computing dominators, 99 %, about 1 s left in this step"
     )
 
 

@@ -232,7 +232,7 @@ def test_crowd_of_the_network(report, make):
         make.waits(), crowd=many, states=states(IO_wait=1000, select=9)
     )
     assert shown.cause.text == (
-        "nothing looks wrong: 1,000 of 1,009 goroutines wait for the network "
+        "nothing stands out: 1,000 of 1,009 goroutines wait for the network "
         "or timers, 9 for channels or conditions"
     )
     assert json.loads(shown.json())["cause_kind"] == "idle"
@@ -425,7 +425,7 @@ def test_outside_without_paths(report, make):
 def test_nothing(report, make):
     lines = report(make.waits(), make.leaks()).lines()
     assert lines[0] == (
-        "nothing looks wrong: 3 of 3 goroutines wait for channels or conditions"
+        "nothing stands out: 3 of 3 goroutines wait for channels or conditions"
     )
     assert "no goroutine has leaked" in lines
 

@@ -277,11 +277,11 @@ def test_a_warning_is_not_repeated(make):
 
 
 def test_expected_gaps_are_no_news(make):
-    """Words of the machine are none for a person."""
+    """The text describes gaps; the document has their keys."""
     gaps = make.gaps(conservative_free_slots=2, frames_not_unwound=1)
     ledger = make.ledger((10, 10), (10, 10))._replace(gaps=gaps)
     shown = report(make, ledger=ledger)
-    assert "gaps: 1 stack is not unwound to its end" in shown.lines()
+    assert "gaps: 1 stack could not be unwound to its end" in shown.lines()
     assert "conservative" not in shown.text()
     assert shown.document()["gaps"]["conservative_free_slots"] == 2
 

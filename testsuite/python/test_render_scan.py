@@ -57,7 +57,7 @@ go1.24.4, no collection running, 7 goroutines
   reached          750  6.0 MiB   75.0 %
   not reached      250  2.0 MiB   25.0 %
   reached by type 100.0 %, runtime type 0.0 %, header 0.0 %, pointer mask only 0.0 % (of bytes)
-  gaps: 1,234 types of the runtime could not be read
+  gaps: 1,234 runtime types could not be read
 
 Top roots by bytes and by objects
    billed   share  objects

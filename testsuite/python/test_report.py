@@ -551,9 +551,9 @@ def test_a_suspect_that_was_not_touched_says_so():
 
 
 def test_nothing_found_is_good_only_if_all_was_looked_for():
-    assert titles() == ["Not known"]
+    assert titles() == ["Incomplete"]
     known = {
-        "hung": {"cause": "nothing looks wrong: 3 of 4 goroutines wait for "
+        "hung": {"cause": "nothing stands out: 3 of 4 goroutines wait for "
                  "the network or timers", "cause_kind": "idle",
                  "outside": []},
         "waits": {"ndeadlocks": 0, "waits": [], "owners": []},

@@ -138,4 +138,4 @@ def test_suspects_name_their_largest_objects():
                "by_suspect": [[2, 0]]}  # fmt: skip
     text = page(document(suspects=suspects(2), objects=objects))
     assert re.findall('data-card="(\\w+)"', text) == ["0xc0", "0xa0"]
-    assert "the 2 largest objects" in text
+    assert "The 2 largest objects" in text

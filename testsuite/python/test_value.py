@@ -247,7 +247,7 @@ def test_types_of_themselves(scan, at):
     outer = at(OUTER)
     scan.put(8, 7, 9)
     assert outer.deep == 7 and outer.own == 9
-    with pytest.raises(errors.NoFieldError, match="no field dep: is it"):
+    with pytest.raises(errors.NoFieldError, match="no field dep; did you mean"):
         outer.Inner.dep
     with pytest.raises(KeyError):
         outer["nothing"]

@@ -51,20 +51,21 @@ TEST_F(errors)
 		const char *name, *want;
 	} rows[] = {
 		{ "main.Sesion",
-		  "there is no type main.Sesion: is it main.Session or "
+		  "there is no type main.Sesion; did you mean main.Session or "
 		  "main.Sessions?" },
-		{ "main.Itm", "there is no type main.Itm: is it main.Item or "
-			      "main.item?" },
+		{ "main.Itm",
+		  "there is no type main.Itm; did you mean main.Item or "
+		  "main.item?" },
 		{ "[]main.Sesion",
-		  "there is no type main.Sesion: is it main.Session or "
+		  "there is no type main.Sesion; did you mean main.Session or "
 		  "main.Sessions?" },
-		{ "[3][]main.Caf", "there is no type main.Caf: is it "
+		{ "[3][]main.Caf", "there is no type main.Caf; did you mean "
 				   "main.Cat?" },
 		{ "begins with main.Caf",
-		  "there is no type main.Caf: is it main.Cat?" },
+		  "there is no type main.Caf; did you mean main.Cat?" },
 		{ "*main.Sesion",
-		  "there is no type *main.Sesion: is it *main.Session?" },
-		{ "b.Widget", "there is no type b.Widget: is it "
+		  "there is no type *main.Sesion; did you mean *main.Session?" },
+		{ "b.Widget", "there is no type b.Widget; did you mean "
 			      "example.org/a/b.Widget?" },
 		{ "xyz.Nothing", "there is no type xyz.Nothing; `goref "
 				 "histogram' lists the types" },

@@ -92,19 +92,20 @@ TEST(order)
 
 	assert_string_equal(gr_nearest_text(&nearest, text), "");
 	gr_nearest_enter(&nearest, "far", 5);
-	assert_string_equal(gr_nearest_text(&nearest, text), ": is it far?");
+	assert_string_equal(gr_nearest_text(&nearest, text),
+			    "; did you mean far?");
 	gr_nearest_enter(&nearest, "near", 1);
 	assert_string_equal(gr_nearest_text(&nearest, text),
-			    ": is it near or far?");
+			    "; did you mean near or far?");
 	gr_nearest_enter(&nearest, "near", 1);
 	gr_nearest_enter(&nearest, "too far", 6);
 	gr_nearest_enter(&nearest, "as near", 1);
 	gr_nearest_enter(&nearest, "farthest", 7);
 	assert_string_equal(gr_nearest_text(&nearest, text),
-			    ": is it near, as near or far?");
+			    "; did you mean near, as near or far?");
 	gr_nearest_enter(&nearest, "nearest", 0);
 	assert_string_equal(gr_nearest_text(&nearest, text),
-			    ": is it nearest, near or as near?");
+			    "; did you mean nearest, near or as near?");
 }
 
 /* Names of a program may have any length. */
@@ -119,7 +120,8 @@ TEST(long_text)
 		gr_nearest_enter(&nearest, names[i], 1);
 	}
 	gr_nearest_text(&nearest, text);
-	assert_int_equal(strlen(text), strlen(": is it , or ?") + 3 * 200 + 1);
+	assert_int_equal(strlen(text),
+			 strlen("; did you mean , or ?") + 3 * 200 + 1);
 	assert_null(strstr(text, "..."));
 }
 
@@ -132,7 +134,7 @@ TEST(names_of_a_program)
 	gr_nearest_enter(&nearest, "main.a\nb\x1b[1m", 1);
 	gr_nearest_enter(&nearest, "main.\xc3\xa9\xff", 1);
 	assert_string_equal(gr_nearest_text(&nearest, text),
-			    ": is it main.a?b?[1m or main.\xc3\xa9?"
+			    "; did you mean main.a?b?[1m or main.\xc3\xa9?"
 			    "?");
 }
 

@@ -159,9 +159,9 @@ TEST(no_labels)
 	assert_true(has_sample(p, "[0]. (*main.Node);main.work.buf 5 192"));
 	assert_int_equal(sum(p).objects, 10);
 	assert_int_equal(sum(p).bytes, 512);
-	assert_true(has_comment(p, "below roots of the kind global: "
+	assert_true(has_comment(p, "below global roots: "
 				   "3 objects, 300 bytes"));
-	assert_true(has_comment(p, "below roots of the kind local: "
+	assert_true(has_comment(p, "below local roots: "
 				   "7 objects, 212 bytes"));
 	assert_false(has_comment(p, "kind stack"));
 	gr__pprof__profile__free_unpacked(p, NULL);

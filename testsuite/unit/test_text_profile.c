@@ -194,7 +194,7 @@ TEST(dot_is_cut)
 	assert_non_null(strstr(text, "top_rest [style=\"dashed,rounded\", "
 				     "label=\"40 more\\n"));
 	assert_int_equal(count(text, "label=\"1 more\\n1 B"), 60);
-	assert_null(strstr(text, "without a box"));
+	assert_null(strstr(text, "not drawn"));
 	assert_int_equal(stats.samples, 2 * N);
 }
 
@@ -232,7 +232,7 @@ TEST(dot_drops_what_is_too_small)
 			    "  n0 -> n0_rest [style=dashed];\n"
 			    "  n1 [label=\"b\\n11 B (0.1 %)\"];\n"
 			    "  n0 -> n1;\n"
-			    "  label=\"without a box: 1 of less than 0.1 %, "
+			    "  label=\"not drawn: 1 of less than 0.1 %, "
 			    "9 B together\";\n"
 			    "}\n");
 }

@@ -46,7 +46,7 @@ def answer_report(
 
 
 def has_color(options: Any) -> bool:
-    """Is the answer printed in colors?"""
+    """True if the answer is printed in color."""
     if options.color == "auto":
         return front.current.has_color()
     return bool(options.color == "always")

@@ -74,7 +74,7 @@ def _near(scan: Scan, pattern: str | None) -> str:
     try:
         scan.resolve(f"(*{name})(0x1)")
     except native.load().Error as problem:
-        meant = re.search(r": (is it .*\?)$", str(problem))
+        meant = re.search(r"; (did you mean .*\?)$", str(problem))
         return f"; {meant[1]}" if meant else ""
     return ""
 

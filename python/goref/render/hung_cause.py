@@ -275,7 +275,7 @@ def _idle_text(states: Sequence[GoroutineCount], outside: int) -> str:
         return "no goroutine waits for a lock or a channel"
     (first, what), *others = [part for part in parts if part[0]]
     verb = "waits" if first == 1 else "wait"
-    text = f"nothing looks wrong: {first:,} of {total} {verb} for {what}"
+    text = f"nothing stands out: {first:,} of {total} {verb} for {what}"
     return text + "".join(f", {count:,} for {what}" for count, what in others)
 
 

@@ -55,49 +55,36 @@ def _folded_lines(ledger: Ledger) -> list[str]:
     ]
 
 
-# The words for each gap, one and many. A gap without words is expected: it says
-# nothing about the heap.
+# The words for each gap, one and many. A gap without words is expected and says
+# nothing about the heap, or makes the answer partial, which has words for it.
 _GAPS = {
-    "unreadable_pages": (
-        "page of memory is missing",
-        "pages of memory are missing",
-    ),
-    "bad_spans": ("span makes no sense", "spans make no sense"),
     "free_slot_pointers": (
         "pointer leads to a free slot",
         "pointers lead to free slots",
     ),
     "unknown_types": (
-        "type of the runtime could not be read",
-        "types of the runtime could not be read",
+        "runtime type could not be read",
+        "runtime types could not be read",
     ),
     "unresolved_generics": (
-        "generic type has an unknown instance",
-        "generic types have unknown instances",
+        "generic type could not be resolved",
+        "generic types could not be resolved",
     ),
     "frames_not_unwound": (
-        "stack is not unwound to its end",
-        "stacks are not unwound to their ends",
-    ),
-    "goroutines_skipped": (
-        "goroutine could not be read",
-        "goroutines could not be read",
+        "stack could not be unwound to its end",
+        "stacks could not be unwound to their ends",
     ),
     "conservative_frames": (
-        "frame is read conservatively, as the collector does",
-        "frames are read conservatively, as the collector does",
+        "frame was scanned conservatively",
+        "frames were scanned conservatively",
     ),
     "spans_mid_sweep": (
         "span was being swept",
         "spans were being swept",
     ),
-    "broken_lists": (
-        "list of the runtime makes no sense",
-        "lists of the runtime make no sense",
-    ),
     "broken_containers": (
-        "map or channel makes no sense",
-        "maps or channels make no sense",
+        "map or channel is inconsistent",
+        "maps or channels are inconsistent",
     ),
     "unknown_locations": (
         "variable has an unknown location",

@@ -22,7 +22,7 @@ def nothing_text(type_: str | None, min_bytes: int | None) -> str:
     """Beside an empty list: what was asked for."""
     line = "no reached object"
     if type_ is not None:
-        line += f" has a type with a match of {type_}"
+        line += f" has a type that matches {type_}"
     if min_bytes:
         line += f"{' and' if type_ is not None else ' has'} "
         line += f"{human_bytes(min_bytes)} or more"

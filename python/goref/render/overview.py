@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 TOP = 5  # rows of JSON
 TOP_BILLED = 3  # rows of the tables below what keeps most alive
 NEXT = 5  # commands
-_LINES = 5  # of commands as text, so that all fits on a screen
+_LINES = 4  # of commands as text, so that all fits on a screen
 _EARLY = 3  # places of goroutines, before the heap is walked
 _GARBAGE_SHARE = 10  # of the heap: said from a tenth on
 
@@ -164,7 +164,7 @@ def _verdict(report: OverviewReport) -> Section:
 
 
 def _is_blocked(report: OverviewReport) -> bool:
-    """Is there a deadlock or a leak?"""
+    """True if there is a deadlock or a leak."""
     waits, leaks = report.waits, report.leaks
     return bool((waits and waits.deadlocks) or (leaks and leaks.leaked))
 
@@ -233,8 +233,10 @@ def _ended(report: OverviewReport) -> Section:
         "text": cause_text(panic),
         "goroutine_id": panic.goroutine.id if panic.goroutine else None,
     }
+    is_last = report.stop is None
     return Section(
-        [ended_line(panic)] if is_sent(panic) else [], {"panic": keys}
+        [ended_line(panic)] if is_sent(panic) and is_last else [],
+        {"panic": keys},
     )
 
 
@@ -278,6 +280,8 @@ def _stop(report: OverviewReport) -> Section:
     text += f"; thread {stop.thread}"
     if stop.goroutine_id:
         text += f" runs goroutine {stop.goroutine_id}"
+    if report.panic and is_sent(report.panic):
+        text = f"{ended_line(report.panic)}; {text}"
     address = signal.addr if signal else None
     keys: Document = {
         "signal": signal and signal.name,
@@ -519,7 +523,7 @@ def _closer(report: OverviewReport) -> list[tuple[str, str]]:
         who = command(report.how, "suspects")
         first = commands(found[0], report.how)[0]
         return [
-            (who, "who holds most, where it accumulates, and what"),
+            (who, "the largest holders, and what accumulates in them"),
             (first, f"a closer look at {found[0].name}"),
         ]
     named = report.suspect
@@ -539,13 +543,13 @@ def _causes(report: OverviewReport) -> list[tuple[str, str]]:
     how = report.how
     rows = []
     if report.panic and not is_sent(report.panic):
-        what = "what ended it: the calls, and the values"
+        what = "what ended the program: its calls and values"
         rows.append((command(how, "panic"), what))
     if report.waits and report.waits.deadlocks:
         what = "why goroutines wait, and for whom"
         rows.append((command(how, "hung"), what))
     if report.leaks and report.leaks.leaked:
-        what = "who can never wake, and what that keeps"
+        what = "goroutines that can never wake, and what they retain"
         rows.append((command(how, "leaks"), what))
     return [*rows, *_closer(report)]
 
@@ -554,9 +558,9 @@ def _next(report: OverviewReport) -> Section:
     found = report.resident
     is_known = not found or found.residency != "unknown"
     memory = "the resident memory" if is_known else "the core's memory"
-    rss = (["rss"], f"where {memory} is, beyond the heap")
+    rss = (["rss"], f"where {memory} is, also outside the heap")
     others = [
-        (["hung"], "what goroutines do, and what they wait for"),
+        (["hung"], "what goroutines do and wait for"),
         *([rss] if _resident(report).lines else []),
         (["scan"], "all tables: roots and types by bytes and objects"),
         (["scan", "--out", "refs.pb"],

@@ -2,7 +2,7 @@
 """Lines with colors for a terminal.
 
 A line is a text, and a `Line` is one that knows which of its parts have a
-style. Without colors, both are printed alike: no statement rests on a color."""
+style. Without colors, both print the same text."""
 
 from __future__ import annotations
 

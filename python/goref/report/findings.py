@@ -44,16 +44,16 @@ def _nothing(document: Mapping[str, Any]) -> Finding:
     if missing or document["partial"]:
         return Finding(
             "warn",
-            "Not known",
-            "nothing stands out in what could be read, but not everything "
-            "could be read",
+            "Incomplete",
+            "a part of the program could not be read; nothing stands out in "
+            "the rest",
             "about",
         )
     return Finding(
         "good",
         "Nothing stands out",
-        "no crash, no deadlock or leaked goroutine found, and nothing that "
-        "holds much of the heap alone",
+        "no crash, deadlock or leaked goroutine found, and no single holder "
+        "of much of the heap",
         "heap",
     )
 
@@ -230,9 +230,9 @@ def _leaks(document: Mapping[str, Any]) -> list[Finding]:
         return []
     where = found["groups"][0]["function"] if found["groups"] else None
     text = (
-        f"{counted(found['leaked'], 'goroutine')} can never be woken again, "
-        f"and {'keeps' if found['leaked'] == 1 else 'keep'} "
-        f"{human_bytes(found['retained_bytes'])} and "
+        f"{counted(found['leaked'], 'goroutine')} can never wake, and "
+        f"{'retains' if found['leaked'] == 1 else 'retain'} "
+        f"{human_bytes(found['retained_bytes'])} of heap and "
         f"{human_bytes(found['stack_bytes'])} of stacks"
     )
     if where:

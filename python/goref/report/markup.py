@@ -84,14 +84,14 @@ def html(root: Element) -> str:
 
 
 def size(count: int) -> Element:
-    """Bytes for a person, with the exact number behind the pointer."""
+    """Bytes for a person, with the exact number in a tooltip."""
     return el("span", {"class": "num", "title": f"{count:,} B"},
               human_bytes(count))  # fmt: skip
 
 
 def code(name: str, length: int = LENGTH) -> Element:
-    """A name as it fits into a column, with the whole name behind the
-    pointer; what is copied is the whole name (assets/copy.js)."""
+    """A name as it fits into a column. The tooltip has the whole name, and so
+    has a copy (assets/copy.js)."""
     shown = column(name, length)
     return el(
         "code", {"title": name if shown != name else None}, _pieces(shown)

@@ -129,7 +129,7 @@ def _top_bar(links: Sequence[tuple[str, str]]) -> Element:
     return el(
         "header",
         {"class": "top"},
-        el("a", {"class": "skip", "href": "#main"}, "Skip to the content"),
+        el("a", {"class": "skip", "href": "#main"}, "Skip to content"),
         el("a", {"class": "brand", "href": "#main"}, "goref"),
         el(
             "nav",
@@ -156,7 +156,7 @@ def _search() -> Element:
             "input",
             {"type": "search", "id": "search", "autocomplete": "off",
              "placeholder": "Search the page", "spellcheck": "false",
-             "aria-label": "Search the page; regular expressions work",
+             "aria-label": "Search the page; takes text or a regular expression",
              "aria-keyshortcuts": "/"},
         ),
         el("kbd", {"aria-hidden": "true"}, "/"),

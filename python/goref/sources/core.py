@@ -37,7 +37,7 @@ class Core(FileSource):
         self.core = filenames.absolute(core)
 
     def is_found(self) -> bool:
-        """Would the core alone find the executable that it was given?"""
+        """True if the core alone leads to this executable."""
         from .. import executable  # only needed here
 
         try:

@@ -48,9 +48,10 @@ DIFF = Verb(
     "Print what has grown from one heap to another",
     """\
 OLD and NEW are each a core (CORE, or EXE CORE), a file of `goref save' or the
-number of a process, in any mix. Prints what grew most, by type, root, path,
-allocation site, package and goroutine function, and suspects that are new or
-gone. An object counts where scan bills it.""",
+number of a process, in any mix. The first lines are the growth of the reached
+heap and the suspects that are new, remain or are gone. Then come the tables of
+what grew most: by type, root, path, allocation site, package and goroutine
+function. An object counts where scan bills it.""",
     (
         BY_DIFFERENCE,
         TOP_DIFFERENCE,

@@ -15,11 +15,12 @@ OVERVIEW = Verb(
     "overview",
     "Summarize the program and suggest what to ask next",
     """\
-Prints what stopped the program, the size of its heap, the number of
-goroutines, what keeps most alive, the largest holders and types, and the
-commands to run next. It walks the heap and makes the object graph; in gdb,
-later commands of the same stop use both again. If there is no memory for the
-graph, it says so and goes on without.
+Begins with the verdict: what ended the program, deadlocks, leaked goroutines
+and the first suspect. Then prints what stopped the program, the size of its
+heap, the number of goroutines, what keeps most alive, the largest holders and
+types, and the commands to run next. It walks the heap and makes the object
+graph; in gdb, later commands of the same stop use both again. If there is no
+memory for the graph, it says so and goes on without.
 
 `scan' prints the complete tables.""",
     (TOP_OVERVIEW, *COMMON),
@@ -85,8 +86,8 @@ SUSPECTS = Verb(
 For each suspect, prints what it retains, where that accumulates, how much of it
 is resident, what it consists of, a path from a root, and the commands to look
 closer. A suspect is one holder, or many goroutines or objects that are alike.
-It retains 10 % of what is reached or more, and 4 MiB or more. What only the
-runtime itself holds is no suspect. On a heap without a suspect, one line says
+It retains 10 % of what is reached or more, and 4 MiB or more. A holder that only
+the runtime refers to is no suspect. On a heap without a suspect, one line says
 so.""",
     (TOP_SUSPECTS, FAIL_ABOVE, *COMMON),
     details="""\

@@ -66,7 +66,7 @@ MAX_SAMPLES = Option(
 )
 ATTRIBUTION = Option(
     "attribution",
-    "What several roots reach is billed to the nearest, or to the first.",
+    "Bill what several roots reach to the nearest, or to the first.",
     kind="choice",
     value="nearest|first",
     choices=("nearest", "first"),
@@ -125,7 +125,7 @@ node, and dot is a graph of the largest nodes for Graphviz, which says what it
 leaves out.
 
 --root-labels and --label are for stores of profiles and for pprof's -tagfocus.
-`go tool pprof' draws a box for each label of a node.
+`go tool pprof' draws a box for each text label of a node.
 
 --sites makes it a profile of the objects that the runtime has sampled for its
 heap profile: allocated there, kept here. A path leads from a root to the object
@@ -323,13 +323,13 @@ or *(*main.T)(0xc000012345), also with fields and elements behind it, or, in
 gdb, an expression of gdb ($rax, &main.cache). The chain is the one over which
 `scan' bills the object. If the address is in no object, `why' says what is
 there: a stack, data, a free slot and so on. For a variable that is no pointer,
-`why' lists what its own words point to. The last line says who holds the object
-alone, and what would be freed without that.""",
+`why' lists what its own words point to. The line below the object says who
+holds it alone, and how much would be freed without that holder.""",
     (PATHS, ALL_ROOTS, EXCLUDE_WEAK, OF_TYPE, ATTRIBUTION, *COMMON),
     "ADDRESS|EXPRESSION",
     """\
-The last line says what all paths to the object have in common. "Only through
-main.sessions" means: this variable is on every path, and if it is set to zero,
+The line below the object says what all paths to it have in common. "Only
+through main.sessions" means: this variable is on every path, and if it is set to zero,
 the collector frees the bytes that are printed. If a field is named, it is the
 only pointer to all that is freed. "By 3 roots, none alone" means that freeing
 the object takes more than one change. The paths may still go through one object,

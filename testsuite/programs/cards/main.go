@@ -2,7 +2,7 @@
 
 // Objects whose order by what they keep alive is known: shelves that differ,
 // twins that do not, a list, an object with many fields, one that many refer
-// to, and maps whose keys are nobody's business.
+// to, and maps whose keys are secret.
 package main
 
 import (

@@ -89,7 +89,7 @@ goref.cards = (() => {
       return null;
     }
     return part("Fields, and what they hold",
-      table("Fields", [["Field"], ["Type", "minor"], ["Leads to"],
+      table("Fields", [["Field"], ["Type", "minor"], ["Points to"],
                        ["Retained", "n"]],
         rows.map((row) => [code(row.name || "?", 32), typed(row.type),
           address(row.at), size(row.retained_bytes)])),
@@ -115,7 +115,7 @@ goref.cards = (() => {
       hops.splice(Math.floor(hops.length / 2), 0, el("li", { class: "more" },
         `${number(card.path_left_out)} more in between`));
     }
-    return part("The way from a root", el("ol", { class: "path" }, hops));
+    return part("Path from a root", el("ol", { class: "path" }, hops));
   }
 
   function holders(card) {

@@ -68,7 +68,7 @@ goref.holders = (() => {
             ["Objects", number(row.objects)],
             ["Size", size(row.bytes)],
             ["Retained", row.retained_bytes === null ? null
-              : [size(row.retained_bytes), " at least"]],
+              : ["at least ", size(row.retained_bytes)]],
           ]) : null,
           heldBy(type), objects(type),
         ],

@@ -36,8 +36,8 @@ goref.search = (() => {
     const total = some.reduce((sum, { count }) => sum + count, 0);
     const status = el("span", { role: "status" },
       problem
-        ? `Not a regular expression (${problem}); as plain text: ` : "",
-      total ? counted(total, "hit") : "nothing matches");
+        ? `Not a regular expression (${problem}); searched as text: ` : "",
+      total ? counted(total, "hit") : "no match");
     hits.replaceChildren(status, ...some.map(({ title, link, count }) =>
       el("a", { href: `#${link}` }, `${title} ${number(count)}`)));
   }

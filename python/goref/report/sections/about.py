@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...packages import package_of
 from ...render.target import collector_text
+from ...render.units import counted
 from ..markup import el, note, section, verbatim
 from .parts import command
 
@@ -64,14 +65,14 @@ def about(document: Mapping[str, Any]) -> Element:
             "p",
             {"class": "note"},
             "The page contains dagre, which arranges the picture of waits. "
-            "Its licence (MIT) is in the source of the page.",
+            "Its license (MIT) is in the source of the page.",
         ),
     )
 
 
 def _packages(document: Mapping[str, Any]) -> Element | None:
-    """The paths of the packages that the page names by their last part: paper
-    has no pointer, and two packages may have one name."""
+    """The full paths of the packages that the page shortens: paper has no
+    tooltips, and two packages may have the same last part."""
     types = document.get("types") or {"rows": []}
     found = document.get("goroutines") or {"groups": []}
     names = [
@@ -90,7 +91,8 @@ def _packages(document: Mapping[str, Any]) -> Element | None:
     return el(
         "details",
         None,
-        el("summary", None, f"The {len(paths):,} packages with a longer path"),
+        el("summary", None,
+           f"Full paths of {counted(len(paths), 'package')}"),
         el("ul", {"class": "packages"},
            [el("li", None, verbatim(path)) for path in paths[:_PACKAGES]]),
         note(f"{left:,} more are not in this report.") if left > 0 else None,

@@ -54,8 +54,8 @@ def charts(document: Mapping[str, Any]) -> Element:
     return section(
         "charts",
         title,
-        "Each box is as wide as its bytes, and what it holds hangs below it. "
-        "A click zooms in; the box at the top leads back out.",
+        "The width of a box is its size, and the boxes below it are what it "
+        "holds. Click a box to zoom in, or the top box to zoom out.",
         _chart(trees),
         el(
             "noscript",

@@ -129,7 +129,7 @@ def _largest(document: Mapping[str, Any], index: int) -> Element | None:
     if index >= len(by_suspect) or not by_suspect[index]:
         return None
     cards = [found["cards"][i] for i in by_suspect[index]]
-    title = f"the {len(cards)} largest objects" if cards[1:] else "the object"
+    title = f"The {len(cards)} largest objects" if cards[1:] else "The object"
     return el(
         "details",
         {"class": "folded"},
