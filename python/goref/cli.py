@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 COMPLETE, FAILED, USAGE, PARTIAL, CONDITION = 0, 1, 2, 3, 4
 
 
+# Options that say nothing about the question.
+_OF_ALL = {"color", "timeout", "memory-limit"}
+
+
 class _Exit(Exception):
     def __init__(self, status: int, message: str = "") -> None:
         super().__init__(message)
@@ -51,10 +55,19 @@ class _Closed(Exception):
 class _Terminal(front.Terminal):
     """The front end of the command line."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._warned: set[str] = set()
+
     def note(self, text: str) -> None:
         """Write a note. Where nobody can read it, the answer still comes."""
         with suppress(OSError):
             os.write(2, text.encode("utf-8", "backslashreplace"))
+
+    def is_news(self, line: str) -> bool:
+        is_news = line not in self._warned
+        self._warned.add(line)
+        return is_news
 
     def has_color(self) -> bool:
         return (
@@ -206,7 +219,8 @@ def _guess_verb(source: Source, options: Any) -> Verb:
     if not asked:
         if options.words:
             _check_no_verb(source, options.words[0])
-        return VERBS["scan"] if given or options.words else VERBS["overview"]
+        is_scan = options.words or given - _OF_ALL
+        return VERBS["scan" if is_scan else "overview"]
     verb = VERBS[asked[0]]
     for name in sorted(given - {o.name for o in verb.options} - {*asked}):
         raise _usage_error(

@@ -41,6 +41,10 @@ class Front:
         """Write a note for the person at the terminal. In a script, this does
         nothing: the script reads Heap.warnings."""
 
+    def is_news(self, line: str) -> bool:
+        """True unless a command that runs once has printed this warning."""
+        return True
+
     def flush(self) -> None:
         """Write what is buffered."""
         sys.stdout.flush()
@@ -112,4 +116,5 @@ def use(front: Front) -> None:
 def warn(lines: Iterable[str]) -> None:
     """Write warnings, one line each."""
     for line in lines:
-        current.note(f"warning: {elf.shown(line)}\n")
+        if current.is_news(line):
+            current.note(f"warning: {elf.shown(line)}\n")

@@ -40,6 +40,20 @@ def _left(seconds: float) -> str:
     return f"{seconds / 60:.0f} min"
 
 
+def _fitting(text: str) -> str:
+    """The text in one line of the terminal: one that wraps could not be drawn
+    over."""
+    try:
+        room = os.get_terminal_size(1).columns - 1
+    except OSError:
+        room = 79
+    whole = f"{text} (Ctrl-C stops)"
+    for less in whole, text, text.removesuffix(" in this step"):
+        if len(less) <= room:
+            return less
+    return text[:room]
+
+
 class _Step:
     """A step of the work, and how far it is.
 
@@ -58,7 +72,7 @@ class _Step:
             return self.name
         share = min(done / total, 0.99)
         text = f"{self.name}, {100 * share:.0f} %"
-        if self.name == _WALK:
+        if self.name.startswith(_WALK):
             text += f" of {_count(total)} objects"
         spent, part = now - self.begin, (done - self.first) / total
         if spent >= _SURE_S and part >= _SURE_SHARE:
@@ -122,7 +136,7 @@ class Progress:
         text = f"goref: {now - self.begin:.1f} s, {text}"
         if self.is_line:
             front.current.flush()
-            text = f"{self._lines_above()}\r{text} (Ctrl-C stops)\x1b[K"
+            text = f"{self._lines_above()}\r{_fitting(text)}\x1b[K"
             os.write(1, text.encode("utf-8", "backslashreplace"))
         else:
             front.current.note(text + "\n")

@@ -5,11 +5,12 @@
 
 #include <stdint.h>
 
-#define GR_SCAN_STEPS(X)                       \
-	X(NONE, "")                            \
-	X(WALK, "walking the heap")            \
-	X(REFERENCES, "collecting references") \
-	X(PATHS, "finding shortest paths")     \
+#define GR_SCAN_STEPS(X)                        \
+	X(NONE, "")                             \
+	X(WALK, "walking the heap")             \
+	X(WALK_AGAIN, "walking the heap again") \
+	X(REFERENCES, "collecting references")  \
+	X(PATHS, "finding shortest paths")      \
 	X(DOMINATORS, "computing dominators")
 
 /** A step of a scan that may take long. */

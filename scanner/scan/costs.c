@@ -43,8 +43,10 @@ void gr_scan_set_memory_limit(struct gr_scan *scan, uint64_t bytes)
 	scan->costs.meter.floor_bytes = scan->costs.walking ? 0 : OPENING_BYTES;
 }
 
-void gr_costs_begin_walk(struct gr_costs *costs, const struct gr_ledger *ledger)
+void gr_costs_begin_walk(struct gr_costs *costs, enum gr_scan_step step,
+			 const struct gr_ledger *ledger)
 {
+	costs->walk = step;
 	costs->walking = ledger;
 	costs->meter.floor_bytes = 0;
 }

@@ -12,6 +12,7 @@
 struct gr_costs {
 	struct gr_meter meter;
 	const struct gr_ledger *walking; /**< The running walk, or NULL. */
+	enum gr_scan_step walk;		 /**< Which one it is. */
 	struct gr_progress progress;	 /**< Outside of a walk. */
 	uint64_t phases_us[GR_NPHASES];
 	uint64_t phase_start_us;
@@ -30,7 +31,7 @@ void gr_costs_note_memory(struct gr_costs *costs);
 void gr_costs_end_phase(struct gr_costs *costs, enum gr_phase phase);
 
 /** Begin a walk: its limits and its progress apply until gr_costs_end_walk(). */
-void gr_costs_begin_walk(struct gr_costs *costs,
+void gr_costs_begin_walk(struct gr_costs *costs, enum gr_scan_step step,
 			 const struct gr_ledger *ledger);
 void gr_costs_end_walk(struct gr_costs *costs);
 

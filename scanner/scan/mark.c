@@ -20,7 +20,10 @@ struct gr_error *gr_answers_mark(struct gr_answers *answers,
 	ledger->phases_us[GR_PHASE_typed] += gr_costs_now_us() - start_us;
 	if (!err && keep_parents)
 		err = gr_walk_keep_parents(w);
-	gr_costs_begin_walk(answers->costs, ledger);
+	gr_costs_begin_walk(answers->costs,
+			    keep_parents ? GR_SCAN_STEP_WALK_AGAIN :
+					   GR_SCAN_STEP_WALK,
+			    ledger);
 	if (!err)
 		err = gr_walk_tiers(w, options);
 	gr_costs_end_walk(answers->costs);
@@ -44,7 +47,7 @@ struct gr_progress gr_scan_progress(const struct gr_scan *scan)
 	if (!ledger)
 		return scan->costs.progress;
 	return (struct gr_progress){
-		.step = GR_SCAN_STEP_WALK,
+		.step = scan->costs.walk,
 		.done = ledger->typed.objects + ledger->runtime_type.objects +
 			ledger->header.objects + ledger->masked.objects,
 		.total = scan->stop.heap->allocated_objects,

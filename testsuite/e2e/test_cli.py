@@ -322,6 +322,7 @@ MISSING = (
     "no object graph",
     "no search for suspects",
     "no search for leaks",
+    "no search for the cause of waits",
     "no retained sizes of roots",
 )
 

@@ -149,3 +149,38 @@ def test_both_paths_where_one_is_not_enough(leaky, tmp_path):
     lines = piped(["core", copy, leaky.core]).splitlines()
     commands = [line for line in lines if line.startswith("  goref core ")]
     assert commands and all(str(copy) in line for line in commands)
+
+
+def test_a_pile_up_is_the_verdict(farm):
+    """Goroutines that wait for one lock, without a deadlock and a leak: the
+    overview says what `hung' says."""
+    target = farm.target("hung", CENTRAL, args=["mutex", "100"])
+    words = ["core", target.exe, target.core]
+    first = piped([*words, "hung"]).splitlines()[0]
+    assert "100 goroutines wait for main.mutex (mutex, locked)" in first
+    lines = piped(words).splitlines()
+    assert lines[0] == first and "nothing stands out" not in lines[1]
+    assert " hung" in lines[lines.index("Next") + 1]
+
+
+def test_a_truncated_core_gives_no_all_clear(hung, tmp_path):
+    """It is in a deadlock, which lies in the missing part."""
+    cut = tmp_path / "core"
+    cut.write_bytes(hung.core.read_bytes()[: hung.core.stat().st_size // 3])
+    env = {**environment(), "TERM": "dumb"}
+    for verb in "overview", "hung", "waits", "leaks":
+        done = subprocess.run(
+            [GOREF, "core", hung.exe, cut, verb],
+            env=env, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        first = done.stdout.splitlines()[0]
+        assert done.returncode == 3, done.stderr
+        assert "could not be read" in first or "in what could be read" in first
+        assert "nothing stands out" not in first
+
+
+def test_options_of_all_verbs_ask_for_no_other(leaky):
+    words = ["core", leaky.exe, leaky.core]
+    whole = untimed(piped(words))
+    for options in ["--color", "never"], ["--timeout", "900"]:
+        assert untimed(piped([*words, *options])) == whole

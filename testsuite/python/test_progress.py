@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The line of progress: its step, its share, and the time that is left."""
 
+import os
+
 import pytest
 
 from goref import front, progress
@@ -124,7 +126,9 @@ def drawn(monkeypatch):
             progress.os, "write", lambda fd, data: written.append(data)
         )
         monkeypatch.setattr(
-            progress.os, "get_terminal_size", lambda fd: (columns, rows)
+            progress.os,
+            "get_terminal_size",
+            lambda fd: os.terminal_size((columns, rows)),
         )
         line = progress.Progress("on")
         now[0] = 1.0
@@ -152,3 +156,14 @@ def test_known_lines_fit(drawn):
     assert "x" * 49 in text and "x" * 50 not in text
     assert "\x1b[2J" not in text
     assert "known" not in drawn(["known"] * 9, rows=10)
+
+
+@pytest.mark.parametrize("columns", [20, 40, 80, 120])
+def test_the_line_of_progress_does_not_wrap(drawn, columns):
+    """Each would be drawn below the one before it."""
+    text = drawn([], columns=columns)
+    drawings = [part for part in text.split("\r") if "goref" in part]
+    assert drawings
+    for part in drawings:
+        assert len(part.removesuffix("\x1b[K")) < columns
+    assert ("(Ctrl-C stops)" in text) == (columns > 60)

@@ -2,6 +2,7 @@
 """goref overview: rows to text and JSON."""
 
 import rows
+from goref.render.hung import HungReport
 from goref.render.overview import OverviewReport, early_lines
 
 
@@ -234,6 +235,7 @@ def test_one_line_says_that_nothing_is_wrong(make):
         "waits": make.waits(),
         "leaks": make.leaks(),
         "suspects": make.suspects(),
+        "hung": hung(make),
     }
     lines = report(make, **quiet).lines()
     assert lines[0].startswith(
@@ -244,8 +246,73 @@ def test_one_line_says_that_nothing_is_wrong(make):
     unknown = report(make, **{**quiet, "leaks": None}).lines()
     assert unknown[0].startswith("no deadlock found; no suspect: ")
     cut = report(make, **quiet, partial=["interrupted"]).lines()
-    assert cut[0].startswith("no deadlock found; no goroutine has leaked; ")
+    assert cut[0].startswith(
+        "in what could be read: no deadlock found; no goroutine has leaked; "
+    )
     assert cut[1].startswith("PARTIAL: interrupted")
+
+
+def hung(make, *groups):
+    """The answer of `hung' about groups of waiters."""
+    return HungReport(
+        tool_version="1.2.3",
+        partial=(),
+        states=(),
+        listed=rows.make("GoroutineList", total=3),
+        found=make.waits(groups),
+        leaks=make.leaks(),
+    )
+
+
+def test_a_pile_up_is_no_good_news(make):
+    """Without a deadlock and a leak, too: `hung' says the same."""
+    pile = make.awaited(waiters=300, ids=(5, 6))
+    shown = report(
+        make,
+        waits=make.waits(),
+        leaks=make.leaks(),
+        suspects=make.suspects(),
+        hung=hung(make, pile),
+    )
+    first, second, *_ = shown.lines()
+    assert first == hung(make, pile).lines()[0]
+    assert first.startswith("no deadlock found; 300 goroutines wait for ")
+    assert second.startswith("no goroutine has leaked; no suspect: ")
+    assert "nothing stands out" not in shown.text()
+    assert shown.document()["next"][0] == "goref hung"
+
+
+def test_goroutines_that_could_not_be_read(make):
+    """Nothing is known of their waits: it is no answer that none was found."""
+    ledger = make.ledger((10, 10), (10, 10))
+    gaps = make.gaps(goroutines_skipped=7)
+    shown = report(
+        make,
+        waits=make.waits(),
+        leaks=make.leaks(),
+        partial=["cut"],
+        ledger=ledger._replace(gaps=gaps),
+    )
+    assert shown.lines()[0] == (
+        "deadlocks and leaks are not known: 7 of 7 goroutines could not be "
+        "read"
+    )
+    assert "no deadlock" not in shown.text()
+
+
+def test_a_crash_has_its_own_commands(make):
+    """Whoever holds a little did not end the program."""
+    panic = rows.make(
+        "Panic", kind="fatal error", fatal_text="all asleep", thread_id=7
+    )
+    shown = report(
+        make, panic=panic, waits=make.waits(), leaks=make.leaks(),
+        suspects=make.suspects(), suspect="unicode.Scripts",
+    )  # fmt: skip
+    assert shown.lines()[0] == "ended by fatal error: all asleep"
+    assert shown.lines()[1] == ""
+    assert shown.document()["next"][:2] == ["goref panic", "goref hung"]
+    assert "unicode" not in shown.text()
 
 
 def test_what_is_wrong_comes_first(make):

@@ -60,11 +60,9 @@ TEST(fields)
 	assert_int_equal(place.type, T_NODE_PTR);
 	bad(f, ".list[3]", "index 3 is out of range: n.list has 3 elements");
 	bad(f, ".rows[2]", "index 2 is out of range: n.rows has 2 elements");
-	bad(f, ".rows[0].text",
-	    "cannot follow \"text\": the pointer is nil");
+	bad(f, ".rows[0].text", "cannot follow \"text\": the pointer is nil");
 	bad(f, ".next.nope", "Node has no field \"nope\"");
-	bad(f, ".any.text",
-	    "cannot follow \"text\": the interface is nil");
+	bad(f, ".any.text", "cannot follow \"text\": the interface is nil");
 	bad(f, ".odd.text", "its type is not known");
 	bad(f, ".text.x", "string has no field \"x\"");
 	bad(f, "]", "cannot read \"]\"");

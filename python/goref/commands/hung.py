@@ -66,11 +66,14 @@ def _hung(options: Any) -> list[str]:
     return list(found.partial)
 
 
-def report(scan: Scan) -> HungReport:
+def report(scan: Scan, known: Leaks | None = None) -> HungReport:
+    """known: the leaks, if they were found before."""
     found = _waits(scan)
     listed = scan.goroutines((), False, "wait", _EXAMPLES)
     outside = _outside(scan)
-    leaks, unknown, is_ended = _leaks(scan)
+    leaks, unknown, is_ended = known, "", False
+    if known is None:
+        leaks, unknown, is_ended = _leaks(scan)
     records = _records(scan)
     info = scan.info()
     lost = partial.reasons(info, leaks)

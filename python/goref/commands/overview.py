@@ -10,6 +10,7 @@ from .. import native, params, stop
 from ..render.overview import TOP, OverviewReport, early_lines
 from ..render.scan import TOP as SCAN_TOP
 from ..session import current, running
+from . import hung
 from .base import (
     answer_report,
     elapsed_us,
@@ -21,6 +22,7 @@ from .base import (
 )
 
 if TYPE_CHECKING:
+    from ..render.hung import HungReport
     from .._goref import (
         Dominators,
         GoroutineList,
@@ -132,6 +134,17 @@ def _leaks(scan: Scan, kept: Dominators | None) -> tuple[Leaks | None, str]:
         return None, _ended()
 
 
+def _hung(scan: Scan, leaks: Leaks) -> tuple[HungReport | None, str]:
+    """Why goroutines wait; None: not known; or if the search was ended, and by
+    what."""
+    try:
+        return hung.report(scan, leaks), ""
+    except (native.load().Error, MemoryError):
+        return None, ""
+    except KeyboardInterrupt:
+        return None, _ended()
+
+
 def _retained(
     result: Result, options: Any
 ) -> tuple[Sequence[int | None], str]:
@@ -210,6 +223,11 @@ def report(scan: Scan, options: Any) -> OverviewReport:
         leaks, ended = _leaks(scan, kept)
         if ended:
             lost, unfinished = [*lost, ended], "search for leaks"
+    blocked: HungReport | None = None
+    if leaks is not None:
+        blocked, ended = _hung(scan, leaks)
+        if ended:
+            lost, unfinished = [*lost, ended], "search for the cause of waits"
     retained: Sequence[int | None] = ()
     if kept is not None and not unfinished:
         retained, ended = _retained(result, options)
@@ -239,6 +257,7 @@ def report(scan: Scan, options: Any) -> OverviewReport:
         resident=resident,
         rss_bytes=rss_bytes,
         panic=panic,
+        hung=blocked,
         elapsed_us=elapsed_us(),
         retained=retained[: len(roots)],
     )

@@ -12,6 +12,7 @@ from .hung_cause import (
     Findings,
     blockers_of,
     cause_of,
+    crowd_of,
     pile_heading,
     pile_of,
     waiters,
@@ -65,6 +66,8 @@ _GRADES = {
     "leaks": "warn",
     "in C": "warn",
 }
+# Causes that say that something was not found.
+_NOT_FOUND = ("owner", "waits", "leaks", "in C", "idle", "crowd")
 
 
 class Outside(NamedTuple):
@@ -119,9 +122,22 @@ class HungReport(Report):
             self.findings, self._doing(blocker) if blocker else ""
         )
 
+    @property
+    def grade(self) -> str | None:
+        """The style of the cause if something is wrong, and not only a fact.
+        A lone waiter is none."""
+        pile = max((group.waiters for group in self.found.groups), default=0)
+        behind = max((each.behind for each in self.found.blockers), default=0)
+        is_alone = max(pile, behind) < 2 and not crowd_of(
+            self.listed, pile_of(self.found)
+        )
+        if self.cause.kind == "waits" and is_alone:
+            return None
+        return _GRADES.get(self.cause.kind)
+
     def lines(self) -> list[str]:
         return [
-            styled(self.cause.text, _GRADES.get(self.cause.kind, "title")),
+            styled(self._first_line(), self.grade or "title"),
             *partial_lines(self.partial),
             *self._deadlock_lines(),
             *self._pile_lines(),
@@ -131,6 +147,12 @@ class HungReport(Report):
             *self._leak_lines(),
             *next_lines(self._next()),
         ]
+
+    def _first_line(self) -> str:
+        text = self.cause.text
+        if self.partial and self.cause.kind in _NOT_FOUND:
+            return f"in what could be read: {text}"
+        return text
 
     def body(self) -> Document:
         found = self.found

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..known_leaks import Compared, counts
 from .report import TopReport, fields_of, partial_lines
+from .style import styled, title
 from .units import counted, human_bytes
 
 if TYPE_CHECKING:
@@ -57,15 +58,18 @@ class LeaksReport(TopReport["Leaks"]):
         top = TOP if self.top is None else self.top
         groups = self._news()
         shown = groups[: top or None]
+        first = leaks_line(self.found)
+        if self.partial and not self.found.leaked + self.found.unproven:
+            first = f"in what could be read: {first}"
         lines = [
-            leaks_line(self.found),
+            styled(first, "warn" if self.found.leaked else "title"),
             *partial_lines(self.partial),
             *self._known_lines(),
             *self._ignored_lines(),
             *self._above_lines(),
         ]
         for number, group in enumerate(shown, 1):
-            lines += ["", f"{number}. {_title(group)}"]
+            lines += ["", title(f"{number}. {_title(group)}")]
             lines += self._details(group)
         rest = groups[len(shown) :]
         if rest:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         TypeTotal,
         Waits,
     )
+    from .hung import HungReport
     from .report import Document
 
 TOP = 5  # rows of JSON
@@ -86,7 +87,8 @@ class OverviewReport(Report):
         complete by then.
     resident: the classes of resident memory, if the target tells.
     rss_bytes: of a process, what the kernel says of it just now.
-    panic: what ended the program, if anything did."""
+    panic: what ended the program, if anything did.
+    hung: why goroutines wait, as `hung' says it; None: not known."""
 
     info: Info
     ledger: Ledger
@@ -108,6 +110,7 @@ class OverviewReport(Report):
     resident: Rss | None = None
     rss_bytes: int | None = None
     panic: Panic | None = None
+    hung: HungReport | None = None
 
     def __post_init__(self) -> None:
         is_first = self.top is None and self.kept
@@ -155,12 +158,24 @@ def _verdict(report: OverviewReport) -> Section:
         lines.append(styled(ended_line(panic), "bad"))
     if waits and waits.deadlocks:
         lines.append(styled(deadlocks_line(waits), "bad"))
+    elif _is_hung(report):
+        lines.append(styled(_cause_text(report), report.hung.grade))
     if leaks and leaks.leaked:
         lines.append(styled(leaks_line(leaks), "warn"))
     if report.suspects and report.suspects.suspects:
         line = overview_line(report.suspects, bool(report.partial))
         lines.append(styled(line, "warn"))
     return Section([*lines, *_nothing(report), *_partial_lines(report)])
+
+
+def _is_hung(report: OverviewReport) -> bool:
+    """True if goroutines wait as they should not, without a deadlock."""
+    hung = report.hung
+    return bool(hung and hung.grade and hung.cause.kind != "leaks")
+
+
+def _cause_text(report: OverviewReport) -> str:
+    return report.hung.cause.text if report.hung else ""
 
 
 def _is_blocked(report: OverviewReport) -> bool:
@@ -173,11 +188,20 @@ def _nothing(report: OverviewReport) -> list[str]:
     """One line, if nothing is wrong as far as is known."""
     waits, leaks, found = report.waits, report.leaks, report.suspects
     parts = []
-    if _is_blocked(report):
+    is_ended = report.panic and not is_sent(report.panic)
+    if _is_blocked(report) or is_ended:
         return []
-    if waits:
-        parts.append("no deadlock found")
-    if leaks:
+    unread = report.ledger.gaps.goroutines_skipped
+    if unread:
+        total = max(report.info.goroutines, unread)
+        parts.append(
+            f"deadlocks and leaks are not known: {unread:,} of {total:,} "
+            "goroutines could not be read"
+        )
+    elif waits and not _is_hung(report):
+        is_fact = report.hung and report.hung.cause.kind == "crowd"
+        parts.append(_cause_text(report) if is_fact else "no deadlock found")
+    if leaks and not unread:
         parts.append(leaks_line(leaks))
     if found and not found.suspects:
         parts.append(suspects_line(found))
@@ -185,8 +209,9 @@ def _nothing(report: OverviewReport) -> list[str]:
         return []
     is_whole = len(parts) == 3 and not report.partial and not report.unfinished
     is_good = is_whole and not (leaks and leaks.unproven)
-    is_good = is_good and not (report.panic and not is_sent(report.panic))
-    begin = "nothing stands out: " if is_good else ""
+    is_good = is_good and bool(report.hung and report.hung.grade is None)
+    begin = "in what could be read: " if report.partial and not unread else ""
+    begin = "nothing stands out: " if is_good else begin
     return [styled(begin + "; ".join(parts), "good" if is_good else "title")]
 
 
@@ -197,18 +222,19 @@ def early_lines(
     places: GoroutineList | None,
 ) -> list[str]:
     """The part that is known before the heap is walked."""
-    groups = places.groups[:_EARLY] if places else ()
-    return [
-        *([ended_line(panic)] if panic and panic.kind else []),
-        *([deadlocks_line(waits)] if waits and waits.deadlocks else []),
+    lines = [
         f"{target_name(info)} of {info.exe_path}, {info.go_version}",
         _goroutines_line(info),
-        *(
-            f"  {group.goroutines:,} in {place(group.at)}"
-            for group in groups
-            if group.at.function
-        ),
     ]
+    if waits and waits.deadlocks:
+        lines.insert(0, deadlocks_line(waits))
+    if panic and panic.kind:
+        lines.insert(len(lines) if is_sent(panic) else 0, ended_line(panic))
+    for group in places.groups[:_EARLY] if places else ():
+        at = places.rows[group.first].user if places else None
+        if at and at.function:
+            lines.append(f"  {group.goroutines:,} in {place(at)}")
+    return lines
 
 
 def _target(report: OverviewReport) -> Section:
@@ -304,10 +330,12 @@ def _heap(report: OverviewReport) -> Section:
     ]
     lost = ledger.unreached
     if lost.bytes * _GARBAGE_SHARE >= max(allocated.bytes, 1):
+        why = "not yet swept, or garbage since the last collection"
+        if report.partial:
+            why = "held by what is missing, or garbage"
         lines.append(
             f"not reached: {lost.objects:,} objects, "
-            f"{human_bytes(lost.bytes)}: not yet swept, or garbage since the "
-            "last collection"
+            f"{human_bytes(lost.bytes)}: {why}"
         )
     keys: Document = {
         "allocated": total_document(allocated),
@@ -527,7 +555,8 @@ def _closer(report: OverviewReport) -> list[tuple[str, str]]:
             (first, f"a closer look at {found[0].name}"),
         ]
     named = report.suspect
-    if not named:
+    # After a crash, whoever holds a little is no cause.
+    if not named or (report.panic and not is_sent(report.panic)):
         return []
     return [
         (
@@ -545,7 +574,11 @@ def _causes(report: OverviewReport) -> list[tuple[str, str]]:
     if report.panic and not is_sent(report.panic):
         what = "what ended the program: its calls and values"
         rows.append((command(how, "panic"), what))
-    if report.waits and report.waits.deadlocks:
+    if (
+        (report.waits and report.waits.deadlocks)
+        or _is_hung(report)
+        or (report.panic and report.panic.kind == "fatal error")
+    ):
         what = "why goroutines wait, and for whom"
         rows.append((command(how, "hung"), what))
     if report.leaks and report.leaks.leaked:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from .report import Report, partial_lines
+from .style import title
 from .table import table
 from .units import human_bytes, percent
 
@@ -57,7 +58,7 @@ class RssReport(Report):
             human_bytes(self.whole), beside_zeros(self.zero_bytes)
         )
         return [
-            head,
+            title(head),
             *partial_lines(self.partial, _CONSEQUENCE),
             *self._beside_a_profile(),
             *self._rows(),

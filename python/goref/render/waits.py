@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .goroutines import waited_words
 from .report import Listed, Report, fields_of, partial_lines
 from .stack import own_call, place, stack_lines
+from .style import styled
 from .table import wrapped
 from .units import counted
 
@@ -246,7 +247,11 @@ class WaitsReport(Report):
 
     def lines(self) -> list[str]:
         found = self.found
-        lines = [self._first_line(), *partial_lines(self.partial)]
+        first = self._first_line()
+        if self.partial and not found.deadlocks:
+            first = f"in what could be read: {first}"
+        grade = "bad" if found.deadlocks else "title"
+        lines = [styled(first, grade), *partial_lines(self.partial)]
         for number, deadlock in enumerate(found.deadlocks[:_DEADLOCKS], 1):
             lines += ["", *deadlock_lines(number, deadlock, self.stacks)]
         left = len(found.deadlocks) - _DEADLOCKS
