@@ -37,6 +37,9 @@ class Origins:
         package = packages.package_of(name)
         return packages.origin(package, self._modules) or "none"
 
+    def mark_of_package(self, path: str) -> Element:
+        return mark(packages.origin(path, self._modules) or "none")
+
     def mark(self, name: str) -> Element:
         """The origin as a small mark, which is a letter as well as a
         colour."""

@@ -36,7 +36,7 @@ SCRIPTS = (
 
 def page(document: Mapping[str, Any]) -> str:
     """The page of the document that commands/report.py gathers."""
-    document = _printable(document)
+    document = printable_document(document)
     shown = parts(document)
     exe = document["heap"]["target"]["exe"].rpartition("/")[2]
     return shell(
@@ -56,15 +56,15 @@ def page(document: Mapping[str, Any]) -> str:
     )
 
 
-def _printable(part: Any) -> Any:
-    """Without what would turn text around or break it, also where a script
-    shows it."""
+def printable_document(part: Any) -> Any:
+    """A document without what would turn text around or break it, also where a
+    script shows it."""
     if isinstance(part, str):
         return printable(part)
     if isinstance(part, Mapping):
-        return {printable(k): _printable(v) for k, v in part.items()}
+        return {printable(k): printable_document(v) for k, v in part.items()}
     if isinstance(part, (list, tuple)):
-        return [_printable(one) for one in part]
+        return [printable_document(one) for one in part]
     return part
 
 

@@ -75,9 +75,10 @@ def table(
     rows: Sequence[Sequence[Cell]],
     total: int | None = None,
     sorted_by: int | None = 0,
+    order: str = "descending",
 ) -> Element:
     """total: how many rows there are, if more than in rows.
-    sorted_by: the column that the rows are sorted by, falling."""
+    sorted_by, order: the column that the rows are sorted by, and how."""
     left = (total or len(rows)) - len(rows)
     return el(
         "div",
@@ -90,7 +91,11 @@ def table(
                 "table",
                 None,
                 el("caption", {"class": "away"}, caption),
-                el("thead", None, el("tr", None, _heads(columns, sorted_by))),
+                el(
+                    "thead",
+                    None,
+                    el("tr", None, _heads(columns, sorted_by, order)),
+                ),
                 el("tbody", None, [_row(columns, row) for row in rows]),
             ),
         ),
@@ -110,7 +115,9 @@ def _class(column: Column) -> str | None:
     return " ".join(words) or None
 
 
-def _heads(columns: Sequence[Column], sorted_by: int | None) -> list[Element]:
+def _heads(
+    columns: Sequence[Column], sorted_by: int | None, order: str
+) -> list[Element]:
     return [
         el(
             "th",
@@ -118,7 +125,7 @@ def _heads(columns: Sequence[Column], sorted_by: int | None) -> list[Element]:
                 "scope": "col",
                 "class": _class(column),
                 "title": column.hint,
-                "aria-sort": "descending" if i == sorted_by else None,
+                "aria-sort": order if i == sorted_by else None,
             },
             column.title,
         )

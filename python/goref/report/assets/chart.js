@@ -4,12 +4,14 @@
 "use strict";
 
 goref.chart = (() => {
-  const { byId, bytes, counted, el, percent } = goref.dom;
+  const { byId, counted, el, percent } = goref.dom;
   const { column } = goref.names;
-  const { chain, facts, title } = goref.tree;
+  const { chain, facts, sizeOf, title } = goref.tree;
   const MEANINGS = {
     dominators: "A box is what would be freed without it.",
     references: "Each object is billed to its nearest root.",
+    grown: "A box is what the paths through it grew by.",
+    shrunk: "A box is what the paths through it shrank by.",
     holders: "The types of the heap; below each, who holds its objects.",
   };
 
@@ -23,7 +25,7 @@ goref.chart = (() => {
       el("p", { class: "trail" },
         el("strong", {}, title(node)), " ",
         node.depth ? goref.copy.button(node.n, "the name") : null,
-        ...goref.panel.links(node)),
+        ...(goref.panel?.links(node) || [])),
       el("p", {}, facts(tree, node).join("; ")),
       way.length
         ? el("p", { class: "way" }, `in ${shown.join(" › ")}`) : null,
@@ -39,9 +41,11 @@ goref.chart = (() => {
     const outer = matches.filter((node) =>
       !chain(node.parent).some((one) => all.has(one)));
     const held = outer.reduce((sum, node) => sum + node.b, 0);
-    const verb = matches.length === 1 ? "matches, and holds"
-      : "match, and hold";
-    return `${counted(matches.length, "name")} ${verb} ${bytes(held)} (`
+    const [verb, hold] = matches.length === 1
+      ? ["matches", "holds"] : ["match", "hold"];
+    const made = tree.sign ? ":" : `, and ${hold}`;
+    return `${counted(matches.length, "name")} ${verb}${made} `
+      + `${sizeOf(tree, held)} (`
       + `${percent(held, tree.whole)}). Enter goes to the next one.`;
   }
 

@@ -6,7 +6,7 @@
 goref.icicle = (() => {
   const { bytes, el, number, percent } = goref.dom;
   const { column } = goref.names;
-  const { chain, facts, make, title } = goref.tree;
+  const { chain, facts, make, sizeOf, title } = goref.tree;
   const ROW = 25; // pixels
   const LEAST = 2; // pixels of a box
   const ABOVE = 4; // boxes above the one that the chart is zoomed to
@@ -96,7 +96,7 @@ goref.icicle = (() => {
       const classes = ["box", `of-${node.colour}`, how,
         width >= NAMED ? "named" : "", isMatch ? "match" : "",
         this.found && !isMatch ? "other" : ""];
-      const size = bytes(node.b);
+      const size = sizeOf(this.tree, node.b);
       const name = title(node, column(node.n));
       const label = width >= NAMED
         ? [el("span", { class: "name" }, name), " ",

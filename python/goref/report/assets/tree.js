@@ -63,7 +63,8 @@ goref.tree = (() => {
     }
     // The chart and the table each have nodes of their own.
     const nodes = link(found.nodes.map((node) => ({ ...node })));
-    return { name, nodes, top: nodes[0], whole: found.reached_bytes };
+    return { name, nodes, top: nodes[0], whole: found.reached_bytes,
+             sign: found.sign || "" };
   }
 
   // A node and what is above it, the top first.
@@ -78,21 +79,33 @@ goref.tree = (() => {
   const title = (node, name = node.n) => (node.c > 1 && node.depth
     ? `${name} (${goref.dom.number(node.c)})` : name);
 
+  // Trees of a difference have a sign, which is that of their sizes.
+  const sizeOf = (tree, size) => `${tree.sign}${bytes(size)}`;
+
+  function objects(tree, count) {
+    const opposite = tree.sign === "-" ? "+" : "-";
+    const sign = count < 0 ? opposite : tree.sign;
+    return `${count ? sign : ""}${counted(Math.abs(count), "object")}`;
+  }
+
   const VERBS = { dominators: "retains", references: "holds",
-                  holders: "objects of" };
+                  holders: "objects of",
+                  grown: "grew:", shrunk: "shrank:" };
 
   // The facts about a node, in words.
   function facts(tree, node) {
     const isDominator = tree.name === "dominators";
-    const size = `${bytes(node.b)}, ${percent(node.b, tree.whole)}`;
+    const share = `${percent(node.b, tree.whole)}`
+      + `${tree.sign ? " of all that did" : ""}`;
+    const size = `${sizeOf(tree, node.b)}, ${share}`;
     const words = [`${VERBS[tree.name]} ${size}`];
     if (node.o && node.o !== node.b) {
-      words.push(`itself ${bytes(node.o)}`);
+      words.push(`itself ${sizeOf(tree, node.o)}`);
     }
     if (node.depth) {
       words.push(isDominator
         ? `${goref.dom.number(node.c)} merged`.replace(/^1 merged$/, "one")
-        : counted(node.c, "object"));
+        : objects(tree, node.c));
     }
     if (node.kind && node.kind !== "object" && node.kind !== "top") {
       words.push(node.kind);
@@ -108,5 +121,5 @@ goref.tree = (() => {
     return words;
   }
 
-  return { chain, facts, make, report, title };
+  return { chain, facts, make, report, sizeOf, title };
 })();
