@@ -107,21 +107,37 @@ def _rank(row: Row) -> tuple[int, int, int, int]:
     )
 
 
-def alike(rows: Sequence[Row], name: Callable[[str], str]) -> list[Row]:
-    """The rows, with those of one displayed name summed into one. The largest
-    growth comes first."""
+def merged(
+    rows: Sequence[Row], name: Callable[[str], str]
+) -> list[tuple[Row, list[Row]]]:
+    """One row for those whose keys have the same name, which is its key: their
+    sum, and what they are. What grew most comes first."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(name(row.key), []).append(row)
-    merged = [
-        Row(
-            key if len(group) == 1 else f"{key}  ({len(group):,} paths)",
-            _sum(row.old for row in group),
-            _sum(row.new for row in group),
+    sums = [
+        (
+            Row(
+                key,
+                _sum(row.old for row in group),
+                _sum(row.new for row in group),
+            ),
+            group,
         )
         for key, group in groups.items()
     ]
-    return sorted(merged, key=_rank)
+    return sorted(sums, key=lambda found: _rank(found[0]))
+
+
+def alike(rows: Sequence[Row], name: Callable[[str], str]) -> list[Row]:
+    """The rows with one for those whose keys have the same name, whose key
+    says how many they are."""
+    return [
+        row
+        if len(group) == 1
+        else row._replace(key=f"{row.key}  ({len(group):,} paths)")
+        for row, group in merged(rows, name)
+    ]
 
 
 def _sum(amounts: Iterable[Amount]) -> Amount:

@@ -105,6 +105,31 @@ def paths(
     )
 
 
+class Change(NamedTuple):
+    """The change of a path itself. above: the index of the
+    path that it continues; -1: it begins at a root."""
+
+    above: int
+    name: str
+    objects: int
+    bytes: int
+
+
+def changes(old: list[Node], new: list[Node]) -> list[Change]:
+    """The changes of all paths of both sides, also those of nothing; a path
+    comes after the one that it continues."""
+    numbers = _Numbers()
+    before, after = _by_path(old, numbers), _by_path(new, numbers)
+    none = (0, 0)
+    found = []
+    for (above, name), number in numbers.items():
+        (n, size), (m, other) = before.get(number, none), after.get(
+            number, none
+        )
+        found.append(Change(above, name, m - n, other - size))
+    return found
+
+
 class Profile(NamedTuple):
     """As write_tree_profile() takes it."""
 

@@ -5,7 +5,7 @@ process is stopped for them, and no file is read. All refusals are here."""
 import pytest
 
 from asking import run_goref
-from session import one_line, run_gdb
+from session import one_line, run_cli, run_gdb
 from targets import attach_reason, skip_if
 from toolchains import Variant
 
@@ -110,6 +110,16 @@ ONLY_OUTSIDE_GDB = [
     ("report NOWHERE", "cannot write", FAILED),
 ]
 
+# Verbs that open what their operands name: here, nothing.
+ALONE = [
+    ("diff none none --html FILE --by root", "a page has all tables", USAGE),
+    ("diff none none --html FILE --top 5", "--top is about tables", USAGE),
+    ("diff none none --html FILE --out FILE", "name one file", USAGE),
+    ("diff none none --html NOWHERE", "cannot write", FAILED),
+    ("diff none none --html -", "cannot write to standard output", FAILED),
+    ("diff none none --html FOLDER", "cannot write", FAILED),
+]
+
 # Only a look at the target says that these make no sense.
 AFTERWARDS = [
     ("why main.users[x]", "an index is a number", FAILED),
@@ -135,7 +145,8 @@ AFTERWARDS = [
 
 
 def filled(words, tmp_path):
-    places = {"FILE": tmp_path / "file", "NOWHERE": tmp_path / "no" / "file"}
+    places = {"FILE": tmp_path / "file", "NOWHERE": tmp_path / "no" / "file",
+              "FOLDER": tmp_path}  # fmt: skip
     return [str(places.get(word, word)) for word in words.split()]
 
 
@@ -146,6 +157,14 @@ def test_process_goes_on(farm, words, text, status, tmp_path):
     target = farm.target("stacks", CENTRAL, "live")
     asked = filled(words, tmp_path)
     done = run_goref("attach", target.process.pid, *asked)
+    one_line(done, status, text)
+    assert not done.stdout and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("words, text, status", ALONE)
+def test_nothing_is_opened(words, text, status, tmp_path):
+    """Neither of two heaps that are not there is mentioned."""
+    done = run_cli(filled(words, tmp_path))
     one_line(done, status, text)
     assert not done.stdout and not list(tmp_path.iterdir())
 

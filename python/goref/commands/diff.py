@@ -24,6 +24,7 @@ from ..render.diff import DiffReport
 from ..render.units import human_bytes
 from ..session import current, running
 from ..sources import Source
+from . import diff_page
 from .base import ConditionHolds, answer_report, check_writable
 from .diff_totals import totals
 
@@ -42,6 +43,10 @@ class _Asked(NamedTuple):
     life: lifetime.Lifetime | None
 
 
+def check(options: Any) -> None:
+    diff_page.check(options)
+
+
 def run(options: Any) -> list[str]:
     loaded = _loaded() if front.current.is_gdb else None
     if loaded is None and front.current.is_gdb and len(options.words) == 1:
@@ -52,7 +57,8 @@ def run(options: Any) -> list[str]:
     old, new = sides.parse(options.words, loaded)
     _check_options(options, (old, new))
     mark = stamp.of(options)
-    _check_out(options.out, (*old.files, *new.files))
+    for out in (options.out, options.html):
+        _check_out(out, (*old.files, *new.files))
     with scratch.files(4) as files:
         both = (
             _ask(old, "OLD", files[:2], options),
@@ -146,7 +152,10 @@ def _totals(side: sides.Side, files: list[str], options: Any) -> _Asked:
             options.memory_limit,
             tree,
             addresses if options.survivors else None,
+            diff_page.how(side),
         )
+        if options.html is not None:
+            document["modules"] = diff_page.modules(scan.info())
         life = _life(side, scan)
     return _Asked(side, document, tree, addresses, life)
 
@@ -180,7 +189,7 @@ def _compare(
             time_ns=mark.time_ns,
         )
     is_same = _is_one_process(old, new)
-    return DiffReport(
+    report = DiffReport(
         tool_version=native.load().VERSION,
         partial=partial,
         names=(old.side.name, new.side.name),
@@ -199,7 +208,13 @@ def _compare(
         by=options.by,
         top=options.top,
         out=options.out,
+        html=options.html,
     )
+    if options.html is not None:
+        report.html_bytes = diff_page.write(
+            report, (old.side, new.side), (before, after), options.html
+        )
+    return report
 
 
 def _is_one_process(old: _Asked, new: _Asked) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .. import native, params, partial
 from ..render.report import fields_of
 from ..render.sites import sites_note, stack_text
+from ..render.suspects import commands
 from ..session import current
 from .base import CUT_SAMPLES, nodes
 
@@ -23,10 +24,15 @@ _GOROUTINE = re.compile(r"goroutine (\d+)\b")
 
 
 def totals(
-    scan: Scan, memory_limit: int | None, tree: str, addresses: str | None
+    scan: Scan,
+    memory_limit: int | None,
+    tree: str,
+    addresses: str | None,
+    how: str,
 ) -> tuple[Document, list[str]]:
     """The document, and the reasons why it is partial.
 
+    how: the command up to the verb that asks this side alone.
     tree, addresses: paths of files to write: the tree of references as JSON
     lines, and the addresses of all objects."""
     wanted = min(params.max_nodes(), _MAX_NODES)
@@ -58,7 +64,7 @@ def totals(
         "folded_bytes": ledger.folded.bytes,
         "tables": tables,
         "site_note": site_note,
-        "suspects": _suspects(scan.suspects()),
+        "suspects": _suspects(scan.suspects(), how),
     }
     return document, lost
 
@@ -127,7 +133,7 @@ def _sites(scan: Scan) -> tuple[list[Document], str, bool]:
     return rows, sites_note(found), found.is_cut
 
 
-def _suspects(found: Suspects) -> list[Document]:
+def _suspects(found: Suspects, how: str) -> list[Document]:
     return [
         {
             "kind": suspect.kind,
@@ -135,6 +141,7 @@ def _suspects(found: Suspects) -> list[Document]:
             "where": suspect.accumulation_point,
             "objects": suspect.objects,
             "retained_bytes": suspect.retained_bytes,
+            "next": commands(suspect, how),
         }
         for suspect in found.suspects
     ]

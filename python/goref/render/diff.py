@@ -54,7 +54,7 @@ def _site(stack: str) -> str:
     return NEXT_CALL.join([*calls[:_MAX_CALLS], "..."][: len(calls)])
 
 
-def _shortened(path: str) -> str:
+def shortened(path: str) -> str:
     """A path with its ends: who holds it, and what it is. Steps that follow
     each other and are equal, as in a list, are counted."""
     steps = []
@@ -72,7 +72,8 @@ class DiffReport(Report):
 
     names, totals: of OLD and NEW.
     by: the only table; None: all of them.
-    top: rows of each; 0: all; None: all in JSON, a screen as text."""
+    top: rows of each; 0: all; None: all in JSON, a screen as text.
+    html, html_bytes: the page that stands for the text."""
 
     names: tuple[str, str]
     totals: tuple[Mapping[str, Any], Mapping[str, Any]]
@@ -83,6 +84,8 @@ class DiffReport(Report):
     by: str | None = None
     top: int | None = None
     out: str | None = None
+    html: str | None = None
+    html_bytes: int = 0
 
     def __post_init__(self) -> None:
         self.old, self.new = self.totals
@@ -105,6 +108,8 @@ class DiffReport(Report):
     # ------------------------------------------------------------------ text
 
     def lines(self) -> list[str]:
+        if self.html is not None:
+            return [*self._page_lines(self.html), *self._out_lines()]
         lines = [
             *self._verdict_lines(),
             *self._partial_lines("OLD: "),
@@ -118,8 +123,18 @@ class DiffReport(Report):
             lines += self._table(one)
         lines += self._survivors()
         if self.out:
-            lines += ["", f"the difference is in {self.out}"]
+            lines += ["", *self._out_lines()]
         return lines
+
+    def _out_lines(self) -> list[str]:
+        return [f"the difference is in {self.out}"] if self.out else []
+
+    def _page_lines(self, path: str) -> list[str]:
+        return [
+            f"diff: {path} ({human_bytes(self.html_bytes)}); open it in a "
+            "browser",
+            *partial_lines(self.partial, "the page says what is missing"),
+        ]
 
     def _verdict_lines(self) -> list[str]:
         """How much it has grown, and the suspects; or who has grown most."""
@@ -195,8 +210,8 @@ class DiffReport(Report):
         grown, shrunk = one.grown(), one.shrunk()
         if one.by == "path":
             # Nobody could tell rows apart that differ in what is cut.
-            one = one._replace(rows=tuple(alike(one.rows, _shortened)))
-        note = self._note(one.by)
+            one = one._replace(rows=tuple(alike(one.rows, shortened)))
+        note = self.note(one.by)
         note = f" ({note})" if note else ""
         if not one.rows:
             return ["", f"By {name}: no difference{note}"]
@@ -210,7 +225,7 @@ class DiffReport(Report):
             *table(cells, left=[len(cells[0]) - 1], has_head=True),
         ]
 
-    def _note(self, by: str) -> str | None:
+    def note(self, by: str) -> str | None:
         """The note that a table needs; None: none."""
         if by == "site":
             notes = [self.old["site_note"], self.new["site_note"]]
@@ -328,9 +343,9 @@ class DiffReport(Report):
             "grew": len(one.grown()),
             "shrank": len(one.shrunk()),
             "retained_is_exact": one.is_exact,
-            "note": self._note(one.by),
+            "note": self.note(one.by),
             "rows": [
-                _row_document(row) for row in one.rows[: self.top or None]
+                row_document(row) for row in one.rows[: self.top or None]
             ],
         }
 
@@ -359,7 +374,7 @@ def _amount_document(amount: Amount) -> Document:
     return dict(amount._asdict())
 
 
-def _row_document(row: Row) -> Document:
+def row_document(row: Row) -> Document:
     return {
         "key": row.key,
         "growth_objects": row.objects,

@@ -9,6 +9,7 @@
     waitgraph.py        draws who waits for whom as nodes and edges
     names.py            makes names short; origins.py says whose they are
     page.py             makes the page; sections/ has a file for each part
+    growth/             the page of a difference of two heaps
     shell.py            the head, the bar at the top, styles and scripts of
                         any page
     assets/             the style sheets and the scripts: state.js keeps the

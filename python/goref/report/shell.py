@@ -24,6 +24,7 @@ STYLES = (
     "bar.css",
     "first.css",
     "tables.css",
+    "growth.css",
     "cards.css",
     "charts.css",
     "panel.css",

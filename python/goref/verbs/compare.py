@@ -42,6 +42,12 @@ OUT_DIFFERENCE = Option(
     value="FILE",
     letter="o",
 )
+HTML = Option(
+    "html",
+    "Write the difference as one page of HTML instead.",
+    kind="file",
+    value="FILE",
+)
 
 DIFF = Verb(
     "diff",
@@ -59,6 +65,7 @@ function. An object counts where scan bills it.""",
         SURVIVORS,
         FAIL_ABOVE_GROWTH,
         OUT_DIFFERENCE,
+        HTML,
         LABEL,
         TIME,
         MAX_PAUSE,
@@ -94,6 +101,10 @@ for a million objects.
 
 The profile of --out has the samples of NEW, and those of OLD below zero, with
 the label pprof::base, as `go tool pprof -diff_base' makes them.
+
+The page of --html has the verdict, a chart of what grew by path, and all tables
+with up to 500 rows. It needs no network. Keys of maps are left out. --by and
+--top go with it only for --json, and --by for --fail-above. gdb writes no page.
 
 In gdb, `goref diff OLD' compares OLD with the program that gdb looks at, and
 `goref diff OLD NEW' compares two other heaps.

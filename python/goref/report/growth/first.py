@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first screen of a difference: how much the heap grew, who grew, and what
+was compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...render.diff import signed, signed_bytes
+from ...render.units import human_bytes, percent
+from ..markup import code, el, prose
+from ..names import middle
+
+if TYPE_CHECKING:
+    from ..markup import Element
+
+_NAMED = 4  # suspects
+_MOST = ("root", "type")  # whose first row is named
+_NAME = 40  # characters of a name
+
+
+def screen(document: Mapping[str, Any]) -> Element:
+    exe = document["new"]["exe"]
+    made = document["made_at"].replace("T", " ").replace("+00:00", " UTC")
+    return el(
+        "div",
+        {"class": "first"},
+        el(
+            "div",
+            {"class": "subject"},
+            el("h1", {"title": exe}, exe.rpartition("/")[2]),
+            el("p", {"class": "target"}, f"{_pair(document)}; made {made}"),
+        ),
+        _partial(document),
+        el(
+            "ul",
+            {"class": "findings", "aria-label": "What has changed"},
+            _heap(document),
+            _suspects(document),
+        ),
+        el("dl", {"class": "facts"}, _facts(document)),
+    )
+
+
+def _pair(document: Mapping[str, Any]) -> str:
+    old, new = document["old"]["source"], document["new"]["source"]
+    return f"difference from {old} to {new}"
+
+
+def _partial(document: Mapping[str, Any]) -> Element | None:
+    if not document["partial"]:
+        return None
+    lost = "; ".join(document["partial"])
+    return el(
+        "div",
+        {"class": "finding warn", "role": "note", "id": "partial"},
+        el("strong", None, "Partial"),
+        el("span", None, f"{lost}. Growth may be too small or too large."),
+    )
+
+
+def _finding(
+    grade: str, link: str, title: str, verdict: str, rows: Sequence[Element]
+) -> Element:
+    return el(
+        "li",
+        None,
+        el(
+            "a",
+            {"class": f"finding {grade}", "href": f"#{link}"},
+            el("strong", None, title),
+            el("span", {"class": "verdict"}, prose(verdict)),
+            el("span", {"class": "shares"}, rows) if rows else None,
+        ),
+    )
+
+
+def _row(before: str, name: str, after: str) -> Element:
+    return el("span", None, before, code(name, _NAME), " ", prose(after))
+
+
+# ----------------------------------------------------------------- the heap
+
+
+def verdict(document: Mapping[str, Any]) -> str:
+    """`+10.2 MiB, +37.1 %: 27.6 MiB → 37.8 MiB'."""
+    old, new = document["old"]["bytes"], document["new"]["bytes"]
+    if old == new:
+        return f"as large as before: {human_bytes(new)}"
+    growth = new - old
+    sign = "-" if growth < 0 else "+"
+    share = f", {sign}{percent(abs(growth), old)}" if old else ""
+    return (
+        f"{signed_bytes(growth)}{share}: {human_bytes(old)} → "
+        f"{human_bytes(new)}"
+    )
+
+
+def _heap(document: Mapping[str, Any]) -> Element:
+    growth = document["growth_bytes"]
+    title = "No growth"
+    if growth:
+        title = "The heap grew" if growth > 0 else "The heap shrank"
+    grade = "warn" if growth > 0 else "good"
+    rows = [_most(document, by, growth < 0) for by in _MOST]
+    return _finding(
+        grade, "charts", title, verdict(document), [r for r in rows if r]
+    )
+
+
+def _most(
+    document: Mapping[str, Any], by: str, is_shrunk: bool
+) -> Element | None:
+    """The row that has changed most, in the direction of the heap."""
+    rows = document["by"][by]["rows"]
+    row = rows[-1 if is_shrunk else 0] if rows else None
+    growth = row["growth_bytes"] if row else 0
+    if not growth or (growth < 0) != is_shrunk:
+        return None
+    return _row(f"most by {by}: ", row["key"], signed_bytes(growth))
+
+
+# ------------------------------------------------------------- the suspects
+
+
+def sizes(row: Mapping[str, Any]) -> str:
+    """`6.9 MiB → 17.2 MiB, +10.2 MiB', or the only size."""
+    old, new = row["old_bytes"], row["new_bytes"]
+    if old is None or new is None:
+        return human_bytes(old or new or 0)
+    return (
+        f"{human_bytes(old)} → {human_bytes(new)}, {signed_bytes(new - old)}"
+    )
+
+
+def _suspects(document: Mapping[str, Any]) -> Element | None:
+    found = document["suspects"]
+    if not found:
+        return None
+    changes = [row["change"] for row in found]
+    counts = [
+        f"{changes.count(change):,} {change}"
+        for change in ("new", "remaining", "vanished")
+        if change in changes
+    ]
+    is_good = changes.count("vanished") == len(changes)
+    is_mixed = len(counts) > 1
+    rows = [
+        _row(f"{row['change']}: " if is_mixed else "", row["name"], sizes(row))
+        for row in found[:_NAMED]
+    ]
+    more = document["nsuspects"] - len(rows)
+    if more > 0:
+        rows.append(el("span", None, f"{more:,} more"))
+    title = "Suspect" if document["nsuspects"] == 1 else "Suspects"
+    grade = "good" if is_good else "warn"
+    return _finding(grade, "suspects", title, ", ".join(counts), rows)
+
+
+# ---------------------------------------------------------------- the facts
+
+
+def programs(document: Mapping[str, Any]) -> str:
+    """How certain it is that both sides are of one."""
+    if document["one_process"]:
+        return "one process"
+    if document["one_program"]:
+        return "one program"
+    if document["old"]["build_id"] and document["new"]["build_id"]:
+        return "two programs"
+    return "perhaps two programs"
+
+
+_MEANINGS = {
+    "one process": "both are of one run of the program",
+    "one program": "the build ids are equal; perhaps two processes",
+    "two programs": "the build ids differ; compared by names",
+    "perhaps two programs": "a build id is not known; compared by names",
+}
+
+
+def _facts(document: Mapping[str, Any]) -> list[Element]:
+    old, new = document["old"], document["new"]
+    compared = programs(document)
+    rows: list[tuple[str, str, str]] = [
+        ("Objects", f"{old['objects']:,} → {new['objects']:,}",
+         signed(document["growth_objects"])),
+        ("Goroutines", f"{old['goroutines']:,} → {new['goroutines']:,}",
+         signed(new["goroutines"] - old["goroutines"])),
+        _side("Old", old),
+        _side("New", new),
+        ("Compared", compared, _MEANINGS[compared]),
+    ]  # fmt: skip
+    return [
+        el("div", None, el("dt", None, title), el("dd", None, text),
+           el("dd", {"class": "more"}, prose(more)))
+        for title, text, more in rows
+    ]  # fmt: skip
+
+
+def _side(title: str, side: Mapping[str, Any]) -> tuple[str, str, str]:
+    source = middle(side["source"].rpartition("/")[2], _NAME)
+    exe = middle(side["exe"].rpartition("/")[2], _NAME)
+    size = human_bytes(side["bytes"])
+    return title, source, f"{exe}, {size}, {side['go_version']}"
