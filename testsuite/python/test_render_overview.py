@@ -3,7 +3,8 @@
 
 import rows
 from goref.render.hung import HungReport
-from goref.render.overview import OverviewReport, early_lines
+from goref.render.overview import OverviewReport
+from goref.render.verdict import early_lines
 
 
 def report(make, **fields):

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import native, params, stop
-from ..render.overview import TOP, OverviewReport, early_lines
+from ..render.overview import TOP, OverviewReport
 from ..render.scan import TOP as SCAN_TOP
+from ..render.verdict import early_lines
 from ..session import current, running
 from . import hung
 from .base import (

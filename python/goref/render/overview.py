@@ -7,31 +7,32 @@ report holds; what would cost a step of its own is named under "next"."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from .command import command, next_lines
 from .dominators import below_document, branches, kept_lines
-from .leaks import leaks_line
 from .ledger import gap_lines, gaps_document, total_document
 from .panic import cause_text, is_sent
 from .report import BOTH, LOWER_BOUNDS, Report, partial_lines
 from .rss import ZEROS, beside_zeros, zero_bytes
 from .scan import Ranked, merged_roots, ranking, root_document
-from .suspects import commands, overview_line, suspects_line
-from .stack import place
-from .style import styled
+from .suspects import commands, suspects_line
 from .table import of_how_many
 from .target import collector_text, target_document, target_name
 from .units import human_bytes, percent, seconds
-from .waits import deadlocks_line
+from .verdict import (
+    ended_line,
+    goroutines_line,
+    is_blocked,
+    is_hung,
+    state_counts,
+    verdict_lines,
+)
 
 if TYPE_CHECKING:
     from .._goref import (
         Dominators,
-        GoroutineCount,
-        GoroutineList,
         Info,
         Leaks,
         Ledger,
@@ -49,7 +50,6 @@ TOP = 5  # rows of JSON
 TOP_BILLED = 3  # rows of the tables below what keeps most alive
 NEXT = 5  # commands
 _LINES = 4  # of commands as text, so that all fits on a screen
-_EARLY = 3  # places of goroutines, before the heap is walked
 _GARBAGE_SHARE = 10  # of the heap: said from a tenth on
 
 
@@ -151,90 +151,7 @@ def _partial_lines(report: OverviewReport) -> list[str]:
 
 
 def _verdict(report: OverviewReport) -> Section:
-    """Everything that is wrong, the worst first; or that nothing is."""
-    panic, waits, leaks = report.panic, report.waits, report.leaks
-    lines = []
-    if panic and not is_sent(panic):
-        lines.append(styled(ended_line(panic), "bad"))
-    if waits and waits.deadlocks:
-        lines.append(styled(deadlocks_line(waits), "bad"))
-    elif _is_hung(report):
-        lines.append(styled(_cause_text(report), report.hung.grade))
-    if leaks and leaks.leaked:
-        lines.append(styled(leaks_line(leaks), "warn"))
-    if report.suspects and report.suspects.suspects:
-        line = overview_line(report.suspects, bool(report.partial))
-        lines.append(styled(line, "warn"))
-    return Section([*lines, *_nothing(report), *_partial_lines(report)])
-
-
-def _is_hung(report: OverviewReport) -> bool:
-    """True if goroutines wait as they should not, without a deadlock."""
-    hung = report.hung
-    return bool(hung and hung.grade and hung.cause.kind != "leaks")
-
-
-def _cause_text(report: OverviewReport) -> str:
-    return report.hung.cause.text if report.hung else ""
-
-
-def _is_blocked(report: OverviewReport) -> bool:
-    """True if there is a deadlock or a leak."""
-    waits, leaks = report.waits, report.leaks
-    return bool((waits and waits.deadlocks) or (leaks and leaks.leaked))
-
-
-def _nothing(report: OverviewReport) -> list[str]:
-    """One line, if nothing is wrong as far as is known."""
-    waits, leaks, found = report.waits, report.leaks, report.suspects
-    parts = []
-    is_ended = report.panic and not is_sent(report.panic)
-    if _is_blocked(report) or is_ended:
-        return []
-    unread = report.ledger.gaps.goroutines_skipped
-    if unread:
-        total = max(report.info.goroutines, unread)
-        parts.append(
-            f"deadlocks and leaks are not known: {unread:,} of {total:,} "
-            "goroutines could not be read"
-        )
-    elif waits and not _is_hung(report):
-        is_fact = report.hung and report.hung.cause.kind == "crowd"
-        parts.append(_cause_text(report) if is_fact else "no deadlock found")
-    if leaks and not unread:
-        parts.append(leaks_line(leaks))
-    if found and not found.suspects:
-        parts.append(suspects_line(found))
-    if not parts:
-        return []
-    is_whole = len(parts) == 3 and not report.partial and not report.unfinished
-    is_good = is_whole and not (leaks and leaks.unproven)
-    is_good = is_good and bool(report.hung and report.hung.grade is None)
-    begin = "in what could be read: " if report.partial and not unread else ""
-    begin = "nothing stands out: " if is_good else begin
-    return [styled(begin + "; ".join(parts), "good" if is_good else "title")]
-
-
-def early_lines(
-    info: Info,
-    panic: Panic | None,
-    waits: Waits | None,
-    places: GoroutineList | None,
-) -> list[str]:
-    """The part that is known before the heap is walked."""
-    lines = [
-        f"{target_name(info)} of {info.exe_path}, {info.go_version}",
-        _goroutines_line(info),
-    ]
-    if waits and waits.deadlocks:
-        lines.insert(0, deadlocks_line(waits))
-    if panic and panic.kind:
-        lines.insert(len(lines) if is_sent(panic) else 0, ended_line(panic))
-    for group in places.groups[:_EARLY] if places else ():
-        at = places.rows[group.first].user if places else None
-        if at and at.function:
-            lines.append(f"  {group.goroutines:,} in {place(at)}")
-    return lines
+    return Section([*verdict_lines(report), *_partial_lines(report)])
 
 
 def _target(report: OverviewReport) -> Section:
@@ -264,22 +181,6 @@ def _ended(report: OverviewReport) -> Section:
         [ended_line(panic)] if is_sent(panic) and is_last else [],
         {"panic": keys},
     )
-
-
-def ended_line(panic: Panic) -> str:
-    """The cause of the program's end, in the runtime's own words."""
-    text = cause_text(panic)
-    row = panic.goroutine
-    if row:
-        at = row.user
-        text += f"; goroutine {row.id}"
-        if at.function:
-            text += f" in {at.function}"
-        if at.file:
-            text += f" at {os.path.basename(at.file)}:{at.line}"
-    if panic.kind == "panicking":
-        return f"still running deferred calls: {text}"
-    return f"ended by {text}"
 
 
 def _signal_text(signal: Signal, pid: int, is_ended: bool) -> str:
@@ -417,7 +318,7 @@ def _resident(report: OverviewReport) -> Section:
 
 def _goroutines(report: OverviewReport) -> Section:
     info = report.info
-    rows, system = _counts(info)
+    rows, system = state_counts(info)
     keys: Document = {
         "total": info.goroutines,
         "system": system,
@@ -430,26 +331,7 @@ def _goroutines(report: OverviewReport) -> Section:
             for row in rows
         ],
     }
-    return Section([_goroutines_line(info)], {"goroutines": keys})
-
-
-def _counts(info: Info) -> tuple[list[GoroutineCount], int]:
-    """The user's goroutines by state, and the number of all others."""
-    rows = [row for row in info.goroutine_counts if not row.is_system]
-    return rows, info.goroutines - sum(row.goroutines for row in rows)
-
-
-def _goroutines_line(info: Info) -> str:
-    rows, system = _counts(info)
-    parts = [_goroutines_text(row) for row in rows]
-    if system:
-        parts.append(f"{system:,} of the runtime")
-    line = f"goroutines: {info.goroutines:,}"
-    return f"{line} ({', '.join(parts)})" if parts else line
-
-
-def _goroutines_text(row: GoroutineCount) -> str:
-    return f"{row.goroutines:,} {row.wait_reason or row.state}"
+    return Section([goroutines_line(info)], {"goroutines": keys})
 
 
 def _blocked(report: OverviewReport) -> Section:
@@ -501,7 +383,7 @@ def _suspects(report: OverviewReport) -> Section:
         ]
     }
     lines = []
-    if _is_blocked(report) and not found.suspects:
+    if is_blocked(report) and not found.suspects:
         # The verdict has not said it.
         lines.append(suspects_line(found, bool(report.partial)))
     return Section(lines, keys)
@@ -576,7 +458,7 @@ def _causes(report: OverviewReport) -> list[tuple[str, str]]:
         rows.append((command(how, "panic"), what))
     if (
         (report.waits and report.waits.deadlocks)
-        or _is_hung(report)
+        or is_hung(report)
         or (report.panic and report.panic.kind == "fatal error")
     ):
         what = "why goroutines wait, and for whom"
