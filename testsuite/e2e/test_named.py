@@ -2,7 +2,6 @@
 """Names of memory: objects that are reached by pointers to their parts,
 and memory that holds many values, or a part of one."""
 
-import re
 import subprocess
 
 import pytest
