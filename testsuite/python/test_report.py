@@ -528,8 +528,8 @@ def test_resident_is_what_was_so(residency, title, size, more):
 def test_one_suspect_has_its_size_once():
     row = {"name": "main.a", "retained_bytes": 3 << 20, "resident_bytes": None}
     for rows, text in (
-        ([row], "main.a holds 3.0 MiB, 50.0 % of the heap"),
-        ([row] * 2, "2 suspects hold 6.0 MiB, 100.0 % of the heap"),
+        ([row], "main.a holds 3.0 MiB, 50.0 % of the live heap"),
+        ([row] * 2, "2 suspects hold 6.0 MiB, 100.0 % of the live heap"),
     ):
         part = {"suspects": rows, "reached_bytes": 6 << 20,
                 "residency": "unknown"}  # fmt: skip
@@ -546,7 +546,7 @@ def test_a_suspect_that_was_not_touched_says_so():
             "residency": "exact"}  # fmt: skip
     [memory] = [f for f in findings.findings(document(suspects=part))
                 if f.title == "Memory"]  # fmt: skip
-    assert memory.text == "main.a holds 1.0 GiB, 50.0 % of the heap"
+    assert memory.text == "main.a holds 1.0 GiB, 50.0 % of the live heap"
     assert [*memory.rows] == [("", "0 B of it resident (0.0 %)")]
 
 
@@ -575,11 +575,11 @@ def test_each_may_wait_for_a_thing_of_its_own():
         "waits": {"ndeadlocks": 0, "waits": [awaited("a"), awaited("b")],
                   "owners": []},
     }  # fmt: skip
-    assert titles(**found) == ["Nothing stands out", "Waiting"]
+    assert titles(**found) == ["Nothing stands out", "Waiting", "Hang"]
     found["hung"]["cause_kind"] = "waits"
     assert "Waiting" not in titles(**found)
     found["waits"]["waits"][0]["count"] = 55
-    assert titles(**found) == ["Waiting"]
+    assert titles(**found) == ["Waiting", "Hang"]
 
 
 # ------------------------------------------------------------------ vendored

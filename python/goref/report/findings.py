@@ -6,12 +6,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..render.goroutines import waited_words
 from ..render.suspects import untouched_text
 from ..render.units import counted, human_bytes, percent
 from .values import HIDDEN
 
 _NAMED = 3  # suspects
+_UNREACHED = 0.25  # of the allocated bytes, from which on it is a fact
+# Units of times, the largest first, and what comes behind each.
+_TIMES = (
+    (86400 * 10**9, "d", 3600 * 10**9, "h"),
+    (3600 * 10**9, "h", 60 * 10**9, "min"),
+    (60 * 10**9, "min", 10**9, "s"),
+    (10**9, "s", 0, ""),
+    (10**6, "ms", 0, ""),
+    (10**3, "µs", 0, ""),
+    (1, "ns", 0, ""),
+)
 # Signals that end a program that is wrong, not one that was told to end.
 _FAULTS = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGSYS", "SIGTRAP")
 
@@ -53,7 +63,7 @@ def _nothing(document: Mapping[str, Any]) -> Finding:
         "good",
         "Nothing stands out",
         "no crash, deadlock or leaked goroutine found, and no single holder "
-        "of much of the heap",
+        "of much of the live heap",
         "heap",
     )
 
@@ -123,16 +133,50 @@ def _deadlocks(document: Mapping[str, Any]) -> list[Finding]:
             cause,
             "waits",
             f"{document['command']} hung",
-            _waited(rows),
+            [("", _since_when(rows, waits["deadlocks"]))],
         )
     ]
 
 
-def _waited(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """How long one of the waiters has waited, if a minute or more."""
-    longest = max((row.get("waited_ns") or 0 for row in rows), default=0)
-    words = waited_words(longest)
-    return [("", f"the longest wait: {' '.join(words)}")] if words else []
+def duration(nanoseconds: int) -> str:
+    """`2 min 17 s', rounded down: waiting times are lower bounds."""
+    for unit, name, below, name_below in _TIMES:
+        if nanoseconds >= unit:
+            text = f"{nanoseconds // unit:,} {name}"
+            rest = nanoseconds % unit // below if below else 0
+            return f"{text} {rest} {name_below}" if rest else text
+    return "0 s"
+
+
+def _longest(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The row with the longest wait that is known."""
+    known = [row for row in rows if row.get("waited_ns")]
+    return max(known, key=lambda row: int(row["waited_ns"]), default=None)
+
+
+def _since_when(
+    rows: Sequence[Mapping[str, Any]], deadlocks: Sequence[Mapping[str, Any]]
+) -> str:
+    """How long a deadlock lasts. A row has the longest wait of its waiters,
+    who may be more than the members."""
+    longest = _longest(rows)
+    if not longest:
+        return (
+            "how long is not known: no collection is known to have run since"
+        )
+    text = f"waiting for at least {duration(longest['waited_ns'])}"
+    count = sum(row["count"] for row in rows)
+    if count > sum(deadlock["count"] for deadlock in deadlocks):
+        text += f", the longest of the {count:,} who wait for what it is about"
+    return text
+
+
+def _longest_text(rows: Sequence[Mapping[str, Any]]) -> str | None:
+    longest = _longest(rows)
+    if not longest:
+        return None
+    where = f" ({longest['function']})" if longest["function"] else ""
+    return f"longest wait at least {duration(longest['waited_ns'])}{where}"
 
 
 # Idle pools and services are facts; the others have findings of their own.
@@ -158,12 +202,15 @@ def _blocked(document: Mapping[str, Any]) -> list[Finding]:
             cause,
             "waits",
             f"{document['command']} waits",
-            _waited(waits["waits"]),
         )
     ]
 
 
 def _facts(document: Mapping[str, Any]) -> list[Finding]:
+    return [*_crowd(document), *_no_deadlock(document), *_garbage(document)]
+
+
+def _crowd(document: Mapping[str, Any]) -> list[Finding]:
     """Where most goroutines wait, if that may be an idle pool."""
     hung = document.get("hung")
     if not hung or hung["cause_kind"] != "crowd":
@@ -171,6 +218,35 @@ def _facts(document: Mapping[str, Any]) -> list[Finding]:
     cause = hung["cause"].removeprefix("no deadlock found; ")
     command = f"{document['command']} waits"
     return [Finding("fact", "Waiting", cause, "waits", command)]
+
+
+def _no_deadlock(document: Mapping[str, Any]) -> list[Finding]:
+    hung, waits = document.get("hung"), document.get("waits")
+    if not hung or not waits or waits["ndeadlocks"] or not waits["waits"]:
+        return []
+    longest = (
+        _longest_text(waits["waits"]) or "how long the waits last is not known"
+    )
+    text = f"no deadlock found; {longest}"
+    return [
+        Finding("fact", "Hang", text, "waits", f"{document['command']} hung")
+    ]
+
+
+def _garbage(document: Mapping[str, Any]) -> list[Finding]:
+    """A large part of the heap that no reference reaches. Without all of the
+    memory, the references may be in what is missing."""
+    heap = document["heap"]
+    allocated = heap["heap"]["allocated_bytes"]
+    unreached = heap["unreached"]["bytes"]
+    if document["partial"] or unreached <= allocated * _UNREACHED:
+        return []
+    text = (
+        f"{human_bytes(unreached)}, {percent(unreached, allocated)} of all "
+        f"allocated {human_bytes(allocated)}, is not reached: garbage or not "
+        "yet swept"
+    )
+    return [Finding("fact", "Not reached", text, "heap")]
 
 
 def _untouched(row: Mapping[str, Any], found: Mapping[str, Any]) -> str:
@@ -187,7 +263,7 @@ def _suspects(document: Mapping[str, Any]) -> list[Finding]:
     held = sum(row["retained_bytes"] for row in rows)
     whole = (
         f"{human_bytes(held)}, {percent(held, found['reached_bytes'])} of the "
-        "heap"
+        "live heap"
     )
     text = f"{len(rows):,} suspects hold {whole}"
     if len(rows) == 1:

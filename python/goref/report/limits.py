@@ -197,6 +197,9 @@ def _merged(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             first["count"] += row["count"]
             first["path"] = common
             first["things"] += 1
+            first["waited_ns"] = max(
+                (r.get("waited_ns") or 0 for r in (first, row))
+            ) or None  # the longest that is known
             first["waiters"] = (first["waiters"] + row["waiters"])[:IDS]
     return sorted(made.values(), key=_rank, reverse=True)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...render.rss import beside_zeros
-from ...render.units import counted, human_bytes, percent
+from ...render.units import counted, human_bytes
 from ..findings import Finding, ended_text, findings
 from ..markup import code, el, empty, prose, section, verbatim
 from .parts import missing, own_calls, stack
@@ -15,6 +15,10 @@ from .resident import zero_pages
 
 if TYPE_CHECKING:
     from ..markup import Child, Element
+
+_UNREACHED = 0.01  # of the allocated bytes, from which on it is said
+# What a link from a fact to a section is called.
+_LINKS = {"waits": "Who waits for what", "heap": "The heap"}
 
 
 def screen(document: Mapping[str, Any]) -> Element:
@@ -110,22 +114,13 @@ def _aside(found: Finding) -> Element:
         f"{found.title}: ",
         prose(found.text),
         ". ",
-        el("a", {"href": f"#{found.link}"}, "Who waits for what"),
+        el("a", {"href": f"#{found.link}"}, _LINKS[found.link]),
     )
 
 
 def _facts(document: Mapping[str, Any]) -> list[Element]:
     heap = document["heap"]
-    allocated = heap["heap"]["allocated_bytes"]
-    reached = heap["reached"]["bytes"]
-    rows: list[tuple[str, str, str]] = [
-        (
-            "Heap",
-            human_bytes(allocated),
-            f"{counted(heap['heap']['allocated_objects'], 'object')}, "
-            f"{percent(reached, allocated)} reached",
-        )
-    ]
+    rows: list[tuple[str, str, str]] = [_live(heap)]
     rss = document.get("rss")
     if rss:
         rows.append(_memory(rss))
@@ -139,6 +134,17 @@ def _facts(document: Mapping[str, Any]) -> list[Element]:
            el("dd", {"class": "more"}, prose(more)))
         for title, text, more in rows
     ]  # fmt: skip
+
+
+def _live(heap: Mapping[str, Any]) -> tuple[str, str, str]:
+    """All shares of the page are shares of the live heap."""
+    reached, unreached = heap["reached"], heap["unreached"]["bytes"]
+    more = counted(reached["objects"], "object")
+    if unreached > heap["heap"]["allocated_bytes"] * _UNREACHED:
+        more = (
+            f"+ {human_bytes(unreached)} not reached: garbage or not yet swept"
+        )
+    return "Live heap", human_bytes(reached["bytes"]), more
 
 
 def _memory(rss: Mapping[str, Any]) -> tuple[str, str, str]:

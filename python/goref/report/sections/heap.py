@@ -105,7 +105,7 @@ def roots(document: Mapping[str, Any]) -> Element:
     has_retained = any("retained_bytes" in root for root in rows)
     columns = [
         Column("Billed", True, hint="to the nearest root"),
-        Column("Share", True, True),
+        Column("Share", True, True, "of the live heap"),
         Column("Retained", True, not has_retained,
                "what would be freed without this root alone"),
         Column("Objects", True, True),
@@ -156,7 +156,7 @@ def types(document: Mapping[str, Any]) -> Element:
     columns = [
         Column("Retained", True, hint="at least; with all that hangs below"),
         Column("Size", True, hint="of the objects themselves"),
-        Column("Share", True, True),
+        Column("Share of size", True, True),
         Column("Objects", True),
         Column("Type"),
     ]

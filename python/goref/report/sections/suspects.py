@@ -36,8 +36,8 @@ def suspects(document: Mapping[str, Any]) -> Element:
         reason = missing(document, "suspects", "who holds most of the heap")
         return section("suspects", title, None, reason)
     lead = (
-        "One holder, or many alike, that keep 10 % of the heap alive or more. "
-        "Retained is what would be freed without it."
+        "One holder, or many alike, that keep 10 % of the live heap alive or "
+        "more. Retained is what would be freed without it."
     )
     rows = found["suspects"]
     if not rows:
@@ -67,7 +67,7 @@ def _table(
 ) -> Element:
     columns = [
         Column("Retained", True),
-        Column("Share", True),
+        Column("Share", True, hint="of the live heap"),
         Column("Count", True, True),
         Column("Holder"),
         Column("Accumulates in", is_minor=True),
@@ -102,7 +102,7 @@ def _details(
             el("strong", None, f"{index + 1}. ", prose(_subject(row))),
             " ",
             size(held),
-            f" ({share_text(held, whole)})",
+            f" ({share_text(held, whole)} of the live heap)",
             f", {resident}" if resident else None,
         ),
         el(

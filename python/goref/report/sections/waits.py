@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...render.goroutines import waited_words
 from ...render.units import counted
+from ..findings import duration
 from ..markup import code, el, empty, note, place, prose, section
 from ..tables import Cell, Column, name, number, table, text
 from ..waitgraph import graph
@@ -162,12 +162,14 @@ def _picture(found: Mapping[str, Any]) -> Element | None:
 
 
 def _table(found: Mapping[str, Any]) -> Element:
+    has_owners = any(_is_owned(row) for row in found["waits"])
     columns = [
         Column("Waiting", True),
         Column("For"),
         Column("State", is_minor=True),
+        Column("Since", True, True, "at least, the longest of the row"),
         Column("Where", is_minor=True),
-        Column("Owner"),
+        *([Column("Owner")] if has_owners else []),
     ]
     cells = [
         (
@@ -177,9 +179,10 @@ def _table(found: Mapping[str, Any]) -> Element:
                 row["type"] if _holder(row) else None,
                 length=_NAME,
             ),
-            name_of_state(row),
+            text(", ".join(filter(None, [row["kind"], row["state"]]))),
+            _since(row),
             Cell(row["function"] or "?", place(row, _NAME)),
-            _owner(row),
+            *([_owner(row)] if has_owners else []),
         )
         for row in found["waits"]
     ]
@@ -193,9 +196,16 @@ def _table(found: Mapping[str, Any]) -> Element:
     )
 
 
-def name_of_state(row: Mapping[str, Any]) -> Cell:
-    waited = waited_words(row.get("waited_ns"))
-    return text(", ".join(filter(None, [row["kind"], row["state"], *waited])))
+def _since(row: Mapping[str, Any]) -> Cell:
+    waited = row.get("waited_ns")
+    if not waited:
+        return Cell(-1, el("span", {"class": "more"}, "not known"))
+    return Cell(waited, duration(waited))
+
+
+def _is_owned(row: Mapping[str, Any]) -> bool:
+    """Is there an owner, or a proof that there is none?"""
+    return bool(row["verdict"] or any(o["likely"] for o in row["owners"]))
 
 
 def _many(row: Mapping[str, Any]) -> str | None:
