@@ -52,7 +52,15 @@ def cards():
                   "step": ".Page", "at": "0xc000000010",
                   "retained_bytes": 5000}],
     )  # fmt: skip
-    return {"cards": [session, page_, card("0xc000000030", SESSION, 50)],
+    holder = {"name": f"[]*{SESSION}", "type": f"[]*{SESSION}",
+              "kind": "object", "step": "[...]"}  # fmt: skip
+    held = [{**holder, "at": f"0xc0000001{i}0", "retained_bytes": 40 - i}
+            for i in range(5)]  # fmt: skip
+    root = {**holder, "kind": "global", "name": f"{LONG}last", "step": None,
+            "at": None, "retained_bytes": 0}  # fmt: skip
+    shared = card("0xc000000030", SESSION, 50, nholders=9,
+                  holders=[*held, root])  # fmt: skip
+    return {"cards": [session, page_, shared],
             "by_type": {SESSION: [0, 2], PAGE: [1]},
             "by_suspect": [[1], [0]]}  # fmt: skip
 
@@ -64,6 +72,7 @@ def change(document):
     document["modules"] = {"main": "example.com/wide/web/v2", "path": None,
                            "dependencies": []}  # fmt: skip
     document["objects"] = cards()
+    document["suspects"]["suspects"][0]["address"] = "0xc000000020"
     created_by = document["goroutines"]["groups"][0]["created_by"]
     created_by["function"] = f"{LONG}(*Account).{'AddStream' * 4}"
     held = {"name": f"map[string]*{SESSION}", "kind": "object",
@@ -220,6 +229,16 @@ def test_the_search_is_one_key_away(page):
     page.press(ESCAPE)
     assert page.one("#search").get_attribute("value") == ""
     assert not page.one("#hits").is_displayed() and not page.all(".match")
+    assert page.focused.get_attribute("id") == "search"
+    page.press(ESCAPE)
+    assert page.focused.tag_name == "body"
+
+
+def test_slashes_around_an_expression(page):
+    page.search("string..shop.Session")
+    shown = shown_types(page)
+    page.search("/string..shop.Session/")
+    assert shown_types(page) == shown and shown
 
 
 def test_expressions(page):
@@ -306,17 +325,17 @@ def test_a_card_opens_by_click(page):
     assert "map[string]*shop.Session" in panel.text
     assert "3 others" in panel.text and "480 B" in panel.text
     page.click("#panel td button")
-    for text in ("Object 0xc000000010", "shop.Session", "4.9 KiB", "48 B",
+    for text in ("shop.Session 0xc000000010", "4.9 KiB", "48 B",
                  "shop.sessionsByToken", "Page", "10 more fields"):  # fmt: skip
         assert text in panel.text
     # From the card to the page that it holds, and back.
     page.click("#panel td button")
-    assert "Object 0xc000000020" in panel.text and "2 more" in panel.text
+    assert "shop.page 0xc000000020" in panel.text and "2 more" in panel.text
     page.driver.back()
-    assert "Object 0xc000000010" in panel.text
+    assert "shop.Session 0xc000000010" in panel.text
     assert "open=object+0xc000000010" in fragment(page)
     reload(page)
-    assert "Object 0xc000000010" in page.one("#panel").text
+    assert "shop.Session 0xc000000010" in page.one("#panel").text
     page.press(ESCAPE)
     assert not page.all("dialog[open]")
     page.settle()
@@ -346,6 +365,147 @@ def test_a_card_opens_by_keyboard(page):
     assert not page.all("dialog[open]")
     page.settle()
     assert page.focused.text == "0xc000000020"
+
+
+def opened(page, at):
+    page.run("location.hash = `#types?open=object+${arguments[0]}`", at)
+    page.wait(f"return document.getElementById('panel').open"
+              f" && document.getElementById('panel-title').textContent"
+              f".includes('{at}')")  # fmt: skip
+    return page.one("#panel").text
+
+
+def test_a_card_says_first_what_counts(page):
+    opened(page, "0xc000000010")
+    assert page.texts("#panel dt")[0] == "Size"
+    assert page.texts("#panel h3") == [
+        "Path from a root",
+        "Fields, and what they hold",
+    ]
+    opened(page, "0xc000000020")
+    assert page.texts("#panel th") == ["Holder", "At", "Holder retains"]
+
+
+def test_alike_holders_are_one_row(page):
+    text = opened(page, "0xc000000030")
+    rows = page.texts("#panel .part tbody tr")
+    assert len(rows) == 2 and rows[0].startswith("5 × ")
+    assert "[]*shop.Session" in rows[0] and "2 more" in rows[0]
+    assert rows[0].endswith("at most 40 B") and "3 more holders." in text
+
+
+def test_what_no_holder_alone_keeps_alive(
+    driver, page, service_page, tmp_path
+):
+    """It is proven if the largest of them retains less, of a whole heap."""
+    said = "9 holders hold it; none alone keeps it alive."
+    assert said in opened(page, "0xc000000030")
+    assert "none alone" not in opened(page, "0xc000000020")
+
+    def cut(document):
+        change(document)
+        document["partial"] = ["a mapping is missing"]
+
+    page = Page(driver, rewritten(service_page, tmp_path / "p.html", cut))
+    assert "none alone" not in opened(page, "0xc000000030")
+
+
+def test_a_suspect_opens_where_it_accumulates(page):
+    row = "#suspects-table tbody tr:first-child"
+    assert page.texts(f"{row} button")[1] == "0xc000000020"
+    page.click(f"{row} td.name button")
+    assert "shop.page 0xc000000020" in page.one("#panel").text
+    assert page.complaints() == []
+
+
+# ------------------------------------------------------------- the first look
+
+
+def test_the_first_screen_says_since_when(page):
+    found = page.document()
+    reached = found["heap"]["reached"]["bytes"] / (1 << 20)
+    facts = page.texts(".facts > div:first-child > *")
+    assert facts[:2] == ["Live heap", f"{reached:.1f} MiB"]
+    [dead] = [t for t in page.texts(".finding") if t.startswith("Deadlock")]
+    awaited = [p["primitive"] for dead_ in found["waits"]["deadlocks"]
+               for p in dead_["primitives"]]  # fmt: skip
+    known = [row["waited_ns"] for row in found["waits"]["waits"]
+             if row["primitive"] in awaited and row["waited_ns"]]  # fmt: skip
+    shown = "waiting for at least " if known else "how long is not known"
+    assert shown in dead
+
+
+def test_waits_fit_and_are_sorted_by_time(page):
+    widths = "return [one.scrollWidth, one.clientWidth]"
+    whole, seen = page.run(
+        f"const one = document.querySelector('#waits-table .scroll'); {widths}"
+    )
+    assert whole <= seen
+    assert page.run(
+        "return [...document.querySelectorAll('#waits-table .place')]"
+        ".every((one) => one.querySelector('.file').offsetTop"
+        " > one.querySelector('code').offsetTop)"
+    )
+    page.click("#waits-table th:nth-child(4) button")
+    times = page.run(
+        "return [...document.querySelectorAll('#waits-table tbody"
+        " td:nth-child(4)')].map((one) => Number(one.dataset.value))"
+    )
+    assert times == sorted(times, reverse=True) and len(times) > 2
+
+
+def test_the_bar_shows_all_sections(driver, path):
+    script = (
+        "const nav = document.querySelector('.top nav');"
+        "return [nav.scrollWidth > nav.clientWidth,"
+        " getComputedStyle(nav).maskImage !== 'none']"
+    )
+    page = Page(driver, path, (1024, 800))
+    assert page.run(script) == [False, False]
+    page.emulate(NARROW, "light")
+    page.settle()
+    assert page.run(script) == [True, True]
+
+
+def test_controls_are_seen_whole(page):
+    page.run("document.getElementById('tab-dominators').focus()")
+    page.press("\ue014")  # the next tab
+    style = "return getComputedStyle(document.activeElement).outlineOffset"
+    assert page.run(style) == "-3px"
+    gap = page.run(
+        "return parseFloat(getComputedStyle(document.querySelector("
+        "'#suspects .command .copy')).marginLeft)"
+    )
+    assert gap >= 4
+    assert "Share of size" in page.texts("#types-table th")
+
+
+def test_names_are_lines_on_a_phone(driver, path):
+    page = Page(driver, path, NARROW)
+    for name in ("types", "roots", "suspects", "waits"):
+        rows = page.run(
+            "return [...document.querySelectorAll(arguments[0])]"
+            ".filter((row) => !row.hidden).map((row) => {"
+            " const name = row.querySelector('td.name');"
+            " const others = [...row.cells].filter((one) => one !== name"
+            "   && one.clientWidth);"
+            " return row.clientWidth - name.offsetWidth < 2"
+            "  && name.scrollWidth <= name.clientWidth"
+            "  && others.every((one) => one.offsetTop + 2 >"
+            "     name.offsetTop + name.offsetHeight); })",
+            f"#{name}-table tbody tr",
+        )
+        assert rows and all(rows), name
+
+
+def test_paper_has_no_hint_to_click(driver, path):
+    page = Page(driver, path, media="print")
+    assert not page.one("#charts .lead .on-screen").is_displayed()
+    breaks = page.run(
+        "return [...document.querySelectorAll('h2, h3, .lead')]"
+        ".map((one) => getComputedStyle(one).breakAfter)"
+    )
+    assert {*breaks} == {"avoid"}
 
 
 def test_types_from_the_other_side(page):

@@ -17,12 +17,14 @@ SHOWN = 15  # rows at first
 
 
 class Column(NamedTuple):
-    """is_minor: left out where there is no room."""
+    """is_minor: left out where there is no room. is_name: a line of its own on
+    a phone."""
 
     title: str
     is_number: bool = False
     is_minor: bool = False
     hint: str | None = None
+    is_name: bool = False
 
 
 class Cell(NamedTuple):
@@ -89,14 +91,22 @@ def table(
              "aria-label": f"Table: {caption}"},
             el(
                 "table",
-                None,
+                {"role": "table"},  # also if its rows are grids
                 el("caption", {"class": "away"}, caption),
                 el(
                     "thead",
-                    None,
-                    el("tr", None, _heads(columns, sorted_by, order)),
+                    {"role": "rowgroup"},
+                    el(
+                        "tr",
+                        {"role": "row"},
+                        _heads(columns, sorted_by, order),
+                    ),
                 ),
-                el("tbody", None, [_row(columns, row) for row in rows]),
+                el(
+                    "tbody",
+                    {"role": "rowgroup"},
+                    [_row(columns, row) for row in rows],
+                ),
             ),
         ),
         el(
@@ -112,6 +122,7 @@ def table(
 def _class(column: Column) -> str | None:
     words = ["n"] if column.is_number else []
     words += ["minor"] if column.is_minor else []
+    words += ["name"] if column.is_name else []
     return " ".join(words) or None
 
 
@@ -123,6 +134,7 @@ def _heads(
             "th",
             {
                 "scope": "col",
+                "role": "columnheader",
                 "class": _class(column),
                 "title": column.hint,
                 "aria-sort": order if i == sorted_by else None,
@@ -136,13 +148,14 @@ def _heads(
 def _row(columns: Sequence[Column], cells: Sequence[Cell]) -> Element:
     return el(
         "tr",
-        None,
+        {"role": "row"},
         [
             el(
                 "td",
-                {"class": _class(column), "data-value": cell.value},
+                {"class": _class(column), "role": "cell",
+                 "data-value": cell.value},
                 cell.shown,
             )
             for column, cell in zip(columns, cells, strict=True)
         ],
-    )
+    )  # fmt: skip

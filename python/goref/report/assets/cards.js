@@ -6,9 +6,11 @@
 goref.cards = (() => {
   const { bytes, el, number, percent } = goref.dom;
   const { code } = goref.names;
+  const ADDRESSES = 3; // of holders that are alike
   const { report } = goref.tree;
   const found = report.objects?.cards || [];
   const byAddress = new Map(found.map((card) => [card.at, card]));
+  const isExact = !report.partial?.length && !report.heap?.folded?.objects;
   const whole = report.suspects?.reached_bytes
     || report.dominators?.reached_bytes || 0;
 
@@ -27,15 +29,19 @@ goref.cards = (() => {
   // heads: [title, class]. rows: lists of contents.
   function table(caption, heads, rows) {
     const cell = (content, i) =>
-      el("td", { class: heads[i][1] || null }, ...[content].flat());
+      el("td", { role: "cell", class: heads[i][1] || null },
+        ...[content].flat());
     const head = ([title, kind]) =>
-      el("th", { scope: "col", class: kind || null }, title);
+      el("th", { scope: "col", role: "columnheader", class: kind || null },
+        title);
     return el("div",
       { class: "scroll", tabindex: "0", role: "region",
         "aria-label": caption },
-      el("table", {},
-        el("thead", {}, el("tr", {}, heads.map(head))),
-        el("tbody", {}, rows.map((row) => el("tr", {}, row.map(cell))))));
+      el("table", { role: "table" }, // also if its rows are grids
+        el("thead", { role: "rowgroup" },
+          el("tr", { role: "row" }, heads.map(head))),
+        el("tbody", { role: "rowgroup" }, rows.map((row) =>
+          el("tr", { role: "row" }, row.map(cell))))));
   }
 
   const facts = (rows) => el("dl", { class: "inline" },
@@ -63,18 +69,18 @@ goref.cards = (() => {
     const resident = card.resident_bytes;
     return [
       facts([
+        ["Size", size(card.bytes)],
+        ["Retains", [size(card.retained_bytes),
+          whole ? `, ${percent(card.retained_bytes, whole)} of the live heap`
+            : ""]],
+        ["Resident", resident === null || resident === undefined ? null
+          : [size(resident),
+             ` (${percent(resident, card.bytes)} of its size)`]],
         ["Type", [typed(card.type), " ",
           card.type ? goref.copy.button(card.type, "the type") : null,
           typeLink(card.type)]],
         ["Address", [el("code", {}, card.at), " ",
           goref.copy.button(card.at, "the address")]],
-        ["Size", size(card.bytes)],
-        ["Retains", [size(card.retained_bytes),
-          whole ? `, ${percent(card.retained_bytes, whole)} of the heap`
-            : ""]],
-        ["Resident", resident === null || resident === undefined ? null
-          : [size(resident),
-             ` (${percent(resident, card.bytes)} of its size)`]],
       ]),
       command ? el("p", { class: "command" },
         el("code", {}, `${command} why ${card.at} --paths 3`),
@@ -118,18 +124,58 @@ goref.cards = (() => {
     return part("Path from a root", el("ol", { class: "path" }, hops));
   }
 
+  // Holders of one name that hold it in the same way are one row. The first of
+  // them retains most.
+  function alike(rows) {
+    const groups = new Map();
+    rows.forEach((row) => {
+      const key = JSON.stringify([row.kind, row.name, row.type, row.step]);
+      groups.set(key, [...(groups.get(key) || []), row]);
+    });
+    return [...groups.values()];
+  }
+
+  function holder(group, own) {
+    const [first] = group;
+    const some = group.slice(0, ADDRESSES).map((row) => address(row.at, own));
+    const more = group.length - some.length;
+    return [
+      [group.length > 1 ? `${number(group.length)} × ` : null,
+        goref.origins.mark(first.type || first.name),
+        code(first.name || "?", 40), " ",
+        first.step ? code(first.step, 24) : null],
+      [...some.filter(Boolean).flatMap((one) => [one, " "]),
+        more > 0 ? el("span", { class: "more" },
+          `${number(more)} more`) : null],
+      [group.length > 1 ? "at most " : null, size(first.retained_bytes)],
+    ];
+  }
+
+  // A holder that alone keeps an object alive retains at least as much as the
+  // object does. The first holder retains most of all.
+  function shared(card) {
+    const [first] = card.holders;
+    if (!isExact || !(card.nholders > 1)
+        || !Number.isFinite(first.retained_bytes)
+        || first.retained_bytes >= card.retained_bytes) {
+      return null;
+    }
+    const what = card.holders.length === card.nholders
+      && card.holders.every((row) => row.kind === "object")
+      ? "objects" : "holders";
+    return el("p", { class: "note" },
+      `${number(card.nholders)} ${what} hold it; `
+      + "none alone keeps it alive.");
+  }
+
   function holders(card) {
     const rows = card.holders || [];
     if (!rows.length) {
       return null;
     }
-    return part("Held by",
-      table("Holders", [["Holder"], ["In", "minor"], ["At"],
-                        ["Retained", "n"]],
-        rows.map((row) => [[goref.origins.mark(row.type || row.name),
-          code(row.name || "?", 40)],
-        row.step ? code(row.step, 24) : "", address(row.at),
-        size(row.retained_bytes)])),
+    return part("Held by", shared(card),
+      table("Holders", [["Holder", "name"], ["At"], ["Holder retains", "n"]],
+        alike(rows).map((group) => holder(group, card.at))),
       left(rows.length, card.nholders, "holder"));
   }
 
@@ -138,8 +184,9 @@ goref.cards = (() => {
     make(at) {
       const card = byAddress.get(at);
       return {
-        title: ["Object ", el("code", {}, at)],
-        parts: [...about(card), path(card), fields(card), holders(card)],
+        title: [card.type ? code(card.type) : "Object", " ",
+          el("code", {}, at)],
+        parts: [...about(card), path(card), holders(card), fields(card)],
       };
     },
   });

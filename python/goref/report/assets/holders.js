@@ -36,7 +36,7 @@ goref.holders = (() => {
         number(more), size(rest), share(rest, whole)]);
     }
     return part("Who holds it",
-      table("Holders", [["Holder"], ["Kind", "minor"],
+      table("Holders", [["Holder", "name"], ["Kind", "minor"],
                         ["Objects", "n minor"],
                         ["Size", "n"], ["Share", "n minor"]], shown));
   }

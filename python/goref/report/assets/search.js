@@ -13,7 +13,9 @@ goref.search = (() => {
 
   // A name matches if the expression does, or if it has the text as it stands:
   // `map[string]' is no sensible expression, and a common part of a name.
-  function matcher(query) {
+  // Slashes around an expression are none of it.
+  function matcher(words) {
+    const query = words.match(/^\/(.+)\/$/)?.[1] ?? words;
     const plain = query.toLowerCase();
     let expression = null;
     let problem = "";
@@ -79,7 +81,11 @@ goref.search = (() => {
         places.forEach((place) => place.next?.());
       } else if (event.key === "Escape") {
         event.preventDefault();
-        clear();
+        if (input.value) {
+          clear();
+        } else {
+          input.blur();
+        }
       }
     });
     document.addEventListener("keydown", (event) => {

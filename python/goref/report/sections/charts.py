@@ -36,8 +36,12 @@ def charts(document: Mapping[str, Any]) -> Element:
     return section(
         "charts",
         title,
-        "The width of a box is its size, and the boxes below it are what it "
-        "holds. Click a box to zoom in, or the top box to zoom out.",
+        [
+            "The width of a box is its size, and the boxes below it are what "
+            "it holds.",
+            el("span", {"class": "on-screen"}, " Click a box to zoom in, or "
+               "the top box to zoom out."),
+        ],
         chart(trees, "Tree of what holds the heap"),
         el(
             "noscript",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..markup import Child, Element
 
 _UNREACHED = 0.01  # of the allocated bytes, from which on it is said
-# What a link from a fact to a section is called.
+# The texts of links from facts to sections.
 _LINKS = {"waits": "Who waits for what", "heap": "The heap"}
 
 

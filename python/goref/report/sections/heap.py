@@ -109,7 +109,7 @@ def roots(document: Mapping[str, Any]) -> Element:
         Column("Retained", True, not has_retained,
                "what would be freed without this root alone"),
         Column("Objects", True, True),
-        Column("Root"),
+        Column("Root", is_name=True),
         Column("Kind", is_minor=True),
     ]  # fmt: skip
     cells = [
@@ -158,7 +158,7 @@ def types(document: Mapping[str, Any]) -> Element:
         Column("Size", True, hint="of the objects themselves"),
         Column("Share of size", True, True),
         Column("Objects", True),
-        Column("Type"),
+        Column("Type", is_name=True),
     ]
     whole, origins = found["bytes"], Origins(document)
     cells = [

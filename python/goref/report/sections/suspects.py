@@ -19,7 +19,7 @@ from ..markup import (
     size,
 )
 from ..origins import Origins
-from ..tables import Column, bytes_, name, number, share, table
+from ..tables import Cell, Column, bytes_, name, number, share, table
 from .parts import command, missing
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def suspects(document: Mapping[str, Any]) -> Element:
         "suspects",
         title,
         lead,
-        _table(rows, found["reached_bytes"], Origins(document)),
+        _table(document, rows, found["reached_bytes"]),
         [
             _details(i, row, found, _largest(document, i))
             for i, row in enumerate(rows[:_DETAILED])
@@ -62,14 +62,44 @@ def _subject(row: Mapping[str, Any]) -> str:
     return str(row["name"])
 
 
+def _cards(document: Mapping[str, Any]) -> set[str]:
+    """The addresses of objects that have cards."""
+    found = document.get("objects") or {}
+    return {card["at"] for card in found.get("cards") or []}
+
+
+def _holder(
+    row: Mapping[str, Any], origins: Origins, cards: set[str]
+) -> Cell:
+    """A script makes a link of the name if where it accumulates has a
+    card."""
+    subject, at = _subject(row), row.get("address")
+    mark = origins.mark(row["name"])
+    if at not in cards:
+        return name(subject, mark=mark)
+    shown = code(subject)
+    shown.set("data-card", str(at))
+    return Cell(subject, [mark, shown])
+
+
+def _point(row: Mapping[str, Any], cards: set[str]) -> Cell:
+    """Where it accumulates; its address leads to its card."""
+    point, at = row["accumulation_point"], row.get("address")
+    if at not in cards:
+        return name(point)
+    address = el("code", {"data-card": at}, at)
+    return Cell(point, [code(point), " ", address])
+
+
 def _table(
-    rows: list[Mapping[str, Any]], whole: int, origins: Origins
+    document: Mapping[str, Any], rows: list[Mapping[str, Any]], whole: int
 ) -> Element:
+    origins, cards = Origins(document), _cards(document)
     columns = [
         Column("Retained", True),
         Column("Share", True, hint="of the live heap"),
         Column("Count", True, True),
-        Column("Holder"),
+        Column("Holder", is_name=True),
         Column("Accumulates in", is_minor=True),
     ]
     cells = [
@@ -77,8 +107,8 @@ def _table(
             bytes_(row["retained_bytes"]),
             share(row["retained_bytes"], whole),
             number(row["objects"]),
-            name(_subject(row), mark=origins.mark(row["name"])),
-            name(row["accumulation_point"]),
+            _holder(row, origins, cards),
+            _point(row, cards),
         )
         for row in rows
     ]

@@ -165,7 +165,7 @@ def _table(found: Mapping[str, Any]) -> Element:
     has_owners = any(_is_owned(row) for row in found["waits"])
     columns = [
         Column("Waiting", True),
-        Column("For"),
+        Column("For", is_name=True),
         Column("State", is_minor=True),
         Column("Since", True, True, "at least, the longest of the row"),
         Column("Where", is_minor=True),
