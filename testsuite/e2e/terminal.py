@@ -15,7 +15,7 @@ GENEROUS = 20
 
 
 def plain(text):
-    """Without colours, cursor movements and carriage returns."""
+    """Without colors, cursor movements and carriage returns."""
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
     return text.replace("\x1b[?2004h", "").replace("\r", "")
 

@@ -21,7 +21,7 @@ import json, sys
 print(json.dumps({
     "rows": rows,
     "bars": [bar.get_width() for bar in axes.patches],
-    "colours": [bar.get_facecolor() for bar in axes.patches],
+    "colors": [bar.get_facecolor() for bar in axes.patches],
     "modules": [name for name in ("gdb",) if name in sys.modules],
 }))
 """
@@ -61,7 +61,7 @@ def text_of(cell):
 
 
 def picture_of(notebook):
-    """The pixels of the one picture, as rows of rows of colours."""
+    """The pixels of the one picture, as rows of rows of colors."""
     image = pytest.importorskip("matplotlib.image")
     pictures = [
         output.data["image/png"]
@@ -112,8 +112,8 @@ def test_picture(ran):
     assert bars[: len(rows)] == [row[3] / 1e6 for row in rows]
     assert bars[len(rows) :] == [row[2] / 1e6 for row in rows]
     pixels = picture_of(notebook)
-    for colour in (asked["colours"][0], asked["colours"][-1]):
-        near = abs(pixels[:, :, :3] - colour[:3]).max(axis=2) < 0.02
+    for color in (asked["colors"][0], asked["colors"][-1]):
+        near = abs(pixels[:, :, :3] - color[:3]).max(axis=2) < 0.02
         assert near.sum() > 1000
 
 

@@ -135,29 +135,29 @@ def test_other_kinds(driver, kind):
     assert page.complaints() == []
 
 
-def colour(page):
+def color(page):
     return page.run("return getComputedStyle(document.body).backgroundColor")
 
 
 def test_light_and_dark(driver, service_page):
     page = Page(driver, service_page, theme="dark")
-    dark = colour(page)
+    dark = color(page)
     page.emulate(WIDE, "light")
-    light = colour(page)
+    light = color(page)
     assert light != dark
     button = page.one("#theme")
     assert button.text == "Dark"
     button.click()
-    assert colour(page) == dark and button.text == "Light"
+    assert color(page) == dark and button.text == "Light"
     page.press(" ")
-    assert colour(page) == light and button.text == "Dark"
+    assert color(page) == light and button.text == "Dark"
     page.run("localStorage.clear()")
 
 
 def test_print(driver, service_page):
     """White, without controls, with the trees as lists, and all calls."""
     page = Page(driver, service_page, theme="dark", media="print")
-    assert colour(page) == "rgb(255, 255, 255)"
+    assert color(page) == "rgb(255, 255, 255)"
     shown = [
         page.one(name).is_displayed()
         for name in (".top", "#chart", ".outline", "#goroutines details")
@@ -534,9 +534,9 @@ def test_stacked_bars_add_up(page):
             f"#{name} .stack-bar rect",
         )
         assert sum(widths) == pytest.approx(100, abs=0.1), name
-        colours = page.run(
+        colors = page.run(
             "return [...document.querySelectorAll(arguments[0])]"
             ".map((one) => getComputedStyle(one).backgroundColor)",
             f"#{name} .swatch",
         )
-        assert len(colours) == len(set(colours)) > 4, name
+        assert len(colors) == len(set(colors)) > 4, name

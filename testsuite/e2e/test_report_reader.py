@@ -133,12 +133,12 @@ def test_names_are_short_and_rows_are_lines(page):
 
 def test_origins_are_marked(page):
     """By a letter and by the edge of a box, which the legend explains."""
-    legend = page.texts("#charts .colours li")
+    legend = page.texts("#charts .colors li")
     assert legend[:2] == ["main module", "dependencies"] and len(legend) == 6
     mark = f"#types-table td:has(code[title='{SESSION}']) .mark"
     assert page.one(mark).get_attribute("title") == "main module"
     styles = page.run(
-        "return [...document.querySelectorAll('#charts .colours .mark')]"
+        "return [...document.querySelectorAll('#charts .colors .mark')]"
         ".map((one) => [getComputedStyle(one, '::before').content,"
         " getComputedStyle(one).borderBottomStyle])"
     )

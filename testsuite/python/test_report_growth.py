@@ -141,7 +141,7 @@ def test_changes_of_two_trees():
     ),
 )
 def test_verdict(old, new, verdict):
-    """It is the first finding, and its colour says whether it is good."""
+    """It is the first finding, and its color says whether it is good."""
     found = made(side(old, "a"), side(new, "a"))
     assert first.verdict(found) == verdict
     page = growth.page(found)

@@ -200,7 +200,7 @@ def test_no_release_of_go(tree):
     ids=str,
 )  # fmt: skip
 def test_environment_of_pytest(tree, env):
-    """Colours and options of the environment leave the counts as they are."""
+    """Colors and options of the environment leave the counts as they are."""
     _, counts = tree.run(**env)
     assert counts[1] == 0 and counts == tree.run()[1]
 

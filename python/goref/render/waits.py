@@ -311,8 +311,8 @@ class WaitsReport(Report):
                     style = "solid" if owner.is_certain else "dashed"
                     edges.add((key, f"g{owner.id}", f" [style={style}]"))
         for name in {n for edge in edges for n in edge[:2] if n[0] == "g"}:
-            colour = ", color=red" if int(name[1:]) in red else ""
-            nodes[name] = f'[label="goroutine {name[1:]}"{colour}]'
+            color = ", color=red" if int(name[1:]) in red else ""
+            nodes[name] = f'[label="goroutine {name[1:]}"{color}]'
         lines = [f"  {name} {nodes[name]};" for name in sorted(nodes)]
         lines += [f"  {a} -> {b}{style};" for a, b, style in sorted(edges)]
         return "\n".join(["digraph waits {", *lines, "}", ""])

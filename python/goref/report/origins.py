@@ -42,7 +42,7 @@ class Origins:
 
     def mark(self, name: str) -> Element:
         """The origin as a small mark, which is a letter as well as a
-        colour."""
+        color."""
         return mark(self.of(name))
 
 
@@ -56,11 +56,11 @@ def mark(origin: str) -> Element:
 
 
 def legend(*more: tuple[str, str]) -> Element:
-    """The meanings of colours and marks. more: classes and meanings of a
+    """The meanings of colors and marks. more: classes and meanings of a
     chart."""
     return el(
         "ul",
-        {"class": "colours", "aria-label": "Colours"},
+        {"class": "colors", "aria-label": "Colors"},
         [
             el("li", None, mark(origin), title)
             for origin, title in TITLES.items()

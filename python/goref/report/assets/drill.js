@@ -52,7 +52,7 @@ goref.drill = (() => {
       const name = el("td", { role: "gridcell" },
         el("span", { class: "twist", "aria-hidden": "true" },
           hasMore ? "▸" : ""),
-        goref.origins.markOf(node.colour), code(node.n),
+        goref.origins.markOf(node.color), code(node.n),
         node.type || node.at
           ? el("span", { class: "more" }, code(node.type || node.at)) : null,
         ...goref.panel.links(node));

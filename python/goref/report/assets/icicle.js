@@ -93,7 +93,7 @@ goref.icicle = (() => {
 
     boxOf(node, row, left, width, how) {
       const isMatch = this.matches.has(node);
-      const classes = ["box", `of-${node.colour}`, how,
+      const classes = ["box", `of-${node.color}`, how,
         width >= NAMED ? "named" : "", isMatch ? "match" : "",
         this.found && !isMatch ? "other" : ""];
       const size = sizeOf(this.tree, node.b);

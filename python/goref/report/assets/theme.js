@@ -33,7 +33,7 @@ goref.theme = (() => {
   function show() {
     const other = current() === "dark" ? "light" : "dark";
     button.textContent = other === "dark" ? "Dark" : "Light";
-    button.setAttribute("aria-label", `Use ${other} colours`);
+    button.setAttribute("aria-label", `Use ${other} colors`);
   }
 
   function toggle() {

@@ -2,7 +2,7 @@
 // The embedded trees. A node has n (name), b (bytes with all below), o (its own
 // bytes), c (how many are merged in it), p (the index of its parent), and x (rows
 // below that the report leaves out). It gets k (children, the largest first),
-// parent, depth, colour, and rest (bytes below that the report leaves out).
+// parent, depth, color, and rest (bytes below that the report leaves out).
 "use strict";
 
 goref.tree = (() => {
@@ -14,7 +14,7 @@ goref.tree = (() => {
   const TYPE = /\(([^()]*(?:\([^()]*\)[^()]*)*)\)$/;
   const VARIABLES = ["global", "local", "runtime"];
 
-  function colour(node) {
+  function color(node) {
     if (node.kind === "top") {
       return "top";
     }
@@ -28,7 +28,7 @@ goref.tree = (() => {
     nodes.forEach((node) => {
       node.parent = node.p === null ? null : nodes[node.p];
       node.depth = node.parent ? node.parent.depth + 1 : 0;
-      node.colour = colour(node);
+      node.color = color(node);
       node.k = [];
       node.rest = node.b - node.o;
       if (node.parent) {
@@ -110,8 +110,8 @@ goref.tree = (() => {
     if (node.kind && node.kind !== "object" && node.kind !== "top") {
       words.push(node.kind);
     }
-    words.push(...goref.origins.TITLES[node.colour]
-      && node.colour !== "none" ? [goref.origins.TITLES[node.colour]] : []);
+    words.push(...goref.origins.TITLES[node.color]
+      && node.color !== "none" ? [goref.origins.TITLES[node.color]] : []);
     if (node.type) {
       words.push(`type ${node.type}`);
     }

@@ -40,7 +40,7 @@ def about(document: Mapping[str, Any]) -> Element:
                 if text
             ],
         ),
-        el("h3", None, "Letters and colours beside names"),
+        el("h3", None, "Letters and colors beside names"),
         legend(),
         el("h3", None, "Commands that look closer"),
         [

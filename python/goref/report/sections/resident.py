@@ -41,7 +41,7 @@ def resident(document: Mapping[str, Any]) -> Element:
     whole = found["total_bytes"] - zeros
     parts = [
         Part(found["texts"].get(row["name"], row["name"]), row["bytes"],
-             colour=i)
+             color=i)
         for i, row in enumerate(found["classes"])
         if row["bytes"] and row["name"] != ZEROS
     ]  # fmt: skip

@@ -12,17 +12,17 @@ from ..markup import el, share_text, size
 if TYPE_CHECKING:
     from ..markup import Element
 
-COLOURS = 24  # of the style sheet
+COLORS = 24  # of the style sheet
 
 
 class Part(NamedTuple):
-    """colour: its number in the style sheet; not given: that of its place."""
+    """color: its number in the style sheet; not given: that of its place."""
 
     title: str
     bytes: int
     meaning: str = ""
     objects: int | None = None
-    colour: int | None = None
+    color: int | None = None
 
 
 def stacked(
@@ -40,7 +40,7 @@ def stacked(
                 "tbody",
                 None,
                 [
-                    _row(part, _colour(part, i), whole, what)
+                    _row(part, _color(part, i), whole, what)
                     for i, part in enumerate(parts)
                 ],
             ),
@@ -48,8 +48,8 @@ def stacked(
     )
 
 
-def _colour(part: Part, index: int) -> int:
-    return (index if part.colour is None else part.colour) % COLOURS
+def _color(part: Part, index: int) -> int:
+    return (index if part.color is None else part.color) % COLORS
 
 
 def _bar(parts: Sequence[Part], whole: int) -> Element:
@@ -66,7 +66,7 @@ def _bar(parts: Sequence[Part], whole: int) -> Element:
                     "x": f"{left:.3f}",
                     "width": f"{share:.3f}",
                     "height": "1",
-                    "class": f"s{_colour(part, i)}",
+                    "class": f"s{_color(part, i)}",
                 },
                 el(
                     "title",
@@ -85,14 +85,14 @@ def _bar(parts: Sequence[Part], whole: int) -> Element:
     )  # fmt: skip
 
 
-def _row(part: Part, colour: int, whole: int, what: str | None) -> Element:
+def _row(part: Part, color: int, whole: int, what: str | None) -> Element:
     return el(
         "tr",
         {"class": None if part.bytes else "none"},
         el(
             "td",
             None,
-            el("span", {"class": f"swatch s{colour}", "aria-hidden": "true"}),
+            el("span", {"class": f"swatch s{color}", "aria-hidden": "true"}),
             part.title,
             el("span", {"class": "more"}, part.meaning)
             if part.meaning
