@@ -76,7 +76,7 @@ def test_each_verb(farm, variant, program, tmp_path):
             check_names(verb, text, elsewhere.json(i + 1))
     # Why there is no such variable, gdb has a word on, too.
     said = [
-        [line.partition(", and no")[0] for line in run.error_lines()]
+        [line.partition('"; ')[0].rstrip('"') for line in run.error_lines()]
         for run in (here, elsewhere)
     ]
     assert said[0] == said[1] and len(said[0]) >= 3

@@ -101,7 +101,7 @@ def test_what_is_no_element(farm, tmp_path, variant):
         ("main.bank.accounts[1].", 'has no field ""'),
         ("main.bank.accounts[1].Nope", 'main.Account has no field "Nope"'),
         ("main.bank.byName[\"a]", "an index is a number"),
-        ("main.nobody[1].x", 'no package variable is called "main.nobody"'),
+        ("main.nobody[1].x", 'no package variable or local variable in use is called "main.nobody"'),
         ("main.nilAny.x", 'cannot follow "x": the interface is nil'),
         ("main.nilPtr.accounts[0]",
          'main.nilPtr: cannot follow "accounts[0]": the pointer is nil'),

@@ -10,7 +10,7 @@ goref.icicle = (() => {
   const ROW = 25; // pixels
   const LEAST = 2; // pixels of a box
   const ABOVE = 4; // boxes above the one that the chart is zoomed to
-  const NAMED = 28; // pixels of a box with a name
+  const NAMED = 40; // pixels of a box with a name
 
   class Icicle {
     // says: what it tells about what is chosen, and where it is zoomed to.
