@@ -2,7 +2,7 @@
 // Scan.histogram(), and its rows.
 #include "gdbext/gdbext.h"
 
-#include "retention/histogram.h"
+#include "histogram/histogram.h"
 
 GR_DEFINE_CLEANUP(histogram, struct gr_histogram, gr_histogram_destroy)
 

@@ -69,6 +69,7 @@ static bool parse_extent(const char *name, enum gr_scan_extent *ret)
 		[GR_EXTENT_VALUES] = "values",
 		[GR_EXTENT_RESIDENCY] = "residency",
 		[GR_EXTENT_PAGES] = "pages",
+		[GR_EXTENT_NATIVE] = "native",
 		[GR_EXTENT_BUCKETS] = "buckets",
 		[GR_EXTENT_SITES] = "sites",
 		[GR_EXTENT_REPORT] = "report",

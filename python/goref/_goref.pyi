@@ -901,8 +901,12 @@ class Vertex(NamedTuple):  # gr_vertex_info
     """The address of an object or a variable."""
     bytes: int
     """The size of an object's memory; else 0."""
+    is_c: bool
+    """It is a block of C, or what holds one in C code."""
     retained_bytes: int
     """The bytes that only this vertex keeps alive, itself included."""
+    retained_c_bytes: int
+    """The part of them in blocks of C."""
     goroutine_id: int | None
     """The id of a goroutine, also for its roots."""
 
@@ -1139,6 +1143,103 @@ class Rss(NamedTuple):  # gr_rss
     """The part of allocated_bytes in pages that were never touched; None: not
     known."""
     collector: Collector
+    gaps: Gaps
+
+class NativeSize(NamedTuple):  # gr_native_size
+    """Blocks of C of one size."""
+
+    bytes: int
+    """Those of each block, its header included."""
+    blocks: int
+
+class NativeArena(NamedTuple):  # gr_native_arena
+    """An arena of a C allocator, or the sums of several. in_use_bytes,
+    free_bytes and other_bytes add up to mapped_bytes; headers are included."""
+
+    addr: _Addr | None
+    """None for blocks that are mapped one by one, and for sums."""
+    kind: str | None
+    """"main", "thread" or "mmap"; None for sums."""
+    is_checked: bool
+    """The counters of the allocator agree with what was found."""
+    reason: str | None
+    """Why they do not, as the rest of a sentence."""
+    in_use_blocks: int
+    in_use_bytes: int
+    free_blocks: int
+    free_bytes: int
+    cached_bytes: int
+    """The part of free_bytes in caches of threads and in fast bins."""
+    top_bytes: int
+    """The part of free_bytes at the end of the arena."""
+    trimmable_bytes: int
+    """The resident memory that malloc_trim(3) would give back."""
+    largest_free_bytes: int
+    """The largest free block, the end of the arena left out."""
+    other_bytes: int
+    """Structures of the allocator, and memory of others in its range."""
+    mapped_bytes: int
+    resident_bytes: _Known | None
+
+class NativeHeap(NamedTuple):  # gr_native_heap
+    """A C allocator of the program."""
+
+    name: str
+    """"glibc"."""
+    version: str
+    """"" if it is not known."""
+    is_checked: bool
+    """All of its arenas are."""
+    arenas: tuple[NativeArena, ...]  # arenas[narenas]
+    sum: NativeArena
+
+class Native(NamedTuple):  # gr_native_report
+    """The memory of the C allocators."""
+
+    is_expected: bool
+    """The program has loaded libraries, so that it may have C memory."""
+    is_known: bool
+    """False: the target does not tell what is mapped."""
+    heaps: tuple[NativeHeap, ...]  # heaps[nheaps]
+    sizes: tuple[NativeSize, ...]  # sizes[nsizes]
+    """Blocks in use, most bytes first."""
+    gaps: Gaps
+
+class NativeLeak(NamedTuple):  # gr_native_leak
+    """Leaked blocks of C of one size and content."""
+
+    blocks: int
+    bytes: int
+    """Those of all of them."""
+    size: int
+    """The bytes of each, its header included."""
+    heads: int
+    """Those that no other leaked block leads to."""
+    content: str
+    """The variable that a word of a block leads to, by its symbol; "" if no
+    word tells."""
+    library: str
+    """The file of the symbol, or ""."""
+    example: _Addr
+    """The address of a block."""
+    vertex: int
+    """That of the example."""
+
+class NativeLeaks(NamedTuple):  # gr_native_leaks
+    """Blocks of C that nothing holds."""
+
+    is_known: bool
+    """False: no allocator was found, or the target does not tell what is
+    mapped."""
+    leaked_blocks: int
+    leaked_bytes: int
+    in_use_blocks: int
+    """All blocks of arenas that are checked."""
+    in_use_bytes: int
+    unchecked_arenas: int
+    """Their blocks count as held."""
+    groups: tuple[NativeLeak, ...]  # groups[ngroups]
+    """Most bytes first."""
     gaps: Gaps
 
 class Suspects(NamedTuple):  # gr_suspect_report
@@ -1400,6 +1501,9 @@ class HistogramRow(NamedTuple):  # gr_histogram_row
     key: str
     objects: int
     bytes: int
+    c_objects: int
+    """The blocks of C among them."""
+    c_bytes: int
     retained_bytes: int
     """The bytes that they keep alive: exact for roots and goroutines, else a
     lower bound. 0 if it was not asked for."""
@@ -1412,6 +1516,9 @@ class Histogram(NamedTuple):  # gr_histogram
     objects: int
     """The sum of all rows."""
     bytes: int
+    c_objects: int
+    """The blocks of C among them."""
+    c_bytes: int
     exact_objects: int
     """The objects that would be garbage without all objects of the exact
     type."""
@@ -2230,6 +2337,11 @@ class Scan:
     ) -> TypeHolders:
         """Who holds the objects of each type: the root that a walk bills,
         which is that of the nearest path. types: as of cards()."""
+    def native(self) -> Native:
+        """The memory of the C allocators: their arenas, and the blocks in
+        use."""
+    def native_leaks(self) -> NativeLeaks:
+        """The blocks of C that nothing holds."""
     def leaks(
         self,
         ignored: tuple[

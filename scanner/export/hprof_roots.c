@@ -32,6 +32,10 @@ static struct place place_of(const struct gr_stop *stop,
 		owner = stop->roots.areas.owners[root->index];
 		return (struct place){ GR_HPROF_ROOT_FRAME, owner, root->addr,
 				       NULL };
+	case GR_FROM_C:
+	case GR_FROM_C_REGISTERS:
+		return (struct place){ GR_HPROF_ROOT_JNI_GLOBAL, UINT32_MAX, 0,
+				       NULL };
 	case GR_FROM_LIST:
 		break;
 	}

@@ -23,6 +23,8 @@ bool gr_hprof_is_static(const struct gr_stop *stop,
 		return stop->roots.areas.owners[root->index] >=
 		       stop->sched.ngoroutines;
 	case GR_FROM_SCHEDULER:
+	case GR_FROM_C:
+	case GR_FROM_C_REGISTERS:
 		break;
 	}
 	return false;

@@ -53,6 +53,7 @@ struct dominators {
 	const struct gr_poll *poll;
 	gr_vertex *idom;
 	uint64_t *retained;
+	uint64_t *retained_second; /* or NULL */
 	uint64_t *members; /* a bit a vertex: it is in the crossed part */
 	uint32_t count;	   /* of these */
 	struct gr_depth_first tree;
@@ -63,6 +64,8 @@ static void dominators_deinit(struct dominators *d)
 {
 	gr_array_free(d->idom);
 	gr_array_free(d->retained);
+	gr_array_free(d->retained_second);
+
 	gr_array_free(d->members);
 	gr_array_free(d->records);
 	gr_depth_first_deinit(&d->tree);
@@ -332,6 +335,36 @@ static struct gr_error *run(struct dominators *d)
 	return err ? err : find_idoms(d);
 }
 
+/* Children before parents: a dominator comes before what it dominates. */
+static void second_piece(void *ctx, uint32_t start, uint32_t end)
+{
+	struct dominators *d = ctx;
+	const struct gr_graph *g = d->g;
+	gr_vertex second = gr_objects_second(g->objects);
+
+	for (uint32_t i = end; i-- > start;) {
+		gr_vertex v = g->order[i];
+
+		if (v >= second && v < g->nobjects)
+			d->retained_second[v] += gr_graph_own_bytes(g, v);
+		if (d->idom[v] != v)
+			d->retained_second[d->idom[v]] += d->retained_second[v];
+	}
+}
+
+/* Sum the objects of the second sequence, if there is one. */
+static struct gr_error *sum_second(struct dominators *d)
+{
+	const struct gr_graph *g = d->g;
+
+	if (gr_objects_second(g->objects) == g->nobjects)
+		return NULL;
+	d->retained_second = gr_array_calloc(g->budget, g->nvertices, 8);
+	if (!d->retained_second)
+		return gr_budget_error(g->budget);
+	return gr_poll_pieces_back(d->poll, g->nreached, second_piece, d);
+}
+
 struct gr_error *gr_graph_make_dominators(struct gr_graph *g,
 					  const struct gr_poll *poll)
 {
@@ -347,8 +380,11 @@ struct gr_error *gr_graph_make_dominators(struct gr_graph *g,
 	if (!d.idom || !d.retained || !d.members)
 		return gr_budget_error(g->budget);
 	struct gr_error *err = run(&d);
+	if (!err)
+		err = sum_second(&d);
 	if (err)
 		return err;
+	g->retained_second = steal_ptr(d.retained_second);
 	g->idom = steal_ptr(d.idom);
 	g->retained = steal_ptr(d.retained);
 	return NULL;

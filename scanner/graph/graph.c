@@ -164,6 +164,7 @@ void gr_graph_drop(struct gr_graph *graph, unsigned int parts)
 	if (parts & GR_PART_DOMINATORS) {
 		FREE_ARRAY(graph->idom);
 		FREE_ARRAY(graph->retained);
+		FREE_ARRAY(graph->retained_second);
 	}
 	if (parts & GR_PART_REVERSE) {
 		FREE_ARRAY(graph->rfirst);

@@ -34,7 +34,7 @@ enum gr_vertex_kind {
 enum gr_graph_part {
 	GR_PART_NEAREST = 1,	/**< parent, order, crossed. */
 	GR_PART_REVERSE = 2,	/**< rfirst, from. */
-	GR_PART_DOMINATORS = 4, /**< idom, retained. */
+	GR_PART_DOMINATORS = 4, /**< idom, retained, retained_second. */
 	GR_PART_CHILDREN = 8,	/**< cfirst, child. */
 	GR_PART_ALL = 15,
 };
@@ -90,6 +90,9 @@ struct gr_graph {
 	/** Bytes that would be garbage without v, its own included; 0 if it
 	 * is garbage already. */
 	uint64_t *retained;
+	/** The part of it in objects of the second sequence of runs; NULL if
+	 * there are none. */
+	uint64_t *retained_second;
 
 	/** The vertices that v dominates directly are
 	 * child[cfirst[v] .. cfirst[v + 1]): most retained bytes first, then
@@ -147,6 +150,14 @@ enum gr_vertex_kind gr_graph_kind(const struct gr_graph *graph, gr_vertex v);
 
 /** Bytes of a vertex itself; 0 for all that are no objects. */
 uint64_t gr_graph_own_bytes(const struct gr_graph *graph, gr_vertex v);
+
+/** The part of what @p v retains in objects of the second sequence of runs; 0
+ * before dominators are made. */
+static inline uint64_t gr_graph_retained_second(const struct gr_graph *graph,
+						gr_vertex v)
+{
+	return graph->retained_second ? graph->retained_second[v] : 0;
+}
 
 /** The rank of a root. */
 static inline uint8_t gr_graph_rank(const struct gr_graph *graph,

@@ -55,9 +55,10 @@ static void fill_runs(struct gr_objects *o, const struct gr_run_spec *specs)
 
 	for (uint32_t i = 0; i < o->nruns; i++) {
 		assert(specs[i].elem_bytes);
-		assert(!i || specs[i - 1].base + specs[i - 1].elem_bytes *
-							 specs[i - 1].nslots <=
-				     specs[i].base);
+		assert(!i || i == o->nfirst ||
+		       specs[i - 1].base + specs[i - 1].elem_bytes *
+						   specs[i - 1].nslots <=
+			       specs[i].base);
 		o->runs[i] = (struct gr_slot_run){
 			.base = specs[i].base,
 			.elem_bytes = specs[i].elem_bytes,
@@ -73,7 +74,8 @@ static void fill_runs(struct gr_objects *o, const struct gr_run_spec *specs)
 
 struct gr_error *gr_objects_create(struct gr_budget *budget,
 				   const struct gr_run_spec *runs,
-				   uint32_t nruns, const uint64_t *slots,
+				   uint32_t nfirst, uint32_t nruns,
+				   const uint64_t *slots,
 				   struct gr_objects **ret)
 {
 	_cleanup_(gr_cleanup_objects) struct gr_objects *o =
@@ -91,6 +93,7 @@ struct gr_error *gr_objects_create(struct gr_budget *budget,
 		return &gr_enomem;
 	if (!arrays_alloc(o, budget, nruns, nslots))
 		return gr_budget_error(budget);
+	o->nfirst = nfirst;
 	memcpy(o->slots, slots, gr_bitmap_words(nslots) * sizeof(*slots));
 	if (nslots % 64)
 		o->slots[nslots / 64] &= (UINT64_C(1) << (nslots % 64)) - 1;
@@ -110,18 +113,29 @@ struct gr_error *gr_objects_add_types(struct gr_objects *o,
 
 // ----------------------------------------------------------------- look-ups
 
-gr_vertex gr_objects_find(const struct gr_objects *o, uint64_t addr)
+/* The object at @p addr in the runs [first, end). */
+static gr_vertex find_between(const struct gr_objects *o, uint32_t first,
+			      uint32_t end, uint64_t addr)
 {
-	size_t n = gr_count_before(o->nruns, i, o->runs[i].base <= addr);
+	size_t n = gr_count_before(end - first, i,
+				   o->runs[first + i].base <= addr);
 
 	if (!n)
 		return GR_VERTEX_NONE;
-	const struct gr_slot_run *run = &o->runs[n - 1];
+	const struct gr_slot_run *run = &o->runs[first + n - 1];
 	uint64_t index = (addr - run->base) / run->elem_bytes;
 	if (index >= run[1].first_slot - run->first_slot ||
 	    !gr_bitmap_test(o->slots, run->first_slot + index))
 		return GR_VERTEX_NONE;
 	return gr_objects_rank(o, run->first_slot + index);
+}
+
+gr_vertex gr_objects_find(const struct gr_objects *o, uint64_t addr)
+{
+	gr_vertex v = find_between(o, 0, o->nfirst, addr);
+
+	return v != GR_VERTEX_NONE ? v :
+				     find_between(o, o->nfirst, o->nruns, addr);
 }
 
 const struct gr_slot_run *gr_objects_run(const struct gr_objects *o,

@@ -30,14 +30,18 @@ struct gr_slot_run {
 };
 
 /**
- * Invariants: runs rise by address and do not overlap; runs[nruns] is an end
- * mark with first_slot == nslots and first == count; type is NULL or has
- * count elements.
+ * There may be two sequences of runs, as of two heaps: each rises by itself.
+ *
+ * Invariants: the runs [0, nfirst) rise by address and do not overlap, and so
+ * do [nfirst, nruns); runs[nruns] is an end mark with first_slot == nslots and
+ * first == count; type is NULL or has count elements.
  */
 struct gr_objects {
 	uint32_t count; /**< Objects: slots that have a number. */
 	uint32_t nslots;
 	uint32_t nruns;
+	uint32_t nfirst; /**< Runs of the first sequence. */
+
 	struct gr_slot_run *runs;
 	uint64_t *slots;  /**< A bit a slot: it has a number. */
 	gr_vertex *ranks; /**< Numbers before each word of slots. */
@@ -53,15 +57,24 @@ struct gr_run_spec {
 };
 
 /**
- * Number the slots of @p runs, which rise by address and do not overlap.
+ * Number the slots of @p runs. The first @p nfirst rise by address and do not
+ * overlap, and so do those behind them.
  *
+
  * @param slots A bit for each slot of all runs: it becomes an object. Copied.
  * @return GR_ERROR_LIMIT if there are 2^32 - 1 slots or more.
  */
 struct gr_error *gr_objects_create(struct gr_budget *budget,
 				   const struct gr_run_spec *runs,
-				   uint32_t nruns, const uint64_t *slots,
+				   uint32_t nfirst, uint32_t nruns,
+				   const uint64_t *slots,
 				   struct gr_objects **ret) GR_MUST_CHECK;
+
+/** The first object of the second sequence of runs; count if it has none. */
+static inline gr_vertex gr_objects_second(const struct gr_objects *objects)
+{
+	return objects->runs[objects->nfirst].first;
+}
 
 void gr_objects_destroy(struct gr_objects *objects);
 GR_DEFINE_CLEANUP(objects, struct gr_objects, gr_objects_destroy)

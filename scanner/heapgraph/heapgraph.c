@@ -32,6 +32,7 @@ void gr_heap_graph_destroy(struct gr_heap_graph *hg)
 	gr_graph_destroy(hg->graph);
 	gr_root_vertex_vector_deinit(&hg->roots);
 	gr_u32_vector_deinit(&hg->statics);
+	gr_c_root_vector_deinit(&hg->c_roots);
 	free(hg);
 }
 
@@ -45,30 +46,29 @@ static void maker_deinit(struct gr_graph_maker *maker)
 	gr_keys_deinit(&maker->static_groups);
 }
 
-/* A bit for each slot that the walk reached, for free(); NULL: no memory. */
-static uint64_t *reached_bits(const struct gr_heap_graph_spec *spec)
+/* A bit for each slot that the walk reached, and for each block, for free();
+ * NULL: no memory. */
+static uint64_t *reached_bits(const struct gr_heap_graph_spec *spec,
+			      size_t nblocks)
 {
 	const struct gr_parents *parents = spec->marking->parents;
 	gr_obj n = spec->heap->nobjs;
-	uint64_t *bits = gr_bitmap_alloc(n);
+	uint64_t *bits = gr_bitmap_alloc((uint64_t)n + nblocks);
 
 	for (gr_obj obj = 0; bits && obj < n; obj++)
 		bits[obj / 64] |= (uint64_t) !!parents->of[obj].node
 				  << (obj % 64);
+	for (size_t i = 0; bits && i < nblocks; i++)
+		gr_bitmap_set(bits, n + i);
 	return bits;
 }
 
-/* Number the reached objects: slots have the numbers of the heap. */
-static struct gr_error *number_objects(struct gr_graph_maker *maker)
+/* The runs of the spans. */
+static uint32_t fill_span_runs(const struct gr_heap *heap,
+			       struct gr_run_spec *runs)
 {
-	const struct gr_heap *heap = maker->spec->heap;
-	_cleanup_free_ struct gr_run_spec *runs =
-		calloc((size_t)heap->nspans + 1, sizeof(*runs));
-	_cleanup_free_ uint64_t *reached = reached_bits(maker->spec);
 	uint32_t n = 0;
 
-	if (!runs || !reached)
-		return &gr_enomem;
 	for (uint32_t i = 0; i < heap->nspans; i++) {
 		const struct gr_span *span = &heap->spans[i];
 		GR_ASSERT(!i || span[-1].first_obj + span[-1].nelems ==
@@ -81,7 +81,50 @@ static struct gr_error *number_objects(struct gr_graph_maker *maker)
 				.nslots = span->nelems,
 			};
 	}
-	return gr_objects_create(&maker->hg->budget, runs, n, reached,
+	return n;
+}
+
+/* The runs of the blocks, behind @p runs: those of one size that follow each
+ * other are one. Returns their number. */
+static uint32_t fill_block_runs(const struct gr_blocks *blocks,
+				struct gr_run_spec *runs)
+{
+	const struct gr_block *list = blocks->list.data;
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < blocks->list.size; i++) {
+		uint64_t bytes = gr_block_bytes(&list[i]);
+		struct gr_run_spec *last = n ? &runs[n - 1] : NULL;
+
+		if (last && last->elem_bytes == bytes &&
+		    last->base + bytes * last->nslots == list[i].addr)
+			last->nslots++;
+		else
+			runs[n++] = (struct gr_run_spec){ .base = list[i].addr,
+							  .elem_bytes = bytes,
+							  .nslots = 1 };
+	}
+	return n;
+}
+
+/* Number the reached objects: slots have the numbers of the heap. Blocks
+ * follow. */
+static struct gr_error *number_objects(struct gr_graph_maker *maker)
+{
+	const struct gr_heap *heap = maker->spec->heap;
+	struct gr_blocks *blocks = gr_graph_blocks(maker);
+	size_t nblocks = blocks ? blocks->list.size : 0;
+	_cleanup_free_ struct gr_run_spec *runs =
+		calloc((size_t)heap->nspans + nblocks + 1, sizeof(*runs));
+	_cleanup_free_ uint64_t *reached = reached_bits(maker->spec, nblocks);
+
+	if (!runs || !reached)
+		return &gr_enomem;
+	uint32_t nfirst = fill_span_runs(heap, runs);
+	uint32_t nblock_runs = blocks ? fill_block_runs(blocks, runs + nfirst) :
+					0;
+	return gr_objects_create(&maker->hg->budget, runs, nfirst,
+				 nfirst + nblock_runs, reached,
 				 &maker->objects);
 }
 
@@ -94,8 +137,11 @@ static struct gr_error *label_objects(struct gr_graph_maker *maker)
 		gr_objects_add_types(objects, &maker->hg->budget);
 	struct gr_object_iterator c = gr_objects_begin(objects);
 
+	// A block has the type of what leads to it (see types of blocks).
 	while (!err && gr_objects_next(&c))
-		objects->type[c.vertex] = of[c.slot].label;
+		objects->type[c.vertex] = c.slot < maker->spec->heap->nobjs ?
+						  of[c.slot].label :
+						  GR_TYPE_NONE;
 	return err;
 }
 
@@ -197,23 +243,27 @@ static struct gr_error *join(struct gr_graph_maker *maker,
 	return gr_graph_create(&spec, &hg->graph);
 }
 
-/* Sweep all edges and join them. */
+/* Sweep all edges and join them: those of objects, blocks and roots. */
 static struct gr_error *make_edges(struct gr_graph_maker *maker)
 {
 	size_t n = maker->spec->nthreads;
-	_cleanup_free_ struct gr_edges *parts = calloc(n + 1, sizeof(*parts));
+	_cleanup_free_ struct gr_edges *parts = calloc(n + 2, sizeof(*parts));
 	struct gr_error *err;
 
 	if (!parts)
 		return &gr_enomem;
 	err = gr_graph_sweep(maker, parts);
 	if (!err)
+		err = gr_graph_sweep_blocks(maker, &parts[n]);
+	if (!err)
 		err = gr_graph_add_roots(maker);
+	if (!err && maker->hg->native)
+		err = gr_graph_add_c_roots(maker);
 	if (!err)
-		err = fill_root_part(maker, &parts[n]);
+		err = fill_root_part(maker, &parts[n + 1]);
 	if (!err)
-		err = join(maker, parts, n + 1);
-	for (size_t i = 0; i <= n; i++)
+		err = join(maker, parts, n + 2);
+	for (size_t i = 0; i <= n + 1; i++)
 		gr_edges_deinit(&parts[i]);
 	return err;
 }
@@ -264,6 +314,9 @@ struct gr_error *gr_heap_graph_create(const struct gr_heap_graph_spec *spec,
 		return &gr_enomem;
 	hg->budget.limit_bytes = spec->limit_bytes;
 	hg->ngoroutines = spec->sched->ngoroutines;
+	hg->native = spec->native && spec->native->blocks.list.size ?
+			     spec->native :
+			     NULL;
 	err = make(&maker);
 	if (!err)
 		*ret = steal_ptr(hg);

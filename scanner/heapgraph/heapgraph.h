@@ -19,14 +19,23 @@
  * Nearest paths prefer roots by the tiers of the walk (mark/walk.h). A g or a
  * sudog as a root of its goroutine is of the last tier.
  *
- * The objects are those that the walk reached, the edges are those of
+  * The objects are those that the walk reached, the edges are those of
  * mark/edges.h. Types are the walk's labels (mark/parents.h).
+ *
+ * Blocks of C are objects, too, with numbers behind those of Go, whether they
+ * are reached or not: one that is not is leaked. Words lead to blocks, never
+ * from a block to an object of Go. An edge is *exact* if the collector follows
+ * the word. Other words of reached objects, those of blocks and those of the
+ * roots of C (native/c_roots.h) are *conservative*: any of their values counts
+ * that lies in a block. Roots of C are of the last rank, so that a nearest path
+ * begins in Go if one does.
  */
 #ifndef GR_HEAPGRAPH_H
 #define GR_HEAPGRAPH_H
 
 #include "graph/graph.h"
 #include "mark/edges.h"
+#include "native/c_roots.h"
 
 /** The groups that the top holds, and their names. */
 #define GR_ROOT_GROUPS(X)                        \
@@ -34,7 +43,8 @@
 	X(GOROUTINES, "goroutines")              \
 	X(TIMERS, "timers")                      \
 	X(FINALIZERS, "finalizers and cleanups") \
-	X(RUNTIME, "the runtime")
+	X(RUNTIME, "the runtime")                \
+	X(C, "C code")
 
 enum gr_root_group {
 #define X(id, name) GR_GROUP_##id,
@@ -45,15 +55,18 @@ enum gr_root_group {
 
 /** Where a root of the graph comes from. */
 enum gr_root_source {
-	GR_FROM_LIST,	   /**< roots->list[index] */
-	GR_FROM_AREA,	   /**< A word of areas.areas[index] at addr. */
-	GR_FROM_SCHEDULER, /**< The g or a sudog of goroutine index. */
+	GR_FROM_LIST,	     /**< roots->list[index] */
+	GR_FROM_AREA,	     /**< A word of areas.areas[index] at addr. */
+	GR_FROM_SCHEDULER,   /**< The g or a sudog of goroutine index. */
+	GR_FROM_C,	     /**< Words of c_roots.data[index] from addr on. */
+	GR_FROM_C_REGISTERS, /**< The registers of thread number index. */
 };
 
 /** A root as a vertex. */
 struct gr_root_vertex {
 	/** The symbol of a word of data that no variable covers, or the way to
-	 * it (`main.cache.pages`), in the arena; else NULL. */
+	 * it (`main.cache.pages`), or what a root of C is called, in the arena;
+	 * else NULL. */
 	const char *name;
 	uint64_t addr; /**< The word's, in an area. */
 	uint32_t index;
@@ -79,6 +92,9 @@ struct gr_heap_graph {
 	struct gr_u32_vector statics;
 	uint64_t left_out; /**< Scheduler edges. */
 	uint64_t masks_us, edges_us;
+	/** The blocks, or NULL; and memory that may lead to them. */
+	struct gr_native *native;
+	struct gr_c_root_vector c_roots;
 };
 
 /** The most threads that sweep edges. */
@@ -92,6 +108,9 @@ struct gr_heap_graph_spec {
 	/** A walk from all roots, with parents: what it reached, and its labels
 	 * and names. States are not needed. */
 	const struct gr_marking *marking;
+	/** The memory of C, and the threads that may hold it; or NULL. */
+	struct gr_native *native;
+	const struct gr_c_roots_spec *c_roots;
 	uint64_t limit_bytes;  /**< For the graph's arrays; 0: no limit. */
 	unsigned int nthreads; /**< 1 to GR_SWEEP_THREADS. */
 };
@@ -139,6 +158,27 @@ const char *gr_root_group_name(enum gr_root_group group);
 
 /** The group of a root that belongs to no goroutine. */
 enum gr_root_group gr_root_group_of(enum gr_root_kind kind);
+
+/** Is it a block of C? */
+static inline bool gr_vertex_is_block(const struct gr_graph *graph, gr_vertex v)
+{
+	return v < graph->nobjects && v >= gr_objects_second(graph->objects);
+}
+
+/** The block of a vertex that is one. */
+static inline const struct gr_block *
+gr_vertex_block(const struct gr_heap_graph *hg, gr_vertex v)
+{
+	return &hg->native->blocks.list
+			.data[v - gr_objects_second(hg->graph->objects)];
+}
+
+/** The vertex of a block, by its number. */
+static inline gr_vertex gr_block_vertex(const struct gr_objects *objects,
+					uint32_t block)
+{
+	return gr_objects_second(objects) + block;
+}
 
 /** The number of a slot's object; GR_VERTEX_NONE if it is not reached. */
 static inline gr_vertex gr_object_vertex(const struct gr_objects *objects,

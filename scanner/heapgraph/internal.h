@@ -39,6 +39,20 @@ struct gr_error *gr_graph_sweep(struct gr_graph_maker *maker,
 struct gr_error *
 gr_graph_find_owned(struct gr_graph_maker *maker) GR_MUST_CHECK;
 
+/** Fill the edges of all blocks. @p part is zeroed. */
+struct gr_error *gr_graph_sweep_blocks(struct gr_graph_maker *maker,
+				       struct gr_edges *part) GR_MUST_CHECK;
+
+/** Add the roots of C, and their edges, behind those of Go. */
+struct gr_error *
+gr_graph_add_c_roots(struct gr_graph_maker *maker) GR_MUST_CHECK;
+
+/** The blocks to which edges may lead, or NULL. */
+static inline struct gr_blocks *gr_graph_blocks(const struct gr_graph_maker *m)
+{
+	return m->hg->native ? &m->hg->native->blocks : NULL;
+}
+
 /** Fill hg->roots and maker->root_edges. */
 struct gr_error *gr_graph_add_roots(struct gr_graph_maker *maker) GR_MUST_CHECK;
 

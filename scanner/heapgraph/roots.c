@@ -197,7 +197,7 @@ static struct gr_error *begin_word(struct adder *a, const struct gr_edge *edge)
 	vertex.tier = root.tier;
 	vertex.holder = holder_of(&root);
 	// No symbol covers it: it is called `$data+0x18`.
-	if (*root.name == '$')
+	if (*root.name == '$' && edge->to != GR_OBJ_NONE)
 		err = place_static(a, edge->to, &vertex);
 	if (err || a->symbol == vertex.name)
 		return err;
@@ -214,11 +214,15 @@ static struct gr_error *add_edges(void *ctx, const struct gr_edge *edges,
 
 	for (size_t i = 0; !err && i < count; i++) {
 		const struct gr_edge *edge = &edges[i];
-		gr_vertex to = gr_object_vertex(maker->objects, edge->to);
+		bool is_block = edge->to == GR_OBJ_NONE;
+		gr_vertex to =
+			is_block ?
+				gr_block_vertex(maker->objects, edge->block) :
+				gr_object_vertex(maker->objects, edge->to);
 
 		if (to == GR_VERTEX_NONE)
 			continue;
-		if (gr_bitmap_test(maker->owned, edge->to)) {
+		if (!is_block && gr_bitmap_test(maker->owned, edge->to)) {
 			maker->hg->left_out++;
 			continue;
 		}
@@ -288,6 +292,7 @@ struct gr_error *gr_graph_add_roots(struct gr_graph_maker *maker)
 		.roots = maker->spec->roots,
 		.words = maker->words,
 		.objects = maker->objects->slots,
+		.blocks = gr_graph_blocks(maker),
 		.poll = rt->poll,
 		.poll_ctx = rt->poll_ctx,
 	};

@@ -15,7 +15,8 @@ enum { POLL_WORDS = 1 << 14 /* of the pointer bits: 8 MB of memory */ };
 
 struct sweep {
 	struct gr_graph_maker *maker;
-	atomic_bool is_over; /* a thread failed, or poll refused */
+	struct gr_blocks *blocks; /* or NULL */
+	atomic_bool is_over;	  /* a thread failed, or poll refused */
 };
 
 /* One thread's part: the objects of spans [first, end). */
@@ -23,6 +24,7 @@ struct sweeper {
 	struct sweep *sweep;
 	uint32_t first, end;
 	struct gr_edges *part;
+	struct gr_view view;
 	bool may_poll;
 	bool is_started;
 	pthread_t thread;
@@ -42,18 +44,74 @@ static struct gr_error *poll(struct sweeper *s)
 	return s->may_poll && rt->poll ? rt->poll(rt->poll_ctx) : NULL;
 }
 
+/* Any word may lead to a block. */
+static inline void add_to_block(struct sweeper *s, uint64_t value)
+{
+	uint32_t block = gr_blocks_find(s->sweep->blocks, value);
+
+	if (GR_UNLIKELY(block != GR_BLOCK_NONE))
+		gr_edges_add(s->part,
+			     gr_block_vertex(s->sweep->maker->objects, block));
+}
+
 /* Objects that the walk reached are allocated. */
 static inline void add_edge(struct sweeper *s, uint64_t value)
 {
 	const struct gr_graph_maker *maker = s->sweep->maker;
 	gr_obj to = gr_edge_target(maker->spec->heap, value);
 
-	if (to == GR_OBJ_NONE || !gr_bitmap_test(maker->objects->slots, to))
+	if (to == GR_OBJ_NONE) {
+		if (s->sweep->blocks)
+			add_to_block(s, value);
+		return;
+	}
+	if (!gr_bitmap_test(maker->objects->slots, to))
 		return;
 	if (GR_UNLIKELY(gr_bitmap_test(maker->owned, to)))
 		s->left_out++;
 	else
 		gr_edges_add(s->part, gr_objects_rank(maker->objects, to));
+}
+
+/* Add up to 64 words from bit @p at on, in their order: those that the collector
+ * does not follow may lead to blocks. */
+static void add_all_words(struct sweeper *s, uint64_t followed, unsigned int n,
+			  const uint8_t *host)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		uint64_t value = gr_load_u64(host + i * GR_WORD_BYTES);
+
+		if (!value)
+			continue;
+		if (followed >> i & 1)
+			add_edge(s, value);
+		else
+			add_to_block(s, value);
+	}
+}
+
+/* Add the words of an object that the collector does not look at. */
+static struct gr_error *add_noscan(struct sweeper *s,
+				   const struct gr_span *span, uint32_t index)
+{
+	uint64_t at = gr_span_slot_addr(span, index);
+	uint64_t end = at + span->elem_bytes;
+	struct gr_error *err = NULL;
+	struct gr_range piece;
+
+	while (!err && at < end && gr_view_piece(&s->view, at, end, &piece)) {
+		uint64_t n = (piece.end - piece.start) / GR_WORD_BYTES;
+
+		// Bounded by one object.
+		for (uint64_t i = 0; i < n; i++)
+			add_to_block(
+				s, gr_load_u64(piece.host + i * GR_WORD_BYTES));
+		s->nwords += n / 64 + 1;
+		if (s->nwords >= POLL_WORDS)
+			err = poll(s);
+		at = piece.end;
+	}
+	return err;
 }
 
 static inline struct gr_error *add_object(struct sweeper *s,
@@ -69,6 +127,10 @@ static inline struct gr_error *add_object(struct sweeper *s,
 		const uint8_t *host =
 			words->host + (at - words->first) * GR_WORD_BYTES;
 
+		if (s->sweep->blocks) {
+			add_all_words(s, bits, left < 64 ? left : 64, host);
+			bits = 0;
+		}
 		for (; bits; bits &= bits - 1) {
 			uint64_t value = gr_load_u64(
 				host + __builtin_ctzll(bits) * GR_WORD_BYTES);
@@ -92,11 +154,12 @@ static struct gr_error *add_slots(struct sweeper *s, const struct gr_span *span,
 	struct gr_error *err = NULL;
 
 	for (; bits && !err; bits &= bits - 1) {
-		struct gr_object_words words =
-			gr_object_words(span, index + __builtin_ctzll(bits));
+		uint32_t i = index + __builtin_ctzll(bits);
+		struct gr_object_words words = gr_object_words(span, i);
 
 		gr_edges_begin(s->part, (*v)++);
-		err = add_object(s, &words);
+		err = gr_span_has_edges(span) ? add_object(s, &words) :
+						add_noscan(s, span, i);
 	}
 	return err;
 }
@@ -106,7 +169,7 @@ static struct gr_error *add_span(struct sweeper *s, const struct gr_span *span)
 	gr_vertex v;
 	struct gr_error *err = NULL;
 
-	if (!gr_span_has_edges(span))
+	if (!gr_span_has_edges(span) && !s->sweep->blocks)
 		return NULL;
 	v = gr_objects_rank(s->sweep->maker->objects, span->first_obj);
 	for (uint64_t i = 0; i < span->nelems && !err; i += 64)
@@ -179,26 +242,27 @@ static struct gr_error *run_all(struct sweeper *sweepers, size_t n)
 	return err;
 }
 
-static uint64_t swept_bytes(const struct gr_span *span)
+static uint64_t swept_bytes(const struct gr_span *span, bool has_blocks)
 {
-	return span->is_noscan ? 0 : span->nelems * span->elem_bytes;
+	return span->is_noscan && !has_blocks ? 0 :
+						span->nelems * span->elem_bytes;
 }
 
 /* Divide the spans into ranges with the same number of bytes to sweep. */
-static void divide(const struct gr_heap *heap, struct sweeper *sweepers,
-		   size_t n)
+static void divide(const struct gr_heap *heap, bool has_blocks,
+		   struct sweeper *sweepers, size_t n)
 {
 	uint64_t total = 0, done = 0;
 	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < heap->nspans; i++)
-		total += swept_bytes(&heap->spans[i]);
+		total += swept_bytes(&heap->spans[i], has_blocks);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t goal = i + 1 == n ? UINT64_MAX : total / n * (i + 1);
 
 		sweepers[i].first = at;
 		while (at < heap->nspans && done < goal)
-			done += swept_bytes(&heap->spans[at++]);
+			done += swept_bytes(&heap->spans[at++], has_blocks);
 		sweepers[i].end = at;
 	}
 	sweepers[n - 1].end = heap->nspans;
@@ -211,7 +275,7 @@ static gr_vertex first_vertex(const struct gr_graph_maker *maker, uint32_t i)
 
 	return i < heap->nspans ? gr_objects_rank(maker->objects,
 						  heap->spans[i].first_obj) :
-				  maker->objects->count;
+				  gr_objects_second(maker->objects);
 }
 
 static struct gr_error *begin_part(const struct gr_graph_maker *maker,
@@ -231,14 +295,16 @@ struct gr_error *gr_graph_sweep(struct gr_graph_maker *maker,
 	const struct gr_heap *heap = maker->spec->heap;
 	struct sweeper sweepers[GR_SWEEP_THREADS] = { 0 };
 	size_t n = maker->spec->nthreads;
-	struct sweep sweep = { .maker = maker };
+	struct sweep sweep = { .maker = maker,
+			       .blocks = gr_graph_blocks(maker) };
 	struct gr_error *err = NULL;
 
 	GR_ASSERT(n <= GR_SWEEP_THREADS);
-	divide(heap, sweepers, n);
+	divide(heap, sweep.blocks, sweepers, n);
 	for (size_t i = 0; !err && i < n; i++) {
 		sweepers[i].sweep = &sweep;
 		sweepers[i].part = &parts[i];
+		sweepers[i].view = gr_view_of(heap->rt);
 		err = begin_part(maker, &sweepers[i]);
 	}
 	if (!err)

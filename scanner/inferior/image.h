@@ -73,6 +73,9 @@ const struct gr_arch *gr_image_arch(const struct gr_image *image);
  */
 uint64_t gr_image_bias(const struct gr_image *image, size_t module);
 
+/** The name of module @p module in answers: its path. */
+const char *gr_image_module_name(const struct gr_image *image, size_t module);
+
 /**
  * The module of the target that is loaded at @p addr; SIZE_MAX if there is
  * none, or if our file is not the one that is loaded.

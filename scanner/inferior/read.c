@@ -452,3 +452,8 @@ struct gr_error *gr_image_map_torn(struct gr_image *image, uint64_t addr,
 	gr_image_keep(image, steal_ptr(copy));
 	return NULL;
 }
+
+const char *gr_image_module_name(const struct gr_image *image, size_t module)
+{
+	return gr_target_module_name(&image->target->modules[module]);
+}

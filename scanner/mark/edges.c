@@ -26,6 +26,21 @@ static struct gr_error *flush(struct sweep *s)
 	return count ? s->emit(s->ctx, s->edges, count) : NULL;
 }
 
+/* Add @p edge to the block that its value points to. */
+static struct gr_error *add_block(struct sweep *s, const struct gr_edge *edge)
+{
+	struct gr_blocks *blocks = s->source->blocks;
+	uint32_t block = blocks ? gr_blocks_find(blocks, edge->value) :
+				  GR_BLOCK_NONE;
+
+	if (block == GR_BLOCK_NONE)
+		return NULL;
+	s->edges[s->count] = *edge;
+	s->edges[s->count].to = GR_OBJ_NONE;
+	s->edges[s->count++].block = block;
+	return s->count == MANY ? flush(s) : NULL;
+}
+
 /* Complete @p edge with the object that its value points to, and add it. */
 static struct gr_error *add_edge(struct sweep *s, const struct gr_edge *edge)
 {
@@ -33,11 +48,15 @@ static struct gr_error *add_edge(struct sweep *s, const struct gr_edge *edge)
 	const struct gr_span *span;
 	gr_obj to = gr_heap_object_at(heap, edge->value, &span);
 
-	if (to == GR_OBJ_NONE || !gr_heap_is_allocated(heap, to))
+	if (to == GR_OBJ_NONE)
+		return add_block(s, edge);
+	if (!gr_heap_is_allocated(heap, to))
 		return NULL;
 	struct gr_edge *ret = &s->edges[s->count++];
 	*ret = *edge;
 	ret->to = to;
+	ret->block = GR_BLOCK_NONE;
+
 	ret->is_fresh = to - span->first_obj == span->fresh;
 	return s->count == MANY ? flush(s) : NULL;
 }

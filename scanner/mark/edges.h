@@ -12,11 +12,14 @@
 #include "base/bitmap.h"
 #include "goruntime/roots/roots.h"
 #include "mark/marking.h"
+#include "native/blocks.h"
 
-/** A pointer to an object that is allocated. */
+/** A pointer to an object that is allocated, or to a block of C. */
 struct gr_edge {
-	gr_obj from; /**< GR_OBJ_NONE: a root. */
-	gr_obj to;
+	gr_obj from;	/**< GR_OBJ_NONE: a root. */
+	gr_obj to;	/**< GR_OBJ_NONE: a block. */
+	uint32_t block; /**< Its number, or GR_BLOCK_NONE. */
+
 	/** If a root: its index in roots->list. */
 	uint32_t root;
 	/** The word lies in no region of the list: root is the index of its
@@ -44,6 +47,9 @@ struct gr_edge_source {
 	const uint64_t *words;
 	/** A bit a slot: only edges out of these objects. */
 	const uint64_t *objects;
+	/** NULL: only edges to objects. */
+	struct gr_blocks *blocks;
+
 	/** Asked every few thousand words; an error ends the enumeration. */
 	struct gr_error *(*poll)(void *ctx);
 	void *poll_ctx;

@@ -3,7 +3,9 @@
 
 #include "scan/answers.h"
 
+#include "base/text.h"
 #include "goruntime/heap/ptrmap.h"
+#include "goruntime/types/word.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,13 +17,15 @@ void gr_link_reader_deinit(struct gr_link_reader *reader)
 }
 
 /* Words [first, end) of some memory, of which @map has a bit for each pointer.
- * Word i lies at addr + i * GR_WORD_BYTES, and at that offset of host. */
+ * Word i lies at addr + i * GR_WORD_BYTES, and at that offset of host. The other
+ * words count, too, if they lead to blocks, where has_others says so. */
 struct words {
 	const uint64_t *map;
 	uint64_t first, end;
 	const uint8_t *host;
 	uint64_t addr;	   /* 0: in no memory */
 	uint64_t root_off; /* offset of the first word in its source */
+	bool has_others;
 };
 
 /* A search for edges [next, end) of the graph, in their order. */
@@ -40,15 +44,29 @@ static bool is_over(const struct search *s)
 }
 
 static struct gr_error *add_link(struct search *s, uint64_t addr,
-				 uint64_t off_bytes)
+				 uint64_t off_bytes, bool is_conservative)
 {
 	gr_vertex to = *s->next++;
-	const struct gr_link link = { s->from, to, addr, off_bytes };
+	const struct gr_link link = { s->from, to, addr, off_bytes,
+				      is_conservative };
 
 	if (s->to != GR_VERTEX_NONE && s->to != to)
 		return NULL;
 	s->left--;
 	return s->emit(s->ctx, &link);
+}
+
+/* The vertex of the block that a word leads to; GR_VERTEX_NONE: to none. */
+static gr_vertex block_at(const struct gr_answers *answers, uint64_t value)
+{
+	const struct gr_heap_graph *hg = answers->graph;
+	uint32_t block = hg->native ?
+				 gr_blocks_find(&hg->native->blocks, value) :
+				 GR_BLOCK_NONE;
+
+	return block == GR_BLOCK_NONE ?
+		       GR_VERTEX_NONE :
+		       gr_block_vertex(hg->graph->objects, block);
 }
 
 /* The vertex that a pointer leads to; GR_VERTEX_NONE: to none. */
@@ -58,7 +76,7 @@ static gr_vertex vertex_at(const struct gr_answers *answers, uint64_t value)
 	gr_obj obj = gr_heap_object_at(answers->stop->heap, value, &span);
 
 	return obj == GR_OBJ_NONE ?
-		       GR_VERTEX_NONE :
+		       block_at(answers, value) :
 		       gr_object_vertex(answers->graph->graph->objects, obj);
 }
 
@@ -66,18 +84,53 @@ static gr_vertex vertex_at(const struct gr_answers *answers, uint64_t value)
  * vertex, or only to what a goroutine owns, is no edge: it is passed. */
 static struct gr_error *match_words(struct search *s, const struct words *w)
 {
+	bool has_others = w->has_others && s->answers->graph->native;
 	struct gr_error *err = NULL;
 
-	for (uint64_t at = w->first;
-	     !err && !is_over(s) &&
-	     (at = gr_bitmap_next(w->map, at, w->end)) < w->end;
-	     at++) {
+	for (uint64_t at = w->first; !err && !is_over(s) && at < w->end; at++) {
+		if (!has_others)
+			at = gr_bitmap_next(w->map, at, w->end);
+		if (at >= w->end)
+			break;
 		uint64_t value = gr_load_u64(w->host + at * GR_WORD_BYTES);
+		bool is_followed = !has_others ||
+				   (w->map && gr_bitmap_test(w->map, at));
+		gr_vertex to = GR_VERTEX_NONE;
 		err = gr_runtime_step(&s->answers->stop->program->rt, 1);
-		if (!err && value && vertex_at(s->answers, value) == *s->next)
+		if (!err && value)
+			to = is_followed ? vertex_at(s->answers, value) :
+					   block_at(s->answers, value);
+		if (!err && to != GR_VERTEX_NONE && to == *s->next)
 			err = add_link(
 				s, w->addr ? w->addr + at * GR_WORD_BYTES : 0,
-				(at - w->first) * GR_WORD_BYTES + w->root_off);
+				(at - w->first) * GR_WORD_BYTES + w->root_off,
+				!is_followed);
+	}
+	return err;
+}
+
+/* Look through memory that the collector does not look at. Offsets begin at
+ * @p start. */
+static struct gr_error *match_memory(struct search *s, uint64_t start,
+				     uint64_t end)
+{
+	struct gr_view view = gr_view_of(&s->answers->stop->program->rt);
+	uint64_t at = start;
+	struct gr_error *err = NULL;
+	struct gr_range piece;
+
+	while (!err && !is_over(s) && at < end &&
+	       gr_view_piece(&view, at, end, &piece)) {
+		const struct words words = {
+			.end = (piece.end - piece.start) / GR_WORD_BYTES,
+			.host = piece.host,
+			.addr = piece.start,
+			.root_off = piece.start - start,
+			.has_others = true,
+		};
+
+		err = match_words(s, &words);
+		at = piece.end;
 	}
 	return err;
 }
@@ -103,8 +156,10 @@ static struct gr_error *match_object(struct gr_link_reader *reader,
 {
 	uint64_t off = index * span->elem_bytes + span->header_bytes;
 
-	if (span->is_noscan || !span->host)
-		return NULL;
+	if (!gr_span_has_edges(span))
+		return match_memory(s, span->base_addr + off,
+				    span->base_addr +
+					    (index + 1) * span->elem_bytes);
 	struct gr_error *err = need_span(reader, span);
 	if (err)
 		return err;
@@ -114,6 +169,7 @@ static struct gr_error *match_object(struct gr_link_reader *reader,
 		.end = (index + 1) * span->elem_bytes / GR_WORD_BYTES,
 		.host = span->host,
 		.addr = span->base_addr,
+		.has_others = true,
 	};
 	return match_words(s, &words);
 }
@@ -172,7 +228,7 @@ static struct gr_error *add_values(struct search *s)
 	struct gr_error *err = NULL;
 
 	while (!err && !is_over(s))
-		err = add_link(s, 0, 0);
+		err = add_link(s, 0, 0, false);
 	return err;
 }
 
@@ -212,6 +268,11 @@ static struct gr_error *match_root(struct gr_link_reader *reader,
 		return add_values(s);
 	case GR_FROM_AREA:
 		return match_area(s, root->addr, UINT64_MAX);
+	case GR_FROM_C:
+		return match_memory(s, root->addr,
+				    hg->c_roots.data[root->index].end);
+	case GR_FROM_C_REGISTERS:
+		return add_values(s);
 	case GR_FROM_LIST:
 		break;
 	}
@@ -238,6 +299,13 @@ struct gr_error *gr_links_each(struct gr_link_reader *reader, gr_vertex from,
 
 	if (gr_graph_kind(g, from) == GR_VERTEX_ROOT)
 		return match_root(reader, &s);
+	if (gr_vertex_is_block(g, from)) {
+		const struct gr_block *block =
+			gr_vertex_block(answers->graph, from);
+
+		return match_memory(&s, block->addr,
+				    block->addr + gr_block_usable_bytes(block));
+	}
 	gr_obj obj = gr_objects_slot(g->objects, from);
 	const struct gr_span *span = gr_heap_span_of(answers->stop->heap, obj);
 	return match_object(reader, &s, span, obj - span->first_obj);
@@ -255,6 +323,31 @@ struct gr_error *gr_links_read(struct gr_link_reader *reader, gr_vertex from,
 	return gr_links_each(reader, from, to, max, append, ret);
 }
 
+/* Name a word of a block by its type. */
+static struct gr_error *name_in_block(struct gr_answers *answers,
+				      const struct gr_link *link,
+				      struct gr_word_name *ret)
+{
+	uint32_t label = answers->graph->graph->objects->type[link->from];
+	const struct gr_types *types = answers->stop->program->types;
+	gr_type_id id = label & ~(uint32_t)GR_LABEL_FLAGS;
+	uint64_t off = link->off_bytes;
+	struct gr_type_word word;
+
+	*ret = (struct gr_word_name){ .type = GR_TYPE_NONE,
+				      .kind = GR_WORD_NAMELESS };
+	uint64_t bytes =
+		label == GR_TYPE_NONE ? 0 : gr_types_get(types, id)->size_bytes;
+	if (!bytes || (off >= bytes && !(label & GR_LABEL_DATA))) {
+		snprintf(ret->text, sizeof(ret->text), "+0x%" PRIx64, off);
+		return NULL;
+	}
+	struct gr_text text = gr_text_begin(ret->text, sizeof(ret->text));
+	if (label & GR_LABEL_DATA)
+		gr_text_put(&text, "[%" PRIu64 "]", off / bytes);
+	return gr_types_name_word(types, id, off % bytes, &text, &word);
+}
+
 static struct gr_error *name_in_object(struct gr_answers *answers,
 				       const struct gr_link *link,
 				       gr_vertex holder,
@@ -264,7 +357,7 @@ static struct gr_error *name_in_object(struct gr_answers *answers,
 	gr_obj obj = gr_objects_slot(objects, link->from);
 	uint32_t label = objects->type[link->from];
 
-	if (holder == GR_VERTEX_NONE || holder >= objects->count)
+	if (holder == GR_VERTEX_NONE || holder >= gr_objects_second(objects))
 		return gr_word_find_name(answers->stop, obj, label,
 					 link->off_bytes, ret);
 	return gr_word_find_held_name(answers->stop,
@@ -279,6 +372,8 @@ struct gr_error *gr_link_name(struct gr_answers *answers,
 	const struct gr_heap_graph *hg = answers->graph;
 	gr_vertex first_root = gr_graph_first_root(hg->graph);
 
+	if (gr_vertex_is_block(hg->graph, link->from))
+		return name_in_block(answers, link, ret);
 	if (link->from < first_root)
 		return name_in_object(answers, link, holder, ret);
 	const struct gr_root_vertex *root =
@@ -290,7 +385,7 @@ struct gr_error *gr_link_name(struct gr_answers *answers,
 			link->off_bytes, ret);
 	*ret = (struct gr_word_name){ .type = GR_TYPE_NONE,
 				      .kind = GR_WORD_NAMELESS };
-	if (link->off_bytes)
+	if (link->off_bytes && root->source != GR_FROM_C)
 		snprintf(ret->text, sizeof(ret->text), "+0x%" PRIx64,
 			 link->off_bytes);
 	return NULL;

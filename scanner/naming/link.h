@@ -3,8 +3,9 @@
  * link: the words over which a vertex of the graph leads to objects.
  *
  * The graph knows who points to whom, but not where the pointer lies. These
- * functions read the words of one object or root again when somebody asks. A
- * link is a word that the collector follows: its value leads into the target.
+  * functions read the words of one object or root again when somebody asks. A
+ * link is a word whose value leads into the target: one that the collector
+ * follows; or, if the target is a block of C, any word.
  */
 #ifndef GR_LINK_H
 #define GR_LINK_H
@@ -23,6 +24,8 @@ struct gr_link {
 	uint64_t addr;
 	/** Offset of the word in the object or in the root's variable. */
 	uint64_t off_bytes;
+	/** The collector does not follow the word: it may be no pointer. */
+	bool is_conservative;
 };
 GR_VECTOR(gr_link_vector, struct gr_link);
 

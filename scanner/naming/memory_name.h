@@ -9,6 +9,9 @@
 struct gr_program;
 struct gr_span;
 
+/** The name of a block of C whose type is not known. */
+#define GR_BLOCK_NAME "C block"
+
 /**
  * The type of an object with a label (mark/parents.h), as all answers print it:
  * `main.T`; `[]main.T` for an array that belongs to a slice, or has any number

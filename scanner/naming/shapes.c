@@ -181,7 +181,10 @@ struct gr_error *gr_shapes_each(struct gr_shapes *shapes, visit_fn visit,
 
 	while (!err && gr_objects_next(&c)) {
 		if (run != c.run)
-			is_noscan = is_noscan_at(shapes->answers->stop->heap,
+			is_noscan = !gr_vertex_is_block(
+					    shapes->answers->graph->graph,
+					    c.vertex) &&
+				    is_noscan_at(shapes->answers->stop->heap,
 						 c.run->base);
 		run = c.run;
 		err = gr_tick(&ticker);

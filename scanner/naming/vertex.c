@@ -28,7 +28,10 @@ static void describe_object(struct gr_answers *answers,
 	info->bytes = run->elem_bytes - run->head_bytes;
 	info->type = gr_memory_name(answers->stop->program,
 				    objects->type[info->vertex]);
-	info->name = *info->type ? info->type : "object of unknown type";
+	info->is_c = gr_vertex_is_block(answers->graph->graph, info->vertex);
+	info->name = *info->type ? info->type :
+		     info->is_c	 ? GR_BLOCK_NAME :
+				   "object of unknown type";
 }
 
 static void set_goroutine(const struct gr_sched *sched, uint32_t index,
@@ -88,6 +91,18 @@ static struct gr_error *describe_root(struct gr_answers *answers,
 		info->kind = gr_root_kind_name(GR_ROOT_RUNTIME);
 		info->name = "runtime.g and sudogs";
 		set_goroutine(&stop->sched, vertex->index, info);
+		break;
+	case GR_FROM_C:
+		info->is_c = true;
+		info->kind = gr_c_root_kind_name(
+			hg->c_roots.data[vertex->index].kind);
+		info->name = vertex->name;
+		info->addr = vertex->addr;
+		break;
+	case GR_FROM_C_REGISTERS:
+		info->is_c = true;
+		info->kind = gr_root_kind_name(GR_ROOT_REGISTER);
+		info->name = vertex->name;
 	}
 	return NULL;
 }
@@ -170,6 +185,7 @@ struct gr_error *gr_vertex_describe(struct gr_answers *answers, uint32_t vertex,
 		.name = "",
 		.type = "",
 		.retained_bytes = graph->retained ? graph->retained[vertex] : 0,
+		.retained_c_bytes = gr_graph_retained_second(graph, vertex),
 	};
 	switch (gr_graph_kind(graph, vertex)) {
 	case GR_VERTEX_OBJECT:
@@ -210,8 +226,10 @@ static bool is_root_at(const struct gr_stop *stop,
 		return is_region_at(&stop->roots.list.data[vertex->index],
 				    place);
 	case GR_FROM_AREA:
+	case GR_FROM_C:
 		return !place->is_variable && vertex->addr == place->addr;
 	case GR_FROM_SCHEDULER:
+	case GR_FROM_C_REGISTERS:
 		break;
 	}
 	return false;

@@ -37,8 +37,10 @@ struct gr_vertex_info {
 	const char *type; /**< An object's or a variable's; or "". */
 	uint64_t addr;	  /**< An object's or a variable's; else 0. */
 	uint64_t bytes;	  /**< An object's memory; else 0. */
-	/** Only this vertex keeps these alive, itself included. */
-	uint64_t retained_bytes;
+	bool is_c;	  /**< A block of C, or a root of C. */
+	/** Only this vertex keeps these alive, itself included; and the part of
+	 * them in blocks of C. */
+	uint64_t retained_bytes, retained_c_bytes;
 	uint64_t goroutine_id; /**< A goroutine's and its roots'; else 0. */
 };
 

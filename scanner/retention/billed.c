@@ -105,7 +105,9 @@ struct gr_error *gr_billed_number(
 		gr_objects_begin(billed->answers->graph->graph->objects);
 	struct gr_error *err = NULL;
 
-	while (!err && gr_objects_next(&c))
+	// A walk bills no blocks of C.
+	while (!err && gr_objects_next(&c) &&
+	       !gr_vertex_is_block(billed->answers->graph->graph, c.vertex))
 		if (billed->number_of[c.vertex] == UINT32_MAX)
 			err = number_chain(billed, c.slot, number, ctx);
 	return err;

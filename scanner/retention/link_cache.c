@@ -117,6 +117,8 @@ static bool is_small_root(const struct gr_answers *answers, gr_vertex from)
 			       gr_graph_first_root(answers->graph->graph)];
 
 	// A region without a length is one word.
+	if (vertex->source == GR_FROM_C)
+		return false;
 	return vertex->source != GR_FROM_LIST ||
 	       (answers->stop->roots.list.data[vertex->index].form ==
 			GR_ROOT_REGION &&
@@ -133,6 +135,9 @@ static bool is_small(const struct gr_answers *answers, gr_vertex from)
 		return false;
 	if (gr_graph_kind(g, from) == GR_VERTEX_ROOT)
 		return is_small_root(answers, from);
+	if (gr_vertex_is_block(g, from))
+		return gr_graph_own_bytes(g, from) <= SMALL_BYTES;
+
 	const struct gr_span *span = span_of(answers, from);
 	return span->elem_bytes <= SMALL_BYTES &&
 	       span->limit_addr - span->base_addr <= SMALL_SPAN_BYTES;
@@ -144,7 +149,8 @@ static struct gr_link_reader *reader_of(struct gr_link_cache *cache,
 {
 	const struct gr_answers *answers = cache->answers;
 
-	if (gr_graph_kind(answers->graph->graph, from) == GR_VERTEX_ROOT)
+	if (gr_graph_kind(answers->graph->graph, from) == GR_VERTEX_ROOT ||
+	    gr_vertex_is_block(answers->graph->graph, from))
 		return &cache->readers[0];
 	return &cache->readers[(span_of(answers, from) -
 				answers->stop->heap->spans) %

@@ -101,6 +101,10 @@ static struct gr_error *add_all(const struct gr_suspect_pages *p,
 	while (!err && gr_objects_next(&c)) {
 		uint64_t end = c.addr + c.bytes;
 		err = gr_tick(&ticker);
+		// Blocks of C begin at the lowest address again.
+		if (c.vertex == gr_objects_second(p->graph->objects))
+			at = 0;
+
 		if (labels[c.vertex])
 			bytes[labels[c.vertex] - 1] += gr_resident_bytes(
 				ranges, &at, end - c.run->elem_bytes, end);

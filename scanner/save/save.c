@@ -66,7 +66,8 @@ static struct gr_error *list_symbols(struct symbols *symbols)
 	const struct gr_dictionary *list =
 		gr_dictionaries_list(program->types, &n);
 
-	symbols->rows = calloc(n + rt->nsymbols + rt->nc_functions + 1,
+	symbols->rows = calloc(n + rt->nsymbols + rt->nc_functions +
+				       rt->c_variables.nkept + 1,
 			       sizeof(*symbols->rows));
 	if (!symbols->rows)
 		return &gr_enomem;
@@ -79,6 +80,10 @@ static struct gr_error *list_symbols(struct symbols *symbols)
 	for (size_t i = 0; i < rt->nc_functions; i++)
 		add_symbol(symbols, STT_FUNC, rt->c_functions[i].name,
 			   rt->c_functions[i].addr, rt->c_functions[i].bytes);
+	for (size_t i = 0; i < rt->c_variables.nkept; i++)
+		add_symbol(symbols, STT_OBJECT, rt->c_variables.kept[i].name,
+			   rt->c_variables.kept[i].addr,
+			   rt->c_variables.kept[i].bytes);
 	return NULL;
 }
 

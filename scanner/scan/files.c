@@ -7,6 +7,7 @@
  */
 #include "scan/scan.h"
 
+#include "goruntime/layout/c_variable.h"
 #include "goruntime/layout/symbols.h"
 #include "goruntime/search/search.h"
 #include "goruntime/types/dictionary.h"
@@ -206,6 +207,8 @@ void gr_stop_drop_program(struct gr_stop *stop)
 	free(steal_ptr(stop->program->rt.modules));
 	free(steal_ptr(stop->program->rt.symbols));
 	free(steal_ptr(stop->program->rt.c_functions));
+	gr_c_variables_deinit(&stop->program->rt.c_variables);
+
 	stop->program->rt.nmodules = stop->program->rt.nsymbols =
 		stop->program->rt.nc_functions = 0;
 	for (size_t i = 0; stop->program->dwarfs && i < stop->target.nmodules;

@@ -3,9 +3,13 @@
  * kept for the next ones. */
 #include "scan/graph.h"
 
+#include "base/cleanup.h"
 #include "base/huge.h"
+
 #include "graph/ahead.h"
 #include "scan/kept_walk.h"
+#include "scan/native.h"
+
 #include "scan/scan.h"
 
 enum { MAX_THREADS = 4 };
@@ -54,6 +58,31 @@ void gr_answers_drop_graph(struct gr_answers *answers)
 	answers->graph_phases = (struct gr_graph_phases){ 0 };
 }
 
+/* Make the graph with the roots of C, if the program has C memory. */
+static struct gr_error *make_with_c(struct gr_answers *answers,
+				    struct gr_heap_graph_spec *spec)
+{
+	struct gr_stop *stop = answers->stop;
+	_cleanup_(gr_c_threads_deinit) struct gr_c_threads threads = { 0 };
+	const struct gr_c_roots_spec roots = {
+		.rt = &stop->program->rt,
+		.residency = &stop->pages.residency,
+		.go_arenas = &stop->pages.arenas,
+		.sys_memory = &stop->pages.sys_memory,
+		.native = spec->native,
+		.threads = &threads,
+	};
+	struct gr_error *err = NULL;
+
+	spec->c_roots = &roots;
+	if (spec->native)
+		err = gr_c_threads_read(&stop->sched, &threads);
+	if (!err && spec->native)
+		err = gr_sys_memory_sort(stop->heap, &stop->pages.arenas,
+					 &stop->pages.sys_memory);
+	return err ? err : gr_heap_graph_create(spec, &answers->graph);
+}
+
 static struct gr_error *make_graph(struct gr_answers *answers)
 {
 	struct gr_stop *stop = answers->stop;
@@ -62,7 +91,7 @@ static struct gr_error *make_graph(struct gr_answers *answers)
 
 	if (err)
 		return err;
-	const struct gr_heap_graph_spec spec = {
+	struct gr_heap_graph_spec spec = {
 		.heap = stop->heap,
 		.sched = &stop->sched,
 		.roots = &stop->roots,
@@ -71,7 +100,10 @@ static struct gr_error *make_graph(struct gr_answers *answers)
 		.nthreads = count_threads(answers),
 	};
 
-	err = gr_heap_graph_create(&spec, &answers->graph);
+	err = gr_stop_native(stop, &spec.native);
+	if (!err)
+		err = make_with_c(answers, &spec);
+
 	gr_progress_end(&answers->costs->progress);
 	if (err)
 		return err;

@@ -10,6 +10,7 @@
 #include "inferior/elf.h"
 #include "inferior/recorder.h"
 #include "inferior/sigbus.h"
+#include "native/native.h"
 #include "scan/residency.h"
 
 enum {
@@ -136,13 +137,49 @@ static void note_rough_estimate(struct gr_answers *answers)
 	};
 }
 
+/* Plan the memory of C, when the pages are known. */
+static struct gr_error *plan_native(struct gr_stop *stop)
+{
+	stop->is_native_copied = true;
+	return gr_native_plan(&stop->program->rt, &stop->pages.residency,
+			      &stop->pages.arenas);
+}
+
+/* A snapshot does not know it, which matters only to those who ask for it. */
+static struct gr_error *read_residency(struct gr_scan *scan)
+{
+	enum gr_scan_extent extent = scan->opening.extent;
+	bool has_native = gr_extent_has_native(extent);
+	struct gr_error *err = NULL;
+
+	scan->stop.is_native_copied = false;
+	if (extent == GR_EXTENT_PAGES) {
+		err = gr_stop_read_pages(&scan->stop);
+		// If the process has ended, the next steps fail.
+		gr_error_catch(&err, GR_ERROR_ARGUMENT);
+		gr_error_catch(&err, GR_ERROR_IO);
+		return err;
+	}
+	if (has_native)
+		err = gr_stop_read_residency(&scan->stop);
+	if (extent != GR_EXTENT_RESIDENCY &&
+	    gr_error_catch(&err, GR_ERROR_ARGUMENT))
+		return NULL;
+	return err || !has_native ? err : plan_native(&scan->stop);
+}
+
 /* Read the runtime's structures as if the process were stopped, for the
  * estimate only. */
 static struct gr_error *try_reading(struct gr_scan *scan)
 {
 	uint64_t begin = gr_costs_now_us();
-	struct gr_error *err =
-		gr_scan_read(scan, gr_extent_stages(scan->opening.extent));
+	struct gr_error *err = gr_extent_has_native(scan->opening.extent) ?
+				       read_residency(scan) :
+				       NULL;
+
+	if (!err)
+		err = gr_scan_read(scan,
+				   gr_extent_stages(scan->opening.extent));
 
 	scan->costs.phases_us[GR_PHASE_heap] = 0;
 	scan->costs.estimate.read_us = gr_costs_now_us() - begin;
@@ -304,27 +341,6 @@ struct gr_error *gr_scan_reserve(struct gr_scan *scan)
 	err = gr_image_reserve(scan->stop.image,
 			       bytes + bytes / 16 + SPARE_BYTES);
 	gr_costs_end_phase(&scan->costs, GR_PHASE_capture);
-	return err;
-}
-
-/* A snapshot does not know it, which matters only to those who ask for it. */
-static struct gr_error *read_residency(struct gr_scan *scan)
-{
-	bool is_optional = scan->opening.extent == GR_EXTENT_REPORT ||
-			   gr_extent_is_recorded(scan->opening.extent);
-	struct gr_error *err = NULL;
-
-	if (scan->opening.extent == GR_EXTENT_PAGES) {
-		err = gr_stop_read_pages(&scan->stop);
-		// If the process has ended, the next steps fail.
-		gr_error_catch(&err, GR_ERROR_ARGUMENT);
-		gr_error_catch(&err, GR_ERROR_IO);
-		return err;
-	}
-	if (scan->opening.extent == GR_EXTENT_RESIDENCY || is_optional)
-		err = gr_stop_read_residency(&scan->stop);
-	if (is_optional && gr_error_catch(&err, GR_ERROR_ARGUMENT))
-		return NULL;
 	return err;
 }
 

@@ -65,10 +65,13 @@ enum gr_scan_extent {
 	GR_EXTENT_HEAP,	      /**< All questions. */
 	GR_EXTENT_GOROUTINES, /**< Goroutines and their calls: no heap. */
 	GR_EXTENT_VALUES,     /**< As sites, and values: strings, numbers. */
-	GR_EXTENT_RESIDENCY,  /**< All, and which pages are resident. */
+	/** All, the memory of C, and which pages are resident. */
+	GR_EXTENT_RESIDENCY,
 	/** All, and which pages are resident if that can be known: no more of
 	 * it than that. */
 	GR_EXTENT_PAGES,
+	/** The same, as far as that can be known. */
+	GR_EXTENT_NATIVE,
 	GR_EXTENT_BUCKETS, /**< The runtime's own profiles, nothing else. */
 	GR_EXTENT_SITES,   /**< All, and where objects were allocated. */
 	GR_EXTENT_REPORT,  /**< Sites, and which pages are resident. */

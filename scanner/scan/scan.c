@@ -15,6 +15,8 @@
 #include "inferior/source.h"
 #include "scan/goroutine_counts.h"
 #include "scan/kept_walk.h"
+#include "scan/native.h"
+
 #include "scan/residency.h"
 
 #include <inttypes.h>
@@ -254,6 +256,13 @@ static struct gr_error *read_goroutines(struct gr_stop *stop)
 	return err ? err : read_labels(stop);
 }
 
+/* Is C memory copied? Any memory of the Go heap may lead to it. */
+static bool has_native(const struct gr_stop *stop)
+{
+	return stop->is_native_copied &&
+	       gr_mappings_have_libraries(&stop->pages.residency.mappings);
+}
+
 /* Read the spans of the heap, and plan what holds pointers. */
 static struct gr_error *read_heap(struct gr_scan *scan)
 {
@@ -265,7 +274,8 @@ static struct gr_error *read_heap(struct gr_scan *scan)
 	if (!err)
 		err = gr_ptrmap_prepare(scan->stop.heap);
 	if (!err && (scan->opening.extent == GR_EXTENT_VALUES ||
-		     scan->opening.extent == GR_EXTENT_SAVE_VALUES))
+		     scan->opening.extent == GR_EXTENT_SAVE_VALUES ||
+		     has_native(&scan->stop)))
 		err = gr_heap_plan_noscan(scan->stop.heap);
 	return err;
 }
@@ -306,6 +316,7 @@ void gr_scan_drop(struct gr_scan *scan)
 	gr_answers_drop_graph(&scan->answers);
 	gr_kept_walk_drop(&scan->answers);
 	gr_memo_destroy(steal_ptr(scan->answers.primitive_names));
+	gr_stop_drop_native(&scan->stop);
 	gr_roots_deinit(&scan->stop.roots);
 	memset(&scan->stop.roots, 0, sizeof(scan->stop.roots));
 	gr_root_list_deinit(&scan->stop.lists);

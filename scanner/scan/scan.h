@@ -34,6 +34,13 @@ static inline bool gr_extent_is_recorded(enum gr_scan_extent extent)
 }
 
 /** The stages of an extent. */
+/** Has the extent the memory of C? */
+static inline bool gr_extent_has_native(enum gr_scan_extent extent)
+{
+	return extent == GR_EXTENT_NATIVE || extent == GR_EXTENT_RESIDENCY ||
+	       extent == GR_EXTENT_REPORT || gr_extent_is_recorded(extent);
+}
+
 static inline unsigned int gr_extent_stages(enum gr_scan_extent extent)
 {
 	if (extent == GR_EXTENT_GOROUTINES)

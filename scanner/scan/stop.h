@@ -13,6 +13,8 @@
 #include "goruntime/sched/goroutine.h"
 #include "goruntime/sched/moments.h"
 #include "inferior/residency.h"
+#include "native/native.h"
+
 #include "scan/goroutine_index.h"
 #include "scan/open.h"
 #include "scan/program.h"
@@ -62,6 +64,9 @@ struct gr_stop {
 	struct gr_roots roots;
 	struct gr_scan_info info;
 	struct gr_stop_pages pages;
+	struct gr_native native; /**< See gr_stop_native(). */
+	bool has_native;
+	bool is_native_copied; /**< The copy of a process has it. */
 };
 
 /** Has the target the program's values, or is it a file without them? */

@@ -184,6 +184,9 @@ static struct gr_error *find_place(struct gr_answers *answers, uint32_t vertex,
 	const struct gr_graph *graph = answers->graph->graph;
 	if (gr_graph_kind(graph, vertex) != GR_VERTEX_OBJECT)
 		return find_root(answers, vertex, place);
+	if (gr_vertex_is_block(graph, vertex))
+		return gr_error_format(GR_ERROR_ARGUMENT,
+				       "a block of C has no value of Go");
 	return find_object(answers->stop,
 			   gr_objects_slot(graph->objects, vertex),
 			   graph->objects->type[vertex], place);

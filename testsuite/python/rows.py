@@ -440,7 +440,10 @@ class Maker:
         return make(
             "Histogram",
             fields,
-            rows=tuple(self.goref.HistogramRow(*row) for row in rows),
+            rows=tuple(
+                self.goref.HistogramRow(*row[:3], 0, 0, *row[3:])
+                for row in rows
+            ),
             objects=sum(row[1] for row in rows),
             bytes=sum(row[2] for row in rows),
         )

@@ -77,6 +77,7 @@ def test_document(make):
         "key": "main.T",
         "objects": 1000,
         "bytes": 64000,
+        "c_bytes": 0,
         "retained_bytes": 1 << 20,
     }
     assert not document["retained_is_exact"] and document["exact"] is None

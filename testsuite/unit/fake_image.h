@@ -8,6 +8,7 @@
 #pragma once
 
 #include "inferior/image.h"
+#include "inferior/ranges.h"
 
 enum { FAKE_PIECES = 16 };
 
@@ -167,4 +168,51 @@ const struct gr_target_thread *gr_image_threads(const struct gr_image *image,
 {
 	*count = image->nthreads;
 	return image->threads;
+}
+
+/* No files, and no memory of C; a test may define its own. */
+#define FAKE_WEAK __attribute__((weak))
+
+FAKE_WEAK const struct gr_ranges *gr_image_ranges(const struct gr_image *image)
+{
+	static const struct gr_ranges none;
+
+	(void)image;
+	return &none;
+}
+
+FAKE_WEAK const struct gr_elf *gr_image_elf(const struct gr_image *image,
+					    size_t module)
+{
+	(void)image;
+	(void)module;
+	return NULL;
+}
+
+FAKE_WEAK uint64_t gr_image_bias(const struct gr_image *image, size_t module)
+{
+	(void)image;
+	(void)module;
+	return UINT64_MAX;
+}
+
+FAKE_WEAK size_t gr_image_module_at(const struct gr_image *image, uint64_t addr)
+{
+	(void)image;
+	(void)addr;
+	return SIZE_MAX;
+}
+
+FAKE_WEAK const char *gr_image_module_name(const struct gr_image *image,
+					   size_t module)
+{
+	(void)image;
+	(void)module;
+	return "";
+}
+
+FAKE_WEAK uint64_t gr_image_readable_bytes(const struct gr_image *image)
+{
+	(void)image;
+	return UINT64_MAX;
 }

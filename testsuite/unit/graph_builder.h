@@ -49,7 +49,7 @@ build_equal_objects(struct gr_budget *budget, gr_vertex n, uint32_t bytes)
 
 	assert_non_null(slots);
 	gr_bitmap_set_range(slots, 0, n);
-	assert_null(gr_objects_create(budget, &run, 1, slots, &objects));
+	assert_null(gr_objects_create(budget, &run, 1, 1, slots, &objects));
 	free(slots);
 	return objects;
 }
@@ -73,7 +73,8 @@ static inline struct gr_error *build_objects(struct gr_budget *budget,
 		gr_bitmap_set(slots, v);
 	}
 	if (runs && slots)
-		err = gr_objects_create(budget, runs, nobjects, slots, ret);
+		err = gr_objects_create(budget, runs, nobjects, nobjects, slots,
+					ret);
 	free(runs);
 	free(slots);
 	return err;

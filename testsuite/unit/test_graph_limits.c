@@ -505,7 +505,7 @@ TEST(too_many_slots)
 		  .nslots = UINT32_C(1) << 31 },
 	};
 
-	expect_limit(gr_objects_create(&budget, runs, 2, &none, &objects),
+	expect_limit(gr_objects_create(&budget, runs, 2, 2, &none, &objects),
 		     "too many object slots");
 	assert_int_equal(budget.held_bytes, 0);
 }

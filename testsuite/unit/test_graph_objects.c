@@ -123,8 +123,8 @@ TEST(numbers)
 		struct gr_objects *objects;
 		struct layout l;
 		layout_init(&l, &seed);
-		assert_null(gr_objects_create(&budget, l.runs, l.nruns, l.slots,
-					      &objects));
+		assert_null(gr_objects_create(&budget, l.runs, l.nruns, l.nruns,
+					      l.slots, &objects));
 		check_objects(&l, objects);
 		gr_objects_destroy(objects);
 		assert_int_equal(budget.held_bytes, 0);
@@ -148,7 +148,8 @@ TEST(emptied_heap)
 						.nslots = SLOTS };
 	for (uint32_t slot = 0; slot < NRUNS * SLOTS; slot += 50)
 		gr_bitmap_set(slots, slot);
-	assert_null(gr_objects_create(&budget, runs, NRUNS, slots, &objects));
+	assert_null(gr_objects_create(&budget, runs, NRUNS, NRUNS, slots,
+				      &objects));
 	assert_int_equal(objects->count, 100000);
 	// A graph of that many objects has 3.3 to 4.2 MB.
 	assert_in_range(budget.held_bytes, 1, 1200 << 10);

@@ -21,11 +21,15 @@ def check(options: Any) -> None:
         )
     if options.exact and options.by != "type":
         raise args.UsageError("--exact takes a type: it goes with --by type")
+    if options.by == "holder" and options.retained:
+        raise args.UsageError(
+            "--by holder counts C memory alone: leave out --retained"
+        )
     if not options.garbage:
         return
     if options.retained or options.exact:
         raise args.UsageError("garbage is not held: it has no retained size")
-    if options.by in ("root", "goroutine", "field", "site,root"):
+    if options.by in ("root", "goroutine", "field", "holder", "site,root"):
         raise args.UsageError(f"garbage is not held: it has no {options.by}")
 
 

@@ -47,8 +47,8 @@ class HistogramReport(Report):
         rows = self.rows[: (TOP if self.top is None else self.top) or None]
         what = "not reached" if self.is_garbage else "reached"
         lines = [
-            f"{counted(found.objects, 'object')}, {human_bytes(found.bytes)}, "
-            f"{what}; by {self.by}"
+            f"{counted(found.objects, 'object')}, {human_bytes(found.bytes)}"
+            f"{self._c_part()}, {what}; by {self.by}"
             + of_how_many(len(rows), len(found.rows)).replace(
                 " (of", f" ({len(rows):,} of"
             ),
@@ -65,6 +65,16 @@ class HistogramReport(Report):
             "",
             *table(cells, left=[self._last()], has_head=True),
         ]
+
+    def _c_part(self) -> str:
+        """The blocks of C among the objects, and their share."""
+        found = self.found
+        if not found.c_objects or found.c_objects == found.objects:
+            return ""
+        return (
+            f" (Go {human_bytes(found.bytes - found.c_bytes)}, "
+            f"C {human_bytes(found.c_bytes)})"
+        )
 
     def _largest_line(self) -> str:
         row = max(self.rows, key=lambda row: row.bytes)
@@ -112,11 +122,12 @@ class HistogramReport(Report):
             "garbage": self.is_garbage,
             "objects": found.objects,
             "bytes": found.bytes,
+            "c_bytes": found.c_bytes,
             "retained_is_exact": self._is_exact(),
             "exact": self._exact_document(),
             "rows": [
                 {
-                    **fields_of(row, "key objects bytes"),
+                    **fields_of(row, "key objects bytes c_bytes"),
                     "retained_bytes": (
                         row.retained_bytes if self.with_retained else None
                     ),

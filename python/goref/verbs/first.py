@@ -154,3 +154,58 @@ if it is unknown.""",
         ("core EXE CORE rss --json", "the same of a core, for scripts"),
     ),
 )
+
+TOP_NATIVE = Option(
+    "top",
+    "Rows of each table (default 8; of leaks 12). With --json, all are "
+    "printed.",
+    kind="count",
+    value="N",
+)
+FAIL_ON_C_LEAKS = Option(
+    "fail-on-leaks",
+    "End with status 4 if a block of C memory is held by nothing; only with "
+    "leaks.",
+)
+C_VALUES = Option(
+    "values",
+    "Also print the first words of an example of each group; only with leaks.",
+)
+
+NATIVE = Verb(
+    "native",
+    "Say what the memory of C is, and what of it nothing holds",
+    """Prints the arenas of the C allocator: how much is in use, free, mapped and
+resident, and what malloc_trim(3) would give back; then the blocks in use by
+size, by type, and by what holds them.
+
+`native leaks' prints the blocks that nothing holds, in groups of one size and
+content. A block is held if a path leads to it from a reached object of Go, from
+the live words of a goroutine, from data of the program and its libraries, or
+from a thread's stack, registers and variables. Dead objects of Go hold nothing.
+A block that only a leaked block leads to is leaked, too.""",
+    (TOP_NATIVE, FAIL_ON_C_LEAKS, C_VALUES, *COMMON),
+    "[leaks]",
+    """goref reads the allocator of glibc 2.28 to 2.41. It compares what it finds with
+the counters of the allocator. An arena that disagrees is damaged, or a thread
+was changing it; it is reported, its blocks are not listed, and all that it has
+counts as a holder. For other allocators, `goref rss' has the classes of memory.
+
+Sizes are those of the allocator, with 8 bytes of header (16 for blocks that are
+mapped one by one). A word of C memory counts as a pointer if its value lies in
+a block, so that a block may seem to be held by a number. A pointer that is
+stored in another form (XORed, tagged, in a file) is not seen.
+
+Blocks of C are vertices of the object graph: why, object, dominators, suspects,
+histogram and diff know them. Leaks are not proven if memory of the core is
+missing; --fail-on-leaks then does not end with status 4.""",
+    (
+        ("core EXE CORE native", "how much memory has C, and where?"),
+        ("core EXE CORE native leaks", "which blocks does nothing hold?"),
+        (
+            "attach PID native leaks --fail-on-leaks",
+            "status 4 if there are any, for scripts",
+        ),
+    ),
+    choices=(("leaks",),),
+)

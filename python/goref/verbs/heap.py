@@ -152,9 +152,10 @@ BY = Option(
     "by",
     "What the objects of a row have in common. Roots and goroutines are those "
     "that scan bills; of the fields that lead to an object, the nearest counts. "
+    "A holder is the field or variable that leads to C memory. "
     "A site is where sampled objects were allocated.",
     kind="choice",
-    value="type|package|span-class|root|goroutine|field|site|site,root",
+    value="type|package|span-class|root|goroutine|field|holder|site|site,root",
     choices=(
         "type",
         "package",
@@ -162,6 +163,7 @@ BY = Option(
         "root",
         "goroutine",
         "field",
+        "holder",
         "site",
         "site,root",
     ),

@@ -66,6 +66,21 @@ GR_VECTOR(gr_addr_vector, uint64_t);
 struct gr_symbol;
 struct gr_pc_lookups;
 
+/** The variables of one file, by their addresses in it. */
+struct gr_symbol_table {
+	struct gr_symbol *symbols;
+	size_t count;
+	bool is_filled;
+};
+
+/** Symbols of C: a table for each module, and what was named of them. */
+struct gr_c_variables {
+	struct gr_symbol_table *tables;
+	size_t ntables;
+	struct gr_symbol *kept; /**< Addresses are those at run time. */
+	size_t nkept;
+};
+
 /** All data about the target's Go runtime. It is freed with the scan. */
 struct gr_runtime {
 	struct gr_image *image;
@@ -87,6 +102,8 @@ struct gr_runtime {
 	/** Functions of C that answers have named (c_function.h). */
 	struct gr_symbol *c_functions;
 	size_t nc_functions;
+	/** Variables of C that answers have named (c_variable.h). */
+	struct gr_c_variables c_variables;
 	struct gr_pc_lookups *pc_lookups; /**< NULL: they have no limit. */
 };
 

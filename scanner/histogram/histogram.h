@@ -15,7 +15,8 @@ struct gr_scan;
 	X(SPAN_CLASS, "span-class") \
 	X(ROOT, "root")             \
 	X(GOROUTINE, "goroutine")   \
-	X(FIELD, "field")
+	X(FIELD, "field")           \
+	X(HOLDER, "holder")
 
 enum gr_histogram_key {
 #define X(id, name) GR_BY_##id,
@@ -28,7 +29,9 @@ const char *gr_histogram_key_name(enum gr_histogram_key key);
 
 struct gr_histogram_options {
 	/** Roots and goroutines: those that a walk bills (mark/walk.h).
-	 * Fields: that of the nearest path in the graph. */
+	 	 * Fields: that of the nearest path in the graph. Holders: those of C
+	 * memory alone; the last field or variable of Go on the nearest path,
+	 * or the root of C. */
 	enum gr_histogram_key by;
 	bool with_retained;
 	/** Count what is allocated and not reached instead. Its roots and its
@@ -43,6 +46,9 @@ struct gr_histogram_row {
 	const char *key; /**< Belongs to the scan. */
 	uint64_t objects;
 	uint64_t bytes; /**< Their slots. */
+	/** The part of them in blocks of C. */
+	uint64_t c_objects, c_bytes;
+
 	/**
 	 * They keep these alive. For a root or a goroutine exactly what is only
 	 * its own; else a lower bound: the sum for those that no other one of
@@ -57,6 +63,7 @@ struct gr_histogram {
 	struct gr_histogram_row *rows;
 	size_t nrows;
 	uint64_t objects, bytes; /**< The sums of all rows. */
+	uint64_t c_objects, c_bytes;
 	/** Without all objects of the type, so much would be garbage. */
 	uint64_t exact_objects, exact_bytes;
 	struct gr_gaps gaps; /**< The target's and the walk's. */

@@ -3,7 +3,7 @@
  * Each object gets the number of its row; rows are found by a key, a number that
  * is cheap to make, and then by name: several labels may have one name.
  */
-#include "retention/histogram.h"
+#include "histogram/internal.h"
 
 #include "base/vector.h"
 #include "graph/keys.h"
@@ -21,36 +21,9 @@
 
 #include <inttypes.h>
 
-/* Kinds of keys, above all type ids, vertices and addresses. */
-enum {
-	KEY_VERTEX = 1,
-	KEY_ROOT,
-	KEY_KEPT,
-	KEY_RECORD,
-	KEY_SPAN_CLASS,
-	KEY_NAME,
-	KEY_FIELD,
-	KEY_SHIFT = 60,
-	/* The key of a field has the label, and the word in it. */
-	FIELD_WORD_BITS = 28,
-};
-
-GR_VECTOR(row_vector, struct gr_histogram_row);
-
-struct counter {
-	struct gr_answers *answers;
-	const struct gr_histogram_options *options;
-	const struct gr_graph *g;
-	struct gr_poll poll;
-	struct row_vector rows;
-	struct gr_keys keys;
-	uint32_t *row_of; /* by object, if it is asked for later */
-	uint32_t *words;  /* by object: of its parent, for fields */
-};
-
-static void counter_deinit(struct counter *c)
+static void counter_deinit(struct gr_counter *c)
 {
-	row_vector_deinit(&c->rows);
+	gr_histogram_rows_deinit(&c->rows);
 	gr_keys_deinit(&c->keys);
 	gr_array_free(c->row_of);
 	gr_array_free(c->words);
@@ -75,32 +48,27 @@ const char *gr_histogram_key_name(enum gr_histogram_key key)
 	return names[key];
 }
 
-static uint64_t make_key(uint64_t kind, uint64_t value)
-{
-	return kind << KEY_SHIFT | (value & ((UINT64_C(1) << KEY_SHIFT) - 1));
-}
-
 // ----------------------------------------------------------------------- rows
 
 /* The row of a name; UINT32_MAX if no memory is left. */
-static uint32_t row_of_name(struct counter *c, const char *name)
+static uint32_t row_of_name(struct gr_counter *c, const char *name)
 {
-	uint64_t key = make_key(KEY_NAME, (uintptr_t)name);
+	uint64_t key = gr_counter_key(KEY_NAME, (uintptr_t)name);
 	const struct gr_histogram_row row = { .key = name };
 	uint32_t index = gr_keys_find(&c->keys, key, 0);
 
 	if (index != UINT32_MAX)
 		return index;
 	index = c->rows.size;
-	return row_vector_append(&c->rows, row) &&
+	return gr_histogram_rows_append(&c->rows, row) &&
 			       gr_keys_add(&c->keys, key, 0, index) ?
 		       index :
 		       UINT32_MAX;
 }
 
 /* Enter a key, whose name is in @p text. */
-static struct gr_error *add_key(struct counter *c, uint64_t key,
-				const char *text, uint32_t *ret)
+struct gr_error *gr_counter_add_key(struct gr_counter *c, uint64_t key,
+				    const char *text, uint32_t *ret)
 {
 	const char *name = gr_arena_intern(&c->answers->stop->program->arena,
 					   text, strlen(text));
@@ -111,17 +79,11 @@ static struct gr_error *add_key(struct counter *c, uint64_t key,
 		       &gr_enomem;
 }
 
-static void count(struct counter *c, uint32_t row, uint64_t bytes)
-{
-	c->rows.data[row].objects++;
-	c->rows.data[row].bytes += bytes;
-}
-
 // ---------------------------------------------------------------------- names
 
 /* Find the row of a type, or of its package. */
-static struct gr_error *add_type(struct counter *c, uint64_t key,
-				 const char *type, uint32_t *ret)
+struct gr_error *gr_counter_add_type(struct gr_counter *c, uint64_t key,
+				     const char *type, uint32_t *ret)
 {
 	const char *package;
 	size_t n;
@@ -129,29 +91,30 @@ static struct gr_error *add_type(struct counter *c, uint64_t key,
 	if (!*type)
 		type = GR_TYPE_UNKNOWN;
 	if (c->options->by == GR_BY_TYPE)
-		return add_key(c, key, type, ret);
+		return gr_counter_add_key(c, key, type, ret);
 	n = gr_type_package(type, &package);
 	const char *text =
 		n ? gr_arena_intern(&c->answers->stop->program->arena, package,
 				    n) :
 		    "(no package)";
-	return text ? add_key(c, key, text, ret) : &gr_enomem;
+	return text ? gr_counter_add_key(c, key, text, ret) : &gr_enomem;
 }
 
-static struct gr_error *row_of_label(struct counter *c, uint32_t label,
+static struct gr_error *row_of_label(struct gr_counter *c, uint32_t label,
 				     uint32_t *ret)
 {
 	*ret = gr_keys_find(&c->keys, label, 0);
 	return *ret != UINT32_MAX ?
 		       NULL :
-		       add_type(c, label,
-				gr_type_label_text(c->answers->stop->program,
-						   label),
-				ret);
+		       gr_counter_add_type(
+			       c, label,
+			       gr_type_label_text(c->answers->stop->program,
+						  label),
+			       ret);
 }
 
 /* The same for an object that no walk reached. */
-static struct gr_error *row_of_record(struct counter *c,
+static struct gr_error *row_of_record(struct gr_counter *c,
 				      const struct gr_span *span,
 				      uint32_t index, uint32_t *ret)
 {
@@ -160,7 +123,7 @@ static struct gr_error *row_of_record(struct counter *c,
 
 	if (span->header_bytes && span->host)
 		record = gr_load_u64(span->host + index * span->elem_bytes);
-	*ret = gr_keys_find(&c->keys, make_key(KEY_RECORD, record), 0);
+	*ret = gr_keys_find(&c->keys, gr_counter_key(KEY_RECORD, record), 0);
 	if (*ret != UINT32_MAX)
 		return NULL;
 	text = gr_memory_header_type(c->answers->stop->program, span, index);
@@ -169,15 +132,16 @@ static struct gr_error *row_of_record(struct counter *c,
 	if (end)
 		text = gr_arena_internf(&c->answers->stop->program->arena,
 					"[%s", end);
-	return text ? add_type(c, make_key(KEY_RECORD, record), text, ret) :
+	return text ? gr_counter_add_type(c, gr_counter_key(KEY_RECORD, record),
+					  text, ret) :
 		      &gr_enomem;
 }
 
-static struct gr_error *row_of_class(struct counter *c,
+static struct gr_error *row_of_class(struct gr_counter *c,
 				     const struct gr_span *span, uint32_t *ret)
 {
 	bool is_large = span->spanclass < 2;
-	uint64_t key = make_key(KEY_SPAN_CLASS, span->spanclass);
+	uint64_t key = gr_counter_key(KEY_SPAN_CLASS, span->spanclass);
 	char text[64];
 
 	*ret = gr_keys_find(&c->keys, key, 0);
@@ -190,13 +154,14 @@ static struct gr_error *row_of_class(struct counter *c,
 		snprintf(text, sizeof(text), "%" PRIu64 " B%s",
 			 span->elem_bytes,
 			 span->is_noscan ? ", no pointers" : "");
-	return add_key(c, key, text, ret);
+	return gr_counter_add_key(c, key, text, ret);
 }
 
 // --------------------------------------------------- by span, type or package
 
-static struct gr_error *find_row(struct counter *c, const struct gr_span *span,
-				 uint32_t index, gr_vertex v, uint32_t *ret)
+static struct gr_error *find_row(struct gr_counter *c,
+				 const struct gr_span *span, uint32_t index,
+				 gr_vertex v, uint32_t *ret)
 {
 	if (c->options->by == GR_BY_SPAN_CLASS)
 		return row_of_class(c, span, ret);
@@ -206,7 +171,7 @@ static struct gr_error *find_row(struct counter *c, const struct gr_span *span,
 }
 
 /* Count the objects of one span; *@p v is the number of the next one. */
-static struct gr_error *count_span(struct counter *c,
+static struct gr_error *count_span(struct gr_counter *c,
 				   const struct gr_span *span, gr_vertex *v)
 {
 	const struct gr_heap *heap = c->answers->stop->heap;
@@ -225,14 +190,14 @@ static struct gr_error *count_span(struct counter *c,
 		err = find_row(c, span, i, own, &row);
 		if (err)
 			break;
-		count(c, row, span->elem_bytes);
+		gr_counter_count(c, row, span->elem_bytes);
 		if (c->row_of && is_reached)
 			c->row_of[own] = row;
 	}
 	return err;
 }
 
-static struct gr_error *count_spans(struct counter *c)
+static struct gr_error *count_spans(struct gr_counter *c)
 {
 	const struct gr_heap *heap = c->answers->stop->heap;
 	struct gr_error *err = NULL;
@@ -243,13 +208,13 @@ static struct gr_error *count_spans(struct counter *c)
 		if (!err)
 			err = count_span(c, &heap->spans[i], &v);
 	}
-	return err;
+	return err ? err : gr_counter_count_blocks(c);
 }
 
 // ----------------------------------------------------------- by who holds them
 
 /* The vertex that stands for a root: its variable, or its goroutine or group.*/
-static gr_vertex holder_of(const struct counter *c, gr_vertex root)
+static gr_vertex holder_of(const struct gr_counter *c, gr_vertex root)
 {
 	const struct gr_heap_graph *hg = c->answers->graph;
 	gr_vertex holder = c->g->parent[root];
@@ -262,10 +227,10 @@ static gr_vertex holder_of(const struct counter *c, gr_vertex root)
 	return is_static ? c->g->parent[holder] : holder;
 }
 
-static struct gr_error *row_of_holder(struct counter *c, gr_vertex holder,
+static struct gr_error *row_of_holder(struct gr_counter *c, gr_vertex holder,
 				      uint32_t *ret)
 {
-	uint64_t key = make_key(KEY_VERTEX, holder);
+	uint64_t key = gr_counter_key(KEY_VERTEX, holder);
 	struct gr_vertex_info info;
 	struct gr_error *err;
 
@@ -273,16 +238,22 @@ static struct gr_error *row_of_holder(struct counter *c, gr_vertex holder,
 	if (*ret != UINT32_MAX)
 		return NULL;
 	err = gr_vertex_describe(c->answers, holder, &info);
-	return err ? err : add_key(c, key, info.name, ret);
+	return err ? err : gr_counter_add_key(c, key, info.name, ret);
+}
+
+struct gr_error *gr_counter_root_row(struct gr_counter *c, gr_vertex root,
+				     uint32_t *ret)
+{
+	return row_of_holder(c, holder_of(c, root), ret);
 }
 
 /* The row of the root that an object is billed to, or of its goroutine. */
 static struct gr_error *
 row_of_root(void *ctx, const struct gr_billed_root *root, uint32_t *ret)
 {
-	struct counter *c = ctx;
+	struct gr_counter *c = ctx;
 	const struct gr_heap_graph *hg = c->answers->graph;
-	uint64_t key = make_key(KEY_ROOT, (uintptr_t)root->root);
+	uint64_t key = gr_counter_key(KEY_ROOT, (uintptr_t)root->root);
 
 	if (c->options->by == GR_BY_GOROUTINE)
 		return row_of_holder(
@@ -293,12 +264,13 @@ row_of_root(void *ctx, const struct gr_billed_root *root, uint32_t *ret)
 					hg, gr_root_group_of(root->root->kind)),
 			ret);
 	*ret = gr_keys_find(&c->keys, key, 0);
-	return *ret != UINT32_MAX ? NULL :
-				    add_key(c, key, root->root->name, ret);
+	return *ret != UINT32_MAX ?
+		       NULL :
+		       gr_counter_add_key(c, key, root->root->name, ret);
 }
 
 /* An object is counted where a scan bills it. */
-static struct gr_error *count_held(struct counter *c)
+static struct gr_error *count_held(struct gr_counter *c)
 {
 	_cleanup_(gr_billed_deinit) struct gr_billed billed = { 0 };
 	struct gr_ticker ticker = { .poll = &c->poll };
@@ -306,18 +278,19 @@ static struct gr_error *count_held(struct counter *c)
 
 	if (!err)
 		err = gr_billed_number(&billed, row_of_root, c);
-	for (gr_vertex v = 0; !err && v < c->g->nobjects; v++) {
-		count(c, c->row_of[v], gr_graph_own_bytes(c->g, v));
+	for (gr_vertex v = 0; !err && v < gr_objects_second(c->g->objects);
+	     v++) {
+		gr_counter_count(c, c->row_of[v], gr_graph_own_bytes(c->g, v));
 		err = gr_tick(&ticker);
 	}
-	return err;
+	return err ? err : gr_counter_count_held_blocks(c);
 }
 
 /* Add what a root or a goroutine keeps alive to the row of its name. Several
  * may have one name; they do not overlap. */
-static struct gr_error *add_kept(struct counter *c, gr_vertex holder)
+static struct gr_error *add_kept(struct gr_counter *c, gr_vertex holder)
 {
-	uint64_t key = make_key(KEY_KEPT, holder);
+	uint64_t key = gr_counter_key(KEY_KEPT, holder);
 	struct gr_vertex_info info;
 	struct gr_error *err;
 	const char *name;
@@ -331,14 +304,14 @@ static struct gr_error *add_kept(struct counter *c, gr_vertex holder)
 			       strlen(info.name));
 	if (!name || !gr_keys_add(&c->keys, key, 0, 0))
 		return &gr_enomem;
-	uint32_t row =
-		gr_keys_find(&c->keys, make_key(KEY_NAME, (uintptr_t)name), 0);
+	uint32_t row = gr_keys_find(
+		&c->keys, gr_counter_key(KEY_NAME, (uintptr_t)name), 0);
 	if (row != UINT32_MAX)
 		c->rows.data[row].retained_bytes += info.retained_bytes;
 	return NULL;
 }
 
-static struct gr_error *add_all_kept(struct counter *c)
+static struct gr_error *add_all_kept(struct gr_counter *c)
 {
 	struct gr_ticker ticker = { .poll = &c->poll };
 	struct gr_error *err = NULL;
@@ -355,8 +328,8 @@ static struct gr_error *add_all_kept(struct counter *c)
 // ------------------------------------------------------------------- by field
 
 /* The field of objects of a type; of containers only the container. */
-static struct gr_error *row_of_field(struct counter *c, gr_vertex from,
-				     uint64_t word, uint32_t *ret)
+struct gr_error *gr_counter_field_row(struct gr_counter *c, gr_vertex from,
+				      uint64_t word, uint32_t *ret)
 {
 	struct gr_stop *stop = c->answers->stop;
 	const struct gr_objects *objects = c->g->objects;
@@ -365,14 +338,17 @@ static struct gr_error *row_of_field(struct counter *c, gr_vertex from,
 			word < (UINT64_C(1) << FIELD_WORD_BITS) - 1;
 	uint64_t at = is_field ? word + 1 : 0;
 	uint64_t type = label & ~(uint32_t)GR_LABEL_FLAGS;
-	uint64_t key = make_key(KEY_FIELD, type << FIELD_WORD_BITS | at);
+	uint64_t key = gr_counter_key(KEY_FIELD, type << FIELD_WORD_BITS | at);
 	struct gr_word_name name = { .type = GR_TYPE_NONE };
 	struct gr_error *err = NULL;
 
 	*ret = gr_keys_find(&c->keys, key, 0);
 	if (*ret != UINT32_MAX)
 		return NULL;
-	if (is_field)
+	if (is_field && gr_vertex_is_block(c->g, from))
+		snprintf(name.text, sizeof(name.text), "+0x%" PRIx64,
+			 word * GR_WORD_BYTES);
+	else if (is_field)
 		err = gr_word_find_name(stop, gr_objects_slot(objects, from),
 					label, word * GR_WORD_BYTES, &name);
 	if (err)
@@ -380,11 +356,11 @@ static struct gr_error *row_of_field(struct counter *c, gr_vertex from,
 	const char *text = gr_arena_internf(
 		&stop->program->arena, "%s%s%s", is_field ? "" : "in ",
 		gr_type_label_text(stop->program, label), name.text);
-	return text ? add_key(c, key, text, ret) : &gr_enomem;
+	return text ? gr_counter_add_key(c, key, text, ret) : &gr_enomem;
 }
 
 /* An object is counted for the field or the variable that leads to it. */
-static struct gr_error *count_fields(struct counter *c)
+static struct gr_error *count_fields(struct gr_counter *c)
 {
 	struct gr_ticker ticker = { .poll = &c->poll };
 	struct gr_budget *budget = c->g->budget;
@@ -402,12 +378,16 @@ static struct gr_error *count_fields(struct counter *c)
 		if (parent == GR_VERTEX_NONE)
 			continue;
 		if (parent < c->g->nobjects)
-			err = row_of_field(c, parent, c->words[v], &row);
+			err = gr_counter_field_row(c, parent, c->words[v],
+						   &row);
 		else
 			err = row_of_holder(c, holder_of(c, parent), &row);
 		if (err)
 			break;
-		count(c, row, gr_graph_own_bytes(c->g, v));
+		if (gr_vertex_is_block(c->g, v))
+			gr_counter_count_block(c, row, v);
+		else
+			gr_counter_count(c, row, gr_graph_own_bytes(c->g, v));
 		if (c->row_of)
 			c->row_of[v] = row;
 		err = gr_tick(&ticker);
@@ -417,7 +397,7 @@ static struct gr_error *count_fields(struct counter *c)
 
 // ------------------------------------------------------------------- retained
 
-static struct gr_error *add_topmost(struct counter *c)
+static struct gr_error *add_topmost(struct gr_counter *c)
 {
 	_cleanup_free_ uint64_t *bytes =
 		calloc(c->rows.size + 1, sizeof(*bytes));
@@ -432,7 +412,7 @@ static struct gr_error *add_topmost(struct counter *c)
 }
 
 /* Count what all objects of the type keep alive together. */
-static struct gr_error *find_exact(struct counter *c, struct gr_histogram *h)
+static struct gr_error *find_exact(struct gr_counter *c, struct gr_histogram *h)
 {
 	_cleanup_(gr_type_filter_deinit) struct gr_type_filter filter = {
 		.name = c->options->exact
@@ -490,17 +470,23 @@ static struct gr_error *check(const struct gr_histogram_options *options)
 {
 	if (options->is_garbage &&
 	    (is_by_holder(options) || options->by == GR_BY_FIELD ||
-	     options->exact || options->with_retained))
+	     options->by == GR_BY_HOLDER || options->exact ||
+	     options->with_retained))
 		return gr_error_format(GR_ERROR_ARGUMENT,
 				       "garbage has no roots and no retained "
 				       "sizes");
+	if (options->by == GR_BY_HOLDER &&
+	    (options->exact || options->with_retained))
+		return gr_error_format(GR_ERROR_ARGUMENT,
+				       "what holds C memory has no retained "
+				       "size here");
 	if (options->exact && options->by != GR_BY_TYPE)
 		return gr_error_format(GR_ERROR_ARGUMENT,
 				       "an exact size is that of a type");
 	return NULL;
 }
 
-static struct gr_error *make(struct counter *c, struct gr_histogram *h)
+static struct gr_error *make(struct gr_counter *c, struct gr_histogram *h)
 {
 	const struct gr_histogram_options *options = c->options;
 	bool is_held = is_by_holder(options);
@@ -515,6 +501,8 @@ static struct gr_error *make(struct counter *c, struct gr_histogram *h)
 	}
 	if (options->by == GR_BY_FIELD)
 		err = count_fields(c);
+	else if (options->by == GR_BY_HOLDER)
+		err = gr_counter_count_holders(c);
 	else
 		err = is_held ? count_held(c) : count_spans(c);
 	if (!err && options->with_retained)
@@ -538,7 +526,7 @@ static struct gr_error *answer(struct gr_answers *answers,
 							     GR_PART_NEAREST);
 	if (err || !h)
 		return err ? err : &gr_enomem;
-	_cleanup_(counter_deinit) struct counter c = {
+	_cleanup_(counter_deinit) struct gr_counter c = {
 		.answers = answers,
 		.options = options,
 		.g = answers->graph->graph,
@@ -556,6 +544,8 @@ static struct gr_error *answer(struct gr_answers *answers,
 	for (size_t i = 0; i < h->nrows; i++) {
 		h->objects += h->rows[i].objects;
 		h->bytes += h->rows[i].bytes;
+		h->c_objects += h->rows[i].c_objects;
+		h->c_bytes += h->rows[i].c_bytes;
 	}
 	*ret = steal_ptr(h);
 	return NULL;

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref native: the memory of C, and what of it nothing holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import args, native, partial
+from ..render.native import NativeReport, uncounted_reasons
+from ..render.native_leaks import NativeLeaksReport, leaked_line
+from ..session import running
+from .base import ConditionHolds, answer_report, check_has
+
+if TYPE_CHECKING:
+    from .._goref import NativeLeaks, Scan
+
+_LEAKS = "leaks"
+_WORDS = 8  # of an example's content
+
+
+def extent(_options: Any) -> str:
+    return "native"
+
+
+def check(options: Any) -> None:
+    words = options.words
+    if words and words != [_LEAKS]:
+        raise args.UsageError(
+            f"native {' '.join(words)}: the word behind native may be "
+            f"{_LEAKS}, or none"
+        )
+    if not words and (options.fail_on_leaks or options.values):
+        raise args.UsageError(
+            "--fail-on-leaks and --values go with `native leaks'"
+        )
+
+
+def run(options: Any) -> list[str]:
+    if options.words:
+        return _leaks(options)
+    with running(
+        options.memory_limit, options.timeout, extent(options)
+    ) as opened:
+        found = opened.native()
+        report = NativeReport(
+            tool_version=native.load().VERSION,
+            partial=partial.reasons(opened.info(), found),
+            found=found,
+            by_type=_c_rows(opened, "type") if found.heaps else (),
+            by_holder=_c_rows(opened, "holder") if found.heaps else (),
+            top=options.top,
+        )
+    answer_report(report, options)
+    return list(report.partial)
+
+
+def _c_rows(scan: Scan, by: str) -> list[tuple[str, int, int]]:
+    """Key, blocks and bytes of the rows that have C memory."""
+    return sorted(
+        (
+            (row.key, row.c_objects, row.c_bytes)
+            for row in scan.histogram(by).rows
+            if row.c_objects
+        ),
+        key=lambda row: -row[2],
+    )
+
+
+def _leaks(options: Any) -> list[str]:
+    with running(
+        options.memory_limit, options.timeout, extent(options)
+    ) as opened:
+        if options.values:
+            check_has(opened, "values")
+        found = opened.native_leaks()
+        report = NativeLeaksReport(
+            tool_version=native.load().VERSION,
+            partial=[
+                *partial.reasons(opened.info(), found),
+                *uncounted_reasons(found.unchecked_arenas),
+            ],
+            found=found,
+            contents=_contents(opened, found) if options.values else {},
+            top=options.top,
+        )
+    answer_report(report, options)
+    if options.fail_on_leaks and found.leaked_blocks and not report.partial:
+        raise ConditionHolds(f"goref native leaks: {leaked_line(found)}")
+    return list(report.partial)
+
+
+def _contents(scan: Scan, found: NativeLeaks) -> dict[int, bytes]:
+    """The first bytes of the example of each group, by its address."""
+    return {
+        group.example: scan.content(group.vertex)[: _WORDS * 8]
+        for group in found.groups
+    }

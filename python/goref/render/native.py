@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref native."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .report import Report, fields_of, partial_lines
+from .style import title
+from .table import table
+from .units import counted, human_bytes, percent
+
+if TYPE_CHECKING:
+    from .._goref import Native, NativeArena, NativeHeap
+    from .report import Document
+
+TOP = 8  # rows of each table as text
+_FIELDS = (
+    "in_use_blocks in_use_bytes free_blocks free_bytes cached_bytes "
+    "trimmable_bytes largest_free_bytes mapped_bytes resident_bytes"
+)
+_CONSEQUENCE = "blocks may be missing here"
+
+Row = tuple[str, int, int]
+
+
+def uncounted_reasons(arenas: int) -> list[str]:
+    """Why an answer on blocks is partial: arenas that are not checked."""
+    if not arenas:
+        return []
+    plural = "s are" if arenas != 1 else " is"
+    return [
+        f"{arenas:,} arena{plural} damaged or in the middle of a change: all "
+        "that lies there counts as held"
+    ]
+
+
+def nothing_line(found: Native) -> str:
+    """Why there are no arenas."""
+    if not found.is_known:
+        return (
+            "C memory is not known: this target does not tell what is mapped; "
+            "that needs a core, or a process on this machine"
+        )
+    if found.is_expected:
+        return (
+            "no C allocator that goref knows (glibc) was found; `goref rss' "
+            "has the classes of memory"
+        )
+    return "the program has no C memory: it has loaded no library"
+
+
+class NativeReport(Report):
+    """The memory of C: arenas, and blocks by size, type and holder.
+
+    by_type, by_holder: key, blocks and bytes, most bytes first.
+    top: rows of each table; 0: all; None: all in JSON, 8 as text."""
+
+    found: Native
+    by_type: Sequence[Row] = ()
+    by_holder: Sequence[Row] = ()
+    top: int | None = None
+
+    def lines(self) -> list[str]:
+        found = self.found
+        if not found.heaps:
+            return [title(nothing_line(found)), *partial_lines(self.partial)]
+        lines = []
+        for heap in found.heaps:
+            lines += self._heap_lines(heap)
+        sizes = [
+            (human_bytes(s.bytes), s.blocks, s.bytes * s.blocks)
+            for s in found.sizes
+        ]
+        for name, rows in (
+            ("size", sizes),
+            ("type", self.by_type),
+            ("holder", self.by_holder),
+        ):
+            lines += self._blocks(name, rows)
+        return lines
+
+    def _heap_lines(self, heap: NativeHeap) -> list[str]:
+        total = heap.sum
+        name = f"{heap.name} {heap.version}".strip()
+        head = (
+            f"C memory ({name}): {human_bytes(total.in_use_bytes)} in "
+            f"{counted(total.in_use_blocks, 'block')}, "
+            f"{human_bytes(total.free_bytes)} free "
+            f"({percent(total.free_bytes, total.mapped_bytes)} of "
+            f"{human_bytes(total.mapped_bytes)} mapped)"
+        )
+        return [
+            title(head),
+            *partial_lines(self.partial, _CONSEQUENCE),
+            "malloc_trim would give back: "
+            f"{human_bytes(total.trimmable_bytes)}; in caches of threads: "
+            f"{human_bytes(total.cached_bytes)}; largest free block: "
+            f"{human_bytes(total.largest_free_bytes)}",
+            "",
+            *table(self._arenas(heap), left=(7,), has_head=True),
+            *(
+                f"{_place(arena)} is not checked: {arena.reason}"
+                for arena in heap.arenas
+                if not arena.is_checked
+            ),
+        ]
+
+    def _arenas(self, heap: NativeHeap) -> list[list[str]]:
+        top = TOP if self.top is None else self.top
+        arenas = sorted(heap.arenas, key=lambda a: -a.mapped_bytes)
+        shown = arenas[: top or None]
+        cells = [
+            [
+                "in use",
+                "blocks",
+                "free",
+                "trimmable",
+                "mapped",
+                "resident",
+                "free share",
+                "arena",
+            ]
+        ]
+        for arena in shown:
+            resident = arena.resident_bytes
+            cells.append(
+                [
+                    human_bytes(arena.in_use_bytes),
+                    f"{arena.in_use_blocks:,}",
+                    human_bytes(arena.free_bytes),
+                    human_bytes(arena.trimmable_bytes),
+                    human_bytes(arena.mapped_bytes),
+                    "?" if resident is None else human_bytes(resident),
+                    percent(arena.free_bytes, arena.mapped_bytes),
+                    _place(arena),
+                ]
+            )
+        left = len(arenas) - len(shown)
+        if left:
+            cells.append(["", "", "", "", "", "", "", f"and {left:,} more"])
+        return cells
+
+    def _blocks(self, name: str, rows: Sequence[Row]) -> list[str]:
+        top = TOP if self.top is None else self.top
+        shown = rows[: top or None]
+        whole = sum(row[2] for row in rows)
+        cells = [["in use", "share", "blocks", name]]
+        cells += [
+            [human_bytes(size), percent(size, whole), f"{blocks:,}", key]
+            for key, blocks, size in shown
+        ]
+        if len(rows) > len(shown):
+            rest = sum(row[2] for row in rows[len(shown) :])
+            cells.append(
+                [
+                    human_bytes(rest),
+                    percent(rest, whole),
+                    "",
+                    f"{len(rows) - len(shown):,} more",
+                ]
+            )
+        return ["", *table(cells, left=(3,), has_head=True)] if rows else []
+
+    def body(self) -> Document:
+        found = self.found
+        return {
+            "allocators": [_heap_document(heap) for heap in found.heaps],
+            "sizes": [
+                {
+                    "size": s.bytes,
+                    "blocks": s.blocks,
+                    "bytes": s.bytes * s.blocks,
+                }
+                for s in found.sizes[: self.top or None]
+            ],
+            "types": self._rows("type", self.by_type),
+            "holders": self._rows("holder", self.by_holder),
+        }
+
+    def _rows(self, name: str, rows: Sequence[Row]) -> list[Document]:
+        return [
+            {name: key, "blocks": blocks, "bytes": size}
+            for key, blocks, size in rows[: self.top or None]
+        ]
+
+
+def _place(arena: NativeArena) -> str:
+    if arena.kind == "mmap":
+        return "mapped one by one"
+    return f"{arena.kind} arena {arena.addr or 0:#x}"
+
+
+def _heap_document(heap: NativeHeap) -> Document:
+    return {
+        "name": heap.name,
+        "version": heap.version or None,
+        "checked": heap.is_checked,
+        **fields_of(heap.sum, _FIELDS),
+        "arenas": [
+            {
+                "address": arena.addr and f"{arena.addr:#x}",
+                "kind": arena.kind,
+                "checked": arena.is_checked,
+                "reason": arena.reason,
+                **fields_of(arena, _FIELDS),
+            }
+            for arena in heap.arenas
+        ],
+    }

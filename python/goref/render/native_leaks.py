@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref native leaks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from .report import Report, partial_lines
+from .style import styled
+from .table import table
+from .units import counted, human_bytes, percent
+
+if TYPE_CHECKING:
+    from .._goref import NativeLeak, NativeLeaks
+    from .report import Document
+
+TOP = 12  # groups as text
+
+
+def leaked_line(found: NativeLeaks) -> str:
+    """How much nothing holds."""
+    verb = "is" if found.leaked_blocks == 1 else "are"
+    return (
+        f"{counted(found.leaked_blocks, 'block')} of C memory {verb} held by "
+        f"nothing, {human_bytes(found.leaked_bytes)}"
+    )
+
+
+class NativeLeaksReport(Report):
+    """Blocks of C that nothing holds.
+
+    contents: the first bytes of examples, by address.
+    top: groups; 0: all; None: all in JSON, 12 as text."""
+
+    found: NativeLeaks
+    contents: Mapping[int, bytes] = {}
+    top: int | None = None
+
+    def lines(self) -> list[str]:
+        found = self.found
+        if not found.is_known:
+            return [
+                styled("C memory is not known; `goref native' says why", "title"),
+                *partial_lines(self.partial),
+            ]
+        lines = [
+            styled(
+                self._verdict(), "warn" if found.leaked_blocks else "title"
+            ),
+            *partial_lines(self.partial, "a holder may be missing"),
+        ]
+        if not found.groups:
+            return lines
+        top = TOP if self.top is None else self.top
+        shown = found.groups[: top or None]
+        cells = [["leaked", "blocks", "of size", "heads", "example", "content"]]
+        cells += [self._cells(group) for group in shown]
+        lines += ["", *table(cells, left=(4, 5), has_head=True)]
+        left = found.groups[len(shown) :]
+        if left:
+            size = human_bytes(sum(group.bytes for group in left))
+            lines.append(
+                f"and {counted(len(left), 'more group')} with {size} "
+                "(--top 0 shows all)"
+            )
+        return [
+            *lines,
+            "",
+            "heads: blocks that no other leaked block leads to",
+        ]
+
+    def _verdict(self) -> str:
+        found = self.found
+        whole = f"of {human_bytes(found.in_use_bytes)} in use"
+        if not found.leaked_blocks:
+            held = counted(found.in_use_blocks, "block")
+            return f"no leak found: all {held} in use are held ({whole[3:]})"
+        share = percent(found.leaked_bytes, found.in_use_bytes)
+        line = f"{leaked_line(found)} ({share} {whole})"
+        return f"in what could be read: {line}" if self.partial else line
+
+    def _cells(self, group: NativeLeak) -> list[str]:
+        text = _content(group)
+        data = self.contents.get(group.example)
+        if data is not None:
+            text += f"  {_as_text(data)}"
+        return [
+            human_bytes(group.bytes),
+            f"{group.blocks:,}",
+            human_bytes(group.size),
+            f"{group.heads:,}",
+            f"{group.example:#x}",
+            text.strip(),
+        ]
+
+    def body(self) -> Document:
+        found = self.found
+        return {
+            "leaked_blocks": found.leaked_blocks,
+            "leaked_bytes": found.leaked_bytes,
+            "in_use_blocks": found.in_use_blocks,
+            "in_use_bytes": found.in_use_bytes,
+            "unchecked_arenas": found.unchecked_arenas,
+            "groups": [
+                {
+                    "blocks": group.blocks,
+                    "bytes": group.bytes,
+                    "size": group.size,
+                    "heads": group.heads,
+                    "type": group.content or None,
+                    "library": group.library or None,
+                    "example": f"{group.example:#x}",
+                    "words": self._words(group),
+                }
+                for group in found.groups[: self.top or None]
+            ],
+        }
+
+    def _words(self, group: NativeLeak) -> list[str] | None:
+        data = self.contents.get(group.example)
+        if data is None:
+            return None
+        return [
+            f"{int.from_bytes(data[i : i + 8], 'little'):#x}"
+            for i in range(0, len(data), 8)
+        ]
+
+
+def _content(group: NativeLeak) -> str:
+    """The variable or library that a word of the blocks leads to."""
+    if group.content:
+        return f"leads to {group.content}"
+    return f"leads into {group.library}" if group.library else ""
+
+
+def _as_text(data: bytes) -> str:
+    """Bytes as people write them: letters, and dots for all others."""
+    return "".join(chr(c) if 32 <= c < 127 else "." for c in data)

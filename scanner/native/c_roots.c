@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/c_roots.h"
+
+#include "inferior/elf.h"
+
+#include <elf.h>
+
+enum {
+	PTHREAD_SELF = 16,	    /* of tcbhead_t */
+	LEAST_PTHREAD_BYTES = 1792, /* what lies above the start of it */
+};
+
+struct finder {
+	const struct gr_c_roots_spec *spec;
+	struct gr_view view;
+	struct gr_c_root_vector *ret;
+	struct gr_c_root like; /* the mapping that is looked at */
+};
+
+const char *gr_c_root_kind_name(enum gr_c_root_kind kind)
+{
+	static const char *const names[] = {
+#define X(id, name) [GR_C_ROOT_##id] = name,
+		GR_C_ROOT_KINDS(X)
+#undef X
+	};
+
+	return names[kind];
+}
+
+static struct gr_error *add(struct finder *f, enum gr_c_root_kind kind,
+			    uint64_t start, uint64_t end, int32_t lwp)
+{
+	struct gr_c_root root = f->like;
+
+	if (start >= end)
+		return NULL;
+	root.start = start;
+	root.end = end;
+	root.kind = kind;
+	root.lwp = lwp;
+	return gr_c_root_vector_append(f->ret, root) ? NULL : &gr_enomem;
+}
+
+// -------------------------------------------------------------------- stacks
+
+/* How far down [start, end) is in use as a stack. NULL: no thread says so. */
+static const struct gr_stack_pointer *pointer_in(const struct finder *f,
+						 uint64_t start, uint64_t end)
+{
+	const struct gr_stack_pointer_vector *list =
+		&f->spec->threads->pointers;
+	const struct gr_stack_pointer *best = NULL;
+
+	// Bounded by the stack pointers, each of which lies in one range.
+	for (size_t i =
+		     gr_count_before(list->size, k, list->data[k].sp < start);
+	     i < list->size && list->data[i].sp < end; i++)
+		if (!best || list->data[i].rank < best->rank)
+			best = &list->data[i];
+	return best;
+}
+
+static bool is_live(const struct finder *f, uint64_t fs_base)
+{
+	const struct gr_addr_vector *list = &f->spec->threads->fs_bases;
+	size_t n = gr_count_before(list->size, i, list->data[i] < fs_base);
+
+	return n < list->size && list->data[n] == fs_base;
+}
+
+/* The end of the struct pthread at @p tcb, which ends a stack, and so a page. */
+static uint64_t end_of_thread(uint64_t tcb, uint64_t end)
+{
+	uint64_t stop = (tcb | (GR_PAGE_BYTES - 1)) + 1;
+
+	if (stop - tcb < LEAST_PTHREAD_BYTES)
+		stop += GR_PAGE_BYTES;
+	return stop < end ? stop : end;
+}
+
+/* Add the stack [start, tcb), and the thread above it up to @p end. */
+static struct gr_error *add_stack(struct finder *f, uint64_t start,
+				  uint64_t tcb, uint64_t end)
+{
+	const struct gr_stack_pointer *pointer = pointer_in(f, start, end);
+
+	if (pointer)
+		return add(f, GR_C_ROOT_STACK, pointer->sp & ~UINT64_C(7), end,
+			   pointer->lwp);
+	if (is_live(f, tcb))
+		return add(f, GR_C_ROOT_THREAD, start, end, 0);
+	return add(f, GR_C_ROOT_THREAD, tcb, end, 0);
+}
+
+/* The first struct pthread in [start, end), or 0. */
+static struct gr_error *find_thread(struct finder *f, uint64_t start,
+				    uint64_t end, uint64_t *ret)
+{
+	struct gr_error *err = NULL;
+	struct gr_range piece;
+	uint64_t self;
+
+	*ret = 0;
+	while (!err && start < end &&
+	       gr_view_piece(&f->view, start, end, &piece)) {
+		uint64_t n = (piece.end - piece.start) / GR_WORD_BYTES;
+
+		for (uint64_t i = 0; i < n; i++) {
+			uint64_t at = piece.start + i * GR_WORD_BYTES;
+
+			if (gr_load_u64(piece.host + i * GR_WORD_BYTES) == at &&
+			    gr_view_word(&f->view, at + PTHREAD_SELF, &self) &&
+			    self == at) {
+				*ret = at;
+				return NULL;
+			}
+		}
+		err = gr_runtime_step(f->spec->rt, n / 16 + 1);
+		start = piece.end;
+	}
+	return err;
+}
+
+/* Record what tells that a thread is there. */
+static void record_thread(struct finder *f, uint64_t tcb)
+{
+	struct gr_recorder *recorder = f->spec->rt->recorder;
+
+	if (recorder) {
+		gr_recorder_add(recorder, tcb, GR_WORD_BYTES);
+		gr_recorder_add(recorder, tcb + PTHREAD_SELF, GR_WORD_BYTES);
+	}
+}
+
+/* Add anonymous memory that no allocator has. */
+static struct gr_error *add_memory(struct finder *f, uint64_t start,
+				   uint64_t end)
+{
+	struct gr_error *err = NULL;
+	uint64_t tcb;
+
+	while (!err && start < end) {
+		err = find_thread(f, start, end, &tcb);
+		if (err || !tcb)
+			break;
+		uint64_t stop = end_of_thread(tcb, end);
+		record_thread(f, tcb);
+		err = add_stack(f, start, tcb, stop);
+		start = stop;
+	}
+	const struct gr_stack_pointer *pointer =
+		err || start >= end ? NULL : pointer_in(f, start, end);
+	if (err)
+		return err;
+	return pointer ? add(f, GR_C_ROOT_STACK, pointer->sp & ~UINT64_C(7),
+			     end, pointer->lwp) :
+			 add(f, GR_C_ROOT_MEMORY, start, end, 0);
+}
+
+// ------------------------------------------------------------------ mappings
+
+/* Add the part of [start, end) that is not the Go runtime's. */
+static struct gr_error *add_foreign(struct finder *f, uint64_t start,
+				    uint64_t end)
+{
+	struct gr_error *err = NULL;
+	uint64_t stop;
+
+	for (; !err && start < end; start = stop) {
+		if (gr_sys_memory_at(f->spec->sys_memory, start, end, &stop) ==
+		    GR_SYS_NONE)
+			err = add_memory(f, start, stop);
+		if (!err)
+			err = gr_runtime_step(f->spec->rt, 4);
+	}
+	return err;
+}
+
+/* Add the part of [start, end) that no arena of C has. */
+static struct gr_error *add_outside(struct finder *f, uint64_t start,
+				    uint64_t end)
+{
+	const struct gr_native *native = f->spec->native;
+	const struct gr_native_range_vector *list = &native->memory;
+	size_t i = gr_count_before(list->size, k, list->data[k].end <= start);
+	struct gr_error *err = NULL;
+
+	for (; !err && i < list->size && list->data[i].start < end; i++) {
+		const struct gr_native_range *range = &list->data[i];
+		uint64_t from = range->start > start ? range->start : start;
+		uint64_t to = range->end < end ? range->end : end;
+
+		err = add_foreign(f, start, from);
+		if (!err && !native->arenas.data[range->arena].is_checked)
+			err = add(f, GR_C_ROOT_UNCHECKED, from, to, 0);
+		start = to;
+		if (!err)
+			err = gr_runtime_step(f->spec->rt, 1);
+	}
+	return err ? err : add_foreign(f, start, end);
+}
+
+/* Add the part of a mapping that is not in the Go heap. */
+static struct gr_error *add_mapping(struct finder *f,
+				    const struct gr_mapping *m)
+{
+	const uint64_t arena = UINT64_C(1) << GR_ARENA_SHIFT;
+	uint64_t from = m->start;
+	struct gr_error *err = NULL;
+
+	for (uint64_t at = m->start; !err && at < m->end;) {
+		uint64_t stop = (at | (arena - 1)) + 1;
+
+		if (stop > m->end || !stop)
+			stop = m->end;
+		if (gr_heap_arenas_have(f->spec->go_arenas, at)) {
+			err = add_outside(f, from, at);
+			from = stop;
+		}
+		at = stop;
+		if (!err)
+			err = gr_runtime_step(f->spec->rt, 1);
+	}
+	return err ? err : add_outside(f, from, m->end);
+}
+
+/* The file whose data or bss a mapping has; or NULL. */
+static const char *data_of(const struct finder *f, size_t i)
+{
+	const struct gr_mapping *list = f->spec->residency->mappings.list.data;
+	const struct gr_mapping *m = &list[i];
+
+	if (m->path)
+		return *m->path == '/' ? m->path : NULL;
+	if (gr_image_module_at(f->spec->rt->image, m->start) == SIZE_MAX)
+		return NULL;
+	// Bss follows data.
+	return i && list[i - 1].end == m->start && list[i - 1].path ?
+		       list[i - 1].path :
+		       "";
+}
+
+struct gr_error *gr_c_roots_find(const struct gr_c_roots_spec *spec,
+				 struct gr_c_root_vector *ret)
+{
+	const struct gr_mapping_vector *list = &spec->residency->mappings.list;
+	struct finder f = { .spec = spec,
+			    .view = gr_view_of(spec->rt),
+			    .ret = ret };
+	struct gr_error *err = NULL;
+	uint64_t end = 0;
+
+	for (size_t i = 0; !err && i < list->size; i++) {
+		struct gr_mapping m = list->data[i];
+
+		// Mappings of a damaged core that overlap count once.
+		if (m.start < end)
+			m.start = end;
+		if (m.start >= m.end)
+			continue;
+		end = m.end;
+		if (!(m.flags & PF_W) || m.flags & PF_X)
+			continue;
+		f.like = (struct gr_c_root){ .path = data_of(&f, i) };
+		err = f.like.path ? add(&f, GR_C_ROOT_DATA, m.start, m.end, 0) :
+				    add_mapping(&f, &m);
+		if (!err)
+			err = gr_runtime_step(spec->rt, 1);
+	}
+	return err;
+}

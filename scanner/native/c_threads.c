@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/c_threads.h"
+
+#include "base/sort.h"
+#include "goruntime/sched/signal.h"
+
+enum { RANK_THREAD, RANK_INTERRUPTED, RANK_G0 };
+
+/** The words of an m that tell about its thread. */
+struct machine {
+	uint64_t procid, g0, gsignal;
+};
+
+void gr_c_threads_deinit(struct gr_c_threads *threads)
+{
+	gr_stack_pointer_vector_deinit(&threads->pointers);
+	gr_thread_registers_vector_deinit(&threads->registers);
+	gr_addr_vector_deinit(&threads->fs_bases);
+}
+
+static struct gr_error *add_pointer(struct gr_c_threads *t, uint64_t sp,
+				    int32_t lwp, uint8_t rank)
+{
+	return !sp || gr_stack_pointer_vector_append(
+			      &t->pointers,
+			      (struct gr_stack_pointer){ sp, lwp, rank }) ?
+		       NULL :
+		       &gr_enomem;
+}
+
+static struct gr_error *add_registers(struct gr_c_threads *t,
+				      const struct gr_regs *regs, int32_t lwp)
+{
+	return gr_thread_registers_vector_append(
+		       &t->registers,
+		       (struct gr_thread_registers){ *regs, lwp }) ?
+		       NULL :
+		       &gr_enomem;
+}
+
+static struct gr_error *read_machine(const struct gr_sched *sched, uint64_t m,
+				     struct machine *ret)
+{
+	const struct gr_layout *layout = &sched->rt->layout;
+	struct gr_image *image = sched->rt->image;
+	struct gr_error *err =
+		gr_image_read_u64(image, m + layout->m.g0.off, &ret->g0);
+
+	if (!err)
+		err = gr_image_read_u64(image, m + layout->m.gsignal.off,
+					&ret->gsignal);
+	if (!err)
+		err = gr_image_read_u64(image, m + layout->m.procid.off,
+					&ret->procid);
+	return err;
+}
+
+/* The registers of the thread, if it is there. */
+static const struct gr_regs *registers_of(const struct gr_c_threads *t,
+					  size_t nthreads, uint64_t lwp)
+{
+	for (size_t i = 0; i < nthreads; i++)
+		if ((uint64_t)t->registers.data[i].lwp == lwp)
+			return &t->registers.data[i].regs;
+	return NULL;
+}
+
+/* Add what a handler interrupted, if the thread is in one. */
+static struct gr_error *add_interrupted(const struct gr_sched *sched,
+					const struct machine *m,
+					size_t nthreads, struct gr_c_threads *t)
+{
+	const struct gr_layout *layout = &sched->rt->layout;
+	const struct gr_regs *regs = registers_of(t, nthreads, m->procid);
+	struct gr_regs before;
+	bool is_found = false;
+	uint64_t lo, hi;
+
+	if (!regs || !m->gsignal)
+		return NULL;
+	struct gr_error *err = gr_image_read_u64(
+		sched->rt->image, m->gsignal + layout->g.stack_lo.off, &lo);
+	if (!err)
+		err = gr_image_read_u64(sched->rt->image,
+					m->gsignal + layout->g.stack_hi.off,
+					&hi);
+	if (!err)
+		err = gr_signal_interrupted(sched->rt, lo, hi, regs, &before,
+					    &is_found);
+	if (err || !is_found)
+		return err;
+	err = add_pointer(t, before.value[sched->rt->arch->sp], m->procid,
+			  RANK_INTERRUPTED);
+	return err ? err : add_registers(t, &before, m->procid);
+}
+
+/* Add how far down the stack of a thread is in use while it runs Go code. */
+static struct gr_error *add_g0(const struct gr_sched *sched,
+			       const struct machine *m, struct gr_c_threads *t)
+{
+	uint64_t sp;
+
+	if (!m->g0)
+		return NULL;
+	struct gr_error *err = gr_image_read_u64(
+		sched->rt->image, m->g0 + sched->rt->layout.g.sched_sp.off,
+		&sp);
+	return err ? err : add_pointer(t, sp, m->procid, RANK_G0);
+}
+
+static struct gr_error *add_machines(const struct gr_sched *sched,
+				     size_t nthreads, struct gr_c_threads *t)
+{
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < sched->nms; i++) {
+		struct machine m;
+
+		err = read_machine(sched, sched->ms[i], &m);
+		if (!err)
+			err = add_interrupted(sched, &m, nthreads, t);
+		if (!err)
+			err = add_g0(sched, &m, t);
+		gr_error_catch(&err, GR_ERROR_FAULT);
+		gr_error_catch(&err, GR_ERROR_NOT_SAVED);
+		if (!err)
+			err = gr_runtime_step(sched->rt, 16 + nthreads / 8);
+	}
+	return err;
+}
+
+static int compare_pointers(const void *a, const void *b)
+{
+	const struct gr_stack_pointer *x = a, *y = b;
+
+	return x->sp < y->sp ? -1 : x->sp > y->sp;
+}
+
+static int compare_words(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static struct gr_error *sort(const struct gr_runtime *rt,
+			     struct gr_c_threads *t)
+{
+	struct gr_error *err = gr_sort(t->pointers.data, t->pointers.size,
+				       sizeof(*t->pointers.data),
+				       compare_pointers, rt->poll,
+				       rt->poll_ctx);
+
+	return err ? err :
+		     gr_sort(t->fs_bases.data, t->fs_bases.size,
+			     sizeof(*t->fs_bases.data), compare_words, rt->poll,
+			     rt->poll_ctx);
+}
+
+struct gr_error *gr_c_threads_read(const struct gr_sched *sched,
+				   struct gr_c_threads *ret)
+{
+	size_t n;
+	const struct gr_target_thread *threads =
+		gr_image_threads(sched->rt->image, &n);
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < n; i++) {
+		const struct gr_regs *regs = &threads[i].regs;
+
+		err = add_registers(ret, regs, threads[i].lwp);
+		if (!err)
+			err = add_pointer(ret, regs->value[sched->rt->arch->sp],
+					  threads[i].lwp, RANK_THREAD);
+		if (!err && regs->fs_base &&
+		    !gr_addr_vector_append(&ret->fs_bases, regs->fs_base))
+			err = &gr_enomem;
+		if (!err)
+			err = gr_runtime_step(sched->rt, 1);
+	}
+	if (!err)
+		err = add_machines(sched, n, ret);
+	return err ? err : sort(sched->rt, ret);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * c_threads: where the threads of a program with C code are: their registers,
+ * those that a signal handler interrupted, and how far down their stacks are
+ * in use. Source: runtime/runtime2.go (m, g).
+ */
+#ifndef GR_C_THREADS_H
+#define GR_C_THREADS_H
+
+#include "base/vector.h"
+#include "goruntime/sched/goroutine.h"
+
+/** A stack pointer of a thread: memory above it is in use. */
+struct gr_stack_pointer {
+	uint64_t sp;
+	int32_t lwp;
+	uint8_t rank; /**< The one of the lowest rank counts, of a thread. */
+};
+GR_VECTOR(gr_stack_pointer_vector, struct gr_stack_pointer);
+
+/** Registers of a thread, or those that a handler interrupted. */
+struct gr_thread_registers {
+	struct gr_regs regs;
+	int32_t lwp;
+};
+GR_VECTOR(gr_thread_registers_vector, struct gr_thread_registers);
+
+/** Zero-initialised, there are none. */
+struct gr_c_threads {
+	struct gr_stack_pointer_vector pointers; /**< Sorted by sp. */
+	struct gr_thread_registers_vector registers;
+	struct gr_addr_vector fs_bases; /**< Sorted. */
+};
+
+/**
+ * Collect them. What cannot be read of a thread is left out. @p ret needs
+ * gr_c_threads_deinit() even if this fails.
+ */
+struct gr_error *gr_c_threads_read(const struct gr_sched *sched,
+				   struct gr_c_threads *ret) GR_MUST_CHECK;
+void gr_c_threads_deinit(struct gr_c_threads *threads);
+
+#endif /* GR_C_THREADS_H */

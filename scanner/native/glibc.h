@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * glibc: the steps of gr_allocator_glibc. Source: malloc/malloc.c
+ * (malloc_state, malloc_par, malloc_chunk, tcache_perthread_struct),
+ * malloc/arena.c (heap_info). The structures are those of 64-bit processors;
+ * they are alike from 2.28 to 2.41 but for what is found by its shape.
+ */
+#ifndef GR_GLIBC_H
+#define GR_GLIBC_H
+
+#include "native/allocator.h"
+
+enum {
+	/* malloc_state */
+	GR_GLIBC_FASTBINS = 16,
+	GR_GLIBC_NFASTBINS = 10,
+	GR_GLIBC_TOP = 96,
+	GR_GLIBC_BINS = 112,
+	GR_GLIBC_NBINS = 127,
+	GR_GLIBC_NEXT = 2160,
+	GR_GLIBC_SYSTEM_MEM = 2184,
+	GR_GLIBC_STATE_BYTES = 2200,
+	/* malloc_chunk: its size, and what the program gets. */
+	GR_CHUNK_SIZE = 8,
+	GR_CHUNK_USER = 16,
+	GR_CHUNK_LEAST_BYTES = 32,
+	GR_CHUNK_PREV_IN_USE = 1,
+	GR_CHUNK_IS_MMAPPED = 2,
+	GR_CHUNK_FLAGS = 7,
+};
+
+/** A part of an arena: chunks from @ref first on. */
+struct gr_glibc_region {
+	uint64_t start, end; /**< Memory, with the header of a heap. */
+	uint64_t first;	     /**< First chunk. */
+	uint64_t top;	     /**< The arena's top chunk; 0: in another one. */
+	uint32_t arena;	     /**< Index among gr_native.arenas. */
+};
+GR_VECTOR(gr_glibc_region_vector, struct gr_glibc_region);
+
+/** The allocator as it is found. */
+struct gr_glibc {
+	struct gr_native_reader *r;
+	uint64_t main_arena;		     /**< 0: there is none. */
+	bool has_par;			     /**< malloc_par was found. */
+	uint64_t mapped_count, mapped_bytes; /**< n_mmaps, mmapped_mem */
+	uint64_t sbrk_base;
+	struct gr_glibc_region_vector regions;
+	struct gr_blocks blocks; /**< Those of all arenas. */
+};
+
+/** glibc_find: find main_arena and malloc_par. */
+struct gr_error *gr_glibc_find(struct gr_glibc *g) GR_MUST_CHECK;
+
+/** glibc_heaps: append the arenas of the ring, and their regions. */
+struct gr_error *gr_glibc_find_heaps(struct gr_glibc *g) GR_MUST_CHECK;
+
+/** glibc_chunks: walk a region, and append its chunks in use to the blocks,
+ * and its free ones to what can be given back. */
+struct gr_error *
+gr_glibc_walk(struct gr_glibc *g,
+	      const struct gr_glibc_region *region) GR_MUST_CHECK;
+
+/** glibc_cached: find the blocks in fast bins and in the caches of threads, and
+ * the caches themselves. These are in use by their headers, and no blocks.
+ * @p dropped has a bit for each block. */
+struct gr_error *gr_glibc_find_cached(struct gr_glibc *g,
+				      uint64_t *dropped) GR_MUST_CHECK;
+
+/** glibc_mapped: append the arena of chunks that are mapped one by one. */
+struct gr_error *gr_glibc_find_mapped(struct gr_glibc *g) GR_MUST_CHECK;
+
+/** Note why an arena is not checked; the first reason stays. */
+static inline void gr_glibc_fail(struct gr_native_arena *arena,
+				 const char *reason)
+{
+	arena->is_checked = false;
+	if (!arena->reason)
+		arena->reason = reason;
+}
+
+/** Append an arena. NULL: no memory. */
+struct gr_native_arena *gr_glibc_add_arena(struct gr_glibc *g, uint64_t addr,
+					   const char *kind);
+
+/** Append a block of @p arena, whose chunk is at @p chunk. */
+struct gr_error *gr_glibc_add_block(struct gr_glibc *g, uint32_t arena,
+				    uint64_t chunk, uint64_t bytes,
+				    unsigned int header_words) GR_MUST_CHECK;
+
+#endif /* GR_GLIBC_H */

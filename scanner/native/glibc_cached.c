@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Blocks that were freed and look in use: those in the fast bins of an arena,
+ * and those in the cache of a thread (tcache_perthread_struct), which a
+ * variable of the thread names. All threads have this variable at the same
+ * distance from their fs_base; it is found by what it leads to. A chunk of the
+ * same size that no thread names is a block like any other.
+ *
+ * From 2.32 on, links are mangled: a link is XORed with its own address / 4096.
+ *
+ * A block in such a cache also has a key in its second word. The key alone says
+ * nothing: it stays where a block is given back and allocated again.
+ */
+#include "native/glibc.h"
+
+#include "base/bitmap.h"
+#include "base/cleanup.h"
+
+enum {
+	TLS_BYTES = 64 << 10, /* below fs_base, where variables may be */
+	VOTERS = 64,	      /* threads that choose the variable */
+	MAX_CANDIDATES = 64,
+	MAX_VOTE_STEPS = 1024, /* along one list */
+	NBINS = 64,	       /* TCACHE_MAX_BINS */
+	MOST_CACHE_BYTES = 640,
+};
+
+/** Where a cache has its lists: 2.30 made the counts wider. */
+struct cache_layout {
+	uint16_t chunk_bytes, entries;
+	uint8_t count_bytes;
+};
+static const struct cache_layout cache_layouts[] = {
+	{ 0x290, 128, 2 },
+	{ 0x250, 64, 1 },
+};
+
+/** A distance at which threads have what looks like a cache. */
+struct candidate {
+	uint64_t distance;
+	unsigned int used, empty; /* caches with blocks, and without */
+};
+
+struct finder {
+	struct gr_glibc *g;
+	uint64_t *dropped;
+	struct candidate candidates[MAX_CANDIDATES];
+	size_t ncandidates;
+	bool is_mangled;
+	/** Lists that end as they should, with plain and with mangled links. */
+	unsigned int votes[2];
+};
+
+static void drop(struct finder *f, uint32_t block)
+{
+	const struct gr_block *b = &f->g->blocks.list.data[block];
+	struct gr_native_arena *arena = &f->g->r->native->arenas.data[b->arena];
+
+	gr_bitmap_set(f->dropped, block);
+	arena->in_use_blocks--;
+	arena->in_use_bytes -= gr_block_bytes(b);
+	arena->free_blocks++;
+	arena->free_bytes += gr_block_bytes(b);
+	arena->cached_bytes += gr_block_bytes(b);
+}
+
+/* The block that begins at @p addr, or GR_BLOCK_NONE. */
+static uint32_t block_at(struct finder *f, uint64_t addr)
+{
+	uint32_t i = gr_blocks_find(&f->g->blocks, addr);
+
+	return i != GR_BLOCK_NONE && f->g->blocks.list.data[i].addr == addr ?
+		       i :
+		       GR_BLOCK_NONE;
+}
+
+/* Read the link at @p at. *@p ret is the block's address less @p off, and 0 at
+ * the end of a list; false if it is not at hand. */
+static bool read_link(struct finder *f, uint64_t at, bool is_mangled,
+		      uint64_t *ret)
+{
+	if (!gr_view_word(&f->g->r->view, at, ret))
+		return false;
+	// A mangled link is never far from a plain one where addresses are
+	// small, so that each link alone does not tell.
+	if (is_mangled)
+		*ret ^= at >> 12;
+	return true;
+}
+
+/* Does the list end as it should? */
+static bool has_end(struct finder *f, uint32_t block, uint64_t off,
+		    bool is_mangled)
+{
+	uint64_t link;
+
+	for (unsigned int i = 0; i < MAX_VOTE_STEPS && block != GR_BLOCK_NONE;
+	     i++) {
+		if (!read_link(f, f->g->blocks.list.data[block].addr,
+			       is_mangled, &link))
+			return false;
+		if (!link)
+			return true;
+		block = block_at(f, link + off);
+	}
+	return false;
+}
+
+static void vote_link(struct finder *f, uint32_t block, uint64_t off)
+{
+	f->votes[0] += has_end(f, block, off, false);
+	f->votes[1] += has_end(f, block, off, true);
+}
+
+/* The block behind the one whose link is at @p at; GR_BLOCK_NONE: the list
+ * ends. */
+static uint32_t next_block(struct finder *f, uint64_t at, uint64_t off)
+{
+	uint64_t link;
+
+	return read_link(f, at, f->is_mangled, &link) && link ?
+		       block_at(f, link + off) :
+		       GR_BLOCK_NONE;
+}
+
+/* Drop the blocks of a list, the first of which is @p block. It ends where a
+ * block was dropped before. */
+static struct gr_error *drop_list(struct finder *f, uint32_t block,
+				  uint64_t off)
+{
+	struct gr_error *err = NULL;
+
+	while (!err && block != GR_BLOCK_NONE &&
+	       !gr_bitmap_test(f->dropped, block)) {
+		drop(f, block);
+		block = next_block(f, f->g->blocks.list.data[block].addr, off);
+		err = gr_runtime_step(f->g->r->spec->rt, 2);
+	}
+	return err;
+}
+
+/* The first block of a fast bin, or GR_BLOCK_NONE. */
+static uint32_t first_fast(struct finder *f, uint64_t arena, unsigned int bin)
+{
+	uint64_t at = arena + GR_GLIBC_FASTBINS + 8 * bin, chunk;
+
+	return arena && gr_view_word(&f->g->r->view, at, &chunk) && chunk ?
+		       block_at(f, chunk + GR_CHUNK_USER) :
+		       GR_BLOCK_NONE;
+}
+
+/* Let the fast bins vote how links are written, or drop their blocks. */
+static struct gr_error *pass_fast_bins(struct finder *f, bool is_vote)
+{
+	const struct gr_native_arena_vector *arenas = &f->g->r->native->arenas;
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < arenas->size; i++)
+		for (unsigned int k = 0; !err && k < GR_GLIBC_NFASTBINS; k++) {
+			uint32_t block = first_fast(f, arenas->data[i].addr, k);
+
+			if (is_vote)
+				vote_link(f, block, GR_CHUNK_USER);
+			else
+				err = drop_list(f, block, GR_CHUNK_USER);
+			if (!err)
+				err = gr_runtime_step(f->g->r->spec->rt, 8);
+		}
+	return err;
+}
+
+// ---------------------------------------------------------- caches of threads
+
+/* The layout of caches that are as large as the block. */
+static const struct cache_layout *layout_of(const struct gr_block *block)
+{
+	for (size_t i = 0; i < GR_ARRAY_SIZE(cache_layouts); i++)
+		if (cache_layouts[i].chunk_bytes == gr_block_bytes(block))
+			return &cache_layouts[i];
+	return NULL;
+}
+
+static uint64_t count_at(const struct cache_layout *layout,
+			 const uint8_t *cache, unsigned int bin)
+{
+	uint64_t count = 0;
+
+	memcpy(&count, cache + bin * layout->count_bytes, layout->count_bytes);
+	return count;
+}
+
+/* Does the block have lists of blocks of the right sizes? @param[out] nlists How
+ * many are not empty. */
+static bool is_cache(struct finder *f, uint32_t block, unsigned int *nlists)
+{
+	const struct gr_block *b = &f->g->blocks.list.data[block];
+	const struct cache_layout *layout = layout_of(b);
+	uint8_t cache[MOST_CACHE_BYTES];
+
+	*nlists = 0;
+	if (!layout || !gr_view_copy(&f->g->r->view, b->addr, cache,
+				     layout->entries + NBINS * GR_WORD_BYTES))
+		return false;
+	for (unsigned int i = 0; i < NBINS; i++) {
+		uint64_t first = gr_load_u64(cache + layout->entries + 8 * i);
+		uint32_t of = first ? block_at(f, first) : GR_BLOCK_NONE;
+
+		// The thread may be about to count.
+		if (!first && count_at(layout, cache, i) <= 1)
+			continue;
+		if (of == GR_BLOCK_NONE ||
+		    f->g->blocks.list.data[of].units != i + 2)
+			return false;
+		++*nlists;
+	}
+	return true;
+}
+
+static void vote(struct finder *f, uint64_t distance, bool is_used)
+{
+	size_t i = 0;
+
+	while (i < f->ncandidates && f->candidates[i].distance != distance)
+		i++;
+	if (i == MAX_CANDIDATES)
+		return;
+	if (i == f->ncandidates)
+		f->candidates[f->ncandidates++] =
+			(struct candidate){ .distance = distance };
+	if (is_used)
+		f->candidates[i].used++;
+	else
+		f->candidates[i].empty++;
+}
+
+/* The first block of a list of a cache, or GR_BLOCK_NONE. */
+static uint32_t first_cached(struct finder *f, const struct gr_block *cache,
+			     const struct cache_layout *layout,
+			     unsigned int bin)
+{
+	uint64_t at = cache->addr + layout->entries + 8 * bin, first;
+
+	return gr_view_word(&f->g->r->view, at, &first) && first ?
+		       block_at(f, first) :
+		       GR_BLOCK_NONE;
+}
+
+/* Let the lists of a cache vote how links are written. */
+static void vote_cache(struct finder *f, uint32_t block)
+{
+	const struct gr_block *b = &f->g->blocks.list.data[block];
+	const struct cache_layout *layout = layout_of(b);
+
+	for (unsigned int i = 0; i < NBINS; i++)
+		vote_link(f, first_cached(f, b, layout, i), 0);
+}
+
+/* Look at the variables of one thread. */
+static struct gr_error *vote_of(struct finder *f, uint64_t fs_base)
+{
+	struct gr_view *view = &f->g->r->view;
+	uint64_t at = fs_base > TLS_BYTES ? fs_base - TLS_BYTES : 0;
+	struct gr_error *err = NULL;
+	struct gr_range piece;
+
+	while (!err && at < fs_base &&
+	       gr_view_piece(view, at, fs_base, &piece)) {
+		for (at = piece.start; at < piece.end; at += GR_WORD_BYTES) {
+			uint32_t block =
+				block_at(f, gr_load_u64(piece.host +
+							(at - piece.start)));
+			unsigned int nlists;
+
+			if (block == GR_BLOCK_NONE ||
+			    !is_cache(f, block, &nlists))
+				continue;
+			vote(f, fs_base - at, nlists);
+			vote_cache(f, block);
+		}
+		err = gr_runtime_step(view->rt,
+				      (piece.end - piece.start) / 64 + 1);
+	}
+	return err;
+}
+
+/* The distance of the variable from fs_base; 0: not found. */
+static uint64_t elected(const struct finder *f)
+{
+	const struct candidate *best = NULL;
+
+	for (size_t i = 0; i < f->ncandidates; i++) {
+		const struct candidate *c = &f->candidates[i];
+
+		if (!best || c->used > best->used ||
+		    (c->used == best->used && c->empty > best->empty))
+			best = c;
+	}
+	// An empty cache may be any block of zeros.
+	return best && best->used ? best->distance : 0;
+}
+
+/* Drop a cache and the blocks that it has. */
+static struct gr_error *drop_cache(struct finder *f, uint32_t block)
+{
+	struct gr_native_arena *arena =
+		&f->g->r->native->arenas
+			 .data[f->g->blocks.list.data[block].arena];
+	const struct gr_block *b = &f->g->blocks.list.data[block];
+	const struct cache_layout *layout = layout_of(b);
+	struct gr_error *err = NULL;
+
+	if (gr_bitmap_test(f->dropped, block))
+		return NULL;
+	gr_bitmap_set(f->dropped, block);
+	arena->in_use_blocks--;
+	arena->in_use_bytes -= gr_block_bytes(b);
+	for (unsigned int i = 0; !err && i < NBINS; i++)
+		err = drop_list(f, first_cached(f, b, layout, i), 0);
+	return err;
+}
+
+/* Record the counts of a cache, which told that it is one. */
+static void record_cache(struct finder *f, uint32_t block)
+{
+	struct gr_recorder *recorder = f->g->r->spec->rt->recorder;
+	const struct gr_block *b = &f->g->blocks.list.data[block];
+
+	if (recorder)
+		gr_recorder_add(recorder, b->addr, layout_of(b)->entries);
+}
+
+/* The blocks of a cache that cannot be read look as if they were in use. */
+static void fail_all(struct finder *f)
+{
+	struct gr_native_arena_vector *arenas = &f->g->r->native->arenas;
+
+	for (size_t i = 0; i < arenas->size; i++)
+		gr_glibc_fail(&arenas->data[i],
+			      "the cache of a thread could not be read");
+}
+
+/* Drop the cache of the thread whose variable is at @p variable. A thread that
+ * has not allocated anything has none. */
+static struct gr_error *drop_at(struct finder *f, uint64_t variable)
+{
+	uint64_t addr = 0;
+	unsigned int nlists;
+	uint32_t block = gr_view_word(&f->g->r->view, variable, &addr) ?
+				 block_at(f, addr) :
+				 GR_BLOCK_NONE;
+
+	if (block != GR_BLOCK_NONE && gr_bitmap_test(f->dropped, block))
+		return NULL;
+	if (block == GR_BLOCK_NONE || !is_cache(f, block, &nlists)) {
+		if (addr)
+			fail_all(f);
+		return NULL;
+	}
+	record_cache(f, block);
+	return drop_cache(f, block);
+}
+
+/* Where fs_base is not known: caches by what they have, unless it is nothing.
+ * They vote how links are written, or are dropped. */
+static struct gr_error *pass_by_shape(struct finder *f, bool is_vote)
+{
+	const struct gr_block_vector *list = &f->g->blocks.list;
+	struct gr_error *err = NULL;
+	unsigned int nlists;
+
+	for (size_t i = 0; !err && i < list->size; i++) {
+		bool is_one = layout_of(&list->data[i]) &&
+			      is_cache(f, i, &nlists) && nlists;
+
+		if (is_one && is_vote)
+			vote_cache(f, i);
+		if (is_one && !is_vote) {
+			record_cache(f, i);
+			err = drop_cache(f, i);
+		}
+		if (!err)
+			err = gr_runtime_step(f->g->r->spec->rt, 1);
+	}
+	return err;
+}
+
+/* Find the variable of threads, and how links are written. *@p ret is how many
+ * threads were asked. */
+static struct gr_error *vote_all(struct finder *f, size_t *ret)
+{
+	size_t nthreads;
+	const struct gr_target_thread *threads =
+		gr_image_threads(f->g->r->spec->rt->image, &nthreads);
+	struct gr_error *err = pass_fast_bins(f, true);
+
+	*ret = 0;
+	for (size_t i = 0; !err && i < nthreads && *ret < VOTERS; i++)
+		if (threads[i].regs.fs_base) {
+			err = vote_of(f, threads[i].regs.fs_base);
+			++*ret;
+		}
+	if (!err && !*ret)
+		err = pass_by_shape(f, true);
+	f->is_mangled = f->votes[1] > f->votes[0];
+	return err;
+}
+
+static struct gr_error *drop_caches(struct finder *f, uint64_t distance)
+{
+	size_t nthreads;
+	const struct gr_target_thread *threads =
+		gr_image_threads(f->g->r->spec->rt->image, &nthreads);
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && distance && i < nthreads; i++) {
+		if (threads[i].regs.fs_base)
+			err = drop_at(f, threads[i].regs.fs_base - distance);
+		if (!err)
+			err = gr_runtime_step(f->g->r->spec->rt, 64);
+	}
+	return err;
+}
+
+struct gr_error *gr_glibc_find_cached(struct gr_glibc *g, uint64_t *dropped)
+{
+	struct finder f = { .g = g, .dropped = dropped };
+	size_t voters;
+	struct gr_error *err = vote_all(&f, &voters);
+
+	g->r->view.is_recording = true;
+	if (!err)
+		err = pass_fast_bins(&f, false);
+	if (!err)
+		err = voters ? drop_caches(&f, elected(&f)) :
+			       pass_by_shape(&f, false);
+	g->r->view.is_recording = false;
+	return err;
+}

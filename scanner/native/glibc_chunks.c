@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The chunks of a region, from the first one to the top. A chunk is in use if
+ * the header of the next one says so. A region that is not the last one of its
+ * arena ends with fenceposts: chunks too small to be given away.
+ */
+#include "native/glibc.h"
+
+#include "inferior/elf.h"
+
+enum {
+	FENCE_BYTES = 16,
+	WHOLE_CHUNK_BYTES = 48, /* sizeof(struct malloc_chunk) */
+	WANT_BLOCKS = 1 << 16,
+};
+
+struct walk {
+	struct gr_glibc *g;
+	const struct gr_glibc_region *region;
+	struct gr_native_arena *arena;
+	uint64_t chunk, bytes; /* the one before; bytes is 0: none */
+	uint64_t steps_left;   /* for the search behind foreign memory */
+};
+
+struct gr_error *gr_glibc_add_block(struct gr_glibc *g, uint32_t arena,
+				    uint64_t chunk, uint64_t bytes,
+				    unsigned int header_words)
+{
+	struct gr_block_vector *list = &g->blocks.list;
+	struct gr_native_arena *of = &g->r->native->arenas.data[arena];
+	struct gr_error *err = NULL;
+
+	if (list->size % WANT_BLOCKS == 0)
+		err = gr_image_want(g->r->spec->rt->image,
+				    WANT_BLOCKS * sizeof(*list->data));
+	if (err)
+		return err;
+	if (list->size >= GR_NBLOCK_MAX || bytes / GR_BLOCK_UNIT > UINT32_MAX) {
+		gr_glibc_fail(of, "its blocks are too many or too large");
+		return NULL;
+	}
+	of->in_use_blocks++;
+	of->in_use_bytes += bytes;
+	return gr_block_vector_append(
+		       list,
+		       (struct gr_block){ .addr = chunk + GR_CHUNK_USER,
+					  .units = bytes / GR_BLOCK_UNIT,
+					  .arena = arena,
+					  .header_words = header_words }) ?
+		       NULL :
+		       &gr_enomem;
+}
+
+/* Add the pages [start, end) that malloc_trim() would give back. */
+static struct gr_error *add_trimmable(struct walk *w, uint64_t start,
+				      uint64_t end)
+{
+	start = (start + GR_PAGE_BYTES - 1) & ~(GR_PAGE_BYTES - 1);
+	end &= ~(GR_PAGE_BYTES - 1);
+	if (start >= end)
+		return NULL;
+	return gr_native_range_vector_append(
+		       &w->g->r->native->trimmable,
+		       (struct gr_native_range){ start, end,
+						 w->region->arena }) ?
+		       NULL :
+		       &gr_enomem;
+}
+
+static struct gr_error *add_free(struct walk *w, uint64_t chunk, uint64_t bytes)
+{
+	w->arena->free_blocks++;
+	w->arena->free_bytes += bytes;
+	if (bytes > w->arena->largest_free_bytes)
+		w->arena->largest_free_bytes = bytes;
+	return add_trimmable(w, chunk + WHOLE_CHUNK_BYTES, chunk + bytes);
+}
+
+/* The chunk before ends at @p at, whose header is @p head. */
+static struct gr_error *end_chunk(struct walk *w, uint64_t at, uint64_t head)
+{
+	uint64_t bytes = w->bytes, chunk = w->chunk;
+	uint64_t before;
+
+	w->bytes = 0;
+	if (!bytes)
+		return NULL;
+	if (head & GR_CHUNK_PREV_IN_USE)
+		return gr_glibc_add_block(w->g, w->region->arena, chunk, bytes,
+					  1);
+	// A free chunk has its size at its end, too.
+	if (!gr_view_word(&w->g->r->view, at, &before) || before != bytes)
+		gr_glibc_fail(w->arena, "a free chunk of it is damaged");
+	return add_free(w, chunk, bytes);
+}
+
+static struct gr_error *end_top(struct walk *w, uint64_t at, uint64_t bytes)
+{
+	// The end of the break can be lowered; a heap of a thread cannot.
+	bool is_main = w->arena->addr == w->g->main_arena;
+
+	if (bytes != w->region->end - at)
+		gr_glibc_fail(w->arena, "its top chunk does not end it");
+	w->arena->top_bytes = w->region->end - at;
+	w->arena->free_bytes += w->arena->top_bytes;
+	return is_main ? add_trimmable(w, at + GR_CHUNK_LEAST_BYTES + 1,
+				       w->region->end) :
+			 NULL;
+}
+
+// ------------------------------------------------------------ foreign memory
+
+static bool is_fence(uint64_t head)
+{
+	return (head & ~(uint64_t)GR_CHUNK_FLAGS) <= FENCE_BYTES;
+}
+
+static bool is_chunk(const struct walk *w, uint64_t at, uint64_t head)
+{
+	uint64_t bytes = head & ~(uint64_t)GR_CHUNK_FLAGS;
+
+	return !(head & GR_CHUNK_IS_MMAPPED) && bytes % GR_BLOCK_UNIT == 0 &&
+	       bytes >= GR_CHUNK_LEAST_BYTES && bytes <= w->region->end - at;
+}
+
+/* Does a chain of chunks lead from @p at to the top, or to fenceposts? */
+static struct gr_error *is_chain(struct walk *w, uint64_t at, bool *ret)
+{
+	struct gr_view *view = &w->g->r->view;
+	bool has_chunks = false;
+	struct gr_error *err = NULL;
+	uint64_t head;
+
+	*ret = false;
+	while (!err && w->steps_left && at < w->region->end) {
+		w->steps_left--;
+		if (at == w->region->top) {
+			*ret = true;
+			return NULL;
+		}
+		if (!gr_view_word(view, at + GR_CHUNK_SIZE, &head) ||
+		    (!has_chunks && !(head & GR_CHUNK_PREV_IN_USE)))
+			return NULL;
+		if (is_fence(head)) {
+			*ret = has_chunks &&
+			       gr_view_has(view,
+					   at + FENCE_BYTES + GR_CHUNK_SIZE,
+					   FENCE_BYTES | GR_CHUNK_PREV_IN_USE);
+			return NULL;
+		}
+		if (!is_chunk(w, at, head))
+			return NULL;
+		has_chunks = true;
+		at += head & ~(uint64_t)GR_CHUNK_FLAGS;
+		err = gr_runtime_step(view->rt, 1);
+	}
+	return err;
+}
+
+/* The program itself has moved the break: find the chunks behind its memory.
+ * *@p ret is the end of the region if there are none. */
+static struct gr_error *pass_foreign(struct walk *w, uint64_t at, uint64_t *ret)
+{
+	struct gr_view *view = &w->g->r->view;
+	bool is_found = false;
+	struct gr_error *err = NULL;
+	struct gr_range piece;
+
+	view->is_recording = false;
+	while (!err && !is_found && w->steps_left) {
+		if (!gr_view_piece(view, at, w->region->end, &piece))
+			break;
+		at = (piece.start + 15) & ~UINT64_C(15);
+		// Bounded by the steps that are left.
+		for (; !err && at < piece.end && w->steps_left; at += 16) {
+			w->steps_left--;
+			err = is_chain(w, at, &is_found);
+			if (is_found)
+				break;
+			if (!err)
+				err = gr_runtime_step(view->rt, 1);
+		}
+	}
+	view->is_recording = true;
+	*ret = is_found ? at : w->region->end;
+	return err;
+}
+
+// ---------------------------------------------------------------- the region
+
+/* The region ends, or foreign memory begins, at a fencepost. */
+static struct gr_error *pass_fence(struct walk *w, uint64_t at, uint64_t head,
+				   uint64_t *ret)
+{
+	// The end of a heap that was almost full: a chunk of it is one, too.
+	if (!(head & ~(uint64_t)GR_CHUNK_FLAGS))
+		w->bytes = 0;
+	struct gr_error *err = end_chunk(w, at, head);
+
+	*ret = w->region->end;
+	if (!err && w->arena->addr == w->g->main_arena)
+		err = pass_foreign(w, at + 2 * FENCE_BYTES, ret);
+	if (!err && w->region->top && *ret >= w->region->end)
+		gr_glibc_fail(w->arena, "its chunks do not lead to its top");
+	return err;
+}
+
+/* Go on from the chunk at *@p at. */
+static struct gr_error *step(struct walk *w, uint64_t *at)
+{
+	uint64_t head, here = *at;
+	struct gr_error *err;
+
+	*at = w->region->end;
+	if (!gr_view_word(&w->g->r->view, here + GR_CHUNK_SIZE, &head)) {
+		gr_glibc_fail(w->arena, "its memory is missing");
+		return NULL;
+	}
+	if (is_fence(head) && here != w->region->top)
+		return pass_fence(w, here, head, at);
+	if (!is_chunk(w, here, head)) {
+		gr_glibc_fail(w->arena, "its chunks are damaged");
+		return NULL;
+	}
+	err = end_chunk(w, here, head);
+	head &= ~(uint64_t)GR_CHUNK_FLAGS;
+	if (err)
+		return err;
+	if (here == w->region->top)
+		return end_top(w, here, head);
+	w->chunk = here;
+	w->bytes = head;
+	*at = here + head;
+	if (*at >= w->region->end)
+		gr_glibc_fail(w->arena, "its chunks do not lead to its top");
+	return NULL;
+}
+
+struct gr_error *gr_glibc_walk(struct gr_glibc *g,
+			       const struct gr_glibc_region *region)
+{
+	struct walk w = {
+		.g = g,
+		.region = region,
+		.arena = &g->r->native->arenas.data[region->arena],
+		.steps_left = (region->end - region->start) / 16 + 4096,
+	};
+	uint64_t at = region->first;
+	struct gr_error *err = NULL;
+
+	g->r->view.is_recording = true;
+	// Bounded by the region: each chunk lies behind the one before.
+	while (!err && at < region->end) {
+		err = step(&w, &at);
+		if (!err)
+			err = gr_runtime_step(g->r->spec->rt, 1);
+	}
+	g->r->view.is_recording = false;
+	return err;
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The regions of each arena. The main arena has the break of the program, or
+ * mappings where the break cannot grow. All other arenas have heaps, which are
+ * aligned to their largest size; the newest one has the top chunk, and each
+ * leads to the one before.
+ */
+#include "native/glibc.h"
+
+#include "base/chain.h"
+#include "inferior/elf.h"
+
+enum {
+	MAX_ARENAS = 1 << 16,
+	DEFAULT_HEAP_BITS = 26,
+	LEAST_HEAP_BITS = 20,
+	MOST_HEAP_BITS = 34, /* with huge pages of a gigabyte: four of them */
+	/* heap_info */
+	HEAP_PREVIOUS = 8,
+	HEAP_SIZE = 16,
+	HEAP_LEAST_BYTES = 32, /* before 2.35; 48 since then */
+	HEAP_MOST_BYTES = 48,
+};
+
+static uint64_t align_chunk(uint64_t addr)
+{
+	return (addr + 15) & ~UINT64_C(15);
+}
+
+struct gr_native_arena *gr_glibc_add_arena(struct gr_glibc *g, uint64_t addr,
+					   const char *kind)
+{
+	struct gr_native_arena_vector *arenas = &g->r->native->arenas;
+
+	return gr_native_arena_vector_append(
+		       arenas, (struct gr_native_arena){ .addr = addr,
+							 .kind = kind,
+							 .is_checked = true }) ?
+		       &arenas->data[arenas->size - 1] :
+		       NULL;
+}
+
+static struct gr_error *add_region(struct gr_glibc *g,
+				   struct gr_native_arena *arena,
+				   struct gr_glibc_region region)
+{
+	region.arena = arena - g->r->native->arenas.data;
+	arena->mapped_bytes += region.end - region.start;
+	return gr_glibc_region_vector_append(&g->regions, region) ? NULL :
+								    &gr_enomem;
+}
+
+/* The size of heaps: the heap of the arena's top chunk leads to the arena.
+ * 0: none does. */
+static unsigned int heap_bits(struct gr_view *view, uint64_t arena,
+			      uint64_t top)
+{
+	if (gr_view_has(view, top >> DEFAULT_HEAP_BITS << DEFAULT_HEAP_BITS,
+			arena))
+		return DEFAULT_HEAP_BITS;
+	for (unsigned int bits = LEAST_HEAP_BITS; bits <= MOST_HEAP_BITS;
+	     bits++)
+		if (gr_view_has(view, top >> bits << bits, arena))
+			return bits;
+	return 0;
+}
+
+/* Add the heaps of an arena, from the one with its top chunk on. */
+static struct gr_error *add_heaps(struct gr_glibc *g,
+				  struct gr_native_arena *arena, uint64_t top)
+{
+	struct gr_view *view = &g->r->view;
+	unsigned int bits = heap_bits(view, arena->addr, top);
+	struct gr_chain chain = { .limit = MAX_ARENAS };
+	uint64_t heap = top >> bits << bits,
+		 first = arena->addr >> bits << bits;
+	uint64_t head = arena->addr - first, previous, size;
+	struct gr_error *err = NULL;
+
+	if (!bits || (head != HEAP_LEAST_BYTES && head != HEAP_MOST_BYTES)) {
+		gr_glibc_fail(arena, "its heaps were not found");
+		return NULL;
+	}
+	for (; !err && heap && gr_chain_step(&chain, heap); heap = previous) {
+		if (!gr_view_has(view, heap, arena->addr) ||
+		    !gr_view_word(view, heap + HEAP_PREVIOUS, &previous) ||
+		    !gr_view_word(view, heap + HEAP_SIZE, &size) ||
+		    size % GR_PAGE_BYTES || size < GR_PAGE_BYTES ||
+		    size >> bits > 1 || heap & ((UINT64_C(1) << bits) - 1)) {
+			gr_glibc_fail(arena, "its list of heaps is damaged");
+			return NULL;
+		}
+		err = add_region(
+			g, arena,
+			(struct gr_glibc_region){
+				.start = heap,
+				.end = heap + size,
+				.first = heap == first ?
+						 align_chunk(
+							 arena->addr +
+							 GR_GLIBC_STATE_BYTES) :
+						 heap + head,
+				.top = top - heap < size ? top : 0 });
+		if (!err)
+			err = gr_runtime_step(view->rt, 4);
+	}
+	return err;
+}
+
+/* The start of the break: malloc_par tells it, or else the mapping. */
+static uint64_t main_start(const struct gr_glibc *g, uint64_t top)
+{
+	const struct gr_mapping *m =
+		gr_native_mapping_at(g->r->spec->residency, top);
+
+	if (g->has_par && g->sbrk_base && g->sbrk_base <= top)
+		return g->sbrk_base;
+	return m ? m->start : 0;
+}
+
+static struct gr_error *add_main(struct gr_glibc *g,
+				 struct gr_native_arena *arena, uint64_t top)
+{
+	uint64_t start = main_start(g, top), size;
+
+	// Nothing was allocated: the top is in the arena itself.
+	if (top - arena->addr < GR_GLIBC_STATE_BYTES)
+		return NULL;
+	if (!start || !gr_view_word(&g->r->view, top + GR_CHUNK_SIZE, &size) ||
+	    (size &= ~(uint64_t)GR_CHUNK_FLAGS) > (UINT64_C(1) << 46)) {
+		gr_glibc_fail(arena, "its memory is missing");
+		return NULL;
+	}
+	return add_region(g, arena,
+			  (struct gr_glibc_region){ .start = start,
+						    .end = top + size,
+						    .first = align_chunk(start),
+						    .top = top });
+}
+
+static struct gr_error *add_arena(struct gr_glibc *g, uint64_t addr)
+{
+	bool is_main = addr == g->main_arena;
+	struct gr_native_arena *arena =
+		gr_glibc_add_arena(g, addr, is_main ? "main" : "thread");
+	struct gr_view *view = &g->r->view;
+	uint64_t top;
+
+	if (!arena)
+		return &gr_enomem;
+	if (!gr_view_word(view, addr + GR_GLIBC_TOP, &top)) {
+		gr_glibc_fail(arena, "its memory is missing");
+		return NULL;
+	}
+	return is_main ? add_main(g, arena, top) : add_heaps(g, arena, top);
+}
+
+/* Compare the memory that was found with what the arena counts. */
+static void check(struct gr_glibc *g, uint32_t first)
+{
+	struct gr_native_arena_vector *arenas = &g->r->native->arenas;
+
+	for (size_t i = first; i < arenas->size; i++) {
+		struct gr_native_arena *arena = &arenas->data[i];
+
+		if (arena->is_checked &&
+		    !gr_view_has(&g->r->view, arena->addr + GR_GLIBC_SYSTEM_MEM,
+				 arena->mapped_bytes))
+			gr_glibc_fail(arena,
+				      "it counts other memory than was found");
+	}
+}
+
+struct gr_error *gr_glibc_find_heaps(struct gr_glibc *g)
+{
+	struct gr_chain chain = { .limit = MAX_ARENAS };
+	struct gr_view *view = &g->r->view;
+	uint32_t first = g->r->native->arenas.size;
+	uint64_t at = g->main_arena;
+	struct gr_error *err;
+
+	view->is_recording = true;
+	do {
+		err = add_arena(g, at);
+		if (!err)
+			err = gr_runtime_step(view->rt, 8);
+	} while (!err && gr_view_word(view, at + GR_GLIBC_NEXT, &at) &&
+		 at != g->main_arena && gr_chain_step(&chain, at));
+	if (!err)
+		check(g, first);
+	view->is_recording = false;
+	return err;
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Large blocks, which malloc maps one by one. No list leads to them: they are
+ * found by their headers in anonymous memory that nothing else has, until as
+ * many are found as malloc_par counts. The kernel joins mappings that lie side
+ * by side, so that one may begin at any page.
+ */
+#include "native/glibc.h"
+
+#include "inferior/elf.h"
+
+#include <elf.h>
+
+enum {
+	MAX_PROBES = 1 << 22, /* pages without a header, in all mappings */
+	MAX_BLIND_PROBES = 1 << 13,    /* if nobody tells how many there are */
+	LEAST_BLIND_BYTES = 128 << 10, /* DEFAULT_MMAP_THRESHOLD_MIN */
+};
+
+struct search {
+	struct gr_glibc *g;
+	uint32_t arena;	     /* index */
+	uint64_t start, end; /* the mapping */
+	uint64_t probes_left;
+	bool is_over;
+};
+
+/* May blocks be in this mapping? */
+static bool is_candidate(const struct gr_native_spec *spec,
+			 const struct gr_mapping *m)
+{
+	return !m->path && (m->flags & (PF_R | PF_W | PF_X)) == (PF_R | PF_W) &&
+	       !gr_heap_arenas_have(spec->go_arenas, m->start) &&
+	       gr_image_module_at(spec->rt->image, m->start) == SIZE_MAX;
+}
+
+/* The region of another arena that holds @p addr ends there; 0: none does. */
+static uint64_t end_of_region(const struct search *s, uint64_t addr)
+{
+	const struct gr_glibc_region_vector *regions = &s->g->regions;
+	size_t n =
+		gr_count_before(regions->size, i, regions->data[i].end <= addr);
+
+	return n < regions->size && regions->data[n].start <= addr ?
+		       regions->data[n].end :
+		       0;
+}
+
+/* The bytes of a chunk that begins at @p chunk, from the start of its mapping
+ * on, which *@p before says; 0: there is none. */
+static uint64_t chunk_at(struct search *s, uint64_t chunk, uint64_t *before)
+{
+	struct gr_view *view = &s->g->r->view;
+	uint64_t head;
+
+	if (!gr_view_word(view, chunk, before) ||
+	    !gr_view_word(view, chunk + GR_CHUNK_SIZE, &head) ||
+	    (head & GR_CHUNK_FLAGS) != GR_CHUNK_IS_MMAPPED)
+		return 0;
+	uint64_t bytes = head & ~(uint64_t)GR_CHUNK_FLAGS;
+	uint64_t least = s->g->has_par ? GR_PAGE_BYTES : LEAST_BLIND_BYTES;
+	if (bytes > s->end - chunk || *before > chunk - s->start ||
+	    (bytes + *before) % GR_PAGE_BYTES || bytes % GR_BLOCK_UNIT ||
+	    bytes + *before < least || (chunk - *before) % GR_PAGE_BYTES)
+		return 0;
+	return bytes;
+}
+
+/* A chunk of the page at @p page: at its start, or where an alignment has moved
+ * it to. */
+static uint64_t find_chunk(struct search *s, uint64_t page, uint64_t *chunk,
+			   uint64_t *before)
+{
+	uint64_t bytes = chunk_at(s, page, before);
+
+	*chunk = page;
+	if (bytes)
+		return *before ? 0 : bytes;
+	// Bounded by a page.
+	for (uint64_t align = 32; align <= GR_PAGE_BYTES; align *= 2) {
+		*chunk = page + align - GR_CHUNK_USER;
+		bytes = chunk_at(s, *chunk, before);
+		if (bytes && *before)
+			return bytes;
+	}
+	return 0;
+}
+
+static void record(const struct search *s, uint64_t chunk)
+{
+	struct gr_recorder *recorder = s->g->r->spec->rt->recorder;
+
+	if (recorder)
+		gr_recorder_add(recorder, chunk, GR_CHUNK_USER);
+}
+
+static struct gr_error *add_chunk(struct search *s, uint64_t chunk,
+				  uint64_t before, uint64_t bytes)
+{
+	struct gr_native *native = s->g->r->native;
+	struct gr_native_arena *arena = &native->arenas.data[s->arena];
+
+	record(s, chunk);
+	arena->mapped_bytes += before + bytes;
+	if (!gr_native_range_vector_append(
+		    &native->memory,
+		    (struct gr_native_range){ chunk - before, chunk + bytes,
+					      s->arena }))
+		return &gr_enomem;
+	struct gr_error *err =
+		gr_glibc_add_block(s->g, s->arena, chunk, bytes, 2);
+	s->is_over = s->g->has_par &&
+		     arena->in_use_blocks == s->g->mapped_count &&
+		     arena->mapped_bytes == s->g->mapped_bytes;
+	return err;
+}
+
+/* Search the pages of a mapping that are at hand. */
+static struct gr_error *search_mapping(struct search *s)
+{
+	struct gr_view *view = &s->g->r->view;
+	uint64_t at = s->start, before, chunk;
+	struct gr_error *err = NULL;
+	struct gr_range piece;
+
+	while (!err && !s->is_over && s->probes_left &&
+	       gr_view_piece(view, at, s->end, &piece)) {
+		at = piece.start & ~(GR_PAGE_BYTES - 1);
+		uint64_t stop = end_of_region(s, at);
+		uint64_t bytes = stop ? 0 : find_chunk(s, at, &chunk, &before);
+
+		if (bytes)
+			err = add_chunk(s, chunk, before, bytes);
+		else
+			s->probes_left--;
+		at = stop ? stop : bytes ? chunk + bytes : at + GR_PAGE_BYTES;
+		if (!err)
+			err = gr_runtime_step(view->rt, 8);
+	}
+	return err;
+}
+
+static struct gr_error *search_all(struct search *s)
+{
+	const struct gr_native_spec *spec = s->g->r->spec;
+	const struct gr_mapping_vector *list = &spec->residency->mappings.list;
+	uint64_t end = 0;
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < list->size && !s->is_over; i++) {
+		const struct gr_mapping *m = &list->data[i];
+
+		if (!is_candidate(spec, m))
+			continue;
+		// Mappings that overlap are searched once.
+		s->start = m->start > end ? m->start : end;
+		s->end = m->end;
+		if (s->start < s->end)
+			err = search_mapping(s);
+		end = m->end > end ? m->end : end;
+		if (!err)
+			err = gr_runtime_step(spec->rt, 1);
+	}
+	return err;
+}
+
+struct gr_error *gr_glibc_find_mapped(struct gr_glibc *g)
+{
+	struct search s = {
+		.g = g,
+		.arena = g->r->native->arenas.size,
+		.probes_left = g->has_par ? MAX_PROBES : MAX_BLIND_PROBES,
+	};
+
+	if (g->has_par && !g->mapped_count)
+		return NULL;
+	if (!gr_glibc_add_arena(g, 0, "mmap"))
+		return &gr_enomem;
+	struct gr_error *err = search_all(&s);
+	struct gr_native_arena *arena = &g->r->native->arenas.data[s.arena];
+	if (!g->has_par)
+		gr_glibc_fail(arena, "nothing tells how many blocks it has");
+	else if (arena->in_use_blocks != g->mapped_count ||
+		 arena->mapped_bytes != g->mapped_bytes)
+		gr_glibc_fail(arena,
+			      "malloc counts other blocks than were found");
+	return err;
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/native.h"
+
+#include "base/sort.h"
+#include "inferior/elf.h"
+#include "native/allocator.h"
+
+#include <elf.h>
+
+static const struct gr_allocator *const allocators[] = {
+	&gr_allocator_glibc,
+};
+
+void gr_native_deinit(struct gr_native *native)
+{
+	gr_native_allocator_vector_deinit(&native->allocators);
+	gr_native_arena_vector_deinit(&native->arenas);
+	gr_native_range_vector_deinit(&native->memory);
+	gr_native_range_vector_deinit(&native->trimmable);
+	gr_blocks_deinit(&native->blocks);
+	memset(native, 0, sizeof(*native));
+}
+
+// -------------------------------------------------------------------- memory
+
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct gr_native_range *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Sort ranges, and cut off what overlaps. */
+static struct gr_error *sort_ranges(struct gr_runtime *rt,
+				    struct gr_native_range_vector *list)
+{
+	struct gr_error *err = gr_sort(list->data, list->size,
+				       sizeof(*list->data), compare_ranges,
+				       rt->poll, rt->poll_ctx);
+	size_t kept = 0;
+	uint64_t end = 0;
+
+	for (size_t i = 0; !err && i < list->size; i++) {
+		struct gr_native_range range = list->data[i];
+
+		if (range.start < end)
+			range.start = end;
+		if (range.start >= range.end)
+			continue;
+		end = range.end;
+		list->data[kept++] = range;
+	}
+	if (!err)
+		list->size = kept;
+	return err;
+}
+
+const struct gr_native_range *
+gr_native_memory_at(const struct gr_native *native, uint64_t addr)
+{
+	const struct gr_native_range_vector *list = &native->memory;
+	size_t n = gr_count_before(list->size, i, list->data[i].end <= addr);
+
+	return n < list->size && list->data[n].start <= addr ? &list->data[n] :
+							       NULL;
+}
+
+const struct gr_mapping *
+gr_native_mapping_at(const struct gr_residency *residency, uint64_t addr)
+{
+	const struct gr_mapping_vector *list = &residency->mappings.list;
+	size_t n = gr_count_before(list->size, i, list->data[i].end <= addr);
+
+	return n < list->size && list->data[n].start <= addr ? &list->data[n] :
+							       NULL;
+}
+
+uint64_t gr_native_resident_bytes(const struct gr_residency *residency,
+				  uint64_t start, uint64_t end)
+{
+	const struct gr_resident_vector *list = &residency->ranges;
+	uint64_t bytes = 0;
+
+	// Bounded by the ranges in [start, end).
+	for (size_t i =
+		     gr_count_before(list->size, k, list->data[k].end <= start);
+	     i < list->size && list->data[i].start < end; i++) {
+		const struct gr_resident *range = &list->data[i];
+		uint64_t from = range->start > start ? range->start : start;
+		uint64_t to = range->end < end ? range->end : end;
+
+		if (from < to && !range->is_zeros)
+			bytes += to - from;
+	}
+	return bytes;
+}
+
+/* Sum what is resident of each arena, and of what can be given back. */
+static struct gr_error *sum_resident(const struct gr_native_spec *spec,
+				     struct gr_native *native)
+{
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < native->memory.size; i++) {
+		const struct gr_native_range *range = &native->memory.data[i];
+
+		native->arenas.data[range->arena].resident_bytes +=
+			gr_native_resident_bytes(spec->residency, range->start,
+						 range->end);
+		err = gr_runtime_step(spec->rt, 4);
+	}
+	for (size_t i = 0; !err && i < native->trimmable.size; i++) {
+		const struct gr_native_range *range =
+			&native->trimmable.data[i];
+
+		native->arenas.data[range->arena].trimmable_bytes +=
+			gr_native_resident_bytes(spec->residency, range->start,
+						 range->end);
+		err = gr_runtime_step(spec->rt, 4);
+	}
+	for (size_t i = 0; i < native->arenas.size; i++)
+		if (spec->residency->kind == GR_RESIDENCY_UNKNOWN)
+			native->arenas.data[i].resident_bytes = UINT64_MAX;
+	return err;
+}
+
+// -------------------------------------------------------------------- blocks
+
+/* Drop the blocks of arenas that are not checked. */
+static void drop_unchecked(struct gr_native *native)
+{
+	struct gr_block_vector *list = &native->blocks.list;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->size; i++)
+		if (native->arenas.data[list->data[i].arena].is_checked)
+			list->data[kept++] = list->data[i];
+	list->size = kept;
+}
+
+static struct gr_error *read_all(const struct gr_native_spec *spec,
+				 struct gr_native *native)
+{
+	struct gr_native_reader reader = { spec, gr_view_of(spec->rt), native };
+	uint64_t overlapping = 0;
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < GR_ARRAY_SIZE(allocators); i++)
+		err = allocators[i]->read(&reader);
+	if (err)
+		return err;
+	drop_unchecked(native);
+	err = gr_blocks_index(&native->blocks, spec->rt, &overlapping);
+	if (!err)
+		err = sort_ranges(spec->rt, &native->memory);
+	return err ? err : sort_ranges(spec->rt, &native->trimmable);
+}
+
+struct gr_error *gr_native_read(const struct gr_native_spec *spec,
+				struct gr_native *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->is_expected =
+		gr_mappings_have_libraries(&spec->residency->mappings);
+	struct gr_error *err = read_all(spec, ret);
+
+	ret->is_expected |= ret->allocators.size > 0;
+	return err ? err : sum_resident(spec, ret);
+}
+
+// ------------------------------------------------------------------- capture
+
+struct gr_error *gr_native_plan(struct gr_runtime *rt,
+				const struct gr_residency *residency,
+				const struct gr_heap_arenas *go_arenas)
+{
+	const struct gr_resident_vector *list = &residency->ranges;
+	struct gr_error *err = NULL;
+
+	if (!gr_mappings_have_libraries(&residency->mappings))
+		return NULL;
+	for (size_t i = 0; !err && i < list->size; i++) {
+		const struct gr_resident *range = &list->data[i];
+		const struct gr_mapping *m =
+			&residency->mappings.list.data[range->mapping];
+
+		if (m->flags & PF_W && !(m->flags & PF_X) &&
+		    !gr_heap_arenas_have(go_arenas, range->start))
+			err = gr_image_plan(rt->image, range->start,
+					    range->end);
+		if (!err)
+			err = gr_runtime_step(rt, 1);
+	}
+	return err;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * native: the memory of the C allocators in a stopped program: their arenas,
+ * and the blocks that are in use. allocator.h has the interface to each of
+ * them; a block belongs to the allocator whose structures hold it.
+ *
+ * An arena whose own counters disagree with its blocks is not *checked*. Its
+ * blocks are counted, but they are no vertices of the object graph, and none
+ * of them is called leaked: all of its memory counts as a holder.
+ */
+#ifndef GR_NATIVE_H
+#define GR_NATIVE_H
+
+#include "goruntime/heap/heap_arenas.h"
+#include "inferior/residency.h"
+#include "native/blocks.h"
+#include "native/view.h"
+
+/** Memory [start, end) of the target. */
+struct gr_native_range {
+	uint64_t start, end;
+	uint32_t arena; /**< Index among gr_native.arenas. */
+};
+GR_VECTOR(gr_native_range_vector, struct gr_native_range);
+
+/** An arena of an allocator. Bytes are those of the allocator, headers
+ * included; in_use_bytes + free_bytes + other_bytes == mapped_bytes. */
+struct gr_native_arena {
+	uint64_t addr; /**< Its structure's; 0 for blocks mapped one by one. */
+	const char *kind; /**< "main", "thread", "mmap" */
+	bool is_checked;
+	/** Why it is not checked, as the rest of a sentence; or NULL. */
+	const char *reason;
+	uint64_t in_use_blocks, in_use_bytes;
+	/** Free memory, that of the caches of threads included. */
+	uint64_t free_blocks, free_bytes;
+	uint64_t cached_bytes; /**< The part of it in caches of threads. */
+	uint64_t top_bytes;    /**< The part of it at the end of the arena. */
+	/** The resident part that the allocator would give back if it were
+	 * asked to (malloc_trim). */
+	uint64_t trimmable_bytes;
+	uint64_t largest_free_bytes;
+	uint64_t other_bytes; /**< Its own structures; foreign memory. */
+	uint64_t mapped_bytes;
+	uint64_t resident_bytes; /**< UINT64_MAX: not known. */
+};
+GR_VECTOR(gr_native_arena_vector, struct gr_native_arena);
+
+/** An allocator of the program; its arenas lie together. */
+struct gr_native_allocator {
+	const char *name;    /**< "glibc" */
+	const char *version; /**< "2.36"; "": not known */
+	uint32_t first_arena, narenas;
+	bool is_checked; /**< All of its arenas are. */
+};
+GR_VECTOR(gr_native_allocator_vector, struct gr_native_allocator);
+
+/** Zero-initialised, there is no C memory. */
+struct gr_native {
+	/** A file with code beside the executable is mapped, or an allocator
+	 * was found. */
+	bool is_expected;
+	struct gr_native_allocator_vector allocators;
+	struct gr_native_arena_vector arenas;
+	/** The memory of all arenas, by address, without overlaps. */
+	struct gr_native_range_vector memory;
+	/** Free memory that can be given back, by address. */
+	struct gr_native_range_vector trimmable;
+	/** All blocks of arenas that are checked. */
+	struct gr_blocks blocks;
+};
+
+/** The input of gr_native_read(). Nothing of it is kept. */
+struct gr_native_spec {
+	struct gr_runtime *rt;
+	const struct gr_residency *residency;
+	const struct gr_heap_arenas *go_arenas;
+	/** The files of the program, to find symbols in. */
+	const struct gr_target *target;
+};
+
+/**
+ * Find the allocators and their blocks. The target's memory was captured, or is
+ * that of a file. @p ret needs gr_native_deinit() even if this fails. Damage in
+ * the target is no error: it makes an arena unchecked.
+ */
+struct gr_error *gr_native_read(const struct gr_native_spec *spec,
+				struct gr_native *ret) GR_MUST_CHECK;
+void gr_native_deinit(struct gr_native *native);
+
+/**
+ * Plan the capture of what gr_native_read() and the search for roots of C read:
+ * writable memory outside of the Go heap, as far as it is resident.
+ */
+struct gr_error *
+gr_native_plan(struct gr_runtime *rt, const struct gr_residency *residency,
+	       const struct gr_heap_arenas *go_arenas) GR_MUST_CHECK;
+
+/** The memory of an arena that holds @p addr, or NULL. */
+const struct gr_native_range *
+gr_native_memory_at(const struct gr_native *native, uint64_t addr);
+
+/** A mapping that holds @p addr, or NULL. */
+const struct gr_mapping *
+gr_native_mapping_at(const struct gr_residency *residency, uint64_t addr);
+
+/** Resident bytes in [start, end), by residency ranges that are sorted. */
+uint64_t gr_native_resident_bytes(const struct gr_residency *residency,
+				  uint64_t start, uint64_t end);
+
+#endif /* GR_NATIVE_H */

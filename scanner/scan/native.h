@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** native: the C memory of a stop, which is read when a question needs it. */
+#ifndef GR_SCAN_NATIVE_H
+#define GR_SCAN_NATIVE_H
+
+#include "native/native.h"
+
+struct gr_stop;
+
+/**
+ * The C memory of the target: that of a file is read now; of a process, it was
+ * copied with an extent that has it (gr_extent_has_native()).
+ *
+ * @param[out] ret NULL: the target does not tell what is mapped, or what was
+ *	copied of a process has no C memory.
+ */
+struct gr_error *gr_stop_native(struct gr_stop *stop,
+				struct gr_native **ret) GR_MUST_CHECK;
+void gr_stop_drop_native(struct gr_stop *stop);
+
+#endif /* GR_SCAN_NATIVE_H */
