@@ -163,7 +163,7 @@ def _sources(program, flavour):
     if not (PROGRAMS / program).exists():
         return sorted((BENCH / program).glob("*.go"))
     sources = sorted((PROGRAMS / "common").glob("*.go"))
-    sources += sorted((PROGRAMS / program).glob("*.[gs]*"))
+    sources += sorted((PROGRAMS / program).glob("*.[cghs]*"))
     if flavour in HOSTS:
         sources.append(PROGRAMS / HOSTS[flavour] / "export.go")
     return sources
