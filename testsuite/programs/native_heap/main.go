@@ -11,7 +11,7 @@
 package main
 
 /*
-#cgo CFLAGS: -O1 -g -Wall
+#cgo CFLAGS: -O1 -g
 #cgo LDFLAGS: -lpthread
 #include <gnu/libc-version.h>
 #include <stdlib.h>

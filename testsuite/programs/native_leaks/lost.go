@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+package main
+
+/*
+#include <stdlib.h>
+#include <string.h>
+#include "plant.h"
+#include "record.h"
+*/
+import "C"
+
+import "unsafe"
+
+const (
+	droppedBlocks  = 500
+	droppedStrings = 300
+	deadBlocks     = 100
+	behindBlocks   = 10
+	longest        = 64 // of the strings
+)
+
+func loseByGo() {
+	for i := 0; i < droppedBlocks; i++ {
+		block := C.malloc(C.size_t(16 + i%7*24))
+		C.memset(block, 0x11, C.size_t(16+i%7*24))
+		C.record(C.LEAKED, kind("malloc"), block)
+	}
+	letters := string(make([]byte, longest))
+	for i := 0; i < droppedStrings; i++ {
+		text := C.CString(letters[:20+i%(longest-20)])
+		C.record(C.LEAKED, kind("string"), unsafe.Pointer(text))
+	}
+}
+
+func blocksOf(name string, count int) []unsafe.Pointer {
+	found := make([]unsafe.Pointer, count)
+	for i := range found {
+		found[i] = C.take(C.LEAKED, kind(name), C.size_t(56+i%3*64))
+	}
+	return found
+}
+
+// loseWithSlice leaves a dead slice in the arena.
+func loseWithSlice() {
+	dead := blocksOf("dead slice", deadBlocks)
+	if len(dead) != deadBlocks {
+		panic("too few")
+	}
+}
+
+// loseBehindC leaves a dead slice, whose address C keeps: that does not make
+// it live.
+func loseBehindC() {
+	dead := blocksOf("behind c", behindBlocks)
+	C.keep_word(kind("stale word"), C.uintptr_t(
+		uintptr(unsafe.Pointer(&dead[0]))))
+}
