@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Go objects with a typed pointer to a structure of C, whose bytes are known.
+// The program prints how many, and waits for the end of its input.
+package main
+
+/*
+#cgo CFLAGS: -O1 -g
+#include <gnu/libc-version.h>
+#include "index.h"
+*/
+import "C"
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"unsafe"
+)
+
+const (
+	bufferBytes = 3000 // no pointers are in it
+	notesBytes  = 2048 // a class of its own
+	tableBytes  = 816  // of the chunk of a struct table
+)
+
+type engine struct {
+	index  *C.struct_index
+	buffer uintptr // as some bindings keep their handles
+	notes  *[notesBytes]byte
+}
+
+// A sum says how many C blocks something holds alone, and in how many bytes.
+type sum struct {
+	Blocks int `json:"blocks"`
+	Bytes  int `json:"bytes"`
+}
+
+type engineTruth struct {
+	Address string `json:"address"`
+	Index   string `json:"index"`
+	First   string `json:"first"` // a node
+	Entry   string `json:"entry"` // of that node
+	Nodes   int    `json:"nodes"`
+	ByIndex sum    `json:"by_index"`
+	Buffer  sum    `json:"by_buffer"`
+	GoBytes int    `json:"go_bytes"` // behind the engine, and its own
+}
+
+// The engines share a table, which none of them holds alone.
+var big, small *engine
+
+func newEngine(table *C.struct_table, nodes int) (*engine, engineTruth) {
+	var index, buffer C.struct_sum
+	e := &engine{
+		C.index_create(table, C.long(nodes), &index),
+		uintptr(C.block_create(bufferBytes, &buffer)),
+		new([notesBytes]byte),
+	}
+	first := C.index_first(e.index)
+	return e, engineTruth{
+		hex(unsafe.Pointer(e)), hex(unsafe.Pointer(e.index)),
+		hex(unsafe.Pointer(first)), hex(unsafe.Pointer(first.entry)),
+		nodes,
+		sum{int(index.blocks), int(index.bytes)},
+		sum{int(buffer.blocks), int(buffer.bytes)},
+		int(unsafe.Sizeof(*e)) + notesBytes,
+	}
+}
+
+func hex(pointer unsafe.Pointer) string {
+	return fmt.Sprintf("%#x", uintptr(pointer))
+}
+
+func main() {
+	var bigTruth, smallTruth engineTruth
+	table := C.table_create()
+	big, bigTruth = newEngine(table, 1000)
+	small, smallTruth = newEngine(table, 200)
+	json.NewEncoder(os.Stdout).Encode(map[string]any{
+		"held": map[string]any{}, "places": map[string]string{},
+		"glibc":   C.GoString(C.gnu_get_libc_version()),
+		"engines": map[string]any{"big": bigTruth, "small": smallTruth},
+		"table":   tableBytes,
+	})
+	io.Copy(io.Discard, os.Stdin)
+}
