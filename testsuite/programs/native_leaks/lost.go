@@ -9,7 +9,10 @@ package main
 */
 import "C"
 
-import "unsafe"
+import (
+	"strings"
+	"unsafe"
+)
 
 const (
 	droppedBlocks  = 500
@@ -25,7 +28,7 @@ func loseByGo() {
 		C.memset(block, 0x11, C.size_t(16+i%7*24))
 		C.record(C.LEAKED, kind("malloc"), block)
 	}
-	letters := string(make([]byte, longest))
+	letters := strings.Repeat("a secret of C, ", longest)
 	for i := 0; i < droppedStrings; i++ {
 		text := C.CString(letters[:20+i%(longest-20)])
 		C.record(C.LEAKED, kind("string"), unsafe.Pointer(text))
