@@ -164,6 +164,11 @@ class Target:
         return ["-p", str(self.process.pid)]
 
     @property
+    def folder(self):
+        """Where the files are that the program has left."""
+        return self.core.parent if self.core else self.process.folder
+
+    @property
     def held(self):
         return self.truth["held"]
 
@@ -334,6 +339,9 @@ class Farm:
                 core = gdb_core(live.process, stays=True)
             folder = live.process.folder / "kept"
             folder.mkdir()
+            for file in live.folder.iterdir():
+                if file.is_file() and file != core:
+                    shutil.copy(file, folder)
             return shutil.move(core, folder / "core"), live.truth, folder
 
         if fresh or self._key(*what) in self._targets:

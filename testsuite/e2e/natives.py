@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""C memory as goref sees it: the documents of its verbs, and the blocks of the
+object graph. All that the tests need of goref's own names is in this file."""
+
+import functools
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from plain import told
+from session import run_cli
+from toolchains import Variant, cache_dir
+
+CENTRAL = Variant("go1.24", "cgo")
+# Blocks that a program does not know: libc's of each thread, of open files and
+# of libraries. A plain walk of the heaps counts 12 with twelve threads.
+OTHER_BLOCKS = 32
+OTHER_BYTES = 16 << 10
+
+
+def where(target):
+    """The words that open a target on the command line."""
+    if target.core:
+        return ["core", target.exe, target.core]
+    return ["attach", target.process.pid]
+
+
+def asked(target, *words, status=0):
+    """The document that a verb prints."""
+    done = run_cli([*where(target), *words, "--json"])
+    assert done.returncode == status, (done.stdout[-500:], done.stderr)
+    return json.loads(done.stdout)
+
+
+def native(target, status=0):
+    return asked(target, "native", status=status)
+
+
+def leaks(target, status=0):
+    """The document of `native leaks`, whose groups add up."""
+    document = asked(target, "native", "leaks", status=status)
+    groups = document["groups"]
+    blocks = sum(group["blocks"] for group in groups)
+    bytes_ = sum(group["bytes"] for group in groups)
+    # The list of groups may be cut off.
+    assert blocks <= document["leaked_blocks"]
+    assert bytes_ <= document["leaked_bytes"]
+    return document
+
+
+# Python that opens the heap of a target; the arguments are those of where().
+OPEN = """
+import json, sys, goref
+
+def opened():
+    how, *words = sys.argv[1:4]
+    if how == "core":
+        exe, core = words
+        return goref.core(core, exe)
+    return goref.attach(int(words[0]))
+
+def is_c(thing):
+    return getattr(thing, "kind", None) == "c"
+
+heap = opened()
+"""
+
+
+def scripted(target, code):
+    """The answer of a script that has the heap of the target."""
+    return told(OPEN + code, *where(target))
+
+
+BLOCKS = """
+print(json.dumps([
+    [block.address, block.size] for block in heap.objects() if is_c(block)
+]))
+"""
+
+
+def reached(target):
+    """{address: bytes} of the C blocks that something holds."""
+    rows = scripted(target, BLOCKS)
+    found = dict(rows)
+    assert len(found) == len(rows)
+    return found
+
+
+def slots(target, folder):
+    """{address: bytes of the slot} of the objects: what an object retains is
+    counted in slots, of which a header may be a part."""
+    file = folder / "objects.jsonl"
+    words = [*where(target), "export", "--format", "jsonl", file]
+    done = run_cli(words)
+    assert done.returncode == 0, done.stderr
+    rows = map(json.loads, file.read_text().splitlines())
+    return {int(row["address"], 16): row["slot_bytes"] for row in rows}
+
+
+def retained(target, addresses):
+    """{address: (bytes of Go, bytes of C)} that each keeps alive."""
+    found = {}
+    words = [f"{address:#x}" for address in addresses]
+    for i in range(0, len(words), 50):
+        document = asked(
+            target, "dominators", *words[i : i + 50], "--depth", "0"
+        )
+        rows = document["asked"]
+        assert len(rows) == len(words[i : i + 50])
+        for word, row in zip(words[i : i + 50], rows):
+            sizes = row["retained_bytes"], row["retained_c_bytes"]
+            found[int(word, 16)] = sizes
+    return found
+
+
+@functools.cache
+def library():
+    """A shared library with the variable `held_by_library'."""
+    compiler = shutil.which("cc") or pytest.skip("no C compiler")
+    text = "void *held_by_library;\n"
+    key = hashlib.sha256(text.encode()).hexdigest()[:16]
+    path = cache_dir() / f"library-{key}.so"
+    if not path.exists():
+        made = path.with_name(f"{path.name}.{os.getpid()}")
+        subprocess.run(
+            [compiler, "-shared", "-fPIC", "-x", "c", "-o", made, "-"],
+            input=text,
+            text=True,
+            check=True,
+        )
+        made.replace(path)
+    return path

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref native: each block that a program holds is found with its size, and
+none that it has freed, against what the program and malloc say themselves."""
+
+import array
+import os
+import re
+import shutil
+
+import pytest
+
+import glibcs
+import natives
+from natives import CENTRAL, OTHER_BLOCKS, OTHER_BYTES
+from session import run_cli
+from targets import attach_reason, skip_if
+from toolchains import variants
+from waiting import stop
+
+WORDS = 4  # of a block in the file of the truth
+IS_MMAPPED = 2
+FEW = ["4", "100000"]  # threads and operations, where the kind is tested
+# Environments that change which lists and which arenas there are.
+SETTINGS = {
+    "one arena": {"MALLOC_ARENA_MAX": "1"},
+    "two arenas": {"MALLOC_ARENA_MAX": "2"},
+    "arena_max": {"GLIBC_TUNABLES": "glibc.malloc.arena_max=3"},
+    "no tcache": {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"},
+    "long tcache": {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=100"},
+    "small tcache": {"GLIBC_TUNABLES": "glibc.malloc.tcache_max=256"},
+    "no fast bins": {"GLIBC_TUNABLES": "glibc.malloc.mxfast=0"},
+    "many mappings": {"GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=4096"},
+    "no mappings": {"GLIBC_TUNABLES": "glibc.malloc.mmap_max=0"},
+}
+
+
+class Truth:
+    """The file that the program has written: blocks, {address: bytes of the
+    chunk}, and the freed addresses."""
+
+    def __init__(self, target):
+        self.told = target.truth
+        self.folder = target.folder
+        words = array.array("Q", (self.folder / "blocks").read_bytes())
+        end = WORDS * self.told["blocks"]
+        self.blocks, self.freed = {}, set(words[end:])
+        for i in range(0, end, WORDS):
+            address, asked, usable, head = words[i : i + WORDS]
+            is_mmapped = head & IS_MMAPPED
+            self.blocks[address] = usable + (16 if is_mmapped else 8)
+            # Two ways to tell the size of a chunk.
+            assert is_mmapped or self.blocks[address] == head & ~7
+            assert usable >= asked
+        assert len(self.blocks) == self.told["blocks"]
+        assert sum(self.blocks.values()) == self.told["bytes"]
+        assert len(self.freed) == self.told["freed"]
+        assert not self.freed & self.blocks.keys()
+
+    @property
+    def arenas(self):
+        text = (self.folder / "malloc_info").read_text()
+        return len(re.findall("<heap nr=", text))
+
+
+def check_blocks(truth, found):
+    """All blocks with their sizes; and no others, but libc's own."""
+    missing = truth.blocks.keys() - found.keys()
+    assert not missing, [hex(address) for address in sorted(missing)[:5]]
+    wrong = {
+        hex(address): (bytes_, found[address])
+        for address, bytes_ in truth.blocks.items()
+        if found[address] != bytes_
+    }
+    assert wrong == {}
+    others = found.keys() - truth.blocks.keys()
+    assert len(others) <= OTHER_BLOCKS
+    # libc may have got the memory of a freed one.
+    assert len(truth.freed & others) <= OTHER_BLOCKS // 8
+
+
+def overhead(truth):
+    """More than the heads of arenas, the caches of threads, what stands at the
+    ends of heaps, what others have taken between the chunks, and what lies
+    before an aligned block in its mapping."""
+    pages = truth.arenas + truth.told["threads"] + 2 * truth.told["brks"]
+    return 4096 * (pages + truth.told["mallinfo"]["hblks"])
+
+
+def check_counters(truth, allocator):
+    """The counters, against the blocks and against mallinfo()."""
+    info = truth.told["mallinfo"]
+    assert allocator["name"] == "glibc"
+    assert allocator["version"] == truth.told["glibc"]
+    assert allocator["checked"] is True
+    assert allocator["arenas"] == truth.arenas
+    blocks = allocator["in_use_blocks"] - truth.told["blocks"]
+    assert 0 <= blocks <= OTHER_BLOCKS
+    bytes_ = allocator["in_use_bytes"] - truth.told["bytes"]
+    assert 0 <= bytes_ <= OTHER_BYTES
+    assert allocator["mapped_bytes"] == info["hblkhd"]
+    # malloc counts what threads have cached as in use.
+    assert allocator["free_bytes"] >= info["fordblks"] - OTHER_BYTES
+    taken = info["arena"] + info["hblkhd"]
+    whole = allocator["in_use_bytes"] + allocator["free_bytes"]
+    assert taken - overhead(truth) <= whole <= taken
+    assert 0 <= allocator["trimmable_bytes"] <= allocator["free_bytes"]
+
+
+def check(target):
+    truth = Truth(target)
+    check_blocks(truth, natives.reached(target))
+    [allocator] = natives.native(target)["allocators"]
+    check_counters(truth, allocator)
+    # Each block that is wrongly in use would be one that nothing holds.
+    document = natives.leaks(target)
+    assert document["leaked_blocks"] <= OTHER_BLOCKS // 4
+    return truth
+
+
+@variants("cgo")
+def test_million_operations(farm, variant):
+    truth = check(farm.target("native_heap", variant))
+    assert truth.told["threads"] == 8 and truth.arenas > 4
+    assert len(truth.blocks) > 100_000 and len(truth.freed) > 50_000
+    assert truth.told["mmapped_blocks"] >= 16
+
+
+@pytest.mark.parametrize("env", SETTINGS.values(), ids=SETTINGS)
+def test_settings(farm, env):
+    target = farm.target("native_heap", CENTRAL, args=FEW, env=env)
+    truth = check(target)
+    if "MALLOC_ARENA_MAX" in env:
+        assert truth.arenas == int(env["MALLOC_ARENA_MAX"])
+
+
+@pytest.mark.parametrize("threads", ["1", "4"])
+def test_foreign_break(farm, threads):
+    """Somebody else moves the break, also by an odd number of bytes."""
+    target = farm.target(
+        "native_heap",
+        CENTRAL,
+        args=[threads, "200000", "brk"],
+        env={"MALLOC_ARENA_MAX": "1"},
+    )
+    truth = check(target)
+    assert truth.told["brks"] > 4
+
+
+@pytest.mark.parametrize("glibc", glibcs.GLIBCS)
+def test_other_glibc(farm, glibc):
+    """The machine has debug information of its own release at most."""
+    variant = glibcs.variant(CENTRAL.release, glibc)
+    truth = check(farm.target("native_heap", variant))
+    assert truth.told["glibc"] == glibc
+
+
+@pytest.mark.parametrize("glibc", glibcs.GLIBCS)
+@pytest.mark.parametrize("how", ["no tcache", "one arena"])
+def test_settings_of_other_glibc(farm, glibc, how):
+    variant = glibcs.variant(CENTRAL.release, glibc)
+    check(farm.target("native_heap", variant, args=FEW, env=SETTINGS[how]))
+
+
+def test_core_of_gdb(farm):
+    check(farm.target("native_heap", CENTRAL, "gcore", args=FEW))
+
+
+@variants("cgo")
+def test_process(farm, variant):
+    """It is left as it was, and looked at again."""
+    skip_if(attach_reason())
+    target = farm.target("native_heap", variant, "live", args=FEW)
+    check(target)
+    check(target)
+    assert target.process.popen.poll() is None
+
+
+def test_stopped_process(farm):
+    skip_if(attach_reason())
+    target = farm.target("native_heap", CENTRAL, "live", args=FEW, fresh=True)
+    stop(target.process.pid)
+    check(target)
+
+
+@pytest.mark.parametrize("part", [0.3, 0.6, 0.9])
+def test_torn_core(farm, tmp_path, part):
+    """The answer is partial. An arena that is not whole is not checked, and
+    its blocks are no leaks."""
+    whole = farm.target("native_heap", CENTRAL, args=FEW)
+    torn = tmp_path / "torn"
+    shutil.copy(whole.core, torn)
+    os.truncate(torn, int(torn.stat().st_size * part))
+    for words in ["native"], ["native", "leaks"]:
+        done = run_cli(["core", whole.exe, torn, *words])
+        assert done.returncode in (1, 3), done.stderr
+        assert "truncated" in done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+    if done.returncode == 3:
+        target = type(whole)("core", whole.exe, whole.truth, core=torn)
+        document = natives.leaks(target, status=3)
+        assert (document["leaked_blocks"] or 0) <= OTHER_BLOCKS
+
+
+@variants("default", releases=("go1.24",))
+def test_no_c_memory(farm, variant):
+    """A program without libc has no allocator, and nothing that leaks."""
+    target = farm.target("rest", variant)
+    assert natives.native(target)["allocators"] == []
+    document = natives.leaks(target)
+    assert document["leaked_blocks"] == 0 and document["groups"] == []
