@@ -1039,7 +1039,9 @@ class Dominator(NamedTuple):  # gr_dominator
     bytes: int
     """The bytes of these objects themselves."""
     retained_bytes: int
-    """The bytes that they keep alive, themselves included."""
+    """The bytes that they keep alive, themselves and C memory included."""
+    retained_c_bytes: int
+    """The part of it in blocks of C."""
     cut: int
     """Rows directly below that are left out."""
     cut_bytes: int
@@ -1049,6 +1051,8 @@ class Dominators(NamedTuple):  # gr_dominators
     """The vertices that keep most alive."""
 
     reached_bytes: int
+    """With C memory."""
+    reached_c_bytes: int
     rows: tuple[Dominator, ...]
     """Parents before children, most retained bytes first. The first row is
     the program, or everything that was asked for; there is none if that keeps
@@ -1058,6 +1062,8 @@ class Dominators(NamedTuple):  # gr_dominators
     """The vertices that were asked for, one by one."""
     together: Total
     """The objects that all of these keep alive together."""
+    together_c_bytes: int
+    """The part of them in blocks of C."""
     gaps: Gaps
     """The gaps of the target and of the walk."""
 
@@ -1639,6 +1645,9 @@ class Reference(NamedTuple):  # gr_reference
     the name of its variable: "main.sessions[3].conn"."""
     word_addr: _Addr | None
     """The address of the pointer; None for a register."""
+    is_conservative: bool
+    """The collector does not follow the word: it may be no pointer. So it is
+    with all words of C memory."""
 
 class ReferenceGroup(NamedTuple):  # gr_reference_group
     """References by the same field, with the same type at the other end."""
@@ -1680,6 +1689,8 @@ class ObjectInfo(NamedTuple):  # gr_object_info
     """The address that was asked about."""
     is_object: bool
     """If not, only `addr` and `description` mean something."""
+    is_c: bool
+    """It is a block of C: it has no slot and no span."""
     description: str | None
     """The memory that is there instead of an object: "stack of goroutine
     7"."""
@@ -1713,7 +1724,9 @@ class ObjectInfo(NamedTuple):  # gr_object_info
     """It was allocated last, and may not be initialised yet."""
     specials: tuple[Special, ...]
     retained_bytes: int
-    """With the slots' unused bytes; 0 for garbage."""
+    """With the slots' unused bytes, and C memory; 0 for garbage."""
+    retained_c_bytes: int
+    """The part of it in blocks of C."""
     dominator: Vertex | None  # if is_reachable
     """The last vertex on all paths to it; None for garbage. A "group" or "top"
     holds it over several roots."""

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 _MAX_RESULTS = 2
 _SAVES = ("save", "save-values")  # extents that record what is read
-_WHOLE = ("heap", "pages", "residency", *_SAVES)  # extents with the heap
+_NATIVE = ("residency", *_SAVES)  # extents with more than native
+# Extents with the heap.
+_WHOLE = ("heap", "native", "pages", *_NATIVE)
 
 
 class Session:
@@ -113,7 +115,8 @@ class Session:
         if extent in _SAVES:
             return extent == self.extent
         is_whole = extent == self.extent or (
-            self.extent in _WHOLE and extent != "residency"
+            self.extent in (_NATIVE if extent == "native" else _WHOLE)
+            and extent != "residency"
         )
         return is_whole or self.scan.info().kind in ("core", "saved")
 

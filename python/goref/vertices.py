@@ -50,8 +50,14 @@ class Vertex:
 
     @property
     def retained_size(self) -> int:
-        """The bytes that only this keeps alive, including its own."""
-        return self.heap._scan().vertex(self._vertex, True).retained_bytes
+        """The bytes that only this keeps alive, including its own, in Go."""
+        row = self.heap._scan().vertex(self._vertex, True)
+        return row.retained_bytes - row.retained_c_bytes
+
+    @property
+    def retained_c_size(self) -> int:
+        """The bytes that only this keeps alive in blocks of C."""
+        return self.heap._scan().vertex(self._vertex, True).retained_c_bytes
 
     def references(self) -> Iterator[Reference]:
         """The references from here. If two words point to one object, there
@@ -62,7 +68,7 @@ class Vertex:
 
 
 class Object(Vertex):
-    """An object of the heap."""
+    """An object of the heap, or a block of C that something holds."""
 
     __slots__ = ()
 
@@ -75,6 +81,11 @@ class Object(Vertex):
     def size(self) -> int:
         """The bytes of its memory, without a malloc header."""
         return self._row().bytes
+
+    @property
+    def kind(self) -> str:
+        """`go`, or `c` for a block of C."""
+        return "c" if self._row().is_c else "go"
 
     @property
     def type(self) -> str | None:

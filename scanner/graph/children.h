@@ -38,6 +38,8 @@ struct gr_child_group {
 	uint32_t first;		 /**< The first of them in members. */
 	uint64_t own_bytes;	 /**< Without what they retain. */
 	uint64_t retained_bytes; /**< The sum: they do not overlap. */
+	/** The part of it in objects of the second sequence of runs. */
+	uint64_t retained_second;
 };
 
 /** Groups, most retained bytes first, then by example. */

@@ -43,6 +43,7 @@ uint32_t gr_groups_enter(struct gr_groups *groups, const struct gr_graph *g,
 	group->vertices++;
 	group->own_bytes += gr_graph_own_bytes(g, v);
 	group->retained_bytes += retained_bytes;
+	group->retained_second += gr_graph_retained_second(g, v);
 	return index;
 }
 

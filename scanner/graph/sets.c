@@ -124,6 +124,8 @@ static void sum_piece(void *ctx, uint32_t start, uint32_t end)
 			run++;
 		s->total.objects++;
 		s->total.bytes += run->elem_bytes;
+		if (v >= gr_objects_second(s->g->objects))
+			s->total.second_bytes += run->elem_bytes;
 	}
 }
 

@@ -13,6 +13,8 @@
 struct gr_kept {
 	uint32_t objects;
 	uint64_t bytes;
+	/** The part of them in objects of the second sequence of runs. */
+	uint64_t second_bytes;
 };
 
 /**

@@ -51,32 +51,9 @@ struct gr_error *gr_counter_count_blocks(struct gr_counter *c)
 	     !err && v < c->g->nobjects; v++) {
 		uint32_t row;
 
-		err = row_of_block(c, v, &row);
-		if (!err)
-			gr_counter_count_block(c, row, v);
-		if (!err)
-			err = gr_tick(&ticker);
-	}
-	return err;
-}
-
-/* Count the blocks that nothing holds, under a name of their own. */
-static struct gr_error *count_leaked(struct gr_counter *c)
-{
-	struct gr_ticker ticker = { .poll = &c->poll };
-	struct gr_error *err = NULL;
-
-	for (gr_vertex v = gr_objects_second(c->g->objects);
-	     !err && v < c->g->nobjects; v++) {
-		uint64_t key = gr_counter_key(KEY_BLOCK, GR_TYPE_NONE);
-		uint32_t row;
-
-		if (gr_graph_is_reached(c->g, v))
+		if (!gr_graph_is_reached(c->g, v))
 			continue;
-		row = gr_keys_find(&c->keys, key, 0);
-		if (row == UINT32_MAX)
-			err = gr_counter_add_key(
-				c, key, "C blocks that nothing holds", &row);
+		err = row_of_block(c, v, &row);
 		if (!err)
 			gr_counter_count_block(c, row, v);
 		if (!err)
@@ -112,7 +89,7 @@ static struct gr_error *count_held_blocks(
 		if (!err)
 			err = gr_tick(&ticker);
 	}
-	return err ? err : count_leaked(c);
+	return err;
 }
 
 /* The row of a block that an object or a root leads to. */
@@ -140,6 +117,31 @@ static struct gr_error *row_of_link(struct gr_counter *c, gr_vertex parent,
 		       gr_counter_root_row(c, parent, ret);
 }
 
+/* Count the blocks that nothing holds, under a name of their own. */
+static struct gr_error *count_leaked(struct gr_counter *c)
+{
+	struct gr_ticker ticker = { .poll = &c->poll };
+	struct gr_error *err = NULL;
+
+	for (gr_vertex v = gr_objects_second(c->g->objects);
+	     !err && v < c->g->nobjects; v++) {
+		uint64_t key = gr_counter_key(KEY_BLOCK, GR_TYPE_NONE);
+		uint32_t row;
+
+		if (gr_graph_is_reached(c->g, v))
+			continue;
+		row = gr_keys_find(&c->keys, key, 0);
+		if (row == UINT32_MAX)
+			err = gr_counter_add_key(
+				c, key, "C blocks that nothing holds", &row);
+		if (!err)
+			gr_counter_count_block(c, row, v);
+		if (!err)
+			err = gr_tick(&ticker);
+	}
+	return err;
+}
+
 /* Count blocks of C by what holds them. */
 struct gr_error *gr_counter_count_holders(struct gr_counter *c)
 {
@@ -152,5 +154,7 @@ struct gr_error *gr_counter_count_holders(struct gr_counter *c)
 	if (!c->words || !rows)
 		return gr_budget_error(budget);
 	struct gr_error *err = gr_field_words_find(c->answers, c->words);
-	return err ? err : count_held_blocks(c, rows, row_of_link);
+	if (!err)
+		err = count_held_blocks(c, rows, row_of_link);
+	return err ? err : count_leaked(c);
 }

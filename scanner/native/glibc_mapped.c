@@ -15,6 +15,7 @@ enum {
 	MAX_PROBES = 1 << 22, /* pages without a header, in all mappings */
 	MAX_BLIND_PROBES = 1 << 13,    /* if nobody tells how many there are */
 	LEAST_BLIND_BYTES = 128 << 10, /* DEFAULT_MMAP_THRESHOLD_MIN */
+	MAX_ALIGN = 1 << 30,
 };
 
 struct search {
@@ -66,24 +67,30 @@ static uint64_t chunk_at(struct search *s, uint64_t chunk, uint64_t *before)
 	return bytes;
 }
 
-/* A chunk of the page at @p page: at its start, or where an alignment has moved
- * it to. */
+/* A chunk whose mapping begins at @p page. An alignment may have moved it: then
+ * the header at the start stays as it was. @return its bytes; 0: there is none. */
 static uint64_t find_chunk(struct search *s, uint64_t page, uint64_t *chunk,
 			   uint64_t *before)
 {
-	uint64_t bytes = chunk_at(s, page, before);
+	struct gr_view *view = &s->g->r->view;
+	uint64_t head;
 
-	*chunk = page;
-	if (bytes)
-		return *before ? 0 : bytes;
-	// Bounded by a page.
-	for (uint64_t align = 32; align <= GR_PAGE_BYTES; align *= 2) {
-		*chunk = page + align - GR_CHUNK_USER;
-		bytes = chunk_at(s, *chunk, before);
-		if (bytes && *before)
+	if (!gr_view_has(view, page, 0) ||
+	    !gr_view_word(view, page + GR_CHUNK_SIZE, &head) ||
+	    (head & GR_CHUNK_FLAGS) != GR_CHUNK_IS_MMAPPED)
+		return 0;
+	for (uint64_t align = 32; align && align <= MAX_ALIGN; align *= 2) {
+		uint64_t user = (page + GR_CHUNK_USER + align - 1) & -align;
+
+		*chunk = user - GR_CHUNK_USER;
+		if (*chunk == page || *chunk >= s->end)
+			continue;
+		uint64_t bytes = chunk_at(s, *chunk, before);
+		if (bytes && *before == *chunk - page)
 			return bytes;
 	}
-	return 0;
+	*chunk = page;
+	return chunk_at(s, page, before);
 }
 
 static void record(const struct search *s, uint64_t chunk)

@@ -403,6 +403,7 @@ struct gr_error *gr_dominator_describe(struct gr_answers *answers,
 		.objects = info.class == GR_CLASS_OBJECT,
 		.bytes = gr_graph_own_bytes(answers->graph->graph, vertex),
 		.retained_bytes = info.retained_bytes,
+		.retained_c_bytes = info.retained_c_bytes,
 	};
 	return NULL;
 }
@@ -421,6 +422,7 @@ static struct gr_error *make_row(struct tree *t, const struct branch *branch,
 	ret->objects *= group->vertices;
 	ret->bytes = group->own_bytes;
 	ret->retained_bytes = group->retained_bytes;
+	ret->retained_c_bytes = group->retained_second;
 	ret->retained_objects = branch->retained_objects;
 	ret->cut = branch->left;
 	ret->cut_bytes = branch->left_bytes;
@@ -476,6 +478,8 @@ static struct gr_error *take_first(struct tree *t, const gr_vertex *vertices,
 	for (uint32_t i = 0; i < nvertices; i++) {
 		first.group.own_bytes += gr_graph_own_bytes(t->g, vertices[i]);
 		first.group.retained_bytes += t->g->retained[vertices[i]];
+		first.group.retained_second +=
+			gr_graph_retained_second(t->g, vertices[i]);
 	}
 	return take(t, first);
 }

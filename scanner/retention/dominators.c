@@ -154,6 +154,7 @@ answer_places(struct gr_answers *answers,
 	if (!err)
 		err = gr_graph_keeps(g, vertices, count, &poll, NULL, &kept);
 	ret->together = (struct gr_total){ kept.objects, kept.bytes };
+	ret->together_c_bytes = kept.second_bytes;
 	return err ? err :
 		     gr_dominator_tree(answers, options, vertices, count, ret);
 }
@@ -175,6 +176,7 @@ struct gr_error *gr_dominators_find(struct gr_answers *answers,
 	const struct gr_graph *g = answers->graph->graph;
 	const gr_vertex top = gr_graph_top(g);
 	dominators->reached_bytes = g->retained[top];
+	dominators->reached_c_bytes = gr_graph_retained_second(g, top);
 	dominators->gaps = answers->graph_gaps;
 	err = options->nplaces ?
 		      answer_places(answers, options, dominators) :

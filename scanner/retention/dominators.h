@@ -44,7 +44,8 @@ struct gr_dominator {
 	uint32_t vertices;     /**< Vertices that are merged in it. */
 	uint64_t objects;      /**< Objects among them; 0: none is one. */
 	uint64_t bytes;	       /**< The objects' own bytes. */
-	uint64_t retained_bytes;
+	/** With C memory; and the part of it in blocks of C. */
+	uint64_t retained_bytes, retained_c_bytes;
 	uint64_t retained_objects; /**< 0 unless it is a view. */
 	/** Rows directly below that are left out, and what these keep. */
 	uint64_t cut;
@@ -53,7 +54,8 @@ struct gr_dominator {
 
 /** The answer. Belongs to the caller. */
 struct gr_dominators {
-	uint64_t reached_bytes;
+	/** With C memory; and the part of it in blocks of C. */
+	uint64_t reached_bytes, reached_c_bytes;
 	/**
 	 * Parents before children, and most retained bytes first. The first
 	 * row is the top, or all that was asked for. A row's own bytes, and the
@@ -68,6 +70,7 @@ struct gr_dominators {
 	/** All that was asked for keeps this alive together: the sum of the
 	 * first row, and what only several of them hold. */
 	struct gr_total together;
+	uint64_t together_c_bytes; /**< The part of it in blocks of C. */
 	/** The gaps of the target and of the walk. */
 	struct gr_gaps gaps;
 };

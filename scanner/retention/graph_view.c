@@ -191,7 +191,10 @@ struct gr_error *gr_scan_next_object(struct gr_scan *scan,
 	while (!err && cursor->next < answers->graph->graph->nobjects) {
 		gr_vertex v = cursor->next++;
 
-		err = check_object(answers, cursor, v, &is_match);
+		// A block of C that nothing holds is not reached.
+		is_match = false;
+		if (gr_graph_is_reached(answers->graph->graph, v))
+			err = check_object(answers, cursor, v, &is_match);
 		if (!err && is_match) {
 			cursor->has_found = true;
 			*ret = v;

@@ -148,7 +148,9 @@ static struct gr_error *list_object(struct lister *l, gr_vertex v,
 	struct gr_error *err = gr_tick(&l->ticker);
 	struct kind kind;
 
-	if (!err && bytes < l->options->min_bytes)
+	// A block of C that nothing holds is not reached.
+	if (!err && (bytes < l->options->min_bytes ||
+		     !gr_graph_is_reached(l->g, v)))
 		return NULL;
 	if (!err)
 		err = find_kind(l, l->g->objects->type[v], bytes, &kind);

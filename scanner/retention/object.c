@@ -7,6 +7,7 @@
 #include "retention/references.h"
 #include "scan/enter.h"
 #include "scan/kept_walk.h"
+#include "scan/native.h"
 
 GR_VECTOR(gr_special_vector, struct gr_special);
 
@@ -124,7 +125,7 @@ static struct gr_error *find_specials(struct gr_stop *stop, uint64_t base_addr,
 	return NULL;
 }
 
-/* Fill in what only the graph knows. */
+/* Fill in what only the graph knows. @p obj is GR_OBJ_NONE for a block of C. */
 static struct gr_error *describe_vertex(struct gr_answers *answers, gr_obj obj,
 					const struct gr_object_options *options,
 					struct gr_object_info *info)
@@ -135,11 +136,14 @@ static struct gr_error *describe_vertex(struct gr_answers *answers, gr_obj obj,
 	if (err)
 		return err;
 	const struct gr_graph *g = answers->graph->graph;
-	gr_vertex v = gr_object_vertex(g->objects, obj);
+	gr_vertex v = obj == GR_OBJ_NONE ?
+			      gr_objects_find(g->objects, info->base_addr) :
+			      gr_object_vertex(g->objects, obj);
 	if (v == GR_VERTEX_NONE || !gr_graph_is_reached(g, v))
 		return NULL;
 	info->is_reachable = true;
 	info->retained_bytes = g->retained[v];
+	info->retained_c_bytes = gr_graph_retained_second(g, v);
 	err = gr_vertex_describe(answers, g->idom[v], &info->dominator);
 	if (!err)
 		err = gr_references_read(answers, v, options->max_references,
@@ -170,6 +174,38 @@ static struct gr_error *describe(struct gr_answers *answers, uint64_t addr,
 	return err ? err : describe_vertex(answers, obj, options, info);
 }
 
+/* Describe the block of C at @p addr, if there is one. */
+static struct gr_error *describe_block(struct gr_answers *answers,
+				       uint64_t addr,
+				       const struct gr_object_options *options,
+				       struct gr_object_info *info)
+{
+	struct gr_native *native = NULL;
+	struct gr_error *err = gr_stop_native(answers->stop, &native);
+	uint32_t block = err || !native ?
+				 GR_BLOCK_NONE :
+				 gr_blocks_find(&native->blocks, addr);
+
+	if (err || block == GR_BLOCK_NONE)
+		return err;
+	const struct gr_block *b = &native->blocks.list.data[block];
+	info->is_object = info->is_c = true;
+	info->base_addr = b->addr;
+	info->bytes = gr_block_bytes(b);
+	info->offset = addr - b->addr;
+	err = describe_vertex(answers, GR_OBJ_NONE, options, info);
+	info->gaps = answers->graph_gaps;
+	if (err)
+		return err;
+	const struct gr_objects *objects = answers->graph->graph->objects;
+	uint32_t label = objects->type[gr_block_vertex(objects, block)];
+	info->type_source = type_source_name(label == GR_TYPE_NONE ?
+						     GR_TYPE_FROM_UNKNOWN :
+						     GR_TYPE_FROM_POINTER);
+	info->type = gr_memory_name(answers->stop->program, label);
+	return NULL;
+}
+
 static struct gr_error *answer(struct gr_answers *answers, uint64_t addr,
 			       const struct gr_object_options *options,
 			       struct gr_object_info **ret)
@@ -196,6 +232,8 @@ static struct gr_error *answer(struct gr_answers *answers, uint64_t addr,
 		info->offset = addr >= at.base_addr ? addr - at.base_addr : 0;
 		info->type = at.type;
 		err = describe(answers, addr, options, info);
+	} else {
+		err = describe_block(answers, addr, options, info);
 	}
 	if (!err)
 		*ret = steal_ptr(info);

@@ -31,6 +31,7 @@ struct gr_reference {
 	 * with the name of its variable: `main.sessions[3].conn`. */
 	const char *name;
 	uint64_t word_addr; /**< Address of the pointer; 0: in no memory. */
+	bool is_conservative; /**< As gr_link.is_conservative. */
 };
 
 /** References with the same type at the other end and the same field. */
@@ -64,6 +65,7 @@ struct gr_special {
 struct gr_object_info {
 	uint64_t addr; /**< That was asked about. */
 	bool is_object;
+	bool is_c; /**< A block of C: it has no slot and no span. */
 	const char *description; /**< If it is none: "free slot". */
 	/** The memory of the object, without its malloc header. */
 	uint64_t base_addr, bytes;
@@ -85,7 +87,7 @@ struct gr_object_info {
 	size_t nspecials;
 
 	/* Only reachable objects have these. */
-	uint64_t retained_bytes;
+	uint64_t retained_bytes, retained_c_bytes;
 	struct gr_vertex_info dominator;
 	struct gr_references references, referrers;
 	struct gr_gaps gaps;

@@ -135,7 +135,10 @@ static struct gr_error *add_to_list(struct gr_answers *answers,
 				    const struct gr_link *link,
 				    struct reference_vector *list)
 {
-	struct gr_reference reference = { .word_addr = link->addr };
+	struct gr_reference reference = {
+		.word_addr = link->addr,
+		.is_conservative = link->is_conservative,
+	};
 	struct gr_vertex_info from;
 	struct gr_error *err = gr_vertex_describe(answers, link->from, &from);
 

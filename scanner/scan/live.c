@@ -153,17 +153,12 @@ static struct gr_error *read_residency(struct gr_scan *scan)
 	struct gr_error *err = NULL;
 
 	scan->stop.is_native_copied = false;
-	if (extent == GR_EXTENT_PAGES) {
-		err = gr_stop_read_pages(&scan->stop);
-		// If the process has ended, the next steps fail.
-		gr_error_catch(&err, GR_ERROR_ARGUMENT);
-		gr_error_catch(&err, GR_ERROR_IO);
-		return err;
-	}
 	if (has_native)
 		err = gr_stop_read_residency(&scan->stop);
+	// If the process has ended, the next steps fail.
 	if (extent != GR_EXTENT_RESIDENCY &&
-	    gr_error_catch(&err, GR_ERROR_ARGUMENT))
+	    (gr_error_catch(&err, GR_ERROR_ARGUMENT) ||
+	     gr_error_catch(&err, GR_ERROR_IO)))
 		return NULL;
 	return err || !has_native ? err : plan_native(&scan->stop);
 }

@@ -62,19 +62,18 @@ struct gr_scan_info {
 
 /** The questions that a scan is for. */
 enum gr_scan_extent {
-	GR_EXTENT_HEAP,	      /**< All questions. */
+	/** Questions on the Go heap that need neither the graph nor C. */
+	GR_EXTENT_HEAP,
 	GR_EXTENT_GOROUTINES, /**< Goroutines and their calls: no heap. */
-	GR_EXTENT_VALUES,     /**< As sites, and values: strings, numbers. */
-	/** All, the memory of C, and which pages are resident. */
-	GR_EXTENT_RESIDENCY,
-	/** All, and which pages are resident if that can be known: no more of
-	 * it than that. */
-	GR_EXTENT_PAGES,
-	/** The same, as far as that can be known. */
+	/** All, the memory of C, and which pages are resident, as far as that can
+	 * be known. What follows has this, too, but for the buckets. */
 	GR_EXTENT_NATIVE,
+	GR_EXTENT_VALUES,    /**< As sites, and values: strings, numbers. */
+	GR_EXTENT_RESIDENCY, /**< An error if the pages are not known. */
+	GR_EXTENT_PAGES,     /**< As native. */
 	GR_EXTENT_BUCKETS, /**< The runtime's own profiles, nothing else. */
 	GR_EXTENT_SITES,   /**< All, and where objects were allocated. */
-	GR_EXTENT_REPORT,  /**< Sites, and which pages are resident. */
+	GR_EXTENT_REPORT,  /**< As sites. */
 	/** All, residency and profiles; what is read is recorded for
 	 * gr_scan_save(). */
 	GR_EXTENT_SAVE,

@@ -34,11 +34,11 @@ static inline bool gr_extent_is_recorded(enum gr_scan_extent extent)
 }
 
 /** The stages of an extent. */
-/** Has the extent the memory of C? */
+/** Has the extent the memory of C, and the resident pages? */
 static inline bool gr_extent_has_native(enum gr_scan_extent extent)
 {
-	return extent == GR_EXTENT_NATIVE || extent == GR_EXTENT_RESIDENCY ||
-	       extent == GR_EXTENT_REPORT || gr_extent_is_recorded(extent);
+	return extent != GR_EXTENT_HEAP && extent != GR_EXTENT_GOROUTINES &&
+	       extent != GR_EXTENT_BUCKETS;
 }
 
 static inline unsigned int gr_extent_stages(enum gr_scan_extent extent)

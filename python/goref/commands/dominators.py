@@ -20,6 +20,11 @@ SCREEN_ROWS = 14
 _CUTS = ("depth", "min-bytes", "top")
 
 
+def extent(_options: Any) -> str:
+    """The object graph has C memory, too."""
+    return "native"
+
+
 def check(options: Any) -> None:
     if (options.depth or 0) > MAX_DEPTH:
         raise args.UsageError(
@@ -29,7 +34,9 @@ def check(options: Any) -> None:
 
 
 def run(options: Any) -> list[str]:
-    with running(options.memory_limit, options.timeout) as opened:
+    with running(
+        options.memory_limit, options.timeout, extent(options)
+    ) as opened:
         found = _dominators(opened, options)
         info = opened.info()
         report = DominatorsReport(

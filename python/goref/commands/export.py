@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 _PROFILES = ("folded", "dot")  # of a walk; the other formats are of the graph
 
 
+def extent(_options: Any) -> str:
+    """The object graph has C memory, too."""
+    return "native"
+
+
 def check(options: Any) -> None:
     if options.format is None:
         raise args.UsageError(f"give --format {FORMAT_EXPORT.value}")
@@ -27,7 +32,9 @@ def check(options: Any) -> None:
 
 def run(options: Any) -> list[str]:
     [path] = options.words
-    with running(options.memory_limit, options.timeout) as opened:
+    with running(
+        options.memory_limit, options.timeout, extent(options)
+    ) as opened:
         if options.format in _PROFILES:
             return _profile(opened, path, options)
         found = opened.export(path, options.format)

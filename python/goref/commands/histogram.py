@@ -38,14 +38,16 @@ def _is_by_site(options: Any) -> bool:
 
 
 def extent(options: Any) -> str:
-    return "sites" if _is_by_site(options) else "heap"
+    return "sites" if _is_by_site(options) else "native"
 
 
 def run(options: Any) -> list[str]:
     is_wanted = args.matcher(options.filter)
     if _is_by_site(options):
         return _sites(options, is_wanted)
-    with running(options.memory_limit, options.timeout) as opened:
+    with running(
+        options.memory_limit, options.timeout, extent(options)
+    ) as opened:
         found = opened.histogram(
             options.by, options.retained, options.garbage, options.exact
         )

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 _SCREEN = 40  # lines, where a person looks
 
 
+def extent(_options: Any) -> str:
+    """The object graph has C memory, too."""
+    return "native"
+
+
 def check(options: Any) -> None:
     """--addresses is a list of its own, for other tools."""
     others = (
@@ -80,7 +85,9 @@ def _near(scan: Scan, pattern: str | None) -> str:
 
 
 def run(options: Any) -> list[str]:
-    with running(options.memory_limit, options.timeout) as opened:
+    with running(
+        options.memory_limit, options.timeout, extent(options)
+    ) as opened:
         total, left = _list(opened, options)
         near = "" if total.objects else _near(opened, options.type)
         lost = partial.reasons(opened.info(), opened.gaps())

@@ -59,7 +59,9 @@ class DominatorsReport(Report):
         if self.asked:
             lines += self._asked_lines()
         else:
-            reached = human_bytes(found.reached_bytes)
+            reached = human_bytes(found.reached_bytes) + c_part(
+                found.reached_bytes, found.reached_c_bytes
+            )
             lines.append(
                 f"{reached} are reached. "
                 "Retained: what would be freed without this one alone."
@@ -100,14 +102,16 @@ class DominatorsReport(Report):
         first = branches(found.rows)
         return {
             **target_document(self.info),
-            "reached_bytes": found.reached_bytes,
+            "reached_bytes": found.reached_bytes - found.reached_c_bytes,
+            "reached_c_bytes": found.reached_c_bytes,
             "asked": [
                 {"expression": text, **row_document(row)}
                 for text, row in zip(self.asked, found.asked)
             ],
             "together": {
                 "objects": found.together.objects,
-                "bytes": found.together.bytes,
+                "bytes": found.together.bytes - found.together_c_bytes,
+                "retained_c_bytes": found.together_c_bytes,
             }
             if self.asked
             else None,
@@ -188,7 +192,23 @@ def _asked_name(text: str, row: Dominator) -> str:
 
 def _of(row: Dominator) -> str:
     """The words behind a row's name: the address of an object; of a variable
-    its kind, if it is no package variable, its goroutine and its type."""
+    its kind, if it is no package variable, its goroutine and its type; and the
+    part in C memory."""
+    if row.kind == "object" and row.retained_c_bytes == row.retained_bytes:
+        return _place(row)  # mostly a block of C itself
+    return _place(row) + c_part(row.retained_bytes, row.retained_c_bytes)
+
+
+def c_part(whole: int, in_c: int) -> str:
+    """The parts of a size in Go and in C, if C has one."""
+    if not in_c:
+        return ""
+    if in_c == whole:
+        return " (all in C)"
+    return f" (Go {human_bytes(whole - in_c)}, C {human_bytes(in_c)})"
+
+
+def _place(row: Dominator) -> str:
     if row.kind == "object":
         return "" if row.addr is None else f"  {row.addr:#x}"
     words = [] if row.kind in _PLAIN else [row.kind]
@@ -204,7 +224,9 @@ def row_document(row: Dominator) -> Document:
         "address": None if row.addr is None else f"{row.addr:#x}",
         "goroutine_id": row.goroutine_id,
         "count": row.vertices,
-        **fields_of(row, "objects bytes retained_bytes"),
+        **fields_of(row, "objects bytes"),
+        "retained_bytes": row.retained_bytes - row.retained_c_bytes,
+        "retained_c_bytes": row.retained_c_bytes,
     }
 
 

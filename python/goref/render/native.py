@@ -197,8 +197,9 @@ def _heap_document(heap: NativeHeap) -> Document:
         "name": heap.name,
         "version": heap.version or None,
         "checked": heap.is_checked,
+        "arenas": sum(arena.kind != "mmap" for arena in heap.arenas),
         **fields_of(heap.sum, _FIELDS),
-        "arenas": [
+        "arena_list": [
             {
                 "address": arena.addr and f"{arena.addr:#x}",
                 "kind": arena.kind,

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from .dominators import c_part
 from .holders import exact_bytes
 from .report import UNCERTAIN, Report, fields_of, partial_lines
 from .sites import allocation_document, allocation_lines
@@ -89,12 +90,15 @@ class ObjectReport(Report):
         return {
             **_EMPTY,
             "address": f"{info.base_addr:#x}",
-            **fields_of(info, "offset type type_source bytes retained_bytes"),
+            "kind": "c" if info.is_c else "go",
+            **fields_of(info, "offset type type_source bytes"),
+            "retained_bytes": info.retained_bytes - info.retained_c_bytes,
+            "retained_c_bytes": info.retained_c_bytes,
             "reachable": info.is_reachable,
             "unswept": info.is_unswept,
             "fresh": info.is_fresh,
-            "slot": _slot_document(info),
-            "span": _span_document(info),
+            "slot": None if info.is_c else _slot_document(info),
+            "span": None if info.is_c else _span_document(info),
             "allocated_by": allocation_document(self.stack),
             "specials": [
                 {"kind": special.kind, "function": special.function}
@@ -113,11 +117,13 @@ class ObjectReport(Report):
 # An address in no object has the same keys.
 _EMPTY: Document = {
     "address": None,
+    "kind": None,
     "offset": None,
     "type": None,
     "type_source": None,
     "bytes": None,
     "retained_bytes": None,
+    "retained_c_bytes": None,
     "reachable": False,
     "unswept": False,
     "fresh": False,
@@ -163,7 +169,9 @@ def unused_bytes(info: ObjectInfo) -> int | None:
 
 
 def _headline(info: ObjectInfo) -> str:
-    kind = info.type or "object of unknown type"
+    kind = info.type or (
+        "C block" if info.is_c else "object of unknown type"
+    )
     where = f" + {info.offset}" if info.offset else ""
     return (
         f"{info.addr:#x}: {kind}, {info.bytes:,} bytes "
@@ -175,20 +183,30 @@ def _fact_lines(info: ObjectInfo) -> list[str]:
     facts = []
     if info.dominator:
         facts += [
-            ["retains", exact_bytes(info.retained_bytes)],
+            [
+                "retains",
+                exact_bytes(info.retained_bytes)
+                + (
+                    ""
+                    if info.is_c
+                    else c_part(info.retained_bytes, info.retained_c_bytes)
+                ),
+            ],
             ["dominator", dominator_name(info.dominator)],
         ]
-    facts += [
-        ["state", _state(info)],
-        ["type", f"known by {info.type_source}"],
-        ["slot", _slot(info)],
-        ["span", _span(info)],
-    ]
+    facts.append(["state", _state(info)])
+    if not info.is_c:
+        facts += [
+            ["type", f"known by {info.type_source}"],
+            ["slot", _slot(info)],
+            ["span", _span(info)],
+        ]
     return table(facts, left=[0, 1])
 
 
 def _state(info: ObjectInfo) -> str:
-    words = ["reachable" if info.is_reachable else "not reachable: garbage"]
+    lost = "nothing holds it: leaked" if info.is_c else "garbage"
+    words = ["reachable" if info.is_reachable else f"not reachable: {lost}"]
     if info.is_unswept:
         words.append("its span is not yet swept")
     if info.is_fresh:
@@ -328,6 +346,7 @@ def _documents(references: References) -> list[Document]:
                 reference.vertex, "kind bytes retained_bytes goroutine_id"
             ),
             "word": _hex(reference.word_addr),
+            "conservative": reference.is_conservative,
         }
         for reference in references.list
     ]
