@@ -241,6 +241,23 @@ static const char *data_of(const struct finder *f, size_t i)
 		       "";
 }
 
+/* Add a mapping that begins with data of the file @p path, or with none. */
+static struct gr_error *add_whole(struct finder *f, struct gr_mapping m,
+				  const char *path)
+{
+	uint64_t end = path ? m.end : m.start;
+	struct gr_error *err = NULL;
+
+	f->like = (struct gr_c_root){ .path = path };
+	if (path && !m.path)
+		err = gr_native_module_end(f->spec->rt, m.start, m.end, &end);
+	if (!err)
+		err = add(f, GR_C_ROOT_DATA, m.start, end, 0);
+	f->like = (struct gr_c_root){ 0 };
+	m.start = end;
+	return err ? err : add_mapping(f, &m);
+}
+
 struct gr_error *gr_c_roots_find(const struct gr_c_roots_spec *spec,
 				 struct gr_c_root_vector *ret)
 {
@@ -262,9 +279,7 @@ struct gr_error *gr_c_roots_find(const struct gr_c_roots_spec *spec,
 		end = m.end;
 		if (!(m.flags & PF_W) || m.flags & PF_X)
 			continue;
-		f.like = (struct gr_c_root){ .path = data_of(&f, i) };
-		err = f.like.path ? add(&f, GR_C_ROOT_DATA, m.start, m.end, 0) :
-				    add_mapping(&f, &m);
+		err = add_whole(&f, m, data_of(&f, i));
 		if (!err)
 			err = gr_runtime_step(spec->rt, 1);
 	}

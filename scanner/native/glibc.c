@@ -4,6 +4,7 @@
 #include "base/bitmap.h"
 #include "base/cleanup.h"
 #include "base/sort.h"
+#include "inferior/elf.h"
 
 #include <ctype.h>
 #include <elf.h>
@@ -37,13 +38,27 @@ static struct gr_error *find_text(struct gr_glibc *g, struct gr_range piece,
 		n--;
 	if (!n)
 		return NULL;
-	if (rt->recorder)
+	if (rt->recorder && piece.start)
 		gr_recorder_add(rt->recorder,
 				piece.start + (at - strlen(text) -
 					       (const char *)piece.host),
 				strlen(text) + n + 1);
 	*ret = gr_arena_internf(rt->arena, "%.*s", (int)n, at);
 	return *ret ? NULL : &gr_enomem;
+}
+
+/* Search the file itself, if the target lacks its constants. */
+static struct gr_error *find_in_file(struct gr_glibc *g, const char **ret)
+{
+	struct gr_image *image = g->r->spec->rt->image;
+	size_t module = gr_image_module_at(image, g->main_arena);
+	const struct gr_elf *elf =
+		module == SIZE_MAX ? NULL : gr_image_elf(image, module);
+
+	if (!elf)
+		return NULL;
+	const struct gr_range file = { 0, elf->file.size, elf->file.data };
+	return find_text(g, file, ret);
 }
 
 /* Search the constants of the file that main_arena lies in. */
@@ -75,6 +90,8 @@ static struct gr_error *find_version(struct gr_glibc *g, const char **ret)
 		if (!err)
 			err = gr_runtime_step(g->r->spec->rt, 1);
 	}
+	if (!err && !found)
+		err = find_in_file(g, &found);
 	if (found)
 		*ret = found;
 	return err;

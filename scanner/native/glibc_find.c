@@ -69,13 +69,12 @@ static bool is_next(uint64_t arena, uint64_t next)
 
 static bool is_main_arena(struct gr_view *view, uint64_t arena)
 {
-	uint64_t top, next, system;
+	uint64_t top, next;
 
 	return gr_view_word(view, arena + GR_GLIBC_NEXT, &next) &&
 	       is_next(arena, next) &&
 	       gr_view_word(view, arena + GR_GLIBC_TOP, &top) && top &&
-	       gr_view_word(view, arena + GR_GLIBC_SYSTEM_MEM, &system) &&
-	       system % GR_CHUNK_USER == 0 && has_ring(view, arena) &&
+	       has_ring(view, arena) &&
 	       has_bins(view, arena);
 }
 

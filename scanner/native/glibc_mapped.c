@@ -31,8 +31,7 @@ static bool is_candidate(const struct gr_native_spec *spec,
 			 const struct gr_mapping *m)
 {
 	return !m->path && (m->flags & (PF_R | PF_W | PF_X)) == (PF_R | PF_W) &&
-	       !gr_heap_arenas_have(spec->go_arenas, m->start) &&
-	       gr_image_module_at(spec->rt->image, m->start) == SIZE_MAX;
+	       !gr_heap_arenas_have(spec->go_arenas, m->start);
 }
 
 /* The region of another arena that holds @p addr ends there; 0: none does. */
@@ -163,6 +162,9 @@ static struct gr_error *search_all(struct search *s)
 		s->start = m->start > end ? m->start : end;
 		s->end = m->end;
 		if (s->start < s->end)
+			err = gr_native_module_end(spec->rt, s->start, s->end,
+						   &s->start);
+		if (!err && s->start < s->end)
 			err = search_mapping(s);
 		end = m->end > end ? m->end : end;
 		if (!err)

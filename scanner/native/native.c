@@ -75,6 +75,21 @@ gr_native_mapping_at(const struct gr_residency *residency, uint64_t addr)
 							       NULL;
 }
 
+struct gr_error *gr_native_module_end(struct gr_runtime *rt, uint64_t start,
+				      uint64_t end, uint64_t *ret)
+{
+	struct gr_error *err = NULL;
+
+	// Bounded by the files' own headers.
+	while (!err && start < end &&
+	       gr_image_module_at(rt->image, start) != SIZE_MAX) {
+		start = (start | (GR_PAGE_BYTES - 1)) + 1;
+		err = gr_runtime_step(rt, 4);
+	}
+	*ret = start < end ? start : end;
+	return err;
+}
+
 uint64_t gr_native_resident_bytes(const struct gr_residency *residency,
 				  uint64_t start, uint64_t end)
 {
