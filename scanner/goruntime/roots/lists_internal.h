@@ -19,6 +19,7 @@ struct gr_list_reader {
 	/* Already read: each record, slot and block is in one list only. */
 	struct gr_owned specials, timers;
 	struct gr_number_set blocks;
+	uint32_t queued;	/* finalizers and cleanups that were read */
 	uint64_t timers_left;	/* that all Ps may still have */
 	uint64_t unswept_bytes; /* of the largest span that is not swept */
 	/* Types of runtime.timer and of its fields f and arg. */

@@ -45,6 +45,41 @@ struct gr_error *gr_lists_add_value(struct gr_list_reader *r, const char *name,
 	return NULL;
 }
 
+/* The roots from @p first on are what one queued finalizer or cleanup holds. */
+static void number_entry(struct gr_list_reader *r, size_t first)
+{
+	r->queued += first < r->list->size;
+	for (size_t i = first; i < r->list->size; i++)
+		r->list->data[i].queue_entry = r->queued;
+}
+
+/* An entry without an object is a cleanup: Go 1.24 has no other queue for it
+ * (runtime/mheap.go: freeSpecial). */
+static struct gr_error *read_finalizer(struct gr_list_reader *r,
+				       const uint8_t *fin)
+{
+	const struct gr_layout *layout = &r->rt->layout;
+	uint64_t fn = gr_field_word(fin, layout->finalizer.fn);
+	uint64_t arg = gr_field_word(fin, layout->finalizer.arg);
+	struct gr_error *err;
+
+	if (!arg)
+		return gr_lists_add_value(r, "runtime.AddCleanup.fn",
+					  GR_ROOT_CLEANUP, GR_TIER_DEFERRED, fn,
+					  true);
+	err = gr_lists_add_value(r, "runtime.SetFinalizer.fn",
+				 GR_ROOT_FINALIZER, GR_TIER_DEFERRED, fn, true);
+	if (!err)
+		err = gr_lists_add_value(r, "runtime.SetFinalizer.obj",
+					 GR_ROOT_FINALIZER, GR_TIER_DEFERRED,
+					 arg, false);
+	// The record ot describes a pointer to the object.
+	if (!err)
+		r->list->data[r->list->size - 1].type_addr =
+			gr_field_word(fin, layout->finalizer.ot);
+	return err;
+}
+
 /* Read one block of queued finalizers, whose first cnt entries are set. */
 static struct gr_error *read_finblock(struct gr_list_reader *r,
 				      const uint8_t *block)
@@ -58,22 +93,11 @@ static struct gr_error *read_finblock(struct gr_list_reader *r,
 
 	// Bounded by the bytes of the block.
 	for (uint64_t i = 0; !err && i < count && i < most; i++) {
-		const uint8_t *fin =
-			block + layout->finblock.fin.off + i * stride;
-		err = gr_lists_add_value(
-			r, "runtime.SetFinalizer.fn", GR_ROOT_FINALIZER,
-			GR_TIER_DEFERRED,
-			gr_field_word(fin, layout->finalizer.fn), true);
-		if (!err)
-			err = gr_lists_add_value(
-				r, "runtime.SetFinalizer.obj",
-				GR_ROOT_FINALIZER, GR_TIER_DEFERRED,
-				gr_field_word(fin, layout->finalizer.arg),
-				false);
-		// The record ot describes a pointer to the object.
-		if (!err && gr_field_word(fin, layout->finalizer.arg))
-			r->list->data[r->list->size - 1].type_addr =
-				gr_field_word(fin, layout->finalizer.ot);
+		size_t first = r->list->size;
+
+		err = read_finalizer(r, block + layout->finblock.fin.off +
+						i * stride);
+		number_entry(r, first);
 	}
 	return err;
 }
@@ -94,6 +118,8 @@ static struct gr_error *read_cleanup_block(struct gr_list_reader *r,
 	// Bounded by the bytes of the block.
 	for (uint64_t i = 0; !err && i < count && i < most; i++) {
 		uint64_t off = layout->cleanup_block.cleanups.off + i * stride;
+		size_t first = r->list->size;
+
 		if (layout->cleanup_fn.size_bytes)
 			err = gr_lists_add_cleanup(r, addr + off,
 						   layout->cleanup_fn.call,
@@ -105,6 +131,7 @@ static struct gr_error *read_cleanup_block(struct gr_list_reader *r,
 						 GR_TIER_DEFERRED,
 						 gr_load_u64(block + off),
 						 true);
+		number_entry(r, first);
 	}
 	return err;
 }

@@ -58,6 +58,9 @@ struct gr_root {
 	/** The object that a finalizer, cleanup or weak pointer belongs to,
 	 * while it is reached or not collected yet; else 0. */
 	uint64_t object_addr;
+	/** The number, from 1 on, of the finalizer or cleanup that is queued to
+	 * run and holds this; else 0. */
+	uint32_t queue_entry;
 	/**
 	 * The assembled bytes of a variable that lies in pieces or registers,
 	 * in the arena. `live` tells which of its words are live pointers.
