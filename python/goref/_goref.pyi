@@ -1407,6 +1407,76 @@ class Leaks(NamedTuple):  # gr_leak_report
     """Where goroutines are blocked that are not ignored, most first."""
     gaps: Gaps
 
+class StuckGroup(NamedTuple):  # gr_stuck_group
+    """Objects of one type with finalizers, or with cleanups, that can never
+    run: what these need keeps the object alive, and nothing else does."""
+
+    kind: str
+    """"finalizer" or "cleanup"."""
+    type: str
+    objects: int
+    retained_bytes: int
+    """The bytes that would be garbage without the group's own finalizers or
+    cleanups."""
+    retained_objects: int
+    example: _Addr
+    """The address of one of the objects."""
+
+class FinalizerRunner(NamedTuple):  # gr_finalizer_runner
+    """A goroutine of the runtime that runs finalizers or cleanups."""
+
+    runs: str
+    """"finalizers" or "cleanups"; until Go 1.24, it runs both."""
+    doing: str
+    """"idle", "running", "waiting" (it sleeps, or waits for the network or the
+    runtime), "in a system call", "in C", "blocked" (it waits for a channel or
+    for package sync)."""
+    goroutine: Goroutine
+    call: Location
+    """The call that the runtime has made: the finalizer or the cleanup."""
+    awaits: tuple[Awaited, ...]
+    """If it is blocked: what it waits for, with the owners."""
+
+class Pool(NamedTuple):  # gr_pool
+    """A sync.Pool."""
+
+    addr: _Addr
+    path: str | None
+    """"main.buffers"; None: it lies in no package variable."""
+    retained_bytes: int
+    """The bytes that only this pool holds: its tables, and what is in it."""
+
+class Finalization(NamedTuple):  # gr_finalization
+    """The answer of Scan.finalization()."""
+
+    queued_finalizers: int
+    """Finalizers that are to run: their objects are garbage. One that runs now
+    is not among them."""
+    queued_cleanups: int
+    queue_bytes: int  # finalizers.queue_bytes
+    """The bytes that only queued finalizers and cleanups hold, one that the
+    runtime has not taken off the queue while it runs included."""
+    queue_objects: int  # finalizers.queue_objects
+    heap_bytes: int  # finalizers.heap_bytes
+    """The bytes of all objects that are reached."""
+    runners: tuple[FinalizerRunner, ...]
+    """Those that are blocked first; none: none was ever needed."""
+    stuck: int  # finalizers.stuck
+    """Objects whose finalizers or cleanups can never run."""
+    stuck_bytes: int  # finalizers.stuck_bytes
+    """The bytes that would be garbage without these."""
+    stuck_groups: tuple[StuckGroup, ...]  # finalizers.groups[finalizers.ngroups]
+    """Most bytes first."""
+    has_pools: bool  # pools.is_known
+    """The pools were asked for, and the layout of a sync.Pool is known."""
+    pools: int  # pools.pools
+    """Pools that are in use."""
+    pool_bytes: int  # pools.retained_bytes
+    """The bytes that only pools hold, all together."""
+    pool_rows: tuple[Pool, ...]  # pools.rows[pools.nrows]
+    """Most bytes first."""
+    gaps: Gaps
+
 class SchedulerP(NamedTuple):  # gr_scheduler_p
     """A P of the scheduler."""
 
@@ -2368,6 +2438,11 @@ class Scan:
             in which `*' stands for any characters; "top" compares it with the
             calls up to the innermost one that is the user's, "any" with all
             calls, "created-by" with the function of the go statement."""
+    def finalization(self, with_pools: bool = True) -> Finalization:
+        """Finalizers and cleanups that wait to run, the goroutines that run
+        them, those that can never run, and what only sync.Pools hold.
+
+        with_pools: without, the dominators are not needed."""
     def scheduler(self) -> Scheduler:
         """Ps, Ms, run queues, and who stops the world."""
     def goroutine_of_thread(self, thread_id: int) -> int | None:

@@ -268,7 +268,7 @@ static struct gr_error *find_cycles(struct mark *stuck, uint32_t n)
 
 // ------------------------------------------------------------------- the rest
 
-/* What only deferred and queued roots keep alive, a bit a vertex. */
+/* Find what only deferred and queued roots keep alive, a bit a vertex. */
 static struct gr_error *find_rest(struct gr_graph *g,
 				  const struct gr_deferred_spec *spec,
 				  const struct gr_poll *poll, uint64_t *rest,

@@ -18,6 +18,7 @@
 #include "goroutines/goroutine_list.h"
 #include "goroutines/goroutine_wait.h"
 #include "goroutines/panic.h"
+#include "goroutines/finalizers/pools.h"
 #include "goroutines/scheduler.h"
 #include "goroutines/waits/wait_report.h"
 #include "graph/keys.h"
@@ -246,11 +247,22 @@ static struct gr_error *ask_panic(struct gr_scan *scan, bool with_values)
 	return err;
 }
 
+/* The lists of pools, and where the pools have their tables. */
+static struct gr_error *ask_pools(struct gr_scan *scan)
+{
+	struct gr_answers *answers = gr_scan_answers(scan);
+	_cleanup_(gr_pool_vector_deinit) struct gr_pool_vector pools = { 0 };
+	bool is_known;
+
+	return gr_pools_read(answers->stop, &pools, &is_known);
+}
+
 struct gr_error *gr_save_ask(struct gr_scan *scan, bool with_values)
 {
 	struct gr_answers *answers = gr_scan_answers(scan);
 	static struct gr_error *(*const questions[])(struct gr_scan * scan) = {
-		ask_waits, ask_profiles, ask_memory, ask_headers, ask_specials,
+		ask_waits,   ask_profiles, ask_memory,
+		ask_headers, ask_specials, ask_pools,
 	};
 	// The walk in the order of roots drops the chains.
 	struct gr_error *err = ask_first(scan);

@@ -131,6 +131,7 @@ def look_at_goroutines(scan, out):
         scan.goroutine_wait(goroutine_id=row.id)
     for ask in (scan.waits, scan.scheduler, scan.panic, scan.rss):
         ask()
+    scan.finalization(with_pools=False)
     scan.leaks(ignored=(("top", "no.*"), ("any", "no.f")))
     scan.goroutine_profile(selection="goroutine", path=f"{out}.goroutine",
                            labels=(("a", "b"),), time_ns=1)  # fmt: skip

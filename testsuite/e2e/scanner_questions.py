@@ -199,6 +199,9 @@ def hung(scan):
     put("waits", report.total, len(report.deadlocks), len(report.blockers))
     leaks = scan.leaks()
     put("leaks", leaks.leaked, leaks.unproven, leaks.retained_bytes)
+    found = scan.finalization()
+    put("finalization", found.queued_finalizers, found.queue_bytes,
+        found.stuck, found.pools)  # fmt: skip
 
 
 def waiting(scan):
@@ -209,6 +212,7 @@ def waiting(scan):
             scan.goroutine_wait(row.id)
     scan.waits()
     scan.leaks()
+    scan.finalization()
     scan.goroutine_profile("goroutineleak")
 
 

@@ -31,7 +31,8 @@ def panicked(farm):
 
 
 def test_rows_are_of_their_types(farm, tmp_path):
-    """No target has all rows: one panics, one has a deadlock."""
+    """No target has all rows: one panics, one has a deadlock, one has
+    finalizers that never run."""
     skip_if(kernel_cores_reason())
     declared = ast.parse((TOP / "python/goref/_goref.pyi").read_text())
     rows = {
@@ -44,6 +45,7 @@ def test_rows_are_of_their_types(farm, tmp_path):
     for target in (
         farm.target("labelled", CENTRAL),
         farm.target("deadlocks", CENTRAL, args=["inversion"]),
+        farm.target("cycle", CENTRAL),
         panicked(farm),
     ):
         seen |= rows_of(target, "goroutines", tmp_path)

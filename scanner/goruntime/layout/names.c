@@ -58,9 +58,9 @@ const struct gr_name gr_names[] = {
 	FUNCTION("runtime.main", STARTS_USER_CODE),
 	FUNCTION("runtime.handleAsyncEvent", STARTS_USER_CODE),
 	FUNCTION("runtime.corostart", STARTS_COROUTINE),
-	FUNCTION("runtime.runCleanups", CALLS_BACK),
 	FUNCTION("runtime.runFinalizers", CALLS_BACK),
 	FUNCTION("runtime.runfinq", CALLS_BACK),
+	FUNCTION("runtime.runCleanups", RUNS_CLEANUPS),
 	// runtime/stkframe.go: (*stkframe).argMapInternal
 	FUNCTION("reflect.makeFuncStub", REFLECT_CALL),
 	FUNCTION("reflect.methodValueCall", REFLECT_CALL),
@@ -163,6 +163,12 @@ const char *gr_name_of(enum gr_name_trait trait)
 	while (gr_names[i].trait != trait)
 		i++;
 	return gr_names[i].text;
+}
+
+bool gr_name_calls_back(const char *name)
+{
+	return gr_name_has(name, GR_NAME_CALLS_BACK) ||
+	       gr_name_has(name, GR_NAME_RUNS_CLEANUPS);
 }
 
 bool gr_name_is_in_runtime(const char *name)

@@ -29,8 +29,11 @@ enum gr_name_trait {
 	GR_NAME_COPIES_STACK,
 	/** Function of the runtime in which goroutines of the user begin. */
 	GR_NAME_STARTS_USER_CODE,
-	/** Function in which the runtime's own goroutines call user code. */
+	/** Function in which the runtime's own goroutine calls finalizers, until
+	 * Go 1.24 also cleanups. */
 	GR_NAME_CALLS_BACK,
+	/** Function in which others of its goroutines call cleanups. */
+	GR_NAME_RUNS_CLEANUPS,
 	/** Function: made by reflect. The map of its arguments comes from the
 	 * method value with which it was called. */
 	GR_NAME_REFLECT_CALL,
@@ -128,6 +131,9 @@ bool gr_name_has(const char *name, enum gr_name_trait trait);
 
 /** The newest spelling of a trait that stands for a single name. */
 const char *gr_name_of(enum gr_name_trait trait);
+
+/** Do the runtime's own goroutines call user code in function @p name? */
+bool gr_name_calls_back(const char *name);
 
 /** Is @p name a function or variable of package runtime itself? */
 bool gr_name_is_in_runtime(const char *name);

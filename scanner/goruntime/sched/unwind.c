@@ -389,7 +389,7 @@ static void reconsider_system(struct gr_goroutine *g)
 		return;
 	const char *outermost =
 		g->nframes > 1 ? g->frames[g->nframes - 2].func->name : "";
-	if (!gr_name_has(outermost, GR_NAME_CALLS_BACK))
+	if (!gr_name_calls_back(outermost))
 		return;
 	for (size_t i = 0; i < g->nframes; i++)
 		if (!gr_name_is_internal(g->frames[i].func->name))

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Finalizers, cleanups and pools that hold memory: queued behind one that does
+// not return, or never to run, or in no hurry.
+//
+//	finalizing WHAT
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	handles = 500
+	rings   = 100
+	buffers = 200
+)
+
+// Handle stands for something outside of Go that a finalizer closes.
+type Handle struct {
+	data *[1024]uint64
+	id   int
+}
+
+// Ring leads back to itself. Tail hangs on a ring.
+type Ring struct {
+	next *Ring
+	tail *Tail
+	data *[128]uint64
+}
+
+type Tail struct {
+	data *[64]uint64
+}
+
+var (
+	mutex   sync.Mutex
+	gate    = make(chan int)
+	entered int32
+	live    []*Ring
+	pool    = sync.Pool{New: func() any { return new([1 << 16]byte) }}
+)
+
+// aside runs a function on a stack that is gone when it returns.
+func aside(function func()) {
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		function()
+	}()
+	<-done
+}
+
+// Each of these is a finalizer that comes to wait for something.
+var finalizers = map[string]func(h *Handle){
+	"mutex": func(h *Handle) {
+		atomic.AddInt32(&entered, 1)
+		mutex.Lock()
+		mutex.Unlock()
+		runtime.KeepAlive(h)
+	},
+	"channel": func(h *Handle) {
+		atomic.AddInt32(&entered, 1)
+		<-gate
+		runtime.KeepAlive(h)
+	},
+	"slow": func(h *Handle) {
+		atomic.AddInt32(&entered, 1)
+		time.Sleep(time.Hour)
+		runtime.KeepAlive(h)
+	},
+}
+
+func queueFinalizers(finalizer func(h *Handle)) {
+	aside(func() {
+		for i := 0; i < handles; i++ {
+			h := &Handle{new([1024]uint64), i}
+			runtime.SetFinalizer(h, finalizer)
+		}
+	})
+	runtime.GC()
+	waitEntered()
+}
+
+func waitEntered() {
+	for atomic.LoadInt32(&entered) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func newRing() *Ring {
+	first := &Ring{data: new([128]uint64)}
+	first.next = &Ring{data: new([128]uint64)}
+	first.next.next = &Ring{first, nil, new([128]uint64)}
+	first.tail = &Tail{new([64]uint64)}
+	return first
+}
+
+// makeRings makes rings whose finalizers never run, and some that live.
+func makeRings() {
+	aside(func() {
+		for i := 0; i < rings; i++ {
+			ring := newRing()
+			runtime.SetFinalizer(ring, func(*Ring) {})
+			runtime.SetFinalizer(ring.tail, func(*Tail) {})
+		}
+		for i := 0; i < rings; i++ {
+			ring := newRing()
+			runtime.SetFinalizer(ring, func(*Ring) {})
+			live = append(live, ring.next)
+		}
+	})
+	runtime.GC()
+}
+
+func fillPool() {
+	aside(func() {
+		var all [buffers]any
+		for i := range all {
+			all[i] = pool.Get()
+		}
+		for _, buffer := range all {
+			pool.Put(buffer)
+		}
+	})
+}
+
+func main() {
+	debug.SetGCPercent(-1)
+	what := os.Args[1]
+	mutex.Lock()
+	switch {
+	case finalizers[what] != nil:
+		queueFinalizers(finalizers[what])
+	case what == "cycle":
+		makeRings()
+	case what == "pool":
+		fillPool()
+	case what == "victim":
+		fillPool()
+		runtime.GC()
+	default:
+		more(what)
+	}
+	fmt.Printf("{\"held\": {}, \"places\": {}, \"entered\": %d}\n",
+		atomic.LoadInt32(&entered))
+	io.Copy(io.Discard, os.Stdin)
+	mutex.Unlock()
+	runtime.KeepAlive(live)
+}
