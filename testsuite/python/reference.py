@@ -14,7 +14,12 @@ INTRODUCTION = TEXT.partition("\n## ")[0]
 # Their keys are names that a program or another table has.
 MAPS = {"by", "labels", "missing", "phases_ms"}
 # Objects with the keys of another one; "": of a document.
-SAME = {"goroutines": "", "pile_up": "waits", "wait": "waits"}
+SAME = {
+    "awaits": "waits",
+    "goroutines": "",
+    "pile_up": "waits",
+    "wait": "waits",
+}
 
 
 def sections():

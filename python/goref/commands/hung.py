@@ -16,8 +16,8 @@ from .leaks import check_leaks
 from .waits import check_deadlocks, stacks
 
 if TYPE_CHECKING:
-    from .._goref import Backtrace, GoroutineList, GoroutineWait
-    from .._goref import Leaks, Panic, Scan, Scheduler, Waits
+    from .._goref import Backtrace, Finalization, GoroutineList
+    from .._goref import GoroutineWait, Leaks, Panic, Scan, Scheduler, Waits
 
 _GROUPS = 100  # of waiters: few with a lost lock, behind many idle ones
 _IDS = 8
@@ -66,14 +66,21 @@ def _hung(options: Any) -> list[str]:
     return list(found.partial)
 
 
-def report(scan: Scan, known: Leaks | None = None) -> HungReport:
-    """known: the leaks, if they were found before."""
+def report(
+    scan: Scan,
+    known: Leaks | None = None,
+    finalization: Finalization | None = None,
+) -> HungReport:
+    """known, finalization: the leaks and the finalizers, if they were found
+    before."""
     found = _waits(scan)
     listed = scan.goroutines((), False, "wait", _EXAMPLES)
     outside = _outside(scan)
     leaks, unknown, is_ended = known, "", False
     if known is None:
         leaks, unknown, is_ended = _leaks(scan)
+    if not finalization and not unknown:
+        finalization = find_finalization(scan, False)
     records = _records(scan)
     info = scan.info()
     lost = partial.reasons(info, leaks)
@@ -91,6 +98,7 @@ def report(scan: Scan, known: Leaks | None = None) -> HungReport:
         ended=ended_text(_panic(scan)),
         scheduler=scheduler_text(records, _most(found)),
         runnable=runnable_text(records),
+        finalization=finalization,
         how=how(),
     )
 
@@ -117,6 +125,14 @@ def _leaks(scan: Scan) -> tuple[Leaks | None, str, bool]:
     except KeyboardInterrupt:
         ended = current.progress.reason if current.progress else ""
         return None, ended or "interrupted", True
+
+
+def find_finalization(scan: Scan, with_pools: bool) -> Finalization | None:
+    """Finalizers, cleanups and pools; None: there is no memory for it."""
+    try:
+        return scan.finalization(with_pools)
+    except (native.load().Error, MemoryError):
+        return None
 
 
 def _panic(scan: Scan) -> Panic | None:

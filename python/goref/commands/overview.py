@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..render.hung import HungReport
     from .._goref import (
         Dominators,
+        Finalization,
         GoroutineList,
         Info,
         Leaks,
@@ -142,11 +143,22 @@ def _leaks(scan: Scan, kept: Dominators | None) -> tuple[Leaks | None, str]:
         return None, _ended()
 
 
-def _hung(scan: Scan, leaks: Leaks) -> tuple[HungReport | None, str]:
+def _finalization(scan: Scan) -> tuple[Finalization | None, str]:
+    """Finalizers, cleanups and pools; None: not known; or if the search was
+    ended, and by what."""
+    try:
+        return hung.find_finalization(scan, True), ""
+    except KeyboardInterrupt:
+        return None, _ended()
+
+
+def _hung(
+    scan: Scan, leaks: Leaks, finalization: Finalization | None
+) -> tuple[HungReport | None, str]:
     """Why goroutines wait; None: not known; or if the search was ended, and by
     what."""
     try:
-        return hung.report(scan, leaks), ""
+        return hung.report(scan, leaks, finalization), ""
     except (native.load().Error, MemoryError):
         return None, ""
     except KeyboardInterrupt:
@@ -231,9 +243,14 @@ def report(scan: Scan, options: Any) -> OverviewReport:
         leaks, ended = _leaks(scan, kept)
         if ended:
             lost, unfinished = [*lost, ended], "search for leaks"
+    finalization: Finalization | None = None
+    if leaks is not None and not unfinished:
+        finalization, ended = _finalization(scan)
+        if ended:
+            lost, unfinished = [*lost, ended], "search for finalizers"
     blocked: HungReport | None = None
-    if leaks is not None:
-        blocked, ended = _hung(scan, leaks)
+    if leaks is not None and not unfinished:
+        blocked, ended = _hung(scan, leaks, finalization)
         if ended:
             lost, unfinished = [*lost, ended], "search for the cause of waits"
     retained: Sequence[int | None] = ()
@@ -266,6 +283,7 @@ def report(scan: Scan, options: Any) -> OverviewReport:
         rss_bytes=rss_bytes,
         panic=panic,
         hung=blocked,
+        finalization=finalization,
         elapsed_us=elapsed_us(),
         retained=retained[: len(roots)],
     )

@@ -7,15 +7,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from .command import command, next_lines
+from .finalization import finalization_document, finalization_lines
 from .goroutine_wait import wait_document, wait_lines, wait_text
 from .hung_cause import (
     Findings,
     blockers_of,
     cause_of,
     crowd_of,
+    most_behind,
     pile_heading,
     pile_of,
     waiters,
+    with_finalizers,
 )
 from .leaks import leaks_line
 from .report import Report, fields_of, partial_lines
@@ -36,6 +39,7 @@ from .waits import wait_document as pile_document
 if TYPE_CHECKING:
     from .._goref import (
         Backtrace,
+        Finalization,
         Goroutine,
         GoroutineCount,
         GoroutineGroup,
@@ -62,6 +66,7 @@ _GRADES = {
     "deadlock": "bad",
     "owner": "bad",
     "scheduler": "bad",
+    "finalizers": "warn",
     "waits": "warn",
     "leaks": "warn",
     "in C": "warn",
@@ -95,6 +100,7 @@ class HungReport(Report):
     scheduler: what keeps goroutines from running, if it is the scheduler.
     runnable: what is said if all Ps are busy and more are runnable.
     awaits: what the first blockers wait for.
+    finalization: the finalizers and cleanups; None: not known.
     how: the command up to the verb, as a person types it."""
 
     states: Sequence[GoroutineCount]
@@ -108,6 +114,7 @@ class HungReport(Report):
     ended: str = ""
     scheduler: str = ""
     runnable: str = ""
+    finalization: Finalization | None = None
     how: str = "goref"
 
     def __post_init__(self) -> None:
@@ -118,17 +125,17 @@ class HungReport(Report):
             self.found, self.listed, self.leaks, self.states, in_c,
             self.ended, self.scheduler, self.runnable, self._group_place,
         )  # fmt: skip
-        self.cause = cause_of(
-            self.findings, self._doing(blocker) if blocker else ""
+        self.cause = with_finalizers(
+            cause_of(self.findings, self._doing(blocker) if blocker else ""),
+            self.findings,
+            self.finalization,
         )
 
     @property
     def grade(self) -> str | None:
         """The style of the cause if something is wrong, and not only a fact.
         A lone waiter is none."""
-        pile = max((group.waiters for group in self.found.groups), default=0)
-        behind = max((each.behind for each in self.found.blockers), default=0)
-        is_alone = max(pile, behind) < 2 and not crowd_of(
+        is_alone = most_behind(self.found) < 2 and not crowd_of(
             self.listed, pile_of(self.found)
         )
         if self.cause.kind == "waits" and is_alone:
@@ -145,6 +152,7 @@ class HungReport(Report):
             *self._outside_lines(),
             *self._goroutine_lines(),
             *self._leak_lines(),
+            *self._finalization_lines(),
             *next_lines(self._next()),
         ]
 
@@ -177,6 +185,7 @@ class HungReport(Report):
             "unproven": self.leaks and self.leaks.unproven,
             "leak_groups": self._leak_documents(),
             "no_leaks": self.unknown or None,
+            "finalization": finalization_document(self.finalization),
             "next": [row[0] for row in self._next()],
         }
 
@@ -343,6 +352,10 @@ class HungReport(Report):
         if left > 0:
             lines.append(f"  and {counted(left, 'more group')}")
         return lines
+
+    def _finalization_lines(self) -> list[str]:
+        lines = finalization_lines(self.finalization)
+        return ["", *lines] if lines else []
 
     def _next(self) -> list[tuple[str, str]]:
         """Commands that look closer, with what they tell."""

@@ -7,14 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from .finalization import blocked_runners, finding
 from .leaks import leaks_line
 from .stack import place
 from .units import counted
 from .waits import awaited_text, deadlocks_line, owner_kind
 
 if TYPE_CHECKING:
-    from .._goref import Awaited, Goroutine, GoroutineCount, GoroutineGroup
-    from .._goref import GoroutineList, Leaks, WaitBlocker, Waits
+    from .._goref import Awaited, Finalization, Goroutine, GoroutineCount
+    from .._goref import GoroutineGroup, GoroutineList, Leaks, WaitBlocker
+    from .._goref import Waits
 
 # Who is never woken if nobody lets go or counts down; a receiver without a
 # sender may as well be a worker without work.
@@ -39,8 +41,8 @@ class Cause(NamedTuple):
     """The cause of a hang."""
 
     kind: str
-    """ended, scheduler, deadlock, owner, waits, leaks, in C; facts: idle,
-    crowd."""
+    """ended, scheduler, deadlock, owner, waits, leaks, in C, finalizers;
+    facts: idle, crowd."""
     text: str
 
 
@@ -189,6 +191,31 @@ def cause_of(from_: Findings, doing: str = "") -> Cause:
         if blocker.behind >= most_waiting(from_):
             return _found("owner", blocker_text(blocker, doing))
     return _waits(from_) or _fact(from_)
+
+
+# Causes that say no more than where goroutines are.
+_PLAIN = ("idle", "crowd", "in C")
+
+
+def most_behind(found: Waits) -> int:
+    """The most goroutines that wait for one thing, or for one goroutine."""
+    piles = [group.waiters for group in found.groups]
+    return max([*piles, *(each.behind for each in found.blockers)], default=0)
+
+
+def with_finalizers(
+    cause: Cause, from_: Findings, finalization: Finalization | None
+) -> Cause:
+    """The cause, and what is to be known first of finalizers: alone, unless
+    others than those that run finalizers wait, too."""
+    text = finding(finalization)
+    if not text:
+        return cause
+    alone = max(len(blocked_runners(finalization)), 1)
+    is_other = cause.kind in ("owner", "waits")
+    if cause.kind in _PLAIN or (is_other and most_behind(from_.found) <= alone):
+        return _found("finalizers", text)
+    return Cause(cause.kind, f"{cause.text}; {text}")
 
 
 def _found(kind: str, text: str) -> Cause:

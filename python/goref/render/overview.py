@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .command import command, next_lines
 from .dominators import below_document, branches, kept_lines
+from .finalization import finalization_document, finalization_lines
 from .ledger import gap_lines, gaps_document, total_document
 from .panic import cause_text, is_sent
 from .report import BOTH, LOWER_BOUNDS, Report, partial_lines
@@ -33,6 +34,7 @@ from .verdict import (
 if TYPE_CHECKING:
     from .._goref import (
         Dominators,
+        Finalization,
         Info,
         Leaks,
         Ledger,
@@ -88,7 +90,8 @@ class OverviewReport(Report):
     resident: the classes of resident memory, if the target tells.
     rss_bytes: of a process, what the kernel says of it just now.
     panic: what ended the program, if anything did.
-    hung: why goroutines wait, as `hung' says it; None: not known."""
+    hung: why goroutines wait, as `hung' says it; None: not known.
+    finalization: finalizers, cleanups and pools; None: not known."""
 
     info: Info
     ledger: Ledger
@@ -111,6 +114,7 @@ class OverviewReport(Report):
     rss_bytes: int | None = None
     panic: Panic | None = None
     hung: HungReport | None = None
+    finalization: Finalization | None = None
 
     def __post_init__(self) -> None:
         is_first = self.top is None and self.kept
@@ -372,6 +376,15 @@ def _kept(report: OverviewReport) -> Section:
     return Section(kept_lines(kept), keys)
 
 
+def _finalization(report: OverviewReport) -> Section:
+    """Finalizers, cleanups and pools, which should have freed memory."""
+    found = report.finalization
+    return Section(
+        finalization_lines(found),
+        {"finalization": finalization_document(found)},
+    )
+
+
 def _suspects(report: OverviewReport) -> Section:
     found = report.suspects
     if not found:
@@ -498,6 +511,7 @@ SECTIONS: tuple[Callable[[OverviewReport], Section], ...] = (
     _resident,
     _goroutines,
     _blocked,
+    _finalization,
     _kept,
     _suspects,
     _holders,

@@ -37,6 +37,13 @@ def c_function(at: Location) -> str | None:
     return f"C.{name}" if is_c else None
 
 
+def is_library(at: Location) -> bool:
+    """True if the function's package has the name of one of Go's own."""
+    package, _, name = (at.function or "").rpartition("/")
+    first = (package or name.partition(".")[0]).partition("/")[0]
+    return first in _LIBRARY
+
+
 def own_call(calls: Sequence[Call]) -> Call | None:
     """The innermost call that is not Go's own library's."""
     roots = _roots(calls)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from .finalization import finding, stuck_finding
 from .leaks import leaks_line
 from .panic import cause_text, is_sent
 from .stack import place
@@ -38,12 +39,21 @@ def verdict_lines(report: OverviewReport) -> list[str]:
         lines.append(styled(deadlocks_line(waits), "bad"))
     elif is_hung(report):
         lines.append(styled(_cause_text(report), report.hung.grade))
+    lines += [styled(text, "warn") for text in _finalizers(report)]
     if leaks and leaks.leaked:
         lines.append(styled(leaks_line(leaks), "warn"))
     if report.suspects and report.suspects.suspects:
         line = overview_line(report.suspects, bool(report.partial))
         lines.append(styled(line, "warn"))
     return [*lines, *_nothing(report)]
+
+
+def _finalizers(report: OverviewReport) -> list[str]:
+    """The lines about finalizers, as far as the cause does not say them."""
+    found, waits = report.finalization, report.waits
+    is_said = is_hung(report) and not (waits and waits.deadlocks)
+    texts = ["" if is_said else finding(found), stuck_finding(found)]
+    return [text for text in texts if text]
 
 
 def is_hung(report: OverviewReport) -> bool:
@@ -88,6 +98,7 @@ def _nothing(report: OverviewReport) -> list[str]:
     is_whole = len(parts) == 3 and not report.partial and not report.unfinished
     is_good = is_whole and not (leaks and leaks.unproven)
     is_good = is_good and bool(report.hung and report.hung.grade is None)
+    is_good = is_good and not _finalizers(report)
     begin = "in what could be read: " if report.partial and not unread else ""
     begin = "nothing stands out: " if is_good else begin
     return [styled(begin + "; ".join(parts), "good" if is_good else "title")]
