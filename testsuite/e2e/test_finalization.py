@@ -3,10 +3,13 @@
 which size it is; its sizes are size classes of the runtime."""
 
 import json
+import re
+import subprocess
 
 import pytest
 
-from session import run_cli
+from asking import SCANNER
+from session import environment, run_cli
 from toolchains import RELEASES, variants
 
 HANDLES, RINGS, BUFFERS = 500, 100, 200
@@ -68,6 +71,24 @@ def test_behind_a_mutex(farm, variant):
     assert document["finalization"]["queued_finalizers"] == WAITING
 
 
+@variants(newest=["default"])
+def test_behind_a_crowd(farm, variant):
+    """Others wait for the same lock: that comes first."""
+    target = farm.target("finalizing", variant, args=["crowd"])
+    document, text = asked(target)
+    assert document["cause_kind"] in ("owner", "waits")
+    assert "21 goroutines wait for" in document["cause"]
+    assert f"; {WAITING} finalizers wait for goroutine" in document["cause"]
+    [runner] = [
+        row
+        for row in document["finalization"]["runners"]
+        if row["doing"] == "blocked"
+    ]
+    assert [a["path"] for a in runner["awaits"]] == ["main.mutex"]
+    assert runner["awaits"][0]["count"] == 21
+    assert text.startswith(document["cause"])
+
+
 @variants("default")
 def test_behind_a_channel(farm, variant):
     document, runner, _target = queued(farm, variant, "channel")
@@ -112,8 +133,8 @@ def test_cleanups(farm, variant):
 
 @variants("default", newest=["stripped"])
 def test_cycles(farm, variant):
-    """A ring with a finalizer, and what hangs on it, is never freed; one that is
-    alive is no cycle that matters."""
+    """A ring with a finalizer, and what hangs on it, is never freed; one that
+    is alive is no cycle that matters."""
     target = farm.target("finalizing", variant, args=["cycle"])
     document, text = asked(target, "overview")
     found = document["finalization"]
@@ -175,6 +196,48 @@ def test_no_verdict_without_cause(farm, variant, program, args):
     assert "can never be freed" not in text or program == "cycle"
     assert found["queued_finalizers"] + found["queued_cleanups"] == 0
     assert found["heap_bytes"] > 0
+
+
+def polls(target):
+    """The number of polls of all questions about goroutines, which stands for
+    their steps."""
+    done = subprocess.run(
+        [SCANNER, "--polls", "--hung", target.exe, target.core],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=True,
+    )
+    [rows] = re.findall(r"^finalization\t(.*)$", done.stdout, flags=re.M)
+    [found] = re.findall(r"^polls: (\d+)$", done.stderr, flags=re.M)
+    return int(found), [int(number) for number in rows.split("\t")]
+
+
+@pytest.mark.parametrize("what,row", [("mutex", 0), ("cycle", 2)])
+@variants(newest=["default"])
+def test_growth(farm, variant, what, row):
+    """Eight times as many finalizers take not much more than eight times as
+    many steps."""
+    few, found = polls(farm.target("finalizing", variant, args=[what, "2500"]))
+    assert found[row] >= 2499
+    many, found = polls(
+        farm.target("finalizing", variant, args=[what, "20000"])
+    )
+    assert found[row] >= 19999
+    assert few < many < 10 * few, (few, many)
+
+
+@variants(newest=["default"])
+def test_page(farm, variant, tmp_path):
+    for what, text in (
+        ("mutex", f"{WAITING} finalizers wait for goroutine"),
+        ("cycle", f"{2 * RINGS} objects can never be freed"),
+    ):
+        target = farm.target("finalizing", variant, args=[what])
+        page = tmp_path / f"{what}.html"
+        done = run_cli(["core", target.exe, target.core, "report", page])
+        assert done.returncode == 0, done.stderr
+        assert text in page.read_text()
 
 
 @pytest.mark.parametrize("what", ["mutex", "cycle", "pool"])

@@ -79,8 +79,8 @@ def test_a_large_queue_counts_always(make):
 
 
 def test_one_that_can_run_cleanups_is_enough(make):
-    """Cleanups wait only if all that run them are blocked; and they do not wait
-    for who runs finalizers, if they have goroutines of their own."""
+    """Cleanups wait only if all that run them are blocked; and they do not
+    wait for who runs finalizers, if they have goroutines of their own."""
     small = {"queue_bytes": 0, "queued_finalizers": 0, "queued_cleanups": 2}
     blocked = runner(make, runs="cleanups")
     free = runner(make, "idle", runs="cleanups", id=18)
@@ -170,7 +170,10 @@ def test_cause_of_a_hang(report, make):
     shown = report(make.waits([make.awaited(waiters=1, ids=(17,))]), blocked)
     assert shown.cause.kind == "finalizers" and shown.grade == "warn"
     assert shown.lines()[0].startswith("no deadlock found; 3 finalizers wait")
-    assert shown.document()["finalization"]["queued_finalizers"] == 3
+    about = shown.document()["finalization"]
+    assert about["queued_finalizers"] == 3
+    assert shown.lines()[0].endswith(about["finding"])
+    assert about["stuck_finding"] is None
 
 
 def test_a_greater_cause_comes_first(report, make):

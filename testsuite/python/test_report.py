@@ -430,6 +430,27 @@ def test_a_crash_comes_first():
     assert titles(panic=panic("panic", values=[value]))[0] == "Panic"
 
 
+def test_finalizers():
+    """The cause of the waits does not say it again."""
+    about = {"finding": "3 finalizers wait", "stuck_finding": "9 objects"}
+    hung = {
+        "cause": "no deadlock found; 2 goroutines wait; 3 finalizers wait",
+        "cause_kind": "waits",
+        "finalization": about,
+    }
+    waits = {"ndeadlocks": 0, "waits": [{"count": 2}], "owners": []}
+    made = document(hung=hung, waits=waits)
+    found = {f.title: f for f in findings.findings(made)}
+    assert found["Waiting"].text == "2 goroutines wait"
+    assert found["Finalizers"].text == "3 finalizers wait"
+    assert (found["Never freed"].grade, found["Never freed"].link) == (
+        "warn",
+        "heap",
+    )
+    nothing = hung | {"cause_kind": "idle", "finalization": None}
+    assert "Finalizers" not in titles(hung=nothing)
+
+
 def test_the_text_of_a_panic():
     value = {"type": "main.E", "value": "(left out)"}
     where = {"goroutine_id": 7, "frames": [{"function": "runtime.gopanic"},

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finalizers, cleanups and pools: what should have freed memory, in the answers
-of `hung' and `overview'."""
+"""Finalizers, cleanups and pools: what should have freed memory, in the
+answers of `hung' and `overview'."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _busiest(found: Finalization) -> list[FinalizerRunner]:
 
 
 def _runner_text(runner: FinalizerRunner) -> str:
-    """`goroutine 17 [semacquire] in main.f at f.go:3: it waits for main.mu'."""
+    """`goroutine 7 [semacquire] in main.f at f.go:3: it waits for main.mu'."""
     row = runner.goroutine
     text = f"goroutine {row.id}"
     if runner.doing == "idle":
@@ -230,6 +230,8 @@ def finalization_document(found: Finalization | None) -> Json:
     if not found:
         return None
     return {
+        "finding": finding(found) or None,
+        "stuck_finding": stuck_finding(found) or None,
         **fields_of(
             found,
             "queued_finalizers queued_cleanups queue_bytes queue_objects "

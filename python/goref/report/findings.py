@@ -43,6 +43,7 @@ def findings(document: Mapping[str, Any]) -> list[Finding]:
         *_ended(document),
         *_deadlocks(document),
         *_blocked(document),
+        *_finalizers(document),
         *_suspects(document),
         *_leaks(document),
     ]
@@ -191,6 +192,7 @@ def _blocked(document: Mapping[str, Any]) -> list[Finding]:
     cause = hung["cause"].removeprefix("no deadlock found; ")
     if hung["cause_kind"] not in _BLOCKED:
         return []
+    cause = cause.removesuffix(f"; {_about_finalizers(hung)['finding']}")
     pile = max((row["count"] for row in waits["waits"]), default=0)
     behind = max((row["behind"] for row in waits["owners"]), default=0)
     if max(pile, behind) < 2 and hung["cause_kind"] == "waits":
@@ -203,6 +205,29 @@ def _blocked(document: Mapping[str, Any]) -> list[Finding]:
             "waits",
             f"{document['command']} waits",
         )
+    ]
+
+
+def _about_finalizers(hung: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The part of the answer about them, if it is known."""
+    none = {"finding": None, "stuck_finding": None}
+    return hung.get("finalization") or none
+
+
+def _finalizers(document: Mapping[str, Any]) -> list[Finding]:
+    """Finalizers that do not run, and objects that are never freed."""
+    hung = document.get("hung")
+    if not hung:
+        return []
+    about = _about_finalizers(hung)
+    command = f"{document['command']} hung"
+    return [
+        Finding("warn", title, text, link, command)
+        for title, text, link in (
+            ("Finalizers", about["finding"], "waits"),
+            ("Never freed", about["stuck_finding"], "heap"),
+        )
+        if text
     ]
 
 

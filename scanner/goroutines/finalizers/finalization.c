@@ -143,8 +143,15 @@ static enum gr_runner_state state_of(struct gr_stop *stop, size_t index,
 	return state;
 }
 
-/* Does it run an entry of the queue of finalizers? Before it calls one, it gets
- * to a function that lays out its arguments; a cleanup is called without. */
+/* Is the entry that a goroutine runs still in its queue? Cleanups that are
+ * records are cleared before they are called, all others afterwards. */
+static bool keeps_running(const struct gr_layout *layout, bool is_of_cleanups)
+{
+	return !is_of_cleanups || !layout->cleanup_fn.size_bytes;
+}
+
+/* Do not count the entry that a goroutine runs. Before it calls a finalizer, it
+ * gets to a function that lays out the arguments; a cleanup has none. */
 static void take_running(const struct gr_goroutine *g,
 			 struct gr_finalization *f)
 {
@@ -177,7 +184,8 @@ static struct gr_error *add_runner(struct gr_stop *stop, size_t index,
 		return err;
 	runner.state = state_of(stop, index, runner.call.pc);
 	runner.doing = state_name(runner.state);
-	if (runner.call.pc && !is_of_cleanups)
+	if (runner.call.pc &&
+	    keeps_running(&stop->program->rt.layout, is_of_cleanups))
 		take_running(g, f);
 	return ret->size == MAX_RUNNERS || runner_vector_append(ret, runner) ?
 		       NULL :

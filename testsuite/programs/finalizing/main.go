@@ -3,7 +3,7 @@
 // Finalizers, cleanups and pools that hold memory: queued behind one that does
 // not return, or never to run, or in no hurry.
 //
-//	finalizing WHAT
+//	finalizing WHAT [COUNT]
 package main
 
 import (
@@ -12,15 +12,17 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-const (
+const buffers = 200
+
+var (
 	handles = 500
 	rings   = 100
-	buffers = 200
 )
 
 // Handle stands for something outside of Go that a finalizer closes.
@@ -95,6 +97,14 @@ func waitEntered() {
 	}
 }
 
+// crowd makes goroutines wait for the lock before a finalizer does.
+func crowd() {
+	for i := 0; i < 20; i++ {
+		go mutex.Lock()
+	}
+	allParked()
+}
+
 func newRing() *Ring {
 	first := &Ring{data: new([128]uint64)}
 	first.next = &Ring{data: new([128]uint64)}
@@ -135,10 +145,18 @@ func fillPool() {
 func main() {
 	debug.SetGCPercent(-1)
 	what := os.Args[1]
+	if len(os.Args) > 2 {
+		count, err := strconv.Atoi(os.Args[2])
+		check(err)
+		handles, rings = count, count
+	}
 	mutex.Lock()
 	switch {
 	case finalizers[what] != nil:
 		queueFinalizers(finalizers[what])
+	case what == "crowd":
+		crowd()
+		queueFinalizers(finalizers["mutex"])
 	case what == "cycle":
 		makeRings()
 	case what == "pool":
