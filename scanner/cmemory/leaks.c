@@ -9,10 +9,7 @@
 #include "scan/answers.h"
 #include "scan/enter.h"
 
-enum {
-	MAX_CONTENT_WORDS = 64, /* of a block that are looked at */
-	MODULE_KEY_BIT = 63,
-};
+enum { MODULE_KEY_BIT = 63 };
 
 GR_VECTOR(leak_vector, struct gr_native_leak);
 
@@ -62,8 +59,8 @@ static struct gr_error *find_content(struct finder *f,
 	uint64_t n = gr_block_usable_bytes(block) / GR_WORD_BYTES, word;
 
 	*ret = (struct content){ NULL, SIZE_MAX };
-	if (n > MAX_CONTENT_WORDS)
-		n = MAX_CONTENT_WORDS;
+	if (n > GR_BLOCK_CONTENT_WORDS)
+		n = GR_BLOCK_CONTENT_WORDS;
 	for (uint64_t i = 0; !err && !ret->name && i < n; i++) {
 		if (!gr_view_word(&f->view, block->addr + i * GR_WORD_BYTES,
 				  &word) ||

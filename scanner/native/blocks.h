@@ -12,6 +12,8 @@
 enum {
 	GR_BLOCK_UNIT = 16, /**< Sizes are multiples of this. */
 	GR_NBLOCK_MAX = 1 << 30,
+	/** Words of a block that are looked at to tell what it is. */
+	GR_BLOCK_CONTENT_WORDS = 64,
 };
 #define GR_BLOCK_NONE UINT32_MAX
 

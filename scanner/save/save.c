@@ -307,6 +307,8 @@ static struct gr_error *find_words(struct gr_scan *scan,
 	gr_error_catch(&err, GR_ERROR_ARGUMENT);
 	if (!err)
 		err = gr_save_ask(scan, options->with_values);
+	if (!err)
+		err = gr_save_note_c_words(answers->stop);
 	if (!err && !options->with_values)
 		err = gr_save_note_pointers(answers->stop);
 	if (!err && recorder->is_out_of_memory)

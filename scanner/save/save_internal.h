@@ -11,6 +11,9 @@
 struct gr_error *gr_save_ask(struct gr_scan *scan,
 			     bool with_values) GR_MUST_CHECK;
 
+/** c_words.c: record the words that lead to blocks of C. */
+struct gr_error *gr_save_note_c_words(struct gr_stop *stop) GR_MUST_CHECK;
+
 /** pointers.c: record the words that are pointers by the collector's masks,
  * of the heap, of data and bss, and of stacks. */
 struct gr_error *gr_save_note_pointers(struct gr_stop *stop) GR_MUST_CHECK;

@@ -62,24 +62,13 @@ void gr_answers_drop_graph(struct gr_answers *answers)
 static struct gr_error *make_with_c(struct gr_answers *answers,
 				    struct gr_heap_graph_spec *spec)
 {
-	struct gr_stop *stop = answers->stop;
 	_cleanup_(gr_c_threads_deinit) struct gr_c_threads threads = { 0 };
-	const struct gr_c_roots_spec roots = {
-		.rt = &stop->program->rt,
-		.residency = &stop->pages.residency,
-		.go_arenas = &stop->pages.arenas,
-		.sys_memory = &stop->pages.sys_memory,
-		.native = spec->native,
-		.threads = &threads,
-	};
+	struct gr_c_roots_spec roots;
 	struct gr_error *err = NULL;
 
 	spec->c_roots = &roots;
 	if (spec->native)
-		err = gr_c_threads_read(&stop->sched, &threads);
-	if (!err && spec->native)
-		err = gr_sys_memory_sort(stop->heap, &stop->pages.arenas,
-					 &stop->pages.sys_memory);
+		err = gr_stop_c_roots_spec(answers->stop, &threads, &roots);
 	return err ? err : gr_heap_graph_create(spec, &answers->graph);
 }
 
@@ -103,7 +92,6 @@ static struct gr_error *make_graph(struct gr_answers *answers)
 	err = gr_stop_native(stop, &spec.native);
 	if (!err)
 		err = make_with_c(answers, &spec);
-
 	gr_progress_end(&answers->costs->progress);
 	if (err)
 		return err;

@@ -50,3 +50,21 @@ struct gr_error *gr_stop_native(struct gr_stop *stop, struct gr_native **ret)
 	*ret = &stop->native;
 	return err;
 }
+
+struct gr_error *gr_stop_c_roots_spec(struct gr_stop *stop,
+				      struct gr_c_threads *threads,
+				      struct gr_c_roots_spec *ret)
+{
+	*ret = (struct gr_c_roots_spec){
+		.rt = &stop->program->rt,
+		.residency = &stop->pages.residency,
+		.go_arenas = &stop->pages.arenas,
+		.sys_memory = &stop->pages.sys_memory,
+		.native = &stop->native,
+		.threads = threads,
+	};
+	struct gr_error *err = gr_c_threads_read(&stop->sched, threads);
+	return err ? err :
+		     gr_sys_memory_sort(stop->heap, &stop->pages.arenas,
+					&stop->pages.sys_memory);
+}

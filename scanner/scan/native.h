@@ -3,7 +3,7 @@
 #ifndef GR_SCAN_NATIVE_H
 #define GR_SCAN_NATIVE_H
 
-#include "native/native.h"
+#include "native/c_roots.h"
 
 struct gr_stop;
 
@@ -17,5 +17,14 @@ struct gr_stop;
 struct gr_error *gr_stop_native(struct gr_stop *stop,
 				struct gr_native **ret) GR_MUST_CHECK;
 void gr_stop_drop_native(struct gr_stop *stop);
+
+/**
+ * Read the threads, and fill in what the roots of C are found by. The C memory
+ * and the heap were read. @p threads is zeroed; it needs gr_c_threads_deinit()
+ * even if this fails, and outlives @p ret.
+ */
+struct gr_error *
+gr_stop_c_roots_spec(struct gr_stop *stop, struct gr_c_threads *threads,
+		     struct gr_c_roots_spec *ret) GR_MUST_CHECK;
 
 #endif /* GR_SCAN_NATIVE_H */
