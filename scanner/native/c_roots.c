@@ -241,6 +241,25 @@ static const char *data_of(const struct finder *f, size_t i)
 		       "";
 }
 
+/* Add data of files, but not the structures of allocators in it. */
+static struct gr_error *add_data(struct finder *f, uint64_t start, uint64_t end)
+{
+	const struct gr_native_range_vector *list =
+		&f->spec->native->structures;
+	struct gr_error *err = NULL;
+
+	// Bounded by the allocators.
+	for (size_t i = 0; !err && i < list->size; i++) {
+		uint64_t from = list->data[i].start, to = list->data[i].end;
+
+		if (from < start || from >= end)
+			continue;
+		err = add(f, GR_C_ROOT_DATA, start, from, 0);
+		start = to;
+	}
+	return err ? err : add(f, GR_C_ROOT_DATA, start, end, 0);
+}
+
 /* Add a mapping that begins with data of the file @p path, or with none. */
 static struct gr_error *add_whole(struct finder *f, struct gr_mapping m,
 				  const char *path)
@@ -252,7 +271,7 @@ static struct gr_error *add_whole(struct finder *f, struct gr_mapping m,
 	if (path && !m.path)
 		err = gr_native_module_end(f->spec->rt, m.start, m.end, &end);
 	if (!err)
-		err = add(f, GR_C_ROOT_DATA, m.start, end, 0);
+		err = add_data(f, m.start, end);
 	f->like = (struct gr_c_root){ 0 };
 	m.start = end;
 	return err ? err : add_mapping(f, &m);

@@ -211,6 +211,11 @@ static struct gr_error *read_glibc(struct gr_native_reader *r)
 
 	if (err || !g.main_arena)
 		return err;
+	const struct gr_native_range state = {
+		g.main_arena, g.main_arena + GR_GLIBC_STATE_BYTES, 0
+	};
+	if (!gr_native_range_vector_append(&r->native->structures, state))
+		return &gr_enomem;
 	err = find_version(&g, &allocator.version);
 	if (!err)
 		err = read_arenas(&g);

@@ -16,6 +16,7 @@ void gr_native_deinit(struct gr_native *native)
 	gr_native_allocator_vector_deinit(&native->allocators);
 	gr_native_arena_vector_deinit(&native->arenas);
 	gr_native_range_vector_deinit(&native->memory);
+	gr_native_range_vector_deinit(&native->structures);
 	gr_native_range_vector_deinit(&native->trimmable);
 	gr_blocks_deinit(&native->blocks);
 	memset(native, 0, sizeof(*native));
@@ -166,6 +167,8 @@ static struct gr_error *read_all(const struct gr_native_spec *spec,
 		return err;
 	drop_unchecked(native);
 	err = gr_blocks_index(&native->blocks, spec->rt, &overlapping);
+	if (!err)
+		err = sort_ranges(spec->rt, &native->structures);
 	if (!err)
 		err = sort_ranges(spec->rt, &native->memory);
 	return err ? err : sort_ranges(spec->rt, &native->trimmable);

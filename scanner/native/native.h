@@ -64,6 +64,10 @@ struct gr_native {
 	struct gr_native_arena_vector arenas;
 	/** The memory of all arenas, by address, without overlaps. */
 	struct gr_native_range_vector memory;
+	/** Structures of allocators in data of files. Their pointers to free
+	 * chunks lead to the last bytes of the blocks before these: they hold
+	 * nothing. */
+	struct gr_native_range_vector structures;
 	/** Free memory that can be given back, by address. */
 	struct gr_native_range_vector trimmable;
 	/** All blocks of arenas that are checked. */

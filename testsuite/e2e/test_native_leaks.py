@@ -180,9 +180,10 @@ def test_groups(leaks):
         assert group["bytes"] >= group["blocks"] * 32
         example = int(group["example"], 16)
         assert example not in leaks.reached
-        if example in lost:
+        # The example may be one of libc's own.
+        if example in lost or group["size"] in lost.values():
             known += group["blocks"]
-            assert group["size"] is None or group["size"] == lost[example]
+        assert example not in lost or group["size"] == lost[example]
     shown = sum(group["blocks"] for group in groups)
     assert known >= shown - LOST_BY_OTHERS
     in_order = [group["bytes"] for group in groups]
@@ -228,5 +229,5 @@ def test_contents_only_with_values(leaks):
     done = run_cli(words)
     assert done.returncode == 0, done.stderr
     assert "secret of C" not in done.stdout
-    done = run_cli([*words, "--values"])
+    done = run_cli([*words, "--values", "--top", "0"])
     assert "a secret of C" in done.stdout
