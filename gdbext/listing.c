@@ -50,12 +50,13 @@ PyObject *gr_py_scan_list_objects(PyObject *obj, PyObject *args,
 	unsigned long long min_bytes = 0, limit = 0;
 	const char *order = "address", *path = NULL;
 	struct gr_listed listed;
-	int with_retained = 0, merged_types = 0;
+	int with_retained = 0, merged_types = 0, with_kind = 0;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OKKspp:list_objects",
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OKKsppp:list_objects",
 					 gr_py_scan_list_objects_names, &where,
 					 &is_wanted, &min_bytes, &limit, &order,
-					 &with_retained, &merged_types) ||
+					 &with_retained, &merged_types,
+					 &with_kind) ||
 	    !parse_order(order, &options.order) ||
 	    (!PyCallable_Check(where) &&
 	     !PyArg_Parse(where, "s:list_objects", &path)) ||
@@ -65,6 +66,7 @@ PyObject *gr_py_scan_list_objects(PyObject *obj, PyObject *args,
 	options.limit = limit;
 	options.with_retained = with_retained;
 	options.with_merged_types = merged_types;
+	options.with_kind = with_kind;
 	if (is_wanted != Py_None) {
 		options.is_wanted = ask_callable;
 		options.ctx = is_wanted;

@@ -1826,6 +1826,8 @@ class PathHop(NamedTuple):  # gr_path_hop
     before that has the pointer; "" if that is itself the pointer."""
     word_addr: _Addr | None
     """The address of that pointer; None for a root and for a register."""
+    is_conservative: bool
+    """The collector does not follow that word: it may be no pointer."""
     left_out: int
     """Hops before it that are not described: the path is too long."""
 
@@ -2460,11 +2462,13 @@ class Scan:
         order: str = "address",
         with_retained: bool = False,
         merged_types: bool = False,
+        with_kind: bool = False,
     ) -> Listed:
         """Write a line for each reached object: address, bytes, what it
         retains if asked for, type ("?": not known). Address and bytes are
         those behind the malloc header. merged_types: types have the names of
-        a histogram.
+        a histogram. with_kind: before the type, `go` or `c`; with retained
+        bytes, those of C behind them.
 
         where: as for objects().
         is_wanted: asked once for each type; None: all are.

@@ -109,6 +109,8 @@ static struct gr_error *put_reference(void *ctx, const struct gr_link *link)
 	struct gr_error *err = put_name(w, link);
 	gr_stream_put_text(w->out, ", \"address\": ");
 	put_address(w->out, gr_objects_addr(graph_of(w)->objects, link->to));
+	if (link->is_conservative)
+		gr_stream_put_text(w->out, ", \"conservative\": true");
 	gr_stream_put_u8(w->out, '}');
 	return err;
 }

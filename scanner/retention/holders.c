@@ -42,6 +42,7 @@ static struct gr_error *name_hop(struct gr_link_reader *reader,
 	if (err)
 		return err;
 	hop->word_addr = link.addr;
+	hop->is_conservative = link.is_conservative;
 	hop->name = gr_arena_intern(&reader->answers->stop->program->arena,
 				    word.text, strlen(word.text));
 	return hop->name ? NULL : &gr_enomem;

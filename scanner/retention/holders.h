@@ -26,6 +26,7 @@ struct gr_path_hop {
 	const char *name;
 	/** Address of that pointer; 0: it lies in no memory, or a root. */
 	uint64_t word_addr;
+	bool is_conservative; /**< As gr_link.is_conservative. */
 	uint32_t left_out; /**< Hops before it that are not described. */
 };
 

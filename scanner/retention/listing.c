@@ -8,6 +8,7 @@
 #include "base/vector.h"
 #include "graph/children.h"
 #include "graph/keys.h"
+#include "heapgraph/heapgraph.h"
 #include "naming/memory_name.h"
 #include "retention/type_text.h"
 #include "scan/enter.h"
@@ -17,7 +18,7 @@
 enum {
 	PIECE_BYTES = 1 << 16, /* that are written at once */
 	LINE_BYTES =
-		72, /* at most without the type: 0x, 16 and 2 * 20 digits */
+		96, /* at most without the type: 0x, 16 and 3 * 20 digits */
 };
 
 /* The type of objects with one label and size. */
@@ -85,6 +86,12 @@ static struct gr_error *add_line(struct lister *l, gr_vertex v, uint64_t addr,
 	if (l->options->with_retained)
 		n += snprintf(text + n, LINE_BYTES - n, "%" PRIu64 " ",
 			      l->g->retained[v]);
+	if (l->options->with_kind && l->options->with_retained)
+		n += snprintf(text + n, LINE_BYTES - n, "%" PRIu64 " ",
+			      gr_graph_retained_second(l->g, v));
+	if (l->options->with_kind)
+		n += snprintf(text + n, LINE_BYTES - n, "%s ",
+			      gr_vertex_is_block(l->g, v) ? "c" : "go");
 	n += snprintf(text + n, PIECE_BYTES - l->bytes - n, "%.*s\n", room - 1,
 		      type);
 	l->bytes += n;
@@ -149,8 +156,8 @@ static struct gr_error *list_object(struct lister *l, gr_vertex v,
 	struct kind kind;
 
 	// A block of C that nothing holds is not reached.
-	if (!err && (bytes < l->options->min_bytes ||
-		     !gr_graph_is_reached(l->g, v)))
+	if (!err &&
+	    (bytes < l->options->min_bytes || !gr_graph_is_reached(l->g, v)))
 		return NULL;
 	if (!err)
 		err = find_kind(l, l->g->objects->type[v], bytes, &kind);

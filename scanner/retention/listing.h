@@ -27,6 +27,9 @@ const char *gr_listing_order_name(enum gr_listing_order order);
 struct gr_listing_options {
 	enum gr_listing_order order;
 	bool with_retained;
+	/** Before the type: `go`, or `c` for a block of C; with retained bytes, those
+	 * of C behind them. */
+	bool with_kind;
 	/** Name types as a histogram does: what begins with main.T is `main.T`. */
 	bool with_merged_types;
 	uint64_t min_bytes; /**< Without malloc headers. */

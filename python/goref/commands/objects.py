@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from .. import args, front, native, partial
 from ..render.objects import (
+    ObjectRows,
+    ObjectsReport,
     left_text,
     nothing_text,
     objects_text,
     partial_text,
 )
 from ..session import running
-from .base import answer, check_writable, is_terminal
+from .base import answer, answer_report, check_writable, is_terminal
 
 if TYPE_CHECKING:
     from .._goref import Listed, Scan, Total
@@ -36,8 +38,10 @@ def check(options: Any) -> None:
         or options.limit is not None
         or options.sort != "address"
     )
-    if options.addresses and others:
+    if options.addresses and (others or options.json):
         raise args.UsageError("--addresses takes no option but --out")
+    if options.json and options.out:
+        raise args.UsageError("--json prints a document: leave out --out")
     args.matcher(options.type)
     check_writable(options.out)
 
@@ -84,7 +88,34 @@ def _near(scan: Scan, pattern: str | None) -> str:
     return ""
 
 
+def _document(options: Any) -> list[str]:
+    """Print the list as a document."""
+    rows = ObjectRows(_has_retained(options))
+    with running(
+        options.memory_limit, options.timeout, extent(options)
+    ) as opened:
+        listed = opened.list_objects(
+            rows.add,
+            args.matcher(options.type),
+            options.min_bytes or 0,
+            options.limit or 0,
+            options.sort,
+            rows.with_retained,
+            with_kind=True,
+        )
+        report = ObjectsReport(
+            tool_version=native.load().VERSION,
+            partial=partial.reasons(opened.info(), opened.gaps()),
+            listed=listed,
+            rows=rows,
+        )
+    answer_report(report, options)
+    return list(report.partial)
+
+
 def run(options: Any) -> list[str]:
+    if options.json:
+        return _document(options)
     with running(
         options.memory_limit, options.timeout, extent(options)
     ) as opened:

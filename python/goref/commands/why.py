@@ -18,7 +18,14 @@ from .base import (
 )
 
 if TYPE_CHECKING:
-    from .._goref import Holders, Scan, Variable, Vertex, Why
+    from .._goref import (
+        Holders,
+        ObjectInfo,
+        Scan,
+        Variable,
+        Vertex,
+        Why,
+    )
 
 
 def extent(_options: Any) -> str:
@@ -61,7 +68,10 @@ def report(scan: Scan, text: str, options: Any) -> WhyReport:
     asked, held, variable = _why(scan, text, options)
     holders, not_known = _holders(scan, held, options)
     vertices, freed_bytes = {}, None
-    if holders:
+    block = None if held.is_object or variable else _block(scan, held.addr)
+    if block:
+        holders = _block_holders(scan, block, options)
+    elif holders:
         vertices = _vertices(scan, held)
     elif variable:
         freed_bytes = _freed_bytes(scan, evaluate.place(scan, text))
@@ -78,6 +88,7 @@ def report(scan: Scan, text: str, options: Any) -> WhyReport:
         shows_paths=options.paths is not None,
         shows_roots=options.all_roots,
         exclude_weak=options.exclude_weak,
+        block=block,
         stack=allocation_stack(scan, held.addr) if held.is_object else None,
     )
 
@@ -126,6 +137,26 @@ def _holders(
         )
     except (goref.MemoryLimitError, MemoryError) as problem:
         return None, params.no_memory(problem)
+
+
+def _block(scan: Scan, addr: int) -> ObjectInfo | None:
+    """The block of C at an address that is in no object of Go."""
+    if not scan.native().heaps:
+        return None
+    info = scan.object_info(addr, 0, 0, False, False)
+    return info if info.is_c else None
+
+
+def _block_holders(scan: Scan, block: ObjectInfo, options: Any) -> Holders:
+    """The paths to a block; one if none were asked for."""
+    paths = options.paths
+    return scan.holders(
+        block.base_addr,
+        1 if paths is None else min(paths or _MAX_PATHS, _MAX_PATHS),
+        _MAX_ROOTS,
+        options.all_roots,
+        options.exclude_weak,
+    )
 
 
 def _vertices(scan: Scan, held: Why) -> dict[int, Vertex]:

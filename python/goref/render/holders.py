@@ -75,6 +75,11 @@ def _several_line(holder: Holder, freed: str, exclude_weak: bool) -> str:
 # ------------------------------------------------------------------- paths
 
 
+CONSERVATIVE = (
+    "~> the collector does not follow this word: it may be a number"
+)
+
+
 def path_lines(holders: Holders, exclude_weak: bool = False) -> list[str]:
     """All paths, root first. The part that a path shares with one before it is
     not printed again."""
@@ -93,6 +98,8 @@ def path_lines(holders: Holders, exclude_weak: bool = False) -> list[str]:
         lines.append(f"{i + 1}. {_root_text(path.hops[0].vertex, path)}")
         lines += rows[: len(piece)]
         rows = rows[len(piece) :]
+    if any(hop.is_conservative for path in holders.paths for hop in path.hops):
+        lines.append(CONSERVATIVE)
     return lines
 
 
@@ -124,10 +131,11 @@ def _pieces(paths: Sequence[Path]) -> list[list[list[str]]]:
 
 def _hop_row(hop: PathHop, number: int) -> list[str]:
     vertex = hop.vertex
+    arrow = "~>" if hop.is_conservative else "->"
     return [
-        f"{'->' if number else '  '} {hop.name}".rstrip(),
+        f"{arrow if number else '  '} {hop.name}".rstrip(),
         "" if vertex.addr is None else f"{vertex.addr:#x}",
-        vertex.type or "",
+        vertex.type or ("C block" if vertex.is_c else ""),
         human_bytes(vertex.bytes) if vertex.kind == "object" else "",
         f"retains {human_bytes(vertex.retained_bytes)}",
     ]
@@ -244,6 +252,7 @@ def path_document(path: Path) -> list[Document]:
             "address": _hex(hop.vertex.addr),
             **fields_of(hop.vertex, "bytes retained_bytes kind goroutine_id"),
             "word": _hex(hop.word_addr),
+            "conservative": hop.is_conservative,
             "left_out": hop.left_out,
         }
         for hop in path.hops

@@ -250,6 +250,10 @@ def _reference_lines(title: str, references: References) -> list[str]:
         return lines + _group_lines(references)
     rows = [_row(reference) for reference in references.list]
     lines += table(rows, left=[0, 1, 2])
+    if any(reference.is_conservative for reference in references.list):
+        lines.append(
+            "  (~ the collector does not follow this word: it may be a number)"
+        )
     others = references.total - len(references.list)
     if others:
         option = "--refs" if title == "references" else "--referrers"
@@ -263,8 +267,9 @@ def _row(reference: Reference) -> list[str]:
     words = vertex.kind
     if vertex.goroutine_id is not None:
         words += f", goroutine {vertex.goroutine_id}"
+    name = reference.name or "(itself)"
     return [
-        reference.name or "(itself)",
+        f"~ {name}" if reference.is_conservative else name,
         "" if vertex.addr is None else f"{vertex.addr:#x}",
         vertex.name if is_object else f"{vertex.type or ''} ({words})".strip(),
         human_bytes(vertex.bytes) if is_object else "",

@@ -3,14 +3,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from .report import UNCERTAIN, as_text, partial_lines
+from .report import UNCERTAIN, Listed, Report, as_text, partial_lines
 from .units import human_bytes
 
 if TYPE_CHECKING:
+    from .._goref import Listed as ListedRow
     from .._goref import Total
+    from .report import Document, Json
+
+
+class ObjectRows:
+    """The lines of a list of objects, which come in pieces."""
+
+    def __init__(self, with_retained: bool) -> None:
+        self.with_retained = with_retained
+        self.lines: list[str] = []
+
+    def add(self, piece: str) -> None:
+        """A piece of whole lines."""
+        self.lines += piece.splitlines()
+
+    def document(self, line: str) -> Document:
+        """The entry of a line."""
+        count = 5 if self.with_retained else 3
+        address, size, *sizes, kind, type_ = line.split(" ", count)
+        retained, in_c = (int(x) for x in sizes) if sizes else (None, None)
+        return {
+            "address": address,
+            "kind": kind,
+            "type": None if type_ == "?" else type_,
+            "bytes": int(size),
+            "retained_bytes": (
+                None if retained is None else retained - (in_c or 0)
+            ),
+            "retained_c_bytes": in_c,
+        }
+
+
+class ObjectsReport(Report):
+    """The reached objects, as a document."""
+
+    listed: ListedRow
+    rows: ObjectRows
+
+    def lines(self) -> list[str]:
+        return self.rows.lines
+
+    def body(self) -> Mapping[str, Json | Listed]:
+        total = self.listed.total
+        return {
+            "count": total.objects,
+            "bytes": total.bytes,
+            "left_out": self.listed.left,
+            "objects": Listed(self.rows.document, self.rows.lines),
+        }
 
 
 def left_text(left: int) -> str:

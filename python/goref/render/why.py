@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Held,
         Holders,
         Hop,
+        ObjectInfo,
         StackFrame,
         Variable,
         Vertex,
@@ -41,7 +42,8 @@ class WhyReport(Report):
     not_known: why that is not known.
     vertices: hops of the chain by address, for their sizes.
     freed_bytes: what would be freed without the variable.
-    stack: the calls that allocated it; None: not sampled."""
+    stack: the calls that allocated it; None: not sampled.
+    block: the block of C at the address, if it is in one."""
 
     why: Why
     asked: str | None = None
@@ -54,6 +56,7 @@ class WhyReport(Report):
     shows_roots: bool = False
     exclude_weak: bool = False
     stack: Sequence[StackFrame] | None = None
+    block: ObjectInfo | None = None
 
     def lines(self) -> list[str]:
         why = self.why
@@ -62,6 +65,8 @@ class WhyReport(Report):
             lines.append(f"{self.asked} refers to {why.addr:#x}")
         if self.variable:
             lines += self._variable_lines(self.variable)
+        elif self.block:
+            lines += self._block_lines(self.block)
         elif not why.is_object:
             what = self._description() or "no object of the heap"
             lines.append(f"{why.addr:#x}: {what}")
@@ -76,6 +81,23 @@ class WhyReport(Report):
             if self.holders:
                 consequence += f", {UNCERTAIN}"
             lines += partial_lines(self.partial, consequence)
+        return lines
+
+    def _block_lines(self, block: ObjectInfo) -> list[str]:
+        name = block.type or "C block"
+        lines = [
+            f"{self.why.addr:#x}: {name}, {block.bytes:,} bytes at "
+            f"{block.base_addr:#x}"
+        ]
+        if not self.holders or not self.holders.holder:
+            lost = "nothing holds it: leaked"
+            if self.partial:
+                lost = "not reached from what could be read"
+            return [*lines, lost]
+        lines += self._verdict_lines()
+        lines += of_holders.path_lines(self.holders, self.exclude_weak)
+        if self.shows_roots:
+            lines += of_holders.root_lines(self.holders, self.exclude_weak)
         return lines
 
     def _section(self) -> str:
@@ -140,9 +162,11 @@ class WhyReport(Report):
         why = self.why
         return {
             "address": f"{why.addr:#x}",
-            "object": _object_document(why) if why.is_object else None,
+            "object": self._object_document(),
             "allocated_by": allocation_document(self.stack),
-            "reachable": why.is_reachable,
+            "reachable": (
+                self.block.is_reachable if self.block else why.is_reachable
+            ),
             "root": _root_document(why) if why.is_reachable else None,
             "path": [
                 _hop_document(hop, self.vertices.get(hop.addr or 0))
@@ -153,6 +177,16 @@ class WhyReport(Report):
             "variable": self._variable_document(),
             **self._holders_document(),
         }
+
+    def _object_document(self) -> Document | None:
+        block = self.block
+        if block:
+            return {
+                "base": f"{block.base_addr:#x}",
+                **fields_of(block, "bytes type offset"),
+                "kind": "c",
+            }
+        return _object_document(self.why) if self.why.is_object else None
 
     def _holders_document(self) -> Document:
         found = self.holders
@@ -279,6 +313,7 @@ def _object_document(why: Why) -> Document:
     return {
         "base": f"{why.base_addr:#x}",
         **fields_of(why, "bytes type offset"),
+        "kind": "go",
     }
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files for people and for other tools, and a check of the walk."""
 
-from ..options import COMMON, MEMORY_LIMIT, TIMEOUT, Option
+from ..options import COMMON, JSON, MEMORY_LIMIT, TIMEOUT, Option
 from .verb import Verb
 
 VALUES = Option(
@@ -119,6 +119,7 @@ objects | COMMAND'.""",
         LIMIT_LINES,
         ADDRESSES,
         OUT_LIST,
+        JSON,
         MEMORY_LIMIT,
         TIMEOUT,
     ),
