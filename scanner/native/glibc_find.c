@@ -74,8 +74,7 @@ static bool is_main_arena(struct gr_view *view, uint64_t arena)
 	return gr_view_word(view, arena + GR_GLIBC_NEXT, &next) &&
 	       is_next(arena, next) &&
 	       gr_view_word(view, arena + GR_GLIBC_TOP, &top) && top &&
-	       has_ring(view, arena) &&
-	       has_bins(view, arena);
+	       has_ring(view, arena) && has_bins(view, arena);
 }
 
 /* Search main_arena in [start, end). */

@@ -78,6 +78,7 @@ static uint64_t find_chunk(struct search *s, uint64_t page, uint64_t *chunk,
 	    !gr_view_word(view, page + GR_CHUNK_SIZE, &head) ||
 	    (head & GR_CHUNK_FLAGS) != GR_CHUNK_IS_MMAPPED)
 		return 0;
+	// Bounded by MAX_ALIGN.
 	for (uint64_t align = 32; align && align <= MAX_ALIGN; align *= 2) {
 		uint64_t user = (page + GR_CHUNK_USER + align - 1) & -align;
 

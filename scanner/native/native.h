@@ -112,7 +112,8 @@ gr_native_mapping_at(const struct gr_residency *residency, uint64_t addr);
  * from its start on; the kernel may have joined bss with what lies behind it.
  * Ends are ends of pages. */
 struct gr_error *gr_native_module_end(struct gr_runtime *rt, uint64_t start,
-				      uint64_t end, uint64_t *ret) GR_MUST_CHECK;
+				      uint64_t end,
+				      uint64_t *ret) GR_MUST_CHECK;
 
 /** Resident bytes in [start, end), by residency ranges that are sorted. */
 uint64_t gr_native_resident_bytes(const struct gr_residency *residency,

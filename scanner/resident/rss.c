@@ -2,6 +2,7 @@
 #include "resident/rss.h"
 
 #include "mark/marking.h"
+#include "resident/c_pages.h"
 #include "resident/classes.h"
 #include "scan/enter.h"
 #include "scan/kept_walk.h"
@@ -15,6 +16,7 @@ struct adder {
 	const struct gr_heap_arenas *arenas;
 	const struct gr_page_bits *page_bits;
 	const struct gr_c_blocks *c_blocks;
+	const struct gr_c_pages *c_pages;
 	const struct gr_sys_memory *sys_memory;
 	uint64_t returnable_bytes;
 	uint64_t bytes[GR_NRSS_CLASSES];
@@ -124,8 +126,8 @@ static void add_foreign(struct adder *a, enum gr_rss_class class,
 /* Add memory outside of the arenas. What no mapping explains may be the
  * runtime's own, or malloc's; and the kernel may have joined the runtime's
  * memory with a stack beside it. */
-static struct gr_error *add_outside(struct adder *a, enum gr_rss_class class,
-				    uint64_t start, uint64_t end)
+static struct gr_error *add_rest(struct adder *a, enum gr_rss_class class,
+				 uint64_t start, uint64_t end)
 {
 	static const enum gr_rss_class classes[] = {
 		[GR_SYS_SPANS] = GR_RSS_RUNTIME_RECORDS,
@@ -153,6 +155,31 @@ static struct gr_error *add_outside(struct adder *a, enum gr_rss_class class,
 		else
 			add(a, classes[kind], start, stop);
 		err = gr_runtime_step(a->heap->rt, 1);
+	}
+	return err;
+}
+
+/* Add memory outside of the arenas of Go: first what allocators of C have. */
+static struct gr_error *add_outside(struct adder *a, enum gr_rss_class class,
+				    uint64_t start, uint64_t end)
+{
+	struct gr_error *err = NULL;
+	uint64_t stop;
+
+	// Bounded by the range: stop lies behind start.
+	for (; !err && start < end; start = stop) {
+		const struct gr_native_range *range =
+			gr_c_pages_next(a->c_pages, start);
+		bool is_inside = range && range->start <= start;
+
+		stop = !range ? end : is_inside ? range->end : range->start;
+		if (stop > end)
+			stop = end;
+		err = is_inside ? gr_c_pages_add(a->c_pages, a->heap->rt, start,
+						 stop, a->bytes) :
+				  add_rest(a, class, start, stop);
+		if (!err)
+			err = gr_runtime_step(a->heap->rt, 1);
 	}
 	return err;
 }
@@ -275,11 +302,15 @@ static struct gr_error *answer(struct gr_answers *answers, bool is_marked,
 {
 	struct gr_stop *stop = answers->stop;
 	_cleanup_(gr_marking_deinit) struct gr_marking marking = { 0 };
+	_cleanup_(gr_c_pages_deinit) struct gr_c_pages c_pages = { 0 };
 	_cleanup_free_ uint8_t *classes = NULL;
 	const struct gr_residency *residency = NULL;
 	struct gr_error *err = gr_stop_residency(stop, &residency);
 
 	rss->gaps = stop->gaps;
+	// The graph keeps a walk, which a mark drops.
+	if (!err && is_marked)
+		err = gr_c_pages_read(answers, &c_pages);
 	if (!err && is_marked)
 		err = mark(answers, &marking, &rss->gaps);
 	if (!err)
@@ -294,6 +325,7 @@ static struct gr_error *answer(struct gr_answers *answers, bool is_marked,
 			   .arenas = &stop->pages.arenas,
 			   .page_bits = &stop->pages.page_bits,
 			   .c_blocks = &stop->pages.c_blocks,
+			   .c_pages = &c_pages,
 			   .sys_memory = &stop->pages.sys_memory };
 	rss->allocated_bytes = stop->heap->allocated_bytes;
 	err = add_all(&a, residency, classes, rss);

@@ -35,7 +35,13 @@ struct gr_scan;
 	X(THREAD_STACKS, "thread_stacks", "thread stacks")                     \
 	X(MODULES, "modules", "executable and libraries")                      \
 	X(FILES, "mapped_files", "other mapped files")                         \
-	X(C_HEAP, "c_heap", "C heap (glibc)")                                  \
+	X(C_HELD_BY_GO, "c_heap_go", "C heap: blocks that Go holds")           \
+	X(C_HELD_BY_C, "c_heap_c", "C heap: blocks that only C holds")         \
+	X(C_LEAKED, "c_heap_leaked", "C heap: blocks that nothing holds")      \
+	X(C_FREE, "c_heap_free", "C heap: free")                               \
+	X(C_TRIMMABLE, "c_heap_trimmable",                                     \
+	  "C heap: free, which malloc_trim would give back")                   \
+	X(C_HEAP, "c_heap", "C heap: other")                                   \
 	X(SHARED, "shared", "shared memory")                                   \
 	X(OTHER, "other_anonymous", "named anonymous memory")                  \
 	X(UNKNOWN, "unknown", "unknown")                                       \

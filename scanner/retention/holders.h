@@ -27,7 +27,7 @@ struct gr_path_hop {
 	/** Address of that pointer; 0: it lies in no memory, or a root. */
 	uint64_t word_addr;
 	bool is_conservative; /**< As gr_link.is_conservative. */
-	uint32_t left_out; /**< Hops before it that are not described. */
+	uint32_t left_out;    /**< Hops before it that are not described. */
 };
 
 /** A shortest path from a root, which is its first hop, to the object. */

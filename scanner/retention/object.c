@@ -182,9 +182,8 @@ static struct gr_error *describe_block(struct gr_answers *answers,
 {
 	struct gr_native *native = NULL;
 	struct gr_error *err = gr_stop_native(answers->stop, &native);
-	uint32_t block = err || !native ?
-				 GR_BLOCK_NONE :
-				 gr_blocks_find(&native->blocks, addr);
+	uint32_t block = err || !native ? GR_BLOCK_NONE :
+					  gr_blocks_find(&native->blocks, addr);
 
 	if (err || block == GR_BLOCK_NONE)
 		return err;

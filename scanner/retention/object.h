@@ -30,7 +30,7 @@ struct gr_reference {
 	/** The field or element that has the pointer: `.next`. A root's begins
 	 * with the name of its variable: `main.sessions[3].conn`. */
 	const char *name;
-	uint64_t word_addr; /**< Address of the pointer; 0: in no memory. */
+	uint64_t word_addr;   /**< Address of the pointer; 0: in no memory. */
 	bool is_conservative; /**< As gr_link.is_conservative. */
 };
 

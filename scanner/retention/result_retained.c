@@ -98,7 +98,8 @@ static struct gr_error *identify(const struct finder *f,
 	struct gr_error *err = NULL;
 
 	*ret = (struct root_id){ 0 };
-	if (vertex->source == GR_FROM_SCHEDULER)
+	// A walk bills nothing on these.
+	if (vertex->source != GR_FROM_LIST && vertex->source != GR_FROM_AREA)
 		return NULL;
 	uint32_t variable = gr_static_variable(answers->graph, vertex);
 	if (variable != UINT32_MAX)

@@ -71,9 +71,9 @@ enum gr_scan_extent {
 	GR_EXTENT_VALUES,    /**< As sites, and values: strings, numbers. */
 	GR_EXTENT_RESIDENCY, /**< An error if the pages are not known. */
 	GR_EXTENT_PAGES,     /**< As native. */
-	GR_EXTENT_BUCKETS, /**< The runtime's own profiles, nothing else. */
-	GR_EXTENT_SITES,   /**< All, and where objects were allocated. */
-	GR_EXTENT_REPORT,  /**< As sites. */
+	GR_EXTENT_BUCKETS,   /**< The runtime's own profiles, nothing else. */
+	GR_EXTENT_SITES,     /**< All, and where objects were allocated. */
+	GR_EXTENT_REPORT,    /**< As sites. */
 	/** All, residency and profiles; what is read is recorded for
 	 * gr_scan_save(). */
 	GR_EXTENT_SAVE,

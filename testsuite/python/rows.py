@@ -250,7 +250,7 @@ class Maker:
     def references(self, count=0, named=(), groups=(), ungrouped=0):
         """named: vertices with the names of fields."""
         listed = tuple(
-            self.goref.Reference(vertex, name, 0xC000099000)
+            self.goref.Reference(vertex, name, 0xC000099000, False)
             for vertex, name in named
         )
         return self.goref.References(count, listed, tuple(groups), ungrouped)
@@ -321,7 +321,9 @@ class Maker:
     def path_hop(self, number, name, addr, left_out=0):
         """An object."""
         vertex = self.vertex(vertex=number, addr=addr)
-        return self.goref.PathHop(vertex, name, 0xC000099000, left_out)
+        return self.goref.PathHop(
+            vertex, name, 0xC000099000, False, left_out
+        )
 
     def root_hop(self, number, name, kind="global", addr=0x55AA00):
         vertex = self.vertex(
@@ -332,7 +334,7 @@ class Maker:
             addr=addr,
             bytes=0,
         )
-        return self.goref.PathHop(vertex, name, None, 0)
+        return self.goref.PathHop(vertex, name, None, False, 0)
 
     def reaching_root(self, distance, goroutine=None, **fields):
         vertex = self.vertex(**{"kind": "global", **fields})

@@ -117,6 +117,7 @@ def test_document(make, goref):
             "objects": 3,
             "bytes": 600,
             "retained_bytes": 600,
+            "retained_c_bytes": 0,
         }
     ]
     assert document["together"] is None

@@ -184,6 +184,7 @@ def test_json(make):
         "kind": "object",
         "goroutine_id": None,
         "word": "0xc000099000",
+        "conservative": False,
         "left_out": 0,
     }
     assert document["holder"]["only"]

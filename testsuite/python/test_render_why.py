@@ -165,6 +165,7 @@ def test_json(make):
             "bytes": 64,
             "type": "main.Node",
             "offset": 8,
+            "kind": "go",
         },
         "reachable": True,
         "root": {

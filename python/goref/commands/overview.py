@@ -30,6 +30,8 @@ if TYPE_CHECKING:
         GoroutineList,
         Info,
         Leaks,
+        Native,
+        NativeLeaks,
         Panic,
         Result,
         RootTotal,
@@ -120,6 +122,18 @@ def _suspects(
         return None, ""
     except KeyboardInterrupt:
         return None, _ended()
+
+
+def _native(
+    scan: Scan, kept: Dominators | None
+) -> tuple[Native | None, NativeLeaks | None]:
+    """C memory, while there is a graph; None: not known."""
+    try:
+        found = scan.native() if kept else None
+        leaks = scan.native_leaks() if found and found.heaps else None
+    except (native.load().Error, MemoryError, KeyboardInterrupt):
+        return None, None
+    return found, leaks
 
 
 def _waits(scan: Scan) -> Waits | None:
@@ -261,6 +275,7 @@ def report(scan: Scan, options: Any) -> OverviewReport:
     # Those without objects come last.
     roots = [root for root in result.roots() if root.total.objects]
     resident, rss_bytes = _resident(scan, info)
+    in_c, c_leaks = _native(scan, kept)
     return OverviewReport(
         tool_version=native.load().VERSION,
         partial=lost,
@@ -280,6 +295,8 @@ def report(scan: Scan, options: Any) -> OverviewReport:
         unknown=unknown,
         unfinished=unfinished,
         resident=resident,
+        native=in_c,
+        native_leaks=c_leaks,
         rss_bytes=rss_bytes,
         panic=panic,
         hung=blocked,

@@ -12,7 +12,7 @@ from .table import table
 from .units import counted, human_bytes, percent
 
 if TYPE_CHECKING:
-    from .._goref import Native, NativeArena, NativeHeap
+    from .._goref import Native, NativeArena, NativeHeap, NativeLeaks
     from .report import Document
 
 TOP = 8  # rows of each table as text
@@ -49,6 +49,37 @@ def nothing_line(found: Native) -> str:
             "has the classes of memory"
         )
     return "the program has no C memory: it has loaded no library"
+
+
+def overview_lines(
+    found: Native, leaks: NativeLeaks | None, whole: int
+) -> list[str]:
+    """One line, if C memory is a twentieth of the resident memory.
+    whole: that memory; 0: not known."""
+    taken = sum(
+        heap.sum.resident_bytes or heap.sum.mapped_bytes
+        for heap in found.heaps
+    )
+    if taken * 20 < whole or not taken:
+        return []
+    in_use = sum(heap.sum.in_use_bytes for heap in found.heaps)
+    free = sum(heap.sum.free_bytes for heap in found.heaps)
+    line = f"C memory: {human_bytes(in_use)} in use, {human_bytes(free)} free"
+    if leaks and leaks.leaked_blocks:
+        line += (
+            f"; {human_bytes(leaks.leaked_bytes)} in "
+            f"{counted(leaks.leaked_blocks, 'block')} that nothing holds "
+            "(`native leaks')"
+        )
+    return [line]
+
+
+def overview_document(found: Native, leaks: NativeLeaks | None) -> Document:
+    return {
+        "in_use_bytes": sum(heap.sum.in_use_bytes for heap in found.heaps),
+        "free_bytes": sum(heap.sum.free_bytes for heap in found.heaps),
+        "leaked_bytes": leaks.leaked_bytes if leaks else None,
+    }
 
 
 class NativeReport(Report):

@@ -14,6 +14,7 @@ from .command import command, next_lines
 from .dominators import below_document, branches, kept_lines
 from .finalization import finalization_document, finalization_lines
 from .ledger import gap_lines, gaps_document, total_document
+from .native import overview_document, overview_lines
 from .panic import cause_text, is_sent
 from .report import BOTH, LOWER_BOUNDS, Report, partial_lines
 from .rss import ZEROS, beside_zeros, zero_bytes
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
         Info,
         Leaks,
         Ledger,
+        Native,
+        NativeLeaks,
         Panic,
         RootTotal,
         Rss,
@@ -91,7 +94,8 @@ class OverviewReport(Report):
     rss_bytes: of a process, what the kernel says of it just now.
     panic: what ended the program, if anything did.
     hung: why goroutines wait, as `hung' says it; None: not known.
-    finalization: finalizers, cleanups and pools; None: not known."""
+    finalization: finalizers, cleanups and pools; None: not known.
+    native, native_leaks: C memory; None: not known."""
 
     info: Info
     ledger: Ledger
@@ -115,6 +119,8 @@ class OverviewReport(Report):
     panic: Panic | None = None
     hung: HungReport | None = None
     finalization: Finalization | None = None
+    native: Native | None = None
+    native_leaks: NativeLeaks | None = None
 
     def __post_init__(self) -> None:
         is_first = self.top is None and self.kept
@@ -255,11 +261,13 @@ _GROUPS = {
     "go_heap_idle": "Go heap free",
     "go_heap_scavenged": "Go heap free",
     "go_stacks": "goroutine stacks",
-    "c_heap": "C heap",
     "modules": "executable and libraries",
     "mapped_files": "files",
     "unknown": "unknown",
 }
+
+
+_STARTS = {"go_runtime": "Go runtime", "c_heap": "C heap"}
 
 
 def _resident_text(resident: Rss) -> str:
@@ -270,8 +278,10 @@ def _resident_text(resident: Rss) -> str:
     for row in resident.classes:
         if row.name == ZEROS:
             continue
-        is_runtime = row.name.startswith("go_runtime")
-        other = "Go runtime" if is_runtime else "other"
+        other = "other"
+        for start, group in _STARTS.items():
+            if row.name.startswith(start):
+                other = group
         group = _GROUPS.get(row.name, other)
         groups[group] = groups.get(group, 0) + row.bytes
     parts = [
@@ -317,6 +327,21 @@ def _resident(report: OverviewReport) -> Section:
     return Section(
         [f"resident: about {human_bytes(rss_bytes)} (Rss)"],
         {"resident": about},
+    )
+
+
+def _c_memory(report: OverviewReport) -> Section:
+    """C memory, if it is some part of the resident memory."""
+    found = report.native
+    if not found or not found.heaps:
+        return Section(keys={"c_memory": None})
+    whole = report.rss_bytes or 0
+    if report.resident:
+        zeros = zero_bytes(report.resident.classes)
+        whole = report.resident.total_bytes - zeros
+    return Section(
+        overview_lines(found, report.native_leaks, whole),
+        {"c_memory": overview_document(found, report.native_leaks)},
     )
 
 
@@ -509,6 +534,7 @@ SECTIONS: tuple[Callable[[OverviewReport], Section], ...] = (
     _stop,
     _heap,
     _resident,
+    _c_memory,
     _goroutines,
     _blocked,
     _finalization,
