@@ -42,6 +42,7 @@ static void maker_deinit(struct gr_graph_maker *maker)
 	free(maker->words);
 	free(maker->owned);
 	gr_root_edge_vector_deinit(&maker->root_edges);
+	gr_block_seeds_deinit(&maker->seeds);
 	gr_keys_deinit(&maker->variables);
 	gr_keys_deinit(&maker->static_groups);
 }
@@ -137,7 +138,7 @@ static struct gr_error *label_objects(struct gr_graph_maker *maker)
 		gr_objects_add_types(objects, &maker->hg->budget);
 	struct gr_object_iterator c = gr_objects_begin(objects);
 
-	// A block has the type of what leads to it (see types of blocks).
+	// Blocks get theirs from what leads to them (block_types.c).
 	while (!err && gr_objects_next(&c))
 		objects->type[c.vertex] = c.slot < maker->spec->heap->nobjs ?
 						  of[c.slot].label :
@@ -296,6 +297,8 @@ static struct gr_error *make(struct gr_graph_maker *maker)
 		err = gr_graph_find_owned(maker);
 	if (!err)
 		err = make_edges(maker);
+	if (!err)
+		err = gr_graph_type_blocks(maker);
 	hg->edges_us = now_us() - masks_us;
 	return err;
 }

@@ -13,6 +13,15 @@ struct gr_root_edge {
 };
 GR_VECTOR(gr_root_edge_vector, struct gr_root_edge);
 
+/** An exact pointer to the start of a block: it may tell the block's type. */
+struct gr_block_seed {
+	gr_vertex from; /**< GR_VERTEX_NONE: a root of the type @ref type. */
+	gr_type_id type;
+	uint32_t block;
+	uint64_t off_bytes; /**< Of the word in the object or variable. */
+};
+GR_VECTOR(gr_block_seeds, struct gr_block_seed);
+
 /** The state that the steps share. */
 struct gr_graph_maker {
 	const struct gr_heap_graph_spec *spec;
@@ -22,6 +31,7 @@ struct gr_graph_maker {
 	/** A bit a slot: a g or sudog to which only its goroutine leads. */
 	uint64_t *owned;
 	struct gr_root_edge_vector root_edges;
+	struct gr_block_seeds seeds; /**< In the order of their sources. */
 	/** By the address of a variable's name: its index in roots->list. */
 	struct gr_keys variables;
 	/** By that index: the static group of the variable. */
@@ -42,6 +52,10 @@ gr_graph_find_owned(struct gr_graph_maker *maker) GR_MUST_CHECK;
 /** Fill the edges of all blocks. @p part is zeroed. */
 struct gr_error *gr_graph_sweep_blocks(struct gr_graph_maker *maker,
 				       struct gr_edges *part) GR_MUST_CHECK;
+
+/** Give blocks types, when the graph has been made. */
+struct gr_error *
+gr_graph_type_blocks(struct gr_graph_maker *maker) GR_MUST_CHECK;
 
 /** Add the roots of C, and their edges, behind those of Go. */
 struct gr_error *

@@ -205,6 +205,27 @@ static struct gr_error *begin_word(struct adder *a, const struct gr_edge *edge)
 	return add_vertex(a, vertex);
 }
 
+/* Note that a variable of a known type leads to the start of a block. */
+static struct gr_error *add_seed(struct gr_graph_maker *maker,
+				 const struct gr_edge *edge)
+{
+	const struct gr_root *root =
+		edge->is_area ? NULL :
+				&maker->spec->roots->list.data[edge->root];
+	const struct gr_block *block =
+		&gr_graph_blocks(maker)->list.data[edge->block];
+
+	if (!root || root->form != GR_ROOT_REGION || !edge->addr ||
+	    block->addr != edge->value)
+		return NULL;
+	const struct gr_block_seed seed = { .from = GR_VERTEX_NONE,
+					    .type = root->type,
+					    .block = edge->block,
+					    .off_bytes =
+						    edge->addr - root->addr };
+	return gr_block_seeds_append(&maker->seeds, seed) ? NULL : &gr_enomem;
+}
+
 static struct gr_error *add_edges(void *ctx, const struct gr_edge *edges,
 				  size_t count)
 {
@@ -226,6 +247,10 @@ static struct gr_error *add_edges(void *ctx, const struct gr_edge *edges,
 			maker->hg->left_out++;
 			continue;
 		}
+		if (is_block)
+			err = add_seed(maker, edge);
+		if (err)
+			break;
 		err = edge->is_area ? begin_word(a, edge) :
 				      begin_listed(a, edge->root);
 		struct gr_root_edge new = { maker->hg->roots.size - 1, to };

@@ -25,6 +25,8 @@ struct sweeper {
 	uint32_t first, end;
 	struct gr_edges *part;
 	struct gr_view view;
+	struct gr_block_seeds seeds;
+	bool has_no_memory; /* for them */
 	bool may_poll;
 	bool is_started;
 	pthread_t thread;
@@ -73,20 +75,39 @@ static inline void add_edge(struct sweeper *s, uint64_t value)
 		gr_edges_add(s->part, gr_objects_rank(maker->objects, to));
 }
 
+/* Note that a pointer of the object that was begun last leads to the start of a
+ * block. */
+static void add_seed(struct sweeper *s, uint64_t value, uint64_t off_bytes)
+{
+	struct gr_blocks *blocks = s->sweep->blocks;
+	uint32_t block = gr_blocks_find(blocks, value);
+
+	if (GR_LIKELY(block == GR_BLOCK_NONE) ||
+	    blocks->list.data[block].addr != value)
+		return;
+	const struct gr_block_seed seed = { .from = s->part->next - 1,
+					    .type = GR_TYPE_NONE,
+					    .block = block,
+					    .off_bytes = off_bytes };
+	s->has_no_memory |= !gr_block_seeds_append(&s->seeds, seed);
+}
+
 /* Add up to 64 words from bit @p at on, in their order: those that the collector
  * does not follow may lead to blocks. */
 static void add_all_words(struct sweeper *s, uint64_t followed, unsigned int n,
-			  const uint8_t *host)
+			  const uint8_t *host, uint64_t off_bytes)
 {
 	for (unsigned int i = 0; i < n; i++) {
 		uint64_t value = gr_load_u64(host + i * GR_WORD_BYTES);
 
 		if (!value)
 			continue;
-		if (followed >> i & 1)
+		if (followed >> i & 1) {
 			add_edge(s, value);
-		else
+			add_seed(s, value, off_bytes + i * GR_WORD_BYTES);
+		} else {
 			add_to_block(s, value);
+		}
 	}
 }
 
@@ -128,7 +149,8 @@ static inline struct gr_error *add_object(struct sweeper *s,
 			words->host + (at - words->first) * GR_WORD_BYTES;
 
 		if (s->sweep->blocks) {
-			add_all_words(s, bits, left < 64 ? left : 64, host);
+			add_all_words(s, bits, left < 64 ? left : 64, host,
+				      (at - words->first) * GR_WORD_BYTES);
 			bits = 0;
 		}
 		for (; bits; bits &= bits - 1) {
@@ -289,6 +311,22 @@ static struct gr_error *begin_part(const struct gr_graph_maker *maker,
 			     (uint64_t)(end - first) / 8 * 9);
 }
 
+/* Append the seeds of a sweeper, in the order of addresses. */
+static struct gr_error *take_seeds(struct gr_graph_maker *maker,
+				   const struct sweeper *s)
+{
+	struct gr_block_seeds *to = &maker->seeds;
+	size_t n = s->seeds.size;
+
+	if (s->has_no_memory || !gr_block_seeds_reserve(to, to->size + n))
+		return &gr_enomem;
+	if (n)
+		memcpy(to->data + to->size, s->seeds.data,
+		       n * sizeof(*to->data));
+	to->size += n;
+	return NULL;
+}
+
 struct gr_error *gr_graph_sweep(struct gr_graph_maker *maker,
 				struct gr_edges *parts)
 {
@@ -309,7 +347,11 @@ struct gr_error *gr_graph_sweep(struct gr_graph_maker *maker,
 	}
 	if (!err)
 		err = run_all(sweepers, n);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		maker->hg->left_out += sweepers[i].left_out;
+		if (!err)
+			err = take_seeds(maker, &sweepers[i]);
+		gr_block_seeds_deinit(&sweepers[i].seeds);
+	}
 	return err;
 }

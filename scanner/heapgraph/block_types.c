@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Types of blocks of C: that of the first pointer of Go to a block, as a field of
+ * type *C.struct_x has it, and from there along the typed pointers of blocks. The
+ * types are Go's own names of C types (cmd/cgo). A block that only untyped
+ * pointers lead to has none.
+ */
+#include "heapgraph/internal.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "goruntime/types/word.h"
+
+enum {
+	MAX_WORDS = 1 << 12, /* of a block that are followed */
+	/* The program has asked for so many bytes less than it got, at most. */
+	ROUND_BYTES = 16,
+	NAME_BYTES = 256,
+};
+
+struct typer {
+	struct gr_graph_maker *maker;
+	const struct gr_types *types;
+	struct gr_blocks *blocks;
+	uint32_t *labels;	 /* by block */
+	struct gr_keys pointees; /* by label and word */
+	struct gr_u32_vector queue;
+	struct gr_view view;
+};
+
+static void typer_deinit(struct typer *t)
+{
+	gr_keys_deinit(&t->pointees);
+	gr_u32_vector_deinit(&t->queue);
+}
+
+/* The value that has the byte at *@p off of memory with a label, which becomes
+ * the offset in it; GR_TYPE_NONE: none is known. */
+static gr_type_id value_at(const struct gr_types *types, uint32_t label,
+			   uint64_t *off)
+{
+	gr_type_id id = label & ~(uint32_t)GR_LABEL_FLAGS;
+	const struct gr_type *type;
+
+	if (label == GR_TYPE_NONE)
+		return GR_TYPE_NONE;
+	type = gr_types_get(types, id);
+	if (label & GR_LABEL_DATA && type->kind == GR_KIND_SLICE) {
+		id = type->elem;
+		type = gr_types_get(types, id);
+	}
+	if (!type->size_bytes ||
+	    (*off >= type->size_bytes && !(label & GR_LABEL_DATA)))
+		return GR_TYPE_NONE;
+	*off %= type->size_bytes;
+	return id;
+}
+
+/* The type that the word at byte @p off of a value points to. */
+static struct gr_error *find_pointee(const struct gr_types *types,
+				     gr_type_id id, uint64_t off,
+				     gr_type_id *ret)
+{
+	char name[NAME_BYTES];
+	struct gr_text text = gr_text_begin(name, sizeof(name));
+	struct gr_type_word word;
+	struct gr_error *err = gr_types_name_word(types, id, off, &text, &word);
+
+	*ret = GR_TYPE_NONE;
+	if (err || word.is_nameless || word.off_bytes)
+		return err;
+	const struct gr_type *type = gr_types_get(types, word.type);
+	if (type->kind == GR_KIND_PTR)
+		*ret = type->elem;
+	return NULL;
+}
+
+/* The same for memory with a label, asked for once. */
+static struct gr_error *pointee_of(struct typer *t, uint32_t label,
+				   uint64_t off, gr_type_id *ret)
+{
+	gr_type_id id = value_at(t->types, label, &off);
+	struct gr_error *err;
+
+	*ret = GR_TYPE_NONE;
+	if (id == GR_TYPE_NONE)
+		return NULL;
+	uint32_t known = gr_keys_find(&t->pointees, off, id);
+	if (known != UINT32_MAX) {
+		*ret = known - 1;
+		return NULL;
+	}
+	err = find_pointee(t->types, id, off, ret);
+	// GR_TYPE_NONE is 0 here.
+	return err || gr_keys_add(&t->pointees, off, id, *ret + 1) ? err :
+								     &gr_enomem;
+}
+
+/* Give a block a type, unless it has one. */
+static struct gr_error *set_type(struct typer *t, uint32_t block, gr_type_id id)
+{
+	if (id == GR_TYPE_NONE || t->labels[block] != GR_TYPE_NONE)
+		return NULL;
+	uint64_t bytes = gr_types_get(t->types, id)->size_bytes;
+	uint64_t usable = gr_block_usable_bytes(&t->blocks->list.data[block]);
+	bool is_array = bytes && usable > ROUND_BYTES &&
+			2 * bytes <= usable - ROUND_BYTES;
+
+	// A smaller block is none of that type.
+	if (bytes > usable)
+		return NULL;
+	t->labels[block] = id | (is_array ? (uint32_t)GR_LABEL_DATA : 0);
+	return gr_u32_vector_append(&t->queue, block) ? NULL : &gr_enomem;
+}
+
+/* Follow the typed pointers of a block. */
+static struct gr_error *follow(struct typer *t, uint32_t block)
+{
+	const struct gr_block *b = &t->blocks->list.data[block];
+	uint64_t n = gr_block_usable_bytes(b) / GR_WORD_BYTES, word;
+	struct gr_error *err = NULL;
+
+	if (n > MAX_WORDS)
+		n = MAX_WORDS;
+	for (uint64_t i = 0; !err && i < n; i++) {
+		uint32_t to = gr_view_word(&t->view,
+					   b->addr + i * GR_WORD_BYTES, &word) ?
+				      gr_blocks_find(t->blocks, word) :
+				      GR_BLOCK_NONE;
+		gr_type_id id = GR_TYPE_NONE;
+
+		// A pointer into the middle says nothing of the whole.
+		if (to == GR_BLOCK_NONE || t->labels[to] != GR_TYPE_NONE ||
+		    t->blocks->list.data[to].addr != word)
+			continue;
+		err = pointee_of(t, t->labels[block], i * GR_WORD_BYTES, &id);
+		if (!err)
+			err = set_type(t, to, id);
+	}
+	return err ? err : gr_runtime_step(t->view.rt, n / 16 + 1);
+}
+
+static struct gr_error *add_seeds(struct typer *t)
+{
+	const struct gr_block_seeds *seeds = &t->maker->seeds;
+	const uint32_t *types = t->maker->hg->graph->objects->type;
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < seeds->size; i++) {
+		const struct gr_block_seed *seed = &seeds->data[i];
+		uint32_t label = seed->from == GR_VERTEX_NONE ?
+					 seed->type :
+					 types[seed->from];
+		gr_type_id id;
+
+		err = gr_runtime_step(t->view.rt, 1);
+		if (err || t->labels[seed->block] != GR_TYPE_NONE)
+			continue;
+		err = pointee_of(t, label, seed->off_bytes, &id);
+		if (!err)
+			err = set_type(t, seed->block, id);
+	}
+	return err;
+}
+
+struct gr_error *gr_graph_type_blocks(struct gr_graph_maker *maker)
+{
+	struct gr_objects *objects = maker->hg->graph->objects;
+	struct gr_heap *heap = (struct gr_heap *)maker->spec->heap;
+	_cleanup_(typer_deinit) struct typer t = {
+		.maker = maker,
+		.types = heap->types,
+		.blocks = gr_graph_blocks(maker),
+		.view = gr_view_of(heap->rt),
+	};
+
+	if (!t.blocks)
+		return NULL;
+	t.labels = objects->type + gr_objects_second(objects);
+	struct gr_error *err = add_seeds(&t);
+	// Bounded by the blocks: each is in the queue once.
+	for (size_t i = 0; !err && i < t.queue.size; i++)
+		err = follow(&t, t.queue.data[i]);
+	return err;
+}
