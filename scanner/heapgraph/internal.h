@@ -18,7 +18,7 @@ struct gr_block_seed {
 	gr_vertex from; /**< GR_VERTEX_NONE: a root of the type @ref type. */
 	gr_type_id type;
 	uint32_t block;
-	uint64_t off_bytes; /**< Of the word in the object or variable. */
+	uint64_t off_bytes; /**< The word's, in the object or variable. */
 };
 GR_VECTOR(gr_block_seeds, struct gr_block_seed);
 

@@ -67,7 +67,7 @@ static struct gr_error *make_with_c(struct gr_answers *answers,
 	struct gr_error *err = NULL;
 
 	spec->c_roots = &roots;
-	if (spec->native)
+	if (spec->native && spec->native->blocks.list.size)
 		err = gr_stop_c_roots_spec(answers->stop, &threads, &roots);
 	return err ? err : gr_heap_graph_create(spec, &answers->graph);
 }

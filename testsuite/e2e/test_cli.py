@@ -321,6 +321,7 @@ MISSING = (
     "sizes are lower bounds",
     "no object graph",
     "no search for suspects",
+    "no search for finalizers",
     "no search for leaks",
     "no search for the cause of waits",
     "no retained sizes of roots",

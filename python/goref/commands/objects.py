@@ -38,7 +38,7 @@ def check(options: Any) -> None:
         or options.limit is not None
         or options.sort != "address"
     )
-    if options.addresses and (others or options.json):
+    if options.addresses and others:
         raise args.UsageError("--addresses takes no option but --out")
     if options.json and options.out:
         raise args.UsageError("--json prints a document: leave out --out")
