@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "retention/asked_types.h"
 
+#include "naming/memory_name.h"
 #include "retention/type_text.h"
 #include "scan/answers.h"
 
@@ -39,12 +40,16 @@ struct gr_error *gr_asked_type_of(struct gr_asked_types *types, gr_vertex v,
 {
 	const struct gr_objects *objects =
 		types->answers->graph->graph->objects;
+	bool is_block = gr_vertex_is_block(types->answers->graph->graph, v);
 	uint32_t label = objects->type[v];
-	uint32_t index = gr_keys_find(&types->by_label, label, 0);
+	uint32_t index = gr_keys_find(&types->by_label, label, is_block);
 
 	if (index == UINT32_MAX) {
-		const char *text = gr_type_label_text(
-			types->answers->stop->program, label);
+		const char *text =
+			is_block && label == GR_TYPE_NONE ?
+				GR_BLOCK_NAME :
+				gr_type_label_text(
+					types->answers->stop->program, label);
 		const char *name =
 			intern(types, *text ? text : GR_TYPE_UNKNOWN);
 		if (!name)
@@ -52,7 +57,7 @@ struct gr_error *gr_asked_type_of(struct gr_asked_types *types, gr_vertex v,
 		index = gr_keys_find(&types->by_name, (uintptr_t)name, 0);
 		if (index == UINT32_MAX)
 			index = types->count; // nobody asked
-		if (!gr_keys_add(&types->by_label, label, 0, index))
+		if (!gr_keys_add(&types->by_label, label, is_block, index))
 			return &gr_enomem;
 	}
 	*ret = index == types->count ? UINT32_MAX : index;

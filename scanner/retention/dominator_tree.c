@@ -170,7 +170,9 @@ static uint64_t key_of(void *ctx, gr_vertex v)
 	case GR_VERTEX_OBJECT:
 		if (is_apart(t, v))
 			return (uint64_t)KEY_VERTEX << KEY_SHIFT | v;
+		// Blocks of C and objects are not merged.
 		return (uint64_t)KEY_OBJECT << KEY_SHIFT |
+		       (uint64_t)gr_vertex_is_block(t->g, v) << 32 |
 		       t->g->objects->type[v];
 	case GR_VERTEX_ROOT:
 		return root_key(t, v);

@@ -87,7 +87,7 @@ static struct gr_error *sort_ids(struct finder *f)
 }
 
 /* The identity of a vertex, as the walk has it; no name: it is no root of the
- * walk. */
+ * walk, as those of C are none. */
 static struct gr_error *identify(const struct finder *f,
 				 const struct gr_root_vertex *vertex,
 				 struct root_id *ret)
@@ -98,7 +98,6 @@ static struct gr_error *identify(const struct finder *f,
 	struct gr_error *err = NULL;
 
 	*ret = (struct root_id){ 0 };
-	// A walk bills nothing on these.
 	if (vertex->source != GR_FROM_LIST && vertex->source != GR_FROM_AREA)
 		return NULL;
 	uint32_t variable = gr_static_variable(answers->graph, vertex);
@@ -153,8 +152,8 @@ static struct gr_error *find_parts(struct finder *f)
 	return err;
 }
 
-/* Sum up what each of the vertices of one root keeps, and tell whether they may
- * keep more together. */
+/* Sum up what each of the vertices of one root keeps in Go, as a walk counts it,
+ * and tell whether they may keep more together. */
 static uint64_t sum_of(const struct finder *f, const struct part *parts,
 		       size_t count, bool *may_be_more)
 {
@@ -162,7 +161,8 @@ static uint64_t sum_of(const struct finder *f, const struct part *parts,
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < count; i++)
-		sum += g->retained[parts[i].vertex];
+		sum += g->retained[parts[i].vertex] -
+		       gr_graph_retained_second(g, parts[i].vertex);
 	*may_be_more = count > 1 &&
 		       sum < f->result->roots[parts->rank].total.bytes;
 	return sum;
@@ -193,7 +193,7 @@ static struct gr_error *keeps(const struct finder *f, const struct part *parts,
 		vertices[i] = parts[i].vertex;
 	err = gr_graph_keeps(g, vertices, count, &poll, NULL, &kept);
 	if (!err)
-		*ret = kept.bytes;
+		*ret = kept.bytes - kept.second_bytes;
 	return err;
 }
 

@@ -326,7 +326,9 @@ struct gr_error *gr_suspect_many_text(struct gr_answers *answers, gr_vertex v,
 				      const char **ret)
 {
 	if (is_unknown(answers, v)) {
-		*ret = "object of unknown type"; // of any size
+		*ret = gr_vertex_is_block(answers->graph->graph, v) ?
+			       GR_BLOCK_NAME :
+			       "object of unknown type"; // of any size
 		return NULL;
 	}
 	if (!gr_suspect_is_container(answers, v) || is_piece(answers, v))

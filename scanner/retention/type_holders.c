@@ -3,12 +3,16 @@
  * Each object gets the number of a holder: of a name and a kind of roots. Then
  * the pairs of a type and a holder are counted: there are few of them, because
  * goroutines that run one function have variables of one name.
+ *
+ * A walk bills no blocks of C. A block has the holder of what is before it on
+ * the nearest path; one that nothing holds is not counted.
  */
 #include "retention/type_holders.h"
 
 #include "base/sort.h"
 #include "base/vector.h"
 #include "goruntime/roots/root_kinds.h"
+#include "naming/vertex.h"
 #include "retention/asked_types.h"
 #include "retention/billed.h"
 #include "scan/enter.h"
@@ -17,7 +21,7 @@ enum { MAX_PAIRS = 1 << 20 };
 
 struct holder {
 	const char *name; /* interned */
-	enum gr_root_kind kind;
+	const char *kind;
 };
 GR_VECTOR(holder_vector, struct holder);
 
@@ -33,7 +37,8 @@ struct finder {
 	const struct gr_graph *g;
 	struct gr_poll poll;
 	struct gr_asked_types types;
-	struct gr_keys by_root; /* numbers of holders, by their roots */
+	/* Numbers of holders, by their roots. */
+	struct gr_keys by_root;
 	struct gr_keys by_name;
 	struct holder_vector holders;
 	struct gr_keys by_pair;
@@ -63,23 +68,25 @@ void gr_type_holders_destroy(struct gr_type_holders *holders)
 }
 GR_DEFINE_CLEANUP(type_holders, struct gr_type_holders, gr_type_holders_destroy)
 
-/* The number of a root's name and kind. */
-static struct gr_error *
-number_name(struct finder *f, const struct gr_root_total *root, uint32_t *ret)
+/* The number of a root's name and kind. A kind is one of a few texts of this
+ * program: a half of its address tells it. */
+static struct gr_error *number_name(struct finder *f, const char *root_name,
+				    const char *kind, uint32_t *ret)
 {
 	const char *name = gr_arena_intern(&f->answers->stop->program->arena,
-					   root->name, strlen(root->name));
-	const struct holder holder = { name, root->kind };
+					   root_name, strlen(root_name));
+	const struct holder holder = { name, kind };
+	uint32_t kind_key = (uint32_t)(uintptr_t)kind;
 
 	if (!name)
 		return &gr_enomem;
-	*ret = gr_keys_find(&f->by_name, (uintptr_t)name, root->kind);
+	*ret = gr_keys_find(&f->by_name, (uintptr_t)name, kind_key);
 	if (*ret != UINT32_MAX)
 		return NULL;
 	*ret = f->holders.size;
 	return holder_vector_append(&f->holders, holder) &&
 			       gr_keys_add(&f->by_name, (uintptr_t)name,
-					   root->kind, *ret) ?
+					   kind_key, *ret) ?
 		       NULL :
 		       &gr_enomem;
 }
@@ -93,10 +100,49 @@ number_root(void *ctx, const struct gr_billed_root *root, uint32_t *ret)
 	*ret = gr_keys_find(&f->by_root, key, 0);
 	if (*ret != UINT32_MAX)
 		return NULL;
-	struct gr_error *err = number_name(f, root->root, ret);
+	struct gr_error *err = number_name(
+		f, root->root->name, gr_root_kind_name(root->root->kind), ret);
 	if (err)
 		return err;
 	return gr_keys_add(&f->by_root, key, 0, *ret) ? NULL : &gr_enomem;
+}
+
+/* The number of a root that leads to a block of C. */
+static struct gr_error *number_vertex(struct finder *f, gr_vertex root,
+				      uint32_t *ret)
+{
+	struct gr_vertex_info info;
+
+	*ret = gr_keys_find(&f->by_root, root, 1);
+	if (*ret != UINT32_MAX)
+		return NULL;
+	struct gr_error *err = gr_vertex_describe(f->answers, root, &info);
+	if (!err)
+		err = number_name(f, info.name, info.kind, ret);
+	if (err)
+		return err;
+	return gr_keys_add(&f->by_root, root, 1, *ret) ? NULL : &gr_enomem;
+}
+
+/* Number the blocks of C: the graph has them behind what holds them. */
+static struct gr_error *number_blocks(struct finder *f)
+{
+	struct gr_ticker ticker = { .poll = &f->poll };
+	struct gr_error *err = NULL;
+
+	for (gr_vertex i = 0; !err && i < f->g->nreached; i++) {
+		gr_vertex v = f->g->order[i], parent = f->g->parent[v];
+
+		if (!gr_vertex_is_block(f->g, v))
+			continue;
+		if (parent < f->g->nobjects)
+			f->holder_of[v] = f->holder_of[parent];
+		else
+			err = number_vertex(f, parent, &f->holder_of[v]);
+		if (!err)
+			err = gr_tick(&ticker);
+	}
+	return err;
 }
 
 /* Count an object of a type for its holder. Too many holders have no rows. */
@@ -127,6 +173,8 @@ static struct gr_error *count_all(struct finder *f, struct gr_type_holders *ret)
 
 	for (gr_vertex v = 0; !err && v < f->g->nobjects; v++) {
 		err = gr_tick(&ticker);
+		if (f->holder_of[v] == UINT32_MAX)
+			continue; // a leaked block
 		if (!err)
 			err = gr_asked_type_of(&f->types, v, &type);
 		if (err || type == UINT32_MAX)
@@ -172,7 +220,7 @@ static struct gr_error *describe(const struct finder *f,
 
 		ret->holders[i] = (struct gr_type_holder){
 			.name = holder->name,
-			.kind = gr_root_kind_name(holder->kind),
+			.kind = holder->kind,
 			.objects = pairs[i].objects,
 			.bytes = pairs[i].bytes,
 		};
@@ -216,6 +264,8 @@ static struct gr_error *find(struct finder *f, uint32_t max_holders,
 	err = gr_billed_init(&billed, f->answers, f->holder_of);
 	if (!err)
 		err = gr_billed_number(&billed, number_root, f);
+	if (!err)
+		err = number_blocks(f);
 	if (!err)
 		err = count_all(f, ret);
 	return err ? err : describe_all(f, max_holders, ret);
