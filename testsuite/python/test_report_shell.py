@@ -269,7 +269,7 @@ def with_heap(reached, unreached, partial=()):
 def test_the_live_heap_comes_first(reached, unreached, more):
     found = with_heap(reached, unreached)
     shown = f"{reached >> 20}.0 MiB"
-    assert first._live(found["heap"]) == ("Live heap", shown, more)
+    assert first._live(found) == ("Live heap", shown, more)
 
 
 def test_much_garbage_is_a_fact():

@@ -41,17 +41,22 @@ def run(options: Any) -> list[str]:
     with running(
         options.memory_limit, options.timeout, extent(options)
     ) as opened:
-        found = opened.native()
-        report = NativeReport(
-            tool_version=native.load().VERSION,
-            partial=partial.reasons(opened.info(), found),
-            found=found,
-            by_type=_c_rows(opened, "type") if found.heaps else (),
-            by_holder=_c_rows(opened, "holder") if found.heaps else (),
-            top=options.top,
-        )
+        report = memory(opened, options.top)
     answer_report(report, options)
     return list(report.partial)
+
+
+def memory(scan: Scan, top: int | None) -> NativeReport:
+    """The answer on arenas and blocks."""
+    found = scan.native()
+    return NativeReport(
+        tool_version=native.load().VERSION,
+        partial=partial.reasons(scan.info(), found),
+        found=found,
+        by_type=_c_rows(scan, "type") if found.heaps else (),
+        by_holder=_c_rows(scan, "holder") if found.heaps else (),
+        top=top,
+    )
 
 
 def _c_rows(scan: Scan, by: str) -> list[tuple[str, int, int]]:
@@ -72,21 +77,29 @@ def _leaks(options: Any) -> list[str]:
     ) as opened:
         if options.values:
             check_has(opened, "values")
-        found = opened.native_leaks()
-        report = NativeLeaksReport(
-            tool_version=native.load().VERSION,
-            partial=[
-                *partial.reasons(opened.info(), found),
-                *uncounted_reasons(found.unchecked_arenas),
-            ],
-            found=found,
-            contents=_contents(opened, found) if options.values else {},
-            top=options.top,
-        )
+        report = leaked(opened, options.top, options.values)
+    found = report.found
     answer_report(report, options)
     if options.fail_on_leaks and found.leaked_blocks and not report.partial:
         raise ConditionHolds(f"goref native leaks: {leaked_line(found)}")
     return list(report.partial)
+
+
+def leaked(
+    scan: Scan, top: int | None, with_values: bool
+) -> NativeLeaksReport:
+    """The answer on blocks that nothing holds."""
+    found = scan.native_leaks()
+    return NativeLeaksReport(
+        tool_version=native.load().VERSION,
+        partial=[
+            *partial.reasons(scan.info(), found),
+            *uncounted_reasons(found.unchecked_arenas),
+        ],
+        found=found,
+        contents=_contents(scan, found) if with_values else {},
+        top=top,
+    )
 
 
 def _contents(scan: Scan, found: NativeLeaks) -> dict[int, bytes]:

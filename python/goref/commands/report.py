@@ -14,6 +14,7 @@ from ..render.scan import ScanReport
 from ..render.target import target_name
 from ..render.histogram import HistogramReport
 from ..render.leaks import LeaksReport
+from ..render.native import nothing_line
 from ..render.rss import RssReport
 from ..render.sites import SitesReport
 from ..render.suspects import SuspectsReport
@@ -23,6 +24,7 @@ from ..report import cards, limits, page, tree, values
 from ..session import current, running
 from ..verbs import VERBS
 from . import hung, overview, waits
+from . import native as native_memory
 from .base import (
     CUT_SAMPLES,
     answer_report,
@@ -105,7 +107,7 @@ class _Answers:
         self.partial: list[str] = []
         self.missing: dict[str, str] = {}
         self.ended = ""
-        self.parts: Document = {}
+        self.parts: dict[str, Any] = {}
         self.types: Sequence[HistogramRow] = ()
 
     def document(self) -> dict[str, Any]:
@@ -124,6 +126,8 @@ class _Answers:
             ("types", self._types),
             ("leaks", self._leaks),
             ("sites", self._sites),
+            ("native", self._native),
+            ("native_leaks", self._native_leaks),
             ("rss", self._rss),
             ("objects", self._objects),
             ("type_holders", self._type_holders),
@@ -159,7 +163,7 @@ class _Answers:
             self.ended = self.partial[0]
         return result
 
-    def _ask(self, name: str, ask: Callable[[], Document]) -> None:
+    def _ask(self, name: str, ask: Callable[[], Document | None]) -> None:
         goref = native.load()
         if self.ended and name not in ("heap", "references"):
             self.missing[name] = self.ended
@@ -328,6 +332,24 @@ class _Answers:
             ).document(),
             len(found.rows),
         )
+
+    def _native(self) -> Document | None:
+        """None: the program has no C memory."""
+        report = native_memory.memory(self.scan, None)
+        found = report.found
+        if not found.heaps and not found.is_expected:
+            return None
+        return limits.native(self._known(report).document()) | {
+            "nothing": None if found.heaps else nothing_line(found)
+        }
+
+    def _native_leaks(self) -> Document | None:
+        if not self.parts.get("native"):
+            return None
+        report = native_memory.leaked(self.scan, None, self.options.values)
+        if not report.found.is_known:
+            return None
+        return limits.native_leaks(self._known(report).document())
 
     def _rss(self) -> Document:
         if self.scan.info().kind == "snapshot":

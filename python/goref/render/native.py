@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .report import Report, fields_of, partial_lines
 from .style import title
@@ -218,9 +218,14 @@ class NativeReport(Report):
 
 
 def _place(arena: NativeArena) -> str:
-    if arena.kind == "mmap":
+    return place({"kind": arena.kind, "address": f"{arena.addr or 0:#x}"})
+
+
+def place(row: Mapping[str, Any]) -> str:
+    """An arena of the document: where it is."""
+    if row["kind"] == "mmap":
         return "mapped one by one"
-    return f"{arena.kind} arena {arena.addr or 0:#x}"
+    return f"{row['kind']} arena {row['address']}"
 
 
 def _heap_document(heap: NativeHeap) -> Document:

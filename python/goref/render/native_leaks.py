@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .report import Report, partial_lines
@@ -81,7 +81,7 @@ class NativeLeaksReport(Report):
         return f"in what could be read: {line}" if self.partial else line
 
     def _cells(self, group: NativeLeak) -> list[str]:
-        text = _content(group)
+        text = " ".join(content(group.content, group.library))
         data = self.contents.get(group.example)
         if data is not None:
             text += f"  {_as_text(data)}"
@@ -127,11 +127,18 @@ class NativeLeaksReport(Report):
         ]
 
 
-def _content(group: NativeLeak) -> str:
-    """The variable or library that a word of the blocks leads to."""
-    if group.content:
-        return f"leads to {group.content}"
-    return f"leads into {group.library}" if group.library else ""
+def content(type_: str | None, library: str | None) -> tuple[str, str]:
+    """How a word of the blocks leads to a variable or into a library, and to
+    which; or nothing."""
+    if type_:
+        return "leads to", type_
+    return ("leads into", library) if library else ("", "")
+
+
+def text_of_words(words: Sequence[str] | None) -> str:
+    """The words of the document as people write their bytes."""
+    data = (int(word, 16).to_bytes(8, "little") for word in words or ())
+    return _as_text(b"".join(data))
 
 
 def _as_text(data: bytes) -> str:

@@ -8,6 +8,7 @@
     values.py           takes the values of the program out of it
     waitgraph.py        draws who waits for whom as nodes and edges
     names.py            makes names short; origins.py says whose they are
+    live.py             what all shares are shares of
     page.py             makes the page; sections/ has a file for each part
     growth/             the page of a difference of two heaps
     shell.py            the head, the bar at the top, styles and scripts of

@@ -95,6 +95,7 @@ def _card(card: Card) -> dict[str, Any]:
 
 def _object(vertex: Vertex) -> dict[str, Any]:
     return {
+        **_is_c(vertex),
         "at": _address(vertex),
         "type": vertex.name,
         "bytes": vertex.bytes,
@@ -102,10 +103,15 @@ def _object(vertex: Vertex) -> dict[str, Any]:
     }
 
 
+def _is_c(vertex: Vertex) -> dict[str, Any]:
+    return {"is_c": True} if vertex.is_c else {}
+
+
 def _end(vertex: Vertex) -> dict[str, Any]:
     """An object or a root, which may be that of a goroutine."""
     own = {"goroutine": vertex.goroutine_id} if vertex.goroutine_id else {}
     return {
+        **_is_c(vertex),
         "name": vertex.name,
         "kind": vertex.kind,
         "type": vertex.type,

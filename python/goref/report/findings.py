@@ -8,10 +8,13 @@ from typing import Any, NamedTuple
 
 from ..render.suspects import untouched_text
 from ..render.units import counted, human_bytes, percent
+from .live import whole_name
 from .values import HIDDEN
 
 _NAMED = 3  # suspects
 _UNREACHED = 0.25  # of the allocated bytes, from which on it is a fact
+_LEAKED = 0.01  # of C memory in use, above which it is a finding
+_LEAST_LEAKED = 16 << 10  # libc and the Go runtime lose a few KiB themselves
 # Units of times, the largest first, and what comes behind each.
 _TIMES = (
     (86400 * 10**9, "d", 3600 * 10**9, "h"),
@@ -46,6 +49,8 @@ def findings(document: Mapping[str, Any]) -> list[Finding]:
         *_finalizers(document),
         *_suspects(document),
         *_leaks(document),
+        *_native_leaks(document),
+        *_much_c(document),
     ]
     return [*(found or [_nothing(document)]), *_facts(document)]
 
@@ -64,7 +69,7 @@ def _nothing(document: Mapping[str, Any]) -> Finding:
         "good",
         "Nothing stands out",
         "no crash, deadlock or leaked goroutine found, and no single holder "
-        "of much of the live heap",
+        f"of much of the {whole_name(document)}",
         "heap",
     )
 
@@ -288,7 +293,7 @@ def _suspects(document: Mapping[str, Any]) -> list[Finding]:
     held = sum(row["retained_bytes"] for row in rows)
     whole = (
         f"{human_bytes(held)}, {percent(held, found['reached_bytes'])} of the "
-        "live heap"
+        f"{whole_name(document)}"
     )
     text = f"{len(rows):,} suspects hold {whole}"
     if len(rows) == 1:
@@ -323,6 +328,50 @@ def _shares(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     if len(rows) > _NAMED:
         shares.append(("", f"{len(rows) - _NAMED:,} more"))
     return shares
+
+
+def _native_leaks(document: Mapping[str, Any]) -> list[Finding]:
+    """Blocks of C that nothing holds, if they are more than what libc itself
+    leaves."""
+    found = document.get("native_leaks")
+    if not found or found["leaked_bytes"] < _LEAST_LEAKED:
+        return []
+    leaked, in_use = found["leaked_bytes"], found["in_use_bytes"]
+    if leaked <= in_use * _LEAKED:
+        return []
+    verb = "is" if found["leaked_blocks"] == 1 else "are"
+    text = (
+        f"{counted(found['leaked_blocks'], 'block')} of C {verb} held by "
+        f"nothing: {human_bytes(leaked)}, {percent(leaked, in_use)} of the "
+        f"{human_bytes(in_use)} in use"
+    )
+    return [
+        Finding(
+            "warn",
+            "Leaked C memory",
+            text,
+            "native",
+            f"{document['command']} native leaks",
+        )
+    ]
+
+
+def _much_c(document: Mapping[str, Any]) -> list[Finding]:
+    """More of the memory is C's than Go's, and it is enough for a suspect."""
+    found, suspects = document.get("native"), document.get("suspects")
+    if not found or not found["allocators"] or not suspects:
+        return []
+    in_use = sum(row["in_use_bytes"] for row in found["allocators"])
+    live = document["heap"]["reached"]["bytes"]
+    if in_use <= live or in_use < suspects["min_bytes"]:
+        return []
+    text = (
+        f"C has {human_bytes(in_use)} in use, "
+        f"{percent(in_use, in_use + live)} of what Go's live heap and C have "
+        "together"
+    )
+    command = f"{document['command']} native"
+    return [Finding("warn", "C memory", text, "native", command)]
 
 
 def _leaks(document: Mapping[str, Any]) -> list[Finding]:

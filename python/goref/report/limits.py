@@ -229,6 +229,30 @@ def sites(document: Document, nrows: int) -> Document:
     }
 
 
+def native(document: Document) -> Document:
+    """C memory: the largest arenas, and the first rows of each table."""
+    allocators: Any = document["allocators"]
+    tables: Any = {key: document[key] for key in ("sizes", "types", "holders")}
+    return {
+        **document,
+        "allocators": [
+            {**row, "arena_list": _largest(row["arena_list"])}
+            for row in allocators
+        ],
+        **{key: rows[:ROWS] for key, rows in tables.items()},
+        **{f"n{key}": len(rows) for key, rows in tables.items()},
+    }
+
+
+def _largest(arenas: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(arenas, key=lambda row: -row["mapped_bytes"])[:ROWS]
+
+
+def native_leaks(document: Document) -> Document:
+    groups: Any = document["groups"]
+    return {**document, "groups": groups[:ROWS], "ngroups": len(groups)}
+
+
 def leaks(document: Document) -> Document:
     leaked: Any = document["groups"]
     unproven: Any = document["unproven_groups"]

@@ -20,8 +20,15 @@ TITLES = {
     "dependency": "dependencies",
     "std": "standard library",
     "runtime": "Go runtime",
+    "c": "C: blocks and roots",
     "none": "no package: bytes, strings, roots",
 }
+_C_KINDS = ("C ", "unchecked arena")  # how kinds of roots of C begin
+
+
+def is_c_kind(kind: str) -> bool:
+    """Is a root of that kind one of C?"""
+    return kind.startswith(_C_KINDS)
 
 
 class Origins:
@@ -40,10 +47,10 @@ class Origins:
     def mark_of_package(self, path: str) -> Element:
         return mark(packages.origin(path, self._modules) or "none")
 
-    def mark(self, name: str) -> Element:
-        """The origin as a small mark, which is a letter as well as a
-        color."""
-        return mark(self.of(name))
+    def mark(self, name: str, is_c: bool = False) -> Element:
+        """The origin as a small mark, which is a letter as well as a color.
+        is_c: it is a block or a root of C, whatever its name."""
+        return mark("c" if is_c else self.of(name))
 
 
 def mark(origin: str) -> Element:
@@ -55,15 +62,16 @@ def mark(origin: str) -> Element:
     )  # fmt: skip
 
 
-def legend(*more: tuple[str, str]) -> Element:
+def legend(*more: tuple[str, str], has_c: bool = False) -> Element:
     """The meanings of colors and marks. more: classes and meanings of a
-    chart."""
+    chart. has_c: some names are C's."""
     return el(
         "ul",
         {"class": "colors", "aria-label": "Colors"},
         [
             el("li", None, mark(origin), title)
             for origin, title in TITLES.items()
+            if has_c or origin != "c"
         ],
         [
             el("li", None, el("span", {"class": f"swatch of-{name}",

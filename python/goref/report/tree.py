@@ -4,9 +4,10 @@ they are billed.
 
 A tree is a list of nodes, the top first and parents before children; it may
 be too deep to nest. A node has: p, the index of its parent; n, its name; b,
-the bytes of all below and itself; o, its own bytes; c, how many are merged in
-it. What is left out below a node is b - o less the b of its children; x says
-how many rows that is, where it is known."""
+the bytes of all below and itself; cb, the part of it in blocks of C, if any;
+o, its own bytes; c, how many are merged in it; is_c, if it is a block or a
+root of C. What is left out below a node is b - o less the b of its children;
+x says how many rows that is, where it is known."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from .limits import NODES, short
+from .origins import is_c_kind
 
 if TYPE_CHECKING:
     from .._goref import Dominator, Dominators
@@ -62,9 +64,21 @@ def _dominator(row: Dominator, parent: int | None) -> dict[str, Any]:
         node["at"] = f"{row.addr:#x}"
     if row.goroutine_id is not None:
         node["goroutine"] = row.goroutine_id
+    if row.retained_c_bytes:
+        node["cb"] = row.retained_c_bytes
+    if _is_c(row):
+        node["is_c"] = True
     if row.cut:
         node["x"] = row.cut
     return node
+
+
+def _is_c(row: Dominator) -> bool:
+    """Is it a block of C, or a root of C? An object of Go has bytes of Go, and
+    the kinds of roots of C say so."""
+    if row.kind == "object":
+        return 0 < row.retained_c_bytes == row.retained_bytes
+    return is_c_kind(row.kind)
 
 
 def of_references(lines: Iterable[str]) -> Document:

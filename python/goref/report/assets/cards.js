@@ -51,8 +51,10 @@ goref.cards = (() => {
   const part = (title, ...content) =>
     el("div", { class: "part" }, el("h3", {}, title), ...content);
 
-  const typed = (name) => (name ? [goref.origins.mark(name), code(name)]
+  const typed = (name, isC) => (name
+    ? [goref.origins.mark(name, isC), code(name)]
     : el("span", { class: "more" }, "not known"));
+  const live = report.types?.c_bytes ? "live memory" : "live heap";
 
   function left(shown, count, what) {
     const rest = (count || 0) - shown;
@@ -71,12 +73,12 @@ goref.cards = (() => {
       facts([
         ["Size", size(card.bytes)],
         ["Retains", [size(card.retained_bytes),
-          whole ? `, ${percent(card.retained_bytes, whole)} of the live heap`
+          whole ? `, ${percent(card.retained_bytes, whole)} of the ${live}`
             : ""]],
         ["Resident", resident === null || resident === undefined ? null
           : [size(resident),
              ` (${percent(resident, card.bytes)} of its size)`]],
-        ["Type", [typed(card.type), " ",
+        ["Type", [typed(card.type, card.is_c), " ",
           card.type ? goref.copy.button(card.type, "the type") : null,
           typeLink(card.type)]],
         ["Address", [el("code", {}, card.at), " ",
@@ -97,7 +99,7 @@ goref.cards = (() => {
     return part("Fields, and what they hold",
       table("Fields", [["Field"], ["Type", "minor"], ["Points to"],
                        ["Retained", "n"]],
-        rows.map((row) => [code(row.name || "?", 32), typed(row.type),
+        rows.map((row) => [code(row.name || "?", 32), typed(row.type, row.is_c),
           address(row.at), size(row.retained_bytes)])),
       left(rows.length, card.nfields, "field"));
   }
@@ -141,7 +143,7 @@ goref.cards = (() => {
     const more = group.length - some.length;
     return [
       [group.length > 1 ? `${number(group.length)} × ` : null,
-        goref.origins.mark(first.type || first.name),
+        goref.origins.mark(first.type || first.name, first.is_c),
         code(first.name || "?", 40), " ",
         first.step ? code(first.step, 24) : null],
       [...some.filter(Boolean).flatMap((one) => [one, " "]),

@@ -28,7 +28,8 @@ goref.holders = (() => {
     const { left_out_objects: more, left_out_bytes: rest } = held;
     const whole = held.bytes;
     const shown = held.rows.map((row) => [
-      [goref.origins.mark(row.name), code(row.name, 38)], row.kind,
+      [goref.origins.mark(row.name, goref.origins.isCKind(row.kind)),
+       code(row.name, 38)], row.kind,
       number(row.objects), size(row.bytes), share(row.bytes, whole)]);
     if (more) {
       shown.push([
@@ -59,8 +60,9 @@ goref.holders = (() => {
       || own(largest, type)?.length),
     make(type) {
       const row = rows.get(type);
+      const isC = Boolean(row?.c_bytes) && row.c_bytes === row.bytes;
       return {
-        title: [goref.origins.mark(type), code(type)],
+        title: [goref.origins.mark(type, isC), code(type)],
         parts: [
           el("p", { class: "whole" }, el("code", {}, type), " ",
             goref.copy.button(type, "the type")),

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a name comes from: the main module, a dependency, the standard library,
-// the runtime, or no package. These are the rules of packages.py.
+// the runtime, or no package. These are the rules of packages.py. Of what is C's,
+// the document says so, or the kind of a root does.
 "use strict";
 
 goref.origins = (() => {
   const { data, el } = goref.dom;
   const TITLES = {
     main: "main module", dependency: "dependency", std: "standard library",
-    runtime: "Go runtime", none: "no package",
+    runtime: "Go runtime", c: "C", none: "no package",
   };
   const NONE = { main: null, path: null, dependencies: [] };
   const BEFORE = /^(?:[*(]+|\[\d*\]|<-|chan(?:<-)? )/;
@@ -107,7 +108,8 @@ goref.origins = (() => {
   const of = (name) => originOf(packageOf(name || ""));
   const markOf = (origin) => el("span", { class: `mark of-${origin}`,
     role: "img", title: TITLES[origin], "aria-label": TITLES[origin] });
-  const mark = (name) => markOf(of(name));
+  const mark = (name, isC = false) => markOf(isC ? "c" : of(name));
+  const isCKind = (kind) => /^(C |unchecked arena)/.test(kind || "");
 
-  return { TITLES, mark, markOf, of, originOf, packageOf };
+  return { TITLES, isCKind, mark, markOf, of, originOf, packageOf };
 })();

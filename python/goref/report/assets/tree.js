@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The embedded trees. A node has n (name), b (bytes with all below), o (its own
 // bytes), c (how many are merged in it), p (the index of its parent), and x (rows
-// below that the report leaves out). It gets k (children, the largest first),
+// below that the report leaves out), cb (the part of b in blocks of C) and is_c
+// (it is a block or a root of C). It gets k (children, the largest first),
 // parent, depth, color, and rest (bytes below that the report leaves out).
 "use strict";
 
@@ -17,6 +18,9 @@ goref.tree = (() => {
   function color(node) {
     if (node.kind === "top") {
       return "top";
+    }
+    if (node.is_c || goref.origins.isCKind(node.kind)) {
+      return "c";
     }
     const type = node.type || (node.n.match(TYPE) || [])[1];
     const name = VARIABLES.includes(node.kind) ? node.n : type || node.n;
@@ -47,7 +51,8 @@ goref.tree = (() => {
     rows.filter((row) => row.bytes).sort((a, b) => b.bytes - a.bytes)
       .forEach((row) => {
         const at = nodes.length;
-        nodes.push({ p: 0, n: row.key, b: row.bytes, o: 0, c: row.objects });
+        nodes.push({ p: 0, n: row.key, b: row.bytes, o: 0, c: row.objects,
+                     is_c: row.c_bytes > 0 && row.c_bytes === row.bytes });
         const held = report.type_holders[row.key];
         held?.rows.forEach((one) => nodes.push({
           p: at, n: one.name, b: one.bytes, o: 0, c: one.objects,
@@ -99,6 +104,9 @@ goref.tree = (() => {
       + `${tree.sign ? " of all that did" : ""}`;
     const size = `${sizeOf(tree, node.b)}, ${share}`;
     const words = [`${VERBS[tree.name]} ${size}`];
+    if (node.cb && node.cb < node.b) {
+      words.push(`Go ${bytes(node.b - node.cb)}, C ${bytes(node.cb)}`);
+    }
     if (node.o && node.o !== node.b) {
       words.push(`itself ${sizeOf(tree, node.o)}`);
     }

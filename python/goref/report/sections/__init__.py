@@ -14,6 +14,7 @@ from . import (
     first,
     goroutines,
     heap,
+    native,
     resident,
     sites,
     suspects,
@@ -47,6 +48,7 @@ PARTS = (
     Part("waits", "Waiting", waits.waits),
     Part("goroutines", "Goroutines", goroutines.goroutines),
     Part("leaks", "Leaks", goroutines.leaks),
+    Part("native", "C memory", native.native),
     Part("rss", "Memory", resident.resident),
     Part("stop", "Stop", first.stop),
     Part("about", "About", about.about),
@@ -62,4 +64,6 @@ def parts(document: Mapping[str, Any]) -> list[Part]:
     by_name = {part.name: part for part in PARTS}
     names = dict.fromkeys([*bad, "charts", *wrong, *by_name])
     names.pop("about")
+    if not native.is_shown(document):
+        names.pop("native")
     return [*(by_name[name] for name in names), by_name["about"]]

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..live import c_bytes
 from ..markup import el, note, section
 from .icicle import chart, cut, outline
 from .parts import missing
@@ -42,7 +43,7 @@ def charts(document: Mapping[str, Any]) -> Element:
             el("span", {"class": "on-screen"}, " Click a box to zoom in, or "
                "the top box to zoom out."),
         ],
-        chart(trees, "Tree of what holds the heap"),
+        chart(trees, "Tree of what holds the heap", c_bytes(document) > 0),
         el(
             "noscript",
             None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...render.rss import beside_zeros
 from ...render.units import counted, human_bytes
 from ..findings import Finding, ended_text, findings
+from ..live import c_bytes
 from ..markup import code, el, empty, prose, section, verbatim
 from .parts import missing, own_calls, stack
 from .resident import zero_pages
@@ -120,7 +121,7 @@ def _aside(found: Finding) -> Element:
 
 def _facts(document: Mapping[str, Any]) -> list[Element]:
     heap = document["heap"]
-    rows: list[tuple[str, str, str]] = [_live(heap)]
+    rows: list[tuple[str, str, str]] = [_live(document)]
     rss = document.get("rss")
     if rss:
         rows.append(_memory(rss))
@@ -136,8 +137,11 @@ def _facts(document: Mapping[str, Any]) -> list[Element]:
     ]  # fmt: skip
 
 
-def _live(heap: Mapping[str, Any]) -> tuple[str, str, str]:
-    """All shares of the page are shares of the live heap."""
+def _live(document: Mapping[str, Any]) -> tuple[str, str, str]:
+    """All shares of the page are shares of this."""
+    if c_bytes(document):
+        return _live_of_both(document)
+    heap = document["heap"]
     reached, unreached = heap["reached"], heap["unreached"]["bytes"]
     more = counted(reached["objects"], "object")
     if unreached > heap["heap"]["allocated_bytes"] * _UNREACHED:
@@ -145,6 +149,21 @@ def _live(heap: Mapping[str, Any]) -> tuple[str, str, str]:
             f"+ {human_bytes(unreached)} not reached: garbage or not yet swept"
         )
     return "Live heap", human_bytes(reached["bytes"]), more
+
+
+def _live_of_both(document: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Go and C side by side, and what neither reaches."""
+    heap, in_c = document["heap"], c_bytes(document)
+    in_go, unreached = heap["reached"]["bytes"], heap["unreached"]["bytes"]
+    leaked = (document.get("native_leaks") or {}).get("leaked_bytes", 0)
+    more = f"Go {human_bytes(in_go)}, C {human_bytes(in_c)}"
+    lost = []
+    if unreached > heap["heap"]["allocated_bytes"] * _UNREACHED:
+        lost.append(f"{human_bytes(unreached)} of Go not reached")
+    if leaked > in_c * _UNREACHED:
+        lost.append(f"{human_bytes(leaked)} of C leaked")
+    more += f"; + {', '.join(lost)}" if lost else ""
+    return "Live memory", human_bytes(in_go + in_c), more
 
 
 def _memory(rss: Mapping[str, Any]) -> tuple[str, str, str]:

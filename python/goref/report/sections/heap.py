@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...render.units import human_bytes
+from ..live import c_bytes
 from ..markup import el, note, section, share_text
 from ..origins import Origins
 from ..tables import Column, bytes_, name, number, share, table, text
@@ -142,6 +143,10 @@ def _kind(root: Mapping[str, Any]) -> str:
     return ", ".join(words)
 
 
+def _is_c(row: Mapping[str, Any]) -> bool:
+    return 0 < row.get("c_bytes", 0) == row["bytes"]
+
+
 def types(document: Mapping[str, Any]) -> Element:
     lead = (
         "The objects of the heap by type: []main.T is the array behind a "
@@ -161,13 +166,15 @@ def types(document: Mapping[str, Any]) -> Element:
         Column("Type", is_name=True),
     ]
     whole, origins = found["bytes"], Origins(document)
+    if c_bytes(document):
+        lead += " Blocks of C that something holds are counted, too."
     cells = [
         (
             bytes_(row["retained_bytes"]),
             bytes_(row["bytes"]),
             share(row["bytes"], whole),
             number(row["objects"]),
-            name(row["key"], mark=origins.mark(row["key"])),
+            name(row["key"], mark=origins.mark(row["key"], _is_c(row))),
         )
         for row in found["rows"]
     ]

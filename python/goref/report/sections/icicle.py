@@ -32,9 +32,11 @@ def _tab(name: str, title: str, is_first: bool) -> Element:
     )
 
 
-def chart(trees: Sequence[tuple[str, str]], what: str) -> Element:
+def chart(
+    trees: Sequence[tuple[str, str]], what: str, has_c: bool = False
+) -> Element:
     """trees: the name of each in the document, and its title. what: they
-    are."""
+    are. has_c: blocks of C are among them."""
     tabs = [_tab(name, label, i == 0) for i, (name, label) in enumerate(trees)]
     return el(
         "div",
@@ -52,7 +54,7 @@ def chart(trees: Sequence[tuple[str, str]], what: str) -> Element:
                    "aria-label": what}),
         el("div", {"id": "selected", "class": "selected",
                    "aria-live": "polite"}),
-        legend(("rest", "many small ones")),
+        legend(("rest", "many small ones"), has_c=has_c),
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...render.suspects import resident_text
 from ...render.units import counted, human_bytes
+from ..live import whole_name
 from ..markup import (
     bar,
     code,
@@ -18,7 +19,7 @@ from ..markup import (
     share_text,
     size,
 )
-from ..origins import Origins
+from ..origins import Origins, is_c_kind
 from ..tables import Cell, Column, bytes_, name, number, share, table
 from .parts import command, missing
 
@@ -36,8 +37,9 @@ def suspects(document: Mapping[str, Any]) -> Element:
         reason = missing(document, "suspects", "who holds most of the heap")
         return section("suspects", title, None, reason)
     lead = (
-        "One holder, or many alike, that keep 10 % of the live heap alive or "
-        "more. Retained is what would be freed without it."
+        "One holder, or many alike, that keep 10 % of the "
+        f"{whole_name(document)} alive or more. Retained is what would be "
+        "freed without it."
     )
     rows = found["suspects"]
     if not rows:
@@ -50,7 +52,7 @@ def suspects(document: Mapping[str, Any]) -> Element:
         lead,
         _table(document, rows, found["reached_bytes"]),
         [
-            _details(i, row, found, _largest(document, i))
+            _details(document, i, row, _largest(document, i))
             for i, row in enumerate(rows[:_DETAILED])
         ],
     )
@@ -68,13 +70,21 @@ def _cards(document: Mapping[str, Any]) -> set[str]:
     return {card["at"] for card in found.get("cards") or []}
 
 
+def _is_c(row: Mapping[str, Any]) -> bool:
+    """Is it a variable of C?"""
+    return any(
+        hop["name"] == row["name"] and is_c_kind(hop["kind"])
+        for hop in row["path"]
+    )
+
+
 def _holder(
     row: Mapping[str, Any], origins: Origins, cards: set[str]
 ) -> Cell:
     """A script makes a link of the name if where it accumulates has a
     card."""
     subject, at = _subject(row), row.get("address")
-    mark = origins.mark(row["name"])
+    mark = origins.mark(row["name"], _is_c(row))
     if at not in cards:
         return name(subject, mark=mark)
     shown = code(subject)
@@ -97,7 +107,7 @@ def _table(
     origins, cards = Origins(document), _cards(document)
     columns = [
         Column("Retained", True),
-        Column("Share", True, hint="of the live heap"),
+        Column("Share", True, hint=f"of the {whole_name(document)}"),
         Column("Count", True, True),
         Column("Holder", is_name=True),
         Column("Accumulates in", is_minor=True),
@@ -116,11 +126,12 @@ def _table(
 
 
 def _details(
+    document: Mapping[str, Any],
     index: int,
     row: Mapping[str, Any],
-    found: Mapping[str, Any],
     objects: Element | None,
 ) -> Element:
+    found = document["suspects"]
     held, whole = row["retained_bytes"], found["reached_bytes"]
     resident = resident_text(row["resident_bytes"], held, found["residency"])
     return el(
@@ -132,7 +143,7 @@ def _details(
             el("strong", None, f"{index + 1}. ", prose(_subject(row))),
             " ",
             size(held),
-            f" ({share_text(held, whole)} of the live heap)",
+            f" ({share_text(held, whole)} of the {whole_name(document)})",
             f", {resident}" if resident else None,
         ),
         el(
