@@ -35,7 +35,7 @@ struct gr_error *gr_graph_sweep_blocks(struct gr_graph_maker *maker,
 
 		gr_edges_begin(part, first + i);
 		while (!err && at < end &&
-		       gr_view_piece(&view, at, end, &piece)) {
+		       gr_view_part(&view, at, end, &piece)) {
 			uint64_t n = (piece.end - piece.start) / GR_WORD_BYTES;
 
 			for (uint64_t k = 0; k < n; k++) {
@@ -151,7 +151,7 @@ static struct gr_error *add_root(struct c_adder *a, uint32_t index)
 	a->root = index;
 	a->name = NULL;
 	while (!err && at < root->end &&
-	       gr_view_piece(&a->view, at, root->end, &piece)) {
+	       gr_view_part(&a->view, at, root->end, &piece)) {
 		uint64_t n = (piece.end - piece.start) / GR_WORD_BYTES;
 
 		for (uint64_t i = 0; !err && i < n; i++) {

@@ -536,10 +536,17 @@ static size_t find_segment(const struct gr_image *image, uint64_t addr,
 size_t gr_image_module_at(const struct gr_image *image, uint64_t addr)
 {
 	struct gr_mapping mapping;
-
 	size_t i = find_segment(image, addr, &mapping);
 
 	return i != SIZE_MAX && image->modules[i].is_usable ? i : SIZE_MAX;
+}
+
+uint64_t gr_image_segment_end(const struct gr_image *image, uint64_t addr)
+{
+	struct gr_mapping mapping;
+	size_t i = find_segment(image, addr, &mapping);
+
+	return i != SIZE_MAX && image->modules[i].is_usable ? mapping.end : 0;
 }
 
 static bool find_mapping(const struct gr_image *image, uint64_t addr,

@@ -82,6 +82,9 @@ const char *gr_image_module_name(const struct gr_image *image, size_t module);
  */
 size_t gr_image_module_at(const struct gr_image *image, uint64_t addr);
 
+/** The end of the segment of such a module that holds @p addr; 0: none does. */
+uint64_t gr_image_segment_end(const struct gr_image *image, uint64_t addr);
+
 /**
  * Bytes that the core file's headers promise but the file lacks; 0 if whole.
  */

@@ -36,7 +36,8 @@ static uint64_t end_of(const struct gr_block *block)
 	return block->addr + gr_block_usable_bytes(block);
 }
 
-/* Drop the blocks that begin inside an earlier one. */
+/* Drop the blocks that begin inside an earlier one. The bytes of a block, from
+ * its address on, end where the one behind it may begin. */
 static uint64_t drop_overlaps(struct gr_block_vector *list)
 {
 	size_t kept = 0;
@@ -47,7 +48,7 @@ static uint64_t drop_overlaps(struct gr_block_vector *list)
 			dropped++;
 			continue;
 		}
-		end = end_of(&list->data[i]);
+		end = list->data[i].addr + gr_block_bytes(&list->data[i]);
 		list->data[kept++] = list->data[i];
 	}
 	list->size = kept;

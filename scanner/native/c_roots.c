@@ -72,11 +72,11 @@ static bool is_live(const struct finder *f, uint64_t fs_base)
 /* The end of the struct pthread at @p tcb, which ends a stack, and so a page. */
 static uint64_t end_of_thread(uint64_t tcb, uint64_t end)
 {
-	uint64_t stop = (tcb | (GR_PAGE_BYTES - 1)) + 1;
+	uint64_t bytes = GR_PAGE_BYTES - tcb % GR_PAGE_BYTES;
 
-	if (stop - tcb < LEAST_PTHREAD_BYTES)
-		stop += GR_PAGE_BYTES;
-	return stop < end ? stop : end;
+	if (bytes < LEAST_PTHREAD_BYTES)
+		bytes += GR_PAGE_BYTES;
+	return bytes < end - tcb ? tcb + bytes : end;
 }
 
 /* Add the stack [start, tcb), and the thread above it up to @p end. */
@@ -103,7 +103,7 @@ static struct gr_error *find_thread(struct finder *f, uint64_t start,
 
 	*ret = 0;
 	while (!err && start < end &&
-	       gr_view_piece(&f->view, start, end, &piece)) {
+	       gr_view_part(&f->view, start, end, &piece)) {
 		uint64_t n = (piece.end - piece.start) / GR_WORD_BYTES;
 
 		for (uint64_t i = 0; i < n; i++) {
@@ -147,6 +147,10 @@ static struct gr_error *add_memory(struct finder *f, uint64_t start,
 		uint64_t stop = end_of_thread(tcb, end);
 		record_thread(f, tcb);
 		err = add_stack(f, start, tcb, stop);
+		// A crafted one may be on each page.
+		if (!err)
+			err = gr_runtime_step(f->spec->rt,
+					      4 + (tcb - start) / 128);
 		start = stop;
 	}
 	const struct gr_stack_pointer *pointer =
@@ -205,24 +209,27 @@ static struct gr_error *add_outside(struct finder *f, uint64_t start,
 static struct gr_error *add_mapping(struct finder *f,
 				    const struct gr_mapping *m)
 {
-	const uint64_t arena = UINT64_C(1) << GR_ARENA_SHIFT;
+	const struct gr_heap_arenas *list = f->spec->go_arenas;
+	const uint64_t last = (m->end - 1) >> GR_ARENA_SHIFT;
 	uint64_t from = m->start;
 	struct gr_error *err = NULL;
 
-	for (uint64_t at = m->start; !err && at < m->end;) {
-		uint64_t stop = (at | (arena - 1)) + 1;
+	// Bounded by the arenas of Go, not by the mapping, which may be huge.
+	for (size_t i = gr_count_before(list->size, k,
+					list->data[k].index < m->start >>
+						GR_ARENA_SHIFT);
+	     !err && i < list->size && list->data[i].index <= last; i++) {
+		uint64_t start = list->data[i].index << GR_ARENA_SHIFT;
 
-		if (stop > m->end || !stop)
-			stop = m->end;
-		if (gr_heap_arenas_have(f->spec->go_arenas, at)) {
-			err = add_outside(f, from, at);
-			from = stop;
-		}
-		at = stop;
+		if (start > from)
+			err = add_outside(f, from, start);
+		from = list->data[i].index < last ?
+			       start + (UINT64_C(1) << GR_ARENA_SHIFT) :
+			       m->end;
 		if (!err)
 			err = gr_runtime_step(f->spec->rt, 1);
 	}
-	return err ? err : add_outside(f, from, m->end);
+	return err || from >= m->end ? err : add_outside(f, from, m->end);
 }
 
 /* The file whose data or bss a mapping has; or NULL. */

@@ -55,14 +55,24 @@ static struct gr_error *read_machine(const struct gr_sched *sched, uint64_t m,
 	return err;
 }
 
-/* The registers of the thread, if it is there. */
+static int compare_threads(const void *a, const void *b)
+{
+	const struct gr_thread_registers *x = a, *y = b;
+
+	return x->lwp < y->lwp ? -1 : x->lwp > y->lwp;
+}
+
+/* The registers of the thread, if it is there: the first @p nthreads, those of
+ * the threads themselves, are sorted. */
 static const struct gr_regs *registers_of(const struct gr_c_threads *t,
 					  size_t nthreads, uint64_t lwp)
 {
-	for (size_t i = 0; i < nthreads; i++)
-		if ((uint64_t)t->registers.data[i].lwp == lwp)
-			return &t->registers.data[i].regs;
-	return NULL;
+	const struct gr_thread_registers *list = t->registers.data;
+	size_t n = gr_count_before(
+		nthreads, i, list[i].lwp < 0 || (uint64_t)list[i].lwp < lwp);
+
+	return n < nthreads && (uint64_t)list[n].lwp == lwp ? &list[n].regs :
+							      NULL;
 }
 
 /* Add what a handler interrupted, if the thread is in one. */
@@ -124,7 +134,7 @@ static struct gr_error *add_machines(const struct gr_sched *sched,
 		gr_error_catch(&err, GR_ERROR_FAULT);
 		gr_error_catch(&err, GR_ERROR_NOT_SAVED);
 		if (!err)
-			err = gr_runtime_step(sched->rt, 16 + nthreads / 8);
+			err = gr_runtime_step(sched->rt, 16);
 	}
 	return err;
 }
@@ -178,6 +188,10 @@ struct gr_error *gr_c_threads_read(const struct gr_sched *sched,
 		if (!err)
 			err = gr_runtime_step(sched->rt, 1);
 	}
+	if (!err)
+		err = gr_sort(ret->registers.data, n,
+			      sizeof(*ret->registers.data), compare_threads,
+			      sched->rt->poll, sched->rt->poll_ctx);
 	if (!err)
 		err = add_machines(sched, n, ret);
 	return err ? err : sort(sched->rt, ret);

@@ -109,22 +109,26 @@ static int compare_regions(const void *a, const void *b)
 /* Sort the regions, and walk each. Those that overlap are damage. */
 static struct gr_error *walk_regions(struct gr_glibc *g)
 {
+	static const char overlaps[] = "its memory overlaps another arena's";
 	struct gr_runtime *rt = g->r->spec->rt;
 	struct gr_native *native = g->r->native;
 	struct gr_error *err = gr_sort(g->regions.data, g->regions.size,
 				       sizeof(*g->regions.data),
 				       compare_regions, rt->poll, rt->poll_ctx);
 	uint64_t end = 0;
+	uint32_t before = 0;
 
 	for (size_t i = 0; !err && i < g->regions.size; i++) {
 		const struct gr_glibc_region *region = &g->regions.data[i];
 
-		if (region->start < end || region->end < region->start) {
+		if (region->start < end) {
 			gr_glibc_fail(&native->arenas.data[region->arena],
-				      "its memory overlaps another arena's");
+				      overlaps);
+			gr_glibc_fail(&native->arenas.data[before], overlaps);
 			continue;
 		}
 		end = region->end;
+		before = region->arena;
 		if (!gr_native_range_vector_append(
 			    &native->memory,
 			    (struct gr_native_range){ region->start, end,
@@ -151,6 +155,10 @@ static struct gr_error *keep_blocks(struct gr_glibc *g, const uint64_t *dropped)
 		memset(from, 0, sizeof(*from));
 		return NULL;
 	}
+	struct gr_error *err = gr_image_want(
+		g->r->spec->rt->image, (to->size + kept) * sizeof(*to->data));
+	if (err)
+		return err;
 	if (!gr_block_vector_reserve(to, to->size + kept))
 		return &gr_enomem;
 	memcpy(to->data + to->size, from->data, kept * sizeof(*to->data));
@@ -163,11 +171,17 @@ static struct gr_error *drop_cached(struct gr_glibc *g)
 	uint64_t overlapping = 0;
 	struct gr_error *err =
 		gr_blocks_index(&g->blocks, g->r->spec->rt, &overlapping);
+	if (!err)
+		err = gr_image_want(g->r->spec->rt->image,
+				    g->blocks.list.size / 8);
+	if (err)
+		return err;
 	_cleanup_free_ uint64_t *dropped =
 		gr_bitmap_alloc(g->blocks.list.size + 1);
 
-	if (!err && !dropped)
-		err = &gr_enomem;
+	if (!dropped)
+		return &gr_enomem;
+	err = gr_glibc_check_bins(g);
 	if (!err)
 		err = gr_glibc_find_cached(g, dropped);
 	return err ? err : keep_blocks(g, dropped);

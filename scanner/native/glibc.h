@@ -42,6 +42,7 @@ GR_VECTOR(gr_glibc_region_vector, struct gr_glibc_region);
 struct gr_glibc {
 	struct gr_native_reader *r;
 	uint64_t main_arena;		     /**< 0: there is none. */
+	uint64_t ring_steps;		     /**< Along rings of arenas. */
 	bool has_par;			     /**< malloc_par was found. */
 	uint64_t mapped_count, mapped_bytes; /**< n_mmaps, mmapped_mem */
 	uint64_t sbrk_base;
@@ -61,6 +62,9 @@ struct gr_error *
 gr_glibc_walk(struct gr_glibc *g,
 	      const struct gr_glibc_region *region) GR_MUST_CHECK;
 
+/** glibc_bins: check that no list of free chunks has a block in use. */
+struct gr_error *gr_glibc_check_bins(struct gr_glibc *g) GR_MUST_CHECK;
+
 /** glibc_cached: find the blocks in fast bins and in the caches of threads, and
  * the caches themselves. These are in use by their headers, and no blocks.
  * @p dropped has a bit for each block. */
@@ -69,6 +73,20 @@ struct gr_error *gr_glibc_find_cached(struct gr_glibc *g,
 
 /** glibc_mapped: append the arena of chunks that are mapped one by one. */
 struct gr_error *gr_glibc_find_mapped(struct gr_glibc *g) GR_MUST_CHECK;
+
+/** Does Go's heap have memory in [start, end), which is not empty? */
+bool gr_glibc_meets_go(const struct gr_glibc *g, uint64_t start, uint64_t end);
+
+/** The region that holds @p addr, or NULL. Regions are sorted. */
+static inline const struct gr_glibc_region *
+gr_glibc_region_at(const struct gr_glibc *g, uint64_t addr)
+{
+	const struct gr_glibc_region_vector *list = &g->regions;
+	size_t n = gr_count_before(list->size, i, list->data[i].end <= addr);
+
+	return n < list->size && list->data[n].start <= addr ? &list->data[n] :
+							       NULL;
+}
 
 /** Note why an arena is not checked; the first reason stays. */
 static inline void gr_glibc_fail(struct gr_native_arena *arena,

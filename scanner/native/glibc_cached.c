@@ -21,7 +21,8 @@ enum {
 	VOTERS = 64,	      /* threads that choose the variable */
 	MAX_CANDIDATES = 64,
 	MAX_VOTE_STEPS = 1024, /* along one list */
-	NBINS = 64,	       /* TCACHE_MAX_BINS */
+	ALL_VOTE_STEPS = 1 << 22,
+	NBINS = 64, /* TCACHE_MAX_BINS */
 	MOST_CACHE_BYTES = 640,
 };
 
@@ -49,6 +50,9 @@ struct finder {
 	bool is_mangled;
 	/** Lists that end as they should, with plain and with mangled links. */
 	unsigned int votes[2];
+	uint64_t vote_steps; /* of all lists that have voted */
+	/** Links in arenas that are not checked, of which no blocks are known. */
+	uint64_t blind_steps;
 };
 
 static void drop(struct finder *f, uint32_t block)
@@ -94,8 +98,9 @@ static bool has_end(struct finder *f, uint32_t block, uint64_t off,
 {
 	uint64_t link;
 
-	for (unsigned int i = 0; i < MAX_VOTE_STEPS && block != GR_BLOCK_NONE;
-	     i++) {
+	for (unsigned int i = 0; i < MAX_VOTE_STEPS && block != GR_BLOCK_NONE &&
+				 f->vote_steps < ALL_VOTE_STEPS;
+	     i++, f->vote_steps++) {
 		if (!read_link(f, f->g->blocks.list.data[block].addr,
 			       is_mangled, &link))
 			return false;
@@ -112,57 +117,88 @@ static void vote_link(struct finder *f, uint32_t block, uint64_t off)
 	f->votes[1] += has_end(f, block, off, true);
 }
 
-/* The block behind the one whose link is at @p at; GR_BLOCK_NONE: the list
- * ends. */
-static uint32_t next_block(struct finder *f, uint64_t at, uint64_t off)
-{
-	uint64_t link;
+/** A list of blocks of one size. */
+struct list {
+	uint64_t off;	/* from what a link says to the block */
+	uint32_t units; /* of each block */
+	uint64_t count; /* the blocks that were passed */
+	bool is_whole;	/* it ended as it should */
+};
 
-	return read_link(f, at, f->is_mangled, &link) && link ?
-		       block_at(f, link + off) :
-		       GR_BLOCK_NONE;
+/* May a block of an arena that is not checked be at @p addr? */
+static bool is_blind(struct finder *f, uint64_t addr)
+{
+	const struct gr_glibc_region *region = gr_glibc_region_at(f->g, addr);
+
+	return region &&
+	       !f->g->r->native->arenas.data[region->arena].is_checked &&
+	       f->blind_steps++ < ALL_VOTE_STEPS;
 }
 
-/* Drop the blocks of a list, the first of which is @p block. It ends where a
- * block was dropped before. */
-static struct gr_error *drop_list(struct finder *f, uint32_t block,
-				  uint64_t off)
+/* Drop the blocks of a list, to the first of which @p link leads, until it ends
+ * or something else is in it. */
+static struct gr_error *drop_list(struct finder *f, uint64_t link,
+				  struct list *list)
 {
 	struct gr_error *err = NULL;
 
-	while (!err && block != GR_BLOCK_NONE &&
-	       !gr_bitmap_test(f->dropped, block)) {
-		drop(f, block);
-		block = next_block(f, f->g->blocks.list.data[block].addr, off);
+	list->is_whole = true;
+	// Bounded by the blocks, each of which is dropped once, and by
+	// is_blind().
+	for (; !err && link; list->count++) {
+		uint64_t addr = link + list->off;
+		uint32_t block = block_at(f, addr);
+		bool is_good =
+			block == GR_BLOCK_NONE ?
+				is_blind(f, addr) :
+				!gr_bitmap_test(f->dropped, block) &&
+					f->g->blocks.list.data[block].units ==
+						list->units;
+
+		if (is_good && block != GR_BLOCK_NONE)
+			drop(f, block);
+		if (!is_good || !read_link(f, addr, f->is_mangled, &link)) {
+			list->is_whole = false;
+			break;
+		}
 		err = gr_runtime_step(f->g->r->spec->rt, 2);
 	}
 	return err;
 }
 
-/* The first block of a fast bin, or GR_BLOCK_NONE. */
-static uint32_t first_fast(struct finder *f, uint64_t arena, unsigned int bin)
+/* Drop the blocks of a fast bin. */
+static struct gr_error *drop_fast(struct finder *f,
+				  struct gr_native_arena *arena,
+				  unsigned int bin, uint64_t first)
 {
-	uint64_t at = arena + GR_GLIBC_FASTBINS + 8 * bin, chunk;
+	struct list list = { .off = GR_CHUNK_USER, .units = bin + 2 };
+	struct gr_error *err = drop_list(f, first, &list);
 
-	return arena && gr_view_word(&f->g->r->view, at, &chunk) && chunk ?
-		       block_at(f, chunk + GR_CHUNK_USER) :
-		       GR_BLOCK_NONE;
+	if (!err && !list.is_whole)
+		gr_glibc_fail(arena, "a list of its free chunks is damaged");
+	return err;
 }
 
 /* Let the fast bins vote how links are written, or drop their blocks. */
 static struct gr_error *pass_fast_bins(struct finder *f, bool is_vote)
 {
-	const struct gr_native_arena_vector *arenas = &f->g->r->native->arenas;
+	struct gr_native_arena_vector *arenas = &f->g->r->native->arenas;
 	struct gr_error *err = NULL;
 
 	for (size_t i = 0; !err && i < arenas->size; i++)
 		for (unsigned int k = 0; !err && k < GR_GLIBC_NFASTBINS; k++) {
-			uint32_t block = first_fast(f, arenas->data[i].addr, k);
+			struct gr_native_arena *arena = &arenas->data[i];
+			uint64_t at = arena->addr + GR_GLIBC_FASTBINS + 8 * k;
+			uint64_t first = 0;
 
+			if (!arena->addr ||
+			    !gr_view_word(&f->g->r->view, at, &first) || !first)
+				continue;
 			if (is_vote)
-				vote_link(f, block, GR_CHUNK_USER);
+				vote_link(f, block_at(f, first + GR_CHUNK_USER),
+					  GR_CHUNK_USER);
 			else
-				err = drop_list(f, block, GR_CHUNK_USER);
+				err = drop_fast(f, arena, k, first);
 			if (!err)
 				err = gr_runtime_step(f->g->r->spec->rt, 8);
 		}
@@ -208,8 +244,9 @@ static bool is_cache(struct finder *f, uint32_t block, unsigned int *nlists)
 		// The thread may be about to count.
 		if (!first && count_at(layout, cache, i) <= 1)
 			continue;
-		if (of == GR_BLOCK_NONE ||
-		    f->g->blocks.list.data[of].units != i + 2)
+		if (of == GR_BLOCK_NONE ?
+			    !first || !is_blind(f, first) :
+			    f->g->blocks.list.data[of].units != i + 2)
 			return false;
 		++*nlists;
 	}
@@ -233,16 +270,14 @@ static void vote(struct finder *f, uint64_t distance, bool is_used)
 		f->candidates[i].empty++;
 }
 
-/* The first block of a list of a cache, or GR_BLOCK_NONE. */
-static uint32_t first_cached(struct finder *f, const struct gr_block *cache,
+/* The address of the first block of a list of a cache; 0: it is empty. */
+static uint64_t first_cached(struct finder *f, const struct gr_block *cache,
 			     const struct cache_layout *layout,
 			     unsigned int bin)
 {
 	uint64_t at = cache->addr + layout->entries + 8 * bin, first;
 
-	return gr_view_word(&f->g->r->view, at, &first) && first ?
-		       block_at(f, first) :
-		       GR_BLOCK_NONE;
+	return gr_view_word(&f->g->r->view, at, &first) ? first : 0;
 }
 
 /* Let the lists of a cache vote how links are written. */
@@ -252,7 +287,7 @@ static void vote_cache(struct finder *f, uint32_t block)
 	const struct cache_layout *layout = layout_of(b);
 
 	for (unsigned int i = 0; i < NBINS; i++)
-		vote_link(f, first_cached(f, b, layout, i), 0);
+		vote_link(f, block_at(f, first_cached(f, b, layout, i)), 0);
 }
 
 /* Look at the variables of one thread. */
@@ -276,6 +311,9 @@ static struct gr_error *vote_of(struct finder *f, uint64_t fs_base)
 				continue;
 			vote(f, fs_base - at, nlists);
 			vote_cache(f, block);
+			err = gr_runtime_step(view->rt, GR_POLL_STEPS / 8);
+			if (err)
+				return err;
 		}
 		err = gr_runtime_step(view->rt,
 				      (piece.end - piece.start) / 64 + 1);
@@ -299,6 +337,40 @@ static uint64_t elected(const struct finder *f)
 	return best && best->used ? best->distance : 0;
 }
 
+/* The blocks of a cache that cannot be read look as if they were in use. */
+static void fail_all(struct finder *f)
+{
+	struct gr_native_arena_vector *arenas = &f->g->r->native->arenas;
+
+	for (size_t i = 0; i < arenas->size; i++)
+		gr_glibc_fail(&arenas->data[i],
+			      "the cache of a thread could not be read");
+}
+
+/* Drop the blocks of a list of a cache, which counts them. */
+static struct gr_error *drop_bin(struct finder *f, const struct gr_block *cache,
+				 const struct cache_layout *layout,
+				 unsigned int bin)
+{
+	struct list list = { .units = bin + 2 };
+	uint8_t counts[NBINS * 2];
+	struct gr_error *err =
+		drop_list(f, first_cached(f, cache, layout, bin), &list);
+
+	if (err)
+		return err;
+	if (!list.is_whole || !gr_view_copy(&f->g->r->view, cache->addr, counts,
+					    layout->entries)) {
+		fail_all(f);
+		return NULL;
+	}
+	uint64_t count = count_at(layout, counts, bin);
+	// The thread may be about to count.
+	if (list.count > count + 1 || count > list.count + 1)
+		fail_all(f);
+	return NULL;
+}
+
 /* Drop a cache and the blocks that it has. */
 static struct gr_error *drop_cache(struct finder *f, uint32_t block)
 {
@@ -315,7 +387,7 @@ static struct gr_error *drop_cache(struct finder *f, uint32_t block)
 	arena->in_use_blocks--;
 	arena->in_use_bytes -= gr_block_bytes(b);
 	for (unsigned int i = 0; !err && i < NBINS; i++)
-		err = drop_list(f, first_cached(f, b, layout, i), 0);
+		err = drop_bin(f, b, layout, i);
 	return err;
 }
 
@@ -327,16 +399,6 @@ static void record_cache(struct finder *f, uint32_t block)
 
 	if (recorder)
 		gr_recorder_add(recorder, b->addr, layout_of(b)->entries);
-}
-
-/* The blocks of a cache that cannot be read look as if they were in use. */
-static void fail_all(struct finder *f)
-{
-	struct gr_native_arena_vector *arenas = &f->g->r->native->arenas;
-
-	for (size_t i = 0; i < arenas->size; i++)
-		gr_glibc_fail(&arenas->data[i],
-			      "the cache of a thread could not be read");
 }
 
 /* Drop the cache of the thread whose variable is at @p variable. A thread that
@@ -421,6 +483,53 @@ static struct gr_error *drop_caches(struct finder *f, uint64_t distance)
 	return err;
 }
 
+/* Has the cache a list with as many blocks as it counts? */
+static bool counts_blocks(struct finder *f, uint32_t block)
+{
+	const struct gr_block *b = &f->g->blocks.list.data[block];
+	const struct cache_layout *layout = layout_of(b);
+	uint8_t counts[NBINS * 2];
+
+	if (!gr_view_copy(&f->g->r->view, b->addr, counts, layout->entries))
+		return false;
+	for (unsigned int i = 0; i < NBINS; i++) {
+		uint64_t link = first_cached(f, b, layout, i), n = 0;
+		uint64_t count = count_at(layout, counts, i);
+		uint32_t of;
+
+		while (link && n < count && f->vote_steps < ALL_VOTE_STEPS &&
+		       (of = block_at(f, link)) != GR_BLOCK_NONE &&
+		       read_link(f, f->g->blocks.list.data[of].addr,
+				 f->is_mangled, &link)) {
+			f->vote_steps++;
+			n++;
+		}
+		if (n && n == count && !link)
+			return true;
+	}
+	return false;
+}
+
+/* Look for a cache that no thread names: its thread is missing, or a variable is
+ * damaged. */
+static struct gr_error *find_unclaimed(struct finder *f)
+{
+	const struct gr_block_vector *list = &f->g->blocks.list;
+	struct gr_error *err = NULL;
+	unsigned int nlists;
+
+	for (size_t i = 0; !err && i < list->size; i++) {
+		if (layout_of(&list->data[i]) &&
+		    !gr_bitmap_test(f->dropped, i) && is_cache(f, i, &nlists) &&
+		    nlists && counts_blocks(f, i)) {
+			fail_all(f);
+			return NULL;
+		}
+		err = gr_runtime_step(f->g->r->spec->rt, 1);
+	}
+	return err;
+}
+
 struct gr_error *gr_glibc_find_cached(struct gr_glibc *g, uint64_t *dropped)
 {
 	struct finder f = { .g = g, .dropped = dropped };
@@ -433,6 +542,8 @@ struct gr_error *gr_glibc_find_cached(struct gr_glibc *g, uint64_t *dropped)
 	if (!err)
 		err = voters ? drop_caches(&f, elected(&f)) :
 			       pass_by_shape(&f, false);
+	if (!err && voters)
+		err = find_unclaimed(&f);
 	g->r->view.is_recording = false;
 	return err;
 }

@@ -11,7 +11,7 @@
 enum {
 	FENCE_BYTES = 16,
 	WHOLE_CHUNK_BYTES = 48, /* sizeof(struct malloc_chunk) */
-	WANT_BLOCKS = 1 << 16,
+	LEAST_STEPS = 4096,
 };
 
 struct walk {
@@ -20,6 +20,7 @@ struct walk {
 	struct gr_native_arena *arena;
 	uint64_t chunk, bytes; /* the one before; bytes is 0: none */
 	uint64_t steps_left;   /* for the search behind foreign memory */
+	bool has_steps;
 };
 
 struct gr_error *gr_glibc_add_block(struct gr_glibc *g, uint32_t arena,
@@ -30,9 +31,11 @@ struct gr_error *gr_glibc_add_block(struct gr_glibc *g, uint32_t arena,
 	struct gr_native_arena *of = &g->r->native->arenas.data[arena];
 	struct gr_error *err = NULL;
 
-	if (list->size % WANT_BLOCKS == 0)
+	// The array grows by half, and is copied.
+	if (list->size == list->capacity)
 		err = gr_image_want(g->r->spec->rt->image,
-				    WANT_BLOCKS * sizeof(*list->data));
+				    (list->size * 5 / 2 + 8) *
+					    sizeof(*list->data));
 	if (err)
 		return err;
 	if (list->size >= GR_NBLOCK_MAX || bytes / GR_BLOCK_UNIT > UINT32_MAX) {
@@ -115,6 +118,28 @@ static bool is_fence(uint64_t head)
 	return (head & ~(uint64_t)GR_CHUNK_FLAGS) <= FENCE_BYTES;
 }
 
+/* Do fenceposts begin at @p at, where malloc may have put them? It has two of
+ * them: in front of memory that is not its own, where the break was at the end
+ * of a page; and at the end of a heap, where a chunk that was too small to be
+ * given away may be the first one. */
+static bool has_fences(const struct walk *w, uint64_t at, uint64_t head)
+{
+	struct gr_view *view = &w->g->r->view;
+	uint64_t bytes = head & ~(uint64_t)GR_CHUNK_FLAGS;
+	uint64_t left = w->region->end - at;
+
+	if (w->arena->addr == w->g->main_arena)
+		return bytes == FENCE_BYTES &&
+		       (at + 2 * FENCE_BYTES) % GR_PAGE_BYTES == 0 &&
+		       gr_view_has(view, at + FENCE_BYTES + GR_CHUNK_SIZE,
+				   FENCE_BYTES | GR_CHUNK_PREV_IN_USE);
+	if (!bytes)
+		return left == FENCE_BYTES && w->bytes == 2 * FENCE_BYTES;
+	return bytes == FENCE_BYTES && left == 2 * FENCE_BYTES &&
+	       gr_view_has(view, at + FENCE_BYTES + GR_CHUNK_SIZE,
+			   GR_CHUNK_PREV_IN_USE);
+}
+
 static bool is_chunk(const struct walk *w, uint64_t at, uint64_t head)
 {
 	uint64_t bytes = head & ~(uint64_t)GR_CHUNK_FLAGS;
@@ -142,10 +167,7 @@ static struct gr_error *is_chain(struct walk *w, uint64_t at, bool *ret)
 		    (!has_chunks && !(head & GR_CHUNK_PREV_IN_USE)))
 			return NULL;
 		if (is_fence(head)) {
-			*ret = has_chunks &&
-			       gr_view_has(view,
-					   at + FENCE_BYTES + GR_CHUNK_SIZE,
-					   FENCE_BYTES | GR_CHUNK_PREV_IN_USE);
+			*ret = has_chunks && has_fences(w, at, head);
 			return NULL;
 		}
 		if (!is_chunk(w, at, head))
@@ -157,13 +179,33 @@ static struct gr_error *is_chain(struct walk *w, uint64_t at, bool *ret)
 	return err;
 }
 
+/* Allow as many steps as the memory at hand behind @p at may need: one for each
+ * place where a chunk may begin, and some for chains that lead nowhere. */
+static struct gr_error *allow_steps(struct walk *w, uint64_t at)
+{
+	struct gr_view *view = &w->g->r->view;
+	struct gr_error *err = NULL;
+	struct gr_range piece;
+
+	if (w->has_steps)
+		return NULL;
+	w->has_steps = true;
+	w->steps_left = LEAST_STEPS;
+	while (!err && gr_view_piece(view, at, w->region->end, &piece)) {
+		w->steps_left += (piece.end - piece.start) / 8;
+		at = piece.end;
+		err = gr_runtime_step(view->rt, 1);
+	}
+	return err;
+}
+
 /* The program itself has moved the break: find the chunks behind its memory.
  * *@p ret is the end of the region if there are none. */
 static struct gr_error *pass_foreign(struct walk *w, uint64_t at, uint64_t *ret)
 {
 	struct gr_view *view = &w->g->r->view;
 	bool is_found = false;
-	struct gr_error *err = NULL;
+	struct gr_error *err = allow_steps(w, at);
 	struct gr_range piece;
 
 	view->is_recording = false;
@@ -192,6 +234,11 @@ static struct gr_error *pass_foreign(struct walk *w, uint64_t at, uint64_t *ret)
 static struct gr_error *pass_fence(struct walk *w, uint64_t at, uint64_t head,
 				   uint64_t *ret)
 {
+	if (!has_fences(w, at, head)) {
+		gr_glibc_fail(w->arena, "its chunks are damaged");
+		*ret = w->region->end;
+		return NULL;
+	}
 	// The end of a heap that was almost full: a chunk of it is one, too.
 	if (!(head & ~(uint64_t)GR_CHUNK_FLAGS))
 		w->bytes = 0;
@@ -243,7 +290,6 @@ struct gr_error *gr_glibc_walk(struct gr_glibc *g,
 		.g = g,
 		.region = region,
 		.arena = &g->r->native->arenas.data[region->arena],
-		.steps_left = (region->end - region->start) / 16 + 4096,
 	};
 	uint64_t at = region->first;
 	struct gr_error *err = NULL;

@@ -14,7 +14,8 @@
 
 enum {
 	MAX_ARENAS = 1 << 16,
-	NEEDED_BINS = 120, /* a thread may be changing the others */
+	NEEDED_BINS = 120,	  /* a thread may be changing the others */
+	MAX_RING_STEPS = 1 << 22, /* of all rings that are tried */
 	LEAST_PAR_BYTES = 136,
 };
 
@@ -43,13 +44,14 @@ static bool has_bins(struct gr_view *view, uint64_t arena)
 
 /* Does the ring of arenas lead from @p arena back to it? All others lie behind
  * the header of a heap, which leads to them. */
-static bool has_ring(struct gr_view *view, uint64_t arena)
+static bool has_ring(struct gr_glibc *g, struct gr_view *view, uint64_t arena)
 {
 	struct gr_chain chain = { .limit = MAX_ARENAS };
 	uint64_t at = arena;
 
 	do {
-		if (!gr_view_word(view, at + GR_GLIBC_NEXT, &at))
+		if (g->ring_steps++ >= MAX_RING_STEPS ||
+		    !gr_view_word(view, at + GR_GLIBC_NEXT, &at))
 			return false;
 		if (at == arena)
 			return true;
@@ -67,14 +69,15 @@ static bool is_next(uint64_t arena, uint64_t next)
 	       next % (UINT64_C(1) << 20) == 48;
 }
 
-static bool is_main_arena(struct gr_view *view, uint64_t arena)
+static bool is_main_arena(struct gr_glibc *g, struct gr_view *view,
+			  uint64_t arena)
 {
 	uint64_t top, next;
 
 	return gr_view_word(view, arena + GR_GLIBC_NEXT, &next) &&
 	       is_next(arena, next) &&
 	       gr_view_word(view, arena + GR_GLIBC_TOP, &top) && top &&
-	       has_ring(view, arena) && has_bins(view, arena);
+	       has_bins(view, arena) && has_ring(g, view, arena);
 }
 
 /* Search main_arena in [start, end). */
@@ -86,7 +89,7 @@ static struct gr_error *search_range(struct gr_glibc *g, uint64_t start,
 	struct gr_error *err = NULL;
 
 	while (!err && !g->main_arena && start < end &&
-	       gr_view_piece(view, start, end, &piece)) {
+	       gr_view_part(view, start, end, &piece)) {
 		uint64_t n = (piece.end - piece.start) / GR_WORD_BYTES;
 
 		for (uint64_t i = 0; !err && i < n && !g->main_arena; i++) {
@@ -97,9 +100,11 @@ static struct gr_error *search_range(struct gr_glibc *g, uint64_t start,
 			if (at < GR_GLIBC_NEXT ||
 			    !is_next(at - GR_GLIBC_NEXT, word))
 				continue;
-			if (is_main_arena(view, at - GR_GLIBC_NEXT))
+			uint64_t steps = g->ring_steps;
+			if (is_main_arena(g, view, at - GR_GLIBC_NEXT))
 				g->main_arena = at - GR_GLIBC_NEXT;
-			err = gr_runtime_step(view->rt, 64);
+			err = gr_runtime_step(view->rt,
+					      64 + g->ring_steps - steps);
 		}
 		if (!err)
 			err = gr_runtime_step(view->rt, n / 16);
@@ -156,7 +161,7 @@ static struct gr_error *find_symbol(struct gr_glibc *g, size_t module)
 
 		if (symbol.type == STT_OBJECT &&
 		    !strcmp(symbol.name, "main_arena") &&
-		    is_main_arena(&g->r->view, addr))
+		    is_main_arena(g, &g->r->view, addr))
 			g->main_arena = addr;
 		err = gr_runtime_step(g->r->spec->rt, 1);
 	}
@@ -228,6 +233,32 @@ static void record_par(struct gr_glibc *g, uint64_t par)
 		gr_recorder_add(g->r->spec->rt->recorder, par, LEAST_PAR_BYTES);
 }
 
+/* Search malloc_par of one layout in a mapping, as far as it is at hand. */
+static struct gr_error *find_par_as(struct gr_glibc *g,
+				    const struct par_layout *layout,
+				    const struct gr_mapping *m, uint64_t top)
+{
+	struct gr_error *err = NULL;
+	uint64_t start = m->start;
+	struct gr_range piece;
+
+	while (!err && !g->has_par && start < m->end &&
+	       gr_view_piece(&g->r->view, start, m->end, &piece)) {
+		uint64_t n = (piece.end - piece.start) / GR_WORD_BYTES;
+
+		for (uint64_t i = 0; !err && !g->has_par && i < n; i++) {
+			uint64_t at = piece.start + i * GR_WORD_BYTES;
+
+			g->has_par = is_par(g, layout, at, top);
+			if (g->has_par)
+				record_par(g, at);
+			err = gr_runtime_step(g->r->spec->rt, 1);
+		}
+		start = piece.end;
+	}
+	return err;
+}
+
 /* Search malloc_par around main_arena. */
 static struct gr_error *find_par(struct gr_glibc *g)
 {
@@ -239,15 +270,8 @@ static struct gr_error *find_par(struct gr_glibc *g)
 	if (!m ||
 	    !gr_view_word(&g->r->view, g->main_arena + GR_GLIBC_TOP, &top))
 		return NULL;
-	for (size_t k = 0; k < GR_ARRAY_SIZE(par_layouts); k++)
-		for (uint64_t at = m->start;
-		     !err && !g->has_par && at + LEAST_PAR_BYTES <= m->end;
-		     at += GR_WORD_BYTES) {
-			g->has_par = is_par(g, &par_layouts[k], at, top);
-			if (g->has_par)
-				record_par(g, at);
-			err = gr_runtime_step(g->r->spec->rt, 1);
-		}
+	for (size_t k = 0; !err && k < GR_ARRAY_SIZE(par_layouts); k++)
+		err = find_par_as(g, &par_layouts[k], m, top);
 	return err;
 }
 
@@ -259,7 +283,8 @@ static void record_arena(struct gr_glibc *g)
 	struct gr_view view = g->r->view;
 
 	view.is_recording = true;
-	if (!is_main_arena(&view, g->main_arena))
+	g->ring_steps = 0;
+	if (!is_main_arena(g, &view, g->main_arena))
 		g->main_arena = 0;
 }
 

@@ -22,6 +22,19 @@ enum {
 	HEAP_MOST_BYTES = 48,
 };
 
+/* So that the end of a block is no small number. */
+#define MOST_ADDRESS (UINT64_MAX - 2 * GR_PAGE_BYTES)
+
+bool gr_glibc_meets_go(const struct gr_glibc *g, uint64_t start, uint64_t end)
+{
+	const struct gr_heap_arenas *list = g->r->spec->go_arenas;
+	uint64_t first = start >> GR_ARENA_SHIFT;
+	size_t n = gr_count_before(list->size, i, list->data[i].index < first);
+
+	return n < list->size &&
+	       list->data[n].index <= (end - 1) >> GR_ARENA_SHIFT;
+}
+
 static uint64_t align_chunk(uint64_t addr)
 {
 	return (addr + 15) & ~UINT64_C(15);
@@ -45,6 +58,15 @@ static struct gr_error *add_region(struct gr_glibc *g,
 				   struct gr_glibc_region region)
 {
 	region.arena = arena - g->r->native->arenas.data;
+	if (region.end < region.start || region.end > MOST_ADDRESS) {
+		gr_glibc_fail(arena, "its memory has no end");
+		return NULL;
+	}
+	if (region.start < region.end &&
+	    gr_glibc_meets_go(g, region.start, region.end)) {
+		gr_glibc_fail(arena, "its memory is in the heap of Go");
+		return NULL;
+	}
 	arena->mapped_bytes += region.end - region.start;
 	return gr_glibc_region_vector_append(&g->regions, region) ? NULL :
 								    &gr_enomem;
@@ -75,6 +97,7 @@ static struct gr_error *add_heaps(struct gr_glibc *g,
 	uint64_t heap = top >> bits << bits,
 		 first = arena->addr >> bits << bits;
 	uint64_t head = arena->addr - first, previous, size;
+	uint64_t last = 0;
 	struct gr_error *err = NULL;
 
 	if (!bits || (head != HEAP_LEAST_BYTES && head != HEAP_MOST_BYTES)) {
@@ -82,11 +105,13 @@ static struct gr_error *add_heaps(struct gr_glibc *g,
 		return NULL;
 	}
 	for (; !err && heap && gr_chain_step(&chain, heap); heap = previous) {
+		last = heap;
 		if (!gr_view_has(view, heap, arena->addr) ||
 		    !gr_view_word(view, heap + HEAP_PREVIOUS, &previous) ||
 		    !gr_view_word(view, heap + HEAP_SIZE, &size) ||
 		    size % GR_PAGE_BYTES || size < GR_PAGE_BYTES ||
-		    size >> bits > 1 || heap & ((UINT64_C(1) << bits) - 1)) {
+		    size > UINT64_C(1) << bits ||
+		    heap & ((UINT64_C(1) << bits) - 1)) {
 			gr_glibc_fail(arena, "its list of heaps is damaged");
 			return NULL;
 		}
@@ -104,6 +129,8 @@ static struct gr_error *add_heaps(struct gr_glibc *g,
 		if (!err)
 			err = gr_runtime_step(view->rt, 4);
 	}
+	if (!err && (heap || last != first))
+		gr_glibc_fail(arena, "its list of heaps is damaged");
 	return err;
 }
 

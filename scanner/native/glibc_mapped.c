@@ -27,23 +27,34 @@ struct search {
 };
 
 /* May blocks be in this mapping? */
-static bool is_candidate(const struct gr_native_spec *spec,
-			 const struct gr_mapping *m)
+static bool is_candidate(const struct gr_mapping *m)
 {
-	return !m->path && (m->flags & (PF_R | PF_W | PF_X)) == (PF_R | PF_W) &&
-	       !gr_heap_arenas_have(spec->go_arenas, m->start);
+	return !m->path && (m->flags & (PF_R | PF_W | PF_X)) == (PF_R | PF_W);
 }
 
-/* The region of another arena that holds @p addr ends there; 0: none does. */
-static uint64_t end_of_region(const struct search *s, uint64_t addr)
+/* The region of another arena or the arena of Go that holds @p addr ends there;
+ * 0: none does. */
+static uint64_t end_of_other(const struct search *s, uint64_t addr)
 {
-	const struct gr_glibc_region_vector *regions = &s->g->regions;
-	size_t n =
-		gr_count_before(regions->size, i, regions->data[i].end <= addr);
+	const struct gr_glibc_region *region = gr_glibc_region_at(s->g, addr);
 
-	return n < regions->size && regions->data[n].start <= addr ?
-		       regions->data[n].end :
-		       0;
+	if (region)
+		return region->end;
+	if (!gr_heap_arenas_have(s->g->r->spec->go_arenas, addr))
+		return 0;
+	return addr >> GR_ARENA_SHIFT < s->end >> GR_ARENA_SHIFT ?
+		       ((addr >> GR_ARENA_SHIFT) + 1) << GR_ARENA_SHIFT :
+		       s->end;
+}
+
+/* Does memory of others begin in [start, end), which is not theirs at first? */
+static bool meets_others(const struct search *s, uint64_t start, uint64_t end)
+{
+	const struct gr_glibc_region_vector *list = &s->g->regions;
+	size_t n = gr_count_before(list->size, i, list->data[i].start < start);
+
+	return (n < list->size && list->data[n].start < end) ||
+	       gr_glibc_meets_go(s->g, start, end);
 }
 
 /* The bytes of a chunk that begins at @p chunk, from the start of its mapping
@@ -59,9 +70,11 @@ static uint64_t chunk_at(struct search *s, uint64_t chunk, uint64_t *before)
 		return 0;
 	uint64_t bytes = head & ~(uint64_t)GR_CHUNK_FLAGS;
 	uint64_t least = s->g->has_par ? GR_PAGE_BYTES : LEAST_BLIND_BYTES;
-	if (bytes > s->end - chunk || *before > chunk - s->start ||
-	    (bytes + *before) % GR_PAGE_BYTES || bytes % GR_BLOCK_UNIT ||
-	    bytes + *before < least || (chunk - *before) % GR_PAGE_BYTES)
+	if (bytes < GR_CHUNK_LEAST_BYTES || bytes > s->end - chunk ||
+	    *before > chunk - s->start || (bytes + *before) % GR_PAGE_BYTES ||
+	    bytes % GR_BLOCK_UNIT || bytes + *before < least ||
+	    (chunk - *before) % GR_PAGE_BYTES ||
+	    meets_others(s, chunk - *before, chunk + bytes))
 		return 0;
 	return bytes;
 }
@@ -78,12 +91,12 @@ static uint64_t find_chunk(struct search *s, uint64_t page, uint64_t *chunk,
 	    !gr_view_word(view, page + GR_CHUNK_SIZE, &head) ||
 	    (head & GR_CHUNK_FLAGS) != GR_CHUNK_IS_MMAPPED)
 		return 0;
-	// Bounded by MAX_ALIGN.
+	// Bounded by the alignments: they double.
 	for (uint64_t align = 32; align && align <= MAX_ALIGN; align *= 2) {
 		uint64_t user = (page + GR_CHUNK_USER + align - 1) & -align;
 
 		*chunk = user - GR_CHUNK_USER;
-		if (*chunk == page || *chunk >= s->end)
+		if (*chunk <= page || *chunk >= s->end)
 			continue;
 		uint64_t bytes = chunk_at(s, *chunk, before);
 		if (bytes && *before == *chunk - page)
@@ -122,6 +135,14 @@ static struct gr_error *add_chunk(struct search *s, uint64_t chunk,
 	return err;
 }
 
+/* The first page at @p at or behind it; the last address if there is none. */
+static uint64_t next_page(uint64_t at)
+{
+	return at > UINT64_MAX - GR_PAGE_BYTES ?
+		       UINT64_MAX :
+		       (at + GR_PAGE_BYTES - 1) & ~(GR_PAGE_BYTES - 1);
+}
+
 /* Search the pages of a mapping that are at hand. */
 static struct gr_error *search_mapping(struct search *s)
 {
@@ -131,16 +152,17 @@ static struct gr_error *search_mapping(struct search *s)
 	struct gr_range piece;
 
 	while (!err && !s->is_over && s->probes_left &&
+	       (at = next_page(at)) < s->end &&
 	       gr_view_piece(view, at, s->end, &piece)) {
 		at = piece.start & ~(GR_PAGE_BYTES - 1);
-		uint64_t stop = end_of_region(s, at);
+		uint64_t stop = end_of_other(s, at);
 		uint64_t bytes = stop ? 0 : find_chunk(s, at, &chunk, &before);
 
 		if (bytes)
 			err = add_chunk(s, chunk, before, bytes);
 		else
 			s->probes_left--;
-		at = stop ? stop : bytes ? chunk + bytes : at + GR_PAGE_BYTES;
+		at = stop ? stop : bytes ? chunk + bytes : at + 1;
 		if (!err)
 			err = gr_runtime_step(view->rt, 8);
 	}
@@ -157,7 +179,7 @@ static struct gr_error *search_all(struct search *s)
 	for (size_t i = 0; !err && i < list->size && !s->is_over; i++) {
 		const struct gr_mapping *m = &list->data[i];
 
-		if (!is_candidate(spec, m))
+		if (!is_candidate(m))
 			continue;
 		// Mappings that overlap are searched once.
 		s->start = m->start > end ? m->start : end;

@@ -80,14 +80,16 @@ struct gr_error *gr_native_module_end(struct gr_runtime *rt, uint64_t start,
 				      uint64_t end, uint64_t *ret)
 {
 	struct gr_error *err = NULL;
+	uint64_t stop;
 
-	// Bounded by the files' own headers.
+	// Bounded by the segments of files: each step passes one.
 	while (!err && start < end &&
-	       gr_image_module_at(rt->image, start) != SIZE_MAX) {
-		start = (start | (GR_PAGE_BYTES - 1)) + 1;
+	       (stop = gr_image_segment_end(rt->image, start)) > start) {
+		start = (stop - 1) | (GR_PAGE_BYTES - 1);
+		start = start < end ? start + 1 : end;
 		err = gr_runtime_step(rt, 4);
 	}
-	*ret = start < end ? start : end;
+	*ret = start;
 	return err;
 }
 
@@ -143,15 +145,21 @@ static struct gr_error *sum_resident(const struct gr_native_spec *spec,
 // -------------------------------------------------------------------- blocks
 
 /* Drop the blocks of arenas that are not checked. */
-static void drop_unchecked(struct gr_native *native)
+static struct gr_error *drop_unchecked(struct gr_runtime *rt,
+				       struct gr_native *native)
 {
 	struct gr_block_vector *list = &native->blocks.list;
+	struct gr_error *err = NULL;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < list->size; i++)
+	for (size_t i = 0; !err && i < list->size; i++) {
 		if (native->arenas.data[list->data[i].arena].is_checked)
 			list->data[kept++] = list->data[i];
+		if (i % GR_POLL_STEPS == 0)
+			err = gr_runtime_step(rt, GR_POLL_STEPS / 16);
+	}
 	list->size = kept;
+	return err;
 }
 
 static struct gr_error *read_all(const struct gr_native_spec *spec,
@@ -165,8 +173,9 @@ static struct gr_error *read_all(const struct gr_native_spec *spec,
 		err = allocators[i]->read(&reader);
 	if (err)
 		return err;
-	drop_unchecked(native);
-	err = gr_blocks_index(&native->blocks, spec->rt, &overlapping);
+	err = drop_unchecked(spec->rt, native);
+	if (!err)
+		err = gr_blocks_index(&native->blocks, spec->rt, &overlapping);
 	if (!err)
 		err = sort_ranges(spec->rt, &native->structures);
 	if (!err)

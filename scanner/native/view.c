@@ -14,6 +14,8 @@ bool gr_view_piece(struct gr_view *view, uint64_t start, uint64_t end,
 	uint64_t mask = GR_WORD_BYTES - 1;
 
 	end &= ~mask;
+	if (start >= end)
+		return false;
 	// Bounded by the ranges: those that are shorter than a word are passed.
 	for (size_t i = gr_ranges_search(ranges, start);
 	     i < ranges->count && ranges->data[i].start < end; i++) {
@@ -32,6 +34,16 @@ bool gr_view_piece(struct gr_view *view, uint64_t start, uint64_t end,
 	return false;
 }
 
+bool gr_view_part(struct gr_view *view, uint64_t start, uint64_t end,
+		  struct gr_range *ret)
+{
+	if (!gr_view_piece(view, start, end, ret))
+		return false;
+	if (ret->end - ret->start > GR_VIEW_PART_BYTES)
+		ret->end = ret->start + GR_VIEW_PART_BYTES;
+	return true;
+}
+
 bool gr_view_copy(struct gr_view *view, uint64_t addr, void *ret,
 		  uint64_t bytes)
 {
@@ -39,6 +51,8 @@ bool gr_view_copy(struct gr_view *view, uint64_t addr, void *ret,
 	uint8_t *to = ret;
 	struct gr_range piece;
 
+	if (end < addr)
+		return false;
 	// Bounded by the words: each piece has one at least.
 	for (uint64_t at = addr; at < end; at = piece.end) {
 		if (!gr_view_piece(view, at, end, &piece) || piece.start != at)

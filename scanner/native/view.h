@@ -15,6 +15,8 @@
 #include "inferior/ranges.h"
 #include "inferior/recorder.h"
 
+enum { GR_VIEW_PART_BYTES = 1 << 20 };
+
 struct gr_view {
 	struct gr_runtime *rt;
 	const struct gr_ranges *ranges;
@@ -32,6 +34,10 @@ struct gr_view gr_view_of(struct gr_runtime *rt);
  */
 bool gr_view_piece(struct gr_view *view, uint64_t start, uint64_t end,
 		   struct gr_range *ret);
+
+/** gr_view_piece(), but of a piece only as much as is read between two polls. */
+bool gr_view_part(struct gr_view *view, uint64_t start, uint64_t end,
+		  struct gr_range *ret);
 
 /** The range that has all of [addr, addr + bytes), or NULL. */
 static inline const struct gr_range *

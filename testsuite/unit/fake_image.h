@@ -203,6 +203,14 @@ FAKE_WEAK size_t gr_image_module_at(const struct gr_image *image, uint64_t addr)
 	return SIZE_MAX;
 }
 
+FAKE_WEAK uint64_t gr_image_segment_end(const struct gr_image *image,
+					uint64_t addr)
+{
+	(void)image;
+	(void)addr;
+	return 0;
+}
+
 FAKE_WEAK const char *gr_image_module_name(const struct gr_image *image,
 					   size_t module)
 {
