@@ -499,36 +499,11 @@ void gr_image_seal(struct gr_image *image)
 		gr_source_deinit(&image->source);
 }
 
-// Find the segment of a module that holds the address; return its run-time
-// range.
-static bool module_segment(const struct gr_module_file *file, uint64_t addr,
-			   struct gr_mapping *ret)
-{
-	if (file->bias == UINT64_MAX)
-		return false;
-	for (size_t i = 0; i < file->elf.phnum; i++) {
-		Elf64_Phdr header = gr_elf_program_header(&file->elf, i);
-		uint64_t start = file->bias + header.p_vaddr;
-		if (header.p_type != PT_LOAD ||
-		    addr - start >= header.p_memsz ||
-		    header.p_memsz > UINT64_MAX - start)
-			continue;
-		*ret = (struct gr_mapping){
-			.start = start,
-			.end = start + header.p_memsz,
-			.flags = header.p_flags,
-			.path = file->path,
-		};
-		return true;
-	}
-	return false;
-}
-
 static size_t find_segment(const struct gr_image *image, uint64_t addr,
 			   struct gr_mapping *ret)
 {
 	for (size_t i = 0; i < image->target->nmodules; i++)
-		if (module_segment(&image->modules[i], addr, ret))
+		if (gr_module_segment(&image->modules[i], addr, ret))
 			return i;
 	return SIZE_MAX;
 }

@@ -88,3 +88,26 @@ void gr_module_file_deinit(struct gr_module_file *file)
 	gr_elf_deinit(&file->elf);
 	memset(file, 0, sizeof(*file));
 }
+
+bool gr_module_segment(const struct gr_module_file *file, uint64_t addr,
+		       struct gr_mapping *ret)
+{
+	if (file->bias == UINT64_MAX)
+		return false;
+	for (size_t i = 0; i < file->elf.phnum; i++) {
+		Elf64_Phdr header = gr_elf_program_header(&file->elf, i);
+		uint64_t start = file->bias + header.p_vaddr;
+		if (header.p_type != PT_LOAD ||
+		    addr - start >= header.p_memsz ||
+		    header.p_memsz > UINT64_MAX - start)
+			continue;
+		*ret = (struct gr_mapping){
+			.start = start,
+			.end = start + header.p_memsz,
+			.flags = header.p_flags,
+			.path = file->path,
+		};
+		return true;
+	}
+	return false;
+}

@@ -60,4 +60,9 @@ struct gr_error *gr_module_file_check(const struct gr_module_file *file,
 				      struct gr_image *image,
 				      const char *what) GR_MUST_CHECK;
 
+/** Find the segment of a module that holds @p addr. @param[out] ret Its run-time
+ * range. */
+bool gr_module_segment(const struct gr_module_file *file, uint64_t addr,
+		       struct gr_mapping *ret);
+
 #endif /* GR_MODULES_H */
