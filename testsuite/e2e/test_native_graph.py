@@ -20,7 +20,12 @@ MANY = "100000"  # rows: all that there are
 # of the roots. An object is the same also if several words lead to it.
 GRAPH = """
 def targets(thing):
-    return [edge.target.address for edge in thing.references()]
+    # A variable with static memory leads to the words of that.
+    return [
+        edge.target.address
+        for edge in thing.references()
+        if isinstance(edge.target, goref.Object)
+    ]
 
 objects = [
     [thing.address, thing.size, is_c(thing), targets(thing)]
