@@ -10,7 +10,14 @@ from toolchains import Variant
 
 SCRIPT = Path(__file__).parent / "binding_rows.py"
 # Rows that this target has none of, or that no method gives yet.
-ABSENT = {"FreeSlot", "LateThread"}
+ABSENT = {
+    "FreeSlot",
+    "LateThread",
+    "NativeArena",  # no program here has C memory
+    "NativeHeap",
+    "NativeLeak",
+    "NativeSize",
+}
 
 
 CENTRAL = Variant("go1.24", "default")

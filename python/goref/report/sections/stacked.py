@@ -12,7 +12,7 @@ from ..markup import el, share_text, size
 if TYPE_CHECKING:
     from ..markup import Element
 
-COLORS = 24  # of the style sheet
+COLORS = 28  # of the style sheet
 
 
 class Part(NamedTuple):
