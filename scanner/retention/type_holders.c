@@ -244,8 +244,9 @@ static struct gr_error *describe_all(struct finder *f, uint32_t max_holders,
 
 		while (at < pairs->size && pairs->data[at].type == i)
 			at++;
-		err = describe(f, pairs->data + first, at - first, max_holders,
-			       &ret->types[i]);
+		/* Without any pair there is no array to point into. */
+		err = describe(f, at > first ? pairs->data + first : NULL,
+			       at - first, max_holders, &ret->types[i]);
 	}
 	return err;
 }
