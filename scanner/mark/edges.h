@@ -81,7 +81,8 @@ static inline struct gr_object_words gr_object_words(const struct gr_span *span,
 		.first = first,
 		.end = first + bytes / GR_WORD_BYTES,
 		.addr = span->base_addr + off,
-		.host = span->host + off,
+		/* Memory that was not read has none. */
+		.host = span->host ? span->host + off : NULL,
 	};
 }
 

@@ -254,16 +254,20 @@ static struct gr_error *ask(const char *path, struct fuzz_input how)
 		.ctx = &end,
 	};
 	struct gr_scan *scan;
-	struct gr_error *err = gr_scan_create(
-		&target, question == 2 ? GR_EXTENT_SAVE : GR_EXTENT_HEAP,
-		&scan);
+	static const enum gr_scan_extent extents[] = { GR_EXTENT_HEAP,
+						       GR_EXTENT_GOROUTINES,
+						       GR_EXTENT_SAVE,
+						       GR_EXTENT_NATIVE };
+	struct gr_error *err =
+		gr_scan_create(&target, extents[question], &scan);
 
 	if (err)
 		return err;
 	uint64_t addr = fuzz_take(&how, 4);
 	err = question == 0 ? fuzz_ask_heap(scan, &how, addr) :
+	      question == 1 ? fuzz_ask_goroutines(scan, bits >> 2) :
 	      question == 2 ? save_again(scan) :
-			      fuzz_ask_goroutines(scan, bits >> 2);
+			      fuzz_ask_native(scan, addr);
 	gr_scan_destroy(scan);
 	return err;
 }

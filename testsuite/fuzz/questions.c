@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "questions.h"
 
+#include "cmemory/leaks.h"
+#include "cmemory/report.h"
 #include "goroutines/backtrace.h"
 #include "goroutines/goroutine_list.h"
 #include "goroutines/goroutine_wait.h"
@@ -9,7 +11,9 @@
 #include "goroutines/scheduler.h"
 #include "goroutines/waits/wait_report.h"
 #include "retention/cards.h"
+#include "resident/rss.h"
 #include "retention/dominators.h"
+#include "retention/object.h"
 #include "retention/type_holders.h"
 #include "walks/reached.h"
 #include "walks/result.h"
@@ -135,6 +139,74 @@ struct gr_error *fuzz_ask_heap(struct gr_scan *scan, struct fuzz_input *in,
 	if (!err && how & 8)
 		err = ask_types(scan);
 	return err ? err : ask_why(scan, addr, fuzz_take(in, 4));
+}
+
+// ------------------------------------------------------------------------ C
+
+static void check_arena(const struct gr_native_arena *arena)
+{
+	if (arena->in_use_bytes + arena->free_bytes + arena->other_bytes !=
+		    arena->mapped_bytes ||
+	    arena->cached_bytes > arena->free_bytes ||
+	    arena->is_checked == !!arena->reason)
+		abort();
+}
+
+static struct gr_error *ask_arenas(struct gr_scan *scan)
+{
+	struct gr_native_report *report;
+	struct gr_error *err = gr_scan_native(scan, &report);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < report->nheaps; i++)
+		for (size_t k = 0; k < report->heaps[i].narenas; k++)
+			check_arena(&report->heaps[i].arenas[k]);
+	gr_native_report_destroy(report);
+	return NULL;
+}
+
+static struct gr_error *ask_native_leaks(struct gr_scan *scan)
+{
+	struct gr_native_leaks *leaks;
+	struct gr_error *err = gr_scan_native_leaks(scan, &leaks);
+
+	if (err)
+		return err;
+	if (leaks->leaked_blocks > leaks->in_use_blocks ||
+	    leaks->leaked_bytes > leaks->in_use_bytes)
+		abort();
+	gr_native_leaks_destroy(leaks);
+	return NULL;
+}
+
+static struct gr_error *ask_object(struct gr_scan *scan, uint64_t addr)
+{
+	const struct gr_object_options options = { .max_references = 10,
+						   .max_referrers = 10 };
+	struct gr_object_info *info;
+	struct gr_error *err = gr_scan_object(scan, addr, &options, &info);
+
+	if (!err)
+		gr_object_info_destroy(info);
+	return err;
+}
+
+struct gr_error *fuzz_ask_native(struct gr_scan *scan, uint64_t addr)
+{
+	struct gr_rss rss;
+	struct gr_error *err = ask_arenas(scan);
+
+	if (!err)
+		err = ask_native_leaks(scan);
+	if (!err)
+		err = ask_object(scan, addr);
+	if (!err)
+		err = ask_dominators(scan);
+	/* A file that was saved without its pages cannot tell. */
+	if (!err)
+		fuzz_check_error(gr_scan_rss(scan, true, &rss));
+	return err;
 }
 
 // -------------------------------------------------------------- goroutines
