@@ -1230,6 +1230,11 @@ class NativeLeak(NamedTuple):  # gr_native_leak
     """The address of a block."""
     vertex: int
     """That of the example."""
+    beside: str
+    """The type of Go, or the root, whose blocks lie beside at least half of
+    these, or ""."""
+    beside_blocks: int
+    """Those with a block of it beside them."""
 
 class NativeLeaks(NamedTuple):  # gr_native_leaks
     """Blocks of C that nothing holds."""

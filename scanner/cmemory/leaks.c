@@ -3,9 +3,11 @@
 
 #include "base/cleanup.h"
 #include "base/sort.h"
+#include "cmemory/neighbours.h"
 #include "goruntime/layout/c_variable.h"
 #include "graph/keys.h"
 #include "inferior/elf.h"
+#include "naming/vertex.h"
 #include "scan/answers.h"
 #include "scan/enter.h"
 
@@ -22,6 +24,7 @@ struct finder {
 	struct leak_vector groups;
 	struct gr_keys keys; /* of groups, by size and content */
 	uint64_t *is_held;   /* a bit a block: a leaked one leads to it */
+	struct gr_neighbours neighbours;
 	struct gr_ticker ticker;
 };
 
@@ -30,6 +33,7 @@ static void finder_deinit(struct finder *f)
 	leak_vector_deinit(&f->groups);
 	gr_keys_deinit(&f->keys);
 	free(f->is_held);
+	gr_neighbours_deinit(&f->neighbours);
 }
 
 void gr_native_leaks_destroy(struct gr_native_leaks *leaks)
@@ -113,6 +117,7 @@ static struct gr_error *find_group(struct finder *f, gr_vertex v,
 		.library = library_name(f, content.module),
 		.example = block->addr,
 		.vertex = v,
+		.beside = "",
 	};
 	return leak_vector_append(&f->groups, group) &&
 			       gr_keys_add(&f->keys, key, block->units, *ret) ?
@@ -134,13 +139,11 @@ static struct gr_error *add_leak(struct finder *f, uint32_t i)
 	leak->bytes += gr_block_bytes(block);
 	f->leaks->leaked_blocks++;
 	f->leaks->leaked_bytes += gr_block_bytes(block);
-	if (gr_bitmap_test(f->is_held, i))
-		return NULL;
-	if (!leak->heads++) {
+	if (!gr_bitmap_test(f->is_held, i) && !leak->heads++) {
 		leak->example = block->addr;
 		leak->vertex = v;
 	}
-	return NULL;
+	return gr_neighbours_count(&f->neighbours, i, group);
 }
 
 /* Mark the blocks that other leaked ones lead to. */
@@ -160,6 +163,31 @@ static struct gr_error *mark_held(struct finder *f)
 	return err;
 }
 
+/* Name the holder that lies beside at least half of the blocks of a group; of
+ * several, the first one that has most. */
+static struct gr_error *name_neighbours(struct finder *f)
+{
+	const struct gr_neighbour_counts *counts = &f->neighbours.counts;
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < counts->size; i++) {
+		const struct gr_neighbour_count *count = &counts->data[i];
+		struct gr_native_leak *leak = &f->groups.data[count->group];
+		struct gr_vertex_info info;
+
+		err = gr_tick(&f->ticker);
+		if (err || count->blocks <= leak->beside_blocks ||
+		    count->blocks < leak->blocks - leak->blocks / 2)
+			continue;
+		err = gr_vertex_describe(f->answers, count->holder, &info);
+		if (err)
+			return err;
+		leak->beside = info.name;
+		leak->beside_blocks = count->blocks;
+	}
+	return err;
+}
+
 static int compare(const void *a, const void *b)
 {
 	const struct gr_native_leak *x = a, *y = b;
@@ -175,6 +203,8 @@ static struct gr_error *find_all(struct finder *f)
 	gr_vertex first = gr_objects_second(f->g->objects);
 	struct gr_error *err = mark_held(f);
 
+	if (!err)
+		err = gr_neighbours_init(&f->neighbours, f->answers);
 	for (size_t i = 0; !err && i < list->size; i++) {
 		f->leaks->in_use_bytes += gr_block_bytes(&list->data[i]);
 		if (!gr_graph_is_reached(f->g, first + i))
@@ -183,6 +213,8 @@ static struct gr_error *find_all(struct finder *f)
 			err = gr_tick(&f->ticker);
 	}
 	f->leaks->in_use_blocks = list->size;
+	if (!err)
+		err = name_neighbours(f);
 	if (!err)
 		err = gr_sort(f->groups.data, f->groups.size,
 			      sizeof(*f->groups.data), compare,

@@ -25,6 +25,10 @@ struct gr_native_leak {
 	const char *library; /**< The file of the symbol, or "". */
 	uint64_t example; /**< The address of a block, a head if there is one. */
 	uint32_t vertex;  /**< The example's. */
+	/** The type of the objects, or the root, whose blocks lie beside at least
+	 * half of these (cmemory/neighbours.h), or ""; and beside how many. */
+	const char *beside;
+	uint64_t beside_blocks;
 };
 
 /** The answer. It belongs to the caller. */

@@ -190,6 +190,25 @@ def test_groups(leaks):
     assert in_order == sorted(in_order, reverse=True)
 
 
+def test_what_lies_beside(leaks):
+    """A group names the holder of the blocks between its own."""
+    lost = leaks.blocks("leaked", "beside")
+    (size,) = set(lost.values())
+    (group,) = [g for g in leaks.document["groups"] if g["size"] == size]
+    assert group["blocks"] == len(lost) == 40
+    assert group["beside"] == "main.neighbour"
+    # The first and the last ones may lie elsewhere.
+    assert 36 <= group["beside_blocks"] <= 40
+
+
+def test_nothing_beside_most(leaks):
+    """Blocks among leaked ones have no holder beside most of them."""
+    for group in leaks.document["groups"]:
+        assert 2 * group["beside_blocks"] >= group["blocks"] or (
+            group["beside"] is None and group["beside_blocks"] == 0
+        )
+
+
 @pytest.mark.parametrize("source", ["core", "saved"])
 def test_fail_on_leaks(leaks, tmp_path, source):
     words = natives.where(leaks.target)

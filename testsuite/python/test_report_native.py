@@ -35,7 +35,8 @@ def native(*arenas, **fields):
 def leaks(leaked=100 * KIB, blocks=5, words=None):
     group = {"blocks": blocks, "bytes": leaked, "size": leaked // blocks,
              "heads": 1, "type": None, "library": "libzstd.so.1",
-             "example": "0x7f4f", "words": words}  # fmt: skip
+             "example": "0x7f4f", "beside": "main.conn",
+             "beside_blocks": blocks - 1, "words": words}  # fmt: skip
     return limits.native_leaks(
         {
             "leaked_blocks": blocks if leaked else 0,
@@ -101,6 +102,11 @@ def test_first_bytes_are_those_of_the_words():
     found = leaks(words=["0x6f6c6c6568", "0x0"])
     text = text_of(document(native=native(), native_leaks=found))
     assert "First bytes" in text and "hello..." in text
+
+
+def test_what_lies_beside():
+    text = text_of(document(native=native(), native_leaks=leaks(blocks=5)))
+    assert "main.conn (4)" in text
 
 
 def test_long_lists_are_cut():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .report import Document
 
 TOP = 12  # groups as text
+_TEXT = 5  # columns from here on may be empty
 
 
 def leaked_line(found: NativeLeaks) -> str:
@@ -54,9 +55,7 @@ class NativeLeaksReport(Report):
             return lines
         top = TOP if self.top is None else self.top
         shown = found.groups[: top or None]
-        cells = [["leaked", "blocks", "of size", "heads", "example", "content"]]
-        cells += [self._cells(group) for group in shown]
-        lines += ["", *table(cells, left=(4, 5), has_head=True)]
+        lines += ["", *self._table(shown)]
         left = found.groups[len(shown) :]
         if left:
             size = human_bytes(sum(group.bytes for group in left))
@@ -64,11 +63,27 @@ class NativeLeaksReport(Report):
                 f"and {counted(len(left), 'more group')} with {size} "
                 "(--top 0 shows all)"
             )
-        return [
-            *lines,
-            "",
-            "heads: blocks that no other leaked block leads to",
+        lines += ["", "heads: blocks that no other leaked block leads to"]
+        if any(group.beside for group in shown):
+            lines.append(
+                "beside: what holds the blocks next to at least half of these "
+                "in memory"
+            )
+        return lines
+
+    def _table(self, shown: Sequence[NativeLeak]) -> list[str]:
+        """The groups, without columns in which nothing stands."""
+        head = ["leaked", "blocks", "of size", "heads", "example",
+                "beside blocks of", "content"]  # fmt: skip
+        rows = [self._cells(group) for group in shown]
+        kept = [
+            i
+            for i in range(len(head))
+            if i < _TEXT or any(row[i] for row in rows)
         ]
+        cells = [[row[i] for i in kept] for row in [head, *rows]]
+        left = range(_TEXT - 1, len(kept))
+        return table(cells, left=tuple(left), has_head=True)
 
     def _verdict(self) -> str:
         found = self.found
@@ -91,6 +106,7 @@ class NativeLeaksReport(Report):
             human_bytes(group.size),
             f"{group.heads:,}",
             f"{group.example:#x}",
+            beside(group.beside, group.beside_blocks, group.blocks),
             text.strip(),
         ]
 
@@ -111,6 +127,8 @@ class NativeLeaksReport(Report):
                     "type": group.content or None,
                     "library": group.library or None,
                     "example": f"{group.example:#x}",
+                    "beside": group.beside or None,
+                    "beside_blocks": group.beside_blocks,
                     "words": self._words(group),
                 }
                 for group in found.groups[: self.top or None]
@@ -125,6 +143,18 @@ class NativeLeaksReport(Report):
             f"{int.from_bytes(data[i : i + 8], 'little'):#x}"
             for i in range(0, len(data), 8)
         ]
+
+
+def beside(holder: str | None, beside_blocks: int, blocks: int) -> str:
+    """The holder of neighbours, and beside how many of the blocks, unless it
+    is all."""
+    if not holder:
+        return ""
+    return (
+        holder
+        if beside_blocks == blocks
+        else f"{holder} ({beside_blocks:,})"
+    )
 
 
 def content(type_: str | None, library: str | None) -> tuple[str, str]:

@@ -20,6 +20,8 @@ const (
 	deadBlocks     = 100
 	behindBlocks   = 10
 	longest        = 64 // of the strings
+	besideBlocks   = 40
+	besideBytes    = 1500 // no other block has them
 )
 
 func loseByGo() {
@@ -57,4 +59,19 @@ func loseBehindC() {
 	dead := blocksOf("behind c", behindBlocks)
 	C.keep_word(kind("stale word"), C.uintptr_t(
 		uintptr(unsafe.Pointer(&dead[0]))))
+}
+
+// A neighbour holds the blocks between those that are lost.
+type neighbour struct {
+	block unsafe.Pointer
+}
+
+var neighbours []*neighbour
+
+func loseBeside() {
+	for i := 0; i < besideBlocks; i++ {
+		neighbours = append(neighbours,
+			&neighbour{C.take(C.HELD, kind("beside"), 1400)})
+		C.take(C.LEAKED, kind("beside"), besideBytes)
+	}
 }

@@ -89,6 +89,7 @@ func plant() {
 	holdByGoroutine()
 	C.lose_blocks()
 	apart(loseByGo)
+	apart(loseBeside)
 	apart(loseWithSlice)
 	apart(loseBehindC)
 	waitInC()

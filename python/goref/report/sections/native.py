@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...render.native import place
-from ...render.native_leaks import content, text_of_words
+from ...render.native_leaks import beside, content, text_of_words
 from ...render.units import counted, human_bytes
 from ..markup import code, el, empty, note, prose, section
 from ..tables import Cell, Column, bytes_, name, number, share, table, text
@@ -179,6 +179,7 @@ def _leaks(document: Mapping[str, Any]) -> Sequence[Element]:
         Column("Of size", True, True),
         Column("Heads", True, True, "no other leaked block leads to them"),
         Column("Example"),
+        Column("Beside blocks of", is_name=True),
         Column("Content", is_name=True),
         *([Column("First bytes", is_minor=True)] if with_words else []),
     ]
@@ -189,6 +190,9 @@ def _leaks(document: Mapping[str, Any]) -> Sequence[Element]:
             bytes_(row["size"]),
             number(row["heads"]),
             Cell(row["example"], el("code", None, row["example"])),
+            name(
+                beside(row["beside"], row["beside_blocks"], row["blocks"])
+            ),
             _content(row),
             *([text(text_of_words(row["words"]))] if with_words else []),
         )
