@@ -3,8 +3,6 @@
 
 #include "inferior/elf.h"
 
-#include <elf.h>
-
 enum {
 	PTHREAD_SELF = 16,	    /* of tcbhead_t */
 	LEAST_PTHREAD_BYTES = 1792, /* what lies above the start of it */
@@ -303,7 +301,7 @@ struct gr_error *gr_c_roots_find(const struct gr_c_roots_spec *spec,
 		if (m.start >= m.end)
 			continue;
 		end = m.end;
-		if (!(m.flags & PF_W) || m.flags & PF_X)
+		if (!gr_native_may_hold(&m))
 			continue;
 		err = add_whole(&f, m, data_of(&f, i));
 		if (!err)

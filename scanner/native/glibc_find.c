@@ -126,7 +126,7 @@ static bool is_data(const struct gr_mapping *list, size_t i, bool of_libc)
 	const struct gr_mapping *m = &list[i];
 	const char *path = m->path;
 
-	if (!(m->flags & PF_W) || m->flags & PF_X)
+	if (!(m->flags & PF_W))
 		return false;
 	if (!path && i && list[i - 1].end == m->start)
 		path = list[i - 1].path;

@@ -211,7 +211,7 @@ struct gr_error *gr_native_plan(struct gr_runtime *rt,
 		const struct gr_mapping *m =
 			&residency->mappings.list.data[range->mapping];
 
-		if (m->flags & PF_W && !(m->flags & PF_X) &&
+		if (gr_native_may_hold(m) &&
 		    !gr_heap_arenas_have(go_arenas, range->start))
 			err = gr_image_plan(rt->image, range->start,
 					    range->end);

@@ -16,6 +16,8 @@
 #include "native/blocks.h"
 #include "native/view.h"
 
+#include <elf.h>
+
 /** Memory [start, end) of the target. */
 struct gr_native_range {
 	uint64_t start, end;
@@ -94,7 +96,8 @@ void gr_native_deinit(struct gr_native *native);
 
 /**
  * Plan the capture of what gr_native_read() and the search for roots of C read:
- * writable memory outside of the Go heap, as far as it is resident.
+ * memory outside of the Go heap in which C may keep pointers, as far as it is
+ * resident.
  */
 struct gr_error *
 gr_native_plan(struct gr_runtime *rt, const struct gr_residency *residency,
@@ -103,6 +106,13 @@ gr_native_plan(struct gr_runtime *rt, const struct gr_residency *residency,
 /** The memory of an arena that holds @p addr, or NULL. */
 const struct gr_native_range *
 gr_native_memory_at(const struct gr_native *native, uint64_t addr);
+
+/** May C keep pointers in a mapping? It may be written, by code in it, too; or
+ * it was written before it was protected. */
+static inline bool gr_native_may_hold(const struct gr_mapping *m)
+{
+	return m->flags & PF_W || (!m->path && m->flags & PF_R);
+}
 
 /** A mapping that holds @p addr, or NULL. */
 const struct gr_mapping *
