@@ -10,10 +10,19 @@ enum {
 	SLACK_CHUNKS = 64, /* that threads may be about to take or to give */
 };
 
+/* May a free chunk of the arena number @p arena be at @p chunk? */
+static bool is_free(struct gr_glibc *g, uint32_t arena, uint64_t chunk)
+{
+	const struct gr_glibc_region *region = gr_glibc_region_at(g, chunk);
+
+	return region && region->arena == arena &&
+	       gr_blocks_find(&g->blocks, chunk + GR_CHUNK_USER) ==
+		       GR_BLOCK_NONE;
+}
+
 /* Walk one list. *@p left is how many chunks the arena may have in lists. */
-static struct gr_error *check_bin(struct gr_glibc *g,
-				  struct gr_native_arena *arena, uint64_t bin,
-				  uint64_t *left)
+static struct gr_error *check_bin(struct gr_glibc *g, uint32_t arena,
+				  uint64_t bin, uint64_t *left)
 {
 	struct gr_view *view = &g->r->view;
 	uint64_t chunk = bin;
@@ -23,15 +32,14 @@ static struct gr_error *check_bin(struct gr_glibc *g,
 	       gr_view_word(view, chunk + GR_CHUNK_USER, &chunk)) {
 		if (chunk == bin)
 			return NULL;
-		uint64_t addr = chunk + GR_CHUNK_USER;
-		uint32_t block = gr_blocks_find(&g->blocks, addr);
-		if (block != GR_BLOCK_NONE)
+		if (!is_free(g, arena, chunk))
 			break;
 		--*left;
 		err = gr_runtime_step(view->rt, 1);
 	}
 	if (!err)
-		gr_glibc_fail(arena, "a list of its free chunks is damaged");
+		gr_glibc_fail(&g->r->native->arenas.data[arena],
+			      "a list of its free chunks is damaged");
 	return err;
 }
 
@@ -50,7 +58,7 @@ struct gr_error *gr_glibc_check_bins(struct gr_glibc *g)
 			continue;
 		for (unsigned int k = 0;
 		     !err && arena->is_checked && k < GR_GLIBC_NBINS; k++)
-			err = check_bin(g, arena, bin + 16 * k, &left);
+			err = check_bin(g, i, bin + 16 * k, &left);
 		if (!err)
 			err = gr_runtime_step(g->r->spec->rt, 64);
 	}

@@ -25,6 +25,7 @@ enum {
 	NBINS = 64, /* TCACHE_MAX_BINS */
 	MOST_CACHE_BYTES = 640,
 };
+#define ANY_ARENA UINT32_MAX
 
 /** Where a cache has its lists: 2.30 made the counts wider. */
 struct cache_layout {
@@ -53,6 +54,7 @@ struct finder {
 	uint64_t vote_steps; /* of all lists that have voted */
 	/** Links in arenas that are not checked, of which no blocks are known. */
 	uint64_t blind_steps;
+	bool has_failed; /* nothing is checked */
 };
 
 static void drop(struct finder *f, uint32_t block)
@@ -121,6 +123,7 @@ static void vote_link(struct finder *f, uint32_t block, uint64_t off)
 struct list {
 	uint64_t off;	/* from what a link says to the block */
 	uint32_t units; /* of each block */
+	uint32_t arena; /* of each block; ANY_ARENA: caches have all */
 	uint64_t count; /* the blocks that were passed */
 	bool is_whole;	/* it ended as it should */
 };
@@ -133,6 +136,16 @@ static bool is_blind(struct finder *f, uint64_t addr)
 	return region &&
 	       !f->g->r->native->arenas.data[region->arena].is_checked &&
 	       f->blind_steps++ < ALL_VOTE_STEPS;
+}
+
+/* May the block be of the list? */
+static bool is_listed(const struct finder *f, uint32_t block,
+		      const struct list *list)
+{
+	const struct gr_block *b = &f->g->blocks.list.data[block];
+
+	return !gr_bitmap_test(f->dropped, block) && b->units == list->units &&
+	       (list->arena == ANY_ARENA || list->arena == b->arena);
 }
 
 /* Drop the blocks of a list, to the first of which @p link leads, until it ends
@@ -148,12 +161,9 @@ static struct gr_error *drop_list(struct finder *f, uint64_t link,
 	for (; !err && link; list->count++) {
 		uint64_t addr = link + list->off;
 		uint32_t block = block_at(f, addr);
-		bool is_good =
-			block == GR_BLOCK_NONE ?
-				is_blind(f, addr) :
-				!gr_bitmap_test(f->dropped, block) &&
-					f->g->blocks.list.data[block].units ==
-						list->units;
+		bool is_good = block == GR_BLOCK_NONE ?
+				       is_blind(f, addr) :
+				       is_listed(f, block, list);
 
 		if (is_good && block != GR_BLOCK_NONE)
 			drop(f, block);
@@ -167,15 +177,17 @@ static struct gr_error *drop_list(struct finder *f, uint64_t link,
 }
 
 /* Drop the blocks of a fast bin. */
-static struct gr_error *drop_fast(struct finder *f,
-				  struct gr_native_arena *arena,
+static struct gr_error *drop_fast(struct finder *f, uint32_t arena,
 				  unsigned int bin, uint64_t first)
 {
-	struct list list = { .off = GR_CHUNK_USER, .units = bin + 2 };
+	struct list list = { .off = GR_CHUNK_USER,
+			     .units = bin + 2,
+			     .arena = arena };
 	struct gr_error *err = drop_list(f, first, &list);
 
 	if (!err && !list.is_whole)
-		gr_glibc_fail(arena, "a list of its free chunks is damaged");
+		gr_glibc_fail(&f->g->r->native->arenas.data[arena],
+			      "a list of its free chunks is damaged");
 	return err;
 }
 
@@ -198,7 +210,7 @@ static struct gr_error *pass_fast_bins(struct finder *f, bool is_vote)
 				vote_link(f, block_at(f, first + GR_CHUNK_USER),
 					  GR_CHUNK_USER);
 			else
-				err = drop_fast(f, arena, k, first);
+				err = drop_fast(f, i, k, first);
 			if (!err)
 				err = gr_runtime_step(f->g->r->spec->rt, 8);
 		}
@@ -342,9 +354,10 @@ static void fail_all(struct finder *f)
 {
 	struct gr_native_arena_vector *arenas = &f->g->r->native->arenas;
 
-	for (size_t i = 0; i < arenas->size; i++)
+	for (size_t i = 0; !f->has_failed && i < arenas->size; i++)
 		gr_glibc_fail(&arenas->data[i],
 			      "the cache of a thread could not be read");
+	f->has_failed = true;
 }
 
 /* Drop the blocks of a list of a cache, which counts them. */
@@ -352,7 +365,7 @@ static struct gr_error *drop_bin(struct finder *f, const struct gr_block *cache,
 				 const struct cache_layout *layout,
 				 unsigned int bin)
 {
-	struct list list = { .units = bin + 2 };
+	struct list list = { .units = bin + 2, .arena = ANY_ARENA };
 	uint8_t counts[NBINS * 2];
 	struct gr_error *err =
 		drop_list(f, first_cached(f, cache, layout, bin), &list);
@@ -411,9 +424,9 @@ static struct gr_error *drop_at(struct finder *f, uint64_t variable)
 				 block_at(f, addr) :
 				 GR_BLOCK_NONE;
 
-	if (block != GR_BLOCK_NONE && gr_bitmap_test(f->dropped, block))
-		return NULL;
-	if (block == GR_BLOCK_NONE || !is_cache(f, block, &nlists)) {
+	// A cache has one thread, and is in no list.
+	if (block == GR_BLOCK_NONE || gr_bitmap_test(f->dropped, block) ||
+	    !is_cache(f, block, &nlists)) {
 		if (addr)
 			fail_all(f);
 		return NULL;

@@ -24,6 +24,7 @@ struct gr_image {
 	uint64_t limit_bytes;  /* of what may be wanted at once; 0: none */
 	const struct gr_target_thread *threads;
 	size_t nthreads;
+	const struct gr_ranges *ranges; /* NULL: none */
 };
 
 /** Zeroed memory at [addr, addr + bytes); its host bytes. */
@@ -177,8 +178,7 @@ FAKE_WEAK const struct gr_ranges *gr_image_ranges(const struct gr_image *image)
 {
 	static const struct gr_ranges none;
 
-	(void)image;
-	return &none;
+	return image->ranges ? image->ranges : &none;
 }
 
 FAKE_WEAK const struct gr_elf *gr_image_elf(const struct gr_image *image,

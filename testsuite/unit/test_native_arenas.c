@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+/* glibc: crafted heaps, rings of arenas, and blocks that are mapped one by one. */
+#include "native_crafted.h"
+
+#include "inferior/elf.h"
+
+// --------------------------------------------------------------------- heaps
+
+CRAFT(fences_early)
+{
+	put_chunk(w, B1, 16, 1);
+	put_chunk(w, B1 + 16, 0, 1);
+}
+
+/* Another arena whose heap lies in memory that this one claims. */
+CRAFT(heaps_overlap)
+{
+	uint64_t inner = HEAP0 + 0x100000;
+
+	native_map_anonymous(w, inner, 0x2000);
+	fake_words(&w->image, inner, inner + 48, 0, 0x2000, 0x2000);
+	put_arena(w, inner + 48, inner + 0x1000, MAIN_ARENA, 0x2000);
+	put_chunk(w, inner + 0x8d0, 0x730, 1 | 4);
+	put_chunk(w, inner + 0x1000, 0x1000, 1);
+	put(w, ARENA1 + GR_GLIBC_NEXT, inner + 48);
+	put(w, HEAP0 + 16, 0x200000);
+	put(w, ARENA1 + GR_GLIBC_SYSTEM_MEM, 0x221000);
+}
+
+CRAFT(heap_in_go)
+{
+	w->go.index = HEAP1 >> GR_ARENA_SHIFT;
+}
+
+/* The older heap has a cache, which is lost with it. */
+#define LOST(reason) EACH(THREADS, reason, THREADS)
+
+static const struct crafted_case heap_cases[] = {
+	{ "a cycle", PUT(HEAP0 + 8, HEAP1), THREAD(HEAPS) },
+	{ "leads to itself", PUT(HEAP1 + 8, HEAP1), LOST(HEAPS) },
+	{ "has lost the one before", PUT(HEAP1 + 8, 0), LOST(HEAPS) },
+	{ "leads outside of memory", PUT(HEAP1 + 8, 0x123000000000),
+	  LOST(HEAPS) },
+	{ "leads to the last heap", PUT(HEAP1 + 8, -(UINT64_C(64) << 20)),
+	  LOST(HEAPS) },
+	{ "leads into a heap", PUT(HEAP1 + 8, HEAP0 + 16), LOST(HEAPS) },
+	{ "of another arena", PUT(HEAP1, MAIN_ARENA), LOST(NO_HEAPS) },
+	{ "of nobody", PUT(HEAP0, MAIN_ARENA), GONE },
+	{ "no size", PUT(HEAP1 + 16, 0), LOST(HEAPS) },
+	{ "ends in a page", PUT(HEAP1 + 16, 0x21008), LOST(HEAPS) },
+	{ "2^64 bytes", PUT(HEAP1 + 16, -UINT64_C(0x1000)), LOST(HEAPS) },
+	{ "longer than memory", PUT(HEAP1 + 16, 64 << 20), THREAD(COUNTS) },
+	{ "a fencepost in the middle", HEAD(B1, 0x15), THREAD(CHUNKS) },
+	{ "fenceposts in the middle", CALL(fences_early), THREAD(CHUNKS) },
+	{ "no fenceposts", HEAD(B1, (HEAP0 + 0x3000 - B1) | 5),
+	  THREAD(TO_TOP) },
+	{ "two that overlap", CALL(heaps_overlap), THREAD(CHUNKS) },
+	{ "in the heap of Go", CALL(heap_in_go), LOST(IN_GO) },
+};
+
+TEST_ROWS(heap, heap_cases, c)
+{
+	crafted_check(c);
+}
+
+/* The arena inside of the other one is not checked, either. */
+TEST(overlap)
+{
+	struct native_world *w = native_create(true);
+
+	heaps_overlap(w);
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	assert_int_equal(w->native.arenas.size, NARENAS + 1);
+	assert_int_equal(w->native.arenas.data[2].addr, HEAP0 + 0x100030);
+	assert_string_equal(w->native.arenas.data[2].reason, OVERLAP);
+	native_destroy(w);
+}
+
+// ---------------------------------------------------------------------- ring
+
+/* Arenas that lie in each other, a few bytes apart. */
+static void put_ring(struct native_world *w, uint64_t count, uint64_t last)
+{
+	const uint64_t start = UINT64_C(0x7ff000000000), step = 64;
+	uint64_t at = start + 48;
+
+	native_map_anonymous(w, start, (count * step + 0x2000) & ~0xfffull);
+	put(w, MAIN_ARENA + GR_GLIBC_NEXT, at);
+	for (uint64_t i = 0; i < count; i++, at += step) {
+		put(w, at - 48, at);
+		put(w, at + GR_GLIBC_NEXT, i + 1 < count ? at + step : last);
+	}
+}
+
+CRAFT(ring_of_thousands)
+{
+	put_ring(w, 20000, ARENA1);
+}
+
+CRAFT(ring_of_thousands_to_itself)
+{
+	put_ring(w, 20000, UINT64_C(0x7ff000000030));
+}
+
+CRAFT(ring_of_a_million)
+{
+	put_ring(w, 1000000, ARENA1);
+}
+
+/* The C library has many words that may begin such a ring. */
+CRAFT(rings_everywhere)
+{
+	put_ring(w, 50000, UINT64_C(0x7ff000000030));
+	for (uint64_t at = LIBC_DATA + 0x1000; at < LIBC_DATA + LIBC_BYTES;
+	     at += 8)
+		put(w, at, UINT64_C(0x7ff000000030));
+}
+
+static const struct crafted_case ring_cases[] = {
+	{ "does not return", PUT(ARENA1 + GR_GLIBC_NEXT, 0), GONE },
+	{ "without main", PUT(ARENA1 + GR_GLIBC_NEXT, ARENA1), GONE },
+	{ "outside of memory", PUT(ARENA1 + GR_GLIBC_NEXT, 0x123400000030),
+	  GONE },
+	// The other arena is lost, and so is the cache that lies in it.
+	{ "main alone", PUT(MAIN_ARENA + GR_GLIBC_NEXT, MAIN_ARENA),
+	  EACH(THREADS, NULL, THREADS), .is_other = true },
+	{ "thousands", CALL(ring_of_thousands), NONE },
+	{ "thousands that do not return", CALL(ring_of_thousands_to_itself),
+	  GONE },
+	{ "a million", CALL(ring_of_a_million), GONE },
+	{ "everywhere", CALL(rings_everywhere), GONE },
+};
+
+TEST_ROWS(ring, ring_cases, c)
+{
+	crafted_check(c);
+}
+
+// -------------------------------------------------------------------- mapped
+
+#define COUNT_CRAFT(name, count, bytes)              \
+	CRAFT(name)                                  \
+	{                                            \
+		put_par(w, (count), (bytes), BREAK); \
+	}                                            \
+	_Static_assert(1, "a semicolon may follow")
+
+COUNT_CRAFT(count_huge, UINT32_MAX, MMAP_BYTES);
+COUNT_CRAFT(count_more, 3, MMAP_BYTES);
+COUNT_CRAFT(count_less, 1, MMAP_BYTES);
+COUNT_CRAFT(count_zero, 0, MMAP_BYTES);
+COUNT_CRAFT(bytes_huge, 2, UINT64_C(1) << 63);
+COUNT_CRAFT(bytes_odd, 2, MMAP_BYTES + 8);
+
+CRAFT(count_over_most)
+{
+	fake_set(&w->image, PAR + PAR_COUNTS, 1000, 4);
+}
+
+/* Memory of the program in front of them, full of headers. */
+CRAFT(mapped_everywhere)
+{
+	enum { PAGES = 4096 };
+	uint64_t start = MAPPED0 - PAGES * GR_PAGE_BYTES;
+
+	native_map_anonymous(w, start, PAGES * GR_PAGE_BYTES);
+	for (uint64_t i = 0; i < PAGES; i++)
+		put_chunk(w, start + i * GR_PAGE_BYTES, GR_PAGE_BYTES,
+			  GR_CHUNK_IS_MMAPPED);
+}
+
+/* Each page has the header of a block that has been aligned. */
+CRAFT(mapped_moved)
+{
+	enum { PAGES = 4096 };
+	uint64_t start = MAPPED0 - PAGES * GR_PAGE_BYTES;
+
+	native_map_anonymous(w, start, PAGES * GR_PAGE_BYTES);
+	for (uint64_t i = 0; i < PAGES; i++)
+		fake_words(&w->image, start + i * GR_PAGE_BYTES, 0,
+			   GR_CHUNK_IS_MMAPPED, 16, 2, 32, 2, 48, 2);
+}
+
+/* It would end in the heap of Go. */
+CRAFT(mapped_into_go)
+{
+	native_map_anonymous(w, GO_HEAP - 0x1000, 0x3000);
+	put_chunk(w, GO_HEAP - 0x1000, 0x2000, GR_CHUNK_IS_MMAPPED);
+	put_par(w, 3, MMAP_BYTES + 0x2000, BREAK);
+}
+
+/* It would have the heap of a thread. */
+CRAFT(mapped_over_heap)
+{
+	uint64_t start = HEAP1 - 0x1000;
+
+	native_map_anonymous(w, start, 0x1000);
+	put_chunk(w, start, 0x22000, GR_CHUNK_IS_MMAPPED);
+	put_par(w, 3, MMAP_BYTES + 0x22000, BREAK);
+}
+
+static const struct crafted_case mapped_cases[] = {
+	{ "2^32 blocks", CALL(count_huge), MAPPED(OTHERS) },
+	{ "one block too many", CALL(count_more), MAPPED(OTHERS) },
+	{ "one block too few", CALL(count_less), MAPPED(OTHERS) },
+	{ "bytes without blocks", CALL(count_zero), MAPPED(NOT_COUNTED) },
+	{ "more blocks than at most", CALL(count_over_most),
+	  MAPPED(NOT_COUNTED) },
+	{ "2^63 bytes", CALL(bytes_huge), MAPPED(OTHERS) },
+	{ "bytes that are no pages", CALL(bytes_odd), MAPPED(NOT_COUNTED) },
+	{ "limits of caches of all ones", PUT(PAR + PAR_CACHES, UINT64_MAX),
+	  MAPPED(NOT_COUNTED) },
+	{ "past its mapping", HEAD(MAPPED0, 0x100002), MAPPED(OTHERS) },
+	{ "wraps", HEAD(MAPPED0, UINT64_MAX - 0xffd), MAPPED(OTHERS) },
+	{ "no size", HEAD(MAPPED0, 2), MAPPED(OTHERS) },
+	{ "less than a page", HEAD(MAPPED0, 0x802), MAPPED(OTHERS) },
+	{ "flag of the one before", HEAD(MAPPED0, 0x22003), MAPPED(OTHERS) },
+	// The header that the alignment has left says the same bytes.
+	{ "far behind its mapping", PUT(ALIGNED1, UINT64_C(1) << 60), NONE,
+	  .is_other = true },
+	{ "begins in the one before", PUT(ALIGNED1, 0x23ff0), NONE,
+	  .is_other = true },
+	{ "over all others", HEAD(MAPPED0, MMAP_BYTES | 2), MAPPED(OTHERS) },
+	{ "on all pages", CALL(mapped_everywhere), MAPPED(OTHERS) },
+	{ "moved on all pages", CALL(mapped_moved), NONE },
+	{ "into the heap of Go", CALL(mapped_into_go), MAPPED(OTHERS) },
+	{ "over the heap of a thread", CALL(mapped_over_heap), MAPPED(OTHERS) },
+};
+
+TEST_ROWS(mapped, mapped_cases, c)
+{
+	crafted_check(c);
+}
+
+GR_SUITE_WITH("crafted arenas of glibc", polls_set_alarm, NULL)

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+/* glibc: the blocks of a healthy heap, whose truth is known. */
+#include "native_builder.h"
+
+struct healthy_case {
+	const char *name;
+	bool is_mangled;
+	void (*change)(struct native_world *w);
+};
+
+static void check_all(struct native_world *w)
+{
+	assert_int_equal(w->native.arenas.size, NARENAS);
+	for (unsigned int i = 0; i < NARENAS; i++) {
+		const struct gr_native_arena *a = &w->native.arenas.data[i];
+
+		if (!a->is_checked)
+			fail_msg("%s: %s", a->kind, a->reason);
+		check_blocks(w, i, i, true);
+	}
+	check_bounds(w);
+}
+
+/* A core without fs_base: caches are known by what they have. */
+static void forget_bases(struct native_world *w)
+{
+	w->threads[0].regs.fs_base = w->threads[1].regs.fs_base = 0;
+}
+
+static const struct healthy_case healthy_cases[] = {
+	{ "plain links", false, NULL },
+	{ "mangled links", true, NULL },
+	{ "plain links, no bases", false, forget_bases },
+	{ "mangled links, no bases", true, forget_bases },
+};
+
+TEST_ROWS(healthy, healthy_cases, c)
+{
+	struct native_world *w = native_create(c->is_mangled);
+
+	if (c->change)
+		c->change(w);
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	check_all(w);
+	native_destroy(w);
+}
+
+static const struct gr_native_arena *arena_of(struct native_world *w,
+					      unsigned int i)
+{
+	return &w->native.arenas.data[i];
+}
+
+TEST(counters)
+{
+	struct native_world *w = native_create(true);
+
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	assert_int_equal(w->native.allocators.size, 1);
+	assert_string_equal(w->native.allocators.data[0].name, "glibc");
+	assert_string_equal(w->native.allocators.data[0].version, "2.36");
+	assert_true(w->native.allocators.data[0].is_checked);
+	assert_int_equal(arena_of(w, 0)->in_use_blocks, 8);
+	assert_int_equal(arena_of(w, 0)->mapped_bytes, 0x21000);
+	assert_int_equal(arena_of(w, 0)->top_bytes, 0x16000);
+	// Fast chunks are free, too; the cache itself is neither.
+	assert_int_equal(arena_of(w, 0)->cached_bytes, 3 * 0x50 + 2 * 0x30);
+	assert_int_equal(arena_of(w, 0)->other_bytes, CACHE_BYTES);
+	assert_int_equal(arena_of(w, 0)->largest_free_bytes, A6 - LARGER);
+	assert_int_equal(arena_of(w, 1)->in_use_blocks, 4);
+	assert_int_equal(arena_of(w, 1)->mapped_bytes, 0x24000);
+	assert_int_equal(arena_of(w, 1)->cached_bytes, 0x20);
+	assert_int_equal(arena_of(w, 2)->mapped_bytes, MMAP_BYTES);
+	assert_int_equal(arena_of(w, 2)->in_use_bytes, MMAP_BYTES - 0xff0);
+	assert_int_equal(arena_of(w, 2)->resident_bytes, MMAP_BYTES);
+	native_destroy(w);
+}
+
+/* Blocks behind foreign memory are found, and it is none of them. */
+TEST(foreign_memory)
+{
+	struct native_world *w = native_create(true);
+	uint64_t fences = BREAK + 0x7fe0;
+
+	put_chunk(w, A7, fences - A7, GR_CHUNK_PREV_IN_USE);
+	put_chunk(w, fences, 16, GR_CHUNK_PREV_IN_USE);
+	put_chunk(w, fences + 16, 16, GR_CHUNK_PREV_IN_USE);
+	put_chunk(w, BREAK + 0xa000, TOP - BREAK - 0xa000,
+		  GR_CHUNK_PREV_IN_USE);
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	check_bounds(w);
+	assert_true(arena_of(w, 0)->is_checked);
+	assert_int_equal(arena_of(w, 0)->in_use_blocks, 9);
+	assert_int_equal(arena_of(w, 0)->other_bytes,
+			 CACHE_BYTES + 0xa000 - 0x7fe0);
+	native_destroy(w);
+}
+
+TEST(nothing)
+{
+	struct native_world *w = native_create(true);
+
+	memset(fake_find(&w->image, LIBC_DATA, LIBC_BYTES), 0, LIBC_BYTES);
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	assert_int_equal(w->native.allocators.size, 0);
+	assert_int_equal(w->native.blocks.list.size, 0);
+	native_destroy(w);
+}
+
+GR_SUITE("heap of glibc")
