@@ -19,6 +19,7 @@ struct build_edge {
 /** A graph as a list. Edges are sorted by source when a graph is made. */
 struct build {
 	gr_vertex nobjects, nroots, ngroups;
+	gr_vertex nsecond; /* objects in the second sequence of runs */
 	uint64_t bytes[BUILD_MAX_VERTICES];
 	struct build_edge edges[BUILD_MAX_EDGES];
 	uint32_t nedges;
@@ -54,11 +55,13 @@ build_equal_objects(struct gr_budget *budget, gr_vertex n, uint32_t bytes)
 	return objects;
 }
 
-/** A run for each object: sizes differ. */
-static inline struct gr_error *build_objects(struct gr_budget *budget,
-					     const uint64_t *bytes,
-					     gr_vertex nobjects,
-					     struct gr_objects **ret)
+/** A run for each object: sizes differ. The last @p nsecond are a second
+ * sequence. */
+static inline struct gr_error *build_two_sequences(struct gr_budget *budget,
+						   const uint64_t *bytes,
+						   gr_vertex nobjects,
+						   gr_vertex nsecond,
+						   struct gr_objects **ret)
 {
 	struct gr_run_spec *runs = calloc(nobjects + 1, sizeof(*runs));
 	uint64_t *slots = calloc(nobjects / 64 + 1, sizeof(*slots));
@@ -73,11 +76,19 @@ static inline struct gr_error *build_objects(struct gr_budget *budget,
 		gr_bitmap_set(slots, v);
 	}
 	if (runs && slots)
-		err = gr_objects_create(budget, runs, nobjects, nobjects, slots,
-					ret);
+		err = gr_objects_create(budget, runs, nobjects - nsecond,
+					nobjects, slots, ret);
 	free(runs);
 	free(slots);
 	return err;
+}
+
+static inline struct gr_error *build_objects(struct gr_budget *budget,
+					     const uint64_t *bytes,
+					     gr_vertex nobjects,
+					     struct gr_objects **ret)
+{
+	return build_two_sequences(budget, bytes, nobjects, 0, ret);
 }
 
 static inline int build_compare(const void *a, const void *b)
@@ -115,8 +126,8 @@ static inline struct gr_error *build_parts(struct gr_budget *budget,
 	struct gr_edges parts[8] = { 0 };
 	struct gr_objects *objects = NULL;
 	gr_vertex n = b->nobjects + b->nroots;
-	struct gr_error *err =
-		build_objects(budget, b->bytes, b->nobjects, &objects);
+	struct gr_error *err = build_two_sequences(
+		budget, b->bytes, b->nobjects, b->nsecond, &objects);
 
 	assert_true(nparts <= GR_ARRAY_SIZE(parts));
 	qsort(b->edges, b->nedges, sizeof(*b->edges), build_compare);
@@ -164,6 +175,7 @@ static inline void build_random(struct build *b, uint64_t *seed)
 		.nroots = build_below(seed, 8),
 		.ngroups = build_below(seed, 4),
 	};
+	b->nsecond = b->nobjects % 4 ? b->nobjects / 3 : 0;
 	uint32_t density = build_below(seed, 30);
 	uint32_t nedges = (b->nobjects + b->nroots) * density / 10;
 	uint32_t nheld = b->nroots + b->ngroups;
@@ -230,4 +242,13 @@ static inline uint64_t naive_bytes(const struct build *b, uint64_t vertices)
 		if (vertices >> v & 1)
 			bytes += b->bytes[v];
 	return bytes;
+}
+
+/** The bytes of those that are in the second sequence of runs. */
+static inline uint64_t naive_second_bytes(const struct build *b,
+					  uint64_t vertices)
+{
+	uint64_t first = (UINT64_C(1) << (b->nobjects - b->nsecond)) - 1;
+
+	return naive_bytes(b, vertices & ~first);
 }

@@ -33,7 +33,7 @@
 #define NONE EACH(NULL, NULL, NULL)
 #define GONE .is_gone = true
 
-/* What is crafted: a word, a link of a list, the header of a chunk, or more. */
+/* The crafted part: a word, a link of a list, a header of a chunk, or more. */
 #define PUT(at_, word_) .at = at_, .word = word_
 #define LINK(at_, to_) .at = at_ + GR_CHUNK_USER, .word = to_, .is_link = true
 #define HEAD(chunk_, word_) .at = chunk_ + GR_CHUNK_SIZE, .word = word_

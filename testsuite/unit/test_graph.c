@@ -129,7 +129,10 @@ static void check_dominators(const struct build *b, const struct gr_graph *g)
 	for (gr_vertex v = 0; v <= top; v++) {
 		lost[v] = all & ~naive_mark(b, UINT64_C(1) << v);
 		assert_int_equal(g->retained[v], naive_bytes(b, lost[v]));
+		assert_int_equal(gr_graph_retained_second(g, v),
+				 naive_second_bytes(b, lost[v]));
 	}
+	assert_true(!g->retained_second == !b->nsecond);
 	for (gr_vertex v = 0; v <= top; v++) {
 		if (!(all >> v & 1)) {
 			assert_int_equal(g->idom[v], GR_VERTEX_NONE);
@@ -307,11 +310,16 @@ TEST(groups_of_children)
 		uint64_t bytes = 0, vertices = 0;
 		for (uint32_t j = 0; j < groups.count; j++) {
 			const struct gr_child_group *group = &groups.groups[j];
-			uint64_t expected = 0;
-			for (uint32_t k = 0; k < c.count; k++)
-				if (c.vertices[k] % modulus == group->key)
-					expected += g->retained[c.vertices[k]];
+			uint64_t expected = 0, second = 0;
+			for (uint32_t k = 0; k < c.count; k++) {
+				gr_vertex v = c.vertices[k];
+				if (v % modulus != group->key)
+					continue;
+				expected += g->retained[v];
+				second += gr_graph_retained_second(g, v);
+			}
 			assert_int_equal(group->retained_bytes, expected);
+			assert_int_equal(group->retained_second, second);
 			assert_int_equal(group->example % modulus, group->key);
 			assert_true(!j || group->retained_bytes <=
 						  group[-1].retained_bytes);

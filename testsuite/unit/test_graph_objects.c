@@ -132,6 +132,48 @@ TEST(numbers)
 	}
 }
 
+/* Move the runs behind the first @p nfirst, as if they were another heap's: they
+ * lie below the first ones, or above them. */
+static void move_second(struct layout *l, uint32_t nfirst, bool is_below)
+{
+	const uint64_t by = UINT64_C(0x4000000000);
+
+	for (uint32_t i = nfirst; i < l->nruns; i++)
+		l->runs[i].base += is_below ? -by : by;
+}
+
+/* The second sequence of runs is numbered behind the first one, wherever it lies;
+ * addresses between both are nobody's. */
+TEST(second_sequence)
+{
+	uint64_t seed = 43;
+
+	for (int i = 0; i < NROUNDS; i++) {
+		struct gr_budget budget = { 0 };
+		struct gr_objects *objects;
+		struct layout l;
+		gr_vertex nfirst_objects = 0;
+		uint32_t nslots = 0;
+		layout_init(&l, &seed);
+		uint32_t nfirst = below(&seed, l.nruns + 1);
+		move_second(&l, nfirst, i % 2);
+		for (uint32_t k = 0; k < nfirst; k++)
+			nslots += l.runs[k].nslots;
+		for (uint32_t slot = 0; slot < nslots; slot++)
+			nfirst_objects += gr_bitmap_test(l.slots, slot);
+		assert_null(gr_objects_create(&budget, l.runs, nfirst, l.nruns,
+					      l.slots, &objects));
+		check_objects(&l, objects);
+		assert_int_equal(gr_objects_second(objects), nfirst_objects);
+		assert_int_equal(gr_objects_find(objects, 0x9000000000),
+				 GR_VERTEX_NONE);
+		assert_int_equal(gr_objects_find(objects, 0xf000000000),
+				 GR_VERTEX_NONE);
+		gr_objects_destroy(objects);
+		free(l.slots);
+	}
+}
+
 /* An emptied heap costs little: of five million slots, 100,000 are kept. */
 TEST(emptied_heap)
 {

@@ -32,6 +32,7 @@ static void check_set(const struct build *b, struct gr_graph *g, uint64_t set)
 	assert_null(gr_graph_set_keeps(g, &set, NULL, &kept, &total));
 	assert_int_equal(kept, lost);
 	assert_int_equal(total.bytes, naive_bytes(b, lost));
+	assert_int_equal(total.second_bytes, naive_second_bytes(b, lost));
 	assert_int_equal(total.objects, __builtin_popcountll(objects));
 	assert_null(gr_graph_set_keeps(g, &set, NULL, NULL, &total));
 	assert_int_equal(total.bytes, naive_bytes(b, lost));
@@ -76,6 +77,8 @@ TEST(sets_of_one)
 			assert_null(
 				gr_graph_keeps(g, twice, 2, NULL, NULL, &kept));
 			assert_int_equal(kept.bytes, g->retained[v]);
+			assert_int_equal(kept.second_bytes,
+					 gr_graph_retained_second(g, v));
 		}
 		assert_null(gr_graph_keeps(g, NULL, 0, NULL, NULL, &kept));
 		assert_int_equal(kept.bytes, 0);

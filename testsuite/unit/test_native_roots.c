@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+/* c_roots: the roots of C beside a heap of glibc; stacks and their threads, as
+ * they should be, and crafted. */
+#include "native/c_roots.h"
+
+#include "inferior/elf.h"
+
+#include "native_builder.h"
+
+/* Three stacks in one mapping: each ends with its thread. */
+#define STACKS UINT64_C(0x7fffe0000000)
+
+enum {
+	STACK_BYTES = 0x4000,
+	NSTACKS = 3,
+	PTHREAD_BYTES = 0x800,
+	LWP = 100,
+	MOST_POLLS = 2000,
+};
+
+struct roots_world {
+	struct native_world *n;
+	struct gr_c_threads threads;
+	struct gr_sys_memory sys_memory;
+	struct gr_c_root_vector roots;
+};
+
+static uint64_t tcb_of(unsigned int stack)
+{
+	return STACKS + (stack + 1) * STACK_BYTES - PTHREAD_BYTES;
+}
+
+static void put_tcb(struct native_world *w, uint64_t tcb)
+{
+	put(w, tcb, tcb);
+	put(w, tcb + 16, tcb);
+}
+
+/* The first stack is in use from its stack pointer on; of the second one only
+ * fs_base is known; the third one is kept for a new thread. */
+static struct roots_world *setup(void)
+{
+	struct roots_world *w = suite_alloc(sizeof(*w));
+	const struct gr_stack_pointer sp = { STACKS + 0x1238, LWP, 0 };
+
+	w->n = native_create(true);
+	native_map_anonymous(w->n, STACKS, NSTACKS * STACK_BYTES);
+	for (unsigned int i = 0; i < NSTACKS; i++)
+		put_tcb(w->n, tcb_of(i));
+	assert_true(gr_stack_pointer_vector_append(&w->threads.pointers, sp));
+	assert_true(gr_addr_vector_append(&w->threads.fs_bases, tcb_of(1)));
+	return w;
+}
+
+static void teardown(struct roots_world *w)
+{
+	gr_c_root_vector_deinit(&w->roots);
+	gr_c_threads_deinit(&w->threads);
+	native_destroy(w->n);
+	free(w);
+}
+
+static struct gr_error *find_roots(struct roots_world *w, uint64_t last)
+{
+	struct native_world *n = w->n;
+	const struct gr_c_roots_spec spec = { .rt = &n->rt,
+					      .residency = &n->residency,
+					      .go_arenas = &n->go_arenas,
+					      .sys_memory = &w->sys_memory,
+					      .native = &n->native,
+					      .threads = &w->threads };
+
+	gr_c_root_vector_deinit(&w->roots);
+	polls_set(&n->polls, &n->rt, last);
+	return gr_c_roots_find(&spec, &w->roots);
+}
+
+static bool is_writable(const struct native_world *w, uint64_t start,
+			uint64_t end)
+{
+	const struct gr_mapping *m = gr_native_mapping_at(&w->residency, start);
+
+	return m && end <= m->end && m->flags & PF_W;
+}
+
+/* Roots rise; they lie in mappings, and outside of blocks and of Go's heap. */
+static void check_roots(const struct roots_world *w)
+{
+	const struct gr_native *native = &w->n->native;
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < w->roots.size; i++) {
+		const struct gr_c_root *root = &w->roots.data[i];
+
+		assert_true(root->start >= end && root->start < root->end);
+		end = root->end;
+		assert_true(is_writable(w->n, root->start, end));
+		assert_false(
+			gr_heap_arenas_have(&w->n->go_arenas, root->start));
+		for (size_t k = 0; k < native->memory.size; k++) {
+			const struct gr_native_range *m =
+				&native->memory.data[k];
+
+			assert_true(!native->arenas.data[m->arena].is_checked ||
+				    end <= m->start || m->end <= root->start);
+		}
+	}
+}
+
+/* Read the allocator and find the roots; each poll may end the search. */
+static void check_all(struct roots_world *w)
+{
+	native_seal(w->n);
+	assert_null(native_read(w->n, 0));
+	assert_null(find_roots(w, 0));
+	check_roots(w);
+	uint64_t all = w->n->polls.seen;
+	assert_in_range(all, 0, MOST_POLLS);
+	for (uint64_t last = 1; last <= all; last += all / 16 + 1)
+		polls_check_ended(&w->n->polls, find_roots(w, last));
+	assert_null(find_roots(w, 0));
+}
+
+#define FIXTURE struct roots_world *w, setup, teardown
+
+TEST_F(healthy)
+{
+	const struct gr_c_root want[] = {
+		{ STACKS + 0x1238, STACKS + STACK_BYTES, GR_C_ROOT_STACK, LWP,
+		  NULL },
+		{ STACKS + STACK_BYTES, STACKS + 2 * STACK_BYTES,
+		  GR_C_ROOT_THREAD, 0, NULL },
+		{ tcb_of(2), STACKS + 3 * STACK_BYTES, GR_C_ROOT_THREAD, 0,
+		  NULL },
+		{ TLS, TLS + TLS_PAGE_BYTES, GR_C_ROOT_MEMORY, 0, NULL },
+		{ LIBC_DATA, MAIN_ARENA, GR_C_ROOT_DATA, 0, "/lib/libc.so.6" },
+		{ MAIN_ARENA + GR_GLIBC_STATE_BYTES, LIBC_DATA + LIBC_BYTES,
+		  GR_C_ROOT_DATA, 0, "/lib/libc.so.6" },
+	};
+
+	check_all(w);
+	assert_int_equal(w->roots.size, GR_ARRAY_SIZE(want));
+	for (size_t i = 0; i < GR_ARRAY_SIZE(want); i++) {
+		const struct gr_c_root *root = &w->roots.data[i];
+
+		assert_int_equal(root->start, want[i].start);
+		assert_int_equal(root->end, want[i].end);
+		assert_int_equal(root->kind, want[i].kind);
+		assert_int_equal(root->lwp, want[i].lwp);
+		assert_string_equal(root->path ? root->path : "",
+				    want[i].path ? want[i].path : "");
+	}
+}
+
+/* All memory of an arena that is not checked is a root. */
+TEST_F(unchecked)
+{
+	bool is_found = false;
+
+	put(w->n, A1 + 8, 0);
+	check_all(w);
+	for (size_t i = 0; i < w->roots.size; i++)
+		is_found |= w->roots.data[i].kind == GR_C_ROOT_UNCHECKED &&
+			    w->roots.data[i].start == BREAK &&
+			    w->roots.data[i].end == BREAK_END;
+	assert_true(is_found);
+}
+
+// ------------------------------------------------------------------- crafted
+
+struct crafted_case {
+	const char *name;
+	void (*craft)(struct roots_world *w);
+	uint64_t nroots; /* 0: many */
+};
+
+/* Each word is its own address, and so is the one that a thread has there. */
+static void all_lead_to_themselves(struct roots_world *w)
+{
+	for (uint64_t at = STACKS; at < STACKS + NSTACKS * STACK_BYTES; at += 8)
+		put(w->n, at, at);
+	for (uint64_t at = STACKS; at < STACKS + NSTACKS * STACK_BYTES; at += 8)
+		if (at % 32 < 8)
+			put_tcb(w->n, at);
+}
+
+static void thread_on_each_page(struct roots_world *w)
+{
+	enum { PAGES = 4096 };
+	const uint64_t start = UINT64_C(0x7fffd0000000);
+
+	native_map_anonymous(w->n, start, PAGES * GR_PAGE_BYTES);
+	for (uint64_t i = 0; i < PAGES; i++)
+		put_tcb(w->n, start + i * GR_PAGE_BYTES + 0x800);
+}
+
+static void thread_at_end(struct roots_world *w)
+{
+	uint64_t end = STACKS + NSTACKS * STACK_BYTES;
+
+	for (unsigned int i = 0; i < NSTACKS; i++)
+		put(w->n, tcb_of(i), 0);
+	put(w->n, end - 8, end - 8);
+	put_tcb(w->n, end - 24);
+}
+
+static void threads_lead_to_each_other(struct roots_world *w)
+{
+	for (unsigned int i = 0; i < NSTACKS; i++) {
+		put(w->n, tcb_of(i), tcb_of((i + 1) % NSTACKS));
+		put(w->n, tcb_of(i) + 16, tcb_of((i + 2) % NSTACKS));
+	}
+}
+
+static void pointers_everywhere(struct roots_world *w)
+{
+	enum { POINTERS = 100000 };
+
+	for (uint64_t i = 0; i < POINTERS; i++) {
+		struct gr_stack_pointer p = { STACKS + 0x1239, i, i % 3 };
+
+		assert_true(gr_stack_pointer_vector_append(&w->threads.pointers,
+							   p));
+	}
+	const struct gr_stack_pointer last = { UINT64_MAX, 7, 0 };
+	assert_true(gr_stack_pointer_vector_append(&w->threads.pointers, last));
+}
+
+static void stacks_in_go(struct roots_world *w)
+{
+	w->n->go.index = STACKS >> GR_ARENA_SHIFT;
+}
+
+static const struct crafted_case crafted_cases[] = {
+	{ "words that lead to themselves", all_lead_to_themselves, 0 },
+	{ "a thread on each page", thread_on_each_page, 4096 + 6 },
+	{ "a thread at the end of a mapping", thread_at_end, 4 },
+	{ "threads that lead to each other", threads_lead_to_each_other, 4 },
+	{ "many stack pointers in one stack", pointers_everywhere, 6 },
+	{ "stacks in the heap of Go", stacks_in_go, 0 },
+};
+
+TEST_F_ROWS(crafted, crafted_cases, c)
+{
+	c->craft(w);
+	check_all(w);
+	if (c->nroots)
+		assert_int_equal(w->roots.size, c->nroots);
+}
+
+GR_SUITE_WITH("roots of C", polls_set_alarm, NULL)
