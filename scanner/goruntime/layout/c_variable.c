@@ -54,17 +54,23 @@ static struct gr_error *fill_table(struct gr_runtime *rt, size_t module,
 				   struct gr_symbol_table *table)
 {
 	const struct gr_elf *elf = gr_image_elf(rt->image, module);
+	struct gr_error *err = NULL;
 
-	table->is_filled = true;
-	if (!elf)
-		return NULL;
-	struct gr_error *err = add_symbols(rt, elf, false, table);
-	if (!err && !table->count)
+	if (elf)
+		err = add_symbols(rt, elf, false, table);
+	if (!err && elf && !table->count)
 		err = add_symbols(rt, elf, true, table);
-	return err ? err :
-		     gr_sort(table->symbols, table->count,
-			     sizeof(*table->symbols), compare, rt->poll,
-			     rt->poll_ctx);
+	if (!err)
+		err = gr_sort(table->symbols, table->count,
+			      sizeof(*table->symbols), compare, rt->poll,
+			      rt->poll_ctx);
+	table->is_filled = !err;
+	if (!err)
+		return NULL;
+	// The next question that needs them begins anew.
+	free(table->symbols);
+	*table = (struct gr_symbol_table){ 0 };
+	return err;
 }
 
 /* The symbols of a module, sorted. */
