@@ -20,6 +20,14 @@
 bool gr_vector_grow(void **data, size_t *capacity, size_t need,
 		    size_t elem_bytes);
 
+/** Bytes that gr_vector_grow() may take at once for one element more: the array
+ * grows by half, and is copied. */
+static inline uint64_t gr_vector_growth_bytes(size_t capacity,
+					      size_t elem_bytes)
+{
+	return ((uint64_t)capacity * 5 / 2 + 8) * elem_bytes;
+}
+
 #define GR_VECTOR(name, type)                                             \
 	/** Invariant: size <= capacity; data holds capacity elements. */ \
 	struct name {                                                     \

@@ -119,9 +119,14 @@ static struct gr_error *find_group(struct finder *f, gr_vertex v,
 		.vertex = v,
 		.beside = "",
 	};
-	return leak_vector_append(&f->groups, group) &&
-			       gr_keys_add(&f->keys, key, block->units, *ret) ?
-		       NULL :
+	err = gr_runtime_append(f->view.rt, leak_vector, &f->groups, group);
+	// The table has at most four slots for a group, and is copied.
+	if (!err && f->keys.count * 2 >= f->keys.capacity)
+		err = gr_image_want(f->view.rt->image,
+				    f->keys.capacity * 2 *
+					    sizeof(*f->keys.slots));
+	return err || gr_keys_add(&f->keys, key, block->units, *ret) ?
+		       err :
 		       &gr_enomem;
 }
 
@@ -240,16 +245,19 @@ static struct gr_error *answer(struct gr_answers *answers,
 		leaks->unchecked_arenas += !native->arenas.data[i].is_checked;
 	if (!answers->graph->native)
 		return NULL;
-	const struct gr_poll poll =
-		gr_runtime_poller(&answers->stop->program->rt);
+	struct gr_runtime *rt = &answers->stop->program->rt;
+	const struct gr_poll poll = gr_runtime_poller(rt);
+	size_t nblocks = answers->graph->native->blocks.list.size;
+	err = gr_image_want(rt->image, nblocks / 8);
+	if (err)
+		return err;
 	_cleanup_(finder_deinit) struct finder f = {
 		.answers = answers,
 		.g = answers->graph->graph,
 		.native = answers->graph->native,
-		.view = gr_view_of(&answers->stop->program->rt),
+		.view = gr_view_of(rt),
 		.leaks = leaks,
-		.is_held = gr_bitmap_alloc(
-			answers->graph->native->blocks.list.size + 1),
+		.is_held = gr_bitmap_alloc(nblocks + 1),
 		.ticker = { .poll = &poll },
 	};
 	return f.is_held ? find_all(&f) : &gr_enomem;

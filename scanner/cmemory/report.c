@@ -41,13 +41,19 @@ static void add_arena(struct gr_native_arena *sum,
 			sum->resident_bytes + arena->resident_bytes;
 }
 
-static struct gr_error *fill_heap(const struct gr_native *native,
+static struct gr_error *fill_heap(struct gr_stop *stop,
+				  const struct gr_native *native,
 				  const struct gr_native_allocator *allocator,
 				  struct gr_native_heap *ret)
 {
 	const struct gr_native_arena *arenas =
 		native->arenas.data + allocator->first_arena;
 
+	struct gr_error *err =
+		gr_image_want(stop->image, (uint64_t)allocator->narenas *
+						   sizeof(*ret->arenas));
+	if (err)
+		return err;
 	*ret = (struct gr_native_heap){
 		.name = allocator->name,
 		.version = allocator->version,
@@ -65,7 +71,8 @@ static struct gr_error *fill_heap(const struct gr_native *native,
 	return NULL;
 }
 
-static struct gr_error *fill_heaps(const struct gr_native *native,
+static struct gr_error *fill_heaps(struct gr_stop *stop,
+				   const struct gr_native *native,
 				   struct gr_native_report *report)
 {
 	size_t n = native->allocators.size;
@@ -75,7 +82,7 @@ static struct gr_error *fill_heaps(const struct gr_native *native,
 	if (!report->heaps)
 		return &gr_enomem;
 	for (; !err && report->nheaps < n; report->nheaps++)
-		err = fill_heap(native,
+		err = fill_heap(stop, native,
 				&native->allocators.data[report->nheaps],
 				&report->heaps[report->nheaps]);
 	return err;
@@ -105,11 +112,17 @@ static struct gr_error *sorted_units(struct gr_stop *stop,
 				     const struct gr_block_vector *list,
 				     uint32_t **ret)
 {
+	struct gr_runtime *rt = &stop->program->rt;
+	// The sort copies them.
+	struct gr_error *err = gr_image_want(
+		rt->image, 2 * (uint64_t)list->size * sizeof(**ret));
+	if (err)
+		return err;
 	_cleanup_free_ uint32_t *units =
 		malloc((list->size + 1) * sizeof(*units));
-	struct gr_runtime *rt = &stop->program->rt;
-	struct gr_error *err = units ? NULL : &gr_enomem;
 
+	if (!units)
+		return &gr_enomem;
 	for (size_t i = 0; !err && i < list->size; i++) {
 		units[i] = list->data[i].units;
 		err = gr_runtime_step(rt, 1);
@@ -134,6 +147,10 @@ static struct gr_error *fill_sizes(struct gr_stop *stop,
 		return err;
 	for (size_t i = 0; i < list->size; i++)
 		n += !i || units[i] != units[i - 1];
+	err = gr_image_want(stop->image,
+			    2 * (uint64_t)n * sizeof(*report->sizes));
+	if (err)
+		return err;
 	report->sizes = calloc(n + 1, sizeof(*report->sizes));
 	if (!report->sizes)
 		return &gr_enomem;
@@ -160,7 +177,7 @@ static struct gr_error *answer(struct gr_stop *stop,
 		return err;
 	report->is_known = true;
 	report->is_expected = native->is_expected;
-	err = fill_heaps(native, report);
+	err = fill_heaps(stop, native, report);
 	return err ? err : fill_sizes(stop, &native->blocks.list, report);
 }
 

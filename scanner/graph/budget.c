@@ -156,6 +156,24 @@ void *gr_array_resize(void *array, uint64_t count, size_t elem_bytes)
 	return header + 1;
 }
 
+bool gr_array_grow(struct gr_budget *budget, void **array, size_t *capacity,
+		   size_t need, size_t elem_bytes)
+{
+	size_t grown = *capacity + *capacity / 2 + 8;
+
+	if (need <= *capacity)
+		return true;
+	if (grown < need)
+		grown = need;
+	void *moved = *array ? gr_array_resize(*array, grown, elem_bytes) :
+			       gr_array_alloc(budget, grown, elem_bytes);
+	if (!moved)
+		return false;
+	*array = moved;
+	*capacity = grown;
+	return true;
+}
+
 void gr_array_free(void *array)
 {
 	if (!array)

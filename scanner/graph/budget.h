@@ -46,6 +46,16 @@ void *gr_array_calloc(struct gr_budget *budget, uint64_t count,
  */
 void *gr_array_resize(void *array, uint64_t count, size_t elem_bytes);
 
+/**
+ * Make room for @p need elements in *@p array, which has *@p capacity of them;
+ * NULL and 0 at first. It grows by half at least.
+ *
+ * @return false if there is no memory or the limit would be exceeded; then
+ *         nothing has changed.
+ */
+bool gr_array_grow(struct gr_budget *budget, void **array, size_t *capacity,
+		   size_t need, size_t elem_bytes) GR_MUST_CHECK;
+
 /** Free an array and credit its bytes. NULL is fine. */
 void gr_array_free(void *array);
 

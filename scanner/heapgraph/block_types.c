@@ -91,6 +91,11 @@ static struct gr_error *pointee_of(struct typer *t, uint32_t label,
 		return NULL;
 	}
 	err = find_pointee(t->types, id, off, ret);
+	// The table has at most four slots for a key, and is copied.
+	if (!err && t->pointees.count * 2 >= t->pointees.capacity)
+		err = gr_image_want(t->view.rt->image,
+				    t->pointees.capacity * 2 *
+					    sizeof(*t->pointees.slots));
 	// GR_TYPE_NONE is 0 here.
 	return err || gr_keys_add(&t->pointees, off, id, *ret + 1) ? err :
 								     &gr_enomem;
@@ -110,7 +115,7 @@ static struct gr_error *set_type(struct typer *t, uint32_t block, gr_type_id id)
 	if (bytes > usable)
 		return NULL;
 	t->labels[block] = id | (is_array ? (uint32_t)GR_LABEL_DATA : 0);
-	return gr_u32_vector_append(&t->queue, block) ? NULL : &gr_enomem;
+	return gr_runtime_append(t->view.rt, gr_u32_vector, &t->queue, block);
 }
 
 /* Follow the typed pointers of a block. */

@@ -60,21 +60,13 @@ static struct gr_error *add_vertex(struct c_adder *a,
 {
 	vertex.tier = GR_TIER_RUNTIME;
 	vertex.holder = GR_GROUP_C;
-	return gr_root_vertex_vector_append(&a->maker->hg->roots, vertex) ?
-		       NULL :
-		       &gr_enomem;
+	return gr_graph_add_root_vertex(a->maker, vertex);
 }
 
 static struct gr_error *add_edge(struct c_adder *a, uint32_t block)
 {
-	struct gr_root_edge edge = {
-		a->maker->hg->roots.size - 1,
-		gr_block_vertex(a->maker->objects, block),
-	};
-
-	return gr_root_edge_vector_append(&a->maker->root_edges, edge) ?
-		       NULL :
-		       &gr_enomem;
+	return gr_graph_add_root_edge(
+		a->maker, gr_block_vertex(a->maker->objects, block));
 }
 
 /* The name of the word at @p addr of a root; interned. */

@@ -41,20 +41,23 @@ static void maker_deinit(struct gr_graph_maker *maker)
 	gr_objects_destroy(maker->objects);
 	free(maker->words);
 	free(maker->owned);
-	gr_root_edge_vector_deinit(&maker->root_edges);
-	gr_block_seeds_deinit(&maker->seeds);
+	gr_array_free(maker->root_edges.data);
+	gr_array_free(maker->seeds.data);
 	gr_keys_deinit(&maker->variables);
 	gr_keys_deinit(&maker->static_groups);
 }
 
-/* A bit for each slot that the walk reached, and for each block, for free();
- * NULL: no memory. */
-static uint64_t *reached_bits(const struct gr_heap_graph_spec *spec,
+/* A bit for each slot that the walk reached, and for each block. NULL: no
+ * memory. */
+static uint64_t *reached_bits(struct gr_budget *budget,
+			      const struct gr_heap_graph_spec *spec,
 			      size_t nblocks)
 {
 	const struct gr_parents *parents = spec->marking->parents;
 	gr_obj n = spec->heap->nobjs;
-	uint64_t *bits = gr_bitmap_alloc((uint64_t)n + nblocks);
+	uint64_t *bits = gr_array_calloc(
+		budget, gr_bitmap_words((uint64_t)n + nblocks) + 1,
+		sizeof(*bits));
 
 	for (gr_obj obj = 0; bits && obj < n; obj++)
 		bits[obj / 64] |= (uint64_t) !!parents->of[obj].node
@@ -115,18 +118,19 @@ static struct gr_error *number_objects(struct gr_graph_maker *maker)
 	const struct gr_heap *heap = maker->spec->heap;
 	struct gr_blocks *blocks = gr_graph_blocks(maker);
 	size_t nblocks = blocks ? blocks->list.size : 0;
-	_cleanup_free_ struct gr_run_spec *runs =
-		calloc((size_t)heap->nspans + nblocks + 1, sizeof(*runs));
-	_cleanup_free_ uint64_t *reached = reached_bits(maker->spec, nblocks);
+	struct gr_budget *budget = &maker->hg->budget;
+	_cleanup_array_ struct gr_run_spec *runs = gr_array_alloc(
+		budget, (uint64_t)heap->nspans + nblocks + 1, sizeof(*runs));
+	_cleanup_array_ uint64_t *reached =
+		runs ? reached_bits(budget, maker->spec, nblocks) : NULL;
 
-	if (!runs || !reached)
-		return &gr_enomem;
+	if (!reached)
+		return gr_budget_error(budget);
 	uint32_t nfirst = fill_span_runs(heap, runs);
 	uint32_t nblock_runs = blocks ? fill_block_runs(blocks, runs + nfirst) :
 					0;
-	return gr_objects_create(&maker->hg->budget, runs, nfirst,
-				 nfirst + nblock_runs, reached,
-				 &maker->objects);
+	return gr_objects_create(budget, runs, nfirst, nfirst + nblock_runs,
+				 reached, &maker->objects);
 }
 
 /* Objects have the labels of the walk as types. */
@@ -150,7 +154,7 @@ static struct gr_error *label_objects(struct gr_graph_maker *maker)
 static struct gr_error *fill_root_part(struct gr_graph_maker *maker,
 				       struct gr_edges *part)
 {
-	const struct gr_root_edge_vector *edges = &maker->root_edges;
+	const struct gr_root_edges *edges = &maker->root_edges;
 	gr_vertex first = maker->objects->count;
 	struct gr_error *err;
 
@@ -187,14 +191,14 @@ static enum gr_root_group group_of(const struct gr_graph_maker *maker,
 		       GR_GROUP_VARIABLES;
 }
 
-/* The group of each root, then of each group. For free(). */
+/* The group of each root, then of each group. For gr_array_free(). */
 static gr_vertex *find_holders(const struct gr_graph_maker *maker)
 {
-	const struct gr_heap_graph *hg = maker->hg;
+	struct gr_heap_graph *hg = maker->hg;
 	size_t nroots = hg->roots.size, n = hg->ngoroutines + hg->statics.size;
 	gr_vertex first = maker->objects->count + nroots;
-	gr_vertex *holders =
-		calloc(nroots + n + GR_NROOT_GROUPS, sizeof(*holders));
+	gr_vertex *holders = gr_array_alloc(
+		&hg->budget, nroots + n + GR_NROOT_GROUPS, sizeof(*holders));
 
 	for (size_t i = 0; holders && i < nroots; i++) {
 		uint32_t holder = hg->roots.data[i].holder;
@@ -209,10 +213,11 @@ static gr_vertex *find_holders(const struct gr_graph_maker *maker)
 	return holders;
 }
 
-/* The rank of each root. For free(). */
-static uint8_t *find_ranks(const struct gr_heap_graph *hg)
+/* The rank of each root. For gr_array_free(). */
+static uint8_t *find_ranks(struct gr_heap_graph *hg)
 {
-	uint8_t *ranks = calloc(hg->roots.size + 1, sizeof(*ranks));
+	uint8_t *ranks =
+		gr_array_alloc(&hg->budget, hg->roots.size + 1, sizeof(*ranks));
 
 	_Static_assert(GR_TIER_RUNTIME - GR_TIER_USER + 1 == GR_RANKS,
 		       "each tier is a rank");
@@ -225,12 +230,12 @@ static uint8_t *find_ranks(const struct gr_heap_graph *hg)
 static struct gr_error *join(struct gr_graph_maker *maker,
 			     struct gr_edges *parts, size_t nparts)
 {
-	_cleanup_free_ gr_vertex *holders = find_holders(maker);
+	_cleanup_array_ gr_vertex *holders = find_holders(maker);
 	struct gr_heap_graph *hg = maker->hg;
-	_cleanup_free_ uint8_t *ranks = find_ranks(hg);
+	_cleanup_array_ uint8_t *ranks = find_ranks(hg);
 
 	if (!holders || !ranks)
-		return &gr_enomem;
+		return gr_budget_error(&hg->budget);
 	struct gr_graph_spec spec = {
 		.budget = &hg->budget,
 		.objects = steal_ptr(maker->objects),

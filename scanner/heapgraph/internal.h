@@ -11,7 +11,12 @@ struct gr_root_edge {
 	uint32_t root; /**< Index among gr_heap_graph.roots. */
 	gr_vertex to;
 };
-GR_VECTOR(gr_root_edge_vector, struct gr_root_edge);
+
+/** A list on account of the graph's budget. Zero-initialised, it is empty. */
+struct gr_root_edges {
+	struct gr_root_edge *data;
+	size_t size, capacity;
+};
 
 /** An exact pointer to the start of a block: it may tell the block's type. */
 struct gr_block_seed {
@@ -20,7 +25,12 @@ struct gr_block_seed {
 	uint32_t block;
 	uint64_t off_bytes; /**< The word's, in the object or variable. */
 };
-GR_VECTOR(gr_block_seeds, struct gr_block_seed);
+
+/** A list like gr_root_edges; each thread may fill one. */
+struct gr_block_seeds {
+	struct gr_block_seed *data;
+	size_t size, capacity;
+};
 
 /** The state that the steps share. */
 struct gr_graph_maker {
@@ -30,7 +40,7 @@ struct gr_graph_maker {
 	uint64_t *words; /**< Pointer bits (gr_ptrmap_build()). */
 	/** A bit a slot: a g or sudog to which only its goroutine leads. */
 	uint64_t *owned;
-	struct gr_root_edge_vector root_edges;
+	struct gr_root_edges root_edges;
 	struct gr_block_seeds seeds; /**< In the order of their sources. */
 	/** By the address of a variable's name: its index in roots->list. */
 	struct gr_keys variables;
@@ -65,6 +75,27 @@ gr_graph_add_c_roots(struct gr_graph_maker *maker) GR_MUST_CHECK;
 static inline struct gr_blocks *gr_graph_blocks(const struct gr_graph_maker *m)
 {
 	return m->hg->native ? &m->hg->native->blocks : NULL;
+}
+
+/** Add an edge from the vertex of hg->roots that was appended last. */
+struct gr_error *gr_graph_add_root_edge(struct gr_graph_maker *maker,
+					gr_vertex to) GR_MUST_CHECK;
+
+/** Append a vertex to hg->roots. */
+struct gr_error *
+gr_graph_add_root_vertex(struct gr_graph_maker *maker,
+			 struct gr_root_vertex vertex) GR_MUST_CHECK;
+
+/** Append a seed; false if there is no memory (gr_budget_error()). */
+static inline bool gr_block_seeds_append(struct gr_block_seeds *seeds,
+					 struct gr_budget *budget,
+					 struct gr_block_seed seed)
+{
+	if (!gr_array_grow(budget, (void **)&seeds->data, &seeds->capacity,
+			   seeds->size + 1, sizeof(seed)))
+		return false;
+	seeds->data[seeds->size++] = seed;
+	return true;
 }
 
 /** Fill hg->roots and maker->root_edges. */

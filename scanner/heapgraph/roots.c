@@ -41,12 +41,31 @@ static uint32_t holder_of(const struct gr_root *root)
 		       gr_root_group_of(root->kind);
 }
 
+struct gr_error *gr_graph_add_root_vertex(struct gr_graph_maker *maker,
+					  struct gr_root_vertex vertex)
+{
+	return gr_runtime_append(maker->spec->heap->rt, gr_root_vertex_vector,
+				 &maker->hg->roots, vertex);
+}
+
+struct gr_error *gr_graph_add_root_edge(struct gr_graph_maker *maker,
+					gr_vertex to)
+{
+	struct gr_root_edges *edges = &maker->root_edges;
+	struct gr_budget *budget = &maker->hg->budget;
+
+	if (!gr_array_grow(budget, (void **)&edges->data, &edges->capacity,
+			   edges->size + 1, sizeof(*edges->data)))
+		return gr_budget_error(budget);
+	edges->data[edges->size++] =
+		(struct gr_root_edge){ maker->hg->roots.size - 1, to };
+	return NULL;
+}
+
 static struct gr_error *add_vertex(struct adder *a,
 				   struct gr_root_vertex vertex)
 {
-	return gr_root_vertex_vector_append(&a->maker->hg->roots, vertex) ?
-		       NULL :
-		       &gr_enomem;
+	return gr_graph_add_root_vertex(a->maker, vertex);
 }
 
 /* Begin the vertex of a root of the list, unless it is the last one. */
@@ -223,7 +242,10 @@ static struct gr_error *add_seed(struct gr_graph_maker *maker,
 					    .block = edge->block,
 					    .off_bytes =
 						    edge->addr - root->addr };
-	return gr_block_seeds_append(&maker->seeds, seed) ? NULL : &gr_enomem;
+	struct gr_budget *budget = &maker->hg->budget;
+	return gr_block_seeds_append(&maker->seeds, budget, seed) ?
+		       NULL :
+		       gr_budget_error(budget);
 }
 
 static struct gr_error *add_edges(void *ctx, const struct gr_edge *edges,
@@ -253,10 +275,8 @@ static struct gr_error *add_edges(void *ctx, const struct gr_edge *edges,
 			break;
 		err = edge->is_area ? begin_word(a, edge) :
 				      begin_listed(a, edge->root);
-		struct gr_root_edge new = { maker->hg->roots.size - 1, to };
-		if (!err &&
-		    !gr_root_edge_vector_append(&maker->root_edges, new))
-			err = &gr_enomem;
+		if (!err)
+			err = gr_graph_add_root_edge(maker, to);
 	}
 	return err;
 }
@@ -278,13 +298,9 @@ static struct gr_error *add_record(struct adder *a, uint32_t goroutine,
 				    .tier = GR_TIER_RUNTIME,
 				    .holder = GR_NROOT_GROUPS + goroutine,
 			    });
-	struct gr_root_edge edge = {
-		maker->hg->roots.size - 1,
-		gr_objects_rank(maker->objects, obj),
-	};
-	if (!err && !gr_root_edge_vector_append(&maker->root_edges, edge))
-		err = &gr_enomem;
-	return err;
+	return err ? err :
+		     gr_graph_add_root_edge(
+			     maker, gr_objects_rank(maker->objects, obj));
 }
 
 static struct gr_error *add_scheduler(struct adder *a)

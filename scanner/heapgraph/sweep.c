@@ -89,7 +89,8 @@ static void add_seed(struct sweeper *s, uint64_t value, uint64_t off_bytes)
 					    .type = GR_TYPE_NONE,
 					    .block = block,
 					    .off_bytes = off_bytes };
-	s->has_no_memory |= !gr_block_seeds_append(&s->seeds, seed);
+	s->has_no_memory |= !gr_block_seeds_append(
+		&s->seeds, &s->sweep->maker->hg->budget, seed);
 }
 
 /* Add up to 64 words from bit @p at on, in their order: those that the collector
@@ -315,11 +316,14 @@ static struct gr_error *begin_part(const struct gr_graph_maker *maker,
 static struct gr_error *take_seeds(struct gr_graph_maker *maker,
 				   const struct sweeper *s)
 {
+	struct gr_budget *budget = &maker->hg->budget;
 	struct gr_block_seeds *to = &maker->seeds;
 	size_t n = s->seeds.size;
 
-	if (s->has_no_memory || !gr_block_seeds_reserve(to, to->size + n))
-		return &gr_enomem;
+	if (s->has_no_memory ||
+	    !gr_array_grow(budget, (void **)&to->data, &to->capacity,
+			   to->size + n, sizeof(*to->data)))
+		return gr_budget_error(budget);
 	if (n)
 		memcpy(to->data + to->size, s->seeds.data,
 		       n * sizeof(*to->data));
@@ -351,7 +355,7 @@ struct gr_error *gr_graph_sweep(struct gr_graph_maker *maker,
 		maker->hg->left_out += sweepers[i].left_out;
 		if (!err)
 			err = take_seeds(maker, &sweepers[i]);
-		gr_block_seeds_deinit(&sweepers[i].seeds);
+		gr_array_free(sweepers[i].seeds.data);
 	}
 	return err;
 }

@@ -115,9 +115,14 @@ struct gr_error *gr_blocks_index(struct gr_blocks *blocks,
 	struct gr_block_vector *list = &blocks->list;
 	struct gr_error *err = NULL;
 
-	if (!is_sorted(list))
+	if (!is_sorted(list)) {
+		err = gr_image_want(rt->image,
+				    list->size * sizeof(*list->data));
+		if (err)
+			return err;
 		err = gr_sort(list->data, list->size, sizeof(*list->data),
 			      compare, rt->poll, rt->poll_ctx);
+	}
 	if (err)
 		return err;
 	*ret_dropped = drop_overlaps(list);

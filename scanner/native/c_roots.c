@@ -37,7 +37,7 @@ static struct gr_error *add(struct finder *f, enum gr_c_root_kind kind,
 	root.end = end;
 	root.kind = kind;
 	root.lwp = lwp;
-	return gr_c_root_vector_append(f->ret, root) ? NULL : &gr_enomem;
+	return gr_runtime_append(f->spec->rt, gr_c_root_vector, f->ret, root);
 }
 
 // -------------------------------------------------------------------- stacks

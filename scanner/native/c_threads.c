@@ -18,24 +18,25 @@ void gr_c_threads_deinit(struct gr_c_threads *threads)
 	gr_addr_vector_deinit(&threads->fs_bases);
 }
 
-static struct gr_error *add_pointer(struct gr_c_threads *t, uint64_t sp,
+static struct gr_error *add_pointer(const struct gr_sched *sched,
+				    struct gr_c_threads *t, uint64_t sp,
 				    int32_t lwp, uint8_t rank)
 {
-	return !sp || gr_stack_pointer_vector_append(
-			      &t->pointers,
-			      (struct gr_stack_pointer){ sp, lwp, rank }) ?
-		       NULL :
-		       &gr_enomem;
+	const struct gr_stack_pointer pointer = { sp, lwp, rank };
+
+	return sp ? gr_runtime_append(sched->rt, gr_stack_pointer_vector,
+				      &t->pointers, pointer) :
+		    NULL;
 }
 
-static struct gr_error *add_registers(struct gr_c_threads *t,
+static struct gr_error *add_registers(const struct gr_sched *sched,
+				      struct gr_c_threads *t,
 				      const struct gr_regs *regs, int32_t lwp)
 {
-	return gr_thread_registers_vector_append(
-		       &t->registers,
-		       (struct gr_thread_registers){ *regs, lwp }) ?
-		       NULL :
-		       &gr_enomem;
+	const struct gr_thread_registers thread = { *regs, lwp };
+
+	return gr_runtime_append(sched->rt, gr_thread_registers_vector,
+				 &t->registers, thread);
 }
 
 static struct gr_error *read_machine(const struct gr_sched *sched, uint64_t m,
@@ -99,9 +100,9 @@ static struct gr_error *add_interrupted(const struct gr_sched *sched,
 					    &is_found);
 	if (err || !is_found)
 		return err;
-	err = add_pointer(t, before.value[sched->rt->arch->sp], m->procid,
-			  RANK_INTERRUPTED);
-	return err ? err : add_registers(t, &before, m->procid);
+	err = add_pointer(sched, t, before.value[sched->rt->arch->sp],
+			  m->procid, RANK_INTERRUPTED);
+	return err ? err : add_registers(sched, t, &before, m->procid);
 }
 
 /* Add how far down the stack of a thread is in use while it runs Go code. */
@@ -115,7 +116,7 @@ static struct gr_error *add_g0(const struct gr_sched *sched,
 	struct gr_error *err = gr_image_read_u64(
 		sched->rt->image, m->g0 + sched->rt->layout.g.sched_sp.off,
 		&sp);
-	return err ? err : add_pointer(t, sp, m->procid, RANK_G0);
+	return err ? err : add_pointer(sched, t, sp, m->procid, RANK_G0);
 }
 
 static struct gr_error *add_machines(const struct gr_sched *sched,
@@ -178,13 +179,14 @@ struct gr_error *gr_c_threads_read(const struct gr_sched *sched,
 	for (size_t i = 0; !err && i < n; i++) {
 		const struct gr_regs *regs = &threads[i].regs;
 
-		err = add_registers(ret, regs, threads[i].lwp);
+		err = add_registers(sched, ret, regs, threads[i].lwp);
 		if (!err)
-			err = add_pointer(ret, regs->value[sched->rt->arch->sp],
+			err = add_pointer(sched, ret,
+					  regs->value[sched->rt->arch->sp],
 					  threads[i].lwp, RANK_THREAD);
-		if (!err && regs->fs_base &&
-		    !gr_addr_vector_append(&ret->fs_bases, regs->fs_base))
-			err = &gr_enomem;
+		if (!err && regs->fs_base)
+			err = gr_runtime_append(sched->rt, gr_addr_vector,
+						&ret->fs_bases, regs->fs_base);
 		if (!err)
 			err = gr_runtime_step(sched->rt, 1);
 	}

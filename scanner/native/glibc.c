@@ -129,12 +129,12 @@ static struct gr_error *walk_regions(struct gr_glibc *g)
 		}
 		end = region->end;
 		before = region->arena;
-		if (!gr_native_range_vector_append(
-			    &native->memory,
-			    (struct gr_native_range){ region->start, end,
-						      region->arena }))
-			return &gr_enomem;
-		err = gr_glibc_walk(g, region);
+		const struct gr_native_range range = { region->start, end,
+						       region->arena };
+		err = gr_runtime_append(rt, gr_native_range_vector,
+					&native->memory, range);
+		if (!err)
+			err = gr_glibc_walk(g, region);
 	}
 	return err;
 }

@@ -97,9 +97,9 @@ static inline void gr_glibc_fail(struct gr_native_arena *arena,
 		arena->reason = reason;
 }
 
-/** Append an arena. NULL: no memory. */
-struct gr_native_arena *gr_glibc_add_arena(struct gr_glibc *g, uint64_t addr,
-					   const char *kind);
+/** Append an arena. */
+struct gr_error *gr_glibc_add_arena(struct gr_glibc *g, uint64_t addr,
+				    const char *kind) GR_MUST_CHECK;
 
 /** Append a block of @p arena, whose chunk is at @p chunk. */
 struct gr_error *gr_glibc_add_block(struct gr_glibc *g, uint32_t arena,

@@ -29,29 +29,18 @@ struct gr_error *gr_glibc_add_block(struct gr_glibc *g, uint32_t arena,
 {
 	struct gr_block_vector *list = &g->blocks.list;
 	struct gr_native_arena *of = &g->r->native->arenas.data[arena];
-	struct gr_error *err = NULL;
+	const struct gr_block block = { .addr = chunk + GR_CHUNK_USER,
+					.units = bytes / GR_BLOCK_UNIT,
+					.arena = arena,
+					.header_words = header_words };
 
-	// The array grows by half, and is copied.
-	if (list->size == list->capacity)
-		err = gr_image_want(g->r->spec->rt->image,
-				    (list->size * 5 / 2 + 8) *
-					    sizeof(*list->data));
-	if (err)
-		return err;
 	if (list->size >= GR_NBLOCK_MAX || bytes / GR_BLOCK_UNIT > UINT32_MAX) {
 		gr_glibc_fail(of, "its blocks are too many or too large");
 		return NULL;
 	}
 	of->in_use_blocks++;
 	of->in_use_bytes += bytes;
-	return gr_block_vector_append(
-		       list,
-		       (struct gr_block){ .addr = chunk + GR_CHUNK_USER,
-					  .units = bytes / GR_BLOCK_UNIT,
-					  .arena = arena,
-					  .header_words = header_words }) ?
-		       NULL :
-		       &gr_enomem;
+	return gr_runtime_append(g->r->spec->rt, gr_block_vector, list, block);
 }
 
 /* Add the pages [start, end) that malloc_trim() would give back. */
@@ -62,12 +51,9 @@ static struct gr_error *add_trimmable(struct walk *w, uint64_t start,
 	end &= ~(GR_PAGE_BYTES - 1);
 	if (start >= end)
 		return NULL;
-	return gr_native_range_vector_append(
-		       &w->g->r->native->trimmable,
-		       (struct gr_native_range){ start, end,
-						 w->region->arena }) ?
-		       NULL :
-		       &gr_enomem;
+	const struct gr_native_range range = { start, end, w->region->arena };
+	return gr_runtime_append(w->g->r->spec->rt, gr_native_range_vector,
+				 &w->g->r->native->trimmable, range);
 }
 
 static struct gr_error *add_free(struct walk *w, uint64_t chunk, uint64_t bytes)

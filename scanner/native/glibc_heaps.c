@@ -40,17 +40,15 @@ static uint64_t align_chunk(uint64_t addr)
 	return (addr + 15) & ~UINT64_C(15);
 }
 
-struct gr_native_arena *gr_glibc_add_arena(struct gr_glibc *g, uint64_t addr,
-					   const char *kind)
+struct gr_error *gr_glibc_add_arena(struct gr_glibc *g, uint64_t addr,
+				    const char *kind)
 {
-	struct gr_native_arena_vector *arenas = &g->r->native->arenas;
+	const struct gr_native_arena arena = { .addr = addr,
+					       .kind = kind,
+					       .is_checked = true };
 
-	return gr_native_arena_vector_append(
-		       arenas, (struct gr_native_arena){ .addr = addr,
-							 .kind = kind,
-							 .is_checked = true }) ?
-		       &arenas->data[arenas->size - 1] :
-		       NULL;
+	return gr_runtime_append(g->r->spec->rt, gr_native_arena_vector,
+				 &g->r->native->arenas, arena);
 }
 
 static struct gr_error *add_region(struct gr_glibc *g,
@@ -68,8 +66,8 @@ static struct gr_error *add_region(struct gr_glibc *g,
 		return NULL;
 	}
 	arena->mapped_bytes += region.end - region.start;
-	return gr_glibc_region_vector_append(&g->regions, region) ? NULL :
-								    &gr_enomem;
+	return gr_runtime_append(g->r->spec->rt, gr_glibc_region_vector,
+				 &g->regions, region);
 }
 
 /* The size of heaps: the heap of the arena's top chunk leads to the arena.
@@ -168,13 +166,15 @@ static struct gr_error *add_main(struct gr_glibc *g,
 static struct gr_error *add_arena(struct gr_glibc *g, uint64_t addr)
 {
 	bool is_main = addr == g->main_arena;
-	struct gr_native_arena *arena =
+	struct gr_native_arena_vector *arenas = &g->r->native->arenas;
+	struct gr_error *err =
 		gr_glibc_add_arena(g, addr, is_main ? "main" : "thread");
 	struct gr_view *view = &g->r->view;
 	uint64_t top;
 
-	if (!arena)
-		return &gr_enomem;
+	if (err)
+		return err;
+	struct gr_native_arena *arena = &arenas->data[arenas->size - 1];
 	if (!gr_view_word(view, addr + GR_GLIBC_TOP, &top)) {
 		gr_glibc_fail(arena, "its memory is missing");
 		return NULL;

@@ -122,13 +122,13 @@ static struct gr_error *add_chunk(struct search *s, uint64_t chunk,
 
 	record(s, chunk);
 	arena->mapped_bytes += before + bytes;
-	if (!gr_native_range_vector_append(
-		    &native->memory,
-		    (struct gr_native_range){ chunk - before, chunk + bytes,
-					      s->arena }))
-		return &gr_enomem;
-	struct gr_error *err =
-		gr_glibc_add_block(s->g, s->arena, chunk, bytes, 2);
+	const struct gr_native_range range = { chunk - before, chunk + bytes,
+					       s->arena };
+	struct gr_error *err = gr_runtime_append(s->g->r->spec->rt,
+						 gr_native_range_vector,
+						 &native->memory, range);
+	if (!err)
+		err = gr_glibc_add_block(s->g, s->arena, chunk, bytes, 2);
 	s->is_over = s->g->has_par &&
 		     arena->in_use_blocks == s->g->mapped_count &&
 		     arena->mapped_bytes == s->g->mapped_bytes;
@@ -206,9 +206,11 @@ struct gr_error *gr_glibc_find_mapped(struct gr_glibc *g)
 
 	if (g->has_par && !g->mapped_count)
 		return NULL;
-	if (!gr_glibc_add_arena(g, 0, "mmap"))
-		return &gr_enomem;
-	struct gr_error *err = search_all(&s);
+	struct gr_error *err = gr_glibc_add_arena(g, 0, "mmap");
+	if (!err)
+		err = search_all(&s);
+	if (err)
+		return err;
 	struct gr_native_arena *arena = &g->r->native->arenas.data[s.arena];
 	if (!g->has_par)
 		gr_glibc_fail(arena, "nothing tells how many blocks it has");

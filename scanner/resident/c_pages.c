@@ -56,6 +56,9 @@ struct gr_error *gr_c_pages_read(struct gr_answers *answers,
 	    gr_error_catch(&err, GR_ERROR_LIMIT) || err ||
 	    !answers->graph->native)
 		return err;
+	err = gr_image_want(answers->stop->image, native->blocks.list.size);
+	if (err)
+		return err;
 	ret->classes = malloc(native->blocks.list.size + 1);
 	return ret->classes ?
 		       class_blocks(answers->graph, &answers->stop->program->rt,

@@ -138,6 +138,23 @@ static inline struct gr_error *gr_runtime_step(struct gr_runtime *rt,
 	return gr_runtime_poll(rt);
 }
 
+/** Append @p value to a vector of the type @p name, whose length depends on the
+ * target; if it must grow, the memory limit is checked before. The error is
+ * that of gr_image_want(), or gr_enomem. */
+#define gr_runtime_append(rt, name, vector, ...)                               \
+	({                                                                     \
+		struct name *_vector = (vector);                               \
+		struct gr_error *_err = NULL;                                  \
+		if (_vector->size == _vector->capacity)                        \
+			_err = gr_image_want((rt)->image,                      \
+					     gr_vector_growth_bytes(           \
+						     _vector->capacity,        \
+						     sizeof(*_vector->data))); \
+		if (!_err && !name##_append(_vector, __VA_ARGS__))             \
+			_err = &gr_enomem;                                     \
+		_err;                                                          \
+	})
+
 /** Account for one element and for its name, which may be long. */
 static inline struct gr_error *gr_runtime_step_name(struct gr_runtime *rt,
 						    const char *name)
