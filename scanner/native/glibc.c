@@ -161,7 +161,9 @@ static struct gr_error *keep_blocks(struct gr_glibc *g, const uint64_t *dropped)
 		return err;
 	if (!gr_block_vector_reserve(to, to->size + kept))
 		return &gr_enomem;
-	memcpy(to->data + to->size, from->data, kept * sizeof(*to->data));
+	if (kept)
+		memcpy(to->data + to->size, from->data,
+		       kept * sizeof(*to->data));
 	to->size += kept;
 	return NULL;
 }

@@ -62,3 +62,15 @@ def test_interrupted(target, points, tmp_path):
         )  # fmt: skip
         assert done.returncode in (0, 1, 3, 130), done
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("verb", ("native", "native leaks", "histogram"))
+def test_memory_limit(target, verb):
+    """The answer needs more than that, and says so."""
+    done = run_goref(
+        "core", target.exe, target.core, "--memory-limit", "100k",
+        *verb.split(), max_seconds=mutate.MAX_SECONDS,
+    )  # fmt: skip
+    assert done.returncode == 1 and not done.stdout, done
+    (line,) = done.stderr.splitlines()
+    assert "(--memory-limit, or " in line
