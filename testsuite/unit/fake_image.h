@@ -25,6 +25,7 @@ struct gr_image {
 	const struct gr_target_thread *threads;
 	size_t nthreads;
 	const struct gr_ranges *ranges; /* NULL: none */
+	const struct gr_elf *elf; /* the only module, at its addresses; NULL */
 };
 
 /** Zeroed memory at [addr, addr + bytes); its host bytes. */
@@ -184,23 +185,20 @@ FAKE_WEAK const struct gr_ranges *gr_image_ranges(const struct gr_image *image)
 FAKE_WEAK const struct gr_elf *gr_image_elf(const struct gr_image *image,
 					    size_t module)
 {
-	(void)image;
 	(void)module;
-	return NULL;
+	return image->elf;
 }
 
 FAKE_WEAK uint64_t gr_image_bias(const struct gr_image *image, size_t module)
 {
-	(void)image;
 	(void)module;
-	return UINT64_MAX;
+	return image->elf ? 0 : UINT64_MAX;
 }
 
 FAKE_WEAK size_t gr_image_module_at(const struct gr_image *image, uint64_t addr)
 {
-	(void)image;
 	(void)addr;
-	return SIZE_MAX;
+	return image->elf ? 0 : SIZE_MAX;
 }
 
 FAKE_WEAK uint64_t gr_image_segment_end(const struct gr_image *image,
